@@ -1,0 +1,51 @@
+# Every target is what CI runs; `make help` lists them.
+
+GO            ?= go
+GOLANGCI_LINT ?= v2.15.0
+CASES         := scenarios/testdata/cases
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test kernel lint fmt bench fuzz verify
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/chainwalk
+	$(GO) build -o bin/chainwalk ./cmd/chainwalk
+
+run: ## run the shipped scenario files on the simulator
+	$(GO) run ./cmd/chainwalk run $(CASES)
+
+test: ## run the tests with the race detector (needs a C compiler; plain `go test ./...` does not)
+	GOFLAGS=-race $(GO) test ./...
+
+kernel: ## compare with the real kernel and tools; root on Linux, skips forbidden
+	CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 15m -run Kernel -v ./fakeipt ./packetsim ./proxier/iptables ./cmd/chainwalk
+
+lint: .tools/golangci-lint-$(GOLANGCI_LINT) ## run golangci-lint, which also holds the direction of imports
+	$< run ./...
+
+.tools/golangci-lint-$(GOLANGCI_LINT):
+	GOBIN=$(CURDIR)/.tools GOFLAGS= $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT)
+	mv .tools/golangci-lint $@
+
+fmt: ## format the code
+	gofmt -s -w .
+
+FUZZTIME ?= 20s
+fuzz: ## run every fuzz target for FUZZTIME (20s)
+	@for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+verify: ## check that go.mod is tidy, the code formatted and generated files are fresh
+	$(GO) mod tidy -diff
+	@test -z "$$(gofmt -s -l .)" || { echo "not gofmt-ed (make fmt):"; gofmt -s -l .; exit 1; }
+	$(GO) vet ./...
+	$(GO) run ./cmd/chainwalk schema | diff docs/scenario.schema.json - || { echo "docs/scenario.schema.json is stale: go run ./cmd/chainwalk schema > docs/scenario.schema.json"; exit 1; }

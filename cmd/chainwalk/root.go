@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses of every command.
+const (
+	exitHeld    = 0 // what was asked holds
+	exitNotHeld = 1 // it does not
+	exitUsage   = 2 // the command line or an input could not be understood
+)
+
+// errNotHeld makes the exit status 1. The command has already printed why.
+var errNotHeld = errors.New("did not hold")
+
+// streams are what a command reads and writes.
+type streams struct {
+	in          io.Reader
+	out, errOut io.Writer
+}
+
+// run is main without the process: it returns the exit status.
+func run(args []string, in io.Reader, out, errOut io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+
+	root := newRootCommand(streams{in: in, out: out, errOut: errOut})
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return exitHeld
+	case errors.Is(err, errNotHeld):
+		return exitNotHeld
+	default:
+		fmt.Fprintf(errOut, "chainwalk: %v\n", err)
+		return exitUsage
+	}
+}
+
+func newRootCommand(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "chainwalk",
+		Short: "Simulate and test Kubernetes Services: kube-proxy on a fake kernel, packet by packet",
+		Long: `chainwalk runs kube-proxy's iptables mode against a fake kernel, walks packets through
+the rules it wrote and says what happens to each one and why.
+
+Exit status: 0 what was asked holds, 1 it does not, 2 bad usage or input.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.errOut)
+	root.AddCommand(
+		newRunCommand(s),
+		newRulesCommand(s),
+		newTraceCommand(s),
+		newSnapshotCommand(s),
+		newSchemaCommand(s),
+	)
+	return root
+}
