@@ -1,0 +1,91 @@
+package iptables
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// Backend is the part of the kernel that the tools write to. The rules of one are not seen by the tools of the other.
+type Backend string
+
+// The backends, as the tools print them.
+const (
+	BackendLegacy   Backend = "legacy"
+	BackendNFTables Backend = "nf_tables"
+)
+
+// Version is the version of the tools.
+type Version struct {
+	Major, Minor, Patch int
+	Backend             Backend
+}
+
+// String returns the version as the tools print it, for example "1.8.9 (legacy)".
+func (v Version) String() string {
+	return fmt.Sprintf("%d.%d.%d (%s)", v.Major, v.Minor, v.Patch, v.Backend)
+}
+
+// release is a version without a backend.
+type release struct{ major, minor, patch int }
+
+// The releases that brought what the Runner uses.
+var (
+	hasCheck        = release{1, 4, 11}
+	hasWait         = release{1, 4, 20}
+	hasWaitSeconds  = release{1, 4, 22}
+	hasWaitInterval = release{1, 6, 1}
+	hasRestoreWait  = release{1, 6, 2}
+	hasRandomFully  = release{1, 6, 2}
+	nftChecksBroken = release{1, 8, 1}
+	nftChecksMended = release{1, 8, 3}
+)
+
+// atLeast says whether v is the release or a later one.
+func (v Version) atLeast(r release) bool {
+	return cmp.Or(cmp.Compare(v.Major, r.major), cmp.Compare(v.Minor, r.minor), cmp.Compare(v.Patch, r.patch)) >= 0
+}
+
+// usable returns an error for tools that a Runner cannot work with.
+func (v Version) usable() error {
+	switch {
+	case !v.atLeast(hasCheck):
+		return fmt.Errorf("iptables %s is not supported: it has no -C, so rules that are there cannot be found: "+
+			"install iptables 1.4.11 or later", v)
+	case v.Backend == BackendNFTables && v.atLeast(nftChecksBroken) && !v.atLeast(nftChecksMended):
+		return fmt.Errorf("iptables %s is not supported: its -C does not find rules that are there, so they would be added "+
+			"again and again: install iptables 1.8.3 or later, or use the legacy tools", v)
+	}
+	return nil
+}
+
+// versionInOutput is "v", two or three numbers, whatever a distribution adds, and the backend in brackets.
+var versionInOutput = regexp.MustCompile(`\bv([0-9]+)\.([0-9]+)(?:\.([0-9]+))?[^\s()]*(?:[ \t]+\(([^()\s]+)\))?`)
+
+// parseVersion finds the version in the output of "iptables --version": "iptables v1.8.9 (legacy)". Tools before 1.8 name
+// no backend and are legacy.
+func parseVersion(output string) (Version, error) {
+	found := versionInOutput.FindStringSubmatch(output)
+	if found == nil {
+		return Version{}, fmt.Errorf("no version in the output %q: is this iptables?", output)
+	}
+	var numbers [3]int
+	for i := range numbers {
+		text := cmp.Or(found[i+1], "0")
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return Version{}, fmt.Errorf("version in the output %q: %w", output, err)
+		}
+		numbers[i] = n
+	}
+	v := Version{Major: numbers[0], Minor: numbers[1], Patch: numbers[2], Backend: BackendLegacy}
+	switch backend := Backend(found[4]); backend {
+	case "", BackendLegacy:
+	case BackendNFTables:
+		v.Backend = backend
+	default:
+		return Version{}, fmt.Errorf("unknown backend %q in the output %q: legacy and nf_tables are known", backend, output)
+	}
+	return v, nil
+}
