@@ -1,0 +1,162 @@
+package config
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// object is what all watched kinds have in common.
+type object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// informer is a shared informer of one kind.
+type informer[T object] struct {
+	kind   kind[T]
+	shared cache.SharedIndexInformer
+	stream *stream
+}
+
+func newInformer[T object](k kind[T], resync time.Duration) *informer[T] {
+	s := newStream(k.marker)
+	return &informer[T]{
+		kind:   k,
+		shared: cache.NewSharedIndexInformer(listWatch{list: k.list, watch: k.watch, stream: s}, k.example, resync, cache.Indexers{}),
+		stream: s,
+	}
+}
+
+func (i *informer[T]) start(ctx context.Context) {
+	go i.shared.RunWithContext(ctx)
+}
+
+// ready returns channels that are closed when the store is filled and the watch
+// stands.
+func (i *informer[T]) ready() []<-chan struct{} {
+	return []<-chan struct{}{i.shared.HasSyncedChecker().Done(), i.stream.established}
+}
+
+// callbacks are a consumer's methods for one kind.
+type callbacks[T object] struct {
+	add    func(T)
+	update func(old, current T)
+	remove func(T)
+}
+
+func (i *informer[T]) attach(on callbacks[T]) (delivery, error) {
+	d := &kindDelivery[T]{informer: i, on: on, gate: newGate()}
+	registered, err := i.shared.AddEventHandler(d)
+	if err != nil {
+		return nil, err
+	}
+	d.registered = registered
+	return d, nil
+}
+
+// kindDelivery stands between a shared informer and one consumer. It implements
+// cache.ResourceEventHandler.
+type kindDelivery[T object] struct {
+	informer   *informer[T]
+	registered cache.ResourceEventHandlerRegistration
+	gate       *gate
+
+	// lock is held while a callback runs.
+	lock    sync.Mutex
+	on      callbacks[T]
+	removed bool
+}
+
+// OnAdd implements cache.ResourceEventHandler.
+func (d *kindDelivery[T]) OnAdd(obj any, _ bool) {
+	current, ok := obj.(T)
+	if !ok {
+		logUnexpected(obj)
+		return
+	}
+	if isMarker(current) {
+		d.gate.reach(current.GetGeneration())
+		return
+	}
+	d.deliver(func() {
+		if d.keep(current) {
+			d.on.add(current)
+		}
+	})
+}
+
+// OnUpdate implements cache.ResourceEventHandler.
+func (d *kindDelivery[T]) OnUpdate(oldObj, obj any) {
+	old, oldOK := oldObj.(T)
+	current, ok := obj.(T)
+	if !oldOK || !ok {
+		logUnexpected(obj)
+		return
+	}
+	d.deliver(func() {
+		switch had, has := d.keep(old), d.keep(current); {
+		case had && has:
+			d.on.update(old, current)
+		case had:
+			d.on.remove(old)
+		case has:
+			d.on.add(current)
+		}
+	})
+}
+
+// OnDelete implements cache.ResourceEventHandler. A deletion that was missed
+// while the watch was down comes as a tombstone with the last known object.
+func (d *kindDelivery[T]) OnDelete(obj any) {
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = tombstone.Obj
+	}
+	old, ok := obj.(T)
+	if !ok {
+		logUnexpected(obj)
+		return
+	}
+	d.deliver(func() {
+		if !isMarker(old) && d.keep(old) {
+			d.on.remove(old)
+		}
+	})
+}
+
+func (d *kindDelivery[T]) keep(obj T) bool { return d.informer.kind.keep(obj) }
+
+// deliver runs the callback unless the consumer has gone.
+func (d *kindDelivery[T]) deliver(call func()) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if !d.removed {
+		call()
+	}
+}
+
+func (d *kindDelivery[T]) synced() <-chan struct{} { return d.registered.HasSyncedChecker().Done() }
+
+func (d *kindDelivery[T]) reached(ticket int64) <-chan struct{} { return d.gate.after(ticket) }
+
+func (d *kindDelivery[T]) remove() {
+	if err := d.informer.shared.RemoveEventHandler(d.registered); err != nil {
+		klog.ErrorS(err, "Removing event handler")
+	}
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	d.removed = true
+	d.gate.open()
+}
+
+func isMarker(obj metav1.Object) bool { return strings.HasPrefix(obj.GetName(), markerPrefix) }
+
+func logUnexpected(obj any) {
+	klog.Errorf("Unexpected object in an informer's event: %T", obj)
+}

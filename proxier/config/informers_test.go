@@ -1,0 +1,370 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/chainwalk/chainwalk/proxier/internal/changes"
+)
+
+// recorder is a consumer that remembers what it was told.
+type recorder struct {
+	lock     sync.Mutex
+	services map[string]*v1.Service
+	slices   map[string]*discovery.EndpointSlice
+	nodes    map[string]*v1.Node
+	events   []string
+}
+
+func newRecorder() *recorder {
+	return &recorder{
+		services: map[string]*v1.Service{},
+		slices:   map[string]*discovery.EndpointSlice{},
+		nodes:    map[string]*v1.Node{},
+	}
+}
+
+func (r *recorder) note(event string, change func()) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.events = append(r.events, event)
+	change()
+}
+
+func (r *recorder) OnServiceAdd(s *v1.Service) {
+	r.note("add service "+s.Name, func() { r.services[s.Name] = s })
+}
+func (r *recorder) OnServiceUpdate(_, s *v1.Service) {
+	r.note("update service "+s.Name, func() { r.services[s.Name] = s })
+}
+func (r *recorder) OnServiceDelete(s *v1.Service) {
+	r.note("delete service "+s.Name, func() { delete(r.services, s.Name) })
+}
+func (r *recorder) OnServiceSynced() { r.note("services synced", func() {}) }
+
+func (r *recorder) OnEndpointSliceAdd(s *discovery.EndpointSlice) {
+	r.note("add slice "+s.Name, func() { r.slices[s.Name] = s })
+}
+func (r *recorder) OnEndpointSliceUpdate(_, s *discovery.EndpointSlice) {
+	r.note("update slice "+s.Name, func() { r.slices[s.Name] = s })
+}
+func (r *recorder) OnEndpointSliceDelete(s *discovery.EndpointSlice) {
+	r.note("delete slice "+s.Name, func() { delete(r.slices, s.Name) })
+}
+func (r *recorder) OnEndpointSlicesSynced() { r.note("slices synced", func() {}) }
+
+func (r *recorder) OnNodeAdd(n *v1.Node) {
+	r.note("add node "+n.Name, func() { r.nodes[n.Name] = n })
+}
+func (r *recorder) OnNodeUpdate(_, n *v1.Node) {
+	r.note("update node "+n.Name, func() { r.nodes[n.Name] = n })
+}
+func (r *recorder) OnNodeDelete(n *v1.Node) {
+	r.note("delete node "+n.Name, func() { delete(r.nodes, n.Name) })
+}
+func (r *recorder) OnNodeSynced() { r.note("nodes synced", func() {}) }
+
+// take returns the events since the last call.
+func (r *recorder) take() []string {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	events := r.events
+	r.events = nil
+	return events
+}
+
+func (r *recorder) serviceNames() []string {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return slices.Sorted(maps.Keys(r.services))
+}
+
+func service(name, clusterIP string, labels map[string]string) *v1.Service {
+	return &v1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: labels},
+		Spec:       v1.ServiceSpec{ClusterIP: clusterIP},
+	}
+}
+
+func slice(name string, labels map[string]string) *discovery.EndpointSlice {
+	return &discovery.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: labels}}
+}
+
+func node(name string) *v1.Node {
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+func start(t *testing.T, client *fake.Clientset, options Options) *Informers {
+	t.Helper()
+	informers, err := Watch(t.Context(), client, options)
+	require.NoError(t, err)
+	return informers
+}
+
+func attach(t *testing.T, informers *Informers) (*recorder, *Registration) {
+	t.Helper()
+	r := newRecorder()
+	registration, err := informers.AddConsumer(t.Context(), r)
+	require.NoError(t, err)
+	return r, registration
+}
+
+func TestConsumerGetsWhatIsThereThenSynced(t *testing.T) {
+	client := fake.NewClientset(service("web", "10.96.0.1", nil), slice("web-1", nil), node("n1"))
+	r, _ := attach(t, start(t, client, Options{}))
+	events := r.take()
+	require.Len(t, events, 6)
+	assert.ElementsMatch(t, []string{"add service web", "add slice web-1", "add node n1"}, events[:3])
+	assert.Equal(t, []string{"nodes synced", "services synced", "slices synced"}, events[3:])
+}
+
+func TestSelection(t *testing.T) {
+	foreign := map[string]string{changes.LabelServiceProxyName: "mesh"}
+	headless := map[string]string{v1.IsHeadlessService: ""}
+	cases := []struct {
+		name   string
+		object runtime.Object
+		want   []string
+	}{
+		{"ordinary service", service("s", "10.96.0.1", nil), []string{"add service s"}},
+		{"service without a cluster IP yet", service("s", "", nil), []string{"add service s"}},
+		{"service of another proxy", service("s", "10.96.0.1", foreign), nil},
+		{"headless service", service("s", v1.ClusterIPNone, nil), nil},
+		{"service that only carries the headless label", service("s", "10.96.0.1", headless), []string{"add service s"}},
+		{"ordinary slice", slice("e", nil), []string{"add slice e"}},
+		{"slice of another proxy", slice("e", foreign), nil},
+		{"slice of a headless service", slice("e", headless), nil},
+		{"the chosen node", node("n1"), []string{"add node n1"}},
+		{"another node", node("n2"), nil},
+	}
+	for _, c := range cases {
+		t.Run(c.name+" that is there first", func(t *testing.T) {
+			r, _ := attach(t, start(t, fake.NewClientset(c.object), Options{NodeName: "n1"}))
+			assert.Equal(t, c.want, objectEvents(r.take()))
+		})
+		t.Run(c.name+" that comes later", func(t *testing.T) {
+			client := fake.NewClientset()
+			informers := start(t, client, Options{NodeName: "n1"})
+			r, _ := attach(t, informers)
+			require.NoError(t, client.Tracker().Add(c.object))
+			require.NoError(t, informers.WaitDelivered(t.Context()))
+			assert.Equal(t, c.want, objectEvents(r.take()))
+		})
+	}
+}
+
+// objectEvents leaves out the three synced events.
+func objectEvents(events []string) []string {
+	var rest []string
+	for _, event := range events {
+		if event != "nodes synced" && event != "services synced" && event != "slices synced" {
+			rest = append(rest, event)
+		}
+	}
+	return rest
+}
+
+func TestSelectorsForTheServer(t *testing.T) {
+	var seen sync.Map
+	client := fake.NewClientset()
+	client.PrependWatchReactor("*", recordSelectors(&seen))
+	start(t, client, Options{NodeName: "n1"})
+	for resource, want := range map[string]string{
+		"services":       "!service.kubernetes.io/service-proxy-name spec.clusterIP!=None",
+		"endpointslices": "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name ",
+		"nodes":          " metadata.name=n1",
+	} {
+		got, _ := seen.Load(resource)
+		assert.Equal(t, want, got, resource)
+	}
+}
+
+func TestObjectThatCeasesToCountIsDeleted(t *testing.T) {
+	client := fake.NewClientset(service("web", "10.96.0.1", nil))
+	informers := start(t, client, Options{})
+	r, _ := attach(t, informers)
+	r.take()
+	for _, step := range []struct {
+		object *v1.Service
+		want   string
+	}{
+		{service("web", "10.96.0.2", nil), "update service web"},
+		{service("web", "10.96.0.2", map[string]string{changes.LabelServiceProxyName: "mesh"}), "delete service web"},
+		{service("web", "10.96.0.3", nil), "add service web"},
+	} {
+		_, err := client.CoreV1().Services("shop").Update(t.Context(), step.object, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		require.NoError(t, informers.WaitDelivered(t.Context()))
+		assert.Equal(t, []string{step.want}, r.take())
+	}
+}
+
+func TestWaitDeliveredSeesEveryWrite(t *testing.T) {
+	const objects, consumers = 1000, 6
+	client := fake.NewClientset()
+	informers := start(t, client, Options{})
+	recorders := make([]*recorder, consumers)
+	for i := range recorders {
+		recorders[i], _ = attach(t, informers)
+	}
+	api := client.CoreV1().Services("shop")
+	var want []string
+	for i := range objects {
+		name := fmt.Sprintf("s%04d", i)
+		require.NoError(t, client.Tracker().Add(service(name, "10.96.0.1", nil)))
+		want = append(want, name)
+		if i%3 == 2 {
+			require.NoError(t, api.Delete(t.Context(), name, metav1.DeleteOptions{}))
+			want = want[:len(want)-1]
+		}
+		if i%40 == 39 {
+			requireDelivered(t, informers, recorders, want)
+		}
+	}
+	requireDelivered(t, informers, recorders, want)
+}
+
+func requireDelivered(t *testing.T, informers *Informers, recorders []*recorder, want []string) {
+	t.Helper()
+	require.NoError(t, informers.WaitDelivered(t.Context()))
+	for _, r := range recorders {
+		require.Equal(t, want, r.serviceNames())
+	}
+}
+
+func TestThousandObjectsThatAreThereFirst(t *testing.T) {
+	client := fake.NewClientset()
+	for i := range 1000 {
+		require.NoError(t, client.Tracker().Add(service(fmt.Sprintf("s%04d", i), "10.96.0.1", nil)))
+		require.NoError(t, client.Tracker().Add(slice(fmt.Sprintf("e%04d", i), nil)))
+	}
+	informers := start(t, client, Options{})
+	for range 6 {
+		r, _ := attach(t, informers)
+		assert.Len(t, r.services, 1000)
+		assert.Len(t, r.slices, 1000)
+	}
+}
+
+// TestWritesDuringStart makes objects while the informers list and begin to
+// watch. None may be lost.
+func TestWritesDuringStart(t *testing.T) {
+	client := fake.NewClientset()
+	var want []string
+	for i := range 50 {
+		want = append(want, fmt.Sprintf("s%02d", i))
+	}
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for _, name := range want {
+			_, err := client.CoreV1().Services("shop").Create(t.Context(), service(name, "10.96.0.1", nil), metav1.CreateOptions{})
+			assert.NoError(t, err)
+		}
+	})
+	informers := start(t, client, Options{})
+	r, _ := attach(t, informers)
+	writer.Wait()
+	requireDelivered(t, informers, []*recorder{r}, want)
+}
+
+func TestLateConsumerAndRemovedConsumer(t *testing.T) {
+	client := fake.NewClientset(service("a", "10.96.0.1", nil))
+	informers := start(t, client, Options{})
+	early, registration := attach(t, informers)
+	require.NoError(t, client.Tracker().Add(service("b", "10.96.0.2", nil)))
+	late, _ := attach(t, informers)
+	require.NoError(t, informers.WaitDelivered(t.Context()))
+	assert.Equal(t, []string{"a", "b"}, late.serviceNames())
+
+	registration.Remove()
+	early.take()
+	require.NoError(t, client.Tracker().Add(service("c", "10.96.0.3", nil)))
+	require.NoError(t, informers.WaitDelivered(t.Context()))
+	assert.Equal(t, []string{"a", "b", "c"}, late.serviceNames())
+	assert.Empty(t, early.take())
+	registration.Remove()
+}
+
+func TestConcurrentWaits(t *testing.T) {
+	client := fake.NewClientset()
+	informers := start(t, client, Options{})
+	r, _ := attach(t, informers)
+	var callers sync.WaitGroup
+	for i := range 8 {
+		callers.Go(func() {
+			for n := range 5 {
+				name := fmt.Sprintf("s%d-%d", i, n)
+				assert.NoError(t, client.Tracker().Add(service(name, "10.96.0.1", nil)))
+				assert.NoError(t, informers.WaitDelivered(t.Context()))
+				assert.Contains(t, r.serviceNames(), name)
+			}
+		})
+	}
+	callers.Wait()
+}
+
+// blocker is a consumer that hangs in OnServiceAdd until it is released.
+type blocker struct {
+	*recorder
+	entered, release chan struct{}
+}
+
+func (b *blocker) OnServiceAdd(*v1.Service) {
+	close(b.entered)
+	<-b.release
+}
+
+func TestWaitDeliveredWaitsForTheHandlerToReturn(t *testing.T) {
+	client := fake.NewClientset()
+	informers := start(t, client, Options{})
+	b := &blocker{recorder: newRecorder(), entered: make(chan struct{}), release: make(chan struct{})}
+	_, err := informers.AddConsumer(t.Context(), b)
+	require.NoError(t, err)
+	require.NoError(t, client.Tracker().Add(service("a", "10.96.0.1", nil)))
+	<-b.entered
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, informers.WaitDelivered(ctx), context.Canceled)
+	close(b.release)
+	require.NoError(t, informers.WaitDelivered(t.Context()))
+}
+
+func TestStoppedInformersSaySo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	informers, err := Watch(ctx, fake.NewClientset(), Options{})
+	require.NoError(t, err)
+	attach(t, informers)
+	cancel()
+	require.ErrorIs(t, informers.WaitDelivered(t.Context()), ErrStopped)
+
+	_, err = Watch(ctx, fake.NewClientset(), Options{})
+	require.Error(t, err)
+}
+
+func TestTombstone(t *testing.T) {
+	r := newRecorder()
+	informer := newInformer(services(fake.NewClientset()), time.Duration(0))
+	d := &kindDelivery[*v1.Service]{
+		informer: informer, gate: newGate(),
+		on: callbacks[*v1.Service]{add: r.OnServiceAdd, update: func(_, _ *v1.Service) {}, remove: r.OnServiceDelete},
+	}
+	d.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web", Obj: service("web", "10.96.0.1", nil)})
+	d.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web"})
+	d.OnAdd("not an object", false)
+	assert.Equal(t, []string{"delete service web"}, r.take())
+}

@@ -1,0 +1,108 @@
+package config
+
+import (
+	"context"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/chainwalk/chainwalk/proxier/internal/changes"
+)
+
+// kind says how objects of one kind are read and which of them count.
+type kind[T object] struct {
+	example T
+	marker  func() object
+	list    func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	watch   func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	// keep says the same of one object as the selectors say to the API server.
+	keep func(T) bool
+}
+
+// services leaves out what another proxy serves and what is headless, which DNS
+// alone serves.
+func services(client kubernetes.Interface) kind[*v1.Service] {
+	all := client.CoreV1().Services(metav1.NamespaceAll)
+	selected := func(options metav1.ListOptions) metav1.ListOptions {
+		options.LabelSelector = without(changes.LabelServiceProxyName)
+		options.FieldSelector = fields.OneTermNotEqualSelector("spec.clusterIP", v1.ClusterIPNone).String()
+		return options
+	}
+	return kind[*v1.Service]{
+		example: &v1.Service{},
+		marker:  func() object { return &v1.Service{} },
+		list: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return all.List(ctx, selected(options))
+		},
+		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return all.Watch(ctx, selected(options))
+		},
+		keep: func(service *v1.Service) bool {
+			return !hasAny(service, changes.LabelServiceProxyName) && service.Spec.ClusterIP != v1.ClusterIPNone
+		},
+	}
+}
+
+// endpointSlices leaves out the slices of the Services that services leaves out.
+func endpointSlices(client kubernetes.Interface) kind[*discovery.EndpointSlice] {
+	all := client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll)
+	selected := func(options metav1.ListOptions) metav1.ListOptions {
+		options.LabelSelector = without(changes.LabelServiceProxyName, v1.IsHeadlessService)
+		return options
+	}
+	return kind[*discovery.EndpointSlice]{
+		example: &discovery.EndpointSlice{},
+		marker:  func() object { return &discovery.EndpointSlice{} },
+		list: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return all.List(ctx, selected(options))
+		},
+		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return all.Watch(ctx, selected(options))
+		},
+		keep: func(slice *discovery.EndpointSlice) bool {
+			return !hasAny(slice, changes.LabelServiceProxyName, v1.IsHeadlessService)
+		},
+	}
+}
+
+// nodes watches one Node, or all of them if name is empty.
+func nodes(client kubernetes.Interface, name string) kind[*v1.Node] {
+	all := client.CoreV1().Nodes()
+	selected := func(options metav1.ListOptions) metav1.ListOptions {
+		if name != "" {
+			options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+		}
+		return options
+	}
+	return kind[*v1.Node]{
+		example: &v1.Node{},
+		marker:  func() object { return &v1.Node{} },
+		list: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return all.List(ctx, selected(options))
+		},
+		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return all.Watch(ctx, selected(options))
+		},
+		keep: func(node *v1.Node) bool { return name == "" || node.Name == name },
+	}
+}
+
+// without returns the selector of objects that have none of the labels.
+func without(labels ...string) string {
+	return "!" + strings.Join(labels, ",!")
+}
+
+func hasAny(obj metav1.Object, labels ...string) bool {
+	for _, label := range labels {
+		if _, ok := obj.GetLabels()[label]; ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,148 @@
+package changes
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+)
+
+// sliceReader turns slices of one address family into endpoints.
+type sliceReader struct {
+	family   v1.IPFamily
+	nodeName string
+}
+
+// found is an endpoint with the text by which it is sorted.
+type found struct {
+	text     string
+	endpoint Endpoint
+}
+
+// read returns the endpoints of a Service. The slices are read in the order of
+// their names, so equal slices give equal endpoints.
+func (r sliceReader) read(service types.NamespacedName, byName map[string]*discovery.EndpointSlice) Endpoints {
+	byPort := map[ServicePortName][]found{}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		r.readSlice(byPort, service, byName[name])
+	}
+	endpoints := make(Endpoints, len(byPort))
+	for port, list := range byPort {
+		endpoints[port] = merge(list)
+	}
+	return endpoints
+}
+
+func (r sliceReader) readSlice(byPort map[ServicePortName][]found, service types.NamespacedName, slice *discovery.EndpointSlice) {
+	endpoints := r.endpointsOf(slice)
+	if len(endpoints) == 0 {
+		return
+	}
+	for _, port := range slice.Ports {
+		// A nil port would mean "all ports", which no API server hands out for
+		// a Service with a cluster IP.
+		number, ok := portNumber(ptr.Deref(port.Port, 0))
+		if !ok || number == 0 {
+			klog.ErrorS(nil, "Skipping endpoint port without a usable number", "endpointSlice", klog.KObj(slice),
+				"portName", ptr.Deref(port.Name, ""))
+			continue
+		}
+		name := ServicePortName{
+			NamespacedName: service,
+			Port:           ptr.Deref(port.Name, ""),
+			Protocol:       ptr.Deref(port.Protocol, v1.ProtocolTCP),
+		}
+		list := slices.Grow(byPort[name], len(endpoints))
+		for _, endpoint := range endpoints {
+			endpoint.Port = number
+			list = append(list, found{text: endpoint.String(), endpoint: endpoint})
+		}
+		byPort[name] = list
+	}
+}
+
+// merge sorts by Endpoint.String, that is as text: 10.0.0.10:80 comes before
+// 10.0.0.1:80. Rules are written in this order, and kube-proxy's are too.
+//
+// Two slices may hold one address: for a moment, if the endpoint moves from one
+// to the other, or because a pod got the address of a pod that is still
+// terminating. A terminating endpoint never replaces another one; among the rest
+// the one that was read later wins.
+func merge(list []found) []Endpoint {
+	slices.SortStableFunc(list, func(a, b found) int { return strings.Compare(a.text, b.text) })
+	merged := make([]Endpoint, 0, len(list))
+	for i, next := range list {
+		switch {
+		case i == 0 || list[i-1].text != next.text:
+			merged = append(merged, next.endpoint)
+		case !next.endpoint.Terminating:
+			merged[len(merged)-1] = next.endpoint
+		}
+	}
+	return merged
+}
+
+// endpointsOf returns the slice's endpoints, still without a port.
+func (r sliceReader) endpointsOf(slice *discovery.EndpointSlice) []Endpoint {
+	endpoints := make([]Endpoint, 0, len(slice.Endpoints))
+	for i := range slice.Endpoints {
+		from := &slice.Endpoints[i]
+		addr, ok := r.address(slice, from)
+		if !ok {
+			continue
+		}
+		endpoint := Endpoint{
+			IP:          addr,
+			Local:       r.nodeName != "" && ptr.Deref(from.NodeName, "") == r.nodeName,
+			Ready:       ptr.Deref(from.Conditions.Ready, true),
+			Serving:     ptr.Deref(from.Conditions.Serving, true),
+			Terminating: ptr.Deref(from.Conditions.Terminating, false),
+		}
+		if from.Hints != nil {
+			endpoint.ZoneHints, endpoint.NodeHints = hintNames(from.Hints)
+		}
+		endpoints = append(endpoints, endpoint)
+	}
+	return endpoints
+}
+
+// address returns the endpoint's address. The API allows several and says that
+// they are alike; the first one counts.
+func (r sliceReader) address(slice *discovery.EndpointSlice, endpoint *discovery.Endpoint) (netip.Addr, bool) {
+	if len(endpoint.Addresses) == 0 {
+		klog.ErrorS(nil, "Skipping endpoint without an address", "endpointSlice", klog.KObj(slice))
+		return netip.Addr{}, false
+	}
+	addr, err := parseAddr(endpoint.Addresses[0])
+	if err != nil {
+		klog.ErrorS(err, "Skipping endpoint", "endpointSlice", klog.KObj(slice))
+		return netip.Addr{}, false
+	}
+	if !inFamily(addr, r.family) {
+		klog.ErrorS(nil, "Skipping endpoint whose address is not of the slice's type", "endpointSlice", klog.KObj(slice),
+			"address", addr, "addressType", slice.AddressType)
+		return netip.Addr{}, false
+	}
+	return addr, true
+}
+
+func hintNames(hints *discovery.EndpointHints) (zones, nodes []string) {
+	for _, hint := range hints.ForZones {
+		zones = append(zones, hint.Name)
+	}
+	for _, hint := range hints.ForNodes {
+		nodes = append(nodes, hint.Name)
+	}
+	return sortedNames(zones), sortedNames(nodes)
+}
+
+func sortedNames(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}

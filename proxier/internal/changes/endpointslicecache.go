@@ -1,0 +1,143 @@
+package changes
+
+import (
+	"reflect"
+	"time"
+
+	discovery "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// sliceCache holds EndpointSlices by Service and by their own name, both as last
+// applied and as they wait. Slices have to be told apart, since an endpoint may
+// move from one to another in two events.
+//
+// It keeps the objects that it is given and never modifies them.
+type sliceCache struct {
+	services map[types.NamespacedName]*serviceSlices
+	// owners tells which Service a slice was last seen with. The label that
+	// ties them can be edited, and the old Service must then lose the slice.
+	owners map[types.NamespacedName]types.NamespacedName
+	// changed names the Services with pending slices.
+	changed sets.Set[types.NamespacedName]
+}
+
+// serviceSlices holds the slices of one Service.
+type serviceSlices struct {
+	applied map[string]*discovery.EndpointSlice
+	// pending holds nil for a slice that goes away. A slice that is as applied
+	// is not in it.
+	pending map[string]*discovery.EndpointSlice
+	// built is what the applied slices were turned into.
+	built Endpoints
+	// triggerTimes says what set off the pending changes.
+	triggerTimes []time.Time
+}
+
+func newSliceCache() *sliceCache {
+	return &sliceCache{
+		services: map[types.NamespacedName]*serviceSlices{},
+		owners:   map[types.NamespacedName]types.NamespacedName{},
+		changed:  sets.New[types.NamespacedName](),
+	}
+}
+
+// put makes slice pending for service.
+func (c *sliceCache) put(service types.NamespacedName, slice *discovery.EndpointSlice, trigger time.Time) {
+	name := types.NamespacedName{Namespace: slice.Namespace, Name: slice.Name}
+	if owner, ok := c.owners[name]; ok && owner != service {
+		c.remove(name)
+	}
+	c.owners[name] = service
+	held := c.services[service]
+	if held == nil {
+		held = &serviceSlices{
+			applied: map[string]*discovery.EndpointSlice{},
+			pending: map[string]*discovery.EndpointSlice{},
+		}
+		c.services[service] = held
+	}
+	if !held.set(slice.Name, slice) {
+		return
+	}
+	if !trigger.IsZero() {
+		held.triggerTimes = append(held.triggerTimes, trigger)
+	}
+	c.settle(service, held)
+}
+
+// remove makes the removal of the named slice pending, if the slice is there.
+func (c *sliceCache) remove(name types.NamespacedName) {
+	owner, ok := c.owners[name]
+	if !ok {
+		return
+	}
+	delete(c.owners, name)
+	held := c.services[owner]
+	held.set(name.Name, nil)
+	// The trigger time of a deleted slice is that of its last update, so it
+	// says nothing about how long the deletion took.
+	held.triggerTimes = nil
+	c.settle(owner, held)
+}
+
+// settle puts the Service on or off the list of those that wait for Apply.
+func (c *sliceCache) settle(service types.NamespacedName, held *serviceSlices) {
+	if len(held.pending) > 0 {
+		c.changed.Insert(service)
+		return
+	}
+	c.changed.Delete(service)
+	held.triggerTimes = nil
+	if len(held.applied) == 0 {
+		delete(c.services, service)
+	}
+}
+
+// takeChanged returns the Services with pending slices and empties the list. A
+// map that was once large stays slow to clear and to range over, so a new one is
+// made.
+func (c *sliceCache) takeChanged() sets.Set[types.NamespacedName] {
+	changed := c.changed
+	c.changed = sets.New[types.NamespacedName]()
+	return changed
+}
+
+// set makes slice (nil for none) the pending state, or drops the pending state
+// if that is as applied. It reports whether the latest state differs now.
+func (s *serviceSlices) set(name string, slice *discovery.EndpointSlice) bool {
+	latest, waits := s.pending[name]
+	if !waits {
+		latest = s.applied[name]
+	}
+	if sameContent(latest, slice) {
+		return false
+	}
+	if sameContent(s.applied[name], slice) {
+		delete(s.pending, name)
+	} else {
+		s.pending[name] = slice
+	}
+	return true
+}
+
+// advance makes the pending slices the applied ones.
+func (s *serviceSlices) advance() {
+	for name, slice := range s.pending {
+		if slice == nil {
+			delete(s.applied, name)
+		} else {
+			s.applied[name] = slice
+		}
+	}
+	clear(s.pending)
+}
+
+// sameContent compares what endpoints are built from and leaves out metadata.
+func sameContent(a, b *discovery.EndpointSlice) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a == b || reflect.DeepEqual(a.Ports, b.Ports) && reflect.DeepEqual(a.Endpoints, b.Endpoints)
+}

@@ -1,0 +1,196 @@
+package changes
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+)
+
+// LabelServiceProxyName on a Service hands it over to another proxy. The slices of
+// such a Service carry it too. See https://kep.k8s.io/2447.
+const LabelServiceProxyName = "service.kubernetes.io/service-proxy-name"
+
+// servicePortsOf returns the Service as one family sees it, sorted by name and
+// protocol of the ports, or nil where the family has nothing to do for it.
+func servicePortsOf(service *v1.Service, family v1.IPFamily) []*ServicePort {
+	if service == nil || skipped(service) {
+		return nil
+	}
+	clusterIP, ok := clusterIPOf(service, family)
+	if !ok {
+		return nil
+	}
+	base := servicePortBase(service, family)
+	base.ClusterIP = clusterIP
+	ports := make([]*ServicePort, 0, len(service.Spec.Ports))
+	for i := range service.Spec.Ports {
+		if port := withPort(base, service, &service.Spec.Ports[i]); port != nil {
+			ports = append(ports, port)
+		}
+	}
+	return sortPorts(ports)
+}
+
+// skipped says whether no proxy, or another one, serves the Service.
+func skipped(service *v1.Service) bool {
+	_, foreign := service.Labels[LabelServiceProxyName]
+	return foreign ||
+		service.Spec.Type == v1.ServiceTypeExternalName ||
+		service.Spec.ClusterIP == v1.ClusterIPNone ||
+		service.Spec.ClusterIP == ""
+}
+
+// clusterIPOf returns the family's cluster IP. The addresses decide and not
+// spec.ipFamilies: an API server keeps the two alike, and only the addresses
+// end up in rules.
+func clusterIPOf(service *v1.Service, family v1.IPFamily) (netip.Addr, bool) {
+	for _, text := range append(slices.Clone(service.Spec.ClusterIPs), service.Spec.ClusterIP) {
+		addr, err := parseAddr(text)
+		if err != nil {
+			klog.ErrorS(err, "Skipping cluster IP", "service", klog.KObj(service))
+			continue
+		}
+		if inFamily(addr, family) {
+			return addr, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// servicePortBase fills what all ports of the Service share.
+func servicePortBase(service *v1.Service, family v1.IPFamily) ServicePort {
+	spec := &service.Spec
+	name := types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
+	base := ServicePort{
+		Name:                ServicePortName{NamespacedName: name},
+		ExternalIPs:         addrsOf(spec.ExternalIPs, family, klog.KObj(service)),
+		LoadBalancerVIPs:    loadBalancerVIPs(service, family),
+		SourceRanges:        sourceRanges(service, family),
+		ExternalPolicyLocal: externalPolicyLocal(service),
+		InternalPolicyLocal: spec.InternalTrafficPolicy != nil &&
+			*spec.InternalTrafficPolicy == v1.ServiceInternalTrafficPolicyLocal,
+		HealthCheckNodePort: healthCheckNodePort(service),
+	}
+	if spec.SessionAffinity == v1.ServiceAffinityClientIP {
+		base.SessionAffinityClientIP = true
+		base.StickyMaxAgeSeconds = affinitySeconds(spec.SessionAffinityConfig)
+	}
+	return base
+}
+
+// loadBalancerVIPs returns the ingress addresses for which rules are written.
+// The balancer's family need not be the Service's: it may proxy from one to
+// the other, so ingress addresses of both families are normal.
+func loadBalancerVIPs(service *v1.Service, family v1.IPFamily) []netip.Addr {
+	var texts []string
+	for _, ingress := range service.Status.LoadBalancer.Ingress {
+		if ingress.IPMode == nil || *ingress.IPMode == v1.LoadBalancerIPModeVIP {
+			texts = append(texts, ingress.IP)
+		}
+	}
+	return addrsOf(texts, family, klog.KObj(service))
+}
+
+// sourceRanges returns the family's allowed client ranges. A range of length
+// zero allows everybody, which is what no range at all means.
+func sourceRanges(service *v1.Service, family v1.IPFamily) []netip.Prefix {
+	var ranges []netip.Prefix
+	for _, text := range service.Spec.LoadBalancerSourceRanges {
+		// The API's validation lets padding through.
+		text = strings.TrimSpace(text)
+		if text == "" {
+			continue
+		}
+		prefix, err := parsePrefix(text)
+		if err != nil {
+			klog.ErrorS(err, "Skipping load balancer source range", "service", klog.KObj(service))
+			continue
+		}
+		if !inFamily(prefix.Addr(), family) {
+			continue
+		}
+		if prefix.Bits() == 0 {
+			return nil
+		}
+		ranges = append(ranges, prefix)
+	}
+	return ranges
+}
+
+// externalPolicyLocal says whether external traffic stays on the node. On a
+// Service without an external way in the field has no meaning.
+func externalPolicyLocal(service *v1.Service) bool {
+	switch service.Spec.Type {
+	case v1.ServiceTypeLoadBalancer, v1.ServiceTypeNodePort:
+	default:
+		if len(service.Spec.ExternalIPs) == 0 {
+			return false
+		}
+	}
+	return service.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
+}
+
+// healthCheckNodePort returns 0 where the Service needs no health check.
+func healthCheckNodePort(service *v1.Service) uint16 {
+	if service.Spec.Type != v1.ServiceTypeLoadBalancer || !externalPolicyLocal(service) {
+		return 0
+	}
+	port, ok := portNumber(service.Spec.HealthCheckNodePort)
+	if !ok || port == 0 {
+		klog.ErrorS(nil, "Service with externalTrafficPolicy Local has no usable healthCheckNodePort",
+			"service", klog.KObj(service), "healthCheckNodePort", service.Spec.HealthCheckNodePort)
+		return 0
+	}
+	return port
+}
+
+func affinitySeconds(config *v1.SessionAffinityConfig) int {
+	if config == nil || config.ClientIP == nil || config.ClientIP.TimeoutSeconds == nil {
+		return int(v1.DefaultClientIPServiceAffinitySeconds)
+	}
+	return int(*config.ClientIP.TimeoutSeconds)
+}
+
+// withPort returns a copy of base for one port, or nil for a port that no rule
+// can name.
+func withPort(base ServicePort, service *v1.Service, port *v1.ServicePort) *ServicePort {
+	number, ok := portNumber(port.Port)
+	nodePort, nodePortOK := portNumber(port.NodePort)
+	if !ok || !nodePortOK || number == 0 {
+		klog.ErrorS(nil, "Skipping service port out of range", "service", klog.KObj(service),
+			"portName", port.Name, "port", port.Port, "nodePort", port.NodePort)
+		return nil
+	}
+	base.Name.Port = port.Name
+	base.Name.Protocol = port.Protocol
+	if base.Name.Protocol == "" {
+		base.Name.Protocol = v1.ProtocolTCP
+	}
+	base.Port = number
+	base.NodePort = nodePort
+	return &base
+}
+
+// portNumber returns the number and whether it fits into a port.
+func portNumber(number int32) (uint16, bool) {
+	if number < 0 || number > math.MaxUint16 {
+		return 0, false
+	}
+	return uint16(number), true
+}
+
+// sortPorts sorts by name. Of two ports with one name, which only an object that
+// never met an API server can have, the later one stays.
+func sortPorts(ports []*ServicePort) []*ServicePort {
+	slices.Reverse(ports)
+	byName := func(a, b *ServicePort) int { return compareNames(a.Name, b.Name) }
+	slices.SortStableFunc(ports, byName)
+	return slices.CompactFunc(ports, func(a, b *ServicePort) bool { return a.Name == b.Name })
+}
+
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }

@@ -1,0 +1,147 @@
+package changes
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// ServiceTracker follows the Services of one address family.
+type ServiceTracker struct {
+	family v1.IPFamily
+
+	lock sync.Mutex
+	// applied holds what the last Apply left in the map, by Service. A Service
+	// for which the family has nothing to do is not in it.
+	applied map[types.NamespacedName][]*ServicePort
+	// pending holds what the next Apply will merge; an empty list is a removal.
+	// A Service that is as applied is not in it.
+	pending map[types.NamespacedName][]*ServicePort
+	// unsynced is what Apply has merged since the last MarkSynced.
+	unsynced ServiceUpdate
+	// healthCheckNodePorts follows applied.
+	healthCheckNodePorts map[types.NamespacedName]uint16
+}
+
+// ServiceUpdate says what Apply has merged since the last MarkSynced.
+type ServiceUpdate struct {
+	// UpdatedServices names the Services that were added, changed or removed.
+	UpdatedServices sets.Set[types.NamespacedName]
+	// ConntrackCleanupRequired is true if a UDP port of a Service was added,
+	// changed or removed: kernel flow entries may still lead to the old place.
+	ConntrackCleanupRequired bool
+}
+
+// NewServiceTracker returns a tracker that knows of no Service.
+func NewServiceTracker(family v1.IPFamily) *ServiceTracker {
+	return &ServiceTracker{
+		family:               family,
+		applied:              map[types.NamespacedName][]*ServicePort{},
+		pending:              map[types.NamespacedName][]*ServicePort{},
+		unsynced:             ServiceUpdate{UpdatedServices: sets.New[types.NamespacedName]()},
+		healthCheckNodePorts: map[types.NamespacedName]uint16{},
+	}
+}
+
+// Update notes that a Service was added (previous is nil), changed, or removed
+// (current is nil). It reports whether anything waits for Apply, be it from this
+// update or from an earlier one. Neither object is kept or modified.
+func (t *ServiceTracker) Update(previous, current *v1.Service) bool {
+	service := current
+	if service == nil {
+		service = previous
+	}
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if service != nil {
+		name := types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
+		ports := servicePortsOf(current, t.family)
+		if equalPorts(ports, t.applied[name]) {
+			delete(t.pending, name)
+		} else {
+			t.pending[name] = ports
+		}
+	}
+	return len(t.pending) > 0
+}
+
+// Pending returns the number of Services that wait for Apply.
+func (t *ServiceTracker) Pending() int {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return len(t.pending)
+}
+
+// Apply merges all pending changes into services, which must be the same map
+// each time, and returns everything merged since the last MarkSynced.
+func (t *ServiceTracker) Apply(services Services) ServiceUpdate {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	for name, ports := range t.pending {
+		t.apply(services, name, ports)
+	}
+	// A map that was once large stays slow to clear and to range over.
+	t.pending = map[types.NamespacedName][]*ServicePort{}
+	return ServiceUpdate{
+		UpdatedServices:          t.unsynced.UpdatedServices.Clone(),
+		ConntrackCleanupRequired: t.unsynced.ConntrackCleanupRequired,
+	}
+}
+
+// apply replaces one Service. Ports that stay as they were keep their pointer.
+func (t *ServiceTracker) apply(services Services, name types.NamespacedName, ports []*ServicePort) {
+	for _, old := range t.applied[name] {
+		if !slices.ContainsFunc(ports, old.equal) {
+			delete(services, old.Name)
+			t.noteProtocol(old.Name.Protocol)
+		}
+	}
+	for i, port := range ports {
+		if old, ok := services[port.Name]; ok {
+			ports[i] = old
+			continue
+		}
+		services[port.Name] = port
+		t.noteProtocol(port.Name.Protocol)
+	}
+	t.unsynced.UpdatedServices.Insert(name)
+	delete(t.applied, name)
+	delete(t.healthCheckNodePorts, name)
+	if len(ports) == 0 {
+		return
+	}
+	t.applied[name] = ports
+	if port := ports[0].HealthCheckNodePort; port != 0 {
+		t.healthCheckNodePorts[name] = port
+	}
+}
+
+func (t *ServiceTracker) noteProtocol(protocol v1.Protocol) {
+	if protocol == v1.ProtocolUDP {
+		t.unsynced.ConntrackCleanupRequired = true
+	}
+}
+
+// MarkSynced says that the rules now hold everything that Apply has returned.
+// It must not be called after a failed sync.
+func (t *ServiceTracker) MarkSynced() {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.unsynced = ServiceUpdate{UpdatedServices: sets.New[types.NamespacedName]()}
+}
+
+// HealthCheckNodePorts returns the health check port of every applied Service
+// that has one.
+func (t *ServiceTracker) HealthCheckNodePorts() map[types.NamespacedName]uint16 {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return maps.Clone(t.healthCheckNodePorts)
+}
+
+func equalPorts(a, b []*ServicePort) bool {
+	return slices.EqualFunc(a, b, (*ServicePort).equal)
+}
