@@ -1,0 +1,120 @@
+package proxier
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/chainwalk/chainwalk/proxier/internal/model"
+	"github.com/chainwalk/chainwalk/proxier/iptables"
+)
+
+// Config is all that a Proxier is told. FromConfiguration makes one from a
+// configuration file of kube-proxy.
+type Config struct {
+	// Family is the address family to serve. Required.
+	Family v1.IPFamily
+	// NodeName is this node's name in the API. Endpoints with this node name
+	// are local. Required.
+	NodeName string
+	// NodeIP is this node's main address of the family. If it is in a
+	// loadBalancerSourceRange, the load balancer VIPs are allowed as sources
+	// too. Required; loopback if it is not known.
+	NodeIP netip.Addr
+
+	// IPTables runs the tools of the family. Required.
+	IPTables iptables.Interface
+	// Sysctls is required.
+	Sysctls Sysctls
+	// Network is required if NodePortAddresses leaves addresses out.
+	Network Network
+	// NFAcct may be nil: no rule then counts.
+	NFAcct NFAcct
+
+	// LocalDetector recognises traffic of this node's pods.
+	LocalDetector LocalDetector
+	// MasqueradeAll masquerades all traffic to cluster IPs.
+	MasqueradeAll bool
+	// MasqueradeBit of the packet mark asks for masquerading: 0 to 31. Nobody
+	// else may use it.
+	MasqueradeBit int
+	// NodePortAddresses are the ranges of the node's addresses that serve node
+	// ports. Those of the other family are ignored. None of this family means
+	// every address.
+	NodePortAddresses []netip.Prefix
+	// LocalhostNodePorts serves node ports at 127.0.0.0/8 too, if
+	// NodePortAddresses allows these addresses. It makes the kernel route
+	// them. It has no effect on IPv6.
+	LocalhostNodePorts bool
+	// ConntrackTCPBeLiberal makes the kernel take TCP segments outside of the
+	// window for valid ones. No rule then drops invalid packets. If it is
+	// false, the kernel's setting stays and decides.
+	ConntrackTCPBeLiberal bool
+
+	// Changed is called when there is a new reason to sync, after the first
+	// objects were delivered. It is called by the goroutine that delivers the
+	// event and without locks, and must not block. May be nil.
+	Changed func()
+	// Clock is the real one by default.
+	Clock clock.PassiveClock
+	// Logger gets what Sync does not return as an error. The zero value is
+	// silent.
+	Logger klog.Logger
+}
+
+// validate reports all that is wrong with the Config at once.
+func (c *Config) validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	known := c.Family == v1.IPv4Protocol || c.Family == v1.IPv6Protocol
+	check(known, "Family is %q: must be IPv4 or IPv6", c.Family)
+	check(c.NodeName != "", "NodeName is missing")
+	check(c.NodeIP.IsValid(), "NodeIP is missing: give a loopback address if it is not known")
+	check(c.IPTables != nil, "IPTables is missing")
+	check(c.Sysctls != nil, "Sysctls is missing")
+	for _, prefix := range c.NodePortAddresses {
+		check(prefix.IsValid(), "NodePortAddresses: empty range")
+	}
+	check(c.LocalDetector.spellable(), "LocalDetector: device name has spaces, quotes or control characters: %q",
+		c.LocalDetector.device())
+	check(c.MasqueradeBit >= 0 && c.MasqueradeBit <= 31, "MasqueradeBit is %d: must be 0 to 31", c.MasqueradeBit)
+	if known {
+		check(!c.NodeIP.IsValid() || c.inFamily(c.NodeIP), "NodeIP %s is not %s", c.NodeIP, c.Family)
+		check(c.IPTables == nil || string(c.IPTables.Protocol()) == string(c.Family),
+			"IPTables runs the wrong tools: the family is %s", c.Family)
+		pods := c.LocalDetector.traffic.Source
+		check(!pods.IsValid() || c.inFamily(pods.Addr()), "LocalDetector: range %s is not %s", pods, c.Family)
+		rules := c.modelConfig()
+		check(rules.ServesAllAddresses() || c.Network != nil,
+			"Network is missing: NodePortAddresses cannot be looked up without it")
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) inFamily(address netip.Addr) bool {
+	return address.Is6() == (c.Family == v1.IPv6Protocol)
+}
+
+// modelConfig returns what the routing decisions need of the Config.
+func (c *Config) modelConfig() model.Config {
+	config := model.Config{
+		Family:             c.Family,
+		MasqueradeAll:      c.MasqueradeAll,
+		LocalTraffic:       c.LocalDetector.traffic,
+		LocalhostNodePorts: c.LocalhostNodePorts,
+	}
+	for _, prefix := range c.NodePortAddresses {
+		if c.inFamily(prefix.Addr()) {
+			config.NodePortPrefixes = append(config.NodePortPrefixes, prefix.Masked())
+		}
+	}
+	return config
+}

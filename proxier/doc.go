@@ -1,0 +1,22 @@
+// Package proxier is kube-proxy's iptables mode: it writes the rules that make
+// Services work on one node.
+//
+// A sync is one straight line:
+//
+//	proxier/internal/changes   what the API holds, from the On... events
+//	proxier/internal/model     every routing decision
+//	proxier/internal/render    the input of iptables-restore
+//	proxier/iptables           the tools
+//
+// A Proxier serves one address family; DualStack gives events to two of them.
+// Both are handlers for proxier/config. Neither starts goroutines or looks at
+// the clock to decide when to sync: whoever owns a Proxier calls Sync, and may
+// set Config.Changed to hear that there is a reason to.
+//
+// What the rules need of the host besides iptables (sysctls, addresses, nfacct
+// objects) is asked for through the small interfaces in host.go.
+//
+// The rules are those of kube-proxy, text for text; the package tests and the
+// dumps of a real cluster hold that. Refused: other modes than iptables, and
+// configuration that kube-proxy would refuse.
+package proxier

@@ -1,0 +1,83 @@
+package proxier
+
+import (
+	v1 "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
+)
+
+// OnServiceAdd notes a new Service.
+func (p *Proxier) OnServiceAdd(service *v1.Service) {
+	p.OnServiceUpdate(nil, service)
+}
+
+// OnServiceUpdate notes a Service that has changed.
+func (p *Proxier) OnServiceUpdate(oldService, service *v1.Service) {
+	if p.services.Update(oldService, service) {
+		p.changed()
+	}
+}
+
+// OnServiceDelete notes a Service that is gone.
+func (p *Proxier) OnServiceDelete(service *v1.Service) {
+	p.OnServiceUpdate(service, nil)
+}
+
+// OnServiceSynced notes that the first Services were delivered.
+func (p *Proxier) OnServiceSynced() {
+	p.state.markServicesSynced()
+	p.changed()
+}
+
+// OnEndpointSliceAdd notes a new EndpointSlice. Slices of the other family, or
+// with names instead of addresses, are ignored.
+func (p *Proxier) OnEndpointSliceAdd(slice *discovery.EndpointSlice) {
+	p.noteSlice(slice, false)
+}
+
+// OnEndpointSliceUpdate notes an EndpointSlice that has changed.
+func (p *Proxier) OnEndpointSliceUpdate(_, slice *discovery.EndpointSlice) {
+	p.noteSlice(slice, false)
+}
+
+// OnEndpointSliceDelete notes an EndpointSlice that is gone.
+func (p *Proxier) OnEndpointSliceDelete(slice *discovery.EndpointSlice) {
+	p.noteSlice(slice, true)
+}
+
+func (p *Proxier) noteSlice(slice *discovery.EndpointSlice, remove bool) {
+	if p.endpoints.EndpointSliceUpdate(slice, remove) {
+		p.changed()
+	}
+}
+
+// OnEndpointSlicesSynced notes that the first EndpointSlices were delivered.
+func (p *Proxier) OnEndpointSlicesSynced() {
+	p.state.markEndpointsSynced()
+	p.changed()
+}
+
+// OnNodeAdd notes this node's zone. Other nodes are ignored.
+func (p *Proxier) OnNodeAdd(node *v1.Node) {
+	p.OnNodeUpdate(nil, node)
+}
+
+// OnNodeUpdate notes this node's zone. Other nodes are ignored.
+func (p *Proxier) OnNodeUpdate(_, node *v1.Node) {
+	if node.Name == p.config.NodeName && p.state.setZone(node.Labels[v1.LabelTopologyZone]) {
+		p.changed()
+	}
+}
+
+// OnNodeDelete changes nothing: the rules for a node that goes away stay in
+// the zone that it was in.
+func (p *Proxier) OnNodeDelete(*v1.Node) {}
+
+// OnNodeSynced changes nothing: a node without a zone is a node like others.
+func (p *Proxier) OnNodeSynced() {}
+
+// changed tells the owner that there is a reason to sync.
+func (p *Proxier) changed() {
+	if p.config.Changed != nil && p.state.delivered() {
+		p.config.Changed()
+	}
+}

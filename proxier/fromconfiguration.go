@@ -1,0 +1,224 @@
+package proxier
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
+	netutils "k8s.io/utils/net"
+)
+
+// Settings is a kube-proxy configuration as it applies to one node.
+type Settings struct {
+	// NodeName is the name that the node has for its proxier.
+	NodeName string
+	// PrimaryFamily is the family of the node's first address.
+	PrimaryFamily v1.IPFamily
+	// IPv4 and IPv6 lack what the configuration cannot say: IPTables, Sysctls,
+	// Network, NFAcct, and what is optional below these.
+	IPv4, IPv6 Config
+	// SyncPeriod and MinSyncPeriod are for whoever calls Sync: try again at
+	// the latest, and not sooner than, so long after the last time.
+	SyncPeriod, MinSyncPeriod time.Duration
+	// ConfigSyncPeriod is for the informers.
+	ConfigSyncPeriod time.Duration
+	// Warnings say what is likely to be a mistake but is not refused.
+	Warnings []string
+}
+
+// FromConfiguration applies kube-proxy's defaults to a configuration, checks
+// it as kube-proxy does, and works out what it means on a node. The given
+// configuration is not modified.
+//
+// nodeName is the host's name; hostnameOverride comes before it. The node may
+// be nil if its object is not known: its addresses are then taken to be
+// loopback, and mode NodeCIDR is an error. Fields that say nothing about rules,
+// such as the addresses of the health check, are checked and otherwise left
+// to others.
+func FromConfiguration(configuration *kubeproxy.KubeProxyConfiguration, nodeName string, node *v1.Node) (*Settings, error) {
+	c := withDefaults(configuration)
+	if err := validateConfiguration(c); err != nil {
+		return nil, err
+	}
+	reader := settingsReader{configuration: c, settings: &Settings{
+		NodeName:         nodeNameOf(c, nodeName),
+		SyncPeriod:       c.IPTables.SyncPeriod.Duration,
+		MinSyncPeriod:    c.IPTables.MinSyncPeriod.Duration,
+		ConfigSyncPeriod: c.ConfigSyncPeriod.Duration,
+	}}
+	if err := reader.read(node); err != nil {
+		return nil, fmt.Errorf("KubeProxyConfiguration: %w", err)
+	}
+	return reader.settings, nil
+}
+
+func nodeNameOf(c *kubeproxy.KubeProxyConfiguration, nodeName string) string {
+	if c.HostnameOverride != "" {
+		nodeName = c.HostnameOverride
+	}
+	return strings.ToLower(strings.TrimSpace(nodeName))
+}
+
+// settingsReader fills in Settings.
+type settingsReader struct {
+	configuration *kubeproxy.KubeProxyConfiguration
+	settings      *Settings
+	nodeIPs       nodeIPs
+}
+
+func (r *settingsReader) read(node *v1.Node) error {
+	if r.settings.NodeName == "" {
+		return errors.New("hostnameOverride: the node's name is not known otherwise and must be given")
+	}
+	if node != nil && node.Name != r.settings.NodeName {
+		return fmt.Errorf("hostnameOverride: this is node %q, but the Node object is of %q", r.settings.NodeName, node.Name)
+	}
+	r.nodeIPs = nodeIPsOf(node, parseAddr(r.configuration.BindAddress))
+	r.settings.PrimaryFamily = r.nodeIPs.primary
+	if r.nodeIPs.of(r.nodeIPs.primary).IsLoopback() {
+		r.warn("the node's address is not known and taken to be loopback; bindAddress can give it")
+	}
+	detectors, err := r.localDetectors(node)
+	if err != nil {
+		return err
+	}
+	ranges := r.nodePortRanges()
+	r.settings.IPv4 = r.config(v1.IPv4Protocol, detectors[v1.IPv4Protocol], ranges)
+	r.settings.IPv6 = r.config(v1.IPv6Protocol, detectors[v1.IPv6Protocol], ranges)
+	return nil
+}
+
+func (r *settingsReader) config(family v1.IPFamily, detector LocalDetector, ranges []netip.Prefix) Config {
+	return Config{
+		Family:                family,
+		NodeName:              r.settings.NodeName,
+		NodeIP:                r.nodeIPs.of(family),
+		LocalDetector:         detector,
+		MasqueradeAll:         r.configuration.IPTables.MasqueradeAll,
+		MasqueradeBit:         int(*r.configuration.IPTables.MasqueradeBit),
+		NodePortAddresses:     ranges,
+		LocalhostNodePorts:    *r.configuration.IPTables.LocalhostNodePorts && family == v1.IPv4Protocol,
+		ConntrackTCPBeLiberal: r.configuration.Conntrack.TCPBeLiberal,
+	}
+}
+
+func (r *settingsReader) warn(format string, args ...any) {
+	r.settings.Warnings = append(r.settings.Warnings, fmt.Sprintf(format, args...))
+}
+
+// localDetectors returns nothing for a family whose pods are not recognised.
+func (r *settingsReader) localDetectors(node *v1.Node) (map[v1.IPFamily]LocalDetector, error) {
+	c := r.configuration
+	switch c.DetectLocalMode {
+	case localByClusterCIDR:
+		return r.detectByCIDR("clusterCIDR", clusterCIDRs(c)), nil
+	case localByNodeCIDR:
+		if node == nil || len(node.Spec.PodCIDRs) == 0 {
+			return nil, fmt.Errorf("detectLocalMode: NodeCIDR needs spec.podCIDRs of Node %q", r.settings.NodeName)
+		}
+		detectors := r.detectByCIDR("spec.podCIDRs of the Node", node.Spec.PodCIDRs)
+		if _, ok := detectors[r.nodeIPs.primary]; !ok {
+			return nil, fmt.Errorf("detectLocalMode: NodeCIDR needs a range of family %s in spec.podCIDRs of Node %q",
+				r.nodeIPs.primary, r.settings.NodeName)
+		}
+		return detectors, nil
+	case localByBridgeInterface:
+		return bothFamilies(DetectLocalByBridgeInterface(c.DetectLocal.BridgeInterface)), nil
+	default:
+		return bothFamilies(DetectLocalByInterfaceNamePrefix(c.DetectLocal.InterfaceNamePrefix)), nil
+	}
+}
+
+// detectByCIDR takes the first range of each family.
+func (r *settingsReader) detectByCIDR(source string, texts []string) map[v1.IPFamily]LocalDetector {
+	detectors := map[v1.IPFamily]LocalDetector{}
+	for _, text := range texts {
+		prefix, err := parsePrefix(text)
+		if err != nil {
+			r.warn("%s: %v", source, err)
+			continue
+		}
+		family := familyOf(prefix.Addr())
+		if _, ok := detectors[family]; !ok {
+			detectors[family] = DetectLocalByCIDR(prefix)
+		}
+	}
+	if _, ok := detectors[r.nodeIPs.primary]; !ok {
+		r.warn("detectLocalMode %s: no range of family %s in %s; pods of that family are not recognised",
+			r.configuration.DetectLocalMode, r.nodeIPs.primary, source)
+	}
+	return detectors
+}
+
+func bothFamilies(detector LocalDetector) map[v1.IPFamily]LocalDetector {
+	return map[v1.IPFamily]LocalDetector{v1.IPv4Protocol: detector, v1.IPv6Protocol: detector}
+}
+
+// nodePortRanges returns the ranges of both families. "primary" is the node's
+// own address in each family where it is known.
+func (r *settingsReader) nodePortRanges() []netip.Prefix {
+	var ranges []netip.Prefix
+	texts := r.configuration.NodePortAddresses
+	if len(texts) == 1 && texts[0] == primaryAddresses {
+		for _, family := range []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol} {
+			if ip := r.nodeIPs.of(family); !ip.IsLoopback() {
+				ranges = append(ranges, netip.PrefixFrom(ip, ip.BitLen()))
+			}
+		}
+	} else {
+		for _, text := range texts {
+			prefix, _ := parsePrefix(text) // checked by validateConfiguration
+			ranges = append(ranges, prefix)
+		}
+	}
+	r.warnOfOpenNodePorts(ranges)
+	return ranges
+}
+
+// warnOfOpenNodePorts tells of families whose node ports are served at every
+// address.
+func (r *settingsReader) warnOfOpenNodePorts(ranges []netip.Prefix) {
+	if len(ranges) == 0 {
+		r.warn("nodePortAddresses is not set: node ports are served at every address of the node; consider \"primary\"")
+		return
+	}
+	for _, prefix := range ranges {
+		if familyOf(prefix.Addr()) == r.nodeIPs.primary {
+			return
+		}
+	}
+	r.warn("nodePortAddresses has no range of family %s: its node ports are served at every address of the node", r.nodeIPs.primary)
+}
+
+// parseAddr reads an address as the Kubernetes API does, leading zeros
+// included. It returns an invalid one for bad input.
+func parseAddr(text string) netip.Addr {
+	address, _ := netip.AddrFromSlice(netutils.ParseIPSloppy(text))
+	return address.Unmap()
+}
+
+// parsePrefix reads a range as the Kubernetes API does, leading zeros included,
+// and clears the host bits.
+func parsePrefix(text string) (netip.Prefix, error) {
+	_, cidr, err := netutils.ParseCIDRSloppy(text)
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("%q is not an address range such as 10.0.0.0/8 or fd00::/64", text)
+	}
+	address, _ := netip.AddrFromSlice(cidr.IP)
+	bits, _ := cidr.Mask.Size()
+	if address.Is4In6() {
+		return netip.Prefix{}, fmt.Errorf("%q is an IPv4 range written as IPv6: write it as IPv4", text)
+	}
+	return netip.PrefixFrom(address, bits), nil
+}
+
+func familyOf(address netip.Addr) v1.IPFamily {
+	if address.Is6() {
+		return v1.IPv6Protocol
+	}
+	return v1.IPv4Protocol
+}

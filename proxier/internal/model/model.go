@@ -1,0 +1,129 @@
+package model
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/proxier/internal/changes"
+)
+
+// Config holds what the operator and the kernel say about one address family.
+type Config struct {
+	Family v1.IPFamily
+	// MasqueradeAll masquerades all traffic to cluster IPs.
+	MasqueradeAll bool
+	// LocalTraffic recognises traffic of this node's pods.
+	LocalTraffic LocalTraffic
+	// NodePortPrefixes of this family; none means every address of the node.
+	NodePortPrefixes []netip.Prefix
+	// LocalhostNodePorts asks for node ports at loopback addresses.
+	LocalhostNodePorts bool
+	// TCPLiberal says that the kernel's conntrack takes TCP segments outside
+	// of the window for valid ones.
+	TCPLiberal bool
+}
+
+// Node is the node that the decisions are for.
+type Node struct {
+	Name string
+	// Zone is empty if the node has none.
+	Zone string
+	// IP is the node's main address of this family.
+	IP netip.Addr
+	// Addresses are all addresses of the host. They matter only if
+	// Config.ServesAllAddresses is false.
+	Addresses []netip.Addr
+}
+
+// LocalTraffic says how traffic of this node's pods is recognised: by exactly
+// one of its fields. The zero value recognises nothing.
+type LocalTraffic struct {
+	// Source is the range of the pods' addresses.
+	Source netip.Prefix
+	// Interface is the device that all pods' traffic comes in on.
+	Interface string
+	// InterfacePrefix begins the names of the pods' devices.
+	InterfacePrefix string
+}
+
+// Known says whether traffic of pods is recognised at all.
+func (l LocalTraffic) Known() bool {
+	return l != LocalTraffic{}
+}
+
+// Masquerade says which traffic to cluster IPs gets the node's address as its
+// source.
+type Masquerade uint8
+
+const (
+	// MasqueradeNone leaves it alone, apart from pods that call themselves.
+	MasqueradeNone Masquerade = iota
+	// MasqueradeNotLocal masquerades what does not come from this node's
+	// pods: a router may send traffic for cluster IPs to any node, and the
+	// reply must come back through it.
+	MasqueradeNotLocal
+	// MasqueradeEverything masquerades all of it.
+	MasqueradeEverything
+)
+
+// Model is the whole decision for one address family of one node.
+type Model struct {
+	// Services are sorted by name.
+	Services []Service
+	// ClusterIPs says which traffic to cluster IPs is masqueraded.
+	ClusterIPs Masquerade
+	// LocalTraffic is how pods' traffic is recognised. Where it is known,
+	// pods that call an external destination under externalTrafficPolicy
+	// Local are routed by policy Cluster.
+	LocalTraffic LocalTraffic
+	// NodePorts says at which addresses node ports are served.
+	NodePorts NodePorts
+	// Localhost says that loopback addresses serve node ports too. Packets
+	// from elsewhere to loopback addresses must then be dropped, since the
+	// kernel is told to route them.
+	Localhost bool
+	// DropInvalid drops packets that conntrack finds invalid: they would get
+	// past address translation and make a peer reset its connection.
+	DropInvalid bool
+}
+
+// Decide makes the Model of a state.
+func Decide(config Config, services changes.Services, endpoints changes.Endpoints, node Node) *Model {
+	m := &Model{
+		Services:     make([]Service, 0, len(services)),
+		ClusterIPs:   decideMasquerade(&config),
+		LocalTraffic: config.LocalTraffic,
+		NodePorts:    decideNodePorts(&config, node),
+		Localhost:    config.ServesLocalhost(),
+		DropInvalid:  !config.TCPLiberal,
+	}
+	for name, port := range services {
+		m.Services = append(m.Services, decideService(port, endpoints[name], node))
+	}
+	slices.SortFunc(m.Services, func(a, b Service) int { return compareNames(&a.Port.Name, &b.Port.Name) })
+	return m
+}
+
+func decideMasquerade(config *Config) Masquerade {
+	switch {
+	case config.MasqueradeAll:
+		return MasqueradeEverything
+	case config.LocalTraffic.Known():
+		return MasqueradeNotLocal
+	default:
+		return MasqueradeNone
+	}
+}
+
+func compareNames(a, b *changes.ServicePortName) int {
+	return cmp.Or(
+		strings.Compare(a.Namespace, b.Namespace),
+		strings.Compare(a.Name, b.Name),
+		strings.Compare(a.Port, b.Port),
+		strings.Compare(string(a.Protocol), string(b.Protocol)),
+	)
+}

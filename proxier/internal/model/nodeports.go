@@ -1,0 +1,70 @@
+package model
+
+import (
+	"net/netip"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// NodePorts says at which of the node's addresses node ports are served.
+type NodePorts struct {
+	// All addresses of the node serve them, but not those in Except.
+	All bool
+	// Except is invalid where nothing is excepted.
+	Except netip.Prefix
+	// Addresses serve them if All is false. Sorted.
+	Addresses []netip.Addr
+}
+
+// LoopbackPrefix returns the family's loopback addresses.
+func LoopbackPrefix(family v1.IPFamily) netip.Prefix {
+	if family == v1.IPv6Protocol {
+		return netip.PrefixFrom(netip.IPv6Loopback(), 128)
+	}
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{127, 0, 0, 0}), 8)
+}
+
+// ServesAllAddresses says that node ports are served at every address of the
+// node: no prefix was asked for, or one that holds every address.
+func (c *Config) ServesAllAddresses() bool {
+	return len(c.NodePortPrefixes) == 0 ||
+		slices.ContainsFunc(c.NodePortPrefixes, func(p netip.Prefix) bool { return p.Bits() == 0 })
+}
+
+// ServesLocalhost says whether node ports are served at loopback addresses.
+// That is possible with IPv4 only, must be asked for, and the node port
+// prefixes must allow it.
+func (c *Config) ServesLocalhost() bool {
+	if !c.LocalhostNodePorts || c.Family != v1.IPv4Protocol {
+		return false
+	}
+	loopback := LoopbackPrefix(c.Family)
+	return c.ServesAllAddresses() ||
+		slices.ContainsFunc(c.NodePortPrefixes, func(p netip.Prefix) bool {
+			return p.Addr().IsLoopback() || p.Contains(loopback.Addr())
+		})
+}
+
+func decideNodePorts(c *Config, node Node) NodePorts {
+	localhost := c.ServesLocalhost()
+	if c.ServesAllAddresses() {
+		ports := NodePorts{All: true}
+		if !localhost {
+			ports.Except = LoopbackPrefix(c.Family)
+		}
+		return ports
+	}
+	var addresses []netip.Addr
+	for _, address := range node.Addresses {
+		address = address.Unmap().WithZone("")
+		if address.IsLoopback() && !localhost {
+			continue
+		}
+		if slices.ContainsFunc(c.NodePortPrefixes, func(p netip.Prefix) bool { return p.Contains(address) }) {
+			addresses = append(addresses, address)
+		}
+	}
+	slices.SortFunc(addresses, netip.Addr.Compare)
+	return NodePorts{Addresses: slices.Compact(addresses)}
+}

@@ -1,0 +1,63 @@
+package render
+
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/proxier/internal/model"
+)
+
+// appendNATRules writes the service port's rules in table nat.
+func (t *serviceText) appendNATRules(dst []byte) []byte {
+	return t.appendChains(t.appendNATEntries(dst))
+}
+
+// appendNATEntries writes the service port's rules in chains that all services
+// share. They are written at every sync.
+func (t *serviceText) appendNATEntries(dst []byte) []byte {
+	port := t.service.Port
+	if t.service.Internal.Verdict == model.Route {
+		dst = t.appendVIPEntry(dst, port.ClusterIP, " cluster IP", t.internalPrefix())
+	}
+	if !t.service.EntersExternal {
+		return dst
+	}
+	for _, ip := range port.ExternalIPs {
+		dst = t.appendVIPEntry(dst, ip, " external IP", externalPrefix)
+	}
+	for _, ip := range port.LoadBalancerVIPs {
+		dst = t.appendVIPEntry(dst, ip, " loadbalancer IP", t.lbTarget())
+	}
+	if port.NodePort != 0 {
+		dst = t.appendNodePortEntry(dst)
+	}
+	return dst
+}
+
+func (t *serviceText) appendVIPEntry(dst []byte, ip netip.Addr, comment, target string) []byte {
+	dst = append(dst, "-A "+servicesChain...)
+	dst = t.appendComment(dst, "", comment)
+	dst = t.appendDestination(dst, ip, t.service.Port.Port)
+	return t.appendJump(dst, target)
+}
+
+// appendNodePortEntry writes a rule of its own for loopback addresses if that
+// traffic is counted.
+func (t *serviceText) appendNodePortEntry(dst []byte) []byte {
+	if t.model.Localhost && t.options.LocalhostCounter != "" {
+		dst = t.appendNodePortHead(dst)
+		dst = append(dst, " -d 127.0.0.0/8"...)
+		dst = appendPort(dst, t.service.Port.NodePort)
+		dst = append(dst, " -m nfacct --nfacct-name "...)
+		dst = append(dst, t.options.LocalhostCounter...)
+		dst = t.appendJump(dst, externalPrefix)
+	}
+	dst = t.appendNodePortHead(dst)
+	dst = appendPort(dst, t.service.Port.NodePort)
+	return t.appendJump(dst, externalPrefix)
+}
+
+func (t *serviceText) appendNodePortHead(dst []byte) []byte {
+	dst = append(dst, "-A "+nodePortsChain+" -m comment --comment "...)
+	dst = append(dst, t.name...)
+	return t.appendProtocol(dst)
+}

@@ -1,0 +1,80 @@
+package render
+
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/proxier/internal/model"
+)
+
+// appendFilterEntries writes the service port's rules in table filter. All of
+// them are in shared chains.
+func (t *serviceText) appendFilterEntries(dst []byte) []byte {
+	port := t.service.Port
+	if t.service.Internal.Verdict != model.Route {
+		dst = t.appendRefusal(dst, servicesChain, t.service.Internal.Verdict)
+		dst = append(t.appendDestination(dst, port.ClusterIP, port.Port), refusalTarget(t.service.Internal.Verdict)...)
+	}
+	if t.service.External.Verdict != model.Route {
+		dst = t.appendExternalRefusals(dst)
+	}
+	if t.service.Firewall != nil {
+		for _, ip := range port.LoadBalancerVIPs {
+			dst = t.appendFirewallDrop(dst, ip)
+		}
+	}
+	if port.HealthCheckNodePort != 0 {
+		dst = append(dst, "-A "+nodePortsChain...)
+		dst = t.appendComment(dst, "", " health check node port")
+		dst = append(dst, " -m tcp -p tcp"...)
+		dst = appendPort(dst, port.HealthCheckNodePort)
+		dst = append(dst, " -j ACCEPT\n"...)
+	}
+	return dst
+}
+
+// appendExternalRefusals refuses what comes to external destinations and was
+// not routed in table nat.
+func (t *serviceText) appendExternalRefusals(dst []byte) []byte {
+	port, verdict := t.service.Port, t.service.External.Verdict
+	for _, vips := range [...][]netip.Addr{port.ExternalIPs, port.LoadBalancerVIPs} {
+		for _, ip := range vips {
+			dst = t.appendRefusal(dst, externalServicesChain, verdict)
+			dst = append(t.appendDestination(dst, ip, port.Port), refusalTarget(verdict)...)
+		}
+	}
+	if port.NodePort != 0 {
+		dst = t.appendRefusal(dst, externalServicesChain, verdict)
+		dst = append(dst, " -m addrtype --dst-type LOCAL"...)
+		dst = appendPort(t.appendProtocol(dst), port.NodePort)
+		dst = append(dst, refusalTarget(verdict)...)
+	}
+	return dst
+}
+
+// appendRefusal begins a rule that rejects or drops.
+func (t *serviceText) appendRefusal(dst []byte, chain string, verdict model.Verdict) []byte {
+	comment := " has no endpoints"
+	if verdict == model.Drop {
+		comment = " has no local endpoints"
+	}
+	dst = append(append(dst, "-A "...), chain...)
+	return t.appendComment(dst, "", comment)
+}
+
+func refusalTarget(verdict model.Verdict) string {
+	if verdict == model.Drop {
+		return " -j DROP\n"
+	}
+	return " -j REJECT\n"
+}
+
+// appendFirewallDrop drops what got through the firewall chain untranslated.
+func (t *serviceText) appendFirewallDrop(dst []byte, ip netip.Addr) []byte {
+	dst = append(dst, "-A "+proxyFirewallChain+` -m comment --comment "`...)
+	dst = append(dst, t.name...)
+	dst = append(dst, " traffic not accepted by "+lbPrefix...)
+	dst = append(dst, t.hash[:]...)
+	dst = append(dst, '"')
+	dst = t.appendDestination(dst, ip, t.service.Port.Port)
+	return append(dst, " -j DROP\n"...)
+}

@@ -1,0 +1,68 @@
+package proxier
+
+import "sync"
+
+// state holds what events say about when and where to sync.
+type state struct {
+	lock            sync.Mutex
+	servicesSynced  bool
+	endpointsSynced bool
+	// stale is true until a sync begins after the last reason that the
+	// trackers do not know of: start, failure, topology, flush.
+	stale bool
+	zone  string
+}
+
+func newState() state {
+	return state{stale: true}
+}
+
+func (s *state) delivered() bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.servicesSynced && s.endpointsSynced
+}
+
+func (s *state) markServicesSynced() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.servicesSynced = true
+}
+
+func (s *state) markEndpointsSynced() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.endpointsSynced = true
+}
+
+// beginSync returns the zone to sync for. A change after it needs another sync.
+func (s *state) beginSync() (zone string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.stale = false
+	return s.zone
+}
+
+func (s *state) dirty() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.stale = true
+}
+
+func (s *state) needsSync() bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.stale
+}
+
+// setZone reports whether the zone is another one now.
+func (s *state) setZone(zone string) (changed bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.zone == zone {
+		return false
+	}
+	s.zone = zone
+	s.stale = true
+	return true
+}

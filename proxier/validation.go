@@ -1,0 +1,221 @@
+package proxier
+
+import (
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
+)
+
+// withDefaults returns a copy of the configuration with kube-proxy's defaults
+// in the fields that are empty.
+func withDefaults(configuration *kubeproxy.KubeProxyConfiguration) *kubeproxy.KubeProxyConfiguration {
+	c := configuration.DeepCopy()
+	if c.BindAddress == "" {
+		c.BindAddress = "0.0.0.0"
+	}
+	if c.Mode == "" {
+		c.Mode = modeIPTables
+	}
+	if c.DetectLocalMode == "" {
+		c.DetectLocalMode = localByClusterCIDR
+	}
+	c.IPTables.MasqueradeBit = orDefault(c.IPTables.MasqueradeBit, 14)
+	c.IPTables.LocalhostNodePorts = orDefault(c.IPTables.LocalhostNodePorts, true)
+	defaultDuration(&c.IPTables.SyncPeriod, 30*time.Second)
+	defaultDuration(&c.IPTables.MinSyncPeriod, time.Second)
+	defaultDuration(&c.ConfigSyncPeriod, 15*time.Minute)
+	return c
+}
+
+func orDefault[T any](value *T, def T) *T {
+	if value == nil {
+		return &def
+	}
+	return value
+}
+
+func defaultDuration(d *metav1.Duration, def time.Duration) {
+	if d.Duration == 0 {
+		d.Duration = def
+	}
+}
+
+// validateConfiguration reports all mistakes in a configuration with defaults.
+func validateConfiguration(c *kubeproxy.KubeProxyConfiguration) error {
+	root := field.NewPath("KubeProxyConfiguration")
+	errs := slices.Concat(
+		validateMode(c, root),
+		validateIPTables(&c.IPTables, root.Child("iptables")),
+		validateConntrack(&c.Conntrack, root.Child("conntrack")),
+		validateDetectLocal(c, root),
+		validateNodePortAddresses(c.NodePortAddresses, root.Child("nodePortAddresses")),
+		validateEndpoints(c, root),
+	)
+	if c.ConfigSyncPeriod.Duration < 0 {
+		errs = append(errs, field.Invalid(root.Child("configSyncPeriod"), c.ConfigSyncPeriod.Duration.String(), "must be greater than 0"))
+	}
+	if c.OOMScoreAdj != nil && (*c.OOMScoreAdj < -1000 || *c.OOMScoreAdj > 1000) {
+		errs = append(errs, field.Invalid(root.Child("oomScoreAdj"), *c.OOMScoreAdj, "must be -1000 to 1000"))
+	}
+	return errs.ToAggregate()
+}
+
+func validateMode(c *kubeproxy.KubeProxyConfiguration, root *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch c.Mode {
+	case modeIPTables:
+	case modeIPVS, modeNFTables, modeKernelspace:
+		errs = append(errs, field.Invalid(root.Child("mode"), c.Mode, "not supported: only iptables is"))
+	default:
+		errs = append(errs, field.Invalid(root.Child("mode"), c.Mode, "unknown; must be iptables or empty"))
+	}
+	for gate := range c.FeatureGates {
+		errs = append(errs, field.Invalid(root.Child("featureGates"), gate, "not supported: there are no feature gates"))
+	}
+	return errs
+}
+
+func validateIPTables(c *kubeproxy.KubeProxyIPTablesConfiguration, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if *c.MasqueradeBit < 0 || *c.MasqueradeBit > 31 {
+		errs = append(errs, field.Invalid(path.Child("masqueradeBit"), *c.MasqueradeBit, "must be 0 to 31"))
+	}
+	if c.SyncPeriod.Duration <= 0 {
+		errs = append(errs, field.Invalid(path.Child("syncPeriod"), c.SyncPeriod.Duration.String(), "must be greater than 0"))
+	}
+	if c.MinSyncPeriod.Duration < 0 {
+		errs = append(errs, field.Invalid(path.Child("minSyncPeriod"), c.MinSyncPeriod.Duration.String(), "must not be negative"))
+	}
+	if c.MinSyncPeriod.Duration > c.SyncPeriod.Duration {
+		errs = append(errs, field.Invalid(path.Child("minSyncPeriod"), c.MinSyncPeriod.Duration.String(), "must not be greater than syncPeriod"))
+	}
+	return errs
+}
+
+func validateConntrack(c *kubeproxy.KubeProxyConntrackConfiguration, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	counts := []struct {
+		name  string
+		value *int32
+	}{{"maxPerCore", c.MaxPerCore}, {"min", c.Min}}
+	for _, count := range counts {
+		if count.value != nil && *count.value < 0 {
+			errs = append(errs, field.Invalid(path.Child(count.name), *count.value, "must not be negative"))
+		}
+	}
+	timeouts := []struct {
+		name  string
+		value *metav1.Duration
+	}{
+		{"tcpEstablishedTimeout", c.TCPEstablishedTimeout},
+		{"tcpCloseWaitTimeout", c.TCPCloseWaitTimeout},
+		{"udpTimeout", &c.UDPTimeout},
+		{"udpStreamTimeout", &c.UDPStreamTimeout},
+	}
+	for _, timeout := range timeouts {
+		if timeout.value != nil && timeout.value.Duration < 0 {
+			errs = append(errs, field.Invalid(path.Child(timeout.name), timeout.value.Duration.String(), "must not be negative"))
+		}
+	}
+	return errs
+}
+
+func validateDetectLocal(c *kubeproxy.KubeProxyConfiguration, root *field.Path) field.ErrorList {
+	switch c.DetectLocalMode {
+	case localByClusterCIDR:
+		return validateClusterCIDRs(clusterCIDRs(c), root.Child("clusterCIDR"))
+	case localByNodeCIDR:
+		return nil
+	case localByBridgeInterface:
+		return required(c.DetectLocal.BridgeInterface, root.Child("detectLocal", "bridgeInterface"))
+	case localByInterfaceNamePrefix:
+		return required(c.DetectLocal.InterfaceNamePrefix, root.Child("detectLocal", "interfaceNamePrefix"))
+	default:
+		modes := []kubeproxy.LocalMode{localByClusterCIDR, localByNodeCIDR,
+			localByBridgeInterface, localByInterfaceNamePrefix, ""}
+		return field.ErrorList{field.NotSupported(root.Child("detectLocalMode"), c.DetectLocalMode, modes)}
+	}
+}
+
+func required(value string, path *field.Path) field.ErrorList {
+	if value == "" {
+		return field.ErrorList{field.Required(path, "detectLocalMode needs it")}
+	}
+	return nil
+}
+
+// clusterCIDRs returns the ranges of the field clusterCIDR, which may hold one
+// for each family.
+func clusterCIDRs(c *kubeproxy.KubeProxyConfiguration) []string {
+	if c.ClusterCIDR == "" {
+		return nil
+	}
+	return strings.Split(c.ClusterCIDR, ",")
+}
+
+func validateClusterCIDRs(texts []string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	families := map[bool]bool{}
+	for _, text := range texts {
+		prefix, err := parsePrefix(text)
+		if err != nil {
+			errs = append(errs, field.Invalid(path, text, err.Error()))
+			continue
+		}
+		families[prefix.Addr().Is6()] = true
+	}
+	if len(errs) == 0 && len(texts) != len(families) {
+		errs = append(errs, field.Invalid(path, strings.Join(texts, ","), "must be one range, or one of each family with a comma between"))
+	}
+	return errs
+}
+
+func validateNodePortAddresses(texts []string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, text := range texts {
+		if text == primaryAddresses {
+			if len(texts) > 1 {
+				errs = append(errs, field.Invalid(path.Index(i), text, "cannot stand beside ranges"))
+			}
+			continue
+		}
+		if _, err := parsePrefix(text); err != nil {
+			errs = append(errs, field.Invalid(path.Index(i), text, err.Error()))
+		}
+	}
+	return errs
+}
+
+// validateEndpoints checks the addresses that kube-proxy listens at. For health
+// checks and metrics, port and address may each be left out.
+func validateEndpoints(c *kubeproxy.KubeProxyConfiguration, root *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if !parseAddr(c.BindAddress).IsValid() {
+		errs = append(errs, field.Invalid(root.Child("bindAddress"), c.BindAddress, "must be an IP address"))
+	}
+	if !isListenAddress(c.HealthzBindAddress) {
+		errs = append(errs, field.Invalid(root.Child("healthzBindAddress"), c.HealthzBindAddress, "must be an IP address with or without a port"))
+	}
+	if !isListenAddress(c.MetricsBindAddress) {
+		errs = append(errs, field.Invalid(root.Child("metricsBindAddress"), c.MetricsBindAddress, "must be an IP address with or without a port"))
+	}
+	return errs
+}
+
+func isListenAddress(text string) bool {
+	if text == "" || parseAddr(text).IsValid() {
+		return true
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return false
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && number > 0 && parseAddr(host).IsValid()
+}
