@@ -1,0 +1,182 @@
+package fakeipt
+
+import (
+	"slices"
+	"sort"
+	"syscall"
+)
+
+// commit makes the kernel's checks and returns the new table; nil if there is no table now.
+// The edit must not be used afterwards.
+func (e *tableEdit) commit() (*Table, error) {
+	if !e.exists {
+		return nil, e.batchFailure()
+	}
+	if err := e.verify(); err != nil {
+		return nil, err
+	}
+	return e.build(), nil
+}
+
+// verify makes the checks of the whole edit.
+func (e *tableEdit) verify() error {
+	if len(e.failures) > 0 {
+		return e.batchFailure()
+	}
+	if errno := e.badRule(); errno != 0 {
+		return &commitError{errno: errno}
+	}
+	errno := e.update()
+	switch {
+	case errno == 0:
+		return nil
+	case e.dialect == Legacy:
+		return &commitError{errno: errno}
+	}
+	e.blame()
+	return e.batchFailure()
+}
+
+// commitError is a table that the kernel refused as a whole (legacy), or the changes it refused (nft).
+type commitError struct {
+	errno    syscall.Errno
+	failures []batchError
+}
+
+func (c *commitError) Error() string { return "commit refused: " + c.errno.Error() }
+
+// Unwrap gives the errno.
+func (c *commitError) Unwrap() error { return c.errno }
+
+func (e *tableEdit) batchFailure() error {
+	if len(e.failures) == 0 {
+		return nil
+	}
+	return &commitError{errno: e.failures[0].errno, failures: e.failures}
+}
+
+// badRule is the errno of a rule that the kernel refuses for itself and that is still there.
+func (e *tableEdit) badRule() syscall.Errno {
+	if len(e.bad) == 0 {
+		return 0
+	}
+	for _, s := range e.drafts {
+		for _, r := range s.currentRules() {
+			if errno := e.bad[r]; errno != 0 {
+				return errno
+			}
+		}
+	}
+	return 0
+}
+
+// blame finds the rule with which the table became wrong. The kernel checks the
+// table again after each rule, so that rule and all behind it are refused.
+func (e *tableEdit) blame() {
+	first := sort.Search(len(e.batch), func(n int) bool { return e.without(n+1).fullUpdate() != 0 })
+	if first == len(e.batch) {
+		return
+	}
+	errno := e.without(first + 1).fullUpdate()
+	for i := first; i < len(e.batch); i++ {
+		op := e.batch[i]
+		if i > first {
+			errno = e.without(i + 1).fullUpdate()
+		}
+		if errno == syscall.ELOOP {
+			errno = syscall.EMLINK
+		}
+		if errno != 0 {
+			e.fail(int(op.line), op.kind, errno, op.slot.name)
+		}
+		if len(e.failures) == maxFailures {
+			break
+		}
+	}
+}
+
+// maxFailures is more than the tool has room to print.
+const maxFailures = 16
+
+// without is a copy of the edit with only the first n rules of the batch.
+func (e *tableEdit) without(n int) *tableEdit {
+	left := map[*Rule]bool{}
+	for _, op := range e.batch[n:] {
+		left[op.rule] = true
+	}
+	c := &tableEdit{family: e.family, dialect: e.dialect, kind: e.kind, base: e.base, slots: map[string]*chainSlot{}}
+	for _, s := range e.drafts {
+		d := c.slotOf(s.name)
+		c.open(d)
+		d.live = s.live
+		d.rules = slices.DeleteFunc(slices.Clone(s.currentRules()), func(r *Rule) bool { return left[r] })
+	}
+	return c
+}
+
+// build makes the new table from the base and what changed.
+func (e *tableEdit) build() *Table {
+	t := &Table{kind: e.kind, chains: e.base.chains.edit(len(e.drafts)), order: e.base.order, made: e.made}
+	names := false
+	for _, s := range e.drafts {
+		if !s.live {
+			if s.base != nil {
+				t.chains.remove(s.name)
+				names = true
+			}
+			continue
+		}
+		names = names || s.base == nil
+		t.chains.set(s.entry(s.newChain()))
+	}
+	for _, s := range e.slots {
+		if s.live && !s.draft && (s.refs != s.base.refs || s.reached != s.base.reached) {
+			t.chains.set(s.entry(s.base.chain))
+		}
+	}
+	if names {
+		t.order = &chainOrder{}
+	}
+	if e.dialect == Legacy {
+		e.resetPolicyCounters(t)
+	}
+	return t
+}
+
+func (s *chainSlot) entry(c *Chain) chainEntry {
+	return chainEntry{chain: c, hash: hashName(c.Name), refs: s.refs, reached: s.reached}
+}
+
+// newChain is the draft as a chain, the old one if nothing is different.
+func (s *chainSlot) newChain() *Chain {
+	if s.hook != 0 && s.counters == nil {
+		s.counters = &Counters{}
+	}
+	if s.base != nil {
+		c := s.base.chain
+		if c.Policy == s.policy && c.Counters == s.counters && slices.Equal(c.Rules, s.rules) {
+			return c
+		}
+	}
+	return &Chain{Name: s.name, Policy: s.policy, Rules: slices.Clip(s.rules), Counters: s.counters}
+}
+
+// resetPolicyCounters sets the counters of policies to zero unless the edit set
+// them: that is what a commit of the legacy tools does.
+func (e *tableEdit) resetPolicyCounters(t *Table) {
+	for _, name := range e.kind.builtins() {
+		s := e.slotOf(name)
+		old := t.chains.get(name)
+		if s.draft && s.counters != nil && s.base != nil && s.counters != s.base.chain.Counters {
+			continue
+		}
+		if old.chain.Counters.Packets() == 0 && old.chain.Counters.Bytes() == 0 {
+			continue
+		}
+		c := *old.chain
+		c.Counters = &Counters{}
+		n := *old
+		n.chain = &c
+		t.chains.set(n)
+	}
+}

@@ -1,0 +1,530 @@
+package fakeipt
+
+import (
+	"bytes"
+	"slices"
+	"syscall"
+)
+
+// tableEdit is a table being changed: by one command, or by all lines of a
+// restore up to COMMIT. Nobody else sees it, and nothing of the table it began
+// with is written to.
+type tableEdit struct {
+	family  Family
+	dialect Dialect
+	kind    *tableKind
+	objects *NFAcctTable
+	base    *Table // what the edit began with
+	// exists is false for a table that the nft tools have not made yet.
+	exists bool
+	// flushed says that the edit began by taking every rule and chain away.
+	flushed bool
+	changed bool
+	// made are the built-in chains that exist: the nft tools make each when it is first used.
+	made hookMask
+
+	slots    map[string]*chainSlot
+	slotSlab []chainSlot
+	drafts   []*chainSlot // slots whose chain is another one than in base, in the order of their first change
+	bad      map[*Rule]syscall.Errno
+	context  checkContext
+	batch    []batchOp    // nft: every rule that was added
+	failures []batchError // nft: what the kernel says about the batch
+	line     int
+}
+
+// chainSlot is one chain name within an edit.
+type chainSlot struct {
+	name  string
+	hook  hookMask    // of a built-in chain
+	base  *chainEntry // nil if the base table has no such chain
+	live  bool        // the chain exists now
+	draft bool        // the fields below, not base, are the chain
+	fresh bool        // made by this edit
+
+	rules    []*Rule
+	owned    bool // rules may be appended to in place
+	policy   Policy
+	counters *Counters
+
+	jump, jumpGoto *Jump
+	refs           int32 // rules that jump or go to it
+	reached        hookCounts
+	applied        hookMask // the hooks that have been passed on to the chain's own jumps
+	stamp          int32    // marks of the walks in reach.go
+	visit          uint8
+}
+
+// batchOp is a rule that an nft tool adds.
+type batchOp struct {
+	rule *Rule
+	slot *chainSlot
+	line int32
+	kind batchKind
+}
+
+// batchKind is the kind of a change in a batch for the kernel.
+type batchKind uint8
+
+const (
+	batchAppend batchKind = iota
+	batchInsert
+	batchReplace
+	batchDeleteChain
+	batchRenameChain
+)
+
+var batchNames = [...]string{"RULE_APPEND", "RULE_INSERT", "RULE_REPLACE", "CHAIN_DEL", "CHAIN_RENAME"}
+
+// batchError is a change that the kernel refused.
+type batchError struct {
+	line  int
+	kind  batchKind
+	errno syscall.Errno
+	chain string
+}
+
+// newEdit begins to change a table, of which it expects to look at so many chains.
+func newEdit(rs *Ruleset, kind *tableKind, objects *NFAcctTable, expect int) *tableEdit {
+	e := &tableEdit{family: rs.family, dialect: rs.dialect, kind: kind, objects: objects, base: rs.Table(kind.name), exists: true}
+	if e.base == nil {
+		e.base = newTable(kind)
+		e.exists = rs.dialect == Legacy
+	}
+	e.made = e.base.made
+	e.slots = make(map[string]*chainSlot, expect)
+	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, objects: objects}
+	return e
+}
+
+// flushAll takes every rule and user-defined chain away. The nft tools delete the table; legacy keeps the policies.
+func (e *tableEdit) flushAll() {
+	old := e.base
+	e.base = newTable(e.kind)
+	e.flushed, e.changed = true, true
+	if e.dialect == NFT {
+		e.exists, e.made = false, 0
+		return
+	}
+	for _, name := range e.kind.builtins() {
+		s := e.slotOf(name)
+		e.open(s)
+		s.policy = old.Chain(name).Policy
+	}
+}
+
+// find returns the slot of a name, made if this is the first time.
+func (e *tableEdit) find(name []byte) *chainSlot {
+	if s := e.slots[string(name)]; s != nil {
+		return s
+	}
+	return e.newSlot(string(name))
+}
+
+func (e *tableEdit) slotOf(name string) *chainSlot {
+	if s := e.slots[name]; s != nil {
+		return s
+	}
+	return e.newSlot(name)
+}
+
+func (e *tableEdit) newSlot(name string) *chainSlot {
+	if len(e.slotSlab) == cap(e.slotSlab) {
+		e.slotSlab = make([]chainSlot, 0, min(max(2*cap(e.slotSlab), 4), 512))
+	}
+	e.slotSlab = e.slotSlab[:len(e.slotSlab)+1]
+	s := &e.slotSlab[len(e.slotSlab)-1]
+	s.name, s.hook, s.base = name, e.kind.hookOf(name), e.base.chains.get(name)
+	if s.base != nil {
+		s.name, s.live = s.base.chain.Name, true
+		s.refs, s.reached = s.base.refs, s.base.reached
+		s.applied = s.reached.mask()
+	}
+	e.slots[s.name] = s
+	return s
+}
+
+// currentRules are the rules of the chain as the edit has it now.
+func (s *chainSlot) currentRules() []*Rule {
+	switch {
+	case !s.live:
+		return nil
+	case s.draft:
+		return s.rules
+	}
+	return s.base.chain.Rules
+}
+
+// baseRules are the rules the chain had when the edit began.
+func (s *chainSlot) baseRules() []*Rule {
+	if s.base == nil {
+		return nil
+	}
+	return s.base.chain.Rules
+}
+
+// open makes the slot's chain a draft.
+func (e *tableEdit) open(s *chainSlot) {
+	e.changed = true
+	if s.draft {
+		return
+	}
+	s.draft = true
+	e.drafts = append(e.drafts, s)
+	if s.base != nil {
+		c := s.base.chain
+		s.rules, s.policy, s.counters = c.Rules, c.Policy, c.Counters
+	}
+}
+
+// touch makes the table exist, which nft tools do when a chain or a rule is added.
+func (e *tableEdit) touch() { e.exists = true }
+
+// chain returns the slot of a chain that must exist.
+func (e *tableEdit) chain(name string) (*chainSlot, error) {
+	s := e.slotOf(name)
+	if !s.live || !e.exists {
+		return nil, errNoChain
+	}
+	return s, nil
+}
+
+// jumpTo returns the target that jumps to the slot's chain.
+func (s *chainSlot) jumpTo(isGoto bool) *Jump {
+	if isGoto {
+		if s.jumpGoto == nil {
+			s.jumpGoto = &Jump{Chain: s.name, Goto: true}
+		}
+		return s.jumpGoto
+	}
+	if s.jump == nil {
+		s.jump = &Jump{Chain: s.name}
+	}
+	return s.jump
+}
+
+// count adds n to the references of the chain that the rule jumps to, if it does.
+func (e *tableEdit) count(r *Rule, n int32) {
+	if j, ok := r.Target.(*Jump); ok {
+		e.slotOf(j.Chain).refs += n
+	}
+}
+
+// createChain adds a chain that must not exist.
+func (e *tableEdit) createChain(name string) error {
+	s := e.slotOf(name)
+	if s.live || isVerdictName(name) {
+		return errChainExists
+	}
+	e.touch()
+	e.open(s)
+	s.live, s.fresh = true, true
+	s.rules, s.owned, s.policy, s.counters = nil, true, PolicyNone, nil
+	return nil
+}
+
+func isVerdictName(name string) bool {
+	_, ok := findVerdict([]byte(name))
+	return ok || name == "QUEUE"
+}
+
+// flushChain removes all rules of a chain.
+func (e *tableEdit) flushChain(s *chainSlot) {
+	for _, r := range s.currentRules() {
+		e.count(r, -1)
+	}
+	e.open(s)
+	s.rules, s.owned = nil, true
+}
+
+// deleteChain removes a chain that is empty and that no rule jumps to.
+func (e *tableEdit) deleteChain(name string) error {
+	s, err := e.chain(name)
+	if err != nil {
+		return err
+	}
+	if e.dialect == Legacy {
+		switch {
+		case s.hook != 0:
+			return errDeleteBuiltin
+		case s.refs > 0:
+			return errReferenced
+		case len(s.currentRules()) > 0:
+			return errNotEmpty
+		}
+	} else if s.hook&^e.made != 0 {
+		return errNoChain
+	} else if s.hook != 0 || s.refs > 0 || !e.empty(s) {
+		e.fail(e.line, batchDeleteChain, syscall.EBUSY, name)
+	}
+	e.open(s)
+	s.live, s.rules = false, nil
+	return nil
+}
+
+// deleteAllChains removes every user-defined chain.
+func (e *tableEdit) deleteAllChains() error {
+	for _, name := range e.userChains() {
+		if err := e.deleteChain(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// userChains are the names of the user-defined chains as the edit has them now, sorted.
+func (e *tableEdit) userChains() []string {
+	var names []string
+	e.base.chains.each(func(c *chainEntry) {
+		if c.chain.Policy == PolicyNone && e.slotOf(c.chain.Name).live {
+			names = append(names, c.chain.Name)
+		}
+	})
+	for _, s := range e.drafts {
+		if s.live && s.hook == 0 && s.base == nil {
+			names = append(names, s.name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// allChains are the built-in chains and then the others, as listings have them.
+func (e *tableEdit) allChains() []*chainSlot {
+	var all []*chainSlot
+	for _, name := range append(e.kind.builtins(), e.userChains()...) {
+		all = append(all, e.slotOf(name))
+	}
+	return all
+}
+
+// renameChain gives a chain another name, in every jump as well.
+func (e *tableEdit) renameChain(from, to string) error {
+	old := e.slotOf(from)
+	next := e.slotOf(to)
+	switch {
+	case next.live || isVerdictName(to):
+		return errRenameExists
+	case !old.live || !e.exists:
+		return errNoChain
+	case old.hook != 0:
+		return errDeleteBuiltin
+	}
+	if e.dialect == NFT && old.fresh {
+		e.fail(e.line, batchRenameChain, syscall.ENOENT, to)
+	}
+	rules := old.currentRules()
+	e.open(old)
+	e.open(next)
+	next.live, next.rules, next.policy = true, slices.Clone(rules), PolicyNone
+	next.owned = true
+	old.live, old.rules = false, nil
+	for _, s := range e.allChains() {
+		e.retarget(s, from, next)
+	}
+	next.refs, old.refs = next.refs+old.refs, 0
+	return nil
+}
+
+// retarget replaces the jumps to a chain by jumps to another one.
+func (e *tableEdit) retarget(s *chainSlot, from string, to *chainSlot) {
+	for i, r := range s.currentRules() {
+		j, ok := r.Target.(*Jump)
+		if !ok || j.Chain != from {
+			continue
+		}
+		e.own(s)
+		changed := *r
+		changed.Target = to.jumpTo(j.Goto)
+		s.rules[i] = &changed
+	}
+}
+
+// own makes the slot's rules a slice that this edit may write to.
+func (e *tableEdit) own(s *chainSlot) {
+	e.open(s)
+	if !s.owned {
+		s.rules = append(make([]*Rule, 0, len(s.rules)+len(s.rules)/8+4), s.rules...)
+		s.owned = true
+	}
+}
+
+// setPolicy sets the policy of a built-in chain and its counters.
+func (e *tableEdit) setPolicy(name, policy string, counters *Counters) error {
+	s := e.slotOf(name)
+	if s.hook == 0 {
+		return errNotBuiltin
+	}
+	var p Policy
+	switch policy {
+	case "ACCEPT":
+		p = PolicyAccept
+	case "DROP":
+		p = PolicyDrop
+	default:
+		return errBadPolicy
+	}
+	e.touch()
+	e.made |= s.hook
+	e.open(s)
+	s.policy, s.counters = p, counters
+	return nil
+}
+
+// ordinaryChain is the number of rules of most chains.
+const ordinaryChain = 3
+
+// insert puts a rule before the one with that index; the length of the chain appends it.
+func (e *tableEdit) insert(s *chainSlot, index int, r *Rule) {
+	e.touch()
+	e.own(s)
+	if index == len(s.rules) {
+		if s.rules == nil {
+			s.rules = make([]*Rule, 0, ordinaryChain)
+		}
+		s.rules = append(s.rules, r)
+	} else {
+		s.rules = slices.Insert(s.rules, index, r)
+	}
+	e.count(r, 1)
+}
+
+// admit makes the kernel's checks of a rule that do not depend on the rest of the table.
+func (e *tableEdit) admit(s *chainSlot, r *Rule, kind batchKind) {
+	errno := e.check(r)
+	if e.dialect == Legacy {
+		if errno != 0 {
+			e.setBad(r, errno)
+		}
+		return
+	}
+	if errno == 0 && s.hook&^ruleHooks(r) != 0 {
+		errno = syscall.EINVAL
+	}
+	if errno != 0 {
+		// The kernel goes on without the rule.
+		e.setBad(r, errno)
+		e.count(r, -1)
+		e.fail(e.line, kind, errno, s.name)
+		return
+	}
+	e.batch = append(e.batch, batchOp{rule: r, slot: s, line: int32(e.line), kind: kind})
+}
+
+// setBad notes a rule that the kernel refuses for itself.
+func (e *tableEdit) setBad(r *Rule, errno syscall.Errno) {
+	if e.bad == nil {
+		e.bad = map[*Rule]syscall.Errno{}
+	}
+	e.bad[r] = errno
+}
+
+// empty says that no rule is in the chain, but for those that the kernel refused.
+func (e *tableEdit) empty(s *chainSlot) bool {
+	for _, r := range s.currentRules() {
+		if e.bad[r] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// fail notes a change that the kernel will refuse.
+func (e *tableEdit) fail(line int, kind batchKind, errno syscall.Errno, chain string) {
+	e.failures = append(e.failures, batchError{line, kind, errno, chain})
+}
+
+// check asks every match and the target of a rule.
+func (e *tableEdit) check(r *Rule) syscall.Errno {
+	c := &e.context
+	c.rule = r
+	if e.dialect == NFT && (neverMatches(r.Src) || neverMatches(r.Dst)) {
+		return syscall.EINVAL
+	}
+	for _, m := range r.Matches {
+		if k, ok := m.(checker); ok {
+			if errno := k.check(c); errno != 0 {
+				return errno
+			}
+		}
+	}
+	switch t := r.Target.(type) {
+	case nil:
+	case *Jump:
+		if e.kind.hookOf(t.Chain) != 0 {
+			if e.made&e.kind.hookOf(t.Chain) == 0 {
+				return syscall.ENOENT
+			}
+			return syscall.EOPNOTSUPP
+		}
+	case checker:
+		return t.check(c)
+	}
+	return 0
+}
+
+// neverMatches is an inverted address with an empty mask, for which nft has no expression.
+func neverMatches(m *AddrMatch) bool {
+	return m != nil && m.Invert && maskBits(m.Mask) == 0
+}
+
+// replace puts a rule in the place of another one.
+func (e *tableEdit) replace(s *chainSlot, index int, r *Rule) {
+	e.own(s)
+	e.count(s.rules[index], -1)
+	s.rules[index] = r
+	e.count(r, 1)
+}
+
+// remove deletes the rule with that index.
+func (e *tableEdit) remove(s *chainSlot, index int) {
+	e.own(s)
+	e.count(s.rules[index], -1)
+	s.rules = slices.Delete(s.rules, index, index+1)
+}
+
+// search returns the index of the first rule equal to r, -1 if there is none.
+func (e *tableEdit) search(s *chainSlot, r *Rule) int {
+	want := r.appendOptions(nil, e.family, e.dialect)
+	var text []byte
+	for i, other := range s.currentRules() {
+		if other.Proto != r.Proto || len(other.Matches) != len(r.Matches) {
+			continue
+		}
+		text = other.appendOptions(text[:0], e.family, e.dialect)
+		if bytes.Equal(text, want) {
+			return i
+		}
+	}
+	return -1
+}
+
+// zero sets counters to zero: of one rule, or with index -1 of the whole chain.
+func (e *tableEdit) zero(s *chainSlot, index int) {
+	e.own(s)
+	for i, r := range s.rules {
+		if index >= 0 && i != index {
+			continue
+		}
+		changed := *r
+		changed.Counters = &Counters{}
+		s.rules[i] = &changed
+	}
+	// Legacy leaves counters alone that were set by the same input.
+	set := s.counters != nil && (s.base == nil || s.counters != s.base.chain.Counters)
+	if index < 0 && s.hook != 0 && !(set && e.dialect == Legacy) {
+		s.counters = &Counters{}
+	}
+}
+
+// view is the chain as the edit has it now, for reading.
+func (s *chainSlot) view() *Chain {
+	if !s.draft {
+		return s.base.chain
+	}
+	counters := s.counters
+	if counters == nil {
+		counters = &Counters{}
+	}
+	return &Chain{Name: s.name, Policy: s.policy, Rules: s.rules, Counters: counters}
+}

@@ -1,0 +1,224 @@
+package fakeipt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"sync"
+
+	"k8s.io/utils/exec"
+)
+
+// Exec returns the kernel's tools as programs that can be run. Programs of other names are not found.
+func (k *Kernel) Exec() exec.Interface { return &executor{kernel: k} }
+
+type executor struct {
+	kernel *Kernel
+}
+
+// Command returns a program with arguments.
+func (e *executor) Command(name string, args ...string) exec.Cmd {
+	return e.CommandContext(context.Background(), name, args...)
+}
+
+// CommandContext is Command; a context that is done before the program starts keeps it from running.
+func (e *executor) CommandContext(ctx context.Context, name string, args ...string) exec.Cmd {
+	return &process{kernel: e.kernel, ctx: ctx, argv: append([]string{name}, args...)}
+}
+
+// LookPath returns where a program is.
+func (e *executor) LookPath(file string) (string, error) {
+	p := &program{kernel: e.kernel, argv0: file}
+	if p.identify() == toolNone {
+		return "", exec.ErrExecutableNotFound
+	}
+	return "/usr/sbin/" + path.Base(file), nil
+}
+
+// process is one run of a program.
+type process struct {
+	kernel         *Kernel
+	ctx            context.Context
+	argv           []string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	pipes          []*io.PipeWriter
+
+	started bool
+	done    chan struct{}
+	err     error
+	stop    sync.Once
+	stopped chan struct{}
+}
+
+// ExitError is the exit status of a tool that is not 0.
+type ExitError struct {
+	Status int
+}
+
+var _ exec.ExitError = (*ExitError)(nil)
+
+// Error is "exit status N".
+func (e *ExitError) Error() string { return fmt.Sprintf("exit status %d", e.Status) }
+
+// String is the same as Error.
+func (e *ExitError) String() string { return e.Error() }
+
+// Exited is true: the tools are never killed.
+func (e *ExitError) Exited() bool { return true }
+
+// ExitStatus is the status.
+func (e *ExitError) ExitStatus() int { return e.Status }
+
+// Errors of starting a program in a way that is not possible.
+var (
+	errStarted    = errors.New("fakeipt: already started")
+	errNotStarted = errors.New("fakeipt: not started")
+	errOutputSet  = errors.New("fakeipt: output is already set")
+)
+
+func (p *process) SetDir(string) {}
+
+func (p *process) SetStdin(in io.Reader) { p.stdin = in }
+
+func (p *process) SetStdout(out io.Writer) { p.stdout = out }
+
+func (p *process) SetStderr(out io.Writer) { p.stderr = out }
+
+func (p *process) SetEnv([]string) {}
+
+// StdoutPipe returns a reader of what the program prints; it must be read to its end before Wait.
+func (p *process) StdoutPipe() (io.ReadCloser, error) { return p.pipe(&p.stdout) }
+
+// StderrPipe is StdoutPipe for errors.
+func (p *process) StderrPipe() (io.ReadCloser, error) { return p.pipe(&p.stderr) }
+
+func (p *process) pipe(to *io.Writer) (io.ReadCloser, error) {
+	if *to != nil {
+		return nil, errOutputSet
+	}
+	if p.started {
+		return nil, errStarted
+	}
+	r, w := io.Pipe()
+	*to = w
+	p.pipes = append(p.pipes, w)
+	return r, nil
+}
+
+// Start runs the program in the background.
+func (p *process) Start() error {
+	if p.started {
+		return errStarted
+	}
+	p.started = true
+	p.done, p.stopped = make(chan struct{}), make(chan struct{})
+	if err := p.ctx.Err(); err != nil {
+		return err
+	}
+	if (&program{kernel: p.kernel, argv0: p.argv[0]}).identify() == toolNone {
+		return exec.ErrExecutableNotFound
+	}
+	go p.run()
+	return nil
+}
+
+func (p *process) run() {
+	defer close(p.done)
+	status := p.kernel.Run(p.argv, p.stdin, orDiscard(p.stdout), orDiscard(p.stderr))
+	for _, w := range p.pipes {
+		// The reader sees the end of the output.
+		_ = w.Close()
+	}
+	if status != 0 {
+		p.err = &ExitError{Status: status}
+	}
+}
+
+func orDiscard(w io.Writer) io.Writer {
+	if w == nil {
+		return io.Discard
+	}
+	return w
+}
+
+// Wait waits for the end of a program that was started, or until it is stopped or its context is done.
+func (p *process) Wait() error {
+	if !p.started {
+		return errNotStarted
+	}
+	select {
+	case <-p.done:
+		return p.err
+	default:
+	}
+	select {
+	case <-p.done:
+		return p.err
+	case <-p.stopped:
+		return &ExitError{Status: statusKilled}
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	}
+}
+
+// statusKilled is the status a shell gives a program that a signal ended.
+const statusKilled = 137
+
+// Stop makes Wait return. A tool that is at work is not broken off: its changes come all at once or not at all.
+func (p *process) Stop() {
+	if p.stopped != nil {
+		p.stop.Do(func() { close(p.stopped) })
+	}
+}
+
+// Run starts the program and waits for it.
+func (p *process) Run() error {
+	if err := p.Start(); err != nil {
+		return err
+	}
+	return p.Wait()
+}
+
+// CombinedOutput runs the program and returns all it prints.
+func (p *process) CombinedOutput() ([]byte, error) {
+	if p.stdout != nil || p.stderr != nil {
+		return nil, errOutputSet
+	}
+	out := &lockedBuffer{}
+	p.stdout, p.stderr = out, out
+	err := p.Run()
+	return out.take(), err
+}
+
+// Output runs the program and returns what it prints on its standard output.
+func (p *process) Output() ([]byte, error) {
+	if p.stdout != nil {
+		return nil, errOutputSet
+	}
+	out := &lockedBuffer{}
+	p.stdout = out
+	err := p.Run()
+	return out.take(), err
+}
+
+// lockedBuffer may still be written to when it is read, by a program that was not waited for.
+type lockedBuffer struct {
+	lock sync.Mutex
+	buf  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) take() []byte {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	return bytes.Clone(b.buf.Bytes())
+}

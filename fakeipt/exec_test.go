@@ -1,0 +1,117 @@
+package fakeipt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/utils/exec"
+)
+
+func TestExecGivesOutputAndStatus(t *testing.T) {
+	x := New(Options{}).Exec()
+	out, err := x.Command("iptables", "-S", "NOPE").CombinedOutput()
+	var exit exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	assert.Equal(t, 1, exit.ExitStatus())
+	assert.True(t, exit.Exited())
+	assert.Equal(t, "iptables: No chain/target/match by that name.\n", string(out))
+
+	out, err = x.Command("/sbin/iptables", "-S").Output()
+	require.NoError(t, err)
+	assert.Equal(t, "-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n", string(out))
+}
+
+func TestExecReadsStdinAndPipes(t *testing.T) {
+	k := New(Options{})
+	restore := k.Exec().Command("iptables-restore")
+	restore.SetStdin(strings.NewReader("*raw\n-A OUTPUT -j NOTRACK\nCOMMIT\n"))
+	require.NoError(t, restore.Run())
+
+	save := k.Exec().Command("iptables-save", "-t", "raw")
+	pipe, err := save.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, save.Start())
+	text, err := io.ReadAll(pipe)
+	require.NoError(t, err)
+	require.NoError(t, save.Wait())
+	assert.Contains(t, string(text), "-A OUTPUT -j NOTRACK\n")
+	assert.Error(t, save.Start(), "started twice")
+}
+
+func TestExecFindsOnlyItsTools(t *testing.T) {
+	x := New(Options{Dialect: NFT}).Exec()
+	for _, name := range []string{"iptables", "ip6tables-restore", "iptables-nft-save", "nfacct"} {
+		path, err := x.LookPath(name)
+		assert.NoError(t, err, name)
+		assert.Equal(t, "/usr/sbin/"+name, path)
+	}
+	for _, name := range []string{"ipset", "iptables-legacy", "iptables-restor", ""} {
+		_, err := x.LookPath(name)
+		assert.ErrorIs(t, err, exec.ErrExecutableNotFound, name)
+		assert.ErrorIs(t, x.Command(name).Run(), exec.ErrExecutableNotFound, name)
+	}
+}
+
+func TestExecHeedsItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	assert.ErrorIs(t, New(Options{}).Exec().CommandContext(ctx, "iptables", "-N", "A").Run(), context.Canceled)
+	assert.Error(t, New(Options{}).Exec().Command("iptables").Wait(), "not started")
+}
+
+func TestParseErrorsHaveTheirPlace(t *testing.T) {
+	for name, row := range map[string]struct {
+		text         string
+		line, column int
+	}{
+		"unknown match":       {"*filter\n:A - [0:0]\n-A A -m nonesuch\nCOMMIT\n", 3, 9},
+		"bad port":            {"*filter\n[1:2] -A INPUT -p tcp --dport 99999\nCOMMIT\n", 2, 31},
+		"missing chain":       {"*filter\n-A NOPE -j ACCEPT\nCOMMIT\n", 2, 0},
+		"no table":            {"-A INPUT -j ACCEPT\n", 1, 0},
+		"no commit":           {"*filter\n", 2, 0},
+		"refused by a kernel": {"*nat\n-A POSTROUTING -j REDIRECT\nCOMMIT\n", 3, 0},
+		"a very long line":    {"*filter\n-A " + strings.Repeat("x", 1<<20), 2, 0},
+		"binary garbage":      {"\x7fELF\x00\x01\x02\n", 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := LoadSave(IPv4, Legacy, "file", strings.NewReader(row.text))
+			var parse *ParseError
+			require.ErrorAs(t, err, &parse)
+			assert.Equal(t, []any{"file", row.line, row.column}, []any{parse.File, parse.Line, parse.Column}, err)
+		})
+	}
+}
+
+func TestConcurrentToolsAndReaders(t *testing.T) {
+	k := New(Options{})
+	done := make(chan error, 8)
+	for i := range 8 {
+		go func() {
+			var stderr bytes.Buffer
+			status := k.Run([]string{"iptables", "-N", chainSuffix(i)}, nil, io.Discard, &stderr)
+			for c := range k.Ruleset(IPv4).Table("filter").Chains() {
+				if c.Counters != nil {
+					c.Counters.Add(1, 2)
+				}
+			}
+			if status != 0 {
+				done <- errors.New(stderr.String())
+			}
+			done <- nil
+		}()
+	}
+	for range 8 {
+		require.NoError(t, <-done)
+	}
+	n := 0
+	for range k.Ruleset(IPv4).Table("filter").Chains() {
+		n++
+	}
+	assert.Equal(t, 3+8, n)
+}

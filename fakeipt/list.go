@@ -1,0 +1,193 @@
+package fakeipt
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// listStyle is the form of a listing (-L).
+type listStyle struct {
+	numeric     bool // -n
+	verbose     bool // -v
+	exact       bool // -x
+	lineNumbers bool // --line-numbers
+	dialect     Dialect
+	family      Family
+	proto       uint8 // of the rule
+	bare        bool  // of a single rule that was added with -v: no columns for it
+}
+
+// appendChainHead appends the two lines above the rules of a chain.
+func (style listStyle) appendChainHead(dst []byte, s *chainSlot) []byte {
+	c := s.view()
+	dst = append(append(dst, "Chain "...), c.Name...)
+	if c.Policy == PolicyNone {
+		dst = fmt.Appendf(dst, " (%d references)\n", s.refs)
+	} else {
+		dst = fmt.Appendf(dst, " (policy %s", c.Policy.policyText())
+		if style.verbose {
+			dst = append(dst, ' ')
+			dst = style.appendNumber(dst, c.Counters.Packets(), 0)
+			dst = append(dst, " packets, "...)
+			dst = style.appendNumber(dst, c.Counters.Bytes(), 0)
+			dst = append(dst, " bytes"...)
+		}
+		dst = append(dst, ")\n"...)
+	}
+	return style.appendColumns(dst)
+}
+
+// appendColumns appends the names of the columns.
+func (style listStyle) appendColumns(dst []byte) []byte {
+	if style.lineNumbers {
+		dst = fmt.Appendf(dst, "%-4s ", "num")
+	}
+	if style.verbose {
+		if style.exact {
+			dst = fmt.Appendf(dst, "%8s %10s ", "pkts", "bytes")
+		} else {
+			dst = fmt.Appendf(dst, "%5s %5s ", "pkts", "bytes")
+		}
+	}
+	dst = fmt.Appendf(dst, "%-9s  %-5s%-4s", "target", "prot", "opt")
+	if style.verbose {
+		dst = fmt.Appendf(dst, "%-6s %-6s  ", "in", "out")
+	}
+	return fmt.Appendf(dst, "%-19s  %-19s \n", "source", "destination")
+}
+
+// counterUnits are the letters behind a number that is cut short.
+const counterUnits = "KMGT"
+
+// appendNumber appends a counter in a field of that width, cut to five places unless exact.
+func (style listStyle) appendNumber(dst []byte, n uint64, width int) []byte {
+	if style.exact {
+		return fmt.Appendf(dst, "%*d", width, n)
+	}
+	if n <= 99999 {
+		return fmt.Appendf(dst, "%*d", width, n)
+	}
+	unit := 0
+	n = (n + 500) / 1000
+	for n > 9999 && unit < len(counterUnits)-1 {
+		n = (n + 500) / 1000
+		unit++
+	}
+	return fmt.Appendf(dst, "%*d%c", max(width-1, 0), n, counterUnits[unit])
+}
+
+// appendRule appends one line of the listing.
+func (style listStyle) appendRule(dst []byte, number int, r *Rule) []byte {
+	if style.lineNumbers && !style.bare {
+		dst = fmt.Appendf(dst, "%-4d ", number)
+	}
+	if style.verbose && !style.bare {
+		width, byteWidth := 5, 5
+		if style.exact {
+			width, byteWidth = 8, 8
+		}
+		dst = append(style.appendNumber(dst, r.Counters.Packets(), width), ' ')
+		dst = append(style.appendNumber(dst, r.Counters.Bytes(), byteWidth), ' ')
+	}
+	style.proto = r.Proto.Number
+	dst = style.appendHead(dst, r)
+	if style.verbose || style.bare {
+		dst = style.appendDevices(dst, r)
+	}
+	dst = style.appendAddresses(dst, r)
+	if j, ok := r.Target.(*Jump); ok && j.Goto {
+		dst = append(dst, "[goto] "...)
+	}
+	for _, m := range r.Matches {
+		dst = m.appendList(dst, style)
+	}
+	if r.Target != nil {
+		dst = r.Target.appendList(dst, style)
+	}
+	return append(dst, '\n')
+}
+
+// appendHead appends target, protocol and fragment.
+func (style listStyle) appendHead(dst []byte, r *Rule) []byte {
+	name := ""
+	if r.Target != nil {
+		name = r.Target.Name()
+	}
+	if style.bare {
+		dst = append(append(dst, name...), ' ')
+	} else {
+		dst = fmt.Appendf(dst, "%-9s ", name)
+	}
+	if r.Proto.Invert {
+		dst = append(dst, '!')
+	} else {
+		dst = append(dst, ' ')
+	}
+	proto := strconv.Itoa(int(r.Proto.Number))
+	if !style.numeric || style.bare {
+		if r.Proto.Number == 0 {
+			proto = "all"
+		} else {
+			proto = string(appendProtocol(nil, r.Proto.Number))
+		}
+	}
+	opt := [...]string{"--", "-f", "!f"}[r.Fragment]
+	if style.bare {
+		return fmt.Appendf(dst, "%s opt %s ", proto, opt)
+	}
+	return fmt.Appendf(dst, "%-4s %s ", proto, opt)
+}
+
+// appendDevices appends the columns of -i and -o.
+func (style listStyle) appendDevices(dst []byte, r *Rule) []byte {
+	in, out := style.device(r.In), style.device(r.Out)
+	if style.bare {
+		return fmt.Appendf(dst, "in %s out %s ", in, out)
+	}
+	return fmt.Appendf(dst, " %-6s %-6s ", in, out)
+}
+
+func (style listStyle) device(m *IfaceMatch) string {
+	any := "any"
+	if style.numeric || style.bare {
+		any = "*"
+	}
+	if m == nil || m.Name == "" && style.dialect == NFT && !m.Invert {
+		return any
+	}
+	name := bang(m.Invert) + m.Name
+	if m.Prefix {
+		name += "+"
+	}
+	return name
+}
+
+// appendAddresses appends the columns of -s and -d.
+func (style listStyle) appendAddresses(dst []byte, r *Rule) []byte {
+	src, dst2 := style.address(r.Src), style.address(r.Dst)
+	if style.bare {
+		return fmt.Appendf(dst, " %s  -> %s  ", src, dst2)
+	}
+	dst = appendInvertColumn(dst, r.Src)
+	dst = fmt.Appendf(dst, "%-19s ", src)
+	dst = appendInvertColumn(dst, r.Dst)
+	return fmt.Appendf(dst, "%-19s ", dst2)
+}
+
+func appendInvertColumn(dst []byte, m *AddrMatch) []byte {
+	if m != nil && m.Invert {
+		return append(dst, '!')
+	}
+	return append(dst, ' ')
+}
+
+// address is an address as a listing has it: nothing is looked up.
+func (style listStyle) address(m *AddrMatch) string {
+	if m == nil || maskBits(m.Mask) == 0 {
+		if style.numeric || style.bare {
+			return style.family.facts().anywhere
+		}
+		return "anywhere"
+	}
+	return string(appendPlainAddr(nil, m))
+}

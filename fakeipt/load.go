@@ -1,0 +1,105 @@
+package fakeipt
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Load fills the kernel's tables of one family from iptables-save text, with or
+// without counters and comments. The tables in the text replace those in the kernel.
+// name is what errors call the text; they are *ParseError. Accounting objects
+// that rules name are made.
+func (k *Kernel) Load(f Family, name string, r io.Reader) error {
+	text, err := readAll(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	k.addNamedObjects(text)
+	restore := &restorer{kernel: k, family: f, tool: f.facts().tool + "-restore", counters: true, lenient: true, stdout: io.Discard}
+	restore.parser = newArgumentParser(f, k.dialect)
+	restore.parser.restore = restore.tool
+	before := k.Ruleset(f)
+	if err := restore.run(endLine(text)); err != nil {
+		k.rulesets[f.index()].Store(before)
+		return parseError(name, err)
+	}
+	k.orderAs(f, text)
+	return nil
+}
+
+// LoadSave returns a new kernel with the ruleset of iptables-save text; see Kernel.Load.
+func LoadSave(f Family, d Dialect, name string, r io.Reader) (*Kernel, error) {
+	k := New(Options{Dialect: d})
+	if err := k.Load(f, name, r); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// endLine sees to it that the last line ends: files are often copied without.
+func endLine(text []byte) []byte {
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		return append(text, '\n')
+	}
+	return text
+}
+
+// orderAs gives the tables the order of the text, which is the order of loading (legacy).
+func (k *Kernel) orderAs(f Family, text []byte) {
+	if k.dialect == NFT {
+		return
+	}
+	place := map[string]int{}
+	for line := range bytes.Lines(text) {
+		if line[0] == '*' {
+			place[string(firstWord(line[1:]))] = len(place)
+		}
+	}
+	rs := k.Ruleset(f)
+	n := &Ruleset{family: f, dialect: k.dialect, tables: slices.Clone(rs.tables)}
+	slices.SortStableFunc(n.tables, func(a, b *Table) int {
+		pa, ina := place[a.Name()]
+		pb, inb := place[b.Name()]
+		if ina && inb {
+			return pa - pb
+		}
+		return 0
+	})
+	k.rulesets[f.index()].Store(n)
+}
+
+// addNamedObjects makes every accounting object that the text names.
+func (k *Kernel) addNamedObjects(text []byte) {
+	option := []byte("--nfacct-name ")
+	for {
+		_, rest, ok := bytes.Cut(text, option)
+		if !ok {
+			return
+		}
+		text = rest
+		name := firstWord(rest)
+		// It may be there, or be no name: the rule then says so.
+		_ = k.objects.Add(string(name))
+	}
+}
+
+// parseError puts an error of the input into words for people.
+func parseError(name string, err error) error {
+	var placed *restoreError
+	if !errors.As(err, &placed) {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	p := &ParseError{File: name, Line: placed.line, Column: placed.column, Token: placed.token, Msg: placed.err.Error()}
+	switch {
+	case errors.Is(err, errLineFailed):
+		p.Msg = "not in a table: a line \"*TABLE\" must come first"
+	case errors.Is(err, errCommitExpected):
+		p.Msg = "COMMIT expected"
+	}
+	return p
+}

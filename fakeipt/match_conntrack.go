@@ -1,0 +1,347 @@
+package fakeipt
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// CTState is a set of conntrack states, of --ctstate and of --state.
+type CTState uint16
+
+// The states. CTSNAT and CTDNAT say that the connection's source or
+// destination is translated.
+const (
+	CTInvalid CTState = 1 << iota
+	CTNew
+	CTRelated
+	CTEstablished
+	CTUntracked
+	CTSNAT
+	CTDNAT
+)
+
+// ctStateNames are the states' names from bit 0, which is the order of iptables-save.
+var ctStateNames = [...]string{"INVALID", "NEW", "RELATED", "ESTABLISHED", "UNTRACKED", "SNAT", "DNAT"}
+
+func (s CTState) append(dst []byte) []byte {
+	first := true
+	for i, name := range ctStateNames {
+		if s&(1<<i) == 0 {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		dst, first = append(dst, name...), false
+	}
+	return dst
+}
+
+// parseCTStates reads a list of states, those in known. The second result is the word that is none.
+func parseCTStates(s []byte, known CTState) (CTState, []byte) {
+	var set CTState
+	for word := range bytes.SplitSeq(s, []byte(",")) {
+		bit := ctStateBit(word) & known
+		if bit == 0 {
+			return 0, s[bytes.Index(s, word):]
+		}
+		set |= bit
+	}
+	return set, nil
+}
+
+func ctStateBit(word []byte) CTState {
+	for i, name := range ctStateNames {
+		if len(word) == len(name) && strings.EqualFold(name, string(word)) {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+// CTStatus is a set of conntrack status bits, of --ctstatus.
+type CTStatus uint8
+
+// The status bits, with the kernel's values. CTStatusNone is the empty status.
+const (
+	CTStatusNone      CTStatus = 0
+	CTStatusExpected  CTStatus = 1
+	CTStatusSeenReply CTStatus = 2
+	CTStatusAssured   CTStatus = 4
+	CTStatusConfirmed CTStatus = 8
+)
+
+var ctStatusNames = [...]string{"EXPECTED", "SEEN_REPLY", "ASSURED", "CONFIRMED"}
+
+func (s CTStatus) append(dst []byte) []byte {
+	if s == CTStatusNone {
+		return append(dst, "NONE"...)
+	}
+	first := true
+	for i, name := range ctStatusNames {
+		if s&(1<<i) == 0 {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		dst, first = append(dst, name...), false
+	}
+	return dst
+}
+
+func parseCTStatus(s []byte) (CTStatus, error) {
+	var set CTStatus
+	for word := range bytes.SplitSeq(s, []byte(",")) {
+		known := strings.EqualFold("NONE", string(word))
+		for i, name := range ctStatusNames {
+			if strings.EqualFold(name, string(word)) {
+				set, known = set|1<<i, true
+			}
+		}
+		if !known {
+			return 0, badParameter("Bad ctstatus \"%s\"", s)
+		}
+	}
+	return set, nil
+}
+
+// CTDirection is --ctdir.
+type CTDirection uint8
+
+// The directions.
+const (
+	CTDirAny CTDirection = iota
+	CTDirOriginal
+	CTDirReply
+)
+
+// PortRangeInv is a range of ports, or with Invert every port outside of it.
+type PortRangeInv struct {
+	PortRange
+	Invert bool
+}
+
+// ExpireRange is --ctexpire: the remaining seconds of the entry.
+type ExpireRange struct {
+	Min, Max uint32
+	Invert   bool
+}
+
+// StatusMatch is --ctstatus: any of the bits of Status, or none at all.
+type StatusMatch struct {
+	Status CTStatus
+	Invert bool
+}
+
+// MatchConntrack is -m conntrack. Every pointer is nil where the option is not given.
+type MatchConntrack struct {
+	States    CTState // 0: no --ctstate
+	InvStates bool
+	Proto     *ProtoMatch
+	Status    *StatusMatch
+	Expire    *ExpireRange
+	OrigSrc   *AddrMatch
+	OrigDst   *AddrMatch
+	ReplSrc   *AddrMatch
+	ReplDst   *AddrMatch
+
+	OrigSrcPort, OrigDstPort *PortRangeInv
+	ReplSrcPort, ReplDstPort *PortRangeInv
+
+	Direction CTDirection
+}
+
+// Name is "conntrack".
+func (*MatchConntrack) Name() string { return "conntrack" }
+
+func (m *MatchConntrack) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	return m.appendOptions(dst, "--")
+}
+
+func (m *MatchConntrack) appendList(dst []byte, _ listStyle) []byte {
+	return m.appendOptions(dst, "")
+}
+
+// appendOptions writes every option behind a prefix: "--" for iptables-save, nothing in a listing.
+func (m *MatchConntrack) appendOptions(dst []byte, prefix string) []byte {
+	option := func(name string, invert bool) {
+		dst = append(appendOption(dst, prefix+name, invert), ' ')
+	}
+	if m.Proto != nil {
+		option("ctproto", m.Proto.Invert)
+		dst = strconv.AppendUint(dst, uint64(m.Proto.Number), 10)
+	}
+	if m.States != 0 {
+		option("ctstate", m.InvStates)
+		dst = m.States.append(dst)
+	}
+	for _, a := range m.addresses() {
+		if *a.match != nil {
+			option(a.name, (*a.match).Invert)
+			dst = appendPlainAddr(dst, *a.match)
+		}
+	}
+	for _, p := range m.ports() {
+		if *p.match != nil {
+			option(p.name, (*p.match).Invert)
+			dst = (*p.match).appendSave(dst)
+		}
+	}
+	if m.Status != nil {
+		option("ctstatus", m.Status.Invert)
+		dst = m.Status.Status.append(dst)
+	}
+	if m.Expire != nil {
+		option("ctexpire", m.Expire.Invert)
+		dst = m.Expire.append(dst)
+	}
+	if m.Direction != CTDirAny {
+		option("ctdir", false)
+		dst = append(dst, [...]string{"", "ORIGINAL", "REPLY"}[m.Direction]...)
+	}
+	return dst
+}
+
+func (e *ExpireRange) append(dst []byte) []byte {
+	dst = strconv.AppendUint(dst, uint64(e.Min), 10)
+	if e.Min != e.Max {
+		dst = strconv.AppendUint(append(dst, ':'), uint64(e.Max), 10)
+	}
+	return dst
+}
+
+// appendPlainAddr leaves the mask out where it has all bits.
+func appendPlainAddr(dst []byte, m *AddrMatch) []byte {
+	if maskBits(m.Mask) == m.Mask.BitLen() {
+		return m.Addr.AppendTo(dst)
+	}
+	return m.appendSave(dst)
+}
+
+type ctAddress struct {
+	name  string
+	match **AddrMatch
+}
+
+type ctPort struct {
+	name  string
+	match **PortRangeInv
+}
+
+func (m *MatchConntrack) addresses() [4]ctAddress {
+	return [4]ctAddress{{"ctorigsrc", &m.OrigSrc}, {"ctorigdst", &m.OrigDst}, {"ctreplsrc", &m.ReplSrc}, {"ctrepldst", &m.ReplDst}}
+}
+
+func (m *MatchConntrack) ports() [4]ctPort {
+	return [4]ctPort{{"ctorigsrcport", &m.OrigSrcPort}, {"ctorigdstport", &m.OrigDstPort},
+		{"ctreplsrcport", &m.ReplSrcPort}, {"ctrepldstport", &m.ReplDstPort}}
+}
+
+var conntrackExtension = &extension{
+	name: "conntrack",
+	options: []optionSpec{
+		{name: "ctstate", invert: true}, {name: "ctproto", invert: true},
+		{name: "ctorigsrc", invert: true}, {name: "ctorigdst", invert: true},
+		{name: "ctreplsrc", invert: true}, {name: "ctrepldst", invert: true},
+		{name: "ctorigsrcport", invert: true}, {name: "ctorigdstport", invert: true},
+		{name: "ctreplsrcport", invert: true}, {name: "ctrepldstport", invert: true},
+		{name: "ctstatus", invert: true}, {name: "ctexpire", invert: true}, {name: "ctdir"},
+	},
+	newMatch: func() matchParser { return &conntrackParser{} },
+}
+
+type conntrackParser struct {
+	m     MatchConntrack
+	arena arena[MatchConntrack]
+}
+
+func (p *conntrackParser) begin(Family) { p.m = MatchConntrack{} }
+
+func (p *conntrackParser) option(o *optionCall) error {
+	switch o.name {
+	case "ctstate":
+		states, bad := parseCTStates(o.arg, ^CTState(0))
+		if bad != nil {
+			return badParameter("Bad ctstate \"%s\"", bad)
+		}
+		p.m.States, p.m.InvStates = states, o.invert
+	case "ctproto":
+		n, err := parseProtocol(bytes.ToLower(o.arg))
+		if err != nil {
+			return err
+		}
+		if n == 0 && o.invert {
+			return badParameter("rule would never match protocol")
+		}
+		p.m.Proto = &ProtoMatch{Number: n, Invert: o.invert}
+	case "ctstatus":
+		status, err := parseCTStatus(o.arg)
+		p.m.Status = &StatusMatch{Status: status, Invert: o.invert}
+		return err
+	case "ctexpire":
+		return p.expire(o)
+	case "ctdir":
+		return p.direction(o)
+	default:
+		return p.tuple(o)
+	}
+	return nil
+}
+
+func (p *conntrackParser) expire(o *optionCall) error {
+	first, last, colon := bytes.Cut(o.arg, []byte(":"))
+	if !colon {
+		last = first
+	}
+	low, err := strconv.ParseUint(string(first), 0, 32)
+	if err != nil {
+		return o.badInteger("conntrack")
+	}
+	high, err := strconv.ParseUint(string(last), 0, 32)
+	if err != nil || high < low {
+		return o.badInteger("conntrack")
+	}
+	p.m.Expire = &ExpireRange{Min: uint32(low), Max: uint32(high), Invert: o.invert}
+	return nil
+}
+
+func (p *conntrackParser) direction(o *optionCall) error {
+	switch strings.ToUpper(string(o.arg)) {
+	case "ORIGINAL":
+		p.m.Direction = CTDirOriginal
+	case "REPLY":
+		p.m.Direction = CTDirReply
+	default:
+		return badParameter("conntrack: Bad value for \"--ctdir\" option: \"%s\"", o.arg)
+	}
+	return nil
+}
+
+// tuple reads the options about addresses and ports of the connection.
+func (p *conntrackParser) tuple(o *optionCall) error {
+	for _, a := range p.m.addresses() {
+		if a.name == o.name {
+			m, err := parseHostMask(o.arg, o.family)
+			m.Invert = o.invert
+			*a.match = &m
+			return err
+		}
+	}
+	for _, port := range p.m.ports() {
+		if port.name == o.name {
+			r, err := parsePortRange(o.arg, 0)
+			*port.match = &PortRangeInv{PortRange: r, Invert: o.invert}
+			return err
+		}
+	}
+	return badParameter("unknown option \"--%s\"", o.name)
+}
+
+func (p *conntrackParser) finish(seen uint32) (Match, error) {
+	if seen == 0 {
+		return nil, badParameter("conntrack: At least one option is required")
+	}
+	return p.arena.intern(p.m), nil
+}

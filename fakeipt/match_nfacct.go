@@ -1,0 +1,50 @@
+package fakeipt
+
+import "syscall"
+
+// MatchNFAcct is -m nfacct: it counts the packet in a named object and matches always.
+type MatchNFAcct struct {
+	Object string
+}
+
+// Name is "nfacct".
+func (*MatchNFAcct) Name() string { return "nfacct" }
+
+// appendSave prints two spaces before the name, as the real tool does.
+func (m *MatchNFAcct) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	return append(append(dst, " --nfacct-name  "...), m.Object...)
+}
+
+func (m *MatchNFAcct) appendList(dst []byte, _ listStyle) []byte {
+	return append(append(dst, " nfacct-name  "...), m.Object...)
+}
+
+func (m *MatchNFAcct) check(c *checkContext) syscall.Errno {
+	if _, ok := c.objects.Get(m.Object); !ok {
+		return syscall.ENOENT
+	}
+	return 0
+}
+
+var nfacctExtension = &extension{
+	name:     "nfacct",
+	options:  []optionSpec{{name: "nfacct-name", mandatory: true}},
+	newMatch: func() matchParser { return &nfacctParser{} },
+}
+
+type nfacctParser struct {
+	m     MatchNFAcct
+	arena arena[MatchNFAcct]
+}
+
+// maxNFAcctName is the length of an object's name.
+const maxNFAcctName = 31
+
+func (p *nfacctParser) begin(Family) { p.m = MatchNFAcct{} }
+
+func (p *nfacctParser) option(o *optionCall) error {
+	p.m.Object = string(o.arg[:min(len(o.arg), maxNFAcctName)])
+	return nil
+}
+
+func (p *nfacctParser) finish(uint32) (Match, error) { return p.arena.intern(p.m), nil }

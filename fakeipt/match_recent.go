@@ -1,0 +1,202 @@
+package fakeipt
+
+import (
+	"net/netip"
+	"strconv"
+	"syscall"
+)
+
+// RecentMode is what -m recent does with its list.
+type RecentMode uint8
+
+// The modes: --set, --rcheck, --update and --remove.
+const (
+	RecentSet RecentMode = iota + 1
+	RecentRCheck
+	RecentUpdate
+	RecentRemove
+)
+
+// RecentSide is the address of the packet that -m recent looks at.
+type RecentSide uint8
+
+// The sides.
+const (
+	RecentSource RecentSide = iota // --rsource
+	RecentDest                     // --rdest
+)
+
+// MatchRecent is -m recent.
+type MatchRecent struct {
+	List              string
+	Mode              RecentMode
+	Invert            bool
+	Seconds, HitCount uint32
+	Reap, TTL         bool
+	Mask              netip.Addr
+	Side              RecentSide
+}
+
+// Name is "recent".
+func (*MatchRecent) Name() string { return "recent" }
+
+func (m *MatchRecent) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	dst = appendOption(dst, [...]string{"", "--set", "--rcheck", "--update", "--remove"}[m.Mode], m.Invert)
+	if m.Seconds != 0 {
+		dst = strconv.AppendUint(append(dst, " --seconds "...), uint64(m.Seconds), 10)
+	}
+	if m.Reap {
+		dst = append(dst, " --reap"...)
+	}
+	if m.HitCount != 0 {
+		dst = strconv.AppendUint(append(dst, " --hitcount "...), uint64(m.HitCount), 10)
+	}
+	if m.TTL {
+		dst = append(dst, " --rttl"...)
+	}
+	dst = append(append(dst, " --name "...), m.List...)
+	dst = m.Mask.AppendTo(append(dst, " --mask "...))
+	if m.Side == RecentDest {
+		return append(dst, " --rdest"...)
+	}
+	return append(dst, " --rsource"...)
+}
+
+func (m *MatchRecent) appendList(dst []byte, _ listStyle) []byte {
+	if m.Invert {
+		dst = append(dst, " !"...)
+	}
+	dst = append(append(dst, " recent: "...), [...]string{"", "SET", "CHECK", "UPDATE", "REMOVE"}[m.Mode]...)
+	if m.Seconds != 0 {
+		dst = strconv.AppendUint(append(dst, " seconds: "...), uint64(m.Seconds), 10)
+	}
+	if m.Reap {
+		dst = append(dst, " reap"...)
+	}
+	if m.HitCount != 0 {
+		dst = strconv.AppendUint(append(dst, " hit_count: "...), uint64(m.HitCount), 10)
+	}
+	if m.TTL {
+		dst = append(dst, " TTL-Match"...)
+	}
+	dst = append(append(dst, " name: "...), m.List...)
+	if m.Side == RecentDest {
+		dst = append(dst, " side: dest"...)
+	} else {
+		dst = append(dst, " side: source"...)
+	}
+	return m.Mask.AppendTo(append(dst, " mask: "...))
+}
+
+// maxRecentHits is the greatest --hitcount that the kernel's lists can tell.
+const maxRecentHits = 65535
+
+// check refuses conditions on a list that is only written to.
+func (m *MatchRecent) check(*checkContext) syscall.Errno {
+	writes := m.Mode == RecentSet || m.Mode == RecentRemove
+	if writes && (m.Seconds != 0 || m.HitCount != 0 || m.TTL) {
+		return syscall.EINVAL
+	}
+	if m.Reap && m.Seconds == 0 || m.HitCount >= maxRecentHits {
+		return syscall.EINVAL
+	}
+	return 0
+}
+
+var recentExtension = &extension{
+	name: "recent",
+	options: []optionSpec{
+		{name: "set", flag: true, invert: true, excludes: 1<<1 | 1<<2 | 1<<3},
+		{name: "rcheck", flag: true, invert: true, excludes: 1<<0 | 1<<2 | 1<<3},
+		{name: "update", flag: true, invert: true, excludes: 1<<0 | 1<<1 | 1<<3},
+		{name: "remove", flag: true, invert: true, excludes: 1<<0 | 1<<1 | 1<<2},
+		{name: "seconds"},
+		{name: "reap", flag: true, requires: 1 << 4},
+		{name: "hitcount"},
+		{name: "rttl", flag: true},
+		{name: "name"},
+		{name: "mask"},
+		{name: "rsource", flag: true, multi: true},
+		{name: "rdest", flag: true, multi: true},
+	},
+	newMatch: func() matchParser { return &recentParser{names: map[string]string{}} },
+}
+
+type recentParser struct {
+	m     MatchRecent
+	slab  slab[MatchRecent]
+	names map[string]string
+}
+
+func (p *recentParser) begin(f Family) { p.m = MatchRecent{List: "DEFAULT", Mask: f.facts().ones} }
+
+// maxRecentName is the length of a list's name.
+const maxRecentName = 199
+
+func (p *recentParser) option(o *optionCall) error {
+	switch o.name {
+	case "set":
+		return p.mode(RecentSet, o.invert)
+	case "rcheck":
+		return p.mode(RecentRCheck, o.invert)
+	case "update":
+		return p.mode(RecentUpdate, o.invert)
+	case "remove":
+		return p.mode(RecentRemove, o.invert)
+	case "seconds":
+		return p.number(o, &p.m.Seconds)
+	case "hitcount":
+		return p.number(o, &p.m.HitCount)
+	case "reap":
+		p.m.Reap = true
+	case "rttl":
+		p.m.TTL = true
+	case "name":
+		p.m.List = p.name(o.arg[:min(len(o.arg), maxRecentName)])
+	case "mask":
+		mask, ok := parseAddr(o.arg, o.family, false)
+		if !ok {
+			return badParameter("recent: Bad value for \"--mask\" option: \"%s\"", o.arg)
+		}
+		p.m.Mask = mask
+	case "rsource":
+		p.m.Side = RecentSource
+	case "rdest":
+		p.m.Side = RecentDest
+	}
+	return nil
+}
+
+// name is the list's name as a string; a list has about two rules.
+func (p *recentParser) name(arg []byte) string {
+	name, ok := p.names[string(arg)]
+	if !ok {
+		name = string(arg)
+		p.names[name] = name
+	}
+	return name
+}
+
+func (p *recentParser) mode(m RecentMode, invert bool) error {
+	p.m.Mode, p.m.Invert = m, p.m.Invert || invert
+	return nil
+}
+
+func (p *recentParser) number(o *optionCall, to *uint32) error {
+	n, err := strconv.ParseUint(string(o.arg), 0, 32)
+	if err != nil || n == 0 {
+		return o.badInteger("recent")
+	}
+	*to = uint32(n)
+	return nil
+}
+
+func (p *recentParser) finish(uint32) (Match, error) {
+	if p.m.Mode == 0 {
+		return nil, badParameter("recent: you must specify one of `--set', `--rcheck' `--update' or `--remove'")
+	}
+	// Lists seldom repeat, so they are not looked up.
+	m := p.slab.alloc()
+	*m = p.m
+	return m, nil
+}

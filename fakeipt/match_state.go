@@ -1,0 +1,42 @@
+package fakeipt
+
+// MatchState is -m state, the older spelling of -m conntrack --ctstate.
+type MatchState struct {
+	States CTState
+	Invert bool
+}
+
+// Name is "state".
+func (*MatchState) Name() string { return "state" }
+
+func (m *MatchState) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	return m.States.append(append(appendOption(dst, "--state", m.Invert), ' '))
+}
+
+func (m *MatchState) appendList(dst []byte, _ listStyle) []byte {
+	return m.States.append(append(appendOption(dst, "state", m.Invert), ' '))
+}
+
+var stateExtension = &extension{
+	name:     "state",
+	options:  []optionSpec{{name: "state", invert: true, mandatory: true}},
+	newMatch: func() matchParser { return &stateParser{} },
+}
+
+type stateParser struct {
+	m     MatchState
+	arena arena[MatchState]
+}
+
+func (p *stateParser) begin(Family) { p.m = MatchState{} }
+
+func (p *stateParser) option(o *optionCall) error {
+	states, bad := parseCTStates(o.arg, CTUntracked|(CTUntracked-1))
+	if bad != nil {
+		return badParameter("Bad state \"%s\"", bad)
+	}
+	p.m = MatchState{States: states, Invert: o.invert}
+	return nil
+}
+
+func (p *stateParser) finish(uint32) (Match, error) { return p.arena.intern(p.m), nil }

@@ -1,0 +1,62 @@
+package fakeipt
+
+import "syscall"
+
+// MatchUDP is -m udp.
+type MatchUDP struct {
+	SrcPorts, DstPorts PortRange
+	InvSrc, InvDst     bool
+}
+
+// Name is "udp".
+func (*MatchUDP) Name() string { return "udp" }
+
+func (m *MatchUDP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	dst = appendPortOption(dst, "--sport", m.SrcPorts, m.InvSrc)
+	return appendPortOption(dst, "--dport", m.DstPorts, m.InvDst)
+}
+
+func (m *MatchUDP) appendList(dst []byte, style listStyle) []byte {
+	dst = append(dst, " udp"...)
+	dst = appendPortList(dst, " spt", m.SrcPorts, m.InvSrc, style)
+	return appendPortList(dst, " dpt", m.DstPorts, m.InvDst, style)
+}
+
+func (m *MatchUDP) check(c *checkContext) syscall.Errno {
+	if c.dialect == NFT && m.nativeInNFT() {
+		return 0
+	}
+	return c.wantProto(protoUDP)
+}
+
+// nativeInNFT says that the nft tools write the match as expressions of
+// nftables, so that the kernel's match is not asked.
+func (m *MatchUDP) nativeInNFT() bool {
+	return !m.SrcPorts.Any() || !m.DstPorts.Any() || m.InvSrc || m.InvDst
+}
+
+var udpExtension = &extension{
+	name:     "udp",
+	options:  portOptions,
+	newMatch: func() matchParser { return &udpParser{} },
+}
+
+type udpParser struct {
+	m     MatchUDP
+	arena arena[MatchUDP]
+	given portsGiven
+}
+
+func (p *udpParser) begin(Family) {
+	p.m, p.given = MatchUDP{SrcPorts: anyPort, DstPorts: anyPort}, portsGiven{proto: protoUDP}
+}
+
+func (p *udpParser) option(o *optionCall) error {
+	switch o.name {
+	case "dport", "destination-port":
+		return p.given.dst(o, &p.m.DstPorts, &p.m.InvDst)
+	}
+	return p.given.src(o, &p.m.SrcPorts, &p.m.InvSrc)
+}
+
+func (p *udpParser) finish(uint32) (Match, error) { return p.arena.intern(p.m), nil }

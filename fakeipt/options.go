@@ -1,0 +1,611 @@
+package fakeipt
+
+import (
+	"bytes"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// short acts on one base option.
+func (p *argumentParser) short(letter byte, attached, word []byte) error {
+	switch letter {
+	case 'A', 'C', 'D', 'I', 'R', 'N', 'E', 'P':
+		return p.commandWithChain(letter, attached)
+	case 'L', 'S', 'F', 'Z', 'X':
+		return p.commandWithOptionalChain(letter, attached)
+	case 's', 'd', 'p', 'i', 'o', 'j', 'g', 'f', 'c':
+		return p.ruleOption(letter, attached, word)
+	case 'm':
+		return p.matchOption(attached)
+	}
+	if (attached != nil) && strings.IndexByte("vnxbh0V46", letter) >= 0 && word[1] != '-' {
+		// Letters may stand together behind one dash.
+		if err := p.flagOption(letter, nil); err != nil {
+			return err
+		}
+		return p.short(attached[0], rest(attached), append([]byte{'-'}, attached...))
+	}
+	return p.flagOption(letter, attached)
+}
+
+func rest(s []byte) []byte {
+	if len(s) > 1 {
+		return s[1:]
+	}
+	return nil
+}
+
+// flagOption acts on an option that is about the command and not about a rule.
+func (p *argumentParser) flagOption(letter byte, attached []byte) error {
+	if p.inv && letter != 'V' {
+		return badParameter("cannot have ! before -%c", letter)
+	}
+	switch letter {
+	case 't':
+		return p.tableOption(attached)
+	case 'v':
+		if p.cmd.verbose == 0 {
+			p.cmd.optionOrder = append(p.cmd.optionOrder, 'v')
+		}
+		p.cmd.verbose++
+	case 'n':
+		p.cmd.numeric = true
+		p.cmd.optionOrder = append(p.cmd.optionOrder, 'n')
+	case 'x':
+		p.cmd.exact = true
+		p.cmd.optionOrder = append(p.cmd.optionOrder, 'x')
+	case '0':
+		p.cmd.lineNumbers = true
+		p.cmd.optionOrder = append(p.cmd.optionOrder, '0')
+	case 'V':
+		p.cmd.version = true
+	case 'h':
+		p.cmd.help = true
+	case 'w', 'W':
+		return p.waitOption(letter, attached)
+	case 'M':
+		_, err := p.argument("-M", attached)
+		return err
+	case '4', '6':
+		return p.familyOption(letter)
+	default:
+		return badParameter("unknown option \"-%c\"", letter)
+	}
+	return nil
+}
+
+func (p *argumentParser) tableOption(attached []byte) error {
+	name, err := p.argument("-t", attached)
+	if err != nil {
+		return err
+	}
+	if p.restore != "" {
+		return badParameter("The -t option cannot be used in %s.\n", p.restore)
+	}
+	p.cmd.table = string(name)
+	return nil
+}
+
+// familyOption is -4 or -6: a line of the other family is left out.
+func (p *argumentParser) familyOption(letter byte) error {
+	if (letter == '4') == (p.family == IPv4) {
+		return nil
+	}
+	if p.restore != "" {
+		p.cmd.ignore = true
+		return nil
+	}
+	return &problem{status: statusParameter, bare: true}
+}
+
+func (p *argumentParser) waitOption(letter byte, attached []byte) error {
+	if p.restore != "" {
+		return badParameter("You cannot use `-%c' from %s", letter, p.restore)
+	}
+	arg, ok := p.optional(attached)
+	if letter == 'W' {
+		if _, number := parseNumber(arg); ok && !number {
+			return badParameter("wait interval not numeric")
+		}
+		p.cmd.waitInterval = true
+		return nil
+	}
+	p.cmd.wait = true
+	if ok {
+		if n, err := strconv.ParseInt(string(arg), 10, 32); err != nil || n < 0 {
+			return badParameter("wait seconds not numeric")
+		}
+	}
+	return nil
+}
+
+// setCommand notes what is to be done; a command line has one of these.
+func (p *argumentParser) setCommand(letter byte) error {
+	if p.inv {
+		return badParameter("unexpected '!' flag before --%s", commandNames[letter])
+	}
+	if p.cmd.op != 0 && !(p.cmd.op == 'L' && letter == 'Z' || p.cmd.op == 'Z' && letter == 'L') {
+		return badParameter("Cannot use -%c with -%c", letter, p.cmd.op)
+	}
+	if p.cmd.op == 0 || letter != 'Z' {
+		p.cmd.op = letter
+	}
+	return nil
+}
+
+var commandNames = map[byte]string{'A': "append", 'C': "check", 'D': "delete", 'I': "insert", 'R': "replace", 'L': "list",
+	'S': "list-rules", 'F': "flush", 'Z': "zero", 'N': "new-chain", 'X': "delete-chain", 'E': "rename-chain", 'P': "policy"}
+
+func (p *argumentParser) commandWithChain(letter byte, attached []byte) error {
+	chain, err := p.argument("-"+string(letter), attached)
+	if err != nil {
+		return err
+	}
+	if err := p.setCommand(letter); err != nil {
+		return err
+	}
+	p.cmd.chain, p.cmd.chainGiven = p.chainName(chain), true
+	switch letter {
+	case 'D', 'I':
+		return p.ruleNumber(false)
+	case 'R':
+		return p.ruleNumber(true)
+	case 'N':
+		return checkChainName(chain, p.cmd.chain)
+	case 'E':
+		next, ok := p.second()
+		if !ok {
+			return badParameter("-E requires old-chain-name and new-chain-name")
+		}
+		p.cmd.newName = string(next)
+	case 'P':
+		next, ok := p.second()
+		if !ok {
+			return badParameter("-P requires a chain and a policy")
+		}
+		p.cmd.policy = string(next)
+	}
+	return nil
+}
+
+// chainName avoids a new string where the chain of the line before is meant again.
+func (p *argumentParser) chainName(name []byte) string {
+	if p.lastChain != string(name) {
+		if p.chains != nil {
+			p.lastChain = p.chains(name)
+		} else {
+			p.lastChain = string(name)
+		}
+	}
+	return p.lastChain
+}
+
+func (p *argumentParser) commandWithOptionalChain(letter byte, attached []byte) error {
+	if err := p.setCommand(letter); err != nil {
+		return err
+	}
+	chain, ok := p.optional(attached)
+	if !ok {
+		return nil
+	}
+	p.cmd.chain, p.cmd.chainGiven = string(chain), true
+	if letter == 'F' || letter == 'X' {
+		return nil
+	}
+	return p.ruleNumber(false)
+}
+
+// ruleNumber reads the number behind a chain's name, if there is one.
+func (p *argumentParser) ruleNumber(must bool) error {
+	if p.at < len(p.words.words) {
+		w := p.words.words[p.at]
+		if len(w) > 0 && w[0] != '-' && w[0] != '!' {
+			p.at++
+			n, err := strconv.ParseUint(string(w), 0, 31)
+			if err != nil || n == 0 {
+				return badParameter("Invalid rule number `%s'", w)
+			}
+			p.cmd.number = int(n)
+			return nil
+		}
+	}
+	if must {
+		return badParameter("-R requires a rule number")
+	}
+	return nil
+}
+
+// maxChainName is the length of a chain's name.
+const maxChainName = 28
+
+// checkChainName refuses what cannot name a chain.
+func checkChainName(word []byte, name string) error {
+	switch {
+	case len(word) > 0 && (word[0] == '-' || word[0] == '!'):
+		return badParameter("chain name not allowed to start with `%c'", word[0])
+	case len(word) > maxChainName:
+		return badParameter("chain name `%s' too long (must be under %d chars)", word, maxChainName+1)
+	case isVerdictName(name) || targetExtensions[name] != nil:
+		return badParameter("chain name may not clash with target name")
+	case bytes.ContainsAny(word, " \t\n\v\f\r"):
+		return badParameter("Invalid chain name `%s'", word)
+	}
+	return nil
+}
+
+// once notes a base option, which may be given once.
+func (p *argumentParser) once(g given, letter byte, invertible bool) error {
+	if p.given&g != 0 {
+		return badParameter("multiple -%c flags not allowed", letter)
+	}
+	p.given |= g
+	if p.inv && !invertible {
+		return badParameter("cannot have ! before -%c", letter)
+	}
+	return nil
+}
+
+// ruleOption acts on an option about the rule.
+func (p *argumentParser) ruleOption(letter byte, attached, word []byte) error {
+	if letter == 'f' {
+		return p.fragmentOption()
+	}
+	if letter == 'c' {
+		return p.countersOption(attached)
+	}
+	arg, err := p.wordArgument(word, attached)
+	if err != nil {
+		return err
+	}
+	spec := &p.cmd.spec
+	switch letter {
+	case 's':
+		spec.srcText, spec.srcInv = arg, p.inv
+		return p.once(givenSrc, 's', true)
+	case 'd':
+		spec.dstText, spec.dstInv = arg, p.inv
+		return p.once(givenDst, 'd', true)
+	case 'p':
+		if attached != nil {
+			// The tool reads the whole word here.
+			arg = word
+		}
+		return p.protocolOption(arg)
+	case 'i':
+		return p.ifaceOption(givenIn, 'i', arg, &spec.in)
+	case 'o':
+		return p.ifaceOption(givenOut, 'o', arg, &spec.out)
+	}
+	return p.jumpOption(letter, arg)
+}
+
+func (p *argumentParser) fragmentOption() error {
+	if p.family == IPv6 {
+		return badParameter("`-f' is not supported in IPv6, use -m frag instead")
+	}
+	p.cmd.spec.fragment = FragmentOnly
+	if p.inv {
+		p.cmd.spec.fragment = FragmentNot
+	}
+	return p.once(givenFragment, 'f', true)
+}
+
+func (p *argumentParser) countersOption(attached []byte) error {
+	packets, err := p.argument("-c", attached)
+	if err != nil {
+		return err
+	}
+	if err := p.once(givenCounters, 'c', false); err != nil {
+		return err
+	}
+	var bytesText []byte
+	if i := bytes.IndexByte(packets, ','); i >= 0 {
+		packets, bytesText = packets[:i], packets[i+1:]
+	} else if word, ok := p.second(); ok {
+		bytesText = word
+	} else {
+		return badParameter("-c requires packet and byte counter")
+	}
+	spec := &p.cmd.spec
+	var ok bool
+	if spec.packets, ok = parseNumber(packets); !ok {
+		return badParameter("-c packet counter not numeric")
+	}
+	if spec.bytes, ok = parseNumber(bytesText); !ok {
+		return badParameter("-c byte counter not numeric")
+	}
+	spec.counters = true
+	return nil
+}
+
+func (p *argumentParser) protocolOption(arg []byte) error {
+	if err := p.once(givenProto, 'p', true); err != nil {
+		return err
+	}
+	spec := &p.cmd.spec
+	switch string(arg) {
+	case "tcp":
+		spec.proto.Number, p.protoName = protoTCP, "tcp"
+	case "udp":
+		spec.proto.Number, p.protoName = protoUDP, "udp"
+	default:
+		number, err := parseProtocol(bytes.ToLower(arg))
+		if err != nil {
+			return err
+		}
+		if number == 0 && p.inv {
+			return badParameter("rule would never match protocol")
+		}
+		spec.proto.Number, p.protoName = number, protocolText(number)
+	}
+	spec.proto.Invert = p.inv
+	return nil
+}
+
+// maxIfaceName is the length of a device's name.
+const maxIfaceName = 15
+
+func (p *argumentParser) ifaceOption(g given, letter byte, arg []byte, to **IfaceMatch) error {
+	if err := p.once(g, letter, true); err != nil {
+		return err
+	}
+	if len(arg) == 0 {
+		return badParameter("Empty interface is likely to be undesired")
+	}
+	if len(arg) > maxIfaceName {
+		return badParameter("interface name `%s' must be shorter than IFNAMSIZ (%d)", arg, maxIfaceName)
+	}
+	key := arg
+	if p.inv {
+		key = append([]byte{'!'}, arg...)
+	}
+	m := p.ifaces[string(key)]
+	if m == nil {
+		name, prefix := bytes.CutSuffix(arg, []byte("+"))
+		m = &IfaceMatch{Name: string(name), Prefix: prefix, Invert: p.inv}
+		p.ifaces[string(key)] = m
+	}
+	*to = m
+	return nil
+}
+
+func (p *argumentParser) jumpOption(letter byte, arg []byte) error {
+	if err := p.once(givenJump, 'j', false); err != nil {
+		return err
+	}
+	switch {
+	case len(arg) == 0:
+		return badParameter("Invalid target name (too short)")
+	case len(arg) > maxChainName:
+		return badParameter("Invalid target name `%s' (%d chars max)", arg, maxChainName)
+	case bytes.ContainsAny(arg, " \t\n\v\f\r"):
+		return badParameter("Invalid target name `%s'", arg)
+	}
+	spec := &p.cmd.spec
+	spec.jump, spec.isGoto = arg, letter == 'g'
+	if spec.isGoto {
+		return nil
+	}
+	if kind, ok := findVerdict(arg); ok {
+		spec.target = &p.verdicts[kind]
+		return nil
+	}
+	if ext := targetExtensions[string(arg)]; ext != nil {
+		p.loadTarget(ext)
+	}
+	return nil
+}
+
+func (p *argumentParser) matchOption(attached []byte) error {
+	name, err := p.argument("-m", attached)
+	if err != nil {
+		return err
+	}
+	if p.inv {
+		return badParameter("unexpected ! flag before --match")
+	}
+	ext := findMatch(name, p.family)
+	if ext == nil {
+		return badParameter("Couldn't load match `%s':No such file or directory\n", name)
+	}
+	p.load(ext)
+	return nil
+}
+
+// finish makes the checks of the whole command.
+func (p *argumentParser) finish() error {
+	c := &p.cmd
+	if c.version || c.help || c.ignore {
+		return nil
+	}
+	if c.table == "nat" && (c.policy == "DROP" || string(c.spec.jump) == "DROP") {
+		return badParameter("\nThe \"nat\" table is not intended for filtering, the use of DROP is therefore inhibited.\n\n")
+	}
+	if err := p.finishExtensions(); err != nil {
+		return err
+	}
+	if c.op == 0 {
+		return badParameter("no command specified")
+	}
+	if p.inv {
+		return badParameter("nothing appropriate following !")
+	}
+	if err := p.addresses(); err != nil {
+		return err
+	}
+	if err := p.optionsOfCommand(); err != nil {
+		return err
+	}
+	if c.chainGiven && len(c.chain) > maxChainName {
+		return badParameter("chain name `%s' too long (must be under %d chars)", c.chain, maxChainName+1)
+	}
+	if err := p.devicesOfChain(); err != nil {
+		return err
+	}
+	if p.dialect == NFT && c.isRuleCommand() {
+		return c.spec.protocolGiven()
+	}
+	return nil
+}
+
+// finishExtensions makes the matches, in the order they were loaded, and then the target.
+func (p *argumentParser) finishExtensions() error {
+	spec := &p.cmd.spec
+	for i := range p.loaded {
+		l := &p.loaded[i]
+		if l.match == nil {
+			continue
+		}
+		if err := l.ext.after(l.seen); err != nil {
+			return err
+		}
+		m, err := l.match.finish(l.seen)
+		if err != nil {
+			return err
+		}
+		spec.matches = append(spec.matches, m)
+	}
+	for i := range p.loaded {
+		l := &p.loaded[i]
+		if l.target == nil {
+			continue
+		}
+		if err := l.ext.after(l.seen); err != nil {
+			return err
+		}
+		t, err := l.target.finish(l.seen)
+		if err != nil {
+			return err
+		}
+		spec.target = t
+	}
+	return nil
+}
+
+// isRuleCommand says that the command is about a rule that is spelled out.
+func (c *command) isRuleCommand() bool {
+	switch c.op {
+	case 'A', 'C', 'I', 'R':
+		return true
+	case 'D':
+		return c.number == 0
+	}
+	return false
+}
+
+// addresses reads what -s and -d say.
+func (p *argumentParser) addresses() error {
+	spec := &p.cmd.spec
+	var err error
+	if spec.srcs, err = p.hosts(spec.srcs, spec.srcText, spec.srcInv); err != nil {
+		return err
+	}
+	if spec.dsts, err = p.hosts(spec.dsts, spec.dstText, spec.dstInv); err != nil {
+		return err
+	}
+	if len(spec.srcs) > 1 || len(spec.dsts) > 1 {
+		if spec.srcInv || spec.dstInv {
+			return badParameter("! not allowed with multiple source or destination IP addresses")
+		}
+		if p.cmd.op == 'R' {
+			return badParameter("Replacement rule does not specify a unique address")
+		}
+	}
+	return nil
+}
+
+// hosts reads a list of addresses; no list is one that matches anything.
+func (p *argumentParser) hosts(list []*AddrMatch, text []byte, invert bool) ([]*AddrMatch, error) {
+	if text == nil {
+		return append(list, nil), nil
+	}
+	for text != nil {
+		word, next, comma := bytes.Cut(text, []byte(","))
+		m, err := p.host(bytes.TrimLeft(word, " "), invert)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+		if text = next; !comma {
+			text = nil
+		}
+	}
+	return list, nil
+}
+
+// host reads one address; equal words give the same pointer.
+func (p *argumentParser) host(word []byte, invert bool) (*AddrMatch, error) {
+	known := p.addrs
+	if invert {
+		known = p.invertedAddrs
+	}
+	if m, ok := known[string(word)]; ok {
+		return m, nil
+	}
+	m, err := parseHostMask(word, p.family)
+	if err != nil {
+		return nil, err
+	}
+	m.Addr, m.Invert = maskAddr(m.Addr, m.Mask), invert
+	var result *AddrMatch
+	if invert || m.Mask != p.family.facts().zero {
+		result = p.addrSlab.alloc()
+		*result = m
+	}
+	known[string(word)] = result
+	return result, nil
+}
+
+// optionsOfCommand refuses base options that the command does not take.
+func (p *argumentParser) optionsOfCommand() error {
+	c := &p.cmd
+	allowed := commandFlags[c.op]
+	for _, letter := range c.optionOrder {
+		if strings.IndexByte(allowed, letter) < 0 {
+			return illegalOption(letter)
+		}
+	}
+	ruleGiven := p.given
+	switch c.op {
+	case 'A', 'C', 'I', 'R':
+		return nil
+	case 'D':
+		if c.number == 0 {
+			return nil
+		}
+		ruleGiven &^= givenCounters
+	case 'P':
+		ruleGiven &^= givenCounters
+	}
+	if ruleGiven != 0 {
+		return illegalOption("sdpjiofc"[bits.TrailingZeros16(uint16(ruleGiven))])
+	}
+	return nil
+}
+
+func illegalOption(letter byte) error {
+	return badParameter("Illegal option `-%c' with this command", letter)
+}
+
+// commandFlags are the flags among -n -v -x --line-numbers that each command takes.
+var commandFlags = map[byte]string{'A': "v", 'C': "v", 'D': "v", 'I': "v", 'R': "v", 'L': "nvx0", 'S': "v",
+	'F': "v", 'Z': "v", 'N': "v", 'X': "v", 'E': "v", 'P': "v"}
+
+// devicesOfChain refuses a device that a built-in chain cannot know.
+func (p *argumentParser) devicesOfChain() error {
+	if p.given&(givenIn|givenOut) == 0 {
+		return nil
+	}
+	switch p.cmd.chain {
+	case "PREROUTING", "INPUT":
+		if p.given&givenOut != 0 {
+			return badParameter("Can't use -o with %s\n", p.cmd.chain)
+		}
+	case "POSTROUTING", "OUTPUT":
+		if p.given&givenIn != 0 {
+			return badParameter("Can't use -i with %s\n", p.cmd.chain)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,382 @@
+package fakeipt
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// restorer reads restore input and makes tables of it.
+type restorer struct {
+	kernel   *Kernel
+	family   Family
+	parser   *argumentParser
+	tool     string // as messages name it
+	noflush  bool
+	counters bool
+	lenient  bool // the counters of a policy may be missing
+	test     bool
+	verbose  bool
+	only     string // the table of -T, "" for all
+
+	stdout io.Writer
+	line   int
+	table  string // the table of the last "*" line, even if it is left out
+	x      *execution
+	// late is the first error that the nft tools only notice when they commit.
+	late     error
+	lateLine int
+	expect   int // number of chains that the input may name
+}
+
+// restoreError is an error with its place in the input.
+type restoreError struct {
+	line, column int
+	token        string
+	err          error
+}
+
+func (r *restoreError) Error() string { return fmt.Sprintf("line %d: %v", r.line, r.err) }
+
+func (r *restoreError) Unwrap() error { return r.err }
+
+// Errors of restore input as such.
+var (
+	errLineFailed     = errors.New("line failed")
+	errCommitExpected = errors.New("COMMIT expected")
+)
+
+// maxLine is what the tool reads of a line at once; the rest counts as another line.
+const maxLine = 10239
+
+// run reads the whole input.
+func (r *restorer) run(input []byte) error {
+	r.expect = bytes.Count(input, []byte("\n:"))
+	for len(input) > 0 {
+		line := input
+		if i := bytes.IndexByte(line[:min(len(line), maxLine)], '\n'); i >= 0 {
+			line = line[:i+1]
+		} else {
+			line = line[:min(len(line), maxLine)]
+		}
+		input = input[len(line):]
+		if i := bytes.IndexByte(line, 0); i >= 0 {
+			// The tool's strings end at a NUL.
+			line = line[:i]
+		}
+		r.line++
+		if err := r.one(line); err != nil {
+			return r.place(err)
+		}
+	}
+	if r.x != nil {
+		r.line++
+		return r.place(errCommitExpected)
+	}
+	return nil
+}
+
+// place adds the place of the word that was read last.
+func (r *restorer) place(err error) error {
+	var placed *restoreError
+	if errors.As(err, &placed) {
+		return err
+	}
+	column, token := 0, ""
+	if _, ok := asProblem(err); ok {
+		column, token = r.parser.column()
+	}
+	return &restoreError{line: r.line, column: column, token: token, err: err}
+}
+
+// one acts on one line.
+func (r *restorer) one(line []byte) error {
+	switch {
+	case len(line) == 0 || line[0] == '\n':
+		return nil
+	case line[0] == '#':
+		if r.verbose {
+			_, err := r.stdout.Write(line)
+			return err
+		}
+		return nil
+	case r.x == nil && line[0] == '*':
+		return r.begin(line)
+	case r.x == nil:
+		if r.only != "" && r.table != r.only {
+			return nil
+		}
+		return errLineFailed
+	case r.isCommit(line):
+		return r.commit()
+	case line[0] == ':':
+		return r.declare(line)
+	}
+	return r.rule(line)
+}
+
+func (r *restorer) isCommit(line []byte) bool {
+	return string(line) == "COMMIT\n" || r.kernel.dialect == NFT && string(line) == "COMMIT"
+}
+
+// begin acts on "*TABLE".
+func (r *restorer) begin(line []byte) error {
+	name := firstWord(line[1:])
+	if name == nil {
+		return badParameter("%s: line %d table name invalid", r.tool, r.line)
+	}
+	r.table = string(name)
+	if r.only != "" && r.only != r.table {
+		return nil
+	}
+	kind := findTableKind(r.table)
+	if kind == nil {
+		if r.kernel.dialect == NFT {
+			return badParameter("%s: line %d table name '%s' invalid", r.tool, r.line, name)
+		}
+		return badParameter("%s: unable to initialize table '%s'", r.tool, name)
+	}
+	r.kernel.load(r.family, kind)
+	r.parser.table = r.table
+	r.late = nil
+	edit := newEdit(r.kernel.Ruleset(r.family), kind, r.kernel.objects, r.expect)
+	r.parser.chains = func(name []byte) string { return edit.find(name).name }
+	r.x = &execution{edit: edit}
+	if r.noflush {
+		return nil
+	}
+	if r.verbose && r.kernel.dialect == Legacy {
+		r.announceFlush(edit)
+	}
+	edit.flushAll()
+	return nil
+}
+
+// announceFlush prints what -v prints about the chains that are taken away.
+func (r *restorer) announceFlush(e *tableEdit) {
+	for _, s := range e.allChains() {
+		r.x.out = fmt.Appendf(r.x.out, "Flushing chain `%s'\n", s.name)
+	}
+	for _, name := range e.userChains() {
+		r.x.out = fmt.Appendf(r.x.out, "Deleting chain `%s'\n", name)
+	}
+	e.slots, e.slotSlab = map[string]*chainSlot{}, nil
+}
+
+// firstWord is the first word of a line that has no quotes, nil if there is none.
+func firstWord(line []byte) []byte {
+	word, _ := cutWord(line)
+	return word
+}
+
+// cutWord is the first word and what is behind it.
+func cutWord(line []byte) (word, rest []byte) {
+	line = bytes.TrimLeft(line, " \t\n")
+	if len(line) == 0 {
+		return nil, nil
+	}
+	i := bytes.IndexAny(line, " \t\n")
+	if i < 0 {
+		return line, nil
+	}
+	return line[:i], line[i:]
+}
+
+// declare acts on ":CHAIN POLICY [PACKETS:BYTES]".
+func (r *restorer) declare(line []byte) error {
+	name, rest := cutWord(line[1:])
+	if name == nil {
+		return badParameter("%s: line %d chain name invalid", r.tool, r.line)
+	}
+	policy, rest := cutWord(rest)
+	if r.late != nil && policy != nil {
+		return nil
+	}
+	s := r.x.edit.find(name)
+	var err error
+	if r.kernel.dialect == NFT {
+		err = r.declareNFT(s, name, policy)
+	} else {
+		err = r.declareLegacy(s, name, policy)
+	}
+	if err != nil || policy == nil || string(policy) == "-" || s.hook == 0 && r.kernel.dialect == NFT {
+		return err
+	}
+	counters := &Counters{}
+	if r.counters && !(r.lenient && firstWord(rest) == nil) {
+		if counters, err = parsePolicyCounters(rest); err != nil {
+			return badParameter("invalid policy counters for chain '%s'", name)
+		}
+	}
+	return r.setPolicy(s, string(policy), counters)
+}
+
+func (r *restorer) setPolicy(s *chainSlot, policy string, counters *Counters) error {
+	err := r.x.edit.setPolicy(s.name, policy, counters)
+	if err == nil {
+		return nil
+	}
+	if r.kernel.dialect == NFT {
+		return r.delay(err)
+	}
+	var refused *refusal
+	errors.As(err, &refused)
+	return &problem{status: statusOther, msg: fmt.Sprintf("Can't set policy `%s' on `%s' line %d: %s", policy, s.name, r.line, refused.msg)}
+}
+
+func (r *restorer) declareLegacy(s *chainSlot, name, policy []byte) error {
+	if len(name) > maxChainName {
+		return badParameter("Invalid chain name `%s' (%d chars max)", name, maxChainName)
+	}
+	if s.hook == 0 {
+		switch {
+		case r.noflush && s.live:
+			r.x.edit.flushChain(s)
+		case r.x.edit.createChain(s.name) != nil:
+			return badParameter("error creating chain '%s':File exists", name)
+		}
+	}
+	if policy == nil {
+		return badParameter("%s: line %d policy invalid", r.tool, r.line)
+	}
+	return nil
+}
+
+func (r *restorer) declareNFT(s *chainSlot, name, policy []byte) error {
+	switch {
+	case name[0] == '-' || name[0] == '!':
+		return badParameter("chain name not allowed to start with `%c'", name[0])
+	case len(name) > maxChainName:
+		return badParameter("chain name `%s' too long (must be under %d chars)", name, maxChainName+1)
+	case isVerdictName(s.name):
+		return badParameter("chain name may not clash with target name")
+	case policy == nil:
+		return badParameter("%s: line %d policy invalid", r.tool, r.line)
+	}
+	e := r.x.edit
+	e.touch()
+	switch {
+	case s.hook != 0:
+		e.changed = true
+		e.made |= s.hook
+	case s.live:
+		e.flushChain(s)
+		s.fresh = true
+	default:
+		return e.createChain(s.name)
+	}
+	return nil
+}
+
+// parsePolicyCounters reads "[PACKETS:BYTES]".
+func parsePolicyCounters(text []byte) (*Counters, error) {
+	word := firstWord(text)
+	inner, ok := bytes.CutPrefix(word, []byte("["))
+	if !ok {
+		return nil, errLineFailed
+	}
+	first, second, ok := bytes.Cut(inner, []byte(":"))
+	if !ok {
+		return nil, errLineFailed
+	}
+	second, _, _ = bytes.Cut(second, []byte("]"))
+	packets, err := strconv.ParseUint(string(first), 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.ParseUint(string(second), 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	c := &Counters{}
+	c.set(packets, n)
+	return c, nil
+}
+
+// rule acts on a line that is a command.
+func (r *restorer) rule(line []byte) error {
+	w := &r.parser.words
+	w.reset()
+	column := 1
+	if line[0] == '[' {
+		var err error
+		if line, column, err = r.ruleCounters(line); err != nil {
+			return err
+		}
+	}
+	if err := w.add(line, column); err != nil {
+		return err
+	}
+	cmd, err := r.parser.parse()
+	if err != nil || cmd.ignore || r.late != nil {
+		return err
+	}
+	r.x.edit.line = r.line
+	if err := r.x.run(cmd); err != nil {
+		if _, usage := asProblem(err); usage || r.kernel.dialect == Legacy {
+			return err
+		}
+		return r.delay(err)
+	}
+	return r.flushOutput()
+}
+
+// delay keeps an error until the commit, as the nft tools do.
+func (r *restorer) delay(err error) error {
+	r.late, r.lateLine = err, r.line
+	return nil
+}
+
+// flushOutput writes what commands print.
+func (r *restorer) flushOutput() error {
+	if len(r.x.out) == 0 || r.kernel.dialect == NFT && r.test {
+		return nil
+	}
+	_, err := r.stdout.Write(r.x.out)
+	r.x.out = r.x.out[:0]
+	return err
+}
+
+// ruleCounters takes the leading "[PACKETS:BYTES]" off a line; with -c it becomes an option.
+func (r *restorer) ruleCounters(line []byte) (rest []byte, column int, err error) {
+	end := bytes.IndexByte(line, ']')
+	if end < 0 {
+		return nil, 0, badParameter("Bad line %d: need ]", r.line)
+	}
+	packets, count, ok := bytes.Cut(line[1:end], []byte(":"))
+	if !ok || len(count) == 0 {
+		return nil, 0, badParameter("Bad line %d: need ]", r.line)
+	}
+	if r.counters {
+		w := &r.parser.words
+		w.words = append(w.words, setCountersOption, packets, count)
+		w.columns = append(w.columns, 1, 2, 3+len(packets))
+	}
+	return line[end+1:], end + 2, nil
+}
+
+var setCountersOption = []byte("-c")
+
+// commit ends a table.
+func (r *restorer) commit() error {
+	x := r.x
+	r.x = nil
+	if r.late != nil && !r.test {
+		return r.lateError()
+	}
+	if r.test || !x.edit.changed {
+		return nil
+	}
+	return r.kernel.commit(r.family, x.edit)
+}
+
+// lateError is the delayed error at its own line, or for a missing chain at that of the commit.
+func (r *restorer) lateError() error {
+	var missing *missingChain
+	if errors.As(r.late, &missing) {
+		return badParameter("%s", missing.Error())
+	}
+	return &restoreError{line: r.lateLine, err: r.late}
+}

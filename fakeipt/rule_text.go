@@ -1,0 +1,78 @@
+package fakeipt
+
+import "strconv"
+
+// AppendSave appends "-A CHAIN ..." as iptables-save prints the rule.
+func (r *Rule) AppendSave(dst []byte, chain string, f Family, d Dialect) []byte {
+	dst = append(append(dst, "-A "...), chain...)
+	return r.appendOptions(dst, f, d)
+}
+
+// Text is "-A CHAIN ..." as iptables-save prints the rule.
+func (r *Rule) Text(chain string, f Family, d Dialect) string {
+	return string(r.AppendSave(nil, chain, f, d))
+}
+
+// appendOptions appends everything behind the chain's name.
+func (r *Rule) appendOptions(dst []byte, f Family, d Dialect) []byte {
+	return r.appendTarget(r.appendMatches(dst, f, d), f, d)
+}
+
+// appendMatches appends what a packet must have.
+func (r *Rule) appendMatches(dst []byte, f Family, d Dialect) []byte {
+	if r.Src != nil {
+		dst = r.Src.appendSave(append(appendOption(dst, "-s", r.Src.Invert), ' '))
+	}
+	if r.Dst != nil {
+		dst = r.Dst.appendSave(append(appendOption(dst, "-d", r.Dst.Invert), ' '))
+	}
+	dst = r.In.appendSave(dst, "-i", d)
+	dst = r.Out.appendSave(dst, "-o", d)
+	if r.Proto.Number != 0 {
+		dst = appendProtocol(append(appendOption(dst, "-p", r.Proto.Invert), ' '), r.Proto.Number)
+	}
+	if r.Fragment != FragmentAny {
+		dst = appendOption(dst, "-f", r.Fragment == FragmentNot)
+	}
+	for _, m := range r.Matches {
+		dst = append(append(dst, " -m "...), m.Name()...)
+		dst = m.appendSave(dst, f, d)
+	}
+	return dst
+}
+
+// appendTarget appends what happens to the packet.
+func (r *Rule) appendTarget(dst []byte, f Family, d Dialect) []byte {
+	if r.Target == nil {
+		return dst
+	}
+	word := " -j "
+	if j, ok := r.Target.(*Jump); ok && j.Goto {
+		word = " -g "
+	}
+	dst = append(append(dst, word...), r.Target.Name()...)
+	return r.Target.appendSave(dst, f, d)
+}
+
+// appendSave appends " [!] OPTION DEVICE". Legacy says nothing about "+" alone, nft only if it is inverted.
+func (m *IfaceMatch) appendSave(dst []byte, option string, d Dialect) []byte {
+	if m == nil || m.Name == "" && (d == Legacy || !m.Invert) {
+		return dst
+	}
+	dst = append(append(appendOption(dst, option, m.Invert), ' '), m.Name...)
+	if m.Prefix {
+		dst = append(dst, '+')
+	}
+	return dst
+}
+
+// appendCounters appends "PACKETS" and "BYTES" with what stands before, between and behind them.
+func (c *Counters) appendCounters(dst []byte, before, between, behind string) []byte {
+	var packets, bytes uint64
+	if c != nil {
+		packets, bytes = c.Packets(), c.Bytes()
+	}
+	dst = strconv.AppendUint(append(dst, before...), packets, 10)
+	dst = strconv.AppendUint(append(dst, between...), bytes, 10)
+	return append(dst, behind...)
+}

@@ -1,0 +1,43 @@
+package fakeipt
+
+import "strconv"
+
+// appendHex appends n as "0x" and hexadecimal digits without leading zeros.
+func appendHex(dst []byte, n uint32) []byte {
+	return strconv.AppendUint(append(dst, "0x"...), uint64(n), 16)
+}
+
+// appendMark appends a mark and, unless it is all ones, its mask.
+func appendMark(dst []byte, value, mask uint32) []byte {
+	dst = appendHex(append(dst, ' '), value)
+	if mask != 0xffffffff {
+		dst = appendHex(append(dst, '/'), mask)
+	}
+	return dst
+}
+
+// plainByte says that a byte needs no quotes in iptables-save.
+func plainByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
+}
+
+// appendQuoted appends a space and the string, in quotes unless it is plain.
+func appendQuoted(dst []byte, s string) []byte {
+	dst = append(dst, ' ')
+	plain := s != ""
+	for i := 0; i < len(s) && plain; i++ {
+		plain = plainByte(s[i])
+	}
+	if plain {
+		return append(dst, s...)
+	}
+	dst = append(dst, '"')
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '"', '\\', '\'':
+			dst = append(dst, '\\')
+		}
+		dst = append(dst, s[i])
+	}
+	return append(dst, '"')
+}

@@ -1,0 +1,74 @@
+package fakeipt
+
+import (
+	"strconv"
+	"syscall"
+)
+
+// TargetDNAT is -j DNAT.
+type TargetDNAT struct {
+	Range NATRange
+	// BasePort is the third number of PORT-PORT/BASE, which maps the old port range onto the new one; 0: none.
+	BasePort uint16
+}
+
+// Name is "DNAT".
+func (*TargetDNAT) Name() string { return "DNAT" }
+
+func (t *TargetDNAT) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	dst = t.appendTo(append(dst, " --to-destination "...))
+	return t.Range.appendFlags(dst, " --")
+}
+
+func (t *TargetDNAT) appendList(dst []byte, _ listStyle) []byte {
+	return t.Range.appendFlags(t.appendTo(append(dst, " to:"...)), " ")
+}
+
+func (t *TargetDNAT) appendTo(dst []byte) []byte {
+	dst = t.Range.appendAddrPort(dst)
+	if t.BasePort != 0 {
+		dst = strconv.AppendUint(append(dst, '/'), uint64(t.BasePort), 10)
+	}
+	return dst
+}
+
+func (t *TargetDNAT) check(c *checkContext) syscall.Errno { return c.wantTable("nat") }
+
+func (t *TargetDNAT) allowedHooks() hookMask { return hookPrerouting | hookOutput }
+
+var dnatExtension = &extension{
+	name: "DNAT",
+	options: []optionSpec{
+		{name: "to-destination", mandatory: true},
+		{name: "random", flag: true},
+		{name: "persistent", flag: true},
+	},
+	newTarget: func() targetParser { return &dnatParser{} },
+}
+
+type dnatParser struct {
+	natParser
+	slab slab[TargetDNAT]
+}
+
+func (p *dnatParser) begin(Family) { p.natParser = natParser{} }
+
+func (p *dnatParser) option(o *optionCall) error {
+	if o.name != "to-destination" {
+		p.flag(o.name)
+		return nil
+	}
+	base, err := p.r.parseAddrPort(o, true)
+	if err != nil || base == nil {
+		return err
+	}
+	p.base, err = natService(base, true)
+	return err
+}
+
+func (p *dnatParser) finish(uint32) (Target, error) {
+	// Destinations seldom repeat, so they are not looked up.
+	t := p.slab.alloc()
+	*t = TargetDNAT{Range: p.r, BasePort: p.base}
+	return t, nil
+}

@@ -1,0 +1,93 @@
+package fakeipt
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// TargetMark is -j MARK: mark = (mark &^ Mask) ^ Value, which is --set-xmark.
+type TargetMark struct {
+	Value, Mask uint32
+}
+
+// Name is "MARK".
+func (*TargetMark) Name() string { return "MARK" }
+
+func (t *TargetMark) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	return fmt.Appendf(dst, " --set-xmark %#x/%#x", t.Value, t.Mask)
+}
+
+func (t *TargetMark) appendList(dst []byte, _ listStyle) []byte {
+	switch {
+	case t.Value == 0:
+		return fmt.Appendf(dst, " MARK and %#x", ^t.Mask)
+	case t.Value == t.Mask:
+		return fmt.Appendf(dst, " MARK or %#x", t.Value)
+	case t.Mask == 0:
+		return fmt.Appendf(dst, " MARK xor %#x", t.Value)
+	case t.Mask == 0xffffffff:
+		return fmt.Appendf(dst, " MARK set %#x", t.Value)
+	}
+	return fmt.Appendf(dst, " MARK xset %#x/%#x", t.Value, t.Mask)
+}
+
+// markOptions are the operations on a mark, of which a rule has one.
+var markOptions = []optionSpec{
+	{name: "set-xmark", excludes: 0x1e},
+	{name: "set-mark", excludes: 0x1d},
+	{name: "and-mark", excludes: 0x1b},
+	{name: "or-mark", excludes: 0x17},
+	{name: "xor-mark", excludes: 0x0f},
+}
+
+// parseMarkOperation reads one of markOptions; done is false if the option is none of them.
+func parseMarkOperation(o *optionCall, ext string) (value, mask uint32, done bool, err error) {
+	switch o.name {
+	case "set-xmark":
+		value, mask, err = parseMark(o, ext)
+		return value, mask, true, err
+	case "set-mark":
+		value, mask, err = parseMark(o, ext)
+		return value, value | mask, true, err
+	case "and-mark", "or-mark", "xor-mark":
+	default:
+		return 0, 0, false, nil
+	}
+	n, err := strconv.ParseUint(string(o.arg), 0, 32)
+	if err != nil {
+		return 0, 0, true, o.badInteger(ext)
+	}
+	v := uint32(n)
+	switch o.name {
+	case "and-mark":
+		return 0, ^v, true, nil
+	case "or-mark":
+		return v, v, true, nil
+	}
+	return v, 0, true, nil
+}
+
+var markTargetExtension = &extension{
+	name:      "MARK",
+	options:   markOptions,
+	newTarget: func() targetParser { return &markTargetParser{} },
+}
+
+type markTargetParser struct {
+	t     TargetMark
+	arena arena[TargetMark]
+}
+
+func (p *markTargetParser) begin(Family) { p.t = TargetMark{} }
+
+func (p *markTargetParser) option(o *optionCall) (err error) {
+	p.t.Value, p.t.Mask, _, err = parseMarkOperation(o, "MARK")
+	return err
+}
+
+func (p *markTargetParser) finish(seen uint32) (Target, error) {
+	if seen == 0 {
+		return nil, badParameter("MARK: One of the --set-xmark, --{and,or,xor,set}-mark options is required")
+	}
+	return p.arena.intern(p.t), nil
+}

@@ -1,0 +1,54 @@
+package fakeipt
+
+import "syscall"
+
+// TargetRedirect is -j REDIRECT. Its range has no addresses.
+type TargetRedirect struct {
+	Range NATRange
+}
+
+// Name is "REDIRECT".
+func (*TargetRedirect) Name() string { return "REDIRECT" }
+
+func (t *TargetRedirect) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	if t.Range.HasPorts {
+		dst = t.Range.appendPorts(append(dst, " --to-ports "...))
+	}
+	return t.Range.appendFlags(dst, " --")
+}
+
+func (t *TargetRedirect) appendList(dst []byte, _ listStyle) []byte {
+	if t.Range.HasPorts {
+		dst = t.Range.appendPorts(append(dst, " redir ports "...))
+	}
+	return t.Range.appendFlags(dst, " ")
+}
+
+func (t *TargetRedirect) check(c *checkContext) syscall.Errno { return c.wantTable("nat") }
+
+func (t *TargetRedirect) allowedHooks() hookMask { return hookPrerouting | hookOutput }
+
+var redirectExtension = &extension{
+	name:      "REDIRECT",
+	options:   []optionSpec{{name: "to-ports"}, {name: "random", flag: true}},
+	newTarget: func() targetParser { return &redirectParser{} },
+}
+
+type redirectParser struct {
+	natParser
+	arena arena[TargetRedirect]
+}
+
+func (p *redirectParser) begin(Family) { p.natParser = natParser{} }
+
+func (p *redirectParser) option(o *optionCall) error {
+	if o.name == "to-ports" {
+		return p.toPorts(o)
+	}
+	p.flag(o.name)
+	return nil
+}
+
+func (p *redirectParser) finish(uint32) (Target, error) {
+	return p.arena.intern(TargetRedirect{Range: p.r}), nil
+}

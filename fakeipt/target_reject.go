@@ -1,0 +1,84 @@
+package fakeipt
+
+import (
+	"strings"
+	"syscall"
+)
+
+// TargetReject is -j REJECT.
+type TargetReject struct {
+	With string // as it is saved: "icmp-port-unreachable", "tcp-reset", ...
+}
+
+// Name is "REJECT".
+func (*TargetReject) Name() string { return "REJECT" }
+
+func (t *TargetReject) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	return append(append(dst, " --reject-with "...), t.With...)
+}
+
+func (t *TargetReject) appendList(dst []byte, _ listStyle) []byte {
+	return append(append(dst, " reject-with "...), t.With...)
+}
+
+const rejectTCPReset = "tcp-reset"
+
+func (t *TargetReject) check(c *checkContext) syscall.Errno {
+	if t.With == rejectTCPReset && c.wantProto(protoTCP) != 0 {
+		return syscall.EINVAL
+	}
+	return c.wantTable("filter")
+}
+
+func (t *TargetReject) allowedHooks() hookMask { return hookInput | hookForward | hookOutput }
+
+// rejectName is a name of --reject-with and its short form.
+type rejectName struct {
+	name, alias string
+}
+
+// rejectNames4 and rejectNames6 are the answers of REJECT.
+var (
+	rejectNames4 = []rejectName{
+		{"icmp-net-unreachable", "net-unreach"}, {"icmp-host-unreachable", "host-unreach"},
+		{"icmp-proto-unreachable", "proto-unreach"}, {"icmp-port-unreachable", "port-unreach"},
+		{"icmp-net-prohibited", "net-prohib"}, {"icmp-host-prohibited", "host-prohib"},
+		{rejectTCPReset, "tcp-rst"}, {"icmp-admin-prohibited", "admin-prohib"},
+	}
+	rejectNames6 = []rejectName{
+		{"icmp6-no-route", "no-route"}, {"icmp6-adm-prohibited", "adm-prohibited"},
+		{"icmp6-addr-unreachable", "addr-unreach"}, {"icmp6-port-unreachable", "port-unreach"},
+		{rejectTCPReset, "tcp-reset"}, {"icmp6-policy-fail", "policy-fail"}, {"icmp6-reject-route", "reject-route"},
+	}
+)
+
+var rejectExtension = &extension{
+	name:      "REJECT",
+	options:   []optionSpec{{name: "reject-with"}},
+	newTarget: func() targetParser { return &rejectParser{} },
+}
+
+type rejectParser struct {
+	t     TargetReject
+	arena arena[TargetReject]
+}
+
+func (p *rejectParser) begin(f Family) { p.t = TargetReject{With: f.facts().reject} }
+
+func (p *rejectParser) option(o *optionCall) error {
+	names := rejectNames4
+	if o.family == IPv6 {
+		names = rejectNames6
+	}
+	arg := strings.ToLower(string(o.arg))
+	for _, n := range names {
+		// The tool takes any beginning of a name.
+		if arg != "" && (strings.HasPrefix(n.name, arg) || strings.HasPrefix(n.alias, arg)) {
+			p.t.With = n.name
+			return nil
+		}
+	}
+	return badParameter("unknown reject type \"%s\"", o.arg)
+}
+
+func (p *rejectParser) finish(uint32) (Target, error) { return p.arena.intern(p.t), nil }

@@ -1,0 +1,57 @@
+package fakeipt
+
+import "syscall"
+
+// TargetSNAT is -j SNAT.
+type TargetSNAT struct {
+	Range NATRange
+}
+
+// Name is "SNAT".
+func (*TargetSNAT) Name() string { return "SNAT" }
+
+func (t *TargetSNAT) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	return t.Range.appendFlags(t.Range.appendAddrPort(append(dst, " --to-source "...)), " --")
+}
+
+func (t *TargetSNAT) appendList(dst []byte, _ listStyle) []byte {
+	return t.Range.appendFlags(t.Range.appendAddrPort(append(dst, " to:"...)), " ")
+}
+
+func (t *TargetSNAT) check(c *checkContext) syscall.Errno { return c.wantTable("nat") }
+
+func (t *TargetSNAT) allowedHooks() hookMask { return hookPostrouting | hookInput }
+
+var snatExtension = &extension{
+	name: "SNAT",
+	options: []optionSpec{
+		{name: "to-source", mandatory: true},
+		{name: "random", flag: true},
+		{name: "random-fully", flag: true},
+		{name: "persistent", flag: true},
+	},
+	newTarget: func() targetParser { return &snatParser{} },
+}
+
+type snatParser struct {
+	natParser
+	arena arena[TargetSNAT]
+}
+
+func (p *snatParser) begin(Family) { p.natParser = natParser{} }
+
+func (p *snatParser) option(o *optionCall) error {
+	if o.name != "to-source" {
+		p.flag(o.name)
+		return nil
+	}
+	base, err := p.r.parseAddrPort(o, false)
+	if err == nil && base != nil {
+		return badParameter("Port range `%s' not valid", base)
+	}
+	return err
+}
+
+func (p *snatParser) finish(uint32) (Target, error) {
+	return p.arena.intern(TargetSNAT{Range: p.r}), nil
+}

@@ -1,0 +1,102 @@
+package fakeipt
+
+import "bytes"
+
+// wordList is one line of restore input cut into words, or the words of a command line.
+type wordList struct {
+	words   [][]byte
+	columns []int  // where each word begins in its line, from 1
+	buf     []byte // holds words that are not a piece of the line as it stands
+}
+
+// maxWord is the length at which the real tool gives a word up.
+const maxWord = 1024
+
+// reset empties the list. Words that were taken from it are lost.
+func (w *wordList) reset() {
+	w.words, w.columns, w.buf = w.words[:0], w.columns[:0], w.buf[:0]
+}
+
+// setArgs makes the list from a command line.
+func (w *wordList) setArgs(args []string) {
+	w.reset()
+	for _, a := range args {
+		w.words = append(w.words, []byte(a))
+		w.columns = append(w.columns, 0)
+	}
+}
+
+// add cuts a line into words and appends them. Blanks part words. Double quotes
+// keep blanks together, and inside of them a backslash keeps the next character
+// as it is. A closing quote ends the word.
+func (w *wordList) add(line []byte, column int) error {
+	for i := 0; i < len(line); {
+		if isBlank(line[i]) {
+			i++
+			continue
+		}
+		start := i
+		word, next := plainWord(line, i)
+		if word == nil {
+			word, next = w.quotedWord(line, i)
+		}
+		i = next
+		if len(word) >= maxWord {
+			return badParameter("Parameter too long!")
+		}
+		if word != nil {
+			w.words = append(w.words, word)
+			w.columns = append(w.columns, column+start)
+		}
+	}
+	return nil
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
+
+// plainWord returns the word at i where it is a piece of the line, and where to go on; nil if it is not.
+func plainWord(line []byte, i int) ([]byte, int) {
+	if line[i] == '"' {
+		end := bytes.IndexByte(line[i+1:], '"')
+		if end < 0 || bytes.IndexByte(line[i+1:i+1+end], '\\') >= 0 {
+			return nil, i
+		}
+		return line[i+1 : i+1+end], i + end + 2
+	}
+	start := i
+	for i < len(line) && !isBlank(line[i]) {
+		if line[i] == '"' {
+			return nil, start
+		}
+		i++
+	}
+	return line[start:i], i
+}
+
+// quotedWord returns the word at i, which has quotes or escapes inside, and where to go on.
+func (w *wordList) quotedWord(line []byte, i int) ([]byte, int) {
+	start := len(w.buf)
+	quoted := false
+	for ; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quoted && c == '\\':
+			if i++; i < len(line) {
+				w.buf = append(w.buf, line[i])
+			}
+			continue
+		case c == '"' && quoted:
+			return w.buf[start:len(w.buf):len(w.buf)], i + 1
+		case c == '"':
+			quoted = true
+			continue
+		case !quoted && isBlank(c):
+			return w.buf[start:len(w.buf):len(w.buf)], i + 1
+		}
+		w.buf = append(w.buf, c)
+	}
+	if start == len(w.buf) {
+		return nil, i
+	}
+	return w.buf[start:len(w.buf):len(w.buf)], i
+}
