@@ -121,8 +121,7 @@ func (p *Proxier) readHealth() map[types.NamespacedName]ServiceHealth {
 // Monitor syncs each time somebody else flushed the tables, until stop is
 // closed. It looks for that once in every interval.
 func (p *Proxier) Monitor(interval time.Duration, stop <-chan struct{}) {
-	tables := []iptables.Table{iptables.TableMangle, iptables.TableNAT, iptables.TableFilter}
-	p.config.IPTables.Monitor(render.CanaryChain, tables, p.reload, interval, stop)
+	p.config.IPTables.Monitor(render.CanaryChain, monitored(), p.reload, interval, stop)
 }
 
 func (p *Proxier) reload() {
@@ -130,4 +129,19 @@ func (p *Proxier) reload() {
 	if err := p.Sync(); err != nil {
 		p.config.Logger.Error(err, "Rules are still missing after a flush of the tables")
 	}
+}
+
+// EnsureCanaries makes the chains by which Monitor notices that somebody else flushed the tables, as Monitor does first of all.
+// It is for those who sync once and do not monitor.
+func (p *Proxier) EnsureCanaries() error {
+	for _, table := range monitored() {
+		if _, err := p.config.IPTables.EnsureChain(table, render.CanaryChain); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func monitored() []iptables.Table {
+	return []iptables.Table{iptables.TableMangle, iptables.TableNAT, iptables.TableFilter}
 }

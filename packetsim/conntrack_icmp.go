@@ -1,0 +1,46 @@
+package packetsim
+
+// icmpAnswers are the ICMP queries and their answers, by family.
+var icmpAnswers = map[Proto][][2]uint8{
+	ICMP:   {{icmpEcho, icmpEchoReply}, {13, 14}, {15, 16}, {17, 18}},
+	ICMPv6: {{icmp6Echo, icmp6EchoReply}, {139, 140}},
+}
+
+// icmpAnswer is the type that answers a type, or that it answers.
+func icmpAnswer(proto Proto, typ uint8) (uint8, bool) {
+	for _, pair := range icmpAnswers[proto] {
+		switch typ {
+		case pair[0]:
+			return pair[1], true
+		case pair[1]:
+			return pair[0], true
+		}
+	}
+	return 0, false
+}
+
+// icmpStarts says whether a message of the type can begin a connection.
+func icmpStarts(proto Proto, typ uint8) bool {
+	for _, pair := range icmpAnswers[proto] {
+		if typ == pair[0] {
+			return true
+		}
+	}
+	return false
+}
+
+// icmpUntracked says whether conntrack lets messages of the type alone: multicast listener and
+// neighbour discovery (nf_conntrack_icmpv6_init's noct_valid_new).
+func icmpUntracked(proto Proto, typ uint8) bool {
+	return proto == ICMPv6 && ((typ >= 130 && typ <= 137) || typ == 143)
+}
+
+func (h *Host) trackICMP(c *conn, proto Proto) trackVerdict {
+	h.change(c)
+	timeout := h.conf.icmp
+	if proto == ICMPv6 {
+		timeout = h.conf.icmp6
+	}
+	h.expireIn(c, timeout)
+	return trackAccept
+}

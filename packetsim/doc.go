@@ -1,0 +1,33 @@
+// Package packetsim walks packets through a node's network stack as Linux does.
+//
+// It stands behind fakeipt on the project's line: fakeipt holds the rules as data, packetsim evaluates them. A
+// Host is one network namespace. Its parts are devices with addresses, routing tables and policy
+// rules, sysctls, the rulesets of both families, connection tracking and the lists
+// of the recent match. Clock and chance are injected, so a walk is a function of its inputs.
+//
+// A packet that comes in takes this way:
+//
+//	PREROUTING            raw, conntrack, mangle, nat (DNAT)
+//	routing               local, forward, or an error
+//	  INPUT               mangle, filter, security, nat (SNAT), confirm
+//	  FORWARD             mangle, filter, security
+//	  POSTROUTING         mangle, nat (SNAT), confirm
+//
+// and a packet of the host itself this one:
+//
+//	routing               chooses device and source address
+//	OUTPUT                raw, conntrack, mangle, nat (DNAT), filter, security
+//	                      (routed again after mangle or nat changed it)
+//	POSTROUTING           mangle, nat (SNAT), confirm
+//	  PREROUTING, INPUT   on lo, if the destination is the host itself
+//
+// Walk gives every outcome of a packet with its probability and leaves the host as it was. Step walks once and keeps what
+// the packet does: conntrack entries, recent lists, counters. The kernel's sources that the package follows are
+// net/ipv4/netfilter/ip_tables.c, net/netfilter/nf_conntrack_*.c, net/netfilter/nf_nat_core.c, net/ipv4/route.c and net/ipv4/fib_*.c
+// and their IPv6 twins.
+//
+// Refused with an error that begins "not supported": matches and targets that have no file here, NAT
+// to a range of several addresses, DNAT to a range of several ports, multicast destinations. A match
+// that asks for something that the packet does not say is an error that names the field. Fragments, path MTU, redirects, conntrack
+// helpers, zones, ICMP rate limits and VRFs are not imitated.
+package packetsim

@@ -1,0 +1,203 @@
+package packetsim
+
+import (
+	"cmp"
+	"errors"
+	"net/netip"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// The errors of a route lookup; their texts are the reasons of an Outcome.
+var (
+	errNoRoute          = errors.New("no route")          // ENETUNREACH
+	errRouteUnreachable = errors.New("unreachable route") // EHOSTUNREACH
+	errRouteProhibited  = errors.New("prohibited route")  // EACCES
+	errRouteBlackhole   = errors.New("blackhole route")   // EINVAL
+)
+
+// flow is what a route lookup looks at.
+type flow struct {
+	dst, src netip.Addr
+	mark     uint32
+	in       string // "lo": the host itself sends
+	out      string // only routes of this device; empty: any
+}
+
+// fib is the routing state of one family: policy rules in the order of their priority, and the tables.
+type fib struct {
+	rules  []PolicyRule
+	tables map[RouteTable]*fibTable
+	custom bool // rules other than the kernel's own
+}
+
+// fibTable finds the routes to an address by longest prefix: one map look-up for each prefix length in use.
+type fibTable struct {
+	lengths []int // in use, longest first
+	routes  map[netip.Prefix][]*route
+}
+
+// route is a Route with its defaults filled in and its device looked up.
+type route struct {
+	Route
+	dev *device // nil for the types that need none
+}
+
+func (t *fibTable) add(r *route) {
+	length := r.Dst.Bits()
+	if !slices.Contains(t.lengths, length) {
+		t.lengths = append(t.lengths, length)
+		slices.SortFunc(t.lengths, func(a, b int) int { return cmp.Compare(b, a) })
+	}
+	same := append(t.routes[r.Dst], r)
+	slices.SortStableFunc(same, func(a, b *route) int { return cmp.Compare(a.Metric, b.Metric) })
+	t.routes[r.Dst] = same
+}
+
+// lookup is the best route that can be used, or nil.
+func (t *fibTable) lookup(f *flow) *route {
+	for _, length := range t.lengths {
+		prefix, err := f.dst.Prefix(length)
+		if err != nil {
+			continue
+		}
+		for _, r := range t.routes[prefix] {
+			if r.usable(f) {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+func (r *route) usable(f *flow) bool {
+	if r.dev == nil {
+		return f.out == ""
+	}
+	return r.dev.Up && (f.out == "" || f.out == r.Dev)
+}
+
+// lookup goes through the policy rules. The errors are those of errNoRoute's group.
+func (b *fib) lookup(f *flow) (*route, error) {
+	for i := range b.rules {
+		rule := &b.rules[i]
+		if rule.holds(f) == rule.Invert {
+			continue
+		}
+		switch rule.Action {
+		case RuleUnreachable:
+			return nil, errRouteUnreachable
+		case RuleProhibit:
+			return nil, errRouteProhibited
+		case RuleBlackhole:
+			return nil, errRouteBlackhole
+		}
+		table := b.tables[rule.Table]
+		if table == nil {
+			continue
+		}
+		r := table.lookup(f)
+		if r == nil || r.Type == RouteThrow {
+			continue
+		}
+		return r, r.err()
+	}
+	return nil, errNoRoute
+}
+
+// err is what the route's type does instead of routing.
+func (r *route) err() error {
+	switch r.Type {
+	case RouteUnreachable:
+		return errRouteUnreachable
+	case RouteProhibit:
+		return errRouteProhibited
+	case RouteBlackhole:
+		return errRouteBlackhole
+	}
+	return nil
+}
+
+func (r *PolicyRule) holds(f *flow) bool {
+	if r.From.IsValid() && r.From.Bits() > 0 && !r.From.Contains(f.src) {
+		return false
+	}
+	if r.To.IsValid() && !r.To.Contains(f.dst) {
+		return false
+	}
+	if (r.Mark != 0 || r.MarkMask != 0) && (f.mark^r.Mark)&r.MarkMask != 0 {
+		return false
+	}
+	return (r.In == "" || r.In == f.in) && (r.Out == "" || r.Out == f.out)
+}
+
+// addressType is what the table local says of an address: an IPv4 address without an entry there is unicast.
+func (b *fib) addressType(addr netip.Addr, dev string) RouteType {
+	switch {
+	case addr.Is4() && (addr.IsUnspecified() || addr == limitedBroadcast):
+		return RouteBroadcast
+	case addr.IsMulticast():
+		return RouteMulticast
+	}
+	if table := b.tables[TableLocal]; table != nil {
+		if r := table.lookup(&flow{dst: addr}); r != nil && (dev == "" || dev == r.Dev) {
+			return r.Type
+		}
+	}
+	return RouteUnicast
+}
+
+// isLocal says whether the host takes packets for the address.
+func (b *fib) isLocal(addr netip.Addr) bool { return b.addressType(addr, "") == RouteLocal }
+
+var limitedBroadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
+// defaultRules are the rules that the kernel makes; IPv6 has no table default.
+func defaultRules(family fakeipt.Family) []PolicyRule {
+	rules := []PolicyRule{
+		{Family: family, Priority: 0, Table: TableLocal},
+		{Family: family, Priority: 32766, Table: TableMain},
+	}
+	if family == fakeipt.IPv4 {
+		rules = append(rules, PolicyRule{Family: family, Priority: 32767, Table: TableDefault})
+	}
+	return rules
+}
+
+// addressRoutes are the routes that the kernel makes for an address of a device (fib_add_ifaddr, addrconf_prefix_route).
+func addressRoutes(dev *Device, a *Address) []Route {
+	addr, loopback := a.Prefix.Addr(), dev.Name == loopbackName
+	own := Route{Dst: netip.PrefixFrom(addr, addr.BitLen()), Type: RouteLocal, Dev: dev.Name, Table: TableLocal, Scope: ScopeHost, Protocol: "kernel"}
+	network := Route{Dst: a.Prefix.Masked(), Type: RouteUnicast, Dev: dev.Name, Table: TableMain, Protocol: "kernel"}
+	if addr.Is6() {
+		network.Metric = 256
+		if loopback {
+			return []Route{own}
+		}
+		return []Route{own, network}
+	}
+	own.Src = addr
+	routes := []Route{own}
+	if !a.Secondary && a.Prefix.Bits() < 32 {
+		network.Src, network.Scope = addr, ScopeLink
+		if loopback {
+			network.Type, network.Table, network.Scope = RouteLocal, TableLocal, ScopeHost
+		}
+		routes = append(routes, network)
+		if a.Prefix.Bits() < 31 {
+			routes = append(routes, Route{Dst: netip.PrefixFrom(lastAddr(a.Prefix), 32), Type: RouteBroadcast, Dev: dev.Name,
+				Table: TableLocal, Scope: ScopeLink, Src: addr, Protocol: "kernel"})
+		}
+	}
+	return routes
+}
+
+// lastAddr is the highest address of an IPv4 prefix.
+func lastAddr(p netip.Prefix) netip.Addr {
+	bytes := p.Masked().Addr().As4()
+	for bit := p.Bits(); bit < 32; bit++ {
+		bytes[bit/8] |= 0x80 >> (bit % 8)
+	}
+	return netip.AddrFrom4(bytes)
+}

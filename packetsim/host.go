@@ -1,0 +1,284 @@
+package packetsim
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"k8s.io/utils/clock"
+)
+
+const loopbackName = "lo"
+
+// HostConfig is everything that a Host is made of.
+type HostConfig struct {
+	Name string
+	// Devices in the order of their creation. Without a device "lo" there is one with 127.0.0.1/8 and ::1/128.
+	Devices []Device
+	Routes  []Route
+	// OnlyGivenRoutes: Routes hold also the routes that the kernel makes itself for addresses (local table, connected
+	// networks), as in a snapshot. Without it they are added.
+	OnlyGivenRoutes bool
+	// PolicyRules are the rules of both families; a family without rules has the kernel's own.
+	PolicyRules []PolicyRule
+	// Sysctls by their dotted names ("net.ipv4.ip_forward"); the kernel's default counts where one is missing.
+	Sysctls map[string]string
+	// Netfilter holds the rulesets of both families. Without it no packet is tracked or filtered.
+	Netfilter *fakeipt.Kernel
+	// Clock is read for timeouts; without it time stands still.
+	Clock     clock.PassiveClock
+	Conntrack []ConntrackEntry
+}
+
+// Host is one network namespace. Its methods are not for several goroutines at once.
+type Host struct {
+	name      string
+	devices   []*device
+	byName    map[string]*device
+	fibs      map[fakeipt.Family]*fib
+	network   HostConfig // devices, routes and rules as they were given
+	sysctls   map[string]string
+	conf      hostSysctls
+	netfilter *fakeipt.Kernel
+	clock     clock.PassiveClock
+	tracked   conntrack
+	tracking  map[*fakeipt.Ruleset]bool // the answers of tracks for the current rulesets
+	recent    map[string]*recentList
+	nth       map[*fakeipt.MatchStatistic]uint32
+	journal   journal
+}
+
+// device is a Device with its settings.
+type device struct {
+	Device
+	conf deviceSysctls
+}
+
+// stoppedClock is the clock of a host that was given none.
+type stoppedClock struct{}
+
+func (stoppedClock) Now() time.Time                  { return time.Unix(0, 0) }
+func (stoppedClock) Since(t time.Time) time.Duration { return time.Unix(0, 0).Sub(t) }
+
+// NewHost builds a host. Its errors name the part of the configuration that cannot be.
+func NewHost(config HostConfig) (*Host, error) {
+	h := &Host{
+		name:      config.Name,
+		sysctls:   maps.Clone(config.Sysctls),
+		netfilter: config.Netfilter,
+		clock:     config.Clock,
+		recent:    map[string]*recentList{},
+		nth:       map[*fakeipt.MatchStatistic]uint32{},
+	}
+	if h.sysctls == nil {
+		h.sysctls = map[string]string{}
+	}
+	if h.clock == nil {
+		h.clock = stoppedClock{}
+	}
+	if err := h.SetNetwork(config.Devices, config.Routes, config.PolicyRules, config.OnlyGivenRoutes); err != nil {
+		return nil, err
+	}
+	if err := h.loadConntrack(config.Conntrack); err != nil {
+		return nil, fmt.Errorf("host %s: %w", h.name, err)
+	}
+	return h, nil
+}
+
+// SetNetwork replaces the host's devices, routes and policy rules, with the meaning that they have in HostConfig.
+// Tracked connections stay. On an error the host is as it was.
+func (h *Host) SetNetwork(devices []Device, routes []Route, rules []PolicyRule, onlyGivenRoutes bool) error {
+	b := &networkBuilder{byName: map[string]*device{}}
+	if err := b.build(devices, routes, rules, onlyGivenRoutes); err != nil {
+		return fmt.Errorf("host %s: %w", h.name, err)
+	}
+	h.devices, h.byName, h.fibs = b.devices, b.byName, b.fibs
+	h.network = HostConfig{Devices: b.given, Routes: b.routes, PolicyRules: b.rules}
+	if err := h.readSysctls(); err != nil {
+		return fmt.Errorf("host %s: %w", h.name, err)
+	}
+	return nil
+}
+
+// Config is what the host is made of now, tracked connections included. A host built of it walks as this one does, but for the
+// lists of the recent match.
+func (h *Host) Config() HostConfig {
+	return HostConfig{
+		Name:            h.name,
+		Devices:         slices.Clone(h.network.Devices),
+		Routes:          slices.Clone(h.network.Routes),
+		OnlyGivenRoutes: true,
+		PolicyRules:     slices.Clone(h.network.PolicyRules),
+		Sysctls:         maps.Clone(h.sysctls),
+		Netfilter:       h.netfilter,
+		Clock:           h.clock,
+		Conntrack:       h.Conntrack(),
+	}
+}
+
+// Name is the host's name.
+func (h *Host) Name() string { return h.name }
+
+// Netfilter is the host's netfilter configuration; nil if it has none.
+func (h *Host) Netfilter() *fakeipt.Kernel { return h.netfilter }
+
+// IsLocal says whether the host takes packets for the address itself.
+func (h *Host) IsLocal(addr netip.Addr) bool { return h.fib(addr).isLocal(addr) }
+
+// SourceFor is the source address of a packet that the host sends to dst from an unbound socket.
+func (h *Host) SourceFor(dst netip.Addr) (netip.Addr, error) {
+	_, src, err := h.routeOutput(&flow{dst: dst, in: loopbackName}, false)
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("host %s: source for %s: %w", h.name, dst, err)
+	}
+	return src, nil
+}
+
+func (h *Host) fib(addr netip.Addr) *fib { return h.fibs[familyOf(addr)] }
+
+func familyOf(addr netip.Addr) fakeipt.Family {
+	if addr.Is6() {
+		return fakeipt.IPv6
+	}
+	return fakeipt.IPv4
+}
+
+// networkBuilder makes the routing state of a host.
+type networkBuilder struct {
+	devices []*device
+	byName  map[string]*device
+	fibs    map[fakeipt.Family]*fib
+	given   []Device
+	routes  []Route
+	rules   []PolicyRule
+}
+
+func (b *networkBuilder) build(devices []Device, routes []Route, rules []PolicyRule, onlyGivenRoutes bool) error {
+	if err := b.addDevices(devices); err != nil {
+		return err
+	}
+	if !onlyGivenRoutes {
+		for i := range b.given {
+			for j := range b.given[i].Addresses {
+				b.routes = append(b.routes, addressRoutes(&b.given[i], &b.given[i].Addresses[j])...)
+			}
+		}
+	}
+	b.routes = append(b.routes, routes...)
+	if err := b.addRules(rules); err != nil {
+		return err
+	}
+	for i := range b.routes {
+		if err := b.addRoute(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *networkBuilder) addDevices(devices []Device) error {
+	isLoopback := func(d Device) bool { return d.Name == loopbackName }
+	if !slices.ContainsFunc(devices, isLoopback) {
+		b.given = append(b.given, Device{Name: loopbackName, Kind: "loopback", MTU: 65536, Up: true, Addresses: []Address{
+			{Prefix: netip.MustParsePrefix("127.0.0.1/8")}, {Prefix: netip.MustParsePrefix("::1/128")},
+		}})
+	}
+	b.given = append(b.given, devices...)
+	for i := range b.given {
+		d := &b.given[i]
+		if d.Index == 0 {
+			d.Index = i + 1
+		}
+		if d.Name == "" || len(d.Name) > 15 {
+			return fmt.Errorf("device %q: want a name of 1 to 15 characters", d.Name)
+		}
+		if b.byName[d.Name] != nil {
+			return fmt.Errorf("device %s is given twice", d.Name)
+		}
+		for _, a := range d.Addresses {
+			if !a.Prefix.IsValid() {
+				return fmt.Errorf("device %s: an address is not set", d.Name)
+			}
+		}
+		dev := &device{Device: *d}
+		b.devices, b.byName[d.Name] = append(b.devices, dev), dev
+	}
+	return nil
+}
+
+func (b *networkBuilder) addRules(rules []PolicyRule) error {
+	b.fibs = map[fakeipt.Family]*fib{}
+	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		b.fibs[family] = &fib{tables: map[RouteTable]*fibTable{}}
+	}
+	for i, rule := range rules {
+		f := b.fibs[rule.Family]
+		if f == nil {
+			return fmt.Errorf("policy rule %d: unknown family %d: want 4 or 6", i, rule.Family)
+		}
+		if rule.Mark != 0 && rule.MarkMask == 0 {
+			rule.MarkMask = ^uint32(0)
+		}
+		f.rules = append(f.rules, rule)
+	}
+	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		f, own := b.fibs[family], defaultRules(family)
+		if len(f.rules) == 0 {
+			f.rules = own
+		}
+		slices.SortStableFunc(f.rules, func(x, y PolicyRule) int { return cmp.Compare(x.Priority, y.Priority) })
+		f.custom = len(f.rules) > len(own)
+		b.rules = append(b.rules, f.rules...)
+	}
+	return nil
+}
+
+func (b *networkBuilder) addRoute(i int) error {
+	given := &b.routes[i]
+	if !given.Dst.IsValid() {
+		return fmt.Errorf("route %d: the destination is not set (a default route is 0.0.0.0/0 or ::/0)", i)
+	}
+	r := &route{Route: *given}
+	r.Dst = r.Dst.Masked()
+	if r.Table == 0 {
+		r.Table = TableMain
+	}
+	if r.Type == "" {
+		r.Type = RouteUnicast
+	}
+	if r.Scope == "" {
+		r.Scope = r.defaultScope()
+	}
+	switch r.Type {
+	case RouteUnicast, RouteLocal, RouteBroadcast, RouteAnycast, RouteMulticast:
+		if r.dev = b.byName[r.Dev]; r.dev == nil {
+			return fmt.Errorf("route %s: there is no device %q", r.Dst, r.Dev)
+		}
+	case RouteUnreachable, RouteProhibit, RouteBlackhole, RouteThrow:
+	default:
+		return fmt.Errorf("route %s: unknown type %q", r.Dst, r.Type)
+	}
+	if r.Via.IsValid() && r.Via.Is4() && r.Dst.Addr().Is6() {
+		return fmt.Errorf("route %s: next hop %s is of the other family", r.Dst, r.Via)
+	}
+	f := b.fibs[familyOf(r.Dst.Addr())]
+	if f.tables[r.Table] == nil {
+		f.tables[r.Table] = &fibTable{routes: map[netip.Prefix][]*route{}}
+	}
+	f.tables[r.Table].add(r)
+	return nil
+}
+
+func (r *Route) defaultScope() Scope {
+	switch {
+	case r.Type == RouteLocal:
+		return ScopeHost
+	case r.Type == RouteBroadcast, r.Type == RouteUnicast && r.Dst.Addr().Is4() && !r.Via.IsValid():
+		return ScopeLink
+	}
+	return ScopeGlobal
+}

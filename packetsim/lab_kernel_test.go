@@ -1,0 +1,323 @@
+//go:build linux
+
+package packetsim
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/stretchr/testify/require"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// emptyRules take every rule away.
+const emptyRules = "*raw\nCOMMIT\n*mangle\nCOMMIT\n*nat\nCOMMIT\n*filter\nCOMMIT\n"
+
+// kernelLab is a node between a client and a server, each a network namespace. Client and server drop what they
+// get, so that only crafted packets are on the way.
+type kernelLab struct {
+	t    *testing.T
+	kmsg *os.File
+}
+
+func newKernelLab(t *testing.T) *kernelLab {
+	lab := &kernelLab{t: t}
+	for _, tool := range []string{"ip", "sysctl", "conntrack", "iptables-legacy-restore", "ip6tables-legacy-restore"} {
+		_, err := exec.LookPath(tool)
+		require.NoError(t, err)
+	}
+	for _, place := range []string{"node", "client", "server"} {
+		_ = exec.Command("ip", "netns", "del", lab.ns(place)).Run() // left by a run that was killed
+		lab.run("ip", "netns", "add", lab.ns(place))
+		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", lab.ns(place)).Run() })
+		lab.run("ip", "-n", lab.ns(place), "link", "set", "lo", "up")
+	}
+	lab.sysctl("net.ipv6.conf.all.forwarding", "1")
+	for place, subnet := range map[string]string{"client": "1", "server": "2"} {
+		dev := "cwps" + place[:1]
+		lab.run("ip", "-n", lab.ns("node"), "link", "add", dev, "type", "veth", "peer", "name", "eth0", "netns", lab.ns(place))
+		lab.run("ip", "-n", lab.ns("node"), "addr", "add", "10.77."+subnet+".1/24", "dev", dev)
+		lab.run("ip", "-n", lab.ns("node"), "link", "set", dev, "address", nodeMAC(place).String(), "up")
+		lab.run("ip", "-n", lab.ns(place), "addr", "add", "10.77."+subnet+".2/24", "dev", "eth0")
+		lab.run("ip", "-n", lab.ns(place), "link", "set", "eth0", "up")
+		lab.run("ip", "-n", lab.ns(place), "route", "add", "default", "via", "10.77."+subnet+".1")
+		lab.run("ip", "-n", lab.ns(place), "link", "set", "eth0", "address", placeMAC(place).String())
+		lab.run("ip", "-n", lab.ns("node"), "addr", "add", "fd77:"+subnet+"::1/64", "dev", dev, "nodad")
+		lab.run("ip", "-n", lab.ns("node"), "neigh", "replace", "fd77:"+subnet+"::2", "lladdr", placeMAC(place).String(), "dev", dev, "nud", "permanent")
+		for _, tool := range []string{"iptables-legacy", "ip6tables-legacy"} {
+			lab.run("ip", "netns", "exec", lab.ns(place), tool, "-t", "raw", "-A", "PREROUTING", "-j", "DROP")
+		}
+		lab.sysctl("net.ipv4.conf."+dev+".rp_filter", "0")
+		lab.sysctl("net.ipv4.conf."+dev+".send_redirects", "0")
+	}
+	lab.run("ip", "-n", lab.ns("node"), "route", "add", "10.99.0.0/16", "via", "10.77.2.2")
+	lab.run("ip", "-n", lab.ns("node"), "route", "add", "fd99::/16", "via", "fd77:2::2")
+	lab.run("ip", "-n", lab.ns("node"), "route", "add", "10.95.0.0/16", "via", "10.77.2.2")
+	lab.run("ip", "-n", lab.ns("node"), "route", "add", "10.95.0.0/16", "dev", "cwpsc", "table", "95")
+	lab.run("ip", "-n", lab.ns("node"), "neigh", "replace", "10.95.0.2", "lladdr", placeMAC("client").String(), "dev", "cwpsc", "nud", "permanent")
+	lab.run("ip", "-n", lab.ns("node"), "rule", "add", "fwmark", "95", "table", "95", "priority", "95")
+	lab.run("ip", "-n", lab.ns("node"), "route", "add", "blackhole", "10.97.0.0/16")
+	lab.run("ip", "-n", lab.ns("node"), "route", "add", "prohibit", "10.96.0.0/16")
+	lab.sysctl("net.ipv4.ip_forward", "1")
+	lab.sysctl("net.ipv4.conf.all.rp_filter", "0")
+	lab.sysctl("net.ipv4.conf.all.send_redirects", "0") // redirects are not imitated
+	lab.sysctl("net.ipv4.conf.cwpsc.route_localnet", "1")
+	lab.sysctl("net.ipv4.icmp_ratemask", "0") // no ICMP message is held back for its rate
+	lab.run("sysctl", "-qw", "net.netfilter.nf_log_all_netns=1")
+	lab.openLog()
+	return lab
+}
+
+// in is the lab for a subtest.
+func (lab *kernelLab) in(t *testing.T) *kernelLab { return &kernelLab{t: t, kmsg: lab.kmsg} }
+
+func (lab *kernelLab) ns(place string) string { return "cw-packetsim-" + place }
+
+func (lab *kernelLab) run(argv ...string) string {
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	require.NoErrorf(lab.t, err, "%s: %s", strings.Join(argv, " "), out)
+	return string(out)
+}
+
+func (lab *kernelLab) sysctl(key, value string) {
+	lab.run("ip", "netns", "exec", lab.ns("node"), "sysctl", "-qw", key+"="+value)
+}
+
+// groupSysctls sets the sysctls of the group until the test ends.
+func (lab *kernelLab) groupSysctls(g kernelGroup) {
+	for key, value := range g.sysctls {
+		lab.sysctl(key, value)
+		usual := "0"
+		if key == "net.ipv4.ip_forward" {
+			usual = "1"
+		}
+		lab.t.Cleanup(func() { lab.sysctl(key, usual) })
+	}
+}
+
+func (lab *kernelLab) restore(family fakeipt.Family, rules string) {
+	tool := "iptables-legacy-restore"
+	if family == fakeipt.IPv6 {
+		tool = "ip6tables-legacy-restore"
+	}
+	cmd := exec.Command("ip", "netns", "exec", lab.ns("node"), tool)
+	cmd.Stdin = strings.NewReader(rules)
+	out, err := cmd.CombinedOutput()
+	require.NoErrorf(lab.t, err, "%s: %s", tool, out)
+}
+
+// openLog opens the kernel's log behind what it holds now.
+func (lab *kernelLab) openLog() {
+	fd, err := unix.Open("/dev/kmsg", unix.O_RDONLY|unix.O_NONBLOCK, 0)
+	require.NoError(lab.t, err)
+	lab.kmsg = os.NewFile(uintptr(fd), "/dev/kmsg")
+	lab.t.Cleanup(func() { _ = lab.kmsg.Close() })
+	_, err = unix.Seek(fd, 0, unix.SEEK_END)
+	require.NoError(lab.t, err)
+}
+
+// compare sends one packet both ways. id is its IP identification, by which its lines are known.
+func (lab *kernelLab) compare(host *Host, p kernelPacket, id uint16) {
+	in, err := ParseInput(p.packet)
+	require.NoError(lab.t, err)
+	if p.inner != "" {
+		inner, err := ParseInput(p.inner)
+		require.NoError(lab.t, err)
+		in.Inner = &inner.Packet
+	}
+	switch p.place {
+	case "node":
+		in.Local = true
+	case "client":
+		in.In = "cwpsc"
+	case "server":
+		in.In = "cwpss"
+	}
+	outcomes, err := host.Walk(in)
+	require.NoError(lab.t, err)
+	least := len(traceLines(outcomes[0]))
+	for _, o := range outcomes {
+		least = min(least, len(traceLines(o)))
+	}
+	lab.send(p.place, in.Packet, id)
+	real := lab.trace(least, id)
+	if outcomes[0].To == ToLocal { // what the sockets of the node answer is not the walk's
+		real = slices.DeleteFunc(real, func(line string) bool { return strings.HasPrefix(line, "reply ") })
+	}
+	for n, o := range outcomes {
+		if slices.Equal(real, traceLines(o)) {
+			_, err := host.Step(in, &fixedChance{n: n})
+			require.NoError(lab.t, err)
+			return
+		}
+	}
+	require.Equal(lab.t, real, traceLines(outcomes[0]), "%s (one of %d outcomes, verdict %s %s)",
+		p.packet, len(outcomes), outcomes[0].Verdict, outcomes[0].Reason)
+}
+
+// fixedChance falls false until the n-th draw.
+type fixedChance struct{ n int }
+
+func (c *fixedChance) Draw(uint32) bool {
+	c.n--
+	return c.n < 0
+}
+
+// traceLines is what the kernel logs for an outcome: the rule with TRACE itself is logged only if the packet was traced before.
+func traceLines(o Outcome) []string {
+	var lines []string
+	for i, s := range o.Steps {
+		if i > 0 || s.Table != "raw" || s.Number != 1 {
+			lines = append(lines, s.String())
+		}
+	}
+	for _, r := range o.Replies {
+		for _, line := range traceLines(r.Outcome) {
+			lines = append(lines, "reply "+line)
+		}
+	}
+	return lines
+}
+
+// traceLine finds the packet by its identification, or flow label in IPv6.
+var traceLine = regexp.MustCompile(`TRACE: ((\w+):\S+) IN=(\S*) OUT=(\S*).*? (?:ID|FLOWLBL)=(\d+) `)
+
+// trace reads the packet's lines, until there are as many as are awaited at least and no more come.
+func (lab *kernelLab) trace(awaited int, id uint16) []string {
+	var own, replies []string
+	buf := make([]byte, 8192)
+	deadline := time.Now().Add(2 * time.Second)
+	for {
+		n, err := unix.Read(int(lab.kmsg.Fd()), buf)
+		if err == unix.EAGAIN {
+			wait := time.Until(deadline)
+			if len(own)+len(replies) >= awaited {
+				wait = 30 * time.Millisecond
+			}
+			fds := []unix.PollFd{{Fd: int32(lab.kmsg.Fd()), Events: unix.POLLIN}}
+			if ready, _ := unix.Poll(fds, int(max(wait, 0)/time.Millisecond)); ready == 0 {
+				return append(own, replies...)
+			}
+			continue
+		}
+		if err == unix.EPIPE {
+			continue // the log was overrun: the lines of others
+		}
+		require.NoError(lab.t, err)
+		m := traceLine.FindStringSubmatch(strings.SplitN(string(buf[:n]), "[SRC=", 2)[0])
+		ours := strings.Contains(string(buf[:n]), "10.77.") || strings.Contains(string(buf[:n]), "fd77:")
+		if m == nil || neighbours.Match(buf[:n]) || !ours && m[5] != fmt.Sprint(id) {
+			continue
+		}
+		if m[5] == fmt.Sprint(id) {
+			own = append(own, m[1])
+		} else {
+			replies = append(replies, "reply "+m[1])
+		}
+	}
+}
+
+// neighbours are the messages that IPv6 sends on its own.
+var neighbours = regexp.MustCompile(`PROTO=ICMPv6 TYPE=1(3[0-7]|43) `)
+
+// connections lists the node's connections as hostConnections does.
+func (lab *kernelLab) connections(g kernelGroup) []string {
+	var lines []string
+	list := lab.run("ip", "netns", "exec", lab.ns("node"), "conntrack", "-L", "-f", "ipv"+strconv.Itoa(int(g.family)))
+	for line := range strings.Lines(list) {
+		m := labConnection.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		proto := m[1]
+		if proto == "unknown" || proto == "gre" {
+			proto = m[2]
+		}
+		text := fmt.Sprintf("%s %s:%s>%s:%s %s %s:%s>%s:%s", proto, m[5], number(m[7]), m[6], number(m[8]), proto, m[9], number(m[11]), m[10], number(m[12]))
+		if g.states {
+			timeout, _ := strconv.Atoi(m[3])
+			state, _, _ := strings.Cut(m[4], "timeout=") // which a line of GRE has
+			text += stateText(strings.TrimSpace(state), timeout, strings.Contains(line, "[UNREPLIED]"), strings.Contains(line, "[ASSURED]"))
+		}
+		lines = append(lines, text)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// labConnection is a line of conntrack -L: protocol, number, timeout, state, and of each tuple addresses and ports.
+var labConnection = regexp.MustCompile(
+	`^(\w+) +(\d+) (\d+) ([A-Z_0-9]+ |timeout=.*?)?src=(\S+) dst=(\S+) (?:sport=(\d+) dport=(\d+))?.*?src=(\S+) dst=(\S+) (?:sport=(\d+) dport=(\d+))?`)
+
+// number is a port that may be missing.
+func number(s string) string {
+	port, _ := strconv.Atoi(s)
+	return knownPort(uint16(port))
+}
+
+// send puts the packet on the wire of the client or the server, or on a raw socket of the node.
+func (lab *kernelLab) send(place string, p Packet, id uint16) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	home, err := netns.Get()
+	require.NoError(lab.t, err)
+	defer func() { _ = home.Close() }()
+	there, err := netns.GetFromName(lab.ns(place))
+	require.NoError(lab.t, err)
+	defer func() { _ = there.Close() }()
+	require.NoError(lab.t, netns.Set(there))
+	defer func() { require.NoError(lab.t, netns.Set(home)) }()
+	if place == "node" {
+		lab.sendRaw(wireFormat(p, id), p.Dst)
+	} else {
+		lab.sendFrame(wireFormat(p, id), place)
+	}
+}
+
+func (lab *kernelLab) sendRaw(packet []byte, dst netip.Addr) {
+	domain, to := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Addr: dst.As16()})
+	if dst.Is4() {
+		domain, to = unix.AF_INET, &unix.SockaddrInet4{Addr: dst.As4()}
+	}
+	fd, err := unix.Socket(domain, unix.SOCK_RAW, unix.IPPROTO_RAW)
+	require.NoError(lab.t, err)
+	defer func() { _ = unix.Close(fd) }()
+	err = unix.Sendto(fd, packet, 0, to)
+	if err != unix.EPERM { // a drop in OUTPUT
+		require.NoError(lab.t, err)
+	}
+}
+
+// sendFrame sends to the node's device by its hardware address, so that no route of the place matters.
+func (lab *kernelLab) sendFrame(packet []byte, place string) {
+	protocol := uint16(0x0008) // EtherTypes in network order
+	if packet[0]>>4 == 6 {
+		protocol = 0xdd86
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM, int(protocol))
+	require.NoError(lab.t, err)
+	defer func() { _ = unix.Close(fd) }()
+	eth0, err := net.InterfaceByName("eth0")
+	require.NoError(lab.t, err)
+	to := &unix.SockaddrLinklayer{Protocol: protocol, Ifindex: eth0.Index, Halen: 6}
+	copy(to.Addr[:], nodeMAC(place))
+	require.NoError(lab.t, unix.Sendto(fd, packet, 0, to))
+}
+
+// nodeMAC is the hardware address of the node's device to the place.
+func nodeMAC(place string) net.HardwareAddr { return net.HardwareAddr{2, 0x77, 0, 0, 0, place[0]} }
+
+// placeMAC is the hardware address of the place's device.
+func placeMAC(place string) net.HardwareAddr { return net.HardwareAddr{2, 0x78, 0, 0, 0, place[0]} }

@@ -1,0 +1,104 @@
+package packetsim
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// ruleMatches says whether every condition of the rule holds, in the kernel's order: the rule's own first, then its matches.
+func (w *walk) ruleMatches(s *packet, r *fakeipt.Rule) bool {
+	if !addrMatches(r.Src, s.Src) || !addrMatches(r.Dst, s.Dst) || !deviceMatches(r.In, s.in) || !deviceMatches(r.Out, s.out) {
+		return false
+	}
+	if r.Proto.Number != 0 && (r.Proto.Number == uint8(s.Proto)) == r.Proto.Invert {
+		return false
+	}
+	if r.Fragment == fakeipt.FragmentOnly {
+		return false // no packet here is a second fragment
+	}
+	for _, m := range r.Matches {
+		if !w.matches(s, m) {
+			return false
+		}
+	}
+	return true
+}
+
+// matches evaluates one match. This is the list of those that are supported.
+func (w *walk) matches(s *packet, m fakeipt.Match) bool {
+	switch m := m.(type) {
+	case *fakeipt.MatchComment:
+		return true
+	case *fakeipt.MatchTCP:
+		return w.matchTCP(s, m)
+	case *fakeipt.MatchUDP:
+		return matchPorts(s, UDP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst)
+	case *fakeipt.MatchSCTP:
+		return matchPorts(s, SCTP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst)
+	case *fakeipt.MatchICMP:
+		return matchICMP(s, m)
+	case *fakeipt.MatchConntrack:
+		return w.matchConntrack(s, m)
+	case *fakeipt.MatchState:
+		return matchState(s, m)
+	case *fakeipt.MatchMark:
+		return (s.Mark&m.Mask == m.Value) != m.Invert
+	case *fakeipt.MatchAddrtype:
+		return w.matchAddrtype(s, m)
+	case *fakeipt.MatchStatistic:
+		return w.matchStatistic(m)
+	case *fakeipt.MatchRecent:
+		return w.matchRecent(s, m)
+	case *fakeipt.MatchNFAcct:
+		return w.matchNFAcct(s, m)
+	case *fakeipt.MatchMultiport:
+		return matchMultiport(s, m)
+	}
+	w.fail(fmt.Errorf("not supported: match %s", m.Name()))
+	return false
+}
+
+func addrMatches(m *fakeipt.AddrMatch, addr netip.Addr) bool {
+	return m == nil || maskedEqual(addr, m.Addr, m.Mask) != m.Invert
+}
+
+// maskedEqual compares addresses under a mask that need not be a prefix.
+func maskedEqual(addr, want, mask netip.Addr) bool {
+	if addr.Is4() != want.Is4() {
+		return false
+	}
+	if addr.Is4() {
+		a, w, m := addr.As4(), want.As4(), mask.As4()
+		for i := range a {
+			if a[i]&m[i] != w[i] {
+				return false
+			}
+		}
+		return true
+	}
+	a, w, m := addr.As16(), want.As16(), mask.As16()
+	for i := range a {
+		if a[i]&m[i] != w[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// deviceMatches compares a device; a hook without one has the empty name.
+func deviceMatches(m *fakeipt.IfaceMatch, dev *device) bool {
+	if m == nil {
+		return true
+	}
+	name := ""
+	if dev != nil {
+		name = dev.Name
+	}
+	equal := name == m.Name
+	if m.Prefix {
+		equal = len(name) >= len(m.Name) && name[:len(m.Name)] == m.Name
+	}
+	return equal != m.Invert
+}

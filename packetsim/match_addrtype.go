@@ -1,0 +1,77 @@
+package packetsim
+
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// addrTypeBits are the route types as -m addrtype spells them.
+var addrTypeBits = map[RouteType]fakeipt.AddrTypeSet{
+	RouteUnicast: fakeipt.AddrUnicast, RouteLocal: fakeipt.AddrLocal, RouteBroadcast: fakeipt.AddrBroadcast,
+	RouteAnycast: fakeipt.AddrAnycast, RouteMulticast: fakeipt.AddrMulticast, RouteBlackhole: fakeipt.AddrBlackhole,
+	RouteUnreachable: fakeipt.AddrUnreachable, RouteProhibit: fakeipt.AddrProhibit, RouteThrow: fakeipt.AddrThrow,
+}
+
+// matchAddrtype is -m addrtype (net/netfilter/xt_addrtype.c).
+func (w *walk) matchAddrtype(s *packet, m *fakeipt.MatchAddrtype) bool {
+	var dev *device
+	switch {
+	case m.LimitIfaceIn:
+		dev = s.in
+	case m.LimitIfaceOut:
+		dev = s.out
+	}
+	if m.SrcTypes != 0 && w.h.addrHasType(s.Src, dev, m.SrcTypes) == m.InvSrc {
+		return false
+	}
+	return m.DstTypes == 0 || w.h.addrHasType(s.Dst, dev, m.DstTypes) != m.InvDst
+}
+
+func (h *Host) addrHasType(addr netip.Addr, dev *device, types fakeipt.AddrTypeSet) bool {
+	if addr.Is6() {
+		return h.addr6HasType(addr, dev, types)
+	}
+	name := ""
+	if dev != nil {
+		name = dev.Name
+	}
+	return addrTypeBits[h.fib(addr).addressType(addr, name)]&types != 0
+}
+
+// addr6HasType asks for an IPv6 address, where several types hold at once and all asked ones must (match_type6).
+func (h *Host) addr6HasType(addr netip.Addr, dev *device, types fakeipt.AddrTypeSet) bool {
+	unicast := !addr.IsMulticast() && !addr.IsUnspecified()
+	switch {
+	case types&fakeipt.AddrMulticast != 0 && !addr.IsMulticast(),
+		types&fakeipt.AddrUnicast != 0 && !unicast,
+		types&fakeipt.AddrUnspec != 0 && !addr.IsUnspecified():
+		return false
+	}
+	routed := types & (fakeipt.AddrLocal | fakeipt.AddrAnycast | fakeipt.AddrUnreachable)
+	return routed == 0 || routed&h.routedTypes6(addr, dev) != 0
+}
+
+// routedTypes6 is what the routing tables say of an address (match_lookup_rt6).
+func (h *Host) routedTypes6(addr netip.Addr, dev *device) fakeipt.AddrTypeSet {
+	var types fakeipt.AddrTypeSet
+	f := flow{dst: addr, src: netip.IPv6Unspecified(), in: loopbackName}
+	if dev != nil {
+		f.out = dev.Name
+		for i := range dev.Addresses {
+			if dev.Addresses[i].Prefix.Addr() == addr {
+				types |= fakeipt.AddrLocal
+			}
+		}
+	}
+	r, err := h.fib(addr).lookup(&f)
+	switch {
+	case err != nil:
+		types |= fakeipt.AddrUnreachable
+	case r.Type == RouteLocal && dev == nil:
+		types |= fakeipt.AddrLocal
+	case r.Type == RouteAnycast:
+		types |= fakeipt.AddrAnycast
+	}
+	return types
+}

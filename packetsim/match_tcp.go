@@ -1,0 +1,29 @@
+package packetsim
+
+import (
+	"errors"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+var errNoTCPOptions = errors.New("packet: TCP options are not known: a rule with --tcp-option cannot be evaluated")
+
+// matchTCP is -m tcp (net/netfilter/xt_tcpudp.c).
+func (w *walk) matchTCP(s *packet, m *fakeipt.MatchTCP) bool {
+	if !matchPorts(s, TCP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst) {
+		return false
+	}
+	if (uint8(s.TCPFlags)&m.FlagMask == m.FlagComp) == m.InvFlags {
+		return false
+	}
+	if m.Option != 0 {
+		w.fail(errNoTCPOptions)
+		return false
+	}
+	return true
+}
+
+// matchPorts compares the ports of a packet of the protocol.
+func matchPorts(s *packet, proto Proto, src fakeipt.PortRange, invSrc bool, dst fakeipt.PortRange, invDst bool) bool {
+	return s.Proto == proto && src.Contains(s.SrcPort) != invSrc && dst.Contains(s.DstPort) != invDst
+}

@@ -1,0 +1,163 @@
+package packetsim
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+)
+
+// Network is several hosts (nodes, pods, outside machines) and the wires between them. A packet
+// that one host sends goes from host to host as each one's walk says. What chance and NAT decide
+// is decided by the hosts; wires lose nothing. Its methods are not for several goroutines at once.
+//
+// Two things are not imitated: bridge-nf-call-iptables (a bridge's ports are one segment, which
+// no rule sees), and the ICMP error that a router sends when a neighbour does not answer.
+type Network struct {
+	hosts map[string]*NetworkHost
+	wires map[Port]*wire
+}
+
+// NetworkHost is a host of a network and what its sockets are.
+type NetworkHost struct {
+	*Host
+	// Listeners are the sockets that accept what comes to them; whatever comes to another port
+	// is refused as Linux does. Echo requests are always answered.
+	Listeners []Listener
+}
+
+// Listener is a socket that waits for clients. Its zero value listens on everything, as a pod
+// that a test does not care about does.
+type Listener struct {
+	Proto Proto      // 0: every protocol
+	Addr  netip.Addr // unset: every address
+	Port  uint16     // 0: every port
+}
+
+// accepts says whether a packet that reached the host is for this socket.
+func (l Listener) accepts(p *Packet) bool {
+	return (l.Proto == 0 || l.Proto == p.Proto) && (!l.Addr.IsValid() || l.Addr == p.Dst) && (l.Port == 0 || l.Port == p.DstPort)
+}
+
+// Port is a device of a host, as a place to plug a wire in.
+type Port struct {
+	Host, Device string
+}
+
+// String is HOST/DEVICE.
+func (p Port) String() string { return p.Host + "/" + p.Device }
+
+// wire joins ports. On a link of two ports what goes in at one end comes out at the other; on a
+// segment a packet goes to the port of the host that owns its next hop's address.
+type wire struct {
+	name  string
+	link  bool
+	ports []Port // sorted by host, then device
+}
+
+// NewNetwork is a network without hosts.
+func NewNetwork() *Network {
+	return &Network{hosts: map[string]*NetworkHost{}, wires: map[Port]*wire{}}
+}
+
+// AddHost adds a host under its own name.
+func (n *Network) AddHost(h *Host, listeners ...Listener) error {
+	if h.Name() == "" {
+		return fmt.Errorf("network: a host needs a name")
+	}
+	if _, ok := n.hosts[h.Name()]; ok {
+		return fmt.Errorf("network: host %s is there already", h.Name())
+	}
+	n.hosts[h.Name()] = &NetworkHost{Host: h, Listeners: slices.Clone(listeners)}
+	return nil
+}
+
+// RemoveHost takes a host and its wires' ends away. What is sent to it gets no answer from then on.
+func (n *Network) RemoveHost(name string) {
+	delete(n.hosts, name)
+	for port, w := range n.wires {
+		if port.Host == name {
+			delete(n.wires, port)
+		}
+		w.ports = slices.DeleteFunc(w.ports, func(p Port) bool { return p.Host == name })
+	}
+}
+
+// Host is the host of a name, or nil.
+func (n *Network) Host(name string) *NetworkHost { return n.hosts[name] }
+
+// Hosts are the names of all hosts, sorted.
+func (n *Network) Hosts() []string { return slices.Sorted(maps.Keys(n.hosts)) }
+
+// Link joins two devices point to point, as a veth pair does.
+func (n *Network) Link(a, b Port) error {
+	return n.plug(&wire{name: a.String() + " - " + b.String(), link: true, ports: []Port{a, b}})
+}
+
+// Segment joins devices to one layer-2 network.
+func (n *Network) Segment(name string, ports ...Port) error {
+	return n.plug(&wire{name: name, ports: slices.Clone(ports)})
+}
+
+func (n *Network) plug(w *wire) error {
+	slices.SortFunc(w.ports, comparePorts)
+	for i, port := range w.ports {
+		host, ok := n.hosts[port.Host]
+		if !ok {
+			return fmt.Errorf("network: wire %s: there is no host %s", w.name, port.Host)
+		}
+		if host.byName[port.Device] == nil {
+			return fmt.Errorf("network: wire %s: host %s has no device %s", w.name, port.Host, port.Device)
+		}
+		if n.wires[port] != nil || i > 0 && w.ports[i-1] == port {
+			return fmt.Errorf("network: wire %s: %s has a wire already", w.name, port)
+		}
+	}
+	for _, port := range w.ports {
+		n.wires[port] = w
+	}
+	return nil
+}
+
+func comparePorts(a, b Port) int {
+	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device))
+}
+
+// deliver finds where a packet that leaves by a port comes in; why says why nobody gets it.
+func (n *Network) deliver(from Port, nextHop netip.Addr) (to Port, why string) {
+	w := n.wires[from]
+	if w == nil {
+		return Port{}, fmt.Sprintf("%s has no wire", from)
+	}
+	var owners []Port
+	for _, port := range w.ports {
+		if port != from && (w.link || n.owns(port, nextHop)) {
+			owners = append(owners, port)
+		}
+	}
+	if len(owners) == 0 {
+		return Port{}, fmt.Sprintf("nobody on %s has the address %s", w.name, nextHop)
+	}
+	// Of several ports of one host, the one that has the address itself answers for it.
+	for _, port := range owners {
+		if port.Host == owners[0].Host && n.hosts[port.Host].byName[port.Device].has(nextHop) {
+			return port, ""
+		}
+	}
+	return owners[0], ""
+}
+
+// owns says whether a port answers for an address: any of the host's IPv4 addresses (arp_ignore
+// is 0), only the device's own IPv6 addresses (ndisc_recv_ns in net/ipv6/ndisc.c).
+func (n *Network) owns(port Port, addr netip.Addr) bool {
+	host := n.hosts[port.Host]
+	if addr.Is4() {
+		return host.IsLocal(addr)
+	}
+	return host.byName[port.Device].has(addr)
+}
+
+func (d *device) has(addr netip.Addr) bool {
+	return slices.ContainsFunc(d.Addresses, func(a Address) bool { return a.Prefix.Addr() == addr })
+}

@@ -1,0 +1,95 @@
+package packetsim
+
+import (
+	"net/netip"
+	"strconv"
+)
+
+// Verdict is what became of a packet in one host.
+type Verdict string
+
+// The verdicts of a walk.
+const (
+	Accept Verdict = "accept"
+	Drop   Verdict = "drop"
+	Reject Verdict = "reject"
+)
+
+// Destination is where an accepted packet went.
+type Destination string
+
+// The destinations of a walk.
+const (
+	ToLocal   Destination = "local"   // to a socket of the host
+	ToForward Destination = "forward" // out of the device Outcome.Out
+	ToNone    Destination = "none"    // nowhere: dropped or rejected
+)
+
+// StepKind says which kind of line a step is in the kernel's TRACE log.
+type StepKind string
+
+// The kinds of steps.
+const (
+	StepRule   StepKind = "rule"
+	StepPolicy StepKind = "policy"
+	StepReturn StepKind = "return"
+)
+
+// Step is one line of the kernel's TRACE log: a rule that matched, a built-in chain's policy, or the end of a
+// user-defined chain. As in the kernel's log, a rule without any condition whose target is ACCEPT, DROP or RETURN
+// has the kind policy (in a built-in chain) or return (in another), since the kernel cannot tell it from the chain's tail.
+type Step struct {
+	Hook   string   `json:"hook"`
+	Table  string   `json:"table"`
+	Chain  string   `json:"chain"`
+	Kind   StepKind `json:"kind"`
+	Number int      `json:"number"`
+	// Rule is the rule as iptables-save prints it; empty for a policy or the end of a chain.
+	Rule string `json:"rule,omitempty"`
+}
+
+// String is the step as the kernel's TRACE log spells it: "nat:KUBE-SERVICES:rule:1".
+func (s Step) String() string {
+	return s.Table + ":" + s.Chain + ":" + string(s.Kind) + ":" + strconv.Itoa(s.Number)
+}
+
+// Final is a packet's header at the end of its walk, as trace reports it.
+type Final struct {
+	Proto Proto      `json:"proto"`
+	Src   netip.Addr `json:"src"`
+	// SrcPort is 0 where the kernel chooses it.
+	SrcPort uint16     `json:"sport"`
+	Dst     netip.Addr `json:"dst"`
+	DstPort uint16     `json:"dport"`
+	Mark    uint32     `json:"mark"`
+}
+
+// Outcome is one way that a packet can go through a host.
+type Outcome struct {
+	Probability float64     `json:"probability"`
+	Verdict     Verdict     `json:"verdict"`
+	RejectWith  string      `json:"rejectWith,omitempty"`
+	To          Destination `json:"to"`
+	Out         string      `json:"out,omitempty"`
+	Final       Final       `json:"final"`
+	// Masqueraded says that the source address or port is translated by the connection's entry.
+	Masqueraded bool `json:"masqueraded"`
+	// DNAT is the translated destination, "ADDRESS:PORT", or "ADDRESS" without ports; empty if there is none.
+	DNAT string `json:"dnat,omitempty"`
+	// Reason says why a packet was dropped or rejected without a rule: "martian source", "no route", ...
+	Reason string `json:"reason,omitempty"`
+	Steps  []Step `json:"steps"`
+
+	// Packet is the packet at the end of its walk, with the source port that the conntrack entry holds.
+	Packet Packet `json:"-"`
+	// NextHop is the neighbour that a forwarded packet is handed to.
+	NextHop netip.Addr `json:"-"`
+	// Replies are the packets that the host itself made because of this one (REJECT, no route, TTL), walked out already.
+	Replies []Reply `json:"-"`
+}
+
+// Reply is a packet that the host made, and what became of it on its way out (or, if it goes to the host itself, in again).
+type Reply struct {
+	Packet  Packet
+	Outcome Outcome
+}

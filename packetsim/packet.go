@@ -1,0 +1,214 @@
+package packetsim
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Proto is an IP protocol number.
+type Proto uint8
+
+// The protocols that a Host knows more of than their number.
+const (
+	ICMP   Proto = 1
+	TCP    Proto = 6
+	UDP    Proto = 17
+	ICMPv6 Proto = 58
+	SCTP   Proto = 132
+)
+
+var protoNames = [...]struct {
+	proto Proto
+	name  string
+}{{ICMP, "icmp"}, {TCP, "tcp"}, {UDP, "udp"}, {ICMPv6, "icmpv6"}, {SCTP, "sctp"}}
+
+// String is the protocol's name in small letters, or its number.
+func (p Proto) String() string {
+	for _, known := range protoNames {
+		if known.proto == p {
+			return known.name
+		}
+	}
+	return strconv.Itoa(int(p))
+}
+
+// ParseProto is the inverse of Proto.String.
+func ParseProto(s string) (Proto, error) {
+	for _, known := range protoNames {
+		if known.name == s {
+			return known.proto, nil
+		}
+	}
+	n, err := strconv.ParseUint(s, 10, 8)
+	if err != nil {
+		return 0, fmt.Errorf("unknown protocol %q: want tcp, udp, sctp, icmp, icmpv6 or a number up to 255", s)
+	}
+	return Proto(n), nil
+}
+
+// MarshalText gives String.
+func (p Proto) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText is ParseProto.
+func (p *Proto) UnmarshalText(text []byte) error {
+	parsed, err := ParseProto(string(text))
+	if err != nil {
+		return err
+	}
+	*p = parsed
+	return nil
+}
+
+// HasPorts says whether the protocol's header begins with two ports that conntrack and NAT know.
+func (p Proto) HasPorts() bool { return p == TCP || p == UDP || p == SCTP }
+
+// isICMP says whether the protocol is the control protocol of either family.
+func (p Proto) isICMP() bool { return p == ICMP || p == ICMPv6 }
+
+// TCPFlags are the flags of a TCP header, with the values that they have on the wire.
+type TCPFlags uint8
+
+// The flags of a TCP header.
+const (
+	FIN TCPFlags = 1 << iota
+	SYN
+	RST
+	PSH
+	ACK
+	URG
+	ECE
+	CWR
+)
+
+var tcpFlagNames = [...]string{"FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"}
+
+// String is the set flags in the order of the header, separated by commas; "NONE" for none.
+func (f TCPFlags) String() string {
+	if f == 0 {
+		return "NONE"
+	}
+	var set []string
+	for i, name := range tcpFlagNames {
+		if f&(1<<i) != 0 {
+			set = append(set, name)
+		}
+	}
+	return strings.Join(set, ",")
+}
+
+// ParseTCPFlags is the inverse of TCPFlags.String.
+func ParseTCPFlags(s string) (TCPFlags, error) {
+	var flags TCPFlags
+	if s == "NONE" {
+		return 0, nil
+	}
+next:
+	for word := range strings.SplitSeq(s, ",") {
+		for i, name := range tcpFlagNames {
+			if name == word {
+				flags |= 1 << i
+				continue next
+			}
+		}
+		return 0, fmt.Errorf("unknown TCP flag %q: want some of %s, or NONE", word, strings.Join(tcpFlagNames[:], ","))
+	}
+	return flags, nil
+}
+
+// Packet is what a Host sees of one IP packet. Zero means "not given" only for
+// TTL (64 is assumed) and Length (the headers alone).
+type Packet struct {
+	Proto    Proto
+	Src, Dst netip.Addr
+	// SrcPort and DstPort are set for TCP, UDP and SCTP.
+	SrcPort, DstPort uint16
+	TCPFlags         TCPFlags
+	// ICMPType and ICMPCode are the wire values of the packet's family; ICMPID
+	// is the identifier of a query (echo, timestamp).
+	ICMPType, ICMPCode uint8
+	ICMPID             uint16
+	// Mark is the skb's mark (fwmark).
+	Mark   uint32
+	TTL    uint8
+	Length int
+	// Inner is the packet that an ICMP error quotes.
+	Inner *Packet
+	// OutOfWindow is a TCP segment that conntrack's window check does not accept.
+	OutOfWindow bool
+}
+
+// Is6 says whether the packet is an IPv6 packet. An unset source does not matter.
+func (p *Packet) Is6() bool { return p.Dst.Is6() }
+
+// hopLimit is the TTL with its default.
+func (p *Packet) hopLimit() uint8 {
+	if p.TTL == 0 {
+		return 64
+	}
+	return p.TTL
+}
+
+// size is the length of the whole packet: what counters count.
+func (p *Packet) size() int {
+	if p.Length > 0 {
+		return p.Length
+	}
+	size := 20
+	if p.Is6() {
+		size = 40
+	}
+	switch p.Proto {
+	case TCP:
+		size += 20
+	case SCTP:
+		size += 12
+	case UDP, ICMP, ICMPv6:
+		size += 8
+	}
+	if p.Inner != nil {
+		size += p.Inner.size()
+	}
+	return size
+}
+
+// ICMP types of both families that the walk knows by name.
+const (
+	icmpEchoReply       = 0
+	icmpUnreachable     = 3
+	icmpSourceQuench    = 4
+	icmpRedirect        = 5
+	icmpEcho            = 8
+	icmpTimeExceeded    = 11
+	icmpParameter       = 12
+	icmp6Unreachable    = 1
+	icmp6ParameterError = 4
+	icmp6TimeExceeded   = 3
+	icmp6Echo           = 128
+	icmp6EchoReply      = 129
+)
+
+// isICMPError says whether the packet is an ICMP message that quotes another packet.
+func (p *Packet) isICMPError() bool {
+	switch p.Proto {
+	case ICMP:
+		switch p.ICMPType {
+		case icmpUnreachable, icmpSourceQuench, icmpRedirect, icmpTimeExceeded, icmpParameter:
+			return true
+		}
+	case ICMPv6:
+		return p.ICMPType >= icmp6Unreachable && p.ICMPType <= 127
+	}
+	return false
+}
+
+// Input is a packet and how it comes to a host: by a device or from the host itself.
+type Input struct {
+	Packet
+	// In is the device that receives the packet; empty if Local.
+	In string
+	// Local is a packet that the host itself sends. Its source may be unset: then
+	// it is chosen as for an unbound socket.
+	Local bool
+}

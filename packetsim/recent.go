@@ -1,0 +1,185 @@
+package packetsim
+
+import (
+	"math/bits"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// The kernel's defaults of the module xt_recent: addresses in a list, and the least number of times kept of each.
+const (
+	recentAddresses = 100
+	recentTimes     = 32
+)
+
+// recentList is a list of -m recent. Both families share it.
+type recentList struct {
+	mask    netip.Addr // of the rule that made the list
+	times   int        // how many are kept of an address
+	entries map[recentKey]*recentEntry
+	order   []recentKey // the least recently touched first
+}
+
+type recentKey struct{ addr netip.Addr }
+
+// recentEntry is what a list knows of an address: a ring of the times that it was seen.
+type recentEntry struct {
+	times []time.Time
+	next  int
+	ttl   uint8
+}
+
+// matchRecent is -m recent (recent_mt in net/netfilter/xt_recent.c).
+func (w *walk) matchRecent(s *packet, m *fakeipt.MatchRecent) bool {
+	list := w.h.recentList(m)
+	addr, ttl := s.Src, s.hopLimit()
+	if m.Side == fakeipt.RecentDest {
+		addr = s.Dst
+	}
+	if !s.local && s.out != nil {
+		ttl++ // as it was before forwarding
+	}
+	key := recentKey{applyMask(addr, list.mask)}
+	entry := list.entries[key]
+	if entry != nil && m.TTL && entry.ttl != ttl {
+		entry = nil
+	}
+	if entry == nil {
+		if m.Mode != fakeipt.RecentSet {
+			return m.Invert
+		}
+		w.h.changeRecent(list)
+		list.add(key, w.h.clock.Now(), ttl)
+		return !m.Invert
+	}
+	return w.recentSeen(m, list, key, ttl)
+}
+
+// recentSeen evaluates the match for an address that is in the list.
+func (w *walk) recentSeen(m *fakeipt.MatchRecent, list *recentList, key recentKey, ttl uint8) bool {
+	now := w.h.clock.Now()
+	holds := m.Invert
+	switch m.Mode {
+	case fakeipt.RecentSet:
+		holds = !holds
+	case fakeipt.RecentRemove:
+		w.h.changeRecent(list)
+		list.remove(key)
+		return !holds
+	default:
+		if list.entries[key].hits(m, now) {
+			holds = !holds
+		}
+		if m.Reap {
+			w.h.changeRecent(list)
+			list.reap(now.Add(-time.Duration(m.Seconds) * time.Second))
+		}
+	}
+	if m.Mode == fakeipt.RecentSet || (m.Mode == fakeipt.RecentUpdate && holds) {
+		if entry := list.entries[key]; entry != nil {
+			w.h.changeRecent(list)
+			list.touch(key, now, ttl)
+		}
+	}
+	return holds
+}
+
+// hits says whether enough of the times are recent enough.
+func (e *recentEntry) hits(m *fakeipt.MatchRecent, now time.Time) bool {
+	hits := uint32(0)
+	for _, t := range e.times {
+		if m.Seconds != 0 && now.Sub(t) > time.Duration(m.Seconds)*time.Second {
+			continue
+		}
+		if hits++; hits >= m.HitCount {
+			return true
+		}
+	}
+	return false
+}
+
+// recentList is the list that a rule names, made on its first use.
+func (h *Host) recentList(m *fakeipt.MatchRecent) *recentList {
+	list := h.recent[m.List]
+	if list == nil {
+		list = &recentList{mask: m.Mask, times: recentTimes, entries: map[recentKey]*recentEntry{}}
+		h.recent[m.List] = list
+	}
+	if m.HitCount > 0 {
+		if want := 1 << bits.Len32(m.HitCount-1); want > list.times {
+			list.times = want
+		}
+	}
+	return list
+}
+
+// changeRecent notes a list's content before it is written.
+func (h *Host) changeRecent(list *recentList) {
+	order := slices.Clone(list.order)
+	entries := make(map[recentKey]*recentEntry, len(list.entries))
+	for key, e := range list.entries {
+		kept := *e
+		kept.times = slices.Clone(e.times)
+		entries[key] = &kept
+	}
+	h.onRollback(func() { list.order, list.entries = order, entries })
+}
+
+func (l *recentList) add(key recentKey, now time.Time, ttl uint8) {
+	if len(l.order) >= recentAddresses {
+		l.remove(l.order[0])
+	}
+	l.entries[key] = &recentEntry{times: []time.Time{now}, next: 1, ttl: ttl}
+	l.order = append(l.order, key)
+}
+
+func (l *recentList) touch(key recentKey, now time.Time, ttl uint8) {
+	e := l.entries[key]
+	e.next %= l.times
+	if e.next == len(e.times) {
+		e.times = append(e.times, now)
+	} else {
+		e.times[e.next] = now
+	}
+	e.next++
+	e.ttl = ttl
+	l.order = append(slices.DeleteFunc(l.order, func(k recentKey) bool { return k == key }), key)
+}
+
+func (l *recentList) remove(key recentKey) {
+	delete(l.entries, key)
+	l.order = slices.DeleteFunc(l.order, func(k recentKey) bool { return k == key })
+}
+
+// reap removes the least recently touched address if its last time is before the limit.
+func (l *recentList) reap(limit time.Time) {
+	if len(l.order) == 0 {
+		return
+	}
+	oldest := l.entries[l.order[0]]
+	if oldest.times[oldest.next-1].Before(limit) {
+		l.remove(l.order[0])
+	}
+}
+
+// applyMask masks an address; a mask of the other family leaves it whole.
+func applyMask(addr, mask netip.Addr) netip.Addr {
+	if addr.Is4() != mask.Is4() || !mask.IsValid() {
+		return addr
+	}
+	if addr.Is4() {
+		a, m := addr.As4(), mask.As4()
+		for i := range a {
+			a[i] &= m[i]
+		}
+		return netip.AddrFrom4(a)
+	}
+	a, m := addr.As16(), mask.As16()
+	for i := range a {
+		a[i] &= m[i]
+	}
+	return netip.AddrFrom16(a)
+}

@@ -1,0 +1,136 @@
+package packetsim
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// rejectCodes are the codes of the ICMP "destination unreachable" messages by their names in --reject-with.
+var rejectCodes = map[string]uint8{
+	"icmp-net-unreachable": 0, "icmp-host-unreachable": 1, "icmp-proto-unreachable": 2, "icmp-port-unreachable": 3,
+	"icmp-net-prohibited": 9, "icmp-host-prohibited": 10, "icmp-admin-prohibited": 13,
+	"icmp6-no-route": 0, "icmp6-adm-prohibited": 1, "icmp6-addr-unreachable": 3, "icmp6-port-unreachable": 4,
+	"icmp6-policy-fail": 5, "icmp6-reject-route": 6,
+}
+
+const withReset = "tcp-reset"
+
+// reject is -j REJECT (net/ipv4/netfilter/nf_reject_ipv4.c and its IPv6 twin).
+func (w *walk) reject(s *packet, t *fakeipt.TargetReject) fate {
+	w.outcome.Verdict, w.outcome.To, w.outcome.RejectWith = Reject, ToNone, t.With
+	if t.With == withReset {
+		w.sendReset(s)
+		return stopped
+	}
+	code, known := rejectCodes[t.With]
+	if !known {
+		return w.unsupported("REJECT --reject-with " + t.With)
+	}
+	typ := uint8(icmpUnreachable)
+	if s.Is6() {
+		typ = icmp6Unreachable
+	}
+	w.sendError(s, typ, code)
+	return stopped
+}
+
+// icmpReason is the ICMP message that answers a routing error.
+type icmpReason struct {
+	with  string
+	type4 uint8
+	code4 uint8
+	with6 string
+	type6 uint8
+	code6 uint8
+}
+
+// routeReasons are the routing errors that the sender is told (ip_error, ip6_pkt_discard, ip_forward); the others drop silently.
+var routeReasons = map[error]icmpReason{
+	errNoRoute:          {"icmp-net-unreachable", icmpUnreachable, 0, "icmp6-no-route", icmp6Unreachable, 0},
+	errRouteUnreachable: {"icmp-host-unreachable", icmpUnreachable, 1, "icmp6-no-route", icmp6Unreachable, 0},
+	errRouteProhibited:  {"icmp-admin-prohibited", icmpUnreachable, 13, "icmp6-adm-prohibited", icmp6Unreachable, 1},
+	errTimeExceeded:     {"icmp-time-exceeded", icmpTimeExceeded, 0, "icmp6-time-exceeded", icmp6TimeExceeded, 0},
+	errBeyondScope:      {"", 0, 0, "icmp6-beyond-scope", icmp6Unreachable, 2},
+}
+
+// routeError ends the walk of a packet that came in and cannot be routed.
+func (w *walk) routeError(s *packet, err error) {
+	why, told := routeReasons[err]
+	if !told || (s.Dst.Is4() && !s.in.conf.forwarding) {
+		w.drop(err.Error())
+		return
+	}
+	o := w.outcome
+	with, typ, code := why.with, why.type4, why.code4
+	if s.Is6() {
+		with, typ, code = why.with6, why.type6, why.code6
+	}
+	o.Verdict, o.To, o.RejectWith, o.Reason = Reject, ToNone, with, err.Error()
+	w.sendError(s, typ, code)
+}
+
+// sendError sends an ICMP error about the packet, unless Linux sends none (icmp_send in net/ipv4/icmp.c, icmp6_send in net/ipv6/icmp.c).
+func (w *walk) sendError(s *packet, typ, code uint8) {
+	if s.isICMPError() || s.path.typ == RouteBroadcast || s.Src.IsUnspecified() || s.Src.IsMulticast() {
+		return
+	}
+	quoted := s.Packet
+	answer := Packet{Proto: ICMP, Dst: s.Src, ICMPType: typ, ICMPCode: code, Inner: &quoted}
+	reflect := w.h.conf.fwmarkReflect
+	if s.Is6() {
+		answer.Proto, reflect = ICMPv6, w.h.conf.fwmarkReflect6
+	}
+	if reflect {
+		answer.Mark = s.Mark
+	}
+	if s.Is6() && w.h.hasAddress(s.Dst) || s.Dst.Is4() && s.routed && s.path.local {
+		answer.Src = s.Dst
+	}
+	w.emit(&packet{Packet: answer}, false)
+}
+
+// sendReset sends a TCP reset as if from the packet's destination (nf_send_reset). It belongs to the
+// packet's connection.
+func (w *walk) sendReset(s *packet) {
+	if s.Proto != TCP {
+		w.fail(errors.New("rule: REJECT with tcp-reset meets a packet that is not TCP"))
+		return
+	}
+	if s.TCPFlags&RST != 0 || s.path.typ == RouteBroadcast {
+		return
+	}
+	answer := Packet{Proto: TCP, Src: s.Dst, SrcPort: s.DstPort, Dst: s.Src, DstPort: s.SrcPort, TCPFlags: RST | ACK}
+	if s.TCPFlags&ACK != 0 {
+		answer.TCPFlags = RST
+	}
+	if s.Is6() && w.h.conf.fwmarkReflect6 || s.Dst.Is4() && w.h.conf.fwmarkReflect {
+		answer.Mark = s.Mark
+	}
+	p := &packet{Packet: answer, conn: s.conn}
+	if s.conn != nil {
+		p.relation, p.dir = isRelated, 1-s.dir
+	}
+	w.emit(p, true)
+}
+
+// emit sends a packet that the host makes because of the one it walks, and adds it to the outcome.
+func (w *walk) emit(p *packet, anySrc bool) {
+	f := &flow{dst: p.Dst, src: p.Src, mark: p.Mark, in: loopbackName}
+	if _, src, err := w.h.routeOutput(f, anySrc); err == nil {
+		p.Src = src
+	}
+	made := p.Packet
+	sub := &walk{h: w.h, chance: w.chance, outcome: &Outcome{Verdict: Drop, To: ToNone, Steps: []Step{}}}
+	sub.send(p, anySrc)
+	sub.finish(p)
+	if sub.err != nil {
+		w.fail(fmt.Errorf("%s in answer: %w", made.Proto, sub.err))
+		return
+	}
+	if !made.Src.IsValid() {
+		made.Src = unspecified(made.Dst)
+	}
+	w.outcome.Replies = append(w.outcome.Replies, Reply{Packet: made, Outcome: *sub.outcome})
+}

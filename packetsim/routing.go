@@ -1,0 +1,226 @@
+package packetsim
+
+import (
+	"errors"
+	"net/netip"
+)
+
+// The reasons, beside those of a route lookup, that routing has to drop a packet.
+var (
+	errMartianSource      = errors.New("martian source")
+	errMartianDestination = errors.New("martian destination")
+	errReversePath        = errors.New("reverse path filter")
+	errForwardingOff      = errors.New("forwarding is off")
+	errForeignSource      = errors.New("source is not an address of the host")
+	errNoSource           = errors.New("no source address")
+	errLoopbackLeaves     = errors.New("loopback source leaves the host")
+	errTimeExceeded       = errors.New("ttl exceeded")
+	errBadAddress         = errors.New("address is not allowed on the wire")
+	errBeyondScope        = errors.New("link-local source is not forwarded")
+)
+
+// path is what a packet's dst entry holds: where routing sends it.
+type path struct {
+	local   bool
+	out     *device // lo for packets of the host to itself; nil for other local ones
+	nextHop netip.Addr
+	typ     RouteType
+}
+
+// routeOutput routes a packet of the host itself and chooses its source, if it has none
+// (ip_route_output_key_hash_rcu in net/ipv4/route.c, ip6_route_output_flags in net/ipv6/route.c). With anySrc the source may be foreign.
+func (h *Host) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
+	tables := h.fib(f.dst)
+	if f.src.IsValid() && !anySrc && !tables.isLocal(f.src) {
+		return path{}, f.src, errForeignSource
+	}
+	if !f.src.IsValid() {
+		f.src = unspecified(f.dst)
+	}
+	r, err := tables.lookup(f)
+	if err != nil {
+		return path{}, f.src, err
+	}
+	to := h.outputPath(r, f.dst)
+	if f.src.IsUnspecified() {
+		f.src = h.routeSource(r, f.dst)
+	}
+	if !f.src.IsValid() {
+		return path{}, f.src, errNoSource
+	}
+	if f.src.Is4() && f.src.IsLoopback() && to.out.Name != loopbackName && !to.out.conf.routeLocalnet {
+		return path{}, f.src, errLoopbackLeaves
+	}
+	return to, f.src, nil
+}
+
+func unspecified(like netip.Addr) netip.Addr {
+	if like.Is6() {
+		return netip.IPv6Unspecified()
+	}
+	return netip.IPv4Unspecified()
+}
+
+func (h *Host) outputPath(r *route, dst netip.Addr) path {
+	to := path{out: r.dev, nextHop: dst, typ: r.Type}
+	if r.Via.IsValid() {
+		to.nextHop = r.Via
+	}
+	if r.Type == RouteLocal || r.Type == RouteAnycast {
+		to.local, to.out = true, h.byName[loopbackName]
+	}
+	return to
+}
+
+// routeSource is the source address that a route gives: its preferred one, or one of its device's.
+func (h *Host) routeSource(r *route, dst netip.Addr) netip.Addr {
+	switch {
+	case r.Src.IsValid():
+		return r.Src
+	case dst.Is6():
+		return h.selectAddr6(r.dev, dst)
+	case r.Type == RouteLocal:
+		return dst
+	}
+	return h.selectAddr(r.dev, r.Via, r.Scope)
+}
+
+// checkReceive makes the checks that come before PREROUTING (ip6_rcv_core in net/ipv6/ip6_input.c; IPv4 leaves them to routing).
+func checkReceive(p *Packet, in *device) error {
+	if !p.Is6() || in.Name == loopbackName {
+		return nil
+	}
+	if p.Src.IsLoopback() || p.Dst.IsLoopback() || p.Src.IsMulticast() {
+		return errBadAddress
+	}
+	return nil
+}
+
+// routeInput routes a packet that came in (ip_route_input_slow in net/ipv4/route.c).
+func (h *Host) routeInput(p *Packet, in *device) (path, error) {
+	if err := checkInputAddresses(p, in); err != nil {
+		return path{}, err
+	}
+	tables := h.fib(p.Dst)
+	if p.Dst == limitedBroadcast || (p.Dst.Is4() && p.Dst.IsUnspecified()) {
+		return path{local: true, typ: RouteBroadcast}, nil
+	}
+	r, err := tables.lookup(&flow{dst: p.Dst, src: p.Src, mark: p.Mark, in: in.Name})
+	if err != nil {
+		return path{}, err
+	}
+	switch r.Type {
+	case RouteLocal, RouteBroadcast, RouteAnycast:
+		return path{local: true, typ: r.Type}, h.validateSource(p, in, "")
+	}
+	if !h.forwards(p, in) {
+		return path{}, errForwardingOff
+	}
+	return h.outputPath(r, p.Dst), h.validateSource(p, in, r.Dev)
+}
+
+func (h *Host) forwards(p *Packet, in *device) bool {
+	if p.Is6() {
+		return h.conf.forwarding6
+	}
+	return in.conf.forwarding
+}
+
+// checkInputAddresses refuses the addresses that no routing table allows on the wire.
+func checkInputAddresses(p *Packet, in *device) error {
+	if p.Is6() {
+		return nil
+	}
+	switch {
+	case p.Src.IsMulticast(), p.Src == limitedBroadcast:
+		return errMartianSource
+	case p.Dst == limitedBroadcast, p.Src.IsUnspecified() && p.Dst.IsUnspecified():
+		return nil
+	case p.Src.IsUnspecified():
+		return errMartianSource
+	case p.Dst.IsUnspecified():
+		return errMartianDestination
+	case in.conf.routeLocalnet:
+		return nil
+	case p.Dst.IsLoopback():
+		return errMartianDestination
+	case p.Src.IsLoopback():
+		return errMartianSource
+	}
+	return nil
+}
+
+// validateSource is the check of an IPv4 packet's source against the routing tables (fib_validate_source in
+// net/ipv4/fib_frontend.c). out is the device that the packet is forwarded to; empty if it is for the host.
+func (h *Host) validateSource(p *Packet, in *device, out string) error {
+	if p.Is6() {
+		return nil
+	}
+	tables := h.fib(p.Src)
+	if in.conf.rpFilter == 0 && (in.Name != out || !in.conf.sendRedirects) {
+		if in.conf.acceptLocal {
+			return nil
+		}
+		if !tables.custom {
+			if h.hasAddress(p.Src) {
+				return errMartianSource
+			}
+			return nil
+		}
+	}
+	return h.validateSourceFully(p, in, out, tables)
+}
+
+func (h *Host) validateSourceFully(p *Packet, in *device, out string, tables *fib) error {
+	back := flow{dst: p.Src, src: p.Dst, in: out}
+	if out == "" {
+		back.in = loopbackName
+	}
+	if in.conf.srcValidMark {
+		back.mark = p.Mark
+	}
+	lastResort := func() error {
+		if in.conf.rpFilter != 0 {
+			return errReversePath
+		}
+		return nil
+	}
+	r, err := tables.lookup(&back)
+	if err != nil {
+		return lastResort()
+	}
+	if r.Type != RouteUnicast && (r.Type != RouteLocal || !in.conf.acceptLocal) {
+		return errMartianSource
+	}
+	if r.dev == in || (r.Type == RouteLocal && in.Name == loopbackName) {
+		return nil
+	}
+	if !hasIPv4(in) {
+		return lastResort()
+	}
+	if in.conf.rpFilter == 1 {
+		return errReversePath
+	}
+	return nil
+}
+
+func hasIPv4(dev *device) bool {
+	for i := range dev.Addresses {
+		if dev.Addresses[i].Prefix.Addr().Is4() {
+			return true
+		}
+	}
+	return false
+}
+
+// hasAddress says whether a device has exactly this address.
+func (h *Host) hasAddress(addr netip.Addr) bool {
+	for _, dev := range h.devices {
+		for i := range dev.Addresses {
+			if dev.Addresses[i].Prefix.Addr() == addr {
+				return true
+			}
+		}
+	}
+	return false
+}

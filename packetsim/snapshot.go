@@ -1,0 +1,205 @@
+package packetsim
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// SnapshotVersion is the version of the NodeSnapshot document that this package reads and writes.
+const SnapshotVersion = 1
+
+// NodeSnapshot is everything that a walk needs from one node (one network namespace), as one
+// YAML or JSON document. TakeSnapshot makes it from this machine, Host.Snapshot from a Host,
+// and HostFromSnapshot builds a Host from it.
+type NodeSnapshot struct {
+	// Version is SnapshotVersion.
+	Version int `json:"version"`
+	// Hostname is the node's name.
+	Hostname string `json:"hostname"`
+	// Devices are the network devices, by index.
+	Devices []SnapshotDevice `json:"devices,omitempty"`
+	// Routes are those of all tables and both families; the local table is among them.
+	Routes []SnapshotRoute `json:"routes,omitempty"`
+	// PolicyRules are what "ip rule" and "ip -6 rule" list, by family and priority.
+	PolicyRules []SnapshotPolicyRule `json:"policyRules,omitempty"`
+	// Sysctls holds the keys under net. that a walk looks at, spelled with dots.
+	Sysctls map[string]string `json:"sysctls,omitempty"`
+	// IPTables holds the rules of each backend and family that has any table.
+	IPTables []SnapshotRules `json:"iptables,omitempty"`
+	// Conntrack holds the connections that the node knows.
+	Conntrack []SnapshotConnection `json:"conntrack,omitempty"`
+	// IPSets is what "ipset save" prints.
+	IPSets string `json:"ipsets,omitempty"`
+	// NFAcct are the accounting objects that "-m nfacct" rules name.
+	NFAcct []SnapshotNFAcct `json:"nfacct,omitempty"`
+	// Unread says what could not be read and why. A walk that depends on it may differ from
+	// what the node does.
+	Unread []SnapshotUnread `json:"unread,omitempty"`
+}
+
+// SnapshotDevice is a Device in the document.
+type SnapshotDevice struct {
+	Name  string `json:"name"`
+	Index int    `json:"index,omitempty"`
+	// Kind is the kind of "ip -d link": veth, bridge, dummy; loopback for lo, device for one without a kind.
+	Kind string `json:"kind,omitempty"`
+	MTU  int    `json:"mtu,omitempty"`
+	MAC  string `json:"mac,omitempty"`
+	// Up is whether the device is administratively up.
+	Up bool `json:"up"`
+	// Master is the bridge, bond or VRF that the device is a port of.
+	Master string `json:"master,omitempty"`
+	// PeerNetns is the id that this namespace has for the one that the other end of a veth is in.
+	PeerNetns *int              `json:"peerNetns,omitempty"`
+	Addresses []SnapshotAddress `json:"addresses,omitempty"`
+}
+
+// SnapshotAddress is an Address in the document, field by field.
+type SnapshotAddress struct {
+	Prefix     netip.Prefix `json:"address"`
+	Scope      Scope        `json:"scope,omitempty"`
+	Broadcast  netip.Addr   `json:"broadcast,omitzero"`
+	Secondary  bool         `json:"secondary,omitempty"`
+	Deprecated bool         `json:"deprecated,omitempty"`
+}
+
+// SnapshotRoute is a Route in the document, either with Via and Dev or with NextHops.
+type SnapshotRoute struct {
+	// Dst is the destination; a default route is 0.0.0.0/0 or ::/0.
+	Dst  netip.Prefix `json:"dst"`
+	Type RouteType    `json:"type,omitempty"`
+	Via  netip.Addr   `json:"via,omitzero"`
+	Dev  string       `json:"dev,omitempty"`
+	// Src is the preferred source address.
+	Src netip.Addr `json:"src,omitzero"`
+	// Table is the number of the table: 254 is main, 255 local, 253 default.
+	Table  RouteTable `json:"table"`
+	Metric uint32     `json:"metric,omitempty"`
+	Scope  Scope      `json:"scope,omitempty"`
+	// Protocol says who made the route: kernel, boot, static, ra or a number.
+	Protocol string            `json:"protocol,omitempty"`
+	NextHops []SnapshotNextHop `json:"nexthops,omitempty"`
+}
+
+// SnapshotNextHop is one of several next hops of a route.
+type SnapshotNextHop struct {
+	Via netip.Addr `json:"via,omitzero"`
+	Dev string     `json:"dev"`
+	// Weight is 1 or more.
+	Weight int `json:"weight"`
+}
+
+// SnapshotPolicyRule is a PolicyRule in the document, field by field.
+type SnapshotPolicyRule struct {
+	// Family is 4 or 6.
+	Family   fakeipt.Family `json:"family"`
+	Priority uint32         `json:"priority"`
+	// Invert turns the conditions round.
+	Invert   bool         `json:"not,omitempty"`
+	From     netip.Prefix `json:"from,omitzero"`
+	To       netip.Prefix `json:"to,omitzero"`
+	Mark     uint32       `json:"fwmark,omitempty"`
+	MarkMask uint32       `json:"fwmask,omitempty"`
+	In       string       `json:"iif,omitempty"`
+	Out      string       `json:"oif,omitempty"`
+	Action   RuleAction   `json:"action,omitempty"`
+	Table    RouteTable   `json:"table,omitzero"`
+}
+
+// SnapshotRules is the ruleset of one backend and family.
+type SnapshotRules struct {
+	// Backend is legacy or nft.
+	Backend string `json:"backend"`
+	// Family is 4 or 6.
+	Family fakeipt.Family `json:"family"`
+	// Save is what "iptables-save -c" (or its ip6 twin) prints.
+	Save string `json:"save"`
+}
+
+// SnapshotConnection is a ConntrackEntry in the document.
+type SnapshotConnection struct {
+	Original SnapshotTuple `json:"original"`
+	// Reply is the tuple of packets of the reply direction: where it is not Original turned
+	// round, the connection is translated.
+	Reply SnapshotTuple `json:"reply"`
+	// State is the protocol's state by the name that conntrack prints, for TCP and SCTP.
+	State string `json:"state,omitempty"`
+	// Timeout is in seconds from the time of the snapshot.
+	Timeout uint32 `json:"timeout"`
+	Replied bool   `json:"replied,omitempty"`
+	Assured bool   `json:"assured,omitempty"`
+	Mark    uint32 `json:"mark,omitempty"`
+	// Zone is the conntrack zone; packets see the entries of their own zone only.
+	Zone uint16 `json:"zone,omitempty"`
+}
+
+// SnapshotTuple is a Tuple in the document, field by field.
+type SnapshotTuple struct {
+	Proto    Proto      `json:"proto"`
+	Src      netip.Addr `json:"src"`
+	Dst      netip.Addr `json:"dst"`
+	SrcPort  uint16     `json:"sport,omitempty"`
+	DstPort  uint16     `json:"dport,omitempty"`
+	ICMPType uint8      `json:"icmpType,omitempty"`
+	ICMPCode uint8      `json:"icmpCode,omitempty"`
+	ICMPID   uint16     `json:"icmpID,omitempty"`
+}
+
+// SnapshotNFAcct is an accounting object with its counters.
+type SnapshotNFAcct struct {
+	Name    string `json:"name"`
+	Packets uint64 `json:"packets"`
+	Bytes   uint64 `json:"bytes"`
+}
+
+// SnapshotUnread names something that could not be read and the reason.
+type SnapshotUnread struct {
+	What string `json:"what"`
+	Why  string `json:"why"`
+}
+
+// SnapshotError is a NodeSnapshot document that cannot be used. Line and Column are 0 where
+// the value did not come from a document.
+type SnapshotError struct {
+	File         string
+	Line, Column int
+	Path         string // the field, such as routes[3].dst
+	Msg          string // what is wrong and what to write instead
+}
+
+// Error gives the position, the field and what to do.
+func (e *SnapshotError) Error() string {
+	var b strings.Builder
+	if e.File != "" {
+		b.WriteString(e.File + ":")
+	}
+	if e.Line > 0 {
+		fmt.Fprintf(&b, "%d:%d:", e.Line, e.Column)
+	}
+	if b.Len() > 0 {
+		b.WriteByte(' ')
+	}
+	if e.Path != "" {
+		b.WriteString(e.Path + ": ")
+	}
+	b.WriteString(e.Msg)
+	return b.String()
+}
+
+// ErrBothBackends says that a snapshot holds rules of both backends for one family.
+var ErrBothBackends = errors.New("both iptables backends hold rules")
+
+// errNotSupported is what a snapshot has no place for, or a Host no imitation.
+var errNotSupported = errors.New("not supported")
+
+// backendName is how the document spells a dialect.
+func backendName(d fakeipt.Dialect) string {
+	if d == fakeipt.NFT {
+		return "nft"
+	}
+	return "legacy"
+}

@@ -1,0 +1,323 @@
+package packetsim
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// check says what is wrong with the values, as a *SnapshotError that names the field.
+func (s *NodeSnapshot) check() error {
+	if s.Version != SnapshotVersion {
+		return bad("version", "version %d is not supported: this program knows version %d", s.Version, SnapshotVersion)
+	}
+	for _, check := range []func() error{
+		s.checkDevices, s.checkRoutes, s.checkPolicyRules, s.checkSysctls, s.checkRules, s.checkConntrack, s.checkObjects,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bad(path, format string, args ...any) error {
+	return &SnapshotError{Path: path, Msg: fmt.Sprintf(format, args...)}
+}
+
+// badWord is nil if the word is one of those known.
+func badWord[T ~string](path string, got T, known ...T) error {
+	if slices.Contains(known, got) {
+		return nil
+	}
+	var words []string
+	for _, word := range known {
+		if word != "" {
+			words = append(words, string(word))
+		}
+	}
+	return bad(path, "%q is not known: write one of %s", got, strings.Join(words, ", "))
+}
+
+func (s *NodeSnapshot) checkDevices() error {
+	names, indexes := map[string]bool{}, map[int]bool{}
+	for i := range s.Devices {
+		d, path := &s.Devices[i], fmt.Sprintf("devices[%d]", i)
+		if msg := checkDeviceName(d.Name); msg != "" {
+			return bad(path+".name", "%q: %s", d.Name, msg)
+		}
+		if names[d.Name] {
+			return bad(path+".name", "device %q is given twice", d.Name)
+		}
+		if d.Index < 0 || indexes[d.Index] {
+			return bad(path+".index", "index %d: every device has its own, from 1 on", d.Index)
+		}
+		names[d.Name], indexes[d.Index] = true, d.Index != 0
+		if _, err := net.ParseMAC(d.MAC); d.MAC != "" && err != nil {
+			return bad(path+".mac", "%q is not a hardware address: write one such as 02:00:00:00:00:01", d.MAC)
+		}
+		if d.MTU < 0 {
+			return bad(path+".mtu", "%d is not a size in bytes", d.MTU)
+		}
+		if err := checkAddresses(path, d.Addresses); err != nil {
+			return err
+		}
+	}
+	for i := range s.Devices {
+		if master := s.Devices[i].Master; master != "" && !names[master] {
+			return bad(fmt.Sprintf("devices[%d].master", i), "there is no device %q in this snapshot", master)
+		}
+	}
+	return nil
+}
+
+func checkAddresses(path string, addresses []SnapshotAddress) error {
+	for i := range addresses {
+		a, path := &addresses[i], fmt.Sprintf("%s.addresses[%d]", path, i)
+		if err := checkPrefix(path+".address", a.Prefix, 0); err != nil {
+			return err
+		}
+		if a.Broadcast.IsValid() {
+			if err := checkAddr(path+".broadcast", a.Broadcast, fakeipt.IPv4); err != nil {
+				return err
+			}
+		}
+		if err := checkScope(path+".scope", a.Scope); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkScope(path string, scope Scope) error {
+	return badWord(path, scope, "", ScopeGlobal, ScopeSite, ScopeLink, ScopeHost, ScopeNowhere)
+}
+
+// checkPrefix wants a plain address with prefix length, of the family given unless that is 0.
+func checkPrefix(path string, p netip.Prefix, family fakeipt.Family) error {
+	if !p.IsValid() {
+		return bad(path, "the address is missing: write one such as 10.0.0.0/24")
+	}
+	return checkAddr(path, p.Addr(), family)
+}
+
+func checkAddr(path string, a netip.Addr, family fakeipt.Family) error {
+	switch {
+	case !a.IsValid():
+		return bad(path, "the address is missing")
+	case a.Zone() != "" || a.Is4In6():
+		return bad(path, "%s: addresses with a zone and IPv4-mapped ones are not supported", a)
+	case family != 0 && familyOf(a) != family:
+		return bad(path, "%s is not IPv%d", a, family)
+	}
+	return nil
+}
+
+func (s *NodeSnapshot) checkRoutes() error {
+	devices := map[string]bool{}
+	for i := range s.Devices {
+		devices[s.Devices[i].Name] = true
+	}
+	for i := range s.Routes {
+		if err := s.Routes[i].check(fmt.Sprintf("routes[%d]", i), devices); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *SnapshotRoute) check(path string, devices map[string]bool) error {
+	if err := checkPrefix(path+".dst", r.Dst, 0); err != nil {
+		return err
+	}
+	if r.Dst != r.Dst.Masked() {
+		return bad(path+".dst", "%s has bits set beyond its length: write %s", r.Dst, r.Dst.Masked())
+	}
+	if err := badWord(path+".type", r.Type, "", RouteUnicast, RouteLocal, RouteBroadcast, RouteAnycast, RouteMulticast,
+		RouteUnreachable, RouteProhibit, RouteBlackhole, RouteThrow); err != nil {
+		return err
+	}
+	if err := checkScope(path+".scope", r.Scope); err != nil {
+		return err
+	}
+	if err := checkHop(path, r.Dst.Addr(), r.Via, r.Dev, devices); err != nil {
+		return err
+	}
+	if r.Src.IsValid() {
+		if err := checkAddr(path+".src", r.Src, familyOf(r.Dst.Addr())); err != nil {
+			return err
+		}
+	}
+	return r.checkHops(path, devices)
+}
+
+// checkHops wants several next hops, or one on the route itself where the type needs a device.
+func (r *SnapshotRoute) checkHops(path string, devices map[string]bool) error {
+	if len(r.NextHops) > 0 && (r.Dev != "" || r.Via.IsValid()) {
+		return bad(path+".nexthops", "the route has a dev or via as well: write one or the other")
+	}
+	switch r.Type {
+	case RouteUnreachable, RouteProhibit, RouteBlackhole, RouteThrow:
+	default:
+		if len(r.NextHops) == 0 && r.Dev == "" {
+			return bad(path, "the route to %s has no dev and no nexthops", r.Dst)
+		}
+	}
+	for i := range r.NextHops {
+		hop, path := &r.NextHops[i], fmt.Sprintf("%s.nexthops[%d]", path, i)
+		if err := checkHop(path, r.Dst.Addr(), hop.Via, hop.Dev, devices); err != nil {
+			return err
+		}
+		if hop.Dev == "" {
+			return bad(path+".dev", "a next hop needs a device")
+		}
+		if hop.Weight < 1 || hop.Weight > 256 {
+			return bad(path+".weight", "%d is not a weight: write a number from 1 to 256", hop.Weight)
+		}
+	}
+	return nil
+}
+
+func checkHop(path string, dst, via netip.Addr, dev string, devices map[string]bool) error {
+	if via.IsValid() {
+		if err := checkAddr(path+".via", via, familyOf(dst)); err != nil {
+			return err
+		}
+	}
+	if dev != "" && !devices[dev] {
+		return bad(path+".dev", "there is no device %q in this snapshot", dev)
+	}
+	return nil
+}
+
+func (s *NodeSnapshot) checkPolicyRules() error {
+	for i := range s.PolicyRules {
+		r, path := &s.PolicyRules[i], fmt.Sprintf("policyRules[%d]", i)
+		if err := checkFamily(path, r.Family); err != nil {
+			return err
+		}
+		for _, selector := range []struct {
+			name   string
+			prefix netip.Prefix
+		}{{"from", r.From}, {"to", r.To}} {
+			if selector.prefix.IsValid() {
+				if err := checkPrefix(path+"."+selector.name, selector.prefix, r.Family); err != nil {
+					return err
+				}
+			}
+		}
+		if err := badWord(path+".action", r.Action, "", RuleLookup, RuleUnreachable, RuleProhibit, RuleBlackhole); err != nil {
+			return err
+		}
+		if lookup := r.Action == "" || r.Action == RuleLookup; lookup != (r.Table != 0) {
+			return bad(path+".table", "a rule that looks up needs a table, another one has none")
+		}
+	}
+	return nil
+}
+
+func checkFamily(path string, family fakeipt.Family) error {
+	if family != fakeipt.IPv4 && family != fakeipt.IPv6 {
+		return bad(path+".family", "%d is not a family: write 4 or 6", family)
+	}
+	return nil
+}
+
+func (s *NodeSnapshot) checkSysctls() error {
+	for _, key := range slices.Sorted(maps.Keys(s.Sysctls)) {
+		value := s.Sysctls[key]
+		if !strings.HasPrefix(key, "net.") || strings.ContainsAny(key, " \t\n") {
+			return bad("sysctls."+key, "%q is not a key under net.: write one such as net.ipv4.ip_forward", key)
+		}
+		if strings.Contains(value, "\n") {
+			return bad("sysctls."+key, "%q is more than one line", value)
+		}
+	}
+	return nil
+}
+
+func (s *NodeSnapshot) checkRules() error {
+	type key struct {
+		backend string
+		family  fakeipt.Family
+	}
+	seen := map[key]bool{}
+	for i := range s.IPTables {
+		r, path := &s.IPTables[i], fmt.Sprintf("iptables[%d]", i)
+		if err := badWord(path+".backend", r.Backend, "legacy", "nft"); err != nil {
+			return err
+		}
+		if err := checkFamily(path, r.Family); err != nil {
+			return err
+		}
+		if seen[key{r.Backend, r.Family}] {
+			return bad(path, "the rules of backend %s, IPv%d are given twice", r.Backend, r.Family)
+		}
+		seen[key{r.Backend, r.Family}] = true
+		if !utf8.ValidString(r.Save) {
+			return bad(path+".save", "the rules hold bytes that are not UTF-8")
+		}
+	}
+	return nil
+}
+
+func (s *NodeSnapshot) checkConntrack() error {
+	for i := range s.Conntrack {
+		if err := s.Conntrack[i].check(fmt.Sprintf("conntrack[%d]", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *SnapshotConnection) check(path string) error {
+	family := fakeipt.Family(0)
+	for _, a := range []struct {
+		name string
+		addr netip.Addr
+	}{
+		{"original.src", c.Original.Src}, {"original.dst", c.Original.Dst},
+		{"reply.src", c.Reply.Src}, {"reply.dst", c.Reply.Dst},
+	} {
+		if err := checkAddr(path+"."+a.name, a.addr, family); err != nil {
+			return err
+		}
+		family = familyOf(a.addr)
+	}
+	if c.Original.Proto == 0 || c.Original.Proto != c.Reply.Proto {
+		return bad(path+".reply.proto", "both directions have the same protocol, which is not 0")
+	}
+	if states := connectionStates(c.Original.Proto); !slices.Contains(states, c.State) {
+		return bad(path+".state", "%q is not a state of %s: write one of %q", c.State, c.Original.Proto, states)
+	}
+	return nil
+}
+
+// maxNFAcctName is NFACCT_NAME_MAX less the closing zero.
+const maxNFAcctName = 31
+
+func (s *NodeSnapshot) checkObjects() error {
+	names := map[string]bool{}
+	for i := range s.NFAcct {
+		name, path := s.NFAcct[i].Name, fmt.Sprintf("nfacct[%d].name", i)
+		if name == "" || len(name) > maxNFAcctName {
+			return bad(path, "%q: a name has 1 to %d bytes", name, maxNFAcctName)
+		}
+		if names[name] {
+			return bad(path, "object %q is given twice", name)
+		}
+		names[name] = true
+	}
+	for i, u := range s.Unread {
+		if u.What == "" || u.Why == "" {
+			return bad(fmt.Sprintf("unread[%d]", i), "write what could not be read and why")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package packetsim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// conntrack reads the connections by netlink, which needs CAP_NET_ADMIN. The kernel is only
+// asked where it counts connections at all: asking loads nf_conntrack_netlink.
+func (t *snapshotTaker) conntrack() {
+	const what = "conntrack entries"
+	count, err := os.ReadFile(filepath.Join(t.proc, "sys/net/netfilter/nf_conntrack_count"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || strings.TrimSpace(string(count)) == "0":
+		return
+	case err != nil:
+		t.unread(what, "%v", err)
+		return
+	}
+	messages, err := dump(func() ([][]byte, error) {
+		return dumpNetfilter(nl.IPCTNL_MSG_CT_GET|int(netlink.ConntrackTable)<<8, unix.AF_UNSPEC)
+	})
+	if err != nil {
+		t.unread(what, "%v: %s", err, needsAdmin)
+		return
+	}
+	for _, message := range messages {
+		c, err := parseCTNetlink(message)
+		if err != nil {
+			t.unread("conntrack entry", "%v", err)
+			continue
+		}
+		t.snapshot.Conntrack = append(t.snapshot.Conntrack, c)
+	}
+	slices.SortFunc(t.snapshot.Conntrack, compareConnections)
+}
+
+const needsAdmin = "run as root or with CAP_NET_ADMIN"
+
+// dumpNetfilter lists what one message type of nfnetlink lists, without the netlink headers.
+func dumpNetfilter(message, family int) ([][]byte, error) {
+	req := nl.NewNetlinkRequest(message, unix.NLM_F_DUMP)
+	req.AddData(&nl.Nfgenmsg{NfgenFamily: uint8(family), Version: nl.NFNETLINK_V0})
+	return req.Execute(unix.NETLINK_NETFILTER, 0)
+}
+
+func compareConnections(a, b SnapshotConnection) int {
+	return cmp.Or(cmp.Compare(a.Zone, b.Zone), compareTuples(a.Original, b.Original), compareTuples(a.Reply, b.Reply))
+}
+
+func compareTuples(a, b SnapshotTuple) int {
+	return cmp.Or(
+		cmp.Compare(familyOf(a.Src), familyOf(b.Src)), cmp.Compare(a.Proto, b.Proto),
+		a.Src.Compare(b.Src), cmp.Compare(a.SrcPort, b.SrcPort), a.Dst.Compare(b.Dst), cmp.Compare(a.DstPort, b.DstPort),
+		cmp.Compare(a.ICMPID, b.ICMPID), cmp.Compare(a.ICMPType, b.ICMPType), cmp.Compare(a.ICMPCode, b.ICMPCode),
+	)
+}
+
+// nativeTables lists the nftables tables that the iptables tools do not show.
+func (t *snapshotTaker) nativeTables() {
+	const (
+		what            = "nftables tables"
+		nftMsgGetTable  = 1
+		nftSubsystem    = 10
+		nftaTableName   = 1
+		nfgenmsgHeader  = 4
+		familyOfMessage = 0
+	)
+	// Asking loads nf_tables, unless iptables-nft-save has asked already.
+	if !t.nftAsked && !t.moduleLoaded("nf_tables") {
+		return
+	}
+	messages, err := dump(func() ([][]byte, error) { return dumpNetfilter(nftSubsystem<<8|nftMsgGetTable, unix.AF_UNSPEC) })
+	if err != nil {
+		t.unread(what, "%v: %s", err, needsAdmin)
+		return
+	}
+	for _, message := range messages {
+		if len(message) < nfgenmsgHeader {
+			continue
+		}
+		attrs, err := parseAttrs(message[nfgenmsgHeader:])
+		if err != nil {
+			t.unread(what, "%v", err)
+			continue
+		}
+		name := strings.TrimRight(string(attrs[nftaTableName]), "\x00")
+		if family := message[familyOfMessage]; !isIPTablesTable(family, name) {
+			t.unread(fmt.Sprintf("nftables table %s %s", nftFamily(family), name), "not supported: only tables made by iptables are read")
+		}
+	}
+}
+
+func isIPTablesTable(family uint8, name string) bool {
+	return (family == unix.NFPROTO_IPV4 || family == unix.NFPROTO_IPV6) &&
+		slices.Contains([]string{"raw", "mangle", "nat", "filter", "security"}, name)
+}
+
+func nftFamily(family uint8) string {
+	switch family {
+	case unix.NFPROTO_INET:
+		return "inet"
+	case unix.NFPROTO_IPV4:
+		return "ip"
+	case unix.NFPROTO_IPV6:
+		return "ip6"
+	case unix.NFPROTO_ARP:
+		return "arp"
+	case unix.NFPROTO_BRIDGE:
+		return "bridge"
+	case unix.NFPROTO_NETDEV:
+		return "netdev"
+	}
+	return fmt.Sprintf("of family %d", family)
+}

@@ -1,0 +1,121 @@
+package packetsim
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+func (t *snapshotTaker) devices() error {
+	links, err := dump(t.netlink.LinkList)
+	if err != nil {
+		return fmt.Errorf("list devices: %w", err)
+	}
+	names := linkNames(links)
+	addresses, err := t.addresses()
+	if err != nil {
+		return err
+	}
+	for _, link := range links {
+		attrs := link.Attrs()
+		d := SnapshotDevice{
+			Name: attrs.Name, Index: attrs.Index, Kind: linkKind(link),
+			Up: attrs.Flags&net.FlagUp != 0, MTU: attrs.MTU, Master: names[attrs.MasterIndex],
+			Addresses: addresses[attrs.Index],
+		}
+		if len(attrs.HardwareAddr) > 0 {
+			d.MAC = attrs.HardwareAddr.String()
+		}
+		if attrs.NetNsID >= 0 {
+			d.PeerNetns = &attrs.NetNsID
+		}
+		t.snapshot.Devices = append(t.snapshot.Devices, d)
+	}
+	slices.SortFunc(t.snapshot.Devices, func(a, b SnapshotDevice) int { return cmp.Compare(a.Index, b.Index) })
+	return nil
+}
+
+func linkNames(links []netlink.Link) map[int]string {
+	names := map[int]string{}
+	for _, link := range links {
+		names[link.Attrs().Index] = link.Attrs().Name
+	}
+	return names
+}
+
+func linkKind(link netlink.Link) string {
+	if link.Attrs().Flags&net.FlagLoopback != 0 {
+		return "loopback"
+	}
+	return link.Type()
+}
+
+// addresses are those of every device, by its index and in the kernel's order.
+func (t *snapshotTaker) addresses() (map[int][]SnapshotAddress, error) {
+	list, err := dump(func() ([]netlink.Addr, error) { return t.netlink.AddrList(nil, netlink.FAMILY_ALL) })
+	if err != nil {
+		return nil, fmt.Errorf("list addresses: %w", err)
+	}
+	addresses := map[int][]SnapshotAddress{}
+	for _, addr := range list {
+		what := fmt.Sprintf("address %s of device %d", addr.IPNet, addr.LinkIndex)
+		prefix, ok := prefixOf(addr.IPNet)
+		if !ok {
+			t.unread(what, "not an address of IPv4 or IPv6")
+			continue
+		}
+		if addr.Flags&(unix.IFA_F_TENTATIVE|unix.IFA_F_DADFAILED) != 0 {
+			t.unread(what, "the kernel does not use it: duplicate address detection has not ended well (yet)")
+			continue
+		}
+		a := SnapshotAddress{
+			Prefix:     prefix,
+			Secondary:  prefix.Addr().Is4() && addr.Flags&unix.IFA_F_SECONDARY != 0,
+			Deprecated: addr.Flags&unix.IFA_F_DEPRECATED != 0,
+		}
+		if a.Scope, ok = scopeOf(addr.Scope); !ok {
+			t.unread(what, "not supported: scope %d", addr.Scope)
+			continue
+		}
+		if addr.Broadcast != nil {
+			a.Broadcast = addrOf(addr.Broadcast)
+		}
+		addresses[addr.LinkIndex] = append(addresses[addr.LinkIndex], a)
+	}
+	return addresses, nil
+}
+
+// scopeOf takes the kernel's number of a scope (enum rt_scope_t).
+func scopeOf(n int) (Scope, bool) {
+	for _, scope := range []Scope{ScopeGlobal, ScopeSite, ScopeLink, ScopeHost, ScopeNowhere} {
+		if int(scope.distance()) == n {
+			return scope, true
+		}
+	}
+	return "", false
+}
+
+func prefixOf(n *net.IPNet) (netip.Prefix, bool) {
+	if n == nil {
+		return netip.Prefix{}, false
+	}
+	addr, ok := netip.AddrFromSlice(n.IP)
+	ones, bits := n.Mask.Size()
+	if !ok || bits == 0 {
+		return netip.Prefix{}, false
+	}
+	if bits == 32 {
+		addr = addr.Unmap()
+	}
+	return netip.PrefixFrom(addr, ones), true
+}
+
+func addrOf(ip net.IP) netip.Addr {
+	addr, _ := netip.AddrFromSlice(ip)
+	return addr.Unmap()
+}

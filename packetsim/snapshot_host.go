@@ -1,0 +1,249 @@
+package packetsim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"k8s.io/utils/clock"
+)
+
+// SnapshotOptions says how a Host is built from a NodeSnapshot.
+type SnapshotOptions struct {
+	// Backend is "legacy" or "nft": the rules to take where both backends hold some. Empty is
+	// the one that holds rules.
+	Backend string
+	// Clock is the host's; nil is a clock that stands still.
+	Clock clock.PassiveClock
+}
+
+// HostFromSnapshot builds a Host. The kernel runs the rules of both iptables backends, legacy
+// and nft, at the same hooks; a Host has one ruleset for each family. So where both hold rules it
+// is an error (ErrBothBackends) unless Options.Backend chooses one, and the other's rules are then
+// left out. A backend whose chains are all empty and accept is no contender. Routes with several
+// next hops are refused. IP sets are not looked at: rules that use them are refused.
+func HostFromSnapshot(s *NodeSnapshot, options SnapshotOptions) (*Host, error) {
+	if err := s.check(); err != nil {
+		return nil, fmt.Errorf("snapshot of %s: %w", s.Hostname, err)
+	}
+	config := HostConfig{
+		Name: s.Hostname, OnlyGivenRoutes: true, Sysctls: s.Sysctls, Clock: options.Clock,
+	}
+	for i := range s.Devices {
+		config.Devices = append(config.Devices, s.Devices[i].device())
+	}
+	for i := range s.Routes {
+		route, err := s.Routes[i].route()
+		if err != nil {
+			return nil, fmt.Errorf("snapshot of %s: routes[%d]: %w", s.Hostname, i, err)
+		}
+		config.Routes = append(config.Routes, route)
+	}
+	for _, rule := range s.PolicyRules {
+		config.PolicyRules = append(config.PolicyRules, PolicyRule(rule))
+	}
+	for i := range s.Conntrack {
+		// A Host has the one zone that packets are in without a rule that says otherwise.
+		if c := &s.Conntrack[i]; c.Zone == 0 {
+			config.Conntrack = append(config.Conntrack, c.entry())
+		}
+	}
+	var err error
+	if config.Netfilter, err = s.netfilter(options); err != nil {
+		return nil, fmt.Errorf("snapshot of %s: %w", s.Hostname, err)
+	}
+	return NewHost(config)
+}
+
+func (d *SnapshotDevice) device() Device {
+	device := Device{Name: d.Name, Index: d.Index, Kind: d.Kind, MTU: d.MTU, MAC: d.MAC, Up: d.Up, Master: d.Master}
+	for _, a := range d.Addresses {
+		device.Addresses = append(device.Addresses, Address(a))
+	}
+	return device
+}
+
+func (r *SnapshotRoute) route() (Route, error) {
+	route := Route{
+		Dst: r.Dst, Type: r.Type, Via: r.Via, Dev: r.Dev, Src: r.Src, Table: r.Table, Metric: r.Metric, Scope: r.Scope, Protocol: r.Protocol,
+	}
+	switch len(r.NextHops) {
+	case 0:
+	case 1:
+		route.Via, route.Dev = r.NextHops[0].Via, r.NextHops[0].Dev
+	default:
+		return route, fmt.Errorf("%w: %d next hops to %s, of which the kernel chooses by a hash: leave one in the snapshot", errNotSupported, len(r.NextHops), r.Dst)
+	}
+	return route, nil
+}
+
+func (c *SnapshotConnection) entry() ConntrackEntry {
+	return ConntrackEntry{
+		Original: Tuple(c.Original), Reply: Tuple(c.Reply), State: c.State, Timeout: c.Timeout,
+		Replied: c.Replied, Assured: c.Assured, Mark: c.Mark,
+	}
+}
+
+// netfilter builds the rulesets, after the objects that they name.
+func (s *NodeSnapshot) netfilter(options SnapshotOptions) (*fakeipt.Kernel, error) {
+	dialect, err := s.dialect(options.Backend)
+	if err != nil {
+		return nil, err
+	}
+	kernel := fakeipt.New(fakeipt.Options{Dialect: dialect, Clock: options.Clock})
+	for _, object := range s.NFAcct {
+		if err := kernel.NFAcct().Add(object.Name); err != nil {
+			return nil, fmt.Errorf("nfacct object %s: %w", object.Name, err)
+		}
+		kernel.NFAcct().Count(object.Name, object.Packets, object.Bytes)
+	}
+	for i := range s.IPTables {
+		r := &s.IPTables[i]
+		if r.Backend != backendName(dialect) {
+			continue
+		}
+		name := fmt.Sprintf("iptables[%d].save", i)
+		if err := kernel.Load(r.Family, name, strings.NewReader(r.Save)); err != nil {
+			return nil, fmt.Errorf("IPv%d rules of the %s backend: %w", r.Family, r.Backend, err)
+		}
+	}
+	return kernel, nil
+}
+
+// dialect is the backend whose rules the host gets.
+func (s *NodeSnapshot) dialect(backend string) (fakeipt.Dialect, error) {
+	legacy, nft := backendName(fakeipt.Legacy), backendName(fakeipt.NFT)
+	has, holds := map[string]bool{}, map[string]bool{}
+	for i := range s.IPTables {
+		r := &s.IPTables[i]
+		has[r.Backend] = true
+		holds[r.Backend] = holds[r.Backend] || r.holdsRules()
+	}
+	if backend != "" {
+		if err := badWord("backend", backend, legacy, nft); err != nil {
+			return 0, err
+		}
+		if len(has) > 0 && !has[backend] {
+			return 0, bad("backend", "the snapshot has no rules of %s: leave the choice out, or take the other backend", backend)
+		}
+	}
+	switch {
+	case backend == "" && holds[legacy] && holds[nft]:
+		return 0, fmt.Errorf("%w, and the kernel runs both: choose the backend to walk, %s or %s", ErrBothBackends, legacy, nft)
+	case backend == nft, backend == "" && (holds[nft] || !holds[legacy] && has[nft]):
+		return fakeipt.NFT, nil
+	}
+	return fakeipt.Legacy, nil
+}
+
+// holdsRules says whether the ruleset does anything to a packet.
+func (r *SnapshotRules) holdsRules() bool {
+	for line := range strings.Lines(r.Save) {
+		words := strings.Fields(line)
+		if len(words) > 1 && strings.HasPrefix(words[0], "[") {
+			words = words[1:] // the counters
+		}
+		if len(words) > 1 && (words[0] == "-A" || strings.HasPrefix(words[0], ":") && words[1] == "DROP") {
+			return true
+		}
+	}
+	return false
+}
+
+// Snapshot is the host as a NodeSnapshot. What a Host does not keep is not in it: the peers of
+// veths, IP sets, and the lists of the recent match (the latter are named in Unread).
+func (h *Host) Snapshot() (*NodeSnapshot, error) {
+	config := h.Config()
+	s := &NodeSnapshot{Version: SnapshotVersion, Hostname: config.Name, Sysctls: config.Sysctls}
+	for i := range config.Devices {
+		s.Devices = append(s.Devices, snapshotDevice(&config.Devices[i], i))
+	}
+	for _, r := range config.Routes {
+		s.Routes = append(s.Routes, snapshotRoute(r))
+	}
+	for _, rule := range config.PolicyRules {
+		s.PolicyRules = append(s.PolicyRules, SnapshotPolicyRule(rule))
+	}
+	for _, c := range config.Conntrack {
+		s.Conntrack = append(s.Conntrack, SnapshotConnection{
+			Original: SnapshotTuple(c.Original), Reply: SnapshotTuple(c.Reply), State: c.State, Timeout: c.Timeout,
+			Replied: c.Replied, Assured: c.Assured, Mark: c.Mark,
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.recent)) {
+		if n := len(h.recent[name].entries); n > 0 {
+			s.Unread = append(s.Unread, recentUnread(name, n))
+		}
+	}
+	if err := s.addNetfilter(config.Netfilter); err != nil {
+		return nil, fmt.Errorf("snapshot of host %s: %w", h.name, err)
+	}
+	return s, nil
+}
+
+// recentUnread says that a list of the recent match is left out: session affinity begins anew
+// on a Host built from the snapshot.
+func recentUnread(name string, addresses int) SnapshotUnread {
+	return SnapshotUnread{What: "recent list " + name, Why: fmt.Sprintf("not supported: a snapshot does not hold its %d addresses", addresses)}
+}
+
+func snapshotDevice(d *Device, i int) SnapshotDevice {
+	device := SnapshotDevice{Name: d.Name, Index: d.Index, Kind: d.Kind, MTU: d.MTU, MAC: d.MAC, Up: d.Up, Master: d.Master}
+	if device.Index == 0 {
+		device.Index = i + 1
+	}
+	for _, a := range d.Addresses {
+		device.Addresses = append(device.Addresses, SnapshotAddress(a))
+	}
+	return device
+}
+
+func snapshotRoute(r Route) SnapshotRoute {
+	if r.Table == 0 {
+		r.Table = TableMain
+	}
+	return SnapshotRoute{
+		Dst: r.Dst, Type: r.Type, Via: r.Via, Dev: r.Dev, Src: r.Src, Table: r.Table, Metric: r.Metric, Scope: r.Scope, Protocol: r.Protocol,
+	}
+}
+
+// addNetfilter adds the rules of both families as iptables-save prints them, without the dates,
+// and the objects that they name.
+func (s *NodeSnapshot) addNetfilter(kernel *fakeipt.Kernel) error {
+	if kernel == nil {
+		return nil
+	}
+	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		save, err := savedRules(kernel, family)
+		if err != nil {
+			return err
+		}
+		if save != "" {
+			s.IPTables = append(s.IPTables, SnapshotRules{Backend: backendName(kernel.Dialect()), Family: family, Save: save})
+		}
+	}
+	for _, object := range kernel.NFAcct().List() {
+		s.NFAcct = append(s.NFAcct, SnapshotNFAcct{Name: object.Name, Packets: object.Packets, Bytes: object.Bytes})
+	}
+	return nil
+}
+
+func savedRules(kernel *fakeipt.Kernel, family fakeipt.Family) (string, error) {
+	tool := "iptables-save"
+	if family == fakeipt.IPv6 {
+		tool = "ip6tables-save"
+	}
+	var stdout, stderr strings.Builder
+	if status := kernel.Run([]string{tool, "-c"}, strings.NewReader(""), &stdout, &stderr); status != 0 {
+		return "", fmt.Errorf("%s: exit status %d: %s", tool, status, strings.TrimSpace(stderr.String()))
+	}
+	var save strings.Builder
+	for line := range strings.Lines(stdout.String()) {
+		if !strings.HasPrefix(line, "#") {
+			save.WriteString(line)
+		}
+	}
+	return save.String(), nil
+}

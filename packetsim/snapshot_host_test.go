@@ -1,0 +1,234 @@
+package packetsim
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// hostSnapshot is sampleSnapshot without what a Host refuses or does not keep.
+func hostSnapshot() *NodeSnapshot {
+	s := sampleSnapshot()
+	s.Routes[1].NextHops = s.Routes[1].NextHops[:1]
+	s.Conntrack[0].Zone = 0
+	return s
+}
+
+func TestSnapshotOfHostBuildsTheSameHost(t *testing.T) {
+	h, err := HostFromSnapshot(hostSnapshot(), SnapshotOptions{})
+	require.NoError(t, err)
+	first, err := h.Snapshot()
+	require.NoError(t, err)
+
+	var b bytes.Buffer
+	require.NoError(t, first.Write(&b, SnapshotYAML))
+	read, err := ReadSnapshot("node.yaml", &b)
+	require.NoError(t, err)
+	again, err := HostFromSnapshot(read, SnapshotOptions{})
+	require.NoError(t, err)
+	second, err := again.Snapshot()
+	require.NoError(t, err)
+	assert.Equal(t, first, second)
+}
+
+func TestSnapshotOfHostKeepsWhatItWasBuiltFrom(t *testing.T) {
+	s := hostSnapshot()
+	h, err := HostFromSnapshot(s, SnapshotOptions{})
+	require.NoError(t, err)
+	got, err := h.Snapshot()
+	require.NoError(t, err)
+
+	assert.Equal(t, s.Hostname, got.Hostname)
+	s.Devices[2].PeerNetns = nil // a Host does not keep it
+	assert.Equal(t, s.Devices, got.Devices)
+	assert.Equal(t, s.IPTables, got.IPTables)
+	assert.Equal(t, s.NFAcct, got.NFAcct)
+	assert.Subset(t, got.PolicyRules, s.PolicyRules)
+	assert.ElementsMatch(t, s.Conntrack, got.Conntrack)
+	assert.Len(t, got.Routes, len(s.Routes))
+	assert.Equal(t, "2", got.Sysctls["net.ipv4.conf.eth0.rp_filter"])
+}
+
+func TestHostFromSnapshotLeavesOutOtherZones(t *testing.T) {
+	s := hostSnapshot()
+	s.Conntrack[0].Zone = 3
+	h, err := HostFromSnapshot(s, SnapshotOptions{})
+	require.NoError(t, err)
+	require.Len(t, h.Conntrack(), 1)
+	assert.Equal(t, ICMP, h.Conntrack()[0].Original.Proto)
+}
+
+func TestHostFromSnapshotChoosesTheBackend(t *testing.T) {
+	const (
+		accept = "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\nCOMMIT\n"
+		drop   = "*filter\n:INPUT DROP [3:180]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\nCOMMIT\n"
+		rule   = "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n[0:0] -A INPUT -p tcp -j DROP\nCOMMIT\n"
+	)
+	for _, tc := range []struct {
+		name        string
+		legacy, nft string
+		choose      string
+		want        fakeipt.Dialect
+		err         string
+	}{
+		{name: "only legacy holds rules", legacy: rule, want: fakeipt.Legacy},
+		{name: "only nft holds rules", nft: rule, want: fakeipt.NFT},
+		{name: "legacy has empty tables", legacy: accept, nft: rule, want: fakeipt.NFT},
+		{name: "nft has empty tables", legacy: rule, nft: accept, want: fakeipt.Legacy},
+		{name: "only empty tables, of nft", nft: accept, want: fakeipt.NFT},
+		{name: "no table at all", want: fakeipt.Legacy},
+		{name: "a policy that drops is a rule", legacy: drop, nft: rule, err: "both iptables backends hold rules, and the kernel runs both: choose the backend to walk, legacy or nft"},
+		{name: "both hold rules", legacy: rule, nft: rule, err: "both iptables backends hold rules"},
+		{name: "both hold rules and one is chosen", legacy: rule, nft: rule, choose: "nft", want: fakeipt.NFT},
+		{name: "the chosen one has no rules", legacy: rule, choose: "nft", err: "backend: the snapshot has no rules of nft"},
+		{name: "one is chosen where there is no rule at all", choose: "nft", want: fakeipt.NFT},
+		{name: "an unknown backend", choose: "ebtables", err: `backend: "ebtables" is not known: write one of legacy, nft`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := hostSnapshot()
+			s.IPTables = nil
+			for backend, save := range map[string]string{"legacy": tc.legacy, "nft": tc.nft} {
+				if save != "" {
+					s.IPTables = append(s.IPTables, SnapshotRules{Backend: backend, Family: fakeipt.IPv4, Save: save})
+				}
+			}
+			h, err := HostFromSnapshot(s, SnapshotOptions{Backend: tc.choose})
+			if tc.err != "" {
+				require.ErrorContains(t, err, tc.err)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, h.Netfilter().Dialect())
+		})
+	}
+}
+
+func TestHostFromSnapshotRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*NodeSnapshot)
+		want   string
+	}{
+		{"a route with several next hops", func(s *NodeSnapshot) {
+			s.Routes[1].NextHops = sampleSnapshot().Routes[1].NextHops
+		}, "snapshot of node1: routes[1]: not supported: 2 next hops to fd01::/64"},
+		{"rules that are none", func(s *NodeSnapshot) {
+			s.IPTables[0].Save = "*filter\n-A INPUT --frob\nCOMMIT\n"
+		}, "snapshot of node1: IPv4 rules of the nft backend: iptables[0].save:2"},
+		{"a value that no document could hold", func(s *NodeSnapshot) { s.Version = 7 }, "version 7 is not supported"},
+		{"a sysctl that is no number", func(s *NodeSnapshot) {
+			s.Sysctls["net.ipv4.ip_forward"] = "yes"
+		}, `"yes" is not a number`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := hostSnapshot()
+			tc.change(s)
+			_, err := HostFromSnapshot(s, SnapshotOptions{})
+			assert.ErrorContains(t, err, tc.want)
+		})
+	}
+}
+
+func ExampleHostFromSnapshot() {
+	snapshot, err := ReadSnapshot("node.yaml", strings.NewReader(`version: 1
+hostname: node1
+devices:
+- {name: eth0, index: 2, up: true, addresses: [{address: 10.0.0.1/24}]}
+routes:
+- {dst: 10.0.0.1/32, type: local, dev: eth0, table: 255, scope: host}
+- {dst: 10.0.0.0/24, dev: eth0, table: 254, scope: link}
+iptables:
+- backend: legacy
+  family: 4
+  save: |
+    *filter
+    :INPUT DROP [0:0]
+    :FORWARD ACCEPT [0:0]
+    :OUTPUT ACCEPT [0:0]
+    -A INPUT -p tcp -m tcp --dport 22 -j ACCEPT
+    COMMIT
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	host, err := HostFromSnapshot(snapshot, SnapshotOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	in, err := ParseInput("tcp 10.0.0.9:40000 > 10.0.0.1:23 in eth0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	outcomes, err := host.Walk(in)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := NewTraceResult(in, outcomes).WriteText(os.Stdout); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// tcp 10.0.0.9:40000 > 10.0.0.1:23 in eth0
+	//
+	// outcome 1 of 1, probability 1: drop
+	//   INPUT  filter:INPUT:policy:2
+}
+
+func TestHostFromSnapshotWalksALiveConnection(t *testing.T) {
+	text := `version: 1
+hostname: node1
+devices:
+- {name: eth0, index: 2, up: true, addresses: [{address: 10.0.0.1/24}]}
+- {name: veth1, index: 3, up: true, addresses: [{address: 10.244.0.1/32}]}
+routes:
+- {dst: 10.244.0.2/32, dev: veth1, table: 254, scope: host}
+- {dst: 10.0.0.0/24, dev: eth0, table: 254, scope: link}
+- {dst: 10.0.0.1/32, type: local, dev: eth0, table: 255, scope: host}
+- {dst: 10.244.0.1/32, type: local, dev: veth1, table: 255, scope: host}
+sysctls: {net.ipv4.ip_forward: 1}
+iptables:
+- backend: nft
+  family: 4
+  save: |
+    *filter
+    :INPUT ACCEPT [0:0]
+    :FORWARD DROP [0:0]
+    :OUTPUT ACCEPT [0:0]
+    [0:0] -A FORWARD -m conntrack --ctstate ESTABLISHED -j ACCEPT
+    COMMIT
+    *nat
+    :PREROUTING ACCEPT [0:0]
+    :INPUT ACCEPT [0:0]
+    :OUTPUT ACCEPT [0:0]
+    :POSTROUTING ACCEPT [0:0]
+    COMMIT
+conntrack:
+- original: {proto: tcp, src: 10.0.0.9, dst: 10.96.0.1, sport: 40000, dport: 80}
+  reply: {proto: tcp, src: 10.244.0.2, dst: 10.0.0.9, sport: 8080, dport: 40000}
+  state: ESTABLISHED
+  timeout: 86400
+  replied: true
+  assured: true
+`
+	s, err := ReadSnapshot("node1.yaml", strings.NewReader(text))
+	require.NoError(t, err)
+	h, err := HostFromSnapshot(s, SnapshotOptions{})
+	require.NoError(t, err)
+	o := walkOne(t, h, "tcp 10.0.0.9:40000 > 10.96.0.1:80 in eth0 flags ACK")
+	assert.Equal(t, Accept, o.Verdict, o.Reason)
+	assert.Equal(t, "10.244.0.2:8080", o.DNAT)
+	assert.Equal(t, "veth1", o.Out)
+	back := walkOne(t, h, "tcp 10.244.0.2:8080 > 10.0.0.9:40000 in veth1 flags ACK")
+	assert.Equal(t, netip.MustParseAddr("10.96.0.1"), back.Packet.Src)
+	assert.Equal(t, Drop, walkOne(t, h, "tcp 10.0.0.9:40001 > 10.244.0.2:80 in eth0").Verdict)
+}

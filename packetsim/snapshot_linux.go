@@ -1,0 +1,118 @@
+package packetsim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"k8s.io/utils/exec"
+)
+
+// TakeSnapshot reads the network namespace that the calling thread is in. The tools (iptables
+// and its twins, ipset, nfacct) are run by execer, everything else is read by netlink and from
+// /proc. It needs no privileges by itself: what cannot be read without them, or without a tool,
+// is listed in Unread with the reason. It loads no iptables table that was not there before.
+func TakeSnapshot(ctx context.Context, execer exec.Interface) (*NodeSnapshot, error) {
+	// Namespaces belong to threads, and a tool inherits the one of the thread that starts it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	handle, err := netlink.NewHandle()
+	if err != nil {
+		return nil, fmt.Errorf("take snapshot: open netlink: %w", err)
+	}
+	defer handle.Close()
+	t := &snapshotTaker{ctx: ctx, exec: execer, netlink: handle, proc: "/proc", sys: "/sys", snapshot: &NodeSnapshot{Version: SnapshotVersion}}
+	return t.take()
+}
+
+// snapshotTaker fills a snapshot part by part.
+type snapshotTaker struct {
+	ctx       context.Context
+	exec      exec.Interface
+	netlink   *netlink.Handle
+	proc, sys string // where those file systems are mounted
+	snapshot  *NodeSnapshot
+	nftAsked  bool // a tool has asked the kernel for nftables tables
+}
+
+func (t *snapshotTaker) take() (*NodeSnapshot, error) {
+	hostname, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("take snapshot: hostname: %w", err)
+	}
+	t.snapshot.Hostname = hostname
+	// Without devices nothing else can be understood; any other part may be missing.
+	if err := t.devices(); err != nil {
+		return nil, fmt.Errorf("take snapshot: %w", err)
+	}
+	t.routes()
+	t.policyRules()
+	t.sysctls()
+	t.rules()
+	t.conntrack()
+	t.ipsets()
+	t.nfacct()
+	t.recentLists()
+	if err := t.ctx.Err(); err != nil {
+		return nil, fmt.Errorf("take snapshot: %w", err)
+	}
+	if err := t.snapshot.check(); err != nil {
+		return nil, fmt.Errorf("take snapshot: the machine says what a snapshot cannot hold: %w", err)
+	}
+	return t.snapshot, nil
+}
+
+func (t *snapshotTaker) unread(what, format string, args ...any) {
+	t.snapshot.Unread = append(t.snapshot.Unread, SnapshotUnread{What: what, Why: fmt.Sprintf(format, args...)})
+}
+
+// dump repeats a netlink listing that changed while it was read.
+func dump[T any](list func() ([]T, error)) ([]T, error) {
+	const tries = 5
+	var items []T
+	var err error
+	for range tries {
+		if items, err = list(); !errors.Is(err, netlink.ErrDumpInterrupted) {
+			return items, err
+		}
+	}
+	return nil, err
+}
+
+// netFile is a file of /proc/net as the calling thread's namespace has it.
+func (t *snapshotTaker) netFile(name string) string {
+	return filepath.Join(t.proc, "thread-self", "net", name)
+}
+
+// moduleLoaded says whether a kernel module is there, loaded or built in.
+func (t *snapshotTaker) moduleLoaded(name string) bool {
+	_, err := os.Stat(filepath.Join(t.sys, "module", name))
+	return err == nil
+}
+
+// recentLists says which lists of "-m recent" hold addresses, since a snapshot has no place for them.
+func (t *snapshotTaker) recentLists() {
+	dir := t.netFile("xt_recent")
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.unread("recent lists", "%v", err)
+		return
+	}
+	for _, entry := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		switch {
+		case err != nil:
+			t.unread("recent list "+entry.Name(), "%v", err)
+		case len(data) > 0:
+			t.snapshot.Unread = append(t.snapshot.Unread, recentUnread(entry.Name(), strings.Count(string(data), "\n")))
+		}
+	}
+}

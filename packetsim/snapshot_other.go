@@ -1,0 +1,17 @@
+//go:build !linux
+
+package packetsim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"k8s.io/utils/exec"
+)
+
+// TakeSnapshot is an error: only Linux has the network stack that a NodeSnapshot describes.
+func TakeSnapshot(context.Context, exec.Interface) (*NodeSnapshot, error) {
+	return nil, fmt.Errorf("take a snapshot of this machine: %w on %s: run chainwalk snapshot on the Linux node", errors.ErrUnsupported, runtime.GOOS)
+}

@@ -1,0 +1,218 @@
+package packetsim
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// rules reads what each backend holds for each family. Both are read: the kernel runs both.
+func (t *snapshotTaker) rules() {
+	for _, family := range bothFamilies() {
+		t.rulesOfFamily(family)
+	}
+	t.nativeTables()
+}
+
+func (t *snapshotTaker) rulesOfFamily(family fakeipt.Family) {
+	for _, dialect := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+		if err := t.rulesOf(dialect, family); err != nil {
+			t.unread(fmt.Sprintf("IPv%d rules of the %s backend", family, backendName(dialect)), "%v", err)
+		}
+	}
+}
+
+func (t *snapshotTaker) rulesOf(dialect fakeipt.Dialect, family fakeipt.Family) error {
+	if dialect == fakeipt.Legacy {
+		if holds, err := t.legacyHolds(family); err != nil || !holds {
+			return err
+		}
+	}
+	tool, err := t.saveTool(dialect, family)
+	if err != nil {
+		if dialect == fakeipt.NFT && !t.moduleLoaded("nf_tables") {
+			return nil
+		}
+		return err
+	}
+	save, err := t.run(tool, "-c")
+	if err != nil {
+		return err
+	}
+	t.nftAsked = t.nftAsked || dialect == fakeipt.NFT
+	if !utf8.ValidString(save) {
+		return errors.New("not supported: the rules hold bytes that are not UTF-8")
+	}
+	t.foreignTables(save, family)
+	if strings.HasPrefix(save, "*") || strings.Contains(save, "\n*") {
+		t.snapshot.IPTables = append(t.snapshot.IPTables, SnapshotRules{Backend: backendName(dialect), Family: family, Save: save})
+	}
+	return nil
+}
+
+// foreignTables notes the tables that iptables-nft-save cannot show: it says so in comments.
+func (t *snapshotTaker) foreignTables(save string, family fakeipt.Family) {
+	for line := range strings.SplitSeq(save, "\n") {
+		if strings.HasPrefix(line, "# Table `") {
+			t.unread(fmt.Sprintf("IPv%d rules", family), "%s", strings.TrimPrefix(line, "# "))
+		}
+	}
+}
+
+// legacyHolds says whether the namespace has legacy tables. Saving would make those that are not
+// there: the tool asks for each, and the kernel then loads it.
+func (t *snapshotTaker) legacyHolds(family fakeipt.Family) (bool, error) {
+	name := "ip_tables_names"
+	if family == fakeipt.IPv6 {
+		name = "ip6_tables_names"
+	}
+	data, err := os.ReadFile(t.netFile(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return false, fmt.Errorf("%w: run as root", err)
+	}
+	return len(bytes.TrimSpace(data)) > 0, err
+}
+
+// saveTool finds the save program of a backend: by its own name, else the plain one if that is
+// of this backend.
+func (t *snapshotTaker) saveTool(dialect fakeipt.Dialect, family fakeipt.Family) (string, error) {
+	prefix := "iptables"
+	if family == fakeipt.IPv6 {
+		prefix = "ip6tables"
+	}
+	own, plain := prefix+"-"+backendName(dialect)+"-save", prefix+"-save"
+	if _, err := t.exec.LookPath(own); err == nil {
+		return own, nil
+	}
+	if _, err := t.exec.LookPath(plain); err != nil {
+		return "", fmt.Errorf("neither %s nor %s is installed: %w", own, plain, err)
+	}
+	version, err := t.run(plain, "-V")
+	if err != nil {
+		return "", err
+	}
+	// Versions before 1.8 have one backend and do not name it.
+	plainDialect := fakeipt.Legacy
+	if strings.Contains(version, "nf_tables") {
+		plainDialect = fakeipt.NFT
+	}
+	if plainDialect != dialect {
+		return "", fmt.Errorf("%s is not installed, and %s is of the other backend (%s)", own, plain, strings.TrimSpace(version))
+	}
+	return plain, nil
+}
+
+// run gives what a tool prints, or an error with what it says on stderr.
+func (t *snapshotTaker) run(tool string, args ...string) (string, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := t.exec.CommandContext(t.ctx, tool, args...)
+	cmd.SetStdout(&stdout)
+	cmd.SetStderr(&stderr)
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w: %s", strings.Join(append([]string{tool}, args...), " "), err, strings.TrimSpace(stderr.String()))
+	}
+	return stdout.String(), nil
+}
+
+// rulesMention says whether a rule uses a match or target, given as "-m NAME" or "-j NAME".
+func (t *snapshotTaker) rulesMention(word string) bool {
+	for i := range t.snapshot.IPTables {
+		if strings.Contains(t.snapshot.IPTables[i].Save, " "+word+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// ipsets are read where rules ask for them or the module is there: the tool would load it.
+func (t *snapshotTaker) ipsets() {
+	if !t.rulesMention("-m set") && !t.rulesMention("-j SET") && !t.moduleLoaded("ip_set") {
+		return
+	}
+	if save, ok := t.object("ipsets", "ipset", "save"); ok {
+		t.snapshot.IPSets = save
+	}
+}
+
+// nfacct objects are read under the same condition as ipsets.
+func (t *snapshotTaker) nfacct() {
+	if !t.rulesMention("-m nfacct") && !t.moduleLoaded("nfnetlink_acct") {
+		return
+	}
+	list, ok := t.object("nfacct objects", "nfacct", "list")
+	if !ok {
+		return
+	}
+	objects, err := parseNFAcct(list)
+	if err != nil {
+		t.unread("nfacct objects", "%v", err)
+	}
+	t.snapshot.NFAcct = objects
+}
+
+// object runs a tool that lists kernel objects.
+func (t *snapshotTaker) object(what, tool string, args ...string) (string, bool) {
+	if _, err := t.exec.LookPath(tool); err != nil {
+		t.unread(what, "%s is not installed: %v", tool, err)
+		return "", false
+	}
+	list, err := t.run(tool, args...)
+	if err != nil {
+		t.unread(what, "%v", err)
+		return "", false
+	}
+	return list, true
+}
+
+// parseNFAcct reads lines like "{ pkts = 00000000000000000000, bytes = 00000000000000000000 } = NAME;".
+func parseNFAcct(list string) ([]SnapshotNFAcct, error) {
+	var objects []SnapshotNFAcct
+	for line := range strings.Lines(list) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		object, err := parseNFAcctLine(line)
+		if err != nil {
+			return objects, fmt.Errorf("nfacct list: %q: %w", line, err)
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+func parseNFAcctLine(line string) (SnapshotNFAcct, error) {
+	var object SnapshotNFAcct
+	// A quota and flags may stand between the counters and the brace.
+	counters, name, ok := strings.Cut(line, "} = ")
+	if !ok {
+		return object, errors.New("want \"{ pkts = N, bytes = N } = NAME;\"")
+	}
+	object.Name = strings.TrimSuffix(name, ";")
+	for part := range strings.SplitSeq(strings.Trim(counters, "{ "), ",") {
+		key, value, _ := strings.Cut(part, "=")
+		n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+		switch strings.TrimSpace(key) {
+		case "pkts":
+			object.Packets = n
+		case "bytes":
+			object.Bytes = n
+		default:
+			continue
+		}
+		if err != nil {
+			return object, err
+		}
+	}
+	return object, nil
+}

@@ -1,0 +1,142 @@
+package packetsim
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+)
+
+// SetSysctl sets a sysctl by its dotted name. As in the kernel, net.ipv4.ip_forward and
+// net.ipv4.conf.all.forwarding are one, and setting it (or its IPv6 twin) sets every device's.
+func (h *Host) SetSysctl(name, value string) error {
+	if !strings.HasPrefix(name, "net.") {
+		return fmt.Errorf("sysctl %s: want a name below net", name)
+	}
+	if name == "net.ipv4.ip_forward" {
+		name = "net.ipv4.conf.all.forwarding"
+	}
+	for _, family := range []string{"ipv4", "ipv6"} {
+		if name == "net."+family+".conf.all.forwarding" {
+			prefix, suffix := "net."+family+".conf.", ".forwarding"
+			maps.DeleteFunc(h.sysctls, func(key, _ string) bool {
+				return strings.HasPrefix(key, prefix) && strings.HasSuffix(key, suffix)
+			})
+		}
+	}
+	h.sysctls[name] = value
+	return h.readSysctls()
+}
+
+// Sysctl is the value of a sysctl, if it was given or set.
+func (h *Host) Sysctl(name string) (string, bool) {
+	if name == "net.ipv4.ip_forward" {
+		name = "net.ipv4.conf.all.forwarding"
+	}
+	value, ok := h.sysctls[name]
+	return value, ok
+}
+
+// deviceSysctls are the settings of one device that routing looks at, "all" already counted in.
+type deviceSysctls struct {
+	forwarding, routeLocalnet, acceptLocal, sendRedirects, srcValidMark bool
+	rpFilter                                                            int
+}
+
+// hostSysctls are the settings of the whole namespace.
+type hostSysctls struct {
+	forwarding6      bool
+	tcpLiberal       bool
+	tcpLoose         bool
+	fwmarkReflect    bool
+	fwmarkReflect6   bool
+	defaultTTL       int
+	udp, udpStream   int
+	icmp, icmp6      int
+	generic          int
+	gre, greStream   int
+	tcp              [tcpStates]int
+	tcpUnacknowledge int
+	sctp             [sctpStates]int
+}
+
+// sysctlReader reads numbers and keeps the first error.
+type sysctlReader struct {
+	values map[string]string
+	err    error
+}
+
+func (r *sysctlReader) number(fallback int, names ...string) int {
+	for _, name := range names {
+		text, ok := r.values[name]
+		if !ok {
+			continue
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil && r.err == nil {
+			r.err = fmt.Errorf("sysctl %s: %q is not a number", name, text)
+		}
+		return n
+	}
+	return fallback
+}
+
+// readSysctls puts the sysctls into the form that a walk looks at.
+func (h *Host) readSysctls() error {
+	if value, ok := h.sysctls["net.ipv4.ip_forward"]; ok {
+		delete(h.sysctls, "net.ipv4.ip_forward")
+		if _, both := h.sysctls["net.ipv4.conf.all.forwarding"]; !both {
+			h.sysctls["net.ipv4.conf.all.forwarding"] = value
+		}
+	}
+	r := &sysctlReader{values: h.sysctls}
+	for _, dev := range h.devices {
+		dev.conf = r.device(dev.Name)
+	}
+	h.conf = r.host()
+	return r.err
+}
+
+func (r *sysctlReader) device(name string) deviceSysctls {
+	const conf = "net.ipv4.conf."
+	own := func(key string, fallback int) int {
+		return r.number(fallback, conf+name+"."+key, conf+"default."+key)
+	}
+	all := func(key string, fallback int) int { return r.number(fallback, conf+"all."+key) }
+	either := func(key string, fallback int) bool { return own(key, fallback) != 0 || all(key, fallback) != 0 }
+	return deviceSysctls{
+		forwarding:    r.number(0, conf+name+".forwarding", conf+"all.forwarding", conf+"default.forwarding") != 0,
+		routeLocalnet: either("route_localnet", 0),
+		acceptLocal:   either("accept_local", 0),
+		sendRedirects: either("send_redirects", 1),
+		srcValidMark:  either("src_valid_mark", 0),
+		rpFilter:      max(own("rp_filter", 0), all("rp_filter", 0)),
+	}
+}
+
+func (r *sysctlReader) host() hostSysctls {
+	const ct = "net.netfilter.nf_conntrack_"
+	conf := hostSysctls{
+		forwarding6:      r.number(0, "net.ipv6.conf.all.forwarding") != 0,
+		tcpLiberal:       r.number(0, ct+"tcp_be_liberal") != 0,
+		tcpLoose:         r.number(1, ct+"tcp_loose") != 0,
+		fwmarkReflect:    r.number(0, "net.ipv4.fwmark_reflect") != 0,
+		fwmarkReflect6:   r.number(0, "net.ipv6.fwmark_reflect") != 0,
+		defaultTTL:       r.number(64, "net.ipv4.ip_default_ttl"),
+		udp:              r.number(30, ct+"udp_timeout"),
+		udpStream:        r.number(120, ct+"udp_timeout_stream"),
+		icmp:             r.number(30, ct+"icmp_timeout"),
+		icmp6:            r.number(30, ct+"icmpv6_timeout"),
+		gre:              r.number(30, ct+"gre_timeout"),
+		greStream:        r.number(180, ct+"gre_timeout_stream"),
+		generic:          r.number(600, ct+"generic_timeout"),
+		tcpUnacknowledge: r.number(300, ct+"tcp_timeout_unacknowledged"),
+	}
+	for state, info := range tcpStateInfo {
+		conf.tcp[state] = r.number(info.timeout, ct+"tcp_timeout_"+info.sysctl)
+	}
+	for state, info := range sctpStateInfo {
+		conf.sctp[state] = r.number(info.timeout, ct+"sctp_timeout_"+info.sysctl)
+	}
+	return conf
+}

@@ -1,0 +1,173 @@
+package packetsim
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// maxJumps is the number of jumps after which a table's walk is taken for a loop. The kernel refuses loops that a hook reaches, but
+// a ruleset need not have passed those checks.
+const maxJumps = 1 << 16
+
+// ErrLoop says that the chains of a table lead a packet round in a circle.
+var ErrLoop = errors.New("rules loop")
+
+// frame is a rule to come back to.
+type frame struct {
+	chain *fakeipt.Chain
+	next  int
+}
+
+// fate is what a target decides.
+type fate uint8
+
+const (
+	goOn fate = iota
+	accepted
+	stopped // dropped, rejected, or the walk failed
+)
+
+// runTable takes the packet through a table's chain of its hook (ipt_do_table in
+// net/ipv4/netfilter/ip_tables.c). It is false if the packet goes no further.
+func (w *walk) runTable(table *fakeipt.Table, s *packet) bool {
+	base := table.Chain(s.hook.String())
+	if base == nil {
+		return true
+	}
+	t := tableWalk{w: w, table: table, s: s, base: base, at: frame{base, 0}, bottom: len(w.stack)}
+	defer func() { w.stack = w.stack[:t.bottom] }()
+	for w.err == nil {
+		if t.at.next >= len(t.at.chain.Rules) {
+			if t.at.chain == base {
+				return t.policy()
+			}
+			t.step(StepReturn, nil)
+			t.pop()
+			continue
+		}
+		rule := t.at.chain.Rules[t.at.next]
+		if !w.ruleMatches(s, rule) {
+			t.at.next++
+			continue
+		}
+		if f := t.apply(rule); f != goOn {
+			return f == accepted
+		}
+	}
+	return false
+}
+
+// tableWalk is the state of one runTable.
+type tableWalk struct {
+	w      *walk
+	table  *fakeipt.Table
+	s      *packet
+	base   *fakeipt.Chain
+	at     frame // the rule that is looked at
+	bottom int   // w.stack's height at the start
+}
+
+// step notes the rule (nil: the end of the chain) as a line of the trace.
+func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
+	step := Step{Hook: t.s.hook.String(), Table: t.table.Name(), Chain: t.at.chain.Name, Kind: kind, Number: t.at.next + 1}
+	if rule != nil {
+		rules := t.w.h.rules(&t.s.Packet)
+		step.Rule = rule.Text(t.at.chain.Name, rules.Family(), rules.Dialect())
+	}
+	t.w.outcome.Steps = append(t.w.outcome.Steps, step)
+}
+
+// pop goes back to the rule after the last jump, or from the built-in chain to its policy.
+func (t *tableWalk) pop() {
+	stack := t.w.stack
+	if len(stack) == t.bottom {
+		t.at = frame{t.base, len(t.base.Rules)}
+		return
+	}
+	t.at = stack[len(stack)-1]
+	t.w.stack = stack[:len(stack)-1]
+}
+
+// policy ends the built-in chain.
+func (t *tableWalk) policy() bool {
+	t.step(StepPolicy, nil)
+	t.w.count(t.base.Counters, t.s)
+	return t.base.Policy != fakeipt.PolicyDrop
+}
+
+// apply counts a rule that matched and does what its target says.
+func (t *tableWalk) apply(rule *fakeipt.Rule) fate {
+	t.w.count(rule.Counters, t.s)
+	t.step(t.kindOf(rule), rule)
+	switch target := rule.Target.(type) {
+	case nil:
+		t.at.next++
+		return goOn
+	case *fakeipt.Verdict:
+		return t.verdict(target)
+	case *fakeipt.Jump:
+		return t.jump(target)
+	default:
+		f := t.w.target(t.s, target)
+		if f == goOn {
+			t.at.next++
+		}
+		return f
+	}
+}
+
+// kindOf is how the kernel's log calls the rule: a rule without conditions and with a plain verdict looks to it
+// like the tail of its chain (get_chainname_rulenum in net/ipv4/netfilter/ip_tables.c).
+func (t *tableWalk) kindOf(rule *fakeipt.Rule) StepKind {
+	if _, plain := rule.Target.(*fakeipt.Verdict); !plain || !unconditional(rule) {
+		return StepRule
+	}
+	if t.at.chain == t.base {
+		return StepPolicy
+	}
+	return StepReturn
+}
+
+func unconditional(r *fakeipt.Rule) bool {
+	return r.Src == nil && r.Dst == nil && r.In == nil && r.Out == nil && r.Proto == (fakeipt.ProtoMatch{}) &&
+		r.Fragment == fakeipt.FragmentAny && len(r.Matches) == 0
+}
+
+func (t *tableWalk) verdict(v *fakeipt.Verdict) fate {
+	switch v.Kind {
+	case fakeipt.VerdictAccept:
+		return accepted
+	case fakeipt.VerdictDrop:
+		return stopped
+	}
+	t.pop()
+	return goOn
+}
+
+func (t *tableWalk) jump(j *fakeipt.Jump) fate {
+	w := t.w
+	chain := t.table.Chain(j.Chain)
+	if chain == nil {
+		w.fail(fmt.Errorf("table %s: chain %s: rule %d jumps to %s, which is not there", t.table.Name(), t.at.chain.Name, t.at.next+1, j.Chain))
+		return stopped
+	}
+	if w.jumps++; w.jumps > maxJumps {
+		w.fail(fmt.Errorf("table %s: chain %s: %w: gave up after %d jumps", t.table.Name(), t.at.chain.Name, ErrLoop, maxJumps))
+		return stopped
+	}
+	if !j.Goto {
+		w.stack = append(w.stack, frame{t.at.chain, t.at.next + 1})
+	}
+	t.at = frame{chain, 0}
+	return goOn
+}
+
+// count notes one packet for the counters; keep adds it.
+func (w *walk) count(c *fakeipt.Counters, s *packet) {
+	if c != nil {
+		j := &w.h.journal
+		j.pending = append(j.pending, pendingCount{counters: c, bytes: uint64(s.size())})
+	}
+}

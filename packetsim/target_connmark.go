@@ -1,0 +1,21 @@
+package packetsim
+
+import "github.com/chainwalk/chainwalk/fakeipt"
+
+// connmark is -j CONNMARK (net/netfilter/xt_connmark.c).
+func (w *walk) connmark(s *packet, t *fakeipt.TargetConnmark) {
+	c := s.conn
+	if c == nil {
+		return
+	}
+	switch t.Mode {
+	case fakeipt.ConnmarkSet:
+		w.h.change(c)
+		c.mark = c.mark&^t.CTMask ^ t.Value
+	case fakeipt.ConnmarkSave:
+		w.h.change(c)
+		c.mark = c.mark&^t.CTMask ^ s.Mark&t.NFMask
+	case fakeipt.ConnmarkRestore:
+		s.Mark = s.Mark&^t.NFMask ^ c.mark&t.CTMask
+	}
+}

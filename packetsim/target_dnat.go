@@ -1,0 +1,43 @@
+package packetsim
+
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// dnat is -j DNAT.
+func (w *walk) dnat(s *packet, t *fakeipt.TargetDNAT) fate {
+	if t.BasePort != 0 {
+		return w.unsupported("DNAT with a base port")
+	}
+	return w.bindDst(s, t.Range)
+}
+
+// redirect is -j REDIRECT: to the loopback address for the host's own packets, else to an address of
+// the device that they came in by (net/netfilter/nf_nat_redirect.c).
+func (w *walk) redirect(s *packet, t *fakeipt.TargetRedirect) fate {
+	to := t.Range
+	to.MinAddr = redirectAddr(s)
+	to.MaxAddr = to.MinAddr
+	if !to.MinAddr.IsValid() {
+		return stopped
+	}
+	return w.bindDst(s, to)
+}
+
+func redirectAddr(s *packet) netip.Addr {
+	if s.hook == output {
+		if s.Is6() {
+			return netip.IPv6Loopback()
+		}
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	for i := range s.in.Addresses {
+		addr := s.in.Addresses[i].Prefix.Addr()
+		if addr.Is4() && s.Dst.Is4() || addr.Is6() && s.Is6() && scopeOf6(addr) == scopeOf6(s.Dst) {
+			return addr
+		}
+	}
+	return netip.Addr{}
+}

@@ -1,0 +1,44 @@
+package packetsim
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// TraceVersion is the version of the JSON that TraceResult makes.
+const TraceVersion = 1
+
+// TraceResult is what a walk says about one packet, in the form that "chainwalk trace" prints.
+type TraceResult struct {
+	Version int `json:"version"`
+	// Packet is the packet in the PACKET syntax.
+	Packet   string    `json:"packet"`
+	Outcomes []Outcome `json:"outcomes"`
+
+	input Input
+}
+
+// NewTraceResult puts the outcomes of Host.Walk for a packet into one result.
+func NewTraceResult(in Input, outcomes []Outcome) TraceResult {
+	result := TraceResult{Version: TraceVersion, Packet: in.String(), Outcomes: make([]Outcome, len(outcomes)), input: in}
+	copy(result.Outcomes, outcomes)
+	for i := range result.Outcomes {
+		// A list without members is [] in the JSON, never null.
+		if result.Outcomes[i].Steps == nil {
+			result.Outcomes[i].Steps = []Step{}
+		}
+	}
+	return result
+}
+
+// WriteJSON writes the result as one JSON document. Its form is stable within a version.
+func (r TraceResult) WriteJSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false) // the ">" of a packet is to be read by people too
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(r); err != nil {
+		return fmt.Errorf("write trace: %w", err)
+	}
+	return nil
+}

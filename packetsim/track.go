@@ -1,0 +1,131 @@
+package packetsim
+
+import (
+	"errors"
+	"time"
+)
+
+// trackVerdict is what a protocol's tracker says of a packet.
+type trackVerdict uint8
+
+const (
+	trackAccept  trackVerdict = iota
+	trackInvalid              // the packet is not of the connection
+	trackAgain                // the connection is gone: look the packet up again
+)
+
+// relation is what a packet is to its connection (enum ip_conntrack_info, without the direction).
+type relation uint8
+
+const (
+	isInvalid relation = iota // no connection
+	isUntracked
+	isNew
+	isEstablished
+	isRelated
+)
+
+// trackStep is conntrack's look at a packet (nf_conntrack_in). A packet that it has seen, on its first
+// pass through the host, keeps its connection.
+func (w *walk) trackStep(s *packet) {
+	if s.conn != nil || s.relation == isUntracked {
+		return
+	}
+	if s.isICMPError() {
+		w.trackError(s)
+		return
+	}
+	if icmpUntracked(s.Proto, s.ICMPType) && s.Proto == ICMPv6 {
+		s.relation = isUntracked
+		return
+	}
+	if w.trackOnce(s) == trackAgain {
+		w.trackOnce(s)
+	}
+}
+
+func (w *walk) trackOnce(s *packet) trackVerdict {
+	tuple := tupleOf(&s.Packet)
+	inverse, ok := tuple.answer()
+	if !ok {
+		return trackInvalid
+	}
+	c, dir := w.h.find(tuple)
+	if c == nil {
+		if s.Proto.isICMP() && !icmpStarts(s.Proto, s.ICMPType) {
+			return trackInvalid
+		}
+		c, dir = &conn{tuples: [2]Tuple{tuple, inverse}}, original
+	}
+	verdict := w.h.track(c, dir, &s.Packet)
+	if verdict != trackAccept {
+		return verdict
+	}
+	s.conn, s.dir, s.relation = c, dir, isNew
+	if dir == reply || c.seenReply {
+		s.relation = isEstablished
+	}
+	if dir == reply && !c.seenReply {
+		w.h.change(c)
+		c.seenReply = true
+	}
+	return trackAccept
+}
+
+// track lets the protocol's tracker look at the packet.
+func (h *Host) track(c *conn, dir direction, p *Packet) trackVerdict {
+	switch p.Proto {
+	case TCP:
+		return h.trackTCP(c, dir, p)
+	case UDP:
+		return h.trackUDP(c)
+	case SCTP:
+		return h.trackSCTP(c, dir)
+	case ICMP, ICMPv6:
+		return h.trackICMP(c, p.Proto)
+	}
+	h.change(c)
+	timeout := h.conf.generic
+	if p.Proto == protoGRE {
+		timeout, c.assured = h.conf.gre, c.seenReply
+		if c.seenReply {
+			timeout = h.conf.greStream
+		}
+	}
+	h.expireIn(c, timeout)
+	return trackAccept
+}
+
+// protoGRE is the one protocol without ports, beside ICMP, that has timeouts of its own (net/netfilter/nf_conntrack_proto_gre.c).
+const protoGRE Proto = 47
+
+func (h *Host) expireIn(c *conn, seconds int) {
+	c.expires = h.clock.Now().Add(time.Duration(seconds) * time.Second)
+}
+
+var errNoInner = errors.New("packet: Inner is not set: an ICMP error is tracked by the packet that it quotes")
+
+// trackError relates an ICMP error to the connection of the packet that it quotes (nf_conntrack_inet_error).
+func (w *walk) trackError(s *packet) {
+	if s.Inner == nil {
+		w.fail(errNoInner)
+		return
+	}
+	answer, ok := tupleOf(s.Inner).answer()
+	if !ok {
+		return
+	}
+	c, dir := w.h.find(answer)
+	if c == nil || c.tuples[dir].Dst != s.Dst {
+		return
+	}
+	s.conn, s.dir, s.relation = c, dir, isRelated
+}
+
+// confirm puts a new connection into the table, at the end of its first packet's way (nf_confirm).
+func (w *walk) confirm(s *packet) bool {
+	if s.conn == nil || s.conn.confirmed || s.dir != original || s.relation != isNew {
+		return true
+	}
+	return w.h.insert(s.conn)
+}

@@ -1,0 +1,301 @@
+package packetsim
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// Walk gives every outcome of a packet, the probabilities adding up to 1. The host is unchanged afterwards: no entry
+// is made and nothing is counted.
+func (h *Host) Walk(in Input) ([]Outcome, error) {
+	var outcomes []Outcome
+	var current Outcome
+	err := Enumerate(func(c Chance) (err error) {
+		mark := h.checkpoint()
+		defer h.rollback(mark)
+		current, err = h.Step(in, c)
+		return err
+	}, func(probability float64) error {
+		current.setProbability(probability)
+		outcomes = append(outcomes, current)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcomes, nil
+}
+
+func (o *Outcome) setProbability(p float64) {
+	o.Probability = p
+	for i := range o.Replies {
+		o.Replies[i].Outcome.setProbability(p)
+	}
+}
+
+// Step walks the packet once, with the draws of c, and keeps what it changes: connections, recent lists, counters. After an error the host
+// is as it was. The outcome's probability is left 0.
+func (h *Host) Step(in Input, c Chance) (Outcome, error) {
+	mark := h.checkpoint()
+	w := &walk{h: h, chance: c, outcome: &Outcome{Verdict: Drop, To: ToNone, Steps: []Step{}}}
+	err := w.run(in)
+	if err != nil {
+		h.rollback(mark)
+		return Outcome{}, fmt.Errorf("host %s: %w", h.name, err)
+	}
+	h.keep()
+	return *w.outcome, nil
+}
+
+// walk is one packet's way through a host. A failure is kept in err and ends the walk.
+type walk struct {
+	h       *Host
+	chance  Chance
+	outcome *Outcome
+	jumps   int
+	stack   []frame
+	err     error
+}
+
+// packet is a packet on its way: the header as it is now, and what the kernel keeps beside it in the skb.
+type packet struct {
+	Packet
+	hook     hook
+	in, out  *device // as the hook sees them
+	conn     *conn
+	dir      direction
+	relation relation
+	path     path
+	routed   bool // path holds the route
+	local    bool // the host made the packet
+}
+
+func (w *walk) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// run checks the input and sends it on its way.
+func (w *walk) run(in Input) error {
+	if err := checkInput(&in); err != nil {
+		return err
+	}
+	s := &packet{Packet: in.Packet}
+	if in.Local {
+		w.send(s, false)
+	} else {
+		s.in = w.h.byName[in.In]
+		if s.in == nil {
+			return fmt.Errorf("packet: there is no device %q", in.In)
+		}
+		w.receive(s)
+	}
+	w.finish(s)
+	return w.err
+}
+
+// checkInput refuses what is no packet.
+func checkInput(in *Input) error {
+	switch {
+	case !in.Dst.IsValid():
+		return errors.New("packet: Dst is not set")
+	case in.Dst.Is4In6() || in.Src.Is4In6():
+		return errors.New("packet: an IPv4 address is written as IPv6: use netip.Addr.Unmap")
+	case !in.Local && !in.Src.IsValid():
+		return errors.New("packet: Src is not set")
+	case in.Src.IsValid() && in.Src.Is6() != in.Dst.Is6():
+		return fmt.Errorf("packet: Src %s and Dst %s are of different families", in.Src, in.Dst)
+	case in.Local && in.In != "":
+		return fmt.Errorf("packet: it is local and also comes in by %s: want one of them", in.In)
+	case in.Dst.IsMulticast():
+		return fmt.Errorf("not supported: multicast destination %s", in.Dst)
+	case in.Proto == ICMP && in.Dst.Is6(), in.Proto == ICMPv6 && in.Dst.Is4():
+		return fmt.Errorf("packet: protocol %s is of the other family than %s", in.Proto, in.Dst)
+	}
+	return nil
+}
+
+// receive takes a packet that came in by s.in. On lo it may have its route already.
+func (w *walk) receive(s *packet) {
+	if !s.in.Up {
+		w.drop("device is down")
+		return
+	}
+	if err := checkReceive(&s.Packet, s.in); err != nil {
+		w.drop(err.Error())
+		return
+	}
+	if !w.pass(s, preRouting, s.in, nil) {
+		return
+	}
+	if !s.routed {
+		var err error
+		if s.path, err = w.h.routeInput(&s.Packet, s.in); err != nil {
+			w.routeError(s, err)
+			return
+		}
+		s.routed = true
+	}
+	if s.path.local {
+		w.deliver(s)
+	} else {
+		w.forward(s)
+	}
+}
+
+func (w *walk) deliver(s *packet) {
+	if w.pass(s, input, s.in, nil) {
+		w.outcome.Verdict, w.outcome.To = Accept, ToLocal
+	}
+}
+
+// forward is ip_forward and ip6_forward.
+func (w *walk) forward(s *packet) {
+	if s.Is6() && (s.Src.IsUnspecified() || s.Src.IsLoopback()) {
+		w.drop(errBadAddress.Error())
+		return
+	}
+	if s.Is6() && s.Src.IsLinkLocalUnicast() {
+		w.routeError(s, errBeyondScope)
+		return
+	}
+	if s.hopLimit() <= 1 {
+		w.routeError(s, errTimeExceeded)
+		return
+	}
+	s.TTL = s.hopLimit() - 1
+	if w.pass(s, forward, s.in, s.path.out) && w.pass(s, postRouting, s.in, s.path.out) {
+		w.leave(s)
+	}
+}
+
+// send takes a packet of the host itself. With anySrc its source need not be the host's.
+func (w *walk) send(s *packet, anySrc bool) {
+	s.local = true
+	to, src, err := w.h.routeOutput(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName}, anySrc)
+	if err != nil {
+		w.drop(err.Error())
+		return
+	}
+	s.Src, s.path, s.routed = src, to, true
+	if s.TTL == 0 {
+		s.TTL = uint8(w.h.conf.defaultTTL)
+	}
+	if !w.pass(s, output, nil, s.path.out) || !w.pass(s, postRouting, nil, s.path.out) {
+		return
+	}
+	if s.path.out.Name != loopbackName {
+		w.leave(s)
+		return
+	}
+	s.in = s.path.out
+	w.receive(s)
+}
+
+// leave hands the packet to the device.
+func (w *walk) leave(s *packet) {
+	o := w.outcome
+	o.Verdict, o.To, o.Out, o.NextHop = Accept, ToForward, s.path.out.Name, s.path.nextHop
+}
+
+// reroute looks up the route again after a change of OUTPUT (ip_route_me_harder): the source may be foreign now. The rest of
+// the hook still sees the first device.
+func (w *walk) reroute(s *packet) bool {
+	to, _, err := w.h.routeOutput(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName}, true)
+	if err != nil {
+		w.drop(err.Error())
+		return false
+	}
+	s.path = to
+	return true
+}
+
+// drop ends the walk without a rule.
+func (w *walk) drop(reason string) {
+	w.outcome.Verdict, w.outcome.To, w.outcome.Reason = Drop, ToNone, reason
+}
+
+// pass takes the packet through the stages of a hook. It is false if the packet goes no further.
+func (w *walk) pass(s *packet, at hook, in, out *device) bool {
+	s.hook, s.in, s.out = at, in, out
+	rules := w.h.rules(&s.Packet)
+	if rules == nil {
+		return true
+	}
+	for _, st := range hookStages[at] {
+		if !w.stage(s, st, rules) || w.err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// rules is the ruleset for the packet's family, nil if the host has none.
+func (h *Host) rules(p *Packet) *fakeipt.Ruleset {
+	if h.netfilter == nil {
+		return nil
+	}
+	return h.netfilter.Ruleset(familyOf(p.Dst))
+}
+
+func (w *walk) stage(s *packet, st stage, rules *fakeipt.Ruleset) bool {
+	switch st {
+	case trackStage:
+		if w.h.tracks(rules) {
+			w.trackStep(s)
+		}
+		return w.err == nil
+	case confirmStage:
+		if !w.confirm(s) {
+			w.drop("connection clashes with another")
+			return false
+		}
+		return true
+	case natDst, natSrc:
+		return w.natStage(s, st, rules)
+	case mangleTable:
+		dst, src, mark := s.Dst, s.Src, s.Mark
+		if !w.tableStage(s, st, rules) {
+			return false
+		}
+		if s.hook == output && (s.Mark != mark || s.Dst != dst || s.Src != src) {
+			return w.reroute(s)
+		}
+		return true
+	}
+	return w.tableStage(s, st, rules)
+}
+
+func (w *walk) tableStage(s *packet, st stage, rules *fakeipt.Ruleset) bool {
+	table := rules.Table(stageTables[st])
+	return table == nil || w.runTable(table, s)
+}
+
+// finish writes down what the packet is at the end.
+func (w *walk) finish(s *packet) {
+	o := w.outcome
+	o.Packet = s.Packet
+	o.Final = Final{Proto: s.Proto, Src: s.Src, SrcPort: s.SrcPort, Dst: s.Dst, DstPort: s.DstPort, Mark: s.Mark}
+	if s.conn == nil || s.dir != original || s.relation == isRelated {
+		return
+	}
+	o.Masqueraded = s.conn.srcNAT
+	if s.conn.dstNAT {
+		o.DNAT = addrPortText(s.conn.tuples[reply])
+	}
+	if s.conn.chosenPort && o.To == ToForward {
+		o.Final.SrcPort = 0
+	}
+}
+
+// addrPortText is the source of a tuple: "ADDRESS:PORT", or "ADDRESS" for a protocol without ports.
+func addrPortText(t Tuple) string {
+	if !t.Proto.HasPorts() {
+		return t.Src.String()
+	}
+	return netip.AddrPortFrom(t.Src, t.SrcPort).String()
+}
