@@ -1,0 +1,260 @@
+package scenarios
+
+import (
+	"fmt"
+	"math/big"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"go.yaml.in/yaml/v3"
+)
+
+// Expect is what must come of a packet or a connection. One of the fields from
+// Endpoints to Stray says what; the others narrow it. Where that is all, the
+// field's name alone can stand for the whole: "expect: reject".
+type Expect struct {
+	manifest.Located
+	Endpoints  Shares  `json:"endpoints" doc:"It reaches these endpoints: a list for equal chances, or a mapping of endpoint to chance (1/2, 0.5 or 50%)."`
+	SameAs     string  `json:"sameAs" doc:"It reaches the endpoint that the kept connection of this name reached."`
+	AnsweredBy string  `json:"answeredBy" doc:"It arrives as it was sent, no address or port translated, and a process of this machine answers."`
+	RefusedBy  string  `json:"refusedBy" doc:"Nothing listens where it arrives, and this machine itself says so."`
+	Untouched  bool    `json:"untouched" doc:"It passes the nodes as it was sent, no address or port translated. Whether somebody answers is no matter."`
+	Reject     Matched `json:"reject" doc:"A REJECT rule answers it: true, or how: icmp-port-unreachable, tcp-reset, ..."`
+	Drop       Matched `json:"drop" doc:"A DROP rule or policy ends it: true; or a part of the rule, or of the reason where the kernel drops it without a rule."`
+	NoReply    bool    `json:"noReply" doc:"The client hears nothing, for whatever reason."`
+	Delivered  bool    `json:"delivered" doc:"For a packet of a kept connection: the socket at the other end takes it as one of that connection."`
+	Stray      bool    `json:"stray" doc:"For a packet of a kept connection: it arrives at the other end's machine with addresses that are not the connection's."`
+
+	Out     string   `json:"out" doc:"For a single packet: the device by which it leaves the node, or the name of the pod behind that device, or local for a packet that stays."`
+	Source  Source   `json:"source" doc:"The client's address as the server sees it: kept, masqueraded, ADDRESS or ADDRESS:PORT."`
+	OneWay  bool     `json:"oneWay" doc:"Look at the packet only, not at the answer."`
+	Rule    string   `json:"rule" doc:"A part of the rule that decided."`
+	Through []string `json:"through" doc:"Steps that the packet takes, as the kernel's TRACE spells them (nat:KUBE-SERVICES:rule:1), or parts of rules that it matches."`
+}
+
+// kinds are the fields of which exactly one says what must happen, in file order.
+func (e *Expect) kinds() []string {
+	var out []string
+	for _, k := range []struct {
+		name  string
+		given bool
+	}{
+		{"endpoints", len(e.Endpoints) > 0}, {"sameAs", e.SameAs != ""}, {"answeredBy", e.AnsweredBy != ""},
+		{"refusedBy", e.RefusedBy != ""}, {"untouched", e.Untouched}, {"reject", e.Reject.Wanted}, {"drop", e.Drop.Wanted},
+		{"noReply", e.NoReply}, {"delivered", e.Delivered}, {"stray", e.Stray},
+	} {
+		if k.given {
+			out = append(out, k.name)
+		}
+	}
+	return out
+}
+
+// UnmarshalManifest reads a mapping, or one word.
+func (e *Expect) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode {
+		e.word(d, n)
+		return
+	}
+	type fields Expect // without this method
+	before := d.Count()
+	d.Decode(n, (*fields)(e))
+	if d.Count() > before {
+		return
+	}
+	switch kinds := e.kinds(); len(kinds) {
+	case 1:
+		e.check(d, n, kinds[0])
+	case 0:
+		d.Errorf(n, "nothing is expected (want one of %s)", strings.Join(expectKinds(), ", "))
+	default:
+		d.Errorf(n, "%s exclude each other (want one of them)", strings.Join(kinds, " and "))
+	}
+}
+
+func expectKinds() []string {
+	return []string{"endpoints", "sameAs", "answeredBy", "refusedBy", "untouched", "reject", "drop", "noReply", "delivered", "stray"}
+}
+
+func expectWords() []string {
+	return []string{"reject", "drop", "untouched", "noReply", "delivered", "stray"}
+}
+
+func (e *Expect) word(d *manifest.Decoder, n *yaml.Node) {
+	switch n.Value {
+	case "reject":
+		e.Reject = Matched{Wanted: true}
+	case "drop":
+		e.Drop = Matched{Wanted: true}
+	case "untouched":
+		e.Untouched = true
+	case "noReply":
+		e.NoReply = true
+	case "delivered":
+		e.Delivered = true
+	case "stray":
+		e.Stray = true
+	default:
+		d.Errorf(n, "expect: unknown word %q%s", n.Value, manifest.Suggest(n.Value, expectWords()))
+	}
+}
+
+// check refuses what narrows nothing.
+func (e *Expect) check(d *manifest.Decoder, n *yaml.Node, kind string) {
+	reaches := slices.Contains([]string{"endpoints", "sameAs", "answeredBy", "refusedBy", "untouched", "delivered"}, kind)
+	if e.Source != (Source{}) && !reaches {
+		d.Errorf(n, "source says nothing with %s, since no server sees the packet (leave it out)", kind)
+	}
+	if e.OneWay && (kind == "noReply" || kind == "untouched" || kind == "stray") {
+		d.Errorf(n, "oneWay says nothing with %s (leave it out)", kind)
+	}
+}
+
+// Share is an endpoint and its chance.
+type Share struct {
+	Endpoint netip.AddrPort
+	Chance   *big.Rat
+}
+
+// Shares are endpoints with their chances, which sum to 1, in file order.
+type Shares []Share
+
+// UnmarshalManifest reads a list of endpoints or a mapping of endpoints to chances.
+func (s *Shares) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
+	before := d.Count()
+	switch n.Kind {
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			s.add(d, item, big.NewRat(1, int64(len(n.Content))))
+		}
+	case yaml.MappingNode:
+		d.Pairs(n, "endpoints", func(key, value *yaml.Node) {
+			text, _ := d.Scalar(value, "a chance such as 1/2, 0.5 or 50%")
+			chance, err := parseChance(text)
+			if err != nil {
+				d.Errorf(value, "%v", err)
+				return
+			}
+			s.add(d, key, chance)
+		})
+	default:
+		d.Errorf(n, "endpoints: want a list of ADDRESS:PORT, or a mapping of ADDRESS:PORT to a chance")
+		return
+	}
+	sum := new(big.Rat)
+	for _, share := range *s {
+		sum.Add(sum, share.Chance)
+	}
+	if d.Count() == before && sum.Cmp(big.NewRat(1, 1)) != 0 {
+		d.Errorf(n, "endpoints: the chances sum to %s, not to 1", sum.RatString())
+	}
+}
+
+func (s *Shares) add(d *manifest.Decoder, n *yaml.Node, chance *big.Rat) {
+	text, ok := d.Scalar(n, "an endpoint")
+	if !ok {
+		return
+	}
+	ap, err := netip.ParseAddrPort(text)
+	if err != nil || ap.Port() == 0 {
+		d.Errorf(n, "%q is no endpoint (want ADDRESS:PORT, an IPv6 address in brackets)", text)
+		return
+	}
+	for _, other := range *s {
+		if other.Endpoint == ap {
+			d.Errorf(n, "%s is given twice", ap)
+			return
+		}
+	}
+	*s = append(*s, Share{ap, chance})
+}
+
+// String prints the shares as a mapping, sorted by endpoint.
+func (s Shares) String() string {
+	sorted := slices.Clone(s)
+	slices.SortFunc(sorted, func(a, b Share) int { return a.Endpoint.Compare(b.Endpoint) })
+	return listOf(sorted, func(one Share) string { return one.Endpoint.String() + ": " + one.Chance.RatString() })
+}
+
+// parseChance reads 1/2, 0.5, 50%, 1.
+func parseChance(s string) (*big.Rat, error) {
+	number, percent := strings.CutSuffix(s, "%")
+	r, ok := new(big.Rat), false
+	if len(number) > 0 && len(number) < 20 && strings.Trim(number, "0123456789./") == "" {
+		r, ok = r.SetString(number)
+	}
+	if !ok {
+		return nil, fmt.Errorf("%q is no chance (want 1/2, 0.5 or 50%%)", s)
+	}
+	if percent {
+		r.Quo(r, big.NewRat(100, 1))
+	}
+	if r.Sign() <= 0 || r.Cmp(big.NewRat(1, 1)) > 0 {
+		return nil, fmt.Errorf("a chance is more than 0 and at most 1, not %s", s)
+	}
+	return r, nil
+}
+
+// Matched is a yes, or a yes with a text that must be part of what is found.
+type Matched struct {
+	Wanted bool
+	Text   string
+}
+
+// UnmarshalManifest reads true or a text.
+func (m *Matched) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
+	text, ok := d.Scalar(n, "true or a text")
+	if !ok {
+		return
+	}
+	if n.ShortTag() == "!!bool" {
+		yes, err := strconv.ParseBool(text)
+		if err != nil || !yes {
+			d.Errorf(n, "false says nothing here (leave the field out)")
+		}
+		m.Wanted = true
+		return
+	}
+	m.Wanted, m.Text = true, text
+}
+
+// Source is what a server must see as the client's address.
+type Source struct {
+	Kept, Masqueraded bool
+	Addr              netip.Addr
+	Port              uint16 // 0: any
+}
+
+// UnmarshalText reads kept, masqueraded, ADDRESS or ADDRESS:PORT.
+func (s *Source) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "kept":
+		s.Kept = true
+		return nil
+	case "masqueraded":
+		s.Masqueraded = true
+		return nil
+	}
+	var b Bind
+	if err := b.UnmarshalText(text); err != nil || !b.Addr.IsValid() {
+		return fmt.Errorf("want kept, masqueraded, ADDRESS or ADDRESS:PORT")
+	}
+	s.Addr, s.Port = b.Addr, b.Port
+	return nil
+}
+
+// String prints the source as it is read.
+func (s Source) String() string {
+	switch {
+	case s.Kept:
+		return "kept"
+	case s.Masqueraded:
+		return "masqueraded"
+	case s.Port > 0:
+		return netip.AddrPortFrom(s.Addr, s.Port).String()
+	}
+	return s.Addr.String()
+}

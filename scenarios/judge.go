@@ -1,0 +1,319 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// exactTolerance is far above what iptables' rounding of a chance to a multiple
+// of 2^-31 makes of it, and far below any difference that is meant.
+const exactTolerance = 1e-8
+
+// sigmas is how far a counted share may be from the expected one. Five standard
+// deviations are exceeded by chance less than once in a million.
+const sigmas = 5
+
+// judge is an expectation with what it refers to.
+type judge struct {
+	expect *Expect
+	called netip.AddrPort // the address and port that the sender used
+	same   netip.AddrPort // the endpoint behind Expect.SameAs
+	nodes  func(netip.Addr) bool
+	seen   *Observed
+}
+
+// verdict returns what is wrong, empty if everything is as expected.
+func (j *judge) verdict() string {
+	if len(j.seen.Ways) == 0 {
+		return "the packet took no way at all"
+	}
+	for i := range j.seen.Ways {
+		w := &j.seen.Ways[i]
+		if wrong := j.way(w); wrong != "" {
+			return wrong
+		}
+		if wrong := j.extras(w); wrong != "" {
+			return wrong
+		}
+	}
+	return j.shares()
+}
+
+// way checks how one way ends.
+func (j *judge) way(w *Way) string {
+	e := j.expect
+	switch e.kinds()[0] {
+	case "endpoints", "sameAs":
+		return j.reached(w)
+	case "answeredBy":
+		return firstOf(j.reached(w), j.asCalled(w), j.at(w, e.AnsweredBy))
+	case "refusedBy":
+		return firstOf(j.ended(w, Refused), j.heard(w), j.at(w, e.RefusedBy))
+	case "untouched":
+		return j.untouched(w)
+	case "reject":
+		return firstOf(j.ended(w, Rejected), j.heard(w), textIn("the answer", e.Reject.Text, w.With))
+	case "drop":
+		return j.dropped(w)
+	case "noReply":
+		if w.Heard {
+			return "the client hears an answer: " + w.describe()
+		}
+	case "delivered":
+		return firstOf(j.ended(w, Delivered), j.heardBy(w, "the other end"))
+	case "stray":
+		if w.Heard || w.End != Delivered && w.End != Refused {
+			return "not a stray packet: " + w.describe()
+		}
+	}
+	return ""
+}
+
+func firstOf(wrongs ...string) string {
+	for _, w := range wrongs {
+		if w != "" {
+			return w
+		}
+	}
+	return ""
+}
+
+func textIn(what, want, got string) string {
+	if want == "" || strings.Contains(got, want) {
+		return ""
+	}
+	return fmt.Sprintf("%s is %q, without %q", what, got, want)
+}
+
+func (j *judge) ended(w *Way, end End) string {
+	if w.End == end {
+		return ""
+	}
+	return w.describe()
+}
+
+func (j *judge) heard(w *Way) string { return j.heardBy(w, "the client") }
+
+func (j *judge) heardBy(w *Way, who string) string {
+	if w.Heard || j.expect.OneWay {
+		return ""
+	}
+	return who + " does not take it: " + w.describe()
+}
+
+func (j *judge) at(w *Way, host string) string {
+	if w.Host == host {
+		return ""
+	}
+	return fmt.Sprintf("it ends at %s, not at %s", w.Host, host)
+}
+
+func (j *judge) reached(w *Way) string { return firstOf(j.ended(w, Delivered), j.heard(w)) }
+
+func (j *judge) asCalled(w *Way) string {
+	switch {
+	case w.Server != j.called:
+		return fmt.Sprintf("the destination became %s", w.Server)
+	case w.Masqueraded == Yes || w.Client != w.Sender:
+		return fmt.Sprintf("the source became %s", w.Client)
+	}
+	return ""
+}
+
+// untouched is a packet that leaves the cluster's nodes as it came: to a socket,
+// to a closed port, or out to where nobody has the address.
+func (j *judge) untouched(w *Way) string {
+	lostOutside := w.End == Lost && w.Host == RouterName
+	if w.End != Delivered && w.End != Refused && !lostOutside {
+		return w.describe()
+	}
+	return j.asCalled(w)
+}
+
+func (j *judge) dropped(w *Way) string {
+	text := j.expect.Drop.Text
+	if text == "" {
+		return j.ended(w, Dropped)
+	}
+	if w.End != Dropped && w.End != Lost {
+		return w.describe()
+	}
+	if strings.Contains(w.Rule, text) || strings.Contains(w.Reason, text) {
+		return ""
+	}
+	return fmt.Sprintf("%s, without %q", w.describe(), text)
+}
+
+// extras checks the fields that narrow an expectation.
+func (j *judge) extras(w *Way) string {
+	e := j.expect
+	if e.Out != "" && w.Out != e.Out {
+		return fmt.Sprintf("it leaves by %s, not by %s", w.Out, e.Out)
+	}
+	if wrong := j.source(w); wrong != "" || j.seen.NoRules {
+		return wrong
+	}
+	if wrong := textIn("the rule that decided", e.Rule, w.Rule); wrong != "" {
+		return wrong
+	}
+	for _, want := range e.Through {
+		if !w.passes(want) {
+			return fmt.Sprintf("its way has no step %q", want)
+		}
+	}
+	return ""
+}
+
+func (w *Way) passes(want string) bool {
+	return slices.ContainsFunc(w.Forward, func(h Hop) bool {
+		return slices.ContainsFunc(h.Steps, func(s TraceStep) bool {
+			return s.At == want || strings.Contains(s.Rule, want)
+		})
+	})
+}
+
+func (j *judge) source(w *Way) string {
+	want, seen := j.expect.Source, w.Client.Addr()
+	switch {
+	case want.Kept && (w.Masqueraded == Yes || seen != w.Sender.Addr()):
+		return fmt.Sprintf("the source is not kept: the server sees %s%s", seen, ifMasqueraded(w))
+	case want.Masqueraded && w.Masqueraded == No:
+		return fmt.Sprintf("the source is not masqueraded: the server sees %s", seen)
+	case want.Masqueraded && w.Masqueraded == Unknown && !j.nodes(seen):
+		return fmt.Sprintf("the source is not masqueraded: the server sees %s, which is no node's address", seen)
+	case want.Addr.IsValid() && (want.Addr != seen || want.Port > 0 && want.Port != w.Client.Port()):
+		return fmt.Sprintf("the server sees %s as the source", w.Client)
+	}
+	return ""
+}
+
+func ifMasqueraded(w *Way) string {
+	if w.Masqueraded == Yes {
+		return ", masqueraded"
+	}
+	return ""
+}
+
+// shares compares the chances of the endpoints with those expected.
+func (j *judge) shares() string {
+	want := j.expect.Endpoints
+	if j.expect.SameAs != "" {
+		want = Shares{{j.same, big.NewRat(1, 1)}}
+	}
+	if len(want) == 0 {
+		return ""
+	}
+	got := map[netip.AddrPort]float64{}
+	for _, w := range j.seen.Ways {
+		got[w.Server] += w.Probability
+	}
+	for _, share := range want {
+		chance, _ := share.Chance.Float64()
+		if math.Abs(got[share.Endpoint]-chance) > j.tolerance(chance) {
+			return fmt.Sprintf("%s has the chance %.9g, not %.9g", share.Endpoint, got[share.Endpoint], chance)
+		}
+		delete(got, share.Endpoint)
+	}
+	for _, endpoint := range sortedKeys(got) {
+		return fmt.Sprintf("%s is none of the endpoints, and has the chance %.9g", endpoint, got[endpoint])
+	}
+	return ""
+}
+
+func sortedKeys(m map[netip.AddrPort]float64) []netip.AddrPort {
+	keys := make([]netip.AddrPort, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, netip.AddrPort.Compare)
+	return keys
+}
+
+func (j *judge) tolerance(chance float64) float64 {
+	if j.seen.Samples == 0 {
+		return exactTolerance
+	}
+	return sigmas * math.Sqrt(chance*(1-chance)/float64(j.seen.Samples))
+}
+
+// describe says in one line how a way ends.
+func (w *Way) describe() string {
+	switch w.End {
+	case Delivered:
+		if w.Heard {
+			return fmt.Sprintf("reaches %s at %s, from %s", w.Server, w.Host, w.Client)
+		}
+		return fmt.Sprintf("reaches %s at %s, from %s, but there is no answer: %s", w.Server, w.Host, w.Client, w.Why)
+	case Refused:
+		return fmt.Sprintf("refused by %s: nothing listens on %s", w.Host, w.Server)
+	case Rejected:
+		return fmt.Sprintf("rejected on %s with %s%s", w.Host, w.With, unheard(w))
+	case Dropped:
+		return fmt.Sprintf("dropped on %s by %s", w.Host, w.Rule)
+	}
+	return fmt.Sprintf("lost at %s: %s", w.Host, w.Reason)
+}
+
+func unheard(w *Way) string {
+	if w.Heard || w.Why == "" {
+		return ""
+	}
+	return ", which the client does not get: " + w.Why
+}
+
+// describeWays says in a few lines what was seen, ways of the same end together.
+func describeWays(ways []Way) string {
+	chance := map[string]float64{}
+	var ends []string
+	for i := range ways {
+		text := ways[i].describe()
+		if _, known := chance[text]; !known {
+			ends = append(ends, text)
+		}
+		chance[text] += ways[i].Probability
+	}
+	slices.Sort(ends)
+	for i, text := range ends {
+		if len(ends) > 1 {
+			ends[i] = fmt.Sprintf("%.9g %s", chance[text], text)
+		}
+	}
+	return strings.Join(ends, "; ")
+}
+
+// String says in one line what is expected.
+func (e *Expect) String() string {
+	var out []string
+	add := func(given bool, format string, args ...any) {
+		if given {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	add(len(e.Endpoints) > 0, "endpoints {%s}", e.Endpoints)
+	add(e.SameAs != "", "the same endpoint as %s", e.SameAs)
+	add(e.AnsweredBy != "", "answered by %s, untouched", e.AnsweredBy)
+	add(e.RefusedBy != "", "refused by %s", e.RefusedBy)
+	add(e.Untouched, "untouched")
+	add(e.Reject.Wanted, "rejected%s", withText(" with ", e.Reject.Text))
+	add(e.Drop.Wanted, "dropped%s", withText(" by ", e.Drop.Text))
+	add(e.NoReply, "no reply")
+	add(e.Delivered, "delivered")
+	add(e.Stray, "stray")
+	add(e.Source != (Source{}), "source %s", e.Source)
+	add(e.Out != "", "out %s", e.Out)
+	add(e.Rule != "", "decided by a rule with %q", e.Rule)
+	add(len(e.Through) > 0, "through %q", e.Through)
+	add(e.OneWay, "one way")
+	return strings.Join(out, ", ")
+}
+
+func withText(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
+}

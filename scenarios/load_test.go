@@ -1,0 +1,93 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestLoading runs testdata/loading: a scenario, and what it is resolved into or
+// the errors it is refused with.
+func TestLoading(t *testing.T) {
+	datadriven.Walk(t, "testdata/loading", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			s, err := Read("testdata/in.yaml", strings.NewReader(d.Input))
+			if err != nil {
+				return strings.ReplaceAll(err.Error(), "testdata/", "")
+			}
+			cluster, errs := resolve(s)
+			require.Empty(t, errs)
+			if d.Cmd == "topology" {
+				return printCluster(cluster)
+			}
+			return fmt.Sprintf("%s: %s, %s", s.Name, count(len(s.Steps), "step"), count(len(cluster.Objects), "object"))
+		})
+	})
+}
+
+func printCluster(c *Cluster) string {
+	var b strings.Builder
+	for _, n := range c.Nodes {
+		config := c.Configs[n.Name]
+		fmt.Fprintf(&b, "node %s %v extra %v pods %v listen %v clusterCIDR %q masqueradeAll %v\n", n.Name, n.Addresses, n.ExtraAddresses,
+			n.PodCIDRs, n.Listen, config.ClusterCIDR, config.IPTables.MasqueradeAll)
+	}
+	for _, p := range c.Pods {
+		fmt.Fprintf(&b, "pod %s on %s %v\n", p.Name, p.Node, p.Addresses)
+	}
+	for _, m := range c.Outside {
+		fmt.Fprintf(&b, "outside %s %v\n", m.Name, m.Addresses)
+	}
+	fmt.Fprintf(&b, "underlay %v router %v\n", c.Underlay, c.Router)
+	return b.String()
+}
+
+func TestLoadReadsFoldersSorted(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	write("b.yaml", "{name: b, steps: [{sync: true}]}")
+	write("a/z.yaml", "{name: z, steps: [{sync: true}], objects: [{file: ../objects.txt}]}")
+	write("objects.txt", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}")
+	write("broken.yaml", "{name: broken}")
+	write("README.md", "not a scenario")
+	loaded, err := Load(dir)
+	require.ErrorContains(t, err, `broken.yaml:1:1: "steps" is missing`)
+	require.Len(t, loaded, 2)
+	assert.Equal(t, "z", loaded[0].Name)
+	assert.Equal(t, "b", loaded[1].Name)
+	assert.Len(t, loaded[0].Objects, 1)
+
+	_, err = Load(filepath.Join(dir, "nothing"))
+	require.ErrorContains(t, err, "find scenarios")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))
+	_, err = Load(filepath.Join(dir, "empty"))
+	require.ErrorContains(t, err, "no .yaml file in")
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("name: a\nsteps: [{connect: {from: node1, to: tcp 10.0.0.1:80, expect: reject}}]\n"))
+	f.Add([]byte("name: a\ntopology: {ipFamily: dual, nodes: 3, pods: [{name: p, node: node1}]}\nsteps: [{sync: [node1]}]\n"))
+	f.Add([]byte("name: a\nsteps: [{send: {node: node1, packet: 'udp 1.1.1.1:1 > 2.2.2.2:2 local', expect: {drop: x}}}]\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := Read("in.yaml", strings.NewReader(string(data)))
+		if err != nil {
+			if !strings.Contains(err.Error(), "in.yaml:") && !strings.Contains(err.Error(), ".yaml: ") {
+				t.Errorf("no position: %v", err)
+			}
+			return
+		}
+		if _, errs := resolve(s); len(errs) > 0 {
+			t.Errorf("resolved when it was loaded, and not again: %v", errs)
+		}
+	})
+}

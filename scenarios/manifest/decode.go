@@ -1,0 +1,417 @@
+package manifest
+
+import (
+	"cmp"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	// maxDepth is far beyond the deepest API object.
+	maxDepth = 100
+	// maxAliased bounds the values that aliases may add to one input.
+	maxAliased = 100_000
+)
+
+// Unmarshaler is a type that reads itself from a node, where one Go value has
+// several spellings. Problems are reported with Decoder.Errorf.
+type Unmarshaler interface {
+	UnmarshalManifest(d *Decoder, n *yaml.Node)
+}
+
+// Located is embedded in structs that want to know where they were written.
+type Located struct {
+	Pos Position `json:"-"`
+}
+
+func (l *Located) locate(p Position) { l.Pos = p }
+
+type located interface{ locate(Position) }
+
+// Decoder decodes the nodes of one file and collects what is wrong with them.
+// The zero Decoder is not usable; see NewDecoder.
+type Decoder struct {
+	file    string
+	path    []string
+	depth   int
+	aliased int // values seen inside aliases
+	inAlias int
+	full    bool // maxErrors reached: go no further
+	errs    Errors
+	fields  map[reflect.Type]map[string]field
+}
+
+// field is one field of a struct.
+type field struct {
+	index []int
+	// enum is the struct tag "enum": the words that a string field may hold.
+	enum []string
+	// required is the struct tag "required": the field must be given.
+	required bool
+}
+
+// NewDecoder returns a decoder for nodes of the named file.
+func NewDecoder(file string) *Decoder {
+	return &Decoder{file: file, fields: map[reflect.Type]map[string]field{}}
+}
+
+// Decode fills into, a pointer, from a document. The error is of type Errors.
+func Decode(doc *Document, into any) error {
+	d := NewDecoder(doc.File)
+	d.Decode(doc.Node, into)
+	return d.Err()
+}
+
+// Err returns everything found wrong so far, in input order; nil if nothing was.
+func (d *Decoder) Err() error {
+	if len(d.errs) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(d.errs, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return d.errs
+}
+
+// Count returns how many things were found wrong so far, so that an Unmarshaler
+// can tell whether its own parts were in order.
+func (d *Decoder) Count() int { return len(d.errs) }
+
+// Errorf notes an error at a node.
+func (d *Decoder) Errorf(n *yaml.Node, format string, args ...any) {
+	if d.full {
+		return
+	}
+	d.errs = append(d.errs, &Error{Position: At(d.file, n), Msg: fmt.Sprintf(format, args...)})
+	d.full = len(d.errs) == maxErrors
+}
+
+// Note takes over the errors of another input that this one refers to. Any
+// other error is noted at the node that refers to it.
+func (d *Decoder) Note(n *yaml.Node, err error) {
+	var list Errors
+	var one *Error
+	switch {
+	case errors.As(err, &list):
+	case errors.As(err, &one):
+		list = Errors{one}
+	default:
+		d.Errorf(n, "%v", err)
+		return
+	}
+	d.errs = append(d.errs, list...)
+	d.full = d.full || len(d.errs) >= maxErrors
+}
+
+// File returns the name of the file being decoded.
+func (d *Decoder) File() string { return d.file }
+
+// Position returns the position of a node in the decoder's file.
+func (d *Decoder) Position(n *yaml.Node) Position { return At(d.file, n) }
+
+// Decode fills into, a pointer, from a node. Fields that the node does not
+// name keep what they had, so that defaults can be set before.
+func (d *Decoder) Decode(n *yaml.Node, into any) {
+	d.value(n, reflect.ValueOf(into).Elem())
+}
+
+// Resolve follows an alias to the value it stands for.
+func Resolve(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// value is the whole decoder: bounds first, then types that read themselves,
+// then the kinds of Go.
+func (d *Decoder) value(n *yaml.Node, v reflect.Value) {
+	if !d.enter(n) {
+		return
+	}
+	defer d.leave(n)
+	n = Resolve(n)
+	if l, ok := v.Addr().Interface().(located); ok {
+		l.locate(d.Position(n))
+	}
+	if u, ok := v.Addr().Interface().(Unmarshaler); ok {
+		u.UnmarshalManifest(d, n)
+		return
+	}
+	if isNull(n) {
+		return
+	}
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		d.value(n, v.Elem())
+		return
+	}
+	switch u := v.Addr().Interface().(type) {
+	case json.Unmarshaler:
+		d.jsonValue(n, v.Type(), u)
+	case encoding.TextUnmarshaler:
+		d.textValue(n, v.Type(), u)
+	default:
+		d.plainValue(n, v)
+	}
+}
+
+func (d *Decoder) enter(n *yaml.Node) bool {
+	if d.full {
+		return false
+	}
+	if d.depth >= maxDepth {
+		d.Errorf(n, "nested deeper than %d levels (no API object is)", maxDepth)
+		return false
+	}
+	if n.Kind == yaml.AliasNode {
+		d.inAlias++
+	}
+	if d.inAlias > 0 {
+		d.aliased++
+	}
+	if d.aliased > maxAliased {
+		d.Errorf(n, "aliases expand to more than %d values (write the values out)", maxAliased)
+		d.full = true
+		return false
+	}
+	d.depth++
+	return true
+}
+
+func (d *Decoder) leave(n *yaml.Node) {
+	if n.Kind == yaml.AliasNode {
+		d.inAlias--
+	}
+	d.depth--
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+func (d *Decoder) plainValue(n *yaml.Node, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		d.structValue(n, v)
+	case reflect.Map:
+		d.mapValue(n, v)
+	case reflect.Slice:
+		d.sliceValue(n, v)
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(d.anyValue(n)))
+	default:
+		d.scalarValue(n, v)
+	}
+}
+
+// pairs calls f for each key and value of a mapping, refusing duplicate keys,
+// keys that are not strings, and merge keys.
+func (d *Decoder) pairs(n *yaml.Node, want string, f func(key, value *yaml.Node)) {
+	if n.Kind != yaml.MappingNode {
+		d.wrongType(n, want)
+		return
+	}
+	seen := make(map[string]int, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := Resolve(n.Content[i]), n.Content[i+1]
+		switch {
+		case key.ShortTag() == "!!merge":
+			d.Errorf(key, "merge keys (<<) are not supported (write the fields out)")
+			continue
+		case key.Kind != yaml.ScalarNode:
+			d.Errorf(key, "a key must be a plain word, not %s", describe(key))
+			continue
+		case seen[key.Value] > 0:
+			d.Errorf(key, "%sduplicate key %q, first given on line %d (remove one)", d.here(), key.Value, seen[key.Value])
+			continue
+		}
+		seen[key.Value] = key.Line
+		d.path = append(d.path, key.Value)
+		f(key, value)
+		d.path = d.path[:len(d.path)-1]
+	}
+}
+
+// Pairs walks a mapping for an Unmarshaler, with the same checks as for a struct.
+func (d *Decoder) Pairs(n *yaml.Node, want string, f func(key, value *yaml.Node)) {
+	d.pairs(Resolve(n), want, f)
+}
+
+// where spells the path to the value being decoded.
+func (d *Decoder) where() string {
+	return strings.ReplaceAll(strings.Join(d.path, "."), ".[", "[")
+}
+
+// here is where as the beginning of a message.
+func (d *Decoder) here() string {
+	if len(d.path) == 0 {
+		return ""
+	}
+	return d.where() + ": "
+}
+
+func (d *Decoder) structValue(n *yaml.Node, v reflect.Value) {
+	fields, given := d.fieldsOf(v.Type()), map[string]bool{}
+	d.pairs(n, "a mapping", func(key, value *yaml.Node) {
+		f, ok := fields[key.Value]
+		if !ok {
+			d.Errorf(key, "unknown field %q%s", d.where(), hint(key.Value, fields))
+			return
+		}
+		given[key.Value] = true
+		target := fieldByIndex(v, f.index)
+		d.value(value, target)
+		d.checkEnum(value, f.enum, target)
+	})
+	if n.Kind != yaml.MappingNode {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if fields[name].required && !given[name] {
+			d.Errorf(n, "%s%q is missing", d.here(), name)
+		}
+	}
+}
+
+func (d *Decoder) checkEnum(n *yaml.Node, enum []string, v reflect.Value) {
+	if len(enum) == 0 || v.Kind() != reflect.String || !isString(Resolve(n)) || slices.Contains(enum, v.String()) {
+		return
+	}
+	d.Errorf(n, "%sunknown word %q%s", d.here(), shorten(v.String()), Suggest(v.String(), enum))
+}
+
+// fieldByIndex is reflect's, making embedded pointers on the way.
+func fieldByIndex(v reflect.Value, index []int) reflect.Value {
+	for _, i := range index {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(i)
+	}
+	return v
+}
+
+// fieldsOf lists the fields of a struct by their json names, those of inlined
+// structs among them.
+func (d *Decoder) fieldsOf(t reflect.Type) map[string]field {
+	if known, ok := d.fields[t]; ok {
+		return known
+	}
+	out := map[string]field{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" || !f.IsExported() && !f.Anonymous {
+			continue
+		}
+		if name == "" && (f.Anonymous || strings.Contains(options, "inline")) {
+			inner := f.Type
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			for n, one := range d.fieldsOf(inner) {
+				one.index = append([]int{i}, one.index...)
+				out[n] = one
+			}
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		out[name] = field{index: []int{i}, enum: strings.Fields(f.Tag.Get("enum")), required: f.Tag.Get("required") == "true"}
+	}
+	d.fields[t] = out
+	return out
+}
+
+// hint helps with a misspelt field: another case or one letter off is named,
+// and a short list of fields is listed.
+func hint(name string, fields map[string]field) string {
+	return Suggest(name, slices.Sorted(maps.Keys(fields)))
+}
+
+// Suggest says which of the known words was probably meant, as the end of an
+// error message.
+func Suggest(name string, known []string) string {
+	for _, n := range known {
+		if strings.EqualFold(n, name) || len(name) > 2 && distance(strings.ToLower(n), strings.ToLower(name)) <= 2 {
+			return fmt.Sprintf(" (did you mean %q?)", n)
+		}
+	}
+	if len(known) > 0 && len(known) <= 16 {
+		return fmt.Sprintf(" (known: %s)", strings.Join(known, ", "))
+	}
+	return ""
+}
+
+// distance is the number of letters to add, remove or change.
+func distance(a, b string) int {
+	if len(a)-len(b) > 2 || len(b)-len(a) > 2 {
+		return 3
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
+
+func (d *Decoder) mapValue(n *yaml.Node, v reflect.Value) {
+	t := v.Type()
+	out := reflect.MakeMapWithSize(t, len(n.Content)/2)
+	d.pairs(n, "a mapping", func(key, value *yaml.Node) {
+		k, e := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+		d.value(value, e)
+		if t.Key().Kind() != reflect.String {
+			d.Errorf(key, "%skeys of type %s are not supported", d.here(), t.Key())
+			return
+		}
+		k.SetString(key.Value)
+		out.SetMapIndex(k, e)
+	})
+	v.Set(out)
+}
+
+func (d *Decoder) sliceValue(n *yaml.Node, v reflect.Value) {
+	if v.Type().Elem().Kind() == reflect.Uint8 {
+		d.bytesValue(n, v)
+		return
+	}
+	if n.Kind != yaml.SequenceNode {
+		d.wrongType(n, "a list")
+		return
+	}
+	out := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
+	for i, item := range n.Content {
+		d.path = append(d.path, fmt.Sprintf("[%d]", i))
+		d.value(item, out.Index(i))
+		d.path = d.path[:len(d.path)-1]
+		if d.full {
+			break
+		}
+	}
+	v.Set(out)
+}

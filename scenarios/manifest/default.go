@@ -1,0 +1,100 @@
+package manifest
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	netutils "k8s.io/utils/net"
+)
+
+// setDefaults fills in what the API server would have, for the fields that
+// kube-proxy reads, so that a hand-written object means what it means in a cluster.
+func setDefaults(o runtime.Object) {
+	switch obj := o.(type) {
+	case *corev1.Service:
+		serviceDefaults(obj)
+	case *discoveryv1.EndpointSlice:
+		sliceDefaults(obj)
+	}
+}
+
+func serviceDefaults(svc *corev1.Service) {
+	s := &svc.Spec
+	set(&s.Type, corev1.ServiceTypeClusterIP)
+	set(&s.SessionAffinity, corev1.ServiceAffinityNone)
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		set(&p.Protocol, corev1.ProtocolTCP)
+		if p.TargetPort == (intstr.IntOrString{}) {
+			p.TargetPort = intstr.FromInt32(p.Port)
+		}
+	}
+	if s.SessionAffinity == corev1.ServiceAffinityClientIP {
+		affinityDefaults(s)
+	}
+	if s.Type == corev1.ServiceTypeExternalName {
+		return
+	}
+	if s.InternalTrafficPolicy == nil {
+		s.InternalTrafficPolicy = pointer(corev1.ServiceInternalTrafficPolicyCluster)
+	}
+	if s.Type != corev1.ServiceTypeClusterIP || len(s.ExternalIPs) > 0 {
+		set(&s.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster)
+	}
+	addressDefaults(s)
+}
+
+func affinityDefaults(s *corev1.ServiceSpec) {
+	if s.SessionAffinityConfig == nil {
+		s.SessionAffinityConfig = &corev1.SessionAffinityConfig{}
+	}
+	if s.SessionAffinityConfig.ClientIP == nil {
+		s.SessionAffinityConfig.ClientIP = &corev1.ClientIPConfig{}
+	}
+	if s.SessionAffinityConfig.ClientIP.TimeoutSeconds == nil {
+		s.SessionAffinityConfig.ClientIP.TimeoutSeconds = pointer(corev1.DefaultClientIPServiceAffinitySeconds)
+	}
+}
+
+// addressDefaults makes clusterIP, clusterIPs and ipFamilies agree.
+func addressDefaults(s *corev1.ServiceSpec) {
+	if s.ClusterIP == "" && len(s.ClusterIPs) > 0 {
+		s.ClusterIP = s.ClusterIPs[0]
+	}
+	if len(s.ClusterIPs) == 0 && s.ClusterIP != "" {
+		s.ClusterIPs = []string{s.ClusterIP}
+	}
+	if len(s.IPFamilies) > 0 {
+		return
+	}
+	for _, ip := range s.ClusterIPs {
+		switch {
+		case ip == corev1.ClusterIPNone:
+		case netutils.IsIPv6(netutils.ParseIPSloppy(ip)):
+			s.IPFamilies = append(s.IPFamilies, corev1.IPv6Protocol)
+		default:
+			s.IPFamilies = append(s.IPFamilies, corev1.IPv4Protocol)
+		}
+	}
+}
+
+func sliceDefaults(slice *discoveryv1.EndpointSlice) {
+	for i := range slice.Ports {
+		p := &slice.Ports[i]
+		if p.Name == nil {
+			p.Name = pointer("")
+		}
+		if p.Protocol == nil {
+			p.Protocol = pointer(corev1.ProtocolTCP)
+		}
+	}
+}
+
+func set[T ~string](field *T, value T) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+func pointer[T any](v T) *T { return &v }

@@ -1,0 +1,243 @@
+package manifest
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Object is a Kubernetes object and where it was written. It has one of the
+// types *corev1.Service, *corev1.Node, *corev1.Pod, *corev1.Namespace and
+// *discoveryv1.EndpointSlice, with the API server's defaults filled in.
+type Object struct {
+	runtime.Object
+	Pos  Position
+	node *yaml.Node
+}
+
+// Meta returns the object's metadata.
+func (o Object) Meta() metav1.Object { return o.Object.(metav1.Object) }
+
+// Ref returns the name by which the object is deleted.
+func (o Object) Ref() Ref {
+	return Ref{
+		Kind:      o.GetObjectKind().GroupVersionKind().Kind,
+		Namespace: o.Meta().GetNamespace(),
+		Name:      o.Meta().GetName(),
+	}
+}
+
+// Ref names an object.
+type Ref struct {
+	Kind      string
+	Namespace string // empty for kinds without a namespace
+	Name      string
+}
+
+// String prints the reference as ParseRef reads it.
+func (r Ref) String() string {
+	if r.Namespace == "" {
+		return strings.ToLower(r.Kind) + " " + r.Name
+	}
+	return strings.ToLower(r.Kind) + " " + r.Namespace + "/" + r.Name
+}
+
+// ParseRef reads "service ns/name"; the namespace is "default" if not given.
+func ParseRef(s string) (Ref, error) {
+	kind, name, ok := strings.Cut(strings.TrimSpace(s), " ")
+	k := kindNamed(kind)
+	if !ok || k == nil {
+		return Ref{}, fmt.Errorf("want KIND NAMESPACE/NAME with a kind of %s, got %q", strings.Join(kindNames(), ", "), s)
+	}
+	namespace, name, ok := strings.Cut(strings.TrimSpace(name), "/")
+	if !ok {
+		namespace, name = metav1.NamespaceDefault, namespace
+	}
+	if !k.namespaced {
+		namespace = ""
+	}
+	if name == "" || strings.ContainsAny(name, "/ \t") {
+		return Ref{}, fmt.Errorf("%q has no valid name (want KIND NAMESPACE/NAME)", s)
+	}
+	return Ref{Kind: k.kind, Namespace: namespace, Name: name}, nil
+}
+
+// kind is one kind of object that is read.
+type kind struct {
+	apiVersion, kind string
+	namespaced       bool
+	make             func() runtime.Object
+}
+
+func kinds() []kind {
+	return []kind{
+		{"v1", "Service", true, func() runtime.Object { return &corev1.Service{} }},
+		{"discovery.k8s.io/v1", "EndpointSlice", true, func() runtime.Object { return &discoveryv1.EndpointSlice{} }},
+		{"v1", "Node", false, func() runtime.Object { return &corev1.Node{} }},
+		{"v1", "Pod", true, func() runtime.Object { return &corev1.Pod{} }},
+		{"v1", "Namespace", false, func() runtime.Object { return &corev1.Namespace{} }},
+	}
+}
+
+func kindNamed(name string) *kind {
+	for _, k := range kinds() {
+		if strings.EqualFold(k.kind, name) {
+			return &k
+		}
+	}
+	return nil
+}
+
+func kindNames() []string {
+	var out []string
+	for _, k := range kinds() {
+		out = append(out, k.kind)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// ReadObjects reads Kubernetes objects: YAML or JSON, several documents, and
+// the lists that kubectl prints. An input without an object is an error.
+func ReadObjects(name string, r io.Reader) ([]Object, error) {
+	docs, err := Parse(name, r)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) == 0 {
+		return nil, &Error{Position: Position{File: name}, Msg: "no object in it (want Kubernetes manifests, as kubectl get -o yaml prints them)"}
+	}
+	d := NewDecoder(name)
+	var out []Object
+	for _, doc := range docs {
+		out = append(out, d.Objects(doc.Node)...)
+	}
+	return out, d.Err()
+}
+
+// Objects decodes a node that is one object or a list object, checks it and
+// fills in the API server's defaults.
+func (d *Decoder) Objects(n *yaml.Node) []Object {
+	n = Resolve(n)
+	before := len(d.errs)
+	meta, ok := d.typeMeta(n, metav1.TypeMeta{})
+	if !ok {
+		return nil
+	}
+	if item, isList := listOf(meta); isList {
+		return d.list(n, item)
+	}
+	o, ok := d.object(n, meta)
+	if !ok || len(d.errs) > before {
+		return nil
+	}
+	return []Object{o}
+}
+
+// typeMeta reads apiVersion and kind, which may be missing inside a typed list.
+func (d *Decoder) typeMeta(n *yaml.Node, fallback metav1.TypeMeta) (metav1.TypeMeta, bool) {
+	if n.Kind != yaml.MappingNode {
+		d.wrongType(n, "a Kubernetes object")
+		return fallback, false
+	}
+	meta := fallback
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		switch value := Resolve(n.Content[i+1]); n.Content[i].Value {
+		case "apiVersion":
+			meta.APIVersion = value.Value
+		case "kind":
+			meta.Kind = value.Value
+		}
+	}
+	if meta.Kind == "" || meta.APIVersion == "" {
+		d.Errorf(n, "no apiVersion and kind (every Kubernetes object has both)")
+		return meta, false
+	}
+	return meta, true
+}
+
+// listOf says whether the type is a list, and the type of its items: none for
+// the untyped v1 List.
+func listOf(meta metav1.TypeMeta) (metav1.TypeMeta, bool) {
+	if meta.APIVersion == "v1" && meta.Kind == "List" {
+		return metav1.TypeMeta{}, true
+	}
+	for _, k := range kinds() {
+		if meta.APIVersion == k.apiVersion && meta.Kind == k.kind+"List" {
+			return metav1.TypeMeta{APIVersion: k.apiVersion, Kind: k.kind}, true
+		}
+	}
+	return metav1.TypeMeta{}, false
+}
+
+func (d *Decoder) list(n *yaml.Node, item metav1.TypeMeta) []Object {
+	var listMeta metav1.ListMeta
+	items := &yaml.Node{Kind: yaml.SequenceNode}
+	d.pairs(n, "a list object", func(key, value *yaml.Node) {
+		switch key.Value {
+		case "apiVersion", "kind":
+		case "metadata":
+			d.Decode(value, &listMeta)
+		case "items":
+			items = Resolve(value)
+		default:
+			d.Errorf(key, "unknown field %q (a list has apiVersion, kind, metadata and items)", key.Value)
+		}
+	})
+	if items.Kind != yaml.SequenceNode {
+		if !isNull(items) {
+			d.Errorf(items, "items: want a list, got %s", describe(items))
+		}
+		return nil
+	}
+	var out []Object
+	for i, one := range items.Content {
+		if d.full {
+			break
+		}
+		d.path = append(d.path, "items", fmt.Sprintf("[%d]", i))
+		if meta, ok := d.typeMeta(Resolve(one), item); ok {
+			if o, ok := d.object(Resolve(one), meta); ok {
+				out = append(out, o)
+			}
+		}
+		d.path = d.path[:len(d.path)-2]
+	}
+	return out
+}
+
+// object decodes one object that is no list.
+func (d *Decoder) object(n *yaml.Node, meta metav1.TypeMeta) (Object, bool) {
+	k := kindNamed(meta.Kind)
+	switch {
+	case meta.Kind == "KubeProxyConfiguration":
+		d.Errorf(n, "a KubeProxyConfiguration is no cluster object (give it as the kube-proxy configuration)")
+		return Object{}, false
+	case k == nil || k.kind != meta.Kind:
+		d.Errorf(n, "unknown kind %q of %q (objects read are of kind %s)", meta.Kind, meta.APIVersion, strings.Join(kindNames(), ", "))
+		return Object{}, false
+	case k.apiVersion != meta.APIVersion:
+		d.Errorf(n, "unknown apiVersion %q for kind %s (want %s)", meta.APIVersion, meta.Kind, k.apiVersion)
+		return Object{}, false
+	}
+	o := Object{Object: k.make(), Pos: At(d.file, n), node: n}
+	before := len(d.errs)
+	d.Decode(n, o.Object)
+	if len(d.errs) > before {
+		return Object{}, false
+	}
+	o.GetObjectKind().SetGroupVersionKind(meta.GroupVersionKind())
+	if k.namespaced && o.Meta().GetNamespace() == "" {
+		o.Meta().SetNamespace(metav1.NamespaceDefault)
+	}
+	d.validate(o)
+	setDefaults(o.Object)
+	return o, len(d.errs) == before
+}

@@ -1,0 +1,113 @@
+package scenarios
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func (r *runner) rules(ctx context.Context, s *Step) error {
+	want := s.Rules
+	nodes, family := want.Nodes, want.Family
+	if len(nodes) == 0 {
+		nodes = r.cluster.nodeNames()
+	}
+	if family == "" {
+		family = familyName(r.cluster.IPFamily == FamilyIPv6)
+	}
+	for _, node := range nodes {
+		text, err := r.session.Save(ctx, node, family)
+		if err != nil {
+			return err
+		}
+		wrong := want.verdict(text)
+		accounting, err := r.session.Accounting(ctx, node)
+		if err != nil {
+			return err
+		}
+		wrong = append(wrong, compareCounts("nfacct object", want.NFAcct, accounting)...)
+		r.add(want.Pos, Check{Name: cmp.Or(want.Name, s.describe()) + " on " + node, Passed: len(wrong) == 0, Wrong: strings.Join(wrong, "; ")})
+	}
+	return nil
+}
+
+// verdict compares what iptables-save printed with what is looked for.
+func (c *RulesCheck) verdict(save string) []string {
+	rules, chains, packets := c.lines(save)
+	var wrong []string
+	for _, text := range c.Contains {
+		if !slices.ContainsFunc(rules, func(rule string) bool { return strings.Contains(rule, text) }) {
+			wrong = append(wrong, fmt.Sprintf("no rule with %q", text))
+		}
+	}
+	for _, text := range c.Absent {
+		if i := slices.IndexFunc(rules, func(rule string) bool { return strings.Contains(rule, text) }); i >= 0 {
+			wrong = append(wrong, fmt.Sprintf("a rule with %q: %s", text, rules[i]))
+		}
+	}
+	for _, chain := range c.Chains {
+		if !slices.Contains(chains, chain) {
+			wrong = append(wrong, fmt.Sprintf("no chain %s", chain))
+		}
+	}
+	for _, chain := range c.NoChains {
+		if slices.Contains(chains, chain) {
+			wrong = append(wrong, fmt.Sprintf("a chain %s", chain))
+		}
+	}
+	counted := map[string]int{}
+	for text := range c.Counters {
+		if i := slices.IndexFunc(rules, func(rule string) bool { return strings.Contains(rule, text) }); i >= 0 {
+			counted[text] = packets[i]
+		}
+	}
+	return append(wrong, compareCounts("rule", c.Counters, counted)...)
+}
+
+// lines are the rules and chains of the tables and chains that are looked at,
+// and the packets that each of the rules has counted.
+func (c *RulesCheck) lines(save string) (rules, chains []string, packets []int) {
+	table := ""
+	for line := range strings.Lines(save) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "*"); ok {
+			table = name
+		}
+		if c.Table != "" && table != c.Table {
+			continue
+		}
+		if chain, ok := strings.CutPrefix(line, ":"); ok {
+			name, _, _ := strings.Cut(chain, " ")
+			chains = append(chains, name)
+		}
+		counters := ""
+		if rest, ok := strings.CutPrefix(line, "["); ok {
+			counters, line, _ = strings.Cut(rest, "] ")
+		}
+		if strings.HasPrefix(line, "-A ") && (c.Chain == "" || strings.HasPrefix(line, "-A "+c.Chain+" ")) {
+			rules = append(rules, line)
+			number, _, _ := strings.Cut(counters, ":")
+			n, _ := strconv.Atoi(number) // 0 if the backend does not know
+			packets = append(packets, n)
+		}
+	}
+	return rules, chains, packets
+}
+
+// compareCounts says which counts are not those expected, sorted by name.
+func compareCounts(what string, want, got map[string]int) []string {
+	var wrong []string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		switch packets, ok := got[name]; {
+		case !ok:
+			wrong = append(wrong, fmt.Sprintf("no %s with %q", what, name))
+		case packets != want[name]:
+			wrong = append(wrong, fmt.Sprintf("the %s with %q has counted %d packets, not %d", what, name, packets, want[name]))
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,325 @@
+package scenarios
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Run runs a scenario on a backend, once with each of its iptables tools.
+// Whatever goes wrong, a panic among it, is a failed check of the result.
+func Run(ctx context.Context, s *Scenario, b Backend) *Result {
+	result := &Result{Name: s.Name, File: s.Pos.File, Backend: b.Name(), Checks: []Check{}}
+	if !s.Allows(b.Name()) {
+		result.Skipped = fmt.Sprintf("runs on %s only: %s", strings.Join(s.RunsOn.Backends, ", "), s.RunsOn.Because)
+		return result
+	}
+	tools := s.IPTables.Tools
+	if len(tools) == 0 {
+		tools = []Tool{ToolLegacy, ToolNFT}
+	}
+	for _, tool := range tools {
+		r := &runner{scenario: s, tool: tool, result: result, kept: map[string]keptConnection{}, nodes: map[string]*corev1.Node{}}
+		r.run(ctx, b)
+	}
+	return result
+}
+
+// runner runs a scenario once.
+type runner struct {
+	scenario *Scenario
+	cluster  *Cluster
+	session  Session
+	tool     Tool
+	result   *Result
+	step     int
+	kept     map[string]keptConnection
+	nodes    map[string]*corev1.Node // the Node objects as they are now
+}
+
+// keptConnection is what later steps say of a connection that was kept.
+type keptConnection struct{ called, endpoint netip.AddrPort }
+
+// errStopped ends a run whose next steps would say nothing; why was noted.
+var errStopped = errors.New("stopped")
+
+func (r *runner) run(ctx context.Context, b Backend) {
+	pos := r.scenario.Pos
+	defer func() {
+		if p := recover(); p != nil {
+			r.fail(pos, "panic", fmt.Sprintf("%v\n%s", p, debug.Stack()))
+		}
+	}()
+	var errs manifest.Errors
+	if r.cluster, errs = resolve(r.scenario); len(errs) > 0 {
+		r.fail(pos, "topology", errs.Error())
+		return
+	}
+	r.cluster.Tool = r.tool
+	r.note(r.cluster.Objects)
+	session, err := b.Start(ctx, r.cluster)
+	if err != nil {
+		r.fail(pos, "start the cluster", err.Error())
+		return
+	}
+	r.session = session
+	defer func() {
+		if err := session.Close(); err != nil {
+			r.fail(pos, "take the cluster down", err.Error())
+		}
+	}()
+	if err := session.Sync(ctx, r.cluster.nodeNames()); err != nil {
+		r.fail(pos, "first sync", err.Error())
+		return
+	}
+	for i := range r.scenario.Steps {
+		pos, r.step = r.scenario.Steps[i].Pos, i+1
+		if err := r.do(ctx, &r.scenario.Steps[i]); err != nil {
+			return
+		}
+	}
+}
+
+// do makes one step. An error stops the run; it was noted as a failed check.
+func (r *runner) do(ctx context.Context, s *Step) error {
+	err := ctx.Err()
+	if err == nil {
+		err = r.act(ctx, s)
+	}
+	if err != nil {
+		r.fail(s.Pos, s.describe(), err.Error())
+		return errStopped
+	}
+	return r.sync(ctx, s)
+}
+
+func (r *runner) act(ctx context.Context, s *Step) error {
+	switch s.Action() {
+	case "apply":
+		r.note(s.Apply)
+		return r.session.Apply(ctx, s.Apply)
+	case "delete":
+		refs := make([]manifest.Ref, len(s.Delete))
+		for i, ref := range s.Delete {
+			refs[i] = ref.Ref
+		}
+		return r.session.Delete(ctx, refs)
+	case "node":
+		return r.changeNode(ctx, s.Node)
+	case "advance":
+		return r.session.Advance(ctx, s.Advance.Duration)
+	case "restart":
+		return r.restart(ctx, s)
+	case "connect", "cases":
+		return r.connections(ctx, s)
+	case "flow":
+		return r.follow(ctx, s)
+	case "send":
+		return r.send(ctx, s)
+	case "rules":
+		return r.rules(ctx, s)
+	case "health":
+		return r.health(ctx, s)
+	case "fault":
+		return r.fault(ctx, s.Fault)
+	}
+	return nil
+}
+
+func (r *runner) pick(set *NodeSet) []string {
+	if set.All {
+		return r.cluster.nodeNames()
+	}
+	return set.Names
+}
+
+func (r *runner) restart(ctx context.Context, s *Step) error {
+	nodes := r.pick(s.Restart)
+	for _, name := range nodes {
+		if s.Configure != nil {
+			s.Configure.over(r.cluster.Configs[name])
+		}
+	}
+	return r.session.Restart(ctx, nodes)
+}
+
+// note remembers the Node objects that were applied.
+func (r *runner) note(objects []manifest.Object) {
+	for _, o := range objects {
+		if node, ok := o.Object.(*corev1.Node); ok {
+			r.nodes[node.Name] = node
+		}
+	}
+}
+
+func (r *runner) changeNode(ctx context.Context, change *NodeChange) error {
+	node := r.nodes[change.Name].DeepCopy()
+	if node.Labels == nil {
+		node.Labels = map[string]string{}
+	}
+	for key, value := range change.Labels {
+		if value == nil {
+			delete(node.Labels, key)
+		} else {
+			node.Labels[key] = *value
+		}
+	}
+	r.nodes[change.Name] = node
+	return r.session.Apply(ctx, []manifest.Object{{Object: node, Pos: change.Pos}})
+}
+
+func (r *runner) fault(ctx context.Context, f *Fault) error {
+	names := []string{f.Node}
+	if f.Node == "" {
+		names = r.cluster.nodeNames()
+	}
+	for _, name := range names {
+		one := *f
+		one.Node = name
+		if err := r.session.Fault(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) sync(ctx context.Context, s *Step) error {
+	nodes := s.syncs(r.cluster)
+	if len(nodes) == 0 {
+		return nil
+	}
+	err := r.session.Sync(ctx, nodes)
+	if s.SyncError == "" {
+		if err != nil {
+			r.fail(s.Pos, "sync after "+s.describe(), err.Error())
+			return errStopped
+		}
+		return nil
+	}
+	check := Check{Name: "sync after " + s.describe(), Expected: fmt.Sprintf("an error with %q", s.SyncError), Got: "no error"}
+	if err != nil {
+		check.Got = err.Error()
+	}
+	check.Passed = err != nil && strings.Contains(err.Error(), s.SyncError)
+	r.add(s.Pos, check)
+	return nil
+}
+
+// connections makes the connections of a connect or cases step.
+func (r *runner) connections(ctx context.Context, s *Step) error {
+	for _, c := range s.connections() {
+		if err := r.connect(ctx, s, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) connect(ctx context.Context, s *Step, c *Connect) error {
+	attempt := Attempt{From: c.From, Bind: c.Bind, To: c.To, Via: c.Via, Keep: c.As, Pick: c.Pick}
+	if a, err := netip.ParseAddr(c.From); err == nil {
+		attempt.From, attempt.Bind.Addr = r.cluster.Owner(a), a
+	}
+	if attempt.Via == "" {
+		attempt.Via = r.cluster.Nodes[0].Name
+	}
+	seen, err := r.session.Connect(ctx, attempt)
+	if err != nil {
+		return err
+	}
+	packet := fmt.Sprintf("%s from %s", c.To, c.From)
+	j := judge{expect: &c.Expect, called: c.To.AddrPort, same: r.kept[c.Expect.SameAs].endpoint, seen: seen}
+	r.judge(c.Expect.Pos, cmp.Or(c.Name, s.Name, packet), packet, j)
+	if c.As != "" && seen.Kept >= 0 && seen.Kept < len(seen.Ways) {
+		r.kept[c.As] = keptConnection{called: c.To.AddrPort, endpoint: seen.Ways[seen.Kept].Server}
+	}
+	return nil
+}
+
+func (r *runner) follow(ctx context.Context, s *Step) error {
+	p := *s.Flow
+	if p.From == "" {
+		p.From = SideClient
+	}
+	if p.Send == "" {
+		p.Send = PacketData
+	}
+	seen, err := r.session.Follow(ctx, p)
+	if err != nil {
+		return err
+	}
+	packet := fmt.Sprintf("%s from the %s of %s", p.Send, p.From, p.Of)
+	if kind := p.Expect.kinds()[0]; kind != "delivered" && kind != "stray" {
+		p.Expect.OneWay = true // later packets have no answer to wait for
+	}
+	r.judge(p.Expect.Pos, cmp.Or(s.Name, packet), packet, judge{expect: &p.Expect, called: r.kept[p.Of].called, seen: seen})
+	return nil
+}
+
+func (r *runner) send(ctx context.Context, s *Step) error {
+	in := s.Send.Packet.Input
+	seen, err := r.session.Send(ctx, s.Send.Node, in)
+	if err != nil {
+		return err
+	}
+	packet := in.String() + " at " + s.Send.Node
+	expect := s.Send.Expect
+	expect.OneWay = true
+	called := netip.AddrPortFrom(in.Dst, in.DstPort)
+	r.judge(expect.Pos, cmp.Or(s.Send.Name, s.Name, packet), packet, judge{expect: &expect, called: called, seen: seen})
+	return nil
+}
+
+func (r *runner) judge(pos manifest.Position, name, packet string, j judge) {
+	j.nodes = func(a netip.Addr) bool { return r.cluster.nodeWith(a) != nil }
+	check := Check{Name: name, Packet: packet, Expected: j.expect.String(), Got: describeWays(j.seen.Ways), Wrong: j.verdict()}
+	check.Passed, check.Ways = check.Wrong == "", j.seen.Ways
+	r.add(pos, check)
+}
+
+func (r *runner) health(ctx context.Context, s *Step) error {
+	want := s.Health
+	nodes := want.Nodes
+	if len(nodes) == 0 {
+		nodes = r.cluster.nodeNames()
+	}
+	for _, node := range nodes {
+		all, err := r.session.Health(ctx, node)
+		if err != nil {
+			return err
+		}
+		expected, got := "no health check", "no health check"
+		if want.LocalEndpoints != nil {
+			expected = count(*want.LocalEndpoints, "local endpoint")
+		}
+		if n, served := all[want.Service]; served {
+			got = count(n, "local endpoint")
+		}
+		r.add(want.Pos, Check{Name: fmt.Sprintf("health of %s on %s", want.Service, node), Passed: got == expected,
+			Expected: expected, Got: got, Wrong: wrongIf(got != expected, got)})
+	}
+	return nil
+}
+
+func wrongIf(wrong bool, text string) string {
+	if wrong {
+		return text
+	}
+	return ""
+}
+
+func (r *runner) fail(pos manifest.Position, name, wrong string) {
+	r.add(pos, Check{Name: name, Wrong: wrong})
+}
+
+func (r *runner) add(pos manifest.Position, c Check) {
+	c.Position, c.At, c.Tool, c.Step = pos, pos.String(), r.tool, r.step
+	r.result.Checks = append(r.result.Checks, c)
+}

@@ -1,0 +1,250 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestRunning runs testdata/running: a scenario on the backend below, and the
+// report of it. The commands are text, json, junit, ways with which ways to
+// show in a text, and calls for what the backend was asked to do.
+func TestRunning(t *testing.T) {
+	datadriven.Walk(t, "testdata/running", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			s, err := Read("in.yaml", strings.NewReader(d.Input))
+			require.NoError(t, err)
+			b := &canned{}
+			result := Run(t.Context(), s, b)
+			var out strings.Builder
+			switch d.Cmd {
+			case "text":
+				err = WriteText(&out, []*Result{result}, WaysNone)
+			case "ways":
+				ways, wrong := ParseWays(d.CmdArgs[0].Key)
+				require.NoError(t, wrong)
+				err = WriteText(&out, []*Result{result}, ways)
+			case "json":
+				err = WriteJSON(&out, []*Result{result}, WaysNone)
+			case "junit":
+				err = WriteJUnit(&out, []*Result{result})
+			case "calls":
+				return strings.Join(b.calls, "\n")
+			default:
+				d.Fatalf(t, "unknown command %q", d.Cmd)
+			}
+			require.NoError(t, err)
+			return out.String()
+		})
+	})
+}
+
+// canned is a Backend whose packets go where the port that they are sent to says.
+type canned struct {
+	cluster *Cluster
+	calls   []string
+}
+
+func (c *canned) Name() string { return BackendSim }
+
+func (c *canned) Start(_ context.Context, cluster *Cluster) (Session, error) {
+	c.call("start %s", cluster.Tool)
+	c.cluster = cluster
+	if cluster.Node("broken") != nil {
+		return nil, errors.New("no such luck")
+	}
+	return c, nil
+}
+
+func (c *canned) call(format string, args ...any) {
+	c.calls = append(c.calls, fmt.Sprintf(format, args...))
+}
+
+func (c *canned) Apply(_ context.Context, objects []manifest.Object) error {
+	for _, o := range objects {
+		c.call("apply %s %v", o.Ref(), o.Meta().GetLabels())
+	}
+	return nil
+}
+
+func (c *canned) Delete(_ context.Context, refs []manifest.Ref) error {
+	c.call("delete %v", refs)
+	if refs[0].Name == "nothing" {
+		return errors.New("services \"nothing\" not found")
+	}
+	return nil
+}
+
+func (c *canned) Sync(_ context.Context, nodes []string) error {
+	c.call("sync %v", nodes)
+	if len(nodes) == 1 && nodes[0] == "node2" {
+		return errors.New("node2: iptables-restore: exit status 4")
+	}
+	return nil
+}
+
+func (c *canned) Restart(_ context.Context, nodes []string) error {
+	c.call("restart %v with masqueradeAll %v", nodes, c.cluster.Configs[nodes[0]].IPTables.MasqueradeAll)
+	return nil
+}
+
+func (c *canned) Advance(_ context.Context, d time.Duration) error {
+	c.call("advance %s", d)
+	return nil
+}
+
+func (c *canned) Save(_ context.Context, node string, family IPFamily) (string, error) {
+	c.call("save %s %s", node, family)
+	return "*filter\n:INPUT ACCEPT [0:0]\n:KUBE-FORWARD - [0:0]\n[7:420] -A KUBE-FORWARD -j DROP\nCOMMIT\n" +
+		"*nat\n:KUBE-SVC-X - [0:0]\n[0:0] -A KUBE-SVC-X -j KUBE-SEP-Y\nCOMMIT\n", nil
+}
+
+func (c *canned) Accounting(context.Context, string) (map[string]int, error) {
+	return map[string]int{"dropped": 3}, nil
+}
+
+func (c *canned) Health(context.Context, string) (map[string]int, error) {
+	return map[string]int{"default/web": 1}, nil
+}
+
+func (c *canned) Fault(_ context.Context, f Fault) error {
+	c.call("fault %s flush %v run %q restoreFails %d", f.Node, f.Flush, f.Run, f.RestoreFails)
+	return nil
+}
+
+func (c *canned) Close() error {
+	c.call("close")
+	return nil
+}
+
+func (c *canned) Connect(_ context.Context, a Attempt) (*Observed, error) {
+	c.call("connect %s bind %s %d to %s via %s keep %q", a.From, a.Bind.Addr, a.Bind.Port, a.To, a.Via, a.Keep)
+	return c.ways(a.To.AddrPort)
+}
+
+func (c *canned) Follow(_ context.Context, p FlowPacket) (*Observed, error) {
+	c.call("follow %s from %s send %s", p.Of, p.From, p.Send)
+	seen, err := c.ways(netip.MustParseAddrPort("172.30.0.1:80"))
+	seen.Ways = seen.Ways[:1]
+	return seen, err
+}
+
+func (c *canned) Send(_ context.Context, node string, in packetsim.Input) (*Observed, error) {
+	c.call("send %s %s", node, in)
+	return c.ways(netip.AddrPortFrom(in.Dst, in.DstPort))
+}
+
+var (
+	cannedClient = netip.MustParseAddrPort("10.244.1.100:40000")
+	cannedFirst  = netip.MustParseAddrPort("10.244.1.2:8080")
+	cannedSecond = netip.MustParseAddrPort("10.244.2.2:8080")
+)
+
+func (c *canned) ways(to netip.AddrPort) (*Observed, error) {
+	hops := []Hop{{Host: "node1", Packet: "tcp 10.244.1.100:40000 > " + to.String() + " in veth1", Result: "forwarded by veth2",
+		Steps: []TraceStep{{At: "nat:KUBE-SERVICES:rule:1", Rule: "-A KUBE-SERVICES -j KUBE-SVC-X"}, {At: "filter:FORWARD:policy:1"}}}}
+	way := Way{Probability: 1, End: Delivered, Host: "node1", Sender: cannedClient, Client: cannedClient, Server: to, Heard: true,
+		Masqueraded: No, Rule: "-A KUBE-SVC-X -j KUBE-SEP-Y", Forward: hops, Out: "veth2"}
+	switch to.Port() {
+	case 80:
+		second := way
+		way.Server, second.Server = cannedFirst, cannedSecond
+		way.Probability, second.Probability = 0.5+1e-10, 0.5-1e-10
+		return &Observed{Ways: []Way{way, second}}, nil
+	case 81:
+		way.End, way.With = Rejected, "icmp-port-unreachable"
+	case 82:
+		way.End, way.Heard = Dropped, false
+	case 83:
+		way.End, way.Heard, way.Rule, way.Reason = Lost, false, "", "martian source"
+	case 84:
+		way.End = Refused
+	case 85:
+		way.Heard, way.Why = false, "the reply came from 10.244.1.2:8080, the client called 172.30.0.1:85"
+		way.Back = []Hop{{Host: "node1", Packet: "tcp 10.244.1.2:8080 > 10.244.1.100:40000 in veth2 flags SYN,ACK", Result: "forwarded by veth1"}}
+	case 86:
+		way.Server, way.Masqueraded, way.Client = cannedFirst, Yes, netip.MustParseAddrPort("192.168.0.2:1024")
+	case 87:
+		panic("the walk has no end")
+	case 88:
+		return nil, errors.New("not supported: a target")
+	case 90:
+		return &Observed{}, nil
+	}
+	return &Observed{Ways: []Way{way}}, nil
+}
+
+func TestTheShareOfACountMayBeOffByChanceOnly(t *testing.T) {
+	expect := Expect{Endpoints: Shares{{cannedFirst, mustChance(t, "1/2")}, {cannedSecond, mustChance(t, "1/2")}}}
+	counted := func(first, samples int) string {
+		share := float64(first) / float64(samples)
+		j := judge{expect: &expect, seen: &Observed{Samples: samples, Ways: []Way{
+			{End: Delivered, Heard: true, Server: cannedFirst, Probability: share},
+			{End: Delivered, Heard: true, Server: cannedSecond, Probability: 1 - share},
+		}}}
+		return j.verdict()
+	}
+	assert.Empty(t, counted(480, 1000))
+	assert.Contains(t, counted(400, 1000), "10.244.1.2:8080 has the chance 0.4, not 0.5")
+	assert.Contains(t, counted(1000, 1000), "has the chance 1, not 0.5")
+}
+
+func TestUnknownMasqueradeIsJudgedByTheAddress(t *testing.T) {
+	node := netip.MustParseAddr("192.168.0.2")
+	j := judge{nodes: func(a netip.Addr) bool { return a == node }, expect: &Expect{
+		Endpoints: Shares{{cannedFirst, mustChance(t, "1")}}, Source: Source{Masqueraded: true},
+	}}
+	seenFrom := func(client string) string {
+		j.seen = &Observed{NoRules: true, Ways: []Way{{Probability: 1, End: Delivered, Heard: true, Server: cannedFirst,
+			Sender: cannedClient, Client: netip.MustParseAddrPort(client)}}}
+		return j.verdict()
+	}
+	assert.Empty(t, seenFrom("192.168.0.2:1024"))
+	assert.Contains(t, seenFrom("10.244.1.100:40000"), "which is no node's address")
+}
+
+func mustChance(t *testing.T, s string) *big.Rat {
+	t.Helper()
+	r, err := parseChance(s)
+	require.NoError(t, err)
+	return r
+}
+
+func TestParseWaysRefusesOtherWords(t *testing.T) {
+	_, err := ParseWays("some")
+	require.EqualError(t, err, `unknown word "some" (want none, one or all)`)
+}
+
+func TestACancelledRunSaysSo(t *testing.T) {
+	s, err := Read("in.yaml", strings.NewReader("{name: a, iptables: {tools: [legacy]}, steps: [{advance: 1s}, {advance: 1s}]}"))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	result := Run(ctx, s, &canned{})
+	require.Len(t, result.Checks, 1)
+	assert.Equal(t, "context canceled", result.Checks[0].Wrong)
+}
+
+func TestAPanicIsAFailureOfItsScenario(t *testing.T) {
+	s, err := Read("in.yaml", strings.NewReader("{name: a, iptables: {tools: [legacy]}, steps: [{connect: {from: node1, to: 'tcp 172.30.0.1:87', expect: drop}}, {sync: true}]}"))
+	require.NoError(t, err)
+	b := &canned{}
+	result := Run(t.Context(), s, b)
+	require.Len(t, result.Checks, 1)
+	assert.Equal(t, "panic", result.Checks[0].Name)
+	assert.Equal(t, "in.yaml:1:48", result.Checks[0].At)
+	assert.Contains(t, result.Checks[0].Wrong, "the walk has no end")
+	assert.Contains(t, result.Checks[0].Wrong, "canned).Connect")
+	assert.Equal(t, "close", b.calls[len(b.calls)-1])
+}

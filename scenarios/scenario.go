@@ -1,0 +1,111 @@
+package scenarios
+
+import (
+	"slices"
+
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"go.yaml.in/yaml/v3"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+)
+
+// Scenario is one scenario file.
+type Scenario struct {
+	manifest.Located
+	Name        string    `json:"name" required:"true" doc:"What is tried, in a few words."`
+	Description string    `json:"description" doc:"Why it matters, and what is expected in plain words."`
+	Refs        []string  `json:"refs" doc:"Issues and documents, such as kubernetes#20475 or a URL."`
+	RunsOn      *RunsOn   `json:"runsOn" doc:"The backends that can run it; all of them if not given."`
+	Topology    Topology  `json:"topology" doc:"Nodes, pods and machines outside of the cluster; two nodes if not given."`
+	KubeProxy   KubeProxy `json:"kubeProxy" doc:"Fields of a KubeProxyConfiguration (v1alpha1) for every node."`
+	IPTables    IPTables  `json:"iptables" doc:"The iptables tools and the rules that are there before kube-proxy."`
+	Objects     Objects   `json:"objects" doc:"Kubernetes objects that exist when kube-proxy starts."`
+	Steps       []Step    `json:"steps" required:"true" doc:"What happens, one after the other."`
+}
+
+// The names of the backends that a scenario may be held to.
+const (
+	BackendSim   = "sim"
+	BackendNetns = "netns"
+	BackendKind  = "kind"
+)
+
+// RunsOn limits a scenario to some backends, and says why.
+type RunsOn struct {
+	Backends []string `json:"backends" required:"true" doc:"Some of sim, netns, kind."`
+	Because  string   `json:"because" required:"true" doc:"Why the others cannot run it."`
+}
+
+// Allows reports whether the named backend can run the scenario.
+func (s *Scenario) Allows(backend string) bool {
+	if s.RunsOn == nil {
+		return true
+	}
+	return slices.Contains(s.RunsOn.Backends, backend)
+}
+
+// Tool is a variant of the iptables tools.
+type Tool string
+
+// The variants.
+const (
+	ToolLegacy Tool = "legacy"
+	ToolNFT    Tool = "nft"
+)
+
+// IPTables says which tools a node has, and what they already hold.
+type IPTables struct {
+	Tools   []Tool    `json:"tools" doc:"The scenario runs once with each: legacy, nft. Both if not given."`
+	Preload []Preload `json:"preload" doc:"Rules that are there before kube-proxy starts."`
+}
+
+// Preload are rules that are on nodes before kube-proxy starts.
+type Preload struct {
+	manifest.Located
+	Nodes  []string `json:"nodes" doc:"The nodes that have them; all if not given."`
+	Family IPFamily `json:"family" enum:"ipv4 ipv6" doc:"ipv4 (if not given) or ipv6."`
+	Save   string   `json:"save" required:"true" doc:"The rules as iptables-save prints them."`
+}
+
+// IsFor reports whether a node has the rules.
+func (p *Preload) IsFor(node string) bool {
+	return len(p.Nodes) == 0 || slices.Contains(p.Nodes, node)
+}
+
+// KubeProxy is a part of a KubeProxyConfiguration, to be laid over defaults.
+type KubeProxy struct {
+	file string
+	node *yaml.Node
+}
+
+// UnmarshalManifest checks the fields and keeps them.
+func (k *KubeProxy) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
+	d.KubeProxyConfiguration(n, &kubeproxyconfig.KubeProxyConfiguration{})
+	k.file, k.node = d.File(), n
+}
+
+// over lays the fields over a configuration. They were checked when they were read.
+func (k KubeProxy) over(config *kubeproxyconfig.KubeProxyConfiguration) {
+	if k.node != nil {
+		manifest.NewDecoder(k.file).Decode(k.node, config)
+	}
+}
+
+// Objects are Kubernetes objects, written out or in files beside the scenario.
+type Objects []manifest.Object
+
+// UnmarshalManifest reads a list whose items are objects, list objects, or
+// {file: NAME}.
+func (o *Objects) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
+	if n.Kind != yaml.SequenceNode {
+		d.Errorf(n, "want a list of Kubernetes objects")
+		return
+	}
+	for _, item := range n.Content {
+		item = manifest.Resolve(item)
+		if item.Kind == yaml.MappingNode && len(item.Content) == 2 && item.Content[0].Value == "file" {
+			*o = append(*o, readBeside(d, item.Content[1])...)
+			continue
+		}
+		*o = append(*o, d.Objects(item)...)
+	}
+}

@@ -1,0 +1,309 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// keptFlow is a connection that later steps come back to.
+type keptFlow struct {
+	*packetsim.Flow
+	via string
+}
+
+// Connect makes a connection along every way that it can take.
+func (s *session) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
+	if err := s.routeVia(a.Via); err != nil {
+		return nil, err
+	}
+	c := packetsim.Connect{From: a.From, Proto: protoOf(a.To.Proto, a.To.Addr().Is6()), To: a.To.AddrPort, Source: a.Bind.Addr, SourcePort: a.Bind.Port}
+	if a.Keep == "" {
+		connections, err := s.network.Connect(c)
+		return s.observed(a, connections), err
+	}
+	var ways []packetsim.Connection
+	kept := -1
+	flow, err := s.network.Establish(c, func(all []packetsim.Connection) int {
+		ways, kept = all, choose(all, a.Pick)
+		return kept
+	})
+	if err != nil {
+		if a.Pick.IsValid() && kept < 0 {
+			return nil, fmt.Errorf("keep %s: no way leads to %s", a.Keep, a.Pick)
+		}
+		return nil, err
+	}
+	s.flows[a.Keep] = &keptFlow{Flow: flow, via: a.Via}
+	seen := s.observed(a, ways)
+	seen.Kept = kept
+	return seen, nil
+}
+
+// choose is the connection to keep: the one to pick, otherwise the made one with
+// the lowest endpoint, otherwise the first.
+func choose(all []packetsim.Connection, pick netip.AddrPort) int {
+	best := -1
+	for i := range all {
+		switch {
+		case pick.IsValid() && all[i].Asked == pick:
+			return i
+		case pick.IsValid() || !all[i].Made:
+		case best < 0 || all[i].Asked.Compare(all[best].Asked) < 0:
+			best = i
+		}
+	}
+	if best < 0 && !pick.IsValid() && len(all) > 0 {
+		return 0
+	}
+	return best
+}
+
+func (s *session) observed(a scenarios.Attempt, connections []packetsim.Connection) *scenarios.Observed {
+	seen := &scenarios.Observed{}
+	for i := range connections {
+		seen.Ways = append(seen.Ways, s.connectionWay(a, &connections[i]))
+	}
+	return seen
+}
+
+func (s *session) connectionWay(a scenarios.Attempt, c *packetsim.Connection) scenarios.Way {
+	if len(c.Forward.Hops) == 0 {
+		return scenarios.Way{Probability: c.Probability, End: scenarios.Lost, Host: a.From, Reason: c.Why, Server: a.To.AddrPort}
+	}
+	w := s.journeyWay(&c.Forward)
+	w.Probability, w.Sender, w.Why = c.Probability, c.Socket, c.Why
+	w.Heard = c.Made || c.Refused
+	if c.Back != nil {
+		w.Back = hopsOf(c.Back)
+	}
+	return w
+}
+
+// journeyWay is what became of one packet.
+func (s *session) journeyWay(j *packetsim.Journey) scenarios.Way {
+	p := &j.Packet
+	w := scenarios.Way{
+		Probability: j.Probability,
+		Host:        j.At,
+		Server:      netip.AddrPortFrom(p.Dst, p.DstPort),
+		Client:      netip.AddrPortFrom(p.Src, p.SrcPort),
+		Masqueraded: masqueraded(j),
+		Forward:     hopsOf(j),
+	}
+	if first := &j.Hops[0].Outcome.Packet; first.Src.IsValid() {
+		w.Sender = netip.AddrPortFrom(j.Hops[0].Input.Src, j.Hops[0].Input.SrcPort)
+	}
+	switch last := &j.Hops[len(j.Hops)-1].Outcome; j.End {
+	case packetsim.EndDelivered:
+		w.End = scenarios.Delivered
+		if !s.listens(j.At, p) {
+			w.End = scenarios.Refused
+		}
+	case packetsim.EndLost, packetsim.EndLooped:
+		w.End, w.Reason = scenarios.Lost, j.Why
+	default:
+		w.End, w.With, w.Reason = endOf(last)
+	}
+	w.Rule = decidingRule(w.End, j)
+	return w
+}
+
+// endOf tells what a rule decided from what the kernel decided without one.
+func endOf(o *packetsim.Outcome) (end scenarios.End, with, reason string) {
+	switch {
+	case o.Verdict == packetsim.Reject && o.RejectWith != "" && o.Reason == "":
+		return scenarios.Rejected, o.RejectWith, ""
+	case o.Verdict == packetsim.Drop && o.Reason == "":
+		return scenarios.Dropped, "", ""
+	}
+	return scenarios.Lost, "", o.Reason
+}
+
+func (s *session) listens(host string, p *packetsim.Packet) bool {
+	if p.Proto == packetsim.ICMP || p.Proto == packetsim.ICMPv6 {
+		return true // every host answers echo requests
+	}
+	for _, l := range s.listeners[host] {
+		if (l.Proto == 0 || l.Proto == p.Proto) && (!l.Addr.IsValid() || l.Addr == p.Dst) && (l.Port == 0 || l.Port == p.DstPort) {
+			return true
+		}
+	}
+	return false
+}
+
+func masqueraded(j *packetsim.Journey) scenarios.Certainty {
+	for i := range j.Hops {
+		for _, step := range j.Hops[i].Outcome.Steps {
+			if strings.Contains(step.Rule, "-j MASQUERADE") || strings.Contains(step.Rule, "-j SNAT") {
+				return scenarios.Yes
+			}
+		}
+	}
+	return scenarios.No
+}
+
+// decidingRule is the rule that made an end what it is: the last one for a packet
+// that was stopped, the translation for one that arrived.
+func decidingRule(end scenarios.End, j *packetsim.Journey) string {
+	switch end {
+	case scenarios.Rejected, scenarios.Dropped:
+		if steps := j.Hops[len(j.Hops)-1].Outcome.Steps; len(steps) > 0 {
+			return ruleText(steps[len(steps)-1])
+		}
+		return ""
+	case scenarios.Lost:
+		return ""
+	}
+	for i := range j.Hops {
+		for _, step := range j.Hops[i].Outcome.Steps {
+			if strings.Contains(step.Rule, "-j DNAT") || strings.Contains(step.Rule, "-j REDIRECT") {
+				return ruleText(step)
+			}
+		}
+	}
+	return ""
+}
+
+// ruleText is a rule, or the step's name where it is a policy.
+func ruleText(step packetsim.Step) string {
+	if step.Rule == "" {
+		return step.String()
+	}
+	return step.Rule
+}
+
+func hopsOf(j *packetsim.Journey) []scenarios.Hop {
+	var out []scenarios.Hop
+	for i := range j.Hops {
+		hop := &j.Hops[i]
+		out = append(out, scenarios.Hop{
+			Host:   hop.Host,
+			Packet: hop.Input.String(),
+			Steps:  traceOf(hop.Outcome.Steps),
+			Result: resultOf(&hop.Outcome),
+		})
+	}
+	if len(out) > 0 && j.End == packetsim.EndLost {
+		out[len(out)-1].Result = "lost: " + j.Why
+	}
+	return out
+}
+
+func traceOf(steps []packetsim.Step) []scenarios.TraceStep {
+	var out []scenarios.TraceStep
+	for _, step := range steps {
+		out = append(out, scenarios.TraceStep{At: step.String(), Rule: step.Rule})
+	}
+	return out
+}
+
+// resultOf says in words what a host did with a packet.
+func resultOf(o *packetsim.Outcome) string {
+	switch {
+	case o.Verdict == packetsim.Accept && o.To == packetsim.ToLocal:
+		return "delivered here as " + shape(&o.Packet)
+	case o.Verdict == packetsim.Accept:
+		return fmt.Sprintf("leaves by %s as %s", o.Out, shape(&o.Packet))
+	case o.Reason != "":
+		return fmt.Sprintf("%s: %s", o.Verdict, o.Reason)
+	case o.RejectWith != "":
+		return "rejected with " + o.RejectWith
+	}
+	return "dropped"
+}
+
+func shape(p *packetsim.Packet) string {
+	if !p.Proto.HasPorts() {
+		return fmt.Sprintf("%s %s > %s", p.Proto, p.Src, p.Dst)
+	}
+	return fmt.Sprintf("%s %s > %s", p.Proto, netip.AddrPortFrom(p.Src, p.SrcPort), netip.AddrPortFrom(p.Dst, p.DstPort))
+}
+
+// Follow sends a later packet of a kept connection.
+func (s *session) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
+	flow := s.flows[p.Of]
+	if err := s.routeVia(flow.via); err != nil {
+		return nil, err
+	}
+	direction := packetsim.FromClient
+	if p.From == scenarios.SideServer {
+		direction = packetsim.FromServer
+	}
+	journeys, err := flow.Send(direction, segmentOf(p.Send))
+	if err != nil {
+		return nil, err
+	}
+	seen := &scenarios.Observed{}
+	for i := range journeys {
+		w := s.journeyWay(&journeys[i])
+		w.Heard = flow.Received(direction, &journeys[i])
+		if p.From == scenarios.SideServer && w.End == scenarios.Refused {
+			w.End = scenarios.Delivered // a client's socket is none that listens
+		}
+		if !w.Heard {
+			w.Why = "its addresses are not those of the connection"
+		}
+		seen.Ways = append(seen.Ways, w)
+	}
+	return seen, nil
+}
+
+func segmentOf(kind scenarios.PacketKind) packetsim.Segment {
+	switch kind {
+	case scenarios.PacketFIN:
+		return packetsim.Segment{Flags: packetsim.FIN | packetsim.ACK}
+	case scenarios.PacketRST:
+		return packetsim.Segment{Flags: packetsim.RST}
+	case scenarios.PacketOutOfWindow:
+		return packetsim.Segment{OutOfWindow: true}
+	}
+	return packetsim.Segment{}
+}
+
+// Send walks one packet through a node.
+func (s *session) Send(_ context.Context, name string, in packetsim.Input) (*scenarios.Observed, error) {
+	for port, pod := range s.devices {
+		if port.Host == name && pod == in.In {
+			in.In = port.Device
+		}
+	}
+	outcomes, err := s.nodes[name].host.Walk(in)
+	if err != nil {
+		return nil, err
+	}
+	seen := &scenarios.Observed{}
+	for i := range outcomes {
+		seen.Ways = append(seen.Ways, s.outcomeWay(name, in, &outcomes[i]))
+	}
+	return seen, nil
+}
+
+func (s *session) outcomeWay(name string, in packetsim.Input, o *packetsim.Outcome) scenarios.Way {
+	j := packetsim.Journey{
+		Probability: o.Probability, At: name, Packet: o.Packet, End: packetsim.EndDropped,
+		Hops: []packetsim.Hop{{Host: name, Input: in, Outcome: *o}},
+	}
+	w := s.journeyWay(&j)
+	if o.Verdict == packetsim.Accept {
+		w.End, w.Out = scenarios.Delivered, s.outName(name, o)
+		w.Rule = decidingRule(w.End, &j)
+	}
+	w.Heard = true
+	return w
+}
+
+// outName is the device that a packet leaves by, or the pod behind it.
+func (s *session) outName(name string, o *packetsim.Outcome) string {
+	if o.To == packetsim.ToLocal {
+		return "local"
+	}
+	if pod, ok := s.devices[packetsim.Port{Host: name, Device: o.Out}]; ok {
+		return pod
+	}
+	return o.Out
+}

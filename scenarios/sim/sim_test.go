@@ -1,0 +1,77 @@
+package sim_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// mustHold runs a scenario and shows its report if it does not hold.
+func mustHold(t *testing.T, s *scenarios.Scenario) {
+	t.Helper()
+	result := scenarios.Run(t.Context(), s, sim.Backend{})
+	if result.Failed() || len(result.Checks) == 0 && result.Skipped == "" {
+		var report strings.Builder
+		require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysNone))
+		t.Error(report.String())
+	}
+}
+
+func TestCases(t *testing.T) {
+	all, err := scenarios.Load("../testdata/cases")
+	require.NoError(t, err)
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) { mustHold(t, s) })
+	}
+}
+
+// TestTheSameScenarioGivesTheSameResult compares whole reports, ways included.
+func TestTheSameScenarioGivesTheSameResult(t *testing.T) {
+	const text = `
+name: fails in every way
+steps:
+- connect: {from: 10.244.1.9, to: "tcp 10.244.2.9:80", expect: drop}
+- connect: {from: 203.0.113.2, to: "udp 192.168.0.2:53", expect: drop}
+`
+	report := func() string {
+		s, err := scenarios.Read("in.yaml", strings.NewReader(text))
+		require.NoError(t, err)
+		var out strings.Builder
+		require.NoError(t, scenarios.WriteJSON(&out, []*scenarios.Result{scenarios.Run(t.Context(), s, sim.Backend{})}, scenarios.WaysAll))
+		return out.String()
+	}
+	first := report()
+	assert.Contains(t, first, `"passed": false`)
+	for range 3 {
+		require.Equal(t, first, report())
+	}
+}
+
+var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+
+// TestDocumentedExamples runs every example of the format's documentation.
+func TestDocumentedExamples(t *testing.T) {
+	page, err := os.ReadFile("../../docs/scenarios.md")
+	require.NoError(t, err)
+	blocks := yamlBlock.FindAllStringSubmatch(string(page), -1)
+	require.NotEmpty(t, blocks)
+	head, _, _ := strings.Cut(blocks[0][1], "steps:\n")
+	for _, block := range blocks {
+		text := block[1]
+		if strings.HasPrefix(text, "- ") {
+			text = head + "steps:\n" + text
+		}
+		first, _, _ := strings.Cut(block[1], "\n")
+		t.Run(first, func(t *testing.T) {
+			s, err := scenarios.Read("docs/scenarios.md", strings.NewReader(text))
+			require.NoError(t, err)
+			mustHold(t, s)
+		})
+	}
+}
