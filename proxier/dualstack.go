@@ -38,6 +38,11 @@ func (d *DualStack) Sync() error {
 	return errors.Join(d.IPv4.Sync(), d.IPv6.Sync())
 }
 
+// EnsureCanaries makes those of both families.
+func (d *DualStack) EnsureCanaries() error {
+	return errors.Join(d.IPv4.EnsureCanaries(), d.IPv6.EnsureCanaries())
+}
+
 // NeedsSync says whether one of the families needs a sync.
 func (d *DualStack) NeedsSync() bool {
 	return d.IPv4.NeedsSync() || d.IPv6.NeedsSync()

@@ -71,16 +71,6 @@ func (b *builder) link(a, z packetsim.Port) {
 	}
 }
 
-// single is an address alone, as a prefix of its own.
-func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
-
-func anywhere(v6 bool) netip.Prefix {
-	if v6 {
-		return netip.PrefixFrom(netip.IPv6Unspecified(), 0)
-	}
-	return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-}
-
 func device(name string, prefixes ...netip.Prefix) packetsim.Device {
 	d := packetsim.Device{Name: name, MTU: 1500, Up: true}
 	for _, p := range prefixes {
@@ -153,92 +143,6 @@ func (b *builder) podLinks(n *scenarios.Node) (devices []packetsim.Device, route
 	return devices, routes
 }
 
-// gateway is the address by which a node's pods know it: the first of its
-// podCIDR, as a point-to-point CNI plugin does, or its own if it has none.
-func gateway(n *scenarios.Node, v6 bool) netip.Addr {
-	for _, cidr := range n.PodCIDRs {
-		if cidr.Addr().Is6() == v6 {
-			return cidr.Masked().Addr().Next()
-		}
-	}
-	return nodeAddress(n, v6)
-}
-
-// nodeAddress is a node's address of a family; invalid if it has none.
-func nodeAddress(n *scenarios.Node, v6 bool) netip.Addr {
-	for _, a := range n.Addresses {
-		if a.Is6() == v6 {
-			return a
-		}
-	}
-	return netip.Addr{}
-}
-
-// nodeRoutes lead a node to the other underlay networks, to the other nodes'
-// pods, and to the router for everything else.
-func (b *builder) nodeRoutes(n *scenarios.Node) []packetsim.Route {
-	routes := b.throughNodes(n.Name)
-	for _, network := range b.cluster.Underlay {
-		if own := nodeAddress(n, network.Addr().Is6()); own.IsValid() && !network.Contains(own) {
-			routes = append(routes, packetsim.Route{Dst: network, Dev: underlayDevice})
-		}
-	}
-	for _, v6 := range []bool{false, true} {
-		if via := b.routerFor(nodeAddress(n, v6)); via.IsValid() {
-			routes = append(routes, packetsim.Route{Dst: anywhere(v6), Via: via, Dev: underlayDevice})
-		}
-	}
-	return routes
-}
-
-// routerFor is the router's address in the underlay network of an address.
-func (b *builder) routerFor(a netip.Addr) netip.Addr {
-	for i, network := range b.cluster.Underlay {
-		if a.IsValid() && network.Contains(a) {
-			return b.cluster.Router[i]
-		}
-	}
-	return netip.Addr{}
-}
-
-// throughNodes are routes to what is behind or on the nodes, but for one of them.
-func (s *session) throughNodes(except string) []packetsim.Route {
-	var routes []packetsim.Route
-	add := func(n *scenarios.Node, dst netip.Prefix) {
-		if via := nodeAddress(n, dst.Addr().Is6()); via.IsValid() && n.Name != except {
-			routes = append(routes, packetsim.Route{Dst: dst, Via: via, Dev: underlayDevice})
-		}
-	}
-	for i := range s.cluster.Nodes {
-		n := &s.cluster.Nodes[i]
-		for _, cidr := range n.PodCIDRs {
-			add(n, cidr.Masked())
-		}
-		for _, a := range n.ExtraAddresses {
-			add(n, single(a))
-		}
-	}
-	for i := range s.cluster.Pods {
-		pod := &s.cluster.Pods[i]
-		n := s.cluster.Node(pod.Node)
-		for _, a := range pod.Addresses {
-			if !hasPodCIDR(n, a) {
-				add(n, single(a))
-			}
-		}
-	}
-	return routes
-}
-
-func hasPodCIDR(n *scenarios.Node, a netip.Addr) bool {
-	for _, cidr := range n.PodCIDRs {
-		if cidr.Contains(a) {
-			return true
-		}
-	}
-	return false
-}
-
 // router joins the underlay and the machines behind it.
 func (b *builder) router() {
 	b.session.router = b.add(packetsim.HostConfig{
@@ -262,63 +166,6 @@ func (s *session) routerDevices() []packetsim.Device {
 		}
 	}
 	return devices
-}
-
-// tableVia is the router's table for what nobody has.
-const tableVia packetsim.RouteTable = 100
-
-// routerRules send what machines outside ask for and nobody has to tableVia.
-// What nodes and pods send there has no route: it would only come back to them.
-func (s *session) routerRules() []packetsim.PolicyRule {
-	var rules []packetsim.PolicyRule
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
-		rules = append(rules,
-			packetsim.PolicyRule{Family: family, Table: packetsim.TableLocal},
-			packetsim.PolicyRule{Family: family, Priority: 1, Table: packetsim.TableMain})
-	}
-	for i := range s.cluster.Outside {
-		if s.isNeighbour(&s.cluster.Outside[i]) {
-			continue
-		}
-		for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
-			rules = append(rules, packetsim.PolicyRule{Family: family, Priority: 2, In: machineDevice(i), Table: tableVia})
-		}
-	}
-	return rules
-}
-
-// routerRoutes are the router's routes; what nobody has goes to the node via.
-func (s *session) routerRoutes(via string) []packetsim.Route {
-	routes := s.throughNodes("")
-	for i := range s.cluster.Outside {
-		m := &s.cluster.Outside[i]
-		for _, a := range m.Addresses {
-			if !s.isNeighbour(m) {
-				routes = append(routes, packetsim.Route{Dst: single(a), Dev: machineDevice(i)})
-			}
-		}
-	}
-	if n := s.cluster.Node(via); n != nil {
-		for _, a := range n.Addresses {
-			routes = append(routes, packetsim.Route{Dst: anywhere(a.Is6()), Via: a, Dev: underlayDevice, Table: tableVia})
-		}
-	}
-	return routes
-}
-
-// routeVia makes the router and the neighbours hand what nobody has to a node.
-func (s *session) routeVia(via string) error {
-	for i := range s.cluster.Outside {
-		m := &s.cluster.Outside[i]
-		if !s.isNeighbour(m) {
-			continue
-		}
-		host := s.network.Host(m.Name)
-		if err := host.SetNetwork([]packetsim.Device{s.neighbourDevice(m)}, s.neighbourRoutes(via), nil, false); err != nil {
-			return err
-		}
-	}
-	return s.router.SetNetwork(s.routerDevices(), s.routerRoutes(via), s.routerRules(), false)
 }
 
 // isNeighbour reports whether a machine is on the underlay itself.
@@ -379,50 +226,6 @@ func (s *session) neighbourDevice(m *scenarios.Machine) packetsim.Device {
 		eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: s.onUnderlay(a)})
 	}
 	return eth
-}
-
-// neighbourRoutes lead by the nodes to what is theirs, by the router to the
-// machines behind it, and by the node via to what nobody has.
-func (s *session) neighbourRoutes(via string) []packetsim.Route {
-	routes := s.throughNodes("")
-	for i := range s.cluster.Outside {
-		m := &s.cluster.Outside[i]
-		for _, a := range m.Addresses {
-			if gateway := s.routerOf(a.Is6()); gateway.IsValid() && !s.isNeighbour(m) {
-				routes = append(routes, packetsim.Route{Dst: single(a), Via: gateway, Dev: underlayDevice})
-			}
-		}
-	}
-	if n := s.cluster.Node(via); n != nil {
-		for _, a := range n.Addresses {
-			routes = append(routes, packetsim.Route{Dst: anywhere(a.Is6()), Via: a, Dev: underlayDevice})
-		}
-	}
-	return routes
-}
-
-// routerOf is the router's first address of a family; invalid if it has none.
-func (s *session) routerOf(v6 bool) netip.Addr {
-	for _, a := range s.cluster.Router {
-		if a.Is6() == v6 {
-			return a
-		}
-	}
-	return netip.Addr{}
-}
-
-// unique keeps the first route to each destination: a machine of several
-// addresses needs its default route once.
-func unique(routes []packetsim.Route) []packetsim.Route {
-	var out []packetsim.Route
-	seen := map[netip.Prefix]bool{}
-	for _, r := range routes {
-		if !seen[r.Dst] {
-			seen[r.Dst] = true
-			out = append(out, r)
-		}
-	}
-	return out
 }
 
 // orEverything turns "not given" into a socket for everything.

@@ -61,6 +61,9 @@ func Rules(in RulesInput) (*NodeRules, error) {
 	if _, err := s.informers.AddConsumer(ctx, n.proxy); err != nil {
 		return nil, err
 	}
+	if err := n.proxy.EnsureCanaries(); err != nil {
+		return nil, err
+	}
 	n.exec.keepInputs = true
 	if err := n.proxy.Sync(); err != nil {
 		return nil, err

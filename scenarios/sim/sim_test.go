@@ -53,6 +53,34 @@ steps:
 	}
 }
 
+// TestAMissingRuleIsSeen takes one rule away from under a scenario that holds,
+// and looks for it in the report.
+func TestAMissingRuleIsSeen(t *testing.T) {
+	const text = `
+name: hairpin without a masquerade rule
+iptables: {tools: [legacy]}
+topology: {nodes: 1}
+objects:
+- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.41, ports: [{port: 80, targetPort: 8080}]}}
+- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, addressType: IPv4, ports: [{port: 8080}], endpoints: [{addresses: [10.244.1.2], nodeName: node1}]}
+steps:
+- connect: {from: 10.244.1.2, to: "tcp 172.30.0.41:80", expect: {endpoints: ["10.244.1.2:8080"], source: masqueraded}}
+- fault: {node: node1, run: ["iptables -t nat -F KUBE-MARK-MASQ"]}
+- connect: {from: 10.244.1.2, to: "tcp 172.30.0.41:80", expect: {endpoints: ["10.244.1.2:8080"], source: masqueraded}}
+`
+	s, err := scenarios.Read("in.yaml", strings.NewReader(text))
+	require.NoError(t, err)
+	result := scenarios.Run(t.Context(), s, sim.Backend{})
+	require.Len(t, result.Checks, 2)
+	assert.True(t, result.Checks[0].Passed)
+	require.False(t, result.Checks[1].Passed)
+	var report strings.Builder
+	require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysNone))
+	assert.Contains(t, report.String(), "in.yaml:11:65: tcp 172.30.0.41:80 from 10.244.1.2")
+	assert.Contains(t, report.String(), "nat:KUBE-MARK-MASQ:return:1")
+	assert.Contains(t, report.String(), "lost at 10.244.1.2: martian source")
+}
+
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
 // TestDocumentedExamples runs every example of the format's documentation.

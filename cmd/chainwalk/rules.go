@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/spf13/cobra"
+	v1 "k8s.io/api/core/v1"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+type rulesOptions struct {
+	files        []string
+	config       string
+	node         string
+	nodeIPs      []string
+	tools        string
+	restoreInput bool
+}
+
+func newRulesCommand(s streams) *cobra.Command {
+	var o rulesOptions
+	cmd := &cobra.Command{
+		Use:   "rules -f OBJECTS",
+		Short: "Print the rules that kube-proxy writes for these objects",
+		Long: `Syncs the proxier once on the fake kernel and prints what iptables-save and then ip6tables-save print there.
+
+The objects are Services, EndpointSlices and Nodes as "kubectl get -o yaml" prints them. The Node object
+gives the node's addresses, pod CIDRs and labels; --node-ip gives the addresses where there is none.`,
+		Example: `  kubectl get services,endpointslices,nodes -A -o yaml | chainwalk rules -f - --node worker1
+  chainwalk rules -f objects.yaml --config kube-proxy.yaml --node worker1 --restore-input`,
+		Args: cobra.NoArgs,
+		RunE: func(_ *cobra.Command, _ []string) error {
+			return runRules(s, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.files, "filename", "f", nil, "file with Kubernetes objects (repeatable, - is stdin)")
+	flags.StringVar(&o.config, "config", "", "KubeProxyConfiguration (v1alpha1) file")
+	flags.StringVar(&o.node, "node", "", "the node to write rules for (default: hostnameOverride, or the only Node)")
+	flags.StringSliceVar(&o.nodeIPs, "node-ip", nil, "the node's addresses, instead of those of the Node object")
+	flags.StringVar(&o.tools, "tools", "legacy", "the iptables tools to imitate: legacy or nft")
+	flags.BoolVar(&o.restoreInput, "restore-input", false, "print the bytes given to iptables-restore instead")
+	_ = cmd.MarkFlagRequired("filename") // the flag is there
+	return cmd
+}
+
+func runRules(s streams, o rulesOptions) error {
+	dialect, err := parseTools(o.tools)
+	if err != nil {
+		return err
+	}
+	objects, err := readObjects(s, o.files)
+	if err != nil {
+		return err
+	}
+	config, err := readProxyConfig(s, o.config)
+	if err != nil {
+		return err
+	}
+	node, err := rulesNode(o, config, objects)
+	if err != nil {
+		return err
+	}
+	rules, err := sim.Rules(sim.RulesInput{Objects: objects, Configuration: config, Node: node, Dialect: dialect})
+	if err != nil {
+		return err
+	}
+	for _, warning := range rules.Warnings {
+		fmt.Fprintf(s.errOut, "chainwalk: warning: %s\n", warning)
+	}
+	if o.restoreInput {
+		_, err = s.out.Write(bytes.Join(rules.RestoreInputs, nil))
+		return err
+	}
+	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		if err := rules.Save(family, s.out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readProxyConfig(s streams, file string) (*kubeproxyconfig.KubeProxyConfiguration, error) {
+	if file == "" {
+		return &kubeproxyconfig.KubeProxyConfiguration{}, nil
+	}
+	r, name, err := manifest.Open(file, s.in)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // only read
+	return manifest.ReadKubeProxyConfiguration(name, r)
+}
+
+// rulesNode decides which node the rules are for, and puts its name into the configuration.
+func rulesNode(o rulesOptions, config *kubeproxyconfig.KubeProxyConfiguration, objects []manifest.Object) (*v1.Node, error) {
+	if o.node != "" {
+		config.HostnameOverride = o.node
+	}
+	name := config.HostnameOverride
+	if name != "" && o.node == "" && len(o.nodeIPs) > 0 {
+		o.node = name
+	}
+	node, err := pickNode(objects, name)
+	if err != nil && len(o.nodeIPs) == 0 {
+		return nil, err
+	}
+	if len(o.nodeIPs) > 0 {
+		node, err = withAddresses(node, name, o.nodeIPs)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if node == nil {
+		return nil, errors.New("the objects have no Node: give one, or --node NAME with --node-ip ADDRESS")
+	}
+	if config.HostnameOverride == "" {
+		config.HostnameOverride = node.Name
+	}
+	return node, nil
+}
+
+// withAddresses returns the node with these addresses instead of its own, or a new one.
+func withAddresses(node *v1.Node, name string, addresses []string) (*v1.Node, error) {
+	if node == nil {
+		if name == "" {
+			return nil, errors.New("--node-ip without a Node object needs --node NAME")
+		}
+		node = &v1.Node{}
+		node.Name = name
+	}
+	node = node.DeepCopy()
+	node.Status.Addresses = nil
+	for _, text := range addresses {
+		address, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, fmt.Errorf("--node-ip: %q is not an IP address", text)
+		}
+		node.Status.Addresses = append(node.Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: address.String()})
+	}
+	return node, nil
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/utils/exec"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+func newSnapshotCommand(s streams) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "snapshot",
+		Short: "Print a NodeSnapshot of this machine (network namespace)",
+		Long: `Reads devices, addresses, routes and policy rules, sysctls, iptables rules of both backends, connections, sets and
+accounting objects, and prints them as one document that "chainwalk trace --node" walks packets through. What could
+not be read is listed in the document under "unread", and on stderr.`,
+		Example: `  chainwalk snapshot > node.yaml
+  ip netns exec NAME chainwalk snapshot -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			format, err := snapshotFormat(output)
+			if err != nil {
+				return err
+			}
+			snapshot, err := packetsim.TakeSnapshot(cmd.Context(), exec.New())
+			if err != nil {
+				return err
+			}
+			for _, unread := range snapshot.Unread {
+				fmt.Fprintf(s.errOut, "chainwalk: not read: %s: %s\n", unread.What, unread.Why)
+			}
+			return snapshot.Write(s.out, format)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "the form of the document: yaml or json")
+	return cmd
+}
+
+func snapshotFormat(output string) (packetsim.SnapshotFormat, error) {
+	switch format := packetsim.SnapshotFormat(output); format {
+	case packetsim.SnapshotYAML, packetsim.SnapshotJSON:
+		return format, nil
+	}
+	return "", fmt.Errorf("-o %s: want yaml or json", output)
+}

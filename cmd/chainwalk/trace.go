@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+)
+
+type traceOptions struct {
+	snapshot string
+	rules    string
+	local    []string
+	tools    string
+	output   string
+}
+
+func newTraceCommand(s streams) *cobra.Command {
+	var o traceOptions
+	cmd := &cobra.Command{
+		Use:   "trace (--node SNAPSHOT | --rules SAVE [--local ADDR,...]) PACKET",
+		Short: "Walk one packet and print its way, every outcome with its probability",
+		Long: `PACKET is PROTO SRC[:PORT] > DST[:PORT] [in DEV|local] [flags SYN,ACK] [type T/C] [mark N] [ttl N] [len N].
+Addresses of IPv6 with a port take brackets. Without flags a TCP packet is a SYN, without type an ICMP packet is an echo
+request.
+
+With --node the packet meets the node's routes, sysctls and live connections. With --rules there is no more than the
+rules: every destination that is not in --local is forwarded by the device eth0, which has the --local addresses, and
+any device may be named after "in" (eth0 if none is).`,
+		Example: `  chainwalk trace --node node.yaml 'tcp 10.244.0.11:40000 > 10.96.0.10:53 in veth1'
+  iptables-save | chainwalk trace --rules - --local 192.168.0.2 'udp 192.168.0.2:5353 > 10.96.0.10:53 local'`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runTrace(s, o, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.snapshot, "node", "", "file with a NodeSnapshot (- is stdin)")
+	flags.StringVar(&o.rules, "rules", "", "file with iptables-save or ip6tables-save text (- is stdin)")
+	flags.StringSliceVar(&o.local, "local", nil, "with --rules: the node's own addresses")
+	flags.StringVar(&o.tools, "tools", "", "legacy or nft: with --node the rules to take where both backends hold some")
+	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
+	cmd.MarkFlagsMutuallyExclusive("node", "rules")
+	cmd.MarkFlagsOneRequired("node", "rules")
+	cmd.MarkFlagsMutuallyExclusive("node", "local")
+	return cmd
+}
+
+func runTrace(s streams, o traceOptions, text string) error {
+	if o.output != "text" && o.output != "json" {
+		return fmt.Errorf("-o %s: want text or json", o.output)
+	}
+	in, err := packetsim.ParseInput(text)
+	if err != nil {
+		return fmt.Errorf("packet: %w", err)
+	}
+	host, err := traceHost(s, o, &in)
+	if err != nil {
+		return err
+	}
+	outcomes, err := host.Walk(in)
+	if err != nil {
+		return err
+	}
+	result := packetsim.NewTraceResult(in, outcomes)
+	if o.output == "json" {
+		return result.WriteJSON(s.out)
+	}
+	return result.WriteText(s.out)
+}
+
+func traceHost(s streams, o traceOptions, in *packetsim.Input) (*packetsim.Host, error) {
+	if o.snapshot != "" {
+		return hostFromSnapshot(s, o)
+	}
+	return hostFromRules(s, o, in)
+}
+
+func hostFromSnapshot(s streams, o traceOptions) (*packetsim.Host, error) {
+	r, name, err := manifest.Open(o.snapshot, s.in)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // only read
+	snapshot, err := packetsim.ReadSnapshot(name, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, unread := range snapshot.Unread {
+		fmt.Fprintf(s.errOut, "chainwalk: warning: the snapshot lacks %s: %s\n", unread.What, unread.Why)
+	}
+	host, err := packetsim.HostFromSnapshot(snapshot, packetsim.SnapshotOptions{Backend: o.tools})
+	if errors.Is(err, packetsim.ErrBothBackends) {
+		return nil, fmt.Errorf("%w: choose one with --tools legacy or --tools nft", err)
+	}
+	return host, err
+}
+
+// traceDevice is the device of a host of which no more than its rules is known.
+const traceDevice = "eth0"
+
+func hostFromRules(s streams, o traceOptions, in *packetsim.Input) (*packetsim.Host, error) {
+	if in.In == "" && !in.Local {
+		in.In = traceDevice
+	}
+	config := packetsim.HostConfig{
+		Name:    "node",
+		Devices: []packetsim.Device{{Name: traceDevice, Up: true}},
+		Routes: []packetsim.Route{
+			{Dst: netip.PrefixFrom(netip.IPv4Unspecified(), 0), Dev: traceDevice},
+			{Dst: netip.PrefixFrom(netip.IPv6Unspecified(), 0), Dev: traceDevice},
+		},
+		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"},
+	}
+	for _, text := range o.local {
+		addr, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, fmt.Errorf("--local: %q is not an IP address", text)
+		}
+		config.Devices[0].Addresses = append(config.Devices[0].Addresses, packetsim.Address{Prefix: netip.PrefixFrom(addr, addr.BitLen())})
+	}
+	if in.In != "" && in.In != traceDevice && in.In != "lo" {
+		config.Devices = append(config.Devices, packetsim.Device{Name: in.In, Up: true})
+	}
+	var err error
+	config.Netfilter, err = loadRules(s, o, in)
+	if err != nil {
+		return nil, err
+	}
+	return packetsim.NewHost(config)
+}
+
+// loadRules fills a fake kernel with iptables-save text of the packet's family.
+func loadRules(s streams, o traceOptions, in *packetsim.Input) (*fakeipt.Kernel, error) {
+	dialect, err := parseTools(o.tools)
+	if err != nil {
+		return nil, err
+	}
+	family := fakeipt.IPv4
+	if in.Src.Is6() {
+		family = fakeipt.IPv6
+	}
+	r, name, err := manifest.Open(o.rules, s.in)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // only read
+	return fakeipt.LoadSave(family, dialect, name, r)
+}

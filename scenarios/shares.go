@@ -1,0 +1,97 @@
+package scenarios
+
+import (
+	"fmt"
+	"math/big"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"go.yaml.in/yaml/v3"
+)
+
+// Share is an endpoint and its chance.
+type Share struct {
+	Endpoint netip.AddrPort
+	Chance   *big.Rat
+}
+
+// Shares are endpoints with their chances, which sum to 1, in file order.
+type Shares []Share
+
+// UnmarshalManifest reads a list of endpoints or a mapping of endpoints to chances.
+func (s *Shares) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
+	before := d.Count()
+	switch n.Kind {
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			s.add(d, item, big.NewRat(1, int64(len(n.Content))))
+		}
+	case yaml.MappingNode:
+		d.Pairs(n, "endpoints", func(key, value *yaml.Node) {
+			text, _ := d.Scalar(value, "a chance such as 1/2, 0.5 or 50%")
+			chance, err := parseChance(text)
+			if err != nil {
+				d.Errorf(value, "%v", err)
+				return
+			}
+			s.add(d, key, chance)
+		})
+	default:
+		d.Errorf(n, "endpoints: want a list of ADDRESS:PORT, or a mapping of ADDRESS:PORT to a chance")
+		return
+	}
+	sum := new(big.Rat)
+	for _, share := range *s {
+		sum.Add(sum, share.Chance)
+	}
+	if d.Count() == before && sum.Cmp(big.NewRat(1, 1)) != 0 {
+		d.Errorf(n, "endpoints: the chances sum to %s, not to 1", sum.RatString())
+	}
+}
+
+func (s *Shares) add(d *manifest.Decoder, n *yaml.Node, chance *big.Rat) {
+	text, ok := d.Scalar(n, "an endpoint")
+	if !ok {
+		return
+	}
+	ap, err := netip.ParseAddrPort(text)
+	if err != nil || ap.Port() == 0 {
+		d.Errorf(n, "%q is no endpoint (want ADDRESS:PORT, an IPv6 address in brackets)", text)
+		return
+	}
+	for _, other := range *s {
+		if other.Endpoint == ap {
+			d.Errorf(n, "%s is given twice", ap)
+			return
+		}
+	}
+	*s = append(*s, Share{ap, chance})
+}
+
+// String prints the shares as a mapping, sorted by endpoint.
+func (s Shares) String() string {
+	sorted := slices.Clone(s)
+	slices.SortFunc(sorted, func(a, b Share) int { return a.Endpoint.Compare(b.Endpoint) })
+	return listOf(sorted, func(one Share) string { return one.Endpoint.String() + ": " + one.Chance.RatString() })
+}
+
+// parseChance reads 1/2, 0.5, 50%, 1.
+func parseChance(s string) (*big.Rat, error) {
+	number, percent := strings.CutSuffix(s, "%")
+	r, ok := new(big.Rat), false
+	if len(number) > 0 && len(number) < 20 && strings.Trim(number, "0123456789./") == "" {
+		r, ok = r.SetString(number)
+	}
+	if !ok {
+		return nil, fmt.Errorf("%q is no chance (want 1/2, 0.5 or 50%%)", s)
+	}
+	if percent {
+		r.Quo(r, big.NewRat(100, 1))
+	}
+	if r.Sign() <= 0 || r.Cmp(big.NewRat(1, 1)) > 0 {
+		return nil, fmt.Errorf("a chance is more than 0 and at most 1, not %s", s)
+	}
+	return r, nil
+}
