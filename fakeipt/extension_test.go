@@ -1,0 +1,67 @@
+package fakeipt
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestExtensionSpelling has a row for each extension: a rule as it is given, and as it is saved or refused.
+func TestExtensionSpelling(t *testing.T) {
+	for name, row := range map[string]struct{ tool, rule, saved, refused string }{
+		"comment in quotes":         {"iptables", "-m comment --comment a/b", `-m comment --comment "a/b"`, ""},
+		"tcp brings its match":      {"iptables", "-p tcp --dport 80:81", "-p tcp -m tcp --dport 80:81", ""},
+		"tcp syn":                   {"iptables", "-p tcp ! --syn", "-p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN", ""},
+		"udp":                       {"iptables", "-p udp ! --sport 53", "-p udp -m udp ! --sport 53", ""},
+		"sctp":                      {"iptables", "-p sctp -m sctp --dport 7", "-p sctp -m sctp --dport 7", ""},
+		"sctp chunks":               {"iptables", "-p sctp -m sctp --chunk-types all INIT", "", `unknown option "--chunk-types"`},
+		"icmp by name":              {"iptables", "-p icmp --icmp-type ping", "-p icmp -m icmp --icmp-type 8", ""},
+		"icmp6 by name":             {"ip6tables", "-p icmpv6 --icmpv6-type no-route", "-p ipv6-icmp -m icmp6 --icmpv6-type 1/0", ""},
+		"conntrack states in order": {"iptables", "-m conntrack --ctstate RELATED,NEW", "-m conntrack --ctstate NEW,RELATED", ""},
+		"conntrack unknown state":   {"iptables", "-m conntrack --ctstate OLD", "", `Bad ctstate "OLD"`},
+		"state":                     {"iptables", "-m state --state new", "-m state --state NEW", ""},
+		"mark without mask":         {"iptables", "-m mark --mark 0x0010", "-m mark --mark 0x10", ""},
+		"addrtype":                  {"iptables", "-m addrtype ! --dst-type local", "-m addrtype ! --dst-type LOCAL", ""},
+		"statistic":                 {"iptables", "-m statistic --mode random --probability 0.3333333333", "-m statistic --mode random --probability 0.33333333349", ""},
+		"recent":                    {"ip6tables", "-m recent --name l --set", "-m recent --set --name l --mask ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff --rsource", ""},
+		"nfacct":                    {"iptables", "-m nfacct --nfacct-name acct", "-m nfacct --nfacct-name  acct", ""},
+		"multiport":                 {"iptables", "-p tcp -m multiport --dports 80,http,90:99", "-p tcp -m multiport --dports 80,80,90:99", ""},
+		"reject":                    {"iptables", "-j REJECT", "-j REJECT --reject-with icmp-port-unreachable", ""},
+		"reject 6":                  {"ip6tables", "-j REJECT", "-j REJECT --reject-with icmp6-port-unreachable", ""},
+		"dnat":                      {"iptables", "-t nat -j DNAT --to-destination 10.0.0.1 --random", "-j DNAT --to-destination 10.0.0.1 --random", ""},
+		"dnat 6 with port":          {"ip6tables", "-t nat -p tcp -j DNAT --to-destination [fd00::1]:80", "-p tcp -j DNAT --to-destination [fd00::1]:80", ""},
+		"dnat port without proto":   {"iptables", "-t nat -j DNAT --to-destination 10.0.0.1:80", "", "Need TCP, UDP, SCTP or DCCP with port specification"},
+		"snat in the wrong hook":    {"iptables", "-t nat -j SNAT --to-source 10.0.0.1", "", "Invalid argument"},
+		"masquerade in wrong hook":  {"iptables", "-t nat -j MASQUERADE", "", "Invalid argument"},
+		"redirect":                  {"iptables", "-t nat -p udp -j REDIRECT --to-ports 53", "-p udp -j REDIRECT --to-ports 53", ""},
+		"mark target":               {"iptables", "-j MARK --xor-mark 0x4000", "-j MARK --set-xmark 0x4000/0x0", ""},
+		"connmark":                  {"iptables", "-j CONNMARK --restore-mark --mask 0xf", "-j CONNMARK --restore-mark --nfmask 0xf --ctmask 0xf", ""},
+		"log":                       {"iptables", "-j LOG --log-level debug", "-j LOG --log-level 7", ""},
+		"trace in filter":           {"iptables", "-j TRACE", "", "Invalid argument"},
+		"notrack in raw":            {"iptables", "-t raw -j NOTRACK", "-j NOTRACK", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := New(Options{})
+			require.NoError(t, k.NFAcct().Add("acct"))
+			argv := append([]string{row.tool, "-A", "OUTPUT"}, strings.Fields(row.rule)...)
+			var out, stderr bytes.Buffer
+			status := k.Run(argv, nil, &out, &stderr)
+			if row.refused != "" {
+				assert.NotZero(t, status)
+				assert.Contains(t, stderr.String(), row.refused)
+				return
+			}
+			require.Zero(t, status, stderr.String())
+			f := IPv4
+			if row.tool == "ip6tables" {
+				f = IPv6
+			}
+			rules := k.Ruleset(f).Tables()[0].Chain("OUTPUT").Rules
+			require.Len(t, rules, 1)
+			assert.Equal(t, "-A OUTPUT "+row.saved, rules[0].Text("OUTPUT", f, Legacy))
+		})
+	}
+}
