@@ -16,15 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dumpFolder is where the dumps of kind clusters are: CHAINWALK_DUMPS, one folder per node under
-// CLUSTER/BACKEND.
-func dumpFolder(t *testing.T) string {
-	folder := os.Getenv("CHAINWALK_DUMPS")
-	if folder == "" {
-		t.Skip("CHAINWALK_DUMPS does not say where the dumps of real clusters are")
-	}
-	return folder
-}
+// dumpFolder holds what was taken from a kind cluster's nodes: one folder per node under BACKEND. Its README says how.
+const dumpFolder = "../scenarios/testdata/dumps/kind-v1.34"
 
 // dumpSnapshot makes a snapshot from what ip, sysctl, conntrack and iptables-save said on a node.
 func dumpSnapshot(t *testing.T, folder, backend, node string) *NodeSnapshot {
@@ -182,9 +175,8 @@ func (l *netLab) addDumpPod(node, veth string, address netip.Prefix) {
 // TestDumpsBehaveAsSeen holds the walks against the traffic that was seen while the dumps were
 // taken (their README).
 func TestDumpsBehaveAsSeen(t *testing.T) {
-	folder := filepath.Join(dumpFolder(t), "kind-v1.34")
 	for _, backend := range []string{"nft", "legacy"} {
-		l := &netLab{t, dumpNetwork(t, folder, backend)}
+		l := &netLab{t, dumpNetwork(t, dumpFolder, backend)}
 		for _, tc := range []struct {
 			name string
 			from string
@@ -211,10 +203,9 @@ func TestDumpsBehaveAsSeen(t *testing.T) {
 // TestDumpsConnectionsAreWalked checks that the nodes' own connections, as conntrack listed them,
 // are recognized.
 func TestDumpsConnectionsAreWalked(t *testing.T) {
-	folder := filepath.Join(dumpFolder(t), "kind-v1.34")
 	for _, backend := range []string{"nft", "legacy"} {
 		for _, node := range []string{"demo-worker", "demo-worker2"} {
-			s := dumpSnapshot(t, folder, backend, node)
+			s := dumpSnapshot(t, dumpFolder, backend, node)
 			h, err := HostFromSnapshot(s, SnapshotOptions{})
 			require.NoError(t, err)
 			walked := 0
@@ -250,4 +241,18 @@ func (d *dumpReader) nfacct() {
 			known[match[1]] = true
 		}
 	}
+}
+
+// TestShippedSnapshotIsThatOfTheDump holds the example that the README walks a packet through. With
+// CHAINWALK_REWRITE=1 it is written anew.
+func TestShippedSnapshotIsThatOfTheDump(t *testing.T) {
+	var want strings.Builder
+	require.NoError(t, dumpSnapshot(t, dumpFolder, "legacy", "demo-worker").Write(&want, SnapshotYAML))
+	path := filepath.Join(dumpFolder, "legacy", "demo-worker.yaml")
+	if os.Getenv("CHAINWALK_REWRITE") == "1" {
+		require.NoError(t, os.WriteFile(path, []byte(want.String()), 0o644))
+	}
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, want.String(), string(got))
 }

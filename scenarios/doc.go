@@ -6,7 +6,7 @@
 // Backend: in memory (package sim), and where they are linked in, on a real
 // kernel and in a kind cluster. The package itself knows no proxier and no
 // rules: it resolves a file into a Cluster, drives a Session through the steps
-// and judges the ways that packets went (Observation) by the expectations.
+// and judges the ways that packets went (Observed) by the expectations.
 //
 // Files are read strictly. Unknown fields, words that no step has, chances that
 // do not sum to one, names of machines that are not there: all of these are

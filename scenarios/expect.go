@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"math/big"
 	"net/netip"
 	"slices"
 	"strconv"

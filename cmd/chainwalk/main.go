@@ -1,9 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"os"
+
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/klog/v2"
 )
 
 func main() {
+	// What the proxier logs (an address it skips, say) is for people here, not for log files.
+	klog.SetLogger(funcr.New(func(_, args string) {
+		fmt.Fprintf(os.Stderr, "chainwalk: %s\n", args)
+	}, funcr.Options{}))
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -48,6 +48,7 @@ gives the node's addresses, pod CIDRs and labels; --node-ip gives the addresses 
 	flags.StringVar(&o.tools, "tools", "legacy", "the iptables tools to imitate: legacy or nft")
 	flags.BoolVar(&o.restoreInput, "restore-input", false, "print the bytes given to iptables-restore instead")
 	_ = cmd.MarkFlagRequired("filename") // the flag is there
+	completeWords(cmd, "tools", "legacy", "nft")
 	return cmd
 }
 
@@ -104,26 +105,20 @@ func rulesNode(o rulesOptions, config *kubeproxyconfig.KubeProxyConfiguration, o
 	if o.node != "" {
 		config.HostnameOverride = o.node
 	}
-	name := config.HostnameOverride
-	if name != "" && o.node == "" && len(o.nodeIPs) > 0 {
-		o.node = name
+	node, err := pickNode(objects, config.HostnameOverride)
+	switch {
+	case len(o.nodeIPs) > 0 && config.HostnameOverride != "":
+		// The Node object need not be there.
+		node, err = withAddresses(node, config.HostnameOverride, o.nodeIPs)
+	case err == nil && len(o.nodeIPs) > 0:
+		node, err = withAddresses(node, "", o.nodeIPs)
+	case err == nil && node == nil:
+		err = errors.New("the objects have no Node: give one, or --node NAME with --node-ip ADDRESS")
 	}
-	node, err := pickNode(objects, name)
-	if err != nil && len(o.nodeIPs) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	if len(o.nodeIPs) > 0 {
-		node, err = withAddresses(node, name, o.nodeIPs)
-		if err != nil {
-			return nil, err
-		}
-	}
-	if node == nil {
-		return nil, errors.New("the objects have no Node: give one, or --node NAME with --node-ip ADDRESS")
-	}
-	if config.HostnameOverride == "" {
-		config.HostnameOverride = node.Name
-	}
+	config.HostnameOverride = node.Name
 	return node, nil
 }
 

@@ -36,6 +36,9 @@ expected. Folders are searched for *.yaml files.`,
 	flags.StringVar(&o.backend, "on", scenarios.BackendSim, "the backend to run on: sim")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the results: text, json or junit")
 	flags.StringVar(&o.ways, "ways", "one", "which packets to show the way of, beside those of failures: none, one (of the last scenario) or all")
+	completeWords(cmd, "on", scenarios.BackendSim)
+	completeWords(cmd, "output", "text", "json", "junit")
+	completeWords(cmd, "ways", "none", "one", "all")
 	return cmd
 }
 

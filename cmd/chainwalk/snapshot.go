@@ -36,6 +36,7 @@ not be read is listed in the document under "unread", and on stderr.`,
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "the form of the document: yaml or json")
+	completeWords(cmd, "output", "yaml", "json")
 	return cmd
 }
 

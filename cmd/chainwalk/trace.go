@@ -48,6 +48,8 @@ any device may be named after "in" (eth0 if none is).`,
 	cmd.MarkFlagsMutuallyExclusive("node", "rules")
 	cmd.MarkFlagsOneRequired("node", "rules")
 	cmd.MarkFlagsMutuallyExclusive("node", "local")
+	completeWords(cmd, "tools", "legacy", "nft")
+	completeWords(cmd, "output", "text", "json")
 	return cmd
 }
 

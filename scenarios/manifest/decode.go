@@ -207,7 +207,9 @@ func (d *Decoder) plainValue(n *yaml.Node, v reflect.Value) {
 	case reflect.Slice:
 		d.sliceValue(n, v)
 	case reflect.Interface:
-		v.Set(reflect.ValueOf(d.anyValue(n)))
+		if value := d.anyValue(n); value != nil {
+			v.Set(reflect.ValueOf(value))
+		}
 	default:
 		d.scalarValue(n, v)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/fake"
@@ -46,9 +47,9 @@ func Rules(in RulesInput) (*NodeRules, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range append(in.Objects[:len(in.Objects):len(in.Objects)], manifest.Object{Object: in.Node}) {
-		if err := s.put(ctx, o); err != nil {
-			return nil, err
+	for _, o := range in.objects() {
+		if err := s.client.Tracker().Add(o.DeepCopyObject()); err != nil {
+			return nil, fmt.Errorf("take %s: %w", o.Ref(), err)
 		}
 	}
 	if s.informers, err = config.Watch(ctx, s.client, config.Options{NodeName: in.Node.Name}); err != nil {
@@ -69,6 +70,25 @@ func Rules(in RulesInput) (*NodeRules, error) {
 		return nil, err
 	}
 	return &NodeRules{Warnings: warnings, RestoreInputs: n.exec.inputs, node: n}, nil
+}
+
+// objects are Objects with Node among them. Of several with one name the last counts, as if they were applied in order.
+func (in RulesInput) objects() []manifest.Object {
+	var objects []manifest.Object
+	places := map[manifest.Ref]int{}
+	for _, o := range append(slices.Clip(in.Objects), manifest.Object{Object: in.Node}) {
+		ref := o.Ref()
+		if _, ok := o.Object.(*corev1.Node); ok {
+			ref = manifest.Ref{Kind: "Node", Name: o.Meta().GetName()} // Node may come without its kind
+		}
+		if place, ok := places[ref]; ok {
+			objects[place] = o
+			continue
+		}
+		places[ref] = len(objects)
+		objects = append(objects, o)
+	}
+	return objects
 }
 
 // loneNode is a node without a network, with the addresses of its Node object.

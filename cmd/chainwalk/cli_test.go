@@ -1,0 +1,300 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// cases are the shipped scenario files.
+const cases = "../../scenarios/testdata/cases"
+
+// call runs the command line with a standard input.
+func call(stdin string, args ...string) (status int, out, errOut string) {
+	var stdout, stderr bytes.Buffer
+	status = run(args, strings.NewReader(stdin), &stdout, &stderr)
+	return status, stdout.String(), stderr.String()
+}
+
+// write puts a file into a folder of the test's own and returns its path.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestRunShippedScenarios(t *testing.T) {
+	status, out, errOut := call("", "run", cases)
+	require.Equal(t, exitHeld, status, out+errOut)
+	files, err := filepath.Glob(filepath.Join(cases, "*.yaml"))
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, len(files), 40, "shipped scenario files")
+	assert.Equal(t, len(files), strings.Count("\n"+out, "\nok    "), "one verdict each")
+	assert.Contains(t, out, "nat:KUBE-SERVICES:rule:", "a walked packet to look at")
+}
+
+const small = `name: a small scenario
+topology: {pods: [{name: client, node: node1}]}
+objects:
+- apiVersion: v1
+  kind: Service
+  metadata: {name: web}
+  spec: {clusterIP: 172.30.0.41, ports: [{port: 80}]}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{port: 8080}]
+  endpoints: [{addresses: [10.244.2.2], nodeName: node2}]
+steps:
+- connect: {from: client, to: "tcp 172.30.0.41:80", expect: {endpoints: ["10.244.2.2:8080"], source: kept}}
+`
+
+func TestRunExitStatus(t *testing.T) {
+	for _, tc := range []struct {
+		name, scenario string
+		args           []string
+		status         int
+		out, errOut    []string // texts that must be there
+	}{
+		{
+			name: "held", scenario: small, status: exitHeld,
+			out: []string{"ok    a small scenario", "1 scenario, 0 failed", "DNAT --to-destination 10.244.2.2:8080"},
+		},
+		{
+			name: "an expectation that does not hold", scenario: strings.Replace(small, `["10.244.2.2:8080"]`, `["10.244.2.3:8080"]`, 1), status: exitNotHeld,
+			out: []string{"FAIL  a small scenario", "scenario.yaml:15:", "tcp 172.30.0.41:80 from client", "10.244.2.3:8080", "10.244.2.2:8080",
+				"decided by -A KUBE-SEP-", "nat:KUBE-SERVICES:rule:1"},
+		},
+		{
+			name: "a misspelt field", scenario: strings.Replace(small, "expect:", "expects:", 1), status: exitUsage,
+			errOut: []string{"scenario.yaml:15:53: ", `unknown field "steps[0].connect.expects" (did you mean "expect"?)`},
+		},
+		{
+			name: "a word that does not exist", scenario: strings.Replace(small, "source: kept", "source: keep", 1), status: exitUsage,
+			errOut: []string{"scenario.yaml:15:", "kept, masqueraded"},
+		},
+		{name: "an empty file", scenario: "", status: exitUsage, errOut: []string{"scenario.yaml"}},
+		{name: "binary garbage", scenario: "\x00\xff\x13name", status: exitUsage, errOut: []string{"scenario.yaml:1:1"}},
+		{name: "another backend", scenario: small, args: []string{"--on", "moon"}, status: exitUsage, errOut: []string{"--on moon"}},
+		{name: "another output", scenario: small, args: []string{"-o", "xml"}, status: exitUsage, errOut: []string{"-o xml: want text, json or junit"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			path := write(t, "scenario.yaml", tc.scenario)
+			status, out, errOut := call("", append([]string{"run", path}, tc.args...)...)
+			assert.Equal(t, tc.status, status, out+errOut)
+			for _, text := range tc.out {
+				assert.Contains(t, out, text)
+			}
+			for _, text := range tc.errOut {
+				assert.Contains(t, errOut, text)
+			}
+			if tc.status == exitUsage {
+				assert.Empty(t, out, "nothing but the message")
+			}
+		})
+	}
+}
+
+func TestRunReportsForPrograms(t *testing.T) {
+	path := write(t, "scenario.yaml", small)
+	_, out, _ := call("", "run", path, "-o", "json")
+	assert.True(t, json.Valid([]byte(out)), out)
+	_, out, _ = call("", "run", path, "-o", "junit")
+	assert.Contains(t, out, `<testsuite name="a small scenario"`)
+}
+
+const node = `{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {podCIDRs: [10.0.0.0/24]}, status: {addresses: [{type: InternalIP, address: 192.168.0.2}]}}`
+
+func TestRulesOfOddObjects(t *testing.T) {
+	service := func(spec string) string {
+		return "\n---\n{apiVersion: v1, kind: Service, metadata: {name: web}, spec: " + spec + "}"
+	}
+	slice := func(fields string) string {
+		return "\n---\n{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, " + fields + "}"
+	}
+	for _, tc := range []struct {
+		name, objects string
+		status        int
+		want, not     string // texts of the rules, or of the message
+	}{
+		{name: "leading zeros are decimal", objects: node + service(`{clusterIP: 172.30.0.041, ports: [{port: 80}]}`) +
+			slice(`addressType: IPv4, ports: [{port: 80}], endpoints: [{addresses: [10.020.00.001]}]`),
+			want: "--to-destination 10.20.0.1:80", not: "041"},
+		{name: "a slice without its Service", objects: node + slice(`addressType: IPv4, ports: [{port: 80}], endpoints: [{addresses: [10.0.0.9]}]`),
+			want: "KUBE-SERVICES", not: "10.0.0.9"},
+		{name: "an IPv6 address in an IPv4 slice", objects: node + service(`{clusterIP: 172.30.0.41, ports: [{port: 80}]}`) +
+			slice(`addressType: IPv4, ports: [{port: 80}], endpoints: [{addresses: ["fd00::9"]}, {addresses: [10.0.0.9]}]`),
+			want: "--to-destination 10.0.0.9:80", not: "fd00::9"},
+		{name: "an unknown kind", objects: node + "\n---\n{apiVersion: v1, kind: Gadget, metadata: {name: g}}", status: exitUsage, want: "<stdin>:3:"},
+		{name: "an unknown field", objects: node + service(`{clusterIPs: [172.30.0.41], port: 80}`), status: exitUsage, want: `unknown field "spec.port" (did you mean "ports"?)`},
+		{name: "nothing", objects: "", status: exitUsage, want: "no object"},
+		{name: "no Node", objects: service(`{clusterIP: 172.30.0.41, ports: [{port: 80}]}`), status: exitUsage, want: "--node-ip"},
+		{name: "binary garbage", objects: "\x7fELF\x02\x01\x01\x00", status: exitUsage, want: "<stdin>:1:1"},
+		{name: "a line of 100 MB", objects: strings.Repeat("x", 100<<20), status: exitUsage, want: "<stdin>:1:"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			status, out, errOut := call(tc.objects, "rules", "-f", "-")
+			require.Equal(t, tc.status, status, errOut)
+			got := out
+			if tc.status == exitUsage {
+				got = errOut
+				assert.Empty(t, out)
+			}
+			assert.Contains(t, got, tc.want)
+			if tc.not != "" {
+				assert.NotContains(t, got, tc.not)
+			}
+			assert.NotContains(t, errOut, "goroutine", "no panic")
+		})
+	}
+}
+
+func TestRulesNodeOptions(t *testing.T) {
+	two := node + "\n---\n" + strings.ReplaceAll(strings.Replace(node, "n1", "n2", 1), "192.168.0.2", "192.168.0.3")
+	status, _, errOut := call(two, "rules", "-f", "-")
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, errOut, "choose one with --node: n1, n2")
+
+	status, _, errOut = call(two, "rules", "-f", "-", "--node", "n3")
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, errOut, `no Node object is named "n3": the objects have n1, n2`)
+
+	status, out, errOut := call(two, "rules", "-f", "-", "--node", "n3", "--node-ip", "192.168.0.9")
+	assert.Equal(t, exitHeld, status, errOut)
+	assert.Contains(t, out, "KUBE-SERVICES")
+
+	status, out, errOut = call(two, "rules", "-f", "-", "--node", "n2", "--restore-input")
+	assert.Equal(t, exitHeld, status, errOut)
+	assert.True(t, strings.HasPrefix(out, "*filter\n:KUBE-SERVICES - [0:0]\n"), out[:60])
+	assert.Equal(t, 2, strings.Count(out, "*nat\n"), "one input for each family")
+}
+
+func TestTraceWalksEveryDump(t *testing.T) {
+	for _, tools := range dumpTools {
+		for _, name := range dumpNodes {
+			for file, packet := range map[string]string{
+				"iptables-save.txt":  "tcp 10.244.7.7:40000 > 10.96.125.22:80 in veth9",
+				"ip6tables-save.txt": "tcp [fd00:10:244:7::7]:40000 > [fd00:10:96::2b36]:80 in veth9",
+			} {
+				path := filepath.Join(dumps, tools, name, file)
+				status, out, errOut := call("", "trace", "--tools", tools, "--rules", path, "-o", "json", packet)
+				require.Equal(t, exitHeld, status, path+": "+errOut)
+				var result struct {
+					Version  int
+					Outcomes []struct {
+						Probability float64
+						Verdict, To string
+						DNAT        string
+					}
+				}
+				require.NoError(t, json.Unmarshal([]byte(out), &result))
+				assert.Equal(t, 1, result.Version)
+				require.Len(t, result.Outcomes, 3, path)
+				sum := 0.0
+				for _, o := range result.Outcomes {
+					sum += o.Probability
+					assert.Equal(t, "accept", o.Verdict, path)
+					assert.Equal(t, "forward", o.To, path)
+					assert.True(t, strings.HasSuffix(o.DNAT, ":8080"), o.DNAT)
+				}
+				assert.InDelta(t, 1, sum, 1e-12)
+			}
+		}
+	}
+}
+
+func TestTraceErrors(t *testing.T) {
+	rules := write(t, "rules", "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -p tcp -m tcp --dporf 80 -j ACCEPT\nCOMMIT\n")
+	odd := write(t, "odd", "version: 1\nhostnam: n1\n")
+	good := write(t, "good", "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n")
+	for _, tc := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no rules", []string{"tcp 10.0.0.1:1 > 10.0.0.2:2"}, "at least one of the flags"},
+		{"an unknown word", []string{"--rules", rules, "tcp 10.0.0.1:1 > 10.0.0.2:2"}, "rules:3:24: unknown option"},
+		{"no such file", []string{"--rules", "nowhere", "tcp 10.0.0.1:1 > 10.0.0.2:2"}, "nowhere"},
+		{"no packet", []string{"--rules", good, "tcp 10.0.0.1:1"}, "packet: "},
+		{"both families", []string{"--rules", good, "tcp 10.0.0.1:1 > [fd00::1]:2"}, "packet: "},
+		{"no address", []string{"--rules", good, "--local", "here", "tcp 10.0.0.1:1 > 10.0.0.2:2"}, `--local: "here" is not an IP address`},
+		{"no snapshot", []string{"--node", rules, "tcp 10.0.0.1:1 > 10.0.0.2:2 in eth0"}, "rules: snapshot: "},
+		{"a field that no snapshot has", []string{"--node", odd, "tcp 10.0.0.1:1 > 10.0.0.2:2 in eth0"}, "odd:2:1: "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			status, out, errOut := call("", append([]string{"trace"}, tc.args...)...)
+			assert.Equal(t, exitUsage, status)
+			assert.Empty(t, out)
+			assert.Contains(t, errOut, tc.want)
+		})
+	}
+}
+
+func TestSchemaIsTheOneInDocs(t *testing.T) {
+	status, out, errOut := call("", "schema")
+	require.Equal(t, exitHeld, status, errOut)
+	shipped, err := os.ReadFile("../../docs/scenario.schema.json")
+	require.NoError(t, err)
+	assert.Equal(t, string(shipped), out, "go run ./cmd/chainwalk schema > docs/scenario.schema.json")
+}
+
+func TestCompletion(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		status, out, _ := call("", "completion", shell)
+		assert.Equal(t, exitHeld, status)
+		assert.Contains(t, out, "chainwalk", shell)
+	}
+	_, out, _ := call("", "__complete", "run", "--output", "")
+	assert.Contains(t, out, "junit", "values of flags are completed")
+}
+
+func TestUnknownCommand(t *testing.T) {
+	status, _, errOut := call("", "wlak")
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, errOut, `unknown command "wlak"`)
+}
+
+func TestTraceOfASnapshot(t *testing.T) {
+	snapshot := filepath.Join(dumps, "legacy", "demo-worker.yaml")
+	for _, tc := range []struct {
+		name, packet string
+		want         []string
+		not          string
+	}{
+		{
+			name: "a first packet", packet: "tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba",
+			want: []string{"outcome 1 of 3, probability 0.3333: accept, out of eth0 to 172.18.0.2", "destination 10.96.125.22:80 becomes 10.244.1.2:8080"},
+		},
+		{
+			name: "a live connection", packet: "tcp 172.18.0.3:55080 > 172.18.0.4:6443 local flags ACK",
+			want: []string{"accept, out of eth0 to 172.18.0.4"}, not: "nat:",
+		},
+		{
+			name: "masquerade to a pod of the node", packet: "tcp 172.18.0.3:50000 > 10.96.233.187:80 local",
+			want: []string{"source 172.18.0.3:50000 becomes 10.244.2.1, with a port that the kernel chooses"},
+		},
+		{
+			name: "nobody serves it", packet: "tcp 172.18.0.1:50000 > 172.18.0.3:30084 in eth0",
+			want: []string{"reject with icmp-port-unreachable", "answered by 172.18.0.3: icmp 172.18.0.3 > 172.18.0.1 type 3/3, out of eth0"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			status, out, errOut := call("", "trace", "--node", snapshot, tc.packet)
+			require.Equal(t, exitHeld, status, errOut)
+			for _, text := range tc.want {
+				assert.Contains(t, out, text)
+			}
+			if tc.not != "" {
+				assert.NotContains(t, out, tc.not)
+			}
+		})
+	}
+}

@@ -1,0 +1,36 @@
+package fakeipt
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var commentLine = regexp.MustCompile(`(?m)^#.*\n`)
+
+// TestDumpsSaveAsTheyWere loads what the real tools printed on the nodes of a kind cluster and saves it: every byte but the
+// comment lines must come back, counters included.
+func TestDumpsSaveAsTheyWere(t *testing.T) {
+	for _, dialect := range []Dialect{Legacy, NFT} {
+		for family, file := range map[Family]string{IPv4: "iptables-save.txt", IPv6: "ip6tables-save.txt"} {
+			folder := map[Dialect]string{Legacy: "legacy", NFT: "nft"}[dialect]
+			paths, err := filepath.Glob(filepath.Join("../scenarios/testdata/dumps/kind-v1.34", folder, "*", file))
+			require.NoError(t, err)
+			require.Len(t, paths, 3)
+			for _, path := range paths {
+				want, err := os.ReadFile(path)
+				require.NoError(t, err)
+				kernel, err := LoadSave(family, dialect, path, strings.NewReader(string(want)))
+				require.NoError(t, err)
+				var got strings.Builder
+				require.NoError(t, kernel.Ruleset(family).Save(&got, true))
+				assert.Equal(t, commentLine.ReplaceAllString(string(want), ""), commentLine.ReplaceAllString(got.String(), ""), path)
+			}
+		}
+	}
+}
