@@ -83,23 +83,25 @@ steps:
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// TestDocumentedExamples runs every example of the format's documentation.
+// TestDocumentedExamples runs every scenario of the README and of the format's documentation.
 func TestDocumentedExamples(t *testing.T) {
-	page, err := os.ReadFile("../../docs/scenarios.md")
-	require.NoError(t, err)
-	blocks := yamlBlock.FindAllStringSubmatch(string(page), -1)
-	require.NotEmpty(t, blocks)
-	head, _, _ := strings.Cut(blocks[0][1], "steps:\n")
-	for _, block := range blocks {
-		text := block[1]
-		if strings.HasPrefix(text, "- ") {
-			text = head + "steps:\n" + text
+	for _, name := range []string{"README.md", "docs/scenarios.md"} {
+		page, err := os.ReadFile("../../" + name)
+		require.NoError(t, err)
+		blocks := yamlBlock.FindAllStringSubmatch(string(page), -1)
+		require.NotEmpty(t, blocks)
+		head, _, _ := strings.Cut(blocks[0][1], "steps:\n")
+		for _, block := range blocks {
+			text := block[1]
+			if strings.HasPrefix(text, "- ") {
+				text = head + "steps:\n" + text
+			}
+			first, _, _ := strings.Cut(block[1], "\n")
+			t.Run(first, func(t *testing.T) {
+				s, err := scenarios.Read(name, strings.NewReader(text))
+				require.NoError(t, err)
+				mustHold(t, s)
+			})
 		}
-		first, _, _ := strings.Cut(block[1], "\n")
-		t.Run(first, func(t *testing.T) {
-			s, err := scenarios.Read("docs/scenarios.md", strings.NewReader(text))
-			require.NoError(t, err)
-			mustHold(t, s)
-		})
 	}
 }
