@@ -26,7 +26,7 @@ func TakeSnapshot(ctx context.Context, execer exec.Interface) (*NodeSnapshot, er
 		return nil, fmt.Errorf("take snapshot: open netlink: %w", err)
 	}
 	defer handle.Close()
-	t := &snapshotTaker{ctx: ctx, exec: execer, netlink: handle, proc: "/proc", sys: "/sys", snapshot: &NodeSnapshot{Version: SnapshotVersion}}
+	t := &snapshotTaker{ctx: ctx, exec: execer, netlink: handle, proc: "/proc", sys: "/sys", lib: "/lib", snapshot: &NodeSnapshot{Version: SnapshotVersion}}
 	return t.take()
 }
 
@@ -36,6 +36,7 @@ type snapshotTaker struct {
 	exec      exec.Interface
 	netlink   *netlink.Handle
 	proc, sys string // where those file systems are mounted
+	lib       string // the folder that holds modules/RELEASE
 	snapshot  *NodeSnapshot
 	nftAsked  bool // a tool has asked the kernel for nftables tables
 }
@@ -89,10 +90,26 @@ func (t *snapshotTaker) netFile(name string) string {
 	return filepath.Join(t.proc, "thread-self", "net", name)
 }
 
-// moduleLoaded says whether a kernel module is there, loaded or built in.
+// moduleLoaded says whether a kernel module is loaded. A kernel that cannot load modules has all that it can do built in, and asking it loads
+// nothing; a built-in module without parameters has no place in /sys.
 func (t *snapshotTaker) moduleLoaded(name string) bool {
-	_, err := os.Stat(filepath.Join(t.sys, "module", name))
-	return err == nil
+	if _, err := os.Stat(filepath.Join(t.proc, "modules")); errors.Is(err, os.ErrNotExist) {
+		return true
+	}
+	if _, err := os.Stat(filepath.Join(t.sys, "module", name)); err == nil {
+		return true
+	}
+	return t.builtIn(name)
+}
+
+// builtIn looks the module up in the list that comes with a kernel that can load modules.
+func (t *snapshotTaker) builtIn(name string) bool {
+	release, err := os.ReadFile(filepath.Join(t.proc, "sys/kernel/osrelease"))
+	if err != nil {
+		return false
+	}
+	list, err := os.ReadFile(filepath.Join(t.lib, "modules", strings.TrimSpace(string(release)), "modules.builtin"))
+	return err == nil && strings.Contains(string(list), "/"+name+".ko")
 }
 
 // recentLists says which lists of "-m recent" hold addresses, since a snapshot has no place for them.

@@ -83,6 +83,7 @@ func fakeTaker(t *testing.T, files map[string]string, tools cannedTools) (*snaps
 	ran := &[]string{}
 	return &snapshotTaker{
 		ctx: context.Background(), exec: tools.exec(ran), proc: filepath.Join(root, "proc"), sys: filepath.Join(root, "sys"),
+		lib:      filepath.Join(root, "lib"),
 		snapshot: &NodeSnapshot{Version: SnapshotVersion},
 	}, ran
 }
@@ -183,12 +184,26 @@ func TestSnapshotObjects(t *testing.T) {
 		assert.Equal(t, []SnapshotNFAcct{{Name: "ct_state_invalid_dropped_pkts", Packets: 3, Bytes: 180}, {Name: "q"}}, taker.snapshot.NFAcct)
 		assert.Empty(t, taker.snapshot.Unread)
 	})
-	t.Run("objects that no rule names are read where their module is there", func(t *testing.T) {
-		taker, ran := fakeTaker(t, map[string]string{"sys/module/nfnetlink_acct/refcnt": ""}, cannedTools{"nfacct list": list, "ipset save": ""})
-		taker.ipsets()
-		taker.nfacct()
-		assert.Equal(t, []string{"nfacct list"}, *ran)
-	})
+	for _, tc := range []struct {
+		name  string
+		files map[string]string
+		ran   []string
+	}{
+		{"a kernel without the modules", map[string]string{"proc/modules": ""}, []string{}},
+		{"a module is loaded", map[string]string{"proc/modules": "", "sys/module/nfnetlink_acct/refcnt": ""}, []string{"nfacct list"}},
+		{"a module is built in", map[string]string{
+			"proc/modules": "", "proc/sys/kernel/osrelease": "6.1.0\n",
+			"lib/modules/6.1.0/modules.builtin": "kernel/net/netfilter/nfnetlink_acct.ko\n",
+		}, []string{"nfacct list"}},
+		{"a kernel without loadable modules", nil, []string{"ipset save", "nfacct list"}},
+	} {
+		t.Run("objects that no rule names: "+tc.name, func(t *testing.T) {
+			taker, ran := fakeTaker(t, tc.files, cannedTools{"nfacct list": list, "ipset save": ""})
+			taker.ipsets()
+			taker.nfacct()
+			assert.Equal(t, tc.ran, *ran)
+		})
+	}
 	t.Run("missing tools are said", func(t *testing.T) {
 		taker, _ := fakeTaker(t, nil, nil)
 		taker.snapshot.IPTables = rules

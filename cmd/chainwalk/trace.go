@@ -98,7 +98,7 @@ func hostFromSnapshot(s streams, o traceOptions) (*packetsim.Host, error) {
 	}
 	host, err := packetsim.HostFromSnapshot(snapshot, packetsim.SnapshotOptions{Backend: o.tools})
 	if errors.Is(err, packetsim.ErrBothBackends) {
-		return nil, fmt.Errorf("%w: choose one with --tools legacy or --tools nft", err)
+		return nil, fmt.Errorf("%w (--tools)", err)
 	}
 	return host, err
 }
