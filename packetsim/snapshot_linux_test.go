@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -75,7 +76,9 @@ func (c *stdoutCmd) Run() error {
 // fakeTaker reads files from a folder of the test and runs canned tools. It has no netlink.
 func fakeTaker(t *testing.T, files map[string]string, tools cannedTools) (*snapshotTaker, *[]string) {
 	root := t.TempDir()
-	for name, content := range files {
+	machine := map[string]string{"proc/modules": ""}
+	maps.Copy(machine, files)
+	for name, content := range machine {
 		path := filepath.Join(root, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
@@ -189,13 +192,12 @@ func TestSnapshotObjects(t *testing.T) {
 		files map[string]string
 		ran   []string
 	}{
-		{"a kernel without the modules", map[string]string{"proc/modules": ""}, []string{}},
-		{"a module is loaded", map[string]string{"proc/modules": "", "sys/module/nfnetlink_acct/refcnt": ""}, []string{"nfacct list"}},
+		{"a kernel without the modules", nil, []string{}},
+		{"a module is loaded", map[string]string{"sys/module/nfnetlink_acct/refcnt": ""}, []string{"nfacct list"}},
 		{"a module is built in", map[string]string{
-			"proc/modules": "", "proc/sys/kernel/osrelease": "6.1.0\n",
+			"proc/sys/kernel/osrelease":         "6.1.0\n",
 			"lib/modules/6.1.0/modules.builtin": "kernel/net/netfilter/nfnetlink_acct.ko\n",
 		}, []string{"nfacct list"}},
-		{"a kernel without loadable modules", nil, []string{"ipset save", "nfacct list"}},
 	} {
 		t.Run("objects that no rule names: "+tc.name, func(t *testing.T) {
 			taker, ran := fakeTaker(t, tc.files, cannedTools{"nfacct list": list, "ipset save": ""})
@@ -204,6 +206,13 @@ func TestSnapshotObjects(t *testing.T) {
 			assert.Equal(t, tc.ran, *ran)
 		})
 	}
+	t.Run("a kernel that cannot load modules has all it can do built in", func(t *testing.T) {
+		taker, ran := fakeTaker(t, nil, cannedTools{"nfacct list": list, "ipset save": ""})
+		require.NoError(t, os.Remove(filepath.Join(taker.proc, "modules")))
+		taker.ipsets()
+		taker.nfacct()
+		assert.Equal(t, []string{"ipset save", "nfacct list"}, *ran)
+	})
 	t.Run("missing tools are said", func(t *testing.T) {
 		taker, _ := fakeTaker(t, nil, nil)
 		taker.snapshot.IPTables = rules

@@ -173,6 +173,10 @@ func scalarNode(tag, value string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 	if tag == "!!str" && strings.Contains(value, "\n") {
 		n.Style = yaml.LiteralStyle
+		if strings.TrimLeft(value, " \t\r\n") != value {
+			// The library writes a block whose first line begins with a tab or blank so that it does not read it back.
+			n.Style = yaml.DoubleQuotedStyle
+		}
 	}
 	return n
 }
