@@ -31,19 +31,19 @@ func ParseWays(s string) (Ways, error) {
 	return "", fmt.Errorf("unknown word %q (want none, one or all)", s)
 }
 
-// shown are the checks whose ways a report shows.
-func (w Ways) shown(results []*Result) map[*Check]bool {
-	show := map[*Check]bool{}
+// shown are the checks that a report shows, each with how many of its ways.
+func (w Ways) shown(results []*Result) map[*Check]int {
+	show := map[*Check]int{}
 	for _, r := range results {
 		for i := range r.Checks {
 			c := &r.Checks[i]
-			show[c] = !c.Passed || w == WaysAll && len(c.Ways) > 0
+			if !c.Passed || w == WaysAll && len(c.Ways) > 0 {
+				show[c] = len(c.Ways)
+			}
 		}
 	}
-	if w == WaysOne {
-		if c := firstPacket(results); c != nil {
-			show[c] = true
-		}
+	if c := firstPacket(results); w == WaysOne && c != nil && c.Passed {
+		show[c] = 1
 	}
 	return show
 }
@@ -73,7 +73,7 @@ func WriteText(w io.Writer, results []*Result, ways Ways) error {
 	return err
 }
 
-func textResult(b *strings.Builder, r *Result, show map[*Check]bool) {
+func textResult(b *strings.Builder, r *Result, show map[*Check]int) {
 	switch {
 	case r.Skipped != "":
 		fmt.Fprintf(b, "skip  %s (%s): %s\n", r.Name, r.File, r.Skipped)
@@ -84,9 +84,9 @@ func textResult(b *strings.Builder, r *Result, show map[*Check]bool) {
 	}
 	any := false
 	for i := range r.Checks {
-		if show[&r.Checks[i]] {
+		if ways, ok := show[&r.Checks[i]]; ok {
 			b.WriteByte('\n')
-			textCheck(b, &r.Checks[i])
+			textCheck(b, &r.Checks[i], ways)
 			any = true
 		}
 	}
@@ -102,7 +102,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func textCheck(b *strings.Builder, c *Check) {
+func textCheck(b *strings.Builder, c *Check, ways int) {
 	fmt.Fprintf(b, "  %s: %s (iptables-%s)\n", c.At, c.Name, c.Tool)
 	for _, line := range []struct{ label, text string }{
 		{"sent", c.Packet}, {"expected", c.Expected}, {"got", c.Got}, {"wrong", c.Wrong},
@@ -111,8 +111,11 @@ func textCheck(b *strings.Builder, c *Check) {
 			fmt.Fprintf(b, "    %-9s %s\n", line.label+":", strings.ReplaceAll(line.text, "\n", "\n      "))
 		}
 	}
-	for i := range c.Ways {
+	for i := range ways {
 		textWay(b, &c.Ways[i], i+1, len(c.Ways))
+	}
+	if hidden := len(c.Ways) - ways; hidden > 0 {
+		fmt.Fprintf(b, "    and %s more (--ways all)\n", count(hidden, "way"))
 	}
 }
 
@@ -172,7 +175,7 @@ func WriteJSON(w io.Writer, results []*Result, ways Ways) error {
 		printed[i] = *r
 		printed[i].Checks = slices.Clone(r.Checks)
 		for j := range r.Checks {
-			if !show[&r.Checks[j]] {
+			if _, ok := show[&r.Checks[j]]; !ok {
 				printed[i].Checks[j].Ways = nil
 			}
 		}
@@ -242,7 +245,7 @@ func junitOf(r *Result) junitSuite {
 		one := junitCase{Name: fmt.Sprintf("%s (iptables-%s, %s)", c.Name, c.Tool, c.At), Class: r.File}
 		if !c.Passed {
 			var text strings.Builder
-			textCheck(&text, c)
+			textCheck(&text, c, len(c.Ways))
 			one.Failure = &junitMessage{Message: firstLine(c.Wrong), Text: strings.TrimSpace(text.String())}
 			suite.Failures++
 		}
