@@ -124,6 +124,10 @@ type Way struct {
 	// the address that it called. For a packet of a kept connection: that the
 	// other end's socket took the packet for one of the connection.
 	Heard bool `json:"heard"`
+	// Answered says, for a packet of a kept connection, that its sender was sent an error about it.
+	Answered bool `json:"-"`
+	// OnTheWire says that a packet that is Lost had left Host, and nobody took it.
+	OnTheWire bool `json:"-"`
 	// Why says why not.
 	Why string `json:"why,omitempty"`
 	// Forward and Back are the hosts that the packet and its answer passed.

@@ -194,6 +194,9 @@ func (c *checker) flow(f *FlowPacket) {
 		kinds = append(kinds, "endpoints", "refusedBy", "untouched")
 	}
 	c.expect(&f.Expect, "packet of a connection", kinds...)
+	if f.Expect.Source.Masqueraded {
+		c.errorf(f.Expect.Pos, "source: a later packet of a connection meets no MASQUERADE rule (want kept or the address that the server sees)")
+	}
 }
 
 func (c *checker) send(s *Send) {

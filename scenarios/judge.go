@@ -26,21 +26,18 @@ type judge struct {
 	seen   *Observed
 }
 
-// verdict returns what is wrong, empty if everything is as expected.
-func (j *judge) verdict() string {
+// verdict returns what is wrong, empty if everything is as expected, and the place of the way that is at fault, -1 if it is no single one.
+func (j *judge) verdict() (wrong string, way int) {
 	if len(j.seen.Ways) == 0 {
-		return "the packet took no way at all"
+		return "the packet took no way at all", -1
 	}
 	for i := range j.seen.Ways {
 		w := &j.seen.Ways[i]
-		if wrong := j.way(w); wrong != "" {
-			return wrong
-		}
-		if wrong := j.extras(w); wrong != "" {
-			return wrong
+		if wrong := firstOf(j.way(w), j.extras(w)); wrong != "" {
+			return wrong, i
 		}
 	}
-	return j.shares()
+	return j.shares(), -1
 }
 
 // way checks how one way ends.
@@ -60,7 +57,7 @@ func (j *judge) way(w *Way) string {
 	case "drop":
 		return j.dropped(w)
 	case "noReply":
-		if w.Heard {
+		if w.Heard || w.Answered {
 			return "the client hears an answer: " + w.describe()
 		}
 	case "delivered":
@@ -127,7 +124,7 @@ func (j *judge) asCalled(w *Way) string {
 // untouched is a packet that leaves the cluster's nodes as it came: to a socket,
 // to a closed port, or out to where nobody has the address.
 func (j *judge) untouched(w *Way) string {
-	lostOutside := w.End == Lost && w.Host == RouterName
+	lostOutside := w.End == Lost && (w.Host == RouterName || w.OnTheWire)
 	if w.End != Delivered && w.End != Refused && !lostOutside {
 		return w.describe()
 	}
@@ -244,18 +241,29 @@ func (j *judge) tolerance(chance float64) float64 {
 func (w *Way) describe() string {
 	switch w.End {
 	case Delivered:
-		if w.Heard {
-			return fmt.Sprintf("reaches %s at %s, from %s", w.Server, w.Host, w.Client)
+		switch {
+		case !w.Heard:
+			return fmt.Sprintf("reaches %s at %s, from %s, but in vain: %s", endpoint(w.Server), w.Host, endpoint(w.Client), w.Why)
+		case w.Out != "" && w.Out != "local":
+			return fmt.Sprintf("leaves %s for %s, from %s", w.Host, endpoint(w.Server), endpoint(w.Client))
 		}
-		return fmt.Sprintf("reaches %s at %s, from %s, but there is no answer: %s", w.Server, w.Host, w.Client, w.Why)
+		return fmt.Sprintf("reaches %s at %s, from %s", endpoint(w.Server), w.Host, endpoint(w.Client))
 	case Refused:
-		return fmt.Sprintf("refused by %s: nothing listens on %s", w.Host, w.Server)
+		return fmt.Sprintf("refused by %s: nothing listens on %s", w.Host, endpoint(w.Server))
 	case Rejected:
 		return fmt.Sprintf("rejected on %s with %s%s", w.Host, w.With, unheard(w))
 	case Dropped:
 		return fmt.Sprintf("dropped on %s by %s", w.Host, w.Rule)
 	}
 	return fmt.Sprintf("lost at %s: %s", w.Host, w.Reason)
+}
+
+// endpoint is ADDRESS:PORT, or the address where there is no port, as of ICMP.
+func endpoint(a netip.AddrPort) string {
+	if a.Port() == 0 {
+		return a.Addr().String()
+	}
+	return a.String()
 }
 
 func unheard(w *Way) string {

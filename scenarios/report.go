@@ -31,21 +31,38 @@ func ParseWays(s string) (Ways, error) {
 	return "", fmt.Errorf("unknown word %q (want none, one or all)", s)
 }
 
-// shown are the checks that a report shows, each with how many of its ways.
-func (w Ways) shown(results []*Result) map[*Check]int {
-	show := map[*Check]int{}
+// fewWays is as many ways of one packet as a person wants to read.
+const fewWays = 3
+
+// shown are the checks that a report shows, each with the places of the ways to show.
+func (w Ways) shown(results []*Result) map[*Check][]int {
+	show := map[*Check][]int{}
 	for _, r := range results {
 		for i := range r.Checks {
 			c := &r.Checks[i]
-			if !c.Passed || w == WaysAll && len(c.Ways) > 0 {
-				show[c] = len(c.Ways)
+			switch {
+			case w == WaysAll && (len(c.Ways) > 0 || !c.Passed):
+				show[c] = places(len(c.Ways))
+			case !c.Passed && len(c.Ways) > fewWays && c.faulty >= 0:
+				show[c] = []int{c.faulty}
+			case !c.Passed:
+				show[c] = places(min(len(c.Ways), fewWays))
 			}
 		}
 	}
 	if c := firstPacket(results); w == WaysOne && c != nil && c.Passed {
-		show[c] = 1
+		show[c] = places(1)
 	}
 	return show
+}
+
+// places are 0 to n-1.
+func places(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // firstPacket is the first check of the last scenario that sends a packet.
@@ -73,7 +90,7 @@ func WriteText(w io.Writer, results []*Result, ways Ways) error {
 	return err
 }
 
-func textResult(b *strings.Builder, r *Result, show map[*Check]int) {
+func textResult(b *strings.Builder, r *Result, show map[*Check][]int) {
 	switch {
 	case r.Skipped != "":
 		fmt.Fprintf(b, "skip  %s (%s): %s\n", r.Name, r.File, r.Skipped)
@@ -102,7 +119,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func textCheck(b *strings.Builder, c *Check, ways int) {
+func textCheck(b *strings.Builder, c *Check, ways []int) {
 	fmt.Fprintf(b, "  %s: %s (iptables-%s)\n", c.At, c.Name, c.Tool)
 	for _, line := range []struct{ label, text string }{
 		{"sent", c.Packet}, {"expected", c.Expected}, {"got", c.Got}, {"wrong", c.Wrong},
@@ -111,10 +128,10 @@ func textCheck(b *strings.Builder, c *Check, ways int) {
 			fmt.Fprintf(b, "    %-9s %s\n", line.label+":", strings.ReplaceAll(line.text, "\n", "\n      "))
 		}
 	}
-	for i := range ways {
+	for _, i := range ways {
 		textWay(b, &c.Ways[i], i+1, len(c.Ways))
 	}
-	if hidden := len(c.Ways) - ways; hidden > 0 {
+	if hidden := len(c.Ways) - len(ways); hidden > 0 {
 		fmt.Fprintf(b, "    and %s more (--ways all)\n", count(hidden, "way"))
 	}
 }
@@ -245,7 +262,7 @@ func junitOf(r *Result) junitSuite {
 		one := junitCase{Name: fmt.Sprintf("%s (iptables-%s, %s)", c.Name, c.Tool, c.At), Class: r.File}
 		if !c.Passed {
 			var text strings.Builder
-			textCheck(&text, c, len(c.Ways))
+			textCheck(&text, c, places(len(c.Ways)))
 			one.Failure = &junitMessage{Message: firstLine(c.Wrong), Text: strings.TrimSpace(text.String())}
 			suite.Failures++
 		}

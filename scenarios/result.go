@@ -41,4 +41,6 @@ type Check struct {
 	// Ways are the ways that the packet took; reports show those of failures, and
 	// of others where they are asked to.
 	Ways []Way `json:"ways,omitempty"`
+
+	faulty int // the place in Ways of the one that is at fault, -1 for none
 }

@@ -236,7 +236,7 @@ func (r *runner) connect(ctx context.Context, s *Step, c *Connect) error {
 	}
 	packet := fmt.Sprintf("%s from %s", c.To, c.From)
 	j := judge{expect: &c.Expect, called: c.To.AddrPort, same: r.kept[c.Expect.SameAs].endpoint, seen: seen}
-	r.judge(c.Expect.Pos, cmp.Or(c.Name, s.Name, packet), packet, j)
+	r.judge(c.Expect.Pos, s.caseName(c, packet), packet, j)
 	if c.As != "" && seen.Kept >= 0 && seen.Kept < len(seen.Ways) {
 		r.kept[c.As] = keptConnection{called: c.To.AddrPort, endpoint: seen.Ways[seen.Kept].Server}
 	}
@@ -279,7 +279,8 @@ func (r *runner) send(ctx context.Context, s *Step) error {
 
 func (r *runner) judge(pos manifest.Position, name, packet string, j judge) {
 	j.nodes = func(a netip.Addr) bool { return r.cluster.nodeWith(a) != nil }
-	check := Check{Name: name, Packet: packet, Expected: j.expect.String(), Got: describeWays(j.seen.Ways), Wrong: j.verdict()}
+	check := Check{Name: name, Packet: packet, Expected: j.expect.String(), Got: describeWays(j.seen.Ways)}
+	check.Wrong, check.faulty = j.verdict()
 	check.Passed, check.Ways = check.Wrong == "", j.seen.Ways
 	r.add(pos, check)
 }

@@ -193,7 +193,7 @@ func TestTheShareOfACountMayBeOffByChanceOnly(t *testing.T) {
 			{End: Delivered, Heard: true, Server: cannedFirst, Probability: share},
 			{End: Delivered, Heard: true, Server: cannedSecond, Probability: 1 - share},
 		}}}
-		return j.verdict()
+		return j.wrong()
 	}
 	assert.Empty(t, counted(480, 1000))
 	assert.Contains(t, counted(400, 1000), "10.244.1.2:8080 has the chance 0.4, not 0.5")
@@ -208,7 +208,7 @@ func TestUnknownMasqueradeIsJudgedByTheAddress(t *testing.T) {
 	seenFrom := func(client string) string {
 		j.seen = &Observed{NoRules: true, Ways: []Way{{Probability: 1, End: Delivered, Heard: true, Server: cannedFirst,
 			Sender: cannedClient, Client: netip.MustParseAddrPort(client)}}}
-		return j.verdict()
+		return j.wrong()
 	}
 	assert.Empty(t, seenFrom("192.168.0.2:1024"))
 	assert.Contains(t, seenFrom("10.244.1.100:40000"), "which is no node's address")
@@ -247,4 +247,29 @@ func TestAPanicIsAFailureOfItsScenario(t *testing.T) {
 	assert.Contains(t, result.Checks[0].Wrong, "the walk has no end")
 	assert.Contains(t, result.Checks[0].Wrong, "canned).Connect")
 	assert.Equal(t, "close", b.calls[len(b.calls)-1])
+}
+
+func (j *judge) wrong() string {
+	wrong, _ := j.verdict()
+	return wrong
+}
+
+func TestAFailureOfManyWaysShowsTheOneAtFault(t *testing.T) {
+	seen := &Observed{}
+	for i := range 50 {
+		w := Way{End: Delivered, Heard: true, Server: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 80), Client: cannedClient, Sender: cannedClient, Probability: 0.02}
+		if i == 41 {
+			w = Way{End: Lost, Host: "node2", Reason: "no route", Probability: 0.02}
+		}
+		seen.Ways = append(seen.Ways, w)
+	}
+	j := judge{expect: &Expect{NoReply: false, Endpoints: Shares{{seen.Ways[0].Server, mustChance(t, "1")}}}, seen: seen}
+	c := Check{Name: "many", Ways: seen.Ways}
+	c.Wrong, c.faulty = j.verdict()
+	assert.Equal(t, 41, c.faulty)
+	var report strings.Builder
+	require.NoError(t, WriteText(&report, []*Result{{Name: "s", Checks: []Check{c}}}, WaysOne))
+	assert.Contains(t, report.String(), "way 42 of 50, with the chance 0.02: lost at node2: no route")
+	assert.Contains(t, report.String(), "and 49 ways more (--ways all)")
+	assert.NotContains(t, report.String(), "way 1 of 50")
 }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -271,6 +272,14 @@ type Fault struct {
 	Flush        []string `json:"flush" doc:"Tables whose rules and chains are all removed, in every family that the cluster has."`
 	Run          []string `json:"run" doc:"Command lines run on the node, such as: iptables -t nat -F KUBE-SERVICES."`
 	RestoreFails int      `json:"restoreFails" doc:"The next N calls of iptables-restore and ip6tables-restore fail."`
+}
+
+// caseName is the name of a connection of the step: "step: case" where both have one, since a table can be used in several steps.
+func (s *Step) caseName(c *Connect, packet string) string {
+	if s.Name != "" && c.Name != "" {
+		return s.Name + ": " + c.Name
+	}
+	return cmp.Or(c.Name, s.Name, packet)
 }
 
 // describe says in a few words what a step does, for reports.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -105,7 +106,7 @@ func (s *session) journeyWay(j *packetsim.Journey) scenarios.Way {
 			w.End = scenarios.Refused
 		}
 	case packetsim.EndLost, packetsim.EndLooped:
-		w.End, w.Reason = scenarios.Lost, j.Why
+		w.End, w.Reason, w.OnTheWire = scenarios.Lost, j.Why, j.End == packetsim.EndLost
 	default:
 		w.End, w.With, w.Reason = endOf(last)
 	}
@@ -242,6 +243,7 @@ func (s *session) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.
 	for i := range journeys {
 		w := s.journeyWay(&journeys[i])
 		w.Heard = flow.Received(direction, &journeys[i])
+		w.Answered = w.End == scenarios.Refused || answered(&journeys[i])
 		if p.From == scenarios.SideServer && w.End == scenarios.Refused {
 			w.End = scenarios.Delivered // a client's socket is none that listens
 		}
@@ -251,6 +253,13 @@ func (s *session) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.
 		seen.Ways = append(seen.Ways, w)
 	}
 	return seen, nil
+}
+
+// answered says whether an error that a host on the way made came back to the sender.
+func answered(j *packetsim.Journey) bool {
+	return slices.ContainsFunc(j.Answers, func(answer packetsim.Journey) bool {
+		return answer.End == packetsim.EndDelivered && answer.At == j.Hops[0].Host
+	})
 }
 
 func segmentOf(kind scenarios.PacketKind) packetsim.Segment {
