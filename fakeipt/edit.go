@@ -243,18 +243,17 @@ func (e *tableEdit) deleteChain(name string) error {
 	if err != nil {
 		return err
 	}
-	if e.dialect == Legacy {
-		switch {
-		case s.hook != 0:
-			return errDeleteBuiltin
-		case s.refs > 0:
-			return errReferenced
-		case len(s.currentRules()) > 0:
-			return errNotEmpty
-		}
-	} else if s.hook&^e.made != 0 {
+	switch legacy := e.dialect == Legacy; {
+	case legacy && s.hook != 0:
+		return errDeleteBuiltin
+	case legacy && s.refs > 0:
+		return errReferenced
+	case legacy && len(s.currentRules()) > 0:
+		return errNotEmpty
+	case legacy:
+	case s.hook&^e.made != 0:
 		return errNoChain
-	} else if s.hook != 0 || s.refs > 0 || !e.empty(s) {
+	case s.hook != 0 || s.refs > 0 || !e.empty(s):
 		e.fail(e.line, batchDeleteChain, syscall.EBUSY, name)
 	}
 	e.open(s)

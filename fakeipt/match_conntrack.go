@@ -41,10 +41,13 @@ func (s CTState) append(dst []byte) []byte {
 // parseCTStates reads a list of states, those in known. The second result is the word that is none.
 func parseCTStates(s []byte, known CTState) (CTState, []byte) {
 	var set CTState
-	for word := range bytes.SplitSeq(s, []byte(",")) {
+	for more := true; more; {
+		rest := s
+		var word []byte
+		word, s, more = bytes.Cut(s, []byte(","))
 		bit := ctStateBit(word) & known
 		if bit == 0 {
-			return 0, s[bytes.Index(s, word):]
+			return 0, rest
 		}
 		set |= bit
 	}

@@ -119,12 +119,12 @@ func runFile(t *testing.T, path string, machines [2]machine) {
 		legacy := runCase(t, machines[Legacy], Legacy, td)
 		nft := runCase(t, machines[NFT], NFT, td)
 		switch {
-		case legacy == nft && legacy == "":
+		case legacy != nft:
+			return "[legacy]\n" + legacy + "[nft]\n" + nft
+		case legacy == "":
 			return "ok\n"
-		case legacy == nft:
-			return legacy
 		}
-		return "[legacy]\n" + legacy + "[nft]\n" + nft
+		return legacy
 	})
 }
 

@@ -50,7 +50,7 @@ func (t *fibTable) add(r *route) {
 		t.lengths = append(t.lengths, length)
 		slices.SortFunc(t.lengths, func(a, b int) int { return cmp.Compare(b, a) })
 	}
-	same := append(t.routes[r.Dst], r)
+	same := append(slices.Clip(t.routes[r.Dst]), r)
 	slices.SortStableFunc(same, func(a, b *route) int { return cmp.Compare(a.Metric, b.Metric) })
 	t.routes[r.Dst] = same
 }
