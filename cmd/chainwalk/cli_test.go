@@ -30,13 +30,17 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
+// TestRunShippedScenarios runs a few; scenarios/sim runs them all.
 func TestRunShippedScenarios(t *testing.T) {
-	status, out, errOut := call("", "run", cases)
-	require.Equal(t, exitHeld, status, out+errOut)
-	files, err := filepath.Glob(filepath.Join(cases, "*.yaml"))
+	all, err := filepath.Glob(filepath.Join(cases, "*.yaml"))
 	require.NoError(t, err)
-	assert.GreaterOrEqual(t, len(files), 40, "shipped scenario files")
-	assert.Equal(t, len(files), strings.Count("\n"+out, "\nok    "), "one verdict each")
+	assert.GreaterOrEqual(t, len(all), 40, "shipped scenario files")
+	few, err := filepath.Glob(filepath.Join(cases, "hairpin*.yaml"))
+	require.NoError(t, err)
+	require.NotEmpty(t, few)
+	status, out, errOut := call("", append([]string{"run"}, few...)...)
+	require.Equal(t, exitHeld, status, out+errOut)
+	assert.Equal(t, len(few), strings.Count("\n"+out, "\nok    "), "one verdict each")
 	assert.Contains(t, out, "nat:KUBE-SERVICES:rule:", "a walked packet to look at")
 }
 
@@ -297,4 +301,10 @@ func TestTraceOfASnapshot(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTraceSaysThatThereAreNoRules(t *testing.T) {
+	status, _, errOut := call("", "trace", "--rules", "-", "tcp 10.0.0.1:1 > 10.0.0.2:2")
+	assert.Equal(t, exitHeld, status, "a kernel without tables lets everything pass")
+	assert.Contains(t, errOut, "<stdin> holds no table")
 }

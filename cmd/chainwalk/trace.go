@@ -152,5 +152,9 @@ func loadRules(s streams, o traceOptions, in *packetsim.Input) (*fakeipt.Kernel,
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // only read
-	return fakeipt.LoadSave(family, dialect, name, r)
+	kernel, err := fakeipt.LoadSave(family, dialect, name, r)
+	if err == nil && len(kernel.Ruleset(family).Tables()) == 0 {
+		fmt.Fprintf(s.errOut, "chainwalk: warning: %s holds no table\n", name)
+	}
+	return kernel, err
 }

@@ -27,7 +27,10 @@ func TestCases(t *testing.T) {
 	all, err := scenarios.Load("../testdata/cases")
 	require.NoError(t, err)
 	for _, s := range all {
-		t.Run(s.Name, func(t *testing.T) { mustHold(t, s) })
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			mustHold(t, s)
+		})
 	}
 }
 
