@@ -19,8 +19,9 @@ type command struct {
 	table                               string
 	verbose                             int
 	numeric, exact, lineNumbers, ignore bool
-	version, help                       bool
+	zero                                bool // -Z beside -L or -S
 	wait, waitInterval                  bool
+	waitSeconds                         int
 	optionOrder                         []byte // the options of the kind that some commands do not take
 }
 
@@ -111,6 +112,11 @@ func (p *argumentParser) parse() (*command, error) {
 		word := p.words.words[p.at]
 		p.at++
 		switch {
+		case string(word) == "--":
+			if p.at < len(p.words.words) {
+				return nil, badParameter("unknown arguments found on commandline")
+			}
+			continue
 		case len(word) == 1 && word[0] == '!':
 			if p.inv {
 				return nil, badParameter("multiple consecutive ! not allowed")
@@ -202,7 +208,7 @@ func (p *argumentParser) option(word []byte) error {
 	if !hasValue {
 		value = nil
 	}
-	if letter, ok := longOptions[string(name)]; ok {
+	if letter, ok := longOptions[string(name)]; ok && !p.lacks(letter) {
 		return p.short(letter, value, word)
 	}
 	if err, ok := p.extensionOption(name, value); ok {
@@ -244,6 +250,11 @@ var longOptions = map[string]byte{
 	"wait-interval": 'W', "modprobe": 'M', "version": 'V', "help": 'h', "ipv4": '4', "ipv6": '6',
 }
 
+// lacks says that the tool does not have the long name of an option.
+func (p *argumentParser) lacks(letter byte) bool {
+	return letter == 'f' && p.family == IPv6 && p.dialect == Legacy
+}
+
 // abbreviation looks for the only long option that begins so.
 func (p *argumentParser) abbreviation(name, value []byte) (letter byte, err error, ok bool) {
 	if len(name) == 0 {
@@ -251,7 +262,7 @@ func (p *argumentParser) abbreviation(name, value []byte) (letter byte, err erro
 	}
 	matches := 0
 	for long, l := range longOptions {
-		if strings.HasPrefix(long, string(name)) && l != letter {
+		if strings.HasPrefix(long, string(name)) && l != letter && !p.lacks(l) {
 			letter, matches = l, matches+1
 		}
 	}

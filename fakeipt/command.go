@@ -10,9 +10,14 @@ import (
 // runCommand is iptables or ip6tables.
 func (p *program) runCommand() int {
 	parser := newArgumentParser(p.family, p.kernel.dialect)
+	parser.call.program, parser.call.kernel = p, p.kernel
 	parser.table = "filter"
 	parser.words.setArgs(p.args)
 	cmd, err := parser.parse()
+	var end *farewell
+	if errors.As(err, &end) {
+		return p.farewell(end)
+	}
 	if parser.cmd.waitInterval {
 		fmt.Fprintln(p.stderr, "Ignoring deprecated --wait-interval option.")
 	}
@@ -22,11 +27,8 @@ func (p *program) runCommand() int {
 	if err != nil {
 		return p.commandError(err)
 	}
-	switch {
-	case cmd.version:
-		return p.printVersion()
-	case cmd.help:
-		return p.commandError(badParameter("not supported: -h"))
+	if status, ok := p.enter(Visit{Locks: true, Wait: cmd.waitSeconds}); !ok {
+		return status
 	}
 	kind := findTableKind(cmd.table)
 	if kind == nil {
@@ -48,7 +50,7 @@ func (p *program) runOn(kind *tableKind, cmd *command) int {
 	p.kernel.lock.Lock()
 	defer p.kernel.lock.Unlock()
 	p.kernel.load(p.family, kind)
-	x := &execution{edit: newEdit(p.kernel.Ruleset(p.family), kind, p.kernel.objects, 0)}
+	x := &execution{edit: newEdit(p.kernel.Ruleset(p.family), kind, p.kernel.objects, p.kernel.sets, 0), warn: p.warnOfLegacy}
 	err := x.run(cmd)
 	if err == nil && x.edit.changed {
 		err = p.kernel.commit(p.family, x.edit)
@@ -120,4 +122,43 @@ func errnoSentence(errno syscall.Errno) string {
 		return "No chain/target/match by that name."
 	}
 	return errnoText(errno) + "."
+}
+
+// farewell prints the version or the help.
+func (p *program) farewell(f *farewell) int {
+	switch {
+	case f.help:
+		fmt.Fprint(p.stdout, p.help())
+	case f.inverted:
+		fmt.Fprintf(p.stdout, "Not %s (%s) ;-)\n", p.kernel.version, p.kernel.variant())
+	default:
+		return p.printVersion()
+	}
+	return 0
+}
+
+// help is what -h prints.
+func (p *program) help() string {
+	return fmt.Sprintf(`%[1]s v%[2]s (%[3]s)
+
+Usage: %[1]s [-t TABLE] COMMAND [OPTION]...
+
+Commands:
+  -A, --append CHAIN RULE           -N, --new-chain CHAIN
+  -I, --insert CHAIN [N] RULE       -X, --delete-chain [CHAIN]
+  -R, --replace CHAIN N RULE        -E, --rename-chain OLD NEW
+  -D, --delete CHAIN RULE|N         -P, --policy CHAIN ACCEPT|DROP
+  -C, --check CHAIN RULE            -F, --flush [CHAIN]
+  -L, --list [CHAIN [N]]            -Z, --zero [CHAIN [N]]
+  -S, --list-rules [CHAIN [N]]
+
+Rules, each with "!" before it for the opposite where that makes sense:
+  -s, --source ADDRESS[/MASK][,...]        -i, --in-interface NAME[+]
+  -d, --destination ADDRESS[/MASK][,...]   -o, --out-interface NAME[+]
+  -p, --protocol NAME                      -f, --fragment
+  -m, --match NAME OPTIONS                 -c, --set-counters PACKETS BYTES
+  -j, --jump TARGET OPTIONS                -g, --goto CHAIN
+
+Other options: -n -v -x --line-numbers, -w [SECONDS], -t TABLE, -4, -6, -M FILE (not used), -V, -h.
+`, p.name, p.kernel.version, p.kernel.variant())
 }

@@ -116,26 +116,20 @@ func (e *tableEdit) without(n int) *tableEdit {
 
 // build makes the new table from the base and what changed.
 func (e *tableEdit) build() *Table {
-	t := &Table{kind: e.kind, chains: e.base.chains.edit(len(e.drafts)), order: e.base.order, made: e.made}
-	names := false
+	t := &Table{kind: e.kind, chains: e.base.chains.edit(len(e.drafts)), order: &chainOrder{}, made: e.made}
 	for _, s := range e.drafts {
 		if !s.live {
 			if s.base != nil {
 				t.chains.remove(s.name)
-				names = true
 			}
 			continue
 		}
-		names = names || s.base == nil
 		t.chains.set(s.entry(s.newChain()))
 	}
 	for _, s := range e.slots {
 		if s.live && !s.draft && (s.refs != s.base.refs || s.reached != s.base.reached) {
 			t.chains.set(s.entry(s.base.chain))
 		}
-	}
-	if names {
-		t.order = &chainOrder{}
 	}
 	if e.dialect == Legacy {
 		e.resetPolicyCounters(t)

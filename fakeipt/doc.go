@@ -1,18 +1,32 @@
 // Package fakeipt is iptables in memory: the command lines of iptables,
-// iptables-save and iptables-restore, their ip6tables twins and nfacct, with the
-// ruleset that they make. The same arguments and standard input give the same
-// output, errors, exit status and ruleset as the real tools of version 1.8.9, in
-// either of two dialects: the legacy tools and the nft tools.
+// iptables-save and iptables-restore, their ip6tables twins, nfacct and ipset, with
+// the ruleset and the objects that they make. The same arguments and standard
+// input give the same output, errors, exit status and ruleset as the real tools of
+// version 1.8.9 (ipset 7.17, nfacct 1.0.2), in either of two dialects: the legacy
+// tools and the nft tools.
 //
 // It stands behind the seam of the project, the command line: a Kernel runs
 // tools (Run), or gives them as programs to code that executes iptables (Exec).
 // Behind the seam, packetsim walks packets through a Ruleset, which is immutable
 // data: a commit makes the next one, shares every chain that did not change, and
-// swaps it in.
+// swaps it in. Package toolstate keeps the rulesets in files, so that the tools can be
+// programs.
 //
 // What is not understood is refused with the real tool's words for an unknown
 // match, target, option or table, so that a rule is never taken for less than it says.
 // Refused are: extensions other than those in registry.go, names of hosts (nothing
-// is resolved), names of services beyond the list in service.go, -h, quotas of
-// nfacct, and tables other than raw, mangle, nat, filter and security.
+// is resolved) and of users but root, names of services beyond the list in service.go, sets of other
+// types than those in ipset_kind.go and their options forceadd, skbinfo and bitmask,
+// and tables other than raw, mangle, nat, filter and security.
+//
+// Of sets, what the kernel draws or what hangs on its memory is not imitated: initval comes from the
+// name, "Size in memory" is about right, hashsize does not grow, and elements are listed in the order
+// they were added (with -s by address). The kernel's clock is taken to have 250 ticks a
+// second, which matters to the greatest burst of -m limit.
+//
+// -h has a short text of its own; -vv, with which the real tools dump their own structures, prints what -v does; and
+// the nft tools do not rename built-in chains, or chains to the name of a verdict, after which the real ones can no
+// longer list the table.
+//
+// docs/add-a-match.md says how to add an extension.
 package fakeipt

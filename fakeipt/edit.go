@@ -24,6 +24,7 @@ type tableEdit struct {
 	made hookMask
 
 	slots    map[string]*chainSlot
+	recent   [2]*chainSlot // looked up last: rules come chain by chain, and their jumps are looked up more than once
 	slotSlab []chainSlot
 	drafts   []*chainSlot // slots whose chain is another one than in base, in the order of their first change
 	bad      map[*Rule]syscall.Errno
@@ -72,9 +73,13 @@ const (
 	batchReplace
 	batchDeleteChain
 	batchRenameChain
+	batchZeroChain
 )
 
-var batchNames = [...]string{"RULE_APPEND", "RULE_INSERT", "RULE_REPLACE", "CHAIN_DEL", "CHAIN_RENAME"}
+// isOfChain says that the change is of a chain and not of one rule.
+func (k batchKind) isOfChain() bool { return k >= batchDeleteChain }
+
+var batchNames = [...]string{"RULE_APPEND", "RULE_INSERT", "RULE_REPLACE", "CHAIN_DEL", "CHAIN_RENAME", "CHAIN_ZERO"}
 
 // batchError is a change that the kernel refused.
 type batchError struct {
@@ -85,7 +90,7 @@ type batchError struct {
 }
 
 // newEdit begins to change a table, of which it expects to look at so many chains.
-func newEdit(rs *Ruleset, kind *tableKind, objects *NFAcctTable, expect int) *tableEdit {
+func newEdit(rs *Ruleset, kind *tableKind, objects *NFAcctTable, sets *IPSetTable, expect int) *tableEdit {
 	e := &tableEdit{family: rs.family, dialect: rs.dialect, kind: kind, objects: objects, base: rs.Table(kind.name), exists: true}
 	if e.base == nil {
 		e.base = newTable(kind)
@@ -93,7 +98,7 @@ func newEdit(rs *Ruleset, kind *tableKind, objects *NFAcctTable, expect int) *ta
 	}
 	e.made = e.base.made
 	e.slots = make(map[string]*chainSlot, expect)
-	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, objects: objects}
+	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, objects: objects, sets: sets}
 	return e
 }
 
@@ -115,17 +120,32 @@ func (e *tableEdit) flushAll() {
 
 // find returns the slot of a name, made if this is the first time.
 func (e *tableEdit) find(name []byte) *chainSlot {
-	if s := e.slots[string(name)]; s != nil {
-		return s
+	for _, s := range e.recent {
+		if s != nil && s.name == string(name) {
+			return s
+		}
 	}
-	return e.newSlot(string(name))
+	if s := e.slots[string(name)]; s != nil {
+		return e.remember(s)
+	}
+	return e.remember(e.newSlot(string(name)))
 }
 
 func (e *tableEdit) slotOf(name string) *chainSlot {
-	if s := e.slots[name]; s != nil {
-		return s
+	for _, s := range e.recent {
+		if s != nil && s.name == name {
+			return s
+		}
 	}
-	return e.newSlot(name)
+	if s := e.slots[name]; s != nil {
+		return e.remember(s)
+	}
+	return e.remember(e.newSlot(name))
+}
+
+func (e *tableEdit) remember(s *chainSlot) *chainSlot {
+	e.recent[1], e.recent[0] = e.recent[0], s
+	return s
 }
 
 func (e *tableEdit) newSlot(name string) *chainSlot {
@@ -183,7 +203,7 @@ func (e *tableEdit) touch() { e.exists = true }
 // chain returns the slot of a chain that must exist.
 func (e *tableEdit) chain(name string) (*chainSlot, error) {
 	s := e.slotOf(name)
-	if !s.live || !e.exists {
+	if !s.live || !e.exists || e.dialect == NFT && s.hook&^e.made != 0 {
 		return nil, errNoChain
 	}
 	return s, nil
@@ -240,32 +260,56 @@ func (e *tableEdit) flushChain(s *chainSlot) {
 // deleteChain removes a chain that is empty and that no rule jumps to.
 func (e *tableEdit) deleteChain(name string) error {
 	s, err := e.chain(name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	switch legacy := e.dialect == Legacy; {
-	case legacy && s.hook != 0:
-		return errDeleteBuiltin
-	case legacy && s.refs > 0:
-		return errReferenced
-	case legacy && len(s.currentRules()) > 0:
-		return errNotEmpty
-	case legacy:
-	case s.hook&^e.made != 0:
-		return errNoChain
-	case s.hook != 0 || s.refs > 0 || !e.empty(s):
+	case e.dialect == NFT && s.hook != 0:
+		return e.deleteBuiltin(s)
+	case e.dialect == NFT && (s.refs > 0 || !e.empty(s)):
 		e.fail(e.line, batchDeleteChain, syscall.EBUSY, name)
+	case e.dialect == NFT:
+	case s.hook != 0:
+		return errDeleteBuiltin
+	case s.refs > 0:
+		return errReferenced
+	case len(s.currentRules()) > 0:
+		return errNotEmpty
 	}
 	e.open(s)
 	s.live, s.rules = false, nil
 	return nil
 }
 
-// deleteAllChains removes every user-defined chain.
+// deleteBuiltin makes a built-in chain as if it had never been used (nft).
+func (e *tableEdit) deleteBuiltin(s *chainSlot) error {
+	switch {
+	case s.view().Policy != PolicyAccept:
+		return errNotEmpty
+	case !e.empty(s):
+		e.fail(e.line, batchDeleteChain, syscall.EBUSY, s.name)
+		return nil
+	}
+	e.open(s)
+	e.made &^= s.hook
+	s.rules, s.counters = nil, nil
+	return nil
+}
+
+// deleteAllChains removes every user-defined chain, and for the nft tools the built-in ones that do nothing.
 func (e *tableEdit) deleteAllChains() error {
 	for _, name := range e.userChains() {
 		if err := e.deleteChain(name); err != nil {
 			return err
+		}
+	}
+	if e.dialect == Legacy {
+		return nil
+	}
+	for _, s := range e.madeChains() {
+		if s.hook != 0 && s.view().Policy == PolicyAccept && e.empty(s) {
+			if err := e.deleteBuiltin(s); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -297,17 +341,45 @@ func (e *tableEdit) allChains() []*chainSlot {
 	return all
 }
 
+// madeChains are the chains that exist, as listings have them.
+func (e *tableEdit) madeChains() []*chainSlot {
+	if !e.exists {
+		return nil
+	}
+	chains := e.allChains()
+	if e.dialect == NFT {
+		chains = slices.DeleteFunc(chains, func(s *chainSlot) bool { return s.hook&^e.made != 0 })
+	}
+	return chains
+}
+
+// makeBuiltins makes the built-in chain of that name, or all of them: the nft tools do so before they look at chains.
+func (e *tableEdit) makeBuiltins(name string, one bool) {
+	hooks := e.kind.hooks
+	if one {
+		hooks = e.kind.hookOf(name)
+	}
+	if hooks&^e.made == 0 {
+		return
+	}
+	e.touch()
+	e.made |= hooks
+	e.changed = true
+}
+
 // renameChain gives a chain another name, in every jump as well.
 func (e *tableEdit) renameChain(from, to string) error {
 	old := e.slotOf(from)
 	next := e.slotOf(to)
 	switch {
+	case e.dialect == NFT && old.hook != 0:
+		return badParameter("not supported: renaming the built-in chain %s, which these tools do and can then not list any more", from)
+	case e.dialect == NFT && isVerdictName(to):
+		return badParameter("not supported: a chain with the name of the verdict %s", to)
 	case next.live || isVerdictName(to):
 		return errRenameExists
-	case !old.live || !e.exists:
+	case !old.live || !e.exists || old.hook != 0:
 		return errNoChain
-	case old.hook != 0:
-		return errDeleteBuiltin
 	}
 	if e.dialect == NFT && old.fresh {
 		e.fail(e.line, batchRenameChain, syscall.ENOENT, to)
@@ -397,7 +469,7 @@ func (e *tableEdit) admit(s *chainSlot, r *Rule, kind batchKind) {
 		}
 		return
 	}
-	if errno == 0 && s.hook&^ruleHooks(r) != 0 {
+	if errno == 0 && s.hook&^ruleHooks(r, false) != 0 {
 		errno = syscall.EINVAL
 	}
 	if errno != 0 {
@@ -430,6 +502,7 @@ func (e *tableEdit) empty(s *chainSlot) bool {
 
 // fail notes a change that the kernel will refuse.
 func (e *tableEdit) fail(line int, kind batchKind, errno syscall.Errno, chain string) {
+	e.changed = true
 	e.failures = append(e.failures, batchError{line, kind, errno, chain})
 }
 
@@ -491,18 +564,26 @@ func (e *tableEdit) search(s *chainSlot, r *Rule) int {
 			continue
 		}
 		text = other.appendOptions(text[:0], e.family, e.dialect)
-		if bytes.Equal(text, want) {
+		if bytes.Equal(text, want) && !unlikeMatches(other.Matches, r.Matches) {
 			return i
 		}
 	}
 	return -1
 }
 
-// zero sets counters to zero: of one rule, or with index -1 of the whole chain.
+// zero sets counters to zero: of one rule, or with index -1 of the whole chain. Rules that the same input has added
+// are not set to zero: legacy leaves them as they are, and the nft tools send the kernel a change that it refuses.
 func (e *tableEdit) zero(s *chainSlot, index int) {
+	old := e.oldCounters(s)
 	e.own(s)
 	for i, r := range s.rules {
 		if index >= 0 && i != index {
+			continue
+		}
+		if !old[r.Counters] {
+			if e.dialect == NFT && (r.Counters.Packets() > 0 || r.Counters.Bytes() > 0) {
+				e.fail(e.line, batchReplace, syscall.EINVAL, s.name)
+			}
 			continue
 		}
 		changed := *r
@@ -514,6 +595,23 @@ func (e *tableEdit) zero(s *chainSlot, index int) {
 	if index < 0 && s.hook != 0 && !(set && e.dialect == Legacy) {
 		s.counters = &Counters{}
 	}
+}
+
+// oldCounters are the counters of the rules that the chain had when the edit began.
+func (e *tableEdit) oldCounters(s *chainSlot) map[*Counters]bool {
+	old := map[*Counters]bool{}
+	note := func(c *chainEntry) {
+		for _, r := range c.chain.Rules {
+			old[r.Counters] = true
+		}
+	}
+	if s.base != nil {
+		note(s.base)
+	} else {
+		// The chain may have had another name.
+		e.base.chains.each(note)
+	}
+	return old
 }
 
 // view is the chain as the edit has it now, for reading.

@@ -51,7 +51,7 @@ func TestExecFindsOnlyItsTools(t *testing.T) {
 		assert.NoError(t, err, name)
 		assert.Equal(t, "/usr/sbin/"+name, path)
 	}
-	for _, name := range []string{"ipset", "iptables-legacy", "iptables-restor", ""} {
+	for _, name := range []string{"ipvsadm", "iptables-legacy", "iptables-restor", ""} {
 		_, err := x.LookPath(name)
 		assert.ErrorIs(t, err, exec.ErrExecutableNotFound, name)
 		assert.ErrorIs(t, x.Command(name).Run(), exec.ErrExecutableNotFound, name)

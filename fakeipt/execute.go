@@ -11,8 +11,9 @@ type execution struct {
 	edit        *tableEdit
 	cells       slab[ruleCell]
 	lastMatches []Match
-	room        []Match // for the matches of rules
-	out         []byte  // what the commands print
+	room        []Match             // for the matches of rules
+	out         []byte              // what the commands print
+	warn        func(suffix string) // of rules that a listing does not show
 }
 
 // ruleCell is a rule together with its counters, so that both are one allocation.
@@ -36,8 +37,16 @@ func errnoText(e syscall.Errno) string {
 		return "Operation not supported"
 	case syscall.EEXIST:
 		return "File exists"
+	case syscall.ERANGE:
+		return "Numerical result out of range"
 	case syscall.ELOOP:
 		return "Too many levels of symbolic links"
+	case syscall.EACCES:
+		return "Permission denied"
+	case syscall.EISDIR:
+		return "Is a directory"
+	case syscall.ENOTDIR:
+		return "Not a directory"
 	}
 	return e.Error()
 }
@@ -65,10 +74,29 @@ func (x *execution) run(c *command) error {
 		return x.flush(c)
 	case 'Z':
 		return x.zero(c)
-	case 'L':
-		return x.list(c)
 	}
-	return x.listRules(c)
+	return x.listAndZero(c)
+}
+
+// listAndZero is -L and -S, also with -Z.
+func (x *execution) listAndZero(c *command) error {
+	list := x.listRules
+	if c.op == 'L' {
+		list = x.list
+	}
+	if err := list(c); err != nil || !c.zero {
+		return err
+	}
+	e := x.edit
+	if e.dialect == NFT {
+		// The tool takes the chains that it has listed for chains that exist.
+		existed := e.exists
+		e.makeBuiltins(c.chain, c.chainGiven)
+		if !existed {
+			e.fail(e.line, batchZeroChain, syscall.ENOENT, e.madeChains()[0].name)
+		}
+	}
+	return x.zero(c)
 }
 
 func (x *execution) policy(c *command) error {
@@ -83,7 +111,8 @@ func (x *execution) policy(c *command) error {
 func (x *execution) deleteChains(c *command) error {
 	e := x.edit
 	if c.chainGiven {
-		if c.verbose > 0 {
+		s, err := e.chain(c.chain)
+		if c.verbose > 0 && (e.dialect == Legacy || err == nil && s.hook == 0) {
 			x.out = fmt.Appendf(x.out, "Deleting chain `%s'\n", c.chain)
 		}
 		return e.deleteChain(c.chain)
@@ -101,18 +130,24 @@ func (x *execution) deleteChains(c *command) error {
 
 func (x *execution) flush(c *command) error {
 	e := x.edit
+	if (c.chainGiven || c.verbose > 0) && e.dialect == NFT {
+		e.makeBuiltins(c.chain, c.chainGiven)
+	}
+	chains := e.allChains()
 	if c.chainGiven {
 		s, err := e.chain(c.chain)
 		if err != nil {
+			if c.verbose > 0 && e.dialect == Legacy {
+				x.out = fmt.Appendf(x.out, "Flushing chain `%s'\n", c.chain)
+			}
 			return err
 		}
-		e.flushChain(s)
-		return nil
+		chains = []*chainSlot{s}
 	}
 	if !e.exists {
 		return nil
 	}
-	for _, s := range e.allChains() {
+	for _, s := range chains {
 		if c.verbose > 0 {
 			x.out = fmt.Appendf(x.out, "Flushing chain `%s'\n", s.name)
 		}
@@ -123,22 +158,38 @@ func (x *execution) flush(c *command) error {
 
 func (x *execution) zero(c *command) error {
 	e := x.edit
-	if !c.chainGiven {
-		if e.exists {
-			for _, s := range e.allChains() {
-				e.zero(s, -1)
-			}
-		}
-		return nil
+	if c.op == 'Z' && c.number > 0 {
+		return x.zeroRule(c)
 	}
+	chains := e.madeChains()
+	if c.chainGiven {
+		s, err := e.chain(c.chain)
+		if err != nil {
+			return err
+		}
+		chains = []*chainSlot{s}
+	}
+	for _, s := range chains {
+		if c.verbose > 0 {
+			x.out = fmt.Appendf(x.out, "Zeroing chain `%s'\n", s.name)
+		}
+		e.zero(s, -1)
+	}
+	return nil
+}
+
+// zeroRule is -Z with the number of a rule.
+func (x *execution) zeroRule(c *command) error {
+	e := x.edit
 	s, err := e.chain(c.chain)
-	if err != nil {
+	switch {
+	case err != nil && e.dialect == NFT:
+		return errBadRule
+	case err != nil:
 		return err
-	}
-	if c.number > len(s.currentRules()) {
-		if e.dialect == NFT {
-			return nil
-		}
+	case c.number > len(s.currentRules()) && e.dialect == NFT:
+		return nil
+	case c.number > len(s.currentRules()):
 		return errCounterIndex
 	}
 	e.zero(s, c.number-1)
@@ -216,11 +267,15 @@ func (x *execution) ruleCommand(c *command) error {
 		return err
 	}
 	s, chainErr := x.ruleChain(c)
+	if chainErr == nil && err != nil {
+		return err
+	}
+	// Legacy prints the rules and then tries; nft prints each once it is done, or if there is no chain to append to.
+	if c.verbose > 0 && (x.edit.dialect == Legacy || chainErr != nil && c.op == 'A') {
+		x.announceAll(&c.spec, target)
+	}
 	if chainErr != nil {
 		return chainErr
-	}
-	if err != nil {
-		return err
 	}
 	for _, src := range c.spec.srcs {
 		for _, dst := range c.spec.dsts {
@@ -228,13 +283,27 @@ func (x *execution) ruleCommand(c *command) error {
 			if err := x.applyRule(c, s, r); err != nil {
 				return err
 			}
-			if c.verbose > 0 {
-				style := listStyle{numeric: true, bare: true, dialect: x.edit.dialect, family: x.edit.family}
-				x.out = style.appendRule(x.out, 0, r)
+			if c.verbose > 0 && x.edit.dialect == NFT {
+				x.announce(r)
 			}
 		}
 	}
 	return nil
+}
+
+// announceAll prints every rule of a command with -v.
+func (x *execution) announceAll(spec *ruleSpec, target Target) {
+	for _, src := range spec.srcs {
+		for _, dst := range spec.dsts {
+			x.announce(x.build(spec, target, src, dst))
+		}
+	}
+}
+
+// announce prints one rule.
+func (x *execution) announce(r *Rule) {
+	style := listStyle{numeric: true, bare: true, dialect: x.edit.dialect, family: x.edit.family}
+	x.out = style.appendRule(x.out, 0, r)
 }
 
 // protocolGiven refuses ports without their protocol, which the nft tools see themselves.
@@ -259,6 +328,9 @@ func (x *execution) ruleChain(c *command) (*chainSlot, error) {
 	s := x.edit.slotOf(c.chain)
 	switch c.op {
 	case 'A', 'I', 'R':
+		if c.op == 'R' && x.edit.dialect == NFT && s.hook&^x.edit.made != 0 {
+			return nil, errNoChain
+		}
 		if s.live && (x.edit.exists || s.hook != 0) {
 			x.edit.touch()
 			x.edit.made |= s.hook
@@ -294,7 +366,7 @@ func (x *execution) applyRule(c *command, s *chainSlot, r *Rule) error {
 	default:
 		index := e.search(s, r)
 		if index < 0 {
-			return errBadRule
+			return e.notFound(r)
 		}
 		if c.op == 'D' {
 			e.remove(s, index)
@@ -322,6 +394,7 @@ func errIncompatible(chain, table string) error {
 
 // listed are the chains that a listing is about.
 func (x *execution) listed(c *command) ([]*chainSlot, error) {
+	x.warn("")
 	if !c.chainGiven {
 		return x.edit.allChains(), nil
 	}
@@ -403,4 +476,17 @@ func asProblem(err error) (*problem, bool) {
 	var p *problem
 	ok := errors.As(err, &p)
 	return p, ok
+}
+
+// notFound is the refusal of a rule that is not there. The legacy tools say something else of rules that do not end in a
+// verdict.
+func (e *tableEdit) notFound(r *Rule) error {
+	switch r.Target.(type) {
+	case nil, *Verdict:
+		return errBadRule
+	}
+	if e.dialect == NFT {
+		return errBadRule
+	}
+	return errNoChain
 }

@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"fmt"
 	"math/bits"
 	"syscall"
 )
@@ -22,6 +23,7 @@ type optionSpec struct {
 	invert    bool // may stand behind "!"
 	multi     bool // may be given again; the parser sees to it itself
 	mandatory bool
+	aliasOf   string // the option that this is another spelling of
 	excludes  uint32 // ids that cannot be given as well
 	requires  uint32 // ids that must be given as well
 }
@@ -34,6 +36,41 @@ type optionCall struct {
 	family Family
 	proto  ProtoMatch            // what -p said up to here
 	next   func() ([]byte, bool) // a further argument
+
+	program *program // that reads the option; nil for Kernel.Load
+	kernel  *Kernel
+}
+
+// warn prints a warning of the tool that does not keep it from going on.
+func (o *optionCall) warn(format string, args ...any) {
+	if o.program != nil {
+		fmt.Fprintf(o.program.stderr, format, args...)
+	}
+}
+
+// dialect is that of the tool.
+func (o *optionCall) dialect() Dialect {
+	if o.kernel == nil {
+		return Legacy
+	}
+	return o.kernel.dialect
+}
+
+// findSet looks a set up in the kernel while the command line is read, as the tools do.
+func (o *optionCall) findSet(name string) (f Family, ok bool, err error) {
+	if o.program != nil {
+		if status, ok := o.program.enter(Visit{Locks: true}); !ok {
+			return 0, false, &problem{status: status, bare: true}
+		}
+	}
+	if o.kernel == nil {
+		return 0, false, nil
+	}
+	s := o.kernel.sets.find(name)
+	if s == nil {
+		return 0, false, nil
+	}
+	return s.options.Family, true, nil
 }
 
 // matchParser makes one match of a rule. It is used again for the next rule.
@@ -54,6 +91,9 @@ type targetParser interface {
 func (e *extension) find(name []byte) int {
 	for i := range e.options {
 		if e.options[i].name == string(name) {
+			if alias := e.options[i].aliasOf; alias != "" {
+				return e.find([]byte(alias))
+			}
 			return i
 		}
 	}
@@ -142,6 +182,7 @@ type checkContext struct {
 	table   *tableKind
 	rule    *Rule
 	objects *NFAcctTable
+	sets    *IPSetTable
 }
 
 // checker is a match or target that the kernel may refuse wherever the chain is.
@@ -151,7 +192,24 @@ type checker interface {
 
 // hookLimited is a match or target that may only be used in chains which certain hooks reach.
 type hookLimited interface {
-	allowedHooks() hookMask
+	// allowedHooks are those hooks. hidden is set for a user-defined chain of the nft tools: the kernel then holds the
+	// hooks that an extension is registered for, but does not show the hooks to a check of its own.
+	allowedHooks(hidden bool) hookMask
+}
+
+// unlike is a match that may be saved as another one is and still is another one to the tools.
+type unlike interface {
+	unlike(other Match) bool
+}
+
+// unlikeMatches compares what is not in the text of two rules that are saved alike.
+func unlikeMatches(a, b []Match) bool {
+	for i := range a {
+		if u, ok := a[i].(unlike); ok && u.unlike(b[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // wantProto is the kernel's check of a match that needs its protocol.

@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,7 +24,34 @@ type Options struct {
 	Version string
 	// Clock dates the comments of iptables-save.
 	Clock clock.PassiveClock
+	// Beside is a kernel of the other dialect in the same network namespace: the two share the objects that rules name,
+	// wait for one another, and the nft tools warn of rules of the legacy tools.
+	Beside *Kernel
+	// Gate is asked before a tool looks at the kernel, after it has read its command line. An error keeps the tool out.
+	Gate func(Visit) error
 }
+
+// Visit is a tool that is about to look at a kernel.
+type Visit struct {
+	Family Family
+	// Objects is set for a tool that is about objects that rules name, and not about one family.
+	Objects bool
+	// Locks is set if the real tool takes the lock of the legacy tools first.
+	Locks bool
+	// Wait is the number of seconds that it waits for the lock, 0 for as long as it takes.
+	Wait int
+}
+
+// GateError keeps a tool out of the kernel.
+type GateError struct {
+	// Text is what the tool prints on its standard error, with line ends.
+	Text string
+	// Status is its exit status.
+	Status int
+}
+
+// Error is the text.
+func (g *GateError) Error() string { return strings.TrimSpace(g.Text) }
 
 // Kernel is the netfilter configuration of one network namespace, and the tools
 // that change it. It is safe for concurrent use: tools wait for one another as the
@@ -33,19 +61,28 @@ type Kernel struct {
 	version string
 	clock   clock.PassiveClock
 	objects *NFAcctTable
+	sets    *IPSetTable
+	beside  *Kernel
+	gate    func(Visit) error
 
-	lock     sync.Mutex // held by a tool that reads and then writes
+	lock     *sync.Mutex // held by a tool that reads and then writes
 	rulesets [2]atomic.Pointer[Ruleset]
 }
 
 // New returns a kernel on which no tool has run.
 func New(o Options) *Kernel {
-	k := &Kernel{dialect: o.Dialect, version: o.Version, clock: o.Clock, objects: newNFAcctTable()}
+	k := &Kernel{dialect: o.Dialect, version: o.Version, clock: o.Clock, objects: newNFAcctTable(), gate: o.Gate, lock: &sync.Mutex{}}
+	if o.Beside != nil {
+		k.objects, k.sets, k.lock, k.beside, o.Beside.beside = o.Beside.objects, o.Beside.sets, o.Beside.lock, o.Beside, k
+	}
 	if k.version == "" {
 		k.version = Version
 	}
 	if k.clock == nil {
 		k.clock = clock.RealClock{}
+	}
+	if k.sets == nil {
+		k.sets = newIPSetTable(k.clock)
 	}
 	for _, f := range []Family{IPv4, IPv6} {
 		k.rulesets[f.index()].Store(&Ruleset{family: f, dialect: k.dialect})
@@ -66,8 +103,20 @@ func (k *Kernel) Dialect() Dialect { return k.dialect }
 // Ruleset is the family's ruleset as it is now. It never changes; later commits make others.
 func (k *Kernel) Ruleset(f Family) *Ruleset { return k.rulesets[f.index()].Load() }
 
+// allRulesets are the rulesets of both families, and those of the kernel beside.
+func (k *Kernel) allRulesets() []*Ruleset {
+	all := []*Ruleset{k.Ruleset(IPv4), k.Ruleset(IPv6)}
+	if k.beside != nil {
+		all = append(all, k.beside.Ruleset(IPv4), k.beside.Ruleset(IPv6))
+	}
+	return all
+}
+
 // NFAcct are the accounting objects that -m nfacct names.
 func (k *Kernel) NFAcct() *NFAcctTable { return k.objects }
+
+// Sets are the sets that -m set and -j SET name.
+func (k *Kernel) Sets() *IPSetTable { return k.sets }
 
 // store makes a table the current one.
 func (k *Kernel) store(f Family, t *Table) {
@@ -103,6 +152,8 @@ type program struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+
+	entered bool // the gate is open
 }
 
 // statusNotFound is the exit status of a shell that finds no such program.
@@ -110,7 +161,7 @@ const statusNotFound = 127
 
 // Run runs a tool and returns its exit status. argv[0] is iptables, iptables-save,
 // iptables-restore, an ip6tables twin, one of these with "-legacy" or "-nft" behind
-// the family's name, or nfacct; a folder in front of it does not matter.
+// the family's name, nfacct or ipset; a folder in front of it does not matter.
 func (k *Kernel) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(argv) == 0 {
 		fmt.Fprintln(stderr, "fakeipt: no program named")
@@ -128,7 +179,15 @@ func (k *Kernel) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) i
 	case toolRestore:
 		return p.runRestore()
 	case toolNFAcct:
+		if status, ok := p.enter(Visit{Objects: true}); !ok {
+			return status
+		}
 		return p.runNFAcct()
+	case toolIPSet:
+		if status, ok := p.enter(Visit{Objects: true}); !ok {
+			return status
+		}
+		return p.runIPSet()
 	}
 	fmt.Fprintf(stderr, "%s: not found\n", argv[0])
 	return statusNotFound
@@ -143,13 +202,17 @@ const (
 	toolSave
 	toolRestore
 	toolNFAcct
+	toolIPSet
 )
 
 // identify finds the tool and the family from the program's name.
 func (p *program) identify() tool {
 	base := path.Base(p.argv0)
-	if base == "nfacct" {
+	switch base {
+	case "nfacct":
 		return toolNFAcct
+	case "ipset":
+		return toolIPSet
 	}
 	rest, ok := strings.CutPrefix(base, "ip6tables")
 	p.family = IPv6
@@ -169,6 +232,37 @@ func (p *program) identify() tool {
 		p.name = p.family.facts().tool + rest
 	}
 	return kind
+}
+
+// enter asks the gate for admission. ok is false if the tool ends here.
+func (p *program) enter(v Visit) (status int, ok bool) {
+	if p.kernel.gate == nil || p.entered {
+		return 0, true
+	}
+	p.entered = true
+	v.Family = p.family
+	v.Locks = v.Locks && p.kernel.dialect == Legacy
+	err := p.kernel.gate(v)
+	if err == nil {
+		return 0, true
+	}
+	var refused *GateError
+	if errors.As(err, &refused) {
+		fmt.Fprint(p.stderr, refused.Text)
+		return refused.Status, false
+	}
+	fmt.Fprintf(p.stderr, "%s: %v\n", path.Base(p.argv0), err)
+	return statusResource, false
+}
+
+// warnOfLegacy is what the nft tools print about rules that they do not show.
+func (p *program) warnOfLegacy(suffix string) {
+	k := p.kernel
+	if k.dialect != NFT || k.beside == nil || len(k.beside.Ruleset(p.family).tables) == 0 {
+		return
+	}
+	tool := p.family.facts().tool
+	fmt.Fprintf(p.stderr, "# Warning: %s-legacy tables present, use %s-legacy%s to see them\n", tool, tool, suffix)
 }
 
 // variant is what the tools put behind their version.
@@ -205,11 +299,13 @@ func (p *program) reportBatch(failures []batchError, lines bool) int {
 	for _, f := range failures {
 		if lines {
 			text = fmt.Appendf(text, "\nline %d: ", f.line)
-		} else {
-			text = append(text, ' ')
+		} else if text = append(text, ' '); len(text) > 1 {
+			// Without lines the tool tells the first only.
+			text = text[:len(text)-1]
+			break
 		}
 		what := "rule in chain"
-		if f.kind == batchDeleteChain || f.kind == batchRenameChain {
+		if f.kind.isOfChain() {
 			what = "chain"
 		}
 		text = fmt.Appendf(text, "%s failed (%s): %s %s", batchNames[f.kind], errnoText(f.errno), what, f.chain)
@@ -226,11 +322,11 @@ func (p *program) reportBatch(failures []batchError, lines bool) int {
 const maxBatchText = 1023
 
 // fileOrStdin opens the input of a restore.
-func (p *program) fileOrStdin(name string) (io.Reader, func(), error) {
-	if name == "" {
+func (p *program) fileOrStdin(files []string) (io.Reader, func(), error) {
+	if len(files) == 0 {
 		return p.stdin, func() {}, nil
 	}
-	f, err := os.Open(name)
+	f, err := os.Open(files[0])
 	if err != nil {
 		return nil, nil, err
 	}

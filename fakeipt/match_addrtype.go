@@ -3,6 +3,7 @@ package fakeipt
 import (
 	"bytes"
 	"strings"
+	"syscall"
 )
 
 // AddrTypeSet is a set of routing types of an address. The bit numbers are
@@ -103,9 +104,20 @@ func (m *MatchAddrtype) appendList(dst []byte, _ listStyle) []byte {
 	return dst
 }
 
+// check refuses types that IPv6 does not have.
+func (m *MatchAddrtype) check(c *checkContext) syscall.Errno {
+	types := m.SrcTypes | m.DstTypes
+	if c.family == IPv6 && (types&(AddrBlackhole|AddrBroadcast) != 0 || types >= AddrProhibit) {
+		return syscall.EINVAL
+	}
+	return 0
+}
+
 // allowedHooks leaves out the hooks at which the device that the match is limited to is not known.
-func (m *MatchAddrtype) allowedHooks() hookMask {
+func (m *MatchAddrtype) allowedHooks(hidden bool) hookMask {
 	switch {
+	case hidden:
+		return hooksAll
 	case m.LimitIfaceIn:
 		return hooksAll &^ (hookPostrouting | hookOutput)
 	case m.LimitIfaceOut:

@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -294,17 +295,9 @@ func (p *conntrackParser) option(o *optionCall) error {
 }
 
 func (p *conntrackParser) expire(o *optionCall) error {
-	first, last, colon := bytes.Cut(o.arg, []byte(":"))
-	if !colon {
-		last = first
-	}
-	low, err := strconv.ParseUint(string(first), 0, 32)
+	low, high, err := o.numbers("conntrack", math.MaxUint32)
 	if err != nil {
-		return o.badInteger("conntrack")
-	}
-	high, err := strconv.ParseUint(string(last), 0, 32)
-	if err != nil || high < low {
-		return o.badInteger("conntrack")
+		return err
 	}
 	p.m.Expire = &ExpireRange{Min: uint32(low), Max: uint32(high), Invert: o.invert}
 	return nil
@@ -326,15 +319,14 @@ func (p *conntrackParser) direction(o *optionCall) error {
 func (p *conntrackParser) tuple(o *optionCall) error {
 	for _, a := range p.m.addresses() {
 		if a.name == o.name {
-			m, err := parseHostMask(o.arg, o.family)
-			m.Invert = o.invert
+			m, err := o.resolvedHostMask("conntrack")
 			*a.match = &m
 			return err
 		}
 	}
 	for _, port := range p.m.ports() {
 		if port.name == o.name {
-			r, err := parsePortRange(o.arg, 0)
+			r, err := resolvedPorts(o.arg)
 			*port.match = &PortRangeInv{PortRange: r, Invert: o.invert}
 			return err
 		}

@@ -1,9 +1,6 @@
 package fakeipt
 
-import (
-	"bytes"
-	"strconv"
-)
+import "math"
 
 // MatchMark is -m mark: the packet's mark under Mask is Value.
 type MatchMark struct {
@@ -28,17 +25,18 @@ func (m *MatchMark) appendList(dst []byte, _ listStyle) []byte {
 
 // parseMark reads "VALUE[/MASK]" of an option.
 func parseMark(o *optionCall, ext string) (value, mask uint32, err error) {
-	first, second, slash := bytes.Cut(o.arg, []byte("/"))
-	v, err := strconv.ParseUint(string(first), 0, 32)
-	if err != nil {
+	v, rest, ok := cNumber(o.arg)
+	if !ok || v > math.MaxUint32 {
 		return 0, 0, o.badInteger(ext)
 	}
-	if !slash {
-		return uint32(v), 0xffffffff, nil
+	m := uint64(math.MaxUint32)
+	if len(rest) > 0 && rest[0] == '/' {
+		if m, rest, ok = cNumber(rest[1:]); !ok || m > math.MaxUint32 {
+			return 0, 0, o.badInteger(ext)
+		}
 	}
-	m, err := strconv.ParseUint(string(second), 0, 32)
-	if err != nil {
-		return 0, 0, o.badInteger(ext)
+	if len(rest) > 0 {
+		return 0, 0, badParameter("%s: trailing garbage after value for option \"--%s\".\n", ext, o.name)
 	}
 	return uint32(v), uint32(m), nil
 }

@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 )
 
@@ -51,11 +52,11 @@ func (m *MatchMultiport) appendPorts(dst []byte, style listStyle) []byte {
 var multiportExtension = &extension{
 	name: "multiport",
 	options: []optionSpec{
-		{name: "source-ports", invert: true, multi: true},
-		{name: "sports", invert: true, multi: true},
-		{name: "destination-ports", invert: true, multi: true},
-		{name: "dports", invert: true, multi: true},
-		{name: "ports", invert: true, multi: true},
+		{name: "source-ports", invert: true, excludes: 1<<1 | 1<<2},
+		{name: "destination-ports", invert: true, excludes: 1<<0 | 1<<2},
+		{name: "ports", invert: true, excludes: 1<<0 | 1<<1},
+		{name: "sports", aliasOf: "source-ports"},
+		{name: "dports", aliasOf: "destination-ports"},
 	},
 	newMatch: func() matchParser { return &multiportParser{} },
 }
@@ -82,15 +83,13 @@ func (p *multiportParser) option(o *optionCall) error {
 		}
 		return badParameter("multiport needs `-p tcp', `-p udp', `-p udplite', `-p sctp' or `-p dccp'")
 	}
-	if p.given {
-		return badParameter("multiport can only have one option")
-	}
 	p.given = true
 	p.m.Invert = o.invert
+	p.m.Ports = nil
 	switch o.name {
-	case "source-ports", "sports":
+	case "source-ports":
 		p.m.Side = MultiportSource
-	case "destination-ports", "dports":
+	case "destination-ports":
 		p.m.Side = MultiportDest
 	default:
 		p.m.Side = MultiportEither
@@ -102,7 +101,10 @@ func (p *multiportParser) ports(arg []byte, proto uint8) error {
 	places := 0
 	for word := range bytes.SplitSeq(arg, []byte(",")) {
 		r, err := parsePortRange(word, proto)
-		if err != nil {
+		switch {
+		case errors.Is(err, errPortRange):
+			return badParameter("invalid portrange specified")
+		case err != nil:
 			return err
 		}
 		places++

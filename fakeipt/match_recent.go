@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"math"
 	"net/netip"
 	"strconv"
 	"syscall"
@@ -34,7 +35,10 @@ type MatchRecent struct {
 	Seconds, HitCount uint32
 	Reap, TTL         bool
 	Mask              netip.Addr
-	Side              RecentSide
+	// MaskGiven says that --mask was given (IPv4). The tools take a rule without it for another rule, though it is
+	// saved alike.
+	MaskGiven bool
+	Side      RecentSide
 }
 
 // Name is "recent".
@@ -88,16 +92,24 @@ func (m *MatchRecent) appendList(dst []byte, _ listStyle) []byte {
 	return m.Mask.AppendTo(append(dst, " mask: "...))
 }
 
+func (m *MatchRecent) unlike(other Match) bool {
+	o, ok := other.(*MatchRecent)
+	return ok && o.MaskGiven != m.MaskGiven && m.Mask == IPv4.facts().ones
+}
+
 // maxRecentHits is the greatest --hitcount that the kernel's lists can tell.
 const maxRecentHits = 65535
 
 // check refuses conditions on a list that is only written to.
 func (m *MatchRecent) check(*checkContext) syscall.Errno {
+	if errno := checkProcName(m.List); errno != 0 {
+		return errno
+	}
 	writes := m.Mode == RecentSet || m.Mode == RecentRemove
 	if writes && (m.Seconds != 0 || m.HitCount != 0 || m.TTL) {
 		return syscall.EINVAL
 	}
-	if m.Reap && m.Seconds == 0 || m.HitCount >= maxRecentHits {
+	if m.Reap && m.Seconds == 0 || m.HitCount > maxRecentHits {
 		return syscall.EINVAL
 	}
 	return 0
@@ -144,9 +156,9 @@ func (p *recentParser) option(o *optionCall) error {
 	case "remove":
 		return p.mode(RecentRemove, o.invert)
 	case "seconds":
-		return p.number(o, &p.m.Seconds)
+		return p.number(o, &p.m.Seconds, 1)
 	case "hitcount":
-		return p.number(o, &p.m.HitCount)
+		return p.number(o, &p.m.HitCount, 0)
 	case "reap":
 		p.m.Reap = true
 	case "rttl":
@@ -154,11 +166,11 @@ func (p *recentParser) option(o *optionCall) error {
 	case "name":
 		p.m.List = p.name(o.arg[:min(len(o.arg), maxRecentName)])
 	case "mask":
-		mask, ok := parseAddr(o.arg, o.family, false)
-		if !ok {
-			return badParameter("recent: Bad value for \"--mask\" option: \"%s\"", o.arg)
+		mask, err := resolvedAddr(o.arg, o.family)
+		if err != nil {
+			return err
 		}
-		p.m.Mask = mask
+		p.m.Mask, p.m.MaskGiven = mask, o.family == IPv4
 	case "rsource":
 		p.m.Side = RecentSource
 	case "rdest":
@@ -182,13 +194,10 @@ func (p *recentParser) mode(m RecentMode, invert bool) error {
 	return nil
 }
 
-func (p *recentParser) number(o *optionCall, to *uint32) error {
-	n, err := strconv.ParseUint(string(o.arg), 0, 32)
-	if err != nil || n == 0 {
-		return o.badInteger("recent")
-	}
+func (p *recentParser) number(o *optionCall, to *uint32, low uint64) error {
+	n, err := o.number("recent", low, math.MaxUint32)
 	*to = uint32(n)
-	return nil
+	return err
 }
 
 func (p *recentParser) finish(uint32) (Match, error) {

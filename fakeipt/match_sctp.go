@@ -1,32 +1,54 @@
 package fakeipt
 
-import "syscall"
+import (
+	"syscall"
+)
 
-// MatchSCTP is -m sctp, ports only: chunk types are refused.
+// MatchSCTP is -m sctp: ports, and the chunks of the packet.
 type MatchSCTP struct {
 	SrcPorts, DstPorts PortRange
 	InvSrc, InvDst     bool
+	// SrcGiven and DstGiven say that the option is there, even for any port.
+	SrcGiven, DstGiven bool
+	Chunks             *SCTPChunks // nil: any; equal ones are not the same pointer
 }
 
 // Name is "sctp".
 func (*MatchSCTP) Name() string { return "sctp" }
 
 func (m *MatchSCTP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
-	dst = appendPortOption(dst, "--sport", m.SrcPorts, m.InvSrc)
-	return appendPortOption(dst, "--dport", m.DstPorts, m.InvDst)
+	if m.SrcGiven {
+		dst = m.SrcPorts.appendSave(append(appendOption(dst, "--sport", m.InvSrc), ' '))
+	}
+	if m.DstGiven {
+		dst = m.DstPorts.appendSave(append(appendOption(dst, "--dport", m.InvDst), ' '))
+	}
+	if m.Chunks != nil {
+		dst = m.Chunks.append(appendOption(dst, "--chunk-types", m.Chunks.Invert), false)
+	}
+	return dst
 }
 
 func (m *MatchSCTP) appendList(dst []byte, style listStyle) []byte {
+	// The kernel's match lists ports in the same way in both dialects.
+	style.dialect = Legacy
 	dst = append(dst, " sctp"...)
 	dst = appendPortList(dst, " spt", m.SrcPorts, m.InvSrc, style)
-	return appendPortList(dst, " dpt", m.DstPorts, m.InvDst, style)
+	dst = appendPortList(dst, " dpt", m.DstPorts, m.InvDst, style)
+	if m.Chunks != nil {
+		if m.Chunks.Invert {
+			dst = append(dst, " !"...)
+		}
+		dst = m.Chunks.append(dst, style.numeric)
+	}
+	return dst
 }
 
 func (m *MatchSCTP) check(c *checkContext) syscall.Errno { return c.wantProto(protoSCTP) }
 
 var sctpExtension = &extension{
 	name:     "sctp",
-	options:  portOptions,
+	options:  append(append([]optionSpec{}, portOptions...), optionSpec{name: "chunk-types", invert: true, multi: true}),
 	newMatch: func() matchParser { return &sctpParser{} },
 }
 
@@ -43,9 +65,29 @@ func (p *sctpParser) begin(Family) {
 func (p *sctpParser) option(o *optionCall) error {
 	switch o.name {
 	case "dport", "destination-port":
+		p.m.DstGiven = true
 		return p.given.dst(o, &p.m.DstPorts, &p.m.InvDst)
+	case "chunk-types":
+		return p.chunks(o)
 	}
+	p.m.SrcGiven = true
 	return p.given.src(o, &p.m.SrcPorts, &p.m.InvSrc)
+}
+
+func (p *sctpParser) chunks(o *optionCall) error {
+	if p.m.Chunks != nil {
+		return badParameter("Only one `--chunk-types' allowed")
+	}
+	list, ok := o.next()
+	if !ok {
+		return badParameter("--chunk-types requires two args")
+	}
+	c, err := parseSCTPChunks(o.arg, list)
+	if err == nil {
+		c.Invert = o.invert
+		p.m.Chunks = c
+	}
+	return err
 }
 
 func (p *sctpParser) finish(uint32) (Match, error) { return p.arena.intern(p.m), nil }

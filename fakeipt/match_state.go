@@ -31,6 +31,9 @@ type stateParser struct {
 func (p *stateParser) begin(Family) { p.m = MatchState{} }
 
 func (p *stateParser) option(o *optionCall) error {
+	if len(o.arg) == 0 {
+		return badParameter("\"--state\" requires a list of states with no spaces, e.g. ESTABLISHED,RELATED")
+	}
 	states, bad := parseCTStates(o.arg, CTUntracked|(CTUntracked-1))
 	if bad != nil {
 		return badParameter("Bad state \"%s\"", bad)

@@ -8,10 +8,25 @@ import (
 	"sync/atomic"
 )
 
+// NFAcctMode is what the quota of an object is about.
+type NFAcctMode uint8
+
+// The modes.
+const (
+	NFAcctNoQuota NFAcctMode = iota
+	NFAcctByteQuota
+	NFAcctPacketQuota
+)
+
 // NFAcctObject is a named pair of counters.
 type NFAcctObject struct {
 	Name           string
 	Packets, Bytes uint64
+	// Mode and Quota are those of an object that -m nfacct matches beyond a quota only.
+	Mode  NFAcctMode
+	Quota uint64
+	// Over says that the quota has been reached since the object was made.
+	Over bool
 }
 
 // Errors of an NFAcctTable.
@@ -30,6 +45,22 @@ type NFAcctTable struct {
 
 type nfacctCounters struct {
 	packets, bytes atomic.Uint64
+	mode           NFAcctMode
+	quota          uint64
+	over           atomic.Bool
+}
+
+// object is the state of the counters.
+func (c *nfacctCounters) object(name string) NFAcctObject {
+	return NFAcctObject{Name: name, Packets: c.packets.Load(), Bytes: c.bytes.Load(), Mode: c.mode, Quota: c.quota, Over: c.over.Load()}
+}
+
+// seen is the counter that the quota is about.
+func (c *nfacctCounters) seen(packets, bytes uint64) uint64 {
+	if c.mode == NFAcctPacketQuota {
+		return c.packets.Load() + packets
+	}
+	return c.bytes.Load() + bytes
 }
 
 func newNFAcctTable() *NFAcctTable {
@@ -37,7 +68,11 @@ func newNFAcctTable() *NFAcctTable {
 }
 
 // Add makes an object with counters at zero.
-func (t *NFAcctTable) Add(name string) error {
+func (t *NFAcctTable) Add(name string) error { return t.AddObject(NFAcctObject{Name: name}) }
+
+// AddObject makes an object with what is in o.
+func (t *NFAcctTable) AddObject(o NFAcctObject) error {
+	name := o.Name
 	if name == "" || len(name) > maxNFAcctName {
 		return fmt.Errorf("%w: %q", ErrNFAcctName, name)
 	}
@@ -46,7 +81,11 @@ func (t *NFAcctTable) Add(name string) error {
 	if t.objects[name] != nil {
 		return fmt.Errorf("%w: %q", ErrNFAcctExists, name)
 	}
-	t.objects[name] = &nfacctCounters{}
+	c := &nfacctCounters{mode: o.Mode, quota: o.Quota}
+	c.packets.Store(o.Packets)
+	c.bytes.Store(o.Bytes)
+	c.over.Store(o.Over)
+	t.objects[name] = c
 	t.names = append(t.names, name)
 	return nil
 }
@@ -57,7 +96,7 @@ func (t *NFAcctTable) Get(name string) (NFAcctObject, bool) {
 	if c == nil {
 		return NFAcctObject{}, false
 	}
-	return NFAcctObject{Name: name, Packets: c.packets.Load(), Bytes: c.bytes.Load()}, true
+	return c.object(name), true
 }
 
 func (t *NFAcctTable) counters(name string) *nfacctCounters {
@@ -72,8 +111,7 @@ func (t *NFAcctTable) List() []NFAcctObject {
 	defer t.lock.RUnlock()
 	list := make([]NFAcctObject, 0, len(t.objects))
 	for _, name := range t.names {
-		c := t.objects[name]
-		list = append(list, NFAcctObject{Name: name, Packets: c.packets.Load(), Bytes: c.bytes.Load()})
+		list = append(list, t.objects[name].object(name))
 	}
 	return list
 }
@@ -83,14 +121,25 @@ func (t *NFAcctTable) Count(name string, packets, bytes uint64) {
 	if c := t.counters(name); c != nil {
 		c.packets.Add(packets)
 		c.bytes.Add(bytes)
+		if c.mode != NFAcctNoQuota && c.seen(0, 0) >= c.quota {
+			c.over.Store(true)
+		}
 	}
 }
 
-// Reset sets an object's counters to zero.
+// Matches reports whether -m nfacct holds for a packet of so many bytes, which is not counted yet: always, but for an
+// object with a quota that the packet does not go beyond.
+func (t *NFAcctTable) Matches(name string, bytes uint64) bool {
+	c := t.counters(name)
+	return c == nil || c.mode == NFAcctNoQuota || c.seen(1, bytes) > c.quota
+}
+
+// Reset sets an object's counters to zero; a quota can then be reached again.
 func (t *NFAcctTable) Reset(name string) {
 	if c := t.counters(name); c != nil {
 		c.packets.Store(0)
 		c.bytes.Store(0)
+		c.over.Store(false)
 	}
 }
 

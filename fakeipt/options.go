@@ -19,14 +19,29 @@ func (p *argumentParser) short(letter byte, attached, word []byte) error {
 	case 'm':
 		return p.matchOption(attached)
 	}
-	if (attached != nil) && strings.IndexByte("vnxbh0V46", letter) >= 0 && word[1] != '-' {
+	long := word[1] == '-'
+	if attached != nil && !long && strings.IndexByte(lettersAlone, letter) >= 0 {
 		// Letters may stand together behind one dash.
 		if err := p.flagOption(letter, nil); err != nil {
 			return err
 		}
-		return p.short(attached[0], rest(attached), append([]byte{'-'}, attached...))
+		return p.short(attached[0], rest(attached), word)
+	}
+	if strings.IndexByte(lettersAlone+"tWwM", letter) < 0 || letter == '0' && !long {
+		return p.unknownLetter(attached, word)
 	}
 	return p.flagOption(letter, attached)
+}
+
+// lettersAlone are the options without an argument that are about the command; '0' stands for --line-numbers.
+const lettersAlone = "vnxh0V46"
+
+// unknownLetter is the error of a letter that is no option. The tool names the last word it is through with.
+func (p *argumentParser) unknownLetter(attached, word []byte) error {
+	if attached != nil && p.at >= 2 {
+		word = p.words.words[p.at-2]
+	}
+	return badParameter("unknown option \"%s\"", word)
 }
 
 func rest(s []byte) []byte {
@@ -38,7 +53,10 @@ func rest(s []byte) []byte {
 
 // flagOption acts on an option that is about the command and not about a rule.
 func (p *argumentParser) flagOption(letter byte, attached []byte) error {
-	if p.inv && letter != 'V' {
+	switch {
+	case p.inv && letter == 't':
+		return badParameter("unexpected ! flag before --table")
+	case p.inv && letter != 'V':
 		return badParameter("cannot have ! before -%c", letter)
 	}
 	switch letter {
@@ -58,10 +76,9 @@ func (p *argumentParser) flagOption(letter byte, attached []byte) error {
 	case '0':
 		p.cmd.lineNumbers = true
 		p.cmd.optionOrder = append(p.cmd.optionOrder, '0')
-	case 'V':
-		p.cmd.version = true
-	case 'h':
-		p.cmd.help = true
+	case 'V', 'h':
+		// The tool does not look at what is behind these.
+		return &farewell{help: letter == 'h', inverted: p.inv}
 	case 'w', 'W':
 		return p.waitOption(letter, attached)
 	case 'M':
@@ -69,11 +86,14 @@ func (p *argumentParser) flagOption(letter byte, attached []byte) error {
 		return err
 	case '4', '6':
 		return p.familyOption(letter)
-	default:
-		return badParameter("unknown option \"-%c\"", letter)
 	}
 	return nil
 }
+
+// farewell ends the tool with its version or its help.
+type farewell struct{ help, inverted bool }
+
+func (f *farewell) Error() string { return "the tool prints its version or its help and ends" }
 
 func (p *argumentParser) tableOption(attached []byte) error {
 	name, err := p.argument("-t", attached)
@@ -101,7 +121,7 @@ func (p *argumentParser) familyOption(letter byte) error {
 
 func (p *argumentParser) waitOption(letter byte, attached []byte) error {
 	if p.restore != "" {
-		return badParameter("You cannot use `-%c' from %s", letter, p.restore)
+		return badParameter("You cannot use `-%c' from iptables-restore", letter)
 	}
 	arg, ok := p.optional(attached)
 	if letter == 'W' {
@@ -113,9 +133,11 @@ func (p *argumentParser) waitOption(letter byte, attached []byte) error {
 	}
 	p.cmd.wait = true
 	if ok {
-		if n, err := strconv.ParseInt(string(arg), 10, 32); err != nil || n < 0 {
+		n, number := scanInteger(string(arg))
+		if !number {
 			return badParameter("wait seconds not numeric")
 		}
+		p.cmd.waitSeconds = n
 	}
 	return nil
 }
@@ -123,19 +145,24 @@ func (p *argumentParser) waitOption(letter byte, attached []byte) error {
 // setCommand notes what is to be done; a command line has one of these.
 func (p *argumentParser) setCommand(letter byte) error {
 	if p.inv {
-		return badParameter("unexpected '!' flag before --%s", commandNames[letter])
+		return badParameter("unexpected '!' flag")
 	}
-	if p.cmd.op != 0 && !(p.cmd.op == 'L' && letter == 'Z' || p.cmd.op == 'Z' && letter == 'L') {
-		return badParameter("Cannot use -%c with -%c", letter, p.cmd.op)
-	}
-	if p.cmd.op == 0 || letter != 'Z' {
+	lists := letter == 'L' || letter == 'S'
+	switch op := p.cmd.op; {
+	case op == 0:
 		p.cmd.op = letter
+	case letter == 'Z' && (op == 'L' || op == 'S') && !p.cmd.zero:
+		p.cmd.zero = true
+	case lists && op == 'Z':
+		p.cmd.op, p.cmd.zero = letter, true
+	default:
+		if p.cmd.zero && letter == 'Z' {
+			op = 'Z'
+		}
+		return badParameter("Cannot use -%c with -%c", letter, op)
 	}
 	return nil
 }
-
-var commandNames = map[byte]string{'A': "append", 'C': "check", 'D': "delete", 'I': "insert", 'R': "replace", 'L': "list",
-	'S': "list-rules", 'F': "flush", 'Z': "zero", 'N': "new-chain", 'X': "delete-chain", 'E': "rename-chain", 'P': "policy"}
 
 func (p *argumentParser) commandWithChain(letter byte, attached []byte) error {
 	chain, err := p.argument("-"+string(letter), attached)
@@ -193,7 +220,19 @@ func (p *argumentParser) commandWithOptionalChain(letter byte, attached []byte) 
 	if letter == 'F' || letter == 'X' {
 		return nil
 	}
-	return p.ruleNumber(false)
+	before := p.cmd.number
+	p.cmd.number = 0
+	if err := p.ruleNumber(false); err != nil {
+		return err
+	}
+	switch {
+	case p.cmd.number == 0:
+		p.cmd.number = before
+	case letter == 'Z':
+		// The number makes the tool forget that it was to list.
+		p.cmd.op, p.cmd.zero = 'Z', false
+	}
+	return nil
 }
 
 // ruleNumber reads the number behind a chain's name, if there is one.
@@ -226,7 +265,7 @@ func checkChainName(word []byte, name string) error {
 		return badParameter("chain name not allowed to start with `%c'", word[0])
 	case len(word) > maxChainName:
 		return badParameter("chain name `%s' too long (must be under %d chars)", word, maxChainName+1)
-	case isVerdictName(name) || targetExtensions[name] != nil:
+	case name == "" || isVerdictName(name) || targetExtensions[name] != nil:
 		return badParameter("chain name may not clash with target name")
 	case bytes.ContainsAny(word, " \t\n\v\f\r"):
 		return badParameter("Invalid chain name `%s'", word)
@@ -258,6 +297,10 @@ func (p *argumentParser) ruleOption(letter byte, attached, word []byte) error {
 	if err != nil {
 		return err
 	}
+	if attached != nil && strings.IndexByte("sdpjio", letter) >= 0 {
+		// The tool reads the whole word here.
+		arg = word
+	}
 	spec := &p.cmd.spec
 	switch letter {
 	case 's':
@@ -267,10 +310,6 @@ func (p *argumentParser) ruleOption(letter byte, attached, word []byte) error {
 		spec.dstText, spec.dstInv = arg, p.inv
 		return p.once(givenDst, 'd', true)
 	case 'p':
-		if attached != nil {
-			// The tool reads the whole word here.
-			arg = word
-		}
 		return p.protocolOption(arg)
 	case 'i':
 		return p.ifaceOption(givenIn, 'i', arg, &spec.in)
@@ -356,6 +395,9 @@ func (p *argumentParser) ifaceOption(g given, letter byte, arg []byte, to **Ifac
 	if len(arg) > maxIfaceName {
 		return badParameter("interface name `%s' must be shorter than IFNAMSIZ (%d)", arg, maxIfaceName)
 	}
+	if bytes.ContainsAny(arg, "/ ") {
+		p.call.warn("Warning: weird character in interface `%s' ('/' and ' ' are not allowed by the kernel).\n", arg)
+	}
 	key := arg
 	if p.inv {
 		key = append([]byte{'!'}, arg...)
@@ -416,7 +458,7 @@ func (p *argumentParser) matchOption(attached []byte) error {
 // finish makes the checks of the whole command.
 func (p *argumentParser) finish() error {
 	c := &p.cmd
-	if c.version || c.help || c.ignore {
+	if c.ignore {
 		return nil
 	}
 	if c.table == "nat" && (c.policy == "DROP" || string(c.spec.jump) == "DROP") {
@@ -457,10 +499,11 @@ func (p *argumentParser) finishExtensions() error {
 		if l.match == nil {
 			continue
 		}
-		if err := l.ext.after(l.seen); err != nil {
-			return err
-		}
+		// The tools check what the options say together before they look for missing ones.
 		m, err := l.match.finish(l.seen)
+		if err == nil {
+			err = l.ext.after(l.seen)
+		}
 		if err != nil {
 			return err
 		}
@@ -471,10 +514,10 @@ func (p *argumentParser) finishExtensions() error {
 		if l.target == nil {
 			continue
 		}
-		if err := l.ext.after(l.seen); err != nil {
-			return err
-		}
 		t, err := l.target.finish(l.seen)
+		if err == nil {
+			err = l.ext.after(l.seen)
+		}
 		if err != nil {
 			return err
 		}
@@ -568,13 +611,12 @@ func (p *argumentParser) optionsOfCommand() error {
 	}
 	ruleGiven := p.given
 	switch c.op {
-	case 'A', 'C', 'I', 'R':
+	case 'A', 'I', 'R':
 		return nil
-	case 'D':
+	case 'C', 'D':
 		if c.number == 0 {
-			return nil
+			ruleGiven &= givenCounters
 		}
-		ruleGiven &^= givenCounters
 	case 'P':
 		ruleGiven &^= givenCounters
 	}

@@ -29,16 +29,16 @@ func (r *Rule) unconditional() bool {
 		r.Fragment == FragmentAny && len(r.Matches) == 0
 }
 
-// ruleHooks are the hooks from which the rule may be reached.
-func ruleHooks(r *Rule) hookMask {
+// ruleHooks are the hooks from which the rule may be reached; hidden is that of hookLimited.
+func ruleHooks(r *Rule, hidden bool) hookMask {
 	hooks := hooksAll
 	for _, m := range r.Matches {
 		if l, ok := m.(hookLimited); ok {
-			hooks &= l.allowedHooks()
+			hooks &= l.allowedHooks(hidden)
 		}
 	}
 	if l, ok := r.Target.(hookLimited); ok {
-		hooks &= l.allowedHooks()
+		hooks &= l.allowedHooks(hidden)
 	}
 	return hooks
 }
@@ -47,7 +47,7 @@ func ruleHooks(r *Rule) hookMask {
 func chainHooks(rules []*Rule, d Dialect) hookMask {
 	hooks := hooksAll
 	for _, r := range rules {
-		hooks &= ruleHooks(r)
+		hooks &= ruleHooks(r, d == NFT)
 		if _, ok := r.Target.(*Verdict); ok && d == Legacy && r.unconditional() {
 			break
 		}

@@ -22,6 +22,7 @@ type restorer struct {
 	only     string // the table of -T, "" for all
 
 	stdout io.Writer
+	warn   func(suffix string)
 	line   int
 	table  string // the table of the last "*" line, even if it is left out
 	x      *execution
@@ -105,7 +106,8 @@ func (r *restorer) one(line []byte) error {
 	case r.x == nil && line[0] == '*':
 		return r.begin(line)
 	case r.x == nil:
-		if r.only != "" && r.table != r.only {
+		// The nft tools look at what comes before the first table.
+		if r.only != "" && r.table != r.only && (r.table != "" || r.kernel.dialect == Legacy) {
 			return nil
 		}
 		return errLineFailed
@@ -141,13 +143,13 @@ func (r *restorer) begin(line []byte) error {
 	r.kernel.load(r.family, kind)
 	r.parser.table = r.table
 	r.late = nil
-	edit := newEdit(r.kernel.Ruleset(r.family), kind, r.kernel.objects, r.expect)
+	edit := newEdit(r.kernel.Ruleset(r.family), kind, r.kernel.objects, r.kernel.sets, r.expect)
 	r.parser.chains = func(name []byte) string { return edit.find(name).name }
-	r.x = &execution{edit: edit}
+	r.x = &execution{edit: edit, warn: r.warn}
 	if r.noflush {
 		return nil
 	}
-	if r.verbose && r.kernel.dialect == Legacy {
+	if r.verbose {
 		r.announceFlush(edit)
 	}
 	edit.flushAll()
@@ -162,8 +164,11 @@ func (r *restorer) announceFlush(e *tableEdit) {
 	for _, name := range e.userChains() {
 		r.x.out = fmt.Appendf(r.x.out, "Deleting chain `%s'\n", name)
 	}
-	e.slots, e.slotSlab = map[string]*chainSlot{}, nil
+	e.slots, e.slotSlab, e.recent = map[string]*chainSlot{}, nil, [2]*chainSlot{}
 }
+
+// tellAll says that every command is one with -v.
+func (r *restorer) tellAll() bool { return r.verbose && !r.noflush }
 
 // firstWord is the first word of a line that has no quotes, nil if there is none.
 func firstWord(line []byte) []byte {
@@ -314,11 +319,21 @@ func (r *restorer) rule(line []byte) error {
 		return err
 	}
 	r.x.edit.line = r.line
+	if r.tellAll() {
+		cmd.verbose++
+	}
 	if err := r.x.run(cmd); err != nil {
+		if r.kernel.dialect == Legacy {
+			err = errors.Join(err, r.flushOutput())
+		}
 		if _, usage := asProblem(err); usage || r.kernel.dialect == Legacy {
 			return err
 		}
 		return r.delay(err)
+	}
+	if r.kernel.dialect == NFT {
+		// These tools run the commands when they commit.
+		return nil
 	}
 	return r.flushOutput()
 }
@@ -331,7 +346,7 @@ func (r *restorer) delay(err error) error {
 
 // flushOutput writes what commands print.
 func (r *restorer) flushOutput() error {
-	if len(r.x.out) == 0 || r.kernel.dialect == NFT && r.test {
+	if len(r.x.out) == 0 {
 		return nil
 	}
 	_, err := r.stdout.Write(r.x.out)
@@ -362,6 +377,11 @@ var setCountersOption = []byte("-c")
 // commit ends a table.
 func (r *restorer) commit() error {
 	x := r.x
+	if r.kernel.dialect == Legacy || !r.test {
+		if err := r.flushOutput(); err != nil {
+			return err
+		}
+	}
 	r.x = nil
 	if r.late != nil && !r.test {
 		return r.lateError()

@@ -1,25 +1,22 @@
 package fakeipt
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // runRestore is iptables-restore or ip6tables-restore.
 func (p *program) runRestore() int {
-	r := &restorer{kernel: p.kernel, family: p.family, tool: p.name, stdout: p.stdout}
+	r := &restorer{kernel: p.kernel, family: p.family, tool: p.name, stdout: p.stdout, warn: p.warnOfLegacy}
 	flags, status, ok := p.restoreFlags(r)
 	if !ok {
 		return status
 	}
-	if flags.version {
-		return p.printVersion()
-	}
-	in, done, err := p.fileOrStdin(flags.file)
+	in, done, err := p.fileOrStdin(flags.files)
 	if err != nil {
-		fmt.Fprintf(p.stderr, "Can't open %s: No such file or directory\n", flags.file)
+		fmt.Fprintf(p.stderr, "Can't open %s: %s\n", flags.files[0], fileErrorText(err))
 		return statusOther
 	}
 	defer done()
@@ -30,9 +27,20 @@ func (p *program) runRestore() int {
 	}
 	r.parser = newArgumentParser(p.family, p.kernel.dialect)
 	r.parser.restore = p.name
+	r.parser.call.program, r.parser.call.kernel = p, p.kernel
+	if hasTable(input) {
+		if status, ok := p.enter(Visit{Locks: true, Wait: flags.waitSeconds}); !ok {
+			return status
+		}
+	}
 	p.kernel.lock.Lock()
 	defer p.kernel.lock.Unlock()
 	return p.restoreError(r.run(input))
+}
+
+// hasTable says that the input has a line "*TABLE", without which the tool does not come to the kernel.
+func hasTable(input []byte) bool {
+	return bytes.HasPrefix(input, []byte("*")) || bytes.Contains(input, []byte("\n*"))
 }
 
 // readAll reads everything; a reader that knows its length is read into one piece.
@@ -55,6 +63,10 @@ func (p *program) restoreError(err error) int {
 	if !errors.As(err, &placed) {
 		return 0
 	}
+	var end *farewell
+	if errors.As(err, &end) {
+		return p.farewell(end)
+	}
 	if usage, ok := asProblem(err); ok {
 		return p.report(usage, placed.line)
 	}
@@ -76,103 +88,116 @@ func (p *program) restoreError(err error) int {
 
 // restoreFlags is what the command line of a restore says besides the restorer's own settings.
 type restoreFlags struct {
-	version, wait, interval bool
-	file                    string
+	wait, interval bool
+	waitSeconds    int
+	files          []string
 }
 
-// longRestoreFlags are the long options of a restore.
-var longRestoreFlags = map[string]byte{"counters": 'c', "verbose": 'v', "version": 'V', "test": 't', "help": 'h',
-	"noflush": 'n', "modprobe": 'M', "table": 'T', "wait": 'w', "wait-interval": 'W', "ipv4": '4', "ipv6": '6'}
+// restoreLongs are the long options of a restore. The nft tools have the two at the end too, but do not know what to do with them.
+var restoreLongs = []longFlag{{"counters", 'c', argNone}, {"verbose", 'v', argNone}, {"version", 'V', argNone},
+	{"test", 't', argNone}, {"help", 'h', argNone}, {"noflush", 'n', argNone}, {"modprobe", 'M', argRequired},
+	{"table", 'T', argRequired}, {"wait", 'w', argOptional}, {"wait-interval", 'W', argOptional},
+	{"ipv4", '4', argNone}, {"ipv6", '6', argNone}}
 
 // restoreFlags reads the command line. ok is false if the tool ends here.
 func (p *program) restoreFlags(r *restorer) (f restoreFlags, status int, ok bool) {
-	args := p.args
-	for len(args) > 0 {
-		arg := args[0]
-		args = args[1:]
-		if len(arg) < 2 || arg[0] != '-' {
-			if f.file != "" {
-				fmt.Fprintln(p.stderr, "Unknown arguments found on commandline")
-				return f, statusOther, false
-			}
-			f.file = arg
-			continue
+	longs := restoreLongs
+	if p.kernel.dialect == Legacy {
+		longs = longs[:len(longs)-2]
+	}
+	g := getopt{program: p.argv0, stderr: p.stderr, shorts: "bcvVthnwWT:M:", longs: longs, args: p.args}
+	for {
+		letter, arg, given := g.next()
+		if letter == getoptEnd {
+			break
 		}
-		letters, value, given, found := cutFlag(arg)
-		if !found {
-			fmt.Fprintf(p.stderr, "%s: unrecognized option '%s'\nTry `%s -h' for more information.\n", p.argv0, arg, p.name)
-			return f, statusOther, false
+		if letter == 'w' || letter == 'W' {
+			arg, given = g.optional(arg, given)
 		}
-		for i := range letters {
-			if status, ok := p.restoreFlag(r, &f, letters[i], value, given, &args); !ok {
-				return f, status, false
-			}
+		if status, ok := p.restoreFlag(r, &f, letter, arg, given); !ok {
+			return f, status, false
 		}
 	}
-	if f.interval && !f.wait && p.kernel.dialect == Legacy {
+	f.files = g.rest
+	switch {
+	case len(f.files) > 1:
+		fmt.Fprintln(p.stderr, "Unknown arguments found on commandline")
+		return f, statusOther, false
+	case f.interval && !f.wait && p.kernel.dialect == Legacy:
 		fmt.Fprintln(p.stderr, "Option --wait-interval requires option --wait")
 		return f, statusOther, false
 	}
 	return f, 0, true
 }
 
-// cutFlag parts "--NAME=VALUE", or "-ABC" into its letters.
-func cutFlag(arg string) (letters, value string, given, found bool) {
-	if !strings.HasPrefix(arg, "--") {
-		return arg[1:], "", false, true
-	}
-	name, value, given := strings.Cut(arg[2:], "=")
-	letter, found := longRestoreFlags[name]
-	return string(letter), value, given, found
-}
-
-// restoreFlag acts on one flag.
-func (p *program) restoreFlag(r *restorer, f *restoreFlags, letter byte, value string, given bool, args *[]string) (status int, ok bool) {
-	optional := func() {
-		if !given && len(*args) > 0 && !strings.HasPrefix((*args)[0], "-") {
-			value, given, *args = (*args)[0], true, (*args)[1:]
-		}
-	}
+// restoreFlag acts on one flag. ok is false if the tool ends here.
+func (p *program) restoreFlag(r *restorer, f *restoreFlags, letter byte, arg string, given bool) (status int, ok bool) {
 	switch letter {
-	case 'b', '4', '6':
+	case 'b':
+		fmt.Fprintln(p.stderr, "-b/--binary option is not implemented")
 	case 'c':
 		r.counters = true
 	case 'v':
 		r.verbose = true
-	case 'V':
-		f.version = true
 	case 't':
 		r.test = true
 	case 'n':
 		r.noflush = true
-	case 'w':
-		f.wait = true
-		optional()
-		if _, number := parseNumber([]byte(value)); given && !number && p.kernel.dialect == Legacy {
-			return p.report(&problem{status: statusParameter, msg: "wait seconds not numeric"}, 0), false
-		}
-	case 'W':
-		f.interval = true
-		optional()
-		if p.kernel.dialect == Legacy {
-			fmt.Fprintln(p.stderr, "Ignoring deprecated --wait-interval option.")
-		}
-	case 'T', 'M':
-		if !given {
-			if len(*args) == 0 {
-				fmt.Fprintf(p.stderr, "%s: option requires an argument -- '%c'\nTry `%s -h' for more information.\n", p.argv0, letter, p.name)
-				return statusOther, false
-			}
-			value, *args = (*args)[0], (*args)[1:]
-		}
-		if letter == 'T' {
-			r.only = value
-		}
+	case 'T':
+		r.only = arg
+	case 'M':
+	case 'w', 'W':
+		return p.restoreWait(f, letter, arg, given)
+	case 'V':
+		return p.printVersion(), false
 	case 'h':
-		return p.report(&problem{status: statusOther, msg: "not supported: -h"}, -1), false
+		fmt.Fprint(p.stderr, restoreHelp(p.name))
+		return 0, false
 	default:
-		fmt.Fprintf(p.stderr, "%s: invalid option -- '%c'\nTry `%s -h' for more information.\n", p.argv0, letter, p.name)
+		fmt.Fprintf(p.stderr, "Try `%s -h' for more information.\n", p.name)
 		return statusOther, false
 	}
 	return 0, true
+}
+
+// restoreWait acts on -w and -W, which the nft tools do not look at.
+func (p *program) restoreWait(f *restoreFlags, letter byte, arg string, given bool) (status int, ok bool) {
+	if p.kernel.dialect == NFT {
+		return 0, true
+	}
+	refuse := func(msg string) (int, bool) {
+		return p.report(&problem{status: statusParameter, msg: msg}, 0), false
+	}
+	number, numeric := scanInteger(arg)
+	switch {
+	case letter == 'w' && given && !numeric:
+		return refuse("wait seconds not numeric")
+	case letter == 'w':
+		f.wait, f.waitSeconds = true, number
+	case !given:
+		return refuse("wait interval value required")
+	case !numeric:
+		return refuse("wait interval not numeric")
+	default:
+		f.interval = true
+		fmt.Fprintln(p.stderr, "Ignoring deprecated --wait-interval option.")
+	}
+	return 0, true
+}
+
+// restoreHelp is what -h prints.
+func restoreHelp(name string) string {
+	return "Usage: " + name + ` [OPTION]... [FILE]
+Reads rules as iptables-save prints them from FILE or the standard input.
+
+  -c, --counters        set the counters that the input has
+  -n, --noflush         keep the rules and chains that the input does not name
+  -t, --test            check the input, change nothing
+  -T, --table=TABLE     only this table of the input
+  -v, --verbose         say what is done
+  -w, --wait[=SECONDS]  wait for the lock of the tools
+  -M, --modprobe=FILE   not used
+  -V, --version
+  -h, --help
+`
 }

@@ -72,6 +72,10 @@ func (c *Counters) appendCounters(dst []byte, before, between, behind string) []
 	if c != nil {
 		packets, bytes = c.Packets(), c.Bytes()
 	}
+	return appendCounts(dst, packets, bytes, before, between, behind)
+}
+
+func appendCounts(dst []byte, packets, bytes uint64, before, between, behind string) []byte {
 	dst = strconv.AppendUint(append(dst, before...), packets, 10)
 	dst = strconv.AppendUint(append(dst, between...), bytes, 10)
 	return append(dst, behind...)

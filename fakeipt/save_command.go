@@ -1,15 +1,17 @@
 package fakeipt
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"syscall"
 )
 
 // saveFlags is what the command line of iptables-save says.
 type saveFlags struct {
 	counters, version bool
+	oneTable          bool // -t was given
 	table, file       string
 }
 
@@ -22,15 +24,19 @@ func (p *program) runSave() int {
 	if f.version {
 		return p.printVersion()
 	}
-	rs, status := p.savedTables(f.table)
+	if status, ok := p.enter(Visit{}); !ok {
+		return status
+	}
+	rs, status := p.savedTables(f)
 	if rs == nil {
 		return status
 	}
+	p.warnOfLegacy("-save")
 	out := p.stdout
 	if f.file != "" {
 		file, err := os.Create(f.file)
 		if err != nil {
-			fmt.Fprintf(p.stderr, "Cannot open %s: %v\n", f.file, err)
+			fmt.Fprintf(p.stderr, "Failed to open file, error: %s\n", fileErrorText(err))
 			return statusOther
 		}
 		defer func() { _ = file.Close() }()
@@ -41,6 +47,15 @@ func (p *program) runSave() int {
 		return statusOther
 	}
 	return 0
+}
+
+// fileErrorText is the C library's text of an error with a file.
+func fileErrorText(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errnoText(errno)
+	}
+	return err.Error()
 }
 
 func (p *program) writeTables(out io.Writer, rs *Ruleset, counters bool) error {
@@ -55,8 +70,9 @@ func (p *program) writeTables(out io.Writer, rs *Ruleset, counters bool) error {
 
 // savedTables is the ruleset that is to be printed: all of it, or one table. Naming a
 // table makes it be there, in the legacy tools for good and in the nft tools for this print.
-func (p *program) savedTables(name string) (*Ruleset, int) {
-	if name == "" {
+func (p *program) savedTables(f saveFlags) (*Ruleset, int) {
+	name := f.table
+	if !f.oneTable {
 		return p.kernel.Ruleset(p.family), 0
 	}
 	kind := findTableKind(name)
@@ -80,53 +96,37 @@ func (p *program) savedTables(name string) (*Ruleset, int) {
 	return one, 0
 }
 
-// saveFlags reads the command line.
+// saveLongs are the long options of iptables-save.
+var saveLongs = []longFlag{{"counters", 'c', argNone}, {"version", 'V', argNone}, {"dump", 'd', argNone},
+	{"table", 't', argRequired}, {"modprobe", 'M', argRequired}, {"file", 'f', argRequired}}
+
+// saveFlags reads the command line. ok is false if it cannot be understood.
 func (p *program) saveFlags() (f saveFlags, ok bool) {
-	args := p.args
-	for len(args) > 0 {
-		arg := args[0]
-		args = args[1:]
-		name, value, given := strings.Cut(arg, "=")
-		switch name {
-		case "-c", "--counters":
+	g := getopt{program: p.argv0, stderr: p.stderr, shorts: "bcdt:M:f:V", longs: saveLongs, args: p.args}
+	for {
+		letter, arg, _ := g.next()
+		switch letter {
+		case 'b':
+			fmt.Fprintln(p.stderr, "-b/--binary option is not implemented")
+		case 'c':
 			f.counters = true
-			continue
-		case "-V", "--version":
-			f.version = true
-			continue
-		case "-4", "-6", "--ipv4", "--ipv6":
-			continue
-		case "-t", "--table", "-f", "--file", "-M", "--modprobe":
-		default:
-			p.badSaveFlag(arg)
+		case 't':
+			f.table, f.oneTable = arg, true
+		case 'f':
+			f.file = arg
+		case 'V', 'd':
+			// The tool does not look at what is behind these.
+			f.version = letter == 'V'
+			return f, true
+		case getoptBad:
+			fmt.Fprintf(p.stderr, "Look at manual page `%s.8' for more information.\n", p.name)
 			return f, false
-		}
-		if !given {
-			if len(args) == 0 {
-				fmt.Fprintf(p.stderr, "%s: option requires an argument -- '%s'\nLook at manual page `%s.8' for more information.\n", p.argv0, strings.TrimLeft(name, "-"), p.name)
+		case getoptEnd:
+			if len(g.rest) > 0 {
+				fmt.Fprintln(p.stderr, "Unknown arguments found on commandline")
 				return f, false
 			}
-			value, args = args[0], args[1:]
-		}
-		switch name {
-		case "-t", "--table":
-			f.table = value
-		case "-f", "--file":
-			f.file = value
+			return f, true
 		}
 	}
-	return f, true
-}
-
-func (p *program) badSaveFlag(arg string) {
-	switch {
-	case strings.HasPrefix(arg, "--"):
-		fmt.Fprintf(p.stderr, "%s: unrecognized option '%s'\n", p.argv0, arg)
-	case strings.HasPrefix(arg, "-") && len(arg) > 1:
-		fmt.Fprintf(p.stderr, "%s: invalid option -- '%c'\n", p.argv0, arg[1])
-	default:
-		fmt.Fprintln(p.stderr, "Unknown arguments found on commandline")
-		return
-	}
-	fmt.Fprintf(p.stderr, "Look at manual page `%s.8' for more information.\n", p.name)
 }

@@ -15,7 +15,7 @@ type serviceName struct {
 
 var serviceNames = [...]serviceName{
 	{"tcpmux", 1, inTCP}, {"echo", 4, inUDP}, {"echo", 7, inTCP | inUDP},
-	{"discard", 9, inTCP | inUDP}, {"daytime", 13, inTCP | inUDP}, {"ftp-data", 20, inTCP},
+	{"discard", 9, inTCP | inUDP}, {"systat", 11, inTCP}, {"daytime", 13, inTCP | inUDP}, {"netstat", 15, inTCP}, {"ftp-data", 20, inTCP},
 	{"ftp", 21, inTCP}, {"ssh", 22, inTCP}, {"telnet", 23, inTCP},
 	{"smtp", 25, inTCP}, {"time", 37, inTCP | inUDP}, {"domain", 53, inTCP | inUDP},
 	{"bootps", 67, inUDP}, {"bootpc", 68, inUDP}, {"tftp", 69, inUDP},
@@ -77,6 +77,9 @@ func parsePort(s []byte, proto uint8) (uint16, error) {
 	return 0, badParameter("invalid port/service `%s' specified", s)
 }
 
+// errPortRange is a range that ends before it begins.
+var errPortRange = badParameter("invalid portrange (min > max)")
+
 // parsePortRange reads "PORT", "PORT:PORT", "PORT:" or ":PORT".
 func parsePortRange(s []byte, proto uint8) (PortRange, error) {
 	first, last, colon := bytes.Cut(s, []byte(":"))
@@ -97,7 +100,7 @@ func parsePortRange(s []byte, proto uint8) (PortRange, error) {
 		}
 	}
 	if r.Min > r.Max {
-		return r, badParameter("invalid portrange (min > max)")
+		return r, errPortRange
 	}
 	return r, nil
 }

@@ -1,10 +1,12 @@
 package fakeipt
 
 import (
+	"cmp"
+	"encoding/binary"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Table is one table of a ruleset. A Table is immutable.
@@ -23,12 +25,15 @@ type Chain struct {
 	Policy   Policy    // PolicyNone for a user-defined chain
 	Rules    []*Rule   // not to be written to
 	Counters *Counters // what the policy has decided; nil for a user-defined chain
+	// Memo is for what a reader works out from the chain and wants to find again, such as an index of its rules.
+	// This package neither sets nor reads it. It is gone with the chain.
+	Memo atomic.Value
 }
 
-// chainOrder is the names of a table's user-defined chains, sorted when somebody asks.
+// chainOrder is a table's chains in the order of iptables-save, made when somebody asks.
 type chainOrder struct {
-	sort  sync.Once
-	names []string
+	once   sync.Once
+	chains []*Chain
 }
 
 // newTable returns the table as the kernel sets it up.
@@ -45,6 +50,10 @@ func newTable(kind *tableKind) *Table {
 
 // Name is the table's name.
 func (t *Table) Name() string { return t.kind.name }
+
+// Made says whether the nft tools have made a built-in chain of the table, which they do at its first use. What they
+// print of a table names all of its built-in chains, but packets meet only those that are made. The legacy tools make all at once.
+func (t *Table) Made(chain string) bool { return t.made&t.kind.hookOf(chain) != 0 }
 
 // Chain returns the chain of that name, nil if there is none.
 func (t *Table) Chain(name string) *Chain {
@@ -64,34 +73,50 @@ func (t *Table) References(chain string) int {
 
 // Chains are the table's chains in the order of iptables-save: the built-in
 // ones by hook, then the others by name.
-func (t *Table) Chains() iter.Seq[*Chain] {
-	return func(yield func(*Chain) bool) {
-		for _, name := range t.kind.builtins() {
-			if !yield(t.Chain(name)) {
-				return
-			}
-		}
-		for _, name := range t.userChains() {
-			if !yield(t.Chain(name)) {
-				return
-			}
-		}
-	}
-}
+func (t *Table) Chains() iter.Seq[*Chain] { return slices.Values(t.sorted()) }
 
-// userChains are the names of the user-defined chains, sorted.
-func (t *Table) userChains() []string {
-	t.order.sort.Do(func() {
-		names := make([]string, 0, t.chains.count)
+// sorted is the chains in the order of iptables-save.
+func (t *Table) sorted() []*Chain {
+	t.order.once.Do(func() {
+		user := make([]sortedChain, 0, t.chains.count)
 		t.chains.each(func(e *chainEntry) {
 			if e.chain.Policy == PolicyNone {
-				names = append(names, e.chain.Name)
+				user = append(user, newSortedChain(e.chain))
 			}
 		})
-		slices.SortFunc(names, strings.Compare)
-		t.order.names = names
+		slices.SortFunc(user, sortedChain.compare)
+		chains := make([]*Chain, 0, t.chains.count)
+		for _, name := range t.kind.builtins() {
+			chains = append(chains, t.Chain(name))
+		}
+		for i := range user {
+			chains = append(chains, user[i].chain)
+		}
+		t.order.chains = chains
 	})
-	return t.order.names
+	return t.order.chains
+}
+
+// sortedChain is a chain with the beginning of its name at hand: to compare two of them, names need not be looked at.
+type sortedChain struct {
+	first, second uint64 // 16 bytes of the name
+	chain         *Chain
+}
+
+func newSortedChain(c *Chain) sortedChain {
+	var head [16]byte
+	copy(head[:], c.Name)
+	return sortedChain{binary.BigEndian.Uint64(head[:8]), binary.BigEndian.Uint64(head[8:]), c}
+}
+
+func (s sortedChain) compare(other sortedChain) int {
+	if s.first != other.first {
+		return cmp.Compare(s.first, other.first)
+	}
+	if s.second != other.second {
+		return cmp.Compare(s.second, other.second)
+	}
+	return cmp.Compare(s.chain.Name, other.chain.Name)
 }
 
 // RuleCount is the number of rules in all chains.

@@ -2,7 +2,8 @@ package fakeipt
 
 import (
 	"fmt"
-	"strconv"
+	"math"
+	"syscall"
 )
 
 // ConnmarkMode is what -j CONNMARK does.
@@ -20,6 +21,9 @@ type TargetConnmark struct {
 	Mode           ConnmarkMode
 	Value          uint32
 	CTMask, NFMask uint32
+	// Shift is --left-shift-mark, or if it is less than 0 --right-shift-mark: the mark that is saved or restored is
+	// shifted by so many bits after it was masked.
+	Shift int8
 }
 
 // Name is "CONNMARK".
@@ -28,43 +32,70 @@ func (*TargetConnmark) Name() string { return "CONNMARK" }
 func (t *TargetConnmark) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	switch t.Mode {
 	case ConnmarkSave:
-		return fmt.Appendf(dst, " --save-mark --nfmask %#x --ctmask %#x", t.NFMask, t.CTMask)
+		dst = fmt.Appendf(dst, " --save-mark --nfmask %#x --ctmask %#x", t.NFMask, t.CTMask)
 	case ConnmarkRestore:
-		return fmt.Appendf(dst, " --restore-mark --nfmask %#x --ctmask %#x", t.NFMask, t.CTMask)
+		dst = fmt.Appendf(dst, " --restore-mark --nfmask %#x --ctmask %#x", t.NFMask, t.CTMask)
+	default:
+		dst = fmt.Appendf(dst, " --set-xmark %#x/%#x", t.Value, t.CTMask)
 	}
-	return fmt.Appendf(dst, " --set-xmark %#x/%#x", t.Value, t.CTMask)
+	return t.appendShift(dst, " --")
+}
+
+// appendShift appends " left-shift-mark N" behind a prefix.
+func (t *TargetConnmark) appendShift(dst []byte, prefix string) []byte {
+	switch {
+	case t.Shift > 0:
+		return fmt.Appendf(dst, "%sleft-shift-mark %d", prefix, t.Shift)
+	case t.Shift < 0:
+		return fmt.Appendf(dst, "%sright-shift-mark %d", prefix, -t.Shift)
+	}
+	return dst
 }
 
 func (t *TargetConnmark) appendList(dst []byte, _ listStyle) []byte {
+	dst = append(dst, " CONNMARK "...)
 	if t.Mode == ConnmarkSet {
-		return t.appendListSet(dst)
+		return t.appendShift(t.appendListSet(dst), " ")
 	}
-	word := " CONNMARK save"
+	word, first, second := "save", "nfmask", "ctmask"
+	from, to := t.NFMask, t.CTMask
 	if t.Mode == ConnmarkRestore {
-		word = " CONNMARK restore"
+		word, first, second = "restore", "ctmask", "nfmask"
+		from, to = to, from
 	}
 	dst = append(dst, word...)
 	switch {
-	case t.NFMask == 0xffffffff && t.CTMask == 0xffffffff:
-		return dst
-	case t.NFMask == t.CTMask:
-		return fmt.Appendf(dst, " mask %#x", t.CTMask)
+	case from == 0xffffffff && to == 0xffffffff:
+	case from == to:
+		dst = fmt.Appendf(dst, " mask %#x", to)
+	default:
+		dst = fmt.Appendf(dst, " %s %#x %s ~%#x", first, from, second, to)
 	}
-	return fmt.Appendf(dst, " nfmask %#x ctmask ~%#x", t.NFMask, t.CTMask)
+	return t.appendShift(dst, " ")
 }
 
 func (t *TargetConnmark) appendListSet(dst []byte) []byte {
 	switch {
 	case t.Value == 0:
-		return fmt.Appendf(dst, " CONNMARK and %#x", ^t.CTMask)
+		return fmt.Appendf(dst, "and %#x", ^t.CTMask)
 	case t.Value == t.CTMask:
-		return fmt.Appendf(dst, " CONNMARK or %#x", t.Value)
+		return fmt.Appendf(dst, "or %#x", t.Value)
 	case t.CTMask == 0:
-		return fmt.Appendf(dst, " CONNMARK xor %#x", t.Value)
+		return fmt.Appendf(dst, "xor %#x", t.Value)
 	case t.CTMask == 0xffffffff:
-		return fmt.Appendf(dst, " CONNMARK set %#x", t.Value)
+		return fmt.Appendf(dst, "set %#x", t.Value)
 	}
-	return fmt.Appendf(dst, " CONNMARK xset %#x/%#x", t.Value, t.CTMask)
+	return fmt.Appendf(dst, "xset %#x/%#x", t.Value, t.CTMask)
+}
+
+// maxMarkShift is the greatest shift that the kernel makes of a mark; the tool takes one more.
+const maxMarkShift = 31
+
+func (t *TargetConnmark) check(*checkContext) syscall.Errno {
+	if t.Shift > maxMarkShift || t.Shift < -maxMarkShift {
+		return syscall.EINVAL
+	}
+	return 0
 }
 
 var connmarkExtension = &extension{
@@ -75,11 +106,13 @@ var connmarkExtension = &extension{
 		{name: "and-mark", excludes: 0x7b},
 		{name: "or-mark", excludes: 0x77},
 		{name: "xor-mark", excludes: 0x6f},
-		{name: "restore-mark", flag: true, excludes: 0x5f},
-		{name: "save-mark", flag: true, excludes: 0x3f},
-		{name: "nfmask", excludes: 1<<9 | 0x1f},
-		{name: "ctmask", excludes: 1<<9 | 0x1f},
-		{name: "mask", excludes: 1<<7 | 1<<8 | 0x1f},
+		{name: "save-mark", flag: true, excludes: 0x5f},
+		{name: "restore-mark", flag: true, excludes: 0x3f},
+		{name: "nfmask", excludes: 1 << 9},
+		{name: "ctmask", excludes: 1 << 9},
+		{name: "mask", excludes: 1<<7 | 1<<8},
+		{name: "left-shift-mark"},
+		{name: "right-shift-mark"},
 	},
 	newTarget: func() targetParser { return &connmarkParser{} },
 }
@@ -107,9 +140,12 @@ func (p *connmarkParser) option(o *optionCall) error {
 		p.t.Mode = ConnmarkSave
 		return nil
 	}
-	n, err := strconv.ParseUint(string(o.arg), 0, 32)
+	if o.name == "left-shift-mark" || o.name == "right-shift-mark" {
+		return p.shift(o)
+	}
+	n, err := o.number("CONNMARK", 0, math.MaxUint32)
 	if err != nil {
-		return o.badInteger("CONNMARK")
+		return err
 	}
 	if o.name != "ctmask" {
 		p.t.NFMask = uint32(n)
@@ -120,12 +156,18 @@ func (p *connmarkParser) option(o *optionCall) error {
 	return nil
 }
 
+func (p *connmarkParser) shift(o *optionCall) error {
+	n, err := o.number("CONNMARK", 0, maxMarkShift+1)
+	p.t.Shift = int8(n)
+	if o.name == "right-shift-mark" {
+		p.t.Shift = -p.t.Shift
+	}
+	return err
+}
+
 func (p *connmarkParser) finish(seen uint32) (Target, error) {
 	if seen&0x7f == 0 {
 		return nil, badParameter("CONNMARK target: No operation specified")
-	}
-	if p.t.Mode == ConnmarkSet {
-		p.t.NFMask = 0
 	}
 	return p.arena.intern(p.t), nil
 }

@@ -34,7 +34,7 @@ func (t *TargetDNAT) appendTo(dst []byte) []byte {
 
 func (t *TargetDNAT) check(c *checkContext) syscall.Errno { return c.wantTable("nat") }
 
-func (t *TargetDNAT) allowedHooks() hookMask { return hookPrerouting | hookOutput }
+func (t *TargetDNAT) allowedHooks(bool) hookMask { return hookPrerouting | hookOutput }
 
 var dnatExtension = &extension{
 	name: "DNAT",

@@ -34,11 +34,11 @@ var logFlags = [...]logFlag{{"log-tcp-sequence", LogTCPSequence}, {"log-tcp-opti
 // logLevels are the names of syslog's levels, from 0.
 var logLevels = [...]string{"emerg", "alert", "crit", "err", "warn", "notice", "info", "debug"}
 
-// logLevelAliases are names of levels that are taken but not printed.
-var logLevelAliases = [...]struct {
+// logLevelNames are the names that are taken, which are not all of those that are printed.
+var logLevelNames = [...]struct {
 	name  string
 	level uint8
-}{{"panic", 0}, {"error", 3}, {"warning", 4}}
+}{{"panic", 0}, {"emerg", 0}, {"alert", 1}, {"crit", 2}, {"error", 3}, {"warning", 4}, {"notice", 5}, {"info", 6}, {"debug", 7}}
 
 const (
 	logDefaultLevel = 4
@@ -102,6 +102,9 @@ func (p *logParser) option(o *optionCall) error {
 	case "log-level":
 		return p.level(o)
 	case "log-prefix":
+		if len(o.arg) == 0 {
+			return badParameter("Argument must have a minimum length of 1 characters\n")
+		}
 		p.t.Prefix = string(o.arg[:min(len(o.arg), maxLogPrefix)])
 	}
 	for _, f := range logFlags {
@@ -113,23 +116,17 @@ func (p *logParser) option(o *optionCall) error {
 }
 
 func (p *logParser) level(o *optionCall) error {
-	if n, err := strconv.ParseUint(string(o.arg), 0, 8); err == nil && n < uint64(len(logLevels)) {
+	if n, ok := wholeNumber(o.arg, uint64(len(logLevels)-1)); ok {
 		p.t.Level = uint8(n)
 		return nil
 	}
-	for i, name := range logLevels {
-		if strings.EqualFold(name, string(o.arg)) {
-			p.t.Level = uint8(i)
+	for _, l := range logLevelNames {
+		if l.name == string(o.arg) {
+			p.t.Level = l.level
 			return nil
 		}
 	}
-	for _, a := range logLevelAliases {
-		if strings.EqualFold(a.name, string(o.arg)) {
-			p.t.Level = a.level
-			return nil
-		}
-	}
-	return badParameter("log-level \"%s\" unknown", o.arg)
+	return badParameter("log level \"%s\" unknown\n", o.arg)
 }
 
 func (p *logParser) finish(uint32) (Target, error) { return p.arena.intern(p.t), nil }

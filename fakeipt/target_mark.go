@@ -2,7 +2,7 @@ package fakeipt
 
 import (
 	"fmt"
-	"strconv"
+	"math"
 )
 
 // TargetMark is -j MARK: mark = (mark &^ Mask) ^ Value, which is --set-xmark.
@@ -53,9 +53,9 @@ func parseMarkOperation(o *optionCall, ext string) (value, mask uint32, done boo
 	default:
 		return 0, 0, false, nil
 	}
-	n, err := strconv.ParseUint(string(o.arg), 0, 32)
+	n, err := o.number(ext, 0, math.MaxUint32)
 	if err != nil {
-		return 0, 0, true, o.badInteger(ext)
+		return 0, 0, true, err
 	}
 	v := uint32(n)
 	switch o.name {

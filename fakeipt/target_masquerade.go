@@ -26,7 +26,7 @@ func (t *TargetMasquerade) appendList(dst []byte, _ listStyle) []byte {
 
 func (t *TargetMasquerade) check(c *checkContext) syscall.Errno { return c.wantTable("nat") }
 
-func (t *TargetMasquerade) allowedHooks() hookMask { return hookPostrouting }
+func (t *TargetMasquerade) allowedHooks(bool) hookMask { return hookPostrouting }
 
 var masqueradeExtension = &extension{
 	name: "MASQUERADE",

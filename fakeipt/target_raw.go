@@ -28,7 +28,7 @@ func (*TargetNotrack) Name() string { return "NOTRACK" }
 
 func (*TargetNotrack) appendSave(dst []byte, _ Family, _ Dialect) []byte { return dst }
 
-func (*TargetNotrack) appendList(dst []byte, _ listStyle) []byte { return dst }
+func (*TargetNotrack) appendList(dst []byte, _ listStyle) []byte { return append(dst, " NOTRACK"...) }
 
 func (*TargetNotrack) check(c *checkContext) syscall.Errno { return c.wantTable("raw") }
 

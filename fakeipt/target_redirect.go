@@ -26,7 +26,7 @@ func (t *TargetRedirect) appendList(dst []byte, _ listStyle) []byte {
 
 func (t *TargetRedirect) check(c *checkContext) syscall.Errno { return c.wantTable("nat") }
 
-func (t *TargetRedirect) allowedHooks() hookMask { return hookPrerouting | hookOutput }
+func (t *TargetRedirect) allowedHooks(bool) hookMask { return hookPrerouting | hookOutput }
 
 var redirectExtension = &extension{
 	name:      "REDIRECT",

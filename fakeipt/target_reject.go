@@ -30,7 +30,7 @@ func (t *TargetReject) check(c *checkContext) syscall.Errno {
 	return c.wantTable("filter")
 }
 
-func (t *TargetReject) allowedHooks() hookMask { return hookInput | hookForward | hookOutput }
+func (t *TargetReject) allowedHooks(bool) hookMask { return hookInput | hookForward | hookOutput }
 
 // rejectName is a name of --reject-with and its short form.
 type rejectName struct {
@@ -73,10 +73,14 @@ func (p *rejectParser) option(o *optionCall) error {
 	arg := strings.ToLower(string(o.arg))
 	for _, n := range names {
 		// The tool takes any beginning of a name.
-		if arg != "" && (strings.HasPrefix(n.name, arg) || strings.HasPrefix(n.alias, arg)) {
+		if strings.HasPrefix(n.name, arg) || strings.HasPrefix(n.alias, arg) {
 			p.t.With = n.name
 			return nil
 		}
+	}
+	const gone, alsoGone = "echo-reply", "echoreply" // names that arg may be short for
+	if strings.HasPrefix(gone, arg) || strings.HasPrefix(alsoGone, arg) {
+		o.warn("--reject-with echo-reply no longer supported\n")
 	}
 	return badParameter("unknown reject type \"%s\"", o.arg)
 }

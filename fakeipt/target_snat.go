@@ -20,7 +20,7 @@ func (t *TargetSNAT) appendList(dst []byte, _ listStyle) []byte {
 
 func (t *TargetSNAT) check(c *checkContext) syscall.Errno { return c.wantTable("nat") }
 
-func (t *TargetSNAT) allowedHooks() hookMask { return hookPostrouting | hookInput }
+func (t *TargetSNAT) allowedHooks(bool) hookMask { return hookPostrouting | hookInput }
 
 var snatExtension = &extension{
 	name: "SNAT",

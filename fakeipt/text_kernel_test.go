@@ -20,7 +20,7 @@ type realMachine struct {
 }
 
 // needKernel skips a test that is not asked to run real tools.
-func needKernel(t *testing.T) {
+func needKernel(t testing.TB) {
 	t.Helper()
 	if os.Getenv("CHAINWALK_KERNEL") != "1" {
 		t.Skip("set CHAINWALK_KERNEL=1 to compare with this machine's iptables, as root")
@@ -28,19 +28,19 @@ func needKernel(t *testing.T) {
 }
 
 // newRealMachine makes a namespace that goes away with the test.
-func newRealMachine(t *testing.T, name string) *realMachine {
-	m := &realMachine{name: fmt.Sprintf("cw-fakeipt-%d-%s", os.Getpid(), name)}
+func newRealMachine(t testing.TB, name string) *realMachine {
+	m := &realMachine{name: fmt.Sprintf("cw-tool-%d-%s", os.Getpid(), name)}
 	require.NoError(t, exec.Command("ip", "netns", "add", m.name).Run(), "making network namespace %s", m.name)
 	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", m.name).Run() })
 	return m
 }
 
-func (m *realMachine) reset(t *testing.T) {
+func (m *realMachine) reset(t testing.TB) {
 	require.NoError(t, exec.Command("ip", "netns", "del", m.name).Run())
 	require.NoError(t, exec.Command("ip", "netns", "add", m.name).Run())
 }
 
-func (m *realMachine) run(t *testing.T, argv []string, stdin string) (string, string, int) {
+func (m *realMachine) run(t testing.TB, argv []string, stdin string) (string, string, int) {
 	cmd := exec.Command("ip", append([]string{"netns", "exec", m.name}, argv...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
@@ -83,6 +83,7 @@ func TestGeneratedRulesOnTheRealKernel(t *testing.T) {
 					require.Equal(rt, real, fake, "after\n%s", history.String())
 				}
 				step([]string{"nfacct", "add", "there"}, "")
+				step([]string{"ipset", "restore"}, genSets)
 				for range rapid.IntRange(1, 3).Draw(rt, "restores") {
 					argv := []string{"iptables-restore"}
 					if rapid.IntRange(0, 3).Draw(rt, "noflush") > 0 {

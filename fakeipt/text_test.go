@@ -12,9 +12,9 @@ import (
 // machine runs a tool somewhere: on the fake kernel, or on a real one.
 type machine interface {
 	// run runs argv[0] with the dialect put into its name.
-	run(t *testing.T, argv []string, stdin string) (stdout, stderr string, status int)
+	run(t testing.TB, argv []string, stdin string) (stdout, stderr string, status int)
 	// reset makes everything as if no tool had run.
-	reset(t *testing.T)
+	reset(t testing.TB)
 }
 
 // fakeMachine is a Kernel.
@@ -27,9 +27,9 @@ func newFakeMachine(d Dialect) *fakeMachine {
 	return &fakeMachine{dialect: d, kernel: New(Options{Dialect: d})}
 }
 
-func (m *fakeMachine) reset(*testing.T) { m.kernel = New(Options{Dialect: m.dialect}) }
+func (m *fakeMachine) reset(testing.TB) { m.kernel = New(Options{Dialect: m.dialect}) }
 
-func (m *fakeMachine) run(_ *testing.T, argv []string, stdin string) (string, string, int) {
+func (m *fakeMachine) run(_ testing.TB, argv []string, stdin string) (string, string, int) {
 	var stdout, stderr bytes.Buffer
 	status := m.kernel.Run(argv, strings.NewReader(stdin), &stdout, &stderr)
 	return stdout.String(), stderr.String(), status

@@ -1,0 +1,577 @@
+package fakeipt
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// ipsetVersion is what the tool says its version is.
+const ipsetVersion = "v7.17"
+
+const ipsetProtocol = 7
+
+// setTool is one run of ipset.
+type setTool struct {
+	*program
+	exist, quiet, sorted   bool
+	namesOnly, headersOnly bool
+	output, file           string
+	line                   int // of restore, 0: none
+	pending                []pendingChange
+	out                    io.Writer
+}
+
+// setCommand is a command of ipset.
+type setCommand struct {
+	name, letter string
+	args         int // that must be there
+	more         bool
+	run          func(t *setTool, w *setWords) error
+}
+
+func setCommands() []setCommand {
+	return []setCommand{
+		{"create", "n", 2, true, (*setTool).create},
+		{"add", "a", 2, true, (*setTool).add},
+		{"del", "d", 2, true, (*setTool).del},
+		{"test", "t", 2, true, (*setTool).test},
+		{"destroy", "x", 0, false, (*setTool).destroy},
+		{"list", "l", 0, false, (*setTool).list},
+		{"save", "s", 0, false, (*setTool).save},
+		{"restore", "r", 0, false, (*setTool).restore},
+		{"flush", "f", 0, false, (*setTool).flush},
+		{"rename", "e", 2, false, (*setTool).rename},
+		{"swap", "w", 2, false, (*setTool).swap},
+		{"version", "v", 0, false, (*setTool).version},
+	}
+}
+
+// matches reports whether a word names the command.
+func (c *setCommand) matches(word string) bool {
+	return word == c.name || word == c.letter || word == "--"+c.name || word == "-"+strings.ToUpper(c.letter) ||
+		c.name == "version" && word == "-v"
+}
+
+// runIPSet is ipset.
+func (p *program) runIPSet() int {
+	t := &setTool{program: p, out: p.stdout}
+	p.kernel.lock.Lock()
+	defer p.kernel.lock.Unlock()
+	err := t.command(p.args)
+	if err == nil {
+		err = t.commit()
+	}
+	return t.report(err)
+}
+
+// errNotInSet is the status of test that finds nothing; the text is printed already.
+var errNotInSet = errors.New("not in the set")
+
+func (t *setTool) report(err error) int {
+	if err == nil {
+		return 0
+	}
+	if errors.Is(err, errNotInSet) {
+		return statusOther
+	}
+	status, help := statusOther, ""
+	var e *setError
+	if errors.As(err, &e) && e.usage {
+		status, help = statusParameter, "Try `ipset help' for more information.\n"
+	}
+	if !t.quiet || status == statusParameter {
+		where := ""
+		if t.line > 0 && status == statusOther {
+			where = fmt.Sprintf("Error in line %d: ", t.line)
+		}
+		fmt.Fprintf(t.stderr, "ipset %s: %s%v\n%s", ipsetVersion, where, err, help)
+	}
+	return status
+}
+
+// command carries one command line out.
+func (t *setTool) command(args []string) error {
+	words, err := t.options(args)
+	if err != nil {
+		return err
+	}
+	if len(words) == 0 {
+		return setUsagef("No command specified.")
+	}
+	commands := setCommands()
+	i := slices.IndexFunc(commands, func(c setCommand) bool { return c.matches(words[0]) })
+	if i < 0 {
+		return setUsagef("No command specified: unknown argument %s", words[0])
+	}
+	c, words := &commands[i], words[1:]
+	if len(words) < c.args {
+		word := [...]string{"", "second "}[len(words)]
+		return setUsagef("Missing %smandatory argument to command %s", word, c.name)
+	}
+	if limit := max(c.args, 1); !c.more && len(words) > limit || c.name == "restore" && len(words) > 0 {
+		return setUsagef("Unknown argument %s", words[min(limit, len(words)-1)])
+	}
+	if c.name == "restore" && t.line > 0 {
+		return setUsagef("Command `%s' is invalid in restore mode.", c.name)
+	}
+	if c.name != "add" && c.name != "del" {
+		if err := t.commit(); err != nil {
+			return err
+		}
+	}
+	return c.run(t, &setWords{words: words})
+}
+
+// options takes the options that may stand anywhere out of the words.
+func (t *setTool) options(args []string) ([]string, error) {
+	var words []string
+	for i := 0; i < len(args); i++ {
+		switch args[i] {
+		case "-exist", "--exist", "-!":
+			t.exist = true
+		case "-quiet", "--quiet", "-q":
+			t.quiet = true
+		case "-sorted", "--sorted", "-s":
+			t.sorted = true
+		case "-name", "--name", "-n":
+			t.namesOnly = true
+		case "-terse", "--terse", "-t":
+			t.headersOnly = true
+		case "-resolve", "--resolve", "-r":
+			return nil, setErrorf("not supported: option -r")
+		case "-output", "--output", "-o", "-file", "--file", "-f":
+			if i+1 == len(args) {
+				return nil, setUsagef("Missing mandatory argument to option %s", args[i])
+			}
+			if strings.TrimLeft(args[i], "-")[0] == 'f' {
+				t.file = args[i+1]
+			} else {
+				t.output = args[i+1]
+			}
+			i++
+		default:
+			words = append(words, args[i])
+		}
+	}
+	switch t.output {
+	case "", "plain", "save":
+		return words, nil
+	case "xml":
+		return nil, setErrorf("not supported: output mode 'xml'")
+	}
+	return nil, setErrorf("Syntax error: unknown output mode '%s'", t.output)
+}
+
+func (t *setTool) setName(w *setWords) (string, error) {
+	name, _ := w.next()
+	if len(name) > maxSetName {
+		return "", errSetNameLong(name)
+	}
+	return name, nil
+}
+
+// set is the set that the next word names.
+func (t *setTool) set(w *setWords) (*IPSet, error) {
+	name, err := t.setName(w)
+	if err != nil {
+		return nil, err
+	}
+	s := t.kernel.sets.find(name)
+	if s == nil {
+		return nil, errSetMissing
+	}
+	return s, nil
+}
+
+func (t *setTool) create(w *setWords) error {
+	name, err := t.setName(w)
+	if err != nil {
+		return err
+	}
+	typeName, _ := w.next()
+	kind, o, err := parseCreate(typeName, w)
+	if err != nil {
+		return err
+	}
+	err = t.kernel.sets.create(name, kind, o)
+	if errors.Is(err, errSetExists) && t.exist {
+		old := t.kernel.sets.find(name)
+		if old.kind == kind && old.options.same(o) {
+			return nil
+		}
+	}
+	return err
+}
+
+func (t *setTool) test(w *setWords) error {
+	s, err := t.set(w)
+	if err != nil {
+		return err
+	}
+	c, err := s.parseChange("test", w)
+	if err != nil {
+		return err
+	}
+	found, err := t.kernel.sets.holds(s, &c)
+	if err != nil {
+		return err
+	}
+	text := s.appendElement(nil, &c.element)
+	if c.ref != "" {
+		text = fmt.Appendf(text, " %s %s", map[bool]string{true: "before", false: "after"}[c.before], c.ref)
+	}
+	switch {
+	case found && !t.quiet:
+		fmt.Fprintf(t.stderr, "Warning: %s is in set %s.\n", text, s.name)
+	case !found:
+		if !t.quiet {
+			fmt.Fprintf(t.stderr, "%s is NOT in set %s.\n", text, s.name)
+		}
+		return errNotInSet
+	}
+	return nil
+}
+
+func (t *setTool) destroy(w *setWords) error {
+	references := t.kernel.setReferences()
+	if len(w.words) == 0 {
+		for _, name := range t.kernel.sets.Names() {
+			if references[name] > 0 {
+				return errSetBusy
+			}
+		}
+		for _, name := range t.kernel.sets.Names() {
+			t.kernel.sets.destroy(name)
+		}
+		return nil
+	}
+	s, err := t.set(w)
+	if errors.Is(err, errSetMissing) && t.exist {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if references[s.name] > 0 {
+		return errSetBusy
+	}
+	t.kernel.sets.destroy(s.name)
+	return nil
+}
+
+func (t *setTool) flush(w *setWords) error {
+	if len(w.words) == 0 {
+		for _, name := range t.kernel.sets.Names() {
+			t.kernel.sets.flush(t.kernel.sets.find(name))
+		}
+		return nil
+	}
+	s, err := t.set(w)
+	if err == nil {
+		t.kernel.sets.flush(s)
+	}
+	return err
+}
+
+func (t *setTool) rename(w *setWords) error {
+	from, err := t.setName(w)
+	if err != nil {
+		return err
+	}
+	to, err := t.setName(w)
+	switch {
+	case err != nil:
+		return err
+	case !t.kernel.sets.Has(from):
+		return errSetMissing
+	case t.kernel.setReferences()[from] > 0:
+		return errSetRenameBusy
+	}
+	return t.kernel.sets.rename(from, to)
+}
+
+func (t *setTool) swap(w *setWords) error {
+	a, err := t.setName(w)
+	if err != nil {
+		return err
+	}
+	b, err := t.setName(w)
+	if err != nil {
+		return err
+	}
+	return t.kernel.sets.swap(a, b)
+}
+
+func (t *setTool) version(*setWords) error {
+	fmt.Fprintf(t.out, "ipset %s, protocol version: %d\n", ipsetVersion, ipsetProtocol)
+	return nil
+}
+
+// chosen are the sets that list and save are about.
+func (t *setTool) chosen(w *setWords) ([]*IPSet, error) {
+	if len(w.words) > 0 {
+		s, err := t.set(w)
+		return []*IPSet{s}, err
+	}
+	t.kernel.sets.lock.RLock()
+	defer t.kernel.sets.lock.RUnlock()
+	return t.kernel.sets.dumped(), nil
+}
+
+func (t *setTool) list(w *setWords) error {
+	sets, err := t.chosen(w)
+	if err != nil {
+		return err
+	}
+	if t.output == "save" {
+		return t.print(t.appendSaved(nil, sets))
+	}
+	references := t.kernel.setReferences()
+	var text []byte
+	for i, s := range sets {
+		if t.namesOnly {
+			text = append(append(text, s.name...), '\n')
+			continue
+		}
+		if i > 0 {
+			text = append(text, '\n')
+		}
+		text = t.appendListed(text, s, references[s.name])
+	}
+	return t.print(text)
+}
+
+func (t *setTool) appendListed(dst []byte, s *IPSet, references int) []byte {
+	table := t.kernel.sets
+	table.lock.Lock()
+	defer table.lock.Unlock()
+	keys := s.liveKeys(t.sorted)
+	dst = fmt.Appendf(dst, "Name: %s\nType: %s\nRevision: %d\nHeader:", s.name, s.kind.name, s.kind.revision)
+	dst = fmt.Appendf(s.appendHeader(dst), "\nSize in memory: %d\nReferences: %d\nNumber of entries: %d\n", s.memory(), references, len(keys))
+	if t.headersOnly {
+		return dst
+	}
+	dst = append(dst, "Members:\n"...)
+	for _, k := range keys {
+		dst = append(s.appendEntry(dst, k), '\n')
+	}
+	return dst
+}
+
+// memory is about what the kernel takes for the set. What it really takes depends on how its hash table came to be.
+func (s *IPSet) memory() int {
+	const head, each = 216, 48
+	return head + each*len(s.entries)
+}
+
+func (t *setTool) save(w *setWords) error {
+	sets, err := t.chosen(w)
+	if err != nil {
+		return err
+	}
+	return t.print(t.appendSaved(nil, sets))
+}
+
+// appendSaved appends the sets as input of restore.
+func (t *setTool) appendSaved(dst []byte, sets []*IPSet) []byte {
+	t.kernel.sets.lock.Lock()
+	defer t.kernel.sets.lock.Unlock()
+	for _, s := range sets {
+		dst = s.appendSave(dst, t.sorted)
+	}
+	return dst
+}
+
+func (s *IPSet) appendSave(dst []byte, sorted bool) []byte {
+	dst = append(s.appendHeader(fmt.Appendf(dst, "create %s %s", s.name, s.kind.name)), '\n')
+	for _, k := range s.liveKeys(sorted) {
+		dst = append(s.appendEntry(fmt.Appendf(dst, "add %s ", s.name), k), '\n')
+	}
+	return dst
+}
+
+// print writes to the standard output or the file of -f.
+func (t *setTool) print(text []byte) error {
+	if t.file == "" {
+		_, err := t.out.Write(text)
+		return err
+	}
+	if err := os.WriteFile(t.file, text, 0o644); err != nil {
+		return setErrorf("Cannot open session to kernel: %v", err)
+	}
+	return nil
+}
+
+// pendingChange is an add or del of restore that is not yet sent to the kernel.
+type pendingChange struct {
+	set    *IPSet
+	adds   bool
+	change entryChange
+	line   int
+}
+
+func (t *setTool) add(w *setWords) error { return t.changeEntry(w, true) }
+
+func (t *setTool) del(w *setWords) error { return t.changeEntry(w, false) }
+
+// changeEntry notes a change: those of one set, one after the other, go to the kernel together.
+func (t *setTool) changeEntry(w *setWords, adds bool) error {
+	name := w.words[0]
+	if n := len(t.pending); n > 0 && (t.pending[n-1].set.name != name || t.pending[n-1].adds != adds) {
+		if err := t.commit(); err != nil {
+			return err
+		}
+	}
+	s, err := t.set(w)
+	if err != nil {
+		return err
+	}
+	command := "del"
+	if adds {
+		command = "add"
+	}
+	c, err := s.parseChange(command, w)
+	if err == nil {
+		t.pending = append(t.pending, pendingChange{s, adds, c, t.line})
+	}
+	return err
+}
+
+// commit sends the changes that are noted.
+func (t *setTool) commit() error {
+	line := t.line
+	for i := range t.pending {
+		p := &t.pending[i]
+		if err := t.kernel.sets.change(p.set, p.adds, &p.change, t.exist); err != nil {
+			t.line, t.pending = p.line, nil
+			return err
+		}
+	}
+	t.line, t.pending = line, nil
+	return nil
+}
+
+// restore reads commands from the standard input or the file of -f.
+func (t *setTool) restore(*setWords) error {
+	in := t.stdin
+	if t.file != "" {
+		text, err := os.ReadFile(t.file)
+		if err != nil {
+			return setErrorf("Cannot open %s for reading: %v", t.file, err)
+		}
+		in, t.file = bytes.NewReader(text), ""
+	}
+	exist := t.exist
+	lines := bufio.NewReader(in)
+	for number := 1; ; number++ {
+		text, err := lines.ReadString('\n')
+		if text == "" && err != nil {
+			return nil
+		}
+		words, ok := setLine(text)
+		if !ok {
+			continue
+		}
+		t.line, t.exist = number, exist
+		if len(words) == 1 && words[0] == "COMMIT" {
+			if err := t.commit(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := t.command(words); err != nil {
+			return err
+		}
+	}
+}
+
+// setLine cuts a line of restore into words; a word may stand in double quotes. ok is false if it says nothing.
+func setLine(text string) (words []string, ok bool) {
+	text = strings.TrimSpace(text)
+	if text == "" || text[0] == '#' {
+		return nil, false
+	}
+	for text != "" {
+		var word string
+		if text[0] == '"' {
+			word, text, _ = strings.Cut(text[1:], `"`)
+		} else if end := strings.IndexAny(text, " \t"); end >= 0 {
+			word, text = text[:end], text[end:]
+		} else {
+			word, text = text, ""
+		}
+		words = append(words, word)
+		text = strings.TrimLeft(text, " \t")
+	}
+	return words, true
+}
+
+// setReferences counts what names each set: rules of every ruleset, and sets of sets.
+func (k *Kernel) setReferences() map[string]int {
+	count := map[string]int{}
+	for _, rs := range k.allRulesets() {
+		for _, t := range rs.Tables() {
+			for c := range t.Chains() {
+				for _, r := range c.Rules {
+					r.countSets(count)
+				}
+			}
+		}
+	}
+	k.sets.lock.RLock()
+	defer k.sets.lock.RUnlock()
+	for _, s := range k.sets.order {
+		for _, key := range s.order {
+			count[key.set]++
+		}
+	}
+	return count
+}
+
+func (r *Rule) countSets(count map[string]int) {
+	for _, m := range r.Matches {
+		if s, ok := m.(*MatchSet); ok {
+			count[s.Set]++
+		}
+	}
+	if t, ok := r.Target.(*TargetSet); ok {
+		for _, ref := range []SetRef{t.Add, t.Del, t.Map} {
+			if ref.Set != "" {
+				count[ref.Set]++
+			}
+		}
+	}
+}
+
+// SaveSets writes every set as "ipset save" prints it.
+func (k *Kernel) SaveSets(w io.Writer) error {
+	k.sets.lock.Lock()
+	defer k.sets.lock.Unlock()
+	var text []byte
+	for _, s := range k.sets.dumped() {
+		text = s.appendSave(text, false)
+	}
+	_, err := w.Write(text)
+	return err
+}
+
+// LoadSets makes the sets of "ipset save" text. name is what errors call the text; they are *ParseError.
+func (k *Kernel) LoadSets(name string, r io.Reader) error {
+	t := &setTool{program: &program{kernel: k, stdin: r, stdout: io.Discard, stderr: io.Discard}, out: io.Discard}
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	err := t.restore(nil)
+	if err == nil {
+		err = t.commit()
+	}
+	if err != nil {
+		return &ParseError{File: name, Line: t.line, Msg: err.Error()}
+	}
+	return nil
+}

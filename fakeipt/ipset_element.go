@@ -1,0 +1,389 @@
+package fakeipt
+
+import (
+	"fmt"
+	"math/bits"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// setElement is an element as it is given: ranges stand for many keys.
+type setElement struct {
+	addr, addr2 addrSpan
+	proto       uint8
+	port, last  uint16
+	ports       bool // a range was given
+	set         string
+}
+
+// addrSpan is an address, a net or a range.
+type addrSpan struct {
+	text     string // of the address as it was given, "" if there is none
+	min, max netip.Addr
+	bits     uint8
+	ranged   bool // "ADDRESS-ADDRESS"
+	cidr     bool // "ADDRESS/LENGTH"
+}
+
+// Words for the number of separators in an element.
+var separatorWords = [...]struct{ have, want string }{{"Elem separator", "none"}, {"Two elem separators", "one"}, {"Three elem separators", "two"}}
+
+// parseElement reads an element of the set for a command.
+func (s *IPSet) parseElement(command, text string) (setElement, error) {
+	var e setElement
+	if s.kind == listSetKind {
+		if len(text) > maxSetName {
+			return e, errSetNameLong(text)
+		}
+		e.set = text
+		return e, nil
+	}
+	words := strings.Split(text, ",")
+	if have, want := len(words), len(s.kind.parts); have > want {
+		w := separatorWords[min(want-1, 2)]
+		return e, setErrorf("Syntax error: %s in %s, but settype %s supports %s.", w.have, text, s.kind.name, w.want)
+	} else if have < want {
+		return e, setErrorf("Syntax error: %s element is missing from %s.", [...]string{"", "Second", "Third"}[have], text)
+	}
+	for i, part := range s.kind.parts {
+		var err error
+		switch {
+		case part == partPort:
+			err = e.parsePort(command, words[i], s.options.Family)
+		case i == 0:
+			e.addr, err = parseSpan(words[i], s.options.Family, part == partNet, true)
+		default:
+			e.addr2, err = parseSpan(words[i], s.options.Family, part == partNet, part == partNet)
+		}
+		if err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+func errSetNameLong(name string) error {
+	return setErrorf("Syntax error: setname '%s' is longer than %d characters", name, maxSetName)
+}
+
+// setNumber reads a number as the tool does.
+func setNumber(text string, low, high uint64) (uint64, error) {
+	n, rest, ok := cNumber([]byte(text))
+	switch {
+	case len(rest) > 0 || text == "" || !ok && n == 0:
+		return 0, setErrorf("Syntax error: '%s' is invalid as number", text)
+	case !ok || n < low || n > high:
+		return 0, setErrorf("Syntax error: '%s' is out of range %d-%d", text, low, high)
+	}
+	return n, nil
+}
+
+// parseSpan reads an address. Where a net is asked for, or many addresses are taken, it may be "ADDRESS/LENGTH",
+// and with IPv4 "ADDRESS-ADDRESS".
+func parseSpan(text string, f Family, net, many bool) (addrSpan, error) {
+	width := f.facts().bits
+	host, length, slash := strings.Cut(text, "/")
+	first, last, dash := strings.Cut(text, "-")
+	plainOnly := !many || !net && f == IPv6
+	switch {
+	case plainOnly && (dash || slash && length != strconv.Itoa(width)):
+		return addrSpan{}, setErrorf("Syntax error: plain IP address must be supplied: %s", text)
+	case dash && f == IPv6:
+		return addrSpan{}, setErrorf("Syntax error: IP address or IP/cidr must be specified: %s", text)
+	case slash && length != "":
+		n, err := setNumber(length, 0, uint64(width))
+		if err != nil {
+			return addrSpan{}, err
+		}
+		a, err := setAddr(host, f)
+		if err != nil {
+			return addrSpan{}, err
+		}
+		p := netip.PrefixFrom(a, int(n)).Masked()
+		return addrSpan{text: host, min: p.Addr(), max: lastAddr(p), bits: uint8(n), cidr: true}, nil
+	case dash:
+		a, err := setAddr(first, f)
+		if err != nil {
+			return addrSpan{}, err
+		}
+		b, err := setAddr(last, f)
+		if err == nil && b.Less(a) {
+			a, b = b, a
+		}
+		return addrSpan{text: text, min: a, max: b, bits: uint8(width), ranged: true}, err
+	}
+	a, err := setAddr(text, f)
+	return addrSpan{text: text, min: a, max: a, bits: uint8(width)}, err
+}
+
+func setAddr(text string, f Family) (netip.Addr, error) {
+	a, err := resolvedAddr([]byte(text), f)
+	if err != nil {
+		return a, setErrorf("Syntax error: cannot parse %s: resolving to IPv%d address failed", text, f)
+	}
+	return a, nil
+}
+
+// lastAddr is the last address of a prefix.
+func lastAddr(p netip.Prefix) netip.Addr {
+	b := p.Addr().AsSlice()
+	for i := p.Bits(); i < 8*len(b); i++ {
+		b[i/8] |= 0x80 >> (i % 8)
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}
+
+// parsePort reads "[PROTO:]PORT[-PORT]".
+func (e *setElement) parsePort(command, text string, f Family) error {
+	e.proto = protoTCP
+	protoName, port, colon := strings.Cut(text, ":")
+	if !colon {
+		protoName, port = "tcp", text
+	} else {
+		n, err := parseProtocol([]byte(strings.ToLower(protoName)))
+		switch {
+		case err == nil && n == 0:
+			return setErrorf("Invalid protocol specified")
+		case err != nil:
+			return setErrorf("Syntax error: cannot parse '%s' as a protocol", protoName)
+		}
+		e.proto = n
+	}
+	if f == 0 && e.proto != protoTCP && e.proto != protoUDP {
+		// bitmap:port, which does not keep the protocol.
+		return setErrorf("Syntax error: Only protocols TCP and UDP are valid")
+	}
+	switch e.proto {
+	case protoTCP, protoUDP, protoSCTP, protoUDPLite:
+		return e.parsePorts(port, protocolText(e.proto))
+	case protoICMP:
+		if f == IPv6 {
+			return setErrorf("Syntax error: Protocol ICMP can be used with family inet only\nInvalid %s command: missing setname", command)
+		}
+		return e.parseICMP(port, icmpNames, "ICMP")
+	case protoICMPv6:
+		if f == IPv4 {
+			return setErrorf("Syntax error: Protocol ICMPv6 can be used with family inet6 only\nInvalid %s command: missing setname", command)
+		}
+		return e.parseICMP(port, icmpv6Names, "ICMPv6")
+	}
+	if n, err := setNumber(port, 0, 65535); err != nil || n != 0 {
+		return setErrorf("Syntax error: Protocol %s can be used with pseudo port value 0 only.", protoName)
+	}
+	return nil
+}
+
+func (e *setElement) parsePorts(text, proto string) error {
+	first, last, dash := strings.Cut(text, "-")
+	var err error
+	if e.port, err = setPort(first, proto); err != nil {
+		return err
+	}
+	e.last, e.ports = e.port, dash
+	if dash {
+		if e.last, err = setPort(last, proto); err != nil {
+			return err
+		}
+	}
+	if e.last < e.port {
+		e.port, e.last = e.last, e.port
+	}
+	return nil
+}
+
+func setPort(text, proto string) (uint16, error) {
+	n, err := setNumber(text, 0, 65535)
+	if err == nil {
+		return uint16(n), nil
+	}
+	number, _ := parseProtocol([]byte(proto))
+	if p, serviceErr := parsePort([]byte(text), number); serviceErr == nil && digitOf(text[0]) > 9 {
+		return p, nil
+	}
+	return 0, setErrorf("%v\nSyntax error: '%s' is invalid as number\ncannot parse '%s' as a %s port", err, proto, text, proto)
+}
+
+// parseICMP reads the beginning of a type's name or "TYPE/CODE".
+func (e *setElement) parseICMP(text string, names []icmpName, word string) error {
+	number, code, slash := strings.Cut(text, "/")
+	if slash {
+		t, err := setNumber(number, 0, 255)
+		if err != nil {
+			return err
+		}
+		c, err := setNumber(code, 0, 255)
+		e.port = uint16(t<<8 | c)
+		e.last = e.port
+		return err
+	}
+	for _, n := range names {
+		if text != "" && strings.HasPrefix(n.name, strings.ToLower(text)) && n.oneCode(names) {
+			e.port = uint16(n.number)<<8 | uint16(n.codeMin)
+			e.last = e.port
+			return nil
+		}
+	}
+	return setErrorf("Cannot parse %s as an %s type/code.", text, word)
+}
+
+// oneCode says that the name stands for one code, and not for a whole type with several codes.
+func (n icmpName) oneCode(names []icmpName) bool {
+	if n.codeMin == n.codeMax || n.name == "any" {
+		return n.name != "any"
+	}
+	for _, other := range names {
+		if other.number == n.number && other.codeMin == other.codeMax {
+			return false
+		}
+	}
+	return true
+}
+
+// keys calls f for each key that the element stands for, until f returns an error.
+func (s *IPSet) keys(e *setElement, f func(setKey) error) error {
+	if s.kind == listSetKind {
+		return f(setKey{set: e.set})
+	}
+	return s.spans(e.addr, s.kind.parts[0], func(a netip.Addr, n uint8) error {
+		return s.spans(e.addr2, s.kind.parts[len(s.kind.parts)-1], func(b netip.Addr, m uint8) error {
+			for port := uint32(e.port); port <= uint32(e.last); port++ {
+				k := setKey{addr: a, bits: n, addr2: b, bits2: m, proto: e.proto, port: uint16(port)}
+				if s.kind == bitmapPortKind {
+					k.proto = 0
+				}
+				if err := f(k); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// spans calls f for each address of a span, or for each net that it is made of.
+func (s *IPSet) spans(a addrSpan, part setPart, f func(netip.Addr, uint8) error) error {
+	if !a.min.IsValid() {
+		return f(netip.Addr{}, 0)
+	}
+	width := uint8(a.min.BitLen())
+	step := width
+	if part == partNet {
+		if !a.ranged {
+			return f(a.min, a.bits)
+		}
+	} else if s.options.NetMask != 0 {
+		step = s.options.NetMask
+	}
+	for at := cutAddr(a.min, step); ; {
+		n := step
+		if part == partNet {
+			n = netOfRange(at, a.max)
+		}
+		bitsOfKey := n
+		if part != partNet {
+			bitsOfKey = width
+		}
+		if err := f(at, bitsOfKey); err != nil {
+			return err
+		}
+		end := lastAddr(netip.PrefixFrom(at, int(n)))
+		if !end.Less(a.max) {
+			return nil
+		}
+		at = end.Next()
+	}
+}
+
+// netOfRange is the length of the greatest IPv4 net that begins at an address and does not go beyond another.
+func netOfRange(at, last netip.Addr) uint8 {
+	a, b := at.As4(), last.As4()
+	from := uint32(a[0])<<24 | uint32(a[1])<<16 | uint32(a[2])<<8 | uint32(a[3])
+	to := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
+	free := bits.TrailingZeros32(from)
+	for free > 0 && uint64(from)+1<<free-1 > uint64(to) {
+		free--
+	}
+	return uint8(32 - free)
+}
+
+// appendKey appends a key as it is listed.
+func (s *IPSet) appendKey(dst []byte, k setKey) []byte {
+	for i, part := range s.kind.parts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		switch {
+		case part == partSet:
+			dst = append(dst, k.set...)
+		case part == partPort && s.kind == bitmapPortKind:
+			dst = strconv.AppendUint(dst, uint64(k.port), 10)
+		case part == partPort:
+			dst = appendSetPort(dst, k.proto, k.port)
+		case i == 0:
+			dst = appendSetNet(dst, k.addr, k.bits)
+		default:
+			dst = appendSetNet(dst, k.addr2, k.bits2)
+		}
+	}
+	return dst
+}
+
+func appendSetNet(dst []byte, a netip.Addr, n uint8) []byte {
+	dst = a.AppendTo(dst)
+	if int(n) == a.BitLen() {
+		return dst
+	}
+	return strconv.AppendUint(append(dst, '/'), uint64(n), 10)
+}
+
+func appendSetPort(dst []byte, proto uint8, port uint16) []byte {
+	dst = append(appendProtocol(dst, proto), ':')
+	names := icmpNames
+	switch proto {
+	case protoICMP:
+	case protoICMPv6:
+		names = icmpv6Names
+	default:
+		return strconv.AppendUint(dst, uint64(port), 10)
+	}
+	for _, n := range names {
+		if n.number == uint8(port>>8) && n.codeMin == uint8(port) && n.oneCode(names) {
+			return append(dst, n.name...)
+		}
+	}
+	return fmt.Appendf(dst, "%d/%d", port>>8, port&255)
+}
+
+// appendElement appends an element as "ipset test" names it.
+func (s *IPSet) appendElement(dst []byte, e *setElement) []byte {
+	if s.kind == listSetKind {
+		return append(dst, e.set...)
+	}
+	for i, part := range s.kind.parts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		span := &e.addr
+		if i > 0 {
+			span = &e.addr2
+		}
+		switch {
+		case part == partPort:
+			if s.kind == bitmapPortKind {
+				dst = strconv.AppendUint(dst, uint64(e.port), 10)
+			} else {
+				dst = appendSetPort(dst, e.proto, e.port)
+			}
+			if e.last != e.port {
+				dst = strconv.AppendUint(append(dst, '-'), uint64(e.last), 10)
+			}
+		case int(span.bits) == span.min.BitLen():
+			dst = append(dst, span.text...)
+		default:
+			dst = strconv.AppendUint(append(append(dst, span.text...), '/'), uint64(span.bits), 10)
+		}
+	}
+	return dst
+}

@@ -1,0 +1,259 @@
+package fakeipt
+
+import (
+	"net/netip"
+	"time"
+)
+
+// SetPacket is what sets see of a packet.
+type SetPacket struct {
+	Src, Dst netip.Addr
+	Proto    uint8
+	// SrcPort and DstPort are the ports; of an ICMP packet both are the type in the high byte and the code in the low one.
+	SrcPort, DstPort uint16
+	Length           uint64 // in bytes, for counters
+}
+
+// Match evaluates -m set for a packet, "!" included. Nothing is counted; counters are compared as if the packet had been.
+func (t *IPSetTable) Match(m *MatchSet, p *SetPacket) bool {
+	t.lock.RLock()
+	defer t.lock.RUnlock()
+	q := setQuery{ref: m.SetRef, packet: p, match: m, keep: m.KeepCounters}
+	return t.lookup(t.sets[m.Set], &q) != m.Invert
+}
+
+// Count counts a packet in the counters of the entries that Match finds for it, unless the match keeps them.
+func (t *IPSetTable) Count(m *MatchSet, p *SetPacket) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.lookup(t.sets[m.Set], &setQuery{ref: m.SetRef, packet: p, match: m, keep: m.KeepCounters, count: true})
+}
+
+// Test reports whether the sides of the packet are in the set. Nothing is counted.
+func (t *IPSetTable) Test(r SetRef, p *SetPacket) bool {
+	t.lock.RLock()
+	defer t.lock.RUnlock()
+	return t.lookup(t.sets[r.Set], &setQuery{ref: r, packet: p})
+}
+
+// Apply carries -j SET out: adding and deleting. What --map-set finds is not kept by sets without skbinfo, so it has no effect.
+func (t *IPSetTable) Apply(tg *TargetSet, p *SetPacket) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if s := t.sets[tg.Add.Set]; s != nil {
+		t.addPacket(s, tg, p)
+	}
+	if s := t.sets[tg.Del.Set]; s != nil {
+		q := setQuery{ref: tg.Del, packet: p}
+		if k, ok := s.keyOf(&q, s.hostPrefix()); ok && s.entries[k] != nil {
+			s.remove(k)
+		}
+	}
+}
+
+func (t *IPSetTable) addPacket(s *IPSet, tg *TargetSet, p *SetPacket) {
+	q := setQuery{ref: tg.Add, packet: p}
+	k, ok := s.keyOf(&q, s.hostPrefix())
+	if !ok {
+		return
+	}
+	e := setEntry{}
+	if s.options.HasTimeout {
+		seconds := s.options.Timeout
+		if tg.HasTimeout {
+			seconds = tg.Timeout
+		}
+		e.expires = s.deadline(seconds)
+	}
+	// A set that is full stays as it is.
+	_ = s.add(k, e, tg.Exist)
+}
+
+// deadline is the time in so many seconds, never for 0.
+func (s *IPSet) deadline(seconds uint32) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return s.clock.Now().Add(time.Duration(seconds) * time.Second)
+}
+
+// hostPrefix is the prefix that packets are added with: the longest that is there, or a whole address.
+func (s *IPSet) hostPrefix() uint8 {
+	if s.kind.nets() {
+		for n := len(s.prefixes) - 1; n > 0; n-- {
+			if s.prefixes[n] > 0 {
+				return uint8(n)
+			}
+		}
+	}
+	return uint8(s.options.Family.facts().bits)
+}
+
+// setQuery is one look into a set.
+type setQuery struct {
+	ref    SetRef
+	packet *SetPacket
+	match  *MatchSet // nil: nothing is counted or compared
+	keep   bool      // counters stay as they are
+	count  bool      // counters are written to
+	member bool      // the set is an element of a list:set: its counters are not compared
+}
+
+// lookup looks the packet up as the kernel does.
+func (t *IPSetTable) lookup(s *IPSet, q *setQuery) bool {
+	if s == nil || int(q.ref.Dim) < len(s.kind.parts) {
+		return false
+	}
+	if s.kind == listSetKind {
+		return t.lookupMembers(s, q)
+	}
+	if f := s.options.Family; f != 0 && f.facts().bits != q.packet.Src.BitLen() {
+		return false
+	}
+	e := s.entryOf(q)
+	if e == nil || !q.passes(s, e) {
+		return false
+	}
+	inverted := s.kind.nets() && q.match != nil && q.match.ReturnNomatch
+	return e.nomatch == inverted
+}
+
+// lookupMembers looks the packet up in the sets of a list:set.
+func (t *IPSetTable) lookupMembers(s *IPSet, q *setQuery) bool {
+	inner := *q
+	inner.member = true
+	inner.keep = q.keep || q.match != nil && q.match.KeepSubcounters
+	for _, k := range s.order {
+		if s.live(s.entries[k]) && t.lookup(t.sets[k.set], &inner) && q.passes(s, s.entries[k]) {
+			return true
+		}
+	}
+	return false
+}
+
+// entryOf is the entry that the packet is found in; of nets the longest prefix.
+func (s *IPSet) entryOf(q *setQuery) *setEntry {
+	if !s.kind.nets() {
+		k, ok := s.keyOf(q, s.hostPrefix())
+		if e := s.entries[k]; ok && s.live(e) {
+			return e
+		}
+		return nil
+	}
+	for n := s.options.Family.facts().bits; n > 0; n-- {
+		if s.prefixes[n] == 0 {
+			continue
+		}
+		k, ok := s.keyOf(q, uint8(n))
+		if !ok {
+			return nil
+		}
+		if e := s.entries[k]; s.live(e) {
+			return e
+		}
+	}
+	return nil
+}
+
+// keyOf is the key of the packet's sides, with nets of that length.
+func (s *IPSet) keyOf(q *setQuery, bits uint8) (k setKey, ok bool) {
+	for i, part := range s.kind.parts {
+		src := q.ref.SrcSides&(1<<i) != 0
+		switch {
+		case part == partSet:
+			return k, false
+		case part == partPort:
+			if !s.portOf(&k, q.packet, src) {
+				return k, false
+			}
+		default:
+			addr, length := q.packet.Dst, uint8(s.options.Family.facts().bits)
+			if src {
+				addr = q.packet.Src
+			}
+			if part == partNet {
+				length = bits
+			} else if s.options.NetMask != 0 {
+				length = s.options.NetMask
+			}
+			addr = cutAddr(addr, length)
+			if i == 0 {
+				k.addr, k.bits = addr, length
+				if part == partIP {
+					k.bits = uint8(addr.BitLen())
+				}
+			} else {
+				k.addr2, k.bits2 = addr, length
+			}
+		}
+	}
+	return k, true
+}
+
+// portOf sets the port of a key. bitmap:port takes TCP and UDP only and does not keep which.
+func (s *IPSet) portOf(k *setKey, p *SetPacket, src bool) bool {
+	port := p.DstPort
+	if src {
+		port = p.SrcPort
+	}
+	switch p.Proto {
+	case protoTCP, protoUDP:
+	case protoSCTP, protoUDPLite, protoICMP, protoICMPv6:
+		if s.kind == bitmapPortKind {
+			return false
+		}
+	default:
+		if s.kind == bitmapPortKind {
+			return false
+		}
+		port = 0
+	}
+	k.port = port
+	if s.kind != bitmapPortKind {
+		k.proto = p.Proto
+		return true
+	}
+	return s.options.MinPort <= port && port <= s.options.MaxPort
+}
+
+// cutAddr is the address under a mask of so many bits.
+func cutAddr(a netip.Addr, bits uint8) netip.Addr {
+	if int(bits) == a.BitLen() {
+		return a
+	}
+	p, err := a.Prefix(int(bits))
+	if err != nil {
+		return a
+	}
+	return p.Addr()
+}
+
+// passes counts the packet and compares the counters.
+func (q *setQuery) passes(s *IPSet, e *setEntry) bool {
+	if q.match == nil || !s.options.Counters {
+		return true
+	}
+	packets, bytes := e.packets, e.bytes
+	if !q.keep {
+		packets, bytes = packets+1, bytes+q.packet.Length
+	}
+	if q.count {
+		e.packets, e.bytes = packets, bytes
+	}
+	return q.member || q.match.Packets.holds(packets) && q.match.Bytes.holds(bytes)
+}
+
+// holds compares a counter.
+func (c SetCounter) holds(n uint64) bool {
+	switch c.Op {
+	case SetCounterEQ:
+		return n == c.Value
+	case SetCounterNE:
+		return n != c.Value
+	case SetCounterLT:
+		return n < c.Value
+	case SetCounterGT:
+		return n > c.Value
+	}
+	return true
+}

@@ -1,0 +1,414 @@
+package fakeipt
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// HashlimitKey is a set of what -m hashlimit keeps apart.
+type HashlimitKey uint8
+
+// The parts of a key, with the kernel's bits: of --hashlimit-mode.
+const (
+	HashlimitDstIP HashlimitKey = 1 << iota
+	HashlimitDstPort
+	HashlimitSrcIP
+	HashlimitSrcPort
+)
+
+// hashlimitKeys are the names of the parts in the order they are printed.
+var hashlimitKeys = [...]struct {
+	name string
+	bit  HashlimitKey
+}{{"srcip", HashlimitSrcIP}, {"srcport", HashlimitSrcPort}, {"dstip", HashlimitDstIP}, {"dstport", HashlimitDstPort}}
+
+// MatchHashlimit is -m hashlimit: a bucket for each key.
+type MatchHashlimit struct {
+	Table string // --hashlimit-name; rules with the same name share buckets
+	// Above is --hashlimit-above: it matches beyond the rate and not below it.
+	Above bool
+	// Interval is the time of one packet in units of 1/1000000 s; of a rate of
+	// bytes (Bytes set) it is the cost of 16 bytes as the kernel keeps it.
+	Interval uint64
+	// Burst is the size of the bucket in packets; of a rate of bytes it is in
+	// seconds of that rate, 0: not given.
+	Burst uint64
+	Bytes bool
+	Key   HashlimitKey
+	// SrcMask and DstMask are the lengths of the prefixes that are one key.
+	SrcMask, DstMask uint8
+	// Size and Max are those of the table, 0: the kernel's choice.
+	Size, Max uint32
+	// GCInterval and Expire are milliseconds.
+	GCInterval, Expire uint32
+	// RateMatch is --hashlimit-rate-match, with the seconds of --hashlimit-rate-interval.
+	RateMatch    bool
+	RateInterval uint32
+}
+
+const (
+	hashlimitScale      = 1000000 // units of MatchHashlimit.Interval in a second
+	hashlimitGCInterval = 1000
+	maxHashlimitBurst   = 1000000
+	// A rate of bytes is counted in 16 bytes.
+	hashlimitByteShift       = 4
+	hashlimitByteExpire      = 15
+	hashlimitByteExpireBurst = 60
+)
+
+// Name is "hashlimit".
+func (*MatchHashlimit) Name() string { return "hashlimit" }
+
+// costToBytes is the rate of bytes that the kernel's number stands for.
+func costToBytes(cost uint64) uint64 {
+	r := uint64(math.MaxUint32)
+	if cost != 0 {
+		r /= cost
+	}
+	return (r - 1) << hashlimitByteShift
+}
+
+func bytesToCost(n uint64) uint64 {
+	return math.MaxUint32 / uint64(uint32(n>>hashlimitByteShift)+1)
+}
+
+func (m *MatchHashlimit) appendSave(dst []byte, f Family, _ Dialect) []byte {
+	word := " --hashlimit-upto "
+	if m.Above {
+		word = " --hashlimit-above "
+	}
+	return m.appendOptions(append(dst, word...), " --hashlimit-", ",", f)
+}
+
+func (m *MatchHashlimit) appendList(dst []byte, style listStyle) []byte {
+	word := " limit: up to "
+	if m.Above {
+		word = " limit: above "
+	}
+	return m.appendOptions(append(dst, word...), " ", "-", style.family)
+}
+
+func (m *MatchHashlimit) unlike(other Match) bool {
+	o, ok := other.(*MatchHashlimit)
+	return ok && o.RateInterval != m.RateInterval
+}
+
+// appendOptions appends the rate and all that is not as by default, each word behind a prefix.
+func (m *MatchHashlimit) appendOptions(dst []byte, prefix, separator string, f Family) []byte {
+	save := prefix != " "
+	dst, expire := m.appendLimit(dst, prefix)
+	if m.Key != 0 {
+		dst = m.appendKey(fmt.Appendf(dst, "%smode ", prefix), separator)
+	}
+	if save {
+		dst = fmt.Appendf(dst, "%sname %s", prefix, m.Table)
+	}
+	number := func(word string, n, unless uint32) {
+		if n != unless {
+			dst = fmt.Appendf(dst, "%s%s %d", prefix, word, n)
+		}
+	}
+	bits := uint32(f.facts().bits)
+	number("htable-size", m.Size, 0)
+	number("htable-max", m.Max, 0)
+	number("htable-gcinterval", m.GCInterval, hashlimitGCInterval)
+	number("htable-expire", m.Expire, expire)
+	number("srcmask", uint32(m.SrcMask), bits)
+	number("dstmask", uint32(m.DstMask), bits)
+	if m.RateMatch {
+		dst = append(append(dst, prefix...), "rate-match"...)
+		number("rate-interval", m.RateInterval, 1)
+	}
+	return dst
+}
+
+// appendLimit appends the rate and the burst; it returns the expiry that goes without saying.
+func (m *MatchHashlimit) appendLimit(dst []byte, prefix string) ([]byte, uint32) {
+	if m.Bytes {
+		return m.appendBytes(dst, strings.TrimPrefix(prefix, " "))
+	}
+	period := m.Interval
+	if m.RateInterval != 0 && prefix == " " {
+		// Only a listing has the rate for the whole interval.
+		period *= uint64(m.RateInterval)
+	}
+	expire := uint32(0)
+	if period != 0 {
+		expire = uint32(rateUnitOf(period, hashlimitScale) / hashlimitScale * 1000)
+	}
+	dst = appendRate(dst, period, hashlimitScale)
+	return fmt.Appendf(dst, "%sburst %d", prefix, m.Burst), expire
+}
+
+// byteUnits are the units in which a rate of bytes is printed.
+var byteUnits = [...]struct {
+	name string
+	size uint64
+}{{"m", 1 << 20}, {"k", 1 << 10}, {"", 1}}
+
+func (m *MatchHashlimit) appendBytes(dst []byte, prefix string) ([]byte, uint32) {
+	n := costToBytes(m.Interval)
+	i := 0
+	for i < len(byteUnits)-1 && (n < byteUnits[i].size || bytesToCost(n&^(byteUnits[i].size-1)) != m.Interval) {
+		i++
+	}
+	dst = fmt.Appendf(dst, "%d%sb/s", n/byteUnits[i].size, byteUnits[i].name)
+	if m.Burst == 0 {
+		return dst, hashlimitByteExpire * 1000
+	}
+	n *= m.Burst
+	for i = 0; i < len(byteUnits)-1 && n < byteUnits[i].size; i++ {
+	}
+	return fmt.Appendf(dst, " %sburst %d%sb", prefix, n/byteUnits[i].size, byteUnits[i].name), hashlimitByteExpireBurst * 1000
+}
+
+func (m *MatchHashlimit) appendKey(dst []byte, separator string) []byte {
+	first := true
+	for _, k := range hashlimitKeys {
+		if m.Key&k.bit == 0 {
+			continue
+		}
+		if !first {
+			dst = append(dst, separator...)
+		}
+		dst, first = append(dst, k.name...), false
+	}
+	return dst
+}
+
+// hashlimitCredits is what the kernel keeps of a time, with its clock of 250 ticks a second.
+func hashlimitCredits(units uint64) uint64 {
+	const perSecond = 250 << 39
+	return units * (perSecond / hashlimitScale)
+}
+
+func (m *MatchHashlimit) check(c *checkContext) syscall.Errno {
+	if errno := checkProcName(m.Table); errno != 0 {
+		return errno
+	}
+	bits := uint8(c.family.facts().bits)
+	switch {
+	case m.GCInterval == 0 || m.Expire == 0 || m.SrcMask > bits || m.DstMask > bits:
+		return syscall.EINVAL
+	case m.RateMatch:
+		if m.Interval == 0 || m.Interval > math.MaxUint32 {
+			return syscall.ERANGE
+		}
+	case m.Bytes:
+		if m.Interval < 2 {
+			// Too little for the kernel to count down from.
+			return syscall.EINVAL
+		}
+	case m.Burst == 0 || hashlimitCredits(m.Interval*m.Burst) < hashlimitCredits(m.Interval):
+		return syscall.ERANGE
+	}
+	return 0
+}
+
+// checkProcName refuses what cannot name a file under /proc.
+func checkProcName(name string) syscall.Errno {
+	if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
+		return syscall.EINVAL
+	}
+	return 0
+}
+
+const (
+	hashlimitUpto = iota
+	hashlimitAbove
+	hashlimitBurst
+	hashlimitExpire
+	hashlimitRateMatch
+)
+
+var hashlimitExtension = &extension{
+	name: "hashlimit",
+	options: []optionSpec{
+		{name: "hashlimit-upto", invert: true, excludes: 1 << hashlimitAbove},
+		{name: "hashlimit-above", invert: true, excludes: 1 << hashlimitUpto},
+		{name: "hashlimit-burst"},
+		{name: "hashlimit-htable-expire"},
+		{name: "hashlimit-rate-match", flag: true},
+		{name: "hashlimit-rate-interval"},
+		{name: "hashlimit-srcmask"}, {name: "hashlimit-dstmask"},
+		{name: "hashlimit-htable-size"}, {name: "hashlimit-htable-max"}, {name: "hashlimit-htable-gcinterval"},
+		{name: "hashlimit-mode"}, {name: "hashlimit-name", mandatory: true},
+		{name: "hashlimit", aliasOf: "hashlimit-upto"},
+	},
+	newMatch: func() matchParser { return &hashlimitParser{} },
+}
+
+type hashlimitParser struct {
+	m       MatchHashlimit
+	seconds uint64 // of the unit of the rate
+}
+
+func (p *hashlimitParser) begin(f Family) {
+	bits := uint8(f.facts().bits)
+	p.m = MatchHashlimit{Burst: limitBurst, GCInterval: hashlimitGCInterval, SrcMask: bits, DstMask: bits}
+}
+
+// maxHashlimitName is the length of a table's name; the tool cuts the rest off.
+const maxHashlimitName = 254
+
+func (p *hashlimitParser) option(o *optionCall) (err error) {
+	switch o.name {
+	case "hashlimit-upto":
+		p.m.Above = o.invert
+		return p.rate(o)
+	case "hashlimit-above":
+		p.m.Above = !o.invert
+		return p.rate(o)
+	case "hashlimit-burst":
+		p.m.Burst, err = hashlimitBurstOf(o.arg)
+	case "hashlimit-mode":
+		return p.key(o)
+	case "hashlimit-name":
+		if len(o.arg) == 0 {
+			return badParameter("Argument must have a minimum length of 1 characters\n")
+		}
+		p.m.Table = string(o.arg[:min(len(o.arg), maxHashlimitName)])
+	case "hashlimit-srcmask":
+		p.m.SrcMask, err = o.prefixLength("hashlimit", o.arg)
+	case "hashlimit-dstmask":
+		p.m.DstMask, err = o.prefixLength("hashlimit", o.arg)
+	case "hashlimit-rate-match":
+		p.m.RateMatch = true
+	case "hashlimit-rate-interval":
+		n := cDecimal(o.arg)
+		if n <= 0 {
+			return o.badValue("hashlimit", o.arg)
+		}
+		p.m.RateInterval = uint32(n)
+	default:
+		return p.tableNumber(o)
+	}
+	return err
+}
+
+// tableNumber reads an option about the table of the buckets.
+func (p *hashlimitParser) tableNumber(o *optionCall) error {
+	n, err := o.number("hashlimit", 0, math.MaxUint32)
+	switch o.name {
+	case "hashlimit-htable-size":
+		p.m.Size = uint32(n)
+	case "hashlimit-htable-max":
+		p.m.Max = uint32(n)
+	case "hashlimit-htable-gcinterval":
+		p.m.GCInterval = uint32(n)
+	case "hashlimit-htable-expire":
+		p.m.Expire = uint32(n)
+	}
+	return err
+}
+
+// rate reads "N[/UNIT]", or a rate of bytes, "N[k|m]b/s".
+func (p *hashlimitParser) rate(o *optionCall) error {
+	if at := bytes.Index(o.arg, []byte("b/s")); at > 0 && cDecimal(o.arg) != 0 {
+		cost := bytesToCost(uint64(cDecimal(o.arg)) * byteFactor(o.arg[at-1:]))
+		if cost == 0 {
+			return badParameter("Rate too high \"%s\"", o.arg)
+		}
+		p.m.Interval, p.m.Bytes, p.seconds = cost, true, hashlimitByteExpire
+		return nil
+	}
+	period, seconds, ok, err := parseRate(o.arg, hashlimitScale)
+	if err == nil && !ok {
+		return o.badValue("hashlimit", o.arg)
+	}
+	p.m.Interval, p.seconds = period, seconds
+	return err
+}
+
+// byteFactor is what the letter behind a number of bytes stands for.
+func byteFactor(rest []byte) uint64 {
+	if len(rest) > 0 {
+		for _, u := range byteUnits[:2] {
+			if u.name[0] == rest[0] {
+				return u.size
+			}
+		}
+	}
+	return 1
+}
+
+func hashlimitBurstOf(arg []byte) (uint64, error) {
+	n, rest, ok := cNumber(arg)
+	if !ok || n < 1 || len(rest) == 0 && n > maxHashlimitBurst {
+		return 0, errHashlimitBurst()
+	}
+	return n * byteFactor(rest), nil
+}
+
+func errHashlimitBurst() error {
+	return badParameter("bad value for option \"--hashlimit-burst\", or out of range (1-%d).", maxHashlimitBurst)
+}
+
+func (p *hashlimitParser) key(o *optionCall) error {
+	for word := range bytes.FieldsFuncSeq(o.arg, func(r rune) bool { return r == ',' || r == '|' }) {
+		var bit HashlimitKey
+		for _, k := range hashlimitKeys {
+			if k.name == string(word) {
+				bit = k.bit
+			}
+		}
+		if bit == 0 {
+			return o.badValue("hashlimit", o.arg)
+		}
+		p.m.Key |= bit
+	}
+	return nil
+}
+
+func (p *hashlimitParser) finish(seen uint32) (Match, error) {
+	if seen&(1<<hashlimitUpto|1<<hashlimitAbove) == 0 {
+		return nil, badParameter("You have to specify --hashlimit")
+	}
+	given := func(id int) bool { return seen&(1<<id) != 0 }
+	if !given(hashlimitExpire) {
+		p.m.Expire = uint32(p.seconds * 1000)
+	}
+	if p.m.Bytes {
+		if err := p.byteBurst(given(hashlimitBurst), given(hashlimitExpire)); err != nil {
+			return nil, err
+		}
+	} else if p.m.Burst > maxHashlimitBurst {
+		return nil, errHashlimitBurst()
+	}
+	if p.m.RateMatch {
+		if !p.m.Bytes {
+			p.m.Interval /= p.seconds
+		}
+		if p.m.RateInterval == 0 {
+			p.m.RateInterval = 1
+			if !p.m.Bytes {
+				p.m.RateInterval = uint32(p.seconds)
+			}
+		}
+	}
+	m := p.m
+	return &m, nil
+}
+
+// byteBurst makes seconds of the burst's bytes.
+func (p *hashlimitParser) byteBurst(burstGiven, expireGiven bool) error {
+	if !burstGiven {
+		p.m.Burst = 0
+		return nil
+	}
+	rate := costToBytes(p.m.Interval)
+	if p.m.Burst < rate {
+		return badParameter("burst cannot be smaller than %sb", strconv.FormatUint(rate, 10))
+	}
+	if rate != 0 {
+		p.m.Burst = uint64(uint32((p.m.Burst + rate - 1) / rate))
+	}
+	if !expireGiven {
+		p.m.Expire = hashlimitByteExpireBurst * 1000
+	}
+	return nil
+}

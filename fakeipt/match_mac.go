@@ -1,0 +1,64 @@
+package fakeipt
+
+import "fmt"
+
+// MatchMAC is -m mac: the link-layer address that the packet came from.
+type MatchMAC struct {
+	Source [6]byte
+	Invert bool
+}
+
+// Name is "mac".
+func (*MatchMAC) Name() string { return "mac" }
+
+func (m *MatchMAC) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	return m.appendAddr(append(appendOption(dst, "--mac-source", m.Invert), ' '))
+}
+
+func (m *MatchMAC) appendList(dst []byte, _ listStyle) []byte {
+	dst = append(dst, " MAC"...)
+	if m.Invert {
+		dst = append(dst, " !"...)
+	}
+	return m.appendAddr(append(dst, ' '))
+}
+
+func (m *MatchMAC) appendAddr(dst []byte) []byte {
+	a := m.Source
+	return fmt.Appendf(dst, "%02x:%02x:%02x:%02x:%02x:%02x", a[0], a[1], a[2], a[3], a[4], a[5])
+}
+
+func (*MatchMAC) allowedHooks(bool) hookMask { return hookPrerouting | hookInput | hookForward }
+
+var macExtension = &extension{
+	name:     "mac",
+	options:  []optionSpec{{name: "mac-source", invert: true, mandatory: true}},
+	newMatch: func() matchParser { return &macParser{} },
+}
+
+type macParser struct {
+	m     MatchMAC
+	arena arena[MatchMAC]
+}
+
+func (p *macParser) begin(Family) { p.m = MatchMAC{} }
+
+func (p *macParser) option(o *optionCall) error {
+	p.m.Invert = o.invert
+	s := o.arg
+	for i := range p.m.Source {
+		n := 0
+		for n < len(s) && digitOf(s[n]) < 16 {
+			p.m.Source[i] = p.m.Source[i]<<4 | byte(digitOf(s[n]))
+			n++
+		}
+		last := i == len(p.m.Source)-1
+		if n == 0 || n > 2 || last != (n == len(s)) || !last && s[n] != ':' {
+			return badParameter("Invalid MAC address specified.")
+		}
+		s = s[min(n+1, len(s)):]
+	}
+	return nil
+}
+
+func (p *macParser) finish(uint32) (Match, error) { return p.arena.intern(p.m), nil }

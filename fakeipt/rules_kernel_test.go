@@ -1,0 +1,53 @@
+package fakeipt
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// TestRulesOnTheRealKernel holds the rules' files against the real tools; -rewrite makes them from what these say.
+func TestRulesOnTheRealKernel(t *testing.T) {
+	needKernel(t)
+	machines := [2]machine{newRealMachine(t, "rules-legacy"), newRealMachine(t, "rules-nft")}
+	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
+		runRulesFile(t, path, machines)
+	})
+}
+
+// TestSetsOnTheRealKernel does the same with the files about sets.
+func TestSetsOnTheRealKernel(t *testing.T) {
+	needKernel(t)
+	m := newRealMachine(t, "sets")
+	datadriven.Walk(t, "testdata/ipset", func(t *testing.T, path string) {
+		runSetsFile(t, path, m)
+	})
+}
+
+// TestGeneratedSetsOnTheRealKernel gives the same generated commands to the real ipset and to the fake one.
+func TestGeneratedSetsOnTheRealKernel(t *testing.T) {
+	needKernel(t)
+	host := newRealMachine(t, "gensets")
+	rapid.Check(t, func(rt *rapid.T) {
+		machines := [2]machine{host, newFakeMachine(Legacy)}
+		var history strings.Builder
+		step := func(line string) {
+			history.WriteString("$ " + line + "\n")
+			argv := strings.Fields(line)
+			real := setOutput(result(machines[0].run(t, argv, "")))
+			fake := setOutput(result(machines[1].run(t, argv, "")))
+			require.Equal(rt, real, fake, "after\n%s", history.String())
+		}
+		machines[0].run(t, []string{"ipset", "flush"}, "")
+		machines[0].run(t, []string{"ipset", "destroy"}, "")
+		types := map[string]string{}
+		for range rapid.IntRange(2, 25).Draw(rt, "commands") {
+			step(genSetCommand(rt, types))
+		}
+		step("ipset list")
+		step("ipset save")
+	})
+}

@@ -1,0 +1,106 @@
+package fakeipt
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+)
+
+// listColumns is where a listing without -v says what is not in its columns.
+const listColumns = 61
+
+// ruleReport is what a machine makes of one rule: how it saves and lists it, or why it refuses it.
+func ruleReport(t *testing.T, m machine, tool, table, chain string, rule []string) string {
+	run := func(args ...string) (string, string, int) {
+		return m.run(t, append([]string{tool, "-t", table}, args...), "")
+	}
+	_, stderr, status := run(append([]string{"-A", chain}, rule...)...)
+	if status != 0 {
+		return result("", stderr, status)
+	}
+	var b strings.Builder
+	b.WriteString(result("", stderr, 0))
+	saved, _, _ := run("-S", chain)
+	lines := strings.Split(strings.TrimSpace(saved), "\n")
+	text := strings.TrimPrefix(lines[len(lines)-1], "-A "+chain)
+	fmt.Fprintf(&b, "save%s\n", escapeText(text))
+	if len(rule) > 0 {
+		// What was saved must be good as input.
+		_, stderr, status = run(append([]string{"-C", chain}, savedWords(t, text)...)...)
+		b.WriteString(result("", stderr, status))
+	}
+	numeric, names := listedRule(run("-nL", chain)), listedRule(run("-L", chain))
+	fmt.Fprintf(&b, "list%s\n", escapeText(numeric))
+	if names != numeric {
+		fmt.Fprintf(&b, "name%s\n", escapeText(names))
+	}
+	_, stderr, status = run("-F", chain)
+	require.Zero(t, status, stderr)
+	return b.String()
+}
+
+// listedRule is what a listing says of its last rule behind the columns.
+func listedRule(stdout, _ string, _ int) string {
+	lines := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
+	last := lines[len(lines)-1]
+	return " " + last[min(len(last), listColumns):]
+}
+
+func savedWords(t *testing.T, line string) []string {
+	var w wordList
+	require.NoError(t, w.add([]byte(line), 1))
+	words := make([]string, len(w.words))
+	for i := range w.words {
+		words[i] = string(w.words[i])
+	}
+	return words
+}
+
+// runRulesFile runs a file in which "rules TABLE CHAIN" and "rules6 TABLE CHAIN" are
+// followed by rules, one a line, each of which is tried in an empty chain. The other
+// directives are those of runCase.
+func runRulesFile(t *testing.T, path string, machines [2]machine) {
+	for _, m := range machines {
+		m.reset(t)
+	}
+	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
+		tool, ok := map[string]string{"rules": "iptables", "rules6": "ip6tables"}[td.Cmd]
+		if !ok {
+			return bothResults(runCase(t, machines[Legacy], Legacy, td), runCase(t, machines[NFT], NFT, td))
+		}
+		var b strings.Builder
+		for line := range strings.Lines(td.Input) {
+			words := savedWords(t, line)
+			var reports [2]string
+			for _, d := range []Dialect{Legacy, NFT} {
+				reports[d] = ruleReport(t, machines[d], withDialect(tool, d), td.CmdArgs[0].Key, td.CmdArgs[1].Key, words)
+			}
+			nft := strings.ReplaceAll(reports[NFT], "(nf_tables)", "(legacy)")
+			if nft == reports[Legacy] {
+				reports[NFT] = reports[Legacy]
+			}
+			fmt.Fprintf(&b, "> %s\n%s", strings.TrimSuffix(line, "\n"), bothResults(reports[Legacy], reports[NFT]))
+		}
+		return b.String()
+	})
+}
+
+// bothResults is one text for both dialects where they say the same.
+func bothResults(legacy, nft string) string {
+	switch {
+	case legacy != nft:
+		return "[legacy]\n" + legacy + "[nft]\n" + nft
+	case legacy == "":
+		return "ok\n"
+	}
+	return legacy
+}
+
+func TestRulesOnTheFakeKernel(t *testing.T) {
+	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
+		runRulesFile(t, path, [2]machine{newFakeMachine(Legacy), newFakeMachine(NFT)})
+	})
+}

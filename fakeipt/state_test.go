@@ -1,0 +1,104 @@
+package fakeipt
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// TestStateIsReadAsItWasWritten holds that a kernel whose state was written and read goes on as the one it came from.
+func TestStateIsReadAsItWasWritten(t *testing.T) {
+	for _, d := range []Dialect{Legacy, NFT} {
+		rapid.Check(t, func(t *rapid.T) {
+			k := New(Options{Dialect: d})
+			require.NoError(t, k.NFAcct().AddObject(NFAcctObject{Name: "there", Packets: 3, Bytes: 4}))
+			require.NoError(t, k.LoadSets("sets", strings.NewReader(genSets)))
+			for range 2 {
+				k.Run([]string{"iptables-restore", "-n"}, strings.NewReader(genRestore(t)), io.Discard, io.Discard)
+			}
+			again := readBack(t, k)
+			require.Equal(t, saved(t, k, IPv4), saved(t, again, IPv4))
+			require.Equal(t, k.NFAcct().List(), again.NFAcct().List())
+
+			input := genRestore(t)
+			var want, got bytes.Buffer
+			status := k.Run([]string{"iptables-restore", "-n"}, strings.NewReader(input), &want, &want)
+			require.Equal(t, status, again.Run([]string{"iptables-restore", "-n"}, strings.NewReader(input), &got, &got), input)
+			require.Equal(t, want.String(), got.String(), input)
+			require.Equal(t, saved(t, k, IPv4), saved(t, again, IPv4), input)
+		})
+	}
+}
+
+func readBack(t require.TestingT, k *Kernel) *Kernel {
+	var objects, rules bytes.Buffer
+	require.NoError(t, k.WriteObjects(&objects))
+	require.NoError(t, k.WriteState(IPv4, &rules))
+	again := New(Options{Dialect: k.Dialect()})
+	require.NoError(t, again.ReadObjects("objects", &objects))
+	require.NoError(t, again.ReadState(IPv4, "rules", &rules))
+	return again
+}
+
+func TestStateThatIsWrongIsRefused(t *testing.T) {
+	for about, text := range map[string]string{
+		"chains of no table": "#made filter INPUT\n*nat\nCOMMIT\n",
+		"no built-in chain":  "#made filter WEB\n*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n",
+		"no table named":     "#made \n*filter\nCOMMIT\n",
+		"no COMMIT":          "*filter\n",
+	} {
+		var parse *ParseError
+		err := New(Options{Dialect: NFT}).ReadState(IPv4, "file", strings.NewReader(text))
+		require.ErrorAs(t, err, &parse, about)
+		assert.Equal(t, "file", parse.File, about)
+	}
+	assert.Error(t, New(Options{}).ReadObjects("file", strings.NewReader("something else\n")))
+}
+
+func TestBesideSharesObjectsAndWarns(t *testing.T) {
+	legacy := New(Options{})
+	nft := New(Options{Dialect: NFT, Beside: legacy})
+	require.NoError(t, legacy.NFAcct().Add("there"))
+	run := func(k *Kernel, argv ...string) (string, int) {
+		var out bytes.Buffer
+		status := k.Run(argv, nil, io.Discard, &out)
+		return out.String(), status
+	}
+	_, status := run(nft, "iptables", "-A", "INPUT", "-m", "nfacct", "--nfacct-name", "there")
+	require.Zero(t, status)
+	out, status := run(legacy, "nfacct", "del", "there")
+	assert.Equal(t, 1, status)
+	assert.Contains(t, out, "Device or resource busy")
+
+	out, _ = run(nft, "iptables", "-S")
+	assert.Empty(t, out)
+	run(legacy, "iptables", "-S")
+	out, _ = run(nft, "iptables", "-S")
+	assert.Equal(t, "# Warning: iptables-legacy tables present, use iptables-legacy to see them\n", out)
+	out, _ = run(nft, "iptables-save")
+	assert.Equal(t, "# Warning: iptables-legacy tables present, use iptables-legacy-save to see them\n", out)
+	out, _ = run(nft, "ip6tables", "-S")
+	assert.Empty(t, out)
+}
+
+func TestHelpIsPrinted(t *testing.T) {
+	for _, d := range []Dialect{Legacy, NFT} {
+		for _, line := range []string{"iptables -h", "ip6tables --help", "iptables -h extra", "iptables -A INPUT -h", "iptables -p tcp -h", "iptables -j DNAT -h"} {
+			var out, stderr bytes.Buffer
+			assert.Zero(t, New(Options{Dialect: d}).Run(strings.Fields(line), nil, &out, &stderr), line)
+			assert.Contains(t, out.String(), "Usage: ", line)
+			assert.Empty(t, stderr.String(), line)
+		}
+		for _, line := range []string{"iptables-restore -h", "ip6tables-restore --help", "iptables-restore -h -V"} {
+			var out, stderr bytes.Buffer
+			assert.Zero(t, New(Options{Dialect: d}).Run(strings.Fields(line), nil, &out, &stderr), line)
+			assert.Contains(t, stderr.String(), "Usage: ", line)
+			assert.Empty(t, out.String(), line)
+		}
+	}
+}

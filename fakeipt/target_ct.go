@@ -1,0 +1,215 @@
+package fakeipt
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// CTZoneSide is the direction of a connection that -j CT's zone is for.
+type CTZoneSide uint8
+
+// The directions: --zone, --zone-orig and --zone-reply.
+const (
+	CTZoneBoth CTZoneSide = iota
+	CTZoneOrig
+	CTZoneReply
+)
+
+// TargetCT is -j CT.
+type TargetCT struct {
+	Notrack bool
+	Zone    uint16 // 0: none
+	// ZoneMark is --zone mark: the zone is the packet's mark.
+	ZoneMark bool
+	ZoneSide CTZoneSide
+	Helper   string
+	Timeout  string
+	// CTEvents and ExpEvents are the kernel's bits of --ctevents and --expevents.
+	CTEvents, ExpEvents uint32
+}
+
+// ctEvent is an event's name and the kernel's number of it.
+type ctEvent struct {
+	name string
+	bit  uint8
+}
+
+// ctEvents and expEvents are the names in the order they are printed.
+var (
+	ctEvents = []ctEvent{{"new", 0}, {"related", 1}, {"destroy", 2}, {"reply", 3}, {"assured", 4}, {"protoinfo", 5},
+		{"helper", 6}, {"mark", 7}, {"natseqinfo", 8}, {"secmark", 9}}
+	expEvents = []ctEvent{{"new", 0}}
+)
+
+// Name is "CT".
+func (*TargetCT) Name() string { return "CT" }
+
+func (t *TargetCT) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	return t.appendOptions(dst, " --")
+}
+
+func (t *TargetCT) appendList(dst []byte, _ listStyle) []byte {
+	return t.appendOptions(append(dst, " CT"...), " ")
+}
+
+func (t *TargetCT) appendOptions(dst []byte, prefix string) []byte {
+	word := func(name, value string) {
+		dst = append(append(append(append(dst, prefix...), name...), ' '), value...)
+	}
+	if t.Notrack {
+		dst = append(append(dst, prefix...), "notrack"...)
+	}
+	if t.Helper != "" {
+		word("helper", t.Helper)
+	}
+	if t.Timeout != "" {
+		word("timeout", t.Timeout)
+	}
+	if t.CTEvents != 0 {
+		word("ctevents", ctEventText(ctEvents, t.CTEvents))
+	}
+	if t.ExpEvents != 0 {
+		word("expevents", ctEventText(expEvents, t.ExpEvents))
+	}
+	if t.Zone != 0 || t.ZoneMark {
+		value := "mark"
+		if !t.ZoneMark {
+			value = strconv.Itoa(int(t.Zone))
+		}
+		word([...]string{"zone", "zone-orig", "zone-reply"}[t.ZoneSide], value)
+	}
+	return dst
+}
+
+func ctEventText(events []ctEvent, set uint32) string {
+	var names []string
+	for _, e := range events {
+		if set&(1<<e.bit) != 0 {
+			names = append(names, e.name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// ctHelpers are the helpers of the kernel's own.
+var ctHelpers = [...]struct {
+	name     string
+	proto    uint8
+	onlyIPv4 bool
+}{
+	{"ftp", protoTCP, false}, {"Q.931", protoTCP, false}, {"irc", protoTCP, true}, {"pptp", protoTCP, true}, {"sane", protoTCP, false},
+	{"sip", protoTCP, false}, {"amanda", protoUDP, false}, {"RAS", protoUDP, false}, {"H.245", protoUDP, false},
+	{"netbios-ns", protoUDP, true}, {"snmp", protoUDP, true}, {"snmp_trap", protoUDP, true}, {"sip", protoUDP, false}, {"tftp", protoUDP, false},
+}
+
+// check: policies of timeouts are objects that no tool here can make, so there is none.
+func (t *TargetCT) check(c *checkContext) syscall.Errno {
+	if errno := c.wantTable("raw"); errno != 0 || t.Notrack {
+		return errno
+	}
+	proto := c.rule.Proto
+	known := proto.Number != 0 && !proto.Invert
+	switch {
+	case t.Helper != "" && !(known && hasCTHelper(t.Helper, proto.Number, c.family)):
+		return syscall.ENOENT
+	case t.Timeout != "" && !known:
+		return syscall.EINVAL
+	case t.Timeout != "":
+		return syscall.ENOENT
+	}
+	return 0
+}
+
+func hasCTHelper(name string, proto uint8, f Family) bool {
+	for _, h := range ctHelpers {
+		if h.name == name && h.proto == proto && (f == IPv4 || !h.onlyIPv4) {
+			return true
+		}
+	}
+	return false
+}
+
+var ctExtension = &extension{
+	name: "CT",
+	options: []optionSpec{{name: "notrack", flag: true}, {name: "helper"}, {name: "timeout"}, {name: "ctevents"}, {name: "expevents"},
+		{name: "zone-orig"}, {name: "zone-reply"}, {name: "zone"}},
+	newTarget: func() targetParser { return &ctParser{} },
+}
+
+type ctParser struct {
+	t     TargetCT
+	arena arena[TargetCT]
+}
+
+// The lengths of names that -j CT keeps; the tool cuts the rest off.
+const (
+	maxCTHelper  = 15
+	maxCTTimeout = 31
+)
+
+func (p *ctParser) begin(Family) { p.t = TargetCT{} }
+
+func (p *ctParser) option(o *optionCall) (err error) {
+	switch o.name {
+	case "notrack":
+		p.t.Notrack = true
+	case "helper":
+		p.t.Helper = string(o.arg[:min(len(o.arg), maxCTHelper)])
+	case "timeout":
+		p.t.Timeout = string(o.arg[:min(len(o.arg), maxCTTimeout)])
+	case "ctevents":
+		p.t.CTEvents, err = parseCTEvents(ctEvents, o.arg)
+	case "expevents":
+		p.t.ExpEvents, err = parseCTEvents(expEvents, o.arg)
+	default:
+		return p.zone(o)
+	}
+	return err
+}
+
+func (p *ctParser) zone(o *optionCall) error {
+	switch o.name {
+	case "zone-orig":
+		p.t.ZoneSide |= CTZoneOrig
+	case "zone-reply":
+		p.t.ZoneSide |= CTZoneReply
+	}
+	p.t.Zone = 0
+	if strings.EqualFold(string(o.arg), "mark") {
+		p.t.ZoneMark = true
+		return nil
+	}
+	n, ok := wholeNumber(o.arg, math.MaxUint16)
+	if !ok {
+		return badParameter("Cannot parse %s as a zone ID", o.arg)
+	}
+	p.t.Zone = uint16(n)
+	return nil
+}
+
+func parseCTEvents(events []ctEvent, arg []byte) (uint32, error) {
+	var set uint32
+	for word := range bytes.SplitSeq(arg, []byte(",")) {
+		known := false
+		for _, e := range events {
+			if e.name == string(word) {
+				set, known = set|1<<e.bit, true
+			}
+		}
+		if !known {
+			return 0, badParameter("Unknown event type \"%s\"", word)
+		}
+	}
+	return set, nil
+}
+
+func (p *ctParser) finish(uint32) (Target, error) {
+	if p.t.ZoneSide > CTZoneReply {
+		// Both directions are all there are.
+		p.t.ZoneSide = CTZoneBoth
+	}
+	return p.arena.intern(p.t), nil
+}

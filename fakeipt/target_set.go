@@ -1,0 +1,142 @@
+package fakeipt
+
+import (
+	"fmt"
+	"math"
+	"syscall"
+)
+
+// TargetSet is -j SET. Each operation is one whose SetRef names a set.
+type TargetSet struct {
+	Add, Del, Map SetRef // Set "": not asked
+	Exist         bool   // an entry that is there gets its timeout anew
+	HasTimeout    bool
+	Timeout       uint32 // of the added entry, in seconds
+	// MapMark, MapPrio and MapQueue take these from the entry that Map found.
+	MapMark, MapPrio, MapQueue bool
+}
+
+// Name is "SET".
+func (*TargetSet) Name() string { return "SET" }
+
+func (t *TargetSet) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	return t.appendOptions(dst, " --", "-set")
+}
+
+func (t *TargetSet) appendList(dst []byte, _ listStyle) []byte {
+	return t.appendOptions(dst, " ", "-set")
+}
+
+func (t *TargetSet) appendOptions(dst []byte, prefix, set string) []byte {
+	ref := func(word string, r SetRef) {
+		if r.Set != "" {
+			dst = r.appendRef(append(append(append(dst, prefix...), word...), set...))
+		}
+	}
+	ref("add", t.Add)
+	if t.Exist {
+		dst = append(append(dst, prefix...), "exist"...)
+	}
+	if t.HasTimeout {
+		dst = fmt.Appendf(dst, "%stimeout %d", prefix, t.Timeout)
+	}
+	ref("del", t.Del)
+	ref("map", t.Map)
+	return appendFlags(dst, prefix, flagWord{"map-mark", t.MapMark}, flagWord{"map-prio", t.MapPrio}, flagWord{"map-queue", t.MapQueue})
+}
+
+func (t *TargetSet) check(c *checkContext) syscall.Errno {
+	for _, r := range []SetRef{t.Add, t.Del} {
+		if errno := c.wantSet(r); errno != 0 {
+			return errno
+		}
+	}
+	if t.Map.Set == "" {
+		return 0
+	}
+	if errno := c.wantTable("mangle"); errno != 0 {
+		return errno
+	}
+	return c.wantSet(t.Map)
+}
+
+// allowedHooks of a priority or a queue are those at which the packet is on its way out.
+func (t *TargetSet) allowedHooks(hidden bool) hookMask {
+	if (t.MapPrio || t.MapQueue) && !hidden {
+		return hookForward | hookOutput | hookPostrouting
+	}
+	return hooksAll
+}
+
+var setTargetExtension = &extension{
+	name: "SET",
+	options: []optionSpec{
+		{name: "add-set", multi: true}, {name: "del-set", multi: true}, {name: "timeout", multi: true}, {name: "exist", flag: true, multi: true},
+		{name: "map-set", multi: true}, {name: "map-mark", flag: true, multi: true}, {name: "map-prio", flag: true, multi: true},
+		{name: "map-queue", flag: true, multi: true},
+	},
+	newTarget: func() targetParser { return &setTargetParser{} },
+}
+
+type setTargetParser struct {
+	t     TargetSet
+	arena arena[TargetSet]
+}
+
+func (p *setTargetParser) begin(Family) { p.t = TargetSet{} }
+
+func (p *setTargetParser) option(o *optionCall) error {
+	switch o.name {
+	case "add-set":
+		return p.set(o, &p.t.Add)
+	case "del-set":
+		return p.set(o, &p.t.Del)
+	case "map-set":
+		return p.set(o, &p.t.Map)
+	case "exist":
+		p.t.Exist = true
+	case "map-mark":
+		p.t.MapMark = true
+	case "map-prio":
+		p.t.MapPrio = true
+	case "map-queue":
+		p.t.MapQueue = true
+	case "timeout":
+		n, ok := wholeNumber(o.arg, math.MaxUint32-1)
+		if !ok {
+			return badParameter("Invalid value for option --timeout or out of range 0-%d", uint32(math.MaxUint32-1))
+		}
+		p.t.Timeout, p.t.HasTimeout = uint32(n), true
+	}
+	return nil
+}
+
+func (p *setTargetParser) set(o *optionCall, r *SetRef) error {
+	if r.Dim > 0 {
+		return badParameter("--%s can be specified only once", o.name)
+	}
+	return r.parse(o, fmt.Sprintf("--%s requires two args.", o.name))
+}
+
+func (p *setTargetParser) finish(uint32) (Target, error) {
+	t := &p.t
+	if t.Add.Set == "" && t.Del.Set == "" && t.Map.Set == "" {
+		return nil, badParameter("You must specify either `--add-set' or `--del-set' or `--map-set'")
+	}
+	for _, f := range []struct {
+		given bool
+		name  string
+		set   *SetRef
+		of    string
+	}{{t.Exist, "Flag `--exist'", &t.Add, "add-set"}, {t.HasTimeout, "Option `--timeout'", &t.Add, "add-set"},
+		{t.MapMark, "Flag `--map-mark'", &t.Map, "map-set"}, {t.MapPrio, "Flag `--map-prio'", &t.Map, "map-set"},
+		{t.MapQueue, "Flag `--map-queue'", &t.Map, "map-set"}} {
+		if f.given && f.set.Set == "" {
+			return nil, badParameter("%s can be used with `--%s' only", f.name, f.of)
+		}
+	}
+	if t.Map.Set != "" && !t.MapMark && !t.MapPrio && !t.MapQueue {
+		return nil, badParameter("You must specify flags `--map-mark' or '--map-prio` or `--map-queue'")
+	}
+	return p.arena.intern(*t), nil
+}

@@ -1,0 +1,171 @@
+package toolstate
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// statusFailed is the exit status of a tool that could not use the state; the real tools have it for what the
+// system refuses.
+const statusFailed = 4
+
+// Run runs a tool on the stored state and returns its exit status. argv[0] is the tool's name as fakeipt.Kernel.Run
+// takes it.
+func (s *Store) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(argv) == 0 {
+		fmt.Fprintln(stderr, "toolstate: no program named")
+		return statusFailed
+	}
+	run := newRun(s, argv[0])
+	// What is printed waits until the locks are free: whoever reads it may run a tool before it reads on.
+	var out, errOut bytes.Buffer
+	status := run.kernel.Run(argv, stdin, &out, &errOut)
+	err := run.finish()
+	if err != nil {
+		fmt.Fprintf(&errOut, "%s: %v\n", path.Base(argv[0]), err)
+		status = statusFailed
+	}
+	_, err = stdout.Write(out.Bytes())
+	// There is nobody to tell of an error here.
+	_, _ = stderr.Write(errOut.Bytes())
+	if err != nil && status == 0 {
+		fmt.Fprintf(stderr, "%s: %v\n", path.Base(argv[0]), err)
+		status = 1
+	}
+	return status
+}
+
+// run is one run of a tool.
+type run struct {
+	store  *Store
+	kernel *fakeipt.Kernel
+	beside *fakeipt.Kernel // of the other dialect
+	clock  *runClock
+	loaded map[part]mark
+	locks  []*os.File
+}
+
+// runClock is the clock of a run: once the state is locked it stands, so that nothing expires while a tool is at work, and at a whole second,
+// since that is how timeouts are written.
+type runClock struct {
+	now time.Time
+}
+
+// Now is the time at which the state was locked.
+func (c *runClock) Now() time.Time { return c.now }
+
+// Since is the time from t to then.
+func (c *runClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
+
+// mark tells whether a part has changed since it was loaded.
+type mark struct {
+	ruleset *fakeipt.Ruleset
+	objects string
+}
+
+func newRun(s *Store, name string) *run {
+	if s.Clock == nil {
+		withClock := *s
+		withClock.Clock = clock.RealClock{}
+		s = &withClock
+	}
+	r := &run{store: s, clock: &runClock{s.Clock.Now()}, loaded: map[part]mark{}}
+	d := s.dialectOf(name)
+	r.beside = fakeipt.New(fakeipt.Options{Dialect: fakeipt.Legacy + fakeipt.NFT - d, Clock: r.clock})
+	r.kernel = fakeipt.New(fakeipt.Options{Dialect: d, Clock: r.clock, Beside: r.beside, Gate: r.enter})
+	return r
+}
+
+// enter locks the state and reads what the tool is about to look at.
+func (r *run) enter(v fakeipt.Visit) error {
+	if err := os.MkdirAll(r.store.Dir, 0o700); err != nil {
+		return fmt.Errorf("making the folder of the state: %w", err)
+	}
+	if v.Locks {
+		if err := r.lockXtables(v.Wait); err != nil {
+			return err
+		}
+	}
+	if err := r.lockState(); err != nil {
+		return err
+	}
+	r.clock.now = r.store.Clock.Now().Truncate(time.Second)
+	parts := []part{objects, {v.Family, r.kernel.Dialect()}}
+	switch {
+	case v.Objects:
+		parts = []part{objects, {fakeipt.IPv4, fakeipt.Legacy}, {fakeipt.IPv6, fakeipt.Legacy}, {fakeipt.IPv4, fakeipt.NFT}, {fakeipt.IPv6, fakeipt.NFT}}
+	case r.kernel.Dialect() == fakeipt.NFT:
+		// The nft tools say whether there are rules of the legacy tools.
+		parts = append(parts, part{v.Family, fakeipt.Legacy})
+	}
+	for _, p := range parts {
+		if err := r.store.load(r.of(p), p, r.clock); err != nil {
+			return err
+		}
+		m, err := r.mark(p)
+		if err != nil {
+			return err
+		}
+		r.loaded[p] = m
+	}
+	return nil
+}
+
+// of is the kernel that has the part.
+func (r *run) of(p part) *fakeipt.Kernel {
+	if p == objects || p.dialect == r.kernel.Dialect() {
+		return r.kernel
+	}
+	return r.beside
+}
+
+func (r *run) mark(p part) (mark, error) {
+	if p != objects {
+		return mark{ruleset: r.of(p).Ruleset(p.family)}, nil
+	}
+	text, err := body(r.kernel, objects)
+	return mark{objects: string(text)}, err
+}
+
+// finish writes what the tool has changed and releases the locks.
+func (r *run) finish() error {
+	defer r.unlock()
+	// Objects come first: rules name them.
+	for _, p := range []part{objects, {fakeipt.IPv4, r.kernel.Dialect()}, {fakeipt.IPv6, r.kernel.Dialect()}} {
+		before, ok := r.loaded[p]
+		if !ok {
+			continue
+		}
+		now, err := r.mark(p)
+		if err != nil {
+			return err
+		}
+		if now == before {
+			continue
+		}
+		text, err := body(r.kernel, p)
+		if err != nil {
+			return err
+		}
+		if err := r.store.write(p, text, r.clock.now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) unlock() {
+	for _, f := range r.locks {
+		// Closing the file releases the lock.
+		_ = f.Close()
+	}
+	r.locks = nil
+}

@@ -1,0 +1,75 @@
+package toolstate
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/utils/clock"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// Store is the folder with the state of the tools.
+type Store struct {
+	// Dir is made if it is not there.
+	Dir string
+	// Tools is the dialect of tools whose name does not say theirs.
+	Tools fakeipt.Dialect
+	// LockFile is the lock of the legacy tools; "" is xtables.lock in Dir.
+	LockFile string
+	// Clock dates the output of iptables-save and measures waiting. Default: the real clock.
+	Clock clock.Clock
+}
+
+// The environment variables that FromEnvironment reads.
+const (
+	envState    = "CHAINWALK_STATE"
+	envTools    = "CHAINWALK_TOOLS"
+	envLockFile = "XTABLES_LOCKFILE"
+)
+
+// FromEnvironment returns the store that the environment asks for: CHAINWALK_STATE is the folder, by default
+// chainwalk/state in the user's cache folder; CHAINWALK_TOOLS is legacy (the default) or nft; XTABLES_LOCKFILE is the
+// lock of the legacy tools.
+func FromEnvironment() (*Store, error) {
+	s := &Store{Dir: os.Getenv(envState), LockFile: os.Getenv(envLockFile)}
+	switch tools := os.Getenv(envTools); tools {
+	case "", "legacy":
+	case "nft":
+		s.Tools = fakeipt.NFT
+	default:
+		return nil, fmt.Errorf("%s is %q: want legacy or nft", envTools, tools)
+	}
+	if s.Dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("no folder for the state of the tools: set %s: %w", envState, err)
+		}
+		s.Dir = filepath.Join(cache, "chainwalk", "state")
+	}
+	return s, nil
+}
+
+// IsTool says whether a program of that name is one of the tools. A folder in front of the name does not matter.
+func IsTool(name string) bool {
+	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+		if _, err := fakeipt.New(fakeipt.Options{Dialect: d}).Exec().LookPath(name); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// dialectOf is the dialect that a tool's name asks for.
+func (s *Store) dialectOf(name string) fakeipt.Dialect {
+	base := filepath.Base(name)
+	switch {
+	case strings.HasPrefix(base, "iptables-nft"), strings.HasPrefix(base, "ip6tables-nft"):
+		return fakeipt.NFT
+	case strings.HasPrefix(base, "iptables-legacy"), strings.HasPrefix(base, "ip6tables-legacy"):
+		return fakeipt.Legacy
+	}
+	return s.Tools
+}
