@@ -15,7 +15,7 @@ type Chance interface {
 // certain is the k of a probability of 1.
 const certain = 1 << 31
 
-// SeededChance draws from a seed: the same seed gives the same draws.
+// SeededChance draws from a seed: the same seed gives the same draws. It is a NumberChance.
 func SeededChance(seed uint64) Chance {
 	return &seededChance{rand.New(rand.NewPCG(seed, 0))}
 }
@@ -23,6 +23,9 @@ func SeededChance(seed uint64) Chance {
 type seededChance struct{ source *rand.Rand }
 
 func (c *seededChance) Draw(k uint32) bool { return c.source.Uint32()>>1 < k }
+
+// Number makes it a NumberChance.
+func (c *seededChance) Number(n uint32) uint32 { return c.source.Uint32N(n) }
 
 // MaxOutcomes is the number of ways that Enumerate follows before it gives up.
 const MaxOutcomes = 1 << 16

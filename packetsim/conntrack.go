@@ -47,6 +47,17 @@ func tupleOf(p *Packet) Tuple {
 	return t
 }
 
+// sourcePart is what NAT may change to tell two connections apart: the source port, or the identifier of an ICMP query.
+func (t *Tuple) sourcePart() *uint16 {
+	switch {
+	case t.Proto.HasPorts():
+		return &t.SrcPort
+	case t.Proto.isICMP():
+		return &t.ICMPID
+	}
+	return nil
+}
+
 // ConntrackEntry is one tracked connection, as "conntrack -L" lists it.
 type ConntrackEntry struct {
 	Original, Reply Tuple
@@ -57,6 +68,8 @@ type ConntrackEntry struct {
 	// Replied: a packet of the reply direction was seen (conntrack prints [UNREPLIED] without it).
 	Replied, Assured bool
 	Mark             uint32
+	// Zone is the conntrack zone of each direction.
+	Zone Zone
 }
 
 // direction is a side of a connection, and the index of its tuple.
@@ -67,9 +80,15 @@ const (
 	reply
 )
 
-// conn is a tracked connection.
+// conn is a tracked connection. What packets change of it is its state, which the journal saves as a whole.
 type conn struct {
-	tuples    [2]Tuple
+	tuples [2]Tuple
+	zone   Zone
+	connState
+}
+
+// connState is the part of a connection that changes after it is confirmed.
+type connState struct {
 	confirmed bool
 	seenReply bool
 	assured   bool
@@ -81,91 +100,163 @@ type conn struct {
 	chosenPort       bool // the kernel chooses the source port: it cannot be foretold
 	masqueradeDev    string
 
-	tcp         tcpState
-	closeInit   bool    // a FIN began the orderly end
-	lastKind    tcpKind // of the last packet that was not invalid
-	lastDir     direction
-	sctp        sctpState
+	tcp         tcpTrack
+	sctp        sctpTrack
 	streamAfter time.Time // UDP: from then on a replied flow is a stream
 }
 
-// conntrack is the table of confirmed connections.
+// conntrack is the table of confirmed connections: each twice in byTuple, and once in bySource if the nat hooks have seen it.
 type conntrack struct {
-	byTuple map[Tuple]*conn
+	byTuple  map[tupleKey]*conn
+	bySource map[sourceKey][]*conn // the latest last
+	sweepAt  int                   // the number of connections from which expired ones are looked for
 }
 
-// find returns the connection that has the tuple and its direction. An expired one is taken out.
-func (h *Host) find(t Tuple) (*conn, direction) {
-	c := h.tracked.byTuple[t]
-	if c == nil {
-		return nil, original
-	}
-	if !h.clock.Now().Before(c.expires) {
-		h.remove(c)
-		return nil, original
-	}
-	if c.tuples[original] == t {
-		return c, original
-	}
-	return c, reply
+// tupleKey is what the table knows a packet by. The direction is in it since the zone of each direction is its own.
+type tupleKey struct {
+	Tuple
+	zone uint16
+	dir  direction
 }
+
+// sourceKey is the source of a connection's first packet.
+type sourceKey struct {
+	src   netip.Addr
+	port  uint16 // or the identifier of an ICMP query
+	proto Proto
+	zone  uint16
+}
+
+func (c *conn) key(dir direction) tupleKey { return tupleKey{c.tuples[dir], c.zone.id(dir), dir} }
+
+func (c *conn) source() sourceKey { return sourceOf(&c.tuples[original], c.zone) }
+
+func sourceOf(t *Tuple, z Zone) sourceKey {
+	key := sourceKey{src: t.Src, proto: t.Proto, zone: z.Original}
+	if part := t.sourcePart(); part != nil {
+		key.port = *part
+	}
+	return key
+}
+
+// size is the number of connections, expired ones that nobody has looked for included.
+func (t *conntrack) size() int { return len(t.byTuple) / 2 }
+
+// find returns the connection that has the tuple in the zone, and its direction. An expired one is taken out.
+func (h *Host) find(t Tuple, z Zone) (*conn, direction) {
+	for _, dir := range [...]direction{reply, original} {
+		c := h.tracked.byTuple[tupleKey{t, z.id(dir), dir}]
+		if c == nil {
+			continue
+		}
+		if h.clock.Now().Before(c.expires) {
+			return c, dir
+		}
+		h.remove(c)
+	}
+	return nil, original
+}
+
+// leastSweep is the size of the table below which expired connections are left until somebody asks for them.
+const leastSweep = 1024
 
 // insert confirms a connection. It is false if either tuple is taken.
 func (h *Host) insert(c *conn) bool {
 	for _, t := range c.tuples {
-		if taken, _ := h.find(t); taken != nil {
+		if taken, _ := h.find(t, c.zone); taken != nil {
 			return false
 		}
 	}
+	t := &h.tracked
+	if t.size() >= max(t.sweepAt, leastSweep) {
+		h.sweep()
+		t.sweepAt = 2 * t.size()
+	}
 	c.confirmed = true
-	table := h.tracked.byTuple
-	table[c.tuples[reply]] = c
-	table[c.tuples[original]] = c
+	t.link(c, -1)
 	h.onRollback(func() {
 		c.confirmed = false
-		delete(table, c.tuples[reply])
-		delete(table, c.tuples[original])
+		h.tracked.unlink(c)
 	})
 	return true
 }
 
 // remove takes a connection out of the table.
 func (h *Host) remove(c *conn) {
-	table := h.tracked.byTuple
-	if table[c.tuples[original]] != c {
+	if h.tracked.byTuple[c.key(original)] != c {
 		return
 	}
-	delete(table, c.tuples[reply])
-	delete(table, c.tuples[original])
-	h.onRollback(func() {
-		table[c.tuples[reply]] = c
-		table[c.tuples[original]] = c
-	})
+	at := h.tracked.unlink(c)
+	h.onRollback(func() { h.tracked.link(c, at) })
+}
+
+// link enters the connection, with the place at among those of its source; -1 is the last.
+func (t *conntrack) link(c *conn, at int) {
+	t.byTuple[c.key(original)], t.byTuple[c.key(reply)] = c, c
+	if !c.srcDone {
+		return
+	}
+	key := c.source()
+	if at < 0 {
+		at = len(t.bySource[key])
+	}
+	t.bySource[key] = slices.Insert(t.bySource[key], at, c)
+}
+
+// unlink undoes link and gives the place that the connection had.
+func (t *conntrack) unlink(c *conn) (at int) {
+	delete(t.byTuple, c.key(original))
+	delete(t.byTuple, c.key(reply))
+	key := c.source()
+	list := t.bySource[key]
+	at = slices.Index(list, c)
+	switch {
+	case at < 0:
+	case len(list) == 1:
+		delete(t.bySource, key)
+	default:
+		t.bySource[key] = slices.Delete(list, at, at+1)
+	}
+	return at
+}
+
+// sweep takes the expired connections out.
+func (h *Host) sweep() {
+	now := h.clock.Now()
+	for key, c := range h.tracked.byTuple {
+		if key.dir == original && !now.Before(c.expires) {
+			h.remove(c)
+		}
+	}
 }
 
 // change notes a connection's state before it is written.
 func (h *Host) change(c *conn) {
 	if c.confirmed {
-		before := *c
-		h.onRollback(func() { *c = before })
+		h.journal.saveConn(c)
 	}
 }
 
-// Conntrack lists the connections that have not expired, sorted by their tuples.
+// Conntrack lists the connections that have not expired, sorted by their tuples and zones.
 func (h *Host) Conntrack() []ConntrackEntry {
 	now := h.clock.Now()
 	var entries []ConntrackEntry
-	for t, c := range h.tracked.byTuple {
-		if t != c.tuples[original] || !now.Before(c.expires) {
-			continue
+	for key, c := range h.tracked.byTuple {
+		if key.dir == original && now.Before(c.expires) {
+			entries = append(entries, c.entry(now))
 		}
-		entries = append(entries, ConntrackEntry{
-			Original: c.tuples[original], Reply: c.tuples[reply], State: c.stateName(),
-			Timeout: uint32(c.expires.Sub(now) / time.Second), Replied: c.seenReply, Assured: c.assured, Mark: c.mark,
-		})
 	}
-	slices.SortFunc(entries, func(a, b ConntrackEntry) int { return a.Original.compare(b.Original) })
+	slices.SortFunc(entries, func(a, b ConntrackEntry) int {
+		return cmp.Or(a.Original.compare(b.Original), cmp.Compare(a.Zone.Original, b.Zone.Original), cmp.Compare(a.Zone.Reply, b.Zone.Reply))
+	})
 	return entries
+}
+
+func (c *conn) entry(now time.Time) ConntrackEntry {
+	return ConntrackEntry{
+		Original: c.tuples[original], Reply: c.tuples[reply], State: c.stateName(),
+		Timeout: uint32(c.expires.Sub(now) / time.Second), Replied: c.seenReply, Assured: c.assured, Mark: c.mark, Zone: c.zone,
+	}
 }
 
 func (t Tuple) compare(u Tuple) int {
@@ -175,37 +266,42 @@ func (t Tuple) compare(u Tuple) int {
 }
 
 // DeleteConntrack removes the entries for which drop is true, as "conntrack -D" does, and says how many they were.
+// ConntrackFilter.Matches is such a function.
 func (h *Host) DeleteConntrack(drop func(ConntrackEntry) bool) int {
-	removed := 0
-	for _, entry := range h.Conntrack() {
-		if drop(entry) {
-			h.checkpoint()
-			h.remove(h.tracked.byTuple[entry.Original])
-			h.keep()
-			removed++
+	now := h.clock.Now()
+	var doomed []*conn
+	for key, c := range h.tracked.byTuple {
+		if key.dir == original && now.Before(c.expires) && drop(c.entry(now)) {
+			doomed = append(doomed, c)
 		}
 	}
-	return removed
+	h.checkpoint()
+	for _, c := range doomed {
+		h.remove(c)
+	}
+	h.keep()
+	return len(doomed)
 }
 
 // loadConntrack fills the table. Whether a connection is translated shows in its tuples, as it does in "conntrack -L".
 func (h *Host) loadConntrack(entries []ConntrackEntry) error {
-	h.tracked.byTuple = make(map[Tuple]*conn, 2*len(entries))
+	h.tracked = conntrack{byTuple: make(map[tupleKey]*conn, 2*len(entries)), bySource: map[sourceKey][]*conn{}}
 	h.checkpoint()
 	defer h.keep()
 	for i, e := range entries {
-		inverse, ok := e.Reply.answer()
-		if !ok || e.Original.Proto != e.Reply.Proto {
+		if _, ok := e.Reply.answer(); !ok || e.Original.Proto != e.Reply.Proto {
 			return fmt.Errorf("conntrack entry %d: the reply tuple does not answer the original one", i)
 		}
-		c := &conn{
-			tuples:    [2]Tuple{e.Original, e.Reply},
+		if !e.Zone.valid() {
+			return fmt.Errorf("conntrack entry %d: the zones %d and %d differ: want one zone, or 0 for one direction", i, e.Zone.Original, e.Zone.Reply)
+		}
+		c := &conn{tuples: [2]Tuple{e.Original, e.Reply}, zone: e.Zone, connState: connState{
 			seenReply: e.Replied, assured: e.Assured, mark: e.Mark,
 			expires: h.clock.Now().Add(time.Duration(e.Timeout) * time.Second),
 			srcDone: true, dstDone: true,
-		}
-		c.srcNAT = inverse.Src != e.Original.Src || inverse.SrcPort != e.Original.SrcPort || inverse.ICMPID != e.Original.ICMPID
-		c.dstNAT = inverse.Dst != e.Original.Dst || inverse.DstPort != e.Original.DstPort
+			tcp: tcpTrack{kind: tcpNoFlag, numberless: true}, sctp: sctpTrack{tagless: true},
+		}}
+		c.srcNAT, c.dstNAT = e.translated()
 		if err := c.setStateName(e.State); err != nil {
 			return fmt.Errorf("conntrack entry %d: %w", i, err)
 		}
@@ -219,9 +315,9 @@ func (h *Host) loadConntrack(entries []ConntrackEntry) error {
 func (c *conn) stateName() string {
 	switch c.tuples[original].Proto {
 	case TCP:
-		return tcpStateInfo[c.tcp].name
+		return tcpStateInfo[c.tcp.state].name
 	case SCTP:
-		return sctpStateInfo[c.sctp].name
+		return sctpStateInfo[c.sctp.state].name
 	}
 	return ""
 }
@@ -231,14 +327,15 @@ func (c *conn) setStateName(name string) error {
 	case TCP:
 		for state, info := range tcpStateInfo {
 			if info.name == name {
-				c.tcp, c.closeInit = tcpState(state), tcpState(state) >= tcpFinWait && tcpState(state) <= tcpTimeWait
+				c.tcp.state = tcpState(state)
+				c.tcp.sides[original].closeInit = c.tcp.state >= tcpFinWait && c.tcp.state <= tcpTimeWait
 				return nil
 			}
 		}
 	case SCTP:
 		for state, info := range sctpStateInfo {
 			if info.name == name {
-				c.sctp = sctpState(state)
+				c.sctp.state = sctpState(state)
 				return nil
 			}
 		}

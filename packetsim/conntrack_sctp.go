@@ -32,19 +32,271 @@ var sctpStateInfo = [sctpStates]struct {
 	sctpHeartbeatSent:   {"HEARTBEAT_SENT", "heartbeat_sent", 30},
 }
 
-// trackSCTP advances an association. Packets do not say their chunks: each is taken for the next one of the
-// handshake (INIT, INIT ACK, COOKIE ECHO, COOKIE ACK) and afterwards for data.
-func (h *Host) trackSCTP(c *conn, dir direction) trackVerdict {
-	h.change(c)
-	switch {
-	case c.sctp == sctpNone:
-		c.sctp = sctpCookieWait
-	case c.sctp == sctpCookieWait && dir == original && c.seenReply:
-		c.sctp = sctpCookieEchoed
-	case c.sctp == sctpCookieEchoed && dir == reply:
-		c.sctp = sctpEstablished
-		c.assured = true
+// sctpInvalid is no state: the chunk belongs to no association.
+const sctpInvalid = sctpStates
+
+// sctpMachine is the state after a chunk, by direction, chunk and the state before it. Chunks that are not in it change nothing.
+var sctpMachine = func() (machine [2]map[SCTPChunkType][sctpStates]sctpState) {
+	const (
+		cl, cw, ce, es     = sctpClosed, sctpCookieWait, sctpCookieEchoed, sctpEstablished
+		ss, sr, sa, hs, iv = sctpShutdownSent, sctpShutdownRecd, sctpShutdownAckSent, sctpHeartbeatSent, sctpInvalid
+	)
+	type row = [sctpStates]sctpState
+	// the columns:              no  cl  cw  ce  es  ss  sr  sa  hs
+	machine[original] = map[SCTPChunkType]row{
+		SCTPInit:             {cl, cl, cw, ce, es, cl, cl, sa, cw},
+		SCTPInitAck:          {cl, cl, cw, ce, es, ss, sr, sa, cl},
+		SCTPAbort:            {cl, cl, cl, cl, cl, cl, cl, cl, cl},
+		SCTPShutdown:         {cl, cl, cw, ce, ss, ss, sr, sa, cl},
+		SCTPShutdownAck:      {sa, cl, cw, ce, es, sa, sa, sa, sa},
+		SCTPError:            {cl, cl, cw, ce, es, ss, sr, sa, cl},
+		SCTPCookieEcho:       {cl, cl, ce, ce, es, ss, sr, sa, cl},
+		SCTPCookieAck:        {cl, cl, cw, es, es, ss, sr, sa, cl},
+		SCTPShutdownComplete: {cl, cl, cw, ce, es, ss, sr, cl, cl},
+		SCTPHeartbeat:        {hs, cl, cw, ce, es, ss, sr, sa, hs},
+		SCTPHeartbeatAck:     {cl, cl, cw, ce, es, ss, sr, sa, hs},
 	}
-	h.expireIn(c, h.conf.sctp[c.sctp])
+	machine[reply] = map[SCTPChunkType]row{
+		SCTPInit:             {iv, cl, cw, ce, es, ss, sr, sa, iv},
+		SCTPInitAck:          {iv, cw, cw, ce, es, ss, sr, sa, iv},
+		SCTPAbort:            {iv, cl, cl, cl, cl, cl, cl, cl, iv},
+		SCTPShutdown:         {iv, cl, cw, ce, sr, ss, sr, sa, iv},
+		SCTPShutdownAck:      {iv, cl, cw, ce, es, sa, sa, sa, iv},
+		SCTPError:            {iv, cl, cw, cl, es, ss, sr, sa, iv},
+		SCTPCookieEcho:       {iv, cl, ce, ce, es, ss, sr, sa, iv},
+		SCTPCookieAck:        {iv, cl, cw, es, es, ss, sr, sa, iv},
+		SCTPShutdownComplete: {iv, cl, cw, ce, es, ss, sr, cl, iv},
+		SCTPHeartbeat:        {iv, cl, cw, ce, es, ss, sr, sa, hs},
+		SCTPHeartbeatAck:     {iv, cl, cw, ce, es, ss, sr, sa, es},
+	}
+	return machine
+}()
+
+func (s sctpState) after(dir direction, chunk SCTPChunkType) sctpState {
+	if row, known := sctpMachine[dir][chunk]; known {
+		return row[s]
+	}
+	return s
+}
+
+// sctpTrack is what conntrack remembers of an SCTP association.
+type sctpTrack struct {
+	state sctpState
+	// tags are the verification tags of the packets of each direction; tagless: a packet was tracked that did not tell them all.
+	tags    [2]uint32
+	tagless bool
+	inits   [2]bool // the direction sent an INIT since the last COOKIE ACK
+
+	heartbeatFailed bool // a heartbeat had another tag
+	heartbeatDir    direction
+}
+
+// sctpPacket is an SCTP packet as the tracker reads it.
+type sctpPacket struct {
+	tag    uint32
+	chunks []SCTPChunk
+	has    [16]bool // by chunk type, of those that the tracker asks for
+	buffer [1]SCTPChunk
+}
+
+// read fills in what the packet does not say: the chunk by the association's state, and whether the tags are known.
+func (t *sctpTrack) read(s *sctpPacket, dir direction, p *Packet) {
+	s.tag, s.chunks = p.VerificationTag, p.Chunks
+	if len(s.chunks) == 0 {
+		s.buffer[0] = SCTPChunk{Type: t.guess(dir)}
+		s.chunks = s.buffer[:]
+	}
+	for i := range s.chunks {
+		c := &s.chunks[i]
+		if int(c.Type) < len(s.has) {
+			s.has[c.Type] = true
+		}
+		if (c.Type == SCTPInit || c.Type == SCTPInitAck) && c.InitTag == 0 {
+			t.tagless = true
+		}
+	}
+	if s.tag == 0 && !s.has[SCTPInit] {
+		t.tagless = true
+	}
+}
+
+// guess is the chunk of a packet that does not say it: the handshake's next, or data.
+func (t *sctpTrack) guess(dir direction) SCTPChunkType {
+	switch {
+	case t.state == sctpNone, t.state == sctpClosed && dir == original:
+		return SCTPInit
+	case t.state == sctpClosed:
+		return SCTPInitAck
+	case t.state == sctpCookieWait && dir == original:
+		return SCTPCookieEcho
+	case t.state == sctpCookieEchoed && dir == reply:
+		return SCTPCookieAck
+	}
+	return SCTPData
+}
+
+// wellFormed says whether the chunks may stand together: some stand alone, and cookies come first (do_basic_checks).
+func (s *sctpPacket) wellFormed() bool {
+	alone := false
+	for i := range s.chunks {
+		typ := s.chunks[i].Type
+		alone = alone || typ == SCTPInit || typ == SCTPInitAck || typ == SCTPShutdownComplete
+		if i > 0 && (alone || typ == SCTPCookieAck || typ == SCTPCookieEcho) {
+			return false
+		}
+	}
+	return true
+}
+
+// anyTag says whether the packet holds a chunk that has rules of its own for the tag.
+func (s *sctpPacket) anyTag() bool {
+	return s.has[SCTPInit] || s.has[SCTPShutdownComplete] || s.has[SCTPCookieEcho] || s.has[SCTPAbort] ||
+		s.has[SCTPShutdownAck] || s.has[SCTPHeartbeat] || s.has[SCTPHeartbeatAck]
+}
+
+// trackSCTP advances an association by a packet's chunks (nf_conntrack_sctp_packet).
+func (h *Host) trackSCTP(c *conn, dir direction, p *Packet) trackVerdict {
+	h.change(c)
+	t := &c.sctp
+	var s sctpPacket
+	t.read(&s, dir, p)
+	if !s.wellFormed() || !c.confirmed && !t.begin(&s) {
+		return trackInvalid
+	}
+	if !s.anyTag() && !t.tagless && s.tag != t.tags[dir] {
+		return trackInvalid
+	}
+	refresh := true
+	for _, chunk := range s.chunks {
+		before := t.state
+		switch t.advance(&s, dir, chunk, c.confirmed, !refresh) {
+		case sctpRefuse:
+			return trackInvalid
+		case sctpHold:
+			refresh = false
+		}
+		c.assured = c.assured || before != t.state && t.state == sctpEstablished
+	}
+	if refresh {
+		h.expireIn(c, h.conf.sctp[t.state])
+	}
 	return trackAccept
+}
+
+// begin starts a new association, if the packet may be its first (sctp_new).
+func (t *sctpTrack) begin(s *sctpPacket) bool {
+	if s.has[SCTPAbort] || s.has[SCTPShutdownComplete] || s.has[SCTPCookieAck] {
+		return false
+	}
+	for _, chunk := range s.chunks {
+		if sctpNone.after(original, chunk.Type) == sctpNone {
+			return false
+		}
+		switch chunk.Type {
+		case SCTPInit:
+			if s.tag != 0 {
+				return false
+			}
+			t.tags[reply] = chunk.InitTag
+		case SCTPHeartbeat:
+			t.tags[original] = s.tag
+		case SCTPShutdownAck:
+			t.tags[reply] = s.tag // which a SHUTDOWN COMPLETE is to answer
+		}
+	}
+	return true
+}
+
+// sctpStep is what a chunk does to the packet that it is in.
+type sctpStep uint8
+
+const (
+	sctpGoOn sctpStep = iota
+	sctpHold          // the packet does not keep the entry alive
+	sctpRefuse
+)
+
+// advance takes one chunk.
+func (t *sctpTrack) advance(s *sctpPacket, dir direction, chunk SCTPChunk, confirmed, held bool) sctpStep {
+	switch chunk.Type {
+	case SCTPInit:
+		if s.tag != 0 {
+			return sctpRefuse
+		}
+	case SCTPAbort, SCTPShutdownComplete:
+		from := dir
+		if chunk.Flags&sctpReflected != 0 {
+			from = 1 - dir
+		}
+		if !t.tagless && s.tag != t.tags[from] {
+			return sctpRefuse
+		}
+	case SCTPCookieEcho:
+		if !t.tagless && s.tag != t.tags[dir] {
+			return sctpRefuse
+		}
+	case SCTPCookieAck:
+		t.inits = [2]bool{}
+	case SCTPHeartbeat, SCTPHeartbeatAck:
+		if step := t.heartbeat(s, dir, chunk.Type, held); step != sctpGoOn {
+			return step
+		}
+	}
+	before := t.state
+	next := before.after(dir, chunk.Type)
+	if next == sctpInvalid {
+		return sctpRefuse
+	}
+	step := sctpGoOn
+	switch chunk.Type {
+	case SCTPInit:
+		if chunk.InitTag != t.tags[1-dir] {
+			if t.inits[original] && t.inits[reply] {
+				t.inits[1-dir] = false
+			}
+			t.inits[dir] = true
+		}
+		t.tags[1-dir] = chunk.InitTag
+		if next == sctpClosed && before == sctpClosed && confirmed {
+			step = sctpHold // a repeated INIT
+		}
+	case SCTPInitAck:
+		if !t.tagless && !t.acceptsInitAck(dir, chunk.InitTag) {
+			return sctpRefuse
+		}
+		t.tags[1-dir] = chunk.InitTag
+	}
+	t.state = next
+	return step
+}
+
+// acceptsInitAck says whether an INIT ACK agrees with the tags of the INITs before it.
+func (t *sctpTrack) acceptsInitAck(dir direction, tag uint32) bool {
+	known := t.tags[1-dir]
+	if !t.inits[1-dir] && known != 0 && known != tag {
+		return false
+	}
+	return !t.inits[dir] || !t.inits[1-dir] || known == tag
+}
+
+// heartbeat checks the tag of a heartbeat and of its answer: an end that has begun anew is known by them.
+func (t *sctpTrack) heartbeat(s *sctpPacket, dir direction, chunk SCTPChunkType, held bool) sctpStep {
+	switch {
+	case t.tagless:
+	case t.tags[dir] == 0:
+		t.tags[dir] = s.tag
+	case s.tag == t.tags[dir]:
+		t.heartbeatFailed = false
+	case s.has[SCTPData] || held:
+		return sctpRefuse
+	case chunk == SCTPHeartbeat:
+		t.heartbeatFailed, t.heartbeatDir = true, dir
+		return sctpHold
+	case !t.heartbeatFailed || t.heartbeatDir == dir:
+		return sctpRefuse
+	default:
+		t.heartbeatFailed = false
+		t.tags[dir], t.tags[1-dir] = s.tag, 0
+	}
+	return sctpGoOn
 }

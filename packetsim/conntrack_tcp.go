@@ -1,5 +1,7 @@
 package packetsim
 
+import "time"
+
 // tcpState is a state of conntrack's TCP machine (net/netfilter/nf_conntrack_proto_tcp.c).
 type tcpState uint8
 
@@ -102,52 +104,254 @@ var tcpMachine = func() (machine [2][6][tcpStates]tcpState) {
 	return machine
 }()
 
-// trackTCP advances a connection by a segment (nf_conntrack_tcp_packet). Sequence numbers are not known: Packet.OutOfWindow says what
-// the window check would.
+// tcpTrack is what conntrack remembers of a TCP connection.
+type tcpTrack struct {
+	state tcpState
+	sides [2]tcpSide
+	// numberless: a segment was tracked without its numbers, so that the windows are not known any more.
+	numberless bool
+
+	// The last segment that was not invalid. Its numbers are those of the last ACK, or of an ignored segment.
+	kind                     tcpKind
+	dir                      direction
+	seq, ack, end            uint32
+	window                   uint16
+	repeats                  int
+	scale                    uint8
+	scaled, sackOK           bool // the options of an ignored SYN
+	simultaneous, challenged bool
+}
+
+// segment is a TCP segment as the tracker reads it.
+type segment struct {
+	TCPNumbers
+	flags TCPFlags
+	kind  tcpKind
+	end   uint32 // the sequence number after the segment
+	known bool   // the numbers are given
+	bad   bool   // it is said to be out of the window
+}
+
+func segmentOf(p *Packet) segment {
+	g := segment{flags: p.TCPFlags, kind: kindOf(p.TCPFlags), bad: p.OutOfWindow}
+	if p.Numbers == nil {
+		return g
+	}
+	g.TCPNumbers, g.known = *p.Numbers, true
+	g.end = g.Seq + g.Data
+	if g.flags&SYN != 0 {
+		g.end++
+	}
+	if g.flags&FIN != 0 {
+		g.end++
+	}
+	return g
+}
+
+// trackTCP advances a connection by a segment (nf_conntrack_tcp_packet).
 func (h *Host) trackTCP(c *conn, dir direction, p *Packet) trackVerdict {
 	if !validFlags(p.TCPFlags) {
 		return trackInvalid
 	}
-	kind := kindOf(p.TCPFlags)
-	if !c.confirmed && c.tcp == tcpNone {
-		if next := tcpMachine[original][kind][tcpNone]; next == tcpInvalid || (next != tcpSynSent && !h.conf.tcpLoose) {
-			return trackInvalid
-		}
+	g := segmentOf(p)
+	if !c.confirmed && !c.tcp.begin(&g, h.conf.tcpLoose) {
+		return trackInvalid
 	}
-	before := c.tcp
-	next := tcpMachine[dir][kind][before]
+	before := c.tcp.state
+	next := tcpMachine[dir][g.kind][before]
 	switch {
 	case next == tcpInvalid:
 		return trackInvalid
-	case next == tcpSynSent && before >= tcpTimeWait && (c.closeInit || c.lastKind == tcpRst && c.lastDir == dir):
+	case next == tcpSynSent && before >= tcpTimeWait && c.tcp.ended(dir):
 		h.remove(c) // the port is used again after the connection's end
 		return trackAgain
 	case next == tcpSynSent && before >= tcpTimeWait:
 		next = tcpIgnore
 	}
+	h.change(c)
+	c.tcp.numberless = c.tcp.numberless || !g.known
 	if next == tcpIgnore {
-		if kind != tcpSynAck || c.lastKind != tcpSyn || c.lastDir == dir {
-			h.change(c)
-			c.lastKind, c.lastDir = kind, dir
+		if !c.tcp.answersIgnored(dir, &g) {
+			c.tcp.ignore(dir, &g, before)
 			return trackAccept
 		}
 		before, next = tcpSynSent, tcpSynRecv // it answers a SYN that was ignored: the ends know better
+		c.tcp.resynchronise(dir)
 	}
-	if p.OutOfWindow && !h.conf.tcpLiberal {
-		return trackInvalid
+	return h.judgeTCP(c, dir, &g, before, next)
+}
+
+// judgeTCP decides about a segment that the state machine lets pass.
+func (h *Host) judgeTCP(c *conn, dir direction, g *segment, before, next tcpState) trackVerdict {
+	t := &c.tcp
+	inWindow := false
+	switch next {
+	case tcpTimeWait:
+		if before == tcpLastAck && g.kind == tcpAck && t.dir != dir && t.kind == tcpSyn && t.challenged {
+			t.challenged = false // it answers the ignored SYN, not the last FIN
+			return trackAccept
+		}
+	case tcpSynSent2:
+		t.simultaneous = true
+	case tcpSynRecv:
+		if dir == reply && g.kind == tcpAck && t.simultaneous {
+			next = tcpEstablished
+		}
+	case tcpClose:
+		if g.kind == tcpRst {
+			var valid bool
+			if next, inWindow, valid = h.judgeReset(c, dir, g); !valid {
+				return trackInvalid
+			}
+		}
 	}
-	h.change(c)
-	c.tcp, c.lastKind, c.lastDir = next, kind, dir
-	c.closeInit = c.closeInit || (next == tcpFinWait && before != next)
-	return h.refreshTCP(c, kind, before)
+	if !inWindow {
+		switch h.checkWindow(c, dir, g) {
+		case windowIgnore:
+			return trackAccept
+		case windowInvalid:
+			h.shortenTCP(c, dir, g.kind)
+			return trackInvalid
+		}
+	}
+	t.kind, t.dir, t.state = g.kind, dir, next
+	if next == tcpFinWait && before != next {
+		t.sides[dir].closeInit = true
+	}
+	return h.refreshTCP(c, g.kind, before)
+}
+
+// begin starts the state of a new connection (tcp_new).
+func (t *tcpTrack) begin(g *segment, loose bool) bool {
+	next := tcpMachine[original][g.kind][tcpNone]
+	if next == tcpInvalid || next != tcpSynSent && !loose {
+		return false
+	}
+	side := tcpSide{end: g.end, maxEnd: g.end, maxWindow: max(uint32(g.Window), 1)}
+	*t = tcpTrack{kind: tcpNoFlag}
+	if next == tcpSynSent {
+		side.readOptions(g)
+	} else { // picked up in the middle: the scale is not known, so that the windows are not binding
+		side.maxEnd += side.maxWindow
+		side.sackOK, side.liberal = true, true
+		t.sides[reply].sackOK, t.sides[reply].liberal = true, true
+	}
+	t.sides[original] = side
+	return true
+}
+
+// ended says whether a new SYN of the direction may begin the connection anew.
+func (t *tcpTrack) ended(dir direction) bool {
+	return t.sides[original].closeInit || t.sides[reply].closeInit || t.kind == tcpRst && t.dir == dir
+}
+
+// answersIgnored says whether the segment is the answer to a SYN that was ignored.
+func (t *tcpTrack) answersIgnored(dir direction, g *segment) bool {
+	return g.kind == tcpSynAck && t.kind == tcpSyn && t.dir != dir && (t.numberless || g.Ack == t.end)
+}
+
+// ignore notes a segment that passes and changes no state.
+func (t *tcpTrack) ignore(dir direction, g *segment, state tcpState) {
+	t.kind, t.dir = g.kind, dir
+	t.seq, t.end, t.window = g.Seq, g.end, g.Window
+	if g.kind == tcpSyn && dir == original {
+		t.scaled, t.scale, t.sackOK = g.HasScale, min(g.Scale, maxScale), g.SACKPermitted
+		t.challenged, t.simultaneous = state == tcpLastAck, false
+	}
+	if state == tcpSynSent && g.kind == tcpAck && dir == reply {
+		t.ack = g.Ack
+	}
+}
+
+// resynchronise takes the ignored SYN for the connection's beginning.
+func (t *tcpTrack) resynchronise(dir direction) {
+	sender := &t.sides[t.dir]
+	*sender = tcpSide{end: t.end, maxEnd: t.end, maxWindow: max(uint32(t.window), 1), scale: t.scale, scaled: t.scaled, sackOK: t.sackOK}
+	t.challenged = false
+	t.sides[dir] = tcpSide{liberal: t.sides[dir].liberal}
+}
+
+// established says whether the connection is open and both ends have shown it.
+func (c *conn) established() bool { return c.tcp.state == tcpEstablished && c.assured }
+
+// closing says whether the connection is at its end, so that it may be evicted and any reset ends it.
+func (t *tcpTrack) closing() bool {
+	switch t.state {
+	case tcpFinWait, tcpCloseWait, tcpLastAck, tcpTimeWait, tcpClose:
+		return true
+	}
+	return false
+}
+
+// judgeReset decides what a reset does: the state after it, whether it passes without the window check, and whether it is valid at all.
+func (h *Host) judgeReset(c *conn, dir direction, g *segment) (next tcpState, inWindow, valid bool) {
+	t := &c.tcp
+	if t.closing() {
+		return tcpClose, true, true
+	}
+	if t.numberless {
+		return tcpClose, false, true
+	}
+	next = tcpClose
+	if peer := &t.sides[1-dir]; peer.acked && t.kind != tcpSyn {
+		switch {
+		case g.Seq == 0 && !c.established():
+			return tcpClose, false, true
+		case seqBefore(g.Seq, peer.maxAck) && !h.conf.tcpIgnoreBadRST:
+			return tcpClose, false, false
+		case !c.established(), g.Seq == peer.maxAck:
+			return tcpClose, false, true
+		case t.kind == tcpAck && t.dir == dir && g.Seq == t.end:
+			return tcpClose, false, true
+		}
+		next = t.state // not the exact number: the other end may challenge it
+	}
+	answersLast := t.dir != dir && g.Ack == t.end && (c.seenReply && t.kind == tcpSyn || !c.assured && t.kind == tcpAck)
+	answersChallenge := t.state == tcpSynSent && t.kind == tcpAck && t.dir == reply && g.Seq == t.ack
+	return next, answersLast || answersChallenge, true
+}
+
+// unacknowledgedLeast is the time from which on shortenTCP shortens.
+const unacknowledgedLeast = 120 * time.Second
+
+// shortenTCP gives a connection less time after a FIN or RST of each side that was out of the window (nf_tcp_handle_invalid).
+func (h *Host) shortenTCP(c *conn, dir direction, kind tcpKind) {
+	t := &c.tcp
+	if !c.assured || kind != tcpRst && kind != tcpFin {
+		return
+	}
+	if t.dir == dir || t.kind != tcpFin && t.kind != tcpRst {
+		t.kind, t.dir = kind, dir
+		return
+	}
+	left := c.expires.Sub(h.clock.Now())
+	if shorter := time.Duration(h.conf.tcpUnacknowledge) * time.Second; left >= unacknowledgedLeast && left > shorter {
+		h.expireIn(c, h.conf.tcpUnacknowledge)
+	}
+}
+
+// timeoutTCP is the timeout after a segment, in seconds.
+func (h *Host) timeoutTCP(t *tcpTrack, kind tcpKind) int {
+	usual, conf := h.conf.tcp[t.state], &h.conf
+	switch {
+	case t.repeats >= conf.tcpMaxRetrans && usual > conf.tcpRetransmitted:
+		return conf.tcpRetransmitted
+	case kind == tcpRst:
+		return conf.tcp[tcpClose]
+	case t.numberless:
+		return usual
+	case (t.sides[original].unacked || t.sides[reply].unacked) && usual > conf.tcpUnacknowledge:
+		return conf.tcpUnacknowledge
+	case t.window == 0 && usual > conf.tcpRetransmitted:
+		return conf.tcpRetransmitted
+	}
+	return usual
 }
 
 // refreshTCP sets the timeout of the new state.
 func (h *Host) refreshTCP(c *conn, kind tcpKind, before tcpState) trackVerdict {
-	timeout := h.conf.tcp[c.tcp]
-	if kind == tcpRst {
-		timeout = h.conf.tcp[tcpClose]
-	}
+	timeout := h.timeoutTCP(&c.tcp, kind)
+	state := c.tcp.state
 	if !c.seenReply {
 		if kind == tcpRst && c.confirmed {
 			h.remove(c) // the only answer is a reset: nothing was established
@@ -156,12 +360,22 @@ func (h *Host) refreshTCP(c *conn, kind tcpKind, before tcpState) trackVerdict {
 		if kind == tcpSyn && before == tcpSynSent {
 			return trackAccept // a repeated SYN does not keep the entry alive
 		}
-		if c.tcp == tcpEstablished {
+		if state == tcpEstablished {
 			timeout = min(timeout, h.conf.tcpUnacknowledge)
 		}
-	} else if c.tcp == tcpEstablished && (before == tcpSynRecv || before == tcpEstablished) {
+	} else if state == tcpEstablished && (before == tcpSynRecv || before == tcpEstablished) {
 		c.assured = true
 	}
 	h.expireIn(c, timeout)
 	return trackAccept
+}
+
+// closeTCP ends a connection that the host itself resets (nf_conntrack_tcp_set_closing).
+func (h *Host) closeTCP(c *conn) {
+	if c == nil || !c.confirmed || c.tuples[original].Proto != TCP || c.tcp.state == tcpClose {
+		return
+	}
+	h.change(c)
+	c.tcp.state = tcpClose
+	h.expireIn(c, h.conf.tcp[tcpClose])
 }

@@ -141,7 +141,7 @@ var conntrackLives = []struct {
 		{31 * time.Second, "icmp 10.244.0.12 > 10.244.0.11 in veth2 type 0/0", "INVALID", "none"},
 	}},
 	{"sctp handshake", nil, []life{
-		{0, "sctp " + there, "NEW", "COOKIE_WAIT 3 UNREPLIED"},
+		{0, "sctp " + there, "NEW", "CLOSED 10 UNREPLIED"},
 		{0, "sctp " + back, "ESTABLISHED", "COOKIE_WAIT 3"},
 		{0, "sctp " + there, "ESTABLISHED", "COOKIE_ECHOED 3"},
 		{0, "sctp " + back, "ESTABLISHED", "ESTABLISHED 210 ASSURED"},

@@ -6,7 +6,7 @@ import "net/netip"
 type Device struct {
 	Name  string
 	Index int // 0: the place in the list
-	// Kind is the kind that "ip link" shows: veth, bridge, dummy, ...; a host does not look at it.
+	// Kind is the kind that "ip link" shows: veth, bridge, dummy, ...; a host looks only for bridges.
 	Kind string
 	MTU  int
 	MAC  string
@@ -15,6 +15,13 @@ type Device struct {
 	// Master is the bridge or VRF that the device is a port of.
 	Master    string
 	Addresses []Address
+	// Hairpin lets a bridge send a frame back to the port that it came in by.
+	Hairpin bool
+	// Neighbours are the addresses behind a port of a bridge: what the bridge's forwarding database and the host's neighbour
+	// table know together.
+	Neighbours []netip.Addr
+	// VXLAN makes the device a tunnel.
+	VXLAN *VXLAN
 }
 
 // Address is an address of a device.

@@ -21,13 +21,18 @@
 //	POSTROUTING           mangle, nat (SNAT), confirm
 //	  PREROUTING, INPUT   on lo, if the destination is the host itself
 //
-// Walk gives every outcome of a packet with its probability and leaves the host as it was. Step walks once and keeps what
+// A packet that comes in by a port of a bridge passes PREROUTING, FORWARD and POSTROUTING with the bridge as its device, if
+// br_netfilter is on; one that leaves by a VXLAN device is walked again from OUTPUT on as the packet that carries it.
+//
+// Large chains get an index of their rules by addresses, devices and ports after a few walks, kept until a commit changes the chain. The
+// steps are those of a linear walk. Hosts of one kernel may walk in several goroutines while another commits.
+//
+// Walk gives every outcome of a packet with its probability and leaves the host as it was. Verdict and Verdicts do without steps. Step walks once and keeps what
 // the packet does: conntrack entries, recent lists, counters. The kernel's sources that the package follows are
 // net/ipv4/netfilter/ip_tables.c, net/netfilter/nf_conntrack_*.c, net/netfilter/nf_nat_core.c, net/ipv4/route.c and net/ipv4/fib_*.c
 // and their IPv6 twins.
 //
-// Refused with an error that begins "not supported": matches and targets that have no file here, NAT
-// to a range of several addresses, DNAT to a range of several ports, multicast destinations. A match
+// Refused with an error that begins "not supported": matches and targets that have no file here, multicast destinations. A match
 // that asks for something that the packet does not say is an error that names the field. Fragments, path MTU, redirects, conntrack
-// helpers, zones, ICMP rate limits and VRFs are not imitated.
+// helpers, ICMP rate limits and VRFs are not imitated.
 package packetsim

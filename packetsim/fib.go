@@ -23,6 +23,7 @@ type flow struct {
 	mark     uint32
 	in       string // "lo": the host itself sends
 	out      string // only routes of this device; empty: any
+	chance   Chance // chooses among several next hops; nil: the first
 }
 
 // fib is the routing state of one family: policy rules in the order of their priority, and the tables.
@@ -41,7 +42,8 @@ type fibTable struct {
 // route is a Route with its defaults filled in and its device looked up.
 type route struct {
 	Route
-	dev *device // nil for the types that need none
+	dev  *device  // nil for the types that need none, and of a route with several next hops
+	hops []*route // the route by each of its next hops
 }
 
 func (t *fibTable) add(r *route) {
@@ -72,6 +74,9 @@ func (t *fibTable) lookup(f *flow) *route {
 }
 
 func (r *route) usable(f *flow) bool {
+	if len(r.hops) > 0 {
+		return slices.ContainsFunc(r.hops, func(hop *route) bool { return hop.usable(f) })
+	}
 	if r.dev == nil {
 		return f.out == ""
 	}

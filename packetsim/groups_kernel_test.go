@@ -20,6 +20,12 @@ var kernelGroups = []kernelGroup{
 	{name: "redirects on", family: fakeipt.IPv4, rules: lifeRules, cases: sourceCases, sysctls: map[string]string{"net.ipv4.conf.cwpsc.send_redirects": "1"}},
 	{name: "forwarding off", family: fakeipt.IPv4, rules: lifeRules, cases: sourceCases, sysctls: map[string]string{"net.ipv4.ip_forward": "0"}},
 	{name: "IPv6", family: fakeipt.IPv6, rules: rules6, cases: cases6},
+	{name: "what is known of a packet", family: fakeipt.IPv4, rules: packetMatchRules, cases: packetMatchCases},
+	{name: "transparent proxy", family: fakeipt.IPv4, rules: tproxyRules, cases: tproxyCases},
+	{name: "routes", family: fakeipt.IPv4, rules: routeRules, cases: routeCases},
+	{name: "routes of IPv6", family: fakeipt.IPv6, rules: routeRules, cases: routeCases6},
+	{name: "every answer", family: fakeipt.IPv4, rules: rejectRules, cases: rejectCases},
+	{name: "every answer of IPv6", family: fakeipt.IPv6, rules: rejectRules6, cases: rejectCases6},
 }
 
 const traceFirst = `*raw

@@ -36,20 +36,25 @@ type HostConfig struct {
 
 // Host is one network namespace. Its methods are not for several goroutines at once.
 type Host struct {
-	name      string
-	devices   []*device
-	byName    map[string]*device
-	fibs      map[fakeipt.Family]*fib
-	network   HostConfig // devices, routes and rules as they were given
-	sysctls   map[string]string
-	conf      hostSysctls
-	netfilter *fakeipt.Kernel
-	clock     clock.PassiveClock
-	tracked   conntrack
-	tracking  map[*fakeipt.Ruleset]bool // the answers of tracks for the current rulesets
-	recent    map[string]*recentList
-	nth       map[*fakeipt.MatchStatistic]uint32
-	journal   journal
+	name       string
+	devices    []*device
+	byName     map[string]*device
+	fibs       map[fakeipt.Family]*fib
+	network    HostConfig // devices, routes and rules as they were given
+	sysctls    map[string]string
+	conf       hostSysctls
+	netfilter  *fakeipt.Kernel
+	clock      clock.PassiveClock
+	tracked    conntrack
+	tracking   map[*fakeipt.Ruleset]bool // the answers of tracks for the current rulesets
+	indexing   indexPolicy
+	recent     map[string]*recentList
+	nth        map[matchKey]uint32
+	limits     map[matchKey]tokenBucket
+	hashlimits map[hashlimitName]*hashlimitTable
+	paths      map[pathKey]int // the next hop that a flow takes on a route with several
+	journal    journal
+	idle       []*walk // walks that have ended
 }
 
 // device is a Device with its settings.
@@ -67,12 +72,16 @@ func (stoppedClock) Since(t time.Time) time.Duration { return time.Unix(0, 0).Su
 // NewHost builds a host. Its errors name the part of the configuration that cannot be.
 func NewHost(config HostConfig) (*Host, error) {
 	h := &Host{
-		name:      config.Name,
-		sysctls:   maps.Clone(config.Sysctls),
-		netfilter: config.Netfilter,
-		clock:     config.Clock,
-		recent:    map[string]*recentList{},
-		nth:       map[*fakeipt.MatchStatistic]uint32{},
+		name:       config.Name,
+		sysctls:    maps.Clone(config.Sysctls),
+		netfilter:  config.Netfilter,
+		clock:      config.Clock,
+		indexing:   usualIndexPolicy,
+		recent:     map[string]*recentList{},
+		nth:        map[matchKey]uint32{},
+		limits:     map[matchKey]tokenBucket{},
+		hashlimits: map[hashlimitName]*hashlimitTable{},
+		paths:      map[pathKey]int{},
 	}
 	if h.sysctls == nil {
 		h.sysctls = map[string]string{}
@@ -90,13 +99,16 @@ func NewHost(config HostConfig) (*Host, error) {
 }
 
 // SetNetwork replaces the host's devices, routes and policy rules, with the meaning that they have in HostConfig.
-// Tracked connections stay. On an error the host is as it was.
+// Tracked connections stay, but for those that were masqueraded by a device that is down now or with an address that is gone.
+// On an error the host is as it was.
 func (h *Host) SetNetwork(devices []Device, routes []Route, rules []PolicyRule, onlyGivenRoutes bool) error {
 	b := &networkBuilder{byName: map[string]*device{}}
 	if err := b.build(devices, routes, rules, onlyGivenRoutes); err != nil {
 		return fmt.Errorf("host %s: %w", h.name, err)
 	}
+	before := h.byName
 	h.devices, h.byName, h.fibs = b.devices, b.byName, b.fibs
+	h.forgetMasquerades(before)
 	h.network = HostConfig{Devices: b.given, Routes: b.routes, PolicyRules: b.rules}
 	if err := h.readSysctls(); err != nil {
 		return fmt.Errorf("host %s: %w", h.name, err)
@@ -105,7 +117,7 @@ func (h *Host) SetNetwork(devices []Device, routes []Route, rules []PolicyRule, 
 }
 
 // Config is what the host is made of now, tracked connections included. A host built of it walks as this one does, but for the
-// lists of the recent match.
+// lists of the recent match and the sequence numbers of TCP connections, whose segments are all in their window then.
 func (h *Host) Config() HostConfig {
 	return HostConfig{
 		Name:            h.name,
@@ -255,7 +267,11 @@ func (b *networkBuilder) addRoute(i int) error {
 	}
 	switch r.Type {
 	case RouteUnicast, RouteLocal, RouteBroadcast, RouteAnycast, RouteMulticast:
-		if r.dev = b.byName[r.Dev]; r.dev == nil {
+		if len(r.NextHops) > 0 {
+			if err := b.addNextHops(r); err != nil {
+				return err
+			}
+		} else if r.dev = b.byName[r.Dev]; r.dev == nil {
 			return fmt.Errorf("route %s: there is no device %q", r.Dst, r.Dev)
 		}
 	case RouteUnreachable, RouteProhibit, RouteBlackhole, RouteThrow:

@@ -22,14 +22,14 @@ func restored(t testing.TB, family fakeipt.Family, rules string) *fakeipt.Kernel
 	return k
 }
 
-func restoreInto(t testing.TB, k *fakeipt.Kernel, family fakeipt.Family, rules string) {
+func restoreInto(t testing.TB, k *fakeipt.Kernel, family fakeipt.Family, rules string, options ...string) {
 	t.Helper()
 	tool := "iptables-restore"
 	if family == fakeipt.IPv6 {
 		tool = "ip6tables-restore"
 	}
 	var out, errOut bytes.Buffer
-	status := k.Run([]string{tool}, strings.NewReader(rules), &out, &errOut)
+	status := k.Run(append([]string{tool}, options...), strings.NewReader(rules), &out, &errOut)
 	require.Zerof(t, status, "%s: %s", tool, errOut.String())
 }
 

@@ -4,10 +4,21 @@ import "github.com/chainwalk/chainwalk/fakeipt"
 
 // journal lets a walk write the host's state as straight code and be undone afterwards. While a checkpoint is
 // open, every change adds its inverse to undo, and counters wait in pending, since they are shared with the ruleset.
+//
+// Connections change with every packet, so they are not undone by functions of their own: saved holds the states that
+// they had, and both lists are used again.
 type journal struct {
 	depth   int
-	undo    []func()
+	undo    []undoStep
+	saved   []connState
+	begins  int // undo's length when the last checkpoint was opened or closed
 	pending []pendingCount
+}
+
+// undoStep undoes a change: it calls restore, or gives the connection the last of the saved states.
+type undoStep struct {
+	restore func()
+	conn    *conn
 }
 
 // pendingCount is one packet for a rule's or chain's counters, or for an nfacct object.
@@ -15,6 +26,7 @@ type pendingCount struct {
 	counters *fakeipt.Counters
 	object   string // nfacct, if counters is nil
 	bytes    uint64
+	sets     func() // a change of the kernel's sets, if neither of the above is given
 }
 
 // checkpoint is a state that a host can go back to.
@@ -22,18 +34,28 @@ type checkpoint struct{ undo, pending int }
 
 // checkpoint opens a checkpoint. Each is closed by rollback or by keep, the last opened first.
 func (h *Host) checkpoint() checkpoint {
-	h.journal.depth++
-	return checkpoint{len(h.journal.undo), len(h.journal.pending)}
+	j := &h.journal
+	j.depth++
+	j.begins = len(j.undo)
+	return checkpoint{len(j.undo), len(j.pending)}
 }
 
 // rollback undoes everything since the checkpoint.
 func (h *Host) rollback(c checkpoint) {
 	j := &h.journal
 	for i := len(j.undo) - 1; i >= c.undo; i-- {
-		j.undo[i]()
+		step := &j.undo[i]
+		if step.conn == nil {
+			step.restore()
+			continue
+		}
+		last := len(j.saved) - 1
+		step.conn.connState = j.saved[last]
+		j.saved = j.saved[:last]
 	}
 	clear(j.undo[c.undo:])
 	j.undo, j.pending = j.undo[:c.undo], j.pending[:c.pending]
+	j.begins = len(j.undo)
 	j.depth--
 }
 
@@ -41,19 +63,33 @@ func (h *Host) rollback(c checkpoint) {
 func (h *Host) keep() {
 	j := &h.journal
 	j.depth--
+	j.begins = len(j.undo)
 	if j.depth > 0 {
 		return
 	}
 	for _, p := range j.pending {
-		if p.counters != nil {
+		switch {
+		case p.counters != nil:
 			p.counters.Add(1, p.bytes)
-		} else {
+		case p.sets != nil:
+			p.sets()
+		default:
 			h.netfilter.NFAcct().Count(p.object, 1, p.bytes)
 		}
 	}
 	clear(j.undo)
-	j.undo, j.pending = j.undo[:0], j.pending[:0]
+	j.undo, j.saved, j.pending, j.begins = j.undo[:0], j.saved[:0], j.pending[:0], 0
 }
 
 // onRollback notes how to undo a change that is being made.
-func (h *Host) onRollback(undo func()) { h.journal.undo = append(h.journal.undo, undo) }
+func (h *Host) onRollback(undo func()) {
+	h.journal.undo = append(h.journal.undo, undoStep{restore: undo})
+}
+
+// saveConn notes a connection's state, unless it was the last thing noted since the checkpoint.
+func (j *journal) saveConn(c *conn) {
+	if n := len(j.undo); n > j.begins && j.undo[n-1].conn == c {
+		return
+	}
+	j.undo, j.saved = append(j.undo, undoStep{conn: c}), append(j.saved, c.connState)
+}

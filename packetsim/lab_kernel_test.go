@@ -28,8 +28,9 @@ const emptyRules = "*raw\nCOMMIT\n*mangle\nCOMMIT\n*nat\nCOMMIT\n*filter\nCOMMIT
 // kernelLab is a node between a client and a server, each a network namespace. Client and server drop what they
 // get, so that only crafted packets are on the way.
 type kernelLab struct {
-	t    *testing.T
-	kmsg *os.File
+	t      *testing.T
+	kmsg   *os.File
+	prefix string // of the namespaces' names; empty: the usual one
 }
 
 func newKernelLab(t *testing.T) *kernelLab {
@@ -70,6 +71,7 @@ func newKernelLab(t *testing.T) *kernelLab {
 	lab.run("ip", "-n", lab.ns("node"), "rule", "add", "fwmark", "95", "table", "95", "priority", "95")
 	lab.run("ip", "-n", lab.ns("node"), "route", "add", "blackhole", "10.97.0.0/16")
 	lab.run("ip", "-n", lab.ns("node"), "route", "add", "prohibit", "10.96.0.0/16")
+	lab.addRoutes()
 	lab.sysctl("net.ipv4.ip_forward", "1")
 	lab.sysctl("net.ipv4.conf.all.rp_filter", "0")
 	lab.sysctl("net.ipv4.conf.all.send_redirects", "0") // redirects are not imitated
@@ -80,10 +82,33 @@ func newKernelLab(t *testing.T) *kernelLab {
 	return lab
 }
 
-// in is the lab for a subtest.
-func (lab *kernelLab) in(t *testing.T) *kernelLab { return &kernelLab{t: t, kmsg: lab.kmsg} }
+// addRoutes adds the routes and rules of routeCases.
+func (lab *kernelLab) addRoutes() {
+	for _, command := range []string{
+		"route add unreachable 10.94.0.0/16", "route add throw 10.93.0.0/16",
+		"rule add iif cwpss to 10.99.3.0/24 priority 96 prohibit",
+		"route add 10.91.0.0/16 nexthop via 10.77.2.2 dev cwpss weight 1 nexthop via 10.77.1.2 dev cwpsc weight 3",
+		"-6 route add blackhole fd97::/16", "-6 route add prohibit fd96::/16", "-6 route add unreachable fd94::/16",
+		"-6 route add fd95::/16 via fd77:2::2", "-6 route add fd95::/16 dev cwpsc table 95", "-6 rule add fwmark 95 table 95 priority 95",
+		"-6 rule add iif cwpss to fd99:3::/32 priority 96 blackhole",
+		"-6 route add fd91::/16 nexthop via fd77:2::2 dev cwpss weight 1 nexthop via fd77:1::2 dev cwpsc weight 3",
+		"-6 neigh replace fd95::2 lladdr " + placeMAC("client").String() + " dev cwpsc nud permanent",
+	} {
+		lab.run(append([]string{"ip", "-n", lab.ns("node")}, strings.Fields(command)...)...)
+	}
+}
 
-func (lab *kernelLab) ns(place string) string { return "cw-packetsim-" + place }
+// in is the lab for a subtest.
+func (lab *kernelLab) in(t *testing.T) *kernelLab {
+	return &kernelLab{t: t, kmsg: lab.kmsg, prefix: lab.prefix}
+}
+
+func (lab *kernelLab) ns(place string) string {
+	if lab.prefix != "" {
+		return lab.prefix + place
+	}
+	return "cw-packetsim-" + place
+}
 
 func (lab *kernelLab) run(argv ...string) string {
 	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
@@ -139,11 +164,14 @@ func (lab *kernelLab) compare(host *Host, p kernelPacket, id uint16) {
 	}
 	switch p.place {
 	case "node":
-		in.Local = true
+		in.Local, in.Socket = true, &Socket{} // of root
 	case "client":
 		in.In = "cwpsc"
 	case "server":
 		in.In = "cwpss"
+	}
+	if !in.Local {
+		in.MAC, in.LinkType, in.Socket = MAC(placeMAC(p.place)), LinkUnicast, &Socket{None: true}
 	}
 	outcomes, err := host.Walk(in)
 	require.NoError(lab.t, err)
@@ -229,8 +257,8 @@ func (lab *kernelLab) trace(awaited int, id uint16) []string {
 	}
 }
 
-// neighbours are the messages that IPv6 sends on its own.
-var neighbours = regexp.MustCompile(`PROTO=ICMPv6 TYPE=1(3[0-7]|43) `)
+// neighbours are the messages that IPv6 and multicast routing send on their own.
+var neighbours = regexp.MustCompile(`PROTO=ICMPv6 TYPE=1(3[0-7]|43) |PROTO=2 `)
 
 // connections lists the node's connections as hostConnections does.
 func (lab *kernelLab) connections(g kernelGroup) []string {
@@ -269,6 +297,17 @@ func number(s string) string {
 
 // send puts the packet on the wire of the client or the server, or on a raw socket of the node.
 func (lab *kernelLab) send(place string, p Packet, id uint16) {
+	lab.within(place, func() {
+		if place == "node" {
+			lab.sendRaw(wireFormat(p, id), p.Dst)
+		} else {
+			lab.sendFrame(wireFormat(p, id), nodeMAC(place))
+		}
+	})
+}
+
+// within calls f in the namespace of the place.
+func (lab *kernelLab) within(place string, f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	home, err := netns.Get()
@@ -279,11 +318,7 @@ func (lab *kernelLab) send(place string, p Packet, id uint16) {
 	defer func() { _ = there.Close() }()
 	require.NoError(lab.t, netns.Set(there))
 	defer func() { require.NoError(lab.t, netns.Set(home)) }()
-	if place == "node" {
-		lab.sendRaw(wireFormat(p, id), p.Dst)
-	} else {
-		lab.sendFrame(wireFormat(p, id), place)
-	}
+	f()
 }
 
 func (lab *kernelLab) sendRaw(packet []byte, dst netip.Addr) {
@@ -301,7 +336,7 @@ func (lab *kernelLab) sendRaw(packet []byte, dst netip.Addr) {
 }
 
 // sendFrame sends to the node's device by its hardware address, so that no route of the place matters.
-func (lab *kernelLab) sendFrame(packet []byte, place string) {
+func (lab *kernelLab) sendFrame(packet []byte, mac net.HardwareAddr) {
 	protocol := uint16(0x0008) // EtherTypes in network order
 	if packet[0]>>4 == 6 {
 		protocol = 0xdd86
@@ -312,7 +347,7 @@ func (lab *kernelLab) sendFrame(packet []byte, place string) {
 	eth0, err := net.InterfaceByName("eth0")
 	require.NoError(lab.t, err)
 	to := &unix.SockaddrLinklayer{Protocol: protocol, Ifindex: eth0.Index, Halen: 6}
-	copy(to.Addr[:], nodeMAC(place))
+	copy(to.Addr[:], mac)
 	require.NoError(lab.t, unix.Sendto(fd, packet, 0, to))
 }
 

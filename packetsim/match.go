@@ -18,7 +18,8 @@ func (w *walk) ruleMatches(s *packet, r *fakeipt.Rule) bool {
 	if r.Fragment == fakeipt.FragmentOnly {
 		return false // no packet here is a second fragment
 	}
-	for _, m := range r.Matches {
+	for i, m := range r.Matches {
+		w.rule.place = i
 		if !w.matches(s, m) {
 			return false
 		}
@@ -36,7 +37,7 @@ func (w *walk) matches(s *packet, m fakeipt.Match) bool {
 	case *fakeipt.MatchUDP:
 		return matchPorts(s, UDP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst)
 	case *fakeipt.MatchSCTP:
-		return matchPorts(s, SCTP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst)
+		return w.matchSCTP(s, m)
 	case *fakeipt.MatchICMP:
 		return matchICMP(s, m)
 	case *fakeipt.MatchConntrack:
@@ -48,13 +49,37 @@ func (w *walk) matches(s *packet, m fakeipt.Match) bool {
 	case *fakeipt.MatchAddrtype:
 		return w.matchAddrtype(s, m)
 	case *fakeipt.MatchStatistic:
-		return w.matchStatistic(m)
+		return w.matchStatistic(s, m)
 	case *fakeipt.MatchRecent:
 		return w.matchRecent(s, m)
 	case *fakeipt.MatchNFAcct:
 		return w.matchNFAcct(s, m)
 	case *fakeipt.MatchMultiport:
 		return matchMultiport(s, m)
+	case *fakeipt.MatchConnmark:
+		return matchConnmark(s, m)
+	case *fakeipt.MatchLimit:
+		return w.matchLimit(s, m)
+	case *fakeipt.MatchHashlimit:
+		return w.matchHashlimit(s, m)
+	case *fakeipt.MatchIPRange:
+		return matchIPRange(s, m)
+	case *fakeipt.MatchLength:
+		return matchLength(s, m)
+	case *fakeipt.MatchMAC:
+		return w.matchMAC(s, m)
+	case *fakeipt.MatchOwner:
+		return w.matchOwner(s, m)
+	case *fakeipt.MatchPhysdev:
+		return matchPhysdev(s, m)
+	case *fakeipt.MatchPktType:
+		return w.matchPktType(s, m)
+	case *fakeipt.MatchRPFilter:
+		return w.matchRPFilter(s, m)
+	case *fakeipt.MatchSet:
+		return w.matchSet(s, m)
+	case *fakeipt.MatchSocket:
+		return w.matchSocket(s, m)
 	}
 	w.fail(fmt.Errorf("not supported: match %s", m.Name()))
 	return false
@@ -92,13 +117,17 @@ func deviceMatches(m *fakeipt.IfaceMatch, dev *device) bool {
 	if m == nil {
 		return true
 	}
-	name := ""
-	if dev != nil {
-		name = dev.Name
-	}
+	name := deviceName(dev)
 	equal := name == m.Name
 	if m.Prefix {
 		equal = len(name) >= len(m.Name) && name[:len(m.Name)] == m.Name
 	}
 	return equal != m.Invert
+}
+
+func deviceName(dev *device) string {
+	if dev == nil {
+		return ""
+	}
+	return dev.Name
 }

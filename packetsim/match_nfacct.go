@@ -2,9 +2,10 @@ package packetsim
 
 import "github.com/chainwalk/chainwalk/fakeipt"
 
-// matchNFAcct is -m nfacct: it counts and holds, even where a later match of the rule does not.
+// matchNFAcct is -m nfacct: it counts, even where a later match of the rule does not hold. It holds itself unless the object has a quota
+// that is not used up.
 func (w *walk) matchNFAcct(s *packet, m *fakeipt.MatchNFAcct) bool {
 	j := &w.h.journal
 	j.pending = append(j.pending, pendingCount{object: m.Object, bytes: uint64(s.size())})
-	return true
+	return w.h.netfilter.NFAcct().Matches(m.Object, uint64(s.size()))
 }

@@ -3,11 +3,12 @@ package packetsim
 import "github.com/chainwalk/chainwalk/fakeipt"
 
 // matchStatistic is -m statistic (net/netfilter/xt_statistic.c).
-func (w *walk) matchStatistic(m *fakeipt.MatchStatistic) bool {
+func (w *walk) matchStatistic(s *packet, m *fakeipt.MatchStatistic) bool {
 	if m.Mode == fakeipt.StatisticRandom {
 		return w.chance.Draw(m.Probability) != m.Invert
 	}
-	count, begun := w.h.nth[m]
+	key := w.matchKey(s)
+	count, begun := w.h.nth[key]
 	if !begun {
 		count = m.Every - 1 - m.Packet
 	}
@@ -18,11 +19,11 @@ func (w *walk) matchStatistic(m *fakeipt.MatchStatistic) bool {
 	nth := w.h.nth
 	w.h.onRollback(func() {
 		if begun {
-			nth[m] = count
+			nth[key] = count
 		} else {
-			delete(nth, m)
+			delete(nth, key)
 		}
 	})
-	nth[m] = next
+	nth[key] = next
 	return (next == 0) != m.Invert
 }

@@ -12,8 +12,8 @@ import (
 // that one host sends goes from host to host as each one's walk says. What chance and NAT decide
 // is decided by the hosts; wires lose nothing. Its methods are not for several goroutines at once.
 //
-// Two things are not imitated: bridge-nf-call-iptables (a bridge's ports are one segment, which
-// no rule sees), and the ICMP error that a router sends when a neighbour does not answer.
+// A segment is a switch that no rule sees. A bridge whose ports are devices of their own (Device.Master, Device.Neighbours), each with a
+// link, is walked with br_netfilter. The ICMP error that a router sends when a neighbour does not answer is not imitated.
 type Network struct {
 	hosts map[string]*NetworkHost
 	wires map[Port]*wire

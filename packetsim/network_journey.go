@@ -119,13 +119,13 @@ func (c *carrier) follow(host string, in Input, outcome Outcome) (Journey, error
 		if j.End, j.Why = ended(&outcome); j.End != "" {
 			return j, nil
 		}
-		to, why := c.network.deliver(Port{host, outcome.Out}, outcome.NextHop)
+		to, why := c.network.deliver(outcome.leaves(host), outcome.NextHop)
 		if why != "" {
 			j.End, j.Why = EndLost, why
 			return j, nil
 		}
-		host, in = to.Host, Input{Packet: outcome.Packet, In: to.Device}
-		in.Mark = 0 // marks are the host's own and do not cross a wire
+		host, in = to.Host, Input{Packet: outcome.Packet, In: to.Device, NextHop: outcome.NextHop}
+		in.Mark, in.Socket = 0, nil // they are the host's own and do not cross a wire
 		var err error
 		if outcome, err = c.step(host, in); err != nil {
 			return j, err
@@ -133,6 +133,14 @@ func (c *carrier) follow(host string, in Input, outcome Outcome) (Journey, error
 	}
 	j.End, j.Why = EndLooped, fmt.Sprintf("the packet went through %d hosts", maxHops)
 	return j, nil
+}
+
+// leaves is where an accepted packet leaves the host: by the port of a bridge, if there is one to tell.
+func (o *Outcome) leaves(host string) Port {
+	if o.Port != "" {
+		return Port{host, o.Port}
+	}
+	return Port{host, o.Out}
 }
 
 // ended says whether the packet goes no further than this host.

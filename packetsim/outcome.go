@@ -82,6 +82,8 @@ type Outcome struct {
 
 	// Packet is the packet at the end of its walk, with the source port that the conntrack entry holds.
 	Packet Packet `json:"-"`
+	// Port is the port of the bridge Out that the packet leaves by, if it is known.
+	Port string `json:"-"`
 	// NextHop is the neighbour that a forwarded packet is handed to.
 	NextHop netip.Addr `json:"-"`
 	// Replies are the packets that the host itself made because of this one (REJECT, no route, TTL), walked out already.

@@ -135,8 +135,23 @@ type Packet struct {
 	Length int
 	// Inner is the packet that an ICMP error quotes.
 	Inner *Packet
-	// OutOfWindow is a TCP segment that conntrack's window check does not accept.
+	// OutOfWindow is a TCP segment that conntrack's window check does not accept. It is the short form of Numbers.
 	OutOfWindow bool
+	// Numbers are what the window check of TCP looks at. Without them a segment is in its window.
+	Numbers *TCPNumbers
+	// VerificationTag and Chunks are those of an SCTP packet. Without chunks it is taken for the next packet of the
+	// handshake, and for data afterwards; without a tag (but in an INIT, whose tag is 0) the tag is the right one.
+	VerificationTag uint32
+	Chunks          []SCTPChunk
+	// Socket is what is known of the socket that sends the packet or would take it; nil: nothing.
+	Socket *Socket
+	// MAC is the link-layer address that the packet came from; zero: not known.
+	MAC MAC
+	// LinkType is the kind of link-layer address that the packet came to; empty: not known.
+	LinkType LinkType
+	// Carried is what is in a VXLAN packet, and VNI is its network identifier.
+	Carried *Packet
+	VNI     uint32
 }
 
 // Is6 says whether the packet is an IPv6 packet. An unset source does not matter.
@@ -161,9 +176,12 @@ func (p *Packet) size() int {
 	}
 	switch p.Proto {
 	case TCP:
-		size += 20
+		size += 20 + p.Numbers.size()
 	case SCTP:
 		size += 12
+		for i := range p.Chunks {
+			size += p.Chunks[i].size()
+		}
 	case UDP, ICMP, ICMPv6:
 		size += 8
 	}
@@ -211,4 +229,7 @@ type Input struct {
 	// Local is a packet that the host itself sends. Its source may be unset: then
 	// it is chosen as for an unbound socket.
 	Local bool
+	// NextHop is the neighbour that the sender handed the frame to, where In is a port of a bridge. Unset: the packet's
+	// destination if it is behind a port of the bridge, else the bridge itself.
+	NextHop netip.Addr
 }

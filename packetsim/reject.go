@@ -3,6 +3,7 @@ package packetsim
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
@@ -62,7 +63,7 @@ func (w *walk) routeError(s *packet, err error) {
 		w.drop(err.Error())
 		return
 	}
-	o := w.outcome
+	o := &w.outcome
 	with, typ, code := why.with, why.type4, why.code4
 	if s.Is6() {
 		with, typ, code = why.with6, why.type6, why.code6
@@ -73,11 +74,11 @@ func (w *walk) routeError(s *packet, err error) {
 
 // sendError sends an ICMP error about the packet, unless Linux sends none (icmp_send in net/ipv4/icmp.c, icmp6_send in net/ipv6/icmp.c).
 func (w *walk) sendError(s *packet, typ, code uint8) {
-	if s.isICMPError() || s.path.typ == RouteBroadcast || s.Src.IsUnspecified() || s.Src.IsMulticast() {
+	if s.isICMPError() || s.Proto == ICMP && s.ICMPType > lastICMPType || s.path.typ == RouteBroadcast || s.Src.IsUnspecified() || s.Src.IsMulticast() {
 		return
 	}
 	quoted := s.Packet
-	answer := Packet{Proto: ICMP, Dst: s.Src, ICMPType: typ, ICMPCode: code, Inner: &quoted}
+	answer := Packet{Proto: ICMP, Dst: s.Src, ICMPType: typ, ICMPCode: code, Inner: &quoted, Socket: &Socket{Kernel: true}}
 	reflect := w.h.conf.fwmarkReflect
 	if s.Is6() {
 		answer.Proto, reflect = ICMPv6, w.h.conf.fwmarkReflect6
@@ -87,8 +88,32 @@ func (w *walk) sendError(s *packet, typ, code uint8) {
 	}
 	if s.Is6() && w.h.hasAddress(s.Dst) || s.Dst.Is4() && s.routed && s.path.local {
 		answer.Src = s.Dst
+	} else if s.Is6() && s.in != nil {
+		answer.Src = w.h.errorSource6(s)
 	}
-	w.emit(&packet{Packet: answer}, false)
+	w.emit(answerOf(s, answer), false)
+}
+
+// lastICMPType is the last type that IPv4 knows (NR_ICMP_TYPES): packets of others get no answer.
+const lastICMPType = 18
+
+// errorSource6 is the source of an ICMPv6 error: the one of its route, else an address of the device that the packet came in by. It may be
+// none.
+func (h *Host) errorSource6(s *packet) netip.Addr {
+	r, err := h.fib(s.Src).lookup(&flow{dst: s.Src, src: netip.IPv6Unspecified(), in: loopbackName})
+	if err != nil || r.Src.IsValid() {
+		return netip.Addr{}
+	}
+	return h.selectAddr6(s.in, s.Src)
+}
+
+// answerOf is an answer to the packet. It belongs to the packet's connection from the start, be it confirmed or not (nf_ct_attach).
+func answerOf(s *packet, answer Packet) *packet {
+	p := &packet{Packet: answer, conn: s.conn}
+	if s.conn != nil {
+		p.relation, p.dir = isRelated, 1-s.dir
+	}
+	return p
 }
 
 // sendReset sends a TCP reset as if from the packet's destination (nf_send_reset). It belongs to the
@@ -101,28 +126,26 @@ func (w *walk) sendReset(s *packet) {
 	if s.TCPFlags&RST != 0 || s.path.typ == RouteBroadcast {
 		return
 	}
-	answer := Packet{Proto: TCP, Src: s.Dst, SrcPort: s.DstPort, Dst: s.Src, DstPort: s.SrcPort, TCPFlags: RST | ACK}
+	answer := Packet{Proto: TCP, Src: s.Dst, SrcPort: s.DstPort, Dst: s.Src, DstPort: s.SrcPort, TCPFlags: RST | ACK, Socket: &Socket{None: true}}
 	if s.TCPFlags&ACK != 0 {
 		answer.TCPFlags = RST
 	}
 	if s.Is6() && w.h.conf.fwmarkReflect6 || s.Dst.Is4() && w.h.conf.fwmarkReflect {
 		answer.Mark = s.Mark
 	}
-	p := &packet{Packet: answer, conn: s.conn}
-	if s.conn != nil {
-		p.relation, p.dir = isRelated, 1-s.dir
-	}
-	w.emit(p, true)
+	w.h.closeTCP(s.conn)
+	w.emit(answerOf(s, answer), true)
 }
 
 // emit sends a packet that the host makes because of the one it walks, and adds it to the outcome.
 func (w *walk) emit(p *packet, anySrc bool) {
-	f := &flow{dst: p.Dst, src: p.Src, mark: p.Mark, in: loopbackName}
+	f := &flow{dst: p.Dst, src: p.Src, mark: p.Mark, in: loopbackName, chance: w.chance}
 	if _, src, err := w.h.routeOutput(f, anySrc); err == nil {
 		p.Src = src
 	}
 	made := p.Packet
-	sub := &walk{h: w.h, chance: w.chance, outcome: &Outcome{Verdict: Drop, To: ToNone, Steps: []Step{}}}
+	sub := w.h.newWalk(w.chance, w.quiet)
+	defer w.h.endWalk(sub)
 	sub.send(p, anySrc)
 	sub.finish(p)
 	if sub.err != nil {
@@ -132,5 +155,5 @@ func (w *walk) emit(p *packet, anySrc bool) {
 	if !made.Src.IsValid() {
 		made.Src = unspecified(made.Dst)
 	}
-	w.outcome.Replies = append(w.outcome.Replies, Reply{Packet: made, Outcome: *sub.outcome})
+	w.outcome.Replies = append(w.outcome.Replies, Reply{Packet: made, Outcome: sub.outcome})
 }

@@ -19,7 +19,7 @@ func answer(t *testing.T, o Outcome) string {
 	if r.Packet.Proto == TCP {
 		return text + " " + r.Packet.TCPFlags.String()
 	}
-	return text + " about " + header(*r.Packet.Inner)
+	return text + " about " + header(*r.Outcome.Packet.Inner)
 }
 
 func TestReject(t *testing.T) {
@@ -56,12 +56,11 @@ func TestReject6(t *testing.T) {
 	assert.Equal(t, "accept forward veth1 fd00:2::1>fd00:2::11 about [fd00:2::11]:1>[fd00:2::12]:80", answer(t, o))
 }
 
-// TestResetIsTranslatedBack: a reset belongs to the connection of the packet that it answers, an ICMP error about a packet that
-// made no entry belongs to none.
+// TestResetIsTranslatedBack: an answer belongs to the connection of the packet, even if that made no entry yet.
 func TestResetIsTranslatedBack(t *testing.T) {
 	h, _ := testNode{rules4: natRules + "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p tcp -j REJECT --reject-with tcp-reset\n-A FORWARD -j REJECT\nCOMMIT\n"}.build(t)
 	assert.Equal(t, "accept forward veth1 10.96.0.1:80>10.244.0.11:1000 RST,ACK", answer(t, walkOne(t, h, "tcp 10.244.0.11:1000 > 10.96.0.1:80 in veth1")))
-	assert.Equal(t, "accept forward veth1 10.244.0.1>10.244.0.11 about 10.244.0.11:1000>10.244.0.12:8080", answer(t, walkOne(t, h, "udp 10.244.0.11:1000 > 10.96.0.1:80 in veth1")))
+	assert.Equal(t, "accept forward veth1 10.96.0.1>10.244.0.11 about 10.244.0.11:1000>10.96.0.1:80", answer(t, walkOne(t, h, "udp 10.244.0.11:1000 > 10.96.0.1:80 in veth1")))
 }
 
 func TestRoutingErrorsAreTold(t *testing.T) {

@@ -59,8 +59,18 @@ type Route struct {
 	Metric uint32
 	// Scope: empty is host for local routes, link for broadcast and for IPv4 unicast routes without Via, global for the others.
 	Scope Scope
+	// NextHops are those of a route with several, instead of Via and Dev. A flow (source and destination) takes one of them by chance, by
+	// their weights, and stays with it: the kernel's choice is a hash with a secret.
+	NextHops []NextHop
 	// Protocol says who made the route (kernel, static, ...); a host does not look at it.
 	Protocol string
+}
+
+// NextHop is one way of a route.
+type NextHop struct {
+	Via    netip.Addr
+	Dev    string
+	Weight int // 0 is 1
 }
 
 // RuleAction is what a policy rule does.

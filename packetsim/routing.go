@@ -41,6 +41,7 @@ func (h *Host) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
 	if err != nil {
 		return path{}, f.src, err
 	}
+	r = h.hopOf(r, f)
 	to := h.outputPath(r, f.dst)
 	if f.src.IsUnspecified() {
 		f.src = h.routeSource(r, f.dst)
@@ -97,7 +98,7 @@ func checkReceive(p *Packet, in *device) error {
 }
 
 // routeInput routes a packet that came in (ip_route_input_slow in net/ipv4/route.c).
-func (h *Host) routeInput(p *Packet, in *device) (path, error) {
+func (h *Host) routeInput(p *Packet, in *device, chance Chance) (path, error) {
 	if err := checkInputAddresses(p, in); err != nil {
 		return path{}, err
 	}
@@ -105,7 +106,8 @@ func (h *Host) routeInput(p *Packet, in *device) (path, error) {
 	if p.Dst == limitedBroadcast || (p.Dst.Is4() && p.Dst.IsUnspecified()) {
 		return path{local: true, typ: RouteBroadcast}, nil
 	}
-	r, err := tables.lookup(&flow{dst: p.Dst, src: p.Src, mark: p.Mark, in: in.Name})
+	f := flow{dst: p.Dst, src: p.Src, mark: p.Mark, in: in.Name, chance: chance}
+	r, err := tables.lookup(&f)
 	if err != nil {
 		return path{}, err
 	}
@@ -116,6 +118,7 @@ func (h *Host) routeInput(p *Packet, in *device) (path, error) {
 	if !h.forwards(p, in) {
 		return path{}, errForwardingOff
 	}
+	r = h.hopOf(r, &f)
 	return h.outputPath(r, p.Dst), h.validateSource(p, in, r.Dev)
 }
 
@@ -192,7 +195,7 @@ func (h *Host) validateSourceFully(p *Packet, in *device, out string, tables *fi
 	if r.Type != RouteUnicast && (r.Type != RouteLocal || !in.conf.acceptLocal) {
 		return errMartianSource
 	}
-	if r.dev == in || (r.Type == RouteLocal && in.Name == loopbackName) {
+	if r.uses(in) || (r.Type == RouteLocal && in.Name == loopbackName) {
 		return nil
 	}
 	if !hasIPv4(in) {

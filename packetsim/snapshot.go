@@ -133,8 +133,11 @@ type SnapshotConnection struct {
 	Replied bool   `json:"replied,omitempty"`
 	Assured bool   `json:"assured,omitempty"`
 	Mark    uint32 `json:"mark,omitempty"`
-	// Zone is the conntrack zone; packets see the entries of their own zone only.
-	Zone uint16 `json:"zone,omitempty"`
+	// Zone is the conntrack zone; packets see the entries of their own zone only. OrigZone or ReplyZone is
+	// that of one direction, the other being in zone 0.
+	Zone      uint16 `json:"zone,omitempty"`
+	OrigZone  uint16 `json:"origZone,omitempty"`
+	ReplyZone uint16 `json:"replyZone,omitempty"`
 }
 
 // SnapshotTuple is a Tuple in the document, field by field.

@@ -293,6 +293,9 @@ func (c *SnapshotConnection) check(path string) error {
 	if c.Original.Proto == 0 || c.Original.Proto != c.Reply.Proto {
 		return bad(path+".reply.proto", "both directions have the same protocol, which is not 0")
 	}
+	if zone := (Zone{c.Zone + c.OrigZone, c.Zone + c.ReplyZone}); !zone.valid() || c.Zone != 0 && (c.OrigZone != 0 || c.ReplyZone != 0) {
+		return bad(path+".zone", "a connection has one zone, of both directions (zone) or of one (origZone, replyZone)")
+	}
 	if states := connectionStates(c.Original.Proto); !slices.Contains(states, c.State) {
 		return bad(path+".state", "%q is not a state of %s: write one of %q", c.State, c.Original.Proto, states)
 	}

@@ -143,7 +143,7 @@ func (p *conntrackLine) field(w word) error {
 	switch key {
 	case "src", "dst", "sport", "dport", "type", "code", "id", "packets", "bytes":
 		return p.tupleField(w, key, value)
-	case "mark", "zone":
+	case "mark", "zone", "zone-orig", "zone-reply":
 		return p.number(w, key, value)
 	case "use", "helper", "labels", "secctx", "secmark", "delta-time", "start", "stop", "timeout":
 		return nil
@@ -153,12 +153,17 @@ func (p *conntrackLine) field(w word) error {
 
 func (p *conntrackLine) number(w word, key, value string) error {
 	n, err := strconv.ParseUint(value, 0, 32)
-	if err != nil || key == "zone" && n > 0xffff {
+	if err != nil || key != "mark" && n > 0xffff {
 		return p.errorAt(w, "the %s is not a number of its size", key)
 	}
-	if key == "zone" {
+	switch key {
+	case "zone":
 		p.conn.Zone = uint16(n)
-	} else {
+	case "zone-orig":
+		p.conn.OrigZone = uint16(n)
+	case "zone-reply":
+		p.conn.ReplyZone = uint16(n)
+	default:
 		p.conn.Mark = uint32(n)
 	}
 	return nil

@@ -19,6 +19,7 @@ const (
 
 	ctaTupleIP    = 1
 	ctaTupleProto = 2
+	ctaTupleZone  = 3
 
 	ctaIPv4Src = 1
 	ctaIPv4Dst = 2
@@ -58,10 +59,10 @@ func parseCTNetlink(msg []byte) (SnapshotConnection, error) {
 	if err != nil {
 		return c, err
 	}
-	if c.Original, err = tupleFromNetlink(attrs[ctaTupleOrig]); err != nil {
+	if c.Original, c.OrigZone, err = tupleFromNetlink(attrs[ctaTupleOrig]); err != nil {
 		return c, fmt.Errorf("original tuple: %w", err)
 	}
-	if c.Reply, err = tupleFromNetlink(attrs[ctaTupleReply]); err != nil {
+	if c.Reply, c.ReplyZone, err = tupleFromNetlink(attrs[ctaTupleReply]); err != nil {
 		return c, fmt.Errorf("reply tuple: %w", err)
 	}
 	status := be32(attrs[ctaStatus])
@@ -90,30 +91,31 @@ func stateFromNetlink(p Proto, info []byte) (string, error) {
 	return "", fmt.Errorf("%w: protocol %d has no known state", errNetlink, p)
 }
 
-func tupleFromNetlink(data []byte) (t SnapshotTuple, err error) {
+// tupleFromNetlink reads a tuple, and its zone if that is of one direction.
+func tupleFromNetlink(data []byte) (t SnapshotTuple, zone uint16, err error) {
 	attrs, err := parseAttrs(data)
 	if err != nil {
-		return t, err
+		return t, 0, err
 	}
 	ip, err := parseAttrs(attrs[ctaTupleIP])
 	if err != nil {
-		return t, err
+		return t, 0, err
 	}
 	l4, err := parseAttrs(attrs[ctaTupleProto])
 	if err != nil {
-		return t, err
+		return t, 0, err
 	}
 	t.Src, _ = netip.AddrFromSlice(first(ip, ctaIPv4Src, ctaIPv6Src))
 	t.Dst, _ = netip.AddrFromSlice(first(ip, ctaIPv4Dst, ctaIPv6Dst))
 	if !t.Src.IsValid() || !t.Dst.IsValid() || len(l4[ctaProtoNum]) == 0 {
-		return t, fmt.Errorf("%w: a tuple without addresses or protocol", errNetlink)
+		return t, 0, fmt.Errorf("%w: a tuple without addresses or protocol", errNetlink)
 	}
 	t.Proto = Proto(be8(l4[ctaProtoNum]))
 	t.SrcPort, t.DstPort = be16(l4[ctaProtoSrcPort]), be16(l4[ctaProtoDstPort])
 	t.ICMPID = be16(first(l4, ctaProtoICMPID, ctaProtoICMPv6ID))
 	t.ICMPType = be8(first(l4, ctaProtoICMPType, ctaProtoICMPv6Type))
 	t.ICMPCode = be8(first(l4, ctaProtoICMPCode, ctaProtoICMPv6Code))
-	return t, nil
+	return t, be16(attrs[ctaTupleZone]), nil
 }
 
 // parseAttrs splits netlink attributes by type. Where a type comes twice the first one counts.

@@ -45,10 +45,7 @@ func HostFromSnapshot(s *NodeSnapshot, options SnapshotOptions) (*Host, error) {
 		config.PolicyRules = append(config.PolicyRules, PolicyRule(rule))
 	}
 	for i := range s.Conntrack {
-		// A Host has the one zone that packets are in without a rule that says otherwise.
-		if c := &s.Conntrack[i]; c.Zone == 0 {
-			config.Conntrack = append(config.Conntrack, c.entry())
-		}
+		config.Conntrack = append(config.Conntrack, s.Conntrack[i].entry())
 	}
 	var err error
 	if config.Netfilter, err = s.netfilter(options); err != nil {
@@ -82,8 +79,21 @@ func (r *SnapshotRoute) route() (Route, error) {
 func (c *SnapshotConnection) entry() ConntrackEntry {
 	return ConntrackEntry{
 		Original: Tuple(c.Original), Reply: Tuple(c.Reply), State: c.State, Timeout: c.Timeout,
+		Replied: c.Replied, Assured: c.Assured, Mark: c.Mark, Zone: Zone{c.Zone + c.OrigZone, c.Zone + c.ReplyZone},
+	}
+}
+
+func snapshotConnection(c ConntrackEntry) SnapshotConnection {
+	s := SnapshotConnection{
+		Original: SnapshotTuple(c.Original), Reply: SnapshotTuple(c.Reply), State: c.State, Timeout: c.Timeout,
 		Replied: c.Replied, Assured: c.Assured, Mark: c.Mark,
 	}
+	if c.Zone.Original == c.Zone.Reply {
+		s.Zone = c.Zone.Original
+	} else {
+		s.OrigZone, s.ReplyZone = c.Zone.Original, c.Zone.Reply
+	}
+	return s
 }
 
 // netfilter builds the rulesets, after the objects that they name.
@@ -167,10 +177,7 @@ func (h *Host) Snapshot() (*NodeSnapshot, error) {
 		s.PolicyRules = append(s.PolicyRules, SnapshotPolicyRule(rule))
 	}
 	for _, c := range config.Conntrack {
-		s.Conntrack = append(s.Conntrack, SnapshotConnection{
-			Original: SnapshotTuple(c.Original), Reply: SnapshotTuple(c.Reply), State: c.State, Timeout: c.Timeout,
-			Replied: c.Replied, Assured: c.Assured, Mark: c.Mark,
-		})
+		s.Conntrack = append(s.Conntrack, snapshotConnection(c))
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.recent)) {
 		if n := len(h.recent[name].entries); n > 0 {

@@ -56,13 +56,18 @@ func TestSnapshotOfHostKeepsWhatItWasBuiltFrom(t *testing.T) {
 	assert.Equal(t, "2", got.Sysctls["net.ipv4.conf.eth0.rp_filter"])
 }
 
-func TestHostFromSnapshotLeavesOutOtherZones(t *testing.T) {
+func TestSnapshotKeepsZones(t *testing.T) {
 	s := hostSnapshot()
-	s.Conntrack[0].Zone = 3
+	s.Conntrack[0].Zone, s.Conntrack[1].OrigZone = 3, 4
 	h, err := HostFromSnapshot(s, SnapshotOptions{})
 	require.NoError(t, err)
-	require.Len(t, h.Conntrack(), 1)
-	assert.Equal(t, ICMP, h.Conntrack()[0].Original.Proto)
+	again, err := h.Snapshot()
+	require.NoError(t, err)
+	assert.ElementsMatch(t, s.Conntrack, again.Conntrack)
+
+	s.Conntrack[1].Zone = 5
+	_, err = HostFromSnapshot(s, SnapshotOptions{})
+	assert.ErrorContains(t, err, "a connection has one zone")
 }
 
 func TestHostFromSnapshotChoosesTheBackend(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // SetSysctl sets a sysctl by its dotted name. As in the kernel, net.ipv4.ip_forward and
@@ -46,8 +48,14 @@ type deviceSysctls struct {
 // hostSysctls are the settings of the whole namespace.
 type hostSysctls struct {
 	forwarding6      bool
+	bridgeCalls      map[fakeipt.Family]bool // br_netfilter shows frames to the rules
 	tcpLiberal       bool
 	tcpLoose         bool
+	tcpIgnoreBadRST  bool
+	tcpMaxRetrans    int
+	tcpRetransmitted int
+	conntrackMax     int
+	conntrackBuckets int
 	fwmarkReflect    bool
 	fwmarkReflect6   bool
 	defaultTTL       int
@@ -118,8 +126,14 @@ func (r *sysctlReader) host() hostSysctls {
 	const ct = "net.netfilter.nf_conntrack_"
 	conf := hostSysctls{
 		forwarding6:      r.number(0, "net.ipv6.conf.all.forwarding") != 0,
+		bridgeCalls:      map[fakeipt.Family]bool{},
 		tcpLiberal:       r.number(0, ct+"tcp_be_liberal") != 0,
 		tcpLoose:         r.number(1, ct+"tcp_loose") != 0,
+		tcpIgnoreBadRST:  r.number(0, ct+"tcp_ignore_invalid_rst") != 0,
+		tcpMaxRetrans:    r.number(3, ct+"tcp_max_retrans"),
+		tcpRetransmitted: r.number(300, ct+"tcp_timeout_max_retrans"),
+		conntrackMax:     r.number(262144, ct+"max", "net.nf_conntrack_max"),
+		conntrackBuckets: r.number(262144, ct+"buckets"),
 		fwmarkReflect:    r.number(0, "net.ipv4.fwmark_reflect") != 0,
 		fwmarkReflect6:   r.number(0, "net.ipv6.fwmark_reflect") != 0,
 		defaultTTL:       r.number(64, "net.ipv4.ip_default_ttl"),
@@ -131,6 +145,9 @@ func (r *sysctlReader) host() hostSysctls {
 		greStream:        r.number(180, ct+"gre_timeout_stream"),
 		generic:          r.number(600, ct+"generic_timeout"),
 		tcpUnacknowledge: r.number(300, ct+"tcp_timeout_unacknowledged"),
+	}
+	for family, name := range bridgeCallSysctls {
+		conf.bridgeCalls[family] = r.number(0, name) != 0
 	}
 	for state, info := range tcpStateInfo {
 		conf.tcp[state] = r.number(info.timeout, ct+"tcp_timeout_"+info.sysctl)

@@ -33,12 +33,14 @@ const (
 // net/ipv4/netfilter/ip_tables.c). It is false if the packet goes no further.
 func (w *walk) runTable(table *fakeipt.Table, s *packet) bool {
 	base := table.Chain(s.hook.String())
-	if base == nil {
+	if base == nil || w.h.rules(&s.Packet).Dialect() == fakeipt.NFT && !table.Made(base.Name) {
 		return true
 	}
-	t := tableWalk{w: w, table: table, s: s, base: base, at: frame{base, 0}, bottom: len(w.stack)}
+	t := tableWalk{w: w, table: table, s: s, base: base, bottom: len(w.stack)}
 	defer func() { w.stack = w.stack[:t.bottom] }()
+	t.enter(frame{base, 0})
 	for w.err == nil {
+		t.at.next = t.cursor.next(t.at.next)
 		if t.at.next >= len(t.at.chain.Rules) {
 			if t.at.chain == base {
 				return t.policy()
@@ -48,7 +50,11 @@ func (w *walk) runTable(table *fakeipt.Table, s *packet) bool {
 			continue
 		}
 		rule := t.at.chain.Rules[t.at.next]
+		w.rule = ruleState{rule: rule, table: table}
 		if !w.ruleMatches(s, rule) {
+			if w.hotdrop {
+				return false
+			}
 			t.at.next++
 			continue
 		}
@@ -65,12 +71,22 @@ type tableWalk struct {
 	table  *fakeipt.Table
 	s      *packet
 	base   *fakeipt.Chain
-	at     frame // the rule that is looked at
-	bottom int   // w.stack's height at the start
+	at     frame  // the rule that is looked at
+	cursor cursor // the rules of its chain that are worth a look
+	bottom int    // w.stack's height at the start
+}
+
+// enter goes to a rule of another chain.
+func (t *tableWalk) enter(to frame) {
+	t.at = to
+	t.cursor.start(t.w.h.indexing.indexOf(to.chain), t.s, len(to.chain.Rules), to.next)
 }
 
 // step notes the rule (nil: the end of the chain) as a line of the trace.
 func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
+	if t.w.quiet {
+		return
+	}
 	step := Step{Hook: t.s.hook.String(), Table: t.table.Name(), Chain: t.at.chain.Name, Kind: kind, Number: t.at.next + 1}
 	if rule != nil {
 		rules := t.w.h.rules(&t.s.Packet)
@@ -83,10 +99,10 @@ func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
 func (t *tableWalk) pop() {
 	stack := t.w.stack
 	if len(stack) == t.bottom {
-		t.at = frame{t.base, len(t.base.Rules)}
+		t.enter(frame{t.base, len(t.base.Rules)})
 		return
 	}
-	t.at = stack[len(stack)-1]
+	t.enter(stack[len(stack)-1])
 	t.w.stack = stack[:len(stack)-1]
 }
 
@@ -160,7 +176,7 @@ func (t *tableWalk) jump(j *fakeipt.Jump) fate {
 	if !j.Goto {
 		w.stack = append(w.stack, frame{t.at.chain, t.at.next + 1})
 	}
-	t.at = frame{chain, 0}
+	t.enter(frame{chain, 0})
 	return goOn
 }
 

@@ -15,10 +15,23 @@ func (w *walk) target(s *packet, t fakeipt.Target) fate {
 	case *fakeipt.TargetConnmark:
 		w.connmark(s, t)
 		return goOn
-	case *fakeipt.TargetLog, *fakeipt.TargetTrace:
+	case *fakeipt.TargetLog, *fakeipt.TargetTrace, *fakeipt.TargetNFLOG, *fakeipt.TargetChecksum:
 		return goOn
 	case *fakeipt.TargetNotrack:
 		return notrack(s)
+	case *fakeipt.TargetCT:
+		return w.conntrackTarget(s, t)
+	case *fakeipt.TargetNetmap:
+		return w.netmap(s, t)
+	case *fakeipt.TargetSet:
+		return w.targetSet(s, t)
+	case *fakeipt.TargetTPROXY:
+		return w.tproxy(s, t)
+	case *fakeipt.TargetTCPMSS:
+		addMSS(s)
+		return goOn
+	case *fakeipt.TargetNFQUEUE:
+		return w.nfqueue(t)
 	case *fakeipt.TargetReject:
 		return w.reject(s, t)
 	case *fakeipt.TargetDNAT:

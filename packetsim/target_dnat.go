@@ -8,10 +8,7 @@ import (
 
 // dnat is -j DNAT.
 func (w *walk) dnat(s *packet, t *fakeipt.TargetDNAT) fate {
-	if t.BasePort != 0 {
-		return w.unsupported("DNAT with a base port")
-	}
-	return w.bindDst(s, t.Range)
+	return w.bind(s, natDst, &natRange{NATRange: t.Range, basePort: t.BasePort})
 }
 
 // redirect is -j REDIRECT: to the loopback address for the host's own packets, else to an address of

@@ -12,6 +12,7 @@ const (
 	trackAccept  trackVerdict = iota
 	trackInvalid              // the packet is not of the connection
 	trackAgain                // the connection is gone: look the packet up again
+	trackFull                 // the table has no room for the connection
 )
 
 // relation is what a packet is to its connection (enum ip_conntrack_info, without the direction).
@@ -27,21 +28,28 @@ const (
 
 // trackStep is conntrack's look at a packet (nf_conntrack_in). A packet that it has seen, on its first
 // pass through the host, keeps its connection.
-func (w *walk) trackStep(s *packet) {
-	if s.conn != nil || s.relation == isUntracked {
-		return
-	}
-	if s.isICMPError() {
+//
+// It is false if the packet goes no further.
+func (w *walk) trackStep(s *packet) bool {
+	switch {
+	case s.conn != nil || s.relation == isUntracked:
+		return true
+	case s.isICMPError():
 		w.trackError(s)
-		return
-	}
-	if icmpUntracked(s.Proto, s.ICMPType) && s.Proto == ICMPv6 {
+		return true
+	case icmpUntracked(s.Proto, s.ICMPType):
 		s.relation = isUntracked
-		return
+		return true
 	}
-	if w.trackOnce(s) == trackAgain {
-		w.trackOnce(s)
+	verdict := w.trackOnce(s)
+	if verdict == trackAgain {
+		verdict = w.trackOnce(s)
 	}
+	if verdict == trackFull {
+		w.drop("conntrack table full")
+		return false
+	}
+	return true
 }
 
 func (w *walk) trackOnce(s *packet) trackVerdict {
@@ -50,12 +58,15 @@ func (w *walk) trackOnce(s *packet) trackVerdict {
 	if !ok {
 		return trackInvalid
 	}
-	c, dir := w.h.find(tuple)
+	c, dir := w.h.find(tuple, s.zone)
 	if c == nil {
+		if !w.makeRoom() {
+			return trackFull
+		}
 		if s.Proto.isICMP() && !icmpStarts(s.Proto, s.ICMPType) {
 			return trackInvalid
 		}
-		c, dir = &conn{tuples: [2]Tuple{tuple, inverse}}, original
+		c, dir = &conn{tuples: [2]Tuple{tuple, inverse}, zone: s.zone}, original
 	}
 	verdict := w.h.track(c, dir, &s.Packet)
 	if verdict != trackAccept {
@@ -80,7 +91,7 @@ func (h *Host) track(c *conn, dir direction, p *Packet) trackVerdict {
 	case UDP:
 		return h.trackUDP(c)
 	case SCTP:
-		return h.trackSCTP(c, dir)
+		return h.trackSCTP(c, dir, p)
 	case ICMP, ICMPv6:
 		return h.trackICMP(c, p.Proto)
 	}
@@ -115,7 +126,7 @@ func (w *walk) trackError(s *packet) {
 	if !ok {
 		return
 	}
-	c, dir := w.h.find(answer)
+	c, dir := w.h.find(answer, s.zone)
 	if c == nil || c.tuples[dir].Dst != s.Dst {
 		return
 	}

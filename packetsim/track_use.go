@@ -36,12 +36,12 @@ func asksForConntrack(rules *fakeipt.Ruleset) bool {
 func ruleAsksForConntrack(rule *fakeipt.Rule) bool {
 	switch rule.Target.(type) {
 	case *fakeipt.TargetDNAT, *fakeipt.TargetSNAT, *fakeipt.TargetMasquerade, *fakeipt.TargetRedirect,
-		*fakeipt.TargetConnmark, *fakeipt.TargetNotrack:
+		*fakeipt.TargetConnmark, *fakeipt.TargetNotrack, *fakeipt.TargetCT, *fakeipt.TargetNetmap:
 		return true
 	}
 	for _, m := range rule.Matches {
 		switch m.(type) {
-		case *fakeipt.MatchConntrack, *fakeipt.MatchState:
+		case *fakeipt.MatchConntrack, *fakeipt.MatchState, *fakeipt.MatchConnmark:
 			return true
 		}
 	}

@@ -10,13 +10,18 @@ import (
 
 // Walk gives every outcome of a packet, the probabilities adding up to 1. The host is unchanged afterwards: no entry
 // is made and nothing is counted.
-func (h *Host) Walk(in Input) ([]Outcome, error) {
+func (h *Host) Walk(in Input) ([]Outcome, error) { return h.outcomes(in, false) }
+
+// Verdicts is Walk without steps, which takes far less time.
+func (h *Host) Verdicts(in Input) ([]Outcome, error) { return h.outcomes(in, true) }
+
+func (h *Host) outcomes(in Input, quiet bool) ([]Outcome, error) {
 	var outcomes []Outcome
 	var current Outcome
 	err := Enumerate(func(c Chance) (err error) {
 		mark := h.checkpoint()
 		defer h.rollback(mark)
-		current, err = h.Step(in, c)
+		current, err = h.step(in, c, quiet)
 		return err
 	}, func(probability float64) error {
 		current.setProbability(probability)
@@ -29,6 +34,14 @@ func (h *Host) Walk(in Input) ([]Outcome, error) {
 	return outcomes, nil
 }
 
+// Verdict walks the packet once, with the draws of c, and notes no steps. The host is unchanged afterwards. The outcome's
+// probability is left 0.
+func (h *Host) Verdict(in Input, c Chance) (Outcome, error) {
+	mark := h.checkpoint()
+	defer h.rollback(mark)
+	return h.step(in, c, true)
+}
+
 func (o *Outcome) setProbability(p float64) {
 	o.Probability = p
 	for i := range o.Replies {
@@ -38,26 +51,59 @@ func (o *Outcome) setProbability(p float64) {
 
 // Step walks the packet once, with the draws of c, and keeps what it changes: connections, recent lists, counters. After an error the host
 // is as it was. The outcome's probability is left 0.
-func (h *Host) Step(in Input, c Chance) (Outcome, error) {
+func (h *Host) Step(in Input, c Chance) (Outcome, error) { return h.step(in, c, false) }
+
+func (h *Host) step(in Input, c Chance, quiet bool) (Outcome, error) {
 	mark := h.checkpoint()
-	w := &walk{h: h, chance: c, outcome: &Outcome{Verdict: Drop, To: ToNone, Steps: []Step{}}}
-	err := w.run(in)
-	if err != nil {
+	w := h.newWalk(c, quiet)
+	defer h.endWalk(w)
+	if err := w.run(&in); err != nil {
 		h.rollback(mark)
 		return Outcome{}, fmt.Errorf("host %s: %w", h.name, err)
 	}
 	h.keep()
-	return *w.outcome, nil
+	return w.outcome, nil
 }
 
 // walk is one packet's way through a host. A failure is kept in err and ends the walk.
 type walk struct {
 	h       *Host
 	chance  Chance
-	outcome *Outcome
+	outcome Outcome
+	quiet   bool // no steps are noted
+	packet  packet
+	rule    ruleState
+	hotdrop bool // a match drops the packet
 	jumps   int
-	stack   []frame
-	err     error
+	tunnels int
+	// setChanges are what the walk did to sets that are not changed yet.
+	setChanges []setChange
+	stack      []frame
+	err        error
+}
+
+// newWalk takes a walk that has ended, if there is one: most of them need no memory of their own then.
+func (h *Host) newWalk(c Chance, quiet bool) *walk {
+	var w *walk
+	if last := len(h.idle) - 1; last >= 0 {
+		w, h.idle = h.idle[last], h.idle[:last]
+	} else {
+		w = &walk{}
+	}
+	*w = walk{h: h, chance: c, quiet: quiet, stack: w.stack[:0], outcome: Outcome{Verdict: Drop, To: ToNone}}
+	if !quiet {
+		w.outcome.Steps = []Step{}
+	}
+	return w
+}
+
+func (h *Host) endWalk(w *walk) { h.idle = append(h.idle, w) }
+
+// ruleState names the rule that is being looked at, whose matches may remember something of their own.
+type ruleState struct {
+	rule  *fakeipt.Rule
+	table *fakeipt.Table
+	place int // of the match in the rule
 }
 
 // packet is a packet on its way: the header as it is now, and what the kernel keeps beside it in the skb.
@@ -68,9 +114,11 @@ type packet struct {
 	conn     *conn
 	dir      direction
 	relation relation
+	zone     Zone // that conntrack looks for it in
 	path     path
 	routed   bool // path holds the route
 	local    bool // the host made the packet
+	bridged  bridged
 }
 
 func (w *walk) fail(err error) {
@@ -80,11 +128,12 @@ func (w *walk) fail(err error) {
 }
 
 // run checks the input and sends it on its way.
-func (w *walk) run(in Input) error {
-	if err := checkInput(&in); err != nil {
+func (w *walk) run(in *Input) error {
+	if err := checkInput(in); err != nil {
 		return err
 	}
-	s := &packet{Packet: in.Packet}
+	s := &w.packet
+	s.Packet = in.Packet
 	if in.Local {
 		w.send(s, false)
 	} else {
@@ -92,7 +141,11 @@ func (w *walk) run(in Input) error {
 		if s.in == nil {
 			return fmt.Errorf("packet: there is no device %q", in.In)
 		}
-		w.receive(s)
+		if bridge := w.h.bridgeOf(s.in); bridge != nil {
+			w.receiveFrame(s, bridge, in.NextHop)
+		} else {
+			w.receive(s)
+		}
 	}
 	w.finish(s)
 	return w.err
@@ -129,12 +182,16 @@ func (w *walk) receive(s *packet) {
 		w.drop(err.Error())
 		return
 	}
-	if !w.pass(s, preRouting, s.in, nil) {
-		return
+	if w.pass(s, preRouting, s.in, nil) {
+		w.route(s)
 	}
+}
+
+// route finds out where a packet that passed PREROUTING goes.
+func (w *walk) route(s *packet) {
 	if !s.routed {
 		var err error
-		if s.path, err = w.h.routeInput(&s.Packet, s.in); err != nil {
+		if s.path, err = w.h.routeInput(&s.Packet, s.in, w.chance); err != nil {
 			w.routeError(s, err)
 			return
 		}
@@ -148,9 +205,14 @@ func (w *walk) receive(s *packet) {
 }
 
 func (w *walk) deliver(s *packet) {
-	if w.pass(s, input, s.in, nil) {
-		w.outcome.Verdict, w.outcome.To = Accept, ToLocal
+	if !w.pass(s, input, s.in, nil) {
+		return
 	}
+	if dev := w.h.vxlanOf(&s.Packet); dev != nil {
+		w.decapsulate(s, dev)
+		return
+	}
+	w.outcome.Verdict, w.outcome.To = Accept, ToLocal
 }
 
 // forward is ip_forward and ip6_forward.
@@ -176,7 +238,7 @@ func (w *walk) forward(s *packet) {
 // send takes a packet of the host itself. With anySrc its source need not be the host's.
 func (w *walk) send(s *packet, anySrc bool) {
 	s.local = true
-	to, src, err := w.h.routeOutput(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName}, anySrc)
+	to, src, err := w.h.routeOutput(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName, chance: w.chance}, anySrc)
 	if err != nil {
 		w.drop(err.Error())
 		return
@@ -185,6 +247,11 @@ func (w *walk) send(s *packet, anySrc bool) {
 	if s.TTL == 0 {
 		s.TTL = uint8(w.h.conf.defaultTTL)
 	}
+	w.sendRouted(s)
+}
+
+// sendRouted takes a packet of the host that has its route out.
+func (w *walk) sendRouted(s *packet) {
 	if !w.pass(s, output, nil, s.path.out) || !w.pass(s, postRouting, nil, s.path.out) {
 		return
 	}
@@ -192,20 +259,27 @@ func (w *walk) send(s *packet, anySrc bool) {
 		w.leave(s)
 		return
 	}
-	s.in = s.path.out
+	s.in, s.Socket = s.path.out, nil // the one that takes it is another
 	w.receive(s)
 }
 
 // leave hands the packet to the device.
 func (w *walk) leave(s *packet) {
-	o := w.outcome
+	if s.path.out.VXLAN != nil {
+		w.encapsulate(s)
+		return
+	}
+	o := &w.outcome
+	if port := w.h.portTo(s.path.out, s.path.nextHop); port != nil {
+		o.Port = port.Name
+	}
 	o.Verdict, o.To, o.Out, o.NextHop = Accept, ToForward, s.path.out.Name, s.path.nextHop
 }
 
 // reroute looks up the route again after a change of OUTPUT (ip_route_me_harder): the source may be foreign now. The rest of
 // the hook still sees the first device.
 func (w *walk) reroute(s *packet) bool {
-	to, _, err := w.h.routeOutput(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName}, true)
+	to, _, err := w.h.routeOutput(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName, chance: w.chance}, true)
 	if err != nil {
 		w.drop(err.Error())
 		return false
@@ -245,8 +319,8 @@ func (h *Host) rules(p *Packet) *fakeipt.Ruleset {
 func (w *walk) stage(s *packet, st stage, rules *fakeipt.Ruleset) bool {
 	switch st {
 	case trackStage:
-		if w.h.tracks(rules) {
-			w.trackStep(s)
+		if w.h.tracks(rules) && !w.trackStep(s) {
+			return false
 		}
 		return w.err == nil
 	case confirmStage:
@@ -277,7 +351,7 @@ func (w *walk) tableStage(s *packet, st stage, rules *fakeipt.Ruleset) bool {
 
 // finish writes down what the packet is at the end.
 func (w *walk) finish(s *packet) {
-	o := w.outcome
+	o := &w.outcome
 	o.Packet = s.Packet
 	o.Final = Final{Proto: s.Proto, Src: s.Src, SrcPort: s.SrcPort, Dst: s.Dst, DstPort: s.DstPort, Mark: s.Mark}
 	if s.conn == nil || s.dir != original || s.relation == isRelated {

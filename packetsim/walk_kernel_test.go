@@ -198,7 +198,7 @@ func TestWalkAsKernel(t *testing.T) {
 		t.Run(g.name, func(t *testing.T) {
 			lab.in(t).groupSysctls(g)
 			for j, c := range g.cases {
-				t.Run(c.name, func(t *testing.T) { lab.in(t).compareAll(g, c, uint16(0x4000+i*0x1000+j*16)) })
+				t.Run(c.name, func(t *testing.T) { lab.in(t).compareAll(g, c, uint16(0x1000+i*0x800+j*16)) })
 			}
 		})
 	}
@@ -234,17 +234,22 @@ func kernelHost(t *testing.T, g kernelGroup) *Host {
 			{Name: "cwpsc", Up: true, Addresses: addresses("10.77.1.1/24", "fd77:1::1/64")},
 			{Name: "cwpss", Up: true, Addresses: addresses("10.77.2.1/24", "fd77:2::1/64")},
 		},
-		Routes: []Route{
+		Routes: append(routeCasesRoutes(), []Route{
 			{Dst: netip.MustParsePrefix("10.99.0.0/16"), Via: netip.MustParseAddr("10.77.2.2"), Dev: "cwpss"},
 			{Dst: netip.MustParsePrefix("fd99::/16"), Via: netip.MustParseAddr("fd77:2::2"), Dev: "cwpss"},
 			{Dst: netip.MustParsePrefix("10.95.0.0/16"), Via: netip.MustParseAddr("10.77.2.2"), Dev: "cwpss"},
 			{Dst: netip.MustParsePrefix("10.95.0.0/16"), Dev: "cwpsc", Table: 95},
 			{Dst: netip.MustParsePrefix("10.97.0.0/16"), Type: RouteBlackhole},
 			{Dst: netip.MustParsePrefix("10.96.0.0/16"), Type: RouteProhibit},
-		},
-		PolicyRules: append(defaultRules(fakeipt.IPv4), PolicyRule{Family: fakeipt.IPv4, Priority: 95, Mark: 95, Table: 95}),
-		Sysctls:     sysctls,
-		Netfilter:   restored(t, g.family, emptyRules+g.rules),
+		}...),
+		PolicyRules: append(append(defaultRules(fakeipt.IPv4), defaultRules(fakeipt.IPv6)...), []PolicyRule{
+			{Family: fakeipt.IPv4, Priority: 95, Mark: 95, Table: 95},
+			{Family: fakeipt.IPv6, Priority: 95, Mark: 95, Table: 95},
+			{Family: fakeipt.IPv4, Priority: 96, In: "cwpss", To: netip.MustParsePrefix("10.99.3.0/24"), Action: RuleProhibit},
+			{Family: fakeipt.IPv6, Priority: 96, In: "cwpss", To: netip.MustParsePrefix("fd99:3::/32"), Action: RuleBlackhole},
+		}...),
+		Sysctls:   sysctls,
+		Netfilter: restored(t, g.family, emptyRules+g.rules),
 	})
 	require.NoError(t, err)
 	return h

@@ -1,0 +1,142 @@
+package packetsim
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// bridged is what br_netfilter keeps of a packet: that it came in by a bridge's port, and the port that it is bridged to.
+type bridged struct {
+	seen    bool
+	in, out *device
+}
+
+// bridgeOf is the bridge that a device is a port of, or nil.
+func (h *Host) bridgeOf(dev *device) *device {
+	if dev.Master == "" {
+		return nil
+	}
+	if bridge := h.byName[dev.Master]; bridge != nil && bridge.Kind == "bridge" {
+		return bridge
+	}
+	return nil
+}
+
+// portTo is the bridge's port that an address is behind, or nil.
+func (h *Host) portTo(bridge *device, addr netip.Addr) *device {
+	if bridge.Kind != "bridge" {
+		return nil
+	}
+	for _, dev := range h.devices {
+		if dev.Master == bridge.Name && slices.Contains(dev.Neighbours, addr) {
+			return dev
+		}
+	}
+	return nil
+}
+
+// receiveFrame takes a packet that came in by a port of a bridge (net/bridge/br_input.c). The bridge takes it up as
+// its own, or hands it to another port.
+func (w *walk) receiveFrame(s *packet, bridge *device, nextHop netip.Addr) {
+	port := s.in
+	if !port.Up || !bridge.Up {
+		w.drop("device is down")
+		return
+	}
+	if !nextHop.IsValid() {
+		nextHop = s.Dst
+	}
+	to := w.h.portTo(bridge, nextHop)
+	s.in = bridge
+	switch {
+	case w.h.bridgeCalls(s):
+		s.bridged = bridged{seen: true, in: port}
+		w.filterFrame(s, bridge, to)
+	case to == nil:
+		w.receive(s)
+	case w.maySendBack(port, to):
+		s.path = path{out: bridge, nextHop: nextHop}
+		w.leaveBy(s, to)
+	}
+}
+
+// bridgeCalls says whether br_netfilter shows the rules the frames that are bridged.
+func (h *Host) bridgeCalls(s *packet) bool {
+	return h.conf.bridgeCalls[familyOf(s.Dst)] && h.rules(&s.Packet) != nil
+}
+
+// filterFrame takes a bridged frame through PREROUTING and on: a changed destination decides anew where it goes
+// (br_nf_pre_routing_finish in net/bridge/br_netfilter_hooks.c).
+func (w *walk) filterFrame(s *packet, bridge, to *device) {
+	dst := s.Dst
+	if err := checkReceive(&s.Packet, bridge); err != nil {
+		w.drop(err.Error())
+		return
+	}
+	if !w.pass(s, preRouting, bridge, nil) {
+		return
+	}
+	if s.Dst == dst {
+		if to == nil {
+			w.route(s)
+			return
+		}
+		s.path = path{out: bridge, nextHop: dst}
+		w.bridge(s, bridge, to)
+		return
+	}
+	way, err := w.h.routeInput(&s.Packet, bridge, w.chance)
+	if err == errForwardingOff {
+		way, _, err = w.h.routeOutput(&flow{dst: s.Dst, in: loopbackName, chance: w.chance}, true)
+		if err == nil && way.out != bridge {
+			err = errForwardingOff
+		}
+	}
+	if err != nil {
+		w.routeError(s, err)
+		return
+	}
+	s.path, s.routed = way, true
+	if way.local || way.out != bridge {
+		w.route(s)
+		return
+	}
+	if to = w.h.portTo(bridge, way.nextHop); to == nil {
+		w.fail(fmt.Errorf("bridge %s: no port is known for %s: write it to the Neighbours of a port", bridge.Name, way.nextHop))
+		return
+	}
+	w.bridge(s, bridge, to)
+}
+
+// bridge hands a frame to another port, by FORWARD and POSTROUTING.
+func (w *walk) bridge(s *packet, bridge, to *device) {
+	if !w.maySendBack(s.bridged.in, to) {
+		return
+	}
+	s.bridged.out = to
+	if w.pass(s, forward, bridge, bridge) && w.pass(s, postRouting, nil, bridge) {
+		w.leaveBy(s, to)
+	}
+}
+
+// maySendBack is false for a frame that would go back where it came from, unless the port allows it (should_deliver in net/bridge/br_forward.c).
+func (w *walk) maySendBack(from, to *device) bool {
+	if from == to && !to.Hairpin {
+		w.drop("port " + to.Name + " is not in hairpin mode")
+		return false
+	}
+	return true
+}
+
+func (w *walk) leaveBy(s *packet, port *device) {
+	o := &w.outcome
+	o.Verdict, o.To, o.Out, o.Port, o.NextHop = Accept, ToForward, s.path.out.Name, port.Name, s.path.nextHop
+}
+
+// bridgeCallSysctls are br_netfilter's switches, by family. Without the module there are none.
+var bridgeCallSysctls = map[fakeipt.Family]string{
+	fakeipt.IPv4: "net.bridge.bridge-nf-call-iptables", fakeipt.IPv6: "net.bridge.bridge-nf-call-ip6tables",
+}

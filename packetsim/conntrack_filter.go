@@ -1,0 +1,75 @@
+package packetsim
+
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// ConntrackFilter chooses connections as the options of "conntrack -D" do. What is not set does not matter.
+type ConntrackFilter struct {
+	Family fakeipt.Family // -f
+	Proto  Proto          // -p
+	// OrigSrc and OrigDst are -s and -d, ReplySrc and ReplyDst are -r and -q.
+	OrigSrc, OrigDst, ReplySrc, ReplyDst netip.Prefix
+	// The ports are --orig-port-src, --orig-port-dst, --reply-port-src and --reply-port-dst.
+	OrigSrcPort, OrigDstPort, ReplySrcPort, ReplyDstPort uint16
+	// State is --state.
+	State string
+	// Mark under MarkMask is -m; a mask of 0 does not look at the mark.
+	Mark, MarkMask uint32
+	// Zone is -w, which asks for a zone of both directions; OrigZone and ReplyZone are --orig-zone and --reply-zone.
+	Zone, OrigZone, ReplyZone *uint16
+	// SrcNAT and DstNAT are -n and -g.
+	SrcNAT, DstNAT bool
+	// SeenReply and Assured are words of -u. UNREPLIED, which the tool takes as well, chooses nothing there.
+	SeenReply, Assured bool
+}
+
+// Matches says whether the filter chooses the connection.
+func (f ConntrackFilter) Matches(e ConntrackEntry) bool {
+	if f.Family != 0 && familyOf(e.Original.Dst) != f.Family || f.Proto != 0 && e.Original.Proto != f.Proto || f.State != "" && e.State != f.State {
+		return false
+	}
+	return f.matchesTuples(&e) && f.matchesZone(e.Zone) && f.matchesStatus(&e) && e.Mark&f.MarkMask == f.Mark&f.MarkMask
+}
+
+func (f *ConntrackFilter) matchesTuples(e *ConntrackEntry) bool {
+	for _, a := range [...]struct {
+		want netip.Prefix
+		addr netip.Addr
+	}{{f.OrigSrc, e.Original.Src}, {f.OrigDst, e.Original.Dst}, {f.ReplySrc, e.Reply.Src}, {f.ReplyDst, e.Reply.Dst}} {
+		if a.want.IsValid() && !a.want.Contains(a.addr) {
+			return false
+		}
+	}
+	for _, p := range [...]struct{ want, port uint16 }{
+		{f.OrigSrcPort, e.Original.SrcPort}, {f.OrigDstPort, e.Original.DstPort}, {f.ReplySrcPort, e.Reply.SrcPort}, {f.ReplyDstPort, e.Reply.DstPort},
+	} {
+		if p.want != 0 && p.want != p.port {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *ConntrackFilter) matchesZone(z Zone) bool {
+	return (f.Zone == nil || z == Zone{*f.Zone, *f.Zone}) && (f.OrigZone == nil || z.Original == *f.OrigZone) &&
+		(f.ReplyZone == nil || z.Reply == *f.ReplyZone)
+}
+
+func (f *ConntrackFilter) matchesStatus(e *ConntrackEntry) bool {
+	if f.SeenReply && !e.Replied || f.Assured && !e.Assured {
+		return false
+	}
+	src, dst := e.translated()
+	return (!f.SrcNAT || src) && (!f.DstNAT || dst)
+}
+
+// translated says which sides of the connection are translated, as the tuples show it.
+func (e *ConntrackEntry) translated() (src, dst bool) {
+	back := e.Reply.inverse()
+	src = back.Src != e.Original.Src || back.SrcPort != e.Original.SrcPort || back.ICMPID != e.Original.ICMPID
+	dst = back.Dst != e.Original.Dst || back.DstPort != e.Original.DstPort
+	return src, dst
+}

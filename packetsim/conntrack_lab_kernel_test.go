@@ -1,0 +1,366 @@
+//go:build linux
+
+package packetsim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/stretchr/testify/require"
+	"github.com/vishvananda/netlink/nl"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+	"k8s.io/utils/clock"
+)
+
+// ctLab is a node between a client and a server that only send and capture frames. A test of it stays in the node's namespace.
+type ctLab struct {
+	t     *testing.T
+	ports map[string]*ctPort
+	id    uint16
+}
+
+// ctPort is the device of the client or the server.
+type ctPort struct {
+	fd, index int
+	device    string // the node's end
+}
+
+func newCTLab(t *testing.T) *ctLab {
+	lab := &ctLab{t: t, ports: map[string]*ctPort{}}
+	lab.stayHere(t)
+	removeStaleCTLabs()
+	for _, place := range []string{"node", "client", "server"} {
+		lab.run("ip", "netns", "add", ctNetns(place))
+		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", ctNetns(place)).Run() })
+	}
+	lab.enter("node")
+	lab.run("ip", "link", "set", "lo", "up")
+	lab.run("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1", "net.ipv6.conf.default.accept_dad=0",
+		"net.ipv6.conf.default.router_solicitations=0", "net.ipv4.icmp_ratemask=0")
+	for i, place := range []string{"client", "server"} {
+		lab.plug(place, i+1)
+	}
+	lab.run("ip", "route", "add", "default", "via", "10.78.2.2")
+	lab.run("ip", "-6", "route", "add", "default", "via", "fd78:2::2")
+	lab.run("sysctl", "-qw", "net.ipv4.conf.all.send_redirects=0", "net.ipv4.conf.all.rp_filter=0",
+		"net.ipv4.conf.ctc.rp_filter=0", "net.ipv4.conf.cts.rp_filter=0", "net.ipv4.conf.ctc.send_redirects=0", "net.ipv4.conf.cts.send_redirects=0")
+	lab.awaitLinks()
+	return lab
+}
+
+// awaitLinks waits until the node's devices send: before that they drop what they are given.
+func (lab *ctLab) awaitLinks() {
+	deadline := time.Now().Add(5 * time.Second)
+	for _, port := range lab.ports {
+		for {
+			dev, err := net.InterfaceByName(port.device)
+			require.NoError(lab.t, err)
+			if dev.Flags&net.FlagRunning != 0 {
+				break
+			}
+			require.True(lab.t, time.Now().Before(deadline), "%s has no carrier", port.device)
+			lab.wait()
+		}
+	}
+	lab.wait()
+}
+
+// stayHere keeps the test on its thread, whose namespace it may change then, and brings that back in the end.
+func (lab *ctLab) stayHere(t *testing.T) {
+	runtime.LockOSThread()
+	home, err := netns.Get()
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, netns.Set(home))
+		_ = home.Close()
+		runtime.UnlockOSThread()
+	})
+}
+
+// in is the lab for a subtest, which stays in the node's namespace.
+func (lab *ctLab) in(t *testing.T) *ctLab {
+	sub := &ctLab{t: t, ports: lab.ports}
+	sub.stayHere(t)
+	sub.enter("node")
+	return sub
+}
+
+// ctNetns is the namespace of a place. Runs at the same time have their own.
+func ctNetns(place string) string { return fmt.Sprintf("cw-ct-%d-%s", os.Getpid(), place) }
+
+// removeStaleCTLabs removes the namespaces of runs that were killed.
+func removeStaleCTLabs() {
+	names, _ := filepath.Glob("/run/netns/cw-ct-*") // the pattern is well formed
+	for _, path := range names {
+		var pid int
+		name := filepath.Base(path)
+		if _, err := fmt.Sscanf(name, "cw-ct-%d-", &pid); err == nil && unix.Kill(pid, 0) == unix.ESRCH {
+			_ = exec.Command("ip", "netns", "del", name).Run()
+		}
+	}
+}
+
+// plug joins a place to the node; subnet is the third number of its addresses.
+func (lab *ctLab) plug(place string, subnet int) {
+	dev := "ct" + place[:1]
+	lab.run("ip", "link", "add", dev, "type", "veth", "peer", "name", "eth0", "netns", ctNetns(place))
+	lab.run("ip", "addr", "add", fmt.Sprintf("10.78.%d.1/24", subnet), "dev", dev)
+	lab.run("ip", "addr", "add", fmt.Sprintf("fd78:%d::1/64", subnet), "dev", dev, "nodad")
+	lab.run("ip", "link", "set", dev, "address", nodeMAC(place).String(), "up")
+	for _, host := range []int{2, 3} {
+		for _, addr := range []string{fmt.Sprintf("10.78.%d.%d", subnet, host), fmt.Sprintf("fd78:%d::%d", subnet, host)} {
+			lab.run("ip", "neigh", "replace", addr, "lladdr", placeMAC(place).String(), "dev", dev, "nud", "permanent")
+		}
+	}
+	lab.enter(place)
+	lab.run("sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
+	lab.run("ip", "link", "set", "eth0", "address", placeMAC(place).String(), "up")
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, 0x0300) // ETH_P_ALL in network order
+	require.NoError(lab.t, err)
+	lab.t.Cleanup(func() { _ = unix.Close(fd) })
+	eth0, err := net.InterfaceByName("eth0")
+	require.NoError(lab.t, err)
+	lab.ports[place] = &ctPort{fd, eth0.Index, dev}
+	lab.enter("node")
+}
+
+func (lab *ctLab) enter(place string) {
+	there, err := netns.GetFromName(ctNetns(place))
+	require.NoError(lab.t, err)
+	defer func() { _ = there.Close() }()
+	require.NoError(lab.t, netns.Set(there))
+}
+
+func (lab *ctLab) run(argv ...string) string {
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	require.NoErrorf(lab.t, err, "%s: %s", strings.Join(argv, " "), out)
+	return string(out)
+}
+
+func ctTool(family fakeipt.Family, tool string) string {
+	if family == fakeipt.IPv6 {
+		return "ip6tables-legacy-" + tool
+	}
+	return "iptables-legacy-" + tool
+}
+
+func (lab *ctLab) restore(family fakeipt.Family, rules string) {
+	cmd := exec.Command(ctTool(family, "restore"), "-w", "20") // the lock is the machine's, not the namespace's
+	cmd.Stdin = strings.NewReader(emptyRules + rules)
+	out, err := cmd.CombinedOutput()
+	require.NoErrorf(lab.t, err, "%s", out)
+}
+
+// ctDevices are the node's devices.
+func ctDevices() []Device {
+	return []Device{
+		{Name: "ctc", Up: true, Addresses: addresses("10.78.1.1/24", "fd78:1::1/64")},
+		{Name: "cts", Up: true, Addresses: addresses("10.78.2.1/24", "fd78:2::1/64")},
+	}
+}
+
+func ctRoutes() []Route {
+	return []Route{
+		{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.78.2.2"), Dev: "cts"},
+		{Dst: netip.MustParsePrefix("::/0"), Via: netip.MustParseAddr("fd78:2::2"), Dev: "cts"},
+	}
+}
+
+// twin is the Host that is like the node.
+func (lab *ctLab) twin(kernel *fakeipt.Kernel, sysctls map[string]string) *Host {
+	all := map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1", "net.ipv4.conf.all.send_redirects": "0"}
+	for _, dev := range []string{"ctc", "cts"} {
+		all["net.ipv4.conf."+dev+".send_redirects"] = "0"
+	}
+	for name, value := range sysctls {
+		all[name] = value
+	}
+	h, err := NewHost(HostConfig{Name: "node", Devices: ctDevices(), Routes: ctRoutes(), Sysctls: all, Netfilter: kernel, Clock: clock.RealClock{}})
+	require.NoError(lab.t, err)
+	return h
+}
+
+// flush empties the node's table.
+func (lab *ctLab) flush() {
+	req := nl.NewNetlinkRequest(nl.IPCTNL_MSG_CT_DELETE|1<<8, unix.NLM_F_ACK)
+	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC, Version: nl.NFNETLINK_V0})
+	_, err := req.Execute(unix.NETLINK_NETFILTER, 0)
+	require.NoError(lab.t, err)
+}
+
+// entries are the node's connections of the family.
+func (lab *ctLab) entries(family fakeipt.Family) []ConntrackEntry {
+	messages, err := dumpNetfilter(nl.IPCTNL_MSG_CT_GET|1<<8, unix.AF_UNSPEC)
+	require.NoError(lab.t, err)
+	var list []ConntrackEntry
+	for _, message := range messages {
+		c, err := parseCTNetlink(message)
+		require.NoError(lab.t, err)
+		if familyOf(c.Original.Src) == family && !c.Original.Dst.IsMulticast() {
+			list = append(list, c.entry())
+		}
+	}
+	slices.SortFunc(list, func(a, b ConntrackEntry) int { return a.Original.compare(b.Original) })
+	return list
+}
+
+// send puts a packet on the wire of a place.
+func (lab *ctLab) send(place string, p Packet) {
+	lab.id++
+	raw := wireFormat(p, lab.id)
+	port := lab.ports[place]
+	to := &unix.SockaddrLinklayer{Protocol: 0x0008, Ifindex: port.index, Halen: 6}
+	if p.Is6() {
+		to.Protocol = 0xdd86
+	}
+	copy(to.Addr[:], nodeMAC(place))
+	require.NoError(lab.t, unix.Sendto(port.fd, raw, 0, to))
+}
+
+// captured are the packets of the family that came to a place since the last call.
+func (lab *ctLab) captured(place string, family fakeipt.Family) []Packet {
+	var list []Packet
+	buf := make([]byte, 4096)
+	for {
+		n, from, err := unix.Recvfrom(lab.ports[place].fd, buf, 0)
+		if err == unix.EAGAIN {
+			return list
+		}
+		require.NoError(lab.t, err)
+		if link, ok := from.(*unix.SockaddrLinklayer); !ok || link.Pkttype == unix.PACKET_OUTGOING {
+			continue
+		}
+		p, ok := readWire(buf[:n])
+		if ok && familyOf(p.Dst) == family && !p.Dst.IsMulticast() && !p.Dst.IsLinkLocalUnicast() {
+			list = append(list, p)
+		}
+	}
+}
+
+// readWire reads the header of a packet, as far as NAT changes it.
+func readWire(b []byte) (p Packet, ok bool) {
+	switch {
+	case len(b) >= 28 && b[0]>>4 == 4:
+		p.Proto = Proto(b[9])
+		p.Src, _ = netip.AddrFromSlice(b[12:16])
+		p.Dst, _ = netip.AddrFromSlice(b[16:20])
+		b = b[20:]
+	case len(b) >= 48 && b[0]>>4 == 6:
+		p.Proto = Proto(b[6])
+		p.Src, _ = netip.AddrFromSlice(b[8:24])
+		p.Dst, _ = netip.AddrFromSlice(b[24:40])
+		b = b[40:]
+	default:
+		return p, false
+	}
+	switch {
+	case p.Proto.HasPorts():
+		p.SrcPort, p.DstPort = binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	case p.Proto.isICMP():
+		p.ICMPType, p.ICMPCode = b[0], b[1]
+		if !p.isICMPError() {
+			p.ICMPID = binary.BigEndian.Uint16(b[4:])
+		} else if inner, ok := readWire(b[8:]); ok {
+			p.Inner = &inner
+		}
+	}
+	return p, true
+}
+
+// packetText is what readWire can tell of a packet.
+func packetText(p Packet) string {
+	text := fmt.Sprintf("%s %s:%d>%s:%d %d/%d id %d", p.Proto, p.Src, p.SrcPort, p.Dst, p.DstPort, p.ICMPType, p.ICMPCode, p.ICMPID)
+	if p.Inner != nil {
+		text += " {" + packetText(*p.Inner) + "}"
+	}
+	return text
+}
+
+// arrivals are what the outcome says to come to each place.
+func (lab *ctLab) arrivals(o *Outcome) map[string][]string {
+	want := map[string][]string{}
+	add := func(o *Outcome) {
+		for place, port := range lab.ports {
+			if o.To == ToForward && o.Out == port.device {
+				want[place] = append(want[place], packetText(o.Packet))
+			}
+		}
+	}
+	add(o)
+	for i := range o.Replies {
+		add(&o.Replies[i].Outcome)
+	}
+	for _, texts := range want {
+		slices.Sort(texts)
+	}
+	return want
+}
+
+// entryLine is an entry without its timeout, in one line.
+func entryLine(e ConntrackEntry) string {
+	return fmt.Sprintf("%s -> %s %s replied=%t assured=%t mark=%d zone=%v", tupleLine(e.Original), tupleLine(e.Reply), e.State, e.Replied, e.Assured, e.Mark, e.Zone)
+}
+
+func tupleLine(t Tuple) string { return tupleText(SnapshotTuple(t)) }
+
+// compareEntries says how two lists of entries differ; empty if they do not. Timeouts may differ by the time between.
+func compareEntries(real, ours []ConntrackEntry) string {
+	lines := func(list []ConntrackEntry) (text []string) {
+		for _, e := range list {
+			text = append(text, fmt.Sprintf("%s timeout=%d", entryLine(e), e.Timeout))
+		}
+		return text
+	}
+	same := slices.EqualFunc(real, ours, func(a, b ConntrackEntry) bool {
+		return entryLine(a) == entryLine(b) && a.Timeout <= b.Timeout+2 && b.Timeout <= a.Timeout+2
+	})
+	if same {
+		return ""
+	}
+	return fmt.Sprintf("kernel:\n\t%s\nours:\n\t%s", strings.Join(lines(real), "\n\t"), strings.Join(lines(ours), "\n\t"))
+}
+
+// settleTime is how long the kernel gets to do what we say it does.
+const settleTime = 300 * time.Millisecond
+
+// counted are the packets that each rule of the node's filter table counted.
+func (lab *ctLab) counted(family fakeipt.Family) map[string]int {
+	return countedRules(lab.run(ctTool(family, "save"), "-c", "-t", "filter"))
+}
+
+func countedRules(save string) map[string]int {
+	counts := map[string]int{}
+	for line := range strings.Lines(save) {
+		if m := countedRule.FindStringSubmatch(line); m != nil {
+			counts[m[2]], _ = strconv.Atoi(m[1])
+		}
+	}
+	return counts
+}
+
+// since are the packets that were counted after earlier counts.
+func since(now, before map[string]int) map[string]int {
+	counts := map[string]int{}
+	for rule, n := range now {
+		if strings.Contains(rule, "FORWARD") {
+			counts[rule] = n - before[rule]
+		}
+	}
+	return counts
+}
+
+var countedRule = regexp.MustCompile(`^\[(\d+):\d+\] (-A .*)\n`)

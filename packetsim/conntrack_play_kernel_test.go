@@ -1,0 +1,254 @@
+//go:build linux
+
+package packetsim
+
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"pgregory.net/rapid"
+)
+
+// header draws the header of a client's packet from so few that flows meet.
+func (p *ctPlay) header(proto Proto) Packet {
+	rt := p.rt
+	src := p.addr("CLIENT")
+	if rapid.IntRange(0, 3).Draw(rt, "other client") == 0 {
+		src = src.Next()
+	}
+	packet := Packet{Proto: proto, Src: src, Dst: p.addr(rapid.SampledFrom([]string{"SERVER", "VIP1", "VIP2"}).Draw(rt, "dst"))}
+	switch {
+	case proto.HasPorts():
+		packet.SrcPort = rapid.SampledFrom([]uint16{300, 700, 5001, 41000}).Draw(rt, "sport")
+		packet.DstPort = rapid.SampledFrom([]uint16{80, 8080}).Draw(rt, "dport")
+	case proto.isICMP():
+		packet.ICMPType = echoRequestType(proto)
+		packet.ICMPID = rapid.Uint16Range(1, 2).Draw(rt, "id")
+	}
+	return packet
+}
+
+func (p *ctPlay) icmp() Proto {
+	if p.family == fakeipt.IPv6 {
+		return ICMPv6
+	}
+	return ICMP
+}
+
+// tcpFlow is a connection with the numbers of both ends.
+type tcpFlow struct {
+	head   Packet
+	next   [2]uint32 // the sequence numbers that the ends send next
+	window [2]uint16
+}
+
+var tcpFlagChoices = []TCPFlags{SYN, SYN, SYN | ACK, SYN | ACK, ACK, ACK, ACK, PSH | ACK, PSH | ACK, FIN | ACK, FIN | ACK, RST, RST | ACK, SYN | URG, FIN, SYN | FIN, 0}
+
+// playTCP lets two connections speak, in order and out of order.
+func playTCP(rt *rapid.T, p *ctPlay) {
+	var flows []*tcpFlow
+	for range rapid.IntRange(1, 2).Draw(rt, "flows") {
+		flow := &tcpFlow{head: p.header(TCP), window: [2]uint16{8192, 8192}}
+		for end := range flow.next {
+			flow.next[end] = rapid.SampledFrom([]uint32{1000, 0xfffffff0, 0x7fffff00, 0}).Draw(rt, "isn")
+		}
+		flows = append(flows, flow)
+		if rapid.Bool().Draw(rt, "handshake") {
+			flow.say(p, original, SYN, true)
+			flow.say(p, reply, SYN|ACK, true)
+			flow.say(p, original, ACK, true)
+		}
+	}
+	for range rapid.IntRange(1, 15).Draw(rt, "packets") {
+		flow := flows[rapid.IntRange(0, len(flows)-1).Draw(rt, "flow")]
+		dir := direction(rapid.IntRange(0, 1).Draw(rt, "from"))
+		flow.say(p, dir, rapid.SampledFrom(tcpFlagChoices).Draw(rt, "flags"), rapid.IntRange(0, 2).Draw(rt, "in order") > 0)
+	}
+}
+
+// say sends a segment of one end.
+func (f *tcpFlow) say(p *ctPlay, dir direction, flags TCPFlags, inOrder bool) {
+	rt := p.rt
+	jump := func(name string) uint32 {
+		if inOrder {
+			return 0
+		}
+		return uint32(rapid.SampledFrom([]int{0, 0, 0, 1, -1, 500, -500, 9000, -9000, 66000, -66000, 70000, -70000, 1 << 20, 200 << 20}).Draw(rt, name))
+	}
+	n := &TCPNumbers{Seq: f.next[dir] + jump("seq"), Window: f.window[dir]}
+	if flags&ACK != 0 || rapid.IntRange(0, 9).Draw(rt, "ack without the flag") == 0 {
+		n.Ack = f.next[1-dir] + jump("ack")
+	}
+	if flags&SYN != 0 {
+		n.HasScale, n.SACKPermitted = rapid.Bool().Draw(rt, "scaled"), rapid.Bool().Draw(rt, "sack permitted")
+		n.Scale = rapid.SampledFrom([]uint8{0, 2, 7, 15}).Draw(rt, "scale")
+	} else if flags&ACK != 0 && rapid.IntRange(0, 5).Draw(rt, "has sack") == 0 {
+		n.SACK = []SACKBlock{{n.Ack + 100, n.Ack + 100 + jump("sack")}}
+	}
+	if flags&(SYN|RST) == 0 {
+		n.Data = rapid.SampledFrom([]uint32{0, 0, 1, 1000}).Draw(rt, "data")
+	}
+	if flags&RST != 0 && rapid.IntRange(0, 3).Draw(rt, "reset without number") == 0 {
+		n.Seq = 0
+	}
+	if rapid.IntRange(0, 5).Draw(rt, "new window") == 0 {
+		n.Window = rapid.SampledFrom([]uint16{0, 1, 500, 65535}).Draw(rt, "window")
+		f.window[dir] = n.Window
+	}
+	packet := f.head
+	packet.TCPFlags, packet.Numbers = flags, n
+	if g := segmentOf(&packet); inOrder && flags&RST == 0 {
+		f.next[dir] = g.end
+	}
+	if dir == original {
+		p.forward(packet)
+		return
+	}
+	p.exchange("server", p.back(packet))
+}
+
+// playDatagrams mixes UDP, ICMP queries, ICMP errors and protocols that conntrack does not know.
+func playDatagrams(rt *rapid.T, p *ctPlay) {
+	for range rapid.IntRange(1, 12).Draw(rt, "packets") {
+		p.datagram(rapid.SampledFrom([]Proto{UDP, UDP, p.icmp(), p.icmp(), 47, 99}).Draw(rt, "proto"))
+	}
+}
+
+func (p *ctPlay) datagram(proto Proto) {
+	rt := p.rt
+	packet := p.header(proto)
+	if proto.isICMP() && rapid.IntRange(0, 4).Draw(rt, "other type") == 0 {
+		packet.ICMPType = rapid.SampledFrom([]uint8{13, 15, 17, 10, 42}).Draw(rt, "type")
+		if p.family == fakeipt.IPv6 {
+			packet.ICMPType = rapid.SampledFrom([]uint8{139, 128, 144, 200}).Draw(rt, "type")
+		}
+	}
+	switch rapid.IntRange(0, 4).Draw(rt, "what") {
+	case 0, 1:
+		p.forward(packet)
+	case 2, 3:
+		p.exchange("server", p.back(packet))
+	case 4:
+		p.icmpError(packet)
+	}
+}
+
+// icmpError sends an error about a packet of the flow, from either end or from a router on the way.
+func (p *ctPlay) icmpError(about Packet) {
+	rt := p.rt
+	router := rapid.Bool().Draw(rt, "router")
+	place, inner := "server", about
+	if seen, ok := p.learned[tupleOf(&about)]; ok {
+		inner.Src, inner.Dst, inner.SrcPort, inner.DstPort, inner.ICMPID = seen.Src, seen.Dst, seen.SrcPort, seen.DstPort, seen.ICMPID
+	}
+	if rapid.Bool().Draw(rt, "about a reply") {
+		place, inner = "client", answered(about)
+	}
+	packet := Packet{Proto: p.icmp(), Src: inner.Dst, Dst: inner.Src, ICMPType: icmpUnreachable, ICMPCode: 1, Inner: &inner}
+	if p.family == fakeipt.IPv6 {
+		packet.ICMPType, packet.ICMPCode = icmp6Unreachable, 3
+	}
+	if router {
+		packet.Src = map[string]map[fakeipt.Family]netip.Addr{
+			"server": {fakeipt.IPv4: netip.MustParseAddr("10.78.2.3"), fakeipt.IPv6: netip.MustParseAddr("fd78:2::3")},
+			"client": {fakeipt.IPv4: netip.MustParseAddr("10.78.1.3"), fakeipt.IPv6: netip.MustParseAddr("fd78:1::3")},
+		}[place][p.family]
+		packet.ICMPType = icmpTimeExceeded
+		if p.family == fakeipt.IPv6 {
+			packet.ICMPType = icmp6TimeExceeded
+		}
+		packet.ICMPCode = 0
+	}
+	p.exchange(place, packet)
+}
+
+// answered is the answer to a packet.
+func answered(p Packet) Packet {
+	p.Src, p.Dst, p.SrcPort, p.DstPort = p.Dst, p.Src, p.DstPort, p.SrcPort
+	if answer, ok := icmpAnswer(p.Proto, p.ICMPType); ok {
+		p.ICMPType = answer
+	}
+	return p
+}
+
+var sctpChunkChoices = []SCTPChunkType{
+	SCTPInit, SCTPInitAck, SCTPCookieEcho, SCTPCookieAck, SCTPData, SCTPSack, SCTPHeartbeat, SCTPHeartbeatAck, SCTPAbort,
+	SCTPShutdown, SCTPShutdownAck, SCTPShutdownComplete, SCTPError, 99,
+}
+
+// playSCTP lets one association speak.
+func playSCTP(rt *rapid.T, p *ctPlay) {
+	head := p.header(SCTP)
+	tags := [2]uint32{11, 22} // of the packets of each direction
+	say := func(dir direction, tag uint32, chunks ...SCTPChunk) {
+		packet := head
+		packet.VerificationTag, packet.Chunks = tag, chunks
+		if dir == original {
+			p.forward(packet)
+			return
+		}
+		p.exchange("server", p.back(packet))
+	}
+	if rapid.IntRange(0, 3).Draw(rt, "handshake") > 0 {
+		say(original, 0, SCTPChunk{Type: SCTPInit, InitTag: tags[reply]})
+		say(reply, tags[reply], SCTPChunk{Type: SCTPInitAck, InitTag: tags[original]})
+		say(original, tags[original], SCTPChunk{Type: SCTPCookieEcho}, SCTPChunk{Type: SCTPData})
+		say(reply, tags[reply], SCTPChunk{Type: SCTPCookieAck})
+	}
+	for range rapid.IntRange(1, 12).Draw(rt, "packets") {
+		dir := direction(rapid.IntRange(0, 1).Draw(rt, "from"))
+		tag := tags[dir]
+		switch rapid.IntRange(0, 7).Draw(rt, "tag") {
+		case 0:
+			tag = 33
+		case 1:
+			tag = tags[1-dir]
+		}
+		var chunks []SCTPChunk
+		for range rapid.IntRange(1, 2).Draw(rt, "chunks") {
+			c := SCTPChunk{Type: rapid.SampledFrom(sctpChunkChoices).Draw(rt, "chunk"), Flags: rapid.Uint8Range(0, 1).Draw(rt, "flags")}
+			switch c.Type {
+			case SCTPInit:
+				tag = 0
+				fallthrough
+			case SCTPInitAck:
+				c.InitTag = rapid.SampledFrom([]uint32{tags[1-dir], tags[1-dir], 44}).Draw(rt, "init tag")
+			}
+			chunks = append(chunks, c)
+		}
+		if tag == 0 && chunks[0].Type != SCTPInit {
+			tag = tags[dir]
+		}
+		say(dir, tag, chunks...)
+	}
+}
+
+// playMixed lets flows of all protocols meet in NAT.
+func playMixed(rt *rapid.T, p *ctPlay) {
+	for range rapid.IntRange(1, 25).Draw(rt, "packets") {
+		proto := rapid.SampledFrom([]Proto{TCP, TCP, UDP, UDP, p.icmp(), 99}).Draw(rt, "proto")
+		if proto != TCP {
+			p.datagram(proto)
+			continue
+		}
+		packet := p.header(TCP)
+		packet.Numbers = &TCPNumbers{Seq: 1000, Window: 8192}
+		switch rapid.IntRange(0, 6).Draw(rt, "what") {
+		case 6:
+			p.icmpError(packet)
+		case 0, 1, 2:
+			packet.TCPFlags = SYN
+			packet.Numbers.Seq += rapid.SampledFrom([]uint32{0, 100}).Draw(rt, "isn")
+			p.forward(packet)
+		case 3:
+			packet.TCPFlags, packet.Numbers.Ack = SYN|ACK, 1001
+			p.exchange("server", p.back(packet))
+		case 4:
+			packet.TCPFlags, packet.Numbers.Seq, packet.Numbers.Ack = ACK, 1001, 1001
+			p.forward(packet)
+		case 5:
+			packet.TCPFlags, packet.Numbers.Seq, packet.Numbers.Ack = RST, 1001, 1001
+			p.exchange("server", p.back(packet))
+		}
+	}
+}

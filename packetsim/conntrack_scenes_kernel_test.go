@@ -1,0 +1,198 @@
+//go:build linux
+
+package packetsim
+
+import (
+	"net/netip"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// scene is a play of the test's own packets, with the rules given.
+func (lab *ctLab) scene(t *testing.T, family fakeipt.Family, rules string) *ctPlay {
+	rules = ctRules(family, rules)
+	lab.restore(family, rules)
+	sysctls := map[string]string{}
+	for name, value := range ctTimeouts {
+		lab.conntrackSysctl(sysctls, name, value)
+	}
+	lab.flush()
+	return &ctPlay{
+		lab: lab, fatalf: t.Fatalf, family: family, learned: map[Tuple]Tuple{},
+		host: lab.twin(restored(t, family, emptyRules+rules), sysctls),
+	}
+}
+
+// flow is a packet of the client to a port of the server.
+func (p *ctPlay) flow(proto Proto, sport, dport uint16) Packet {
+	packet := Packet{Proto: proto, Src: p.addr("CLIENT"), Dst: p.addr("SERVER"), SrcPort: sport, DstPort: dport}
+	if proto == TCP {
+		packet.TCPFlags, packet.Numbers = SYN, &TCPNumbers{Seq: 1, Window: 1000}
+	}
+	return packet
+}
+
+// agree waits until the tables of the kernel and the Host are the same.
+func (p *ctPlay) agree(t *testing.T, when string) {
+	t.Helper()
+	deadline := time.Now().Add(settleTime)
+	for {
+		why := compareEntries(p.lab.entries(p.family), p.host.Conntrack())
+		if why == "" {
+			return
+		}
+		require.True(t, time.Now().Before(deadline), "%s: %s", when, why)
+		p.lab.wait()
+	}
+}
+
+func TestMasqueradesAreForgottenAsKernel(t *testing.T) {
+	needKernel(t, "iptables-legacy-restore", "ip6tables-legacy-restore")
+	lab := newCTLab(t)
+	rules := "*nat\n-A POSTROUTING -p udp -j MASQUERADE\n-A POSTROUTING -p tcp -j SNAT --to-source POOL1\nCOMMIT\n"
+	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		p := lab.scene(t, family, rules)
+		begin := func() {
+			lab.flush()
+			p.host.DeleteConntrack(func(ConntrackEntry) bool { return true })
+			p.forward(p.flow(UDP, 1000, 80))
+			p.forward(p.flow(UDP, 1001, 80))
+			p.forward(p.flow(TCP, 1000, 80))
+		}
+		begin()
+		lab.run("ip", "addr", "del", map[fakeipt.Family]string{fakeipt.IPv4: "10.78.2.1/24", fakeipt.IPv6: "fd78:2::1/64"}[family], "dev", "cts")
+		devices := ctDevices()
+		devices[1].Addresses = nil
+		require.NoError(t, p.host.SetNetwork(devices, nil, nil, false))
+		p.agree(t, "address taken away")
+		lab.restoreServer()
+		require.NoError(t, p.host.SetNetwork(ctDevices(), ctRoutes(), nil, false))
+
+		begin()
+		lab.run("ip", "link", "set", "cts", "down")
+		devices = ctDevices()
+		devices[1].Up = false
+		require.NoError(t, p.host.SetNetwork(devices, nil, nil, false))
+		p.agree(t, "device down")
+		lab.restoreServer()
+		require.NoError(t, p.host.SetNetwork(ctDevices(), ctRoutes(), nil, false))
+		lab.captured("server", family)
+	}
+}
+
+// restoreServer brings the device to the server back to what it was.
+func (lab *ctLab) restoreServer() {
+	lab.run("ip", "link", "set", "cts", "up")
+	lab.run("ip", "addr", "replace", "10.78.2.1/24", "dev", "cts")
+	lab.run("ip", "addr", "replace", "fd78:2::1/64", "dev", "cts", "nodad")
+	for _, addr := range []string{"10.78.2.2", "10.78.2.3", "fd78:2::2", "fd78:2::3"} {
+		lab.run("ip", "neigh", "replace", addr, "lladdr", placeMAC("server").String(), "dev", "cts", "nud", "permanent")
+	}
+	lab.run("ip", "route", "replace", "default", "via", "10.78.2.2")
+	lab.run("ip", "-6", "route", "replace", "default", "via", "fd78:2::2")
+	lab.awaitLinks()
+}
+
+// TestDeletionAsKernel deletes with the real tool and by the filter that is to be the same.
+func TestDeletionAsKernel(t *testing.T) {
+	needKernel(t, "iptables-legacy-restore", "conntrack")
+	lab := newCTLab(t)
+	p := lab.scene(t, fakeipt.IPv4, `*raw
+-A PREROUTING -p udp -m udp --dport 9 -j CT --zone 3
+-A PREROUTING -p udp -m udp --dport 10 -j CT --zone-orig 4
+COMMIT
+*mangle
+-A PREROUTING -p udp -m udp --dport 7 -j CONNMARK --set-xmark 0x5/0xffffffff
+COMMIT
+*nat
+-A PREROUTING -d VIP1 -p udp -j DNAT --to-destination SERVER:8080
+-A POSTROUTING -p tcp -j SNAT --to-source POOL1
+COMMIT
+`)
+	three, four := uint16(3), uint16(4)
+	for _, row := range []struct {
+		args   string
+		filter ConntrackFilter
+	}{
+		{"-p udp", ConntrackFilter{Proto: UDP}},
+		{"-p tcp --state SYN_SENT", ConntrackFilter{Proto: TCP, State: "SYN_SENT"}},
+		{"-p udp --orig-port-dst 80", ConntrackFilter{Proto: UDP, OrigDstPort: 80}},
+		{"-p udp --sport 1001", ConntrackFilter{Proto: UDP, OrigSrcPort: 1001}},
+		{"-p udp --reply-port-src 8080", ConntrackFilter{Proto: UDP, ReplySrcPort: 8080}},
+		{"-d 10.99.0.1", ConntrackFilter{OrigDst: netip.MustParsePrefix("10.99.0.1/32")}},
+		{"-s 10.78.1.0/24", ConntrackFilter{OrigSrc: netip.MustParsePrefix("10.78.1.0/24")}},
+		{"-r 10.78.2.2", ConntrackFilter{ReplySrc: netip.MustParsePrefix("10.78.2.2/32")}},
+		{"-q 10.79.0.1", ConntrackFilter{ReplyDst: netip.MustParsePrefix("10.79.0.1/32")}},
+		{"-n", ConntrackFilter{SrcNAT: true}},
+		{"-g", ConntrackFilter{DstNAT: true}},
+		{"-m 5", ConntrackFilter{Mark: 5, MarkMask: 0xffffffff}},
+		{"-m 1/1", ConntrackFilter{Mark: 1, MarkMask: 1}},
+		{"-w 3", ConntrackFilter{Zone: &three}},
+		{"--orig-zone 4", ConntrackFilter{OrigZone: &four}},
+		{"-u UNREPLIED", ConntrackFilter{}},
+		{"-u SEEN_REPLY", ConntrackFilter{SeenReply: true}},
+		{"-f ipv6", ConntrackFilter{Family: fakeipt.IPv6}},
+	} {
+		lab.flush()
+		p.host.DeleteConntrack(func(ConntrackEntry) bool { return true })
+		for _, dport := range []uint16{7, 9, 10, 80} {
+			p.forward(p.flow(UDP, 1000, dport))
+		}
+		p.forward(p.flow(TCP, 1000, 80))
+		p.exchange("server", p.back(p.flow(UDP, 1000, 80)))
+		vip := p.flow(UDP, 1001, 80)
+		vip.Dst = p.addr("VIP1")
+		p.forward(vip)
+		out, _ := exec.Command("conntrack", append([]string{"-D"}, strings.Fields(row.args)...)...).CombinedOutput()
+		p.host.DeleteConntrack(row.filter.Matches)
+		why := compareEntries(lab.entries(fakeipt.IPv4), p.host.Conntrack())
+		assert.Empty(t, why, "conntrack -D %s: %s", row.args, out)
+	}
+}
+
+// TestUDPStreamAsKernel: a flow that is answered for two seconds is a stream.
+func TestUDPStreamAsKernel(t *testing.T) {
+	needKernel(t, "iptables-legacy-restore", "ip6tables-legacy-restore")
+	lab := newCTLab(t)
+	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		p := lab.scene(t, family, ctFilter)
+		packet := p.flow(UDP, 1000, 80)
+		for i := range 2 {
+			p.forward(packet)
+			p.exchange("server", p.back(packet))
+			if i == 0 {
+				for begun := time.Now(); time.Since(begun) < udpStreamAge+100*time.Millisecond; {
+					lab.wait()
+				}
+			}
+		}
+		p.forward(packet)
+		require.True(t, p.host.Conntrack()[0].Assured)
+	}
+}
+
+// TestPacketToItselfAsKernel: a packet from a socket to the same socket is the first one and its answer at once.
+func TestPacketToItselfAsKernel(t *testing.T) {
+	needKernel(t, "iptables-legacy-restore")
+	lab := newCTLab(t)
+	p := lab.scene(t, fakeipt.IPv4, "*filter\n-A INPUT -m conntrack --ctstate NEW\n-A INPUT -m conntrack --ctstate ESTABLISHED\nCOMMIT\n*nat\n-A OUTPUT -p tcp -j ACCEPT\nCOMMIT\n")
+	self := netip.MustParseAddr("10.78.1.1")
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	require.NoError(t, err)
+	defer func() { _ = unix.Close(fd) }()
+	addr := &unix.SockaddrInet4{Port: 5555, Addr: self.As4()}
+	require.NoError(t, unix.Bind(fd, addr))
+	for range 2 {
+		require.NoError(t, unix.Sendto(fd, nil, 0, addr))
+		_, err := p.host.Step(Input{Local: true, Packet: Packet{Proto: UDP, Src: self, Dst: self, SrcPort: 5555, DstPort: 5555}}, SeededChance(0))
+		require.NoError(t, err)
+		p.agree(t, "sent to itself")
+	}
+}

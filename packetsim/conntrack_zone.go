@@ -1,0 +1,53 @@
+package packetsim
+
+import "github.com/chainwalk/chainwalk/fakeipt"
+
+// Zone is the conntrack zone of a packet or a connection: connections of other zones are not seen. A zone is for both directions,
+// or for one, the other then being in zone 0 (include/net/netfilter/nf_conntrack_zones.h).
+type Zone struct {
+	Original, Reply uint16
+}
+
+func (z Zone) id(dir direction) uint16 {
+	if dir == original {
+		return z.Original
+	}
+	return z.Reply
+}
+
+// valid says whether it is one zone.
+func (z Zone) valid() bool { return z.Original == z.Reply || z.Original == 0 || z.Reply == 0 }
+
+// number is the zone's number, as hashes use it.
+func (z Zone) number() uint16 { return max(z.Original, z.Reply) }
+
+// conntrackTarget is -j CT (net/netfilter/xt_CT.c): it tells conntrack, which comes after, what to do with the packet. Helpers, timeout
+// policies and events are not imitated.
+func (w *walk) conntrackTarget(s *packet, t *fakeipt.TargetCT) fate {
+	switch {
+	case s.conn != nil:
+	case t.Notrack:
+		s.relation = isUntracked
+	case t.Helper != "":
+		return w.unsupported("CT --helper")
+	case t.Timeout != "":
+		return w.unsupported("CT --timeout")
+	default:
+		s.zone = zoneOf(t, s.Mark)
+	}
+	return goOn
+}
+
+func zoneOf(t *fakeipt.TargetCT, mark uint32) Zone {
+	id := t.Zone
+	if t.ZoneMark {
+		id = uint16(mark)
+	}
+	switch t.ZoneSide {
+	case fakeipt.CTZoneOrig:
+		return Zone{Original: id}
+	case fakeipt.CTZoneReply:
+		return Zone{Reply: id}
+	}
+	return Zone{id, id}
+}

@@ -1,0 +1,78 @@
+//go:build linux
+
+package packetsim
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/stretchr/testify/require"
+)
+
+// setText makes the sets of setRules.
+const setText = `create cwa hash:ip family inet
+create cwb hash:net family inet
+create cwc hash:ip,port family inet
+create cwd bitmap:port range 0-1024
+create cwe hash:ip family inet
+create cwf hash:net,port family inet
+create cwl list:set
+add cwa 10.77.1.2
+add cwb 10.77.2.0/24
+add cwb 10.77.2.2 nomatch
+add cwc 10.77.2.2,udp:80
+add cwd 80
+add cwf 10.77.0.0/16,tcp:80
+add cwl cwa
+`
+
+const setRules = traceFirst + `COMMIT
+*filter
+:FORWARD ACCEPT [0:0]
+-A FORWARD -m set --match-set cwa src
+-A FORWARD -m set ! --match-set cwa src
+-A FORWARD -m set --match-set cwb dst
+-A FORWARD -m set --match-set cwb dst --return-nomatch
+-A FORWARD -m set --match-set cwc dst,dst
+-A FORWARD -m set --match-set cwd dst
+-A FORWARD -m set --match-set cwf src,dst
+-A FORWARD -m set --match-set cwl src
+-A FORWARD -m set --match-set cwe src
+-A FORWARD -p udp -m udp --dport 7001 -j SET --add-set cwe src
+-A FORWARD -p udp -m udp --dport 7002 -j SET --del-set cwe src
+COMMIT
+`
+
+var setPackets = []kernelPacket{
+	{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:80"}, {place: "client", packet: "udp 10.77.1.3:41001 > 10.77.2.3:80"},
+	{place: "client", packet: "tcp 10.77.1.2:41001 > 10.77.2.2:80"}, {place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2"},
+	{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7001"}, {place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:81"},
+	{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7002"}, {place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:81"},
+}
+
+// TestSetsAsKernel compares the walks of rules that look into sets and change them.
+func TestSetsAsKernel(t *testing.T) {
+	if os.Getenv("CHAINWALK_KERNEL") == "" {
+		t.Skip("CHAINWALK_KERNEL is not set: needs root and network namespaces")
+	}
+	lab := newKernelLab(t)
+	cmd := exec.Command("ip", "netns", "exec", lab.ns("node"), "ipset", "restore")
+	cmd.Stdin = strings.NewReader(setText)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	lab.restore(fakeipt.IPv4, emptyRules)
+	lab.restore(fakeipt.IPv4, setRules)
+
+	host := kernelHost(t, kernelGroup{family: fakeipt.IPv4, rules: emptyRules})
+	var stdout, stderr bytes.Buffer
+	require.Zero(t, host.Netfilter().Run([]string{"ipset", "restore"}, strings.NewReader(setText), &stdout, &stderr), stderr.String())
+	restoreInto(t, host.Netfilter(), fakeipt.IPv4, setRules)
+	for i, p := range setPackets {
+		t.Run(fmt.Sprint(i, " ", p.packet), func(t *testing.T) { lab.in(t).compare(host, p, uint16(0xf000+i)) })
+	}
+}

@@ -1,0 +1,339 @@
+package packetsim
+
+import (
+	"cmp"
+	"encoding/binary"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// indexPolicy says which chains get an index: those of so many rules, once they were walked through so many times. A
+// chain that a commit changed is a new one, and building its index costs more than a few walks. From least rules
+// of a shape on, a look-up is cheaper than trying each of them.
+type indexPolicy struct {
+	rules int
+	walks int32
+	least int
+}
+
+var usualIndexPolicy = indexPolicy{rules: 16, walks: 8, least: 4}
+
+// maxShapes bounds the look-ups that entering a chain costs.
+const maxShapes = 8
+
+// chainIndex finds the rules of a chain that a packet may match, without looking at the others. A rule stands in
+// one shape, by the most telling of its conditions, or in rest. It is immutable, and kept in the chain's Memo.
+type chainIndex struct {
+	shapes []indexShape
+	rest   []int32 // the rules that any packet may match, ascending
+}
+
+// indexShape is the rules that have conditions on the same parts of a packet.
+type indexShape struct {
+	shape
+	rules map[indexKey][]int32 // ascending
+}
+
+// shape says which parts of a packet are in a key.
+type shape struct {
+	field indexField
+	bits  uint8 // of an address
+	ports bool  // protocol and destination port
+}
+
+// indexField is the address or device in a key.
+type indexField uint8
+
+const (
+	byNothing indexField = iota
+	byDst
+	bySrc
+	byIn
+	byOut
+)
+
+// indexKey is the parts of a packet that a shape compares: an address or a device name, and a port.
+type indexKey struct {
+	high, low uint64
+	port      uint16
+	proto     Proto
+}
+
+// memo is what packetsim keeps in a chain: the number of walks through it, then its index.
+type memo struct {
+	walks atomic.Int32
+	index atomic.Pointer[chainIndex]
+}
+
+// indexOf is the chain's index, nil if it has none yet. Several goroutines may ask at once: each gets a whole index or none.
+func (p indexPolicy) indexOf(chain *fakeipt.Chain) *chainIndex {
+	if len(chain.Rules) < p.rules {
+		return nil
+	}
+	m, _ := chain.Memo.Load().(*memo)
+	if m == nil {
+		chain.Memo.CompareAndSwap(nil, &memo{})
+		m = chain.Memo.Load().(*memo)
+	}
+	if x := m.index.Load(); x != nil {
+		return x
+	}
+	if m.walks.Add(1) != p.walks {
+		return nil // one of those that ask at once builds it
+	}
+	x := newChainIndex(chain.Rules, p.least)
+	m.index.Store(x)
+	return x
+}
+
+// newChainIndex builds the index of a list of rules.
+func newChainIndex(rules []*fakeipt.Rule, least int) *chainIndex {
+	shapes := usefulShapes(rules, least)
+	x := &chainIndex{shapes: make([]indexShape, len(shapes))}
+	place := make(map[shape]int, len(shapes))
+	for i, s := range shapes {
+		place[s.shape] = i
+		x.shapes[i] = indexShape{shape: s.shape, rules: make(map[indexKey][]int32, s.count)}
+	}
+	var ports []uint16
+	for n, rule := range rules {
+		var k indexKey
+		var s shape
+		s, k, ports = keyOf(rule, ports[:0])
+		i, indexed := place[s]
+		if !indexed {
+			x.rest = append(x.rest, int32(n))
+			continue
+		}
+		if !s.ports {
+			x.shapes[i].add(k, n)
+			continue
+		}
+		for _, k.port = range ports {
+			x.shapes[i].add(k, n)
+		}
+	}
+	return x
+}
+
+func (s *indexShape) add(k indexKey, rule int) { s.rules[k] = append(s.rules[k], int32(rule)) }
+
+type countedShape struct {
+	shape
+	count int
+}
+
+// usefulShapes are the shapes that hold the most rules.
+func usefulShapes(rules []*fakeipt.Rule, least int) []countedShape {
+	counts := map[shape]int{}
+	var ports []uint16
+	for _, rule := range rules {
+		var s shape
+		s, _, ports = keyOf(rule, ports[:0])
+		counts[s]++
+	}
+	var useful []countedShape
+	for s, count := range counts {
+		if s != (shape{}) && count >= least {
+			useful = append(useful, countedShape{s, count})
+		}
+	}
+	slices.SortFunc(useful, func(a, b countedShape) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.field, b.field), cmp.Compare(b.bits, a.bits))
+	})
+	return useful[:min(len(useful), maxShapes)]
+}
+
+// keyOf is the shape that a rule is found by, its key but for the port, and its ports. The zero shape says that any packet may match.
+func keyOf(r *fakeipt.Rule, ports []uint16) (shape, indexKey, []uint16) {
+	var s shape
+	var k indexKey
+	wholeDst, wholeSrc := wholeBits(r.Dst), wholeBits(r.Src)
+	switch {
+	case wholeDst > 0 && (wholeDst == r.Dst.Addr.BitLen() || wholeSrc <= wholeDst):
+		s.field, s.bits = byDst, uint8(wholeDst)
+		k.setAddr(r.Dst.Addr)
+	case wholeSrc > 0:
+		s.field, s.bits = bySrc, uint8(wholeSrc)
+		k.setAddr(r.Src.Addr)
+	case isDevice(r.In):
+		s.field = byIn
+		k.setName(r.In.Name)
+	case isDevice(r.Out):
+		s.field = byOut
+		k.setName(r.Out.Name)
+	}
+	if r.Proto.Number != 0 && !r.Proto.Invert && Proto(r.Proto.Number).HasPorts() {
+		if ports = rulePorts(r, ports); len(ports) > 0 {
+			s.ports, k.proto = true, Proto(r.Proto.Number)
+		}
+	}
+	return s, k, ports
+}
+
+// wholeBits is the length of the prefix that the condition asks for, 0 if it asks for none.
+func wholeBits(m *fakeipt.AddrMatch) int {
+	if m == nil || m.Invert {
+		return 0
+	}
+	bits, prefix := 0, true
+	for _, b := range m.Mask.AsSlice() {
+		for bit := range 8 {
+			if b&(0x80>>bit) == 0 {
+				prefix = false
+				continue
+			}
+			if !prefix {
+				return 0
+			}
+			bits++
+		}
+	}
+	return bits
+}
+
+func isDevice(m *fakeipt.IfaceMatch) bool {
+	return m != nil && !m.Invert && !m.Prefix && len(m.Name) <= maxDeviceName
+}
+
+// rulePorts are the destination ports that the rule holds for; none if it says nothing of them or holds for too many. A match that does more than
+// compare must not be skipped, so that what stands behind one does not count.
+func rulePorts(r *fakeipt.Rule, ports []uint16) []uint16 {
+	for _, m := range r.Matches {
+		switch m := m.(type) {
+		case *fakeipt.MatchTCP:
+			if m.DstPorts.Min == m.DstPorts.Max && !m.InvDst {
+				return append(ports, m.DstPorts.Min)
+			}
+			if m.Option != 0 {
+				return nil
+			}
+		case *fakeipt.MatchUDP:
+			if m.DstPorts.Min == m.DstPorts.Max && !m.InvDst {
+				return append(ports, m.DstPorts.Min)
+			}
+		case *fakeipt.MatchSCTP:
+			if m.DstPorts.Min == m.DstPorts.Max && !m.InvDst {
+				return append(ports, m.DstPorts.Min)
+			}
+		case *fakeipt.MatchMultiport:
+			if m.Side == fakeipt.MultiportDest && !m.Invert {
+				return singlePorts(m, ports)
+			}
+		case *fakeipt.MatchComment, *fakeipt.MatchMark, *fakeipt.MatchState, *fakeipt.MatchConntrack, *fakeipt.MatchAddrtype:
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// singlePorts are the ports of the list, unless it holds a range.
+func singlePorts(m *fakeipt.MatchMultiport, ports []uint16) []uint16 {
+	for i, r := range m.Ports {
+		if r.Min != r.Max {
+			return nil
+		}
+		if slices.Contains(m.Ports[:i], r) {
+			continue
+		}
+		ports = append(ports, r.Min)
+	}
+	return ports
+}
+
+func (k *indexKey) setAddr(a netip.Addr) {
+	b := a.As16()
+	k.high, k.low = binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
+}
+
+func (k *indexKey) setName(name string) {
+	var b [16]byte
+	copy(b[:], name)
+	k.high, k.low = binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
+}
+
+// keep leaves the leading bits of the address.
+func (k *indexKey) keep(bits uint8, is4 bool) {
+	if is4 {
+		bits += 96
+	}
+	if bits <= 64 {
+		k.low = 0
+		k.high &= ^uint64(0) << (64 - bits)
+	} else {
+		k.low &= ^uint64(0) << (128 - bits)
+	}
+}
+
+// find is the rules of the shape that the packet may match.
+func (s *indexShape) find(p *packet) []int32 {
+	var k indexKey
+	switch s.field {
+	case byDst:
+		k.setAddr(p.Dst)
+		k.keep(s.bits, p.Dst.Is4())
+	case bySrc:
+		k.setAddr(p.Src)
+		k.keep(s.bits, p.Src.Is4())
+	case byIn:
+		k.setName(deviceName(p.in))
+	case byOut:
+		k.setName(deviceName(p.out))
+	}
+	if s.ports {
+		k.port, k.proto = p.DstPort, p.Proto
+	}
+	return s.rules[k]
+}
+
+// cursor goes through the rules of a chain that a packet may match, in their order.
+type cursor struct {
+	all   int // without an index: the number of rules
+	lists [maxShapes + 1][]int32
+	used  int // lists in use; 0: no index
+}
+
+// start puts the cursor before the rule number from (the first is 0).
+func (c *cursor) start(x *chainIndex, s *packet, rules, from int) {
+	c.all, c.used = rules, 0
+	if x == nil {
+		return
+	}
+	c.take(x.rest, from)
+	for i := range x.shapes {
+		c.take(x.shapes[i].find(s), from)
+	}
+}
+
+// take adds what is left of an ascending list.
+func (c *cursor) take(list []int32, from int) {
+	if from > 0 {
+		at, _ := slices.BinarySearch(list, int32(from))
+		list = list[at:]
+	}
+	if len(list) > 0 || c.used == 0 {
+		c.lists[c.used] = list
+		c.used++
+	}
+}
+
+// next is the first rule from at on that the packet may match; the number of rules if there is none.
+func (c *cursor) next(at int) int {
+	if c.used == 0 {
+		return at
+	}
+	best, found := int32(c.all), 0
+	for i := range c.used {
+		if list := c.lists[i]; len(list) > 0 && list[0] < best {
+			best, found = list[0], i
+		}
+	}
+	if int(best) < c.all {
+		c.lists[found] = c.lists[found][1:]
+	}
+	return int(best)
+}

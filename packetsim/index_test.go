@@ -1,0 +1,269 @@
+package packetsim
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	clocktesting "k8s.io/utils/clock/testing"
+	"pgregory.net/rapid"
+)
+
+var (
+	alwaysIndex = indexPolicy{rules: 1, walks: 1, least: 1}
+	neverIndex  = indexPolicy{rules: math.MaxInt}
+)
+
+// TestIndexedWalkIsLinearWalk walks the same packets through the same random rules with and without indexes.
+func TestIndexedWalkIsLinearWalk(t *testing.T) { rapid.Check(t, checkIndexedWalk) }
+
+// FuzzIndexedWalk is the same law, driven by the fuzzer.
+func FuzzIndexedWalk(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkIndexedWalk)) }
+
+func checkIndexedWalk(t *rapid.T) {
+	six := rapid.Bool().Draw(t, "IPv6")
+	rules := drawTables(t, six)
+	indexed, linear := indexHost(t, rules, six, alwaysIndex), indexHost(t, rules, six, neverIndex)
+	seed := rapid.Uint64().Draw(t, "seed")
+	chanceA, chanceB := SeededChance(seed), SeededChance(seed)
+	for range rapid.IntRange(1, 8).Draw(t, "packets") {
+		in := drawPacket(t, six)
+		a, errA := indexed.Step(in, chanceA)
+		b, errB := linear.Step(in, chanceB)
+		require.Equal(t, errB, errA, "%s", in)
+		require.Equal(t, b, a, "%s", in)
+		if errA != nil {
+			continue
+		}
+		quiet, err := indexed.Verdict(in, SeededChance(seed))
+		require.NoError(t, err)
+		traced, err := linear.outcomes(in, false)
+		require.NoError(t, err)
+		require.True(t, containsOutcome(traced, quiet), "%s", in)
+	}
+	require.Equal(t, linear.Conntrack(), indexed.Conntrack())
+	require.Equal(t, savedCounters(t, linear, six), savedCounters(t, indexed, six))
+}
+
+// containsOutcome says whether one of the outcomes is this one, but for its steps and probability.
+func containsOutcome(outcomes []Outcome, quiet Outcome) bool {
+	for _, o := range outcomes {
+		if o.Final == quiet.Final && o.Verdict == quiet.Verdict && o.Reason == quiet.Reason && o.Out == quiet.Out {
+			return true
+		}
+	}
+	return false
+}
+
+func savedCounters(t require.TestingT, h *Host, six bool) string {
+	var out, errOut bytes.Buffer
+	tool := "iptables-save"
+	if six {
+		tool = "ip6tables-save"
+	}
+	require.Zero(t, h.Netfilter().Run([]string{tool, "-c"}, nil, &out, &errOut), errOut.String())
+	return out.String()
+}
+
+func indexHost(t require.TestingT, rules string, six bool, policy indexPolicy) *Host {
+	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	k := fakeipt.New(fakeipt.Options{Clock: clock})
+	tool := "iptables-restore"
+	if six {
+		tool = "ip6tables-restore"
+	}
+	var out, errOut bytes.Buffer
+	require.Zerof(t, k.Run([]string{tool}, strings.NewReader(rules), &out, &errOut), "%s\n%s", errOut.String(), rules)
+	h, err := NewHost(HostConfig{
+		Name: "node", Devices: testDevices(), Routes: testRoutes(), Netfilter: k, Clock: clock,
+		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"},
+	})
+	require.NoError(t, err)
+	h.indexing = policy
+	return h
+}
+
+// The addresses that rules and packets are made of, by family.
+var indexAddresses = map[bool][]string{
+	false: {"10.244.0.11", "10.244.0.12", "10.96.0.1", "10.96.0.2", "192.168.0.3", "8.8.8.8"},
+	true:  {"fd00:2::11", "fd00:2::12", "fd00:3::1", "fd00:3::2", "fd00:1::3", "2001:db8::1"},
+}
+
+var indexPorts = []int{53, 80, 443, 1000}
+
+func drawPacket(t *rapid.T, six bool) Input {
+	addresses := indexAddresses[six]
+	in := Input{In: rapid.SampledFrom([]string{"veth1", "veth2", "eth0"}).Draw(t, "in")}
+	in.Src = netip.MustParseAddr(addresses[rapid.IntRange(0, 1).Draw(t, "src")])
+	in.Dst = netip.MustParseAddr(rapid.SampledFrom(addresses).Draw(t, "dst"))
+	in.Proto = rapid.SampledFrom([]Proto{TCP, UDP, SCTP, 47}).Draw(t, "proto")
+	if in.Proto.HasPorts() {
+		in.SrcPort = uint16(rapid.SampledFrom(indexPorts).Draw(t, "sport"))
+		in.DstPort = uint16(rapid.SampledFrom(indexPorts).Draw(t, "dport"))
+	}
+	if in.Proto == TCP {
+		in.TCPFlags = rapid.SampledFrom([]TCPFlags{SYN, SYN | ACK, ACK, RST}).Draw(t, "flags")
+	}
+	in.Mark = rapid.Uint32Range(0, 3).Draw(t, "mark")
+	in.MAC = MAC{2, 0, 0, 0, 0, 1}
+	in.LinkType = LinkUnicast
+	if rapid.Bool().Draw(t, "socket is known") {
+		in.Socket = &Socket{None: true}
+	}
+	return in
+}
+
+// drawTables is a filter and a nat table. Chains jump only to later ones.
+func drawTables(t *rapid.T, six bool) string {
+	chains := []string{"FORWARD", "AAA", "BBB", "CCC"}
+	var text strings.Builder
+	text.WriteString("*filter\n:FORWARD ACCEPT [0:0]\n:INPUT ACCEPT [0:0]\n:AAA - [0:0]\n:BBB - [0:0]\n:CCC - [0:0]\n-A INPUT -j AAA\n")
+	for i, chain := range chains {
+		for range rapid.IntRange(0, 14).Draw(t, "rules") {
+			fmt.Fprintf(&text, "-A %s%s%s\n", chain, drawConditions(t, six, chain == "FORWARD"), drawTarget(t, chains[i+1:]))
+		}
+	}
+	text.WriteString("COMMIT\n*nat\n:PREROUTING ACCEPT [0:0]\n:SEP - [0:0]\n")
+	to := indexAddresses[six][1]
+	if six {
+		to = "[" + to + "]"
+	}
+	for range rapid.IntRange(0, 10).Draw(t, "nat rules") {
+		fmt.Fprintf(&text, "-A PREROUTING%s -j SEP\n", drawConditions(t, six, false))
+	}
+	fmt.Fprintf(&text, "-A SEP -p tcp -j DNAT --to-destination %s:80\nCOMMIT\n", to)
+	return text.String()
+}
+
+func drawConditions(t *rapid.T, six, withOut bool) string {
+	not := func() string { return rapid.SampledFrom([]string{"", "", "", " !"}).Draw(t, "not") }
+	var text strings.Builder
+	if rapid.Bool().Draw(t, "-s") {
+		fmt.Fprintf(&text, "%s -s %s", not(), drawPrefix(t, six))
+	}
+	if rapid.Bool().Draw(t, "-d") {
+		fmt.Fprintf(&text, "%s -d %s", not(), drawPrefix(t, six))
+	}
+	if rapid.IntRange(0, 3).Draw(t, "-i") == 0 {
+		fmt.Fprintf(&text, "%s -i %s", not(), rapid.SampledFrom([]string{"veth1", "eth0", "veth+"}).Draw(t, "device"))
+	}
+	if withOut && rapid.IntRange(0, 3).Draw(t, "-o") == 0 {
+		fmt.Fprintf(&text, "%s -o %s", not(), rapid.SampledFrom([]string{"veth2", "eth0", "eth+"}).Draw(t, "device"))
+	}
+	proto := rapid.SampledFrom([]string{"", "tcp", "udp", "sctp", "47"}).Draw(t, "-p")
+	inverted := ""
+	if proto != "" {
+		inverted = not()
+		fmt.Fprintf(&text, "%s -p %s", inverted, proto)
+	}
+	ported := inverted == "" && (proto == "tcp" || proto == "udp" || proto == "sctp")
+	for range rapid.IntRange(0, 2).Draw(t, "matches") {
+		text.WriteString(drawMatch(t, six, proto, ported))
+		ported = ported && !strings.Contains(text.String(), "port ")
+	}
+	return text.String()
+}
+
+func drawPrefix(t *rapid.T, six bool) string {
+	addr := rapid.SampledFrom(indexAddresses[six]).Draw(t, "address")
+	bits := rapid.SampledFrom([]int{32, 32, 32, 24, 16, 8}).Draw(t, "bits")
+	if six {
+		bits *= 4
+	}
+	return fmt.Sprintf("%s/%d", addr, bits)
+}
+
+func drawMatch(t *rapid.T, six bool, proto string, ported bool) string {
+	addresses := indexAddresses[six]
+	port := rapid.SampledFrom(indexPorts).Draw(t, "port")
+	matches := []string{
+		" -m comment --comment words",
+		" -m mark --mark 0x1/0x1", " -m connmark ! --mark 0x2",
+		" -m statistic --mode random --probability 0.50000000000", " -m statistic --mode nth --every 2 --packet 0",
+		" -m conntrack --ctstate NEW", " -m state --state INVALID", " -m addrtype --dst-type LOCAL",
+		" -m recent --set --name one --rsource", " -m recent ! --rcheck --seconds 60 --name one --rsource",
+		" -m limit --limit 1/sec --limit-burst 2",
+		" -m hashlimit --hashlimit-upto 1/sec --hashlimit-burst 2 --hashlimit-mode srcip --hashlimit-name h",
+		" -m length --length 20:60", " -m mac --mac-source 02:00:00:00:00:01", " -m pkttype --pkt-type unicast",
+		fmt.Sprintf(" -m iprange --src-range %s-%s", addresses[0], addresses[1]),
+	}
+	if ported {
+		matches = append(matches, fmt.Sprintf(" -m %s --dport %d", proto, port), fmt.Sprintf(" -m %s --dport %d", proto, port),
+			fmt.Sprintf(" -m %s ! --dport %d", proto, port), fmt.Sprintf(" -m %s --dport %d:500", proto, min(port, 500)),
+			fmt.Sprintf(" -m %s --sport %d", proto, port),
+			fmt.Sprintf(" -m multiport --dports 53,%d", port), fmt.Sprintf(" -m multiport ! --dports %d,443", port), " -m multiport --dports 50:100")
+	}
+	return rapid.SampledFrom(matches).Draw(t, "match")
+}
+
+func drawTarget(t *rapid.T, later []string) string {
+	targets := []string{"", " -j ACCEPT", " -j DROP", " -j RETURN", " -j MARK --set-xmark 0x1/0x3", " -j CONNMARK --save-mark",
+		" -j REJECT", " -j LOG"}
+	for _, chain := range later {
+		targets = append(targets, " -j "+chain, " -j "+chain, " -g "+chain)
+	}
+	if rapid.Bool().Draw(t, "goes on") {
+		targets = append([]string{"", " -j LOG"}, targets[8:]...)
+	}
+	return rapid.SampledFrom(targets).Draw(t, "target")
+}
+
+func TestIndexIsUsed(t *testing.T) {
+	h, _ := testNode{rules4: manyServices(100)}.build(t)
+	services := h.Netfilter().Ruleset(fakeipt.IPv4).Table("nat").Chain("SERVICES")
+	for range usualIndexPolicy.walks - 1 {
+		walkOne(t, h, "tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1")
+		require.Nil(t, services.Memo.Load().(*memo).index.Load())
+	}
+	walkOne(t, h, "tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1")
+	index := services.Memo.Load().(*memo).index.Load()
+	require.NotNil(t, index)
+	assert.Empty(t, index.rest)
+	require.Len(t, index.shapes, 1)
+	assert.Equal(t, shape{field: byDst, bits: 32, ports: true}, index.shapes[0].shape)
+
+	restoreInto(t, h.Netfilter(), fakeipt.IPv4, "*nat\n-A SERVICES -p tcp -j MASQ\nCOMMIT\n", "--noflush")
+	changed := h.Netfilter().Ruleset(fakeipt.IPv4).Table("nat").Chain("SERVICES")
+	assert.Nil(t, changed.Memo.Load(), "a chain that changed has no index")
+}
+
+// TestWalksWhileCommitting has hosts on one kernel walk while rules are committed.
+func TestWalksWhileCommitting(t *testing.T) {
+	const services = 200
+	first, _ := testNode{rules4: manyServices(services)}.build(t)
+	second, err := NewHost(first.Config())
+	require.NoError(t, err)
+	stop := make(chan struct{})
+	var walkers sync.WaitGroup
+	for _, h := range []*Host{first, second} {
+		in := parse(t, lastService(services))
+		walkers.Add(1)
+		go func() {
+			defer walkers.Done()
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					o, err := h.Verdict(in, SeededChance(1))
+					if !assert.NoError(t, err) || !assert.Equal(t, Accept, o.Verdict) {
+						return
+					}
+				}
+			}
+		}()
+	}
+	for i := range 50 {
+		restoreInto(t, first.Netfilter(), fakeipt.IPv4, fmt.Sprintf("*nat\n-A SERVICES -d 10.1.1.%d/32 -j MASQ\nCOMMIT\n", i), "--noflush")
+	}
+	close(stop)
+	walkers.Wait()
+}

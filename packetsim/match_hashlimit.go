@@ -1,0 +1,223 @@
+package packetsim
+
+import (
+	"math"
+	"net/netip"
+	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// The kernel's numbers of net/netfilter/xt_hashlimit.c. A tick brings so many credits, of packets and of bytes.
+const (
+	hashCreditsPerTick = 1 << 39 // the largest power of two with which the credits of a day fit 64 bits
+	byteCreditsPerTick = 128
+	hashlimitScale     = 1000000
+	byteChunk          = 16
+	hashlimitExpire    = 10 * time.Second
+	hashlimitCollect   = time.Second
+)
+
+// hashlimitTable is the buckets of one --hashlimit-name of one family. The rule that made it says how its buckets are.
+type hashlimitTable struct {
+	made    *fakeipt.MatchHashlimit
+	begun   time.Time
+	buckets map[hashlimitAt]hashlimitBucket
+}
+
+type hashlimitName struct {
+	name   string
+	family fakeipt.Family
+}
+
+// hashlimitAt is what a bucket is for.
+type hashlimitAt struct {
+	src, dst         netip.Addr
+	srcPort, dstPort uint16
+}
+
+type hashlimitBucket struct {
+	last    int64
+	expires time.Time
+	credit  uint64
+	most    uint64 // of bytes: the seconds of burst that are left
+	// of --hashlimit-rate-match:
+	rate       uint64
+	overBefore bool // the window before was over the rate
+}
+
+// matchHashlimit is -m hashlimit.
+func (w *walk) matchHashlimit(s *packet, m *fakeipt.MatchHashlimit) bool {
+	t := w.h.hashlimit(s, m)
+	at := hashlimitKeyOf(s, t.made)
+	now := w.h.clock.Now()
+	before, begun := t.buckets[at]
+	b := before
+	if !begun || t.collected(&b, now) {
+		if t.made.Max > 0 && !begun && len(t.buckets) >= int(t.made.Max) {
+			w.drop("hashlimit table " + m.Table + " is full")
+			w.hotdrop = true
+			return false
+		}
+		b = newHashlimitBucket(t.made)
+		b.last = ticks(now)
+	} else {
+		b.refill(t.made, ticks(now))
+	}
+	b.expires = now.Add(t.expire())
+	under := b.take(m, uint64(s.size()))
+	w.h.onRollback(func() {
+		if begun {
+			t.buckets[at] = before
+		} else {
+			delete(t.buckets, at)
+		}
+	})
+	t.buckets[at] = b
+	return under != m.Above
+}
+
+func (t *hashlimitTable) expire() time.Duration {
+	if t.made.Expire == 0 {
+		return hashlimitExpire
+	}
+	return time.Duration(t.made.Expire) * time.Millisecond
+}
+
+// collected says whether the bucket expired and was taken away since: the table is cleaned at intervals.
+func (t *hashlimitTable) collected(b *hashlimitBucket, now time.Time) bool {
+	interval := time.Duration(t.made.GCInterval) * time.Millisecond
+	if interval == 0 {
+		interval = hashlimitCollect
+	}
+	rounds := (b.expires.Sub(t.begun) + interval - 1) / interval
+	return now.After(t.begun.Add(rounds * interval))
+}
+
+// hashlimit is the table that a rule names, made on its first use.
+func (h *Host) hashlimit(s *packet, m *fakeipt.MatchHashlimit) *hashlimitTable {
+	name := hashlimitName{m.Table, familyOf(s.Dst)}
+	t := h.hashlimits[name]
+	if t == nil {
+		t = &hashlimitTable{made: m, begun: h.clock.Now(), buckets: map[hashlimitAt]hashlimitBucket{}}
+		h.hashlimits[name] = t
+	}
+	return t
+}
+
+func hashlimitKeyOf(s *packet, m *fakeipt.MatchHashlimit) hashlimitAt {
+	var at hashlimitAt
+	if m.Key&fakeipt.HashlimitSrcIP != 0 {
+		at.src = maskedAddr(s.Src, m.SrcMask)
+	}
+	if m.Key&fakeipt.HashlimitDstIP != 0 {
+		at.dst = maskedAddr(s.Dst, m.DstMask)
+	}
+	if m.Key&fakeipt.HashlimitSrcPort != 0 && s.Proto.HasPorts() {
+		at.srcPort = s.SrcPort
+	}
+	if m.Key&fakeipt.HashlimitDstPort != 0 && s.Proto.HasPorts() {
+		at.dstPort = s.DstPort
+	}
+	return at
+}
+
+func maskedAddr(addr netip.Addr, bits uint8) netip.Addr {
+	prefix, err := addr.Prefix(int(bits))
+	if err != nil {
+		return addr // a mask longer than the address keeps all of it
+	}
+	return prefix.Addr()
+}
+
+// newHashlimitBucket is a full bucket (rateinfo_init).
+func newHashlimitBucket(m *fakeipt.MatchHashlimit) hashlimitBucket {
+	switch {
+	case m.RateMatch:
+		return hashlimitBucket{}
+	case m.Bytes:
+		return hashlimitBucket{credit: byteCreditsPerTick * hertz, most: m.Burst}
+	}
+	full := hashlimitCredits(m.Interval * m.Burst)
+	return hashlimitBucket{credit: full, most: full}
+}
+
+// hashlimitCredits is the number of credits of a time in MatchHashlimit's units (user2credits).
+func hashlimitCredits(units uint64) uint64 {
+	return units * (hertz * hashCreditsPerTick / hashlimitScale)
+}
+
+// byteCost is the credits of one chunk of bytes (user2credits_byte).
+func byteCost(m *fakeipt.MatchHashlimit) uint64 {
+	return uint64(uint32(m.Interval)) * hertz * byteCreditsPerTick >> 32
+}
+
+// refill gives the bucket what the ticks since its last packet bring (rateinfo_recalc).
+func (b *hashlimitBucket) refill(m *fakeipt.MatchHashlimit, now int64) {
+	passed := uint64(now - b.last)
+	if passed == 0 {
+		return
+	}
+	if m.RateMatch {
+		window := uint64(m.RateInterval) * hertz
+		if passed < window {
+			return
+		}
+		b.last = now
+		b.overBefore = b.rate*window > passed*hashlimitRate(m)
+		b.rate = 0
+		return
+	}
+	b.last = now
+	each, most := uint64(hashCreditsPerTick), b.most
+	if m.Bytes {
+		each, most = byteCreditsPerTick, byteCreditsPerTick*hertz
+	}
+	if passed > (math.MaxUint64-b.credit)/each {
+		b.credit = most
+		return
+	}
+	b.credit = min(b.credit+passed*each, most)
+}
+
+// hashlimitRate is the packets or bytes of one window of --hashlimit-rate-match (user2rate, user2rate_bytes).
+func hashlimitRate(m *fakeipt.MatchHashlimit) uint64 {
+	units := max(m.Interval, 1)
+	if m.Bytes {
+		return (math.MaxUint32/units - 1) * byteChunk
+	}
+	return hashlimitScale / units
+}
+
+// take lets the packet pay, and says whether it could (hashlimit_mt_common).
+func (b *hashlimitBucket) take(m *fakeipt.MatchHashlimit, size uint64) bool {
+	if m.RateMatch {
+		return b.countRate(m, size)
+	}
+	cost := hashlimitCredits(m.Interval)
+	if m.Bytes {
+		const full = byteCreditsPerTick * hertz
+		cost = min((size/byteChunk+1)*byteCost(m), full)
+		if b.credit < cost && b.most > 0 {
+			b.most--
+			b.credit = full
+		}
+	}
+	if b.credit < cost {
+		return false
+	}
+	b.credit -= cost
+	return true
+}
+
+func (b *hashlimitBucket) countRate(m *fakeipt.MatchHashlimit, size uint64) bool {
+	rate := hashlimitRate(m)
+	burst := m.Burst + rate
+	if m.Bytes {
+		burst = max(m.Burst, 1) * rate
+	} else {
+		size = 1
+	}
+	b.rate += size
+	return !b.overBefore && b.rate <= burst
+}

@@ -1,0 +1,16 @@
+package packetsim
+
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// matchIPRange is -m iprange (net/netfilter/xt_iprange.c).
+func matchIPRange(s *packet, m *fakeipt.MatchIPRange) bool {
+	return rangeMatches(m.Src, s.Src) && rangeMatches(m.Dst, s.Dst)
+}
+
+func rangeMatches(r *fakeipt.AddrRange, addr netip.Addr) bool {
+	return r == nil || r.Contains(addr) != r.Invert
+}

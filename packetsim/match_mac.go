@@ -1,0 +1,21 @@
+package packetsim
+
+import (
+	"errors"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+var errNoMAC = errors.New("packet: MAC is not set: a rule asks for the address that the packet came from")
+
+// matchMAC is -m mac (net/netfilter/xt_mac.c). Without Ethernet it does not hold, negated or not.
+func (w *walk) matchMAC(s *packet, m *fakeipt.MatchMAC) bool {
+	switch {
+	case s.in == nil, s.in.Name == loopbackName:
+		return false
+	case s.MAC == MAC{}:
+		w.fail(errNoMAC)
+		return false
+	}
+	return (s.MAC == MAC(m.Source)) != m.Invert
+}

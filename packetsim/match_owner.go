@@ -1,0 +1,44 @@
+package packetsim
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+var errNoSocket = errors.New("packet: Socket is not set: a rule asks for the packet's socket")
+
+// matchOwner is -m owner (net/netfilter/xt_owner.c). A packet that the host only forwards has no socket.
+func (w *walk) matchOwner(s *packet, m *fakeipt.MatchOwner) bool {
+	socket := s.Socket
+	switch {
+	case !s.local, socket != nil && socket.None:
+		return noOwner(m) && !m.SocketExists
+	case socket == nil:
+		w.fail(errNoSocket)
+		return false
+	case m.InvSocketExists:
+		return false
+	case socket.Kernel:
+		return noOwner(m)
+	}
+	if m.UID != nil && inIDs(m.UID, socket.UID) == m.UID.Invert {
+		return false
+	}
+	if m.GID == nil {
+		return true
+	}
+	member := inIDs(m.GID, socket.GID)
+	if m.SupplGroups {
+		member = member || slices.ContainsFunc(socket.Groups, func(g uint32) bool { return inIDs(m.GID, g) })
+	}
+	return member != m.GID.Invert
+}
+
+// noOwner says whether the match holds where there is no owner: all of its conditions are negated.
+func noOwner(m *fakeipt.MatchOwner) bool {
+	return (m.UID == nil || m.UID.Invert) && (m.GID == nil || m.GID.Invert) && !m.SupplGroups
+}
+
+func inIDs(r *fakeipt.IDRange, id uint32) bool { return r.Min <= id && id <= r.Max }

@@ -1,0 +1,27 @@
+package packetsim
+
+import (
+	"errors"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+var errNoLinkType = errors.New("packet: LinkType is not set: a rule asks for the kind of address that the packet came to")
+
+// linkTypes are the kinds by the kernel's numbers.
+var linkTypes = [...]LinkType{
+	fakeipt.PacketUnicast: LinkUnicast, fakeipt.PacketBroadcast: LinkBroadcast, fakeipt.PacketMulticast: LinkMulticast,
+}
+
+// matchPktType is -m pkttype (net/netfilter/xt_pkttype.c). The host's own packets count as unicast.
+func (w *walk) matchPktType(s *packet, m *fakeipt.MatchPktType) bool {
+	kind := s.LinkType
+	if s.local {
+		kind = LinkUnicast
+	}
+	if kind == "" {
+		w.fail(errNoLinkType)
+		return false
+	}
+	return (kind == linkTypes[m.Type]) != m.Invert
+}

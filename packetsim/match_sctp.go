@@ -1,0 +1,57 @@
+package packetsim
+
+import (
+	"errors"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+var errNoChunks = errors.New("packet: Chunks is not set: a rule asks for the chunks of an SCTP packet")
+
+// matchSCTP is -m sctp (net/netfilter/xt_sctp.c).
+func (w *walk) matchSCTP(s *packet, m *fakeipt.MatchSCTP) bool {
+	if !matchPorts(s, SCTP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst) {
+		return false
+	}
+	if m.Chunks == nil {
+		return true
+	}
+	if len(s.Chunks) == 0 {
+		w.fail(errNoChunks)
+		return false
+	}
+	return chunksMatch(s.Chunks, m.Chunks) != m.Chunks.Invert
+}
+
+// chunksMatch compares the packet's chunks with the types that the rule lists.
+func chunksMatch(chunks []SCTPChunk, m *fakeipt.SCTPChunks) bool {
+	var found [256]bool
+	for _, c := range chunks {
+		listed := m.All || chunkListed(c, m.Types)
+		switch {
+		case listed && m.Mode == fakeipt.SCTPChunksAny:
+			return true
+		case !listed && m.Mode == fakeipt.SCTPChunksOnly:
+			return false
+		}
+		found[c.Type] = found[c.Type] || listed
+	}
+	if m.Mode != fakeipt.SCTPChunksAll {
+		return m.Mode == fakeipt.SCTPChunksOnly
+	}
+	for _, t := range m.Types {
+		if !found[t.Type] {
+			return false
+		}
+	}
+	return !m.All // no packet has every type there is
+}
+
+func chunkListed(c SCTPChunk, types []fakeipt.SCTPChunk) bool {
+	for _, t := range types {
+		if uint8(c.Type) == t.Type {
+			return c.Flags&t.FlagMask == t.Flags
+		}
+	}
+	return false
+}

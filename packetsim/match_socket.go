@@ -1,0 +1,19 @@
+package packetsim
+
+import "github.com/chainwalk/chainwalk/fakeipt"
+
+// matchSocket is -m socket (net/netfilter/xt_socket.c): a socket that would take the packet, and that is not bound to every address.
+func (w *walk) matchSocket(s *packet, m *fakeipt.MatchSocket) bool {
+	socket := s.Socket
+	if socket == nil {
+		w.fail(errNoSocket)
+		return false
+	}
+	if socket.None || socket.Wildcard && !m.NoWildcard || m.Transparent && !socket.Transparent {
+		return false
+	}
+	if m.RestoreMark {
+		s.Mark = socket.Mark
+	}
+	return true
+}

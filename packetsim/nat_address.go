@@ -1,0 +1,102 @@
+package packetsim
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"net/netip"
+)
+
+// chooseAddr gives the tuple an address of the range (find_best_ips_proto). Of several the kernel takes one by a hash of
+// the connection's addresses, of the source alone with --persistent. The hash has no secret: it is the same on every little-endian machine.
+func (r *natRange) chooseAddr(t *Tuple, side stage, z Zone) {
+	if !r.MinAddr.IsValid() {
+		return
+	}
+	addr := &t.Src
+	if side == natDst {
+		addr = &t.Dst
+	}
+	if r.MinAddr == r.MaxAddr {
+		*addr = r.MinAddr
+		return
+	}
+	words, low, high := addrWords(*addr), addrWords(r.MinAddr), addrWords(r.MaxAddr)
+	n := 4
+	if addr.Is4() {
+		n = 1
+	}
+	dst := addrWords(t.Dst)
+	seed := uint32(0)
+	if !r.Persistent {
+		seed = bits.ReverseBytes32(dst[n-1]) ^ uint32(z.number())
+	}
+	hash := jenkinsHash(addrWords(t.Src), seed)
+	if side == natDst {
+		dst = words
+	}
+	full := false
+	for i := range n {
+		first, span := low[i], high[i]-low[i]+1
+		if full {
+			first, span = 0, ^uint32(0)
+		}
+		words[i] = first + uint32(uint64(hash)*uint64(span)>>32)
+		full = full || words[i] != high[i]
+		if side == natDst {
+			dst[i] = words[i]
+		}
+		if !r.Persistent {
+			hash ^= bits.ReverseBytes32(dst[i])
+		}
+	}
+	*addr = wordsAddr(words, n)
+}
+
+// addrWords are the 32-bit words of an address; an IPv4 address is the first one alone.
+func addrWords(addr netip.Addr) (words [4]uint32) {
+	raw := addr.AsSlice()
+	for i := range len(raw) / 4 {
+		words[i] = binary.BigEndian.Uint32(raw[4*i:])
+	}
+	return words
+}
+
+func wordsAddr(words [4]uint32, n int) netip.Addr {
+	var raw [16]byte
+	for i := range n {
+		binary.BigEndian.PutUint32(raw[4*i:], words[i])
+	}
+	addr, _ := netip.AddrFromSlice(raw[:4*n])
+	return addr
+}
+
+// jenkinsHash is Bob Jenkins' lookup3 over the words of an address as they lie in memory.
+func jenkinsHash(words [4]uint32, seed uint32) uint32 {
+	a := 0xdeadbeef + 4<<2 + seed
+	b, c := a, a
+	a += bits.ReverseBytes32(words[0])
+	b += bits.ReverseBytes32(words[1])
+	c += bits.ReverseBytes32(words[2])
+	a, b, c = jenkinsMix(a, b, c)
+	a += bits.ReverseBytes32(words[3])
+	return jenkinsFinal(a, b, c)
+}
+
+func jenkinsMix(a, b, c uint32) (uint32, uint32, uint32) {
+	for _, turn := range [...]int{4, 6, 8, 16, 19, 4} {
+		a -= c
+		a ^= bits.RotateLeft32(c, turn)
+		c += b
+		a, b, c = b, c, a
+	}
+	return a, b, c
+}
+
+func jenkinsFinal(a, b, c uint32) uint32 {
+	for _, turn := range [...]int{14, 11, 25, 16, 4, 14, 24} {
+		c ^= b
+		c -= bits.RotateLeft32(b, turn)
+		a, b, c = b, c, a
+	}
+	return b
+}

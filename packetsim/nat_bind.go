@@ -1,0 +1,149 @@
+package packetsim
+
+import (
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// bindDst decides the destination of a new connection.
+func (w *walk) bindDst(s *packet, to fakeipt.NATRange) fate {
+	return w.bind(s, natDst, &natRange{NATRange: to})
+}
+
+// bindSrc decides the source of a new connection.
+func (w *walk) bindSrc(s *packet, to fakeipt.NATRange) fate {
+	return w.bind(s, natSrc, &natRange{NATRange: to})
+}
+
+// natRange is what a side of a connection is bound to.
+type natRange struct {
+	fakeipt.NATRange
+	basePort uint16 // 0: none
+}
+
+// random says whether the port is chosen even if the connection's own is free.
+func (r *natRange) random() bool { return r.Random || r.RandomFully }
+
+// ranged says whether ports are given.
+func (r *natRange) ranged() bool { return r.HasPorts || r.MinPort != 0 || r.MaxPort != 0 }
+
+// hasPort says whether the side's port (or a query's identifier) is in the range.
+func (r *natRange) hasPort(t *Tuple, side stage) bool {
+	port := t.natPart(side)
+	return port == nil || r.MinPort <= *port && *port <= r.MaxPort
+}
+
+// hasSource says whether a connection may keep the source.
+func (r *natRange) hasSource(t *Tuple) bool {
+	if r.MinAddr.IsValid() && (t.Src.Less(r.MinAddr) || r.MaxAddr.Less(t.Src)) {
+		return false
+	}
+	return !r.ranged() || r.hasPort(t, natSrc)
+}
+
+// natPart is what NAT may change of the side, beside the address.
+func (t *Tuple) natPart(side stage) *uint16 {
+	if side == natDst && t.Proto.HasPorts() {
+		return &t.DstPort
+	}
+	return t.sourcePart() // the identifier of an ICMP query is of both sides
+}
+
+// bind decides a side of a new connection (nf_nat_setup_info in net/netfilter/nf_nat_core.c). If no free tuple is
+// found the connection clashes with another one when it is confirmed.
+func (w *walk) bind(s *packet, side stage, to *natRange) fate {
+	c := s.conn
+	switch {
+	case c == nil:
+		return stopped
+	case c.confirmed:
+		return accepted
+	}
+	now := c.tuples[reply].inverse()
+	want := w.uniqueTuple(c, now, side, to)
+	if want != now {
+		c.tuples[reply] = want.inverse()
+	}
+	if side == natSrc {
+		c.srcNAT, c.srcDone = c.srcNAT || want != now, true
+	} else {
+		c.dstNAT, c.dstDone = c.dstNAT || want != now, true
+	}
+	return accepted
+}
+
+// bindNothing is the binding of a connection that no rule translates. Its source port still changes if the
+// tuple is in use (nf_nat_alloc_null_binding).
+func (w *walk) bindNothing(s *packet, side stage) {
+	now := s.conn.tuples[reply].inverse()
+	addr := now.Src
+	if side == natDst {
+		addr = now.Dst
+	}
+	w.bind(s, side, &natRange{NATRange: fakeipt.NATRange{MinAddr: addr, MaxAddr: addr}})
+}
+
+// uniqueTuple is the tuple that the connection gets (get_unique_tuple): its own if that is free and in the range, the one that
+// another connection of this source has, or an address and a port of the range.
+func (w *walk) uniqueTuple(c *conn, now Tuple, side stage, to *natRange) Tuple {
+	if side == natSrc && !to.random() {
+		if to.hasSource(&now) {
+			if !w.taken(&now, c) {
+				return now
+			}
+		} else if as, ok := w.sourceInUse(c, now, to); ok && !w.taken(&as, c) {
+			return as
+		}
+	}
+	want := now
+	to.chooseAddr(&want, side, c.zone)
+	if !to.random() {
+		switch {
+		case !to.ranged():
+			if !w.taken(&want, c) {
+				return want
+			}
+		case to.basePort == 0 && to.hasPort(&want, side) && (to.MinPort == to.MaxPort || !w.taken(&want, c)):
+			return want
+		}
+	}
+	w.choosePort(c, &want, side, to)
+	return want
+}
+
+// sourceInUse is the tuple with the translated source of an earlier connection of the same source, if the range has
+// it (find_appropriate_src).
+func (w *walk) sourceInUse(c *conn, now Tuple, to *natRange) (Tuple, bool) {
+	earlier := w.h.tracked.bySource[sourceOf(&now, c.zone)]
+	for i := len(earlier) - 1; i >= 0; i-- {
+		as := earlier[i].tuples[reply].inverse()
+		as.Dst, as.DstPort = now.Dst, now.DstPort
+		as.ICMPType, as.ICMPCode = now.ICMPType, now.ICMPCode
+		if to.hasSource(&as) {
+			return as, true
+		}
+	}
+	return Tuple{}, false
+}
+
+// taken says whether another connection has the answer to the tuple.
+func (w *walk) taken(t *Tuple, c *conn) bool {
+	other, _ := w.h.find(t.inverse(), c.zone)
+	return other != nil && other != c
+}
+
+// takenFor is taken for the last tries. A TCP connection that is over gives its tuple to a SYN with a later number (nf_nat_used_tuple_harder).
+func (w *walk) takenFor(t *Tuple, c *conn) bool {
+	other, dir := w.h.find(t.inverse(), c.zone)
+	switch {
+	case other == nil || other == c:
+		return false
+	case t.Proto != TCP || c.tcp.state != tcpSynSent || dir == original:
+		return true
+	case other.tcp.state < tcpTimeWait || !other.srcNAT || other.tcp.numberless || c.tcp.numberless:
+		return true
+	case !seqAfter(c.tcp.sides[original].end, other.tcp.sides[original].end):
+		return true
+	}
+	w.h.remove(other)
+	return false
+}

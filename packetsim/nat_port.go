@@ -1,0 +1,109 @@
+package packetsim
+
+import "net/netip"
+
+// NumberChance is a Chance that also draws numbers. Walks ask it for the ports that the kernel chooses at random. With a
+// Chance that is not one of them such a source port comes from a hash of the connection, so that a walk has few ways and can be repeated.
+type NumberChance interface {
+	Chance
+	// Number draws one of the numbers below n, each as often as another.
+	Number(n uint32) uint32
+}
+
+// The kernel's tries for a free port: so many in the first round, and with so few left it evicts connections that are over.
+const (
+	portTries  = 128
+	leastTries = 16
+	lastTries  = portTries / 4
+)
+
+// portSpan is where the kernel looks for a port: a low source port stays a low one.
+func (r *natRange) portSpan(t *Tuple, side stage) (low, size uint32, ok bool) {
+	part := t.natPart(side)
+	switch {
+	case part == nil:
+		return 0, 0, false
+	case r.ranged():
+		low, high := min(r.MinPort, r.MaxPort), max(r.MinPort, r.MaxPort)
+		return uint32(low), uint32(high) - uint32(low) + 1, true
+	case t.Proto.isICMP():
+		return 0, 1 << 16, true
+	case side == natDst:
+		return 0, 0, false
+	case *part < 512:
+		return 1, 511, true
+	case *part < 1024:
+		return 600, 424, true
+	}
+	return 1024, 1<<16 - 1024, true
+}
+
+// choosePort gives the tuple a port of the range that is free (nf_nat_l4proto_unique_tuple). Where none is found, it has the last that was tried.
+func (w *walk) choosePort(c *conn, want *Tuple, side stage, to *natRange) {
+	low, size, ok := to.portSpan(want, side)
+	if !ok {
+		return
+	}
+	part := want.natPart(side)
+	offset := uint16(0)
+	switch {
+	case to.basePort != 0:
+		offset = *part - to.basePort
+	case side == natSrc:
+		c.chosenPort = size > 1
+		offset = w.sourceOffset(want)
+	case to.random():
+		offset = w.drawOffset(size)
+	}
+	for tries := min(size, portTries); ; tries /= 2 {
+		for left := tries; left > 0; left-- {
+			*part = uint16(low + uint32(offset)%size)
+			offset++
+			if left > lastTries && !w.taken(want, c) || left <= lastTries && !w.takenFor(want, c) {
+				return
+			}
+		}
+		if tries >= size || tries < leastTries {
+			return
+		}
+		offset = w.sourceOffset(want)
+	}
+}
+
+// sourceOffset is where the search begins in a range of source ports.
+func (w *walk) sourceOffset(t *Tuple) uint16 {
+	if chance, ok := w.chance.(NumberChance); ok {
+		return uint16(chance.Number(1 << 16))
+	}
+	return uint16(hashTuple(t))
+}
+
+// drawOffset is where the search begins in a range of destination ports, each of the range being a way of its own.
+func (w *walk) drawOffset(size uint32) uint16 {
+	low := uint32(0)
+	for size > 1 {
+		half := size / 2
+		if w.chance.Draw(uint32(uint64(certain) * uint64(half) / uint64(size))) {
+			size = half
+		} else {
+			low, size = low+half, size-half
+		}
+	}
+	return uint16(low)
+}
+
+// hashTuple is FNV-1a over a tuple.
+func hashTuple(t *Tuple) uint32 {
+	hash := uint32(2166136261)
+	add := func(b byte) { hash = (hash ^ uint32(b)) * 16777619 }
+	for _, addr := range [...]netip.Addr{t.Src, t.Dst} {
+		for _, b := range addr.As16() {
+			add(b)
+		}
+	}
+	for _, n := range [...]uint16{uint16(t.Proto), t.SrcPort, t.DstPort, t.ICMPID} {
+		add(byte(n >> 8))
+		add(byte(n))
+	}
+	return hash
+}

@@ -1,0 +1,38 @@
+package packetsim
+
+// TCPNumbers are the parts of a TCP segment that conntrack's window check looks at.
+type TCPNumbers struct {
+	Seq, Ack uint32
+	Window   uint16 // as on the wire, not scaled
+	Data     uint32 // bytes of payload
+
+	// HasScale and Scale are the window scale option, and SACKPermitted the option of that name. They count in a SYN.
+	HasScale      bool
+	Scale         uint8
+	SACKPermitted bool
+	// SACK are the blocks that the segment acknowledges selectively.
+	SACK []SACKBlock
+}
+
+// SACKBlock is a block of the SACK option.
+type SACKBlock struct {
+	Left, Right uint32
+}
+
+// size is the length of the options, padded to whole words, and the payload. Without numbers there are none.
+func (n *TCPNumbers) size() int {
+	if n == nil {
+		return 0
+	}
+	size := int(n.Data)
+	if n.HasScale {
+		size += 4
+	}
+	if n.SACKPermitted {
+		size += 4
+	}
+	if len(n.SACK) > 0 {
+		size += 4 + 8*len(n.SACK)
+	}
+	return size
+}
