@@ -2,120 +2,48 @@ package sim
 
 import (
 	"fmt"
-	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
-// The names of devices. A pod's and a machine's own device is eth0 as well.
-const (
-	underlayDevice = "eth0"
-	underlayName   = "underlay"
-)
+const underlayName = "underlay"
 
-// podDevice is a node's device to the pod at a place of Cluster.Pods.
-func podDevice(place int) string { return fmt.Sprintf("veth%d", place+1) }
-
-// machineDevice is the router's device to the machine at a place of Cluster.Outside.
-func machineDevice(place int) string { return fmt.Sprintf("link%d", place+1) }
-
-// builder makes hosts and wires.
-type builder struct {
-	*session
-	err      error
-	underlay []packetsim.Port
-}
-
+// build makes the hosts of the plan and joins them.
 func (s *session) build() error {
-	s.network = packetsim.NewNetwork()
-	b := &builder{session: s}
-	for i := range s.cluster.Nodes {
-		b.node(&s.cluster.Nodes[i])
-	}
-	b.router()
-	for i := range s.cluster.Pods {
-		b.pod(i)
-	}
-	for i := range s.cluster.Outside {
-		b.machine(i)
-	}
-	if b.err == nil {
-		b.err = s.network.Segment(underlayName, b.underlay...)
-	}
-	if b.err == nil {
-		b.err = s.preload()
-	}
-	return b.err
-}
-
-// add adds a host to the network; after the first error it does nothing.
-func (b *builder) add(config packetsim.HostConfig, listeners []packetsim.Listener) *packetsim.Host {
-	if b.err != nil {
-		return nil
-	}
-	config.Clock = b.clock
-	host, err := packetsim.NewHost(config)
-	if err == nil {
-		err = b.network.AddHost(host, listeners...)
-	}
-	b.err = err
-	b.listeners[config.Name] = listeners
-	return host
-}
-
-func (b *builder) link(a, z packetsim.Port) {
-	if b.err == nil {
-		b.err = b.network.Link(a, z)
-	}
-}
-
-func device(name string, prefixes ...netip.Prefix) packetsim.Device {
-	d := packetsim.Device{Name: name, MTU: 1500, Up: true}
-	for _, p := range prefixes {
-		d.Addresses = append(d.Addresses, packetsim.Address{Prefix: p})
-	}
-	return d
-}
-
-func forwarding(more map[string]string) map[string]string {
-	out := map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"}
-	for name, value := range more {
-		out[name] = value
-	}
-	return out
-}
-
-// onUnderlay is an address with the underlay network that it is in.
-func (s *session) onUnderlay(a netip.Addr) netip.Prefix {
-	for _, network := range s.cluster.Underlay {
-		if network.Contains(a) {
-			return netip.PrefixFrom(a, network.Bits())
+	s.network, s.plan = packetsim.NewNetwork(), plan.Of(s.cluster)
+	for i := range s.plan.Hosts {
+		if err := s.addHost(&s.plan.Hosts[i]); err != nil {
+			return err
 		}
 	}
-	return single(a)
+	for _, link := range s.plan.Links {
+		if err := s.network.Link(link[0], link[1]); err != nil {
+			return err
+		}
+	}
+	if err := s.network.Segment(underlayName, s.plan.Segment...); err != nil {
+		return err
+	}
+	return s.preload()
 }
 
-func (b *builder) node(n *scenarios.Node) {
-	eth := device(underlayDevice)
-	for _, a := range n.Addresses {
-		eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: b.onUnderlay(a)})
+func (s *session) addHost(h *plan.Host) error {
+	config := packetsim.HostConfig{Name: h.Name, Devices: h.Devices, Routes: h.Routes, PolicyRules: h.Rules, Sysctls: h.Sysctls, Clock: s.clock}
+	if h.Node != nil {
+		config.Netfilter = fakeipt.New(fakeipt.Options{Dialect: dialectOf(s.cluster.Tool), Clock: s.clock})
 	}
-	for _, a := range n.ExtraAddresses {
-		eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: single(a)})
+	host, err := packetsim.NewHost(config)
+	if err != nil {
+		return err
 	}
-	kernel := fakeipt.New(fakeipt.Options{Dialect: dialectOf(b.cluster.Tool), Clock: b.clock})
-	devices, routes := b.podLinks(n)
-	host := b.add(packetsim.HostConfig{
-		Name:      n.Name,
-		Devices:   append([]packetsim.Device{eth}, devices...),
-		Routes:    append(b.nodeRoutes(n), routes...),
-		Sysctls:   forwarding(n.Sysctls),
-		Netfilter: kernel,
-	}, listenersOf(n.Listen))
-	b.underlay = append(b.underlay, packetsim.Port{Host: n.Name, Device: underlayDevice})
-	b.nodes[n.Name] = &node{name: n.Name, host: host, kernel: kernel, exec: &faultyExec{Interface: kernel.Exec()}}
+	if h.Node != nil {
+		s.nodes[h.Name] = &node{name: h.Name, host: host, kernel: config.Netfilter, exec: &tools.Exec{Interface: config.Netfilter.Exec()}}
+	}
+	return s.network.AddHost(host, h.Listeners...)
 }
 
 func dialectOf(tool scenarios.Tool) fakeipt.Dialect {
@@ -125,139 +53,14 @@ func dialectOf(tool scenarios.Tool) fakeipt.Dialect {
 	return fakeipt.Legacy
 }
 
-// podLinks are a node's devices to its pods and the host routes by them.
-func (b *builder) podLinks(n *scenarios.Node) (devices []packetsim.Device, routes []packetsim.Route) {
-	for i, pod := range b.cluster.Pods {
-		if pod.Node != n.Name {
-			continue
-		}
-		name := podDevice(i)
-		d := device(name)
-		for _, a := range pod.Addresses {
-			d.Addresses = append(d.Addresses, packetsim.Address{Prefix: single(gateway(n, a.Is6()))})
-			routes = append(routes, packetsim.Route{Dst: single(a), Dev: name})
-		}
-		devices = append(devices, d)
-		b.devices[packetsim.Port{Host: n.Name, Device: name}] = pod.Name
-	}
-	return devices, routes
-}
-
-// router joins the underlay and the machines behind it.
-func (b *builder) router() {
-	b.session.router = b.add(packetsim.HostConfig{
-		Name:    scenarios.RouterName,
-		Devices: b.routerDevices(),
-		Routes:  b.routerRoutes(""),
-		Sysctls: forwarding(nil),
-	}, nil)
-	b.underlay = append(b.underlay, packetsim.Port{Host: scenarios.RouterName, Device: underlayDevice})
-}
-
-func (s *session) routerDevices() []packetsim.Device {
-	eth := device(underlayDevice)
-	for i, a := range s.cluster.Router {
-		eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: netip.PrefixFrom(a, s.cluster.Underlay[i].Bits())})
-	}
-	devices := []packetsim.Device{eth}
-	for i := range s.cluster.Outside {
-		if !s.isNeighbour(&s.cluster.Outside[i]) {
-			devices = append(devices, device(machineDevice(i)))
+// routeVia makes the router and the neighbours hand what nobody has to a node.
+func (s *session) routeVia(via string) error {
+	for _, h := range s.plan.Via(via) {
+		if err := s.network.Host(h.Name).SetNetwork(h.Devices, h.Routes, h.Rules, false); err != nil {
+			return err
 		}
 	}
-	return devices
-}
-
-// isNeighbour reports whether a machine is on the underlay itself.
-func (s *session) isNeighbour(m *scenarios.Machine) bool {
-	for _, a := range m.Addresses {
-		for _, network := range s.cluster.Underlay {
-			if network.Contains(a) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (b *builder) pod(place int) {
-	pod := &b.cluster.Pods[place]
-	n := b.cluster.Node(pod.Node)
-	eth := device(underlayDevice)
-	var routes []packetsim.Route
-	for _, a := range pod.Addresses {
-		via := gateway(n, a.Is6())
-		eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: single(a)})
-		routes = append(routes,
-			packetsim.Route{Dst: single(via), Dev: underlayDevice},
-			packetsim.Route{Dst: anywhere(a.Is6()), Via: via, Dev: underlayDevice})
-	}
-	b.add(packetsim.HostConfig{Name: pod.Name, Devices: []packetsim.Device{eth}, Routes: routes}, orEverything(pod.Listen))
-	b.link(packetsim.Port{Host: n.Name, Device: podDevice(place)}, packetsim.Port{Host: pod.Name, Device: underlayDevice})
-}
-
-func (b *builder) machine(place int) {
-	m := &b.cluster.Outside[place]
-	if b.isNeighbour(m) {
-		b.neighbour(m)
-		return
-	}
-	eth := device(underlayDevice)
-	var routes []packetsim.Route
-	for _, a := range m.Addresses {
-		eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: single(a)})
-		routes = append(routes, packetsim.Route{Dst: anywhere(a.Is6()), Dev: underlayDevice})
-	}
-	b.add(packetsim.HostConfig{Name: m.Name, Devices: []packetsim.Device{eth}, Routes: unique(routes)}, orEverything(m.Listen))
-	b.link(packetsim.Port{Host: scenarios.RouterName, Device: machineDevice(place)}, packetsim.Port{Host: m.Name, Device: underlayDevice})
-}
-
-// neighbour is a machine on the underlay.
-func (b *builder) neighbour(m *scenarios.Machine) {
-	b.add(packetsim.HostConfig{
-		Name: m.Name, Devices: []packetsim.Device{b.neighbourDevice(m)}, Routes: b.neighbourRoutes(""),
-	}, orEverything(m.Listen))
-	b.underlay = append(b.underlay, packetsim.Port{Host: m.Name, Device: underlayDevice})
-}
-
-func (s *session) neighbourDevice(m *scenarios.Machine) packetsim.Device {
-	eth := device(underlayDevice)
-	for _, a := range m.Addresses {
-		eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: s.onUnderlay(a)})
-	}
-	return eth
-}
-
-// orEverything turns "not given" into a socket for everything.
-func orEverything(given []scenarios.Listener) []packetsim.Listener {
-	if given == nil {
-		return []packetsim.Listener{{}}
-	}
-	return listenersOf(given)
-}
-
-func listenersOf(given []scenarios.Listener) []packetsim.Listener {
-	var out []packetsim.Listener
-	for _, l := range given {
-		out = append(out, packetsim.Listener{Proto: protoOf(l.Proto, false), Addr: l.Addr, Port: l.Port})
-	}
-	return out
-}
-
-// protoOf is the protocol of a name; icmp has another number in IPv6.
-func protoOf(name string, v6 bool) packetsim.Proto {
-	switch name {
-	case "icmp":
-		if v6 {
-			return packetsim.ICMPv6
-		}
-		return packetsim.ICMP
-	case "udp":
-		return packetsim.UDP
-	case "sctp":
-		return packetsim.SCTP
-	}
-	return packetsim.TCP
+	return nil
 }
 
 // preload restores the rules that are there before kube-proxy starts.
@@ -268,7 +71,7 @@ func (s *session) preload() error {
 			if !p.IsFor(name) {
 				continue
 			}
-			if _, err := s.nodes[name].run(p.Save, tool(p.Family, "-restore"), "--noflush"); err != nil {
+			if _, err := s.nodes[name].run(p.Save, tools.Name(p.Family, "-restore"), "--noflush"); err != nil {
 				return fmt.Errorf("%s: preload: %w", p.Pos, err)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	"k8s.io/utils/clock"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 // node is one node with its kernel and its proxier.
@@ -26,21 +26,21 @@ type node struct {
 	name         string
 	host         *packetsim.Host
 	kernel       *fakeipt.Kernel
-	exec         *faultyExec
+	exec         *tools.Exec
 	proxy        *proxier.DualStack
 	registration *config.Registration
 }
 
 // startProxy starts a proxier that knows nothing yet, as a new process would.
 func (n *node) startProxy(ctx context.Context, s *session) error {
-	object, err := s.client.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
+	object, err := s.api.Node(ctx, n.name)
 	if err != nil {
 		return fmt.Errorf("start kube-proxy on %s: %w", n.name, err)
 	}
 	if n.proxy, _, err = n.newProxy(s.cluster.Configs[n.name], object, s.clock); err != nil {
 		return fmt.Errorf("start kube-proxy on %s: %w", n.name, err)
 	}
-	n.registration, err = s.informers.AddConsumer(ctx, n.proxy)
+	n.registration, err = s.api.Feed(ctx, n.proxy)
 	return err
 }
 
@@ -117,17 +117,9 @@ func (n *node) run(stdin string, argv ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// tool is the name of a family's tool: "iptables" and what follows it.
-func tool(family scenarios.IPFamily, suffix string) string {
-	if family == scenarios.FamilyIPv6 {
-		return "ip6tables" + suffix
-	}
-	return "iptables" + suffix
-}
-
 // Save prints a node's rules.
 func (s *session) Save(_ context.Context, name string, family scenarios.IPFamily) (string, error) {
-	return s.nodes[name].run("", tool(family, "-save"), "-c")
+	return s.nodes[name].run("", tools.Name(family, "-save"), "-c")
 }
 
 // Accounting lists what a node's accounting objects have counted.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
 
 // keptFlow is a connection that later steps come back to.
@@ -22,7 +23,7 @@ func (s *session) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Ob
 	if err := s.routeVia(a.Via); err != nil {
 		return nil, err
 	}
-	c := packetsim.Connect{From: a.From, Proto: protoOf(a.To.Proto, a.To.Addr().Is6()), To: a.To.AddrPort, Source: a.Bind.Addr, SourcePort: a.Bind.Port}
+	c := packetsim.Connect{From: a.From, Proto: plan.Proto(a.To.Proto, a.To.Addr().Is6()), To: a.To.AddrPort, Source: a.Bind.Addr, SourcePort: a.Bind.Port}
 	if a.Keep == "" {
 		connections, err := s.network.Connect(c)
 		return s.observed(a, connections), err
@@ -129,7 +130,7 @@ func (s *session) listens(host string, p *packetsim.Packet) bool {
 	if p.Proto == packetsim.ICMP || p.Proto == packetsim.ICMPv6 {
 		return true // every host answers echo requests
 	}
-	for _, l := range s.listeners[host] {
+	for _, l := range s.plan.Host(host).Listeners {
 		if (l.Proto == 0 || l.Proto == p.Proto) && (!l.Addr.IsValid() || l.Addr == p.Dst) && (l.Port == 0 || l.Port == p.DstPort) {
 			return true
 		}
@@ -276,7 +277,7 @@ func segmentOf(kind scenarios.PacketKind) packetsim.Segment {
 
 // Send walks one packet through a node.
 func (s *session) Send(_ context.Context, name string, in packetsim.Input) (*scenarios.Observed, error) {
-	for port, pod := range s.devices {
+	for port, pod := range s.plan.Pods {
 		if port.Host == name && pod == in.In {
 			in.In = port.Device
 		}
@@ -311,7 +312,7 @@ func (s *session) outName(name string, o *packetsim.Outcome) string {
 	if o.To == packetsim.ToLocal {
 		return "local"
 	}
-	if pod, ok := s.devices[packetsim.Port{Host: name, Device: o.Out}]; ok {
+	if pod, ok := s.plan.Pods[packetsim.Port{Host: name, Device: o.Out}]; ok {
 		return pod
 	}
 	return o.Out

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes/fake"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -16,7 +15,10 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 // RulesInput is what the rules of one node follow from.
@@ -42,78 +44,55 @@ type NodeRules struct {
 func Rules(in RulesInput) (*NodeRules, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	s := &session{clock: clocktesting.NewFakeClock(epoch()), client: fake.NewClientset()}
-	n, err := s.loneNode(in)
+	clk := clocktesting.NewFakeClock(epoch())
+	n, err := loneNode(in, clk)
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range in.objects() {
-		if err := s.client.Tracker().Add(o.DeepCopyObject()); err != nil {
-			return nil, fmt.Errorf("take %s: %w", o.Ref(), err)
-		}
-	}
-	if s.informers, err = config.Watch(ctx, s.client, config.Options{NodeName: in.Node.Name}); err != nil {
+	kube, err := api.New(ctx, append(slices.Clip(in.Objects), manifest.Object{Object: in.Node}), config.Options{NodeName: in.Node.Name})
+	if err != nil {
 		return nil, err
 	}
 	var warnings []string
-	if n.proxy, warnings, err = n.newProxy(in.Configuration, in.Node, s.clock); err != nil {
+	if n.proxy, warnings, err = n.newProxy(in.Configuration, in.Node, clk); err != nil {
 		return nil, err
 	}
-	if _, err := s.informers.AddConsumer(ctx, n.proxy); err != nil {
+	if _, err := kube.Feed(ctx, n.proxy); err != nil {
 		return nil, err
 	}
 	if err := n.proxy.EnsureCanaries(); err != nil {
 		return nil, err
 	}
-	n.exec.keepInputs = true
+	n.exec.KeepInputs = true
 	if err := n.proxy.Sync(); err != nil {
 		return nil, err
 	}
-	return &NodeRules{Warnings: warnings, RestoreInputs: n.exec.inputs, node: n}, nil
-}
-
-// objects are Objects with Node among them. Of several with one name the last counts, as if they were applied in order.
-func (in RulesInput) objects() []manifest.Object {
-	var objects []manifest.Object
-	places := map[manifest.Ref]int{}
-	for _, o := range append(slices.Clip(in.Objects), manifest.Object{Object: in.Node}) {
-		ref := o.Ref()
-		if _, ok := o.Object.(*corev1.Node); ok {
-			ref = manifest.Ref{Kind: "Node", Name: o.Meta().GetName()} // Node may come without its kind
-		}
-		if place, ok := places[ref]; ok {
-			objects[place] = o
-			continue
-		}
-		places[ref] = len(objects)
-		objects = append(objects, o)
-	}
-	return objects
+	return &NodeRules{Warnings: warnings, RestoreInputs: n.exec.Inputs, node: n}, nil
 }
 
 // loneNode is a node without a network, with the addresses of its Node object.
-func (s *session) loneNode(in RulesInput) (*node, error) {
-	kernel := fakeipt.New(fakeipt.Options{Dialect: in.Dialect, Clock: s.clock})
-	eth := device(underlayDevice)
+func loneNode(in RulesInput, clk *clocktesting.FakeClock) (*node, error) {
+	kernel := fakeipt.New(fakeipt.Options{Dialect: in.Dialect, Clock: clk})
+	eth := packetsim.Device{Name: plan.Underlay, MTU: 1500, Up: true}
 	for _, address := range in.Node.Status.Addresses {
 		if a, err := netip.ParseAddr(address.Address); err == nil && address.Type != corev1.NodeHostName {
-			eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: single(a)})
+			eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: netip.PrefixFrom(a, a.BitLen())})
 		}
 	}
 	host, err := packetsim.NewHost(packetsim.HostConfig{
-		Name: in.Node.Name, Devices: []packetsim.Device{eth}, Netfilter: kernel, Clock: s.clock,
+		Name: in.Node.Name, Devices: []packetsim.Device{eth}, Netfilter: kernel, Clock: clk,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", in.Node.Name, err)
 	}
-	return &node{name: in.Node.Name, host: host, kernel: kernel, exec: &faultyExec{Interface: kernel.Exec()}}, nil
+	return &node{name: in.Node.Name, host: host, kernel: kernel, exec: &tools.Exec{Interface: kernel.Exec()}}, nil
 }
 
 // Save writes what iptables-save prints, for IPv6 ip6tables-save.
 func (r *NodeRules) Save(family fakeipt.Family, w io.Writer) error {
-	name := tool(scenarios.FamilyIPv4, "-save")
+	name := tools.Name(scenarios.FamilyIPv4, "-save")
 	if family == fakeipt.IPv6 {
-		name = tool(scenarios.FamilyIPv6, "-save")
+		name = tools.Name(scenarios.FamilyIPv6, "-save")
 	}
 	text, err := r.node.run("", name)
 	if err != nil {

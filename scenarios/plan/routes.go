@@ -1,4 +1,4 @@
-package sim
+package plan
 
 import (
 	"net/netip"
@@ -41,41 +41,41 @@ func nodeAddress(n *scenarios.Node, v6 bool) netip.Addr {
 
 // nodeRoutes lead a node to the other underlay networks, to the other nodes'
 // pods, and to the router for everything else.
-func (b *builder) nodeRoutes(n *scenarios.Node) []packetsim.Route {
-	routes := b.throughNodes(n.Name)
-	for _, network := range b.cluster.Underlay {
+func (p *Plan) nodeRoutes(n *scenarios.Node) []packetsim.Route {
+	routes := p.throughNodes(n.Name)
+	for _, network := range p.cluster.Underlay {
 		if own := nodeAddress(n, network.Addr().Is6()); own.IsValid() && !network.Contains(own) {
-			routes = append(routes, packetsim.Route{Dst: network, Dev: underlayDevice})
+			routes = append(routes, packetsim.Route{Dst: network, Dev: Underlay})
 		}
 	}
 	for _, v6 := range []bool{false, true} {
-		if via := b.routerFor(nodeAddress(n, v6)); via.IsValid() {
-			routes = append(routes, packetsim.Route{Dst: anywhere(v6), Via: via, Dev: underlayDevice})
+		if via := p.routerFor(nodeAddress(n, v6)); via.IsValid() {
+			routes = append(routes, packetsim.Route{Dst: anywhere(v6), Via: via, Dev: Underlay})
 		}
 	}
 	return routes
 }
 
 // routerFor is the router's address in the underlay network of an address.
-func (b *builder) routerFor(a netip.Addr) netip.Addr {
-	for i, network := range b.cluster.Underlay {
+func (p *Plan) routerFor(a netip.Addr) netip.Addr {
+	for i, network := range p.cluster.Underlay {
 		if a.IsValid() && network.Contains(a) {
-			return b.cluster.Router[i]
+			return p.cluster.Router[i]
 		}
 	}
 	return netip.Addr{}
 }
 
 // throughNodes are routes to what is behind or on the nodes, but for one of them.
-func (s *session) throughNodes(except string) []packetsim.Route {
+func (p *Plan) throughNodes(except string) []packetsim.Route {
 	var routes []packetsim.Route
 	add := func(n *scenarios.Node, dst netip.Prefix) {
 		if via := nodeAddress(n, dst.Addr().Is6()); via.IsValid() && n.Name != except {
-			routes = append(routes, packetsim.Route{Dst: dst, Via: via, Dev: underlayDevice})
+			routes = append(routes, packetsim.Route{Dst: dst, Via: via, Dev: Underlay})
 		}
 	}
-	for i := range s.cluster.Nodes {
-		n := &s.cluster.Nodes[i]
+	for i := range p.cluster.Nodes {
+		n := &p.cluster.Nodes[i]
 		for _, cidr := range n.PodCIDRs {
 			add(n, cidr.Masked())
 		}
@@ -83,9 +83,9 @@ func (s *session) throughNodes(except string) []packetsim.Route {
 			add(n, single(a))
 		}
 	}
-	for i := range s.cluster.Pods {
-		pod := &s.cluster.Pods[i]
-		n := s.cluster.Node(pod.Node)
+	for i := range p.cluster.Pods {
+		pod := &p.cluster.Pods[i]
+		n := p.cluster.Node(pod.Node)
 		for _, a := range pod.Addresses {
 			if !hasPodCIDR(n, a) {
 				add(n, single(a))
@@ -109,15 +109,15 @@ const tableVia packetsim.RouteTable = 100
 
 // routerRules send what machines outside ask for and nobody has to tableVia.
 // What nodes and pods send there has no route: it would only come back to them.
-func (s *session) routerRules() []packetsim.PolicyRule {
+func (p *Plan) routerRules() []packetsim.PolicyRule {
 	var rules []packetsim.PolicyRule
 	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
 		rules = append(rules,
 			packetsim.PolicyRule{Family: family, Table: packetsim.TableLocal},
 			packetsim.PolicyRule{Family: family, Priority: 1, Table: packetsim.TableMain})
 	}
-	for i := range s.cluster.Outside {
-		if s.isNeighbour(&s.cluster.Outside[i]) {
+	for i := range p.cluster.Outside {
+		if p.isNeighbour(&p.cluster.Outside[i]) {
 			continue
 		}
 		for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
@@ -128,62 +128,47 @@ func (s *session) routerRules() []packetsim.PolicyRule {
 }
 
 // routerRoutes are the router's routes; what nobody has goes to the node via.
-func (s *session) routerRoutes(via string) []packetsim.Route {
-	routes := s.throughNodes("")
-	for i := range s.cluster.Outside {
-		m := &s.cluster.Outside[i]
+func (p *Plan) routerRoutes(via string) []packetsim.Route {
+	routes := p.throughNodes("")
+	for i := range p.cluster.Outside {
+		m := &p.cluster.Outside[i]
 		for _, a := range m.Addresses {
-			if !s.isNeighbour(m) {
+			if !p.isNeighbour(m) {
 				routes = append(routes, packetsim.Route{Dst: single(a), Dev: machineDevice(i)})
 			}
 		}
 	}
-	if n := s.cluster.Node(via); n != nil {
+	if n := p.cluster.Node(via); n != nil {
 		for _, a := range n.Addresses {
-			routes = append(routes, packetsim.Route{Dst: anywhere(a.Is6()), Via: a, Dev: underlayDevice, Table: tableVia})
+			routes = append(routes, packetsim.Route{Dst: anywhere(a.Is6()), Via: a, Dev: Underlay, Table: tableVia})
 		}
 	}
 	return routes
 }
 
-// routeVia makes the router and the neighbours hand what nobody has to a node.
-func (s *session) routeVia(via string) error {
-	for i := range s.cluster.Outside {
-		m := &s.cluster.Outside[i]
-		if !s.isNeighbour(m) {
-			continue
-		}
-		host := s.network.Host(m.Name)
-		if err := host.SetNetwork([]packetsim.Device{s.neighbourDevice(m)}, s.neighbourRoutes(via), nil, false); err != nil {
-			return err
-		}
-	}
-	return s.router.SetNetwork(s.routerDevices(), s.routerRoutes(via), s.routerRules(), false)
-}
-
 // neighbourRoutes lead by the nodes to what is theirs, by the router to the
 // machines behind it, and by the node via to what nobody has.
-func (s *session) neighbourRoutes(via string) []packetsim.Route {
-	routes := s.throughNodes("")
-	for i := range s.cluster.Outside {
-		m := &s.cluster.Outside[i]
+func (p *Plan) neighbourRoutes(via string) []packetsim.Route {
+	routes := p.throughNodes("")
+	for i := range p.cluster.Outside {
+		m := &p.cluster.Outside[i]
 		for _, a := range m.Addresses {
-			if gateway := s.routerOf(a.Is6()); gateway.IsValid() && !s.isNeighbour(m) {
-				routes = append(routes, packetsim.Route{Dst: single(a), Via: gateway, Dev: underlayDevice})
+			if gateway := p.routerOf(a.Is6()); gateway.IsValid() && !p.isNeighbour(m) {
+				routes = append(routes, packetsim.Route{Dst: single(a), Via: gateway, Dev: Underlay})
 			}
 		}
 	}
-	if n := s.cluster.Node(via); n != nil {
+	if n := p.cluster.Node(via); n != nil {
 		for _, a := range n.Addresses {
-			routes = append(routes, packetsim.Route{Dst: anywhere(a.Is6()), Via: a, Dev: underlayDevice})
+			routes = append(routes, packetsim.Route{Dst: anywhere(a.Is6()), Via: a, Dev: Underlay})
 		}
 	}
 	return routes
 }
 
 // routerOf is the router's first address of a family; invalid if it has none.
-func (s *session) routerOf(v6 bool) netip.Addr {
-	for _, a := range s.cluster.Router {
+func (p *Plan) routerOf(v6 bool) netip.Addr {
+	for _, a := range p.cluster.Router {
 		if a.Is6() == v6 {
 			return a
 		}

@@ -1,0 +1,98 @@
+package api
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/chainwalk/chainwalk/proxier"
+	"github.com/chainwalk/chainwalk/proxier/config"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+)
+
+// API holds a cluster's objects and tells proxiers of them.
+type API struct {
+	client    *fake.Clientset
+	informers *config.Informers
+}
+
+// New makes an API that holds the objects, of several with one name the last. Its
+// informers end with the context.
+func New(ctx context.Context, objects []manifest.Object, options config.Options) (*API, error) {
+	a := &API{client: fake.NewClientset()}
+	for _, o := range lastOfEach(objects) {
+		if err := a.client.Tracker().Add(o.DeepCopyObject()); err != nil {
+			return nil, fmt.Errorf("take %s: %w", o.Ref(), err)
+		}
+	}
+	var err error
+	a.informers, err = config.Watch(ctx, a.client, options)
+	return a, err
+}
+
+// lastOfEach are the objects that are left if all are applied in order.
+func lastOfEach(given []manifest.Object) []manifest.Object {
+	var objects []manifest.Object
+	places := map[manifest.Ref]int{}
+	for _, o := range given {
+		ref := o.Ref()
+		if _, ok := o.Object.(*corev1.Node); ok {
+			ref = manifest.Ref{Kind: "Node", Name: o.Meta().GetName()} // a Node may come without its kind
+		}
+		if place, ok := places[ref]; ok {
+			objects[place] = o
+			continue
+		}
+		places[ref] = len(objects)
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+// Node returns the Node object of that name.
+func (a *API) Node(ctx context.Context, name string) (*corev1.Node, error) {
+	return a.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+}
+
+// Feed tells a proxier what is there, and from then on what changes, until the
+// registration is removed.
+func (a *API) Feed(ctx context.Context, proxy *proxier.DualStack) (*config.Registration, error) {
+	return a.informers.AddConsumer(ctx, proxy)
+}
+
+// writesPerDelivery keeps a burst of writes below what the fake clientset's
+// watches hold; see package proxier/config.
+const writesPerDelivery = 50
+
+// Apply writes objects and waits until every proxier has them.
+func (a *API) Apply(ctx context.Context, objects []manifest.Object) error {
+	return a.each(ctx, len(objects), func(i int) error { return a.put(ctx, objects[i]) })
+}
+
+// Delete deletes objects and waits until every proxier knows.
+func (a *API) Delete(ctx context.Context, refs []manifest.Ref) error {
+	return a.each(ctx, len(refs), func(i int) error {
+		if err := a.remove(ctx, refs[i]); err != nil {
+			return fmt.Errorf("delete %s: %w", refs[i], err)
+		}
+		return nil
+	})
+}
+
+// each makes a number of writes and waits until they are delivered.
+func (a *API) each(ctx context.Context, writes int, write func(int) error) error {
+	for i := range writes {
+		if err := write(i); err != nil {
+			return err
+		}
+		if i%writesPerDelivery == writesPerDelivery-1 {
+			if err := a.informers.WaitDelivered(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return a.informers.WaitDelivered(ctx)
+}
