@@ -1,0 +1,80 @@
+package differ
+
+import "github.com/chainwalk/chainwalk/packetsim"
+
+// socketAnswer is what the node's stack says to a packet that was delivered to it: the lab has no listeners, so a TCP segment is
+// answered by a reset and a UDP datagram by an ICMP error. Everything else is taken in silence.
+func socketAnswer(o *packetsim.Outcome) (answer packetsim.Packet, answers bool) {
+	p := o.Packet
+	if o.To != packetsim.ToLocal || p.Src.IsUnspecified() || p.Src.IsMulticast() {
+		return answer, false
+	}
+	switch {
+	case p.Proto == packetsim.TCP && p.Is6() && p.Src.IsLoopback() && !p.Dst.IsLoopback():
+		return answer, false // the way back to ::1 is looked for on the device with the address
+	case p.Proto == packetsim.TCP && p.TCPFlags&packetsim.RST == 0:
+		answer = packetsim.Packet{
+			Proto: p.Proto, Src: p.Dst, Dst: p.Src, SrcPort: p.DstPort, DstPort: p.SrcPort,
+			TCPFlags: packetsim.RST | packetsim.ACK, Numbers: resetNumbers(&p),
+		}
+		if p.TCPFlags&packetsim.ACK != 0 {
+			answer.TCPFlags = packetsim.RST
+		}
+		return answer, true
+	case p.Proto == packetsim.UDP:
+		return portUnreachable(p), true
+	}
+	return answer, false
+}
+
+// resetNumbers are those of a reset: it continues where the segment's acknowledgement is, or acknowledges the segment.
+func resetNumbers(p *packetsim.Packet) *packetsim.TCPNumbers {
+	if p.TCPFlags&packetsim.ACK != 0 {
+		return &packetsim.TCPNumbers{Seq: p.Numbers.Ack}
+	}
+	end := p.Numbers.Seq + p.Numbers.Data
+	if p.TCPFlags&packetsim.SYN != 0 {
+		end++
+	}
+	if p.TCPFlags&packetsim.FIN != 0 {
+		end++
+	}
+	return &packetsim.TCPNumbers{Ack: end}
+}
+
+// portUnreachable is the ICMP error about a UDP datagram.
+func portUnreachable(p packetsim.Packet) packetsim.Packet {
+	p = bare(p)
+	answer := packetsim.Packet{Proto: packetsim.ICMP, Src: p.Dst, Dst: p.Src, ICMPType: 3, ICMPCode: 3, Inner: &p}
+	if p.Is6() {
+		answer.Proto, answer.ICMPType, answer.ICMPCode = packetsim.ICMPv6, 1, 4
+	}
+	return answer
+}
+
+// answerTo is the packet that a peer sends back to the source of p.
+func answerTo(p *packetsim.Packet) packetsim.Packet {
+	a := packetsim.Packet{Proto: p.Proto, Src: p.Dst, Dst: p.Src, SrcPort: p.DstPort, DstPort: p.SrcPort, ICMPID: p.ICMPID}
+	switch p.Proto {
+	case packetsim.TCP:
+		a.TCPFlags = packetsim.SYN | packetsim.ACK
+	case packetsim.ICMP:
+		a.ICMPType = 0
+	case packetsim.ICMPv6:
+		a.ICMPType = 129
+	}
+	return a
+}
+
+// errorAbout is an ICMP error of the packet's destination about it.
+func errorAbout(p *packetsim.Packet) packetsim.Packet {
+	quoted := *p
+	quoted.Inner = nil
+	return portUnreachable(quoted)
+}
+
+// bare is the packet without what is not in its bytes.
+func bare(p packetsim.Packet) packetsim.Packet {
+	p.Mark, p.Socket, p.MAC, p.LinkType = 0, nil, packetsim.MAC{}, ""
+	return p
+}

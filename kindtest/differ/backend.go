@@ -1,0 +1,178 @@
+package differ
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// kernel is the side that is right: the lab, or its answer from a file.
+type kernel interface {
+	// begin loads the rules into a node without connections.
+	begin(c *Case) (toolRun, error)
+	// send sends a packet from the place. What is still on its way is awaited for a while, unless enough says that all is there.
+	send(from string, p packetsim.Packet, enough func(*Observation) bool) (*Observation, error)
+	forget() error
+	end() (*End, error)
+}
+
+// recorded is the kernel's answer in a case.
+type recorded struct {
+	answer *Answer
+	next   int
+}
+
+func (r *recorded) begin(*Case) (toolRun, error) { return r.answer.Restore, nil }
+
+func (r *recorded) send(string, packetsim.Packet, func(*Observation) bool) (*Observation, error) {
+	if r.next >= len(r.answer.Sends) {
+		return nil, fmt.Errorf("the recorded answer has only %d packets", len(r.answer.Sends))
+	}
+	r.next++
+	return &r.answer.Sends[r.next-1], nil
+}
+
+func (r *recorded) forget() error { return nil }
+
+func (r *recorded) end() (*End, error) { return &r.answer.End, nil }
+
+// emptyRules take every rule away, and make the tables be there.
+const emptyRules = "*raw\nCOMMIT\n*mangle\nCOMMIT\n*nat\nCOMMIT\n*filter\nCOMMIT\n"
+
+// seenText is a packet as it came out on a side of the node.
+func seenText(place string, p *packetsim.Packet) string {
+	return place + ": " + packetText(p)
+}
+
+// packetText has every header field that is compared.
+func packetText(p *packetsim.Packet) string {
+	plain := *p
+	plain.Mark, plain.Length = 0, 0
+	if plain.TTL == 0 {
+		plain.TTL = 64
+	}
+	text := packetsim.Input{Packet: plain}.String()
+	if p.Inner != nil {
+		text += " quoting (" + packetText(p.Inner) + ")"
+	}
+	return text
+}
+
+func sortedLines(text string) []string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	sort.Strings(lines)
+	return lines
+}
+
+// withoutDates takes the comments with times out of the output of iptables-save.
+func withoutDates(save string) string {
+	var b strings.Builder
+	for line := range strings.Lines(save) {
+		if !strings.HasPrefix(line, "# Generated") && !strings.HasPrefix(line, "# Completed") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// passing are the fields of a connection that are not compared.
+var passing = []string{"use", "timeout", "stream_timeout", "srckey", "dstkey"}
+
+// connectionLines are the lines of "conntrack -L" without what changes from run to run, sorted.
+func connectionLines(list string) []string {
+	var lines []string
+	for line := range strings.Lines(list) {
+		words := strings.Fields(line)
+		if len(words) < 5 || !strings.Contains(line, " src=") {
+			continue
+		}
+		kept, zones := []string{protocolName(words[1]), roundTimeout(words[2])}, []string(nil)
+		for _, w := range words[3:] {
+			switch name, _, _ := strings.Cut(w, "="); {
+			case w == "mark=0" || slices.Contains(passing, name):
+			case strings.HasPrefix(name, "zone"):
+				zones = append(zones, w)
+			default:
+				kept = append(kept, w)
+			}
+		}
+		kept = append(kept, zones...)
+		lines = append(lines, strings.Join(kept, " "))
+	}
+	sort.Strings(lines)
+	return lines
+}
+
+func protocolName(number string) string {
+	n, err := strconv.ParseUint(number, 10, 8)
+	if err != nil {
+		return number
+	}
+	return packetsim.Proto(n).String()
+}
+
+// roundTimeout takes the seconds away that may have passed.
+func roundTimeout(seconds string) string {
+	n, err := strconv.Atoi(seconds)
+	if err != nil {
+		return seconds
+	}
+	return strconv.Itoa((n + 4) / 5 * 5)
+}
+
+// hostConnectionLines are the connections of a walk's host as connectionLines spells the kernel's.
+func hostConnectionLines(h *packetsim.Host, f fakeipt.Family, real func(packetsim.Tuple) packetsim.Tuple) []string {
+	var lines []string
+	for _, e := range h.Conntrack() {
+		if e.Original.Dst.Is6() != (f == fakeipt.IPv6) {
+			continue
+		}
+		words := []string{e.Original.Proto.String(), roundTimeout(strconv.Itoa(int(e.Timeout)))}
+		if e.State != "" {
+			words = append(words, e.State)
+		}
+		words = append(words, tupleText(real(e.Original)))
+		if !e.Replied {
+			words = append(words, "[UNREPLIED]")
+		}
+		words = append(words, tupleText(real(e.Reply)))
+		if e.Assured {
+			words = append(words, "[ASSURED]")
+		}
+		if e.Mark != 0 {
+			words = append(words, fmt.Sprintf("mark=%d", e.Mark))
+		}
+		words = append(words, zoneWords(e.Zone)...)
+		lines = append(lines, strings.Join(words, " "))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func zoneWords(z packetsim.Zone) []string {
+	switch {
+	case z == (packetsim.Zone{}):
+		return nil
+	case z.Original == z.Reply:
+		return []string{fmt.Sprintf("zone=%d", z.Original)}
+	case z.Original != 0:
+		return []string{fmt.Sprintf("zone-orig=%d", z.Original)}
+	}
+	return []string{fmt.Sprintf("zone-reply=%d", z.Reply)}
+}
+
+func tupleText(t packetsim.Tuple) string {
+	s := fmt.Sprintf("src=%s dst=%s", t.Src, t.Dst)
+	switch {
+	case t.Proto.HasPorts():
+		s += fmt.Sprintf(" sport=%d dport=%d", t.SrcPort, t.DstPort)
+	case t.Proto == packetsim.ICMP || t.Proto == packetsim.ICMPv6:
+		s += fmt.Sprintf(" type=%d code=%d id=%d", t.ICMPType, t.ICMPCode, t.ICMPID)
+	}
+	return s
+}

@@ -1,0 +1,242 @@
+package differ
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"golang.org/x/sys/unix"
+)
+
+// labKernel is the lab as the side that is right.
+type labKernel struct {
+	*lab
+	current *Case
+	family  fakeipt.Family
+}
+
+// begin loads a case into the node.
+func (k *labKernel) begin(c *Case) (toolRun, error) {
+	family, err := c.family()
+	if err != nil {
+		return toolRun{}, err
+	}
+	k.current = c
+	for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		if k.family != family || f == family { // the other family's rules would hold sets and connection tracking
+			if _, err := k.node.must([]string{tool("iptables-restore", k.dialect, f)}, emptyRules); err != nil {
+				return toolRun{}, err
+			}
+		}
+	}
+	k.family = family
+	if err := k.objects(c); err != nil {
+		return toolRun{}, err
+	}
+	run, err := k.node.run([]string{tool("iptables-restore", k.dialect, family)}, c.Rules)
+	if err != nil || run.Status != 0 {
+		return run, err
+	}
+	if err := k.forget(); err != nil {
+		return run, err
+	}
+	if err := k.tracer.prepare(family); err != nil {
+		return run, err
+	}
+	return run, k.hear(&heard{})
+}
+
+// objects makes what rules refer to. The rules of the case before are gone.
+func (k *labKernel) objects(c *Case) error {
+	if len(c.NFAcct) > 0 {
+		if _, err := k.node.must([]string{"nfacct", "flush"}, ""); err != nil {
+			return err
+		}
+	}
+	for _, name := range c.NFAcct {
+		if _, err := k.node.must([]string{"nfacct", "add", name}, ""); err != nil {
+			return err
+		}
+	}
+	if c.Sets == "" {
+		return nil
+	}
+	// Rules of nft are freed a little after they are gone, and hold their sets until then.
+	for until := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		_, err := k.node.must([]string{"ipset", "destroy"}, "")
+		if err == nil {
+			break
+		}
+		if time.Now().After(until) {
+			return err
+		}
+	}
+	_, err := k.node.must([]string{"ipset", "restore"}, c.Sets)
+	return err
+}
+
+func (k *labKernel) tool(name, stdin string, args ...string) (string, error) {
+	return k.node.must(append([]string{tool(name, k.dialect, k.family)}, args...), stdin)
+}
+
+func (k *labKernel) forget() error {
+	_, err := k.node.must([]string{"conntrack", "-F"}, "")
+	return err
+}
+
+func (k *labKernel) end() (*End, error) {
+	save, err := k.tool("iptables-save", "", "-c")
+	if err != nil {
+		return nil, err
+	}
+	list, err := k.node.must([]string{"conntrack", "-L", "-f", fmt.Sprintf("ipv%d", k.family)}, "")
+	if err != nil {
+		return nil, err
+	}
+	e := &End{Save: withoutDates(save), Conntrack: connectionLines(list)}
+	if len(k.current.NFAcct) > 0 {
+		list, err := k.node.must([]string{"nfacct", "list"}, "")
+		if err != nil {
+			return nil, err
+		}
+		e.NFAcct = sortedLines(list)
+	}
+	return e, nil
+}
+
+// patience is how long a packet's traces are awaited. Sending usually returns after the packet went all its way.
+const patience = 300 * time.Millisecond
+
+// send sends a packet and hears what became of it.
+func (k *labKernel) send(from string, p packetsim.Packet, enough func(*Observation) bool) (*Observation, error) {
+	if k.nextID++; k.nextID < 0x4000 {
+		k.nextID = 0x4000
+	}
+	id := uint32(k.nextID)
+	if err := k.transmit(from, p, k.nextID); err != nil {
+		return nil, fmt.Errorf("sending %s: %w", packetText(&p), err)
+	}
+	all := &heard{}
+	for deadline := time.Now().Add(patience); ; {
+		if err := k.hear(all); err != nil {
+			return nil, err
+		}
+		if o := all.observation(id); enough(o) || time.Now().After(deadline) {
+			return o, nil
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// heard is what is known of a packet so far.
+type heard struct {
+	lines []traceLine
+	seen  []string
+}
+
+// hear reads what is there.
+func (k *labKernel) hear(all *heard) error {
+	lines, err := k.tracer.read()
+	if err != nil {
+		return err
+	}
+	all.lines = append(all.lines, lines...)
+	for _, s := range k.sides {
+		seen, err := s.hear()
+		if err != nil {
+			return err
+		}
+		all.seen = append(all.seen, seen...)
+	}
+	return nil
+}
+
+// observation sorts the lines into those of the packet with the identification and those of others, which it caused.
+func (h *heard) observation(id uint32) *Observation {
+	o := &Observation{Seen: slices.Sorted(slices.Values(h.seen))}
+	var groups []uint32
+	replies := map[uint32][]string{}
+	for _, l := range h.lines {
+		if l.id == id {
+			o.Steps = append(o.Steps, l.text)
+			continue
+		}
+		if _, known := replies[l.group]; !known {
+			groups = append(groups, l.group)
+		}
+		replies[l.group] = append(replies[l.group], l.text)
+	}
+	for _, g := range groups {
+		o.Replies = append(o.Replies, replies[g]...)
+	}
+	return o
+}
+
+// transmit puts a packet on the wire of client or server, or on a raw socket of the node.
+func (k *labKernel) transmit(from string, p packetsim.Packet, id uint16) error {
+	packet := encode(p, id)
+	if from == nodePlace {
+		return k.transmitRaw(p, packet)
+	}
+	s := k.sides[from]
+	if s == nil {
+		return fmt.Errorf("unknown place %q", from)
+	}
+	protocol := uint16(0x0008) // EtherTypes in network order
+	if p.Is6() {
+		protocol = 0xdd86
+	}
+	to := &unix.SockaddrLinklayer{Protocol: protocol, Ifindex: s.index, Halen: 6}
+	copy(to.Addr[:], nodeMAC(from))
+	return unix.Sendto(s.fd, packet, 0, to)
+}
+
+func (k *labKernel) transmitRaw(p packetsim.Packet, packet []byte) error {
+	to := unix.Sockaddr(&unix.SockaddrInet6{Addr: p.Dst.As16()})
+	if p.Dst.Is4() {
+		to = &unix.SockaddrInet4{Addr: p.Dst.As4()}
+	}
+	fd := k.raw[k.family]
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(p.Mark)); err != nil {
+		return err
+	}
+	err := unix.Sendto(fd, packet, 0, to)
+	for _, refused := range []unix.Errno{unix.EPERM, unix.ENETUNREACH, unix.EHOSTUNREACH, unix.EACCES, unix.EINVAL} {
+		if errors.Is(err, refused) { // dropped in OUTPUT, or no route: the walk has to say so as well
+			return nil
+		}
+	}
+	return err
+}
+
+// hear reads the packets that came to the side.
+func (s *side) hear() ([]string, error) {
+	var seen []string
+	buf := make([]byte, 2048)
+	for {
+		n, from, err := unix.Recvfrom(s.fd, buf, 0)
+		switch err {
+		case nil:
+		case unix.EAGAIN:
+			return seen, nil
+		default:
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		link, ok := from.(*unix.SockaddrLinklayer)
+		if !ok || link.Pkttype == unix.PACKET_OUTGOING {
+			continue
+		}
+		p, _, err := decode(buf[:n])
+		if err == nil && !isNeighbourMessage(&p) {
+			seen = append(seen, seenText(s.name, &p))
+		}
+	}
+}
+
+// isNeighbourMessage is for what IPv6 sends by itself.
+func isNeighbourMessage(p *packetsim.Packet) bool {
+	return p.Dst.IsMulticast() || p.Proto == packetsim.ICMPv6 && p.ICMPType >= 130 && p.ICMPType <= 143
+}

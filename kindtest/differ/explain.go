@@ -1,0 +1,108 @@
+package differ
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// explain describes a packet that the kernel took where no outcome goes.
+func (j *judging) explain(from string, p packetsim.Packet, outcomes []packetsim.Outcome, obs *Observation) {
+	o := &outcomes[0]
+	for n := range outcomes {
+		if commonPrefix(stepTexts(&outcomes[n], j.dialect), obs.Steps) > commonPrefix(stepTexts(o, j.dialect), obs.Steps) {
+			o = &outcomes[n]
+		}
+	}
+	j.disagree(differenceOf(stepTexts(o, j.dialect), replySteps(o, j.dialect), obs), "%s %s (%d outcomes; the nearest: %s %s %s)\n%s",
+		from, packetText(&p), len(outcomes), o.Verdict, o.To, o.Reason,
+		diff(obs.lines(), j.lines(stepTexts(o, j.dialect), replySteps(o, j.dialect), seenOf(o))))
+}
+
+// explainAnswer describes an answer of the node's stack.
+func (j *judging) explainAnswer(answer *packetsim.Packet, outcomes []packetsim.Outcome, obs *Observation) {
+	o := &outcomes[0]
+	steps := append(stepTexts(o, j.dialect), replySteps(o, j.dialect)...)
+	j.disagree("answer", "the node's answer %s (%d outcomes; the first: %s %s %s)\n%s", packetText(answer), len(outcomes), o.Verdict, o.To, o.Reason,
+		diff(obs.lines(), j.lines(obs.Steps, steps, seenOf(o))))
+}
+
+// differenceOf is a short name for what differs, which a shrunk case must keep.
+func differenceOf(steps, replies []string, obs *Observation) string {
+	n := commonPrefix(steps, obs.Steps)
+	switch {
+	case n < len(steps) && n < len(obs.Steps):
+		return "steps differ"
+	case n < len(steps):
+		return "steps missing in the kernel"
+	case n < len(obs.Steps):
+		return "steps missing in the walk"
+	case len(replies) != len(obs.Replies) || commonPrefix(replies, obs.Replies) < len(replies):
+		return "replies"
+	}
+	return "packets"
+}
+
+func commonPrefix(a, b []string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// lines are all of an observation.
+func (o *Observation) lines() []string {
+	var lines []string
+	lines = append(lines, o.Steps...)
+	for _, r := range o.Replies {
+		lines = append(lines, "reply "+r)
+	}
+	for _, s := range o.Seen {
+		lines = append(lines, "seen "+s)
+	}
+	return lines
+}
+
+func (j *judging) lines(steps, replies []string, out []seen) []string {
+	o := Observation{Steps: steps, Replies: replies}
+	for i := range out {
+		p := j.realPacket(out[i].packet)
+		o.Seen = append(o.Seen, seenText(out[i].place, &p))
+	}
+	return o.lines()
+}
+
+// diff lists two lists line by line: "  " in both, "- " the kernel's, "+ " ours.
+func diff(kernel, ours []string) string {
+	common := make([][]int, len(kernel)+1)
+	for i := range common {
+		common[i] = make([]int, len(ours)+1)
+	}
+	for i := len(kernel) - 1; i >= 0; i-- {
+		for k := len(ours) - 1; k >= 0; k-- {
+			if kernel[i] == ours[k] {
+				common[i][k] = common[i+1][k+1] + 1
+			} else {
+				common[i][k] = max(common[i+1][k], common[i][k+1])
+			}
+		}
+	}
+	var b strings.Builder
+	i, k := 0, 0
+	for i < len(kernel) || k < len(ours) {
+		switch {
+		case i < len(kernel) && k < len(ours) && kernel[i] == ours[k]:
+			fmt.Fprintf(&b, "  %s\n", kernel[i])
+			i, k = i+1, k+1
+		case k == len(ours) || i < len(kernel) && common[i+1][k] >= common[i][k+1]:
+			fmt.Fprintf(&b, "- kernel %s\n", kernel[i])
+			i++
+		default:
+			fmt.Fprintf(&b, "+ ours   %s\n", ours[k])
+			k++
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,268 @@
+package differ
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// textGen makes tool runs, whole and damaged.
+type textGen struct {
+	*gen
+	dialect fakeipt.Dialect
+	ipset   bool // the fake has it
+}
+
+// session makes the runs of one namespace. Each change is followed by a look at the ruleset.
+func (g *textGen) session() []TextStep {
+	g.serial = 0
+	var steps []TextStep
+	steps = append(steps, TextStep{Argv: []string{"nfacct", "add", "cw-one"}})
+	if g.ipset {
+		steps = append(steps, TextStep{Argv: []string{"ipset", "restore"}, Stdin: g.w.sets()})
+	}
+	for range 2 + g.r.IntN(5) {
+		s := g.step()
+		if !harmless(&s) {
+			continue
+		}
+		steps = append(steps, s)
+		if !strings.Contains(s.Argv[0], "save") && !strings.HasPrefix(s.Argv[0], "nfacct") && !strings.HasPrefix(s.Argv[0], "ipset") {
+			steps = append(steps, TextStep{Argv: []string{g.name("iptables-save"), "-c"}})
+		}
+	}
+	return steps
+}
+
+// harmless keeps out what would start programs, write files or ask for names.
+func harmless(s *TextStep) bool {
+	for _, a := range s.Argv[1:] {
+		if strings.HasPrefix(a, "-M") || strings.HasPrefix(a, "--mo") || strings.ContainsRune(a, 0) {
+			return false
+		}
+	}
+	return !strings.Contains(s.Stdin, "-M") && !strings.Contains(s.Stdin, "--mo") && (!strings.Contains(s.Argv[0], "save") || !strings.Contains(strings.Join(s.Argv, " "), "-f"))
+}
+
+func (g *textGen) name(of string) string { return tool(of, g.dialect, g.w.family) }
+
+func (g *textGen) step() TextStep {
+	switch n := g.r.IntN(100); {
+	case n < 50:
+		return g.restore()
+	case n < 86:
+		return g.command()
+	case n < 92:
+		return g.nfacct()
+	case n < 96 && g.ipset:
+		return g.setCommand()
+	default:
+		return TextStep{Argv: append([]string{g.name("iptables-save")}, strings.Fields(g.oneOf("", "-c", "-t nat", "-t filter -c", "-c -t mangle", "-t nope", "--table raw", "--counters", "-V"))...)}
+	}
+}
+
+// restore is a run of iptables-restore.
+func (g *textGen) restore() TextStep {
+	s := TextStep{Argv: []string{g.name("iptables-restore")}}
+	for range g.r.IntN(3) {
+		s.Argv = append(s.Argv, strings.Fields(g.oneOf("-n", "-n", "--noflush", "-n", "-c", "--counters", "-t", "--test", "-v", "-w", "-w 5", "-T nat", "-T filter", "--table mangle", "-V", "-W 100 -w", "--wait=3", "-nc", "-x"))...)
+	}
+	s.Stdin = g.restoreInput()
+	for g.chance(40) {
+		s.Stdin = g.damage(s.Stdin)
+	}
+	return s
+}
+
+// restoreInput is whole input of one or two tables.
+func (g *textGen) restoreInput() string {
+	var b strings.Builder
+	for range 1 + g.r.IntN(2) {
+		t := tableHooks[g.r.IntN(len(tableHooks))]
+		b.WriteString("*" + t.table + "\n")
+		for _, h := range t.hooks {
+			if g.chance(40) {
+				fmt.Fprintf(&b, ":%s %s [%d:%d]\n", h, g.oneOf("ACCEPT", "ACCEPT", "DROP"), g.r.IntN(3), g.r.IntN(300))
+			}
+		}
+		for _, c := range textChains {
+			if g.chance(60) {
+				fmt.Fprintf(&b, ":%s - [%d:0]\n", c, g.r.IntN(2))
+			}
+		}
+		for range g.r.IntN(6) {
+			b.WriteString(g.ruleLine(t.table, t.hooks) + "\n")
+		}
+		if g.chance(90) {
+			b.WriteString("COMMIT\n")
+		}
+	}
+	return b.String()
+}
+
+// textChains are the user chains; the last is rarely there.
+var textChains = []string{"A", "B", "KUBE-SVC-ABCDEFGHIJKLMNOP", "chain-of-28-characters-abcde"}
+
+// ruleLine is a command of restore.
+func (g *textGen) ruleLine(table string, hooks []string) string {
+	chain := g.oneOf(append(textChains[:len(textChains):len(textChains)], hooks...)...)
+	counters := ""
+	if g.chance(15) {
+		counters = fmt.Sprintf("[%d:%d] ", g.r.IntN(100), g.r.IntN(10000))
+	}
+	switch n := g.r.IntN(100); {
+	case n < 70:
+		return counters + "-A " + chain + g.words(table, hooks, chain)
+	case n < 80:
+		return counters + "-I " + chain + g.oneOf("", " 1", " 2") + g.words(table, hooks, chain)
+	case n < 90:
+		return counters + g.oneOf("-D ", "-C ") + chain + g.oneOf(" 1", g.words(table, hooks, chain))
+	case n < 94:
+		return "-R " + chain + " 1" + g.words(table, hooks, chain)
+	}
+	return g.oneOf("-F "+chain, "-F", "-X "+chain, "-N "+chain, "-Z", "-Z "+chain, "-P "+chain+" DROP", "-X", "-E A B", "# a comment", "")
+}
+
+// words are the conditions and the target of a rule, legal in the chain if it is a built-in one.
+func (g *textGen) words(table string, hooks []string, chain string) string {
+	plan := chainPlan{name: chain, hooks: []string{chain}}
+	for _, c := range textChains {
+		if c == chain {
+			plan.user, plan.hooks = true, hooks[:1]
+		}
+	}
+	if g.chance(8) { // a piece that may be illegal here
+		table = tableHooks[g.r.IntN(len(tableHooks))].table
+	}
+	later := []chainPlan{{name: "A", user: true, hooks: hooks}, {name: "B", user: true, hooks: hooks}}
+	words := g.rule(table, &plan, later)
+	if g.chance(25) {
+		words += " " + g.oneOf(textExtras...)
+	}
+	return words
+}
+
+// textExtras are further words of rules, right and wrong.
+var textExtras = []string{
+	"-f", "! -f", "-s 10.0.0.0/255.0.255.0", "-s 1.1.1.1,2.2.2.2", "-d 10.1/16", "-s 0/0", "-d ::/0", "-p all", "-p 99", "! -p 0", "-p esp", "-m tcp", "-m udp --dport 1:2:3",
+	"--dport 80", "--sport 99999", "--dport http", "--dport :1024", "-m multiport --ports 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", "-m comment --comment \"a \\\"quoted\\\" word\"",
+	"-m comment --comment ''", "-m comment --comment \"x", "--comment y", "-j NOPE", "-g NOPE", "-j A", "-j INPUT", "-m nope", "-c 5 6", "-c 5", "--set-counters 1 2",
+	"-m mark --mark 4294967296", "-m mark --mark -1", "-m mark --mark 0x1/", "-m statistic --mode random --probability 1.5", "-m statistic --mode random", "-m statistic --mode nth --every 0 --packet 0",
+	"-m recent --name x", "-m recent --set --rcheck", "-m recent --rcheck --hitcount 300", "-m conntrack --ctstate FOO", "-m conntrack --ctstate", "-m addrtype", "-m addrtype --dst-type FOO",
+	"-i toolongdevicename", "-i eth+ -o lo", "-i ''", "-o a/b", "-m nfacct --nfacct-name cw-one", "-m nfacct --nfacct-name cw-none", "-j REJECT --reject-with nonsense", "-j REJECT --reject-with tcp-reset",
+	"-j DNAT", "-j DNAT --to-destination 1.2.3.4:99999", "-j DNAT --to-destination x", "-j SNAT --to-source 1.2.3.4-1.2.3.1", "-j MASQUERADE --to-ports 5-4", "-j MARK", "-j MARK --set-mark 1 --or-mark 2",
+	"-j LOG --log-level nine", "-j LOG --log-prefix \"a prefix that is much longer than\"", "-j TRACE", "-j ACCEPT -j DROP", "-4", "-6", "-v", "-n", "--line-numbers", "-t nat", "-w", "!", "! !", "--", "-", "-A A", "word",
+	"-m set --match-set cwip src", "-m set --match-set nope src", "-m set --match-set cwip", "-m limit --limit 5/second", "-m limit --limit 0/second", "-m limit --limit-burst 0", "-m length --length 5:1", "-m iprange --src-range 1.1.1.1",
+}
+
+// command is a run of iptables.
+func (g *textGen) command() TextStep {
+	t := tableHooks[g.r.IntN(len(tableHooks))]
+	chain := g.oneOf(append(textChains[:len(textChains):len(textChains)], t.hooks...)...)
+	line := "-t " + t.table + " "
+	switch n := g.r.IntN(100); {
+	case n < 45:
+		line += g.oneOf("-A ", "-A ", "-I ", "-D ", "-C ") + chain + g.words(t.table, t.hooks, chain)
+	case n < 50:
+		line += "-R " + chain + " 1" + g.words(t.table, t.hooks, chain)
+	case n < 65:
+		line += "-N " + chain
+	default:
+		line += g.oneOf("-S", "-S "+chain, "-S "+chain+" 1", "-S -v", "-L -n", "-L -n -v", "-L "+chain+" -n --line-numbers", "-nvxL", "-F", "-F "+chain, "-X", "-X "+chain, "-Z", "-Z "+chain, "-Z "+chain+" 1", "-L -Z -n",
+			"-P "+chain+" DROP", "-P "+chain+" ACCEPT", "-P "+chain+" RETURN", "-E A B", "-E "+chain+" C", "-D "+chain+" 1", "-D "+chain+" 9", "-I "+chain+" 9 -j ACCEPT", "-V", "--version", "-L "+chain+" 1 -n", "-nL "+chain, "-w -L -n", "-W 5 -L -n")
+	}
+	if g.chance(30) {
+		line = strings.Join(strings.Fields(g.damageTokens(line)), " ")
+	}
+	return TextStep{Argv: append([]string{g.name("iptables")}, shellWords(line)...)}
+}
+
+// shellWords splits a line as far as the quotes of the generator need.
+func shellWords(line string) []string {
+	var words []string
+	for i, part := range strings.Split(line, `"`) {
+		if i%2 == 1 {
+			words = append(words, part)
+		} else {
+			words = append(words, strings.Fields(part)...)
+		}
+	}
+	return words
+}
+
+func (g *textGen) nfacct() TextStep {
+	line := g.oneOf("list", "add cw-two", "add cw-one", "add", "get cw-one", "get nope", "del cw-two", "del nope", "del", "list reset", "flush", "get cw-one reset", "nope", "list xml", "add "+strings.Repeat("n", 31), "add "+strings.Repeat("n", 32), "version", "add a b c", "flush x")
+	return TextStep{Argv: append([]string{"nfacct"}, strings.Fields(line)...)}
+}
+
+func (g *textGen) setCommand() TextStep {
+	line := g.oneOf("list", "list cwip", "save", "save cwnet", "create cwnew hash:ip", "create cwnew hash:ip family inet6", "create cwip hash:ip", "create cwnew hash:nope", "destroy cwnew", "destroy cwip", "destroy nope", "add cwip 10.9.9.9", "add cwip fd00::9",
+		"add cwip nope", "del cwip 10.9.9.9", "test cwip 10.78.1.2", "test cwip 10.78.1.9", "flush cwip", "create cwports bitmap:port range 1-100", "add cwports 50", "add cwports 500", "create cwlist list:set", "add cwlist cwip", "add cwlist nope", "rename cwnew cwother",
+		"swap cwip cwnet", "add cwnet 10.0.0.0/8", "add cwnet 10.1.2.3/33", "add cwipport 10.1.1.1,tcp:80", "add cwipport 10.1.1.1,80", "list -t", "list -n", "version", "nope", "add cwip 10.9.9.9 -exist", "create cwip hash:ip -exist")
+	return TextStep{Argv: append([]string{"ipset"}, strings.Fields(line)...)}
+}
+
+// damage changes input of restore in one place.
+func (g *textGen) damage(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	n := g.r.IntN(len(lines))
+	switch g.r.IntN(8) {
+	case 0:
+		lines[n] = ""
+	case 1:
+		lines[n] += lines[n]
+	case 2:
+		k := g.r.IntN(len(lines))
+		lines[n], lines[k] = lines[k], lines[n]
+	case 3:
+		return strings.TrimSuffix(text, "\n")
+	case 4, 5:
+		lines[n] = g.damageTokens(strings.TrimSuffix(lines[n], "\n")) + "\n"
+	default:
+		return g.damageBytes(text)
+	}
+	return strings.Join(lines, "")
+}
+
+// damageTokens drops, doubles, swaps or replaces a word.
+func (g *textGen) damageTokens(line string) string {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return g.oneOf(textExtras...)
+	}
+	n := g.r.IntN(len(words))
+	switch g.r.IntN(6) {
+	case 0:
+		words[n] = ""
+	case 1:
+		words[n] += " " + words[n]
+	case 2:
+		k := g.r.IntN(len(words))
+		words[n], words[k] = words[k], words[n]
+	case 3:
+		words[n] = g.oneOf(textExtras...)
+	case 4:
+		words[n] = g.oneOf("", "0", "-1", "99999999999", "!", "-", "--", "x", ",", "1.2.3.4", "::1", "[0:0]", "[1:2", ":", "/", "10.0.0.0/33", strings.Repeat("L", 29), strings.Repeat("q", 300)) + g.oneOf("", words[n])
+	default:
+		words[n] = g.damageBytes(words[n])
+	}
+	return strings.Join(words, " ")
+}
+
+// damageBytes changes, inserts or drops a byte.
+func (g *textGen) damageBytes(text string) string {
+	if text == "" {
+		return text
+	}
+	n := g.r.IntN(len(text))
+	special := "!\"'\\ \t-:,/[]*#@\n+=.~0aZ\x01\x7f\xc3"
+	b := string(special[g.r.IntN(len(special))])
+	switch g.r.IntN(3) {
+	case 0:
+		return text[:n] + b + text[n:]
+	case 1:
+		return text[:n] + text[n+1:]
+	}
+	return text[:n] + b + text[n+1:]
+}

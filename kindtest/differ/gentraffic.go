@@ -1,0 +1,138 @@
+package differ
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+// flowPlan is a conversation that the generator goes on with.
+type flowPlan struct {
+	from, packet, proto string
+	sends               []int // numbers of its sends, from 1
+}
+
+// traffic makes a sequence of packets: some conversations, each with a few packets in either direction.
+func (g *gen) traffic(packets int) []Send {
+	var sends []Send
+	var flows []*flowPlan
+	for len(sends) < packets {
+		if len(flows) == 0 || len(flows) < 5 && g.chance(35) {
+			f, s := g.newFlow()
+			flows = append(flows, f)
+			f.sends = append(f.sends, len(sends)+1)
+			sends = append(sends, s)
+			continue
+		}
+		if g.chance(3) {
+			sends = append(sends, Send{Forget: true})
+			continue
+		}
+		f := flows[g.r.IntN(len(flows))]
+		sends = append(sends, g.goOn(f))
+	}
+	return sends
+}
+
+func (g *gen) newFlow() (*flowPlan, Send) {
+	f := &flowPlan{from: g.oneOf(clientPlace, clientPlace, clientPlace, serverPlace, nodePlace)}
+	f.proto = g.oneOf("tcp", "tcp", "tcp", "udp", "udp", "icmp", "sctp", "47")
+	src, dst := g.sourceOf(f.from), g.destination()
+	if f.from == nodePlace && src.IsLoopback() && !slices.Contains(g.w.node, dst) {
+		src = g.w.node[0] // a raw socket gets past the check that keeps loopback sources in the host; others do not
+	}
+	if f.proto == "icmp" && g.w.node[0].Is6() {
+		f.proto = "icmpv6"
+	}
+	switch f.proto {
+	case "tcp", "udp", "sctp":
+		f.packet = fmt.Sprintf("%s %s > %s", f.proto, netip.AddrPortFrom(src, uint16(40001+g.r.IntN(3))), netip.AddrPortFrom(dst, g.port()))
+	default:
+		f.packet = fmt.Sprintf("%s %s > %s", f.proto, src, dst)
+	}
+	s := Send{From: f.from, Packet: f.packet + g.extras(f)}
+	if f.proto == "tcp" && g.chance(12) {
+		s.Packet += " flags " + g.oneOf("ACK", "PSH,ACK", "SYN,ACK", "FIN,ACK", "RST", "NONE", "SYN,FIN", "FIN,PSH,URG")
+	}
+	if f.proto == "icmp" && g.chance(20) {
+		s.Packet += " type " + g.oneOf("0/0", "14/0", "30/0")
+	}
+	if f.proto == "icmpv6" && g.chance(20) {
+		s.Packet += " type " + g.oneOf("129/0", "200/0")
+	}
+	return f, s
+}
+
+func (g *gen) extras(f *flowPlan) string {
+	s := ""
+	if f.from == nodePlace && g.chance(40) {
+		s += " mark " + g.oneOf("0x1", "0x3", "0x4000", "0x2")
+	}
+	if f.from != nodePlace && g.chance(4) {
+		s += " ttl 1"
+	}
+	return s
+}
+
+func (g *gen) port() uint16 {
+	return []uint16{80, 80, 80, 443, 53, 8080, 1000}[g.r.IntN(7)]
+}
+
+// sourceOf is an address of the place; now and then one that is not its own.
+func (g *gen) sourceOf(place string) netip.Addr {
+	list := g.w.clients
+	switch {
+	case place == nodePlace:
+		list = g.w.node
+	case place == serverPlace:
+		list = g.w.servers
+	}
+	if place != nodePlace && g.chance(4) {
+		list = g.w.services
+	}
+	return list[g.r.IntN(len(list))]
+}
+
+func (g *gen) destination() netip.Addr {
+	lists := [][]netip.Addr{g.w.services, g.w.services, g.w.services, g.w.servers, g.w.servers, g.w.node, g.w.node, g.w.clients}
+	list := lists[g.r.IntN(len(lists))]
+	if g.chance(4) {
+		list = g.w.deadEnds
+	}
+	return list[g.r.IntN(len(list))]
+}
+
+// goOn is the next packet of a conversation.
+func (g *gen) goOn(f *flowPlan) Send {
+	n := f.sends[g.r.IntN(len(f.sends))]
+	switch c := g.r.IntN(100); {
+	case c < 40: // an answer
+		s := Send{Answers: n}
+		if f.proto == "tcp" {
+			s.Flags = g.oneOf("SYN,ACK", "SYN,ACK", "SYN,ACK", "ACK", "RST,ACK", "FIN,ACK", "PSH,ACK")
+			s.OutOfWindow = g.chance(4)
+		}
+		if f.proto == "sctp" {
+			s.Chunk = g.oneOf("INIT_ACK", "INIT_ACK", "COOKIE_ACK", "DATA", "SACK", "HEARTBEAT_ACK", "ABORT", "SHUTDOWN_ACK")
+		}
+		return s
+	case c < 85: // again in the same direction
+		s := Send{From: f.from, Packet: f.packet}
+		if f.proto == "tcp" {
+			s.Packet += " flags " + g.oneOf("ACK", "ACK", "PSH,ACK", "FIN,ACK", "RST", "SYN", "RST,ACK")
+			s.OutOfWindow = g.chance(4)
+		}
+		if f.proto == "sctp" {
+			s.Chunk = g.oneOf("INIT", "COOKIE_ECHO", "COOKIE_ECHO", "DATA", "HEARTBEAT", "ABORT", "SHUTDOWN")
+		}
+		return s
+	default: // an ICMP error about it
+		s := Send{About: n}
+		if g.w.node[0].Is6() {
+			s.Type = g.oneOf("1/4", "1/1", "3/0", "2/0")
+		} else {
+			s.Type = g.oneOf("3/3", "3/1", "11/0", "3/4")
+		}
+		return s
+	}
+}

@@ -1,0 +1,435 @@
+package differ
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// verdict is what comparing a case gave.
+type verdict struct {
+	// Disagreement is empty if both sides agree. Kind is the part of it that shrinking keeps.
+	Disagreement string
+	Kind         string
+	// Refused says what ended the case early since the walk does not imitate it.
+	Refused string
+	// RulesRefused: both sides refused the ruleset, with the same words.
+	RulesRefused   bool
+	Packets, Steps int
+	Draws          []draw
+	Answer         *Answer
+}
+
+// judging is one comparison on its way.
+type judging struct {
+	c       *Case
+	dialect fakeipt.Dialect
+	family  fakeipt.Family
+	real    kernel
+	fake    *fakeipt.Kernel
+	host    *packetsim.Host
+	// ports are the source ports that the kernel chose for those that the walk chose.
+	ports   map[conversation]uint16
+	results []result
+	v       *verdict
+}
+
+// conversation is the side whose port the kernel chose, as the walk has it, and the other side.
+type conversation struct{ chosen, peer netip.AddrPort }
+
+// result is what became of a send in the walk.
+type result struct {
+	packet packetsim.Packet // as it came out, or as it was sent
+	at     string           // the place where it came out, "" if it did not
+	from   string
+	sent   packetsim.Packet
+}
+
+// judge runs a case on both sides. Errors are of the comparison itself; a disagreement is none.
+func judge(c *Case, real kernel) (*verdict, error) {
+	j := &judging{c: c, real: real, ports: map[conversation]uint16{}, v: &verdict{Answer: &Answer{}}}
+	var err error
+	if j.dialect, err = c.dialect(); err != nil {
+		return nil, err
+	}
+	if j.family, err = c.family(); err != nil {
+		return nil, err
+	}
+	if err := j.load(); err != nil || j.done() {
+		return j.v, err
+	}
+	if j.host, err = newHost(j.fake); err != nil {
+		return nil, err
+	}
+	for i := range c.Sends {
+		if err := j.send(&c.Sends[i]); err != nil {
+			return nil, fmt.Errorf("send %d: %w", i+1, err)
+		}
+		if j.v.Disagreement != "" {
+			j.v.Disagreement = fmt.Sprintf("send %d: %s", i+1, j.v.Disagreement)
+		}
+		if j.done() {
+			break
+		}
+	}
+	return j.v, j.end()
+}
+
+func (j *judging) done() bool { return j.v.Disagreement != "" || j.v.Refused != "" || j.v.RulesRefused }
+
+func (j *judging) disagree(kind, format string, args ...any) {
+	j.v.Kind, j.v.Disagreement = kind, kind+": "+fmt.Sprintf(format, args...)
+}
+
+// load gives the rules to both sides.
+func (j *judging) load() error {
+	run, err := j.real.begin(j.c)
+	if err != nil {
+		return err
+	}
+	j.v.Answer.Restore = run
+	fake, ours := newFake(j.c, j.dialect, j.family)
+	j.fake = fake
+	switch {
+	case run != ours:
+		j.disagree("restore", "the real tool: %+v, ours: %+v", run, ours)
+	case run.Status != 0:
+		j.v.RulesRefused = true
+	}
+	return nil
+}
+
+// newFake is a fake kernel with the objects and rules of a case.
+func newFake(c *Case, d fakeipt.Dialect, f fakeipt.Family) (*fakeipt.Kernel, toolRun) {
+	fake := fakeipt.New(fakeipt.Options{Dialect: d})
+	runFake(fake, []string{tool("iptables-restore", d, f)}, emptyRules)
+	for _, name := range c.NFAcct {
+		runFake(fake, []string{"nfacct", "add", name}, "")
+	}
+	if c.Sets != "" {
+		if run := runFake(fake, []string{"ipset", "restore"}, c.Sets); run.Status != 0 {
+			return fake, run
+		}
+	}
+	return fake, runFake(fake, []string{tool("iptables-restore", d, f)}, c.Rules)
+}
+
+// runFake runs a tool on a fake kernel.
+func runFake(k *fakeipt.Kernel, argv []string, stdin string) toolRun {
+	var stdout, stderr bytes.Buffer
+	status := k.Run(argv, strings.NewReader(stdin), &stdout, &stderr)
+	return toolRun{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}
+}
+
+// send sends a packet on both sides.
+func (j *judging) send(s *Send) error {
+	if s.Forget {
+		j.host.DeleteConntrack(func(packetsim.ConntrackEntry) bool { return true })
+		j.results = append(j.results, result{})
+		j.v.Answer.Sends = append(j.v.Answer.Sends, Observation{})
+		return j.real.forget()
+	}
+	if n := s.Answers + s.About; n > 0 && n <= len(j.results) && j.unseenPort(&j.results[n-1]) {
+		j.v.Refused = "the lab does not see a source port that the kernel chose for a packet to the node itself"
+		return nil
+	}
+	from, p, err := j.resolve(s)
+	if err != nil {
+		return err
+	}
+	complete(&p)
+	in := input(from, p)
+	outcomes, err := j.host.Walk(in)
+	if err != nil {
+		j.v.Refused = refusalReason(err)
+		return nil
+	}
+	obs, err := j.real.send(from, j.realPacket(p), func(o *Observation) bool { return j.pick(outcomes, o, true) >= 0 })
+	if err != nil {
+		return err
+	}
+	j.v.Packets++
+	j.v.Steps += len(obs.Steps) + len(obs.Replies)
+	j.v.Answer.Sends = append(j.v.Answer.Sends, *obs)
+	n := j.pick(outcomes, obs, false)
+	if n < 0 {
+		j.explain(from, p, outcomes, obs)
+		return nil
+	}
+	return j.keep(from, p, in, outcomes, n, obs)
+}
+
+// input is the packet on its way into the walk, with what the lab knows of its sender.
+func input(from string, p packetsim.Packet) packetsim.Input {
+	in := packetsim.Input{Packet: p}
+	switch from {
+	case clientPlace:
+		in.In = clientDev
+	case serverPlace:
+		in.In = serverDev
+	default:
+		in.Local, in.Socket = true, &packetsim.Socket{Mark: p.Mark} // the raw socket of root
+		return in
+	}
+	in.MAC, in.LinkType, in.Socket = packetsim.MAC(sideMAC(from)), packetsim.LinkUnicast, &packetsim.Socket{None: true}
+	return in
+}
+
+// pick finds the outcome that the kernel took, -1 if there is none. While packets are awaited, an answer of the node's sockets has to be there too.
+func (j *judging) pick(outcomes []packetsim.Outcome, obs *Observation, awaited bool) int {
+	for n := range outcomes {
+		o := &outcomes[n]
+		if !slices.Equal(stepTexts(o, j.dialect), obs.Steps) {
+			continue
+		}
+		if _, answers := socketAnswer(o); answers {
+			if !awaited || len(obs.Replies) > 0 {
+				return n
+			}
+			continue
+		}
+		if slices.Equal(replySteps(o, j.dialect), obs.Replies) && j.sameSeen(seenOf(o), obs.Seen) {
+			return n
+		}
+	}
+	return -1
+}
+
+func replySteps(o *packetsim.Outcome, d fakeipt.Dialect) []string {
+	var lines []string
+	for i := range o.Replies {
+		lines = append(lines, stepTexts(&o.Replies[i].Outcome, d)...)
+	}
+	return lines
+}
+
+// seen is a packet that comes out on a side. Its source port is the kernel's choice if chosen is set.
+type seen struct {
+	place  string
+	packet packetsim.Packet
+	chosen bool
+}
+
+func seenOf(o *packetsim.Outcome) []seen {
+	var list []seen
+	add := func(o *packetsim.Outcome) {
+		if o.To == packetsim.ToForward {
+			list = append(list, seen{placeOf(o.Out), o.Packet, o.Packet.Proto.HasPorts() && o.Final.SrcPort == 0 && o.Packet.SrcPort != 0})
+		}
+	}
+	add(o)
+	for i := range o.Replies {
+		add(&o.Replies[i].Outcome)
+	}
+	return list
+}
+
+// sameSeen compares what came out, whatever source ports the kernel chose for the first time.
+func (j *judging) sameSeen(ours []seen, kernel []string) bool {
+	return len(ours) == len(kernel) && len(j.matchSeen(ours, kernel)) == len(ours)
+}
+
+// matchSeen pairs each of our packets with one of the kernel's and gives the source ports of those.
+func (j *judging) matchSeen(ours []seen, kernel []string) []uint16 {
+	left := slices.Clone(kernel)
+	var ports []uint16
+	for i := range ours {
+		want := j.seenPattern(&ours[i])
+		k := slices.IndexFunc(left, want.MatchString)
+		if k < 0 {
+			return nil
+		}
+		port, _ := strconv.ParseUint(want.FindStringSubmatch(left[k])[1], 10, 16)
+		ports = append(ports, uint16(port))
+		left = slices.Delete(left, k, k+1)
+	}
+	return ports
+}
+
+// seenPattern is the text of a packet with its source port in a group, which is open if the kernel chooses.
+func (j *judging) seenPattern(s *seen) *regexp.Regexp {
+	p := j.realPacket(s.packet)
+	text := regexp.QuoteMeta(seenText(s.place, &p))
+	port := fmt.Sprintf(":%d > ", p.SrcPort)
+	_, known := j.ports[conversationOf(&s.packet)]
+	switch {
+	case !p.Proto.HasPorts():
+		text = "()" + text
+	case s.chosen && !known:
+		text = strings.Replace(text, port, `:(\d+) > `, 1)
+	default:
+		text = strings.Replace(text, port, fmt.Sprintf(":(%d) > ", p.SrcPort), 1)
+	}
+	return regexp.MustCompile("^" + text + "$")
+}
+
+// keep makes the walk take the kernel's way, and lets the node's sockets answer.
+func (j *judging) keep(from string, p packetsim.Packet, in packetsim.Input, outcomes []packetsim.Outcome, n int, obs *Observation) error {
+	chance := newGuide(outcomes, n)
+	o, err := j.host.Step(in, chance)
+	if err != nil {
+		return err
+	}
+	j.v.Draws = append(j.v.Draws, chance.draws...)
+	r := result{packet: o.Packet, from: from, sent: p}
+	if o.To == packetsim.ToForward {
+		r.at = placeOf(o.Out)
+	}
+	if o.To == packetsim.ToLocal {
+		r.at = nodePlace
+	}
+	j.results = append(j.results, r)
+	answer, answers := socketAnswer(&outcomes[n])
+	if !answers {
+		j.learn(seenOf(&o), obs.Seen)
+		return nil
+	}
+	return j.answer(&answer, obs)
+}
+
+// answer walks what the node's own stack says to a packet that no socket waits for.
+func (j *judging) answer(answer *packetsim.Packet, obs *Observation) error {
+	complete(answer)
+	in := packetsim.Input{Packet: *answer, Local: true}
+	in.Socket = &packetsim.Socket{Kernel: true}
+	outcomes, err := j.host.Walk(in)
+	if err != nil {
+		j.v.Refused = "answer of the node: " + refusalReason(err)
+		return nil
+	}
+	for n := range outcomes {
+		o := &outcomes[n]
+		steps := append(stepTexts(o, j.dialect), replySteps(o, j.dialect)...)
+		if !slices.Equal(steps, obs.Replies) || !j.sameSeen(seenOf(o), obs.Seen) {
+			continue
+		}
+		j.learn(seenOf(o), obs.Seen)
+		chance := newGuide(outcomes, n)
+		_, err := j.host.Step(in, chance)
+		j.v.Draws = append(j.v.Draws, chance.draws...)
+		return err
+	}
+	j.explainAnswer(answer, outcomes, obs)
+	return nil
+}
+
+// learn notes the source ports that the kernel chose.
+func (j *judging) learn(ours []seen, kernel []string) {
+	for i, port := range j.matchSeen(ours, kernel) {
+		if ours[i].chosen {
+			j.ports[conversationOf(&ours[i].packet)] = port
+		}
+	}
+}
+
+// conversationOf is that of a packet whose source port is chosen.
+func conversationOf(p *packetsim.Packet) conversation {
+	return conversation{netip.AddrPortFrom(p.Src, p.SrcPort), netip.AddrPortFrom(p.Dst, p.DstPort)}
+}
+
+// realPacket is a packet of the walk with the ports that the kernel chose.
+func (j *judging) realPacket(p packetsim.Packet) packetsim.Packet {
+	p.SrcPort, p.DstPort = j.realPorts(p.Src, p.SrcPort, p.Dst, p.DstPort)
+	if p.Inner != nil {
+		inner := j.realPacket(*p.Inner)
+		p.Inner = &inner
+	}
+	return p
+}
+
+func (j *judging) realTuple(t packetsim.Tuple) packetsim.Tuple {
+	t.SrcPort, t.DstPort = j.realPorts(t.Src, t.SrcPort, t.Dst, t.DstPort)
+	return t
+}
+
+// realPorts replaces either port by the one that the kernel chose for it.
+func (j *judging) realPorts(src netip.Addr, sport uint16, dst netip.Addr, dport uint16) (realSrc, realDst uint16) {
+	from, to := netip.AddrPortFrom(src, sport), netip.AddrPortFrom(dst, dport)
+	if port, ok := j.ports[conversation{from, to}]; ok {
+		return port, dport
+	}
+	if port, ok := j.ports[conversation{to, from}]; ok {
+		return sport, port
+	}
+	return sport, dport
+}
+
+// refusalReason is the walk's reason without the host's name.
+func refusalReason(err error) string {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return err.Error()
+}
+
+// end compares the state that is left.
+func (j *judging) end() error {
+	if j.v.RulesRefused || j.v.Answer.Restore.Status != 0 {
+		return nil
+	}
+	end, err := j.real.end()
+	if err != nil {
+		return err
+	}
+	j.v.Answer.End = *end
+	if j.v.Disagreement != "" { // the end is for the record
+		return nil
+	}
+	ours := j.fakeEnd()
+	switch {
+	case end.Save != ours.Save:
+		j.disagree("counters", "iptables-save -c\n%s", diff(strings.Split(end.Save, "\n"), strings.Split(ours.Save, "\n")))
+	case !slices.Equal(j.knownPorts(end.Conntrack), j.knownPorts(ours.Conntrack)):
+		j.disagree("conntrack", "\n%s", diff(end.Conntrack, ours.Conntrack))
+	case !slices.Equal(end.NFAcct, ours.NFAcct):
+		j.disagree("nfacct", "\n%s", diff(end.NFAcct, ours.NFAcct))
+	}
+	return nil
+}
+
+// portField is a port of a connection's line, or what stands for it in ICMP.
+var portField = regexp.MustCompile(`\b(sport|dport|id)=(\d+)`)
+
+// knownPorts takes the ports out of the lines that no rule and no packet of the case mentions: the kernel chose them, and what stays on lo is not seen.
+func (j *judging) knownPorts(lines []string) []string {
+	var known []string
+	for _, line := range lines {
+		known = append(known, portField.ReplaceAllStringFunc(line, func(field string) string {
+			name, port, _ := strings.Cut(field, "=")
+			if port == "0" || j.mentions(port) {
+				return field
+			}
+			return name + "=chosen"
+		}))
+	}
+	slices.Sort(known)
+	return known
+}
+
+// mentions says whether the number stands in the rules or the packets of the case.
+func (j *judging) mentions(number string) bool {
+	word := regexp.MustCompile(`\b` + number + `\b`)
+	return word.MatchString(j.c.Rules) || slices.ContainsFunc(j.c.Sends, func(s Send) bool { return word.MatchString(s.Packet) })
+}
+
+// unseenPort says that a packet was delivered to the node from a source port of the kernel's choice, which only the node knows.
+func (j *judging) unseenPort(r *result) bool {
+	return r.at == nodePlace && r.packet.SrcPort != r.sent.SrcPort && !j.mentions(strconv.Itoa(int(r.packet.SrcPort)))
+}
+
+func (j *judging) fakeEnd() *End {
+	save := runFake(j.fake, []string{tool("iptables-save", j.dialect, j.family), "-c"}, "")
+	e := &End{Save: withoutDates(save.Stdout), Conntrack: hostConnectionLines(j.host, j.family, j.realTuple)}
+	if len(j.c.NFAcct) > 0 {
+		e.NFAcct = sortedLines(runFake(j.fake, []string{"nfacct", "list"}, "").Stdout)
+	}
+	return e
+}

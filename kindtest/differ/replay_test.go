@@ -1,0 +1,61 @@
+package differ
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	walkCases = "testdata/walk"
+	textCases = "testdata/text"
+)
+
+// caseFiles lists the cases of a folder, and those of the folder that CHAINWALK_DIFFER_REPLAY names.
+func caseFiles(t *testing.T, folder, prefix string) []string {
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	require.NoError(t, err)
+	if more := os.Getenv("CHAINWALK_DIFFER_REPLAY"); more != "" {
+		found, err := filepath.Glob(filepath.Join(more, prefix+"-*.yaml"))
+		require.NoError(t, err)
+		files = append(files, found...)
+	}
+	require.NotEmpty(t, files, "cases in %s", folder)
+	return files
+}
+
+func caseName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".yaml") }
+
+// TestWalkCasesOnTheFake holds the fake against the kernel's recorded answers.
+func TestWalkCasesOnTheFake(t *testing.T) {
+	for _, path := range caseFiles(t, walkCases, "walk") {
+		t.Run(caseName(path), func(t *testing.T) {
+			var c Case
+			require.NoError(t, readFile(path, &c))
+			require.NotNil(t, c.Kernel, "the kernel's answer")
+			v, err := judge(&c, &recorded{answer: c.Kernel})
+			require.NoError(t, err)
+			require.Empty(t, v.Disagreement)
+			require.Empty(t, v.Refused)
+		})
+	}
+}
+
+// TestTextCasesOnTheFake holds the fake against the recorded answers of the real tools.
+func TestTextCasesOnTheFake(t *testing.T) {
+	for _, path := range caseFiles(t, textCases, "text") {
+		t.Run(caseName(path), func(t *testing.T) {
+			var c TextCase
+			require.NoError(t, readFile(path, &c))
+			d, err := parseDialect(c.Dialect)
+			require.NoError(t, err)
+			v, err := judgeText(&c, &recordedRuns{c.Kernel}, newFakeRunner(d))
+			require.NoError(t, err)
+			require.Empty(t, v.Disagreement)
+			require.Empty(t, v.Excused)
+		})
+	}
+}

@@ -1,0 +1,31 @@
+package differ
+
+import (
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// stepText is a step of a walk as the tracer of the dialect spells it. The nft kernel names every rule as a rule, and
+// gives no numbers to policies and ends of chains.
+func stepText(s packetsim.Step, d fakeipt.Dialect) string {
+	switch {
+	case d == fakeipt.Legacy:
+		return s.String()
+	case s.Rule != "":
+		s.Kind = packetsim.StepRule
+		return s.String()
+	}
+	return s.Table + ":" + s.Chain + ":" + string(s.Kind)
+}
+
+// stepTexts are the lines that the kernel writes for an outcome: the rule with TRACE itself is written only if the packet is traced already.
+func stepTexts(o *packetsim.Outcome, d fakeipt.Dialect) []string {
+	var lines []string
+	for i, s := range o.Steps {
+		if d == fakeipt.Legacy && i == 0 && s.Table == "raw" && s.Number == 1 && s.Rule != "" {
+			continue
+		}
+		lines = append(lines, stepText(s, d))
+	}
+	return lines
+}

@@ -1,0 +1,148 @@
+package differ
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// TextCase is a sequence of tool runs in one namespace, with what the real tools gave if it is known.
+type TextCase struct {
+	Title   string     `yaml:"title,omitempty"`
+	Dialect string     `yaml:"dialect"`
+	Steps   []TextStep `yaml:"steps"`
+	Kernel  []toolRun  `yaml:"kernel,omitempty"`
+}
+
+// TextStep is one run of a tool. Bytes that are no text are kept by YAML's !!binary.
+type TextStep struct {
+	Argv  []string `yaml:"argv,flow"` // argv[0] names the dialect
+	Stdin string   `yaml:"stdin,omitempty"`
+}
+
+func (s *TextStep) String() string {
+	text := "$"
+	for _, a := range s.Argv {
+		if a == "" || strings.ContainsAny(a, " \"'\\!*") {
+			a = fmt.Sprintf("%q", a)
+		}
+		text += " " + a
+	}
+	if s.Stdin != "" {
+		text += "\n" + strings.TrimSuffix(fmt.Sprintf("%q", s.Stdin), "\n")
+	}
+	return text
+}
+
+// runner runs tools in one namespace.
+type runner interface {
+	run(s *TextStep) (toolRun, error)
+}
+
+// fakeRunner is a namespace of the fake.
+type fakeRunner struct{ kernel *fakeipt.Kernel }
+
+func newFakeRunner(d fakeipt.Dialect) *fakeRunner {
+	return &fakeRunner{fakeipt.New(fakeipt.Options{Dialect: d})}
+}
+
+func (f *fakeRunner) run(s *TextStep) (toolRun, error) {
+	return steady(runFake(f.kernel, slices.Clone(s.Argv), s.Stdin)), nil
+}
+
+// drawnField is what ipset draws for each set.
+var drawnField = regexp.MustCompile(`initval 0x[0-9a-f]+`)
+
+// steady takes out what is another each time: dates and what the tool draws.
+func steady(run toolRun) toolRun {
+	run.Stdout = drawnField.ReplaceAllString(withoutDates(run.Stdout), "initval drawn")
+	return run
+}
+
+// recordedRuns is the real tools' answer in a case.
+type recordedRuns struct{ runs []toolRun }
+
+func (r *recordedRuns) run(*TextStep) (toolRun, error) {
+	if len(r.runs) == 0 {
+		return toolRun{}, fmt.Errorf("the recorded answer has too few runs")
+	}
+	run := r.runs[0]
+	r.runs = r.runs[1:]
+	return run, nil
+}
+
+// textVerdict is what comparing a text case gave.
+type textVerdict struct {
+	// Disagreement is empty if all runs are the same. Kind is the same for disagreements that look alike.
+	Disagreement, Kind string
+	// Excused is the reason for a difference that is not meant to be imitated.
+	Excused string
+	Runs    []toolRun // of the real tools, up to the disagreement
+}
+
+// judgeText runs a case on both sides, up to the first difference.
+func judgeText(c *TextCase, real, fake runner) (*textVerdict, error) {
+	v := &textVerdict{}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		theirs, err := real.run(s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s, err)
+		}
+		v.Runs = append(v.Runs, theirs)
+		ours, err := fake.run(s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s, err)
+		}
+		if ours == theirs {
+			continue
+		}
+		if v.Excused = excuse(&theirs, &ours); v.Excused != "" {
+			return v, nil
+		}
+		v.Kind = textKind(s, &theirs, &ours)
+		v.Disagreement = fmt.Sprintf("%s\n%s", s, diff(theirs.lines(), ours.lines()))
+		return v, nil
+	}
+	return v, nil
+}
+
+func (r *toolRun) lines() []string {
+	var lines []string
+	for line := range strings.Lines(r.Stdout) {
+		lines = append(lines, fmt.Sprintf("1> %q", line))
+	}
+	for line := range strings.Lines(r.Stderr) {
+		lines = append(lines, fmt.Sprintf("2> %q", line))
+	}
+	return append(lines, fmt.Sprintf("exit %d", r.Status))
+}
+
+// excuse is the reason why a difference is none. Each is counted and printed.
+func excuse(theirs, ours *toolRun) string {
+	if theirs.Status >= statusSignal {
+		return fmt.Sprintf("the real tool was ended by signal %d", theirs.Status-statusSignal)
+	}
+	if i := strings.Index(ours.Stderr, "not supported: "); i >= 0 {
+		return "the fake says " + strings.SplitN(ours.Stderr[i:], "\n", 2)[0]
+	}
+	return ""
+}
+
+// statusSignal is added to a signal that ended a tool.
+const statusSignal = 128
+
+// varying is what differs between messages of one kind: numbers and quoted words.
+var varying = regexp.MustCompile("[0-9]+|`[^']*'|\"[^\"]*\"|'[^']*'")
+
+// textKind names a difference by the tool and the real tool's first message, or ours if it says nothing.
+func textKind(s *TextStep, theirs, ours *toolRun) string {
+	first := func(r *toolRun) string {
+		line := strings.SplitN(r.Stderr, "\n", 2)[0]
+		return varying.ReplaceAllString(line, "*")
+	}
+	return fmt.Sprintf("%s: real %d %q, ours %d %q", s.Argv[0], theirs.Status, first(theirs), ours.Status, first(ours))
+}

@@ -1,0 +1,211 @@
+package differ
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// TextNumbers are what a text differential compared.
+type TextNumbers struct {
+	Dialect       string         `json:"dialect"`
+	Family        int            `json:"family"`
+	Seed          uint64         `json:"seed"`
+	Sessions      int            `json:"sessions"`
+	Runs          int            `json:"textCases"` // tool runs compared
+	Failing       int            `json:"failing"`   // runs that both sides refused
+	Seconds       float64        `json:"seconds"`
+	Excused       map[string]int `json:"excused"`   // reason to count
+	Repeated      map[string]int `json:"differing"` // kind of disagreement to count
+	Disagreements []Disagreement `json:"disagreements"`
+}
+
+// Print writes the numbers for people.
+func (n *TextNumbers) Print(w io.Writer) {
+	fmt.Fprintf(w, "text %s IPv%d: seed %d, %d sessions, %d tool runs compared (%d of them refused by both), %d kinds of disagreement, %.1f s\n",
+		n.Dialect, n.Family, n.Seed, n.Sessions, n.Runs, n.Failing, len(n.Disagreements), n.Seconds)
+	for _, reason := range sortedKeys(n.Excused) {
+		fmt.Fprintf(w, "  excused: %d runs: %s\n", n.Excused[reason], reason)
+	}
+	for _, kind := range sortedKeys(n.Repeated) {
+		fmt.Fprintf(w, "  differing: %d sessions: %s\n", n.Repeated[kind], kind)
+	}
+}
+
+// textRun is a text differential of one dialect and family.
+type textRun struct {
+	bounds  Bounds
+	dialect fakeipt.Dialect
+	// fresh makes a namespace where no tool has run.
+	fresh   func() (real runner, done func(), err error)
+	gen     *textGen
+	numbers *TextNumbers
+	log     io.Writer
+}
+
+// runTexts compares sessions of tool runs until a bound is reached.
+func runTexts(b Bounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (runner, func(), error), log io.Writer) (*TextNumbers, error) {
+	start := time.Now()
+	const stream = 0x7e87 // apart from the walk differential of the same seed
+	r := &textRun{
+		bounds: b, dialect: d, fresh: fresh, log: log,
+		gen:     &textGen{gen: &gen{r: rand.New(rand.NewPCG(b.Seed, stream<<16|uint64(f)<<8|uint64(d))), w: worlds[f]}, dialect: d},
+		numbers: &TextNumbers{Dialect: dialectName(d), Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Repeated: map[string]int{}},
+	}
+	r.gen.ipset = runFake(newFakeRunner(d).kernel, []string{"ipset", "list"}, "").Status == 0
+	if !r.gen.ipset {
+		r.numbers.Excused["the fake has no ipset: it is left out"] = 0
+	}
+	for r.numbers.Sessions < b.Rulesets && time.Since(start) < b.Time && len(r.numbers.Disagreements) < b.Most {
+		if err := r.one(); err != nil {
+			return r.numbers, err
+		}
+	}
+	r.numbers.Seconds = time.Since(start).Seconds()
+	return r.numbers, nil
+}
+
+func (r *textRun) judge(c *TextCase) (*textVerdict, error) {
+	real, done, err := r.fresh()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return judgeText(c, real, newFakeRunner(r.dialect))
+}
+
+// one makes a session and judges it.
+func (r *textRun) one() error {
+	c := &TextCase{Dialect: dialectName(r.dialect), Steps: r.gen.session()}
+	v, err := r.judge(c)
+	if err != nil {
+		return fmt.Errorf("session %d: %w", r.numbers.Sessions+1, err)
+	}
+	n := r.numbers
+	n.Sessions++
+	n.Runs += len(v.Runs)
+	for _, run := range v.Runs {
+		if run.Status != 0 {
+			n.Failing++
+		}
+	}
+	if v.Excused != "" {
+		n.Excused[v.Excused]++
+	}
+	if v.Disagreement == "" {
+		return nil
+	}
+	if n.Repeated[v.Kind]++; n.Repeated[v.Kind] > 1 {
+		return nil
+	}
+	return r.report(c, v)
+}
+
+// report shrinks a case that does not agree and writes it down.
+func (r *textRun) report(c *TextCase, v *textVerdict) error {
+	c.Steps = c.Steps[:len(v.Runs)]
+	s := &textShrinking{best: c, last: v, judge: r.judge, until: time.Now().Add(shrinkTime)}
+	s.shrink()
+	n := len(r.numbers.Disagreements) + 1
+	s.best.Title, s.best.Kernel = s.last.Kind, s.last.Runs
+	path, err := writeYAML(r.bounds.Folder, fmt.Sprintf("text-%s-%d-%d-%d.yaml", s.best.Dialect, r.gen.w.family, r.bounds.Seed, n), s.best)
+	if err != nil {
+		return err
+	}
+	r.numbers.Disagreements = append(r.numbers.Disagreements, Disagreement{What: s.last.Kind, File: path})
+	fmt.Fprintf(r.log, "TEXT DISAGREEMENT %d (%s, seed %d), case in %s\n", n, s.best.Dialect, r.bounds.Seed, path)
+	for i := range s.best.Steps[:len(s.best.Steps)-1] {
+		fmt.Fprintln(r.log, s.best.Steps[i].String())
+	}
+	fmt.Fprintln(r.log, s.last.Disagreement)
+	return nil
+}
+
+// textShrinking looks for the smallest case that differs in the same way.
+type textShrinking struct {
+	best  *TextCase
+	last  *textVerdict
+	judge func(*TextCase) (*textVerdict, error)
+	tries int
+	until time.Time
+}
+
+func (s *textShrinking) over() bool { return s.tries >= shrinkTries || time.Now().After(s.until) }
+
+func (s *textShrinking) shrink() {
+	for before := -1; before != s.size() && !s.over(); {
+		before = s.size()
+		s.steps()
+		for i := range s.best.Steps {
+			s.pieces(i, "\n")
+			s.pieces(i, " ")
+			s.arguments(i)
+		}
+	}
+}
+
+func (s *textShrinking) size() int {
+	n := 0
+	for _, step := range s.best.Steps {
+		n += 1 + len(step.Stdin) + len(strings.Join(step.Argv, " "))
+	}
+	return n
+}
+
+// try keeps a case that differs in the same way in its last step.
+func (s *textShrinking) try(c *TextCase) bool {
+	if s.tries++; s.over() {
+		return false
+	}
+	v, err := s.judge(c)
+	if err != nil || v.Disagreement == "" || v.Kind != s.last.Kind {
+		return false
+	}
+	c.Steps = c.Steps[:len(v.Runs)]
+	s.best, s.last = c, v
+	return true
+}
+
+func (s *textShrinking) with(change func(c *TextCase)) bool {
+	c := *s.best
+	c.Steps = slices.Clone(c.Steps)
+	change(&c)
+	return s.try(&c)
+}
+
+func (s *textShrinking) steps() {
+	for i := len(s.best.Steps) - 2; i >= 0; i-- {
+		if i < len(s.best.Steps)-1 {
+			s.with(func(c *TextCase) { c.Steps = slices.Delete(c.Steps, i, i+1) })
+		}
+	}
+}
+
+// pieces drops the parts of a step's input.
+func (s *textShrinking) pieces(step int, separator string) {
+	for i := 0; step < len(s.best.Steps); {
+		parts := strings.SplitAfter(s.best.Steps[step].Stdin, separator)
+		if i >= len(parts) || len(parts) == 1 {
+			return
+		}
+		less := strings.Join(slices.Delete(parts, i, i+1), "")
+		if !s.with(func(c *TextCase) { c.Steps[step].Stdin = less }) {
+			i++
+		}
+	}
+}
+
+// arguments drops the arguments of a step.
+func (s *textShrinking) arguments(step int) {
+	for i := 1; step < len(s.best.Steps) && i < len(s.best.Steps[step].Argv); {
+		less := slices.Delete(slices.Clone(s.best.Steps[step].Argv), i, i+1)
+		if !s.with(func(c *TextCase) { c.Steps[step].Argv = less }) {
+			i++
+		}
+	}
+}

@@ -1,0 +1,174 @@
+//go:build linux
+
+package differ
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// needKernel skips a test that is not asked to use the machine's kernel.
+func needKernel(t *testing.T) {
+	t.Helper()
+	if os.Getenv("CHAINWALK_KERNEL") != "1" {
+		t.Skip("set CHAINWALK_KERNEL=1 to compare with this machine's kernel and tools, as root")
+	}
+}
+
+// number is the value of an environment variable, or the fallback.
+func number(t *testing.T, name string, fallback uint64) uint64 {
+	text := os.Getenv(name)
+	if text == "" {
+		return fallback
+	}
+	n, err := strconv.ParseUint(text, 0, 64)
+	require.NoError(t, err, name)
+	return n
+}
+
+// bounds are those of the environment; share is the part of the time that one of several runs gets.
+func bounds(t *testing.T, share int, rulesets uint64) Bounds {
+	total := 60 * time.Second
+	if text := os.Getenv("CHAINWALK_DIFFER_TIME"); text != "" {
+		var err error
+		total, err = time.ParseDuration(text)
+		require.NoError(t, err, "CHAINWALK_DIFFER_TIME")
+	}
+	folder := os.Getenv("CHAINWALK_DIFFER_OUT")
+	if folder == "" {
+		folder = t.ArtifactDir()
+	}
+	return Bounds{
+		Seed: number(t, "CHAINWALK_DIFFER_SEED", uint64(time.Now().UnixNano())), Rulesets: int(number(t, "CHAINWALK_DIFFER_RULESETS", rulesets)),
+		Packets: int(number(t, "CHAINWALK_DIFFER_PACKETS", 10)), Time: total / time.Duration(share), Folder: folder,
+		Most: int(number(t, "CHAINWALK_DIFFER_MOST", 10)), ChanceCases: int(number(t, "CHAINWALK_DIFFER_CHANCE", 4)),
+	}
+}
+
+// printJSON prints numbers as a line of JSON that begins with the word "differ-json".
+func printJSON(t *testing.T, numbers any) {
+	line, err := json.Marshal(numbers)
+	require.NoError(t, err)
+	fmt.Printf("differ-json %s\n", line)
+}
+
+func TestKernelWalkDifferential(t *testing.T) {
+	needKernel(t)
+	lock, err := takeMachineLock()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, lock.release()) }()
+	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+		l, err := newLab(d)
+		require.NoError(t, err)
+		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+			t.Run(fmt.Sprintf("%s/IPv%d", dialectName(d), f), func(t *testing.T) {
+				numbers, err := runWalks(bounds(t, 6, 100000), d, f, &labKernel{lab: l}, os.Stdout)
+				require.NoError(t, err)
+				numbers.Print(os.Stdout)
+				printJSON(t, numbers)
+				assert.Empty(t, numbers.Disagreements)
+				assert.Greater(t, numbers.Fit.P, FalseAlarm, "draws of the kernel")
+			})
+		}
+		l.close()
+	}
+}
+
+// TestKernelWalkCases replays the recorded cases on this machine's kernel, with which the fake must agree. CHAINWALK_DIFFER_RECORD writes the
+// kernel's answers into the files.
+func TestKernelWalkCases(t *testing.T) {
+	needKernel(t)
+	lock, err := takeMachineLock()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, lock.release()) }()
+	labs := map[fakeipt.Dialect]*lab{}
+	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+		labs[d], err = newLab(d)
+		require.NoError(t, err)
+		defer labs[d].close()
+	}
+	for _, path := range caseFiles(t, walkCases, "walk") {
+		t.Run(caseName(path), func(t *testing.T) {
+			var c Case
+			require.NoError(t, readFile(path, &c))
+			d, err := c.dialect()
+			require.NoError(t, err)
+			v, err := judge(&c, &labKernel{lab: labs[d]})
+			require.NoError(t, err)
+			require.Empty(t, v.Disagreement)
+			require.Empty(t, v.Refused)
+			if os.Getenv("CHAINWALK_DIFFER_RECORD") != "" {
+				c.Kernel = v.Answer
+				_, err := writeYAML(filepath.Dir(path), filepath.Base(path), &c)
+				require.NoError(t, err)
+			}
+		})
+	}
+	t.Logf("%d cases", len(caseFiles(t, walkCases, "walk")))
+}
+
+// TestKernelLabLeavesNothing looks for what a lab might leave on the machine.
+func TestKernelLabLeavesNothing(t *testing.T) {
+	needKernel(t)
+	before := map[string]string{}
+	for name := range machineSysctls {
+		before[name] = readSysctl(t, name)
+	}
+	lock, err := takeMachineLock()
+	require.NoError(t, err)
+	l, err := newLab(fakeipt.Legacy)
+	require.NoError(t, err)
+	l.close()
+	require.NoError(t, lock.release())
+	for name, value := range before {
+		assert.Equal(t, value, readSysctl(t, name), name)
+	}
+	assert.NoFileExists(t, lockFile())
+	entries, err := os.ReadDir("/run/netns")
+	if err == nil {
+		for _, e := range entries {
+			assert.NotContains(t, e.Name(), "differ", "namespaces of the lab have no names")
+		}
+	}
+}
+
+func readSysctl(t *testing.T, name string) string {
+	value, err := os.ReadFile("/proc/sys/" + name)
+	require.NoError(t, err)
+	return string(value)
+}
+
+// TestKernelLeftoversOfDeadRunsGo makes what a killed run leaves: changed sysctls with the saved values, and the lock of its tools.
+func TestKernelLeftoversOfDeadRunsGo(t *testing.T) {
+	needKernel(t)
+	lock, err := takeMachineLock()
+	require.NoError(t, err)
+	const noProcess = 1 << 22 // above the largest number of a process
+	stale := filepath.Join(runFolder(), fmt.Sprintf("xtables-%d.lock", noProcess+1))
+	require.NoError(t, os.WriteFile(stale, nil, 0o600))
+	const cost = "net/ipv4/route/error_cost"
+	saved, err := os.ReadFile(filepath.Join(savedValues(), "net.ipv4.route.error_cost"))
+	require.NoError(t, err)
+	signal.Stop(lock.signals)
+	close(lock.signals)
+	require.NoError(t, lock.file.Close()) // as the end of the process does
+
+	again, err := takeMachineLock()
+	require.NoError(t, err)
+	assert.NoFileExists(t, stale)
+	kept, err := os.ReadFile(filepath.Join(savedValues(), "net.ipv4.route.error_cost"))
+	require.NoError(t, err)
+	assert.Equal(t, string(saved), string(kept), "the value from before the first run")
+	require.NoError(t, again.release())
+	assert.Equal(t, string(saved), readSysctl(t, cost))
+}

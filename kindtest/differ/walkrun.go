@@ -1,0 +1,154 @@
+package differ
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// Bounds end a run by whichever comes first.
+type Bounds struct {
+	Seed     uint64
+	Rulesets int
+	Packets  int // of a ruleset
+	Time     time.Duration
+	// Folder gets the cases of disagreements.
+	Folder string
+	// Most is the number of disagreements after which a run gives up.
+	Most int
+	// ChanceCases is the number of cases with many draws each.
+	ChanceCases int
+}
+
+// walkRun is a walk differential of one dialect and family.
+type walkRun struct {
+	bounds  Bounds
+	dialect fakeipt.Dialect
+	real    kernel
+	gen     *gen
+	numbers *WalkNumbers
+	draws   []draw
+	log     io.Writer
+}
+
+// runWalks compares rulesets until a bound is reached.
+func runWalks(b Bounds, d fakeipt.Dialect, f fakeipt.Family, real kernel, log io.Writer) (*WalkNumbers, error) {
+	start := time.Now()
+	r := &walkRun{
+		bounds: b, dialect: d, real: real, log: log,
+		gen:     &gen{r: rand.New(rand.NewPCG(b.Seed, uint64(f)<<8|uint64(d))), w: worlds[f]},
+		numbers: &WalkNumbers{Dialect: dialectName(d), Family: int(f), Seed: b.Seed, Ended: map[string]int{}},
+	}
+	r.numbers.LeftOut = r.gen.probe(d)
+	for range b.ChanceCases {
+		if err := r.compare(r.gen.chanceCase(d)); err != nil {
+			return r.numbers, err
+		}
+	}
+	for r.numbers.Rulesets < b.Rulesets && time.Since(start) < b.Time && len(r.numbers.Disagreements) < b.Most {
+		if err := r.one(); err != nil {
+			return r.numbers, err
+		}
+	}
+	r.numbers.Fit = fitDraws(r.draws)
+	r.numbers.Seconds = time.Since(start).Seconds()
+	return r.numbers, nil
+}
+
+// one makes a case and judges it.
+func (r *walkRun) one() error {
+	c := &Case{Dialect: dialectName(r.dialect), Family: int(r.gen.w.family)}
+	c.Rules = r.gen.ruleset()
+	c.Sends = r.gen.traffic(r.bounds.Packets)
+	if r.gen.usesAccounts {
+		c.NFAcct = accounts
+	}
+	if r.gen.usesSets {
+		c.Sets = r.gen.w.sets()
+	}
+	return r.compare(c)
+}
+
+// compare judges a case and counts it.
+func (r *walkRun) compare(c *Case) error {
+	v, err := judge(c, r.real)
+	if err != nil {
+		return fmt.Errorf("ruleset %d: %w\n%s", r.numbers.Rulesets+1, err, c.Rules)
+	}
+	r.numbers.add(v, c)
+	r.draws = append(r.draws, v.Draws...)
+	if v.Disagreement == "" {
+		return nil
+	}
+	return r.report(c, v)
+}
+
+// report shrinks a case that does not agree and writes it down.
+func (r *walkRun) report(c *Case, v *verdict) error {
+	small, last := shrink(c, v, func(c *Case) (*verdict, error) { return judge(c, r.real) })
+	n := len(r.numbers.Disagreements) + 1
+	small.Title = strings.SplitN(last.Disagreement, "\n", 2)[0]
+	small.Kernel = last.Answer
+	if n := len(last.Answer.Sends); n < len(small.Sends) { // what comes after the disagreement is not known
+		small.Sends = small.Sends[:n]
+	}
+	name := fmt.Sprintf("walk-%s-%d-%d-%d.yaml", small.Dialect, small.Family, r.bounds.Seed, n)
+	path, err := writeYAML(r.bounds.Folder, name, small)
+	if err != nil {
+		return err
+	}
+	r.numbers.Disagreements = append(r.numbers.Disagreements, Disagreement{What: small.Title, File: path})
+	fmt.Fprintf(r.log, "DISAGREEMENT %d (%s, IPv%d, seed %d, ruleset %d), case in %s\n%s%s\n%s\n", n, small.Dialect, small.Family,
+		r.bounds.Seed, r.numbers.Rulesets, path, rulesInBrief(small.Rules), sendsInBrief(small.Sends), last.Disagreement)
+	return nil
+}
+
+// rulesInBrief leaves out what every ruleset has.
+func rulesInBrief(rules string) string {
+	var b strings.Builder
+	for line := range strings.Lines(rules) {
+		if strings.HasPrefix(line, ":") && strings.HasSuffix(line, " ACCEPT [0:0]\n") || line == "COMMIT\n" {
+			continue
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func sendsInBrief(sends []Send) string {
+	var b strings.Builder
+	for i, s := range sends {
+		fmt.Fprintf(&b, "%d. %+v\n", i+1, s)
+	}
+	return b.String()
+}
+
+// chanceSends is how many packets of a chance case draw.
+const chanceSends = 250
+
+// chanceCase is a service with endpoints that are drawn, as kube-proxy writes it, and rules of other probabilities, met by many connections.
+func (g *gen) chanceCase(d fakeipt.Dialect) *Case {
+	var b strings.Builder
+	b.WriteString("*raw\n:PREROUTING ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A PREROUTING -j TRACE\n-A OUTPUT -j TRACE\nCOMMIT\n*mangle\nCOMMIT\n*nat\n:PREROUTING ACCEPT [0:0]\n:INPUT ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n:SVC - [0:0]\n-A PREROUTING -p udp -j SVC\n")
+	endpoints := []string{g.w.servers[0].String(), g.w.servers[1].String(), g.w.clients[0].String(), g.w.clients[1].String()}
+	for i, to := range endpoints {
+		random := ""
+		if left := len(endpoints) - i; left > 1 {
+			random = fmt.Sprintf(" -m statistic --mode random --probability %.11f", 1/float64(left))
+		}
+		fmt.Fprintf(&b, "-A SVC -p udp%s -j DNAT --to-destination %s\n", random, g.withPort(to, "8080"))
+	}
+	b.WriteString("COMMIT\n*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A FORWARD -m statistic --mode random --probability 0.10000000009\n-A FORWARD -m statistic --mode random ! --probability 0.75000000000\nCOMMIT\n")
+	c := &Case{Dialect: dialectName(d), Family: int(g.w.family), Rules: b.String()}
+	for n := range chanceSends {
+		from := netip.AddrPortFrom(g.w.clients[0], uint16(20000+n))
+		to := netip.AddrPortFrom(g.w.services[0], 80)
+		c.Sends = append(c.Sends, Send{From: clientPlace, Packet: fmt.Sprintf("udp %s > %s", from, to)})
+	}
+	return c
+}

@@ -1,0 +1,39 @@
+package differ
+
+import (
+	"testing"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
+	for _, text := range []string{
+		"tcp 10.78.1.2:40001 > 10.198.0.1:80 flags SYN,ACK ttl 63", "udp 10.78.1.2:1 > 10.198.0.1:65535 ttl 1", "sctp [fd78:1::2]:40001 > [fd98::1]:80 ttl 64",
+		"icmp 10.78.1.2 > 10.198.0.1 ttl 64", "icmpv6 fd78:1::2 > fd98::1 type 129/0 ttl 64", "47 10.78.1.2 > 10.198.0.1 ttl 64",
+	} {
+		in, err := packetsim.ParseInput(text)
+		require.NoError(t, err)
+		complete(&in.Packet)
+		p, id, err := decode(encode(in.Packet, 0x4321))
+		require.NoError(t, err)
+		assert.Equal(t, uint32(0x4321), id)
+		assert.Equal(t, text, packetText(&p))
+		quoting := errorAbout(&in.Packet)
+		complete(&quoting)
+		outer, _, err := decode(encode(quoting, 1))
+		require.NoError(t, err)
+		assert.Equal(t, packetText(&quoting), packetText(&outer))
+	}
+}
+
+func TestDecodeRefusesWhatIsShort(t *testing.T) {
+	p := packetsim.Packet{Proto: packetsim.UDP, Src: worlds[4].clients[0], Dst: worlds[4].servers[0]}
+	complete(&p)
+	whole := encode(p, 1)
+	for n := range 24 {
+		_, _, err := decode(whole[:n])
+		assert.ErrorIs(t, err, errShort)
+	}
+}

@@ -1,0 +1,176 @@
+package differ
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// The devices of the node: to the client and to the server.
+const (
+	clientDev = "cwdc"
+	serverDev = "cwds"
+)
+
+// The places that packets are sent from.
+const (
+	clientPlace = "client"
+	serverPlace = "server"
+	nodePlace   = "node"
+)
+
+// world is the addresses of one family in the lab.
+type world struct {
+	family fakeipt.Family
+	// node are the node's own addresses: towards the client, towards the server, on lo.
+	node []netip.Addr
+	// clients and servers are neighbours of the node on either device; the first of the servers is the gateway to the services.
+	clients, servers []netip.Addr
+	// services are behind the gateway; dead ends lead nowhere: blackhole, prohibited, no route.
+	services, deadEnds []netip.Addr
+	networks           []netip.Prefix // of client, server and services
+	gateway            netip.Addr
+	blackhole          netip.Prefix
+	prohibited         netip.Prefix
+}
+
+var worlds = map[fakeipt.Family]*world{
+	fakeipt.IPv4: {
+		family:     fakeipt.IPv4,
+		node:       addrs("10.78.1.1", "10.78.2.1", "127.0.0.1"),
+		clients:    addrs("10.78.1.2", "10.78.1.3"),
+		servers:    addrs("10.78.2.2", "10.78.2.3"),
+		services:   addrs("10.198.0.1", "10.198.0.2", "10.198.0.3"),
+		deadEnds:   addrs("10.197.0.1", "10.196.0.1", "10.195.0.1"),
+		networks:   prefixes("10.78.1.0/24", "10.78.2.0/24", "10.198.0.0/16", "10.78.0.0/16"),
+		gateway:    netip.MustParseAddr("10.78.2.2"),
+		blackhole:  netip.MustParsePrefix("10.197.0.0/16"),
+		prohibited: netip.MustParsePrefix("10.196.0.0/16"),
+	},
+	fakeipt.IPv6: {
+		family:     fakeipt.IPv6,
+		node:       addrs("fd78:1::1", "fd78:2::1", "::1"),
+		clients:    addrs("fd78:1::2", "fd78:1::3"),
+		servers:    addrs("fd78:2::2", "fd78:2::3"),
+		services:   addrs("fd98::1", "fd98::2", "fd98::3"),
+		deadEnds:   addrs("fd97::1", "fd96::1", "fd95::1"),
+		networks:   prefixes("fd78:1::/64", "fd78:2::/64", "fd98::/16", "fd78::/16"),
+		gateway:    netip.MustParseAddr("fd78:2::2"),
+		blackhole:  netip.MustParsePrefix("fd97::/16"),
+		prohibited: netip.MustParsePrefix("fd96::/16"),
+	},
+}
+
+func addrs(texts ...string) []netip.Addr {
+	var list []netip.Addr
+	for _, t := range texts {
+		list = append(list, netip.MustParseAddr(t))
+	}
+	return list
+}
+
+func prefixes(texts ...string) []netip.Prefix {
+	var list []netip.Prefix
+	for _, t := range texts {
+		list = append(list, netip.MustParsePrefix(t))
+	}
+	return list
+}
+
+// sysctls of the node, in the lab and in the walk.
+func sysctls() map[string]string {
+	values := map[string]string{
+		"net.ipv4.ip_forward":                "1",
+		"net.ipv6.conf.all.forwarding":       "1",
+		"net.ipv4.conf.all.rp_filter":        "0",
+		"net.ipv4.conf.all.send_redirects":   "0",
+		"net.ipv4.icmp_ratemask":             "0", // no ICMP message is held back for its rate
+		"net.ipv6.icmp.ratelimit":            "0",
+		"net.ipv4.icmp_echo_ignore_all":      "1", // the node's answers are those of closed ports alone
+		"net.ipv6.icmp.echo_ignore_all":      "1",
+		"net.ipv6.auto_flowlabels":           "0", // the flow label tells the lab's packets from the kernel's
+		"net.ipv4.conf.cwdc.route_localnet":  "1",
+		"net.netfilter.nf_conntrack_acct":    "0",
+		"net.netfilter.nf_conntrack_helper":  "0",
+		"net.ipv6.conf.cwdc.accept_ra":       "0",
+		"net.ipv6.conf.cwds.accept_ra":       "0",
+		"net.ipv4.conf.all.log_martians":     "0",
+		"net.ipv4.conf.default.log_martians": "0",
+	}
+	for _, dev := range []string{clientDev, serverDev} {
+		values["net.ipv4.conf."+dev+".rp_filter"] = "0"
+		values["net.ipv4.conf."+dev+".send_redirects"] = "0"
+	}
+	return values
+}
+
+// newHost is the walk's node: like that of the lab.
+func newHost(kernel *fakeipt.Kernel) (*packetsim.Host, error) {
+	four, six := worlds[fakeipt.IPv4], worlds[fakeipt.IPv6]
+	addresses := func(i int) []packetsim.Address {
+		return []packetsim.Address{
+			{Prefix: netip.PrefixFrom(four.node[i], 24)}, {Prefix: netip.PrefixFrom(six.node[i], 64)},
+		}
+	}
+	var routes []packetsim.Route
+	for _, w := range []*world{four, six} {
+		routes = append(routes,
+			packetsim.Route{Dst: w.networks[2], Via: w.gateway, Dev: serverDev},
+			packetsim.Route{Dst: w.blackhole, Type: packetsim.RouteBlackhole},
+			packetsim.Route{Dst: w.prohibited, Type: packetsim.RouteProhibit})
+	}
+	return packetsim.NewHost(packetsim.HostConfig{
+		Name: nodePlace,
+		Devices: []packetsim.Device{
+			{Name: clientDev, Up: true, MTU: 1500, Addresses: addresses(0)},
+			{Name: serverDev, Up: true, MTU: 1500, Addresses: addresses(1)},
+		},
+		Routes: routes, Sysctls: sysctls(), Netfilter: kernel,
+	})
+}
+
+// placeOf is the place behind a device of the node.
+func placeOf(dev string) string {
+	switch dev {
+	case clientDev:
+		return clientPlace
+	case serverDev:
+		return serverPlace
+	}
+	return nodePlace
+}
+
+// tool is the name of a tool of the dialect and family: "iptables-restore" becomes "ip6tables-nft-restore".
+func tool(name string, d fakeipt.Dialect, f fakeipt.Family) string {
+	prefix := "iptables"
+	if f == fakeipt.IPv6 {
+		prefix = "ip6tables"
+	}
+	return prefix + "-" + dialectName(d) + name[len("iptables"):]
+}
+
+func dialectName(d fakeipt.Dialect) string {
+	if d == fakeipt.NFT {
+		return "nft"
+	}
+	return "legacy"
+}
+
+func parseDialect(name string) (fakeipt.Dialect, error) {
+	switch name {
+	case "legacy":
+		return fakeipt.Legacy, nil
+	case "nft":
+		return fakeipt.NFT, nil
+	}
+	return 0, fmt.Errorf("unknown dialect %q: want legacy or nft", name)
+}
+
+// nodeMAC is the hardware address of the node's device to the place.
+func nodeMAC(place string) net.HardwareAddr { return net.HardwareAddr{2, 0x78, 0, 0, 0, place[0]} }
+
+// sideMAC is the hardware address of the place's device.
+func sideMAC(place string) net.HardwareAddr { return net.HardwareAddr{2, 0x79, 0, 0, 0, place[0]} }

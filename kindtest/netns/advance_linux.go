@@ -1,0 +1,57 @@
+package netns
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// Advance makes everything older that has an age: the proxiers' clock, conntrack
+// entries, and the entries of recent lists.
+func (s *session) Advance(_ context.Context, d time.Duration) error {
+	s.clock.Step(d)
+	for _, n := range s.nodes {
+		if err := n.age(d); err != nil {
+			return err
+		}
+		if err := n.ageRecent(s.clock.Now()); err != nil {
+			return fmt.Errorf("%s: recent lists: %w", n.Name, err)
+		}
+	}
+	return nil
+}
+
+var recentRule = regexp.MustCompile(`-m recent .*--seconds (\d+) .*--name (\S+)`)
+
+// ageRecent takes from the recent lists the entries that are too old for every rule
+// that asks how old they are. The kernel's own times cannot be set.
+func (n *node) ageRecent(now time.Time) error {
+	oldest := map[string]time.Duration{}
+	n.watch.rules.load()
+	for _, rules := range n.watch.rules.rules {
+		for _, rule := range rules {
+			if m := recentRule.FindStringSubmatch(rule); m != nil {
+				seconds, err := strconv.Atoi(m[1])
+				if err != nil {
+					return err
+				}
+				oldest[m[2]] = max(oldest[m[2]], time.Duration(seconds)*time.Second)
+			}
+		}
+	}
+	for list, entries := range n.memory.recent {
+		limit, asked := oldest[list]
+		for address, set := range entries {
+			if !asked || now.Sub(set) <= limit {
+				continue
+			}
+			if err := n.removeRecent(list, address); err != nil {
+				return err
+			}
+			delete(entries, address)
+		}
+	}
+	return n.watch.rules.err
+}

@@ -1,0 +1,50 @@
+package netns
+
+import (
+	"errors"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// inject sends a crafted packet as one of the host in whose namespace the calling
+// thread is. Rules may forbid it; that is seen on its way.
+func inject(packet []byte, to netip.Addr, mark uint32) error {
+	fd, err := unix.Socket(domain(to.Is6()), unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_RAW)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if to.Is6() {
+		err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_HDRINCL, 1)
+	} else {
+		err = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_HDRINCL, 1)
+	}
+	if mark > 0 {
+		err = errors.Join(err, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(mark)))
+	}
+	if err != nil {
+		return err
+	}
+	err = unix.Sendto(fd, packet, 0, sockaddr(netip.AddrPortFrom(to, 0)))
+	if errors.Is(err, unix.EPERM) || isAnswer(err) {
+		return nil
+	}
+	return err
+}
+
+// injectFrame puts a crafted packet on a device, as if it came from the wire's other end.
+func injectFrame(packet []byte, device int, mac []byte) error {
+	protocol := uint16(0x0008) // in network order
+	if packet[0]>>4 == 6 {
+		protocol = 0xdd86
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, int(protocol))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	to := &unix.SockaddrLinklayer{Protocol: protocol, Ifindex: device, Halen: uint8(len(mac))}
+	copy(to.Addr[:], mac)
+	return unix.Sendto(fd, packet, 0, to)
+}

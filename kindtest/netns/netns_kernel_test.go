@@ -1,0 +1,137 @@
+//go:build linux
+
+package netns
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+// needKernel skips a test without the real kernel. With it, what is missing is a failure.
+func needKernel(t *testing.T) {
+	if os.Getenv("CHAINWALK_KERNEL") == "" {
+		t.Skip("CHAINWALK_KERNEL is not set: needs root and network namespaces")
+	}
+	for _, tool := range []string{"nft", "nfacct", "iptables-legacy", "iptables-nft", "ip6tables-legacy", "ip6tables-nft"} {
+		_, err := exec.LookPath(tool)
+		require.NoError(t, err)
+	}
+}
+
+// wayKey tells the ways of one packet from each other.
+type wayKey struct {
+	end            scenarios.End
+	host           string
+	server, client netip.Addr
+	port           uint16
+}
+
+func keyOf(w *scenarios.Way) wayKey {
+	return wayKey{w.End, w.Host, w.Server.Addr(), w.Client.Addr(), w.Server.Port()}
+}
+
+// stepLines are the steps of a way with their hosts and rules, there and back.
+func stepLines(w *scenarios.Way) (lines []string) {
+	add := func(direction string, hops []scenarios.Hop) {
+		for i, h := range hops {
+			for _, s := range h.Steps {
+				lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s, host %d, %s: %s %s", direction, i+1, h.Host, s.At, s.Rule)))
+			}
+		}
+	}
+	add("there", w.Forward)
+	add("back", w.Back)
+	return lines
+}
+
+func stepsByWay(c *scenarios.Check) map[wayKey][]string {
+	out := map[wayKey][]string{}
+	for i := range c.Ways {
+		out[keyOf(&c.Ways[i])] = stepLines(&c.Ways[i])
+	}
+	return out
+}
+
+// compared counts what a comparison has looked at.
+type compared struct{ checks, ways, steps, absent, undrawn int }
+
+// TestKernelCases runs every scenario file on the kernel and in memory. Each must hold
+// on the kernel with both tools, and every way that a packet takes there must be one of
+// the simulator's: the same rules in the same order on the same hosts, there and back.
+func TestKernelCases(t *testing.T) {
+	needKernel(t)
+	all, err := scenarios.Load("../../scenarios/testdata/cases")
+	require.NoError(t, err)
+	var count compared
+	t.Run("scenarios", func(t *testing.T) {
+		for _, s := range all {
+			t.Run(s.Name, func(t *testing.T) {
+				real := scenarios.Run(t.Context(), s, Backend{})
+				if real.Skipped != "" {
+					t.Skip(real.Skipped)
+				}
+				count.compare(t, real, scenarios.Run(t.Context(), s, sim.Backend{}))
+			})
+		}
+	})
+	t.Logf("%d scenarios, %d checks, %d ways and %d steps compared", len(all), count.checks, count.ways, count.steps)
+	t.Logf("%d of the simulator's ways not drawn by the kernel in %d tries", count.undrawn, defaultSamples)
+	t.Logf("%d policies not looked at: the simulator has every base chain of a table, iptables-nft makes only those that have had rules", count.absent)
+}
+
+func (c *compared) compare(t *testing.T, real, simulated *scenarios.Result) {
+	if len(real.Checks) != len(simulated.Checks) {
+		var report strings.Builder
+		require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{real}, scenarios.WaysNone))
+		t.Fatal(report.String())
+	}
+	for i := range real.Checks {
+		r, m := &real.Checks[i], &simulated.Checks[i]
+		c.checks++
+		if !assert.True(t, r.Passed, "%s (iptables-%s): expected %s, got %s: %s", r.At, r.Tool, r.Expected, r.Got, r.Wrong) {
+			continue
+		}
+		ours := stepsByWay(m)
+		for key, got := range stepsByWay(r) {
+			want, known := ours[key]
+			if len(r.Ways) == 1 && len(m.Ways) == 1 {
+				want, known = stepLines(&m.Ways[0]), true // a port may be the kernel's choice
+			}
+			want = c.presentOnly(r.Tool, want, got)
+			c.ways++
+			c.steps += len(got)
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); !known || diff != "" {
+				t.Errorf("%s (iptables-%s): %s: the simulator's way (-), the kernel's (+):\n%s", r.At, r.Tool, r.Packet, diff)
+			}
+		}
+		c.undrawn += max(len(m.Ways)-len(r.Ways), 0)
+	}
+}
+
+// presentOnly takes the policies of empty base chains away that the kernel has not met,
+// and counts them. They decide nothing.
+func (c *compared) presentOnly(tool scenarios.Tool, want, got []string) []string {
+	if tool != scenarios.ToolNFT {
+		return want
+	}
+	return slices.DeleteFunc(want, func(line string) bool {
+		absent := strings.HasSuffix(line, ":policy:1") && !slices.Contains(got, line)
+		if absent {
+			c.absent++
+		}
+		return absent
+	})
+}

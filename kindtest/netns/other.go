@@ -1,0 +1,21 @@
+//go:build !linux
+
+package netns
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// Backend runs scenarios in network namespaces, which only Linux has.
+type Backend struct{}
+
+// Name is "netns".
+func (Backend) Name() string { return scenarios.BackendNetns }
+
+// Start says that it cannot.
+func (Backend) Start(context.Context, *scenarios.Cluster) (scenarios.Session, error) {
+	return nil, errors.New("not supported: network namespaces on a system other than Linux")
+}

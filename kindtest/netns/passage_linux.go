@@ -1,0 +1,242 @@
+package netns
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// passage is a packet's way through one host.
+type passage struct {
+	host  *host
+	first *frame // as it came, or as it was sent
+	in    string // the device, empty for a packet that the host sent
+	steps []scenarios.TraceStep
+	now   *frame // as it was seen last
+	last  *frame // as it left or was delivered; nil if it was neither
+	out   string // the device by which it left
+	local bool   // it was delivered here
+	taken bool
+}
+
+// passages are the ways through a host of all packets that were seen there, in order.
+// A packet that a host sends to itself comes in again by lo; that is one passage.
+func (h *host) passages() []*passage {
+	var all []*passage
+	open := map[string]*passage{}
+	for i := range h.watch.seen {
+		s := &h.watch.seen[i]
+		p := open[s.print]
+		switch {
+		case p == nil && s.mark != markIn && s.mark != markSent:
+			continue // of a packet that came before the look at it began
+		case s.mark == markIn && s.inDev == "lo" && p != nil:
+			p.last, p.out = nil, ""
+		case s.mark == markIn || s.mark == markSent:
+			p = &passage{host: h, first: s.frame, in: s.inDev}
+			p.first.Mark = s.packetMark
+			open[s.print] = p
+			all = append(all, p)
+		}
+		p.now = s.frame
+		switch s.mark {
+		case markLocal:
+			p.last, p.local = s.frame, true
+		case markOut:
+			p.last, p.out = s.frame, s.oDev
+			p.last.Mark = s.packetMark
+		case "":
+			p.steps = append(p.steps, s.step)
+		}
+	}
+	return all
+}
+
+// journey is a packet's way from host to host.
+type journey []*passage
+
+func (j journey) end() *passage { return j[len(j)-1] }
+
+// sightings are all passages that were seen in the network, by host.
+type sightings map[*host][]*passage
+
+func (n *network) sightings() sightings {
+	all := sightings{}
+	for _, h := range n.hosts {
+		all[h] = h.passages()
+	}
+	return all
+}
+
+// sent finds the first packet that a host sent and that is as wanted.
+func (s sightings) sent(h *host, wanted func(*frame) bool) *passage {
+	for _, p := range s[h] {
+		if p.in == "" && !p.taken && wanted(p.first) {
+			return p
+		}
+	}
+	return nil
+}
+
+// follow follows a packet from where it was sent, or came in.
+func (s sightings) follow(n *network, first *passage) journey {
+	j := journey{first}
+	first.taken = true
+	for {
+		end := j.end()
+		if end.local || end.out == "" {
+			return j
+		}
+		next := s.next(n, end)
+		if next == nil {
+			return j
+		}
+		next.taken = true
+		j = append(j, next)
+	}
+}
+
+// next is where a packet came that left a host. Hosts behind that one may see it with
+// the same addresses, but not with the same TTL.
+func (s sightings) next(n *network, before *passage) *passage {
+	for _, h := range n.hosts {
+		for _, p := range s[h] {
+			if !p.taken && p.in != "" && p.first.print == before.last.print && p.first.TTL == before.last.TTL &&
+				p.first.source() == before.last.source() && p.first.destination() == before.last.destination() {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// ending is how a packet's passage through a host ended.
+type ending struct {
+	end                scenarios.End
+	with, rule, reason string
+}
+
+// ending tells what the last step of a passage decided.
+func (p *passage) ending() ending {
+	if p.local || p.out != "" {
+		return ending{end: scenarios.Delivered}
+	}
+	if len(p.steps) == 0 {
+		return ending{end: scenarios.Lost}
+	}
+	step := p.steps[len(p.steps)-1]
+	v6 := p.first.Src.Is6()
+	_, kind, _ := stepParts(v6, step.At)
+	switch {
+	case kind == "policy" && p.host.watch.rules.policy(v6, step.At) == "DROP":
+		return ending{end: scenarios.Dropped, rule: step.At}
+	case strings.Contains(step.Rule, " -j DROP"):
+		return ending{end: scenarios.Dropped, rule: step.Rule}
+	case strings.Contains(step.Rule, " -j REJECT"):
+		return ending{end: scenarios.Rejected, rule: step.Rule, with: rejectWith(step.Rule)}
+	}
+	return ending{end: scenarios.Lost}
+}
+
+// rejectWith is what a REJECT rule answers.
+func rejectWith(rule string) string {
+	_, after, _ := strings.Cut(rule, "--reject-with ")
+	word, _, _ := strings.Cut(after, " ")
+	return word
+}
+
+// way is what became of a packet, as far as its own journey tells it.
+func (j journey) way() scenarios.Way {
+	end := j.end()
+	final := end.now
+	if end.last != nil {
+		final = end.last
+	}
+	e := end.ending()
+	w := scenarios.Way{
+		End: e.end, Host: end.host.Name, With: e.with, Rule: e.rule, Reason: e.reason,
+		Sender: icmpless(j[0].first, j[0].first.source()), Server: icmpless(final, final.destination()), Client: icmpless(final, final.source()),
+		Masqueraded: j.masqueraded(), Forward: j.hops(),
+	}
+	if w.End == scenarios.Delivered && !end.local {
+		w.End, w.Reason, w.OnTheWire = scenarios.Lost, "nobody takes it from "+end.out, true
+	}
+	if w.End == scenarios.Delivered {
+		w.Rule = j.translation()
+	}
+	return w
+}
+
+// icmpless takes the port from an address of a packet that has none.
+func icmpless(f *frame, a netip.AddrPort) netip.AddrPort {
+	if f.Proto.HasPorts() {
+		return a
+	}
+	return netip.AddrPortFrom(a.Addr(), 0)
+}
+
+func (j journey) masqueraded() scenarios.Certainty {
+	for _, p := range j {
+		for _, step := range p.steps {
+			if strings.Contains(step.Rule, "-j MASQUERADE") || strings.Contains(step.Rule, "-j SNAT") {
+				return scenarios.Yes
+			}
+		}
+	}
+	return scenarios.No
+}
+
+// translation is the rule that translated the packet's destination.
+func (j journey) translation() string {
+	for _, p := range j {
+		for _, step := range p.steps {
+			if strings.Contains(step.Rule, "-j DNAT") || strings.Contains(step.Rule, "-j REDIRECT") {
+				return step.Rule
+			}
+		}
+	}
+	return ""
+}
+
+func (j journey) hops() []scenarios.Hop {
+	var hops []scenarios.Hop
+	for _, p := range j {
+		in := packetsim.Input{Packet: p.first.shown(), In: p.in, Local: p.in == ""}
+		hops = append(hops, scenarios.Hop{Host: p.host.Name, Packet: in.String(), Steps: p.steps, Result: p.result()})
+	}
+	return hops
+}
+
+// shown is a packet with what a person wants to read of it.
+func (f *frame) shown() packetsim.Packet {
+	p := f.Packet
+	p.TTL, p.Length = 0, 0
+	return p
+}
+
+// result says in words what a host did with a packet.
+func (p *passage) result() string {
+	switch {
+	case p.local:
+		return "delivered here as " + shape(p.last)
+	case p.out != "":
+		return fmt.Sprintf("leaves by %s as %s", p.out, shape(p.last))
+	}
+	switch e := p.ending(); e.end {
+	case scenarios.Rejected:
+		return "rejected with " + e.with
+	case scenarios.Dropped:
+		return "dropped"
+	}
+	return "lost"
+}
+
+func shape(f *frame) string {
+	if !f.Proto.HasPorts() {
+		return fmt.Sprintf("%s %s > %s", f.Proto, f.Src, f.Dst)
+	}
+	return fmt.Sprintf("%s %s > %s", f.Proto, f.source(), f.destination())
+}

@@ -1,0 +1,187 @@
+package netns
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// Send gives one packet to a node. Behind all rules it is stopped, so that nobody
+// answers it and conntrack does not keep it.
+func (s *session) Send(_ context.Context, name string, in packetsim.Input) (*scenarios.Observed, error) {
+	n := s.nodes[name]
+	if err := n.gate(in.Mark, true); err != nil {
+		return nil, err
+	}
+	var count tally
+	for tries := 1; count.tries < tries; {
+		w, chancy, err := s.sendOnce(n, in)
+		if err != nil {
+			return nil, err
+		}
+		if chancy {
+			tries = s.samples
+		}
+		count.add(w)
+	}
+	if err := n.gate(in.Mark, false); err != nil {
+		return nil, err
+	}
+	return count.observed(), nil
+}
+
+// gate lets nothing out of a node, or lets everything out again. What comes in from a
+// device gets the mark that the packet is to have.
+func (n *node) gate(mark uint32, shut bool) error {
+	script := "flush chain inet chainwalk gatein; flush chain inet chainwalk gatelocal; flush chain inet chainwalk gateout\n"
+	if shut {
+		script = "add rule inet chainwalk gatelocal drop; add rule inet chainwalk gateout drop\n"
+		if mark > 0 {
+			script += fmt.Sprintf("add rule inet chainwalk gatein meta mark set %d\n", mark)
+		}
+	}
+	_, err := run(n.exec, strings.ReplaceAll(script, "; ", "\n"), "nft", "-f", "-")
+	return err
+}
+
+func (s *session) sendOnce(n *node, in packetsim.Input) (w scenarios.Way, chancy bool, err error) {
+	if err := s.forget(); err != nil {
+		return w, false, err
+	}
+	s.questions++
+	bytes := craft(&in.Packet, tell{seq: uint32(s.questions), ack: ackOf(&in.Packet), chunk: chunkInit, payload: payloadOf(s.questions, &in.Packet)})
+	wanted, err := parseFrame(bytes)
+	if err != nil {
+		return w, false, err
+	}
+	refused, err := n.headerErrors()
+	if err != nil {
+		return w, false, err
+	}
+	if err := s.put(n, in, bytes); err != nil {
+		return w, false, fmt.Errorf("%s: send %s: %w", n.Name, in, err)
+	}
+	look := func() bool {
+		w, chancy = s.sentWay(n, in, wanted)
+		return w.End != scenarios.Lost
+	}
+	if err := s.settle(nil, func() bool { return false }, look); err != nil {
+		return w, false, err
+	}
+	look()
+	if now, err := n.headerErrors(); err == nil && now > refused && len(w.Forward) == 0 {
+		w.Reason = "address is not allowed on the wire: the kernel refuses the header before any rule"
+	}
+	return w, chancy, s.takeBackState()
+}
+
+var headerErrorsLine = regexp.MustCompile(`Ip6InHdrErrors\s+(\d+)`)
+
+// headerErrors is how many IPv6 packets the node has refused before any rule, for
+// addresses that may not be in a header among other things.
+func (n *node) headerErrors() (count int, err error) {
+	err = n.ns.do(func() error {
+		text, err := os.ReadFile("/proc/thread-self/net/snmp6")
+		if m := headerErrorsLine.FindSubmatch(text); err == nil && m != nil {
+			count, err = strconv.Atoi(string(m[1]))
+		}
+		return err
+	})
+	return count, err
+}
+
+// ackOf is the number that a segment acknowledges.
+func ackOf(p *packetsim.Packet) uint32 {
+	if p.TCPFlags&packetsim.ACK != 0 {
+		return 1
+	}
+	return 0
+}
+
+// payloadOf tells a packet from others, and fills it up to its length.
+func payloadOf(number int, p *packetsim.Packet) []byte {
+	if p.Proto == packetsim.TCP {
+		return nil
+	}
+	return fmt.Appendf(nil, "S%011d", number)
+}
+
+// put gives the packet to the node: by a socket of its own, or from the other end of
+// a wire.
+func (s *session) put(n *node, in packetsim.Input, bytes []byte) error {
+	if in.Local {
+		return n.ns.do(func() error { return inject(bytes, in.Dst, in.Mark) })
+	}
+	from, device := n.ns, in.In
+	switch pod := s.network.host(in.In); {
+	case pod != nil:
+		from, device = pod.ns, pod.Devices[0].Name
+	case in.In != "lo":
+		place := slices.IndexFunc(s.network.plan.Segment, func(p packetsim.Port) bool { return p.Host == n.Name })
+		from, device = s.network.underlay, underlayPort(place)
+	}
+	mac, err := s.hardwareAddress(n, in)
+	if err != nil {
+		return err
+	}
+	return from.do(func() error {
+		dev, err := net.InterfaceByName(device)
+		if err != nil {
+			return err
+		}
+		return injectFrame(bytes, dev.Index, mac)
+	})
+}
+
+// hardwareAddress is that of the node's device by which the packet comes.
+func (s *session) hardwareAddress(n *node, in packetsim.Input) (net.HardwareAddr, error) {
+	name := in.In
+	for port, pod := range s.network.plan.Pods {
+		if port.Host == n.Name && pod == in.In {
+			name = port.Device
+		}
+	}
+	link, err := n.ns.link.LinkByName(name)
+	if err != nil {
+		return nil, err
+	}
+	if mac := link.Attrs().HardwareAddr; len(mac) > 0 {
+		return mac, nil
+	}
+	return make(net.HardwareAddr, 6), nil
+}
+
+// sentWay is what the node has done with the packet so far.
+func (s *session) sentWay(n *node, in packetsim.Input, wanted *frame) (w scenarios.Way, chancy bool) {
+	seen := s.network.sightings()
+	for _, p := range seen[n.host] {
+		if p.first.print != wanted.print || (p.in == "") != in.Local {
+			continue
+		}
+		j := journey{p}
+		w, chancy = j.way(), j.chancy()
+		e := p.ending()
+		w.End, w.Heard = e.end, true
+		switch {
+		case p.local:
+			w.Out, w.Reason = "local", ""
+		case p.out != "":
+			w.Out, w.Reason = s.network.device(n.host, p.out), ""
+			w.Rule = j.translation()
+		default:
+			w.Reason = s.reason(p, seen, &w)
+		}
+		return w, chancy
+	}
+	w = scenarios.Way{End: scenarios.Lost, Host: n.Name, Heard: true, Server: wanted.destination(), Client: wanted.source(), Sender: wanted.source()}
+	w.Reason = "it does not come to the rules"
+	return w, false
+}

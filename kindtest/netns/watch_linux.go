@@ -1,0 +1,245 @@
+package netns
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// watchTable is the table that each namespace has for its packets to be seen.
+const watchTable = "chainwalk"
+
+// The marks on a packet's way through a namespace, which are the watch table's chains.
+const (
+	markIn    = "in"    // came by a device
+	markSent  = "sent"  // a socket or the kernel sent it
+	markLocal = "local" // all hooks let it pass to a socket
+	markOut   = "out"   // all hooks let it leave by a device
+)
+
+// watchRules make the watch table. It reports each packet before all other tables and
+// after them. What IPv6 says to find neighbours is no traffic. The gates, which let all
+// pass, are for packets that are not to go further than they are looked at.
+func watchRules(traced bool) string {
+	trace := ""
+	if traced {
+		trace = "meta nftrace set 1 "
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "table inet %s {\n", watchTable)
+	for _, c := range []struct {
+		mark, hook, trace string
+		priority          int
+	}{
+		{markIn, "prerouting", trace, -500}, {markSent, "output", trace, -500}, {markLocal, "input", "", 500}, {markOut, "postrouting", "", 500},
+	} {
+		fmt.Fprintf(&b, "chain %s { type filter hook %s priority %d; icmpv6 type { 130-137, 143 } accept\n", c.mark, c.hook, c.priority)
+		fmt.Fprintf(&b, "%slog prefix %q group 0 snaplen 128 queue-threshold 1\n}\n", c.trace, c.mark)
+		fmt.Fprintf(&b, "chain gate%s { type filter hook %s priority %d; }\n", c.mark, c.hook, c.priority+10)
+	}
+	return b.String() + "}\n"
+}
+
+// sighting is one thing that was seen of a packet in a namespace: a mark or a step.
+type sighting struct {
+	mark string // empty for a step
+	step scenarios.TraceStep
+	*frame
+	packetMark  uint32
+	inDev, oDev string
+}
+
+// watch collects the sightings of a namespace.
+type watch struct {
+	log   *netfilterSocket
+	trace *netfilterSocket // nft only
+	seen  []sighting
+	last  map[uint32]*sighting // of the trace's packets, by the kernel's number
+	host  *host
+	rules *ruleBook // nodes only
+}
+
+// Numbers of linux/netfilter/nfnetlink.h, nfnetlink_log.h and nf_tables.h.
+const (
+	subsystemLog       = 4
+	subsystemTables    = 10
+	logPacket          = subsystemLog << 8
+	logConfig          = subsystemLog<<8 | 1
+	tablesGetRule      = subsystemTables<<8 | 7
+	tablesNewRule      = subsystemTables<<8 | 6
+	tablesTrace        = subsystemTables<<8 | 17
+	groupTrace         = 9
+	logConfigCommand   = 1
+	logConfigMode      = 2
+	logConfigThreshold = 5
+	logCommandBind     = 1
+	logCopyPacket      = 2
+)
+
+// startWatch makes a namespace's packets seen.
+func (h *host) startWatch(tool scenarios.Tool) error {
+	w := &watch{host: h, last: map[uint32]*sighting{}}
+	h.watch = w
+	if h.Node != nil {
+		w.rules = &ruleBook{host: h}
+	}
+	err := h.ns.do(func() (err error) {
+		if w.log, err = openNetfilter(); err != nil {
+			return err
+		}
+		if h.Node == nil || tool != scenarios.ToolNFT {
+			return nil
+		}
+		if w.trace, err = openNetfilter(); err != nil {
+			return err
+		}
+		return unix.SetsockoptInt(w.trace.fd, unix.SOL_NETLINK, unix.NETLINK_ADD_MEMBERSHIP, groupTrace)
+	})
+	if err != nil {
+		return err
+	}
+	bind := attribute(nil, logConfigCommand, logCommandBind)
+	mode := attribute(attribute(nil, logConfigMode, 0, 0, 0, 128, logCopyPacket, 0), logConfigThreshold, 0, 0, 0, 1)
+	for _, config := range [][]byte{bind, mode} {
+		if err := w.log.request(logConfig, unix.NLM_F_ACK, unix.AF_UNSPEC, 0, config, w.onLog); err != nil {
+			return fmt.Errorf("bind to NFLOG: %w", err)
+		}
+	}
+	_, err = run(h.exec, watchRules(h.Node != nil), "nft", "-f", "-")
+	return err
+}
+
+func (w *watch) close() error {
+	if w == nil {
+		return nil
+	}
+	var errs []error
+	for _, s := range []*netfilterSocket{w.log, w.trace} {
+		if s != nil {
+			errs = append(errs, s.close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// collect takes in what was reported. It says whether there was anything.
+func (w *watch) collect() (bool, error) {
+	count, err := w.log.receive(w.onLog)
+	if err == nil && w.trace != nil {
+		var traced int
+		traced, err = w.trace.receive(w.onTrace)
+		count += traced
+	}
+	if err != nil {
+		return false, fmt.Errorf("watch %s: %w", w.host.Name, err)
+	}
+	return count > 0, nil
+}
+
+// forget drops what was seen.
+func (w *watch) forget() { w.seen = nil; clear(w.last) }
+
+// onLog takes a packet of NFLOG: a mark, or a step of the legacy tables. Where the
+// nft tables are traced, the trace has the marks as well and in their order.
+func (w *watch) onLog(m message) error {
+	if m.kind != logPacket {
+		return nil
+	}
+	var s sighting
+	var packet []byte
+	prefix := ""
+	attributes(m.attrs, func(kind uint16, value []byte) {
+		switch kind {
+		case 2:
+			s.packetMark = binary.BigEndian.Uint32(value)
+		case 4:
+			s.inDev = w.host.devices[binary.BigEndian.Uint32(value)]
+		case 5:
+			s.oDev = w.host.devices[binary.BigEndian.Uint32(value)]
+		case 9:
+			packet = slices.Clone(value)
+		case 10:
+			prefix = strings.TrimRight(string(value), "\x00 ")
+		}
+	})
+	at, isStep := strings.CutPrefix(prefix, "TRACE: ")
+	if w.trace != nil {
+		return nil
+	}
+	var err error
+	if s.frame, err = parseFrame(packet); err != nil {
+		return err
+	}
+	if isStep {
+		s.step = w.rules.step(s.Src.Is6(), at)
+	} else {
+		s.mark = prefix
+	}
+	w.seen = append(w.seen, s)
+	return nil
+}
+
+// traceKinds are the words for the kinds of trace reports.
+var traceKinds = map[uint32]string{1: "policy", 2: "return", 3: "rule"}
+
+// onTrace takes a report of the nft tables' trace.
+func (w *watch) onTrace(m message) error {
+	if m.kind != tablesTrace {
+		return nil
+	}
+	var s sighting
+	var table, chain, kind string
+	var handle uint64
+	var id uint32
+	var packet, transport []byte
+	attributes(m.attrs, func(attr uint16, value []byte) {
+		switch attr {
+		case 1:
+			table = strings.TrimRight(string(value), "\x00")
+		case 2:
+			chain = strings.TrimRight(string(value), "\x00")
+		case 3:
+			handle = binary.BigEndian.Uint64(value)
+		case 4:
+			kind = traceKinds[binary.BigEndian.Uint32(value)]
+		case 6:
+			id = binary.BigEndian.Uint32(value)
+		case 8:
+			packet = slices.Clone(value)
+		case 9:
+			transport = value
+		case 10:
+			s.inDev = w.host.devices[binary.BigEndian.Uint32(value)]
+		case 12:
+			s.oDev = w.host.devices[binary.BigEndian.Uint32(value)]
+		case 14:
+			s.packetMark = binary.BigEndian.Uint32(value)
+		}
+	})
+	if packet != nil {
+		var err error
+		if s.frame, err = parseFrame(append(packet, transport...)); err != nil {
+			return err
+		}
+		w.last[id] = &s
+	} else if before := w.last[id]; before != nil {
+		s.frame, s.packetMark, s.inDev, s.oDev = before.frame, before.packetMark, before.inDev, before.oDev
+	} else {
+		return nil // of a packet from before the last look
+	}
+	if table != watchTable {
+		if s.step = w.rules.traced(s.Src.Is6(), table, chain, kind, handle); s.step.At == "" {
+			return nil
+		}
+	} else if s.mark = chain; packet == nil || strings.HasPrefix(chain, "gate") {
+		return nil // a mark counts once
+	}
+	w.seen = append(w.seen, s)
+	return nil
+}
