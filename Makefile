@@ -5,10 +5,10 @@ GOLANGCI_LINT ?= v2.15.0
 CASES         := scenarios/testdata/cases
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test kernel lint fmt bench fuzz verify
+.PHONY: help build run test kernel kernel-cases kernel-long lint fmt bench bench-kernel fuzz verify
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/chainwalk
 	$(GO) build -o bin/chainwalk ./cmd/chainwalk
@@ -20,7 +20,19 @@ test: ## run the tests with the race detector (needs a C compiler; plain `go tes
 	GOFLAGS=-race $(GO) test ./...
 
 kernel: ## compare with the real kernel and tools; root on Linux, skips forbidden
-	CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 15m -run Kernel -v ./fakeipt ./packetsim ./proxier/iptables ./cmd/chainwalk
+	CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 15m -run Kernel -rapid.checks=20 -rapid.nofailfile -v ./fakeipt ./packetsim
+	CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 15m -run Kernel -v ./fakeipt/toolstate ./proxier/iptables
+	CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 15m -run 'Kernel.*Cases$$' -v ./kindtest/differ
+
+kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps
+	CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 30m -run Kernel -v ./kindtest/netns
+
+DIFFER_TIME ?= 90s
+DIFFER_OUT  ?= bin/differ
+kernel-long: ## search for disagreements with the kernel for DIFFER_TIME (90s); shrunk cases go to DIFFER_OUT
+	mkdir -p $(DIFFER_OUT)
+	CHAINWALK_KERNEL=1 CHAINWALK_DIFFER_TIME=$(DIFFER_TIME) CHAINWALK_DIFFER_OUT=$(abspath $(DIFFER_OUT)) \
+		$(GO) test -count=1 -timeout 24h -run Kernel -v ./kindtest/differ
 
 lint: .tools/golangci-lint-$(GOLANGCI_LINT) ## run golangci-lint, which also holds the direction of imports
 	$< run ./...
@@ -43,6 +55,9 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+bench-kernel: ## measure restore and save beside the real tools in one run; root on Linux
+	CHAINWALK_KERNEL=1 $(GO) test -run '^$$' -bench BesideTheRealKernel ./fakeipt
 
 verify: ## check that go.mod is tidy, the code formatted and generated files are fresh
 	$(GO) mod tidy -diff

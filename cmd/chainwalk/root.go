@@ -35,11 +35,14 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	root := newRootCommand(streams{in: in, out: out, errOut: errOut})
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	var status toolStatus
 	switch {
 	case err == nil:
 		return exitHeld
 	case errors.Is(err, errNotHeld):
 		return exitNotHeld
+	case errors.As(err, &status):
+		return int(status)
 	default:
 		fmt.Fprintf(errOut, "chainwalk: %v\n", err)
 		return exitUsage
@@ -70,6 +73,7 @@ Exit status: 0 what was asked holds, 1 it does not, 2 bad usage or input.`,
 		newTraceCommand(s),
 		newSnapshotCommand(s),
 		newSchemaCommand(s),
+		newToolCommand(s),
 	)
 	return root
 }

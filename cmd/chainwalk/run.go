@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chainwalk/chainwalk/kindtest/netns"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
@@ -33,7 +34,7 @@ expected. Folders are searched for *.yaml files.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.backend, "on", scenarios.BackendSim, "the backend to run on: sim")
+	flags.StringVar(&o.backend, "on", scenarios.BackendSim, "the backend to run on: sim, or netns for this machine's kernel (Linux, root)")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the results: text, json or junit")
 	flags.StringVar(&o.ways, "ways", "one", "which packets to show the way of, beside those of failures: none, one (of the last scenario) or all")
 	completeWords(cmd, "on", scenarios.BackendSim)
@@ -43,8 +44,9 @@ expected. Folders are searched for *.yaml files.`,
 }
 
 func runScenarios(ctx context.Context, s streams, paths []string, o runOptions) error {
-	if o.backend != scenarios.BackendSim {
-		return fmt.Errorf("--on %s: this build has the backend sim only", o.backend)
+	backend, err := backendNamed(o.backend)
+	if err != nil {
+		return err
 	}
 	write, err := reportWriter(o)
 	if err != nil {
@@ -60,7 +62,7 @@ func runScenarios(ctx context.Context, s streams, paths []string, o runOptions) 
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("interrupted before %s", scenario.Pos.File)
 		}
-		result := scenarios.Run(ctx, scenario, sim.Backend{})
+		result := scenarios.Run(ctx, scenario, backend)
 		held = held && !result.Failed()
 		results = append(results, result)
 	}
@@ -71,6 +73,15 @@ func runScenarios(ctx context.Context, s streams, paths []string, o runOptions) 
 		return errNotHeld
 	}
 	return nil
+}
+
+func backendNamed(name string) (scenarios.Backend, error) {
+	for _, b := range []scenarios.Backend{sim.Backend{}, netns.Backend{}} {
+		if b.Name() == name {
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("--on %s: this build has the backends sim and netns", name)
 }
 
 func reportWriter(o runOptions) (func(io.Writer, []*scenarios.Result) error, error) {

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainwalk/chainwalk/fakeipt/toolstate"
+)
+
+// toolStatus is the exit status of a tool, which has already printed why.
+type toolStatus int
+
+func (s toolStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+func newToolCommand(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "tool NAME ARGS...",
+		Short: "Run a fake iptables tool on a stored ruleset",
+		Long: `Runs iptables, ip6tables, their -save and -restore, the same with -legacy or -nft behind the family's name,
+or another tool of the fake kernel, on the ruleset that the run before left. A link of that name to this program does the
+same. The exit status and all output are the tool's.
+
+Environment: CHAINWALK_STATE is the folder with the rulesets (default: chainwalk/state in the user's cache folder),
+CHAINWALK_TOOLS is legacy (default) or nft for names without either.`,
+		Example: `  chainwalk tool iptables -A INPUT -p tcp --dport 22 -j ACCEPT
+  chainwalk tool iptables-save
+  ln -s "$(command -v chainwalk)" bin/iptables && PATH=$PWD/bin:$PATH ./program-that-runs-iptables`,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("tool: name a tool, for example iptables-save")
+			}
+			if args[0] == "-h" || args[0] == "--help" {
+				return cmd.Help()
+			}
+			return runTool(s, args)
+		},
+	}
+}
+
+// runTool runs the tool args[0] on the stored state.
+func runTool(s streams, args []string) error {
+	if !toolstate.IsTool(args[0]) {
+		return fmt.Errorf("tool: there is no tool %q", args[0])
+	}
+	store, err := toolstate.FromEnvironment()
+	if err != nil {
+		return fmt.Errorf("tool: %w", err)
+	}
+	if status := store.Run(args, s.in, s.out, s.errOut); status != 0 {
+		return toolStatus(status)
+	}
+	return nil
+}
+
+// toolArgs are the arguments of a program that was started by the name argv[0]: a link with the name of a tool runs
+// that tool.
+func toolArgs(argv []string) []string {
+	if toolstate.IsTool(argv[0]) {
+		return append([]string{"tool"}, argv...)
+	}
+	return argv[1:]
+}
