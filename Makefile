@@ -20,7 +20,7 @@ test: ## run the tests with the race detector (needs a C compiler; plain `go tes
 	GOFLAGS=-race $(GO) test ./...
 
 kernel: ## compare with the real kernel and tools; root on Linux, skips forbidden
-	CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 15m -run Kernel -rapid.checks=20 -rapid.nofailfile -v ./fakeipt ./packetsim
+	CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 15m -run Kernel -v ./fakeipt ./packetsim -rapid.checks=20 -rapid.nofailfile
 	CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 15m -run Kernel -v ./fakeipt/toolstate ./proxier/iptables
 	CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 15m -run 'Kernel.*Cases$$' -v ./kindtest/differ
 
