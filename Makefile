@@ -19,8 +19,9 @@ run: ## run the shipped scenario files on the simulator
 test: ## run the tests with the race detector (needs a C compiler; plain `go test ./...` does not)
 	GOFLAGS=-race $(GO) test ./...
 
+SEED ?= 1
 kernel: ## compare with the real kernel and tools; root on Linux, skips forbidden
-	CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 15m -run Kernel -v ./fakeipt ./packetsim -rapid.checks=20 -rapid.nofailfile
+	CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 15m -run Kernel -v ./fakeipt ./packetsim -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile
 	CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 15m -run Kernel -v ./fakeipt/toolstate ./proxier/iptables
 	CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 15m -run 'Kernel.*Cases$$' -v ./kindtest/differ
 
