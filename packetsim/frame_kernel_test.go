@@ -41,7 +41,7 @@ func newFrameLab(t *testing.T, prefix string) *kernelLab {
 	lab.sysctl("net.ipv6.conf.default.disable_ipv6", "1")
 	lab.sysctl("net.ipv4.ip_forward", "1")
 	lab.sysctl("net.ipv4.icmp_ratemask", "0")
-	lab.run("sysctl", "-qw", "net.netfilter.nf_log_all_netns=1")
+	logAllNamespaces(t)
 	lab.openLog()
 	return lab
 }

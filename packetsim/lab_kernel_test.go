@@ -77,7 +77,7 @@ func newKernelLab(t *testing.T) *kernelLab {
 	lab.sysctl("net.ipv4.conf.all.send_redirects", "0") // redirects are not imitated
 	lab.sysctl("net.ipv4.conf.cwpsc.route_localnet", "1")
 	lab.sysctl("net.ipv4.icmp_ratemask", "0") // no ICMP message is held back for its rate
-	lab.run("sysctl", "-qw", "net.netfilter.nf_log_all_netns=1")
+	logAllNamespaces(t)
 	lab.openLog()
 	return lab
 }
@@ -356,3 +356,12 @@ func nodeMAC(place string) net.HardwareAddr { return net.HardwareAddr{2, 0x77, 0
 
 // placeMAC is the hardware address of the place's device.
 func placeMAC(place string) net.HardwareAddr { return net.HardwareAddr{2, 0x78, 0, 0, 0, place[0]} }
+
+// logAllNamespaces lets the kernel log traces of every namespace while the test runs. The setting is the whole machine's.
+func logAllNamespaces(t *testing.T) {
+	const file = "/proc/sys/net/netfilter/nf_log_all_netns"
+	before, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte("1"), 0o644))
+	t.Cleanup(func() { require.NoError(t, os.WriteFile(file, before, 0o644)) })
+}
