@@ -3,23 +3,54 @@ package fakeipt
 import (
 	"bytes"
 	"net/netip"
-	"strconv"
 )
 
 // resolvedAddr reads an address as the C library's resolver does where the tools ask it. No name is looked up; what
 // is none is told as on a host without a resolver.
 func resolvedAddr(s []byte, f Family) (netip.Addr, error) {
-	if a, ok := parseAddr(s, f, false); ok {
+	if a, ok := parseAddr(s, f); ok {
 		return a, nil
 	}
 	short, isShort := parseAton(s)
 	if isShort && f == IPv4 {
 		return short, nil
 	}
-	if _, err := netip.ParseAddr(string(s)); err == nil || isShort {
+	other, err := netip.ParseAddr(string(s))
+	if f == IPv4 && other.Is4In6() {
+		return other.Unmap(), nil
+	}
+	if err == nil || isShort {
 		return netip.Addr{}, badParameter("getaddrinfo: Address family for hostname not supported\n")
 	}
+	if numeric := len(bytes.Trim(s, "0123456789.")) == 0; numeric && f == IPv4 || !isHostName(s) {
+		return netip.Addr{}, badParameter("getaddrinfo: Name or service not known\n")
+	}
 	return netip.Addr{}, badParameter("getaddrinfo: Temporary failure in name resolution\n")
+}
+
+// The lengths of a host's name and of a part of it.
+const (
+	maxName  = 253
+	maxLabel = 63
+)
+
+// isHostName says that the C library would ask a server for a name.
+func isHostName(s []byte) bool {
+	name := bytes.TrimSuffix(s, []byte("."))
+	if len(name) == 0 || len(name) > maxName || name[0] == '-' {
+		return false
+	}
+	for label := range bytes.SplitSeq(name, []byte(".")) {
+		if len(label) == 0 || len(label) > maxLabel {
+			return false
+		}
+		for _, c := range label {
+			if !plainByte(c) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // parseAton reads an IPv4 address of one to four numbers, of which the last one fills what is left.
@@ -56,8 +87,8 @@ func (o *optionCall) prefixLength(ext string, s []byte) (uint8, error) {
 	if n, ok := wholeNumber(s, uint64(bits)); ok {
 		return uint8(n), nil
 	}
-	mask, ok := parseAddr(s, o.family, true)
-	if o.family == IPv4 && ok {
+	mask, ok := parseAddr(s, o.family)
+	if o.family == IPv4 {
 		// The last number fills what is left of a short mask.
 		mask, ok = parseAton(s)
 	}
@@ -85,33 +116,38 @@ func (o *optionCall) resolvedHostMask(ext string) (AddrMatch, error) {
 	return m, err
 }
 
-// resolvedPort reads a port as the C library's resolver does, which cuts great numbers down.
+// resolvedPort reads a port as the C library's resolver does, which cuts great numbers down. No text is port 0.
 func resolvedPort(s []byte) (uint16, error) {
-	if n, err := strconv.ParseUint(string(s), 10, 64); err == nil {
+	if len(s) == 0 {
+		return 0, nil
+	}
+	if n, ok := cUnsigned(s); ok && int32(n) >= 0 {
 		return uint16(n), nil
 	}
-	if p, err := parsePort(s, 0); err == nil {
-		return p, nil
+	if port, ok := findService(s, 0); ok {
+		return port, nil
 	}
 	return 0, badParameter("Port \"%s\" does not resolve to anything.\n", s)
 }
 
 // resolvedPorts reads "PORT", "PORT:PORT", "PORT:" or ":PORT".
-func resolvedPorts(s []byte) (PortRange, error) {
-	first, last, colon := bytes.Cut(s, []byte(":"))
-	r := anyPort
-	var err error
-	if len(first) > 0 {
-		if r.Min, err = resolvedPort(first); err != nil {
-			return r, err
+func (o *optionCall) resolvedPorts(ext string) (PortRange, error) {
+	ports := [2]uint16{anyPort.Min, anyPort.Max}
+	count := 0
+	for word := range bytes.SplitSeq(o.arg, []byte(":")) {
+		if count == len(ports) {
+			return anyPort, badParameter("%s: Too many components for option \"--%s\" (max: %d)\n", ext, o.name, count)
 		}
+		if len(word) > 0 {
+			var err error
+			if ports[count], err = resolvedPort(word); err != nil {
+				return anyPort, err
+			}
+		}
+		count++
 	}
-	if !colon {
-		r.Max = r.Min
-		return r, nil
+	if count == 1 {
+		ports[1] = ports[0]
 	}
-	if len(last) > 0 {
-		r.Max, err = resolvedPort(last)
-	}
-	return r, err
+	return PortRange{Min: ports[0], Max: ports[1]}, nil
 }

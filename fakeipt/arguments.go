@@ -2,7 +2,6 @@ package fakeipt
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 )
 
@@ -61,6 +60,7 @@ type argumentParser struct {
 	dialect Dialect
 	table   string // of a restore; a command sets it with -t
 	restore string // the name of the restore tool, "" for a command
+	argv0   string
 
 	words wordList
 	at    int // next word
@@ -70,6 +70,7 @@ type argumentParser struct {
 
 	loaded     []loadedExtension // in the order they were loaded, the target among them
 	protoTried bool
+	again      bool // the option is to be read again
 	protoName  string
 	free       map[*extension]*parserPool
 	call       optionCall
@@ -113,25 +114,34 @@ func (p *argumentParser) parse() (*command, error) {
 		p.at++
 		switch {
 		case string(word) == "--":
-			if p.at < len(p.words.words) {
-				return nil, badParameter("unknown arguments found on commandline")
-			}
-			continue
+			return p.finished(p.at < len(p.words.words))
 		case len(word) == 1 && word[0] == '!':
 			if p.inv {
 				return nil, badParameter("multiple consecutive ! not allowed")
 			}
 			p.inv = true
+			// The tool keeps nothing of the word, not even for messages.
+			p.words.words[p.at-1] = nil
 			continue
 		case len(word) < 2 || word[0] != '-':
 			return nil, badArgument(word)
 		}
-		if err := p.option(word); err != nil {
+		err := p.option(word)
+		if err == errOtherFamily {
+			return &p.cmd, nil
+		}
+		if err != nil {
 			return nil, err
 		}
-		p.inv = false
+		p.inv = p.inv && p.again
+		p.again = false
 	}
-	if err := p.finish(); err != nil {
+	return p.finished(false)
+}
+
+// finished makes the checks of the whole command; more says that words are left behind "--".
+func (p *argumentParser) finished(more bool) (*command, error) {
+	if err := p.finish(more); err != nil {
 		return nil, err
 	}
 	return &p.cmd, nil
@@ -151,7 +161,7 @@ func (p *argumentParser) begin() {
 	matches, srcs, dsts, order := p.cmd.spec.matches[:0], p.cmd.spec.srcs[:0], p.cmd.spec.dsts[:0], p.cmd.optionOrder[:0]
 	p.cmd = command{table: p.table, optionOrder: order}
 	p.cmd.spec.matches, p.cmd.spec.srcs, p.cmd.spec.dsts = matches, srcs, dsts
-	p.at, p.given, p.inv, p.protoTried, p.protoName = 0, 0, false, false, ""
+	p.at, p.given, p.inv, p.protoTried, p.protoName, p.again = 0, 0, false, false, "", false
 	for i := range p.loaded {
 		p.free[p.loaded[i].ext].used = 0
 	}
@@ -209,7 +219,7 @@ func (p *argumentParser) option(word []byte) error {
 		value = nil
 	}
 	if letter, ok := longOptions[string(name)]; ok && !p.lacks(letter) {
-		return p.short(letter, value, word)
+		return p.long(letter, value, word)
 	}
 	if err, ok := p.extensionOption(name, value); ok {
 		return err
@@ -218,26 +228,46 @@ func (p *argumentParser) option(word []byte) error {
 		if letter == 0 {
 			return err
 		}
-		return p.short(letter, value, word)
+		return p.long(letter, value, word)
 	}
 	return p.unknown(name, value, word)
 }
 
+// long is a base option by its long name.
+func (p *argumentParser) long(letter byte, value, word []byte) error {
+	if value != nil && strings.IndexByte(lettersWithout, letter) >= 0 {
+		return badParameter("unknown option \"%s\"", word)
+	}
+	return p.short(letter, value, word)
+}
+
+// lettersWithout are the options that take no argument.
+const lettersWithout = "nvxf0V46"
+
 // unknown tries the protocol's own match before it gives the option up.
 func (p *argumentParser) unknown(name, value, word []byte) error {
-	if p.protoName != "" && !p.protoTried {
-		p.protoTried = true
-		if ext := findMatch([]byte(p.protoName), p.family); ext != nil {
-			p.load(ext)
-			if err, ok := p.extensionOption(name, value); ok {
-				return err
-			}
-			if _, err, ok := p.abbreviation(name, value); ok {
-				return err
-			}
+	if p.loadProtocol() {
+		if err, ok := p.extensionOption(name, value); ok {
+			return err
+		}
+		if _, err, ok := p.abbreviation(name, value); ok {
+			return err
 		}
 	}
 	return badParameter("unknown option \"%s\"", word)
+}
+
+// loadProtocol loads the protocol's own match once.
+func (p *argumentParser) loadProtocol() bool {
+	if p.protoName == "" || p.protoTried {
+		return false
+	}
+	p.protoTried = true
+	ext := findMatch([]byte(p.protoName), p.family)
+	if ext != nil {
+		p.load(ext)
+	}
+	return ext != nil
 }
 
 // longOptions are the long names of the options that are not an extension's.
@@ -301,9 +331,12 @@ func (p *argumentParser) giveOption(l *loadedExtension, id int, value []byte) er
 	spec := &l.ext.options[id]
 	call := &p.call
 	call.name, call.invert, call.arg, call.proto = spec.name, p.inv, value, p.cmd.spec.proto
+	if spec.flag && value != nil {
+		return badParameter("unknown option \"%s\"", p.words.words[p.at-1])
+	}
 	if !spec.flag && value == nil {
 		if p.at >= len(p.words.words) {
-			return badParameter("option \"--%s\" requires an argument", spec.name)
+			return badParameter("option \"%s\" requires an argument", p.words.words[p.at-1])
 		}
 		call.arg = p.words.words[p.at]
 		p.at++
@@ -360,10 +393,4 @@ func (p *argumentParser) loadTarget(ext *extension) {
 	}
 	pool.target.begin(p.family)
 	p.loaded = append(p.loaded, loadedExtension{ext: ext, target: pool.target})
-}
-
-// parseNumber is a number of seconds or packets.
-func parseNumber(s []byte) (uint64, bool) {
-	n, err := strconv.ParseUint(string(s), 0, 64)
-	return n, err == nil
 }

@@ -69,8 +69,8 @@ func restored(tb require.TestingT, k *Kernel, input []byte) {
 	require.Zero(tb, status, stderr.String())
 }
 
-// benchServices are the sizes at which restores are measured: up to 1,000,000 rules.
-var benchServices = []int{1000, 10000, 1_000_000 / rulesPerService}
+// benchServices are the sizes at which restores are measured: 10,000, 100,000, 220,000 and 1,000,000 rules.
+var benchServices = []int{10_000 / rulesPerService, 100_000 / rulesPerService, 10_000, 1_000_000 / rulesPerService}
 
 func BenchmarkRestore(b *testing.B) {
 	for _, services := range benchServices {

@@ -1,5 +1,7 @@
 package fakeipt
 
+import "math/bits"
+
 // chainMap is a persistent hash map from chain name to chain. A derived map
 // shares every page and bucket that did not change, so that a commit costs by
 // the chains it touches, whatever the number of chains.
@@ -39,13 +41,25 @@ type chainEntry struct {
 	reached hookCounts
 }
 
-// hashName is FNV-1a.
+// hashName takes eight letters at a time: every packet that jumps, and every rule that a restore reads, asks for a name.
 func hashName[T string | []byte](name T) uint32 {
-	h := uint32(2166136261)
-	for i := 0; i < len(name); i++ {
-		h = (h ^ uint32(name[i])) * 16777619
+	h, i := uint64(len(name)), 0
+	for ; i+8 <= len(name); i += 8 {
+		h = mixWord(h, uint64(name[i])|uint64(name[i+1])<<8|uint64(name[i+2])<<16|uint64(name[i+3])<<24|
+			uint64(name[i+4])<<32|uint64(name[i+5])<<40|uint64(name[i+6])<<48|uint64(name[i+7])<<56)
 	}
-	return h
+	var rest uint64
+	for ; i < len(name); i++ {
+		rest = rest<<8 | uint64(name[i])
+	}
+	h = mixWord(h, rest)
+	return uint32(h) ^ uint32(h>>32)
+}
+
+// mixWord multiplies and folds the product, so that every bit of the word reaches the low bits too.
+func mixWord(h, word uint64) uint64 {
+	high, low := bits.Mul64(h^word^0x9e3779b97f4a7c15, 0xe7037ed1a0b428db)
+	return high ^ low
 }
 
 // get returns the entry of a name, nil if there is none. It must not be written to.

@@ -11,18 +11,12 @@ import (
 func (p *program) runCommand() int {
 	parser := newArgumentParser(p.family, p.kernel.dialect)
 	parser.call.program, parser.call.kernel = p, p.kernel
-	parser.table = "filter"
+	parser.table, parser.argv0 = "filter", p.argv0
 	parser.words.setArgs(p.args)
 	cmd, err := parser.parse()
 	var end *farewell
 	if errors.As(err, &end) {
 		return p.farewell(end)
-	}
-	if parser.cmd.waitInterval {
-		fmt.Fprintln(p.stderr, "Ignoring deprecated --wait-interval option.")
-	}
-	if err == nil && cmd.waitInterval && !cmd.wait {
-		err = badParameter("--wait-interval only makes sense with --wait\n")
 	}
 	if err != nil {
 		return p.commandError(err)
@@ -42,7 +36,18 @@ func (p *program) noTable(name string) error {
 	if p.kernel.dialect == NFT {
 		return &problem{status: statusVersion, msg: fmt.Sprintf("table '%s' does not exist", name)}
 	}
-	return &problem{status: statusVersion, msg: fmt.Sprintf("can't initialize %s table `%s': Table does not exist (do you need to insmod?)", p.family.facts().tool, name)}
+	return &problem{status: statusVersion, msg: fmt.Sprintf("can't initialize %s table `%s': %s", p.family.facts().tool, name, noTableText(name))}
+}
+
+// maxTableName is the length of a table's name.
+const maxTableName = 31
+
+// noTableText is what the legacy tools say about a table that is none.
+func noTableText(name string) string {
+	if len(name) > maxTableName {
+		return "Module is wrong version"
+	}
+	return "Table does not exist (do you need to insmod?)"
 }
 
 // runOn carries the command out on a table and commits what it changed.

@@ -12,6 +12,9 @@ func (e *tableEdit) commit() (*Table, error) {
 	if !e.exists {
 		return nil, e.batchFailure()
 	}
+	for _, r := range e.renames {
+		e.moveChain(r.from, r.to)
+	}
 	if err := e.verify(); err != nil {
 		return nil, err
 	}
@@ -73,20 +76,10 @@ func (e *tableEdit) badRule() syscall.Errno {
 // blame finds the rule with which the table became wrong. The kernel checks the
 // table again after each rule, so that rule and all behind it are refused.
 func (e *tableEdit) blame() {
-	first := sort.Search(len(e.batch), func(n int) bool { return e.without(n+1).fullUpdate() != 0 })
-	if first == len(e.batch) {
-		return
-	}
-	errno := e.without(first + 1).fullUpdate()
+	first := sort.Search(len(e.batch), func(n int) bool { return e.without(n+1).validate() != 0 })
 	for i := first; i < len(e.batch); i++ {
 		op := e.batch[i]
-		if i > first {
-			errno = e.without(i + 1).fullUpdate()
-		}
-		if errno == syscall.ELOOP {
-			errno = syscall.EMLINK
-		}
-		if errno != 0 {
+		if errno := e.without(i + 1).validate(); errno != 0 {
 			e.fail(int(op.line), op.kind, errno, op.slot.name)
 		}
 		if len(e.failures) == maxFailures {
@@ -116,7 +109,7 @@ func (e *tableEdit) without(n int) *tableEdit {
 
 // build makes the new table from the base and what changed.
 func (e *tableEdit) build() *Table {
-	t := &Table{kind: e.kind, chains: e.base.chains.edit(len(e.drafts)), order: &chainOrder{}, made: e.made}
+	t := &Table{kind: e.kind, chains: e.base.chains.edit(len(e.drafts)), order: &chainOrder{}, made: e.made, counted: e.counted}
 	for _, s := range e.drafts {
 		if !s.live {
 			if s.base != nil {

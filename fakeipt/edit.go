@@ -17,11 +17,15 @@ type tableEdit struct {
 	base    *Table // what the edit began with
 	// exists is false for a table that the nft tools have not made yet.
 	exists bool
+	// known says that the tools have found the table in the kernel, and not made it themselves.
+	known bool
 	// flushed says that the edit began by taking every rule and chain away.
 	flushed bool
 	changed bool
 	// made are the built-in chains that exist: the nft tools make each when it is first used.
 	made hookMask
+	// counted are the built-in chains whose policy the kernel counts.
+	counted hookMask
 
 	slots    map[string]*chainSlot
 	recent   [2]*chainSlot // looked up last: rules come chain by chain, and their jumps are looked up more than once
@@ -29,6 +33,7 @@ type tableEdit struct {
 	drafts   []*chainSlot // slots whose chain is another one than in base, in the order of their first change
 	bad      map[*Rule]syscall.Errno
 	context  checkContext
+	renames  []rename     // nft: chains that get another name with the commit
 	batch    []batchOp    // nft: every rule that was added
 	failures []batchError // nft: what the kernel says about the batch
 	line     int
@@ -96,7 +101,11 @@ func newEdit(rs *Ruleset, kind *tableKind, objects *NFAcctTable, sets *IPSetTabl
 		e.base = newTable(kind)
 		e.exists = rs.dialect == Legacy
 	}
-	e.made = e.base.made
+	e.known = e.exists
+	e.made, e.counted = e.base.made, e.base.counted
+	if !e.exists {
+		e.counted = 0
+	}
 	e.slots = make(map[string]*chainSlot, expect)
 	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, objects: objects, sets: sets}
 	return e
@@ -108,7 +117,7 @@ func (e *tableEdit) flushAll() {
 	e.base = newTable(e.kind)
 	e.flushed, e.changed = true, true
 	if e.dialect == NFT {
-		e.exists, e.made = false, 0
+		e.exists, e.known, e.made, e.counted = false, false, 0, 0
 		return
 	}
 	for _, name := range e.kind.builtins() {
@@ -283,7 +292,7 @@ func (e *tableEdit) deleteChain(name string) error {
 // deleteBuiltin makes a built-in chain as if it had never been used (nft).
 func (e *tableEdit) deleteBuiltin(s *chainSlot) error {
 	switch {
-	case s.view().Policy != PolicyAccept:
+	case s.basePolicy() != PolicyAccept:
 		return errNotEmpty
 	case !e.empty(s):
 		e.fail(e.line, batchDeleteChain, syscall.EBUSY, s.name)
@@ -291,9 +300,13 @@ func (e *tableEdit) deleteBuiltin(s *chainSlot) error {
 	}
 	e.open(s)
 	e.made &^= s.hook
-	s.rules, s.counters = nil, nil
+	e.counted &^= s.hook
+	s.rules, s.counters, s.policy = nil, nil, PolicyAccept
 	return nil
 }
+
+// basePolicy is the policy that the tools know of a built-in chain: not one that the same input sets.
+func (s *chainSlot) basePolicy() Policy { return s.base.chain.Policy }
 
 // deleteAllChains removes every user-defined chain, and for the nft tools the built-in ones that do nothing.
 func (e *tableEdit) deleteAllChains() error {
@@ -306,7 +319,7 @@ func (e *tableEdit) deleteAllChains() error {
 		return nil
 	}
 	for _, s := range e.madeChains() {
-		if s.hook != 0 && s.view().Policy == PolicyAccept && e.empty(s) {
+		if s.hook != 0 && s.basePolicy() == PolicyAccept && e.empty(s) {
 			if err := e.deleteBuiltin(s); err != nil {
 				return err
 			}
@@ -380,10 +393,23 @@ func (e *tableEdit) renameChain(from, to string) error {
 		return errRenameExists
 	case !old.live || !e.exists || old.hook != 0:
 		return errNoChain
-	}
-	if e.dialect == NFT && old.fresh {
+	case e.dialect == NFT && old.fresh:
 		e.fail(e.line, batchRenameChain, syscall.ENOENT, to)
+	case e.dialect == NFT:
+		e.renames = append(e.renames, rename{old, next})
+		e.changed = true
+	default:
+		e.moveChain(old, next)
 	}
+	return nil
+}
+
+// rename is a change of a chain's name that the kernel is asked for. Until the commit the nft tools know the chain by
+// its old name.
+type rename struct{ from, to *chainSlot }
+
+// moveChain gives what a chain has to another name.
+func (e *tableEdit) moveChain(old, next *chainSlot) {
 	rules := old.currentRules()
 	e.open(old)
 	e.open(next)
@@ -391,10 +417,9 @@ func (e *tableEdit) renameChain(from, to string) error {
 	next.owned = true
 	old.live, old.rules = false, nil
 	for _, s := range e.allChains() {
-		e.retarget(s, from, next)
+		e.retarget(s, old.name, next)
 	}
 	next.refs, old.refs = next.refs+old.refs, 0
-	return nil
 }
 
 // retarget replaces the jumps to a chain by jumps to another one.
@@ -423,16 +448,11 @@ func (e *tableEdit) own(s *chainSlot) {
 // setPolicy sets the policy of a built-in chain and its counters.
 func (e *tableEdit) setPolicy(name, policy string, counters *Counters) error {
 	s := e.slotOf(name)
-	if s.hook == 0 {
+	p := policyOf(policy)
+	switch {
+	case s.hook == 0 && (e.dialect == Legacy || p != PolicyNone):
 		return errNotBuiltin
-	}
-	var p Policy
-	switch policy {
-	case "ACCEPT":
-		p = PolicyAccept
-	case "DROP":
-		p = PolicyDrop
-	default:
+	case p == PolicyNone:
 		return errBadPolicy
 	}
 	e.touch()
@@ -440,6 +460,17 @@ func (e *tableEdit) setPolicy(name, policy string, counters *Counters) error {
 	e.open(s)
 	s.policy, s.counters = p, counters
 	return nil
+}
+
+// policyOf is the policy of that name, PolicyNone if there is none.
+func policyOf(name string) Policy {
+	switch name {
+	case "ACCEPT":
+		return PolicyAccept
+	case "DROP":
+		return PolicyDrop
+	}
+	return PolicyNone
 }
 
 // ordinaryChain is the number of rules of most chains.
@@ -558,13 +589,18 @@ func (e *tableEdit) remove(s *chainSlot, index int) {
 // search returns the index of the first rule equal to r, -1 if there is none.
 func (e *tableEdit) search(s *chainSlot, r *Rule) int {
 	want := r.appendOptions(nil, e.family, e.dialect)
+	matches := matchesReadBack(r.Matches, e.dialect)
 	var text []byte
 	for i, other := range s.currentRules() {
-		if other.Proto != r.Proto || len(other.Matches) != len(r.Matches) {
+		if other.Proto != r.Proto {
+			continue
+		}
+		others := matchesReadBack(other.Matches, e.dialect)
+		if len(others) != len(matches) {
 			continue
 		}
 		text = other.appendOptions(text[:0], e.family, e.dialect)
-		if bytes.Equal(text, want) && !unlikeMatches(other.Matches, r.Matches) {
+		if bytes.Equal(text, want) && !unlikeMatches(others, matches) {
 			return i
 		}
 	}
@@ -594,6 +630,11 @@ func (e *tableEdit) zero(s *chainSlot, index int) {
 	set := s.counters != nil && (s.base == nil || s.counters != s.base.chain.Counters)
 	if index < 0 && s.hook != 0 && !(set && e.dialect == Legacy) {
 		s.counters = &Counters{}
+		e.counted |= s.hook
+		if e.dialect == NFT {
+			// The tools send the chain as they have read it.
+			s.policy = s.basePolicy()
+		}
 	}
 }
 

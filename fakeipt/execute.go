@@ -144,7 +144,7 @@ func (x *execution) flush(c *command) error {
 		}
 		chains = []*chainSlot{s}
 	}
-	if !e.exists {
+	if !e.exists || !e.known && !c.chainGiven && c.verbose == 0 {
 		return nil
 	}
 	for _, s := range chains {
@@ -165,6 +165,9 @@ func (x *execution) zero(c *command) error {
 	if c.chainGiven {
 		s, err := e.chain(c.chain)
 		if err != nil {
+			if c.verbose > 0 && e.dialect == Legacy {
+				x.out = fmt.Appendf(x.out, "Zeroing chain `%s'\n", c.chain)
+			}
 			return err
 		}
 		chains = []*chainSlot{s}
@@ -355,8 +358,12 @@ func (x *execution) applyRule(c *command, s *chainSlot, r *Rule) error {
 		if index > len(s.currentRules()) {
 			return errInsertIndex
 		}
+		kind := batchInsert
+		if index > 0 && index == len(s.currentRules()) {
+			kind = batchAppend
+		}
 		e.insert(s, index, r)
-		e.admit(s, r, batchInsert)
+		e.admit(s, r, kind)
 	case 'R':
 		if c.number > len(s.currentRules()) {
 			return errReplaceIndex

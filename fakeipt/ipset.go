@@ -28,6 +28,8 @@ type IPSetOptions struct {
 	Timeout    uint32
 	Counters   bool
 	Comment    bool
+	// SKBInfo: entries may have a mark, a priority and a queue for packets that -j SET --map-set takes them for.
+	SKBInfo    bool
 	BucketSize uint8
 	InitVal    uint32
 	// MinPort and MaxPort are the range of bitmap:port.
@@ -66,7 +68,15 @@ type setEntry struct {
 	expires        time.Time // zero: never
 	packets, bytes uint64
 	comment        string
+	skb            skbInfo
 	seq            uint64 // its place in the order of adding
+}
+
+// skbInfo is what an entry says for packets that match it.
+type skbInfo struct {
+	mark, mask   uint32
+	major, minor uint16 // of the priority
+	queue        uint16
 }
 
 // Name is the set's name.
@@ -162,6 +172,7 @@ var (
 	errSetNoElemSet    = setErrorf("Set to be added/deleted/tested as element does not exist.")
 	errSetNoTimeout    = setErrorf("Timeout cannot be used: set was created without timeout support")
 	errSetNoCounters   = setErrorf("Packet/byte counters cannot be used: set was created without counter support")
+	errSetNoSKBInfo    = setErrorf("Skbinfo mapping cannot be used: set was created without skbinfo support")
 	errSetNoComment    = setErrorf("Comment cannot be used: set was created without comment support")
 )
 

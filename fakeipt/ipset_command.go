@@ -85,7 +85,7 @@ func (t *setTool) report(err error) int {
 	if errors.As(err, &e) && e.usage {
 		status, help = statusParameter, "Try `ipset help' for more information.\n"
 	}
-	if !t.quiet || status == statusParameter {
+	if !t.quiet {
 		where := ""
 		if t.line > 0 && status == statusOther {
 			where = fmt.Sprintf("Error in line %d: ", t.line)
@@ -160,10 +160,8 @@ func (t *setTool) options(args []string) ([]string, error) {
 		}
 	}
 	switch t.output {
-	case "", "plain", "save":
+	case "", "plain", "save", "xml":
 		return words, nil
-	case "xml":
-		return nil, setErrorf("not supported: output mode 'xml'")
 	}
 	return nil, setErrorf("Syntax error: unknown output mode '%s'", t.output)
 }
@@ -329,8 +327,11 @@ func (t *setTool) list(w *setWords) error {
 	if err != nil {
 		return err
 	}
-	if t.output == "save" {
+	switch t.output {
+	case "save":
 		return t.print(t.appendSaved(nil, sets))
+	case "xml":
+		return t.print(t.appendXML(nil, sets))
 	}
 	references := t.kernel.setReferences()
 	var text []byte
@@ -353,7 +354,7 @@ func (t *setTool) appendListed(dst []byte, s *IPSet, references int) []byte {
 	defer table.lock.Unlock()
 	keys := s.liveKeys(t.sorted)
 	dst = fmt.Appendf(dst, "Name: %s\nType: %s\nRevision: %d\nHeader:", s.name, s.kind.name, s.kind.revision)
-	dst = fmt.Appendf(s.appendHeader(dst), "\nSize in memory: %d\nReferences: %d\nNumber of entries: %d\n", s.memory(), references, len(keys))
+	dst = fmt.Appendf(appendFields(dst, s.header()), "\nSize in memory: %d\nReferences: %d\nNumber of entries: %d\n", s.memory(), references, len(keys))
 	if t.headersOnly {
 		return dst
 	}
@@ -364,13 +365,10 @@ func (t *setTool) appendListed(dst []byte, s *IPSet, references int) []byte {
 	return dst
 }
 
-// memory is about what the kernel takes for the set. What it really takes depends on how its hash table came to be.
-func (s *IPSet) memory() int {
-	const head, each = 216, 48
-	return head + each*len(s.entries)
-}
-
 func (t *setTool) save(w *setWords) error {
+	if t.output == "plain" || t.output == "xml" {
+		return t.list(w)
+	}
 	sets, err := t.chosen(w)
 	if err != nil {
 		return err
@@ -389,7 +387,7 @@ func (t *setTool) appendSaved(dst []byte, sets []*IPSet) []byte {
 }
 
 func (s *IPSet) appendSave(dst []byte, sorted bool) []byte {
-	dst = append(s.appendHeader(fmt.Appendf(dst, "create %s %s", s.name, s.kind.name)), '\n')
+	dst = append(appendFields(fmt.Appendf(dst, "create %s %s", s.name, s.kind.name), s.header()), '\n')
 	for _, k := range s.liveKeys(sorted) {
 		dst = append(s.appendEntry(fmt.Appendf(dst, "add %s ", s.name), k), '\n')
 	}
@@ -414,20 +412,16 @@ type pendingChange struct {
 	adds   bool
 	change entryChange
 	line   int
+	exist  bool
 }
 
 func (t *setTool) add(w *setWords) error { return t.changeEntry(w, true) }
 
 func (t *setTool) del(w *setWords) error { return t.changeEntry(w, false) }
 
-// changeEntry notes a change: those of one set, one after the other, go to the kernel together.
+// changeEntry notes a change: those of one set, one after the other, go to the kernel together, once a line for something else is read
+// without an error. So the changes before a bad line are lost.
 func (t *setTool) changeEntry(w *setWords, adds bool) error {
-	name := w.words[0]
-	if n := len(t.pending); n > 0 && (t.pending[n-1].set.name != name || t.pending[n-1].adds != adds) {
-		if err := t.commit(); err != nil {
-			return err
-		}
-	}
 	s, err := t.set(w)
 	if err != nil {
 		return err
@@ -437,18 +431,24 @@ func (t *setTool) changeEntry(w *setWords, adds bool) error {
 		command = "add"
 	}
 	c, err := s.parseChange(command, w)
-	if err == nil {
-		t.pending = append(t.pending, pendingChange{s, adds, c, t.line})
+	if err != nil {
+		return err
 	}
-	return err
+	if n := len(t.pending); n > 0 && (t.pending[n-1].set != s || t.pending[n-1].adds != adds) {
+		if err := t.commit(); err != nil {
+			return err
+		}
+	}
+	t.pending = append(t.pending, pendingChange{s, adds, c, t.line, t.exist})
+	return nil
 }
 
-// commit sends the changes that are noted.
+// commit sends the changes that are noted, in one message with the flags of the first.
 func (t *setTool) commit() error {
 	line := t.line
 	for i := range t.pending {
 		p := &t.pending[i]
-		if err := t.kernel.sets.change(p.set, p.adds, &p.change, t.exist); err != nil {
+		if err := t.kernel.sets.change(p.set, p.adds, &p.change, t.pending[0].exist); err != nil {
 			t.line, t.pending = p.line, nil
 			return err
 		}

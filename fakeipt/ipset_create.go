@@ -63,7 +63,11 @@ func parseCreate(typeName string, w *setWords) (*setKind, IPSetOptions, error) {
 	if kind == listSetKind {
 		o.Size = setListSize
 	}
-	ranged := false
+	if i := slices.Index(w.words, "family"); kind.hash() && i >= 0 {
+		// The tool looks for the family first: others depend on it. Its errors come in their turn.
+		_ = o.parseFamily(&setWords{words: w.words[i+1:]})
+	}
+	seen := map[string]bool{}
 	for {
 		option, ok := w.next()
 		if !ok {
@@ -72,19 +76,26 @@ func parseCreate(typeName string, w *setWords) (*setKind, IPSetOptions, error) {
 		if !slices.Contains(kind.createOptions(), option) {
 			return nil, o, unknownSetOption(option)
 		}
-		ranged = ranged || option == "range"
+		if seen[option] && !slices.Contains([]string{"counters", "comment", "forceadd", "skbinfo"}, option) {
+			return nil, o, errSetTwice(option)
+		}
+		seen[option] = true
 		if err := o.parse(option, w); err != nil {
 			return nil, o, err
 		}
 	}
-	if kind == bitmapPortKind && !ranged {
+	if kind == bitmapPortKind && !seen["range"] {
 		return nil, o, setUsagef("Mandatory option `range' is missing")
 	}
 	return kind, o, nil
 }
 
+func errSetTwice(option string) error {
+	return setErrorf("Syntax error: %s already specified", option)
+}
+
 func unknownSetOption(word string) error {
-	if slices.Contains([]string{"forceadd", "skbinfo", "bitmask", "skbmark", "skbprio", "skbqueue"}, word) {
+	if word == "bitmask" {
 		return setErrorf("not supported: option `%s'", word)
 	}
 	return setUsagef("Unknown argument: `%s'", word)
@@ -99,6 +110,8 @@ func (o *IPSetOptions) parse(option string, w *setWords) error {
 		o.Counters = true
 	case "comment":
 		o.Comment = true
+	case "skbinfo":
+		o.SKBInfo = true
 	case "family":
 		return o.parseFamily(w)
 	case "range":
@@ -186,38 +199,45 @@ func (o IPSetOptions) same(p IPSetOptions) bool {
 	return o == p
 }
 
-// appendHeader appends the options of create as list and save print them.
-func (s *IPSet) appendHeader(dst []byte) []byte {
-	o := &s.options
-	netmask := func() {
-		if o.NetMask != 0 {
-			dst = fmt.Appendf(dst, " netmask %d", o.NetMask)
-		}
-	}
-	switch s.kind {
-	case bitmapPortKind:
-		dst = fmt.Appendf(dst, " range %d-%d", o.MinPort, o.MaxPort)
-	case listSetKind:
-		dst = fmt.Appendf(dst, " size %d", o.Size)
-	default:
-		family := "inet"
-		if o.Family == IPv6 {
-			family = "inet6"
-		}
-		dst = fmt.Appendf(dst, " family %s hashsize %d maxelem %d", family, o.HashSize, o.MaxElem)
-		if len(s.kind.parts) == 1 {
-			netmask()
-		}
-	}
-	if o.HasTimeout {
-		dst = fmt.Appendf(dst, " timeout %d", o.Timeout)
-	}
-	dst = appendFlags(dst, " ", flagWord{"counters", o.Counters}, flagWord{"comment", o.Comment})
-	if s.kind.hash() {
-		dst = fmt.Appendf(dst, " bucketsize %d initval 0x%08x", o.BucketSize, o.InitVal)
-		if len(s.kind.parts) > 1 {
-			netmask()
+// setField is an option of a set or an entry as list and save print it; text is empty for an option without a value.
+type setField struct{ name, text string }
+
+// appendFields appends fields as list and save print them.
+func appendFields(dst []byte, fields []setField) []byte {
+	for _, f := range fields {
+		dst = append(append(dst, ' '), f.name...)
+		if f.text != "" {
+			dst = append(append(dst, ' '), f.text...)
 		}
 	}
 	return dst
+}
+
+// header are the options of create.
+func (s *IPSet) header() []setField {
+	o := &s.options
+	var fields []setField
+	add := func(has bool, name, format string, args ...any) {
+		if has {
+			fields = append(fields, setField{name, fmt.Sprintf(format, args...)})
+		}
+	}
+	hash := s.kind.hash()
+	add(s.kind == bitmapPortKind, "range", "%d-%d", o.MinPort, o.MaxPort)
+	add(s.kind == listSetKind, "size", "%d", o.Size)
+	if hash {
+		add(o.Family == IPv6, "family", "inet6")
+		add(o.Family != IPv6, "family", "inet")
+		add(true, "hashsize", "%d", o.HashSize)
+		add(true, "maxelem", "%d", o.MaxElem)
+		add(o.NetMask != 0 && len(s.kind.parts) == 1, "netmask", "%d", o.NetMask)
+	}
+	add(o.HasTimeout, "timeout", "%d", o.Timeout)
+	add(o.Counters, "counters", "")
+	add(o.Comment, "comment", "")
+	add(o.SKBInfo, "skbinfo", "")
+	add(hash, "bucketsize", "%d", o.BucketSize)
+	add(hash, "initval", "0x%08x", o.InitVal)
+	add(hash && o.NetMask != 0 && len(s.kind.parts) > 1, "netmask", "%d", o.NetMask)
+	return fields
 }

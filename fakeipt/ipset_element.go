@@ -69,7 +69,11 @@ func errSetNameLong(name string) error {
 
 // setNumber reads a number as the tool does.
 func setNumber(text string, low, high uint64) (uint64, error) {
-	n, rest, ok := cNumber([]byte(text))
+	digits, negative := strings.CutPrefix(text, "-")
+	n, rest, ok := cNumber([]byte(digits))
+	if negative {
+		n = -n // strtoull counts down from the greatest number
+	}
 	switch {
 	case len(rest) > 0 || text == "" || !ok && n == 0:
 		return 0, setErrorf("Syntax error: '%s' is invalid as number", text)

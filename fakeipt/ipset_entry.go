@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -21,6 +23,7 @@ type entryChange struct {
 	hasTimeout bool
 	counted    bool // packets or bytes are given
 	commented  bool
+	mapped     bool   // a part of skbInfo is given
 	ref        string // the set behind before or after
 	before     bool
 }
@@ -33,11 +36,20 @@ func (s *IPSet) parseChange(command string, w *setWords) (entryChange, error) {
 	if c.element, err = s.parseElement(command, word); err != nil {
 		return c, err
 	}
+	var seen []string
 	for {
 		option, ok := w.next()
 		if !ok {
 			return c, nil
 		}
+		kind := option
+		if option == "after" {
+			kind = "before"
+		}
+		if slices.Contains(seen, kind) && option != "nomatch" {
+			return c, errSetTwice(option)
+		}
+		seen = append(seen, kind)
 		if err := c.parse(s, option, w); err != nil {
 			return c, err
 		}
@@ -61,7 +73,7 @@ func (c *entryChange) parse(s *IPSet, option string, w *setWords) error {
 		c.timeout, c.hasTimeout = uint32(n), true
 		return err
 	case option == "packets" || option == "bytes":
-		n, err := w.number(option, 0, math.MaxUint64)
+		n, err := w.number(option, 0, math.MaxUint64-1)
 		c.counted = true
 		if option == "packets" {
 			c.entry.packets = n
@@ -71,8 +83,57 @@ func (c *entryChange) parse(s *IPSet, option string, w *setWords) error {
 		return err
 	case option == "comment":
 		return c.parseComment(w)
+	case strings.HasPrefix(option, "skb"):
+		return c.parseSKBInfo(option, w)
 	}
 	return unknownSetOption(option)
+}
+
+// Numbers of skbmark and skbprio as scanf reads them: what follows does not count.
+var (
+	setMarkText = regexp.MustCompile(`^0x([0-9a-fA-F]+)(?:/0x([0-9a-fA-F]+))?`)
+	setPrioText = regexp.MustCompile(`^(?:0x)?([0-9a-fA-F]+):(?:0x)?([0-9a-fA-F]+)`)
+)
+
+// parseSKBInfo reads skbmark, skbprio or skbqueue.
+func (c *entryChange) parseSKBInfo(option string, w *setWords) error {
+	if option != "skbmark" && option != "skbprio" && option != "skbqueue" {
+		return unknownSetOption(option)
+	}
+	c.mapped = true
+	b := &c.entry.skb
+	if option == "skbqueue" {
+		n, err := w.number(option, 0, math.MaxUint16)
+		b.queue = uint16(n)
+		return err
+	}
+	word, err := w.value(option)
+	if err != nil {
+		return err
+	}
+	if option == "skbprio" {
+		m := setPrioText.FindStringSubmatch(word)
+		if m == nil {
+			return setErrorf("Syntax error: Invalid skbprio format, it should be:MAJOR:MINOR (see manpage)")
+		}
+		b.major, b.minor = uint16(hexValue(m[1])), uint16(hexValue(m[2]))
+		return nil
+	}
+	m := setMarkText.FindStringSubmatch(word)
+	if m == nil {
+		return setErrorf("Syntax error: Invalid skbmark format, it should be:  MARK/MASK or MARK (see manpage)")
+	}
+	b.mark, b.mask = uint32(hexValue(m[1])), math.MaxUint32
+	if m[2] != "" {
+		b.mask = uint32(hexValue(m[2]))
+	}
+	return nil
+}
+
+// hexValue is the number of hexadecimal digits; the greatest, if they are more than 64 bits.
+func hexValue(digits string) uint64 {
+	n, _ := strconv.ParseUint(digits, 16, 64)
+	return n
 }
 
 func (c *entryChange) parseComment(w *setWords) error {
@@ -93,16 +154,20 @@ func (c *entryChange) parseComment(w *setWords) error {
 func (c *entryChange) refused(s *IPSet) error {
 	o := &s.options
 	switch {
+	case s.kind == bitmapPortKind && (c.element.port < o.MinPort || c.element.port > o.MaxPort):
+		return errSetRange // the first port is looked at before anything else
 	case c.hasTimeout && !o.HasTimeout:
 		return errSetNoTimeout
 	case c.counted && !o.Counters:
 		return errSetNoCounters
 	case c.commented && !o.Comment:
 		return errSetNoComment
+	case c.mapped && !o.SKBInfo:
+		return errSetNoSKBInfo
 	case s.kind == listSetKind:
 		return nil
 	case s.kind == bitmapPortKind:
-		if c.element.port < o.MinPort || c.element.last > o.MaxPort {
+		if c.element.last > o.MaxPort {
 			return errSetRange
 		}
 		return nil
@@ -333,23 +398,33 @@ func (k setKey) compare(o setKey) int {
 
 // appendEntry appends an element with what is kept of it.
 func (s *IPSet) appendEntry(dst []byte, k setKey) []byte {
-	e := s.entries[k]
-	dst = s.appendKey(dst, k)
-	if s.options.HasTimeout {
-		left := int64(0)
-		if !e.expires.IsZero() {
-			left = int64(e.expires.Sub(s.clock.Now()) / time.Second)
+	return appendFields(s.appendKey(dst, k), s.entryFields(s.entries[k]))
+}
+
+// entryFields are what is kept of an element.
+func (s *IPSet) entryFields(e *setEntry) []setField {
+	var fields []setField
+	add := func(has bool, name, format string, args ...any) {
+		if has {
+			fields = append(fields, setField{name, fmt.Sprintf(format, args...)})
 		}
-		dst = fmt.Appendf(dst, " timeout %d", left)
 	}
-	if e.nomatch {
-		dst = append(dst, " nomatch"...)
+	left := int64(0)
+	if !e.expires.IsZero() {
+		left = int64(e.expires.Sub(s.clock.Now()) / time.Second)
 	}
-	if s.options.Counters {
-		dst = fmt.Appendf(dst, " packets %d bytes %d", e.packets, e.bytes)
+	add(s.options.HasTimeout, "timeout", "%d", left)
+	add(e.nomatch, "nomatch", "")
+	add(s.options.Counters, "packets", "%d", e.packets)
+	add(s.options.Counters, "bytes", "%d", e.bytes)
+	add(e.comment != "", "comment", `"%s"`, e.comment)
+	switch b := &e.skb; {
+	case b.mask == math.MaxUint32:
+		add(true, "skbmark", "%#x", b.mark)
+	case b.mark != 0 || b.mask != 0:
+		add(true, "skbmark", "%#x/%#x", b.mark, b.mask)
 	}
-	if e.comment != "" {
-		dst = fmt.Appendf(dst, " comment \"%s\"", e.comment)
-	}
-	return dst
+	add(e.skb.major != 0 || e.skb.minor != 0, "skbprio", "%x:%x", e.skb.major, e.skb.minor)
+	add(e.skb.queue != 0, "skbqueue", "%d", e.skb.queue)
+	return fields
 }

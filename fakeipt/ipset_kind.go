@@ -54,15 +54,15 @@ func (k *setKind) net2() bool { return len(k.parts) == 3 && k.parts[2] == partNe
 // masked says that addresses may be cut to a prefix, with netmask.
 func (k *setKind) masked() bool { return k.parts[0] == partIP && len(k.parts) < 3 }
 
-// createOptions are the names of the options of create, in the order in which they are printed.
+// createOptions are the names of the options of create. The tool takes forceadd and does not tell the kernel of it.
 func (k *setKind) createOptions() []string {
 	switch {
 	case k == bitmapPortKind:
-		return []string{"range", "timeout", "counters", "comment"}
+		return []string{"range", "timeout", "counters", "comment", "skbinfo"}
 	case k == listSetKind:
-		return []string{"size", "timeout", "counters", "comment"}
+		return []string{"size", "timeout", "counters", "comment", "skbinfo"}
 	case k.masked():
-		return []string{"family", "hashsize", "maxelem", "netmask", "timeout", "counters", "comment", "bucketsize", "initval"}
+		return []string{"family", "hashsize", "maxelem", "netmask", "timeout", "counters", "comment", "forceadd", "skbinfo", "bucketsize", "initval"}
 	}
-	return []string{"family", "hashsize", "maxelem", "timeout", "counters", "comment", "bucketsize", "initval"}
+	return []string{"family", "hashsize", "maxelem", "timeout", "counters", "comment", "forceadd", "skbinfo", "bucketsize", "initval"}
 }

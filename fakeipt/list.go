@@ -98,7 +98,7 @@ func (style listStyle) appendRule(dst []byte, number int, r *Rule) []byte {
 	if j, ok := r.Target.(*Jump); ok && j.Goto {
 		dst = append(dst, "[goto] "...)
 	}
-	for _, m := range r.Matches {
+	for _, m := range matchesReadBack(r.Matches, style.dialect) {
 		dst = m.appendList(dst, style)
 	}
 	if r.Target != nil {
@@ -113,6 +113,10 @@ func (style listStyle) appendHead(dst []byte, r *Rule) []byte {
 	if r.Target != nil {
 		name = r.Target.Name()
 	}
+	if _, ok := r.Target.(*TargetNotrack); ok {
+		// It is a revision of the kernel's CT.
+		name = "CT"
+	}
 	if style.bare {
 		dst = append(append(dst, name...), ' ')
 	} else {
@@ -123,19 +127,23 @@ func (style listStyle) appendHead(dst []byte, r *Rule) []byte {
 	} else {
 		dst = append(dst, ' ')
 	}
-	proto := strconv.Itoa(int(r.Proto.Number))
-	if !style.numeric || style.bare {
-		if r.Proto.Number == 0 {
-			proto = "all"
-		} else {
-			proto = string(appendProtocol(nil, r.Proto.Number))
-		}
-	}
+	proto := style.protocol(r.Proto.Number)
 	opt := [...]string{"--", "-f", "!f"}[r.Fragment]
 	if style.bare {
 		return fmt.Appendf(dst, "%s opt %s ", proto, opt)
 	}
 	return fmt.Appendf(dst, "%-4s %s ", proto, opt)
+}
+
+// protocol is a protocol's number or name. Of a rule that was added it is a name only if the tools have one themselves.
+func (style listStyle) protocol(number uint8) string {
+	switch {
+	case style.numeric && !style.bare || style.bare && !isOwnProtocol(number):
+		return strconv.Itoa(int(number))
+	case number == 0:
+		return "all"
+	}
+	return string(appendProtocol(nil, number))
 }
 
 // appendDevices appends the columns of -i and -o.
@@ -166,7 +174,8 @@ func (style listStyle) device(m *IfaceMatch) string {
 func (style listStyle) appendAddresses(dst []byte, r *Rule) []byte {
 	src, dst2 := style.address(r.Src), style.address(r.Dst)
 	if style.bare {
-		return fmt.Appendf(dst, " %s  -> %s  ", src, dst2)
+		dst = append(append(appendInvertColumn(dst, r.Src), src...), ' ')
+		return fmt.Appendf(appendInvertColumn(dst, r.Dst), "-> %s  ", dst2)
 	}
 	dst = appendInvertColumn(dst, r.Src)
 	dst = fmt.Appendf(dst, "%-19s ", src)

@@ -2,7 +2,6 @@ package fakeipt
 
 import (
 	"bytes"
-	"strings"
 	"syscall"
 )
 
@@ -26,39 +25,21 @@ const (
 	AddrXResolve
 )
 
-// addrTypeNames are the types' names from bit 0.
-var addrTypeNames = [...]string{"UNSPEC", "UNICAST", "LOCAL", "BROADCAST", "ANYCAST", "MULTICAST", "BLACKHOLE",
-	"UNREACHABLE", "PROHIBIT", "THROW", "NAT", "XRESOLVE"}
+// addrTypeNames are the types' names.
+var addrTypeNames = bitNames{names: []string{"UNSPEC", "UNICAST", "LOCAL", "BROADCAST", "ANYCAST", "MULTICAST", "BLACKHOLE",
+	"UNREACHABLE", "PROHIBIT", "THROW", "NAT", "XRESOLVE"}}
 
-func (s AddrTypeSet) append(dst []byte) []byte {
-	first := true
-	for i, name := range addrTypeNames {
-		if s&(1<<i) == 0 {
-			continue
-		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		dst, first = append(dst, name...), false
-	}
-	return dst
-}
+func (s AddrTypeSet) append(dst []byte) []byte { return addrTypeNames.append(dst, uint16(s)) }
 
 func parseAddrTypes(s []byte) (AddrTypeSet, error) {
-	var set AddrTypeSet
-	for word := range bytes.SplitSeq(s, []byte(",")) {
-		var bit AddrTypeSet
-		for i, name := range addrTypeNames {
-			if strings.EqualFold(name, string(word)) {
-				bit = 1 << i
-			}
-		}
-		if bit == 0 {
-			return 0, badParameter("addrtype: bad type \"%s\"", s)
-		}
-		set |= bit
+	set, bad := addrTypeNames.parse(s)
+	switch {
+	case bad == nil:
+		return AddrTypeSet(set), nil
+	case bytes.IndexByte(bad, ',') >= 0:
+		return 0, badParameter("addrtype: bad type `%s'", bad)
 	}
-	return set, nil
+	return 0, badParameter("addrtype: bad type \"%s\"", bad)
 }
 
 // MatchAddrtype is -m addrtype.

@@ -22,47 +22,13 @@ const (
 	CTDNAT
 )
 
-// ctStateNames are the states' names from bit 0, which is the order of iptables-save.
-var ctStateNames = [...]string{"INVALID", "NEW", "RELATED", "ESTABLISHED", "UNTRACKED", "SNAT", "DNAT"}
+// ctStateNames are the states' names in the order of iptables-save. -m state knows no translations.
+var (
+	ctStateNames = bitNames{names: []string{"INVALID", "NEW", "RELATED", "ESTABLISHED", "UNTRACKED", "SNAT", "DNAT"}}
+	stateNames   = bitNames{names: ctStateNames.names[:5]}
+)
 
-func (s CTState) append(dst []byte) []byte {
-	first := true
-	for i, name := range ctStateNames {
-		if s&(1<<i) == 0 {
-			continue
-		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		dst, first = append(dst, name...), false
-	}
-	return dst
-}
-
-// parseCTStates reads a list of states, those in known. The second result is the word that is none.
-func parseCTStates(s []byte, known CTState) (CTState, []byte) {
-	var set CTState
-	for more := true; more; {
-		rest := s
-		var word []byte
-		word, s, more = bytes.Cut(s, []byte(","))
-		bit := ctStateBit(word) & known
-		if bit == 0 {
-			return 0, rest
-		}
-		set |= bit
-	}
-	return set, nil
-}
-
-func ctStateBit(word []byte) CTState {
-	for i, name := range ctStateNames {
-		if len(word) == len(name) && strings.EqualFold(name, string(word)) {
-			return 1 << i
-		}
-	}
-	return 0
-}
+func (s CTState) append(dst []byte) []byte { return ctStateNames.append(dst, uint16(s)) }
 
 // CTStatus is a set of conntrack status bits, of --ctstatus.
 type CTStatus uint8
@@ -76,40 +42,9 @@ const (
 	CTStatusConfirmed CTStatus = 8
 )
 
-var ctStatusNames = [...]string{"EXPECTED", "SEEN_REPLY", "ASSURED", "CONFIRMED"}
+var ctStatusNames = bitNames{names: []string{"EXPECTED", "SEEN_REPLY", "ASSURED", "CONFIRMED"}, none: "NONE"}
 
-func (s CTStatus) append(dst []byte) []byte {
-	if s == CTStatusNone {
-		return append(dst, "NONE"...)
-	}
-	first := true
-	for i, name := range ctStatusNames {
-		if s&(1<<i) == 0 {
-			continue
-		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		dst, first = append(dst, name...), false
-	}
-	return dst
-}
-
-func parseCTStatus(s []byte) (CTStatus, error) {
-	var set CTStatus
-	for word := range bytes.SplitSeq(s, []byte(",")) {
-		known := strings.EqualFold("NONE", string(word))
-		for i, name := range ctStatusNames {
-			if strings.EqualFold(name, string(word)) {
-				set, known = set|1<<i, true
-			}
-		}
-		if !known {
-			return 0, badParameter("Bad ctstatus \"%s\"", s)
-		}
-	}
-	return set, nil
-}
+func (s CTStatus) append(dst []byte) []byte { return ctStatusNames.append(dst, uint16(s)) }
 
 // CTDirection is --ctdir.
 type CTDirection uint8
@@ -219,7 +154,7 @@ func (e *ExpireRange) append(dst []byte) []byte {
 // appendPlainAddr leaves the mask out where it has all bits.
 func appendPlainAddr(dst []byte, m *AddrMatch) []byte {
 	if maskBits(m.Mask) == m.Mask.BitLen() {
-		return m.Addr.AppendTo(dst)
+		return appendIP(dst, m.Addr)
 	}
 	return m.appendSave(dst)
 }
@@ -266,24 +201,26 @@ func (p *conntrackParser) begin(Family) { p.m = MatchConntrack{} }
 func (p *conntrackParser) option(o *optionCall) error {
 	switch o.name {
 	case "ctstate":
-		states, bad := parseCTStates(o.arg, ^CTState(0))
+		states, bad := ctStateNames.parse(o.arg)
 		if bad != nil {
 			return badParameter("Bad ctstate \"%s\"", bad)
 		}
-		p.m.States, p.m.InvStates = states, o.invert
+		p.m.States, p.m.InvStates = CTState(states), o.invert
 	case "ctproto":
 		n, err := parseProtocol(bytes.ToLower(o.arg))
 		if err != nil {
-			return err
+			return badParameter("unknown protocol \"%s\" specified", o.arg)
 		}
 		if n == 0 && o.invert {
 			return badParameter("rule would never match protocol")
 		}
 		p.m.Proto = &ProtoMatch{Number: n, Invert: o.invert}
 	case "ctstatus":
-		status, err := parseCTStatus(o.arg)
-		p.m.Status = &StatusMatch{Status: status, Invert: o.invert}
-		return err
+		status, bad := ctStatusNames.parse(o.arg)
+		if bad != nil {
+			return badParameter("Bad ctstatus \"%s\"", bad)
+		}
+		p.m.Status = &StatusMatch{Status: CTStatus(status), Invert: o.invert}
 	case "ctexpire":
 		return p.expire(o)
 	case "ctdir":
@@ -326,7 +263,7 @@ func (p *conntrackParser) tuple(o *optionCall) error {
 	}
 	for _, port := range p.m.ports() {
 		if port.name == o.name {
-			r, err := resolvedPorts(o.arg)
+			r, err := o.resolvedPorts("conntrack")
 			*port.match = &PortRangeInv{PortRange: r, Invert: o.invert}
 			return err
 		}

@@ -1,8 +1,8 @@
 package fakeipt
 
 import (
-	"bytes"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"syscall"
@@ -39,11 +39,8 @@ func (m *MatchICMP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	if m.anyCode() {
 		return dst
 	}
-	dst = strconv.AppendUint(append(dst, '/'), uint64(m.CodeMin), 10)
-	if m.CodeMin != m.CodeMax {
-		dst = strconv.AppendUint(append(dst, '-'), uint64(m.CodeMax), 10)
-	}
-	return dst
+	// Of a range of codes the tools print the first alone.
+	return strconv.AppendUint(append(dst, '/'), uint64(m.CodeMin), 10)
 }
 
 func (m *MatchICMP) anyCode() bool { return m.CodeMin == 0 && m.CodeMax == 255 }
@@ -182,7 +179,7 @@ func (p *icmpParser) byName(arg []byte) (bool, error) {
 	names := p.m.names()
 	for i := range names {
 		n := &names[i]
-		if len(arg) == 0 || len(arg) > len(n.name) || !strings.EqualFold(n.name[:len(arg)], string(arg)) {
+		if len(arg) > len(n.name) || !strings.EqualFold(n.name[:len(arg)], string(arg)) {
 			continue
 		}
 		if len(arg) == len(n.name) {
@@ -190,11 +187,7 @@ func (p *icmpParser) byName(arg []byte) (bool, error) {
 			break
 		}
 		if match != nil {
-			word := "ICMP"
-			if p.m.V6 {
-				word = "ICMPv6"
-			}
-			return false, badParameter("Ambiguous %s type `%s': `%s' or `%s'?", word, arg, match.name, n.name)
+			return false, badParameter("Ambiguous %s type `%s': `%s' or `%s'?", p.m.kind(), arg, match.name, n.name)
 		}
 		match = n
 	}
@@ -206,23 +199,48 @@ func (p *icmpParser) byName(arg []byte) (bool, error) {
 	return true, nil
 }
 
-// byNumber reads "TYPE[/CODE]".
-func (p *icmpParser) byNumber(arg []byte) error {
-	number, code, slash := bytes.Cut(arg, []byte("/"))
-	t, err := strconv.ParseUint(string(number), 0, 8)
-	if err != nil {
-		return badParameter("Invalid ICMP type `%s'\n", number)
+// kind is what messages call the protocol.
+func (m *MatchICMP) kind() string {
+	if m.V6 {
+		return "ICMPv6"
 	}
-	p.m.Type, p.m.CodeMin, p.m.CodeMax = uint8(t), 0, 255
-	if !slash {
-		p.m.Any = !p.m.V6 && t == 255
+	return "ICMP"
+}
+
+// byNumber reads "TYPE[/CODE[:CODE]]".
+func (p *icmpParser) byNumber(arg []byte) error {
+	t, rest, ok := cNumber(arg)
+	if !ok || t > math.MaxUint8 {
+		return badParameter("Unknown %s type `%s'", p.m.kind(), arg)
+	}
+	p.m.Type, p.m.CodeMin, p.m.CodeMax = uint8(t), 0, math.MaxUint8
+	p.m.Any = !p.m.V6 && t == math.MaxUint8
+	switch {
+	case len(rest) == 0:
+		return nil
+	case rest[0] == ':':
+		return badParameter("%s type range not supported", p.m.kind())
+	case rest[0] != '/':
+		return badParameter("unknown character %c", rest[0])
+	}
+	code, rest, ok := cNumber(rest[1:])
+	if !ok || code > math.MaxUint8 {
+		return badParameter("Unknown %s code `%s'", p.m.kind(), arg)
+	}
+	p.m.CodeMin, p.m.CodeMax = uint8(code), uint8(code)
+	if len(rest) == 0 {
 		return nil
 	}
-	c, err := strconv.ParseUint(string(code), 0, 8)
-	if err != nil {
-		return badParameter("Invalid ICMP code `%s'\n", code)
+	if rest[0] != ':' {
+		return badParameter("unknown character %c", rest[0])
 	}
-	p.m.CodeMin, p.m.CodeMax = uint8(c), uint8(c)
+	if code, rest, ok = cNumber(rest[1:]); !ok || code > math.MaxUint8 {
+		return badParameter("Unknown %s code `%s'", p.m.kind(), arg)
+	}
+	p.m.CodeMax = uint8(code)
+	if len(rest) > 0 {
+		return badParameter("unknown character %c", rest[0])
+	}
 	return nil
 }
 

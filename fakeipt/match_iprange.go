@@ -44,7 +44,7 @@ func (r *AddrRange) appendBehind(dst []byte, word, not string, notBehind bool) [
 	if r.Invert && notBehind {
 		dst = append(dst, not...)
 	}
-	return r.Max.AppendTo(append(r.Min.AppendTo(append(dst, ' ')), '-'))
+	return appendIP(append(appendIP(append(dst, ' '), r.Min), '-'), r.Max)
 }
 
 var iprangeExtension = &extension{
@@ -75,10 +75,10 @@ func parseAddrRange(o *optionCall) (*AddrRange, error) {
 	}
 	r := &AddrRange{Invert: o.invert}
 	var ok bool
-	if r.Min, ok = parseAddr(first, o.family, false); !ok {
+	if r.Min, ok = parseNumeric(first, o.family); !ok {
 		return nil, o.badValue("iprange", first)
 	}
-	if r.Max, ok = parseAddr(last, o.family, false); !ok {
+	if r.Max, ok = parseNumeric(last, o.family); !ok {
 		return nil, o.badValue("iprange", last)
 	}
 	if r.Max.Less(r.Min) {

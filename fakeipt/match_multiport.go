@@ -100,6 +100,9 @@ func (p *multiportParser) option(o *optionCall) error {
 func (p *multiportParser) ports(arg []byte, proto uint8) error {
 	places := 0
 	for word := range bytes.SplitSeq(arg, []byte(",")) {
+		if i := bytes.IndexByte(word, ':'); i == 0 || i >= 0 && i == len(word)-1 {
+			return badParameter("invalid port/service `' specified")
+		}
 		r, err := parsePortRange(word, proto)
 		switch {
 		case errors.Is(err, errPortRange):

@@ -59,7 +59,7 @@ func (m *MatchRecent) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 		dst = append(dst, " --rttl"...)
 	}
 	dst = append(append(dst, " --name "...), m.List...)
-	dst = m.Mask.AppendTo(append(dst, " --mask "...))
+	dst = appendIP(append(dst, " --mask "...), m.Mask)
 	if m.Side == RecentDest {
 		return append(dst, " --rdest"...)
 	}
@@ -89,7 +89,7 @@ func (m *MatchRecent) appendList(dst []byte, _ listStyle) []byte {
 	} else {
 		dst = append(dst, " side: source"...)
 	}
-	return m.Mask.AppendTo(append(dst, " mask: "...))
+	return appendIP(append(dst, " mask: "...), m.Mask)
 }
 
 func (m *MatchRecent) unlike(other Match) bool {

@@ -31,14 +31,14 @@ type stateParser struct {
 func (p *stateParser) begin(Family) { p.m = MatchState{} }
 
 func (p *stateParser) option(o *optionCall) error {
-	if len(o.arg) == 0 {
+	states, bad := stateNames.parse(o.arg)
+	switch {
+	case bad != nil && len(bad) == 0:
 		return badParameter("\"--state\" requires a list of states with no spaces, e.g. ESTABLISHED,RELATED")
-	}
-	states, bad := parseCTStates(o.arg, CTUntracked|(CTUntracked-1))
-	if bad != nil {
+	case bad != nil:
 		return badParameter("Bad state \"%s\"", bad)
 	}
-	p.m = MatchState{States: states, Invert: o.invert}
+	p.m = MatchState{States: CTState(states), Invert: o.invert}
 	return nil
 }
 

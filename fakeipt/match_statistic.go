@@ -87,16 +87,16 @@ func (p *statisticParser) option(o *optionCall) error {
 		p.m.Probability = uint32(math.Round(f * statisticUnit))
 		p.m.Invert = p.m.Invert || o.invert
 	case "every":
-		n, err := strconv.ParseUint(string(o.arg), 0, 32)
-		if err != nil || n == 0 {
-			return o.badInteger("statistic")
+		n, err := o.number("statistic", 1, math.MaxUint32)
+		if err != nil {
+			return err
 		}
 		p.m.Every = uint32(n)
 		p.m.Invert = p.m.Invert || o.invert
 	case "packet":
-		n, err := strconv.ParseUint(string(o.arg), 0, 32)
+		n, err := o.number("statistic", 0, math.MaxUint32)
 		if err != nil {
-			return o.badInteger("statistic")
+			return err
 		}
 		p.m.Packet = uint32(n)
 	}

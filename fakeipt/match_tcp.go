@@ -64,28 +64,13 @@ func (m *MatchTCP) check(c *checkContext) syscall.Errno {
 // nativeInNFT says that the nft tools write the match as expressions of
 // nftables, so that the kernel's match is not asked.
 func (m *MatchTCP) nativeInNFT() bool {
-	return m.Option == 0 && !m.InvOption && (!m.SrcPorts.Any() || !m.DstPorts.Any() || m.FlagMask != 0 || m.InvSrc || m.InvDst || m.InvFlags)
+	return m.Option == 0 && !m.InvOption && (!m.SrcPorts.Any() || !m.DstPorts.Any() || m.FlagMask != 0 || m.FlagComp != 0 || m.InvSrc || m.InvDst || m.InvFlags)
 }
 
-// tcpFlagNames are the flags that -m tcp knows, from bit 0.
-var tcpFlagNames = [...]string{"FIN", "SYN", "RST", "PSH", "ACK", "URG"}
+// tcpFlagNames are the flags that -m tcp knows.
+var tcpFlagNames = bitNames{names: []string{"FIN", "SYN", "RST", "PSH", "ACK", "URG"}, none: "NONE"}
 
-func appendTCPFlags(dst []byte, flags uint8) []byte {
-	first := true
-	for i, name := range tcpFlagNames {
-		if flags&(1<<i) == 0 {
-			continue
-		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		dst, first = append(dst, name...), false
-	}
-	if first {
-		dst = append(dst, "NONE"...)
-	}
-	return dst
-}
+func appendTCPFlags(dst []byte, flags uint8) []byte { return tcpFlagNames.append(dst, uint16(flags)) }
 
 func parseTCPFlags(s []byte) (uint8, error) {
 	var flags uint8
@@ -106,7 +91,7 @@ func parseTCPFlags(s []byte) (uint8, error) {
 }
 
 func tcpFlag(name string) uint8 {
-	for i, n := range tcpFlagNames {
+	for i, n := range tcpFlagNames.names {
 		if n == name {
 			return 1 << i
 		}

@@ -36,27 +36,31 @@ func (m *MatchUDP) nativeInNFT() bool {
 }
 
 var udpExtension = &extension{
-	name:     "udp",
-	options:  portOptions,
+	name: "udp",
+	options: []optionSpec{
+		{name: "source-port", invert: true},
+		{name: "destination-port", invert: true},
+		{name: "sport", aliasOf: "source-port"},
+		{name: "dport", aliasOf: "destination-port"},
+	},
 	newMatch: func() matchParser { return &udpParser{} },
 }
 
 type udpParser struct {
 	m     MatchUDP
 	arena arena[MatchUDP]
-	given portsGiven
 }
 
-func (p *udpParser) begin(Family) {
-	p.m, p.given = MatchUDP{SrcPorts: anyPort, DstPorts: anyPort}, portsGiven{proto: protoUDP}
-}
+func (p *udpParser) begin(Family) { p.m = MatchUDP{SrcPorts: anyPort, DstPorts: anyPort} }
 
-func (p *udpParser) option(o *optionCall) error {
-	switch o.name {
-	case "dport", "destination-port":
-		return p.given.dst(o, &p.m.DstPorts, &p.m.InvDst)
+func (p *udpParser) option(o *optionCall) (err error) {
+	ports, invert := &p.m.SrcPorts, &p.m.InvSrc
+	if o.name == "destination-port" {
+		ports, invert = &p.m.DstPorts, &p.m.InvDst
 	}
-	return p.given.src(o, &p.m.SrcPorts, &p.m.InvSrc)
+	*ports, err = o.resolvedPorts("udp")
+	*invert = o.invert
+	return err
 }
 
 func (p *udpParser) finish(uint32) (Match, error) { return p.arena.intern(p.m), nil }

@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"bytes"
+	"math"
 	"net/netip"
 	"strconv"
 )
@@ -11,9 +12,11 @@ type NATRange struct {
 	MinAddr, MaxAddr netip.Addr // not valid: the address is kept
 	MinPort, MaxPort uint16     // 0: the port is kept if possible
 	HasPorts         bool       // ports were given, even if 0
-	Random           bool       // --random
-	RandomFully      bool       // --random-fully
-	Persistent       bool       // --persistent
+	// Shifted says that the ports had a "/BASE", of which targets other than DNAT keep nothing but that.
+	Shifted     bool
+	Random      bool // --random
+	RandomFully bool // --random-fully
+	Persistent  bool // --persistent
 }
 
 // appendAddrPort appends "ADDRESS[-ADDRESS][:PORT[-PORT]]".
@@ -23,9 +26,9 @@ func (r *NATRange) appendAddrPort(dst []byte) []byte {
 		if brackets {
 			dst = append(dst, '[')
 		}
-		dst = r.MinAddr.AppendTo(dst)
+		dst = appendIP(dst, r.MinAddr)
 		if r.MaxAddr != r.MinAddr {
-			dst = r.MaxAddr.AppendTo(append(dst, '-'))
+			dst = appendIP(append(dst, '-'), r.MaxAddr)
 		}
 		if brackets {
 			dst = append(dst, ']')
@@ -42,6 +45,9 @@ func (r *NATRange) appendPorts(dst []byte) []byte {
 	dst = strconv.AppendUint(dst, uint64(r.MinPort), 10)
 	if r.MaxPort != r.MinPort {
 		dst = strconv.AppendUint(append(dst, '-'), uint64(r.MaxPort), 10)
+	}
+	if r.Shifted {
+		dst = append(dst, "/0"...)
 	}
 	return dst
 }
@@ -60,19 +66,19 @@ func (r *NATRange) appendFlags(dst []byte, prefix string) []byte {
 	return dst
 }
 
-// parseAddrPort reads what appendAddrPort writes; it returns the text behind a "/".
-func (r *NATRange) parseAddrPort(o *optionCall, services bool) (base []byte, err error) {
-	addrs, ports, hasPorts := splitAddrPort(o.arg, o.family)
+// parseAddrPort reads what appendAddrPort writes; it returns the number behind a "/".
+func (r *NATRange) parseAddrPort(o *optionCall) (base uint16, err error) {
+	addrs, ports, hasPorts, err := splitAddrPort(o.arg, o.family)
+	if err != nil {
+		return 0, err
+	}
 	if hasPorts {
 		if !hasPortsToChange(o.proto) {
-			return nil, badParameter("Need TCP, UDP, SCTP or DCCP with port specification")
+			return 0, badParameter("Need TCP, UDP, SCTP or DCCP with port specification")
 		}
-		if base, err = r.parsePorts(ports, services); err != nil {
-			return nil, err
+		if base, err = r.parsePorts(ports); err != nil || len(addrs) == 0 {
+			return base, err
 		}
-	}
-	if len(addrs) == 0 {
-		return base, nil
 	}
 	return base, r.parseAddrs(addrs, o.family)
 }
@@ -86,89 +92,84 @@ func hasPortsToChange(proto ProtoMatch) bool {
 	return false
 }
 
-// splitAddrPort parts the addresses from the ports. An IPv6 address with ports stands in brackets.
-func splitAddrPort(s []byte, f Family) (addrs, ports []byte, hasPorts bool) {
-	if f == IPv6 {
-		if len(s) > 0 && s[0] == '[' {
-			end := bytes.IndexByte(s, ']')
-			if end < 0 {
-				return s, nil, false
-			}
-			rest := s[end+1:]
-			if i := bytes.LastIndexByte(rest, ':'); i >= 0 {
-				first := bytes.IndexByte(rest, ':')
-				return s[1:end], rest[first+1:], true
-			}
-			return s[1:end], nil, false
+// splitAddrPort parts the addresses from the ports. IPv6 addresses with ports stand in brackets; without, more than one
+// colon makes an IPv6 address.
+func splitAddrPort(s []byte, f Family) (addrs, ports []byte, hasPorts bool, err error) {
+	open := bytes.IndexByte(s, '[')
+	if open < 0 {
+		if bytes.Count(s, []byte(":")) != 1 {
+			return s, nil, false, nil
 		}
-		if len(s) > 1 && s[0] == ':' && s[1] != ':' {
-			return nil, s[1:], true
-		}
-		return s, nil, false
+		addrs, ports, hasPorts = bytes.Cut(s, []byte(":"))
+		return addrs, ports, hasPorts, nil
 	}
-	return bytes.Cut(s, []byte(":"))
+	length := bytes.IndexByte(s[open:], ']')
+	if length < 0 || f == IPv4 {
+		return nil, nil, false, badParameter("Invalid address format")
+	}
+	_, ports, hasPorts = bytes.Cut(s[open+length+1:], []byte(":"))
+	return s[open+1 : open+length], ports, hasPorts, nil
 }
 
 func (r *NATRange) parseAddrs(s []byte, f Family) error {
 	first, last, dash := bytes.Cut(s, []byte("-"))
 	var ok bool
-	if r.MinAddr, ok = parseAddr(first, f, false); !ok {
+	if r.MinAddr, ok = parseAddr(first, f); !ok {
 		return badParameter("Bad IP address \"%s\"", first)
 	}
 	r.MaxAddr = r.MinAddr
 	if dash {
-		if r.MaxAddr, ok = parseAddr(last, f, false); !ok {
+		if r.MaxAddr, ok = parseAddr(last, f); !ok {
 			return badParameter("Bad IP address \"%s\"", last)
 		}
 	}
 	return nil
 }
 
-// parsePorts reads "PORT[-PORT][/BASE]".
-func (r *NATRange) parsePorts(s []byte, services bool) (base []byte, err error) {
-	number := leadingDigits(s)
-	if number == 0 {
-		port, err := natService(s, services)
-		r.MinPort, r.MaxPort, r.HasPorts = port, port, err == nil
-		return nil, err
+// parsePorts reads "PORT[-PORT[/BASE]]".
+func (r *NATRange) parsePorts(s []byte) (base uint16, err error) {
+	low, rest, ok := natPort(s)
+	switch {
+	case !ok:
+		return 0, badNATPort(s)
+	case len(rest) > 0 && rest[0] == ':':
+		return 0, badParameter("Invalid port:port syntax - use dash")
+	case len(rest) > 0 && rest[0] != '-':
+		return 0, badParameter("Garbage after port value: `%s'", rest)
 	}
-	low, err := strconv.ParseUint(string(s[:number]), 10, 16)
-	rest := s[number:]
-	if err != nil || len(rest) > 0 && rest[0] != '-' {
-		return nil, badParameter("Port `%s' not valid", s)
-	}
-	r.MinPort, r.MaxPort, r.HasPorts = uint16(low), uint16(low), true
+	r.MinPort, r.MaxPort, r.HasPorts = low, low, true
 	if len(rest) == 0 {
-		return nil, nil
+		return 0, nil
 	}
-	text := rest[1:]
-	last, base, _ := bytes.Cut(text, []byte("/"))
-	high, err := strconv.ParseUint(string(last), 10, 16)
-	if err != nil {
-		return nil, badParameter("Port range `%s' not valid", text)
-	}
-	if high < low {
-		return nil, badParameter("Port range `%s' funky", text)
+	last := rest[1:]
+	high, rest, ok := cNumber(last)
+	switch {
+	case !ok || high > math.MaxUint16:
+		return 0, badNATPort(last)
+	case high < uint64(low):
+		return 0, badParameter("Port range `%s' funky", last)
+	case len(rest) > 0 && rest[0] != '/':
+		return 0, badParameter("Garbage after port range: `%s'", rest)
 	}
 	r.MaxPort = uint16(high)
+	if len(rest) == 0 {
+		return 0, nil
+	}
+	if base, _, ok = natPort(rest[1:]); !ok || base == 0 {
+		return 0, badNATPort(rest[1:])
+	}
 	return base, nil
 }
 
-func leadingDigits(s []byte) int {
-	n := 0
-	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
-		n++
-	}
-	return n
-}
+func badNATPort(s []byte) error { return badParameter("Port `%s' not valid", s) }
 
-func natService(s []byte, services bool) (uint16, error) {
-	if services && len(s) > 0 {
-		if port, err := parsePort(s, 0); err == nil {
-			return port, nil
-		}
+// natPort reads the number that s begins with, or the name of a service that is all of it.
+func natPort(s []byte) (port uint16, rest []byte, ok bool) {
+	if n, rest, ok := cNumber(s); ok && n <= math.MaxUint16 {
+		return uint16(n), rest, true
 	}
-	return 0, badParameter("Port `%s' not valid", s)
+	port, ok = findService(s, 0)
+	return port, nil, ok
 }
 
 // natParser is what the parsers of the NAT targets share.
@@ -194,6 +195,8 @@ func (p *natParser) toPorts(o *optionCall) error {
 	if !hasPortsToChange(o.proto) {
 		return badParameter("Need TCP, UDP, SCTP or DCCP with port specification")
 	}
-	_, err := p.r.parsePorts(o.arg, true)
+	var err error
+	p.base, err = p.r.parsePorts(o.arg)
+	p.r.Shifted = p.base != 0
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // nfacctVersion is the version of nfacct that is imitated.
@@ -16,14 +17,37 @@ const nfacctHead = "nfacct v" + nfacctVersion + ": utility for the Netfilter ext
 
 const nfacctUsage = "Usage: nfacct command [parameters]..."
 
-// runNFAcct is nfacct: add, list, get, delete, flush, restore, version.
+const nfacctDisclaimer = `Copyright (C) 2011 Pablo Neira Ayuso <pablo@netfilter.org>
+Copyright (C) 2011 Intra2net AG <http://www.intra2net.com>
+This program comes with ABSOLUTELY NO WARRANTY.
+This is free software, and you are welcome to redistribute it under certain 
+conditions; see LICENSE file distributed in this package for details.
+`
+
+const nfacctHelp = `
+Commands:
+  list [reset]		List the accounting object table (and reset)
+  add object-name	Add new accounting object to table
+  delete object-name	Delete existing accounting object
+  get object-name	Get existing accounting object
+  flush			Flush accounting object table
+  restore		Restore accounting object table reading 'list' output from stdin
+  monitor		Listens for quota attainment notifications
+  version		Display version and disclaimer
+  help			Display this help message
+`
+
+// nfacctCommands are the commands' names; any beginning of one will do, and the first that fits is meant.
+var nfacctCommands = [...]string{"list", "add", "delete", "get", "flush", "version", "help", "restore", "monitor"}
+
+// runNFAcct is nfacct.
 func (p *program) runNFAcct() int {
 	if len(p.args) == 0 {
 		fmt.Fprintln(p.stderr, nfacctUsage)
 		return statusOther
 	}
 	args := p.args[1:]
-	switch word := p.args[0]; word {
+	switch word := nfacctWord(p.args[0], nfacctCommands[:]); word {
 	case "list":
 		return p.nfacctList(args)
 	case "flush":
@@ -32,22 +56,34 @@ func (p *program) runNFAcct() int {
 		}
 		return p.nfacctFlush()
 	case "version":
-		fmt.Fprint(p.stdout, nfacctHead)
+		fmt.Fprint(p.stdout, nfacctHead, nfacctDisclaimer)
+		return 0
+	case "help":
+		fmt.Fprint(p.stdout, nfacctHead, nfacctUsage, "\n", nfacctHelp)
 		return 0
 	case "restore":
 		return p.nfacctRestore()
-	case "monitor", "help":
+	case "monitor":
 		return p.nfacctError("not supported: " + word)
-	case "add", "get", "del", "delete":
+	case "add", "get", "delete":
 		if len(args) == 0 {
 			return p.nfacctError("missing object name")
 		}
 		return p.nfacctObject(word, args)
-	default:
-		status := p.nfacctError("Unknown command: " + word)
-		fmt.Fprintln(p.stderr, nfacctUsage)
-		return status
 	}
+	status := p.nfacctError("Unknown command: " + p.args[0])
+	fmt.Fprintln(p.stderr, nfacctUsage)
+	return status
+}
+
+// nfacctWord is the first of the words that begins with what was given, "" if there is none.
+func nfacctWord(given string, words []string) string {
+	for _, word := range words {
+		if strings.HasPrefix(word, given) {
+			return word
+		}
+	}
+	return ""
 }
 
 func (p *program) nfacctError(text string) int {
@@ -71,41 +107,64 @@ func nfacctText(o NFAcctObject) string {
 	return text + " } = " + o.Name + ";\n"
 }
 
-func (p *program) nfacctList(args []string) int {
-	flags, ok := nfacctFlags(args)
-	if !ok {
-		return p.nfacctError("unknown argument")
-	}
-	p.nfacctPrint(p.kernel.objects.List(), flags)
-	return 0
+// nfacctFlag are the words behind list and get.
+type nfacctFlag struct {
+	reset  bool
+	format string // xml, json or "" for text
 }
 
-// nfacctFlag are the words behind list and get.
-type nfacctFlag struct{ reset, xml bool }
-
-func nfacctFlags(args []string) (f nfacctFlag, ok bool) {
-	for _, word := range args {
-		switch word {
-		case "reset":
-			f.reset = true
-		case "xml":
-			f.xml = true
-		default:
+// nfacctFlags reads the words behind list (once: each but once, and one format) and get. ok is false if one is unknown; the error is printed.
+func (p *program) nfacctFlags(args []string, once bool) (f nfacctFlag, ok bool) {
+	for _, given := range args {
+		word := nfacctWord(given, []string{"reset", "xml", "json"})
+		twice := word == "reset" && f.reset || word != "reset" && f.format != ""
+		switch {
+		case word == "":
+			p.nfacctError("unknown argument")
 			return f, false
+		case once && twice:
+			fmt.Fprintf(p.stderr, "Error: duplicate \"%s\" or collision with another option \n", given)
+			return f, false
+		case word == "reset":
+			f.reset = true
+		default:
+			f.format = word
 		}
 	}
 	return f, true
 }
 
+func (p *program) nfacctList(args []string) int {
+	flags, ok := p.nfacctFlags(args, true)
+	if !ok {
+		return statusOther
+	}
+	p.nfacctPrint(p.kernel.objects.List(), flags)
+	return 0
+}
+
 func (p *program) nfacctPrint(list []NFAcctObject, f nfacctFlag) {
-	if f.xml {
+	if len(list) == 0 {
+		return
+	}
+	switch f.format {
+	case "xml":
 		fmt.Fprint(p.stdout, "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<nfacct>\n")
 		defer fmt.Fprint(p.stdout, "</nfacct>\n")
+	case "json":
+		fmt.Fprintf(p.stdout, "{ \"timestamp\" : %d, \n  \"nfacct_counters\" : [\n", p.kernel.clock.Now().Unix())
+		defer fmt.Fprint(p.stdout, "\n] }\n")
 	}
-	for _, o := range list {
-		if f.xml {
+	for i, o := range list {
+		switch f.format {
+		case "xml":
 			fmt.Fprintf(p.stdout, "<obj><name>%s</name><pkts>%020d</pkts><bytes>%020d</bytes></obj>\n", o.Name, o.Packets, o.Bytes)
-		} else {
+		case "json":
+			if i > 0 {
+				fmt.Fprint(p.stdout, ",\n")
+			}
+			fmt.Fprint(p.stdout, nfacctJSON(o))
+		default:
 			fmt.Fprint(p.stdout, nfacctText(o))
 		}
 		if f.reset {
@@ -114,26 +173,37 @@ func (p *program) nfacctPrint(list []NFAcctObject, f nfacctFlag) {
 	}
 }
 
+// nfacctJSON is an object as "list json" prints it, which is not JSON where there is a quota or a quote in the name.
+func nfacctJSON(o NFAcctObject) string {
+	text := fmt.Sprintf("  { \"pkts\" : %d, \"bytes\" : %d, ", o.Packets, o.Bytes)
+	if o.Mode != NFAcctNoQuota {
+		text += fmt.Sprintf("\"quota\" : %d, \"mode\" = \"%s\", \"overquota\" = %d, ", o.Quota, nfacctModes[o.Mode], btoi(o.Over))
+	}
+	return text + fmt.Sprintf("\"name\" : \"%s\" }", o.Name)
+}
+
 // nfacctAdd makes the object that the words of add tell.
 func (p *program) nfacctAdd(name string, args []string) int {
 	o := NFAcctObject{Name: name}
 	switch {
 	case len(args) == 0:
-	case args[0] != nfacctModes[NFAcctByteQuota] && args[0] != nfacctModes[NFAcctPacketQuota]:
-		return p.nfacctError("argument must \"byte\" or \"packet\"")
 	case len(args) == 1:
 		return p.nfacctError("missing quota value")
 	case len(args) > 2:
 		return p.nfacctError("too many arguments")
+	case args[0] == nfacctModes[NFAcctByteQuota]:
+		o.Mode = NFAcctByteQuota
+	case args[0] == nfacctModes[NFAcctPacketQuota]:
+		o.Mode = NFAcctPacketQuota
 	default:
-		n, err := strconv.ParseUint(args[1], 10, 64)
-		if err != nil {
+		return p.nfacctError("argument must \"byte\" or \"packet\"")
+	}
+	if o.Mode != NFAcctNoQuota {
+		n, ok := scanUnsigned([]byte(args[1]))
+		if !ok {
 			return p.nfacctError("error reading quota")
 		}
-		o.Quota, o.Mode = n, NFAcctByteQuota
-		if args[0] == nfacctModes[NFAcctPacketQuota] {
-			o.Mode = NFAcctPacketQuota
-		}
+		o.Quota = n
 	}
 	if err := p.kernel.objects.AddObject(o); errors.Is(err, ErrNFAcctExists) {
 		return p.nfacctError("error: Device or resource busy")
@@ -149,9 +219,9 @@ func (p *program) nfacctObject(word string, args []string) int {
 	case "add":
 		return p.nfacctAdd(name, args[1:])
 	case "get":
-		flags, ok := nfacctFlags(args[1:])
+		flags, ok := p.nfacctFlags(args[1:], false)
 		if !ok {
-			return p.nfacctError("unknown argument")
+			return statusOther
 		}
 		o, ok := p.kernel.objects.Get(name)
 		if !ok {
@@ -174,24 +244,48 @@ func (p *program) nfacctObject(word string, args []string) int {
 	return 0
 }
 
-// nfacctRestore makes the objects of list's output; those that are there count on.
+// nfacctRestore makes the objects of list's output. The real tool does not read back what it prints itself of an object with a quota.
 func (p *program) nfacctRestore() int {
-	lines := bufio.NewScanner(p.stdin)
-	for lines.Scan() {
-		o, ok := parseNFAcct(lines.Text())
-		if !ok {
+	lines := bufio.NewReader(p.stdin)
+	for {
+		text, err := lines.ReadString('\n')
+		if text == "" && err != nil {
+			return 0
+		}
+		text, _, found := strings.Cut(text, ";")
+		if !found {
 			return p.nfacctError("invalid line")
+		}
+		m := nfacctScan.FindStringSubmatch(text)
+		if m == nil {
+			return p.nfacctError("error reading input")
+		}
+		o := NFAcctObject{Packets: nfacctValue(m[1]), Bytes: nfacctValue(m[2]), Name: m[5][:min(len(m[5]), maxNFAcctName)]}
+		if m[4] != "" {
+			o.Quota, o.Mode = nfacctValue(m[3]), NFAcctPacketQuota
+			if m[4] == nfacctModes[NFAcctByteQuota] {
+				o.Mode = NFAcctByteQuota
+			}
 		}
 		if err := p.kernel.objects.AddObject(o); err != nil {
 			return p.nfacctError("error: Device or resource busy")
 		}
 	}
-	return 0
+}
+
+// nfacctScan is what restore reads of a line before the semicolon: scanf leaves blanks out and stops at the end of the name.
+var nfacctScan = regexp.MustCompile(`^\{\s*pkts\s*=\s*([+-]?\d+),\s*bytes\s*=\s*([+-]?\d+)(?:,\s*quota\s*=\s*([+-]?\d+),\s*mode\s*=\s*(\S+)\s+)?\s*\}\s*=\s*(\S+)`)
+
+// nfacctValue is the value of a number that nfacctScan has found.
+func nfacctValue(text string) uint64 {
+	n, _ := scanUnsigned([]byte(text))
+	return n
 }
 
 // nfacctLine is a line of list; a quota, if there is one, stands in the middle.
 var nfacctLine = regexp.MustCompile(`^\{ pkts = (\d+), bytes = (\d+)(?:, quota = (\d+), mode = (byte|packet), overquota = (?:yes|no|\d))? \} = (\S{1,31});$`)
 
+// parseNFAcct reads a line of list with all that it says.
 func parseNFAcct(line string) (o NFAcctObject, ok bool) {
 	m := nfacctLine.FindStringSubmatch(line)
 	if m == nil {

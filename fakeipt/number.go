@@ -1,6 +1,10 @@
 package fakeipt
 
-import "math"
+import (
+	"bytes"
+	"math"
+	"strconv"
+)
 
 // cNumber reads the number at the beginning of s as C does with base 0: decimal, 0x and
 // hexadecimal, or 0 and octal. It returns what stands behind it.
@@ -113,6 +117,53 @@ func cDecimal(s []byte) int64 {
 	}
 	if negative {
 		return -n
+	}
+	return n
+}
+
+// cUnsigned is what C's strtoul makes of s with base 10, if that is all of s.
+func cUnsigned(s []byte) (uint64, bool) {
+	n, rest, ok := cutUnsigned(s)
+	return n, ok && len(rest) == 0
+}
+
+// scanUnsigned reads the number at the beginning of s as scanf of the C library does with %llu.
+func scanUnsigned(s []byte) (uint64, bool) {
+	n, _, ok := cutUnsigned(s)
+	return n, ok
+}
+
+// cutUnsigned reads the decimal number at the beginning of s. It may have a sign; one that is too great becomes the greatest.
+func cutUnsigned(s []byte) (n uint64, rest []byte, ok bool) {
+	s = bytes.TrimLeft(s, " \t\n\v\f\r")
+	negative := len(s) > 0 && s[0] == '-'
+	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
+		s = s[1:]
+	}
+	digits := leadingDigits(s)
+	n, err := strconv.ParseUint(string(s[:digits]), 10, 64)
+	switch {
+	case digits == 0:
+		return 0, s, false
+	case err != nil:
+		return math.MaxUint64, s[digits:], true
+	case negative:
+		n = -n
+	}
+	return n, s[digits:], true
+}
+
+// isZero says that a number is 0 where C has 32 bits for it.
+func isZero(s []byte) bool {
+	n, _, ok := cNumber(bytes.TrimPrefix(s, []byte("-")))
+	return ok && uint32(n) == 0
+}
+
+// leadingDigits is the number of decimal digits that s begins with.
+func leadingDigits(s []byte) int {
+	n := 0
+	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+		n++
 	}
 	return n
 }

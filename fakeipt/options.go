@@ -2,7 +2,7 @@ package fakeipt
 
 import (
 	"bytes"
-	"math/bits"
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -20,6 +20,9 @@ func (p *argumentParser) short(letter byte, attached, word []byte) error {
 		return p.matchOption(attached)
 	}
 	long := word[1] == '-'
+	if letter == '0' && !long {
+		return p.unknownLetter(attached, word)
+	}
 	if attached != nil && !long && strings.IndexByte(lettersAlone, letter) >= 0 {
 		// Letters may stand together behind one dash.
 		if err := p.flagOption(letter, nil); err != nil {
@@ -27,7 +30,7 @@ func (p *argumentParser) short(letter byte, attached, word []byte) error {
 		}
 		return p.short(attached[0], rest(attached), word)
 	}
-	if strings.IndexByte(lettersAlone+"tWwM", letter) < 0 || letter == '0' && !long {
+	if strings.IndexByte(lettersAlone+"tWwM", letter) < 0 {
 		return p.unknownLetter(attached, word)
 	}
 	return p.flagOption(letter, attached)
@@ -36,12 +39,33 @@ func (p *argumentParser) short(letter byte, attached, word []byte) error {
 // lettersAlone are the options without an argument that are about the command; '0' stands for --line-numbers.
 const lettersAlone = "vnxh0V46"
 
-// unknownLetter is the error of a letter that is no option. The tool names the last word it is through with.
+// unknownLetter acts on a letter that is no option. If that makes the tool load the protocol's match, it goes on with
+// the letters left as if they were of the word before. Otherwise it names the last word it is through with.
 func (p *argumentParser) unknownLetter(attached, word []byte) error {
-	if attached != nil && p.at >= 2 {
-		word = p.words.words[p.at-2]
+	switch loaded := p.loadProtocol(); {
+	case loaded && attached != nil:
+		p.at--
+		p.again = true
+		return p.short(attached[0], rest(attached), word)
+	case loaded:
+		p.at--
+		p.again = true
+		return nil
+	case attached != nil:
+		return badParameter("unknown option \"%s\"", p.wordBefore(p.at-2))
 	}
-	return badParameter("unknown option \"%s\"", word)
+	return badParameter("unknown option \"%s\"", p.wordBefore(p.at-1))
+}
+
+// wordBefore is the word with that index; the tool's own name and, in a restore, the table stand before the first.
+func (p *argumentParser) wordBefore(i int) []byte {
+	switch {
+	case i >= 0:
+		return p.words.words[i]
+	case p.restore != "":
+		return []byte(p.table)
+	}
+	return []byte(p.argv0)
 }
 
 func rest(s []byte) []byte {
@@ -53,29 +77,23 @@ func rest(s []byte) []byte {
 
 // flagOption acts on an option that is about the command and not about a rule.
 func (p *argumentParser) flagOption(letter byte, attached []byte) error {
-	switch {
-	case p.inv && letter == 't':
-		return badParameter("unexpected ! flag before --table")
-	case p.inv && letter != 'V':
-		return badParameter("cannot have ! before -%c", letter)
-	}
 	switch letter {
 	case 't':
 		return p.tableOption(attached)
 	case 'v':
-		if p.cmd.verbose == 0 {
-			p.cmd.optionOrder = append(p.cmd.optionOrder, 'v')
+		if p.cmd.verbose++; p.cmd.verbose > 1 {
+			return nil
 		}
-		p.cmd.verbose++
+		return p.flagOnce('v')
 	case 'n':
 		p.cmd.numeric = true
-		p.cmd.optionOrder = append(p.cmd.optionOrder, 'n')
+		return p.flagOnce('n')
 	case 'x':
 		p.cmd.exact = true
-		p.cmd.optionOrder = append(p.cmd.optionOrder, 'x')
+		return p.flagOnce('x')
 	case '0':
 		p.cmd.lineNumbers = true
-		p.cmd.optionOrder = append(p.cmd.optionOrder, '0')
+		return p.flagOnce('0')
 	case 'V', 'h':
 		// The tool does not look at what is behind these.
 		return &farewell{help: letter == 'h', inverted: p.inv}
@@ -90,6 +108,18 @@ func (p *argumentParser) flagOption(letter byte, attached []byte) error {
 	return nil
 }
 
+// flagOnce notes a flag that only some commands take, and that may be given once.
+func (p *argumentParser) flagOnce(letter byte) error {
+	switch {
+	case bytes.IndexByte(p.cmd.optionOrder, letter) >= 0:
+		return badParameter("multiple -%c flags not allowed", letter)
+	case p.inv:
+		return badParameter("cannot have ! before -%c", letter)
+	}
+	p.cmd.optionOrder = append(p.cmd.optionOrder, letter)
+	return nil
+}
+
 // farewell ends the tool with its version or its help.
 type farewell struct{ help, inverted bool }
 
@@ -99,6 +129,9 @@ func (p *argumentParser) tableOption(attached []byte) error {
 	name, err := p.argument("-t", attached)
 	if err != nil {
 		return err
+	}
+	if p.inv {
+		return badParameter("unexpected ! flag before --table")
 	}
 	if p.restore != "" {
 		return badParameter("The -t option cannot be used in %s.\n", p.restore)
@@ -112,12 +145,16 @@ func (p *argumentParser) familyOption(letter byte) error {
 	if (letter == '4') == (p.family == IPv4) {
 		return nil
 	}
-	if p.restore != "" {
-		p.cmd.ignore = true
-		return nil
+	if p.restore == "" {
+		return &problem{status: statusParameter, bare: true}
 	}
-	return &problem{status: statusParameter, bare: true}
+	// The tool reads no further, and it carries out what it has read but for rules.
+	p.cmd.ignore = p.cmd.op == 0 || p.cmd.isRuleCommand()
+	return errOtherFamily
 }
+
+// errOtherFamily ends a line of restore input that is for the other family.
+var errOtherFamily = errors.New("a line for the other family")
 
 func (p *argumentParser) waitOption(letter byte, attached []byte) error {
 	if p.restore != "" {
@@ -125,11 +162,7 @@ func (p *argumentParser) waitOption(letter byte, attached []byte) error {
 	}
 	arg, ok := p.optional(attached)
 	if letter == 'W' {
-		if _, number := parseNumber(arg); ok && !number {
-			return badParameter("wait interval not numeric")
-		}
-		p.cmd.waitInterval = true
-		return nil
+		return p.waitInterval(arg, ok)
 	}
 	p.cmd.wait = true
 	if ok {
@@ -137,8 +170,22 @@ func (p *argumentParser) waitOption(letter byte, attached []byte) error {
 		if !number {
 			return badParameter("wait seconds not numeric")
 		}
-		p.cmd.waitSeconds = n
+		p.cmd.waitSeconds, p.cmd.wait = n, !isZero(arg)
 	}
+	return nil
+}
+
+// waitInterval is -W, which says nothing any more.
+func (p *argumentParser) waitInterval(arg []byte, given bool) error {
+	_, number := scanUnsigned(arg)
+	switch {
+	case !given:
+		return badParameter("wait interval value required")
+	case !number:
+		return badParameter("wait interval not numeric")
+	}
+	p.call.warn("Ignoring deprecated --wait-interval option.\n")
+	p.cmd.waitInterval = true
 	return nil
 }
 
@@ -339,7 +386,7 @@ func (p *argumentParser) countersOption(attached []byte) error {
 		return err
 	}
 	var bytesText []byte
-	if i := bytes.IndexByte(packets, ','); i >= 0 {
+	if i := bytes.IndexByte(packets, ','); i > 0 {
 		packets, bytesText = packets[:i], packets[i+1:]
 	} else if word, ok := p.second(); ok {
 		bytesText = word
@@ -348,13 +395,14 @@ func (p *argumentParser) countersOption(attached []byte) error {
 	}
 	spec := &p.cmd.spec
 	var ok bool
-	if spec.packets, ok = parseNumber(packets); !ok {
+	if spec.packets, ok = scanUnsigned(packets); !ok {
 		return badParameter("-c packet counter not numeric")
 	}
-	if spec.bytes, ok = parseNumber(bytesText); !ok {
+	if spec.bytes, ok = scanUnsigned(bytesText); !ok {
 		return badParameter("-c byte counter not numeric")
 	}
-	spec.counters = true
+	// The nft tools forget the counters of IPv6 rules.
+	spec.counters = p.dialect == Legacy || p.family == IPv4 || p.call.program == nil
 	return nil
 }
 
@@ -379,6 +427,9 @@ func (p *argumentParser) protocolOption(arg []byte) error {
 		spec.proto.Number, p.protoName = number, protocolText(number)
 	}
 	spec.proto.Invert = p.inv
+	if p.family == IPv6 && !p.inv && isExtensionHeader(spec.proto.Number) {
+		p.call.warn("Warning: never matched protocol: %s. use extension match instead.\n", bytes.ToLower(arg))
+	}
 	return nil
 }
 
@@ -444,11 +495,18 @@ func (p *argumentParser) matchOption(attached []byte) error {
 	if err != nil {
 		return err
 	}
-	if p.inv {
+	switch {
+	case p.inv:
 		return badParameter("unexpected ! flag before --match")
+	case len(name) > maxChainName:
+		return badParameter("Invalid match name \"%s\" (%d chars max)", name, maxChainName)
 	}
 	ext := findMatch(name, p.family)
 	if ext == nil {
+		if n := string(name); n == "icmpv6" || n == "ipv6-icmp" {
+			// Other names of the match, under which the tool looks for it.
+			name = []byte("icmp6")
+		}
 		return badParameter("Couldn't load match `%s':No such file or directory\n", name)
 	}
 	p.load(ext)
@@ -456,16 +514,19 @@ func (p *argumentParser) matchOption(attached []byte) error {
 }
 
 // finish makes the checks of the whole command.
-func (p *argumentParser) finish() error {
+func (p *argumentParser) finish(more bool) error {
 	c := &p.cmd
-	if c.ignore {
-		return nil
+	if c.waitInterval && !c.wait {
+		return badParameter("--wait-interval only makes sense with --wait\n")
 	}
 	if c.table == "nat" && (c.policy == "DROP" || string(c.spec.jump) == "DROP") {
 		return badParameter("\nThe \"nat\" table is not intended for filtering, the use of DROP is therefore inhibited.\n\n")
 	}
 	if err := p.finishExtensions(); err != nil {
 		return err
+	}
+	if more {
+		return badParameter("unknown arguments found on commandline")
 	}
 	if c.op == 0 {
 		return badParameter("no command specified")
@@ -577,6 +638,9 @@ func (p *argumentParser) hosts(list []*AddrMatch, text []byte, invert bool) ([]*
 	return list, nil
 }
 
+// maxHostName is the length of an address with its mask.
+const maxHostName = 255
+
 // host reads one address; equal words give the same pointer.
 func (p *argumentParser) host(word []byte, invert bool) (*AddrMatch, error) {
 	known := p.addrs
@@ -585,6 +649,9 @@ func (p *argumentParser) host(word []byte, invert bool) (*AddrMatch, error) {
 	}
 	if m, ok := known[string(word)]; ok {
 		return m, nil
+	}
+	if len(word) > maxHostName {
+		return nil, badParameter("Hostname too long")
 	}
 	m, err := parseHostMask(word, p.family)
 	if err != nil {
@@ -600,34 +667,35 @@ func (p *argumentParser) host(word []byte, invert bool) (*AddrMatch, error) {
 	return result, nil
 }
 
-// optionsOfCommand refuses base options that the command does not take.
+// optionsOfCommand refuses base options that the command does not take, in the order of the tool.
 func (p *argumentParser) optionsOfCommand() error {
 	c := &p.cmd
 	allowed := commandFlags[c.op]
-	for _, letter := range c.optionOrder {
-		if strings.IndexByte(allowed, letter) < 0 {
-			return illegalOption(letter)
-		}
+	switch {
+	case c.op == 'A' || c.op == 'I' || c.op == 'R':
+		allowed += ruleLetters
+	case c.isRuleCommand():
+		allowed += strings.TrimSuffix(ruleLetters, "c")
+	case c.op == 'P':
+		allowed += "c"
 	}
-	ruleGiven := p.given
-	switch c.op {
-	case 'A', 'I', 'R':
-		return nil
-	case 'C', 'D':
-		if c.number == 0 {
-			ruleGiven &= givenCounters
+	for _, letter := range []byte("nsdpjvxio0cf") {
+		if p.isGiven(letter) && strings.IndexByte(allowed, letter) < 0 {
+			return badParameter("Illegal option `-%c' with this command", letter)
 		}
-	case 'P':
-		ruleGiven &^= givenCounters
-	}
-	if ruleGiven != 0 {
-		return illegalOption("sdpjiofc"[bits.TrailingZeros16(uint16(ruleGiven))])
 	}
 	return nil
 }
 
-func illegalOption(letter byte) error {
-	return badParameter("Illegal option `-%c' with this command", letter)
+// ruleLetters are the options about rules in the order of the given bits.
+const ruleLetters = "sdpjiofc"
+
+// isGiven says whether a base option that only some commands take was given.
+func (p *argumentParser) isGiven(letter byte) bool {
+	if i := strings.IndexByte(ruleLetters, letter); i >= 0 {
+		return p.given&(1<<i) != 0
+	}
+	return bytes.IndexByte(p.cmd.optionOrder, letter) >= 0
 }
 
 // commandFlags are the flags among -n -v -x --line-numbers that each command takes.

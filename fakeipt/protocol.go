@@ -1,6 +1,9 @@
 package fakeipt
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // Protocol numbers that the tools treat in a way of their own.
 const (
@@ -11,6 +14,9 @@ const (
 	protoICMPv6  = 58
 	protoSCTP    = 132
 	protoUDPLite = 136
+	protoESP     = 50
+	protoAH      = 51
+	protoMH      = 135
 )
 
 // protocolName is a name of /etc/protocols or one that the tools know themselves.
@@ -34,7 +40,7 @@ var protocolNames = [...]protocolName{
 
 // parseProtocol reads a name or number; the word is in lower case.
 func parseProtocol(s []byte) (uint8, error) {
-	if n, err := strconv.ParseUint(string(s), 0, 8); err == nil {
+	if n, ok := wholeNumber(s, math.MaxUint8); ok {
 		return uint8(n), nil
 	}
 	for i := range protocolNames {
@@ -64,4 +70,22 @@ func appendProtocol(dst []byte, number uint8) []byte {
 		return append(dst, name...)
 	}
 	return strconv.AppendUint(dst, uint64(number), 10)
+}
+
+// isExtensionHeader says that IPv6 has the number for a header that stands before the protocol's own.
+func isExtensionHeader(number uint8) bool {
+	switch number {
+	case 43, 44, 51, 60:
+		return true
+	}
+	return false
+}
+
+// isOwnProtocol says that the tools know the protocol's name without /etc/protocols.
+func isOwnProtocol(number uint8) bool {
+	switch number {
+	case 0, protoTCP, protoUDP, protoICMP, protoICMPv6, protoSCTP, protoUDPLite, protoESP, protoAH, protoMH:
+		return true
+	}
+	return false
 }

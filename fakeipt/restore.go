@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 )
 
 // restorer reads restore input and makes tables of it.
@@ -130,14 +129,13 @@ func (r *restorer) begin(line []byte) error {
 		return badParameter("%s: line %d table name invalid", r.tool, r.line)
 	}
 	r.table = string(name)
-	if r.only != "" && r.only != r.table {
-		return nil
-	}
 	kind := findTableKind(r.table)
-	if kind == nil {
-		if r.kernel.dialect == NFT {
-			return badParameter("%s: line %d table name '%s' invalid", r.tool, r.line, name)
-		}
+	switch {
+	case kind == nil && r.kernel.dialect == NFT:
+		return badParameter("%s: line %d table name '%s' invalid", r.tool, r.line, name)
+	case r.only != "" && r.only != r.table:
+		return nil
+	case kind == nil:
 		return badParameter("%s: unable to initialize table '%s'", r.tool, name)
 	}
 	r.kernel.load(r.family, kind)
@@ -149,11 +147,18 @@ func (r *restorer) begin(line []byte) error {
 	if r.noflush {
 		return nil
 	}
-	if r.verbose {
-		r.announceFlush(edit)
+	switch {
+	case !r.verbose:
+		edit.flushAll()
+		return nil
+	case r.kernel.dialect == NFT:
+		// With -v these tools do not take the table away but empty it.
+		all := &command{verbose: 1}
+		return errors.Join(r.x.flush(all), r.x.deleteChains(all))
 	}
+	r.announceFlush(edit)
 	edit.flushAll()
-	return nil
+	return r.flushOutput()
 }
 
 // announceFlush prints what -v prints about the chains that are taken away.
@@ -196,9 +201,6 @@ func (r *restorer) declare(line []byte) error {
 		return badParameter("%s: line %d chain name invalid", r.tool, r.line)
 	}
 	policy, rest := cutWord(rest)
-	if r.late != nil && policy != nil {
-		return nil
-	}
 	s := r.x.edit.find(name)
 	var err error
 	if r.kernel.dialect == NFT {
@@ -219,8 +221,12 @@ func (r *restorer) declare(line []byte) error {
 }
 
 func (r *restorer) setPolicy(s *chainSlot, policy string, counters *Counters) error {
+	if r.late != nil {
+		return nil
+	}
 	err := r.x.edit.setPolicy(s.name, policy, counters)
 	if err == nil {
+		r.x.edit.counted |= s.hook
 		return nil
 	}
 	if r.kernel.dialect == NFT {
@@ -259,6 +265,8 @@ func (r *restorer) declareNFT(s *chainSlot, name, policy []byte) error {
 		return badParameter("chain name may not clash with target name")
 	case policy == nil:
 		return badParameter("%s: line %d policy invalid", r.tool, r.line)
+	case r.late != nil:
+		return nil
 	}
 	e := r.x.edit
 	e.touch()
@@ -286,14 +294,10 @@ func parsePolicyCounters(text []byte) (*Counters, error) {
 	if !ok {
 		return nil, errLineFailed
 	}
-	second, _, _ = bytes.Cut(second, []byte("]"))
-	packets, err := strconv.ParseUint(string(first), 10, 64)
-	if err != nil {
-		return nil, err
-	}
-	n, err := strconv.ParseUint(string(second), 10, 64)
-	if err != nil {
-		return nil, err
+	packets, ok := cUnsigned(first)
+	n, okBytes := scanUnsigned(second)
+	if !ok || !okBytes {
+		return nil, errLineFailed
 	}
 	c := &Counters{}
 	c.set(packets, n)
@@ -315,8 +319,11 @@ func (r *restorer) rule(line []byte) error {
 		return err
 	}
 	cmd, err := r.parser.parse()
-	if err != nil || cmd.ignore || r.late != nil {
+	if err != nil || r.late != nil {
 		return err
+	}
+	if cmd.ignore {
+		return r.ignored(cmd)
 	}
 	r.x.edit.line = r.line
 	if r.tellAll() {
@@ -336,6 +343,18 @@ func (r *restorer) rule(line []byte) error {
 		return nil
 	}
 	return r.flushOutput()
+}
+
+// ignored is a rule for the other family. The legacy tools look for its target all the same.
+func (r *restorer) ignored(cmd *command) error {
+	if r.kernel.dialect == NFT || targetExtensions[string(cmd.spec.jump)] != nil {
+		return nil
+	}
+	_, err := r.x.target(&ruleSpec{jump: cmd.spec.jump, target: cmd.spec.target})
+	if _, usage := asProblem(err); usage {
+		return err
+	}
+	return nil
 }
 
 // delay keeps an error until the commit, as the nft tools do.
@@ -360,7 +379,7 @@ func (r *restorer) ruleCounters(line []byte) (rest []byte, column int, err error
 	if end < 0 {
 		return nil, 0, badParameter("Bad line %d: need ]", r.line)
 	}
-	packets, count, ok := bytes.Cut(line[1:end], []byte(":"))
+	packets, count, ok := bytes.Cut(bytes.TrimLeft(line[1:end], ":"), []byte(":"))
 	if !ok || len(count) == 0 {
 		return nil, 0, badParameter("Bad line %d: need ]", r.line)
 	}

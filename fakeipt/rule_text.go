@@ -34,7 +34,7 @@ func (r *Rule) appendMatches(dst []byte, f Family, d Dialect) []byte {
 	if r.Fragment != FragmentAny {
 		dst = appendOption(dst, "-f", r.Fragment == FragmentNot)
 	}
-	for _, m := range r.Matches {
+	for _, m := range matchesReadBack(r.Matches, d) {
 		dst = append(append(dst, " -m "...), m.Name()...)
 		dst = m.appendSave(dst, f, d)
 	}

@@ -81,7 +81,7 @@ func (p *program) savedTables(f saveFlags) (*Ruleset, int) {
 			fmt.Fprintf(p.stderr, "Table `%s' does not exist\n", name)
 			return nil, statusOther
 		}
-		return nil, p.report(&problem{status: statusOther, msg: "Cannot initialize: Table does not exist (do you need to insmod?)"}, -1)
+		return nil, p.report(&problem{status: statusOther, msg: "Cannot initialize: " + noTableText(name)}, -1)
 	}
 	p.kernel.lock.Lock()
 	defer p.kernel.lock.Unlock()

@@ -14,9 +14,9 @@ type serviceName struct {
 }
 
 var serviceNames = [...]serviceName{
-	{"tcpmux", 1, inTCP}, {"echo", 4, inUDP}, {"echo", 7, inTCP | inUDP},
+	{"tcpmux", 1, inTCP}, {"echo", 7, inTCP | inUDP},
 	{"discard", 9, inTCP | inUDP}, {"systat", 11, inTCP}, {"daytime", 13, inTCP | inUDP}, {"netstat", 15, inTCP}, {"ftp-data", 20, inTCP},
-	{"ftp", 21, inTCP}, {"ssh", 22, inTCP}, {"telnet", 23, inTCP},
+	{"ftp", 21, inTCP}, {"fsp", 21, inUDP}, {"ssh", 22, inTCP}, {"telnet", 23, inTCP},
 	{"smtp", 25, inTCP}, {"time", 37, inTCP | inUDP}, {"domain", 53, inTCP | inUDP},
 	{"bootps", 67, inUDP}, {"bootpc", 68, inUDP}, {"tftp", 69, inUDP},
 	{"gopher", 70, inTCP}, {"finger", 79, inTCP}, {"http", 80, inTCP},
@@ -69,12 +69,20 @@ func parsePort(s []byte, proto uint8) (uint16, error) {
 	if n, err := strconv.ParseUint(string(s), 0, 16); err == nil {
 		return uint16(n), nil
 	}
-	for i := range serviceNames {
-		if serviceNames[i].in&servicesOf(proto) != 0 && serviceNames[i].name == string(s) {
-			return serviceNames[i].port, nil
-		}
+	if port, ok := findService(s, proto); ok {
+		return port, nil
 	}
 	return 0, badParameter("invalid port/service `%s' specified", s)
+}
+
+// findService is the port of a service of the protocol; 0 is any protocol.
+func findService(name []byte, proto uint8) (uint16, bool) {
+	for i := range serviceNames {
+		if serviceNames[i].in&servicesOf(proto) != 0 && serviceNames[i].name == string(name) {
+			return serviceNames[i].port, true
+		}
+	}
+	return 0, false
 }
 
 // errPortRange is a range that ends before it begins.

@@ -16,6 +16,8 @@ type Table struct {
 	order  *chainOrder
 	// made are the built-in chains that the nft tools have made. The others look the same in every print.
 	made hookMask
+	// counted are the built-in chains whose policy counts packets.
+	counted hookMask
 }
 
 // Chain is a list of rules. A Chain is immutable but for its Counters, and
@@ -39,7 +41,7 @@ type chainOrder struct {
 // newTable returns the table as the kernel sets it up.
 func newTable(kind *tableKind) *Table {
 	empty := &chainMap{}
-	t := &Table{kind: kind, chains: empty.edit(hookNumber), order: &chainOrder{}}
+	t := &Table{kind: kind, chains: empty.edit(hookNumber), order: &chainOrder{}, counted: kind.hooks}
 	for _, name := range kind.builtins() {
 		e := chainEntry{chain: &Chain{Name: name, Policy: PolicyAccept, Counters: &Counters{}}, hash: hashName(name)}
 		e.reached.add(kind.hookOf(name), 1)
@@ -54,6 +56,12 @@ func (t *Table) Name() string { return t.kind.name }
 // Made says whether the nft tools have made a built-in chain of the table, which they do at its first use. What they
 // print of a table names all of its built-in chains, but packets meet only those that are made. The legacy tools make all at once.
 func (t *Table) Made(chain string) bool { return t.made&t.kind.hookOf(chain) != 0 }
+
+// CountsPolicy says whether the kernel counts what the policy of a built-in chain decides. It does so in every chain of
+// the legacy tools, and in those of the nft tools that a restore has declared or whose counters were set to zero.
+func (t *Table) CountsPolicy(chain string) bool {
+	return t.counted&t.kind.hookOf(chain) != 0
+}
 
 // Chain returns the chain of that name, nil if there is none.
 func (t *Table) Chain(name string) *Chain {
@@ -74,6 +82,14 @@ func (t *Table) References(chain string) int {
 // Chains are the table's chains in the order of iptables-save: the built-in
 // ones by hook, then the others by name.
 func (t *Table) Chains() iter.Seq[*Chain] { return slices.Values(t.sorted()) }
+
+// Unsorted are the table's chains in no order. To sort them takes longer than to look at each.
+func (t *Table) Unsorted() iter.Seq[*Chain] {
+	return func(yield func(*Chain) bool) {
+		more := true
+		t.chains.each(func(e *chainEntry) { more = more && yield(e.chain) })
+	}
+}
 
 // sorted is the chains in the order of iptables-save.
 func (t *Table) sorted() []*Chain {

@@ -58,11 +58,8 @@ func (p *dnatParser) option(o *optionCall) error {
 		p.flag(o.name)
 		return nil
 	}
-	base, err := p.r.parseAddrPort(o, true)
-	if err != nil || base == nil {
-		return err
-	}
-	p.base, err = natService(base, true)
+	var err error
+	p.base, err = p.r.parseAddrPort(o)
 	return err
 }
 

@@ -43,7 +43,11 @@ func (p *redirectParser) begin(Family) { p.natParser = natParser{} }
 
 func (p *redirectParser) option(o *optionCall) error {
 	if o.name == "to-ports" {
-		return p.toPorts(o)
+		err := p.toPorts(o)
+		if err == nil && p.base != 0 {
+			return badParameter("Shifted portmap ranges not supported with this kernel")
+		}
+		return err
 	}
 	p.flag(o.name)
 	return nil

@@ -45,10 +45,8 @@ func (p *snatParser) option(o *optionCall) error {
 		p.flag(o.name)
 		return nil
 	}
-	base, err := p.r.parseAddrPort(o, false)
-	if err == nil && base != nil {
-		return badParameter("Port range `%s' not valid", base)
-	}
+	base, err := p.r.parseAddrPort(o)
+	p.r.Shifted = base != 0
 	return err
 }
 

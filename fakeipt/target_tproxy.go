@@ -19,11 +19,11 @@ func (*TargetTPROXY) Name() string { return "TPROXY" }
 
 func (t *TargetTPROXY) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	dst = fmt.Appendf(dst, " --on-port %d --on-ip ", t.Port)
-	return fmt.Appendf(t.Addr.AppendTo(dst), " --tproxy-mark 0x%x/0x%x", t.MarkValue, t.MarkMask)
+	return fmt.Appendf(appendIP(dst, t.Addr), " --tproxy-mark 0x%x/0x%x", t.MarkValue, t.MarkMask)
 }
 
 func (t *TargetTPROXY) appendList(dst []byte, _ listStyle) []byte {
-	dst = t.Addr.AppendTo(append(dst, " TPROXY redirect "...))
+	dst = appendIP(append(dst, " TPROXY redirect "...), t.Addr)
 	return fmt.Appendf(dst, ":%d mark 0x%x/0x%x", t.Port, t.MarkValue, t.MarkMask)
 }
 

@@ -1,0 +1,47 @@
+package fakeipt
+
+import "fmt"
+
+// appendXML appends the sets as "-o xml" prints them.
+func (t *setTool) appendXML(dst []byte, sets []*IPSet) []byte {
+	references := t.kernel.setReferences()
+	table := t.kernel.sets
+	table.lock.Lock()
+	defer table.lock.Unlock()
+	dst = append(dst, "<ipsets>\n"...)
+	for _, s := range sets {
+		if t.namesOnly {
+			dst = fmt.Appendf(dst, "<ipset name=\"%s\"/>\n", s.name)
+			continue
+		}
+		dst = t.appendSetXML(dst, s, references[s.name])
+	}
+	return append(dst, "</ipsets>\n"...)
+}
+
+func (t *setTool) appendSetXML(dst []byte, s *IPSet, references int) []byte {
+	keys := s.liveKeys(t.sorted)
+	dst = fmt.Appendf(dst, "<ipset name=\"%s\">\n<type>%s</type>\n<revision>%d</revision>\n<header>", s.name, s.kind.name, s.kind.revision)
+	dst = appendFieldsXML(dst, s.header())
+	dst = fmt.Appendf(dst, "\n<memsize>%d</memsize>\n<references>%d</references>\n<numentries>%d</numentries>\n</header>\n", s.memory(), references, len(keys))
+	if !t.headersOnly {
+		dst = append(dst, "<members>\n"...)
+		for _, k := range keys {
+			dst = append(s.appendKey(append(dst, "<member><elem>"...), k), "</elem>"...)
+			dst = append(appendFieldsXML(dst, s.entryFields(s.entries[k])), "</member>\n"...)
+		}
+		dst = append(dst, "</members>\n"...)
+	}
+	return append(dst, "</ipset>\n"...)
+}
+
+func appendFieldsXML(dst []byte, fields []setField) []byte {
+	for _, f := range fields {
+		if f.text == "" {
+			dst = fmt.Appendf(dst, "<%s/>", f.name)
+		} else {
+			dst = fmt.Appendf(dst, "<%s>%s</%s>", f.name, f.text, f.name)
+		}
+	}
+	return dst
+}
