@@ -2,6 +2,7 @@ package packetsim
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +16,8 @@ func manyServices(services int) string {
 	var chains, rules strings.Builder
 	for s := range services {
 		fmt.Fprintf(&chains, ":SVC-%d - [0:0]\n", s)
-		fmt.Fprintf(&rules, "-A SERVICES -d 10.%d.%d.%d/32 -p tcp -m comment --comment \"ns/svc%d cluster IP\" -m tcp --dport 80 -j SVC-%d\n",
-			100+s/65536, s/256%256, s%256, s, s)
+		fmt.Fprintf(&rules, "-A SERVICES -d %s/32 -p tcp -m comment --comment \"ns/svc%d cluster IP\" -m tcp --dport 80 -j SVC-%d\n",
+			serviceAddr(s), s, s)
 		fmt.Fprintf(&rules, "-A SVC-%d ! -s 10.244.0.0/16 -j MASQ\n", s)
 		for e := range endpoints {
 			fmt.Fprintf(&chains, ":SEP-%d-%d - [0:0]\n", s, e)
@@ -34,12 +35,16 @@ func manyServices(services int) string {
 
 // lastService is a packet to the last of so many services.
 func lastService(services int) string {
-	s := services - 1
-	return fmt.Sprintf("tcp 10.244.0.11:1000 > 10.%d.%d.%d:80 in veth1", 100+s/65536, s/256%256, s%256)
+	return fmt.Sprintf("tcp 10.244.0.11:1000 > %s:80 in veth1", serviceAddr(services-1))
+}
+
+// serviceAddr is the cluster IP of a service of manyServices.
+func serviceAddr(s int) netip.Addr {
+	return netip.AddrFrom4([4]byte{10, byte(100 + s>>16), byte(s >> 8), byte(s)})
 }
 
 func TestWalkOfManyServices(t *testing.T) {
-	const services = 10000
+	const services = 2000
 	h, _ := testNode{rules4: manyServices(services)}.build(t)
 	outcomes, err := h.Walk(parse(t, lastService(services)))
 	require.NoError(t, err)

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // Tuple is one direction of a connection.
@@ -82,9 +84,14 @@ const (
 
 // conn is a tracked connection. What packets change of it is its state, which the journal saves as a whole.
 type conn struct {
-	tuples [2]Tuple
-	zone   Zone
+	tuples   [2]Tuple
+	zone     Zone
+	template *fakeipt.TargetCT // of a rule's template, which is no connection
 	connState
+	// The connection's places in the table.
+	byTuple  [2]tupleLink
+	bySource sourceLink
+	listed   bool // it is in the table
 }
 
 // connState is the part of a connection that changes after it is confirmed.
@@ -105,20 +112,6 @@ type connState struct {
 	streamAfter time.Time // UDP: from then on a replied flow is a stream
 }
 
-// conntrack is the table of confirmed connections: each twice in byTuple, and once in bySource if the nat hooks have seen it.
-type conntrack struct {
-	byTuple  map[tupleKey]*conn
-	bySource map[sourceKey][]*conn // the latest last
-	sweepAt  int                   // the number of connections from which expired ones are looked for
-}
-
-// tupleKey is what the table knows a packet by. The direction is in it since the zone of each direction is its own.
-type tupleKey struct {
-	Tuple
-	zone uint16
-	dir  direction
-}
-
 // sourceKey is the source of a connection's first packet.
 type sourceKey struct {
 	src   netip.Addr
@@ -126,8 +119,6 @@ type sourceKey struct {
 	proto Proto
 	zone  uint16
 }
-
-func (c *conn) key(dir direction) tupleKey { return tupleKey{c.tuples[dir], c.zone.id(dir), dir} }
 
 func (c *conn) source() sourceKey { return sourceOf(&c.tuples[original], c.zone) }
 
@@ -139,13 +130,25 @@ func sourceOf(t *Tuple, z Zone) sourceKey {
 	return key
 }
 
-// size is the number of connections, expired ones that nobody has looked for included.
-func (t *conntrack) size() int { return len(t.byTuple) / 2 }
+// find returns the connection that a packet with the tuple belongs to in the zone, and its direction: the packet may be of either
+// (resolve_normal_ct).
+func (h *Host) find(t *Tuple, z Zone) (*conn, direction) {
+	hash := t.hash()
+	c, dir := h.findBy(t, hash, z, original)
+	if c == nil && z.Original != z.Reply {
+		c, dir = h.findBy(t, hash, z, reply)
+	}
+	return c, dir
+}
 
-// find returns the connection that has the tuple in the zone, and its direction. An expired one is taken out.
-func (h *Host) find(t Tuple, z Zone) (*conn, direction) {
+// findBy returns the connection that has the tuple where the kernel's hash of the tuple and the direction's zone leads. In a zone of one
+// direction the tuples of the other are elsewhere. An expired connection is taken out. The tuple's hash of this package is at hand.
+func (h *Host) findBy(t *Tuple, hash uint32, z Zone, by direction) (*conn, direction) {
 	for _, dir := range [...]direction{reply, original} {
-		c := h.tracked.byTuple[tupleKey{t, z.id(dir), dir}]
+		if z.id(dir) != z.id(by) {
+			continue
+		}
+		c := h.tracked.get(t, hash, dir, z)
 		if c == nil {
 			continue
 		}
@@ -162,8 +165,10 @@ const leastSweep = 1024
 
 // insert confirms a connection. It is false if either tuple is taken.
 func (h *Host) insert(c *conn) bool {
-	for _, t := range c.tuples {
-		if taken, _ := h.find(t, c.zone); taken != nil {
+	for dir := range c.tuples {
+		hash := c.tuples[dir].hash()
+		c.byTuple[dir].hash = hash
+		if taken, _ := h.findBy(&c.tuples[dir], hash, c.zone, direction(dir)); taken != nil {
 			return false
 		}
 	}
@@ -173,58 +178,24 @@ func (h *Host) insert(c *conn) bool {
 		t.sweepAt = 2 * t.size()
 	}
 	c.confirmed = true
-	t.link(c, -1)
-	h.onRollback(func() {
-		c.confirmed = false
-		h.tracked.unlink(c)
-	})
+	t.enter(c)
+	h.journal.noteConn(c, undoEntry)
 	return true
 }
 
 // remove takes a connection out of the table.
 func (h *Host) remove(c *conn) {
-	if h.tracked.byTuple[c.key(original)] != c {
-		return
+	if c.listed {
+		h.tracked.unlink(c)
+		h.journal.noteConn(c, undoRemoval)
 	}
-	at := h.tracked.unlink(c)
-	h.onRollback(func() { h.tracked.link(c, at) })
-}
-
-// link enters the connection, with the place at among those of its source; -1 is the last.
-func (t *conntrack) link(c *conn, at int) {
-	t.byTuple[c.key(original)], t.byTuple[c.key(reply)] = c, c
-	if !c.srcDone {
-		return
-	}
-	key := c.source()
-	if at < 0 {
-		at = len(t.bySource[key])
-	}
-	t.bySource[key] = slices.Insert(t.bySource[key], at, c)
-}
-
-// unlink undoes link and gives the place that the connection had.
-func (t *conntrack) unlink(c *conn) (at int) {
-	delete(t.byTuple, c.key(original))
-	delete(t.byTuple, c.key(reply))
-	key := c.source()
-	list := t.bySource[key]
-	at = slices.Index(list, c)
-	switch {
-	case at < 0:
-	case len(list) == 1:
-		delete(t.bySource, key)
-	default:
-		t.bySource[key] = slices.Delete(list, at, at+1)
-	}
-	return at
 }
 
 // sweep takes the expired connections out.
 func (h *Host) sweep() {
 	now := h.clock.Now()
-	for key, c := range h.tracked.byTuple {
-		if key.dir == original && !now.Before(c.expires) {
+	for c := range h.tracked.all() {
+		if !now.Before(c.expires) {
 			h.remove(c)
 		}
 	}
@@ -241,8 +212,8 @@ func (h *Host) change(c *conn) {
 func (h *Host) Conntrack() []ConntrackEntry {
 	now := h.clock.Now()
 	var entries []ConntrackEntry
-	for key, c := range h.tracked.byTuple {
-		if key.dir == original && now.Before(c.expires) {
+	for c := range h.tracked.all() {
+		if now.Before(c.expires) {
 			entries = append(entries, c.entry(now))
 		}
 	}
@@ -270,8 +241,8 @@ func (t Tuple) compare(u Tuple) int {
 func (h *Host) DeleteConntrack(drop func(ConntrackEntry) bool) int {
 	now := h.clock.Now()
 	var doomed []*conn
-	for key, c := range h.tracked.byTuple {
-		if key.dir == original && now.Before(c.expires) && drop(c.entry(now)) {
+	for c := range h.tracked.all() {
+		if now.Before(c.expires) && drop(c.entry(now)) {
 			doomed = append(doomed, c)
 		}
 	}
@@ -285,7 +256,7 @@ func (h *Host) DeleteConntrack(drop func(ConntrackEntry) bool) int {
 
 // loadConntrack fills the table. Whether a connection is translated shows in its tuples, as it does in "conntrack -L".
 func (h *Host) loadConntrack(entries []ConntrackEntry) error {
-	h.tracked = conntrack{byTuple: make(map[tupleKey]*conn, 2*len(entries)), bySource: map[sourceKey][]*conn{}}
+	h.tracked = conntrack{templates: map[matchKey]*conn{}}
 	h.checkpoint()
 	defer h.keep()
 	for i, e := range entries {

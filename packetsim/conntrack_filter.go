@@ -18,7 +18,8 @@ type ConntrackFilter struct {
 	State string
 	// Mark under MarkMask is -m; a mask of 0 does not look at the mark.
 	Mark, MarkMask uint32
-	// Zone is -w, which asks for a zone of both directions; OrigZone and ReplyZone are --orig-zone and --reply-zone.
+	// Zone is -w, which asks for a zone of both directions; OrigZone and ReplyZone are --orig-zone and --reply-zone, of one. 0 chooses those
+	// that have no such zone.
 	Zone, OrigZone, ReplyZone *uint16
 	// SrcNAT and DstNAT are -n and -g.
 	SrcNAT, DstNAT bool
@@ -53,9 +54,14 @@ func (f *ConntrackFilter) matchesTuples(e *ConntrackEntry) bool {
 	return true
 }
 
+// matchesZone compares as the tool does: to it a zone of both directions is neither that of the one nor that of the other, and what is not
+// there is 0.
 func (f *ConntrackFilter) matchesZone(z Zone) bool {
-	return (f.Zone == nil || z == Zone{*f.Zone, *f.Zone}) && (f.OrigZone == nil || z.Original == *f.OrigZone) &&
-		(f.ReplyZone == nil || z.Reply == *f.ReplyZone)
+	both := uint16(0)
+	if z.Original == z.Reply {
+		both, z = z.Original, Zone{}
+	}
+	return (f.Zone == nil || both == *f.Zone) && (f.OrigZone == nil || z.Original == *f.OrigZone) && (f.ReplyZone == nil || z.Reply == *f.ReplyZone)
 }
 
 func (f *ConntrackFilter) matchesStatus(e *ConntrackEntry) bool {

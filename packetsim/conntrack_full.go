@@ -27,12 +27,12 @@ func (w *walk) makeRoom() bool {
 
 // evictable gives the connection that may be evicted and expires first, and how many there are.
 func (h *Host) evictable() (first *conn, count int) {
-	for key, c := range h.tracked.byTuple {
-		if key.dir != original || c.assured {
+	for c := range h.tracked.all() {
+		if c.assured {
 			continue
 		}
 		count++
-		if first == nil || c.expires.Before(first.expires) || c.expires.Equal(first.expires) && key.compare(first.tuples[original]) < 0 {
+		if first == nil || c.expires.Before(first.expires) || c.expires.Equal(first.expires) && c.tuples[original].compare(first.tuples[original]) < 0 {
 			first = c
 		}
 	}

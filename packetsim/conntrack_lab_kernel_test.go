@@ -317,8 +317,10 @@ func entryLine(e ConntrackEntry) string {
 
 func tupleLine(t Tuple) string { return tupleText(SnapshotTuple(t)) }
 
-// compareEntries says how two lists of entries differ; empty if they do not. Timeouts may differ by the time between.
-func compareEntries(real, ours []ConntrackEntry) string {
+// compareEntries says how two lists of entries differ; empty if they do not. Timeouts may differ by the time between, which is longer on a
+// machine that is busy: late is how much.
+func compareEntries(real, ours []ConntrackEntry, late time.Duration) string {
+	slack := 2 + uint32(late/time.Second)
 	lines := func(list []ConntrackEntry) (text []string) {
 		for _, e := range list {
 			text = append(text, fmt.Sprintf("%s timeout=%d", entryLine(e), e.Timeout))
@@ -326,7 +328,7 @@ func compareEntries(real, ours []ConntrackEntry) string {
 		return text
 	}
 	same := slices.EqualFunc(real, ours, func(a, b ConntrackEntry) bool {
-		return entryLine(a) == entryLine(b) && a.Timeout <= b.Timeout+2 && b.Timeout <= a.Timeout+2
+		return entryLine(a) == entryLine(b) && a.Timeout <= b.Timeout+slack && b.Timeout <= a.Timeout+slack
 	})
 	if same {
 		return ""
@@ -334,8 +336,12 @@ func compareEntries(real, ours []ConntrackEntry) string {
 	return fmt.Sprintf("kernel:\n\t%s\nours:\n\t%s", strings.Join(lines(real), "\n\t"), strings.Join(lines(ours), "\n\t"))
 }
 
-// settleTime is how long the kernel gets to do what we say it does.
-const settleTime = 300 * time.Millisecond
+// settleTime is how long the kernel gets to do what we say it does, and settleLooks how often we look at least: on a busy machine one look
+// takes long.
+const (
+	settleTime  = 300 * time.Millisecond
+	settleLooks = 10
+)
 
 // counted are the packets that each rule of the node's filter table counted.
 func (lab *ctLab) counted(family fakeipt.Family) map[string]int {

@@ -77,13 +77,41 @@ func TestEveryAnswerIsTheInverse(t *testing.T) {
 	})
 }
 
+// tupleKey is what tells the tuples of all connections apart.
+type tupleKey struct {
+	Tuple
+	zone uint16
+	dir  direction
+}
+
+func (c *conn) key(dir direction) tupleKey { return tupleKey{c.tuples[dir], c.zone.id(dir), dir} }
+
+// listed is the table as its lists hold it: the connections by their tuples, and by their sources, the latest first.
+func listed(h *Host) (tuples map[tupleKey]*conn, sources map[sourceKey][]*conn) {
+	tuples, sources = map[tupleKey]*conn{}, map[sourceKey][]*conn{}
+	for _, link := range h.tracked.byTuple {
+		for ; link != nil; link = link.next {
+			tuples[link.conn.key(link.dir)] = link.conn
+		}
+	}
+	for _, c := range h.tracked.bySource {
+		for ; c != nil; c = c.bySource.earlier {
+			sources[c.source()] = append(sources[c.source()], c)
+		}
+	}
+	return tuples, sources
+}
+
 // checkTable: no two connections share a tuple in a zone, and every index holds exactly the connections.
 func checkTable(rt *rapid.T, h *Host) {
 	seen := map[tupleKey]bool{}
 	sources, conns := 0, 0
-	for key, c := range h.tracked.byTuple {
-		require.True(rt, c.confirmed)
-		require.Contains(rt, []tupleKey{c.key(original), c.key(reply)}, key)
+	tuples, bySource := listed(h)
+	require.Len(rt, tuples, 2*h.tracked.size())
+	for key, c := range tuples {
+		require.True(rt, c.confirmed && c.listed)
+		found := h.tracked.get(&c.tuples[key.dir], c.tuples[key.dir].hash(), key.dir, c.zone)
+		require.Same(rt, c, found)
 		if key.dir == reply {
 			continue
 		}
@@ -94,14 +122,19 @@ func checkTable(rt *rapid.T, h *Host) {
 		}
 		if c.srcDone {
 			sources++
-			require.Equal(rt, 1, count(h.tracked.bySource[c.source()], c))
+			require.Equal(rt, 1, count(bySource[c.source()], c))
 		}
 	}
 	require.Equal(rt, h.tracked.size(), conns)
 	indexed := 0
-	for _, list := range h.tracked.bySource {
-		require.NotEmpty(rt, list)
+	for source, list := range bySource {
 		indexed += len(list)
+		at := h.tracked.latest(&source)
+		for _, c := range list {
+			require.Same(rt, c, at)
+			at = at.before(&source)
+		}
+		require.Nil(rt, at)
 	}
 	require.Equal(rt, sources, indexed)
 }
@@ -160,10 +193,11 @@ type savedTable struct {
 
 func tableCopy(h *Host) savedTable {
 	saved := savedTable{states: map[tupleKey]connState{}, sources: map[sourceKey][]tupleKey{}}
-	for key, c := range h.tracked.byTuple {
+	tuples, sources := listed(h)
+	for key, c := range tuples {
 		saved.states[key] = c.connState
 	}
-	for key, list := range h.tracked.bySource {
+	for key, list := range sources {
 		for _, c := range list {
 			saved.sources[key] = append(saved.sources[key], c.key(original))
 		}
@@ -252,11 +286,15 @@ func TestOrderOfSourcesIsKept(t *testing.T) {
 	for _, dst := range []string{"8.8.8.8", "9.9.9.9", "7.7.7.7"} {
 		step(t, h, "udp 192.168.0.9:1000 > "+dst+":53 in eth0")
 	}
-	list := slices.Collect(maps.Values(h.tracked.bySource))[0]
-	require.Len(t, list, 3)
-	before := slices.Clone(list)
+	list := func() []*conn {
+		_, sources := listed(h)
+		return slices.Collect(maps.Values(sources))[0]
+	}
+	before := list()
+	require.Len(t, before, 3)
 	mark := h.checkpoint()
-	h.remove(list[1])
+	h.remove(before[1])
+	require.Len(t, list(), 2)
 	h.rollback(mark)
-	require.Equal(t, before, slices.Collect(maps.Values(h.tracked.bySource))[0])
+	require.Equal(t, before, list())
 }

@@ -3,6 +3,7 @@
 package packetsim
 
 import (
+	"fmt"
 	"net/netip"
 	"os/exec"
 	"strings"
@@ -19,10 +20,7 @@ import (
 func (lab *ctLab) scene(t *testing.T, family fakeipt.Family, rules string) *ctPlay {
 	rules = ctRules(family, rules)
 	lab.restore(family, rules)
-	sysctls := map[string]string{}
-	for name, value := range ctTimeouts {
-		lab.conntrackSysctl(sysctls, name, value)
-	}
+	sysctls := lab.conntrackSysctls()
 	lab.flush()
 	return &ctPlay{
 		lab: lab, fatalf: t.Fatalf, family: family, learned: map[Tuple]Tuple{},
@@ -44,7 +42,7 @@ func (p *ctPlay) agree(t *testing.T, when string) {
 	t.Helper()
 	deadline := time.Now().Add(settleTime)
 	for {
-		why := compareEntries(p.lab.entries(p.family), p.host.Conntrack())
+		why := compareEntries(p.lab.entries(p.family), p.host.Conntrack(), p.late)
 		if why == "" {
 			return
 		}
@@ -103,6 +101,7 @@ func (lab *ctLab) restoreServer() {
 // TestDeletionAsKernel deletes with the real tool and by the filter that is to be the same.
 func TestDeletionAsKernel(t *testing.T) {
 	needKernel(t, "iptables-legacy-restore", "conntrack")
+	machineConntrack(t, "buckets", quickTable)
 	lab := newCTLab(t)
 	p := lab.scene(t, fakeipt.IPv4, `*raw
 -A PREROUTING -p udp -m udp --dport 9 -j CT --zone 3
@@ -116,7 +115,7 @@ COMMIT
 -A POSTROUTING -p tcp -j SNAT --to-source POOL1
 COMMIT
 `)
-	three, four := uint16(3), uint16(4)
+	none, three, four := uint16(0), uint16(3), uint16(4)
 	for _, row := range []struct {
 		args   string
 		filter ConntrackFilter
@@ -138,7 +137,21 @@ COMMIT
 		{"--orig-zone 4", ConntrackFilter{OrigZone: &four}},
 		{"-u UNREPLIED", ConntrackFilter{}},
 		{"-u SEEN_REPLY", ConntrackFilter{SeenReply: true}},
+		{"-u ASSURED", ConntrackFilter{Assured: true}},
 		{"-f ipv6", ConntrackFilter{Family: fakeipt.IPv6}},
+		{"-f ipv4", ConntrackFilter{Family: fakeipt.IPv4}},
+		{"--orig-src 10.78.1.2 --orig-dst 10.78.2.2", ConntrackFilter{OrigSrc: netip.MustParsePrefix("10.78.1.2/32"), OrigDst: netip.MustParsePrefix("10.78.2.2/32")}},
+		{"--reply-src 10.78.2.2 --reply-dst 10.78.1.2", ConntrackFilter{ReplySrc: netip.MustParsePrefix("10.78.2.2/32"), ReplyDst: netip.MustParsePrefix("10.78.1.2/32")}},
+		{"-p tcp --dport 80", ConntrackFilter{Proto: TCP, OrigDstPort: 80}},
+		{"-p tcp --reply-port-dst 1000", ConntrackFilter{Proto: TCP, ReplyDstPort: 1000}},
+		{"-p udp -s 10.78.1.2 -m 5/0xff", ConntrackFilter{Proto: UDP, OrigSrc: netip.MustParsePrefix("10.78.1.2/32"), Mark: 5, MarkMask: 0xff}},
+		{"-m 0", ConntrackFilter{MarkMask: 0xffffffff}},
+		{"-w 0", ConntrackFilter{Zone: &none}},
+		{"-w 4", ConntrackFilter{Zone: &four}},
+		{"--reply-zone 3", ConntrackFilter{ReplyZone: &three}},
+		{"--reply-zone 0", ConntrackFilter{ReplyZone: &none}},
+		{"-p icmp", ConntrackFilter{Proto: ICMP}},
+		{"-d 10.99.0.9", ConntrackFilter{OrigDst: netip.MustParsePrefix("10.99.0.9/32")}},
 	} {
 		lab.flush()
 		p.host.DeleteConntrack(func(ConntrackEntry) bool { return true })
@@ -151,8 +164,9 @@ COMMIT
 		vip.Dst = p.addr("VIP1")
 		p.forward(vip)
 		out, _ := exec.Command("conntrack", append([]string{"-D"}, strings.Fields(row.args)...)...).CombinedOutput()
-		p.host.DeleteConntrack(row.filter.Matches)
-		why := compareEntries(lab.entries(fakeipt.IPv4), p.host.Conntrack())
+		deleted := p.host.DeleteConntrack(row.filter.Matches)
+		assert.Contains(t, string(out), fmt.Sprintf(": %d flow entries have been deleted.", deleted), "conntrack -D %s", row.args)
+		why := compareEntries(lab.entries(fakeipt.IPv4), p.host.Conntrack(), p.late)
 		assert.Empty(t, why, "conntrack -D %s: %s", row.args, out)
 	}
 }

@@ -250,7 +250,7 @@ func (t *sctpTrack) advance(s *sctpPacket, dir direction, chunk SCTPChunk, confi
 	step := sctpGoOn
 	switch chunk.Type {
 	case SCTPInit:
-		if chunk.InitTag != t.tags[1-dir] {
+		if before == sctpNone || chunk.InitTag != t.tags[1-dir] { // a repeated INIT does not count
 			if t.inits[original] && t.inits[reply] {
 				t.inits[1-dir] = false
 			}

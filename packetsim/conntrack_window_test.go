@@ -117,6 +117,20 @@ func TestPickedUpSideStaysLiberal(t *testing.T) {
 	}
 }
 
+// TestSecondSYNMovesTheWindow: the answer to the first SYN is late then, and so is its reset.
+func TestSecondSYNMovesTheWindow(t *testing.T) {
+	h, _ := testNode{rules4: stateRules}.build(t)
+	for i, s := range []spoken{
+		{0, false, SYN, TCPNumbers{Seq: 1000, Window: 8192}, "NEW", "SYN_SENT 120 UNREPLIED"},
+		{0, false, SYN, TCPNumbers{Seq: 1000 + 1<<30, Window: 8192}, "NEW", "SYN_SENT 120 UNREPLIED"},
+		{0, true, SYN | ACK, TCPNumbers{Seq: 1000, Ack: 1001, Window: 8192}, "ESTABLISHED", "SYN_SENT 120"},
+		{0, false, RST, TCPNumbers{Seq: 1001}, "ESTABLISHED", "SYN_SENT 120"},
+	} {
+		state := stateOf(say(t, h, &s))
+		assert.Equal(t, s.state+" "+s.entry, state+" "+entryText(t, h), "segment %d", i)
+	}
+}
+
 func TestScaledWindow(t *testing.T) {
 	h, _ := testNode{rules4: stateRules}.build(t)
 	for i, s := range []spoken{
@@ -189,6 +203,15 @@ func TestConntrackChunks(t *testing.T) {
 			packet{false, 22, SCTPChunk{Type: SCTPAbort, Flags: 1}, "ESTABLISHED", "CLOSED 10 ASSURED", 0},
 		)},
 		{"repeated INIT does not keep the entry alive", []packet{handshake[0], {false, 0, init, "NEW", "CLOSED 4 UNREPLIED", 6 * time.Second}}},
+		{"the first INIT excuses an INIT ACK with another tag", []packet{
+			handshake[0],
+			{false, 33, SCTPChunk{Type: SCTPHeartbeatAck}, "NEW", "CLOSED 10 UNREPLIED", 0},
+			{true, 22, SCTPChunk{Type: SCTPInitAck, InitTag: 44}, "ESTABLISHED", "COOKIE_WAIT 3", 0},
+		}},
+		{"a repeated INIT excuses none", append(handshake[:4:4],
+			packet{true, 0, SCTPChunk{Type: SCTPInit, InitTag: 11}, "ESTABLISHED", "ESTABLISHED 210 ASSURED", 0},
+			packet{false, 11, SCTPChunk{Type: SCTPInitAck, InitTag: 44}, "INVALID", "ESTABLISHED 210 ASSURED", 0},
+		)},
 		{"data without an association", []packet{{false, 11, SCTPChunk{Type: SCTPData}, "INVALID", "none", 0}}},
 		{"heartbeat of a second path", []packet{
 			{false, 11, SCTPChunk{Type: SCTPHeartbeat}, "NEW", "HEARTBEAT_SENT 30 UNREPLIED", 0},

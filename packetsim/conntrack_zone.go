@@ -21,11 +21,11 @@ func (z Zone) valid() bool { return z.Original == z.Reply || z.Original == 0 || 
 // number is the zone's number, as hashes use it.
 func (z Zone) number() uint16 { return max(z.Original, z.Reply) }
 
-// conntrackTarget is -j CT (net/netfilter/xt_CT.c): it tells conntrack, which comes after, what to do with the packet. Helpers, timeout
-// policies and events are not imitated.
+// conntrackTarget is -j CT (net/netfilter/xt_CT.c): it tells conntrack, which comes after, what to do with the packet. The first of several
+// counts. Helpers, timeout policies and events are not imitated.
 func (w *walk) conntrackTarget(s *packet, t *fakeipt.TargetCT) fate {
 	switch {
-	case s.conn != nil:
+	case s.conn != nil || s.relation == isUntracked:
 	case t.Notrack:
 		s.relation = isUntracked
 	case t.Helper != "":
@@ -33,9 +33,35 @@ func (w *walk) conntrackTarget(s *packet, t *fakeipt.TargetCT) fate {
 	case t.Timeout != "":
 		return w.unsupported("CT --timeout")
 	default:
-		s.zone = zoneOf(t, s.Mark)
+		s.conn, s.dir, s.relation = w.template(s, t), original, isNew
 	}
 	return goOn
+}
+
+// template is the connection that a rule with -j CT puts on its packets until conntrack looks at them (nf_ct_tmpl_alloc). All packets
+// of the rule have the same one, so that a mark stays on it.
+func (w *walk) template(s *packet, t *fakeipt.TargetCT) *conn {
+	key := w.matchKey(s)
+	key.place = 0
+	templates := w.h.tracked.templates
+	if known := templates[key]; known != nil {
+		return known
+	}
+	none := unspecified(s.Dst)
+	empty := Tuple{Src: none, Dst: none}
+	c := &conn{tuples: [2]Tuple{empty, empty}, connState: connState{confirmed: true}, template: t}
+	templates[key] = c
+	w.h.onRollback(func() { delete(templates, key) })
+	return c
+}
+
+// takeTemplate takes the template off the packet: it says in which zone conntrack looks for the connection.
+func (s *packet) takeTemplate() {
+	if s.conn == nil || s.conn.template == nil {
+		return
+	}
+	s.zone = zoneOf(s.conn.template, s.Mark)
+	s.conn, s.relation = nil, isInvalid
 }
 
 func zoneOf(t *fakeipt.TargetCT, mark uint32) Zone {

@@ -35,8 +35,14 @@ type fib struct {
 
 // fibTable finds the routes to an address by longest prefix: one map look-up for each prefix length in use.
 type fibTable struct {
-	lengths []int // in use, longest first
-	routes  map[netip.Prefix][]*route
+	lengths []fibLength // longest first
+}
+
+// fibLength is the routes to the prefixes of one length.
+type fibLength struct {
+	bits   int
+	mask   addrBits
+	routes map[addrBits][]*route
 }
 
 // route is a Route with its defaults filled in and its device looked up.
@@ -47,24 +53,23 @@ type route struct {
 }
 
 func (t *fibTable) add(r *route) {
-	length := r.Dst.Bits()
-	if !slices.Contains(t.lengths, length) {
-		t.lengths = append(t.lengths, length)
-		slices.SortFunc(t.lengths, func(a, b int) int { return cmp.Compare(b, a) })
+	addr, length := r.Dst.Addr(), r.Dst.Bits()
+	at, known := slices.BinarySearchFunc(t.lengths, length, func(l fibLength, bits int) int { return cmp.Compare(bits, l.bits) })
+	if !known {
+		t.lengths = slices.Insert(t.lengths, at, fibLength{length, prefixMask(length, addr.Is4()), map[addrBits][]*route{}})
 	}
-	same := append(slices.Clip(t.routes[r.Dst]), r)
+	routes, to := t.lengths[at].routes, bitsOf(addr)
+	same := append(slices.Clip(routes[to]), r)
 	slices.SortStableFunc(same, func(a, b *route) int { return cmp.Compare(a.Metric, b.Metric) })
-	t.routes[r.Dst] = same
+	routes[to] = same
 }
 
 // lookup is the best route that can be used, or nil.
 func (t *fibTable) lookup(f *flow) *route {
-	for _, length := range t.lengths {
-		prefix, err := f.dst.Prefix(length)
-		if err != nil {
-			continue
-		}
-		for _, r := range t.routes[prefix] {
+	dst := bitsOf(f.dst)
+	for i := range t.lengths {
+		length := &t.lengths[i]
+		for _, r := range length.routes[dst.masked(length.mask)] {
 			if r.usable(f) {
 				return r
 			}

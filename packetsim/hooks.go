@@ -40,6 +40,6 @@ var hookStages = [...][]stage{
 	postRouting: {mangleTable, natSrc, confirmStage},
 }
 
-var stageTables = [...]string{
+var stageTables = [confirmStage + 1]string{
 	rawTable: "raw", mangleTable: "mangle", natDst: "nat", natSrc: "nat", filterTable: "filter", securityTable: "security",
 }

@@ -36,25 +36,28 @@ type HostConfig struct {
 
 // Host is one network namespace. Its methods are not for several goroutines at once.
 type Host struct {
-	name       string
-	devices    []*device
-	byName     map[string]*device
-	fibs       map[fakeipt.Family]*fib
-	network    HostConfig // devices, routes and rules as they were given
-	sysctls    map[string]string
-	conf       hostSysctls
-	netfilter  *fakeipt.Kernel
-	clock      clock.PassiveClock
-	tracked    conntrack
-	tracking   map[*fakeipt.Ruleset]bool // the answers of tracks for the current rulesets
-	indexing   indexPolicy
-	recent     map[string]*recentList
-	nth        map[matchKey]uint32
-	limits     map[matchKey]tokenBucket
-	hashlimits map[hashlimitName]*hashlimitTable
-	paths      map[pathKey]int // the next hop that a flow takes on a route with several
-	journal    journal
-	idle       []*walk // walks that have ended
+	name        string
+	devices     []*device
+	byName      map[string]*device
+	fib4, fib6  *fib
+	addresses   map[netip.Addr]bool // of the devices
+	network     HostConfig          // devices, routes and rules as they were given
+	sysctls     map[string]string
+	conf        hostSysctls
+	netfilter   *fakeipt.Kernel
+	clock       clock.PassiveClock
+	tracked     conntrack
+	plans       [2]*rulesetPlan // of the rulesets of IPv4 and IPv6 that were met last
+	indexing    indexPolicy
+	recent      map[string]*recentList
+	recentMasks map[*fakeipt.Ruleset]map[string]netip.Addr // the answers of masksOf for the current rulesets
+	nth         map[matchKey]uint32
+	limits      map[matchKey]tokenBucket
+	hashlimits  map[hashlimitName]*hashlimitTable
+	paths       map[pathKey]int // the next hop that a flow takes on a route with several
+	journal     journal
+	idle        []*walk // walks that have ended
+	scratch     scratchConns
 }
 
 // device is a Device with its settings.
@@ -102,12 +105,13 @@ func NewHost(config HostConfig) (*Host, error) {
 // Tracked connections stay, but for those that were masqueraded by a device that is down now or with an address that is gone.
 // On an error the host is as it was.
 func (h *Host) SetNetwork(devices []Device, routes []Route, rules []PolicyRule, onlyGivenRoutes bool) error {
-	b := &networkBuilder{byName: map[string]*device{}}
+	b := &networkBuilder{byName: map[string]*device{}, addresses: map[netip.Addr]bool{}}
 	if err := b.build(devices, routes, rules, onlyGivenRoutes); err != nil {
 		return fmt.Errorf("host %s: %w", h.name, err)
 	}
 	before := h.byName
-	h.devices, h.byName, h.fibs = b.devices, b.byName, b.fibs
+	h.devices, h.byName, h.addresses = b.devices, b.byName, b.addresses
+	h.fib4, h.fib6 = b.fibs[fakeipt.IPv4], b.fibs[fakeipt.IPv6]
 	h.forgetMasquerades(before)
 	h.network = HostConfig{Devices: b.given, Routes: b.routes, PolicyRules: b.rules}
 	if err := h.readSysctls(); err != nil {
@@ -150,7 +154,12 @@ func (h *Host) SourceFor(dst netip.Addr) (netip.Addr, error) {
 	return src, nil
 }
 
-func (h *Host) fib(addr netip.Addr) *fib { return h.fibs[familyOf(addr)] }
+func (h *Host) fib(addr netip.Addr) *fib {
+	if addr.Is6() {
+		return h.fib6
+	}
+	return h.fib4
+}
 
 func familyOf(addr netip.Addr) fakeipt.Family {
 	if addr.Is6() {
@@ -161,12 +170,13 @@ func familyOf(addr netip.Addr) fakeipt.Family {
 
 // networkBuilder makes the routing state of a host.
 type networkBuilder struct {
-	devices []*device
-	byName  map[string]*device
-	fibs    map[fakeipt.Family]*fib
-	given   []Device
-	routes  []Route
-	rules   []PolicyRule
+	devices   []*device
+	byName    map[string]*device
+	addresses map[netip.Addr]bool
+	fibs      map[fakeipt.Family]*fib
+	given     []Device
+	routes    []Route
+	rules     []PolicyRule
 }
 
 func (b *networkBuilder) build(devices []Device, routes []Route, rules []PolicyRule, onlyGivenRoutes bool) error {
@@ -215,6 +225,7 @@ func (b *networkBuilder) addDevices(devices []Device) error {
 			if !a.Prefix.IsValid() {
 				return fmt.Errorf("device %s: an address is not set", d.Name)
 			}
+			b.addresses[a.Prefix.Addr()] = true
 		}
 		dev := &device{Device: *d}
 		b.devices, b.byName[d.Name] = append(b.devices, dev), dev
@@ -283,7 +294,7 @@ func (b *networkBuilder) addRoute(i int) error {
 	}
 	f := b.fibs[familyOf(r.Dst.Addr())]
 	if f.tables[r.Table] == nil {
-		f.tables[r.Table] = &fibTable{routes: map[netip.Prefix][]*route{}}
+		f.tables[r.Table] = &fibTable{}
 	}
 	f.tables[r.Table].add(r)
 	return nil

@@ -57,9 +57,39 @@ const (
 
 // indexKey is the parts of a packet that a shape compares: an address or a device name, and a port.
 type indexKey struct {
-	high, low uint64
-	port      uint16
-	proto     Proto
+	addrBits
+	port  uint16
+	proto Proto
+}
+
+// addrBits is an address, or the name of a device, as two numbers. An IPv4 address is the last 32 bits, as it is in IPv6.
+type addrBits struct{ high, low uint64 }
+
+func bitsOf(a netip.Addr) addrBits {
+	b := a.As16()
+	return addrBits{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])}
+}
+
+func bitsOfName(name string) addrBits {
+	var b [16]byte
+	copy(b[:], name)
+	return addrBits{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])}
+}
+
+// masked is the bits under a mask.
+func (a addrBits) masked(mask addrBits) addrBits {
+	return addrBits{a.high & mask.high, a.low & mask.low}
+}
+
+// prefixMask is the mask of a prefix of so many bits.
+func prefixMask(bits int, is4 bool) addrBits {
+	if is4 {
+		bits += 96
+	}
+	if bits <= 64 {
+		return addrBits{high: ^uint64(0) << (64 - bits)}
+	}
+	return addrBits{^uint64(0), ^uint64(0) << (128 - bits)}
 }
 
 // memo is what packetsim keeps in a chain: the number of walks through it, then its index.
@@ -155,16 +185,16 @@ func keyOf(r *fakeipt.Rule, ports []uint16) (shape, indexKey, []uint16) {
 	switch {
 	case wholeDst > 0 && (wholeDst == r.Dst.Addr.BitLen() || wholeSrc <= wholeDst):
 		s.field, s.bits = byDst, uint8(wholeDst)
-		k.setAddr(r.Dst.Addr)
+		k.addrBits = bitsOf(r.Dst.Addr)
 	case wholeSrc > 0:
 		s.field, s.bits = bySrc, uint8(wholeSrc)
-		k.setAddr(r.Src.Addr)
+		k.addrBits = bitsOf(r.Src.Addr)
 	case isDevice(r.In):
 		s.field = byIn
-		k.setName(r.In.Name)
+		k.addrBits = bitsOfName(r.In.Name)
 	case isDevice(r.Out):
 		s.field = byOut
-		k.setName(r.Out.Name)
+		k.addrBits = bitsOfName(r.Out.Name)
 	}
 	if r.Proto.Number != 0 && !r.Proto.Invert && Proto(r.Proto.Number).HasPorts() {
 		if ports = rulePorts(r, ports); len(ports) > 0 {
@@ -245,44 +275,18 @@ func singlePorts(m *fakeipt.MatchMultiport, ports []uint16) []uint16 {
 	return ports
 }
 
-func (k *indexKey) setAddr(a netip.Addr) {
-	b := a.As16()
-	k.high, k.low = binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
-}
-
-func (k *indexKey) setName(name string) {
-	var b [16]byte
-	copy(b[:], name)
-	k.high, k.low = binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
-}
-
-// keep leaves the leading bits of the address.
-func (k *indexKey) keep(bits uint8, is4 bool) {
-	if is4 {
-		bits += 96
-	}
-	if bits <= 64 {
-		k.low = 0
-		k.high &= ^uint64(0) << (64 - bits)
-	} else {
-		k.low &= ^uint64(0) << (128 - bits)
-	}
-}
-
 // find is the rules of the shape that the packet may match.
 func (s *indexShape) find(p *packet) []int32 {
 	var k indexKey
 	switch s.field {
 	case byDst:
-		k.setAddr(p.Dst)
-		k.keep(s.bits, p.Dst.Is4())
+		k.addrBits = bitsOf(p.Dst).masked(prefixMask(int(s.bits), p.Dst.Is4()))
 	case bySrc:
-		k.setAddr(p.Src)
-		k.keep(s.bits, p.Src.Is4())
+		k.addrBits = bitsOf(p.Src).masked(prefixMask(int(s.bits), p.Src.Is4()))
 	case byIn:
-		k.setName(deviceName(p.in))
+		k.addrBits = bitsOfName(deviceName(p.in))
 	case byOut:
-		k.setName(deviceName(p.out))
+		k.addrBits = bitsOfName(deviceName(p.out))
 	}
 	if s.ports {
 		k.port, k.proto = p.DstPort, p.Proto

@@ -235,7 +235,7 @@ func TestIndexIsUsed(t *testing.T) {
 	assert.Nil(t, changed.Memo.Load(), "a chain that changed has no index")
 }
 
-// TestWalksWhileCommitting has hosts on one kernel walk while rules are committed.
+// TestWalksWhileCommitting has hosts on one kernel walk while rules are committed: every walk is of one commit as a whole. Run it with the race detector.
 func TestWalksWhileCommitting(t *testing.T) {
 	const services = 200
 	first, _ := testNode{rules4: manyServices(services)}.build(t)
@@ -243,27 +243,32 @@ func TestWalksWhileCommitting(t *testing.T) {
 	require.NoError(t, err)
 	stop := make(chan struct{})
 	var walkers sync.WaitGroup
-	for _, h := range []*Host{first, second} {
+	for h, walk := range map[*Host]func(Input, Chance) (Outcome, error){first: first.Verdict, second: second.Step} {
 		in := parse(t, lastService(services))
-		walkers.Add(1)
-		go func() {
-			defer walkers.Done()
-			for {
+		walkers.Go(func() {
+			for walks := 0; ; walks++ {
 				select {
 				case <-stop:
 					return
 				default:
-					o, err := h.Verdict(in, SeededChance(1))
-					if !assert.NoError(t, err) || !assert.Equal(t, Accept, o.Verdict) {
-						return
-					}
+				}
+				o, err := walk(in, SeededChance(1))
+				h.DeleteConntrack(func(ConntrackEntry) bool { return true })
+				if !assert.NoError(t, err) || !assert.Equal(t, Accept, o.Verdict, "walk %d met the rules of two commits", walks) {
+					return
 				}
 			}
-		}()
+		})
 	}
-	for i := range 50 {
-		restoreInto(t, first.Netfilter(), fakeipt.IPv4, fmt.Sprintf("*nat\n-A SERVICES -d 10.1.1.%d/32 -j MASQ\nCOMMIT\n", i), "--noflush")
+	for i := range 100 {
+		restoreInto(t, first.Netfilter(), fakeipt.IPv4, marksAndChecks(i), "--noflush")
 	}
 	close(stop)
 	walkers.Wait()
+}
+
+// marksAndChecks changes an early and a late hook in one commit: a packet that meets one of them as it was before the commit is dropped.
+func marksAndChecks(mark int) string {
+	return fmt.Sprintf("*mangle\n-F PREROUTING\n-F FORWARD\n-A PREROUTING -j MARK --set-mark %d\n-A FORWARD -m mark ! --mark %d -j DROP\nCOMMIT\n"+
+		"*nat\n-A SERVICES -d 10.1.1.1/32 -j MASQ\nCOMMIT\n", mark, mark)
 }

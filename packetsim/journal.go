@@ -5,8 +5,8 @@ import "github.com/chainwalk/chainwalk/fakeipt"
 // journal lets a walk write the host's state as straight code and be undone afterwards. While a checkpoint is
 // open, every change adds its inverse to undo, and counters wait in pending, since they are shared with the ruleset.
 //
-// Connections change with every packet, so they are not undone by functions of their own: saved holds the states that
-// they had, and both lists are used again.
+// Connections change with every packet, so they are not undone by functions of their own, which would need memory: saved
+// holds the states that they had, and both lists are used again.
 type journal struct {
 	depth   int
 	undo    []undoStep
@@ -15,11 +15,21 @@ type journal struct {
 	pending []pendingCount
 }
 
-// undoStep undoes a change: it calls restore, or gives the connection the last of the saved states.
+// undoStep undoes a change: it calls restore, or does what the kind says to the connection.
 type undoStep struct {
 	restore func()
 	conn    *conn
+	kind    undoKind
 }
+
+// undoKind is what changed of a connection.
+type undoKind uint8
+
+const (
+	undoState   undoKind = iota // its state: the last of the saved ones comes back
+	undoEntry                   // it was confirmed
+	undoRemoval                 // it was taken out of the table
+)
 
 // pendingCount is one packet for a rule's or chain's counters, or for an nfacct object.
 type pendingCount struct {
@@ -44,19 +54,32 @@ func (h *Host) checkpoint() checkpoint {
 func (h *Host) rollback(c checkpoint) {
 	j := &h.journal
 	for i := len(j.undo) - 1; i >= c.undo; i-- {
-		step := &j.undo[i]
-		if step.conn == nil {
+		if step := &j.undo[i]; step.conn != nil {
+			h.undoConn(step)
+		} else {
 			step.restore()
-			continue
 		}
-		last := len(j.saved) - 1
-		step.conn.connState = j.saved[last]
-		j.saved = j.saved[:last]
 	}
 	clear(j.undo[c.undo:])
 	j.undo, j.pending = j.undo[:c.undo], j.pending[:c.pending]
 	j.begins = len(j.undo)
 	j.depth--
+}
+
+// undoConn undoes a change of a connection.
+func (h *Host) undoConn(step *undoStep) {
+	j, c := &h.journal, step.conn
+	switch step.kind {
+	case undoState:
+		last := len(j.saved) - 1
+		c.connState = j.saved[last]
+		j.saved = j.saved[:last]
+	case undoEntry:
+		c.confirmed = false
+		h.tracked.unlink(c)
+	case undoRemoval:
+		h.tracked.link(c)
+	}
 }
 
 // keep closes the last checkpoint and lets its changes stand. The outermost one also advances the counters.
@@ -88,8 +111,14 @@ func (h *Host) onRollback(undo func()) {
 
 // saveConn notes a connection's state, unless it was the last thing noted since the checkpoint.
 func (j *journal) saveConn(c *conn) {
-	if n := len(j.undo); n > j.begins && j.undo[n-1].conn == c {
+	if n := len(j.undo); n > j.begins && j.undo[n-1].conn == c && j.undo[n-1].kind == undoState {
 		return
 	}
-	j.undo, j.saved = append(j.undo, undoStep{conn: c}), append(j.saved, c.connState)
+	j.noteConn(c, undoState)
+	j.saved = append(j.saved, c.connState)
+}
+
+// noteConn notes what changes of a connection.
+func (j *journal) noteConn(c *conn, kind undoKind) {
+	j.undo = append(j.undo, undoStep{conn: c, kind: kind})
 }

@@ -307,17 +307,20 @@ func (lab *kernelLab) send(place string, p Packet, id uint16) {
 }
 
 // within calls f in the namespace of the place.
-func (lab *kernelLab) within(place string, f func()) {
+func (lab *kernelLab) within(place string, f func()) { withinNamespace(lab.t, lab.ns(place), f) }
+
+// withinNamespace calls f in a network namespace, on a thread of its own.
+func withinNamespace(tb testing.TB, name string, f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	home, err := netns.Get()
-	require.NoError(lab.t, err)
+	require.NoError(tb, err)
 	defer func() { _ = home.Close() }()
-	there, err := netns.GetFromName(lab.ns(place))
-	require.NoError(lab.t, err)
+	there, err := netns.GetFromName(name)
+	require.NoError(tb, err)
 	defer func() { _ = there.Close() }()
-	require.NoError(lab.t, netns.Set(there))
-	defer func() { require.NoError(lab.t, netns.Set(home)) }()
+	require.NoError(tb, netns.Set(there))
+	defer func() { require.NoError(tb, netns.Set(home)) }()
 	f()
 }
 

@@ -22,7 +22,7 @@ type matchKey struct {
 
 func (w *walk) matchKey(s *packet) matchKey {
 	key := matchKey{rule: w.rule.rule, place: w.rule.place}
-	if w.h.rules(&s.Packet).Dialect() == fakeipt.Legacy {
+	if s.plan.rules.Dialect() == fakeipt.Legacy {
 		key.table = w.rule.table
 	}
 	return key

@@ -1,16 +1,11 @@
 package packetsim
 
-import (
-	"fmt"
-
-	"github.com/chainwalk/chainwalk/fakeipt"
-)
+import "fmt"
 
 // natStage is what the nat hooks do (nf_nat_inet_fn in net/netfilter/nf_nat_core.c): the rules decide once for each
 // connection and side, later packets are translated by the connection's tuples.
-func (w *walk) natStage(s *packet, st stage, rules *fakeipt.Ruleset) bool {
-	table := rules.Table("nat")
-	if table == nil || s.conn == nil {
+func (w *walk) natStage(s *packet, st stage) bool {
+	if s.conn == nil || !s.plan.nat {
 		return true
 	}
 	if s.relation == isRelated && s.isICMPError() {
@@ -21,7 +16,7 @@ func (w *walk) natStage(s *packet, st stage, rules *fakeipt.Ruleset) bool {
 		return w.natWrite(s, st, w.translateError)
 	}
 	if s.relation != isEstablished && !s.conn.bound(st) {
-		if !w.runTable(table, s) {
+		if !w.runTable(s, st) {
 			return false
 		}
 		if !s.conn.bound(st) {
@@ -62,13 +57,13 @@ func (w *walk) translate(s *packet, st stage) {
 	if !s.conn.translates(s.dir, st) {
 		return
 	}
-	target := s.conn.tuples[1-s.dir].inverse()
+	answer := &s.conn.tuples[1-s.dir]
 	if st == natSrc {
-		s.Src, s.SrcPort = target.Src, target.SrcPort
+		s.Src, s.SrcPort = answer.Dst, answer.DstPort
 	} else {
-		s.Dst, s.DstPort = target.Dst, target.DstPort
+		s.Dst, s.DstPort = answer.Src, answer.SrcPort
 	}
-	s.ICMPID = target.ICMPID
+	s.ICMPID = answer.ICMPID
 }
 
 // translates says whether packets of the direction are changed by the stage: replies are changed the other way round.

@@ -87,7 +87,7 @@ func (w *walk) bindNothing(s *packet, side stage) {
 func (w *walk) uniqueTuple(c *conn, now Tuple, side stage, to *natRange) Tuple {
 	if side == natSrc && !to.random() {
 		if to.hasSource(&now) {
-			if !w.taken(&now, c) {
+			if other := w.takenBy(&now, c); other == nil || other.reverseOf(c) {
 				return now
 			}
 		} else if as, ok := w.sourceInUse(c, now, to); ok && !w.taken(&as, c) {
@@ -113,9 +113,9 @@ func (w *walk) uniqueTuple(c *conn, now Tuple, side stage, to *natRange) Tuple {
 // sourceInUse is the tuple with the translated source of an earlier connection of the same source, if the range has
 // it (find_appropriate_src).
 func (w *walk) sourceInUse(c *conn, now Tuple, to *natRange) (Tuple, bool) {
-	earlier := w.h.tracked.bySource[sourceOf(&now, c.zone)]
-	for i := len(earlier) - 1; i >= 0; i-- {
-		as := earlier[i].tuples[reply].inverse()
+	source := sourceOf(&now, c.zone)
+	for earlier := w.h.tracked.latest(&source); earlier != nil; earlier = earlier.before(&source) {
+		as := earlier.tuples[reply].inverse()
 		as.Dst, as.DstPort = now.Dst, now.DstPort
 		as.ICMPType, as.ICMPCode = now.ICMPType, now.ICMPCode
 		if to.hasSource(&as) {
@@ -125,15 +125,28 @@ func (w *walk) sourceInUse(c *conn, now Tuple, to *natRange) (Tuple, bool) {
 	return Tuple{}, false
 }
 
-// taken says whether another connection has the answer to the tuple.
-func (w *walk) taken(t *Tuple, c *conn) bool {
-	other, _ := w.h.find(t.inverse(), c.zone)
-	return other != nil && other != c
+// takenBy is another connection that has the answer to the tuple (nf_conntrack_tuple_taken), or nil.
+func (w *walk) takenBy(t *Tuple, c *conn) *conn {
+	answer := t.inverse()
+	if other, _ := w.h.findBy(&answer, answer.hash(), c.zone, reply); other != c {
+		return other
+	}
+	return nil
+}
+
+func (w *walk) taken(t *Tuple, c *conn) bool { return w.takenBy(t, c) != nil }
+
+// reverseOf says whether an untranslated UDP connection is the same as the other one in the opposite direction. They cannot both be in the table,
+// but the kernel leaves that to the confirmation and looks for no other port (nf_nat_used_tuple_new). It happens among zones.
+func (c *conn) reverseOf(other *conn) bool {
+	return c.tuples[original].Proto == UDP && !c.srcNAT && !c.dstNAT &&
+		c.tuples[original] == other.tuples[reply] && c.tuples[reply] == other.tuples[original]
 }
 
 // takenFor is taken for the last tries. A TCP connection that is over gives its tuple to a SYN with a later number (nf_nat_used_tuple_harder).
 func (w *walk) takenFor(t *Tuple, c *conn) bool {
-	other, dir := w.h.find(t.inverse(), c.zone)
+	answer := t.inverse()
+	other, dir := w.h.find(&answer, c.zone)
 	switch {
 	case other == nil || other == c:
 		return false

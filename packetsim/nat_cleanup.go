@@ -18,8 +18,8 @@ func (h *Host) forgetMasquerades(before map[string]*device) {
 func (h *Host) forgetMasqueradesBy(dev string, lost func(netip.Addr) bool) {
 	h.checkpoint()
 	defer h.keep()
-	for key, c := range h.tracked.byTuple {
-		if key.dir == original && c.masqueradeDev == dev && lost(c.tuples[reply].Dst) {
+	for c := range h.tracked.all() {
+		if c.masqueradeDev == dev && lost(c.tuples[reply].Dst) {
 			h.remove(c)
 		}
 	}

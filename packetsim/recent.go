@@ -101,11 +101,11 @@ func (e *recentEntry) hits(m *fakeipt.MatchRecent, now time.Time) bool {
 	return false
 }
 
-// recentList is the list that a rule names, made on its first use.
+// recentList is the list that a rule names. It is made on its first use.
 func (h *Host) recentList(m *fakeipt.MatchRecent) *recentList {
 	list := h.recent[m.List]
 	if list == nil {
-		list = &recentList{mask: m.Mask, times: recentTimes, entries: map[recentKey]*recentEntry{}}
+		list = &recentList{mask: h.recentMask(m), times: recentTimes, entries: map[recentKey]*recentEntry{}}
 		h.recent[m.List] = list
 	}
 	if m.HitCount > 0 {

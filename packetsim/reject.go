@@ -145,6 +145,7 @@ func (w *walk) emit(p *packet, anySrc bool) {
 	}
 	made := p.Packet
 	sub := w.h.newWalk(w.chance, w.quiet)
+	sub.plans = w.plans
 	defer w.h.endWalk(sub)
 	sub.send(p, anySrc)
 	sub.finish(p)

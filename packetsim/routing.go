@@ -217,13 +217,4 @@ func hasIPv4(dev *device) bool {
 }
 
 // hasAddress says whether a device has exactly this address.
-func (h *Host) hasAddress(addr netip.Addr) bool {
-	for _, dev := range h.devices {
-		for i := range dev.Addresses {
-			if dev.Addresses[i].Prefix.Addr() == addr {
-				return true
-			}
-		}
-	}
-	return false
-}
+func (h *Host) hasAddress(addr netip.Addr) bool { return h.addresses[addr] }

@@ -32,7 +32,7 @@ type NodeSnapshot struct {
 	IPTables []SnapshotRules `json:"iptables,omitempty"`
 	// Conntrack holds the connections that the node knows.
 	Conntrack []SnapshotConnection `json:"conntrack,omitempty"`
-	// IPSets is what "ipset save" prints.
+	// IPSets is what "ipset save" prints. It is read only where a rule of the walked backend names a set, or where a Host can hold all of it.
 	IPSets string `json:"ipsets,omitempty"`
 	// NFAcct are the accounting objects that "-m nfacct" rules name.
 	NFAcct []SnapshotNFAcct `json:"nfacct,omitempty"`
@@ -56,6 +56,27 @@ type SnapshotDevice struct {
 	// PeerNetns is the id that this namespace has for the one that the other end of a veth is in.
 	PeerNetns *int              `json:"peerNetns,omitempty"`
 	Addresses []SnapshotAddress `json:"addresses,omitempty"`
+	// Hairpin is that of a port of a bridge, and Neighbours are the addresses behind it.
+	Hairpin    bool           `json:"hairpin,omitempty"`
+	Neighbours []netip.Addr   `json:"neighbours,omitempty"`
+	VXLAN      *SnapshotVXLAN `json:"vxlan,omitempty"`
+}
+
+// SnapshotVXLAN is a VXLAN in the document.
+type SnapshotVXLAN struct {
+	// ID is the network identifier, of 24 bits.
+	ID uint32 `json:"id"`
+	// Port is the destination port; without it, it is 8472.
+	Port  uint16     `json:"port,omitempty"`
+	Local netip.Addr `json:"local,omitzero"`
+	// Remotes are by neighbour.
+	Remotes []SnapshotRemote `json:"remotes,omitempty"`
+}
+
+// SnapshotRemote says which machine a neighbour on a tunnel is behind.
+type SnapshotRemote struct {
+	Neighbour netip.Addr `json:"neighbour"`
+	Remote    netip.Addr `json:"remote"`
 }
 
 // SnapshotAddress is an Address in the document, field by field.
@@ -157,6 +178,10 @@ type SnapshotNFAcct struct {
 	Name    string `json:"name"`
 	Packets uint64 `json:"packets"`
 	Bytes   uint64 `json:"bytes"`
+	// Mode is byte or packet for an object with a quota, which is Quota. Over says that it has been reached.
+	Mode  string `json:"mode,omitempty"`
+	Quota uint64 `json:"quota,omitempty"`
+	Over  bool   `json:"overquota,omitempty"`
 }
 
 // SnapshotUnread names something that could not be read and the reason.

@@ -68,6 +68,9 @@ func (s *NodeSnapshot) checkDevices() error {
 		if err := checkAddresses(path, d.Addresses); err != nil {
 			return err
 		}
+		if err := d.checkNeighbours(path); err != nil {
+			return err
+		}
 	}
 	for i := range s.Devices {
 		if master := s.Devices[i].Master; master != "" && !names[master] {
@@ -76,6 +79,45 @@ func (s *NodeSnapshot) checkDevices() error {
 	}
 	return nil
 }
+
+// checkNeighbours looks at what is known of the machines behind the device.
+func (d *SnapshotDevice) checkNeighbours(path string) error {
+	for i, addr := range d.Neighbours {
+		if err := checkAddr(fmt.Sprintf("%s.neighbours[%d]", path, i), addr, 0); err != nil {
+			return err
+		}
+	}
+	v := d.VXLAN
+	if v == nil {
+		return nil
+	}
+	if v.ID > maxVNI {
+		return bad(path+".vxlan.id", "%d is not a network identifier: write a number from 0 to %d", v.ID, maxVNI)
+	}
+	if v.Local.IsValid() {
+		if err := checkAddr(path+".vxlan.local", v.Local, 0); err != nil {
+			return err
+		}
+	}
+	seen := map[netip.Addr]bool{}
+	for i, r := range v.Remotes {
+		path := fmt.Sprintf("%s.vxlan.remotes[%d]", path, i)
+		if err := checkAddr(path+".neighbour", r.Neighbour, 0); err != nil {
+			return err
+		}
+		if err := checkAddr(path+".remote", r.Remote, 0); err != nil {
+			return err
+		}
+		if seen[r.Neighbour] {
+			return bad(path+".neighbour", "neighbour %s is given twice", r.Neighbour)
+		}
+		seen[r.Neighbour] = true
+	}
+	return nil
+}
+
+// maxVNI is the greatest network identifier.
+const maxVNI = 1<<24 - 1
 
 func checkAddresses(path string, addresses []SnapshotAddress) error {
 	for i := range addresses {
@@ -316,6 +358,12 @@ func (s *NodeSnapshot) checkObjects() error {
 			return bad(path, "object %q is given twice", name)
 		}
 		names[name] = true
+		if err := badWord(fmt.Sprintf("nfacct[%d].mode", i), s.NFAcct[i].Mode, "", "byte", "packet"); err != nil {
+			return err
+		}
+		if s.NFAcct[i].Mode == "" && (s.NFAcct[i].Quota != 0 || s.NFAcct[i].Over) {
+			return bad(fmt.Sprintf("nfacct[%d].quota", i), "an object without a mode has no quota: write mode: byte or mode: packet as well")
+		}
 	}
 	for i, u := range s.Unread {
 		if u.What == "" || u.Why == "" {

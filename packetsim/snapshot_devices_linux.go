@@ -37,6 +37,7 @@ func (t *snapshotTaker) devices() error {
 		t.snapshot.Devices = append(t.snapshot.Devices, d)
 	}
 	slices.SortFunc(t.snapshot.Devices, func(a, b SnapshotDevice) int { return cmp.Compare(a.Index, b.Index) })
+	t.neighbours(links)
 	return nil
 }
 

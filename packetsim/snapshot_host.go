@@ -3,6 +3,7 @@ package packetsim
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -22,8 +23,8 @@ type SnapshotOptions struct {
 // HostFromSnapshot builds a Host. The kernel runs the rules of both iptables backends, legacy
 // and nft, at the same hooks; a Host has one ruleset for each family. So where both hold rules it
 // is an error (ErrBothBackends) unless Options.Backend chooses one, and the other's rules are then
-// left out. A backend whose chains are all empty and accept is no contender. Routes with several
-// next hops are refused. IP sets are not looked at: rules that use them are refused.
+// left out. A backend whose chains are all empty and accept is no contender. IP sets that a Host
+// cannot hold are an error if a rule names a set, and left out otherwise.
 func HostFromSnapshot(s *NodeSnapshot, options SnapshotOptions) (*Host, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("snapshot of %s: %w", s.Hostname, err)
@@ -35,11 +36,7 @@ func HostFromSnapshot(s *NodeSnapshot, options SnapshotOptions) (*Host, error) {
 		config.Devices = append(config.Devices, s.Devices[i].device())
 	}
 	for i := range s.Routes {
-		route, err := s.Routes[i].route()
-		if err != nil {
-			return nil, fmt.Errorf("snapshot of %s: routes[%d]: %w", s.Hostname, i, err)
-		}
-		config.Routes = append(config.Routes, route)
+		config.Routes = append(config.Routes, s.Routes[i].route())
 	}
 	for _, rule := range s.PolicyRules {
 		config.PolicyRules = append(config.PolicyRules, PolicyRule(rule))
@@ -55,25 +52,47 @@ func HostFromSnapshot(s *NodeSnapshot, options SnapshotOptions) (*Host, error) {
 }
 
 func (d *SnapshotDevice) device() Device {
-	device := Device{Name: d.Name, Index: d.Index, Kind: d.Kind, MTU: d.MTU, MAC: d.MAC, Up: d.Up, Master: d.Master}
+	device := Device{Name: d.Name, Index: d.Index, Kind: d.Kind, MTU: d.MTU, MAC: d.MAC, Up: d.Up, Master: d.Master,
+		Hairpin: d.Hairpin, Neighbours: slices.Clone(d.Neighbours), VXLAN: d.VXLAN.vxlan()}
 	for _, a := range d.Addresses {
 		device.Addresses = append(device.Addresses, Address(a))
 	}
 	return device
 }
 
-func (r *SnapshotRoute) route() (Route, error) {
+func (v *SnapshotVXLAN) vxlan() *VXLAN {
+	if v == nil {
+		return nil
+	}
+	tunnel := &VXLAN{ID: v.ID, Port: v.Port, Local: v.Local}
+	for _, r := range v.Remotes {
+		if tunnel.Remotes == nil {
+			tunnel.Remotes = map[netip.Addr]netip.Addr{}
+		}
+		tunnel.Remotes[r.Neighbour] = r.Remote
+	}
+	return tunnel
+}
+
+func snapshotVXLAN(v *VXLAN) *SnapshotVXLAN {
+	if v == nil {
+		return nil
+	}
+	s := &SnapshotVXLAN{ID: v.ID, Port: v.Port, Local: v.Local}
+	for _, neighbour := range slices.SortedFunc(maps.Keys(v.Remotes), netip.Addr.Compare) {
+		s.Remotes = append(s.Remotes, SnapshotRemote{neighbour, v.Remotes[neighbour]})
+	}
+	return s
+}
+
+func (r *SnapshotRoute) route() Route {
 	route := Route{
 		Dst: r.Dst, Type: r.Type, Via: r.Via, Dev: r.Dev, Src: r.Src, Table: r.Table, Metric: r.Metric, Scope: r.Scope, Protocol: r.Protocol,
 	}
-	switch len(r.NextHops) {
-	case 0:
-	case 1:
-		route.Via, route.Dev = r.NextHops[0].Via, r.NextHops[0].Dev
-	default:
-		return route, fmt.Errorf("%w: %d next hops to %s, of which the kernel chooses by a hash: leave one in the snapshot", errNotSupported, len(r.NextHops), r.Dst)
+	for _, hop := range r.NextHops {
+		route.NextHops = append(route.NextHops, NextHop(hop))
 	}
-	return route, nil
+	return route
 }
 
 func (c *SnapshotConnection) entry() ConntrackEntry {
@@ -102,12 +121,14 @@ func (s *NodeSnapshot) netfilter(options SnapshotOptions) (*fakeipt.Kernel, erro
 	if err != nil {
 		return nil, err
 	}
-	kernel := fakeipt.New(fakeipt.Options{Dialect: dialect, Clock: options.Clock})
-	for _, object := range s.NFAcct {
-		if err := kernel.NFAcct().Add(object.Name); err != nil {
-			return nil, fmt.Errorf("nfacct object %s: %w", object.Name, err)
+	kernel, err := s.kernelWithSets(fakeipt.Options{Dialect: dialect, Clock: options.Clock})
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.NFAcct {
+		if err := kernel.NFAcct().AddObject(s.NFAcct[i].object()); err != nil {
+			return nil, fmt.Errorf("nfacct object %s: %w", s.NFAcct[i].Name, err)
 		}
-		kernel.NFAcct().Count(object.Name, object.Packets, object.Bytes)
 	}
 	for i := range s.IPTables {
 		r := &s.IPTables[i]
@@ -120,6 +141,34 @@ func (s *NodeSnapshot) netfilter(options SnapshotOptions) (*fakeipt.Kernel, erro
 		}
 	}
 	return kernel, nil
+}
+
+// kernelWithSets is a kernel without rules. A set that it cannot hold stands in the way only of rules that name one.
+func (s *NodeSnapshot) kernelWithSets(o fakeipt.Options) (*fakeipt.Kernel, error) {
+	kernel := fakeipt.New(o)
+	err := kernel.LoadSets("ipsets", strings.NewReader(s.IPSets))
+	if err == nil {
+		return kernel, nil
+	}
+	for i := range s.IPTables {
+		if r := &s.IPTables[i]; r.Backend == backendName(o.Dialect) && (strings.Contains(r.Save, " -m set ") || strings.Contains(r.Save, " -j SET ")) {
+			return nil, err
+		}
+	}
+	return fakeipt.New(o), nil
+}
+
+// nfacctModes are the words for what a quota is about.
+var nfacctModes = map[fakeipt.NFAcctMode]string{fakeipt.NFAcctNoQuota: "", fakeipt.NFAcctByteQuota: "byte", fakeipt.NFAcctPacketQuota: "packet"}
+
+func (a *SnapshotNFAcct) object() fakeipt.NFAcctObject {
+	o := fakeipt.NFAcctObject{Name: a.Name, Packets: a.Packets, Bytes: a.Bytes, Quota: a.Quota, Over: a.Over}
+	for mode, word := range nfacctModes {
+		if word == a.Mode {
+			o.Mode = mode
+		}
+	}
+	return o
 }
 
 // dialect is the backend whose rules the host gets.
@@ -162,8 +211,8 @@ func (r *SnapshotRules) holdsRules() bool {
 	return false
 }
 
-// Snapshot is the host as a NodeSnapshot. What a Host does not keep is not in it: the peers of
-// veths, IP sets, and the lists of the recent match (the latter are named in Unread).
+// Snapshot is the host as a NodeSnapshot. What a Host does not keep is not in it, the peers of
+// veths, and not the lists of the recent match, which are named in Unread.
 func (h *Host) Snapshot() (*NodeSnapshot, error) {
 	config := h.Config()
 	s := &NodeSnapshot{Version: SnapshotVersion, Hostname: config.Name, Sysctls: config.Sysctls}
@@ -197,7 +246,8 @@ func recentUnread(name string, addresses int) SnapshotUnread {
 }
 
 func snapshotDevice(d *Device, i int) SnapshotDevice {
-	device := SnapshotDevice{Name: d.Name, Index: d.Index, Kind: d.Kind, MTU: d.MTU, MAC: d.MAC, Up: d.Up, Master: d.Master}
+	device := SnapshotDevice{Name: d.Name, Index: d.Index, Kind: d.Kind, MTU: d.MTU, MAC: d.MAC, Up: d.Up, Master: d.Master,
+		Hairpin: d.Hairpin, Neighbours: slices.Clone(d.Neighbours), VXLAN: snapshotVXLAN(d.VXLAN)}
 	if device.Index == 0 {
 		device.Index = i + 1
 	}
@@ -211,9 +261,16 @@ func snapshotRoute(r Route) SnapshotRoute {
 	if r.Table == 0 {
 		r.Table = TableMain
 	}
-	return SnapshotRoute{
+	s := SnapshotRoute{
 		Dst: r.Dst, Type: r.Type, Via: r.Via, Dev: r.Dev, Src: r.Src, Table: r.Table, Metric: r.Metric, Scope: r.Scope, Protocol: r.Protocol,
 	}
+	for _, hop := range r.NextHops {
+		s.NextHops = append(s.NextHops, SnapshotNextHop{hop.Via, hop.Dev, max(hop.Weight, 1)})
+	}
+	if len(s.NextHops) > 0 {
+		s.Via, s.Dev = netip.Addr{}, "" // as a Host, which takes the next hops
+	}
+	return s
 }
 
 // addNetfilter adds the rules of both families as iptables-save prints them, without the dates,
@@ -232,9 +289,13 @@ func (s *NodeSnapshot) addNetfilter(kernel *fakeipt.Kernel) error {
 		}
 	}
 	for _, object := range kernel.NFAcct().List() {
-		s.NFAcct = append(s.NFAcct, SnapshotNFAcct{Name: object.Name, Packets: object.Packets, Bytes: object.Bytes})
+		s.NFAcct = append(s.NFAcct, SnapshotNFAcct{Name: object.Name, Packets: object.Packets, Bytes: object.Bytes,
+			Mode: nfacctModes[object.Mode], Quota: object.Quota, Over: object.Over})
 	}
-	return nil
+	var sets strings.Builder
+	err := kernel.SaveSets(&sets)
+	s.IPSets = sets.String()
+	return err
 }
 
 func savedRules(kernel *fakeipt.Kernel, family fakeipt.Family) (string, error) {

@@ -13,10 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostSnapshot is sampleSnapshot without what a Host refuses or does not keep.
+// hostSnapshot is sampleSnapshot without what a Host does not keep.
 func hostSnapshot() *NodeSnapshot {
 	s := sampleSnapshot()
-	s.Routes[1].NextHops = s.Routes[1].NextHops[:1]
 	s.Conntrack[0].Zone = 0
 	return s
 }
@@ -46,10 +45,12 @@ func TestSnapshotOfHostKeepsWhatItWasBuiltFrom(t *testing.T) {
 	require.NoError(t, err)
 
 	assert.Equal(t, s.Hostname, got.Hostname)
-	s.Devices[2].PeerNetns = nil // a Host does not keep it
+	s.Devices[3].PeerNetns = nil // a Host does not keep it
 	assert.Equal(t, s.Devices, got.Devices)
 	assert.Equal(t, s.IPTables, got.IPTables)
 	assert.Equal(t, s.NFAcct, got.NFAcct)
+	assert.Equal(t, s.IPSets, got.IPSets)
+	assert.Contains(t, got.Routes, s.Routes[1])
 	assert.Subset(t, got.PolicyRules, s.PolicyRules)
 	assert.ElementsMatch(t, s.Conntrack, got.Conntrack)
 	assert.Len(t, got.Routes, len(s.Routes))
@@ -121,9 +122,10 @@ func TestHostFromSnapshotRefuses(t *testing.T) {
 		change func(*NodeSnapshot)
 		want   string
 	}{
-		{"a route with several next hops", func(s *NodeSnapshot) {
-			s.Routes[1].NextHops = sampleSnapshot().Routes[1].NextHops
-		}, "snapshot of node1: routes[1]: not supported: 2 next hops to fd01::/64"},
+		{"a set that a host cannot hold and a rule names", func(s *NodeSnapshot) {
+			s.IPSets += "create other hash:mac\n"
+			s.IPTables[0].Save = "*filter\n-A INPUT -m set --match-set s src -j DROP\nCOMMIT\n"
+		}, "snapshot of node1: ipsets:3"},
 		{"rules that are none", func(s *NodeSnapshot) {
 			s.IPTables[0].Save = "*filter\n-A INPUT --frob\nCOMMIT\n"
 		}, "snapshot of node1: IPv4 rules of the nft backend: iptables[0].save:2"},

@@ -175,7 +175,7 @@ func TestSnapshotRules(t *testing.T) {
 
 func TestSnapshotObjects(t *testing.T) {
 	const list = "{ pkts = 00000000000000000003, bytes = 00000000000000000180 } = ct_state_invalid_dropped_pkts;\n" +
-		"{ pkts = 00000000000000000000, bytes = 00000000000000000000, quota = 00000000000000001000, mode = bytes, flags = 0x0 } = q;\n"
+		"{ pkts = 00000000000000000000, bytes = 00000000000000000000, quota = 00000000000000001000, mode = byte, overquota = yes } = q;\n"
 	rules := []SnapshotRules{{Save: "*filter\n-A INPUT -m nfacct --nfacct-name a -m set --match-set s src -j DROP\nCOMMIT\n"}}
 
 	t.Run("objects that rules name are read", func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestSnapshotObjects(t *testing.T) {
 		taker.ipsets()
 		taker.nfacct()
 		assert.Equal(t, "create s hash:ip\n", taker.snapshot.IPSets)
-		assert.Equal(t, []SnapshotNFAcct{{Name: "ct_state_invalid_dropped_pkts", Packets: 3, Bytes: 180}, {Name: "q"}}, taker.snapshot.NFAcct)
+		assert.Equal(t, []SnapshotNFAcct{{Name: "ct_state_invalid_dropped_pkts", Packets: 3, Bytes: 180}, {Name: "q", Mode: "byte", Quota: 1000, Over: true}}, taker.snapshot.NFAcct)
 		assert.Empty(t, taker.snapshot.Unread)
 	})
 	for _, tc := range []struct {

@@ -1,7 +1,6 @@
 package packetsim
 
 import (
-	"bytes"
 	"encoding"
 	"errors"
 	"fmt"
@@ -16,7 +15,7 @@ import (
 
 // ReadSnapshot reads a NodeSnapshot document, YAML or JSON (which is YAML as well). Unknown
 // fields, fields given twice, other versions and bad values are errors (*SnapshotError) with
-// line and column; name is the file's name in them. Anchors and aliases are refused.
+// line and column, as is text that is not YAML; name is the file's name in them. Anchors and aliases are refused.
 func ReadSnapshot(name string, r io.Reader) (*NodeSnapshot, error) {
 	root, err := readSnapshotNode(name, r)
 	if err != nil {
@@ -38,29 +37,6 @@ func ReadSnapshot(name string, r io.Reader) (*NodeSnapshot, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// readSnapshotNode reads the one document of r.
-func readSnapshotNode(name string, r io.Reader) (*yaml.Node, error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: read snapshot: %w", name, err)
-	}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	var doc, more yaml.Node
-	switch err := dec.Decode(&doc); {
-	case errors.Is(err, io.EOF):
-		return nil, &SnapshotError{File: name, Line: 1, Column: 1, Msg: "the document is empty: give what \"chainwalk snapshot\" prints"}
-	case err != nil:
-		return nil, fmt.Errorf("%s: snapshot: %w", name, err)
-	}
-	switch err := dec.Decode(&more); {
-	case err == nil:
-		return nil, &SnapshotError{File: name, Line: more.Line, Column: more.Column, Msg: "a second document: give one snapshot"}
-	case !errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("%s: snapshot: %w", name, err)
-	}
-	return doc.Content[0], nil
 }
 
 func nodeError(n *yaml.Node, format string, args ...any) error {

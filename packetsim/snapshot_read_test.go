@@ -23,7 +23,11 @@ func sampleSnapshot() *NodeSnapshot {
 		Devices: []SnapshotDevice{
 			{Name: "lo", Index: 1, Kind: "loopback", MTU: 65536, Up: true, Addresses: []SnapshotAddress{{Prefix: netip.MustParsePrefix("127.0.0.1/8"), Scope: ScopeHost}}},
 			{Name: "br0", Index: 2, Kind: "bridge", MTU: 1500, MAC: "02:00:00:00:00:01", Up: true},
+			{Name: "vx0", Index: 4, Kind: "vxlan", VXLAN: &SnapshotVXLAN{ID: 7, Port: 4789, Local: addr("10.0.0.1"), Remotes: []SnapshotRemote{
+				{addr("10.244.1.0"), addr("10.0.0.2")}, {addr("fd44::"), addr("10.0.0.2")},
+			}}},
 			{Name: "eth0", Index: 3, Kind: "veth", MTU: 1500, MAC: "02:00:00:00:00:02", Up: true, Master: "br0", PeerNetns: &peer,
+				Hairpin: true, Neighbours: []netip.Addr{addr("10.0.0.7"), addr("fd00::7")},
 				Addresses: []SnapshotAddress{
 					{Prefix: netip.MustParsePrefix("10.0.0.1/24"), Scope: ScopeGlobal, Broadcast: addr("10.0.0.255"), Secondary: true},
 					{Prefix: netip.MustParsePrefix("fd00::1/64"), Deprecated: true},
@@ -51,8 +55,8 @@ func sampleSnapshot() *NodeSnapshot {
 			Reply:    SnapshotTuple{Proto: ICMP, Src: addr("10.0.0.1"), Dst: addr("10.0.0.2"), ICMPType: 0, ICMPCode: 1, ICMPID: 9},
 			Timeout:  29,
 		}},
-		IPSets: "create s hash:ip family inet\nadd s 10.0.0.1\n",
-		NFAcct: []SnapshotNFAcct{{Name: "ct_state_invalid_dropped_pkts", Packets: 3, Bytes: 180}},
+		IPSets: "create s hash:ip family inet hashsize 1024 maxelem 65536 bucketsize 12 initval 0x00000001\nadd s 10.0.0.1\n",
+		NFAcct: []SnapshotNFAcct{{Name: "ct_state_invalid_dropped_pkts", Packets: 3, Bytes: 180}, {Name: "q", Mode: "packet", Quota: 7, Over: true}},
 		Unread: []SnapshotUnread{{What: "recent list KUBE-SEP-X", Why: "not supported"}},
 	}
 }
@@ -106,6 +110,13 @@ func TestReadSnapshotRefuses(t *testing.T) {
 		want string
 	}{
 		{"an empty document", "", "n:1:1: the document is empty"},
+		{"a tab that indents", "version: 1\n\tx: 2\n", "n:2:2: not YAML: found a tab character"},
+		{"an error in the first line", "a: b: c\n", "n:1:1: not YAML: mapping values are not allowed"},
+		{"a string that does not end", "version: 1\n  hostname: \"a\n", "n:2:3: not YAML: "},
+		{"bytes that are not UTF-8", "version: 1\nhostname: ä\xff\n", "n:2:12: not YAML: byte 0xff is not UTF-8"},
+		{"a control character", "version: 1\nhostname: \x01\n", "n:2:11: not YAML: control character U+0001"},
+		{"an alias to nothing", "version: 1\nhostname: *x\n", "n:1:1: not YAML: unknown anchor 'x' referenced"},
+		{"a second document that is not YAML", "version: 1\n---\n}\n", "n:2:1: not YAML: did not find expected node content"},
 		{"a list", "- version: 1\n", "n:1:1: not a NodeSnapshot"},
 		{"no version", "hostname: a\n", "n:1:1: version: the version is missing: write version: 1"},
 		{"another version, even with fields of its own", "hostname: a\nfuture: 1\nversion: 2\n", `n:3:10: version: version "2" is not supported: this program reads version 1`},
@@ -142,6 +153,13 @@ func TestReadSnapshotRefuses(t *testing.T) {
 		{"a connection without reply tuple", "version: 1\nconntrack:\n- {original: {proto: udp, src: 10.0.0.1, dst: 10.0.0.2}, timeout: 1}\n", "conntrack[0].reply.src: the address is missing"},
 		{"a TCP state that is none", "version: 1\nconntrack:\n- {original: {proto: tcp, src: 10.0.0.1, dst: 10.0.0.2}, reply: {proto: tcp, src: 10.0.0.2, dst: 10.0.0.1}, state: OPEN, timeout: 1}\n", `conntrack[0].state: "OPEN" is not a state of tcp`},
 		{"a UDP connection with a state", "version: 1\nconntrack:\n- {original: {proto: udp, src: 10.0.0.1, dst: 10.0.0.2}, reply: {proto: udp, src: 10.0.0.2, dst: 10.0.0.1}, state: ESTABLISHED, timeout: 1}\n", `"ESTABLISHED" is not a state of udp`},
+		{"a quota of an unknown kind", "version: 1\nnfacct:\n- {name: a, packets: 0, bytes: 0, mode: bit}\n", `n:3:41: nfacct[0].mode: "bit" is not known: write one of byte, packet`},
+		{"a quota without a mode", "version: 1\nnfacct:\n- {name: a, packets: 0, bytes: 0, quota: 5}\n", "n:3:42: nfacct[0].quota: an object without a mode has no quota"},
+		{"a neighbour with a zone", "version: 1\ndevices:\n- {name: a, neighbours: [fe80::1%a]}\n", "devices[0].neighbours[0]: fe80::1%a: addresses with a zone"},
+		{"a network identifier beyond 24 bits", "version: 1\ndevices:\n- {name: a, vxlan: {id: 16777216}}\n", "n:3:25: devices[0].vxlan.id: 16777216 is not a network identifier"},
+		{"a tunnel's neighbour twice", "version: 1\ndevices:\n- {name: a, vxlan: {id: 1, remotes: [{neighbour: 10.0.0.1, remote: 10.0.0.2}, {neighbour: 10.0.0.1, remote: 10.0.0.3}]}}\n",
+			"devices[0].vxlan.remotes[1].neighbour: neighbour 10.0.0.1 is given twice"},
+		{"a tunnel's remote that is missing", "version: 1\ndevices:\n- {name: a, vxlan: {id: 1, remotes: [{neighbour: 10.0.0.1}]}}\n", "devices[0].vxlan.remotes[0].remote: the address is missing"},
 		{"an accounting object twice", "version: 1\nnfacct:\n- {name: a, packets: 0, bytes: 0}\n- {name: a, packets: 0, bytes: 0}\n", `n:4:10: nfacct[1].name: object "a" is given twice`},
 		{"something unread without a reason", "version: 1\nunread:\n- what: routes\n", "n:3:3: unread[0]: write what could not be read and why"},
 	} {
@@ -158,7 +176,7 @@ func TestReadSnapshotRefuses(t *testing.T) {
 func TestReadSnapshotNamesTheLineOfBadYAML(t *testing.T) {
 	_, err := ReadSnapshot("node.yaml", strings.NewReader("version: 1\nhostname: [a\n"))
 	require.Error(t, err)
-	assert.Contains(t, err.Error(), "node.yaml: snapshot: yaml: line")
+	assert.Contains(t, err.Error(), "node.yaml:1:1: not YAML: did not find expected")
 }
 
 func TestWriteSnapshotRefusesWhatCannotBeRead(t *testing.T) {
@@ -182,6 +200,10 @@ func FuzzReadSnapshot(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := ReadSnapshot("f", bytes.NewReader(data))
 		if err != nil {
+			var place *SnapshotError
+			require.ErrorAs(t, err, &place)
+			require.Positive(t, place.Line)
+			require.Positive(t, place.Column)
 			return
 		}
 		var b bytes.Buffer

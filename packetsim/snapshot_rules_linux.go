@@ -193,7 +193,6 @@ func parseNFAcct(list string) ([]SnapshotNFAcct, error) {
 
 func parseNFAcctLine(line string) (SnapshotNFAcct, error) {
 	var object SnapshotNFAcct
-	// A quota and flags may stand between the counters and the brace.
 	counters, name, ok := strings.Cut(line, "} = ")
 	if !ok {
 		return object, errors.New("want \"{ pkts = N, bytes = N } = NAME;\"")
@@ -201,14 +200,21 @@ func parseNFAcctLine(line string) (SnapshotNFAcct, error) {
 	object.Name = strings.TrimSuffix(name, ";")
 	for part := range strings.SplitSeq(strings.Trim(counters, "{ "), ",") {
 		key, value, _ := strings.Cut(part, "=")
-		n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+		value = strings.TrimSpace(value)
+		var err error
 		switch strings.TrimSpace(key) {
 		case "pkts":
-			object.Packets = n
+			object.Packets, err = strconv.ParseUint(value, 10, 64)
 		case "bytes":
-			object.Bytes = n
-		default:
-			continue
+			object.Bytes, err = strconv.ParseUint(value, 10, 64)
+		case "quota":
+			object.Quota, err = strconv.ParseUint(value, 10, 64)
+		case "mode":
+			if object.Mode = value; value != "byte" && value != "packet" {
+				err = fmt.Errorf("unknown mode %q", value)
+			}
+		case "overquota":
+			object.Over = value != "no" && value != "0"
 		}
 		if err != nil {
 			return object, err

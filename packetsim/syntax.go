@@ -31,9 +31,26 @@ func (e *SyntaxError) Error() string {
 // others take none. An IPv6 address with a port takes brackets. Without "flags" a TCP packet
 // is a SYN ("flags NONE" is a packet with no flag); without "type" an ICMP packet is an echo
 // request. With "local" the source 0.0.0.0 or :: leaves the choice to the host. The words after the addresses come in any order, each once. Mark may be
-// hexadecimal. Errors are *SyntaxError.
+// hexadecimal. Further words say what only some rules and hosts look at:
+//
+//	id N                  the identifier of an ICMP query
+//	seq N, ack N, window N, data N, wscale N, sack-permitted, sack LEFT-RIGHT,...
+//	                      the numbers and options of a TCP segment; each of them makes Numbers, with 0 for what is not given
+//	out-of-window         a TCP segment that conntrack's window check does not accept
+//	vtag N                the verification tag of an SCTP packet
+//	chunks TYPE[/FLAGS[/TAG]],...
+//	                      the chunks of an SCTP packet, such as INIT/0/0x12 or COOKIE_ACK,DATA; TAG is the initiate tag
+//	socket none | kernel[,WORD,...] | WORD,...
+//	                      the packet's socket; WORD is uid=N, gid=N, groups=N+N, transparent, wildcard or mark=N
+//	mac ADDRESS           the link-layer address that the packet came from
+//	link KIND             the link-layer address that it came to: unicast, broadcast or multicast
+//	nexthop ADDRESS       the neighbour that the frame was handed to, where DEV is a port of a bridge
+//	quotes { PACKET }     the packet that an ICMP message quotes
+//	vxlan VNI { PACKET }  the packet that a UDP packet carries
+//
+// The braces stand between blanks; a packet in them has neither "in", "local" nor "nexthop". Errors are *SyntaxError.
 func ParseInput(s string) (Input, error) {
-	p := &syntaxParser{line: s, words: splitWords(s)}
+	p := &syntaxParser{line: s, words: splitWords(s), end: len(s)}
 	if err := p.parse(); err != nil {
 		return Input{}, err
 	}
@@ -66,6 +83,8 @@ func splitWords(s string) []word {
 type syntaxParser struct {
 	line  string
 	words []word
+	end   int // the offset of what is behind the last word
+	depth int // how many packets this one is in
 	input Input
 	seen  map[string]bool
 }
@@ -90,11 +109,19 @@ func (p *syntaxParser) errorAt(w word, format string, args ...any) error {
 // next takes one word; what says which word has to be there.
 func (p *syntaxParser) next(what string) (word, error) {
 	if len(p.words) == 0 {
-		return word{}, p.errorAt(word{"", len(p.line)}, "the line ends here: write %s", what)
+		return word{}, p.errorAt(word{"", p.end}, "the %s ends here: write %s", p.unit(), what)
 	}
 	w := p.words[0]
 	p.words = p.words[1:]
 	return w, nil
+}
+
+// unit is what is read.
+func (p *syntaxParser) unit() string {
+	if p.depth > 0 {
+		return "packet in braces"
+	}
+	return "line"
 }
 
 func (p *syntaxParser) proto() error {

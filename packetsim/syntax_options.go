@@ -2,62 +2,112 @@ package packetsim
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 )
 
 // syntaxOption is one of the words that may follow the addresses.
 type syntaxOption struct {
-	value string // what the word is followed by, empty for none
+	name  string
+	args  string   // as the list of words shows them
+	value string   // what the word is followed by, empty for none
+	of    protoSet // the packets that have it
+	what  string   // for a message: only TCP packets have ...
 	read  func(p *syntaxParser, name, value word) error
 }
 
-// syntaxOptionNames lists the words in the order that Input.String prints them.
-const syntaxOptionNames = "in DEV, local, flags LIST, type T/C, mark N, ttl N, len N"
+// protoSet is the packets that a word is for, by the name of their protocol in a message; empty: all.
+type protoSet string
 
-func syntaxOptions(name string) (syntaxOption, bool) {
-	switch name {
-	case "in":
-		return syntaxOption{"a device name", (*syntaxParser).device}, true
-	case "local":
-		return syntaxOption{"", (*syntaxParser).local}, true
-	case "flags":
-		return syntaxOption{"TCP flags such as SYN,ACK", (*syntaxParser).flags}, true
-	case "type":
-		return syntaxOption{"an ICMP type and code such as 8/0", (*syntaxParser).icmpType}, true
-	case "mark":
-		return syntaxOption{"a mark such as 0x4000", (*syntaxParser).mark}, true
-	case "ttl":
-		return syntaxOption{"a hop limit from 1 to 255", (*syntaxParser).ttl}, true
-	case "len":
-		return syntaxOption{"a length in bytes", (*syntaxParser).length}, true
+func (s protoSet) has(p Proto) bool {
+	switch s {
+	case "TCP":
+		return p == TCP
+	case "UDP":
+		return p == UDP
+	case "SCTP":
+		return p == SCTP
+	case "ICMP":
+		return p.isICMP()
 	}
-	return syntaxOption{}, false
+	return true
+}
+
+// syntaxOptions lists the words in the order that Input.Full prints them.
+func syntaxOptions() []syntaxOption {
+	return []syntaxOption{
+		{"in", " DEV", "a device name", "", "", (*syntaxParser).device},
+		{"local", "", "", "", "", (*syntaxParser).local},
+		{"flags", " LIST", "TCP flags such as SYN,ACK", "TCP", "flags", (*syntaxParser).flags},
+		{"type", " T/C", "an ICMP type and code such as 8/0", "ICMP", "a type", (*syntaxParser).icmpType},
+		{"mark", " N", "a mark such as 0x4000", "", "", (*syntaxParser).mark},
+		{"ttl", " N", "a hop limit from 1 to 255", "", "", (*syntaxParser).ttl},
+		{"len", " N", "a length in bytes", "", "", (*syntaxParser).length},
+		{"id", " N", "an ICMP identifier", "ICMP", "an identifier", (*syntaxParser).icmpID},
+		{"seq", " N", "a sequence number", "TCP", "sequence numbers", (*syntaxParser).tcpNumber},
+		{"ack", " N", "an acknowledgement number", "TCP", "acknowledgement numbers", (*syntaxParser).tcpNumber},
+		{"window", " N", "a window as on the wire, from 0 to 65535", "TCP", "a window", (*syntaxParser).tcpNumber},
+		{"data", " N", "a number of bytes", "TCP", "data that is counted", (*syntaxParser).tcpNumber},
+		{"wscale", " N", "a window scale from 0 to 255", "TCP", "a window scale", (*syntaxParser).tcpNumber},
+		{"sack-permitted", "", "", "TCP", "a SACK option", (*syntaxParser).sackPermitted},
+		{"sack", " LEFT-RIGHT,...", "SACK blocks such as 1000-2000", "TCP", "a SACK option", (*syntaxParser).sack},
+		{"out-of-window", "", "", "TCP", "a window", (*syntaxParser).outOfWindow},
+		{"vtag", " N", "a verification tag such as 0x12", "SCTP", "a verification tag", (*syntaxParser).verificationTag},
+		{"chunks", " LIST", "SCTP chunks such as INIT or COOKIE_ACK,DATA", "SCTP", "chunks", (*syntaxParser).chunks},
+		{"socket", " LIST", "none, kernel or words such as uid=0,gid=0", "", "", (*syntaxParser).socket},
+		{"mac", " ADDRESS", "a link-layer address such as 02:00:00:00:00:01", "", "", (*syntaxParser).mac},
+		{"link", " KIND", "unicast, broadcast or multicast", "", "", (*syntaxParser).link},
+		{"nexthop", " ADDRESS", "the address of a neighbour", "", "", (*syntaxParser).nextHop},
+		{"quotes", " { PACKET }", "", "ICMP", "a quoted packet", (*syntaxParser).quotes},
+		{"vxlan", " VNI { PACKET }", "a network identifier from 0 to 16777215", "UDP", "a carried packet", (*syntaxParser).vxlan},
+	}
+}
+
+// syntaxOptionNames lists the words for a message.
+func syntaxOptionNames(options []syntaxOption) string {
+	words := make([]string, len(options))
+	for i := range options {
+		words[i] = options[i].name + options[i].args
+	}
+	return strings.Join(words, ", ")
 }
 
 func (p *syntaxParser) options() error {
 	p.seen = map[string]bool{}
+	known := syntaxOptions()
 	for len(p.words) > 0 {
 		name, _ := p.next("")
-		option, ok := syntaxOptions(name.text)
-		if !ok {
-			return p.errorAt(name, "unknown word: write one of %s", syntaxOptionNames)
+		i := slices.IndexFunc(known, func(o syntaxOption) bool { return o.name == name.text })
+		if i < 0 {
+			return p.errorAt(name, "unknown word: write one of %s", syntaxOptionNames(known))
 		}
-		if p.seen[name.text] {
-			return p.errorAt(name, "given twice: write it once")
-		}
-		p.seen[name.text] = true
-		var value word
-		if option.value != "" {
-			var err error
-			if value, err = p.next(option.value + " after \"" + name.text + "\""); err != nil {
-				return err
-			}
-		}
-		if err := option.read(p, name, value); err != nil {
+		if err := p.option(&known[i], name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// option reads what follows the word.
+func (p *syntaxParser) option(o *syntaxOption, name word) error {
+	switch {
+	case p.seen[o.name]:
+		return p.errorAt(name, "given twice: write it once")
+	case p.depth > 0 && (o.name == "in" || o.name == "local" || o.name == "nexthop"):
+		return p.errorAt(name, "a packet in another one does not come to a host: leave it out")
+	}
+	p.seen[o.name] = true
+	var value word
+	if o.value != "" {
+		var err error
+		if value, err = p.next(o.value + " after \"" + o.name + "\""); err != nil {
+			return err
+		}
+	}
+	if !o.of.has(p.input.Proto) {
+		return p.errorAt(name, "only %s packets have %s", o.of, o.what)
+	}
+	return o.read(p, name, value)
 }
 
 // defaults fills what the words did not say. The unspecified address as the source of a packet
@@ -121,10 +171,7 @@ func (p *syntaxParser) local(name, _ word) error {
 	return nil
 }
 
-func (p *syntaxParser) flags(name, value word) error {
-	if p.input.Proto != TCP {
-		return p.errorAt(name, "only TCP packets have flags")
-	}
+func (p *syntaxParser) flags(_, value word) error {
 	flags, err := ParseTCPFlags(value.text)
 	if err != nil {
 		return p.errorAt(value, "%v", err)
@@ -133,10 +180,7 @@ func (p *syntaxParser) flags(name, value word) error {
 	return nil
 }
 
-func (p *syntaxParser) icmpType(name, value word) error {
-	if !p.input.Proto.isICMP() {
-		return p.errorAt(name, "only ICMP packets have a type")
-	}
+func (p *syntaxParser) icmpType(_, value word) error {
 	typeText, codeText, ok := strings.Cut(value.text, "/")
 	if !ok {
 		return p.errorAt(value, "write the type and the code, such as 8/0")

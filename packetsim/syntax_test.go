@@ -3,6 +3,8 @@ package packetsim
 import (
 	"fmt"
 	"net/netip"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,6 +53,29 @@ func TestParseInputReads(t *testing.T) {
 			Input{Packet: v4(Packet{Proto: UDP, SrcPort: 1, DstPort: 2}), In: "local"}},
 		{"a source left to the host", "udp 0.0.0.0:1 > 10.0.0.2:2 local",
 			Input{Packet: Packet{Proto: UDP, Dst: netip.MustParseAddr("10.0.0.2"), SrcPort: 1, DstPort: 2}, Local: true}},
+		{"one TCP number makes the others zero", "tcp 10.0.0.1:1 > 10.0.0.2:2 ack 7",
+			Input{Packet: v4(Packet{Proto: TCP, SrcPort: 1, DstPort: 2, TCPFlags: SYN, Numbers: &TCPNumbers{Ack: 7}})}},
+		{"every TCP number and option", "tcp 10.0.0.1:1 > 10.0.0.2:2 seq 1 ack 2 window 3 data 4 wscale 0 sack-permitted sack 5-6,7-8 out-of-window",
+			Input{Packet: v4(Packet{Proto: TCP, SrcPort: 1, DstPort: 2, TCPFlags: SYN, OutOfWindow: true, Numbers: &TCPNumbers{
+				Seq: 1, Ack: 2, Window: 3, Data: 4, HasScale: true, SACKPermitted: true, SACK: []SACKBlock{{5, 6}, {7, 8}}}})}},
+		{"SCTP chunks by name and number", "sctp 10.0.0.1:1 > 10.0.0.2:2 vtag 18 chunks INIT/0/0x12,200/3,COOKIE_ACK",
+			Input{Packet: v4(Packet{Proto: SCTP, SrcPort: 1, DstPort: 2, VerificationTag: 18,
+				Chunks: []SCTPChunk{{Type: SCTPInit, InitTag: 18}, {Type: 200, Flags: 3}, {Type: SCTPCookieAck}}})}},
+		{"an owner", "udp 10.0.0.1:1 > 10.0.0.2:2 local socket uid=1000,gid=100,groups=4+27,mark=0x1",
+			Input{Packet: v4(Packet{Proto: UDP, SrcPort: 1, DstPort: 2, Socket: &Socket{UID: 1000, GID: 100, Groups: []uint32{4, 27}, Mark: 1}}), Local: true}},
+		{"a socket of the kernel", "47 10.0.0.1 > 10.0.0.2 local socket kernel,transparent",
+			Input{Packet: v4(Packet{Proto: 47, Socket: &Socket{Kernel: true, Transparent: true}}), Local: true}},
+		{"no socket", "47 10.0.0.1 > 10.0.0.2 socket none", Input{Packet: v4(Packet{Proto: 47, Socket: &Socket{None: true}})}},
+		{"a frame to a port of a bridge", "47 10.0.0.1 > 10.0.0.2 in veth1 mac 02:00:00:00:00:0a link unicast nexthop 10.0.0.3",
+			Input{Packet: v4(Packet{Proto: 47, MAC: MAC{2, 0, 0, 0, 0, 10}, LinkType: LinkUnicast}), In: "veth1", NextHop: netip.MustParseAddr("10.0.0.3")}},
+		{"a quoted packet", "icmp 10.0.0.1 > 10.0.0.2 type 3/3 quotes { udp 10.0.0.2:1 > 10.0.0.9:2 ttl 3 } ttl 5",
+			Input{Packet: v4(Packet{Proto: ICMP, ICMPType: 3, ICMPCode: 3, TTL: 5, Inner: &Packet{Proto: UDP, SrcPort: 1, DstPort: 2, TTL: 3,
+				Src: netip.MustParseAddr("10.0.0.2"), Dst: netip.MustParseAddr("10.0.0.9")}})}},
+		{"an IPv6 packet in a tunnel", "udp 10.0.0.1:1 > 10.0.0.2:8472 vxlan 7 { icmpv6 fd00::1 > fd00::2 id 9 }",
+			Input{Packet: v4(Packet{Proto: UDP, SrcPort: 1, DstPort: 8472, VNI: 7, Carried: func() *Packet {
+				p := v6(Packet{Proto: ICMPv6, ICMPType: 128, ICMPID: 9})
+				return &p
+			}()})}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := ParseInput(tc.text)
@@ -106,6 +131,30 @@ func TestParseInputRefuses(t *testing.T) {
 		{"a mark beyond 32 bits", "udp 10.0.0.1:1 > 10.0.0.2:2 mark 4294967296", 34, "out of range"},
 		{"a hop limit of zero", "udp 10.0.0.1:1 > 10.0.0.2:2 ttl 0", 33, "from 1 to 255"},
 		{"a length below the header", "udp [fd00::1]:1 > [fd00::2]:2 len 39", 35, "from 40 to 65535"},
+		{"TCP numbers on UDP", "udp 10.0.0.1:1 > 10.0.0.2:2 seq 1", 29, "only TCP packets have sequence numbers"},
+		{"a window beyond 16 bits", "tcp 10.0.0.1:1 > 10.0.0.2:2 window 65536", 36, "from 0 to 65535"},
+		{"a SACK block without its end", "tcp 10.0.0.1:1 > 10.0.0.2:2 sack 1-2,3", 34, `"3" is not a block: write LEFT-RIGHT`},
+		{"a SACK block of words", "tcp 10.0.0.1:1 > 10.0.0.2:2 sack 1-x", 34, `block "1-x": not a number`},
+		{"an unknown chunk", "sctp 10.0.0.1:1 > 10.0.0.2:2 chunks DATA,FOO", 37, `chunk "FOO": unknown type: write a name such as INIT`},
+		{"a chunk of four parts", "sctp 10.0.0.1:1 > 10.0.0.2:2 chunks INIT/0/0/0", 37, "write the type, the flags and the initiate tag"},
+		{"an identifier on UDP", "udp 10.0.0.1:1 > 10.0.0.2:2 id 1", 29, "only ICMP packets have an identifier"},
+		{"a socket that is none and more", "udp 10.0.0.1:1 > 10.0.0.2:2 socket none,uid=0", 36, "write none alone"},
+		{"an owner of the kernel's socket", "udp 10.0.0.1:1 > 10.0.0.2:2 socket kernel,uid=0", 36, "a socket of the kernel has no owner"},
+		{"an unknown word about the socket", "udp 10.0.0.1:1 > 10.0.0.2:2 socket root", 36, `"root": unknown word: write none, kernel, uid=N`},
+		{"a socket's word with a value too many", "udp 10.0.0.1:1 > 10.0.0.2:2 socket wildcard=1", 36, "write none, kernel, uid=N"},
+		{"an owner twice", "udp 10.0.0.1:1 > 10.0.0.2:2 socket uid=1,uid=1", 36, `"uid" is given twice`},
+		{"a MAC address that is none", "udp 10.0.0.1:1 > 10.0.0.2:2 mac 02:00", 33, "is not a MAC address"},
+		{"a MAC address of zeros", "udp 10.0.0.1:1 > 10.0.0.2:2 mac 00:00:00:00:00:00", 33, "leave the word out"},
+		{"an unknown kind of link-layer address", "udp 10.0.0.1:1 > 10.0.0.2:2 link anycast", 34, "write unicast, broadcast or multicast"},
+		{"a next hop that is no address", "udp 10.0.0.1:1 > 10.0.0.2:2 nexthop eth0", 37, "not an IP address"},
+		{"a quoted packet in UDP", "udp 10.0.0.1:1 > 10.0.0.2:2 quotes { 47 10.0.0.1 > 10.0.0.2 }", 29, "only ICMP packets have a quoted packet"},
+		{"a quoted packet of the other family", "icmp 10.0.0.1 > 10.0.0.2 quotes { 47 fd00::1 > fd00::2 }", 33, "of the other address family"},
+		{"a quoted packet without braces", "icmp 10.0.0.1 > 10.0.0.2 quotes 47 10.0.0.1 > 10.0.0.2", 33, `write "{" before the packet`},
+		{"a brace that does not end", "icmp 10.0.0.1 > 10.0.0.2 quotes { 47 10.0.0.1 > 10.0.0.2", 33, `the "}" is missing`},
+		{"nothing in braces", "icmp 10.0.0.1 > 10.0.0.2 quotes { }", 35, "the packet in braces ends here: write a packet"},
+		{"a device of a quoted packet", "icmp 10.0.0.1 > 10.0.0.2 quotes { 47 10.0.0.1 > 10.0.0.2 in eth0 }", 58, "does not come to a host"},
+		{"a network identifier beyond 24 bits", "udp 10.0.0.1:1 > 10.0.0.2:2 vxlan 16777216 { 47 10.0.0.1 > 10.0.0.2 }", 35, "from 0 to 16777215"},
+		{"packets in one another without end", "icmp 10.0.0.1 > 10.0.0.2" + strings.Repeat(" quotes { icmp 10.0.0.1 > 10.0.0.2", 17) + strings.Repeat(" }", 17), 577, "more than 16 packets in one another"},
 		{"a column counted in characters", "udp 10.0.0.1:1 > 10.0.0.2:2 in ä type", 34, "write an ICMP type"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -122,42 +171,26 @@ func TestParseInputRefuses(t *testing.T) {
 	}
 }
 
-func TestParseInputReadsWhatStringPrints(t *testing.T) {
+func TestParseInputReadsWhatFullPrints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := inputGen().Draw(t, "input")
-		got, err := ParseInput(in.String())
-		require.NoError(t, err, in.String())
-		require.Equal(t, in, got, in.String())
+		got, err := ParseInput(in.Full())
+		require.NoError(t, err, in.Full())
+		require.Equal(t, in, got, in.Full())
 	})
 }
 
-// inputGen makes every input that the syntax has words for.
+// inputGen makes every input that a packet of its protocol can be.
 func inputGen() *rapid.Generator[Input] {
 	return rapid.Custom(func(t *rapid.T) Input {
 		v6 := rapid.Bool().Draw(t, "v6")
-		in := Input{}
-		in.Src, in.Dst = addrGen(v6).Draw(t, "src"), addrGen(v6).Draw(t, "dst")
-		in.Proto = Proto(rapid.Uint8().Draw(t, "proto"))
-		if known := rapid.SampledFrom([]Proto{0, TCP, UDP, SCTP, ICMP, ICMPv6}).Draw(t, "known"); known != 0 {
-			in.Proto = known
-		}
-		if in.Proto.isICMP() {
-			in.Proto = map[bool]Proto{false: ICMP, true: ICMPv6}[v6]
-			in.ICMPType, in.ICMPCode = rapid.Uint8().Draw(t, "type"), rapid.Uint8().Draw(t, "code")
-		}
-		if in.Proto.HasPorts() {
-			in.SrcPort, in.DstPort = rapid.Uint16().Draw(t, "sport"), rapid.Uint16().Draw(t, "dport")
-		}
-		if in.Proto == TCP {
-			in.TCPFlags = TCPFlags(rapid.Uint8().Draw(t, "flags"))
-		}
-		in.Mark, in.TTL = rapid.Uint32().Draw(t, "mark"), rapid.Uint8().Draw(t, "ttl")
-		if rapid.Bool().Draw(t, "hasLength") {
-			in.Length = rapid.IntRange(40, 65535).Draw(t, "len")
-		}
+		in := Input{Packet: packetGen(v6, 2).Draw(t, "packet")}
 		switch rapid.IntRange(0, 2).Draw(t, "way") {
 		case 0:
-			in.In = rapid.StringMatching(`[a-z][a-z0-9.@-]{0,14}`).Draw(t, "dev")
+			in.In = rapid.StringMatching(`[a-z{}][a-z0-9.@{}-]{0,14}`).Draw(t, "dev")
+			if rapid.Bool().Draw(t, "hasNextHop") {
+				in.NextHop = addrGen(v6).Draw(t, "nexthop")
+			}
 		case 1:
 			in.Local = true
 			if in.Src.IsUnspecified() {
@@ -166,6 +199,120 @@ func inputGen() *rapid.Generator[Input] {
 		}
 		return in
 	})
+}
+
+// packetGen makes packets with at most so many packets in one another.
+func packetGen(v6 bool, depth int) *rapid.Generator[Packet] {
+	return rapid.Custom(func(t *rapid.T) Packet {
+		p := Packet{Src: addrGen(v6).Draw(t, "src"), Dst: addrGen(v6).Draw(t, "dst"), Proto: Proto(rapid.Uint8().Draw(t, "proto"))}
+		if known := rapid.SampledFrom([]Proto{0, TCP, UDP, SCTP, ICMP, ICMPv6}).Draw(t, "known"); known != 0 {
+			p.Proto = known
+		}
+		some := func(what string) bool { return rapid.IntRange(0, 2).Draw(t, what) == 0 }
+		if p.Proto.HasPorts() {
+			p.SrcPort, p.DstPort = rapid.Uint16().Draw(t, "sport"), rapid.Uint16().Draw(t, "dport")
+		}
+		switch {
+		case p.Proto.isICMP():
+			p.Proto = map[bool]Proto{false: ICMP, true: ICMPv6}[v6]
+			p.ICMPType, p.ICMPCode, p.ICMPID = rapid.Uint8().Draw(t, "type"), rapid.Uint8().Draw(t, "code"), rapid.Uint16().Draw(t, "id")
+			if depth > 0 && some("quotes") {
+				p.Inner = new(packetGen(v6, depth-1).Draw(t, "inner"))
+			}
+		case p.Proto == TCP:
+			p.TCPFlags, p.OutOfWindow = TCPFlags(rapid.Uint8().Draw(t, "flags")), rapid.Bool().Draw(t, "outOfWindow")
+			if some("numbers") {
+				p.Numbers = numbersGen().Draw(t, "numbers")
+			}
+		case p.Proto == SCTP:
+			p.VerificationTag = rapid.Uint32().Draw(t, "vtag")
+			for range rapid.IntRange(0, 3).Draw(t, "chunks") {
+				p.Chunks = append(p.Chunks, SCTPChunk{Type: SCTPChunkType(rapid.Uint8().Draw(t, "chunk")), Flags: rapid.Uint8Max(2).Draw(t, "flags"),
+					InitTag: rapid.Uint32Max(2).Draw(t, "tag")})
+			}
+		case p.Proto == UDP && depth > 0 && some("carries"):
+			p.VNI, p.Carried = rapid.Uint32Max(1<<24-1).Draw(t, "vni"), new(packetGen(rapid.Bool().Draw(t, "carried v6"), depth-1).Draw(t, "carried"))
+		}
+		p.Mark, p.TTL = rapid.Uint32().Draw(t, "mark"), rapid.Uint8().Draw(t, "ttl")
+		if rapid.Bool().Draw(t, "hasLength") {
+			p.Length = rapid.IntRange(40, 65535).Draw(t, "len")
+		}
+		if some("socket") {
+			p.Socket = socketGen().Draw(t, "socket")
+		}
+		if some("mac") {
+			p.MAC = MAC(rapid.SliceOfN(rapid.Byte(), len(p.MAC), len(p.MAC)).Draw(t, "mac"))
+		}
+		p.LinkType = rapid.SampledFrom([]LinkType{"", LinkUnicast, LinkBroadcast, LinkMulticast}).Draw(t, "link")
+		return p
+	})
+}
+
+func numbersGen() *rapid.Generator[*TCPNumbers] {
+	return rapid.Custom(func(t *rapid.T) *TCPNumbers {
+		n := &TCPNumbers{Seq: rapid.Uint32().Draw(t, "seq"), Ack: rapid.Uint32().Draw(t, "ack"), Window: rapid.Uint16().Draw(t, "window"),
+			Data: rapid.Uint32().Draw(t, "data"), HasScale: rapid.Bool().Draw(t, "hasScale"), SACKPermitted: rapid.Bool().Draw(t, "sackPermitted")}
+		if n.HasScale {
+			n.Scale = rapid.Uint8().Draw(t, "scale")
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "blocks") {
+			n.SACK = append(n.SACK, SACKBlock{rapid.Uint32().Draw(t, "left"), rapid.Uint32().Draw(t, "right")})
+		}
+		return n
+	})
+}
+
+func socketGen() *rapid.Generator[*Socket] {
+	return rapid.Custom(func(t *rapid.T) *Socket {
+		s := &Socket{None: rapid.Bool().Draw(t, "none")}
+		if s.None {
+			return s
+		}
+		s.Kernel, s.Mark = rapid.Bool().Draw(t, "kernel"), rapid.Uint32Max(2).Draw(t, "mark")
+		s.Transparent, s.Wildcard = rapid.Bool().Draw(t, "transparent"), rapid.Bool().Draw(t, "wildcard")
+		if !s.Kernel {
+			s.UID, s.GID = rapid.Uint32Max(2).Draw(t, "uid"), rapid.Uint32().Draw(t, "gid")
+			for range rapid.IntRange(0, 3).Draw(t, "groups") {
+				s.Groups = append(s.Groups, rapid.Uint32().Draw(t, "group"))
+			}
+		}
+		return s
+	})
+}
+
+// TestInputGenFillsEveryField fails for a field that the generator, and so the law about the syntax, does not know.
+func TestInputGenFillsEveryField(t *testing.T) {
+	filled := map[string]bool{}
+	for seed := range 300 {
+		noteFields(filled, reflect.ValueOf(inputGen().Example(seed)))
+	}
+	for _, typ := range []reflect.Type{reflect.TypeFor[Input](), reflect.TypeFor[Packet](), reflect.TypeFor[TCPNumbers](), reflect.TypeFor[SACKBlock](),
+		reflect.TypeFor[SCTPChunk](), reflect.TypeFor[Socket]()} {
+		for i := range typ.NumField() {
+			assert.True(t, filled[typ.Name()+"."+typ.Field(i).Name], "%s.%s", typ.Name(), typ.Field(i).Name)
+		}
+	}
+}
+
+// noteFields notes the fields that are not zero, of the value and of what it points to.
+func noteFields(filled map[string]bool, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			noteFields(filled, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			noteFields(filled, v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Field(i); !field.IsZero() {
+				filled[v.Type().Name()+"."+v.Type().Field(i).Name] = true
+				noteFields(filled, field)
+			}
+		}
+	}
 }
 
 func addrGen(v6 bool) *rapid.Generator[netip.Addr] {
@@ -186,6 +333,9 @@ func FuzzParseInput(f *testing.F) {
 	f.Add("udp [fd00::1]:53 > [fd00::2]:53 local mark 0x4000 ttl 3 len 100")
 	f.Add("icmp 10.0.0.1 > 10.0.0.2 type 3/1")
 	f.Add("tcp 10.0.0.1:1 > 10.0.0.2:2 flags SYN,ACK,")
+	f.Add("tcp 10.0.0.1:1 > 10.0.0.2:2 in eth0 seq 1 ack 2 window 3 data 4 wscale 7 sack-permitted sack 1-2,3-4 out-of-window")
+	f.Add("sctp 10.0.0.1:1 > 10.0.0.2:2 vtag 0x1 chunks INIT/0/0x12,DATA socket uid=1,gid=2,groups=3+4,transparent,wildcard,mark=5 mac 02:00:00:00:00:01 link unicast")
+	f.Add("icmp 10.0.0.1 > 10.0.0.2 type 3/1 id 7 nexthop 10.0.0.3 quotes { udp 10.0.0.2:1 > 10.0.0.1:2 vxlan 7 { tcp [fd00::1]:1 > [fd00::2]:2 } }")
 	f.Fuzz(func(t *testing.T, text string) {
 		in, err := ParseInput(text)
 		if err != nil {
@@ -194,8 +344,8 @@ func FuzzParseInput(f *testing.F) {
 			require.Positive(t, syntax.Column)
 			return
 		}
-		again, err := ParseInput(in.String())
-		require.NoError(t, err)
+		again, err := ParseInput(in.Full())
+		require.NoError(t, err, in.Full())
 		require.Equal(t, in, again)
 	})
 }

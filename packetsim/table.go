@@ -31,13 +31,19 @@ const (
 
 // runTable takes the packet through a table's chain of its hook (ipt_do_table in
 // net/ipv4/netfilter/ip_tables.c). It is false if the packet goes no further.
-func (w *walk) runTable(table *fakeipt.Table, s *packet) bool {
-	base := table.Chain(s.hook.String())
-	if base == nil || w.h.rules(&s.Packet).Dialect() == fakeipt.NFT && !table.Made(base.Name) {
+func (w *walk) runTable(s *packet, st stage) bool {
+	base := &s.plan.base[s.hook][st]
+	if base.chain == nil {
 		return true
 	}
+	bottom := len(w.stack)
+	passes := w.runChain(s, base.table, base.chain)
+	w.stack = w.stack[:bottom]
+	return passes
+}
+
+func (w *walk) runChain(s *packet, table *fakeipt.Table, base *fakeipt.Chain) bool {
 	t := tableWalk{w: w, table: table, s: s, base: base, bottom: len(w.stack)}
-	defer func() { w.stack = w.stack[:t.bottom] }()
 	t.enter(frame{base, 0})
 	for w.err == nil {
 		t.at.next = t.cursor.next(t.at.next)
@@ -89,7 +95,7 @@ func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
 	}
 	step := Step{Hook: t.s.hook.String(), Table: t.table.Name(), Chain: t.at.chain.Name, Kind: kind, Number: t.at.next + 1}
 	if rule != nil {
-		rules := t.w.h.rules(&t.s.Packet)
+		rules := t.s.plan.rules
 		step.Rule = rule.Text(t.at.chain.Name, rules.Family(), rules.Dialect())
 	}
 	t.w.outcome.Steps = append(t.w.outcome.Steps, step)
@@ -180,9 +186,9 @@ func (t *tableWalk) jump(j *fakeipt.Jump) fate {
 	return goOn
 }
 
-// count notes one packet for the counters; keep adds it.
+// count notes one packet for the counters; keep adds it. A quiet walk is never kept.
 func (w *walk) count(c *fakeipt.Counters, s *packet) {
-	if c != nil {
+	if c != nil && !w.quiet {
 		j := &w.h.journal
 		j.pending = append(j.pending, pendingCount{counters: c, bytes: uint64(s.size())})
 	}

@@ -21,7 +21,7 @@ type TraceResult struct {
 
 // NewTraceResult puts the outcomes of Host.Walk for a packet into one result.
 func NewTraceResult(in Input, outcomes []Outcome) TraceResult {
-	result := TraceResult{Version: TraceVersion, Packet: in.String(), Outcomes: make([]Outcome, len(outcomes)), input: in}
+	result := TraceResult{Version: TraceVersion, Packet: in.Full(), Outcomes: make([]Outcome, len(outcomes)), input: in}
 	copy(result.Outcomes, outcomes)
 	for i := range result.Outcomes {
 		// A list without members is [] in the JSON, never null.

@@ -31,6 +31,7 @@ const (
 //
 // It is false if the packet goes no further.
 func (w *walk) trackStep(s *packet) bool {
+	s.takeTemplate()
 	switch {
 	case s.conn != nil || s.relation == isUntracked:
 		return true
@@ -58,7 +59,7 @@ func (w *walk) trackOnce(s *packet) trackVerdict {
 	if !ok {
 		return trackInvalid
 	}
-	c, dir := w.h.find(tuple, s.zone)
+	c, dir := w.h.find(&tuple, s.zone)
 	if c == nil {
 		if !w.makeRoom() {
 			return trackFull
@@ -66,7 +67,8 @@ func (w *walk) trackOnce(s *packet) trackVerdict {
 		if s.Proto.isICMP() && !icmpStarts(s.Proto, s.ICMPType) {
 			return trackInvalid
 		}
-		c, dir = &conn{tuples: [2]Tuple{tuple, inverse}, zone: s.zone}, original
+		c, dir = w.newConn(), original
+		c.tuples, c.zone = [2]Tuple{tuple, inverse}, s.zone
 	}
 	verdict := w.h.track(c, dir, &s.Packet)
 	if verdict != trackAccept {
@@ -126,7 +128,7 @@ func (w *walk) trackError(s *packet) {
 	if !ok {
 		return
 	}
-	c, dir := w.h.find(answer, s.zone)
+	c, dir := w.h.find(&answer, s.zone)
 	if c == nil || c.tuples[dir].Dst != s.Dst {
 		return
 	}

@@ -1,36 +1,32 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import (
+	"slices"
 
-// tracks says whether conntrack looks at the packets of a ruleset. The kernel registers its hooks only while some rule of the family
-// asks for it (nf_ct_netns_get): without such a rule there are no entries, every packet is
-// INVALID to nobody, and the chains of a loaded nat table are not run.
-func (h *Host) tracks(rules *fakeipt.Ruleset) bool {
-	answer, known := h.tracking[rules]
-	if !known {
-		answer = asksForConntrack(rules)
-		if len(h.tracking) >= 2 {
-			h.tracking = nil
-		}
-		if h.tracking == nil {
-			h.tracking = map[*fakeipt.Ruleset]bool{}
-		}
-		h.tracking[rules] = answer
-	}
-	return answer
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// conntrackUser is a chain with a rule that makes the kernel track connections. Without a chain there is none.
+type conntrackUser struct {
+	table string
+	chain *fakeipt.Chain
 }
 
-func asksForConntrack(rules *fakeipt.Ruleset) bool {
+// conntrackUserOf finds such a chain. The one that a ruleset before this one had is probably still there.
+func conntrackUserOf(rules *fakeipt.Ruleset, before conntrackUser) conntrackUser {
+	if before.chain != nil {
+		if table := rules.Table(before.table); table != nil && table.Chain(before.chain.Name) == before.chain {
+			return before
+		}
+	}
 	for _, table := range rules.Tables() {
-		for chain := range table.Chains() {
-			for _, rule := range chain.Rules {
-				if ruleAsksForConntrack(rule) {
-					return true
-				}
+		for chain := range table.Unsorted() {
+			if slices.ContainsFunc(chain.Rules, ruleAsksForConntrack) {
+				return conntrackUser{table.Name(), chain}
 			}
 		}
 	}
-	return false
+	return conntrackUser{}
 }
 
 func ruleAsksForConntrack(rule *fakeipt.Rule) bool {

@@ -18,11 +18,8 @@ func (h *Host) Verdicts(in Input) ([]Outcome, error) { return h.outcomes(in, tru
 func (h *Host) outcomes(in Input, quiet bool) ([]Outcome, error) {
 	var outcomes []Outcome
 	var current Outcome
-	err := Enumerate(func(c Chance) (err error) {
-		mark := h.checkpoint()
-		defer h.rollback(mark)
-		current, err = h.step(in, c, quiet)
-		return err
+	err := Enumerate(func(c Chance) error {
+		return h.look(&in, c, quiet, &current)
 	}, func(probability float64) error {
 		current.setProbability(probability)
 		outcomes = append(outcomes, current)
@@ -36,10 +33,19 @@ func (h *Host) outcomes(in Input, quiet bool) ([]Outcome, error) {
 
 // Verdict walks the packet once, with the draws of c, and notes no steps. The host is unchanged afterwards. The outcome's
 // probability is left 0.
-func (h *Host) Verdict(in Input, c Chance) (Outcome, error) {
+func (h *Host) Verdict(in Input, c Chance) (o Outcome, err error) {
+	err = h.look(&in, c, true, &o)
+	return o, err
+}
+
+// look is a step that is undone.
+func (h *Host) look(in *Input, c Chance, quiet bool, o *Outcome) error {
 	mark := h.checkpoint()
-	defer h.rollback(mark)
-	return h.step(in, c, true)
+	defer func() {
+		h.rollback(mark)
+		h.scratch.used = 0
+	}()
+	return h.step(in, c, quiet, o)
 }
 
 func (o *Outcome) setProbability(p float64) {
@@ -51,18 +57,23 @@ func (o *Outcome) setProbability(p float64) {
 
 // Step walks the packet once, with the draws of c, and keeps what it changes: connections, recent lists, counters. After an error the host
 // is as it was. The outcome's probability is left 0.
-func (h *Host) Step(in Input, c Chance) (Outcome, error) { return h.step(in, c, false) }
+func (h *Host) Step(in Input, c Chance) (o Outcome, err error) {
+	err = h.step(&in, c, false, &o)
+	return o, err
+}
 
-func (h *Host) step(in Input, c Chance, quiet bool) (Outcome, error) {
+// step writes the outcome to o; nothing if there is an error.
+func (h *Host) step(in *Input, c Chance, quiet bool, o *Outcome) error {
 	mark := h.checkpoint()
 	w := h.newWalk(c, quiet)
 	defer h.endWalk(w)
-	if err := w.run(&in); err != nil {
+	if err := w.run(in); err != nil {
 		h.rollback(mark)
-		return Outcome{}, fmt.Errorf("host %s: %w", h.name, err)
+		return fmt.Errorf("host %s: %w", h.name, err)
 	}
 	h.keep()
-	return w.outcome, nil
+	*o = w.outcome
+	return nil
 }
 
 // walk is one packet's way through a host. A failure is kept in err and ends the walk.
@@ -70,7 +81,8 @@ type walk struct {
 	h       *Host
 	chance  Chance
 	outcome Outcome
-	quiet   bool // no steps are noted
+	quiet   bool // neither steps nor counts are noted: the walk will be undone
+	plans   [2]*rulesetPlan
 	packet  packet
 	rule    ruleState
 	hotdrop bool // a match drops the packet
@@ -90,7 +102,10 @@ func (h *Host) newWalk(c Chance, quiet bool) *walk {
 	} else {
 		w = &walk{}
 	}
-	*w = walk{h: h, chance: c, quiet: quiet, stack: w.stack[:0], outcome: Outcome{Verdict: Drop, To: ToNone}}
+	stack := w.stack[:0]
+	*w = walk{}
+	w.h, w.chance, w.quiet, w.stack = h, c, quiet, stack
+	w.outcome.Verdict, w.outcome.To = Drop, ToNone
 	if !quiet {
 		w.outcome.Steps = []Step{}
 	}
@@ -110,6 +125,7 @@ type ruleState struct {
 type packet struct {
 	Packet
 	hook     hook
+	plan     *rulesetPlan
 	in, out  *device // as the hook sees them
 	conn     *conn
 	dir      direction
@@ -296,12 +312,11 @@ func (w *walk) drop(reason string) {
 // pass takes the packet through the stages of a hook. It is false if the packet goes no further.
 func (w *walk) pass(s *packet, at hook, in, out *device) bool {
 	s.hook, s.in, s.out = at, in, out
-	rules := w.h.rules(&s.Packet)
-	if rules == nil {
+	if s.plan = w.plan(&s.Packet); s.plan == nil {
 		return true
 	}
 	for _, st := range hookStages[at] {
-		if !w.stage(s, st, rules) || w.err != nil {
+		if !w.stage(s, st) || w.err != nil {
 			return false
 		}
 	}
@@ -316,10 +331,10 @@ func (h *Host) rules(p *Packet) *fakeipt.Ruleset {
 	return h.netfilter.Ruleset(familyOf(p.Dst))
 }
 
-func (w *walk) stage(s *packet, st stage, rules *fakeipt.Ruleset) bool {
+func (w *walk) stage(s *packet, st stage) bool {
 	switch st {
 	case trackStage:
-		if w.h.tracks(rules) && !w.trackStep(s) {
+		if s.plan.tracks && !w.trackStep(s) {
 			return false
 		}
 		return w.err == nil
@@ -330,10 +345,10 @@ func (w *walk) stage(s *packet, st stage, rules *fakeipt.Ruleset) bool {
 		}
 		return true
 	case natDst, natSrc:
-		return w.natStage(s, st, rules)
+		return w.natStage(s, st)
 	case mangleTable:
 		dst, src, mark := s.Dst, s.Src, s.Mark
-		if !w.tableStage(s, st, rules) {
+		if !w.runTable(s, st) {
 			return false
 		}
 		if s.hook == output && (s.Mark != mark || s.Dst != dst || s.Src != src) {
@@ -341,12 +356,7 @@ func (w *walk) stage(s *packet, st stage, rules *fakeipt.Ruleset) bool {
 		}
 		return true
 	}
-	return w.tableStage(s, st, rules)
-}
-
-func (w *walk) tableStage(s *packet, st stage, rules *fakeipt.Ruleset) bool {
-	table := rules.Table(stageTables[st])
-	return table == nil || w.runTable(table, s)
+	return w.runTable(s, st)
 }
 
 // finish writes down what the packet is at the end.

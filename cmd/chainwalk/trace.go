@@ -27,7 +27,8 @@ func newTraceCommand(s streams) *cobra.Command {
 		Short: "Walk one packet and print its way, every outcome with its probability",
 		Long: `PACKET is PROTO SRC[:PORT] > DST[:PORT] [in DEV|local] [flags SYN,ACK] [type T/C] [mark N] [ttl N] [len N].
 Addresses of IPv6 with a port take brackets. Without flags a TCP packet is a SYN, without type an ICMP packet is an echo
-request.
+request. What only some rules look at has words too: id, seq, ack, window, data, wscale, sack-permitted, sack, out-of-window,
+vtag, chunks, socket, mac, link, nexthop, quotes { PACKET }, vxlan VNI { PACKET }; docs/packet.md has them all.
 
 With --node the packet meets the node's routes, sysctls and live connections. With --rules there is no more than the
 rules: every destination that is not in --local is forwarded by the device eth0, which has the --local addresses, and

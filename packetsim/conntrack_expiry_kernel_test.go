@@ -1,0 +1,88 @@
+//go:build linux
+
+package packetsim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// shortTimeouts are long enough that all packets are sent before the first entry expires.
+var shortTimeouts = map[string]string{
+	"udp_timeout": "2", "icmp_timeout": "1", "icmpv6_timeout": "1", "generic_timeout": "2", "gre_timeout": "1",
+	"tcp_timeout_syn_sent": "1", "tcp_timeout_syn_recv": "2", "tcp_timeout_close": "1", "sctp_timeout_closed": "2",
+}
+
+// TestExpiryAsKernel waits until entries of every protocol are gone, and compares when each went.
+func TestExpiryAsKernel(t *testing.T) {
+	needKernel(t, "iptables-legacy-restore", "ip6tables-legacy-restore")
+	lab := newCTLab(t)
+	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		p := lab.scene(t, family, ctFilter)
+		sysctls := map[string]string{}
+		for name, value := range shortTimeouts {
+			lab.conntrackSysctl(sysctls, name, value)
+			require.NoError(t, p.host.SetSysctl("net.netfilter.nf_conntrack_"+name, value))
+		}
+		for _, proto := range []Proto{UDP, TCP} {
+			p.forward(p.flow(proto, 1000, 80))
+		}
+		for _, proto := range []Proto{protoGRE, 99} {
+			p.forward(p.flow(proto, 0, 0))
+		}
+		echo := Packet{Proto: p.icmp(), Src: p.addr("CLIENT"), Dst: p.addr("SERVER"), ICMPType: echoRequestType(p.icmp()), ICMPID: 3}
+		p.forward(echo)
+		p.exchange("client", Packet{
+			Proto: SCTP, Src: echo.Src, Dst: echo.Dst, SrcPort: 1000, DstPort: 80, Chunks: []SCTPChunk{{Type: SCTPInit, InitTag: 1}},
+		})
+		answered := p.flow(TCP, 1001, 80)
+		p.forward(answered)
+		answer := p.back(answered)
+		answer.TCPFlags, answer.Numbers = SYN|ACK, &TCPNumbers{Seq: 5000, Ack: 2, Window: 1000}
+		p.exchange("server", answer)
+		p.watchExpiry(t)
+		p.exchange("server", p.back(p.flow(UDP, 1000, 80)))
+		p.exchange("server", p.back(echo))
+	}
+}
+
+// lifetime is the end of an entry: between the last poll that saw it and the next one.
+type lifetime struct{ seen, gone time.Time }
+
+// watchExpiry polls both tables until they are empty.
+func (p *ctPlay) watchExpiry(t *testing.T) {
+	real, ours := map[string]lifetime{}, map[string]lifetime{}
+	poll := func(lives map[string]lifetime, list []ConntrackEntry, from time.Time) int {
+		there := map[string]bool{}
+		for _, e := range list {
+			there[entryLine(e)] = true
+			lives[entryLine(e)] = lifetime{seen: from}
+		}
+		for line, life := range lives {
+			if !there[line] && life.gone.IsZero() {
+				lives[line] = lifetime{life.seen, time.Now()}
+			}
+		}
+		return len(list)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; p.lab.wait() {
+		left := poll(real, p.lab.entries(p.family), time.Now())
+		left += poll(ours, p.host.Conntrack(), time.Now())
+		if left == 0 {
+			break
+		}
+		require.True(t, time.Now().Before(deadline), "%d entries are left", left)
+	}
+	require.Len(t, real, 7)
+	require.Len(t, ours, len(real))
+	for line, life := range real {
+		require.Contains(t, ours, line)
+		other := ours[line]
+		assert.False(t, life.seen.After(other.gone.Add(settleTime)) || other.seen.After(life.gone.Add(settleTime)),
+			"%s: the kernel's is gone after %s, ours after %s", line, life.seen, other.seen)
+	}
+}

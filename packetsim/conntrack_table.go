@@ -1,0 +1,213 @@
+package packetsim
+
+import (
+	"iter"
+	"math/bits"
+	"net/netip"
+)
+
+// conntrack is the table of confirmed connections: each by the tuples of both directions, and by its source if the nat hooks
+// have seen it. The links of its lists are in the connections, so that entering one takes no memory. A
+// connection that is entered again, because its removal is undone, gets the place back that it had.
+type conntrack struct {
+	byTuple  []*tupleLink // the first of each list; as many lists as bySource has, a power of two
+	bySource []*conn      // the latest connection of each list
+	conns    int
+	entered  uint64 // the number of connections that were ever entered
+	sweepAt  int    // the number of connections from which expired ones are looked for
+	// templates are those of the rules with -j CT.
+	templates map[matchKey]*conn
+}
+
+// tupleLink is a connection's place in the list of one of its tuples.
+type tupleLink struct {
+	conn *conn
+	next *tupleLink
+	hash uint32
+	dir  direction
+}
+
+// sourceLink is a connection's place in the list of its source.
+type sourceLink struct {
+	earlier *conn
+	hash    uint32
+	order   uint64 // the number of the connection among all that were entered
+}
+
+// leastLists is the number of lists that a table begins with.
+const leastLists = 64
+
+// size is the number of connections, expired ones that nobody has looked for included.
+func (t *conntrack) size() int { return t.conns }
+
+// all goes through the connections, each of which may be taken out meanwhile.
+func (t *conntrack) all() iter.Seq[*conn] {
+	return func(yield func(*conn) bool) {
+		for _, link := range t.byTuple {
+			for link != nil {
+				at := link
+				link = link.next
+				if at.dir == original && !yield(at.conn) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// get is the connection whose tuple of the direction this is, in the zone. Its hash is at hand.
+func (t *conntrack) get(tuple *Tuple, hash uint32, dir direction, z Zone) *conn {
+	if len(t.byTuple) == 0 {
+		return nil
+	}
+	for link := t.byTuple[hash&t.mask()]; link != nil; link = link.next {
+		if link.hash == hash && link.dir == dir && link.conn.zone.id(dir) == z.id(dir) && link.conn.tuples[dir] == *tuple {
+			return link.conn
+		}
+	}
+	return nil
+}
+
+func (t *conntrack) mask() uint32 { return uint32(len(t.byTuple) - 1) }
+
+// latest is the last connection of the source that was entered; c.link.earlier leads to the others.
+func (t *conntrack) latest(source *sourceKey) *conn {
+	if len(t.bySource) == 0 {
+		return nil
+	}
+	hash := source.hash()
+	return t.bySource[hash&t.mask()].ofSource(source, hash)
+}
+
+// before is the connection of the same source that was entered before c.
+func (c *conn) before(source *sourceKey) *conn {
+	return c.bySource.earlier.ofSource(source, c.bySource.hash)
+}
+
+// ofSource is the first connection of the source in a list.
+func (c *conn) ofSource(source *sourceKey, hash uint32) *conn {
+	for ; c != nil; c = c.bySource.earlier {
+		if c.bySource.hash == hash && c.source() == *source {
+			return c
+		}
+	}
+	return nil
+}
+
+// enter links a connection that was never in the table. The hashes of its tuples are set.
+func (t *conntrack) enter(c *conn) {
+	t.entered++
+	c.bySource.order = t.entered
+	t.link(c)
+}
+
+// link puts the connection into its lists.
+func (t *conntrack) link(c *conn) {
+	if t.conns++; 2*t.conns > len(t.byTuple) {
+		t.grow()
+	}
+	c.listed = true
+	for dir := range c.byTuple {
+		link := &c.byTuple[dir]
+		first := &t.byTuple[link.hash&t.mask()]
+		link.conn, link.dir, link.next = c, direction(dir), *first
+		*first = link
+	}
+	if c.srcDone {
+		source := c.source()
+		c.bySource.hash = source.hash()
+		t.linkSource(c)
+	}
+}
+
+// linkSource puts the connection before those that were entered earlier.
+func (t *conntrack) linkSource(c *conn) {
+	at := &t.bySource[c.bySource.hash&t.mask()]
+	for *at != nil && (*at).bySource.order > c.bySource.order {
+		at = &(*at).bySource.earlier
+	}
+	c.bySource.earlier, *at = *at, c
+}
+
+// unlink undoes link.
+func (t *conntrack) unlink(c *conn) {
+	t.conns--
+	c.listed = false
+	for dir := range c.byTuple {
+		link := &c.byTuple[dir]
+		at := &t.byTuple[link.hash&t.mask()]
+		for *at != link {
+			at = &(*at).next
+		}
+		*at, link.next = link.next, nil
+	}
+	if !c.srcDone {
+		return
+	}
+	at := &t.bySource[c.bySource.hash&t.mask()]
+	for *at != c {
+		at = &(*at).bySource.earlier
+	}
+	*at, c.bySource.earlier = c.bySource.earlier, nil
+}
+
+// grow makes the lists short again.
+func (t *conntrack) grow() {
+	n := max(leastLists, 2*len(t.byTuple))
+	byTuple, bySource := t.byTuple, t.bySource
+	t.byTuple, t.bySource = make([]*tupleLink, n), make([]*conn, n)
+	for _, link := range byTuple {
+		for link != nil {
+			next, first := link.next, &t.byTuple[link.hash&t.mask()]
+			link.next, *first = *first, link
+			link = next
+		}
+	}
+	for _, c := range bySource {
+		for c != nil {
+			earlier := c.bySource.earlier
+			t.linkSource(c)
+			c = earlier
+		}
+	}
+}
+
+// hash is the same for equal tuples.
+func (t *Tuple) hash() uint32 {
+	ports := uint64(t.SrcPort)<<48 | uint64(t.DstPort)<<32 | uint64(t.ICMPID)<<16 | uint64(t.ICMPType)<<8 | uint64(t.ICMPCode)
+	return mixAddrs(t.Src, t.Dst, ports^uint64(t.Proto)<<24)
+}
+
+func (s *sourceKey) hash() uint32 {
+	return mixAddrs(s.src, netip.Addr{}, uint64(s.port)<<32|uint64(s.zone)<<16|uint64(s.proto))
+}
+
+// mixAddrs multiplies as wyhash does: the upper half of each product holds bits of all that went into it.
+func mixAddrs(a, b netip.Addr, rest uint64) uint32 {
+	x, y := bitsOf(a), bitsOf(b)
+	high, low := bits.Mul64(x.high^rest^0x9e3779b97f4a7c15, x.low^0xe7037ed1a0b428db)
+	high, low = bits.Mul64(high^low^y.high^0x8ebc6af09c88c6e3, y.low^rest^0x589965cc75374cc3)
+	return uint32(high>>32) ^ uint32(low>>32) ^ uint32(high) ^ uint32(low)
+}
+
+// scratchConns are the connections of walks that are undone at their end. Nothing refers to them then, and the next such walk
+// uses them again.
+type scratchConns struct {
+	conns []*conn
+	used  int
+}
+
+// newConn is an empty connection.
+func (w *walk) newConn() *conn {
+	if !w.quiet {
+		return &conn{}
+	}
+	s := &w.h.scratch
+	if s.used == len(s.conns) {
+		s.conns = append(s.conns, &conn{})
+	}
+	c := s.conns[s.used]
+	s.used++
+	*c = conn{}
+	return c
+}

@@ -1,0 +1,87 @@
+package packetsim
+
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// tableOrder is the order in which the tables of a restore are usually committed.
+var tableOrder = [...]string{"raw", "mangle", "nat", "filter", "security"}
+
+// recentMask is the mask of a list that a rule uses first. A list keeps the mask of the rule that made it, which is the first one that was
+// loaded and not the first one that a packet meets (recent_mt_check in net/netfilter/xt_recent.c).
+func (h *Host) recentMask(m *fakeipt.MatchRecent) netip.Addr {
+	for _, family := range [...]fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		if mask, ok := h.masksOf(h.netfilter.Ruleset(family))[m.List]; ok {
+			return mask
+		}
+	}
+	return m.Mask
+}
+
+// masksOf are the masks of a ruleset's lists of which some rule masks addresses. They are kept while the ruleset stays.
+func (h *Host) masksOf(rules *fakeipt.Ruleset) map[string]netip.Addr {
+	masks, known := h.recentMasks[rules]
+	if !known {
+		if len(h.recentMasks) >= 2 {
+			h.recentMasks = nil
+		}
+		if h.recentMasks == nil {
+			h.recentMasks = map[*fakeipt.Ruleset]map[string]netip.Addr{}
+		}
+		masks = firstMasks(rules)
+		h.recentMasks[rules] = masks
+	}
+	return masks
+}
+
+func firstMasks(rules *fakeipt.Ruleset) map[string]netip.Addr {
+	first, masked := map[string]netip.Addr{}, map[string]netip.Addr{}
+	for m := range recentMatches(rules) {
+		if _, known := first[m.List]; !known {
+			first[m.List] = m.Mask
+		}
+		if m.Mask != first[m.List] || !isWhole(m.Mask) {
+			masked[m.List] = first[m.List]
+		}
+	}
+	return masked
+}
+
+// isWhole says that a mask leaves addresses as they are.
+func isWhole(mask netip.Addr) bool {
+	return !mask.IsValid() || applyMask(allOnes(mask), mask) == allOnes(mask)
+}
+
+func allOnes(like netip.Addr) netip.Addr {
+	if like.Is4() {
+		return netip.AddrFrom4([4]byte{255, 255, 255, 255})
+	}
+	var ones [16]byte
+	for i := range ones {
+		ones[i] = 255
+	}
+	return netip.AddrFrom16(ones)
+}
+
+// recentMatches yields the recent matches of all rules in the order in which they are loaded.
+func recentMatches(rules *fakeipt.Ruleset) func(yield func(*fakeipt.MatchRecent) bool) {
+	return func(yield func(*fakeipt.MatchRecent) bool) {
+		for _, name := range tableOrder {
+			table := rules.Table(name)
+			if table == nil {
+				continue
+			}
+			for chain := range table.Chains() {
+				for _, rule := range chain.Rules {
+					for _, m := range rule.Matches {
+						if recent, is := m.(*fakeipt.MatchRecent); is && !yield(recent) {
+							return
+						}
+					}
+				}
+			}
+		}
+	}
+}
