@@ -19,22 +19,36 @@ run: ## run the shipped scenario files on the simulator
 test: ## run the tests with the race detector (needs a C compiler; plain `go test ./...` does not)
 	GOFLAGS=-race $(GO) test ./...
 
-SEED ?= 1
-kernel: ## compare with the real kernel and tools; root on Linux, skips forbidden
-	CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -skip TestConntrackAsKernel -v ./fakeipt ./packetsim -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile
-	CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -v ./fakeipt/toolstate ./proxier/iptables
-	CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 5m -run 'Kernel.*Cases$$' -v ./kindtest/differ
+SEED         ?= 1
+KERNEL_TIME  ?= 180s
+KERNEL_CASES ?= 60
+# Both differentials end after so many rulesets and sessions of each dialect and family; the time only bounds them on a slow machine.
+kernel: SHELL := /bin/bash
+kernel: ## compare with the real kernel and tools, and print the numbers; root on Linux, skips forbidden
+	@set -o pipefail; { \
+		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -skip TestConntrackAsKernel -json ./fakeipt ./packetsim -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
+		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./fakeipt/toolstate ./proxier/iptables && \
+		CHAINWALK_KERNEL=1 CHAINWALK_DIFFER_SEED=$(SEED) CHAINWALK_DIFFER_RULESETS=$(KERNEL_CASES) CHAINWALK_DIFFER_CHANCE=1 CHAINWALK_DIFFER_TIME=$(KERNEL_TIME) \
+			$(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/differ; \
+	} 2>&1 | $(GO) run ./kindtest/differ/sum
 
 kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps
 	CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 30m -run Kernel -v ./kindtest/netns
 
 DIFFER_TIME ?= 90s
 DIFFER_OUT  ?= bin/differ
-kernel-long: ## search for disagreements with the kernel for DIFFER_TIME (90s); shrunk cases go to DIFFER_OUT
-	mkdir -p $(DIFFER_OUT)
-	CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 24h -run TestConntrackAsKernel -v ./packetsim -rapid.nofailfile
-	CHAINWALK_KERNEL=1 CHAINWALK_DIFFER_TIME=$(DIFFER_TIME) CHAINWALK_DIFFER_OUT=$(abspath $(DIFFER_OUT)) \
-		$(GO) test -count=1 -timeout 24h -run Kernel -v ./kindtest/differ
+ifndef DIFFER_SEED
+DIFFER_SEED := $(shell date +%s)
+endif
+kernel-long: SHELL := /bin/bash
+kernel-long: ## search for disagreements with the kernel for DIFFER_TIME (90s) from a new DIFFER_SEED; shrunk cases go to DIFFER_OUT
+	@mkdir -p $(DIFFER_OUT)
+	@echo "seed $(DIFFER_SEED)"
+	@set -o pipefail; { \
+		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 24h -run TestConntrackAsKernel -json ./packetsim -rapid.seed=$(DIFFER_SEED) -rapid.nofailfile && \
+		CHAINWALK_KERNEL=1 CHAINWALK_DIFFER_SEED=$(DIFFER_SEED) CHAINWALK_DIFFER_TIME=$(DIFFER_TIME) CHAINWALK_DIFFER_OUT=$(abspath $(DIFFER_OUT)) \
+			$(GO) test -count=1 -timeout 24h -run Kernel -json ./kindtest/differ; \
+	} 2>&1 | $(GO) run ./kindtest/differ/sum
 
 lint: .tools/golangci-lint-$(GOLANGCI_LINT) ## run golangci-lint, which also holds the direction of imports
 	$< run ./...
@@ -47,7 +61,7 @@ fmt: ## format the code
 	gofmt -s -w .
 
 FUZZTIME ?= 20s
-fuzz: ## run every fuzz target for FUZZTIME (20s)
+fuzz: ## run every fuzz target for FUZZTIME (20s), a time or a number of inputs such as 1000000x
 	@for pkg in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 			echo "$$pkg $$target"; \
@@ -58,8 +72,8 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-bench-kernel: ## measure restore and save beside the real tools in one run; root on Linux
-	CHAINWALK_KERNEL=1 $(GO) test -run '^$$' -bench BesideTheRealKernel ./fakeipt
+bench-kernel: ## measure restore, save and verdicts beside the real tools and kernel in one run; root on Linux
+	CHAINWALK_KERNEL=1 $(GO) test -run '^$$' -bench BesideTheRealKernel ./fakeipt ./packetsim
 
 verify: ## check that go.mod is tidy, the code formatted and generated files are fresh
 	$(GO) mod tidy -diff

@@ -17,6 +17,8 @@ type kernel interface {
 	begin(c *Case) (toolRun, error)
 	// send sends a packet from the place. What is still on its way is awaited for a while, unless enough says that all is there.
 	send(from string, p packetsim.Packet, enough func(*Observation) bool) (*Observation, error)
+	// connections are the tracked connections as connectionLines spells them.
+	connections() ([]string, error)
 	forget() error
 	end() (*End, error)
 }
@@ -36,6 +38,8 @@ func (r *recorded) send(string, packetsim.Packet, func(*Observation) bool) (*Obs
 	r.next++
 	return &r.answer.Sends[r.next-1], nil
 }
+
+func (r *recorded) connections() ([]string, error) { return r.answer.Sends[r.next-1].Connections, nil }
 
 func (r *recorded) forget() error { return nil }
 

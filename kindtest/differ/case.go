@@ -59,6 +59,8 @@ type Observation struct {
 	Replies []string `yaml:"replies,omitempty"`
 	// Seen are the packets that came out on each side, sorted: "client: tcp ...".
 	Seen []string `yaml:"seen,omitempty"`
+	// Connections are those that were tracked then, if one of them has a port that the kernel chose and no packet showed.
+	Connections []string `yaml:"connections,omitempty"`
 }
 
 // End is the state after the last packet.

@@ -64,6 +64,9 @@ func (k *labKernel) objects(c *Case) error {
 	if c.Sets == "" {
 		return nil
 	}
+	if _, err := k.node.must([]string{"ipset", "flush"}, ""); err != nil { // lists hold their sets
+		return err
+	}
 	// Rules of nft are freed a little after they are gone, and hold their sets until then.
 	for until := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		_, err := k.node.must([]string{"ipset", "destroy"}, "")
@@ -87,16 +90,21 @@ func (k *labKernel) forget() error {
 	return err
 }
 
+func (k *labKernel) connections() ([]string, error) {
+	list, err := k.node.must([]string{"conntrack", "-L", "-f", fmt.Sprintf("ipv%d", k.family)}, "")
+	return connectionLines(list), err
+}
+
 func (k *labKernel) end() (*End, error) {
 	save, err := k.tool("iptables-save", "", "-c")
 	if err != nil {
 		return nil, err
 	}
-	list, err := k.node.must([]string{"conntrack", "-L", "-f", fmt.Sprintf("ipv%d", k.family)}, "")
+	connections, err := k.connections()
 	if err != nil {
 		return nil, err
 	}
-	e := &End{Save: withoutDates(save), Conntrack: connectionLines(list)}
+	e := &End{Save: withoutDates(save), Conntrack: connections}
 	if len(k.current.NFAcct) > 0 {
 		list, err := k.node.must([]string{"nfacct", "list"}, "")
 		if err != nil {

@@ -28,12 +28,14 @@ func some(texts ...string) func(*gen) string {
 var matchPieces = []piece{
 	{name: "source", weight: 12, make: func(g *gen) string { return g.not("-s ") + g.network() }},
 	{name: "destination", weight: 12, make: func(g *gen) string { return g.not("-d ") + g.network() }},
+	{name: "fragment", weight: 2, family: fakeipt.IPv4, make: some("-f", "! -f")},
 	{name: "in device", weight: 5, hooks: "PREROUTING INPUT FORWARD", make: func(g *gen) string { return g.not("-i ") + g.oneOf(clientDev, serverDev, "lo", "cwd+") }},
 	{name: "out device", weight: 5, hooks: "FORWARD OUTPUT POSTROUTING", make: func(g *gen) string { return g.not("-o ") + g.oneOf(clientDev, serverDev, "lo", "cwd+") }},
 	{name: "tcp ports", weight: 12, proto: "tcp", make: func(g *gen) string { return "-m tcp " + g.ports() }},
 	{name: "tcp flags", weight: 8, proto: "tcp", make: func(g *gen) string {
 		return "-m tcp " + g.not("--tcp-flags ") + g.oneOf("SYN,RST,ACK,FIN SYN", "RST RST", "ACK ACK", "SYN,ACK SYN,ACK", "FIN,SYN,RST,PSH,ACK,URG NONE")
 	}},
+	{name: "tcp option", weight: 2, proto: "tcp", make: some("-m tcp --tcp-option 2", "-m tcp ! --tcp-option 2")},
 	{name: "syn", weight: 4, proto: "tcp", make: func(g *gen) string { return "-m tcp " + g.not("--syn") }},
 	{name: "udp ports", weight: 12, proto: "udp", make: func(g *gen) string { return "-m udp " + g.ports() }},
 	{name: "sctp ports", weight: 12, proto: "sctp", make: func(g *gen) string { return "-m sctp " + g.ports() }},
@@ -69,9 +71,11 @@ var matchPieces = []piece{
 	{name: "mark", weight: 18, make: func(g *gen) string { return "-m mark " + g.not("--mark ") + g.markMask() }},
 	{name: "connmark", weight: 5, make: func(g *gen) string { return "-m connmark " + g.not("--mark ") + g.markMask() }},
 	{name: "addrtype", weight: 8, make: func(g *gen) string {
-		return "-m addrtype " + g.not(g.oneOf("--dst-type ", "--src-type ")) + g.oneOf("LOCAL", "UNICAST", "LOCAL,BROADCAST", "BROADCAST", "UNREACHABLE", "MULTICAST")
+		return "-m addrtype " + g.not(g.oneOf("--dst-type ", "--src-type ")) + g.oneOf("LOCAL", "LOCAL", "UNICAST", "UNICAST,LOCAL", "UNSPEC", "MULTICAST", "ANYCAST", "UNREACHABLE")
 	}},
-	{name: "addrtype blackhole", weight: 2, family: fakeipt.IPv4, make: some("-m addrtype --dst-type BLACKHOLE", "-m addrtype --dst-type PROHIBIT", "-m addrtype ! --dst-type PROHIBIT")},
+	{name: "addrtype of IPv4", weight: 4, family: fakeipt.IPv4, make: func(g *gen) string {
+		return "-m addrtype " + g.not(g.oneOf("--dst-type ", "--dst-type ", "--src-type ")) + g.oneOf("BROADCAST", "LOCAL,BROADCAST", "BLACKHOLE", "PROHIBIT", "THROW", "NAT", "XRESOLVE")
+	}},
 	{name: "addrtype in", weight: 3, hooks: "PREROUTING INPUT FORWARD", make: some("-m addrtype --dst-type LOCAL --limit-iface-in", "-m addrtype --src-type LOCAL --limit-iface-in", "-m addrtype --dst-type UNICAST --limit-iface-in")},
 	{name: "addrtype out", weight: 3, hooks: "POSTROUTING OUTPUT FORWARD", make: some("-m addrtype --dst-type LOCAL --limit-iface-out", "-m addrtype --src-type LOCAL --limit-iface-out", "-m addrtype ! --dst-type UNICAST --limit-iface-out")},
 	{name: "nth", weight: 4, make: func(g *gen) string {
@@ -87,7 +91,9 @@ var matchPieces = []piece{
 	{name: "recent mask", weight: 2, family: fakeipt.IPv4, make: func(g *gen) string {
 		return "-m recent " + g.oneOf("--set", "--rcheck") + " --name " + g.list() + " --mask 255.255.255.0"
 	}},
-	{name: "recent ttl", weight: 1, make: func(g *gen) string { return "-m recent --rcheck --rttl --name " + g.list() }},
+	{name: "recent ttl", weight: 1, make: func(g *gen) string {
+		return "-m recent " + g.oneOf("--rcheck", "--update") + " --rttl --name " + g.list()
+	}},
 	{name: "nfacct", weight: 3, make: func(g *gen) string { return "-m nfacct --nfacct-name " + g.account() }},
 	{name: "length", weight: 3, make: func(g *gen) string {
 		return "-m length " + g.not("--length ") + g.oneOf("0:40", "28", "40:60", "48:100")
@@ -103,13 +109,17 @@ var matchPieces = []piece{
 	{name: "limit", weight: 3, make: some("-m limit --limit 1/hour --limit-burst 2", "-m limit --limit 1/hour --limit-burst 1", "-m limit --limit 2/hour")},
 	{name: "hashlimit", weight: 3, make: func(g *gen) string {
 		return "-m hashlimit " + g.oneOf("--hashlimit-upto", "--hashlimit-above") + " 1/hour --hashlimit-burst " + g.oneOf("1", "2", "3") +
-			g.oneOf("", " --hashlimit-mode srcip", " --hashlimit-mode srcip,dstport", " --hashlimit-mode dstip") + " --hashlimit-name " + g.unique("h")
+			g.oneOf("", " --hashlimit-mode srcip", " --hashlimit-mode srcip,dstport", " --hashlimit-mode dstip", " --hashlimit-mode srcport,dstip", " --hashlimit-mode srcip --hashlimit-srcmask 24") + " --hashlimit-name " + g.unique("h")
 	}},
-	{name: "owner", weight: 2, hooks: "OUTPUT POSTROUTING", make: some("-m owner --uid-owner 0", "-m owner ! --uid-owner 0", "-m owner --gid-owner 7", "-m owner --socket-exists")},
+	{name: "owner", weight: 2, hooks: "OUTPUT POSTROUTING", make: some("-m owner --uid-owner 0", "-m owner ! --uid-owner 0", "-m owner --uid-owner 0-9", "-m owner --gid-owner 7", "-m owner --gid-owner 0", "-m owner --socket-exists", "-m owner ! --socket-exists")},
 	{name: "rpfilter", weight: 2, tables: "raw mangle", hooks: "PREROUTING", make: some("-m rpfilter", "-m rpfilter --invert", "-m rpfilter --loose", "-m rpfilter --accept-local --invert")},
 	{name: "socket", weight: 2, hooks: "PREROUTING INPUT", make: some("-m socket", "-m socket --transparent", "-m socket --nowildcard")},
-	{name: "physdev", weight: 1, make: some("-m physdev --physdev-is-in", "-m physdev ! --physdev-is-bridged")},
+	{name: "physdev", weight: 1, make: some("-m physdev --physdev-is-in", "-m physdev ! --physdev-is-bridged", "-m physdev ! --physdev-in cwdc")},
 	{name: "set", weight: 4, make: func(g *gen) string { return "-m set " + g.not("--match-set ") + g.set() }},
+	{name: "set of sets", weight: 2, make: func(g *gen) string {
+		g.usesSets = true
+		return "-m set " + g.not("--match-set ") + g.oneOf("cwlist src", "cwlist dst", "cwlist src,src", "cwlist dst,dst")
+	}},
 }
 
 // targetPieces are the targets besides verdicts and jumps.
@@ -135,8 +145,11 @@ var targetPieces = []piece{
 	{name: "DNAT to a range of ports", weight: 3, tables: "nat", hooks: "PREROUTING OUTPUT", proto: "ports", make: func(g *gen) string {
 		return "-j DNAT --to-destination " + g.withPort(g.endpoint(), "8080-8082")
 	}},
+	{name: "DNAT random", weight: 2, tables: "nat", hooks: "PREROUTING OUTPUT", proto: "ports", make: func(g *gen) string {
+		return "-j DNAT --to-destination " + g.withPort(g.endpoint(), g.oneOf("8080", "8080-8082")) + " --random"
+	}},
 	{name: "REDIRECT", weight: 6, tables: "nat", hooks: "PREROUTING OUTPUT", make: some("-j REDIRECT")},
-	{name: "REDIRECT to a port", weight: 5, tables: "nat", hooks: "PREROUTING OUTPUT", proto: "ports", make: some("-j REDIRECT --to-ports 8080", "-j REDIRECT --to-ports 1000")},
+	{name: "REDIRECT to a port", weight: 5, tables: "nat", hooks: "PREROUTING OUTPUT", proto: "ports", make: some("-j REDIRECT --to-ports 8080", "-j REDIRECT --to-ports 1000", "-j REDIRECT --to-ports 8080 --random")},
 	{name: "SNAT", weight: 10, tables: "nat", hooks: "POSTROUTING INPUT", make: func(g *gen) string { return "-j SNAT --to-source " + g.source() }},
 	{name: "SNAT to a port", weight: 4, tables: "nat", hooks: "POSTROUTING INPUT", proto: "ports", make: func(g *gen) string {
 		return "-j SNAT --to-source " + g.withPort(g.source(), g.oneOf("50001", "50002"))
@@ -148,27 +161,37 @@ var targetPieces = []piece{
 		from := g.w.servers[0].String()
 		return "-j SNAT --to-source " + from + "-" + g.next(from) + g.oneOf("", " --persistent")
 	}},
+	{name: "SNAT random", weight: 3, tables: "nat", hooks: "POSTROUTING INPUT", make: func(g *gen) string {
+		return "-j SNAT --to-source " + g.source() + g.oneOf(" --random", " --random-fully", " --persistent", " --random --persistent")
+	}},
 	{name: "MASQUERADE", weight: 12, tables: "nat", hooks: "POSTROUTING", make: some("-j MASQUERADE")},
 	{name: "MASQUERADE random", weight: 4, tables: "nat", hooks: "POSTROUTING", make: some("-j MASQUERADE --random", "-j MASQUERADE --random-fully")},
 	{name: "MASQUERADE to ports", weight: 2, tables: "nat", hooks: "POSTROUTING", proto: "ports", make: some("-j MASQUERADE --to-ports 50001", "-j MASQUERADE --to-ports 50001-50009")},
 	{name: "NETMAP", weight: 3, tables: "nat", hooks: "PREROUTING OUTPUT", make: func(g *gen) string {
 		return "-j NETMAP --to " + g.oneOf(g.w.networks[1].String(), g.w.networks[0].String())
 	}},
+	{name: "NETMAP of the source", weight: 2, tables: "nat", hooks: "POSTROUTING INPUT", make: func(g *gen) string {
+		return "-j NETMAP --to " + g.oneOf(g.w.networks[1].String(), g.w.networks[0].String())
+	}},
 	{name: "REJECT", weight: 10, tables: "filter", make: some("-j REJECT")},
 	{name: "REJECT with", weight: 6, tables: "filter", family: fakeipt.IPv4, make: some("-j REJECT --reject-with icmp-host-unreachable", "-j REJECT --reject-with icmp-net-unreachable",
-		"-j REJECT --reject-with icmp-proto-unreachable", "-j REJECT --reject-with icmp-admin-prohibited", "-j REJECT --reject-with icmp-host-prohibited", "-j REJECT --reject-with icmp-net-prohibited")},
+		"-j REJECT --reject-with icmp-proto-unreachable", "-j REJECT --reject-with icmp-admin-prohibited", "-j REJECT --reject-with icmp-host-prohibited", "-j REJECT --reject-with icmp-net-prohibited", "-j REJECT --reject-with icmp-port-unreachable")},
 	{name: "REJECT with 6", weight: 6, tables: "filter", family: fakeipt.IPv6, make: some("-j REJECT --reject-with icmp6-no-route", "-j REJECT --reject-with icmp6-adm-prohibited",
-		"-j REJECT --reject-with icmp6-addr-unreachable", "-j REJECT --reject-with icmp6-policy-fail", "-j REJECT --reject-with icmp6-reject-route")},
+		"-j REJECT --reject-with icmp6-addr-unreachable", "-j REJECT --reject-with icmp6-policy-fail", "-j REJECT --reject-with icmp6-reject-route", "-j REJECT --reject-with icmp6-port-unreachable")},
 	{name: "REJECT with a reset", weight: 6, tables: "filter", proto: "tcp", make: some("-j REJECT --reject-with tcp-reset")},
 	{name: "NOTRACK", weight: 5, tables: "raw", make: some("-j NOTRACK")},
 	{name: "CT notrack", weight: 3, tables: "raw", make: some("-j CT --notrack")},
 	{name: "CT zone", weight: 3, tables: "raw", make: some("-j CT --zone 1", "-j CT --zone 2", "-j CT --zone-orig 1", "-j CT --zone-reply 1")},
+	{name: "CT", weight: 2, tables: "raw", make: some("-j CT", "-j CT --ctevents new", "-j CT --zone 1 --ctevents new,destroy")},
+	{name: "NFQUEUE", weight: 3, make: some("-j NFQUEUE --queue-num 3", "-j NFQUEUE --queue-num 3 --queue-bypass", "-j NFQUEUE --queue-balance 3:5 --queue-bypass")},
 	{name: "LOG", weight: 2, make: some(`-j LOG --log-prefix "cw "`, "-j LOG --log-level 7")},
 	{name: "NFLOG", weight: 2, make: some("-j NFLOG --nflog-group 5", `-j NFLOG --nflog-prefix "x"`)},
-	{name: "TPROXY", weight: 2, tables: "mangle", hooks: "PREROUTING", proto: "tcp", make: some("-j TPROXY --on-port 8080 --tproxy-mark 0x1/0x1")},
+	{name: "TPROXY", weight: 2, tables: "mangle", hooks: "PREROUTING", proto: "tcp", make: some("-j TPROXY --on-port 8080 --tproxy-mark 0x1/0x1", "-j TPROXY --on-port 80")},
 	{name: "TCPMSS", weight: 2, tables: "mangle", proto: "tcp syn", hooks: "FORWARD OUTPUT POSTROUTING", make: some("-j TCPMSS --clamp-mss-to-pmtu", "-j TCPMSS --set-mss 1000")},
 	{name: "CHECKSUM", weight: 2, tables: "mangle", make: some("-j CHECKSUM --checksum-fill")},
-	{name: "SET", weight: 3, make: func(g *gen) string { return "-j SET " + g.oneOf("--add-set ", "--del-set ") + g.set() }},
+	{name: "SET", weight: 3, make: func(g *gen) string {
+		return "-j SET " + g.oneOf("--add-set "+g.set()+g.oneOf("", " --exist"), "--del-set "+g.set())
+	}},
 	{name: "no target", weight: 10, make: some("")},
 }
 
@@ -260,7 +283,8 @@ func (g *gen) withPort(addr, port string) string {
 // set is the name of a set and the sides of the packet that are looked up.
 func (g *gen) set() string {
 	g.usesSets = true
-	return g.oneOf("cwip src", "cwip dst", "cwipport dst,dst", "cwipport src,src", "cwnet src", "cwnet dst")
+	return g.oneOf("cwip src", "cwip dst", "cwipport dst,dst", "cwipport src,src", "cwnet src", "cwnet dst",
+		"cwipportip dst,dst,src", "cwipportnet src,dst,dst", "cwnetport dst,dst", "cwport dst", "cwport src")
 }
 
 func (g *gen) account() string {
@@ -281,5 +305,11 @@ func (w *world) sets() string {
 	fmt.Fprintf(&b, "add cwip %s\nadd cwip %s\nadd cwip %s\n", w.clients[0], w.servers[1], w.services[0])
 	fmt.Fprintf(&b, "add cwipport %s,tcp:80\nadd cwipport %s,udp:53\nadd cwipport %s,tcp:80\n", w.services[0], w.services[0], w.servers[0])
 	fmt.Fprintf(&b, "add cwnet %s\nadd cwnet %s\n", w.networks[0], w.networks[2])
+	fmt.Fprintf(&b, "create cwipportip hash:ip,port,ip family %s\ncreate cwipportnet hash:ip,port,net family %s\ncreate cwnetport hash:net,port family %s\n", family, family, family)
+	fmt.Fprintf(&b, "add cwipportip %s,tcp:80,%s\nadd cwipportip %s,udp:80,%s\n", w.services[0], w.clients[0], w.servers[0], w.clients[1])
+	fmt.Fprintf(&b, "add cwipportnet %s,tcp:80,%s\nadd cwipportnet %s,tcp:443,%s\n", w.clients[0], w.networks[2], w.clients[1], w.networks[1])
+	fmt.Fprintf(&b, "add cwnetport %s,tcp:80\nadd cwnetport %s,udp:443\n", w.networks[2], w.networks[1])
+	b.WriteString("create cwport bitmap:port range 0-60000\nadd cwport 80\nadd cwport 40001-40002\n")
+	b.WriteString("create cwlist list:set\nadd cwlist cwip\nadd cwlist cwipport\nadd cwlist cwnet\n")
 	return b.String()
 }

@@ -13,7 +13,10 @@ type gen struct {
 	r *rand.Rand
 	w *world
 	// off are the pieces that are left out, by name.
-	off          map[string]bool
+	off map[string]bool
+	// used is how often each piece was chosen, protocols are those that rules of this ruleset name.
+	used         map[string]int
+	protocols    []string
 	serial       int
 	usesSets     bool
 	usesAccounts bool
@@ -69,7 +72,7 @@ type chainPlan struct {
 // ruleset makes the input of iptables-restore.
 func (g *gen) ruleset() string {
 	g.serial = (g.serial/1000 + 1) * 1000
-	g.usesSets, g.usesAccounts = false, false
+	g.usesSets, g.usesAccounts, g.protocols = false, false, nil
 	var b strings.Builder
 	for _, t := range tableHooks {
 		g.table(&b, t.table, t.hooks)
@@ -154,6 +157,7 @@ func (g *gen) rule(table string, c *chainPlan, later []chainPlan) string {
 	if g.chance(60) {
 		proto = g.oneOf("tcp", "tcp", "tcp", "udp", "udp", "icmp", "sctp")
 		words += " -p " + protoWord(proto, g.w.family)
+		g.protocols = append(g.protocols, proto)
 	} else if g.chance(8) {
 		words += " ! -p " + g.oneOf("tcp", "udp", "47")
 	}
@@ -228,24 +232,30 @@ func (g *gen) jump(c *chainPlan, later []chainPlan) string {
 	return g.oneOf("-j ", "-j ", "-j ", "-g ") + g.oneOf(fit...)
 }
 
-// pick chooses a piece that fits, by weight.
+// pick chooses a piece that fits: by weight, or the one that was chosen least, so that a short run has them all.
 func (g *gen) pick(pieces []piece, table string, hooks []string, proto string) *piece {
+	var fit []*piece
 	total := 0
 	for i := range pieces {
-		if pieces[i].fits(g, table, hooks, proto) {
-			total += pieces[i].weight
+		if p := &pieces[i]; p.fits(g, table, hooks, proto) {
+			fit = append(fit, p)
+			total += p.weight
 		}
 	}
-	if total == 0 {
+	if len(fit) == 0 {
 		return nil
 	}
-	n := g.r.IntN(total)
-	for i := range pieces {
-		if pieces[i].fits(g, table, hooks, proto) {
-			if n -= pieces[i].weight; n < 0 {
-				return &pieces[i]
-			}
-		}
+	chosen := slices.MinFunc(fit, func(a, b *piece) int { return g.used[a.name] - g.used[b.name] })
+	if n := g.r.IntN(total); g.chance(60) {
+		i := slices.IndexFunc(fit, func(p *piece) bool {
+			n -= p.weight
+			return n < 0
+		})
+		chosen = fit[i]
 	}
-	return nil
+	if g.used == nil {
+		g.used = map[string]int{}
+	}
+	g.used[chosen.name]++
+	return chosen
 }

@@ -2,6 +2,7 @@ package differ
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
@@ -12,6 +13,7 @@ type textGen struct {
 	*gen
 	dialect fakeipt.Dialect
 	ipset   bool // the fake has it
+	dropped int  // runs that are not harmless
 }
 
 // session makes the runs of one namespace. Each change is followed by a look at the ruleset.
@@ -25,6 +27,7 @@ func (g *textGen) session() []TextStep {
 	for range 2 + g.r.IntN(5) {
 		s := g.step()
 		if !harmless(&s) {
+			g.dropped++
 			continue
 		}
 		steps = append(steps, s)
@@ -35,15 +38,14 @@ func (g *textGen) session() []TextStep {
 	return steps
 }
 
-// harmless keeps out what would start programs, write files or ask for names.
+// harmless keeps out what would start programs.
 func harmless(s *TextStep) bool {
-	for _, a := range s.Argv[1:] {
-		if strings.HasPrefix(a, "-M") || strings.HasPrefix(a, "--mo") || strings.ContainsRune(a, 0) {
-			return false
-		}
-	}
-	return !strings.Contains(s.Stdin, "-M") && !strings.Contains(s.Stdin, "--mo") && (!strings.Contains(s.Argv[0], "save") || !strings.Contains(strings.Join(s.Argv, " "), "-f"))
+	words := strings.Join(s.Argv[1:], " ")
+	return !strings.ContainsRune(words, 0) && !startsProgram.MatchString(words) && !startsProgram.MatchString(s.Stdin)
 }
+
+// startsProgram is -M or --modprobe, which may be cut short.
+var startsProgram = regexp.MustCompile(`(^|[\s"])(-[a-zA-Z0-9]*M|--mod?(p[a-z]*)?([=\s"]|$))`)
 
 func (g *textGen) name(of string) string { return tool(of, g.dialect, g.w.family) }
 
@@ -58,7 +60,7 @@ func (g *textGen) step() TextStep {
 	case n < 96 && g.ipset:
 		return g.setCommand()
 	default:
-		return TextStep{Argv: append([]string{g.name("iptables-save")}, strings.Fields(g.oneOf("", "-c", "-t nat", "-t filter -c", "-c -t mangle", "-t nope", "--table raw", "--counters", "-V"))...)}
+		return TextStep{Argv: append([]string{g.name("iptables-save")}, strings.Fields(g.oneOf("", "-c", "-t nat", "-t filter -c", "-c -t mangle", "-t nope", "--table raw", "--counters", "-V", "-f /dev/null", "-c -f /no/folder/x", "--file /dev/null -t nat", "-M", "-x", "word", "-t"))...)}
 	}
 }
 
@@ -152,6 +154,9 @@ var textExtras = []string{
 	"-m recent --name x", "-m recent --set --rcheck", "-m recent --rcheck --hitcount 300", "-m conntrack --ctstate FOO", "-m conntrack --ctstate", "-m addrtype", "-m addrtype --dst-type FOO",
 	"-i toolongdevicename", "-i eth+ -o lo", "-i ''", "-o a/b", "-m nfacct --nfacct-name cw-one", "-m nfacct --nfacct-name cw-none", "-j REJECT --reject-with nonsense", "-j REJECT --reject-with tcp-reset",
 	"-j DNAT", "-j DNAT --to-destination 1.2.3.4:99999", "-j DNAT --to-destination x", "-j SNAT --to-source 1.2.3.4-1.2.3.1", "-j MASQUERADE --to-ports 5-4", "-j MARK", "-j MARK --set-mark 1 --or-mark 2",
+	"-j NFQUEUE --queue-num 5", "-j NFQUEUE --queue-balance 1:3 --queue-bypass", "-j NFQUEUE --queue-num x", "-j CT --helper ftp", "-j CT --ctevents new,mark", "-j CT --zone 99999", "-j SET --map-set cwip src", "-j SET --exist",
+	"-j LOG --log-uid --log-tcp-options", "-j NFLOG --nflog-size 5 --nflog-threshold 6", "-j TCPMSS --set-mss 99999", "-j TPROXY --on-port 1 --on-ip x", "-j CONNMARK", "-m multiport --dports 1:", "-m owner --uid-owner 5-4", "-m physdev",
+	"-m hashlimit --hashlimit-upto 1/s", "-m hashlimit --hashlimit-name h", "-m socket --restore-skmark", "-m rpfilter --loose", "-m conntrack --ctexpire 5:4", "-m recent --rttl", "-m mac --mac-source 0:1:2", "-m pkttype --pkt-type host",
 	"-j LOG --log-level nine", "-j LOG --log-prefix \"a prefix that is much longer than\"", "-j TRACE", "-j ACCEPT -j DROP", "-4", "-6", "-v", "-n", "--line-numbers", "-t nat", "-w", "!", "! !", "--", "-", "-A A", "word",
 	"-m set --match-set cwip src", "-m set --match-set nope src", "-m set --match-set cwip", "-m limit --limit 5/second", "-m limit --limit 0/second", "-m limit --limit-burst 0", "-m length --length 5:1", "-m iprange --src-range 1.1.1.1",
 }
@@ -170,7 +175,7 @@ func (g *textGen) command() TextStep {
 		line += "-N " + chain
 	default:
 		line += g.oneOf("-S", "-S "+chain, "-S "+chain+" 1", "-S -v", "-L -n", "-L -n -v", "-L "+chain+" -n --line-numbers", "-nvxL", "-F", "-F "+chain, "-X", "-X "+chain, "-Z", "-Z "+chain, "-Z "+chain+" 1", "-L -Z -n",
-			"-P "+chain+" DROP", "-P "+chain+" ACCEPT", "-P "+chain+" RETURN", "-E A B", "-E "+chain+" C", "-D "+chain+" 1", "-D "+chain+" 9", "-I "+chain+" 9 -j ACCEPT", "-V", "--version", "-L "+chain+" 1 -n", "-nL "+chain, "-w -L -n", "-W 5 -L -n")
+			"-P "+chain+" DROP", "-P "+chain+" ACCEPT", "-P "+chain+" RETURN", "-E A B", "-E "+chain+" C", "-D "+chain+" 1", "-D "+chain+" 9", "-I "+chain+" 9 -j ACCEPT", "-V", "--version", "-L "+chain+" 1 -n", "-nL "+chain, "-w -L -n", "-W 5 -L -n", "-w 3 -W 5 -S", "-nvL "+chain, "-nxvL --line-numbers", "-S "+chain+" -v", "-Z -L -n", "-v -F", "-v -X "+chain, "-v -Z "+chain, "-R "+chain+" 2 -j RETURN", "-D "+chain+" 1 -v")
 	}
 	if g.chance(30) {
 		line = strings.Join(strings.Fields(g.damageTokens(line)), " ")

@@ -37,6 +37,9 @@ func (g *gen) traffic(packets int) []Send {
 func (g *gen) newFlow() (*flowPlan, Send) {
 	f := &flowPlan{from: g.oneOf(clientPlace, clientPlace, clientPlace, serverPlace, nodePlace)}
 	f.proto = g.oneOf("tcp", "tcp", "tcp", "udp", "udp", "icmp", "sctp", "47")
+	if len(g.protocols) > 0 && g.chance(50) {
+		f.proto = g.oneOf(g.protocols...)
+	}
 	src, dst := g.sourceOf(f.from), g.destination()
 	if f.from == nodePlace && src.IsLoopback() && !slices.Contains(g.w.node, dst) {
 		src = g.w.node[0] // a raw socket gets past the check that keeps loopback sources in the host; others do not

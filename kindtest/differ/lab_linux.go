@@ -233,10 +233,14 @@ func (l *lab) silenceProtocols() error {
 // silentProtocols are those to which a socket of the node listens, without an answer.
 var silentProtocols = []int{47, 99, unix.IPPROTO_SCTP}
 
+// quietLooks is how often in a row nothing must have been sent: multicast reports come some hundred milliseconds after each other.
+const quietLooks = 10
+
 // waitQuiet waits until IPv6 has told its neighbours about the addresses.
 func (l *lab) waitQuiet() error {
 	var before string
-	for range 100 {
+	quiet := 0
+	for range 200 {
 		var text []byte
 		err := l.node.do(func() (err error) {
 			text, err = os.ReadFile("/proc/thread-self/net/snmp6")
@@ -246,7 +250,10 @@ func (l *lab) waitQuiet() error {
 			return err
 		}
 		sent := field(string(text), "Icmp6OutMsgs")
-		if sent == before {
+		if sent != before {
+			quiet = 0
+		}
+		if quiet++; quiet > quietLooks {
 			return nil
 		}
 		before = sent

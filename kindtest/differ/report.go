@@ -3,6 +3,7 @@ package differ
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -21,6 +22,7 @@ type WalkNumbers struct {
 	Ended         map[string]int `json:"endedEarly"` // reason to number of cases
 	LeftOut       []LeftOut      `json:"leftOut"`
 	Fit           fit            `json:"chance"`
+	Coverage      Coverage       `json:"coverage"`
 	Disagreements []Disagreement `json:"disagreements"`
 }
 
@@ -35,6 +37,7 @@ func (n *WalkNumbers) add(v *verdict, c *Case) {
 	n.Rules += strings.Count(c.Rules, "\n-A ")
 	n.Packets += v.Packets
 	n.Steps += v.Steps
+	n.Coverage.add(c.Rules, v.Answer)
 	if v.RulesRefused {
 		n.Refused++
 	}
@@ -49,6 +52,7 @@ func (n *WalkNumbers) Print(w io.Writer) {
 		n.Dialect, n.Family, n.Seed, n.Rulesets, n.Refused, n.Rules, n.Packets, n.Steps, len(n.Disagreements), n.Seconds)
 	fmt.Fprintf(w, "  chance: %d draws, chi-squared %.1f with %d degrees of freedom, p %.3g (false alarm below %g)\n",
 		n.Fit.Draws, n.Fit.ChiSquared, n.Fit.Freedom, n.Fit.P, FalseAlarm)
+	n.Coverage.Print(w, n.Family)
 	for _, l := range n.LeftOut {
 		fmt.Fprintf(w, "  left out: %s: %s\n", l.Piece, l.Reason)
 	}
@@ -57,11 +61,4 @@ func (n *WalkNumbers) Print(w io.Writer) {
 	}
 }
 
-func sortedKeys(m map[string]int) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

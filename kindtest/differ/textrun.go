@@ -21,6 +21,7 @@ type TextNumbers struct {
 	Failing       int            `json:"failing"`   // runs that both sides refused
 	Seconds       float64        `json:"seconds"`
 	Excused       map[string]int `json:"excused"`   // reason to count
+	LeftOut       int            `json:"leftOut"`   // runs that would start a program, which no comparison is made of
 	Repeated      map[string]int `json:"differing"` // kind of disagreement to count
 	Disagreements []Disagreement `json:"disagreements"`
 }
@@ -32,6 +33,7 @@ func (n *TextNumbers) Print(w io.Writer) {
 	for _, reason := range sortedKeys(n.Excused) {
 		fmt.Fprintf(w, "  excused: %d runs: %s\n", n.Excused[reason], reason)
 	}
+	fmt.Fprintf(w, "  left out: %d runs: -M would start a program\n", n.LeftOut)
 	for _, kind := range sortedKeys(n.Repeated) {
 		fmt.Fprintf(w, "  differing: %d sessions: %s\n", n.Repeated[kind], kind)
 	}
@@ -66,7 +68,7 @@ func runTexts(b Bounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (runne
 			return r.numbers, err
 		}
 	}
-	r.numbers.Seconds = time.Since(start).Seconds()
+	r.numbers.Seconds, r.numbers.LeftOut = time.Since(start).Seconds(), r.gen.dropped
 	return r.numbers, nil
 }
 

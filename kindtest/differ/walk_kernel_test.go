@@ -55,11 +55,20 @@ func bounds(t *testing.T, share int, rulesets uint64) Bounds {
 	}
 }
 
-// printJSON prints numbers as a line of JSON that begins with the word "differ-json".
+// printJSON prints numbers as a line of JSON.
 func printJSON(t *testing.T, numbers any) {
-	line, err := json.Marshal(numbers)
+	var n Numbers
+	switch numbers := numbers.(type) {
+	case *WalkNumbers:
+		n.Walk = numbers
+	case *TextNumbers:
+		n.Text = numbers
+	case *ReplayNumbers:
+		n.Replay = numbers
+	}
+	line, err := json.Marshal(n)
 	require.NoError(t, err)
-	fmt.Printf("differ-json %s\n", line)
+	fmt.Printf("\n%s%s\n", NumbersPrefix, line)
 }
 
 func TestKernelWalkDifferential(t *testing.T) {
@@ -97,6 +106,7 @@ func TestKernelWalkCases(t *testing.T) {
 		require.NoError(t, err)
 		defer labs[d].close()
 	}
+	replay := &ReplayNumbers{}
 	for _, path := range caseFiles(t, walkCases, "walk") {
 		t.Run(caseName(path), func(t *testing.T) {
 			var c Case
@@ -107,6 +117,7 @@ func TestKernelWalkCases(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, v.Disagreement)
 			require.Empty(t, v.Refused)
+			replay.Cases, replay.Packets, replay.Steps = replay.Cases+1, replay.Packets+v.Packets, replay.Steps+v.Steps
 			if os.Getenv("CHAINWALK_DIFFER_RECORD") != "" {
 				c.Kernel = v.Answer
 				_, err := writeYAML(filepath.Dir(path), filepath.Base(path), &c)
@@ -114,7 +125,7 @@ func TestKernelWalkCases(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d cases", len(caseFiles(t, walkCases, "walk")))
+	printJSON(t, replay)
 }
 
 // TestKernelLabLeavesNothing looks for what a lab might leave on the machine.

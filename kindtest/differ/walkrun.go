@@ -42,7 +42,7 @@ func runWalks(b Bounds, d fakeipt.Dialect, f fakeipt.Family, real kernel, log io
 	r := &walkRun{
 		bounds: b, dialect: d, real: real, log: log,
 		gen:     &gen{r: rand.New(rand.NewPCG(b.Seed, uint64(f)<<8|uint64(d))), w: worlds[f]},
-		numbers: &WalkNumbers{Dialect: dialectName(d), Family: int(f), Seed: b.Seed, Ended: map[string]int{}},
+		numbers: &WalkNumbers{Dialect: dialectName(d), Family: int(f), Seed: b.Seed, Ended: map[string]int{}, Coverage: Coverage{}},
 	}
 	r.numbers.LeftOut = r.gen.probe(d)
 	for range b.ChanceCases {

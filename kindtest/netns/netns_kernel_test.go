@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -65,7 +66,7 @@ func stepsByWay(c *scenarios.Check) map[wayKey][]string {
 }
 
 // compared counts what a comparison has looked at.
-type compared struct{ checks, ways, steps, undrawn int }
+type compared struct{ scenarios, checks, ways, steps, undrawn, disagreements int }
 
 // TestKernelCases runs every scenario file on the kernel and in memory. Each must hold
 // on the kernel with both tools, and every way that a packet takes there must be one of
@@ -75,9 +76,11 @@ func TestKernelCases(t *testing.T) {
 	all, err := scenarios.Load("../../scenarios/testdata/cases")
 	require.NoError(t, err)
 	var count compared
+	start := time.Now()
 	t.Run("scenarios", func(t *testing.T) {
 		for _, s := range all {
 			t.Run(s.Name, func(t *testing.T) {
+				// Not in parallel: a program that another test starts would hold this one's sockets open for a moment after they are closed.
 				real := scenarios.Run(t.Context(), s, Backend{})
 				if real.Skipped != "" {
 					t.Skip(real.Skipped)
@@ -86,13 +89,16 @@ func TestKernelCases(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d scenarios, %d checks, %d ways and %d steps compared", len(all), count.checks, count.ways, count.steps)
-	t.Logf("%d of the simulator's ways not drawn by the kernel in %d tries", count.undrawn, defaultSamples)
+	fmt.Printf("\nnetns: %d scenarios with both tools, %d checks, %d ways, %d steps, %d disagreements, %.0f s\n",
+		count.scenarios, count.checks, count.ways, count.steps, count.disagreements, time.Since(start).Seconds())
+	fmt.Printf("netns: %d of the simulator's ways not drawn by the kernel in %d tries\n", count.undrawn, defaultSamples)
 }
 
 func (c *compared) compare(t *testing.T, real, simulated *scenarios.Result) {
+	c.scenarios++
 	if len(real.Checks) != len(simulated.Checks) {
 		var report strings.Builder
+		c.disagreements++
 		require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{real}, scenarios.WaysNone))
 		t.Fatal(report.String())
 	}
@@ -100,6 +106,7 @@ func (c *compared) compare(t *testing.T, real, simulated *scenarios.Result) {
 		r, m := &real.Checks[i], &simulated.Checks[i]
 		c.checks++
 		if !assert.True(t, r.Passed, "%s (iptables-%s): expected %s, got %s: %s", r.At, r.Tool, r.Expected, r.Got, r.Wrong) {
+			c.disagreements++
 			continue
 		}
 		ours := stepsByWay(m)
@@ -111,6 +118,7 @@ func (c *compared) compare(t *testing.T, real, simulated *scenarios.Result) {
 			c.ways++
 			c.steps += len(got)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); !known || diff != "" {
+				c.disagreements++
 				t.Errorf("%s (iptables-%s): %s: the simulator's way (-), the kernel's (+):\n%s", r.At, r.Tool, r.Packet, diff)
 			}
 		}

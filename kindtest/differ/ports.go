@@ -1,0 +1,229 @@
+package differ
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// conversation is the side whose port the kernel chose, as the walk has it, and the other side. In ICMP the identifier stands for the
+// chosen port, and the other one is 0.
+type conversation struct{ chosen, peer netip.AddrPort }
+
+// conversationOf is that of a packet whose source port is chosen.
+func conversationOf(p *packetsim.Packet) conversation {
+	return conversation{netip.AddrPortFrom(p.Src, p.SrcPort), netip.AddrPortFrom(p.Dst, p.DstPort)}
+}
+
+// conversationOfEntry is that of a connection whose source the kernel translates.
+func conversationOfEntry(e *packetsim.ConntrackEntry) conversation {
+	if isEcho(e.Original.Proto) {
+		return echoOf(e.Reply.Dst, e.Reply.Src, e.Reply.ICMPID)
+	}
+	return conversation{netip.AddrPortFrom(e.Reply.Dst, e.Reply.DstPort), netip.AddrPortFrom(e.Reply.Src, e.Reply.SrcPort)}
+}
+
+func echoOf(from, to netip.Addr, id uint16) conversation {
+	return conversation{netip.AddrPortFrom(from, id), netip.AddrPortFrom(to, 0)}
+}
+
+func isEcho(p packetsim.Proto) bool { return p == packetsim.ICMP || p == packetsim.ICMPv6 }
+
+// learn notes the source ports that the kernel chose.
+func (j *judging) learn(ours []seen, kernel []string) {
+	for i, port := range j.matchSeen(ours, kernel) {
+		if ours[i].chosen {
+			j.ports[conversationOf(&ours[i].packet)] = port
+		}
+	}
+}
+
+// learnUnseen asks the kernel for the ports that it chose and no packet showed, since it stayed on lo.
+func (j *judging) learnUnseen() error {
+	var unknown []packetsim.ConntrackEntry
+	for _, e := range j.host.Conntrack() {
+		if j.isUnknown(&e) {
+			unknown = append(unknown, e)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	lines, err := j.connections()
+	if err != nil {
+		return err
+	}
+	for i := range unknown {
+		e := &unknown[i]
+		if port, found := chosenIn(lines, tupleText(j.realTuple(e.Original)), zoneWords(e.Zone)); found {
+			j.ports[conversationOfEntry(e)] = port
+		}
+	}
+	return nil
+}
+
+// connections asks the kernel for its connections and keeps them with the answer.
+func (j *judging) connections() ([]string, error) {
+	lines, err := j.real.connections()
+	j.v.Answer.Sends[len(j.v.Answer.Sends)-1].Connections = lines
+	return lines, err
+}
+
+// settle finds out which of several outcomes the kernel took that look alike, since the packet was delivered to a port that was drawn.
+func (j *judging) settle(outcomes []packetsim.Outcome, obs *Observation, first int) (int, error) {
+	var alike []int
+	for n := range outcomes {
+		if o := &outcomes[n]; o.To == packetsim.ToLocal && j.fits(o, obs, false) {
+			alike = append(alike, n)
+		}
+	}
+	if len(alike) < 2 {
+		return first, nil
+	}
+	lines, err := j.connections()
+	if err != nil {
+		return first, err
+	}
+	for _, n := range alike {
+		p := &outcomes[n].Packet
+		answers := fmt.Sprintf(" src=%s dst=%s sport=%d ", p.Dst, p.Src, p.DstPort)
+		if slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, answers) }) {
+			return n, nil
+		}
+	}
+	return first, nil // the connection is gone again
+}
+
+// isUnknown is for connections whose source port or ICMP identifier is the walk's choice, and the kernel's is not known.
+func (j *judging) isUnknown(e *packetsim.ConntrackEntry) bool {
+	if _, known := j.ports[conversationOfEntry(e)]; known {
+		return false
+	}
+	if isEcho(e.Original.Proto) {
+		return e.Reply.ICMPID != e.Original.ICMPID
+	}
+	return e.Reply.DstPort != e.Original.SrcPort && !j.mentions(strconv.Itoa(int(e.Reply.DstPort)))
+}
+
+// chosenPort is the last port of a connection's line, which replies are sent to.
+var chosenPort = regexp.MustCompile(`.* (?:dport|id)=(\d+)`)
+
+// chosenIn finds the port that the kernel chose for the connection with that original tuple.
+func chosenIn(lines []string, original string, zone []string) (port uint16, found bool) {
+	for _, line := range lines {
+		words := strings.Fields(line)
+		zones := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.HasPrefix(w, "zone") })
+		if m := chosenPort.FindStringSubmatch(line); m != nil && strings.Contains(line, " "+original+" ") && slices.Equal(zones, zone) {
+			n, err := strconv.ParseUint(m[1], 10, 16)
+			return uint16(n), err == nil
+		}
+	}
+	return 0, false
+}
+
+// forgetPorts drops the ports of connections that are no more: the next one between the same addresses gets another.
+func (j *judging) forgetPorts() {
+	if len(j.ports) == 0 {
+		return
+	}
+	kept := map[conversation]uint16{}
+	for _, e := range j.host.Conntrack() {
+		c := conversationOfEntry(&e)
+		if port, known := j.ports[c]; known {
+			kept[c] = port
+		}
+	}
+	j.ports = kept
+}
+
+// realPacket is a packet of the walk with the ports that the kernel chose.
+func (j *judging) realPacket(p packetsim.Packet) packetsim.Packet {
+	p.SrcPort, p.DstPort = j.realPorts(p.Src, p.SrcPort, p.Dst, p.DstPort)
+	if p.Inner != nil {
+		inner := j.realPacket(*p.Inner)
+		p.Inner = &inner
+	} else if isEcho(p.Proto) {
+		p.ICMPID = j.realID(p.Src, p.Dst, p.ICMPID)
+	}
+	return p
+}
+
+func (j *judging) realTuple(t packetsim.Tuple) packetsim.Tuple {
+	if isEcho(t.Proto) {
+		t.ICMPID = j.realID(t.Src, t.Dst, t.ICMPID)
+	}
+	t.SrcPort, t.DstPort = j.realPorts(t.Src, t.SrcPort, t.Dst, t.DstPort)
+	return t
+}
+
+// realPorts replaces either port by the one that the kernel chose for it.
+func (j *judging) realPorts(src netip.Addr, sport uint16, dst netip.Addr, dport uint16) (realSrc, realDst uint16) {
+	from, to := netip.AddrPortFrom(src, sport), netip.AddrPortFrom(dst, dport)
+	if port, ok := j.ports[conversation{from, to}]; ok {
+		return port, dport
+	}
+	if port, ok := j.ports[conversation{to, from}]; ok {
+		return sport, port
+	}
+	return j.sourcePort(from), j.sourcePort(to)
+}
+
+// sourcePort is the port that the kernel chose for the address and port in all known conversations, or the port itself: what one source is
+// translated to is used again for other peers (find_appropriate_src).
+func (j *judging) sourcePort(ours netip.AddrPort) uint16 {
+	port, known := ours.Port(), false
+	for c, real := range j.ports {
+		if c.chosen != ours || c.peer.Port() == 0 {
+			continue
+		}
+		if known && port != real {
+			return ours.Port()
+		}
+		port, known = real, true
+	}
+	return port
+}
+
+// realID replaces an ICMP identifier by the one that the kernel chose for it.
+func (j *judging) realID(src, dst netip.Addr, id uint16) uint16 {
+	if real, ok := j.ports[echoOf(src, dst, id)]; ok {
+		return real
+	}
+	if real, ok := j.ports[echoOf(dst, src, id)]; ok {
+		return real
+	}
+	return id
+}
+
+// portField is a port of a connection's line, or what stands for it in ICMP.
+var portField = regexp.MustCompile(`\b(sport|dport|id)=(\d+)`)
+
+// knownPorts takes the ports out of the lines that no rule and no packet of the case mentions: the kernel chose them.
+func (j *judging) knownPorts(lines []string) []string {
+	var known []string
+	for _, line := range lines {
+		known = append(known, portField.ReplaceAllStringFunc(line, func(field string) string {
+			name, port, _ := strings.Cut(field, "=")
+			if port == "0" || j.mentions(port) {
+				return field
+			}
+			return name + "=chosen"
+		}))
+	}
+	slices.Sort(known)
+	return known
+}
+
+// portRange is a range that the kernel chooses from.
+var portRange = regexp.MustCompile(`:?\d+-\d+\b`)
+
+// mentions says whether the number stands in the rules or the packets of the case, other than as the end of a range.
+func (j *judging) mentions(number string) bool {
+	word := regexp.MustCompile(`\b` + number + `\b`)
+	return word.MatchString(portRange.ReplaceAllString(j.c.Rules, "")) || slices.ContainsFunc(j.c.Sends, func(s Send) bool { return word.MatchString(s.Packet) })
+}

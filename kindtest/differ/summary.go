@@ -1,0 +1,222 @@
+package differ
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// NumbersPrefix begins the lines of JSON in which the kernel tests print what they compared.
+const NumbersPrefix = "differ-json "
+
+// Numbers is one such line: exactly one of its fields is set.
+type Numbers struct {
+	Walk   *WalkNumbers   `json:"walk,omitempty"`
+	Text   *TextNumbers   `json:"text,omitempty"`
+	Replay *ReplayNumbers `json:"replay,omitempty"`
+}
+
+// ReplayNumbers are what a replay of the recorded walk cases compared.
+type ReplayNumbers struct {
+	Cases   int `json:"cases"`
+	Packets int `json:"packets"`
+	Steps   int `json:"steps"`
+}
+
+// Summary adds up what the kernel tests print, read as the events of "go test -json".
+type Summary struct {
+	// Out gets the output of tests that failed or were skipped, and of packages.
+	Out io.Writer
+
+	numbers                 []Numbers
+	passed, failed, skipped int
+	textReplays             int // recorded text cases, each of which is a test
+	output                  map[testName]*strings.Builder
+}
+
+type testName struct{ Package, Test string }
+
+// event is one of "go tool test2json".
+type event struct {
+	Action string
+	testName
+	Output string
+}
+
+// Add takes a line of the events. Other lines are passed on. It is an error if numbers cannot be read.
+func (s *Summary) Add(line string) error {
+	var e event
+	if err := json.Unmarshal([]byte(line), &e); err != nil || e.Action == "" {
+		fmt.Fprintln(s.Out, line)
+		return nil
+	}
+	switch e.Action {
+	case "output", "build-output":
+		return s.addOutput(&e)
+	case "pass", "fail", "skip":
+		s.end(&e)
+	}
+	return nil
+}
+
+// addOutput takes a piece of a test's output, of which only whole lines are looked at.
+func (s *Summary) addOutput(e *event) error {
+	if e.Test == "" {
+		fmt.Fprint(s.Out, e.Output)
+		return nil
+	}
+	if s.output == nil {
+		s.output = map[testName]*strings.Builder{}
+	}
+	b := s.output[e.testName]
+	if b == nil {
+		b = &strings.Builder{}
+		s.output[e.testName] = b
+	}
+	b.WriteString(e.Output)
+	text := b.String()
+	start := strings.LastIndex(strings.TrimSuffix(text, "\n"), "\n") + 1
+	line, is := strings.CutPrefix(text[start:], NumbersPrefix)
+	if !is || !strings.HasSuffix(line, "\n") {
+		return nil
+	}
+	b.Reset()
+	b.WriteString(text[:start])
+	var n Numbers
+	if err := json.Unmarshal([]byte(line), &n); err != nil {
+		return fmt.Errorf("numbers of %s: %w", e.Test, err)
+	}
+	s.numbers = append(s.numbers, n)
+	return nil
+}
+
+// end counts a test and shows what it printed if it did not pass.
+func (s *Summary) end(e *event) {
+	text := s.output[e.testName]
+	delete(s.output, e.testName)
+	switch e.Action {
+	case "pass":
+		if e.Test != "" {
+			s.passed++
+		}
+		if strings.HasPrefix(e.Test, "TestKernelTextCases/") {
+			s.textReplays++
+		}
+		return
+	case "skip":
+		s.skipped++
+	default:
+		s.failed++
+	}
+	if text != nil {
+		fmt.Fprint(s.Out, text.String())
+	}
+}
+
+// Held says that tests ran, and none failed, was skipped or found a disagreement.
+func (s *Summary) Held() bool {
+	return s.passed > 0 && s.failed == 0 && s.skipped == 0 && s.total().disagreements == 0
+}
+
+// row is one line of the table.
+type row struct {
+	name                                                             string
+	rulesets, rules, packets, steps, draws, textCases, disagreements int
+}
+
+func (r *row) add(o row) {
+	r.rulesets += o.rulesets
+	r.rules += o.rules
+	r.packets += o.packets
+	r.steps += o.steps
+	r.draws += o.draws
+	r.textCases += o.textCases
+	r.disagreements += o.disagreements
+}
+
+// rowOf is what one line of numbers adds to the table.
+func rowOf(n *Numbers) row {
+	switch {
+	case n.Walk != nil:
+		w := n.Walk
+		return row{rowName(w.Dialect, w.Family), w.Rulesets, w.Rules, w.Packets, w.Steps, w.Fit.Draws, 0, len(w.Disagreements)}
+	case n.Text != nil:
+		t := n.Text
+		return row{name: rowName(t.Dialect, t.Family), textCases: t.Runs, disagreements: len(t.Disagreements)}
+	case n.Replay != nil:
+		r := n.Replay
+		return row{name: "recorded walk cases", rulesets: r.Cases, packets: r.Packets, steps: r.Steps}
+	}
+	return row{}
+}
+
+func rowName(dialect string, family int) string { return fmt.Sprintf("%s IPv%d", dialect, family) }
+
+// rows are those of dialects and families in the order in which they came.
+func (s *Summary) rows() []row {
+	var rows []row
+	at := map[string]int{}
+	for i := range s.numbers {
+		r := rowOf(&s.numbers[i])
+		if _, known := at[r.name]; !known {
+			at[r.name] = len(rows)
+			rows = append(rows, row{name: r.name})
+		}
+		rows[at[r.name]].add(r)
+	}
+	if s.textReplays > 0 {
+		rows = append(rows, row{name: "recorded text cases", textCases: s.textReplays})
+	}
+	return rows
+}
+
+func (s *Summary) total() row {
+	total := row{name: "together"}
+	for _, r := range s.rows() {
+		total.add(r)
+	}
+	return total
+}
+
+// Print writes the table, what is left out, and the tests' results.
+func (s *Summary) Print(took time.Duration) {
+	w := s.Out
+	fmt.Fprintf(w, "\nCompared with this machine's kernel and tools in %.0f s:\n", took.Seconds())
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "\trulesets\trules\tpackets\tsteps\tdraws\ttext cases\tdisagreements\t")
+	for _, r := range append(s.rows(), s.total()) {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", r.name, r.rulesets, r.rules, r.packets, r.steps, r.draws, r.textCases, r.disagreements)
+	}
+	_ = t.Flush()
+	s.printLeftOut()
+	fmt.Fprintf(w, "tests: %d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
+}
+
+// printLeftOut tells what was not compared, with its reason and how often it came up.
+func (s *Summary) printLeftOut() {
+	counts, reached, all := map[string]int{}, 0, 0
+	for i := range s.numbers {
+		switch n := &s.numbers[i]; {
+		case n.Walk != nil:
+			reached += n.Walk.Coverage.reached(n.Walk.Family)
+			all += reachable
+			for _, l := range n.Walk.LeftOut {
+				counts["left out: "+l.Piece+": "+l.Reason]++
+			}
+			for reason, count := range n.Walk.Ended {
+				counts["rulesets not compared to their end: "+reason] += count
+			}
+		case n.Text != nil:
+			for reason, count := range n.Text.Excused {
+				counts["text cases excused: "+reason] += count
+			}
+		}
+	}
+	fmt.Fprintf(s.Out, "matches and targets met by packets: %d of %d, over all dialects and families\n", reached, all)
+	for _, what := range sortedKeys(counts) {
+		fmt.Fprintf(s.Out, "%d times %s\n", counts[what], what)
+	}
+}
