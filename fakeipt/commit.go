@@ -26,8 +26,8 @@ func (e *tableEdit) verify() error {
 	if len(e.failures) > 0 {
 		return e.batchFailure()
 	}
-	if errno := e.badRule(); errno != 0 {
-		return &commitError{errno: errno}
+	if bad := e.firstBad(); bad.errno != 0 {
+		return &commitError{errno: bad.errno, line: bad.line}
 	}
 	errno := e.update()
 	switch {
@@ -43,6 +43,7 @@ func (e *tableEdit) verify() error {
 // commitError is a table that the kernel refused as a whole (legacy), or the changes it refused (nft).
 type commitError struct {
 	errno    syscall.Errno
+	line     int // of the input that the refusal is about, 0: not known
 	failures []batchError
 }
 
@@ -55,22 +56,22 @@ func (e *tableEdit) batchFailure() error {
 	if len(e.failures) == 0 {
 		return nil
 	}
-	return &commitError{errno: e.failures[0].errno, failures: e.failures}
+	return &commitError{errno: e.failures[0].errno, line: e.failures[0].line, failures: e.failures}
 }
 
-// badRule is the errno of a rule that the kernel refuses for itself and that is still there.
-func (e *tableEdit) badRule() syscall.Errno {
+// firstBad is the first rule that the kernel refuses for itself and that is still there; without an errno if there is none.
+func (e *tableEdit) firstBad() badRule {
 	if len(e.bad) == 0 {
-		return 0
+		return badRule{}
 	}
 	for _, s := range e.drafts {
 		for _, r := range s.currentRules() {
-			if errno := e.bad[r]; errno != 0 {
-				return errno
+			if bad := e.bad[r]; bad.errno != 0 {
+				return bad
 			}
 		}
 	}
-	return 0
+	return badRule{}
 }
 
 // blame finds the rule with which the table became wrong. The kernel checks the

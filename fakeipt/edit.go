@@ -31,7 +31,7 @@ type tableEdit struct {
 	recent   [2]*chainSlot // looked up last: rules come chain by chain, and their jumps are looked up more than once
 	slotSlab []chainSlot
 	drafts   []*chainSlot // slots whose chain is another one than in base, in the order of their first change
-	bad      map[*Rule]syscall.Errno
+	bad      map[*Rule]badRule
 	context  checkContext
 	renames  []rename     // nft: chains that get another name with the commit
 	batch    []batchOp    // nft: every rule that was added
@@ -59,6 +59,12 @@ type chainSlot struct {
 	applied        hookMask // the hooks that have been passed on to the chain's own jumps
 	stamp          int32    // marks of the walks in reach.go
 	visit          uint8
+}
+
+// badRule is why the kernel refuses a rule for itself, and the line of input that it is from.
+type badRule struct {
+	errno syscall.Errno
+	line  int
 }
 
 // batchOp is a rule that an nft tool adds.
@@ -254,7 +260,7 @@ func (e *tableEdit) createChain(name string) error {
 
 func isVerdictName(name string) bool {
 	_, ok := findVerdict([]byte(name))
-	return ok || name == "QUEUE"
+	return ok || name == queueName
 }
 
 // flushChain removes all rules of a chain.
@@ -292,7 +298,7 @@ func (e *tableEdit) deleteChain(name string) error {
 // deleteBuiltin makes a built-in chain as if it had never been used (nft).
 func (e *tableEdit) deleteBuiltin(s *chainSlot) error {
 	switch {
-	case s.basePolicy() != PolicyAccept:
+	case s.basePolicy() != PolicyAccept || s.grown():
 		return errNotEmpty
 	case !e.empty(s):
 		e.fail(e.line, batchDeleteChain, syscall.EBUSY, s.name)
@@ -305,21 +311,29 @@ func (e *tableEdit) deleteBuiltin(s *chainSlot) error {
 	return nil
 }
 
+// grown says that the edit has put a rule into the chain, which the tools then know of.
+func (s *chainSlot) grown() bool {
+	old := s.baseRules()
+	return slices.ContainsFunc(s.currentRules(), func(r *Rule) bool { return !slices.Contains(old, r) })
+}
+
 // basePolicy is the policy that the tools know of a built-in chain: not one that the same input sets.
 func (s *chainSlot) basePolicy() Policy { return s.base.chain.Policy }
 
 // deleteAllChains removes every user-defined chain, and for the nft tools the built-in ones that do nothing.
 func (e *tableEdit) deleteAllChains() error {
+	var last error
 	for _, name := range e.userChains() {
 		if err := e.deleteChain(name); err != nil {
-			return err
+			last = err
 		}
 	}
-	if e.dialect == Legacy {
-		return nil
+	if last != nil || e.dialect == Legacy {
+		// The legacy tools try all chains and tell of the last one that is refused.
+		return last
 	}
 	for _, s := range e.madeChains() {
-		if s.hook != 0 && s.basePolicy() == PolicyAccept && e.empty(s) {
+		if s.hook != 0 && s.basePolicy() == PolicyAccept && len(s.currentRules()) == 0 {
 			if err := e.deleteBuiltin(s); err != nil {
 				return err
 			}
@@ -516,15 +530,15 @@ func (e *tableEdit) admit(s *chainSlot, r *Rule, kind batchKind) {
 // setBad notes a rule that the kernel refuses for itself.
 func (e *tableEdit) setBad(r *Rule, errno syscall.Errno) {
 	if e.bad == nil {
-		e.bad = map[*Rule]syscall.Errno{}
+		e.bad = map[*Rule]badRule{}
 	}
-	e.bad[r] = errno
+	e.bad[r] = badRule{errno, e.line}
 }
 
 // empty says that no rule is in the chain, but for those that the kernel refused.
 func (e *tableEdit) empty(s *chainSlot) bool {
 	for _, r := range s.currentRules() {
-		if e.bad[r] == 0 {
+		if e.bad[r].errno == 0 {
 			return false
 		}
 	}

@@ -72,10 +72,12 @@ func TestParseErrorsHaveTheirPlace(t *testing.T) {
 	}{
 		"unknown match":       {"*filter\n:A - [0:0]\n-A A -m nonesuch\nCOMMIT\n", 3, 9},
 		"bad port":            {"*filter\n[1:2] -A INPUT -p tcp --dport 99999\nCOMMIT\n", 2, 31},
-		"missing chain":       {"*filter\n-A NOPE -j ACCEPT\nCOMMIT\n", 2, 0},
+		"missing chain":       {"*filter\n-A NOPE -j ACCEPT\nCOMMIT\n", 2, 4},
 		"no table":            {"-A INPUT -j ACCEPT\n", 1, 0},
 		"no commit":           {"*filter\n", 2, 0},
 		"refused by a kernel": {"*nat\n-A POSTROUTING -j REDIRECT\nCOMMIT\n", 3, 0},
+		"missing target":      {"*filter\n-A INPUT -j NOPE -p tcp\nCOMMIT\n", 2, 13},
+		"a bad rule":          {"*filter\n-A INPUT\n-A INPUT -j DNAT --to-destination 1.1.1.1\nCOMMIT\n", 3, 1},
 		"a very long line":    {"*filter\n-A " + strings.Repeat("x", 1<<20), 2, 0},
 		"binary garbage":      {"\x7fELF\x00\x01\x02\n", 1, 0},
 	} {
@@ -84,6 +86,26 @@ func TestParseErrorsHaveTheirPlace(t *testing.T) {
 			var parse *ParseError
 			require.ErrorAs(t, err, &parse)
 			assert.Equal(t, []any{"file", row.line, row.column}, []any{parse.File, parse.Line, parse.Column}, err)
+		})
+	}
+}
+
+// The nft tools notice these with the commit, and tell of its line.
+func TestErrorsOfTheCommitHaveTheRulesPlace(t *testing.T) {
+	for name, row := range map[string]struct {
+		text         string
+		line, column int
+	}{
+		"missing chain":  {"*filter\n-A NOPE -j ACCEPT\n-A INPUT\nCOMMIT\n", 2, 4},
+		"missing target": {"*filter\n-A INPUT -j NOPE -p tcp\n-A INPUT\nCOMMIT\n", 2, 13},
+		"a bad rule":     {"*nat\n-A POSTROUTING\n-A POSTROUTING -j REDIRECT\nCOMMIT\n", 3, 1},
+		"a circle":       {"*filter\n:A - [0:0]\n-A A -j A\n-A INPUT -j A\nCOMMIT\n", 4, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := LoadSave(IPv4, NFT, "file", strings.NewReader(row.text))
+			var parse *ParseError
+			require.ErrorAs(t, err, &parse)
+			assert.Equal(t, []int{row.line, row.column}, []int{parse.Line, parse.Column}, err)
 		})
 	}
 }

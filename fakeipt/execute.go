@@ -206,7 +206,7 @@ func (x *execution) target(spec *ruleSpec) (Target, error) {
 	}
 	s := x.edit.find(spec.jump)
 	if s.hook != 0 && x.edit.dialect == Legacy {
-		return nil, errJumpToBuiltin
+		return s.jumpTo(spec.isGoto), errJumpToBuiltin
 	}
 	if s.live && (x.edit.exists || s.hook != 0 || x.edit.dialect == Legacy) {
 		return s.jumpTo(spec.isGoto), nil
@@ -270,15 +270,15 @@ func (x *execution) ruleCommand(c *command) error {
 		return err
 	}
 	s, chainErr := x.ruleChain(c)
-	if chainErr == nil && err != nil {
-		return err
-	}
 	// Legacy prints the rules and then tries; nft prints each once it is done, or if there is no chain to append to.
 	if c.verbose > 0 && (x.edit.dialect == Legacy || chainErr != nil && c.op == 'A') {
 		x.announceAll(&c.spec, target)
 	}
 	if chainErr != nil {
 		return chainErr
+	}
+	if err != nil {
+		return err
 	}
 	for _, src := range c.spec.srcs {
 		for _, dst := range c.spec.dsts {
@@ -488,11 +488,7 @@ func asProblem(err error) (*problem, bool) {
 // notFound is the refusal of a rule that is not there. The legacy tools say something else of rules that do not end in a
 // verdict.
 func (e *tableEdit) notFound(r *Rule) error {
-	switch r.Target.(type) {
-	case nil, *Verdict:
-		return errBadRule
-	}
-	if e.dialect == NFT {
+	if r.Target == nil || isVerdict(r.Target) || e.dialect == NFT {
 		return errBadRule
 	}
 	return errNoChain

@@ -168,6 +168,7 @@ var (
 	errSetNestedList   = setErrorf("Sets with list:set type cannot be added to the set.")
 	errSetNoRef        = setErrorf("The set to which you referred with 'before' or 'after' does not exist.")
 	errSetRefNotAdded  = setErrorf("The set to which you referred with 'before' or 'after' is not added to the set.")
+	errSetProtocol     = setErrorf("Kernel error received: ipset protocol error")
 	errSetInvalid      = setErrorf("Kernel error received: Invalid argument")
 	errSetNoElemSet    = setErrorf("Set to be added/deleted/tested as element does not exist.")
 	errSetNoTimeout    = setErrorf("Timeout cannot be used: set was created without timeout support")

@@ -1,8 +1,6 @@
 package fakeipt
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -22,9 +20,14 @@ type setTool struct {
 	exist, quiet, sorted   bool
 	namesOnly, headersOnly bool
 	output, file           string
-	line                   int // of restore, 0: none
+	line                   int  // of restore, 0: none
+	ended                  bool // restore reads no further: that is what a test that finds its element does
 	pending                []pendingChange
-	out                    io.Writer
+	saving                 bool // a save is on its way
+	// created are the families of the sets that this run has created, or would have if they had not been there: the tool does not ask the
+	// kernel for them.
+	created map[string]Family
+	out     io.Writer
 }
 
 // setCommand is a command of ipset.
@@ -48,19 +51,22 @@ func setCommands() []setCommand {
 		{"flush", "f", 0, false, (*setTool).flush},
 		{"rename", "e", 2, false, (*setTool).rename},
 		{"swap", "w", 2, false, (*setTool).swap},
+		{"help", "h", 0, false, (*setTool).help},
 		{"version", "v", 0, false, (*setTool).version},
 	}
 }
 
-// matches reports whether a word names the command.
+// matches reports whether a word names the command: its letter or the beginning of its name, both also behind two dashes, or the capital
+// letter behind one. The first command that fits is meant.
 func (c *setCommand) matches(word string) bool {
-	return word == c.name || word == c.letter || word == "--"+c.name || word == "-"+strings.ToUpper(c.letter) ||
-		c.name == "version" && word == "-v"
+	bare := strings.TrimPrefix(word, "--")
+	return bare == c.letter || bare != "" && strings.HasPrefix(c.name, bare) || word == "-"+strings.ToUpper(c.letter) ||
+		word == "-"+c.letter && (c.letter == "v" || c.letter == "h")
 }
 
 // runIPSet is ipset.
 func (p *program) runIPSet() int {
-	t := &setTool{program: p, out: p.stdout}
+	t := &setTool{program: p, out: p.stdout, created: map[string]Family{}}
 	p.kernel.lock.Lock()
 	defer p.kernel.lock.Unlock()
 	err := t.command(p.args)
@@ -77,8 +83,11 @@ func (t *setTool) report(err error) int {
 	if err == nil {
 		return 0
 	}
-	if errors.Is(err, errNotInSet) {
+	switch {
+	case errors.Is(err, errNotInSet):
 		return statusOther
+	case errors.Is(err, errSetNoFile):
+		return statusSetNoFile
 	}
 	status, help := statusOther, ""
 	var e *setError
@@ -117,13 +126,8 @@ func (t *setTool) command(args []string) error {
 	if limit := max(c.args, 1); !c.more && len(words) > limit || c.name == "restore" && len(words) > 0 {
 		return setUsagef("Unknown argument %s", words[min(limit, len(words)-1)])
 	}
-	if c.name == "restore" && t.line > 0 {
+	if t.line > 0 && slices.Contains([]string{"restore", "version", "help"}, c.name) {
 		return setUsagef("Command `%s' is invalid in restore mode.", c.name)
-	}
-	if c.name != "add" && c.name != "del" {
-		if err := t.commit(); err != nil {
-			return err
-		}
 	}
 	return c.run(t, &setWords{words: words})
 }
@@ -132,29 +136,28 @@ func (t *setTool) command(args []string) error {
 func (t *setTool) options(args []string) ([]string, error) {
 	var words []string
 	for i := 0; i < len(args); i++ {
-		switch args[i] {
-		case "-exist", "--exist", "-!":
+		switch option := setOption(args[i]); option {
+		case "!":
 			t.exist = true
-		case "-quiet", "--quiet", "-q":
+		case "q":
 			t.quiet = true
-		case "-sorted", "--sorted", "-s":
+		case "s":
 			t.sorted = true
-		case "-name", "--name", "-n":
+		case "n":
 			t.namesOnly = true
-		case "-terse", "--terse", "-t":
+		case "t":
 			t.headersOnly = true
-		case "-resolve", "--resolve", "-r":
+		case "r":
 			return nil, setErrorf("not supported: option -r")
-		case "-output", "--output", "-o", "-file", "--file", "-f":
+		case "o", "f":
 			if i+1 == len(args) {
-				return nil, setUsagef("Missing mandatory argument to option %s", args[i])
+				return nil, setUsagef("Missing mandatory argument to option -%s", option)
 			}
-			if strings.TrimLeft(args[i], "-")[0] == 'f' {
-				t.file = args[i+1]
+			if i++; option == "f" {
+				t.file = args[i]
 			} else {
-				t.output = args[i+1]
+				t.output = args[i]
 			}
-			i++
 		default:
 			words = append(words, args[i])
 		}
@@ -166,6 +169,23 @@ func (t *setTool) options(args []string) ([]string, error) {
 	return nil, setErrorf("Syntax error: unknown output mode '%s'", t.output)
 }
 
+// setOptions are the letters of the options by their names.
+var setOptions = map[string]string{"exist": "!", "quiet": "q", "sorted": "s", "name": "n", "terse": "t", "resolve": "r", "output": "o", "file": "f"}
+
+// setOption is the letter of the option that a word is, "" if it is none.
+func setOption(word string) string {
+	bare := strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-")
+	if bare == word {
+		return ""
+	}
+	for name, letter := range setOptions {
+		if bare == letter || bare == name {
+			return letter
+		}
+	}
+	return ""
+}
+
 func (t *setTool) setName(w *setWords) (string, error) {
 	name, _ := w.next()
 	if len(name) > maxSetName {
@@ -174,12 +194,34 @@ func (t *setTool) setName(w *setWords) (string, error) {
 	return name, nil
 }
 
+// sentName is setName for a command that is then sent to the kernel, and the noted changes before it.
+func (t *setTool) sentName(w *setWords) (string, error) {
+	name, err := t.setName(w)
+	if err != nil {
+		return "", err
+	}
+	return name, t.commit()
+}
+
+// sentSet is the set that the next word names, for a command that is sent to the kernel.
+func (t *setTool) sentSet(w *setWords) (*IPSet, error) {
+	name, err := t.sentName(w)
+	if err != nil {
+		return nil, err
+	}
+	return t.find(name)
+}
+
 // set is the set that the next word names.
 func (t *setTool) set(w *setWords) (*IPSet, error) {
 	name, err := t.setName(w)
 	if err != nil {
 		return nil, err
 	}
+	return t.find(name)
+}
+
+func (t *setTool) find(name string) (*IPSet, error) {
 	s := t.kernel.sets.find(name)
 	if s == nil {
 		return nil, errSetMissing
@@ -194,6 +236,12 @@ func (t *setTool) create(w *setWords) error {
 	}
 	typeName, _ := w.next()
 	kind, o, err := parseCreate(typeName, w)
+	if err == nil {
+		err = t.commit()
+	}
+	if err == nil {
+		err = newSetName(name)
+	}
 	if err != nil {
 		return err
 	}
@@ -201,10 +249,24 @@ func (t *setTool) create(w *setWords) error {
 	if errors.Is(err, errSetExists) && t.exist {
 		old := t.kernel.sets.find(name)
 		if old.kind == kind && old.options.same(o) {
-			return nil
+			err = nil
 		}
 	}
+	if err == nil {
+		t.created[name] = o.Family
+	}
 	return err
+}
+
+// seen is the set as the tool takes it to be. foreign says that its family is another one.
+func (t *setTool) seen(s *IPSet) (as *IPSet, foreign bool) {
+	f, ok := t.created[s.name]
+	if !ok || f == s.options.Family {
+		return s, false
+	}
+	other := *s
+	other.options.Family = f
+	return &other, true
 }
 
 func (t *setTool) test(w *setWords) error {
@@ -212,11 +274,15 @@ func (t *setTool) test(w *setWords) error {
 	if err != nil {
 		return err
 	}
-	c, err := s.parseChange("test", w)
-	if err != nil {
-		return err
+	as, foreign := t.seen(s)
+	c, err := as.parseChange("test", w)
+	if err == nil {
+		err = t.commit()
 	}
-	found, err := t.kernel.sets.holds(s, &c)
+	found := false
+	if err == nil && !foreign {
+		found, err = t.kernel.sets.holds(s, &c)
+	}
 	if err != nil {
 		return err
 	}
@@ -227,7 +293,10 @@ func (t *setTool) test(w *setWords) error {
 	switch {
 	case found && !t.quiet:
 		fmt.Fprintf(t.stderr, "Warning: %s is in set %s.\n", text, s.name)
-	case !found:
+		fallthrough
+	case found:
+		t.ended = true
+	default:
 		if !t.quiet {
 			fmt.Fprintf(t.stderr, "%s is NOT in set %s.\n", text, s.name)
 		}
@@ -237,40 +306,51 @@ func (t *setTool) test(w *setWords) error {
 }
 
 func (t *setTool) destroy(w *setWords) error {
-	references := t.kernel.setReferences()
 	if len(w.words) == 0 {
-		for _, name := range t.kernel.sets.Names() {
-			if references[name] > 0 {
-				return errSetBusy
-			}
-		}
-		for _, name := range t.kernel.sets.Names() {
-			t.kernel.sets.destroy(name)
-		}
-		return nil
+		return t.destroyAll()
 	}
-	s, err := t.set(w)
+	s, err := t.sentSet(w)
 	if errors.Is(err, errSetMissing) && t.exist {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if references[s.name] > 0 {
+	if t.kernel.setReferences()[s.name] > 0 {
 		return errSetBusy
 	}
 	t.kernel.sets.destroy(s.name)
 	return nil
 }
 
+func (t *setTool) destroyAll() error {
+	if err := t.commit(); err != nil {
+		return err
+	}
+	references := t.kernel.setReferences()
+	names := t.kernel.sets.Names()
+	for _, name := range names {
+		if references[name] > 0 {
+			return errSetBusy
+		}
+	}
+	for _, name := range names {
+		t.kernel.sets.destroy(name)
+	}
+	return nil
+}
+
 func (t *setTool) flush(w *setWords) error {
 	if len(w.words) == 0 {
+		if err := t.commit(); err != nil {
+			return err
+		}
 		for _, name := range t.kernel.sets.Names() {
 			t.kernel.sets.flush(t.kernel.sets.find(name))
 		}
 		return nil
 	}
-	s, err := t.set(w)
+	s, err := t.sentSet(w)
 	if err == nil {
 		t.kernel.sets.flush(s)
 	}
@@ -282,7 +362,10 @@ func (t *setTool) rename(w *setWords) error {
 	if err != nil {
 		return err
 	}
-	to, err := t.setName(w)
+	to, err := t.sentName(w)
+	if err == nil {
+		err = newSetName(to)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -299,7 +382,7 @@ func (t *setTool) swap(w *setWords) error {
 	if err != nil {
 		return err
 	}
-	b, err := t.setName(w)
+	b, err := t.sentName(w)
 	if err != nil {
 		return err
 	}
@@ -311,11 +394,23 @@ func (t *setTool) version(*setWords) error {
 	return nil
 }
 
+// help has words of its own.
+func (t *setTool) help(w *setWords) error {
+	if len(w.words) > 0 {
+		return setErrorf("not supported: help of a type")
+	}
+	fmt.Fprintf(t.out, "ipset %s\n\nUsage: ipset [options] COMMAND\n\nSee the manual page of ipset.\n", ipsetVersion)
+	return nil
+}
+
 // chosen are the sets that list and save are about.
 func (t *setTool) chosen(w *setWords) ([]*IPSet, error) {
 	if len(w.words) > 0 {
-		s, err := t.set(w)
+		s, err := t.sentSet(w)
 		return []*IPSet{s}, err
+	}
+	if err := t.commit(); err != nil {
+		return nil, err
 	}
 	t.kernel.sets.lock.RLock()
 	defer t.kernel.sets.lock.RUnlock()
@@ -327,6 +422,7 @@ func (t *setTool) list(w *setWords) error {
 	if err != nil {
 		return err
 	}
+	t.keepOutput("plain")
 	switch t.output {
 	case "save":
 		return t.print(t.appendSaved(nil, sets))
@@ -348,6 +444,13 @@ func (t *setTool) list(w *setWords) error {
 	return t.print(text)
 }
 
+// keepOutput settles how sets are printed, if no option has: the first list or save of a restore decides for all.
+func (t *setTool) keepOutput(mode string) {
+	if t.output == "" {
+		t.output = mode
+	}
+}
+
 func (t *setTool) appendListed(dst []byte, s *IPSet, references int) []byte {
 	table := t.kernel.sets
 	table.lock.Lock()
@@ -355,10 +458,12 @@ func (t *setTool) appendListed(dst []byte, s *IPSet, references int) []byte {
 	keys := s.liveKeys(t.sorted)
 	dst = fmt.Appendf(dst, "Name: %s\nType: %s\nRevision: %d\nHeader:", s.name, s.kind.name, s.kind.revision)
 	dst = fmt.Appendf(appendFields(dst, s.header()), "\nSize in memory: %d\nReferences: %d\nNumber of entries: %d\n", s.memory(), references, len(keys))
-	if t.headersOnly {
+	switch {
+	case !t.headersOnly:
+		dst = append(dst, "Members:\n"...)
+	case !t.saving:
 		return dst
 	}
-	dst = append(dst, "Members:\n"...)
 	for _, k := range keys {
 		dst = append(s.appendEntry(dst, k), '\n')
 	}
@@ -367,12 +472,15 @@ func (t *setTool) appendListed(dst []byte, s *IPSet, references int) []byte {
 
 func (t *setTool) save(w *setWords) error {
 	if t.output == "plain" || t.output == "xml" {
+		t.saving = true
+		defer func() { t.saving = false }()
 		return t.list(w)
 	}
 	sets, err := t.chosen(w)
 	if err != nil {
 		return err
 	}
+	t.keepOutput("save")
 	return t.print(t.appendSaved(nil, sets))
 }
 
@@ -401,18 +509,19 @@ func (t *setTool) print(text []byte) error {
 		return err
 	}
 	if err := os.WriteFile(t.file, text, 0o644); err != nil {
-		return setErrorf("Cannot open session to kernel: %v", err)
+		return setErrorf("Cannot open %s for writing: %s", t.file, fileErrorText(err))
 	}
 	return nil
 }
 
 // pendingChange is an add or del of restore that is not yet sent to the kernel.
 type pendingChange struct {
-	set    *IPSet
-	adds   bool
-	change entryChange
-	line   int
-	exist  bool
+	set     *IPSet
+	adds    bool
+	foreign bool // the element is of another family than the set
+	change  entryChange
+	line    int
+	exist   bool
 }
 
 func (t *setTool) add(w *setWords) error { return t.changeEntry(w, true) }
@@ -430,7 +539,8 @@ func (t *setTool) changeEntry(w *setWords, adds bool) error {
 	if adds {
 		command = "add"
 	}
-	c, err := s.parseChange(command, w)
+	as, foreign := t.seen(s)
+	c, err := as.parseChange(command, w)
 	if err != nil {
 		return err
 	}
@@ -439,7 +549,7 @@ func (t *setTool) changeEntry(w *setWords, adds bool) error {
 			return err
 		}
 	}
-	t.pending = append(t.pending, pendingChange{s, adds, c, t.line, t.exist})
+	t.pending = append(t.pending, pendingChange{s, adds, foreign, c, t.line, t.exist})
 	return nil
 }
 
@@ -448,7 +558,11 @@ func (t *setTool) commit() error {
 	line := t.line
 	for i := range t.pending {
 		p := &t.pending[i]
-		if err := t.kernel.sets.change(p.set, p.adds, &p.change, t.pending[0].exist); err != nil {
+		err := errSetProtocol
+		if !p.foreign {
+			err = t.kernel.sets.change(p.set, p.adds, &p.change, t.pending[0].exist)
+		}
+		if err != nil {
 			t.line, t.pending = p.line, nil
 			return err
 		}
@@ -458,60 +572,6 @@ func (t *setTool) commit() error {
 }
 
 // restore reads commands from the standard input or the file of -f.
-func (t *setTool) restore(*setWords) error {
-	in := t.stdin
-	if t.file != "" {
-		text, err := os.ReadFile(t.file)
-		if err != nil {
-			return setErrorf("Cannot open %s for reading: %v", t.file, err)
-		}
-		in, t.file = bytes.NewReader(text), ""
-	}
-	exist := t.exist
-	lines := bufio.NewReader(in)
-	for number := 1; ; number++ {
-		text, err := lines.ReadString('\n')
-		if text == "" && err != nil {
-			return nil
-		}
-		words, ok := setLine(text)
-		if !ok {
-			continue
-		}
-		t.line, t.exist = number, exist
-		if len(words) == 1 && words[0] == "COMMIT" {
-			if err := t.commit(); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := t.command(words); err != nil {
-			return err
-		}
-	}
-}
-
-// setLine cuts a line of restore into words; a word may stand in double quotes. ok is false if it says nothing.
-func setLine(text string) (words []string, ok bool) {
-	text = strings.TrimSpace(text)
-	if text == "" || text[0] == '#' {
-		return nil, false
-	}
-	for text != "" {
-		var word string
-		if text[0] == '"' {
-			word, text, _ = strings.Cut(text[1:], `"`)
-		} else if end := strings.IndexAny(text, " \t"); end >= 0 {
-			word, text = text[:end], text[end:]
-		} else {
-			word, text = text, ""
-		}
-		words = append(words, word)
-		text = strings.TrimLeft(text, " \t")
-	}
-	return words, true
-}
-
 // setReferences counts what names each set: rules of every ruleset, and sets of sets.
 func (k *Kernel) setReferences() map[string]int {
 	count := map[string]int{}
@@ -563,7 +623,7 @@ func (k *Kernel) SaveSets(w io.Writer) error {
 
 // LoadSets makes the sets of "ipset save" text. name is what errors call the text; they are *ParseError.
 func (k *Kernel) LoadSets(name string, r io.Reader) error {
-	t := &setTool{program: &program{kernel: k, stdin: r, stdout: io.Discard, stderr: io.Discard}, out: io.Discard}
+	t := &setTool{program: &program{kernel: k, stdin: r, stdout: io.Discard, stderr: io.Discard}, out: io.Discard, created: map[string]Family{}}
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	err := t.restore(nil)

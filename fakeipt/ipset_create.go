@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 // maxSetTimeout is the greatest timeout in seconds.
@@ -53,20 +52,63 @@ func parseCreate(typeName string, w *setWords) (*setKind, IPSetOptions, error) {
 	if full, ok := setTypeAliases[typeName]; ok {
 		typeName = full
 	}
+	if len(typeName) > maxSetName {
+		return nil, o, setErrorf("Syntax error: typename '%s' is longer than %d characters", typeName, maxSetName)
+	}
 	kind := findSetKind(typeName)
 	if kind == nil {
 		return nil, o, setErrorf("Syntax error: typename '%s' is unknown", typeName)
 	}
 	if kind.hash() {
 		o = IPSetOptions{Family: IPv4, HashSize: setHashSize, MaxElem: setMaxElem, BucketSize: setBucketSize}
+		if err := o.findFamily(kind, &setWords{words: w.words}); err != nil {
+			return nil, o, err
+		}
 	}
 	if kind == listSetKind {
 		o.Size = setListSize
 	}
-	if i := slices.Index(w.words, "family"); kind.hash() && i >= 0 {
-		// The tool looks for the family first: others depend on it. Its errors come in their turn.
-		_ = o.parseFamily(&setWords{words: w.words[i+1:]})
+	return kind, o, o.parseAll(kind, w)
+}
+
+// findFamily reads the family before the other options, since these depend on it. What is wrong with the others is seen later.
+func (o *IPSetOptions) findFamily(kind *setKind, w *setWords) error {
+	seen := false
+	for {
+		option, ok := w.next()
+		if !ok || !slices.Contains(kind.createOptions(), option) {
+			return nil
+		}
+		if option != "family" && option != "-4" && option != "-6" {
+			if setOptionHasValue(option) {
+				w.next()
+			}
+			continue
+		}
+		word := option
+		if option == "family" {
+			if word, ok = w.next(); !ok {
+				return nil
+			}
+		}
+		if seen {
+			return errSetTwice(option)
+		}
+		seen = true
+		if err := o.parseFamily(word); err != nil {
+			return err
+		}
 	}
+}
+
+// setOptionHasValue says that a word follows the option of create.
+func setOptionHasValue(option string) bool {
+	return !slices.Contains([]string{"counters", "comment", "forceadd", "skbinfo", "-4", "-6"}, option)
+}
+
+// parseAll reads the options. A word that is no option, or has no value, counts for more than a wrong value before it.
+func (o *IPSetOptions) parseAll(kind *setKind, w *setWords) error {
+	var wrong, open error
 	seen := map[string]bool{}
 	for {
 		option, ok := w.next()
@@ -74,20 +116,36 @@ func parseCreate(typeName string, w *setWords) (*setKind, IPSetOptions, error) {
 			break
 		}
 		if !slices.Contains(kind.createOptions(), option) {
-			return nil, o, unknownSetOption(option)
+			return unknownSetOption(option)
 		}
-		if seen[option] && !slices.Contains([]string{"counters", "comment", "forceadd", "skbinfo"}, option) {
-			return nil, o, errSetTwice(option)
+		value := ""
+		if setOptionHasValue(option) {
+			var err error
+			if value, err = w.value(option); err != nil {
+				return err
+			}
+		}
+		var err error
+		switch {
+		case seen[option] && setOptionHasValue(option):
+			err = errSetTwice(option)
+		case option == "range" && !hasSetRange(value):
+			open = setUsagef("Mandatory option `to' is missing")
+		default:
+			err = o.parse(option, value)
 		}
 		seen[option] = true
-		if err := o.parse(option, w); err != nil {
-			return nil, o, err
+		if wrong == nil {
+			wrong = err
 		}
 	}
 	if kind == bitmapPortKind && !seen["range"] {
-		return nil, o, setUsagef("Mandatory option `range' is missing")
+		open = setUsagef("Mandatory option `range' is missing")
 	}
-	return kind, o, nil
+	if wrong == nil {
+		wrong = open
+	}
+	return wrong
 }
 
 func errSetTwice(option string) error {
@@ -101,8 +159,8 @@ func unknownSetOption(word string) error {
 	return setUsagef("Unknown argument: `%s'", word)
 }
 
-// parse reads one option of create.
-func (o *IPSetOptions) parse(option string, w *setWords) error {
+// parse takes one option of create; that of the family is taken already.
+func (o *IPSetOptions) parse(option, value string) error {
 	var n uint64
 	var err error
 	switch option {
@@ -112,29 +170,27 @@ func (o *IPSetOptions) parse(option string, w *setWords) error {
 		o.Comment = true
 	case "skbinfo":
 		o.SKBInfo = true
-	case "family":
-		return o.parseFamily(w)
 	case "range":
-		return o.parseRange(w)
+		return o.parseRange(value)
 	case "hashsize":
-		n, err = w.number(option, 0, math.MaxUint32)
+		n, err = setNumber(value, 0, math.MaxUint32)
 		o.HashSize = uint32(n)
 	case "maxelem":
-		n, err = w.number(option, 0, math.MaxUint32)
+		n, err = setNumber(value, 0, math.MaxUint32)
 		o.MaxElem = uint32(n)
 	case "size":
-		n, err = w.number(option, 0, math.MaxUint32)
+		n, err = setNumber(value, 0, math.MaxUint32)
 		o.Size = max(uint32(n), setMinListSize)
 	case "timeout":
-		n, err = w.number(option, 0, maxSetTimeout)
+		n, err = setNumber(value, 0, maxSetTimeout)
 		o.Timeout, o.HasTimeout = uint32(n), true
 	case "netmask":
-		return o.parseNetMask(w)
+		return o.parseNetMask(value)
 	case "bucketsize":
-		n, err = w.number(option, 0, math.MaxUint8)
+		n, err = setNumber(value, 0, math.MaxUint8)
 		o.BucketSize = setBucketOf(n)
 	case "initval":
-		n, err = w.number(option, 0, math.MaxUint32)
+		n, err = setNumber(value, 0, math.MaxUint32)
 		o.InitVal = uint32(n)
 	}
 	return err
@@ -149,11 +205,7 @@ func setBucketOf(n uint64) uint8 {
 	return uint8(n + n%2)
 }
 
-func (o *IPSetOptions) parseFamily(w *setWords) error {
-	word, err := w.value("family")
-	if err != nil {
-		return err
-	}
+func (o *IPSetOptions) parseFamily(word string) error {
 	switch word {
 	case "inet", "ipv4", "-4":
 		o.Family = IPv4
@@ -165,9 +217,9 @@ func (o *IPSetOptions) parseFamily(w *setWords) error {
 	return nil
 }
 
-func (o *IPSetOptions) parseNetMask(w *setWords) error {
+func (o *IPSetOptions) parseNetMask(value string) error {
 	bits := uint64(max(o.Family, IPv4).facts().bits)
-	n, err := w.number("netmask", 1, bits)
+	n, err := setNumber(value, 1, bits)
 	if err != nil {
 		return setErrorf("%v\nSyntax error: netmask is out of the inclusive range of 1-%d", err, bits)
 	}
@@ -175,16 +227,19 @@ func (o *IPSetOptions) parseNetMask(w *setWords) error {
 	return nil
 }
 
-func (o *IPSetOptions) parseRange(w *setWords) error {
-	word, err := w.value("range")
-	if err != nil {
-		return err
+// hasSetRange says that a value of "range" has an end that may be one: a single port has none.
+func hasSetRange(value string) bool {
+	_, _, found := setCut(value, '-')
+	if found {
+		return true
 	}
-	if !strings.Contains(word, "-") {
-		return setUsagef("Mandatory option `to' is missing")
-	}
+	_, err := setPort(value, "tcp")
+	return err != nil
+}
+
+func (o *IPSetOptions) parseRange(value string) error {
 	var e setElement
-	if err := e.parsePorts(word, "tcp"); err != nil {
+	if err := e.parsePort("create", value, 0); err != nil {
 		return err
 	}
 	o.MinPort, o.MaxPort = e.port, e.last

@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"net/netip"
 	"strconv"
@@ -19,7 +20,8 @@ type setElement struct {
 
 // addrSpan is an address, a net or a range.
 type addrSpan struct {
-	text     string // of the address as it was given, "" if there is none
+	text     string     // of the address as it was given, "" if there is none
+	given    netip.Addr // before a length cuts it
 	min, max netip.Addr
 	bits     uint8
 	ranged   bool // "ADDRESS-ADDRESS"
@@ -36,10 +38,13 @@ func (s *IPSet) parseElement(command, text string) (setElement, error) {
 		if len(text) > maxSetName {
 			return e, errSetNameLong(text)
 		}
+		if _, _, ok := setCut(text, ','); ok {
+			return e, setErrorf("you must specify elements as setname,[before|after],setname")
+		}
 		e.set = text
 		return e, nil
 	}
-	words := strings.Split(text, ",")
+	words := setSplit(text)
 	if have, want := len(words), len(s.kind.parts); have > want {
 		w := separatorWords[min(want-1, 2)]
 		return e, setErrorf("Syntax error: %s in %s, but settype %s supports %s.", w.have, text, s.kind.name, w.want)
@@ -61,6 +66,27 @@ func (s *IPSet) parseElement(command, text string) (setElement, error) {
 		}
 	}
 	return e, nil
+}
+
+// setCut cuts a text at the first separator. One that begins or ends the text makes the tool see none.
+func setCut(text string, separator byte) (before, after string, found bool) {
+	if text == "" || text[0] == separator || text[len(text)-1] == separator {
+		return text, "", false
+	}
+	return strings.Cut(text, string(separator))
+}
+
+// setSplit cuts an element into its parts.
+func setSplit(text string) []string {
+	var parts []string
+	for {
+		part, rest, found := setCut(text, ',')
+		parts = append(parts, part)
+		if !found {
+			return parts
+		}
+		text = rest
+	}
 }
 
 func errSetNameLong(name string) error {
@@ -87,16 +113,19 @@ func setNumber(text string, low, high uint64) (uint64, error) {
 // and with IPv4 "ADDRESS-ADDRESS".
 func parseSpan(text string, f Family, net, many bool) (addrSpan, error) {
 	width := f.facts().bits
-	host, length, slash := strings.Cut(text, "/")
-	first, last, dash := strings.Cut(text, "-")
+	host, length, slash := setCut(text, '/')
+	first, last, dash := setCut(text, '-')
 	plainOnly := !many || !net && f == IPv6
 	switch {
 	case plainOnly && (dash || slash && length != strconv.Itoa(width)):
 		return addrSpan{}, setErrorf("Syntax error: plain IP address must be supplied: %s", text)
 	case dash && f == IPv6:
 		return addrSpan{}, setErrorf("Syntax error: IP address or IP/cidr must be specified: %s", text)
-	case slash && length != "":
-		n, err := setNumber(length, 0, uint64(width))
+	case slash:
+		n, err := setNumber(length, 0, math.MaxUint8)
+		if err == nil {
+			n, err = setNumber(length, 0, uint64(width))
+		}
 		if err != nil {
 			return addrSpan{}, err
 		}
@@ -105,7 +134,7 @@ func parseSpan(text string, f Family, net, many bool) (addrSpan, error) {
 			return addrSpan{}, err
 		}
 		p := netip.PrefixFrom(a, int(n)).Masked()
-		return addrSpan{text: host, min: p.Addr(), max: lastAddr(p), bits: uint8(n), cidr: true}, nil
+		return addrSpan{text: host, given: a, min: p.Addr(), max: lastAddr(p), bits: uint8(n), cidr: true}, nil
 	case dash:
 		a, err := setAddr(first, f)
 		if err != nil {
@@ -115,13 +144,20 @@ func parseSpan(text string, f Family, net, many bool) (addrSpan, error) {
 		if err == nil && b.Less(a) {
 			a, b = b, a
 		}
-		return addrSpan{text: text, min: a, max: b, bits: uint8(width), ranged: true}, err
+		return addrSpan{text: text, given: a, min: a, max: b, bits: uint8(width), ranged: true}, err
 	}
 	a, err := setAddr(text, f)
-	return addrSpan{text: text, min: a, max: a, bits: uint8(width)}, err
+	return addrSpan{text: text, given: a, min: a, max: a, bits: uint8(width)}, err
 }
 
+// setAddr reads an address, which may stand in brackets.
 func setAddr(text string, f Family) (netip.Addr, error) {
+	if inner, ok := strings.CutPrefix(text, "["); ok {
+		if inner, ok = strings.CutSuffix(inner, "]"); !ok {
+			return netip.Addr{}, setErrorf("Syntax error: cannot find closing escape character ']' in %s", text)
+		}
+		text = inner
+	}
 	a, err := resolvedAddr([]byte(text), f)
 	if err != nil {
 		return a, setErrorf("Syntax error: cannot parse %s: resolving to IPv%d address failed", text, f)
@@ -142,11 +178,11 @@ func lastAddr(p netip.Prefix) netip.Addr {
 // parsePort reads "[PROTO:]PORT[-PORT]".
 func (e *setElement) parsePort(command, text string, f Family) error {
 	e.proto = protoTCP
-	protoName, port, colon := strings.Cut(text, ":")
+	protoName, port, colon := setCut(text, ':')
 	if !colon {
 		protoName, port = "tcp", text
 	} else {
-		n, err := parseProtocol([]byte(strings.ToLower(protoName)))
+		n, err := parseProtocol(lowerASCII([]byte(protoName)))
 		switch {
 		case err == nil && n == 0:
 			return setErrorf("Invalid protocol specified")
@@ -180,16 +216,20 @@ func (e *setElement) parsePort(command, text string, f Family) error {
 }
 
 func (e *setElement) parsePorts(text, proto string) error {
-	first, last, dash := strings.Cut(text, "-")
+	first, last, dash := setCut(text, '-')
+	var end uint16
 	var err error
+	if dash {
+		// The tool begins with the last one.
+		if end, err = setPort(last, proto); err != nil {
+			return err
+		}
+	}
 	if e.port, err = setPort(first, proto); err != nil {
 		return err
 	}
-	e.last, e.ports = e.port, dash
-	if dash {
-		if e.last, err = setPort(last, proto); err != nil {
-			return err
-		}
+	if e.last, e.ports = e.port, dash; dash {
+		e.last = end
 	}
 	if e.last < e.port {
 		e.port, e.last = e.last, e.port
@@ -211,7 +251,7 @@ func setPort(text, proto string) (uint16, error) {
 
 // parseICMP reads the beginning of a type's name or "TYPE/CODE".
 func (e *setElement) parseICMP(text string, names []icmpName, word string) error {
-	number, code, slash := strings.Cut(text, "/")
+	number, code, slash := setCut(text, '/')
 	if slash {
 		t, err := setNumber(number, 0, 255)
 		if err != nil {
@@ -273,11 +313,13 @@ func (s *IPSet) spans(a addrSpan, part setPart, f func(netip.Addr, uint8) error)
 	}
 	width := uint8(a.min.BitLen())
 	step := width
-	if part == partNet {
-		if !a.ranged {
-			return f(a.min, a.bits)
-		}
-	} else if s.options.NetMask != 0 {
+	switch {
+	case part == partNet && !a.ranged:
+		return f(a.min, a.bits)
+	case part == partNet:
+	case len(s.kind.parts) > 1:
+		a = s.cutStart(a)
+	case s.options.NetMask != 0:
 		step = s.options.NetMask
 	}
 	for at := cutAddr(a.min, step); ; {
@@ -298,6 +340,20 @@ func (s *IPSet) spans(a addrSpan, part setPart, f func(netip.Addr, uint8) error)
 		}
 		at = end.Next()
 	}
+}
+
+// cutStart puts the start of a span under the set's netmask. The kernel does not so with the other addresses of sets that have
+// more than addresses (hash_ipport4_uadt): a net begins there, and a range goes on to where it was said to end.
+func (s *IPSet) cutStart(a addrSpan) addrSpan {
+	start := s.cut(a.min)
+	switch {
+	case a.cidr:
+		a.max = lastAddr(netip.PrefixFrom(start, int(a.bits)))
+	case !a.ranged:
+		a.max = start
+	}
+	a.min = start
+	return a
 }
 
 // netOfRange is the length of the greatest IPv4 net that begins at an address and does not go beyond another.

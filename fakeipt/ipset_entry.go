@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -183,16 +184,25 @@ func (c *entryChange) refusedElement(s *IPSet) error {
 			a = &c.element.addr2
 		}
 		switch {
-		case a.bits == 0 && (part == partNet || part == partIP && a.cidr && s.kind.net2()):
-			return errSetCIDR
-		case part == partIP && i == 0 && a.min.IsUnspecified():
+		case part == partPort:
+		case i == 0 && s.kind.masked() && s.cut(a.given).IsUnspecified():
 			if len(s.kind.parts) > 1 {
 				return errSetInvalid
 			}
 			return errSetNull
+		case a.bits == 0 && (part == partNet || c.command != "test"):
+			return errSetCIDR
 		}
 	}
 	return nil
+}
+
+// cut is an address under the set's netmask.
+func (s *IPSet) cut(a netip.Addr) netip.Addr {
+	if s.options.NetMask == 0 {
+		return a
+	}
+	return cutAddr(a, s.options.NetMask)
 }
 
 // maxSetRange is the greatest number of entries that one element may stand for. The kernel would go on.
@@ -317,8 +327,12 @@ func (t *IPSetTable) holds(s *IPSet, c *entryChange) (bool, error) {
 	if s.kind == listSetKind {
 		return s.holdsMember(c), nil
 	}
-	found := false
-	err := s.keys(&c.element, func(k setKey) error {
+	found, element := false, c.element
+	if a := &element.addr; a.cidr && s.kind.parts[0] == partIP {
+		// The kernel looks for the address that was given.
+		a.min, a.max, a.bits = a.given, a.given, uint8(a.given.BitLen())
+	}
+	err := s.keys(&element, func(k setKey) error {
 		e := s.entries[k]
 		if s.kind.nets() && int(s.prefixOf(k)) == s.options.Family.facts().bits {
 			e = s.longest(k)

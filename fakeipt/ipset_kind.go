@@ -62,7 +62,7 @@ func (k *setKind) createOptions() []string {
 	case k == listSetKind:
 		return []string{"size", "timeout", "counters", "comment", "skbinfo"}
 	case k.masked():
-		return []string{"family", "hashsize", "maxelem", "netmask", "timeout", "counters", "comment", "forceadd", "skbinfo", "bucketsize", "initval"}
+		return []string{"family", "-4", "-6", "hashsize", "maxelem", "netmask", "timeout", "counters", "comment", "forceadd", "skbinfo", "bucketsize", "initval"}
 	}
-	return []string{"family", "hashsize", "maxelem", "timeout", "counters", "comment", "forceadd", "skbinfo", "bucketsize", "initval"}
+	return []string{"family", "-4", "-6", "hashsize", "maxelem", "timeout", "counters", "comment", "forceadd", "skbinfo", "bucketsize", "initval"}
 }

@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -22,11 +23,28 @@ func (t *IPSetTable) Match(m *MatchSet, p *SetPacket) bool {
 	return t.lookup(t.sets[m.Set], &q) != m.Invert
 }
 
-// Count counts a packet in the counters of the entries that Match finds for it, unless the match keeps them.
-func (t *IPSetTable) Count(m *MatchSet, p *SetPacket) {
+// Count counts a packet in the counters of the entries that Match finds for it, unless the match keeps them. The function that it returns
+// undoes that, as the one of Apply does; it is nil if there is nothing to undo.
+func (t *IPSetTable) Count(m *MatchSet, p *SetPacket) (undo func()) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	t.lookup(t.sets[m.Set], &setQuery{ref: m.SetRef, packet: p, match: m, keep: m.KeepCounters, count: true})
+	q := setQuery{ref: m.SetRef, packet: p, match: m, keep: m.KeepCounters, count: true}
+	t.lookup(t.sets[m.Set], &q)
+	return t.undoing(q.undo)
+}
+
+// undoing is a function that takes the steps, the last first.
+func (t *IPSetTable) undoing(steps []func()) func() {
+	if len(steps) == 0 {
+		return nil
+	}
+	return func() {
+		t.lock.Lock()
+		defer t.lock.Unlock()
+		for _, step := range slices.Backward(steps) {
+			step()
+		}
+	}
 }
 
 // Test reports whether the sides of the packet are in the set. Nothing is counted.
@@ -36,27 +54,46 @@ func (t *IPSetTable) Test(r SetRef, p *SetPacket) bool {
 	return t.lookup(t.sets[r.Set], &setQuery{ref: r, packet: p})
 }
 
-// Apply carries -j SET out: adding and deleting. What --map-set finds is not kept by sets without skbinfo, so it has no effect.
-func (t *IPSetTable) Apply(tg *TargetSet, p *SetPacket) {
+// Apply carries -j SET out: adding and deleting. What --map-set finds is not kept by sets without skbinfo, so it has no effect. The
+// function that it returns undoes the change, provided that all later changes are undone before; it is nil if nothing changed.
+func (t *IPSetTable) Apply(tg *TargetSet, p *SetPacket) (undo func()) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
+	var steps []func()
 	if s := t.sets[tg.Add.Set]; s != nil {
-		t.addPacket(s, tg, p)
+		q := setQuery{ref: tg.Add, packet: p}
+		if k, ok := s.keyOf(&q, s.hostPrefix()); ok {
+			steps = append(steps, s.restorer(k))
+			s.addPacket(k, tg)
+		}
 	}
 	if s := t.sets[tg.Del.Set]; s != nil {
 		q := setQuery{ref: tg.Del, packet: p}
 		if k, ok := s.keyOf(&q, s.hostPrefix()); ok && s.entries[k] != nil {
+			steps = append(steps, s.restorer(k))
 			s.remove(k)
 		}
 	}
+	return t.undoing(steps)
 }
 
-func (t *IPSetTable) addPacket(s *IPSet, tg *TargetSet, p *SetPacket) {
-	q := setQuery{ref: tg.Add, packet: p}
-	k, ok := s.keyOf(&q, s.hostPrefix())
-	if !ok {
-		return
+// restorer puts the key back as it is now. It is of no set of sets, whose keys no packet has.
+func (s *IPSet) restorer(k setKey) func() {
+	before, seq := s.entries[k], s.seq
+	return func() {
+		if s.entries[k] != nil {
+			s.remove(k)
+		}
+		if before != nil {
+			s.entries[k] = before
+			s.prefixes[s.prefixOf(k)]++
+		}
+		s.seq = seq
 	}
+}
+
+// addPacket adds the key of a packet.
+func (s *IPSet) addPacket(k setKey, tg *TargetSet) {
 	e := setEntry{}
 	if s.options.HasTimeout {
 		seconds := s.options.Timeout
@@ -96,6 +133,7 @@ type setQuery struct {
 	match  *MatchSet // nil: nothing is counted or compared
 	keep   bool      // counters stay as they are
 	count  bool      // counters are written to
+	undo   []func()  // takes that back
 	member bool      // the set is an element of a list:set: its counters are not compared
 }
 
@@ -123,6 +161,7 @@ func (t *IPSetTable) lookupMembers(s *IPSet, q *setQuery) bool {
 	inner := *q
 	inner.member = true
 	inner.keep = q.keep || q.match != nil && q.match.KeepSubcounters
+	defer func() { q.undo = append(q.undo, inner.undo...) }()
 	for _, k := range s.order {
 		if s.live(s.entries[k]) && t.lookup(t.sets[k.set], &inner) && q.passes(s, s.entries[k]) {
 			return true
@@ -238,6 +277,8 @@ func (q *setQuery) passes(s *IPSet, e *setEntry) bool {
 		packets, bytes = packets+1, bytes+q.packet.Length
 	}
 	if q.count {
+		before := *e
+		q.undo = append(q.undo, func() { e.packets, e.bytes = before.packets, before.bytes })
 		e.packets, e.bytes = packets, bytes
 	}
 	return q.member || q.match.Packets.holds(packets) && q.match.Bytes.holds(bytes)

@@ -119,6 +119,45 @@ func TestSetTargetAddsAndDeletes(t *testing.T) {
 	assert.False(t, k.Sets().Test(ref, tcpPacket()))
 }
 
+func TestSetChangesAreUndone(t *testing.T) {
+	const sets = "create ip hash:ip timeout 10 counters\nadd ip 10.1.0.2 timeout 5 packets 1 bytes 60\n" +
+		"create net hash:net\nadd net 10.0.0.0/24\nadd net 10.0.0.0/8\ncreate list list:set\nadd list ip\n"
+	saved := func(k *Kernel) string {
+		var b bytes.Buffer
+		require.NoError(t, k.SaveSets(&b))
+		return b.String()
+	}
+	for name, change := range map[string]func(s *IPSetTable) func(){
+		"a new entry": func(s *IPSetTable) func() { return s.Apply(&TargetSet{Add: setRef("ip", "src")}, tcpPacket()) },
+		"an entry with another timeout": func(s *IPSetTable) func() {
+			return s.Apply(&TargetSet{Add: setRef("ip", "dst"), Exist: true, HasTimeout: true, Timeout: 9}, tcpPacket())
+		},
+		"a net that goes":  func(s *IPSetTable) func() { return s.Apply(&TargetSet{Del: setRef("net", "src")}, tcpPacket()) },
+		"a net that comes": func(s *IPSetTable) func() { return s.Apply(&TargetSet{Add: setRef("net", "dst")}, tcpPacket()) },
+		"both": func(s *IPSetTable) func() {
+			return s.Apply(&TargetSet{Add: setRef("ip", "src"), Del: setRef("ip", "src")}, tcpPacket())
+		},
+		"counters":          func(s *IPSetTable) func() { return s.Count(&MatchSet{SetRef: setRef("ip", "dst")}, tcpPacket()) },
+		"counters in a set": func(s *IPSetTable) func() { return s.Count(&MatchSet{SetRef: setRef("list", "dst")}, tcpPacket()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, _ := setsOf(t, sets)
+			before := saved(k)
+			undo := change(k.Sets())
+			require.NotNil(t, undo)
+			if name != "both" {
+				assert.NotEqual(t, before, saved(k))
+			}
+			undo()
+			assert.Equal(t, before, saved(k))
+			assert.True(t, k.Sets().Test(setRef("net", "src"), tcpPacket()), "found by the length of its net")
+		})
+	}
+	k, _ := setsOf(t, sets)
+	assert.Nil(t, k.Sets().Apply(&TargetSet{Del: setRef("ip", "src")}, tcpPacket()), "nothing is deleted")
+	assert.Nil(t, k.Sets().Count(&MatchSet{SetRef: setRef("ip", "src")}, tcpPacket()), "nothing is counted")
+}
+
 func TestLoadSetsSaysWhere(t *testing.T) {
 	k := New(Options{})
 	err := k.LoadSets("node.yaml", strings.NewReader("create s hash:ip\n# a comment\nadd s 10.0.0.1\nadd s 10.0.0.300\n"))

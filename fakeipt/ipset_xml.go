@@ -26,10 +26,14 @@ func (t *setTool) appendSetXML(dst []byte, s *IPSet, references int) []byte {
 	dst = fmt.Appendf(dst, "\n<memsize>%d</memsize>\n<references>%d</references>\n<numentries>%d</numentries>\n</header>\n", s.memory(), references, len(keys))
 	if !t.headersOnly {
 		dst = append(dst, "<members>\n"...)
+	}
+	if !t.headersOnly || t.saving {
 		for _, k := range keys {
 			dst = append(s.appendKey(append(dst, "<member><elem>"...), k), "</elem>"...)
 			dst = append(appendFieldsXML(dst, s.entryFields(s.entries[k])), "</member>\n"...)
 		}
+	}
+	if !t.headersOnly {
 		dst = append(dst, "</members>\n"...)
 	}
 	return append(dst, "</ipset>\n"...)

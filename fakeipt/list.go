@@ -113,9 +113,14 @@ func (style listStyle) appendHead(dst []byte, r *Rule) []byte {
 	if r.Target != nil {
 		name = r.Target.Name()
 	}
-	if _, ok := r.Target.(*TargetNotrack); ok {
+	switch r.Target.(type) {
+	case *TargetNotrack:
 		// It is a revision of the kernel's CT.
 		name = "CT"
+	case *TargetQueue:
+		if style.dialect == NFT {
+			name = standardTarget
+		}
 	}
 	if style.bare {
 		dst = append(append(dst, name...), ' ')

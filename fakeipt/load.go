@@ -102,5 +102,13 @@ func parseError(name string, err error) error {
 	case errors.Is(err, errCommitExpected):
 		p.Msg = "COMMIT expected"
 	}
+	// What the tools notice with the commit is told of the line that it comes from.
+	var commit *commitError
+	switch {
+	case errors.As(err, &commit) && commit.line > 0:
+		p.Line, p.Column = commit.line, 1
+	case placed.origin != nil:
+		p.Line, p.Column, p.Token = placed.origin.line, placed.origin.column, placed.origin.token
+	}
 	return p
 }

@@ -128,8 +128,8 @@ var recentExtension = &extension{
 		{name: "rttl", flag: true},
 		{name: "name"},
 		{name: "mask"},
-		{name: "rsource", flag: true, multi: true},
-		{name: "rdest", flag: true, multi: true},
+		{name: "rsource", flag: true},
+		{name: "rdest", flag: true},
 	},
 	newMatch: func() matchParser { return &recentParser{names: map[string]string{}} },
 }

@@ -226,7 +226,7 @@ func (p *argumentParser) commandWithChain(letter byte, attached []byte) error {
 	case 'R':
 		return p.ruleNumber(true)
 	case 'N':
-		return checkChainName(chain, p.cmd.chain)
+		return p.checkChainName(chain, p.cmd.chain)
 	case 'E':
 		next, ok := p.second()
 		if !ok {
@@ -306,13 +306,13 @@ func (p *argumentParser) ruleNumber(must bool) error {
 const maxChainName = 28
 
 // checkChainName refuses what cannot name a chain.
-func checkChainName(word []byte, name string) error {
+func (p *argumentParser) checkChainName(word []byte, name string) error {
 	switch {
 	case len(word) > 0 && (word[0] == '-' || word[0] == '!'):
 		return badParameter("chain name not allowed to start with `%c'", word[0])
 	case len(word) > maxChainName:
 		return badParameter("chain name `%s' too long (must be under %d chars)", word, maxChainName+1)
-	case name == "" || isVerdictName(name) || targetExtensions[name] != nil:
+	case name == "" || isVerdictName(name) || p.isTarget(name):
 		return badParameter("chain name may not clash with target name")
 	case bytes.ContainsAny(word, " \t\n\v\f\r"):
 		return badParameter("Invalid chain name `%s'", word)
@@ -345,8 +345,10 @@ func (p *argumentParser) ruleOption(letter byte, attached, word []byte) error {
 		return err
 	}
 	if attached != nil && strings.IndexByte("sdpjio", letter) >= 0 {
-		// The tool reads the whole word here.
-		arg = word
+		// The tool reads the whole word here, or the one before if it has gone back.
+		if arg = word; p.again {
+			arg = p.wordBefore(p.at - 1)
+		}
 	}
 	spec := &p.cmd.spec
 	switch letter {
@@ -417,7 +419,7 @@ func (p *argumentParser) protocolOption(arg []byte) error {
 	case "udp":
 		spec.proto.Number, p.protoName = protoUDP, "udp"
 	default:
-		number, err := parseProtocol(bytes.ToLower(arg))
+		number, err := parseProtocol(lowerASCII(arg))
 		if err != nil {
 			return err
 		}
@@ -428,9 +430,20 @@ func (p *argumentParser) protocolOption(arg []byte) error {
 	}
 	spec.proto.Invert = p.inv
 	if p.family == IPv6 && !p.inv && isExtensionHeader(spec.proto.Number) {
-		p.call.warn("Warning: never matched protocol: %s. use extension match instead.\n", bytes.ToLower(arg))
+		p.call.warn("Warning: never matched protocol: %s. use extension match instead.\n", lowerASCII(arg))
 	}
 	return nil
+}
+
+// lowerASCII is the word in small letters, as the C library makes them of bytes.
+func lowerASCII(word []byte) []byte {
+	lower := bytes.Clone(word)
+	for i, c := range lower {
+		if 'A' <= c && c <= 'Z' {
+			lower[i] = c + 'a' - 'A'
+		}
+	}
+	return lower
 }
 
 // maxIfaceName is the length of a device's name.
@@ -482,6 +495,10 @@ func (p *argumentParser) jumpOption(letter byte, arg []byte) error {
 	}
 	if kind, ok := findVerdict(arg); ok {
 		spec.target = &p.verdicts[kind]
+		return nil
+	}
+	if string(arg) == queueName {
+		spec.target = &TargetQueue{}
 		return nil
 	}
 	if ext := targetExtensions[string(arg)]; ext != nil {

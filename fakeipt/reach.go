@@ -1,6 +1,9 @@
 package fakeipt
 
-import "syscall"
+import (
+	"slices"
+	"syscall"
+)
 
 // A jump counts for the kernel only if a packet can come to it: from a hook,
 // through chains, past rules that decide. For each chain the table keeps how many
@@ -14,7 +17,7 @@ func edges(rules []*Rule, d Dialect, f func(*Jump)) {
 		switch t := r.Target.(type) {
 		case *Jump:
 			f(t)
-		case *Verdict:
+		case *Verdict, *TargetQueue:
 			// The legacy kernel code does not look behind a rule that always decides.
 			if d == Legacy && r.unconditional() {
 				return
@@ -48,7 +51,7 @@ func chainHooks(rules []*Rule, d Dialect) hookMask {
 	hooks := hooksAll
 	for _, r := range rules {
 		hooks &= ruleHooks(r, d == NFT)
-		if _, ok := r.Target.(*Verdict); ok && d == Legacy && r.unconditional() {
+		if d == Legacy && isVerdict(r.Target) && r.unconditional() {
 			break
 		}
 	}
@@ -102,29 +105,35 @@ func (e *tableEdit) changedEdges() (fresh []newEdge, work []*chainSlot) {
 
 // spread passes changes of the hooks that reach a chain on to the chains it jumps to. It
 // returns the chains that were changed or are reached from another hook. A walk that
-// does not come to an end is given up.
+// does not come to an end is given up. What is lost goes first: a chain that loses its last way in may
+// have been counted for a chain with a circle that nothing else comes to, which would then hold itself.
 func (e *tableEdit) spread(work []*chainSlot) (reached []*chainSlot, done bool) {
 	reached = append(reached, e.drafts...)
 	budget := 64 + 16*(len(work)+e.base.chains.count+len(e.drafts))
-	for len(work) > 0 {
-		if budget--; budget < 0 {
-			return nil, false
+	touched := slices.Clone(work)
+	for _, gains := range [...]bool{false, true} {
+		for len(work) > 0 {
+			if budget--; budget < 0 {
+				return nil, false
+			}
+			s := work[len(work)-1]
+			work = work[:len(work)-1]
+			change, n := s.applied&^s.reached.mask(), int32(-1)
+			if gains {
+				change, n = s.reached.mask()&^s.applied, 1
+			}
+			if change == 0 {
+				continue
+			}
+			s.applied ^= change
+			reached = append(reached, s)
+			edges(s.currentRules(), e.dialect, func(j *Jump) {
+				t := e.slotOf(j.Chain)
+				t.reached.add(change, n)
+				work, touched = append(work, t), append(touched, t)
+			})
 		}
-		s := work[len(work)-1]
-		work = work[:len(work)-1]
-		mask := s.reached.mask()
-		if mask == s.applied {
-			continue
-		}
-		gained, lost := mask&^s.applied, s.applied&^mask
-		s.applied = mask
-		reached = append(reached, s)
-		edges(s.currentRules(), e.dialect, func(j *Jump) {
-			t := e.slotOf(j.Chain)
-			t.reached.add(gained, 1)
-			t.reached.add(lost, -1)
-			work = append(work, t)
-		})
+		work = touched
 	}
 	return reached, true
 }

@@ -51,6 +51,20 @@ func requireFreshCounts(t *rapid.T, k *Kernel, history string) {
 	}
 }
 
+// A chain that loses its last way in and gets a jump to a chain with a circle does not make that one be reached.
+func TestACircleThatNothingComesToStaysUnreached(t *testing.T) {
+	for _, d := range []Dialect{Legacy, NFT} {
+		k := New(Options{Dialect: d})
+		run := func(args []string, input string) {
+			var out bytes.Buffer
+			require.Zero(t, k.Run(args, strings.NewReader(input), &out, &out), out.String())
+		}
+		run([]string{"iptables-restore"}, "*nat\n:C - [0:0]\n:E - [0:0]\n-A C -j C\n-A POSTROUTING -j E\nCOMMIT\n")
+		run([]string{"iptables-restore", "-n"}, "*nat\n-D POSTROUTING 1\n-A E -j C\nCOMMIT\n")
+		require.Equal(t, hookCounts{}, k.Ruleset(IPv4).Table("nat").chains.get("C").reached)
+	}
+}
+
 func TestHookCountsAreThoseOfAFreshCount(t *testing.T) {
 	for _, d := range []Dialect{Legacy, NFT} {
 		t.Run([...]string{"legacy", "nft"}[d], func(t *testing.T) {

@@ -52,6 +52,31 @@ var targetExtensions = map[string]*extension{
 	"TRACE":      traceExtension,
 }
 
+// standardTarget is the extension that stands for the verdicts and chains.
+const standardTarget = "standard"
+
+// otherTargets are the further targets that version 1.8.9 has, with the family that they are in, 0 for both. No rule can have them here,
+// but no new chain can have their names either.
+var otherTargets = map[string]Family{
+	"AUDIT": 0, "CLASSIFY": 0, "CLUSTERIP": IPv4, "CONNSECMARK": 0, "DNPT": IPv6, "DSCP": 0, "ECN": IPv4, "HL": IPv6, "HMARK": 0, "IDLETIMER": 0,
+	"LED": 0, "RATEEST": 0, "SECMARK": 0, "SNPT": IPv6, "SYNPROXY": 0, "TCPOPTSTRIP": 0, "TEE": 0, "TOS": 0, "TTL": IPv4, "ULOG": IPv4, standardTarget: 0,
+}
+
+// targetsGone are those among them that kernels no longer have, which the tools say when they meet the name.
+var targetsGone = map[string]bool{"CLUSTERIP": true, "ULOG": true}
+
+// isTarget says whether the tools have a target of that name.
+func (p *argumentParser) isTarget(name string) bool {
+	if targetExtensions[name] != nil {
+		return true
+	}
+	family, ok := otherTargets[name]
+	if ok = ok && (family == 0 || family == p.family); ok && targetsGone[name] {
+		p.call.warn("Warning: Extension %s revision 0 not supported, missing kernel module?\n", name)
+	}
+	return ok
+}
+
 // findMatch returns the match of that name for the family, nil if there is none.
 func findMatch(name []byte, f Family) *extension {
 	switch string(name) {

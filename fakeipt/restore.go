@@ -26,9 +26,8 @@ type restorer struct {
 	table  string // the table of the last "*" line, even if it is left out
 	x      *execution
 	// late is the first error that the nft tools only notice when they commit.
-	late     error
-	lateLine int
-	expect   int // number of chains that the input may name
+	late   *restoreError
+	expect int // number of chains that the input may name
 }
 
 // restoreError is an error with its place in the input.
@@ -36,6 +35,7 @@ type restoreError struct {
 	line, column int
 	token        string
 	err          error
+	origin       *restoreError // the place that the tool does not tell of
 }
 
 func (r *restoreError) Error() string { return fmt.Sprintf("line %d: %v", r.line, r.err) }
@@ -330,6 +330,7 @@ func (r *restorer) rule(line []byte) error {
 		cmd.verbose++
 	}
 	if err := r.x.run(cmd); err != nil {
+		err = r.blame(err, cmd)
 		if r.kernel.dialect == Legacy {
 			err = errors.Join(err, r.flushOutput())
 		}
@@ -359,7 +360,11 @@ func (r *restorer) ignored(cmd *command) error {
 
 // delay keeps an error until the commit, as the nft tools do.
 func (r *restorer) delay(err error) error {
-	r.late, r.lateLine = err, r.line
+	r.late = &restoreError{line: r.line, err: err}
+	var placed *restoreError
+	if errors.As(err, &placed) {
+		r.late = placed
+	}
 	return nil
 }
 
@@ -403,7 +408,7 @@ func (r *restorer) commit() error {
 	}
 	r.x = nil
 	if r.late != nil && !r.test {
-		return r.lateError()
+		return r.tellLate()
 	}
 	if r.test || !x.edit.changed {
 		return nil
@@ -411,11 +416,28 @@ func (r *restorer) commit() error {
 	return r.kernel.commit(r.family, x.edit)
 }
 
-// lateError is the delayed error at its own line, or for a missing chain at that of the commit.
-func (r *restorer) lateError() error {
+// tellLate is the delayed error at its own line, or for a missing chain at that of the commit.
+func (r *restorer) tellLate() error {
 	var missing *missingChain
 	if errors.As(r.late, &missing) {
-		return badParameter("%s", missing.Error())
+		return &restoreError{line: r.line, err: badParameter("%s", missing.Error()), origin: r.late}
 	}
-	return &restoreError{line: r.lateLine, err: r.late}
+	return r.late
+}
+
+// blame is an error of a command that was carried out, with the place of the word that it is about.
+func (r *restorer) blame(err error, cmd *command) error {
+	word := []byte(cmd.chain)
+	var missing *missingChain
+	_, usage := asProblem(err)
+	if usage || errors.Is(err, errJumpToBuiltin) || errors.As(err, &missing) {
+		word = cmd.spec.jump
+	}
+	e := &restoreError{line: r.line, column: 1, err: err}
+	for i, w := range r.parser.words.words {
+		if bytes.Equal(w, word) {
+			e.column, e.token = r.parser.words.columns[i], string(w)
+		}
+	}
+	return e
 }

@@ -1,0 +1,32 @@
+package fakeipt
+
+import "syscall"
+
+// TargetQueue is -j QUEUE, a verdict of the legacy tools: the packet waits for a program on queue 0. The nft tools take it for an extension,
+// which the kernel does not have.
+type TargetQueue struct{}
+
+// Name is "QUEUE".
+func (*TargetQueue) Name() string { return queueName }
+
+const queueName = "QUEUE"
+
+func (*TargetQueue) appendSave(dst []byte, _ Family, _ Dialect) []byte { return dst }
+
+func (*TargetQueue) appendList(dst []byte, _ listStyle) []byte { return dst }
+
+func (*TargetQueue) check(c *checkContext) syscall.Errno {
+	if c.dialect == NFT {
+		return syscall.ENOENT
+	}
+	return 0
+}
+
+// isVerdict says that the target is one of the kernel's own that end the way through the chain.
+func isVerdict(t Target) bool {
+	switch t.(type) {
+	case *Verdict, *TargetQueue:
+		return true
+	}
+	return false
+}
