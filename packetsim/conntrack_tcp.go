@@ -138,13 +138,7 @@ func segmentOf(p *Packet) segment {
 		return g
 	}
 	g.TCPNumbers, g.known = *p.Numbers, true
-	g.end = g.Seq + g.Data
-	if g.flags&SYN != 0 {
-		g.end++
-	}
-	if g.flags&FIN != 0 {
-		g.end++
-	}
+	g.end = p.Numbers.end(p.TCPFlags)
 	return g
 }
 

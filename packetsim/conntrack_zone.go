@@ -55,8 +55,9 @@ func (w *walk) template(s *packet, t *fakeipt.TargetCT) *conn {
 	return c
 }
 
-// takeTemplate takes the template off the packet: it says in which zone conntrack looks for the connection.
+// takeTemplate takes the template off the packet: it says in which zone conntrack looks for the connection, this time only.
 func (s *packet) takeTemplate() {
+	s.zone = Zone{}
 	if s.conn == nil || s.conn.template == nil {
 		return
 	}

@@ -36,7 +36,6 @@ type pendingCount struct {
 	counters *fakeipt.Counters
 	object   string // nfacct, if counters is nil
 	bytes    uint64
-	sets     func() // a change of the kernel's sets, if neither of the above is given
 }
 
 // checkpoint is a state that a host can go back to.
@@ -94,8 +93,6 @@ func (h *Host) keep() {
 		switch {
 		case p.counters != nil:
 			p.counters.Add(1, p.bytes)
-		case p.sets != nil:
-			p.sets()
 		default:
 			h.netfilter.NFAcct().Count(p.object, 1, p.bytes)
 		}

@@ -232,7 +232,7 @@ func (lab *kernelLab) trace(awaited int, id uint16) []string {
 		if err == unix.EAGAIN {
 			wait := time.Until(deadline)
 			if len(own)+len(replies) >= awaited {
-				wait = 30 * time.Millisecond
+				wait = 10 * time.Millisecond
 			}
 			fds := []unix.PollFd{{Fd: int32(lab.kmsg.Fd()), Events: unix.POLLIN}}
 			if ready, _ := unix.Poll(fds, int(max(wait, 0)/time.Millisecond)); ready == 0 {

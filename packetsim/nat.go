@@ -16,8 +16,12 @@ func (w *walk) natStage(s *packet, st stage) bool {
 		return w.natWrite(s, st, w.translateError)
 	}
 	if s.relation != isEstablished && !s.conn.bound(st) {
+		w.bypassed = false
 		if !w.runTable(s, st) {
 			return false
+		}
+		if w.bypassed { // the packet goes on behind the nat hook, which has neither bound nor translated it
+			return true
 		}
 		if !s.conn.bound(st) {
 			w.bindNothing(s, st)

@@ -36,3 +36,26 @@ func (n *TCPNumbers) size() int {
 	}
 	return size
 }
+
+// resetNumbers are the numbers of a reset that answers the segment (nf_reject_ip_tcphdr_put); nil if the segment has none.
+func resetNumbers(p *Packet) *TCPNumbers {
+	switch n := p.Numbers; {
+	case n == nil:
+		return nil
+	case p.TCPFlags&ACK != 0:
+		return &TCPNumbers{Seq: n.Ack}
+	default:
+		return &TCPNumbers{Ack: n.end(p.TCPFlags)}
+	}
+}
+
+// end is the number after the segment: SYN and FIN take one each.
+func (n *TCPNumbers) end(flags TCPFlags) uint32 {
+	end := n.Seq + n.Data
+	for _, flag := range []TCPFlags{SYN, FIN} {
+		if flags&flag != 0 {
+			end++
+		}
+	}
+	return end
+}

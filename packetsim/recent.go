@@ -39,8 +39,8 @@ func (w *walk) matchRecent(s *packet, m *fakeipt.MatchRecent) bool {
 	if m.Side == fakeipt.RecentDest {
 		addr = s.Dst
 	}
-	if !s.local && s.out != nil {
-		ttl++ // as it was before forwarding
+	if s.out != nil && (!s.local || s.Socket != nil && s.Socket.None) {
+		ttl++ // as it was before forwarding: the kernel takes every packet without a socket for a forwarded one
 	}
 	key := recentKey{applyMask(addr, list.mask)}
 	entry := list.entries[key]

@@ -130,6 +130,7 @@ func (w *walk) sendReset(s *packet) {
 	if s.TCPFlags&ACK != 0 {
 		answer.TCPFlags = RST
 	}
+	answer.Numbers = resetNumbers(&s.Packet)
 	if s.Is6() && w.h.conf.fwmarkReflect6 || s.Dst.Is4() && w.h.conf.fwmarkReflect {
 		answer.Mark = s.Mark
 	}

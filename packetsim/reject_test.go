@@ -49,6 +49,32 @@ func TestReject(t *testing.T) {
 	}
 }
 
+// TestResetNumbers: a reset goes on where the segment's acknowledgement is, and acknowledges a segment that has none.
+func TestResetNumbers(t *testing.T) {
+	h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p tcp -j REJECT --reject-with tcp-reset\nCOMMIT\n"}.build(t)
+	for name, row := range map[string]struct {
+		flags TCPFlags
+		given *TCPNumbers
+		want  *TCPNumbers
+	}{
+		"of a SYN":              {SYN, &TCPNumbers{Seq: 1000}, &TCPNumbers{Ack: 1001}},
+		"of a SYN with data":    {SYN, &TCPNumbers{Seq: 1000, Data: 10}, &TCPNumbers{Ack: 1011}},
+		"of a FIN without ACK":  {FIN, &TCPNumbers{Seq: 1<<32 - 1, Data: 4}, &TCPNumbers{Ack: 4}},
+		"of an ACK":             {ACK, &TCPNumbers{Seq: 1000, Ack: 77, Data: 10}, &TCPNumbers{Seq: 77}},
+		"of an unknown segment": {ACK, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := parse(t, "tcp 10.244.0.11:1 > 10.244.0.12:81 in veth1")
+			in.TCPFlags, in.Numbers = row.flags, row.given
+			outcomes, err := h.Walk(in)
+			require.NoError(t, err)
+			require.Len(t, outcomes, 1)
+			require.Len(t, outcomes[0].Replies, 1)
+			assert.Equal(t, row.want, outcomes[0].Replies[0].Packet.Numbers)
+		})
+	}
+}
+
 func TestReject6(t *testing.T) {
 	h, _ := testNode{rules6: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -j REJECT --reject-with icmp6-port-unreachable\nCOMMIT\n"}.build(t)
 	o := walkOne(t, h, "udp [fd00:2::11]:1 > [fd00:2::12]:80 in veth1")

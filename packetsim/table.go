@@ -115,7 +115,9 @@ func (t *tableWalk) pop() {
 // policy ends the built-in chain.
 func (t *tableWalk) policy() bool {
 	t.step(StepPolicy, nil)
-	t.w.count(t.base.Counters, t.s)
+	if t.table.CountsPolicy(t.base.Name) {
+		t.w.count(t.base.Counters, t.s)
+	}
 	return t.base.Policy != fakeipt.PolicyDrop
 }
 
@@ -143,7 +145,12 @@ func (t *tableWalk) apply(rule *fakeipt.Rule) fate {
 // kindOf is how the kernel's log calls the rule: a rule without conditions and with a plain verdict looks to it
 // like the tail of its chain (get_chainname_rulenum in net/ipv4/netfilter/ip_tables.c).
 func (t *tableWalk) kindOf(rule *fakeipt.Rule) StepKind {
-	if _, plain := rule.Target.(*fakeipt.Verdict); !plain || !unconditional(rule) {
+	switch rule.Target.(type) {
+	case *fakeipt.Verdict, *fakeipt.TargetQueue:
+	default:
+		return StepRule
+	}
+	if !unconditional(rule) {
 		return StepRule
 	}
 	if t.at.chain == t.base {

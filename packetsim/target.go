@@ -30,6 +30,8 @@ func (w *walk) target(s *packet, t fakeipt.Target) fate {
 	case *fakeipt.TargetTCPMSS:
 		addMSS(s)
 		return goOn
+	case *fakeipt.TargetQueue:
+		return w.nfqueue(&fakeipt.TargetNFQUEUE{})
 	case *fakeipt.TargetNFQUEUE:
 		return w.nfqueue(t)
 	case *fakeipt.TargetReject:

@@ -10,6 +10,7 @@ import (
 // hook's rules (nf_queue in net/netfilter/nf_queue.c).
 func (w *walk) nfqueue(t *fakeipt.TargetNFQUEUE) fate {
 	if t.Bypass {
+		w.bypassed = true
 		return accepted
 	}
 	if t.Queues > 1 {

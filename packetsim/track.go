@@ -135,9 +135,10 @@ func (w *walk) trackError(s *packet) {
 	s.conn, s.dir, s.relation = c, dir, isRelated
 }
 
-// confirm puts a new connection into the table, at the end of its first packet's way (nf_confirm).
+// confirm puts a new connection into the table, at the end of its first packet's way (nf_confirm). An answer to an answer to that packet, which
+// is of the connection's original direction, does so too.
 func (w *walk) confirm(s *packet) bool {
-	if s.conn == nil || s.conn.confirmed || s.dir != original || s.relation != isNew {
+	if s.conn == nil || s.conn.confirmed || s.dir != original {
 		return true
 	}
 	return w.h.insert(s.conn)

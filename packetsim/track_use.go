@@ -30,10 +30,12 @@ func conntrackUserOf(rules *fakeipt.Ruleset, before conntrackUser) conntrackUser
 }
 
 func ruleAsksForConntrack(rule *fakeipt.Rule) bool {
-	switch rule.Target.(type) {
+	switch t := rule.Target.(type) {
 	case *fakeipt.TargetDNAT, *fakeipt.TargetSNAT, *fakeipt.TargetMasquerade, *fakeipt.TargetRedirect,
-		*fakeipt.TargetConnmark, *fakeipt.TargetNotrack, *fakeipt.TargetCT, *fakeipt.TargetNetmap:
+		*fakeipt.TargetConnmark, *fakeipt.TargetNetmap:
 		return true
+	case *fakeipt.TargetCT:
+		return !t.Notrack // which, as NOTRACK does, needs nothing to be tracked (xt_ct_tg_check)
 	}
 	for _, m := range rule.Matches {
 		switch m.(type) {

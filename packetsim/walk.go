@@ -78,20 +78,19 @@ func (h *Host) step(in *Input, c Chance, quiet bool, o *Outcome) error {
 
 // walk is one packet's way through a host. A failure is kept in err and ends the walk.
 type walk struct {
-	h       *Host
-	chance  Chance
-	outcome Outcome
-	quiet   bool // neither steps nor counts are noted: the walk will be undone
-	plans   [2]*rulesetPlan
-	packet  packet
-	rule    ruleState
-	hotdrop bool // a match drops the packet
-	jumps   int
-	tunnels int
-	// setChanges are what the walk did to sets that are not changed yet.
-	setChanges []setChange
-	stack      []frame
-	err        error
+	h        *Host
+	chance   Chance
+	outcome  Outcome
+	quiet    bool // neither steps nor counts are noted: the walk will be undone
+	plans    [2]*rulesetPlan
+	packet   packet
+	rule     ruleState
+	hotdrop  bool // a match drops the packet
+	jumps    int
+	tunnels  int
+	bypassed bool // a table ended with a verdict to queue the packet for a program that is not there
+	stack    []frame
+	err      error
 }
 
 // newWalk takes a walk that has ended, if there is one: most of them need no memory of their own then.

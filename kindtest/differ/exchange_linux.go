@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/kindtest/quiet"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"golang.org/x/sys/unix"
 )
@@ -115,8 +116,11 @@ func (k *labKernel) end() (*End, error) {
 	return e, nil
 }
 
-// patience is how long a packet's traces are awaited. Sending usually returns after the packet went all its way.
-const patience = 300 * time.Millisecond
+// Sending usually returns after the packet went all its way. patience is how long its traces are awaited at least, with a look at each pause.
+const (
+	patience = 300 * time.Millisecond
+	pause    = 5 * time.Millisecond
+)
 
 // send sends a packet and hears what became of it.
 func (k *labKernel) send(from string, p packetsim.Packet, enough func(*Observation) bool) (*Observation, error) {
@@ -127,15 +131,20 @@ func (k *labKernel) send(from string, p packetsim.Packet, enough func(*Observati
 	if err := k.transmit(from, p, k.nextID); err != nil {
 		return nil, fmt.Errorf("sending %s: %w", packetText(&p), err)
 	}
-	all := &heard{}
-	for deadline := time.Now().Add(patience); ; {
+	all, waited, over := &heard{}, quiet.Patience{Least: patience}, false
+	for {
 		if err := k.hear(all); err != nil {
 			return nil, err
 		}
-		if o := all.observation(id); enough(o) || time.Now().After(deadline) {
+		o := all.observation(id)
+		if over || enough(o) {
 			return o, nil
 		}
-		time.Sleep(5 * time.Millisecond)
+		var err error
+		if over, err = waited.Over(pause); err != nil {
+			return nil, err
+		}
+		time.Sleep(pause)
 	}
 }
 

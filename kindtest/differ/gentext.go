@@ -3,6 +3,7 @@ package differ
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
@@ -12,8 +13,8 @@ import (
 type textGen struct {
 	*gen
 	dialect fakeipt.Dialect
-	ipset   bool // the fake has it
-	dropped int  // runs that are not harmless
+	ipset   bool           // the fake has it
+	dropped map[string]int // reason to the number of runs that are not made
 }
 
 // session makes the runs of one namespace. Each change is followed by a look at the ruleset.
@@ -26,8 +27,8 @@ func (g *textGen) session() []TextStep {
 	}
 	for range 2 + g.r.IntN(5) {
 		s := g.step()
-		if !harmless(&s) {
-			g.dropped++
+		if reason := harmful(&s); reason != "" {
+			g.dropped[reason]++
 			continue
 		}
 		steps = append(steps, s)
@@ -38,24 +39,45 @@ func (g *textGen) session() []TextStep {
 	return steps
 }
 
-// harmless keeps out what would start programs.
-func harmless(s *TextStep) bool {
-	words := strings.Join(s.Argv[1:], " ")
-	return !strings.ContainsRune(words, 0) && !startsProgram.MatchString(words) && !startsProgram.MatchString(s.Stdin)
+// harmful is the reason why a run is not made.
+func harmful(s *TextStep) string {
+	tool, args, words := s.Argv[0], s.Argv[1:], strings.Join(s.Argv[1:], " ")
+	switch {
+	case strings.ContainsRune(words, 0):
+		return "no program can be given a NUL"
+	case tool == "nfacct":
+		if len(args) > 0 && args[0] != "" && strings.Index("monitor", args[0]) == 0 {
+			return "nfacct monitor waits for ever"
+		}
+	case tool == "ipset":
+		if writesFile.MatchString(words) || writesFile.MatchString(s.Stdin) {
+			return "ipset -f writes a file of that name"
+		}
+		if slices.Contains(args, "-") {
+			return "ipset - waits for somebody to type"
+		}
+	case startsProgram.MatchString(words) || startsProgram.MatchString(s.Stdin):
+		return "-M would start a program"
+	}
+	return ""
 }
 
-// startsProgram is -M or --modprobe, which may be cut short.
-var startsProgram = regexp.MustCompile(`(^|[\s"])(-[a-zA-Z0-9]*M|--mod?(p[a-z]*)?([=\s"]|$))`)
+var (
+	// startsProgram is -M or --modprobe, which may be cut short.
+	startsProgram = regexp.MustCompile(`(^|[\s"])(-[a-zA-Z0-9]*M|--mod?(p[a-z]*)?([=\s"]|$))`)
+	// writesFile is -f of ipset.
+	writesFile = regexp.MustCompile(`(^|[\s"])--?f(ile)?([\s"]|$)`)
+)
 
 func (g *textGen) name(of string) string { return tool(of, g.dialect, g.w.family) }
 
 func (g *textGen) step() TextStep {
 	switch n := g.r.IntN(100); {
-	case n < 50:
+	case n < 47:
 		return g.restore()
-	case n < 86:
+	case n < 82:
 		return g.command()
-	case n < 92:
+	case n < 88:
 		return g.nfacct()
 	case n < 96 && g.ipset:
 		return g.setCommand()
@@ -157,7 +179,7 @@ var textExtras = []string{
 	"-j NFQUEUE --queue-num 5", "-j NFQUEUE --queue-balance 1:3 --queue-bypass", "-j NFQUEUE --queue-num x", "-j CT --helper ftp", "-j CT --ctevents new,mark", "-j CT --zone 99999", "-j SET --map-set cwip src", "-j SET --exist",
 	"-j LOG --log-uid --log-tcp-options", "-j NFLOG --nflog-size 5 --nflog-threshold 6", "-j TCPMSS --set-mss 99999", "-j TPROXY --on-port 1 --on-ip x", "-j CONNMARK", "-m multiport --dports 1:", "-m owner --uid-owner 5-4", "-m physdev",
 	"-m hashlimit --hashlimit-upto 1/s", "-m hashlimit --hashlimit-name h", "-m socket --restore-skmark", "-m rpfilter --loose", "-m conntrack --ctexpire 5:4", "-m recent --rttl", "-m mac --mac-source 0:1:2", "-m pkttype --pkt-type host",
-	"-j LOG --log-level nine", "-j LOG --log-prefix \"a prefix that is much longer than\"", "-j TRACE", "-j ACCEPT -j DROP", "-4", "-6", "-v", "-n", "--line-numbers", "-t nat", "-w", "!", "! !", "--", "-", "-A A", "word",
+	"-j LOG --log-level nine", "-j LOG --log-prefix \"a prefix that is much longer than\"", "-j TRACE", "-j ACCEPT -j DROP", "-j QUEUE", "-g QUEUE", "-4", "-6", "-v", "-n", "--line-numbers", "-t nat", "-w", "!", "! !", "--", "-", "-A A", "word",
 	"-m set --match-set cwip src", "-m set --match-set nope src", "-m set --match-set cwip", "-m limit --limit 5/second", "-m limit --limit 0/second", "-m limit --limit-burst 0", "-m length --length 5:1", "-m iprange --src-range 1.1.1.1",
 }
 
@@ -172,10 +194,10 @@ func (g *textGen) command() TextStep {
 	case n < 50:
 		line += "-R " + chain + " 1" + g.words(t.table, t.hooks, chain)
 	case n < 65:
-		line += "-N " + chain
+		line += "-N " + g.oneOf(chain, chain, chain, g.oneOf("TOS", "ECN", "HL", "AUDIT", "NAT", "standard", "ULOG", "QUEUE", "tcp", "MARK"))
 	default:
 		line += g.oneOf("-S", "-S "+chain, "-S "+chain+" 1", "-S -v", "-L -n", "-L -n -v", "-L "+chain+" -n --line-numbers", "-nvxL", "-F", "-F "+chain, "-X", "-X "+chain, "-Z", "-Z "+chain, "-Z "+chain+" 1", "-L -Z -n",
-			"-P "+chain+" DROP", "-P "+chain+" ACCEPT", "-P "+chain+" RETURN", "-E A B", "-E "+chain+" C", "-D "+chain+" 1", "-D "+chain+" 9", "-I "+chain+" 9 -j ACCEPT", "-V", "--version", "-L "+chain+" 1 -n", "-nL "+chain, "-w -L -n", "-W 5 -L -n", "-w 3 -W 5 -S", "-nvL "+chain, "-nxvL --line-numbers", "-S "+chain+" -v", "-Z -L -n", "-v -F", "-v -X "+chain, "-v -Z "+chain, "-R "+chain+" 2 -j RETURN", "-D "+chain+" 1 -v")
+			"-P "+chain+" DROP", "-P "+chain+" ACCEPT", "-P "+chain+" RETURN", "-E A B", "-E "+chain+" C", "-E A TOS", "-D "+chain+" 1", "-D "+chain+" 9", "-I "+chain+" 9 -j ACCEPT", "-V", "--version", "-L "+chain+" 1 -n", "-nL "+chain, "-w -L -n", "-W 5 -L -n", "-w 3 -W 5 -S", "-nvL "+chain, "-nxvL --line-numbers", "-S "+chain+" -v", "-Z -L -n", "-v -F", "-v -X "+chain, "-v -Z "+chain, "-R "+chain+" 2 -j RETURN", "-D "+chain+" 1 -v")
 	}
 	if g.chance(30) {
 		line = strings.Join(strings.Fields(g.damageTokens(line)), " ")
@@ -197,15 +219,53 @@ func shellWords(line string) []string {
 }
 
 func (g *textGen) nfacct() TextStep {
-	line := g.oneOf("list", "add cw-two", "add cw-one", "add", "get cw-one", "get nope", "del cw-two", "del nope", "del", "list reset", "flush", "get cw-one reset", "nope", "list xml", "add "+strings.Repeat("n", 31), "add "+strings.Repeat("n", 32), "version", "add a b c", "flush x")
-	return TextStep{Argv: append([]string{"nfacct"}, strings.Fields(line)...)}
+	line := g.oneOf("list", "list json", "list xml", "list reset", "list reset json", "add cw-two", "add cw-one", "add cw-quota byte 500", "add cw-quota packet 2", "add", "get cw-one", "get nope", "get cw-quota", "get cw-one json",
+		"del cw-two", "del nope", "del cw-one", "del", "flush", "get cw-one reset", "nope", "add "+strings.Repeat("n", 31), "add "+strings.Repeat("n", 32), "version", "add a b c", "flush x", "restore")
+	if g.chance(20) {
+		line = g.damageTokens(line)
+	}
+	s := TextStep{Argv: append([]string{"nfacct"}, strings.Fields(line)...)}
+	if line == "restore" {
+		s.Stdin = g.oneOf("", "{ pkts = 00000000000000000003, bytes = 00000000000000000009 } = cw-back;\n", "{ pkts = 1, bytes = 2 } = cw-one;\n", "{ pkts = x", "{ pkts = 1, bytes = 2, quota = 3, mode = byte, overquota = no } = cw-q;\n")
+		for g.chance(30) {
+			s.Stdin = g.damageBytes(s.Stdin)
+		}
+	}
+	return s
 }
 
 func (g *textGen) setCommand() TextStep {
-	line := g.oneOf("list", "list cwip", "save", "save cwnet", "create cwnew hash:ip", "create cwnew hash:ip family inet6", "create cwip hash:ip", "create cwnew hash:nope", "destroy cwnew", "destroy cwip", "destroy nope", "add cwip 10.9.9.9", "add cwip fd00::9",
-		"add cwip nope", "del cwip 10.9.9.9", "test cwip 10.78.1.2", "test cwip 10.78.1.9", "flush cwip", "create cwports bitmap:port range 1-100", "add cwports 50", "add cwports 500", "create cwlist list:set", "add cwlist cwip", "add cwlist nope", "rename cwnew cwother",
-		"swap cwip cwnet", "add cwnet 10.0.0.0/8", "add cwnet 10.1.2.3/33", "add cwipport 10.1.1.1,tcp:80", "add cwipport 10.1.1.1,80", "list -t", "list -n", "version", "nope", "add cwip 10.9.9.9 -exist", "create cwip hash:ip -exist")
+	if g.chance(30) {
+		return g.setRestore()
+	}
+	line := g.oneOf(setLines...)
+	if g.chance(20) {
+		line = g.damageTokens(line)
+	}
 	return TextStep{Argv: append([]string{"ipset"}, strings.Fields(line)...)}
+}
+
+// setRestore is a run of ipset restore.
+func (g *textGen) setRestore() TextStep {
+	s := TextStep{Argv: []string{"ipset", "restore"}}
+	if g.chance(30) {
+		s.Argv = append(s.Argv, "-exist")
+	}
+	for range 1 + g.r.IntN(5) {
+		s.Stdin += g.oneOf(append(setLines[:len(setLines):len(setLines)], "COMMIT", "# a comment", "")...) + "\n"
+	}
+	for g.chance(30) {
+		s.Stdin = g.damage(s.Stdin)
+	}
+	return s
+}
+
+// setLines are commands of ipset, right and wrong.
+var setLines = []string{
+	"list", "list cwip", "save", "save cwnet", "create cwnew hash:ip", "create cwnew hash:ip family inet6", "create cwip hash:ip", "create cwnew hash:nope", "destroy cwnew", "destroy cwip", "destroy nope", "add cwip 10.9.9.9", "add cwip fd00::9",
+	"add cwip nope", "del cwip 10.9.9.9", "test cwip 10.78.1.2", "test cwip 10.78.1.9", "flush cwip", "flush", "create cwports bitmap:port range 1-100", "add cwports 50", "add cwports 500", "create cwlist list:set", "add cwlist cwip",
+	"add cwlist nope", "rename cwnew cwother", "swap cwip cwnet", "add cwnet 10.0.0.0/8", "add cwnet 10.1.2.3/33", "add cwipport 10.1.1.1,tcp:80", "add cwipport 10.1.1.1,80", "list -t", "list -n", "version", "nope",
+	"add cwip 10.9.9.9 -exist", "create cwip hash:ip -exist", "create \"cwnew\" hash:net", "create cwnew hash:ip comment", "add cwnew 10.1.1.1 comment \"a b\"", "list -o save", "list -o xml", "help",
 }
 
 // damage changes input of restore in one place.

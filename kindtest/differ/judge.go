@@ -291,6 +291,9 @@ func (j *judging) keep(from string, p packetsim.Packet, in packetsim.Input, outc
 
 // answer walks what the node's own stack says to a packet that no socket waits for.
 func (j *judging) answer(answer *packetsim.Packet, obs *Observation) error {
+	if err := j.learnUnseen(); err != nil { // the answer may go to a port that the kernel chose
+		return err
+	}
 	complete(answer)
 	in := packetsim.Input{Packet: *answer, Local: true}
 	in.Socket = &packetsim.Socket{Kernel: true}

@@ -107,7 +107,21 @@ func (j *judging) isUnknown(e *packetsim.ConntrackEntry) bool {
 	if isEcho(e.Original.Proto) {
 		return e.Reply.ICMPID != e.Original.ICMPID
 	}
-	return e.Reply.DstPort != e.Original.SrcPort && !j.mentions(strconv.Itoa(int(e.Reply.DstPort)))
+	port := e.Reply.DstPort
+	return port != e.Original.SrcPort && (j.ranged(port) || !j.mentions(strconv.Itoa(int(port))))
+}
+
+// ranged says whether the port is of a range in the rules.
+func (j *judging) ranged(port uint16) bool {
+	for _, text := range portRange.FindAllString(j.c.Rules, -1) {
+		low, high, _ := strings.Cut(strings.TrimPrefix(text, ":"), "-")
+		from, err := strconv.ParseUint(low, 10, 16)
+		to, err2 := strconv.ParseUint(high, 10, 16)
+		if err == nil && err2 == nil && from <= uint64(port) && uint64(port) <= to {
+			return true
+		}
+	}
+	return false
 }
 
 // chosenPort is the last port of a connection's line, which replies are sent to.

@@ -50,16 +50,7 @@ func newFakeRunner(d fakeipt.Dialect) *fakeRunner {
 }
 
 func (f *fakeRunner) run(s *TextStep) (toolRun, error) {
-	return steady(runFake(f.kernel, slices.Clone(s.Argv), s.Stdin)), nil
-}
-
-// drawnField is what ipset draws for each set.
-var drawnField = regexp.MustCompile(`initval 0x[0-9a-f]+`)
-
-// steady takes out what is another each time: dates and what the tool draws.
-func steady(run toolRun) toolRun {
-	run.Stdout = drawnField.ReplaceAllString(withoutDates(run.Stdout), "initval drawn")
-	return run
+	return runFake(f.kernel, slices.Clone(s.Argv), s.Stdin), nil
 }
 
 // recordedRuns is the real tools' answer in a case.
@@ -80,7 +71,9 @@ type textVerdict struct {
 	Disagreement, Kind string
 	// Excused is the reason for a difference that is not meant to be imitated.
 	Excused string
-	Runs    []toolRun // of the real tools, up to the disagreement
+	Runs    []toolRun // of the real tools, up to the disagreement, masked
+	// Masked are the reasons of the masks that found something, once for each run.
+	Masked []string
 }
 
 // judgeText runs a case on both sides, up to the first difference.
@@ -92,11 +85,13 @@ func judgeText(c *TextCase, real, fake runner) (*textVerdict, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s, err)
 		}
-		v.Runs = append(v.Runs, theirs)
+		theirs, reasons := steady(theirs)
+		v.Runs, v.Masked = append(v.Runs, theirs), append(v.Masked, reasons...)
 		ours, err := fake.run(s)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s, err)
 		}
+		ours, _ = steady(ours)
 		if ours == theirs {
 			continue
 		}
@@ -123,7 +118,7 @@ func (r *toolRun) lines() []string {
 
 // excuse is the reason why a difference is none. Each is counted and printed.
 func excuse(theirs, ours *toolRun) string {
-	if theirs.Status >= statusSignal {
+	if theirs.Status > statusSignal && theirs.Status <= statusSignal+lastSignal {
 		return fmt.Sprintf("the real tool was ended by signal %d", theirs.Status-statusSignal)
 	}
 	if i := strings.Index(ours.Stderr, "not supported: "); i >= 0 {
@@ -136,12 +131,14 @@ func excuse(theirs, ours *toolRun) string {
 	case leftOver.MatchString(theirs.Stderr) && strings.Contains(ours.Stderr, "Bad rule (does a matching rule exist in that chain?)"),
 		strings.HasSuffix(theirs.Stderr, ": Bad built-in chain name.\n") && strings.HasSuffix(ours.Stderr, ": No chain/target/match by that name.\n"):
 		return "the nft tools say of -Z of a chain or rule that is not there what an earlier command has left behind"
+	case debugging.MatchString(theirs.Stdout) && !debugging.MatchString(ours.Stdout):
+		return "with -v twice the real tools print what they keep in memory or send to the kernel, which spoils the reason of a later error"
 	case theirs.Stderr != ours.Stderr:
 		return ""
+	case sharesBuckets(theirs.Stdout, ours.Stdout):
+		return "elements of a set share a bucket in the kernel, by a number that it draws, and take less memory"
 	case usage.MatchString(theirs.Stdout) && usage.MatchString(ours.Stdout):
 		return "the fake has words of its own for the help"
-	case debugging.MatchString(theirs.Stdout) && !debugging.MatchString(ours.Stdout):
-		return "with -v twice the real tools print what they keep in memory or send to the kernel"
 	}
 	return ""
 }
@@ -155,8 +152,11 @@ var (
 	debugging = regexp.MustCompile(`(?m)^libiptc v|^(table )?\S+ \S+ .*\buse [0-9]+`)
 )
 
-// statusSignal is added to a signal that ended a tool.
-const statusSignal = 128
+// statusSignal is added to a signal that ended a tool; lastSignal is the greatest there is.
+const (
+	statusSignal = 128
+	lastSignal   = 64
+)
 
 // varying is what differs between messages of one kind: numbers and quoted words.
 var varying = regexp.MustCompile("[0-9]+|`[^']*'|\"[^\"]*\"|'[^']*'")

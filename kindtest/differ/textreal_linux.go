@@ -18,6 +18,5 @@ func freshRunner() (runner, func(), error) {
 }
 
 func (r *realRunner) run(s *TextStep) (toolRun, error) {
-	run, err := r.place.run(s.Argv, s.Stdin)
-	return steady(run), err
+	return r.place.run(s.Argv, s.Stdin)
 }

@@ -21,7 +21,8 @@ type TextNumbers struct {
 	Failing       int            `json:"failing"`   // runs that both sides refused
 	Seconds       float64        `json:"seconds"`
 	Excused       map[string]int `json:"excused"`   // reason to count
-	LeftOut       int            `json:"leftOut"`   // runs that would start a program, which no comparison is made of
+	Masked        map[string]int `json:"masked"`    // reason to the number of runs in which a part is not compared
+	LeftOut       map[string]int `json:"leftOut"`   // reason to the number of runs that were not made
 	Repeated      map[string]int `json:"differing"` // kind of disagreement to count
 	Disagreements []Disagreement `json:"disagreements"`
 }
@@ -33,7 +34,12 @@ func (n *TextNumbers) Print(w io.Writer) {
 	for _, reason := range sortedKeys(n.Excused) {
 		fmt.Fprintf(w, "  excused: %d runs: %s\n", n.Excused[reason], reason)
 	}
-	fmt.Fprintf(w, "  left out: %d runs: -M would start a program\n", n.LeftOut)
+	for _, reason := range sortedKeys(n.Masked) {
+		fmt.Fprintf(w, "  masked: %d runs: %s\n", n.Masked[reason], reason)
+	}
+	for _, reason := range sortedKeys(n.LeftOut) {
+		fmt.Fprintf(w, "  left out: %d runs: %s\n", n.LeftOut[reason], reason)
+	}
 	for _, kind := range sortedKeys(n.Repeated) {
 		fmt.Fprintf(w, "  differing: %d sessions: %s\n", n.Repeated[kind], kind)
 	}
@@ -56,8 +62,8 @@ func runTexts(b Bounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (runne
 	const stream = 0x7e87 // apart from the walk differential of the same seed
 	r := &textRun{
 		bounds: b, dialect: d, fresh: fresh, log: log,
-		gen:     &textGen{gen: &gen{r: rand.New(rand.NewPCG(b.Seed, stream<<16|uint64(f)<<8|uint64(d))), w: worlds[f]}, dialect: d},
-		numbers: &TextNumbers{Dialect: dialectName(d), Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Repeated: map[string]int{}},
+		gen:     &textGen{gen: &gen{r: rand.New(rand.NewPCG(b.Seed, stream<<16|uint64(f)<<8|uint64(d))), w: worlds[f]}, dialect: d, dropped: map[string]int{}},
+		numbers: &TextNumbers{Dialect: dialectName(d), Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Masked: map[string]int{}, Repeated: map[string]int{}},
 	}
 	r.gen.ipset = runFake(newFakeRunner(d).kernel, []string{"ipset", "list"}, "").Status == 0
 	if !r.gen.ipset {
@@ -95,6 +101,9 @@ func (r *textRun) one() error {
 		if run.Status != 0 {
 			n.Failing++
 		}
+	}
+	for _, reason := range v.Masked {
+		n.Masked[reason]++
 	}
 	if v.Excused != "" {
 		n.Excused[v.Excused]++

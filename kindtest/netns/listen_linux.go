@@ -154,9 +154,12 @@ func (s *session) openFor(proto packetsim.Proto, called netip.AddrPort) error {
 	return nil
 }
 
-// serve lets the sockets of a host do what came to them: accept and answer.
-func (h *host) serve(got *[]served) error {
+// serve lets the sockets of a host that are ready do what came to them: accept and answer.
+func (h *host) serve(ready map[int]bool, got *[]served) error {
 	for key, fd := range h.sockets {
+		if !ready[fd] {
+			continue
+		}
 		switch key.proto {
 		case packetsim.TCP:
 			h.accept(fd, got)

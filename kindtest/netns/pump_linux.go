@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/kindtest/quiet"
 )
 
 // The times that are waited. A packet's way ends within microseconds: the kernel
 // walks it to its end before the sender's call returns, but for what a busy machine
-// puts off.
+// puts off. That is looked for when nothing has happened for as long as patience.
 const (
 	glance   = 3 * time.Millisecond
 	patience = 45 * time.Millisecond
@@ -26,14 +28,22 @@ func (s *session) pump(c *client, wait time.Duration) (bool, error) {
 	if n == 0 {
 		return false, nil
 	}
+	ready := make(map[int]bool, n)
+	for _, fd := range fds {
+		if fd.Revents != 0 {
+			ready[int(fd.Fd)] = true
+		}
+	}
 	something := false
 	for _, h := range s.network.hosts {
-		some, err := h.watch.collect()
-		if err != nil {
-			return false, err
+		if ready[h.watch.reports.fd] {
+			some, err := h.watch.collect()
+			if err != nil {
+				return false, err
+			}
+			something = something || some
 		}
-		something = something || some
-		if err := h.serve(&s.got); err != nil {
+		if err := h.serve(ready, &s.got); err != nil {
 			return false, err
 		}
 	}
@@ -48,10 +58,7 @@ func (s *session) descriptors(c *client) []unix.PollFd {
 	fds := s.fds[:0]
 	add := func(fd int) { fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}) }
 	for _, h := range s.network.hosts {
-		add(h.watch.log.fd)
-		if h.watch.trace != nil {
-			add(h.watch.trace.fd)
-		}
+		add(h.watch.reports.fd)
 		for _, fd := range h.sockets {
 			add(fd)
 		}
@@ -72,20 +79,25 @@ func (s *session) descriptors(c *client) []unix.PollFd {
 }
 
 // settle lets things happen until it is decided what comes of them: until done says
-// so, or a moment after decided does, or until nothing has happened for a while.
+// so, or a moment after decided does, or until nothing has happened for a while and
+// no packet is on its way.
 func (s *session) settle(c *client, done, decided func() bool) error {
-	for idle := time.Duration(0); idle < patience && !done(); {
+	waited := quiet.Patience{Least: patience}
+	for !done() {
 		some, err := s.pump(c, glance)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case some:
-			idle = 0
-		case done():
-		default:
-			if idle += glance; decided() {
-				return s.drain(c)
-			}
+		}
+		if some {
+			waited.Restart()
+			continue
+		}
+		over, err := waited.Over(glance)
+		if err != nil {
+			return err
+		}
+		if over || !done() && decided() {
+			break
 		}
 	}
 	return s.drain(c)

@@ -2,7 +2,6 @@ package netns
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,12 +56,13 @@ type sighting struct {
 
 // watch collects the sightings of a namespace.
 type watch struct {
-	log   *netfilterSocket
-	trace *netfilterSocket // nft only
-	seen  []sighting
-	last  map[uint32]*sighting // of the trace's packets, by the kernel's number
-	host  *host
-	rules *ruleBook // nodes only
+	reports *netfilterSocket
+	take    func(message) error
+	traced  bool // the reports are those of the nft tables' trace, otherwise those of NFLOG
+	seen    []sighting
+	last    map[uint32]*sighting // of the trace's packets, by the kernel's number
+	host    *host
+	rules   *ruleBook // nodes only
 }
 
 // Numbers of linux/netfilter/nfnetlink.h, nfnetlink_log.h and nf_tables.h.
@@ -84,58 +84,54 @@ const (
 
 // startWatch makes a namespace's packets seen.
 func (h *host) startWatch(tool scenarios.Tool) error {
-	w := &watch{host: h, last: map[uint32]*sighting{}}
+	w := &watch{host: h, last: map[uint32]*sighting{}, traced: h.Node != nil && tool == scenarios.ToolNFT}
 	h.watch = w
 	if h.Node != nil {
 		w.rules = &ruleBook{host: h}
 	}
 	err := h.ns.do(func() (err error) {
-		if w.log, err = openNetfilter(); err != nil {
-			return err
-		}
-		if h.Node == nil || tool != scenarios.ToolNFT {
-			return nil
-		}
-		if w.trace, err = openNetfilter(); err != nil {
-			return err
-		}
-		return unix.SetsockoptInt(w.trace.fd, unix.SOL_NETLINK, unix.NETLINK_ADD_MEMBERSHIP, groupTrace)
+		w.reports, err = openNetfilter()
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	bind := attribute(nil, logConfigCommand, logCommandBind)
-	mode := attribute(attribute(nil, logConfigMode, 0, 0, 0, 128, logCopyPacket, 0), logConfigThreshold, 0, 0, 0, 1)
-	for _, config := range [][]byte{bind, mode} {
-		if err := w.log.request(logConfig, unix.NLM_F_ACK, unix.AF_UNSPEC, 0, config, w.onLog); err != nil {
-			return fmt.Errorf("bind to NFLOG: %w", err)
-		}
+	if w.traced {
+		w.take = w.onTrace
+		err = unix.SetsockoptInt(w.reports.fd, unix.SOL_NETLINK, unix.NETLINK_ADD_MEMBERSHIP, groupTrace)
+	} else {
+		w.take = w.onLog
+		err = w.bindLog()
+	}
+	if err != nil {
+		return err
 	}
 	_, err = run(h.exec, watchRules(h.Node != nil), "nft", "-f", "-")
 	return err
 }
 
-func (w *watch) close() error {
-	if w == nil {
-		return nil
-	}
-	var errs []error
-	for _, s := range []*netfilterSocket{w.log, w.trace} {
-		if s != nil {
-			errs = append(errs, s.close())
+// bindLog asks for the reports of NFLOG.
+func (w *watch) bindLog() error {
+	bind := attribute(nil, logConfigCommand, logCommandBind)
+	mode := attribute(attribute(nil, logConfigMode, 0, 0, 0, 128, logCopyPacket, 0), logConfigThreshold, 0, 0, 0, 1)
+	for _, config := range [][]byte{bind, mode} {
+		if err := w.reports.request(logConfig, unix.NLM_F_ACK, unix.AF_UNSPEC, 0, config, w.onLog); err != nil {
+			return fmt.Errorf("bind to NFLOG: %w", err)
 		}
 	}
-	return errors.Join(errs...)
+	return nil
+}
+
+func (w *watch) close() error {
+	if w == nil || w.reports == nil {
+		return nil
+	}
+	return w.reports.close()
 }
 
 // collect takes in what was reported. It says whether there was anything.
 func (w *watch) collect() (bool, error) {
-	count, err := w.log.receive(w.onLog)
-	if err == nil && w.trace != nil {
-		var traced int
-		traced, err = w.trace.receive(w.onTrace)
-		count += traced
-	}
+	count, err := w.reports.receive(w.take)
 	if err != nil {
 		return false, fmt.Errorf("watch %s: %w", w.host.Name, err)
 	}
@@ -146,7 +142,7 @@ func (w *watch) collect() (bool, error) {
 func (w *watch) forget() { w.seen = nil; clear(w.last) }
 
 // onLog takes a packet of NFLOG: a mark, or a step of the legacy tables. Where the
-// nft tables are traced, the trace has the marks as well and in their order.
+// nft tables are traced nobody listens to it: the trace has the marks as well and in their order.
 func (w *watch) onLog(m message) error {
 	if m.kind != logPacket {
 		return nil
@@ -169,9 +165,6 @@ func (w *watch) onLog(m message) error {
 		}
 	})
 	at, isStep := strings.CutPrefix(prefix, "TRACE: ")
-	if w.trace != nil {
-		return nil
-	}
 	var err error
 	if s.frame, err = parseFrame(packet); err != nil {
 		return err
