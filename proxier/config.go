@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -55,6 +56,11 @@ type Config struct {
 	// false, the kernel's setting stays and decides.
 	ConntrackTCPBeLiberal bool
 
+	// SyncPeriod is how long chains that are out of use may stay in a cluster of
+	// more than 1,000 endpoints; 30 seconds by default. In a smaller one they go at
+	// once.
+	SyncPeriod time.Duration
+
 	// Changed is called when there is a new reason to sync, after the first
 	// objects were delivered. It is called by the goroutine that delivers the
 	// event and without locks, and must not block. May be nil.
@@ -65,6 +71,17 @@ type Config struct {
 	// silent.
 	Logger klog.Logger
 }
+
+// Times and sizes that kube-proxy has too.
+const (
+	defaultSyncPeriod = 30 * time.Second
+	// fullSyncPeriod bounds how long a rule that somebody else removed may be
+	// missing.
+	fullSyncPeriod = time.Hour
+	// largeCluster is the number of endpoints above which rules for endpoints go
+	// without comments and unused chains wait for SyncPeriod.
+	largeCluster = 1000
+)
 
 // validate reports all that is wrong with the Config at once.
 func (c *Config) validate() error {

@@ -38,6 +38,11 @@ func (d *DualStack) Sync() error {
 	return errors.Join(d.IPv4.Sync(), d.IPv6.Sync())
 }
 
+// SyncAll writes everything in both families, the second even if the first fails.
+func (d *DualStack) SyncAll() error {
+	return errors.Join(d.IPv4.SyncAll(), d.IPv6.SyncAll())
+}
+
 // EnsureCanaries makes those of both families.
 func (d *DualStack) EnsureCanaries() error {
 	return errors.Join(d.IPv4.EnsureCanaries(), d.IPv6.EnsureCanaries())

@@ -1,14 +1,15 @@
 package proxier
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
@@ -37,8 +38,14 @@ type Proxier struct {
 	serviceMap   changes.Services
 	endpointsMap changes.Endpoints
 	renderer     *render.Renderer
-	saved        bytes.Buffer
 	health       map[types.NamespacedName]ServiceHealth
+	// lastFull and lastCleanup are when the last full sync and the last deletion
+	// of all unused chains ended well.
+	lastFull, lastCleanup time.Time
+	// savedSize is about how large table nat is as text.
+	savedSize int
+	// canaries says that EnsureCanaries made them.
+	canaries bool
 }
 
 // ServiceHealth is what the health check of a Service with
@@ -58,6 +65,9 @@ func New(config Config) (*Proxier, error) {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
 	}
+	if config.SyncPeriod == 0 {
+		config.SyncPeriod = defaultSyncPeriod
+	}
 	return &Proxier{
 		config:       config,
 		rules:        config.modelConfig(),
@@ -69,12 +79,16 @@ func New(config Config) (*Proxier, error) {
 		renderer: render.New(render.Options{
 			MasqueradeMark: 1 << config.MasqueradeBit,
 			RandomFully:    config.IPTables.HasRandomFully(),
+			LargeCluster:   largeCluster,
 		}),
+		health: map[types.NamespacedName]ServiceHealth{},
 	}, nil
 }
 
-// Sync makes the rules what the API asks for, all of them. After an error the
-// rules may be the old ones, and nothing is lost: the next Sync includes what
+// Sync makes the rules what the API asks for. It writes what has changed since
+// the last Sync, or everything: at first, after an error, after the node's zone
+// has changed, after the tables were flushed, and once an hour. After an error
+// the rules may be the old ones, and nothing is lost: the next Sync includes what
 // this one could not write.
 func (p *Proxier) Sync() error {
 	p.syncing.Lock()
@@ -82,17 +96,32 @@ func (p *Proxier) Sync() error {
 	if !p.state.delivered() {
 		return ErrNotDelivered
 	}
-	zone := p.state.beginSync()
-	p.services.Apply(p.serviceMap)
-	p.endpoints.Apply(p.endpointsMap)
-	if err := p.writeRules(zone); err != nil {
+	zone, full := p.state.beginSync()
+	services := p.services.Apply(p.serviceMap)
+	endpoints := p.endpoints.Apply(p.endpointsMap)
+
+	var err error
+	if full || p.config.Clock.Since(p.lastFull) >= fullSyncPeriod {
+		err = p.writeAll(zone)
+	} else {
+		err = p.writeChanged(zone, services.UpdatedServices.Union(endpoints.UpdatedServices))
+	}
+	if err != nil {
 		p.state.dirty()
 		return fmt.Errorf("syncing %s rules: %w", p.config.Family, err)
 	}
 	p.services.MarkSynced()
 	p.endpoints.MarkSynced()
-	p.health = p.readHealth()
+	p.noteHealth(services.UpdatedServices)
+	p.noteHealth(endpoints.UpdatedServices)
 	return nil
+}
+
+// SyncAll is a Sync that writes everything. It repairs what somebody else did to
+// the tables.
+func (p *Proxier) SyncAll() error {
+	p.state.dirty()
+	return p.Sync()
 }
 
 // NeedsSync says whether Sync would have a reason: it was never called, the
@@ -109,39 +138,72 @@ func (p *Proxier) Health() map[types.NamespacedName]ServiceHealth {
 	return maps.Clone(p.health)
 }
 
-func (p *Proxier) readHealth() map[types.NamespacedName]ServiceHealth {
-	ready := p.endpoints.LocalReadyEndpoints()
-	health := map[types.NamespacedName]ServiceHealth{}
-	for name, port := range p.services.HealthCheckNodePorts() {
-		health[name] = ServiceHealth{Port: port, LocalEndpoints: ready[name]}
+// noteHealth reads the health of the Services that have changed.
+func (p *Proxier) noteHealth(changed sets.Set[types.NamespacedName]) {
+	for service := range changed {
+		port := p.services.HealthCheckNodePort(service)
+		if port == 0 {
+			delete(p.health, service)
+			continue
+		}
+		p.health[service] = ServiceHealth{Port: port, LocalEndpoints: p.endpoints.LocalReady(service)}
 	}
-	return health
 }
 
-// Monitor syncs each time somebody else flushed the tables, until stop is
-// closed. It looks for that once in every interval.
+// Monitor writes everything each time somebody else flushed the tables, until
+// stop is closed. It looks for that once in every interval.
 func (p *Proxier) Monitor(interval time.Duration, stop <-chan struct{}) {
-	p.config.IPTables.Monitor(render.CanaryChain, monitored(), p.reload, interval, stop)
+	p.config.IPTables.Monitor(render.CanaryChain, monitoredTables(), monitoredRules(), p.reload, interval, stop)
 }
 
 func (p *Proxier) reload() {
-	p.state.dirty()
-	if err := p.Sync(); err != nil {
+	if err := p.SyncAll(); err != nil && !errors.Is(err, ErrNotDelivered) {
 		p.config.Logger.Error(err, "Rules are still missing after a flush of the tables")
 	}
 }
 
-// EnsureCanaries makes the chains by which Monitor notices that somebody else flushed the tables, as Monitor does first of all.
-// It is for those who sync once and do not monitor.
+// EnsureCanaries makes the chains by which one notices that somebody else
+// flushed the tables. If one that it made before is gone, or one of the jumps to
+// the rules, the next Sync writes everything. It is Monitor for those who sync by
+// hand.
 func (p *Proxier) EnsureCanaries() error {
-	for _, table := range monitored() {
-		if _, err := p.config.IPTables.EnsureChain(table, render.CanaryChain); err != nil {
+	p.syncing.Lock()
+	defer p.syncing.Unlock()
+	for _, table := range monitoredTables() {
+		existed, err := p.config.IPTables.EnsureChain(table, render.CanaryChain)
+		if err != nil {
 			return err
+		}
+		if !existed && p.canaries {
+			p.state.dirty()
+		}
+	}
+	p.canaries = true
+	for _, rule := range monitoredRules() {
+		exists, err := p.config.IPTables.RuleExists(rule.Table, rule.Chain, rule.Args...)
+		if err != nil {
+			return err
+		}
+		if !exists {
+			p.state.dirty()
 		}
 	}
 	return nil
 }
 
-func monitored() []iptables.Table {
+func monitoredTables() []iptables.Table {
 	return []iptables.Table{iptables.TableMangle, iptables.TableNAT, iptables.TableFilter}
+}
+
+// monitoredRules are jumps that a flush removes even if it leaves all chains:
+// the first one of each table.
+func monitoredRules() []iptables.Rule {
+	var rules []iptables.Rule
+	for _, jump := range render.Jumps() {
+		table := iptables.Table(jump.Table)
+		if !slices.ContainsFunc(rules, func(r iptables.Rule) bool { return r.Table == table }) {
+			rules = append(rules, iptables.Rule{Table: table, Chain: iptables.Chain(jump.From), Args: jump.Args})
+		}
+	}
+	return rules
 }

@@ -174,7 +174,7 @@ func TestReadOnlySysctls(t *testing.T) {
 	p := started(t, config) // nothing to write
 
 	host.sysctls["net/ipv4/conf/all/route_localnet"] = 0
-	require.EqualError(t, p.Sync(), "syncing IPv4 rules: node ports at localhost cannot work (turn them off, or leave loopback "+
+	require.EqualError(t, p.SyncAll(), "syncing IPv4 rules: node ports at localhost cannot work (turn them off, or leave loopback "+
 		"out of the node port addresses): setting sysctl net/ipv4/conf/all/route_localnet to 1: read-only file system")
 	assert.True(t, p.NeedsSync())
 }
@@ -207,7 +207,7 @@ func TestCounterThatCannotBeMade(t *testing.T) {
 	assert.NotContains(t, r.last(), "nfacct")
 
 	host.nfacct = nil
-	require.NoError(t, p.Sync())
+	require.NoError(t, p.SyncAll())
 	assert.Contains(t, r.last(), "--ctstate INVALID -m nfacct --nfacct-name ct_state_invalid_dropped_pkts -j DROP")
 }
 
@@ -222,7 +222,7 @@ func TestFailedSyncLosesNothing(t *testing.T) {
 			p.OnEndpointSliceAdd(webSlice(v1.IPv4Protocol, "10.180.0.1", true))
 
 			r.fail[call] = errFault
-			err := p.Sync()
+			err := p.SyncAll()
 			require.ErrorIs(t, err, errFault)
 			assert.ErrorContains(t, err, "syncing IPv4 rules: ")
 			assert.Empty(t, r.restored)
@@ -350,7 +350,7 @@ func TestMonitorSyncsAfterFlush(t *testing.T) {
 		assert.True(t, p.NeedsSync(), "a failure is tried again")
 	}
 	p.Monitor(time.Minute, nil)
-	assert.Equal(t, "monitor KUBE-PROXY-CANARY [mangle nat filter] 1m0s", r.calls[0])
+	assert.Equal(t, "monitor KUBE-PROXY-CANARY [mangle nat filter] 2 rules 1m0s", r.calls[0])
 }
 
 func TestDualStack(t *testing.T) {
@@ -375,7 +375,7 @@ func TestDualStack(t *testing.T) {
 	assert.False(t, d.IPv4.NeedsSync())
 	assert.True(t, d.NeedsSync())
 	first.fail["restore"] = errFault
-	require.ErrorIs(t, d.Sync(), errFault)
+	require.ErrorIs(t, d.SyncAll(), errFault)
 	assert.Contains(t, second.last(), "--to-destination [fd00:10::2]:8080", "one family's failure does not stop the other")
 	delete(first.fail, "restore")
 
@@ -389,7 +389,11 @@ func TestDualStack(t *testing.T) {
 	d.OnNodeUpdate(nil, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "here"}})
 	d.OnNodeDelete(&v1.Node{})
 	require.NoError(t, d.Sync())
-	assert.False(t, slices.ContainsFunc([]string{first.last(), second.last()}, func(s string) bool { return strings.Contains(s, "ns/web") }))
+	assert.False(t, d.NeedsSync())
+	for _, r := range []*recorder{first, second} {
+		assert.NotContains(t, r.last(), "ns/web")
+		assert.False(t, slices.ContainsFunc(r.natNames, func(name string) bool { return strings.HasPrefix(name, "KUBE-SVC-") }))
+	}
 
 	_, err = proxier.NewDualStack(ipv6, ipv4)
 	require.ErrorContains(t, err, "must be IPv4 and IPv6 in this order")

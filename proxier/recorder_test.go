@@ -89,8 +89,15 @@ func (r *recorder) last() string {
 	return r.restored[len(r.restored)-1]
 }
 
-func (r *recorder) Monitor(canary iptables.Chain, tables []iptables.Table, reload func(), interval time.Duration, _ <-chan struct{}) {
-	_ = r.note("monitor %s %v %s", canary, tables, interval)
+func (r *recorder) RuleExists(table iptables.Table, chain iptables.Chain, args ...string) (bool, error) {
+	err := r.note("check %s %s %q", table, chain, args)
+	return err == nil, nil
+}
+
+func (r *recorder) Monitor(
+	canary iptables.Chain, tables []iptables.Table, rules []iptables.Rule, reload func(), interval time.Duration, _ <-chan struct{},
+) {
+	_ = r.note("monitor %s %v %d rules %s", canary, tables, len(rules), interval)
 	r.monitored(reload)
 }
 

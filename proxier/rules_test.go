@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/yaml"
 
 	"github.com/chainwalk/chainwalk/proxier"
@@ -28,8 +30,10 @@ import (
 //	delete NAME        a Service and its endpoints
 //	endpoints NAME PORT=NUMBER[/UDP]...
 //	                   its endpoints for these ports ("unnamed" for one without name), one a line: ADDRESS [here] [starting|draining|gone] [zone=Z] [node=N]
-//	sync               prints the restore input, without the lines that a cluster without Services has
+//	sync               writes all rules and prints the restore input, without the lines that a cluster without Services has
 //	sync all           prints all of it
+//	sync changed       writes what has changed and prints that restore input
+//	advance DURATION   moves the clock
 func TestRules(t *testing.T) {
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
 		var bench *bench
@@ -53,7 +57,15 @@ func TestRules(t *testing.T) {
 				bench.putEndpoints(t, d)
 				return ""
 			case "sync":
-				return bench.sync(t, d.HasArg("all"))
+				if d.HasArg("changed") {
+					return bench.syncChanged(t)
+				}
+				return bench.syncAll(t, d.HasArg("all"))
+			case "advance":
+				step, err := time.ParseDuration(d.CmdArgs[0].Key)
+				require.NoError(t, err)
+				bench.clock.Step(step)
+				return ""
 			}
 			d.Fatalf(t, "unknown command")
 			return ""
@@ -66,6 +78,7 @@ type bench struct {
 	proxier  *proxier.Proxier
 	iptables *recorder
 	host     *host
+	clock    *testclock.FakeClock
 	family   v1.IPFamily
 	base     []string
 	services map[string]*v1.Service
@@ -78,10 +91,12 @@ func newBench(t *testing.T, d *datadriven.TestData) *bench {
 		setOption(t, d, arg, &config, h)
 	}
 	r := config.IPTables.(*recorder)
+	fake := testclock.NewFakeClock(time.Unix(1000000, 0))
+	config.Clock = fake
 	p, err := proxier.New(config)
 	require.NoError(t, err)
 	b := &bench{
-		proxier: p, iptables: r, host: h, family: config.Family,
+		proxier: p, iptables: r, host: h, clock: fake, family: config.Family,
 		services: map[string]*v1.Service{}, slices: map[string]*discovery.EndpointSlice{},
 	}
 	p.OnServiceSynced()
@@ -193,13 +208,13 @@ func (b *bench) putEndpoints(t *testing.T, d *datadriven.TestData) {
 		slice.Ports = append(slice.Ports, port)
 	}
 	for line := range strings.Lines(d.Input) {
-		slice.Endpoints = append(slice.Endpoints, endpointOf(t, strings.Fields(line)))
+		slice.Endpoints = append(slice.Endpoints, endpointOf(strings.Fields(line)))
 	}
 	b.slices[name] = slice
 	b.proxier.OnEndpointSliceUpdate(nil, slice)
 }
 
-func endpointOf(t *testing.T, words []string) discovery.Endpoint {
+func endpointOf(words []string) discovery.Endpoint {
 	yes, no, elsewhere, here := true, false, "elsewhere", "here"
 	endpoint := discovery.Endpoint{
 		Addresses: words[:1], NodeName: &elsewhere,
@@ -222,14 +237,24 @@ func endpointOf(t *testing.T, words []string) discovery.Endpoint {
 		case "node":
 			endpoint.Hints.ForNodes = append(endpoint.Hints.ForNodes, discovery.ForNode{Name: value})
 		default:
-			require.Fail(t, "unknown word", word)
+			panic("unknown word " + word)
 		}
 	}
 	return endpoint
 }
 
-func (b *bench) sync(t *testing.T, all bool) string {
+// syncChanged prints the input of the sync, "nothing" where there was none.
+func (b *bench) syncChanged(t *testing.T) string {
+	inputs := len(b.iptables.restored)
 	require.NoError(t, b.proxier.Sync())
+	if len(b.iptables.restored) == inputs {
+		return "nothing\n"
+	}
+	return b.iptables.last()
+}
+
+func (b *bench) syncAll(t *testing.T, all bool) string {
+	require.NoError(t, b.proxier.SyncAll())
 	text := b.iptables.last()
 	if all {
 		return text

@@ -7,8 +7,8 @@ type state struct {
 	lock            sync.Mutex
 	servicesSynced  bool
 	endpointsSynced bool
-	// stale is true until a sync begins after the last reason that the
-	// trackers do not know of: start, failure, topology, flush.
+	// stale is true until a sync begins after the last reason to write
+	// everything: start, failure, topology, flush.
 	stale bool
 	zone  string
 }
@@ -35,12 +35,13 @@ func (s *state) markEndpointsSynced() {
 	s.endpointsSynced = true
 }
 
-// beginSync returns the zone to sync for. A change after it needs another sync.
-func (s *state) beginSync() (zone string) {
+// beginSync returns the zone to sync for, and whether everything must be
+// written. A change after it needs another sync.
+func (s *state) beginSync() (zone string, full bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.stale = false
-	return s.zone
+	full, s.stale = s.stale, false
+	return s.zone, full
 }
 
 func (s *state) dirty() {

@@ -1,16 +1,26 @@
 package proxier
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 	"github.com/chainwalk/chainwalk/proxier/internal/render"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 )
 
-// writeRules makes the kernel hold the rules for the current maps.
-func (p *Proxier) writeRules(zone string) error {
+// writeAll makes the kernel hold the rules for the current maps, whatever it held
+// before.
+func (p *Proxier) writeAll(zone string) error {
 	rules := p.rules
 	liberal, err := p.prepareKernel()
 	if err != nil {
@@ -24,6 +34,51 @@ func (p *Proxier) writeRules(zone string) error {
 
 	decisions := model.Decide(rules, p.serviceMap, p.endpointsMap, p.node(zone))
 	input := p.renderer.Full(decisions, p.savedNAT())
+	if err := p.restore(input); err != nil {
+		return err
+	}
+	p.lastFull = p.config.Clock.Now()
+	p.lastCleanup = p.lastFull
+	return nil
+}
+
+// writeChanged makes the kernel hold the rules for the current maps, if it holds
+// those of the last sync and only these Services have changed.
+func (p *Proxier) writeChanged(zone string, changed sets.Set[types.NamespacedName]) error {
+	node := p.node(zone)
+	var gone []changes.ServicePortName
+	var decisions []model.Service
+	for _, service := range slices.SortedFunc(maps.Keys(changed), compareServices) {
+		ports := p.services.Ports(service)
+		for _, name := range p.renderer.PortsOf(service) {
+			if !slices.ContainsFunc(ports, func(port *changes.ServicePort) bool { return port.Name == name }) {
+				gone = append(gone, name)
+			}
+		}
+		for _, port := range ports {
+			decisions = append(decisions, model.DecideService(port, p.endpointsMap[port.Name], node))
+		}
+	}
+	cleanup := p.config.Clock.Since(p.lastCleanup) >= p.config.SyncPeriod
+	input := p.renderer.Partial(gone, decisions, model.DecideNodePorts(&p.rules, node), cleanup)
+	if err := p.restore(input); err != nil {
+		return err
+	}
+	if cleanup || !p.renderer.Large() {
+		p.lastCleanup = p.config.Clock.Now()
+	}
+	return nil
+}
+
+func compareServices(a, b types.NamespacedName) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+}
+
+// restore gives the input to the tool; nil is nothing to do.
+func (p *Proxier) restore(input []byte) error {
+	if input == nil {
+		return nil
+	}
 	return p.config.IPTables.RestoreAll(input, iptables.NoFlushTables, iptables.RestoreCounters)
 }
 
@@ -102,12 +157,15 @@ func (p *Proxier) nodeAddresses() []netip.Addr {
 }
 
 // savedNAT returns the nat table, in which stale chains are looked for. Stale
-// chains do no harm, so an error does not hold up the sync.
+// chains do no harm, so an error does not hold up the sync. The memory is not
+// kept: a full sync is rare and the table may be large.
 func (p *Proxier) savedNAT() []byte {
-	p.saved.Reset()
-	if err := p.config.IPTables.SaveInto(iptables.TableNAT, &p.saved); err != nil {
+	var saved bytes.Buffer
+	saved.Grow(p.savedSize)
+	if err := p.config.IPTables.SaveInto(iptables.TableNAT, &saved); err != nil {
 		p.config.Logger.Error(err, "Stale chains are not deleted")
 		return nil
 	}
-	return p.saved.Bytes()
+	p.savedSize = saved.Len() + bytes.MinRead
+	return saved.Bytes()
 }

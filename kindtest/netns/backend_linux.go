@@ -112,14 +112,15 @@ func (s *session) Close() error {
 	return s.network.close()
 }
 
-// Sync syncs the proxiers at the same time, as nodes do.
+// Sync syncs the proxiers at the same time, as nodes do. Each looks first whether
+// its rules were flushed, which a real one does every now and then.
 func (s *session) Sync(_ context.Context, nodes []string) error {
 	errs := make([]error, len(nodes))
 	var all sync.WaitGroup
 	for i, name := range nodes {
 		all.Go(func() {
 			n := s.nodes[name]
-			if err := n.proxy.Sync(); err != nil {
+			if err := errors.Join(n.proxy.EnsureCanaries(), n.proxy.Sync()); err != nil {
 				errs[i] = fmt.Errorf("%s: %w", name, err)
 			}
 			errs[i] = errors.Join(errs[i], n.rulesChanged())

@@ -29,6 +29,10 @@ type Interface interface {
 	// is an ErrNotFound.
 	EnsureRule(position RulePosition, table Table, chain Chain, args ...string) (existed bool, err error)
 
+	// RuleExists says whether the chain holds the rule. A chain that is not there holds none, and no rule jumps to a chain
+	// that is not there. An error means that it is not known.
+	RuleExists(table Table, chain Chain, args ...string) (bool, error)
+
 	// DeleteRule removes the first rule that equals args. It is no error if there is none, or if the chain, or the chain
 	// that the rule jumps to, is not there.
 	DeleteRule(table Table, chain Chain, args ...string) error
@@ -55,10 +59,11 @@ type Interface interface {
 	//
 	// It keeps the chain canary, which nothing else may use, in each of the tables. Every interval it looks for the one
 	// in the first table. When that is gone, it waits until the others are gone too (5 seconds at most), so that reloadFunc
-	// does not write into a flush that still goes on, then makes the canaries anew and calls reloadFunc. When it ends,
-	// it removes the canaries. Errors of the tools are logged and tried again after the interval. Without tables it returns
-	// at once.
-	Monitor(canary Chain, tables []Table, reloadFunc func(), interval time.Duration, stopCh <-chan struct{})
+	// does not write into a flush that still goes on, then makes the canaries anew and calls reloadFunc. A flush that
+	// leaves the chains and empties them (iptables -F) is noticed by the rules, which reloadFunc must have made: if one
+	// is gone while the canary is there, it calls reloadFunc at once. When it ends, it removes the canaries. Errors of the
+	// tools are logged and tried again after the interval. Without tables it returns at once.
+	Monitor(canary Chain, tables []Table, rules []Rule, reloadFunc func(), interval time.Duration, stopCh <-chan struct{})
 
 	// HasRandomFully says whether MASQUERADE takes --random-fully.
 	HasRandomFully() bool

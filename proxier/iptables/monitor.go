@@ -15,7 +15,7 @@ const (
 )
 
 // Monitor implements Interface.
-func (r *Runner) Monitor(canary Chain, tables []Table, reloadFunc func(), interval time.Duration, stopCh <-chan struct{}) {
+func (r *Runner) Monitor(canary Chain, tables []Table, rules []Rule, reloadFunc func(), interval time.Duration, stopCh <-chan struct{}) {
 	if len(tables) == 0 {
 		r.logger.Error(nil, "No tables to monitor", "chain", canary)
 		return
@@ -24,6 +24,7 @@ func (r *Runner) Monitor(canary Chain, tables []Table, reloadFunc func(), interv
 		iptables: r,
 		canary:   canary,
 		tables:   tables,
+		rules:    rules,
 		reload:   reloadFunc,
 		interval: interval,
 		stop:     stopCh,
@@ -38,6 +39,7 @@ type monitor struct {
 	iptables *Runner
 	canary   Chain
 	tables   []Table
+	rules    []Rule
 	reload   func()
 	interval time.Duration
 	stop     <-chan struct{}
@@ -53,6 +55,10 @@ func (m *monitor) run() {
 	}
 	for m.pause(m.interval) {
 		if !m.flushed() {
+			if m.emptied() {
+				m.logger.Info("Somebody emptied the chains: loading the rules again")
+				m.reload()
+			}
 			continue
 		}
 		m.logger.Info("Somebody flushed the tables: loading the rules again")
@@ -102,6 +108,19 @@ func (m *monitor) place() bool {
 // flushed says whether the canary of the first table is gone. Not knowing is no.
 func (m *monitor) flushed() bool {
 	return m.gone(m.tables[0])
+}
+
+// emptied says whether one of the rules is known to be gone.
+func (m *monitor) emptied() bool {
+	for _, rule := range m.rules {
+		exists, err := m.iptables.RuleExists(rule.Table, rule.Chain, rule.Args...)
+		if err != nil {
+			m.logger.Error(err, "Could not look for a rule, will try again", "table", rule.Table, "chain", rule.Chain)
+		} else if !exists {
+			return true
+		}
+	}
+	return false
 }
 
 // awaitFlushEnd waits until the canaries of the other tables are gone too. False means stop.

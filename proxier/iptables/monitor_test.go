@@ -20,11 +20,15 @@ const (
 	testInterval       = 30 * time.Second
 )
 
-// chainTools are tools that know chains: -N, -S, -X of a chain of a table.
+// testRule is what the Monitor looks for besides the canaries.
+var testRule = Rule{Table: TableNAT, Chain: ChainPrerouting, Args: []string{"-j", "SERVICES"}}
+
+// chainTools are tools that know chains: -N, -S, -X of a chain of a table, and -C of testRule.
 type chainTools struct {
 	mu     sync.Mutex
 	chains map[string]bool // "table/chain"
 	broken map[string]bool // "-N nat": exit status 4
+	noRule bool            // testRule is gone
 	log    []string        // "-N nat"
 }
 
@@ -38,6 +42,9 @@ func (c *chainTools) exec() exec.Interface {
 			return "iptables v1.8.9 (legacy)\n", "", nil
 		}
 		// iptables -w 5 -W 100000 -N CHAIN -t TABLE
+		if argv[5] == "-C" {
+			return c.check(strings.Join(argv[6:], " "))
+		}
 		return c.run(argv[5], argv[6], argv[8])
 	})
 }
@@ -65,6 +72,28 @@ func (c *chainTools) run(op, chain, table string) (stdout, stderr string, err er
 		return "", "", errors.New("unexpected " + op)
 	}
 	return "", "", nil
+}
+
+// check looks for testRule.
+func (c *chainTools) check(rule string) (stdout, stderr string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case rule != "PREROUTING -t nat -j SERVICES":
+		return "", "", errors.New("unexpected rule " + rule)
+	case c.broken["-C nat"]:
+		return "", locked, testingexec.FakeExitError{Status: 4}
+	case c.noRule:
+		return "", "iptables: Bad rule (does a matching rule exist in that chain?).\n", testingexec.FakeExitError{Status: 1}
+	}
+	return "", "", nil
+}
+
+// setRule takes testRule away, as iptables -F does, or puts it back.
+func (c *chainTools) setRule(there bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.noRule = !there
 }
 
 // flush removes the chains of the tables.
@@ -128,7 +157,7 @@ func startMonitor(t *testing.T, tools *chainTools) *monitoring {
 	}
 	go func() {
 		defer close(m.done)
-		runner.Monitor(testCanary, []Table{TableMangle, TableNAT, TableFilter}, reload, testInterval, m.stop)
+		runner.Monitor(testCanary, []Table{TableMangle, TableNAT, TableFilter}, []Rule{testRule}, reload, testInterval, m.stop)
 	}()
 	return m
 }
@@ -229,6 +258,26 @@ func TestMonitorReloadsIfOnlyTheFirstTableIsFlushed(t *testing.T) {
 	m.end()
 }
 
+func TestMonitorReloadsWhenTheChainsAreEmptied(t *testing.T) {
+	tools := newChainTools()
+	m := startMonitor(t, tools)
+	m.during = func() { tools.setRule(true) }
+	m.waits(testInterval)
+	tools.setRule(false)
+	tools.breakDown("-C nat", true)
+	m.clock.Step(testInterval)
+	m.waits(testInterval)
+	assert.Zero(t, m.reloads, "not known to be emptied")
+	tools.breakDown("-C nat", false)
+	m.clock.Step(testInterval)
+	m.waits(testInterval)
+	assert.Equal(t, 1, m.reloads)
+	m.clock.Step(testInterval)
+	m.waits(testInterval)
+	assert.Equal(t, 1, m.reloads, "the rule is there again")
+	m.end()
+}
+
 func TestMonitorTakesAnErrorForNoAnswer(t *testing.T) {
 	tools := newChainTools()
 	m := startMonitor(t, tools)
@@ -323,7 +372,7 @@ func TestMonitorStopsWhereverItWaits(t *testing.T) {
 
 func TestMonitorWithoutTablesEnds(t *testing.T) {
 	runner := newScripted(t, legacy189, Options{})
-	runner.Monitor(testCanary, nil, func() { t.Error("reloaded") }, testInterval, nil)
+	runner.Monitor(testCanary, nil, nil, func() { t.Error("reloaded") }, testInterval, nil)
 }
 
 func TestMonitorDeletesTheCanariesThatItCan(t *testing.T) {

@@ -5,6 +5,14 @@ import (
 	"fmt"
 )
 
+// Rule is a rule of a chain.
+type Rule struct {
+	Table Table
+	Chain Chain
+	// Args are the rule after "-A CHAIN".
+	Args []string
+}
+
 // EnsureRule implements Interface.
 func (r *Runner) EnsureRule(position RulePosition, table Table, chain Chain, args ...string) (existed bool, err error) {
 	if position != Prepend && position != Append {
@@ -20,6 +28,17 @@ func (r *Runner) EnsureRule(position RulePosition, table Table, chain Chain, arg
 		return false, fmt.Errorf("adding a rule to chain %s of table %s: %w", chain, table, failed)
 	}
 	return false, nil
+}
+
+// RuleExists implements Interface.
+func (r *Runner) RuleExists(table Table, chain Chain, args ...string) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	exists, err := r.ruleExists(table, chain, args)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil // a rule cannot jump to a chain that is not there
+	}
+	return exists, err
 }
 
 // DeleteRule implements Interface.

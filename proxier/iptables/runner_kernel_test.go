@@ -251,7 +251,7 @@ func TestKernelMonitor(t *testing.T) {
 		reloads, stop, done := 0, make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(done)
-			runner.Monitor(testCanary, tables, func() { reloads++ }, testInterval, stop)
+			runner.Monitor(testCanary, tables, nil, func() { reloads++ }, testInterval, stop)
 		}()
 		for round := range 3 {
 			assert.Equal(t, testInterval, <-clk.waiting)

@@ -84,11 +84,13 @@ func (s *session) Advance(_ context.Context, d time.Duration) error {
 	return nil
 }
 
-// Sync syncs the proxiers one after the other.
+// Sync syncs the proxiers one after the other. Each looks first whether its rules
+// were flushed, which a real one does every now and then.
 func (s *session) Sync(_ context.Context, nodes []string) error {
 	var errs []error
 	for _, name := range nodes {
-		if err := s.nodes[name].proxy.Sync(); err != nil {
+		proxy := s.nodes[name].proxy
+		if err := errors.Join(proxy.EnsureCanaries(), proxy.Sync()); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
 	}

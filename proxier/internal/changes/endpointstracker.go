@@ -1,7 +1,6 @@
 package changes
 
 import (
-	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -114,18 +113,15 @@ func (t *EndpointsTracker) Pending() int {
 
 // Apply merges all pending changes into endpoints, which must be the same map
 // each time, and returns everything merged since the last MarkSynced. Slices
-// that changed without a change of endpoints are not reported.
+// that changed without a change of endpoints are not reported. Nobody may modify
+// the result, and it holds until the next Apply.
 func (t *EndpointsTracker) Apply(endpoints Endpoints) EndpointsUpdate {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	for service := range t.cache.takeChanged() {
 		t.apply(endpoints, service)
 	}
-	return EndpointsUpdate{
-		UpdatedServices:          t.unsynced.UpdatedServices.Clone(),
-		ConntrackCleanupRequired: t.unsynced.ConntrackCleanupRequired,
-		LastChangeTriggerTimes:   maps.Clone(t.unsynced.LastChangeTriggerTimes),
-	}
+	return t.unsynced
 }
 
 // apply replaces the endpoints of one Service.
@@ -201,10 +197,9 @@ func (t *EndpointsTracker) MarkSynced() {
 	t.unsynced = newEndpointsUpdate()
 }
 
-// LocalReadyEndpoints returns the number of local ready endpoints of every
-// applied Service that has any.
-func (t *EndpointsTracker) LocalReadyEndpoints() map[types.NamespacedName]int {
+// LocalReady returns the number of local ready endpoints of an applied Service.
+func (t *EndpointsTracker) LocalReady(service types.NamespacedName) int {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	return maps.Clone(t.localReady)
+	return t.localReady[service]
 }

@@ -193,7 +193,7 @@ func checkStep(t *testing.T, tracker *EndpointsTracker, endpoints Endpoints, ste
 	assert.Equal(t, updated(step.updated...), update.UpdatedServices, step.name)
 	assert.Equal(t, step.conntrack, update.ConntrackCleanupRequired, step.name)
 	assert.Equal(t, step.want, describeAll(endpoints), step.name)
-	assert.Equal(t, step.local, tracker.LocalReadyEndpoints(), step.name)
+	assert.Equal(t, step.local, tracker.localReady, step.name)
 	assert.Zero(t, tracker.Pending(), step.name)
 }
 

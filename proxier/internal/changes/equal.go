@@ -1,10 +1,6 @@
 package changes
 
-import (
-	"cmp"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // equal compares every field.
 func (p *ServicePort) equal(q *ServicePort) bool {
@@ -32,14 +28,4 @@ func (e Endpoint) equal(f Endpoint) bool {
 		e.Terminating == f.Terminating &&
 		slices.Equal(e.ZoneHints, f.ZoneHints) &&
 		slices.Equal(e.NodeHints, f.NodeHints)
-}
-
-// compareNames orders by namespace, name, port and protocol.
-func compareNames(a, b ServicePortName) int {
-	return cmp.Or(
-		strings.Compare(a.Namespace, b.Namespace),
-		strings.Compare(a.NamespacedName.Name, b.NamespacedName.Name),
-		strings.Compare(a.Port, b.Port),
-		strings.Compare(string(a.Protocol), string(b.Protocol)),
-	)
 }

@@ -188,7 +188,7 @@ func portNumber(number int32) (uint16, bool) {
 // never met an API server can have, the later one stays.
 func sortPorts(ports []*ServicePort) []*ServicePort {
 	slices.Reverse(ports)
-	byName := func(a, b *ServicePort) int { return compareNames(a.Name, b.Name) }
+	byName := func(a, b *ServicePort) int { return a.Name.Compare(b.Name) }
 	slices.SortStableFunc(ports, byName)
 	return slices.CompactFunc(ports, func(a, b *ServicePort) bool { return a.Name == b.Name })
 }

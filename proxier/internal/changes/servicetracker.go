@@ -1,7 +1,6 @@
 package changes
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -77,7 +76,8 @@ func (t *ServiceTracker) Pending() int {
 }
 
 // Apply merges all pending changes into services, which must be the same map
-// each time, and returns everything merged since the last MarkSynced.
+// each time, and returns everything merged since the last MarkSynced. Nobody may
+// modify it, and it holds until the next Apply.
 func (t *ServiceTracker) Apply(services Services) ServiceUpdate {
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -86,10 +86,7 @@ func (t *ServiceTracker) Apply(services Services) ServiceUpdate {
 	}
 	// A map that was once large stays slow to clear and to range over.
 	t.pending = map[types.NamespacedName][]*ServicePort{}
-	return ServiceUpdate{
-		UpdatedServices:          t.unsynced.UpdatedServices.Clone(),
-		ConntrackCleanupRequired: t.unsynced.ConntrackCleanupRequired,
-	}
+	return t.unsynced
 }
 
 // apply replaces one Service. Ports that stay as they were keep their pointer.
@@ -134,12 +131,20 @@ func (t *ServiceTracker) MarkSynced() {
 	t.unsynced = ServiceUpdate{UpdatedServices: sets.New[types.NamespacedName]()}
 }
 
-// HealthCheckNodePorts returns the health check port of every applied Service
-// that has one.
-func (t *ServiceTracker) HealthCheckNodePorts() map[types.NamespacedName]uint16 {
+// HealthCheckNodePort returns the health check port of an applied Service, 0
+// where it has none.
+func (t *ServiceTracker) HealthCheckNodePort(service types.NamespacedName) uint16 {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	return maps.Clone(t.healthCheckNodePorts)
+	return t.healthCheckNodePorts[service]
+}
+
+// Ports returns the ports of an applied Service, sorted by name. Nobody may
+// modify the list.
+func (t *ServiceTracker) Ports(service types.NamespacedName) []*ServicePort {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.applied[service]
 }
 
 func equalPorts(a, b []*ServicePort) bool {

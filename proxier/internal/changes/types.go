@@ -1,7 +1,9 @@
 package changes
 
 import (
+	"cmp"
 	"net/netip"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +25,17 @@ func (n ServicePortName) String() string {
 		return n.NamespacedName.String()
 	}
 	return n.NamespacedName.String() + ":" + n.Port
+}
+
+// Compare orders by namespace, name, port and protocol, so that the ports of a
+// Service stand together.
+func (n ServicePortName) Compare(other ServicePortName) int {
+	return cmp.Or(
+		strings.Compare(n.Namespace, other.Namespace),
+		strings.Compare(n.Name, other.Name),
+		strings.Compare(n.Port, other.Port),
+		strings.Compare(string(n.Protocol), string(other.Protocol)),
+	)
 }
 
 // ServicePort is one port of a Service as one address family sees it. It is

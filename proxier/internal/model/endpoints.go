@@ -21,6 +21,8 @@ type EndpointSets struct {
 	// Any says that some node has an endpoint that could serve, even if
 	// traffic on this node can reach none.
 	Any bool
+	// Known counts all endpoints, also those that are not used.
+	Known int
 }
 
 // SelectEndpoints decides which of a service port's endpoints are used on a
@@ -39,7 +41,7 @@ type EndpointSets struct {
 //   - An endpoint that is neither ready nor serving while it terminates is
 //     never used.
 func SelectEndpoints(all []changes.Endpoint, port *changes.ServicePort, node Node) EndpointSets {
-	var sets EndpointSets
+	sets := EndpointSets{Known: len(all)}
 	useCluster := never
 	if usesClusterPolicy(port) {
 		useCluster = clusterPolicy(all, node)

@@ -1,10 +1,8 @@
 package model
 
 import (
-	"cmp"
 	"net/netip"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -97,14 +95,14 @@ func Decide(config Config, services changes.Services, endpoints changes.Endpoint
 		Services:     make([]Service, 0, len(services)),
 		ClusterIPs:   decideMasquerade(&config),
 		LocalTraffic: config.LocalTraffic,
-		NodePorts:    decideNodePorts(&config, node),
+		NodePorts:    DecideNodePorts(&config, node),
 		Localhost:    config.ServesLocalhost(),
 		DropInvalid:  !config.TCPLiberal,
 	}
 	for name, port := range services {
-		m.Services = append(m.Services, decideService(port, endpoints[name], node))
+		m.Services = append(m.Services, DecideService(port, endpoints[name], node))
 	}
-	slices.SortFunc(m.Services, func(a, b Service) int { return compareNames(&a.Port.Name, &b.Port.Name) })
+	slices.SortFunc(m.Services, func(a, b Service) int { return a.Port.Name.Compare(b.Port.Name) })
 	return m
 }
 
@@ -117,13 +115,4 @@ func decideMasquerade(config *Config) Masquerade {
 	default:
 		return MasqueradeNone
 	}
-}
-
-func compareNames(a, b *changes.ServicePortName) int {
-	return cmp.Or(
-		strings.Compare(a.Namespace, b.Namespace),
-		strings.Compare(a.Name, b.Name),
-		strings.Compare(a.Port, b.Port),
-		strings.Compare(string(a.Protocol), string(b.Protocol)),
-	)
 }

@@ -60,7 +60,7 @@ func TestTraffic(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			service := decideService(&test.port, endpointsOf(test.endpoints), Node{Name: "here"})
+			service := DecideService(&test.port, endpointsOf(test.endpoints), Node{Name: "here"})
 			assert.Equal(t, test.internal, text(service.Internal))
 			assert.Equal(t, test.external, text(service.External))
 			assert.Equal(t, test.enters, service.EntersExternal)
@@ -87,8 +87,8 @@ func TestFirewall(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			node := Node{Name: "here", IP: netip.MustParseAddr(test.nodeIP)}
-			assert.Equal(t, test.want, decideService(&test.port, endpointsOf("1:ready"), node).Firewall)
-			assert.Nil(t, decideService(&test.port, nil, node).Firewall, "nothing to guard without endpoints")
+			assert.Equal(t, test.want, DecideService(&test.port, endpointsOf("1:ready"), node).Firewall)
+			assert.Nil(t, DecideService(&test.port, nil, node).Firewall, "nothing to guard without endpoints")
 		})
 	}
 }

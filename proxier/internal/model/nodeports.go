@@ -17,6 +17,11 @@ type NodePorts struct {
 	Addresses []netip.Addr
 }
 
+// Equal says whether both serve node ports at the same addresses.
+func (n NodePorts) Equal(other NodePorts) bool {
+	return n.All == other.All && n.Except == other.Except && slices.Equal(n.Addresses, other.Addresses)
+}
+
 // LoopbackPrefix returns the family's loopback addresses.
 func LoopbackPrefix(family v1.IPFamily) netip.Prefix {
 	if family == v1.IPv6Protocol {
@@ -46,7 +51,9 @@ func (c *Config) ServesLocalhost() bool {
 		})
 }
 
-func decideNodePorts(c *Config, node Node) NodePorts {
+// DecideNodePorts says where node ports are served, which may change while
+// nothing else does: the node's addresses come and go without an event.
+func DecideNodePorts(c *Config, node Node) NodePorts {
 	localhost := c.ServesLocalhost()
 	if c.ServesAllAddresses() {
 		ports := NodePorts{All: true}

@@ -59,7 +59,9 @@ type Firewall struct {
 	VIPs []netip.Addr
 }
 
-func decideService(port *changes.ServicePort, all []changes.Endpoint, node Node) Service {
+// DecideService decides for one service port with these endpoints. It depends
+// on no other service port.
+func DecideService(port *changes.ServicePort, all []changes.Endpoint, node Node) Service {
 	sets := SelectEndpoints(all, port, node)
 	return Service{
 		Port:           port,

@@ -9,27 +9,30 @@ import (
 
 // appendChainLines declares the chains that belong to the service port alone.
 func (t *serviceText) appendChainLines(dst []byte) []byte {
-	if t.service.EntersExternal {
-		dst = appendHashedChainLine(dst, externalPrefix, t.hash)
-	}
-	if t.service.Firewall != nil {
-		dst = appendHashedChainLine(dst, lbPrefix, t.hash)
-	}
-	if len(t.service.Endpoints.Cluster) > 0 {
-		dst = appendHashedChainLine(dst, clusterPrefix, t.hash)
-	}
-	if len(t.service.Endpoints.Local) > 0 {
-		dst = appendHashedChainLine(dst, localPrefix, t.hash)
-	}
+	dst = t.appendPolicyChainLines(dst)
 	for i := range t.endpoints {
 		dst = appendHashedChainLine(dst, endpointPrefix, t.endpoints[i].hash)
 	}
 	return dst
 }
 
+func (t *serviceText) appendPolicyChainLines(dst []byte) []byte {
+	policiesOf(t.service).prefixes(func(prefix string) { dst = appendHashedChainLine(dst, prefix, t.hash) })
+	return dst
+}
+
 // appendChains fills in the chains that appendChainLines declares. They need
 // not be written again while the service port's decisions stay the same.
 func (t *serviceText) appendChains(dst []byte) []byte {
+	dst = t.appendPolicyChains(dst)
+	for i := range t.endpoints {
+		dst = t.appendEndpointChain(dst, &t.endpoints[i])
+	}
+	return dst
+}
+
+// appendPolicyChains fills in all but the endpoints' chains.
+func (t *serviceText) appendPolicyChains(dst []byte) []byte {
 	dst = t.appendClusterIPMasquerade(dst)
 	if t.service.EntersExternal {
 		dst = t.appendExternalChain(dst)
@@ -38,11 +41,7 @@ func (t *serviceText) appendChains(dst []byte) []byte {
 		dst = t.appendFirewallChain(dst)
 	}
 	dst = t.appendPolicyChain(dst, clusterPrefix, t.service.Endpoints.Cluster)
-	dst = t.appendPolicyChain(dst, localPrefix, t.service.Endpoints.Local)
-	for i := range t.endpoints {
-		dst = t.appendEndpointChain(dst, &t.endpoints[i])
-	}
-	return dst
+	return t.appendPolicyChain(dst, localPrefix, t.service.Endpoints.Local)
 }
 
 // appendClusterIPMasquerade writes the first rule of the chain that serves the
@@ -153,6 +152,9 @@ func (t *serviceText) appendPolicyChain(dst []byte, prefix string, set []changes
 
 func (t *serviceText) appendEndpointRule(dst []byte, prefix string, endpoint *endpointText) []byte {
 	dst = appendRule(dst, prefix, t.hash)
+	if !t.commented {
+		return dst
+	}
 	dst = append(dst, ` -m comment --comment "`...)
 	dst = append(dst, t.name...)
 	dst = append(dst, " -> "...)
@@ -182,6 +184,9 @@ func (t *serviceText) appendEndpointChain(dst []byte, endpoint *endpointText) []
 
 func (t *serviceText) appendEndpointHead(dst []byte, endpoint *endpointText) []byte {
 	dst = appendRule(dst, endpointPrefix, endpoint.hash)
+	if !t.commented {
+		return dst
+	}
 	dst = append(dst, " -m comment --comment "...)
 	return append(dst, t.name...)
 }

@@ -6,14 +6,8 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
 
-// appendNATRules writes the service port's rules in table nat.
-func (t *serviceText) appendNATRules(dst []byte) []byte {
-	return t.appendChains(t.appendNATEntries(dst))
-}
-
-// appendNATEntries writes the service port's rules in chains that all services
-// share. They are written at every sync.
-func (t *serviceText) appendNATEntries(dst []byte) []byte {
+// appendVIPEntries lead the service port's addresses to its chains.
+func (t *serviceText) appendVIPEntries(dst []byte) []byte {
 	port := t.service.Port
 	if t.service.Internal.Verdict == model.Route {
 		dst = t.appendVIPEntry(dst, port.ClusterIP, " cluster IP", t.internalPrefix())
@@ -27,9 +21,6 @@ func (t *serviceText) appendNATEntries(dst []byte) []byte {
 	for _, ip := range port.LoadBalancerVIPs {
 		dst = t.appendVIPEntry(dst, ip, " loadbalancer IP", t.lbTarget())
 	}
-	if port.NodePort != 0 {
-		dst = t.appendNodePortEntry(dst)
-	}
 	return dst
 }
 
@@ -40,9 +31,12 @@ func (t *serviceText) appendVIPEntry(dst []byte, ip netip.Addr, comment, target 
 	return t.appendJump(dst, target)
 }
 
-// appendNodePortEntry writes a rule of its own for loopback addresses if that
-// traffic is counted.
+// appendNodePortEntry leads the node port to its chain, by a rule of its own for
+// loopback addresses if that traffic is counted.
 func (t *serviceText) appendNodePortEntry(dst []byte) []byte {
+	if !t.service.EntersExternal || t.service.Port.NodePort == 0 {
+		return dst
+	}
 	if t.model.Localhost && t.options.LocalhostCounter != "" {
 		dst = t.appendNodePortHead(dst)
 		dst = append(dst, " -d 127.0.0.0/8"...)

@@ -6,36 +6,37 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
 
-// appendFilterEntries writes the service port's rules in table filter. All of
-// them are in shared chains.
-func (t *serviceText) appendFilterEntries(dst []byte) []byte {
+// appendRefusedClusterIP refuses what comes to the cluster IP and was not
+// routed in table nat.
+func (t *serviceText) appendRefusedClusterIP(dst []byte) []byte {
+	port, verdict := t.service.Port, t.service.Internal.Verdict
+	if verdict == model.Route {
+		return dst
+	}
+	dst = t.appendRefusal(dst, servicesChain, verdict)
+	return append(t.appendDestination(dst, port.ClusterIP, port.Port), refusalTarget(verdict)...)
+}
+
+// appendHealthCheck lets load balancers ask for the node's health.
+func (t *serviceText) appendHealthCheck(dst []byte) []byte {
 	port := t.service.Port
-	if t.service.Internal.Verdict != model.Route {
-		dst = t.appendRefusal(dst, servicesChain, t.service.Internal.Verdict)
-		dst = append(t.appendDestination(dst, port.ClusterIP, port.Port), refusalTarget(t.service.Internal.Verdict)...)
+	if port.HealthCheckNodePort == 0 {
+		return dst
 	}
-	if t.service.External.Verdict != model.Route {
-		dst = t.appendExternalRefusals(dst)
-	}
-	if t.service.Firewall != nil {
-		for _, ip := range port.LoadBalancerVIPs {
-			dst = t.appendFirewallDrop(dst, ip)
-		}
-	}
-	if port.HealthCheckNodePort != 0 {
-		dst = append(dst, "-A "+nodePortsChain...)
-		dst = t.appendComment(dst, "", " health check node port")
-		dst = append(dst, " -m tcp -p tcp"...)
-		dst = appendPort(dst, port.HealthCheckNodePort)
-		dst = append(dst, " -j ACCEPT\n"...)
-	}
-	return dst
+	dst = append(dst, "-A "+nodePortsChain...)
+	dst = t.appendComment(dst, "", " health check node port")
+	dst = append(dst, " -m tcp -p tcp"...)
+	dst = appendPort(dst, port.HealthCheckNodePort)
+	return append(dst, " -j ACCEPT\n"...)
 }
 
 // appendExternalRefusals refuses what comes to external destinations and was
 // not routed in table nat.
 func (t *serviceText) appendExternalRefusals(dst []byte) []byte {
 	port, verdict := t.service.Port, t.service.External.Verdict
+	if verdict == model.Route {
+		return dst
+	}
 	for _, vips := range [...][]netip.Addr{port.ExternalIPs, port.LoadBalancerVIPs} {
 		for _, ip := range vips {
 			dst = t.appendRefusal(dst, externalServicesChain, verdict)
@@ -68,13 +69,19 @@ func refusalTarget(verdict model.Verdict) string {
 	return " -j REJECT\n"
 }
 
-// appendFirewallDrop drops what got through the firewall chain untranslated.
-func (t *serviceText) appendFirewallDrop(dst []byte, ip netip.Addr) []byte {
-	dst = append(dst, "-A "+proxyFirewallChain+` -m comment --comment "`...)
-	dst = append(dst, t.name...)
-	dst = append(dst, " traffic not accepted by "+lbPrefix...)
-	dst = append(dst, t.hash[:]...)
-	dst = append(dst, '"')
-	dst = t.appendDestination(dst, ip, t.service.Port.Port)
-	return append(dst, " -j DROP\n"...)
+// appendFirewallDrops drops what got through the firewall chain untranslated.
+func (t *serviceText) appendFirewallDrops(dst []byte) []byte {
+	if t.service.Firewall == nil {
+		return dst
+	}
+	for _, ip := range t.service.Port.LoadBalancerVIPs {
+		dst = append(dst, "-A "+proxyFirewallChain+` -m comment --comment "`...)
+		dst = append(dst, t.name...)
+		dst = append(dst, " traffic not accepted by "+lbPrefix...)
+		dst = append(dst, t.hash[:]...)
+		dst = append(dst, '"')
+		dst = t.appendDestination(dst, ip, t.service.Port.Port)
+		dst = append(dst, " -j DROP\n"...)
+	}
+	return dst
 }

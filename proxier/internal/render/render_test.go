@@ -185,8 +185,7 @@ func FuzzStaleChains(f *testing.F) {
 	f.Add(":KUBE-FW-")
 	f.Add("# Warning: iptables-legacy tables present\n\n:\n: \n")
 	f.Fuzz(func(t *testing.T, saved string) {
-		var stale staleChains
-		for _, name := range stale.find([]byte(saved), []byte(":KUBE-SVC-A - [0:0]\n")) {
+		for _, name := range staleChains([]byte(saved), []byte(":KUBE-SVC-A - [0:0]\n"), 1) {
 			require.True(t, isServiceChain([]byte(name)))
 			require.NotContains(t, name, "\n")
 			require.NotContains(t, name, " ")

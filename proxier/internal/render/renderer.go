@@ -1,6 +1,8 @@
 package render
 
 import (
+	"slices"
+
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
 
@@ -14,88 +16,168 @@ type Options struct {
 	// Empty: the object does not exist and no rule refers to it.
 	InvalidCounter   string
 	LocalhostCounter string
+	// LargeCluster is a number of endpoints. With more of them, rules for
+	// endpoints are written without comments, which are much of the text.
+	LargeCluster int
 }
 
-// Renderer keeps its buffers from one sync to the next. It is not safe for
-// concurrent use.
+// Renderer writes the input of iptables-restore for one address family. It
+// remembers what the kernel holds after its last input, so that Partial can
+// leave out the rest. It is not safe for concurrent use.
 type Renderer struct {
 	options Options
 	service serviceText
-	hashes  []hashText
-	stale   staleChains
-	input   []byte
+	// node is the Model of the last Full without its services.
+	node model.Model
+	book book
+	// leftover are chains in the kernel that no rule leads to any longer.
+	leftover leftover
+	partial  partial
+	totals   Totals
 }
 
 // New returns a Renderer for one address family.
 func New(options Options) *Renderer {
-	r := &Renderer{options: options}
+	r := &Renderer{options: options, leftover: leftover{}}
 	r.service.options = &r.options
 	return r
 }
 
-// SetCounters names the nfacct objects that rules may refer to from now on.
+// SetCounters names the nfacct objects that rules may refer to from now on. A
+// Full must follow.
 func (r *Renderer) SetCounters(invalid, localhost string) {
 	r.options.InvalidCounter = invalid
 	r.options.LocalhostCounter = localhost
 }
 
+// Totals returns what the tables hold once the last input is taken.
+func (r *Renderer) Totals() Totals { return r.totals }
+
+// Large says whether the cluster is so large that comments are left out.
+func (r *Renderer) Large() bool { return r.totals.Endpoints > r.options.LargeCluster }
+
 // Full returns the input of iptables-restore --noflush that fills in all
 // chains and deletes the chains of service ports that are in savedNAT and no
-// longer used. savedNAT is what iptables-save prints for table nat; empty
-// deletes nothing. The result is valid until the next call.
+// longer used. savedNAT is what iptables-save prints for table nat; nil, where
+// that is not known, deletes nothing.
 func (r *Renderer) Full(m *model.Model, savedNAT []byte) []byte {
-	r.hashes = appendHashes(r.hashes[:0], m)
-	dst := r.buffer(m)
+	if savedNAT == nil {
+		r.leftover.addAll(r.book.entries)
+	} else {
+		clear(r.leftover)
+	}
+	hashes := r.open(m)
+	dst := make([]byte, 0, r.inputSize(m))
 
 	dst = append(dst, "*filter\n"...)
 	dst = appendChainLines(dst, servicesChain, externalServicesChain, forwardChain, nodePortsChain, proxyFirewallChain)
 	dst = appendLocalnetGuard(dst, m)
-	dst = r.appendEach(dst, m, (*serviceText).appendFilterEntries)
+	for _, e := range r.book.entries {
+		dst = append(dst, e.lines.inFilter()...)
+	}
 	dst = appendForward(dst, m, &r.options)
 	dst = append(dst, "COMMIT\n"...)
 
 	dst = append(dst, "*nat\n"...)
 	dst = appendChainLines(dst, servicesChain, nodePortsChain, postroutingChain, markMasqChain)
 	own := len(dst)
-	dst = r.appendEach(dst, m, (*serviceText).appendChainLines)
-	stale := r.stale.find(savedNAT, dst[own:])
+	r.each(m, hashes, func(_ *entry) { dst = r.service.appendChainLines(dst) })
+	stale := staleChains(savedNAT, dst[own:], len(hashes)+len(m.Services))
 	dst = appendChainLines(dst, stale...)
 	dst = appendMasquerade(dst, &r.options)
-	dst = r.appendEach(dst, m, (*serviceText).appendNATRules)
+	r.each(m, hashes, func(e *entry) {
+		dst = append(dst, e.lines.inNAT()...)
+		start := len(dst)
+		dst = r.service.appendChains(dst)
+		e.rules = count(dst[start:])
+	})
 	dst = appendDeletions(dst, stale)
-	dst = appendNodePortJumps(dst, m)
+	dst = appendNodePortJumps(dst, m.NodePorts)
 	dst = append(dst, "COMMIT\n"...)
-	r.input = dst
+	r.leftover.removeAll(r.book.entries)
+	r.totals.Rules = CountRules(dst)
 	return dst
 }
 
-// appendEach writes one part of every service port.
-func (r *Renderer) appendEach(dst []byte, m *model.Model, write func(*serviceText, []byte) []byte) []byte {
-	r.service.model = m
-	hashes := r.hashes
+// open begins a new book. It returns what serviceText.set needs, for all
+// service ports.
+func (r *Renderer) open(m *model.Model) []hashText {
+	r.node = *m
+	r.node.Services = nil
+	r.service.model = &r.node
+	r.partial = partial{}
+	r.totals = Totals{}
+	for i := range m.Services {
+		r.totals.Endpoints += m.Services[i].Endpoints.Known
+	}
+	r.service.commented = !r.Large()
+	size := len(m.Services)
+	for i := range m.Services {
+		size += len(m.Services[i].Endpoints.Reachable)
+	}
+	hashes := make([]hashText, 0, size)
+	var key []byte
+	for i := range m.Services {
+		hashes, key = appendHashes(hashes, key, &m.Services[i])
+	}
+	entries := make([]entry, len(m.Services))
+	r.book.entries = slices.Grow(r.book.entries[:0], len(entries))
+	for i := range entries {
+		r.book.entries = append(r.book.entries, &entries[i])
+	}
+	lines := make([]byte, 0, len(m.Services)*linesPerService)
+	r.each(m, hashes, func(e *entry) {
+		lines = r.service.describe(e, lines)
+		r.totals.NoLocal.add(e.noLocal, 1)
+	})
+	for i := range entries {
+		size := entries[i].lines.ends[sharedChains-1]
+		entries[i].lines.text, lines = lines[:size:size], lines[size:]
+	}
+	return hashes
+}
+
+// linesPerService is about what a service port has in the shared chains.
+const linesPerService = 180
+
+// describe fills in the entry from the decisions, and appends the lines in the
+// shared chains to dst, which the entry then holds on to.
+func (t *serviceText) describe(e *entry, dst []byte) []byte {
+	e.name = &t.service.Port.Name
+	e.hash = t.hash
+	e.policies = policiesOf(t.service)
+	e.style = endpointStyle{sticky: t.service.Port.SessionAffinityClientIP, commented: t.commented}
+	e.endpoints = t.hashes[1:]
+	e.known = t.service.Endpoints.Known
+	e.noLocal = noLocalOf(t.service)
+	dst, e.lines = t.appendSharedLines(dst)
+	return dst
+}
+
+// each chooses every service port in turn.
+func (r *Renderer) each(m *model.Model, hashes []hashText, visit func(*entry)) {
 	for i := range m.Services {
 		service := &m.Services[i]
 		n := 1 + len(service.Endpoints.Reachable)
-		r.service.set(service, hashes[:n])
+		r.service.set(service, hashes[:n:n])
 		hashes = hashes[n:]
-		dst = write(&r.service, dst)
+		visit(r.book.entries[i])
 	}
-	return dst
 }
 
-// buffer returns the empty input buffer. It is made about as large as the
-// input will be: growing a buffer of many megabytes costs more than to fill it.
-func (r *Renderer) buffer(m *model.Model) []byte {
-	const shared, perService, perEndpoint, namesPerEndpoint = 4 << 10, 600, 400, 3
+// inputSize is about as large as the input will be: growing a buffer of many
+// megabytes costs more than to fill it.
+func (r *Renderer) inputSize(m *model.Model) int {
+	const shared, perService, perEndpoint, perComment, commentsPerEndpoint = 8 << 10, 600, 320, 24, 3
 	size := shared
 	for i := range m.Services {
 		service := &m.Services[i]
 		name := &service.Port.Name
-		length := len(name.Namespace) + len(name.Name) + len(name.Port)
-		size += perService + len(service.Endpoints.Reachable)*(perEndpoint+namesPerEndpoint*length)
+		endpoint := perEndpoint
+		if r.service.commented {
+			endpoint += commentsPerEndpoint * (perComment + len(name.Namespace) + len(name.Name) + len(name.Port))
+		}
+		size += perService + len(service.Endpoints.Reachable)*endpoint
 	}
-	if cap(r.input) < size {
-		r.input = make([]byte, 0, size)
-	}
-	return r.input[:0]
+	return size
 }

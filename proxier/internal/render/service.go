@@ -1,8 +1,6 @@
 package render
 
 import (
-	"slices"
-
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
@@ -14,11 +12,15 @@ import (
 type serviceText struct {
 	options *Options
 	model   *model.Model
+	// commented is false where the rules for endpoints go without comments, which
+	// are much of the text in a large cluster.
+	commented bool
 
 	service       *model.Service
 	name          []byte // "namespace/name:port"
 	protocol      string
 	hash          hashText
+	hashes        []hashText     // the service port's own, then those of its reachable endpoints
 	endpoints     []endpointText // of service.Endpoints.Reachable, same order
 	probabilities probabilities
 }
@@ -37,32 +39,25 @@ func (t *serviceText) set(service *model.Service, hashes []hashText) {
 	t.name = appendName(t.name[:0], name)
 	t.protocol = protocolOf(name.Protocol)
 	t.hash = hashes[0]
+	t.hashes = hashes
 	t.endpoints = t.endpoints[:0]
 	for i, hash := range hashes[1:] {
 		t.endpoints = append(t.endpoints, endpointText{&service.Endpoints.Reachable[i], hash})
 	}
 }
 
-// appendHashes appends what serviceText.set needs for each service port.
-func appendHashes(dst []hashText, m *model.Model) []hashText {
-	count := len(m.Services)
-	for i := range m.Services {
-		count += len(m.Services[i].Endpoints.Reachable)
-	}
-	dst = slices.Grow(dst, count)
-	var key []byte
-	for i := range m.Services {
-		service := &m.Services[i]
-		key = appendHashKey(key[:0], &service.Port.Name)
+// appendHashes appends what serviceText.set needs for the service port. The key
+// is scratch memory.
+func appendHashes(dst []hashText, key []byte, service *model.Service) ([]hashText, []byte) {
+	key = appendHashKey(key[:0], &service.Port.Name)
+	dst = append(dst, hashOf(key))
+	prefix := len(key)
+	for i := range service.Endpoints.Reachable {
+		endpoint := &service.Endpoints.Reachable[i]
+		key = appendAddrPort(key[:prefix], endpoint.IP, endpoint.Port)
 		dst = append(dst, hashOf(key))
-		prefix := len(key)
-		for j := range service.Endpoints.Reachable {
-			endpoint := &service.Endpoints.Reachable[j]
-			key = appendAddrPort(key[:prefix], endpoint.IP, endpoint.Port)
-			dst = append(dst, hashOf(key))
-		}
 	}
-	return dst
+	return dst, key
 }
 
 // eachOf calls visit for each endpoint of set, a part of the reachable

@@ -62,12 +62,12 @@ func appendMasquerade(dst []byte, o *Options) []byte {
 
 // appendNodePortJumps ends KUBE-SERVICES. Cluster IPs and external addresses
 // must be matched before, since one of them may be an address of the node.
-func appendNodePortJumps(dst []byte, m *model.Model) []byte {
+func appendNodePortJumps(dst []byte, ports model.NodePorts) []byte {
 	const head = "-A " + servicesChain +
 		` -m comment --comment "kubernetes service nodeports; NOTE: this must be the last rule in this chain"`
 	const tail = " -j " + nodePortsChain + "\n"
-	if !m.NodePorts.All {
-		for _, address := range m.NodePorts.Addresses {
+	if !ports.All {
+		for _, address := range ports.Addresses {
 			dst = append(dst, head+" -d "...)
 			dst = address.AppendTo(dst)
 			dst = append(dst, tail...)
@@ -75,9 +75,9 @@ func appendNodePortJumps(dst []byte, m *model.Model) []byte {
 		return dst
 	}
 	dst = append(dst, head+" -m addrtype --dst-type LOCAL"...)
-	if m.NodePorts.Except.IsValid() {
+	if ports.Except.IsValid() {
 		dst = append(dst, " ! -d "...)
-		dst = m.NodePorts.Except.AppendTo(dst)
+		dst = ports.Except.AppendTo(dst)
 	}
 	return append(dst, tail...)
 }

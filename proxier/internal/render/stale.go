@@ -5,32 +5,23 @@ import (
 	"iter"
 )
 
-// staleChains finds the chains of service ports that the kernel has and no
-// rule needs any longer. It keeps its set from one sync to the next.
-type staleChains struct {
-	used map[chainKey]struct{}
-}
-
 // chainKey is a chain name filled up with zeros. A name that does not fit is
 // longer than the kernel allows and cannot be there.
 type chainKey [28]byte
 
-// find returns the chains of service ports that are in savedNAT but not among
-// the declared ones, in the order of savedNAT.
-func (s *staleChains) find(savedNAT, declared []byte) []string {
+// staleChains returns the chains of service ports that are in savedNAT but not
+// among the declared ones, in the order of savedNAT.
+func staleChains(savedNAT, declared []byte, count int) []string {
 	if len(savedNAT) == 0 {
 		return nil
 	}
-	if s.used == nil {
-		s.used = make(map[chainKey]struct{})
-	}
-	clear(s.used)
+	used := make(map[chainKey]struct{}, count)
 	for name := range chainNames(declared) {
-		s.used[keyOf(name)] = struct{}{}
+		used[keyOf(name)] = struct{}{}
 	}
 	var stale []string
 	for name := range chainNames(savedNAT) {
-		if _, ok := s.used[keyOf(name)]; !ok && isServiceChain(name) {
+		if _, ok := used[keyOf(name)]; !ok && isServiceChain(name) {
 			stale = append(stale, string(name))
 		}
 	}
@@ -47,6 +38,16 @@ func appendDeletions(dst []byte, stale []string) []byte {
 		dst = append(dst, '\n')
 	}
 	return dst
+}
+
+// String returns the name.
+func (k chainKey) String() string { return string(bytes.TrimRight(k[:], "\x00")) }
+
+// ownChain returns the key of a service port's chain.
+func ownChain(prefix string, hash hashText) chainKey {
+	var key chainKey
+	copy(key[copy(key[:], prefix):], hash[:])
+	return key
 }
 
 func keyOf(name []byte) chainKey {

@@ -1,0 +1,192 @@
+package render
+
+import (
+	"bytes"
+
+	"github.com/chainwalk/chainwalk/proxier/internal/changes"
+	"github.com/chainwalk/chainwalk/proxier/internal/model"
+)
+
+// partial holds what one Partial has to write.
+type partial struct {
+	// dirty are the shared chains whose lines are other ones now.
+	dirty [sharedChains]bool
+	// chainLines and rules are those of service ports' own chains.
+	chainLines, rules []byte
+	// held are the endpoints whose chains the kernel holds as they must be.
+	held map[hashText]struct{}
+	// input and key are scratch memory.
+	input, key []byte
+}
+
+// Partial returns the input of iptables-restore --noflush that turns what the
+// kernel holds after the last input into what it must hold for the changed
+// service ports, and nil if that is the same. The cost is that of the changed
+// service ports; only a shared chain whose lines change is written whole. All
+// endpoints' rules are taken to follow the Model of the last Full, apart from
+// nodePorts.
+//
+// Chains that are out of use are deleted, but in a large cluster only if cleanup
+// is set; else they wait for a call that does. The result is valid until the next call. If the
+// kernel does not take it, Full must follow.
+func (r *Renderer) Partial(gone []changes.ServicePortName, changed []model.Service, nodePorts model.NodePorts, cleanup bool) []byte {
+	p := &r.partial
+	p.begin()
+	if !nodePorts.Equal(r.node.NodePorts) {
+		r.totals.Rules.NAT += len(nodePorts.Addresses) - len(r.node.NodePorts.Addresses)
+		r.node.NodePorts = nodePorts
+		p.dirty[natServices] = true
+	}
+	r.service.commented = r.endpointsAfter(gone, changed) <= r.options.LargeCluster
+	for i := range gone {
+		if old := r.book.remove(&gone[i]); old != nil {
+			p.compareLines(&sharedLines{}, &old.lines)
+			old.chains(r.leftover.add)
+			r.totals.add(old, -1)
+		}
+	}
+	for i := range changed {
+		r.change(&changed[i])
+	}
+	var stale []string
+	if cleanup || !r.Large() {
+		stale = r.leftover.take()
+	}
+	return r.assemble(stale)
+}
+
+func (p *partial) begin() {
+	p.dirty = [sharedChains]bool{}
+	p.chainLines, p.rules = p.chainLines[:0], p.rules[:0]
+	if p.held == nil {
+		p.held = map[hashText]struct{}{}
+	}
+}
+
+// endpointsAfter returns the number of endpoints in the cluster once the
+// changes are in the book.
+func (r *Renderer) endpointsAfter(gone []changes.ServicePortName, changed []model.Service) int {
+	endpoints := r.totals.Endpoints
+	for i := range gone {
+		endpoints -= r.book.known(&gone[i])
+	}
+	for i := range changed {
+		endpoints += changed[i].Endpoints.Known - r.book.known(&changed[i].Port.Name)
+	}
+	return endpoints
+}
+
+// compareLines notes the shared chains in which the lines differ.
+func (p *partial) compareLines(now, before *sharedLines) {
+	for chain := range sharedChains {
+		if !bytes.Equal(now.in(chain), before.in(chain)) {
+			p.dirty[chain] = true
+		}
+	}
+}
+
+// change replaces one service port.
+func (r *Renderer) change(service *model.Service) {
+	p, t := &r.partial, &r.service
+	hashes := make([]hashText, 0, 1+len(service.Endpoints.Reachable))
+	hashes, p.key = appendHashes(hashes, p.key, service)
+	t.set(service, hashes)
+	now := &entry{}
+	t.describe(now, make([]byte, 0, linesPerService))
+	old := r.book.put(now)
+	if old == nil {
+		old = &entry{}
+	}
+	p.compareLines(&now.lines, &old.lines)
+	p.hold(now, old)
+
+	p.chainLines = t.appendPolicyChainLines(p.chainLines)
+	start := len(p.rules)
+	p.rules = t.appendPolicyChains(p.rules)
+	now.rules = count(p.rules[start:]) + rulesPerEndpoint*len(now.endpoints)
+	for i := range t.endpoints {
+		if _, ok := p.held[t.endpoints[i].hash]; !ok {
+			p.chainLines = appendHashedChainLine(p.chainLines, endpointPrefix, t.endpoints[i].hash)
+			p.rules = t.appendEndpointChain(p.rules, &t.endpoints[i])
+		}
+	}
+	old.chains(r.leftover.add)
+	now.chains(r.leftover.remove)
+	r.totals.add(old, -1)
+	r.totals.add(now, 1)
+}
+
+// rulesPerEndpoint is the number of rules in each endpoint's chain.
+const rulesPerEndpoint = 2
+
+// hold notes the endpoints' chains that need not be written again.
+func (p *partial) hold(now, old *entry) {
+	clear(p.held)
+	if now.style != old.style {
+		return
+	}
+	for _, hash := range old.endpoints {
+		p.held[hash] = struct{}{}
+	}
+}
+
+// assemble puts the input together, or returns nil where nothing is to do.
+func (r *Renderer) assemble(stale []string) []byte {
+	p := &r.partial
+	dst := p.input[:0]
+	if p.anyDirty(filterServices, filterNodePorts) {
+		dst = append(dst, "*filter\n"...)
+		dst = r.appendDirtyChainLines(dst, filterServices, filterNodePorts)
+		dst = r.appendDirtyLines(dst, filterServices, filterNodePorts)
+		dst = append(dst, "COMMIT\n"...)
+	}
+	if len(p.chainLines) > 0 || len(stale) > 0 || p.anyDirty(natServices, natNodePorts) {
+		dst = append(dst, "*nat\n"...)
+		dst = r.appendDirtyChainLines(dst, natServices, natNodePorts)
+		dst = append(dst, p.chainLines...)
+		dst = appendChainLines(dst, stale...)
+		dst = r.appendDirtyLines(dst, natServices, natNodePorts)
+		dst = append(dst, p.rules...)
+		dst = appendDeletions(dst, stale)
+		if p.dirty[natServices] {
+			dst = appendNodePortJumps(dst, r.node.NodePorts)
+		}
+		dst = append(dst, "COMMIT\n"...)
+	}
+	p.input = dst
+	if len(dst) == 0 {
+		return nil
+	}
+	return dst
+}
+
+func (p *partial) anyDirty(first, last sharedChain) bool {
+	for chain := first; chain <= last; chain++ {
+		if p.dirty[chain] {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Renderer) appendDirtyChainLines(dst []byte, first, last sharedChain) []byte {
+	for chain := first; chain <= last; chain++ {
+		if r.partial.dirty[chain] {
+			dst = appendChainLines(dst, chain.name())
+		}
+	}
+	return dst
+}
+
+// appendDirtyLines writes the lines of all service ports in each dirty chain.
+func (r *Renderer) appendDirtyLines(dst []byte, first, last sharedChain) []byte {
+	for chain := first; chain <= last; chain++ {
+		if !r.partial.dirty[chain] {
+			continue
+		}
+		for _, e := range r.book.entries {
+			dst = append(dst, e.lines.in(chain)...)
+		}
+	}
+	return dst
+}
