@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 )
@@ -60,6 +61,14 @@ type Config struct {
 	// more than 1,000 endpoints; 30 seconds by default. In a smaller one they go at
 	// once.
 	SyncPeriod time.Duration
+
+	// Conntrack is where stale entries of UDP services are deleted after the rules
+	// were written. Nil: nowhere.
+	Conntrack conntrack.Table
+	// Metrics, Health and ServiceHealth are told what goes on. Each may be nil.
+	Metrics       Metrics
+	Health        Health
+	ServiceHealth ServiceHealthChecks
 
 	// Changed is called when there is a new reason to sync, after the first
 	// objects were delivered. It is called by the goroutine that delivers the

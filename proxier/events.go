@@ -12,7 +12,9 @@ func (p *Proxier) OnServiceAdd(service *v1.Service) {
 
 // OnServiceUpdate notes a Service that has changed.
 func (p *Proxier) OnServiceUpdate(oldService, service *v1.Service) {
-	if p.services.Update(oldService, service) {
+	waits := p.services.Update(oldService, service)
+	p.config.Metrics.ServiceEvent(p.services.Pending())
+	if waits {
 		p.changed()
 	}
 }
@@ -45,7 +47,11 @@ func (p *Proxier) OnEndpointSliceDelete(slice *discovery.EndpointSlice) {
 }
 
 func (p *Proxier) noteSlice(slice *discovery.EndpointSlice, remove bool) {
-	if p.endpoints.EndpointSliceUpdate(slice, remove) {
+	waits := p.endpoints.EndpointSliceUpdate(slice, remove)
+	if string(slice.AddressType) == string(p.config.Family) {
+		p.config.Metrics.EndpointSliceEvent(p.endpoints.Pending())
+	}
+	if waits {
 		p.changed()
 	}
 }
@@ -77,7 +83,12 @@ func (p *Proxier) OnNodeSynced() {}
 
 // changed tells the owner that there is a reason to sync.
 func (p *Proxier) changed() {
-	if p.config.Changed != nil && p.state.delivered() {
+	if !p.state.delivered() {
+		return
+	}
+	p.config.Health.QueuedUpdate(p.config.Family)
+	p.config.Metrics.Queued(p.config.Clock.Now())
+	if p.config.Changed != nil {
 		p.config.Changed()
 	}
 }

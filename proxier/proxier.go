@@ -39,6 +39,7 @@ type Proxier struct {
 	endpointsMap changes.Endpoints
 	renderer     *render.Renderer
 	health       map[types.NamespacedName]ServiceHealth
+	cleanup      cleanup
 	// lastFull and lastCleanup are when the last full sync and the last deletion
 	// of all unused chains ended well.
 	lastFull, lastCleanup time.Time
@@ -68,6 +69,7 @@ func New(config Config) (*Proxier, error) {
 	if config.SyncPeriod == 0 {
 		config.SyncPeriod = defaultSyncPeriod
 	}
+	config.silentWhereNil()
 	return &Proxier{
 		config:       config,
 		rules:        config.modelConfig(),
@@ -90,31 +92,62 @@ func New(config Config) (*Proxier, error) {
 // has changed, after the tables were flushed, and once an hour. After an error
 // the rules may be the old ones, and nothing is lost: the next Sync includes what
 // this one could not write.
+//
+// Conntrack entries that keep UDP clients away from serving endpoints are deleted
+// after the rules were written, if Config.Conntrack is set; if that fails, the
+// next Sync does it.
 func (p *Proxier) Sync() error {
+	stale, err := p.syncRules()
+	if err != nil || stale == nil {
+		return err
+	}
+	if err := p.cleanConntrack(stale); err != nil {
+		return fmt.Errorf("after syncing %s rules: %w", p.config.Family, err)
+	}
+	return nil
+}
+
+// syncRules returns what conntrack entries to look at, nil for none.
+func (p *Proxier) syncRules() (*staleConnections, error) {
 	p.syncing.Lock()
 	defer p.syncing.Unlock()
 	if !p.state.delivered() {
-		return ErrNotDelivered
+		return nil, ErrNotDelivered
 	}
 	zone, full := p.state.beginSync()
 	services := p.services.Apply(p.serviceMap)
 	endpoints := p.endpoints.Apply(p.endpointsMap)
+	p.config.Metrics.ChangesTaken()
 
-	var err error
-	if full || p.config.Clock.Since(p.lastFull) >= fullSyncPeriod {
-		err = p.writeAll(zone)
-	} else {
-		err = p.writeChanged(zone, services.UpdatedServices.Union(endpoints.UpdatedServices))
-	}
-	if err != nil {
+	full = full || p.config.Clock.Since(p.lastFull) >= fullSyncPeriod
+	if err := p.write(full, zone, services, endpoints); err != nil {
 		p.state.dirty()
-		return fmt.Errorf("syncing %s rules: %w", p.config.Family, err)
+		return nil, fmt.Errorf("syncing %s rules: %w", p.config.Family, err)
 	}
 	p.services.MarkSynced()
 	p.endpoints.MarkSynced()
 	p.noteHealth(services.UpdatedServices)
 	p.noteHealth(endpoints.UpdatedServices)
-	return nil
+	p.cleanup.add(services, endpoints)
+	p.config.Metrics.Synced(p.config.Clock.Now(), endpoints.LastChangeTriggerTimes)
+	p.reportHealth()
+	return p.takeCleanup(), nil
+}
+
+// write writes the rules, and notes how long that took.
+func (p *Proxier) write(full bool, zone string, services changes.ServiceUpdate, endpoints changes.EndpointsUpdate) (err error) {
+	start := p.config.Clock.Now()
+	if full {
+		defer func() { p.config.Metrics.FullSyncTook(p.config.Clock.Since(start)) }()
+		return p.writeAll(zone)
+	}
+	defer func() {
+		p.config.Metrics.PartialSyncTook(p.config.Clock.Since(start))
+		if err != nil {
+			p.config.Metrics.PartialSyncFailed()
+		}
+	}()
+	return p.writeChanged(zone, services.UpdatedServices.Union(endpoints.UpdatedServices))
 }
 
 // SyncAll is a Sync that writes everything. It repairs what somebody else did to

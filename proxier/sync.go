@@ -76,10 +76,14 @@ func compareServices(a, b types.NamespacedName) int {
 
 // restore gives the input to the tool; nil is nothing to do.
 func (p *Proxier) restore(input []byte) error {
-	if input == nil {
-		return nil
+	if input != nil {
+		if err := p.config.IPTables.RestoreAll(input, iptables.NoFlushTables, iptables.RestoreCounters); err != nil {
+			p.config.Metrics.RestoreFailed()
+			return err
+		}
 	}
-	return p.config.IPTables.RestoreAll(input, iptables.NoFlushTables, iptables.RestoreCounters)
+	p.reportRules(input)
+	return nil
 }
 
 // prepareKernel sets the sysctls that the rules need, and says whether

@@ -33,6 +33,9 @@ type ServiceUpdate struct {
 	// ConntrackCleanupRequired is true if a UDP port of a Service was added,
 	// changed or removed: kernel flow entries may still lead to the old place.
 	ConntrackCleanupRequired bool
+	// FormerUDP are the UDP ports that were changed or removed, as they were
+	// before.
+	FormerUDP []*ServicePort
 }
 
 // NewServiceTracker returns a tracker that knows of no Service.
@@ -95,6 +98,9 @@ func (t *ServiceTracker) apply(services Services, name types.NamespacedName, por
 		if !slices.ContainsFunc(ports, old.equal) {
 			delete(services, old.Name)
 			t.noteProtocol(old.Name.Protocol)
+			if old.Name.Protocol == v1.ProtocolUDP {
+				t.unsynced.FormerUDP = append(t.unsynced.FormerUDP, old)
+			}
 		}
 	}
 	for i, port := range ports {
