@@ -1,15 +1,15 @@
 package proxier
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	netutils "k8s.io/utils/net"
+
+	"github.com/chainwalk/chainwalk/proxier/node"
 )
 
 // Settings is a kube-proxy configuration as it applies to one node.
@@ -39,50 +39,44 @@ type Settings struct {
 // loopback, and mode NodeCIDR is an error. Fields that say nothing about rules,
 // such as the addresses of the health check, are checked and otherwise left
 // to others.
-func FromConfiguration(configuration *kubeproxy.KubeProxyConfiguration, nodeName string, node *v1.Node) (*Settings, error) {
-	c := withDefaults(configuration)
+func FromConfiguration(configuration *kubeproxy.KubeProxyConfiguration, nodeName string, object *v1.Node) (*Settings, error) {
+	c := WithDefaults(configuration)
 	if err := validateConfiguration(c); err != nil {
 		return nil, err
 	}
+	name, err := node.Name(c.HostnameOverride, nodeName)
+	if err != nil {
+		return nil, fmt.Errorf("KubeProxyConfiguration: hostnameOverride: %w", err)
+	}
 	reader := settingsReader{configuration: c, settings: &Settings{
-		NodeName:         nodeNameOf(c, nodeName),
+		NodeName:         name,
 		SyncPeriod:       c.IPTables.SyncPeriod.Duration,
 		MinSyncPeriod:    c.IPTables.MinSyncPeriod.Duration,
 		ConfigSyncPeriod: c.ConfigSyncPeriod.Duration,
 	}}
-	if err := reader.read(node); err != nil {
+	if err := reader.read(object); err != nil {
 		return nil, fmt.Errorf("KubeProxyConfiguration: %w", err)
 	}
 	return reader.settings, nil
-}
-
-func nodeNameOf(c *kubeproxy.KubeProxyConfiguration, nodeName string) string {
-	if c.HostnameOverride != "" {
-		nodeName = c.HostnameOverride
-	}
-	return strings.ToLower(strings.TrimSpace(nodeName))
 }
 
 // settingsReader fills in Settings.
 type settingsReader struct {
 	configuration *kubeproxy.KubeProxyConfiguration
 	settings      *Settings
-	nodeIPs       nodeIPs
+	addresses     node.Addresses
 }
 
-func (r *settingsReader) read(node *v1.Node) error {
-	if r.settings.NodeName == "" {
-		return errors.New("hostnameOverride: the node's name is not known otherwise and must be given")
+func (r *settingsReader) read(object *v1.Node) error {
+	if object != nil && object.Name != r.settings.NodeName {
+		return fmt.Errorf("hostnameOverride: this is node %q, but the Node object is of %q", r.settings.NodeName, object.Name)
 	}
-	if node != nil && node.Name != r.settings.NodeName {
-		return fmt.Errorf("hostnameOverride: this is node %q, but the Node object is of %q", r.settings.NodeName, node.Name)
-	}
-	r.nodeIPs = nodeIPsOf(node, parseAddr(r.configuration.BindAddress))
-	r.settings.PrimaryFamily = r.nodeIPs.primary
-	if r.nodeIPs.of(r.nodeIPs.primary).IsLoopback() {
+	r.addresses = node.DetectAddresses(node.HostIPs(object), parseAddr(r.configuration.BindAddress))
+	r.settings.PrimaryFamily = r.addresses.Primary
+	if r.addresses.Of(r.addresses.Primary).IsLoopback() {
 		r.warn("the node's address is not known and taken to be loopback; bindAddress can give it")
 	}
-	detectors, err := r.localDetectors(node)
+	detectors, err := r.localDetectors(object)
 	if err != nil {
 		return err
 	}
@@ -96,7 +90,7 @@ func (r *settingsReader) config(family v1.IPFamily, detector LocalDetector, rang
 	return Config{
 		Family:                family,
 		NodeName:              r.settings.NodeName,
-		NodeIP:                r.nodeIPs.of(family),
+		NodeIP:                r.addresses.Of(family),
 		LocalDetector:         detector,
 		MasqueradeAll:         r.configuration.IPTables.MasqueradeAll,
 		MasqueradeBit:         int(*r.configuration.IPTables.MasqueradeBit),
@@ -111,19 +105,19 @@ func (r *settingsReader) warn(format string, args ...any) {
 }
 
 // localDetectors returns nothing for a family whose pods are not recognised.
-func (r *settingsReader) localDetectors(node *v1.Node) (map[v1.IPFamily]LocalDetector, error) {
+func (r *settingsReader) localDetectors(object *v1.Node) (map[v1.IPFamily]LocalDetector, error) {
 	c := r.configuration
 	switch c.DetectLocalMode {
 	case localByClusterCIDR:
 		return r.detectByCIDR("clusterCIDR", clusterCIDRs(c)), nil
 	case localByNodeCIDR:
-		if node == nil || len(node.Spec.PodCIDRs) == 0 {
+		if object == nil || len(object.Spec.PodCIDRs) == 0 {
 			return nil, fmt.Errorf("detectLocalMode: NodeCIDR needs spec.podCIDRs of Node %q", r.settings.NodeName)
 		}
-		detectors := r.detectByCIDR("spec.podCIDRs of the Node", node.Spec.PodCIDRs)
-		if _, ok := detectors[r.nodeIPs.primary]; !ok {
+		detectors := r.detectByCIDR("spec.podCIDRs of the Node", object.Spec.PodCIDRs)
+		if _, ok := detectors[r.addresses.Primary]; !ok {
 			return nil, fmt.Errorf("detectLocalMode: NodeCIDR needs a range of family %s in spec.podCIDRs of Node %q",
-				r.nodeIPs.primary, r.settings.NodeName)
+				r.addresses.Primary, r.settings.NodeName)
 		}
 		return detectors, nil
 	case localByBridgeInterface:
@@ -147,9 +141,9 @@ func (r *settingsReader) detectByCIDR(source string, texts []string) map[v1.IPFa
 			detectors[family] = DetectLocalByCIDR(prefix)
 		}
 	}
-	if _, ok := detectors[r.nodeIPs.primary]; !ok {
+	if _, ok := detectors[r.addresses.Primary]; !ok {
 		r.warn("detectLocalMode %s: no range of family %s in %s; pods of that family are not recognised",
-			r.configuration.DetectLocalMode, r.nodeIPs.primary, source)
+			r.configuration.DetectLocalMode, r.addresses.Primary, source)
 	}
 	return detectors
 }
@@ -165,7 +159,7 @@ func (r *settingsReader) nodePortRanges() []netip.Prefix {
 	texts := r.configuration.NodePortAddresses
 	if len(texts) == 1 && texts[0] == primaryAddresses {
 		for _, family := range []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol} {
-			if ip := r.nodeIPs.of(family); !ip.IsLoopback() {
+			if ip := r.addresses.Of(family); !ip.IsLoopback() {
 				ranges = append(ranges, netip.PrefixFrom(ip, ip.BitLen()))
 			}
 		}
@@ -187,11 +181,11 @@ func (r *settingsReader) warnOfOpenNodePorts(ranges []netip.Prefix) {
 		return
 	}
 	for _, prefix := range ranges {
-		if familyOf(prefix.Addr()) == r.nodeIPs.primary {
+		if familyOf(prefix.Addr()) == r.addresses.Primary {
 			return
 		}
 	}
-	r.warn("nodePortAddresses has no range of family %s: its node ports are served at every address of the node", r.nodeIPs.primary)
+	r.warn("nodePortAddresses has no range of family %s: its node ports are served at every address of the node", r.addresses.Primary)
 }
 
 // parseAddr reads an address as the Kubernetes API does, leading zeros

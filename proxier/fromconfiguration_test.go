@@ -217,7 +217,7 @@ func TestFromConfigurationRefuses(t *testing.T) {
 		{"health address without end", "healthzBindAddress: '[::'", `healthzBindAddress: Invalid value: "[::"`},
 		{"cluster range that is IPv4 in IPv6", "clusterCIDR: ::ffff:10.0.0.0/104", "write it as IPv4"},
 		{"metrics port", "metricsBindAddress: 127.0.0.1:0", `metricsBindAddress: Invalid value: "127.0.0.1:0"`},
-		{"no node name", `hostnameOverride: " "`, "hostnameOverride: the node's name is not known otherwise and must be given"},
+		{"no node name", `hostnameOverride: " "`, "hostnameOverride: the node's name is empty: give it with --hostname-override"},
 		{"another node", "hostnameOverride: there", `hostnameOverride: this is node "there", but the Node object is of "here"`},
 		{"node without pod ranges", "detectLocalMode: NodeCIDR", `detectLocalMode: NodeCIDR needs spec.podCIDRs of Node "here"`},
 	}

@@ -12,25 +12,57 @@ import (
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 )
 
-// withDefaults returns a copy of the configuration with kube-proxy's defaults
+// Ports and values that kube-proxy has too.
+const (
+	healthzPort = "10256"
+	metricsPort = "10249"
+
+	defaultOOMScoreAdj    = -999
+	defaultMaxPerCore     = 32 * 1024
+	defaultConntrackMin   = 128 * 1024
+	defaultAPIContentType = "application/vnd.kubernetes.protobuf"
+)
+
+// WithDefaults returns a copy of the configuration with kube-proxy's defaults
 // in the fields that are empty.
-func withDefaults(configuration *kubeproxy.KubeProxyConfiguration) *kubeproxy.KubeProxyConfiguration {
+func WithDefaults(configuration *kubeproxy.KubeProxyConfiguration) *kubeproxy.KubeProxyConfiguration {
 	c := configuration.DeepCopy()
-	if c.BindAddress == "" {
-		c.BindAddress = "0.0.0.0"
+	c.APIVersion, c.Kind = kubeproxy.SchemeGroupVersion.String(), "KubeProxyConfiguration"
+	defaultTo(&c.BindAddress, "0.0.0.0")
+	anyAddress, loopback := "0.0.0.0", "127.0.0.1"
+	if parseAddr(c.BindAddress).Is6() {
+		anyAddress, loopback = "::", "::1"
 	}
-	if c.Mode == "" {
-		c.Mode = modeIPTables
-	}
-	if c.DetectLocalMode == "" {
-		c.DetectLocalMode = localByClusterCIDR
-	}
+	c.HealthzBindAddress = listenAddress(c.HealthzBindAddress, anyAddress, healthzPort)
+	c.MetricsBindAddress = listenAddress(c.MetricsBindAddress, loopback, metricsPort)
+	defaultTo(&c.Mode, modeIPTables)
+	defaultTo(&c.DetectLocalMode, localByClusterCIDR)
 	c.IPTables.MasqueradeBit = orDefault(c.IPTables.MasqueradeBit, 14)
 	c.IPTables.LocalhostNodePorts = orDefault(c.IPTables.LocalhostNodePorts, true)
-	defaultDuration(&c.IPTables.SyncPeriod, 30*time.Second)
-	defaultDuration(&c.IPTables.MinSyncPeriod, time.Second)
-	defaultDuration(&c.ConfigSyncPeriod, 15*time.Minute)
+	defaultTo(&c.IPTables.SyncPeriod.Duration, defaultSyncPeriod)
+	defaultTo(&c.IPTables.MinSyncPeriod.Duration, time.Second)
+	defaultTo(&c.ConfigSyncPeriod.Duration, 15*time.Minute)
+	c.OOMScoreAdj = orDefault(c.OOMScoreAdj, defaultOOMScoreAdj)
+	c.Conntrack.MaxPerCore = orDefault(c.Conntrack.MaxPerCore, defaultMaxPerCore)
+	c.Conntrack.Min = orDefault(c.Conntrack.Min, defaultConntrackMin)
+	c.Conntrack.TCPEstablishedTimeout = orDefault(c.Conntrack.TCPEstablishedTimeout, metav1.Duration{Duration: 24 * time.Hour})
+	c.Conntrack.TCPCloseWaitTimeout = orDefault(c.Conntrack.TCPCloseWaitTimeout, metav1.Duration{Duration: time.Hour})
+	defaultTo(&c.ClientConnection.ContentType, defaultAPIContentType)
+	defaultTo(&c.ClientConnection.QPS, 5)
+	defaultTo(&c.ClientConnection.Burst, 10)
 	return c
+}
+
+// listenAddress adds what is missing. An IPv6 address may have brackets only
+// with a port.
+func listenAddress(text, address, port string) string {
+	if text == "" {
+		return net.JoinHostPort(address, port)
+	}
+	if parseAddr(text).IsValid() {
+		return net.JoinHostPort(text, port)
+	}
+	return text
 }
 
 func orDefault[T any](value *T, def T) *T {
@@ -40,9 +72,10 @@ func orDefault[T any](value *T, def T) *T {
 	return value
 }
 
-func defaultDuration(d *metav1.Duration, def time.Duration) {
-	if d.Duration == 0 {
-		d.Duration = def
+func defaultTo[T comparable](value *T, def T) {
+	var zero T
+	if *value == zero {
+		*value = def
 	}
 }
 
