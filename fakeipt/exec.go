@@ -13,10 +13,23 @@ import (
 )
 
 // Exec returns the kernel's tools as programs that can be run. Programs of other names are not found.
-func (k *Kernel) Exec() exec.Interface { return &executor{kernel: k} }
+func (k *Kernel) Exec() exec.Interface {
+	return ExecOver(k, func(name string) bool { return (&program{kernel: k, argv0: name}).identify() != toolNone })
+}
+
+// Tools runs a tool. A Kernel does, and whatever keeps the kernel between two runs.
+type Tools interface {
+	Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) (status int)
+}
+
+// ExecOver returns tools as programs that can be run. Programs whose name is not known are not found.
+func ExecOver(tools Tools, known func(name string) bool) exec.Interface {
+	return &executor{tools: tools, known: known}
+}
 
 type executor struct {
-	kernel *Kernel
+	tools Tools
+	known func(name string) bool
 }
 
 // Command returns a program with arguments.
@@ -26,13 +39,12 @@ func (e *executor) Command(name string, args ...string) exec.Cmd {
 
 // CommandContext is Command; a context that is done before the program starts keeps it from running.
 func (e *executor) CommandContext(ctx context.Context, name string, args ...string) exec.Cmd {
-	return &process{kernel: e.kernel, ctx: ctx, argv: append([]string{name}, args...)}
+	return &process{executor: e, ctx: ctx, argv: append([]string{name}, args...)}
 }
 
 // LookPath returns where a program is.
 func (e *executor) LookPath(file string) (string, error) {
-	p := &program{kernel: e.kernel, argv0: file}
-	if p.identify() == toolNone {
+	if !e.known(file) {
 		return "", exec.ErrExecutableNotFound
 	}
 	return "/usr/sbin/" + path.Base(file), nil
@@ -40,7 +52,7 @@ func (e *executor) LookPath(file string) (string, error) {
 
 // process is one run of a program.
 type process struct {
-	kernel         *Kernel
+	executor       *executor
 	ctx            context.Context
 	argv           []string
 	stdin          io.Reader
@@ -119,7 +131,7 @@ func (p *process) Start() error {
 	if err := p.ctx.Err(); err != nil {
 		return err
 	}
-	if (&program{kernel: p.kernel, argv0: p.argv[0]}).identify() == toolNone {
+	if !p.executor.known(p.argv[0]) {
 		return exec.ErrExecutableNotFound
 	}
 	go p.run()
@@ -128,7 +140,7 @@ func (p *process) Start() error {
 
 func (p *process) run() {
 	defer close(p.done)
-	status := p.kernel.Run(p.argv, p.stdin, orDiscard(p.stdout), orDiscard(p.stderr))
+	status := p.executor.tools.Run(p.argv, p.stdin, orDiscard(p.stdout), orDiscard(p.stderr))
 	for _, w := range p.pipes {
 		// The reader sees the end of the output.
 		_ = w.Close()

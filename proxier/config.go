@@ -81,6 +81,29 @@ type Config struct {
 	Logger klog.Logger
 }
 
+// ServesLocalhostNodePorts says whether node ports are served at loopback
+// addresses, which needs the kernel to route these.
+func (c *Config) ServesLocalhostNodePorts() bool {
+	rules := c.modelConfig()
+	return rules.ServesLocalhost()
+}
+
+// NodePortListeners returns nil if node ports are served at every address of the
+// node, else a function that returns the addresses at which they are served now.
+func (c *Config) NodePortListeners() func() ([]netip.Addr, error) {
+	rules, network := c.modelConfig(), c.Network
+	if rules.ServesAllAddresses() {
+		return nil
+	}
+	return func() ([]netip.Addr, error) {
+		addresses, err := network.NodeAddresses()
+		if err != nil {
+			return nil, err
+		}
+		return model.DecideNodePorts(&rules, model.Node{Addresses: addresses}).Addresses, nil
+	}
+}
+
 // Times and sizes that kube-proxy has too.
 const (
 	defaultSyncPeriod = 30 * time.Second

@@ -41,7 +41,7 @@ type Settings struct {
 // to others.
 func FromConfiguration(configuration *kubeproxy.KubeProxyConfiguration, nodeName string, object *v1.Node) (*Settings, error) {
 	c := WithDefaults(configuration)
-	if err := validateConfiguration(c); err != nil {
+	if err := Validate(c); err != nil {
 		return nil, err
 	}
 	name, err := node.Name(c.HostnameOverride, nodeName)
@@ -110,7 +110,7 @@ func (r *settingsReader) localDetectors(object *v1.Node) (map[v1.IPFamily]LocalD
 	switch c.DetectLocalMode {
 	case localByClusterCIDR:
 		return r.detectByCIDR("clusterCIDR", clusterCIDRs(c)), nil
-	case localByNodeCIDR:
+	case LocalModeNodeCIDR:
 		if object == nil || len(object.Spec.PodCIDRs) == 0 {
 			return nil, fmt.Errorf("detectLocalMode: NodeCIDR needs spec.podCIDRs of Node %q", r.settings.NodeName)
 		}
@@ -165,7 +165,7 @@ func (r *settingsReader) nodePortRanges() []netip.Prefix {
 		}
 	} else {
 		for _, text := range texts {
-			prefix, _ := parsePrefix(text) // checked by validateConfiguration
+			prefix, _ := parsePrefix(text) // checked by Validate
 			ranges = append(ranges, prefix)
 		}
 	}

@@ -10,9 +10,11 @@ const (
 	modeKernelspace kubeproxy.ProxyMode = "kernelspace"
 
 	localByClusterCIDR         kubeproxy.LocalMode = "ClusterCIDR"
-	localByNodeCIDR            kubeproxy.LocalMode = "NodeCIDR"
 	localByBridgeInterface     kubeproxy.LocalMode = "BridgeInterface"
 	localByInterfaceNamePrefix kubeproxy.LocalMode = "InterfaceNamePrefix"
+
+	// LocalModeNodeCIDR is the mode for which the node's pod ranges must be known.
+	LocalModeNodeCIDR kubeproxy.LocalMode = "NodeCIDR"
 
 	// primaryAddresses in nodePortAddresses stands for the node's own.
 	primaryAddresses = "primary"

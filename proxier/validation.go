@@ -79,8 +79,8 @@ func defaultTo[T comparable](value *T, def T) {
 	}
 }
 
-// validateConfiguration reports all mistakes in a configuration with defaults.
-func validateConfiguration(c *kubeproxy.KubeProxyConfiguration) error {
+// Validate reports all mistakes in a configuration as WithDefaults returns it.
+func Validate(c *kubeproxy.KubeProxyConfiguration) error {
 	root := field.NewPath("KubeProxyConfiguration")
 	errs := slices.Concat(
 		validateMode(c, root),
@@ -163,14 +163,14 @@ func validateDetectLocal(c *kubeproxy.KubeProxyConfiguration, root *field.Path) 
 	switch c.DetectLocalMode {
 	case localByClusterCIDR:
 		return validateClusterCIDRs(clusterCIDRs(c), root.Child("clusterCIDR"))
-	case localByNodeCIDR:
+	case LocalModeNodeCIDR:
 		return nil
 	case localByBridgeInterface:
 		return required(c.DetectLocal.BridgeInterface, root.Child("detectLocal", "bridgeInterface"))
 	case localByInterfaceNamePrefix:
 		return required(c.DetectLocal.InterfaceNamePrefix, root.Child("detectLocal", "interfaceNamePrefix"))
 	default:
-		modes := []kubeproxy.LocalMode{localByClusterCIDR, localByNodeCIDR,
+		modes := []kubeproxy.LocalMode{localByClusterCIDR, LocalModeNodeCIDR,
 			localByBridgeInterface, localByInterfaceNamePrefix, ""}
 		return field.ErrorList{field.NotSupported(root.Child("detectLocalMode"), c.DetectLocalMode, modes)}
 	}

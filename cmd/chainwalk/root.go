@@ -74,6 +74,7 @@ Exit status: 0 what was asked holds, 1 it does not, 2 bad usage or input.`,
 		newSnapshotCommand(s),
 		newSchemaCommand(s),
 		newToolCommand(s),
+		newProxyCommand(s),
 	)
 	return root
 }

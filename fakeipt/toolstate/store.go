@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/utils/clock"
+	"k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
@@ -51,6 +52,9 @@ func FromEnvironment() (*Store, error) {
 	}
 	return s, nil
 }
+
+// Exec returns the tools as programs that can be run.
+func (s *Store) Exec() exec.Interface { return fakeipt.ExecOver(s, IsTool) }
 
 // IsTool says whether a program of that name is one of the tools. A folder in front of the name does not matter.
 func IsTool(name string) bool {

@@ -22,15 +22,25 @@ type API struct {
 // New makes an API that holds the objects, of several with one name the last. Its
 // informers end with the context.
 func New(ctx context.Context, objects []manifest.Object, options config.Options) (*API, error) {
-	a := &API{client: fake.NewClientset()}
+	client, err := Clientset(objects)
+	if err != nil {
+		return nil, err
+	}
+	a := &API{client: client}
+	a.informers, err = config.Watch(ctx, client, options)
+	return a, err
+}
+
+// Clientset returns a fake clientset that holds the objects, of several with one
+// name the last.
+func Clientset(objects []manifest.Object) (*fake.Clientset, error) {
+	client := fake.NewClientset()
 	for _, o := range lastOfEach(objects) {
-		if err := a.client.Tracker().Add(o.DeepCopyObject()); err != nil {
+		if err := client.Tracker().Add(o.DeepCopyObject()); err != nil {
 			return nil, fmt.Errorf("take %s: %w", o.Ref(), err)
 		}
 	}
-	var err error
-	a.informers, err = config.Watch(ctx, a.client, options)
-	return a, err
+	return client, nil
 }
 
 // lastOfEach are the objects that are left if all are applied in order.
@@ -69,13 +79,13 @@ const writesPerDelivery = 50
 
 // Apply writes objects and waits until every proxier has them.
 func (a *API) Apply(ctx context.Context, objects []manifest.Object) error {
-	return a.each(ctx, len(objects), func(i int) error { return a.put(ctx, objects[i]) })
+	return a.each(ctx, len(objects), func(i int) error { return put(ctx, a.client, objects[i]) })
 }
 
 // Delete deletes objects and waits until every proxier knows.
 func (a *API) Delete(ctx context.Context, refs []manifest.Ref) error {
 	return a.each(ctx, len(refs), func(i int) error {
-		if err := a.remove(ctx, refs[i]); err != nil {
+		if err := remove(ctx, a.client, refs[i]); err != nil {
 			return fmt.Errorf("delete %s: %w", refs[i], err)
 		}
 		return nil

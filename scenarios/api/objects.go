@@ -8,6 +8,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
@@ -19,20 +20,20 @@ type writer[T any] interface {
 }
 
 // put creates an object, or replaces it with its status.
-func (a *API) put(ctx context.Context, o manifest.Object) error {
+func put(ctx context.Context, client kubernetes.Interface, o manifest.Object) error {
 	var err error
 	namespace := o.Meta().GetNamespace()
 	switch obj := o.Object.(type) {
 	case *corev1.Service:
-		err = write(ctx, a.client.CoreV1().Services(namespace), obj.DeepCopy())
+		err = write(ctx, client.CoreV1().Services(namespace), obj.DeepCopy())
 	case *discoveryv1.EndpointSlice:
-		err = write(ctx, a.client.DiscoveryV1().EndpointSlices(namespace), obj.DeepCopy())
+		err = write(ctx, client.DiscoveryV1().EndpointSlices(namespace), obj.DeepCopy())
 	case *corev1.Node:
-		err = write(ctx, a.client.CoreV1().Nodes(), obj.DeepCopy())
+		err = write(ctx, client.CoreV1().Nodes(), obj.DeepCopy())
 	case *corev1.Pod:
-		err = write(ctx, a.client.CoreV1().Pods(namespace), obj.DeepCopy())
+		err = write(ctx, client.CoreV1().Pods(namespace), obj.DeepCopy())
 	case *corev1.Namespace:
-		err = write(ctx, a.client.CoreV1().Namespaces(), obj.DeepCopy())
+		err = write(ctx, client.CoreV1().Namespaces(), obj.DeepCopy())
 	default:
 		err = fmt.Errorf("objects of type %T are not supported", o.Object)
 	}
@@ -50,19 +51,19 @@ func write[T any](ctx context.Context, to writer[T], object T) error {
 	return err
 }
 
-func (a *API) remove(ctx context.Context, ref manifest.Ref) error {
+func remove(ctx context.Context, client kubernetes.Interface, ref manifest.Ref) error {
 	options := metav1.DeleteOptions{}
 	switch ref.Kind {
 	case "Service":
-		return a.client.CoreV1().Services(ref.Namespace).Delete(ctx, ref.Name, options)
+		return client.CoreV1().Services(ref.Namespace).Delete(ctx, ref.Name, options)
 	case "EndpointSlice":
-		return a.client.DiscoveryV1().EndpointSlices(ref.Namespace).Delete(ctx, ref.Name, options)
+		return client.DiscoveryV1().EndpointSlices(ref.Namespace).Delete(ctx, ref.Name, options)
 	case "Node":
-		return a.client.CoreV1().Nodes().Delete(ctx, ref.Name, options)
+		return client.CoreV1().Nodes().Delete(ctx, ref.Name, options)
 	case "Pod":
-		return a.client.CoreV1().Pods(ref.Namespace).Delete(ctx, ref.Name, options)
+		return client.CoreV1().Pods(ref.Namespace).Delete(ctx, ref.Name, options)
 	case "Namespace":
-		return a.client.CoreV1().Namespaces().Delete(ctx, ref.Name, options)
+		return client.CoreV1().Namespaces().Delete(ctx, ref.Name, options)
 	}
 	return fmt.Errorf("objects of kind %s are not supported", ref.Kind)
 }

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/chainwalk/chainwalk/proxier"
+	"github.com/chainwalk/chainwalk/proxier/cleanup"
+	"github.com/chainwalk/chainwalk/proxier/iptables"
+	"github.com/chainwalk/chainwalk/proxier/server"
+	"github.com/chainwalk/chainwalk/proxier/sysctl"
+)
+
+type proxyOptions struct {
+	config   string
+	writeTo  string
+	cleanup  bool
+	initOnly bool
+	master   string
+	objects  []string
+	fake     bool
+	flags    *proxyFlags
+}
+
+func newProxyCommand(s streams) *cobra.Command {
+	var o proxyOptions
+	cmd := &cobra.Command{
+		Use:   "proxy",
+		Short: "Be the kube-proxy of this machine, or of a fake kernel",
+		Long: `Runs the proxier for real: it follows Services and EndpointSlices in the API and keeps this machine's iptables rules as they
+ask for. Flags and configuration file are kube-proxy's: with --config, flags that the file can replace do not count, apart from
+--hostname-override.
+
+With --fake the rules go to the fake kernel of "chainwalk tool" and no privileges are needed: CHAINWALK_STATE is its folder, and
+"chainwalk tool iptables-save" shows the rules. With -f the objects come from files, and from them again when they change, and no
+API server is needed.`,
+		Example: `  chainwalk proxy --config kube-proxy.yaml
+  chainwalk proxy --fake -f objects.yaml --hostname-override worker1
+  chainwalk proxy --cleanup`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runProxy(cmd.Context(), s, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.config, "config", "", "KubeProxyConfiguration (v1alpha1) file; the process exits when it changes")
+	flags.StringVar(&o.writeTo, "write-config-to", "", "write the configuration with all defaults to this file, and exit")
+	flags.BoolVar(&o.cleanup, "cleanup", false, "remove all rules of kube-proxy, and exit")
+	flags.BoolVar(&o.initOnly, "init-only", false, "make the kernel settings, which takes all privileges, and exit")
+	flags.StringVar(&o.master, "master", "", "address of the API server, instead of that in the kubeconfig")
+	flags.StringArrayVarP(&o.objects, "filename", "f", nil, "file with Kubernetes objects instead of an API server (repeatable, - is stdin)")
+	flags.BoolVar(&o.fake, "fake", false, "write to the fake kernel")
+	o.flags = addProxyFlags(cmd)
+	return cmd
+}
+
+func runProxy(ctx context.Context, s streams, o proxyOptions) error {
+	configuration, err := proxyConfiguration(s, o)
+	if err != nil {
+		return err
+	}
+	if o.writeTo != "" {
+		return writeConfiguration(o.writeTo, configuration)
+	}
+	host, closeHost, err := proxyHost(o.fake)
+	if err != nil {
+		return err
+	}
+	defer closeHost()
+	logger := proxyLogger(s)
+	switch {
+	case o.cleanup:
+		return removeRules(host, logger)
+	case o.initOnly:
+		return adjustKernel(host, configuration)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var client kubernetes.Interface
+	if len(o.objects) > 0 {
+		client, err = fileClient(ctx, s, o.objects, logger)
+	} else {
+		client, err = apiClient(o.master, configuration)
+	}
+	if err != nil {
+		return err
+	}
+	if o.config != "" && o.config != "-" {
+		if err := watchFile(ctx, o.config, func() { stop(errConfigChanged) }); err != nil {
+			return fmt.Errorf("watching %s: %w", o.config, err)
+		}
+	}
+	return server.Run(ctx, server.Options{Configuration: configuration, Client: client, Host: *host, Logger: logger})
+}
+
+// proxyConfiguration is that of the file, or of the flags.
+func proxyConfiguration(s streams, o proxyOptions) (*kubeproxy.KubeProxyConfiguration, error) {
+	configuration := o.flags.configuration
+	if o.config != "" {
+		var err error
+		if configuration, err = readProxyConfig(s, o.config); err != nil {
+			return nil, err
+		}
+		var ignored []string
+		for _, flag := range o.flags.given() {
+			if flag == "hostname-override" {
+				configuration.HostnameOverride = o.flags.configuration.HostnameOverride
+				continue
+			}
+			ignored = append(ignored, "--"+flag)
+		}
+		if len(ignored) > 0 {
+			fmt.Fprintf(s.errOut, "chainwalk: warning: --config is given, so these flags do not count: %s\n", strings.Join(ignored, ", "))
+		}
+	}
+	configuration = proxier.WithDefaults(configuration)
+	return configuration, proxier.Validate(configuration)
+}
+
+func writeConfiguration(file string, configuration *kubeproxy.KubeProxyConfiguration) error {
+	text, err := yaml.Marshal(configuration)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o600)
+}
+
+// removeRules is --cleanup. It goes on with the other family after an error.
+func removeRules(host *server.Host, logger klog.Logger) error {
+	options := host.IPTables
+	options.Logger = logger
+	tools, missing := iptables.NewDualStack(host.Exec, options)
+	if len(tools) == 0 {
+		return missing
+	}
+	if cleanup.Leftovers(logger, slices.Collect(maps.Values(tools))...) {
+		return errors.New("cleanup: some rules are left, see above")
+	}
+	return nil
+}
+
+// adjustKernel is --init-only.
+func adjustKernel(host *server.Host, configuration *kubeproxy.KubeProxyConfiguration) error {
+	report, err := host.Settings.Apply(sysctl.Wanted(&configuration.Conntrack, host.Cores, *configuration.IPTables.LocalhostNodePorts))
+	if warning := report.Warning(); warning != "" {
+		err = errors.Join(err, errors.New(warning))
+	}
+	return err
+}
+
+func proxyLogger(s streams) klog.Logger {
+	return funcr.New(func(_, args string) { fmt.Fprintf(s.errOut, "chainwalk: %s\n", args) }, funcr.Options{})
+}

@@ -1,0 +1,319 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const proxyObjects = `apiVersion: v1
+kind: Node
+metadata: {name: worker1, labels: {topology.kubernetes.io/zone: a}}
+status: {addresses: [{type: InternalIP, address: 192.168.0.2}, {type: InternalIP, address: "fd00::2"}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: default}
+spec:
+  type: LoadBalancer
+  clusterIPs: [172.30.0.41]
+  clusterIP: 172.30.0.41
+  externalTrafficPolicy: Local
+  healthCheckNodePort: %d
+  ports: [{port: 80, nodePort: 30080}]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web-1, namespace: default, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+ports: [{port: 8080}]
+endpoints: [{addresses: [10.244.1.2], nodeName: worker1}, {addresses: [10.244.2.2], nodeName: worker2}]
+`
+
+// lockedWriter may be written to while it is read.
+type lockedWriter struct {
+	lock   sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (w *lockedWriter) Write(b []byte) (int, error) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return w.buffer.Write(b)
+}
+
+func (w *lockedWriter) String() string {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return w.buffer.String()
+}
+
+// proxyRun is a "chainwalk proxy" in this process.
+type proxyRun struct {
+	objects         string
+	healthz, metric string
+	check           int
+	log             lockedWriter
+	stop            context.CancelFunc
+	done            chan error
+}
+
+// startProxy runs a proxy on the fake kernel of a folder of its own and the objects of a file.
+func startProxy(t *testing.T, args ...string) *proxyRun {
+	t.Setenv("CHAINWALK_STATE", t.TempDir())
+	r := &proxyRun{objects: filepath.Join(t.TempDir(), "objects.yaml"), check: freePort(t), done: make(chan error, 1)}
+	r.healthz, r.metric = fmt.Sprintf("127.0.0.1:%d", freePort(t)), fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	require.NoError(t, os.WriteFile(r.objects, fmt.Appendf(nil, proxyObjects, r.check), 0o600))
+	args = append([]string{"proxy", "--fake", "-f", r.objects, "--hostname-override", "worker1", "--cluster-cidr", "10.244.0.0/16",
+		"--healthz-bind-address", r.healthz, "--metrics-bind-address", r.metric}, args...)
+	ctx, stop := context.WithCancel(t.Context())
+	r.stop = stop
+	root := newRootCommand(streams{in: strings.NewReader(""), out: io.Discard, errOut: &r.log})
+	root.SetArgs(args)
+	go func() {
+		r.done <- root.ExecuteContext(ctx)
+		close(r.done)
+	}()
+	t.Cleanup(func() {
+		stop()
+		for range r.done { // until it has ended
+		}
+	})
+	return r
+}
+
+// freePort is a port that nobody listens at.
+func freePort(t *testing.T) int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// get asks until the answer is as it should be; within says how long at most.
+func (r *proxyRun) get(t *testing.T, url string, want func(status int, header http.Header, body string) bool) (body string) {
+	t.Helper()
+	last := "no answer"
+	require.Eventually(t, func() bool {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+url, nil)
+		require.NoError(t, err)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = response.Body.Close() }()
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		body, last = string(text), fmt.Sprintf("%d %s", response.StatusCode, text)
+		return want(response.StatusCode, response.Header, body)
+	}, 30*time.Second, 10*time.Millisecond, "%s: last answer %s\n%s", url, last, r.log.String())
+	return body
+}
+
+func ok(status int, _ http.Header, _ string) bool { return status == http.StatusOK }
+
+func contains(words ...string) func(int, http.Header, string) bool {
+	return func(_ int, _ http.Header, body string) bool {
+		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(body, word) })
+	}
+}
+
+// savedRules are what the fake kernel holds.
+func savedRules(t *testing.T, tool string) string {
+	var out bytes.Buffer
+	require.Zero(t, run([]string{"tool", tool}, nil, &out, io.Discard))
+	return out.String()
+}
+
+// runTools runs tools on the fake kernel.
+func runTools(t *testing.T, commands ...string) {
+	t.Helper()
+	for _, command := range commands {
+		var out bytes.Buffer
+		require.Zero(t, run(append([]string{"tool"}, strings.Fields(command)...), nil, &out, &out), "%s: %s", command, &out)
+	}
+}
+
+func TestProxyOnTheFakeKernel(t *testing.T) {
+	r := startProxy(t)
+	r.get(t, r.metric+"/metrics", contains(`kubeproxy_sync_full_proxy_rules_duration_seconds_count{ip_family="IPv4"} 1`,
+		`kubeproxy_sync_full_proxy_rules_duration_seconds_count{ip_family="IPv6"} 1`))
+	rules := savedRules(t, "iptables-save")
+	assert.Contains(t, rules, "--to-destination 10.244.1.2:8080")
+	assert.Contains(t, rules, ":KUBE-PROXY-CANARY")
+	assert.Contains(t, savedRules(t, "ip6tables-save"), "-A PREROUTING -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES")
+
+	assert.Regexp(t, `"nodeEligible":true`, r.get(t, r.healthz+"/healthz", ok))
+	r.get(t, r.healthz+"/livez", ok)
+	assert.Equal(t, "iptables", r.get(t, r.metric+"/proxyMode", ok))
+	assert.Equal(t, "ok", r.get(t, r.metric+"/healthz", ok))
+	assert.Contains(t, r.get(t, r.metric+"/configz", ok), `"clusterCIDR":"10.244.0.0/16"`)
+	check := r.get(t, fmt.Sprintf("127.0.0.1:%d/", r.check), func(status int, header http.Header, _ string) bool {
+		return status == http.StatusOK && header.Get("X-Load-Balancing-Endpoint-Weight") == "1"
+	})
+	assert.JSONEq(t, `{"service": {"namespace": "default", "name": "web"}, "localEndpoints": 1, "serviceProxyHealthy": true}`, check)
+
+	// The file is read again when it changes.
+	text, err := os.ReadFile(r.objects)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(r.objects, bytes.ReplaceAll(text, []byte("worker1}, {"), []byte("worker3}, {")), 0o600))
+	r.get(t, fmt.Sprintf("127.0.0.1:%d/", r.check), func(status int, _ http.Header, _ string) bool {
+		return status == http.StatusServiceUnavailable
+	})
+	assert.Contains(t, r.get(t, r.metric+"/metrics", ok), `kubeproxy_sync_partial_proxy_rules_duration_seconds_count{ip_family="IPv4"} 1`)
+	assert.Contains(t, savedRules(t, "iptables-save"), "has no local endpoints")
+
+	r.stop()
+	require.NoError(t, <-r.done)
+	rules = savedRules(t, "iptables-save")
+	assert.Contains(t, rules, "--to-destination 10.244.1.2:8080", "the rules stay")
+	assert.NotContains(t, rules, "KUBE-PROXY-CANARY")
+	_, err = net.Dial("tcp", r.healthz)
+	require.Error(t, err, "nobody listens any longer")
+
+	require.Zero(t, run([]string{"proxy", "--fake", "--cleanup"}, nil, io.Discard, io.Discard))
+	left := regexp.MustCompile(`KUBE-[A-Z0-9-]+`).FindAllString(savedRules(t, "iptables-save"), -1)
+	slices.Sort(left)
+	assert.Equal(t, []string{"KUBE-FIREWALL"}, slices.Compact(left), "the kubelet's chain stays")
+}
+
+// kubeproxyMetrics are kube-proxy's metrics in mode iptables, with their types.
+var kubeproxyMetrics = map[string]string{
+	"kubeproxy_conntrack_reconciler_deleted_entries_total":               "counter",
+	"kubeproxy_conntrack_reconciler_sync_duration_seconds":               "histogram",
+	"kubeproxy_iptables_ct_state_invalid_dropped_packets_total":          "counter",
+	"kubeproxy_iptables_localhost_nodeports_accepted_packets_total":      "counter",
+	"kubeproxy_network_programming_duration_seconds":                     "histogram",
+	"kubeproxy_proxy_healthz_total":                                      "counter",
+	"kubeproxy_proxy_livez_total":                                        "counter",
+	"kubeproxy_sync_full_proxy_rules_duration_seconds":                   "histogram",
+	"kubeproxy_sync_partial_proxy_rules_duration_seconds":                "histogram",
+	"kubeproxy_sync_proxy_rules_duration_seconds":                        "histogram",
+	"kubeproxy_sync_proxy_rules_endpoint_changes_pending":                "gauge",
+	"kubeproxy_sync_proxy_rules_endpoint_changes_total":                  "counter",
+	"kubeproxy_sync_proxy_rules_iptables_last":                           "gauge",
+	"kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total": "counter",
+	"kubeproxy_sync_proxy_rules_iptables_restore_failures_total":         "counter",
+	"kubeproxy_sync_proxy_rules_iptables_total":                          "gauge",
+	"kubeproxy_sync_proxy_rules_last_queued_timestamp_seconds":           "gauge",
+	"kubeproxy_sync_proxy_rules_last_timestamp_seconds":                  "gauge",
+	"kubeproxy_sync_proxy_rules_no_local_endpoints_total":                "gauge",
+	"kubeproxy_sync_proxy_rules_service_changes_pending":                 "gauge",
+	"kubeproxy_sync_proxy_rules_service_changes_total":                   "counter",
+}
+
+// Every metric shows up in one run that gives it a reason to.
+func TestProxyMetrics(t *testing.T) {
+	r := startProxy(t, "--iptables-min-sync-period", "0s", "--iptables-sync-period", "1s")
+	r.get(t, r.healthz+"/healthz", ok)
+	r.get(t, r.healthz+"/livez", ok)
+	r.get(t, r.metric+"/metrics", contains(`kubeproxy_sync_full_proxy_rules_duration_seconds_count{ip_family="IPv4"} 1`))
+	// A chain that a partial sync relies on is taken away, so its restore fails.
+	endpoint := regexp.MustCompile(`:(KUBE-SEP-[A-Z0-9]+)`).FindStringSubmatch(savedRules(t, "iptables-save"))[1]
+	for _, chain := range regexp.MustCompile(`:(KUBE-SV[CL]-[A-Z0-9]+)`).FindAllStringSubmatch(savedRules(t, "iptables-save"), -1) {
+		runTools(t, "iptables -w -t nat -F "+chain[1])
+	}
+	runTools(t, "iptables -w -t nat -F "+endpoint, "iptables -w -t nat -X "+endpoint)
+	text := fmt.Sprintf(proxyObjects, r.check)
+	text = strings.Replace(text, "endpoints: [", "endpoints: [{addresses: [10.244.1.3], nodeName: worker1}, ", 1)
+	text += `---
+apiVersion: v1
+kind: Service
+metadata: {name: dns, namespace: default}
+spec: {clusterIP: 172.30.0.10, ports: [{port: 53, protocol: UDP}]}
+`
+	require.NoError(t, os.WriteFile(r.objects, []byte(text), 0o600))
+	scraped := r.get(t, r.metric+"/metrics", contains("kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total{ip_family=\"IPv4\"} ",
+		"kubeproxy_conntrack_reconciler_deleted_entries_total{ip_family=\"IPv4\"} 0"))
+	assert.Contains(t, savedRules(t, "iptables-save"), "--to-destination 10.244.1.3:8080", "the failure was repaired by a full sync")
+
+	found := map[string]string{}
+	for line := range strings.Lines(scraped) {
+		if name, kind, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "# TYPE "), " "); ok && strings.HasPrefix(line, "# TYPE kubeproxy_") {
+			found[name] = kind
+		}
+	}
+	assert.Equal(t, kubeproxyMetrics, found)
+	assert.Contains(t, scraped, "\ngo_goroutines ")
+}
+
+func TestProxyConfiguration(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "config.yaml")
+	var errOut bytes.Buffer
+	require.Zero(t, run([]string{"proxy", "--write-config-to", file, "--cluster-cidr", "10.1.0.0/16", "--iptables-masquerade-bit", "15",
+		"--conntrack-max-per-core", "0"}, nil, io.Discard, &errOut), errOut.String())
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, line := range []string{
+		"apiVersion: kubeproxy.config.k8s.io/v1alpha1", "kind: KubeProxyConfiguration", "clusterCIDR: 10.1.0.0/16", "  masqueradeBit: 15",
+		"  maxPerCore: 0", "healthzBindAddress: 0.0.0.0:10256", "metricsBindAddress: 127.0.0.1:10249", "mode: iptables", "  syncPeriod: 30s",
+		"detectLocalMode: ClusterCIDR", "oomScoreAdj: -999", "  tcpEstablishedTimeout: 24h0m0s",
+	} {
+		assert.Contains(t, "\n"+string(text), "\n"+line+"\n")
+	}
+	again := filepath.Join(folder, "again.yaml")
+	require.Zero(t, run([]string{"proxy", "--config", file, "--write-config-to", again, "--masquerade-all"}, nil, io.Discard, &errOut))
+	assert.Equal(t, "chainwalk: warning: --config is given, so these flags do not count: --masquerade-all\n", errOut.String())
+	twice, err := os.ReadFile(again)
+	require.NoError(t, err)
+	assert.Equal(t, string(text), string(twice))
+}
+
+func TestProxyRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\niptables: {masqueradebits: 3}\n"), 0o600))
+	tests := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"misspelt field", []string{"--config", file}, file + ":3:12: "},
+		{"bad bit", []string{"--iptables-masquerade-bit", "32"}, "iptables.masqueradeBit: Invalid value: 32: must be 0 to 31"},
+		{"other mode", []string{"--proxy-mode", "ipvs"}, "mode: Invalid value: \"ipvs\": not supported: only iptables is"},
+		{"gate", []string{"--feature-gates", "Foo=true"}, "featureGates: Invalid value: \"Foo\""},
+		{"local mode", []string{"--detect-local-mode", "Guess"}, "detectLocalMode: Unsupported value: \"Guess\""},
+		{"no API server", []string{"--fake"}, "no API server: give --kubeconfig, or --filename with objects"},
+		{"no such file", []string{"--fake", "-f", file + "x"}, "no such file"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("CHAINWALK_STATE", t.TempDir())
+			var errOut bytes.Buffer
+			assert.Equal(t, exitUsage, run(append([]string{"proxy"}, test.args...), nil, io.Discard, &errOut))
+			assert.Contains(t, errOut.String(), test.want)
+		})
+	}
+}
+
+func TestProxyEndsWhenItsConfigurationChanges(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	healthz := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	text := fmt.Sprintf("apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\nhealthzBindAddress: %s\nmetricsBindAddress: 127.0.0.1:%d\n",
+		healthz, freePort(t))
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	r := startProxy(t, "--config", file)
+	r.get(t, healthz+"/livez", ok)
+	require.NoError(t, os.WriteFile(file, []byte(text+"mode: iptables\n"), 0o600))
+	require.EqualError(t, <-r.done, errConfigChanged.Error())
+}
+
+func TestProxyInitOnly(t *testing.T) {
+	t.Setenv("CHAINWALK_STATE", t.TempDir())
+	assert.Zero(t, run([]string{"proxy", "--fake", "--init-only"}, nil, io.Discard, io.Discard))
+	assert.NotContains(t, savedRules(t, "iptables-save"), "KUBE")
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
+
+	"github.com/chainwalk/chainwalk/scenarios/api"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+)
+
+// errConfigChanged ends a proxy whose configuration file is another one now: whoever started it starts it again.
+var errConfigChanged = errors.New("the configuration file has changed: start again")
+
+// apiClient reaches the API server.
+func apiClient(master string, configuration *kubeproxy.KubeProxyConfiguration) (kubernetes.Interface, error) {
+	c := &configuration.ClientConnection
+	to, err := clientcmd.BuildConfigFromFlags(master, c.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("no API server: give --kubeconfig, or --filename with objects: %w", err)
+	}
+	to.AcceptContentTypes, to.ContentType = c.AcceptContentTypes, c.ContentType
+	to.QPS, to.Burst = c.QPS, int(c.Burst)
+	return kubernetes.NewForConfig(rest.AddUserAgent(to, "chainwalk-proxy"))
+}
+
+// objectFiles are files in the place of an API server.
+type objectFiles struct {
+	streams streams
+	files   []string
+	logger  klog.Logger
+	client  kubernetes.Interface
+	objects []manifest.Object
+}
+
+// fileClient returns a clientset that holds what the files hold, also when they change, until the context ends. A file that
+// cannot be read when it has changed is logged and leaves everything as it was.
+func fileClient(ctx context.Context, s streams, files []string, logger klog.Logger) (kubernetes.Interface, error) {
+	f := &objectFiles{streams: s, files: files, logger: logger}
+	var err error
+	if f.objects, err = readObjects(s, files); err != nil {
+		return nil, err
+	}
+	if f.client, err = api.Clientset(f.objects); err != nil {
+		return nil, err
+	}
+	changes := make(chan struct{}, 1)
+	for _, file := range files {
+		if file == "-" {
+			return f.client, nil // standard input is read once
+		}
+		err := watchFile(ctx, file, func() {
+			select {
+			case changes <- struct{}{}:
+			default: // one is waiting
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("watching %s: %w", file, err)
+		}
+	}
+	go f.follow(ctx, changes)
+	return f.client, nil
+}
+
+// settling is how long a file is given to be written in whole, and watches to be read between writes.
+const settling = 50 * time.Millisecond
+
+func (f *objectFiles) follow(ctx context.Context, changes <-chan struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changes:
+		}
+		time.Sleep(settling)
+		now, err := readObjects(f.streams, f.files)
+		if err != nil {
+			f.logger.Error(err, "The objects stay as they were")
+			continue
+		}
+		if err := api.Replace(ctx, f.client, f.objects, now, func() { time.Sleep(settling) }); err != nil {
+			f.logger.Error(err, "Some objects stay as they were")
+		}
+		f.objects = now
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	cliflag "k8s.io/component-base/cli/flag"
+	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
+
+	"github.com/chainwalk/chainwalk/proxier"
+)
+
+// proxyFlags are kube-proxy's flags that a configuration file can replace. Each writes into its field of the configuration.
+type proxyFlags struct {
+	set           *pflag.FlagSet
+	configuration *kubeproxy.KubeProxyConfiguration
+}
+
+// addProxyFlags adds the flags to a command. Their defaults are kube-proxy's.
+func addProxyFlags(cmd *cobra.Command) *proxyFlags {
+	f := &proxyFlags{set: pflag.NewFlagSet("configuration", pflag.ContinueOnError)}
+	f.configuration = proxier.WithDefaults(&kubeproxy.KubeProxyConfiguration{})
+	f.addNode()
+	f.addServing()
+	f.addIPTables()
+	f.addLocalTraffic()
+	f.addConntrack()
+	f.addClient()
+	cmd.Flags().AddFlagSet(f.set)
+	completeWords(cmd, "proxy-mode", "iptables")
+	completeWords(cmd, "detect-local-mode", "ClusterCIDR", "NodeCIDR", "BridgeInterface", "InterfaceNamePrefix")
+	return f
+}
+
+// given returns the names of the flags that were set.
+func (f *proxyFlags) given() []string {
+	var names []string
+	f.set.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed {
+			names = append(names, flag.Name)
+		}
+	})
+	return names
+}
+
+func (f *proxyFlags) addNode() {
+	c := f.configuration
+	f.set.StringVar(&c.HostnameOverride, "hostname-override", c.HostnameOverride, "the node's name in the API (default: the host's name)")
+	f.set.StringVar(&c.BindAddress, "bind-address", c.BindAddress, "the node's main IP address; nothing listens there")
+	f.set.Var(cliflag.NewMapStringBool(&c.FeatureGates), "feature-gates", "no gates are known: any is refused")
+	f.set.Var((*int32Value)(c.OOMScoreAdj), "oom-score-adj", "the process's oom-score-adj, -1000 to 1000")
+	f.set.DurationVar(&c.ConfigSyncPeriod.Duration, "config-sync-period", c.ConfigSyncPeriod.Duration,
+		"how often everything is taken from the API again")
+}
+
+func (f *proxyFlags) addServing() {
+	c := f.configuration
+	f.set.StringVar(&c.HealthzBindAddress, "healthz-bind-address", c.HealthzBindAddress, "IP address and port for /healthz and /livez")
+	f.set.StringVar(&c.MetricsBindAddress, "metrics-bind-address", c.MetricsBindAddress, "IP address and port for /metrics, /proxyMode and /configz")
+	f.set.BoolVar(&c.BindAddressHardFail, "bind-address-hard-fail", c.BindAddressHardFail, "exit if one of these cannot be listened at")
+	f.set.BoolVar(&c.EnableProfiling, "profiling", c.EnableProfiling, "serve /debug/pprof beside the metrics")
+	f.set.StringVar(&c.ShowHiddenMetricsForVersion, "show-hidden-metrics-for-version", c.ShowHiddenMetricsForVersion,
+		"show metrics that this version of Kubernetes still had")
+}
+
+func (f *proxyFlags) addIPTables() {
+	c := f.configuration
+	f.set.Var((*modeValue)(&c.Mode), "proxy-mode", "the proxy mode: iptables")
+	f.set.Var((*int32Value)(c.IPTables.MasqueradeBit), "iptables-masquerade-bit", "the bit of the packet mark that asks for masquerading, 0 to 31")
+	f.set.BoolVar(&c.IPTables.MasqueradeAll, "masquerade-all", c.IPTables.MasqueradeAll, "masquerade all traffic to cluster IPs")
+	f.set.BoolVar(c.IPTables.LocalhostNodePorts, "iptables-localhost-nodeports", *c.IPTables.LocalhostNodePorts, "serve node ports at 127.0.0.0/8 too")
+	f.set.DurationVar(&c.IPTables.SyncPeriod.Duration, "iptables-sync-period", c.IPTables.SyncPeriod.Duration,
+		"how often to look for flushed tables, and how soon to try again what failed")
+	f.set.DurationVar(&c.IPTables.MinSyncPeriod.Duration, "iptables-min-sync-period", c.IPTables.MinSyncPeriod.Duration,
+		"the least time between two syncs")
+	f.set.StringSliceVar(&c.NodePortAddresses, "nodeport-addresses", c.NodePortAddresses,
+		`ranges of the node's addresses that serve node ports, or "primary" (default: every address)`)
+}
+
+func (f *proxyFlags) addLocalTraffic() {
+	c := f.configuration
+	f.set.Var((*localModeValue)(&c.DetectLocalMode), "detect-local-mode",
+		"how traffic of this node's pods is recognised: ClusterCIDR, NodeCIDR, BridgeInterface or InterfaceNamePrefix")
+	f.set.StringVar(&c.ClusterCIDR, "cluster-cidr", c.ClusterCIDR, "the range of the pods' addresses, or one of each family with a comma between")
+	f.set.StringVar(&c.DetectLocal.BridgeInterface, "pod-bridge-interface", c.DetectLocal.BridgeInterface, "the bridge that all pods are on")
+	f.set.StringVar(&c.DetectLocal.InterfaceNamePrefix, "pod-interface-name-prefix", c.DetectLocal.InterfaceNamePrefix,
+		"how the names of the pods' devices begin")
+}
+
+func (f *proxyFlags) addConntrack() {
+	c := &f.configuration.Conntrack
+	f.set.Var((*int32Value)(c.MaxPerCore), "conntrack-max-per-core", "tracked connections for each processor; 0 leaves the limit and ignores --conntrack-min")
+	f.set.Var((*int32Value)(c.Min), "conntrack-min", "the least limit of tracked connections")
+	f.set.BoolVar(&c.TCPBeLiberal, "conntrack-tcp-be-liberal", c.TCPBeLiberal, "take TCP segments outside of the window for valid ones")
+	duration := func(d *metav1.Duration, name, usage string) {
+		f.set.DurationVar(&d.Duration, name, d.Duration, usage+"; 0 leaves it as it is")
+	}
+	duration(c.TCPEstablishedTimeout, "conntrack-tcp-timeout-established", "how long an idle TCP connection is kept")
+	duration(c.TCPCloseWaitTimeout, "conntrack-tcp-timeout-close-wait", "how long an idle TCP connection in state CLOSE_WAIT is kept")
+	duration(&c.UDPTimeout, "conntrack-udp-timeout", "how long an idle UDP entry without a reply is kept")
+	duration(&c.UDPStreamTimeout, "conntrack-udp-timeout-stream", "how long an idle UDP entry with packets both ways is kept")
+}
+
+func (f *proxyFlags) addClient() {
+	c := &f.configuration.ClientConnection
+	f.set.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig, "file that says how to reach the API server (default: as a pod does)")
+	f.set.StringVar(&c.ContentType, "kube-api-content-type", c.ContentType, "content type of requests to the API server")
+	f.set.Float32Var(&c.QPS, "kube-api-qps", c.QPS, "requests to the API server in a second")
+	f.set.Var((*int32Value)(&c.Burst), "kube-api-burst", "requests to the API server at once")
+}
+
+// int32Value is a flag with the value of an int32 that is there already.
+type int32Value int32
+
+func (v *int32Value) String() string { return strconv.Itoa(int(*v)) }
+func (v *int32Value) Type() string   { return "int32" }
+func (v *int32Value) Set(text string) error {
+	n, err := strconv.ParseInt(text, 0, 32)
+	*v = int32Value(n)
+	return err
+}
+
+// modeValue and localModeValue are words that Validate checks.
+type modeValue kubeproxy.ProxyMode
+
+func (v *modeValue) String() string { return string(*v) }
+func (v *modeValue) Type() string   { return "mode" }
+func (v *modeValue) Set(text string) error {
+	*v = modeValue(text)
+	return nil
+}
+
+type localModeValue kubeproxy.LocalMode
+
+func (v *localModeValue) String() string { return string(*v) }
+func (v *localModeValue) Type() string   { return "mode" }
+func (v *localModeValue) Set(text string) error {
+	*v = localModeValue(text)
+	return nil
+}

@@ -1,0 +1,207 @@
+package conntrack
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+	v1 "k8s.io/api/core/v1"
+)
+
+// Kernel is the Table of the network namespace that its methods are called in. They need CAP_NET_ADMIN, and may be called by
+// several goroutines.
+type Kernel struct {
+	// filter are the flags of the kernel's own filter.
+	filter uint32
+}
+
+// NewKernel returns the kernel's Table.
+func NewKernel() Kernel { return Kernel{filter: filterProtoNum} }
+
+const (
+	messageList   = unix.NFNL_SUBSYS_CTNETLINK<<8 | nl.IPCTNL_MSG_CT_GET
+	messageDelete = unix.NFNL_SUBSYS_CTNETLINK<<8 | nl.IPCTNL_MSG_CT_DELETE
+)
+
+// Walk implements Table. The kernel leaves out other protocols than UDP if it can.
+func (k Kernel) Walk(family v1.IPFamily, visit func(Entry)) error {
+	err := list(family, appendProtocolFilter(nil, protocolUDP, k.filter), visit)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP) {
+		err = list(family, nil, visit)
+	}
+	return err
+}
+
+// list asks for all entries that the filter leaves.
+func list(family v1.IPFamily, filter []byte, visit func(Entry)) error {
+	request := nl.NewNetlinkRequest(messageList, unix.NLM_F_DUMP)
+	request.AddData(&nl.Nfgenmsg{NfgenFamily: familyNumber(family), Version: nl.NFNETLINK_V0})
+	request.AddRawData(filter)
+	var failed error
+	err := request.ExecuteIter(unix.NETLINK_NETFILTER, 0, func(message []byte) bool {
+		entry, err := parseEntry(message)
+		if err != nil {
+			failed = err
+			return false
+		}
+		visit(entry)
+		return true
+	})
+	if errors.Is(err, nl.ErrDumpInterrupted) || errors.Is(err, unix.EINTR) {
+		return fmt.Errorf("%w: %w", ErrInterrupted, err)
+	}
+	return withHint(errors.Join(err, failed))
+}
+
+func familyNumber(family v1.IPFamily) uint8 {
+	if family == v1.IPv6Protocol {
+		return unix.AF_INET6
+	}
+	return unix.AF_INET
+}
+
+// withHint says what to do about an error.
+func withHint(err error) error {
+	if errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("%w: run as root, or with CAP_NET_ADMIN", err)
+	}
+	return err
+}
+
+// batchSize is how many deletions go to the kernel at once. It answers each one that fails, before the call that sends them
+// returns: that many answers must fit into the buffer of the socket, 208 KiB by default, of which each takes less than one.
+const batchSize = 128
+
+// Delete implements Table. Many deletions are sent as one datagram, of which the last asks for an answer. The kernel answers
+// the others only if they fail.
+func (k Kernel) Delete(family v1.IPFamily, entries []Entry) (deleted int, err error) {
+	if len(entries) == 0 {
+		return 0, nil
+	}
+	socket, err := nl.Subscribe(unix.NETLINK_NETFILTER)
+	if err != nil {
+		return 0, fmt.Errorf("opening a netlink socket: %w", err)
+	}
+	defer socket.Close()
+	b := batch{socket: socket, family: familyNumber(family)}
+	for start := 0; start < len(entries); start += batchSize {
+		if err := b.delete(entries[start:min(start+batchSize, len(entries))]); err != nil {
+			return b.deleted, withHint(err)
+		}
+	}
+	return b.deleted, withHint(b.failed())
+}
+
+// batch sends deletions and reads the answers.
+type batch struct {
+	socket *nl.NetlinkSocket
+	family uint8
+	buffer []byte
+	// answers holds one datagram; the kernel sends each answer in one of its own.
+	answers [4096]byte
+
+	deleted, failures int
+	firstFailure      error
+}
+
+// failed is the error about entries that could not be deleted.
+func (b *batch) failed() error {
+	if b.failures == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d could not be deleted, the first: %w", b.failures, b.firstFailure)
+}
+
+// delete deletes a batch of entries. Its error is one of the socket.
+func (b *batch) delete(entries []Entry) error {
+	b.buffer = b.buffer[:0]
+	for i := range entries {
+		flags := uint16(unix.NLM_F_REQUEST)
+		if i == len(entries)-1 {
+			flags |= unix.NLM_F_ACK
+		}
+		b.buffer = appendMessage(b.buffer, messageDelete, flags, uint32(i), func(dst []byte) []byte {
+			return appendDeletion(append(dst, b.family, nl.NFNETLINK_V0, 0, 0), &entries[i])
+		})
+	}
+	if err := ignoringEINTR(func() error {
+		return unix.Sendto(b.socket.GetFd(), b.buffer, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+	}); err != nil {
+		return fmt.Errorf("sending deletions: %w", err)
+	}
+	return b.readAnswers(len(entries))
+}
+
+// errNoAnswer says that the kernel answers in another way than this package knows.
+var errNoAnswer = errors.New("the kernel does not answer")
+
+// readAnswers reads what the kernel says of the messages of a batch, up to the answer to the last one. All answers are there
+// when the batch is sent. Without the privilege, the kernel answers the first message and leaves it at that.
+func (b *batch) readAnswers(messages int) error {
+	deleted := messages
+	for {
+		var n int
+		if err := ignoringEINTR(func() (err error) {
+			n, _, err = unix.Recvfrom(b.socket.GetFd(), b.answers[:], unix.MSG_DONTWAIT)
+			return err
+		}); err != nil {
+			if errors.Is(err, unix.EAGAIN) {
+				err = cmp.Or(b.firstFailure, errNoAnswer)
+			}
+			return fmt.Errorf("reading whether entries are deleted: %w", err)
+		}
+		answers, err := syscall.ParseNetlinkMessage(b.answers[:n])
+		if err != nil {
+			return fmt.Errorf("reading whether entries are deleted: %w", err)
+		}
+		for _, m := range answers {
+			if m.Header.Type != unix.NLMSG_ERROR || len(m.Data) < 4 {
+				continue
+			}
+			if answer := unix.Errno(-int32(binary.NativeEndian.Uint32(m.Data))); answer != 0 {
+				deleted--
+				b.note(answer)
+			}
+			if m.Header.Seq == uint32(messages-1) {
+				b.deleted += deleted
+				return nil
+			}
+		}
+	}
+}
+
+// note takes the failure of one deletion into account. That an entry is gone already is none.
+func (b *batch) note(failure unix.Errno) {
+	if failure == unix.ENOENT {
+		return
+	}
+	if b.failures++; b.firstFailure == nil {
+		b.firstFailure = failure
+	}
+}
+
+// appendMessage appends a message with its netlink header.
+func appendMessage(dst []byte, typ, flags uint16, number uint32, body func([]byte) []byte) []byte {
+	start := len(dst)
+	dst = binary.NativeEndian.AppendUint32(dst, 0)
+	dst = binary.NativeEndian.AppendUint16(dst, typ)
+	dst = binary.NativeEndian.AppendUint16(dst, flags)
+	dst = binary.NativeEndian.AppendUint32(dst, number)
+	dst = binary.NativeEndian.AppendUint32(dst, 0) // the kernel knows who sends
+	dst = body(dst)
+	binary.NativeEndian.PutUint32(dst[start:], uint32(len(dst)-start))
+	return dst
+}
+
+// ignoringEINTR calls again what a signal has interrupted.
+func ignoringEINTR(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,116 @@
+//go:build linux
+
+package nfacct
+
+import (
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/proxier/internal/kerneltest"
+)
+
+// inNamespace is the kernel's objects in a new network namespace.
+func inNamespace(t *testing.T) Kernel {
+	kerneltest.Enter(t, "cw-nfacct")
+	k, err := New()
+	require.NoError(t, err)
+	return k
+}
+
+// listed are the objects as the tool prints them.
+func listed(t *testing.T) (counters []Counter) {
+	line := regexp.MustCompile(`pkts = (\d+), bytes = (\d+)[ ,].*\} = (.*);`)
+	for text := range strings.Lines(kerneltest.Run(t, "", "nfacct", "list")) {
+		found := line.FindStringSubmatch(text)
+		require.NotNil(t, found, text)
+		packets, err := strconv.ParseUint(found[1], 10, 64)
+		require.NoError(t, err)
+		bytes, err := strconv.ParseUint(found[2], 10, 64)
+		require.NoError(t, err)
+		counters = append(counters, Counter{Name: found[3], Packets: packets, Bytes: bytes})
+	}
+	return counters
+}
+
+func requireLikeTheTool(t *testing.T, k Kernel) []Counter {
+	t.Helper()
+	counters, err := k.List()
+	require.NoError(t, err)
+	require.ElementsMatch(t, listed(t), counters)
+	for _, want := range counters {
+		got, err := k.Get(want.Name)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	return counters
+}
+
+func TestKernelLikeTheTool(t *testing.T) {
+	k := inNamespace(t)
+	assert.Empty(t, requireLikeTheTool(t, k))
+
+	longest := strings.Repeat("x", MaxName)
+	for _, name := range []string{"drops", longest, "with space"} {
+		_, err := k.Get(name)
+		require.ErrorIs(t, err, ErrNotFound)
+		require.NoError(t, k.Ensure(name))
+		require.NoError(t, k.Ensure(name), "it is there")
+		require.ErrorIs(t, k.Add(name), ErrExists)
+	}
+	kerneltest.Run(t, "", "nfacct", "add", "theirs")
+	kerneltest.Run(t, "", "nfacct", "add", "limited", "packet", "5")
+	require.NoError(t, k.Ensure("theirs"))
+	assert.Len(t, requireLikeTheTool(t, k), 5)
+}
+
+// The counters are those of rules, and reading them does not reset them.
+func TestKernelCounts(t *testing.T) {
+	k := inNamespace(t)
+	require.NoError(t, k.Ensure("drops"))
+	kerneltest.Run(t, "", "iptables", "-w", "-A", "OUTPUT", "-m", "nfacct", "--nfacct-name", "drops", "-j", "DROP")
+	client, err := net.Dial("udp", "127.0.0.1:9")
+	require.NoError(t, err)
+	defer func() { _ = client.Close() }()
+	for range 3 {
+		_, err := client.Write(make([]byte, 10))
+		require.ErrorIs(t, err, unix.EPERM, "the packet is dropped")
+	}
+	for range 2 {
+		assert.Equal(t, []Counter{{Name: "drops", Packets: 3, Bytes: 3 * (20 + 8 + 10)}}, requireLikeTheTool(t, k))
+	}
+	require.NoError(t, k.Ensure("drops"))
+	require.ErrorIs(t, k.Add("drops"), ErrExists)
+	assert.Equal(t, []Counter{{Name: "drops", Packets: 3, Bytes: 3 * (20 + 8 + 10)}}, requireLikeTheTool(t, k))
+}
+
+func TestKernelRefusesNames(t *testing.T) {
+	k := inNamespace(t)
+	for name, want := range map[string]error{"": ErrEmptyName, strings.Repeat("x", MaxName+1): ErrNameTooLong} {
+		assert.ErrorIs(t, k.Add(name), want)
+		assert.ErrorIs(t, k.Ensure(name), want)
+		_, err := k.Get(name)
+		assert.ErrorIs(t, err, want)
+	}
+	assert.Empty(t, listed(t))
+}
+
+func TestKernelNeedsPrivileges(t *testing.T) {
+	k := inNamespace(t)
+	var newError, addError, listError error
+	kerneltest.WithoutNetAdmin(t, func() {
+		_, newError = New()
+		addError = k.Add("drops")
+		_, listError = k.List()
+	})
+	for _, err := range []error{newError, addError, listError} {
+		require.ErrorIs(t, err, unix.EPERM)
+		require.ErrorContains(t, err, "run as root, or with CAP_NET_ADMIN")
+	}
+}

@@ -1,0 +1,8 @@
+// Package runner decides when a sync runs: soon after it was asked for, but
+// not more often than allowed, again after a failure, and once in a while
+// without being asked.
+//
+// It stands before the line of package proxier: events ask, Loop calls Sync.
+// It knows nothing of what it runs. Intervals that contradict each other are
+// refused by New.
+package runner

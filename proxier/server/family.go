@@ -1,0 +1,105 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chainwalk/chainwalk/proxier"
+	"github.com/chainwalk/chainwalk/proxier/config"
+	"github.com/chainwalk/chainwalk/proxier/healthcheck"
+	"github.com/chainwalk/chainwalk/proxier/iptables"
+	"github.com/chainwalk/chainwalk/proxier/runner"
+)
+
+// fullSyncInterval is how often rules are synced without a reason.
+const fullSyncInterval = time.Hour
+
+// family is the proxier of one address family and what it runs with.
+type family struct {
+	proxier *proxier.Proxier
+	runner  *runner.BoundedFrequencyRunner
+	checks  *healthcheck.ServiceServer
+}
+
+// startFamilies starts the proxiers of all families that the host has tools for.
+// The primary one must be among them.
+func (s *server) startFamilies(ctx context.Context, informers *config.Informers) error {
+	options := s.Host.IPTables
+	options.Clock, options.Logger = s.clock, s.Logger
+	tools, missing := iptables.NewDualStack(s.Host.Exec, options)
+	if tools[iptables.Protocol(s.settings.PrimaryFamily)] == nil {
+		return fmt.Errorf("the node's primary family is %s: %w", s.settings.PrimaryFamily, missing)
+	}
+	if missing != nil {
+		s.Logger.Info("One family only is served", "primary", s.settings.PrimaryFamily, "missing", missing.Error())
+	}
+	for _, settings := range []proxier.Config{s.settings.IPv4, s.settings.IPv6} {
+		if settings.IPTables = tools[iptables.Protocol(settings.Family)]; settings.IPTables == nil {
+			continue
+		}
+		f, err := s.newFamily(settings)
+		if err != nil {
+			return fmt.Errorf("%s: %w", settings.Family, err)
+		}
+		s.families = append(s.families, f)
+	}
+	for _, f := range s.families {
+		s.run(func() { f.runner.Loop(ctx) })
+		s.run(func() { f.proxier.Monitor(s.settings.SyncPeriod, ctx.Done()) })
+	}
+	_, err := informers.AddConsumer(ctx, s.handler())
+	return err
+}
+
+func (s *server) newFamily(settings proxier.Config) (*family, error) {
+	f := &family{}
+	f.runner = runner.NewBoundedFrequencyRunner("sync-"+string(settings.Family), func() error { return s.sync(f) },
+		s.settings.MinSyncPeriod, s.settings.SyncPeriod, fullSyncInterval, s.clock)
+	settings.Sysctls, settings.Network, settings.Conntrack = s.Host.Settings, s.Host.Network, s.Host.Conntrack
+	if s.Host.Counters != nil {
+		settings.NFAcct = s.Host.Counters
+	}
+	f.checks = healthcheck.NewServiceServer(healthcheck.ServiceOptions{
+		Family:    settings.Family,
+		NodeName:  settings.NodeName,
+		Addresses: settings.NodePortListeners(),
+		Proxy:     s.health,
+		Recorder:  s.recorder,
+		Logger:    s.Logger,
+	})
+	settings.Metrics, settings.Health, settings.ServiceHealth = s.metrics.ForFamily(settings.Family), s.health, f.checks
+	settings.SyncPeriod, settings.Clock, settings.Logger = s.settings.SyncPeriod, s.clock, s.Logger
+	settings.Changed = f.runner.Run
+	var err error
+	f.proxier, err = proxier.New(settings)
+	return f, err
+}
+
+// sync is what the runner runs. An error makes it try again.
+func (s *server) sync(f *family) error {
+	err := f.proxier.Sync()
+	if errors.Is(err, proxier.ErrNotDelivered) {
+		return nil // the delivery asks for a sync
+	}
+	if err != nil {
+		s.Logger.Error(err, "Sync failed", "retryAfter", s.settings.SyncPeriod)
+	}
+	return err
+}
+
+// handler gives events to all families.
+func (s *server) handler() config.Handler {
+	if len(s.families) == 1 {
+		return s.families[0].proxier
+	}
+	return &proxier.DualStack{IPv4: s.families[0].proxier, IPv6: s.families[1].proxier}
+}
+
+// closeFamilies ends the health checks of Services.
+func (s *server) closeFamilies() {
+	for _, f := range s.families {
+		f.checks.Close()
+	}
+}

@@ -1,0 +1,197 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
+	"k8s.io/utils/clock"
+
+	"github.com/chainwalk/chainwalk/proxier"
+	"github.com/chainwalk/chainwalk/proxier/config"
+	"github.com/chainwalk/chainwalk/proxier/healthcheck"
+	"github.com/chainwalk/chainwalk/proxier/metrics"
+	"github.com/chainwalk/chainwalk/proxier/node"
+	"github.com/chainwalk/chainwalk/proxier/sysctl"
+)
+
+// ErrNodeChanged says that the node is not what the proxy was started for: it was
+// deleted, or has other pod ranges. The process has to begin anew.
+var ErrNodeChanged = errors.New("the Node object has changed: start again")
+
+// Options is what Run is told. All fields are required but Logger, whose zero
+// value is silent.
+type Options struct {
+	// Configuration may leave out what has a default. It is not modified.
+	Configuration *kubeproxy.KubeProxyConfiguration
+	Client        kubernetes.Interface
+	Host          Host
+	Logger        klog.Logger
+}
+
+// server is one Run.
+type server struct {
+	Options
+	configuration *kubeproxy.KubeProxyConfiguration
+	clock         clock.WithDelayedExecution
+	registry      registry
+	metrics       *metrics.Metrics
+	recorder      events.EventRecorder
+	node          *node.Manager
+	settings      *proxier.Settings
+	health        *healthcheck.ProxyServer
+	families      []*family
+
+	// stop ends Run with an error. running counts what Run started.
+	stop    context.CancelCauseFunc
+	running sync.WaitGroup
+}
+
+// Run runs a proxy until ctx is done, and returns nil then. An error says why it
+// cannot go on; everything it started has ended by then. The rules stay.
+func Run(ctx context.Context, options Options) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s := &server{Options: options, stop: stop}
+	err := s.start(ctx)
+	if err == nil {
+		<-ctx.Done()
+	}
+	stop(err)
+	s.running.Wait()
+	s.closeFamilies()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	return nil
+}
+
+// start returns when all is running that runs until the context is done.
+func (s *server) start(ctx context.Context) error {
+	s.configuration = proxier.WithDefaults(s.Configuration)
+	s.clock = s.Host.Clock
+	if s.clock == nil {
+		s.clock = clock.RealClock{}
+	}
+	name, err := node.Name(s.configuration.HostnameOverride, s.Host.Name)
+	if err != nil {
+		return err
+	}
+	// A mistake in the configuration is told before anything is waited for. A Node object is needed by NodeCIDR only.
+	if err := proxier.Validate(s.configuration); err != nil {
+		return err
+	}
+	if err := s.startReporting(ctx); err != nil {
+		return err
+	}
+	informers, err := config.Watch(ctx, s.Client, config.Options{NodeName: name, ResyncPeriod: s.configuration.ConfigSyncPeriod.Duration})
+	if err != nil {
+		return err
+	}
+	if err := s.startNode(ctx, informers, name); err != nil {
+		return err
+	}
+	if err := s.adjustKernel(); err != nil {
+		return err
+	}
+	if err := s.startFamilies(ctx, informers); err != nil {
+		return err
+	}
+	s.recorder.Eventf(s.nodeReference(name), nil, v1.EventTypeNormal, "Starting", "StartKubeProxy", "")
+	return nil
+}
+
+// startReporting serves metrics, and records events.
+func (s *server) startReporting(ctx context.Context) error {
+	s.registry = newRegistry()
+	var err error
+	if s.metrics, err = metrics.New(s.registry); err != nil {
+		return err
+	}
+	if s.Host.Counters != nil {
+		if err := metrics.RegisterPacketCounters(s.registry, s.Host.Counters, s.Logger); err != nil {
+			return err
+		}
+	}
+	s.serve(ctx, "metrics", s.configuration.MetricsBindAddress, s.metricsHandler())
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: s.Client.EventsV1()})
+	s.recorder = broadcaster.NewRecorder(scheme.Scheme, "kube-proxy")
+	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+		return fmt.Errorf("events: %w", err)
+	}
+	context.AfterFunc(ctx, broadcaster.Shutdown)
+	return nil
+}
+
+// startNode waits for the node, works out what the configuration means on it, and
+// serves its health.
+func (s *server) startNode(ctx context.Context, informers *config.Informers, name string) (err error) {
+	s.node, err = node.Start(ctx, informers, node.Options{
+		Name:          name,
+		WatchPodCIDRs: s.configuration.DetectLocalMode == proxier.LocalModeNodeCIDR,
+		Exit:          func(int) { s.stop(ErrNodeChanged) },
+		Clock:         s.clock,
+		Logger:        s.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	s.health = healthcheck.NewProxyServer(healthcheck.ProxyOptions{
+		Timeout: 2 * s.configuration.IPTables.SyncPeriod.Duration,
+		Clock:   s.clock,
+		Node:    s.node,
+		Metrics: s.metrics,
+	})
+	s.serve(ctx, "health", s.configuration.HealthzBindAddress, s.health.Handler())
+	s.settings, err = proxier.FromConfiguration(s.configuration, s.Host.Name, s.node.Node())
+	if err != nil {
+		return err
+	}
+	for _, warning := range s.settings.Warnings {
+		s.Logger.Info("The configuration may not be what you want", "warning", warning)
+	}
+	return nil
+}
+
+// adjustKernel makes the settings that do not depend on rules.
+func (s *server) adjustKernel() error {
+	if s.Host.SetOOMScore != nil {
+		if err := s.Host.SetOOMScore(int(*s.configuration.OOMScoreAdj)); err != nil {
+			s.Logger.Error(err, "The kernel may end this process first when memory runs out")
+		}
+	}
+	return s.applySettings()
+}
+
+func (s *server) applySettings() error {
+	localhost := s.settings.IPv4.ServesLocalhostNodePorts()
+	report, err := s.Host.Settings.Apply(sysctl.Wanted(&s.configuration.Conntrack, s.Host.Cores, localhost))
+	for _, setting := range report.Changed {
+		s.Logger.Info("Set a kernel setting", "path", setting.Path, "value", setting.Value)
+	}
+	if warning := report.Warning(); warning != "" {
+		s.Logger.Error(nil, warning)
+		s.recorder.Eventf(s.nodeReference(s.settings.NodeName), nil, v1.EventTypeWarning, "ReadOnlySysctls", "StartKubeProxy", "%s", warning)
+	}
+	return err
+}
+
+func (s *server) nodeReference(name string) *v1.ObjectReference {
+	return &v1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: name, UID: "", Namespace: ""}
+}
+
+// run starts a function that ends with the context.
+func (s *server) run(f func()) {
+	s.running.Go(f)
+}
+
+// bindInterval is how often a server that cannot listen tries again.
+const bindInterval = 5 * time.Second
