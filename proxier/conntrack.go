@@ -111,6 +111,6 @@ func (p *Proxier) servesNodePorts() func(netip.Addr) bool {
 	}
 	return func(address netip.Addr) bool {
 		_, ok := own[address]
-		return ok
+		return ok || address.IsLoopback()
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/config"
+	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
@@ -59,6 +60,7 @@ func (n *node) newProxy(s *session, object *corev1.Node) error {
 			return err
 		}
 		c.Sysctls, c.Network, c.NFAcct, c.Clock = sysctls{n.ns}, addresses{n.ns}, proxier.NFAcctTool{Exec: n.exec}, s.clock
+		c.Conntrack = connections{n.ns}
 	}
 	n.proxy, err = proxier.NewDualStack(settings.IPv4, settings.IPv6)
 	return err
@@ -79,6 +81,23 @@ func (s sysctls) Get(name string) (int, error) {
 // Set sets a setting.
 func (s sysctls) Set(name string, value int) error {
 	return s.ns.do(func() error { return os.WriteFile(sysctlFile(name), []byte(strconv.Itoa(value)), 0o644) })
+}
+
+// connections lets a proxier list and delete its namespace's tracked connections.
+type connections struct{ ns *namespace }
+
+// Walk visits the UDP entries of a family.
+func (c connections) Walk(family corev1.IPFamily, visit func(conntrack.Entry)) error {
+	return c.ns.do(func() error { return conntrack.NewKernel().Walk(family, visit) })
+}
+
+// Delete deletes those of the entries that are there still.
+func (c connections) Delete(family corev1.IPFamily, entries []conntrack.Entry) (deleted int, err error) {
+	err = c.ns.do(func() error {
+		deleted, err = conntrack.NewKernel().Delete(family, entries)
+		return err
+	})
+	return deleted, err
 }
 
 // addresses tells a proxier its namespace's addresses.

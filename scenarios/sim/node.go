@@ -59,6 +59,7 @@ func (n *node) newProxy(c *kubeproxyconfig.KubeProxyConfiguration, object *corev
 			return nil, nil, err
 		}
 		c.Sysctls, c.Network, c.NFAcct, c.Clock = sysctls{n.host}, addresses{n.host}, accounting{n.kernel}, clk
+		c.Conntrack = connections{n.host}
 	}
 	proxy, err := proxier.NewDualStack(settings.IPv4, settings.IPv6)
 	return proxy, settings.Warnings, err
