@@ -17,6 +17,9 @@ import (
 type sliceReader struct {
 	family   v1.IPFamily
 	nodeName string
+	// byPort is what the slices of one Service hold. Its lists are used again for
+	// the next Service.
+	byPort portLists
 }
 
 // found is an endpoint with the text by which it is sorted.
@@ -25,21 +28,49 @@ type found struct {
 	endpoint Endpoint
 }
 
+// portLists are lists of endpoints by service port.
+type portLists struct {
+	places map[ServicePortName]int // in lists
+	lists  [][]found
+}
+
+// reset empties the lists and keeps their memory.
+func (l *portLists) reset() {
+	if l.places == nil {
+		l.places = map[ServicePortName]int{}
+	}
+	clear(l.places)
+}
+
+// of returns the list of a service port, which is empty at first.
+func (l *portLists) of(port ServicePortName) *[]found {
+	place, ok := l.places[port]
+	if !ok {
+		place = len(l.places)
+		l.places[port] = place
+		if place == len(l.lists) {
+			l.lists = append(l.lists, nil)
+		}
+		l.lists[place] = l.lists[place][:0]
+	}
+	return &l.lists[place]
+}
+
 // read returns the endpoints of a Service. The slices are read in the order of
 // their names, so equal slices give equal endpoints.
-func (r sliceReader) read(service types.NamespacedName, byName map[string]*discovery.EndpointSlice) Endpoints {
-	byPort := map[ServicePortName][]found{}
+func (r *sliceReader) read(service types.NamespacedName, byName map[string]*discovery.EndpointSlice) Endpoints {
+	r.byPort.reset()
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		r.readSlice(byPort, service, byName[name])
+		r.readSlice(service, byName[name])
 	}
-	endpoints := make(Endpoints, len(byPort))
-	for port, list := range byPort {
-		endpoints[port] = merge(list)
+	endpoints := make(Endpoints, len(r.byPort.places))
+	for port := range r.byPort.places {
+		endpoints[port] = merge(*r.byPort.of(port))
 	}
 	return endpoints
 }
 
-func (r sliceReader) readSlice(byPort map[ServicePortName][]found, service types.NamespacedName, slice *discovery.EndpointSlice) {
+func (r *sliceReader) readSlice(service types.NamespacedName, slice *discovery.EndpointSlice) {
 	endpoints := r.endpointsOf(slice)
 	if len(endpoints) == 0 {
 		return
@@ -58,12 +89,11 @@ func (r sliceReader) readSlice(byPort map[ServicePortName][]found, service types
 			Port:           ptr.Deref(port.Name, ""),
 			Protocol:       ptr.Deref(port.Protocol, v1.ProtocolTCP),
 		}
-		list := slices.Grow(byPort[name], len(endpoints))
+		list := r.byPort.of(name)
 		for _, endpoint := range endpoints {
 			endpoint.Port = number
-			list = append(list, found{text: endpoint.String(), endpoint: endpoint})
+			*list = append(*list, found{text: endpoint.String(), endpoint: endpoint})
 		}
-		byPort[name] = list
 	}
 }
 
@@ -89,7 +119,7 @@ func merge(list []found) []Endpoint {
 }
 
 // endpointsOf returns the slice's endpoints, still without a port.
-func (r sliceReader) endpointsOf(slice *discovery.EndpointSlice) []Endpoint {
+func (r *sliceReader) endpointsOf(slice *discovery.EndpointSlice) []Endpoint {
 	endpoints := make([]Endpoint, 0, len(slice.Endpoints))
 	for i := range slice.Endpoints {
 		from := &slice.Endpoints[i]
@@ -114,7 +144,7 @@ func (r sliceReader) endpointsOf(slice *discovery.EndpointSlice) []Endpoint {
 
 // address returns the endpoint's address. The API allows several and says that
 // they are alike; the first one counts.
-func (r sliceReader) address(slice *discovery.EndpointSlice, endpoint *discovery.Endpoint) (netip.Addr, bool) {
+func (r *sliceReader) address(slice *discovery.EndpointSlice, endpoint *discovery.Endpoint) (netip.Addr, bool) {
 	if len(endpoint.Addresses) == 0 {
 		klog.ErrorS(nil, "Skipping endpoint without an address", "endpointSlice", klog.KObj(slice))
 		return netip.Addr{}, false
