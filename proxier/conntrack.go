@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 )
@@ -65,10 +63,7 @@ func (p *Proxier) udpFrontends(former []*changes.ServicePort) *conntrack.Fronten
 	for _, port := range former {
 		addFrontends(frontends, port, nil)
 	}
-	for name, port := range p.serviceMap {
-		if name.Protocol != v1.ProtocolUDP {
-			continue
-		}
+	for name, port := range p.services.UDP() {
 		backends := conntrack.Backends{}
 		for _, endpoint := range p.endpointsMap[name] {
 			if endpoint.Serving {

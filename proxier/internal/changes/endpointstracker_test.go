@@ -168,6 +168,15 @@ func TestSlicesComeChangeAndGo(t *testing.T) {
 			map[string][]string{"web:q/UDP": {"10.244.1.1:53 local ready serving"}, "web:h/TCP": {"10.244.1.1:81 local ready serving"}}, local(1)},
 		{"a UDP port goes", makeSlice("web", "c", ipv4, []string{"h/TCP/81"}, one), false, []string{"web"}, true,
 			map[string][]string{"web:h/TCP": {"10.244.1.1:81 local ready serving"}}, local(1)},
+		{"all addresses go", makeSlice("web", "c", ipv4, []string{"/UDP/53"}), false, []string{"web"}, false, nil, nil},
+		{"from no address to one, at a port without a name", makeSlice("web", "c", ipv4, []string{"/UDP/53"}, one), false, []string{"web"}, true,
+			map[string][]string{"web:/UDP": {"10.244.1.1:53 local ready serving"}}, local(1)},
+		{"a UDP port is renamed", makeSlice("web", "c", ipv4, []string{"q/UDP/53"}, one), false, []string{"web"}, true,
+			map[string][]string{"web:q/UDP": {"10.244.1.1:53 local ready serving"}}, local(1)},
+		{"a UDP port is renumbered", makeSlice("web", "c", ipv4, []string{"q/UDP/54"}, one), false, []string{"web"}, true,
+			map[string][]string{"web:q/UDP": {"10.244.1.1:54 local ready serving"}}, local(1)},
+		{"nothing but TCP again", makeSlice("web", "c", ipv4, []string{"h/TCP/81"}, one), false, []string{"web"}, true,
+			map[string][]string{"web:h/TCP": {"10.244.1.1:81 local ready serving"}}, local(1)},
 		{"the last slice goes", makeSlice("web", "c", ipv4, nil), true, []string{"web"}, false, nil, nil},
 	}
 	tracker := newIPv4Tracker()

@@ -83,6 +83,12 @@ func TestServiceTrackerLaw(t *testing.T) {
 				changed, udp := difference(before, services, (*ServicePort).equal)
 				unsynced = unsynced.Union(changed)
 				needsCleanup = needsCleanup || udp
+				for name, port := range services {
+					require.Equal(t, name.Protocol == v1.ProtocolUDP, tracker.UDP()[name] == port, name)
+				}
+				for name := range tracker.UDP() {
+					require.Contains(t, services, name)
+				}
 				require.Equal(t, unsynced, update.UpdatedServices)
 				require.Equal(t, needsCleanup, update.ConntrackCleanupRequired)
 				if rapid.Bool().Draw(t, "synced") {

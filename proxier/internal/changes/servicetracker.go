@@ -22,6 +22,8 @@ type ServiceTracker struct {
 	pending map[types.NamespacedName][]*ServicePort
 	// unsynced is what Apply has merged since the last MarkSynced.
 	unsynced ServiceUpdate
+	// udp holds the applied ports of that protocol.
+	udp Services
 	// healthCheckNodePorts follows applied.
 	healthCheckNodePorts map[types.NamespacedName]uint16
 }
@@ -45,6 +47,7 @@ func NewServiceTracker(family v1.IPFamily) *ServiceTracker {
 		applied:              map[types.NamespacedName][]*ServicePort{},
 		pending:              map[types.NamespacedName][]*ServicePort{},
 		unsynced:             ServiceUpdate{UpdatedServices: sets.New[types.NamespacedName]()},
+		udp:                  Services{},
 		healthCheckNodePorts: map[types.NamespacedName]uint16{},
 	}
 }
@@ -99,6 +102,7 @@ func (t *ServiceTracker) apply(services Services, name types.NamespacedName, por
 			delete(services, old.Name)
 			t.noteProtocol(old.Name.Protocol)
 			if old.Name.Protocol == v1.ProtocolUDP {
+				delete(t.udp, old.Name)
 				t.unsynced.FormerUDP = append(t.unsynced.FormerUDP, old)
 			}
 		}
@@ -110,6 +114,9 @@ func (t *ServiceTracker) apply(services Services, name types.NamespacedName, por
 		}
 		services[port.Name] = port
 		t.noteProtocol(port.Name.Protocol)
+		if port.Name.Protocol == v1.ProtocolUDP {
+			t.udp[port.Name] = port
+		}
 	}
 	t.unsynced.UpdatedServices.Insert(name)
 	delete(t.applied, name)
@@ -151,6 +158,14 @@ func (t *ServiceTracker) Ports(service types.NamespacedName) []*ServicePort {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	return t.applied[service]
+}
+
+// UDP returns the applied service ports of that protocol. Nobody may modify the
+// map, and it holds until the next Apply.
+func (t *ServiceTracker) UDP() Services {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.udp
 }
 
 func equalPorts(a, b []*ServicePort) bool {
