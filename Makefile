@@ -5,7 +5,7 @@ GOLANGCI_LINT ?= v2.15.0
 CASES         := scenarios/testdata/cases
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test kernel kernel-cases kernel-long lint fmt bench bench-kernel fuzz verify
+.PHONY: help build run test kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz peer verify
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,7 +27,8 @@ kernel: SHELL := /bin/bash
 kernel: ## compare with the real kernel and tools, and print the numbers; root on Linux, skips forbidden
 	@set -o pipefail; { \
 		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./fakeipt ./packetsim -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
-		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./fakeipt/toolstate ./proxier/iptables && \
+		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./fakeipt/toolstate ./proxier/iptables \
+			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier/cleanup ./cmd/chainwalk && \
 		CHAINWALK_KERNEL=1 CHAINWALK_DIFFER_SEED=$(SEED) CHAINWALK_DIFFER_RULESETS=$(KERNEL_CASES) CHAINWALK_DIFFER_CHANCE=1 CHAINWALK_DIFFER_TIME=$(KERNEL_TIME) \
 			$(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/differ; \
 	} 2>&1 | $(GO) run ./kindtest/differ/sum
@@ -74,6 +75,14 @@ bench: ## run the benchmarks
 
 bench-kernel: ## measure restore, save and verdicts beside the real tools and kernel in one run; root on Linux
 	CHAINWALK_KERNEL=1 $(GO) test -run '^$$' -bench BesideTheRealKernel ./fakeipt ./packetsim
+
+# The nested module proxier/upstream imports kube-proxy, which this module never does.
+PEER_CASES ?= 1000
+peer: ## compare with kube-proxy's own proxier: rules, packets and metrics after PEER_CASES (1000) sequences of changes (SEED=1)
+	cd proxier/upstream && $(GO) mod tidy -diff && $(GO) vet ./... && $(GO) test ./... && $(GO) run ./cmd/peer -seed $(SEED) -cases $(PEER_CASES)
+
+bench-peer: ## measure time, bytes and memory beside kube-proxy's own proxier in one run
+	cd proxier/upstream && $(GO) run ./cmd/bench
 
 verify: ## check that go.mod is tidy, the code formatted and generated files are fresh
 	$(GO) mod tidy -diff

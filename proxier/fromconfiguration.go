@@ -83,6 +83,7 @@ func (r *settingsReader) read(object *v1.Node) error {
 	ranges := r.nodePortRanges()
 	r.settings.IPv4 = r.config(v1.IPv4Protocol, detectors[v1.IPv4Protocol], ranges)
 	r.settings.IPv6 = r.config(v1.IPv6Protocol, detectors[v1.IPv6Protocol], ranges)
+	r.warnOfOpenNodePorts(ranges, object)
 	return nil
 }
 
@@ -169,23 +170,50 @@ func (r *settingsReader) nodePortRanges() []netip.Prefix {
 			ranges = append(ranges, prefix)
 		}
 	}
-	r.warnOfOpenNodePorts(ranges)
 	return ranges
 }
 
 // warnOfOpenNodePorts tells of families whose node ports are served at every
-// address.
-func (r *settingsReader) warnOfOpenNodePorts(ranges []netip.Prefix) {
+// address: the primary one, and the other one where the cluster looks dual-stack.
+func (r *settingsReader) warnOfOpenNodePorts(ranges []netip.Prefix, object *v1.Node) {
 	if len(ranges) == 0 {
 		r.warn("nodePortAddresses is not set: node ports are served at every address of the node; consider \"primary\"")
 		return
 	}
-	for _, prefix := range ranges {
-		if familyOf(prefix.Addr()) == r.addresses.Primary {
-			return
+	families := []v1.IPFamily{r.addresses.Primary}
+	if r.looksDualStack(object) {
+		families = []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol}
+	}
+	limited := familiesOf(ranges)
+	for _, family := range families {
+		if !limited[family] {
+			r.warn("nodePortAddresses has no range of family %s: its node ports are served at every address of the node", family)
 		}
 	}
-	r.warn("nodePortAddresses has no range of family %s: its node ports are served at every address of the node", r.addresses.Primary)
+}
+
+// looksDualStack says whether pods have addresses of both families, by what is
+// known before the first Service.
+func (r *settingsReader) looksDualStack(object *v1.Node) bool {
+	texts := clusterCIDRs(r.configuration)
+	if object != nil {
+		texts = append(texts, object.Spec.PodCIDRs...)
+	}
+	var pods []netip.Prefix
+	for _, text := range texts {
+		if prefix, err := parsePrefix(text); err == nil {
+			pods = append(pods, prefix)
+		}
+	}
+	return len(familiesOf(pods)) > 1
+}
+
+func familiesOf(prefixes []netip.Prefix) map[v1.IPFamily]bool {
+	families := map[v1.IPFamily]bool{}
+	for _, prefix := range prefixes {
+		families[familyOf(prefix.Addr())] = true
+	}
+	return families
 }
 
 // parseAddr reads an address as the Kubernetes API does, leading zeros

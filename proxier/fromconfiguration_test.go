@@ -1,6 +1,8 @@
 package proxier_test
 
 import (
+	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +132,26 @@ func TestFromConfigurationLocalDetectors(t *testing.T) {
 		{"one clusterCIDR", "clusterCIDR: 10.0.0.0/8", nodeWith(nil, "192.168.0.2"), cidr("10.0.0.0/8"), none, ""},
 		{"clusterCIDR of the other family", "clusterCIDR: fd00::/56", nodeWith(nil, "192.168.0.2"), none, cidr("fd00::/56"),
 			"detectLocalMode ClusterCIDR: no range of family IPv4 in clusterCIDR; " + unrecognised},
+		{"clusterCIDR of both families", "clusterCIDR: 10.0.0.0/8,fd00::/56", nodeWith(nil, "192.168.0.2", "2001:db8::1"),
+			cidr("10.0.0.0/8"), cidr("fd00::/56"), ""},
+		{"clusterCIDR of both families, the primary one last", "clusterCIDR: fd00::/56,10.0.0.0/8", nodeWith(nil, "192.168.0.2", "2001:db8::1"),
+			cidr("10.0.0.0/8"), cidr("fd00::/56"), ""},
+		{"IPv6 node: clusterCIDR", "clusterCIDR: fd00::/56", nodeWith(nil, "2001:db8::1"), none, cidr("fd00::/56"), ""},
+		{"IPv6 node: clusterCIDR of both families", "clusterCIDR: fd00::/56,10.0.0.0/8", nodeWith(nil, "2001:db8::1", "192.168.0.2"),
+			cidr("10.0.0.0/8"), cidr("fd00::/56"), ""},
+		{"IPv6 node: clusterCIDR of both families, IPv4 first", "clusterCIDR: 10.0.0.0/8,fd00::/56", nodeWith(nil, "2001:db8::1", "192.168.0.2"),
+			cidr("10.0.0.0/8"), cidr("fd00::/56"), ""},
+		{"IPv6 node: clusterCIDR of the other family", "clusterCIDR: 10.0.0.0/8", nodeWith(nil, "2001:db8::1"), cidr("10.0.0.0/8"), none,
+			"detectLocalMode ClusterCIDR: no range of family IPv6 in clusterCIDR; " + unrecognised},
+		{"IPv6 node: the Node's range", "detectLocalMode: NodeCIDR", nodeWith([]string{"fd00:1::/64"}, "2001:db8::1"), none, cidr("fd00:1::/64"), ""},
+		{"IPv6 node: the Node's ranges", "detectLocalMode: NodeCIDR", nodeWith([]string{"fd00:1::/64", "10.1.0.0/24"}, "2001:db8::1", "192.168.0.2"),
+			cidr("10.1.0.0/24"), cidr("fd00:1::/64"), ""},
+		{"IPv6 node: the Node's ranges, IPv4 first", "detectLocalMode: NodeCIDR", nodeWith([]string{"10.1.0.0/24", "fd00:1::/64"}, "2001:db8::1"),
+			cidr("10.1.0.0/24"), cidr("fd00:1::/64"), ""},
+		{"the Node's ranges, IPv6 first", "detectLocalMode: NodeCIDR", nodeWith([]string{"fd00:1::/64", "10.1.0.0/24"}, "192.168.0.2"),
+			cidr("10.1.0.0/24"), cidr("fd00:1::/64"), ""},
+		{"bind address makes IPv6 primary", "{bindAddress: '2001:db8::9', clusterCIDR: 10.0.0.0/8}", nodeWith(nil, "192.168.0.2"), cidr("10.0.0.0/8"), none,
+			"detectLocalMode ClusterCIDR: no range of family IPv6 in clusterCIDR; " + unrecognised},
 		{"the Node's ranges", "detectLocalMode: NodeCIDR", nodeWith([]string{"10.1.0.0/24", "fd00:1::/64"}, "192.168.0.2"),
 			cidr("10.1.0.0/24"), cidr("fd00:1::/64"), ""},
 		{"the Node's ranges, one of them broken", "detectLocalMode: NodeCIDR", nodeWith([]string{"10.1.0.0", "10.2.0.0/24"}, "192.168.0.2"),
@@ -183,6 +205,78 @@ func TestFromConfigurationNodePortAddresses(t *testing.T) {
 	}
 }
 
+func TestFromConfigurationWarnsOfOpenNodePorts(t *testing.T) {
+	const everywhere = "its node ports are served at every address of the node"
+	tests := []struct {
+		name   string
+		text   string
+		pods   string // of the cluster
+		node   *v1.Node
+		family string // that has no range, "" if there is no warning
+	}{
+		{"one family", "[192.168.0.0/24]", "10.0.0.0/8", nodeWith(nil, "192.168.0.2"), ""},
+		{"a cluster of both families", "[192.168.0.0/24]", "10.0.0.0/8,fd00::/56", nodeWith(nil, "192.168.0.2"), "IPv6"},
+		{"a cluster of both families, IPv6 node", `["2001:db8::/64"]`, "10.0.0.0/8,fd00::/56", nodeWith(nil, "2001:db8::1"), "IPv4"},
+		{"a node of both families", "[192.168.0.0/24]", "10.0.0.0/8", nodeWith([]string{"10.1.0.0/24", "fd00:1::/64"}, "192.168.0.2"), "IPv6"},
+		{"ranges of both families", `[192.168.0.0/24, "2001:db8::/64"]`, "10.0.0.0/8,fd00::/56", nodeWith(nil, "192.168.0.2"), ""},
+		{"ranges of the other family only", `["2001:db8::/64"]`, "10.0.0.0/8,fd00::/56", nodeWith(nil, "192.168.0.2"), "IPv4"},
+		{"primary, both addresses are known", "[primary]", "10.0.0.0/8,fd00::/56", nodeWith(nil, "192.168.0.2", "2001:db8::1"), ""},
+		{"primary, one address is known", "[primary]", "10.0.0.0/8,fd00::/56", nodeWith(nil, "192.168.0.2"), "IPv6"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			settings, err := proxier.FromConfiguration(configurationOf(t, "clusterCIDR: "+test.pods+"\nnodePortAddresses: "+test.text), "here", test.node)
+			require.NoError(t, err)
+			if test.family == "" {
+				assert.NotContains(t, strings.Join(settings.Warnings, "\n"), everywhere)
+				return
+			}
+			assert.Equal(t, []string{"nodePortAddresses has no range of family " + test.family + ": " + everywhere}, settings.Warnings)
+		})
+	}
+}
+
+// network has addresses.
+type network []netip.Addr
+
+func (n network) NodeAddresses() ([]netip.Addr, error) { return n, nil }
+
+// Each family takes its own ranges only.
+func TestFromConfigurationSplitsNodePortAddresses(t *testing.T) {
+	here := network{addr("127.0.0.1"), addr("1.2.3.4"), addr("192.168.0.2"), addr("::1"), addr("2001:db8::1"), addr("fd00::2")}
+	const all = "every address"
+	tests := []struct {
+		name, text, ipv4, ipv6 string
+		localhost              bool
+	}{
+		{"IPv6 everywhere, an IPv4 range", `["::/0", 1.2.3.0/24]`, "[1.2.3.4]", all, false},
+		{"IPv4 everywhere, an IPv6 range", `[0.0.0.0/0, "2001:db8::/64"]`, all, "[2001:db8::1]", true},
+		{"IPv6 loopback and an IPv4 range", `["::1/128", 1.2.3.0/24]`, "[1.2.3.4]", "[]", false},
+		{"IPv6 only", `["::/0"]`, all, all, true},
+		{"IPv4 loopback beside IPv6", `[127.0.0.0/8, "fd00::/64"]`, "[127.0.0.1]", "[fd00::2]", true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			settings, err := proxier.FromConfiguration(configurationOf(t, "nodePortAddresses: "+test.text), "here", nodeWith(nil, "192.168.0.2"))
+			require.NoError(t, err)
+			listeners := func(config proxier.Config) string {
+				config.Network = here
+				addresses := config.NodePortListeners()
+				if addresses == nil {
+					return all
+				}
+				found, err := addresses()
+				require.NoError(t, err)
+				return fmt.Sprint(found)
+			}
+			assert.Equal(t, test.ipv4, listeners(settings.IPv4))
+			assert.Equal(t, test.ipv6, listeners(settings.IPv6))
+			assert.Equal(t, test.localhost, settings.IPv4.ServesLocalhostNodePorts())
+			assert.False(t, settings.IPv6.ServesLocalhostNodePorts())
+		})
+	}
+}
+
 func TestFromConfigurationRefuses(t *testing.T) {
 	tests := []struct {
 		name string
@@ -194,6 +288,7 @@ func TestFromConfigurationRefuses(t *testing.T) {
 		{"mode kernelspace", "mode: kernelspace", "not supported: only iptables is"},
 		{"unknown mode", "mode: userspace", "unknown; must be iptables or empty"},
 		{"feature gates", "featureGates: {Foo: true}", `KubeProxyConfiguration.featureGates: Invalid value: "Foo": not supported`},
+		{"hidden metrics", `showHiddenMetricsForVersion: "1.35"`, `KubeProxyConfiguration.showHiddenMetricsForVersion: Invalid value: "1.35": not supported`},
 		{"mark bit", "iptables: {masqueradeBit: 32}", "KubeProxyConfiguration.iptables.masqueradeBit: Invalid value: 32: must be 0 to 31"},
 		{"negative mark bit", "iptables: {masqueradeBit: -1}", "must be 0 to 31"},
 		{"negative sync period", "iptables: {syncPeriod: -1s}", "iptables.syncPeriod: Invalid value: \"-1s\": must be greater than 0"},

@@ -27,9 +27,3 @@ const (
 	sysctlRouteLocalnet = "net/ipv4/conf/all/route_localnet"
 	sysctlTCPBeLiberal  = "net/netfilter/nf_conntrack_tcp_be_liberal"
 )
-
-// The accounting objects that rules refer to.
-const (
-	invalidCounter   = "ct_state_invalid_dropped_pkts"
-	localhostCounter = "localhost_nps_accepted_pkts"
-)

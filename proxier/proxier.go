@@ -192,6 +192,7 @@ func (p *Proxier) Monitor(interval time.Duration, stop <-chan struct{}) {
 func (p *Proxier) reload() {
 	if err := p.SyncAll(); err != nil && !errors.Is(err, ErrNotDelivered) {
 		p.config.Logger.Error(err, "Rules are still missing after a flush of the tables")
+		p.changed() // nobody looks for the rules, if the jumps to them are there by now
 	}
 }
 

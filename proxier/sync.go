@@ -16,6 +16,7 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 	"github.com/chainwalk/chainwalk/proxier/internal/render"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
+	"github.com/chainwalk/chainwalk/proxier/nfacct"
 )
 
 // writeAll makes the kernel hold the rules for the current maps, whatever it held
@@ -30,7 +31,7 @@ func (p *Proxier) writeAll(zone string) error {
 	if err := p.ensureJumps(); err != nil {
 		return err
 	}
-	p.renderer.SetCounters(p.ensureCounter(invalidCounter), p.ensureCounter(localhostCounter))
+	p.renderer.SetCounters(p.ensureCounter(nfacct.InvalidPackets), p.ensureCounter(nfacct.LocalhostPackets))
 
 	decisions := model.Decide(rules, p.serviceMap, p.endpointsMap, p.node(zone))
 	input := p.renderer.Full(decisions, p.savedNAT())

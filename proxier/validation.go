@@ -111,6 +111,10 @@ func validateMode(c *kubeproxy.KubeProxyConfiguration, root *field.Path) field.E
 	for gate := range c.FeatureGates {
 		errs = append(errs, field.Invalid(root.Child("featureGates"), gate, "not supported: there are no feature gates"))
 	}
+	if c.ShowHiddenMetricsForVersion != "" {
+		errs = append(errs, field.Invalid(root.Child("showHiddenMetricsForVersion"), c.ShowHiddenMetricsForVersion,
+			"not supported: no metric is hidden in any version"))
+	}
 	return errs
 }
 

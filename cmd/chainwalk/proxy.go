@@ -102,12 +102,16 @@ func runProxy(ctx context.Context, s streams, o proxyOptions) error {
 			return fmt.Errorf("watching %s: %w", o.config, err)
 		}
 	}
-	return server.Run(ctx, server.Options{Configuration: configuration, Client: client, Host: *host, Logger: logger})
+	err = server.Run(ctx, server.Options{Configuration: configuration, Client: client, Host: *host, Logger: logger})
+	if err == nil && errors.Is(context.Cause(ctx), errConfigChanged) {
+		return errConfigChanged
+	}
+	return err
 }
 
 // proxyConfiguration is that of the file, or of the flags.
 func proxyConfiguration(s streams, o proxyOptions) (*kubeproxy.KubeProxyConfiguration, error) {
-	configuration := o.flags.configuration
+	configuration := o.flags.read()
 	if o.config != "" {
 		var err error
 		if configuration, err = readProxyConfig(s, o.config); err != nil {

@@ -74,11 +74,23 @@ type proxyRun struct {
 
 // startProxy runs a proxy on the fake kernel of a folder of its own and the objects of a file.
 func startProxy(t *testing.T, args ...string) *proxyRun {
-	t.Setenv("CHAINWALK_STATE", t.TempDir())
-	r := &proxyRun{objects: filepath.Join(t.TempDir(), "objects.yaml"), check: freePort(t), done: make(chan error, 1)}
-	r.healthz, r.metric = fmt.Sprintf("127.0.0.1:%d", freePort(t)), fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	r := newProxyRun(t)
+	r.objects = filepath.Join(t.TempDir(), "objects.yaml")
 	require.NoError(t, os.WriteFile(r.objects, fmt.Appendf(nil, proxyObjects, r.check), 0o600))
-	args = append([]string{"proxy", "--fake", "-f", r.objects, "--hostname-override", "worker1", "--cluster-cidr", "10.244.0.0/16",
+	r.start(t, append([]string{"--fake", "-f", r.objects}, args...)...)
+	return r
+}
+
+// newProxyRun is a proxy that has not started, with a folder for the fake kernel and ports of its own.
+func newProxyRun(t *testing.T) *proxyRun {
+	t.Setenv("CHAINWALK_STATE", t.TempDir())
+	r := &proxyRun{check: freePort(t), done: make(chan error, 1)}
+	r.healthz, r.metric = fmt.Sprintf("127.0.0.1:%d", freePort(t)), fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	return r
+}
+
+func (r *proxyRun) start(t *testing.T, args ...string) {
+	args = append([]string{"proxy", "--hostname-override", "worker1", "--cluster-cidr", "10.244.0.0/16",
 		"--healthz-bind-address", r.healthz, "--metrics-bind-address", r.metric}, args...)
 	ctx, stop := context.WithCancel(t.Context())
 	r.stop = stop
@@ -93,7 +105,6 @@ func startProxy(t *testing.T, args ...string) *proxyRun {
 		for range r.done { // until it has ended
 		}
 	})
-	return r
 }
 
 // freePort is a port that nobody listens at.
@@ -256,12 +267,12 @@ func TestProxyConfiguration(t *testing.T) {
 	file := filepath.Join(folder, "config.yaml")
 	var errOut bytes.Buffer
 	require.Zero(t, run([]string{"proxy", "--write-config-to", file, "--cluster-cidr", "10.1.0.0/16", "--iptables-masquerade-bit", "15",
-		"--conntrack-max-per-core", "0"}, nil, io.Discard, &errOut), errOut.String())
+		"--conntrack-max-per-core", "0", "--iptables-min-sync-period", "0"}, nil, io.Discard, &errOut), errOut.String())
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	for _, line := range []string{
 		"apiVersion: kubeproxy.config.k8s.io/v1alpha1", "kind: KubeProxyConfiguration", "clusterCIDR: 10.1.0.0/16", "  masqueradeBit: 15",
-		"  maxPerCore: 0", "healthzBindAddress: 0.0.0.0:10256", "metricsBindAddress: 127.0.0.1:10249", "mode: iptables", "  syncPeriod: 30s",
+		"  maxPerCore: 0", "healthzBindAddress: 0.0.0.0:10256", "metricsBindAddress: 127.0.0.1:10249", "mode: iptables", "  syncPeriod: 30s", "  minSyncPeriod: 1ns",
 		"detectLocalMode: ClusterCIDR", "oomScoreAdj: -999", "  tcpEstablishedTimeout: 24h0m0s",
 	} {
 		assert.Contains(t, "\n"+string(text), "\n"+line+"\n")

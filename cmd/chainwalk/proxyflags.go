@@ -2,6 +2,7 @@ package main
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -32,6 +33,16 @@ func addProxyFlags(cmd *cobra.Command) *proxyFlags {
 	completeWords(cmd, "proxy-mode", "iptables")
 	completeWords(cmd, "detect-local-mode", "ClusterCIDR", "NodeCIDR", "BridgeInterface", "InterfaceNamePrefix")
 	return f
+}
+
+// read returns the configuration that the flags ask for. A least period of 0 is "at once", where a file that has 0 means the
+// default; the shortest period there is says the same to both.
+func (f *proxyFlags) read() *kubeproxy.KubeProxyConfiguration {
+	c := f.configuration
+	if least := &c.IPTables.MinSyncPeriod.Duration; *least == 0 {
+		*least = time.Nanosecond
+	}
+	return c
 }
 
 // given returns the names of the flags that were set.

@@ -7,8 +7,7 @@ import (
 
 const (
 	// clientTimeout is how long a client may take to send its request and to
-	// read the answer, both of which are a few hundred bytes. It bounds how
-	// long a graceful stop can take.
+	// read the answer, both of which are a few hundred bytes.
 	clientTimeout = 5 * time.Second
 	// idleTimeout is how long a connection is kept for the client's next
 	// question.

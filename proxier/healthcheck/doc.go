@@ -12,6 +12,7 @@
 // nothing about rules.
 //
 // Paths, status codes, header and bodies are those of kube-proxy. Not here: the
-// rule that lets the health check ports through (the proxier writes it),
-// /metrics, and when to try again after an address could not be listened at.
+// rule that lets the health check ports through (the proxier writes it), the
+// listener of /healthz and /livez, /metrics, and when to try again after a port
+// could not be bound.
 package healthcheck

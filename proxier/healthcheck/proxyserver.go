@@ -1,11 +1,8 @@
 package healthcheck
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"time"
 
@@ -81,7 +78,8 @@ func (s *ProxyServer) NodeEligible() bool {
 	return true
 }
 
-// Handler serves /healthz and /livez.
+// Handler serves /healthz and /livez. Where it is served is the caller's
+// business.
 func (s *ProxyServer) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", s.serveHealthz)
@@ -112,36 +110,4 @@ func answerHealth(response http.ResponseWriter, health ProxyHealth, well bool) {
 		panic(fmt.Sprintf("health %+v has no JSON form: %v", health, err))
 	}
 	answer(response, well, body)
-}
-
-// Run listens at the address (IP:port, both families for [::]) and serves
-// until ctx is done; requests that have begun by then are answered. It returns
-// nil then, and an error if it cannot listen or has to stop earlier.
-func (s *ProxyServer) Run(ctx context.Context, address string) error {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	if err != nil {
-		return fmt.Errorf("health server: %w", err)
-	}
-	return s.Serve(ctx, listener)
-}
-
-// Serve is Run on a listener that stands, and closes it.
-func (s *ProxyServer) Serve(ctx context.Context, listener net.Listener) error {
-	server := newHTTPServer(s.Handler())
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	select {
-	case err := <-served:
-		return fmt.Errorf("health server at %s has stopped: %w", listener.Addr(), err)
-	case <-ctx.Done():
-	}
-	// Shutdown ends: clientTimeout cuts off what takes long.
-	err := server.Shutdown(context.WithoutCancel(ctx))
-	if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
-		err = errors.Join(err, ended)
-	}
-	if err != nil {
-		return fmt.Errorf("stopping the health server at %s: %w", listener.Addr(), err)
-	}
-	return nil
 }

@@ -1,11 +1,8 @@
 package healthcheck_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -240,75 +237,4 @@ func TestAnswersAreCounted(t *testing.T) {
 	ask(t, f.url+"/livez")
 	ask(t, f.url+"/other")
 	assert.Equal(t, tally{"healthz 200": 1, "healthz 503": 2, "livez 200": 3, "livez 503": 1}, f.metrics)
-}
-
-// slowNode is a NodeSource that hangs.
-type slowNode struct{ asked, release chan struct{} }
-
-func (n slowNode) Node() *v1.Node {
-	close(n.asked)
-	<-n.release
-	return tainted()
-}
-
-func TestRunStopsGracefully(t *testing.T) {
-	slow := slowNode{asked: make(chan struct{}), release: make(chan struct{})}
-	server := healthcheck.NewProxyServer(healthcheck.ProxyOptions{
-		Timeout: time.Minute, Clock: clocktesting.NewFakePassiveClock(start), Node: slow, Metrics: tally{},
-	})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	ctx, stop := context.WithCancel(t.Context())
-	served := make(chan error)
-	go func() { served <- server.Serve(ctx, listener) }()
-	answer := make(chan int)
-	go func() {
-		response, err := http.Get("http://" + address + "/healthz")
-		if assert.NoError(t, err) {
-			assert.NoError(t, response.Body.Close())
-			answer <- response.StatusCode
-		}
-		close(answer)
-	}()
-
-	<-slow.asked
-	stop()
-	require.Eventually(t, func() bool { return !accepts(address) }, 10*time.Second, time.Millisecond)
-	close(slow.release)
-	assert.Equal(t, 200, <-answer, "the request that had begun is answered")
-	require.NoError(t, <-served)
-	occupy(t, address)
-}
-
-func accepts(address string) bool {
-	connection, err := net.Dial("tcp", address)
-	if err != nil {
-		return false
-	}
-	return connection.Close() == nil
-}
-
-func TestRunListens(t *testing.T) {
-	f := newProxyFixture(t)
-	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
-	ctx, stop := context.WithCancel(t.Context())
-	served := make(chan error)
-	go func() { served <- f.Run(ctx, address) }()
-	require.Eventually(t, func() bool { return accepts(address) }, 10*time.Second, time.Millisecond)
-	assert.Equal(t, 200, ask(t, "http://"+address+"/livez").status)
-	stop()
-	require.NoError(t, <-served)
-}
-
-func TestRunSaysWhyItCannotServe(t *testing.T) {
-	f := newProxyFixture(t)
-	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
-	occupy(t, address)
-	require.EqualError(t, f.Run(t.Context(), address), "health server: listen tcp "+address+": bind: address already in use")
-
-	broken, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, broken.Close())
-	require.ErrorContains(t, f.Serve(t.Context(), broken), "health server at "+broken.Addr().String()+" has stopped")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -46,7 +47,9 @@ type ServiceServer struct {
 	services map[types.NamespacedName]*serviceCheck
 	// addresses are those of the last time that they were known.
 	addresses []netip.Addr
-	closed    bool
+	// unserved are the ports of the last sync if some could not be bound.
+	unserved map[types.NamespacedName]uint16
+	closed   bool
 }
 
 // NewServiceServer returns a server that listens nowhere yet.
@@ -63,14 +66,40 @@ func NewServiceServer(options ServiceOptions) *ServiceServer {
 // its port, at every address. Those that are there already are left alone.
 //
 // Where a port cannot be bound, the error says so, and an event of the Service
-// does once for each cause. Nothing else is held up by it, and the next sync
-// tries again.
+// does once for each cause. Nothing else is held up by it; Retry and the next
+// sync try again.
 func (s *ServiceServer) SyncServices(ports map[types.NamespacedName]uint16) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.closed {
 		return ErrClosed
 	}
+	err := s.serve(ports)
+	s.unserved = nil
+	if err != nil {
+		s.unserved = maps.Clone(ports)
+	}
+	return err
+}
+
+// Retry tries again where the last sync could not bind a port. It is to be
+// called every few seconds: a sync may be far off, and a load balancer takes
+// silence for a node without endpoints. It costs nothing if all is served. Each
+// new cause of a failure is told by an event, and the success is logged.
+func (s *ServiceServer) Retry() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.unserved == nil || s.closed {
+		return
+	}
+	if err := s.serve(s.unserved); err == nil {
+		s.unserved = nil
+		s.options.Logger.Info("All health checks of Services are served now")
+	}
+}
+
+// serve must be called with the lock held.
+func (s *ServiceServer) serve(ports map[types.NamespacedName]uint16) error {
 	if len(ports) > 0 {
 		s.lookUpAddresses()
 	}
@@ -164,7 +193,7 @@ func (s *ServiceServer) open(name types.NamespacedName, port uint16) []error {
 		if err == nil {
 			continue
 		}
-		errs = append(errs, fmt.Errorf("health check of Service %s, which will be tried again at the next sync: %w", name, err))
+		errs = append(errs, fmt.Errorf("health check of Service %s, which will be tried again: %w", name, err))
 		if isNews {
 			s.recordFailure(name, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -248,7 +249,7 @@ func TestPortOfAnotherIsTriedAgain(t *testing.T) {
 
 	err := server.SyncServices(both)
 	refused := fmt.Sprintf("listen tcp4 127.0.0.1:%d: bind: address already in use", taken)
-	require.EqualError(t, err, "health check of Service shop/web, which will be tried again at the next sync: "+refused)
+	require.EqualError(t, err, "health check of Service shop/web, which will be tried again: "+refused)
 	want := []string{"Service shop/web: Warning FailedToStartServiceHealthcheck Listen: Node here cannot serve the health check: " + refused}
 	assert.Equal(t, want, events.events)
 	assert.Equal(t, 503, ask(t, url("127.0.0.2", taken)).status, "the other address is served")
@@ -271,6 +272,48 @@ func TestPortOfAnotherIsTriedAgain(t *testing.T) {
 	assert.Len(t, events.events, 3, "and when the port has changed in between")
 }
 
+func TestRetryServesWhatTheLastSyncCouldNot(t *testing.T) {
+	taken := freePort(t)
+	leave := occupy(t, fmt.Sprintf("127.0.0.1:%d", taken))
+	events := &recorder{}
+	var logged []string
+	logger := funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
+	server := newServer(t, healthcheck.ServiceOptions{Addresses: at("127.0.0.1"), Recorder: events, Logger: logger})
+	server.Retry()
+	require.Error(t, server.SyncServices(ports{web: taken}))
+	server.SyncEndpoints(counts{web: 3})
+	server.Retry()
+	assert.Zero(t, ask(t, url("127.0.0.2", taken)).status)
+	assert.Len(t, events.events, 1, "the cause is the same")
+	assert.Empty(t, logged)
+
+	leave()
+	server.Retry()
+	assert.Equal(t, "3", ask(t, url("127.0.0.1", taken)).header.Get("X-Load-Balancing-Endpoint-Weight"))
+	server.Retry()
+	assert.Len(t, logged, 1, "it is done")
+}
+
+func TestRetryKnowsTheLastSyncOnly(t *testing.T) {
+	taken, other := freePort(t), freePort(t)
+	leave := occupy(t, fmt.Sprintf("127.0.0.1:%d", taken))
+	server := newServer(t, healthcheck.ServiceOptions{Addresses: at("127.0.0.1")})
+	wanted := ports{web: taken}
+	require.Error(t, server.SyncServices(wanted))
+	wanted[mail] = other
+	require.NoError(t, server.SyncServices(nil))
+	leave()
+	server.Retry()
+	assert.Zero(t, ask(t, url("127.0.0.1", taken)).status, "the Service is gone")
+	assert.Zero(t, ask(t, url("127.0.0.1", other)).status, "the map was the caller's")
+
+	occupy(t, fmt.Sprintf("127.0.0.1:%d", taken))
+	require.Error(t, server.SyncServices(ports{web: taken}))
+	server.Close()
+	server.Retry()
+	assert.Zero(t, ask(t, url("127.0.0.2", taken)).status)
+}
+
 func TestFailuresAreToldInOrder(t *testing.T) {
 	first, second := freePort(t), freePort(t)
 	var want []string
@@ -281,7 +324,7 @@ func TestFailuresAreToldInOrder(t *testing.T) {
 	}{{"mail", "127.0.0.1", first}, {"mail", "127.0.0.2", first}, {"web", "127.0.0.1", second}, {"web", "127.0.0.2", second}} {
 		text := fmt.Sprintf("%s:%d", place.address, place.port)
 		occupy(t, text)
-		want = append(want, fmt.Sprintf("health check of Service shop/%s, which will be tried again at the next sync: listen tcp4 %s: bind: address already in use", place.name, text))
+		want = append(want, fmt.Sprintf("health check of Service shop/%s, which will be tried again: listen tcp4 %s: bind: address already in use", place.name, text))
 	}
 	events := &recorder{}
 	server := newServer(t, healthcheck.ServiceOptions{Addresses: at("127.0.0.2", "127.0.0.1", "127.0.0.2"), Recorder: events})

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/chainwalk/chainwalk/proxier/metrics"
+	"github.com/chainwalk/chainwalk/proxier/nfacct"
 )
 
 // upstream lists the metrics of kube-proxy's iptables mode with the type and
@@ -88,7 +89,7 @@ func useAll(m *metrics.Metrics, family v1.IPFamily) {
 
 func TestEveryMetricHasUpstreamsNameTypeAndLabels(t *testing.T) {
 	m, registry := newMetrics(t)
-	objects := counters{metrics.InvalidPackets: 5, metrics.LocalhostPackets: 6}
+	objects := counters{nfacct.InvalidPackets: 5, nfacct.LocalhostPackets: 6}
 	require.NoError(t, metrics.RegisterPacketCounters(registry, objects, klog.Logger{}))
 	useAll(m, v1.IPv4Protocol)
 
@@ -202,7 +203,7 @@ func TestPacketCountersAreReadWithEachScrape(t *testing.T) {
 		localhost = "kubeproxy_iptables_localhost_nodeports_accepted_packets_total"
 	)
 	registry := basemetrics.NewKubeRegistry()
-	objects := counters{metrics.InvalidPackets: 5}
+	objects := counters{nfacct.InvalidPackets: 5}
 	var logged []string
 	logger := funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
 	require.NoError(t, metrics.RegisterPacketCounters(registry, objects, logger))
@@ -213,8 +214,8 @@ func TestPacketCountersAreReadWithEachScrape(t *testing.T) {
 	assert.Contains(t, logged[0], "localhost_nps_accepted_pkts")
 	assert.Contains(t, logged[0], "no such object")
 
-	objects[metrics.InvalidPackets] = 1 << 33
-	objects[metrics.LocalhostPackets] = 1
+	objects[nfacct.InvalidPackets] = 1 << 33
+	objects[nfacct.LocalhostPackets] = 1
 	got = scrape(t, registry)
 	assert.Equal(t, map[string]float64{invalid: 1 << 33, localhost: 1}, got.samples)
 	assert.Len(t, logged, 1)

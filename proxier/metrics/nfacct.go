@@ -5,15 +5,8 @@ import (
 
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
-)
 
-// The accounting objects that are read.
-const (
-	// InvalidPackets counts packets that conntrack found invalid and a rule
-	// of the proxy dropped.
-	InvalidPackets = "ct_state_invalid_dropped_pkts"
-	// LocalhostPackets counts packets to a node port at a loopback address.
-	LocalhostPackets = "localhost_nps_accepted_pkts"
+	"github.com/chainwalk/chainwalk/proxier/nfacct"
 )
 
 // PacketCounters reads the kernel's accounting objects (nfnetlink_acct).
@@ -27,9 +20,9 @@ type PacketCounters interface {
 // cannot be read is left out of that scrape and logged.
 func RegisterPacketCounters(registry Registry, counters PacketCounters, logger klog.Logger) error {
 	collector := &packetCollector{counters: counters, logger: logger, descs: map[string]*metrics.Desc{
-		InvalidPackets: packetDesc("iptables_ct_state_invalid_dropped_packets_total",
+		nfacct.InvalidPackets: packetDesc("iptables_ct_state_invalid_dropped_packets_total",
 			"Packets dropped because conntrack found them invalid, which may be replies that came too late"),
-		LocalhostPackets: packetDesc("iptables_localhost_nodeports_accepted_packets_total",
+		nfacct.LocalhostPackets: packetDesc("iptables_localhost_nodeports_accepted_packets_total",
 			"Packets accepted at a node port of a loopback address"),
 	}}
 	if err := registry.CustomRegister(collector); err != nil {

@@ -42,8 +42,7 @@ type Options struct {
 
 // Manager knows this node. Its methods may be called from several goroutines.
 type Manager struct {
-	options  Options
-	topology topology
+	options Options
 	// changed holds an item if the node has changed since it was last taken.
 	changed chan struct{}
 
@@ -146,11 +145,6 @@ func (m *Manager) Node() *v1.Node {
 	return m.node
 }
 
-// HandleTopology tells the handler where the node is, now if it is known, and
-// whenever it changes. Calls are made one by one. The handler must not call
-// HandleTopology.
-func (m *Manager) HandleTopology(handler TopologyHandler) { m.topology.add(handler) }
-
 // see takes a new state of the node.
 func (m *Manager) see(node *v1.Node) {
 	if m.note(node) {
@@ -158,7 +152,6 @@ func (m *Manager) see(node *v1.Node) {
 			"podCIDRs", node.Spec.PodCIDRs, "before", m.podCIDRs)
 		m.options.Exit(1)
 	}
-	m.topology.update(node)
 }
 
 // note reports whether the node is no longer the one that rules are made for.
@@ -178,7 +171,7 @@ func (m *Manager) note(node *v1.Node) (mustExit bool) {
 	return m.options.WatchPodCIDRs && !slices.Equal(node.Spec.PodCIDRs, m.podCIDRs)
 }
 
-// lose takes it that the node is gone. Its zone stays: so do the rules.
+// lose takes it that the node is gone.
 func (m *Manager) lose() {
 	m.lock.Lock()
 	m.node = nil

@@ -295,34 +295,6 @@ func TestManagerHasTheNodeAsLastSeen(t *testing.T) {
 	})
 }
 
-// zones are what a TopologyHandler was told.
-type zones struct{ told []map[string]string }
-
-func (z *zones) OnTopologyChange(labels map[string]string) { z.told = append(z.told, labels) }
-
-func TestManagerTellsWhereTheNodeIs(t *testing.T) {
-	inBubble(t, func(t *testing.T, f *fixture) {
-		zone := func(name string) map[string]string { return map[string]string{"topology.kubernetes.io/zone": name} }
-		early, late := &zones{}, &zones{}
-		f.put(t, nodeWith("192.168.1.1", ""))
-		f.start(t.Context(), false)
-		f.manager.HandleTopology(early)
-		assert.Empty(t, early.told, "there is no zone")
-
-		f.put(t, inZone(nodeWith("192.168.1.1", ""), "a"))
-		f.put(t, inZone(nodeWith("192.168.1.2", ""), "a"))
-		f.put(t, inZone(named(nodeWith("192.168.9.9", ""), "there"), "b"))
-		assert.Equal(t, []map[string]string{zone("a")}, early.told)
-		f.manager.HandleTopology(late)
-		f.put(t, inZone(nodeWith("192.168.1.1", ""), "b"))
-		f.remove(t, "here")
-		assert.Equal(t, []map[string]string{zone("a"), zone("b")}, late.told, "a node that is gone stays in its zone")
-		f.put(t, nodeWith("192.168.1.1", ""))
-		assert.Equal(t, []map[string]string{zone("a"), zone("b"), {}}, early.told)
-		assert.Equal(t, early.told, late.told)
-	})
-}
-
 func TestStartOnStoppedInformers(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	informers, err := config.Watch(ctx, fake.NewClientset(), config.Options{})

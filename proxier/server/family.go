@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/healthcheck"
@@ -34,6 +36,9 @@ func (s *server) startFamilies(ctx context.Context, informers *config.Informers)
 	}
 	if missing != nil {
 		s.Logger.Info("One family only is served", "primary", s.settings.PrimaryFamily, "missing", missing.Error())
+		if err := s.otherFamilysPods(); err != nil {
+			return err
+		}
 	}
 	for _, settings := range []proxier.Config{s.settings.IPv4, s.settings.IPv6} {
 		if settings.IPTables = tools[iptables.Protocol(settings.Family)]; settings.IPTables == nil {
@@ -48,9 +53,24 @@ func (s *server) startFamilies(ctx context.Context, informers *config.Informers)
 	for _, f := range s.families {
 		s.run(func() { f.runner.Loop(ctx) })
 		s.run(func() { f.proxier.Monitor(s.settings.SyncPeriod, ctx.Done()) })
+		s.run(func() { s.retryChecks(ctx, f) })
 	}
 	_, err := informers.AddConsumer(ctx, s.handler())
 	return err
+}
+
+// otherFamilysPods is an error if the pods' ranges are all of the family that is
+// not served: whoever wrote them expected that family.
+func (s *server) otherFamilysPods() error {
+	served := s.settings.IPv4
+	if s.settings.PrimaryFamily == v1.IPv6Protocol {
+		served = s.settings.IPv6
+	}
+	if s.configuration.ClusterCIDR == "" || served.LocalDetector != (proxier.LocalDetector{}) {
+		return nil
+	}
+	return fmt.Errorf("only %s is served, but clusterCIDR %s has no range of it: correct clusterCIDR, or install the other family's iptables tools",
+		s.settings.PrimaryFamily, s.configuration.ClusterCIDR)
 }
 
 func (s *server) newFamily(settings proxier.Config) (*family, error) {
@@ -87,6 +107,13 @@ func (s *server) sync(f *family) error {
 		s.Logger.Error(err, "Sync failed", "retryAfter", s.settings.SyncPeriod)
 	}
 	return err
+}
+
+// retryChecks binds health check ports that others held when they were needed.
+func (s *server) retryChecks(ctx context.Context, f *family) {
+	for s.pause(ctx, bindInterval) {
+		f.checks.Retry()
+	}
 }
 
 // handler gives events to all families.

@@ -91,27 +91,29 @@ func (s *server) serve(ctx context.Context, name, address string, handler http.H
 				return
 			}
 			s.Logger.Error(err, "Will try again", "after", bindInterval)
-			select {
-			case <-ctx.Done():
-			case <-s.clock.After(bindInterval):
-			}
+			s.pause(ctx, bindInterval)
 		}
 	})
 }
 
-// Clients of these servers are local or trusted; these bounds keep a broken one
-// from holding a connection for ever.
+// These bounds keep a broken client from holding a connection, or the stop, for
+// ever.
 const (
 	headerTimeout   = 10 * time.Second
+	idleTimeout     = 2 * time.Minute
 	shutdownTimeout = 5 * time.Second
 )
+
+// listenAndServe serves until the context is done, answers the requests that have
+// begun by then, and returns nil. An error says why it cannot listen or had to
+// stop earlier.
 
 func listenAndServe(ctx context.Context, address string, handler http.Handler) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	select {

@@ -55,10 +55,11 @@ type server struct {
 	running sync.WaitGroup
 }
 
-// Run runs a proxy until ctx is done, and returns nil then. An error says why it
-// cannot go on; everything it started has ended by then. The rules stay.
-func Run(ctx context.Context, options Options) error {
-	ctx, stop := context.WithCancelCause(ctx)
+// Run runs a proxy until its context is done, and returns nil then. An error says
+// why it cannot go on. What it started has ended by then, but for the informers,
+// which end by themselves. The rules stay.
+func Run(parent context.Context, options Options) error {
+	ctx, stop := context.WithCancelCause(parent)
 	defer stop(nil)
 	s := &server{Options: options, stop: stop}
 	err := s.start(ctx)
@@ -66,12 +67,13 @@ func Run(ctx context.Context, options Options) error {
 		<-ctx.Done()
 	}
 	stop(err)
+	asked, cause := parent.Err() != nil, context.Cause(ctx)
 	s.running.Wait()
 	s.closeFamilies()
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
-		return cause
+	if asked {
+		return nil
 	}
-	return nil
+	return cause
 }
 
 // start returns when all is running that runs until the context is done.
@@ -188,10 +190,23 @@ func (s *server) nodeReference(name string) *v1.ObjectReference {
 	return &v1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: name, UID: "", Namespace: ""}
 }
 
+// pause waits. False means that the context is done.
+func (s *server) pause(ctx context.Context, d time.Duration) bool {
+	timer := s.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C():
+		return ctx.Err() == nil
+	}
+}
+
 // run starts a function that ends with the context.
 func (s *server) run(f func()) {
 	s.running.Go(f)
 }
 
-// bindInterval is how often a server that cannot listen tries again.
+// bindInterval is how often a server that cannot listen tries again, those of the
+// Services included.
 const bindInterval = 5 * time.Second
