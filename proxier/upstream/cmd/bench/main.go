@@ -1,0 +1,64 @@
+// Command bench measures this project's proxier beside kube-proxy's, in turn
+// and in one process, with a sink in place of the tools. It prints ratios with
+// their spread and exits with 1 if one is not what it has to be.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+)
+
+func main() {
+	klog.SetLogger(logr.Discard())
+	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// sizes are the numbers of services, of endpointsEach endpoints.
+const (
+	small         = 1_000
+	middle        = 10_000
+	big           = 50_000
+	endpointsEach = 5
+)
+
+// bench is one run.
+type bench struct {
+	out    io.Writer
+	rounds int
+	failed bool
+}
+
+func execute(args []string, out, errOut io.Writer) int {
+	b := &bench{out: out}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	flags.IntVar(&b.rounds, "rounds", 9, "how often each side is measured")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	fmt.Fprintf(out, "Services of %d endpoints each, one EndpointSlice a service. Times are CPU times of the process, with garbage\n"+
+		"collection: median of %d rounds (smallest to largest); the two take turns. kube-proxy is v1.36.3.\n\n", endpointsEach, b.rounds)
+	if err := errors.Join(b.memory(), b.firstSync(), b.fullSync(), b.partialSyncs()); err != nil {
+		fmt.Fprintln(errOut, err)
+		return 2
+	}
+	if b.failed {
+		return 1
+	}
+	return 0
+}
+
+// goal prints what was reached of what has to be.
+func (b *bench) goal(name string, value, most float64) {
+	verdict := "held"
+	if value > most {
+		verdict, b.failed = "NOT HELD", true
+	}
+	fmt.Fprintf(b.out, "  %-66s %10.4f  goal at most %g: %s\n", name, value, most, verdict)
+}

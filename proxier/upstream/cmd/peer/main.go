@@ -1,0 +1,187 @@
+// Command peer runs kube-proxy's proxier and this project's on fake kernels
+// with the same objects and changes, and says what is different. It exits with
+// 1 if a difference has no explanation, and with 2 if it could not compare.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
+	"github.com/chainwalk/chainwalk/proxier/upstream/gen"
+	"github.com/chainwalk/chainwalk/proxier/upstream/judge"
+	"github.com/chainwalk/chainwalk/proxier/upstream/shrink"
+)
+
+func main() {
+	klog.SetLogger(logr.Discard())
+	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// options are the flags.
+type options struct {
+	cases, from, tries int
+	seed               uint64
+	folder             string
+}
+
+func execute(args []string, out, errOut io.Writer) int {
+	var o options
+	flags := flag.NewFlagSet("peer", flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	flags.IntVar(&o.cases, "cases", 1000, "how many cases to make")
+	flags.IntVar(&o.from, "from", 0, "the number of the first case")
+	flags.Uint64Var(&o.seed, "seed", 1, "of the cases")
+	flags.IntVar(&o.tries, "shrink", 400, "how many smaller cases to try when one shows a difference")
+	flags.StringVar(&o.folder, "testdata", "testdata", "the folder of the cases that are always run")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	report := judge.NewReport()
+	if flags.NArg() > 0 {
+		return o.runFiles(flags.Args(), report, out, errOut)
+	}
+	if status := o.checkFiles(report, out, errOut); status != 0 {
+		return status
+	}
+	return o.search(report, out, errOut)
+}
+
+// runFiles runs cases from files and prints every difference.
+func (o *options) runFiles(paths []string, report *judge.Report, out, errOut io.Writer) int {
+	status := 0
+	for _, path := range paths {
+		c, err := cases.Read(path)
+		var differences []*judge.Difference
+		if err == nil {
+			differences, err = judge.Run(c, report)
+		}
+		if err != nil {
+			fmt.Fprintln(errOut, err)
+			return 2
+		}
+		fmt.Fprintf(out, "%s: %d differences\n", path, len(differences))
+		for _, d := range differences {
+			fmt.Fprintf(out, "%s  explanation: %s\n", d, explanation(d))
+		}
+		if judge.Unexplained(differences) != nil {
+			status = 1
+		}
+	}
+	return status
+}
+
+func explanation(d *judge.Difference) string {
+	if d.Explanation == "" {
+		return "none"
+	}
+	return d.Explanation
+}
+
+// checkFiles runs the cases in the folder: that of each explanation must show its difference, those in agree none.
+func (o *options) checkFiles(report *judge.Report, out, errOut io.Writer) int {
+	expected := map[string]string{} // explanation by path
+	for _, e := range judge.Explanations() {
+		expected[filepath.Join(o.folder, e.Case)] = e.Name
+	}
+	agreeing, err := filepath.Glob(filepath.Join(o.folder, "agree", "*.yaml"))
+	if err != nil {
+		fmt.Fprintln(errOut, err)
+		return 2
+	}
+	for _, path := range agreeing {
+		expected[path] = ""
+	}
+	for _, path := range slices.Sorted(maps.Keys(expected)) {
+		c, err := cases.Read(path)
+		var differences []*judge.Difference
+		if err == nil {
+			differences, err = judge.Run(c, report)
+		}
+		if err != nil {
+			fmt.Fprintln(errOut, err)
+			return 2
+		}
+		if expected[path] != "" && len(differences) == 0 {
+			fmt.Fprintf(out, "%s: kube-proxy does no longer what the explanation %q says: take it away\n", path, expected[path])
+			return 1
+		}
+		for _, d := range differences {
+			if expected[path] == "" || d.Explanation != expected[path] {
+				fmt.Fprintf(out, "%s shows another difference than it should:\n%s", path, d)
+				return 1
+			}
+		}
+	}
+	return 0
+}
+
+// search makes cases until one shows a difference that nothing explains.
+func (o *options) search(report *judge.Report, out, errOut io.Writer) int {
+	start := time.Now()
+	for number := o.from; number < o.from+o.cases; number++ {
+		c := gen.Case(o.seed, uint64(number))
+		differences, err := judge.Run(c, report)
+		if err != nil {
+			fmt.Fprintf(errOut, "case %d of seed %d: %v\n", number, o.seed, err)
+			return 2
+		}
+		if d := judge.Unexplained(differences); d != nil {
+			fmt.Fprintf(out, "case %d of seed %d has a difference that nothing explains:\n%s", number, o.seed, d)
+			o.printSmallest(c, d, out)
+			return 1
+		}
+	}
+	printReport(report, time.Since(start), out)
+	return 0
+}
+
+// printSmallest shrinks a case and prints it with its differences.
+func (o *options) printSmallest(c *cases.Case, first *judge.Difference, out io.Writer) {
+	run := func(c *cases.Case) []*judge.Difference {
+		differences, err := judge.Run(c, judge.NewReport())
+		if d := judge.Unexplained(differences); err != nil || d == nil || d.Kind != first.Kind {
+			return nil
+		}
+		return differences
+	}
+	small := shrink.Case(c, o.tries, func(c *cases.Case) bool { return run(c) != nil })
+	text, err := small.Marshal()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(out, "\nThe smallest case found (run it again with: peer FILE):\n%s\n", text)
+	for _, d := range run(small) {
+		if d.Explanation == "" {
+			fmt.Fprint(out, d)
+		}
+	}
+}
+
+func printReport(r *judge.Report, took time.Duration, out io.Writer) {
+	total := 0
+	for _, n := range r.Explained {
+		total += n
+	}
+	fmt.Fprintf(out, "cases %d, states compared %d (each family after each of %d syncs), in %s\n", r.Cases, 2*r.Syncs, r.Syncs, took.Round(time.Second))
+	fmt.Fprintf(out, "of these after partial syncs %d, after failed ones %d, in large clusters %d\n", r.Partial, r.Failed, r.Large)
+	fmt.Fprintf(out, "rules %d, packets %d, metrics %d, health checks %d\n", r.Rules, r.Packets, r.Metrics, r.Health)
+	fmt.Fprintf(out, "differences %d, all of them explained, each with a case that shows it:\n", total)
+	for _, name := range slices.Sorted(maps.Keys(r.Explained)) {
+		for _, e := range judge.Explanations() {
+			if e.Name == name {
+				fmt.Fprintf(out, "  %d %s: %s\n", r.Explained[name], name, e.Why)
+				fmt.Fprintf(out, "    shown by proxier/upstream/testdata/%s\n", e.Case)
+			}
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Difference is something that is not the same after a sync.
+type Difference struct {
+	Step   int // of the case, from 0
+	Family v1.IPFamily
+	// Kind is "rules", "packets", "metrics", "health", "sysctls" or "errors".
+	Kind string
+	// Where is a chain, packet or metric.
+	Where        string
+	Ours, Theirs []string
+	// Explanation is the name of the Explanation that holds; empty if none does.
+	Explanation string
+
+	contested bool  // a packet to what several service ports claim
+	fresh     *bool // a kube-proxy that starts now agrees with ours
+}
+
+// mostLines is how many lines of each side are printed.
+const mostLines = 12
+
+// String prints what each side has and the other has not.
+func (d *Difference) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "step %d, %s %s: %s\n", d.Step+1, d.Family, d.Kind, d.Where)
+	printMissing(&b, "ours:      ", d.Ours, d.Theirs)
+	printMissing(&b, "kube-proxy:", d.Theirs, d.Ours)
+	if strings.Count(b.String(), "\n") == 1 {
+		b.WriteString("  the same lines in another order\n")
+	}
+	return b.String()
+}
+
+// printMissing prints the lines that the other side has not.
+func printMissing(b *strings.Builder, side string, lines, others []string) {
+	there := map[string]int{}
+	for _, line := range others {
+		there[line]++
+	}
+	printed := 0
+	for _, line := range lines {
+		if there[line]--; there[line] >= 0 {
+			continue
+		}
+		if printed++; printed <= mostLines {
+			fmt.Fprintf(b, "  %s %s\n", side, line)
+		}
+	}
+	if printed > mostLines {
+		fmt.Fprintf(b, "  %s and %d more lines\n", side, printed-mostLines)
+	}
+}
+
+// place is what is different and how, but not since when.
+func (d *Difference) place() string {
+	return fmt.Sprint(d.Kind, d.Where, d.Ours, d.Theirs)
+}
+
+// Report counts what was compared.
+type Report struct {
+	Cases, Syncs, Rules, Packets, Metrics, Health int
+	// Large, Failed and Partial are the states of one family after a sync of kube-proxy's that was in a large cluster, failed, or
+	// did not write everything.
+	Large, Failed, Partial int
+	// Explained counts the differences by their explanation.
+	Explained map[string]int
+}
+
+// NewReport returns an empty report.
+func NewReport() *Report { return &Report{Explained: map[string]int{}} }
+
+// count counts a state.
+func (r *Report) count(large, failed, partial bool) {
+	for counter, counts := range map[*int]bool{&r.Large: large, &r.Failed: failed, &r.Partial: partial} {
+		if counts {
+			*counter++
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package judge
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
+	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
+)
+
+// Explanation is a reason for a difference that is kube-proxy's.
+type Explanation struct {
+	Name string
+	// Why says what kube-proxy does and what this project does instead.
+	Why string
+	// Case is the file, below testdata, that shows it.
+	Case  string
+	holds func(r *run, d *Difference, all []*Difference) bool
+}
+
+// Explanations are all that are known, in the order in which they are tried.
+func Explanations() []Explanation {
+	return []Explanation{
+		{
+			Name: "contested",
+			Case: "contested.yaml",
+			Why: "Two services claim the same address, protocol and port. The one whose rule comes first gets the packets; kube-proxy " +
+				"writes them in the order of a Go map, which is another one in each sync. Ours are sorted by name.",
+			holds: func(_ *run, d *Difference, all []*Difference) bool {
+				return d.contested && !slices.ContainsFunc(all, func(other *Difference) bool { return other.Kind == "rules" })
+			},
+		},
+		{
+			Name: "no-local-unreachable",
+			Case: "no-local-unreachable.yaml",
+			Why: "sync_proxy_rules_no_local_endpoints_total counts, in kube-proxy, also service ports with externalTrafficPolicy Local that " +
+				"nobody can reach from outside (a load balancer without an address and without node ports), even if they have local endpoints. " +
+				"Ours counts those whose traffic is dropped.",
+			holds: func(r *run, d *Difference, _ []*Difference) bool {
+				return d.Kind == "metrics" && r.countsUnreachable(d)
+			},
+		},
+		{
+			Name: "no-hourly-full-sync",
+			Case: "no-hourly-full-sync.yaml",
+			Why: "Where the last sync was one of a large cluster, kube-proxy makes no full sync after an hour; ours does. The chains of services " +
+				"that have not changed get their comments, or lose them, then.",
+			holds: func(r *run, d *Difference, _ []*Difference) bool {
+				return r.history.large[d.Family] && r.history.hours > 0 && onlyComments(d)
+			},
+		},
+		{
+			Name: "unchanged-in-large-cluster",
+			Case: "unchanged-in-large-cluster.yaml",
+			Why: "When a cluster becomes a large one, or stops being one, the chains that a partial sync writes get the new style, without " +
+				"comments or with them. kube-proxy writes the chains of every service of which an object was touched; ours those that differ.",
+			holds: func(r *run, d *Difference, _ []*Difference) bool { return r.history.large[d.Family] && onlyComments(d) },
+		},
+		{
+			Name: "slice-relabelled",
+			Case: "slice-relabelled.yaml",
+			Why: "When the label of an EndpointSlice is changed to another service, kube-proxy adds the endpoints to the new service and " +
+				"never takes them from the old one. Ours moves them.",
+			holds: func(r *run, _ *Difference, all []*Difference) bool {
+				return r.history.relabelled && r.freshAgrees(all, 1)
+			},
+		},
+		{
+			Name: "undefined-duplicate",
+			Case: "undefined-duplicate.yaml",
+			Why: "Two EndpointSlices of a service hold the same address with other conditions. Which one counts is the order of a Go map " +
+				"in kube-proxy, and its own comment calls it undefined. In ours the slices have the order of their names.",
+			holds: func(r *run, _ *Difference, all []*Difference) bool {
+				return ambiguousDuplicates(r.objects) && r.freshAgrees(all, freshTries)
+			},
+		},
+	}
+}
+
+// explain returns the name of the first explanation that holds, "" for none. all are the differences of the family after this sync.
+func (r *run) explain(d *Difference, all []*Difference) string {
+	for _, e := range Explanations() {
+		if e.holds(r, d, all) {
+			return e.Name
+		}
+	}
+	return ""
+}
+
+// history is what the explanations have to know of earlier steps.
+type history struct {
+	// large is set, for a family, if kube-proxy has taken the cluster for a large one.
+	large map[v1.IPFamily]bool
+	// hours counts those that have passed.
+	hours int
+	// relabelled is set if a slice has changed its service.
+	relabelled bool
+	// wasFull is set if the last sync was a full one of kube-proxy.
+	wasFull map[v1.IPFamily]bool
+}
+
+func newHistory() history {
+	return history{large: map[v1.IPFamily]bool{}, wasFull: map[v1.IPFamily]bool{}}
+}
+
+func (h *history) note(step *cases.Step, before *cases.Objects) {
+	if step.Do == cases.Hour {
+		h.hours++
+	}
+	if step.Slice == nil {
+		return
+	}
+	old := before.Slices[types.NamespacedName{Namespace: step.Slice.Namespace, Name: step.Slice.Name}]
+	if old != nil && old.Labels[discovery.LabelServiceName] != step.Slice.Labels[discovery.LabelServiceName] {
+		h.relabelled = true
+	}
+}
+
+// freshTries is how often chance may decide otherwise.
+const freshTries = 24
+
+// freshAgrees says whether a kube-proxy that starts now, at most so many of them, writes the rules that ours has written: then
+// kube-proxy's own answer depends on what was before, or on chance.
+func (r *run) freshAgrees(all []*Difference, tries int) bool {
+	if len(all) > 0 && all[0].fresh != nil {
+		return *all[0].fresh
+	}
+	agrees := false
+	for range tries {
+		if agrees = r.freshRulesEqual(all[0].Family); agrees {
+			break
+		}
+	}
+	for _, d := range all {
+		d.fresh = &agrees
+	}
+	return agrees
+}
+
+func (r *run) freshRulesEqual(family v1.IPFamily) bool {
+	fresh, err := peers.NewKubeProxy(r.settings)
+	if err != nil {
+		return false
+	}
+	zone := r.objects.Zone
+	fresh.OnZone(zone)
+	for _, service := range r.objects.SortedServices() {
+		fresh.OnServiceAdd(service)
+	}
+	for _, slice := range r.objects.SortedSlices() {
+		fresh.OnEndpointSliceAdd(slice)
+	}
+	fresh.Sync()
+	kernel := peers.KernelFamily(family)
+	ours, theirs := rulesOf(r.ours.Kernel().Ruleset(kernel), true), rulesOf(fresh.Kernel().Ruleset(kernel), true)
+	for name := range ours {
+		if _, ok := theirs[name]; !ok && (len(ours[name]) == 0 || strings.HasSuffix(name, foreign)) {
+			delete(ours, name) // a table that something else has used, or somebody else's chain
+		}
+	}
+	_, differences := compareRules(withoutComments(ours), withoutComments(theirs))
+	return len(differences) == 0
+}
+
+// onlyComments says whether the rules of a service's chain are the same but for comments.
+func onlyComments(d *Difference) bool {
+	if d.Kind != "rules" {
+		return false
+	}
+	chains := func(lines []string) map[string][]string {
+		return withoutComments(map[string][]string{d.Where: slices.Clone(lines)})
+	}
+	return slices.Equal(chains(d.Ours)[d.Where], chains(d.Theirs)[d.Where])
+}
+
+var comment = regexp.MustCompile(` -m comment --comment ("[^"]*"|\S+)`)
+
+// withoutComments takes the comments from the chains of services: when a cluster has become a large one, those of services that
+// have not changed keep theirs in both proxiers, and a proxier that starts then writes none.
+func withoutComments(chains map[string][]string) map[string][]string {
+	for name, lines := range chains {
+		if _, chain, _ := strings.Cut(name, " "); !isServiceChain(chain) {
+			continue
+		}
+		for i := range lines {
+			lines[i] = comment.ReplaceAllString(lines[i], "")
+		}
+	}
+	return chains
+}
+
+// ambiguousDuplicates says whether two slices of a service hold the same address and port with other data, none of which
+// wins by being the only one that does not terminate.
+func ambiguousDuplicates(objects *cases.Objects) bool {
+	type place struct {
+		service types.NamespacedName
+		port    string
+		addr    string
+	}
+	type found struct {
+		slice    string
+		endpoint discovery.Endpoint
+	}
+	seen := map[place][]found{}
+	for _, slice := range objects.SortedSlices() {
+		service := types.NamespacedName{Namespace: slice.Namespace, Name: slice.Labels[discovery.LabelServiceName]}
+		for _, port := range slice.Ports {
+			if port.Port == nil || port.Name == nil {
+				continue
+			}
+			for i := range slice.Endpoints {
+				e := slice.Endpoints[i]
+				at := place{service, *port.Name + "/" + string(*port.Protocol), parse(e.Addresses[0]).String()}
+				e.Addresses, e.Zone = nil, nil
+				for _, other := range seen[at] {
+					if other.slice != slice.Name && !reflect.DeepEqual(other.endpoint, e) {
+						return true
+					}
+				}
+				seen[at] = append(seen[at], found{slice.Name, e})
+			}
+		}
+	}
+	return false
+}
+
+// countsUnreachable says whether kube-proxy counts more services without local endpoints than ours by no more than there are
+// ports that external traffic cannot reach.
+func (r *run) countsUnreachable(d *Difference) bool {
+	if !strings.Contains(d.Where, "no_local_endpoints_total{traffic_policy=external}") {
+		return false
+	}
+	ours, _ := strconv.Atoi(d.Ours[0])
+	theirs, _ := strconv.Atoi(d.Theirs[0])
+	return theirs > ours && theirs-ours <= unreachablePorts(r.objects, d.Family)
+}
+
+// unreachablePorts counts the service ports with externalTrafficPolicy Local that have no address or port for external traffic
+// of the family.
+func unreachablePorts(objects *cases.Objects, family v1.IPFamily) int {
+	count := 0
+	for _, service := range objects.SortedServices() {
+		texts := slices.Clone(service.Spec.ExternalIPs)
+		for _, ingress := range service.Status.LoadBalancer.Ingress {
+			if ingress.IPMode == nil || *ingress.IPMode == v1.LoadBalancerIPModeVIP {
+				texts = append(texts, ingress.IP)
+			}
+		}
+		reachable := slices.ContainsFunc(texts, func(text string) bool {
+			addr := parse(text)
+			return addr.IsValid() && addr.Is6() == (family == v1.IPv6Protocol)
+		})
+		for i := range service.Spec.Ports {
+			if !reachable && service.Spec.Ports[i].NodePort == 0 && service.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
+				count++
+			}
+		}
+	}
+	return count
+}

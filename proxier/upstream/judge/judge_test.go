@@ -1,0 +1,202 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+
+	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
+	"github.com/chainwalk/chainwalk/proxier/upstream/gen"
+	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
+)
+
+// TestGeneratedCasesAgree is a small part of what make peer does.
+func TestGeneratedCasesAgree(t *testing.T) {
+	klog.SetLogger(logr.Discard())
+	report := NewReport()
+	for number := range uint64(20) {
+		differences, err := Run(gen.Case(4711, number), report)
+		require.NoError(t, err)
+		if d := Unexplained(differences); d != nil {
+			t.Fatalf("case %d: %s", number, d)
+		}
+	}
+	assert.Equal(t, 20, report.Cases)
+	assert.Greater(t, report.Syncs, 60)
+	assert.Greater(t, report.Rules, 1000)
+	assert.Greater(t, report.Packets, 1000)
+	assert.Greater(t, report.Metrics, 400)
+}
+
+// saboteur is this project's proxier with something that spoils its kernel or its answers after each sync.
+type saboteur struct {
+	peers.Peer
+	rules   [][]string // run with iptables
+	sysctl  string
+	metric  string
+	noError bool
+}
+
+func (s *saboteur) Sync() map[v1.IPFamily]error {
+	errs := s.Peer.Sync()
+	for _, args := range s.rules {
+		var message strings.Builder
+		if s.Kernel().Run(append([]string{"iptables"}, args...), nil, &strings.Builder{}, &message) != 0 {
+			panic(message.String())
+		}
+	}
+	if s.noError {
+		clear(errs)
+	}
+	return errs
+}
+
+func (s *saboteur) Sysctls() map[string]int {
+	values := s.Peer.Sysctls()
+	if s.sysctl != "" {
+		values[s.sysctl] = 7
+	}
+	return values
+}
+
+func (s *saboteur) Metrics(family v1.IPFamily) map[string]float64 {
+	values := s.Peer.Metrics(family)
+	if s.metric != "" {
+		values[s.metric]++
+	}
+	return values
+}
+
+// plainCase is a service of two endpoints with a node port and affinity.
+func plainCase(more ...cases.Action) *cases.Case {
+	service := &v1.Service{Spec: v1.ServiceSpec{
+		Type: v1.ServiceTypeNodePort, ClusterIP: "172.30.0.1", ClusterIPs: []string{"172.30.0.1"},
+		IPFamilies: []v1.IPFamily{v1.IPv4Protocol},
+		Ports:      []v1.ServicePort{{Port: 80, NodePort: 30080, Protocol: v1.ProtocolTCP}},
+	}}
+	service.Namespace, service.Name = "default", "web"
+	slice := &discovery.EndpointSlice{
+		AddressType: discovery.AddressTypeIPv4,
+		Ports:       []discovery.EndpointPort{{Name: ptr.To(""), Port: ptr.To[int32](8080), Protocol: ptr.To(v1.ProtocolTCP)}},
+		Endpoints:   []discovery.Endpoint{{Addresses: []string{"10.244.1.2"}}, {Addresses: []string{"10.244.2.2"}}},
+	}
+	slice.Namespace, slice.Name, slice.Labels = "default", "web-1", map[string]string{discovery.LabelServiceName: "web"}
+	c := &cases.Case{
+		Settings: cases.Settings{Dialect: "legacy", Detect: "cidr", MasqueradeBit: 14, Accounting: "present"},
+		Steps:    []cases.Step{{Service: service}, {Slice: slice}},
+	}
+	for _, action := range append(more, cases.Sync) {
+		c.Steps = append(c.Steps, cases.Step{Do: action})
+	}
+	return c
+}
+
+func TestSabotageIsFound(t *testing.T) {
+	nat := func(args ...string) []string { return append([]string{"-t", "nat"}, args...) }
+	for name, test := range map[string]struct {
+		saboteur saboteur
+		kinds    []string
+		before   []cases.Action
+	}{
+		"nothing":                   {},
+		"a chain that is too many":  {saboteur{rules: [][]string{nat("-N", "KUBE-SVC-X")}}, []string{"rules"}, nil},
+		"a rule that is missing":    {saboteur{rules: [][]string{nat("-D", "KUBE-MARK-MASQ", "1")}}, []string{"rules", "packets"}, nil},
+		"a hook that is missing":    {saboteur{rules: [][]string{nat("-D", "PREROUTING", "1")}}, []string{"rules", "packets"}, nil},
+		"a service out of reach":    {saboteur{rules: [][]string{nat("-I", "KUBE-SERVICES", "-d", "172.30.0.1", "-j", "RETURN")}}, []string{"rules", "packets"}, nil},
+		"hooks in another order":    {saboteur{rules: [][]string{{"-A", "INPUT", "-j", "KUBE-FIREWALL"}, {"-D", "INPUT", "-j", "KUBE-FIREWALL"}}}, []string{"rules"}, nil},
+		"a setting of the kernel":   {saboteur{sysctl: "net/ipv4/conf/all/route_localnet"}, []string{"sysctls", "packets"}, nil},
+		"a metric":                  {saboteur{metric: "kubeproxy_sync_proxy_rules_iptables_total{table=nat}"}, []string{"metrics"}, nil},
+		"an error that is not told": {saboteur{noError: true}, []string{"errors"}, []cases.Action{cases.Fail}},
+		"node ports before a service": {saboteur{rules: [][]string{
+			nat("-I", "KUBE-SERVICES", "-m", "addrtype", "--dst-type", "LOCAL", "-j", "KUBE-NODEPORTS"),
+		}}, []string{"rules"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := plainCase(test.before...)
+			r, err := start(c, NewReport())
+			require.NoError(t, err)
+			test.saboteur.Peer = r.ours.Peer
+			r.ours.Peer = &test.saboteur
+			kinds := map[string]bool{}
+			for i := range c.Steps {
+				for _, d := range r.take(&c.Steps[i]) {
+					assert.Empty(t, d.Explanation, d)
+					kinds[d.Kind] = true
+				}
+			}
+			for _, kind := range test.kinds {
+				assert.True(t, kinds[kind], "no difference of kind %s", kind)
+			}
+			assert.Equal(t, len(test.kinds) == 0, len(kinds) == 0, kinds)
+		})
+	}
+}
+
+func TestOrderSharedKeepsTheOrderInsideAService(t *testing.T) {
+	lines := []string{
+		`-A KUBE-NODEPORTS -m comment --comment "b/x:http" -d 127.0.0.0/8 -j KUBE-EXT-B`,
+		`-A KUBE-NODEPORTS -m comment --comment "b/x:http" -j KUBE-EXT-B`,
+		`-A KUBE-NODEPORTS -m comment --comment a/x -j KUBE-EXT-A`,
+	}
+	swapped := []string{lines[2], lines[1], lines[0]}
+	sorted := orderShared(slices.Clone(lines))
+	assert.Equal(t, []string{lines[2], lines[0], lines[1]}, sorted)
+	assert.NotEqual(t, sorted, orderShared(swapped))
+}
+
+func TestExplanationsAreShownByTheirCases(t *testing.T) {
+	klog.SetLogger(logr.Discard())
+	for _, e := range Explanations() {
+		t.Run(e.Name, func(t *testing.T) {
+			c, err := cases.Read("../testdata/" + e.Case)
+			require.NoError(t, err)
+			differences, err := Run(c, NewReport())
+			require.NoError(t, err)
+			require.NotEmpty(t, differences)
+			for _, d := range differences {
+				assert.Equal(t, e.Name, d.Explanation, d)
+			}
+		})
+	}
+}
+
+func TestAffinityIsFollowed(t *testing.T) {
+	c := plainCase()
+	spec := &c.Steps[0].Service.Spec
+	spec.SessionAffinity = v1.ServiceAffinityClientIP
+	spec.SessionAffinityConfig = &v1.SessionAffinityConfig{ClientIP: &v1.ClientIPConfig{TimeoutSeconds: ptr.To[int32](10800)}}
+	r, err := start(c, NewReport())
+	require.NoError(t, err)
+	for i := range c.Steps {
+		require.Empty(t, r.take(&c.Steps[i]))
+	}
+	packets, differences, err := r.compareAffinity(v1.IPv4Protocol)
+	require.NoError(t, err)
+	assert.Positive(t, packets)
+	assert.Empty(t, differences)
+
+	// Without the rule that looks for former clients of one endpoint, some go elsewhere.
+	r.ours.Kernel().Run([]string{"iptables", "-t", "nat", "-D", serviceChain(t, r), "2"}, nil, &strings.Builder{}, &strings.Builder{})
+	_, differences, err = r.compareAffinity(v1.IPv4Protocol)
+	require.NoError(t, err)
+	assert.NotEmpty(t, differences)
+}
+
+// serviceChain is the chain of the only service's cluster policy.
+func serviceChain(t *testing.T, r *run) string {
+	for chain := range r.ours.Kernel().Ruleset(peers.KernelFamily(v1.IPv4Protocol)).Table("nat").Chains() {
+		if strings.HasPrefix(chain.Name, "KUBE-SVC-") {
+			return chain.Name
+		}
+	}
+	t.Fatal("no chain of a service")
+	return ""
+}

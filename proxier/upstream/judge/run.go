@@ -1,0 +1,321 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
+	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
+)
+
+// mostPackets is how many packets are walked for one family after one sync.
+const mostPackets = 250
+
+// run is a case on both proxiers.
+type run struct {
+	settings *cases.Settings
+	objects  *cases.Objects
+	history  history
+	ours     side
+	theirs   side
+	kube     *peers.KubeProxy
+	own      *peers.Chainwalk
+	report   *Report
+	step     int
+	// known are the explanations of the differences after the last sync.
+	known map[v1.IPFamily]map[string]string
+}
+
+// side is one of the proxiers and the node that it runs on.
+type side struct {
+	peers.Peer
+	host *packetsim.Host
+	// base are the metrics before the sync.
+	base map[v1.IPFamily]map[string]float64
+}
+
+func newSide(peer peers.Peer) (side, error) {
+	host, err := newHost(peer)
+	return side{Peer: peer, host: host, base: map[v1.IPFamily]map[string]float64{}}, err
+}
+
+// Run runs a case and returns what is different after the first sync after which something is. It adds to the report.
+func Run(c *cases.Case, report *Report) ([]*Difference, error) {
+	r, err := start(c, report)
+	if err != nil {
+		return nil, err
+	}
+	report.Cases++
+	var all []*Difference
+	for i := range c.Steps {
+		r.step = i
+		differences := r.take(&c.Steps[i])
+		for _, d := range differences {
+			report.Explained[d.Explanation]++
+		}
+		all = append(all, differences...)
+		if Unexplained(differences) != nil {
+			return all, nil
+		}
+	}
+	return all, nil
+}
+
+// Unexplained returns the first difference without an explanation, nil if there is none.
+func Unexplained(differences []*Difference) *Difference {
+	for _, d := range differences {
+		if d.Explanation == "" {
+			return d
+		}
+	}
+	return nil
+}
+
+func start(c *cases.Case, report *Report) (*run, error) {
+	kube, err := peers.NewKubeProxy(&c.Settings)
+	if err != nil {
+		return nil, err
+	}
+	chainwalk, err := peers.NewChainwalk(&c.Settings)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{settings: &c.Settings, objects: cases.NewObjects(), history: newHistory(), kube: kube, own: chainwalk, report: report,
+		known: map[v1.IPFamily]map[string]string{}}
+	if r.ours, err = newSide(chainwalk); err != nil {
+		return nil, err
+	}
+	r.theirs, err = newSide(kube)
+	return r, err
+}
+
+// take does what a step says, and compares after a sync.
+func (r *run) take(step *cases.Step) []*Difference {
+	r.history.note(step, r.objects)
+	r.objects.Apply(step, r.ours, r.theirs)
+	switch step.Do {
+	case cases.Sync:
+		return r.sync(peers.Peer.Sync)
+	case cases.Flush:
+		return r.sync(peers.Peer.Flush)
+	case cases.Fail:
+		r.ours.Fail()
+		r.theirs.Fail()
+	case cases.Hour:
+		r.ours.Hour()
+		r.theirs.Hour()
+	case cases.Hold:
+		r.hold()
+	case cases.Release:
+		r.release()
+	}
+	return nil
+}
+
+// foreign is a chain of somebody else.
+const foreign = "FOREIGN"
+
+// hold makes a chain that is not ours jump to the first chain of a service.
+func (r *run) hold() {
+	for _, family := range peers.Families {
+		chain := firstServiceChain(r.theirs.Kernel().Ruleset(peers.KernelFamily(family)))
+		if chain == "" || r.ours.Kernel().Ruleset(peers.KernelFamily(family)).Table("nat").Chain(chain) == nil {
+			continue
+		}
+		r.both(family, "-t", "nat", "-N", foreign)
+		r.both(family, "-t", "nat", "-A", foreign, "-j", chain)
+	}
+}
+
+func (r *run) release() {
+	for _, family := range peers.Families {
+		r.both(family, "-t", "nat", "-F", foreign)
+	}
+}
+
+// both runs iptables on both kernels. That it has nothing to do is no error.
+func (r *run) both(family v1.IPFamily, args ...string) {
+	tool := "iptables"
+	if family == v1.IPv6Protocol {
+		tool = "ip6tables"
+	}
+	for _, s := range []side{r.ours, r.theirs} {
+		s.Kernel().Run(append([]string{tool}, args...), nil, &strings.Builder{}, &strings.Builder{})
+	}
+}
+
+func firstServiceChain(set *fakeipt.Ruleset) string {
+	if table := set.Table("nat"); table != nil {
+		for chain := range table.Chains() {
+			if isServiceChain(chain.Name) && table.References(chain.Name) > 0 {
+				return chain.Name
+			}
+		}
+	}
+	return ""
+}
+
+// sync syncs both sides and compares them.
+func (r *run) sync(sync func(peers.Peer) map[v1.IPFamily]error) []*Difference {
+	for _, family := range peers.Families {
+		r.history.wasFull[family] = r.kube.NextIsFull(family)
+		r.ours.base[family], r.theirs.base[family] = r.ours.Metrics(family), r.theirs.Metrics(family)
+	}
+	theirErrors, ourErrors := sync(r.theirs.Peer), sync(r.ours.Peer)
+	r.report.Syncs++
+	var all []*Difference
+	for _, family := range peers.Families {
+		differences := r.compare(family, ourErrors[family], theirErrors[family])
+		r.explainAll(family, differences, theirErrors[family] != nil)
+		all = append(all, differences...)
+	}
+	return all
+}
+
+// explainAll looks for an explanation of each difference. After a failed sync nothing was written: what was different still is,
+// and packets go otherwise for that reason.
+func (r *run) explainAll(family v1.IPFamily, differences []*Difference, failed bool) {
+	known := r.known[family]
+	r.known[family] = map[string]string{}
+	for _, d := range differences { // rules come first
+		d.Step, d.Family = r.step, family
+		if failed {
+			d.Explanation = known[d.place()]
+		}
+		if d.Explanation == "" {
+			d.Explanation = r.explain(d, differences)
+		}
+		if first := differences[0]; d.Explanation == "" && failed && d.Kind == "packets" && first.Kind == "rules" {
+			d.Explanation = first.Explanation
+		}
+		r.known[family][d.place()] = d.Explanation
+	}
+}
+
+// compare compares what one family has after a sync.
+func (r *run) compare(family v1.IPFamily, ourError, theirError error) []*Difference {
+	ourSet, theirSet := r.ours.Kernel().Ruleset(peers.KernelFamily(family)), r.theirs.Kernel().Ruleset(peers.KernelFamily(family))
+	large := r.kube.Large(family)
+	r.history.large[family] = r.history.large[family] || large
+	r.report.count(large, theirError != nil, !r.history.wasFull[family])
+	rules, differences := compareRules(rulesOf(ourSet, large), rulesOf(theirSet, large))
+	r.report.Rules += rules
+	if (ourError == nil) != (theirError == nil) && r.own.Wrote(family) {
+		differences = append(differences, &Difference{
+			Kind: "errors", Where: "sync", Ours: []string{fmt.Sprint(ourError)}, Theirs: []string{fmt.Sprint(theirError)},
+		})
+	}
+	differences = append(differences, r.compareValues(family, theirError != nil)...)
+	return append(differences, r.comparePackets(family, large, len(differences) == 0)...)
+}
+
+// comparePackets compares what becomes of packets. Affinity is looked at where all else is the same.
+func (r *run) comparePackets(family v1.IPFamily, large, same bool) []*Difference {
+	most := mostPackets
+	if large {
+		most = 10
+	}
+	for _, s := range []side{r.ours, r.theirs} {
+		if err := setSysctls(s.host, s.Peer); err != nil {
+			panic(err)
+		}
+	}
+	packets, differences := comparePackets(r.ours.host, r.theirs.host, r.objects, family, most)
+	r.report.Packets += packets
+	if large || !same || len(differences) > 0 {
+		return differences
+	}
+	packets, differences, err := r.compareAffinity(family)
+	if err != nil {
+		panic(err)
+	}
+	r.report.Packets += packets
+	return differences
+}
+
+// compareValues compares metrics, health checks and settings of the kernel.
+func (r *run) compareValues(family v1.IPFamily, failed bool) []*Difference {
+	var differences []*Difference
+	compare := func(kind string, ours, theirs map[string]string) int {
+		for _, name := range slices.Sorted(maps.Keys(theirs)) {
+			if ours[name] != theirs[name] {
+				differences = append(differences, &Difference{Kind: kind, Where: name, Ours: []string{ours[name]}, Theirs: []string{theirs[name]}})
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(ours)) {
+			if _, ok := theirs[name]; !ok {
+				differences = append(differences, &Difference{Kind: kind, Where: name, Ours: []string{ours[name]}})
+			}
+		}
+		return len(theirs)
+	}
+	compare("sysctls", texts(r.ours.Sysctls()), texts(r.theirs.Sysctls()))
+	if !failed {
+		r.report.Health += compare("health", healthOf(r.ours, family), healthOf(r.theirs, family))
+	}
+	r.report.Metrics += compare("metrics", r.metricsOf(r.ours, family, failed), r.metricsOf(r.theirs, family, failed))
+	return differences
+}
+
+func texts[V any](values map[string]V) map[string]string {
+	all := map[string]string{}
+	for name, value := range values {
+		all[name] = fmt.Sprint(value)
+	}
+	return all
+}
+
+func healthOf(s side, family v1.IPFamily) map[string]string {
+	all := map[string]string{}
+	for name, h := range s.Health(family) {
+		all[name.String()] = fmt.Sprintf("%+v", h)
+	}
+	return all
+}
+
+// metricNames are the metrics that one of the proxiers has used.
+func (r *run) metricNames(family v1.IPFamily) []string {
+	names := r.theirs.Metrics(family)
+	maps.Copy(names, r.ours.Metrics(family))
+	return slices.Sorted(maps.Keys(names))
+}
+
+// metricsOf are the values that can be compared after this sync, those that only grow as what the sync added.
+func (r *run) metricsOf(s side, family v1.IPFamily, failed bool) map[string]string {
+	all := map[string]string{}
+	values := s.Metrics(family)
+	for _, name := range r.metricNames(family) {
+		if !r.comparable(name, family, failed) {
+			continue
+		}
+		value := values[name] // 0 before its first use
+		if strings.Contains(name, "failures") {
+			value -= s.base[family][name]
+		}
+		all[name] = strconv.FormatFloat(value, 'g', -1, 64)
+	}
+	return all
+}
+
+// comparable says whether both must have the same value after this sync. Where there is nothing new, ours does not run the tool
+// and cannot fail; where both ran it but only one wrote everything, what was written and what failed are other things.
+// After a failed sync kube-proxy's counts are those of the rules that it did not get written.
+func (r *run) comparable(name string, family v1.IPFamily, failed bool) bool {
+	ours, theirs := r.own.WasFull(family), r.history.wasFull[family]
+	switch {
+	case strings.Contains(name, "partial_restore_failures"):
+		return r.own.Wrote(family) && ours == theirs
+	case strings.Contains(name, "restore_failures"):
+		return r.own.Wrote(family)
+	case strings.Contains(name, "iptables_last"):
+		return ours && theirs && !failed
+	}
+	return !failed
+}

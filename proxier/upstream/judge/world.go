@@ -1,0 +1,100 @@
+package judge
+
+import (
+	"net/netip"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
+)
+
+// client is where packets come from.
+type client struct {
+	name   string
+	device string // empty: the node itself
+	addr   netip.Addr
+}
+
+// clients are one of each kind. Pods with an even number have a device of their own, those with an odd one are behind the
+// bridge, so that each way of recognising local traffic sees both sorts.
+var clients = map[v1.IPFamily][]client{
+	v1.IPv4Protocol: {
+		{"pod behind the bridge", peers.PodBridge, netip.MustParseAddr("10.244.1.3")},
+		{"pod with a device", peers.PodDevicePrefix + "4", netip.MustParseAddr("10.244.1.4")},
+		{"pod of another node", "eth0", netip.MustParseAddr("10.244.2.5")},
+		{"other node", "eth0", netip.MustParseAddr("192.168.10.2")},
+		{"outside, allowed", "eth0", netip.MustParseAddr("203.0.113.50")},
+		{"outside", "eth0", netip.MustParseAddr("192.0.2.7")},
+		{"node", "", netip.Addr{}},
+		{"localhost", "", netip.MustParseAddr("127.0.0.1")},
+	},
+	v1.IPv6Protocol: {
+		{"pod behind the bridge", peers.PodBridge, netip.MustParseAddr("fd00:244:1::3")},
+		{"pod with a device", peers.PodDevicePrefix + "4", netip.MustParseAddr("fd00:244:1::4")},
+		{"pod of another node", "eth0", netip.MustParseAddr("fd00:244:2::5")},
+		{"other node", "eth0", netip.MustParseAddr("fd00:10::2")},
+		{"outside, allowed", "eth0", netip.MustParseAddr("2001:db8::50")},
+		{"outside", "eth0", netip.MustParseAddr("2001:db9::7")},
+		{"node", "", netip.Addr{}},
+		{"localhost", "", netip.IPv6Loopback()},
+	},
+}
+
+// packetTo is the first packet of a connection. A loopback address is no source of packets to elsewhere.
+func (c *client) packetTo(d destination) (packetsim.Input, bool) {
+	if c.addr.IsLoopback() && !d.addr.IsLoopback() {
+		return packetsim.Input{}, false
+	}
+	p := packetsim.Packet{Proto: d.proto, Src: c.addr, Dst: d.addr, SrcPort: 40000, DstPort: d.port}
+	if d.proto == packetsim.TCP {
+		p.TCPFlags = packetsim.SYN
+	}
+	return packetsim.Input{Packet: p, In: c.device, Local: c.device == ""}, true
+}
+
+// nodeAddresses are the node's addresses of a family.
+func nodeAddresses(family v1.IPFamily) []netip.Addr {
+	var list []netip.Addr
+	for _, prefix := range peers.Addresses() {
+		if prefix.Addr().Is6() == (family == v1.IPv6Protocol) {
+			list = append(list, prefix.Addr())
+		}
+	}
+	return list
+}
+
+// newHost puts a peer's kernel into the node's network.
+func newHost(peer peers.Peer) (*packetsim.Host, error) {
+	device := func(name string, addresses ...string) packetsim.Device {
+		d := packetsim.Device{Name: name, Kind: "veth", MTU: 1500, Up: true}
+		for _, text := range addresses {
+			d.Addresses = append(d.Addresses, packetsim.Address{Prefix: netip.MustParsePrefix(text)})
+		}
+		return d
+	}
+	route := func(dst, via, dev string) packetsim.Route {
+		r := packetsim.Route{Dst: netip.MustParsePrefix(dst), Dev: dev}
+		if via != "" {
+			r.Via = netip.MustParseAddr(via)
+		}
+		return r
+	}
+	return packetsim.NewHost(packetsim.HostConfig{
+		Name: peers.NodeName,
+		Devices: []packetsim.Device{
+			device("eth0", "192.168.10.1/24", "fd00:10::1/64", "fe80::1/64"),
+			device("eth1", "172.31.0.1/24", "fd00:31::1/64"),
+			device(peers.PodBridge, "10.244.1.1/25", "fd00:244:1::1/64"),
+			device(peers.PodDevicePrefix + "4"), device(peers.PodDevicePrefix + "6"),
+		},
+		Routes: []packetsim.Route{
+			route("10.244.1.4/32", "", peers.PodDevicePrefix+"4"), route("fd00:244:1::4/128", "", peers.PodDevicePrefix+"4"),
+			route("10.244.1.6/32", "", peers.PodDevicePrefix+"6"), route("fd00:244:1::6/128", "", peers.PodDevicePrefix+"6"),
+			route("10.244.0.0/16", "192.168.10.2", "eth0"), route("fd00:244::/48", "fd00:10::2", "eth0"),
+			route("0.0.0.0/0", "192.168.10.254", "eth0"), route("::/0", "fd00:10::fe", "eth0"),
+		},
+		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"},
+		Netfilter: peer.Kernel(),
+	})
+}

@@ -1,0 +1,211 @@
+package peers
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	basemetrics "k8s.io/component-base/metrics"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/proxier"
+	"github.com/chainwalk/chainwalk/proxier/iptables"
+	"github.com/chainwalk/chainwalk/proxier/metrics"
+	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
+)
+
+// Chainwalk is this project's proxier of both families on a kernel.
+type Chainwalk struct {
+	node     *node
+	tools    *tools
+	clock    *testclock.FakeClock
+	families map[v1.IPFamily]*proxier.Proxier
+	// wrote and full say what the last sync did.
+	wrote, full map[v1.IPFamily]bool
+	registry    basemetrics.KubeRegistry
+}
+
+var _ cases.Handler = (*Chainwalk)(nil)
+
+// NewChainwalk sets up this project's proxier on a new kernel.
+func NewChainwalk(settings *cases.Settings) (*Chainwalk, error) {
+	n := newNode(settings)
+	c := &Chainwalk{
+		node:     n,
+		tools:    &tools{Interface: n.kernel.Exec()},
+		clock:    testclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+		families: map[v1.IPFamily]*proxier.Proxier{},
+		wrote:    map[v1.IPFamily]bool{},
+		full:     map[v1.IPFamily]bool{},
+		registry: basemetrics.NewKubeRegistry(),
+	}
+	measured, err := metrics.New(c.registry)
+	if err != nil {
+		return nil, err
+	}
+	for _, ipFamily := range Families {
+		runner, err := iptables.New(c.tools, iptables.Protocol(ipFamily), iptables.Options{})
+		if err != nil {
+			return nil, err
+		}
+		config := c.config(ipFamily, &ourTools{Interface: runner, noRandomFully: settings.NoRandomFully})
+		config.Metrics = measured.ForFamily(ipFamily)
+		if c.families[ipFamily], err = proxier.New(config); err != nil {
+			return nil, fmt.Errorf("%s: %w", ipFamily, err)
+		}
+	}
+	return c, nil
+}
+
+// config is what the settings mean for this project's proxier.
+func (c *Chainwalk) config(ipFamily v1.IPFamily, programs iptables.Interface) proxier.Config {
+	s := c.node.settings
+	config := proxier.Config{
+		Family:             ipFamily,
+		NodeName:           NodeName,
+		NodeIP:             nodeIP(ipFamily, s),
+		IPTables:           programs,
+		Sysctls:            c.node,
+		Network:            c.node,
+		MasqueradeAll:      s.MasqueradeAll,
+		MasqueradeBit:      s.MasqueradeBit,
+		LocalhostNodePorts: s.LocalhostNodePorts,
+		LocalDetector:      detector(ipFamily, s.Detect),
+		SyncPeriod:         SyncPeriod,
+		Clock:              c.clock,
+	}
+	if s.Accounting != "absent" {
+		config.NFAcct = c.node
+	}
+	for _, text := range s.NodePortAddresses {
+		config.NodePortAddresses = append(config.NodePortAddresses, netip.MustParsePrefix(text))
+	}
+	return config
+}
+
+func detector(ipFamily v1.IPFamily, detect string) proxier.LocalDetector {
+	switch detect {
+	case "cidr":
+		return proxier.DetectLocalByCIDR(pods(ipFamily))
+	case "bridge":
+		return proxier.DetectLocalByBridgeInterface(PodBridge)
+	case "prefix":
+		return proxier.DetectLocalByInterfaceNamePrefix(PodDevicePrefix)
+	}
+	return proxier.LocalDetector{}
+}
+
+// Kernel implements Peer.
+func (c *Chainwalk) Kernel() *fakeipt.Kernel { return c.node.kernel }
+
+// Sync implements Peer.
+func (c *Chainwalk) Sync() map[v1.IPFamily]error { return c.sync((*proxier.Proxier).Sync) }
+
+// Flush implements Peer. It does what the monitor of the canary chains would.
+func (c *Chainwalk) Flush() map[v1.IPFamily]error {
+	flushTables(c.node.kernel)
+	return c.sync((*proxier.Proxier).SyncAll)
+}
+
+// sync syncs both families. That all objects were delivered is said each time, which changes nothing after the first.
+func (c *Chainwalk) sync(sync func(*proxier.Proxier) error) map[v1.IPFamily]error {
+	errs := map[v1.IPFamily]error{}
+	for _, ipFamily := range Families {
+		p := c.families[ipFamily]
+		p.OnServiceSynced()
+		p.OnEndpointSlicesSynced()
+		c.tools.restored, c.tools.ensured = false, false
+		errs[ipFamily] = sync(p)
+		c.wrote[ipFamily], c.full[ipFamily] = c.tools.restored, c.tools.ensured
+	}
+	c.tools.failing = nil
+	return errs
+}
+
+// Wrote says whether the last sync of the family ran the tool. If nothing is new, it does not.
+func (c *Chainwalk) Wrote(family v1.IPFamily) bool { return c.wrote[family] }
+
+// WasFull says whether the last sync of the family was a full one.
+func (c *Chainwalk) WasFull(family v1.IPFamily) bool { return c.full[family] }
+
+// Fail implements Peer.
+func (c *Chainwalk) Fail() { c.tools.failRestores() }
+
+// Hour implements Peer.
+func (c *Chainwalk) Hour() { c.clock.Step(SyncPeriod + time.Minute) }
+
+// Health implements Peer.
+func (c *Chainwalk) Health(ipFamily v1.IPFamily) map[types.NamespacedName]Health {
+	all := map[types.NamespacedName]Health{}
+	for name, h := range c.families[ipFamily].Health() {
+		all[name] = Health(h)
+	}
+	return all
+}
+
+func (c *Chainwalk) each(tell func(*proxier.Proxier)) {
+	for _, ipFamily := range Families {
+		tell(c.families[ipFamily])
+	}
+}
+
+// OnServiceAdd implements cases.Handler.
+func (c *Chainwalk) OnServiceAdd(service *v1.Service) {
+	c.each(func(p *proxier.Proxier) { p.OnServiceAdd(service) })
+}
+
+// OnServiceUpdate implements cases.Handler.
+func (c *Chainwalk) OnServiceUpdate(before, after *v1.Service) {
+	c.each(func(p *proxier.Proxier) { p.OnServiceUpdate(before, after) })
+}
+
+// OnServiceDelete implements cases.Handler.
+func (c *Chainwalk) OnServiceDelete(service *v1.Service) {
+	c.each(func(p *proxier.Proxier) { p.OnServiceDelete(service) })
+}
+
+// OnEndpointSliceAdd implements cases.Handler.
+func (c *Chainwalk) OnEndpointSliceAdd(slice *discovery.EndpointSlice) {
+	c.each(func(p *proxier.Proxier) { p.OnEndpointSliceAdd(slice) })
+}
+
+// OnEndpointSliceUpdate implements cases.Handler.
+func (c *Chainwalk) OnEndpointSliceUpdate(before, after *discovery.EndpointSlice) {
+	c.each(func(p *proxier.Proxier) { p.OnEndpointSliceUpdate(before, after) })
+}
+
+// OnEndpointSliceDelete implements cases.Handler.
+func (c *Chainwalk) OnEndpointSliceDelete(slice *discovery.EndpointSlice) {
+	c.each(func(p *proxier.Proxier) { p.OnEndpointSliceDelete(slice) })
+}
+
+// OnZone implements cases.Handler.
+func (c *Chainwalk) OnZone(zone string) {
+	object := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: NodeName}}
+	if zone != "" {
+		object.Labels = map[string]string{v1.LabelTopologyZone: zone}
+	}
+	c.each(func(p *proxier.Proxier) { p.OnNodeUpdate(nil, object) })
+}
+
+// ourTools are the tools, which may lack an option.
+type ourTools struct {
+	iptables.Interface
+	noRandomFully bool
+}
+
+// HasRandomFully is that of the tools, or false.
+func (t *ourTools) HasRandomFully() bool { return !t.noRandomFully && t.Interface.HasRandomFully() }
+
+// Metrics implements Peer.
+func (c *Chainwalk) Metrics(family v1.IPFamily) map[string]float64 {
+	return valuesOf(c.registry, family)
+}
+
+// Sysctls implements Peer.
+func (c *Chainwalk) Sysctls() map[string]int { return c.node.sysctls }

@@ -1,0 +1,33 @@
+package peers
+
+import (
+	"fmt"
+	"reflect"
+	_ "unsafe" // for go:linkname
+
+	"github.com/vishvananda/netlink/nl"
+	"k8s.io/kubernetes/pkg/proxy/util/nfacct"
+	utiliptables "k8s.io/kubernetes/pkg/util/iptables"
+	"k8s.io/utils/exec"
+)
+
+// newKubeRunner is kube-proxy's own runner over the given programs. What its package exports runs those of the machine.
+//
+//go:linkname newKubeRunner k8s.io/kubernetes/pkg/util/iptables.newInternal
+func newKubeRunner(programs exec.Interface, protocol utiliptables.Protocol, lockSocket, lockFile string) utiliptables.Interface
+
+// field returns a field of the struct that object points to, also one that is not exported. A version of kube-proxy
+// that has no such field any longer is a panic: the harness has to be changed then.
+func field[T any](object any, name string) *T {
+	value := reflect.ValueOf(object).Elem().FieldByName(name)
+	if !value.IsValid() || value.Type() != reflect.TypeFor[T]() {
+		panic(fmt.Sprintf("%T has no field %s of type %s", object, name, reflect.TypeFor[T]()))
+	}
+	return (*T)(value.Addr().UnsafePointer())
+}
+
+// closeSocket closes the netlink socket of an nfacct runner, which would stay open as long as the process lives.
+func closeSocket(runner nfacct.Interface) {
+	handler := reflect.ValueOf(runner).Elem().FieldByName("handler").Elem().Elem()
+	(*nl.NetlinkSocket)(handler.FieldByName("socket").UnsafePointer()).Close()
+}

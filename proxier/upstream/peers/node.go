@@ -1,0 +1,119 @@
+package peers
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
+)
+
+// The node that both proxiers run on.
+const (
+	NodeName = "node-a"
+	// PodBridge is the device of pods, and PodDevicePrefix what the names of the others begin with.
+	PodBridge       = "cni0"
+	PodDevicePrefix = "veth"
+)
+
+// NodeIPv4 and NodeIPv6 are the node's main addresses, PodsIPv4 and PodsIPv6 the ranges of all pods.
+var (
+	NodeIPv4 = netip.MustParseAddr("192.168.10.1")
+	NodeIPv6 = netip.MustParseAddr("fd00:10::1")
+	PodsIPv4 = netip.MustParsePrefix("10.244.0.0/16")
+	PodsIPv6 = netip.MustParsePrefix("fd00:244::/48")
+)
+
+// Addresses returns the addresses of all devices of the node, with their ranges.
+func Addresses() []netip.Prefix {
+	var list []netip.Prefix
+	for _, text := range []string{
+		"127.0.0.1/8", "::1/128", "192.168.10.1/24", "fd00:10::1/64", "fe80::1/64",
+		"172.31.0.1/24", "fd00:31::1/64", "10.244.1.1/25", "fd00:244:1::1/64",
+	} {
+		list = append(list, netip.MustParsePrefix(text))
+	}
+	return list
+}
+
+// node is what a proxier may ask of the node besides iptables.
+type node struct {
+	settings *cases.Settings
+	kernel   *fakeipt.Kernel
+	sysctls  map[string]int
+}
+
+const (
+	sysctlRouteLocalnet = "net/ipv4/conf/all/route_localnet"
+	sysctlTCPLiberal    = "net/netfilter/nf_conntrack_tcp_be_liberal"
+)
+
+func newNode(settings *cases.Settings) *node {
+	options := fakeipt.Options{}
+	if settings.Dialect == "nft" {
+		options.Dialect = fakeipt.NFT
+	}
+	n := &node{settings: settings, kernel: fakeipt.New(options), sysctls: map[string]int{sysctlRouteLocalnet: 0}}
+	if settings.TCPLiberal != nil {
+		n.sysctls[sysctlTCPLiberal] = *settings.TCPLiberal
+	}
+	return n
+}
+
+var errNoSysctl = errors.New("no such file or directory")
+
+// GetSysctl is what kube-proxy calls.
+func (n *node) GetSysctl(name string) (int, error) {
+	value, ok := n.sysctls[name]
+	if !ok {
+		return -1, fmt.Errorf("sysctl %s: %w", name, errNoSysctl)
+	}
+	return value, nil
+}
+
+// SetSysctl is what kube-proxy calls.
+func (n *node) SetSysctl(name string, value int) error {
+	n.sysctls[name] = value
+	return nil
+}
+
+// Get is what this project's proxier calls.
+func (n *node) Get(name string) (int, error) { return n.GetSysctl(name) }
+
+// Set is what this project's proxier calls.
+func (n *node) Set(name string, value int) error { return n.SetSysctl(name, value) }
+
+// InterfaceAddrs is what kube-proxy calls.
+func (n *node) InterfaceAddrs() ([]net.Addr, error) {
+	var list []net.Addr
+	for _, prefix := range Addresses() {
+		list = append(list, &net.IPNet{
+			IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen()),
+		})
+	}
+	return list, nil
+}
+
+// NodeAddresses is what this project's proxier calls.
+func (n *node) NodeAddresses() ([]netip.Addr, error) {
+	var list []netip.Addr
+	for _, prefix := range Addresses() {
+		list = append(list, prefix.Addr())
+	}
+	return list, nil
+}
+
+var errAccounting = errors.New("netlink: operation not permitted")
+
+// Ensure makes an accounting object, for both.
+func (n *node) Ensure(name string) error {
+	if n.settings.Accounting == "failing" {
+		return errAccounting
+	}
+	if _, ok := n.kernel.NFAcct().Get(name); ok {
+		return nil
+	}
+	return n.kernel.NFAcct().Add(name)
+}

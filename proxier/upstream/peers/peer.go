@@ -1,0 +1,80 @@
+package peers
+
+import (
+	"net/netip"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
+)
+
+// Families are both families, in the order in which they are synced and compared.
+var Families = []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol}
+
+// Peer is a proxier of both families on a kernel of its own.
+type Peer interface {
+	cases.Handler
+	// Kernel is what the proxier writes to.
+	Kernel() *fakeipt.Kernel
+	// Sync syncs each family and returns the error of each. The first call says that all objects were delivered.
+	Sync() map[v1.IPFamily]error
+	// Flush empties the tables and lets the proxier notice.
+	Flush() map[v1.IPFamily]error
+	// Fail makes the restores of the next sync fail.
+	Fail()
+	// Hour lets more than SyncPeriod and the period of full syncs pass.
+	Hour()
+	// Sysctls are the settings of the node's kernel, spelled as below /proc/sys.
+	Sysctls() map[string]int
+	// Health is what the server of health checks was told last.
+	Health(family v1.IPFamily) map[types.NamespacedName]Health
+	// Metrics are the values after the last sync of the family, those that are compared.
+	Metrics(family v1.IPFamily) map[string]float64
+}
+
+// Health is what the health check of one service answers.
+type Health struct {
+	Port           uint16
+	LocalEndpoints int
+}
+
+// KernelFamily is the kernel's number of a family.
+func KernelFamily(family v1.IPFamily) fakeipt.Family {
+	if family == v1.IPv6Protocol {
+		return fakeipt.IPv6
+	}
+	return fakeipt.IPv4
+}
+
+func nodeIP(family v1.IPFamily, settings *cases.Settings) netip.Addr {
+	switch {
+	case settings.NodeAddressUnknown && family == v1.IPv6Protocol:
+		return netip.IPv6Loopback()
+	case settings.NodeAddressUnknown:
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	case family == v1.IPv6Protocol:
+		return NodeIPv6
+	}
+	return NodeIPv4
+}
+
+func pods(family v1.IPFamily) netip.Prefix {
+	if family == v1.IPv6Protocol {
+		return PodsIPv6
+	}
+	return PodsIPv4
+}
+
+// flushTables does what a reload of a firewall does.
+func flushTables(kernel *fakeipt.Kernel) {
+	for _, tool := range []string{"iptables", "ip6tables"} {
+		for _, table := range []string{"mangle", "nat", "filter"} {
+			for _, option := range []string{"-F", "-X"} {
+				kernel.Run([]string{tool, "-t", table, option}, nil, &strings.Builder{}, &strings.Builder{})
+			}
+		}
+	}
+}
