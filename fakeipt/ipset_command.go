@@ -113,6 +113,9 @@ func (t *setTool) command(args []string) error {
 	if len(words) == 0 {
 		return setUsagef("No command specified.")
 	}
+	if words[0] == "-" {
+		return setErrorf("not supported: typing commands (-): give them to restore")
+	}
 	commands := setCommands()
 	i := slices.IndexFunc(commands, func(c setCommand) bool { return c.matches(words[0]) })
 	if i < 0 {

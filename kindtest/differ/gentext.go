@@ -53,7 +53,7 @@ func harmful(s *TextStep) string {
 		if writesFile.MatchString(words) || writesFile.MatchString(s.Stdin) {
 			return "ipset -f writes a file of that name"
 		}
-		if slices.Contains(args, "-") {
+		if slices.Contains(args, "-") || slices.Contains(strings.Fields(s.Stdin), "-") {
 			return "ipset - waits for somebody to type"
 		}
 	case startsProgram.MatchString(words) || startsProgram.MatchString(s.Stdin):
