@@ -3,7 +3,7 @@ package fakeipt
 import (
 	"bytes"
 	"errors"
-	"strconv"
+	"math"
 	"strings"
 )
 
@@ -288,8 +288,8 @@ func (p *argumentParser) ruleNumber(must bool) error {
 		w := p.words.words[p.at]
 		if len(w) > 0 && w[0] != '-' && w[0] != '!' {
 			p.at++
-			n, err := strconv.ParseUint(string(w), 0, 31)
-			if err != nil || n == 0 {
+			n, ok := wholeNumber(w, math.MaxInt32)
+			if !ok || n == 0 {
 				return badParameter("Invalid rule number `%s'", w)
 			}
 			p.cmd.number = int(n)
