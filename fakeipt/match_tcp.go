@@ -3,6 +3,7 @@ package fakeipt
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"syscall"
@@ -162,8 +163,8 @@ func (p *tcpParser) tcpOption(o *optionCall) error {
 	if p.m.Option != 0 || p.m.InvOption {
 		return badParameter("Only one `--tcp-option' allowed")
 	}
-	n, err := strconv.ParseUint(string(o.arg), 0, 8)
-	if err != nil || n == 0 {
+	n, ok := wholeNumber(o.arg, math.MaxUint8)
+	if !ok || n == 0 {
 		return badParameter("Bad TCP option \"%s\"", o.arg)
 	}
 	p.m.Option, p.m.InvOption = uint8(n), o.invert

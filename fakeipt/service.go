@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 )
 
@@ -55,7 +56,7 @@ func servicesOf(proto uint8) uint8 {
 // parsePort reads a port number or the name of a service of the protocol; 0 is any protocol.
 func parsePort(s []byte, proto uint8) (uint16, error) {
 	n := 0
-	digits := len(s) > 0 && len(s) <= 5
+	digits := len(s) > 0 && len(s) <= 5 && s[0] != '0' // what begins with 0 is octal
 	for _, c := range s {
 		if c < '0' || c > '9' {
 			digits = false
@@ -66,7 +67,7 @@ func parsePort(s []byte, proto uint8) (uint16, error) {
 	if digits && n <= 65535 {
 		return uint16(n), nil
 	}
-	if n, err := strconv.ParseUint(string(s), 0, 16); err == nil {
+	if n, ok := wholeNumber(s, math.MaxUint16); ok {
 		return uint16(n), nil
 	}
 	if port, ok := findService(s, proto); ok {
