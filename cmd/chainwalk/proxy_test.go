@@ -115,6 +115,13 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
+// replaceObjects puts another file in the place of the one with the objects, so that no half of it is read.
+func (r *proxyRun) replaceObjects(t *testing.T, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(r.objects+".new", []byte(text), 0o600))
+	require.NoError(t, os.Rename(r.objects+".new", r.objects))
+}
+
 // get asks until the answer is as it should be; within says how long at most.
 func (r *proxyRun) get(t *testing.T, url string, want func(status int, header http.Header, body string) bool) (body string) {
 	t.Helper()
@@ -181,7 +188,7 @@ func TestProxyOnTheFakeKernel(t *testing.T) {
 	// The file is read again when it changes.
 	text, err := os.ReadFile(r.objects)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(r.objects, bytes.ReplaceAll(text, []byte("worker1}, {"), []byte("worker3}, {")), 0o600))
+	r.replaceObjects(t, strings.ReplaceAll(string(text), "worker1}, {", "worker3}, {"))
 	r.get(t, fmt.Sprintf("127.0.0.1:%d/", r.check), func(status int, _ http.Header, _ string) bool {
 		return status == http.StatusServiceUnavailable
 	})
@@ -247,9 +254,10 @@ kind: Service
 metadata: {name: dns, namespace: default}
 spec: {clusterIP: 172.30.0.10, ports: [{port: 53, protocol: UDP}]}
 `
-	require.NoError(t, os.WriteFile(r.objects, []byte(text), 0o600))
-	scraped := r.get(t, r.metric+"/metrics", contains("kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total{ip_family=\"IPv4\"} ",
-		"kubeproxy_conntrack_reconciler_deleted_entries_total{ip_family=\"IPv4\"} 0"))
+	r.replaceObjects(t, text)
+	scraped := r.get(t, r.metric+"/metrics", contains("kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total{ip_family=\"IPv4\"} 1",
+		"kubeproxy_conntrack_reconciler_deleted_entries_total{ip_family=\"IPv4\"} 0",
+		"kubeproxy_sync_full_proxy_rules_duration_seconds_count{ip_family=\"IPv4\"} 2"))
 	assert.Contains(t, savedRules(t, "iptables-save"), "--to-destination 10.244.1.3:8080", "the failure was repaired by a full sync")
 
 	found := map[string]string{}
