@@ -98,6 +98,9 @@ func (s *server) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := config.WatchServiceCIDRs(ctx, s.Client, s); err != nil {
+		s.Logger.Error(err, "The ranges of cluster IPs are not known; no rule depends on them")
+	}
 	if err := s.startNode(ctx, informers, name); err != nil {
 		return err
 	}
@@ -109,6 +112,12 @@ func (s *server) start(ctx context.Context) error {
 	}
 	s.recorder.Eventf(s.nodeReference(name), nil, v1.EventTypeNormal, "Starting", "StartKubeProxy", "")
 	return nil
+}
+
+// OnServiceCIDRsChanged notes the ranges of cluster IPs. The rules of mode iptables
+// do not depend on them: a cluster IP is served wherever it is from.
+func (s *server) OnServiceCIDRsChanged(cidrs []string) {
+	s.Logger.Info("Cluster IPs come from these ranges", "serviceCIDRs", cidrs)
 }
 
 // startReporting serves metrics, and records events.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 
@@ -313,4 +314,18 @@ func TestRunEndsWhileItWaits(t *testing.T) {
 	stop(assert.AnError)
 	require.NoError(t, <-m.done, "the cause is the caller's and not a failure")
 	assert.Zero(t, m.count("iptables-restore"))
+}
+
+// The rules do not depend on the ranges, so that an API server without them, as in the other tests, is no matter.
+func TestRunWatchesServiceCIDRs(t *testing.T) {
+	m := newMachine(t)
+	m.client.Resources = []*metav1.APIResourceList{{
+		GroupVersion: "networking.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "servicecidrs"}},
+	}}
+	m.start(t)
+	m.await(t, "watch of ServiceCIDRs", func() bool {
+		return slices.ContainsFunc(m.client.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", "servicecidrs") })
+	})
+	m.stop()
+	require.NoError(t, <-m.done)
 }
