@@ -14,7 +14,9 @@
 // set Config.Changed to hear that there is a reason to.
 //
 // What the rules need of the host besides iptables (sysctls, addresses, nfacct
-// objects) is asked for through the small interfaces in host.go.
+// objects) is asked for through the small interfaces in host.go. Whoever wants to
+// know what a sync has done implements one of those in report.go. After the rules
+// are written, stale UDP connections are deleted (conntrack.go).
 //
 // The rules are those of kube-proxy, text for text; the package tests and the
 // dumps of a real cluster hold that. Refused: other modes than iptables, and

@@ -100,7 +100,7 @@ func (p *Proxier) reportRules(input []byte) {
 }
 
 // reportHealth tells the health checks what the last sync has found. What cannot
-// be served is tried again by the next sync.
+// be served is tried again by the next sync, and by whoever owns the health checks.
 func (p *Proxier) reportHealth() {
 	ports := make(map[types.NamespacedName]uint16, len(p.health))
 	counts := make(map[types.NamespacedName]int, len(p.health))
