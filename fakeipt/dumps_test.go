@@ -1,14 +1,16 @@
 package fakeipt
 
 import (
-	"os"
-	"path/filepath"
+	"io/fs"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/dumps"
 )
 
 var commentLine = regexp.MustCompile(`(?m)^#.*\n`)
@@ -19,17 +21,17 @@ func TestDumpsSaveAsTheyWere(t *testing.T) {
 	for _, dialect := range []Dialect{Legacy, NFT} {
 		for family, file := range map[Family]string{IPv4: "iptables-save.txt", IPv6: "ip6tables-save.txt"} {
 			folder := map[Dialect]string{Legacy: "legacy", NFT: "nft"}[dialect]
-			paths, err := filepath.Glob(filepath.Join("../scenarios/testdata/dumps/kind-v1.34", folder, "*", file))
+			names, err := fs.Glob(dumps.Kind(), path.Join(folder, "*", file))
 			require.NoError(t, err)
-			require.Len(t, paths, 3)
-			for _, path := range paths {
-				want, err := os.ReadFile(path)
+			require.Len(t, names, 3)
+			for _, name := range names {
+				want, err := fs.ReadFile(dumps.Kind(), name)
 				require.NoError(t, err)
-				kernel, err := LoadSave(family, dialect, path, strings.NewReader(string(want)))
+				kernel, err := LoadSave(family, dialect, name, strings.NewReader(string(want)))
 				require.NoError(t, err)
 				var got strings.Builder
 				require.NoError(t, kernel.Ruleset(family).Save(&got, true))
-				assert.Equal(t, commentLine.ReplaceAllString(string(want), ""), commentLine.ReplaceAllString(got.String(), ""), path)
+				assert.Equal(t, commentLine.ReplaceAllString(string(want), ""), commentLine.ReplaceAllString(got.String(), ""), name)
 			}
 		}
 	}

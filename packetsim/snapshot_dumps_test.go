@@ -4,24 +4,22 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// dumpFolder holds what was taken from a kind cluster's nodes: one folder per node under BACKEND. Its README says how.
-const dumpFolder = "../scenarios/testdata/dumps/kind-v1.34"
-
 // dumpSnapshot makes a snapshot from what ip, sysctl, conntrack and iptables-save said on a node.
-func dumpSnapshot(t *testing.T, folder, backend, node string) *NodeSnapshot {
-	d := &dumpReader{t: t, folder: filepath.Join(folder, backend, node), snapshot: &NodeSnapshot{Version: SnapshotVersion, Hostname: node}}
+func dumpSnapshot(t *testing.T, backend, node string) *NodeSnapshot {
+	d := &dumpReader{t: t, folder: backend + "/" + node, snapshot: &NodeSnapshot{Version: SnapshotVersion, Hostname: node}}
 	d.devices()
 	d.routes()
 	d.policyRules()
@@ -45,7 +43,7 @@ type dumpReader struct {
 }
 
 func (d *dumpReader) read(name string) string {
-	data, err := os.ReadFile(filepath.Join(d.folder, name))
+	data, err := fs.ReadFile(dumps.Kind(), d.folder+"/"+name)
 	require.NoError(d.t, err)
 	return string(data)
 }
@@ -137,7 +135,7 @@ func (d *dumpReader) sysctls() {
 
 // dumpNetwork is the cluster of the dumps: its nodes, a pod behind each veth, and the machine
 // that the cluster runs on as the outside (172.18.0.1).
-func dumpNetwork(t *testing.T, folder, backend string) *Network {
+func dumpNetwork(t *testing.T, backend string) *Network {
 	l := &netLab{t, NewNetwork()}
 	lan := []Port{{"outside", "eth0"}}
 	l.add(HostConfig{
@@ -145,7 +143,7 @@ func dumpNetwork(t *testing.T, folder, backend string) *Network {
 		Devices: []Device{{Name: "eth0", Up: true, Addresses: []Address{{Prefix: netip.MustParsePrefix("172.18.0.1/16")}}}},
 	})
 	for _, node := range []string{"demo-control-plane", "demo-worker", "demo-worker2"} {
-		s := dumpSnapshot(t, folder, backend, node)
+		s := dumpSnapshot(t, backend, node)
 		// What the dumps' own connections did is not to decide where new ones go.
 		s.Conntrack = nil
 		h, err := HostFromSnapshot(s, SnapshotOptions{})
@@ -176,7 +174,7 @@ func (l *netLab) addDumpPod(node, veth string, address netip.Prefix) {
 // taken (their README).
 func TestDumpsBehaveAsSeen(t *testing.T) {
 	for _, backend := range []string{"nft", "legacy"} {
-		l := &netLab{t, dumpNetwork(t, dumpFolder, backend)}
+		l := &netLab{t, dumpNetwork(t, backend)}
 		for _, tc := range []struct {
 			name string
 			from string
@@ -205,7 +203,7 @@ func TestDumpsBehaveAsSeen(t *testing.T) {
 func TestDumpsConnectionsAreWalked(t *testing.T) {
 	for _, backend := range []string{"nft", "legacy"} {
 		for _, node := range []string{"demo-worker", "demo-worker2"} {
-			s := dumpSnapshot(t, dumpFolder, backend, node)
+			s := dumpSnapshot(t, backend, node)
 			h, err := HostFromSnapshot(s, SnapshotOptions{})
 			require.NoError(t, err)
 			walked := 0
@@ -247,12 +245,12 @@ func (d *dumpReader) nfacct() {
 // CHAINWALK_REWRITE=1 it is written anew.
 func TestShippedSnapshotIsThatOfTheDump(t *testing.T) {
 	var want strings.Builder
-	require.NoError(t, dumpSnapshot(t, dumpFolder, "legacy", "demo-worker").Write(&want, SnapshotYAML))
-	path := filepath.Join(dumpFolder, "legacy", "demo-worker.yaml")
+	require.NoError(t, dumpSnapshot(t, "legacy", "demo-worker").Write(&want, SnapshotYAML))
 	if os.Getenv("CHAINWALK_REWRITE") == "1" {
-		require.NoError(t, os.WriteFile(path, []byte(want.String()), 0o644))
+		require.NoError(t, os.WriteFile("../internal/dumps/kind-v1.34/legacy/demo-worker.yaml", []byte(want.String()), 0o644))
+		return // what is embedded here is the old one
 	}
-	got, err := os.ReadFile(path)
+	got, err := fs.ReadFile(dumps.Kind(), "legacy/demo-worker.yaml")
 	require.NoError(t, err)
 	assert.Equal(t, want.String(), string(got))
 }

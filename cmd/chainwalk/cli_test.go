@@ -182,13 +182,14 @@ func TestRulesNodeOptions(t *testing.T) {
 }
 
 func TestTraceWalksEveryDump(t *testing.T) {
+	cluster := clusterDump(t)
 	for _, tools := range dumpTools {
 		for _, name := range dumpNodes {
 			for file, packet := range map[string]string{
 				"iptables-save.txt":  "tcp 10.244.7.7:40000 > 10.96.125.22:80 in veth9",
 				"ip6tables-save.txt": "tcp [fd00:10:244:7::7]:40000 > [fd00:10:96::2b36]:80 in veth9",
 			} {
-				path := filepath.Join(dumps, tools, name, file)
+				path := filepath.Join(cluster, tools, name, file)
 				status, out, errOut := call("", "trace", "--tools", tools, "--rules", path, "-o", "json", packet)
 				require.Equal(t, exitHeld, status, path+": "+errOut)
 				var result struct {
@@ -267,7 +268,7 @@ func TestUnknownCommand(t *testing.T) {
 }
 
 func TestTraceOfASnapshot(t *testing.T) {
-	snapshot := filepath.Join(dumps, "legacy", "demo-worker.yaml")
+	snapshot := filepath.Join(clusterDump(t), "legacy", "demo-worker.yaml")
 	for _, tc := range []struct {
 		name, packet string
 		want         []string

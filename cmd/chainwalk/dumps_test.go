@@ -11,24 +11,31 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-// dumps is what was taken from a running kind cluster with upstream's kube-proxy; its README says how.
-const dumps = "../../scenarios/testdata/dumps/kind-v1.34"
+	"github.com/chainwalk/chainwalk/internal/dumps"
+)
 
 var (
 	dumpNodes = []string{"demo-control-plane", "demo-worker", "demo-worker2"}
 	dumpTools = []string{"legacy", "nft"}
 )
 
+// clusterDump is a folder with what was taken from a running kind cluster with upstream's kube-proxy.
+func clusterDump(t *testing.T) string {
+	folder := t.TempDir()
+	require.NoError(t, os.CopyFS(folder, dumps.Kind()))
+	return folder
+}
+
 // TestRulesEqualTheDumps holds the proxier to what upstream's kube-proxy wrote on each node of a real cluster.
 func TestRulesEqualTheDumps(t *testing.T) {
+	cluster := clusterDump(t)
 	for _, tools := range dumpTools {
 		for _, node := range dumpNodes {
 			t.Run(tools+"/"+node, func(t *testing.T) {
-				dir := filepath.Join(dumps, tools, node)
+				dir := filepath.Join(cluster, tools, node)
 				var out, errOut bytes.Buffer
-				status := run([]string{"rules", "-f", filepath.Join(dumps, "objects.yaml"),
+				status := run([]string{"rules", "-f", filepath.Join(cluster, "objects.yaml"),
 					"--config", filepath.Join(dir, "kube-proxy.yaml"), "--node", node, "--tools", tools}, nil, &out, &errOut)
 				require.Equal(t, exitHeld, status, errOut.String())
 
