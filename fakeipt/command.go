@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // runCommand is iptables or ip6tables.
@@ -126,7 +128,7 @@ func errnoSentence(errno syscall.Errno) string {
 	case syscall.ENOENT:
 		return "No chain/target/match by that name."
 	}
-	return errnoText(errno) + "."
+	return libc.Strerror(errno) + "."
 }
 
 // farewell prints the version or the help.

@@ -15,7 +15,7 @@
 // What is not understood is refused with the real tool's words for an unknown
 // match, target, option or table, so that a rule is never taken for less than it says.
 // Refused are: extensions other than those in registry.go, names of hosts (nothing
-// is resolved) and of users but root, names of services beyond the list in service.go, sets of other
+// is resolved) and of users but root, names of services beyond the list in internal/libc, sets of other
 // types than those in ipset_kind.go and their options forceadd, skbinfo and bitmask,
 // and tables other than raw, mangle, nat, filter and security.
 //

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // execution carries commands out on a table that is being edited.
@@ -20,35 +22,6 @@ type execution struct {
 type ruleCell struct {
 	rule     Rule
 	counters Counters
-}
-
-// errnoText is the C library's text of an errno.
-func errnoText(e syscall.Errno) string {
-	switch e {
-	case syscall.EINVAL:
-		return "Invalid argument"
-	case syscall.ENOENT:
-		return "No such file or directory"
-	case syscall.EBUSY:
-		return "Device or resource busy"
-	case syscall.EMLINK:
-		return "Too many links"
-	case syscall.EOPNOTSUPP:
-		return "Operation not supported"
-	case syscall.EEXIST:
-		return "File exists"
-	case syscall.ERANGE:
-		return "Numerical result out of range"
-	case syscall.ELOOP:
-		return "Too many levels of symbolic links"
-	case syscall.EACCES:
-		return "Permission denied"
-	case syscall.EISDIR:
-		return "Is a directory"
-	case syscall.ENOTDIR:
-		return "Not a directory"
-	}
-	return e.Error()
 }
 
 // run carries one command out.
@@ -314,11 +287,11 @@ func (spec *ruleSpec) protocolGiven() error {
 	for _, m := range spec.matches {
 		switch m := m.(type) {
 		case *MatchTCP:
-			if m.nativeInNFT() && spec.proto.Number != protoTCP {
+			if m.nativeInNFT() && spec.proto.Number != libc.ProtoTCP {
 				return badParameter("TCP match requires '-p tcp'")
 			}
 		case *MatchUDP:
-			if m.nativeInNFT() && spec.proto.Number != protoUDP {
+			if m.nativeInNFT() && spec.proto.Number != libc.ProtoUDP {
 				return badParameter("UDP match requires '-p udp'")
 			}
 		}

@@ -1,6 +1,10 @@
 package fakeipt
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
 
 // familyFacts is what differs between the tools of the two families.
 type familyFacts struct {
@@ -15,9 +19,9 @@ type familyFacts struct {
 
 var (
 	ipv4Facts = familyFacts{tool: "iptables", bits: 32, anywhere: "0.0.0.0/0", zero: netip.IPv4Unspecified(),
-		ones: netip.AddrFrom4([4]byte{255, 255, 255, 255}), icmp: "icmp", icmpProto: protoICMP, reject: "icmp-port-unreachable"}
+		ones: netip.AddrFrom4([4]byte{255, 255, 255, 255}), icmp: "icmp", icmpProto: libc.ProtoICMP, reject: "icmp-port-unreachable"}
 	ipv6Facts = familyFacts{tool: "ip6tables", bits: 128, anywhere: "::/0", zero: netip.IPv6Unspecified(),
-		ones: maskOf(128, 128), icmp: "icmp6", icmpProto: protoICMPv6, reject: "icmp6-port-unreachable"}
+		ones: maskOf(128, 128), icmp: "icmp6", icmpProto: libc.ProtoICMPv6, reject: "icmp6-port-unreachable"}
 )
 
 func (f Family) facts() *familyFacts {

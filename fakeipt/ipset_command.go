@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // ipsetVersion is what the tool says its version is.
@@ -512,7 +514,7 @@ func (t *setTool) print(text []byte) error {
 		return err
 	}
 	if err := os.WriteFile(t.file, text, 0o644); err != nil {
-		return setErrorf("Cannot open %s for writing: %s", t.file, fileErrorText(err))
+		return setErrorf("Cannot open %s for writing: %s", t.file, libc.FileErrorText(err))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // setElement is an element as it is given: ranges stand for many keys.
@@ -96,7 +98,7 @@ func errSetNameLong(name string) error {
 // setNumber reads a number as the tool does.
 func setNumber(text string, low, high uint64) (uint64, error) {
 	digits, negative := strings.CutPrefix(text, "-")
-	n, rest, ok := cNumber([]byte(digits))
+	n, rest, ok := libc.CutNumber([]byte(digits))
 	if negative {
 		n = -n // strtoull counts down from the greatest number
 	}
@@ -177,12 +179,12 @@ func lastAddr(p netip.Prefix) netip.Addr {
 
 // parsePort reads "[PROTO:]PORT[-PORT]".
 func (e *setElement) parsePort(command, text string, f Family) error {
-	e.proto = protoTCP
+	e.proto = libc.ProtoTCP
 	protoName, port, colon := setCut(text, ':')
 	if !colon {
 		protoName, port = "tcp", text
 	} else {
-		n, err := parseProtocol(lowerASCII([]byte(protoName)))
+		n, err := parseProtocol(libc.Lower([]byte(protoName)))
 		switch {
 		case err == nil && n == 0:
 			return setErrorf("Invalid protocol specified")
@@ -191,19 +193,19 @@ func (e *setElement) parsePort(command, text string, f Family) error {
 		}
 		e.proto = n
 	}
-	if f == 0 && e.proto != protoTCP && e.proto != protoUDP {
+	if f == 0 && e.proto != libc.ProtoTCP && e.proto != libc.ProtoUDP {
 		// bitmap:port, which does not keep the protocol.
 		return setErrorf("Syntax error: Only protocols TCP and UDP are valid")
 	}
 	switch e.proto {
-	case protoTCP, protoUDP, protoSCTP, protoUDPLite:
-		return e.parsePorts(port, protocolText(e.proto))
-	case protoICMP:
+	case libc.ProtoTCP, libc.ProtoUDP, libc.ProtoSCTP, libc.ProtoUDPLite:
+		return e.parsePorts(port, libc.ProtocolName(e.proto))
+	case libc.ProtoICMP:
 		if f == IPv6 {
 			return setErrorf("Syntax error: Protocol ICMP can be used with family inet only\nInvalid %s command: missing setname", command)
 		}
 		return e.parseICMP(port, icmpNames, "ICMP")
-	case protoICMPv6:
+	case libc.ProtoICMPv6:
 		if f == IPv4 {
 			return setErrorf("Syntax error: Protocol ICMPv6 can be used with family inet6 only\nInvalid %s command: missing setname", command)
 		}
@@ -243,7 +245,7 @@ func setPort(text, proto string) (uint16, error) {
 		return uint16(n), nil
 	}
 	number, _ := parseProtocol([]byte(proto))
-	if p, serviceErr := parsePort([]byte(text), number); serviceErr == nil && digitOf(text[0]) > 9 {
+	if p, ok := libc.Service([]byte(text), number); ok {
 		return p, nil
 	}
 	return 0, setErrorf("%v\nSyntax error: '%s' is invalid as number\ncannot parse '%s' as a %s port", err, proto, text, proto)
@@ -402,8 +404,8 @@ func appendSetPort(dst []byte, proto uint8, port uint16) []byte {
 	dst = append(appendProtocol(dst, proto), ':')
 	names := icmpNames
 	switch proto {
-	case protoICMP:
-	case protoICMPv6:
+	case libc.ProtoICMP:
+	case libc.ProtoICMPv6:
 		names = icmpv6Names
 	default:
 		return strconv.AppendUint(dst, uint64(port), 10)

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // SetPacket is what sets see of a packet.
@@ -236,8 +238,8 @@ func (s *IPSet) portOf(k *setKey, p *SetPacket, src bool) bool {
 		port = p.SrcPort
 	}
 	switch p.Proto {
-	case protoTCP, protoUDP:
-	case protoSCTP, protoUDPLite, protoICMP, protoICMPv6:
+	case libc.ProtoTCP, libc.ProtoUDP:
+	case libc.ProtoSCTP, libc.ProtoUDPLite, libc.ProtoICMP, libc.ProtoICMPv6:
 		if s.kind == bitmapPortKind {
 			return false
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -33,7 +34,7 @@ func setRef(set string, sides ...string) SetRef {
 
 // tcpPacket is a TCP packet from 10.0.0.1:1000 to 10.1.0.2:80 of 60 bytes.
 func tcpPacket() *SetPacket {
-	return &SetPacket{Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.1.0.2"), Proto: protoTCP, SrcPort: 1000, DstPort: 80, Length: 60}
+	return &SetPacket{Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.1.0.2"), Proto: libc.ProtoTCP, SrcPort: 1000, DstPort: 80, Length: 60}
 }
 
 func TestSetMembership(t *testing.T) {

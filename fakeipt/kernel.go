@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 	"k8s.io/utils/clock"
 )
 
@@ -308,7 +309,7 @@ func (p *program) reportBatch(failures []batchError, lines bool) int {
 		if f.kind.isOfChain() {
 			what = "chain"
 		}
-		text = fmt.Appendf(text, "%s failed (%s): %s %s", batchNames[f.kind], errnoText(f.errno), what, f.chain)
+		text = fmt.Appendf(text, "%s failed (%s): %s %s", batchNames[f.kind], libc.Strerror(f.errno), what, f.chain)
 		if len(text) >= maxBatchText {
 			text = text[:maxBatchText]
 			break

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // CTState is a set of conntrack states, of --ctstate and of --state.
@@ -154,7 +156,7 @@ func (e *ExpireRange) append(dst []byte) []byte {
 // appendPlainAddr leaves the mask out where it has all bits.
 func appendPlainAddr(dst []byte, m *AddrMatch) []byte {
 	if maskBits(m.Mask) == m.Mask.BitLen() {
-		return appendIP(dst, m.Addr)
+		return libc.AppendInetNtop(dst, m.Addr)
 	}
 	return m.appendSave(dst)
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // HashlimitKey is a set of what -m hashlimit keeps apart.
@@ -279,7 +281,7 @@ func (p *hashlimitParser) option(o *optionCall) (err error) {
 	case "hashlimit-rate-match":
 		p.m.RateMatch = true
 	case "hashlimit-rate-interval":
-		n := cDecimal(o.arg)
+		n := libc.Atoi(o.arg)
 		if n <= 0 {
 			return o.badValue("hashlimit", o.arg)
 		}
@@ -308,8 +310,8 @@ func (p *hashlimitParser) tableNumber(o *optionCall) error {
 
 // rate reads "N[/UNIT]", or a rate of bytes, "N[k|m]b/s".
 func (p *hashlimitParser) rate(o *optionCall) error {
-	if at := bytes.Index(o.arg, []byte("b/s")); at > 0 && cDecimal(o.arg) != 0 {
-		cost := bytesToCost(uint64(cDecimal(o.arg)) * byteFactor(o.arg[at-1:]))
+	if at := bytes.Index(o.arg, []byte("b/s")); at > 0 && libc.Atoi(o.arg) != 0 {
+		cost := bytesToCost(uint64(libc.Atoi(o.arg)) * byteFactor(o.arg[at-1:]))
 		if cost == 0 {
 			return badParameter("Rate too high \"%s\"", o.arg)
 		}
@@ -337,7 +339,7 @@ func byteFactor(rest []byte) uint64 {
 }
 
 func hashlimitBurstOf(arg []byte) (uint64, error) {
-	n, rest, ok := cNumber(arg)
+	n, rest, ok := libc.CutNumber(arg)
 	if !ok || n < 1 || len(rest) == 0 && n > maxHashlimitBurst {
 		return 0, errHashlimitBurst()
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // MatchICMP is -m icmp, and with V6 set -m icmp6.
@@ -75,9 +77,9 @@ func (m *MatchICMP) appendList(dst []byte, style listStyle) []byte {
 
 func (m *MatchICMP) check(c *checkContext) syscall.Errno {
 	if m.V6 {
-		return c.wantProto(protoICMPv6)
+		return c.wantProto(libc.ProtoICMPv6)
 	}
-	return c.wantProto(protoICMP)
+	return c.wantProto(libc.ProtoICMP)
 }
 
 // icmpName is a name of a type, or of one code of it.
@@ -209,7 +211,7 @@ func (m *MatchICMP) kind() string {
 
 // byNumber reads "TYPE[/CODE[:CODE]]".
 func (p *icmpParser) byNumber(arg []byte) error {
-	t, rest, ok := cNumber(arg)
+	t, rest, ok := libc.CutNumber(arg)
 	if !ok || t > math.MaxUint8 {
 		return badParameter("Unknown %s type `%s'", p.m.kind(), arg)
 	}
@@ -223,7 +225,7 @@ func (p *icmpParser) byNumber(arg []byte) error {
 	case rest[0] != '/':
 		return badParameter("unknown character %c", rest[0])
 	}
-	code, rest, ok := cNumber(rest[1:])
+	code, rest, ok := libc.CutNumber(rest[1:])
 	if !ok || code > math.MaxUint8 {
 		return badParameter("Unknown %s code `%s'", p.m.kind(), arg)
 	}
@@ -234,7 +236,7 @@ func (p *icmpParser) byNumber(arg []byte) error {
 	if rest[0] != ':' {
 		return badParameter("unknown character %c", rest[0])
 	}
-	if code, rest, ok = cNumber(rest[1:]); !ok || code > math.MaxUint8 {
+	if code, rest, ok = libc.CutNumber(rest[1:]); !ok || code > math.MaxUint8 {
 		return badParameter("Unknown %s code `%s'", p.m.kind(), arg)
 	}
 	p.m.CodeMax = uint8(code)

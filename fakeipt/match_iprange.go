@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"bytes"
 	"net/netip"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // AddrRange is a range of addresses, both ends included, or with Invert every address outside of it.
@@ -44,7 +46,7 @@ func (r *AddrRange) appendBehind(dst []byte, word, not string, notBehind bool) [
 	if r.Invert && notBehind {
 		dst = append(dst, not...)
 	}
-	return appendIP(append(appendIP(append(dst, ' '), r.Min), '-'), r.Max)
+	return libc.AppendInetNtop(append(libc.AppendInetNtop(append(dst, ' '), r.Min), '-'), r.Max)
 }
 
 var iprangeExtension = &extension{

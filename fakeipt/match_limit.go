@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // MatchLimit is -m limit: a bucket of Burst packets that gains one each Interval.
@@ -100,7 +102,7 @@ func parseRate(s []byte, scale uint64) (period, seconds uint64, ok bool, err err
 			return 0, 0, false, nil
 		}
 	}
-	n := uint64(cDecimal(s))
+	n := uint64(libc.Atoi(s))
 	if n == 0 {
 		return 0, 0, false, nil
 	}

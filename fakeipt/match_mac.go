@@ -1,6 +1,10 @@
 package fakeipt
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
 
 // MatchMAC is -m mac: the link-layer address that the packet came from.
 type MatchMAC struct {
@@ -48,8 +52,8 @@ func (p *macParser) option(o *optionCall) error {
 	s := o.arg
 	for i := range p.m.Source {
 		n := 0
-		for n < len(s) && digitOf(s[n]) < 16 {
-			p.m.Source[i] = p.m.Source[i]<<4 | byte(digitOf(s[n]))
+		for n < len(s) && libc.Digit(s[n]) < 16 {
+			p.m.Source[i] = p.m.Source[i]<<4 | byte(libc.Digit(s[n]))
 			n++
 		}
 		last := i == len(p.m.Source)-1

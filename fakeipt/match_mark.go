@@ -1,6 +1,10 @@
 package fakeipt
 
-import "math"
+import (
+	"math"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
 
 // MatchMark is -m mark: the packet's mark under Mask is Value.
 type MatchMark struct {
@@ -25,13 +29,13 @@ func (m *MatchMark) appendList(dst []byte, _ listStyle) []byte {
 
 // parseMark reads "VALUE[/MASK]" of an option.
 func parseMark(o *optionCall, ext string) (value, mask uint32, err error) {
-	v, rest, ok := cNumber(o.arg)
+	v, rest, ok := libc.CutNumber(o.arg)
 	if !ok || v > math.MaxUint32 {
 		return 0, 0, o.badInteger(ext)
 	}
 	m := uint64(math.MaxUint32)
 	if len(rest) > 0 && rest[0] == '/' {
-		if m, rest, ok = cNumber(rest[1:]); !ok || m > math.MaxUint32 {
+		if m, rest, ok = libc.CutNumber(rest[1:]); !ok || m > math.MaxUint32 {
 			return 0, 0, o.badInteger(ext)
 		}
 	}

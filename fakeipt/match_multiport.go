@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // MultiportSide is the port that -m multiport looks at.
@@ -76,7 +78,7 @@ func (p *multiportParser) option(o *optionCall) error {
 		return badParameter("multiport only works with TCP, UDP, UDPLITE, SCTP and DCCP")
 	}
 	switch o.proto.Number {
-	case protoTCP, protoUDP, protoUDPLite, protoSCTP, protoDCCP:
+	case libc.ProtoTCP, libc.ProtoUDP, libc.ProtoUDPLite, libc.ProtoSCTP, libc.ProtoDCCP:
 	default:
 		if o.proto.Number != 0 {
 			return badParameter("multiport only works with TCP, UDP, UDPLITE, SCTP and DCCP")

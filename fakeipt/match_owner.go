@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // IDRange is a range of user or group numbers, both ends included, or with Invert every number outside of it.
@@ -109,10 +111,10 @@ func parseIDs(o *optionCall) (*IDRange, error) {
 	if string(o.arg) == rootName {
 		return &IDRange{Invert: o.invert}, nil
 	}
-	low, rest, ok := cNumber(o.arg)
+	low, rest, ok := libc.CutNumber(o.arg)
 	high := low
 	if ok && len(rest) > 0 && (rest[0] == '-' || rest[0] == ':') {
-		high, rest, ok = cNumber(rest[1:])
+		high, rest, ok = libc.CutNumber(rest[1:])
 	}
 	if !ok || len(rest) > 0 || low >= math.MaxUint32 || high >= math.MaxUint32 {
 		return nil, o.badValue("owner", o.arg)

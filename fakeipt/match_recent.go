@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strconv"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // RecentMode is what -m recent does with its list.
@@ -59,7 +61,7 @@ func (m *MatchRecent) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 		dst = append(dst, " --rttl"...)
 	}
 	dst = append(append(dst, " --name "...), m.List...)
-	dst = appendIP(append(dst, " --mask "...), m.Mask)
+	dst = libc.AppendInetNtop(append(dst, " --mask "...), m.Mask)
 	if m.Side == RecentDest {
 		return append(dst, " --rdest"...)
 	}
@@ -89,7 +91,7 @@ func (m *MatchRecent) appendList(dst []byte, _ listStyle) []byte {
 	} else {
 		dst = append(dst, " side: source"...)
 	}
-	return appendIP(append(dst, " mask: "...), m.Mask)
+	return libc.AppendInetNtop(append(dst, " mask: "...), m.Mask)
 }
 
 func (m *MatchRecent) unlike(other Match) bool {

@@ -2,6 +2,8 @@ package fakeipt
 
 import (
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // MatchSCTP is -m sctp: ports, and the chunks of the packet.
@@ -44,7 +46,7 @@ func (m *MatchSCTP) appendList(dst []byte, style listStyle) []byte {
 	return dst
 }
 
-func (m *MatchSCTP) check(c *checkContext) syscall.Errno { return c.wantProto(protoSCTP) }
+func (m *MatchSCTP) check(c *checkContext) syscall.Errno { return c.wantProto(libc.ProtoSCTP) }
 
 var sctpExtension = &extension{
 	name:     "sctp",
@@ -59,7 +61,7 @@ type sctpParser struct {
 }
 
 func (p *sctpParser) begin(Family) {
-	p.m, p.given = MatchSCTP{SrcPorts: anyPort, DstPorts: anyPort}, portsGiven{proto: protoSCTP}
+	p.m, p.given = MatchSCTP{SrcPorts: anyPort, DstPorts: anyPort}, portsGiven{proto: libc.ProtoSCTP}
 }
 
 func (p *sctpParser) option(o *optionCall) error {

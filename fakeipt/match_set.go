@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // SetRef is a set with the sides of the packet that are looked up in it: "NAME src,dst".
@@ -215,7 +217,7 @@ func (c *SetCounter) parse(o *optionCall, counter string) error {
 	if o.invert && c.Op != SetCounterNE {
 		return badParameter("--%s option cannot be inverted", o.name)
 	}
-	n, ok := wholeNumber(o.arg, math.MaxUint64)
+	n, ok := libc.WholeNumber(o.arg, math.MaxUint64)
 	if !ok {
 		return badParameter("Cannot parse %s as a counter value", o.arg)
 	}

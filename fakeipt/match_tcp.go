@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // MatchTCP is -m tcp: ports, flags and the presence of a TCP option.
@@ -59,7 +61,7 @@ func (m *MatchTCP) check(c *checkContext) syscall.Errno {
 	if c.dialect == NFT && m.nativeInNFT() {
 		return 0
 	}
-	return c.wantProto(protoTCP)
+	return c.wantProto(libc.ProtoTCP)
 }
 
 // nativeInNFT says that the nft tools write the match as expressions of
@@ -123,7 +125,7 @@ type tcpParser struct {
 
 func (p *tcpParser) begin(Family) {
 	p.m = MatchTCP{SrcPorts: anyPort, DstPorts: anyPort}
-	p.given, p.flags = portsGiven{proto: protoTCP}, false
+	p.given, p.flags = portsGiven{proto: libc.ProtoTCP}, false
 }
 
 func (p *tcpParser) option(o *optionCall) error {
@@ -163,7 +165,7 @@ func (p *tcpParser) tcpOption(o *optionCall) error {
 	if p.m.Option != 0 || p.m.InvOption {
 		return badParameter("Only one `--tcp-option' allowed")
 	}
-	n, ok := wholeNumber(o.arg, math.MaxUint8)
+	n, ok := libc.WholeNumber(o.arg, math.MaxUint8)
 	if !ok || n == 0 {
 		return badParameter("Bad TCP option \"%s\"", o.arg)
 	}

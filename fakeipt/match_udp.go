@@ -1,6 +1,10 @@
 package fakeipt
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
 
 // MatchUDP is -m udp.
 type MatchUDP struct {
@@ -26,7 +30,7 @@ func (m *MatchUDP) check(c *checkContext) syscall.Errno {
 	if c.dialect == NFT && m.nativeInNFT() {
 		return 0
 	}
-	return c.wantProto(protoUDP)
+	return c.wantProto(libc.ProtoUDP)
 }
 
 // nativeInNFT says that the nft tools write the match as expressions of

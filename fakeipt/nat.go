@@ -5,6 +5,8 @@ import (
 	"math"
 	"net/netip"
 	"strconv"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // NATRange is what a NAT target chooses from.
@@ -26,9 +28,9 @@ func (r *NATRange) appendAddrPort(dst []byte) []byte {
 		if brackets {
 			dst = append(dst, '[')
 		}
-		dst = appendIP(dst, r.MinAddr)
+		dst = libc.AppendInetNtop(dst, r.MinAddr)
 		if r.MaxAddr != r.MinAddr {
-			dst = appendIP(append(dst, '-'), r.MaxAddr)
+			dst = libc.AppendInetNtop(append(dst, '-'), r.MaxAddr)
 		}
 		if brackets {
 			dst = append(dst, ']')
@@ -86,7 +88,7 @@ func (r *NATRange) parseAddrPort(o *optionCall) (base uint16, err error) {
 // hasPortsToChange says whether the tools take ports for the protocol.
 func hasPortsToChange(proto ProtoMatch) bool {
 	switch proto.Number {
-	case protoTCP, protoUDP, protoSCTP, protoDCCP, protoICMP:
+	case libc.ProtoTCP, libc.ProtoUDP, libc.ProtoSCTP, libc.ProtoDCCP, libc.ProtoICMP:
 		return true
 	}
 	return false
@@ -114,12 +116,12 @@ func splitAddrPort(s []byte, f Family) (addrs, ports []byte, hasPorts bool, err 
 func (r *NATRange) parseAddrs(s []byte, f Family) error {
 	first, last, dash := bytes.Cut(s, []byte("-"))
 	var ok bool
-	if r.MinAddr, ok = parseAddr(first, f); !ok {
+	if r.MinAddr, ok = libc.InetPton(first, f.facts().bits); !ok {
 		return badParameter("Bad IP address \"%s\"", first)
 	}
 	r.MaxAddr = r.MinAddr
 	if dash {
-		if r.MaxAddr, ok = parseAddr(last, f); !ok {
+		if r.MaxAddr, ok = libc.InetPton(last, f.facts().bits); !ok {
 			return badParameter("Bad IP address \"%s\"", last)
 		}
 	}
@@ -142,7 +144,7 @@ func (r *NATRange) parsePorts(s []byte) (base uint16, err error) {
 		return 0, nil
 	}
 	last := rest[1:]
-	high, rest, ok := cNumber(last)
+	high, rest, ok := libc.CutNumber(last)
 	switch {
 	case !ok || high > math.MaxUint16:
 		return 0, badNATPort(last)
@@ -165,10 +167,10 @@ func badNATPort(s []byte) error { return badParameter("Port `%s' not valid", s) 
 
 // natPort reads the number that s begins with, or the name of a service that is all of it.
 func natPort(s []byte) (port uint16, rest []byte, ok bool) {
-	if n, rest, ok := cNumber(s); ok && n <= math.MaxUint16 {
+	if n, rest, ok := libc.CutNumber(s); ok && n <= math.MaxUint16 {
 		return uint16(n), rest, true
 	}
-	port, ok = findService(s, 0)
+	port, ok = libc.Service(s, 0)
 	return port, nil, ok
 }
 

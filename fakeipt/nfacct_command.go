@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // nfacctVersion is the version of nfacct that is imitated.
@@ -199,7 +201,7 @@ func (p *program) nfacctAdd(name string, args []string) int {
 		return p.nfacctError("argument must \"byte\" or \"packet\"")
 	}
 	if o.Mode != NFAcctNoQuota {
-		n, ok := scanUnsigned([]byte(args[1]))
+		n, ok := libc.ScanUnsigned([]byte(args[1]))
 		if !ok {
 			return p.nfacctError("error reading quota")
 		}
@@ -278,7 +280,7 @@ var nfacctScan = regexp.MustCompile(`^\{\s*pkts\s*=\s*([+-]?\d+),\s*bytes\s*=\s*
 
 // nfacctValue is the value of a number that nfacctScan has found.
 func nfacctValue(text string) uint64 {
-	n, _ := scanUnsigned([]byte(text))
+	n, _ := libc.ScanUnsigned([]byte(text))
 	return n
 }
 

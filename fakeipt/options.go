@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // short acts on one base option.
@@ -166,7 +168,7 @@ func (p *argumentParser) waitOption(letter byte, attached []byte) error {
 	}
 	p.cmd.wait = true
 	if ok {
-		n, number := scanInteger(string(arg))
+		n, number := libc.ScanInteger(string(arg))
 		if !number {
 			return badParameter("wait seconds not numeric")
 		}
@@ -177,7 +179,7 @@ func (p *argumentParser) waitOption(letter byte, attached []byte) error {
 
 // waitInterval is -W, which says nothing any more.
 func (p *argumentParser) waitInterval(arg []byte, given bool) error {
-	_, number := scanUnsigned(arg)
+	_, number := libc.ScanUnsigned(arg)
 	switch {
 	case !given:
 		return badParameter("wait interval value required")
@@ -288,7 +290,7 @@ func (p *argumentParser) ruleNumber(must bool) error {
 		w := p.words.words[p.at]
 		if len(w) > 0 && w[0] != '-' && w[0] != '!' {
 			p.at++
-			n, ok := wholeNumber(w, math.MaxInt32)
+			n, ok := libc.WholeNumber(w, math.MaxInt32)
 			if !ok || n == 0 {
 				return badParameter("Invalid rule number `%s'", w)
 			}
@@ -397,10 +399,10 @@ func (p *argumentParser) countersOption(attached []byte) error {
 	}
 	spec := &p.cmd.spec
 	var ok bool
-	if spec.packets, ok = scanUnsigned(packets); !ok {
+	if spec.packets, ok = libc.ScanUnsigned(packets); !ok {
 		return badParameter("-c packet counter not numeric")
 	}
-	if spec.bytes, ok = scanUnsigned(bytesText); !ok {
+	if spec.bytes, ok = libc.ScanUnsigned(bytesText); !ok {
 		return badParameter("-c byte counter not numeric")
 	}
 	// The nft tools forget the counters of IPv6 rules.
@@ -415,35 +417,24 @@ func (p *argumentParser) protocolOption(arg []byte) error {
 	spec := &p.cmd.spec
 	switch string(arg) {
 	case "tcp":
-		spec.proto.Number, p.protoName = protoTCP, "tcp"
+		spec.proto.Number, p.protoName = libc.ProtoTCP, "tcp"
 	case "udp":
-		spec.proto.Number, p.protoName = protoUDP, "udp"
+		spec.proto.Number, p.protoName = libc.ProtoUDP, "udp"
 	default:
-		number, err := parseProtocol(lowerASCII(arg))
+		number, err := parseProtocol(libc.Lower(arg))
 		if err != nil {
 			return err
 		}
 		if number == 0 && p.inv {
 			return badParameter("rule would never match protocol")
 		}
-		spec.proto.Number, p.protoName = number, protocolText(number)
+		spec.proto.Number, p.protoName = number, libc.ProtocolName(number)
 	}
 	spec.proto.Invert = p.inv
 	if p.family == IPv6 && !p.inv && isExtensionHeader(spec.proto.Number) {
-		p.call.warn("Warning: never matched protocol: %s. use extension match instead.\n", lowerASCII(arg))
+		p.call.warn("Warning: never matched protocol: %s. use extension match instead.\n", libc.Lower(arg))
 	}
 	return nil
-}
-
-// lowerASCII is the word in small letters, as the C library makes them of bytes.
-func lowerASCII(word []byte) []byte {
-	lower := bytes.Clone(word)
-	for i, c := range lower {
-		if 'A' <= c && c <= 'Z' {
-			lower[i] = c + 'a' - 'A'
-		}
-	}
-	return lower
 }
 
 // maxIfaceName is the length of a device's name.

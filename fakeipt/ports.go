@@ -1,6 +1,12 @@
 package fakeipt
 
-import "strconv"
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
 
 // PortRange is a range of ports, both ends included. 0 to 65535 is any port.
 type PortRange struct {
@@ -16,6 +22,57 @@ func (r PortRange) Any() bool { return r == anyPort }
 // Contains reports whether port is in the range.
 func (r PortRange) Contains(port uint16) bool { return r.Min <= port && port <= r.Max }
 
+// parsePort reads a port number or the name of a service of the protocol; 0 is any protocol.
+func parsePort(s []byte, proto uint8) (uint16, error) {
+	n := 0
+	digits := len(s) > 0 && len(s) <= 5 && s[0] != '0' // what begins with 0 is octal
+	for _, c := range s {
+		if c < '0' || c > '9' {
+			digits = false
+			break
+		}
+		n = n*10 + int(c-'0')
+	}
+	if digits && n <= 65535 {
+		return uint16(n), nil
+	}
+	if n, ok := libc.WholeNumber(s, math.MaxUint16); ok {
+		return uint16(n), nil
+	}
+	if port, ok := libc.Service(s, proto); ok {
+		return port, nil
+	}
+	return 0, badParameter("invalid port/service `%s' specified", s)
+}
+
+// errPortRange is a range that ends before it begins.
+var errPortRange = badParameter("invalid portrange (min > max)")
+
+// parsePortRange reads "PORT", "PORT:PORT", "PORT:" or ":PORT".
+func parsePortRange(s []byte, proto uint8) (PortRange, error) {
+	first, last, colon := bytes.Cut(s, []byte(":"))
+	if !colon {
+		p, err := parsePort(s, proto)
+		return PortRange{p, p}, err
+	}
+	r := anyPort
+	var err error
+	if len(first) > 0 {
+		if r.Min, err = parsePort(first, proto); err != nil {
+			return r, err
+		}
+	}
+	if len(last) > 0 {
+		if r.Max, err = parsePort(last, proto); err != nil {
+			return r, err
+		}
+	}
+	if r.Min > r.Max {
+		return r, errPortRange
+	}
+	return r, nil
+}
+
 // appendSave appends the range as iptables-save prints it.
 func (r PortRange) appendSave(dst []byte) []byte {
 	dst = strconv.AppendUint(dst, uint64(r.Min), 10)
@@ -24,6 +81,16 @@ func (r PortRange) appendSave(dst []byte) []byte {
 		dst = strconv.AppendUint(dst, uint64(r.Max), 10)
 	}
 	return dst
+}
+
+// appendPort appends a port for a listing: its number, or the service's name.
+func appendPort(dst []byte, port uint16, style listStyle) []byte {
+	if !style.numeric {
+		if name := libc.ServiceName(port, style.proto); name != "" {
+			return append(dst, name...)
+		}
+	}
+	return strconv.AppendUint(dst, uint64(port), 10)
 }
 
 // appendList appends the range for a listing.

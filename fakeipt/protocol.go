@@ -3,70 +3,24 @@ package fakeipt
 import (
 	"math"
 	"strconv"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
-
-// Protocol numbers that the tools treat in a way of their own.
-const (
-	protoICMP    = 1
-	protoTCP     = 6
-	protoUDP     = 17
-	protoDCCP    = 33
-	protoICMPv6  = 58
-	protoSCTP    = 132
-	protoUDPLite = 136
-	protoESP     = 50
-	protoAH      = 51
-	protoMH      = 135
-)
-
-// protocolName is a name of /etc/protocols or one that the tools know themselves.
-type protocolName struct {
-	name   string
-	number uint8
-}
-
-// protocolNames has the name to print first for each number.
-var protocolNames = [...]protocolName{
-	{"tcp", 6}, {"udp", 17}, {"icmp", 1}, {"ipv6-icmp", 58}, {"sctp", 132}, {"esp", 50}, {"ah", 51}, {"udplite", 136},
-	{"dccp", 33}, {"gre", 47}, {"igmp", 2}, {"ipv6", 41}, {"ipencap", 4}, {"ospf", 89}, {"vrrp", 112}, {"pim", 103},
-	{"ggp", 3}, {"st", 5}, {"egp", 8}, {"igp", 9}, {"pup", 12}, {"hmp", 20}, {"xns-idp", 22}, {"rdp", 27},
-	{"iso-tp4", 29}, {"xtp", 36}, {"ddp", 37}, {"idpr-cmtp", 38}, {"ipv6-route", 43}, {"ipv6-frag", 44},
-	{"idrp", 45}, {"rsvp", 46}, {"skip", 57}, {"ipv6-nonxt", 59}, {"ipv6-opts", 60}, {"rspf", 73}, {"vmtp", 81},
-	{"eigrp", 88}, {"ax.25", 93}, {"ipip", 94}, {"etherip", 97}, {"encap", 98}, {"ipcomp", 108}, {"l2tp", 115},
-	{"isis", 124}, {"fc", 133}, {"mobility-header", 135}, {"mpls-in-ip", 137}, {"manet", 138}, {"hip", 139},
-	{"shim6", 140}, {"wesp", 141}, {"rohc", 142}, {"ethernet", 143},
-	{"icmpv6", 58}, {"ipv6-mh", 135}, {"mh", 135}, {"ip", 0}, {"hopopt", 0}, {"all", 0},
-}
 
 // parseProtocol reads a name or number; the word is in lower case.
 func parseProtocol(s []byte) (uint8, error) {
-	if n, ok := wholeNumber(s, math.MaxUint8); ok {
+	if n, ok := libc.WholeNumber(s, math.MaxUint8); ok {
 		return uint8(n), nil
 	}
-	for i := range protocolNames {
-		if protocolNames[i].name == string(s) {
-			return protocolNames[i].number, nil
-		}
+	if n, ok := libc.Protocol(s); ok {
+		return n, nil
 	}
 	return 0, badParameter("unknown protocol \"%s\" specified", s)
 }
 
-// protocolText is the name of a protocol, "" if it has none.
-func protocolText(number uint8) string {
-	if number == 0 {
-		return ""
-	}
-	for i := range protocolNames {
-		if protocolNames[i].number == number {
-			return protocolNames[i].name
-		}
-	}
-	return ""
-}
-
 // appendProtocol appends the name or else the number.
 func appendProtocol(dst []byte, number uint8) []byte {
-	if name := protocolText(number); name != "" {
+	if name := libc.ProtocolName(number); name != "" {
 		return append(dst, name...)
 	}
 	return strconv.AppendUint(dst, uint64(number), 10)
@@ -84,7 +38,7 @@ func isExtensionHeader(number uint8) bool {
 // isOwnProtocol says that the tools know the protocol's name without /etc/protocols.
 func isOwnProtocol(number uint8) bool {
 	switch number {
-	case 0, protoTCP, protoUDP, protoICMP, protoICMPv6, protoSCTP, protoUDPLite, protoESP, protoAH, protoMH:
+	case 0, libc.ProtoTCP, libc.ProtoUDP, libc.ProtoICMP, libc.ProtoICMPv6, libc.ProtoSCTP, libc.ProtoUDPLite, libc.ProtoESP, libc.ProtoAH, libc.ProtoMH:
 		return true
 	}
 	return false

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // restorer reads restore input and makes tables of it.
@@ -294,8 +296,8 @@ func parsePolicyCounters(text []byte) (*Counters, error) {
 	if !ok {
 		return nil, errLineFailed
 	}
-	packets, ok := cUnsigned(first)
-	n, okBytes := scanUnsigned(second)
+	packets, ok := libc.Decimal(first)
+	n, okBytes := libc.ScanUnsigned(second)
 	if !ok || !okBytes {
 		return nil, errLineFailed
 	}

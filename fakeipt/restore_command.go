@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // runRestore is iptables-restore or ip6tables-restore.
@@ -16,7 +19,7 @@ func (p *program) runRestore() int {
 	}
 	in, done, err := p.fileOrStdin(flags.files)
 	if err != nil {
-		fmt.Fprintf(p.stderr, "Can't open %s: %s\n", flags.files[0], fileErrorText(err))
+		fmt.Fprintf(p.stderr, "Can't open %s: %s\n", flags.files[0], libc.FileErrorText(err))
 		return statusOther
 	}
 	defer done()
@@ -94,10 +97,12 @@ type restoreFlags struct {
 }
 
 // restoreLongs are the long options of a restore. The nft tools have the two at the end too, but do not know what to do with them.
-var restoreLongs = []longFlag{{"counters", 'c', argNone}, {"verbose", 'v', argNone}, {"version", 'V', argNone},
-	{"test", 't', argNone}, {"help", 'h', argNone}, {"noflush", 'n', argNone}, {"modprobe", 'M', argRequired},
-	{"table", 'T', argRequired}, {"wait", 'w', argOptional}, {"wait-interval", 'W', argOptional},
-	{"ipv4", '4', argNone}, {"ipv6", '6', argNone}}
+var restoreLongs = []libc.LongOption{
+	{Name: "counters", Letter: 'c'}, {Name: "verbose", Letter: 'v'}, {Name: "version", Letter: 'V'}, {Name: "test", Letter: 't'},
+	{Name: "help", Letter: 'h'}, {Name: "noflush", Letter: 'n'}, {Name: "modprobe", Letter: 'M', Arg: libc.ArgRequired},
+	{Name: "table", Letter: 'T', Arg: libc.ArgRequired}, {Name: "wait", Letter: 'w', Arg: libc.ArgOptional},
+	{Name: "wait-interval", Letter: 'W', Arg: libc.ArgOptional}, {Name: "ipv4", Letter: '4'}, {Name: "ipv6", Letter: '6'},
+}
 
 // restoreFlags reads the command line. ok is false if the tool ends here.
 func (p *program) restoreFlags(r *restorer) (f restoreFlags, status int, ok bool) {
@@ -105,20 +110,20 @@ func (p *program) restoreFlags(r *restorer) (f restoreFlags, status int, ok bool
 	if p.kernel.dialect == Legacy {
 		longs = longs[:len(longs)-2]
 	}
-	g := getopt{program: p.argv0, stderr: p.stderr, shorts: "bcvVthnwWT:M:", longs: longs, args: p.args}
+	g := libc.Getopt{Program: p.argv0, Stderr: p.stderr, Shorts: "bcvVthnwWT:M:", Longs: longs, Args: p.args}
 	for {
-		letter, arg, given := g.next()
-		if letter == getoptEnd {
+		letter, arg, given := g.Next()
+		if letter == libc.GetoptEnd {
 			break
 		}
 		if letter == 'w' || letter == 'W' {
-			arg, given = g.optional(arg, given)
+			arg, given = optionalArg(&g, arg, given)
 		}
 		if status, ok := p.restoreFlag(r, &f, letter, arg, given); !ok {
 			return f, status, false
 		}
 	}
-	f.files = g.rest
+	f.files = g.Rest
 	switch {
 	case len(f.files) > 1:
 		fmt.Fprintln(p.stderr, "Unknown arguments found on commandline")
@@ -128,6 +133,15 @@ func (p *program) restoreFlags(r *restorer) (f restoreFlags, status int, ok bool
 		return f, statusOther, false
 	}
 	return f, 0, true
+}
+
+// optionalArg is the argument of an option that takes the next word too, unless that looks like an option.
+func optionalArg(g *libc.Getopt, arg string, given bool) (string, bool) {
+	if given || len(g.Args) == 0 || strings.HasPrefix(g.Args[0], "-") || strings.HasPrefix(g.Args[0], "!") {
+		return arg, given
+	}
+	arg, g.Args = g.Args[0], g.Args[1:]
+	return arg, true
 }
 
 // restoreFlag acts on one flag. ok is false if the tool ends here.
@@ -168,7 +182,7 @@ func (p *program) restoreWait(f *restoreFlags, letter byte, arg string, given bo
 	refuse := func(msg string) (int, bool) {
 		return p.report(&problem{status: statusParameter, msg: msg}, 0), false
 	}
-	number, numeric := scanInteger(arg)
+	number, numeric := libc.ScanInteger(arg)
 	switch {
 	case letter == 'w' && given && !numeric:
 		return refuse("wait seconds not numeric")

@@ -1,11 +1,11 @@
 package fakeipt
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // saveFlags is what the command line of iptables-save says.
@@ -36,7 +36,7 @@ func (p *program) runSave() int {
 	if f.file != "" {
 		file, err := os.Create(f.file)
 		if err != nil {
-			fmt.Fprintf(p.stderr, "Failed to open file, error: %s\n", fileErrorText(err))
+			fmt.Fprintf(p.stderr, "Failed to open file, error: %s\n", libc.FileErrorText(err))
 			return statusOther
 		}
 		defer func() { _ = file.Close() }()
@@ -47,15 +47,6 @@ func (p *program) runSave() int {
 		return statusOther
 	}
 	return 0
-}
-
-// fileErrorText is the C library's text of an error with a file.
-func fileErrorText(err error) string {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
-		return errnoText(errno)
-	}
-	return err.Error()
 }
 
 func (p *program) writeTables(out io.Writer, rs *Ruleset, counters bool) error {
@@ -97,14 +88,17 @@ func (p *program) savedTables(f saveFlags) (*Ruleset, int) {
 }
 
 // saveLongs are the long options of iptables-save.
-var saveLongs = []longFlag{{"counters", 'c', argNone}, {"version", 'V', argNone}, {"dump", 'd', argNone},
-	{"table", 't', argRequired}, {"modprobe", 'M', argRequired}, {"file", 'f', argRequired}}
+var saveLongs = []libc.LongOption{
+	{Name: "counters", Letter: 'c'}, {Name: "version", Letter: 'V'}, {Name: "dump", Letter: 'd'},
+	{Name: "table", Letter: 't', Arg: libc.ArgRequired}, {Name: "modprobe", Letter: 'M', Arg: libc.ArgRequired},
+	{Name: "file", Letter: 'f', Arg: libc.ArgRequired},
+}
 
 // saveFlags reads the command line. ok is false if it cannot be understood.
 func (p *program) saveFlags() (f saveFlags, ok bool) {
-	g := getopt{program: p.argv0, stderr: p.stderr, shorts: "bcdt:M:f:V", longs: saveLongs, args: p.args}
+	g := libc.Getopt{Program: p.argv0, Stderr: p.stderr, Shorts: "bcdt:M:f:V", Longs: saveLongs, Args: p.args}
 	for {
-		letter, arg, _ := g.next()
+		letter, arg, _ := g.Next()
 		switch letter {
 		case 'b':
 			fmt.Fprintln(p.stderr, "-b/--binary option is not implemented")
@@ -118,11 +112,11 @@ func (p *program) saveFlags() (f saveFlags, ok bool) {
 			// The tool does not look at what is behind these.
 			f.version = letter == 'V'
 			return f, true
-		case getoptBad:
+		case libc.GetoptBad:
 			fmt.Fprintf(p.stderr, "Look at manual page `%s.8' for more information.\n", p.name)
 			return f, false
-		case getoptEnd:
-			if len(g.rest) > 0 {
+		case libc.GetoptEnd:
+			if len(g.Rest) > 0 {
 				fmt.Fprintln(p.stderr, "Unknown arguments found on commandline")
 				return f, false
 			}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // CTZoneSide is the direction of a connection that -j CT's zone is for.
@@ -100,9 +102,9 @@ var ctHelpers = [...]struct {
 	proto    uint8
 	onlyIPv4 bool
 }{
-	{"ftp", protoTCP, false}, {"Q.931", protoTCP, false}, {"irc", protoTCP, true}, {"pptp", protoTCP, true}, {"sane", protoTCP, false},
-	{"sip", protoTCP, false}, {"amanda", protoUDP, false}, {"RAS", protoUDP, false}, {"H.245", protoUDP, false},
-	{"netbios-ns", protoUDP, true}, {"snmp", protoUDP, true}, {"snmp_trap", protoUDP, true}, {"sip", protoUDP, false}, {"tftp", protoUDP, false},
+	{"ftp", libc.ProtoTCP, false}, {"Q.931", libc.ProtoTCP, false}, {"irc", libc.ProtoTCP, true}, {"pptp", libc.ProtoTCP, true}, {"sane", libc.ProtoTCP, false},
+	{"sip", libc.ProtoTCP, false}, {"amanda", libc.ProtoUDP, false}, {"RAS", libc.ProtoUDP, false}, {"H.245", libc.ProtoUDP, false},
+	{"netbios-ns", libc.ProtoUDP, true}, {"snmp", libc.ProtoUDP, true}, {"snmp_trap", libc.ProtoUDP, true}, {"sip", libc.ProtoUDP, false}, {"tftp", libc.ProtoUDP, false},
 }
 
 // check: policies of timeouts are objects that no tool here can make, so there is none.
@@ -182,7 +184,7 @@ func (p *ctParser) zone(o *optionCall) error {
 		p.t.ZoneMark = true
 		return nil
 	}
-	n, ok := wholeNumber(o.arg, math.MaxUint16)
+	n, ok := libc.WholeNumber(o.arg, math.MaxUint16)
 	if !ok {
 		return badParameter("Cannot parse %s as a zone ID", o.arg)
 	}

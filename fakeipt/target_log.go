@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // TargetLog is -j LOG.
@@ -116,7 +118,7 @@ func (p *logParser) option(o *optionCall) error {
 }
 
 func (p *logParser) level(o *optionCall) error {
-	if n, ok := wholeNumber(o.arg, uint64(len(logLevels)-1)); ok {
+	if n, ok := libc.WholeNumber(o.arg, uint64(len(logLevels)-1)); ok {
 		p.t.Level = uint8(n)
 		return nil
 	}

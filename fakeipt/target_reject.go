@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"strings"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // TargetReject is -j REJECT.
@@ -24,7 +26,7 @@ func (t *TargetReject) appendList(dst []byte, _ listStyle) []byte {
 const rejectTCPReset = "tcp-reset"
 
 func (t *TargetReject) check(c *checkContext) syscall.Errno {
-	if t.With == rejectTCPReset && c.wantProto(protoTCP) != 0 {
+	if t.With == rejectTCPReset && c.wantProto(libc.ProtoTCP) != 0 {
 		return syscall.EINVAL
 	}
 	return c.wantTable("filter")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // TargetSet is -j SET. Each operation is one whose SetRef names a set.
@@ -102,7 +104,7 @@ func (p *setTargetParser) option(o *optionCall) error {
 	case "map-queue":
 		p.t.MapQueue = true
 	case "timeout":
-		n, ok := wholeNumber(o.arg, math.MaxUint32-1)
+		n, ok := libc.WholeNumber(o.arg, math.MaxUint32-1)
 		if !ok {
 			return badParameter("Invalid value for option --timeout or out of range 0-%d", uint32(math.MaxUint32-1))
 		}

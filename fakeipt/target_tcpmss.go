@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // TargetTCPMSS is -j TCPMSS: it lowers the greatest segment that a SYN announces. The packet goes on.
@@ -31,7 +33,7 @@ func (t *TargetTCPMSS) appendList(dst []byte, _ listStyle) []byte {
 
 // check wants the rule to match SYNs only. The nft code cannot see the other matches.
 func (t *TargetTCPMSS) check(c *checkContext) syscall.Errno {
-	if c.wantProto(protoTCP) != 0 {
+	if c.wantProto(libc.ProtoTCP) != 0 {
 		return syscall.EINVAL
 	}
 	if c.dialect == NFT {

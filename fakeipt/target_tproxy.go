@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // TargetTPROXY is -j TPROXY: the packet goes to a local socket and keeps its addresses.
@@ -19,16 +21,16 @@ func (*TargetTPROXY) Name() string { return "TPROXY" }
 
 func (t *TargetTPROXY) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	dst = fmt.Appendf(dst, " --on-port %d --on-ip ", t.Port)
-	return fmt.Appendf(appendIP(dst, t.Addr), " --tproxy-mark 0x%x/0x%x", t.MarkValue, t.MarkMask)
+	return fmt.Appendf(libc.AppendInetNtop(dst, t.Addr), " --tproxy-mark 0x%x/0x%x", t.MarkValue, t.MarkMask)
 }
 
 func (t *TargetTPROXY) appendList(dst []byte, _ listStyle) []byte {
-	dst = appendIP(append(dst, " TPROXY redirect "...), t.Addr)
+	dst = libc.AppendInetNtop(append(dst, " TPROXY redirect "...), t.Addr)
 	return fmt.Appendf(dst, ":%d mark 0x%x/0x%x", t.Port, t.MarkValue, t.MarkMask)
 }
 
 func (*TargetTPROXY) check(c *checkContext) syscall.Errno {
-	if c.wantProto(protoTCP) != 0 && c.wantProto(protoUDP) != 0 {
+	if c.wantProto(libc.ProtoTCP) != 0 && c.wantProto(libc.ProtoUDP) != 0 {
 		return syscall.EINVAL
 	}
 	return c.wantTable("mangle")

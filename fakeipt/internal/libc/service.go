@@ -1,10 +1,4 @@
-package fakeipt
-
-import (
-	"bytes"
-	"math"
-	"strconv"
-)
+package libc
 
 // serviceName is a name of /etc/services. The list is short on purpose: rules of
 // programs have numbers, and a name that is missing is refused.
@@ -43,9 +37,9 @@ const (
 // servicesOf are the names' protocols for a protocol number; 0 takes every name.
 func servicesOf(proto uint8) uint8 {
 	switch proto {
-	case protoTCP:
+	case ProtoTCP:
 		return inTCP
-	case protoUDP:
+	case ProtoUDP:
 		return inUDP
 	case 0:
 		return inTCP | inUDP
@@ -53,31 +47,8 @@ func servicesOf(proto uint8) uint8 {
 	return 0
 }
 
-// parsePort reads a port number or the name of a service of the protocol; 0 is any protocol.
-func parsePort(s []byte, proto uint8) (uint16, error) {
-	n := 0
-	digits := len(s) > 0 && len(s) <= 5 && s[0] != '0' // what begins with 0 is octal
-	for _, c := range s {
-		if c < '0' || c > '9' {
-			digits = false
-			break
-		}
-		n = n*10 + int(c-'0')
-	}
-	if digits && n <= 65535 {
-		return uint16(n), nil
-	}
-	if n, ok := wholeNumber(s, math.MaxUint16); ok {
-		return uint16(n), nil
-	}
-	if port, ok := findService(s, proto); ok {
-		return port, nil
-	}
-	return 0, badParameter("invalid port/service `%s' specified", s)
-}
-
-// findService is the port of a service of the protocol; 0 is any protocol.
-func findService(name []byte, proto uint8) (uint16, bool) {
+// Service is the port of a service of the protocol; 0 is any protocol.
+func Service(name []byte, proto uint8) (uint16, bool) {
 	for i := range serviceNames {
 		if serviceNames[i].in&servicesOf(proto) != 0 && serviceNames[i].name == string(name) {
 			return serviceNames[i].port, true
@@ -86,42 +57,12 @@ func findService(name []byte, proto uint8) (uint16, bool) {
 	return 0, false
 }
 
-// errPortRange is a range that ends before it begins.
-var errPortRange = badParameter("invalid portrange (min > max)")
-
-// parsePortRange reads "PORT", "PORT:PORT", "PORT:" or ":PORT".
-func parsePortRange(s []byte, proto uint8) (PortRange, error) {
-	first, last, colon := bytes.Cut(s, []byte(":"))
-	if !colon {
-		p, err := parsePort(s, proto)
-		return PortRange{p, p}, err
-	}
-	r := anyPort
-	var err error
-	if len(first) > 0 {
-		if r.Min, err = parsePort(first, proto); err != nil {
-			return r, err
+// ServiceName is the name of the service that a port of the protocol is for, "" if there is none; 0 is any protocol.
+func ServiceName(port uint16, proto uint8) string {
+	for i := range serviceNames {
+		if serviceNames[i].port == port && serviceNames[i].in&servicesOf(proto) != 0 {
+			return serviceNames[i].name
 		}
 	}
-	if len(last) > 0 {
-		if r.Max, err = parsePort(last, proto); err != nil {
-			return r, err
-		}
-	}
-	if r.Min > r.Max {
-		return r, errPortRange
-	}
-	return r, nil
-}
-
-// appendPort appends a port for a listing: its number, or the service's name.
-func appendPort(dst []byte, port uint16, style listStyle) []byte {
-	if !style.numeric {
-		for i := range serviceNames {
-			if serviceNames[i].port == port && serviceNames[i].in&servicesOf(style.proto) != 0 {
-				return append(dst, serviceNames[i].name...)
-			}
-		}
-	}
-	return strconv.AppendUint(dst, uint64(port), 10)
+	return ""
 }

@@ -1,0 +1,44 @@
+package libc
+
+import (
+	"errors"
+	"syscall"
+)
+
+// Strerror is the C library's text of an errno.
+func Strerror(e syscall.Errno) string {
+	switch e {
+	case syscall.EINVAL:
+		return "Invalid argument"
+	case syscall.ENOENT:
+		return "No such file or directory"
+	case syscall.EBUSY:
+		return "Device or resource busy"
+	case syscall.EMLINK:
+		return "Too many links"
+	case syscall.EOPNOTSUPP:
+		return "Operation not supported"
+	case syscall.EEXIST:
+		return "File exists"
+	case syscall.ERANGE:
+		return "Numerical result out of range"
+	case syscall.ELOOP:
+		return "Too many levels of symbolic links"
+	case syscall.EACCES:
+		return "Permission denied"
+	case syscall.EISDIR:
+		return "Is a directory"
+	case syscall.ENOTDIR:
+		return "Not a directory"
+	}
+	return e.Error()
+}
+
+// FileErrorText is the C library's text of an error with a file.
+func FileErrorText(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return Strerror(errno)
+	}
+	return err.Error()
+}

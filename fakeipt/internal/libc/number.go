@@ -1,0 +1,131 @@
+package libc
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// CutNumber reads the number at the beginning of s as C does with base 0: decimal, 0x and
+// hexadecimal, or 0 and octal. It returns what stands behind it.
+func CutNumber(s []byte) (n uint64, rest []byte, ok bool) {
+	for len(s) > 0 && (s[0] == ' ' || '\t' <= s[0] && s[0] <= '\r') {
+		s = s[1:]
+	}
+	if len(s) > 0 && s[0] == '+' {
+		s = s[1:]
+	}
+	base := uint64(10)
+	switch {
+	case len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' && Digit(s[2]) < 16:
+		base, s = 16, s[2:]
+	case len(s) > 0 && s[0] == '0':
+		base = 8
+	}
+	if len(s) == 0 || Digit(s[0]) >= base {
+		return 0, s, false
+	}
+	ok = true
+	for len(s) > 0 && Digit(s[0]) < base {
+		d := Digit(s[0])
+		if n > (math.MaxUint64-d)/base {
+			n, ok = math.MaxUint64, false
+		} else if ok {
+			n = n*base + d
+		}
+		s = s[1:]
+	}
+	return n, s, ok
+}
+
+// Digit is the value of a digit, 255 for what is none.
+func Digit(c byte) uint64 {
+	switch {
+	case '0' <= c && c <= '9':
+		return uint64(c - '0')
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return uint64(c|0x20-'a') + 10
+	}
+	return 255
+}
+
+// WholeNumber is a number that is all of s and at most limit.
+func WholeNumber(s []byte, limit uint64) (uint64, bool) {
+	n, rest, ok := CutNumber(s)
+	return n, ok && len(rest) == 0 && n <= limit
+}
+
+// Atoi is what C's atoi makes of s: the decimal number at its beginning, else 0.
+func Atoi(s []byte) int64 {
+	negative := false
+	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
+		negative, s = s[0] == '-', s[1:]
+	}
+	var n int64
+	for len(s) > 0 && '0' <= s[0] && s[0] <= '9' {
+		if n > math.MaxInt64/16 {
+			break
+		}
+		n, s = n*10+int64(s[0]-'0'), s[1:]
+	}
+	if negative {
+		return -n
+	}
+	return n
+}
+
+// Decimal is what C's strtoul makes of s with base 10, if that is all of s.
+func Decimal(s []byte) (uint64, bool) {
+	n, rest, ok := cutDecimal(s)
+	return n, ok && len(rest) == 0
+}
+
+// ScanUnsigned reads the number at the beginning of s as scanf of the C library does with %llu.
+func ScanUnsigned(s []byte) (uint64, bool) {
+	n, _, ok := cutDecimal(s)
+	return n, ok
+}
+
+// ScanInteger reads the number at the beginning of s as scanf of the C library does with %i; what is too big becomes 0.
+func ScanInteger(s string) (int, bool) {
+	s = strings.TrimLeft(s, " \t\n\v\f\r")
+	digits, negative := strings.CutPrefix(s, "-")
+	n, rest, ok := CutNumber([]byte(digits))
+	switch {
+	case len(rest) == len(digits):
+		return 0, false
+	case !ok || n > math.MaxInt32 || negative:
+		return 0, true
+	}
+	return int(n), true
+}
+
+// cutDecimal reads the decimal number at the beginning of s. It may have a sign; one that is too great becomes the greatest.
+func cutDecimal(s []byte) (n uint64, rest []byte, ok bool) {
+	s = bytes.TrimLeft(s, " \t\n\v\f\r")
+	negative := len(s) > 0 && s[0] == '-'
+	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
+		s = s[1:]
+	}
+	digits := leadingDigits(s)
+	n, err := strconv.ParseUint(string(s[:digits]), 10, 64)
+	switch {
+	case digits == 0:
+		return 0, s, false
+	case err != nil:
+		return math.MaxUint64, s[digits:], true
+	case negative:
+		n = -n
+	}
+	return n, s[digits:], true
+}
+
+// leadingDigits is the number of decimal digits that s begins with.
+func leadingDigits(s []byte) int {
+	n := 0
+	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+		n++
+	}
+	return n
+}
