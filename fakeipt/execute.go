@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
-
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // execution carries commands out on a table that is being edited.
@@ -280,23 +278,6 @@ func (x *execution) announceAll(spec *ruleSpec, target Target) {
 func (x *execution) announce(r *Rule) {
 	style := listStyle{numeric: true, bare: true, dialect: x.edit.dialect, family: x.edit.family}
 	x.out = style.appendRule(x.out, 0, r)
-}
-
-// protocolGiven refuses ports without their protocol, which the nft tools see themselves.
-func (spec *ruleSpec) protocolGiven() error {
-	for _, m := range spec.matches {
-		switch m := m.(type) {
-		case *MatchTCP:
-			if m.nativeInNFT() && spec.proto.Number != libc.ProtoTCP {
-				return badParameter("TCP match requires '-p tcp'")
-			}
-		case *MatchUDP:
-			if m.nativeInNFT() && spec.proto.Number != libc.ProtoUDP {
-				return badParameter("UDP match requires '-p udp'")
-			}
-		}
-	}
-	return nil
 }
 
 // ruleChain finds the chain of a rule. The commands that add make the table first (nft).

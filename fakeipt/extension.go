@@ -1,7 +1,6 @@
 package fakeipt
 
 import (
-	"fmt"
 	"math/bits"
 	"syscall"
 )
@@ -37,40 +36,7 @@ type optionCall struct {
 	proto  ProtoMatch            // what -p said up to here
 	next   func() ([]byte, bool) // a further argument
 
-	program *program // that reads the option; nil for Kernel.Load
-	kernel  *Kernel
-}
-
-// warn prints a warning of the tool that does not keep it from going on.
-func (o *optionCall) warn(format string, args ...any) {
-	if o.program != nil {
-		fmt.Fprintf(o.program.stderr, format, args...)
-	}
-}
-
-// dialect is that of the tool.
-func (o *optionCall) dialect() Dialect {
-	if o.kernel == nil {
-		return Legacy
-	}
-	return o.kernel.dialect
-}
-
-// findSet looks a set up in the kernel while the command line is read, as the tools do.
-func (o *optionCall) findSet(name string) (f Family, ok bool, err error) {
-	if o.program != nil {
-		if status, ok := o.program.enter(Visit{Locks: true}); !ok {
-			return 0, false, &problem{status: status, bare: true}
-		}
-	}
-	if o.kernel == nil {
-		return 0, false, nil
-	}
-	s := o.kernel.sets.find(name)
-	if s == nil {
-		return 0, false, nil
-	}
-	return s.options.Family, true, nil
+	caller
 }
 
 // matchParser makes one match of a rule. It is used again for the next rule.

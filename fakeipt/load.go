@@ -21,9 +21,8 @@ func (k *Kernel) Load(f Family, name string, r io.Reader) error {
 	defer k.lock.Unlock()
 	k.addNamedObjects(text)
 	restore := &restorer{kernel: k, family: f, tool: f.facts().tool + "-restore", counters: true, lenient: true, stdout: io.Discard, warn: func(string) {}}
-	restore.parser = newArgumentParser(f, k.dialect)
+	restore.parser = newCommandParser(f, caller{kernel: k})
 	restore.parser.restore = restore.tool
-	restore.parser.call.kernel = k
 	before := k.Ruleset(f)
 	if err := restore.run(endLine(text)); err != nil {
 		k.rulesets[f.index()].Store(before)

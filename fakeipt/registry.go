@@ -66,13 +66,13 @@ var otherTargets = map[string]Family{
 var targetsGone = map[string]bool{"CLUSTERIP": true, "ULOG": true}
 
 // isTarget says whether the tools have a target of that name.
-func (p *argumentParser) isTarget(name string) bool {
+func (p *commandParser) isTarget(name string) bool {
 	if targetExtensions[name] != nil {
 		return true
 	}
 	family, ok := otherTargets[name]
 	if ok = ok && (family == 0 || family == p.family); ok && targetsGone[name] {
-		p.call.warn("Warning: Extension %s revision 0 not supported, missing kernel module?\n", name)
+		p.warn("Warning: Extension %s revision 0 not supported, missing kernel module?\n", name)
 	}
 	return ok
 }

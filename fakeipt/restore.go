@@ -13,7 +13,7 @@ import (
 type restorer struct {
 	kernel   *Kernel
 	family   Family
-	parser   *argumentParser
+	parser   *commandParser
 	tool     string // as messages name it
 	noflush  bool
 	counters bool
@@ -88,7 +88,7 @@ func (r *restorer) place(err error) error {
 	}
 	column, token := 0, ""
 	if _, ok := asProblem(err); ok {
-		column, token = r.parser.column()
+		column, token = r.parser.args.place()
 	}
 	return &restoreError{line: r.line, column: column, token: token, err: err}
 }
@@ -141,7 +141,7 @@ func (r *restorer) begin(line []byte) error {
 		return badParameter("%s: unable to initialize table '%s'", r.tool, name)
 	}
 	r.kernel.load(r.family, kind)
-	r.parser.table = r.table
+	r.parser.inTable(r.table, r.table)
 	r.late = nil
 	edit := newEdit(r.kernel.Ruleset(r.family), kind, r.kernel.objects, r.kernel.sets, r.expect)
 	r.parser.chains = func(name []byte) string { return edit.find(name).name }
@@ -308,7 +308,7 @@ func parsePolicyCounters(text []byte) (*Counters, error) {
 
 // rule acts on a line that is a command.
 func (r *restorer) rule(line []byte) error {
-	w := &r.parser.words
+	w := &r.parser.args
 	w.reset()
 	column := 1
 	if line[0] == '[' {
@@ -391,7 +391,7 @@ func (r *restorer) ruleCounters(line []byte) (rest []byte, column int, err error
 		return nil, 0, badParameter("Bad line %d: need ]", r.line)
 	}
 	if r.counters {
-		w := &r.parser.words
+		w := &r.parser.args
 		w.words = append(w.words, setCountersOption, packets, count)
 		w.columns = append(w.columns, 1, 2, 3+len(packets))
 	}
@@ -436,9 +436,9 @@ func (r *restorer) blame(err error, cmd *command) error {
 		word = cmd.spec.jump
 	}
 	e := &restoreError{line: r.line, column: 1, err: err}
-	for i, w := range r.parser.words.words {
+	for i, w := range r.parser.args.words {
 		if bytes.Equal(w, word) {
-			e.column, e.token = r.parser.words.columns[i], string(w)
+			e.column, e.token = r.parser.args.columns[i], string(w)
 		}
 	}
 	return e

@@ -28,9 +28,8 @@ func (p *program) runRestore() int {
 		fmt.Fprintf(p.stderr, "%s: %v\n", p.name, err)
 		return statusOther
 	}
-	r.parser = newArgumentParser(p.family, p.kernel.dialect)
+	r.parser = newCommandParser(p.family, caller{p, p.kernel})
 	r.parser.restore = p.name
-	r.parser.call.program, r.parser.call.kernel = p, p.kernel
 	if hasTable(input) {
 		if status, ok := p.enter(Visit{Locks: true, Wait: flags.waitSeconds}); !ok {
 			return status

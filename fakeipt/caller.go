@@ -1,0 +1,33 @@
+package fakeipt
+
+import "fmt"
+
+// caller is who reads a command: a tool, or Kernel.Load.
+type caller struct {
+	program *program // nil for Kernel.Load
+	kernel  *Kernel
+}
+
+// warn prints a warning of the tool that does not keep it from going on.
+func (c caller) warn(format string, args ...any) {
+	if c.program != nil {
+		fmt.Fprintf(c.program.stderr, format, args...)
+	}
+}
+
+// dialect is that of the tool.
+func (c caller) dialect() Dialect { return c.kernel.dialect }
+
+// findSet looks a set up in the kernel while the command line is read, as the tools do.
+func (c caller) findSet(name string) (f Family, ok bool, err error) {
+	if c.program != nil {
+		if status, ok := c.program.enter(Visit{Locks: true}); !ok {
+			return 0, false, &problem{status: status, bare: true}
+		}
+	}
+	s := c.kernel.sets.find(name)
+	if s == nil {
+		return 0, false, nil
+	}
+	return s.options.Family, true, nil
+}

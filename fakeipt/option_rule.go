@@ -1,0 +1,186 @@
+package fakeipt
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
+
+// ruleOption acts on an option about the rule.
+func (p *commandParser) ruleOption(letter byte, attached, word []byte) error {
+	if letter == 'f' {
+		return p.fragmentOption()
+	}
+	if letter == 'c' {
+		return p.countersOption(attached)
+	}
+	arg, ok := p.args.argument(attached)
+	if !ok {
+		return noArgument(string(word))
+	}
+	if attached != nil && strings.IndexByte("sdpjio", letter) >= 0 {
+		// The tool reads the whole word here, or the one before if it has gone back.
+		if arg = word; p.again {
+			arg = p.args.back(0)
+		}
+	}
+	spec := &p.cmd.spec
+	switch letter {
+	case 's':
+		spec.srcText, spec.srcInv = arg, p.inv
+		return p.once('s', true)
+	case 'd':
+		spec.dstText, spec.dstInv = arg, p.inv
+		return p.once('d', true)
+	case 'p':
+		return p.protocolOption(arg)
+	case 'i':
+		return p.deviceOption('i', arg, &spec.in)
+	case 'o':
+		return p.deviceOption('o', arg, &spec.out)
+	}
+	return p.jumpOption(letter, arg)
+}
+
+// once notes an option that may be given once.
+func (p *commandParser) once(letter byte, invertible bool) error {
+	if p.cmd.given.has(letter) {
+		return badParameter("multiple -%c flags not allowed", letter)
+	}
+	p.cmd.given.add(letter)
+	if p.inv && !invertible {
+		return badParameter("cannot have ! before -%c", letter)
+	}
+	return nil
+}
+
+func (p *commandParser) fragmentOption() error {
+	if p.family == IPv6 {
+		return badParameter("`-f' is not supported in IPv6, use -m frag instead")
+	}
+	p.cmd.spec.fragment = FragmentOnly
+	if p.inv {
+		p.cmd.spec.fragment = FragmentNot
+	}
+	return p.once('f', true)
+}
+
+func (p *commandParser) countersOption(attached []byte) error {
+	packets, ok := p.args.argument(attached)
+	if !ok {
+		return noArgument("-c")
+	}
+	if err := p.once('c', false); err != nil {
+		return err
+	}
+	var bytesText []byte
+	if i := bytes.IndexByte(packets, ','); i > 0 {
+		packets, bytesText = packets[:i], packets[i+1:]
+	} else if word, ok := p.args.further(); ok {
+		bytesText = word
+	} else {
+		return badParameter("-c requires packet and byte counter")
+	}
+	spec := &p.cmd.spec
+	if spec.packets, ok = libc.ScanUnsigned(packets); !ok {
+		return badParameter("-c packet counter not numeric")
+	}
+	if spec.bytes, ok = libc.ScanUnsigned(bytesText); !ok {
+		return badParameter("-c byte counter not numeric")
+	}
+	// The nft tools forget the counters of IPv6 rules.
+	spec.counters = p.dialect() == Legacy || p.family == IPv4 || p.program == nil
+	return nil
+}
+
+func (p *commandParser) protocolOption(arg []byte) error {
+	if err := p.once('p', true); err != nil {
+		return err
+	}
+	spec := &p.cmd.spec
+	switch string(arg) {
+	case "tcp":
+		spec.proto.Number = libc.ProtoTCP
+	case "udp":
+		spec.proto.Number = libc.ProtoUDP
+	default:
+		number, err := parseProtocol(libc.Lower(arg))
+		if err != nil {
+			return err
+		}
+		if number == 0 && p.inv {
+			return badParameter("rule would never match protocol")
+		}
+		spec.proto.Number = number
+	}
+	spec.proto.Invert = p.inv
+	if p.family == IPv6 && !p.inv && isExtensionHeader(spec.proto.Number) {
+		p.warn("Warning: never matched protocol: %s. use extension match instead.\n", libc.Lower(arg))
+	}
+	return nil
+}
+
+func (p *commandParser) deviceOption(letter byte, arg []byte, to **IfaceMatch) (err error) {
+	if err := p.once(letter, true); err != nil {
+		return err
+	}
+	if *to, err = p.devices.read(arg, p.inv); err == nil && bytes.ContainsAny(arg, "/ ") {
+		p.warn("Warning: weird character in interface `%s' ('/' and ' ' are not allowed by the kernel).\n", arg)
+	}
+	return err
+}
+
+func (p *commandParser) jumpOption(letter byte, arg []byte) error {
+	if err := p.once('j', false); err != nil {
+		return err
+	}
+	switch {
+	case len(arg) == 0:
+		return badParameter("Invalid target name (too short)")
+	case len(arg) > maxChainName:
+		return badParameter("Invalid target name `%s' (%d chars max)", arg, maxChainName)
+	case bytes.ContainsAny(arg, " \t\n\v\f\r"):
+		return badParameter("Invalid target name `%s'", arg)
+	}
+	spec := &p.cmd.spec
+	spec.jump, spec.isGoto = arg, letter == 'g'
+	if spec.isGoto {
+		return nil
+	}
+	if kind, ok := findVerdict(arg); ok {
+		spec.target = &p.verdicts[kind]
+		return nil
+	}
+	if string(arg) == queueName {
+		spec.target = &TargetQueue{}
+		return nil
+	}
+	if ext := targetExtensions[string(arg)]; ext != nil {
+		p.extensions.loadTarget(ext)
+	}
+	return nil
+}
+
+func (p *commandParser) matchOption(attached []byte) error {
+	name, ok := p.args.argument(attached)
+	if !ok {
+		return noArgument("-m")
+	}
+	switch {
+	case p.inv:
+		return badParameter("unexpected ! flag before --match")
+	case len(name) > maxChainName:
+		return badParameter("Invalid match name \"%s\" (%d chars max)", name, maxChainName)
+	}
+	ext := findMatch(name, p.family)
+	if ext == nil {
+		if n := string(name); n == "icmpv6" || n == "ipv6-icmp" {
+			// Other names of the match, under which the tool looks for it.
+			name = []byte("icmp6")
+		}
+		return badParameter("Couldn't load match `%s':No such file or directory\n", name)
+	}
+	p.extensions.loadMatch(ext)
+	return nil
+}

@@ -1,0 +1,170 @@
+package fakeipt
+
+import (
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
+
+// ruleExtensions are the matches and the target of the rule that is being read.
+type ruleExtensions struct {
+	loaded []loadedExtension // in the order they were loaded, the target among them
+	pools  map[*extension]*parserPool
+	call   optionCall
+	args   *argumentReader
+	// protocolTried says that the protocol's own match was looked for.
+	protocolTried bool
+}
+
+// loadedExtension is a match or the target of the rule that is being read.
+type loadedExtension struct {
+	ext    *extension
+	match  matchParser
+	target targetParser
+	seen   uint32
+}
+
+// parserPool keeps the parsers of an extension for the next rule.
+type parserPool struct {
+	matches []matchParser
+	used    int
+	target  targetParser
+}
+
+func newRuleExtensions(f Family, c caller, args *argumentReader) ruleExtensions {
+	return ruleExtensions{pools: map[*extension]*parserPool{}, args: args,
+		call: optionCall{caller: c, family: f, next: args.further}}
+}
+
+// begin forgets the rule before.
+func (x *ruleExtensions) begin() {
+	for i := range x.loaded {
+		x.pools[x.loaded[i].ext].used = 0
+	}
+	x.loaded, x.protocolTried = x.loaded[:0], false
+}
+
+func (x *ruleExtensions) pool(ext *extension) *parserPool {
+	pool := x.pools[ext]
+	if pool == nil {
+		pool = &parserPool{}
+		x.pools[ext] = pool
+	}
+	return pool
+}
+
+// loadMatch adds a match to the rule.
+func (x *ruleExtensions) loadMatch(ext *extension) {
+	pool := x.pool(ext)
+	if pool.used == len(pool.matches) {
+		pool.matches = append(pool.matches, ext.newMatch())
+	}
+	m := pool.matches[pool.used]
+	pool.used++
+	m.begin(x.call.family)
+	x.loaded = append(x.loaded, loadedExtension{ext: ext, match: m})
+}
+
+// loadTarget makes an extension the rule's target.
+func (x *ruleExtensions) loadTarget(ext *extension) {
+	pool := x.pool(ext)
+	if pool.target == nil {
+		pool.target = ext.newTarget()
+	}
+	pool.target.begin(x.call.family)
+	x.loaded = append(x.loaded, loadedExtension{ext: ext, target: pool.target})
+}
+
+// loadProtocol loads the match of the rule's protocol, once.
+func (x *ruleExtensions) loadProtocol(number uint8) bool {
+	name := libc.ProtocolName(number)
+	if name == "" || x.protocolTried {
+		return false
+	}
+	x.protocolTried = true
+	ext := findMatch([]byte(name), x.call.family)
+	if ext != nil {
+		x.loadMatch(ext)
+	}
+	return ext != nil
+}
+
+// owner is the extension that was loaded last and has an option of that name, nil if none has; id is the option's.
+func (x *ruleExtensions) owner(name []byte) (l *loadedExtension, id int) {
+	for i := len(x.loaded) - 1; i >= 0; i-- {
+		l := &x.loaded[i]
+		if id := l.ext.find(name); id >= 0 {
+			return l, id
+		}
+	}
+	return nil, -1
+}
+
+// abbreviated counts the options that begin so; name is the last of them.
+func (x *ruleExtensions) abbreviated(prefix string) (name string, count int) {
+	for i := range x.loaded {
+		for _, spec := range x.loaded[i].ext.options {
+			if strings.HasPrefix(spec.name, prefix) && spec.name != name {
+				name, count = spec.name, count+1
+			}
+		}
+	}
+	return name, count
+}
+
+// give gives an option with its argument to the extension that has it.
+func (x *ruleExtensions) give(l *loadedExtension, id int, value []byte, invert bool, proto ProtoMatch) error {
+	spec := &l.ext.options[id]
+	call := &x.call
+	call.name, call.invert, call.arg, call.proto = spec.name, invert, value, proto
+	if spec.flag && value != nil {
+		return unknownOption(x.args.last())
+	}
+	if !spec.flag {
+		word := x.args.last()
+		var ok bool
+		if call.arg, ok = x.args.argument(value); !ok {
+			return noArgument(string(word))
+		}
+	}
+	if err := l.ext.before(id, invert, l.seen); err != nil {
+		return err
+	}
+	l.seen |= 1 << id
+	if l.match != nil {
+		return l.match.option(call)
+	}
+	return l.target.option(call)
+}
+
+// finish puts the matches into the rule, in the order they were loaded, and then the target.
+func (x *ruleExtensions) finish(spec *ruleSpec) error {
+	for i := range x.loaded {
+		if l := &x.loaded[i]; l.match != nil {
+			m, err := l.match.finish(l.seen)
+			if err = l.checked(err); err != nil {
+				return err
+			}
+			spec.matches = append(spec.matches, m)
+		}
+	}
+	for i := range x.loaded {
+		if l := &x.loaded[i]; l.target != nil {
+			t, err := l.target.finish(l.seen)
+			if err = l.checked(err); err != nil {
+				return err
+			}
+			spec.target = t
+		}
+	}
+	return nil
+}
+
+// checked is the error of the extension's own checks, or else of those that all have: the tools check what the options
+// say together before they look for missing ones.
+func (l *loadedExtension) checked(err error) error {
+	if err == nil {
+		err = l.ext.after(l.seen)
+	}
+	return err
+}
