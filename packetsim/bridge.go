@@ -65,7 +65,7 @@ func (w *walk) receiveFrame(s *packet, bridge *device, nextHop netip.Addr) {
 
 // bridgeCalls says whether br_netfilter shows the rules the frames that are bridged.
 func (h *Host) bridgeCalls(s *packet) bool {
-	return h.conf.bridgeCalls[familyOf(s.Dst)] && h.rules(&s.Packet) != nil
+	return h.conf.bridgeCalls[FamilyOf(s.Dst)] && h.rules(&s.Packet) != nil
 }
 
 // filterFrame takes a bridged frame through PREROUTING and on: a changed destination decides anew where it goes

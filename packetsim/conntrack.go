@@ -263,7 +263,7 @@ func (h *Host) loadConntrack(entries []ConntrackEntry) error {
 		if _, ok := e.Reply.answer(); !ok || e.Original.Proto != e.Reply.Proto {
 			return fmt.Errorf("conntrack entry %d: the reply tuple does not answer the original one", i)
 		}
-		if !e.Zone.valid() {
+		if !e.Zone.Valid() {
 			return fmt.Errorf("conntrack entry %d: the zones %d and %d differ: want one zone, or 0 for one direction", i, e.Zone.Original, e.Zone.Reply)
 		}
 		c := &conn{tuples: [2]Tuple{e.Original, e.Reply}, zone: e.Zone, connState: connState{

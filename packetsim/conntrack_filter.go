@@ -29,7 +29,7 @@ type ConntrackFilter struct {
 
 // Matches says whether the filter chooses the connection.
 func (f ConntrackFilter) Matches(e ConntrackEntry) bool {
-	if f.Family != 0 && familyOf(e.Original.Dst) != f.Family || f.Proto != 0 && e.Original.Proto != f.Proto || f.State != "" && e.State != f.State {
+	if f.Family != 0 && FamilyOf(e.Original.Dst) != f.Family || f.Proto != 0 && e.Original.Proto != f.Proto || f.State != "" && e.State != f.State {
 		return false
 	}
 	return f.matchesTuples(&e) && f.matchesZone(e.Zone) && f.matchesStatus(&e) && e.Mark&f.MarkMask == f.Mark&f.MarkMask

@@ -211,13 +211,13 @@ func (lab *ctLab) compareGroup(t *testing.T, family fakeipt.Family, group ctGrou
 		lab.flush()
 		play := &ctPlay{lab: lab, rt: rt, fatalf: rt.Fatalf, family: family, host: lab.twin(kernel, sysctls), learned: map[Tuple]Tuple{}}
 		if real == nil {
-			real, ours = lab.counted(family), countedRules(savedByUs(t, kernel, family))
+			real, ours = lab.counted(family), countedRules(savedCounters(t, play.host, family == fakeipt.IPv6))
 		}
 		realBefore, oursBefore := real, ours
 		real, ours = nil, nil
 		group.play(rt, play)
 		packets += play.sent
-		realNow, oursNow := lab.counted(family), countedRules(savedByUs(t, kernel, family))
+		realNow, oursNow := lab.counted(family), countedRules(savedCounters(t, play.host, family == fakeipt.IPv6))
 		require.Equal(rt, since(realNow, realBefore), since(oursNow, oursBefore), "packets that the rules counted")
 		real, ours = realNow, oursNow
 	})
@@ -232,12 +232,6 @@ func keysOf(m map[string][]string) func(func(string) bool) {
 			}
 		}
 	}
-}
-
-func savedByUs(t *testing.T, kernel *fakeipt.Kernel, family fakeipt.Family) string {
-	save, err := savedRules(kernel, family)
-	require.NoError(t, err)
-	return save
 }
 
 // conntrackSysctls sets the timeouts and switches of the node, and gives them for its twin.

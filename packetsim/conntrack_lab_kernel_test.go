@@ -204,14 +204,16 @@ func (lab *ctLab) flush() {
 
 // entries are the node's connections of the family.
 func (lab *ctLab) entries(family fakeipt.Family) []ConntrackEntry {
-	messages, err := dumpNetfilter(nl.IPCTNL_MSG_CT_GET|1<<8, unix.AF_UNSPEC)
+	req := nl.NewNetlinkRequest(nl.IPCTNL_MSG_CT_GET|1<<8, unix.NLM_F_DUMP)
+	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC, Version: nl.NFNETLINK_V0})
+	messages, err := req.Execute(unix.NETLINK_NETFILTER, 0)
 	require.NoError(lab.t, err)
 	var list []ConntrackEntry
 	for _, message := range messages {
 		c, err := parseCTNetlink(message)
 		require.NoError(lab.t, err)
-		if familyOf(c.Original.Src) == family && !c.Original.Dst.IsMulticast() {
-			list = append(list, c.entry())
+		if FamilyOf(c.Original.Src) == family && !c.Original.Dst.IsMulticast() {
+			list = append(list, c)
 		}
 	}
 	slices.SortFunc(list, func(a, b ConntrackEntry) int { return a.Original.compare(b.Original) })
@@ -245,7 +247,7 @@ func (lab *ctLab) captured(place string, family fakeipt.Family) []Packet {
 			continue
 		}
 		p, ok := readWire(buf[:n])
-		if ok && familyOf(p.Dst) == family && !p.Dst.IsMulticast() && !p.Dst.IsLinkLocalUnicast() {
+		if ok && FamilyOf(p.Dst) == family && !p.Dst.IsMulticast() && !p.Dst.IsLinkLocalUnicast() {
 			list = append(list, p)
 		}
 	}
@@ -315,7 +317,9 @@ func entryLine(e ConntrackEntry) string {
 	return fmt.Sprintf("%s -> %s %s replied=%t assured=%t mark=%d zone=%v", tupleLine(e.Original), tupleLine(e.Reply), e.State, e.Replied, e.Assured, e.Mark, e.Zone)
 }
 
-func tupleLine(t Tuple) string { return tupleText(SnapshotTuple(t)) }
+func tupleLine(t Tuple) string {
+	return fmt.Sprintf("%s %s:%d>%s:%d(%d/%d %d)", t.Proto, t.Src, t.SrcPort, t.Dst, t.DstPort, t.ICMPType, t.ICMPCode, t.ICMPID)
+}
 
 // compareEntries says how two lists of entries differ; empty if they do not. Timeouts may differ by the time between, which is longer on a
 // machine that is busy: late is how much.

@@ -15,8 +15,8 @@ func (z Zone) id(dir direction) uint16 {
 	return z.Reply
 }
 
-// valid says whether it is one zone.
-func (z Zone) valid() bool { return z.Original == z.Reply || z.Original == 0 || z.Reply == 0 }
+// Valid says whether it is one zone.
+func (z Zone) Valid() bool { return z.Original == z.Reply || z.Original == 0 || z.Reply == 0 }
 
 // number is the zone's number, as hashes use it.
 func (z Zone) number() uint16 { return max(z.Original, z.Reply) }

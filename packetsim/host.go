@@ -161,7 +161,8 @@ func (h *Host) fib(addr netip.Addr) *fib {
 	return h.fib4
 }
 
-func familyOf(addr netip.Addr) fakeipt.Family {
+// FamilyOf is the family of an address.
+func FamilyOf(addr netip.Addr) fakeipt.Family {
 	if addr.Is6() {
 		return fakeipt.IPv6
 	}
@@ -292,7 +293,7 @@ func (b *networkBuilder) addRoute(i int) error {
 	if r.Via.IsValid() && r.Via.Is4() && r.Dst.Addr().Is6() {
 		return fmt.Errorf("route %s: next hop %s is of the other family", r.Dst, r.Via)
 	}
-	f := b.fibs[familyOf(r.Dst.Addr())]
+	f := b.fibs[FamilyOf(r.Dst.Addr())]
 	if f.tables[r.Table] == nil {
 		f.tables[r.Table] = &fibTable{}
 	}

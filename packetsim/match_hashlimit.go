@@ -96,7 +96,7 @@ func (t *hashlimitTable) collected(b *hashlimitBucket, now time.Time) bool {
 
 // hashlimit is the table that a rule names, made on its first use.
 func (h *Host) hashlimit(s *packet, m *fakeipt.MatchHashlimit) *hashlimitTable {
-	name := hashlimitName{m.Table, familyOf(s.Dst)}
+	name := hashlimitName{m.Table, FamilyOf(s.Dst)}
 	t := h.hashlimits[name]
 	if t == nil {
 		t = &hashlimitTable{made: m, begun: h.clock.Now(), buckets: map[hashlimitAt]hashlimitBucket{}}

@@ -32,6 +32,15 @@ type recentEntry struct {
 	ttl   uint8
 }
 
+// RecentLists says how many addresses each list of the recent match holds.
+func (h *Host) RecentLists() map[string]int {
+	addresses := map[string]int{}
+	for name, list := range h.recent {
+		addresses[name] = len(list.entries)
+	}
+	return addresses
+}
+
 // matchRecent is -m recent (recent_mt in net/netfilter/xt_recent.c).
 func (w *walk) matchRecent(s *packet, m *fakeipt.MatchRecent) bool {
 	list := w.h.recentList(m)

@@ -240,7 +240,7 @@ func (p *syntaxParser) quotes(_, _ word) error {
 }
 
 func (p *syntaxParser) vxlan(_, value word) error {
-	n, err := p.number(value, bits.Len32(maxVNI))
+	n, err := p.number(value, bits.Len32(MaxVNI))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package packetsim
 
 import (
+	"errors"
 	"net/netip"
 	"slices"
 	"strings"
@@ -141,8 +142,8 @@ func (p *syntaxParser) device(name, value word) error {
 	if p.input.Local {
 		return p.errorAt(name, "\"local\" is given as well: a packet is either sent by the host or comes in by a device")
 	}
-	if msg := checkDeviceName(value.text); msg != "" {
-		return p.errorAt(value, "%s", msg)
+	if err := CheckDeviceName(value.text); err != nil {
+		return p.errorAt(value, "%v", err)
 	}
 	p.input.In = value.text
 	return nil
@@ -151,16 +152,17 @@ func (p *syntaxParser) device(name, value word) error {
 // maxDeviceName is the kernel's IFNAMSIZ less the closing zero.
 const maxDeviceName = 15
 
-func checkDeviceName(s string) string {
+// CheckDeviceName says why the kernel would not take a device of that name (dev_valid_name in net/core/dev.c).
+func CheckDeviceName(s string) error {
 	switch {
 	case s == "":
-		return "a device needs a name"
+		return errors.New("a device needs a name")
 	case len(s) > maxDeviceName:
-		return "a device name has at most 15 bytes"
+		return errors.New("a device name has at most 15 bytes")
 	case s == "." || s == ".." || strings.ContainsAny(s, "/: \t\n\r\v\f\x00"):
-		return "not a device name: blanks, \"/\" and \":\" are not allowed in one"
+		return errors.New("not a device name: blanks, \"/\" and \":\" are not allowed in one")
 	}
-	return ""
+	return nil
 }
 
 func (p *syntaxParser) local(name, _ word) error {

@@ -327,7 +327,7 @@ func (h *Host) rules(p *Packet) *fakeipt.Ruleset {
 	if h.netfilter == nil {
 		return nil
 	}
-	return h.netfilter.Ruleset(familyOf(p.Dst))
+	return h.netfilter.Ruleset(FamilyOf(p.Dst))
 }
 
 func (w *walk) stage(s *packet, st stage) bool {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/utils/exec"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
 func newSnapshotCommand(s streams) *cobra.Command {
@@ -25,14 +25,14 @@ not be read is listed in the document under "unread", and on stderr.`,
 			if err != nil {
 				return err
 			}
-			snapshot, err := packetsim.TakeSnapshot(cmd.Context(), exec.New())
+			node, err := snapshot.Take(cmd.Context(), exec.New())
 			if err != nil {
 				return err
 			}
-			for _, unread := range snapshot.Unread {
+			for _, unread := range node.Unread {
 				fmt.Fprintf(s.errOut, "chainwalk: not read: %s: %s\n", unread.What, unread.Why)
 			}
-			return snapshot.Write(s.out, format)
+			return node.Write(s.out, format)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "the form of the document: yaml or json")
@@ -40,9 +40,9 @@ not be read is listed in the document under "unread", and on stderr.`,
 	return cmd
 }
 
-func snapshotFormat(output string) (packetsim.SnapshotFormat, error) {
-	switch format := packetsim.SnapshotFormat(output); format {
-	case packetsim.SnapshotYAML, packetsim.SnapshotJSON:
+func snapshotFormat(output string) (snapshot.Format, error) {
+	switch format := snapshot.Format(output); format {
+	case snapshot.YAML, snapshot.JSON:
 		return format, nil
 	}
 	return "", fmt.Errorf("-o %s: want yaml or json", output)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
@@ -90,15 +91,15 @@ func hostFromSnapshot(s streams, o traceOptions) (*packetsim.Host, error) {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // only read
-	snapshot, err := packetsim.ReadSnapshot(name, r)
+	node, err := snapshot.Read(name, r)
 	if err != nil {
 		return nil, err
 	}
-	for _, unread := range snapshot.Unread {
+	for _, unread := range node.Unread {
 		fmt.Fprintf(s.errOut, "chainwalk: warning: the snapshot lacks %s: %s\n", unread.What, unread.Why)
 	}
-	host, err := packetsim.HostFromSnapshot(snapshot, packetsim.SnapshotOptions{Backend: o.tools})
-	if errors.Is(err, packetsim.ErrBothBackends) {
+	host, err := snapshot.NewHost(node, snapshot.HostOptions{Backend: o.tools})
+	if errors.Is(err, snapshot.ErrBothBackends) {
 		return nil, fmt.Errorf("%w (--tools)", err)
 	}
 	return host, err

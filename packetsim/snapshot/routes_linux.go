@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -22,7 +23,7 @@ func netlinkFamily(f fakeipt.Family) int {
 	return netlink.FAMILY_V6
 }
 
-func (t *snapshotTaker) routes() {
+func (t *taker) routes() {
 	links, err := dump(t.netlink.LinkList)
 	if err != nil {
 		t.unread("routes", "list devices: %v", err)
@@ -39,7 +40,7 @@ func (t *snapshotTaker) routes() {
 			continue
 		}
 		for i := range list {
-			route, err := routeOf(&list[i], family, names)
+			route, err := routeFromNetlink(&list[i], family, names)
 			if err != nil {
 				t.unread(fmt.Sprintf("IPv%d route %s", family, list[i]), "%v", err)
 				continue
@@ -52,9 +53,9 @@ func (t *snapshotTaker) routes() {
 
 // compareRoutes sorts by family, table, and within one table as a lookup looks: the longest
 // prefix and the smallest metric first. Routes that are equal in all of that keep the kernel's order.
-func compareRoutes(a, b SnapshotRoute) int {
+func compareRoutes(a, b Route) int {
 	return cmp.Or(
-		cmp.Compare(familyOf(a.Dst.Addr()), familyOf(b.Dst.Addr())),
+		cmp.Compare(packetsim.FamilyOf(a.Dst.Addr()), packetsim.FamilyOf(b.Dst.Addr())),
 		cmp.Compare(a.Table, b.Table),
 		-cmp.Compare(a.Dst.Bits(), b.Dst.Bits()),
 		a.Dst.Addr().Compare(b.Dst.Addr()),
@@ -62,8 +63,8 @@ func compareRoutes(a, b SnapshotRoute) int {
 	)
 }
 
-func routeOf(r *netlink.Route, family fakeipt.Family, names map[int]string) (SnapshotRoute, error) {
-	var s SnapshotRoute
+func routeFromNetlink(r *netlink.Route, family fakeipt.Family, names map[int]string) (Route, error) {
+	var s Route
 	switch {
 	case r.Tos != 0:
 		return s, fmt.Errorf("%w: a route for TOS %#x only", errNotSupported, r.Tos)
@@ -74,7 +75,7 @@ func routeOf(r *netlink.Route, family fakeipt.Family, names map[int]string) (Sna
 	case r.Flags&unix.RTNH_F_DEAD != 0:
 		return s, errors.New("dead: the kernel does not use it")
 	}
-	s.Table, s.Metric, s.Dev, s.Protocol = RouteTable(r.Table), uint32(r.Priority), names[r.LinkIndex], r.Protocol.String()
+	s.Table, s.Metric, s.Dev, s.Protocol = packetsim.RouteTable(r.Table), uint32(r.Priority), names[r.LinkIndex], r.Protocol.String()
 	s.Via, s.Src = addrOf(r.Gw), addrOf(r.Src)
 	s.Dst = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 	if family == fakeipt.IPv4 {
@@ -93,12 +94,12 @@ func routeOf(r *netlink.Route, family fakeipt.Family, names map[int]string) (Sna
 	return s, s.addHops(r.MultiPath, names)
 }
 
-func (r *SnapshotRoute) addHops(hops []*netlink.NexthopInfo, names map[int]string) error {
+func (r *Route) addHops(hops []*netlink.NexthopInfo, names map[int]string) error {
 	for _, hop := range hops {
 		if hop.Encap != nil || hop.NewDst != nil || hop.Via != nil {
 			return fmt.Errorf("%w: a next hop with an encapsulation or a gateway of the other family", errNotSupported)
 		}
-		r.NextHops = append(r.NextHops, SnapshotNextHop{Via: addrOf(hop.Gw), Dev: names[hop.LinkIndex], Weight: hop.Hops + 1})
+		r.NextHops = append(r.NextHops, NextHop{Via: addrOf(hop.Gw), Dev: names[hop.LinkIndex], Weight: hop.Hops + 1})
 	}
 	if len(hops) > 0 {
 		r.Dev, r.Via = "", netip.Addr{}
@@ -106,26 +107,26 @@ func (r *SnapshotRoute) addHops(hops []*netlink.NexthopInfo, names map[int]strin
 	return nil
 }
 
-func routeTypeOf(n int) (RouteType, bool) {
+func routeTypeOf(n int) (packetsim.RouteType, bool) {
 	switch n {
 	case unix.RTN_UNICAST:
-		return RouteUnicast, true
+		return packetsim.RouteUnicast, true
 	case unix.RTN_LOCAL:
-		return RouteLocal, true
+		return packetsim.RouteLocal, true
 	case unix.RTN_BROADCAST:
-		return RouteBroadcast, true
+		return packetsim.RouteBroadcast, true
 	case unix.RTN_ANYCAST:
-		return RouteAnycast, true
+		return packetsim.RouteAnycast, true
 	case unix.RTN_MULTICAST:
-		return RouteMulticast, true
+		return packetsim.RouteMulticast, true
 	case unix.RTN_UNREACHABLE:
-		return RouteUnreachable, true
+		return packetsim.RouteUnreachable, true
 	case unix.RTN_PROHIBIT:
-		return RouteProhibit, true
+		return packetsim.RouteProhibit, true
 	case unix.RTN_BLACKHOLE:
-		return RouteBlackhole, true
+		return packetsim.RouteBlackhole, true
 	case unix.RTN_THROW:
-		return RouteThrow, true
+		return packetsim.RouteThrow, true
 	}
 	return "", false
 }

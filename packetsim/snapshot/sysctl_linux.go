@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"errors"
@@ -39,7 +39,7 @@ func sysctlFiles() []string {
 	}
 }
 
-func (t *snapshotTaker) sysctls() {
+func (t *taker) sysctls() {
 	t.snapshot.Sysctls = map[string]string{}
 	root := filepath.Join(t.proc, "sys", "net")
 	for _, pattern := range sysctlFiles() {
@@ -51,7 +51,7 @@ func (t *snapshotTaker) sysctls() {
 	}
 }
 
-func (t *snapshotTaker) sysctl(root, file string) {
+func (t *taker) sysctl(root, file string) {
 	name := "net." + strings.ReplaceAll(strings.TrimPrefix(file, root+"/"), "/", ".")
 	if isSysctlOfMoment(name) {
 		return

@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"fmt"
@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"k8s.io/utils/clock"
 )
 
-// SnapshotOptions says how a Host is built from a NodeSnapshot.
-type SnapshotOptions struct {
+// HostOptions says how a Host is built from a NodeSnapshot.
+type HostOptions struct {
 	// Backend is "legacy" or "nft": the rules to take where both backends hold some. Empty is
 	// the one that holds rules.
 	Backend string
@@ -20,16 +21,16 @@ type SnapshotOptions struct {
 	Clock clock.PassiveClock
 }
 
-// HostFromSnapshot builds a Host. The kernel runs the rules of both iptables backends, legacy
+// NewHost builds a Host. The kernel runs the rules of both iptables backends, legacy
 // and nft, at the same hooks; a Host has one ruleset for each family. So where both hold rules it
-// is an error (ErrBothBackends) unless Options.Backend chooses one, and the other's rules are then
+// is an error (ErrBothBackends) unless HostOptions.Backend chooses one, and the other's rules are then
 // left out. A backend whose chains are all empty and accept is no contender. IP sets that a Host
 // cannot hold are an error if a rule names a set, and left out otherwise.
-func HostFromSnapshot(s *NodeSnapshot, options SnapshotOptions) (*Host, error) {
+func NewHost(s *Node, options HostOptions) (*packetsim.Host, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("snapshot of %s: %w", s.Hostname, err)
 	}
-	config := HostConfig{
+	config := packetsim.HostConfig{
 		Name: s.Hostname, OnlyGivenRoutes: true, Sysctls: s.Sysctls, Clock: options.Clock,
 	}
 	for i := range s.Devices {
@@ -39,7 +40,7 @@ func HostFromSnapshot(s *NodeSnapshot, options SnapshotOptions) (*Host, error) {
 		config.Routes = append(config.Routes, s.Routes[i].route())
 	}
 	for _, rule := range s.PolicyRules {
-		config.PolicyRules = append(config.PolicyRules, PolicyRule(rule))
+		config.PolicyRules = append(config.PolicyRules, packetsim.PolicyRule(rule))
 	}
 	for i := range s.Conntrack {
 		config.Conntrack = append(config.Conntrack, s.Conntrack[i].entry())
@@ -48,23 +49,23 @@ func HostFromSnapshot(s *NodeSnapshot, options SnapshotOptions) (*Host, error) {
 	if config.Netfilter, err = s.netfilter(options); err != nil {
 		return nil, fmt.Errorf("snapshot of %s: %w", s.Hostname, err)
 	}
-	return NewHost(config)
+	return packetsim.NewHost(config)
 }
 
-func (d *SnapshotDevice) device() Device {
-	device := Device{Name: d.Name, Index: d.Index, Kind: d.Kind, MTU: d.MTU, MAC: d.MAC, Up: d.Up, Master: d.Master,
+func (d *Device) device() packetsim.Device {
+	device := packetsim.Device{Name: d.Name, Index: d.Index, Kind: d.Kind, MTU: d.MTU, MAC: d.MAC, Up: d.Up, Master: d.Master,
 		Hairpin: d.Hairpin, Neighbours: slices.Clone(d.Neighbours), VXLAN: d.VXLAN.vxlan()}
 	for _, a := range d.Addresses {
-		device.Addresses = append(device.Addresses, Address(a))
+		device.Addresses = append(device.Addresses, packetsim.Address(a))
 	}
 	return device
 }
 
-func (v *SnapshotVXLAN) vxlan() *VXLAN {
+func (v *VXLAN) vxlan() *packetsim.VXLAN {
 	if v == nil {
 		return nil
 	}
-	tunnel := &VXLAN{ID: v.ID, Port: v.Port, Local: v.Local}
+	tunnel := &packetsim.VXLAN{ID: v.ID, Port: v.Port, Local: v.Local}
 	for _, r := range v.Remotes {
 		if tunnel.Remotes == nil {
 			tunnel.Remotes = map[netip.Addr]netip.Addr{}
@@ -74,37 +75,41 @@ func (v *SnapshotVXLAN) vxlan() *VXLAN {
 	return tunnel
 }
 
-func snapshotVXLAN(v *VXLAN) *SnapshotVXLAN {
+func vxlanOf(v *packetsim.VXLAN) *VXLAN {
 	if v == nil {
 		return nil
 	}
-	s := &SnapshotVXLAN{ID: v.ID, Port: v.Port, Local: v.Local}
+	s := &VXLAN{ID: v.ID, Port: v.Port, Local: v.Local}
 	for _, neighbour := range slices.SortedFunc(maps.Keys(v.Remotes), netip.Addr.Compare) {
-		s.Remotes = append(s.Remotes, SnapshotRemote{neighbour, v.Remotes[neighbour]})
+		s.Remotes = append(s.Remotes, Remote{neighbour, v.Remotes[neighbour]})
 	}
 	return s
 }
 
-func (r *SnapshotRoute) route() Route {
-	route := Route{
+func (r *Route) route() packetsim.Route {
+	route := packetsim.Route{
 		Dst: r.Dst, Type: r.Type, Via: r.Via, Dev: r.Dev, Src: r.Src, Table: r.Table, Metric: r.Metric, Scope: r.Scope, Protocol: r.Protocol,
 	}
 	for _, hop := range r.NextHops {
-		route.NextHops = append(route.NextHops, NextHop(hop))
+		route.NextHops = append(route.NextHops, packetsim.NextHop(hop))
 	}
 	return route
 }
 
-func (c *SnapshotConnection) entry() ConntrackEntry {
-	return ConntrackEntry{
-		Original: Tuple(c.Original), Reply: Tuple(c.Reply), State: c.State, Timeout: c.Timeout,
-		Replied: c.Replied, Assured: c.Assured, Mark: c.Mark, Zone: Zone{c.Zone + c.OrigZone, c.Zone + c.ReplyZone},
+func (c *Connection) entry() packetsim.ConntrackEntry {
+	return packetsim.ConntrackEntry{
+		Original: packetsim.Tuple(c.Original), Reply: packetsim.Tuple(c.Reply), State: c.State, Timeout: c.Timeout,
+		Replied: c.Replied, Assured: c.Assured, Mark: c.Mark, Zone: c.zone(),
 	}
 }
 
-func snapshotConnection(c ConntrackEntry) SnapshotConnection {
-	s := SnapshotConnection{
-		Original: SnapshotTuple(c.Original), Reply: SnapshotTuple(c.Reply), State: c.State, Timeout: c.Timeout,
+func (c *Connection) zone() packetsim.Zone {
+	return packetsim.Zone{Original: c.Zone + c.OrigZone, Reply: c.Zone + c.ReplyZone}
+}
+
+func connectionOf(c packetsim.ConntrackEntry) Connection {
+	s := Connection{
+		Original: Tuple(c.Original), Reply: Tuple(c.Reply), State: c.State, Timeout: c.Timeout,
 		Replied: c.Replied, Assured: c.Assured, Mark: c.Mark,
 	}
 	if c.Zone.Original == c.Zone.Reply {
@@ -116,7 +121,7 @@ func snapshotConnection(c ConntrackEntry) SnapshotConnection {
 }
 
 // netfilter builds the rulesets, after the objects that they name.
-func (s *NodeSnapshot) netfilter(options SnapshotOptions) (*fakeipt.Kernel, error) {
+func (s *Node) netfilter(options HostOptions) (*fakeipt.Kernel, error) {
 	dialect, err := s.dialect(options.Backend)
 	if err != nil {
 		return nil, err
@@ -144,7 +149,7 @@ func (s *NodeSnapshot) netfilter(options SnapshotOptions) (*fakeipt.Kernel, erro
 }
 
 // kernelWithSets is a kernel without rules. A set that it cannot hold stands in the way only of rules that name one.
-func (s *NodeSnapshot) kernelWithSets(o fakeipt.Options) (*fakeipt.Kernel, error) {
+func (s *Node) kernelWithSets(o fakeipt.Options) (*fakeipt.Kernel, error) {
 	kernel := fakeipt.New(o)
 	err := kernel.LoadSets("ipsets", strings.NewReader(s.IPSets))
 	if err == nil {
@@ -161,7 +166,7 @@ func (s *NodeSnapshot) kernelWithSets(o fakeipt.Options) (*fakeipt.Kernel, error
 // nfacctModes are the words for what a quota is about.
 var nfacctModes = map[fakeipt.NFAcctMode]string{fakeipt.NFAcctNoQuota: "", fakeipt.NFAcctByteQuota: "byte", fakeipt.NFAcctPacketQuota: "packet"}
 
-func (a *SnapshotNFAcct) object() fakeipt.NFAcctObject {
+func (a *NFAcct) object() fakeipt.NFAcctObject {
 	o := fakeipt.NFAcctObject{Name: a.Name, Packets: a.Packets, Bytes: a.Bytes, Quota: a.Quota, Over: a.Over}
 	for mode, word := range nfacctModes {
 		if word == a.Mode {
@@ -172,7 +177,7 @@ func (a *SnapshotNFAcct) object() fakeipt.NFAcctObject {
 }
 
 // dialect is the backend whose rules the host gets.
-func (s *NodeSnapshot) dialect(backend string) (fakeipt.Dialect, error) {
+func (s *Node) dialect(backend string) (fakeipt.Dialect, error) {
 	legacy, nft := backendName(fakeipt.Legacy), backendName(fakeipt.NFT)
 	has, holds := map[string]bool{}, map[string]bool{}
 	for i := range s.IPTables {
@@ -198,7 +203,7 @@ func (s *NodeSnapshot) dialect(backend string) (fakeipt.Dialect, error) {
 }
 
 // holdsRules says whether the ruleset does anything to a packet.
-func (r *SnapshotRules) holdsRules() bool {
+func (r *Rules) holdsRules() bool {
 	for line := range strings.Lines(r.Save) {
 		words := strings.Fields(line)
 		if len(words) > 1 && strings.HasPrefix(words[0], "[") {
@@ -211,61 +216,62 @@ func (r *SnapshotRules) holdsRules() bool {
 	return false
 }
 
-// Snapshot is the host as a NodeSnapshot. What a Host does not keep is not in it, the peers of
+// Of is the host as a NodeSnapshot. What a Host does not keep is not in it, the peers of
 // veths, and not the lists of the recent match, which are named in Unread.
-func (h *Host) Snapshot() (*NodeSnapshot, error) {
+func Of(h *packetsim.Host) (*Node, error) {
 	config := h.Config()
-	s := &NodeSnapshot{Version: SnapshotVersion, Hostname: config.Name, Sysctls: config.Sysctls}
+	s := &Node{Version: Version, Hostname: config.Name, Sysctls: config.Sysctls}
 	for i := range config.Devices {
-		s.Devices = append(s.Devices, snapshotDevice(&config.Devices[i], i))
+		s.Devices = append(s.Devices, deviceOf(&config.Devices[i], i))
 	}
 	for _, r := range config.Routes {
-		s.Routes = append(s.Routes, snapshotRoute(r))
+		s.Routes = append(s.Routes, routeOf(r))
 	}
 	for _, rule := range config.PolicyRules {
-		s.PolicyRules = append(s.PolicyRules, SnapshotPolicyRule(rule))
+		s.PolicyRules = append(s.PolicyRules, PolicyRule(rule))
 	}
 	for _, c := range config.Conntrack {
-		s.Conntrack = append(s.Conntrack, snapshotConnection(c))
+		s.Conntrack = append(s.Conntrack, connectionOf(c))
 	}
-	for _, name := range slices.Sorted(maps.Keys(h.recent)) {
-		if n := len(h.recent[name].entries); n > 0 {
+	recent := h.RecentLists()
+	for _, name := range slices.Sorted(maps.Keys(recent)) {
+		if n := recent[name]; n > 0 {
 			s.Unread = append(s.Unread, recentUnread(name, n))
 		}
 	}
 	if err := s.addNetfilter(config.Netfilter); err != nil {
-		return nil, fmt.Errorf("snapshot of host %s: %w", h.name, err)
+		return nil, fmt.Errorf("snapshot of host %s: %w", h.Name(), err)
 	}
 	return s, nil
 }
 
 // recentUnread says that a list of the recent match is left out: session affinity begins anew
 // on a Host built from the snapshot.
-func recentUnread(name string, addresses int) SnapshotUnread {
-	return SnapshotUnread{What: "recent list " + name, Why: fmt.Sprintf("not supported: a snapshot does not hold its %d addresses", addresses)}
+func recentUnread(name string, addresses int) Unread {
+	return Unread{What: "recent list " + name, Why: fmt.Sprintf("not supported: a snapshot does not hold its %d addresses", addresses)}
 }
 
-func snapshotDevice(d *Device, i int) SnapshotDevice {
-	device := SnapshotDevice{Name: d.Name, Index: d.Index, Kind: d.Kind, MTU: d.MTU, MAC: d.MAC, Up: d.Up, Master: d.Master,
-		Hairpin: d.Hairpin, Neighbours: slices.Clone(d.Neighbours), VXLAN: snapshotVXLAN(d.VXLAN)}
+func deviceOf(d *packetsim.Device, i int) Device {
+	device := Device{Name: d.Name, Index: d.Index, Kind: d.Kind, MTU: d.MTU, MAC: d.MAC, Up: d.Up, Master: d.Master,
+		Hairpin: d.Hairpin, Neighbours: slices.Clone(d.Neighbours), VXLAN: vxlanOf(d.VXLAN)}
 	if device.Index == 0 {
 		device.Index = i + 1
 	}
 	for _, a := range d.Addresses {
-		device.Addresses = append(device.Addresses, SnapshotAddress(a))
+		device.Addresses = append(device.Addresses, Address(a))
 	}
 	return device
 }
 
-func snapshotRoute(r Route) SnapshotRoute {
+func routeOf(r packetsim.Route) Route {
 	if r.Table == 0 {
-		r.Table = TableMain
+		r.Table = packetsim.TableMain
 	}
-	s := SnapshotRoute{
+	s := Route{
 		Dst: r.Dst, Type: r.Type, Via: r.Via, Dev: r.Dev, Src: r.Src, Table: r.Table, Metric: r.Metric, Scope: r.Scope, Protocol: r.Protocol,
 	}
 	for _, hop := range r.NextHops {
-		s.NextHops = append(s.NextHops, SnapshotNextHop{hop.Via, hop.Dev, max(hop.Weight, 1)})
+		s.NextHops = append(s.NextHops, NextHop{hop.Via, hop.Dev, max(hop.Weight, 1)})
 	}
 	if len(s.NextHops) > 0 {
 		s.Via, s.Dev = netip.Addr{}, "" // as a Host, which takes the next hops
@@ -275,7 +281,7 @@ func snapshotRoute(r Route) SnapshotRoute {
 
 // addNetfilter adds the rules of both families as iptables-save prints them, without the dates,
 // and the objects that they name.
-func (s *NodeSnapshot) addNetfilter(kernel *fakeipt.Kernel) error {
+func (s *Node) addNetfilter(kernel *fakeipt.Kernel) error {
 	if kernel == nil {
 		return nil
 	}
@@ -285,11 +291,11 @@ func (s *NodeSnapshot) addNetfilter(kernel *fakeipt.Kernel) error {
 			return err
 		}
 		if save != "" {
-			s.IPTables = append(s.IPTables, SnapshotRules{Backend: backendName(kernel.Dialect()), Family: family, Save: save})
+			s.IPTables = append(s.IPTables, Rules{Backend: backendName(kernel.Dialect()), Family: family, Save: save})
 		}
 	}
 	for _, object := range kernel.NFAcct().List() {
-		s.NFAcct = append(s.NFAcct, SnapshotNFAcct{Name: object.Name, Packets: object.Packets, Bytes: object.Bytes,
+		s.NFAcct = append(s.NFAcct, NFAcct{Name: object.Name, Packets: object.Packets, Bytes: object.Bytes,
 			Mode: nfacctModes[object.Mode], Quota: object.Quota, Over: object.Over})
 	}
 	var sets strings.Builder

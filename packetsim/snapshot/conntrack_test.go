@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func TestParseConntrack(t *testing.T) {
 	})
 }
 
-func tupleText(t SnapshotTuple) string {
+func tupleText(t Tuple) string {
 	return fmt.Sprintf("%s %s:%d>%s:%d(%d/%d %d)", t.Proto, t.Src, t.SrcPort, t.Dst, t.DstPort, t.ICMPType, t.ICMPCode, t.ICMPID)
 }
 

@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"cmp"
@@ -7,11 +7,12 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
-func (t *snapshotTaker) devices() error {
+func (t *taker) devices() error {
 	links, err := dump(t.netlink.LinkList)
 	if err != nil {
 		return fmt.Errorf("list devices: %w", err)
@@ -23,7 +24,7 @@ func (t *snapshotTaker) devices() error {
 	}
 	for _, link := range links {
 		attrs := link.Attrs()
-		d := SnapshotDevice{
+		d := Device{
 			Name: attrs.Name, Index: attrs.Index, Kind: linkKind(link),
 			Up: attrs.Flags&net.FlagUp != 0, MTU: attrs.MTU, Master: names[attrs.MasterIndex],
 			Addresses: addresses[attrs.Index],
@@ -36,7 +37,7 @@ func (t *snapshotTaker) devices() error {
 		}
 		t.snapshot.Devices = append(t.snapshot.Devices, d)
 	}
-	slices.SortFunc(t.snapshot.Devices, func(a, b SnapshotDevice) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(t.snapshot.Devices, func(a, b Device) int { return cmp.Compare(a.Index, b.Index) })
 	t.neighbours(links)
 	return nil
 }
@@ -57,12 +58,12 @@ func linkKind(link netlink.Link) string {
 }
 
 // addresses are those of every device, by its index and in the kernel's order.
-func (t *snapshotTaker) addresses() (map[int][]SnapshotAddress, error) {
+func (t *taker) addresses() (map[int][]Address, error) {
 	list, err := dump(func() ([]netlink.Addr, error) { return t.netlink.AddrList(nil, netlink.FAMILY_ALL) })
 	if err != nil {
 		return nil, fmt.Errorf("list addresses: %w", err)
 	}
-	addresses := map[int][]SnapshotAddress{}
+	addresses := map[int][]Address{}
 	for _, addr := range list {
 		what := fmt.Sprintf("address %s of device %d", addr.IPNet, addr.LinkIndex)
 		prefix, ok := prefixOf(addr.IPNet)
@@ -74,7 +75,7 @@ func (t *snapshotTaker) addresses() (map[int][]SnapshotAddress, error) {
 			t.unread(what, "the kernel does not use it: duplicate address detection has not ended well (yet)")
 			continue
 		}
-		a := SnapshotAddress{
+		a := Address{
 			Prefix:     prefix,
 			Secondary:  prefix.Addr().Is4() && addr.Flags&unix.IFA_F_SECONDARY != 0,
 			Deprecated: addr.Flags&unix.IFA_F_DEPRECATED != 0,
@@ -92,11 +93,18 @@ func (t *snapshotTaker) addresses() (map[int][]SnapshotAddress, error) {
 }
 
 // scopeOf takes the kernel's number of a scope (enum rt_scope_t).
-func scopeOf(n int) (Scope, bool) {
-	for _, scope := range []Scope{ScopeGlobal, ScopeSite, ScopeLink, ScopeHost, ScopeNowhere} {
-		if int(scope.distance()) == n {
-			return scope, true
-		}
+func scopeOf(n int) (packetsim.Scope, bool) {
+	switch n {
+	case unix.RT_SCOPE_UNIVERSE:
+		return packetsim.ScopeGlobal, true
+	case unix.RT_SCOPE_SITE:
+		return packetsim.ScopeSite, true
+	case unix.RT_SCOPE_LINK:
+		return packetsim.ScopeLink, true
+	case unix.RT_SCOPE_HOST:
+		return packetsim.ScopeHost, true
+	case unix.RT_SCOPE_NOWHERE:
+		return packetsim.ScopeNowhere, true
 	}
 	return "", false
 }

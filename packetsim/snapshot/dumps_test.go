@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"bufio"
@@ -13,18 +13,19 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/dumps"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// dumpSnapshot makes a snapshot from what ip, sysctl, conntrack and iptables-save said on a node.
-func dumpSnapshot(t *testing.T, backend, node string) *NodeSnapshot {
-	d := &dumpReader{t: t, folder: backend + "/" + node, snapshot: &NodeSnapshot{Version: SnapshotVersion, Hostname: node}}
+// dumpNode makes a snapshot from what ip, sysctl, conntrack and iptables-save said on a node.
+func dumpNode(t *testing.T, backend, node string) *Node {
+	d := &dumpReader{t: t, folder: backend + "/" + node, snapshot: &Node{Version: Version, Hostname: node}}
 	d.devices()
 	d.routes()
 	d.policyRules()
 	d.sysctls()
-	d.snapshot.IPTables = []SnapshotRules{
+	d.snapshot.IPTables = []Rules{
 		{Backend: backend, Family: fakeipt.IPv4, Save: d.read("iptables-save.txt")},
 		{Backend: backend, Family: fakeipt.IPv6, Save: d.read("ip6tables-save.txt")},
 	}
@@ -39,7 +40,7 @@ func dumpSnapshot(t *testing.T, backend, node string) *NodeSnapshot {
 type dumpReader struct {
 	t        *testing.T
 	folder   string
-	snapshot *NodeSnapshot
+	snapshot *Node
 }
 
 func (d *dumpReader) read(name string) string {
@@ -62,15 +63,15 @@ func (d *dumpReader) devices() {
 		Addrs   []struct {
 			Local     netip.Addr
 			PrefixLen int
-			Scope     Scope
+			Scope     packetsim.Scope
 			Broadcast netip.Addr
 		} `json:"addr_info"`
 	}
 	d.json("ip-addr.json", &links)
 	for _, link := range links {
-		device := SnapshotDevice{Name: link.IfName, Index: link.IfIndex, MTU: link.MTU, MAC: link.Address, Up: strings.Contains(strings.Join(link.Flags, ","), "UP")}
+		device := Device{Name: link.IfName, Index: link.IfIndex, MTU: link.MTU, MAC: link.Address, Up: strings.Contains(strings.Join(link.Flags, ","), "UP")}
 		for _, a := range link.Addrs {
-			device.Addresses = append(device.Addresses, SnapshotAddress{Prefix: netip.PrefixFrom(a.Local, a.PrefixLen), Scope: a.Scope, Broadcast: a.Broadcast})
+			device.Addresses = append(device.Addresses, Address{Prefix: netip.PrefixFrom(a.Local, a.PrefixLen), Scope: a.Scope, Broadcast: a.Broadcast})
 		}
 		d.snapshot.Devices = append(d.snapshot.Devices, device)
 	}
@@ -78,16 +79,16 @@ func (d *dumpReader) devices() {
 
 func (d *dumpReader) routes() {
 	var routes []struct {
-		Type             RouteType
+		Type             packetsim.RouteType
 		Dst, Dev, Table  string
 		Gateway, PrefSrc netip.Addr
-		Scope            Scope
+		Scope            packetsim.Scope
 		Metric           uint32
 		Protocol         string
 	}
 	d.json("ip-route.json", &routes) // holds both families
 	for _, r := range routes {
-		route := SnapshotRoute{Type: r.Type, Dev: r.Dev, Via: r.Gateway, Src: r.PrefSrc, Scope: r.Scope, Metric: r.Metric, Protocol: r.Protocol, Table: tableOf(d.t, r.Table)}
+		route := Route{Type: r.Type, Dev: r.Dev, Via: r.Gateway, Src: r.PrefSrc, Scope: r.Scope, Metric: r.Metric, Protocol: r.Protocol, Table: tableOf(d.t, r.Table)}
 		switch {
 		case r.Dst == "default" && r.Gateway.Is6():
 			route.Dst = netip.MustParsePrefix("::/0")
@@ -103,8 +104,8 @@ func (d *dumpReader) routes() {
 	}
 }
 
-func tableOf(t *testing.T, name string) RouteTable {
-	table, ok := map[string]RouteTable{"": TableMain, "main": TableMain, "local": TableLocal, "default": TableDefault}[name]
+func tableOf(t *testing.T, name string) packetsim.RouteTable {
+	table, ok := map[string]packetsim.RouteTable{"": packetsim.TableMain, "main": packetsim.TableMain, "local": packetsim.TableLocal, "default": packetsim.TableDefault}[name]
 	require.True(t, ok, "table %s", name)
 	return table
 }
@@ -117,8 +118,8 @@ func (d *dumpReader) policyRules() {
 	d.json("ip-rule.json", &rules)
 	for _, r := range rules {
 		require.Equal(d.t, "all", r.Src)
-		d.snapshot.PolicyRules = append(d.snapshot.PolicyRules, SnapshotPolicyRule{
-			Family: fakeipt.IPv4, Priority: r.Priority, Action: RuleLookup, Table: tableOf(d.t, r.Table),
+		d.snapshot.PolicyRules = append(d.snapshot.PolicyRules, PolicyRule{
+			Family: fakeipt.IPv4, Priority: r.Priority, Action: packetsim.RuleLookup, Table: tableOf(d.t, r.Table),
 		})
 	}
 }
@@ -133,48 +134,77 @@ func (d *dumpReader) sysctls() {
 	}
 }
 
-// dumpNetwork is the cluster of the dumps: its nodes, a pod behind each veth, and the machine
+// dumpCluster is the cluster of the dumps: its nodes, a pod behind each veth, and the machine
 // that the cluster runs on as the outside (172.18.0.1).
-func dumpNetwork(t *testing.T, backend string) *Network {
-	l := &netLab{t, NewNetwork()}
-	lan := []Port{{"outside", "eth0"}}
-	l.add(HostConfig{
+type dumpCluster struct {
+	t       *testing.T
+	network *packetsim.Network
+}
+
+func newDumpCluster(t *testing.T, backend string) *dumpCluster {
+	c := &dumpCluster{t, packetsim.NewNetwork()}
+	lan := []packetsim.Port{{Host: "outside", Device: "eth0"}}
+	c.add(packetsim.HostConfig{
 		Name:    "outside",
-		Devices: []Device{{Name: "eth0", Up: true, Addresses: []Address{{Prefix: netip.MustParsePrefix("172.18.0.1/16")}}}},
+		Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: []packetsim.Address{{Prefix: netip.MustParsePrefix("172.18.0.1/16")}}}},
 	})
 	for _, node := range []string{"demo-control-plane", "demo-worker", "demo-worker2"} {
-		s := dumpSnapshot(t, backend, node)
+		s := dumpNode(t, backend, node)
 		// What the dumps' own connections did is not to decide where new ones go.
 		s.Conntrack = nil
-		h, err := HostFromSnapshot(s, SnapshotOptions{})
+		h, err := NewHost(s, HostOptions{})
 		require.NoError(t, err)
-		require.NoError(t, l.AddHost(h))
-		lan = append(lan, Port{node, "eth0"})
+		require.NoError(t, c.network.AddHost(h))
+		lan = append(lan, packetsim.Port{Host: node, Device: "eth0"})
 		for _, r := range s.Routes {
 			if strings.HasPrefix(r.Dev, "veth") && r.Type == "" && r.Dst.Addr().Is4() {
-				l.addDumpPod(node, r.Dev, r.Dst)
+				c.addPod(node, r.Dev, r.Dst)
 			}
 		}
 	}
-	require.NoError(t, l.Segment("kind", lan...))
-	return l.Network
+	require.NoError(t, c.network.Segment("kind", lan...))
+	return c
 }
 
-func (l *netLab) addDumpPod(node, veth string, address netip.Prefix) {
+func (c *dumpCluster) add(config packetsim.HostConfig, listeners ...packetsim.Listener) {
+	h, err := packetsim.NewHost(config)
+	require.NoError(c.t, err)
+	require.NoError(c.t, c.network.AddHost(h, listeners...))
+}
+
+func (c *dumpCluster) addPod(node, veth string, address netip.Prefix) {
 	name := "pod-" + address.Addr().String()
-	l.add(HostConfig{
+	c.add(packetsim.HostConfig{
 		Name:    name,
-		Devices: []Device{{Name: "eth0", Up: true, Addresses: []Address{{Prefix: address}}}},
-		Routes:  []Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Dev: "eth0"}},
-	}, Listener{})
-	require.NoError(l.t, l.Link(Port{node, veth}, Port{name, "eth0"}))
+		Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: []packetsim.Address{{Prefix: address}}}},
+		Routes:  []packetsim.Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Dev: "eth0"}},
+	}, packetsim.Listener{})
+	require.NoError(c.t, c.network.Link(packetsim.Port{Host: node, Device: veth}, packetsim.Port{Host: name, Device: "eth0"}))
+}
+
+// connect prints what comes of a TCP connection, one line for each way.
+func (c *dumpCluster) connect(from, to string) []string {
+	ways, err := c.network.Connect(packetsim.Connect{From: from, Proto: packetsim.TCP, To: netip.MustParseAddrPort(to)})
+	require.NoError(c.t, err)
+	var lines []string
+	for _, way := range ways {
+		switch {
+		case way.Made:
+			lines = append(lines, fmt.Sprintf("%s at %s sees %s", way.Server, way.Asked, way.Client.Addr()))
+		case way.Refused:
+			lines = append(lines, fmt.Sprintf("refused by %s with %s", way.RefusedBy, way.RefusedWith))
+		default:
+			lines = append(lines, way.Why)
+		}
+	}
+	return lines
 }
 
 // TestDumpsBehaveAsSeen holds the walks against the traffic that was seen while the dumps were
 // taken (their README).
 func TestDumpsBehaveAsSeen(t *testing.T) {
 	for _, backend := range []string{"nft", "legacy"} {
-		l := &netLab{t, dumpNetwork(t, backend)}
+		cluster := newDumpCluster(t, backend)
 		for _, tc := range []struct {
 			name string
 			from string
@@ -190,7 +220,7 @@ func TestDumpsBehaveAsSeen(t *testing.T) {
 			{"outside to a service without endpoints", "outside", "172.18.0.2:30084", "refused by 172.18.0.2 with icmp 3/3", 1},
 		} {
 			t.Run(fmt.Sprintf("%s/%s", backend, tc.name), func(t *testing.T) {
-				lines := l.connect(tc.from, TCP, tc.to)
+				lines := cluster.connect(tc.from, tc.to)
 				assert.Contains(t, strings.Join(lines, "\n"), tc.want)
 				assert.Len(t, lines, tc.ways)
 			})
@@ -203,20 +233,20 @@ func TestDumpsBehaveAsSeen(t *testing.T) {
 func TestDumpsConnectionsAreWalked(t *testing.T) {
 	for _, backend := range []string{"nft", "legacy"} {
 		for _, node := range []string{"demo-worker", "demo-worker2"} {
-			s := dumpSnapshot(t, backend, node)
-			h, err := HostFromSnapshot(s, SnapshotOptions{})
+			s := dumpNode(t, backend, node)
+			h, err := NewHost(s, HostOptions{})
 			require.NoError(t, err)
 			walked := 0
 			for _, c := range s.Conntrack {
 				if c.State != "ESTABLISHED" || !h.IsLocal(c.Original.Src) {
 					continue
 				}
-				outcomes, err := h.Walk(Input{Local: true, Packet: Packet{
-					Proto: TCP, Src: c.Original.Src, Dst: c.Original.Dst, SrcPort: c.Original.SrcPort, DstPort: c.Original.DstPort, TCPFlags: ACK,
+				outcomes, err := h.Walk(packetsim.Input{Local: true, Packet: packetsim.Packet{
+					Proto: packetsim.TCP, Src: c.Original.Src, Dst: c.Original.Dst, SrcPort: c.Original.SrcPort, DstPort: c.Original.DstPort, TCPFlags: packetsim.ACK,
 				}})
 				require.NoError(t, err)
 				require.Len(t, outcomes, 1)
-				assert.Equal(t, Accept, outcomes[0].Verdict)
+				assert.Equal(t, packetsim.Accept, outcomes[0].Verdict)
 				assert.Equal(t, c.Reply.Src, outcomes[0].Packet.Dst, "the connection's own server")
 				for _, step := range outcomes[0].Steps {
 					assert.NotEqual(t, "nat", step.Table, "nat sees a connection's first packet only")
@@ -234,7 +264,7 @@ func (d *dumpReader) nfacct() {
 	for _, rules := range d.snapshot.IPTables {
 		for _, match := range regexp.MustCompile(`--nfacct-name +(\S+)`).FindAllStringSubmatch(rules.Save, -1) {
 			if !known[match[1]] {
-				d.snapshot.NFAcct = append(d.snapshot.NFAcct, SnapshotNFAcct{Name: match[1]})
+				d.snapshot.NFAcct = append(d.snapshot.NFAcct, NFAcct{Name: match[1]})
 			}
 			known[match[1]] = true
 		}
@@ -245,9 +275,9 @@ func (d *dumpReader) nfacct() {
 // CHAINWALK_REWRITE=1 it is written anew.
 func TestShippedSnapshotIsThatOfTheDump(t *testing.T) {
 	var want strings.Builder
-	require.NoError(t, dumpSnapshot(t, "legacy", "demo-worker").Write(&want, SnapshotYAML))
+	require.NoError(t, dumpNode(t, "legacy", "demo-worker").Write(&want, YAML))
 	if os.Getenv("CHAINWALK_REWRITE") == "1" {
-		require.NoError(t, os.WriteFile("../internal/dumps/kind-v1.34/legacy/demo-worker.yaml", []byte(want.String()), 0o644))
+		require.NoError(t, os.WriteFile("../../internal/dumps/kind-v1.34/legacy/demo-worker.yaml", []byte(want.String()), 0o644))
 		return // what is embedded here is the old one
 	}
 	got, err := fs.ReadFile(dumps.Kind(), "legacy/demo-worker.yaml")

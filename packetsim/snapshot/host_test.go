@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"bytes"
@@ -9,39 +9,40 @@ import (
 	"testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// hostSnapshot is sampleSnapshot without what a Host does not keep.
-func hostSnapshot() *NodeSnapshot {
-	s := sampleSnapshot()
+// hostSample is sample without what a Host does not keep.
+func hostSample() *Node {
+	s := sample()
 	s.Conntrack[0].Zone = 0
 	return s
 }
 
-func TestSnapshotOfHostBuildsTheSameHost(t *testing.T) {
-	h, err := HostFromSnapshot(hostSnapshot(), SnapshotOptions{})
+func TestOfHostBuildsTheSameHost(t *testing.T) {
+	h, err := NewHost(hostSample(), HostOptions{})
 	require.NoError(t, err)
-	first, err := h.Snapshot()
+	first, err := Of(h)
 	require.NoError(t, err)
 
 	var b bytes.Buffer
-	require.NoError(t, first.Write(&b, SnapshotYAML))
-	read, err := ReadSnapshot("node.yaml", &b)
+	require.NoError(t, first.Write(&b, YAML))
+	read, err := Read("node.yaml", &b)
 	require.NoError(t, err)
-	again, err := HostFromSnapshot(read, SnapshotOptions{})
+	again, err := NewHost(read, HostOptions{})
 	require.NoError(t, err)
-	second, err := again.Snapshot()
+	second, err := Of(again)
 	require.NoError(t, err)
 	assert.Equal(t, first, second)
 }
 
-func TestSnapshotOfHostKeepsWhatItWasBuiltFrom(t *testing.T) {
-	s := hostSnapshot()
-	h, err := HostFromSnapshot(s, SnapshotOptions{})
+func TestOfHostKeepsWhatItWasBuiltFrom(t *testing.T) {
+	s := hostSample()
+	h, err := NewHost(s, HostOptions{})
 	require.NoError(t, err)
-	got, err := h.Snapshot()
+	got, err := Of(h)
 	require.NoError(t, err)
 
 	assert.Equal(t, s.Hostname, got.Hostname)
@@ -57,21 +58,21 @@ func TestSnapshotOfHostKeepsWhatItWasBuiltFrom(t *testing.T) {
 	assert.Equal(t, "2", got.Sysctls["net.ipv4.conf.eth0.rp_filter"])
 }
 
-func TestSnapshotKeepsZones(t *testing.T) {
-	s := hostSnapshot()
+func TestOfHostKeepsZones(t *testing.T) {
+	s := hostSample()
 	s.Conntrack[0].Zone, s.Conntrack[1].OrigZone = 3, 4
-	h, err := HostFromSnapshot(s, SnapshotOptions{})
+	h, err := NewHost(s, HostOptions{})
 	require.NoError(t, err)
-	again, err := h.Snapshot()
+	again, err := Of(h)
 	require.NoError(t, err)
 	assert.ElementsMatch(t, s.Conntrack, again.Conntrack)
 
 	s.Conntrack[1].Zone = 5
-	_, err = HostFromSnapshot(s, SnapshotOptions{})
+	_, err = NewHost(s, HostOptions{})
 	assert.ErrorContains(t, err, "a connection has one zone")
 }
 
-func TestHostFromSnapshotChoosesTheBackend(t *testing.T) {
+func TestNewHostChoosesTheBackend(t *testing.T) {
 	const (
 		accept = "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\nCOMMIT\n"
 		drop   = "*filter\n:INPUT DROP [3:180]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\nCOMMIT\n"
@@ -98,14 +99,14 @@ func TestHostFromSnapshotChoosesTheBackend(t *testing.T) {
 		{name: "an unknown backend", choose: "ebtables", err: `backend: "ebtables" is not known: write one of legacy, nft`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := hostSnapshot()
+			s := hostSample()
 			s.IPTables = nil
 			for backend, save := range map[string]string{"legacy": tc.legacy, "nft": tc.nft} {
 				if save != "" {
-					s.IPTables = append(s.IPTables, SnapshotRules{Backend: backend, Family: fakeipt.IPv4, Save: save})
+					s.IPTables = append(s.IPTables, Rules{Backend: backend, Family: fakeipt.IPv4, Save: save})
 				}
 			}
-			h, err := HostFromSnapshot(s, SnapshotOptions{Backend: tc.choose})
+			h, err := NewHost(s, HostOptions{Backend: tc.choose})
 			if tc.err != "" {
 				require.ErrorContains(t, err, tc.err)
 				return
@@ -116,35 +117,35 @@ func TestHostFromSnapshotChoosesTheBackend(t *testing.T) {
 	}
 }
 
-func TestHostFromSnapshotRefuses(t *testing.T) {
+func TestNewHostRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		change func(*NodeSnapshot)
+		change func(*Node)
 		want   string
 	}{
-		{"a set that a host cannot hold and a rule names", func(s *NodeSnapshot) {
+		{"a set that a host cannot hold and a rule names", func(s *Node) {
 			s.IPSets += "create other hash:mac\n"
 			s.IPTables[0].Save = "*filter\n-A INPUT -m set --match-set s src -j DROP\nCOMMIT\n"
 		}, "snapshot of node1: ipsets:3"},
-		{"rules that are none", func(s *NodeSnapshot) {
+		{"rules that are none", func(s *Node) {
 			s.IPTables[0].Save = "*filter\n-A INPUT --frob\nCOMMIT\n"
 		}, "snapshot of node1: IPv4 rules of the nft backend: iptables[0].save:2"},
-		{"a value that no document could hold", func(s *NodeSnapshot) { s.Version = 7 }, "version 7 is not supported"},
-		{"a sysctl that is no number", func(s *NodeSnapshot) {
+		{"a value that no document could hold", func(s *Node) { s.Version = 7 }, "version 7 is not supported"},
+		{"a sysctl that is no number", func(s *Node) {
 			s.Sysctls["net.ipv4.ip_forward"] = "yes"
 		}, `"yes" is not a number`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := hostSnapshot()
+			s := hostSample()
 			tc.change(s)
-			_, err := HostFromSnapshot(s, SnapshotOptions{})
+			_, err := NewHost(s, HostOptions{})
 			assert.ErrorContains(t, err, tc.want)
 		})
 	}
 }
 
-func ExampleHostFromSnapshot() {
-	snapshot, err := ReadSnapshot("node.yaml", strings.NewReader(`version: 1
+func ExampleNewHost() {
+	snapshot, err := Read("node.yaml", strings.NewReader(`version: 1
 hostname: node1
 devices:
 - {name: eth0, index: 2, up: true, addresses: [{address: 10.0.0.1/24}]}
@@ -166,12 +167,12 @@ iptables:
 		fmt.Println(err)
 		return
 	}
-	host, err := HostFromSnapshot(snapshot, SnapshotOptions{})
+	host, err := NewHost(snapshot, HostOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	in, err := ParseInput("tcp 10.0.0.9:40000 > 10.0.0.1:23 in eth0")
+	in, err := packetsim.ParseInput("tcp 10.0.0.9:40000 > 10.0.0.1:23 in eth0")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -181,7 +182,7 @@ iptables:
 		fmt.Println(err)
 		return
 	}
-	if err := NewTraceResult(in, outcomes).WriteText(os.Stdout); err != nil {
+	if err := packetsim.NewTraceResult(in, outcomes).WriteText(os.Stdout); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
@@ -191,7 +192,17 @@ iptables:
 	//   INPUT  filter:INPUT:policy:2
 }
 
-func TestHostFromSnapshotWalksALiveConnection(t *testing.T) {
+func walkOne(t *testing.T, h *packetsim.Host, packet string) packetsim.Outcome {
+	t.Helper()
+	in, err := packetsim.ParseInput(packet)
+	require.NoError(t, err)
+	outcomes, err := h.Walk(in)
+	require.NoError(t, err)
+	require.Len(t, outcomes, 1)
+	return outcomes[0]
+}
+
+func TestNewHostWalksALiveConnection(t *testing.T) {
 	text := `version: 1
 hostname: node1
 devices:
@@ -227,15 +238,15 @@ conntrack:
   replied: true
   assured: true
 `
-	s, err := ReadSnapshot("node1.yaml", strings.NewReader(text))
+	s, err := Read("node1.yaml", strings.NewReader(text))
 	require.NoError(t, err)
-	h, err := HostFromSnapshot(s, SnapshotOptions{})
+	h, err := NewHost(s, HostOptions{})
 	require.NoError(t, err)
 	o := walkOne(t, h, "tcp 10.0.0.9:40000 > 10.96.0.1:80 in eth0 flags ACK")
-	assert.Equal(t, Accept, o.Verdict, o.Reason)
+	assert.Equal(t, packetsim.Accept, o.Verdict, o.Reason)
 	assert.Equal(t, "10.244.0.2:8080", o.DNAT)
 	assert.Equal(t, "veth1", o.Out)
 	back := walkOne(t, h, "tcp 10.244.0.2:8080 > 10.0.0.9:40000 in veth1 flags ACK")
 	assert.Equal(t, netip.MustParseAddr("10.96.0.1"), back.Packet.Src)
-	assert.Equal(t, Drop, walkOne(t, h, "tcp 10.0.0.9:40001 > 10.244.0.2:80 in eth0").Verdict)
+	assert.Equal(t, packetsim.Drop, walkOne(t, h, "tcp 10.0.0.9:40001 > 10.244.0.2:80 in eth0").Verdict)
 }

@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"bytes"
@@ -14,14 +14,14 @@ import (
 )
 
 // rules reads what each backend holds for each family. Both are read: the kernel runs both.
-func (t *snapshotTaker) rules() {
+func (t *taker) rules() {
 	for _, family := range bothFamilies() {
 		t.rulesOfFamily(family)
 	}
 	t.nativeTables()
 }
 
-func (t *snapshotTaker) rulesOfFamily(family fakeipt.Family) {
+func (t *taker) rulesOfFamily(family fakeipt.Family) {
 	for _, dialect := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
 		if err := t.rulesOf(dialect, family); err != nil {
 			t.unread(fmt.Sprintf("IPv%d rules of the %s backend", family, backendName(dialect)), "%v", err)
@@ -29,7 +29,7 @@ func (t *snapshotTaker) rulesOfFamily(family fakeipt.Family) {
 	}
 }
 
-func (t *snapshotTaker) rulesOf(dialect fakeipt.Dialect, family fakeipt.Family) error {
+func (t *taker) rulesOf(dialect fakeipt.Dialect, family fakeipt.Family) error {
 	if dialect == fakeipt.Legacy {
 		if holds, err := t.legacyHolds(family); err != nil || !holds {
 			return err
@@ -52,13 +52,13 @@ func (t *snapshotTaker) rulesOf(dialect fakeipt.Dialect, family fakeipt.Family) 
 	}
 	t.foreignTables(save, family)
 	if strings.HasPrefix(save, "*") || strings.Contains(save, "\n*") {
-		t.snapshot.IPTables = append(t.snapshot.IPTables, SnapshotRules{Backend: backendName(dialect), Family: family, Save: save})
+		t.snapshot.IPTables = append(t.snapshot.IPTables, Rules{Backend: backendName(dialect), Family: family, Save: save})
 	}
 	return nil
 }
 
 // foreignTables notes the tables that iptables-nft-save cannot show: it says so in comments.
-func (t *snapshotTaker) foreignTables(save string, family fakeipt.Family) {
+func (t *taker) foreignTables(save string, family fakeipt.Family) {
 	for line := range strings.SplitSeq(save, "\n") {
 		if strings.HasPrefix(line, "# Table `") {
 			t.unread(fmt.Sprintf("IPv%d rules", family), "%s", strings.TrimPrefix(line, "# "))
@@ -68,7 +68,7 @@ func (t *snapshotTaker) foreignTables(save string, family fakeipt.Family) {
 
 // legacyHolds says whether the namespace has legacy tables. Saving would make those that are not
 // there: the tool asks for each, and the kernel then loads it.
-func (t *snapshotTaker) legacyHolds(family fakeipt.Family) (bool, error) {
+func (t *taker) legacyHolds(family fakeipt.Family) (bool, error) {
 	name := "ip_tables_names"
 	if family == fakeipt.IPv6 {
 		name = "ip6_tables_names"
@@ -85,7 +85,7 @@ func (t *snapshotTaker) legacyHolds(family fakeipt.Family) (bool, error) {
 
 // saveTool finds the save program of a backend: by its own name, else the plain one if that is
 // of this backend.
-func (t *snapshotTaker) saveTool(dialect fakeipt.Dialect, family fakeipt.Family) (string, error) {
+func (t *taker) saveTool(dialect fakeipt.Dialect, family fakeipt.Family) (string, error) {
 	prefix := "iptables"
 	if family == fakeipt.IPv6 {
 		prefix = "ip6tables"
@@ -113,7 +113,7 @@ func (t *snapshotTaker) saveTool(dialect fakeipt.Dialect, family fakeipt.Family)
 }
 
 // run gives what a tool prints, or an error with what it says on stderr.
-func (t *snapshotTaker) run(tool string, args ...string) (string, error) {
+func (t *taker) run(tool string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := t.exec.CommandContext(t.ctx, tool, args...)
 	cmd.SetStdout(&stdout)
@@ -125,7 +125,7 @@ func (t *snapshotTaker) run(tool string, args ...string) (string, error) {
 }
 
 // rulesMention says whether a rule uses a match or target, given as "-m NAME" or "-j NAME".
-func (t *snapshotTaker) rulesMention(word string) bool {
+func (t *taker) rulesMention(word string) bool {
 	for i := range t.snapshot.IPTables {
 		if strings.Contains(t.snapshot.IPTables[i].Save, " "+word+" ") {
 			return true
@@ -135,7 +135,7 @@ func (t *snapshotTaker) rulesMention(word string) bool {
 }
 
 // ipsets are read where rules ask for them or the module is there: the tool would load it.
-func (t *snapshotTaker) ipsets() {
+func (t *taker) ipsets() {
 	if !t.rulesMention("-m set") && !t.rulesMention("-j SET") && !t.moduleLoaded("ip_set") {
 		return
 	}
@@ -145,7 +145,7 @@ func (t *snapshotTaker) ipsets() {
 }
 
 // nfacct objects are read under the same condition as ipsets.
-func (t *snapshotTaker) nfacct() {
+func (t *taker) nfacct() {
 	if !t.rulesMention("-m nfacct") && !t.moduleLoaded("nfnetlink_acct") {
 		return
 	}
@@ -161,7 +161,7 @@ func (t *snapshotTaker) nfacct() {
 }
 
 // object runs a tool that lists kernel objects.
-func (t *snapshotTaker) object(what, tool string, args ...string) (string, bool) {
+func (t *taker) object(what, tool string, args ...string) (string, bool) {
 	if _, err := t.exec.LookPath(tool); err != nil {
 		t.unread(what, "%s is not installed: %v", tool, err)
 		return "", false
@@ -175,8 +175,8 @@ func (t *snapshotTaker) object(what, tool string, args ...string) (string, bool)
 }
 
 // parseNFAcct reads lines like "{ pkts = 00000000000000000000, bytes = 00000000000000000000 } = NAME;".
-func parseNFAcct(list string) ([]SnapshotNFAcct, error) {
-	var objects []SnapshotNFAcct
+func parseNFAcct(list string) ([]NFAcct, error) {
+	var objects []NFAcct
 	for line := range strings.Lines(list) {
 		line = strings.TrimSpace(line)
 		if line == "" {
@@ -191,8 +191,8 @@ func parseNFAcct(list string) ([]SnapshotNFAcct, error) {
 	return objects, nil
 }
 
-func parseNFAcctLine(line string) (SnapshotNFAcct, error) {
-	var object SnapshotNFAcct
+func parseNFAcctLine(line string) (NFAcct, error) {
+	var object NFAcct
 	counters, name, ok := strings.Cut(line, "} = ")
 	if !ok {
 		return object, errors.New("want \"{ pkts = N, bytes = N } = NAME;\"")

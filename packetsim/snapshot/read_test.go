@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"bytes"
@@ -8,66 +8,67 @@ import (
 	"testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
-// sampleSnapshot has something in every field.
-func sampleSnapshot() *NodeSnapshot {
+// sample has something in every field.
+func sample() *Node {
 	peer := 0
 	addr := netip.MustParseAddr
-	return &NodeSnapshot{
+	return &Node{
 		Version:  1,
 		Hostname: "node1",
-		Devices: []SnapshotDevice{
-			{Name: "lo", Index: 1, Kind: "loopback", MTU: 65536, Up: true, Addresses: []SnapshotAddress{{Prefix: netip.MustParsePrefix("127.0.0.1/8"), Scope: ScopeHost}}},
+		Devices: []Device{
+			{Name: "lo", Index: 1, Kind: "loopback", MTU: 65536, Up: true, Addresses: []Address{{Prefix: netip.MustParsePrefix("127.0.0.1/8"), Scope: packetsim.ScopeHost}}},
 			{Name: "br0", Index: 2, Kind: "bridge", MTU: 1500, MAC: "02:00:00:00:00:01", Up: true},
-			{Name: "vx0", Index: 4, Kind: "vxlan", VXLAN: &SnapshotVXLAN{ID: 7, Port: 4789, Local: addr("10.0.0.1"), Remotes: []SnapshotRemote{
+			{Name: "vx0", Index: 4, Kind: "vxlan", VXLAN: &VXLAN{ID: 7, Port: 4789, Local: addr("10.0.0.1"), Remotes: []Remote{
 				{addr("10.244.1.0"), addr("10.0.0.2")}, {addr("fd44::"), addr("10.0.0.2")},
 			}}},
 			{Name: "eth0", Index: 3, Kind: "veth", MTU: 1500, MAC: "02:00:00:00:00:02", Up: true, Master: "br0", PeerNetns: &peer,
 				Hairpin: true, Neighbours: []netip.Addr{addr("10.0.0.7"), addr("fd00::7")},
-				Addresses: []SnapshotAddress{
-					{Prefix: netip.MustParsePrefix("10.0.0.1/24"), Scope: ScopeGlobal, Broadcast: addr("10.0.0.255"), Secondary: true},
+				Addresses: []Address{
+					{Prefix: netip.MustParsePrefix("10.0.0.1/24"), Scope: packetsim.ScopeGlobal, Broadcast: addr("10.0.0.255"), Secondary: true},
 					{Prefix: netip.MustParsePrefix("fd00::1/64"), Deprecated: true},
 				}},
 		},
-		Routes: []SnapshotRoute{
-			{Dst: netip.MustParsePrefix("0.0.0.0/0"), Type: RouteUnicast, Via: addr("10.0.0.254"), Dev: "eth0", Src: addr("10.0.0.1"),
-				Table: TableMain, Metric: 100, Scope: ScopeGlobal, Protocol: "static"},
-			{Dst: netip.MustParsePrefix("fd01::/64"), Table: 100, NextHops: []SnapshotNextHop{{Via: addr("fd00::2"), Dev: "eth0", Weight: 2}, {Dev: "br0", Weight: 1}}},
-			{Dst: netip.MustParsePrefix("10.9.0.0/16"), Type: RouteBlackhole, Table: TableMain},
+		Routes: []Route{
+			{Dst: netip.MustParsePrefix("0.0.0.0/0"), Type: packetsim.RouteUnicast, Via: addr("10.0.0.254"), Dev: "eth0", Src: addr("10.0.0.1"),
+				Table: packetsim.TableMain, Metric: 100, Scope: packetsim.ScopeGlobal, Protocol: "static"},
+			{Dst: netip.MustParsePrefix("fd01::/64"), Table: 100, NextHops: []NextHop{{Via: addr("fd00::2"), Dev: "eth0", Weight: 2}, {Dev: "br0", Weight: 1}}},
+			{Dst: netip.MustParsePrefix("10.9.0.0/16"), Type: packetsim.RouteBlackhole, Table: packetsim.TableMain},
 		},
-		PolicyRules: []SnapshotPolicyRule{
-			{Family: fakeipt.IPv4, Priority: 0, Action: RuleLookup, Table: TableLocal},
+		PolicyRules: []PolicyRule{
+			{Family: fakeipt.IPv4, Priority: 0, Action: packetsim.RuleLookup, Table: packetsim.TableLocal},
 			{Family: fakeipt.IPv4, Priority: 100, Invert: true, From: netip.MustParsePrefix("10.0.0.0/8"), To: netip.MustParsePrefix("10.1.0.0/16"),
-				Mark: 0x10, MarkMask: 0xff, In: "eth0", Out: "br0", Action: RuleProhibit},
+				Mark: 0x10, MarkMask: 0xff, In: "eth0", Out: "br0", Action: packetsim.RuleProhibit},
 		},
 		Sysctls:  map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.eth0.rp_filter": "2"},
-		IPTables: []SnapshotRules{{Backend: "nft", Family: fakeipt.IPv4, Save: "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n[1:60] -A INPUT -j ACCEPT\nCOMMIT\n"}},
-		Conntrack: []SnapshotConnection{{
-			Original: SnapshotTuple{Proto: TCP, Src: addr("10.0.0.2"), Dst: addr("10.96.0.1"), SrcPort: 40000, DstPort: 443},
-			Reply:    SnapshotTuple{Proto: TCP, Src: addr("10.0.0.3"), Dst: addr("10.0.0.1"), SrcPort: 6443, DstPort: 1025},
+		IPTables: []Rules{{Backend: "nft", Family: fakeipt.IPv4, Save: "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n[1:60] -A INPUT -j ACCEPT\nCOMMIT\n"}},
+		Conntrack: []Connection{{
+			Original: Tuple{Proto: packetsim.TCP, Src: addr("10.0.0.2"), Dst: addr("10.96.0.1"), SrcPort: 40000, DstPort: 443},
+			Reply:    Tuple{Proto: packetsim.TCP, Src: addr("10.0.0.3"), Dst: addr("10.0.0.1"), SrcPort: 6443, DstPort: 1025},
 			State:    "ESTABLISHED", Timeout: 86400, Replied: true, Assured: true, Mark: 7, Zone: 3,
 		}, {
-			Original: SnapshotTuple{Proto: ICMP, Src: addr("10.0.0.2"), Dst: addr("10.0.0.1"), ICMPType: 8, ICMPCode: 0, ICMPID: 9},
-			Reply:    SnapshotTuple{Proto: ICMP, Src: addr("10.0.0.1"), Dst: addr("10.0.0.2"), ICMPType: 0, ICMPCode: 1, ICMPID: 9},
+			Original: Tuple{Proto: packetsim.ICMP, Src: addr("10.0.0.2"), Dst: addr("10.0.0.1"), ICMPType: 8, ICMPCode: 0, ICMPID: 9},
+			Reply:    Tuple{Proto: packetsim.ICMP, Src: addr("10.0.0.1"), Dst: addr("10.0.0.2"), ICMPType: 0, ICMPCode: 1, ICMPID: 9},
 			Timeout:  29,
 		}},
 		IPSets: "create s hash:ip family inet hashsize 1024 maxelem 65536 bucketsize 12 initval 0x00000001\nadd s 10.0.0.1\n",
-		NFAcct: []SnapshotNFAcct{{Name: "ct_state_invalid_dropped_pkts", Packets: 3, Bytes: 180}, {Name: "q", Mode: "packet", Quota: 7, Over: true}},
-		Unread: []SnapshotUnread{{What: "recent list KUBE-SEP-X", Why: "not supported"}},
+		NFAcct: []NFAcct{{Name: "ct_state_invalid_dropped_pkts", Packets: 3, Bytes: 180}, {Name: "q", Mode: "packet", Quota: 7, Over: true}},
+		Unread: []Unread{{What: "recent list KUBE-SEP-X", Why: "not supported"}},
 	}
 }
 
-func TestReadSnapshotReadsWhatWriteWrites(t *testing.T) {
-	for _, format := range []SnapshotFormat{SnapshotYAML, SnapshotJSON} {
+func TestReadReadsWhatWriteWrites(t *testing.T) {
+	for _, format := range []Format{YAML, JSON} {
 		t.Run(string(format), func(t *testing.T) {
-			want := sampleSnapshot()
+			want := sample()
 			var b bytes.Buffer
 			require.NoError(t, want.Write(&b, format))
-			got, err := ReadSnapshot("node.yaml", bytes.NewReader(b.Bytes()))
+			got, err := Read("node.yaml", bytes.NewReader(b.Bytes()))
 			require.NoError(t, err, b.String())
 			assert.Equal(t, want, got)
 
@@ -78,31 +79,31 @@ func TestReadSnapshotReadsWhatWriteWrites(t *testing.T) {
 	}
 }
 
-func TestWriteSnapshotYAML(t *testing.T) {
+func TestWriteYAML(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, sampleSnapshot().Write(&b, SnapshotYAML))
-	const file = "testdata/snapshot.yaml"
+	require.NoError(t, sample().Write(&b, YAML))
+	const file = "testdata/node.yaml"
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), b.String())
 }
 
-func TestReadSnapshotKeepsAnyText(t *testing.T) {
+func TestReadKeepsAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := sampleSnapshot()
+		want := sample()
 		want.IPTables[0].Save = rapid.String().Draw(t, "save")
 		want.Hostname = rapid.String().Draw(t, "hostname")
 		want.IPSets = rapid.SampledFrom([]string{"", " \n", "\n\n", "a\n ", "\ta\r\n", "# x\n", "\u0085\u2028\ufeff", "\x7f\u0080", "---\n", "|\n"}).Draw(t, "ipsets")
-		format := rapid.SampledFrom([]SnapshotFormat{SnapshotYAML, SnapshotJSON}).Draw(t, "format")
+		format := rapid.SampledFrom([]Format{YAML, JSON}).Draw(t, "format")
 		var b bytes.Buffer
 		require.NoError(t, want.Write(&b, format))
-		got, err := ReadSnapshot("node.yaml", bytes.NewReader(b.Bytes()))
+		got, err := Read("node.yaml", bytes.NewReader(b.Bytes()))
 		require.NoError(t, err, b.String())
 		require.Equal(t, want, got, b.String())
 	})
 }
 
-func TestReadSnapshotRefuses(t *testing.T) {
+func TestReadRefuses(t *testing.T) {
 	const lo = "devices:\n- {name: lo, index: 1, up: true}\n"
 	for _, tc := range []struct {
 		name string
@@ -164,8 +165,8 @@ func TestReadSnapshotRefuses(t *testing.T) {
 		{"something unread without a reason", "version: 1\nunread:\n- what: routes\n", "n:3:3: unread[0]: write what could not be read and why"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := ReadSnapshot("n", strings.NewReader(tc.text))
-			var se *SnapshotError
+			_, err := Read("n", strings.NewReader(tc.text))
+			var se *Error
 			require.ErrorAs(t, err, &se)
 			assert.Contains(t, err.Error(), tc.want)
 			assert.Positive(t, se.Line)
@@ -173,24 +174,24 @@ func TestReadSnapshotRefuses(t *testing.T) {
 	}
 }
 
-func TestReadSnapshotNamesTheLineOfBadYAML(t *testing.T) {
-	_, err := ReadSnapshot("node.yaml", strings.NewReader("version: 1\nhostname: [a\n"))
+func TestReadNamesTheLineOfBadYAML(t *testing.T) {
+	_, err := Read("node.yaml", strings.NewReader("version: 1\nhostname: [a\n"))
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "node.yaml:1:1: not YAML: did not find expected")
 }
 
-func TestWriteSnapshotRefusesWhatCannotBeRead(t *testing.T) {
-	s := sampleSnapshot()
+func TestWriteRefusesWhatCannotBeRead(t *testing.T) {
+	s := sample()
 	s.Routes[0].Dev = "eth9"
-	err := s.Write(&bytes.Buffer{}, SnapshotYAML)
+	err := s.Write(&bytes.Buffer{}, YAML)
 	require.EqualError(t, err, `routes[0].dev: there is no device "eth9" in this snapshot`)
-	require.EqualError(t, sampleSnapshot().Write(&bytes.Buffer{}, "xml"), `unknown snapshot format "xml": write yaml or json`)
+	require.EqualError(t, sample().Write(&bytes.Buffer{}, "xml"), `unknown snapshot format "xml": write yaml or json`)
 }
 
-func FuzzReadSnapshot(f *testing.F) {
-	for _, format := range []SnapshotFormat{SnapshotYAML, SnapshotJSON} {
+func FuzzRead(f *testing.F) {
+	for _, format := range []Format{YAML, JSON} {
 		var b bytes.Buffer
-		if err := sampleSnapshot().Write(&b, format); err != nil {
+		if err := sample().Write(&b, format); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(b.Bytes())
@@ -198,17 +199,17 @@ func FuzzReadSnapshot(f *testing.F) {
 	f.Add([]byte("version: 1\nhostname: !!binary aGk=\n"))
 	f.Add([]byte("version: 1\nsysctls: {net.a: 1}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := ReadSnapshot("f", bytes.NewReader(data))
+		s, err := Read("f", bytes.NewReader(data))
 		if err != nil {
-			var place *SnapshotError
+			var place *Error
 			require.ErrorAs(t, err, &place)
 			require.Positive(t, place.Line)
 			require.Positive(t, place.Column)
 			return
 		}
 		var b bytes.Buffer
-		require.NoError(t, s.Write(&b, SnapshotYAML))
-		again, err := ReadSnapshot("f", &b)
+		require.NoError(t, s.Write(&b, YAML))
+		again, err := Read("f", &b)
 		require.NoError(t, err)
 		require.Equal(t, s, again)
 	})

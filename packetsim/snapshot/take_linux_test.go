@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/vishvananda/netlink"
@@ -74,7 +75,7 @@ func (c *stdoutCmd) Run() error {
 }
 
 // fakeTaker reads files from a folder of the test and runs canned tools. It has no netlink.
-func fakeTaker(t *testing.T, files map[string]string, tools cannedTools) (*snapshotTaker, *[]string) {
+func fakeTaker(t *testing.T, files map[string]string, tools cannedTools) (*taker, *[]string) {
 	root := t.TempDir()
 	machine := map[string]string{"proc/modules": ""}
 	maps.Copy(machine, files)
@@ -84,10 +85,10 @@ func fakeTaker(t *testing.T, files map[string]string, tools cannedTools) (*snaps
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 	}
 	ran := &[]string{}
-	return &snapshotTaker{
+	return &taker{
 		ctx: context.Background(), exec: tools.exec(ran), proc: filepath.Join(root, "proc"), sys: filepath.Join(root, "sys"),
 		lib:      filepath.Join(root, "lib"),
-		snapshot: &NodeSnapshot{Version: SnapshotVersion},
+		snapshot: &Node{Version: Version},
 	}, ran
 }
 
@@ -96,7 +97,7 @@ const (
 	noRules   = "# Generated\n"
 )
 
-func TestSnapshotRules(t *testing.T) {
+func TestTakeRules(t *testing.T) {
 	loaded := map[string]string{"proc/thread-self/net/ip_tables_names": "filter\n", "proc/thread-self/net/ip6_tables_names": ""}
 	for _, tc := range []struct {
 		name   string
@@ -173,10 +174,10 @@ func TestSnapshotRules(t *testing.T) {
 	}
 }
 
-func TestSnapshotObjects(t *testing.T) {
+func TestTakeObjects(t *testing.T) {
 	const list = "{ pkts = 00000000000000000003, bytes = 00000000000000000180 } = ct_state_invalid_dropped_pkts;\n" +
 		"{ pkts = 00000000000000000000, bytes = 00000000000000000000, quota = 00000000000000001000, mode = byte, overquota = yes } = q;\n"
-	rules := []SnapshotRules{{Save: "*filter\n-A INPUT -m nfacct --nfacct-name a -m set --match-set s src -j DROP\nCOMMIT\n"}}
+	rules := []Rules{{Save: "*filter\n-A INPUT -m nfacct --nfacct-name a -m set --match-set s src -j DROP\nCOMMIT\n"}}
 
 	t.Run("objects that rules name are read", func(t *testing.T) {
 		taker, _ := fakeTaker(t, nil, cannedTools{"nfacct list": list, "ipset save": "create s hash:ip\n"})
@@ -184,7 +185,7 @@ func TestSnapshotObjects(t *testing.T) {
 		taker.ipsets()
 		taker.nfacct()
 		assert.Equal(t, "create s hash:ip\n", taker.snapshot.IPSets)
-		assert.Equal(t, []SnapshotNFAcct{{Name: "ct_state_invalid_dropped_pkts", Packets: 3, Bytes: 180}, {Name: "q", Mode: "byte", Quota: 1000, Over: true}}, taker.snapshot.NFAcct)
+		assert.Equal(t, []NFAcct{{Name: "ct_state_invalid_dropped_pkts", Packets: 3, Bytes: 180}, {Name: "q", Mode: "byte", Quota: 1000, Over: true}}, taker.snapshot.NFAcct)
 		assert.Empty(t, taker.snapshot.Unread)
 	})
 	for _, tc := range []struct {
@@ -218,7 +219,7 @@ func TestSnapshotObjects(t *testing.T) {
 		taker.snapshot.IPTables = rules
 		taker.ipsets()
 		taker.nfacct()
-		assert.Equal(t, []SnapshotUnread{
+		assert.Equal(t, []Unread{
 			{"ipsets", "ipset is not installed: executable file not found in $PATH"},
 			{"nfacct objects", "nfacct is not installed: executable file not found in $PATH"},
 		}, taker.snapshot.Unread)
@@ -232,7 +233,7 @@ func TestSnapshotObjects(t *testing.T) {
 	})
 }
 
-func TestSnapshotSysctls(t *testing.T) {
+func TestTakeSysctls(t *testing.T) {
 	taker, _ := fakeTaker(t, map[string]string{
 		"proc/sys/net/ipv4/ip_forward":                       "1\n",
 		"proc/sys/net/ipv4/ip_local_port_range":              "32768\t60999\n",
@@ -253,62 +254,62 @@ func TestSnapshotSysctls(t *testing.T) {
 	assert.Empty(t, taker.snapshot.Unread)
 }
 
-func TestSnapshotRecentLists(t *testing.T) {
+func TestTakeRecentLists(t *testing.T) {
 	taker, _ := fakeTaker(t, map[string]string{
 		"proc/thread-self/net/xt_recent/EMPTY":      "",
 		"proc/thread-self/net/xt_recent/KUBE-SEP-X": "src=10.0.0.1 ttl: 64 last_seen: 4295 oldest_pkt: 1 4295\n",
 	}, nil)
 	taker.recentLists()
-	assert.Equal(t, []SnapshotUnread{{"recent list KUBE-SEP-X", "not supported: a snapshot does not hold its 1 addresses"}}, taker.snapshot.Unread)
+	assert.Equal(t, []Unread{{"recent list KUBE-SEP-X", "not supported: a snapshot does not hold its 1 addresses"}}, taker.snapshot.Unread)
 }
 
-// TestTakeSnapshotOfThisMachine takes what anybody may read, with no tool installed.
-func TestTakeSnapshotOfThisMachine(t *testing.T) {
+// TestTakeOfThisMachine takes what anybody may read, with no tool installed.
+func TestTakeOfThisMachine(t *testing.T) {
 	ran := &[]string{}
-	s, err := TakeSnapshot(context.Background(), cannedTools{}.exec(ran))
+	s, err := Take(context.Background(), cannedTools{}.exec(ran))
 	require.NoError(t, err)
-	assert.True(t, slices.ContainsFunc(s.Devices, func(d SnapshotDevice) bool { return d.Kind == "loopback" }))
+	assert.True(t, slices.ContainsFunc(s.Devices, func(d Device) bool { return d.Kind == "loopback" }))
 	assert.Contains(t, s.Sysctls, "net.ipv4.ip_forward")
 	assert.Empty(t, *ran)
 
 	var b bytes.Buffer
-	require.NoError(t, s.Write(&b, SnapshotJSON))
-	again, err := ReadSnapshot("snapshot", &b)
+	require.NoError(t, s.Write(&b, JSON))
+	again, err := Read("snapshot", &b)
 	require.NoError(t, err)
 	assert.Equal(t, s, again)
 }
 
-func TestTakeSnapshotEndsWithItsContext(t *testing.T) {
+func TestTakeEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := TakeSnapshot(ctx, cannedTools{}.exec(&[]string{}))
+	_, err := Take(ctx, cannedTools{}.exec(&[]string{}))
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-func TestSnapshotRouteOf(t *testing.T) {
+func TestRouteFromNetlink(t *testing.T) {
 	names := map[int]string{2: "eth0", 3: "eth1"}
 	gateway := net.IPv4(10, 0, 0, 254)
 	for _, tc := range []struct {
 		name  string
 		route netlink.Route
-		want  SnapshotRoute
+		want  Route
 		err   string
 	}{
 		{"a default route without destination", netlink.Route{LinkIndex: 2, Gw: gateway, Type: unix.RTN_UNICAST, Table: 254, Protocol: unix.RTPROT_STATIC},
-			SnapshotRoute{Dst: netip.MustParsePrefix("0.0.0.0/0"), Type: RouteUnicast, Via: netip.MustParseAddr("10.0.0.254"), Dev: "eth0", Table: TableMain, Scope: ScopeGlobal, Protocol: "static"}, ""},
+			Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Type: packetsim.RouteUnicast, Via: netip.MustParseAddr("10.0.0.254"), Dev: "eth0", Table: packetsim.TableMain, Scope: packetsim.ScopeGlobal, Protocol: "static"}, ""},
 		{"several next hops", netlink.Route{LinkIndex: 2, Type: unix.RTN_UNICAST, Table: 254, MultiPath: []*netlink.NexthopInfo{{LinkIndex: 2, Gw: gateway}, {LinkIndex: 3, Hops: 4}}},
-			SnapshotRoute{Dst: netip.MustParsePrefix("0.0.0.0/0"), Type: RouteUnicast, Table: TableMain, Scope: ScopeGlobal, Protocol: "unspec",
-				NextHops: []SnapshotNextHop{{Via: netip.MustParseAddr("10.0.0.254"), Dev: "eth0", Weight: 1}, {Dev: "eth1", Weight: 5}}}, ""},
-		{"a route for one TOS", netlink.Route{Type: unix.RTN_UNICAST, Tos: 8}, SnapshotRoute{}, "not supported: a route for TOS 0x8 only"},
-		{"a tunnel", netlink.Route{Type: unix.RTN_UNICAST, Encap: &netlink.MPLSEncap{}}, SnapshotRoute{}, "not supported: a route with an encapsulation"},
-		{"a gateway of the other family", netlink.Route{Type: unix.RTN_UNICAST, Via: &netlink.Via{}}, SnapshotRoute{}, "not supported: a gateway of the other address family"},
-		{"a dead route", netlink.Route{Type: unix.RTN_UNICAST, Flags: unix.RTNH_F_DEAD}, SnapshotRoute{}, "dead: the kernel does not use it"},
-		{"a scope of its own", netlink.Route{Type: unix.RTN_UNICAST, Scope: 100}, SnapshotRoute{}, "not supported: scope 100"},
-		{"NAT by route", netlink.Route{Type: unix.RTN_NAT}, SnapshotRoute{}, "not supported: route type 10"},
-		{"a next hop with a tunnel", netlink.Route{Type: unix.RTN_UNICAST, MultiPath: []*netlink.NexthopInfo{{Encap: &netlink.MPLSEncap{}}}}, SnapshotRoute{}, "not supported: a next hop with an encapsulation"},
+			Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Type: packetsim.RouteUnicast, Table: packetsim.TableMain, Scope: packetsim.ScopeGlobal, Protocol: "unspec",
+				NextHops: []NextHop{{Via: netip.MustParseAddr("10.0.0.254"), Dev: "eth0", Weight: 1}, {Dev: "eth1", Weight: 5}}}, ""},
+		{"a route for one TOS", netlink.Route{Type: unix.RTN_UNICAST, Tos: 8}, Route{}, "not supported: a route for TOS 0x8 only"},
+		{"a tunnel", netlink.Route{Type: unix.RTN_UNICAST, Encap: &netlink.MPLSEncap{}}, Route{}, "not supported: a route with an encapsulation"},
+		{"a gateway of the other family", netlink.Route{Type: unix.RTN_UNICAST, Via: &netlink.Via{}}, Route{}, "not supported: a gateway of the other address family"},
+		{"a dead route", netlink.Route{Type: unix.RTN_UNICAST, Flags: unix.RTNH_F_DEAD}, Route{}, "dead: the kernel does not use it"},
+		{"a scope of its own", netlink.Route{Type: unix.RTN_UNICAST, Scope: 100}, Route{}, "not supported: scope 100"},
+		{"NAT by route", netlink.Route{Type: unix.RTN_NAT}, Route{}, "not supported: route type 10"},
+		{"a next hop with a tunnel", netlink.Route{Type: unix.RTN_UNICAST, MultiPath: []*netlink.NexthopInfo{{Encap: &netlink.MPLSEncap{}}}}, Route{}, "not supported: a next hop with an encapsulation"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := routeOf(&tc.route, fakeipt.IPv4, names)
+			got, err := routeFromNetlink(&tc.route, fakeipt.IPv4, names)
 			if tc.err != "" {
 				require.ErrorContains(t, err, tc.err)
 				return
@@ -336,9 +337,9 @@ func policyRuleSample(more ...[]byte) []byte {
 func TestParsePolicyRule(t *testing.T) {
 	got, err := parsePolicyRule(policyRuleSample(), fakeipt.IPv4)
 	require.NoError(t, err)
-	assert.Equal(t, SnapshotPolicyRule{
+	assert.Equal(t, PolicyRule{
 		Family: fakeipt.IPv4, Priority: 90, Invert: true, From: netip.MustParsePrefix("10.0.0.0/8"), Mark: 0x10, MarkMask: 0xff, In: "eth0",
-		Action: RuleLookup, Table: 100,
+		Action: packetsim.RuleLookup, Table: 100,
 	}, got)
 
 	withByte := func(i int, b byte) []byte {

@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"errors"
@@ -7,42 +7,42 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
-// SnapshotVersion is the version of the NodeSnapshot document that this package reads and writes.
-const SnapshotVersion = 1
+// Version is the version of the NodeSnapshot document that this package reads and writes.
+const Version = 1
 
-// NodeSnapshot is everything that a walk needs from one node (one network namespace), as one
-// YAML or JSON document. TakeSnapshot makes it from this machine, Host.Snapshot from a Host,
-// and HostFromSnapshot builds a Host from it.
-type NodeSnapshot struct {
-	// Version is SnapshotVersion.
+// Node is the NodeSnapshot document: everything that a walk needs from one node (one network namespace). Take makes it
+// from this machine, Of from a Host, and NewHost builds a Host from it.
+type Node struct {
+	// Version is the constant of that name.
 	Version int `json:"version"`
 	// Hostname is the node's name.
 	Hostname string `json:"hostname"`
 	// Devices are the network devices, by index.
-	Devices []SnapshotDevice `json:"devices,omitempty"`
+	Devices []Device `json:"devices,omitempty"`
 	// Routes are those of all tables and both families; the local table is among them.
-	Routes []SnapshotRoute `json:"routes,omitempty"`
+	Routes []Route `json:"routes,omitempty"`
 	// PolicyRules are what "ip rule" and "ip -6 rule" list, by family and priority.
-	PolicyRules []SnapshotPolicyRule `json:"policyRules,omitempty"`
+	PolicyRules []PolicyRule `json:"policyRules,omitempty"`
 	// Sysctls holds the keys under net. that a walk looks at, spelled with dots.
 	Sysctls map[string]string `json:"sysctls,omitempty"`
 	// IPTables holds the rules of each backend and family that has any table.
-	IPTables []SnapshotRules `json:"iptables,omitempty"`
+	IPTables []Rules `json:"iptables,omitempty"`
 	// Conntrack holds the connections that the node knows.
-	Conntrack []SnapshotConnection `json:"conntrack,omitempty"`
+	Conntrack []Connection `json:"conntrack,omitempty"`
 	// IPSets is what "ipset save" prints. It is read only where a rule of the walked backend names a set, or where a Host can hold all of it.
 	IPSets string `json:"ipsets,omitempty"`
 	// NFAcct are the accounting objects that "-m nfacct" rules name.
-	NFAcct []SnapshotNFAcct `json:"nfacct,omitempty"`
+	NFAcct []NFAcct `json:"nfacct,omitempty"`
 	// Unread says what could not be read and why. A walk that depends on it may differ from
 	// what the node does.
-	Unread []SnapshotUnread `json:"unread,omitempty"`
+	Unread []Unread `json:"unread,omitempty"`
 }
 
-// SnapshotDevice is a Device in the document.
-type SnapshotDevice struct {
+// Device is a packetsim.Device in the document.
+type Device struct {
 	Name  string `json:"name"`
 	Index int    `json:"index,omitempty"`
 	// Kind is the kind of "ip -d link": veth, bridge, dummy; loopback for lo, device for one without a kind.
@@ -54,85 +54,85 @@ type SnapshotDevice struct {
 	// Master is the bridge, bond or VRF that the device is a port of.
 	Master string `json:"master,omitempty"`
 	// PeerNetns is the id that this namespace has for the one that the other end of a veth is in.
-	PeerNetns *int              `json:"peerNetns,omitempty"`
-	Addresses []SnapshotAddress `json:"addresses,omitempty"`
+	PeerNetns *int      `json:"peerNetns,omitempty"`
+	Addresses []Address `json:"addresses,omitempty"`
 	// Hairpin is that of a port of a bridge, and Neighbours are the addresses behind it.
-	Hairpin    bool           `json:"hairpin,omitempty"`
-	Neighbours []netip.Addr   `json:"neighbours,omitempty"`
-	VXLAN      *SnapshotVXLAN `json:"vxlan,omitempty"`
+	Hairpin    bool         `json:"hairpin,omitempty"`
+	Neighbours []netip.Addr `json:"neighbours,omitempty"`
+	VXLAN      *VXLAN       `json:"vxlan,omitempty"`
 }
 
-// SnapshotVXLAN is a VXLAN in the document.
-type SnapshotVXLAN struct {
+// VXLAN is a packetsim.VXLAN in the document.
+type VXLAN struct {
 	// ID is the network identifier, of 24 bits.
 	ID uint32 `json:"id"`
 	// Port is the destination port; without it, it is 8472.
 	Port  uint16     `json:"port,omitempty"`
 	Local netip.Addr `json:"local,omitzero"`
 	// Remotes are by neighbour.
-	Remotes []SnapshotRemote `json:"remotes,omitempty"`
+	Remotes []Remote `json:"remotes,omitempty"`
 }
 
-// SnapshotRemote says which machine a neighbour on a tunnel is behind.
-type SnapshotRemote struct {
+// Remote says which machine a neighbour on a tunnel is behind.
+type Remote struct {
 	Neighbour netip.Addr `json:"neighbour"`
 	Remote    netip.Addr `json:"remote"`
 }
 
-// SnapshotAddress is an Address in the document, field by field.
-type SnapshotAddress struct {
-	Prefix     netip.Prefix `json:"address"`
-	Scope      Scope        `json:"scope,omitempty"`
-	Broadcast  netip.Addr   `json:"broadcast,omitzero"`
-	Secondary  bool         `json:"secondary,omitempty"`
-	Deprecated bool         `json:"deprecated,omitempty"`
+// Address is a packetsim.Address in the document, field by field.
+type Address struct {
+	Prefix     netip.Prefix    `json:"address"`
+	Scope      packetsim.Scope `json:"scope,omitempty"`
+	Broadcast  netip.Addr      `json:"broadcast,omitzero"`
+	Secondary  bool            `json:"secondary,omitempty"`
+	Deprecated bool            `json:"deprecated,omitempty"`
 }
 
-// SnapshotRoute is a Route in the document, either with Via and Dev or with NextHops.
-type SnapshotRoute struct {
+// Route is a packetsim.Route in the document, either with Via and Dev or with NextHops.
+type Route struct {
 	// Dst is the destination; a default route is 0.0.0.0/0 or ::/0.
-	Dst  netip.Prefix `json:"dst"`
-	Type RouteType    `json:"type,omitempty"`
-	Via  netip.Addr   `json:"via,omitzero"`
-	Dev  string       `json:"dev,omitempty"`
+	Dst  netip.Prefix        `json:"dst"`
+	Type packetsim.RouteType `json:"type,omitempty"`
+	Via  netip.Addr          `json:"via,omitzero"`
+	Dev  string              `json:"dev,omitempty"`
 	// Src is the preferred source address.
 	Src netip.Addr `json:"src,omitzero"`
 	// Table is the number of the table: 254 is main, 255 local, 253 default.
-	Table  RouteTable `json:"table"`
-	Metric uint32     `json:"metric,omitempty"`
-	Scope  Scope      `json:"scope,omitempty"`
+	Table  packetsim.RouteTable `json:"table"`
+	Metric uint32               `json:"metric,omitempty"`
+	Scope  packetsim.Scope      `json:"scope,omitempty"`
 	// Protocol says who made the route: kernel, boot, static, ra or a number.
-	Protocol string            `json:"protocol,omitempty"`
-	NextHops []SnapshotNextHop `json:"nexthops,omitempty"`
+	Protocol string    `json:"protocol,omitempty"`
+	NextHops []NextHop `json:"nexthops,omitempty"`
 }
 
-// SnapshotNextHop is one of several next hops of a route.
-type SnapshotNextHop struct {
+// NextHop is one of several next hops of a route.
+type NextHop struct {
 	Via netip.Addr `json:"via,omitzero"`
 	Dev string     `json:"dev"`
 	// Weight is 1 or more.
 	Weight int `json:"weight"`
 }
 
-// SnapshotPolicyRule is a PolicyRule in the document, field by field.
-type SnapshotPolicyRule struct {
+// PolicyRule is a packetsim.PolicyRule in the document, field by field.
+type PolicyRule struct {
 	// Family is 4 or 6.
 	Family   fakeipt.Family `json:"family"`
 	Priority uint32         `json:"priority"`
 	// Invert turns the conditions round.
-	Invert   bool         `json:"not,omitempty"`
-	From     netip.Prefix `json:"from,omitzero"`
-	To       netip.Prefix `json:"to,omitzero"`
-	Mark     uint32       `json:"fwmark,omitempty"`
-	MarkMask uint32       `json:"fwmask,omitempty"`
-	In       string       `json:"iif,omitempty"`
-	Out      string       `json:"oif,omitempty"`
-	Action   RuleAction   `json:"action,omitempty"`
-	Table    RouteTable   `json:"table,omitzero"`
+	Invert   bool                 `json:"not,omitempty"`
+	From     netip.Prefix         `json:"from,omitzero"`
+	To       netip.Prefix         `json:"to,omitzero"`
+	Mark     uint32               `json:"fwmark,omitempty"`
+	MarkMask uint32               `json:"fwmask,omitempty"`
+	In       string               `json:"iif,omitempty"`
+	Out      string               `json:"oif,omitempty"`
+	Action   packetsim.RuleAction `json:"action,omitempty"`
+	Table    packetsim.RouteTable `json:"table,omitzero"`
 }
 
-// SnapshotRules is the ruleset of one backend and family.
-type SnapshotRules struct {
+// Rules is the ruleset of one backend and family.
+type Rules struct {
 	// Backend is legacy or nft.
 	Backend string `json:"backend"`
 	// Family is 4 or 6.
@@ -141,12 +141,12 @@ type SnapshotRules struct {
 	Save string `json:"save"`
 }
 
-// SnapshotConnection is a ConntrackEntry in the document.
-type SnapshotConnection struct {
-	Original SnapshotTuple `json:"original"`
+// Connection is a packetsim.ConntrackEntry in the document.
+type Connection struct {
+	Original Tuple `json:"original"`
 	// Reply is the tuple of packets of the reply direction: where it is not Original turned
 	// round, the connection is translated.
-	Reply SnapshotTuple `json:"reply"`
+	Reply Tuple `json:"reply"`
 	// State is the protocol's state by the name that conntrack prints, for TCP and SCTP.
 	State string `json:"state,omitempty"`
 	// Timeout is in seconds from the time of the snapshot.
@@ -161,20 +161,20 @@ type SnapshotConnection struct {
 	ReplyZone uint16 `json:"replyZone,omitempty"`
 }
 
-// SnapshotTuple is a Tuple in the document, field by field.
-type SnapshotTuple struct {
-	Proto    Proto      `json:"proto"`
-	Src      netip.Addr `json:"src"`
-	Dst      netip.Addr `json:"dst"`
-	SrcPort  uint16     `json:"sport,omitempty"`
-	DstPort  uint16     `json:"dport,omitempty"`
-	ICMPType uint8      `json:"icmpType,omitempty"`
-	ICMPCode uint8      `json:"icmpCode,omitempty"`
-	ICMPID   uint16     `json:"icmpID,omitempty"`
+// Tuple is a packetsim.Tuple in the document, field by field.
+type Tuple struct {
+	Proto    packetsim.Proto `json:"proto"`
+	Src      netip.Addr      `json:"src"`
+	Dst      netip.Addr      `json:"dst"`
+	SrcPort  uint16          `json:"sport,omitempty"`
+	DstPort  uint16          `json:"dport,omitempty"`
+	ICMPType uint8           `json:"icmpType,omitempty"`
+	ICMPCode uint8           `json:"icmpCode,omitempty"`
+	ICMPID   uint16          `json:"icmpID,omitempty"`
 }
 
-// SnapshotNFAcct is an accounting object with its counters.
-type SnapshotNFAcct struct {
+// NFAcct is an accounting object with its counters.
+type NFAcct struct {
 	Name    string `json:"name"`
 	Packets uint64 `json:"packets"`
 	Bytes   uint64 `json:"bytes"`
@@ -184,15 +184,15 @@ type SnapshotNFAcct struct {
 	Over  bool   `json:"overquota,omitempty"`
 }
 
-// SnapshotUnread names something that could not be read and the reason.
-type SnapshotUnread struct {
+// Unread names something that could not be read and the reason.
+type Unread struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
 }
 
-// SnapshotError is a NodeSnapshot document that cannot be used. Line and Column are 0 where
+// Error is a NodeSnapshot document that cannot be used. Line and Column are 0 where
 // the value did not come from a document.
-type SnapshotError struct {
+type Error struct {
 	File         string
 	Line, Column int
 	Path         string // the field, such as routes[3].dst
@@ -200,7 +200,7 @@ type SnapshotError struct {
 }
 
 // Error gives the position, the field and what to do.
-func (e *SnapshotError) Error() string {
+func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {
 		b.WriteString(e.File + ":")

@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"bytes"
@@ -15,27 +15,27 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// SnapshotFormat is how a NodeSnapshot is written.
-type SnapshotFormat string
+// Format is how a NodeSnapshot is written.
+type Format string
 
 // The formats of a NodeSnapshot.
 const (
-	SnapshotYAML SnapshotFormat = "yaml"
-	SnapshotJSON SnapshotFormat = "json"
+	YAML Format = "yaml"
+	JSON Format = "json"
 )
 
-// Write writes the document, which ReadSnapshot reads back. The same snapshot always gives the
+// Write writes the document, which Read reads back. The same snapshot always gives the
 // same bytes.
-func (s *NodeSnapshot) Write(w io.Writer, format SnapshotFormat) error {
+func (s *Node) Write(w io.Writer, format Format) error {
 	if err := s.check(); err != nil {
 		return err
 	}
 	var data []byte
 	var err error
 	switch format {
-	case SnapshotYAML:
+	case YAML:
 		data, err = s.yaml()
-	case SnapshotJSON:
+	case JSON:
 		data, err = s.json()
 	default:
 		return fmt.Errorf("unknown snapshot format %q: write yaml or json", format)
@@ -49,8 +49,8 @@ func (s *NodeSnapshot) Write(w io.Writer, format SnapshotFormat) error {
 	return nil
 }
 
-func (s *NodeSnapshot) yaml() ([]byte, error) {
-	root, err := snapshotFields{}.node(reflect.ValueOf(s).Elem())
+func (s *Node) yaml() ([]byte, error) {
+	root, err := fields{}.node(reflect.ValueOf(s).Elem())
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *NodeSnapshot) yaml() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func (s *NodeSnapshot) json() ([]byte, error) {
+func (s *Node) json() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -102,7 +102,7 @@ func notInYAML(r rune) bool {
 
 // node turns a value into YAML nodes by the names and omissions of its json tags: the
 // document has one set of names, and the yaml package would leave out every netip value.
-func (f snapshotFields) node(v reflect.Value) (*yaml.Node, error) {
+func (f fields) node(v reflect.Value) (*yaml.Node, error) {
 	if text, ok := v.Interface().(encoding.TextMarshaler); ok {
 		data, err := text.MarshalText()
 		return scalarNode("!!str", string(data)), err
@@ -135,7 +135,7 @@ func (f snapshotFields) node(v reflect.Value) (*yaml.Node, error) {
 	}
 }
 
-func (f snapshotFields) structNode(v reflect.Value) (*yaml.Node, error) {
+func (f fields) structNode(v reflect.Value) (*yaml.Node, error) {
 	mapping := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for i, spec := range f.of(v.Type()) {
 		field := v.Field(i)

@@ -1,3 +1,5 @@
+//go:build linux
+
 package packetsim
 
 import (
@@ -49,9 +51,9 @@ var errNetlink = errors.New("unknown netlink message")
 // parseCTNetlink reads one conntrack entry as the kernel sends it, after the netlink header.
 // The netlink library's own reader has no status bits, no SCTP state and no ICMP identifier,
 // which decide whether a packet is ESTABLISHED.
-func parseCTNetlink(msg []byte) (SnapshotConnection, error) {
+func parseCTNetlink(msg []byte) (ConntrackEntry, error) {
 	const header = 4 // struct nfgenmsg
-	var c SnapshotConnection
+	var c ConntrackEntry
 	if len(msg) < header {
 		return c, fmt.Errorf("%w: %d bytes", errNetlink, len(msg))
 	}
@@ -59,22 +61,36 @@ func parseCTNetlink(msg []byte) (SnapshotConnection, error) {
 	if err != nil {
 		return c, err
 	}
-	if c.Original, c.OrigZone, err = tupleFromNetlink(attrs[ctaTupleOrig]); err != nil {
+	if c.Original, c.Zone.Original, err = tupleFromNetlink(attrs[ctaTupleOrig]); err != nil {
 		return c, fmt.Errorf("original tuple: %w", err)
 	}
-	if c.Reply, c.ReplyZone, err = tupleFromNetlink(attrs[ctaTupleReply]); err != nil {
+	if c.Reply, c.Zone.Reply, err = tupleFromNetlink(attrs[ctaTupleReply]); err != nil {
 		return c, fmt.Errorf("reply tuple: %w", err)
 	}
 	status := be32(attrs[ctaStatus])
 	c.Assured, c.Replied = status&ipsAssured != 0, status&ipsSeenReply != 0
-	c.Timeout, c.Mark, c.Zone = be32(attrs[ctaTimeout]), be32(attrs[ctaMark]), be16(attrs[ctaZone])
+	c.Timeout, c.Mark = be32(attrs[ctaTimeout]), be32(attrs[ctaMark])
+	if zone := be16(attrs[ctaZone]); zone != 0 {
+		c.Zone = Zone{zone, zone}
+	}
 	c.State, err = stateFromNetlink(c.Original.Proto, attrs[ctaProtoInfo])
 	return c, err
 }
 
 // stateFromNetlink reads the state from CTA_PROTOINFO, which holds one attribute named by protocol.
 func stateFromNetlink(p Proto, info []byte) (string, error) {
-	states := connectionStates(p)
+	states := []string{""}
+	switch p {
+	case TCP:
+		states = []string{
+			"NONE", "SYN_SENT", "SYN_RECV", "ESTABLISHED", "FIN_WAIT", "CLOSE_WAIT", "LAST_ACK", "TIME_WAIT", "CLOSE", "SYN_SENT2",
+		}
+	case SCTP:
+		states = []string{
+			"NONE", "CLOSED", "COOKIE_WAIT", "COOKIE_ECHOED", "ESTABLISHED", "SHUTDOWN_SENT", "SHUTDOWN_RECD", "SHUTDOWN_ACK_SENT",
+			"HEARTBEAT_SENT", "HEARTBEAT_ACKED",
+		}
+	}
 	protocols, err := parseAttrs(info)
 	if err != nil || len(states) == 1 {
 		return states[0], err
@@ -92,7 +108,7 @@ func stateFromNetlink(p Proto, info []byte) (string, error) {
 }
 
 // tupleFromNetlink reads a tuple, and its zone if that is of one direction.
-func tupleFromNetlink(data []byte) (t SnapshotTuple, zone uint16, err error) {
+func tupleFromNetlink(data []byte) (t Tuple, zone uint16, err error) {
 	attrs, err := parseAttrs(data)
 	if err != nil {
 		return t, 0, err

@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"fmt"
@@ -10,12 +10,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
-// check says what is wrong with the values, as a *SnapshotError that names the field.
-func (s *NodeSnapshot) check() error {
-	if s.Version != SnapshotVersion {
-		return bad("version", "version %d is not supported: this program knows version %d", s.Version, SnapshotVersion)
+// check says what is wrong with the values, as a *Error that names the field.
+func (s *Node) check() error {
+	if s.Version != Version {
+		return bad("version", "version %d is not supported: this program knows version %d", s.Version, Version)
 	}
 	for _, check := range []func() error{
 		s.checkDevices, s.checkRoutes, s.checkPolicyRules, s.checkSysctls, s.checkRules, s.checkConntrack, s.checkObjects,
@@ -28,7 +29,7 @@ func (s *NodeSnapshot) check() error {
 }
 
 func bad(path, format string, args ...any) error {
-	return &SnapshotError{Path: path, Msg: fmt.Sprintf(format, args...)}
+	return &Error{Path: path, Msg: fmt.Sprintf(format, args...)}
 }
 
 // badWord is nil if the word is one of those known.
@@ -45,12 +46,12 @@ func badWord[T ~string](path string, got T, known ...T) error {
 	return bad(path, "%q is not known: write one of %s", got, strings.Join(words, ", "))
 }
 
-func (s *NodeSnapshot) checkDevices() error {
+func (s *Node) checkDevices() error {
 	names, indexes := map[string]bool{}, map[int]bool{}
 	for i := range s.Devices {
 		d, path := &s.Devices[i], fmt.Sprintf("devices[%d]", i)
-		if msg := checkDeviceName(d.Name); msg != "" {
-			return bad(path+".name", "%q: %s", d.Name, msg)
+		if err := packetsim.CheckDeviceName(d.Name); err != nil {
+			return bad(path+".name", "%q: %v", d.Name, err)
 		}
 		if names[d.Name] {
 			return bad(path+".name", "device %q is given twice", d.Name)
@@ -81,7 +82,7 @@ func (s *NodeSnapshot) checkDevices() error {
 }
 
 // checkNeighbours looks at what is known of the machines behind the device.
-func (d *SnapshotDevice) checkNeighbours(path string) error {
+func (d *Device) checkNeighbours(path string) error {
 	for i, addr := range d.Neighbours {
 		if err := checkAddr(fmt.Sprintf("%s.neighbours[%d]", path, i), addr, 0); err != nil {
 			return err
@@ -91,8 +92,8 @@ func (d *SnapshotDevice) checkNeighbours(path string) error {
 	if v == nil {
 		return nil
 	}
-	if v.ID > maxVNI {
-		return bad(path+".vxlan.id", "%d is not a network identifier: write a number from 0 to %d", v.ID, maxVNI)
+	if v.ID > packetsim.MaxVNI {
+		return bad(path+".vxlan.id", "%d is not a network identifier: write a number from 0 to %d", v.ID, packetsim.MaxVNI)
 	}
 	if v.Local.IsValid() {
 		if err := checkAddr(path+".vxlan.local", v.Local, 0); err != nil {
@@ -116,10 +117,7 @@ func (d *SnapshotDevice) checkNeighbours(path string) error {
 	return nil
 }
 
-// maxVNI is the greatest network identifier.
-const maxVNI = 1<<24 - 1
-
-func checkAddresses(path string, addresses []SnapshotAddress) error {
+func checkAddresses(path string, addresses []Address) error {
 	for i := range addresses {
 		a, path := &addresses[i], fmt.Sprintf("%s.addresses[%d]", path, i)
 		if err := checkPrefix(path+".address", a.Prefix, 0); err != nil {
@@ -137,8 +135,8 @@ func checkAddresses(path string, addresses []SnapshotAddress) error {
 	return nil
 }
 
-func checkScope(path string, scope Scope) error {
-	return badWord(path, scope, "", ScopeGlobal, ScopeSite, ScopeLink, ScopeHost, ScopeNowhere)
+func checkScope(path string, scope packetsim.Scope) error {
+	return badWord(path, scope, "", packetsim.ScopeGlobal, packetsim.ScopeSite, packetsim.ScopeLink, packetsim.ScopeHost, packetsim.ScopeNowhere)
 }
 
 // checkPrefix wants a plain address with prefix length, of the family given unless that is 0.
@@ -155,13 +153,13 @@ func checkAddr(path string, a netip.Addr, family fakeipt.Family) error {
 		return bad(path, "the address is missing")
 	case a.Zone() != "" || a.Is4In6():
 		return bad(path, "%s: addresses with a zone and IPv4-mapped ones are not supported", a)
-	case family != 0 && familyOf(a) != family:
+	case family != 0 && packetsim.FamilyOf(a) != family:
 		return bad(path, "%s is not IPv%d", a, family)
 	}
 	return nil
 }
 
-func (s *NodeSnapshot) checkRoutes() error {
+func (s *Node) checkRoutes() error {
 	devices := map[string]bool{}
 	for i := range s.Devices {
 		devices[s.Devices[i].Name] = true
@@ -174,15 +172,15 @@ func (s *NodeSnapshot) checkRoutes() error {
 	return nil
 }
 
-func (r *SnapshotRoute) check(path string, devices map[string]bool) error {
+func (r *Route) check(path string, devices map[string]bool) error {
 	if err := checkPrefix(path+".dst", r.Dst, 0); err != nil {
 		return err
 	}
 	if r.Dst != r.Dst.Masked() {
 		return bad(path+".dst", "%s has bits set beyond its length: write %s", r.Dst, r.Dst.Masked())
 	}
-	if err := badWord(path+".type", r.Type, "", RouteUnicast, RouteLocal, RouteBroadcast, RouteAnycast, RouteMulticast,
-		RouteUnreachable, RouteProhibit, RouteBlackhole, RouteThrow); err != nil {
+	if err := badWord(path+".type", r.Type, "", packetsim.RouteUnicast, packetsim.RouteLocal, packetsim.RouteBroadcast, packetsim.RouteAnycast, packetsim.RouteMulticast,
+		packetsim.RouteUnreachable, packetsim.RouteProhibit, packetsim.RouteBlackhole, packetsim.RouteThrow); err != nil {
 		return err
 	}
 	if err := checkScope(path+".scope", r.Scope); err != nil {
@@ -192,7 +190,7 @@ func (r *SnapshotRoute) check(path string, devices map[string]bool) error {
 		return err
 	}
 	if r.Src.IsValid() {
-		if err := checkAddr(path+".src", r.Src, familyOf(r.Dst.Addr())); err != nil {
+		if err := checkAddr(path+".src", r.Src, packetsim.FamilyOf(r.Dst.Addr())); err != nil {
 			return err
 		}
 	}
@@ -200,12 +198,12 @@ func (r *SnapshotRoute) check(path string, devices map[string]bool) error {
 }
 
 // checkHops wants several next hops, or one on the route itself where the type needs a device.
-func (r *SnapshotRoute) checkHops(path string, devices map[string]bool) error {
+func (r *Route) checkHops(path string, devices map[string]bool) error {
 	if len(r.NextHops) > 0 && (r.Dev != "" || r.Via.IsValid()) {
 		return bad(path+".nexthops", "the route has a dev or via as well: write one or the other")
 	}
 	switch r.Type {
-	case RouteUnreachable, RouteProhibit, RouteBlackhole, RouteThrow:
+	case packetsim.RouteUnreachable, packetsim.RouteProhibit, packetsim.RouteBlackhole, packetsim.RouteThrow:
 	default:
 		if len(r.NextHops) == 0 && r.Dev == "" {
 			return bad(path, "the route to %s has no dev and no nexthops", r.Dst)
@@ -228,7 +226,7 @@ func (r *SnapshotRoute) checkHops(path string, devices map[string]bool) error {
 
 func checkHop(path string, dst, via netip.Addr, dev string, devices map[string]bool) error {
 	if via.IsValid() {
-		if err := checkAddr(path+".via", via, familyOf(dst)); err != nil {
+		if err := checkAddr(path+".via", via, packetsim.FamilyOf(dst)); err != nil {
 			return err
 		}
 	}
@@ -238,7 +236,7 @@ func checkHop(path string, dst, via netip.Addr, dev string, devices map[string]b
 	return nil
 }
 
-func (s *NodeSnapshot) checkPolicyRules() error {
+func (s *Node) checkPolicyRules() error {
 	for i := range s.PolicyRules {
 		r, path := &s.PolicyRules[i], fmt.Sprintf("policyRules[%d]", i)
 		if err := checkFamily(path, r.Family); err != nil {
@@ -254,10 +252,10 @@ func (s *NodeSnapshot) checkPolicyRules() error {
 				}
 			}
 		}
-		if err := badWord(path+".action", r.Action, "", RuleLookup, RuleUnreachable, RuleProhibit, RuleBlackhole); err != nil {
+		if err := badWord(path+".action", r.Action, "", packetsim.RuleLookup, packetsim.RuleUnreachable, packetsim.RuleProhibit, packetsim.RuleBlackhole); err != nil {
 			return err
 		}
-		if lookup := r.Action == "" || r.Action == RuleLookup; lookup != (r.Table != 0) {
+		if lookup := r.Action == "" || r.Action == packetsim.RuleLookup; lookup != (r.Table != 0) {
 			return bad(path+".table", "a rule that looks up needs a table, another one has none")
 		}
 	}
@@ -271,7 +269,7 @@ func checkFamily(path string, family fakeipt.Family) error {
 	return nil
 }
 
-func (s *NodeSnapshot) checkSysctls() error {
+func (s *Node) checkSysctls() error {
 	for _, key := range slices.Sorted(maps.Keys(s.Sysctls)) {
 		value := s.Sysctls[key]
 		if !strings.HasPrefix(key, "net.") || strings.ContainsAny(key, " \t\n") {
@@ -284,7 +282,7 @@ func (s *NodeSnapshot) checkSysctls() error {
 	return nil
 }
 
-func (s *NodeSnapshot) checkRules() error {
+func (s *Node) checkRules() error {
 	type key struct {
 		backend string
 		family  fakeipt.Family
@@ -309,7 +307,7 @@ func (s *NodeSnapshot) checkRules() error {
 	return nil
 }
 
-func (s *NodeSnapshot) checkConntrack() error {
+func (s *Node) checkConntrack() error {
 	for i := range s.Conntrack {
 		if err := s.Conntrack[i].check(fmt.Sprintf("conntrack[%d]", i)); err != nil {
 			return err
@@ -318,7 +316,7 @@ func (s *NodeSnapshot) checkConntrack() error {
 	return nil
 }
 
-func (c *SnapshotConnection) check(path string) error {
+func (c *Connection) check(path string) error {
 	family := fakeipt.Family(0)
 	for _, a := range []struct {
 		name string
@@ -330,12 +328,12 @@ func (c *SnapshotConnection) check(path string) error {
 		if err := checkAddr(path+"."+a.name, a.addr, family); err != nil {
 			return err
 		}
-		family = familyOf(a.addr)
+		family = packetsim.FamilyOf(a.addr)
 	}
 	if c.Original.Proto == 0 || c.Original.Proto != c.Reply.Proto {
 		return bad(path+".reply.proto", "both directions have the same protocol, which is not 0")
 	}
-	if zone := (Zone{c.Zone + c.OrigZone, c.Zone + c.ReplyZone}); !zone.valid() || c.Zone != 0 && (c.OrigZone != 0 || c.ReplyZone != 0) {
+	if !c.zone().Valid() || c.Zone != 0 && (c.OrigZone != 0 || c.ReplyZone != 0) {
 		return bad(path+".zone", "a connection has one zone, of both directions (zone) or of one (origZone, replyZone)")
 	}
 	if states := connectionStates(c.Original.Proto); !slices.Contains(states, c.State) {
@@ -347,7 +345,7 @@ func (c *SnapshotConnection) check(path string) error {
 // maxNFAcctName is NFACCT_NAME_MAX less the closing zero.
 const maxNFAcctName = 31
 
-func (s *NodeSnapshot) checkObjects() error {
+func (s *Node) checkObjects() error {
 	names := map[string]bool{}
 	for i := range s.NFAcct {
 		name, path := s.NFAcct[i].Name, fmt.Sprintf("nfacct[%d].name", i)

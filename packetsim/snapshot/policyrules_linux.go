@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"bytes"
@@ -9,13 +9,14 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
 // policyRules asks the kernel itself: the netlink library leaves out a rule's action, and what
 // it does not know of a rule it does not show.
-func (t *snapshotTaker) policyRules() {
+func (t *taker) policyRules() {
 	for _, family := range bothFamilies() {
 		messages, err := dump(func() ([][]byte, error) {
 			req := nl.NewNetlinkRequest(unix.RTM_GETRULE, unix.NLM_F_DUMP)
@@ -38,9 +39,9 @@ func (t *snapshotTaker) policyRules() {
 }
 
 // parsePolicyRule reads struct fib_rule_hdr and its attributes (linux/fib_rules.h).
-func parsePolicyRule(message []byte, family fakeipt.Family) (SnapshotPolicyRule, error) {
+func parsePolicyRule(message []byte, family fakeipt.Family) (PolicyRule, error) {
 	const header, flagInvert = 12, 2
-	p := SnapshotPolicyRule{Family: family}
+	p := PolicyRule{Family: family}
 	if len(message) < header {
 		return p, fmt.Errorf("%w: %d bytes", errNetlink, len(message))
 	}
@@ -65,7 +66,7 @@ func parsePolicyRule(message []byte, family fakeipt.Family) (SnapshotPolicyRule,
 	return p, p.setAction(action, native32(attrs[unix.FRA_TABLE]))
 }
 
-// policyRuleAttr says whether an attribute is one that a SnapshotPolicyRule holds, or says nothing.
+// policyRuleAttr says whether an attribute is one that a PolicyRule holds, or says nothing.
 func policyRuleAttr(typ uint16, value []byte) bool {
 	switch typ {
 	case unix.FRA_PRIORITY, unix.FRA_FWMARK, unix.FRA_FWMASK, unix.FRA_IIFNAME, unix.FRA_OIFNAME,
@@ -77,19 +78,19 @@ func policyRuleAttr(typ uint16, value []byte) bool {
 	return false
 }
 
-func (p *SnapshotPolicyRule) setAction(action uint8, table uint32) error {
+func (p *PolicyRule) setAction(action uint8, table uint32) error {
 	switch action {
 	case unix.FR_ACT_TO_TBL:
 		if table == 0 {
 			return fmt.Errorf("%w: a look-up that names no table", errNotSupported)
 		}
-		p.Action, p.Table = RuleLookup, RouteTable(table)
+		p.Action, p.Table = packetsim.RuleLookup, packetsim.RouteTable(table)
 	case unix.FR_ACT_UNREACHABLE:
-		p.Action = RuleUnreachable
+		p.Action = packetsim.RuleUnreachable
 	case unix.FR_ACT_PROHIBIT:
-		p.Action = RuleProhibit
+		p.Action = packetsim.RuleProhibit
 	case unix.FR_ACT_BLACKHOLE:
-		p.Action = RuleBlackhole
+		p.Action = packetsim.RuleBlackhole
 	default:
 		return fmt.Errorf("%w: action %d", errNotSupported, action)
 	}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package packetsim
+package snapshot
 
 import (
 	"bytes"
@@ -8,15 +8,16 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	utilexec "k8s.io/utils/exec"
 )
 
-// TestTakeSnapshotOfLinksOfTheKernel reads what a machine knows of the machines behind its bridges and tunnels, its routes with several
+// TestTakeOfLinksOfTheKernel reads what a machine knows of the machines behind its bridges and tunnels, its routes with several
 // next hops, its sets and quotas, and builds a Host that says the same of itself.
-func TestTakeSnapshotOfLinksOfTheKernel(t *testing.T) {
-	lab := newSnapshotLab(t)
+func TestTakeOfLinksOfTheKernel(t *testing.T) {
+	lab := newLab(t)
 	for _, command := range []string{
 		"ip link add br0 type bridge",
 		"ip link add p1 type veth peer name q1",
@@ -42,24 +43,24 @@ func TestTakeSnapshotOfLinksOfTheKernel(t *testing.T) {
 	} {
 		lab.in("node", command)
 	}
-	var s *NodeSnapshot
+	var s *Node
 	lab.inside("node", func() {
 		var err error
-		s, err = TakeSnapshot(context.Background(), utilexec.New())
+		s, err = Take(context.Background(), utilexec.New())
 		require.NoError(t, err)
 	})
 	t.Run("what was configured is in it", func(t *testing.T) { checkLinks(t, s) })
 	t.Run("it is read back", func(t *testing.T) {
 		var b bytes.Buffer
-		require.NoError(t, s.Write(&b, SnapshotYAML))
-		again, err := ReadSnapshot("node.yaml", &b)
+		require.NoError(t, s.Write(&b, YAML))
+		again, err := Read("node.yaml", &b)
 		require.NoError(t, err)
 		assert.Equal(t, s, again)
 	})
 	t.Run("a host built of it says the same", func(t *testing.T) {
-		h, err := HostFromSnapshot(s, SnapshotOptions{Backend: "nft"})
+		h, err := NewHost(s, HostOptions{Backend: "nft"})
 		require.NoError(t, err)
-		again, err := h.Snapshot()
+		again, err := Of(h)
 		require.NoError(t, err)
 		for i := range s.Devices {
 			s.Devices[i].PeerNetns = nil // a Host does not keep it
@@ -71,9 +72,9 @@ func TestTakeSnapshotOfLinksOfTheKernel(t *testing.T) {
 	})
 }
 
-func checkLinks(t *testing.T, s *NodeSnapshot) {
+func checkLinks(t *testing.T, s *Node) {
 	addr, prefix := netip.MustParseAddr, netip.MustParsePrefix
-	devices := map[string]SnapshotDevice{}
+	devices := map[string]Device{}
 	for _, d := range s.Devices {
 		devices[d.Name] = d
 	}
@@ -82,14 +83,14 @@ func checkLinks(t *testing.T, s *NodeSnapshot) {
 	assert.False(t, devices["p2"].Hairpin)
 	assert.Equal(t, []netip.Addr{addr("10.66.0.3")}, devices["p2"].Neighbours)
 	assert.Empty(t, devices["br0"].Neighbours)
-	assert.Equal(t, &SnapshotVXLAN{ID: 7, Port: 4789, Local: addr("10.88.1.1"), Remotes: []SnapshotRemote{{addr("10.67.1.0"), addr("10.88.1.2")}}}, devices["vx0"].VXLAN)
+	assert.Equal(t, &VXLAN{ID: 7, Port: 4789, Local: addr("10.88.1.1"), Remotes: []Remote{{addr("10.67.1.0"), addr("10.88.1.2")}}}, devices["vx0"].VXLAN)
 	assert.Nil(t, devices["vx1"].VXLAN)
-	assert.Contains(t, s.Unread, SnapshotUnread{What: "tunnel vx1", Why: "not supported: a tunnel whose identifier is set for each packet by a program"})
+	assert.Contains(t, s.Unread, Unread{What: "tunnel vx1", Why: "not supported: a tunnel whose identifier is set for each packet by a program"})
 
-	assert.Contains(t, s.Routes, SnapshotRoute{Dst: prefix("10.68.0.0/16"), Type: RouteUnicast, Table: TableMain, Scope: ScopeGlobal, Protocol: "boot",
-		NextHops: []SnapshotNextHop{{addr("10.88.1.2"), "n0", 3}, {addr("10.88.2.2"), "n1", 1}}})
-	assert.Contains(t, s.Routes, SnapshotRoute{Dst: prefix("fd68::/64"), Type: RouteUnicast, Table: TableMain, Scope: ScopeGlobal, Protocol: "boot", Metric: 1024,
-		NextHops: []SnapshotNextHop{{addr("fd88::5"), "n0", 2}, {addr("fd88::6"), "n0", 1}}})
-	assert.Contains(t, s.NFAcct, SnapshotNFAcct{Name: "cw-quota", Mode: "packet", Quota: 5})
+	assert.Contains(t, s.Routes, Route{Dst: prefix("10.68.0.0/16"), Type: packetsim.RouteUnicast, Table: packetsim.TableMain, Scope: packetsim.ScopeGlobal, Protocol: "boot",
+		NextHops: []NextHop{{addr("10.88.1.2"), "n0", 3}, {addr("10.88.2.2"), "n1", 1}}})
+	assert.Contains(t, s.Routes, Route{Dst: prefix("fd68::/64"), Type: packetsim.RouteUnicast, Table: packetsim.TableMain, Scope: packetsim.ScopeGlobal, Protocol: "boot", Metric: 1024,
+		NextHops: []NextHop{{addr("fd88::5"), "n0", 2}, {addr("fd88::6"), "n0", 1}}})
+	assert.Contains(t, s.NFAcct, NFAcct{Name: "cw-quota", Mode: "packet", Quota: 5})
 	assert.Contains(t, s.IPSets, "add cw-set 10.66.0.2,udp:53\n")
 }

@@ -1,16 +1,17 @@
-package packetsim
+package snapshot
 
 import (
 	"net/netip"
 	"slices"
 
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
 // neighbours reads what is known of the machines behind the ports of bridges and behind tunnels. The neighbour table knows the link-layer
 // address of an IP address, the forwarding database knows the port or the remote machine of a link-layer address.
-func (t *snapshotTaker) neighbours(links []netlink.Link) {
+func (t *taker) neighbours(links []netlink.Link) {
 	entries, err := dump(func() ([]netlink.Neigh, error) { return t.netlink.NeighList(0, unix.AF_BRIDGE) })
 	if err != nil {
 		t.unread("forwarding databases of bridges and tunnels", "%v", err)
@@ -26,7 +27,7 @@ func (t *snapshotTaker) neighbours(links []netlink.Link) {
 		known = append(known, list...)
 	}
 	for _, link := range links {
-		i := slices.IndexFunc(t.snapshot.Devices, func(d SnapshotDevice) bool { return d.Index == link.Attrs().Index })
+		i := slices.IndexFunc(t.snapshot.Devices, func(d Device) bool { return d.Index == link.Attrs().Index })
 		d := &t.snapshot.Devices[i]
 		if tunnel, ok := link.(*netlink.Vxlan); ok {
 			t.tunnel(d, tunnel, entries, known)
@@ -38,7 +39,7 @@ func (t *snapshotTaker) neighbours(links []netlink.Link) {
 }
 
 // bridgePort fills what a port of a bridge has.
-func (t *snapshotTaker) bridgePort(d *SnapshotDevice, link netlink.Link, entries, known []netlink.Neigh) {
+func (t *taker) bridgePort(d *Device, link netlink.Link, entries, known []netlink.Neigh) {
 	if info, err := t.netlink.LinkGetProtinfo(link); err != nil {
 		t.unread("hairpin mode of "+d.Name, "%v", err)
 	} else {
@@ -59,12 +60,12 @@ func (t *snapshotTaker) bridgePort(d *SnapshotDevice, link netlink.Link, entries
 }
 
 // tunnel fills what a VXLAN device has.
-func (t *snapshotTaker) tunnel(d *SnapshotDevice, link *netlink.Vxlan, entries, known []netlink.Neigh) {
+func (t *taker) tunnel(d *Device, link *netlink.Vxlan, entries, known []netlink.Neigh) {
 	if link.FlowBased {
 		t.unread("tunnel "+d.Name, "not supported: a tunnel whose identifier is set for each packet by a program")
 		return
 	}
-	v := &VXLAN{ID: uint32(link.VxlanId), Port: uint16(link.Port), Local: addrOf(link.SrcAddr), Remotes: map[netip.Addr]netip.Addr{}}
+	v := &packetsim.VXLAN{ID: uint32(link.VxlanId), Port: uint16(link.Port), Local: addrOf(link.SrcAddr), Remotes: map[netip.Addr]netip.Addr{}}
 	for i := range entries {
 		e := &entries[i]
 		remote := addrOf(e.IP)
@@ -77,7 +78,7 @@ func (t *snapshotTaker) tunnel(d *SnapshotDevice, link *netlink.Vxlan, entries, 
 			}
 		}
 	}
-	d.VXLAN = snapshotVXLAN(v)
+	d.VXLAN = vxlanOf(v)
 }
 
 // addressesOf are the neighbours on a device with the link-layer address of the entry.

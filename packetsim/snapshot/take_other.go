@@ -1,6 +1,6 @@
 //go:build !linux
 
-package packetsim
+package snapshot
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/exec"
 )
 
-// TakeSnapshot is an error: only Linux has the network stack that a NodeSnapshot describes.
-func TakeSnapshot(context.Context, exec.Interface) (*NodeSnapshot, error) {
+// Take is an error: only Linux has the network stack that a NodeSnapshot describes.
+func Take(context.Context, exec.Interface) (*Node, error) {
 	return nil, fmt.Errorf("take a snapshot of this machine: %w on %s: run chainwalk snapshot on the Linux node", errors.ErrUnsupported, runtime.GOOS)
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package packetsim
+package snapshot
 
 import (
 	"bytes"
@@ -15,25 +15,26 @@ import (
 	"testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/vishvananda/netns"
 	utilexec "k8s.io/utils/exec"
 )
 
-// snapshotLab is a node between a client and a server on the real kernel:
+// lab is a node between a client and a server on the real kernel:
 //
 //	client 10.88.1.2 - 10.88.1.1 n0 node n1 10.88.2.1 - 10.88.2.2 server
 //
 // The node sends 10.99.0.1:80 to the server, masqueraded. The legacy backend holds these rules,
 // the nft backend others.
-type snapshotLab struct{ t *testing.T }
+type lab struct{ t *testing.T }
 
-func newSnapshotLab(t *testing.T) *snapshotLab {
+func newLab(t *testing.T) *lab {
 	if os.Getenv("CHAINWALK_KERNEL") == "" {
 		t.Skip("CHAINWALK_KERNEL is not set: needs root and network namespaces")
 	}
-	lab := &snapshotLab{t}
+	lab := &lab{t}
 	for _, place := range []string{"node", "client", "server"} {
 		_ = exec.Command("ip", "netns", "del", lab.ns(place)).Run() // left by a run that was killed
 		lab.run("ip netns add " + lab.ns(place))
@@ -61,20 +62,20 @@ func newSnapshotLab(t *testing.T) *snapshotLab {
 	return lab
 }
 
-func (lab *snapshotLab) ns(place string) string { return "cw-snapshot-" + place }
+func (lab *lab) ns(place string) string { return "cw-snapshot-" + place }
 
-func (lab *snapshotLab) run(command string) {
+func (lab *lab) run(command string) {
 	argv := strings.Fields(command)
 	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 	require.NoErrorf(lab.t, err, "%s: %s", command, out)
 }
 
-func (lab *snapshotLab) in(place, command string) {
+func (lab *lab) in(place, command string) {
 	lab.run("ip netns exec " + lab.ns(place) + " " + command)
 }
 
 // veth joins a place to the node, which is .1 of the net.
-func (lab *snapshotLab) veth(place, dev, prefix string) {
+func (lab *lab) veth(place, dev, prefix string) {
 	lab.in("node", "ip link add "+dev+" type veth peer name eth0 netns "+lab.ns(place))
 	lab.in("node", "ip addr add "+prefix+".1/24 brd + dev "+dev)
 	lab.in("node", "ip link set "+dev+" up")
@@ -84,7 +85,7 @@ func (lab *snapshotLab) veth(place, dev, prefix string) {
 }
 
 // inside calls f in a namespace.
-func (lab *snapshotLab) inside(place string, f func()) {
+func (lab *lab) inside(place string, f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	back, err := netns.Get()
@@ -100,7 +101,7 @@ func (lab *snapshotLab) inside(place string, f func()) {
 
 // connect opens a connection through the node that lasts until the test's end, and gives the
 // client's port. It also sends a datagram that gets no answer of its own.
-func (lab *snapshotLab) connect() uint16 {
+func (lab *lab) connect() uint16 {
 	var listener net.Listener
 	var client, datagrams net.Conn
 	lab.inside("server", func() {
@@ -122,13 +123,13 @@ func (lab *snapshotLab) connect() uint16 {
 	return client.LocalAddr().(*net.TCPAddr).AddrPort().Port()
 }
 
-func TestTakeSnapshotOfTheKernel(t *testing.T) {
-	lab := newSnapshotLab(t)
+func TestTakeOfTheKernel(t *testing.T) {
+	lab := newLab(t)
 	port := lab.connect()
-	var s *NodeSnapshot
+	var s *Node
 	lab.inside("node", func() {
 		var err error
-		s, err = TakeSnapshot(context.Background(), utilexec.New())
+		s, err = Take(context.Background(), utilexec.New())
 		require.NoError(t, err)
 	})
 
@@ -140,42 +141,42 @@ func TestTakeSnapshotOfTheKernel(t *testing.T) {
 	})
 	t.Run("it is read back", func(t *testing.T) {
 		var b bytes.Buffer
-		require.NoError(t, s.Write(&b, SnapshotYAML))
-		again, err := ReadSnapshot("node.yaml", &b)
+		require.NoError(t, s.Write(&b, YAML))
+		again, err := Read("node.yaml", &b)
 		require.NoError(t, err)
 		assert.Equal(t, s, again)
 	})
 	t.Run("two backends hold rules", func(t *testing.T) {
-		_, err := HostFromSnapshot(s, SnapshotOptions{})
+		_, err := NewHost(s, HostOptions{})
 		assert.ErrorIs(t, err, ErrBothBackends)
 	})
 	t.Run("the live connection goes on in a host", func(t *testing.T) {
-		h, err := HostFromSnapshot(s, SnapshotOptions{Backend: "legacy"})
+		h, err := NewHost(s, HostOptions{Backend: "legacy"})
 		require.NoError(t, err)
 		walkLiveConnection(t, h, s, port)
 	})
 }
 
-func checkKernelSnapshot(t *testing.T, s *NodeSnapshot, port uint16) {
+func checkKernelSnapshot(t *testing.T, s *Node, port uint16) {
 	prefix, addr := netip.MustParsePrefix, netip.MustParseAddr
-	devices := map[string]SnapshotDevice{}
+	devices := map[string]Device{}
 	for _, d := range s.Devices {
 		devices[d.Name] = d
 	}
 	assert.Equal(t, "loopback", devices["lo"].Kind)
 	assert.Equal(t, "veth", devices["n0"].Kind)
 	assert.NotNil(t, devices["n0"].PeerNetns)
-	assert.Contains(t, devices["n0"].Addresses, SnapshotAddress{Prefix: prefix("10.88.1.1/24"), Scope: ScopeGlobal, Broadcast: addr("10.88.1.255")})
-	assert.Contains(t, devices["n0"].Addresses, SnapshotAddress{Prefix: prefix("fd88::1/64"), Scope: ScopeGlobal})
+	assert.Contains(t, devices["n0"].Addresses, Address{Prefix: prefix("10.88.1.1/24"), Scope: packetsim.ScopeGlobal, Broadcast: addr("10.88.1.255")})
+	assert.Contains(t, devices["n0"].Addresses, Address{Prefix: prefix("fd88::1/64"), Scope: packetsim.ScopeGlobal})
 
-	assert.Contains(t, s.Routes, SnapshotRoute{Dst: prefix("10.60.0.0/16"), Type: RouteBlackhole, Table: 100, Scope: ScopeGlobal, Protocol: "boot"})
-	assert.Contains(t, s.Routes, SnapshotRoute{Dst: prefix("fd99::/64"), Type: RouteUnicast, Via: addr("fd88::2"), Dev: "n0", Table: TableMain, Metric: 5, Scope: ScopeGlobal, Protocol: "boot"})
-	assert.Contains(t, s.Routes, SnapshotRoute{Dst: prefix("10.88.1.1/32"), Type: RouteLocal, Dev: "n0", Src: addr("10.88.1.1"), Table: TableLocal, Scope: ScopeHost, Protocol: "kernel"})
-	assert.Contains(t, s.PolicyRules, SnapshotPolicyRule{Family: fakeipt.IPv4, Priority: 90, Mark: 0x10, MarkMask: 0xff, In: "n0", Action: RuleLookup, Table: 100})
-	assert.Contains(t, s.PolicyRules, SnapshotPolicyRule{Family: fakeipt.IPv6, Priority: 91, From: prefix("fd77::/16"), Action: RuleProhibit})
-	assert.Contains(t, s.PolicyRules, SnapshotPolicyRule{Family: fakeipt.IPv4, Priority: 0, Action: RuleLookup, Table: TableLocal})
+	assert.Contains(t, s.Routes, Route{Dst: prefix("10.60.0.0/16"), Type: packetsim.RouteBlackhole, Table: 100, Scope: packetsim.ScopeGlobal, Protocol: "boot"})
+	assert.Contains(t, s.Routes, Route{Dst: prefix("fd99::/64"), Type: packetsim.RouteUnicast, Via: addr("fd88::2"), Dev: "n0", Table: packetsim.TableMain, Metric: 5, Scope: packetsim.ScopeGlobal, Protocol: "boot"})
+	assert.Contains(t, s.Routes, Route{Dst: prefix("10.88.1.1/32"), Type: packetsim.RouteLocal, Dev: "n0", Src: addr("10.88.1.1"), Table: packetsim.TableLocal, Scope: packetsim.ScopeHost, Protocol: "kernel"})
+	assert.Contains(t, s.PolicyRules, PolicyRule{Family: fakeipt.IPv4, Priority: 90, Mark: 0x10, MarkMask: 0xff, In: "n0", Action: packetsim.RuleLookup, Table: 100})
+	assert.Contains(t, s.PolicyRules, PolicyRule{Family: fakeipt.IPv6, Priority: 91, From: prefix("fd77::/16"), Action: packetsim.RuleProhibit})
+	assert.Contains(t, s.PolicyRules, PolicyRule{Family: fakeipt.IPv4, Priority: 0, Action: packetsim.RuleLookup, Table: packetsim.TableLocal})
 
-	assert.Equal(t, []SnapshotUnread{{What: "IPv4 policy rule of priority 92", Why: "not supported: selector or option 22 (FRA_* of linux/fib_rules.h)"}}, withoutAddresses(s.Unread))
+	assert.Equal(t, []Unread{{What: "IPv4 policy rule of priority 92", Why: "not supported: selector or option 22 (FRA_* of linux/fib_rules.h)"}}, withoutAddresses(s.Unread))
 
 	assert.Equal(t, "1", s.Sysctls["net.ipv4.ip_forward"])
 	assert.Contains(t, s.Sysctls, "net.ipv4.conf.n1.rp_filter")
@@ -188,14 +189,14 @@ func checkKernelSnapshot(t *testing.T, s *NodeSnapshot, port uint16) {
 	assert.Equal(t, []string{"legacy", "nft", "nft"}, backends)
 	assert.Contains(t, s.IPTables[0].Save, "-j MASQUERADE")
 	assert.Contains(t, s.IPTables[1].Save, "--nfacct-name  cw-dropped")
-	assert.Equal(t, []SnapshotNFAcct{{Name: "cw-dropped"}}, s.NFAcct)
+	assert.Equal(t, []NFAcct{{Name: "cw-dropped"}}, s.NFAcct)
 
 	require.Len(t, s.Conntrack, 2)
-	assert.Equal(t, UDP, s.Conntrack[1].Original.Proto)
+	assert.Equal(t, packetsim.UDP, s.Conntrack[1].Original.Proto)
 	assert.False(t, s.Conntrack[1].Replied)
 	assert.Empty(t, s.Conntrack[1].State)
 	c := s.Conntrack[0]
-	assert.Equal(t, SnapshotTuple{Proto: TCP, Src: addr("10.88.1.2"), Dst: addr("10.99.0.1"), SrcPort: port, DstPort: 80}, c.Original)
+	assert.Equal(t, Tuple{Proto: packetsim.TCP, Src: addr("10.88.1.2"), Dst: addr("10.99.0.1"), SrcPort: port, DstPort: 80}, c.Original)
 	assert.Equal(t, addr("10.88.2.2"), c.Reply.Src)
 	assert.Equal(t, addr("10.88.2.1"), c.Reply.Dst)
 	assert.Equal(t, "ESTABLISHED", c.State)
@@ -204,31 +205,31 @@ func checkKernelSnapshot(t *testing.T, s *NodeSnapshot, port uint16) {
 	assert.Greater(t, c.Timeout, uint32(1000))
 }
 
-func walkLiveConnection(t *testing.T, h *Host, s *NodeSnapshot, port uint16) {
-	walk := func(p Packet, in string) Outcome {
-		p.Proto, p.TCPFlags = TCP, PSH|ACK
-		outcomes, err := h.Walk(Input{Packet: p, In: in})
+func walkLiveConnection(t *testing.T, h *packetsim.Host, s *Node, port uint16) {
+	walk := func(p packetsim.Packet, in string) packetsim.Outcome {
+		p.Proto, p.TCPFlags = packetsim.TCP, packetsim.PSH|packetsim.ACK
+		outcomes, err := h.Walk(packetsim.Input{Packet: p, In: in})
 		require.NoError(t, err)
 		require.Len(t, outcomes, 1)
-		require.Equal(t, Accept, outcomes[0].Verdict, outcomes[0].Reason)
+		require.Equal(t, packetsim.Accept, outcomes[0].Verdict, outcomes[0].Reason)
 		for _, step := range outcomes[0].Steps {
 			assert.NotEqual(t, "nat", step.Table, "nat sees a connection's first packet only")
 		}
 		return outcomes[0]
 	}
-	out := walk(Packet{Src: s.Conntrack[0].Original.Src, Dst: s.Conntrack[0].Original.Dst, SrcPort: port, DstPort: 80}, "n0")
+	out := walk(packetsim.Packet{Src: s.Conntrack[0].Original.Src, Dst: s.Conntrack[0].Original.Dst, SrcPort: port, DstPort: 80}, "n0")
 	assert.Equal(t, "n1", out.Out)
 	assert.Equal(t, "10.88.2.2:8080", out.DNAT)
 	assert.True(t, out.Masqueraded)
 
 	reply := s.Conntrack[0].Reply
-	back := walk(Packet{Src: reply.Src, Dst: reply.Dst, SrcPort: reply.SrcPort, DstPort: reply.DstPort}, "n1")
+	back := walk(packetsim.Packet{Src: reply.Src, Dst: reply.Dst, SrcPort: reply.SrcPort, DstPort: reply.DstPort}, "n1")
 	assert.Equal(t, "n0", back.Out)
 	assert.Equal(t, netip.MustParseAddr("10.99.0.1"), back.Packet.Src)
 	assert.Equal(t, port, back.Packet.DstPort)
 }
 
 // withoutAddresses leaves out the link-local addresses that are still tried for duplicates.
-func withoutAddresses(unread []SnapshotUnread) []SnapshotUnread {
-	return slices.DeleteFunc(slices.Clone(unread), func(u SnapshotUnread) bool { return strings.HasPrefix(u.What, "address fe80:") })
+func withoutAddresses(unread []Unread) []Unread {
+	return slices.DeleteFunc(slices.Clone(unread), func(u Unread) bool { return strings.HasPrefix(u.What, "address fe80:") })
 }

@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readSnapshotNode reads the one document of r.
-func readSnapshotNode(name string, r io.Reader) (root *yaml.Node, err error) {
+// readDocument reads the one document of r.
+func readDocument(name string, r io.Reader) (root *yaml.Node, err error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: read snapshot: %w", name, err)
@@ -24,20 +24,20 @@ func readSnapshotNode(name string, r io.Reader) (root *yaml.Node, err error) {
 	// The library panics on its own errors and recovers those only.
 	defer func() {
 		if r := recover(); r != nil {
-			root, err = nil, &SnapshotError{File: name, Line: 1, Column: 1, Msg: fmt.Sprintf("not YAML: %v", r)}
+			root, err = nil, &Error{File: name, Line: 1, Column: 1, Msg: fmt.Sprintf("not YAML: %v", r)}
 		}
 	}()
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		return nil, &SnapshotError{File: name, Line: 1, Column: 1, Msg: "the document is empty: give what \"chainwalk snapshot\" prints"}
+		return nil, &Error{File: name, Line: 1, Column: 1, Msg: "the document is empty: give what \"chainwalk snapshot\" prints"}
 	case err != nil:
 		return nil, notYAML(name, data, err)
 	}
 	switch err := dec.Decode(&more); {
 	case err == nil:
-		return nil, &SnapshotError{File: name, Line: more.Line, Column: more.Column, Msg: "a second document: give one snapshot"}
+		return nil, &Error{File: name, Line: more.Line, Column: more.Column, Msg: "a second document: give one snapshot"}
 	case !errors.Is(err, io.EOF):
 		return nil, notYAML(name, data, err)
 	}
@@ -54,9 +54,9 @@ func checkCharacters(name string, data []byte) error {
 		r, size := utf8.DecodeRune(data)
 		switch {
 		case r == utf8.RuneError && size == 1:
-			return &SnapshotError{File: name, Line: line, Column: column, Msg: fmt.Sprintf("not YAML: byte %#02x is not UTF-8", data[0])}
+			return &Error{File: name, Line: line, Column: column, Msg: fmt.Sprintf("not YAML: byte %#02x is not UTF-8", data[0])}
 		case r < ' ' && r != '\t' && r != '\n' && r != '\r', notInYAML(r) && r != 0x85 && r != 0xfeff:
-			return &SnapshotError{File: name, Line: line, Column: column, Msg: fmt.Sprintf("not YAML: control character %U: write it as an escape in double quotes", r)}
+			return &Error{File: name, Line: line, Column: column, Msg: fmt.Sprintf("not YAML: control character %U: write it as an escape in double quotes", r)}
 		}
 		column++
 		if r == '\n' {
@@ -72,7 +72,7 @@ var yamlMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
 
 // notYAML gives the library's error a place: its line, and the column in which that begins, as the library does not say which it was.
 func notYAML(name string, data []byte, err error) error {
-	e := &SnapshotError{File: name, Line: 1, Column: 1, Msg: "not YAML: " + err.Error()}
+	e := &Error{File: name, Line: 1, Column: 1, Msg: "not YAML: " + err.Error()}
 	if m := yamlMessage.FindStringSubmatch(err.Error()); m != nil {
 		e.Msg = "not YAML: " + m[2]
 		if line, convErr := strconv.Atoi(m[1]); convErr == nil {

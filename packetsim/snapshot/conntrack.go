@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"bufio"
@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // TCP and SCTP states by the kernel's number (enum tcp_conntrack and enum sctp_conntrack).
@@ -22,27 +24,27 @@ var (
 
 // connectionStates are the states that conntrack has for a protocol; one empty state for those
 // that have none.
-func connectionStates(p Proto) []string {
+func connectionStates(p packetsim.Proto) []string {
 	switch p {
-	case TCP:
+	case packetsim.TCP:
 		return kernelTCPStates
-	case SCTP:
+	case packetsim.SCTP:
 		return kernelSCTPStates
 	}
 	return []string{""}
 }
 
 // ParseConntrack reads what "conntrack -L -o extended" prints and what stands in
-// /proc/net/nf_conntrack. Errors are *SnapshotError with line and column; name is the file's
+// /proc/net/nf_conntrack. Errors are *Error with line and column; name is the file's
 // name in them.
-func ParseConntrack(name string, r io.Reader) ([]SnapshotConnection, error) {
-	var connections []SnapshotConnection
+func ParseConntrack(name string, r io.Reader) ([]Connection, error) {
+	var connections []Connection
 	scanner := bufio.NewScanner(r)
 	for line := 1; scanner.Scan(); line++ {
 		if strings.TrimSpace(scanner.Text()) == "" {
 			continue
 		}
-		p := &conntrackLine{file: name, line: line, words: splitWords(scanner.Text()), conn: SnapshotConnection{Replied: true}}
+		p := &conntrackLine{file: name, line: line, words: entryWords(scanner.Text()), conn: Connection{Replied: true}}
 		c, err := p.parse()
 		if err != nil {
 			return nil, err
@@ -55,24 +57,41 @@ func ParseConntrack(name string, r io.Reader) ([]SnapshotConnection, error) {
 	return connections, nil
 }
 
+// word is a word of an entry and the byte offset that it begins at.
+type word struct {
+	text   string
+	offset int
+}
+
+func entryWords(line string) []word {
+	var words []word
+	end := 0
+	for text := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' }) {
+		offset := end + strings.Index(line[end:], text)
+		words = append(words, word{text, offset})
+		end = offset + len(text)
+	}
+	return words
+}
+
 // conntrackLine is one entry on the way through the parser.
 type conntrackLine struct {
 	file   string
 	line   int
 	words  []word
-	conn   SnapshotConnection
+	conn   Connection
 	tuples int // how many have begun
 }
 
 func (p *conntrackLine) errorAt(w word, format string, args ...any) error {
-	return &SnapshotError{
+	return &Error{
 		File: p.file, Line: p.line, Column: w.offset + 1, Path: "conntrack entry",
 		Msg: fmt.Sprintf("%q: ", w.text) + fmt.Sprintf(format, args...),
 	}
 }
 
 // parse reads "ipv4 2 tcp 6 117 TIME_WAIT src=... [ASSURED] mark=0 use=1".
-func (p *conntrackLine) parse() (SnapshotConnection, error) {
+func (p *conntrackLine) parse() (Connection, error) {
 	rest, err := p.head()
 	if err != nil {
 		return p.conn, err
@@ -108,7 +127,7 @@ func (p *conntrackLine) head() ([]word, error) {
 	if err != nil {
 		return nil, p.errorAt(words[1], "not a protocol number")
 	}
-	p.conn.Original.Proto, p.conn.Reply.Proto = Proto(proto), Proto(proto)
+	p.conn.Original.Proto, p.conn.Reply.Proto = packetsim.Proto(proto), packetsim.Proto(proto)
 	words = words[2:]
 	// Entries in a flow table are printed without timeout and state; the kernel keeps them for
 	// a day (nf_ct_offload_timeout).
@@ -120,7 +139,7 @@ func (p *conntrackLine) head() ([]word, error) {
 	if len(words) > 0 && !strings.ContainsAny(words[0].text, "=[") {
 		p.conn.State = words[0].text
 		words = words[1:]
-	} else if states := connectionStates(Proto(proto)); states[0] != "" {
+	} else if states := connectionStates(packetsim.Proto(proto)); states[0] != "" {
 		p.conn.State = "ESTABLISHED"
 	}
 	return words, nil
@@ -204,7 +223,7 @@ func (p *conntrackLine) tupleField(w word, key, value string) error {
 	return nil
 }
 
-func (t *SnapshotTuple) setNumber(key string, n uint16) {
+func (t *Tuple) setNumber(key string, n uint16) {
 	switch key {
 	case "sport":
 		t.SrcPort = n

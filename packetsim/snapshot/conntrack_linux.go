@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
@@ -17,7 +18,7 @@ import (
 
 // conntrack reads the connections by netlink, which needs CAP_NET_ADMIN. The kernel is only
 // asked where it counts connections at all: asking loads nf_conntrack_netlink.
-func (t *snapshotTaker) conntrack() {
+func (t *taker) conntrack() {
 	const what = "conntrack entries"
 	count, err := os.ReadFile(filepath.Join(t.proc, "sys/net/netfilter/nf_conntrack_count"))
 	switch {
@@ -54,20 +55,20 @@ func dumpNetfilter(message, family int) ([][]byte, error) {
 	return req.Execute(unix.NETLINK_NETFILTER, 0)
 }
 
-func compareConnections(a, b SnapshotConnection) int {
+func compareConnections(a, b Connection) int {
 	return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.OrigZone, b.OrigZone), cmp.Compare(a.ReplyZone, b.ReplyZone), compareTuples(a.Original, b.Original), compareTuples(a.Reply, b.Reply))
 }
 
-func compareTuples(a, b SnapshotTuple) int {
+func compareTuples(a, b Tuple) int {
 	return cmp.Or(
-		cmp.Compare(familyOf(a.Src), familyOf(b.Src)), cmp.Compare(a.Proto, b.Proto),
+		cmp.Compare(packetsim.FamilyOf(a.Src), packetsim.FamilyOf(b.Src)), cmp.Compare(a.Proto, b.Proto),
 		a.Src.Compare(b.Src), cmp.Compare(a.SrcPort, b.SrcPort), a.Dst.Compare(b.Dst), cmp.Compare(a.DstPort, b.DstPort),
 		cmp.Compare(a.ICMPID, b.ICMPID), cmp.Compare(a.ICMPType, b.ICMPType), cmp.Compare(a.ICMPCode, b.ICMPCode),
 	)
 }
 
 // nativeTables lists the nftables tables that the iptables tools do not show.
-func (t *snapshotTaker) nativeTables() {
+func (t *taker) nativeTables() {
 	const (
 		what            = "nftables tables"
 		nftMsgGetTable  = 1

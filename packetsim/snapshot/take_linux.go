@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 	"k8s.io/utils/exec"
 )
 
-// TakeSnapshot reads the network namespace that the calling thread is in. The tools (iptables
+// Take reads the network namespace that the calling thread is in. The tools (iptables
 // and its twins, ipset, nfacct) are run by execer, everything else is read by netlink and from
 // /proc. It needs no privileges by itself: what cannot be read without them, or without a tool,
 // is listed in Unread with the reason. It loads no iptables table that was not there before.
-func TakeSnapshot(ctx context.Context, execer exec.Interface) (*NodeSnapshot, error) {
+func Take(ctx context.Context, execer exec.Interface) (*Node, error) {
 	// Namespaces belong to threads, and a tool inherits the one of the thread that starts it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -26,22 +26,22 @@ func TakeSnapshot(ctx context.Context, execer exec.Interface) (*NodeSnapshot, er
 		return nil, fmt.Errorf("take snapshot: open netlink: %w", err)
 	}
 	defer handle.Close()
-	t := &snapshotTaker{ctx: ctx, exec: execer, netlink: handle, proc: "/proc", sys: "/sys", lib: "/lib", snapshot: &NodeSnapshot{Version: SnapshotVersion}}
+	t := &taker{ctx: ctx, exec: execer, netlink: handle, proc: "/proc", sys: "/sys", lib: "/lib", snapshot: &Node{Version: Version}}
 	return t.take()
 }
 
-// snapshotTaker fills a snapshot part by part.
-type snapshotTaker struct {
+// taker fills a snapshot part by part.
+type taker struct {
 	ctx       context.Context
 	exec      exec.Interface
 	netlink   *netlink.Handle
 	proc, sys string // where those file systems are mounted
 	lib       string // the folder that holds modules/RELEASE
-	snapshot  *NodeSnapshot
+	snapshot  *Node
 	nftAsked  bool // a tool has asked the kernel for nftables tables
 }
 
-func (t *snapshotTaker) take() (*NodeSnapshot, error) {
+func (t *taker) take() (*Node, error) {
 	hostname, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("take snapshot: hostname: %w", err)
@@ -68,8 +68,8 @@ func (t *snapshotTaker) take() (*NodeSnapshot, error) {
 	return t.snapshot, nil
 }
 
-func (t *snapshotTaker) unread(what, format string, args ...any) {
-	t.snapshot.Unread = append(t.snapshot.Unread, SnapshotUnread{What: what, Why: fmt.Sprintf(format, args...)})
+func (t *taker) unread(what, format string, args ...any) {
+	t.snapshot.Unread = append(t.snapshot.Unread, Unread{What: what, Why: fmt.Sprintf(format, args...)})
 }
 
 // dump repeats a netlink listing that changed while it was read.
@@ -86,13 +86,13 @@ func dump[T any](list func() ([]T, error)) ([]T, error) {
 }
 
 // netFile is a file of /proc/net as the calling thread's namespace has it.
-func (t *snapshotTaker) netFile(name string) string {
+func (t *taker) netFile(name string) string {
 	return filepath.Join(t.proc, "thread-self", "net", name)
 }
 
 // moduleLoaded says whether a kernel module is loaded. A kernel that cannot load modules has all that it can do built in, and asking it loads
 // nothing; a built-in module without parameters has no place in /sys.
-func (t *snapshotTaker) moduleLoaded(name string) bool {
+func (t *taker) moduleLoaded(name string) bool {
 	if _, err := os.Stat(filepath.Join(t.proc, "modules")); errors.Is(err, os.ErrNotExist) {
 		return true
 	}
@@ -103,7 +103,7 @@ func (t *snapshotTaker) moduleLoaded(name string) bool {
 }
 
 // builtIn looks the module up in the list that comes with a kernel that can load modules.
-func (t *snapshotTaker) builtIn(name string) bool {
+func (t *taker) builtIn(name string) bool {
 	release, err := os.ReadFile(filepath.Join(t.proc, "sys/kernel/osrelease"))
 	if err != nil {
 		return false
@@ -113,7 +113,7 @@ func (t *snapshotTaker) builtIn(name string) bool {
 }
 
 // recentLists says which lists of "-m recent" hold addresses, since a snapshot has no place for them.
-func (t *snapshotTaker) recentLists() {
+func (t *taker) recentLists() {
 	dir := t.netFile("xt_recent")
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {

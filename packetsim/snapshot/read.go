@@ -1,4 +1,4 @@
-package packetsim
+package snapshot
 
 import (
 	"encoding"
@@ -13,23 +13,23 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ReadSnapshot reads a NodeSnapshot document, YAML or JSON (which is YAML as well). Unknown
-// fields, fields given twice, other versions and bad values are errors (*SnapshotError) with
+// Read reads a NodeSnapshot document, YAML or JSON (which is YAML as well). Unknown
+// fields, fields given twice, other versions and bad values are errors (*Error) with
 // line and column, as is text that is not YAML; name is the file's name in them. Anchors and aliases are refused.
-func ReadSnapshot(name string, r io.Reader) (*NodeSnapshot, error) {
-	root, err := readSnapshotNode(name, r)
+func Read(name string, r io.Reader) (*Node, error) {
+	root, err := readDocument(name, r)
 	if err != nil {
 		return nil, err
 	}
-	s := &NodeSnapshot{}
+	s := &Node{}
 	err = checkVersion(root)
 	if err == nil {
-		err = snapshotFields{}.decode(root, reflect.ValueOf(s).Elem())
+		err = fields{}.decode(root, reflect.ValueOf(s).Elem())
 	}
 	if err == nil {
 		err = positioned(s.check(), root)
 	}
-	var se *SnapshotError
+	var se *Error
 	if errors.As(err, &se) {
 		se.File = name
 	}
@@ -40,12 +40,12 @@ func ReadSnapshot(name string, r io.Reader) (*NodeSnapshot, error) {
 }
 
 func nodeError(n *yaml.Node, format string, args ...any) error {
-	return &SnapshotError{Line: n.Line, Column: n.Column, Msg: fmt.Sprintf(format, args...)}
+	return &Error{Line: n.Line, Column: n.Column, Msg: fmt.Sprintf(format, args...)}
 }
 
 // within adds the name of the field that an error is in.
 func within(field string, err error) error {
-	var se *SnapshotError
+	var se *Error
 	if errors.As(err, &se) {
 		se.Path = joinPath(field, se.Path)
 	}
@@ -54,7 +54,7 @@ func within(field string, err error) error {
 
 // positioned adds the place of a check's error: that of the field, or of the nearest one around it.
 func positioned(err error, root *yaml.Node) error {
-	var se *SnapshotError
+	var se *Error
 	if errors.As(err, &se) {
 		n := nodeAt(root, se.Path)
 		se.Line, se.Column = n.Line, n.Column
@@ -92,39 +92,39 @@ func checkVersion(root *yaml.Node) error {
 		if root.Content[i].Value != "version" {
 			continue
 		}
-		if value.Kind != yaml.ScalarNode || value.Value != fmt.Sprint(SnapshotVersion) {
-			return within("version", nodeError(value, "version %q is not supported: this program reads version %d", value.Value, SnapshotVersion))
+		if value.Kind != yaml.ScalarNode || value.Value != fmt.Sprint(Version) {
+			return within("version", nodeError(value, "version %q is not supported: this program reads version %d", value.Value, Version))
 		}
 		return nil
 	}
-	return within("version", nodeError(root, "the version is missing: write version: %d", SnapshotVersion))
+	return within("version", nodeError(root, "the version is missing: write version: %d", Version))
 }
 
-// snapshotFields fills values from YAML nodes by the json tags of their types, which it remembers.
-type snapshotFields map[reflect.Type][]snapshotField
+// fields fills values from YAML nodes by the json tags of their types, which it remembers.
+type fields map[reflect.Type][]field
 
-// snapshotField is a struct field as its json tag describes it.
-type snapshotField struct {
+// field is a struct field as its json tag describes it.
+type field struct {
 	name string
 	omit bool // left out when empty
 }
 
 // of lists the fields of a struct in order. Every field has a tag.
-func (f snapshotFields) of(t reflect.Type) []snapshotField {
+func (f fields) of(t reflect.Type) []field {
 	if fields, ok := f[t]; ok {
 		return fields
 	}
-	fields := make([]snapshotField, t.NumField())
+	fields := make([]field, t.NumField())
 	for i := range fields {
 		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		fields[i] = snapshotField{name, strings.HasPrefix(options, "omit")}
+		fields[i] = field{name, strings.HasPrefix(options, "omit")}
 	}
 	f[t] = fields
 	return fields
 }
 
 // names lists the fields of a struct for a message.
-func (f snapshotFields) names(t reflect.Type) string {
+func (f fields) names(t reflect.Type) string {
 	var names []string
 	for _, field := range f.of(t) {
 		names = append(names, field.name)
@@ -133,11 +133,11 @@ func (f snapshotFields) names(t reflect.Type) string {
 }
 
 // index is the place of the field that the document calls name, -1 if there is none.
-func (f snapshotFields) index(t reflect.Type, name string) int {
-	return slices.IndexFunc(f.of(t), func(field snapshotField) bool { return field.name == name })
+func (f fields) index(t reflect.Type, name string) int {
+	return slices.IndexFunc(f.of(t), func(field field) bool { return field.name == name })
 }
 
-func (f snapshotFields) decode(n *yaml.Node, v reflect.Value) error {
+func (f fields) decode(n *yaml.Node, v reflect.Value) error {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
 		return nodeError(n, "anchors and aliases are not supported: write the value out")
@@ -175,7 +175,7 @@ func decodeText(n *yaml.Node, v reflect.Value) error {
 	return nil
 }
 
-func (f snapshotFields) decodeStruct(n *yaml.Node, v reflect.Value) error {
+func (f fields) decodeStruct(n *yaml.Node, v reflect.Value) error {
 	if n.Kind != yaml.MappingNode {
 		return nodeError(n, "want a mapping of fields")
 	}
@@ -197,7 +197,7 @@ func (f snapshotFields) decodeStruct(n *yaml.Node, v reflect.Value) error {
 	return nil
 }
 
-func (f snapshotFields) decodeSlice(n *yaml.Node, v reflect.Value) error {
+func (f fields) decodeSlice(n *yaml.Node, v reflect.Value) error {
 	if n.Kind != yaml.SequenceNode {
 		return nodeError(n, "want a list")
 	}
@@ -213,7 +213,7 @@ func (f snapshotFields) decodeSlice(n *yaml.Node, v reflect.Value) error {
 	return nil
 }
 
-func (f snapshotFields) decodeMap(n *yaml.Node, v reflect.Value) error {
+func (f fields) decodeMap(n *yaml.Node, v reflect.Value) error {
 	if n.Kind != yaml.MappingNode {
 		return nodeError(n, "want a mapping")
 	}
