@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 )
 
 // tableEdit is a table being changed: by one command, or by all lines of a
@@ -13,7 +15,7 @@ type tableEdit struct {
 	family  Family
 	dialect Dialect
 	kind    *tableKind
-	objects *NFAcctTable
+	objects *nfacct.Table
 	base    *Table // what the edit began with
 	// exists is false for a table that the nft tools have not made yet.
 	exists bool
@@ -101,7 +103,7 @@ type batchError struct {
 }
 
 // newEdit begins to change a table, of which it expects to look at so many chains.
-func newEdit(rs *Ruleset, kind *tableKind, objects *NFAcctTable, sets *IPSetTable, expect int) *tableEdit {
+func newEdit(rs *Ruleset, kind *tableKind, objects *nfacct.Table, sets *IPSetTable, expect int) *tableEdit {
 	e := &tableEdit{family: rs.family, dialect: rs.dialect, kind: kind, objects: objects, base: rs.Table(kind.name), exists: true}
 	if e.base == nil {
 		e.base = newTable(kind)

@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"math/bits"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 )
 
 // extension is a match or a target that has options of its own.
@@ -147,7 +149,7 @@ type checkContext struct {
 	dialect Dialect
 	table   *tableKind
 	rule    *Rule
-	objects *NFAcctTable
+	objects *nfacct.Table
 	sets    *IPSetTable
 }
 

@@ -169,22 +169,6 @@ func TestLoadSetsSaysWhere(t *testing.T) {
 	assert.Contains(t, parse.Msg, "10.0.0.300")
 }
 
-func TestNFAcctQuota(t *testing.T) {
-	objects := New(Options{}).NFAcct()
-	require.NoError(t, objects.AddObject(NFAcctObject{Name: "q", Mode: NFAcctPacketQuota, Quota: 2}))
-	require.NoError(t, objects.Add("free"))
-	assert.True(t, objects.Matches("free", 100))
-	for range 2 {
-		assert.False(t, objects.Matches("q", 100))
-		objects.Count("q", 1, 100)
-	}
-	assert.True(t, objects.Matches("q", 100))
-	o, _ := objects.Get("q")
-	assert.True(t, o.Over)
-	objects.Reset("q")
-	assert.False(t, objects.Matches("q", 100))
-}
-
 func FuzzIPSetRestore(f *testing.F) {
 	f.Add("create s hash:ip,port,net family inet6 timeout 5 counters comment\nadd s fd00::1,tcp:80,fd00::/8 nomatch comment \"x\"\nswap s s\n")
 	f.Add("create s bitmap:port range 1-9\nadd s 5-7\ncreate l list:set\nadd l s\ndel s 6\nlist\nrename l m\ndestroy")

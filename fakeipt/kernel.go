@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 	"k8s.io/utils/clock"
 )
 
@@ -61,7 +62,7 @@ type Kernel struct {
 	dialect Dialect
 	version string
 	clock   clock.PassiveClock
-	objects *NFAcctTable
+	objects *nfacct.Table
 	sets    *IPSetTable
 	beside  *Kernel
 	gate    func(Visit) error
@@ -72,7 +73,7 @@ type Kernel struct {
 
 // New returns a kernel on which no tool has run.
 func New(o Options) *Kernel {
-	k := &Kernel{dialect: o.Dialect, version: o.Version, clock: o.Clock, objects: newNFAcctTable(), gate: o.Gate, lock: &sync.Mutex{}}
+	k := &Kernel{dialect: o.Dialect, version: o.Version, clock: o.Clock, objects: nfacct.NewTable(), gate: o.Gate, lock: &sync.Mutex{}}
 	if o.Beside != nil {
 		k.objects, k.sets, k.lock, k.beside, o.Beside.beside = o.Beside.objects, o.Beside.sets, o.Beside.lock, o.Beside, k
 	}
@@ -114,7 +115,7 @@ func (k *Kernel) allRulesets() []*Ruleset {
 }
 
 // NFAcct are the accounting objects that -m nfacct names.
-func (k *Kernel) NFAcct() *NFAcctTable { return k.objects }
+func (k *Kernel) NFAcct() *nfacct.Table { return k.objects }
 
 // Sets are the sets that -m set and -j SET name.
 func (k *Kernel) Sets() *IPSetTable { return k.sets }

@@ -1,6 +1,10 @@
 package fakeipt
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+)
 
 // MatchNFAcct is -m nfacct: it counts the packet in a named object and matches always.
 type MatchNFAcct struct {
@@ -37,13 +41,10 @@ type nfacctParser struct {
 	arena arena[MatchNFAcct]
 }
 
-// maxNFAcctName is the length of an object's name.
-const maxNFAcctName = 31
-
 func (p *nfacctParser) begin(Family) { p.m = MatchNFAcct{} }
 
 func (p *nfacctParser) option(o *optionCall) error {
-	p.m.Object = string(o.arg[:min(len(o.arg), maxNFAcctName)])
+	p.m.Object = string(o.arg[:min(len(o.arg), nfacct.MaxName)])
 	return nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 )
 
 // madePrefix begins a comment line that says which built-in chains of a table the nft tools have made.
@@ -118,7 +120,7 @@ func (rs *Ruleset) setMade(words []string) error {
 // line behind the word "ipset", what "ipset save" prints. Accounting objects come first.
 func (k *Kernel) WriteObjects(w io.Writer) error {
 	for _, o := range k.objects.List() {
-		if _, err := io.WriteString(w, nfacctText(o)); err != nil {
+		if _, err := io.WriteString(w, o.Line()); err != nil {
 			return err
 		}
 	}
@@ -151,7 +153,7 @@ func (k *Kernel) ReadObjects(name string, r io.Reader) error {
 		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, setPrefix) {
 			continue
 		}
-		o, ok := parseNFAcct(line)
+		o, ok := nfacct.ParseLine(line)
 		if !ok {
 			return &ParseError{File: name, Line: number, Token: line, Msg: "want an object as nfacct lists it"}
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -16,7 +17,7 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 	for _, d := range []Dialect{Legacy, NFT} {
 		rapid.Check(t, func(t *rapid.T) {
 			k := New(Options{Dialect: d})
-			require.NoError(t, k.NFAcct().AddObject(NFAcctObject{Name: "there", Packets: 3, Bytes: 4}))
+			require.NoError(t, k.NFAcct().AddObject(nfacct.Object{Name: "there", Packets: 3, Bytes: 4}))
 			require.NoError(t, k.LoadSets("sets", strings.NewReader(genSets)))
 			for range 2 {
 				k.Run([]string{"iptables-restore", "-n"}, strings.NewReader(genRestore(t)), io.Discard, io.Discard)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"k8s.io/utils/clock"
 )
@@ -163,17 +164,8 @@ func (s *Node) kernelWithSets(o fakeipt.Options) (*fakeipt.Kernel, error) {
 	return fakeipt.New(o), nil
 }
 
-// nfacctModes are the words for what a quota is about.
-var nfacctModes = map[fakeipt.NFAcctMode]string{fakeipt.NFAcctNoQuota: "", fakeipt.NFAcctByteQuota: "byte", fakeipt.NFAcctPacketQuota: "packet"}
-
-func (a *NFAcct) object() fakeipt.NFAcctObject {
-	o := fakeipt.NFAcctObject{Name: a.Name, Packets: a.Packets, Bytes: a.Bytes, Quota: a.Quota, Over: a.Over}
-	for mode, word := range nfacctModes {
-		if word == a.Mode {
-			o.Mode = mode
-		}
-	}
-	return o
+func (a *NFAcct) object() nfacct.Object {
+	return nfacct.Object{Name: a.Name, Packets: a.Packets, Bytes: a.Bytes, Mode: nfacct.Mode(a.Mode), Quota: a.Quota, Over: a.Over}
 }
 
 // dialect is the backend whose rules the host gets.
@@ -296,7 +288,7 @@ func (s *Node) addNetfilter(kernel *fakeipt.Kernel) error {
 	}
 	for _, object := range kernel.NFAcct().List() {
 		s.NFAcct = append(s.NFAcct, NFAcct{Name: object.Name, Packets: object.Packets, Bytes: object.Bytes,
-			Mode: nfacctModes[object.Mode], Quota: object.Quota, Over: object.Over})
+			Mode: string(object.Mode), Quota: object.Quota, Over: object.Over})
 	}
 	var sets strings.Builder
 	err := kernel.SaveSets(&sets)

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	objects "github.com/chainwalk/chainwalk/fakeipt/nfacct"
 	"github.com/chainwalk/chainwalk/proxier/nfacct"
 )
 
@@ -12,11 +12,11 @@ import (
 func (a accounting) Add(name string) error {
 	err := a.kernel.NFAcct().Add(name)
 	switch {
-	case errors.Is(err, fakeipt.ErrNFAcctExists):
+	case errors.Is(err, objects.ErrExists):
 		return fmt.Errorf("making nfacct object %q: %w", name, nfacct.ErrExists)
-	case errors.Is(err, fakeipt.ErrNFAcctName) && name == "":
+	case errors.Is(err, objects.ErrName) && name == "":
 		return fmt.Errorf("making nfacct object %q: %w", name, nfacct.ErrEmptyName)
-	case errors.Is(err, fakeipt.ErrNFAcctName):
+	case errors.Is(err, objects.ErrName):
 		return fmt.Errorf("making nfacct object %q: %w", name, nfacct.ErrNameTooLong)
 	}
 	return err
@@ -40,6 +40,6 @@ func (a accounting) List() ([]nfacct.Counter, error) {
 	return counters, nil
 }
 
-func counterOf(object fakeipt.NFAcctObject) nfacct.Counter {
+func counterOf(object objects.Object) nfacct.Counter {
 	return nfacct.Counter{Name: object.Name, Packets: object.Packets, Bytes: object.Bytes}
 }
