@@ -24,7 +24,7 @@ type Tuple struct {
 // no inverse; ok says so.
 func (t Tuple) answer() (inverse Tuple, ok bool) {
 	t.Src, t.Dst, t.SrcPort, t.DstPort = t.Dst, t.Src, t.DstPort, t.SrcPort
-	if t.Proto.isICMP() {
+	if t.Proto.IsICMP() {
 		t.ICMPType, ok = icmpAnswer(t.Proto, t.ICMPType)
 		return t, ok
 	}
@@ -43,7 +43,7 @@ func tupleOf(p *Packet) Tuple {
 	switch {
 	case p.Proto.HasPorts():
 		t.SrcPort, t.DstPort = p.SrcPort, p.DstPort
-	case p.Proto.isICMP():
+	case p.Proto.IsICMP():
 		t.ICMPType, t.ICMPCode, t.ICMPID = p.ICMPType, p.ICMPCode, p.ICMPID
 	}
 	return t
@@ -54,7 +54,7 @@ func (t *Tuple) sourcePart() *uint16 {
 	switch {
 	case t.Proto.HasPorts():
 		return &t.SrcPort
-	case t.Proto.isICMP():
+	case t.Proto.IsICMP():
 		return &t.ICMPID
 	}
 	return nil

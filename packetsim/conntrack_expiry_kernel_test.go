@@ -34,7 +34,7 @@ func TestExpiryAsKernel(t *testing.T) {
 		for _, proto := range []Proto{protoGRE, 99} {
 			p.forward(p.flow(proto, 0, 0))
 		}
-		echo := Packet{Proto: p.icmp(), Src: p.addr("CLIENT"), Dst: p.addr("SERVER"), ICMPType: echoRequestType(p.icmp()), ICMPID: 3}
+		echo := Packet{Proto: p.icmp(), Src: p.addr("CLIENT"), Dst: p.addr("SERVER"), ICMPType: p.icmp().EchoRequestType(), ICMPID: 3}
 		p.forward(echo)
 		p.exchange("client", Packet{
 			Proto: SCTP, Src: echo.Src, Dst: echo.Dst, SrcPort: 1000, DstPort: 80, Chunks: []SCTPChunk{{Type: SCTPInit, InitTag: 1}},

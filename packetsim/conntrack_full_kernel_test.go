@@ -60,7 +60,7 @@ func TestFullTableAsKernel(t *testing.T) {
 	dropped("client", p.flow(UDP, 1, 80), "a new connection")
 	dropped("client", p.flow(TCP, 1, 80), "a new TCP connection")
 	invalid := p.flow(UDP, 2, 80)
-	invalid.Proto, invalid.SrcPort, invalid.DstPort, invalid.ICMPType, invalid.ICMPID = ICMP, 0, 0, icmpEchoReply, 9
+	invalid.Proto, invalid.SrcPort, invalid.DstPort, invalid.ICMPType, invalid.ICMPID = ICMP, 0, 0, ICMPEchoReply, 9
 	dropped("client", invalid, "an answer to nothing")
 	invalid = p.flow(TCP, 3, 80)
 	invalid.TCPFlags = SYN | ACK
@@ -85,7 +85,7 @@ func TestFullTableAsKernel(t *testing.T) {
 
 // icmpErrorAbout sends an error of the server about a packet.
 func (p *ctPlay) icmpErrorAbout(about Packet) {
-	p.exchange("server", Packet{Proto: ICMP, Src: about.Dst, Dst: about.Src, ICMPType: icmpUnreachable, ICMPCode: 1, Inner: &about})
+	p.exchange("server", Packet{Proto: ICMP, Src: about.Dst, Dst: about.Src, ICMPType: ICMPUnreachable, ICMPCode: 1, Inner: &about})
 }
 
 // TestEvictionAsKernel lets far more connections begin than the table holds. The kernel looks for one to evict at a few places of the

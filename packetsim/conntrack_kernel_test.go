@@ -343,7 +343,7 @@ func (p *ctPlay) match(in Input, got map[string][]Packet, real []ConntrackEntry)
 // lowestPorts is where the ranges begin that the packet's source port may be chosen from: that of its class, and those in the rules.
 func lowestPorts(p *Packet) []uint32 {
 	switch {
-	case p.Proto.isICMP():
+	case p.Proto.IsICMP():
 		return []uint32{0}
 	case p.SrcPort < 512:
 		return []uint32{1, 300, 5000}
@@ -384,7 +384,7 @@ func (p *ctPlay) back(packet Packet) Packet {
 	}
 	packet.Src, packet.Dst, packet.SrcPort, packet.DstPort = seen.Dst, seen.Src, seen.DstPort, seen.SrcPort
 	packet.ICMPID = seen.ICMPID
-	if packet.Proto.isICMP() {
+	if packet.Proto.IsICMP() {
 		if answer, ok := icmpAnswer(packet.Proto, packet.ICMPType); ok {
 			packet.ICMPType = answer
 		}

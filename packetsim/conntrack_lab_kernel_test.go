@@ -272,7 +272,7 @@ func readWire(b []byte) (p Packet, ok bool) {
 	switch {
 	case p.Proto.HasPorts():
 		p.SrcPort, p.DstPort = binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
-	case p.Proto.isICMP():
+	case p.Proto.IsICMP():
 		p.ICMPType, p.ICMPCode = b[0], b[1]
 		if !p.isICMPError() {
 			p.ICMPID = binary.BigEndian.Uint16(b[4:])

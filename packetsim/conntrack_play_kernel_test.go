@@ -21,8 +21,8 @@ func (p *ctPlay) header(proto Proto) Packet {
 	case proto.HasPorts():
 		packet.SrcPort = rapid.SampledFrom([]uint16{300, 700, 5001, 41000}).Draw(rt, "sport")
 		packet.DstPort = rapid.SampledFrom([]uint16{80, 8080}).Draw(rt, "dport")
-	case proto.isICMP():
-		packet.ICMPType = echoRequestType(proto)
+	case proto.IsICMP():
+		packet.ICMPType = proto.EchoRequestType()
 		packet.ICMPID = rapid.Uint16Range(1, 2).Draw(rt, "id")
 	}
 	return packet
@@ -117,7 +117,7 @@ func playDatagrams(rt *rapid.T, p *ctPlay) {
 func (p *ctPlay) datagram(proto Proto) {
 	rt := p.rt
 	packet := p.header(proto)
-	if proto.isICMP() && rapid.IntRange(0, 4).Draw(rt, "other type") == 0 {
+	if proto.IsICMP() && rapid.IntRange(0, 4).Draw(rt, "other type") == 0 {
 		packet.ICMPType = rapid.SampledFrom([]uint8{13, 15, 17, 10, 42}).Draw(rt, "type")
 		if p.family == fakeipt.IPv6 {
 			packet.ICMPType = rapid.SampledFrom([]uint8{139, 128, 144, 200}).Draw(rt, "type")
@@ -144,18 +144,18 @@ func (p *ctPlay) icmpError(about Packet) {
 	if rapid.Bool().Draw(rt, "about a reply") {
 		place, inner = "client", answered(about)
 	}
-	packet := Packet{Proto: p.icmp(), Src: inner.Dst, Dst: inner.Src, ICMPType: icmpUnreachable, ICMPCode: 1, Inner: &inner}
+	packet := Packet{Proto: p.icmp(), Src: inner.Dst, Dst: inner.Src, ICMPType: ICMPUnreachable, ICMPCode: 1, Inner: &inner}
 	if p.family == fakeipt.IPv6 {
-		packet.ICMPType, packet.ICMPCode = icmp6Unreachable, 3
+		packet.ICMPType, packet.ICMPCode = ICMPv6Unreachable, 3
 	}
 	if router {
 		packet.Src = map[string]map[fakeipt.Family]netip.Addr{
 			"server": {fakeipt.IPv4: netip.MustParseAddr("10.78.2.3"), fakeipt.IPv6: netip.MustParseAddr("fd78:2::3")},
 			"client": {fakeipt.IPv4: netip.MustParseAddr("10.78.1.3"), fakeipt.IPv6: netip.MustParseAddr("fd78:1::3")},
 		}[place][p.family]
-		packet.ICMPType = icmpTimeExceeded
+		packet.ICMPType = ICMPTimeExceeded
 		if p.family == fakeipt.IPv6 {
-			packet.ICMPType = icmp6TimeExceeded
+			packet.ICMPType = ICMPv6TimeExceeded
 		}
 		packet.ICMPCode = 0
 	}

@@ -1,6 +1,9 @@
 package packetsim
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // Device is a network device of a host. The device "lo" is made if it is not given.
 type Device struct {
@@ -22,6 +25,11 @@ type Device struct {
 	Neighbours []netip.Addr
 	// VXLAN makes the device a tunnel.
 	VXLAN *VXLAN
+}
+
+// Has says whether an address is one of the device's own.
+func (d *Device) Has(addr netip.Addr) bool {
+	return slices.ContainsFunc(d.Addresses, func(a Address) bool { return a.Prefix.Addr() == addr })
 }
 
 // Address is an address of a device.

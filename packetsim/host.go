@@ -142,6 +142,15 @@ func (h *Host) Name() string { return h.name }
 // Netfilter is the host's netfilter configuration; nil if it has none.
 func (h *Host) Netfilter() *fakeipt.Kernel { return h.netfilter }
 
+// Device is the device of a name; false if the host has none of it.
+func (h *Host) Device(name string) (Device, bool) {
+	d := h.byName[name]
+	if d == nil {
+		return Device{}, false
+	}
+	return d.Device, true
+}
+
 // IsLocal says whether the host takes packets for the address itself.
 func (h *Host) IsLocal(addr netip.Addr) bool { return h.fib(addr).isLocal(addr) }
 

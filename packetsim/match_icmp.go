@@ -4,7 +4,7 @@ import "github.com/chainwalk/chainwalk/fakeipt"
 
 // matchICMP is -m icmp and -m icmp6.
 func matchICMP(s *packet, m *fakeipt.MatchICMP) bool {
-	if !s.Proto.isICMP() {
+	if !s.Proto.IsICMP() {
 		return false
 	}
 	holds := m.Any || (s.ICMPType == m.Type && m.CodeMin <= s.ICMPCode && s.ICMPCode <= m.CodeMax)

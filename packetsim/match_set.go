@@ -5,7 +5,7 @@ import "github.com/chainwalk/chainwalk/fakeipt"
 // setPacket is the packet as sets see it.
 func setPacket(s *packet) *fakeipt.SetPacket {
 	p := &fakeipt.SetPacket{Src: s.Src, Dst: s.Dst, Proto: uint8(s.Proto), SrcPort: s.SrcPort, DstPort: s.DstPort, Length: uint64(s.size())}
-	if s.Proto.isICMP() {
+	if s.Proto.IsICMP() {
 		p.SrcPort = uint16(s.ICMPType)<<8 | uint16(s.ICMPCode)
 		p.DstPort = p.SrcPort
 	}

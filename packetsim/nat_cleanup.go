@@ -11,7 +11,7 @@ func (h *Host) forgetMasquerades(before map[string]*device) {
 			h.forgetMasqueradesBy(name, func(netip.Addr) bool { return true })
 			continue
 		}
-		h.forgetMasqueradesBy(name, func(addr netip.Addr) bool { return old.has(addr) && !now.has(addr) })
+		h.forgetMasqueradesBy(name, func(addr netip.Addr) bool { return old.Has(addr) && !now.Has(addr) })
 	}
 }
 

@@ -26,7 +26,7 @@ func (r *natRange) portSpan(t *Tuple, side stage) (low, size uint32, ok bool) {
 	case r.ranged():
 		low, high := min(r.MinPort, r.MaxPort), max(r.MinPort, r.MaxPort)
 		return uint32(low), uint32(high) - uint32(low) + 1, true
-	case t.Proto.isICMP():
+	case t.Proto.IsICMP():
 		return 0, 1 << 16, true
 	case side == natDst:
 		return 0, 0, false

@@ -64,8 +64,19 @@ func (p *Proto) UnmarshalText(text []byte) error {
 // HasPorts says whether the protocol's header begins with two ports that conntrack and NAT know.
 func (p Proto) HasPorts() bool { return p == TCP || p == UDP || p == SCTP }
 
-// isICMP says whether the protocol is the control protocol of either family.
-func (p Proto) isICMP() bool { return p == ICMP || p == ICMPv6 }
+// IsICMP says whether the protocol is the control protocol of either family.
+func (p Proto) IsICMP() bool { return p == ICMP || p == ICMPv6 }
+
+// EchoRequestType is the ICMP type of the protocol's echo requests; 0 for what is not ICMP.
+func (p Proto) EchoRequestType() uint8 {
+	switch p {
+	case ICMP:
+		return ICMPEcho
+	case ICMPv6:
+		return ICMPv6Echo
+	}
+	return 0
+}
 
 // TCPFlags are the flags of a TCP header, with the values that they have on the wire.
 type TCPFlags uint8
@@ -157,6 +168,18 @@ type Packet struct {
 // Is6 says whether the packet is an IPv6 packet. An unset source does not matter.
 func (p *Packet) Is6() bool { return p.Dst.Is6() }
 
+// Answer is the packet turned round, as its receiver begins an answer: an echo reply for an ICMP packet, for TCP still without flags.
+func (p *Packet) Answer() Packet {
+	answer := Packet{Proto: p.Proto, Src: p.Dst, Dst: p.Src, SrcPort: p.DstPort, DstPort: p.SrcPort, ICMPID: p.ICMPID}
+	switch p.Proto {
+	case ICMP:
+		answer.ICMPType = ICMPEchoReply
+	case ICMPv6:
+		answer.ICMPType = ICMPv6EchoReply
+	}
+	return answer
+}
+
 // hopLimit is the TTL with its default.
 func (p *Packet) hopLimit() uint8 {
 	if p.TTL == 0 {
@@ -191,20 +214,21 @@ func (p *Packet) size() int {
 	return size
 }
 
-// ICMP types of both families that the walk knows by name.
+// ICMP types of both families, by their values on the wire.
 const (
-	icmpEchoReply       = 0
-	icmpUnreachable     = 3
-	icmpSourceQuench    = 4
-	icmpRedirect        = 5
-	icmpEcho            = 8
-	icmpTimeExceeded    = 11
-	icmpParameter       = 12
-	icmp6Unreachable    = 1
-	icmp6ParameterError = 4
-	icmp6TimeExceeded   = 3
-	icmp6Echo           = 128
-	icmp6EchoReply      = 129
+	ICMPEchoReply          = 0
+	ICMPUnreachable        = 3
+	ICMPEcho               = 8
+	ICMPTimeExceeded       = 11
+	ICMPv6Unreachable      = 1
+	ICMPv6TimeExceeded     = 3
+	ICMPv6ParameterProblem = 4
+	ICMPv6Echo             = 128
+	ICMPv6EchoReply        = 129
+
+	icmpSourceQuench = 4
+	icmpRedirect     = 5
+	icmpParameter    = 12
 )
 
 // isICMPError says whether the packet is an ICMP message that quotes another packet.
@@ -212,11 +236,11 @@ func (p *Packet) isICMPError() bool {
 	switch p.Proto {
 	case ICMP:
 		switch p.ICMPType {
-		case icmpUnreachable, icmpSourceQuench, icmpRedirect, icmpTimeExceeded, icmpParameter:
+		case ICMPUnreachable, icmpSourceQuench, icmpRedirect, ICMPTimeExceeded, icmpParameter:
 			return true
 		}
 	case ICMPv6:
-		return p.ICMPType >= icmp6Unreachable && p.ICMPType <= 127
+		return p.ICMPType >= ICMPv6Unreachable && p.ICMPType <= 127
 	}
 	return false
 }

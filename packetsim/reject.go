@@ -29,9 +29,9 @@ func (w *walk) reject(s *packet, t *fakeipt.TargetReject) fate {
 	if !known {
 		return w.unsupported("REJECT --reject-with " + t.With)
 	}
-	typ := uint8(icmpUnreachable)
+	typ := uint8(ICMPUnreachable)
 	if s.Is6() {
-		typ = icmp6Unreachable
+		typ = ICMPv6Unreachable
 	}
 	w.sendError(s, typ, code)
 	return stopped
@@ -49,11 +49,11 @@ type icmpReason struct {
 
 // routeReasons are the routing errors that the sender is told (ip_error, ip6_pkt_discard, ip_forward); the others drop silently.
 var routeReasons = map[error]icmpReason{
-	errNoRoute:          {"icmp-net-unreachable", icmpUnreachable, 0, "icmp6-no-route", icmp6Unreachable, 0},
-	errRouteUnreachable: {"icmp-host-unreachable", icmpUnreachable, 1, "icmp6-no-route", icmp6Unreachable, 0},
-	errRouteProhibited:  {"icmp-admin-prohibited", icmpUnreachable, 13, "icmp6-adm-prohibited", icmp6Unreachable, 1},
-	errTimeExceeded:     {"icmp-time-exceeded", icmpTimeExceeded, 0, "icmp6-time-exceeded", icmp6TimeExceeded, 0},
-	errBeyondScope:      {"", 0, 0, "icmp6-beyond-scope", icmp6Unreachable, 2},
+	errNoRoute:          {"icmp-net-unreachable", ICMPUnreachable, 0, "icmp6-no-route", ICMPv6Unreachable, 0},
+	errRouteUnreachable: {"icmp-host-unreachable", ICMPUnreachable, 1, "icmp6-no-route", ICMPv6Unreachable, 0},
+	errRouteProhibited:  {"icmp-admin-prohibited", ICMPUnreachable, 13, "icmp6-adm-prohibited", ICMPv6Unreachable, 1},
+	errTimeExceeded:     {"icmp-time-exceeded", ICMPTimeExceeded, 0, "icmp6-time-exceeded", ICMPv6TimeExceeded, 0},
+	errBeyondScope:      {"", 0, 0, "icmp6-beyond-scope", ICMPv6Unreachable, 2},
 }
 
 // routeError ends the walk of a packet that came in and cannot be routed.

@@ -29,7 +29,7 @@ func (s protoSet) has(p Proto) bool {
 	case "SCTP":
 		return p == SCTP
 	case "ICMP":
-		return p.isICMP()
+		return p.IsICMP()
 	}
 	return true
 }
@@ -122,20 +122,9 @@ func (p *syntaxParser) defaults() error {
 		in.TCPFlags = SYN
 	}
 	if !p.seen["type"] {
-		in.ICMPType = echoRequestType(in.Proto)
+		in.ICMPType = in.Proto.EchoRequestType()
 	}
 	return nil
-}
-
-// echoRequestType is 0 for what is not ICMP.
-func echoRequestType(p Proto) uint8 {
-	switch p {
-	case ICMP:
-		return icmpEcho
-	case ICMPv6:
-		return icmp6Echo
-	}
-	return 0
 }
 
 func (p *syntaxParser) device(name, value word) error {

@@ -28,7 +28,7 @@ func (in Input) String() string {
 	if in.Proto == TCP && in.TCPFlags != SYN {
 		b.WriteString(" flags " + in.TCPFlags.String())
 	}
-	if in.Proto.isICMP() && (in.ICMPType != echoRequestType(in.Proto) || in.ICMPCode != 0) {
+	if in.Proto.IsICMP() && (in.ICMPType != in.Proto.EchoRequestType() || in.ICMPCode != 0) {
 		fmt.Fprintf(&b, " type %d/%d", in.ICMPType, in.ICMPCode)
 	}
 	if in.Mark != 0 {
@@ -52,7 +52,7 @@ func (in Input) Full() string {
 	if in.NextHop.IsValid() {
 		fmt.Fprintf(&b, " nexthop %s", in.NextHop)
 	}
-	if in.Inner != nil && in.Proto.isICMP() {
+	if in.Inner != nil && in.Proto.IsICMP() {
 		fmt.Fprintf(&b, " quotes { %s }", Input{Packet: *in.Inner}.Full())
 	}
 	if in.Carried != nil && in.Proto == UDP {
@@ -64,7 +64,7 @@ func (in Input) Full() string {
 // writeDetails writes the words between "len" and "nexthop".
 func (p *Packet) writeDetails(b *strings.Builder) {
 	switch {
-	case p.Proto.isICMP() && p.ICMPID != 0:
+	case p.Proto.IsICMP() && p.ICMPID != 0:
 		fmt.Fprintf(b, " id %d", p.ICMPID)
 	case p.Proto == TCP:
 		if p.Numbers != nil {

@@ -213,7 +213,7 @@ func packetGen(v6 bool, depth int) *rapid.Generator[Packet] {
 			p.SrcPort, p.DstPort = rapid.Uint16().Draw(t, "sport"), rapid.Uint16().Draw(t, "dport")
 		}
 		switch {
-		case p.Proto.isICMP():
+		case p.Proto.IsICMP():
 			p.Proto = map[bool]Proto{false: ICMP, true: ICMPv6}[v6]
 			p.ICMPType, p.ICMPCode, p.ICMPID = rapid.Uint8().Draw(t, "type"), rapid.Uint8().Draw(t, "code"), rapid.Uint16().Draw(t, "id")
 			if depth > 0 && some("quotes") {

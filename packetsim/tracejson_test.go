@@ -6,17 +6,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// TestTrace walks packets on node1 of the netLab and prints them, as text or as JSON.
+// TestTrace walks packets on a node and prints them, as text or as JSON. The command rules gives the node's rules.
 func TestTrace(t *testing.T) {
+	var node *Host
 	datadriven.RunTest(t, "testdata/trace.txt", func(t *testing.T, d *datadriven.TestData) string {
+		if d.Cmd == "rules" {
+			node = traceNode(t, d.Input+"\n")
+			return ""
+		}
 		in, err := ParseInput(d.Input)
 		require.NoError(t, err)
-		outcomes, err := newNetLab(t, labRules).Host("node1").Walk(in)
+		outcomes, err := node.Walk(in)
 		require.NoError(t, err)
 		var b strings.Builder
 		result := NewTraceResult(in, outcomes)
@@ -27,6 +33,30 @@ func TestTrace(t *testing.T) {
 		}
 		return b.String()
 	})
+}
+
+// traceNode has two pods and a way to those of another node.
+func traceNode(t *testing.T, rules string) *Host {
+	other := netip.MustParseAddr("192.168.0.2")
+	h, err := NewHost(HostConfig{
+		Name: "node1",
+		Devices: []Device{
+			{Name: "eth0", Up: true, Addresses: addresses("192.168.0.1/24")},
+			{Name: "veth-a", Up: true, Addresses: addresses("10.244.1.1/32")},
+			{Name: "veth-b", Up: true, Addresses: addresses("10.244.1.1/32")},
+		},
+		Routes: []Route{
+			{Dst: netip.MustParsePrefix("10.244.1.2/32"), Dev: "veth-a", Scope: ScopeHost},
+			{Dst: netip.MustParsePrefix("10.244.1.3/32"), Dev: "veth-b", Scope: ScopeHost},
+			{Dst: netip.MustParsePrefix("10.244.2.0/24"), Via: other, Dev: "eth0"},
+			{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("192.168.0.254"), Dev: "eth0"},
+			{Dst: netip.MustParsePrefix("10.99.0.0/16"), Via: other, Dev: "eth0"},
+		},
+		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1"},
+		Netfilter: restored(t, fakeipt.IPv4, rules),
+	})
+	require.NoError(t, err)
+	return h
 }
 
 func TestTraceHasNoNullLists(t *testing.T) {

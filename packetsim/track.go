@@ -64,7 +64,7 @@ func (w *walk) trackOnce(s *packet) trackVerdict {
 		if !w.makeRoom() {
 			return trackFull
 		}
-		if s.Proto.isICMP() && !icmpStarts(s.Proto, s.ICMPType) {
+		if s.Proto.IsICMP() && !icmpStarts(s.Proto, s.ICMPType) {
 			return trackInvalid
 		}
 		c, dir = w.newConn(), original

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
+	simnet "github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
@@ -154,7 +155,7 @@ func (n *network) nextMAC() net.HardwareAddr {
 
 // join makes a wire between two hosts. Both ends have one hardware address and ask
 // for none, so that whatever is sent on one end is taken at the other.
-func (n *network) join(a, z packetsim.Port) error {
+func (n *network) join(a, z simnet.Port) error {
 	mac := n.nextMAC()
 	from, to := n.host(a.Host).ns, n.host(z.Host).ns
 	veth := &netlink.Veth{
@@ -172,7 +173,7 @@ func (n *network) join(a, z packetsim.Port) error {
 }
 
 // attach makes a wire between a host and the bridge.
-func (n *network) attach(port packetsim.Port, name string, bridge netlink.Link) error {
+func (n *network) attach(port simnet.Port, name string, bridge netlink.Link) error {
 	veth := &netlink.Veth{
 		LinkAttrs: netlink.LinkAttrs{Name: name, HardwareAddr: n.nextMAC(), MTU: 1500}, PeerMTU: 1500,
 		PeerName: port.Device, PeerHardwareAddr: n.nextMAC(), PeerNamespace: netlink.NsFd(int(n.host(port.Host).ns.ns)),
@@ -342,7 +343,7 @@ func (n *network) neighbours() error {
 
 // device is a host's name for a device; of a node's devices to pods, the pod's.
 func (n *network) device(h *host, name string) string {
-	if pod, ok := n.plan.Pods[packetsim.Port{Host: h.Name, Device: name}]; ok {
+	if pod, ok := n.plan.Pods[simnet.Port{Host: h.Name, Device: name}]; ok {
 		return pod
 	}
 	return strings.TrimSpace(name)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	simnet "github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -125,7 +126,7 @@ func (s *session) put(n *node, in packetsim.Input, bytes []byte) error {
 	case pod != nil:
 		from, device = pod.ns, pod.Devices[0].Name
 	case in.In != "lo":
-		place := slices.IndexFunc(s.network.plan.Segment, func(p packetsim.Port) bool { return p.Host == n.Name })
+		place := slices.IndexFunc(s.network.plan.Segment, func(p simnet.Port) bool { return p.Host == n.Name })
 		from, device = s.network.underlay, underlayPort(place)
 	}
 	mac, err := s.hardwareAddress(n, in)

@@ -14,6 +14,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -138,12 +139,12 @@ func (d *dumpReader) sysctls() {
 // that the cluster runs on as the outside (172.18.0.1).
 type dumpCluster struct {
 	t       *testing.T
-	network *packetsim.Network
+	network *network.Network
 }
 
 func newDumpCluster(t *testing.T, backend string) *dumpCluster {
-	c := &dumpCluster{t, packetsim.NewNetwork()}
-	lan := []packetsim.Port{{Host: "outside", Device: "eth0"}}
+	c := &dumpCluster{t, network.New()}
+	lan := []network.Port{{Host: "outside", Device: "eth0"}}
 	c.add(packetsim.HostConfig{
 		Name:    "outside",
 		Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: []packetsim.Address{{Prefix: netip.MustParsePrefix("172.18.0.1/16")}}}},
@@ -155,7 +156,7 @@ func newDumpCluster(t *testing.T, backend string) *dumpCluster {
 		h, err := NewHost(s, HostOptions{})
 		require.NoError(t, err)
 		require.NoError(t, c.network.AddHost(h))
-		lan = append(lan, packetsim.Port{Host: node, Device: "eth0"})
+		lan = append(lan, network.Port{Host: node, Device: "eth0"})
 		for _, r := range s.Routes {
 			if strings.HasPrefix(r.Dev, "veth") && r.Type == "" && r.Dst.Addr().Is4() {
 				c.addPod(node, r.Dev, r.Dst)
@@ -166,7 +167,7 @@ func newDumpCluster(t *testing.T, backend string) *dumpCluster {
 	return c
 }
 
-func (c *dumpCluster) add(config packetsim.HostConfig, listeners ...packetsim.Listener) {
+func (c *dumpCluster) add(config packetsim.HostConfig, listeners ...network.Listener) {
 	h, err := packetsim.NewHost(config)
 	require.NoError(c.t, err)
 	require.NoError(c.t, c.network.AddHost(h, listeners...))
@@ -178,13 +179,13 @@ func (c *dumpCluster) addPod(node, veth string, address netip.Prefix) {
 		Name:    name,
 		Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: []packetsim.Address{{Prefix: address}}}},
 		Routes:  []packetsim.Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Dev: "eth0"}},
-	}, packetsim.Listener{})
-	require.NoError(c.t, c.network.Link(packetsim.Port{Host: node, Device: veth}, packetsim.Port{Host: name, Device: "eth0"}))
+	}, network.Listener{})
+	require.NoError(c.t, c.network.Link(network.Port{Host: node, Device: veth}, network.Port{Host: name, Device: "eth0"}))
 }
 
 // connect prints what comes of a TCP connection, one line for each way.
 func (c *dumpCluster) connect(from, to string) []string {
-	ways, err := c.network.Connect(packetsim.Connect{From: from, Proto: packetsim.TCP, To: netip.MustParseAddrPort(to)})
+	ways, err := c.network.Connect(network.Connect{From: from, Proto: packetsim.TCP, To: netip.MustParseAddrPort(to)})
 	require.NoError(c.t, err)
 	var lines []string
 	for _, way := range ways {

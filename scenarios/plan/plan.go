@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -20,7 +21,7 @@ type Host struct {
 	Routes    []packetsim.Route
 	Rules     []packetsim.PolicyRule // nil: those that every host has
 	Sysctls   map[string]string
-	Listeners []packetsim.Listener // one that is empty stands for every port
+	Listeners []network.Listener // one that is empty stands for every port
 	// Node is the node that the host is; nil for all others.
 	Node *scenarios.Node
 }
@@ -30,11 +31,11 @@ type Plan struct {
 	// Hosts are the nodes, the router, the pods and the machines outside, in this order.
 	Hosts []Host
 	// Links are the wires between two devices.
-	Links [][2]packetsim.Port
+	Links [][2]network.Port
 	// Segment are the devices on the underlay.
-	Segment []packetsim.Port
+	Segment []network.Port
 	// Pods are the pods behind nodes' devices.
-	Pods map[packetsim.Port]string
+	Pods map[network.Port]string
 
 	cluster *scenarios.Cluster
 }
@@ -42,7 +43,7 @@ type Plan struct {
 // Of lays out the network of a cluster. What machines outside send to an address
 // that nobody has goes nowhere until Via says where.
 func Of(cluster *scenarios.Cluster) *Plan {
-	p := &Plan{Pods: map[packetsim.Port]string{}, cluster: cluster}
+	p := &Plan{Pods: map[network.Port]string{}, cluster: cluster}
 	for i := range cluster.Nodes {
 		p.node(&cluster.Nodes[i])
 	}
@@ -107,7 +108,7 @@ func forwarding(more map[string]string) map[string]string {
 }
 
 func (p *Plan) onSegment(host string) {
-	p.Segment = append(p.Segment, packetsim.Port{Host: host, Device: Underlay})
+	p.Segment = append(p.Segment, network.Port{Host: host, Device: Underlay})
 }
 
 // onUnderlay is an address with the underlay network that it is in.
@@ -153,7 +154,7 @@ func (p *Plan) podLinks(n *scenarios.Node) (devices []packetsim.Device, routes [
 			routes = append(routes, packetsim.Route{Dst: single(a), Dev: name})
 		}
 		devices = append(devices, d)
-		p.Pods[packetsim.Port{Host: n.Name, Device: name}] = pod.Name
+		p.Pods[network.Port{Host: n.Name, Device: name}] = pod.Name
 	}
 	return devices, routes
 }
@@ -197,7 +198,7 @@ func (p *Plan) pod(place int) {
 			packetsim.Route{Dst: anywhere(a.Is6()), Via: via, Dev: Underlay})
 	}
 	p.Hosts = append(p.Hosts, Host{Name: pod.Name, Devices: []packetsim.Device{eth}, Routes: routes, Listeners: orEverything(pod.Listen)})
-	p.Links = append(p.Links, [2]packetsim.Port{{Host: n.Name, Device: podDevice(place)}, {Host: pod.Name, Device: Underlay}})
+	p.Links = append(p.Links, [2]network.Port{{Host: n.Name, Device: podDevice(place)}, {Host: pod.Name, Device: Underlay}})
 }
 
 func (p *Plan) machine(place int) {
@@ -213,7 +214,7 @@ func (p *Plan) machine(place int) {
 		routes = append(routes, packetsim.Route{Dst: anywhere(a.Is6()), Dev: Underlay})
 	}
 	p.Hosts = append(p.Hosts, Host{Name: m.Name, Devices: []packetsim.Device{eth}, Routes: unique(routes), Listeners: orEverything(m.Listen)})
-	p.Links = append(p.Links, [2]packetsim.Port{{Host: scenarios.RouterName, Device: machineDevice(place)}, {Host: m.Name, Device: Underlay}})
+	p.Links = append(p.Links, [2]network.Port{{Host: scenarios.RouterName, Device: machineDevice(place)}, {Host: m.Name, Device: Underlay}})
 }
 
 // neighbour is a machine on the underlay.
@@ -229,17 +230,17 @@ func (p *Plan) neighbour(m *scenarios.Machine) {
 }
 
 // orEverything turns "not given" into a socket for everything.
-func orEverything(given []scenarios.Listener) []packetsim.Listener {
+func orEverything(given []scenarios.Listener) []network.Listener {
 	if given == nil {
-		return []packetsim.Listener{{}}
+		return []network.Listener{{}}
 	}
 	return listenersOf(given)
 }
 
-func listenersOf(given []scenarios.Listener) []packetsim.Listener {
-	var out []packetsim.Listener
+func listenersOf(given []scenarios.Listener) []network.Listener {
+	var out []network.Listener
 	for _, l := range given {
-		out = append(out, packetsim.Listener{Proto: Proto(l.Proto, false), Addr: l.Addr, Port: l.Port})
+		out = append(out, network.Listener{Proto: Proto(l.Proto, false), Addr: l.Addr, Port: l.Port})
 	}
 	return out
 }

@@ -8,7 +8,7 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/api"
@@ -27,7 +27,7 @@ func (Backend) Name() string { return scenarios.BackendSim }
 // session is one cluster.
 type session struct {
 	cluster *scenarios.Cluster
-	network *packetsim.Network
+	network *network.Network
 	clock   *clocktesting.FakeClock
 	plan    *plan.Plan
 	api     *api.API

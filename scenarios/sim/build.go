@@ -5,6 +5,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
@@ -14,7 +15,7 @@ const underlayName = "underlay"
 
 // build makes the hosts of the plan and joins them.
 func (s *session) build() error {
-	s.network, s.plan = packetsim.NewNetwork(), plan.Of(s.cluster)
+	s.network, s.plan = network.New(), plan.Of(s.cluster)
 	for i := range s.plan.Hosts {
 		if err := s.addHost(&s.plan.Hosts[i]); err != nil {
 			return err

@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
 
 // keptFlow is a connection that later steps come back to.
 type keptFlow struct {
-	*packetsim.Flow
+	*network.Flow
 	via string
 }
 
@@ -23,14 +24,14 @@ func (s *session) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Ob
 	if err := s.routeVia(a.Via); err != nil {
 		return nil, err
 	}
-	c := packetsim.Connect{From: a.From, Proto: plan.Proto(a.To.Proto, a.To.Addr().Is6()), To: a.To.AddrPort, Source: a.Bind.Addr, SourcePort: a.Bind.Port}
+	c := network.Connect{From: a.From, Proto: plan.Proto(a.To.Proto, a.To.Addr().Is6()), To: a.To.AddrPort, Source: a.Bind.Addr, SourcePort: a.Bind.Port}
 	if a.Keep == "" {
 		connections, err := s.network.Connect(c)
 		return s.observed(a, connections), err
 	}
-	var ways []packetsim.Connection
+	var ways []network.Connection
 	kept := -1
-	flow, err := s.network.Establish(c, func(all []packetsim.Connection) int {
+	flow, err := s.network.Establish(c, func(all []network.Connection) int {
 		ways, kept = all, choose(all, a.Pick)
 		return kept
 	})
@@ -48,7 +49,7 @@ func (s *session) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Ob
 
 // choose is the connection to keep: the one to pick, otherwise the made one with
 // the lowest endpoint, otherwise the first.
-func choose(all []packetsim.Connection, pick netip.AddrPort) int {
+func choose(all []network.Connection, pick netip.AddrPort) int {
 	best := -1
 	for i := range all {
 		switch {
@@ -65,7 +66,7 @@ func choose(all []packetsim.Connection, pick netip.AddrPort) int {
 	return best
 }
 
-func (s *session) observed(a scenarios.Attempt, connections []packetsim.Connection) *scenarios.Observed {
+func (s *session) observed(a scenarios.Attempt, connections []network.Connection) *scenarios.Observed {
 	seen := &scenarios.Observed{}
 	for i := range connections {
 		seen.Ways = append(seen.Ways, s.connectionWay(a, &connections[i]))
@@ -73,7 +74,7 @@ func (s *session) observed(a scenarios.Attempt, connections []packetsim.Connecti
 	return seen
 }
 
-func (s *session) connectionWay(a scenarios.Attempt, c *packetsim.Connection) scenarios.Way {
+func (s *session) connectionWay(a scenarios.Attempt, c *network.Connection) scenarios.Way {
 	if len(c.Forward.Hops) == 0 {
 		return scenarios.Way{Probability: c.Probability, End: scenarios.Lost, Host: a.From, Reason: c.Why, Server: a.To.AddrPort}
 	}
@@ -87,7 +88,7 @@ func (s *session) connectionWay(a scenarios.Attempt, c *packetsim.Connection) sc
 }
 
 // journeyWay is what became of one packet.
-func (s *session) journeyWay(j *packetsim.Journey) scenarios.Way {
+func (s *session) journeyWay(j *network.Journey) scenarios.Way {
 	p := &j.Packet
 	w := scenarios.Way{
 		Probability: j.Probability,
@@ -101,13 +102,13 @@ func (s *session) journeyWay(j *packetsim.Journey) scenarios.Way {
 		w.Sender = netip.AddrPortFrom(j.Hops[0].Input.Src, j.Hops[0].Input.SrcPort)
 	}
 	switch last := &j.Hops[len(j.Hops)-1].Outcome; j.End {
-	case packetsim.EndDelivered:
+	case network.EndDelivered:
 		w.End = scenarios.Delivered
 		if !s.listens(j.At, p) {
 			w.End = scenarios.Refused
 		}
-	case packetsim.EndLost, packetsim.EndLooped:
-		w.End, w.Reason, w.OnTheWire = scenarios.Lost, j.Why, j.End == packetsim.EndLost
+	case network.EndLost, network.EndLooped:
+		w.End, w.Reason, w.OnTheWire = scenarios.Lost, j.Why, j.End == network.EndLost
 	default:
 		w.End, w.With, w.Reason = endOf(last)
 	}
@@ -138,7 +139,7 @@ func (s *session) listens(host string, p *packetsim.Packet) bool {
 	return false
 }
 
-func masqueraded(j *packetsim.Journey) scenarios.Certainty {
+func masqueraded(j *network.Journey) scenarios.Certainty {
 	for i := range j.Hops {
 		for _, step := range j.Hops[i].Outcome.Steps {
 			if strings.Contains(step.Rule, "-j MASQUERADE") || strings.Contains(step.Rule, "-j SNAT") {
@@ -151,7 +152,7 @@ func masqueraded(j *packetsim.Journey) scenarios.Certainty {
 
 // decidingRule is the rule that made an end what it is: the last one for a packet
 // that was stopped, the translation for one that arrived.
-func decidingRule(end scenarios.End, j *packetsim.Journey) string {
+func decidingRule(end scenarios.End, j *network.Journey) string {
 	switch end {
 	case scenarios.Rejected, scenarios.Dropped:
 		if steps := j.Hops[len(j.Hops)-1].Outcome.Steps; len(steps) > 0 {
@@ -179,7 +180,7 @@ func ruleText(step packetsim.Step) string {
 	return step.Rule
 }
 
-func hopsOf(j *packetsim.Journey) []scenarios.Hop {
+func hopsOf(j *network.Journey) []scenarios.Hop {
 	var out []scenarios.Hop
 	for i := range j.Hops {
 		hop := &j.Hops[i]
@@ -190,7 +191,7 @@ func hopsOf(j *packetsim.Journey) []scenarios.Hop {
 			Result: resultOf(&hop.Outcome),
 		})
 	}
-	if len(out) > 0 && j.End == packetsim.EndLost {
+	if len(out) > 0 && j.End == network.EndLost {
 		out[len(out)-1].Result = "lost: " + j.Why
 	}
 	return out
@@ -232,9 +233,9 @@ func (s *session) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.
 	if err := s.routeVia(flow.via); err != nil {
 		return nil, err
 	}
-	direction := packetsim.FromClient
+	direction := network.FromClient
 	if p.From == scenarios.SideServer {
-		direction = packetsim.FromServer
+		direction = network.FromServer
 	}
 	journeys, err := flow.Send(direction, segmentOf(p.Send))
 	if err != nil {
@@ -257,22 +258,22 @@ func (s *session) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.
 }
 
 // answered says whether an error that a host on the way made came back to the sender.
-func answered(j *packetsim.Journey) bool {
-	return slices.ContainsFunc(j.Answers, func(answer packetsim.Journey) bool {
-		return answer.End == packetsim.EndDelivered && answer.At == j.Hops[0].Host
+func answered(j *network.Journey) bool {
+	return slices.ContainsFunc(j.Answers, func(answer network.Journey) bool {
+		return answer.End == network.EndDelivered && answer.At == j.Hops[0].Host
 	})
 }
 
-func segmentOf(kind scenarios.PacketKind) packetsim.Segment {
+func segmentOf(kind scenarios.PacketKind) network.FlowPacket {
 	switch kind {
 	case scenarios.PacketFIN:
-		return packetsim.Segment{Flags: packetsim.FIN | packetsim.ACK}
+		return network.FlowPacket{Flags: packetsim.FIN | packetsim.ACK}
 	case scenarios.PacketRST:
-		return packetsim.Segment{Flags: packetsim.RST}
+		return network.FlowPacket{Flags: packetsim.RST}
 	case scenarios.PacketOutOfWindow:
-		return packetsim.Segment{OutOfWindow: true}
+		return network.FlowPacket{OutOfWindow: true}
 	}
-	return packetsim.Segment{}
+	return network.FlowPacket{}
 }
 
 // Send walks one packet through a node.
@@ -294,9 +295,9 @@ func (s *session) Send(_ context.Context, name string, in packetsim.Input) (*sce
 }
 
 func (s *session) outcomeWay(name string, in packetsim.Input, o *packetsim.Outcome) scenarios.Way {
-	j := packetsim.Journey{
-		Probability: o.Probability, At: name, Packet: o.Packet, End: packetsim.EndDropped,
-		Hops: []packetsim.Hop{{Host: name, Input: in, Outcome: *o}},
+	j := network.Journey{
+		Probability: o.Probability, At: name, Packet: o.Packet, End: network.EndDropped,
+		Hops: []network.Hop{{Host: name, Input: in, Outcome: *o}},
 	}
 	w := s.journeyWay(&j)
 	if o.Verdict == packetsim.Accept {
@@ -312,7 +313,7 @@ func (s *session) outName(name string, o *packetsim.Outcome) string {
 	if o.To == packetsim.ToLocal {
 		return "local"
 	}
-	if pod, ok := s.plan.Pods[packetsim.Port{Host: name, Device: o.Out}]; ok {
+	if pod, ok := s.plan.Pods[network.Port{Host: name, Device: o.Out}]; ok {
 		return pod
 	}
 	return o.Out

@@ -1,8 +1,10 @@
-package packetsim
+package network
 
 import (
 	"errors"
 	"fmt"
+
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // Direction is who sends a packet of a flow.
@@ -14,11 +16,11 @@ const (
 	FromServer
 )
 
-// Segment is a later packet of a flow. Its zero value is a TCP segment with data, or a datagram.
-type Segment struct {
-	Flags       TCPFlags // TCP only; 0 is PSH and ACK
-	OutOfWindow bool     // TCP only
-	Length      int      // of the whole packet; 0 is the headers alone
+// FlowPacket is a later packet of a flow. Its zero value is a TCP segment with data, or a datagram.
+type FlowPacket struct {
+	Flags       packetsim.TCPFlags // TCP only; 0 is PSH and ACK
+	OutOfWindow bool               // TCP only
+	Length      int                // of the whole packet; 0 is the headers alone
 }
 
 // Flow is a connection that the network remembers, for the packets after the first.
@@ -70,8 +72,8 @@ func firstMade(connections []Connection) int {
 
 // Send sends a later packet of the flow: one journey for every way that chance can fall, of
 // which the likeliest (the first of equals) is kept.
-func (f *Flow) Send(dir Direction, seg Segment) ([]Journey, error) {
-	from, packet, err := f.packet(dir, seg)
+func (f *Flow) Send(dir Direction, later FlowPacket) ([]Journey, error) {
+	from, packet, err := f.packet(dir, later)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +102,8 @@ func (f *Flow) Received(dir Direction, j *Journey) bool {
 	return f.Connection.judgeReply(f.want, j) == ""
 }
 
-func (f *Flow) packet(dir Direction, seg Segment) (from string, p Packet, err error) {
-	if f.want.Proto != TCP && (seg.Flags != 0 || seg.OutOfWindow) {
+func (f *Flow) packet(dir Direction, later FlowPacket) (from string, p packetsim.Packet, err error) {
+	if f.want.Proto != packetsim.TCP && (later.Flags != 0 || later.OutOfWindow) {
 		return "", p, fmt.Errorf("flow to %s: only TCP segments have flags and a window", f.want.To)
 	}
 	from, p = f.want.From, f.Connection.clientPacket(f.want, 0)
@@ -109,13 +111,13 @@ func (f *Flow) packet(dir Direction, seg Segment) (from string, p Packet, err er
 		if f.Connection.Server == "" {
 			return "", p, errors.New("flow to " + f.want.To.String() + ": no server was reached, so none can send")
 		}
-		from, p = f.Connection.Server, answerTo(&f.Connection.Forward.Packet)
+		from, p = f.Connection.Server, f.Connection.Forward.Packet.Answer()
 	}
-	p.OutOfWindow, p.Length = seg.OutOfWindow, seg.Length
-	if f.want.Proto == TCP {
-		p.TCPFlags = seg.Flags
-		if seg.Flags == 0 {
-			p.TCPFlags = PSH | ACK
+	p.OutOfWindow, p.Length = later.OutOfWindow, later.Length
+	if f.want.Proto == packetsim.TCP {
+		p.TCPFlags = later.Flags
+		if later.Flags == 0 {
+			p.TCPFlags = packetsim.PSH | packetsim.ACK
 		}
 	}
 	return from, p, nil

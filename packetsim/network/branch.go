@@ -1,22 +1,19 @@
-package packetsim
+package network
+
+import "github.com/chainwalk/chainwalk/packetsim"
 
 // checkpoint opens a checkpoint on every host and gives the function that ends all of them.
 func (n *Network) checkpoint() func(keep bool) {
-	type open struct {
-		host  *Host
-		state checkpoint
-	}
-	var opened []open
+	var opened []packetsim.Checkpoint
 	for _, name := range n.Hosts() {
-		h := n.hosts[name].Host
-		opened = append(opened, open{h, h.checkpoint()})
+		opened = append(opened, n.hosts[name].Checkpoint())
 	}
 	return func(keep bool) {
-		for _, o := range opened {
+		for _, c := range opened {
 			if keep {
-				o.host.keep()
+				c.Keep()
 			} else {
-				o.host.rollback(o.state)
+				c.Undo()
 			}
 		}
 	}
@@ -26,7 +23,7 @@ func (n *Network) checkpoint() func(keep bool) {
 // now, and leaves it so. done gets the probability of each walk and its draws.
 func (n *Network) branches(walk func(*carrier) error, done func(probability float64, draws []bool)) error {
 	var recorder *recordedChance
-	return Enumerate(func(chance Chance) error {
+	return packetsim.Enumerate(func(chance packetsim.Chance) error {
 		end := n.checkpoint()
 		defer end(false)
 		recorder = &recordedChance{chance: chance}
@@ -47,7 +44,7 @@ func (n *Network) again(draws []bool, walk func(*carrier) error) error {
 
 // recordedChance notes how every draw fell.
 type recordedChance struct {
-	chance Chance
+	chance packetsim.Chance
 	draws  []bool
 }
 
@@ -66,7 +63,7 @@ type scriptedChance struct {
 // Draw takes the next draw. A walk that draws more often than the one recorded is not the same walk.
 func (c *scriptedChance) Draw(uint32) bool {
 	if len(c.draws) == 0 {
-		panic("packetsim: a walk drew more often than when it was recorded")
+		panic("network: a walk drew more often than when it was recorded")
 	}
 	fell := c.draws[0]
 	c.draws = c.draws[1:]

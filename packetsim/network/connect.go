@@ -1,14 +1,16 @@
-package packetsim
+package network
 
 import (
 	"fmt"
 	"net/netip"
+
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // Connect is a client that opens a connection, or sends a first datagram or echo request.
 type Connect struct {
 	From  string // the client's host
-	Proto Proto
+	Proto packetsim.Proto
 	To    netip.AddrPort // the address that the client calls; the port is 0 for ICMP
 	// Source is the client's own address; unset, it is chosen as for an unbound socket.
 	Source netip.Addr
@@ -84,7 +86,7 @@ func (n *Network) checkConnect(c *Connect) error {
 		return fmt.Errorf("connect from %s to %s: %s has no ports", c.From, c.To, c.Proto)
 	case c.Source.IsValid() && c.Source.Is4() != c.To.Addr().Is4():
 		return fmt.Errorf("connect from %s to %s: the source %s is of the other address family", c.From, c.To, c.Source)
-	case c.Proto == ICMP && !c.To.Addr().Is4() || c.Proto == ICMPv6 && c.To.Addr().Is4():
+	case c.Proto == packetsim.ICMP && !c.To.Addr().Is4() || c.Proto == packetsim.ICMPv6 && c.To.Addr().Is4():
 		return fmt.Errorf("connect from %s to %s: %s is of the other address family", c.From, c.To, c.Proto)
 	}
 	if c.SourcePort == 0 {
@@ -117,7 +119,7 @@ func (c *carrier) connect(want Connect) (Connection, error) {
 		conn.Why = err.Error()
 		return conn, nil
 	}
-	if conn.Forward, err = c.send(want.From, conn.clientPacket(want, SYN)); err != nil {
+	if conn.Forward, err = c.send(want.From, conn.clientPacket(want, packetsim.SYN)); err != nil {
 		return conn, err
 	}
 	if conn.Forward.End != EndDelivered {
@@ -151,8 +153,8 @@ func (c *carrier) finish(want Connect, conn *Connection) error {
 	if conn.Why = conn.judgeReply(want, conn.Back); conn.Why != "" {
 		return nil
 	}
-	if want.Proto == TCP {
-		third, err := c.send(want.From, conn.clientPacket(want, ACK))
+	if want.Proto == packetsim.TCP {
+		third, err := c.send(want.From, conn.clientPacket(want, packetsim.ACK))
 		if err != nil {
 			return err
 		}
@@ -167,13 +169,13 @@ func (c *carrier) finish(want Connect, conn *Connection) error {
 }
 
 // clientPacket is a packet of the client's socket.
-func (c *Connection) clientPacket(want Connect, flags TCPFlags) Packet {
-	p := Packet{Proto: want.Proto, Src: c.Socket.Addr(), Dst: want.To.Addr(), SrcPort: c.Socket.Port(), DstPort: want.To.Port()}
+func (c *Connection) clientPacket(want Connect, flags packetsim.TCPFlags) packetsim.Packet {
+	p := packetsim.Packet{Proto: want.Proto, Src: c.Socket.Addr(), Dst: want.To.Addr(), SrcPort: c.Socket.Port(), DstPort: want.To.Port()}
 	switch {
-	case want.Proto == TCP:
+	case want.Proto == packetsim.TCP:
 		p.TCPFlags = flags
-	case want.Proto.isICMP():
-		p.ICMPType, p.ICMPID = echoRequestType(want.Proto), want.SourcePort
+	case want.Proto.IsICMP():
+		p.ICMPType, p.ICMPID = want.Proto.EchoRequestType(), want.SourcePort
 	}
 	return p
 }
@@ -191,7 +193,7 @@ func (c *Connection) judgeReply(want Connect, j *Journey) string {
 		return fmt.Sprintf("the reply came from %s, the client called %s", from, want.To)
 	case to != c.Socket || p.Proto != want.Proto:
 		return fmt.Sprintf("the reply came to %s %s, the client's socket is %s %s", p.Proto, to, want.Proto, c.Socket)
-	case p.Proto.isICMP() && p.ICMPID != want.SourcePort:
+	case p.Proto.IsICMP() && p.ICMPID != want.SourcePort:
 		return fmt.Sprintf("the reply has the identifier %d, the client sent %d", p.ICMPID, want.SourcePort)
 	}
 	return ""
@@ -211,9 +213,9 @@ func (c *Connection) judgeAnswers(want Connect, answers []Journey) {
 		p := &j.Packet
 		switch {
 		case j.End != EndDelivered || j.At != want.From:
-		case p.Proto == TCP && p.TCPFlags&RST != 0 && c.judgeReply(want, j) == "":
+		case p.Proto == packetsim.TCP && p.TCPFlags&packetsim.RST != 0 && c.judgeReply(want, j) == "":
 			c.refuse(p.Src, "tcp-reset")
-		case p.Proto == SCTP && c.judgeReply(want, j) == "":
+		case p.Proto == packetsim.SCTP && c.judgeReply(want, j) == "":
 			c.refuse(p.Src, "sctp-abort")
 		case isUnreachable(p) && c.sent(want, p.Inner):
 			c.refuse(p.Src, fmt.Sprintf("%s %d/%d", p.Proto, p.ICMPType, p.ICMPCode))
@@ -227,18 +229,18 @@ func (c *Connection) refuse(by netip.Addr, with string) {
 }
 
 // sent says whether the client's socket knows a packet that an ICMP error quotes as its own.
-func (c *Connection) sent(want Connect, p *Packet) bool {
+func (c *Connection) sent(want Connect, p *packetsim.Packet) bool {
 	return p != nil && p.Proto == want.Proto &&
 		netip.AddrPortFrom(p.Src, p.SrcPort) == c.Socket && netip.AddrPortFrom(p.Dst, p.DstPort) == want.To
 }
 
 // isUnreachable says whether a packet is an ICMP error that ends a client's try.
-func isUnreachable(p *Packet) bool {
+func isUnreachable(p *packetsim.Packet) bool {
 	switch p.Proto {
-	case ICMP:
-		return p.ICMPType == icmpUnreachable
-	case ICMPv6:
-		return p.ICMPType == icmp6Unreachable || p.ICMPType == icmp6ParameterError
+	case packetsim.ICMP:
+		return p.ICMPType == packetsim.ICMPUnreachable
+	case packetsim.ICMPv6:
+		return p.ICMPType == packetsim.ICMPv6Unreachable || p.ICMPType == packetsim.ICMPv6ParameterProblem
 	}
 	return false
 }

@@ -1,4 +1,4 @@
-package packetsim
+package network
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // Network is several hosts (nodes, pods, outside machines) and the wires between them. A packet
@@ -15,13 +17,13 @@ import (
 // A segment is a switch that no rule sees. A bridge whose ports are devices of their own (Device.Master, Device.Neighbours), each with a
 // link, is walked with br_netfilter. The ICMP error that a router sends when a neighbour does not answer is not imitated.
 type Network struct {
-	hosts map[string]*NetworkHost
+	hosts map[string]*Host
 	wires map[Port]*wire
 }
 
-// NetworkHost is a host of a network and what its sockets are.
-type NetworkHost struct {
-	*Host
+// Host is a host of a network and what its sockets are.
+type Host struct {
+	*packetsim.Host
 	// Listeners are the sockets that accept what comes to them; whatever comes to another port
 	// is refused as Linux does. Echo requests are always answered.
 	Listeners []Listener
@@ -30,13 +32,13 @@ type NetworkHost struct {
 // Listener is a socket that waits for clients. Its zero value listens on everything, as a pod
 // that a test does not care about does.
 type Listener struct {
-	Proto Proto      // 0: every protocol
-	Addr  netip.Addr // unset: every address
-	Port  uint16     // 0: every port
+	Proto packetsim.Proto // 0: every protocol
+	Addr  netip.Addr      // unset: every address
+	Port  uint16          // 0: every port
 }
 
 // accepts says whether a packet that reached the host is for this socket.
-func (l Listener) accepts(p *Packet) bool {
+func (l Listener) accepts(p *packetsim.Packet) bool {
 	return (l.Proto == 0 || l.Proto == p.Proto) && (!l.Addr.IsValid() || l.Addr == p.Dst) && (l.Port == 0 || l.Port == p.DstPort)
 }
 
@@ -56,20 +58,20 @@ type wire struct {
 	ports []Port // sorted by host, then device
 }
 
-// NewNetwork is a network without hosts.
-func NewNetwork() *Network {
-	return &Network{hosts: map[string]*NetworkHost{}, wires: map[Port]*wire{}}
+// New is a network without hosts.
+func New() *Network {
+	return &Network{hosts: map[string]*Host{}, wires: map[Port]*wire{}}
 }
 
 // AddHost adds a host under its own name.
-func (n *Network) AddHost(h *Host, listeners ...Listener) error {
+func (n *Network) AddHost(h *packetsim.Host, listeners ...Listener) error {
 	if h.Name() == "" {
 		return fmt.Errorf("network: a host needs a name")
 	}
 	if _, ok := n.hosts[h.Name()]; ok {
 		return fmt.Errorf("network: host %s is there already", h.Name())
 	}
-	n.hosts[h.Name()] = &NetworkHost{Host: h, Listeners: slices.Clone(listeners)}
+	n.hosts[h.Name()] = &Host{Host: h, Listeners: slices.Clone(listeners)}
 	return nil
 }
 
@@ -85,7 +87,7 @@ func (n *Network) RemoveHost(name string) {
 }
 
 // Host is the host of a name, or nil.
-func (n *Network) Host(name string) *NetworkHost { return n.hosts[name] }
+func (n *Network) Host(name string) *Host { return n.hosts[name] }
 
 // Hosts are the names of all hosts, sorted.
 func (n *Network) Hosts() []string { return slices.Sorted(maps.Keys(n.hosts)) }
@@ -107,7 +109,7 @@ func (n *Network) plug(w *wire) error {
 		if !ok {
 			return fmt.Errorf("network: wire %s: there is no host %s", w.name, port.Host)
 		}
-		if host.byName[port.Device] == nil {
+		if _, ok := host.Device(port.Device); !ok {
 			return fmt.Errorf("network: wire %s: host %s has no device %s", w.name, port.Host, port.Device)
 		}
 		if n.wires[port] != nil || i > 0 && w.ports[i-1] == port {
@@ -141,7 +143,7 @@ func (n *Network) deliver(from Port, nextHop netip.Addr) (to Port, why string) {
 	}
 	// Of several ports of one host, the one that has the address itself answers for it.
 	for _, port := range owners {
-		if port.Host == owners[0].Host && n.hosts[port.Host].byName[port.Device].has(nextHop) {
+		if port.Host == owners[0].Host && n.has(port, nextHop) {
 			return port, ""
 		}
 	}
@@ -155,9 +157,11 @@ func (n *Network) owns(port Port, addr netip.Addr) bool {
 	if addr.Is4() {
 		return host.IsLocal(addr)
 	}
-	return host.byName[port.Device].has(addr)
+	return n.has(port, addr)
 }
 
-func (d *device) has(addr netip.Addr) bool {
-	return slices.ContainsFunc(d.Addresses, func(a Address) bool { return a.Prefix.Addr() == addr })
+// has says whether an address is the device's own.
+func (n *Network) has(port Port, addr netip.Addr) bool {
+	device, _ := n.hosts[port.Host].Device(port.Device)
+	return device.Has(addr)
 }

@@ -1,10 +1,11 @@
-package packetsim
+package network
 
 import (
 	"net/netip"
 	"testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -30,20 +31,20 @@ COMMIT
 //
 //	client fd00:1::2 - fd00:1::1 node fd00:2::1 - fd00:2::2 pod, which listens on TCP only
 func newNetLab6(t *testing.T) *netLab {
-	l := &netLab{t, NewNetwork()}
+	l := &netLab{t, New()}
 	machine := func(name, address, gateway string, listeners ...Listener) {
-		l.add(HostConfig{
+		l.add(packetsim.HostConfig{
 			Name:    name,
-			Devices: []Device{{Name: "eth0", Up: true, Addresses: addresses(address)}},
-			Routes:  []Route{{Dst: netip.MustParsePrefix("::/0"), Via: netip.MustParseAddr(gateway), Dev: "eth0"}},
+			Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: addresses(address)}},
+			Routes:  []packetsim.Route{{Dst: netip.MustParsePrefix("::/0"), Via: netip.MustParseAddr(gateway), Dev: "eth0"}},
 		}, listeners...)
 	}
 	machine("client", "fd00:1::2/64", "fd00:1::1")
-	machine("pod", "fd00:2::2/64", "fd00:2::1", Listener{Proto: TCP})
-	l.add(HostConfig{
+	machine("pod", "fd00:2::2/64", "fd00:2::1", Listener{Proto: packetsim.TCP})
+	l.add(packetsim.HostConfig{
 		Name:      "node",
-		Devices:   []Device{{Name: "eth0", Up: true, Addresses: addresses("fd00:1::1/64")}, {Name: "veth", Up: true, Addresses: addresses("fd00:2::1/64")}},
-		Routes:    []Route{{Dst: netip.MustParsePrefix("::/0"), Via: netip.MustParseAddr("fd00:1::9"), Dev: "eth0"}},
+		Devices:   []packetsim.Device{{Name: "eth0", Up: true, Addresses: addresses("fd00:1::1/64")}, {Name: "veth", Up: true, Addresses: addresses("fd00:2::1/64")}},
+		Routes:    []packetsim.Route{{Dst: netip.MustParsePrefix("::/0"), Via: netip.MustParseAddr("fd00:1::9"), Dev: "eth0"}},
 		Sysctls:   map[string]string{"net.ipv6.conf.all.forwarding": "1"},
 		Netfilter: restored(t, fakeipt.IPv6, labRules6),
 	})
@@ -55,14 +56,14 @@ func newNetLab6(t *testing.T) *netLab {
 func TestNetworkConnectIPv6(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		proto Proto
+		proto packetsim.Proto
 		to    string
 		want  string
 	}{
-		{"a cluster IP, masqueraded", TCP, "[fd00:96::10]:80", "1: pod at [fd00:2::2]:8080 sees fd00:2::1"},
-		{"the pod itself", ICMPv6, "fd00:2::2", "1: pod at [fd00:2::2]:0 sees fd00:1::2"},
-		{"a UDP port that nobody listens on", UDP, "[fd00:96::10]:53", "1: refused by fd00:96::10 with icmpv6 1/4"},
-		{"a REJECT", TCP, "[fd00:96::99]:80", "1: refused by fd00:1::1 with icmpv6 1/4"},
+		{"a cluster IP, masqueraded", packetsim.TCP, "[fd00:96::10]:80", "1: pod at [fd00:2::2]:8080 sees fd00:2::1"},
+		{"the pod itself", packetsim.ICMPv6, "fd00:2::2", "1: pod at [fd00:2::2]:0 sees fd00:1::2"},
+		{"a UDP port that nobody listens on", packetsim.UDP, "[fd00:96::10]:53", "1: refused by fd00:96::10 with icmpv6 1/4"},
+		{"a REJECT", packetsim.TCP, "[fd00:96::99]:80", "1: refused by fd00:1::1 with icmpv6 1/4"},
 		{"a protocol that the pod does not speak", 50, "fd00:2::2", "1: refused by fd00:2::2 with icmpv6 4/1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -75,11 +76,11 @@ func TestNetworkConnectIPv6(t *testing.T) {
 // TestNetworkWhoAnswersForAnAddress: a Linux host answers ARP for any of its addresses on every
 // device, neighbour solicitations for the device's own only.
 func TestNetworkWhoAnswersForAnAddress(t *testing.T) {
-	n := NewNetwork()
+	n := New()
 	l := &netLab{t, n}
-	dummy := Device{Name: "dummy0", Up: true, Addresses: addresses("10.1.0.9/32", "fd00:9::9/128")}
+	dummy := packetsim.Device{Name: "dummy0", Up: true, Addresses: addresses("10.1.0.9/32", "fd00:9::9/128")}
 	for _, name := range []string{"asker", "owner", "twin"} {
-		config := HostConfig{Name: name, Devices: []Device{{Name: "eth0", Up: true, Addresses: addresses("10.1.0." + map[string]string{"asker": "1", "owner": "2", "twin": "3"}[name] + "/24")}}}
+		config := packetsim.HostConfig{Name: name, Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: addresses("10.1.0." + map[string]string{"asker": "1", "owner": "2", "twin": "3"}[name] + "/24")}}}
 		if name == "owner" {
 			config.Devices = append(config.Devices, dummy)
 		}
@@ -113,7 +114,7 @@ func TestNetworkWhoAnswersForAnAddress(t *testing.T) {
 // TestNetworkEndsLongJourneys sends the packet that goes round longest.
 func TestNetworkEndsLongJourneys(t *testing.T) {
 	l := newNetLab(t, labRules)
-	journeys, err := l.Send("b1", Packet{Proto: UDP, Dst: netip.MustParseAddr("10.99.0.1"), SrcPort: 1, DstPort: 2, TTL: 255})
+	journeys, err := l.Send("b1", packetsim.Packet{Proto: packetsim.UDP, Dst: netip.MustParseAddr("10.99.0.1"), SrcPort: 1, DstPort: 2, TTL: 255})
 	require.NoError(t, err)
 	require.Len(t, journeys, 1)
 	assert.Equal(t, EndRejected, journeys[0].End)

@@ -1,20 +1,22 @@
-package packetsim
+package network
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
-// JourneyEnd is how a packet's way through a network ended.
-type JourneyEnd string
+// End is how a packet's way through a network ended.
+type End string
 
 // The ends of a journey.
 const (
-	EndDelivered JourneyEnd = "delivered" // to a socket of the host At
-	EndDropped   JourneyEnd = "dropped"   // by the host At
-	EndRejected  JourneyEnd = "rejected"  // by the host At, which answered with an error
-	EndLost      JourneyEnd = "lost"      // the host At sent it to nobody
-	EndLooped    JourneyEnd = "looped"    // it did not end within maxHops hosts
+	EndDelivered End = "delivered" // to a socket of the host At
+	EndDropped   End = "dropped"   // by the host At
+	EndRejected  End = "rejected"  // by the host At, which answered with an error
+	EndLost      End = "lost"      // the host At sent it to nobody
+	EndLooped    End = "looped"    // it did not end within maxHops hosts
 )
 
 // maxHops ends a packet that goes in circles without losing hops of its TTL. It is beyond the
@@ -25,11 +27,11 @@ const maxHops = 300
 type Journey struct {
 	Probability float64
 	Hops        []Hop
-	End         JourneyEnd
+	End         End
 	// At is the host that the packet ended in.
 	At string
 	// Packet is the packet as it was there.
-	Packet Packet
+	Packet packetsim.Packet
 	// Why says in words why a packet that was not delivered was not.
 	Why string
 	// Answers are the journeys of the packets that hosts on the way made because of this one.
@@ -41,8 +43,8 @@ type Journey struct {
 // Hop is what one host did with a packet.
 type Hop struct {
 	Host    string
-	Input   Input
-	Outcome Outcome
+	Input   packetsim.Input
+	Outcome packetsim.Outcome
 }
 
 // String is the hosts on the way and the end: "client -> node1 -> pod: delivered".
@@ -61,7 +63,7 @@ func (j Journey) String() string {
 // Send sends a packet from a host and follows it: one journey for every way that chance can
 // fall. A packet without a source address gets one as an unbound socket would. The network is
 // unchanged afterwards.
-func (n *Network) Send(from string, p Packet) ([]Journey, error) {
+func (n *Network) Send(from string, p packetsim.Packet) ([]Journey, error) {
 	return n.explore(func(c *carrier) (Journey, error) { return c.send(from, p) })
 }
 
@@ -83,11 +85,11 @@ func (n *Network) explore(walk func(*carrier) (Journey, error)) ([]Journey, erro
 // the packets is kept.
 type carrier struct {
 	network *Network
-	chance  Chance
+	chance  packetsim.Chance
 }
 
-func (c *carrier) send(from string, p Packet) (Journey, error) {
-	in := Input{Packet: p, Local: true}
+func (c *carrier) send(from string, p packetsim.Packet) (Journey, error) {
+	in := packetsim.Input{Packet: p, Local: true}
 	outcome, err := c.step(from, in)
 	if err != nil {
 		return Journey{}, err
@@ -95,20 +97,20 @@ func (c *carrier) send(from string, p Packet) (Journey, error) {
 	return c.follow(from, in, outcome)
 }
 
-func (c *carrier) step(host string, in Input) (Outcome, error) {
+func (c *carrier) step(host string, in packetsim.Input) (packetsim.Outcome, error) {
 	h := c.network.hosts[host]
 	if h == nil {
-		return Outcome{}, fmt.Errorf("network: there is no host %s", host)
+		return packetsim.Outcome{}, fmt.Errorf("network: there is no host %s", host)
 	}
 	outcome, err := h.Step(in, c.chance)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("network: host %s: packet %s: %w", host, in, err)
+		return packetsim.Outcome{}, fmt.Errorf("network: host %s: packet %s: %w", host, in, err)
 	}
 	return outcome, nil
 }
 
 // follow goes on from a host that has done its part.
-func (c *carrier) follow(host string, in Input, outcome Outcome) (Journey, error) {
+func (c *carrier) follow(host string, in packetsim.Input, outcome packetsim.Outcome) (Journey, error) {
 	var j Journey
 	for len(j.Hops) < maxHops {
 		j.Hops = append(j.Hops, Hop{Host: host, Input: in, Outcome: outcome})
@@ -119,12 +121,12 @@ func (c *carrier) follow(host string, in Input, outcome Outcome) (Journey, error
 		if j.End, j.Why = ended(&outcome); j.End != "" {
 			return j, nil
 		}
-		to, why := c.network.deliver(outcome.leaves(host), outcome.NextHop)
+		to, why := c.network.deliver(leaves(host, &outcome), outcome.NextHop)
 		if why != "" {
 			j.End, j.Why = EndLost, why
 			return j, nil
 		}
-		host, in = to.Host, Input{Packet: outcome.Packet, In: to.Device, NextHop: outcome.NextHop}
+		host, in = to.Host, packetsim.Input{Packet: outcome.Packet, In: to.Device, NextHop: outcome.NextHop}
 		in.Mark, in.Socket = 0, nil // they are the host's own and do not cross a wire
 		var err error
 		if outcome, err = c.step(host, in); err != nil {
@@ -136,7 +138,7 @@ func (c *carrier) follow(host string, in Input, outcome Outcome) (Journey, error
 }
 
 // leaves is where an accepted packet leaves the host: by the port of a bridge, if there is one to tell.
-func (o *Outcome) leaves(host string) Port {
+func leaves(host string, o *packetsim.Outcome) Port {
 	if o.Port != "" {
 		return Port{host, o.Port}
 	}
@@ -144,20 +146,20 @@ func (o *Outcome) leaves(host string) Port {
 }
 
 // ended says whether the packet goes no further than this host.
-func ended(o *Outcome) (end JourneyEnd, why string) {
+func ended(o *packetsim.Outcome) (end End, reason string) {
 	switch {
-	case o.Verdict == Drop:
-		return EndDropped, o.why()
-	case o.Verdict == Reject:
-		return EndRejected, o.why()
-	case o.To == ToLocal:
+	case o.Verdict == packetsim.Drop:
+		return EndDropped, why(o)
+	case o.Verdict == packetsim.Reject:
+		return EndRejected, why(o)
+	case o.To == packetsim.ToLocal:
 		return EndDelivered, ""
 	}
 	return "", ""
 }
 
 // why names the reason or the rule that decided against a packet.
-func (o *Outcome) why() string {
+func why(o *packetsim.Outcome) string {
 	switch {
 	case o.Reason != "":
 		return o.Reason
@@ -169,9 +171,9 @@ func (o *Outcome) why() string {
 }
 
 // answers carries the packets that a host made, which have left that host already.
-func (c *carrier) answers(j *Journey, host string, replies []Reply) error {
+func (c *carrier) answers(j *Journey, host string, replies []packetsim.Reply) error {
 	for _, reply := range replies {
-		answer, err := c.follow(host, Input{Packet: reply.Packet, Local: true}, reply.Outcome)
+		answer, err := c.follow(host, packetsim.Input{Packet: reply.Packet, Local: true}, reply.Outcome)
 		if err != nil {
 			return err
 		}
