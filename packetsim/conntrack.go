@@ -256,7 +256,6 @@ func (h *Host) DeleteConntrack(drop func(ConntrackEntry) bool) int {
 
 // loadConntrack fills the table. Whether a connection is translated shows in its tuples, as it does in "conntrack -L".
 func (h *Host) loadConntrack(entries []ConntrackEntry) error {
-	h.tracked = conntrack{templates: map[matchKey]*conn{}}
 	h.checkpoint()
 	defer h.keep()
 	for i, e := range entries {

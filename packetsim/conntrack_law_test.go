@@ -179,7 +179,7 @@ func TestRollbackOfConntrack(t *testing.T) {
 			}
 		}
 		play(0)
-		require.Zero(rt, h.journal.depth)
+		require.Zero(rt, h.memory.depth)
 		require.Empty(rt, h.journal.undo)
 		require.Empty(rt, h.journal.saved)
 	})

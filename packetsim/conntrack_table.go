@@ -15,8 +15,6 @@ type conntrack struct {
 	conns    int
 	entered  uint64 // the number of connections that were ever entered
 	sweepAt  int    // the number of connections from which expired ones are looked for
-	// templates are those of the rules with -j CT.
-	templates map[matchKey]*conn
 }
 
 // tupleLink is a connection's place in the list of one of its tuples.

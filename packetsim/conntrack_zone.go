@@ -43,15 +43,14 @@ func (w *walk) conntrackTarget(s *packet, t *fakeipt.TargetCT) fate {
 func (w *walk) template(s *packet, t *fakeipt.TargetCT) *conn {
 	key := w.matchKey(s)
 	key.place = 0
-	templates := w.h.tracked.templates
-	if known := templates[key]; known != nil {
-		return known
+	templates := &w.h.memory.templates
+	if template, known := templates.get(key); known {
+		return template
 	}
 	none := unspecified(s.Dst)
 	empty := Tuple{Src: none, Dst: none}
 	c := &conn{tuples: [2]Tuple{empty, empty}, connState: connState{confirmed: true}, template: t}
-	templates[key] = c
-	w.h.onRollback(func() { delete(templates, key) })
+	templates.put(key, c)
 	return c
 }
 

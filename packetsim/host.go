@@ -49,12 +49,8 @@ type Host struct {
 	tracked     conntrack
 	plans       [2]*rulesetPlan // of the rulesets of IPv4 and IPv6 that were met last
 	indexing    indexPolicy
-	recent      map[string]*recentList
 	recentMasks map[*fakeipt.Ruleset]map[string]netip.Addr // the answers of masksOf for the current rulesets
-	nth         map[matchKey]uint32
-	limits      map[matchKey]tokenBucket
-	hashlimits  map[hashlimitName]*hashlimitTable
-	paths       map[pathKey]int // the next hop that a flow takes on a route with several
+	memory      *memory
 	journal     journal
 	idle        []*walk // walks that have ended
 	scratch     scratchConns
@@ -75,16 +71,12 @@ func (stoppedClock) Since(t time.Time) time.Duration { return time.Unix(0, 0).Su
 // NewHost builds a host. Its errors name the part of the configuration that cannot be.
 func NewHost(config HostConfig) (*Host, error) {
 	h := &Host{
-		name:       config.Name,
-		sysctls:    maps.Clone(config.Sysctls),
-		netfilter:  config.Netfilter,
-		clock:      config.Clock,
-		indexing:   usualIndexPolicy,
-		recent:     map[string]*recentList{},
-		nth:        map[matchKey]uint32{},
-		limits:     map[matchKey]tokenBucket{},
-		hashlimits: map[hashlimitName]*hashlimitTable{},
-		paths:      map[pathKey]int{},
+		name:      config.Name,
+		sysctls:   maps.Clone(config.Sysctls),
+		netfilter: config.Netfilter,
+		clock:     config.Clock,
+		indexing:  usualIndexPolicy,
+		memory:    newMemory(),
 	}
 	if h.sysctls == nil {
 		h.sysctls = map[string]string{}

@@ -8,7 +8,6 @@ import "github.com/chainwalk/chainwalk/fakeipt"
 // Connections change with every packet, so they are not undone by functions of their own, which would need memory: saved
 // holds the states that they had, and both lists are used again.
 type journal struct {
-	depth   int
 	undo    []undoStep
 	saved   []connState
 	begins  int // undo's length when the last checkpoint was opened or closed
@@ -44,7 +43,7 @@ type checkpoint struct{ undo, pending int }
 // checkpoint opens a checkpoint. Each is closed by rollback or by keep, the last opened first.
 func (h *Host) checkpoint() checkpoint {
 	j := &h.journal
-	j.depth++
+	h.memory.checkpoint()
 	j.begins = len(j.undo)
 	return checkpoint{len(j.undo), len(j.pending)}
 }
@@ -62,7 +61,7 @@ func (h *Host) rollback(c checkpoint) {
 	clear(j.undo[c.undo:])
 	j.undo, j.pending = j.undo[:c.undo], j.pending[:c.pending]
 	j.begins = len(j.undo)
-	j.depth--
+	h.memory.rollback()
 }
 
 // undoConn undoes a change of a connection.
@@ -84,9 +83,8 @@ func (h *Host) undoConn(step *undoStep) {
 // keep closes the last checkpoint and lets its changes stand. The outermost one also advances the counters.
 func (h *Host) keep() {
 	j := &h.journal
-	j.depth--
 	j.begins = len(j.undo)
-	if j.depth > 0 {
+	if h.memory.keep(); h.memory.depth > 0 {
 		return
 	}
 	for _, p := range j.pending {

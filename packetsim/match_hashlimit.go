@@ -18,11 +18,11 @@ const (
 	hashlimitCollect   = time.Second
 )
 
-// hashlimitTable is the buckets of one --hashlimit-name of one family. The rule that made it says how its buckets are.
+// hashlimitTable is a --hashlimit-name of one family. The rule that made it says how its buckets are.
 type hashlimitTable struct {
 	made    *fakeipt.MatchHashlimit
 	begun   time.Time
-	buckets map[hashlimitAt]hashlimitBucket
+	buckets uint32 // how many there are
 }
 
 type hashlimitName struct {
@@ -30,8 +30,9 @@ type hashlimitName struct {
 	family fakeipt.Family
 }
 
-// hashlimitAt is what a bucket is for.
+// hashlimitAt is a table and what a bucket of it is for.
 type hashlimitAt struct {
+	table            hashlimitName
 	src, dst         netip.Addr
 	srcPort, dstPort uint16
 }
@@ -48,16 +49,21 @@ type hashlimitBucket struct {
 
 // matchHashlimit is -m hashlimit.
 func (w *walk) matchHashlimit(s *packet, m *fakeipt.MatchHashlimit) bool {
-	t := w.h.hashlimit(s, m)
+	name := hashlimitName{m.Table, FamilyOf(s.Dst)}
+	t := w.h.hashlimit(name, m)
 	at := hashlimitKeyOf(s, t.made)
-	now := w.h.clock.Now()
-	before, begun := t.buckets[at]
-	b := before
+	at.table = name
+	now, memory := w.h.clock.Now(), w.h.memory
+	b, begun := memory.buckets.get(at)
 	if !begun || t.collected(&b, now) {
-		if t.made.Max > 0 && !begun && len(t.buckets) >= int(t.made.Max) {
+		if t.made.Max > 0 && !begun && t.buckets >= t.made.Max {
 			w.drop("hashlimit table " + m.Table + " is full")
 			w.hotdrop = true
 			return false
+		}
+		if !begun {
+			t.buckets++
+			memory.hashlimits.put(name, t)
 		}
 		b = newHashlimitBucket(t.made)
 		b.last = ticks(now)
@@ -66,14 +72,7 @@ func (w *walk) matchHashlimit(s *packet, m *fakeipt.MatchHashlimit) bool {
 	}
 	b.expires = now.Add(t.expire())
 	under := b.take(m, uint64(s.size()))
-	w.h.onRollback(func() {
-		if begun {
-			t.buckets[at] = before
-		} else {
-			delete(t.buckets, at)
-		}
-	})
-	t.buckets[at] = b
+	memory.buckets.put(at, b)
 	return under != m.Above
 }
 
@@ -95,12 +94,11 @@ func (t *hashlimitTable) collected(b *hashlimitBucket, now time.Time) bool {
 }
 
 // hashlimit is the table that a rule names, made on its first use.
-func (h *Host) hashlimit(s *packet, m *fakeipt.MatchHashlimit) *hashlimitTable {
-	name := hashlimitName{m.Table, FamilyOf(s.Dst)}
-	t := h.hashlimits[name]
-	if t == nil {
-		t = &hashlimitTable{made: m, begun: h.clock.Now(), buckets: map[hashlimitAt]hashlimitBucket{}}
-		h.hashlimits[name] = t
+func (h *Host) hashlimit(name hashlimitName, m *fakeipt.MatchHashlimit) hashlimitTable {
+	t, known := h.memory.hashlimits.get(name)
+	if !known {
+		t = hashlimitTable{made: m, begun: h.clock.Now()}
+		h.memory.hashlimits.put(name, t)
 	}
 	return t
 }

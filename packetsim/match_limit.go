@@ -26,9 +26,8 @@ func limitCredits(units uint64) uint64 {
 func (w *walk) matchLimit(s *packet, m *fakeipt.MatchLimit) bool {
 	key, now := w.matchKey(s), ticks(w.h.clock.Now())
 	most, cost := limitCredits(uint64(m.Interval)*uint64(m.Burst)), limitCredits(uint64(m.Interval))
-	limits := w.h.limits
-	before, begun := limits[key]
-	bucket := before
+	limits := &w.h.memory.limits
+	bucket, begun := limits.get(key)
 	if !begun {
 		bucket = tokenBucket{credit: most, last: now}
 	}
@@ -38,13 +37,6 @@ func (w *walk) matchLimit(s *packet, m *fakeipt.MatchLimit) bool {
 	if holds {
 		bucket.credit -= cost
 	}
-	w.h.onRollback(func() {
-		if begun {
-			limits[key] = before
-		} else {
-			delete(limits, key)
-		}
-	})
-	limits[key] = bucket
+	limits.put(key, bucket)
 	return holds
 }

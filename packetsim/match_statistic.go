@@ -7,8 +7,8 @@ func (w *walk) matchStatistic(s *packet, m *fakeipt.MatchStatistic) bool {
 	if m.Mode == fakeipt.StatisticRandom {
 		return w.chance.Draw(m.Probability) != m.Invert
 	}
-	key := w.matchKey(s)
-	count, begun := w.h.nth[key]
+	key, nth := w.matchKey(s), &w.h.memory.nth
+	count, begun := nth.get(key)
 	if !begun {
 		count = m.Every - 1 - m.Packet
 	}
@@ -16,14 +16,6 @@ func (w *walk) matchStatistic(s *packet, m *fakeipt.MatchStatistic) bool {
 	if next >= m.Every {
 		next = 0
 	}
-	nth := w.h.nth
-	w.h.onRollback(func() {
-		if begun {
-			nth[key] = count
-		} else {
-			delete(nth, key)
-		}
-	})
-	nth[key] = next
+	nth.put(key, next)
 	return (next == 0) != m.Invert
 }

@@ -37,20 +37,12 @@ func (h *Host) hopOf(r *route, f *flow) *route {
 		return r
 	}
 	key := pathKey{r, f.src, f.dst}
-	if i, known := h.paths[key]; known && r.hops[i].usable(f) {
+	if i, known := h.memory.paths.get(key); known && r.hops[i].usable(f) {
 		return r.hops[i]
 	}
 	i := r.drawHop(f)
 	if f.chance != nil {
-		before, known := h.paths[key]
-		h.onRollback(func() {
-			if known {
-				h.paths[key] = before
-			} else {
-				delete(h.paths, key)
-			}
-		})
-		h.paths[key] = i
+		h.memory.paths.put(key, i)
 	}
 	return r.hops[i]
 }

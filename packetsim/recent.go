@@ -1,6 +1,7 @@
 package packetsim
 
 import (
+	"maps"
 	"math/bits"
 	"net/netip"
 	"slices"
@@ -15,7 +16,8 @@ const (
 	recentTimes     = 32
 )
 
-// recentList is a list of -m recent. Both families share it.
+// recentList is a list of -m recent. Both families share it. A change makes another list, which has the entries that stay in common
+// with the one before.
 type recentList struct {
 	mask    netip.Addr // of the rule that made the list
 	times   int        // how many are kept of an address
@@ -35,7 +37,7 @@ type recentEntry struct {
 // RecentLists says how many addresses each list of the recent match holds.
 func (h *Host) RecentLists() map[string]int {
 	addresses := map[string]int{}
-	for name, list := range h.recent {
+	for name, list := range h.memory.recent.all() {
 		addresses[name] = len(list.entries)
 	}
 	return addresses
@@ -60,8 +62,7 @@ func (w *walk) matchRecent(s *packet, m *fakeipt.MatchRecent) bool {
 		if m.Mode != fakeipt.RecentSet {
 			return m.Invert
 		}
-		w.h.changeRecent(list)
-		list.add(key, w.h.clock.Now(), ttl)
+		w.h.changeRecent(m, &list).add(key, w.h.clock.Now(), ttl)
 		return !m.Invert
 	}
 	return w.recentSeen(m, list, key, ttl)
@@ -75,22 +76,19 @@ func (w *walk) recentSeen(m *fakeipt.MatchRecent, list *recentList, key recentKe
 	case fakeipt.RecentSet:
 		holds = !holds
 	case fakeipt.RecentRemove:
-		w.h.changeRecent(list)
-		list.remove(key)
+		w.h.changeRecent(m, &list).remove(key)
 		return !holds
 	default:
 		if list.entries[key].hits(m, now) {
 			holds = !holds
 		}
 		if m.Reap {
-			w.h.changeRecent(list)
-			list.reap(now.Add(-time.Duration(m.Seconds) * time.Second))
+			w.h.changeRecent(m, &list).reap(now.Add(-time.Duration(m.Seconds) * time.Second))
 		}
 	}
 	if m.Mode == fakeipt.RecentSet || (m.Mode == fakeipt.RecentUpdate && holds) {
-		if entry := list.entries[key]; entry != nil {
-			w.h.changeRecent(list)
-			list.touch(key, now, ttl)
+		if list.entries[key] != nil {
+			w.h.changeRecent(m, &list).touch(key, now, ttl)
 		}
 	}
 	return holds
@@ -112,29 +110,26 @@ func (e *recentEntry) hits(m *fakeipt.MatchRecent, now time.Time) bool {
 
 // recentList is the list that a rule names. It is made on its first use.
 func (h *Host) recentList(m *fakeipt.MatchRecent) *recentList {
-	list := h.recent[m.List]
-	if list == nil {
+	list, known := h.memory.recent.get(m.List)
+	if !known {
 		list = &recentList{mask: h.recentMask(m), times: recentTimes, entries: map[recentKey]*recentEntry{}}
-		h.recent[m.List] = list
+		h.memory.recent.put(m.List, list)
 	}
 	if m.HitCount > 0 {
 		if want := 1 << bits.Len32(m.HitCount-1); want > list.times {
-			list.times = want
+			h.changeRecent(m, &list).times = want
 		}
 	}
 	return list
 }
 
-// changeRecent notes a list's content before it is written.
-func (h *Host) changeRecent(list *recentList) {
-	order := slices.Clone(list.order)
-	entries := make(map[recentKey]*recentEntry, len(list.entries))
-	for key, e := range list.entries {
-		kept := *e
-		kept.times = slices.Clone(e.times)
-		entries[key] = &kept
-	}
-	h.onRollback(func() { list.order, list.entries = order, entries })
+// changeRecent puts a copy of the list, to be written to, in its place.
+func (h *Host) changeRecent(m *fakeipt.MatchRecent, list **recentList) *recentList {
+	changed := **list
+	changed.entries, changed.order = maps.Clone(changed.entries), slices.Clone(changed.order)
+	*list = &changed
+	h.memory.recent.put(m.List, &changed)
+	return &changed
 }
 
 func (l *recentList) add(key recentKey, now time.Time, ttl uint8) {
@@ -146,7 +141,8 @@ func (l *recentList) add(key recentKey, now time.Time, ttl uint8) {
 }
 
 func (l *recentList) touch(key recentKey, now time.Time, ttl uint8) {
-	e := l.entries[key]
+	e := *l.entries[key]
+	e.times = slices.Clone(e.times)
 	e.next %= l.times
 	if e.next == len(e.times) {
 		e.times = append(e.times, now)
@@ -155,6 +151,7 @@ func (l *recentList) touch(key recentKey, now time.Time, ttl uint8) {
 	}
 	e.next++
 	e.ttl = ttl
+	l.entries[key] = &e
 	l.order = append(slices.DeleteFunc(l.order, func(k recentKey) bool { return k == key }), key)
 }
 
