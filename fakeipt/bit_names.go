@@ -5,39 +5,50 @@ import (
 	"strings"
 )
 
-// bitNames are the names of the bits of a set, from bit 0, as options list them.
+// bitNames are the names of the bits of a set in the order in which options list them.
 type bitNames struct {
-	names []string
+	names []bitName
 	// none names the empty set, "" if that has no name.
 	none string
 }
 
-// append appends the names of the bits that are set, with commas between them.
-func (n *bitNames) append(dst []byte, set uint16) []byte {
+type bitName struct {
+	name string
+	bit  uint32
+}
+
+// namesFromBit0 are the names of the lowest bits.
+func namesFromBit0(names ...string) []bitName {
+	list := make([]bitName, len(names))
+	for i, name := range names {
+		list[i] = bitName{name, 1 << i}
+	}
+	return list
+}
+
+// append appends the names of the bits that are set, with a separator between them.
+func (n *bitNames) append(dst []byte, set uint32, separator string) []byte {
 	if set == 0 {
 		return append(dst, n.none...)
 	}
-	first := true
-	for i, name := range n.names {
-		if set&(1<<i) == 0 {
-			continue
+	between := ""
+	for i := range n.names {
+		if set&n.names[i].bit != 0 {
+			dst = append(append(dst, between...), n.names[i].name...)
+			between = separator
 		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		dst, first = append(dst, name...), false
 	}
 	return dst
 }
 
 // parse reads a list of names in any case, each of which may be cut short: the first that begins so is meant. bad is
 // the list from the first word on that is none, nil if there is no such word.
-func (n *bitNames) parse(list []byte) (set uint16, bad []byte) {
+func (n *bitNames) parse(list []byte) (set uint32, bad []byte) {
 	for more := true; more; {
 		left := list
 		var word []byte
 		word, list, more = bytes.Cut(list, []byte(","))
-		bit, ok := n.find(word)
+		bit, ok := n.beginning(word)
 		if !ok {
 			return 0, left
 		}
@@ -46,16 +57,17 @@ func (n *bitNames) parse(list []byte) (set uint16, bad []byte) {
 	return set, nil
 }
 
-func (n *bitNames) find(word []byte) (bit uint16, ok bool) {
+// beginning is the bit of the first name that begins like the word.
+func (n *bitNames) beginning(word []byte) (bit uint32, ok bool) {
 	if len(word) == 0 {
 		return 0, false
 	}
 	if beginsLike(n.none, word) {
 		return 0, true
 	}
-	for i, name := range n.names {
-		if beginsLike(name, word) {
-			return 1 << i, true
+	for i := range n.names {
+		if beginsLike(n.names[i].name, word) {
+			return n.names[i].bit, true
 		}
 	}
 	return 0, false
@@ -64,4 +76,14 @@ func (n *bitNames) find(word []byte) (bit uint16, ok bool) {
 // beginsLike says that a name begins with the word, in any case.
 func beginsLike(name string, word []byte) bool {
 	return len(word) <= len(name) && strings.EqualFold(name[:len(word)], string(word))
+}
+
+// bit is the bit of that name, 0 if there is none.
+func (n *bitNames) bit(name string) uint32 {
+	for i := range n.names {
+		if n.names[i].name == name {
+			return n.names[i].bit
+		}
+	}
+	return 0
 }

@@ -26,10 +26,10 @@ const (
 )
 
 // addrTypeNames are the types' names.
-var addrTypeNames = bitNames{names: []string{"UNSPEC", "UNICAST", "LOCAL", "BROADCAST", "ANYCAST", "MULTICAST", "BLACKHOLE",
-	"UNREACHABLE", "PROHIBIT", "THROW", "NAT", "XRESOLVE"}}
+var addrTypeNames = bitNames{names: namesFromBit0("UNSPEC", "UNICAST", "LOCAL", "BROADCAST", "ANYCAST", "MULTICAST", "BLACKHOLE",
+	"UNREACHABLE", "PROHIBIT", "THROW", "NAT", "XRESOLVE")}
 
-func (s AddrTypeSet) append(dst []byte) []byte { return addrTypeNames.append(dst, uint16(s)) }
+func (s AddrTypeSet) append(dst []byte) []byte { return addrTypeNames.append(dst, uint32(s), ",") }
 
 func parseAddrTypes(s []byte) (AddrTypeSet, error) {
 	set, bad := addrTypeNames.parse(s)

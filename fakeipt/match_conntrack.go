@@ -26,11 +26,11 @@ const (
 
 // ctStateNames are the states' names in the order of iptables-save. -m state knows no translations.
 var (
-	ctStateNames = bitNames{names: []string{"INVALID", "NEW", "RELATED", "ESTABLISHED", "UNTRACKED", "SNAT", "DNAT"}}
+	ctStateNames = bitNames{names: namesFromBit0("INVALID", "NEW", "RELATED", "ESTABLISHED", "UNTRACKED", "SNAT", "DNAT")}
 	stateNames   = bitNames{names: ctStateNames.names[:5]}
 )
 
-func (s CTState) append(dst []byte) []byte { return ctStateNames.append(dst, uint16(s)) }
+func (s CTState) append(dst []byte) []byte { return ctStateNames.append(dst, uint32(s), ",") }
 
 // CTStatus is a set of conntrack status bits, of --ctstatus.
 type CTStatus uint8
@@ -44,9 +44,9 @@ const (
 	CTStatusConfirmed CTStatus = 8
 )
 
-var ctStatusNames = bitNames{names: []string{"EXPECTED", "SEEN_REPLY", "ASSURED", "CONFIRMED"}, none: "NONE"}
+var ctStatusNames = bitNames{names: namesFromBit0("EXPECTED", "SEEN_REPLY", "ASSURED", "CONFIRMED"), none: "NONE"}
 
-func (s CTStatus) append(dst []byte) []byte { return ctStatusNames.append(dst, uint16(s)) }
+func (s CTStatus) append(dst []byte) []byte { return ctStatusNames.append(dst, uint32(s), ",") }
 
 // CTDirection is --ctdir.
 type CTDirection uint8

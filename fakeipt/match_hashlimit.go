@@ -22,11 +22,9 @@ const (
 	HashlimitSrcPort
 )
 
-// hashlimitKeys are the names of the parts in the order they are printed.
-var hashlimitKeys = [...]struct {
-	name string
-	bit  HashlimitKey
-}{{"srcip", HashlimitSrcIP}, {"srcport", HashlimitSrcPort}, {"dstip", HashlimitDstIP}, {"dstport", HashlimitDstPort}}
+// hashlimitKeys are the names of the parts.
+var hashlimitKeys = bitNames{names: []bitName{{"srcip", uint32(HashlimitSrcIP)}, {"srcport", uint32(HashlimitSrcPort)},
+	{"dstip", uint32(HashlimitDstIP)}, {"dstport", uint32(HashlimitDstPort)}}}
 
 // MatchHashlimit is -m hashlimit: a bucket for each key.
 type MatchHashlimit struct {
@@ -104,7 +102,7 @@ func (m *MatchHashlimit) appendOptions(dst []byte, prefix, separator string, f F
 	save := prefix != " "
 	dst, expire := m.appendLimit(dst, prefix)
 	if m.Key != 0 {
-		dst = m.appendKey(fmt.Appendf(dst, "%smode ", prefix), separator)
+		dst = hashlimitKeys.append(fmt.Appendf(dst, "%smode ", prefix), uint32(m.Key), separator)
 	}
 	if save {
 		dst = fmt.Appendf(dst, "%sname %s", prefix, m.Table)
@@ -166,20 +164,6 @@ func (m *MatchHashlimit) appendBytes(dst []byte, prefix string) ([]byte, uint32)
 	for i = 0; i < len(byteUnits)-1 && n < byteUnits[i].size; i++ {
 	}
 	return fmt.Appendf(dst, " %sburst %d%sb", prefix, n/byteUnits[i].size, byteUnits[i].name), hashlimitByteExpireBurst * 1000
-}
-
-func (m *MatchHashlimit) appendKey(dst []byte, separator string) []byte {
-	first := true
-	for _, k := range hashlimitKeys {
-		if m.Key&k.bit == 0 {
-			continue
-		}
-		if !first {
-			dst = append(dst, separator...)
-		}
-		dst, first = append(dst, k.name...), false
-	}
-	return dst
 }
 
 // hashlimitCredits is what the kernel keeps of a time, with its clock of 250 ticks a second.
@@ -352,16 +336,11 @@ func errHashlimitBurst() error {
 
 func (p *hashlimitParser) key(o *optionCall) error {
 	for word := range bytes.FieldsFuncSeq(o.arg, func(r rune) bool { return r == ',' || r == '|' }) {
-		var bit HashlimitKey
-		for _, k := range hashlimitKeys {
-			if k.name == string(word) {
-				bit = k.bit
-			}
-		}
+		bit := hashlimitKeys.bit(string(word))
 		if bit == 0 {
 			return o.badValue("hashlimit", o.arg)
 		}
-		p.m.Key |= bit
+		p.m.Key |= HashlimitKey(bit)
 	}
 	return nil
 }

@@ -23,21 +23,6 @@ func (m *MatchSocket) appendOptions(dst []byte, prefix string) []byte {
 		flagWord{"restore-skmark", m.RestoreMark})
 }
 
-// flagWord is a word that is printed if its flag is set.
-type flagWord struct {
-	word string
-	set  bool
-}
-
-func appendFlags(dst []byte, prefix string, words ...flagWord) []byte {
-	for _, w := range words {
-		if w.set {
-			dst = append(append(dst, prefix...), w.word...)
-		}
-	}
-	return dst
-}
-
 func (*MatchSocket) allowedHooks(bool) hookMask { return hookPrerouting | hookInput }
 
 var socketExtension = &extension{

@@ -71,9 +71,11 @@ func (m *MatchTCP) nativeInNFT() bool {
 }
 
 // tcpFlagNames are the flags that -m tcp knows.
-var tcpFlagNames = bitNames{names: []string{"FIN", "SYN", "RST", "PSH", "ACK", "URG"}, none: "NONE"}
+var tcpFlagNames = bitNames{names: namesFromBit0("FIN", "SYN", "RST", "PSH", "ACK", "URG"), none: "NONE"}
 
-func appendTCPFlags(dst []byte, flags uint8) []byte { return tcpFlagNames.append(dst, uint16(flags)) }
+func appendTCPFlags(dst []byte, flags uint8) []byte {
+	return tcpFlagNames.append(dst, uint32(flags), ",")
+}
 
 func parseTCPFlags(s []byte) (uint8, error) {
 	var flags uint8
@@ -83,23 +85,14 @@ func parseTCPFlags(s []byte) (uint8, error) {
 			flags |= 0x3f
 		case "NONE", "":
 		default:
-			bit := tcpFlag(name)
+			bit := tcpFlagNames.bit(name)
 			if bit == 0 {
 				return 0, badParameter("Unknown TCP flag `%s'", word)
 			}
-			flags |= bit
+			flags |= uint8(bit)
 		}
 	}
 	return flags, nil
-}
-
-func tcpFlag(name string) uint8 {
-	for i, n := range tcpFlagNames.names {
-		if n == name {
-			return 1 << i
-		}
-	}
-	return 0
 }
 
 var tcpExtension = &extension{

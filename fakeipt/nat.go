@@ -56,16 +56,8 @@ func (r *NATRange) appendPorts(dst []byte) []byte {
 
 // appendFlags appends the flags' words behind a prefix: " --" or " ".
 func (r *NATRange) appendFlags(dst []byte, prefix string) []byte {
-	if r.Random {
-		dst = append(append(dst, prefix...), "random"...)
-	}
-	if r.RandomFully {
-		dst = append(append(dst, prefix...), "random-fully"...)
-	}
-	if r.Persistent {
-		dst = append(append(dst, prefix...), "persistent"...)
-	}
-	return dst
+	return appendFlags(dst, prefix, flagWord{"random", r.Random}, flagWord{"random-fully", r.RandomFully},
+		flagWord{"persistent", r.Persistent})
 }
 
 // parseAddrPort reads what appendAddrPort writes; it returns the number behind a "/".

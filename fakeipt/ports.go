@@ -122,22 +122,6 @@ func appendPortList(dst []byte, word string, r PortRange, invert bool, style lis
 	return r.appendList(append(append(dst, ':'), bang(invert)...), style)
 }
 
-// appendOption appends " [!] OPTION".
-func appendOption(dst []byte, option string, invert bool) []byte {
-	if invert {
-		dst = append(dst, " !"...)
-	}
-	return append(append(dst, ' '), option...)
-}
-
-// bang is "!" or nothing.
-func bang(invert bool) string {
-	if invert {
-		return "!"
-	}
-	return ""
-}
-
 // portsGiven knows which port options of tcp, udp and sctp a rule has.
 type portsGiven struct {
 	source, destination bool

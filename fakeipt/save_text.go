@@ -16,6 +16,37 @@ func appendMark(dst []byte, value, mask uint32) []byte {
 	return dst
 }
 
+// appendOption appends " [!] OPTION".
+func appendOption(dst []byte, option string, invert bool) []byte {
+	if invert {
+		dst = append(dst, " !"...)
+	}
+	return append(append(dst, ' '), option...)
+}
+
+// bang is "!" or nothing.
+func bang(invert bool) string {
+	if invert {
+		return "!"
+	}
+	return ""
+}
+
+// flagWord is a word that is printed if its flag is set.
+type flagWord struct {
+	word string
+	set  bool
+}
+
+func appendFlags(dst []byte, prefix string, words ...flagWord) []byte {
+	for _, w := range words {
+		if w.set {
+			dst = append(append(dst, prefix...), w.word...)
+		}
+	}
+	return dst
+}
+
 // plainByte says that a byte needs no quotes in iptables-save.
 func plainByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'

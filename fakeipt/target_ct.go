@@ -33,17 +33,11 @@ type TargetCT struct {
 	CTEvents, ExpEvents uint32
 }
 
-// ctEvent is an event's name and the kernel's number of it.
-type ctEvent struct {
-	name string
-	bit  uint8
-}
-
-// ctEvents and expEvents are the names in the order they are printed.
+// ctEvents and expEvents are the names of the kernel's events.
 var (
-	ctEvents = []ctEvent{{"new", 0}, {"related", 1}, {"destroy", 2}, {"reply", 3}, {"assured", 4}, {"protoinfo", 5},
-		{"helper", 6}, {"mark", 7}, {"natseqinfo", 8}, {"secmark", 9}}
-	expEvents = []ctEvent{{"new", 0}}
+	ctEvents = bitNames{names: namesFromBit0("new", "related", "destroy", "reply", "assured", "protoinfo", "helper", "mark",
+		"natseqinfo", "secmark")}
+	expEvents = bitNames{names: namesFromBit0("new")}
 )
 
 // Name is "CT".
@@ -71,10 +65,10 @@ func (t *TargetCT) appendOptions(dst []byte, prefix string) []byte {
 		word("timeout", t.Timeout)
 	}
 	if t.CTEvents != 0 {
-		word("ctevents", ctEventText(ctEvents, t.CTEvents))
+		word("ctevents", string(ctEvents.append(nil, t.CTEvents, ",")))
 	}
 	if t.ExpEvents != 0 {
-		word("expevents", ctEventText(expEvents, t.ExpEvents))
+		word("expevents", string(expEvents.append(nil, t.ExpEvents, ",")))
 	}
 	if t.Zone != 0 || t.ZoneMark {
 		value := "mark"
@@ -84,16 +78,6 @@ func (t *TargetCT) appendOptions(dst []byte, prefix string) []byte {
 		word([...]string{"zone", "zone-orig", "zone-reply"}[t.ZoneSide], value)
 	}
 	return dst
-}
-
-func ctEventText(events []ctEvent, set uint32) string {
-	var names []string
-	for _, e := range events {
-		if set&(1<<e.bit) != 0 {
-			names = append(names, e.name)
-		}
-	}
-	return strings.Join(names, ",")
 }
 
 // ctHelpers are the helpers of the kernel's own.
@@ -163,9 +147,9 @@ func (p *ctParser) option(o *optionCall) (err error) {
 	case "timeout":
 		p.t.Timeout = string(o.arg[:min(len(o.arg), maxCTTimeout)])
 	case "ctevents":
-		p.t.CTEvents, err = parseCTEvents(ctEvents, o.arg)
+		p.t.CTEvents, err = parseCTEvents(&ctEvents, o.arg)
 	case "expevents":
-		p.t.ExpEvents, err = parseCTEvents(expEvents, o.arg)
+		p.t.ExpEvents, err = parseCTEvents(&expEvents, o.arg)
 	default:
 		return p.zone(o)
 	}
@@ -192,18 +176,14 @@ func (p *ctParser) zone(o *optionCall) error {
 	return nil
 }
 
-func parseCTEvents(events []ctEvent, arg []byte) (uint32, error) {
+func parseCTEvents(events *bitNames, arg []byte) (uint32, error) {
 	var set uint32
 	for word := range bytes.SplitSeq(arg, []byte(",")) {
-		known := false
-		for _, e := range events {
-			if e.name == string(word) {
-				set, known = set|1<<e.bit, true
-			}
-		}
-		if !known {
+		bit := events.bit(string(word))
+		if bit == 0 {
 			return 0, badParameter("Unknown event type \"%s\"", word)
 		}
+		set |= bit
 	}
 	return set, nil
 }

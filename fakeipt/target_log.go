@@ -24,14 +24,17 @@ const (
 	LogMACDecode   uint8 = 0x20
 )
 
-// logFlag is an option of LOG that sets a bit.
-type logFlag struct {
-	option string
-	bit    uint8
-}
+// logFlags are the options that set a bit, without the "log-" before them.
+var logFlags = bitNames{names: []bitName{{"tcp-sequence", uint32(LogTCPSequence)}, {"tcp-options", uint32(LogTCPOptions)},
+	{"ip-options", uint32(LogIPOptions)}, {"uid", uint32(LogUID)}, {"macdecode", uint32(LogMACDecode)}}}
 
-var logFlags = [...]logFlag{{"log-tcp-sequence", LogTCPSequence}, {"log-tcp-options", LogTCPOptions},
-	{"log-ip-options", LogIPOptions}, {"log-uid", LogUID}, {"log-macdecode", LogMACDecode}}
+// appendFlags appends the names of the flags, each behind a prefix.
+func (t *TargetLog) appendFlags(dst []byte, prefix string) []byte {
+	if t.Flags == 0 {
+		return dst
+	}
+	return logFlags.append(append(dst, prefix...), uint32(t.Flags), prefix)
+}
 
 // logLevels are the names of syslog's levels, from 0.
 var logLevels = [...]string{"emerg", "alert", "crit", "err", "warn", "notice", "info", "debug"}
@@ -57,12 +60,7 @@ func (t *TargetLog) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	if t.Level != logDefaultLevel {
 		dst = strconv.AppendUint(append(dst, " --log-level "...), uint64(t.Level), 10)
 	}
-	for _, f := range logFlags {
-		if t.Flags&f.bit != 0 {
-			dst = append(append(dst, " --"...), f.option...)
-		}
-	}
-	return dst
+	return t.appendFlags(dst, " --log-")
 }
 
 func (t *TargetLog) appendList(dst []byte, style listStyle) []byte {
@@ -70,12 +68,7 @@ func (t *TargetLog) appendList(dst []byte, style listStyle) []byte {
 	if style.numeric {
 		dst = fmt.Appendf(dst, " flags %d level %d", t.Flags, t.Level)
 	} else {
-		dst = append(append(dst, " level "...), logLevels[t.Level]...)
-		for _, f := range logFlags {
-			if t.Flags&f.bit != 0 {
-				dst = append(append(dst, ' '), strings.TrimPrefix(f.option, "log-")...)
-			}
-		}
+		dst = t.appendFlags(append(append(dst, " level "...), logLevels[t.Level]...), " ")
 	}
 	if t.Prefix != "" {
 		dst = fmt.Appendf(dst, " prefix \"%s\"", t.Prefix)
@@ -108,11 +101,8 @@ func (p *logParser) option(o *optionCall) error {
 			return badParameter("Argument must have a minimum length of 1 characters\n")
 		}
 		p.t.Prefix = string(o.arg[:min(len(o.arg), maxLogPrefix)])
-	}
-	for _, f := range logFlags {
-		if f.option == o.name {
-			p.t.Flags |= f.bit
-		}
+	default:
+		p.t.Flags |= uint8(logFlags.bit(strings.TrimPrefix(o.name, "log-")))
 	}
 	return nil
 }
