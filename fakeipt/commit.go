@@ -168,3 +168,17 @@ func (e *tableEdit) resetPolicyCounters(t *Table) {
 		t.chains.set(n)
 	}
 }
+
+// commit checks an edit and makes its table the current one.
+func (k *Kernel) commit(f Family, e *tableEdit) error {
+	t, err := e.commit()
+	switch {
+	case err != nil:
+		return err
+	case t != nil:
+		k.store(f, t)
+	case e.flushed:
+		k.drop(f, e.kind)
+	}
+	return nil
+}

@@ -123,6 +123,10 @@ func newEdit(rs *Ruleset, kind *tableKind, objects *nfacct.Table, sets *IPSetTab
 func (e *tableEdit) flushAll() {
 	old := e.base
 	e.base = newTable(e.kind)
+	if len(e.slots) > 0 {
+		// They were those of the old chains.
+		e.slots, e.slotSlab, e.recent = map[string]*chainSlot{}, nil, [2]*chainSlot{}
+	}
 	e.flushed, e.changed = true, true
 	if e.dialect == NFT {
 		e.exists, e.known, e.made, e.counted = false, false, 0, 0

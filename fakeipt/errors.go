@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"syscall"
@@ -86,3 +87,15 @@ var (
 	errJumpToBuiltin = &refusal{syscall.EINVAL, "Invalid argument"}
 	errRenameExists  = &refusal{syscall.EEXIST, "File exists"}
 )
+
+// asProblem is the usage error in err, if it is one.
+func asProblem(err error) (*problem, bool) {
+	var p *problem
+	ok := errors.As(err, &p)
+	return p, ok
+}
+
+// missingChain is a jump to a chain that is not there (nft, which notices when it commits).
+type missingChain struct{ name string }
+
+func (m *missingChain) Error() string { return fmt.Sprintf("Chain '%s' does not exist", m.name) }

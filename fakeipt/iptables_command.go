@@ -69,20 +69,6 @@ func (p *program) runOn(kind *tableKind, cmd *command) int {
 	return p.commandError(err)
 }
 
-// commit checks an edit and makes its table the current one.
-func (k *Kernel) commit(f Family, e *tableEdit) error {
-	t, err := e.commit()
-	switch {
-	case err != nil:
-		return err
-	case t != nil:
-		k.store(f, t)
-	case e.flushed:
-		k.drop(f, e.kind)
-	}
-	return nil
-}
-
 // commandError prints an error as iptables does.
 func (p *program) commandError(err error) int {
 	if err == nil {

@@ -63,19 +63,6 @@ const (
 // Name is "hashlimit".
 func (*MatchHashlimit) Name() string { return "hashlimit" }
 
-// costToBytes is the rate of bytes that the kernel's number stands for.
-func costToBytes(cost uint64) uint64 {
-	r := uint64(math.MaxUint32)
-	if cost != 0 {
-		r /= cost
-	}
-	return (r - 1) << hashlimitByteShift
-}
-
-func bytesToCost(n uint64) uint64 {
-	return math.MaxUint32 / uint64(uint32(n>>hashlimitByteShift)+1)
-}
-
 func (m *MatchHashlimit) appendSave(dst []byte, f Family, _ Dialect) []byte {
 	word := " --hashlimit-upto "
 	if m.Above {
@@ -143,12 +130,6 @@ func (m *MatchHashlimit) appendLimit(dst []byte, prefix string) ([]byte, uint32)
 	dst = appendRate(dst, period, hashlimitScale)
 	return fmt.Appendf(dst, "%sburst %d", prefix, m.Burst), expire
 }
-
-// byteUnits are the units in which a rate of bytes is printed.
-var byteUnits = [...]struct {
-	name string
-	size uint64
-}{{"m", 1 << 20}, {"k", 1 << 10}, {"", 1}}
 
 func (m *MatchHashlimit) appendBytes(dst []byte, prefix string) ([]byte, uint32) {
 	n := costToBytes(m.Interval)
@@ -308,18 +289,6 @@ func (p *hashlimitParser) rate(o *optionCall) error {
 	}
 	p.m.Interval, p.seconds = period, seconds
 	return err
-}
-
-// byteFactor is what the letter behind a number of bytes stands for.
-func byteFactor(rest []byte) uint64 {
-	if len(rest) > 0 {
-		for _, u := range byteUnits[:2] {
-			if u.name[0] == rest[0] {
-				return u.size
-			}
-		}
-	}
-	return 1
 }
 
 func hashlimitBurstOf(arg []byte) (uint64, error) {

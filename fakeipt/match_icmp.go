@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
@@ -181,7 +180,7 @@ func (p *icmpParser) byName(arg []byte) (bool, error) {
 	names := p.m.names()
 	for i := range names {
 		n := &names[i]
-		if len(arg) > len(n.name) || !strings.EqualFold(n.name[:len(arg)], string(arg)) {
+		if !beginsLike(n.name, arg) {
 			continue
 		}
 		if len(arg) == len(n.name) {

@@ -100,3 +100,22 @@ func (w *wordList) quotedWord(line []byte, i int) ([]byte, int) {
 	}
 	return w.buf[start:len(w.buf):len(w.buf)], i
 }
+
+// firstWord is the first word of a line that has no quotes, nil if there is none.
+func firstWord(line []byte) []byte {
+	word, _ := cutWord(line)
+	return word
+}
+
+// cutWord is the first word and what is behind it.
+func cutWord(line []byte) (word, rest []byte) {
+	line = bytes.TrimLeft(line, " \t\n")
+	if len(line) == 0 {
+		return nil, nil
+	}
+	i := bytes.IndexAny(line, " \t\n")
+	if i < 0 {
+		return line, nil
+	}
+	return line[:i], line[i:]
+}

@@ -1,0 +1,34 @@
+package fakeipt
+
+import "math"
+
+// byteUnits are the units in which a rate of bytes is printed.
+var byteUnits = [...]struct {
+	name string
+	size uint64
+}{{"m", 1 << 20}, {"k", 1 << 10}, {"", 1}}
+
+// costToBytes is the rate of bytes that the kernel's number stands for.
+func costToBytes(cost uint64) uint64 {
+	r := uint64(math.MaxUint32)
+	if cost != 0 {
+		r /= cost
+	}
+	return (r - 1) << hashlimitByteShift
+}
+
+func bytesToCost(n uint64) uint64 {
+	return math.MaxUint32 / uint64(uint32(n>>hashlimitByteShift)+1)
+}
+
+// byteFactor is what the letter behind a number of bytes stands for.
+func byteFactor(rest []byte) uint64 {
+	if len(rest) > 0 {
+		for _, u := range byteUnits[:2] {
+			if u.name[0] == rest[0] {
+				return u.size
+			}
+		}
+	}
+	return 1
+}

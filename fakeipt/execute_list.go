@@ -1,0 +1,111 @@
+package fakeipt
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// listAndZero is -L and -S, also with -Z.
+func (x *execution) listAndZero(c *command) error {
+	list := x.listRules
+	if c.op == 'L' {
+		list = x.list
+	}
+	if err := list(c); err != nil || !c.zero {
+		return err
+	}
+	e := x.edit
+	if e.dialect == NFT {
+		// The tool takes the chains that it has listed for chains that exist.
+		existed := e.exists
+		e.makeBuiltins(c.chain, c.chainGiven)
+		if !existed {
+			e.fail(e.line, batchZeroChain, syscall.ENOENT, e.madeChains()[0].name)
+		}
+	}
+	return x.zero(c)
+}
+
+// errIncompatible is what the nft tools say about a chain that they do not find when they list it.
+func errIncompatible(chain, table string) error {
+	return &problem{status: statusOther, msg: fmt.Sprintf("chain `%s' in table `%s' is incompatible, use 'nft' tool.", chain, table)}
+}
+
+// listed are the chains that a listing is about.
+func (x *execution) listed(c *command) ([]*chainSlot, error) {
+	x.warn("")
+	if !c.chainGiven {
+		return x.edit.allChains(), nil
+	}
+	s := x.edit.slotOf(c.chain)
+	if !s.live {
+		if x.edit.dialect == NFT {
+			return nil, errIncompatible(c.chain, x.edit.kind.name)
+		}
+		return nil, errNoChain
+	}
+	return []*chainSlot{s}, nil
+}
+
+func (x *execution) list(c *command) error {
+	chains, err := x.listed(c)
+	if err != nil {
+		return err
+	}
+	style := listStyle{numeric: c.numeric, verbose: c.verbose > 0, exact: c.exact, lineNumbers: c.lineNumbers,
+		dialect: x.edit.dialect, family: x.edit.family}
+	for i, s := range chains {
+		if i > 0 {
+			x.out = append(x.out, '\n')
+		}
+		if c.number == 0 {
+			x.out = style.appendChainHead(x.out, s)
+		}
+		for n, r := range s.currentRules() {
+			if c.number == 0 || c.number == n+1 {
+				x.out = style.appendRule(x.out, n+1, r)
+			}
+		}
+	}
+	return nil
+}
+
+// listRules is -S.
+func (x *execution) listRules(c *command) error {
+	chains, err := x.listed(c)
+	if err != nil {
+		return err
+	}
+	if c.number == 0 {
+		for _, s := range chains {
+			x.out = s.view().appendRuleListHead(x.out, c.verbose > 0)
+		}
+	}
+	for _, s := range chains {
+		for n, r := range s.currentRules() {
+			if c.number != 0 && c.number != n+1 {
+				continue
+			}
+			x.out = append(append(x.out, "-A "...), s.name...)
+			x.out = r.appendMatches(x.out, x.edit.family, x.edit.dialect)
+			if c.verbose > 0 {
+				x.out = r.Counters.appendCounters(x.out, " -c ", " ", "")
+			}
+			x.out = append(r.appendTarget(x.out, x.edit.family, x.edit.dialect), '\n')
+		}
+	}
+	return nil
+}
+
+// appendRuleListHead appends "-P CHAIN POLICY" or "-N CHAIN".
+func (c *Chain) appendRuleListHead(dst []byte, counters bool) []byte {
+	if c.Policy == PolicyNone {
+		return append(append(append(dst, "-N "...), c.Name...), '\n')
+	}
+	dst = append(append(append(dst, "-P "...), c.Name...), ' ')
+	dst = append(dst, c.Policy.policyText()...)
+	if counters {
+		dst = c.Counters.appendCounters(dst, " -c ", " ", "")
+	}
+	return append(dst, '\n')
+}

@@ -1,0 +1,191 @@
+package fakeipt
+
+import "errors"
+
+// ruleCell is a rule together with its counters, so that both are one allocation.
+type ruleCell struct {
+	rule     Rule
+	counters Counters
+}
+
+// target finds what the rule does: an extension, a verdict, or a chain that must be there.
+func (x *execution) target(spec *ruleSpec) (Target, error) {
+	if spec.jump == nil || spec.target != nil {
+		return spec.target, nil
+	}
+	s := x.edit.find(spec.jump)
+	if s.hook != 0 && x.edit.dialect == Legacy {
+		return s.jumpTo(spec.isGoto), errJumpToBuiltin
+	}
+	if s.live && (x.edit.exists || s.hook != 0 || x.edit.dialect == Legacy) {
+		return s.jumpTo(spec.isGoto), nil
+	}
+	if x.edit.dialect == NFT {
+		return nil, &missingChain{string(spec.jump)}
+	}
+	if spec.isGoto {
+		return nil, badParameter("goto '%s' is not a chain", spec.jump)
+	}
+	return nil, badParameter("Couldn't load target `%s':No such file or directory\n", spec.jump)
+}
+
+// build makes a rule; matches and target are shared, the rule is new.
+func (x *execution) build(spec *ruleSpec, target Target, src, dst *AddrMatch) *Rule {
+	cell := x.cells.alloc()
+	r := &cell.rule
+	r.Src, r.Dst, r.In, r.Out, r.Proto, r.Fragment = src, dst, spec.in, spec.out, spec.proto, spec.fragment
+	r.Target, r.Counters = target, &cell.counters
+	r.Matches = x.matches(spec.matches)
+	if spec.counters {
+		r.Counters.set(spec.packets, spec.bytes)
+	}
+	return r
+}
+
+func (x *execution) matches(list []Match) []Match {
+	switch {
+	case len(list) == 0:
+		return nil
+	case len(list) == len(x.lastMatches) && equalMatches(list, x.lastMatches):
+		return x.lastMatches
+	}
+	if cap(x.room)-len(x.room) < len(list) {
+		x.room = make([]Match, 0, max(min(2*cap(x.room), 4*slabSize), len(list)))
+	}
+	start := len(x.room)
+	x.room = append(x.room, list...)
+	x.lastMatches = x.room[start:len(x.room):len(x.room)]
+	return x.lastMatches
+}
+
+func equalMatches(a, b []Match) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// ruleCommand is -A, -I, -R, -C and -D of a rule that is spelled out, once for each pair of addresses.
+func (x *execution) ruleCommand(c *command) error {
+	target, err := x.target(&c.spec)
+	if err != nil && !errors.Is(err, errJumpToBuiltin) {
+		return err
+	}
+	s, chainErr := x.ruleChain(c)
+	// Legacy prints the rules and then tries; nft prints each once it is done, or if there is no chain to append to.
+	if c.verbose > 0 && (x.edit.dialect == Legacy || chainErr != nil && c.op == 'A') {
+		x.announceAll(&c.spec, target)
+	}
+	if chainErr != nil {
+		return chainErr
+	}
+	if err != nil {
+		return err
+	}
+	for _, src := range c.spec.srcs {
+		for _, dst := range c.spec.dsts {
+			r := x.build(&c.spec, target, src, dst)
+			if err := x.applyRule(c, s, r); err != nil {
+				return err
+			}
+			if c.verbose > 0 && x.edit.dialect == NFT {
+				x.announce(r)
+			}
+		}
+	}
+	return nil
+}
+
+// announceAll prints every rule of a command with -v.
+func (x *execution) announceAll(spec *ruleSpec, target Target) {
+	for _, src := range spec.srcs {
+		for _, dst := range spec.dsts {
+			x.announce(x.build(spec, target, src, dst))
+		}
+	}
+}
+
+// announce prints one rule.
+func (x *execution) announce(r *Rule) {
+	style := listStyle{numeric: true, bare: true, dialect: x.edit.dialect, family: x.edit.family}
+	x.out = style.appendRule(x.out, 0, r)
+}
+
+// ruleChain finds the chain of a rule. The commands that add make the table first (nft).
+func (x *execution) ruleChain(c *command) (*chainSlot, error) {
+	s := x.edit.slotOf(c.chain)
+	switch c.op {
+	case 'A', 'I', 'R':
+		if c.op == 'R' && x.edit.dialect == NFT && s.hook&^x.edit.made != 0 {
+			return nil, errNoChain
+		}
+		if s.live && (x.edit.exists || s.hook != 0) {
+			x.edit.touch()
+			x.edit.made |= s.hook
+			return s, nil
+		}
+		return nil, errNoChain
+	}
+	if !s.live || !x.edit.exists {
+		return nil, errBadRule
+	}
+	return s, nil
+}
+
+func (x *execution) applyRule(c *command, s *chainSlot, r *Rule) error {
+	e := x.edit
+	switch c.op {
+	case 'A':
+		e.insert(s, len(s.currentRules()), r)
+		e.admit(s, r, batchAppend)
+	case 'I':
+		index := max(c.number-1, 0)
+		if index > len(s.currentRules()) {
+			return errInsertIndex
+		}
+		kind := batchInsert
+		if index > 0 && index == len(s.currentRules()) {
+			kind = batchAppend
+		}
+		e.insert(s, index, r)
+		e.admit(s, r, kind)
+	case 'R':
+		if c.number > len(s.currentRules()) {
+			return errReplaceIndex
+		}
+		e.replace(s, c.number-1, r)
+		e.admit(s, r, batchReplace)
+	default:
+		index := e.search(s, r)
+		if index < 0 {
+			return e.notFound(r)
+		}
+		if c.op == 'D' {
+			e.remove(s, index)
+		}
+	}
+	return nil
+}
+
+func (x *execution) deleteNumber(c *command) error {
+	s, err := x.edit.chain(c.chain)
+	if err != nil {
+		return err
+	}
+	if c.number > len(s.currentRules()) {
+		return errDeleteIndex
+	}
+	x.edit.remove(s, c.number-1)
+	return nil
+}
+
+// notFound is the refusal of a rule that is not there. The legacy tools say something else of rules that do not end in a
+// verdict.
+func (e *tableEdit) notFound(r *Rule) error {
+	if r.Target == nil || isVerdict(r.Target) || e.dialect == NFT {
+		return errBadRule
+	}
+	return errNoChain
+}

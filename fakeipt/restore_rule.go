@@ -1,0 +1,80 @@
+package fakeipt
+
+import (
+	"bytes"
+	"errors"
+)
+
+// rule acts on a line that is a command.
+func (r *restorer) rule(line []byte) error {
+	w := &r.parser.args
+	w.reset()
+	column := 1
+	if line[0] == '[' {
+		var err error
+		if line, column, err = r.ruleCounters(line); err != nil {
+			return err
+		}
+	}
+	if err := w.add(line, column); err != nil {
+		return err
+	}
+	cmd, err := r.parser.parse()
+	if err != nil || r.late != nil {
+		return err
+	}
+	if cmd.ignore {
+		return r.ignored(cmd)
+	}
+	r.x.edit.line = r.line
+	if r.tellAll() {
+		cmd.verbose++
+	}
+	if err := r.x.run(cmd); err != nil {
+		err = r.blame(err, cmd)
+		if r.kernel.dialect == Legacy {
+			err = errors.Join(err, r.flushOutput())
+		}
+		if _, usage := asProblem(err); usage || r.kernel.dialect == Legacy {
+			return err
+		}
+		return r.delay(err)
+	}
+	if r.kernel.dialect == NFT {
+		// These tools run the commands when they commit.
+		return nil
+	}
+	return r.flushOutput()
+}
+
+// ignored is a rule for the other family. The legacy tools look for its target all the same.
+func (r *restorer) ignored(cmd *command) error {
+	if r.kernel.dialect == NFT || targetExtensions[string(cmd.spec.jump)] != nil {
+		return nil
+	}
+	_, err := r.x.target(&ruleSpec{jump: cmd.spec.jump, target: cmd.spec.target})
+	if _, usage := asProblem(err); usage {
+		return err
+	}
+	return nil
+}
+
+// ruleCounters takes the leading "[PACKETS:BYTES]" off a line; with -c it becomes an option.
+func (r *restorer) ruleCounters(line []byte) (rest []byte, column int, err error) {
+	end := bytes.IndexByte(line, ']')
+	if end < 0 {
+		return nil, 0, badParameter("Bad line %d: need ]", r.line)
+	}
+	packets, count, ok := bytes.Cut(bytes.TrimLeft(line[1:end], ":"), []byte(":"))
+	if !ok || len(count) == 0 {
+		return nil, 0, badParameter("Bad line %d: need ]", r.line)
+	}
+	if r.counters {
+		w := &r.parser.args
+		w.words = append(w.words, setCountersOption, packets, count)
+		w.columns = append(w.columns, 1, 2, 3+len(packets))
+	}
+	return line[end+1:], end + 2, nil
+}
+
+var setCountersOption = []byte("-c")
