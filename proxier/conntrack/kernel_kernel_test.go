@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/chainwalk/chainwalk/internal/ctnetlink"
 	"github.com/chainwalk/chainwalk/proxier/internal/kerneltest"
 )
 
@@ -33,16 +34,16 @@ func create(t testing.TB, entries []Entry) {
 		var sent []byte
 		for i := range chunk {
 			e := &chunk[i]
-			flags := uint16(unix.NLM_F_REQUEST | unix.NLM_F_CREATE | unix.NLM_F_EXCL)
-			if i == len(chunk)-1 {
-				flags |= unix.NLM_F_ACK
+			request := ctnetlink.Request{
+				Type: ctnetlink.MessageNew, Flags: unix.NLM_F_CREATE | unix.NLM_F_EXCL, Sequence: uint32(i), Family: familyNumber(familyOf(e)),
 			}
-			sent = appendMessage(sent, unix.NFNL_SUBSYS_CTNETLINK<<8|nl.IPCTNL_MSG_CT_NEW, flags, uint32(i), func(dst []byte) []byte {
-				dst = append(dst, familyNumber(familyOf(e)), nl.NFNETLINK_V0, 0, 0)
-				dst = appendDeletion(appendTuple(dst, ctaTupleOrig, e.Protocol, e.Original), e)
-				dst = appendAttr(dst, 3, []byte{0, 0, 0, 8})        // CTA_STATUS: confirmed
-				return appendAttr(dst, 7, []byte{0, 0, 0x0e, 0x10}) // CTA_TIMEOUT
-			})
+			if i == len(chunk)-1 {
+				request.Flags |= unix.NLM_F_ACK
+			}
+			made := deletion(e)
+			made.Original = tupleOf(e.Protocol, e.Original)
+			made.Status, made.Timeout = ctnetlink.StatusConfirmed, uint32(time.Hour/time.Second)
+			sent = request.Append(sent, &made)
 		}
 		require.NoError(t, unix.Sendto(socket.GetFd(), sent, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}))
 		b := batch{socket: socket}

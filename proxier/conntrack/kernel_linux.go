@@ -5,11 +5,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
 	"syscall"
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/internal/ctnetlink"
 )
 
 // Kernel is the Table of the network namespace that its methods are called in. They need CAP_NET_ADMIN, and may be called by
@@ -20,16 +23,14 @@ type Kernel struct {
 }
 
 // NewKernel returns the kernel's Table.
-func NewKernel() Kernel { return Kernel{filter: filterProtoNum} }
+func NewKernel() Kernel { return Kernel{filter: ctnetlink.FilterProtocol} }
 
-const (
-	messageList   = unix.NFNL_SUBSYS_CTNETLINK<<8 | nl.IPCTNL_MSG_CT_GET
-	messageDelete = unix.NFNL_SUBSYS_CTNETLINK<<8 | nl.IPCTNL_MSG_CT_DELETE
-)
+// errMessage says that the kernel sent what this package does not know.
+var errMessage = errors.New("unknown conntrack message of the kernel")
 
 // Walk implements Table. The kernel leaves out other protocols than UDP if it can.
 func (k Kernel) Walk(family v1.IPFamily, visit func(Entry)) error {
-	err := list(family, appendProtocolFilter(nil, protocolUDP, k.filter), visit)
+	err := list(family, ctnetlink.AppendProtocolFilter(nil, protocolUDP, k.filter), visit)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP) {
 		err = list(family, nil, visit)
 	}
@@ -38,23 +39,53 @@ func (k Kernel) Walk(family v1.IPFamily, visit func(Entry)) error {
 
 // list asks for all entries that the filter leaves.
 func list(family v1.IPFamily, filter []byte, visit func(Entry)) error {
-	request := nl.NewNetlinkRequest(messageList, unix.NLM_F_DUMP)
+	request := nl.NewNetlinkRequest(ctnetlink.MessageGet, unix.NLM_F_DUMP)
 	request.AddData(&nl.Nfgenmsg{NfgenFamily: familyNumber(family), Version: nl.NFNETLINK_V0})
 	request.AddRawData(filter)
 	var failed error
 	err := request.ExecuteIter(unix.NETLINK_NETFILTER, 0, func(message []byte) bool {
-		entry, err := parseEntry(message)
+		connection, err := ctnetlink.Parse(message)
 		if err != nil {
-			failed = err
+			failed = fmt.Errorf("%w: %w", errMessage, err)
 			return false
 		}
-		visit(entry)
+		visit(connectionEntry(&connection))
 		return true
 	})
 	if errors.Is(err, nl.ErrDumpInterrupted) || errors.Is(err, unix.EINTR) {
 		return fmt.Errorf("%w: %w", ErrInterrupted, err)
 	}
 	return withHint(errors.Join(err, failed))
+}
+
+// connectionEntry is what matters of a connection. The kernel sends the zone of both directions or that of one.
+func connectionEntry(c *ctnetlink.Entry) Entry {
+	return Entry{
+		Protocol: c.Original.Protocol,
+		Original: directionOf(&c.Original),
+		Reply:    directionOf(&c.Reply),
+		Zone:     c.Zone | c.Reply.Zone,
+		ID:       c.ID,
+	}
+}
+
+func directionOf(t *ctnetlink.Tuple) Tuple {
+	return Tuple{Src: netip.AddrPortFrom(t.Src, t.SrcPort), Dst: netip.AddrPortFrom(t.Dst, t.DstPort)}
+}
+
+// deletion is what the kernel finds an entry by. The reply tuple says that it still leads to the same endpoint: an entry that was
+// made anew since it was listed, and leads to another one, stays. The ID says that it is not a connection that the endpoint itself
+// has made since.
+func deletion(e *Entry) ctnetlink.Entry {
+	return ctnetlink.Entry{Reply: tupleOf(e.Protocol, e.Reply), Zone: e.Zone, ID: e.ID}
+}
+
+func tupleOf(protocol uint8, t Tuple) ctnetlink.Tuple {
+	return ctnetlink.Tuple{
+		Protocol: protocol,
+		Src:      t.Src.Addr(), SrcPort: t.Src.Port(),
+		Dst: t.Dst.Addr(), DstPort: t.Dst.Port(),
+	}
 }
 
 func familyNumber(family v1.IPFamily) uint8 {
@@ -120,13 +151,12 @@ func (b *batch) failed() error {
 func (b *batch) delete(entries []Entry) error {
 	b.buffer = b.buffer[:0]
 	for i := range entries {
-		flags := uint16(unix.NLM_F_REQUEST)
+		request := ctnetlink.Request{Type: ctnetlink.MessageDelete, Sequence: uint32(i), Family: b.family}
 		if i == len(entries)-1 {
-			flags |= unix.NLM_F_ACK
+			request.Flags = unix.NLM_F_ACK
 		}
-		b.buffer = appendMessage(b.buffer, messageDelete, flags, uint32(i), func(dst []byte) []byte {
-			return appendDeletion(append(dst, b.family, nl.NFNETLINK_V0, 0, 0), &entries[i])
-		})
+		stale := deletion(&entries[i])
+		b.buffer = request.Append(b.buffer, &stale)
 	}
 	if err := ignoringEINTR(func() error {
 		return unix.Sendto(b.socket.GetFd(), b.buffer, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
@@ -182,19 +212,6 @@ func (b *batch) note(failure unix.Errno) {
 	if b.failures++; b.firstFailure == nil {
 		b.firstFailure = failure
 	}
-}
-
-// appendMessage appends a message with its netlink header.
-func appendMessage(dst []byte, typ, flags uint16, number uint32, body func([]byte) []byte) []byte {
-	start := len(dst)
-	dst = binary.NativeEndian.AppendUint32(dst, 0)
-	dst = binary.NativeEndian.AppendUint16(dst, typ)
-	dst = binary.NativeEndian.AppendUint16(dst, flags)
-	dst = binary.NativeEndian.AppendUint32(dst, number)
-	dst = binary.NativeEndian.AppendUint32(dst, 0) // the kernel knows who sends
-	dst = body(dst)
-	binary.NativeEndian.PutUint32(dst[start:], uint32(len(dst)-start))
-	return dst
 }
 
 // ignoringEINTR calls again what a signal has interrupted.

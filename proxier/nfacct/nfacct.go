@@ -1,9 +1,10 @@
 package nfacct
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/chainwalk/chainwalk/internal/nlattr"
 )
 
 // Counter is a named object and what it has counted since it was made.
@@ -32,7 +33,6 @@ const (
 
 	// nfgenHeader is the size of struct nfgenmsg, which begins each message.
 	nfgenHeader = 4
-	attrHeader  = 4
 )
 
 // errMessage says that the kernel sent what this package does not know.
@@ -43,15 +43,13 @@ func parseCounter(message []byte) (c Counter, err error) {
 	if len(message) < nfgenHeader {
 		return c, errMessage
 	}
-	for rest := message[nfgenHeader:]; len(rest) > 0; {
-		if len(rest) < attrHeader {
+	for a, err := range nlattr.All(message[nfgenHeader:]) {
+		if err == nil {
+			err = c.set(a)
+		}
+		if err != nil {
 			return Counter{}, errMessage
 		}
-		length, typ := int(binary.NativeEndian.Uint16(rest)), binary.NativeEndian.Uint16(rest[2:])
-		if length < attrHeader || length > len(rest) || !c.set(typ, rest[attrHeader:length]) {
-			return Counter{}, errMessage
-		}
-		rest = rest[min((length+3)&^3, len(rest)):]
 	}
 	if c.Name == "" {
 		return Counter{}, errMessage
@@ -60,31 +58,22 @@ func parseCounter(message []byte) (c Counter, err error) {
 }
 
 // set takes an attribute. Those that a Counter has no place for are left out.
-func (c *Counter) set(typ uint16, value []byte) (ok bool) {
-	switch typ {
+func (c *Counter) set(a nlattr.Attribute) (err error) {
+	switch a.Type {
 	case attrName:
-		c.Name, ok = cString(value)
+		c.Name, err = cString(a.Value)
 	case attrPackets:
-		c.Packets, ok = number(value)
+		c.Packets, err = a.Uint64()
 	case attrBytes:
-		c.Bytes, ok = number(value)
-	default:
-		ok = true
+		c.Bytes, err = a.Uint64()
 	}
-	return ok
+	return err
 }
 
 // cString is the text before the zero at the end.
-func cString(value []byte) (text string, ok bool) {
+func cString(value []byte) (string, error) {
 	if len(value) == 0 || value[len(value)-1] != 0 {
-		return "", false
+		return "", errMessage
 	}
-	return string(value[:len(value)-1]), true
-}
-
-func number(value []byte) (n uint64, ok bool) {
-	if len(value) != 8 {
-		return 0, false
-	}
-	return binary.BigEndian.Uint64(value), true
+	return string(value[:len(value)-1]), nil
 }

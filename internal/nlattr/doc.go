@@ -1,0 +1,7 @@
+// Package nlattr reads and writes netlink attributes: the type, the length and the value of which the messages of netfilter and of
+// routing are made. Types and lengths are in the machine's byte order, numbers in values in that of the network, as netfilter has
+// them. Reading allocates nothing.
+//
+// What the attributes mean is the business of who knows the message. An attribute that is longer than what it stands in, or a
+// number of another size than asked for, is an ErrMessage.
+package nlattr
