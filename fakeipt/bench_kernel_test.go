@@ -1,3 +1,5 @@
+//go:build linux
+
 package fakeipt
 
 import (
@@ -24,11 +26,12 @@ type cost struct {
 
 // realCost runs a real legacy tool in the namespace, with a file as its input or output.
 func (m *realMachine) realCost(b *testing.B, stdin io.Reader, stdout io.Writer, argv ...string) cost {
-	cmd := exec.Command("ip", append([]string{"netns", "exec", m.name}, argv...)...)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = m.ns.Environment()
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &stderr
 	start := time.Now()
-	require.NoError(b, cmd.Run(), stderr.String())
+	require.NoError(b, m.ns.Do(cmd.Run), stderr.String())
 	return cost{time.Since(start), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 
@@ -88,7 +91,7 @@ func BenchmarkBesideTheRealKernel(b *testing.B) {
 	require.NoError(b, os.WriteFile(file, input, 0o600))
 	b.Logf("%d bytes of input, %d rules", len(input), strings.Count(string(input), "\n-A "))
 	b.Logf("memory: %.0f bytes a rule", bytesPerRule(b, input))
-	host := newRealMachine(b, "speed")
+	host := newRealMachine(b)
 	restore := duel{about: "restore", goal: 0.25}
 	save := duel{about: "save", goal: 0.4}
 	small := duel{about: "small-restore", goal: 0.25}

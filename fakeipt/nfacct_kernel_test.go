@@ -1,3 +1,5 @@
+//go:build linux
+
 package fakeipt
 
 import (
@@ -8,7 +10,7 @@ import (
 
 func TestNFAcctOnTheRealKernel(t *testing.T) {
 	needKernel(t)
-	m := newRealMachine(t, "nfacct")
+	m := newRealMachine(t)
 	datadriven.Walk(t, "testdata/nfacct", func(t *testing.T, path string) {
 		runNFAcctFile(t, path, m)
 	})

@@ -1,3 +1,5 @@
+//go:build linux
+
 package fakeipt
 
 import (
@@ -12,7 +14,7 @@ import (
 // TestRulesOnTheRealKernel holds the rules' files against the real tools; -rewrite makes them from what these say.
 func TestRulesOnTheRealKernel(t *testing.T) {
 	needKernel(t)
-	machines := [2]machine{newRealMachine(t, "rules-legacy"), newRealMachine(t, "rules-nft")}
+	machines := [2]machine{newRealMachine(t), newRealMachine(t)}
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
 		runRulesFile(t, path, machines)
 	})
@@ -21,7 +23,7 @@ func TestRulesOnTheRealKernel(t *testing.T) {
 // TestSetsOnTheRealKernel does the same with the files about sets.
 func TestSetsOnTheRealKernel(t *testing.T) {
 	needKernel(t)
-	m := newRealMachine(t, "sets")
+	m := newRealMachine(t)
 	datadriven.Walk(t, "testdata/ipset", func(t *testing.T, path string) {
 		runSetsFile(t, path, m)
 	})
@@ -30,7 +32,7 @@ func TestSetsOnTheRealKernel(t *testing.T) {
 // TestGeneratedSetsOnTheRealKernel gives the same generated commands to the real ipset and to the fake one.
 func TestGeneratedSetsOnTheRealKernel(t *testing.T) {
 	needKernel(t)
-	host := newRealMachine(t, "gensets")
+	host := newRealMachine(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		machines := [2]machine{host, newFakeMachine(Legacy)}
 		var history strings.Builder

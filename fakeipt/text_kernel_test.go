@@ -1,63 +1,61 @@
+//go:build linux
+
 package fakeipt
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/namespace"
 )
 
 // realMachine is a network namespace of its own on this machine.
-type realMachine struct {
-	name string
-}
+type realMachine struct{ ns *namespace.Namespace }
 
 // needKernel skips a test that is not asked to run real tools.
 func needKernel(t testing.TB) {
 	t.Helper()
-	if os.Getenv("CHAINWALK_KERNEL") != "1" {
-		t.Skip("set CHAINWALK_KERNEL=1 to compare with this machine's iptables, as root")
+	tools := []string{"nfacct", "ipset"}
+	for _, tool := range []string{"iptables-legacy", "iptables-nft", "ip6tables-legacy", "ip6tables-nft"} {
+		tools = append(tools, tool, tool+"-restore", tool+"-save")
 	}
+	kerneltest.Need(t, tools...)
 }
 
 // newRealMachine makes a namespace that goes away with the test.
-func newRealMachine(t testing.TB, name string) *realMachine {
-	m := &realMachine{name: fmt.Sprintf("cw-tool-%d-%s", os.Getpid(), name)}
-	require.NoError(t, exec.Command("ip", "netns", "add", m.name).Run(), "making network namespace %s", m.name)
-	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", m.name).Run() })
+func newRealMachine(t testing.TB) *realMachine {
+	m := &realMachine{}
+	m.make(t)
+	t.Cleanup(func() { require.NoError(t, m.ns.Close()) })
 	return m
 }
 
+func (m *realMachine) make(t testing.TB) {
+	ns, err := namespace.New()
+	require.NoError(t, err)
+	m.ns = ns
+}
+
 func (m *realMachine) reset(t testing.TB) {
-	require.NoError(t, exec.Command("ip", "netns", "del", m.name).Run())
-	require.NoError(t, exec.Command("ip", "netns", "add", m.name).Run())
+	require.NoError(t, m.ns.Close())
+	m.make(t)
 }
 
 func (m *realMachine) run(t testing.TB, argv []string, stdin string) (string, string, int) {
-	cmd := exec.Command("ip", append([]string{"netns", "exec", m.name}, argv...)...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
-	err := cmd.Run()
-	status := 0
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		status = exit.ExitCode()
-	} else {
-		require.NoError(t, err)
-	}
-	return stdout.String(), stderr.String(), status
+	r, err := m.ns.Run(argv, stdin)
+	require.NoError(t, err)
+	return r.Stdout, r.Stderr, r.Status
 }
 
 func TestFilesOnTheRealKernel(t *testing.T) {
 	needKernel(t)
-	machines := [2]machine{newRealMachine(t, "legacy"), newRealMachine(t, "nft")}
+	machines := [2]machine{newRealMachine(t), newRealMachine(t)}
 	datadriven.Walk(t, "testdata/tools", func(t *testing.T, path string) {
 		runFile(t, path, machines)
 	})
@@ -69,7 +67,7 @@ func TestGeneratedRulesOnTheRealKernel(t *testing.T) {
 	needKernel(t)
 	for _, d := range []Dialect{Legacy, NFT} {
 		t.Run([...]string{"legacy", "nft"}[d], func(t *testing.T) {
-			host := newRealMachine(t, fmt.Sprintf("gen%d", d))
+			host := newRealMachine(t)
 			rapid.Check(t, func(rt *rapid.T) {
 				machines := [2]machine{host, newFakeMachine(d)}
 				for _, m := range machines {

@@ -21,8 +21,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
 // patience bounds every wait of these tests. It is long since other work may go on beside them; nothing waits for its end.
@@ -30,12 +31,11 @@ const patience = 30 * time.Second
 
 // kernelNode is a network namespace with the tools of one variant, in which "chainwalk proxy" runs as a process.
 type kernelNode struct {
-	name    string
+	ns      *kerneltest.Namespace
 	variant string
 	folder  string
 	binary  string
 	objects string
-	lock    string
 
 	log     lockedWriter
 	process *exec.Cmd
@@ -45,8 +45,8 @@ type kernelNode struct {
 // newKernelNode makes the namespace, and a folder where iptables is the tool of the variant.
 func newKernelNode(t *testing.T, binary, variant string) *kernelNode {
 	t.Helper()
-	n := &kernelNode{name: fmt.Sprintf("cw-proxy-%s-%d", variant, os.Getpid()), variant: variant, binary: binary, folder: t.TempDir()}
-	n.objects, n.lock = filepath.Join(n.folder, "objects.yaml"), filepath.Join(n.folder, "xtables.lock")
+	n := &kernelNode{ns: kerneltest.New(t), variant: variant, binary: binary, folder: t.TempDir()}
+	n.objects = filepath.Join(n.folder, "objects.yaml")
 	for _, family := range []string{"iptables", "ip6tables"} {
 		for _, suffix := range []string{"", "-save", "-restore"} {
 			tool, err := exec.LookPath(family + "-" + variant + suffix)
@@ -54,10 +54,8 @@ func newKernelNode(t *testing.T, binary, variant string) *kernelNode {
 			require.NoError(t, os.Symlink(tool, filepath.Join(n.folder, family+suffix)))
 		}
 	}
-	require.NoError(t, exec.Command("ip", "netns", "add", n.name).Run())
 	t.Cleanup(func() {
 		n.kill()
-		require.NoError(t, exec.Command("ip", "netns", "del", n.name).Run())
 		if t.Failed() {
 			t.Log(n.log.String())
 		}
@@ -66,20 +64,28 @@ func newKernelNode(t *testing.T, binary, variant string) *kernelNode {
 	return n
 }
 
-// command is a program in the namespace.
+// command is a program for the namespace; env finds it in the folder.
 func (n *kernelNode) command(argv ...string) *exec.Cmd {
-	cmd := exec.Command("ip", append([]string{"netns", "exec", n.name}, argv...)...)
-	cmd.Env = append(os.Environ(), "PATH="+n.folder+":"+os.Getenv("PATH"), "XTABLES_LOCKFILE="+n.lock)
+	cmd := exec.Command("env", argv...)
+	cmd.Env = append(n.ns.Environment(), "PATH="+n.folder+":"+os.Getenv("PATH"))
 	return cmd
+}
+
+// output runs a command and returns both of its outputs.
+func (n *kernelNode) output(cmd *exec.Cmd) (string, error) {
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := n.ns.Namespace.Do(cmd.Run)
+	return out.String(), err
 }
 
 // run runs commands that must not fail, and returns what the last one prints.
 func (n *kernelNode) run(t *testing.T, commands ...string) (output string) {
 	t.Helper()
 	for _, command := range commands {
-		out, err := n.command(strings.Fields(command)...).CombinedOutput()
+		out, err := n.output(n.command(strings.Fields(command)...))
 		require.NoError(t, err, "%s: %s", command, out)
-		output = string(out)
+		output = out
 	}
 	return output
 }
@@ -90,7 +96,7 @@ func (n *kernelNode) restore(t *testing.T, input string) {
 	for _, tool := range []string{"iptables-restore", "ip6tables-restore"} {
 		cmd := n.command(tool, "--noflush")
 		cmd.Stdin = strings.NewReader(input)
-		out, err := cmd.CombinedOutput()
+		out, err := n.output(cmd)
 		require.NoError(t, err, "%s", out)
 	}
 }
@@ -105,7 +111,7 @@ func (n *kernelNode) start(t *testing.T) {
 	t.Helper()
 	n.process = n.command(append([]string{n.binary, "proxy", "-f", n.objects}, proxyArguments...)...)
 	n.process.Stderr = &n.log
-	require.NoError(t, n.process.Start())
+	n.ns.In(t).Do(func() { require.NoError(t, n.process.Start()) })
 	n.ended = make(chan error, 1)
 	go func(process *exec.Cmd, ended chan<- error) {
 		ended <- process.Wait()
@@ -208,41 +214,17 @@ func (n *kernelNode) metric(t *testing.T, name string) (value float64, ok bool) 
 }
 
 func (n *kernelNode) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
-	err = n.within(func() (err error) {
+	err = n.ns.Namespace.Do(func() (err error) {
 		conn, err = new(net.Dialer).DialContext(ctx, network, address)
 		return err
 	})
 	return conn, err
 }
 
-// within runs a function in the namespace. Sockets that it opens stay there.
-func (n *kernelNode) within(f func() error) error {
-	runtime.LockOSThread()
-	home, err := netns.Get()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = home.Close() }()
-	there, err := netns.GetFromName(n.name)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = there.Close() }()
-	if err := netns.Set(there); err != nil {
-		return err
-	}
-	err = f()
-	if back := netns.Set(home); back != nil {
-		return back // still locked: the thread ends with its goroutine
-	}
-	runtime.UnlockOSThread()
-	return err
-}
-
 // holdLock takes the lock of the legacy tools until the returned function is called.
 func (n *kernelNode) holdLock(t *testing.T) (release func()) {
 	t.Helper()
-	file, err := os.OpenFile(n.lock, os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(n.ns.LockFile(), os.O_RDWR, 0)
 	require.NoError(t, err)
 	require.NoError(t, unix.Flock(int(file.Fd()), unix.LOCK_EX))
 	return func() { require.NoError(t, file.Close()) }

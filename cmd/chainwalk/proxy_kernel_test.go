@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -17,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
 // kernelObjects are a node, a service of both families and one over UDP.
@@ -89,9 +90,7 @@ const (
 
 // A "chainwalk proxy" process on the real tools and kernel, whom everything happens to that happens on a node.
 func TestKernelProxy(t *testing.T) {
-	if os.Getenv("CHAINWALK_KERNEL") != "1" {
-		t.Skip("needs root, ip netns, iptables (legacy and nft) and conntrack: set CHAINWALK_KERNEL=1")
-	}
+	kerneltest.Need(t, "ip", "env", "conntrack")
 	binary := filepath.Join(t.TempDir(), "chainwalk")
 	output, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
 	require.NoError(t, err, "%s", output)
@@ -160,9 +159,9 @@ func noticesFlushOfEverything(t *testing.T, n *kernelNode) {
 		for _, table := range []string{"filter", "nat", "mangle"} {
 			n.await(t, "an empty table", func() string { // the proxy may come between the two
 				n.run(t, tool+" -w -F -t "+table)
-				out, err := n.command(tool, "-w", "-X", "-t", table).CombinedOutput()
+				out, err := n.output(n.command(tool, "-w", "-X", "-t", table))
 				if err != nil {
-					return string(out)
+					return out
 				}
 				return ""
 			})
@@ -259,7 +258,7 @@ func goesOnAfterKill(t *testing.T, n *kernelNode) {
 func talkToDNS(t *testing.T, n *kernelNode) {
 	t.Helper()
 	var server, client *net.UDPConn
-	require.NoError(t, n.within(func() (err error) {
+	require.NoError(t, n.ns.Namespace.Do(func() (err error) {
 		if server, err = net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(10, 244, 1, 2), Port: 5353}); err != nil {
 			return err
 		}
@@ -289,7 +288,7 @@ func dnsConnections(t *testing.T, n *kernelNode) string {
 	cmd := n.command("conntrack", "-L", "-p", "udp", "-d", "172.30.0.10")
 	var list bytes.Buffer
 	cmd.Stdout = &list
-	require.NoError(t, cmd.Run())
+	require.NoError(t, n.ns.Namespace.Do(cmd.Run))
 	return list.String()
 }
 

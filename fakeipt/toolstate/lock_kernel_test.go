@@ -11,13 +11,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
 // TestLockWordsOfTheRealKernelsTools holds a lock and compares what the real legacy tools say with what the fake ones do.
 func TestLockWordsOfTheRealKernelsTools(t *testing.T) {
-	if os.Getenv("CHAINWALK_KERNEL") != "1" {
-		t.Skip("set CHAINWALK_KERNEL=1 to compare with this machine's iptables, as root")
-	}
+	kerneltest.Need(t, "iptables-legacy", "iptables-legacy-restore", "ip6tables-legacy-restore")
 	path := filepath.Join(t.TempDir(), "lock")
 	holder, err := os.Create(path)
 	require.NoError(t, err)

@@ -16,9 +16,9 @@ import (
 	"k8s.io/utils/exec"
 	"k8s.io/utils/ptr"
 
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/cleanup"
-	"github.com/chainwalk/chainwalk/proxier/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 )
 
@@ -55,16 +55,16 @@ func TestKernelLeftovers(t *testing.T) {
 	for _, variant := range []string{"legacy", "nft"} {
 		for _, protocol := range []iptables.Protocol{iptables.ProtocolIPv4, iptables.ProtocolIPv6} {
 			t.Run(variant+" "+string(protocol), func(t *testing.T) {
-				kerneltest.Enter(t, "cw-leftovers")
 				names := iptables.ToolsOf(protocol, variant)
+				ns := kerneltest.Enter(t, names.Restore, names.Save)
 				tools, err := iptables.New(exec.New(), protocol, iptables.Options{Tools: map[iptables.Protocol]iptables.Tools{protocol: names}})
 				require.NoError(t, err)
-				kerneltest.Run(t, others, names.Restore, "--noflush")
-				saved := func() string { return rules(kerneltest.Run(t, "", names.Save)) }
+				ns.Feed(others, names.Restore, "--noflush")
+				saved := func() string { return rules(ns.Must(names.Save)) }
 				before := saved()
 
 				sync(t, tools)
-				kerneltest.Run(t, oldHook, names.Restore, "--noflush")
+				ns.Feed(oldHook, names.Restore, "--noflush")
 				for _, chain := range []string{"KUBE-SVC-", "KUBE-EXT-", "KUBE-SEP-", "KUBE-PROXY-CANARY", "KUBE-POSTROUTING"} {
 					require.Contains(t, saved(), chain)
 				}

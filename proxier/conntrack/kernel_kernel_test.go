@@ -18,11 +18,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/internal/ctnetlink"
-	"github.com/chainwalk/chainwalk/proxier/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
-
-// namespace begins the names of the network namespaces of these tests.
-const namespace = "cw-clean"
 
 // create makes entries in the kernel, of which the reply direction is as if they were translated. They live for an hour.
 func create(t testing.TB, entries []Entry) {
@@ -92,7 +89,7 @@ func few(family v1.IPFamily) (udpEntries, others []Entry) {
 var bothFamilies = []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol}
 
 func TestKernelWalkAndDelete(t *testing.T) {
-	kerneltest.Enter(t, namespace)
+	kerneltest.Enter(t)
 	for _, family := range bothFamilies {
 		udpEntries, others := few(family)
 		create(t, udpEntries)
@@ -117,7 +114,7 @@ func TestKernelWalkAndDelete(t *testing.T) {
 
 // An entry that was made anew since the list stays if it leads to another endpoint, which may serve, or is the endpoint's own.
 func TestKernelDeletesTheListedEntryOnly(t *testing.T) {
-	kerneltest.Enter(t, namespace)
+	ns := kerneltest.Enter(t, "conntrack")
 	entries, _ := few(v1.IPv4Protocol)
 	old := entries[0]
 	young := old
@@ -128,26 +125,26 @@ func TestKernelDeletesTheListedEntryOnly(t *testing.T) {
 		var listed []Entry
 		require.NoError(t, NewKernel().Walk(v1.IPv4Protocol, func(e Entry) { listed = append(listed, e) }))
 		require.Len(t, listed, 1)
-		kerneltest.Run(t, "", "conntrack", "-D", "-p", "udp")
+		ns.Must("conntrack -D -p udp")
 		create(t, []Entry{successor})
 		deleted, err := NewKernel().Delete(v1.IPv4Protocol, listed)
 		require.NoError(t, err)
 		assert.Zero(t, deleted)
 		assert.Equal(t, []Entry{successor}, walked(t, NewKernel(), v1.IPv4Protocol))
-		kerneltest.Run(t, "", "conntrack", "-D", "-p", "udp")
+		ns.Must("conntrack -D -p udp")
 	}
 }
 
 // More entries are gone than the answers of one datagram would fit into a socket.
 func TestKernelDeleteManyThatAreGone(t *testing.T) {
-	kerneltest.Enter(t, namespace)
+	kerneltest.Enter(t)
 	deleted, err := NewKernel().Delete(v1.IPv4Protocol, staleEntries(10_000))
 	require.NoError(t, err)
 	assert.Zero(t, deleted)
 }
 
 func TestKernelNeedsPrivileges(t *testing.T) {
-	kerneltest.Enter(t, namespace)
+	kerneltest.Enter(t)
 	var walkError, deleteError error
 	kerneltest.WithoutNetAdmin(t, func() {
 		walkError = NewKernel().Walk(v1.IPv4Protocol, func(Entry) {})
@@ -161,10 +158,8 @@ func TestKernelNeedsPrivileges(t *testing.T) {
 
 // A client that goes on sending gets to the new endpoint after the cleanup, and not before.
 func TestKernelClientReachesTheNewEndpoint(t *testing.T) {
-	kerneltest.Enter(t, namespace)
-	kerneltest.Run(t, "", "ip", "addr", "add", "10.0.0.1/32", "dev", "lo")
-	kerneltest.Run(t, "", "ip", "addr", "add", "10.0.0.2/32", "dev", "lo")
-	kerneltest.Run(t, "", "ip", "route", "add", "172.30.0.0/16", "dev", "lo")
+	ns := kerneltest.Enter(t, "iptables")
+	ns.Must("ip addr add 10.0.0.1/32 dev lo", "ip addr add 10.0.0.2/32 dev lo", "ip route add 172.30.0.0/16 dev lo")
 	old, young := listen(t, "10.0.0.1:5353"), listen(t, "10.0.0.2:5353")
 	client, err := net.DialUDP("udp", nil, &net.UDPAddr{IP: net.IPv4(172, 30, 0, 41), Port: 53})
 	require.NoError(t, err)
@@ -180,7 +175,7 @@ func TestKernelClientReachesTheNewEndpoint(t *testing.T) {
 		assert.Equal(t, text, string(got[:n]))
 	}
 	dnat := func(change, endpoint string) {
-		kerneltest.Run(t, "", "iptables", "-w", "-t", "nat", change, "OUTPUT", "-d", "172.30.0.41", "-p", "udp", "--dport", "53", "-j", "DNAT", "--to-destination", endpoint)
+		ns.Must("iptables -w -t nat " + change + " OUTPUT -d 172.30.0.41 -p udp --dport 53 -j DNAT --to-destination " + endpoint)
 	}
 	frontends := &Frontends{}
 	frontends.AddService(addrPort("172.30.0.41:53"), backends("10.0.0.1:5353"))
@@ -210,7 +205,7 @@ func listen(t *testing.T, address string) *net.UDPConn {
 
 // A hundred thousand stale entries among others are found and deleted. The time is printed.
 func TestKernelHundredThousandStaleEntries(t *testing.T) {
-	kerneltest.Enter(t, namespace)
+	ns := kerneltest.Enter(t, "conntrack")
 	const stale, kept = 100_000, 5_000
 	var entries []Entry
 	for i := range stale + kept {
@@ -229,7 +224,7 @@ func TestKernelHundredThousandStaleEntries(t *testing.T) {
 	took, used := time.Since(start), processorTime(t)-busy
 	require.NoError(t, err)
 	assert.Equal(t, stale, deleted)
-	assert.Equal(t, fmt.Sprint(kept), strings.TrimSpace(kerneltest.Run(t, "", "conntrack", "-C")))
+	assert.Equal(t, fmt.Sprint(kept), strings.TrimSpace(ns.Must("conntrack -C")))
 	t.Logf("%d of %d entries were stale and are deleted after %s, %s of it on a processor",
 		stale, stale+kept, took.Round(time.Millisecond), used.Round(time.Millisecond))
 }

@@ -1,12 +1,9 @@
+//go:build linux
+
 package iptables
 
 import (
 	"bytes"
-	"context"
-	"fmt"
-	"os"
-	osexec "os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,34 +11,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/utils/exec"
+
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
-
-// namespace runs commands in a network namespace, with a lock file of its own.
-type namespace struct {
-	exec.Interface
-	name, lockFile string
-}
-
-func (n namespace) Command(name string, args ...string) exec.Cmd {
-	return n.CommandContext(context.Background(), name, args...)
-}
-
-func (n namespace) CommandContext(ctx context.Context, name string, args ...string) exec.Cmd {
-	within := []string{"netns", "exec", n.name, "env", "XTABLES_LOCKFILE=" + n.lockFile, name}
-	return n.Interface.CommandContext(ctx, "ip", append(within, args...)...)
-}
 
 // onKernel runs the test with each backend and family, each in a new network namespace.
 func onKernel(t *testing.T, test func(t *testing.T, runner *Runner)) {
-	if os.Getenv("CHAINWALK_KERNEL") != "1" {
-		t.Skip("needs root, ip netns and the iptables tools: set CHAINWALK_KERNEL=1")
-	}
+	kerneltest.Need(t)
 	for _, variant := range []string{"legacy", "nft"} {
-		for i, protocol := range []Protocol{ProtocolIPv4, ProtocolIPv6} {
+		for _, protocol := range []Protocol{ProtocolIPv4, ProtocolIPv6} {
 			t.Run(variant+" "+string(protocol), func(t *testing.T) {
-				ns := newNamespace(t, fmt.Sprintf("cw-iptables-%d-%s-%d", os.Getpid(), variant, i))
-				runner, err := New(ns, protocol, Options{
-					Tools: map[Protocol]Tools{protocol: ToolsOf(protocol, variant)},
+				tools := ToolsOf(protocol, variant)
+				kerneltest.Need(t, tools.Iptables, tools.Save, tools.Restore)
+				runner, err := New(kerneltest.New(t).Exec(), protocol, Options{
+					Tools: map[Protocol]Tools{protocol: tools},
 					Clock: newWaitClock(),
 				})
 				require.NoError(t, err)
@@ -49,16 +32,6 @@ func onKernel(t *testing.T, test func(t *testing.T, runner *Runner)) {
 			})
 		}
 	}
-}
-
-func newNamespace(t *testing.T, name string) namespace {
-	output, err := osexec.Command("ip", "netns", "add", name).CombinedOutput()
-	require.NoError(t, err, "%s", output)
-	t.Cleanup(func() {
-		output, err := osexec.Command("ip", "netns", "del", name).CombinedOutput()
-		assert.NoError(t, err, "%s", output)
-	})
-	return namespace{Interface: exec.New(), name: name, lockFile: filepath.Join(t.TempDir(), "xtables.lock")}
 }
 
 func TestKernelChains(t *testing.T) {

@@ -13,21 +13,21 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/chainwalk/chainwalk/proxier/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
 // inNamespace is the kernel's objects in a new network namespace.
-func inNamespace(t *testing.T) Kernel {
-	kerneltest.Enter(t, "cw-nfacct")
+func inNamespace(t *testing.T) (*kerneltest.Namespace, Kernel) {
+	ns := kerneltest.Enter(t, "nfacct", "iptables")
 	k, err := New()
 	require.NoError(t, err)
-	return k
+	return ns, k
 }
 
 // listed are the objects as the tool prints them.
-func listed(t *testing.T) (counters []Counter) {
+func listed(t *testing.T, ns *kerneltest.Namespace) (counters []Counter) {
 	line := regexp.MustCompile(`pkts = (\d+), bytes = (\d+)[ ,].*\} = (.*);`)
-	for text := range strings.Lines(kerneltest.Run(t, "", "nfacct", "list")) {
+	for text := range strings.Lines(ns.Must("nfacct list")) {
 		found := line.FindStringSubmatch(text)
 		require.NotNil(t, found, text)
 		packets, err := strconv.ParseUint(found[1], 10, 64)
@@ -39,11 +39,11 @@ func listed(t *testing.T) (counters []Counter) {
 	return counters
 }
 
-func requireLikeTheTool(t *testing.T, k Kernel) []Counter {
+func requireLikeTheTool(t *testing.T, ns *kerneltest.Namespace, k Kernel) []Counter {
 	t.Helper()
 	counters, err := k.List()
 	require.NoError(t, err)
-	require.ElementsMatch(t, listed(t), counters)
+	require.ElementsMatch(t, listed(t, ns), counters)
 	for _, want := range counters {
 		got, err := k.Get(want.Name)
 		require.NoError(t, err)
@@ -53,8 +53,8 @@ func requireLikeTheTool(t *testing.T, k Kernel) []Counter {
 }
 
 func TestKernelLikeTheTool(t *testing.T) {
-	k := inNamespace(t)
-	assert.Empty(t, requireLikeTheTool(t, k))
+	ns, k := inNamespace(t)
+	assert.Empty(t, requireLikeTheTool(t, ns, k))
 
 	longest := strings.Repeat("x", MaxName)
 	for _, name := range []string{"drops", longest, "with space"} {
@@ -64,17 +64,16 @@ func TestKernelLikeTheTool(t *testing.T) {
 		require.NoError(t, k.Ensure(name), "it is there")
 		require.ErrorIs(t, k.Add(name), ErrExists)
 	}
-	kerneltest.Run(t, "", "nfacct", "add", "theirs")
-	kerneltest.Run(t, "", "nfacct", "add", "limited", "packet", "5")
+	ns.Must("nfacct add theirs", "nfacct add limited packet 5")
 	require.NoError(t, k.Ensure("theirs"))
-	assert.Len(t, requireLikeTheTool(t, k), 5)
+	assert.Len(t, requireLikeTheTool(t, ns, k), 5)
 }
 
 // The counters are those of rules, and reading them does not reset them.
 func TestKernelCounts(t *testing.T) {
-	k := inNamespace(t)
+	ns, k := inNamespace(t)
 	require.NoError(t, k.Ensure("drops"))
-	kerneltest.Run(t, "", "iptables", "-w", "-A", "OUTPUT", "-m", "nfacct", "--nfacct-name", "drops", "-j", "DROP")
+	ns.Must("iptables -w -A OUTPUT -m nfacct --nfacct-name drops -j DROP")
 	client, err := net.Dial("udp", "127.0.0.1:9")
 	require.NoError(t, err)
 	defer func() { _ = client.Close() }()
@@ -83,26 +82,26 @@ func TestKernelCounts(t *testing.T) {
 		require.ErrorIs(t, err, unix.EPERM, "the packet is dropped")
 	}
 	for range 2 {
-		assert.Equal(t, []Counter{{Name: "drops", Packets: 3, Bytes: 3 * (20 + 8 + 10)}}, requireLikeTheTool(t, k))
+		assert.Equal(t, []Counter{{Name: "drops", Packets: 3, Bytes: 3 * (20 + 8 + 10)}}, requireLikeTheTool(t, ns, k))
 	}
 	require.NoError(t, k.Ensure("drops"))
 	require.ErrorIs(t, k.Add("drops"), ErrExists)
-	assert.Equal(t, []Counter{{Name: "drops", Packets: 3, Bytes: 3 * (20 + 8 + 10)}}, requireLikeTheTool(t, k))
+	assert.Equal(t, []Counter{{Name: "drops", Packets: 3, Bytes: 3 * (20 + 8 + 10)}}, requireLikeTheTool(t, ns, k))
 }
 
 func TestKernelRefusesNames(t *testing.T) {
-	k := inNamespace(t)
+	ns, k := inNamespace(t)
 	for name, want := range map[string]error{"": ErrEmptyName, strings.Repeat("x", MaxName+1): ErrNameTooLong} {
 		assert.ErrorIs(t, k.Add(name), want)
 		assert.ErrorIs(t, k.Ensure(name), want)
 		_, err := k.Get(name)
 		assert.ErrorIs(t, err, want)
 	}
-	assert.Empty(t, listed(t))
+	assert.Empty(t, listed(t, ns))
 }
 
 func TestKernelNeedsPrivileges(t *testing.T) {
-	k := inNamespace(t)
+	_, k := inNamespace(t)
 	var newError, addError, listError error
 	kerneltest.WithoutNetAdmin(t, func() {
 		_, newError = New()

@@ -3,20 +3,19 @@
 package sysctl
 
 import (
-	"os"
 	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
 // inNamespaces keeps the test on a thread of its own, in new network and mount namespaces, which end with the thread.
 func inNamespaces(t *testing.T) *Files {
-	if os.Getenv("CHAINWALK_KERNEL") != "1" {
-		t.Skip("needs root: set CHAINWALK_KERNEL=1")
-	}
+	kerneltest.Need(t)
 	runtime.LockOSThread() // and never unlocked: the thread is no good for others
 	require.NoError(t, unix.Unshare(unix.CLONE_NEWNET|unix.CLONE_NEWNS))
 	require.NoError(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
