@@ -19,21 +19,6 @@ func (m *MatchConnmark) appendList(dst []byte, _ listStyle) []byte {
 
 var connmarkMatchExtension = &extension{
 	name:     "connmark",
-	options:  []optionSpec{{name: "mark", invert: true, mandatory: true}},
-	newMatch: func() matchParser { return &connmarkMatchParser{} },
+	options:  markMatchOptions,
+	newMatch: func() matchParser { return &markMatchParser[MatchConnmark, *MatchConnmark]{ext: "connmark"} },
 }
-
-type connmarkMatchParser struct {
-	m     MatchConnmark
-	arena arena[MatchConnmark]
-}
-
-func (p *connmarkMatchParser) begin(Family) { p.m = MatchConnmark{} }
-
-func (p *connmarkMatchParser) option(o *optionCall) (err error) {
-	p.m.Value, p.m.Mask, err = parseMark(o, "connmark")
-	p.m.Invert = o.invert
-	return err
-}
-
-func (p *connmarkMatchParser) finish(uint32) (Match, error) { return p.arena.intern(p.m), nil }

@@ -47,21 +47,29 @@ func parseMark(o *optionCall, ext string) (value, mask uint32, err error) {
 
 var markMatchExtension = &extension{
 	name:     "mark",
-	options:  []optionSpec{{name: "mark", invert: true, mandatory: true}},
-	newMatch: func() matchParser { return &markMatchParser{} },
+	options:  markMatchOptions,
+	newMatch: func() matchParser { return &markMatchParser[MatchMark, *MatchMark]{ext: "mark"} },
 }
 
-type markMatchParser struct {
-	m     MatchMark
-	arena arena[MatchMark]
+// markMatchOptions are those of -m mark and -m connmark.
+var markMatchOptions = []optionSpec{{name: "mark", invert: true, mandatory: true}}
+
+// markMatchParser is the parser of -m mark and -m connmark.
+type markMatchParser[M MatchMark | MatchConnmark, P interface {
+	*M
+	Match
+}] struct {
+	ext   string
+	m     M
+	arena arena[M]
 }
 
-func (p *markMatchParser) begin(Family) { p.m = MatchMark{} }
+func (p *markMatchParser[M, P]) begin(Family) { p.m = M{} }
 
-func (p *markMatchParser) option(o *optionCall) (err error) {
-	p.m.Value, p.m.Mask, err = parseMark(o, "mark")
-	p.m.Invert = o.invert
+func (p *markMatchParser[M, P]) option(o *optionCall) error {
+	value, mask, err := parseMark(o, p.ext)
+	p.m = M(MatchMark{Value: value, Mask: mask, Invert: o.invert})
 	return err
 }
 
-func (p *markMatchParser) finish(uint32) (Match, error) { return p.arena.intern(p.m), nil }
+func (p *markMatchParser[M, P]) finish(uint32) (Match, error) { return P(p.arena.intern(p.m)), nil }

@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"slices"
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
@@ -50,7 +51,7 @@ func (m *MatchSCTP) check(c *checkContext) syscall.Errno { return c.wantProto(li
 
 var sctpExtension = &extension{
 	name:     "sctp",
-	options:  append(append([]optionSpec{}, portOptions...), optionSpec{name: "chunk-types", invert: true, multi: true}),
+	options:  slices.Concat(portOptions, []optionSpec{{name: "chunk-types", invert: true, multi: true}}),
 	newMatch: func() matchParser { return &sctpParser{} },
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -97,15 +98,11 @@ func parseTCPFlags(s []byte) (uint8, error) {
 
 var tcpExtension = &extension{
 	name: "tcp",
-	options: []optionSpec{
-		{name: "dport", invert: true, multi: true},
-		{name: "sport", invert: true, multi: true},
-		{name: "destination-port", invert: true, multi: true},
-		{name: "source-port", invert: true, multi: true},
+	options: slices.Concat(portOptions, []optionSpec{
 		{name: "syn", flag: true, invert: true, multi: true},
 		{name: "tcp-flags", invert: true, multi: true},
 		{name: "tcp-option", invert: true, multi: true},
-	},
+	}),
 	newMatch: func() matchParser { return &tcpParser{} },
 }
 

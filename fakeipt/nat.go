@@ -54,6 +54,14 @@ func (r *NATRange) appendPorts(dst []byte) []byte {
 	return dst
 }
 
+// appendToPorts appends the ports behind a word, and the flags' words behind a prefix.
+func (r *NATRange) appendToPorts(dst []byte, word, prefix string) []byte {
+	if r.HasPorts {
+		dst = r.appendPorts(append(dst, word...))
+	}
+	return r.appendFlags(dst, prefix)
+}
+
 // appendFlags appends the flags' words behind a prefix: " --" or " ".
 func (r *NATRange) appendFlags(dst []byte, prefix string) []byte {
 	return appendFlags(dst, prefix, flagWord{"random", r.Random}, flagWord{"random-fully", r.RandomFully},
@@ -170,6 +178,17 @@ func natPort(s []byte) (port uint16, rest []byte, ok bool) {
 type natParser struct {
 	r    NATRange
 	base uint16
+}
+
+func (p *natParser) begin(Family) { *p = natParser{} }
+
+// option reads --to-ports and the flags.
+func (p *natParser) option(o *optionCall) error {
+	if o.name == "to-ports" {
+		return p.toPorts(o)
+	}
+	p.flag(o.name)
+	return nil
 }
 
 // flag sets the flag of that name.

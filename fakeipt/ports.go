@@ -149,7 +149,7 @@ func (g *portsGiven) parse(o *optionCall, r *PortRange, invert, given *bool) err
 	return err
 }
 
-// portOptions are the options of the matches that have ports only.
+// portOptions are the options about ports of tcp, udp and sctp.
 var portOptions = []optionSpec{
 	{name: "dport", invert: true, multi: true},
 	{name: "sport", invert: true, multi: true},

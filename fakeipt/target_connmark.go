@@ -55,7 +55,7 @@ func (t *TargetConnmark) appendShift(dst []byte, prefix string) []byte {
 func (t *TargetConnmark) appendList(dst []byte, _ listStyle) []byte {
 	dst = append(dst, " CONNMARK "...)
 	if t.Mode == ConnmarkSet {
-		return t.appendShift(t.appendListSet(dst), " ")
+		return t.appendShift(appendMarkOperation(dst, t.Value, t.CTMask), " ")
 	}
 	word, first, second := "save", "nfmask", "ctmask"
 	from, to := t.NFMask, t.CTMask
@@ -72,20 +72,6 @@ func (t *TargetConnmark) appendList(dst []byte, _ listStyle) []byte {
 		dst = fmt.Appendf(dst, " %s %#x %s ~%#x", first, from, second, to)
 	}
 	return t.appendShift(dst, " ")
-}
-
-func (t *TargetConnmark) appendListSet(dst []byte) []byte {
-	switch {
-	case t.Value == 0:
-		return fmt.Appendf(dst, "and %#x", ^t.CTMask)
-	case t.Value == t.CTMask:
-		return fmt.Appendf(dst, "or %#x", t.Value)
-	case t.CTMask == 0:
-		return fmt.Appendf(dst, "xor %#x", t.Value)
-	case t.CTMask == 0xffffffff:
-		return fmt.Appendf(dst, "set %#x", t.Value)
-	}
-	return fmt.Appendf(dst, "xset %#x/%#x", t.Value, t.CTMask)
 }
 
 // maxMarkShift is the greatest shift that the kernel makes of a mark; the tool takes one more.

@@ -51,8 +51,6 @@ type dnatParser struct {
 	slab slab[TargetDNAT]
 }
 
-func (p *dnatParser) begin(Family) { p.natParser = natParser{} }
-
 func (p *dnatParser) option(o *optionCall) error {
 	if o.name != "to-destination" {
 		p.flag(o.name)

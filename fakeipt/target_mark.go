@@ -18,17 +18,22 @@ func (t *TargetMark) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 }
 
 func (t *TargetMark) appendList(dst []byte, _ listStyle) []byte {
+	return appendMarkOperation(append(dst, " MARK "...), t.Value, t.Mask)
+}
+
+// appendMarkOperation appends what a listing says about a change of a mark.
+func appendMarkOperation(dst []byte, value, mask uint32) []byte {
 	switch {
-	case t.Value == 0:
-		return fmt.Appendf(dst, " MARK and %#x", ^t.Mask)
-	case t.Value == t.Mask:
-		return fmt.Appendf(dst, " MARK or %#x", t.Value)
-	case t.Mask == 0:
-		return fmt.Appendf(dst, " MARK xor %#x", t.Value)
-	case t.Mask == 0xffffffff:
-		return fmt.Appendf(dst, " MARK set %#x", t.Value)
+	case value == 0:
+		return fmt.Appendf(dst, "and %#x", ^mask)
+	case value == mask:
+		return fmt.Appendf(dst, "or %#x", value)
+	case mask == 0:
+		return fmt.Appendf(dst, "xor %#x", value)
+	case mask == 0xffffffff:
+		return fmt.Appendf(dst, "set %#x", value)
 	}
-	return fmt.Appendf(dst, " MARK xset %#x/%#x", t.Value, t.Mask)
+	return fmt.Appendf(dst, "xset %#x/%#x", value, mask)
 }
 
 // markOptions are the operations on a mark, of which a rule has one.

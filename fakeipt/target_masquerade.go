@@ -11,17 +11,11 @@ type TargetMasquerade struct {
 func (*TargetMasquerade) Name() string { return "MASQUERADE" }
 
 func (t *TargetMasquerade) appendSave(dst []byte, _ Family, _ Dialect) []byte {
-	if t.Range.HasPorts {
-		dst = t.Range.appendPorts(append(dst, " --to-ports "...))
-	}
-	return t.Range.appendFlags(dst, " --")
+	return t.Range.appendToPorts(dst, " --to-ports ", " --")
 }
 
 func (t *TargetMasquerade) appendList(dst []byte, _ listStyle) []byte {
-	if t.Range.HasPorts {
-		dst = t.Range.appendPorts(append(dst, " masq ports: "...))
-	}
-	return t.Range.appendFlags(dst, " ")
+	return t.Range.appendToPorts(dst, " masq ports: ", " ")
 }
 
 func (t *TargetMasquerade) check(c *checkContext) syscall.Errno { return c.wantTable("nat") }
@@ -41,16 +35,6 @@ var masqueradeExtension = &extension{
 type masqueradeParser struct {
 	natParser
 	arena arena[TargetMasquerade]
-}
-
-func (p *masqueradeParser) begin(Family) { p.natParser = natParser{} }
-
-func (p *masqueradeParser) option(o *optionCall) error {
-	if o.name == "to-ports" {
-		return p.toPorts(o)
-	}
-	p.flag(o.name)
-	return nil
 }
 
 func (p *masqueradeParser) finish(uint32) (Target, error) {

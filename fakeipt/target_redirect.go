@@ -11,17 +11,11 @@ type TargetRedirect struct {
 func (*TargetRedirect) Name() string { return "REDIRECT" }
 
 func (t *TargetRedirect) appendSave(dst []byte, _ Family, _ Dialect) []byte {
-	if t.Range.HasPorts {
-		dst = t.Range.appendPorts(append(dst, " --to-ports "...))
-	}
-	return t.Range.appendFlags(dst, " --")
+	return t.Range.appendToPorts(dst, " --to-ports ", " --")
 }
 
 func (t *TargetRedirect) appendList(dst []byte, _ listStyle) []byte {
-	if t.Range.HasPorts {
-		dst = t.Range.appendPorts(append(dst, " redir ports "...))
-	}
-	return t.Range.appendFlags(dst, " ")
+	return t.Range.appendToPorts(dst, " redir ports ", " ")
 }
 
 func (t *TargetRedirect) check(c *checkContext) syscall.Errno { return c.wantTable("nat") }
@@ -39,18 +33,12 @@ type redirectParser struct {
 	arena arena[TargetRedirect]
 }
 
-func (p *redirectParser) begin(Family) { p.natParser = natParser{} }
-
 func (p *redirectParser) option(o *optionCall) error {
-	if o.name == "to-ports" {
-		err := p.toPorts(o)
-		if err == nil && p.base != 0 {
-			return badParameter("Shifted portmap ranges not supported with this kernel")
-		}
-		return err
+	err := p.natParser.option(o)
+	if err == nil && p.base != 0 {
+		return badParameter("Shifted portmap ranges not supported with this kernel")
 	}
-	p.flag(o.name)
-	return nil
+	return err
 }
 
 func (p *redirectParser) finish(uint32) (Target, error) {

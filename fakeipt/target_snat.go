@@ -38,8 +38,6 @@ type snatParser struct {
 	arena arena[TargetSNAT]
 }
 
-func (p *snatParser) begin(Family) { p.natParser = natParser{} }
-
 func (p *snatParser) option(o *optionCall) error {
 	if o.name != "to-source" {
 		p.flag(o.name)

@@ -116,15 +116,7 @@ func runFile(t *testing.T, path string, machines [2]machine) {
 		m.reset(t)
 	}
 	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
-		legacy := runCase(t, machines[Legacy], Legacy, td)
-		nft := runCase(t, machines[NFT], NFT, td)
-		switch {
-		case legacy != nft:
-			return "[legacy]\n" + legacy + "[nft]\n" + nft
-		case legacy == "":
-			return "ok\n"
-		}
-		return legacy
+		return bothResults(runCase(t, machines[Legacy], Legacy, td), runCase(t, machines[NFT], NFT, td))
 	})
 }
 
