@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/internal/document"
 )
 
 // checker finds in a scenario what its types alone cannot refuse: names of
@@ -15,11 +15,11 @@ type checker struct {
 	scenario *Scenario
 	cluster  *Cluster
 	kept     []string // the connections kept so far
-	errs     manifest.Errors
+	errs     document.Errors
 }
 
-func (c *checker) errorf(pos manifest.Position, format string, args ...any) {
-	c.errs = append(c.errs, &manifest.Error{Position: pos, Msg: fmt.Sprintf(format, args...)})
+func (c *checker) errorf(pos document.Position, format string, args ...any) {
+	c.errs = append(c.errs, &document.Error{Position: pos, Msg: fmt.Sprintf(format, args...)})
 }
 
 func (c *checker) run() {
@@ -52,16 +52,16 @@ func (c *checker) header() {
 	}
 }
 
-func (c *checker) word(pos manifest.Position, field, got string, known ...string) {
+func (c *checker) word(pos document.Position, field, got string, known ...string) {
 	if !slices.Contains(known, got) {
-		c.errorf(pos, "%s: unknown word %q%s", field, got, manifest.Suggest(got, known))
+		c.errorf(pos, "%s: unknown word %q%s", field, got, document.Suggest(got, known))
 	}
 }
 
-func (c *checker) nodes(pos manifest.Position, names []string) {
+func (c *checker) nodes(pos document.Position, names []string) {
 	for _, name := range names {
 		if c.cluster.Node(name) == nil {
-			c.errorf(pos, "there is no node %q%s", name, manifest.Suggest(name, c.cluster.nodeNames()))
+			c.errorf(pos, "there is no node %q%s", name, document.Suggest(name, c.cluster.nodeNames()))
 		}
 	}
 }
@@ -181,9 +181,9 @@ func (c *checker) expect(e *Expect, of string, kinds ...string) {
 	}
 }
 
-func (c *checker) keptBefore(pos manifest.Position, field, name string) {
+func (c *checker) keptBefore(pos document.Position, field, name string) {
 	if !slices.Contains(c.kept, name) {
-		c.errorf(pos, "%s: no connection was kept as %q before%s", field, name, manifest.Suggest(name, c.kept))
+		c.errorf(pos, "%s: no connection was kept as %q before%s", field, name, document.Suggest(name, c.kept))
 	}
 }
 

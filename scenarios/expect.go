@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/internal/document"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -15,7 +15,7 @@ import (
 // Endpoints to Stray says what; the others narrow it. Where that is all, the
 // field's name alone can stand for the whole: "expect: reject".
 type Expect struct {
-	manifest.Located
+	document.Located
 	Endpoints  Shares  `json:"endpoints" doc:"It reaches these endpoints: a list for equal chances, or a mapping of endpoint to chance (1/2, 0.5 or 50%)."`
 	SameAs     string  `json:"sameAs" doc:"It reaches the endpoint that the kept connection of this name reached."`
 	AnsweredBy string  `json:"answeredBy" doc:"It arrives as it was sent, no address or port translated, and a process of this machine answers."`
@@ -52,8 +52,8 @@ func (e *Expect) kinds() []string {
 	return out
 }
 
-// UnmarshalManifest reads a mapping, or one word.
-func (e *Expect) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
+// UnmarshalDocument reads a mapping, or one word.
+func (e *Expect) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode {
 		e.word(d, n)
 		return
@@ -82,7 +82,7 @@ func expectWords() []string {
 	return []string{"reject", "drop", "untouched", "noReply", "delivered", "stray"}
 }
 
-func (e *Expect) word(d *manifest.Decoder, n *yaml.Node) {
+func (e *Expect) word(d *document.Decoder, n *yaml.Node) {
 	switch n.Value {
 	case "reject":
 		e.Reject = Matched{Wanted: true}
@@ -97,12 +97,12 @@ func (e *Expect) word(d *manifest.Decoder, n *yaml.Node) {
 	case "stray":
 		e.Stray = true
 	default:
-		d.Errorf(n, "expect: unknown word %q%s", n.Value, manifest.Suggest(n.Value, expectWords()))
+		d.Errorf(n, "expect: unknown word %q%s", n.Value, document.Suggest(n.Value, expectWords()))
 	}
 }
 
 // check refuses what narrows nothing.
-func (e *Expect) check(d *manifest.Decoder, n *yaml.Node, kind string) {
+func (e *Expect) check(d *document.Decoder, n *yaml.Node, kind string) {
 	reaches := slices.Contains([]string{"endpoints", "sameAs", "answeredBy", "refusedBy", "untouched", "delivered"}, kind)
 	if e.Source != (Source{}) && !reaches {
 		d.Errorf(n, "source says nothing with %s, since no server sees the packet (leave it out)", kind)
@@ -118,8 +118,8 @@ type Matched struct {
 	Text   string
 }
 
-// UnmarshalManifest reads true or a text.
-func (m *Matched) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
+// UnmarshalDocument reads true or a text.
+func (m *Matched) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	text, ok := d.Scalar(n, "true or a text")
 	if !ok {
 		return

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"go.yaml.in/yaml/v3"
 )
@@ -68,18 +69,18 @@ func loadFile(path string) (*Scenario, error) {
 // Read reads one scenario. Files that it refers to are looked for beside the
 // file of that name.
 func Read(name string, r io.Reader) (*Scenario, error) {
-	docs, err := manifest.Parse(name, r)
+	docs, err := document.Parse(name, r)
 	if err != nil {
 		return nil, err
 	}
 	if len(docs) != 1 {
-		return nil, &manifest.Error{
-			Position: manifest.Position{File: name},
+		return nil, &document.Error{
+			Position: document.Position{File: name},
 			Msg:      fmt.Sprintf("has %d YAML documents (want one scenario)", len(docs)),
 		}
 	}
 	var s Scenario
-	if err := manifest.Decode(docs[0], &s); err != nil {
+	if err := document.Decode(docs[0], &s); err != nil {
 		return nil, err
 	}
 	c := checker{scenario: &s}
@@ -91,7 +92,7 @@ func Read(name string, r io.Reader) (*Scenario, error) {
 }
 
 // readBeside reads the objects of a file that a scenario refers to.
-func readBeside(d *manifest.Decoder, n *yaml.Node) []manifest.Object {
+func readBeside(d *document.Decoder, n *yaml.Node) []manifest.Object {
 	name, ok := d.Scalar(n, "the name of a file")
 	if !ok {
 		return nil
@@ -100,7 +101,7 @@ func readBeside(d *manifest.Decoder, n *yaml.Node) []manifest.Object {
 		d.Errorf(n, "file: want a path relative to the scenario's folder, got %q", name)
 		return nil
 	}
-	r, path, err := manifest.Open(filepath.Join(filepath.Dir(d.File()), name), nil)
+	r, path, err := document.Open(filepath.Join(filepath.Dir(d.File()), name), nil)
 	if err != nil {
 		d.Note(n, err)
 		return nil

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -15,16 +16,16 @@ import (
 // resolver fills a Cluster in; what does not fit is noted with its position.
 type resolver struct {
 	cluster Cluster
-	errs    manifest.Errors
+	errs    document.Errors
 	names   map[string]bool
 }
 
-func (r *resolver) errorf(pos manifest.Position, format string, args ...any) {
-	r.errs = append(r.errs, &manifest.Error{Position: pos, Msg: fmt.Sprintf(format, args...)})
+func (r *resolver) errorf(pos document.Position, format string, args ...any) {
+	r.errs = append(r.errs, &document.Error{Position: pos, Msg: fmt.Sprintf(format, args...)})
 }
 
 // resolve fills in the topology of a scenario.
-func resolve(s *Scenario) (*Cluster, manifest.Errors) {
+func resolve(s *Scenario) (*Cluster, document.Errors) {
 	r := resolver{names: map[string]bool{RouterName: true}}
 	c := &r.cluster
 	c.IPFamily, c.Preload = s.Topology.IPFamily, s.IPTables.Preload
@@ -42,7 +43,7 @@ func resolve(s *Scenario) (*Cluster, manifest.Errors) {
 	return c, r.errs
 }
 
-func (r *resolver) take(pos manifest.Position, name string) {
+func (r *resolver) take(pos document.Position, name string) {
 	if r.names[name] {
 		r.errorf(pos, "the name %q is taken (nodes, pods and machines outside share their names)", name)
 	}
@@ -120,7 +121,7 @@ func defaultPodCIDR(v6 bool, number int) netip.Prefix {
 }
 
 // checkFamilies holds a list to exactly one address for each family of the cluster.
-func (r *resolver) checkFamilies(pos manifest.Position, what string, addresses []netip.Addr) {
+func (r *resolver) checkFamilies(pos document.Position, what string, addresses []netip.Addr) {
 	for _, v6 := range r.families() {
 		count := 0
 		for _, a := range addresses {
@@ -184,7 +185,7 @@ func (r *resolver) pods(given []Pod) {
 		r.take(pod.Pos, pod.Name)
 		node := r.cluster.Node(pod.Node)
 		if node == nil {
-			r.errorf(pod.Pos, "pod %s: there is no node %q%s", pod.Name, pod.Node, manifest.Suggest(pod.Node, r.cluster.nodeNames()))
+			r.errorf(pod.Pos, "pod %s: there is no node %q%s", pod.Name, pod.Node, document.Suggest(pod.Node, r.cluster.nodeNames()))
 			continue
 		}
 		if pod.Addresses == nil {
@@ -198,7 +199,7 @@ func (r *resolver) pods(given []Pod) {
 	}
 }
 
-func (r *resolver) checkFree(pos manifest.Position, addresses []netip.Addr) {
+func (r *resolver) checkFree(pos document.Position, addresses []netip.Addr) {
 	for _, a := range addresses {
 		if owner := r.cluster.Owner(a); owner != "" {
 			r.errorf(pos, "%s already has the address %s", owner, a)
@@ -251,7 +252,7 @@ func (r *resolver) endpoint(o manifest.Object, slice *discoveryv1.EndpointSlice,
 	}
 	switch {
 	case nodeName != nil && c.Node(*nodeName) == nil:
-		r.errorf(o.Pos, "the endpoint %s is on the node %q, which the topology does not have%s", a, *nodeName, manifest.Suggest(*nodeName, c.nodeNames()))
+		r.errorf(o.Pos, "the endpoint %s is on the node %q, which the topology does not have%s", a, *nodeName, document.Suggest(*nodeName, c.nodeNames()))
 	case nodeName != nil:
 		c.Pods = append(c.Pods, Pod{Name: a.String(), Node: *nodeName, Addresses: []netip.Addr{a}})
 	default:

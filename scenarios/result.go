@@ -1,7 +1,7 @@
 package scenarios
 
 import (
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/internal/document"
 )
 
 // Result is what came of one scenario on one backend.
@@ -26,7 +26,7 @@ func (r *Result) Failed() bool {
 
 // Check is one expectation that was looked at, or a step that could not be made.
 type Check struct {
-	Position manifest.Position `json:"-"`
+	Position document.Position `json:"-"`
 	At       string            `json:"at"` // file:line:column of the expectation
 	Tool     Tool              `json:"tool"`
 	Step     int               `json:"step"` // counted from 1; 0 is the start of the cluster

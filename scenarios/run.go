@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -57,7 +58,7 @@ func (r *runner) run(ctx context.Context, b Backend) {
 			r.fail(pos, "panic", fmt.Sprintf("%v\n%s", p, debug.Stack()))
 		}
 	}()
-	var errs manifest.Errors
+	var errs document.Errors
 	if r.cluster, errs = resolve(r.scenario); len(errs) > 0 {
 		r.fail(pos, "topology", errs.Error())
 		return
@@ -277,7 +278,7 @@ func (r *runner) send(ctx context.Context, s *Step) error {
 	return nil
 }
 
-func (r *runner) judge(pos manifest.Position, name, packet string, j judge) {
+func (r *runner) judge(pos document.Position, name, packet string, j judge) {
 	j.nodes = func(a netip.Addr) bool { return r.cluster.nodeWith(a) != nil }
 	check := Check{Name: name, Packet: packet, Expected: j.expect.String(), Got: describeWays(j.seen.Ways)}
 	check.Wrong, check.faulty = j.verdict()
@@ -316,11 +317,11 @@ func wrongIf(wrong bool, text string) string {
 	return ""
 }
 
-func (r *runner) fail(pos manifest.Position, name, wrong string) {
+func (r *runner) fail(pos document.Position, name, wrong string) {
 	r.add(pos, Check{Name: name, Wrong: wrong})
 }
 
-func (r *runner) add(pos manifest.Position, c Check) {
+func (r *runner) add(pos document.Position, c Check) {
 	c.Position, c.At, c.Tool, c.Step = pos, pos.String(), r.tool, r.step
 	r.result.Checks = append(r.result.Checks, c)
 }

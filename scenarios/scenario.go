@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 
+	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"go.yaml.in/yaml/v3"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
@@ -10,7 +11,7 @@ import (
 
 // Scenario is one scenario file.
 type Scenario struct {
-	manifest.Located
+	document.Located
 	Name        string    `json:"name" required:"true" doc:"What is tried, in a few words."`
 	Description string    `json:"description" doc:"Why it matters, and what is expected in plain words."`
 	Refs        []string  `json:"refs" doc:"Issues and documents, such as kubernetes#20475 or a URL."`
@@ -60,7 +61,7 @@ type IPTables struct {
 
 // Preload are rules that are on nodes before kube-proxy starts.
 type Preload struct {
-	manifest.Located
+	document.Located
 	Nodes  []string `json:"nodes" doc:"The nodes that have them; all if not given."`
 	Family IPFamily `json:"family" enum:"ipv4 ipv6" doc:"ipv4 (if not given) or ipv6."`
 	Save   string   `json:"save" required:"true" doc:"The rules as iptables-save prints them."`
@@ -77,35 +78,35 @@ type KubeProxy struct {
 	node *yaml.Node
 }
 
-// UnmarshalManifest checks the fields and keeps them.
-func (k *KubeProxy) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
-	d.KubeProxyConfiguration(n, &kubeproxyconfig.KubeProxyConfiguration{})
+// UnmarshalDocument checks the fields and keeps them.
+func (k *KubeProxy) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
+	manifest.DecodeKubeProxyConfiguration(d, n, &kubeproxyconfig.KubeProxyConfiguration{})
 	k.file, k.node = d.File(), n
 }
 
 // over lays the fields over a configuration. They were checked when they were read.
 func (k KubeProxy) over(config *kubeproxyconfig.KubeProxyConfiguration) {
 	if k.node != nil {
-		manifest.NewDecoder(k.file).Decode(k.node, config)
+		document.NewDecoder(k.file).Decode(k.node, config)
 	}
 }
 
 // Objects are Kubernetes objects, written out or in files beside the scenario.
 type Objects []manifest.Object
 
-// UnmarshalManifest reads a list whose items are objects, list objects, or
+// UnmarshalDocument reads a list whose items are objects, list objects, or
 // {file: NAME}.
-func (o *Objects) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
+func (o *Objects) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	if n.Kind != yaml.SequenceNode {
 		d.Errorf(n, "want a list of Kubernetes objects")
 		return
 	}
 	for _, item := range n.Content {
-		item = manifest.Resolve(item)
+		item = document.Resolve(item)
 		if item.Kind == yaml.MappingNode && len(item.Content) == 2 && item.Content[0].Value == "file" {
 			*o = append(*o, readBeside(d, item.Content[1])...)
 			continue
 		}
-		*o = append(*o, d.Objects(item)...)
+		*o = append(*o, manifest.DecodeObjects(d, item)...)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/internal/document"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -20,8 +20,8 @@ type Share struct {
 // Shares are endpoints with their chances, which sum to 1, in file order.
 type Shares []Share
 
-// UnmarshalManifest reads a list of endpoints or a mapping of endpoints to chances.
-func (s *Shares) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
+// UnmarshalDocument reads a list of endpoints or a mapping of endpoints to chances.
+func (s *Shares) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	before := d.Count()
 	switch n.Kind {
 	case yaml.SequenceNode:
@@ -51,7 +51,7 @@ func (s *Shares) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
 	}
 }
 
-func (s *Shares) add(d *manifest.Decoder, n *yaml.Node, chance *big.Rat) {
+func (s *Shares) add(d *document.Decoder, n *yaml.Node, chance *big.Rat) {
 	text, ok := d.Scalar(n, "an endpoint")
 	if !ok {
 		return

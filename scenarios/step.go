@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"go.yaml.in/yaml/v3"
@@ -18,7 +19,7 @@ import (
 // Step is one thing that happens. Exactly one of the fields from Apply to Fault
 // is given, or Sync alone.
 type Step struct {
-	manifest.Located
+	document.Located
 	Name string `json:"name" doc:"What the step is for."`
 
 	Apply     Objects          `json:"apply" doc:"Kubernetes objects to create or replace."`
@@ -72,13 +73,13 @@ func (s *Step) changes() bool {
 
 // NodeSet is every node, none, or some by name. In a file: true, false, a list.
 type NodeSet struct {
-	manifest.Located
+	document.Located
 	All   bool
 	Names []string
 }
 
-// UnmarshalManifest reads true, false or a list of names.
-func (s *NodeSet) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
+// UnmarshalDocument reads true, false or a list of names.
+func (s *NodeSet) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool" {
 		s.All = strings.EqualFold(n.Value, "true")
 		return
@@ -92,12 +93,12 @@ func (s *NodeSet) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
 
 // Ref names an object in a file: "service ns/name".
 type Ref struct {
-	manifest.Located
+	document.Located
 	manifest.Ref
 }
 
-// UnmarshalManifest reads the text of a reference.
-func (r *Ref) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
+// UnmarshalDocument reads the text of a reference.
+func (r *Ref) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	text, ok := d.Scalar(n, "KIND NAMESPACE/NAME")
 	if !ok {
 		return
@@ -111,14 +112,14 @@ func (r *Ref) UnmarshalManifest(d *manifest.Decoder, n *yaml.Node) {
 
 // NodeChange changes a Node object.
 type NodeChange struct {
-	manifest.Located
+	document.Located
 	Name   string             `json:"name" required:"true" doc:"The node."`
 	Labels map[string]*string `json:"labels" required:"true" doc:"Labels to set; null takes one away."`
 }
 
 // Connect is one connection: a first packet, and the answer to it.
 type Connect struct {
-	manifest.Located
+	document.Located
 	Name   string         `json:"name" doc:"What the connection is for."`
 	From   string         `json:"from" required:"true" doc:"The client: a pod, a node, a machine outside, or an address."`
 	Bind   Bind           `json:"bind" doc:"The client's own address and port: ADDRESS, ADDRESS:PORT or :PORT. Chosen as a client would if not given."`
@@ -211,7 +212,7 @@ const (
 
 // FlowPacket is a later packet of a kept connection.
 type FlowPacket struct {
-	manifest.Located
+	document.Located
 	Of     string     `json:"of" required:"true" doc:"The name that the connection was kept under."`
 	From   Side       `json:"from" enum:"client server" doc:"Who sends it: client (if not given) or server."`
 	Send   PacketKind `json:"send" enum:"data fin rst outOfWindow" doc:"data (if not given), fin, rst, or outOfWindow: a TCP segment outside of the window that conntrack tracks."`
@@ -220,7 +221,7 @@ type FlowPacket struct {
 
 // Send is one packet given to a node.
 type Send struct {
-	manifest.Located
+	document.Located
 	Name   string      `json:"name" doc:"What the packet is for."`
 	Node   string      `json:"node" required:"true" doc:"The node."`
 	Packet PacketInput `json:"packet" required:"true" doc:"The packet: PROTO SRC[:PORT] > DST[:PORT] in DEV|local [flags SYN,ACK] [type T/C] [mark N] [ttl N] [len N]. DEV is eth0, lo, or the name of a pod on the node for the device of that pod."`
@@ -242,7 +243,7 @@ func (p *PacketInput) UnmarshalText(text []byte) error {
 
 // RulesCheck looks at the rules that are on nodes.
 type RulesCheck struct {
-	manifest.Located
+	document.Located
 	Name     string         `json:"name" doc:"What is looked at."`
 	Nodes    []string       `json:"nodes" doc:"The nodes to look at; all if not given."`
 	Family   IPFamily       `json:"family" enum:"ipv4 ipv6" doc:"ipv4 or ipv6; the cluster's first family if not given."`
@@ -259,7 +260,7 @@ type RulesCheck struct {
 // HealthCheck is what kube-proxy says of a service with externalTrafficPolicy
 // Local by its healthCheckNodePort.
 type HealthCheck struct {
-	manifest.Located
+	document.Located
 	Nodes          []string `json:"nodes" doc:"The nodes to ask; all if not given."`
 	Service        string   `json:"service" required:"true" doc:"NAMESPACE/NAME."`
 	LocalEndpoints *int     `json:"localEndpoints" doc:"How many ready endpoints the node has; if not given, no health check is served."`
@@ -267,7 +268,7 @@ type HealthCheck struct {
 
 // Fault is something that goes wrong on a node without kube-proxy's doing.
 type Fault struct {
-	manifest.Located
+	document.Located
 	Node         string   `json:"node" doc:"The node; every node if not given."`
 	Flush        []string `json:"flush" doc:"Tables whose rules and chains are all removed, in every family that the cluster has."`
 	Run          []string `json:"run" doc:"Command lines run on the node, such as: iptables -t nat -F KUBE-SERVICES."`

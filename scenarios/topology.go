@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/internal/document"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -40,8 +40,8 @@ type Nodes []Node
 // maxNodes is what the default addresses have room for.
 const maxNodes = 200
 
-// UnmarshalManifest reads a number or a list.
-func (n *Nodes) UnmarshalManifest(d *manifest.Decoder, node *yaml.Node) {
+// UnmarshalDocument reads a number or a list.
+func (n *Nodes) UnmarshalDocument(d *document.Decoder, node *yaml.Node) {
 	if node.Kind == yaml.ScalarNode {
 		count, err := strconv.Atoi(node.Value)
 		if err != nil || count < 1 || count > maxNodes {
@@ -62,7 +62,7 @@ func (n *Nodes) UnmarshalManifest(d *manifest.Decoder, node *yaml.Node) {
 
 // Node is one node of the cluster.
 type Node struct {
-	manifest.Located
+	document.Located
 	Name           string            `json:"name" doc:"node1, node2, ... by its place in the list, if not given."`
 	Zone           string            `json:"zone" doc:"The label topology.kubernetes.io/zone."`
 	Labels         map[string]string `json:"labels" doc:"Further labels."`
@@ -76,7 +76,7 @@ type Node struct {
 
 // Pod is a pod with its own network.
 type Pod struct {
-	manifest.Located
+	document.Located
 	Name      string       `json:"name" required:"true" doc:"The name by which steps call it."`
 	Node      string       `json:"node" required:"true" doc:"The node that it runs on."`
 	Addresses []netip.Addr `json:"addresses" doc:"One for each family. The pod at place N of the list has the address N+99 (the first one 100) of its node's podCIDRs."`
@@ -85,7 +85,7 @@ type Pod struct {
 
 // Machine is a machine outside of the cluster, behind the router.
 type Machine struct {
-	manifest.Located
+	document.Located
 	Name      string       `json:"name" required:"true" doc:"The name by which steps call it."`
 	Addresses []netip.Addr `json:"addresses" required:"true" doc:"Its addresses. One in the nodes' own network (192.168.0.0/24, 2001:db8::/64) makes it their neighbour."`
 	Listen    []Listener   `json:"listen" doc:"The ports that it listens on. Every port if not given; [] for none."`

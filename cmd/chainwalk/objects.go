@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
@@ -19,7 +20,7 @@ func readObjects(s streams, files []string) ([]manifest.Object, error) {
 				return nil, fmt.Errorf("-f - is given twice: standard input can be read only once")
 			}
 		}
-		r, name, err := manifest.Open(file, s.in)
+		r, name, err := document.Open(file, s.in)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
@@ -92,7 +93,7 @@ func readProxyConfig(s streams, file string) (*kubeproxyconfig.KubeProxyConfigur
 	if file == "" {
 		return &kubeproxyconfig.KubeProxyConfiguration{}, nil
 	}
-	r, name, err := manifest.Open(file, s.in)
+	r, name, err := document.Open(file, s.in)
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 type traceOptions struct {
@@ -86,7 +86,7 @@ func traceHost(s streams, o traceOptions, in *packetsim.Input) (*packetsim.Host,
 }
 
 func hostFromSnapshot(s streams, o traceOptions) (*packetsim.Host, error) {
-	r, name, err := manifest.Open(o.snapshot, s.in)
+	r, name, err := document.Open(o.snapshot, s.in)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func loadRules(s streams, o traceOptions, in *packetsim.Input) (*fakeipt.Kernel,
 	if in.Src.Is6() {
 		family = fakeipt.IPv6
 	}
-	r, name, err := manifest.Open(o.rules, s.in)
+	r, name, err := document.Open(o.rules, s.in)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"io"
 
+	"github.com/chainwalk/chainwalk/internal/document"
 	"go.yaml.in/yaml/v3"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 )
@@ -12,20 +13,20 @@ const configKind = "KubeProxyConfiguration"
 // ReadKubeProxyConfiguration reads one kube-proxy configuration file. The fields
 // that it does not name keep their zero values: defaults are the proxier's matter.
 func ReadKubeProxyConfiguration(name string, r io.Reader) (*kubeproxyconfig.KubeProxyConfiguration, error) {
-	docs, err := Parse(name, r)
+	docs, err := document.Parse(name, r)
 	if err != nil {
 		return nil, err
 	}
 	if len(docs) != 1 {
-		return nil, &Error{Position: Position{File: name}, Msg: "want one document, a " + configKind}
+		return nil, &document.Error{Position: document.Position{File: name}, Msg: "want one document, a " + configKind}
 	}
-	d := NewDecoder(name)
+	d := document.NewDecoder(name)
 	var config kubeproxyconfig.KubeProxyConfiguration
-	if meta, ok := d.typeMeta(docs[0].Node, config.TypeMeta); ok {
+	if meta, ok := typeMetaOf(d, docs[0].Node, config.TypeMeta); ok {
 		if !isConfig(meta.APIVersion, meta.Kind) {
 			d.Errorf(docs[0].Node, "this is %s of %s (want %s of %s)", meta.Kind, meta.APIVersion, configKind, kubeproxyconfig.SchemeGroupVersion)
 		}
-		d.KubeProxyConfiguration(docs[0].Node, &config)
+		DecodeKubeProxyConfiguration(d, docs[0].Node, &config)
 	}
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -37,12 +38,12 @@ func isConfig(apiVersion, kind string) bool {
 	return apiVersion == kubeproxyconfig.SchemeGroupVersion.String() && kind == configKind
 }
 
-// KubeProxyConfiguration decodes the fields of a configuration over those that
+// DecodeKubeProxyConfiguration decodes the fields of a configuration over those that
 // config already has, and checks what would otherwise fail late.
-func (d *Decoder) KubeProxyConfiguration(n *yaml.Node, config *kubeproxyconfig.KubeProxyConfiguration) {
-	before := len(d.errs)
+func DecodeKubeProxyConfiguration(d *document.Decoder, n *yaml.Node, config *kubeproxyconfig.KubeProxyConfiguration) {
+	before := d.Count()
 	d.Decode(n, config)
-	if len(d.errs) > before {
+	if d.Count() > before {
 		return
 	}
 	c := check{d: d, node: n}

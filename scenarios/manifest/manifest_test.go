@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -81,9 +82,9 @@ func TestDecodesAsTheAPIMachineryDoes(t *testing.T) {
 	require.NoError(t, err)
 	var want, got corev1.Pod
 	require.NoError(t, yaml.UnmarshalStrict(data, &want))
-	docs, err := Parse("pod.yaml", bytes.NewReader(data))
+	docs, err := document.Parse("pod.yaml", bytes.NewReader(data))
 	require.NoError(t, err)
-	require.NoError(t, Decode(docs[0], &got))
+	require.NoError(t, document.Decode(docs[0], &got))
 	assert.Equal(t, want, got)
 }
 
@@ -137,7 +138,7 @@ func aliasBomb() string {
 func TestAtMostTwentyErrors(t *testing.T) {
 	_, err := ReadObjects("in.yaml", strings.NewReader("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"+
 		"spec:\n"+strings.Repeat("  # a line\n", 3)+manyUnknownFields(50)))
-	var errs Errors
+	var errs document.Errors
 	require.ErrorAs(t, err, &errs)
 	assert.Len(t, errs, 20)
 	assert.Equal(t, 8, errs[0].Line)
@@ -149,15 +150,6 @@ func manyUnknownFields(n int) string {
 		fmt.Fprintf(&b, "  unknown%d: 1\n", i)
 	}
 	return b.String()
-}
-
-func TestOpenNamesStdin(t *testing.T) {
-	r, name, err := Open("-", strings.NewReader("x"))
-	require.NoError(t, err)
-	require.NoError(t, r.Close())
-	assert.Equal(t, "<stdin>", name)
-	_, _, err = Open("/does/not/exist.yaml", nil)
-	require.EqualError(t, err, "read /does/not/exist.yaml: no such file or directory")
 }
 
 func FuzzReadObjects(f *testing.F) {

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/document"
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -18,7 +19,7 @@ import (
 // *discoveryv1.EndpointSlice, with the API server's defaults filled in.
 type Object struct {
 	runtime.Object
-	Pos  Position
+	Pos  document.Position
 	node *yaml.Node
 }
 
@@ -107,49 +108,49 @@ func kindNames() []string {
 // ReadObjects reads Kubernetes objects: YAML or JSON, several documents, and
 // the lists that kubectl prints. An input without an object is an error.
 func ReadObjects(name string, r io.Reader) ([]Object, error) {
-	docs, err := Parse(name, r)
+	docs, err := document.Parse(name, r)
 	if err != nil {
 		return nil, err
 	}
 	if len(docs) == 0 {
-		return nil, &Error{Position: Position{File: name}, Msg: "no object in it (want Kubernetes manifests, as kubectl get -o yaml prints them)"}
+		return nil, &document.Error{Position: document.Position{File: name}, Msg: "no object in it (want Kubernetes manifests, as kubectl get -o yaml prints them)"}
 	}
-	d := NewDecoder(name)
+	d := document.NewDecoder(name)
 	var out []Object
 	for _, doc := range docs {
-		out = append(out, d.Objects(doc.Node)...)
+		out = append(out, DecodeObjects(d, doc.Node)...)
 	}
 	return out, d.Err()
 }
 
-// Objects decodes a node that is one object or a list object, checks it and
+// DecodeObjects decodes a node that is one object or a list object, checks it and
 // fills in the API server's defaults.
-func (d *Decoder) Objects(n *yaml.Node) []Object {
-	n = Resolve(n)
-	before := len(d.errs)
-	meta, ok := d.typeMeta(n, metav1.TypeMeta{})
+func DecodeObjects(d *document.Decoder, n *yaml.Node) []Object {
+	n = document.Resolve(n)
+	before := d.Count()
+	meta, ok := typeMetaOf(d, n, metav1.TypeMeta{})
 	if !ok {
 		return nil
 	}
 	if item, isList := listOf(meta); isList {
-		return d.list(n, item)
+		return decodeList(d, n, item)
 	}
-	o, ok := d.object(n, meta)
-	if !ok || len(d.errs) > before {
+	o, ok := decodeObject(d, n, meta)
+	if !ok || d.Count() > before {
 		return nil
 	}
 	return []Object{o}
 }
 
-// typeMeta reads apiVersion and kind, which may be missing inside a typed list.
-func (d *Decoder) typeMeta(n *yaml.Node, fallback metav1.TypeMeta) (metav1.TypeMeta, bool) {
+// typeMetaOf reads apiVersion and kind, which may be missing inside a typed list.
+func typeMetaOf(d *document.Decoder, n *yaml.Node, fallback metav1.TypeMeta) (metav1.TypeMeta, bool) {
 	if n.Kind != yaml.MappingNode {
-		d.wrongType(n, "a Kubernetes object")
+		d.WrongType(n, "a Kubernetes object")
 		return fallback, false
 	}
 	meta := fallback
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		switch value := Resolve(n.Content[i+1]); n.Content[i].Value {
+		switch value := document.Resolve(n.Content[i+1]); n.Content[i].Value {
 		case "apiVersion":
 			meta.APIVersion = value.Value
 		case "kind":
@@ -177,44 +178,44 @@ func listOf(meta metav1.TypeMeta) (metav1.TypeMeta, bool) {
 	return metav1.TypeMeta{}, false
 }
 
-func (d *Decoder) list(n *yaml.Node, item metav1.TypeMeta) []Object {
+func decodeList(d *document.Decoder, n *yaml.Node, item metav1.TypeMeta) []Object {
 	var listMeta metav1.ListMeta
 	items := &yaml.Node{Kind: yaml.SequenceNode}
-	d.pairs(n, "a list object", func(key, value *yaml.Node) {
+	d.Pairs(n, "a list object", func(key, value *yaml.Node) {
 		switch key.Value {
 		case "apiVersion", "kind":
 		case "metadata":
 			d.Decode(value, &listMeta)
 		case "items":
-			items = Resolve(value)
+			items = document.Resolve(value)
 		default:
 			d.Errorf(key, "unknown field %q (a list has apiVersion, kind, metadata and items)", key.Value)
 		}
 	})
 	if items.Kind != yaml.SequenceNode {
-		if !isNull(items) {
-			d.Errorf(items, "items: want a list, got %s", describe(items))
+		if !document.IsNull(items) {
+			d.Errorf(items, "items: want a list, got %s", document.Describe(items))
 		}
 		return nil
 	}
 	var out []Object
-	for i, one := range items.Content {
-		if d.full {
-			break
-		}
-		d.path = append(d.path, "items", fmt.Sprintf("[%d]", i))
-		if meta, ok := d.typeMeta(Resolve(one), item); ok {
-			if o, ok := d.object(Resolve(one), meta); ok {
+	d.Within("items", func() {
+		d.Items(items, func(_ int, one *yaml.Node) {
+			one = document.Resolve(one)
+			meta, ok := typeMetaOf(d, one, item)
+			if !ok {
+				return
+			}
+			if o, ok := decodeObject(d, one, meta); ok {
 				out = append(out, o)
 			}
-		}
-		d.path = d.path[:len(d.path)-2]
-	}
+		})
+	})
 	return out
 }
 
-// object decodes one object that is no list.
-func (d *Decoder) object(n *yaml.Node, meta metav1.TypeMeta) (Object, bool) {
+// decodeObject decodes one object that is no list.
+func decodeObject(d *document.Decoder, n *yaml.Node, meta metav1.TypeMeta) (Object, bool) {
 	k := kindNamed(meta.Kind)
 	switch {
 	case meta.Kind == "KubeProxyConfiguration":
@@ -227,17 +228,17 @@ func (d *Decoder) object(n *yaml.Node, meta metav1.TypeMeta) (Object, bool) {
 		d.Errorf(n, "unknown apiVersion %q for kind %s (want %s)", meta.APIVersion, meta.Kind, k.apiVersion)
 		return Object{}, false
 	}
-	o := Object{Object: k.make(), Pos: At(d.file, n), node: n}
-	before := len(d.errs)
+	o := Object{Object: k.make(), Pos: d.Position(n), node: n}
+	before := d.Count()
 	d.Decode(n, o.Object)
-	if len(d.errs) > before {
+	if d.Count() > before {
 		return Object{}, false
 	}
 	o.GetObjectKind().SetGroupVersionKind(meta.GroupVersionKind())
 	if k.namespaced && o.Meta().GetNamespace() == "" {
 		o.Meta().SetNamespace(metav1.NamespaceDefault)
 	}
-	d.validate(o)
+	validate(d, o)
 	setDefaults(o.Object)
-	return o, len(d.errs) == before
+	return o, d.Count() == before
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/document"
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -16,7 +17,7 @@ import (
 // as old objects do; kube-proxy rewrites them. What kube-proxy itself decides
 // (slices without a service label, addresses of the other family) is left to it.
 
-func (d *Decoder) validate(o Object) {
+func validate(d *document.Decoder, o Object) {
 	c := check{d: d, node: o.node}
 	c.name(o)
 	switch obj := o.Object.(type) {
@@ -33,7 +34,7 @@ func (d *Decoder) validate(o Object) {
 
 // check notes errors at the fields of one object.
 type check struct {
-	d    *Decoder
+	d    *document.Decoder
 	node *yaml.Node
 }
 
@@ -57,7 +58,7 @@ func (c check) errorf(path []any, format string, args ...any) {
 }
 
 func child(n *yaml.Node, step any) *yaml.Node {
-	n = Resolve(n)
+	n = document.Resolve(n)
 	switch s := step.(type) {
 	case int:
 		if n.Kind == yaml.SequenceNode && s < len(n.Content) {
@@ -82,11 +83,11 @@ func (c check) name(o Object) {
 		valid = validation.IsDNS1123Label
 	}
 	if msgs := valid(o.Meta().GetName()); len(msgs) > 0 {
-		c.errorf(at("metadata", "name"), "%q is not a valid name: %s", shorten(o.Meta().GetName()), msgs[0])
+		c.errorf(at("metadata", "name"), "%q is not a valid name: %s", document.Shorten(o.Meta().GetName()), msgs[0])
 	}
 	if ns := o.Meta().GetNamespace(); ns != "" {
 		if msgs := validation.IsDNS1123Label(ns); len(msgs) > 0 {
-			c.errorf(at("metadata", "namespace"), "%q is not a valid namespace: %s", shorten(ns), msgs[0])
+			c.errorf(at("metadata", "namespace"), "%q is not a valid namespace: %s", document.Shorten(ns), msgs[0])
 		}
 	}
 }
@@ -94,7 +95,7 @@ func (c check) name(o Object) {
 // oneOf checks a field that holds one word of a few; empty is the default.
 func (c check) oneOf(path []any, got string, want ...string) {
 	if got != "" && !sets.New(want...).Has(got) {
-		c.errorf(path, "unknown value %q (want %s)", shorten(got), strings.Join(want, ", "))
+		c.errorf(path, "unknown value %q (want %s)", document.Shorten(got), strings.Join(want, ", "))
 	}
 }
 
@@ -106,13 +107,13 @@ func (c check) port(path []any, port int32, lowest int32) {
 
 func (c check) ip(path []any, ip string) {
 	if netutils.ParseIPSloppy(ip) == nil {
-		c.errorf(path, "%q is not an IP address", shorten(ip))
+		c.errorf(path, "%q is not an IP address", document.Shorten(ip))
 	}
 }
 
 func (c check) cidr(path []any, cidr string) {
 	if _, _, err := netutils.ParseCIDRSloppy(strings.TrimSpace(cidr)); err != nil {
-		c.errorf(path, "%q is not an address range (want ADDRESS/LENGTH)", shorten(cidr))
+		c.errorf(path, "%q is not an address range (want ADDRESS/LENGTH)", document.Shorten(cidr))
 	}
 }
 

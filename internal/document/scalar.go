@@ -1,4 +1,4 @@
-package manifest
+package document
 
 import (
 	"encoding"
@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// describe names what a node is, for "want X, got Y".
-func describe(n *yaml.Node) string {
+// Describe names what a node is, for "want X, got Y".
+func Describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return "a mapping"
@@ -28,31 +28,32 @@ func describe(n *yaml.Node) string {
 	case "!!int", "!!float":
 		return "the number " + n.Value
 	}
-	return "the string " + strconv.Quote(shorten(n.Value))
+	return "the string " + strconv.Quote(Shorten(n.Value))
 }
 
-func shorten(s string) string {
+// Shorten cuts a value to a length that a message can hold.
+func Shorten(s string) string {
 	if len(s) > 60 {
 		return strings.ToValidUTF8(s[:60], "") + "..."
 	}
 	return s
 }
 
-// wrongType notes that a node is not what its field holds.
-func (d *Decoder) wrongType(n *yaml.Node, want string) {
+// WrongType notes that a node is not what its field holds.
+func (d *Decoder) WrongType(n *yaml.Node, want string) {
 	advice := ""
-	if want == "a string" && n.Kind == yaml.ScalarNode && !isNull(n) {
+	if want == "a string" && n.Kind == yaml.ScalarNode && !IsNull(n) {
 		advice = " (put it in quotes)"
 	}
-	d.Errorf(n, "%swant %s, got %s%s", d.here(), want, describe(n), advice)
+	d.Errorf(n, "%swant %s, got %s%s", d.here(), want, Describe(n), advice)
 }
 
 // Scalar returns the text of a plain value, whatever its type; false, with the
 // error noted, for a mapping or a list or nothing.
 func (d *Decoder) Scalar(n *yaml.Node, want string) (string, bool) {
 	n = Resolve(n)
-	if n.Kind != yaml.ScalarNode || isNull(n) {
-		d.wrongType(n, want)
+	if n.Kind != yaml.ScalarNode || IsNull(n) {
+		d.WrongType(n, want)
 		return "", false
 	}
 	return n.Value, true
@@ -62,13 +63,13 @@ func (d *Decoder) scalarValue(n *yaml.Node, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
 		if !isString(n) {
-			d.wrongType(n, "a string")
+			d.WrongType(n, "a string")
 			return
 		}
 		v.SetString(n.Value)
 	case reflect.Bool:
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
-			d.wrongType(n, "true or false")
+			d.WrongType(n, "true or false")
 			return
 		}
 		v.SetBool(strings.EqualFold(n.Value, "true"))
@@ -105,12 +106,12 @@ func isDecimal(n *yaml.Node) bool {
 
 func (d *Decoder) integer(n *yaml.Node, bits int) (int64, bool) {
 	if !isDecimal(n) {
-		d.wrongType(n, "a whole number in plain decimal digits")
+		d.WrongType(n, "a whole number in plain decimal digits")
 		return 0, false
 	}
 	i, err := strconv.ParseInt(n.Value, 10, bits)
 	if err != nil {
-		d.Errorf(n, "%s%s does not fit into %d bits", d.here(), shorten(n.Value), bits)
+		d.Errorf(n, "%s%s does not fit into %d bits", d.here(), Shorten(n.Value), bits)
 		return 0, false
 	}
 	return i, true
@@ -118,12 +119,12 @@ func (d *Decoder) integer(n *yaml.Node, bits int) (int64, bool) {
 
 func (d *Decoder) unsigned(n *yaml.Node, v reflect.Value) {
 	if !isDecimal(n) {
-		d.wrongType(n, "a whole number in plain decimal digits")
+		d.WrongType(n, "a whole number in plain decimal digits")
 		return
 	}
 	u, err := strconv.ParseUint(n.Value, 10, v.Type().Bits())
 	if err != nil {
-		d.Errorf(n, "%s%s must be between 0 and %d", d.here(), shorten(n.Value), uint64(math.MaxUint64)>>(64-v.Type().Bits()))
+		d.Errorf(n, "%s%s must be between 0 and %d", d.here(), Shorten(n.Value), uint64(math.MaxUint64)>>(64-v.Type().Bits()))
 		return
 	}
 	v.SetUint(u)
@@ -133,7 +134,7 @@ func (d *Decoder) float(n *yaml.Node, v reflect.Value) {
 	f, err := strconv.ParseFloat(n.Value, v.Type().Bits())
 	tag := n.ShortTag()
 	if n.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" || err != nil {
-		d.wrongType(n, "a number")
+		d.WrongType(n, "a number")
 		return
 	}
 	v.SetFloat(f)
@@ -142,7 +143,7 @@ func (d *Decoder) float(n *yaml.Node, v reflect.Value) {
 func (d *Decoder) bytesValue(n *yaml.Node, v reflect.Value) {
 	b, err := base64.StdEncoding.DecodeString(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil {
-		d.wrongType(n, "base64 text")
+		d.WrongType(n, "base64 text")
 		return
 	}
 	v.SetBytes(b)
@@ -161,17 +162,17 @@ func (d *Decoder) jsonValue(n *yaml.Node, t reflect.Type, into json.Unmarshaler)
 		err = into.UnmarshalJSON(text)
 	}
 	if err != nil {
-		d.Errorf(n, "%sgot %s, which is no valid %s: %v", d.here(), describe(n), t.Name(), err)
+		d.Errorf(n, "%sgot %s, which is no valid %s: %v", d.here(), Describe(n), t.Name(), err)
 	}
 }
 
 func (d *Decoder) textValue(n *yaml.Node, t reflect.Type, into encoding.TextUnmarshaler) {
 	if !isString(n) {
-		d.wrongType(n, "a string")
+		d.WrongType(n, "a string")
 		return
 	}
 	if err := into.UnmarshalText([]byte(n.Value)); err != nil {
-		d.Errorf(n, "%sgot %s, which is no valid %s: %v", d.here(), describe(n), t.Name(), err)
+		d.Errorf(n, "%sgot %s, which is no valid %s: %v", d.here(), Describe(n), t.Name(), err)
 	}
 }
 
@@ -206,7 +207,7 @@ func (d *Decoder) anyScalar(n *yaml.Node) any {
 		return strings.EqualFold(n.Value, "true")
 	case "!!int", "!!float":
 		if !json.Valid([]byte(n.Value)) {
-			d.wrongType(n, "a number in plain decimal digits")
+			d.WrongType(n, "a number in plain decimal digits")
 			return nil
 		}
 		return json.Number(n.Value)

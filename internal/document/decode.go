@@ -1,4 +1,4 @@
-package manifest
+package document
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ const (
 // Unmarshaler is a type that reads itself from a node, where one Go value has
 // several spellings. Problems are reported with Decoder.Errorf.
 type Unmarshaler interface {
-	UnmarshalManifest(d *Decoder, n *yaml.Node)
+	UnmarshalDocument(d *Decoder, n *yaml.Node)
 }
 
 // Located is embedded in structs that want to know where they were written.
@@ -143,10 +143,10 @@ func (d *Decoder) value(n *yaml.Node, v reflect.Value) {
 		l.locate(d.Position(n))
 	}
 	if u, ok := v.Addr().Interface().(Unmarshaler); ok {
-		u.UnmarshalManifest(d, n)
+		u.UnmarshalDocument(d, n)
 		return
 	}
-	if isNull(n) {
+	if IsNull(n) {
 		return
 	}
 	if v.Kind() == reflect.Pointer {
@@ -196,7 +196,8 @@ func (d *Decoder) leave(n *yaml.Node) {
 	d.depth--
 }
 
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+// IsNull says whether a node is null or nothing.
+func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 func (d *Decoder) plainValue(n *yaml.Node, v reflect.Value) {
 	switch v.Kind() {
@@ -219,7 +220,7 @@ func (d *Decoder) plainValue(n *yaml.Node, v reflect.Value) {
 // keys that are not strings, and merge keys.
 func (d *Decoder) pairs(n *yaml.Node, want string, f func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		d.wrongType(n, want)
+		d.WrongType(n, want)
 		return
 	}
 	seen := make(map[string]int, len(n.Content)/2)
@@ -230,22 +231,37 @@ func (d *Decoder) pairs(n *yaml.Node, want string, f func(key, value *yaml.Node)
 			d.Errorf(key, "merge keys (<<) are not supported (write the fields out)")
 			continue
 		case key.Kind != yaml.ScalarNode:
-			d.Errorf(key, "a key must be a plain word, not %s", describe(key))
+			d.Errorf(key, "a key must be a plain word, not %s", Describe(key))
 			continue
 		case seen[key.Value] > 0:
 			d.Errorf(key, "%sduplicate key %q, first given on line %d (remove one)", d.here(), key.Value, seen[key.Value])
 			continue
 		}
 		seen[key.Value] = key.Line
-		d.path = append(d.path, key.Value)
-		f(key, value)
-		d.path = d.path[:len(d.path)-1]
+		d.Within(key.Value, func() { f(key, value) })
 	}
 }
 
 // Pairs walks a mapping for an Unmarshaler, with the same checks as for a struct.
 func (d *Decoder) Pairs(n *yaml.Node, want string, f func(key, value *yaml.Node)) {
 	d.pairs(Resolve(n), want, f)
+}
+
+// Items calls f for each item of a list.
+func (d *Decoder) Items(n *yaml.Node, f func(i int, item *yaml.Node)) {
+	for i, item := range n.Content {
+		if d.full {
+			return
+		}
+		d.Within(fmt.Sprintf("[%d]", i), func() { f(i, item) })
+	}
+}
+
+// Within calls f with one more step of the path that errors name: the name of a field, or an index such as [0].
+func (d *Decoder) Within(step string, f func()) {
+	d.path = append(d.path, step)
+	f()
+	d.path = d.path[:len(d.path)-1]
 }
 
 // where spells the path to the value being decoded.
@@ -288,7 +304,7 @@ func (d *Decoder) checkEnum(n *yaml.Node, enum []string, v reflect.Value) {
 	if len(enum) == 0 || v.Kind() != reflect.String || !isString(Resolve(n)) || slices.Contains(enum, v.String()) {
 		return
 	}
-	d.Errorf(n, "%sunknown word %q%s", d.here(), shorten(v.String()), Suggest(v.String(), enum))
+	d.Errorf(n, "%sunknown word %q%s", d.here(), Shorten(v.String()), Suggest(v.String(), enum))
 }
 
 // fieldByIndex is reflect's, making embedded pointers on the way.
@@ -403,17 +419,10 @@ func (d *Decoder) sliceValue(n *yaml.Node, v reflect.Value) {
 		return
 	}
 	if n.Kind != yaml.SequenceNode {
-		d.wrongType(n, "a list")
+		d.WrongType(n, "a list")
 		return
 	}
 	out := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
-	for i, item := range n.Content {
-		d.path = append(d.path, fmt.Sprintf("[%d]", i))
-		d.value(item, out.Index(i))
-		d.path = d.path[:len(d.path)-1]
-		if d.full {
-			break
-		}
-	}
+	d.Items(n, func(i int, item *yaml.Node) { d.value(item, out.Index(i)) })
 	v.Set(out)
 }

@@ -1,4 +1,4 @@
-package manifest
+package document
 
 import (
 	"errors"
@@ -112,4 +112,13 @@ func TestErrorsKeepTheirCauses(t *testing.T) {
 	list := Errors{{Position: Position{File: "a", Line: 1}, Msg: "x", Err: cause}, {Position: Position{File: "b"}, Msg: "y"}}
 	require.ErrorIs(t, list, cause)
 	assert.Equal(t, "a:1: x\nb: y", list.Error())
+}
+
+func TestOpenNamesStdin(t *testing.T) {
+	r, name, err := Open("-", strings.NewReader("x"))
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	assert.Equal(t, "<stdin>", name)
+	_, _, err = Open("/does/not/exist.yaml", nil)
+	require.EqualError(t, err, "read /does/not/exist.yaml: no such file or directory")
 }
