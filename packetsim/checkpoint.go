@@ -8,10 +8,22 @@ type Checkpoint struct {
 }
 
 // Checkpoint opens a checkpoint. Counters, which the ruleset shares with others, advance when the outermost one is kept.
-func (h *Host) Checkpoint() Checkpoint { return Checkpoint{h, h.checkpoint()} }
+func (h *Host) Checkpoint() Checkpoint {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return Checkpoint{h, h.checkpoint()}
+}
 
 // Keep ends the checkpoint and lets what changed stand.
-func (c Checkpoint) Keep() { c.host.keep() }
+func (c Checkpoint) Keep() {
+	c.host.lock.Lock()
+	defer c.host.lock.Unlock()
+	c.host.keep()
+}
 
 // Undo ends the checkpoint and undoes what changed.
-func (c Checkpoint) Undo() { c.host.rollback(c.state) }
+func (c Checkpoint) Undo() {
+	c.host.lock.Lock()
+	defer c.host.lock.Unlock()
+	c.host.rollback(c.state)
+}

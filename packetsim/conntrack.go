@@ -210,6 +210,12 @@ func (h *Host) change(c *conn) {
 
 // Conntrack lists the connections that have not expired, sorted by their tuples and zones.
 func (h *Host) Conntrack() []ConntrackEntry {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return h.conntrack()
+}
+
+func (h *Host) conntrack() []ConntrackEntry {
 	now := h.clock.Now()
 	var entries []ConntrackEntry
 	for c := range h.tracked.all() {
@@ -239,6 +245,8 @@ func (t Tuple) compare(u Tuple) int {
 // DeleteConntrack removes the entries for which drop is true, as "conntrack -D" does, and says how many they were.
 // ConntrackFilter.Matches is such a function.
 func (h *Host) DeleteConntrack(drop func(ConntrackEntry) bool) int {
+	h.lock.Lock()
+	defer h.lock.Unlock()
 	now := h.clock.Now()
 	var doomed []*conn
 	for c := range h.tracked.all() {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
@@ -34,8 +35,13 @@ type HostConfig struct {
 	Conntrack []ConntrackEntry
 }
 
-// Host is one network namespace. Its methods are not for several goroutines at once.
+// Host is one network namespace. It is safe for concurrent use, also beside tools that change its Netfilter and beside other hosts with the
+// same one: its methods wait for one another, and a Walk, Verdicts, Verdict or Step sees nothing of another one that is not finished.
+//
+// What several calls do together is not safe: while a Checkpoint is open, what others change is ended with it. A
+// Chance, a Clock and the function given to DeleteConntrack must not call methods of the host.
 type Host struct {
+	lock        sync.Mutex // of all that is below, but for name, netfilter and clock, which do not change
 	name        string
 	devices     []*device
 	byName      map[string]*device
@@ -47,7 +53,7 @@ type Host struct {
 	netfilter   *fakeipt.Kernel
 	clock       clock.PassiveClock
 	tracked     conntrack
-	plans       [2]*rulesetPlan // of the rulesets of IPv4 and IPv6 that were met last
+	plans       rulesetPlans // of the rulesets that were met last
 	indexing    indexPolicy
 	recentMasks map[*fakeipt.Ruleset]map[string]netip.Addr // the answers of masksOf for the current rulesets
 	memory      *memory
@@ -101,6 +107,8 @@ func (h *Host) SetNetwork(devices []Device, routes []Route, rules []PolicyRule, 
 	if err := b.build(devices, routes, rules, onlyGivenRoutes); err != nil {
 		return fmt.Errorf("host %s: %w", h.name, err)
 	}
+	h.lock.Lock()
+	defer h.lock.Unlock()
 	before := h.byName
 	h.devices, h.byName, h.addresses = b.devices, b.byName, b.addresses
 	h.fib4, h.fib6 = b.fibs[fakeipt.IPv4], b.fibs[fakeipt.IPv6]
@@ -115,6 +123,8 @@ func (h *Host) SetNetwork(devices []Device, routes []Route, rules []PolicyRule, 
 // Config is what the host is made of now, tracked connections included. A host built of it walks as this one does, but for the
 // lists of the recent match and the sequence numbers of TCP connections, whose segments are all in their window then.
 func (h *Host) Config() HostConfig {
+	h.lock.Lock()
+	defer h.lock.Unlock()
 	return HostConfig{
 		Name:            h.name,
 		Devices:         slices.Clone(h.network.Devices),
@@ -124,7 +134,7 @@ func (h *Host) Config() HostConfig {
 		Sysctls:         maps.Clone(h.sysctls),
 		Netfilter:       h.netfilter,
 		Clock:           h.clock,
-		Conntrack:       h.Conntrack(),
+		Conntrack:       h.conntrack(),
 	}
 }
 
@@ -136,6 +146,8 @@ func (h *Host) Netfilter() *fakeipt.Kernel { return h.netfilter }
 
 // Device is the device of a name; false if the host has none of it.
 func (h *Host) Device(name string) (Device, bool) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
 	d := h.byName[name]
 	if d == nil {
 		return Device{}, false
@@ -144,10 +156,16 @@ func (h *Host) Device(name string) (Device, bool) {
 }
 
 // IsLocal says whether the host takes packets for the address itself.
-func (h *Host) IsLocal(addr netip.Addr) bool { return h.fib(addr).isLocal(addr) }
+func (h *Host) IsLocal(addr netip.Addr) bool {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return h.fib(addr).isLocal(addr)
+}
 
 // SourceFor is the source address of a packet that the host sends to dst from an unbound socket.
 func (h *Host) SourceFor(dst netip.Addr) (netip.Addr, error) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
 	_, src, err := h.routeOutput(&flow{dst: dst, in: loopbackName}, false)
 	if err != nil {
 		return netip.Addr{}, fmt.Errorf("host %s: source for %s: %w", h.name, dst, err)

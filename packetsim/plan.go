@@ -14,6 +14,9 @@ type rulesetPlan struct {
 	base   [len(hookNames)][len(stageTables)]baseChain
 }
 
+// rulesetPlans are the plans of IPv4 and IPv6.
+type rulesetPlans [2]*rulesetPlan
+
 // baseChain is a built-in chain that packets meet; the zero value is none.
 type baseChain struct {
 	table *fakeipt.Table

@@ -36,6 +36,8 @@ type recentEntry struct {
 
 // RecentLists says how many addresses each list of the recent match holds.
 func (h *Host) RecentLists() map[string]int {
+	h.lock.Lock()
+	defer h.lock.Unlock()
 	addresses := map[string]int{}
 	for name, list := range h.memory.recent.all() {
 		addresses[name] = len(list.entries)

@@ -18,6 +18,8 @@ func (h *Host) SetSysctl(name, value string) error {
 	if name == "net.ipv4.ip_forward" {
 		name = "net.ipv4.conf.all.forwarding"
 	}
+	h.lock.Lock()
+	defer h.lock.Unlock()
 	for _, family := range []string{"ipv4", "ipv6"} {
 		if name == "net."+family+".conf.all.forwarding" {
 			prefix, suffix := "net."+family+".conf.", ".forwarding"
@@ -35,6 +37,8 @@ func (h *Host) Sysctl(name string) (string, bool) {
 	if name == "net.ipv4.ip_forward" {
 		name = "net.ipv4.conf.all.forwarding"
 	}
+	h.lock.Lock()
+	defer h.lock.Unlock()
 	value, ok := h.sysctls[name]
 	return value, ok
 }

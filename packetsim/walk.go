@@ -9,17 +9,20 @@ import (
 )
 
 // Walk gives every outcome of a packet, the probabilities adding up to 1. The host is unchanged afterwards: no entry
-// is made and nothing is counted.
+// is made and nothing is counted. All outcomes are of the rulesets that the first one met.
 func (h *Host) Walk(in Input) ([]Outcome, error) { return h.outcomes(in, false) }
 
 // Verdicts is Walk without steps, which takes far less time.
 func (h *Host) Verdicts(in Input) ([]Outcome, error) { return h.outcomes(in, true) }
 
 func (h *Host) outcomes(in Input, quiet bool) ([]Outcome, error) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
 	var outcomes []Outcome
 	var current Outcome
+	var plans rulesetPlans
 	err := Enumerate(func(c Chance) error {
-		return h.look(&in, c, quiet, &current)
+		return h.look(&in, c, quiet, &plans, &current)
 	}, func(probability float64) error {
 		current.setProbability(probability)
 		outcomes = append(outcomes, current)
@@ -34,18 +37,21 @@ func (h *Host) outcomes(in Input, quiet bool) ([]Outcome, error) {
 // Verdict walks the packet once, with the draws of c, and notes no steps. The host is unchanged afterwards. The outcome's
 // probability is left 0.
 func (h *Host) Verdict(in Input, c Chance) (o Outcome, err error) {
-	err = h.look(&in, c, true, &o)
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	var plans rulesetPlans
+	err = h.look(&in, c, true, &plans, &o)
 	return o, err
 }
 
 // look is a step that is undone.
-func (h *Host) look(in *Input, c Chance, quiet bool, o *Outcome) error {
+func (h *Host) look(in *Input, c Chance, quiet bool, plans *rulesetPlans, o *Outcome) error {
 	mark := h.checkpoint()
 	defer func() {
 		h.rollback(mark)
 		h.scratch.used = 0
 	}()
-	return h.step(in, c, quiet, o)
+	return h.step(in, c, quiet, plans, o)
 }
 
 func (o *Outcome) setProbability(p float64) {
@@ -58,16 +64,22 @@ func (o *Outcome) setProbability(p float64) {
 // Step walks the packet once, with the draws of c, and keeps what it changes: connections, recent lists, counters. After an error the host
 // is as it was. The outcome's probability is left 0.
 func (h *Host) Step(in Input, c Chance) (o Outcome, err error) {
-	err = h.step(&in, c, false, &o)
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	var plans rulesetPlans
+	err = h.step(&in, c, false, &plans, &o)
 	return o, err
 }
 
-// step writes the outcome to o; nothing if there is an error.
-func (h *Host) step(in *Input, c Chance, quiet bool, o *Outcome) error {
+// step writes the outcome to o; nothing if there is an error. Plans that are missing are those that the walk begins with.
+func (h *Host) step(in *Input, c Chance, quiet bool, plans *rulesetPlans, o *Outcome) error {
 	mark := h.checkpoint()
 	w := h.newWalk(c, quiet)
 	defer h.endWalk(w)
-	if err := w.run(in); err != nil {
+	w.plans = *plans
+	err := w.run(in)
+	*plans = w.plans
+	if err != nil {
 		h.rollback(mark)
 		return fmt.Errorf("host %s: %w", h.name, err)
 	}
@@ -82,7 +94,7 @@ type walk struct {
 	chance   Chance
 	outcome  Outcome
 	quiet    bool // neither steps nor counts are noted: the walk will be undone
-	plans    [2]*rulesetPlan
+	plans    rulesetPlans
 	packet   packet
 	rule     ruleState
 	hotdrop  bool // a match drops the packet
