@@ -2,7 +2,6 @@ package fakeipt
 
 import (
 	"slices"
-	"sort"
 	"syscall"
 )
 
@@ -52,13 +51,6 @@ func (c *commitError) Error() string { return "commit refused: " + c.errno.Error
 // Unwrap gives the errno.
 func (c *commitError) Unwrap() error { return c.errno }
 
-func (e *tableEdit) batchFailure() error {
-	if len(e.failures) == 0 {
-		return nil
-	}
-	return &commitError{errno: e.failures[0].errno, line: e.failures[0].line, failures: e.failures}
-}
-
 // firstBad is the first rule that the kernel refuses for itself and that is still there; without an errno if there is none.
 func (e *tableEdit) firstBad() badRule {
 	if len(e.bad) == 0 {
@@ -72,40 +64,6 @@ func (e *tableEdit) firstBad() badRule {
 		}
 	}
 	return badRule{}
-}
-
-// blame finds the rule with which the table became wrong. The kernel checks the
-// table again after each rule, so that rule and all behind it are refused.
-func (e *tableEdit) blame() {
-	first := sort.Search(len(e.batch), func(n int) bool { return e.without(n+1).validate() != 0 })
-	for i := first; i < len(e.batch); i++ {
-		op := e.batch[i]
-		if errno := e.without(i + 1).validate(); errno != 0 {
-			e.fail(int(op.line), op.kind, errno, op.slot.name)
-		}
-		if len(e.failures) == maxFailures {
-			break
-		}
-	}
-}
-
-// maxFailures is more than the tool has room to print.
-const maxFailures = 16
-
-// without is a copy of the edit with only the first n rules of the batch.
-func (e *tableEdit) without(n int) *tableEdit {
-	left := map[*Rule]bool{}
-	for _, op := range e.batch[n:] {
-		left[op.rule] = true
-	}
-	c := &tableEdit{family: e.family, dialect: e.dialect, kind: e.kind, base: e.base, slots: map[string]*chainSlot{}}
-	for _, s := range e.drafts {
-		d := c.slotOf(s.name)
-		c.open(d)
-		d.live = s.live
-		d.rules = slices.DeleteFunc(slices.Clone(s.currentRules()), func(r *Rule) bool { return left[r] })
-	}
-	return c
 }
 
 // build makes the new table from the base and what changed.

@@ -13,7 +13,7 @@ func (x *execution) target(spec *ruleSpec) (Target, error) {
 	if spec.jump == nil || spec.target != nil {
 		return spec.target, nil
 	}
-	s := x.edit.find(spec.jump)
+	s := x.edit.slotOfWord(spec.jump)
 	if s.hook != 0 && x.edit.dialect == Legacy {
 		return s.jumpTo(spec.isGoto), errJumpToBuiltin
 	}

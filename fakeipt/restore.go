@@ -116,7 +116,7 @@ func (r *restorer) begin(line []byte) error {
 	r.parser.inTable(r.table, r.table)
 	r.late = nil
 	edit := newEdit(r.kernel.Ruleset(r.family), kind, r.kernel.objects, r.kernel.sets, r.expect)
-	r.parser.chains = func(name []byte) string { return edit.find(name).name }
+	r.parser.chains = func(name []byte) string { return edit.slotOfWord(name).name }
 	r.x = &execution{edit: edit, warn: r.warn}
 	if r.noflush {
 		return nil

@@ -15,7 +15,7 @@ func (r *restorer) declare(line []byte) error {
 		return badParameter("%s: line %d chain name invalid", r.tool, r.line)
 	}
 	policy, rest := cutWord(rest)
-	s := r.x.edit.find(name)
+	s := r.x.edit.slotOfWord(name)
 	var err error
 	if r.kernel.dialect == NFT {
 		err = r.declareNFT(s, name, policy)

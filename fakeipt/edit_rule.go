@@ -1,0 +1,130 @@
+package fakeipt
+
+import (
+	"bytes"
+	"slices"
+	"syscall"
+)
+
+// jumpTo returns the target that jumps to the slot's chain.
+func (s *chainSlot) jumpTo(isGoto bool) *Jump {
+	if isGoto {
+		if s.jumpGoto == nil {
+			s.jumpGoto = &Jump{Chain: s.name, Goto: true}
+		}
+		return s.jumpGoto
+	}
+	if s.jump == nil {
+		s.jump = &Jump{Chain: s.name}
+	}
+	return s.jump
+}
+
+// count adds n to the references of the chain that the rule jumps to, if it does.
+func (e *tableEdit) count(r *Rule, n int32) {
+	if j, ok := r.Target.(*Jump); ok {
+		e.slotOf(j.Chain).refs += n
+	}
+}
+
+// ordinaryChain is the number of rules of most chains.
+const ordinaryChain = 3
+
+// insert puts a rule before the one with that index; the length of the chain appends it.
+func (e *tableEdit) insert(s *chainSlot, index int, r *Rule) {
+	e.touch()
+	e.own(s)
+	if index == len(s.rules) {
+		if s.rules == nil {
+			s.rules = make([]*Rule, 0, ordinaryChain)
+		}
+		s.rules = append(s.rules, r)
+	} else {
+		s.rules = slices.Insert(s.rules, index, r)
+	}
+	e.count(r, 1)
+}
+
+// replace puts a rule in the place of another one.
+func (e *tableEdit) replace(s *chainSlot, index int, r *Rule) {
+	e.own(s)
+	e.count(s.rules[index], -1)
+	s.rules[index] = r
+	e.count(r, 1)
+}
+
+// remove deletes the rule with that index.
+func (e *tableEdit) remove(s *chainSlot, index int) {
+	e.own(s)
+	e.count(s.rules[index], -1)
+	s.rules = slices.Delete(s.rules, index, index+1)
+}
+
+// search returns the index of the first rule equal to r, -1 if there is none.
+func (e *tableEdit) search(s *chainSlot, r *Rule) int {
+	want := r.appendOptions(nil, e.family, e.dialect)
+	matches := matchesReadBack(r.Matches, e.dialect)
+	var text []byte
+	for i, other := range s.currentRules() {
+		if other.Proto != r.Proto {
+			continue
+		}
+		others := matchesReadBack(other.Matches, e.dialect)
+		if len(others) != len(matches) {
+			continue
+		}
+		text = other.appendOptions(text[:0], e.family, e.dialect)
+		if bytes.Equal(text, want) && !unlikeMatches(others, matches) {
+			return i
+		}
+	}
+	return -1
+}
+
+// zero sets counters to zero: of one rule, or with index -1 of the whole chain. Rules that the same input has added
+// are not set to zero: legacy leaves them as they are, and the nft tools send the kernel a change that it refuses.
+func (e *tableEdit) zero(s *chainSlot, index int) {
+	old := e.oldCounters(s)
+	e.own(s)
+	for i, r := range s.rules {
+		if index >= 0 && i != index {
+			continue
+		}
+		if !old[r.Counters] {
+			if e.dialect == NFT && (r.Counters.Packets() > 0 || r.Counters.Bytes() > 0) {
+				e.fail(e.line, batchReplace, syscall.EINVAL, s.name)
+			}
+			continue
+		}
+		changed := *r
+		changed.Counters = &Counters{}
+		s.rules[i] = &changed
+	}
+	// Legacy leaves counters alone that were set by the same input.
+	set := s.counters != nil && (s.base == nil || s.counters != s.base.chain.Counters)
+	if index < 0 && s.hook != 0 && !(set && e.dialect == Legacy) {
+		s.counters = &Counters{}
+		e.counted |= s.hook
+		if e.dialect == NFT {
+			// The tools send the chain as they have read it.
+			s.policy = s.basePolicy()
+		}
+	}
+}
+
+// oldCounters are the counters of the rules that the chain had when the edit began.
+func (e *tableEdit) oldCounters(s *chainSlot) map[*Counters]bool {
+	old := map[*Counters]bool{}
+	note := func(c *chainEntry) {
+		for _, r := range c.chain.Rules {
+			old[r.Counters] = true
+		}
+	}
+	if s.base != nil {
+		note(s.base)
+	} else {
+		// The chain may have had another name.
+		e.base.chains.each(note)
+	}
+	return old
+}

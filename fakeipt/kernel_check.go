@@ -1,0 +1,83 @@
+package fakeipt
+
+import "syscall"
+
+// admit makes the kernel's checks of a rule that do not depend on the rest of the table.
+func (e *tableEdit) admit(s *chainSlot, r *Rule, kind batchKind) {
+	errno := e.check(r)
+	if e.dialect == Legacy {
+		if errno != 0 {
+			e.setBad(r, errno)
+		}
+		return
+	}
+	if errno == 0 && s.hook&^ruleHooks(r, false) != 0 {
+		errno = syscall.EINVAL
+	}
+	if errno != 0 {
+		// The kernel goes on without the rule.
+		e.setBad(r, errno)
+		e.count(r, -1)
+		e.fail(e.line, kind, errno, s.name)
+		return
+	}
+	e.batch = append(e.batch, batchOp{rule: r, slot: s, line: int32(e.line), kind: kind})
+}
+
+// badRule is why the kernel refuses a rule for itself, and the line of input that it is from.
+type badRule struct {
+	errno syscall.Errno
+	line  int
+}
+
+// setBad notes a rule that the kernel refuses for itself.
+func (e *tableEdit) setBad(r *Rule, errno syscall.Errno) {
+	if e.bad == nil {
+		e.bad = map[*Rule]badRule{}
+	}
+	e.bad[r] = badRule{errno, e.line}
+}
+
+// empty says that no rule is in the chain, but for those that the kernel refused.
+func (e *tableEdit) empty(s *chainSlot) bool {
+	for _, r := range s.currentRules() {
+		if e.bad[r].errno == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// check asks every match and the target of a rule.
+func (e *tableEdit) check(r *Rule) syscall.Errno {
+	c := &e.context
+	c.rule = r
+	if e.dialect == NFT && (neverMatches(r.Src) || neverMatches(r.Dst)) {
+		return syscall.EINVAL
+	}
+	for _, m := range r.Matches {
+		if k, ok := m.(checker); ok {
+			if errno := k.check(c); errno != 0 {
+				return errno
+			}
+		}
+	}
+	switch t := r.Target.(type) {
+	case nil:
+	case *Jump:
+		if e.kind.hookOf(t.Chain) != 0 {
+			if e.made&e.kind.hookOf(t.Chain) == 0 {
+				return syscall.ENOENT
+			}
+			return syscall.EOPNOTSUPP
+		}
+	case checker:
+		return t.check(c)
+	}
+	return 0
+}
+
+// neverMatches is an inverted address with an empty mask, for which nft has no expression.
+func neverMatches(m *AddrMatch) bool {
+	return m != nil && m.Invert && maskBits(m.Mask) == 0
+}
