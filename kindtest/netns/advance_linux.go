@@ -27,7 +27,7 @@ var recentRule = regexp.MustCompile(`-m recent .*--seconds (\d+) .*--name (\S+)`
 
 // ageRecent takes from the recent lists the entries that are too old for every rule
 // that asks how old they are. The kernel's own times cannot be set.
-func (n *node) ageRecent(now time.Time) error {
+func (n *nodeHost) ageRecent(now time.Time) error {
 	oldest := map[string]time.Duration{}
 	n.watch.rules.load()
 	for _, rules := range n.watch.rules.rules {

@@ -60,7 +60,7 @@ func familyOf(a netip.Addr) uint8 { return uint8(domain(a.Is6())) }
 
 // deleteConnection removes the conntrack entry of a packet's connection, unless the
 // connection is kept.
-func (n *node) deleteConnection(f *frame) error {
+func (n *nodeHost) deleteConnection(f *frame) error {
 	if f.isError() || n.memory.connections[tupleText(f)] {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (n *node) deleteConnection(f *frame) error {
 func ignore(message) error { return nil }
 
 // conntrack is a socket for the node's conntrack.
-func (n *node) conntrack() (*netfilterSocket, error) {
+func (n *nodeHost) conntrack() (*netfilterSocket, error) {
 	if n.ct == nil {
 		err := n.ns.do(func() (err error) {
 			n.ct, err = openNetfilter()
@@ -93,7 +93,7 @@ func (n *node) conntrack() (*netfilterSocket, error) {
 
 // age makes the node's conntrack entries older: it shortens their timeouts, and
 // removes those that end.
-func (n *node) age(by time.Duration) error {
+func (n *nodeHost) age(by time.Duration) error {
 	socket, err := n.conntrack()
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package netns
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -90,17 +89,4 @@ func (c *nsCmd) Output() (out []byte, err error) {
 		return err
 	})
 	return out, err
-}
-
-// run runs a program and returns what it prints.
-func run(e exec.Interface, stdin string, argv ...string) (string, error) {
-	var stdout, stderr bytes.Buffer
-	cmd := e.Command(argv[0], argv[1:]...)
-	cmd.SetStdin(strings.NewReader(stdin))
-	cmd.SetStdout(&stdout)
-	cmd.SetStderr(&stderr)
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, strings.TrimSpace(stderr.String()))
-	}
-	return stdout.String(), nil
 }

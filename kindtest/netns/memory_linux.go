@@ -81,13 +81,13 @@ func (m *memory) discountRules(v6 bool, save string) string {
 
 // rulesChanged forgets what was read of a node's rules, and what rules have counted
 // that were written anew: they count from 0.
-func (n *node) rulesChanged() error {
+func (n *nodeHost) rulesChanged() error {
 	n.watch.rules.forget()
 	if len(n.memory.counted) == 0 {
 		return nil
 	}
 	for _, family := range []scenarios.IPFamily{scenarios.FamilyIPv4, scenarios.FamilyIPv6} {
-		text, err := run(n.exec, "", tools.Name(family, "-save"), "-c")
+		text, err := tools.Run(n.exec, "", tools.Name(family, "-save"), "-c")
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ var (
 )
 
 // recentLists reads the node's recent lists.
-func (n *node) recentLists() (map[string][]netip.Addr, error) {
+func (n *nodeHost) recentLists() (map[string][]netip.Addr, error) {
 	lists := map[string][]netip.Addr{}
 	err := n.ns.do(func() error {
 		entries, err := os.ReadDir(recentDir)
@@ -153,7 +153,7 @@ func (n *node) recentLists() (map[string][]netip.Addr, error) {
 }
 
 // removeRecent takes an address from a recent list.
-func (n *node) removeRecent(list string, address netip.Addr) error {
+func (n *nodeHost) removeRecent(list string, address netip.Addr) error {
 	return n.ns.do(func() error {
 		return os.WriteFile(filepath.Join(recentDir, list), []byte("-"+address.StringExpanded()), 0o600)
 	})
@@ -165,7 +165,7 @@ func (w *watch) usesRecent() bool {
 }
 
 // keepRecent remembers what the packets that were seen did to recent lists.
-func (n *node) keepRecent(now time.Time) error {
+func (n *nodeHost) keepRecent(now time.Time) error {
 	if !n.watch.usesRecent() {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (n *node) keepRecent(now time.Time) error {
 
 // restoreRecent takes from the recent lists what is not kept. A kept entry that was
 // used since is not older or younger for it: its age is known from keepRecent.
-func (n *node) restoreRecent() error {
+func (n *nodeHost) restoreRecent() error {
 	if !n.watch.usesRecent() {
 		return nil
 	}

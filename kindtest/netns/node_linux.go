@@ -2,68 +2,30 @@ package netns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
-	"regexp"
 	"strconv"
-	"strings"
+	"sync"
 
 	"github.com/vishvananda/netlink"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/chainwalk/chainwalk/proxier"
-	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
-	"github.com/chainwalk/chainwalk/proxier/iptables"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/tools"
+	"github.com/chainwalk/chainwalk/scenarios/node"
 )
 
-// node is one node with its proxier.
-type node struct {
+// nodeHost is a host that is a node.
+type nodeHost struct {
 	*host
-	tools        *tools.Exec
-	proxy        *proxier.DualStack
-	registration *config.Registration
-	memory       memory
+	memory memory
 }
 
-func newNode(h *host) *node {
-	return &node{host: h, tools: &tools.Exec{Interface: h.exec}, memory: newMemory()}
-}
-
-// startProxy starts a proxier that knows nothing yet, as a new process would.
-func (n *node) startProxy(ctx context.Context, s *session) error {
-	object, err := s.api.Node(ctx, n.Name)
-	if err == nil {
-		err = n.newProxy(s, object)
-	}
-	if err != nil {
-		return fmt.Errorf("start kube-proxy on %s: %w", n.Name, err)
-	}
-	n.registration, err = s.api.Feed(ctx, n.proxy)
-	return err
-}
-
-func (n *node) newProxy(s *session, object *corev1.Node) error {
-	settings, err := proxier.FromConfiguration(s.cluster.Configs[n.Name], n.Name, object)
-	if err != nil {
-		return err
-	}
-	for _, c := range []*proxier.Config{&settings.IPv4, &settings.IPv6} {
-		protocol := iptables.ProtocolIPv4
-		if c.Family == corev1.IPv6Protocol {
-			protocol = iptables.ProtocolIPv6
-		}
-		if c.IPTables, err = iptables.New(n.tools, protocol, iptables.Options{Clock: s.clock}); err != nil {
-			return err
-		}
-		c.Sysctls, c.Network, c.NFAcct, c.Clock = sysctls{n.ns}, addresses{n.ns}, proxier.NFAcctTool{Exec: n.exec}, s.clock
-		c.Conntrack = connections{n.ns}
-	}
-	n.proxy, err = proxier.NewDualStack(settings.IPv4, settings.IPv6)
-	return err
+// kernel is the namespace as the node's proxier meets it.
+func (n *nodeHost) kernel() node.Kernel {
+	return node.Kernel{Exec: n.exec, Sysctls: sysctls{n.ns}, Network: addresses{n.ns}, Conntrack: connections{n.ns}}
 }
 
 // sysctls lets a proxier read and set its namespace's kernel settings.
@@ -118,84 +80,44 @@ func (a addresses) NodeAddresses() ([]netip.Addr, error) {
 	return out, nil
 }
 
-// preload restores the rules that are there before kube-proxy starts.
-func (s *session) preload() error {
-	for _, p := range s.cluster.Preload {
-		for i := range s.cluster.Nodes {
-			name := s.cluster.Nodes[i].Name
-			if !p.IsFor(name) {
-				continue
+// Sync syncs the proxiers at the same time, as nodes do.
+func (s *session) Sync(_ context.Context, nodes []string) error {
+	errs := make([]error, len(nodes))
+	var all sync.WaitGroup
+	for i, name := range nodes {
+		all.Go(func() {
+			if err := s.Node(name).Sync(); err != nil {
+				errs[i] = fmt.Errorf("%s: %w", name, err)
 			}
-			if _, err := run(s.nodes[name].exec, p.Save, tools.Name(p.Family, "-restore"), "--noflush"); err != nil {
-				return fmt.Errorf("%s: preload: %w", p.Pos, err)
-			}
-		}
+			errs[i] = errors.Join(errs[i], s.nodes[name].rulesChanged())
+		})
 	}
-	return nil
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // Save prints a node's rules. What connections counted that were not kept is left out.
-func (s *session) Save(_ context.Context, name string, family scenarios.IPFamily) (string, error) {
-	n := s.nodes[name]
-	text, err := run(n.exec, "", tools.Name(family, "-save"), "-c")
+func (s *session) Save(ctx context.Context, name string, family scenarios.IPFamily) (string, error) {
+	text, err := s.Nodes.Save(ctx, name, family)
 	if err != nil {
 		return "", err
 	}
-	return n.memory.discountRules(family == scenarios.FamilyIPv6, text), nil
+	return s.nodes[name].memory.discountRules(family == scenarios.FamilyIPv6, text), nil
 }
 
-var accountingLine = regexp.MustCompile(`pkts = (\d+), bytes = \d+ \} = (\S+?);`)
-
-// Accounting lists what a node's accounting objects have counted.
-func (s *session) Accounting(_ context.Context, name string) (map[string]int, error) {
-	n := s.nodes[name]
-	text, err := run(n.exec, "", "nfacct", "list")
-	if err != nil {
-		return nil, err
+// Accounting lists what a node's accounting objects have counted, but for connections that were not kept.
+func (s *session) Accounting(ctx context.Context, name string) (map[string]int, error) {
+	counted, err := s.Nodes.Accounting(ctx, name)
+	for object := range counted {
+		counted[object] -= s.nodes[name].memory.accounted[object]
 	}
-	out := map[string]int{}
-	for _, m := range accountingLine.FindAllStringSubmatch(text, -1) {
-		packets, err := strconv.Atoi(m[1])
-		if err != nil {
-			return nil, fmt.Errorf("nfacct list: %w", err)
-		}
-		out[m[2]] = packets - n.memory.accounted[m[2]]
-	}
-	return out, nil
-}
-
-// Health is what the proxier of the cluster's first family tells its health check server.
-func (s *session) Health(_ context.Context, name string) (map[string]int, error) {
-	proxy := s.nodes[name].proxy.IPv4
-	if s.cluster.IPFamily == scenarios.FamilyIPv6 {
-		proxy = s.nodes[name].proxy.IPv6
-	}
-	out := map[string]int{}
-	for service, health := range proxy.Health() {
-		out[service.String()] = health.LocalEndpoints
-	}
-	return out, nil
+	return counted, err
 }
 
 // Fault makes something go wrong on one node.
-func (s *session) Fault(_ context.Context, f scenarios.Fault) error {
-	n := s.nodes[f.Node]
-	n.tools.RestoreFails += f.RestoreFails
-	var lines [][]string
-	for _, table := range f.Flush {
-		for _, family := range tools.Families(s.cluster.IPFamily) {
-			for _, option := range []string{"-F", "-X"} {
-				lines = append(lines, []string{tools.Name(family, ""), "-t", table, option})
-			}
-		}
+func (s *session) Fault(ctx context.Context, f scenarios.Fault) error {
+	if err := s.Nodes.Fault(ctx, f); err != nil {
+		return err
 	}
-	for _, line := range f.Run {
-		lines = append(lines, strings.Fields(line))
-	}
-	for _, line := range lines {
-		if _, err := run(n.exec, "", line...); err != nil {
-			return fmt.Errorf("fault: %s: %w", n.Name, err)
-		}
-	}
-	return n.rulesChanged()
+	return s.nodes[f.Node].rulesChanged()
 }

@@ -39,7 +39,7 @@ func (b *ruleBook) load() {
 	b.read = true
 	b.rules, b.policies, b.numbers = map[chainID][]string{}, map[chainID]string{}, map[chainID]map[uint64]int{}
 	for _, family := range []scenarios.IPFamily{scenarios.FamilyIPv4, scenarios.FamilyIPv6} {
-		text, err := run(b.host.exec, "", tools.Name(family, "-save"))
+		text, err := tools.Run(b.host.exec, "", tools.Name(family, "-save"))
 		if err != nil {
 			b.fail(err)
 			return

@@ -13,6 +13,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	simnet "github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 // Send gives one packet to a node. Behind all rules it is stopped, so that nobody
@@ -41,7 +42,7 @@ func (s *session) Send(_ context.Context, name string, in packetsim.Input) (*sce
 
 // gate lets nothing out of a node, or lets everything out again. What comes in from a
 // device gets the mark that the packet is to have.
-func (n *node) gate(mark uint32, shut bool) error {
+func (n *nodeHost) gate(mark uint32, shut bool) error {
 	script := "flush chain inet chainwalk gatein; flush chain inet chainwalk gatelocal; flush chain inet chainwalk gateout\n"
 	if shut {
 		script = "add rule inet chainwalk gatelocal drop; add rule inet chainwalk gateout drop\n"
@@ -49,11 +50,11 @@ func (n *node) gate(mark uint32, shut bool) error {
 			script += fmt.Sprintf("add rule inet chainwalk gatein meta mark set %d\n", mark)
 		}
 	}
-	_, err := run(n.exec, strings.ReplaceAll(script, "; ", "\n"), "nft", "-f", "-")
+	_, err := tools.Run(n.exec, strings.ReplaceAll(script, "; ", "\n"), "nft", "-f", "-")
 	return err
 }
 
-func (s *session) sendOnce(n *node, in packetsim.Input) (w scenarios.Way, chancy bool, err error) {
+func (s *session) sendOnce(n *nodeHost, in packetsim.Input) (w scenarios.Way, chancy bool, err error) {
 	if err := s.forget(); err != nil {
 		return w, false, err
 	}
@@ -88,7 +89,7 @@ var headerErrorsLine = regexp.MustCompile(`Ip6InHdrErrors\s+(\d+)`)
 
 // headerErrors is how many IPv6 packets the node has refused before any rule, for
 // addresses that may not be in a header among other things.
-func (n *node) headerErrors() (count int, err error) {
+func (n *nodeHost) headerErrors() (count int, err error) {
 	err = n.ns.do(func() error {
 		text, err := os.ReadFile("/proc/thread-self/net/snmp6")
 		if m := headerErrorsLine.FindSubmatch(text); err == nil && m != nil {
@@ -117,7 +118,7 @@ func payloadOf(number int, p *packetsim.Packet) []byte {
 
 // put gives the packet to the node: by a socket of its own, or from the other end of
 // a wire.
-func (s *session) put(n *node, in packetsim.Input, bytes []byte) error {
+func (s *session) put(n *nodeHost, in packetsim.Input, bytes []byte) error {
 	if in.Local {
 		return n.ns.do(func() error { return inject(bytes, in.Dst, in.Mark) })
 	}
@@ -143,7 +144,7 @@ func (s *session) put(n *node, in packetsim.Input, bytes []byte) error {
 }
 
 // hardwareAddress is that of the node's device by which the packet comes.
-func (s *session) hardwareAddress(n *node, in packetsim.Input) (net.HardwareAddr, error) {
+func (s *session) hardwareAddress(n *nodeHost, in packetsim.Input) (net.HardwareAddr, error) {
 	name := in.In
 	for port, pod := range s.network.plan.Pods {
 		if port.Host == n.Name && pod == in.In {
@@ -161,7 +162,7 @@ func (s *session) hardwareAddress(n *node, in packetsim.Input) (net.HardwareAddr
 }
 
 // sentWay is what the node has done with the packet so far.
-func (s *session) sentWay(n *node, in packetsim.Input, wanted *frame) (w scenarios.Way, chancy bool) {
+func (s *session) sentWay(n *nodeHost, in packetsim.Input, wanted *frame) (w scenarios.Way, chancy bool) {
 	seen := s.network.sightings()
 	for _, p := range seen[n.host] {
 		if p.first.print != wanted.print || (p.in == "") != in.Local {

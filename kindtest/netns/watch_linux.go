@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 // watchTable is the table that each namespace has for its packets to be seen.
@@ -106,7 +107,7 @@ func (h *host) startWatch(tool scenarios.Tool) error {
 	if err != nil {
 		return err
 	}
-	_, err = run(h.exec, watchRules(h.Node != nil), "nft", "-f", "-")
+	_, err = tools.Run(h.exec, watchRules(h.Node != nil), "nft", "-f", "-")
 	return err
 }
 

@@ -283,7 +283,7 @@ func (s *session) Send(_ context.Context, name string, in packetsim.Input) (*sce
 			in.In = port.Device
 		}
 	}
-	outcomes, err := s.nodes[name].host.Walk(in)
+	outcomes, err := s.network.Host(name).Walk(in)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
@@ -37,42 +38,38 @@ type NodeRules struct {
 	// RestoreInputs are the inputs of iptables-restore and ip6tables-restore, in order.
 	RestoreInputs [][]byte
 
-	node *node
+	node *node.Node
 }
 
 // Rules syncs a proxier once on a fresh kernel.
 func Rules(in RulesInput) (*NodeRules, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	clk := clocktesting.NewFakeClock(epoch())
-	n, err := loneNode(in, clk)
+	clock := node.NewClock()
+	kernel, err := loneKernel(in, clock)
 	if err != nil {
 		return nil, err
 	}
+	recorder := &tools.Recorder{Interface: kernel.Exec}
+	kernel.Exec = recorder
 	kube, err := api.New(ctx, append(slices.Clip(in.Objects), manifest.Object{Object: in.Node}), config.Options{NodeName: in.Node.Name})
 	if err != nil {
 		return nil, err
 	}
-	var warnings []string
-	if n.proxy, warnings, err = n.newProxy(in.Configuration, in.Node, clk); err != nil {
+	n := node.New(in.Node.Name, kernel, clock)
+	warnings, err := n.Start(ctx, kube, in.Configuration, in.Node)
+	if err != nil {
 		return nil, err
 	}
-	if _, err := kube.Feed(ctx, n.proxy); err != nil {
+	if err := n.Sync(); err != nil {
 		return nil, err
 	}
-	if err := n.proxy.EnsureCanaries(); err != nil {
-		return nil, err
-	}
-	n.exec.KeepInputs = true
-	if err := n.proxy.Sync(); err != nil {
-		return nil, err
-	}
-	return &NodeRules{Warnings: warnings, RestoreInputs: n.exec.Inputs, node: n}, nil
+	return &NodeRules{Warnings: warnings, RestoreInputs: recorder.Inputs, node: n}, nil
 }
 
-// loneNode is a node without a network, with the addresses of its Node object.
-func loneNode(in RulesInput, clk *clocktesting.FakeClock) (*node, error) {
-	kernel := fakeipt.New(fakeipt.Options{Dialect: in.Dialect, Clock: clk})
+// loneKernel is the kernel of a node without a network, with the addresses of its Node object.
+func loneKernel(in RulesInput, clock *clocktesting.FakeClock) (node.Kernel, error) {
+	netfilter := fakeipt.New(fakeipt.Options{Dialect: in.Dialect, Clock: clock})
 	eth := packetsim.Device{Name: plan.Underlay, MTU: 1500, Up: true}
 	for _, address := range in.Node.Status.Addresses {
 		if a, err := netip.ParseAddr(address.Address); err == nil && address.Type != corev1.NodeHostName {
@@ -80,12 +77,12 @@ func loneNode(in RulesInput, clk *clocktesting.FakeClock) (*node, error) {
 		}
 	}
 	host, err := packetsim.NewHost(packetsim.HostConfig{
-		Name: in.Node.Name, Devices: []packetsim.Device{eth}, Netfilter: kernel, Clock: clk,
+		Name: in.Node.Name, Devices: []packetsim.Device{eth}, Netfilter: netfilter, Clock: clock,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("node %s: %w", in.Node.Name, err)
+		return node.Kernel{}, fmt.Errorf("node %s: %w", in.Node.Name, err)
 	}
-	return &node{name: in.Node.Name, host: host, kernel: kernel, exec: &tools.Exec{Interface: kernel.Exec()}}, nil
+	return kernelOf(host, netfilter), nil
 }
 
 // Save writes what iptables-save prints, for IPv6 ip6tables-save.
@@ -94,7 +91,7 @@ func (r *NodeRules) Save(family fakeipt.Family, w io.Writer) error {
 	if family == fakeipt.IPv6 {
 		name = tools.Name(scenarios.FamilyIPv6, "-save")
 	}
-	text, err := r.node.run("", name)
+	text, err := r.node.Run("", name)
 	if err != nil {
 		return err
 	}

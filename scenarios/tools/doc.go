@@ -1,3 +1,3 @@
-// Package tools runs a node's iptables tools for the backends: it knows their
-// names, and can make restores fail and keep what they are given.
+// Package tools runs a node's tools for the backends: it knows the names of the
+// iptables tools, and can make restores fail and keep what they are given.
 package tools

@@ -2,18 +2,16 @@ package sim
 
 import (
 	"net/netip"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
-	"github.com/chainwalk/chainwalk/proxier/nfacct"
+	"github.com/chainwalk/chainwalk/scenarios/node"
 )
 
 // tracked is a connection that is translated to an endpoint.
@@ -40,7 +38,7 @@ func TestConnectionsAreCleaned(t *testing.T) {
 		tracked(packetsim.UDP, "10.0.9.9:40001", "172.30.0.41:53", "10.0.0.2:53", 0),
 		tracked(packetsim.UDP, "[fd00:9::9]:40000", "[fd00::41]:53", "[fd00:10::1]:53", 0),
 	}
-	host, err := packetsim.NewHost(packetsim.HostConfig{Name: "node", Clock: clocktesting.NewFakeClock(epoch()),
+	host, err := packetsim.NewHost(packetsim.HostConfig{Name: "node", Clock: node.NewClock(),
 		Netfilter: fakeipt.New(fakeipt.Options{}), Conntrack: append(stale, others...)})
 	require.NoError(t, err)
 	before := host.Conntrack()
@@ -71,7 +69,7 @@ func TestConnectionsAreCleaned(t *testing.T) {
 func TestConnectionsOfOneZoneAreDeleted(t *testing.T) {
 	first := tracked(packetsim.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 0)
 	second := tracked(packetsim.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 7)
-	host, err := packetsim.NewHost(packetsim.HostConfig{Name: "node", Clock: clocktesting.NewFakeClock(epoch()),
+	host, err := packetsim.NewHost(packetsim.HostConfig{Name: "node", Clock: node.NewClock(),
 		Netfilter: fakeipt.New(fakeipt.Options{}), Conntrack: []packetsim.ConntrackEntry{first, second}})
 	require.NoError(t, err)
 	deleted, err := connections{host}.Delete(v1.IPv4Protocol, []conntrack.Entry{trackedEntry(second)})
@@ -79,36 +77,4 @@ func TestConnectionsOfOneZoneAreDeleted(t *testing.T) {
 	assert.Equal(t, 1, deleted)
 	require.Len(t, host.Conntrack(), 1)
 	assert.Equal(t, first.Zone, host.Conntrack()[0].Zone)
-}
-
-// The fake's objects and the kernel's have the same methods, and fail alike.
-func TestAccountingLikeTheKernels(t *testing.T) {
-	type objects interface {
-		Ensure(name string) error
-		Add(name string) error
-		Get(name string) (nfacct.Counter, error)
-		List() ([]nfacct.Counter, error)
-	}
-	var _ objects = nfacct.Kernel{}
-	kernel := fakeipt.New(fakeipt.Options{})
-	var fake objects = accounting{kernel}
-
-	_, err := fake.Get("drops")
-	require.ErrorIs(t, err, nfacct.ErrNotFound)
-	require.NoError(t, fake.Ensure("drops"))
-	require.NoError(t, fake.Ensure("drops"))
-	require.ErrorIs(t, fake.Add("drops"), nfacct.ErrExists)
-	require.ErrorIs(t, fake.Add(""), nfacct.ErrEmptyName)
-	longest := strings.Repeat("x", nfacct.MaxName)
-	require.NoError(t, fake.Add(longest))
-	require.ErrorIs(t, fake.Add(longest+"x"), nfacct.ErrNameTooLong)
-
-	kernel.NFAcct().Count("drops", 3, 180)
-	drops := nfacct.Counter{Name: "drops", Packets: 3, Bytes: 180}
-	got, err := fake.Get("drops")
-	require.NoError(t, err)
-	assert.Equal(t, drops, got)
-	all, err := fake.List()
-	require.NoError(t, err)
-	assert.Equal(t, []nfacct.Counter{drops, {Name: longest}}, all)
 }

@@ -1,0 +1,30 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
+)
+
+// fault makes something go wrong behind the proxier's back.
+func (n *Node) fault(f scenarios.Fault, families []scenarios.IPFamily) error {
+	n.tools.RestoreFails += f.RestoreFails
+	var lines [][]string
+	for _, table := range f.Flush {
+		for _, family := range families {
+			tool := tools.Name(family, "")
+			lines = append(lines, []string{tool, "-t", table, "-F"}, []string{tool, "-t", table, "-X"})
+		}
+	}
+	for _, line := range f.Run {
+		lines = append(lines, strings.Fields(line))
+	}
+	for _, line := range lines {
+		if _, err := n.Run("", line...); err != nil {
+			return fmt.Errorf("fault: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/chainwalk/chainwalk/proxier/config"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/api"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
+)
+
+// Nodes are the nodes of a cluster and the API that their proxiers watch: what a
+// scenarios.Session does without packets, as every backend does it.
+type Nodes struct {
+	cluster *scenarios.Cluster
+	clock   *clocktesting.FakeClock
+	api     *api.API
+	stop    context.CancelFunc
+	nodes   map[string]*Node
+}
+
+// Start makes the nodes of a cluster on the kernels, which go by the nodes' names:
+// it restores the rules that are there before kube-proxy, fills the API and starts
+// the proxiers. The clock moves all of them.
+func Start(
+	ctx context.Context, cluster *scenarios.Cluster, clock *clocktesting.FakeClock, kernels map[string]Kernel,
+) (*Nodes, error) {
+	ctx, stop := context.WithCancel(ctx)
+	s := &Nodes{cluster: cluster, clock: clock, stop: stop, nodes: map[string]*Node{}}
+	for name, kernel := range kernels {
+		s.nodes[name] = New(name, kernel, clock)
+	}
+	if err := s.start(ctx); err != nil {
+		stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Nodes) start(ctx context.Context) error {
+	err := s.preload()
+	if err != nil {
+		return err
+	}
+	if s.api, err = api.New(ctx, s.cluster.Objects, config.Options{}); err != nil {
+		return err
+	}
+	for i := range s.cluster.Nodes {
+		if err := s.startProxier(ctx, s.cluster.Nodes[i].Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// preload restores the rules that are there before kube-proxy starts.
+func (s *Nodes) preload() error {
+	for _, p := range s.cluster.Preload {
+		for i := range s.cluster.Nodes {
+			name := s.cluster.Nodes[i].Name
+			if !p.IsFor(name) {
+				continue
+			}
+			if _, err := s.nodes[name].Run(p.Save, tools.Name(p.Family, "-restore"), "--noflush"); err != nil {
+				return fmt.Errorf("%s: preload: %w", p.Pos, err)
+			}
+		}
+	}
+	return nil
+}
+
+// startProxier starts a node's proxier with the configuration that the cluster has for it now.
+func (s *Nodes) startProxier(ctx context.Context, name string) error {
+	object, err := s.api.Node(ctx, name)
+	if err == nil {
+		_, err = s.nodes[name].Start(ctx, s.api, s.cluster.Configs[name], object)
+	}
+	if err != nil {
+		return fmt.Errorf("start kube-proxy on %s: %w", name, err)
+	}
+	return nil
+}
+
+// Node returns the node of that name.
+func (s *Nodes) Node(name string) *Node { return s.nodes[name] }
+
+// Close ends the informers.
+func (s *Nodes) Close() error {
+	s.stop()
+	return nil
+}
+
+// Apply writes objects and waits until every proxier has them.
+func (s *Nodes) Apply(ctx context.Context, objects []manifest.Object) error {
+	return s.api.Apply(ctx, objects)
+}
+
+// Delete deletes objects and waits until every proxier knows.
+func (s *Nodes) Delete(ctx context.Context, refs []manifest.Ref) error {
+	return s.api.Delete(ctx, refs)
+}
+
+// Sync syncs the proxiers of these nodes one after the other.
+func (s *Nodes) Sync(_ context.Context, nodes []string) error {
+	var errs []error
+	for _, name := range nodes {
+		if err := s.nodes[name].Sync(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Restart replaces the proxiers of these nodes by new ones on the same kernels.
+func (s *Nodes) Restart(ctx context.Context, nodes []string) error {
+	for _, name := range nodes {
+		if err := s.startProxier(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Advance moves the clock.
+func (s *Nodes) Advance(_ context.Context, d time.Duration) error {
+	s.clock.Step(d)
+	return nil
+}
+
+// Save is what iptables-save -c prints on a node, ip6tables-save for ipv6.
+func (s *Nodes) Save(_ context.Context, node string, family scenarios.IPFamily) (string, error) {
+	return s.nodes[node].Save(family)
+}
+
+// Accounting are the packets that a node's accounting objects have counted, by name.
+func (s *Nodes) Accounting(_ context.Context, node string) (map[string]int, error) {
+	return s.nodes[node].Accounting()
+}
+
+// Health is what the proxier of the cluster's first family tells its health check server.
+func (s *Nodes) Health(_ context.Context, node string) (map[string]int, error) {
+	return s.nodes[node].health(s.cluster.IPFamily), nil
+}
+
+// Fault makes something go wrong on one node.
+func (s *Nodes) Fault(_ context.Context, f scenarios.Fault) error {
+	return s.nodes[f.Node].fault(f, tools.Families(s.cluster.IPFamily))
+}
