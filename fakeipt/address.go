@@ -54,11 +54,6 @@ func maskAddr(addr, mask netip.Addr) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// Contains reports whether the address is one that the option names, before Invert.
-func (m *AddrMatch) Contains(addr netip.Addr) bool {
-	return addr.Is4() == m.Addr.Is4() && maskAddr(addr, m.Mask) == maskAddr(m.Addr, m.Mask)
-}
-
 // appendSave appends "ADDRESS/MASK" as iptables-save prints it.
 func (m *AddrMatch) appendSave(dst []byte) []byte {
 	dst = append(libc.AppendInetNtop(dst, m.Addr), '/')

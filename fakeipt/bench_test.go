@@ -106,7 +106,7 @@ func bytesPerRule(tb testing.TB, input []byte) float64 {
 	restored(tb, k, input)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	rules := k.Ruleset(IPv4).Table("nat").RuleCount()
+	rules := k.Ruleset(IPv4).Table("nat").ruleCount()
 	runtime.KeepAlive(k)
 	return float64(after.HeapAlloc-before.HeapAlloc) / float64(rules)
 }

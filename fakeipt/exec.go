@@ -66,24 +66,24 @@ type process struct {
 	stopped chan struct{}
 }
 
-// ExitError is the exit status of a tool that is not 0.
-type ExitError struct {
-	Status int
+// exitError is the exit status of a tool that is not 0.
+type exitError struct {
+	status int
 }
 
-var _ exec.ExitError = (*ExitError)(nil)
+var _ exec.ExitError = (*exitError)(nil)
 
 // Error is "exit status N".
-func (e *ExitError) Error() string { return fmt.Sprintf("exit status %d", e.Status) }
+func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.status) }
 
 // String is the same as Error.
-func (e *ExitError) String() string { return e.Error() }
+func (e *exitError) String() string { return e.Error() }
 
 // Exited is true: the tools are never killed.
-func (e *ExitError) Exited() bool { return true }
+func (e *exitError) Exited() bool { return true }
 
 // ExitStatus is the status.
-func (e *ExitError) ExitStatus() int { return e.Status }
+func (e *exitError) ExitStatus() int { return e.status }
 
 // Errors of starting a program in a way that is not possible.
 var (
@@ -146,7 +146,7 @@ func (p *process) run() {
 		_ = w.Close()
 	}
 	if status != 0 {
-		p.err = &ExitError{Status: status}
+		p.err = &exitError{status: status}
 	}
 }
 
@@ -171,7 +171,7 @@ func (p *process) Wait() error {
 	case <-p.done:
 		return p.err
 	case <-p.stopped:
-		return &ExitError{Status: statusKilled}
+		return &exitError{status: statusKilled}
 	case <-p.ctx.Done():
 		return p.ctx.Err()
 	}

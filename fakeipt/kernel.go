@@ -16,13 +16,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Version is the version of the tools that is imitated.
-const Version = "1.8.9"
+// toolsVersion is the version of the tools that is imitated.
+const toolsVersion = "1.8.9"
 
-// Options are what New takes. The zero value is the legacy tools of Version with the real clock.
+// Options are what New takes. The zero value is the legacy tools of version 1.8.9 with the real clock.
 type Options struct {
 	Dialect Dialect
-	// Version is what the tools say theirs is; "" is Version.
+	// Version is what the tools say theirs is; "" is 1.8.9.
 	Version string
 	// Clock dates the comments of iptables-save.
 	Clock clock.PassiveClock
@@ -78,7 +78,7 @@ func New(o Options) *Kernel {
 		k.objects, k.sets, k.lock, k.beside, o.Beside.beside = o.Beside.objects, o.Beside.sets, o.Beside.lock, o.Beside, k
 	}
 	if k.version == "" {
-		k.version = Version
+		k.version = toolsVersion
 	}
 	if k.clock == nil {
 		k.clock = clock.RealClock{}

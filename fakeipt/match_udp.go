@@ -36,7 +36,7 @@ func (m *MatchUDP) check(c *checkContext) syscall.Errno {
 // nativeInNFT says that the nft tools write the match as expressions of
 // nftables, so that the kernel's match is not asked.
 func (m *MatchUDP) nativeInNFT() bool {
-	return !m.SrcPorts.Any() || !m.DstPorts.Any() || m.InvSrc || m.InvDst
+	return !m.SrcPorts.isAny() || !m.DstPorts.isAny() || m.InvSrc || m.InvDst
 }
 
 var udpExtension = &extension{

@@ -16,8 +16,8 @@ type PortRange struct {
 // anyPort is the range of a match without that option.
 var anyPort = PortRange{Min: 0, Max: 65535}
 
-// Any reports whether every port is in the range.
-func (r PortRange) Any() bool { return r == anyPort }
+// isAny says whether every port is in the range.
+func (r PortRange) isAny() bool { return r == anyPort }
 
 // Contains reports whether port is in the range.
 func (r PortRange) Contains(port uint16) bool { return r.Min <= port && port <= r.Max }
@@ -104,7 +104,7 @@ func (r PortRange) appendList(dst []byte, style listStyle) []byte {
 
 // appendPortOption appends " [!] --OPTION RANGE" where the range says anything.
 func appendPortOption(dst []byte, option string, r PortRange, invert bool) []byte {
-	if r.Any() {
+	if r.isAny() {
 		return dst
 	}
 	return r.appendSave(append(appendOption(dst, option, invert), ' '))
@@ -112,7 +112,7 @@ func appendPortOption(dst []byte, option string, r PortRange, invert bool) []byt
 
 // appendPortList appends " WORD[s]:[!]RANGE" where the range says anything.
 func appendPortList(dst []byte, word string, r PortRange, invert bool, style listStyle) []byte {
-	if r.Any() && (!invert || style.dialect == NFT) {
+	if r.isAny() && (!invert || style.dialect == NFT) {
 		return dst
 	}
 	dst = append(dst, word...)

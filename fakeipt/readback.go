@@ -64,7 +64,7 @@ func (b *nativeMatches) add(m Match) {
 }
 
 func (b *nativeMatches) addTCP(m *MatchTCP) {
-	if m.FlagMask == 0 && m.SrcPorts.Any() && m.DstPorts.Any() {
+	if m.FlagMask == 0 && m.SrcPorts.isAny() && m.DstPorts.isAny() {
 		return
 	}
 	if b.tcp == nil {
@@ -80,7 +80,7 @@ func (b *nativeMatches) addTCP(m *MatchTCP) {
 }
 
 func (b *nativeMatches) addUDP(m *MatchUDP) {
-	if m.SrcPorts.Any() && m.DstPorts.Any() {
+	if m.SrcPorts.isAny() && m.DstPorts.isAny() {
 		return
 	}
 	if b.udp == nil {
@@ -95,7 +95,7 @@ func (b *nativeMatches) addUDP(m *MatchUDP) {
 // comparison, which says one end only.
 func (r PortRange) readInto(to *PortRange, toInvert *bool, invert bool) {
 	switch {
-	case r.Any():
+	case r.isAny():
 	case r.Min == 0 && r.Max != 0 && invert:
 		to.Min = r.Max + 1
 	case r.Min == 0 && r.Max != 0:

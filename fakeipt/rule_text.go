@@ -2,15 +2,15 @@ package fakeipt
 
 import "strconv"
 
-// AppendSave appends "-A CHAIN ..." as iptables-save prints the rule.
-func (r *Rule) AppendSave(dst []byte, chain string, f Family, d Dialect) []byte {
+// appendSave appends "-A CHAIN ..." as iptables-save prints the rule.
+func (r *Rule) appendSave(dst []byte, chain string, f Family, d Dialect) []byte {
 	dst = append(append(dst, "-A "...), chain...)
 	return r.appendOptions(dst, f, d)
 }
 
 // Text is "-A CHAIN ..." as iptables-save prints the rule.
 func (r *Rule) Text(chain string, f Family, d Dialect) string {
-	return string(r.AppendSave(nil, chain, f, d))
+	return string(r.appendSave(nil, chain, f, d))
 }
 
 // appendOptions appends everything behind the chain's name.

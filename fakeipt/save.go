@@ -17,8 +17,8 @@ type saveOptions struct {
 // saveBuffer is the number of bytes that are written at once.
 const saveBuffer = 1 << 18
 
-// Save writes the ruleset as iptables-save prints it, without the lines that have a date.
-func (rs *Ruleset) Save(w io.Writer, counters bool) error {
+// save writes the ruleset as iptables-save prints it, without the lines that have a date.
+func (rs *Ruleset) save(w io.Writer, counters bool) error {
 	for _, t := range rs.tables {
 		if err := t.save(w, rs, saveOptions{counters: counters}); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (rs *Ruleset) appendBlock(dst []byte, block []savedRule, counters bool) []b
 		if counters {
 			dst = appendCounts(dst, s.packets, s.bytes, "[", ":", "] ")
 		}
-		dst = append(s.rule.AppendSave(dst, s.chain, rs.family, rs.dialect), '\n')
+		dst = append(s.rule.appendSave(dst, s.chain, rs.family, rs.dialect), '\n')
 	}
 	return dst
 }

@@ -33,7 +33,7 @@ func (k *Kernel) WriteState(f Family, w io.Writer) error {
 		}
 	}
 	text := &lineCounter{to: w}
-	if err := rs.Save(text, true); err != nil {
+	if err := rs.save(text, true); err != nil {
 		return err
 	}
 	if text.lines != rs.savedLines() {
@@ -49,7 +49,7 @@ var errLineBreak = errors.New("not supported: a rule with a line break in a text
 func (rs *Ruleset) savedLines() int {
 	n := 0
 	for _, t := range rs.tables {
-		n += 2 + t.chains.count + t.RuleCount()
+		n += 2 + t.chains.count + t.ruleCount()
 	}
 	return n
 }

@@ -135,8 +135,8 @@ func (s sortedChain) compare(other sortedChain) int {
 	return cmp.Compare(s.chain.Name, other.chain.Name)
 }
 
-// RuleCount is the number of rules in all chains.
-func (t *Table) RuleCount() int {
+// ruleCount is the number of rules in all chains.
+func (t *Table) ruleCount() int {
 	n := 0
 	t.chains.each(func(e *chainEntry) { n += len(e.chain.Rules) })
 	return n

@@ -17,16 +17,16 @@ type TargetLog struct {
 
 // The bits of TargetLog.Flags, with the kernel's values.
 const (
-	LogTCPSequence uint8 = 0x01
-	LogTCPOptions  uint8 = 0x02
-	LogIPOptions   uint8 = 0x04
-	LogUID         uint8 = 0x08
-	LogMACDecode   uint8 = 0x20
+	logTCPSequence uint8 = 0x01
+	logTCPOptions  uint8 = 0x02
+	logIPOptions   uint8 = 0x04
+	logUID         uint8 = 0x08
+	logMACDecode   uint8 = 0x20
 )
 
 // logFlags are the options that set a bit, without the "log-" before them.
-var logFlags = bitNames{names: []bitName{{"tcp-sequence", uint32(LogTCPSequence)}, {"tcp-options", uint32(LogTCPOptions)},
-	{"ip-options", uint32(LogIPOptions)}, {"uid", uint32(LogUID)}, {"macdecode", uint32(LogMACDecode)}}}
+var logFlags = bitNames{names: []bitName{{"tcp-sequence", uint32(logTCPSequence)}, {"tcp-options", uint32(logTCPOptions)},
+	{"ip-options", uint32(logIPOptions)}, {"uid", uint32(logUID)}, {"macdecode", uint32(logMACDecode)}}}
 
 // appendFlags appends the names of the flags, each behind a prefix.
 func (t *TargetLog) appendFlags(dst []byte, prefix string) []byte {
