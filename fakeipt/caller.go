@@ -25,9 +25,6 @@ func (c caller) findSet(name string) (f Family, ok bool, err error) {
 			return 0, false, &problem{status: status, bare: true}
 		}
 	}
-	s := c.kernel.sets.find(name)
-	if s == nil {
-		return 0, false, nil
-	}
-	return s.options.Family, true, nil
+	set, ok := c.kernel.sets.Family(name)
+	return Family(set), ok, nil
 }

@@ -1,6 +1,9 @@
 package fakeipt
 
-import "github.com/chainwalk/chainwalk/fakeipt/nfacct"
+import (
+	"github.com/chainwalk/chainwalk/fakeipt/ipset"
+	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+)
 
 // tableEdit is a table being changed: by one command, or by all lines of a
 // restore up to COMMIT. Nobody else sees it, and nothing of the table it began
@@ -58,7 +61,7 @@ type chainSlot struct {
 }
 
 // newEdit begins to change a table, of which it expects to look at so many chains.
-func newEdit(rs *Ruleset, kind *tableKind, objects *nfacct.Table, sets *IPSetTable, expect int) *tableEdit {
+func newEdit(rs *Ruleset, kind *tableKind, objects *nfacct.Table, sets *ipset.Table, expect int) *tableEdit {
 	e := &tableEdit{family: rs.family, dialect: rs.dialect, kind: kind, objects: objects, base: rs.Table(kind.name), exists: true}
 	if e.base == nil {
 		e.base = newTable(kind)

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"syscall"
 
+	"github.com/chainwalk/chainwalk/fakeipt/ipset"
 	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 )
 
@@ -150,7 +151,7 @@ type checkContext struct {
 	table   *tableKind
 	rule    *Rule
 	objects *nfacct.Table
-	sets    *IPSetTable
+	sets    *ipset.Table
 }
 
 // checker is a match or target that the kernel may refuse wherever the chain is.

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/fakeipt/ipset"
 	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 	"k8s.io/utils/clock"
 )
@@ -63,7 +64,7 @@ type Kernel struct {
 	version string
 	clock   clock.PassiveClock
 	objects *nfacct.Table
-	sets    *IPSetTable
+	sets    *ipset.Table
 	beside  *Kernel
 	gate    func(Visit) error
 
@@ -84,7 +85,7 @@ func New(o Options) *Kernel {
 		k.clock = clock.RealClock{}
 	}
 	if k.sets == nil {
-		k.sets = newIPSetTable(k.clock)
+		k.sets = ipset.NewTable(k.clock)
 	}
 	for _, f := range []Family{IPv4, IPv6} {
 		k.rulesets[f.index()].Store(&Ruleset{family: f, dialect: k.dialect})
@@ -118,7 +119,7 @@ func (k *Kernel) allRulesets() []*Ruleset {
 func (k *Kernel) NFAcct() *nfacct.Table { return k.objects }
 
 // Sets are the sets that -m set and -j SET name.
-func (k *Kernel) Sets() *IPSetTable { return k.sets }
+func (k *Kernel) Sets() *ipset.Table { return k.sets }
 
 // store makes a table the current one.
 func (k *Kernel) store(f Family, t *Table) {

@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // listStyle is the form of a listing (-L).
@@ -148,7 +150,7 @@ func (style listStyle) protocol(number uint8) string {
 	case number == 0:
 		return "all"
 	}
-	return string(appendProtocol(nil, number))
+	return string(libc.AppendProtocol(nil, number))
 }
 
 // appendDevices appends the columns of -i and -o.

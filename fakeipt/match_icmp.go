@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/chainwalk/chainwalk/fakeipt/internal/icmp"
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
@@ -81,64 +82,17 @@ func (m *MatchICMP) check(c *checkContext) syscall.Errno {
 	return c.wantProto(libc.ProtoICMP)
 }
 
-// icmpName is a name of a type, or of one code of it.
-type icmpName struct {
-	name             string
-	number           uint8
-	codeMin, codeMax uint8
-}
-
-// icmpNames are the names of --icmp-type. The first name of several is the one that is printed.
-var icmpNames = []icmpName{
-	{"any", 255, 0, 255},
-	{"echo-reply", 0, 0, 255}, {"pong", 0, 0, 255},
-	{"destination-unreachable", 3, 0, 255},
-	{"network-unreachable", 3, 0, 0}, {"host-unreachable", 3, 1, 1}, {"protocol-unreachable", 3, 2, 2},
-	{"port-unreachable", 3, 3, 3}, {"fragmentation-needed", 3, 4, 4}, {"source-route-failed", 3, 5, 5},
-	{"network-unknown", 3, 6, 6}, {"host-unknown", 3, 7, 7}, {"network-prohibited", 3, 9, 9},
-	{"host-prohibited", 3, 10, 10}, {"TOS-network-unreachable", 3, 11, 11}, {"TOS-host-unreachable", 3, 12, 12},
-	{"communication-prohibited", 3, 13, 13}, {"host-precedence-violation", 3, 14, 14}, {"precedence-cutoff", 3, 15, 15},
-	{"source-quench", 4, 0, 255},
-	{"redirect", 5, 0, 255}, {"network-redirect", 5, 0, 0}, {"host-redirect", 5, 1, 1},
-	{"TOS-network-redirect", 5, 2, 2}, {"TOS-host-redirect", 5, 3, 3},
-	{"echo-request", 8, 0, 255}, {"ping", 8, 0, 255},
-	{"router-advertisement", 9, 0, 255}, {"router-solicitation", 10, 0, 255},
-	{"time-exceeded", 11, 0, 255}, {"ttl-exceeded", 11, 0, 255},
-	{"ttl-zero-during-transit", 11, 0, 0}, {"ttl-zero-during-reassembly", 11, 1, 1},
-	{"parameter-problem", 12, 0, 255}, {"ip-header-bad", 12, 0, 0}, {"required-option-missing", 12, 1, 1},
-	{"timestamp-request", 13, 0, 255}, {"timestamp-reply", 14, 0, 255},
-	{"address-mask-request", 17, 0, 255}, {"address-mask-reply", 18, 0, 255},
-}
-
-// icmpv6Names are the names of --icmpv6-type.
-var icmpv6Names = []icmpName{
-	{"destination-unreachable", 1, 0, 255},
-	{"no-route", 1, 0, 0}, {"communication-prohibited", 1, 1, 1}, {"beyond-scope", 1, 2, 2},
-	{"address-unreachable", 1, 3, 3}, {"port-unreachable", 1, 4, 4}, {"failed-policy", 1, 5, 5}, {"reject-route", 1, 6, 6},
-	{"packet-too-big", 2, 0, 255},
-	{"time-exceeded", 3, 0, 255}, {"ttl-exceeded", 3, 0, 255},
-	{"ttl-zero-during-transit", 3, 0, 0}, {"ttl-zero-during-reassembly", 3, 1, 1},
-	{"parameter-problem", 4, 0, 255}, {"bad-header", 4, 0, 0}, {"unknown-header-type", 4, 1, 1}, {"unknown-option", 4, 2, 2},
-	{"echo-request", 128, 0, 255}, {"ping", 128, 0, 255}, {"echo-reply", 129, 0, 255}, {"pong", 129, 0, 255},
-	{"mld-listener-query", 130, 0, 255}, {"mld-listener-report", 131, 0, 255}, {"mld-listener-done", 132, 0, 255},
-	{"mld-listener-reduction", 132, 0, 255},
-	{"router-solicitation", 133, 0, 255}, {"router-advertisement", 134, 0, 255},
-	{"neighbour-solicitation", 135, 0, 255}, {"neighbor-solicitation", 135, 0, 255},
-	{"neighbour-advertisement", 136, 0, 255}, {"neighbor-advertisement", 136, 0, 255},
-	{"redirect", 137, 0, 255},
-}
-
-func (m *MatchICMP) names() []icmpName {
+func (m *MatchICMP) names() []icmp.TypeName {
 	if m.V6 {
-		return icmpv6Names
+		return icmp.V6Names
 	}
-	return icmpNames
+	return icmp.V4Names
 }
 
 func (m *MatchICMP) typeName() string {
 	for _, n := range m.names() {
-		if m.Any && n.name == "any" || !m.Any && n.name != "any" && n.number == m.Type && n.codeMin == m.CodeMin && n.codeMax == m.CodeMax {
-			return n.name
+		if m.Any && n.Name == "any" || !m.Any && n.Name != "any" && n.Type == m.Type && n.CodeMin == m.CodeMin && n.CodeMax == m.CodeMax {
+			return n.Name
 		}
 	}
 	return ""
@@ -176,27 +130,27 @@ func (p *icmpParser) option(o *optionCall) error {
 
 // byName looks for a name, or the only name that begins so.
 func (p *icmpParser) byName(arg []byte) (bool, error) {
-	var match *icmpName
+	var match *icmp.TypeName
 	names := p.m.names()
 	for i := range names {
 		n := &names[i]
-		if !beginsLike(n.name, arg) {
+		if !beginsLike(n.Name, arg) {
 			continue
 		}
-		if len(arg) == len(n.name) {
+		if len(arg) == len(n.Name) {
 			match = n
 			break
 		}
 		if match != nil {
-			return false, badParameter("Ambiguous %s type `%s': `%s' or `%s'?", p.m.kind(), arg, match.name, n.name)
+			return false, badParameter("Ambiguous %s type `%s': `%s' or `%s'?", p.m.kind(), arg, match.Name, n.Name)
 		}
 		match = n
 	}
 	if match == nil {
 		return false, nil
 	}
-	p.m.Any = match.name == "any"
-	p.m.Type, p.m.CodeMin, p.m.CodeMax = match.number, match.codeMin, match.codeMax
+	p.m.Any = match.Name == "any"
+	p.m.Type, p.m.CodeMin, p.m.CodeMax = match.Type, match.CodeMin, match.CodeMax
 	return true, nil
 }
 

@@ -7,44 +7,12 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
-)
-
-// SetRef is a set with the sides of the packet that are looked up in it: "NAME src,dst".
-type SetRef struct {
-	Set string
-	// Dim is the number of sides given, 1 to 6.
-	Dim uint8
-	// SrcSides has bit i set where side i, from 0, is "src"; the others are "dst".
-	SrcSides uint8
-}
-
-// SetCounter is a condition of -m set on a counter of the entry that was found.
-type SetCounter struct {
-	Op    SetCounterOp
-	Value uint64
-}
-
-// SetCounterOp is how a counter is compared.
-type SetCounterOp uint8
-
-// The comparisons. SetCounterAny is none.
-const (
-	SetCounterAny SetCounterOp = iota
-	SetCounterEQ               // --packets-eq
-	SetCounterNE               // ! --packets-eq
-	SetCounterLT               // --packets-lt
-	SetCounterGT               // --packets-gt
+	"github.com/chainwalk/chainwalk/fakeipt/ipset"
 )
 
 // MatchSet is -m set.
 type MatchSet struct {
-	SetRef
-	Invert bool
-	// ReturnNomatch is --return-nomatch: an entry with nomatch matches, and others do not.
-	ReturnNomatch bool
-	// KeepCounters and KeepSubcounters are "! --update-counters" and "! --update-subcounters".
-	KeepCounters, KeepSubcounters bool
-	Packets, Bytes                SetCounter
+	ipset.Query
 }
 
 // Name is "set".
@@ -60,14 +28,14 @@ func (m *MatchSet) appendOptions(dst []byte, prefix string) []byte {
 	if m.Invert {
 		dst = append(dst, " !"...)
 	}
-	dst = m.appendRef(append(append(dst, prefix...), "match-set"...))
+	dst = appendSetRef(append(append(dst, prefix...), "match-set"...), m.Ref)
 	dst = appendFlags(dst, prefix, flagWord{"return-nomatch", m.ReturnNomatch})
 	dst = appendFlags(dst, " !"+prefix, flagWord{"update-counters", m.KeepCounters}, flagWord{"update-subcounters", m.KeepSubcounters})
-	return m.Bytes.append(m.Packets.append(dst, prefix, "packets"), prefix, "bytes")
+	return appendSetCounter(appendSetCounter(dst, m.Packets, prefix, "packets"), m.Bytes, prefix, "bytes")
 }
 
-// appendRef appends " NAME SIDE,SIDE".
-func (r SetRef) appendRef(dst []byte) []byte {
+// appendSetRef appends " NAME SIDE,SIDE".
+func appendSetRef(dst []byte, r ipset.Ref) []byte {
 	dst = append(append(dst, ' '), r.Set...)
 	separator := byte(' ')
 	for i := range r.Dim {
@@ -81,11 +49,11 @@ func (r SetRef) appendRef(dst []byte) []byte {
 	return dst
 }
 
-func (c SetCounter) append(dst []byte, prefix, counter string) []byte {
-	if c.Op == SetCounterAny {
+func appendSetCounter(dst []byte, c ipset.Counter, prefix, counter string) []byte {
+	if c.Op == ipset.CounterAny {
 		return dst
 	}
-	if c.Op == SetCounterNE {
+	if c.Op == ipset.CounterNE {
 		dst = append(dst, " !"...)
 	}
 	dst = append(append(append(dst, prefix...), counter...), [...]string{"", "-eq ", "-eq ", "-lt ", "-gt "}[c.Op]...)
@@ -95,10 +63,10 @@ func (c SetCounter) append(dst []byte, prefix, counter string) []byte {
 // maxSetDim is the number of sides that the kernel's code has room for.
 const maxSetDim = 6
 
-func (m *MatchSet) check(c *checkContext) syscall.Errno { return c.wantSet(m.SetRef) }
+func (m *MatchSet) check(c *checkContext) syscall.Errno { return c.wantSet(m.Ref) }
 
 // wantSet is the kernel's check of a set that a rule names.
-func (c *checkContext) wantSet(r SetRef) syscall.Errno {
+func (c *checkContext) wantSet(r ipset.Ref) syscall.Errno {
 	if r.Set != "" && !c.sets.Has(r.Set) {
 		return syscall.ENOENT
 	}
@@ -141,9 +109,9 @@ func (p *setMatchParser) option(o *optionCall) error {
 	case "update-subcounters":
 		p.m.KeepSubcounters = p.m.KeepSubcounters || o.invert
 	case "packets-eq", "packets-lt", "packets-gt":
-		return p.m.Packets.parse(o, "packets")
+		return parseSetCounter(&p.m.Packets, o, "packets")
 	default:
-		return p.m.Bytes.parse(o, "bytes")
+		return parseSetCounter(&p.m.Bytes, o, "bytes")
 	}
 	return nil
 }
@@ -156,17 +124,17 @@ func (p *setMatchParser) set(o *optionCall) error {
 		return badParameter("--match-set can be specified only once")
 	}
 	p.m.Invert = o.invert
-	return p.m.parse(o, "--match-set requires two args.")
+	return parseSetRef(&p.m.Ref, o, "--match-set requires two args.")
 }
 
-// parse reads "NAME SIDE,SIDE"; missing is the error where the second word is not there.
-func (r *SetRef) parse(o *optionCall, missing string) error {
+// parseSetRef reads "NAME SIDE,SIDE"; missing is the error where the second word is not there.
+func parseSetRef(r *ipset.Ref, o *optionCall, missing string) error {
 	sides, ok := o.next()
 	if !ok {
 		return badParameter("%s", missing)
 	}
-	if len(o.arg) > maxSetName {
-		return badParameter("setname `%s' too long, max %d characters.", o.arg, maxSetName)
+	if len(o.arg) > ipset.MaxName {
+		return badParameter("setname `%s' too long, max %d characters.", o.arg, ipset.MaxName)
 	}
 	family, ok, err := o.findSet(string(o.arg))
 	switch {
@@ -200,21 +168,21 @@ func (r *SetRef) parse(o *optionCall, missing string) error {
 // wordIPv is "IPv4" or "IPv6".
 func (f Family) wordIPv() string { return "IPv" + strconv.Itoa(int(f)) }
 
-func (c *SetCounter) parse(o *optionCall, counter string) error {
-	if c.Op != SetCounterAny {
+func parseSetCounter(c *ipset.Counter, o *optionCall, counter string) error {
+	if c.Op != ipset.CounterAny {
 		return badParameter("only one of the --%s-[eq|lt|gt] is allowed", counter)
 	}
 	switch {
 	case o.name[len(counter):] == "-lt":
-		c.Op = SetCounterLT
+		c.Op = ipset.CounterLT
 	case o.name[len(counter):] == "-gt":
-		c.Op = SetCounterGT
+		c.Op = ipset.CounterGT
 	case o.invert:
-		c.Op = SetCounterNE
+		c.Op = ipset.CounterNE
 	default:
-		c.Op = SetCounterEQ
+		c.Op = ipset.CounterEQ
 	}
-	if o.invert && c.Op != SetCounterNE {
+	if o.invert && c.Op != ipset.CounterNE {
 		return badParameter("--%s option cannot be inverted", o.name)
 	}
 	n, ok := libc.WholeNumber(o.arg, math.MaxUint64)

@@ -1,6 +1,13 @@
 package fakeipt
 
-import "github.com/chainwalk/chainwalk/fakeipt/nfacct"
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/chainwalk/chainwalk/fakeipt/ipset"
+	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+)
 
 // runNFAcct is nfacct.
 func (p *program) runNFAcct() int {
@@ -26,4 +33,61 @@ func (k *Kernel) usedObjects() map[string]bool {
 		}
 	}
 	return used
+}
+
+// runIPSet is ipset.
+func (p *program) runIPSet() int {
+	p.kernel.lock.Lock()
+	defer p.kernel.lock.Unlock()
+	return p.kernel.ipset(p.stdin, p.stdout, p.stderr).Run(p.args)
+}
+
+// ipset is the tool. The caller holds the lock as long as it runs.
+func (k *Kernel) ipset(stdin io.Reader, stdout, stderr io.Writer) *ipset.Tool {
+	return &ipset.Tool{Sets: k.sets, Named: k.namedSets, Stdin: stdin, Stdout: stdout, Stderr: stderr, ReadFile: os.ReadFile, WriteFile: os.WriteFile}
+}
+
+// namedSets counts how often rules of every ruleset name each set.
+func (k *Kernel) namedSets() map[string]int {
+	count := map[string]int{}
+	for _, rs := range k.allRulesets() {
+		for _, t := range rs.Tables() {
+			for c := range t.Chains() {
+				for _, r := range c.Rules {
+					r.countSets(count)
+				}
+			}
+		}
+	}
+	return count
+}
+
+func (r *Rule) countSets(count map[string]int) {
+	for _, m := range r.Matches {
+		if s, ok := m.(*MatchSet); ok {
+			count[s.Set]++
+		}
+	}
+	if t, ok := r.Target.(*TargetSet); ok {
+		for _, ref := range []ipset.Ref{t.Add, t.Del, t.Map} {
+			if ref.Set != "" {
+				count[ref.Set]++
+			}
+		}
+	}
+}
+
+// SaveSets writes every set as "ipset save" prints it.
+func (k *Kernel) SaveSets(w io.Writer) error { return k.sets.Save(w) }
+
+// LoadSets makes the sets of "ipset save" text. name is what errors call the text; they are *ParseError.
+func (k *Kernel) LoadSets(name string, r io.Reader) error {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	err := k.ipset(r, io.Discard, io.Discard).Load()
+	var line *ipset.LineError
+	if errors.As(err, &line) {
+		return &ParseError{File: name, Line: line.Line, Msg: err.Error()}
+	}
+	return err
 }

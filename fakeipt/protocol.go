@@ -1,29 +1,13 @@
 package fakeipt
 
-import (
-	"math"
-	"strconv"
-
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
-)
+import "github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 
 // parseProtocol reads a name or number; the word is in lower case.
 func parseProtocol(s []byte) (uint8, error) {
-	if n, ok := libc.WholeNumber(s, math.MaxUint8); ok {
-		return uint8(n), nil
-	}
 	if n, ok := libc.Protocol(s); ok {
 		return n, nil
 	}
 	return 0, badParameter("unknown protocol \"%s\" specified", s)
-}
-
-// appendProtocol appends the name or else the number.
-func appendProtocol(dst []byte, number uint8) []byte {
-	if name := libc.ProtocolName(number); name != "" {
-		return append(dst, name...)
-	}
-	return strconv.AppendUint(dst, uint64(number), 10)
 }
 
 // isExtensionHeader says that IPv6 has the number for a header that stands before the protocol's own.

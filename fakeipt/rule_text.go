@@ -1,6 +1,10 @@
 package fakeipt
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
 
 // appendSave appends "-A CHAIN ..." as iptables-save prints the rule.
 func (r *Rule) appendSave(dst []byte, chain string, f Family, d Dialect) []byte {
@@ -29,7 +33,7 @@ func (r *Rule) appendMatches(dst []byte, f Family, d Dialect) []byte {
 	dst = r.In.appendSave(dst, "-i", d)
 	dst = r.Out.appendSave(dst, "-o", d)
 	if r.Proto.Number != 0 {
-		dst = appendProtocol(append(appendOption(dst, "-p", r.Proto.Invert), ' '), r.Proto.Number)
+		dst = libc.AppendProtocol(append(appendOption(dst, "-p", r.Proto.Invert), ' '), r.Proto.Number)
 	}
 	if r.Fragment != FragmentAny {
 		dst = appendOption(dst, "-f", r.Fragment == FragmentNot)

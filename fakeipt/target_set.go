@@ -6,14 +6,13 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/fakeipt/ipset"
 )
 
-// TargetSet is -j SET. Each operation is one whose SetRef names a set.
+// TargetSet is -j SET. Each operation is one whose Ref names a set.
 type TargetSet struct {
-	Add, Del, Map SetRef // Set "": not asked
-	Exist         bool   // an entry that is there gets its timeout anew
-	HasTimeout    bool
-	Timeout       uint32 // of the added entry, in seconds
+	ipset.Change
+	Map ipset.Ref
 	// MapMark, MapPrio and MapQueue take these from the entry that Map found.
 	MapMark, MapPrio, MapQueue bool
 }
@@ -30,9 +29,9 @@ func (t *TargetSet) appendList(dst []byte, _ listStyle) []byte {
 }
 
 func (t *TargetSet) appendOptions(dst []byte, prefix, set string) []byte {
-	ref := func(word string, r SetRef) {
+	ref := func(word string, r ipset.Ref) {
 		if r.Set != "" {
-			dst = r.appendRef(append(append(append(dst, prefix...), word...), set...))
+			dst = appendSetRef(append(append(append(dst, prefix...), word...), set...), r)
 		}
 	}
 	ref("add", t.Add)
@@ -48,7 +47,7 @@ func (t *TargetSet) appendOptions(dst []byte, prefix, set string) []byte {
 }
 
 func (t *TargetSet) check(c *checkContext) syscall.Errno {
-	for _, r := range []SetRef{t.Add, t.Del} {
+	for _, r := range []ipset.Ref{t.Add, t.Del} {
 		if errno := c.wantSet(r); errno != 0 {
 			return errno
 		}
@@ -113,11 +112,11 @@ func (p *setTargetParser) option(o *optionCall) error {
 	return nil
 }
 
-func (p *setTargetParser) set(o *optionCall, r *SetRef) error {
+func (p *setTargetParser) set(o *optionCall, r *ipset.Ref) error {
 	if r.Dim > 0 {
 		return badParameter("--%s can be specified only once", o.name)
 	}
-	return r.parse(o, fmt.Sprintf("--%s requires two args.", o.name))
+	return parseSetRef(r, o, fmt.Sprintf("--%s requires two args.", o.name))
 }
 
 func (p *setTargetParser) finish(uint32) (Target, error) {
@@ -128,7 +127,7 @@ func (p *setTargetParser) finish(uint32) (Target, error) {
 	for _, f := range []struct {
 		given bool
 		name  string
-		set   *SetRef
+		set   *ipset.Ref
 		of    string
 	}{{t.Exist, "Flag `--exist'", &t.Add, "add-set"}, {t.HasTimeout, "Option `--timeout'", &t.Add, "add-set"},
 		{t.MapMark, "Flag `--map-mark'", &t.Map, "map-set"}, {t.MapPrio, "Flag `--map-prio'", &t.Map, "map-set"},

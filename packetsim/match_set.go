@@ -1,10 +1,13 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import (
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ipset"
+)
 
 // setPacket is the packet as sets see it.
-func setPacket(s *packet) *fakeipt.SetPacket {
-	p := &fakeipt.SetPacket{Src: s.Src, Dst: s.Dst, Proto: uint8(s.Proto), SrcPort: s.SrcPort, DstPort: s.DstPort, Length: uint64(s.size())}
+func setPacket(s *packet) *ipset.Packet {
+	p := &ipset.Packet{Src: s.Src, Dst: s.Dst, Proto: uint8(s.Proto), SrcPort: s.SrcPort, DstPort: s.DstPort, Length: uint64(s.size())}
 	if s.Proto.IsICMP() {
 		p.SrcPort = uint16(s.ICMPType)<<8 | uint16(s.ICMPCode)
 		p.DstPort = p.SrcPort
@@ -15,14 +18,14 @@ func setPacket(s *packet) *fakeipt.SetPacket {
 // matchSet is -m set (net/netfilter/xt_set.c).
 func (w *walk) matchSet(s *packet, m *fakeipt.MatchSet) bool {
 	sets, p := w.h.netfilter.Sets(), setPacket(s)
-	holds := sets.Match(m, p)
-	w.undoSet(sets.Count(m, p))
+	holds := sets.Match(&m.Query, p)
+	w.undoSet(sets.Count(&m.Query, p))
 	return holds
 }
 
 // targetSet is -j SET. Rules after it see the set as it is then.
 func (w *walk) targetSet(s *packet, t *fakeipt.TargetSet) fate {
-	w.undoSet(w.h.netfilter.Sets().Apply(t, setPacket(s)))
+	w.undoSet(w.h.netfilter.Sets().Apply(&t.Change, setPacket(s)))
 	return goOn
 }
 

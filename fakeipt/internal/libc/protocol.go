@@ -1,5 +1,10 @@
 package libc
 
+import (
+	"math"
+	"strconv"
+)
+
 // Numbers of protocols, as netinet/in.h has them.
 const (
 	ProtoICMP    = 1
@@ -33,10 +38,13 @@ var protocolNames = [...]protocolName{
 	{"icmpv6", 58}, {"ipv6-mh", 135}, {"mh", 135}, {"ip", 0}, {"hopopt", 0}, {"all", 0},
 }
 
-// Protocol is the number of a protocol's name, which is in lower case.
-func Protocol(name []byte) (number uint8, ok bool) {
+// Protocol is the number that a word stands for: a number, or the name of a protocol in lower case.
+func Protocol(word []byte) (number uint8, ok bool) {
+	if n, ok := WholeNumber(word, math.MaxUint8); ok {
+		return uint8(n), true
+	}
 	for i := range protocolNames {
-		if protocolNames[i].name == string(name) {
+		if protocolNames[i].name == string(word) {
 			return protocolNames[i].number, true
 		}
 	}
@@ -54,4 +62,12 @@ func ProtocolName(number uint8) string {
 		}
 	}
 	return ""
+}
+
+// AppendProtocol appends the name or else the number.
+func AppendProtocol(dst []byte, number uint8) []byte {
+	if name := ProtocolName(number); name != "" {
+		return append(dst, name...)
+	}
+	return strconv.AppendUint(dst, uint64(number), 10)
 }

@@ -1,24 +1,43 @@
-package fakeipt
+package ipset
 
 import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
-// ipsetVersion is what the tool says its version is.
-const ipsetVersion = "v7.17"
+// version is what the tool says its version is.
+const version = "v7.17"
 
-const ipsetProtocol = 7
+const protocol = 7
 
-// setTool is one run of ipset.
-type setTool struct {
-	*program
+// Tool is ipset with what it works on.
+type Tool struct {
+	Sets *Table
+	// Named counts what names each set, besides sets of sets. No rule may change as long as the tool runs.
+	Named func() map[string]int
+
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// ReadFile and WriteFile are for the file of -f, as those of package os.
+	ReadFile  func(name string) ([]byte, error)
+	WriteFile func(name string, text []byte, mode fs.FileMode) error
+}
+
+// The exit statuses.
+const (
+	statusFailed = 1
+	statusUsage  = 2
+)
+
+// run is one run of ipset.
+type run struct {
+	*Tool
 	exist, quiet, sorted   bool
 	namesOnly, headersOnly bool
 	output, file           string
@@ -29,119 +48,156 @@ type setTool struct {
 	// created are the families of the sets that this run has created, or would have if they had not been there: the tool does not ask the
 	// kernel for them.
 	created map[string]Family
-	out     io.Writer
 }
 
-// setCommand is a command of ipset.
-type setCommand struct {
+// command is a command of ipset.
+type command struct {
 	name, letter string
 	args         int // that must be there
 	more         bool
-	run          func(t *setTool, w *setWords) error
+	run          func(t *run, w *wordReader) error
 }
 
-func setCommands() []setCommand {
-	return []setCommand{
-		{"create", "n", 2, true, (*setTool).create},
-		{"add", "a", 2, true, (*setTool).add},
-		{"del", "d", 2, true, (*setTool).del},
-		{"test", "t", 2, true, (*setTool).test},
-		{"destroy", "x", 0, false, (*setTool).destroy},
-		{"list", "l", 0, false, (*setTool).list},
-		{"save", "s", 0, false, (*setTool).save},
-		{"restore", "r", 0, false, (*setTool).restore},
-		{"flush", "f", 0, false, (*setTool).flush},
-		{"rename", "e", 2, false, (*setTool).rename},
-		{"swap", "w", 2, false, (*setTool).swap},
-		{"help", "h", 0, false, (*setTool).help},
-		{"version", "v", 0, false, (*setTool).version},
+func commands() []command {
+	return []command{
+		{"create", "n", 2, true, (*run).create},
+		{"add", "a", 2, true, (*run).add},
+		{"del", "d", 2, true, (*run).del},
+		{"test", "t", 2, true, (*run).test},
+		{"destroy", "x", 0, false, (*run).destroy},
+		{"list", "l", 0, false, (*run).list},
+		{"save", "s", 0, false, (*run).save},
+		{"restore", "r", 0, false, (*run).restore},
+		{"flush", "f", 0, false, (*run).flush},
+		{"rename", "e", 2, false, (*run).rename},
+		{"swap", "w", 2, false, (*run).swap},
+		{"help", "h", 0, false, (*run).help},
+		{"version", "v", 0, false, (*run).version},
 	}
 }
 
 // matches reports whether a word names the command: its letter or the beginning of its name, both also behind two dashes, or the capital
 // letter behind one. The first command that fits is meant.
-func (c *setCommand) matches(word string) bool {
+func (c *command) matches(word string) bool {
 	bare := strings.TrimPrefix(word, "--")
 	return bare == c.letter || bare != "" && strings.HasPrefix(c.name, bare) || word == "-"+strings.ToUpper(c.letter) ||
 		word == "-"+c.letter && (c.letter == "v" || c.letter == "h")
 }
 
-// runIPSet is ipset.
-func (p *program) runIPSet() int {
-	t := &setTool{program: p, out: p.stdout, created: map[string]Family{}}
-	p.kernel.lock.Lock()
-	defer p.kernel.lock.Unlock()
-	err := t.command(p.args)
+// Run runs ipset with the words behind its name and returns its exit status.
+func (t *Tool) Run(args []string) int {
+	r := t.newRun()
+	err := r.command(args)
 	if err == nil {
-		err = t.commit()
+		err = r.commit()
 	}
-	return t.report(err)
+	return r.report(err)
+}
+
+func (t *Tool) newRun() *run { return &run{Tool: t, created: map[string]Family{}} }
+
+// LineError is a line that Load does not take.
+type LineError struct {
+	Line int // from 1
+	Err  error
+}
+
+// Error is the error without the line.
+func (e *LineError) Error() string { return e.Err.Error() }
+
+// Unwrap is the error of the line.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Load makes the sets of "ipset save" text, which is the standard input. Errors are *LineError.
+func (t *Tool) Load() error {
+	r := t.newRun()
+	err := r.restore(nil)
+	if err == nil {
+		err = r.commit()
+	}
+	if err != nil {
+		return &LineError{Line: r.line, Err: err}
+	}
+	return nil
+}
+
+// references counts what names each set: rules and sets of sets.
+func (t *Tool) references() map[string]int {
+	count := t.Named()
+	t.Sets.lock.RLock()
+	defer t.Sets.lock.RUnlock()
+	for _, s := range t.Sets.order {
+		for _, k := range s.order {
+			count[k.set]++
+		}
+	}
+	return count
 }
 
 // errNotInSet is the status of test that finds nothing; the text is printed already.
 var errNotInSet = errors.New("not in the set")
 
-func (t *setTool) report(err error) int {
+func (t *run) report(err error) int {
 	if err == nil {
 		return 0
 	}
 	switch {
 	case errors.Is(err, errNotInSet):
-		return statusOther
-	case errors.Is(err, errSetNoFile):
-		return statusSetNoFile
+		return statusFailed
+	case errors.Is(err, errNoFile):
+		return statusNoFile
 	}
-	status, help := statusOther, ""
-	var e *setError
+	status, help := statusFailed, ""
+	var e *toolError
 	if errors.As(err, &e) && e.usage {
-		status, help = statusParameter, "Try `ipset help' for more information.\n"
+		status, help = statusUsage, "Try `ipset help' for more information.\n"
 	}
 	if !t.quiet {
 		where := ""
-		if t.line > 0 && status == statusOther {
+		if t.line > 0 && status == statusFailed {
 			where = fmt.Sprintf("Error in line %d: ", t.line)
 		}
-		fmt.Fprintf(t.stderr, "ipset %s: %s%v\n%s", ipsetVersion, where, err, help)
+		fmt.Fprintf(t.Stderr, "ipset %s: %s%v\n%s", version, where, err, help)
 	}
 	return status
 }
 
 // command carries one command line out.
-func (t *setTool) command(args []string) error {
+func (t *run) command(args []string) error {
 	words, err := t.options(args)
 	if err != nil {
 		return err
 	}
 	if len(words) == 0 {
-		return setUsagef("No command specified.")
+		return usagef("No command specified.")
 	}
 	if words[0] == "-" {
-		return setErrorf("not supported: typing commands (-): give them to restore")
+		return errorf("not supported: typing commands (-): give them to restore")
 	}
-	commands := setCommands()
-	i := slices.IndexFunc(commands, func(c setCommand) bool { return c.matches(words[0]) })
+	commands := commands()
+	i := slices.IndexFunc(commands, func(c command) bool { return c.matches(words[0]) })
 	if i < 0 {
-		return setUsagef("No command specified: unknown argument %s", words[0])
+		return usagef("No command specified: unknown argument %s", words[0])
 	}
 	c, words := &commands[i], words[1:]
 	if len(words) < c.args {
 		word := [...]string{"", "second "}[len(words)]
-		return setUsagef("Missing %smandatory argument to command %s", word, c.name)
+		return usagef("Missing %smandatory argument to command %s", word, c.name)
 	}
 	if limit := max(c.args, 1); !c.more && len(words) > limit || c.name == "restore" && len(words) > 0 {
-		return setUsagef("Unknown argument %s", words[min(limit, len(words)-1)])
+		return usagef("Unknown argument %s", words[min(limit, len(words)-1)])
 	}
 	if t.line > 0 && slices.Contains([]string{"restore", "version", "help"}, c.name) {
-		return setUsagef("Command `%s' is invalid in restore mode.", c.name)
+		return usagef("Command `%s' is invalid in restore mode.", c.name)
 	}
-	return c.run(t, &setWords{words: words})
+	return c.run(t, &wordReader{words: words})
 }
 
 // options takes the options that may stand anywhere out of the words.
-func (t *setTool) options(args []string) ([]string, error) {
+func (t *run) options(args []string) ([]string, error) {
 	var words []string
 	for i := 0; i < len(args); i++ {
-		switch option := setOption(args[i]); option {
+		switch option := optionLetter(args[i]); option {
 		case "!":
 			t.exist = true
 		case "q":
@@ -153,10 +209,10 @@ func (t *setTool) options(args []string) ([]string, error) {
 		case "t":
 			t.headersOnly = true
 		case "r":
-			return nil, setErrorf("not supported: option -r")
+			return nil, errorf("not supported: option -r")
 		case "o", "f":
 			if i+1 == len(args) {
-				return nil, setUsagef("Missing mandatory argument to option -%s", option)
+				return nil, usagef("Missing mandatory argument to option -%s", option)
 			}
 			if i++; option == "f" {
 				t.file = args[i]
@@ -171,19 +227,19 @@ func (t *setTool) options(args []string) ([]string, error) {
 	case "", "plain", "save", "xml":
 		return words, nil
 	}
-	return nil, setErrorf("Syntax error: unknown output mode '%s'", t.output)
+	return nil, errorf("Syntax error: unknown output mode '%s'", t.output)
 }
 
-// setOptions are the letters of the options by their names.
-var setOptions = map[string]string{"exist": "!", "quiet": "q", "sorted": "s", "name": "n", "terse": "t", "resolve": "r", "output": "o", "file": "f"}
+// optionLetters are the letters of the options by their names.
+var optionLetters = map[string]string{"exist": "!", "quiet": "q", "sorted": "s", "name": "n", "terse": "t", "resolve": "r", "output": "o", "file": "f"}
 
-// setOption is the letter of the option that a word is, "" if it is none.
-func setOption(word string) string {
+// optionLetter is the letter of the option that a word is, "" if it is none.
+func optionLetter(word string) string {
 	bare := strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-")
 	if bare == word {
 		return ""
 	}
-	for name, letter := range setOptions {
+	for name, letter := range optionLetters {
 		if bare == letter || bare == name {
 			return letter
 		}
@@ -191,16 +247,16 @@ func setOption(word string) string {
 	return ""
 }
 
-func (t *setTool) setName(w *setWords) (string, error) {
+func (t *run) setName(w *wordReader) (string, error) {
 	name, _ := w.next()
-	if len(name) > maxSetName {
-		return "", errSetNameLong(name)
+	if len(name) > MaxName {
+		return "", errNameLong(name)
 	}
 	return name, nil
 }
 
 // sentName is setName for a command that is then sent to the kernel, and the noted changes before it.
-func (t *setTool) sentName(w *setWords) (string, error) {
+func (t *run) sentName(w *wordReader) (string, error) {
 	name, err := t.setName(w)
 	if err != nil {
 		return "", err
@@ -209,7 +265,7 @@ func (t *setTool) sentName(w *setWords) (string, error) {
 }
 
 // sentSet is the set that the next word names, for a command that is sent to the kernel.
-func (t *setTool) sentSet(w *setWords) (*IPSet, error) {
+func (t *run) sentSet(w *wordReader) (*Set, error) {
 	name, err := t.sentName(w)
 	if err != nil {
 		return nil, err
@@ -218,7 +274,7 @@ func (t *setTool) sentSet(w *setWords) (*IPSet, error) {
 }
 
 // set is the set that the next word names.
-func (t *setTool) set(w *setWords) (*IPSet, error) {
+func (t *run) set(w *wordReader) (*Set, error) {
 	name, err := t.setName(w)
 	if err != nil {
 		return nil, err
@@ -226,15 +282,15 @@ func (t *setTool) set(w *setWords) (*IPSet, error) {
 	return t.find(name)
 }
 
-func (t *setTool) find(name string) (*IPSet, error) {
-	s := t.kernel.sets.find(name)
+func (t *run) find(name string) (*Set, error) {
+	s := t.Sets.find(name)
 	if s == nil {
-		return nil, errSetMissing
+		return nil, errMissing
 	}
 	return s, nil
 }
 
-func (t *setTool) create(w *setWords) error {
+func (t *run) create(w *wordReader) error {
 	name, err := t.setName(w)
 	if err != nil {
 		return err
@@ -245,36 +301,36 @@ func (t *setTool) create(w *setWords) error {
 		err = t.commit()
 	}
 	if err == nil {
-		err = newSetName(name)
+		err = checkNewName(name)
 	}
 	if err != nil {
 		return err
 	}
-	err = t.kernel.sets.create(name, kind, o)
-	if errors.Is(err, errSetExists) && t.exist {
-		old := t.kernel.sets.find(name)
+	err = t.Sets.create(name, kind, o)
+	if errors.Is(err, errExists) && t.exist {
+		old := t.Sets.find(name)
 		if old.kind == kind && old.options.same(o) {
 			err = nil
 		}
 	}
 	if err == nil {
-		t.created[name] = o.Family
+		t.created[name] = o.family
 	}
 	return err
 }
 
 // seen is the set as the tool takes it to be. foreign says that its family is another one.
-func (t *setTool) seen(s *IPSet) (as *IPSet, foreign bool) {
+func (t *run) seen(s *Set) (as *Set, foreign bool) {
 	f, ok := t.created[s.name]
-	if !ok || f == s.options.Family {
+	if !ok || f == s.options.family {
 		return s, false
 	}
 	other := *s
-	other.options.Family = f
+	other.options.family = f
 	return &other, true
 }
 
-func (t *setTool) test(w *setWords) error {
+func (t *run) test(w *wordReader) error {
 	s, err := t.set(w)
 	if err != nil {
 		return err
@@ -286,7 +342,7 @@ func (t *setTool) test(w *setWords) error {
 	}
 	found := false
 	if err == nil && !foreign {
-		found, err = t.kernel.sets.holds(s, &c)
+		found, err = t.Sets.holds(s, &c)
 	}
 	if err != nil {
 		return err
@@ -297,92 +353,92 @@ func (t *setTool) test(w *setWords) error {
 	}
 	switch {
 	case found && !t.quiet:
-		fmt.Fprintf(t.stderr, "Warning: %s is in set %s.\n", text, s.name)
+		fmt.Fprintf(t.Stderr, "Warning: %s is in set %s.\n", text, s.name)
 		fallthrough
 	case found:
 		t.ended = true
 	default:
 		if !t.quiet {
-			fmt.Fprintf(t.stderr, "%s is NOT in set %s.\n", text, s.name)
+			fmt.Fprintf(t.Stderr, "%s is NOT in set %s.\n", text, s.name)
 		}
 		return errNotInSet
 	}
 	return nil
 }
 
-func (t *setTool) destroy(w *setWords) error {
+func (t *run) destroy(w *wordReader) error {
 	if len(w.words) == 0 {
 		return t.destroyAll()
 	}
 	s, err := t.sentSet(w)
-	if errors.Is(err, errSetMissing) && t.exist {
+	if errors.Is(err, errMissing) && t.exist {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if t.kernel.setReferences()[s.name] > 0 {
-		return errSetBusy
+	if t.references()[s.name] > 0 {
+		return errBusy
 	}
-	t.kernel.sets.destroy(s.name)
+	t.Sets.destroy(s.name)
 	return nil
 }
 
-func (t *setTool) destroyAll() error {
+func (t *run) destroyAll() error {
 	if err := t.commit(); err != nil {
 		return err
 	}
-	references := t.kernel.setReferences()
-	names := t.kernel.sets.Names()
+	references := t.references()
+	names := t.Sets.names()
 	for _, name := range names {
 		if references[name] > 0 {
-			return errSetBusy
+			return errBusy
 		}
 	}
 	for _, name := range names {
-		t.kernel.sets.destroy(name)
+		t.Sets.destroy(name)
 	}
 	return nil
 }
 
-func (t *setTool) flush(w *setWords) error {
+func (t *run) flush(w *wordReader) error {
 	if len(w.words) == 0 {
 		if err := t.commit(); err != nil {
 			return err
 		}
-		for _, name := range t.kernel.sets.Names() {
-			t.kernel.sets.flush(t.kernel.sets.find(name))
+		for _, name := range t.Sets.names() {
+			t.Sets.flush(t.Sets.find(name))
 		}
 		return nil
 	}
 	s, err := t.sentSet(w)
 	if err == nil {
-		t.kernel.sets.flush(s)
+		t.Sets.flush(s)
 	}
 	return err
 }
 
-func (t *setTool) rename(w *setWords) error {
+func (t *run) rename(w *wordReader) error {
 	from, err := t.setName(w)
 	if err != nil {
 		return err
 	}
 	to, err := t.sentName(w)
 	if err == nil {
-		err = newSetName(to)
+		err = checkNewName(to)
 	}
 	switch {
 	case err != nil:
 		return err
-	case !t.kernel.sets.Has(from):
-		return errSetMissing
-	case t.kernel.setReferences()[from] > 0:
-		return errSetRenameBusy
+	case !t.Sets.Has(from):
+		return errMissing
+	case t.references()[from] > 0:
+		return errRenameBusy
 	}
-	return t.kernel.sets.rename(from, to)
+	return t.Sets.rename(from, to)
 }
 
-func (t *setTool) swap(w *setWords) error {
+func (t *run) swap(w *wordReader) error {
 	a, err := t.setName(w)
 	if err != nil {
 		return err
@@ -391,38 +447,38 @@ func (t *setTool) swap(w *setWords) error {
 	if err != nil {
 		return err
 	}
-	return t.kernel.sets.swap(a, b)
+	return t.Sets.swap(a, b)
 }
 
-func (t *setTool) version(*setWords) error {
-	fmt.Fprintf(t.out, "ipset %s, protocol version: %d\n", ipsetVersion, ipsetProtocol)
+func (t *run) version(*wordReader) error {
+	fmt.Fprintf(t.Stdout, "ipset %s, protocol version: %d\n", version, protocol)
 	return nil
 }
 
 // help has words of its own.
-func (t *setTool) help(w *setWords) error {
+func (t *run) help(w *wordReader) error {
 	if len(w.words) > 0 {
-		return setErrorf("not supported: help of a type")
+		return errorf("not supported: help of a type")
 	}
-	fmt.Fprintf(t.out, "ipset %s\n\nUsage: ipset [options] COMMAND\n\nSee the manual page of ipset.\n", ipsetVersion)
+	fmt.Fprintf(t.Stdout, "ipset %s\n\nUsage: ipset [options] COMMAND\n\nSee the manual page of ipset.\n", version)
 	return nil
 }
 
 // chosen are the sets that list and save are about.
-func (t *setTool) chosen(w *setWords) ([]*IPSet, error) {
+func (t *run) chosen(w *wordReader) ([]*Set, error) {
 	if len(w.words) > 0 {
 		s, err := t.sentSet(w)
-		return []*IPSet{s}, err
+		return []*Set{s}, err
 	}
 	if err := t.commit(); err != nil {
 		return nil, err
 	}
-	t.kernel.sets.lock.RLock()
-	defer t.kernel.sets.lock.RUnlock()
-	return t.kernel.sets.dumped(), nil
+	t.Sets.lock.RLock()
+	defer t.Sets.lock.RUnlock()
+	return t.Sets.dumped(), nil
 }
 
-func (t *setTool) list(w *setWords) error {
+func (t *run) list(w *wordReader) error {
 	sets, err := t.chosen(w)
 	if err != nil {
 		return err
@@ -434,7 +490,7 @@ func (t *setTool) list(w *setWords) error {
 	case "xml":
 		return t.print(t.appendXML(nil, sets))
 	}
-	references := t.kernel.setReferences()
+	references := t.references()
 	var text []byte
 	for i, s := range sets {
 		if t.namesOnly {
@@ -450,14 +506,14 @@ func (t *setTool) list(w *setWords) error {
 }
 
 // keepOutput settles how sets are printed, if no option has: the first list or save of a restore decides for all.
-func (t *setTool) keepOutput(mode string) {
+func (t *run) keepOutput(mode string) {
 	if t.output == "" {
 		t.output = mode
 	}
 }
 
-func (t *setTool) appendListed(dst []byte, s *IPSet, references int) []byte {
-	table := t.kernel.sets
+func (t *run) appendListed(dst []byte, s *Set, references int) []byte {
+	table := t.Sets
 	table.lock.Lock()
 	defer table.lock.Unlock()
 	keys := s.liveKeys(t.sorted)
@@ -475,7 +531,7 @@ func (t *setTool) appendListed(dst []byte, s *IPSet, references int) []byte {
 	return dst
 }
 
-func (t *setTool) save(w *setWords) error {
+func (t *run) save(w *wordReader) error {
 	if t.output == "plain" || t.output == "xml" {
 		t.saving = true
 		defer func() { t.saving = false }()
@@ -490,16 +546,16 @@ func (t *setTool) save(w *setWords) error {
 }
 
 // appendSaved appends the sets as input of restore.
-func (t *setTool) appendSaved(dst []byte, sets []*IPSet) []byte {
-	t.kernel.sets.lock.Lock()
-	defer t.kernel.sets.lock.Unlock()
+func (t *run) appendSaved(dst []byte, sets []*Set) []byte {
+	t.Sets.lock.Lock()
+	defer t.Sets.lock.Unlock()
 	for _, s := range sets {
 		dst = s.appendSave(dst, t.sorted)
 	}
 	return dst
 }
 
-func (s *IPSet) appendSave(dst []byte, sorted bool) []byte {
+func (s *Set) appendSave(dst []byte, sorted bool) []byte {
 	dst = append(appendFields(fmt.Appendf(dst, "create %s %s", s.name, s.kind.name), s.header()), '\n')
 	for _, k := range s.liveKeys(sorted) {
 		dst = append(s.appendEntry(fmt.Appendf(dst, "add %s ", s.name), k), '\n')
@@ -508,20 +564,20 @@ func (s *IPSet) appendSave(dst []byte, sorted bool) []byte {
 }
 
 // print writes to the standard output or the file of -f.
-func (t *setTool) print(text []byte) error {
+func (t *run) print(text []byte) error {
 	if t.file == "" {
-		_, err := t.out.Write(text)
+		_, err := t.Stdout.Write(text)
 		return err
 	}
-	if err := os.WriteFile(t.file, text, 0o644); err != nil {
-		return setErrorf("Cannot open %s for writing: %s", t.file, libc.FileErrorText(err))
+	if err := t.WriteFile(t.file, text, 0o644); err != nil {
+		return errorf("Cannot open %s for writing: %s", t.file, libc.FileErrorText(err))
 	}
 	return nil
 }
 
 // pendingChange is an add or del of restore that is not yet sent to the kernel.
 type pendingChange struct {
-	set     *IPSet
+	set     *Set
 	adds    bool
 	foreign bool // the element is of another family than the set
 	change  entryChange
@@ -529,13 +585,13 @@ type pendingChange struct {
 	exist   bool
 }
 
-func (t *setTool) add(w *setWords) error { return t.changeEntry(w, true) }
+func (t *run) add(w *wordReader) error { return t.changeEntry(w, true) }
 
-func (t *setTool) del(w *setWords) error { return t.changeEntry(w, false) }
+func (t *run) del(w *wordReader) error { return t.changeEntry(w, false) }
 
 // changeEntry notes a change: those of one set, one after the other, go to the kernel together, once a line for something else is read
 // without an error. So the changes before a bad line are lost.
-func (t *setTool) changeEntry(w *setWords, adds bool) error {
+func (t *run) changeEntry(w *wordReader, adds bool) error {
 	s, err := t.set(w)
 	if err != nil {
 		return err
@@ -559,13 +615,13 @@ func (t *setTool) changeEntry(w *setWords, adds bool) error {
 }
 
 // commit sends the changes that are noted, in one message with the flags of the first.
-func (t *setTool) commit() error {
+func (t *run) commit() error {
 	line := t.line
 	for i := range t.pending {
 		p := &t.pending[i]
-		err := errSetProtocol
+		err := errProtocol
 		if !p.foreign {
-			err = t.kernel.sets.change(p.set, p.adds, &p.change, t.pending[0].exist)
+			err = t.Sets.change(p.set, p.adds, &p.change, t.pending[0].exist)
 		}
 		if err != nil {
 			t.line, t.pending = p.line, nil
@@ -573,70 +629,5 @@ func (t *setTool) commit() error {
 		}
 	}
 	t.line, t.pending = line, nil
-	return nil
-}
-
-// restore reads commands from the standard input or the file of -f.
-// setReferences counts what names each set: rules of every ruleset, and sets of sets.
-func (k *Kernel) setReferences() map[string]int {
-	count := map[string]int{}
-	for _, rs := range k.allRulesets() {
-		for _, t := range rs.Tables() {
-			for c := range t.Chains() {
-				for _, r := range c.Rules {
-					r.countSets(count)
-				}
-			}
-		}
-	}
-	k.sets.lock.RLock()
-	defer k.sets.lock.RUnlock()
-	for _, s := range k.sets.order {
-		for _, key := range s.order {
-			count[key.set]++
-		}
-	}
-	return count
-}
-
-func (r *Rule) countSets(count map[string]int) {
-	for _, m := range r.Matches {
-		if s, ok := m.(*MatchSet); ok {
-			count[s.Set]++
-		}
-	}
-	if t, ok := r.Target.(*TargetSet); ok {
-		for _, ref := range []SetRef{t.Add, t.Del, t.Map} {
-			if ref.Set != "" {
-				count[ref.Set]++
-			}
-		}
-	}
-}
-
-// SaveSets writes every set as "ipset save" prints it.
-func (k *Kernel) SaveSets(w io.Writer) error {
-	k.sets.lock.Lock()
-	defer k.sets.lock.Unlock()
-	var text []byte
-	for _, s := range k.sets.dumped() {
-		text = s.appendSave(text, false)
-	}
-	_, err := w.Write(text)
-	return err
-}
-
-// LoadSets makes the sets of "ipset save" text. name is what errors call the text; they are *ParseError.
-func (k *Kernel) LoadSets(name string, r io.Reader) error {
-	t := &setTool{program: &program{kernel: k, stdin: r, stdout: io.Discard, stderr: io.Discard}, out: io.Discard, created: map[string]Family{}}
-	k.lock.Lock()
-	defer k.lock.Unlock()
-	err := t.restore(nil)
-	if err == nil {
-		err = t.commit()
-	}
-	if err != nil {
-		return &ParseError{File: name, Line: t.line, Msg: err.Error()}
-	}
 	return nil
 }

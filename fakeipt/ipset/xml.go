@@ -1,11 +1,11 @@
-package fakeipt
+package ipset
 
 import "fmt"
 
 // appendXML appends the sets as "-o xml" prints them.
-func (t *setTool) appendXML(dst []byte, sets []*IPSet) []byte {
-	references := t.kernel.setReferences()
-	table := t.kernel.sets
+func (t *run) appendXML(dst []byte, sets []*Set) []byte {
+	references := t.references()
+	table := t.Sets
 	table.lock.Lock()
 	defer table.lock.Unlock()
 	dst = append(dst, "<ipsets>\n"...)
@@ -14,12 +14,12 @@ func (t *setTool) appendXML(dst []byte, sets []*IPSet) []byte {
 			dst = fmt.Appendf(dst, "<ipset name=\"%s\"/>\n", s.name)
 			continue
 		}
-		dst = t.appendSetXML(dst, s, references[s.name])
+		dst = t.appendOneXML(dst, s, references[s.name])
 	}
 	return append(dst, "</ipsets>\n"...)
 }
 
-func (t *setTool) appendSetXML(dst []byte, s *IPSet, references int) []byte {
+func (t *run) appendOneXML(dst []byte, s *Set, references int) []byte {
 	keys := s.liveKeys(t.sorted)
 	dst = fmt.Appendf(dst, "<ipset name=\"%s\">\n<type>%s</type>\n<revision>%d</revision>\n<header>", s.name, s.kind.name, s.kind.revision)
 	dst = appendFieldsXML(dst, s.header())
@@ -39,7 +39,7 @@ func (t *setTool) appendSetXML(dst []byte, s *IPSet, references int) []byte {
 	return append(dst, "</ipset>\n"...)
 }
 
-func appendFieldsXML(dst []byte, fields []setField) []byte {
+func appendFieldsXML(dst []byte, fields []field) []byte {
 	for _, f := range fields {
 		if f.text == "" {
 			dst = fmt.Appendf(dst, "<%s/>", f.name)

@@ -1,4 +1,4 @@
-package fakeipt
+package ipset
 
 import (
 	"net/netip"
@@ -8,8 +8,8 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
-// SetPacket is what sets see of a packet.
-type SetPacket struct {
+// Packet is what sets see of a packet.
+type Packet struct {
 	Src, Dst netip.Addr
 	Proto    uint8
 	// SrcPort and DstPort are the ports; of an ICMP packet both are the type in the high byte and the code in the low one.
@@ -18,25 +18,25 @@ type SetPacket struct {
 }
 
 // Match evaluates -m set for a packet, "!" included. Nothing is counted; counters are compared as if the packet had been.
-func (t *IPSetTable) Match(m *MatchSet, p *SetPacket) bool {
+func (t *Table) Match(m *Query, p *Packet) bool {
 	t.lock.RLock()
 	defer t.lock.RUnlock()
-	q := setQuery{ref: m.SetRef, packet: p, match: m, keep: m.KeepCounters}
+	q := search{ref: m.Ref, packet: p, match: m, keep: m.KeepCounters}
 	return t.lookup(t.sets[m.Set], &q) != m.Invert
 }
 
 // Count counts a packet in the counters of the entries that Match finds for it, unless the match keeps them. The function that it returns
 // undoes that, as the one of Apply does; it is nil if there is nothing to undo.
-func (t *IPSetTable) Count(m *MatchSet, p *SetPacket) (undo func()) {
+func (t *Table) Count(m *Query, p *Packet) (undo func()) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	q := setQuery{ref: m.SetRef, packet: p, match: m, keep: m.KeepCounters, count: true}
+	q := search{ref: m.Ref, packet: p, match: m, keep: m.KeepCounters, count: true}
 	t.lookup(t.sets[m.Set], &q)
 	return t.undoing(q.undo)
 }
 
 // undoing is a function that takes the steps, the last first.
-func (t *IPSetTable) undoing(steps []func()) func() {
+func (t *Table) undoing(steps []func()) func() {
 	if len(steps) == 0 {
 		return nil
 	}
@@ -49,28 +49,21 @@ func (t *IPSetTable) undoing(steps []func()) func() {
 	}
 }
 
-// Test reports whether the sides of the packet are in the set. Nothing is counted.
-func (t *IPSetTable) Test(r SetRef, p *SetPacket) bool {
-	t.lock.RLock()
-	defer t.lock.RUnlock()
-	return t.lookup(t.sets[r.Set], &setQuery{ref: r, packet: p})
-}
-
 // Apply carries -j SET out: adding and deleting. What --map-set finds is not kept by sets without skbinfo, so it has no effect. The
 // function that it returns undoes the change, provided that all later changes are undone before; it is nil if nothing changed.
-func (t *IPSetTable) Apply(tg *TargetSet, p *SetPacket) (undo func()) {
+func (t *Table) Apply(c *Change, p *Packet) (undo func()) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	var steps []func()
-	if s := t.sets[tg.Add.Set]; s != nil {
-		q := setQuery{ref: tg.Add, packet: p}
+	if s := t.sets[c.Add.Set]; s != nil {
+		q := search{ref: c.Add, packet: p}
 		if k, ok := s.keyOf(&q, s.hostPrefix()); ok {
 			steps = append(steps, s.restorer(k))
-			s.addPacket(k, tg)
+			s.addPacket(k, c)
 		}
 	}
-	if s := t.sets[tg.Del.Set]; s != nil {
-		q := setQuery{ref: tg.Del, packet: p}
+	if s := t.sets[c.Del.Set]; s != nil {
+		q := search{ref: c.Del, packet: p}
 		if k, ok := s.keyOf(&q, s.hostPrefix()); ok && s.entries[k] != nil {
 			steps = append(steps, s.restorer(k))
 			s.remove(k)
@@ -80,7 +73,7 @@ func (t *IPSetTable) Apply(tg *TargetSet, p *SetPacket) (undo func()) {
 }
 
 // restorer puts the key back as it is now. It is of no set of sets, whose keys no packet has.
-func (s *IPSet) restorer(k setKey) func() {
+func (s *Set) restorer(k key) func() {
 	before, seq := s.entries[k], s.seq
 	return func() {
 		if s.entries[k] != nil {
@@ -95,21 +88,21 @@ func (s *IPSet) restorer(k setKey) func() {
 }
 
 // addPacket adds the key of a packet.
-func (s *IPSet) addPacket(k setKey, tg *TargetSet) {
-	e := setEntry{}
-	if s.options.HasTimeout {
-		seconds := s.options.Timeout
-		if tg.HasTimeout {
-			seconds = tg.Timeout
+func (s *Set) addPacket(k key, c *Change) {
+	e := entry{}
+	if s.options.hasTimeout {
+		seconds := s.options.timeout
+		if c.HasTimeout {
+			seconds = c.Timeout
 		}
 		e.expires = s.deadline(seconds)
 	}
 	// A set that is full stays as it is.
-	_ = s.add(k, e, tg.Exist)
+	_ = s.add(k, e, c.Exist)
 }
 
 // deadline is the time in so many seconds, never for 0.
-func (s *IPSet) deadline(seconds uint32) time.Time {
+func (s *Set) deadline(seconds uint32) time.Time {
 	if seconds == 0 {
 		return time.Time{}
 	}
@@ -117,7 +110,7 @@ func (s *IPSet) deadline(seconds uint32) time.Time {
 }
 
 // hostPrefix is the prefix that packets are added with: the longest that is there, or a whole address.
-func (s *IPSet) hostPrefix() uint8 {
+func (s *Set) hostPrefix() uint8 {
 	if s.kind.nets() {
 		for n := len(s.prefixes) - 1; n > 0; n-- {
 			if s.prefixes[n] > 0 {
@@ -125,29 +118,29 @@ func (s *IPSet) hostPrefix() uint8 {
 			}
 		}
 	}
-	return uint8(s.options.Family.facts().bits)
+	return uint8(s.options.family.bits())
 }
 
-// setQuery is one look into a set.
-type setQuery struct {
-	ref    SetRef
-	packet *SetPacket
-	match  *MatchSet // nil: nothing is counted or compared
-	keep   bool      // counters stay as they are
-	count  bool      // counters are written to
-	undo   []func()  // takes that back
-	member bool      // the set is an element of a list:set: its counters are not compared
+// search is one look into a set.
+type search struct {
+	ref    Ref
+	packet *Packet
+	match  *Query   // nil: nothing is counted or compared
+	keep   bool     // counters stay as they are
+	count  bool     // counters are written to
+	undo   []func() // takes that back
+	member bool     // the set is an element of a list:set: its counters are not compared
 }
 
 // lookup looks the packet up as the kernel does.
-func (t *IPSetTable) lookup(s *IPSet, q *setQuery) bool {
+func (t *Table) lookup(s *Set, q *search) bool {
 	if s == nil || int(q.ref.Dim) < len(s.kind.parts) {
 		return false
 	}
-	if s.kind == listSetKind {
+	if s.kind == listSet {
 		return t.lookupMembers(s, q)
 	}
-	if f := s.options.Family; f != 0 && f.facts().bits != q.packet.Src.BitLen() {
+	if f := s.options.family; f != 0 && f.bits() != q.packet.Src.BitLen() {
 		return false
 	}
 	e := s.entryOf(q)
@@ -159,7 +152,7 @@ func (t *IPSetTable) lookup(s *IPSet, q *setQuery) bool {
 }
 
 // lookupMembers looks the packet up in the sets of a list:set.
-func (t *IPSetTable) lookupMembers(s *IPSet, q *setQuery) bool {
+func (t *Table) lookupMembers(s *Set, q *search) bool {
 	inner := *q
 	inner.member = true
 	inner.keep = q.keep || q.match != nil && q.match.KeepSubcounters
@@ -173,7 +166,7 @@ func (t *IPSetTable) lookupMembers(s *IPSet, q *setQuery) bool {
 }
 
 // entryOf is the entry that the packet is found in; of nets the longest prefix.
-func (s *IPSet) entryOf(q *setQuery) *setEntry {
+func (s *Set) entryOf(q *search) *entry {
 	if !s.kind.nets() {
 		k, ok := s.keyOf(q, s.hostPrefix())
 		if e := s.entries[k]; ok && s.live(e) {
@@ -181,7 +174,7 @@ func (s *IPSet) entryOf(q *setQuery) *setEntry {
 		}
 		return nil
 	}
-	for n := s.options.Family.facts().bits; n > 0; n-- {
+	for n := s.options.family.bits(); n > 0; n-- {
 		if s.prefixes[n] == 0 {
 			continue
 		}
@@ -197,7 +190,7 @@ func (s *IPSet) entryOf(q *setQuery) *setEntry {
 }
 
 // keyOf is the key of the packet's sides, with nets of that length.
-func (s *IPSet) keyOf(q *setQuery, bits uint8) (k setKey, ok bool) {
+func (s *Set) keyOf(q *search, bits uint8) (k key, ok bool) {
 	for i, part := range s.kind.parts {
 		src := q.ref.SrcSides&(1<<i) != 0
 		switch {
@@ -208,14 +201,14 @@ func (s *IPSet) keyOf(q *setQuery, bits uint8) (k setKey, ok bool) {
 				return k, false
 			}
 		default:
-			addr, length := q.packet.Dst, uint8(s.options.Family.facts().bits)
+			addr, length := q.packet.Dst, uint8(s.options.family.bits())
 			if src {
 				addr = q.packet.Src
 			}
 			if part == partNet {
 				length = bits
-			} else if s.options.NetMask != 0 {
-				length = s.options.NetMask
+			} else if s.options.netMask != 0 {
+				length = s.options.netMask
 			}
 			addr = cutAddr(addr, length)
 			if i == 0 {
@@ -232,7 +225,7 @@ func (s *IPSet) keyOf(q *setQuery, bits uint8) (k setKey, ok bool) {
 }
 
 // portOf sets the port of a key. bitmap:port takes TCP and UDP only and does not keep which.
-func (s *IPSet) portOf(k *setKey, p *SetPacket, src bool) bool {
+func (s *Set) portOf(k *key, p *Packet, src bool) bool {
 	port := p.DstPort
 	if src {
 		port = p.SrcPort
@@ -240,21 +233,21 @@ func (s *IPSet) portOf(k *setKey, p *SetPacket, src bool) bool {
 	switch p.Proto {
 	case libc.ProtoTCP, libc.ProtoUDP:
 	case libc.ProtoSCTP, libc.ProtoUDPLite, libc.ProtoICMP, libc.ProtoICMPv6:
-		if s.kind == bitmapPortKind {
+		if s.kind == bitmapPort {
 			return false
 		}
 	default:
-		if s.kind == bitmapPortKind {
+		if s.kind == bitmapPort {
 			return false
 		}
 		port = 0
 	}
 	k.port = port
-	if s.kind != bitmapPortKind {
+	if s.kind != bitmapPort {
 		k.proto = p.Proto
 		return true
 	}
-	return s.options.MinPort <= port && port <= s.options.MaxPort
+	return s.options.minPort <= port && port <= s.options.maxPort
 }
 
 // cutAddr is the address under a mask of so many bits.
@@ -270,8 +263,8 @@ func cutAddr(a netip.Addr, bits uint8) netip.Addr {
 }
 
 // passes counts the packet and compares the counters.
-func (q *setQuery) passes(s *IPSet, e *setEntry) bool {
-	if q.match == nil || !s.options.Counters {
+func (q *search) passes(s *Set, e *entry) bool {
+	if q.match == nil || !s.options.counters {
 		return true
 	}
 	packets, bytes := e.packets, e.bytes
@@ -287,15 +280,15 @@ func (q *setQuery) passes(s *IPSet, e *setEntry) bool {
 }
 
 // holds compares a counter.
-func (c SetCounter) holds(n uint64) bool {
+func (c Counter) holds(n uint64) bool {
 	switch c.Op {
-	case SetCounterEQ:
+	case CounterEQ:
 		return n == c.Value
-	case SetCounterNE:
+	case CounterNE:
 		return n != c.Value
-	case SetCounterLT:
+	case CounterLT:
 		return n < c.Value
-	case SetCounterGT:
+	case CounterGT:
 		return n > c.Value
 	}
 	return true

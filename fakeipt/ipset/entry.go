@@ -1,4 +1,4 @@
-package fakeipt
+package ipset
 
 import (
 	"cmp"
@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// maxSetComment is the length of an entry's comment.
-const maxSetComment = 255
+// maxComment is the length of an entry's comment.
+const maxComment = 255
 
 // entryChange is what add, del and test say besides the element.
 type entryChange struct {
 	command    string
-	element    setElement
-	entry      setEntry
+	element    element
+	entry      entry
 	timeout    uint32
 	hasTimeout bool
 	counted    bool // packets or bytes are given
@@ -30,7 +30,7 @@ type entryChange struct {
 }
 
 // parseChange reads an element and the options behind it, of the command add, del or test.
-func (s *IPSet) parseChange(command string, w *setWords) (entryChange, error) {
+func (s *Set) parseChange(command string, w *wordReader) (entryChange, error) {
 	c := entryChange{command: command}
 	word, _ := w.next()
 	var err error
@@ -48,7 +48,7 @@ func (s *IPSet) parseChange(command string, w *setWords) (entryChange, error) {
 			kind = "before"
 		}
 		if slices.Contains(seen, kind) && option != "nomatch" {
-			return c, errSetTwice(option)
+			return c, errTwice(option)
 		}
 		seen = append(seen, kind)
 		if err := c.parse(s, option, w); err != nil {
@@ -58,10 +58,10 @@ func (s *IPSet) parseChange(command string, w *setWords) (entryChange, error) {
 }
 
 // parse reads one option of an entry.
-func (c *entryChange) parse(s *IPSet, option string, w *setWords) error {
+func (c *entryChange) parse(s *Set, option string, w *wordReader) error {
 	adds := c.command == "add"
 	switch {
-	case (option == "before" || option == "after") && s.kind == listSetKind:
+	case (option == "before" || option == "after") && s.kind == listSet:
 		word, err := w.value(option)
 		c.ref, c.before = word, option == "before"
 		return err
@@ -70,7 +70,7 @@ func (c *entryChange) parse(s *IPSet, option string, w *setWords) error {
 		return nil
 	case !adds:
 	case option == "timeout":
-		n, err := w.number(option, 0, maxSetTimeout)
+		n, err := w.number(option, 0, maxTimeout)
 		c.timeout, c.hasTimeout = uint32(n), true
 		return err
 	case option == "packets" || option == "bytes":
@@ -87,19 +87,19 @@ func (c *entryChange) parse(s *IPSet, option string, w *setWords) error {
 	case strings.HasPrefix(option, "skb"):
 		return c.parseSKBInfo(option, w)
 	}
-	return unknownSetOption(option)
+	return unknownOption(option)
 }
 
 // Numbers of skbmark and skbprio as scanf reads them: what follows does not count.
 var (
-	setMarkText = regexp.MustCompile(`^0x([0-9a-fA-F]+)(?:/0x([0-9a-fA-F]+))?`)
-	setPrioText = regexp.MustCompile(`^(?:0x)?([0-9a-fA-F]+):(?:0x)?([0-9a-fA-F]+)`)
+	markText = regexp.MustCompile(`^0x([0-9a-fA-F]+)(?:/0x([0-9a-fA-F]+))?`)
+	prioText = regexp.MustCompile(`^(?:0x)?([0-9a-fA-F]+):(?:0x)?([0-9a-fA-F]+)`)
 )
 
 // parseSKBInfo reads skbmark, skbprio or skbqueue.
-func (c *entryChange) parseSKBInfo(option string, w *setWords) error {
+func (c *entryChange) parseSKBInfo(option string, w *wordReader) error {
 	if option != "skbmark" && option != "skbprio" && option != "skbqueue" {
-		return unknownSetOption(option)
+		return unknownOption(option)
 	}
 	c.mapped = true
 	b := &c.entry.skb
@@ -113,16 +113,16 @@ func (c *entryChange) parseSKBInfo(option string, w *setWords) error {
 		return err
 	}
 	if option == "skbprio" {
-		m := setPrioText.FindStringSubmatch(word)
+		m := prioText.FindStringSubmatch(word)
 		if m == nil {
-			return setErrorf("Syntax error: Invalid skbprio format, it should be:MAJOR:MINOR (see manpage)")
+			return errorf("Syntax error: Invalid skbprio format, it should be:MAJOR:MINOR (see manpage)")
 		}
 		b.major, b.minor = uint16(hexValue(m[1])), uint16(hexValue(m[2]))
 		return nil
 	}
-	m := setMarkText.FindStringSubmatch(word)
+	m := markText.FindStringSubmatch(word)
 	if m == nil {
-		return setErrorf("Syntax error: Invalid skbmark format, it should be:  MARK/MASK or MARK (see manpage)")
+		return errorf("Syntax error: Invalid skbmark format, it should be:  MARK/MASK or MARK (see manpage)")
 	}
 	b.mark, b.mask = uint32(hexValue(m[1])), math.MaxUint32
 	if m[2] != "" {
@@ -137,39 +137,39 @@ func hexValue(digits string) uint64 {
 	return n
 }
 
-func (c *entryChange) parseComment(w *setWords) error {
+func (c *entryChange) parseComment(w *wordReader) error {
 	word, err := w.value("comment")
 	switch {
 	case err != nil:
 		return err
 	case strings.Contains(word, `"`):
-		return setErrorf(`Syntax error: " character is not permitted in comments`)
-	case len(word) > maxSetComment:
-		return setErrorf("Syntax error: Comment is longer than the maximum allowed %d characters", maxSetComment)
+		return errorf(`Syntax error: " character is not permitted in comments`)
+	case len(word) > maxComment:
+		return errorf("Syntax error: Comment is longer than the maximum allowed %d characters", maxComment)
 	}
 	c.entry.comment, c.commented = word, true
 	return nil
 }
 
 // refused is the kernel's refusal of options that the set was not created for.
-func (c *entryChange) refused(s *IPSet) error {
+func (c *entryChange) refused(s *Set) error {
 	o := &s.options
 	switch {
-	case s.kind == bitmapPortKind && (c.element.port < o.MinPort || c.element.port > o.MaxPort):
-		return errSetRange // the first port is looked at before anything else
-	case c.hasTimeout && !o.HasTimeout:
-		return errSetNoTimeout
-	case c.counted && !o.Counters:
-		return errSetNoCounters
-	case c.commented && !o.Comment:
-		return errSetNoComment
-	case c.mapped && !o.SKBInfo:
-		return errSetNoSKBInfo
-	case s.kind == listSetKind:
+	case s.kind == bitmapPort && (c.element.port < o.minPort || c.element.port > o.maxPort):
+		return errRange // the first port is looked at before anything else
+	case c.hasTimeout && !o.hasTimeout:
+		return errNoTimeout
+	case c.counted && !o.counters:
+		return errNoCounters
+	case c.commented && !o.comment:
+		return errNoComment
+	case c.mapped && !o.skbInfo:
+		return errNoSKBInfo
+	case s.kind == listSet:
 		return nil
-	case s.kind == bitmapPortKind:
-		if c.element.last > o.MaxPort {
-			return errSetRange
+	case s.kind == bitmapPort:
+		if c.element.last > o.maxPort {
+			return errRange
 		}
 		return nil
 	}
@@ -177,7 +177,7 @@ func (c *entryChange) refused(s *IPSet) error {
 }
 
 // refusedElement is the kernel's refusal of elements that hash types cannot hold.
-func (c *entryChange) refusedElement(s *IPSet) error {
+func (c *entryChange) refusedElement(s *Set) error {
 	for i, part := range s.kind.parts {
 		a := &c.element.addr
 		if i > 0 {
@@ -187,51 +187,51 @@ func (c *entryChange) refusedElement(s *IPSet) error {
 		case part == partPort:
 		case i == 0 && s.kind.masked() && s.cut(a.given).IsUnspecified():
 			if len(s.kind.parts) > 1 {
-				return errSetInvalid
+				return errInvalid
 			}
-			return errSetNull
+			return errNull
 		case a.bits == 0 && (part == partNet || c.command != "test"):
-			return errSetCIDR
+			return errCIDR
 		}
 	}
 	return nil
 }
 
 // cut is an address under the set's netmask.
-func (s *IPSet) cut(a netip.Addr) netip.Addr {
-	if s.options.NetMask == 0 {
+func (s *Set) cut(a netip.Addr) netip.Addr {
+	if s.options.netMask == 0 {
 		return a
 	}
-	return cutAddr(a, s.options.NetMask)
+	return cutAddr(a, s.options.netMask)
 }
 
-// maxSetRange is the greatest number of entries that one element may stand for. The kernel would go on.
-const maxSetRange = 1 << 20
+// maxRange is the greatest number of entries that one element may stand for. The kernel would go on.
+const maxRange = 1 << 20
 
-var errSetRangeSize = setErrorf("not supported: an element that stands for more than %d entries", maxSetRange)
+var errRangeSize = errorf("not supported: an element that stands for more than %d entries", maxRange)
 
 // change carries add or del out.
-func (t *IPSetTable) change(s *IPSet, adds bool, c *entryChange, exist bool) error {
+func (t *Table) change(s *Set, adds bool, c *entryChange, exist bool) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	if err := c.refused(s); err != nil {
 		return err
 	}
-	if s.kind == listSetKind {
+	if s.kind == listSet {
 		return t.changeList(s, adds, c, exist)
 	}
 	e := c.entry
-	if s.options.HasTimeout {
-		seconds := s.options.Timeout
+	if s.options.hasTimeout {
+		seconds := s.options.timeout
 		if c.hasTimeout {
 			seconds = c.timeout
 		}
 		e.expires = s.deadline(seconds)
 	}
 	number := 0
-	return s.keys(&c.element, func(k setKey) error {
-		if number++; number > maxSetRange {
-			return errSetRangeSize
+	return s.keys(&c.element, func(k key) error {
+		if number++; number > maxRange {
+			return errRangeSize
 		}
 		if adds {
 			return s.add(k, e, exist)
@@ -240,7 +240,7 @@ func (t *IPSetTable) change(s *IPSet, adds bool, c *entryChange, exist bool) err
 			if exist {
 				return nil
 			}
-			return errSetElemMissing
+			return errElemMissing
 		}
 		s.remove(k)
 		return nil
@@ -248,33 +248,33 @@ func (t *IPSetTable) change(s *IPSet, adds bool, c *entryChange, exist bool) err
 }
 
 // changeList is change of a list:set.
-func (t *IPSetTable) changeList(s *IPSet, adds bool, c *entryChange, exist bool) error {
+func (t *Table) changeList(s *Set, adds bool, c *entryChange, exist bool) error {
 	member := t.sets[c.element.set]
 	switch {
 	case member == nil:
-		return errSetNoElemSet
-	case member.kind == listSetKind:
-		return errSetNestedList
+		return errNoElemSet
+	case member.kind == listSet:
+		return errNestedList
 	case c.ref != "" && t.sets[c.ref] == nil:
-		return errSetNoRef
+		return errNoRef
 	}
-	k, ref := setKey{set: c.element.set}, setKey{set: c.ref}
+	k, ref := key{set: c.element.set}, key{set: c.ref}
 	if c.ref != "" && s.entries[ref] == nil {
-		return errSetRefNotAdded
+		return errRefNotAdded
 	}
 	if !adds {
 		if s.entries[k] == nil {
 			if exist {
 				return nil
 			}
-			return errSetElemMissing
+			return errElemMissing
 		}
 		s.remove(k)
 		return nil
 	}
 	e := c.entry
-	if s.options.HasTimeout {
-		seconds := s.options.Timeout
+	if s.options.hasTimeout {
+		seconds := s.options.timeout
 		if c.hasTimeout {
 			seconds = c.timeout
 		}
@@ -294,8 +294,8 @@ func (t *IPSetTable) changeList(s *IPSet, adds bool, c *entryChange, exist bool)
 }
 
 // refusedTest is the refusal of ranges, which test takes for hash:ip only.
-func (c *entryChange) refusedTest(s *IPSet) error {
-	if s.kind == listSetKind || s.kind.name == "hash:ip" {
+func (c *entryChange) refusedTest(s *Set) error {
+	if s.kind == listSet || s.kind.name == "hash:ip" {
 		return nil
 	}
 	what := ""
@@ -309,12 +309,12 @@ func (c *entryChange) refusedTest(s *IPSet) error {
 	default:
 		return nil
 	}
-	family := map[Family]string{0: "unspec", IPv4: "inet", IPv6: "inet6"}[s.options.Family]
-	return setErrorf("%s range is not allowed in command test with set type %s and family %s", what, s.kind.name, family)
+	family := map[Family]string{0: "unspec", IPv4: "inet", IPv6: "inet6"}[s.options.family]
+	return errorf("%s range is not allowed in command test with set type %s and family %s", what, s.kind.name, family)
 }
 
 // holds reports whether the element is in the set, as "ipset test" asks.
-func (t *IPSetTable) holds(s *IPSet, c *entryChange) (bool, error) {
+func (t *Table) holds(s *Set, c *entryChange) (bool, error) {
 	t.lock.RLock()
 	defer t.lock.RUnlock()
 	if err := c.refusedTest(s); err != nil {
@@ -324,7 +324,7 @@ func (t *IPSetTable) holds(s *IPSet, c *entryChange) (bool, error) {
 		// For the kernel such an element is just not there.
 		return false, nil
 	}
-	if s.kind == listSetKind {
+	if s.kind == listSet {
 		return s.holdsMember(c), nil
 	}
 	found, element := false, c.element
@@ -332,9 +332,9 @@ func (t *IPSetTable) holds(s *IPSet, c *entryChange) (bool, error) {
 		// The kernel looks for the address that was given.
 		a.min, a.max, a.bits = a.given, a.given, uint8(a.given.BitLen())
 	}
-	err := s.keys(&element, func(k setKey) error {
+	err := s.keys(&element, func(k key) error {
 		e := s.entries[k]
-		if s.kind.nets() && int(s.prefixOf(k)) == s.options.Family.facts().bits {
+		if s.kind.nets() && int(s.prefixOf(k)) == s.options.family.bits() {
 			e = s.longest(k)
 		}
 		found = s.live(e) && e.nomatch == c.entry.nomatch
@@ -347,8 +347,8 @@ func (t *IPSetTable) holds(s *IPSet, c *entryChange) (bool, error) {
 }
 
 // holdsMember reports whether a set is in the list:set, and beside the other that was named.
-func (s *IPSet) holdsMember(c *entryChange) bool {
-	k := setKey{set: c.element.set}
+func (s *Set) holdsMember(c *entryChange) bool {
+	k := key{set: c.element.set}
 	at := slices.Index(s.order, k)
 	if at < 0 || !s.live(s.entries[k]) {
 		return false
@@ -361,10 +361,10 @@ func (s *IPSet) holdsMember(c *entryChange) bool {
 }
 
 // errStop ends a walk over keys.
-var errStop = setErrorf("stop")
+var errStop = errorf("stop")
 
 // longest is the entry of the longest net that holds the key's address.
-func (s *IPSet) longest(k setKey) *setEntry {
+func (s *Set) longest(k key) *entry {
 	addr := k.addr
 	if s.kind.net2() {
 		addr = k.addr2
@@ -386,17 +386,17 @@ func (s *IPSet) longest(k setKey) *setEntry {
 }
 
 // liveKeys are the keys of entries that have not expired: ports by number, others in the order they were added.
-func (s *IPSet) liveKeys(sorted bool) []setKey {
-	if s.kind == listSetKind {
-		return slices.DeleteFunc(slices.Clone(s.order), func(k setKey) bool { return !s.live(s.entries[k]) })
+func (s *Set) liveKeys(sorted bool) []key {
+	if s.kind == listSet {
+		return slices.DeleteFunc(slices.Clone(s.order), func(k key) bool { return !s.live(s.entries[k]) })
 	}
-	keys := make([]setKey, 0, len(s.entries))
+	keys := make([]key, 0, len(s.entries))
 	for k, e := range s.entries {
 		if s.live(e) {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b setKey) int {
+	slices.SortFunc(keys, func(a, b key) int {
 		if !sorted && s.kind.hash() {
 			return cmp.Compare(s.entries[a].seq, s.entries[b].seq)
 		}
@@ -405,32 +405,32 @@ func (s *IPSet) liveKeys(sorted bool) []setKey {
 	return keys
 }
 
-func (k setKey) compare(o setKey) int {
+func (k key) compare(o key) int {
 	return cmp.Or(k.addr.Compare(o.addr), cmp.Compare(k.bits, o.bits), cmp.Compare(k.proto, o.proto), cmp.Compare(k.port, o.port),
 		k.addr2.Compare(o.addr2), cmp.Compare(k.bits2, o.bits2))
 }
 
 // appendEntry appends an element with what is kept of it.
-func (s *IPSet) appendEntry(dst []byte, k setKey) []byte {
+func (s *Set) appendEntry(dst []byte, k key) []byte {
 	return appendFields(s.appendKey(dst, k), s.entryFields(s.entries[k]))
 }
 
 // entryFields are what is kept of an element.
-func (s *IPSet) entryFields(e *setEntry) []setField {
-	var fields []setField
+func (s *Set) entryFields(e *entry) []field {
+	var fields []field
 	add := func(has bool, name, format string, args ...any) {
 		if has {
-			fields = append(fields, setField{name, fmt.Sprintf(format, args...)})
+			fields = append(fields, field{name, fmt.Sprintf(format, args...)})
 		}
 	}
 	left := int64(0)
 	if !e.expires.IsZero() {
 		left = int64(e.expires.Sub(s.clock.Now()) / time.Second)
 	}
-	add(s.options.HasTimeout, "timeout", "%d", left)
+	add(s.options.hasTimeout, "timeout", "%d", left)
 	add(e.nomatch, "nomatch", "")
-	add(s.options.Counters, "packets", "%d", e.packets)
-	add(s.options.Counters, "bytes", "%d", e.bytes)
+	add(s.options.counters, "packets", "%d", e.packets)
+	add(s.options.counters, "bytes", "%d", e.bytes)
 	add(e.comment != "", "comment", `"%s"`, e.comment)
 	switch b := &e.skb; {
 	case b.mask == math.MaxUint32:
