@@ -133,7 +133,7 @@ func (c *checker) connect(f *Connect) {
 	if f.Pick.IsValid() && f.As == "" {
 		c.errorf(f.Pos, "pick says nothing without as")
 	}
-	c.expect(&f.Expect, "connection", "endpoints", "sameAs", "answeredBy", "refusedBy", "untouched", "reject", "drop", "noReply")
+	c.expect(&f.Expect, ofConnection)
 	if f.As != "" {
 		if slices.Contains(c.kept, f.As) {
 			c.errorf(f.Pos, "as: the name %q is taken", f.As)
@@ -162,14 +162,14 @@ func (c *checker) client(f *Connect) {
 }
 
 // expect holds an expectation to the kinds that make sense where it is.
-func (c *checker) expect(e *Expect, of string, kinds ...string) {
+func (c *checker) expect(e *Expect, about subject) {
 	for _, kind := range e.kinds() {
-		if !slices.Contains(kinds, kind) {
-			c.errorf(e.Pos, "%s says nothing about a %s (want one of %s)", kind, of, strings.Join(kinds, ", "))
+		if kind.of[about] == 0 {
+			c.errorf(e.Pos, "%s says nothing about a %s (want one of %s)", kind.name, about, strings.Join(kindNames(kindsOf(about)), ", "))
 		}
 	}
-	if e.Out != "" && of != "single packet" {
-		c.errorf(e.Pos, "out says nothing about a %s", of)
+	if e.Out != "" && about != ofSinglePacket {
+		c.errorf(e.Pos, "out says nothing about a %s", about)
 	}
 	if e.SameAs != "" {
 		c.keptBefore(e.Pos, "sameAs", e.SameAs)
@@ -189,11 +189,11 @@ func (c *checker) keptBefore(pos document.Position, field, name string) {
 
 func (c *checker) flow(f *FlowPacket) {
 	c.keptBefore(f.Pos, "of", f.Of)
-	kinds := []string{"delivered", "stray", "reject", "drop", "noReply"}
-	if f.From != SideServer {
-		kinds = append(kinds, "endpoints", "refusedBy", "untouched")
+	if f.From == SideServer {
+		c.expect(&f.Expect, ofServerPacket)
+	} else {
+		c.expect(&f.Expect, ofClientPacket)
 	}
-	c.expect(&f.Expect, "packet of a connection", kinds...)
 	if f.Expect.Source.Masqueraded {
 		c.errorf(f.Expect.Pos, "source: a later packet of a connection meets no MASQUERADE rule (want kept or the address that the server sees)")
 	}
@@ -201,7 +201,7 @@ func (c *checker) flow(f *FlowPacket) {
 
 func (c *checker) send(s *Send) {
 	c.nodes(s.Pos, []string{s.Node})
-	c.expect(&s.Expect, "single packet", "endpoints", "untouched", "reject", "drop")
+	c.expect(&s.Expect, ofSinglePacket)
 	in := s.Packet.In
 	if pod := c.cluster.Pod(in); pod != nil && pod.Node != s.Node {
 		c.errorf(s.Pos, "packet: the pod %s is on %s, not on %s", in, pod.Node, s.Node)

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -34,24 +33,6 @@ type Expect struct {
 	Through []string `json:"through" doc:"Steps that the packet takes, as the kernel's TRACE spells them (nat:KUBE-SERVICES:rule:1), or parts of rules that it matches."`
 }
 
-// kinds are the fields of which exactly one says what must happen, in file order.
-func (e *Expect) kinds() []string {
-	var out []string
-	for _, k := range []struct {
-		name  string
-		given bool
-	}{
-		{"endpoints", len(e.Endpoints) > 0}, {"sameAs", e.SameAs != ""}, {"answeredBy", e.AnsweredBy != ""},
-		{"refusedBy", e.RefusedBy != ""}, {"untouched", e.Untouched}, {"reject", e.Reject.Wanted}, {"drop", e.Drop.Wanted},
-		{"noReply", e.NoReply}, {"delivered", e.Delivered}, {"stray", e.Stray},
-	} {
-		if k.given {
-			out = append(out, k.name)
-		}
-	}
-	return out
-}
-
 // UnmarshalDocument reads a mapping, or one word.
 func (e *Expect) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode {
@@ -66,50 +47,52 @@ func (e *Expect) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	}
 	switch kinds := e.kinds(); len(kinds) {
 	case 1:
-		e.check(d, n, kinds[0])
+		e.check(d, n, &kinds[0])
 	case 0:
-		d.Errorf(n, "nothing is expected (want one of %s)", strings.Join(expectKinds(), ", "))
+		d.Errorf(n, "nothing is expected (want one of %s)", strings.Join(kindNames(expectKinds()), ", "))
 	default:
-		d.Errorf(n, "%s exclude each other (want one of them)", strings.Join(kinds, " and "))
+		d.Errorf(n, "%s exclude each other (want one of them)", strings.Join(kindNames(kinds), " and "))
 	}
-}
-
-func expectKinds() []string {
-	return []string{"endpoints", "sameAs", "answeredBy", "refusedBy", "untouched", "reject", "drop", "noReply", "delivered", "stray"}
-}
-
-func expectWords() []string {
-	return []string{"reject", "drop", "untouched", "noReply", "delivered", "stray"}
 }
 
 func (e *Expect) word(d *document.Decoder, n *yaml.Node) {
-	switch n.Value {
-	case "reject":
-		e.Reject = Matched{Wanted: true}
-	case "drop":
-		e.Drop = Matched{Wanted: true}
-	case "untouched":
-		e.Untouched = true
-	case "noReply":
-		e.NoReply = true
-	case "delivered":
-		e.Delivered = true
-	case "stray":
-		e.Stray = true
-	default:
-		d.Errorf(n, "expect: unknown word %q%s", n.Value, document.Suggest(n.Value, expectWords()))
+	words := wordKinds()
+	for i := range words {
+		if words[i].name == n.Value {
+			words[i].set(e)
+			return
+		}
 	}
+	d.Errorf(n, "expect: unknown word %q%s", n.Value, document.Suggest(n.Value, kindNames(words)))
 }
 
 // check refuses what narrows nothing.
-func (e *Expect) check(d *document.Decoder, n *yaml.Node, kind string) {
-	reaches := slices.Contains([]string{"endpoints", "sameAs", "answeredBy", "refusedBy", "untouched", "delivered"}, kind)
-	if e.Source != (Source{}) && !reaches {
-		d.Errorf(n, "source says nothing with %s, since no server sees the packet (leave it out)", kind)
+func (e *Expect) check(d *document.Decoder, n *yaml.Node, kind *expectKind) {
+	if e.Source != (Source{}) && !kind.arrives {
+		d.Errorf(n, "source says nothing with %s, since no server sees the packet (leave it out)", kind.name)
 	}
-	if e.OneWay && (kind == "noReply" || kind == "untouched" || kind == "stray") {
-		d.Errorf(n, "oneWay says nothing with %s (leave it out)", kind)
+	if e.OneWay && !kind.answered {
+		d.Errorf(n, "oneWay says nothing with %s (leave it out)", kind.name)
 	}
+}
+
+// String says in one line what is expected.
+func (e *Expect) String() string {
+	var out []string
+	for _, kind := range e.kinds() {
+		out = append(out, kind.print(e))
+	}
+	add := func(given bool, format string, args ...any) {
+		if given {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	add(e.Source != (Source{}), "source %s", e.Source)
+	add(e.Out != "", "out %s", e.Out)
+	add(e.Rule != "", "decided by a rule with %q", e.Rule)
+	add(len(e.Through) > 0, "through %q", e.Through)
+	add(e.OneWay, "one way")
+	return strings.Join(out, ", ")
 }
 
 // Matched is a yes, or a yes with a text that must be part of what is found.

@@ -31,43 +31,14 @@ func (j *judge) verdict() (wrong string, way int) {
 	if len(j.seen.Ways) == 0 {
 		return "the packet took no way at all", -1
 	}
+	kind := j.expect.kind()
 	for i := range j.seen.Ways {
 		w := &j.seen.Ways[i]
-		if wrong := firstOf(j.way(w), j.extras(w)); wrong != "" {
+		if wrong := firstOf(kind.judge(j, w), j.extras(w)); wrong != "" {
 			return wrong, i
 		}
 	}
 	return j.shares(), -1
-}
-
-// way checks how one way ends.
-func (j *judge) way(w *Way) string {
-	e := j.expect
-	switch e.kinds()[0] {
-	case "endpoints", "sameAs":
-		return j.reached(w)
-	case "answeredBy":
-		return firstOf(j.reached(w), j.asCalled(w), j.at(w, e.AnsweredBy))
-	case "refusedBy":
-		return firstOf(j.ended(w, Refused), j.heard(w), j.at(w, e.RefusedBy))
-	case "untouched":
-		return j.untouched(w)
-	case "reject":
-		return firstOf(j.ended(w, Rejected), j.heard(w), textIn("the answer", e.Reject.Text, w.With))
-	case "drop":
-		return j.dropped(w)
-	case "noReply":
-		if w.Heard || w.Answered {
-			return "the client hears an answer: " + w.describe()
-		}
-	case "delivered":
-		return firstOf(j.ended(w, Delivered), j.heardBy(w, "the other end"))
-	case "stray":
-		if w.Heard || w.End != Delivered && w.End != Refused {
-			return "not a stray packet: " + w.describe()
-		}
-	}
-	return ""
 }
 
 func firstOf(wrongs ...string) string {
@@ -110,6 +81,36 @@ func (j *judge) at(w *Way, host string) string {
 }
 
 func (j *judge) reached(w *Way) string { return firstOf(j.ended(w, Delivered), j.heard(w)) }
+
+func (j *judge) answered(w *Way) string {
+	return firstOf(j.reached(w), j.asCalled(w), j.at(w, j.expect.AnsweredBy))
+}
+
+func (j *judge) refused(w *Way) string {
+	return firstOf(j.ended(w, Refused), j.heard(w), j.at(w, j.expect.RefusedBy))
+}
+
+func (j *judge) rejected(w *Way) string {
+	return firstOf(j.ended(w, Rejected), j.heard(w), textIn("the answer", j.expect.Reject.Text, w.With))
+}
+
+func (j *judge) unanswered(w *Way) string {
+	if w.Heard || w.Answered {
+		return "the client hears an answer: " + w.describe()
+	}
+	return ""
+}
+
+func (j *judge) delivered(w *Way) string {
+	return firstOf(j.ended(w, Delivered), j.heardBy(w, "the other end"))
+}
+
+func (j *judge) stray(w *Way) string {
+	if w.Heard || w.End != Delivered && w.End != Refused {
+		return "not a stray packet: " + w.describe()
+	}
+	return ""
+}
 
 func (j *judge) asCalled(w *Way) string {
 	switch {
@@ -291,37 +292,4 @@ func describeWays(ways []Way) string {
 		}
 	}
 	return strings.Join(ends, "; ")
-}
-
-// String says in one line what is expected.
-func (e *Expect) String() string {
-	var out []string
-	add := func(given bool, format string, args ...any) {
-		if given {
-			out = append(out, fmt.Sprintf(format, args...))
-		}
-	}
-	add(len(e.Endpoints) > 0, "endpoints {%s}", e.Endpoints)
-	add(e.SameAs != "", "the same endpoint as %s", e.SameAs)
-	add(e.AnsweredBy != "", "answered by %s, untouched", e.AnsweredBy)
-	add(e.RefusedBy != "", "refused by %s", e.RefusedBy)
-	add(e.Untouched, "untouched")
-	add(e.Reject.Wanted, "rejected%s", withText(" with ", e.Reject.Text))
-	add(e.Drop.Wanted, "dropped%s", withText(" by ", e.Drop.Text))
-	add(e.NoReply, "no reply")
-	add(e.Delivered, "delivered")
-	add(e.Stray, "stray")
-	add(e.Source != (Source{}), "source %s", e.Source)
-	add(e.Out != "", "out %s", e.Out)
-	add(e.Rule != "", "decided by a rule with %q", e.Rule)
-	add(len(e.Through) > 0, "through %q", e.Through)
-	add(e.OneWay, "one way")
-	return strings.Join(out, ", ")
-}
-
-func withText(before, text string) string {
-	if text == "" {
-		return ""
-	}
-	return before + text
 }

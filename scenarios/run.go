@@ -257,8 +257,8 @@ func (r *runner) follow(ctx context.Context, s *Step) error {
 		return err
 	}
 	packet := fmt.Sprintf("%s from the %s of %s", p.Send, p.From, p.Of)
-	if kind := p.Expect.kinds()[0]; kind != "delivered" && kind != "stray" {
-		p.Expect.OneWay = true // later packets have no answer to wait for
+	if p.Expect.kind().of[ofConnection] > 0 {
+		p.Expect.OneWay = true // what a connection waits for: later packets have no answer
 	}
 	r.judge(p.Expect.Pos, cmp.Or(s.Name, packet), packet, judge{expect: &p.Expect, called: r.kept[p.Of].called, seen: seen})
 	return nil

@@ -174,7 +174,7 @@ func (b *schemaBuilder) structure(t reflect.Type) object {
 		out["required"] = required
 	}
 	if t == reflect.TypeFor[Expect]() {
-		return object{"oneOf": []any{object{"enum": words(expectWords())}, out}}
+		return object{"oneOf": []any{object{"enum": words(kindNames(wordKinds()))}, out}}
 	}
 	return out
 }
