@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/ctnetlink"
 	"github.com/stretchr/testify/require"
 	"github.com/vishvananda/netlink/nl"
 	"github.com/vishvananda/netns"
@@ -210,14 +211,42 @@ func (lab *ctLab) entries(family fakeipt.Family) []ConntrackEntry {
 	require.NoError(lab.t, err)
 	var list []ConntrackEntry
 	for _, message := range messages {
-		c, err := parseCTNetlink(message)
+		e, err := ctnetlink.Parse(message)
 		require.NoError(lab.t, err)
-		if FamilyOf(c.Original.Src) == family && !c.Original.Dst.IsMulticast() {
-			list = append(list, c)
+		if FamilyOf(e.Original.Src) == family && !e.Original.Dst.IsMulticast() {
+			list = append(list, ctEntry(&e))
 		}
 	}
 	slices.SortFunc(list, func(a, b ConntrackEntry) int { return a.Original.compare(b.Original) })
 	return list
+}
+
+// ctEntry is an entry of the kernel as a host lists its own.
+func ctEntry(e *ctnetlink.Entry) ConntrackEntry {
+	c := ConntrackEntry{
+		Original: ctTuple(&e.Original), Reply: ctTuple(&e.Reply), Timeout: e.Timeout, Mark: e.Mark,
+		Replied: e.Status&ctnetlink.StatusSeenReply != 0, Assured: e.Status&ctnetlink.StatusAssured != 0,
+		Zone: Zone{e.Zone | e.Original.Zone, e.Zone | e.Reply.Zone},
+	}
+	switch c.Original.Proto {
+	case TCP:
+		c.State = []string{
+			"NONE", "SYN_SENT", "SYN_RECV", "ESTABLISHED", "FIN_WAIT", "CLOSE_WAIT", "LAST_ACK", "TIME_WAIT", "CLOSE", "SYN_SENT2",
+		}[e.State]
+	case SCTP:
+		c.State = []string{
+			"NONE", "CLOSED", "COOKIE_WAIT", "COOKIE_ECHOED", "ESTABLISHED", "SHUTDOWN_SENT", "SHUTDOWN_RECD", "SHUTDOWN_ACK_SENT",
+			"HEARTBEAT_SENT", "HEARTBEAT_ACKED",
+		}[e.State]
+	}
+	return c
+}
+
+func ctTuple(t *ctnetlink.Tuple) Tuple {
+	return Tuple{
+		Proto: Proto(t.Protocol), Src: t.Src, Dst: t.Dst, SrcPort: t.SrcPort, DstPort: t.DstPort,
+		ICMPType: t.ICMPType, ICMPCode: t.ICMPCode, ICMPID: t.ICMPID,
+	}
 }
 
 // send puts a packet on the wire of a place.

@@ -36,7 +36,7 @@ func (t *taker) conntrack() {
 		return
 	}
 	for _, message := range messages {
-		c, err := parseCTNetlink(message)
+		c, err := connectionFromNetlink(message)
 		if err != nil {
 			t.unread("conntrack entry", "%v", err)
 			continue
@@ -90,12 +90,12 @@ func (t *taker) nativeTables() {
 		if len(message) < nfgenmsgHeader {
 			continue
 		}
-		attrs, err := parseAttrs(message[nfgenmsgHeader:])
+		attrs, err := attributesByType(message[nfgenmsgHeader:])
 		if err != nil {
 			t.unread(what, "%v", err)
 			continue
 		}
-		name := strings.TrimRight(string(attrs[nftaTableName]), "\x00")
+		name := attrs[nftaTableName].Text()
 		if family := message[familyOfMessage]; !isIPTablesTable(family, name) {
 			t.unread(fmt.Sprintf("nftables table %s %s", nftFamily(family), name), "not supported: only tables made by iptables are read")
 		}

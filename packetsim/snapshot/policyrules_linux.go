@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -9,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/nlattr"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
@@ -43,37 +43,37 @@ func parsePolicyRule(message []byte, family fakeipt.Family) (PolicyRule, error) 
 	const header, flagInvert = 12, 2
 	p := PolicyRule{Family: family}
 	if len(message) < header {
-		return p, fmt.Errorf("%w: %d bytes", errNetlink, len(message))
+		return p, fmt.Errorf("%w: %d bytes", nlattr.ErrMessage, len(message))
 	}
 	dstLen, srcLen, tos, action := message[1], message[2], message[3], message[7]
-	attrs, err := parseAttrs(message[header:])
+	attrs, err := attributesByType(message[header:])
 	if err != nil {
 		return p, err
 	}
-	p.Priority = native32(attrs[unix.FRA_PRIORITY])
+	p.Priority = native32(attrs[unix.FRA_PRIORITY].Value)
 	p.Invert = native32(message[8:])&flagInvert != 0
-	p.Mark, p.MarkMask = native32(attrs[unix.FRA_FWMARK]), native32(attrs[unix.FRA_FWMASK])
-	p.In, p.Out = cString(attrs[unix.FRA_IIFNAME]), cString(attrs[unix.FRA_OIFNAME])
-	p.From, p.To = prefixFrom(attrs[unix.FRA_SRC], srcLen), prefixFrom(attrs[unix.FRA_DST], dstLen)
+	p.Mark, p.MarkMask = native32(attrs[unix.FRA_FWMARK].Value), native32(attrs[unix.FRA_FWMASK].Value)
+	p.In, p.Out = attrs[unix.FRA_IIFNAME].Text(), attrs[unix.FRA_OIFNAME].Text()
+	p.From, p.To = prefixFrom(attrs[unix.FRA_SRC].Value, srcLen), prefixFrom(attrs[unix.FRA_DST].Value, dstLen)
 	if tos != 0 {
 		return p, fmt.Errorf("%w: a rule for TOS %#x only", errNotSupported, tos)
 	}
 	for _, typ := range slices.Sorted(maps.Keys(attrs)) {
-		if !policyRuleAttr(typ, attrs[typ]) {
+		if !policyRuleAttr(attrs[typ]) {
 			return p, fmt.Errorf("%w: selector or option %d (FRA_* of linux/fib_rules.h)", errNotSupported, typ)
 		}
 	}
-	return p, p.setAction(action, native32(attrs[unix.FRA_TABLE]))
+	return p, p.setAction(action, native32(attrs[unix.FRA_TABLE].Value))
 }
 
 // policyRuleAttr says whether an attribute is one that a PolicyRule holds, or says nothing.
-func policyRuleAttr(typ uint16, value []byte) bool {
-	switch typ {
+func policyRuleAttr(a nlattr.Attribute) bool {
+	switch a.Type {
 	case unix.FRA_PRIORITY, unix.FRA_FWMARK, unix.FRA_FWMASK, unix.FRA_IIFNAME, unix.FRA_OIFNAME,
 		unix.FRA_SRC, unix.FRA_DST, unix.FRA_TABLE, unix.FRA_PROTOCOL, unix.FRA_PAD:
 		return true
 	case unix.FRA_SUPPRESS_PREFIXLEN, unix.FRA_SUPPRESS_IFGROUP:
-		return native32(value) == 1<<32-1 // nothing is suppressed
+		return native32(a.Value) == 1<<32-1 // nothing is suppressed
 	}
 	return false
 }
@@ -111,8 +111,4 @@ func native32(b []byte) uint32 {
 		return 0
 	}
 	return binary.NativeEndian.Uint32(b)
-}
-
-func cString(b []byte) string {
-	return string(bytes.TrimRight(b, "\x00"))
 }

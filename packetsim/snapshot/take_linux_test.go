@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/nlattr"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -319,6 +320,8 @@ func TestRouteFromNetlink(t *testing.T) {
 		})
 	}
 }
+
+func attr(typ uint16, value []byte) []byte { return nlattr.Append(nil, typ, value...) }
 
 // policyRuleSample is a rule as the kernel sends it: not from 10.0.0.0/8 fwmark 0x10/0xff lookup 100.
 func policyRuleSample(more ...[]byte) []byte {
