@@ -4,21 +4,19 @@ package snapshot
 
 import (
 	"bytes"
-	"context"
 	"net/netip"
 	"testing"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	utilexec "k8s.io/utils/exec"
 )
 
 // TestTakeOfLinksOfTheKernel reads what a machine knows of the machines behind its bridges and tunnels, its routes with several
 // next hops, its sets and quotas, and builds a Host that says the same of itself.
 func TestTakeOfLinksOfTheKernel(t *testing.T) {
 	lab := newLab(t)
-	for _, command := range []string{
+	lab.node.Must(
 		"ip link add br0 type bridge",
 		"ip link add p1 type veth peer name q1",
 		"ip link add p2 type veth peer name q2",
@@ -40,15 +38,8 @@ func TestTakeOfLinksOfTheKernel(t *testing.T) {
 		"ip -6 route add fd68::/64 nexthop via fd88::5 dev n0 weight 2 nexthop via fd88::6 dev n0",
 		"nfacct add cw-quota packet 5",
 		"ipset create cw-set hash:ip,port", "ipset add cw-set 10.66.0.2,udp:53",
-	} {
-		lab.in("node", command)
-	}
-	var s *Node
-	lab.inside("node", func() {
-		var err error
-		s, err = Take(context.Background(), utilexec.New())
-		require.NoError(t, err)
-	})
+	)
+	s := lab.take()
 	t.Run("what was configured is in it", func(t *testing.T) { checkLinks(t, s) })
 	t.Run("it is read back", func(t *testing.T) {
 		var b bytes.Buffer

@@ -7,19 +7,16 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"os"
-	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/vishvananda/netns"
-	utilexec "k8s.io/utils/exec"
+	"k8s.io/utils/exec"
 )
 
 // lab is a node between a client and a server on the real kernel:
@@ -28,22 +25,19 @@ import (
 //
 // The node sends 10.99.0.1:80 to the server, masqueraded. The legacy backend holds these rules,
 // the nft backend others.
-type lab struct{ t *testing.T }
+type lab struct {
+	t                    *testing.T
+	node, client, server *kerneltest.Namespace
+}
 
 func newLab(t *testing.T) *lab {
-	if os.Getenv("CHAINWALK_KERNEL") == "" {
-		t.Skip("CHAINWALK_KERNEL is not set: needs root and network namespaces")
-	}
-	lab := &lab{t}
-	for _, place := range []string{"node", "client", "server"} {
-		_ = exec.Command("ip", "netns", "del", lab.ns(place)).Run() // left by a run that was killed
-		lab.run("ip netns add " + lab.ns(place))
-		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", lab.ns(place)).Run() })
-		lab.in(place, "ip link set lo up")
-	}
-	lab.veth("client", "n0", "10.88.1")
-	lab.veth("server", "n1", "10.88.2")
-	for _, command := range []string{
+	kerneltest.Need(t, "ip", "sysctl", "bridge", "nfacct", "ipset",
+		"iptables-legacy", "iptables-legacy-save", "ip6tables-legacy-save", "iptables-nft", "ip6tables-nft", "iptables-nft-save", "ip6tables-nft-save")
+	lab := &lab{t, kerneltest.New(t), kerneltest.New(t), kerneltest.New(t)}
+	lab.node.Must("ip link set lo up")
+	lab.veth(lab.client, "n0", "10.88.1")
+	lab.veth(lab.server, "n1", "10.88.2")
+	lab.node.Must(
 		"sysctl -qw net.ipv4.ip_forward=1",
 		"ip -6 addr add fd88::1/64 dev n0 nodad",
 		"ip -6 route add fd99::/64 via fd88::2 metric 5",
@@ -56,47 +50,33 @@ func newLab(t *testing.T) *lab {
 		"iptables-legacy -t nat -A POSTROUTING -o n1 -j MASQUERADE",
 		"iptables-nft -A FORWARD -m conntrack --ctstate INVALID -m nfacct --nfacct-name cw-dropped -j DROP",
 		"ip6tables-nft -A FORWARD -j ACCEPT",
-	} {
-		lab.in("node", command)
-	}
+	)
 	return lab
 }
 
-func (lab *lab) ns(place string) string { return "cw-snapshot-" + place }
-
-func (lab *lab) run(command string) {
-	argv := strings.Fields(command)
-	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
-	require.NoErrorf(lab.t, err, "%s: %s", command, out)
-}
-
-func (lab *lab) in(place, command string) {
-	lab.run("ip netns exec " + lab.ns(place) + " " + command)
-}
-
 // veth joins a place to the node, which is .1 of the net.
-func (lab *lab) veth(place, dev, prefix string) {
-	lab.in("node", "ip link add "+dev+" type veth peer name eth0 netns "+lab.ns(place))
-	lab.in("node", "ip addr add "+prefix+".1/24 brd + dev "+dev)
-	lab.in("node", "ip link set "+dev+" up")
-	lab.in(place, "ip addr add "+prefix+".2/24 dev eth0")
-	lab.in(place, "ip link set eth0 up")
-	lab.in(place, "ip route add default via "+prefix+".1")
+func (lab *lab) veth(place *kerneltest.Namespace, dev, prefix string) {
+	lab.node.Must(
+		"ip link add "+dev+" type veth peer name eth0 netns "+place.Path(),
+		"ip addr add "+prefix+".1/24 brd + dev "+dev,
+		"ip link set "+dev+" up",
+	)
+	place.Must(
+		"ip link set lo up",
+		"ip addr add "+prefix+".2/24 dev eth0",
+		"ip link set eth0 up",
+		"ip route add default via "+prefix+".1",
+	)
 }
 
-// inside calls f in a namespace.
-func (lab *lab) inside(place string, f func()) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	back, err := netns.Get()
-	require.NoError(lab.t, err)
-	defer func() { require.NoError(lab.t, back.Close()) }()
-	there, err := netns.GetFromName(lab.ns(place))
-	require.NoError(lab.t, err)
-	defer func() { require.NoError(lab.t, there.Close()) }()
-	require.NoError(lab.t, netns.Set(there))
-	defer func() { require.NoError(lab.t, netns.Set(back)) }()
-	f()
+// take takes a snapshot of the node.
+func (lab *lab) take() (s *Node) {
+	lab.node.Do(func() {
+		var err error
+		s, err = Take(context.Background(), exec.New())
+		require.NoError(lab.t, err)
+	})
+	return s
 }
 
 // connect opens a connection through the node that lasts until the test's end, and gives the
@@ -104,13 +84,13 @@ func (lab *lab) inside(place string, f func()) {
 func (lab *lab) connect() uint16 {
 	var listener net.Listener
 	var client, datagrams net.Conn
-	lab.inside("server", func() {
+	lab.server.Do(func() {
 		var err error
 		listener, err = net.Listen("tcp4", "10.88.2.2:8080")
 		require.NoError(lab.t, err)
 	})
 	lab.t.Cleanup(func() { _ = listener.Close() })
-	lab.inside("client", func() {
+	lab.client.Do(func() {
 		var err error
 		client, err = net.Dial("tcp4", "10.99.0.1:80")
 		require.NoError(lab.t, err)
@@ -126,18 +106,10 @@ func (lab *lab) connect() uint16 {
 func TestTakeOfTheKernel(t *testing.T) {
 	lab := newLab(t)
 	port := lab.connect()
-	var s *Node
-	lab.inside("node", func() {
-		var err error
-		s, err = Take(context.Background(), utilexec.New())
-		require.NoError(t, err)
-	})
-
+	s := lab.take()
 	t.Run("what was configured is in it", func(t *testing.T) { checkKernelSnapshot(t, s, port) })
 	t.Run("no table came into being", func(t *testing.T) {
-		out, err := exec.Command("ip", "netns", "exec", lab.ns("node"), "cat", "/proc/net/ip_tables_names", "/proc/net/ip6_tables_names").Output()
-		require.NoError(t, err)
-		assert.Equal(t, "nat\n", string(out))
+		assert.Equal(t, "nat\n", lab.node.Must("cat /proc/net/ip_tables_names /proc/net/ip6_tables_names"))
 	})
 	t.Run("it is read back", func(t *testing.T) {
 		var b bytes.Buffer
