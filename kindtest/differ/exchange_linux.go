@@ -6,10 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/quiet"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"golang.org/x/sys/unix"
 )
 
 // labKernel is the lab as the side that is right.
@@ -28,7 +29,7 @@ func (k *labKernel) begin(c *Case) (toolRun, error) {
 	k.current = c
 	for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
 		if k.family != family || f == family { // the other family's rules would hold sets and connection tracking
-			if _, err := k.node.must([]string{tool("iptables-restore", k.dialect, f)}, emptyRules); err != nil {
+			if _, err := k.node.Output([]string{tool("iptables-restore", k.dialect, f)}, emptyRules); err != nil {
 				return toolRun{}, err
 			}
 		}
@@ -37,7 +38,7 @@ func (k *labKernel) begin(c *Case) (toolRun, error) {
 	if err := k.objects(c); err != nil {
 		return toolRun{}, err
 	}
-	run, err := k.node.run([]string{tool("iptables-restore", k.dialect, family)}, c.Rules)
+	run, err := runIn(k.node, []string{tool("iptables-restore", k.dialect, family)}, c.Rules)
 	if err != nil || run.Status != 0 {
 		return run, err
 	}
@@ -53,24 +54,24 @@ func (k *labKernel) begin(c *Case) (toolRun, error) {
 // objects makes what rules refer to. The rules of the case before are gone.
 func (k *labKernel) objects(c *Case) error {
 	if len(c.NFAcct) > 0 {
-		if _, err := k.node.must([]string{"nfacct", "flush"}, ""); err != nil {
+		if _, err := k.node.Output([]string{"nfacct", "flush"}, ""); err != nil {
 			return err
 		}
 	}
 	for _, name := range c.NFAcct {
-		if _, err := k.node.must([]string{"nfacct", "add", name}, ""); err != nil {
+		if _, err := k.node.Output([]string{"nfacct", "add", name}, ""); err != nil {
 			return err
 		}
 	}
 	if c.Sets == "" {
 		return nil
 	}
-	if _, err := k.node.must([]string{"ipset", "flush"}, ""); err != nil { // lists hold their sets
+	if _, err := k.node.Output([]string{"ipset", "flush"}, ""); err != nil { // lists hold their sets
 		return err
 	}
 	// Rules of nft are freed a little after they are gone, and hold their sets until then.
 	for until := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		_, err := k.node.must([]string{"ipset", "destroy"}, "")
+		_, err := k.node.Output([]string{"ipset", "destroy"}, "")
 		if err == nil {
 			break
 		}
@@ -78,21 +79,21 @@ func (k *labKernel) objects(c *Case) error {
 			return err
 		}
 	}
-	_, err := k.node.must([]string{"ipset", "restore"}, c.Sets)
+	_, err := k.node.Output([]string{"ipset", "restore"}, c.Sets)
 	return err
 }
 
 func (k *labKernel) tool(name, stdin string, args ...string) (string, error) {
-	return k.node.must(append([]string{tool(name, k.dialect, k.family)}, args...), stdin)
+	return k.node.Output(append([]string{tool(name, k.dialect, k.family)}, args...), stdin)
 }
 
 func (k *labKernel) forget() error {
-	_, err := k.node.must([]string{"conntrack", "-F"}, "")
+	_, err := k.node.Output([]string{"conntrack", "-F"}, "")
 	return err
 }
 
 func (k *labKernel) connections() ([]string, error) {
-	list, err := k.node.must([]string{"conntrack", "-L", "-f", fmt.Sprintf("ipv%d", k.family)}, "")
+	list, err := k.node.Output([]string{"conntrack", "-L", "-f", fmt.Sprintf("ipv%d", k.family)}, "")
 	return connectionLines(list), err
 }
 
@@ -107,7 +108,7 @@ func (k *labKernel) end() (*End, error) {
 	}
 	e := &End{Save: withoutDates(save), Conntrack: connections}
 	if len(k.current.NFAcct) > 0 {
-		list, err := k.node.must([]string{"nfacct", "list"}, "")
+		list, err := k.node.Output([]string{"nfacct", "list"}, "")
 		if err != nil {
 			return nil, err
 		}

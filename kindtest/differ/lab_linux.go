@@ -1,22 +1,25 @@
 package differ
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/namespace"
 )
 
 // lab is a node between a client and a server on the real kernel. Client and server have no addresses: their packets are
 // written to the wire and read from it, and nothing of them answers by itself.
 type lab struct {
 	dialect fakeipt.Dialect
-	node    *place
+	node    *namespace.Namespace
 	sides   map[string]*side
 	raw     map[fakeipt.Family]int
 	silent  []int // sockets that nobody reads
@@ -27,7 +30,7 @@ type lab struct {
 // side is the client or the server.
 type side struct {
 	name  string
-	place *place
+	place *namespace.Namespace
 	index int // of its device
 	fd    int // of the packet socket on its device
 }
@@ -53,7 +56,7 @@ func newLab(d fakeipt.Dialect) (*lab, error) {
 }
 
 func (l *lab) build() (err error) {
-	if l.node, err = newPlace(); err != nil {
+	if l.node, err = namespace.New(); err != nil {
 		return err
 	}
 	if err := l.quietIPv6(l.node); err != nil {
@@ -65,15 +68,15 @@ func (l *lab) build() (err error) {
 		}
 	}
 	for name, value := range sysctls() {
-		if err := l.node.sysctl(name, value); err != nil {
+		if err := setSysctl(l.node, name, value); err != nil {
 			return fmt.Errorf("sysctl %s: %w", name, err)
 		}
 	}
-	if err := l.node.do(l.addRoutes); err != nil {
+	if err := l.node.Do(l.addRoutes); err != nil {
 		return err
 	}
 	for f, domain := range map[fakeipt.Family]int{fakeipt.IPv4: unix.AF_INET, fakeipt.IPv6: unix.AF_INET6} {
-		if l.raw[f], err = l.node.socket(domain, unix.SOCK_RAW, unix.IPPROTO_RAW); err != nil {
+		if l.raw[f], err = l.node.Socket(domain, unix.SOCK_RAW, unix.IPPROTO_RAW); err != nil {
 			return err
 		}
 	}
@@ -88,17 +91,26 @@ func (l *lab) build() (err error) {
 }
 
 // quietIPv6 keeps the namespace's devices from speaking by themselves.
-func (l *lab) quietIPv6(p *place) error {
+func (l *lab) quietIPv6(p *namespace.Namespace) error {
 	for name, value := range map[string]string{
 		"net.ipv6.conf.default.accept_dad": "0", "net.ipv6.conf.default.dad_transmits": "0", "net.ipv6.conf.default.accept_ra": "0",
 		"net.ipv6.conf.default.router_solicitations": "0", "net.ipv6.conf.default.addr_gen_mode": "1", "net.ipv6.mld_qrv": "1",
 		"net.ipv6.conf.default.mldv1_unsolicited_report_interval": "1", "net.ipv6.conf.default.mldv2_unsolicited_report_interval": "1",
 	} {
-		if err := p.sysctl(name, value); err != nil {
+		if err := setSysctl(p, name, value); err != nil {
 			return fmt.Errorf("sysctl %s: %w", name, err)
 		}
 	}
-	return p.do(func() error { return up("lo") })
+	return p.Do(func() error { return up("lo") })
+}
+
+// setSysctl sets a sysctl of a namespace. One that this kernel does not have is no error: it has nothing to switch off.
+func setSysctl(n *namespace.Namespace, name, value string) error {
+	err := n.SetSysctl(name, value)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 func up(name string) error {
@@ -113,28 +125,28 @@ func up(name string) error {
 func (l *lab) addSide(name string) (err error) {
 	s := &side{name: name, fd: -1}
 	l.sides[name] = s
-	if s.place, err = newPlace(); err != nil {
+	if s.place, err = namespace.New(); err != nil {
 		return err
 	}
 	for _, c := range []string{"all", "default"} {
-		if err := s.place.sysctl("net.ipv6.conf."+c+".disable_ipv6", "1"); err != nil {
+		if err := setSysctl(s.place, "net.ipv6.conf."+c+".disable_ipv6", "1"); err != nil {
 			return err
 		}
 	}
-	err = l.node.do(func() error {
+	err = l.node.Do(func() error {
 		veth := &netlink.Veth{
 			LinkAttrs: netlink.LinkAttrs{Name: s.nodeDev(), HardwareAddr: nodeMAC(name)},
-			PeerName:  sideName, PeerNamespace: netlink.NsFd(s.place.handle), PeerHardwareAddr: sideMAC(name),
+			PeerName:  sideName, PeerNamespace: netlink.NsFd(s.place.FD()), PeerHardwareAddr: sideMAC(name),
 		}
 		return netlink.LinkAdd(veth)
 	})
 	if err != nil {
 		return fmt.Errorf("making its wire: %w", err)
 	}
-	if err := s.place.do(func() error { return up(sideName) }); err != nil {
+	if err := s.place.Do(func() error { return up(sideName) }); err != nil {
 		return err
 	}
-	if err := l.node.do(func() error { return l.addAddresses(s) }); err != nil {
+	if err := l.node.Do(func() error { return l.addAddresses(s) }); err != nil {
 		return fmt.Errorf("addresses of %s: %w", s.nodeDev(), err)
 	}
 	return s.open()
@@ -143,10 +155,10 @@ func (l *lab) addSide(name string) (err error) {
 // open opens the packet socket by which the side sends and hears.
 func (s *side) open() (err error) {
 	const all = 0x0300 // ETH_P_ALL in network order
-	if s.fd, err = s.place.socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, all); err != nil {
+	if s.fd, err = s.place.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, all); err != nil {
 		return err
 	}
-	return s.place.do(func() error {
+	return s.place.Do(func() error {
 		dev, err := net.InterfaceByName(sideName)
 		if err != nil {
 			return err
@@ -214,7 +226,7 @@ func (l *lab) addRoutes() error {
 func (l *lab) silenceProtocols() error {
 	for _, domain := range []int{unix.AF_INET, unix.AF_INET6} {
 		for _, protocol := range silentProtocols {
-			fd, err := l.node.socket(domain, unix.SOCK_RAW, protocol)
+			fd, err := l.node.Socket(domain, unix.SOCK_RAW, protocol)
 			if err != nil {
 				return fmt.Errorf("raw socket of protocol %d: %w", protocol, err)
 			}
@@ -242,7 +254,7 @@ func (l *lab) waitQuiet() error {
 	quiet := 0
 	for range 200 {
 		var text []byte
-		err := l.node.do(func() (err error) {
+		err := l.node.Do(func() (err error) {
 			text, err = os.ReadFile("/proc/thread-self/net/snmp6")
 			return err
 		})
@@ -288,10 +300,10 @@ func (l *lab) close() {
 			_ = unix.Close(s.fd)
 		}
 		if s.place != nil {
-			s.place.close()
+			_ = s.place.Close()
 		}
 	}
 	if l.node != nil {
-		l.node.close()
+		_ = l.node.Close()
 	}
 }

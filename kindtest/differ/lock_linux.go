@@ -18,13 +18,8 @@ var machineSysctls = map[string]string{
 	"net/ipv4/route/error_cost":      "0",
 }
 
-// runFolder holds what outlives a process: the lock, the values that machineSysctls had, and the lock file of the tools.
+// runFolder holds what outlives a process: the lock, and the values that machineSysctls had.
 func runFolder() string { return filepath.Join(os.TempDir(), "chainwalk-differ") }
-
-// lockFile is the lock of this process's tools. Its name contains the process.
-func lockFile() string {
-	return filepath.Join(runFolder(), fmt.Sprintf("xtables-%d.lock", os.Getpid()))
-}
 
 // machineLock is held by the one walk differential of this machine: labs of several would read each other's lines in the kernel's log.
 type machineLock struct {
@@ -32,7 +27,7 @@ type machineLock struct {
 	signals chan os.Signal
 }
 
-// takeMachineLock waits for the lock, takes away what dead runs left, and sets machineSysctls.
+// takeMachineLock waits for the lock, puts back what dead runs have changed, and sets machineSysctls.
 func takeMachineLock() (*machineLock, error) {
 	if err := os.MkdirAll(runFolder(), 0o700); err != nil {
 		return nil, err
@@ -45,7 +40,7 @@ func takeMachineLock() (*machineLock, error) {
 		return nil, fmt.Errorf("waiting for other runs: %w", err)
 	}
 	l := &machineLock{file: file, signals: make(chan os.Signal, 1)}
-	if err := l.removeLeftovers(); err != nil {
+	if err := restoreSysctls(); err != nil {
 		return nil, err
 	}
 	signal.Notify(l.signals, os.Interrupt, unix.SIGTERM)
@@ -64,32 +59,11 @@ func (l *machineLock) releaseOnSignal() {
 	if err := restoreSysctls(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
-	_ = os.Remove(lockFile())
 	os.Exit(statusInterrupted)
 }
 
 // savedValues is the folder with the values of machineSysctls from before the run.
 func savedValues() string { return filepath.Join(runFolder(), "sysctls") }
-
-// removeLeftovers restores the sysctls that a killed run left changed and removes lock files of processes that are no more.
-func (l *machineLock) removeLeftovers() error {
-	if err := restoreSysctls(); err != nil {
-		return err
-	}
-	files, err := filepath.Glob(filepath.Join(runFolder(), "xtables-*.lock"))
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		pid := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "xtables-"), ".lock")
-		if _, err := os.Stat("/proc/" + pid); errors.Is(err, os.ErrNotExist) {
-			if err := os.Remove(f); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
 
 // setSysctls saves each value before it is changed.
 func setSysctls() error {
@@ -111,6 +85,7 @@ func setSysctls() error {
 	return nil
 }
 
+// restoreSysctls undoes setSysctls, of a run that was killed too.
 func restoreSysctls() error {
 	for name := range machineSysctls {
 		saved := filepath.Join(savedValues(), strings.ReplaceAll(name, "/", "."))
@@ -136,8 +111,5 @@ func (l *machineLock) release() error {
 	signal.Stop(l.signals)
 	close(l.signals)
 	err := restoreSysctls()
-	if rerr := os.Remove(lockFile()); rerr != nil && !errors.Is(rerr, os.ErrNotExist) && err == nil {
-		err = rerr
-	}
 	return errors.Join(err, l.file.Close())
 }

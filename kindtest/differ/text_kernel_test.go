@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 func TestKernelTextDifferential(t *testing.T) {
 	needKernel(t)
-	defer func() { _ = os.Remove(lockFile()) }()
 	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
 		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
 			t.Run(fmt.Sprintf("%s/IPv%d", dialectName(d), f), func(t *testing.T) {
@@ -33,7 +33,6 @@ func TestKernelTextDifferential(t *testing.T) {
 // the tools' answers into the cases that have none.
 func TestKernelTextCases(t *testing.T) {
 	needKernel(t)
-	defer func() { _ = os.Remove(lockFile()) }()
 	for _, path := range caseFiles(t, textCases, "text") {
 		t.Run(caseName(path), func(t *testing.T) {
 			var c TextCase

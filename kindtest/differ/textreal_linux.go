@@ -1,22 +1,25 @@
 package differ
 
-import "os"
+import (
+	"github.com/chainwalk/chainwalk/internal/namespace"
+)
 
 // realRunner runs the real tools in a namespace.
-type realRunner struct{ place *place }
+type realRunner struct{ ns *namespace.Namespace }
 
 // freshRunner makes a namespace where no tool has run.
 func freshRunner() (runner, func(), error) {
-	if err := os.MkdirAll(runFolder(), 0o700); err != nil {
-		return nil, nil, err
-	}
-	p, err := newPlace()
+	ns, err := namespace.New()
 	if err != nil {
 		return nil, nil, err
 	}
-	return &realRunner{p}, p.close, nil
+	return &realRunner{ns}, func() { _ = ns.Close() }, nil
 }
 
-func (r *realRunner) run(s *TextStep) (toolRun, error) {
-	return r.place.run(s.Argv, s.Stdin)
+func (r *realRunner) run(s *TextStep) (toolRun, error) { return runIn(r.ns, s.Argv, s.Stdin) }
+
+// runIn runs a tool in a namespace.
+func runIn(ns *namespace.Namespace, argv []string, stdin string) (toolRun, error) {
+	r, err := ns.Run(argv, stdin)
+	return toolRun{Stdout: r.Stdout, Stderr: r.Stderr, Status: r.Status}, err
 }

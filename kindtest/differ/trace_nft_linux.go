@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/namespace"
 )
 
 // Numbers of linux/netfilter/nf_tables.h and nfnetlink.h.
@@ -42,13 +44,13 @@ type nftTracer struct {
 	buf              []byte
 }
 
-func newNFTTracer(node *place) (*nftTracer, error) {
+func newNFTTracer(node *namespace.Namespace) (*nftTracer, error) {
 	t := &nftTracer{ids: map[uint32]uint32{}, buf: make([]byte, 1<<16)}
 	var err error
-	if t.events, err = node.socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_NONBLOCK, unix.NETLINK_NETFILTER); err != nil {
+	if t.events, err = node.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_NONBLOCK, unix.NETLINK_NETFILTER); err != nil {
 		return nil, err
 	}
-	if t.requests, err = node.socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER); err != nil {
+	if t.requests, err = node.Socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER); err != nil {
 		return nil, err
 	}
 	if err := unix.SetsockoptInt(t.events, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 4<<20); err != nil {

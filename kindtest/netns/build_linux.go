@@ -23,8 +23,8 @@ import (
 // host is a host of the plan in its namespace.
 type host struct {
 	*plan.Host
-	ns      *namespace
-	exec    *nsExec
+	ns      *linked
+	exec    *variantExec
 	devices map[uint32]string // by index
 	watch   *watch
 	sockets map[socketKey]int // the sockets that listen
@@ -37,7 +37,7 @@ type network struct {
 	plan  *plan.Plan
 	hosts []*host
 	// underlay is the namespace of the bridge that is the underlay.
-	underlay *namespace
+	underlay *linked
 	mac      uint32
 	via      string
 }
@@ -60,7 +60,7 @@ func settings() [][2]string {
 func build(cluster *scenarios.Cluster) (*network, error) {
 	n := &network{plan: plan.Of(cluster)}
 	var err error
-	if n.underlay, err = newNamespace(); err != nil {
+	if n.underlay, err = newLinked(); err != nil {
 		return n, err
 	}
 	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "underlay"}}
@@ -109,9 +109,6 @@ func (h *host) close() error {
 	if h.ct != nil {
 		err = h.ct.close()
 	}
-	if h.exec != nil {
-		err = errors.Join(err, h.exec.lock.Close())
-	}
 	return errors.Join(err, h.watch.close(), h.ns.close())
 }
 
@@ -128,15 +125,12 @@ func (n *network) host(name string) *host {
 func underlayPort(place int) string { return fmt.Sprintf("port%d", place+1) }
 
 func (n *network) addHost(p *plan.Host, tool scenarios.Tool) error {
-	ns, err := newNamespace()
+	ns, err := newLinked()
 	if err != nil {
 		return err
 	}
-	h := &host{Host: p, ns: ns, devices: map[uint32]string{}, sockets: map[socketKey]int{}}
+	h := &host{Host: p, ns: ns, exec: newExec(ns.Namespace, tool), devices: map[uint32]string{}, sockets: map[socketKey]int{}}
 	n.hosts = append(n.hosts, h)
-	if h.exec, err = newExec(ns, tool); err != nil {
-		return err
-	}
 	if err := ns.setSysctls(settings()); err != nil {
 		return err
 	}
@@ -160,7 +154,7 @@ func (n *network) join(a, z simnet.Port) error {
 	from, to := n.host(a.Host).ns, n.host(z.Host).ns
 	veth := &netlink.Veth{
 		LinkAttrs: netlink.LinkAttrs{Name: a.Device, HardwareAddr: mac, MTU: 1500}, PeerMTU: 1500,
-		PeerName: z.Device, PeerHardwareAddr: mac, PeerNamespace: netlink.NsFd(int(to.ns)),
+		PeerName: z.Device, PeerHardwareAddr: mac, PeerNamespace: netlink.NsFd(to.FD()),
 	}
 	if err := from.link.LinkAdd(veth); err != nil {
 		return err
@@ -176,7 +170,7 @@ func (n *network) join(a, z simnet.Port) error {
 func (n *network) attach(port simnet.Port, name string, bridge netlink.Link) error {
 	veth := &netlink.Veth{
 		LinkAttrs: netlink.LinkAttrs{Name: name, HardwareAddr: n.nextMAC(), MTU: 1500}, PeerMTU: 1500,
-		PeerName: port.Device, PeerHardwareAddr: n.nextMAC(), PeerNamespace: netlink.NsFd(int(n.host(port.Host).ns.ns)),
+		PeerName: port.Device, PeerHardwareAddr: n.nextMAC(), PeerNamespace: netlink.NsFd(n.host(port.Host).ns.FD()),
 	}
 	link := n.underlay.link
 	if err := link.LinkAdd(veth); err != nil {

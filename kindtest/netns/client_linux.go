@@ -50,7 +50,7 @@ func (s *session) newClient(a scenarios.Attempt) (*client, error) {
 	if a.Bind.Port == 0 {
 		bind = netip.AddrPortFrom(bind.Addr(), defaultPort)
 	}
-	err := c.host.ns.do(func() error { return c.open(bind) })
+	err := c.host.ns.Do(func() error { return c.open(bind) })
 	switch {
 	case err == nil:
 	case errors.Is(err, unix.EPERM) && c.fd >= 0: // a rule stopped it, and may have answered

@@ -80,7 +80,7 @@ func ignore(message) error { return nil }
 // conntrack is a socket for the node's conntrack.
 func (n *nodeHost) conntrack() (*netfilterSocket, error) {
 	if n.ct == nil {
-		err := n.ns.do(func() (err error) {
+		err := n.ns.Do(func() (err error) {
 			n.ct, err = openNetfilter()
 			return err
 		})

@@ -256,7 +256,7 @@ func (s *session) sendLater(f *keptFlow, p scenarios.FlowPacket) (*host, func(*f
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := sender.ns.do(func() error { return inject(bytes, to, 0) }); err != nil {
+	if err := sender.ns.Do(func() error { return inject(bytes, to, 0) }); err != nil {
 		return nil, nil, fmt.Errorf("%s: send a packet of %s: %w", sender.Name, p.Of, err)
 	}
 	return sender, func(one *frame) bool { return one.print == wanted.print }, nil

@@ -76,7 +76,7 @@ func (h *host) listen(key socketKey) error {
 		return nil
 	}
 	var fd int
-	err := h.ns.do(func() (err error) {
+	err := h.ns.Do(func() (err error) {
 		switch key.proto {
 		case packetsim.TCP:
 			if fd, err = socket(unix.SOCK_STREAM, unix.IPPROTO_TCP, key.AddrPort, true); err == nil {

@@ -126,7 +126,7 @@ var (
 // recentLists reads the node's recent lists.
 func (n *nodeHost) recentLists() (map[string][]netip.Addr, error) {
 	lists := map[string][]netip.Addr{}
-	err := n.ns.do(func() error {
+	err := n.ns.Do(func() error {
 		entries, err := os.ReadDir(recentDir)
 		if os.IsNotExist(err) {
 			return nil
@@ -154,7 +154,7 @@ func (n *nodeHost) recentLists() (map[string][]netip.Addr, error) {
 
 // removeRecent takes an address from a recent list.
 func (n *nodeHost) removeRecent(list string, address netip.Addr) error {
-	return n.ns.do(func() error {
+	return n.ns.Do(func() error {
 		return os.WriteFile(filepath.Join(recentDir, list), []byte("-"+address.StringExpanded()), 0o600)
 	})
 }

@@ -5,8 +5,6 @@ package netns
 import (
 	"fmt"
 	"net/netip"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -16,19 +14,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
-// needKernel skips a test without the real kernel. With it, what is missing is a failure.
+// needKernel skips a test that is not asked to use the machine's kernel and tools.
 func needKernel(t *testing.T) {
-	if os.Getenv("CHAINWALK_KERNEL") == "" {
-		t.Skip("CHAINWALK_KERNEL is not set: needs root and network namespaces")
-	}
-	for _, tool := range []string{"nft", "nfacct", "iptables-legacy", "iptables-nft", "ip6tables-legacy", "ip6tables-nft"} {
-		_, err := exec.LookPath(tool)
-		require.NoError(t, err)
-	}
+	t.Helper()
+	kerneltest.Need(t, "nft", "nfacct", "iptables-legacy", "iptables-nft", "ip6tables-legacy", "ip6tables-nft")
 }
 
 // wayKey tells the ways of one packet from each other.

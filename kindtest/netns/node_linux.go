@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"strconv"
 	"sync"
 
@@ -29,11 +28,11 @@ func (n *nodeHost) kernel() node.Kernel {
 }
 
 // sysctls lets a proxier read and set its namespace's kernel settings.
-type sysctls struct{ ns *namespace }
+type sysctls struct{ ns *linked }
 
 // Get reads a setting.
 func (s sysctls) Get(name string) (int, error) {
-	value, err := s.ns.sysctl(name)
+	value, err := s.ns.Sysctl(name)
 	if err != nil {
 		return 0, err
 	}
@@ -42,20 +41,20 @@ func (s sysctls) Get(name string) (int, error) {
 
 // Set sets a setting.
 func (s sysctls) Set(name string, value int) error {
-	return s.ns.do(func() error { return os.WriteFile(sysctlFile(name), []byte(strconv.Itoa(value)), 0o644) })
+	return s.ns.SetSysctl(name, strconv.Itoa(value))
 }
 
 // connections lets a proxier list and delete its namespace's tracked connections.
-type connections struct{ ns *namespace }
+type connections struct{ ns *linked }
 
 // Walk visits the UDP entries of a family.
 func (c connections) Walk(family corev1.IPFamily, visit func(conntrack.Entry)) error {
-	return c.ns.do(func() error { return conntrack.NewKernel().Walk(family, visit) })
+	return c.ns.Do(func() error { return conntrack.NewKernel().Walk(family, visit) })
 }
 
 // Delete deletes those of the entries that are there still.
 func (c connections) Delete(family corev1.IPFamily, entries []conntrack.Entry) (deleted int, err error) {
-	err = c.ns.do(func() error {
+	err = c.ns.Do(func() error {
 		deleted, err = conntrack.NewKernel().Delete(family, entries)
 		return err
 	})
@@ -63,7 +62,7 @@ func (c connections) Delete(family corev1.IPFamily, entries []conntrack.Entry) (
 }
 
 // addresses tells a proxier its namespace's addresses.
-type addresses struct{ ns *namespace }
+type addresses struct{ ns *linked }
 
 // NodeAddresses lists the addresses of all devices.
 func (a addresses) NodeAddresses() ([]netip.Addr, error) {

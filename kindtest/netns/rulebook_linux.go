@@ -78,7 +78,7 @@ func (b *ruleBook) parse(v6 bool, save string) {
 // number reads the handles of the nft tables' rules in their order.
 func (b *ruleBook) number() error {
 	var socket *netfilterSocket
-	err := b.host.ns.do(func() (err error) {
+	err := b.host.ns.Do(func() (err error) {
 		socket, err = openNetfilter()
 		return err
 	})

@@ -64,7 +64,7 @@ func (s *session) speakSCTP(c *client) error {
 			if seen[h.spoken].mark != markLocal || f.Proto != packetsim.SCTP && !f.isError() {
 				continue
 			}
-			if err := h.ns.do(func() error { return s.takeChunk(h, c, f) }); err != nil {
+			if err := h.ns.Do(func() error { return s.takeChunk(h, c, f) }); err != nil {
 				return err
 			}
 		}

@@ -90,7 +90,7 @@ var headerErrorsLine = regexp.MustCompile(`Ip6InHdrErrors\s+(\d+)`)
 // headerErrors is how many IPv6 packets the node has refused before any rule, for
 // addresses that may not be in a header among other things.
 func (n *nodeHost) headerErrors() (count int, err error) {
-	err = n.ns.do(func() error {
+	err = n.ns.Do(func() error {
 		text, err := os.ReadFile("/proc/thread-self/net/snmp6")
 		if m := headerErrorsLine.FindSubmatch(text); err == nil && m != nil {
 			count, err = strconv.Atoi(string(m[1]))
@@ -120,7 +120,7 @@ func payloadOf(number int, p *packetsim.Packet) []byte {
 // a wire.
 func (s *session) put(n *nodeHost, in packetsim.Input, bytes []byte) error {
 	if in.Local {
-		return n.ns.do(func() error { return inject(bytes, in.Dst, in.Mark) })
+		return n.ns.Do(func() error { return inject(bytes, in.Dst, in.Mark) })
 	}
 	from, device := n.ns, in.In
 	switch pod := s.network.host(in.In); {
@@ -134,7 +134,7 @@ func (s *session) put(n *nodeHost, in packetsim.Input, bytes []byte) error {
 	if err != nil {
 		return err
 	}
-	return from.do(func() error {
+	return from.Do(func() error {
 		dev, err := net.InterfaceByName(device)
 		if err != nil {
 			return err

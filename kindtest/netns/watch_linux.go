@@ -90,7 +90,7 @@ func (h *host) startWatch(tool scenarios.Tool) error {
 	if h.Node != nil {
 		w.rules = &ruleBook{host: h}
 	}
-	err := h.ns.do(func() (err error) {
+	err := h.ns.Do(func() (err error) {
 		w.reports, err = openNetfilter()
 		return err
 	})

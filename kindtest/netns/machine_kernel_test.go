@@ -3,83 +3,16 @@
 package netns
 
 import (
-	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
-	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/scenarios"
 )
-
-// witnessEnv names the namespace in which a child process is to leave a witness.
-const witnessEnv = "CHAINWALK_NETNS_WITNESS"
-
-// TestKernelWitness is the child of TestKernelNamespacesEndWithTheProcess: it makes a
-// namespace, ties it to its parent's by a wire and waits to be killed.
-func TestKernelWitness(t *testing.T) {
-	path := os.Getenv(witnessEnv)
-	if path == "" {
-		t.Skip("the child process of another test")
-	}
-	parent, err := netns.GetFromPath(path)
-	require.NoError(t, err)
-	ns, err := newNamespace()
-	require.NoError(t, err)
-	require.NoError(t, ns.link.LinkAdd(&netlink.Veth{
-		LinkAttrs: netlink.LinkAttrs{Name: "inside"}, PeerName: "witness", PeerNamespace: netlink.NsFd(int(parent)),
-	}))
-	fmt.Println("ready")
-	select {}
-}
-
-// TestKernelNamespacesEndWithTheProcess kills a process that has a namespace, and
-// waits until the other end of the wire in it is gone.
-func TestKernelNamespacesEndWithTheProcess(t *testing.T) {
-	needKernel(t)
-	own, err := newNamespace()
-	require.NoError(t, err)
-	defer func() { require.NoError(t, own.close()) }()
-	gone := make(chan struct{})
-	updates, stop := make(chan netlink.LinkUpdate, 16), make(chan struct{})
-	defer close(stop)
-	require.NoError(t, netlink.LinkSubscribeAt(own.ns, updates, stop))
-	go func() {
-		for update := range updates {
-			if update.Header.Type == unix.RTM_DELLINK && update.Attrs().Name == "witness" {
-				close(gone)
-				return
-			}
-		}
-	}()
-
-	child := exec.Command(os.Args[0], "-test.run", "^TestKernelWitness$")
-	child.Env = append(os.Environ(), fmt.Sprintf("%s=/proc/%d/fd/%d", witnessEnv, os.Getpid(), int(own.ns)))
-	out, err := child.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, child.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "ready\n", line)
-	_, err = own.link.LinkByName("witness")
-	require.NoError(t, err, "the child has tied its namespace to this one")
-
-	require.NoError(t, child.Process.Kill())
-	require.Error(t, child.Wait(), "it was killed")
-	select {
-	case <-gone:
-	case <-time.After(10 * time.Second):
-		t.Fatal("the namespace of a killed process is still there")
-	}
-}
 
 // TestKernelMachineIsAsItWas looks for what a run could leave outside of its
 // namespaces: settings of the machine, names and open files.
