@@ -139,3 +139,12 @@ func parseHostMask(s []byte, f Family) (AddrMatch, error) {
 	}
 	return m, nil
 }
+
+// resolvedAddr reads an address as the C library's resolver does where the tools ask it.
+func resolvedAddr(s []byte, f Family) (netip.Addr, error) {
+	a, err := libc.GetAddrInfo(s, f.facts().bits)
+	if err != nil {
+		return a, badParameter("getaddrinfo: %v\n", err)
+	}
+	return a, nil
+}

@@ -128,3 +128,18 @@ func (e *tableEdit) oldCounters(s *chainSlot) map[*Counters]bool {
 	}
 	return old
 }
+
+// unlike is a match that may be saved as another one is and still is another one to the tools.
+type unlike interface {
+	unlike(other Match) bool
+}
+
+// unlikeMatches compares what is not in the text of two rules that are saved alike.
+func unlikeMatches(a, b []Match) bool {
+	for i := range a {
+		if u, ok := a[i].(unlike); ok && u.unlike(b[i]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,12 +1,6 @@
 package fakeipt
 
-import (
-	"math/bits"
-	"syscall"
-
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
-)
+import "math/bits"
 
 // extension is a match or a target that has options of its own.
 type extension struct {
@@ -28,18 +22,6 @@ type optionSpec struct {
 	aliasOf   string // the option that this is another spelling of
 	excludes  uint32 // ids that cannot be given as well
 	requires  uint32 // ids that must be given as well
-}
-
-// optionCall is one option as it was given.
-type optionCall struct {
-	name   string
-	arg    []byte
-	invert bool
-	family Family
-	proto  ProtoMatch            // what -p said up to here
-	next   func() ([]byte, bool) // a further argument
-
-	caller
 }
 
 // matchParser makes one match of a rule. It is used again for the next rule.
@@ -99,100 +81,4 @@ func (e *extension) after(seen uint32) error {
 		}
 	}
 	return nil
-}
-
-// badInteger is the error of an option's value that is no number in its range.
-func (o *optionCall) badInteger(ext string) error {
-	return badParameter("%s: bad integer value for option \"--%s\", or out of range.\n", ext, o.name)
-}
-
-// slab hands out places for values, many from one allocation.
-type slab[T any] struct {
-	free []T
-}
-
-const slabSize = 128
-
-// alloc returns a place for one value. Small restores pin little, big ones allocate seldom.
-func (a *slab[T]) alloc() *T {
-	if len(a.free) == cap(a.free) {
-		a.free = make([]T, 0, min(max(2*cap(a.free), 1), slabSize))
-	}
-	a.free = a.free[:len(a.free)+1]
-	return &a.free[len(a.free)-1]
-}
-
-// arena gives equal values the same pointer, and others a place in a slab: most
-// matches and targets of a big ruleset are equal to another one. One arena lives as
-// long as one restore.
-type arena[T comparable] struct {
-	slab[T]
-	known map[T]*T
-}
-
-// intern returns a pointer to a value that nobody may change any more.
-func (a *arena[T]) intern(v T) *T {
-	if p, ok := a.known[v]; ok {
-		return p
-	}
-	if a.known == nil {
-		a.known = map[T]*T{}
-	}
-	p := a.alloc()
-	*p = v
-	a.known[v] = p
-	return p
-}
-
-// checkContext is what the kernel's check of one match or target can see.
-type checkContext struct {
-	family  Family
-	dialect Dialect
-	table   *tableKind
-	rule    *Rule
-	objects *nfacct.Table
-	sets    *ipset.Table
-}
-
-// checker is a match or target that the kernel may refuse wherever the chain is.
-type checker interface {
-	check(c *checkContext) syscall.Errno
-}
-
-// hookLimited is a match or target that may only be used in chains which certain hooks reach.
-type hookLimited interface {
-	// allowedHooks are those hooks. hidden is set for a user-defined chain of the nft tools: the kernel then holds the
-	// hooks that an extension is registered for, but does not show the hooks to a check of its own.
-	allowedHooks(hidden bool) hookMask
-}
-
-// unlike is a match that may be saved as another one is and still is another one to the tools.
-type unlike interface {
-	unlike(other Match) bool
-}
-
-// unlikeMatches compares what is not in the text of two rules that are saved alike.
-func unlikeMatches(a, b []Match) bool {
-	for i := range a {
-		if u, ok := a[i].(unlike); ok && u.unlike(b[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-// wantProto is the kernel's check of a match that needs its protocol.
-func (c *checkContext) wantProto(number uint8) syscall.Errno {
-	if c.rule.Proto.Number != number || c.rule.Proto.Invert {
-		return syscall.EINVAL
-	}
-	return 0
-}
-
-// wantTable is the kernel's check of a target that belongs to one table.
-func (c *checkContext) wantTable(name string) syscall.Errno {
-	if c.table.name != name {
-		return syscall.EINVAL
-	}
-	return 0
 }

@@ -1,6 +1,11 @@
 package fakeipt
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/ipset"
+	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+)
 
 // admit makes the kernel's checks of a rule that do not depend on the rest of the table.
 func (e *tableEdit) admit(s *chainSlot, r *Rule, kind batchKind) {
@@ -80,4 +85,42 @@ func (e *tableEdit) check(r *Rule) syscall.Errno {
 // neverMatches is an inverted address with an empty mask, for which nft has no expression.
 func neverMatches(m *AddrMatch) bool {
 	return m != nil && m.Invert && maskBits(m.Mask) == 0
+}
+
+// checkContext is what the kernel's check of one match or target can see.
+type checkContext struct {
+	family  Family
+	dialect Dialect
+	table   *tableKind
+	rule    *Rule
+	objects *nfacct.Table
+	sets    *ipset.Table
+}
+
+// checker is a match or target that the kernel may refuse wherever the chain is.
+type checker interface {
+	check(c *checkContext) syscall.Errno
+}
+
+// hookLimited is a match or target that may only be used in chains which certain hooks reach.
+type hookLimited interface {
+	// allowedHooks are those hooks. hidden is set for a user-defined chain of the nft tools: the kernel then holds the
+	// hooks that an extension is registered for, but does not show the hooks to a check of its own.
+	allowedHooks(hidden bool) hookMask
+}
+
+// wantProto is the kernel's check of a match that needs its protocol.
+func (c *checkContext) wantProto(number uint8) syscall.Errno {
+	if c.rule.Proto.Number != number || c.rule.Proto.Invert {
+		return syscall.EINVAL
+	}
+	return 0
+}
+
+// wantTable is the kernel's check of a target that belongs to one table.
+func (c *checkContext) wantTable(name string) syscall.Errno {
+	if c.table.name != name {
+		return syscall.EINVAL
+	}
+	return 0
 }

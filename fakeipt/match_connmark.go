@@ -20,5 +20,5 @@ func (m *MatchConnmark) appendList(dst []byte, _ listStyle) []byte {
 var connmarkMatchExtension = &extension{
 	name:     "connmark",
 	options:  markMatchOptions,
-	newMatch: func() matchParser { return &markMatchParser[MatchConnmark, *MatchConnmark]{ext: "connmark"} },
+	newMatch: func() matchParser { return &markMatchParser[MatchConnmark, *MatchConnmark]{} },
 }

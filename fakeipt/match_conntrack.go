@@ -234,7 +234,7 @@ func (p *conntrackParser) option(o *optionCall) error {
 }
 
 func (p *conntrackParser) expire(o *optionCall) error {
-	low, high, err := o.numbers("conntrack", math.MaxUint32)
+	low, high, err := o.numbers(math.MaxUint32)
 	if err != nil {
 		return err
 	}
@@ -258,14 +258,14 @@ func (p *conntrackParser) direction(o *optionCall) error {
 func (p *conntrackParser) tuple(o *optionCall) error {
 	for _, a := range p.m.addresses() {
 		if a.name == o.name {
-			m, err := o.resolvedHostMask("conntrack")
+			m, err := o.resolvedHostMask()
 			*a.match = &m
 			return err
 		}
 	}
 	for _, port := range p.m.ports() {
 		if port.name == o.name {
-			r, err := o.resolvedPorts("conntrack")
+			r, err := o.resolvedPorts()
 			*port.match = &PortRangeInv{PortRange: r, Invert: o.invert}
 			return err
 		}

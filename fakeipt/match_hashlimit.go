@@ -240,15 +240,15 @@ func (p *hashlimitParser) option(o *optionCall) (err error) {
 		}
 		p.m.Table = string(o.arg[:min(len(o.arg), maxHashlimitName)])
 	case "hashlimit-srcmask":
-		p.m.SrcMask, err = o.prefixLength("hashlimit", o.arg)
+		p.m.SrcMask, err = o.prefixLength(o.arg)
 	case "hashlimit-dstmask":
-		p.m.DstMask, err = o.prefixLength("hashlimit", o.arg)
+		p.m.DstMask, err = o.prefixLength(o.arg)
 	case "hashlimit-rate-match":
 		p.m.RateMatch = true
 	case "hashlimit-rate-interval":
 		n := libc.Atoi(o.arg)
 		if n <= 0 {
-			return o.badValue("hashlimit", o.arg)
+			return o.badValue(o.arg)
 		}
 		p.m.RateInterval = uint32(n)
 	default:
@@ -259,7 +259,7 @@ func (p *hashlimitParser) option(o *optionCall) (err error) {
 
 // tableNumber reads an option about the table of the buckets.
 func (p *hashlimitParser) tableNumber(o *optionCall) error {
-	n, err := o.number("hashlimit", 0, math.MaxUint32)
+	n, err := o.number(0, math.MaxUint32)
 	switch o.name {
 	case "hashlimit-htable-size":
 		p.m.Size = uint32(n)
@@ -285,7 +285,7 @@ func (p *hashlimitParser) rate(o *optionCall) error {
 	}
 	period, seconds, ok, err := parseRate(o.arg, hashlimitScale)
 	if err == nil && !ok {
-		return o.badValue("hashlimit", o.arg)
+		return o.badValue(o.arg)
 	}
 	p.m.Interval, p.seconds = period, seconds
 	return err
@@ -307,7 +307,7 @@ func (p *hashlimitParser) key(o *optionCall) error {
 	for word := range bytes.FieldsFuncSeq(o.arg, func(r rune) bool { return r == ',' || r == '|' }) {
 		bit := hashlimitKeys.bit(string(word))
 		if bit == 0 {
-			return o.badValue("hashlimit", o.arg)
+			return o.badValue(o.arg)
 		}
 		p.m.Key |= HashlimitKey(bit)
 	}

@@ -78,10 +78,10 @@ func parseAddrRange(o *optionCall) (*AddrRange, error) {
 	r := &AddrRange{Invert: o.invert}
 	var ok bool
 	if r.Min, ok = parseNumeric(first, o.family); !ok {
-		return nil, o.badValue("iprange", first)
+		return nil, o.badValue(first)
 	}
 	if r.Max, ok = parseNumeric(last, o.family); !ok {
-		return nil, o.badValue("iprange", last)
+		return nil, o.badValue(last)
 	}
 	if r.Max.Less(r.Min) {
 		o.warn("xt_iprange: range %s-%s is reversed and will never match\n", first, last)

@@ -45,7 +45,7 @@ type lengthParser struct {
 func (p *lengthParser) begin(Family) { p.m = MatchLength{} }
 
 func (p *lengthParser) option(o *optionCall) error {
-	low, high, err := o.numbers("length", math.MaxUint16)
+	low, high, err := o.numbers(math.MaxUint16)
 	p.m = MatchLength{Min: uint16(low), Max: uint16(high), Invert: o.invert}
 	return err
 }

@@ -88,7 +88,7 @@ func (p *limitParser) begin(Family) {
 
 func (p *limitParser) option(o *optionCall) error {
 	if o.name == "limit-burst" {
-		n, err := o.number("limit", 0, maxLimitBurst)
+		n, err := o.number(0, maxLimitBurst)
 		p.m.Burst = uint32(n)
 		return err
 	}

@@ -1,11 +1,5 @@
 package fakeipt
 
-import (
-	"math"
-
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
-)
-
 // MatchMark is -m mark: the packet's mark under Mask is Value.
 type MatchMark struct {
 	Value, Mask uint32
@@ -27,28 +21,10 @@ func (m *MatchMark) appendList(dst []byte, _ listStyle) []byte {
 	return appendMark(dst, m.Value, m.Mask)
 }
 
-// parseMark reads "VALUE[/MASK]" of an option.
-func parseMark(o *optionCall, ext string) (value, mask uint32, err error) {
-	v, rest, ok := libc.CutNumber(o.arg)
-	if !ok || v > math.MaxUint32 {
-		return 0, 0, o.badInteger(ext)
-	}
-	m := uint64(math.MaxUint32)
-	if len(rest) > 0 && rest[0] == '/' {
-		if m, rest, ok = libc.CutNumber(rest[1:]); !ok || m > math.MaxUint32 {
-			return 0, 0, o.badInteger(ext)
-		}
-	}
-	if len(rest) > 0 {
-		return 0, 0, badParameter("%s: trailing garbage after value for option \"--%s\".\n", ext, o.name)
-	}
-	return uint32(v), uint32(m), nil
-}
-
 var markMatchExtension = &extension{
 	name:     "mark",
 	options:  markMatchOptions,
-	newMatch: func() matchParser { return &markMatchParser[MatchMark, *MatchMark]{ext: "mark"} },
+	newMatch: func() matchParser { return &markMatchParser[MatchMark, *MatchMark]{} },
 }
 
 // markMatchOptions are those of -m mark and -m connmark.
@@ -59,7 +35,6 @@ type markMatchParser[M MatchMark | MatchConnmark, P interface {
 	*M
 	Match
 }] struct {
-	ext   string
 	m     M
 	arena arena[M]
 }
@@ -67,7 +42,7 @@ type markMatchParser[M MatchMark | MatchConnmark, P interface {
 func (p *markMatchParser[M, P]) begin(Family) { p.m = M{} }
 
 func (p *markMatchParser[M, P]) option(o *optionCall) error {
-	value, mask, err := parseMark(o, p.ext)
+	value, mask, err := o.mark()
 	p.m = M(MatchMark{Value: value, Mask: mask, Invert: o.invert})
 	return err
 }

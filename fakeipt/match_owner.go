@@ -100,7 +100,7 @@ func (p *ownerParser) option(o *optionCall) (err error) {
 		p.m.SocketExists, p.m.InvSocketExists = !o.invert, o.invert
 	case "suppl-groups":
 		if p.m.GID == nil {
-			return o.badValue("owner", []byte("you need to use --gid-owner first"))
+			return o.badValue([]byte("you need to use --gid-owner first"))
 		}
 		p.m.SupplGroups = true
 	}
@@ -117,7 +117,7 @@ func parseIDs(o *optionCall) (*IDRange, error) {
 		high, rest, ok = libc.CutNumber(rest[1:])
 	}
 	if !ok || len(rest) > 0 || low >= math.MaxUint32 || high >= math.MaxUint32 {
-		return nil, o.badValue("owner", o.arg)
+		return nil, o.badValue(o.arg)
 	}
 	return &IDRange{Min: uint32(low), Max: uint32(high), Invert: o.invert}, nil
 }

@@ -197,7 +197,7 @@ func (p *recentParser) mode(m RecentMode, invert bool) error {
 }
 
 func (p *recentParser) number(o *optionCall, to *uint32, low uint64) error {
-	n, err := o.number("recent", low, math.MaxUint32)
+	n, err := o.number(low, math.MaxUint32)
 	*to = uint32(n)
 	return err
 }

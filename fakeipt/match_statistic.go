@@ -87,14 +87,14 @@ func (p *statisticParser) option(o *optionCall) error {
 		p.m.Probability = uint32(math.Round(f * statisticUnit))
 		p.m.Invert = p.m.Invert || o.invert
 	case "every":
-		n, err := o.number("statistic", 1, math.MaxUint32)
+		n, err := o.number(1, math.MaxUint32)
 		if err != nil {
 			return err
 		}
 		p.m.Every = uint32(n)
 		p.m.Invert = p.m.Invert || o.invert
 	case "packet":
-		n, err := o.number("statistic", 0, math.MaxUint32)
+		n, err := o.number(0, math.MaxUint32)
 		if err != nil {
 			return err
 		}

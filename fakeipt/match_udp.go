@@ -62,7 +62,7 @@ func (p *udpParser) option(o *optionCall) (err error) {
 	if o.name == "destination-port" {
 		ports, invert = &p.m.DstPorts, &p.m.InvDst
 	}
-	*ports, err = o.resolvedPorts("udp")
+	*ports, err = o.resolvedPorts()
 	*invert = o.invert
 	return err
 }

@@ -1,6 +1,10 @@
 package fakeipt
 
-import "github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+import (
+	"bytes"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
 
 // flagOption acts on an option that is about the command and not about a rule.
 func (p *commandParser) flagOption(letter byte, attached []byte) error {
@@ -100,4 +104,10 @@ func (p *commandParser) waitInterval(arg []byte, given bool) error {
 	p.warn("Ignoring deprecated --wait-interval option.\n")
 	p.cmd.waitInterval = true
 	return nil
+}
+
+// isZero says that a number is 0 where C has 32 bits for it.
+func isZero(s []byte) bool {
+	n, _, ok := libc.CutNumber(bytes.TrimPrefix(s, []byte("-")))
+	return ok && uint32(n) == 0
 }

@@ -156,3 +156,17 @@ var portOptions = []optionSpec{
 	{name: "destination-port", invert: true, multi: true},
 	{name: "source-port", invert: true, multi: true},
 }
+
+// resolvedPort reads a port as the C library's resolver does, which cuts great numbers down. No text is port 0.
+func resolvedPort(s []byte) (uint16, error) {
+	if len(s) == 0 {
+		return 0, nil
+	}
+	if n, ok := libc.Decimal(s); ok && int32(n) >= 0 {
+		return uint16(n), nil
+	}
+	if port, ok := libc.Service(s, 0); ok {
+		return port, nil
+	}
+	return 0, badParameter("Port \"%s\" does not resolve to anything.\n", s)
+}

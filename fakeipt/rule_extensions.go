@@ -116,7 +116,7 @@ func (x *ruleExtensions) abbreviated(prefix string) (name string, count int) {
 func (x *ruleExtensions) give(l *loadedExtension, id int, value []byte, invert bool, proto ProtoMatch) error {
 	spec := &l.ext.options[id]
 	call := &x.call
-	call.name, call.invert, call.arg, call.proto = spec.name, invert, value, proto
+	call.ext, call.name, call.invert, call.arg, call.proto = l.ext.name, spec.name, invert, value, proto
 	if spec.flag && value != nil {
 		return unknownOption(x.args.last())
 	}

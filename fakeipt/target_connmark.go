@@ -113,7 +113,7 @@ func (p *connmarkParser) begin(Family) {
 }
 
 func (p *connmarkParser) option(o *optionCall) error {
-	value, mask, done, err := parseMarkOperation(o, "CONNMARK")
+	value, mask, done, err := parseMarkOperation(o)
 	if done {
 		p.t.Value, p.t.CTMask = value, mask
 		return err
@@ -129,7 +129,7 @@ func (p *connmarkParser) option(o *optionCall) error {
 	if o.name == "left-shift-mark" || o.name == "right-shift-mark" {
 		return p.shift(o)
 	}
-	n, err := o.number("CONNMARK", 0, math.MaxUint32)
+	n, err := o.number(0, math.MaxUint32)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (p *connmarkParser) option(o *optionCall) error {
 }
 
 func (p *connmarkParser) shift(o *optionCall) error {
-	n, err := o.number("CONNMARK", 0, maxMarkShift+1)
+	n, err := o.number(0, maxMarkShift+1)
 	p.t.Shift = int8(n)
 	if o.name == "right-shift-mark" {
 		p.t.Shift = -p.t.Shift

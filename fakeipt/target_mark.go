@@ -46,19 +46,19 @@ var markOptions = []optionSpec{
 }
 
 // parseMarkOperation reads one of markOptions; done is false if the option is none of them.
-func parseMarkOperation(o *optionCall, ext string) (value, mask uint32, done bool, err error) {
+func parseMarkOperation(o *optionCall) (value, mask uint32, done bool, err error) {
 	switch o.name {
 	case "set-xmark":
-		value, mask, err = parseMark(o, ext)
+		value, mask, err = o.mark()
 		return value, mask, true, err
 	case "set-mark":
-		value, mask, err = parseMark(o, ext)
+		value, mask, err = o.mark()
 		return value, value | mask, true, err
 	case "and-mark", "or-mark", "xor-mark":
 	default:
 		return 0, 0, false, nil
 	}
-	n, err := o.number(ext, 0, math.MaxUint32)
+	n, err := o.number(0, math.MaxUint32)
 	if err != nil {
 		return 0, 0, true, err
 	}
@@ -86,7 +86,7 @@ type markTargetParser struct {
 func (p *markTargetParser) begin(Family) { p.t = TargetMark{} }
 
 func (p *markTargetParser) option(o *optionCall) (err error) {
-	p.t.Value, p.t.Mask, _, err = parseMarkOperation(o, "MARK")
+	p.t.Value, p.t.Mask, _, err = parseMarkOperation(o)
 	return err
 }
 

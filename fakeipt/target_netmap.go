@@ -44,7 +44,7 @@ type netmapParser struct {
 func (p *netmapParser) begin(Family) { p.t = TargetNetmap{} }
 
 func (p *netmapParser) option(o *optionCall) error {
-	m, err := o.resolvedHostMask("NETMAP")
+	m, err := o.resolvedHostMask()
 	if err != nil {
 		return err
 	}

@@ -74,16 +74,16 @@ func (p *nflogParser) option(o *optionCall) error {
 	case "nflog-prefix":
 		return p.prefix(o.arg, o.dialect())
 	case "nflog-group":
-		n, err = o.number("NFLOG", 0, math.MaxUint16)
+		n, err = o.number(0, math.MaxUint16)
 		p.t.Group = uint16(n)
 	case "nflog-threshold":
-		n, err = o.number("NFLOG", 0, math.MaxUint16)
+		n, err = o.number(0, math.MaxUint16)
 		p.t.Threshold = uint16(n)
 	case "nflog-range":
-		n, err = o.number("NFLOG", 0, math.MaxUint32)
+		n, err = o.number(0, math.MaxUint32)
 		p.t.Range, p.ranged = uint32(n), o
 	case "nflog-size":
-		n, err = o.number("NFLOG", 0, math.MaxUint32)
+		n, err = o.number(0, math.MaxUint32)
 		p.t.Size, p.t.HasSize = uint32(n), true
 	}
 	return err

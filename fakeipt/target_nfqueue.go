@@ -66,7 +66,7 @@ func (p *nfqueueParser) option(o *optionCall) error {
 	case "queue-balance":
 		return p.balance(o)
 	default:
-		n, err := o.number("NFQUEUE", 0, math.MaxUint16)
+		n, err := o.number(0, math.MaxUint16)
 		p.t.Queue = uint16(n)
 		return err
 	}
@@ -74,7 +74,7 @@ func (p *nfqueueParser) option(o *optionCall) error {
 }
 
 func (p *nfqueueParser) balance(o *optionCall) error {
-	low, high, err := o.numbers("NFQUEUE", math.MaxUint16)
+	low, high, err := o.numbers(math.MaxUint16)
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (p *tcpmssParser) option(o *optionCall) error {
 	if o.family == IPv6 {
 		headers = 40
 	}
-	n, err := o.number("TCPMSS", 0, math.MaxUint16-headers)
+	n, err := o.number(0, math.MaxUint16-headers)
 	p.t = TargetTCPMSS{MSS: uint16(n)}
 	return err
 }

@@ -54,7 +54,7 @@ func (p *tproxyParser) begin(f Family) { p.t = TargetTPROXY{Addr: f.facts().zero
 func (p *tproxyParser) option(o *optionCall) (err error) {
 	switch o.name {
 	case "tproxy-mark":
-		p.t.MarkValue, p.t.MarkMask, err = parseMark(o, "TPROXY")
+		p.t.MarkValue, p.t.MarkMask, err = o.mark()
 	case "on-port":
 		p.t.Port, err = resolvedPort(o.arg)
 	case "on-ip":
