@@ -76,8 +76,8 @@ type Config struct {
 	Changed func()
 	// Clock is the real one by default.
 	Clock clock.PassiveClock
-	// Logger gets what Sync does not return as an error. The zero value is
-	// silent.
+	// Logger gets what Sync does not return as an error, and what of an object
+	// cannot be used. The zero value is silent.
 	Logger klog.Logger
 }
 

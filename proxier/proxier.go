@@ -73,8 +73,8 @@ func New(config Config) (*Proxier, error) {
 	return &Proxier{
 		config:       config,
 		rules:        config.modelConfig(),
-		services:     changes.NewServiceTracker(config.Family),
-		endpoints:    changes.NewEndpointsTracker(config.Family, config.NodeName, config.Clock.Now()),
+		services:     changes.NewServiceTracker(config.Family, config.Logger),
+		endpoints:    changes.NewEndpointsTracker(config.Family, config.NodeName, config.Clock.Now(), config.Logger),
 		state:        newState(),
 		serviceMap:   changes.Services{},
 		endpointsMap: changes.Endpoints{},

@@ -2,9 +2,9 @@ package config
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,14 +23,17 @@ type informer[T object] struct {
 	kind   kind[T]
 	shared cache.SharedIndexInformer
 	stream *stream
+	logger klog.Logger
 }
 
-func newInformer[T object](k kind[T], resync time.Duration) *informer[T] {
+func newInformer[T object](k kind[T], options Options) *informer[T] {
 	s := newStream(k.marker)
+	watched := listWatch{list: k.list, watch: k.watch, stream: s}
 	return &informer[T]{
 		kind:   k,
-		shared: cache.NewSharedIndexInformer(listWatch{list: k.list, watch: k.watch, stream: s}, k.example, resync, cache.Indexers{}),
+		shared: cache.NewSharedIndexInformer(watched, k.example, options.ResyncPeriod, cache.Indexers{}),
 		stream: s,
+		logger: options.Logger,
 	}
 }
 
@@ -53,7 +56,7 @@ type callbacks[T object] struct {
 
 func (i *informer[T]) attach(on callbacks[T]) (delivery, error) {
 	d := &kindDelivery[T]{informer: i, on: on, gate: newGate()}
-	registered, err := i.shared.AddEventHandler(d)
+	registered, err := i.shared.AddEventHandlerWithOptions(d, cache.HandlerOptions{Logger: &i.logger})
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +81,7 @@ type kindDelivery[T object] struct {
 func (d *kindDelivery[T]) OnAdd(obj any, _ bool) {
 	current, ok := obj.(T)
 	if !ok {
-		logUnexpected(obj)
+		d.logUnexpected(obj)
 		return
 	}
 	if isMarker(current) {
@@ -97,7 +100,7 @@ func (d *kindDelivery[T]) OnUpdate(oldObj, obj any) {
 	old, oldOK := oldObj.(T)
 	current, ok := obj.(T)
 	if !oldOK || !ok {
-		logUnexpected(obj)
+		d.logUnexpected(obj)
 		return
 	}
 	d.deliver(func() {
@@ -120,7 +123,7 @@ func (d *kindDelivery[T]) OnDelete(obj any) {
 	}
 	old, ok := obj.(T)
 	if !ok {
-		logUnexpected(obj)
+		d.logUnexpected(obj)
 		return
 	}
 	d.deliver(func() {
@@ -147,7 +150,7 @@ func (d *kindDelivery[T]) reached(ticket int64) <-chan struct{} { return d.gate.
 
 func (d *kindDelivery[T]) remove() {
 	if err := d.informer.shared.RemoveEventHandler(d.registered); err != nil {
-		klog.ErrorS(err, "Removing event handler")
+		d.informer.logger.Error(err, "Removing event handler")
 	}
 	d.lock.Lock()
 	defer d.lock.Unlock()
@@ -157,6 +160,6 @@ func (d *kindDelivery[T]) remove() {
 
 func isMarker(obj metav1.Object) bool { return strings.HasPrefix(obj.GetName(), markerPrefix) }
 
-func logUnexpected(obj any) {
-	klog.Errorf("Unexpected object in an informer's event: %T", obj)
+func (d *kindDelivery[T]) logUnexpected(obj any) {
+	d.informer.logger.Error(nil, "Unexpected object in an informer's event", "type", fmt.Sprintf("%T", obj))
 }

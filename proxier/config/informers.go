@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
 )
 
 // ErrStopped says that the informers no longer run.
@@ -23,6 +24,9 @@ type Options struct {
 	// ResyncPeriod is how often handlers are given everything again as
 	// updates. 0 means never.
 	ResyncPeriod time.Duration
+	// Logger gets what this package and client-go's informers log. The zero value
+	// is silent.
+	Logger klog.Logger
 }
 
 // Informers watch the API for any number of consumers.
@@ -40,11 +44,12 @@ type Informers struct {
 // what the API holds and all watches stand, so that no later event is missed. As
 // long as the API cannot be read, it tries again.
 func Watch(ctx context.Context, client kubernetes.Interface, options Options) (*Informers, error) {
+	ctx = klog.NewContext(ctx, options.Logger)
 	i := &Informers{
 		stopped:       ctx.Done(),
-		services:      newInformer(services(client), options.ResyncPeriod),
-		slices:        newInformer(endpointSlices(client), options.ResyncPeriod),
-		nodes:         newInformer(nodes(client, options.NodeName), options.ResyncPeriod),
+		services:      newInformer(services(client), options),
+		slices:        newInformer(endpointSlices(client), options),
+		nodes:         newInformer(nodes(client, options.NodeName), options),
 		registrations: map[*Registration]struct{}{},
 	}
 	i.services.start(ctx)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -358,7 +357,7 @@ func TestStoppedInformersSaySo(t *testing.T) {
 
 func TestTombstone(t *testing.T) {
 	r := newRecorder()
-	informer := newInformer(services(fake.NewClientset()), time.Duration(0))
+	informer := newInformer(services(fake.NewClientset()), Options{})
 	d := &kindDelivery[*v1.Service]{
 		informer: informer, gate: newGate(),
 		on: callbacks[*v1.Service]{add: r.OnServiceAdd, update: func(_, _ *v1.Service) {}, remove: r.OnServiceDelete},

@@ -53,7 +53,9 @@ func (s *script) play(clk clock.Clock, step func()) (runs []run) {
 		}
 		return nil
 	}
-	r := runner.NewBoundedFrequencyRunner("test", fn, time.Duration(s.min)*tick, time.Duration(s.retry)*tick, time.Duration(s.max)*tick, clk)
+	r := runner.NewBoundedFrequencyRunner(fn, runner.Options{
+		MinInterval: time.Duration(s.min) * tick, RetryInterval: time.Duration(s.retry) * tick, MaxInterval: time.Duration(s.max) * tick, Clock: clk,
+	})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -154,8 +156,8 @@ func TestRunOutsideOfLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
 		ctx, cancel := context.WithCancel(context.Background())
-		r := runner.NewBoundedFrequencyRunner("test", func() error { runs++; cancel(); return nil },
-			0, tick, tick, clocktesting.NewFakeClock(time.Unix(0, 0)))
+		r := runner.NewBoundedFrequencyRunner(func() error { runs++; cancel(); return nil },
+			runner.Options{RetryInterval: tick, MaxInterval: tick, Clock: clocktesting.NewFakeClock(time.Unix(0, 0))})
 		r.Run()
 		r.Loop(ctx)
 		r.Run()
@@ -169,7 +171,8 @@ func TestLoopEndsWithItsContext(t *testing.T) {
 		fake := clocktesting.NewFakeClock(time.Unix(0, 0))
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		r := runner.NewBoundedFrequencyRunner("test", func() error { t.Error("runs"); return nil }, 0, tick, tick, fake)
+		r := runner.NewBoundedFrequencyRunner(func() error { t.Error("runs"); return nil },
+			runner.Options{RetryInterval: tick, MaxInterval: tick, Clock: fake})
 		r.Run()
 		r.Loop(ctx)
 		assert.False(t, fake.HasWaiters(), "a timer is left")
@@ -179,7 +182,9 @@ func TestLoopEndsWithItsContext(t *testing.T) {
 func TestNewRefusesIntervals(t *testing.T) {
 	for _, intervals := range [][3]time.Duration{{-1, 1, 1}, {1, -1, 1}, {2, 1, 1}} {
 		assert.Panics(t, func() {
-			runner.NewBoundedFrequencyRunner("test", nil, intervals[0], intervals[1], intervals[2], clock.RealClock{})
+			runner.NewBoundedFrequencyRunner(nil, runner.Options{
+				MinInterval: intervals[0], RetryInterval: intervals[1], MaxInterval: intervals[2], Clock: clock.RealClock{},
+			})
 		}, "%v", intervals)
 	}
 }

@@ -75,8 +75,14 @@ func (s *server) otherFamilysPods() error {
 
 func (s *server) newFamily(settings proxier.Config) (*family, error) {
 	f := &family{}
-	f.runner = runner.NewBoundedFrequencyRunner("sync-"+string(settings.Family), func() error { return s.sync(f) },
-		s.settings.MinSyncPeriod, s.settings.SyncPeriod, fullSyncInterval, s.clock)
+	f.runner = runner.NewBoundedFrequencyRunner(func() error { return s.sync(f) }, runner.Options{
+		Name:          "sync-" + string(settings.Family),
+		MinInterval:   s.settings.MinSyncPeriod,
+		RetryInterval: s.settings.SyncPeriod,
+		MaxInterval:   fullSyncInterval,
+		Clock:         s.clock,
+		Logger:        s.Logger,
+	})
 	settings.Sysctls, settings.Network, settings.Conntrack = s.Host.Settings, s.Host.Network, s.Host.Conntrack
 	if s.Host.Counters != nil {
 		settings.NFAcct = s.Host.Counters

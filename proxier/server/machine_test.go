@@ -20,6 +20,7 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/exec"
@@ -38,6 +39,7 @@ type machine struct {
 	client        *fake.Clientset
 	configuration kubeproxy.KubeProxyConfiguration
 	clock         *clocktesting.FakeClock
+	logger        klog.Logger
 	// readOnly makes the kernel settings ones that cannot be changed.
 	readOnly bool
 
@@ -137,7 +139,7 @@ func (m *machine) start(t *testing.T) {
 }
 
 func (m *machine) run(ctx context.Context) error {
-	return server.Run(ctx, server.Options{Configuration: &m.configuration, Client: m.client, Host: server.Host{
+	return server.Run(ctx, server.Options{Configuration: &m.configuration, Client: m.client, Logger: m.logger, Host: server.Host{
 		Name: "here", Cores: 2, Exec: m, Settings: m, Network: m, Clock: m.clock,
 		SetOOMScore: func(score int) error { m.note("oom score %d", score); return nil },
 	}})

@@ -59,7 +59,8 @@ type server struct {
 // why it cannot go on. What it started has ended by then, but for the informers,
 // which end by themselves. The rules stay.
 func Run(parent context.Context, options Options) error {
-	ctx, stop := context.WithCancelCause(parent)
+	// What client-go logs goes to the same place.
+	ctx, stop := context.WithCancelCause(klog.NewContext(parent, options.Logger))
 	defer stop(nil)
 	s := &server{Options: options, stop: stop}
 	err := s.start(ctx)
@@ -94,7 +95,9 @@ func (s *server) start(ctx context.Context) error {
 	if err := s.startReporting(ctx); err != nil {
 		return err
 	}
-	informers, err := config.Watch(ctx, s.Client, config.Options{NodeName: name, ResyncPeriod: s.configuration.ConfigSyncPeriod.Duration})
+	informers, err := config.Watch(ctx, s.Client, config.Options{
+		NodeName: name, ResyncPeriod: s.configuration.ConfigSyncPeriod.Duration, Logger: s.Logger,
+	})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/exec"
@@ -67,6 +68,7 @@ func (n *Node) Start(
 		if err := n.complete(family); err != nil {
 			return nil, err
 		}
+		family.Logger = klog.FromContext(ctx)
 	}
 	if n.proxy, err = proxier.NewDualStack(settings.IPv4, settings.IPv6); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/klog/v2"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/proxier/config"
@@ -48,7 +49,7 @@ func (s *Nodes) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.api, err = api.New(ctx, s.cluster.Objects, config.Options{}); err != nil {
+	if s.api, err = api.New(ctx, s.cluster.Objects, config.Options{Logger: klog.FromContext(ctx)}); err != nil {
 		return err
 	}
 	for i := range s.cluster.Nodes {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -52,7 +53,9 @@ func Rules(in RulesInput) (*NodeRules, error) {
 	}
 	recorder := &tools.Recorder{Interface: kernel.Exec}
 	kernel.Exec = recorder
-	kube, err := api.New(ctx, append(slices.Clip(in.Objects), manifest.Object{Object: in.Node}), config.Options{NodeName: in.Node.Name})
+	kube, err := api.New(ctx, append(slices.Clip(in.Objects), manifest.Object{Object: in.Node}), config.Options{
+		NodeName: in.Node.Name, Logger: klog.FromContext(ctx),
+	})
 	if err != nil {
 		return nil, err
 	}

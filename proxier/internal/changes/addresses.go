@@ -5,7 +5,6 @@ import (
 	"net/netip"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 	netutils "k8s.io/utils/net"
 )
 
@@ -41,24 +40,4 @@ func parsePrefix(text string) (netip.Prefix, error) {
 // inFamily says whether the address belongs to the family.
 func inFamily(addr netip.Addr, family v1.IPFamily) bool {
 	return addr.Is6() == (family == v1.IPv6Protocol)
-}
-
-// addrsOf returns the texts' addresses of one family, in their order. Blank
-// texts are common in externalIPs and are left out in silence.
-func addrsOf(texts []string, family v1.IPFamily, owner klog.ObjectRef) []netip.Addr {
-	var addrs []netip.Addr
-	for _, text := range texts {
-		if isBlank(text) {
-			continue
-		}
-		addr, err := parseAddr(text)
-		if err != nil {
-			klog.ErrorS(err, "Skipping address", "service", owner)
-			continue
-		}
-		if inFamily(addr, family) {
-			addrs = append(addrs, addr)
-		}
-	}
-	return addrs
 }

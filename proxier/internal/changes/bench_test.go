@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
+	"k8s.io/klog/v2"
 )
 
 // clusterSlice returns the slice of service n with five endpoints, of which the
@@ -53,7 +54,7 @@ func BenchmarkFirstApply(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		serviceTracker, endpointsTracker := NewServiceTracker(v1.IPv4Protocol), newIPv4Tracker()
+		serviceTracker, endpointsTracker := NewServiceTracker(v1.IPv4Protocol, klog.Logger{}), newIPv4Tracker()
 		for n := range size {
 			serviceTracker.Update(nil, services[n])
 			endpointsTracker.EndpointSliceUpdate(slices[n], false)

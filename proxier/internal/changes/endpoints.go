@@ -13,10 +13,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// sliceReader turns slices of one address family into endpoints.
+// sliceReader turns slices of one address family into endpoints. What it cannot
+// use it logs and leaves out.
 type sliceReader struct {
 	family   v1.IPFamily
 	nodeName string
+	logger   klog.Logger
 	// byPort is what the slices of one Service hold. Its lists are used again for
 	// the next Service.
 	byPort portLists
@@ -80,7 +82,7 @@ func (r *sliceReader) readSlice(service types.NamespacedName, slice *discovery.E
 		// a Service with a cluster IP.
 		number, ok := portNumber(ptr.Deref(port.Port, 0))
 		if !ok || number == 0 {
-			klog.ErrorS(nil, "Skipping endpoint port without a usable number", "endpointSlice", klog.KObj(slice),
+			r.logger.Error(nil, "Skipping endpoint port without a usable number", "endpointSlice", klog.KObj(slice),
 				"portName", ptr.Deref(port.Name, ""))
 			continue
 		}
@@ -146,16 +148,16 @@ func (r *sliceReader) endpointsOf(slice *discovery.EndpointSlice) []Endpoint {
 // they are alike; the first one counts.
 func (r *sliceReader) address(slice *discovery.EndpointSlice, endpoint *discovery.Endpoint) (netip.Addr, bool) {
 	if len(endpoint.Addresses) == 0 {
-		klog.ErrorS(nil, "Skipping endpoint without an address", "endpointSlice", klog.KObj(slice))
+		r.logger.Error(nil, "Skipping endpoint without an address", "endpointSlice", klog.KObj(slice))
 		return netip.Addr{}, false
 	}
 	addr, err := parseAddr(endpoint.Addresses[0])
 	if err != nil {
-		klog.ErrorS(err, "Skipping endpoint", "endpointSlice", klog.KObj(slice))
+		r.logger.Error(err, "Skipping endpoint", "endpointSlice", klog.KObj(slice))
 		return netip.Addr{}, false
 	}
 	if !inFamily(addr, r.family) {
-		klog.ErrorS(nil, "Skipping endpoint whose address is not of the slice's type", "endpointSlice", klog.KObj(slice),
+		r.logger.Error(nil, "Skipping endpoint whose address is not of the slice's type", "endpointSlice", klog.KObj(slice),
 			"address", addr, "addressType", slice.AddressType)
 		return netip.Addr{}, false
 	}

@@ -44,15 +44,16 @@ type EndpointsUpdate struct {
 
 // NewEndpointsTracker returns a tracker that knows of no slice. Endpoints on
 // nodeName are local; with an empty name none is. Trigger times that are not
-// after started are not reported, for they say nothing about this process.
-func NewEndpointsTracker(family v1.IPFamily, nodeName string, started time.Time) *EndpointsTracker {
+// after started are not reported, for they say nothing about this process. The
+// logger is told what of a slice cannot be used.
+func NewEndpointsTracker(family v1.IPFamily, nodeName string, started time.Time, logger klog.Logger) *EndpointsTracker {
 	addressType := discovery.AddressTypeIPv4
 	if family == v1.IPv6Protocol {
 		addressType = discovery.AddressTypeIPv6
 	}
 	return &EndpointsTracker{
 		addressType: addressType,
-		reader:      sliceReader{family: family, nodeName: nodeName},
+		reader:      sliceReader{family: family, nodeName: nodeName, logger: logger},
 		started:     started,
 		cache:       newSliceCache(),
 		unsynced:    newEndpointsUpdate(),
@@ -95,7 +96,7 @@ func (t *EndpointsTracker) triggerTime(slice *discovery.EndpointSlice) time.Time
 	}
 	trigger, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		klog.ErrorS(err, "Ignoring trigger time", "endpointSlice", klog.KObj(slice))
+		t.reader.logger.Error(err, "Ignoring trigger time", "endpointSlice", klog.KObj(slice))
 		return time.Time{}
 	}
 	if !trigger.After(t.started) {

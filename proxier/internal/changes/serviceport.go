@@ -15,21 +15,28 @@ import (
 // such a Service carry it too. See https://kep.k8s.io/2447.
 const LabelServiceProxyName = "service.kubernetes.io/service-proxy-name"
 
-// servicePortsOf returns the Service as one family sees it, sorted by name and
-// protocol of the ports, or nil where the family has nothing to do for it.
-func servicePortsOf(service *v1.Service, family v1.IPFamily) []*ServicePort {
+// serviceReader turns Services into what one address family sees of them. What it
+// cannot use it logs and leaves out.
+type serviceReader struct {
+	family v1.IPFamily
+	logger klog.Logger
+}
+
+// read returns the ports of the Service, sorted by name and protocol, or nil where
+// the family has nothing to do for it.
+func (r *serviceReader) read(service *v1.Service) []*ServicePort {
 	if service == nil || skipped(service) {
 		return nil
 	}
-	clusterIP, ok := clusterIPOf(service, family)
+	clusterIP, ok := r.clusterIP(service)
 	if !ok {
 		return nil
 	}
-	base := servicePortBase(service, family)
+	base := r.base(service)
 	base.ClusterIP = clusterIP
 	ports := make([]*ServicePort, 0, len(service.Spec.Ports))
 	for i := range service.Spec.Ports {
-		if port := withPort(base, service, &service.Spec.Ports[i]); port != nil {
+		if port := r.withPort(base, service, &service.Spec.Ports[i]); port != nil {
 			ports = append(ports, port)
 		}
 	}
@@ -45,36 +52,36 @@ func skipped(service *v1.Service) bool {
 		service.Spec.ClusterIP == ""
 }
 
-// clusterIPOf returns the family's cluster IP. The addresses decide and not
+// clusterIP returns the family's cluster IP. The addresses decide and not
 // spec.ipFamilies: an API server keeps the two alike, and only the addresses
 // end up in rules.
-func clusterIPOf(service *v1.Service, family v1.IPFamily) (netip.Addr, bool) {
+func (r *serviceReader) clusterIP(service *v1.Service) (netip.Addr, bool) {
 	for _, text := range append(slices.Clone(service.Spec.ClusterIPs), service.Spec.ClusterIP) {
 		addr, err := parseAddr(text)
 		if err != nil {
-			klog.ErrorS(err, "Skipping cluster IP", "service", klog.KObj(service))
+			r.logger.Error(err, "Skipping cluster IP", "service", klog.KObj(service))
 			continue
 		}
-		if inFamily(addr, family) {
+		if inFamily(addr, r.family) {
 			return addr, true
 		}
 	}
 	return netip.Addr{}, false
 }
 
-// servicePortBase fills what all ports of the Service share.
-func servicePortBase(service *v1.Service, family v1.IPFamily) ServicePort {
+// base fills what all ports of the Service share.
+func (r *serviceReader) base(service *v1.Service) ServicePort {
 	spec := &service.Spec
 	name := types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
 	base := ServicePort{
 		Name:                ServicePortName{NamespacedName: name},
-		ExternalIPs:         addrsOf(spec.ExternalIPs, family, klog.KObj(service)),
-		LoadBalancerVIPs:    loadBalancerVIPs(service, family),
-		SourceRanges:        sourceRanges(service, family),
+		ExternalIPs:         r.addresses(service, spec.ExternalIPs),
+		LoadBalancerVIPs:    r.loadBalancerVIPs(service),
+		SourceRanges:        r.sourceRanges(service),
 		ExternalPolicyLocal: externalPolicyLocal(service),
 		InternalPolicyLocal: spec.InternalTrafficPolicy != nil &&
 			*spec.InternalTrafficPolicy == v1.ServiceInternalTrafficPolicyLocal,
-		HealthCheckNodePort: healthCheckNodePort(service),
+		HealthCheckNodePort: r.healthCheckNodePort(service),
 	}
 	if spec.SessionAffinity == v1.ServiceAffinityClientIP {
 		base.SessionAffinityClientIP = true
@@ -83,22 +90,42 @@ func servicePortBase(service *v1.Service, family v1.IPFamily) ServicePort {
 	return base
 }
 
+// addresses returns the texts' addresses of one family, in their order. Blank
+// texts are common in externalIPs and are left out in silence.
+func (r *serviceReader) addresses(service *v1.Service, texts []string) []netip.Addr {
+	var addrs []netip.Addr
+	for _, text := range texts {
+		if isBlank(text) {
+			continue
+		}
+		addr, err := parseAddr(text)
+		if err != nil {
+			r.logger.Error(err, "Skipping address", "service", klog.KObj(service))
+			continue
+		}
+		if inFamily(addr, r.family) {
+			addrs = append(addrs, addr)
+		}
+	}
+	return addrs
+}
+
 // loadBalancerVIPs returns the ingress addresses for which rules are written.
 // The balancer's family need not be the Service's: it may proxy from one to
 // the other, so ingress addresses of both families are normal.
-func loadBalancerVIPs(service *v1.Service, family v1.IPFamily) []netip.Addr {
+func (r *serviceReader) loadBalancerVIPs(service *v1.Service) []netip.Addr {
 	var texts []string
 	for _, ingress := range service.Status.LoadBalancer.Ingress {
 		if ingress.IPMode == nil || *ingress.IPMode == v1.LoadBalancerIPModeVIP {
 			texts = append(texts, ingress.IP)
 		}
 	}
-	return addrsOf(texts, family, klog.KObj(service))
+	return r.addresses(service, texts)
 }
 
 // sourceRanges returns the family's allowed client ranges. A range of length
 // zero allows everybody, which is what no range at all means.
-func sourceRanges(service *v1.Service, family v1.IPFamily) []netip.Prefix {
+func (r *serviceReader) sourceRanges(service *v1.Service) []netip.Prefix {
 	var ranges []netip.Prefix
 	for _, text := range service.Spec.LoadBalancerSourceRanges {
 		// The API's validation lets padding through.
@@ -108,10 +135,10 @@ func sourceRanges(service *v1.Service, family v1.IPFamily) []netip.Prefix {
 		}
 		prefix, err := parsePrefix(text)
 		if err != nil {
-			klog.ErrorS(err, "Skipping load balancer source range", "service", klog.KObj(service))
+			r.logger.Error(err, "Skipping load balancer source range", "service", klog.KObj(service))
 			continue
 		}
-		if !inFamily(prefix.Addr(), family) {
+		if !inFamily(prefix.Addr(), r.family) {
 			continue
 		}
 		if prefix.Bits() == 0 {
@@ -136,13 +163,13 @@ func externalPolicyLocal(service *v1.Service) bool {
 }
 
 // healthCheckNodePort returns 0 where the Service needs no health check.
-func healthCheckNodePort(service *v1.Service) uint16 {
+func (r *serviceReader) healthCheckNodePort(service *v1.Service) uint16 {
 	if service.Spec.Type != v1.ServiceTypeLoadBalancer || !externalPolicyLocal(service) {
 		return 0
 	}
 	port, ok := portNumber(service.Spec.HealthCheckNodePort)
 	if !ok || port == 0 {
-		klog.ErrorS(nil, "Service with externalTrafficPolicy Local has no usable healthCheckNodePort",
+		r.logger.Error(nil, "Service with externalTrafficPolicy Local has no usable healthCheckNodePort",
 			"service", klog.KObj(service), "healthCheckNodePort", service.Spec.HealthCheckNodePort)
 		return 0
 	}
@@ -158,11 +185,11 @@ func affinitySeconds(config *v1.SessionAffinityConfig) int {
 
 // withPort returns a copy of base for one port, or nil for a port that no rule
 // can name.
-func withPort(base ServicePort, service *v1.Service, port *v1.ServicePort) *ServicePort {
+func (r *serviceReader) withPort(base ServicePort, service *v1.Service, port *v1.ServicePort) *ServicePort {
 	number, ok := portNumber(port.Port)
 	nodePort, nodePortOK := portNumber(port.NodePort)
 	if !ok || !nodePortOK || number == 0 {
-		klog.ErrorS(nil, "Skipping service port out of range", "service", klog.KObj(service),
+		r.logger.Error(nil, "Skipping service port out of range", "service", klog.KObj(service),
 			"portName", port.Name, "port", port.Port, "nodePort", port.NodePort)
 		return nil
 	}

@@ -100,8 +100,8 @@ func TestServicePort(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			requireOnePort(t, servicePortsOf(c.service, v1.IPv4Protocol), "10.96.3.1", c.want4)
-			requireOnePort(t, servicePortsOf(c.service, v1.IPv6Protocol), "fd00:96::31", c.want6)
+			requireOnePort(t, (&serviceReader{family: v1.IPv4Protocol}).read(c.service), "10.96.3.1", c.want4)
+			requireOnePort(t, (&serviceReader{family: v1.IPv6Protocol}).read(c.service), "fd00:96::31", c.want6)
 		})
 	}
 }
@@ -136,14 +136,14 @@ func TestServiceThatIsNotServed(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Empty(t, servicePortsOf(c.service, v1.IPv4Protocol))
+			assert.Empty(t, (&serviceReader{family: v1.IPv4Protocol}).read(c.service))
 		})
 	}
 }
 
 func TestPortsAreSortedAndNamedOnce(t *testing.T) {
-	got := servicePortsOf(makeService("dns", "10.96.0.10",
-		withPorts("dns/UDP/53/0", "dns//53/0", "/SCTP/7/0", "dns/TCP/54/0")), v1.IPv4Protocol)
+	got := (&serviceReader{family: v1.IPv4Protocol}).read(makeService("dns", "10.96.0.10",
+		withPorts("dns/UDP/53/0", "dns//53/0", "/SCTP/7/0", "dns/TCP/54/0")))
 	require.Len(t, got, 3)
 	assert.Equal(t, portName("dns", "", v1.ProtocolSCTP), got[0].Name)
 	assert.Equal(t, portName("dns", "dns", v1.ProtocolTCP), got[1].Name)

@@ -7,11 +7,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
 )
 
 // ServiceTracker follows the Services of one address family.
 type ServiceTracker struct {
-	family v1.IPFamily
+	reader serviceReader
 
 	lock sync.Mutex
 	// applied holds what the last Apply left in the map, by Service. A Service
@@ -40,10 +41,11 @@ type ServiceUpdate struct {
 	FormerUDP []*ServicePort
 }
 
-// NewServiceTracker returns a tracker that knows of no Service.
-func NewServiceTracker(family v1.IPFamily) *ServiceTracker {
+// NewServiceTracker returns a tracker that knows of no Service. The logger is told
+// what of a Service cannot be used.
+func NewServiceTracker(family v1.IPFamily, logger klog.Logger) *ServiceTracker {
 	return &ServiceTracker{
-		family:               family,
+		reader:               serviceReader{family: family, logger: logger},
 		applied:              map[types.NamespacedName][]*ServicePort{},
 		pending:              map[types.NamespacedName][]*ServicePort{},
 		unsynced:             ServiceUpdate{UpdatedServices: sets.New[types.NamespacedName]()},
@@ -64,7 +66,7 @@ func (t *ServiceTracker) Update(previous, current *v1.Service) bool {
 	defer t.lock.Unlock()
 	if service != nil {
 		name := types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
-		ports := servicePortsOf(current, t.family)
+		ports := t.reader.read(current)
 		if equalPorts(ports, t.applied[name]) {
 			delete(t.pending, name)
 		} else {
