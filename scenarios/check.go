@@ -25,6 +25,7 @@ func (c *checker) errorf(pos document.Position, format string, args ...any) {
 func (c *checker) run() {
 	s := c.scenario
 	c.cluster, c.errs = resolve(s)
+	s.cluster = c.cluster
 	c.header()
 	if len(s.Steps) == 0 {
 		c.errorf(s.Pos, "steps: there is none, so nothing is checked")

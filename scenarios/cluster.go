@@ -36,6 +36,20 @@ type Cluster struct {
 	Objects []manifest.Object
 }
 
+// with returns the cluster with a variant of the tools, and with configurations of
+// its own: a restart changes them.
+func (c *Cluster) with(tool Tool) *Cluster {
+	if c == nil {
+		panic("a scenario that neither Load nor Read returned")
+	}
+	own := *c
+	own.Tool, own.Configs = tool, map[string]*kubeproxyconfig.KubeProxyConfiguration{}
+	for name, config := range c.Configs {
+		own.Configs[name] = config.DeepCopy()
+	}
+	return &own
+}
+
 // The addresses that a cluster has if the file does not say.
 const (
 	defaultNodes     = 2

@@ -269,7 +269,7 @@ func listenOn(node *Node, a netip.Addr, ports []discoveryv1.EndpointPort) {
 		proto := map[corev1.Protocol]string{corev1.ProtocolTCP: "tcp", corev1.ProtocolUDP: "udp", corev1.ProtocolSCTP: "sctp"}[*p.Protocol]
 		l := Listener{Proto: proto, Addr: a, Port: uint16(*p.Port)}
 		if !slices.Contains(node.Listen, l) {
-			node.Listen = append(node.Listen, l)
+			node.Listen = append(slices.Clip(node.Listen), l) // the list is the file's
 		}
 	}
 }

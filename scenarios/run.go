@@ -58,12 +58,7 @@ func (r *runner) run(ctx context.Context, b Backend) {
 			r.fail(pos, "panic", fmt.Sprintf("%v\n%s", p, debug.Stack()))
 		}
 	}()
-	var errs document.Errors
-	if r.cluster, errs = resolve(r.scenario); len(errs) > 0 {
-		r.fail(pos, "topology", errs.Error())
-		return
-	}
-	r.cluster.Tool = r.tool
+	r.cluster = r.scenario.cluster.with(r.tool)
 	r.note(r.cluster.Objects)
 	session, err := b.Start(ctx, r.cluster)
 	if err != nil {

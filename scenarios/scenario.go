@@ -9,7 +9,8 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 )
 
-// Scenario is one scenario file.
+// Scenario is one scenario file, as Load and Read return it. It may be run several
+// times, at the same time as well.
 type Scenario struct {
 	document.Located
 	Name        string    `json:"name" required:"true" doc:"What is tried, in a few words."`
@@ -21,6 +22,8 @@ type Scenario struct {
 	IPTables    IPTables  `json:"iptables" doc:"The iptables tools and the rules that are there before kube-proxy."`
 	Objects     Objects   `json:"objects" doc:"Kubernetes objects that exist when kube-proxy starts."`
 	Steps       []Step    `json:"steps" required:"true" doc:"What happens, one after the other."`
+
+	cluster *Cluster // what the file is resolved into; every run has a copy of its own
 }
 
 // The names of the backends that a scenario may be held to.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -53,6 +54,41 @@ steps:
 	assert.Contains(t, first, `"passed": false`)
 	for range 3 {
 		require.Equal(t, first, report())
+	}
+}
+
+// TestAScenarioIsRunAgainAndAtTheSameTime runs one scenario, whose steps change configurations, labels and processes: no
+// run finds what another has left.
+func TestAScenarioIsRunAgainAndAtTheSameTime(t *testing.T) {
+	const text = `
+name: everything changes
+topology: {ipFamily: dual, nodes: [{zone: a, listen: [tcp 22]}, {zone: b, listen: [tcp 22], kubeProxy: {nodePortAddresses: [primary]}}]}
+objects:
+- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.41, ports: [{port: 80, targetPort: 8080}]}}
+- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}},
+   addressType: IPv4, ports: [{port: 8080}], endpoints: [{addresses: [192.168.0.3], nodeName: node2}]}
+steps:
+- connect: {from: 10.244.1.9, to: "tcp 172.30.0.41:80", as: first, expect: {endpoints: ["192.168.0.3:8080"], source: kept}}
+- restart: [node1]
+  kubeProxy: {iptables: {masqueradeAll: true}}
+- connect: {from: 10.244.1.9, bind: ":40001", to: "tcp 172.30.0.41:80", expect: {endpoints: ["192.168.0.3:8080"], source: masqueraded}}
+- node: {name: node1, labels: {topology.kubernetes.io/zone: null, new: label}}
+- flow: {of: first, expect: delivered}
+- connect: {from: node1, to: "tcp 192.168.0.3:22", expect: {answeredBy: node2}}
+`
+	s, err := scenarios.Read("in.yaml", strings.NewReader(text))
+	require.NoError(t, err)
+	results := make([]*scenarios.Result, 5)
+	results[0] = scenarios.Run(t.Context(), s, sim.Backend{})
+	var all sync.WaitGroup
+	for i := range results[1:] {
+		all.Go(func() { results[i+1] = scenarios.Run(t.Context(), s, sim.Backend{}) })
+	}
+	all.Wait()
+	assert.False(t, results[0].Failed(), "%+v", results[0].Checks)
+	assert.Len(t, results[0].Checks, 8)
+	for _, again := range results[1:] {
+		assert.Equal(t, results[0], again)
 	}
 }
 
