@@ -1,7 +1,6 @@
 package ipset
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
@@ -13,38 +12,6 @@ const maxTimeout = 2147483
 var typeAliases = map[string]string{"iphash": "hash:ip", "nethash": "hash:net", "ipporthash": "hash:ip,port",
 	"ipportiphash": "hash:ip,port,ip", "ipportnethash": "hash:ip,port,net", "netporthash": "hash:net,port",
 	"portmap": "bitmap:port", "setlist": "list:set"}
-
-// wordReader are the words behind a command, taken one after the other.
-type wordReader struct {
-	words []string
-}
-
-func (w *wordReader) next() (string, bool) {
-	if len(w.words) == 0 {
-		return "", false
-	}
-	word := w.words[0]
-	w.words = w.words[1:]
-	return word, true
-}
-
-// value is the argument of an option.
-func (w *wordReader) value(option string) (string, error) {
-	word, ok := w.next()
-	if !ok {
-		return "", usagef("Missing mandatory argument of option `%s'", option)
-	}
-	return word, nil
-}
-
-// number is the argument of an option that is a number.
-func (w *wordReader) number(option string, low, high uint64) (uint64, error) {
-	word, err := w.value(option)
-	if err != nil {
-		return 0, err
-	}
-	return parseNumber(word, low, high)
-}
 
 // parseCreate reads what follows "create NAME".
 func parseCreate(typeName string, w *wordReader) (*setType, options, error) {
@@ -148,17 +115,6 @@ func (o *options) parseAll(kind *setType, w *wordReader) error {
 	return wrong
 }
 
-func errTwice(option string) error {
-	return errorf("Syntax error: %s already specified", option)
-}
-
-func unknownOption(word string) error {
-	if word == "bitmask" {
-		return errorf("not supported: option `%s'", word)
-	}
-	return usagef("Unknown argument: `%s'", word)
-}
-
 // parse takes one option of create; that of the family is taken already.
 func (o *options) parse(option, value string) error {
 	var n uint64
@@ -244,55 +200,4 @@ func (o *options) parseRange(value string) error {
 	}
 	o.minPort, o.maxPort = e.port, e.last
 	return nil
-}
-
-// same reports whether the kernel takes options for those of a set that is there.
-func (o options) same(p options) bool {
-	for _, x := range []*options{&o, &p} {
-		x.family, x.hashSize, x.initVal, x.bucketSize = 0, 0, 0, 0
-	}
-	return o == p
-}
-
-// field is an option of a set or an entry as list and save print it; text is empty for an option without a value.
-type field struct{ name, text string }
-
-// appendFields appends fields as list and save print them.
-func appendFields(dst []byte, fields []field) []byte {
-	for _, f := range fields {
-		dst = append(append(dst, ' '), f.name...)
-		if f.text != "" {
-			dst = append(append(dst, ' '), f.text...)
-		}
-	}
-	return dst
-}
-
-// header are the options of create.
-func (s *Set) header() []field {
-	o := &s.options
-	var fields []field
-	add := func(has bool, name, format string, args ...any) {
-		if has {
-			fields = append(fields, field{name, fmt.Sprintf(format, args...)})
-		}
-	}
-	hash := s.kind.hash()
-	add(s.kind == bitmapPort, "range", "%d-%d", o.minPort, o.maxPort)
-	add(s.kind == listSet, "size", "%d", o.size)
-	if hash {
-		add(o.family == IPv6, "family", "inet6")
-		add(o.family != IPv6, "family", "inet")
-		add(true, "hashsize", "%d", o.hashSize)
-		add(true, "maxelem", "%d", o.maxElem)
-		add(o.netMask != 0 && len(s.kind.parts) == 1, "netmask", "%d", o.netMask)
-	}
-	add(o.hasTimeout, "timeout", "%d", o.timeout)
-	add(o.counters, "counters", "")
-	add(o.comment, "comment", "")
-	add(o.skbInfo, "skbinfo", "")
-	add(hash, "bucketsize", "%d", o.bucketSize)
-	add(hash, "initval", "0x%08x", o.initVal)
-	add(hash && o.netMask != 0 && len(s.kind.parts) > 1, "netmask", "%d", o.netMask)
-	return fields
 }

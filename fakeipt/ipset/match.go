@@ -3,7 +3,6 @@ package ipset
 import (
 	"net/netip"
 	"slices"
-	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
@@ -73,7 +72,7 @@ func (t *Table) Apply(c *Change, p *Packet) (undo func()) {
 }
 
 // restorer puts the key back as it is now. It is of no set of sets, whose keys no packet has.
-func (s *Set) restorer(k key) func() {
+func (s *set) restorer(k key) func() {
 	before, seq := s.entries[k], s.seq
 	return func() {
 		if s.entries[k] != nil {
@@ -88,29 +87,13 @@ func (s *Set) restorer(k key) func() {
 }
 
 // addPacket adds the key of a packet.
-func (s *Set) addPacket(k key, c *Change) {
-	e := entry{}
-	if s.options.hasTimeout {
-		seconds := s.options.timeout
-		if c.HasTimeout {
-			seconds = c.Timeout
-		}
-		e.expires = s.deadline(seconds)
-	}
+func (s *set) addPacket(k key, c *Change) {
 	// A set that is full stays as it is.
-	_ = s.add(k, e, c.Exist)
-}
-
-// deadline is the time in so many seconds, never for 0.
-func (s *Set) deadline(seconds uint32) time.Time {
-	if seconds == 0 {
-		return time.Time{}
-	}
-	return s.clock.Now().Add(time.Duration(seconds) * time.Second)
+	_ = s.add(k, entry{expires: s.expiry(c.HasTimeout, c.Timeout)}, c.Exist)
 }
 
 // hostPrefix is the prefix that packets are added with: the longest that is there, or a whole address.
-func (s *Set) hostPrefix() uint8 {
+func (s *set) hostPrefix() uint8 {
 	if s.kind.nets() {
 		for n := len(s.prefixes) - 1; n > 0; n-- {
 			if s.prefixes[n] > 0 {
@@ -133,7 +116,7 @@ type search struct {
 }
 
 // lookup looks the packet up as the kernel does.
-func (t *Table) lookup(s *Set, q *search) bool {
+func (t *Table) lookup(s *set, q *search) bool {
 	if s == nil || int(q.ref.Dim) < len(s.kind.parts) {
 		return false
 	}
@@ -152,7 +135,7 @@ func (t *Table) lookup(s *Set, q *search) bool {
 }
 
 // lookupMembers looks the packet up in the sets of a list:set.
-func (t *Table) lookupMembers(s *Set, q *search) bool {
+func (t *Table) lookupMembers(s *set, q *search) bool {
 	inner := *q
 	inner.member = true
 	inner.keep = q.keep || q.match != nil && q.match.KeepSubcounters
@@ -166,7 +149,7 @@ func (t *Table) lookupMembers(s *Set, q *search) bool {
 }
 
 // entryOf is the entry that the packet is found in; of nets the longest prefix.
-func (s *Set) entryOf(q *search) *entry {
+func (s *set) entryOf(q *search) *entry {
 	if !s.kind.nets() {
 		k, ok := s.keyOf(q, s.hostPrefix())
 		if e := s.entries[k]; ok && s.live(e) {
@@ -190,7 +173,7 @@ func (s *Set) entryOf(q *search) *entry {
 }
 
 // keyOf is the key of the packet's sides, with nets of that length.
-func (s *Set) keyOf(q *search, bits uint8) (k key, ok bool) {
+func (s *set) keyOf(q *search, bits uint8) (k key, ok bool) {
 	for i, part := range s.kind.parts {
 		src := q.ref.SrcSides&(1<<i) != 0
 		switch {
@@ -225,7 +208,7 @@ func (s *Set) keyOf(q *search, bits uint8) (k key, ok bool) {
 }
 
 // portOf sets the port of a key. bitmap:port takes TCP and UDP only and does not keep which.
-func (s *Set) portOf(k *key, p *Packet, src bool) bool {
+func (s *set) portOf(k *key, p *Packet, src bool) bool {
 	port := p.DstPort
 	if src {
 		port = p.SrcPort
@@ -263,7 +246,7 @@ func cutAddr(a netip.Addr, bits uint8) netip.Addr {
 }
 
 // passes counts the packet and compares the counters.
-func (q *search) passes(s *Set, e *entry) bool {
+func (q *search) passes(s *set, e *entry) bool {
 	if q.match == nil || !s.options.counters {
 		return true
 	}

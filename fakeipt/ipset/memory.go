@@ -23,7 +23,7 @@ var hashMemory = map[string][2]struct{ head, element int }{
 
 // memory is what the kernel says that the set takes. Elements of a hash type count as if each had a bucket of its own: which of them share one
 // depends on a number that the kernel draws.
-func (s *Set) memory() int {
+func (s *set) memory() int {
 	text := 0
 	for _, e := range s.entries {
 		if e.comment != "" {
@@ -44,7 +44,7 @@ func (s *Set) memory() int {
 }
 
 // extended is the size of an element with its extensions, which stand behind it in this order, each at a multiple of its alignment.
-func (s *Set) extended(size int) int {
+func (s *set) extended(size int) int {
 	align := 1
 	for _, x := range []struct {
 		has         bool

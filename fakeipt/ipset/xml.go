@@ -3,7 +3,7 @@ package ipset
 import "fmt"
 
 // appendXML appends the sets as "-o xml" prints them.
-func (t *run) appendXML(dst []byte, sets []*Set) []byte {
+func (t *run) appendXML(dst []byte, sets []*set) []byte {
 	references := t.references()
 	table := t.Sets
 	table.lock.Lock()
@@ -19,7 +19,7 @@ func (t *run) appendXML(dst []byte, sets []*Set) []byte {
 	return append(dst, "</ipsets>\n"...)
 }
 
-func (t *run) appendOneXML(dst []byte, s *Set, references int) []byte {
+func (t *run) appendOneXML(dst []byte, s *set, references int) []byte {
 	keys := s.liveKeys(t.sorted)
 	dst = fmt.Appendf(dst, "<ipset name=\"%s\">\n<type>%s</type>\n<revision>%d</revision>\n<header>", s.name, s.kind.name, s.kind.revision)
 	dst = appendFieldsXML(dst, s.header())
@@ -37,15 +37,4 @@ func (t *run) appendOneXML(dst []byte, s *Set, references int) []byte {
 		dst = append(dst, "</members>\n"...)
 	}
 	return append(dst, "</ipset>\n"...)
-}
-
-func appendFieldsXML(dst []byte, fields []field) []byte {
-	for _, f := range fields {
-		if f.text == "" {
-			dst = fmt.Appendf(dst, "<%s/>", f.name)
-		} else {
-			dst = fmt.Appendf(dst, "<%s>%s</%s>", f.name, f.text, f.name)
-		}
-	}
-	return dst
 }
