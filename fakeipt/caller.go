@@ -4,14 +4,14 @@ import "fmt"
 
 // caller is who reads a command: a tool, or Kernel.Load.
 type caller struct {
-	program *program // nil for Kernel.Load
-	kernel  *Kernel
+	run    *toolRun // nil for Kernel.Load
+	kernel *Kernel
 }
 
 // warn prints a warning of the tool that does not keep it from going on.
 func (c caller) warn(format string, args ...any) {
-	if c.program != nil {
-		fmt.Fprintf(c.program.stderr, format, args...)
+	if c.run != nil {
+		fmt.Fprintf(c.run.stderr, format, args...)
 	}
 }
 
@@ -20,8 +20,8 @@ func (c caller) dialect() Dialect { return c.kernel.dialect }
 
 // findSet looks a set up in the kernel while the command line is read, as the tools do.
 func (c caller) findSet(name string) (f Family, ok bool, err error) {
-	if c.program != nil {
-		if status, ok := c.program.enter(Visit{Locks: true}); !ok {
+	if c.run != nil {
+		if status, ok := c.run.enter(Visit{Locks: true}); !ok {
 			return 0, false, &problem{status: status, bare: true}
 		}
 	}

@@ -1,10 +1,5 @@
 package fakeipt
 
-import (
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
-)
-
 // tableEdit is a table being changed: by one command, or by all lines of a
 // restore up to COMMIT. Nobody else sees it, and nothing of the table it began
 // with is written to.
@@ -12,7 +7,6 @@ type tableEdit struct {
 	family  Family
 	dialect Dialect
 	kind    *tableKind
-	objects *nfacct.Table
 	base    *Table // what the edit began with
 	// exists is false for a table that the nft tools have not made yet.
 	exists bool
@@ -57,15 +51,16 @@ type chainSlot struct {
 	reached        hookCounts
 	applied        hookMask // the hooks that have been passed on to the chain's own jumps
 	stamp          int32    // marks of the walks in reach.go
-	visit          uint8
+	search         uint8    // for circles
 }
 
-// newEdit begins to change a table, of which it expects to look at so many chains.
-func newEdit(rs *Ruleset, kind *tableKind, objects *nfacct.Table, sets *ipset.Table, expect int) *tableEdit {
-	e := &tableEdit{family: rs.family, dialect: rs.dialect, kind: kind, objects: objects, base: rs.Table(kind.name), exists: true}
+// edit begins to change a table, of which it expects to look at so many chains.
+func (k *Kernel) edit(f Family, kind *tableKind, expect int) *tableEdit {
+	rs := k.Ruleset(f)
+	e := &tableEdit{family: f, dialect: k.dialect, kind: kind, base: rs.Table(kind.name), exists: true}
 	if e.base == nil {
 		e.base = newTable(kind)
-		e.exists = rs.dialect == Legacy
+		e.exists = k.dialect == Legacy
 	}
 	e.known = e.exists
 	e.made, e.counted = e.base.made, e.base.counted
@@ -73,7 +68,7 @@ func newEdit(rs *Ruleset, kind *tableKind, objects *nfacct.Table, sets *ipset.Ta
 		e.counted = 0
 	}
 	e.slots = make(map[string]*chainSlot, expect)
-	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, objects: objects, sets: sets}
+	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, objects: k.objects, sets: k.sets}
 	return e
 }
 

@@ -4,12 +4,12 @@ import "fmt"
 
 // execution carries commands out on a table that is being edited.
 type execution struct {
-	edit        *tableEdit
-	cells       slab[ruleCell]
-	lastMatches []Match
-	room        []Match             // for the matches of rules
-	out         []byte              // what the commands print
-	warn        func(suffix string) // of rules that a listing does not show
+	edit         *tableEdit
+	cells        slab[ruleCell]
+	lastMatches  []Match
+	room         []Match             // for the matches of rules
+	out          []byte              // what the commands print
+	warnOfLegacy func(suffix string) // of rules that a listing does not show
 }
 
 // run carries one command out.

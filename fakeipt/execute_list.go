@@ -33,7 +33,7 @@ func errIncompatible(chain, table string) error {
 
 // listed are the chains that a listing is about.
 func (x *execution) listed(c *command) ([]*chainSlot, error) {
-	x.warn("")
+	x.warnOfLegacy("")
 	if !c.chainGiven {
 		return x.edit.allChains(), nil
 	}

@@ -9,35 +9,35 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
-// runCommand is iptables or ip6tables.
-func (p *program) runCommand() int {
-	parser := newCommandParser(p.family, caller{p, p.kernel})
-	parser.inTable("filter", p.argv0)
-	parser.args.setArgs(p.args)
+// command is iptables or ip6tables.
+func (run *toolRun) command() int {
+	parser := newCommandParser(run.family, caller{run, run.kernel})
+	parser.inTable("filter", run.argv0)
+	parser.args.setArgs(run.args)
 	cmd, err := parser.parse()
 	var end *farewell
 	if errors.As(err, &end) {
-		return p.farewell(end)
+		return run.farewell(end)
 	}
 	if err != nil {
-		return p.commandError(err)
+		return run.reportError(err)
 	}
-	if status, ok := p.enter(Visit{Locks: true, Wait: cmd.waitSeconds}); !ok {
+	if status, ok := run.enter(Visit{Locks: true, Wait: cmd.waitSeconds}); !ok {
 		return status
 	}
 	kind := findTableKind(cmd.table)
 	if kind == nil {
-		return p.commandError(p.noTable(cmd.table))
+		return run.reportError(run.noTable(cmd.table))
 	}
-	return p.runOn(kind, cmd)
+	return run.onTable(kind, cmd)
 }
 
 // noTable is the error of a table that the kernel does not have.
-func (p *program) noTable(name string) error {
-	if p.kernel.dialect == NFT {
+func (run *toolRun) noTable(name string) error {
+	if run.kernel.dialect == NFT {
 		return &problem{status: statusVersion, msg: fmt.Sprintf("table '%s' does not exist", name)}
 	}
-	return &problem{status: statusVersion, msg: fmt.Sprintf("can't initialize %s table `%s': %s", p.family.facts().tool, name, noTableText(name))}
+	return &problem{status: statusVersion, msg: fmt.Sprintf("can't initialize %s table `%s': %s", run.family.facts().tool, name, noTableText(name))}
 }
 
 // maxTableName is the length of a table's name.
@@ -51,41 +51,41 @@ func noTableText(name string) string {
 	return "Table does not exist (do you need to insmod?)"
 }
 
-// runOn carries the command out on a table and commits what it changed.
-func (p *program) runOn(kind *tableKind, cmd *command) int {
-	p.kernel.lock.Lock()
-	defer p.kernel.lock.Unlock()
-	p.kernel.load(p.family, kind)
-	x := &execution{edit: newEdit(p.kernel.Ruleset(p.family), kind, p.kernel.objects, p.kernel.sets, 0), warn: p.warnOfLegacy}
+// onTable carries the command out on a table and commits what it changed.
+func (run *toolRun) onTable(kind *tableKind, cmd *command) int {
+	run.kernel.lock.Lock()
+	defer run.kernel.lock.Unlock()
+	run.kernel.ensure(run.family, kind)
+	x := &execution{edit: run.kernel.edit(run.family, kind, 0), warnOfLegacy: run.warnOfLegacy}
 	err := x.run(cmd)
 	if err == nil && x.edit.changed {
-		err = p.kernel.commit(p.family, x.edit)
+		err = run.kernel.commit(run.family, x.edit)
 	}
 	if len(x.out) > 0 {
-		if _, werr := p.stdout.Write(x.out); werr != nil && err == nil {
+		if _, werr := run.stdout.Write(x.out); werr != nil && err == nil {
 			err = &problem{status: statusOther, msg: werr.Error()}
 		}
 	}
-	return p.commandError(err)
+	return run.reportError(err)
 }
 
-// commandError prints an error as iptables does.
-func (p *program) commandError(err error) int {
+// reportError prints an error as iptables does.
+func (run *toolRun) reportError(err error) int {
 	if err == nil {
 		return 0
 	}
 	if usage, ok := asProblem(err); ok {
-		return p.report(usage, -1)
+		return run.report(usage, -1)
 	}
 	var missing *missingChain
 	if errors.As(err, &missing) {
-		return p.report(&problem{status: statusParameter, msg: missing.Error()}, -1)
+		return run.report(&problem{status: statusParameter, msg: missing.Error()}, -1)
 	}
 	var commit *commitError
 	if errors.As(err, &commit) && commit.failures != nil {
-		return p.reportBatch(commit.failures, false)
+		return run.reportBatch(commit.failures, false)
 	}
-	fmt.Fprintf(p.stderr, "%s: %s\n", p.name, refusalText(err))
+	fmt.Fprintf(run.stderr, "%s: %s\n", run.name, refusalText(err))
 	return statusOther
 }
 
@@ -117,20 +117,20 @@ func errnoSentence(errno syscall.Errno) string {
 }
 
 // farewell prints the version or the help.
-func (p *program) farewell(f *farewell) int {
+func (run *toolRun) farewell(f *farewell) int {
 	switch {
 	case f.help:
-		fmt.Fprint(p.stdout, p.help())
+		fmt.Fprint(run.stdout, run.help())
 	case f.inverted:
-		fmt.Fprintf(p.stdout, "Not %s (%s) ;-)\n", p.kernel.version, p.kernel.variant())
+		fmt.Fprintf(run.stdout, "Not %s (%s) ;-)\n", run.kernel.version, run.kernel.variant())
 	default:
-		return p.printVersion()
+		return run.printVersion()
 	}
 	return 0
 }
 
 // help is what -h prints.
-func (p *program) help() string {
+func (run *toolRun) help() string {
 	return fmt.Sprintf(`%[1]s v%[2]s (%[3]s)
 
 Usage: %[1]s [-t TABLE] COMMAND [OPTION]...
@@ -147,10 +147,10 @@ Commands:
 Rules, each with "!" before it for the opposite where that makes sense:
   -s, --source ADDRESS[/MASK][,...]        -i, --in-interface NAME[+]
   -d, --destination ADDRESS[/MASK][,...]   -o, --out-interface NAME[+]
-  -p, --protocol NAME                      -f, --fragment
+  -run, --protocol NAME                      -f, --fragment
   -m, --match NAME OPTIONS                 -c, --set-counters PACKETS BYTES
   -j, --jump TARGET OPTIONS                -g, --goto CHAIN
 
 Other options: -n -v -x --line-numbers, -w [SECONDS], -t TABLE, -4, -6, -M FILE (not used), -V, -h.
-`, p.name, p.kernel.version, p.kernel.variant())
+`, run.name, run.kernel.version, run.kernel.variant())
 }

@@ -20,7 +20,7 @@ func (k *Kernel) Load(f Family, name string, r io.Reader) error {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	k.addNamedObjects(text)
-	restore := &restorer{kernel: k, family: f, tool: f.facts().tool + "-restore", counters: true, lenient: true, stdout: io.Discard, warn: func(string) {}}
+	restore := &restorer{kernel: k, family: f, tool: f.facts().tool + "-restore", counters: true, lenient: true, stdout: io.Discard, warnOfLegacy: func(string) {}}
 	restore.parser = newCommandParser(f, caller{kernel: k})
 	restore.parser.restore = restore.tool
 	before := k.Ruleset(f)

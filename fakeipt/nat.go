@@ -176,8 +176,8 @@ func natPort(s []byte) (port uint16, rest []byte, ok bool) {
 
 // natParser is what the parsers of the NAT targets share.
 type natParser struct {
-	r    NATRange
-	base uint16
+	r        NATRange
+	basePort uint16
 }
 
 func (p *natParser) begin(Family) { *p = natParser{} }
@@ -209,7 +209,7 @@ func (p *natParser) toPorts(o *optionCall) error {
 		return badParameter("Need TCP, UDP, SCTP or DCCP with port specification")
 	}
 	var err error
-	p.base, err = p.r.parsePorts(o.arg)
-	p.r.Shifted = p.base != 0
+	p.basePort, err = p.r.parsePorts(o.arg)
+	p.r.Shifted = p.basePort != 0
 	return err
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 )
 
-// runNFAcct is nfacct.
-func (p *program) runNFAcct() int {
-	k := p.kernel
-	t := nfacct.Tool{Objects: k.objects, Used: k.usedObjects, Rules: k.lock, Clock: k.clock, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr}
-	return t.Run(p.args)
+// nfacct is nfacct.
+func (run *toolRun) nfacct() int {
+	k := run.kernel
+	t := nfacct.Tool{Objects: k.objects, Used: k.usedObjects, Rules: k.lock, Clock: k.clock, Stdin: run.stdin, Stdout: run.stdout, Stderr: run.stderr}
+	return t.Run(run.args)
 }
 
 // usedObjects are the accounting objects that rules name.
@@ -35,11 +35,11 @@ func (k *Kernel) usedObjects() map[string]bool {
 	return used
 }
 
-// runIPSet is ipset.
-func (p *program) runIPSet() int {
-	p.kernel.lock.Lock()
-	defer p.kernel.lock.Unlock()
-	return p.kernel.ipset(p.stdin, p.stdout, p.stderr).Run(p.args)
+// ipset is ipset.
+func (run *toolRun) ipset() int {
+	run.kernel.lock.Lock()
+	defer run.kernel.lock.Unlock()
+	return run.kernel.ipset(run.stdin, run.stdout, run.stderr).Run(run.args)
 }
 
 // ipset is the tool. The caller holds the lock as long as it runs.

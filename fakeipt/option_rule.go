@@ -90,7 +90,7 @@ func (p *commandParser) countersOption(attached []byte) error {
 		return badParameter("-c byte counter not numeric")
 	}
 	// The nft tools forget the counters of IPv6 rules.
-	spec.counters = p.dialect() == Legacy || p.family == IPv4 || p.program == nil
+	spec.counters = p.dialect() == Legacy || p.family == IPv4 || p.run == nil
 	return nil
 }
 

@@ -173,20 +173,20 @@ type pathStep struct {
 
 // circleFrom follows every way from a chain, without recursion since chains may be many.
 func (e *tableEdit) circleFrom(start *chainSlot) bool {
-	if start.visit == finished {
+	if start.search == finished {
 		return false
 	}
 	path := []pathStep{e.step(start)}
 	for len(path) > 0 {
 		top := &path[len(path)-1]
 		if len(top.left) == 0 {
-			top.slot.visit = finished
+			top.slot.search = finished
 			path = path[:len(path)-1]
 			continue
 		}
 		next := top.left[len(top.left)-1]
 		top.left = top.left[:len(top.left)-1]
-		switch next.visit {
+		switch next.search {
 		case onPath:
 			return true
 		case unseen:
@@ -197,10 +197,10 @@ func (e *tableEdit) circleFrom(start *chainSlot) bool {
 }
 
 func (e *tableEdit) step(s *chainSlot) pathStep {
-	s.visit = onPath
+	s.search = onPath
 	p := pathStep{slot: s}
 	edges(s.currentRules(), e.dialect, func(j *Jump) {
-		if t := e.slotOf(j.Chain); t.visit != finished {
+		if t := e.slotOf(j.Chain); t.search != finished {
 			p.left = append(p.left, t)
 		}
 	})
@@ -211,7 +211,7 @@ func (e *tableEdit) step(s *chainSlot) pathStep {
 func (e *tableEdit) fullUpdate() syscall.Errno {
 	e.base.chains.each(func(c *chainEntry) { e.slotOf(c.chain.Name) })
 	for _, s := range e.slots {
-		s.reached, s.applied, s.visit = hookCounts{}, 0, unseen
+		s.reached, s.applied, s.search = hookCounts{}, 0, unseen
 	}
 	var work []*chainSlot
 	for _, name := range e.kind.builtins() {

@@ -42,7 +42,7 @@ func genJumps(t *rapid.T) []string {
 func requireFreshCounts(t *rapid.T, k *Kernel, history string) {
 	rs := k.Ruleset(IPv4)
 	for _, table := range rs.Tables() {
-		e := newEdit(rs, table.kind, k.objects, k.sets, 0)
+		e := k.edit(rs.family, table.kind, 0)
 		require.Zero(t, e.fullUpdate(), "a committed table that the kernel would refuse, after\n%s", history)
 		table.chains.each(func(c *chainEntry) {
 			require.Equal(t, e.slotOf(c.chain.Name).reached, c.reached, "hooks that reach %s, after\n%s", c.chain.Name, history)

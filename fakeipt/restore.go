@@ -19,11 +19,11 @@ type restorer struct {
 	verbose  bool
 	only     string // the table of -T, "" for all
 
-	stdout io.Writer
-	warn   func(suffix string)
-	line   int
-	table  string // the table of the last "*" line, even if it is left out
-	x      *execution
+	stdout       io.Writer
+	warnOfLegacy func(suffix string)
+	line         int
+	table        string // the table of the last "*" line, even if it is left out
+	x            *execution
 	// late is the first error that the nft tools only notice when they commit.
 	late   *restoreError
 	expect int // number of chains that the input may name
@@ -112,12 +112,12 @@ func (r *restorer) begin(line []byte) error {
 	case kind == nil:
 		return badParameter("%s: unable to initialize table '%s'", r.tool, name)
 	}
-	r.kernel.load(r.family, kind)
+	r.kernel.ensure(r.family, kind)
 	r.parser.inTable(r.table, r.table)
 	r.late = nil
-	edit := newEdit(r.kernel.Ruleset(r.family), kind, r.kernel.objects, r.kernel.sets, r.expect)
+	edit := r.kernel.edit(r.family, kind, r.expect)
 	r.parser.chains = func(name []byte) string { return edit.slotOfWord(name).name }
-	r.x = &execution{edit: edit, warn: r.warn}
+	r.x = &execution{edit: edit, warnOfLegacy: r.warnOfLegacy}
 	if r.noflush {
 		return nil
 	}

@@ -5,39 +5,40 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
-// runRestore is iptables-restore or ip6tables-restore.
-func (p *program) runRestore() int {
-	r := &restorer{kernel: p.kernel, family: p.family, tool: p.name, stdout: p.stdout, warn: p.warnOfLegacy}
-	flags, status, ok := p.restoreFlags(r)
+// restore is iptables-restore or ip6tables-restore.
+func (run *toolRun) restore() int {
+	r := &restorer{kernel: run.kernel, family: run.family, tool: run.name, stdout: run.stdout, warnOfLegacy: run.warnOfLegacy}
+	flags, status, ok := run.restoreFlags(r)
 	if !ok {
 		return status
 	}
-	in, done, err := p.fileOrStdin(flags.files)
+	in, done, err := run.fileOrStdin(flags.files)
 	if err != nil {
-		fmt.Fprintf(p.stderr, "Can't open %s: %s\n", flags.files[0], libc.FileErrorText(err))
+		fmt.Fprintf(run.stderr, "Can't open %s: %s\n", flags.files[0], libc.FileErrorText(err))
 		return statusOther
 	}
 	defer done()
 	input, err := readAll(in)
 	if err != nil {
-		fmt.Fprintf(p.stderr, "%s: %v\n", p.name, err)
+		fmt.Fprintf(run.stderr, "%s: %v\n", run.name, err)
 		return statusOther
 	}
-	r.parser = newCommandParser(p.family, caller{p, p.kernel})
-	r.parser.restore = p.name
+	r.parser = newCommandParser(run.family, caller{run, run.kernel})
+	r.parser.restore = run.name
 	if hasTable(input) {
-		if status, ok := p.enter(Visit{Locks: true, Wait: flags.waitSeconds}); !ok {
+		if status, ok := run.enter(Visit{Locks: true, Wait: flags.waitSeconds}); !ok {
 			return status
 		}
 	}
-	p.kernel.lock.Lock()
-	defer p.kernel.lock.Unlock()
-	return p.restoreError(r.run(input))
+	run.kernel.lock.Lock()
+	defer run.kernel.lock.Unlock()
+	return run.reportInputError(r.run(input))
 }
 
 // hasTable says that the input has a line "*TABLE", without which the tool does not come to the kernel.
@@ -59,31 +60,31 @@ func readAll(in io.Reader) ([]byte, error) {
 	return buf[:n], err
 }
 
-// restoreError prints an error of the input and returns the exit status.
-func (p *program) restoreError(err error) int {
+// reportInputError prints an error of the input and returns the exit status.
+func (run *toolRun) reportInputError(err error) int {
 	var placed *restoreError
 	if !errors.As(err, &placed) {
 		return 0
 	}
 	var end *farewell
 	if errors.As(err, &end) {
-		return p.farewell(end)
+		return run.farewell(end)
 	}
 	if usage, ok := asProblem(err); ok {
-		return p.report(usage, placed.line)
+		return run.report(usage, placed.line)
 	}
 	var commit *commitError
 	if errors.As(err, &commit) && commit.failures != nil {
-		return p.reportBatch(commit.failures, true)
+		return run.reportBatch(commit.failures, true)
 	}
 	var refused *refusal
 	switch {
 	case errors.Is(err, errCommitExpected):
-		fmt.Fprintf(p.stderr, "%s: COMMIT expected at line %d\n", p.name, placed.line)
-	case errors.As(err, &refused) && p.kernel.dialect == NFT:
-		fmt.Fprintf(p.stderr, "%s: line %d failed: %s.\n", p.name, placed.line, refused.msg)
+		fmt.Fprintf(run.stderr, "%s: COMMIT expected at line %d\n", run.name, placed.line)
+	case errors.As(err, &refused) && run.kernel.dialect == NFT:
+		fmt.Fprintf(run.stderr, "%s: line %d failed: %s.\n", run.name, placed.line, refused.msg)
 	default:
-		fmt.Fprintf(p.stderr, "%s: line %d failed\n", p.name, placed.line)
+		fmt.Fprintf(run.stderr, "%s: line %d failed\n", run.name, placed.line)
 	}
 	return statusOther
 }
@@ -104,12 +105,12 @@ var restoreLongs = []libc.LongOption{
 }
 
 // restoreFlags reads the command line. ok is false if the tool ends here.
-func (p *program) restoreFlags(r *restorer) (f restoreFlags, status int, ok bool) {
+func (run *toolRun) restoreFlags(r *restorer) (f restoreFlags, status int, ok bool) {
 	longs := restoreLongs
-	if p.kernel.dialect == Legacy {
+	if run.kernel.dialect == Legacy {
 		longs = longs[:len(longs)-2]
 	}
-	g := libc.Getopt{Program: p.argv0, Stderr: p.stderr, Shorts: "bcvVthnwWT:M:", Longs: longs, Args: p.args}
+	g := libc.Getopt{Program: run.argv0, Stderr: run.stderr, Shorts: "bcvVthnwWT:M:", Longs: longs, Args: run.args}
 	for {
 		letter, arg, given := g.Next()
 		if letter == libc.GetoptEnd {
@@ -118,17 +119,17 @@ func (p *program) restoreFlags(r *restorer) (f restoreFlags, status int, ok bool
 		if letter == 'w' || letter == 'W' {
 			arg, given = optionalArg(&g, arg, given)
 		}
-		if status, ok := p.restoreFlag(r, &f, letter, arg, given); !ok {
+		if status, ok := run.restoreFlag(r, &f, letter, arg, given); !ok {
 			return f, status, false
 		}
 	}
 	f.files = g.Rest
 	switch {
 	case len(f.files) > 1:
-		fmt.Fprintln(p.stderr, "Unknown arguments found on commandline")
+		fmt.Fprintln(run.stderr, "Unknown arguments found on commandline")
 		return f, statusOther, false
-	case f.interval && !f.wait && p.kernel.dialect == Legacy:
-		fmt.Fprintln(p.stderr, "Option --wait-interval requires option --wait")
+	case f.interval && !f.wait && run.kernel.dialect == Legacy:
+		fmt.Fprintln(run.stderr, "Option --wait-interval requires option --wait")
 		return f, statusOther, false
 	}
 	return f, 0, true
@@ -144,10 +145,10 @@ func optionalArg(g *libc.Getopt, arg string, given bool) (string, bool) {
 }
 
 // restoreFlag acts on one flag. ok is false if the tool ends here.
-func (p *program) restoreFlag(r *restorer, f *restoreFlags, letter byte, arg string, given bool) (status int, ok bool) {
+func (run *toolRun) restoreFlag(r *restorer, f *restoreFlags, letter byte, arg string, given bool) (status int, ok bool) {
 	switch letter {
 	case 'b':
-		fmt.Fprintln(p.stderr, "-b/--binary option is not implemented")
+		fmt.Fprintln(run.stderr, "-b/--binary option is not implemented")
 	case 'c':
 		r.counters = true
 	case 'v':
@@ -160,26 +161,26 @@ func (p *program) restoreFlag(r *restorer, f *restoreFlags, letter byte, arg str
 		r.only = arg
 	case 'M':
 	case 'w', 'W':
-		return p.restoreWait(f, letter, arg, given)
+		return run.restoreWait(f, letter, arg, given)
 	case 'V':
-		return p.printVersion(), false
+		return run.printVersion(), false
 	case 'h':
-		fmt.Fprint(p.stderr, restoreHelp(p.name))
+		fmt.Fprint(run.stderr, restoreHelp(run.name))
 		return 0, false
 	default:
-		fmt.Fprintf(p.stderr, "Try `%s -h' for more information.\n", p.name)
+		fmt.Fprintf(run.stderr, "Try `%s -h' for more information.\n", run.name)
 		return statusOther, false
 	}
 	return 0, true
 }
 
 // restoreWait acts on -w and -W, which the nft tools do not look at.
-func (p *program) restoreWait(f *restoreFlags, letter byte, arg string, given bool) (status int, ok bool) {
-	if p.kernel.dialect == NFT {
+func (run *toolRun) restoreWait(f *restoreFlags, letter byte, arg string, given bool) (status int, ok bool) {
+	if run.kernel.dialect == NFT {
 		return 0, true
 	}
 	refuse := func(msg string) (int, bool) {
-		return p.report(&problem{status: statusParameter, msg: msg}, 0), false
+		return run.report(&problem{status: statusParameter, msg: msg}, 0), false
 	}
 	number, numeric := libc.ScanInteger(arg)
 	switch {
@@ -193,7 +194,7 @@ func (p *program) restoreWait(f *restoreFlags, letter byte, arg string, given bo
 		return refuse("wait interval not numeric")
 	default:
 		f.interval = true
-		fmt.Fprintln(p.stderr, "Ignoring deprecated --wait-interval option.")
+		fmt.Fprintln(run.stderr, "Ignoring deprecated --wait-interval option.")
 	}
 	return 0, true
 }
@@ -213,4 +214,16 @@ Reads rules as iptables-save prints them from FILE or the standard input.
   -V, --version
   -h, --help
 `
+}
+
+// fileOrStdin opens the input of a restore.
+func (run *toolRun) fileOrStdin(files []string) (io.Reader, func(), error) {
+	if len(files) == 0 {
+		return run.stdin, func() {}, nil
+	}
+	f, err := os.Open(files[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	return f, func() { _ = f.Close() }, nil
 }

@@ -50,8 +50,8 @@ func (r *restorer) tellLate() error {
 	return r.late
 }
 
-// blame is an error of a command that was carried out, with the place of the word that it is about.
-func (r *restorer) blame(err error, cmd *command) error {
+// placeAtWord is an error of a command that was carried out, with the place of the word that it is about.
+func (r *restorer) placeAtWord(err error, cmd *command) error {
 	word := []byte(cmd.chain)
 	var missing *missingChain
 	_, usage := asProblem(err)

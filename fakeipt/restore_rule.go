@@ -31,7 +31,7 @@ func (r *restorer) rule(line []byte) error {
 		cmd.verbose++
 	}
 	if err := r.x.run(cmd); err != nil {
-		err = r.blame(err, cmd)
+		err = r.placeAtWord(err, cmd)
 		if r.kernel.dialect == Legacy {
 			err = errors.Join(err, r.flushOutput())
 		}

@@ -15,42 +15,42 @@ type saveFlags struct {
 	table, file       string
 }
 
-// runSave is iptables-save or ip6tables-save.
-func (p *program) runSave() int {
-	f, ok := p.saveFlags()
+// save is iptables-save or ip6tables-save.
+func (run *toolRun) save() int {
+	f, ok := run.saveFlags()
 	if !ok {
 		return statusOther
 	}
 	if f.version {
-		return p.printVersion()
+		return run.printVersion()
 	}
-	if status, ok := p.enter(Visit{}); !ok {
+	if status, ok := run.enter(Visit{}); !ok {
 		return status
 	}
-	rs, status := p.savedTables(f)
+	rs, status := run.savedTables(f)
 	if rs == nil {
 		return status
 	}
-	p.warnOfLegacy("-save")
-	out := p.stdout
+	run.warnOfLegacy("-save")
+	out := run.stdout
 	if f.file != "" {
 		file, err := os.Create(f.file)
 		if err != nil {
-			fmt.Fprintf(p.stderr, "Failed to open file, error: %s\n", libc.FileErrorText(err))
+			fmt.Fprintf(run.stderr, "Failed to open file, error: %s\n", libc.FileErrorText(err))
 			return statusOther
 		}
 		defer func() { _ = file.Close() }()
 		out = file
 	}
-	if err := p.writeTables(out, rs, f.counters); err != nil {
-		fmt.Fprintf(p.stderr, "%s: %v\n", p.name, err)
+	if err := run.writeTables(out, rs, f.counters); err != nil {
+		fmt.Fprintf(run.stderr, "%s: %v\n", run.name, err)
 		return statusOther
 	}
 	return 0
 }
 
-func (p *program) writeTables(out io.Writer, rs *Ruleset, counters bool) error {
-	o := saveOptions{counters: counters, tool: p.name, version: p.kernel.version, now: p.kernel.clock.Now()}
+func (run *toolRun) writeTables(out io.Writer, rs *Ruleset, counters bool) error {
+	o := saveOptions{counters: counters, tool: run.name, version: run.kernel.version, now: run.kernel.clock.Now()}
 	for _, t := range rs.tables {
 		if err := t.save(out, rs, o); err != nil {
 			return err
@@ -61,23 +61,23 @@ func (p *program) writeTables(out io.Writer, rs *Ruleset, counters bool) error {
 
 // savedTables is the ruleset that is to be printed: all of it, or one table. Naming a
 // table makes it be there, in the legacy tools for good and in the nft tools for this print.
-func (p *program) savedTables(f saveFlags) (*Ruleset, int) {
+func (run *toolRun) savedTables(f saveFlags) (*Ruleset, int) {
 	name := f.table
 	if !f.oneTable {
-		return p.kernel.Ruleset(p.family), 0
+		return run.kernel.Ruleset(run.family), 0
 	}
 	kind := findTableKind(name)
 	if kind == nil {
-		if p.kernel.dialect == NFT {
-			fmt.Fprintf(p.stderr, "Table `%s' does not exist\n", name)
+		if run.kernel.dialect == NFT {
+			fmt.Fprintf(run.stderr, "Table `%s' does not exist\n", name)
 			return nil, statusOther
 		}
-		return nil, p.report(&problem{status: statusOther, msg: "Cannot initialize: " + noTableText(name)}, -1)
+		return nil, run.report(&problem{status: statusOther, msg: "Cannot initialize: " + noTableText(name)}, -1)
 	}
-	p.kernel.lock.Lock()
-	defer p.kernel.lock.Unlock()
-	p.kernel.load(p.family, kind)
-	rs := p.kernel.Ruleset(p.family)
+	run.kernel.lock.Lock()
+	defer run.kernel.lock.Unlock()
+	run.kernel.ensure(run.family, kind)
+	rs := run.kernel.Ruleset(run.family)
 	one := &Ruleset{family: rs.family, dialect: rs.dialect}
 	if t := rs.Table(name); t != nil {
 		one.tables = []*Table{t}
@@ -95,13 +95,13 @@ var saveLongs = []libc.LongOption{
 }
 
 // saveFlags reads the command line. ok is false if it cannot be understood.
-func (p *program) saveFlags() (f saveFlags, ok bool) {
-	g := libc.Getopt{Program: p.argv0, Stderr: p.stderr, Shorts: "bcdt:M:f:V", Longs: saveLongs, Args: p.args}
+func (run *toolRun) saveFlags() (f saveFlags, ok bool) {
+	g := libc.Getopt{Program: run.argv0, Stderr: run.stderr, Shorts: "bcdt:M:f:V", Longs: saveLongs, Args: run.args}
 	for {
 		letter, arg, _ := g.Next()
 		switch letter {
 		case 'b':
-			fmt.Fprintln(p.stderr, "-b/--binary option is not implemented")
+			fmt.Fprintln(run.stderr, "-b/--binary option is not implemented")
 		case 'c':
 			f.counters = true
 		case 't':
@@ -113,11 +113,11 @@ func (p *program) saveFlags() (f saveFlags, ok bool) {
 			f.version = letter == 'V'
 			return f, true
 		case libc.GetoptBad:
-			fmt.Fprintf(p.stderr, "Look at manual page `%s.8' for more information.\n", p.name)
+			fmt.Fprintf(run.stderr, "Look at manual page `%s.8' for more information.\n", run.name)
 			return f, false
 		case libc.GetoptEnd:
 			if len(g.Rest) > 0 {
-				fmt.Fprintln(p.stderr, "Unknown arguments found on commandline")
+				fmt.Fprintln(run.stderr, "Unknown arguments found on commandline")
 				return f, false
 			}
 			return f, true

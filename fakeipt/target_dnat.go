@@ -57,13 +57,13 @@ func (p *dnatParser) option(o *optionCall) error {
 		return nil
 	}
 	var err error
-	p.base, err = p.r.parseAddrPort(o)
+	p.basePort, err = p.r.parseAddrPort(o)
 	return err
 }
 
 func (p *dnatParser) finish(uint32) (Target, error) {
 	// Destinations seldom repeat, so they are not looked up.
 	t := p.slab.alloc()
-	*t = TargetDNAT{Range: p.r, BasePort: p.base}
+	*t = TargetDNAT{Range: p.r, BasePort: p.basePort}
 	return t, nil
 }

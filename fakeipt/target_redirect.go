@@ -35,7 +35,7 @@ type redirectParser struct {
 
 func (p *redirectParser) option(o *optionCall) error {
 	err := p.natParser.option(o)
-	if err == nil && p.base != 0 {
+	if err == nil && p.basePort != 0 {
 		return badParameter("Shifted portmap ranges not supported with this kernel")
 	}
 	return err

@@ -1,0 +1,141 @@
+package fakeipt
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+)
+
+// toolRun is one run of a tool.
+type toolRun struct {
+	kernel *Kernel
+	family Family
+	name   string // as messages have it
+	argv0  string
+	args   []string
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+
+	entered bool // the gate is open
+}
+
+// statusNotFound is the exit status of a shell that finds no such program.
+const statusNotFound = 127
+
+// Run runs a tool and returns its exit status. argv[0] is iptables, iptables-save,
+// iptables-restore, an ip6tables twin, one of these with "-legacy" or "-nft" behind
+// the family's name, nfacct or ipset; a folder in front of it does not matter.
+func (k *Kernel) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(argv) == 0 {
+		fmt.Fprintln(stderr, "fakeipt: no program named")
+		return statusNotFound
+	}
+	if stdin == nil {
+		stdin = bytes.NewReader(nil)
+	}
+	run := &toolRun{kernel: k, argv0: argv[0], args: argv[1:], stdin: stdin, stdout: stdout, stderr: stderr}
+	switch run.identify() {
+	case toolCommand:
+		return run.command()
+	case toolSave:
+		return run.save()
+	case toolRestore:
+		return run.restore()
+	case toolNFAcct:
+		if status, ok := run.enter(Visit{Objects: true}); !ok {
+			return status
+		}
+		return run.nfacct()
+	case toolIPSet:
+		if status, ok := run.enter(Visit{Objects: true}); !ok {
+			return status
+		}
+		return run.ipset()
+	}
+	fmt.Fprintf(stderr, "%s: not found\n", argv[0])
+	return statusNotFound
+}
+
+// toolKind is what a tool does, whatever its family and its dialect.
+type toolKind uint8
+
+const (
+	toolNone toolKind = iota
+	toolCommand
+	toolSave
+	toolRestore
+	toolNFAcct
+	toolIPSet
+)
+
+// identify finds the tool and the family from the program's name.
+func (run *toolRun) identify() toolKind {
+	base := path.Base(run.argv0)
+	switch base {
+	case "nfacct":
+		return toolNFAcct
+	case "ipset":
+		return toolIPSet
+	}
+	rest, ok := strings.CutPrefix(base, "ip6tables")
+	run.family = IPv6
+	if !ok {
+		if rest, ok = strings.CutPrefix(base, "iptables"); !ok {
+			return toolNone
+		}
+		run.family = IPv4
+	}
+	rest = strings.TrimPrefix(rest, [...]string{"-legacy", "-nft"}[run.kernel.dialect])
+	kind, ok := map[string]toolKind{"": toolCommand, "-save": toolSave, "-restore": toolRestore}[rest]
+	if !ok {
+		return toolNone
+	}
+	run.name = base
+	if run.kernel.dialect == Legacy || kind == toolCommand {
+		run.name = run.family.facts().tool + rest
+	}
+	return kind
+}
+
+// enter asks the gate for admission. ok is false if the tool ends here.
+func (run *toolRun) enter(v Visit) (status int, ok bool) {
+	if run.kernel.gate == nil || run.entered {
+		return 0, true
+	}
+	run.entered = true
+	v.Family = run.family
+	v.Locks = v.Locks && run.kernel.dialect == Legacy
+	err := run.kernel.gate(v)
+	if err == nil {
+		return 0, true
+	}
+	var refused *GateError
+	if errors.As(err, &refused) {
+		fmt.Fprint(run.stderr, refused.Text)
+		return refused.Status, false
+	}
+	fmt.Fprintf(run.stderr, "%s: %v\n", path.Base(run.argv0), err)
+	return statusResource, false
+}
+
+// warnOfLegacy is what the nft tools print about rules that they do not show.
+func (run *toolRun) warnOfLegacy(suffix string) {
+	k := run.kernel
+	if k.dialect != NFT || k.beside == nil || len(k.beside.Ruleset(run.family).tables) == 0 {
+		return
+	}
+	tool := run.family.facts().tool
+	fmt.Fprintf(run.stderr, "# Warning: %s-legacy tables present, use %s-legacy%s to see them\n", tool, tool, suffix)
+}
+
+// variant is what the tools put behind their version.
+func (k *Kernel) variant() string { return [...]string{"legacy", "nf_tables"}[k.dialect] }
+
+func (run *toolRun) printVersion() int {
+	fmt.Fprintf(run.stdout, "%s v%s (%s)\n", run.name, run.kernel.version, run.kernel.variant())
+	return 0
+}
