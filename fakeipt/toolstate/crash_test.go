@@ -55,13 +55,13 @@ func writeForEver() {
 func TestKilledWriterLeavesTheOldState(t *testing.T) {
 	writer, err := exec.LookPath("writer")
 	require.NoError(t, err)
-	s := &Store{Dir: t.TempDir()}
+	s := &Store{dir: t.TempDir()}
 	random := rand.New(rand.NewPCG(1, 2))
 	last, halfWritten := 0, 0
 	for range 30 {
 		life := time.Duration(30+random.IntN(120)) * time.Millisecond
-		reported := runWriter(t, writer, s.Dir, last+1, life)
-		if _, err := os.Stat(s.Dir + "/ipv4-legacy.new"); err == nil {
+		reported := runWriter(t, writer, s.dir, last+1, life)
+		if _, err := os.Stat(s.dir + "/ipv4-legacy.new"); err == nil {
 			halfWritten++
 		}
 		found := foundGeneration(t, s)

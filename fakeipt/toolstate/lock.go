@@ -3,13 +3,12 @@ package toolstate
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // lockPoll is how often a lock is asked for again by a tool that does not wait for ever.
@@ -17,7 +16,7 @@ const lockPoll = 10 * time.Millisecond
 
 // lockState keeps other tools away from the folder.
 func (r *run) lockState() error {
-	f, err := os.OpenFile(filepath.Join(r.store.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(r.store.dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("locking the state: %w", err)
 	}
@@ -31,13 +30,13 @@ func (r *run) lockState() error {
 // lockXtables takes the lock of the legacy tools with their words. Wait 0 is for ever: version 1.8.9 waits so
 // without -w too.
 func (r *run) lockXtables(wait int) error {
-	path := r.store.LockFile
+	path := r.store.lockFile
 	if path == "" {
-		path = filepath.Join(r.store.Dir, "xtables.lock")
+		path = filepath.Join(r.store.dir, "xtables.lock")
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600)
 	if err != nil {
-		return &fakeipt.GateError{Status: statusFailed, Text: fmt.Sprintf("Fatal: can't open lock file %s: %s\n", path, reason(err))}
+		return &fakeipt.GateError{Status: statusFailed, Text: fmt.Sprintf("Fatal: can't open lock file %s: %s\n", path, libc.FileErrorText(err))}
 	}
 	r.locks = append(r.locks, f)
 	if wait == 0 {
@@ -48,7 +47,7 @@ func (r *run) lockXtables(wait int) error {
 	if err == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Can't lock %s: %s\n", path, reason(err))
+	text := fmt.Sprintf("Can't lock %s: %s\n", path, libc.FileErrorText(err))
 	if errors.Is(err, errLocked) {
 		text += fmt.Sprintf("Another app is currently holding the xtables lock. Stopped waiting after %ds.\n", wait)
 	}
@@ -60,28 +59,13 @@ var errLocked = errors.New("Resource temporarily unavailable") //nolint:staticch
 
 // lockWithin asks for the lock until the time is up.
 func (r *run) lockWithin(f *os.File, limit time.Duration) error {
-	deadline := r.store.Clock.Now().Add(limit)
+	deadline := r.store.clock.Now().Add(limit)
 	for {
 		err := tryLockFile(f)
-		left := deadline.Sub(r.store.Clock.Now())
+		left := deadline.Sub(r.store.clock.Now())
 		if !errors.Is(err, errLocked) || left <= 0 {
 			return err
 		}
-		<-r.store.Clock.After(min(lockPoll, left))
+		<-r.store.clock.After(min(lockPoll, left))
 	}
-}
-
-// reason is an error as the C library puts it.
-func reason(err error) string {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		err = pathError.Err
-	}
-	switch {
-	case errors.Is(err, syscall.ENOENT):
-		return "No such file or directory"
-	case errors.Is(err, syscall.EACCES):
-		return "Permission denied"
-	}
-	return err.Error()
 }

@@ -46,7 +46,7 @@ func TestLockWordsOfTheRealKernelsTools(t *testing.T) {
 			if !errors.As(err, &exit) {
 				require.NoError(t, err)
 			}
-			got, status := tool(&Store{Dir: t.TempDir(), LockFile: row.lock}, input, row.argv...)
+			got, status := tool(&Store{dir: t.TempDir(), lockFile: row.lock}, input, row.argv...)
 			assert.Equal(t, want.String(), got)
 			assert.Equal(t, cmd.ProcessState.ExitCode(), status)
 		})

@@ -57,7 +57,7 @@ type stored struct {
 
 // read returns a part.
 func (s *Store) read(p part) (stored, error) {
-	path := filepath.Join(s.Dir, p.name())
+	path := filepath.Join(s.dir, p.name())
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return stored{}, nil
@@ -92,7 +92,7 @@ func (s *Store) read(p part) (stored, error) {
 
 // write replaces a part. The caller holds the lock.
 func (s *Store) write(p part, body []byte, now time.Time) error {
-	path := filepath.Join(s.Dir, p.name())
+	path := filepath.Join(s.dir, p.name())
 	body = append(fmt.Appendf(nil, "%s%s\n", writtenPrefix, now.UTC().Format(time.RFC3339)), body...)
 	head := fmt.Appendf(nil, headFormat, formatVersion, p.name(), len(body), checksum(body))
 	if err := writeSynced(path+".new", head, body); err != nil {
@@ -101,7 +101,7 @@ func (s *Store) write(p part, body []byte, now time.Time) error {
 	if err := os.Rename(path+".new", path); err != nil {
 		return fmt.Errorf("writing the state: %w", err)
 	}
-	return syncDir(s.Dir)
+	return syncDir(s.dir)
 }
 
 // writeSynced makes a file that is on the disk when it returns.
@@ -130,7 +130,7 @@ func (s *Store) load(k *fakeipt.Kernel, p part, clock *runClock) error {
 	now := clock.now
 	clock.now = found.written
 	defer func() { clock.now = now }()
-	path := filepath.Join(s.Dir, p.name())
+	path := filepath.Join(s.dir, p.name())
 	if p == objects {
 		err = k.ReadObjects(path, bytes.NewReader(found.text))
 	} else {

@@ -49,7 +49,7 @@ type run struct {
 	kernel *fakeipt.Kernel
 	beside *fakeipt.Kernel // of the other dialect
 	clock  *runClock
-	loaded map[part]mark
+	loaded map[part]fingerprint
 	locks  []*os.File
 }
 
@@ -65,19 +65,19 @@ func (c *runClock) Now() time.Time { return c.now }
 // Since is the time from t to then.
 func (c *runClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
-// mark tells whether a part has changed since it was loaded.
-type mark struct {
+// fingerprint tells whether a part has changed since it was loaded.
+type fingerprint struct {
 	ruleset *fakeipt.Ruleset
 	objects string
 }
 
 func newRun(s *Store, name string) *run {
-	if s.Clock == nil {
+	if s.clock == nil {
 		withClock := *s
-		withClock.Clock = clock.RealClock{}
+		withClock.clock = clock.RealClock{}
 		s = &withClock
 	}
-	r := &run{store: s, clock: &runClock{s.Clock.Now()}, loaded: map[part]mark{}}
+	r := &run{store: s, clock: &runClock{s.clock.Now()}, loaded: map[part]fingerprint{}}
 	d := s.dialectOf(name)
 	r.beside = fakeipt.New(fakeipt.Options{Dialect: fakeipt.Legacy + fakeipt.NFT - d, Clock: r.clock})
 	r.kernel = fakeipt.New(fakeipt.Options{Dialect: d, Clock: r.clock, Beside: r.beside, Gate: r.enter})
@@ -86,7 +86,7 @@ func newRun(s *Store, name string) *run {
 
 // enter locks the state and reads what the tool is about to look at.
 func (r *run) enter(v fakeipt.Visit) error {
-	if err := os.MkdirAll(r.store.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(r.store.dir, 0o700); err != nil {
 		return fmt.Errorf("making the folder of the state: %w", err)
 	}
 	if v.Locks {
@@ -97,7 +97,7 @@ func (r *run) enter(v fakeipt.Visit) error {
 	if err := r.lockState(); err != nil {
 		return err
 	}
-	r.clock.now = r.store.Clock.Now().Truncate(time.Second)
+	r.clock.now = r.store.clock.Now().Truncate(time.Second)
 	parts := []part{objects, {v.Family, r.kernel.Dialect()}}
 	switch {
 	case v.Objects:
@@ -110,7 +110,7 @@ func (r *run) enter(v fakeipt.Visit) error {
 		if err := r.store.load(r.of(p), p, r.clock); err != nil {
 			return err
 		}
-		m, err := r.mark(p)
+		m, err := r.fingerprint(p)
 		if err != nil {
 			return err
 		}
@@ -127,12 +127,12 @@ func (r *run) of(p part) *fakeipt.Kernel {
 	return r.beside
 }
 
-func (r *run) mark(p part) (mark, error) {
+func (r *run) fingerprint(p part) (fingerprint, error) {
 	if p != objects {
-		return mark{ruleset: r.of(p).Ruleset(p.family)}, nil
+		return fingerprint{ruleset: r.of(p).Ruleset(p.family)}, nil
 	}
 	text, err := body(r.kernel, objects)
-	return mark{objects: string(text)}, err
+	return fingerprint{objects: string(text)}, err
 }
 
 // finish writes what the tool has changed and releases the locks.
@@ -144,7 +144,7 @@ func (r *run) finish() error {
 		if !ok {
 			continue
 		}
-		now, err := r.mark(p)
+		now, err := r.fingerprint(p)
 		if err != nil {
 			return err
 		}

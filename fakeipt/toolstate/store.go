@@ -14,14 +14,14 @@ import (
 
 // Store is the folder with the state of the tools.
 type Store struct {
-	// Dir is made if it is not there.
-	Dir string
-	// Tools is the dialect of tools whose name does not say theirs.
-	Tools fakeipt.Dialect
-	// LockFile is the lock of the legacy tools; "" is xtables.lock in Dir.
-	LockFile string
-	// Clock dates the output of iptables-save and measures waiting. Default: the real clock.
-	Clock clock.Clock
+	// dir is made if it is not there.
+	dir string
+	// dialect is that of tools whose name does not say theirs.
+	dialect fakeipt.Dialect
+	// lockFile is the lock of the legacy tools; "" is xtables.lock in dir.
+	lockFile string
+	// clock dates the output of iptables-save and measures waiting. Default: the real clock.
+	clock clock.Clock
 }
 
 // The environment variables that FromEnvironment reads.
@@ -35,20 +35,20 @@ const (
 // chainwalk/state in the user's cache folder; CHAINWALK_TOOLS is legacy (the default) or nft; XTABLES_LOCKFILE is the
 // lock of the legacy tools.
 func FromEnvironment() (*Store, error) {
-	s := &Store{Dir: os.Getenv(envState), LockFile: os.Getenv(envLockFile)}
+	s := &Store{dir: os.Getenv(envState), lockFile: os.Getenv(envLockFile)}
 	switch tools := os.Getenv(envTools); tools {
 	case "", "legacy":
 	case "nft":
-		s.Tools = fakeipt.NFT
+		s.dialect = fakeipt.NFT
 	default:
 		return nil, fmt.Errorf("%s is %q: want legacy or nft", envTools, tools)
 	}
-	if s.Dir == "" {
+	if s.dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
 			return nil, fmt.Errorf("no folder for the state of the tools: set %s: %w", envState, err)
 		}
-		s.Dir = filepath.Join(cache, "chainwalk", "state")
+		s.dir = filepath.Join(cache, "chainwalk", "state")
 	}
 	return s, nil
 }
@@ -75,5 +75,5 @@ func (s *Store) dialectOf(name string) fakeipt.Dialect {
 	case strings.HasPrefix(base, "iptables-legacy"), strings.HasPrefix(base, "ip6tables-legacy"):
 		return fakeipt.Legacy
 	}
-	return s.Tools
+	return s.dialect
 }

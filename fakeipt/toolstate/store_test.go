@@ -58,11 +58,11 @@ func files(t *testing.T, dir string) map[string]file {
 
 func TestReadsWriteNothing(t *testing.T) {
 	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
-		s := &Store{Dir: t.TempDir(), Tools: d}
+		s := &Store{dir: t.TempDir(), dialect: d}
 		must(t, s, "nfacct", "add", "seen")
 		must(t, s, "iptables", "-A", "INPUT", "-m", "nfacct", "--nfacct-name", "seen")
 		must(t, s, "iptables", "-t", "nat", "-A", "OUTPUT", "-j", "ACCEPT")
-		before := files(t, s.Dir)
+		before := files(t, s.dir)
 		must(t, s, "iptables", "-S")
 		must(t, s, "iptables", "-L", "-n", "-v")
 		must(t, s, "iptables", "-C", "INPUT", "-m", "nfacct", "--nfacct-name", "seen")
@@ -72,7 +72,7 @@ func TestReadsWriteNothing(t *testing.T) {
 			_, status := tool(s, "", argv...)
 			assert.NotZero(t, status, argv)
 		}
-		after := files(t, s.Dir)
+		after := files(t, s.dir)
 		assert.Len(t, after, len(before))
 		for name, old := range before {
 			assert.Equal(t, old.text, after[name].text, name)
@@ -83,7 +83,7 @@ func TestReadsWriteNothing(t *testing.T) {
 }
 
 func TestNFTChainsMadeAreKept(t *testing.T) {
-	s := &Store{Dir: t.TempDir(), Tools: fakeipt.NFT}
+	s := &Store{dir: t.TempDir(), dialect: fakeipt.NFT}
 	must(t, s, "iptables", "-A", "INPUT", "-j", "ACCEPT")
 	memory := fakeipt.New(fakeipt.Options{Dialect: fakeipt.NFT})
 	require.Zero(t, memory.Run([]string{"iptables", "-A", "INPUT", "-j", "ACCEPT"}, nil, io.Discard, io.Discard))
@@ -98,15 +98,15 @@ func TestNFTChainsMadeAreKept(t *testing.T) {
 }
 
 func TestLegacyToolsWaitForTheirLock(t *testing.T) {
-	s := &Store{Dir: t.TempDir(), Clock: clocktesting.NewFakeClock(time.Unix(0, 0))}
+	s := &Store{dir: t.TempDir(), clock: clocktesting.NewFakeClock(time.Unix(0, 0))}
 	must(t, s, "iptables", "-S")
-	path := filepath.Join(s.Dir, "xtables.lock")
+	path := filepath.Join(s.dir, "xtables.lock")
 	holder, err := os.OpenFile(path, os.O_RDWR, 0)
 	require.NoError(t, err)
 	require.NoError(t, lockFile(holder))
 
 	done := make(chan struct{})
-	go stepUntil(s.Clock.(*clocktesting.FakeClock), done)
+	go stepUntil(s.clock.(*clocktesting.FakeClock), done)
 	for _, argv := range [][]string{{"iptables", "-w", "2", "-S"}, {"iptables-restore", "-w", "2"}, {"ip6tables-legacy", "-w2", "-S"}} {
 		out, status := tool(s, "*filter\nCOMMIT\n", argv...)
 		assert.Equal(t, 4, status, argv)
@@ -146,14 +146,14 @@ func stepUntil(c *clocktesting.FakeClock, done chan struct{}) {
 }
 
 func TestLockFileThatCannotBeMade(t *testing.T) {
-	s := &Store{Dir: t.TempDir(), LockFile: "/nonexistent/lock"}
+	s := &Store{dir: t.TempDir(), lockFile: "/nonexistent/lock"}
 	out, status := tool(s, "", "iptables", "-S")
 	assert.Equal(t, 4, status)
 	assert.Equal(t, "Fatal: can't open lock file /nonexistent/lock: No such file or directory\n", out)
 }
 
 func TestConcurrentToolsLoseNothing(t *testing.T) {
-	s := &Store{Dir: t.TempDir(), Clock: clock.RealClock{}}
+	s := &Store{dir: t.TempDir(), clock: clock.RealClock{}}
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {
@@ -167,7 +167,7 @@ func TestConcurrentToolsLoseNothing(t *testing.T) {
 
 func TestSetsKeepTheirTimeouts(t *testing.T) {
 	now := clocktesting.NewFakeClock(time.Unix(1000, 0))
-	s := &Store{Dir: t.TempDir(), Clock: now}
+	s := &Store{dir: t.TempDir(), clock: now}
 	must(t, s, "ipset", "create", "blocked", "hash:ip", "timeout", "60")
 	must(t, s, "ipset", "add", "blocked", "10.0.0.1")
 	must(t, s, "iptables", "-A", "INPUT", "-m", "set", "--match-set", "blocked", "src", "-j", "DROP")
@@ -175,13 +175,13 @@ func TestSetsKeepTheirTimeouts(t *testing.T) {
 	must(t, s, "ipset", "add", "blocked", "10.0.0.2")
 	assert.Contains(t, must(t, s, "ipset", "save"), "add blocked 10.0.0.1 timeout 40\n")
 	now.Step(30*time.Second + 300*time.Millisecond)
-	before := files(t, s.Dir)
+	before := files(t, s.dir)
 	saved := must(t, s, "ipset", "save")
 	assert.Contains(t, saved, "add blocked 10.0.0.1 timeout 10\n")
 	assert.Contains(t, saved, "add blocked 10.0.0.2 timeout 30\n")
 	now.Step(10 * time.Second)
 	assert.NotContains(t, must(t, s, "ipset", "save"), "10.0.0.1")
-	assert.Equal(t, before["objects"].text, files(t, s.Dir)["objects"].text)
+	assert.Equal(t, before["objects"].text, files(t, s.dir)["objects"].text)
 
 	_, status := tool(s, "", "ipset", "destroy", "blocked")
 	assert.NotZero(t, status, "a rule names the set")
@@ -190,17 +190,17 @@ func TestSetsKeepTheirTimeouts(t *testing.T) {
 }
 
 func TestRuleThatCannotBeKept(t *testing.T) {
-	s := &Store{Dir: t.TempDir()}
+	s := &Store{dir: t.TempDir()}
 	must(t, s, "iptables", "-A", "INPUT", "-j", "ACCEPT")
-	before := files(t, s.Dir)["ipv4-legacy"].text
+	before := files(t, s.dir)["ipv4-legacy"].text
 	out, status := tool(s, "", "iptables", "-A", "INPUT", "-m", "comment", "--comment", "two\nlines")
 	assert.Equal(t, 4, status)
 	assert.Equal(t, "iptables: not supported: a rule with a line break in a text cannot be kept\n", out)
-	assert.Equal(t, before, files(t, s.Dir)["ipv4-legacy"].text)
+	assert.Equal(t, before, files(t, s.dir)["ipv4-legacy"].text)
 }
 
 func TestQuotasAreKept(t *testing.T) {
-	s := &Store{Dir: t.TempDir()}
+	s := &Store{dir: t.TempDir()}
 	must(t, s, "nfacct", "add", "limit", "byte", "1000")
 	want := must(t, s, "nfacct", "list")
 	assert.Contains(t, want, "quota = 00000000000000001000")
