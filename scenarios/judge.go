@@ -13,9 +13,9 @@ import (
 // of 2^-31 makes of it, and far below any difference that is meant.
 const exactTolerance = 1e-8
 
-// sigmas is how far a counted share may be from the expected one. Five standard
-// deviations are exceeded by chance less than once in a million.
-const sigmas = 5
+// tooRare is the probability below which a count is no chance any more: what lies five
+// standard deviations or more to one side of a normal distribution's mean.
+const tooRare = 2.87e-7
 
 // judge is an expectation with what it refers to.
 type judge struct {
@@ -211,7 +211,7 @@ func (j *judge) shares() string {
 	}
 	for _, share := range want {
 		chance, _ := share.Chance.Float64()
-		if math.Abs(got[share.Endpoint]-chance) > j.tolerance(chance) {
+		if !j.fits(got[share.Endpoint], chance) {
 			return fmt.Sprintf("%s has the chance %.9g, not %.9g", share.Endpoint, got[share.Endpoint], chance)
 		}
 		delete(got, share.Endpoint)
@@ -231,11 +231,40 @@ func sortedKeys(m map[netip.AddrPort]float64) []netip.AddrPort {
 	return keys
 }
 
-func (j *judge) tolerance(chance float64) float64 {
+// fits says whether a share can be that of an endpoint with this chance.
+func (j *judge) fits(share, chance float64) bool {
 	if j.seen.Samples == 0 {
-		return exactTolerance
+		return math.Abs(share-chance) <= exactTolerance
 	}
-	return sigmas * math.Sqrt(chance*(1-chance)/float64(j.seen.Samples))
+	count := int(math.Round(share * float64(j.seen.Samples)))
+	below, above := binomialTails(count, j.seen.Samples, chance)
+	return below >= tooRare && above >= tooRare
+}
+
+// binomialTails are the probabilities that something with this chance happens at most, and at least, count times in so many tries.
+// A small chance has a long tail above, of which standard deviations say nothing.
+func binomialTails(count, tries int, chance float64) (below, above float64) {
+	choose, _ := math.Lgamma(float64(tries + 1))
+	for k := range tries + 1 {
+		happened, _ := math.Lgamma(float64(k + 1))
+		not, _ := math.Lgamma(float64(tries - k + 1))
+		p := math.Exp(choose - happened - not + logPower(chance, k) + logPower(1-chance, tries-k))
+		if k <= count {
+			below += p
+		}
+		if k >= count {
+			above += p
+		}
+	}
+	return below, above
+}
+
+// logPower is the logarithm of x to the power of n, which is 1 for an n of 0 even if x is 0.
+func logPower(x float64, n int) float64 {
+	if n == 0 {
+		return 0
+	}
+	return float64(n) * math.Log(x)
 }
 
 // describe says in one line how a way ends.
