@@ -3,7 +3,9 @@ package fakeipt
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/ipset"
 	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
@@ -80,11 +82,14 @@ func (r *Rule) countSets(count map[string]int) {
 // SaveSets writes every set as "ipset save" prints it.
 func (k *Kernel) SaveSets(w io.Writer) error { return k.sets.Save(w) }
 
-// LoadSets makes the sets of "ipset save" text. name is what errors call the text; they are *ParseError.
+// LoadSets makes the sets of "ipset save" text, in which other commands may stand, but none that writes a file. name is what
+// errors call the text; they are *ParseError.
 func (k *Kernel) LoadSets(name string, r io.Reader) error {
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	err := k.ipset(r, io.Discard, io.Discard).Load()
+	tool := k.ipset(r, io.Discard, io.Discard)
+	tool.WriteFile = func(string, []byte, fs.FileMode) error { return syscall.EACCES }
+	err := tool.Load()
 	var line *ipset.LineError
 	if errors.As(err, &line) {
 		return &ParseError{File: name, Line: line.Line, Msg: err.Error()}

@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,4 +17,11 @@ func TestLoadSetsSaysWhere(t *testing.T) {
 	assert.Equal(t, 4, parse.Line)
 	assert.Equal(t, "node.yaml", parse.File)
 	assert.Contains(t, parse.Msg, "10.0.0.300")
+}
+
+func TestLoadSetsTouchesNoFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sets")
+	err := New(Options{}).LoadSets("node.yaml", strings.NewReader("create s hash:ip\nsave -file "+path+"\n"))
+	require.ErrorContains(t, err, "node.yaml:2: Cannot open "+path+" for writing: Permission denied")
+	assert.NoFileExists(t, path)
 }
