@@ -15,14 +15,11 @@
 // What is not understood is refused with the real tool's words for an unknown
 // match, target, option or table, so that a rule is never taken for less than it says.
 // Refused are: extensions other than those in registry.go, names of hosts (nothing
-// is resolved) and of users but root, names of services beyond the list in internal/libc, sets of other
-// types than those in ipset_kind.go and their options forceadd, skbinfo and bitmask,
-// and tables other than raw, mangle, nat, filter and security.
+// is resolved) and of users but root, names of services beyond the list in internal/libc, and tables other
+// than raw, mangle, nat, filter and security. Sets and accounting objects are packages of their own, ipset and nfacct,
+// which say what they refuse.
 //
-// Of sets, what the kernel draws or what hangs on its memory is not imitated: initval comes from the
-// name, "Size in memory" is about right, hashsize does not grow, and elements are listed in the order
-// they were added (with -s by address). The kernel's clock is taken to have 250 ticks a
-// second, which matters to the greatest burst of -m limit.
+// The kernel's clock is taken to have 250 ticks a second, which matters to the greatest burst of -m limit.
 //
 // -h has a short text of its own; -vv, with which the real tools dump their own structures, prints what -v does; and
 // the nft tools do not rename built-in chains, or chains to the name of a verdict, after which the real ones can no

@@ -3,8 +3,8 @@
 // It stands below fakeipt, which runs Tool as one of its programs and whose -m set and -j SET hold a Query and a Change;
 // packetsim asks a Table about packets. Rules are not known here: which sets they name is asked of whoever has the rules.
 //
-// Refused are types other than those in type.go, the options bitmask and forceadd's effect, "ipset -" (commands that are typed), -r, the help of a
-// type, names that restore does not read back, and elements that stand for more than a million entries.
+// Refused are types other than those in type.go, the option bitmask, "ipset -" (commands that are typed), -r, the help of a type,
+// names that restore does not read back, and elements that stand for more than a million entries.
 //
 // What the kernel draws or what hangs on its memory is not imitated: initval comes from the name, "Size in memory" is about
 // right, hashsize does not grow, and elements are listed in the order they were added (with -s by address).
