@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
 // The SYNs of a measurement, each of which is a connection's first packet, and how often it is made.
@@ -92,38 +93,23 @@ func synPort(i int) uint16 { return uint16(20000 + i) }
 
 // synLab is a network namespace to send SYNs in.
 type synLab struct {
-	b    *testing.B
-	name string
+	b  *testing.B
+	ns *kerneltest.Namespace
 }
 
 func newSynLab(b *testing.B) *synLab {
-	lab := &synLab{b, "cw-packetsim-syn"}
-	_ = exec.Command("ip", "netns", "del", lab.name).Run() // left by a run that was killed
-	lab.run("ip netns add " + lab.name)
-	b.Cleanup(func() { _ = exec.Command("ip", "netns", "del", lab.name).Run() })
+	lab := &synLab{b, kerneltest.New(b)}
 	for _, command := range []string{
 		"link set lo up", "link add eth0 type veth peer name nowhere", "link set nowhere up", "link set eth0 up",
 		"addr add 192.168.0.3/24 dev eth0", "route add default via 192.168.0.1",
 		"neigh replace 192.168.0.1 lladdr 02:00:00:00:00:99 dev eth0 nud permanent",
 	} {
-		lab.run("ip -n " + lab.name + " " + command)
+		lab.ns.Must("ip " + command)
 	}
 	return lab
 }
 
-func (lab *synLab) run(command string) string {
-	argv := strings.Fields(command)
-	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
-	require.NoErrorf(lab.b, err, "%s: %s", command, out)
-	return string(out)
-}
-
-func (lab *synLab) restore(rules string) {
-	cmd := exec.Command("ip", "netns", "exec", lab.name, "iptables-legacy-restore")
-	cmd.Stdin = strings.NewReader(rules)
-	out, err := cmd.CombinedOutput()
-	require.NoErrorf(lab.b, err, "%s", out)
-}
+func (lab *synLab) restore(rules string) { lab.ns.Feed(rules, "iptables-legacy-restore") }
 
 // bareTime is the processor time of sending one of the SYNs while there are neither rules nor connections.
 func (lab *synLab) bareTime() time.Duration { return lab.sendTime(0, func() {}) }
@@ -131,8 +117,8 @@ func (lab *synLab) bareTime() time.Duration { return lab.sendTime(0, func() {}) 
 // rulesTime is that time to a service of the rules. The SYNs of the last run must have made connections to endpoints; a listing may miss
 // one of so many.
 func (lab *synLab) rulesTime(service int) time.Duration {
-	took := lab.sendTime(service, func() { lab.run("ip netns exec " + lab.name + " conntrack -F") })
-	connections := strings.Count(lab.run("ip netns exec "+lab.name+" conntrack -L --dst-nat"), " src=10.244.0.")
+	took := lab.sendTime(service, func() { lab.ns.Must("conntrack -F") })
+	connections := strings.Count(lab.ns.Must("conntrack -L --dst-nat"), " src=10.244.0.")
 	require.InDelta(lab.b, synsOfRun, connections, synsOfRun/100)
 	return took
 }
@@ -140,7 +126,7 @@ func (lab *synLab) rulesTime(service int) time.Duration {
 func (lab *synLab) sendTime(service int, prepare func()) (took time.Duration) {
 	dst := serviceAddr(service)
 	packet := wireFormat(Packet{Proto: TCP, Src: netip.MustParseAddr("192.168.0.3"), Dst: dst, DstPort: 80, TCPFlags: SYN}, 0)
-	withinNamespace(lab.b, lab.name, func() {
+	lab.ns.Do(func() {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_RAW)
 		require.NoError(lab.b, err)
 		defer func() { _ = unix.Close(fd) }()

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // fullTable is the limit of the tests: above what other namespaces hold meanwhile, and below 100, from which on the kernel's

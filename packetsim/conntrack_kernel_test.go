@@ -7,16 +7,17 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
 // ctTimeouts are the node's timeouts: no two are so near that a second more or less hides which one it is.
@@ -155,13 +156,8 @@ func ctRules(family fakeipt.Family, rules string) string {
 }
 
 func needKernel(t testing.TB, tools ...string) {
-	if os.Getenv("CHAINWALK_KERNEL") == "" {
-		t.Skip("CHAINWALK_KERNEL is not set: needs root and network namespaces")
-	}
-	for _, tool := range append(tools, "ip", "sysctl") {
-		_, err := exec.LookPath(tool)
-		require.NoError(t, err)
-	}
+	t.Helper()
+	kerneltest.Need(t, append(tools, "ip", "sysctl")...)
 }
 
 // TestConntrackAsKernel sends random packets through the node and through a Host, and compares after each packet what came out of

@@ -7,31 +7,30 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/internal/ctnetlink"
 	"github.com/stretchr/testify/require"
 	"github.com/vishvananda/netlink/nl"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 	"k8s.io/utils/clock"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/ctnetlink"
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
 // ctLab is a node between a client and a server that only send and capture frames. A test of it stays in the node's namespace.
 type ctLab struct {
-	t     *testing.T
-	ports map[string]*ctPort
-	id    uint16
+	t      *testing.T
+	places map[string]*kerneltest.Namespace
+	ports  map[string]*ctPort
+	id     uint16
 }
 
 // ctPort is the device of the client or the server.
@@ -41,14 +40,11 @@ type ctPort struct {
 }
 
 func newCTLab(t *testing.T) *ctLab {
-	lab := &ctLab{t: t, ports: map[string]*ctPort{}}
-	lab.stayHere(t)
-	removeStaleCTLabs()
+	lab := &ctLab{t: t, places: map[string]*kerneltest.Namespace{}, ports: map[string]*ctPort{}}
 	for _, place := range []string{"node", "client", "server"} {
-		lab.run("ip", "netns", "add", ctNetns(place))
-		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", ctNetns(place)).Run() })
+		lab.places[place] = kerneltest.New(t)
 	}
-	lab.enter("node")
+	lab.places["node"].Stay()
 	lab.run("ip", "link", "set", "lo", "up")
 	lab.run("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1", "net.ipv6.conf.default.accept_dad=0",
 		"net.ipv6.conf.default.router_solicitations=0", "net.ipv4.icmp_ratemask=0")
@@ -80,45 +76,16 @@ func (lab *ctLab) awaitLinks() {
 	lab.wait()
 }
 
-// stayHere keeps the test on its thread, whose namespace it may change then, and brings that back in the end.
-func (lab *ctLab) stayHere(t *testing.T) {
-	runtime.LockOSThread()
-	home, err := netns.Get()
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		require.NoError(t, netns.Set(home))
-		_ = home.Close()
-		runtime.UnlockOSThread()
-	})
-}
-
 // in is the lab for a subtest, which stays in the node's namespace.
 func (lab *ctLab) in(t *testing.T) *ctLab {
-	sub := &ctLab{t: t, ports: lab.ports}
-	sub.stayHere(t)
-	sub.enter("node")
-	return sub
-}
-
-// ctNetns is the namespace of a place. Runs at the same time have their own.
-func ctNetns(place string) string { return fmt.Sprintf("cw-ct-%d-%s", os.Getpid(), place) }
-
-// removeStaleCTLabs removes the namespaces of runs that were killed.
-func removeStaleCTLabs() {
-	names, _ := filepath.Glob("/run/netns/cw-ct-*") // the pattern is well formed
-	for _, path := range names {
-		var pid int
-		name := filepath.Base(path)
-		if _, err := fmt.Sscanf(name, "cw-ct-%d-", &pid); err == nil && unix.Kill(pid, 0) == unix.ESRCH {
-			_ = exec.Command("ip", "netns", "del", name).Run()
-		}
-	}
+	lab.places["node"].In(t).Stay()
+	return &ctLab{t: t, places: lab.places, ports: lab.ports}
 }
 
 // plug joins a place to the node; subnet is the third number of its addresses.
 func (lab *ctLab) plug(place string, subnet int) {
 	dev := "ct" + place[:1]
-	lab.run("ip", "link", "add", dev, "type", "veth", "peer", "name", "eth0", "netns", ctNetns(place))
+	lab.run("ip", "link", "add", dev, "type", "veth", "peer", "name", "eth0", "netns", lab.places[place].Path())
 	lab.run("ip", "addr", "add", fmt.Sprintf("10.78.%d.1/24", subnet), "dev", dev)
 	lab.run("ip", "addr", "add", fmt.Sprintf("fd78:%d::1/64", subnet), "dev", dev, "nodad")
 	lab.run("ip", "link", "set", dev, "address", nodeMAC(place).String(), "up")
@@ -127,7 +94,11 @@ func (lab *ctLab) plug(place string, subnet int) {
 			lab.run("ip", "neigh", "replace", addr, "lladdr", placeMAC(place).String(), "dev", dev, "nud", "permanent")
 		}
 	}
-	lab.enter(place)
+	lab.places[place].Do(func() { lab.listen(place, dev) })
+}
+
+// listen opens the packet socket of a place, in which it is called, on the device whose other end is the node's dev.
+func (lab *ctLab) listen(place, dev string) {
 	lab.run("sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
 	lab.run("ip", "link", "set", "eth0", "address", placeMAC(place).String(), "up")
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, 0x0300) // ETH_P_ALL in network order
@@ -136,14 +107,6 @@ func (lab *ctLab) plug(place string, subnet int) {
 	eth0, err := net.InterfaceByName("eth0")
 	require.NoError(lab.t, err)
 	lab.ports[place] = &ctPort{fd, eth0.Index, dev}
-	lab.enter("node")
-}
-
-func (lab *ctLab) enter(place string) {
-	there, err := netns.GetFromName(ctNetns(place))
-	require.NoError(lab.t, err)
-	defer func() { _ = there.Close() }()
-	require.NoError(lab.t, netns.Set(there))
 }
 
 func (lab *ctLab) run(argv ...string) string {
@@ -160,7 +123,7 @@ func ctTool(family fakeipt.Family, tool string) string {
 }
 
 func (lab *ctLab) restore(family fakeipt.Family, rules string) {
-	cmd := exec.Command(ctTool(family, "restore"), "-w", "20") // the lock is the machine's, not the namespace's
+	cmd := exec.Command(ctTool(family, "restore"))
 	cmd.Stdin = strings.NewReader(emptyRules + rules)
 	out, err := cmd.CombinedOutput()
 	require.NoErrorf(lab.t, err, "%s", out)

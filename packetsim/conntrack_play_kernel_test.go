@@ -5,8 +5,9 @@ package packetsim
 import (
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // header draws the header of a client's packet from so few that flows meet.

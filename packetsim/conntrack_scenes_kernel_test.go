@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // scene is a play of the test's own packets, with the rules given.

@@ -5,8 +5,9 @@ package packetsim
 import (
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // TestTemplatesAsKernel sends a packet through rules with -j CT, and compares what each rule counted and the entries.

@@ -5,34 +5,24 @@ package packetsim
 import (
 	"net"
 	"net/netip"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // newFrameLab is a lab whose node has nothing but a device to each place: what they are is the caller's.
-func newFrameLab(t *testing.T, prefix string) *kernelLab {
-	if os.Getenv("CHAINWALK_KERNEL") == "" {
-		t.Skip("CHAINWALK_KERNEL is not set: needs root and network namespaces")
-	}
-	lab := &kernelLab{t: t, prefix: prefix}
-	for _, place := range []string{"node", "client", "server"} {
-		_ = exec.Command("ip", "netns", "del", lab.ns(place)).Run() // left by a run that was killed
-		lab.run("ip", "netns", "add", lab.ns(place))
-		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", lab.ns(place)).Run() })
-		lab.run("ip", "-n", lab.ns(place), "link", "set", "lo", "up")
-	}
+func newFrameLab(t *testing.T) *kernelLab {
+	lab := newPlaces(t)
 	for _, place := range []string{"client", "server"} {
 		dev := "cwps" + place[:1]
-		lab.run("ip", "-n", lab.ns("node"), "link", "add", dev, "address", nodeMAC(place).String(), "type", "veth", "peer", "name", "eth0", "netns", lab.ns(place))
-		lab.run("ip", "-n", lab.ns("node"), "link", "set", dev, "up")
-		lab.run("ip", "-n", lab.ns(place), "link", "set", "eth0", "address", placeMAC(place).String(), "up")
-		lab.run("ip", "netns", "exec", lab.ns(place), "iptables-legacy", "-t", "raw", "-A", "PREROUTING", "-j", "DROP")
+		lab.run("node", "ip", "link", "add", dev, "address", nodeMAC(place).String(), "type", "veth", "peer", "name", "eth0", "netns", lab.places[place].Path())
+		lab.run("node", "ip", "link", "set", dev, "up")
+		lab.run(place, "ip", "link", "set", "eth0", "address", placeMAC(place).String(), "up")
+		lab.run(place, "iptables-legacy", "-t", "raw", "-A", "PREROUTING", "-j", "DROP")
 	}
 	for _, key := range []string{"all.rp_filter", "default.rp_filter", "cwpsc.rp_filter", "cwpss.rp_filter", "all.send_redirects", "default.send_redirects"} {
 		lab.sysctl("net.ipv4.conf."+key, "0")
@@ -102,16 +92,16 @@ func bridgeCases() []frameCase {
 
 // TestBridgeAsKernel compares the walks of bridged packets with those of the kernel's bridge and br_netfilter.
 func TestBridgeAsKernel(t *testing.T) {
-	lab := newFrameLab(t, "cw-walk-bridge-")
-	lab.run("ip", "-n", lab.ns("node"), "link", "add", "cwbr", "address", nodeMAC("bridge").String(), "type", "bridge", "forward_delay", "0")
+	lab := newFrameLab(t)
+	lab.run("node", "ip", "link", "add", "cwbr", "address", nodeMAC("bridge").String(), "type", "bridge", "forward_delay", "0")
 	for _, dev := range []string{"cwpsc", "cwpss"} {
-		lab.run("ip", "-n", lab.ns("node"), "link", "set", dev, "master", "cwbr")
+		lab.run("node", "ip", "link", "set", dev, "master", "cwbr")
 	}
-	lab.run("ip", "-n", lab.ns("node"), "addr", "add", "10.77.1.1/24", "dev", "cwbr")
-	lab.run("ip", "-n", lab.ns("node"), "link", "set", "cwbr", "up")
+	lab.run("node", "ip", "addr", "add", "10.77.1.1/24", "dev", "cwbr")
+	lab.run("node", "ip", "link", "set", "cwbr", "up")
 	for addr, place := range map[string]string{"10.77.1.2": "client", "10.77.1.3": "server"} {
-		lab.run("ip", "-n", lab.ns("node"), "neigh", "replace", addr, "lladdr", placeMAC(place).String(), "dev", "cwbr", "nud", "permanent")
-		lab.run("bridge", "-n", lab.ns("node"), "fdb", "replace", placeMAC(place).String(), "dev", "cwps"+place[:1], "master", "static")
+		lab.run("node", "ip", "neigh", "replace", addr, "lladdr", placeMAC(place).String(), "dev", "cwbr", "nud", "permanent")
+		lab.run("node", "bridge", "fdb", "replace", placeMAC(place).String(), "dev", "cwps"+place[:1], "master", "static")
 	}
 	for _, calls := range []string{"1", "0"} {
 		for _, hairpin := range []string{"off", "on"} {
@@ -122,9 +112,9 @@ func TestBridgeAsKernel(t *testing.T) {
 
 func (lab *kernelLab) compareBridge(calls, hairpin string) {
 	lab.sysctl("net.bridge.bridge-nf-call-iptables", calls)
-	lab.run("ip", "-n", lab.ns("node"), "link", "set", "cwpsc", "type", "bridge_slave", "hairpin", hairpin)
+	lab.run("node", "ip", "link", "set", "cwpsc", "type", "bridge_slave", "hairpin", hairpin)
 	lab.restore(fakeipt.IPv4, bridgeRules)
-	lab.run("ip", "netns", "exec", lab.ns("node"), "conntrack", "-F")
+	lab.run("node", "conntrack", "-F")
 	host, err := NewHost(HostConfig{
 		Name: "node",
 		Devices: []Device{
@@ -208,17 +198,16 @@ COMMIT
 
 // TestTunnelAsKernel compares what VXLAN does to a packet: marked or not, it is walked again inside of another one.
 func TestTunnelAsKernel(t *testing.T) {
-	lab := newFrameLab(t, "cw-walk-tunnel-")
-	node := lab.ns("node")
-	lab.run("ip", "-n", node, "addr", "add", "10.77.1.1/24", "dev", "cwpsc")
-	lab.run("ip", "-n", node, "addr", "add", "10.77.2.1/24", "dev", "cwpss")
-	lab.run("ip", "-n", node, "neigh", "replace", "10.77.2.2", "lladdr", placeMAC("server").String(), "dev", "cwpss", "nud", "permanent")
-	lab.run("ip", "-n", node, "neigh", "replace", "10.77.1.2", "lladdr", placeMAC("client").String(), "dev", "cwpsc", "nud", "permanent")
-	lab.run("ip", "-n", node, "link", "add", "cwvx", "address", nodeMAC("tunnel").String(), "type", "vxlan", "id", "7", "dstport", "8472", "local", "10.77.2.1", "remote", "10.77.2.2", "nolearning")
-	lab.run("ip", "-n", node, "addr", "add", "10.66.0.1/32", "dev", "cwvx")
-	lab.run("ip", "-n", node, "link", "set", "cwvx", "up")
-	lab.run("ip", "-n", node, "neigh", "replace", "10.66.1.0", "lladdr", placeMAC("server").String(), "dev", "cwvx", "nud", "permanent")
-	lab.run("ip", "-n", node, "route", "add", "10.66.1.0/24", "via", "10.66.1.0", "dev", "cwvx", "onlink")
+	lab := newFrameLab(t)
+	lab.run("node", "ip", "addr", "add", "10.77.1.1/24", "dev", "cwpsc")
+	lab.run("node", "ip", "addr", "add", "10.77.2.1/24", "dev", "cwpss")
+	lab.run("node", "ip", "neigh", "replace", "10.77.2.2", "lladdr", placeMAC("server").String(), "dev", "cwpss", "nud", "permanent")
+	lab.run("node", "ip", "neigh", "replace", "10.77.1.2", "lladdr", placeMAC("client").String(), "dev", "cwpsc", "nud", "permanent")
+	lab.run("node", "ip", "link", "add", "cwvx", "address", nodeMAC("tunnel").String(), "type", "vxlan", "id", "7", "dstport", "8472", "local", "10.77.2.1", "remote", "10.77.2.2", "nolearning")
+	lab.run("node", "ip", "addr", "add", "10.66.0.1/32", "dev", "cwvx")
+	lab.run("node", "ip", "link", "set", "cwvx", "up")
+	lab.run("node", "ip", "neigh", "replace", "10.66.1.0", "lladdr", placeMAC("server").String(), "dev", "cwvx", "nud", "permanent")
+	lab.run("node", "ip", "route", "add", "10.66.1.0/24", "via", "10.66.1.0", "dev", "cwvx", "onlink")
 	lab.sysctl("net.ipv4.conf.cwvx.rp_filter", "0")
 	lab.sysctl("net.ipv4.conf.cwvx.send_redirects", "0")
 	lab.restore(fakeipt.IPv4, tunnelRules)

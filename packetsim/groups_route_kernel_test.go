@@ -2,7 +2,9 @@
 
 package packetsim
 
-import "net/netip"
+import (
+	"net/netip"
+)
 
 // routeCasesRoutes are the routes of addRoutes.
 func routeCasesRoutes() []Route {

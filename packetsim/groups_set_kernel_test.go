@@ -5,13 +5,12 @@ package packetsim
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // setText makes the sets of setRules.
@@ -57,14 +56,8 @@ var setPackets = []kernelPacket{
 
 // TestSetsAsKernel compares the walks of rules that look into sets and change them.
 func TestSetsAsKernel(t *testing.T) {
-	if os.Getenv("CHAINWALK_KERNEL") == "" {
-		t.Skip("CHAINWALK_KERNEL is not set: needs root and network namespaces")
-	}
 	lab := newKernelLab(t)
-	cmd := exec.Command("ip", "netns", "exec", lab.ns("node"), "ipset", "restore")
-	cmd.Stdin = strings.NewReader(setText)
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	lab.places["node"].Feed(setText, "ipset", "restore")
 	lab.restore(fakeipt.IPv4, emptyRules)
 	lab.restore(fakeipt.IPv4, setRules)
 

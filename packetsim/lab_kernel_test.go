@@ -7,19 +7,18 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/require"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
 // emptyRules take every rule away.
@@ -30,47 +29,48 @@ const emptyRules = "*raw\nCOMMIT\n*mangle\nCOMMIT\n*nat\nCOMMIT\n*filter\nCOMMIT
 type kernelLab struct {
 	t      *testing.T
 	kmsg   *os.File
-	prefix string // of the namespaces' names; empty: the usual one
+	places map[string]*kerneltest.Namespace
+}
+
+// newPlaces makes the lab's namespaces, in which nothing but lo is up.
+func newPlaces(t *testing.T) *kernelLab {
+	kerneltest.Need(t, "ip", "bridge", "sysctl", "conntrack", "ipset", "iptables-legacy", "ip6tables-legacy", "iptables-legacy-restore", "ip6tables-legacy-restore")
+	lab := &kernelLab{t: t, places: map[string]*kerneltest.Namespace{}}
+	for _, place := range []string{"node", "client", "server"} {
+		lab.places[place] = kerneltest.New(t)
+		lab.run(place, "ip", "link", "set", "lo", "up")
+	}
+	return lab
 }
 
 func newKernelLab(t *testing.T) *kernelLab {
-	lab := &kernelLab{t: t}
-	for _, tool := range []string{"ip", "sysctl", "conntrack", "iptables-legacy-restore", "ip6tables-legacy-restore"} {
-		_, err := exec.LookPath(tool)
-		require.NoError(t, err)
-	}
-	for _, place := range []string{"node", "client", "server"} {
-		_ = exec.Command("ip", "netns", "del", lab.ns(place)).Run() // left by a run that was killed
-		lab.run("ip", "netns", "add", lab.ns(place))
-		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", lab.ns(place)).Run() })
-		lab.run("ip", "-n", lab.ns(place), "link", "set", "lo", "up")
-	}
+	lab := newPlaces(t)
 	lab.sysctl("net.ipv6.conf.all.forwarding", "1")
 	for place, subnet := range map[string]string{"client": "1", "server": "2"} {
 		dev := "cwps" + place[:1]
-		lab.run("ip", "-n", lab.ns("node"), "link", "add", dev, "type", "veth", "peer", "name", "eth0", "netns", lab.ns(place))
-		lab.run("ip", "-n", lab.ns("node"), "addr", "add", "10.77."+subnet+".1/24", "dev", dev)
-		lab.run("ip", "-n", lab.ns("node"), "link", "set", dev, "address", nodeMAC(place).String(), "up")
-		lab.run("ip", "-n", lab.ns(place), "addr", "add", "10.77."+subnet+".2/24", "dev", "eth0")
-		lab.run("ip", "-n", lab.ns(place), "link", "set", "eth0", "up")
-		lab.run("ip", "-n", lab.ns(place), "route", "add", "default", "via", "10.77."+subnet+".1")
-		lab.run("ip", "-n", lab.ns(place), "link", "set", "eth0", "address", placeMAC(place).String())
-		lab.run("ip", "-n", lab.ns("node"), "addr", "add", "fd77:"+subnet+"::1/64", "dev", dev, "nodad")
-		lab.run("ip", "-n", lab.ns("node"), "neigh", "replace", "fd77:"+subnet+"::2", "lladdr", placeMAC(place).String(), "dev", dev, "nud", "permanent")
+		lab.run("node", "ip", "link", "add", dev, "type", "veth", "peer", "name", "eth0", "netns", lab.places[place].Path())
+		lab.run("node", "ip", "addr", "add", "10.77."+subnet+".1/24", "dev", dev)
+		lab.run("node", "ip", "link", "set", dev, "address", nodeMAC(place).String(), "up")
+		lab.run(place, "ip", "addr", "add", "10.77."+subnet+".2/24", "dev", "eth0")
+		lab.run(place, "ip", "link", "set", "eth0", "up")
+		lab.run(place, "ip", "route", "add", "default", "via", "10.77."+subnet+".1")
+		lab.run(place, "ip", "link", "set", "eth0", "address", placeMAC(place).String())
+		lab.run("node", "ip", "addr", "add", "fd77:"+subnet+"::1/64", "dev", dev, "nodad")
+		lab.run("node", "ip", "neigh", "replace", "fd77:"+subnet+"::2", "lladdr", placeMAC(place).String(), "dev", dev, "nud", "permanent")
 		for _, tool := range []string{"iptables-legacy", "ip6tables-legacy"} {
-			lab.run("ip", "netns", "exec", lab.ns(place), tool, "-t", "raw", "-A", "PREROUTING", "-j", "DROP")
+			lab.run(place, tool, "-t", "raw", "-A", "PREROUTING", "-j", "DROP")
 		}
 		lab.sysctl("net.ipv4.conf."+dev+".rp_filter", "0")
 		lab.sysctl("net.ipv4.conf."+dev+".send_redirects", "0")
 	}
-	lab.run("ip", "-n", lab.ns("node"), "route", "add", "10.99.0.0/16", "via", "10.77.2.2")
-	lab.run("ip", "-n", lab.ns("node"), "route", "add", "fd99::/16", "via", "fd77:2::2")
-	lab.run("ip", "-n", lab.ns("node"), "route", "add", "10.95.0.0/16", "via", "10.77.2.2")
-	lab.run("ip", "-n", lab.ns("node"), "route", "add", "10.95.0.0/16", "dev", "cwpsc", "table", "95")
-	lab.run("ip", "-n", lab.ns("node"), "neigh", "replace", "10.95.0.2", "lladdr", placeMAC("client").String(), "dev", "cwpsc", "nud", "permanent")
-	lab.run("ip", "-n", lab.ns("node"), "rule", "add", "fwmark", "95", "table", "95", "priority", "95")
-	lab.run("ip", "-n", lab.ns("node"), "route", "add", "blackhole", "10.97.0.0/16")
-	lab.run("ip", "-n", lab.ns("node"), "route", "add", "prohibit", "10.96.0.0/16")
+	lab.run("node", "ip", "route", "add", "10.99.0.0/16", "via", "10.77.2.2")
+	lab.run("node", "ip", "route", "add", "fd99::/16", "via", "fd77:2::2")
+	lab.run("node", "ip", "route", "add", "10.95.0.0/16", "via", "10.77.2.2")
+	lab.run("node", "ip", "route", "add", "10.95.0.0/16", "dev", "cwpsc", "table", "95")
+	lab.run("node", "ip", "neigh", "replace", "10.95.0.2", "lladdr", placeMAC("client").String(), "dev", "cwpsc", "nud", "permanent")
+	lab.run("node", "ip", "rule", "add", "fwmark", "95", "table", "95", "priority", "95")
+	lab.run("node", "ip", "route", "add", "blackhole", "10.97.0.0/16")
+	lab.run("node", "ip", "route", "add", "prohibit", "10.96.0.0/16")
 	lab.addRoutes()
 	lab.sysctl("net.ipv4.ip_forward", "1")
 	lab.sysctl("net.ipv4.conf.all.rp_filter", "0")
@@ -94,30 +94,23 @@ func (lab *kernelLab) addRoutes() {
 		"-6 route add fd91::/16 nexthop via fd77:2::2 dev cwpss weight 1 nexthop via fd77:1::2 dev cwpsc weight 3",
 		"-6 neigh replace fd95::2 lladdr " + placeMAC("client").String() + " dev cwpsc nud permanent",
 	} {
-		lab.run(append([]string{"ip", "-n", lab.ns("node")}, strings.Fields(command)...)...)
+		lab.run("node", append([]string{"ip"}, strings.Fields(command)...)...)
 	}
 }
 
 // in is the lab for a subtest.
 func (lab *kernelLab) in(t *testing.T) *kernelLab {
-	return &kernelLab{t: t, kmsg: lab.kmsg, prefix: lab.prefix}
+	return &kernelLab{t: t, kmsg: lab.kmsg, places: lab.places}
 }
 
-func (lab *kernelLab) ns(place string) string {
-	if lab.prefix != "" {
-		return lab.prefix + place
-	}
-	return "cw-packetsim-" + place
-}
-
-func (lab *kernelLab) run(argv ...string) string {
-	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
-	require.NoErrorf(lab.t, err, "%s: %s", strings.Join(argv, " "), out)
-	return string(out)
+// run runs a program in a place that must not fail, and returns what it prints.
+func (lab *kernelLab) run(place string, argv ...string) string {
+	lab.t.Helper()
+	return lab.places[place].In(lab.t).Feed("", argv...)
 }
 
 func (lab *kernelLab) sysctl(key, value string) {
-	lab.run("ip", "netns", "exec", lab.ns("node"), "sysctl", "-qw", key+"="+value)
+	lab.run("node", "sysctl", "-qw", key+"="+value)
 }
 
 // groupSysctls sets the sysctls of the group until the test ends.
@@ -137,10 +130,8 @@ func (lab *kernelLab) restore(family fakeipt.Family, rules string) {
 	if family == fakeipt.IPv6 {
 		tool = "ip6tables-legacy-restore"
 	}
-	cmd := exec.Command("ip", "netns", "exec", lab.ns("node"), tool)
-	cmd.Stdin = strings.NewReader(rules)
-	out, err := cmd.CombinedOutput()
-	require.NoErrorf(lab.t, err, "%s: %s", tool, out)
+	lab.t.Helper()
+	lab.places["node"].In(lab.t).Feed(rules, tool)
 }
 
 // openLog opens the kernel's log behind what it holds now.
@@ -263,7 +254,7 @@ var neighbours = regexp.MustCompile(`PROTO=ICMPv6 TYPE=1(3[0-7]|43) |PROTO=2 `)
 // connections lists the node's connections as hostConnections does.
 func (lab *kernelLab) connections(g kernelGroup) []string {
 	var lines []string
-	list := lab.run("ip", "netns", "exec", lab.ns("node"), "conntrack", "-L", "-f", "ipv"+strconv.Itoa(int(g.family)))
+	list := lab.run("node", "conntrack", "-L", "-f", "ipv"+strconv.Itoa(int(g.family)))
 	for line := range strings.Lines(list) {
 		m := labConnection.FindStringSubmatch(line)
 		if m == nil {
@@ -307,22 +298,7 @@ func (lab *kernelLab) send(place string, p Packet, id uint16) {
 }
 
 // within calls f in the namespace of the place.
-func (lab *kernelLab) within(place string, f func()) { withinNamespace(lab.t, lab.ns(place), f) }
-
-// withinNamespace calls f in a network namespace, on a thread of its own.
-func withinNamespace(tb testing.TB, name string, f func()) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	home, err := netns.Get()
-	require.NoError(tb, err)
-	defer func() { _ = home.Close() }()
-	there, err := netns.GetFromName(name)
-	require.NoError(tb, err)
-	defer func() { _ = there.Close() }()
-	require.NoError(tb, netns.Set(there))
-	defer func() { require.NoError(tb, netns.Set(home)) }()
-	f()
-}
+func (lab *kernelLab) within(place string, f func()) { lab.places[place].In(lab.t).Do(f) }
 
 func (lab *kernelLab) sendRaw(packet []byte, dst netip.Addr) {
 	domain, to := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Addr: dst.As16()})
