@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -120,48 +119,6 @@ func (c *checker) action(s *Step) {
 	}
 }
 
-func (c *checker) connect(f *Connect) {
-	c.client(f)
-	if to := f.To.Addr(); !c.cluster.IPFamily.Has(to) {
-		c.errorf(f.Pos, "to: %s is not of the cluster's family %s", to, c.cluster.IPFamily)
-	}
-	if f.Bind.Addr.IsValid() && f.Bind.Addr.Is6() != f.To.Addr().Is6() {
-		c.errorf(f.Pos, "bind: %s and the destination %s are of different families", f.Bind.Addr, f.To.Addr())
-	}
-	if f.Via != "" {
-		c.nodes(f.Pos, []string{f.Via})
-	}
-	if f.Pick.IsValid() && f.As == "" {
-		c.errorf(f.Pos, "pick says nothing without as")
-	}
-	c.expect(&f.Expect, ofConnection)
-	if f.As != "" {
-		if slices.Contains(c.kept, f.As) {
-			c.errorf(f.Pos, "as: the name %q is taken", f.As)
-		}
-		c.kept = append(c.kept, f.As)
-	}
-}
-
-// client checks that the client is there and has an address of the family.
-func (c *checker) client(f *Connect) {
-	if a, err := netip.ParseAddr(f.From); err == nil {
-		if c.cluster.Owner(a) == "" {
-			c.errorf(f.Pos, "from: %s is not of the cluster's family %s", a, c.cluster.IPFamily)
-		}
-		if f.Bind.Addr.IsValid() {
-			c.errorf(f.Pos, "from and bind both give the client's address (want bind: \":PORT\", or a name in from)")
-		}
-		if a.Is6() != f.To.Addr().Is6() {
-			c.errorf(f.Pos, "from: %s and the destination %s are of different families", a, f.To.Addr())
-		}
-		return
-	}
-	if !c.cluster.Has(f.From) {
-		c.errorf(f.Pos, "from: there is no node, pod or machine %q (name it in the topology, or give an address)", f.From)
-	}
-}
-
 // expect holds an expectation to the kinds that make sense where it is.
 func (c *checker) expect(e *Expect, about subject) {
 	for _, kind := range e.kinds() {
@@ -186,60 +143,4 @@ func (c *checker) keptBefore(pos document.Position, field, name string) {
 	if !slices.Contains(c.kept, name) {
 		c.errorf(pos, "%s: no connection was kept as %q before%s", field, name, document.Suggest(name, c.kept))
 	}
-}
-
-func (c *checker) flow(f *FlowPacket) {
-	c.keptBefore(f.Pos, "of", f.Of)
-	if f.From == SideServer {
-		c.expect(&f.Expect, ofServerPacket)
-	} else {
-		c.expect(&f.Expect, ofClientPacket)
-	}
-	if f.Expect.Source.Masqueraded {
-		c.errorf(f.Expect.Pos, "source: a later packet of a connection meets no MASQUERADE rule (want kept or the address that the server sees)")
-	}
-}
-
-func (c *checker) send(s *Send) {
-	c.nodes(s.Pos, []string{s.Node})
-	c.expect(&s.Expect, ofSinglePacket)
-	in := s.Packet.In
-	if pod := c.cluster.Pod(in); pod != nil && pod.Node != s.Node {
-		c.errorf(s.Pos, "packet: the pod %s is on %s, not on %s", in, pod.Node, s.Node)
-	} else if pod == nil && in != "" && in != "eth0" && in != "lo" {
-		c.errorf(s.Pos, "packet: %s has no device %q (want eth0, lo or a pod's name)", s.Node, in)
-	}
-}
-
-func (c *checker) rules(r *RulesCheck) {
-	c.nodes(r.Pos, r.Nodes)
-	if len(r.Contains)+len(r.Absent)+len(r.Counters)+len(r.NFAcct)+len(r.Chains)+len(r.NoChains) == 0 {
-		c.errorf(r.Pos, "rules: nothing is looked for (want contains, absent, counters, nfacct, chains or noChains)")
-	}
-	if r.Family != "" && c.cluster.IPFamily != FamilyDual && r.Family != c.cluster.IPFamily {
-		c.errorf(r.Pos, "family: the cluster is %s only", c.cluster.IPFamily)
-	}
-}
-
-func (c *checker) fault(f *Fault) {
-	if f.Node != "" {
-		c.nodes(f.Pos, []string{f.Node})
-	}
-	for _, table := range f.Flush {
-		c.word(f.Pos, "flush", table, "raw", "mangle", "nat", "filter", "security")
-	}
-	if len(f.Flush)+len(f.Run)+f.RestoreFails == 0 || f.RestoreFails < 0 {
-		c.errorf(f.Pos, "fault: nothing goes wrong (want flush, run or restoreFails)")
-	}
-}
-
-// syncs are the nodes that sync after a step.
-func (s *Step) syncs(cluster *Cluster) []string {
-	switch {
-	case s.Sync == nil && s.changes(), s.Sync != nil && s.Sync.All:
-		return cluster.nodeNames()
-	case s.Sync != nil:
-		return s.Sync.Names
-	}
-	return nil
 }

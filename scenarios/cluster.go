@@ -4,10 +4,11 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // Cluster is a scenario's topology with everything filled in: what a Backend builds.
@@ -49,21 +50,6 @@ func (c *Cluster) with(tool Tool) *Cluster {
 	}
 	return &own
 }
-
-// The addresses that a cluster has if the file does not say.
-const (
-	defaultNodes     = 2
-	defaultNodeNet4  = "192.168.0.0"
-	defaultNodeNet6  = "2001:db8::"
-	defaultPods4     = "10.244.0.0/16"
-	defaultPods6     = "fd00:10:244::/56"
-	firstPodAddress  = 100
-	underlayBits4    = 24
-	underlayBits6    = 64
-	labelZone        = "topology.kubernetes.io/zone"
-	labelHostname    = "kubernetes.io/hostname"
-	routerHostNumber = 1
-)
 
 // RouterName is the name of the router in reports.
 const RouterName = "router"

@@ -2,20 +2,10 @@ package scenarios
 
 import (
 	"fmt"
-	"math"
-	"math/big"
 	"net/netip"
 	"slices"
 	"strings"
 )
-
-// exactTolerance is far above what iptables' rounding of a chance to a multiple
-// of 2^-31 makes of it, and far below any difference that is meant.
-const exactTolerance = 1e-8
-
-// tooRare is the probability below which a count is no chance any more: what lies five
-// standard deviations or more to one side of a normal distribution's mean.
-const tooRare = 2.87e-7
 
 // judge is an expectation with what it refers to.
 type judge struct {
@@ -194,131 +184,4 @@ func ifMasqueraded(w *Way) string {
 		return ", masqueraded"
 	}
 	return ""
-}
-
-// shares compares the chances of the endpoints with those expected.
-func (j *judge) shares() string {
-	want := j.expect.Endpoints
-	if j.expect.SameAs != "" {
-		want = Shares{{j.same, big.NewRat(1, 1)}}
-	}
-	if len(want) == 0 {
-		return ""
-	}
-	got := map[netip.AddrPort]float64{}
-	for _, w := range j.seen.Ways {
-		got[w.Server] += w.Probability
-	}
-	for _, share := range want {
-		chance, _ := share.Chance.Float64()
-		if !j.fits(got[share.Endpoint], chance) {
-			return fmt.Sprintf("%s has the chance %.9g, not %.9g", share.Endpoint, got[share.Endpoint], chance)
-		}
-		delete(got, share.Endpoint)
-	}
-	for _, endpoint := range sortedKeys(got) {
-		return fmt.Sprintf("%s is none of the endpoints, and has the chance %.9g", endpoint, got[endpoint])
-	}
-	return ""
-}
-
-func sortedKeys(m map[netip.AddrPort]float64) []netip.AddrPort {
-	keys := make([]netip.AddrPort, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, netip.AddrPort.Compare)
-	return keys
-}
-
-// fits says whether a share can be that of an endpoint with this chance.
-func (j *judge) fits(share, chance float64) bool {
-	if j.seen.Samples == 0 {
-		return math.Abs(share-chance) <= exactTolerance
-	}
-	count := int(math.Round(share * float64(j.seen.Samples)))
-	below, above := binomialTails(count, j.seen.Samples, chance)
-	return below >= tooRare && above >= tooRare
-}
-
-// binomialTails are the probabilities that something with this chance happens at most, and at least, count times in so many tries.
-// A small chance has a long tail above, of which standard deviations say nothing.
-func binomialTails(count, tries int, chance float64) (below, above float64) {
-	choose, _ := math.Lgamma(float64(tries + 1))
-	for k := range tries + 1 {
-		happened, _ := math.Lgamma(float64(k + 1))
-		not, _ := math.Lgamma(float64(tries - k + 1))
-		p := math.Exp(choose - happened - not + logPower(chance, k) + logPower(1-chance, tries-k))
-		if k <= count {
-			below += p
-		}
-		if k >= count {
-			above += p
-		}
-	}
-	return below, above
-}
-
-// logPower is the logarithm of x to the power of n, which is 1 for an n of 0 even if x is 0.
-func logPower(x float64, n int) float64 {
-	if n == 0 {
-		return 0
-	}
-	return float64(n) * math.Log(x)
-}
-
-// describe says in one line how a way ends.
-func (w *Way) describe() string {
-	switch w.End {
-	case Delivered:
-		switch {
-		case !w.Heard:
-			return fmt.Sprintf("reaches %s at %s, from %s, but in vain: %s", endpoint(w.Server), w.Host, endpoint(w.Client), w.Why)
-		case w.Out != "" && w.Out != "local":
-			return fmt.Sprintf("leaves %s for %s, from %s", w.Host, endpoint(w.Server), endpoint(w.Client))
-		}
-		return fmt.Sprintf("reaches %s at %s, from %s", endpoint(w.Server), w.Host, endpoint(w.Client))
-	case Refused:
-		return fmt.Sprintf("refused by %s: nothing listens on %s", w.Host, endpoint(w.Server))
-	case Rejected:
-		return fmt.Sprintf("rejected on %s with %s%s", w.Host, w.With, unheard(w))
-	case Dropped:
-		return fmt.Sprintf("dropped on %s by %s", w.Host, w.Rule)
-	}
-	return fmt.Sprintf("lost at %s: %s", w.Host, w.Reason)
-}
-
-// endpoint is ADDRESS:PORT, or the address where there is no port, as of ICMP.
-func endpoint(a netip.AddrPort) string {
-	if a.Port() == 0 {
-		return a.Addr().String()
-	}
-	return a.String()
-}
-
-func unheard(w *Way) string {
-	if w.Heard || w.Why == "" {
-		return ""
-	}
-	return ", which the client does not get: " + w.Why
-}
-
-// describeWays says in a few lines what was seen, ways of the same end together.
-func describeWays(ways []Way) string {
-	chance := map[string]float64{}
-	var ends []string
-	for i := range ways {
-		text := ways[i].describe()
-		if _, known := chance[text]; !known {
-			ends = append(ends, text)
-		}
-		chance[text] += ways[i].Probability
-	}
-	slices.Sort(ends)
-	for i, text := range ends {
-		if len(ends) > 1 {
-			ends[i] = fmt.Sprintf("%.9g %s", chance[text], text)
-		}
-	}
-	return strings.Join(ends, "; ")
 }

@@ -8,11 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/document"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
-	"go.yaml.in/yaml/v3"
 )
 
 // Load reads scenario files. Of a folder it reads every file below it whose
@@ -89,27 +86,4 @@ func Read(name string, r io.Reader) (*Scenario, error) {
 		return nil, c.errs
 	}
 	return &s, nil
-}
-
-// readBeside reads the objects of a file that a scenario refers to.
-func readBeside(d *document.Decoder, n *yaml.Node) []manifest.Object {
-	name, ok := d.Scalar(n, "the name of a file")
-	if !ok {
-		return nil
-	}
-	if filepath.IsAbs(name) || strings.TrimSpace(name) == "" {
-		d.Errorf(n, "file: want a path relative to the scenario's folder, got %q", name)
-		return nil
-	}
-	r, path, err := document.Open(filepath.Join(filepath.Dir(d.File()), name), nil)
-	if err != nil {
-		d.Note(n, err)
-		return nil
-	}
-	defer r.Close() //nolint:errcheck // nothing was written
-	objects, err := manifest.ReadObjects(path, r)
-	if err != nil {
-		d.Note(n, err)
-	}
-	return objects
 }

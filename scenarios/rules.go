@@ -8,7 +8,35 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/internal/document"
 )
+
+// RulesCheck looks at the rules that are on nodes.
+type RulesCheck struct {
+	document.Located
+	Name     string         `json:"name" doc:"What is looked at."`
+	Nodes    []string       `json:"nodes" doc:"The nodes to look at; all if not given."`
+	Family   IPFamily       `json:"family" enum:"ipv4 ipv6" doc:"ipv4 or ipv6; the cluster's first family if not given."`
+	Table    string         `json:"table" enum:"raw mangle nat filter security" doc:"Only the rules of this table."`
+	Chain    string         `json:"chain" doc:"Only the rules of this chain."`
+	Contains []string       `json:"contains" doc:"Each of these texts is part of a rule, as iptables-save prints it."`
+	Absent   []string       `json:"absent" doc:"None of these texts is part of a rule."`
+	Counters map[string]int `json:"counters" doc:"Texts of rules, and how many packets the first rule with each of them has counted."`
+	NFAcct   map[string]int `json:"nfacct" doc:"Accounting objects by name, and how many packets they have counted."`
+	Chains   []string       `json:"chains" doc:"Chains that exist, by name."`
+	NoChains []string       `json:"noChains" doc:"Chains that do not exist, by name."`
+}
+
+func (c *checker) rules(r *RulesCheck) {
+	c.nodes(r.Pos, r.Nodes)
+	if len(r.Contains)+len(r.Absent)+len(r.Counters)+len(r.NFAcct)+len(r.Chains)+len(r.NoChains) == 0 {
+		c.errorf(r.Pos, "rules: nothing is looked for (want contains, absent, counters, nfacct, chains or noChains)")
+	}
+	if r.Family != "" && c.cluster.IPFamily != FamilyDual && r.Family != c.cluster.IPFamily {
+		c.errorf(r.Pos, "family: the cluster is %s only", c.cluster.IPFamily)
+	}
+}
 
 func (r *runner) rules(ctx context.Context, s *Step) error {
 	want := s.Rules

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +8,10 @@ import (
 	"runtime/debug"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Run runs a scenario on a backend, once with each of its iptables tools.
@@ -146,46 +146,6 @@ func (r *runner) restart(ctx context.Context, s *Step) error {
 	return r.session.Restart(ctx, nodes)
 }
 
-// note remembers the Node objects that were applied.
-func (r *runner) note(objects []manifest.Object) {
-	for _, o := range objects {
-		if node, ok := o.Object.(*corev1.Node); ok {
-			r.nodes[node.Name] = node
-		}
-	}
-}
-
-func (r *runner) changeNode(ctx context.Context, change *NodeChange) error {
-	node := r.nodes[change.Name].DeepCopy()
-	if node.Labels == nil {
-		node.Labels = map[string]string{}
-	}
-	for key, value := range change.Labels {
-		if value == nil {
-			delete(node.Labels, key)
-		} else {
-			node.Labels[key] = *value
-		}
-	}
-	r.nodes[change.Name] = node
-	return r.session.Apply(ctx, []manifest.Object{{Object: node, Pos: change.Pos}})
-}
-
-func (r *runner) fault(ctx context.Context, f *Fault) error {
-	names := []string{f.Node}
-	if f.Node == "" {
-		names = r.cluster.nodeNames()
-	}
-	for _, name := range names {
-		one := *f
-		one.Node = name
-		if err := r.session.Fault(ctx, one); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (r *runner) sync(ctx context.Context, s *Step) error {
 	nodes := s.syncs(r.cluster)
 	if len(nodes) == 0 {
@@ -208,108 +168,12 @@ func (r *runner) sync(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// connections makes the connections of a connect or cases step.
-func (r *runner) connections(ctx context.Context, s *Step) error {
-	for _, c := range s.connections() {
-		if err := r.connect(ctx, s, c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *runner) connect(ctx context.Context, s *Step, c *Connect) error {
-	attempt := Attempt{From: c.From, Bind: c.Bind, To: c.To, Via: c.Via, Keep: c.As, Pick: c.Pick}
-	if a, err := netip.ParseAddr(c.From); err == nil {
-		attempt.From, attempt.Bind.Addr = r.cluster.Owner(a), a
-	}
-	if attempt.Via == "" {
-		attempt.Via = r.cluster.Nodes[0].Name
-	}
-	seen, err := r.session.Connect(ctx, attempt)
-	if err != nil {
-		return err
-	}
-	packet := fmt.Sprintf("%s from %s", c.To, c.From)
-	j := judge{expect: &c.Expect, called: c.To.AddrPort, same: r.kept[c.Expect.SameAs].endpoint, seen: seen}
-	r.judge(c.Expect.Pos, s.caseName(c, packet), packet, j)
-	if c.As != "" && seen.Kept >= 0 && seen.Kept < len(seen.Ways) {
-		r.kept[c.As] = keptConnection{called: c.To.AddrPort, endpoint: seen.Ways[seen.Kept].Server}
-	}
-	return nil
-}
-
-func (r *runner) follow(ctx context.Context, s *Step) error {
-	p := *s.Flow
-	if p.From == "" {
-		p.From = SideClient
-	}
-	if p.Send == "" {
-		p.Send = PacketData
-	}
-	seen, err := r.session.Follow(ctx, p)
-	if err != nil {
-		return err
-	}
-	packet := fmt.Sprintf("%s from the %s of %s", p.Send, p.From, p.Of)
-	if p.Expect.kind().of[ofConnection] > 0 {
-		p.Expect.OneWay = true // what a connection waits for: later packets have no answer
-	}
-	r.judge(p.Expect.Pos, cmp.Or(s.Name, packet), packet, judge{expect: &p.Expect, called: r.kept[p.Of].called, seen: seen})
-	return nil
-}
-
-func (r *runner) send(ctx context.Context, s *Step) error {
-	in := s.Send.Packet.Input
-	seen, err := r.session.Send(ctx, s.Send.Node, in)
-	if err != nil {
-		return err
-	}
-	packet := in.String() + " at " + s.Send.Node
-	expect := s.Send.Expect
-	expect.OneWay = true
-	called := netip.AddrPortFrom(in.Dst, in.DstPort)
-	r.judge(expect.Pos, cmp.Or(s.Send.Name, s.Name, packet), packet, judge{expect: &expect, called: called, seen: seen})
-	return nil
-}
-
 func (r *runner) judge(pos document.Position, name, packet string, j judge) {
 	j.nodes = func(a netip.Addr) bool { return r.cluster.nodeWith(a) != nil }
 	check := Check{Name: name, Packet: packet, Expected: j.expect.String(), Got: describeWays(j.seen.Ways)}
 	check.Wrong, check.faulty = j.verdict()
 	check.Passed, check.Ways = check.Wrong == "", j.seen.Ways
 	r.add(pos, check)
-}
-
-func (r *runner) health(ctx context.Context, s *Step) error {
-	want := s.Health
-	nodes := want.Nodes
-	if len(nodes) == 0 {
-		nodes = r.cluster.nodeNames()
-	}
-	for _, node := range nodes {
-		all, err := r.session.Health(ctx, node)
-		if err != nil {
-			return err
-		}
-		expected, got := "no health check", "no health check"
-		if want.LocalEndpoints != nil {
-			expected = count(*want.LocalEndpoints, "local endpoint")
-		}
-		if n, served := all[want.Service]; served {
-			got = count(n, "local endpoint")
-		}
-		r.add(want.Pos, Check{Name: fmt.Sprintf("health of %s on %s", want.Service, node), Passed: got == expected,
-			Expected: expected, Got: got, Wrong: wrongIf(got != expected, got)})
-	}
-	return nil
-}
-
-func wrongIf(wrong bool, text string) string {
-	if wrong {
-		return text
-	}
-	return ""
 }
 
 func (r *runner) fail(pos document.Position, name, wrong string) {

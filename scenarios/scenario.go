@@ -4,9 +4,6 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/internal/document"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
-	"go.yaml.in/yaml/v3"
-	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 )
 
 // Scenario is one scenario file, as Load and Read return it. It may be run several
@@ -73,43 +70,4 @@ type Preload struct {
 // IsFor reports whether a node has the rules.
 func (p *Preload) IsFor(node string) bool {
 	return len(p.Nodes) == 0 || slices.Contains(p.Nodes, node)
-}
-
-// KubeProxy is a part of a KubeProxyConfiguration, to be laid over defaults.
-type KubeProxy struct {
-	file string
-	node *yaml.Node
-}
-
-// UnmarshalDocument checks the fields and keeps them.
-func (k *KubeProxy) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
-	manifest.DecodeKubeProxyConfiguration(d, n, &kubeproxyconfig.KubeProxyConfiguration{})
-	k.file, k.node = d.File(), n
-}
-
-// over lays the fields over a configuration. They were checked when they were read.
-func (k KubeProxy) over(config *kubeproxyconfig.KubeProxyConfiguration) {
-	if k.node != nil {
-		document.NewDecoder(k.file).Decode(k.node, config)
-	}
-}
-
-// Objects are Kubernetes objects, written out or in files beside the scenario.
-type Objects []manifest.Object
-
-// UnmarshalDocument reads a list whose items are objects, list objects, or
-// {file: NAME}.
-func (o *Objects) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
-	if n.Kind != yaml.SequenceNode {
-		d.Errorf(n, "want a list of Kubernetes objects")
-		return
-	}
-	for _, item := range n.Content {
-		item = document.Resolve(item)
-		if item.Kind == yaml.MappingNode && len(item.Content) == 2 && item.Content[0].Value == "file" {
-			*o = append(*o, readBeside(d, item.Content[1])...)
-			continue
-		}
-		*o = append(*o, manifest.DecodeObjects(d, item)...)
-	}
 }

@@ -1,0 +1,93 @@
+package scenarios
+
+import (
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	netutils "k8s.io/utils/net"
+
+	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+)
+
+// endpointPods makes a pod behind every endpoint that the scenario ever has.
+func (r *resolver) endpointPods(s *Scenario) {
+	objects := slices.Clone(s.Objects)
+	for i := range s.Steps {
+		objects = append(objects, s.Steps[i].Apply...)
+	}
+	for _, o := range objects {
+		slice, ok := o.Object.(*discoveryv1.EndpointSlice)
+		if !ok || slice.AddressType == discoveryv1.AddressTypeFQDN {
+			continue
+		}
+		for _, endpoint := range slice.Endpoints {
+			for _, address := range endpoint.Addresses {
+				r.endpoint(o, slice, endpoint.NodeName, address)
+			}
+		}
+	}
+}
+
+func (r *resolver) endpoint(o manifest.Object, slice *discoveryv1.EndpointSlice, nodeName *string, address string) {
+	c := &r.cluster
+	std, _ := netip.AddrFromSlice(netutils.ParseIPSloppy(address))
+	a := std.Unmap()
+	if node := c.nodeWith(a); node != nil {
+		listenOn(node, a, slice.Ports)
+		return
+	}
+	if c.Owner(a) != "" || !c.IPFamily.Has(a) {
+		return
+	}
+	switch {
+	case nodeName != nil && c.Node(*nodeName) == nil:
+		r.errorf(o.Pos, "the endpoint %s is on the node %q, which the topology does not have%s", a, *nodeName, document.Suggest(*nodeName, c.nodeNames()))
+	case nodeName != nil:
+		c.Pods = append(c.Pods, Pod{Name: a.String(), Node: *nodeName, Addresses: []netip.Addr{a}})
+	default:
+		r.byAddress(a)
+	}
+}
+
+// listenOn gives a node the processes behind endpoints that are the node itself.
+func listenOn(node *Node, a netip.Addr, ports []discoveryv1.EndpointPort) {
+	for _, p := range ports {
+		if p.Port == nil {
+			continue
+		}
+		proto := map[corev1.Protocol]string{corev1.ProtocolTCP: "tcp", corev1.ProtocolUDP: "udp", corev1.ProtocolSCTP: "sctp"}[*p.Protocol]
+		l := Listener{Proto: proto, Addr: a, Port: uint16(*p.Port)}
+		if !slices.Contains(node.Listen, l) {
+			node.Listen = append(slices.Clip(node.Listen), l) // the list is the file's
+		}
+	}
+}
+
+// clients makes the machines that steps name by an address that nothing has yet.
+func (r *resolver) clients(s *Scenario) {
+	for i := range s.Steps {
+		for _, c := range s.Steps[i].connections() {
+			if a, err := netip.ParseAddr(c.From); err == nil && r.cluster.Owner(a) == "" && r.cluster.IPFamily.Has(a) {
+				r.byAddress(a)
+			}
+		}
+	}
+}
+
+// byAddress makes what an address must be: a pod if a node's podCIDR holds it,
+// otherwise a machine outside.
+func (r *resolver) byAddress(a netip.Addr) {
+	c := &r.cluster
+	for _, node := range c.Nodes {
+		for _, cidr := range node.PodCIDRs {
+			if cidr.Contains(a) {
+				c.Pods = append(c.Pods, Pod{Name: a.String(), Node: node.Name, Addresses: []netip.Addr{a}})
+				return
+			}
+		}
+	}
+	c.Outside = append(c.Outside, Machine{Name: a.String(), Addresses: []netip.Addr{a}})
+}

@@ -1,0 +1,70 @@
+package scenarios
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/chainwalk/chainwalk/internal/document"
+)
+
+// FlowPacket is a later packet of a kept connection.
+type FlowPacket struct {
+	document.Located
+	Of     string     `json:"of" required:"true" doc:"The name that the connection was kept under."`
+	From   Side       `json:"from" enum:"client server" doc:"Who sends it: client (if not given) or server."`
+	Send   PacketKind `json:"send" enum:"data fin rst outOfWindow" doc:"data (if not given), fin, rst, or outOfWindow: a TCP segment outside of the window that conntrack tracks."`
+	Expect Expect     `json:"expect" required:"true" doc:"What must come of it."`
+}
+
+// Side is an end of a connection.
+type Side string
+
+// The sides.
+const (
+	SideClient Side = "client"
+	SideServer Side = "server"
+)
+
+// PacketKind is a kind of packet of a connection that is made.
+type PacketKind string
+
+// The kinds of packets.
+const (
+	PacketData        PacketKind = "data"
+	PacketFIN         PacketKind = "fin"
+	PacketRST         PacketKind = "rst"
+	PacketOutOfWindow PacketKind = "outOfWindow"
+)
+
+func (c *checker) flow(f *FlowPacket) {
+	c.keptBefore(f.Pos, "of", f.Of)
+	if f.From == SideServer {
+		c.expect(&f.Expect, ofServerPacket)
+	} else {
+		c.expect(&f.Expect, ofClientPacket)
+	}
+	if f.Expect.Source.Masqueraded {
+		c.errorf(f.Expect.Pos, "source: a later packet of a connection meets no MASQUERADE rule (want kept or the address that the server sees)")
+	}
+}
+
+func (r *runner) follow(ctx context.Context, s *Step) error {
+	p := *s.Flow
+	if p.From == "" {
+		p.From = SideClient
+	}
+	if p.Send == "" {
+		p.Send = PacketData
+	}
+	seen, err := r.session.Follow(ctx, p)
+	if err != nil {
+		return err
+	}
+	packet := fmt.Sprintf("%s from the %s of %s", p.Send, p.From, p.Of)
+	if p.Expect.kind().of[ofConnection] > 0 {
+		p.Expect.OneWay = true // what a connection waits for: later packets have no answer
+	}
+	r.judge(p.Expect.Pos, cmp.Or(s.Name, packet), packet, judge{expect: &p.Expect, called: r.kept[p.Of].called, seen: seen})
+	return nil
+}
