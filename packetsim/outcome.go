@@ -3,6 +3,8 @@ package packetsim
 import (
 	"net/netip"
 	"strconv"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // Verdict is what became of a packet in one host.
@@ -44,8 +46,12 @@ type Step struct {
 	Chain  string   `json:"chain"`
 	Kind   StepKind `json:"kind"`
 	Number int      `json:"number"`
-	// Rule is the rule as iptables-save prints it; empty for a policy or the end of a chain.
-	Rule string `json:"rule,omitempty"`
+	// Text is the rule as iptables-save prints it; empty for a policy or the end of a chain.
+	Text string `json:"rule,omitempty"`
+	// Rule is the same as data; nil for a policy or the end of a chain.
+	Rule *fakeipt.Rule `json:"-"`
+	// Policy is the built-in chain's, where a policy decided and no rule.
+	Policy fakeipt.Policy `json:"-"`
 }
 
 // String is the step as the kernel's TRACE log spells it: "nat:KUBE-SERVICES:rule:1".

@@ -5,20 +5,24 @@ import (
 	"strings"
 )
 
+// Header is the packet's protocol, source and destination: "tcp 10.0.0.1:40000 > 10.0.0.2:80", without ports where the protocol has none.
+// An unset source is the unspecified address.
+func (p *Packet) Header() string {
+	src := p.Src
+	if !src.IsValid() {
+		src = unspecified(p.Dst)
+	}
+	if p.Proto.HasPorts() {
+		return fmt.Sprintf("%s %s > %s", p.Proto, joinPort(src, p.SrcPort), joinPort(p.Dst, p.DstPort))
+	}
+	return fmt.Sprintf("%s %s > %s", p.Proto, src, p.Dst)
+}
+
 // String prints the packet in the PACKET syntax that ParseInput reads, as far as people want to read it in a line: the words up to "len".
 // Full prints every word. An unset source of a packet of the host itself is the unspecified address.
 func (in Input) String() string {
 	var b strings.Builder
-	b.WriteString(in.Proto.String())
-	src := in.Src
-	if !src.IsValid() {
-		src = unspecified(in.Dst)
-	}
-	if in.Proto.HasPorts() {
-		fmt.Fprintf(&b, " %s > %s", joinPort(src, in.SrcPort), joinPort(in.Dst, in.DstPort))
-	} else {
-		fmt.Fprintf(&b, " %s > %s", src, in.Dst)
-	}
+	b.WriteString(in.Header())
 	switch {
 	case in.Local:
 		b.WriteString(" local")

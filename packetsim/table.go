@@ -96,7 +96,9 @@ func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
 	step := Step{Hook: t.s.hook.String(), Table: t.table.Name(), Chain: t.at.chain.Name, Kind: kind, Number: t.at.next + 1}
 	if rule != nil {
 		rules := t.s.plan.rules
-		step.Rule = rule.Text(t.at.chain.Name, rules.Family(), rules.Dialect())
+		step.Rule, step.Text = rule, rule.Text(t.at.chain.Name, rules.Family(), rules.Dialect())
+	} else if kind == StepPolicy {
+		step.Policy = t.at.chain.Policy
 	}
 	t.w.outcome.Steps = append(t.w.outcome.Steps, step)
 }

@@ -85,7 +85,7 @@ func writeSteps(b *strings.Builder, o *Outcome) {
 		hookWidth, stepWidth = max(hookWidth, len(s.Hook)), max(stepWidth, len(s.String()))
 	}
 	for _, s := range o.Steps {
-		line := fmt.Sprintf("  %-*s  %-*s  %s", hookWidth, s.Hook, stepWidth, s.String(), s.Rule)
+		line := fmt.Sprintf("  %-*s  %-*s  %s", hookWidth, s.Hook, stepWidth, s.String(), s.Text)
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 }

@@ -187,7 +187,10 @@ func TestStepHasTheRuleAsSaved(t *testing.T) {
 	h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -d 10.244.0.12 -p tcp -j DROP\nCOMMIT\n"}.build(t)
 	o := walkOne(t, h, "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1")
 	require.Len(t, o.Steps, 1)
-	assert.Equal(t, Step{Hook: "FORWARD", Table: "filter", Chain: "FORWARD", Kind: StepRule, Number: 1, Rule: "-A FORWARD -d 10.244.0.12/32 -p tcp -j DROP"}, o.Steps[0])
+	assert.Equal(t, Step{
+		Hook: "FORWARD", Table: "filter", Chain: "FORWARD", Kind: StepRule, Number: 1, Text: "-A FORWARD -d 10.244.0.12/32 -p tcp -j DROP",
+		Rule: h.Netfilter().Ruleset(fakeipt.IPv4).Table("filter").Chain("FORWARD").Rules[0],
+	}, o.Steps[0])
 }
 
 func TestCountersAdvanceOnlyInAStep(t *testing.T) {

@@ -11,7 +11,7 @@ func stepText(s packetsim.Step, d fakeipt.Dialect) string {
 	switch {
 	case d == fakeipt.Legacy:
 		return s.String()
-	case s.Rule != "":
+	case s.Rule != nil:
 		s.Kind = packetsim.StepRule
 		return s.String()
 	}
@@ -22,7 +22,7 @@ func stepText(s packetsim.Step, d fakeipt.Dialect) string {
 func stepTexts(o *packetsim.Outcome, d fakeipt.Dialect) []string {
 	var lines []string
 	for i, s := range o.Steps {
-		if d == fakeipt.Legacy && i == 0 && s.Table == "raw" && s.Number == 1 && s.Rule != "" {
+		if d == fakeipt.Legacy && i == 0 && s.Table == "raw" && s.Number == 1 && s.Rule != nil {
 			continue
 		}
 		lines = append(lines, stepText(s, d))

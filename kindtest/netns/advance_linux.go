@@ -3,9 +3,9 @@ package netns
 import (
 	"context"
 	"fmt"
-	"regexp"
-	"strconv"
 	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // Advance makes everything older that has an age: the proxiers' clock, conntrack
@@ -23,21 +23,17 @@ func (s *session) Advance(_ context.Context, d time.Duration) error {
 	return nil
 }
 
-var recentRule = regexp.MustCompile(`-m recent .*--seconds (\d+) .*--name (\S+)`)
-
 // ageRecent takes from the recent lists the entries that are too old for every rule
 // that asks how old they are. The kernel's own times cannot be set.
 func (n *nodeHost) ageRecent(now time.Time) error {
 	oldest := map[string]time.Duration{}
 	n.watch.rules.load()
-	for _, rules := range n.watch.rules.rules {
-		for _, rule := range rules {
-			if m := recentRule.FindStringSubmatch(rule); m != nil {
-				seconds, err := strconv.Atoi(m[1])
-				if err != nil {
-					return err
+	for _, chain := range n.watch.rules.chains {
+		for i := range chain.rules {
+			for m := range matches[*fakeipt.MatchRecent](chain.rules[i].Rule) {
+				if m.Seconds > 0 {
+					oldest[m.List] = max(oldest[m.List], time.Duration(m.Seconds)*time.Second)
 				}
-				oldest[m[2]] = max(oldest[m[2]], time.Duration(seconds)*time.Second)
 			}
 		}
 	}

@@ -237,8 +237,8 @@ func (t *try) answer(s *session, seen sightings, j journey) {
 
 func (j journey) chancy() bool {
 	for _, p := range j {
-		for _, step := range p.steps {
-			if p.host.watch.rules.chancy(p.first.Src.Is6(), step.At) {
+		for i := range p.steps {
+			if p.host.watch.rules.chancy(p.first.Src.Is6(), &p.steps[i]) {
 				return true
 			}
 		}

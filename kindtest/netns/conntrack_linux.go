@@ -70,7 +70,7 @@ func (n *nodeHost) deleteConnection(f *frame) error {
 	}
 	err = socket.request(conntrackDelete, unix.NLM_F_ACK, familyOf(f.Src), 0, tuple(f), ignore)
 	if err != nil && !errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("%s: delete the conntrack entry of %s: %w", n.Name, shape(f), err)
+		return fmt.Errorf("%s: delete the conntrack entry of %s: %w", n.Name, f.Header(), err)
 	}
 	return nil
 }

@@ -317,7 +317,7 @@ func (s *session) followed(f *keptFlow, p scenarios.FlowPacket, sender *host, is
 			from, to, at = f.called, f.socket, f.client
 		}
 		w.Heard = end.host == at && w.Server == to && w.Client == from
-		if !fromServer && w.Server.Port() > 0 && !end.host.serves(f.proto, w.Server) {
+		if !fromServer && !end.host.Listeners.Accept(f.proto, w.Server) {
 			w.End = scenarios.Refused
 		}
 	}

@@ -113,16 +113,6 @@ func unspecified(v6 bool) netip.Addr {
 	return netip.IPv4Unspecified()
 }
 
-// serves reports whether a host's processes listen for a packet.
-func (h *host) serves(proto packetsim.Proto, at netip.AddrPort) bool {
-	for _, l := range h.Listeners {
-		if (l.Proto == 0 || l.Proto == proto) && (!l.Addr.IsValid() || l.Addr == at.Addr()) && (l.Port == 0 || l.Port == at.Port()) {
-			return true
-		}
-	}
-	return false
-}
-
 // openFor opens the sockets that a connection can come to: those that the plan
 // names, and where a host answers on every port, the ports of endpoints and the one
 // that is called.

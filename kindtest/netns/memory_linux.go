@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
@@ -41,19 +42,16 @@ func newMemory() memory {
 	}
 }
 
-var accountingMatch = regexp.MustCompile(`--nfacct-name +(\S+)`)
-
 // discount notes what packets have counted that do not count.
 func (m *memory) discount(seen []sighting) {
 	for i := range seen {
 		s := &seen[i]
-		id, kind, _ := stepParts(s.Src.Is6(), s.step.At)
-		if s.mark != "" || kind != "rule" {
+		if s.mark != "" || s.step.Rule == nil {
 			continue
 		}
-		m.counted[countedRule{id.v6, id.table, s.step.Rule}]++
-		if object := accountingMatch.FindStringSubmatch(s.step.Rule); object != nil {
-			m.accounted[object[1]]++
+		m.counted[countedRule{s.Src.Is6(), s.step.Table, s.step.Text}]++
+		for object := range matches[*fakeipt.MatchNFAcct](s.step.Rule) {
+			m.accounted[object.Object]++
 		}
 	}
 }
@@ -118,10 +116,7 @@ func (m *memory) recount(v6 bool, save string) {
 // recentDir is where the calling thread's namespace shows its recent lists.
 const recentDir = "/proc/thread-self/net/xt_recent"
 
-var (
-	recentLine = regexp.MustCompile(`src=(\S+) `)
-	recentSet  = regexp.MustCompile(`-m recent --(?:set|update) .*--name (\S+)`)
-)
+var recentLine = regexp.MustCompile(`src=(\S+) `)
 
 // recentLists reads the node's recent lists.
 func (n *nodeHost) recentLists() (map[string][]netip.Addr, error) {
@@ -161,7 +156,12 @@ func (n *nodeHost) removeRecent(list string, address netip.Addr) error {
 
 // usesRecent reports whether packets that were seen met a rule with a recent list.
 func (w *watch) usesRecent() bool {
-	return slices.ContainsFunc(w.seen, func(s sighting) bool { return strings.Contains(s.step.Rule, "-m recent") })
+	return slices.ContainsFunc(w.seen, func(s sighting) bool {
+		for range matches[*fakeipt.MatchRecent](s.step.Rule) {
+			return true
+		}
+		return false
+	})
 }
 
 // keepRecent remembers what the packets that were seen did to recent lists.
@@ -171,11 +171,14 @@ func (n *nodeHost) keepRecent(now time.Time) error {
 	}
 	for i := range n.watch.seen {
 		s := &n.watch.seen[i]
-		if m := recentSet.FindStringSubmatch(s.step.Rule); m != nil {
-			if n.memory.recent[m[1]] == nil {
-				n.memory.recent[m[1]] = map[netip.Addr]time.Time{}
+		for m := range matches[*fakeipt.MatchRecent](s.step.Rule) {
+			if m.Mode != fakeipt.RecentSet && m.Mode != fakeipt.RecentUpdate {
+				continue
 			}
-			n.memory.recent[m[1]][s.Src] = now
+			if n.memory.recent[m.List] == nil {
+				n.memory.recent[m.List] = map[netip.Addr]time.Time{}
+			}
+			n.memory.recent[m.List][s.Src] = now
 		}
 	}
 	lists, err := n.recentLists()

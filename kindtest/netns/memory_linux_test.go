@@ -1,11 +1,16 @@
 package netns
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
 
 const savedText = `*filter
@@ -15,16 +20,21 @@ const savedText = `*filter
 COMMIT
 `
 
-func seenStep(at, rule string) sighting {
-	return sighting{step: scenarios.TraceStep{At: at, Rule: rule}, frame: &frame{}}
+// readBook is a book of rules that were printed.
+func readBook(t *testing.T, dialect fakeipt.Dialect, save string) *ruleBook {
+	h := &host{Host: &plan.Host{Name: "node"}}
+	b := &ruleBook{host: h, read: true, chains: map[chainID]*savedChain{}, numbers: map[chainID]map[uint64]int{}}
+	require.NoError(t, b.parse(false, dialect, save))
+	return b
 }
 
 func TestWhatIsTakenBackDoesNotCount(t *testing.T) {
 	const rule = "-A INPUT -m conntrack --ctstate INVALID -m nfacct --nfacct-name  dropped -j DROP"
+	b := readBook(t, fakeipt.Legacy, "*filter\n:INPUT ACCEPT [0:0]\n"+rule+"\n-A INPUT -j ACCEPT\nCOMMIT\n")
+	seen := func(at string) sighting { return sighting{step: b.step(false, at), frame: &frame{}} }
 	m := newMemory()
 	m.discount([]sighting{
-		seenStep("filter:INPUT:rule:1", rule), seenStep("filter:INPUT:rule:1", rule),
-		seenStep("filter:INPUT:policy:3", ""), {mark: markIn, frame: &frame{}},
+		seen("filter:INPUT:rule:1"), seen("filter:INPUT:rule:1"), seen("filter:INPUT:policy:3"), {mark: markIn, frame: &frame{}},
 	})
 	saved := m.discountRules(false, savedText)
 	assert.Contains(t, saved, "[1:180] "+rule)
@@ -43,8 +53,7 @@ func TestRulesThatAreWrittenAnewCountFromZero(t *testing.T) {
 }
 
 func TestRuleBookReadsSteps(t *testing.T) {
-	b := &ruleBook{read: true, rules: map[chainID][]string{}, policies: map[chainID]string{}, numbers: map[chainID]map[uint64]int{}}
-	b.parse(false, `*nat
+	b := readBook(t, fakeipt.NFT, `*nat
 :PREROUTING ACCEPT [0:0]
 :A:B - [0:0]
 -A PREROUTING -j A:B
@@ -53,16 +62,38 @@ func TestRuleBookReadsSteps(t *testing.T) {
 COMMIT
 `)
 	b.numbers[chainID{false, "nat", "A:B"}] = map[uint64]int{40: 1, 41: 2}
-	assert.Equal(t, "-A PREROUTING -j A:B", b.step(false, "nat:PREROUTING:rule:1").Rule)
-	assert.Empty(t, b.step(true, "nat:PREROUTING:rule:1").Rule, "another family")
-	assert.Empty(t, b.step(false, "nat:PREROUTING:policy:2").Rule)
-	assert.Equal(t, "ACCEPT", b.policy(false, "nat:PREROUTING:policy:2"))
-	assert.False(t, b.chancy(false, "nat:PREROUTING:rule:1"))
-	assert.True(t, b.chancy(false, "nat:A:B:rule:2"), "the rule before it did not match, by chance")
-	assert.Equal(t, scenarios.TraceStep{At: "nat:A:B:rule:2", Rule: "-A A:B -j ACCEPT"}, b.traced(false, "nat", "A:B", "rule", 41))
-	assert.Equal(t, "nat:A:B:return:3", b.traced(false, "nat", "A:B", "rule", 0).At, "the end of a chain")
-	assert.Equal(t, "nat:PREROUTING:policy:2", b.traced(false, "nat", "PREROUTING", "policy", 0).At)
-	assert.Empty(t, b.traced(false, "nat", "PREROUTING", "rule", 0).At, "the policy comes next")
+	chancy := func(at string) bool {
+		step := b.step(false, at)
+		return b.chancy(false, &step)
+	}
+	assert.Equal(t, "-A PREROUTING -j A:B", b.step(false, "nat:PREROUTING:rule:1").Text)
+	assert.Equal(t, &fakeipt.Jump{Chain: "A:B"}, b.step(false, "nat:PREROUTING:rule:1").Rule.Target)
+	assert.Empty(t, b.step(true, "nat:PREROUTING:rule:1").Text, "another family")
+	assert.Equal(t, packetsim.Step{Table: "nat", Chain: "PREROUTING", Kind: packetsim.StepPolicy, Number: 2, Policy: fakeipt.PolicyAccept},
+		b.step(false, "nat:PREROUTING:policy:2"))
+	assert.Equal(t, "-A A:B -j ACCEPT", b.step(false, "nat:A:B:return:2").Text, "the legacy tables take a rule without conditions for the end")
+	assert.False(t, chancy("nat:PREROUTING:rule:1"))
+	assert.True(t, chancy("nat:A:B:rule:2"), "the rule before it did not match, by chance")
+	traced := func(chain, kind string, handle uint64) string {
+		step, said := b.traced(false, "nat", chain, kind, handle)
+		if !said {
+			return ""
+		}
+		return strings.TrimSpace(step.String() + " " + step.Text)
+	}
+	assert.Equal(t, "nat:A:B:rule:2 -A A:B -j ACCEPT", traced("A:B", "rule", 41))
+	assert.Equal(t, "nat:A:B:return:3", traced("A:B", "rule", 0), "the end of a chain")
+	assert.Equal(t, "nat:PREROUTING:policy:2", traced("PREROUTING", "policy", 0))
+	assert.Empty(t, traced("PREROUTING", "rule", 0), "the policy comes next")
+	assert.NoError(t, b.err)
+	b.step(false, "TRACE")
+	assert.ErrorContains(t, b.err, `a trace says "TRACE"`)
+}
+
+func TestRuleBookRefusesWhatItDoesNotKnow(t *testing.T) {
+	b := &ruleBook{chains: map[chainID]*savedChain{}}
+	err := b.parse(false, fakeipt.Legacy, "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -j SOMETHING\nCOMMIT\n")
+	assert.ErrorContains(t, err, "SOMETHING")
 }
 
 func TestTallyCountsWays(t *testing.T) {

@@ -3,7 +3,6 @@ package netns
 import (
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -14,7 +13,7 @@ type passage struct {
 	host  *host
 	first *frame // as it came, or as it was sent
 	in    string // the device, empty for a packet that the host sent
-	steps []scenarios.TraceStep
+	steps []packetsim.Step
 	now   *frame // as it was seen last
 	last  *frame // as it left or was delivered; nil if it was neither
 	out   string // the device by which it left
@@ -113,39 +112,27 @@ func (s sightings) next(n *network, before *passage) *passage {
 	return nil
 }
 
-// ending is how a packet's passage through a host ended.
-type ending struct {
-	end                scenarios.End
-	with, rule, reason string
-}
-
-// ending tells what the last step of a passage decided.
-func (p *passage) ending() ending {
+// ending is how a packet's passage through a host ended, and with what a rule has answered it.
+func (p *passage) ending() (end scenarios.End, with string) {
 	if p.local || p.out != "" {
-		return ending{end: scenarios.Delivered}
+		return scenarios.Delivered, ""
 	}
-	if len(p.steps) == 0 {
-		return ending{end: scenarios.Lost}
+	switch d := packetsim.DecisionOf(p.steps); d.Verdict {
+	case packetsim.Drop:
+		return scenarios.Dropped, ""
+	case packetsim.Reject:
+		return scenarios.Rejected, d.RejectWith
 	}
-	step := p.steps[len(p.steps)-1]
-	v6 := p.first.Src.Is6()
-	_, kind, _ := stepParts(v6, step.At)
-	switch {
-	case kind == "policy" && p.host.watch.rules.policy(v6, step.At) == "DROP":
-		return ending{end: scenarios.Dropped, rule: step.At}
-	case strings.Contains(step.Rule, " -j DROP"):
-		return ending{end: scenarios.Dropped, rule: step.Rule}
-	case strings.Contains(step.Rule, " -j REJECT"):
-		return ending{end: scenarios.Rejected, rule: step.Rule, with: rejectWith(step.Rule)}
-	}
-	return ending{end: scenarios.Lost}
+	return scenarios.Lost, ""
 }
 
-// rejectWith is what a REJECT rule answers.
-func rejectWith(rule string) string {
-	_, after, _ := strings.Cut(rule, "--reject-with ")
-	word, _, _ := strings.Cut(after, " ")
-	return word
+// decision is what the rules on the packet's way decided.
+func (j journey) decision() packetsim.Decision {
+	var hosts [][]packetsim.Step
+	for _, p := range j {
+		hosts = append(hosts, p.steps)
+	}
+	return packetsim.DecisionOf(hosts...)
 }
 
 // way is what became of a packet, as far as its own journey tells it.
@@ -155,18 +142,16 @@ func (j journey) way() scenarios.Way {
 	if end.last != nil {
 		final = end.last
 	}
-	e := end.ending()
 	w := scenarios.Way{
-		End: e.end, Host: end.host.Name, With: e.with, Rule: e.rule, Reason: e.reason,
+		Host:   end.host.Name,
 		Sender: icmpless(j[0].first, j[0].first.source()), Server: icmpless(final, final.destination()), Client: icmpless(final, final.source()),
-		Masqueraded: j.masqueraded(), Forward: j.hops(),
+		Forward: j.hops(),
 	}
+	w.End, w.With = end.ending()
 	if w.End == scenarios.Delivered && !end.local {
 		w.End, w.Reason, w.OnTheWire = scenarios.Lost, "nobody takes it from "+end.out, true
 	}
-	if w.End == scenarios.Delivered {
-		w.Rule = j.translation()
-	}
+	w.Decide(j.decision())
 	return w
 }
 
@@ -178,34 +163,11 @@ func icmpless(f *frame, a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr(), 0)
 }
 
-func (j journey) masqueraded() scenarios.Certainty {
-	for _, p := range j {
-		for _, step := range p.steps {
-			if strings.Contains(step.Rule, "-j MASQUERADE") || strings.Contains(step.Rule, "-j SNAT") {
-				return scenarios.Yes
-			}
-		}
-	}
-	return scenarios.No
-}
-
-// translation is the rule that translated the packet's destination.
-func (j journey) translation() string {
-	for _, p := range j {
-		for _, step := range p.steps {
-			if strings.Contains(step.Rule, "-j DNAT") || strings.Contains(step.Rule, "-j REDIRECT") {
-				return step.Rule
-			}
-		}
-	}
-	return ""
-}
-
 func (j journey) hops() []scenarios.Hop {
 	var hops []scenarios.Hop
 	for _, p := range j {
 		in := packetsim.Input{Packet: p.first.shown(), In: p.in, Local: p.in == ""}
-		hops = append(hops, scenarios.Hop{Host: p.host.Name, Packet: in.String(), Steps: p.steps, Result: p.result()})
+		hops = append(hops, scenarios.Hop{Host: p.host.Name, Packet: in.String(), Steps: scenarios.TraceOf(p.steps), Result: p.result()})
 	}
 	return hops
 }
@@ -221,22 +183,15 @@ func (f *frame) shown() packetsim.Packet {
 func (p *passage) result() string {
 	switch {
 	case p.local:
-		return "delivered here as " + shape(p.last)
+		return "delivered here as " + p.last.Header()
 	case p.out != "":
-		return fmt.Sprintf("leaves by %s as %s", p.out, shape(p.last))
+		return fmt.Sprintf("leaves by %s as %s", p.out, p.last.Header())
 	}
-	switch e := p.ending(); e.end {
+	switch end, with := p.ending(); end {
 	case scenarios.Rejected:
-		return "rejected with " + e.with
+		return "rejected with " + with
 	case scenarios.Dropped:
 		return "dropped"
 	}
 	return "lost"
-}
-
-func shape(f *frame) string {
-	if !f.Proto.HasPorts() {
-		return fmt.Sprintf("%s %s > %s", f.Proto, f.Src, f.Dst)
-	}
-	return fmt.Sprintf("%s %s > %s", f.Proto, f.source(), f.destination())
 }

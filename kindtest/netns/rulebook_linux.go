@@ -3,11 +3,15 @@ package netns
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
@@ -20,13 +24,23 @@ type chainID struct {
 
 // ruleBook knows a node's rules as they are now, as far as a trace needs them.
 type ruleBook struct {
-	host     *host
-	err      error // the first that came while a step was read
-	read     bool
-	rules    map[chainID][]string
-	policies map[chainID]string
+	host   *host
+	err    error // the first that came while a step was read
+	read   bool
+	chains map[chainID]*savedChain
 	// numbers are the places of the nft tables' rules, by the kernel's handles.
 	numbers map[chainID]map[uint64]int
+}
+
+// savedChain is a chain as iptables-save prints it, and what its lines mean.
+type savedChain struct {
+	policy fakeipt.Policy
+	rules  []savedRule
+}
+
+type savedRule struct {
+	text string
+	*fakeipt.Rule
 }
 
 // forget makes the book be read anew: the rules have changed.
@@ -37,14 +51,17 @@ func (b *ruleBook) load() {
 		return
 	}
 	b.read = true
-	b.rules, b.policies, b.numbers = map[chainID][]string{}, map[chainID]string{}, map[chainID]map[uint64]int{}
+	b.chains, b.numbers = map[chainID]*savedChain{}, map[chainID]map[uint64]int{}
 	for _, family := range []scenarios.IPFamily{scenarios.FamilyIPv4, scenarios.FamilyIPv6} {
 		text, err := tools.Run(b.host.exec, "", tools.Name(family, "-save"))
 		if err != nil {
 			b.fail(err)
 			return
 		}
-		b.parse(family == scenarios.FamilyIPv6, text)
+		if err := b.parse(family == scenarios.FamilyIPv6, tools.Dialect(b.host.exec.tool), text); err != nil {
+			b.fail(err)
+			return
+		}
 	}
 	if b.host.exec.tool == scenarios.ToolNFT {
 		b.fail(b.number())
@@ -57,22 +74,56 @@ func (b *ruleBook) fail(err error) {
 	}
 }
 
-func (b *ruleBook) parse(v6 bool, save string) {
-	id := chainID{v6: v6}
-	for line := range strings.Lines(save) {
-		line = strings.TrimRight(line, "\n")
-		switch {
-		case strings.HasPrefix(line, "*"):
-			id.table = line[1:]
-		case strings.HasPrefix(line, ":"):
-			words := strings.Fields(line[1:])
-			id.chain = words[0]
-			b.policies[id] = words[1]
-		case strings.HasPrefix(line, "-A "):
-			id.chain, _, _ = strings.Cut(line[3:], " ")
-			b.rules[id] = append(b.rules[id], line)
+// parse reads what iptables-save has printed: the lines as they are, and the rules that fakeipt makes of them.
+func (b *ruleBook) parse(v6 bool, dialect fakeipt.Dialect, save string) error {
+	family := fakeipt.IPv4
+	if v6 {
+		family = fakeipt.IPv6
+	}
+	kernel, err := fakeipt.LoadSave(family, dialect, "the saved rules", strings.NewReader(save))
+	if err != nil {
+		return err
+	}
+	for _, table := range kernel.Ruleset(family).Tables() {
+		for chain := range table.Chains() {
+			saved := &savedChain{policy: chain.Policy}
+			for _, rule := range chain.Rules {
+				saved.rules = append(saved.rules, savedRule{Rule: rule})
+			}
+			b.chains[chainID{v6, table.Name(), chain.Name}] = saved
 		}
 	}
+	return b.note(v6, save)
+}
+
+// note notes the lines that the rules were read from.
+func (b *ruleBook) note(v6 bool, save string) error {
+	id, noted := chainID{v6: v6}, map[chainID]int{}
+	for line := range strings.Lines(save) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "*") {
+			id.table = line[1:]
+		}
+		if !strings.HasPrefix(line, "-A ") {
+			continue
+		}
+		id.chain, _, _ = strings.Cut(line[3:], " ")
+		if chain := b.chains[id]; chain == nil || noted[id] >= len(chain.rules) {
+			return fmt.Errorf("table %s has a line that makes no rule: %s", id.table, line)
+		}
+		b.chains[id].rules[noted[id]].text = line
+		noted[id]++
+	}
+	return nil
+}
+
+// chain is a chain as it was saved; an empty one if there is none.
+func (b *ruleBook) chain(id chainID) *savedChain {
+	b.load()
+	if chain := b.chains[id]; chain != nil {
+		return chain
+	}
+	return &savedChain{}
 }
 
 // number reads the handles of the nft tables' rules in their order.
@@ -115,70 +166,79 @@ func (b *ruleBook) number() error {
 	return nil
 }
 
-// step is a step as the legacy tables spell it: table:chain:kind:number.
-func (b *ruleBook) step(v6 bool, at string) scenarios.TraceStep {
-	b.load()
-	step := scenarios.TraceStep{At: at}
+// step reads a step as the legacy tables spell it: table:chain:kind:number.
+func (b *ruleBook) step(v6 bool, at string) packetsim.Step {
 	parts := strings.Split(at, ":")
-	if len(parts) < 4 || parts[len(parts)-2] != "rule" {
-		return step
+	if len(parts) < 4 {
+		b.fail(fmt.Errorf("a trace says %q", at))
+		return packetsim.Step{}
 	}
-	id := chainID{v6: v6, table: parts[0], chain: strings.Join(parts[1:len(parts)-2], ":")}
 	number, err := strconv.Atoi(parts[len(parts)-1])
-	if rules := b.rules[id]; err == nil && number >= 1 && number <= len(rules) {
-		step.Rule = rules[number-1]
+	b.fail(err)
+	id := chainID{v6: v6, table: parts[0], chain: strings.Join(parts[1:len(parts)-2], ":")}
+	return b.met(id, packetsim.StepKind(parts[len(parts)-2]), number)
+}
+
+// traced is a step of the nft tables, spelled as the legacy tables would; false if
+// those would say nothing.
+func (b *ruleBook) traced(v6 bool, table, chain, kind string, handle uint64) (packetsim.Step, bool) {
+	id := chainID{v6: v6, table: table, chain: chain}
+	saved := b.chain(id)
+	number, isRule := b.numbers[id][handle]
+	if kind != "rule" || !isRule {
+		number = len(saved.rules) + 1
+	}
+	if kind == "rule" && !isRule {
+		kind = "return" // the kernel says this of the end of a chain
+		if saved.policy != fakeipt.PolicyNone {
+			return packetsim.Step{}, false // the policy comes next
+		}
+	}
+	return b.met(id, packetsim.StepKind(kind), number), true
+}
+
+// met is a step with the rule or the policy that it names. To the legacy tables a rule without a condition is the tail of its chain, so
+// that its kind may be policy or return.
+func (b *ruleBook) met(id chainID, kind packetsim.StepKind, number int) packetsim.Step {
+	step := packetsim.Step{Table: id.table, Chain: id.chain, Kind: kind, Number: number}
+	saved := b.chain(id)
+	switch {
+	case number >= 1 && number <= len(saved.rules):
+		rule := &saved.rules[number-1]
+		step.Text, step.Rule = rule.text, rule.Rule
+	case kind == packetsim.StepPolicy:
+		step.Policy = saved.policy
 	}
 	return step
 }
 
-// traced is a step of the nft tables, spelled as the legacy tables would; empty if
-// those would say nothing.
-func (b *ruleBook) traced(v6 bool, table, chain, kind string, handle uint64) scenarios.TraceStep {
-	b.load()
-	id := chainID{v6: v6, table: table, chain: chain}
-	number, isRule := b.numbers[id][handle]
-	if kind != "rule" || !isRule {
-		number = len(b.rules[id]) + 1
-	}
-	if kind == "rule" && !isRule {
-		kind = "return" // the kernel says this of the end of a chain
-		if b.policies[id] != "-" {
-			return scenarios.TraceStep{} // the policy comes next
-		}
-	}
-	return b.step(v6, fmt.Sprintf("%s:%s:%s:%d", table, chain, kind, number))
-}
-
-// stepParts takes a step apart.
-func stepParts(v6 bool, at string) (id chainID, kind string, number int) {
-	parts := strings.Split(at, ":")
-	if len(parts) < 4 {
-		return chainID{}, "", 0
-	}
-	number, _ = strconv.Atoi(parts[len(parts)-1])
-	return chainID{v6: v6, table: parts[0], chain: strings.Join(parts[1:len(parts)-2], ":")}, parts[len(parts)-2], number
-}
-
 // chancy reports whether chance had a part in a step: whether the chain's rules up
 // to this one have some that match at random.
-func (b *ruleBook) chancy(v6 bool, at string) bool {
-	b.load()
-	id, kind, number := stepParts(v6, at)
-	rules := b.rules[id]
-	if kind == "rule" && number <= len(rules) {
-		rules = rules[:number]
+func (b *ruleBook) chancy(v6 bool, step *packetsim.Step) bool {
+	rules := b.chain(chainID{v6, step.Table, step.Chain}).rules
+	if step.Kind == packetsim.StepRule && step.Number <= len(rules) {
+		rules = rules[:step.Number]
 	}
-	for _, rule := range rules {
-		if strings.Contains(rule, "-m statistic --mode random") {
-			return true
+	return slices.ContainsFunc(rules, func(r savedRule) bool {
+		for statistic := range matches[*fakeipt.MatchStatistic](r.Rule) {
+			if statistic.Mode == fakeipt.StatisticRandom {
+				return true
+			}
 		}
-	}
-	return false
+		return false
+	})
 }
 
-// policy is a chain's policy.
-func (b *ruleBook) policy(v6 bool, at string) string {
-	b.load()
-	id, _, _ := stepParts(v6, at)
-	return b.policies[id]
+// matches are the matches of a kind that a rule has; none if there is no rule.
+func matches[M fakeipt.Match](rule *fakeipt.Rule) iter.Seq[M] {
+	return func(yield func(M) bool) {
+		if rule == nil {
+			return
+		}
+		for _, m := range rule.Matches {
+			if one, is := m.(M); is && !yield(one) {
+				return
+			}
+		}
+	}
 }

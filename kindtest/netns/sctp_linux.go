@@ -80,9 +80,9 @@ func (s *session) takeChunk(h *host, c *client, f *frame) error {
 		if c != nil && c.proto == packetsim.SCTP && h == c.host && f.Dst == c.local.Addr() {
 			c.done, c.heard, c.why = true, true, "an ICMP error"
 		}
-	case f.chunk == chunkInit && h.serves(packetsim.SCTP, f.destination()):
+	case f.chunk == chunkInit && h.Listeners.Accept(packetsim.SCTP, f.destination()):
 		return answerChunk(f, tell{chunk: chunkInitAck, seq: f.ack, ack: tagOfServer(f.ack)})
-	case f.chunk == chunkCookieEcho && h.serves(packetsim.SCTP, f.destination()):
+	case f.chunk == chunkCookieEcho && h.Listeners.Accept(packetsim.SCTP, f.destination()):
 		return answerChunk(f, tell{chunk: chunkCookieAck, seq: f.seq&0xffffff | clientTag})
 	case f.chunk == chunkInitAck && mine:
 		c.sctp.peer = f.ack

@@ -170,14 +170,14 @@ func (s *session) sentWay(n *nodeHost, in packetsim.Input, wanted *frame) (w sce
 		}
 		j := journey{p}
 		w, chancy = j.way(), j.chancy()
-		e := p.ending()
-		w.End, w.Heard = e.end, true
+		w.Heard = true
+		w.End, w.With = p.ending()
 		switch {
 		case p.local:
 			w.Out, w.Reason = "local", ""
 		case p.out != "":
 			w.Out, w.Reason = s.network.device(n.host, p.out), ""
-			w.Rule = j.translation()
+			w.Decide(j.decision())
 		default:
 			w.Reason = s.reason(p, seen, &w)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
@@ -49,7 +50,7 @@ func watchRules(traced bool) string {
 // sighting is one thing that was seen of a packet in a namespace: a mark or a step.
 type sighting struct {
 	mark string // empty for a step
-	step scenarios.TraceStep
+	step packetsim.Step
 	*frame
 	packetMark  uint32
 	inDev, oDev string
@@ -228,7 +229,8 @@ func (w *watch) onTrace(m message) error {
 		return nil // of a packet from before the last look
 	}
 	if table != watchTable {
-		if s.step = w.rules.traced(s.Src.Is6(), table, chain, kind, handle); s.step.At == "" {
+		var said bool
+		if s.step, said = w.rules.traced(s.Src.Is6(), table, chain, kind, handle); !said {
 			return nil
 		}
 	} else if s.mark = chain; packet == nil || strings.HasPrefix(chain, "gate") {

@@ -1,6 +1,10 @@
 package network
 
-import "github.com/chainwalk/chainwalk/packetsim"
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+)
 
 // ICMP codes of what Linux answers for a port or a protocol that nobody waits for.
 const (
@@ -13,7 +17,7 @@ const (
 // answer is what a host says to a packet that came to it: the listener's answer, or what Linux
 // says where nobody listens (refuses).
 func (h *Host) answer(p *packetsim.Packet) (answer packetsim.Packet, refuses bool) {
-	listens := h.listens(p)
+	listens := h.Listeners.Accept(p.Proto, netip.AddrPortFrom(p.Dst, p.DstPort))
 	switch {
 	case p.Proto == packetsim.TCP && !listens:
 		answer = p.Answer()
@@ -21,23 +25,13 @@ func (h *Host) answer(p *packetsim.Packet) (answer packetsim.Packet, refuses boo
 	case p.Proto == packetsim.TCP:
 		answer = p.Answer()
 		answer.TCPFlags = packetsim.SYN | packetsim.ACK
-	case p.Proto == packetsim.SCTP, p.Proto.IsICMP(), listens:
+	case p.Proto == packetsim.SCTP, listens:
 		// Packets do not say their SCTP chunks: an INIT ACK and an ABORT look alike.
 		answer = p.Answer()
-		listens = listens || p.Proto.IsICMP()
 	default:
 		answer = unreachable(p)
 	}
 	return answer, !listens
-}
-
-func (h *Host) listens(p *packetsim.Packet) bool {
-	for _, l := range h.Listeners {
-		if l.accepts(p) {
-			return true
-		}
-	}
-	return false
 }
 
 // unreachable is the ICMP error for a port that nobody listens on, or for a protocol that the

@@ -189,8 +189,3 @@ func parse(t testing.TB, packet string) packetsim.Input {
 	require.NoError(t, err)
 	return in
 }
-
-// header is a packet's protocol, source and destination.
-func header(p packetsim.Packet) string {
-	return strings.Join(strings.Fields(packetsim.Input{Packet: p}.String())[:4], " ")
-}

@@ -26,7 +26,7 @@ type Host struct {
 	*packetsim.Host
 	// Listeners are the sockets that accept what comes to them; whatever comes to another port
 	// is refused as Linux does. Echo requests are always answered.
-	Listeners []Listener
+	Listeners Listeners
 }
 
 // Listener is a socket that waits for clients. Its zero value listens on everything, as a pod
@@ -37,9 +37,15 @@ type Listener struct {
 	Port  uint16          // 0: every port
 }
 
-// accepts says whether a packet that reached the host is for this socket.
-func (l Listener) accepts(p *packetsim.Packet) bool {
-	return (l.Proto == 0 || l.Proto == p.Proto) && (!l.Addr.IsValid() || l.Addr == p.Dst) && (l.Port == 0 || l.Port == p.DstPort)
+// Listeners are the sockets of a host that wait for clients.
+type Listeners []Listener
+
+// Accept says whether one of them takes what comes for a protocol and address; the port is 0 for a protocol without ports. Echo
+// requests need none.
+func (ls Listeners) Accept(proto packetsim.Proto, at netip.AddrPort) bool {
+	return proto.IsICMP() || slices.ContainsFunc(ls, func(l Listener) bool {
+		return (l.Proto == 0 || l.Proto == proto) && (!l.Addr.IsValid() || l.Addr == at.Addr()) && (l.Port == 0 || l.Port == at.Port())
+	})
 }
 
 // Port is a device of a host, as a place to plug a wire in.

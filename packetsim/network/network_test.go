@@ -108,7 +108,7 @@ func TestNetworkSendFollowsThePacket(t *testing.T) {
 	assert.Equal(t, "b1 -> node1 -> a1: delivered", journeys[0].String())
 	assert.Equal(t, "b1 -> node1 -> node2 -> a2: delivered", journeys[1].String())
 	assert.Equal(t, 0.5, journeys[1].Probability)
-	assert.Equal(t, "tcp 10.244.1.3:40000 > 10.244.2.2:8080", header(journeys[1].Packet))
+	assert.Equal(t, "tcp 10.244.1.3:40000 > 10.244.2.2:8080", journeys[1].Packet.Header())
 	assert.Zero(t, journeys[1].Hops[2].Input.Mark, "a mark does not cross a wire")
 
 	journeys, err = l.Send("b1", packetsim.Packet{Proto: packetsim.UDP, Dst: netip.MustParseAddr("10.99.0.1"), SrcPort: 1, DstPort: 2})

@@ -48,7 +48,7 @@ func TestTunnelledPacketIsNotMasqueradedTwice(t *testing.T) {
 		assert.Equal(t, "192.168.0.4", o.Final.Dst.String())
 		assert.Equal(t, "eth0", o.Out)
 		require.NotNil(t, o.Packet.Carried)
-		assert.Equal(t, "tcp 10.244.0.0:1 > 10.244.1.11:80", header(*o.Packet.Carried), "the inner packet is masqueraded")
+		assert.Equal(t, "tcp 10.244.0.0:1 > 10.244.1.11:80", o.Packet.Carried.Header(), "the inner packet is masqueraded")
 		assert.Equal(t, !unmark, o.Masqueraded || o.Final.Mark != 0, "the outer packet keeps the mark")
 	}
 }

@@ -21,7 +21,7 @@ type Host struct {
 	Routes    []packetsim.Route
 	Rules     []packetsim.PolicyRule // nil: those that every host has
 	Sysctls   map[string]string
-	Listeners []network.Listener // one that is empty stands for every port
+	Listeners network.Listeners // one that is empty stands for every port
 	// Node is the node that the host is; nil for all others.
 	Node *scenarios.Node
 }
@@ -230,15 +230,15 @@ func (p *Plan) neighbour(m *scenarios.Machine) {
 }
 
 // orEverything turns "not given" into a socket for everything.
-func orEverything(given []scenarios.Listener) []network.Listener {
+func orEverything(given []scenarios.Listener) network.Listeners {
 	if given == nil {
-		return []network.Listener{{}}
+		return network.Listeners{{}}
 	}
 	return listenersOf(given)
 }
 
-func listenersOf(given []scenarios.Listener) []network.Listener {
-	var out []network.Listener
+func listenersOf(given []scenarios.Listener) network.Listeners {
+	var out network.Listeners
 	for _, l := range given {
 		out = append(out, network.Listener{Proto: Proto(l.Proto, false), Addr: l.Addr, Port: l.Port})
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 const underlayName = "underlay"
@@ -20,7 +21,7 @@ func (s *session) build(tool scenarios.Tool, clock *clocktesting.FakeClock) (map
 			Name: h.Name, Devices: h.Devices, Routes: h.Routes, PolicyRules: h.Rules, Sysctls: h.Sysctls, Clock: clock,
 		}
 		if h.Node != nil {
-			config.Netfilter = fakeipt.New(fakeipt.Options{Dialect: dialectOf(tool), Clock: clock})
+			config.Netfilter = fakeipt.New(fakeipt.Options{Dialect: tools.Dialect(tool), Clock: clock})
 		}
 		host, err := packetsim.NewHost(config)
 		if err != nil {
@@ -44,13 +45,6 @@ func (s *session) join() error {
 		}
 	}
 	return s.network.Segment(underlayName, s.plan.Segment...)
-}
-
-func dialectOf(tool scenarios.Tool) fakeipt.Dialect {
-	if tool == scenarios.ToolNFT {
-		return fakeipt.NFT
-	}
-	return fakeipt.Legacy
 }
 
 // routeVia makes the router and the neighbours hand what nobody has to a node.

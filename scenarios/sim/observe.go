@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
@@ -95,7 +94,6 @@ func (s *session) journeyWay(j *network.Journey) scenarios.Way {
 		Host:        j.At,
 		Server:      netip.AddrPortFrom(p.Dst, p.DstPort),
 		Client:      netip.AddrPortFrom(p.Src, p.SrcPort),
-		Masqueraded: masqueraded(j),
 		Forward:     hopsOf(j),
 	}
 	if first := &j.Hops[0].Outcome.Packet; first.Src.IsValid() {
@@ -104,7 +102,7 @@ func (s *session) journeyWay(j *network.Journey) scenarios.Way {
 	switch last := &j.Hops[len(j.Hops)-1].Outcome; j.End {
 	case network.EndDelivered:
 		w.End = scenarios.Delivered
-		if !s.listens(j.At, p) {
+		if !s.network.Host(j.At).Listeners.Accept(p.Proto, w.Server) {
 			w.End = scenarios.Refused
 		}
 	case network.EndLost, network.EndLooped:
@@ -112,7 +110,7 @@ func (s *session) journeyWay(j *network.Journey) scenarios.Way {
 	default:
 		w.End, w.With, w.Reason = endOf(last)
 	}
-	w.Rule = decidingRule(w.End, j)
+	w.Decide(decisionOf(j))
 	return w
 }
 
@@ -127,57 +125,13 @@ func endOf(o *packetsim.Outcome) (end scenarios.End, with, reason string) {
 	return scenarios.Lost, "", o.Reason
 }
 
-func (s *session) listens(host string, p *packetsim.Packet) bool {
-	if p.Proto == packetsim.ICMP || p.Proto == packetsim.ICMPv6 {
-		return true // every host answers echo requests
-	}
-	for _, l := range s.plan.Host(host).Listeners {
-		if (l.Proto == 0 || l.Proto == p.Proto) && (!l.Addr.IsValid() || l.Addr == p.Dst) && (l.Port == 0 || l.Port == p.DstPort) {
-			return true
-		}
-	}
-	return false
-}
-
-func masqueraded(j *network.Journey) scenarios.Certainty {
+// decisionOf is what the rules on a packet's way decided.
+func decisionOf(j *network.Journey) packetsim.Decision {
+	var hosts [][]packetsim.Step
 	for i := range j.Hops {
-		for _, step := range j.Hops[i].Outcome.Steps {
-			if strings.Contains(step.Rule, "-j MASQUERADE") || strings.Contains(step.Rule, "-j SNAT") {
-				return scenarios.Yes
-			}
-		}
+		hosts = append(hosts, j.Hops[i].Outcome.Steps)
 	}
-	return scenarios.No
-}
-
-// decidingRule is the rule that made an end what it is: the last one for a packet
-// that was stopped, the translation for one that arrived.
-func decidingRule(end scenarios.End, j *network.Journey) string {
-	switch end {
-	case scenarios.Rejected, scenarios.Dropped:
-		if steps := j.Hops[len(j.Hops)-1].Outcome.Steps; len(steps) > 0 {
-			return ruleText(steps[len(steps)-1])
-		}
-		return ""
-	case scenarios.Lost:
-		return ""
-	}
-	for i := range j.Hops {
-		for _, step := range j.Hops[i].Outcome.Steps {
-			if strings.Contains(step.Rule, "-j DNAT") || strings.Contains(step.Rule, "-j REDIRECT") {
-				return ruleText(step)
-			}
-		}
-	}
-	return ""
-}
-
-// ruleText is a rule, or the step's name where it is a policy.
-func ruleText(step packetsim.Step) string {
-	if step.Rule == "" {
-		return step.String()
-	}
-	return step.Rule
+	return packetsim.DecisionOf(hosts...)
 }
 
 func hopsOf(j *network.Journey) []scenarios.Hop {
@@ -187,7 +141,7 @@ func hopsOf(j *network.Journey) []scenarios.Hop {
 		out = append(out, scenarios.Hop{
 			Host:   hop.Host,
 			Packet: hop.Input.String(),
-			Steps:  traceOf(hop.Outcome.Steps),
+			Steps:  scenarios.TraceOf(hop.Outcome.Steps),
 			Result: resultOf(&hop.Outcome),
 		})
 	}
@@ -197,34 +151,19 @@ func hopsOf(j *network.Journey) []scenarios.Hop {
 	return out
 }
 
-func traceOf(steps []packetsim.Step) []scenarios.TraceStep {
-	var out []scenarios.TraceStep
-	for _, step := range steps {
-		out = append(out, scenarios.TraceStep{At: step.String(), Rule: step.Rule})
-	}
-	return out
-}
-
 // resultOf says in words what a host did with a packet.
 func resultOf(o *packetsim.Outcome) string {
 	switch {
 	case o.Verdict == packetsim.Accept && o.To == packetsim.ToLocal:
-		return "delivered here as " + shape(&o.Packet)
+		return "delivered here as " + o.Packet.Header()
 	case o.Verdict == packetsim.Accept:
-		return fmt.Sprintf("leaves by %s as %s", o.Out, shape(&o.Packet))
+		return fmt.Sprintf("leaves by %s as %s", o.Out, o.Packet.Header())
 	case o.Reason != "":
 		return fmt.Sprintf("%s: %s", o.Verdict, o.Reason)
 	case o.RejectWith != "":
 		return "rejected with " + o.RejectWith
 	}
 	return "dropped"
-}
-
-func shape(p *packetsim.Packet) string {
-	if !p.Proto.HasPorts() {
-		return fmt.Sprintf("%s %s > %s", p.Proto, p.Src, p.Dst)
-	}
-	return fmt.Sprintf("%s %s > %s", p.Proto, netip.AddrPortFrom(p.Src, p.SrcPort), netip.AddrPortFrom(p.Dst, p.DstPort))
 }
 
 // Follow sends a later packet of a kept connection.
@@ -237,7 +176,7 @@ func (s *session) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.
 	if p.From == scenarios.SideServer {
 		direction = network.FromServer
 	}
-	journeys, err := flow.Send(direction, segmentOf(p.Send))
+	journeys, err := flow.Send(direction, flowPacketOf(p.Send))
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +203,7 @@ func answered(j *network.Journey) bool {
 	})
 }
 
-func segmentOf(kind scenarios.PacketKind) network.FlowPacket {
+func flowPacketOf(kind scenarios.PacketKind) network.FlowPacket {
 	switch kind {
 	case scenarios.PacketFIN:
 		return network.FlowPacket{Flags: packetsim.FIN | packetsim.ACK}
@@ -302,7 +241,7 @@ func (s *session) outcomeWay(name string, in packetsim.Input, o *packetsim.Outco
 	w := s.journeyWay(&j)
 	if o.Verdict == packetsim.Accept {
 		w.End, w.Out = scenarios.Delivered, s.outName(name, o)
-		w.Rule = decidingRule(w.End, &j)
+		w.Decide(decisionOf(&j))
 	}
 	w.Heard = true
 	return w
