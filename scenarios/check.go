@@ -67,12 +67,12 @@ func (c *checker) nodes(pos document.Position, names []string) {
 }
 
 func (c *checker) step(s *Step) {
-	switch actions := s.actions(); {
-	case len(actions) > 1:
-		c.errorf(s.Pos, "a step does one thing, not %s (write one step for each)", strings.Join(actions, " and "))
+	switch given := s.actions(); {
+	case len(given) > 1:
+		c.errorf(s.Pos, "a step does one thing, not %s (write one step for each)", strings.Join(actionNames(given), " and "))
 		return
-	case len(actions) == 0 && s.Sync == nil:
-		c.errorf(s.Pos, "the step does nothing (want one of apply, delete, node, advance, restart, connect, cases, flow, send, rules, health, fault, sync)")
+	case len(given) == 0 && s.Sync == nil:
+		c.errorf(s.Pos, "the step does nothing (want one of %s, %s)", strings.Join(actionNames(actions()), ", "), onlySync)
 		return
 	}
 	for _, set := range []*NodeSet{s.Sync, s.Restart} {
@@ -86,36 +86,14 @@ func (c *checker) step(s *Step) {
 	if s.Configure != nil && s.Restart == nil {
 		c.errorf(s.Pos, "kubeProxy says nothing in a step without restart")
 	}
-	c.action(s)
+	if check := s.action().check; check != nil {
+		check(c, s)
+	}
 }
 
-func (c *checker) action(s *Step) {
-	switch s.Action() {
-	case "advance":
-		if s.Advance.Duration <= 0 {
-			c.errorf(s.Pos, "advance: want more than 0s")
-		}
-	case "node":
-		c.nodes(s.Node.Pos, []string{s.Node.Name})
-	case "connect":
-		c.connect(s.Connect)
-	case "cases":
-		for i := range s.Cases {
-			if s.Cases[i].As != "" {
-				c.errorf(s.Cases[i].Pos, "as: the connections of a table leave nothing behind (write a connect step of its own)")
-			}
-			c.connect(&s.Cases[i])
-		}
-	case "flow":
-		c.flow(s.Flow)
-	case "send":
-		c.send(s.Send)
-	case "rules":
-		c.rules(s.Rules)
-	case "health":
-		c.nodes(s.Health.Pos, s.Health.Nodes)
-	case "fault":
-		c.fault(s.Fault)
+func (c *checker) advance(s *Step) {
+	if s.Advance.Duration <= 0 {
+		c.errorf(s.Pos, "advance: want more than 0s")
 	}
 }
 

@@ -106,6 +106,16 @@ func (s *Step) caseName(c *Connect, packet string) string {
 	return cmp.Or(c.Name, s.Name, packet)
 }
 
+// connections checks a connect or cases step.
+func (c *checker) connections(s *Step) {
+	for _, f := range s.connections() {
+		if f != s.Connect && f.As != "" {
+			c.errorf(f.Pos, "as: the connections of a table leave nothing behind (write a connect step of its own)")
+		}
+		c.connect(f)
+	}
+}
+
 func (c *checker) connect(f *Connect) {
 	c.client(f)
 	if to := f.To.Addr(); !c.cluster.IPFamily.Has(to) {

@@ -15,7 +15,8 @@ type Fault struct {
 	RestoreFails int      `json:"restoreFails" doc:"The next N calls of iptables-restore and ip6tables-restore fail."`
 }
 
-func (c *checker) fault(f *Fault) {
+func (c *checker) fault(s *Step) {
+	f := s.Fault
 	if f.Node != "" {
 		c.nodes(f.Pos, []string{f.Node})
 	}
@@ -27,7 +28,8 @@ func (c *checker) fault(f *Fault) {
 	}
 }
 
-func (r *runner) fault(ctx context.Context, f *Fault) error {
+func (r *runner) fault(ctx context.Context, s *Step) error {
+	f := s.Fault
 	names := []string{f.Node}
 	if f.Node == "" {
 		names = r.cluster.nodeNames()

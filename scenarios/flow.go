@@ -37,7 +37,8 @@ const (
 	PacketOutOfWindow PacketKind = "outOfWindow"
 )
 
-func (c *checker) flow(f *FlowPacket) {
+func (c *checker) flow(s *Step) {
+	f := s.Flow
 	c.keptBefore(f.Pos, "of", f.Of)
 	if f.From == SideServer {
 		c.expect(&f.Expect, ofServerPacket)

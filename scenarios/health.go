@@ -16,6 +16,8 @@ type HealthCheck struct {
 	LocalEndpoints *int     `json:"localEndpoints" doc:"How many ready endpoints the node has; if not given, no health check is served."`
 }
 
+func (c *checker) health(s *Step) { c.nodes(s.Health.Pos, s.Health.Nodes) }
+
 func (r *runner) health(ctx context.Context, s *Step) error {
 	want := s.Health
 	nodes := want.Nodes

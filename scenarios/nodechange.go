@@ -25,7 +25,10 @@ func (r *runner) note(objects []manifest.Object) {
 	}
 }
 
-func (r *runner) changeNode(ctx context.Context, change *NodeChange) error {
+func (c *checker) nodeChange(s *Step) { c.nodes(s.Node.Pos, []string{s.Node.Name}) }
+
+func (r *runner) changeNode(ctx context.Context, s *Step) error {
+	change := s.Node
 	node := r.nodes[change.Name].DeepCopy()
 	if node.Labels == nil {
 		node.Labels = map[string]string{}

@@ -28,7 +28,8 @@ type RulesCheck struct {
 	NoChains []string       `json:"noChains" doc:"Chains that do not exist, by name."`
 }
 
-func (c *checker) rules(r *RulesCheck) {
+func (c *checker) rules(s *Step) {
+	r := s.Rules
 	c.nodes(r.Pos, r.Nodes)
 	if len(r.Contains)+len(r.Absent)+len(r.Counters)+len(r.NFAcct)+len(r.Chains)+len(r.NoChains) == 0 {
 		c.errorf(r.Pos, "rules: nothing is looked for (want contains, absent, counters, nfacct, chains or noChains)")

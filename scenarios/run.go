@@ -87,7 +87,7 @@ func (r *runner) run(ctx context.Context, b Backend) {
 func (r *runner) do(ctx context.Context, s *Step) error {
 	err := ctx.Err()
 	if err == nil {
-		err = r.act(ctx, s)
+		err = s.action().act(r, ctx, s)
 	}
 	if err != nil {
 		r.fail(s.Pos, s.describe(), err.Error())
@@ -96,37 +96,21 @@ func (r *runner) do(ctx context.Context, s *Step) error {
 	return r.sync(ctx, s)
 }
 
-func (r *runner) act(ctx context.Context, s *Step) error {
-	switch s.Action() {
-	case "apply":
-		r.note(s.Apply)
-		return r.session.Apply(ctx, s.Apply)
-	case "delete":
-		refs := make([]manifest.Ref, len(s.Delete))
-		for i, ref := range s.Delete {
-			refs[i] = ref.Ref
-		}
-		return r.session.Delete(ctx, refs)
-	case "node":
-		return r.changeNode(ctx, s.Node)
-	case "advance":
-		return r.session.Advance(ctx, s.Advance.Duration)
-	case "restart":
-		return r.restart(ctx, s)
-	case "connect", "cases":
-		return r.connections(ctx, s)
-	case "flow":
-		return r.follow(ctx, s)
-	case "send":
-		return r.send(ctx, s)
-	case "rules":
-		return r.rules(ctx, s)
-	case "health":
-		return r.health(ctx, s)
-	case "fault":
-		return r.fault(ctx, s.Fault)
+func (r *runner) apply(ctx context.Context, s *Step) error {
+	r.note(s.Apply)
+	return r.session.Apply(ctx, s.Apply)
+}
+
+func (r *runner) remove(ctx context.Context, s *Step) error {
+	refs := make([]manifest.Ref, len(s.Delete))
+	for i, ref := range s.Delete {
+		refs[i] = ref.Ref
 	}
-	return nil
+	return r.session.Delete(ctx, refs)
+}
+
+func (r *runner) advance(ctx context.Context, s *Step) error {
+	return r.session.Advance(ctx, s.Advance.Duration)
 }
 
 func (r *runner) pick(set *NodeSet) []string {

@@ -32,7 +32,8 @@ func (p *PacketInput) UnmarshalText(text []byte) error {
 	return err
 }
 
-func (c *checker) send(s *Send) {
+func (c *checker) send(step *Step) {
+	s := step.Send
 	c.nodes(s.Pos, []string{s.Node})
 	c.expect(&s.Expect, ofSinglePacket)
 	in := s.Packet.In

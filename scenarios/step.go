@@ -1,8 +1,6 @@
 package scenarios
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -36,64 +34,15 @@ type Step struct {
 	SyncError string   `json:"syncError" doc:"The sync must fail with an error that contains this."`
 }
 
-// actions are the step's actions that are given, by name.
-func (s *Step) actions() []string {
-	var out []string
-	for _, a := range []struct {
-		name  string
-		given bool
-	}{
-		{"apply", s.Apply != nil}, {"delete", s.Delete != nil}, {"node", s.Node != nil}, {"advance", s.Advance != nil},
-		{"restart", s.Restart != nil}, {"connect", s.Connect != nil}, {"cases", s.Cases != nil}, {"flow", s.Flow != nil},
-		{"send", s.Send != nil}, {"rules", s.Rules != nil}, {"health", s.Health != nil}, {"fault", s.Fault != nil},
-	} {
-		if a.given {
-			out = append(out, a.name)
-		}
-	}
-	return out
-}
-
-// Action is the name of the step's one action; "sync" for a step that only syncs.
-func (s *Step) Action() string {
-	if actions := s.actions(); len(actions) > 0 {
-		return actions[0]
-	}
-	return "sync"
-}
-
-// changes reports whether a sync follows the step if the file does not say.
-func (s *Step) changes() bool {
-	return slices.Contains([]string{"apply", "delete", "node", "restart"}, s.Action())
-}
-
 // syncs are the nodes that sync after a step.
 func (s *Step) syncs(cluster *Cluster) []string {
 	switch {
-	case s.Sync == nil && s.changes(), s.Sync != nil && s.Sync.All:
+	case s.Sync == nil && s.action().changes, s.Sync != nil && s.Sync.All:
 		return cluster.nodeNames()
 	case s.Sync != nil:
 		return s.Sync.Names
 	}
 	return nil
-}
-
-// describe says in a few words what a step does, for reports.
-func (s *Step) describe() string {
-	if s.Name != "" {
-		return s.Name
-	}
-	switch s.Action() {
-	case "apply":
-		return "apply " + listOf(s.Apply, func(o manifest.Object) string { return o.Ref().String() })
-	case "delete":
-		return "delete " + listOf(s.Delete, func(r Ref) string { return r.String() })
-	case "node":
-		return "change node " + s.Node.Name
-	case "advance":
-		return fmt.Sprintf("advance %s", s.Advance.Duration)
-	}
-	return s.Action()
 }
 
 // NodeSet is every node, none, or some by name. In a file: true, false, a list.

@@ -1,0 +1,91 @@
+package scenarios
+
+import (
+	"context"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+)
+
+// action is something that a step can do, and all that follows from it.
+type action struct {
+	name  string
+	given func(*Step) bool
+	// changes says that every node syncs after it, if the file does not say.
+	changes bool
+	// check finds what the types cannot refuse; nil where that is nothing.
+	check func(*checker, *Step)
+	act   func(*runner, context.Context, *Step) error
+	// title says in a few words what it does; nil where the name does.
+	title func(*Step) string
+}
+
+// actions are all actions, in the order in which they are listed.
+func actions() []action {
+	return []action{
+		{
+			name: "apply", given: func(s *Step) bool { return s.Apply != nil }, changes: true, act: (*runner).apply,
+			title: func(s *Step) string {
+				return "apply " + listOf(s.Apply, func(o manifest.Object) string { return o.Ref().String() })
+			},
+		},
+		{
+			name: "delete", given: func(s *Step) bool { return s.Delete != nil }, changes: true, act: (*runner).remove,
+			title: func(s *Step) string { return "delete " + listOf(s.Delete, func(r Ref) string { return r.String() }) },
+		},
+		{
+			name: "node", given: func(s *Step) bool { return s.Node != nil }, changes: true,
+			check: (*checker).nodeChange, act: (*runner).changeNode,
+			title: func(s *Step) string { return "change node " + s.Node.Name },
+		},
+		{
+			name: "advance", given: func(s *Step) bool { return s.Advance != nil },
+			check: (*checker).advance, act: (*runner).advance,
+			title: func(s *Step) string { return "advance " + s.Advance.Duration.String() },
+		},
+		{name: "restart", given: func(s *Step) bool { return s.Restart != nil }, changes: true, act: (*runner).restart},
+		{name: "connect", given: func(s *Step) bool { return s.Connect != nil }, check: (*checker).connections, act: (*runner).connections},
+		{name: "cases", given: func(s *Step) bool { return s.Cases != nil }, check: (*checker).connections, act: (*runner).connections},
+		{name: "flow", given: func(s *Step) bool { return s.Flow != nil }, check: (*checker).flow, act: (*runner).follow},
+		{name: "send", given: func(s *Step) bool { return s.Send != nil }, check: (*checker).send, act: (*runner).send},
+		{name: "rules", given: func(s *Step) bool { return s.Rules != nil }, check: (*checker).rules, act: (*runner).rules},
+		{name: "health", given: func(s *Step) bool { return s.Health != nil }, check: (*checker).health, act: (*runner).health},
+		{name: "fault", given: func(s *Step) bool { return s.Fault != nil }, check: (*checker).fault, act: (*runner).fault},
+	}
+}
+
+// onlySync is the action of a step that does nothing but to sync.
+const onlySync = "sync"
+
+func actionNames(actions []action) []string {
+	names := make([]string, len(actions))
+	for i := range actions {
+		names[i] = actions[i].name
+	}
+	return names
+}
+
+// actions are those that are given.
+func (s *Step) actions() []action {
+	return slices.DeleteFunc(actions(), func(a action) bool { return !a.given(s) })
+}
+
+// action is the one that is given; a file with several is refused when it is read.
+func (s *Step) action() action {
+	if given := s.actions(); len(given) > 0 {
+		return given[0]
+	}
+	return action{name: onlySync, act: func(*runner, context.Context, *Step) error { return nil }}
+}
+
+// describe says in a few words what a step does, for reports.
+func (s *Step) describe() string {
+	if s.Name != "" {
+		return s.Name
+	}
+	a := s.action()
+	if a.title == nil {
+		return a.name
+	}
+	return a.title(s)
+}
