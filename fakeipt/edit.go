@@ -68,7 +68,7 @@ func (k *Kernel) edit(f Family, kind *tableKind, expect int) *tableEdit {
 		e.counted = 0
 	}
 	e.slots = make(map[string]*chainSlot, expect)
-	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, objects: k.objects, sets: k.sets}
+	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, acct: k.acct, sets: k.sets}
 	return e
 }
 

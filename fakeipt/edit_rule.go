@@ -60,8 +60,8 @@ func (e *tableEdit) remove(s *chainSlot, index int) {
 	s.rules = slices.Delete(s.rules, index, index+1)
 }
 
-// search returns the index of the first rule equal to r, -1 if there is none.
-func (e *tableEdit) search(s *chainSlot, r *Rule) int {
+// findRule returns the index of the first rule equal to r, -1 if there is none.
+func (e *tableEdit) findRule(s *chainSlot, r *Rule) int {
 	want := r.appendOptions(nil, e.family, e.dialect)
 	matches := matchesReadBack(r.Matches, e.dialect)
 	var text []byte

@@ -158,7 +158,7 @@ func (x *execution) applyRule(c *command, s *chainSlot, r *Rule) error {
 		e.replace(s, c.number-1, r)
 		e.admit(s, r, batchReplace)
 	default:
-		index := e.search(s, r)
+		index := e.findRule(s, r)
 		if index < 0 {
 			return e.notFound(r)
 		}

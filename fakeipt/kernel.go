@@ -56,7 +56,7 @@ type Kernel struct {
 	dialect Dialect
 	version string
 	clock   clock.PassiveClock
-	objects *nfacct.Table
+	acct    *nfacct.Table
 	sets    *ipset.Table
 	beside  *Kernel
 	gate    func(Visit) error
@@ -67,9 +67,9 @@ type Kernel struct {
 
 // New returns a kernel on which no tool has run.
 func New(o Options) *Kernel {
-	k := &Kernel{dialect: o.Dialect, version: o.Version, clock: o.Clock, objects: nfacct.NewTable(), gate: o.Gate, lock: &sync.Mutex{}}
+	k := &Kernel{dialect: o.Dialect, version: o.Version, clock: o.Clock, acct: nfacct.NewTable(), gate: o.Gate, lock: &sync.Mutex{}}
 	if o.Beside != nil {
-		k.objects, k.sets, k.lock, k.beside, o.Beside.beside = o.Beside.objects, o.Beside.sets, o.Beside.lock, o.Beside, k
+		k.acct, k.sets, k.lock, k.beside, o.Beside.beside = o.Beside.acct, o.Beside.sets, o.Beside.lock, o.Beside, k
 	}
 	if k.version == "" {
 		k.version = toolsVersion
@@ -109,7 +109,7 @@ func (k *Kernel) allRulesets() []*Ruleset {
 }
 
 // NFAcct are the accounting objects that -m nfacct names.
-func (k *Kernel) NFAcct() *nfacct.Table { return k.objects }
+func (k *Kernel) NFAcct() *nfacct.Table { return k.acct }
 
 // Sets are the sets that -m set and -j SET name.
 func (k *Kernel) Sets() *ipset.Table { return k.sets }

@@ -93,7 +93,7 @@ type checkContext struct {
 	dialect Dialect
 	table   *tableKind
 	rule    *Rule
-	objects *nfacct.Table
+	acct    *nfacct.Table
 	sets    *ipset.Table
 }
 

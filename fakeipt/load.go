@@ -84,7 +84,7 @@ func (k *Kernel) addNamedObjects(text []byte) {
 		text = rest
 		name := firstWord(rest)
 		// It may be there, or be no name: the rule then says so.
-		_ = k.objects.Add(string(name))
+		_ = k.acct.Add(string(name))
 	}
 }
 

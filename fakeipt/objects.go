@@ -14,7 +14,7 @@ import (
 // nfacct is nfacct.
 func (run *toolRun) nfacct() int {
 	k := run.kernel
-	t := nfacct.Tool{Objects: k.objects, Used: k.usedObjects, Rules: k.lock, Clock: k.clock, Stdin: run.stdin, Stdout: run.stdout, Stderr: run.stderr}
+	t := nfacct.Tool{Objects: k.acct, Used: k.usedObjects, Rules: k.lock, Clock: k.clock, Stdin: run.stdin, Stdout: run.stdout, Stderr: run.stderr}
 	return t.Run(run.args)
 }
 

@@ -119,7 +119,7 @@ func (rs *Ruleset) setMade(words []string) error {
 // WriteObjects writes the objects that rules name so that ReadObjects makes them again: what "nfacct list" prints and, each
 // line behind the word "ipset", what "ipset save" prints. Accounting objects come first.
 func (k *Kernel) WriteObjects(w io.Writer) error {
-	for _, o := range k.objects.List() {
+	for _, o := range k.acct.List() {
 		if _, err := io.WriteString(w, o.Line()); err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (k *Kernel) ReadObjects(name string, r io.Reader) error {
 		if !ok {
 			return &ParseError{File: name, Line: number, Token: line, Msg: "want an object as nfacct lists it"}
 		}
-		if err := k.objects.AddObject(o); err != nil {
+		if err := k.acct.AddObject(o); err != nil {
 			return &ParseError{File: name, Line: number, Token: o.Name, Msg: err.Error()}
 		}
 	}
