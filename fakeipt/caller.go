@@ -15,6 +15,13 @@ func (c caller) warn(format string, args ...any) {
 	}
 }
 
+// warnOfLegacy warns of rules of the legacy tools, which a listing does not show (nft).
+func (c caller) warnOfLegacy(suffix string) {
+	if c.run != nil {
+		c.run.warnOfLegacy(suffix)
+	}
+}
+
 // dialect is that of the tool.
 func (c caller) dialect() Dialect { return c.kernel.dialect }
 

@@ -20,9 +20,8 @@ func (k *Kernel) Load(f Family, name string, r io.Reader) error {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	k.addNamedObjects(text)
-	restore := &restorer{kernel: k, family: f, tool: f.facts().tool + "-restore", counters: true, lenient: true, stdout: io.Discard, warnOfLegacy: func(string) {}}
-	restore.parser = newCommandParser(f, caller{kernel: k})
-	restore.parser.restore = restore.tool
+	restore := newRestorer(f, caller{kernel: k}, f.facts().tool+"-restore", io.Discard)
+	restore.counters, restore.lenient = true, true
 	before := k.Ruleset(f)
 	if err := restore.run(endLine(text)); err != nil {
 		k.rulesets[f.index()].Store(before)

@@ -8,7 +8,7 @@ import (
 
 // restorer reads restore input and makes tables of it.
 type restorer struct {
-	kernel   *Kernel
+	caller
 	family   Family
 	parser   *commandParser
 	tool     string // as messages name it
@@ -19,14 +19,20 @@ type restorer struct {
 	verbose  bool
 	only     string // the table of -T, "" for all
 
-	stdout       io.Writer
-	warnOfLegacy func(suffix string)
-	line         int
-	table        string // the table of the last "*" line, even if it is left out
-	x            *execution
+	stdout io.Writer
+	line   int
+	table  string // the table of the last "*" line, even if it is left out
+	x      *execution
 	// late is the first error that the nft tools only notice when they commit.
 	late   *restoreError
 	expect int // number of chains that the input may name
+}
+
+// newRestorer returns a restorer that speaks as that tool.
+func newRestorer(f Family, c caller, tool string, stdout io.Writer) *restorer {
+	r := &restorer{caller: c, family: f, tool: tool, stdout: stdout, parser: newCommandParser(f, c)}
+	r.parser.restore = tool
+	return r
 }
 
 // Errors of restore input as such.

@@ -13,7 +13,7 @@ import (
 
 // restore is iptables-restore or ip6tables-restore.
 func (run *toolRun) restore() int {
-	r := &restorer{kernel: run.kernel, family: run.family, tool: run.name, stdout: run.stdout, warnOfLegacy: run.warnOfLegacy}
+	r := newRestorer(run.family, caller{run, run.kernel}, run.name, run.stdout)
 	flags, status, ok := run.restoreFlags(r)
 	if !ok {
 		return status
@@ -29,8 +29,6 @@ func (run *toolRun) restore() int {
 		fmt.Fprintf(run.stderr, "%s: %v\n", run.name, err)
 		return statusOther
 	}
-	r.parser = newCommandParser(run.family, caller{run, run.kernel})
-	r.parser.restore = run.name
 	if hasTable(input) {
 		if status, ok := run.enter(Visit{Locks: true, Wait: flags.waitSeconds}); !ok {
 			return status
