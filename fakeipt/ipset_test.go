@@ -86,12 +86,16 @@ func TestSetsOnTheFakeKernel(t *testing.T) {
 // Pieces of ipset commands of the generator. Not among them: ranges in sets with a netmask, and ADDRESS/32 as the second
 // address of hash:ip,port,ip, of which the real tool says itself that it has a bug.
 var (
-	genSetNames   = []string{"a", "b", "l", "gone"}
-	genSetTypes   = []string{"hash:ip", "hash:net", "hash:ip,port", "hash:net,port", "hash:ip,port,ip", "hash:ip,port,net", "bitmap:port range 1-100", "list:set"}
-	genSetOptions = []string{"", "", "family inet6", "timeout 0", "counters", "comment", "maxelem 3", "skbinfo", "forceadd", "hashsize 64 netmask 24", "netmask 64 family inet6", "timeout 500 skbinfo", "size 5", "counters comment timeout 0 family inet6"}
-	genSetAddrs   = []string{"10.0.0.1", "10.0.0.0/28", "10.0.0.3-10.0.0.9", "10.1.0.0/30", "fd00::1", "fd00::/16", "0.0.0.0/0", "::/0", "x"}
-	genSetPorts   = []string{"80", "udp:53", "tcp:9", "5-7", "tcp:0", "sctp:9", "0", "http", "99:0", "tcp:70000"}
-	genSetExtras  = []string{"", "", "", "nomatch", "timeout 0", "packets 5 bytes 6", "comment c", "before a", "after h", "nonesuch", "timeout 900", "skbmark 0x1/0xff", "skbprio 1:2 skbqueue 3", "packets -1"}
+	genSetNames = []string{"a", "b", "l", "gone"}
+	genSetTypes = []string{"hash:ip", "hash:net", "hash:ip,port", "hash:net,port", "hash:ip,port,ip", "hash:ip,port,net",
+		"bitmap:port range 1-100", "list:set"}
+	genSetOptions = []string{"", "", "family inet6", "timeout 0", "counters", "comment", "maxelem 3", "skbinfo", "forceadd",
+		"hashsize 64 netmask 24", "netmask 64 family inet6", "timeout 500 skbinfo", "size 5",
+		"counters comment timeout 0 family inet6"}
+	genSetAddrs  = []string{"10.0.0.1", "10.0.0.0/28", "10.0.0.3-10.0.0.9", "10.1.0.0/30", "fd00::1", "fd00::/16", "0.0.0.0/0", "::/0", "x"}
+	genSetPorts  = []string{"80", "udp:53", "tcp:9", "5-7", "tcp:0", "sctp:9", "0", "http", "99:0", "tcp:70000"}
+	genSetExtras = []string{"", "", "", "nomatch", "timeout 0", "packets 5 bytes 6", "comment c", "before a", "after h",
+		"nonesuch", "timeout 900", "skbmark 0x1/0xff", "skbprio 1:2 skbqueue 3", "packets -1"}
 )
 
 // genElement draws an element, mostly of as many parts as the type has.
@@ -119,7 +123,9 @@ func genElement(t *rapid.T, kind string) string {
 func genSetCommand(t *rapid.T, types map[string]string) string {
 	name := rapid.SampledFrom(genSetNames[:3]).Draw(t, "name")
 	words := []string{"ipset"}
-	switch op := rapid.SampledFrom([]string{"create", "add", "add", "add", "add", "del", "test", "test", "save", "list", "list -o xml", "save -o plain", "list -t", "swap", "rename", "flush", "destroy"}).Draw(t, "op"); op {
+	op := rapid.SampledFrom([]string{"create", "add", "add", "add", "add", "del", "test", "test", "save", "list", "list -o xml",
+		"save -o plain", "list -t", "swap", "rename", "flush", "destroy"}).Draw(t, "op")
+	switch op {
 	case "create":
 		kind := rapid.SampledFrom(genSetTypes).Draw(t, "type")
 		if types[name] == "" {

@@ -14,7 +14,8 @@ import (
 // nfacct is nfacct.
 func (run *toolRun) nfacct() int {
 	k := run.kernel
-	t := nfacct.Tool{Objects: k.acct, Used: k.usedObjects, Rules: k.lock, Clock: k.clock, Stdin: run.stdin, Stdout: run.stdout, Stderr: run.stderr}
+	t := nfacct.Tool{Objects: k.acct, Used: k.usedObjects, Rules: k.lock, Clock: k.clock,
+		Stdin: run.stdin, Stdout: run.stdout, Stderr: run.stderr}
 	return t.Run(run.args)
 }
 
@@ -46,7 +47,8 @@ func (run *toolRun) ipset() int {
 
 // ipset is the tool. The caller holds the lock as long as it runs.
 func (k *Kernel) ipset(stdin io.Reader, stdout, stderr io.Writer) *ipset.Tool {
-	return &ipset.Tool{Sets: k.sets, Named: k.namedSets, Stdin: stdin, Stdout: stdout, Stderr: stderr, ReadFile: os.ReadFile, WriteFile: os.WriteFile}
+	return &ipset.Tool{Sets: k.sets, Named: k.namedSets, Stdin: stdin, Stdout: stdout, Stderr: stderr,
+		ReadFile: os.ReadFile, WriteFile: os.WriteFile}
 }
 
 // namedSets counts how often rules of every ruleset name each set.

@@ -109,7 +109,9 @@ func (t *run) options(args []string) ([]string, error) {
 }
 
 // optionLetters are the letters of the options by their names.
-var optionLetters = map[string]string{"exist": "!", "quiet": "q", "sorted": "s", "name": "n", "terse": "t", "resolve": "r", "output": "o", "file": "f"}
+var optionLetters = map[string]string{
+	"exist": "!", "quiet": "q", "sorted": "s", "name": "n", "terse": "t", "resolve": "r", "output": "o", "file": "f",
+}
 
 // optionLetter is the letter of the option that a word is, "" if it is none.
 func optionLetter(word string) string {

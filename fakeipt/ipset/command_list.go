@@ -60,7 +60,8 @@ func (t *run) appendListed(dst []byte, s *set, references int) []byte {
 	defer table.lock.Unlock()
 	keys := s.liveKeys(t.sorted)
 	dst = fmt.Appendf(dst, "Name: %s\nType: %s\nRevision: %d\nHeader:", s.name, s.kind.name, s.kind.revision)
-	dst = fmt.Appendf(appendFields(dst, s.header()), "\nSize in memory: %d\nReferences: %d\nNumber of entries: %d\n", s.memory(), references, len(keys))
+	dst = fmt.Appendf(appendFields(dst, s.header()), "\nSize in memory: %d\nReferences: %d\nNumber of entries: %d\n",
+		s.memory(), references, len(keys))
 	switch {
 	case !t.headersOnly:
 		dst = append(dst, "Members:\n"...)

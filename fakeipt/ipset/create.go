@@ -27,7 +27,7 @@ func parseCreate(typeName string, w *wordReader) (*setType, options, error) {
 		return nil, o, errorf("Syntax error: typename '%s' is unknown", typeName)
 	}
 	if kind.hash() {
-		o = options{family: IPv4, hashSize: defaultHashSize, maxElem: defaultMaxElem, bucketSize: defaultBucketSize}
+		o = options{family: inet, hashSize: defaultHashSize, maxElem: defaultMaxElem, bucketSize: defaultBucketSize}
 		if err := o.findFamily(kind, &wordReader{words: w.words}); err != nil {
 			return nil, o, err
 		}
@@ -164,9 +164,9 @@ func bucketSize(n uint64) uint8 {
 func (o *options) parseFamily(word string) error {
 	switch word {
 	case "inet", "ipv4", "-4":
-		o.family = IPv4
+		o.family = inet
 	case "inet6", "ipv6", "-6":
-		o.family = IPv6
+		o.family = inet6
 	default:
 		return errorf("Syntax error: unknown inet family %s", word)
 	}

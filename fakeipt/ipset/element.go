@@ -15,7 +15,9 @@ type element struct {
 }
 
 // Words for the number of separators in an element.
-var separatorWords = [...]struct{ have, want string }{{"Elem separator", "none"}, {"Two elem separators", "one"}, {"Three elem separators", "two"}}
+var separatorWords = [...]struct{ have, want string }{
+	{"Elem separator", "none"}, {"Two elem separators", "one"}, {"Three elem separators", "two"},
+}
 
 // parseElement reads an element of the set for a command.
 func (s *set) parseElement(command, text string) (element, error) {

@@ -53,42 +53,46 @@ func setRef(set string, sides ...string) Ref {
 
 // tcpPacket is a TCP packet from 10.0.0.1:1000 to 10.1.0.2:80 of 60 bytes.
 func tcpPacket() *Packet {
-	return &Packet{Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.1.0.2"), Proto: libc.ProtoTCP, SrcPort: 1000, DstPort: 80, Length: 60}
+	return &Packet{Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.1.0.2"),
+		Proto: libc.ProtoTCP, SrcPort: 1000, DstPort: 80, Length: 60}
 }
 
-func TestSetMembership(t *testing.T) {
+func TestMembership(t *testing.T) {
 	for name, row := range map[string]struct {
-		sets string
-		ref  Ref
-		want bool
+		sets  string
+		sides string
+		want  bool
 	}{
-		"an address by its source":           {"create s hash:ip\nadd s 10.0.0.1\n", setRef("s", "src"), true},
-		"an address by its destination":      {"create s hash:ip\nadd s 10.0.0.1\n", setRef("s", "dst"), false},
-		"a set that is not there":            {"", setRef("s", "src"), false},
-		"an address under a netmask":         {"create s hash:ip netmask 24\nadd s 10.0.0.77\n", setRef("s", "src"), true},
-		"a net":                              {"create s hash:net\nadd s 10.0.0.0/8\n", setRef("s", "dst"), true},
-		"a longer net with nomatch":          {"create s hash:net\nadd s 10.0.0.0/8\nadd s 10.1.0.0/16 nomatch\n", setRef("s", "dst"), false},
-		"a longer net within nomatch":        {"create s hash:net\nadd s 10.0.0.0/8 nomatch\nadd s 10.1.0.0/16\n", setRef("s", "dst"), true},
-		"an address and a port":              {"create s hash:ip,port\nadd s 10.1.0.2,80\n", setRef("s", "dst", "dst"), true},
-		"a port of another protocol":         {"create s hash:ip,port\nadd s 10.1.0.2,udp:80\n", setRef("s", "dst", "dst"), false},
-		"fewer sides than the type has":      {"create s hash:ip,port\nadd s 10.1.0.2,80\n", setRef("s", "dst"), false},
-		"more sides than the type has":       {"create s hash:ip\nadd s 10.1.0.2\n", setRef("s", "dst", "src"), true},
-		"two addresses and a port":           {"create s hash:ip,port,ip\nadd s 10.0.0.1,80,10.1.0.2\n", setRef("s", "src", "dst", "dst"), true},
-		"an address, a port and a net":       {"create s hash:ip,port,net\nadd s 10.0.0.1,80,10.0.0.0/8\n", setRef("s", "src", "dst", "dst"), true},
-		"an address, a port and nomatch":     {"create s hash:ip,port,net\nadd s 10.0.0.1,80,10.0.0.0/8\nadd s 10.0.0.1,80,10.1.0.0/16 nomatch\n", setRef("s", "src", "dst", "dst"), false},
-		"a net and a port":                   {"create s hash:net,port\nadd s 10.1.0.0/16,80\n", setRef("s", "dst", "dst"), true},
-		"a port":                             {"create s bitmap:port range 0-100\nadd s 80\n", setRef("s", "dst"), true},
-		"a port beyond the range":            {"create s bitmap:port range 0-100\nadd s 80\n", setRef("s", "src"), false},
-		"another family":                     {"create s hash:net family inet6\nadd s ::/1\n", setRef("s", "src"), false},
-		"a set of sets":                      {"create a hash:ip\nadd a 1.1.1.1\ncreate b hash:net\nadd b 10.0.0.0/8\ncreate s list:set\nadd s a\nadd s b\n", setRef("s", "src"), true},
-		"a set of sets with too few sides":   {"create b hash:ip,port\nadd b 10.0.0.1,1000\ncreate s list:set\nadd s b\n", setRef("s", "src"), false},
-		"a set of sets without a way":        {"create s list:set\n", setRef("s", "src"), false},
-		"an address in a range that was cut": {"create s hash:net\nadd s 10.0.255.250-10.1.0.3\n", setRef("s", "dst"), true},
+		"an address by its source":      {"create s hash:ip\nadd s 10.0.0.1\n", "src", true},
+		"an address by its destination": {"create s hash:ip\nadd s 10.0.0.1\n", "dst", false},
+		"a set that is not there":       {"", "src", false},
+		"an address under a netmask":    {"create s hash:ip netmask 24\nadd s 10.0.0.77\n", "src", true},
+		"a net":                         {"create s hash:net\nadd s 10.0.0.0/8\n", "dst", true},
+		"a longer net with nomatch":     {"create s hash:net\nadd s 10.0.0.0/8\nadd s 10.1.0.0/16 nomatch\n", "dst", false},
+		"a longer net within nomatch":   {"create s hash:net\nadd s 10.0.0.0/8 nomatch\nadd s 10.1.0.0/16\n", "dst", true},
+		"an address and a port":         {"create s hash:ip,port\nadd s 10.1.0.2,80\n", "dst dst", true},
+		"a port of another protocol":    {"create s hash:ip,port\nadd s 10.1.0.2,udp:80\n", "dst dst", false},
+		"fewer sides than the type has": {"create s hash:ip,port\nadd s 10.1.0.2,80\n", "dst", false},
+		"more sides than the type has":  {"create s hash:ip\nadd s 10.1.0.2\n", "dst src", true},
+		"two addresses and a port":      {"create s hash:ip,port,ip\nadd s 10.0.0.1,80,10.1.0.2\n", "src dst dst", true},
+		"an address, a port and a net":  {"create s hash:ip,port,net\nadd s 10.0.0.1,80,10.0.0.0/8\n", "src dst dst", true},
+		"an address, a port and nomatch": {"create s hash:ip,port,net\nadd s 10.0.0.1,80,10.0.0.0/8\n" +
+			"add s 10.0.0.1,80,10.1.0.0/16 nomatch\n", "src dst dst", false},
+		"a net and a port":        {"create s hash:net,port\nadd s 10.1.0.0/16,80\n", "dst dst", true},
+		"a port":                  {"create s bitmap:port range 0-100\nadd s 80\n", "dst", true},
+		"a port beyond the range": {"create s bitmap:port range 0-100\nadd s 80\n", "src", false},
+		"another family":          {"create s hash:net family inet6\nadd s ::/1\n", "src", false},
+		"a set of sets": {"create a hash:ip\nadd a 1.1.1.1\ncreate b hash:net\nadd b 10.0.0.0/8\n" +
+			"create s list:set\nadd s a\nadd s b\n", "src", true},
+		"a set of sets with too few sides":   {"create b hash:ip,port\nadd b 10.0.0.1,1000\ncreate s list:set\nadd s b\n", "src", false},
+		"a set of sets without a way":        {"create s list:set\n", "src", false},
+		"an address in a range that was cut": {"create s hash:net\nadd s 10.0.255.250-10.1.0.3\n", "dst", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sets, _ := setsOf(t, row.sets)
-			assert.Equal(t, row.want, holds(sets, row.ref, tcpPacket()))
-			assert.Equal(t, !row.want, sets.Match(&Query{Ref: row.ref, Invert: true}, tcpPacket()))
+			ref := setRef("s", strings.Fields(row.sides)...)
+			assert.Equal(t, row.want, holds(sets, ref, tcpPacket()))
+			assert.Equal(t, !row.want, sets.Match(&Query{Ref: ref, Invert: true}, tcpPacket()))
 		})
 	}
 }

@@ -51,7 +51,7 @@ func (c *entryChange) refusedTest(s *set) error {
 	default:
 		return nil
 	}
-	family := map[Family]string{0: "unspec", IPv4: "inet", IPv6: "inet6"}[s.options.family]
+	family := map[Family]string{0: "unspec", inet: "inet", inet6: "inet6"}[s.options.family]
 	return errorf("%s range is not allowed in command test with set type %s and family %s", what, s.kind.name, family)
 }
 

@@ -21,8 +21,8 @@ var hashMemory = map[string][2]struct{ head, element int }{
 	"hash:ip,port,net": {{440, 12}, {1232, 36}},
 }
 
-// memory is what the kernel says that the set takes. Elements of a hash type count as if each had a bucket of its own: which of them share one
-// depends on a number that the kernel draws.
+// memory is what the kernel says that the set takes. Elements of a hash type count as if each had a bucket of its own: which
+// of them share one depends on a number that the kernel draws.
 func (s *set) memory() int {
 	text := 0
 	for _, e := range s.entries {
@@ -37,7 +37,7 @@ func (s *set) memory() int {
 		ports := int(s.options.maxPort) - int(s.options.minPort) + 1
 		return bitmapHead + 8*((ports+63)/64) + ports*s.extended(0) + text
 	}
-	size := hashMemory[s.kind.name][btoi(s.options.family == IPv6)]
+	size := hashMemory[s.kind.name][btoi(s.options.family == inet6)]
 	regions := max(1, int(s.options.hashSize)>>10)
 	bucket := bucketHead + bucketStart*s.extended(size.element)
 	return size.head + regionSize*regions + len(s.entries)*((bucket+7)&^7) + text

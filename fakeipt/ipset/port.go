@@ -33,12 +33,12 @@ func (e *element) parsePort(command, text string, f Family) error {
 	case libc.ProtoTCP, libc.ProtoUDP, libc.ProtoSCTP, libc.ProtoUDPLite:
 		return e.parsePorts(port, libc.ProtocolName(e.proto))
 	case libc.ProtoICMP:
-		if f == IPv6 {
+		if f == inet6 {
 			return errorf("Syntax error: Protocol ICMP can be used with family inet only\nInvalid %s command: missing setname", command)
 		}
 		return e.parseICMP(port, icmp.V4Names, "ICMP")
 	case libc.ProtoICMPv6:
-		if f == IPv4 {
+		if f == inet {
 			return errorf("Syntax error: Protocol ICMPv6 can be used with family inet6 only\nInvalid %s command: missing setname", command)
 		}
 		return e.parseICMP(port, icmp.V6Names, "ICMPv6")

@@ -26,11 +26,11 @@ func parseSpan(text string, f Family, net, many bool) (addrSpan, error) {
 	width := f.bits()
 	host, length, slash := cutAt(text, '/')
 	first, last, dash := cutAt(text, '-')
-	plainOnly := !many || !net && f == IPv6
+	plainOnly := !many || !net && f == inet6
 	switch {
 	case plainOnly && (dash || slash && length != strconv.Itoa(width)):
 		return addrSpan{}, errorf("Syntax error: plain IP address must be supplied: %s", text)
-	case dash && f == IPv6:
+	case dash && f == inet6:
 		return addrSpan{}, errorf("Syntax error: IP address or IP/cidr must be specified: %s", text)
 	case slash:
 		n, err := parseNumber(length, 0, math.MaxUint8)

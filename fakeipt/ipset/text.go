@@ -46,8 +46,8 @@ func (s *set) header() []field {
 	add(s.kind == bitmapPort, "range", "%d-%d", o.minPort, o.maxPort)
 	add(s.kind == listSet, "size", "%d", o.size)
 	if hash {
-		add(o.family == IPv6, "family", "inet6")
-		add(o.family != IPv6, "family", "inet")
+		add(o.family == inet6, "family", "inet6")
+		add(o.family != inet6, "family", "inet")
 		add(true, "hashsize", "%d", o.hashSize)
 		add(true, "maxelem", "%d", o.maxElem)
 		add(o.netMask != 0 && len(s.kind.parts) == 1, "netmask", "%d", o.netMask)

@@ -40,9 +40,6 @@ type LineError struct {
 // Error is the error without the line.
 func (e *LineError) Error() string { return e.Err.Error() }
 
-// Unwrap is the error of the line.
-func (e *LineError) Unwrap() error { return e.Err }
-
 // Run runs ipset with the words behind its name and returns its exit status.
 func (t *Tool) Run(args []string) int {
 	r := t.newRun()

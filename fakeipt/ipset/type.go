@@ -61,8 +61,11 @@ func (k *setType) createOptions() []string {
 		return []string{"range", "timeout", "counters", "comment", "skbinfo"}
 	case k == listSet:
 		return []string{"size", "timeout", "counters", "comment", "skbinfo"}
-	case k.masked():
-		return []string{"family", "-4", "-6", "hashsize", "maxelem", "netmask", "timeout", "counters", "comment", "forceadd", "skbinfo", "bucketsize", "initval"}
 	}
-	return []string{"family", "-4", "-6", "hashsize", "maxelem", "timeout", "counters", "comment", "forceadd", "skbinfo", "bucketsize", "initval"}
+	options := []string{"family", "-4", "-6", "hashsize", "maxelem", "timeout", "counters", "comment", "forceadd", "skbinfo",
+		"bucketsize", "initval"}
+	if k.masked() {
+		options = append(options, "netmask")
+	}
+	return options
 }

@@ -23,7 +23,8 @@ func (t *run) appendOneXML(dst []byte, s *set, references int) []byte {
 	keys := s.liveKeys(t.sorted)
 	dst = fmt.Appendf(dst, "<ipset name=\"%s\">\n<type>%s</type>\n<revision>%d</revision>\n<header>", s.name, s.kind.name, s.kind.revision)
 	dst = appendFieldsXML(dst, s.header())
-	dst = fmt.Appendf(dst, "\n<memsize>%d</memsize>\n<references>%d</references>\n<numentries>%d</numentries>\n</header>\n", s.memory(), references, len(keys))
+	dst = fmt.Appendf(dst, "\n<memsize>%d</memsize>\n<references>%d</references>\n<numentries>%d</numentries>\n</header>\n",
+		s.memory(), references, len(keys))
 	if !t.headersOnly {
 		dst = append(dst, "<members>\n"...)
 	}

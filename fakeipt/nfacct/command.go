@@ -172,7 +172,7 @@ func (t *Tool) print(list []Object, f listFlags) {
 			fmt.Fprint(t.Stdout, o.Line())
 		}
 		if f.reset {
-			t.Objects.Reset(o.Name)
+			t.Objects.reset(o.Name)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (t *Tool) print(list []Object, f listFlags) {
 // json is the object as "list json" prints it, which is not JSON where there is a quota or a quote in the name.
 func (o Object) json() string {
 	text := fmt.Sprintf("  { \"pkts\" : %d, \"bytes\" : %d, ", o.Packets, o.Bytes)
-	if o.Mode != NoQuota {
+	if o.Mode != noQuota {
 		over := 0
 		if o.Over {
 			over = 1
@@ -199,19 +199,19 @@ func (t *Tool) add(name string, args []string) int {
 		return t.fail("missing quota value")
 	case len(args) > 2:
 		return t.fail("too many arguments")
-	case args[0] == string(ByteQuota) || args[0] == string(PacketQuota):
-		o.Mode = Mode(args[0])
+	case args[0] == byteQuota || args[0] == packetQuota:
+		o.Mode = args[0]
 	default:
 		return t.fail("argument must \"byte\" or \"packet\"")
 	}
-	if o.Mode != NoQuota {
+	if o.Mode != noQuota {
 		n, ok := libc.ScanUnsigned([]byte(args[1]))
 		if !ok {
 			return t.fail("error reading quota")
 		}
 		o.Quota = n
 	}
-	if err := t.Objects.AddObject(o); errors.Is(err, ErrExists) {
+	if err := t.Objects.AddObject(o); errors.Is(err, errExists) {
 		return t.fail("error: Device or resource busy")
 	} else if err != nil {
 		return t.fail("error: Invalid argument")
@@ -244,7 +244,7 @@ func (t *Tool) object(word string, args []string) int {
 	if t.Used()[name] {
 		return t.fail("error: Device or resource busy")
 	}
-	if err := t.Objects.Delete(name); err != nil {
+	if err := t.Objects.remove(name); err != nil {
 		return t.fail("error: No such file or directory")
 	}
 	return 0
@@ -268,9 +268,9 @@ func (t *Tool) restore() int {
 		}
 		o := Object{Packets: scanned(m[1]), Bytes: scanned(m[2]), Name: m[5][:min(len(m[5]), MaxName)]}
 		if m[4] != "" {
-			o.Quota, o.Mode = scanned(m[3]), PacketQuota
-			if m[4] == string(ByteQuota) {
-				o.Mode = ByteQuota
+			o.Quota, o.Mode = scanned(m[3]), packetQuota
+			if m[4] == byteQuota {
+				o.Mode = byteQuota
 			}
 		}
 		if err := t.Objects.AddObject(o); err != nil {
@@ -297,7 +297,7 @@ func (t *Tool) flush() int {
 	for _, o := range t.Objects.List() {
 		if !used[o.Name] {
 			// Nobody else deletes while the lock is held.
-			_ = t.Objects.Delete(o.Name)
+			_ = t.Objects.remove(o.Name)
 		}
 	}
 	return 0

@@ -9,7 +9,7 @@ import (
 // Line is the object as list prints it, with the end of the line.
 func (o Object) Line() string {
 	text := fmt.Sprintf("{ pkts = %020d, bytes = %020d", o.Packets, o.Bytes)
-	if o.Mode != NoQuota {
+	if o.Mode != noQuota {
 		over := "no"
 		if o.Over {
 			over = "yes"
@@ -40,5 +40,5 @@ func ParseLine(line string) (o Object, ok bool) {
 		}
 		numbers[i] = n
 	}
-	return Object{Name: m[5], Packets: numbers[0], Bytes: numbers[1], Mode: Mode(m[4]), Quota: numbers[2]}, true
+	return Object{Name: m[5], Packets: numbers[0], Bytes: numbers[1], Mode: m[4], Quota: numbers[2]}, true
 }

@@ -8,22 +8,19 @@ import (
 	"sync/atomic"
 )
 
-// Mode is what the quota of an object is about, as the tool spells it.
-type Mode string
-
-// The modes.
+// The modes of a quota, as the tool spells them: the counter that it is about.
 const (
-	NoQuota     Mode = ""
-	ByteQuota   Mode = "byte"
-	PacketQuota Mode = "packet"
+	noQuota     = ""
+	byteQuota   = "byte"
+	packetQuota = "packet"
 )
 
 // Object is a named pair of counters.
 type Object struct {
 	Name           string
 	Packets, Bytes uint64
-	// Mode and Quota are those of an object that -m nfacct matches beyond a quota only.
-	Mode  Mode
+	// Mode and Quota are those of an object that -m nfacct matches beyond a quota only: "byte" or "packet"; "" is no quota.
+	Mode  string
 	Quota uint64
 	// Over says that the quota has been reached since the object was made.
 	Over bool
@@ -32,11 +29,9 @@ type Object struct {
 // MaxName is the length of an object's name.
 const MaxName = 31
 
-// Errors of a Table.
 var (
-	ErrExists = errors.New("object of that name exists")
-	ErrName   = errors.New("object name is empty or too long")
-
+	errExists  = errors.New("object of that name exists")
+	errName    = errors.New("object name is empty or too long")
 	errMissing = errors.New("no object of that name")
 )
 
@@ -49,7 +44,7 @@ type Table struct {
 
 type counters struct {
 	packets, bytes atomic.Uint64
-	mode           Mode
+	mode           string
 	quota          uint64
 	over           atomic.Bool
 }
@@ -61,7 +56,7 @@ func (c *counters) object(name string) Object {
 
 // seen is the counter that the quota is about.
 func (c *counters) seen(packets, bytes uint64) uint64 {
-	if c.mode == PacketQuota {
+	if c.mode == packetQuota {
 		return c.packets.Load() + packets
 	}
 	return c.bytes.Load() + bytes
@@ -79,12 +74,12 @@ func (t *Table) Add(name string) error { return t.AddObject(Object{Name: name}) 
 func (t *Table) AddObject(o Object) error {
 	name := o.Name
 	if name == "" || len(name) > MaxName {
-		return fmt.Errorf("%w: %q", ErrName, name)
+		return fmt.Errorf("%w: %q", errName, name)
 	}
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	if t.objects[name] != nil {
-		return fmt.Errorf("%w: %q", ErrExists, name)
+		return fmt.Errorf("%w: %q", errExists, name)
 	}
 	c := &counters{mode: o.Mode, quota: o.Quota}
 	c.packets.Store(o.Packets)
@@ -126,7 +121,7 @@ func (t *Table) Count(name string, packets, bytes uint64) {
 	if c := t.find(name); c != nil {
 		c.packets.Add(packets)
 		c.bytes.Add(bytes)
-		if c.mode != NoQuota && c.seen(0, 0) >= c.quota {
+		if c.mode != noQuota && c.seen(0, 0) >= c.quota {
 			c.over.Store(true)
 		}
 	}
@@ -136,11 +131,11 @@ func (t *Table) Count(name string, packets, bytes uint64) {
 // object with a quota that the packet does not go beyond.
 func (t *Table) Matches(name string, bytes uint64) bool {
 	c := t.find(name)
-	return c == nil || c.mode == NoQuota || c.seen(1, bytes) > c.quota
+	return c == nil || c.mode == noQuota || c.seen(1, bytes) > c.quota
 }
 
-// Reset sets an object's counters to zero; a quota can then be reached again.
-func (t *Table) Reset(name string) {
+// reset sets an object's counters to zero; a quota can then be reached again.
+func (t *Table) reset(name string) {
 	if c := t.find(name); c != nil {
 		c.packets.Store(0)
 		c.bytes.Store(0)
@@ -148,8 +143,8 @@ func (t *Table) Reset(name string) {
 	}
 }
 
-// Delete removes an object. Whether a rule names it is not looked at.
-func (t *Table) Delete(name string) error {
+// remove removes an object. Whether a rule names it is not looked at.
+func (t *Table) remove(name string) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	if t.objects[name] == nil {

@@ -9,7 +9,7 @@ import (
 
 func TestQuota(t *testing.T) {
 	objects := NewTable()
-	require.NoError(t, objects.AddObject(Object{Name: "q", Mode: PacketQuota, Quota: 2}))
+	require.NoError(t, objects.AddObject(Object{Name: "q", Mode: packetQuota, Quota: 2}))
 	require.NoError(t, objects.Add("free"))
 	assert.True(t, objects.Matches("free", 100))
 	for range 2 {
@@ -19,6 +19,6 @@ func TestQuota(t *testing.T) {
 	assert.True(t, objects.Matches("q", 100))
 	o, _ := objects.Get("q")
 	assert.True(t, o.Over)
-	objects.Reset("q")
+	objects.reset("q")
 	assert.False(t, objects.Matches("q", 100))
 }

@@ -165,7 +165,7 @@ func (s *Node) kernelWithSets(o fakeipt.Options) (*fakeipt.Kernel, error) {
 }
 
 func (a *NFAcct) object() nfacct.Object {
-	return nfacct.Object{Name: a.Name, Packets: a.Packets, Bytes: a.Bytes, Mode: nfacct.Mode(a.Mode), Quota: a.Quota, Over: a.Over}
+	return nfacct.Object{Name: a.Name, Packets: a.Packets, Bytes: a.Bytes, Mode: a.Mode, Quota: a.Quota, Over: a.Over}
 }
 
 // dialect is the backend whose rules the host gets.
@@ -288,7 +288,7 @@ func (s *Node) addNetfilter(kernel *fakeipt.Kernel) error {
 	}
 	for _, object := range kernel.NFAcct().List() {
 		s.NFAcct = append(s.NFAcct, NFAcct{Name: object.Name, Packets: object.Packets, Bytes: object.Bytes,
-			Mode: string(object.Mode), Quota: object.Quota, Over: object.Over})
+			Mode: object.Mode, Quota: object.Quota, Over: object.Over})
 	}
 	var sets strings.Builder
 	err := kernel.SaveSets(&sets)

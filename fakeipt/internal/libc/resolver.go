@@ -5,14 +5,14 @@ import (
 	"net/netip"
 )
 
-// AddrInfoError is why GetAddrInfo finds no address, in the C library's words (gai_strerror).
-type AddrInfoError string
+// addrInfoError is why GetAddrInfo finds no address, in the C library's words (gai_strerror).
+type addrInfoError string
 
 // Error is the text.
-func (e AddrInfoError) Error() string { return string(e) }
+func (e addrInfoError) Error() string { return string(e) }
 
 // GetAddrInfo reads an address of so many bits, 32 or 128, as the C library's resolver does. No name is looked up; what is
-// none is told as on a host without a resolver, by an AddrInfoError.
+// none is told as on a host without a resolver, by an error with the library's text.
 func GetAddrInfo(s []byte, bits int) (netip.Addr, error) {
 	if a, ok := InetPton(s, bits); ok {
 		return a, nil
@@ -26,12 +26,12 @@ func GetAddrInfo(s []byte, bits int) (netip.Addr, error) {
 		return other.Unmap(), nil
 	}
 	if err == nil || isShort {
-		return netip.Addr{}, AddrInfoError("Address family for hostname not supported")
+		return netip.Addr{}, addrInfoError("Address family for hostname not supported")
 	}
 	if numeric := len(bytes.Trim(s, "0123456789.")) == 0; numeric && bits == 32 || !isHostName(s) {
-		return netip.Addr{}, AddrInfoError("Name or service not known")
+		return netip.Addr{}, addrInfoError("Name or service not known")
 	}
-	return netip.Addr{}, AddrInfoError("Temporary failure in name resolution")
+	return netip.Addr{}, addrInfoError("Temporary failure in name resolution")
 }
 
 // The lengths of a host's name and of a part of it.
