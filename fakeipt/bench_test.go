@@ -39,12 +39,15 @@ func serviceRules(services, endpoints int) []byte {
 		vip := fmt.Sprintf("10.%d.%d.%d", 96+s>>16, s>>8&255, s&255)
 		fmt.Fprintf(&declared, ":%s - [0:0]\n:%s - [0:0]\n", svc, ext)
 		fmt.Fprintf(&rules, "-A KUBE-SERVICES -m comment --comment \"%s cluster IP\" -m tcp -p tcp -d %s --dport 80 -j %s\n", name, vip, svc)
-		fmt.Fprintf(&rules, "-A KUBE-SERVICES -m comment --comment \"%s loadbalancer IP\" -m tcp -p tcp -d 203.%d.%d.%d --dport 80 -j %s\n", name, s>>16, s>>8&255, s&255, ext)
-		fmt.Fprintf(&rules, "-A KUBE-SERVICES -m comment --comment \"%s external IP\" -m tcp -p tcp -d 198.%d.%d.%d --dport 80 -j %s\n", name, s>>16, s>>8&255, s&255, ext)
+		fmt.Fprintf(&rules, "-A KUBE-SERVICES -m comment --comment \"%s loadbalancer IP\" -m tcp -p tcp -d 203.%d.%d.%d --dport 80 -j %s\n",
+			name, s>>16, s>>8&255, s&255, ext)
+		fmt.Fprintf(&rules, "-A KUBE-SERVICES -m comment --comment \"%s external IP\" -m tcp -p tcp -d 198.%d.%d.%d --dport 80 -j %s\n",
+			name, s>>16, s>>8&255, s&255, ext)
 		fmt.Fprintf(&rules, "-A KUBE-NODEPORTS -m comment --comment %s -m tcp -p tcp --dport %d -j %s\n", name, 1+s%65535, ext)
 		fmt.Fprintf(&rules, "-A %s -m comment --comment \"masquerade traffic for %s external destinations\" -j KUBE-MARK-MASQ\n", ext, name)
 		fmt.Fprintf(&rules, "-A %s -j %s\n", ext, svc)
-		fmt.Fprintf(&rules, "-A %s -m comment --comment \"%s cluster IP\" -m tcp -p tcp -d %s --dport 80 ! -s 10.128.0.0/9 -j KUBE-MARK-MASQ\n", svc, name, vip)
+		fmt.Fprintf(&rules, "-A %s -m comment --comment \"%s cluster IP\" -m tcp -p tcp -d %s --dport 80 ! -s 10.128.0.0/9 -j KUBE-MARK-MASQ\n",
+			svc, name, vip)
 		for e := range endpoints {
 			n := s*endpoints + e
 			sep := "KUBE-SEP-" + chainSuffix(-1-n)

@@ -77,7 +77,8 @@ func (e *extension) after(seen uint32) error {
 			return badParameter("%s: option \"--%s\" also requires \"--%s\".\n", e.name, spec.name, e.options[bits.TrailingZeros32(missing)].name)
 		}
 		if both := spec.excludes & seen; both != 0 {
-			return badParameter("%s: option \"--%s\" cannot be used together with \"--%s\".\n", e.name, spec.name, e.options[bits.TrailingZeros32(both)].name)
+			return badParameter("%s: option \"--%s\" cannot be used together with \"--%s\".\n",
+				e.name, spec.name, e.options[bits.TrailingZeros32(both)].name)
 		}
 	}
 	return nil

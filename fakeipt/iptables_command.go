@@ -37,7 +37,8 @@ func (run *toolRun) noTable(name string) error {
 	if run.kernel.dialect == NFT {
 		return &problem{status: statusVersion, msg: fmt.Sprintf("table '%s' does not exist", name)}
 	}
-	return &problem{status: statusVersion, msg: fmt.Sprintf("can't initialize %s table `%s': %s", run.family.facts().tool, name, noTableText(name))}
+	text := fmt.Sprintf("can't initialize %s table `%s': %s", run.family.facts().tool, name, noTableText(name))
+	return &problem{status: statusVersion, msg: text}
 }
 
 // maxTableName is the length of a table's name.

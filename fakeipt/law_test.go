@@ -11,30 +11,40 @@ import (
 
 // Pieces of rules of the generator. Each is good by itself; together they may be refused.
 var (
-	genTables  = []string{"filter", "nat", "mangle", "raw"}
-	genChains  = []string{"A", "B", "C", "INPUT", "FORWARD", "OUTPUT", "PREROUTING", "POSTROUTING"}
-	genHeads   = []string{"", "-p tcp", "-p udp", "! -p tcp", "-p sctp", "-p icmp", "-i eth0", "! -i veth+", "-o lo", "-f", "-p 99"}
-	genAddrs   = []string{"", "-s 10.0.0.0/8", "! -d 10.1.2.3", "-s 1.2.3.4/255.0.255.0 -d 10.96.0.1", "-s 1.1.1.1,2.2.2.2", "-d 0.0.0.0/0", "-s 10.1/16"}
-	genMatches = []string{"", "--dport 80", "-m tcp ! --sport 1:1023", "-m tcp --tcp-flags SYN,ACK SYN", "-m udp --dport 53", "-m sctp --dport 5",
+	genTables = []string{"filter", "nat", "mangle", "raw"}
+	genChains = []string{"A", "B", "C", "INPUT", "FORWARD", "OUTPUT", "PREROUTING", "POSTROUTING"}
+	genHeads  = []string{"", "-p tcp", "-p udp", "! -p tcp", "-p sctp", "-p icmp", "-i eth0", "! -i veth+", "-o lo", "-f", "-p 99"}
+	genAddrs  = []string{"", "-s 10.0.0.0/8", "! -d 10.1.2.3", "-s 1.2.3.4/255.0.255.0 -d 10.96.0.1", "-s 1.1.1.1,2.2.2.2", "-d 0.0.0.0/0",
+		"-s 10.1/16"}
+	genMatches = []string{"", "--dport 80", "-m tcp ! --sport 1:1023", "-m tcp --tcp-flags SYN,ACK SYN", "-m udp --dport 53",
+		"-m sctp --dport 5",
 		"-m comment --comment \"a b\"", "-m comment --comment x", "-m mark --mark 0x4000/0x4000", "-m mark ! --mark 7",
 		"-m conntrack --ctstate NEW,RELATED", "-m conntrack ! --ctstate DNAT", "-m state --state ESTABLISHED",
 		"-m addrtype --dst-type LOCAL", "-m addrtype --src-type LOCAL --limit-iface-out", "-m statistic --mode random --probability 0.33333",
 		"-m statistic --mode nth --every 3 --packet 1", "-m recent --set --name r", "-m recent --rcheck --seconds 60 --reap --name r",
 		"-m recent --remove --seconds 5", "-m multiport --dports 80,443:444", "-m nfacct --nfacct-name there", "-m nfacct --nfacct-name gone",
 		"-p icmp --icmp-type echo-request", "-m tcp", "-m nonesuch", "--nonesuch 1",
-		"-m physdev --physdev-is-bridged --physdev-out e0", "-m physdev --physdev-out e0", "-m limit --limit 7/min --limit-burst 3", "-m limit --limit 1/day",
-		"-m hashlimit --hashlimit-upto 9/sec --hashlimit-mode srcip --hashlimit-name h", "-m hashlimit --hashlimit-above 5kb/s --hashlimit-name b",
-		"-m iprange ! --src-range 10.0.0.1-10.0.0.9", "-m owner --uid-owner 12345-23456", "-m pkttype --pkt-type broadcast", "-m mac --mac-source 0:1:2:3:4:5",
-		"-m length --length 40:100", "-m socket --transparent", "-m rpfilter --loose", "-m connmark ! --mark 1/3", "-m sctp --chunk-types any DATA:B,INIT",
+		"-m physdev --physdev-is-bridged --physdev-out e0", "-m physdev --physdev-out e0", "-m limit --limit 7/min --limit-burst 3",
+		"-m limit --limit 1/day",
+		"-m hashlimit --hashlimit-upto 9/sec --hashlimit-mode srcip --hashlimit-name h",
+		"-m hashlimit --hashlimit-above 5kb/s --hashlimit-name b",
+		"-m iprange ! --src-range 10.0.0.1-10.0.0.9", "-m owner --uid-owner 12345-23456", "-m pkttype --pkt-type broadcast",
+		"-m mac --mac-source 0:1:2:3:4:5",
+		"-m length --length 40:100", "-m socket --transparent", "-m rpfilter --loose", "-m connmark ! --mark 1/3",
+		"-m sctp --chunk-types any DATA:B,INIT",
 		"-m set --match-set s src", "-m set ! --match-set s dst,src --return-nomatch", "-m set --match-set gone src",
-		"-m conntrack --ctproto 6 --ctexpire 5: --ctdir REPLY --ctorigsrc 10.0.0.0/8", "-m tcp --tcp-option 5 --syn", "-m multiport --ports 1:5,9"}
-	genTargets = []string{"", "-j ACCEPT", "-j DROP", "-j RETURN", "-j A", "-j B", "-g C", "-j D", "-j REJECT", "-j REJECT --reject-with tcp-reset",
+		"-m conntrack --ctproto 6 --ctexpire 5: --ctdir REPLY --ctorigsrc 10.0.0.0/8", "-m tcp --tcp-option 5 --syn",
+		"-m multiport --ports 1:5,9"}
+	genTargets = []string{"", "-j ACCEPT", "-j DROP", "-j RETURN", "-j A", "-j B", "-g C", "-j D", "-j REJECT",
+		"-j REJECT --reject-with tcp-reset",
 		"-j DNAT --to-destination 10.0.0.1", "-j DNAT --to-destination 10.0.0.1:80-90", "-j SNAT --to-source 1.2.3.4", "-j MASQUERADE",
 		"-j MASQUERADE --random-fully", "-j REDIRECT --to-ports 8080", "-j MARK --or-mark 0x4000", "-j MARK --set-mark 5",
 		"-j CONNMARK --save-mark", "-j LOG --log-prefix \"p \"", "-j NOTRACK", "-j TRACE", "-j INPUT",
-		"-j CT --notrack", "-j CT --zone 5", "-j CT --helper ftp", "-j NETMAP --to 10.0.0.0/16", "-j NFLOG --nflog-group 3 --nflog-prefix \"p q\"",
+		"-j CT --notrack", "-j CT --zone 5", "-j CT --helper ftp", "-j NETMAP --to 10.0.0.0/16",
+		"-j NFLOG --nflog-group 3 --nflog-prefix \"p q\"",
 		"-j NFQUEUE --queue-balance 1:3 --queue-bypass", "-j TPROXY --on-port 5", "-j TCPMSS --clamp-mss-to-pmtu", "-j TCPMSS --set-mss 9",
-		"-j CHECKSUM --checksum-fill", "-j SET --add-set s src", "-j SET --map-set s dst --map-prio", "-j CONNMARK --restore-mark --right-shift-mark 3",
+		"-j CHECKSUM --checksum-fill", "-j SET --add-set s src", "-j SET --map-set s dst --map-prio",
+		"-j CONNMARK --restore-mark --right-shift-mark 3",
 		"-j SNAT --to-source 1.2.3.4-1.2.3.9:5-9 --persistent", "-j LOG --log-level warning --log-uid"}
 	genOps = []string{"-A", "-A", "-A", "-A", "-I", "-D"}
 )

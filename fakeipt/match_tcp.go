@@ -68,7 +68,8 @@ func (m *MatchTCP) check(c *checkContext) syscall.Errno {
 // nativeInNFT says that the nft tools write the match as expressions of
 // nftables, so that the kernel's match is not asked.
 func (m *MatchTCP) nativeInNFT() bool {
-	return m.Option == 0 && !m.InvOption && (!m.SrcPorts.isAny() || !m.DstPorts.isAny() || m.FlagMask != 0 || m.FlagComp != 0 || m.InvSrc || m.InvDst || m.InvFlags)
+	return m.Option == 0 && !m.InvOption && (!m.SrcPorts.isAny() || !m.DstPorts.isAny() || m.FlagMask != 0 || m.FlagComp != 0 ||
+		m.InvSrc || m.InvDst || m.InvFlags)
 }
 
 // tcpFlagNames are the flags that -m tcp knows.

@@ -82,7 +82,8 @@ func (o *optionCall) prefixLength(s []byte) (uint8, error) {
 		mask, ok = libc.InetAton(s)
 	}
 	if !ok {
-		return 0, badParameter("%s: bad value for option \"--%s\", neither a valid network mask nor valid CIDR (%d-%d).\n", o.ext, o.name, 0, bits)
+		return 0, badParameter("%s: bad value for option \"--%s\", neither a valid network mask nor valid CIDR (%d-%d).\n",
+			o.ext, o.name, 0, bits)
 	}
 	if n := maskBits(mask); n >= 0 {
 		return uint8(n), nil

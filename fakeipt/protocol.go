@@ -22,7 +22,8 @@ func isExtensionHeader(number uint8) bool {
 // isOwnProtocol says that the tools know the protocol's name without /etc/protocols.
 func isOwnProtocol(number uint8) bool {
 	switch number {
-	case 0, libc.ProtoTCP, libc.ProtoUDP, libc.ProtoICMP, libc.ProtoICMPv6, libc.ProtoSCTP, libc.ProtoUDPLite, libc.ProtoESP, libc.ProtoAH, libc.ProtoMH:
+	case 0, libc.ProtoTCP, libc.ProtoUDP, libc.ProtoICMP, libc.ProtoICMPv6, libc.ProtoSCTP, libc.ProtoUDPLite,
+		libc.ProtoESP, libc.ProtoAH, libc.ProtoMH:
 		return true
 	}
 	return false

@@ -58,8 +58,9 @@ const standardTarget = "standard"
 // otherTargets are the further targets that version 1.8.9 has, with the family that they are in, 0 for both. No rule can have them here,
 // but no new chain can have their names either.
 var otherTargets = map[string]Family{
-	"AUDIT": 0, "CLASSIFY": 0, "CLUSTERIP": IPv4, "CONNSECMARK": 0, "DNPT": IPv6, "DSCP": 0, "ECN": IPv4, "HL": IPv6, "HMARK": 0, "IDLETIMER": 0,
-	"LED": 0, "RATEEST": 0, "SECMARK": 0, "SNPT": IPv6, "SYNPROXY": 0, "TCPOPTSTRIP": 0, "TEE": 0, "TOS": 0, "TTL": IPv4, "ULOG": IPv4, standardTarget: 0,
+	"AUDIT": 0, "CLASSIFY": 0, "CLUSTERIP": IPv4, "CONNSECMARK": 0, "DNPT": IPv6, "DSCP": 0, "ECN": IPv4,
+	"HL": IPv6, "HMARK": 0, "IDLETIMER": 0, "LED": 0, "RATEEST": 0, "SECMARK": 0, "SNPT": IPv6, "SYNPROXY": 0,
+	"TCPOPTSTRIP": 0, "TEE": 0, "TOS": 0, "TTL": IPv4, "ULOG": IPv4, standardTarget: 0,
 }
 
 // targetsGone are those among them that kernels no longer have, which the tools say when they meet the name.

@@ -89,7 +89,8 @@ func TestBesideSharesObjectsAndWarns(t *testing.T) {
 
 func TestHelpIsPrinted(t *testing.T) {
 	for _, d := range []Dialect{Legacy, NFT} {
-		for _, line := range []string{"iptables -h", "ip6tables --help", "iptables -h extra", "iptables -A INPUT -h", "iptables -p tcp -h", "iptables -j DNAT -h"} {
+		for _, line := range []string{"iptables -h", "ip6tables --help", "iptables -h extra", "iptables -A INPUT -h", "iptables -p tcp -h",
+			"iptables -j DNAT -h"} {
 			var out, stderr bytes.Buffer
 			assert.Zero(t, New(Options{Dialect: d}).Run(strings.Fields(line), nil, &out, &stderr), line)
 			assert.Contains(t, out.String(), "Usage: ", line)

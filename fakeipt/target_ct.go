@@ -86,9 +86,11 @@ var ctHelpers = [...]struct {
 	proto    uint8
 	onlyIPv4 bool
 }{
-	{"ftp", libc.ProtoTCP, false}, {"Q.931", libc.ProtoTCP, false}, {"irc", libc.ProtoTCP, true}, {"pptp", libc.ProtoTCP, true}, {"sane", libc.ProtoTCP, false},
+	{"ftp", libc.ProtoTCP, false}, {"Q.931", libc.ProtoTCP, false}, {"irc", libc.ProtoTCP, true}, {"pptp", libc.ProtoTCP, true},
+	{"sane", libc.ProtoTCP, false},
 	{"sip", libc.ProtoTCP, false}, {"amanda", libc.ProtoUDP, false}, {"RAS", libc.ProtoUDP, false}, {"H.245", libc.ProtoUDP, false},
-	{"netbios-ns", libc.ProtoUDP, true}, {"snmp", libc.ProtoUDP, true}, {"snmp_trap", libc.ProtoUDP, true}, {"sip", libc.ProtoUDP, false}, {"tftp", libc.ProtoUDP, false},
+	{"netbios-ns", libc.ProtoUDP, true}, {"snmp", libc.ProtoUDP, true}, {"snmp_trap", libc.ProtoUDP, true},
+	{"sip", libc.ProtoUDP, false}, {"tftp", libc.ProtoUDP, false},
 }
 
 // check: policies of timeouts are objects that no tool here can make, so there is none.

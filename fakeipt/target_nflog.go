@@ -54,7 +54,8 @@ func (t *TargetNFLOG) appendOptions(dst []byte, prefix string, d Dialect) []byte
 
 var nflogExtension = &extension{
 	name: "NFLOG",
-	options: []optionSpec{{name: "nflog-group"}, {name: "nflog-prefix"}, {name: "nflog-range", excludes: 1 << 3}, {name: "nflog-size", excludes: 1 << 2},
+	options: []optionSpec{{name: "nflog-group"}, {name: "nflog-prefix"}, {name: "nflog-range", excludes: 1 << 3},
+		{name: "nflog-size", excludes: 1 << 2},
 		{name: "nflog-threshold"}},
 	newTarget: func() targetParser { return &nflogParser{} },
 }

@@ -2,8 +2,8 @@ package fakeipt
 
 import "syscall"
 
-// TargetQueue is -j QUEUE, a verdict of the legacy tools: the packet waits for a program on queue 0. The nft tools take it for an extension,
-// which the kernel does not have.
+// TargetQueue is -j QUEUE, a verdict of the legacy tools: the packet waits for a program on queue 0. The nft tools take
+// it for an extension, which the kernel does not have.
 type TargetQueue struct{}
 
 // Name is "QUEUE".

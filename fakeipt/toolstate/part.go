@@ -74,7 +74,8 @@ func (s *Store) read(p part) (stored, error) {
 	}
 	switch {
 	case version != formatVersion:
-		return stored{}, fmt.Errorf("%s has version %d of the format, this program knows %d: use the program that wrote it, or remove the file to begin with no rules", path, version, formatVersion)
+		return stored{}, fmt.Errorf("%s has version %d of the format, this program knows %d: use the program that wrote it, "+
+			"or remove the file to begin with no rules", path, version, formatVersion)
 	case name != p.name():
 		return stored{}, damaged(path, fmt.Sprintf("it says that it is %q", name))
 	case length != len(body):
@@ -137,7 +138,8 @@ func (s *Store) load(k *fakeipt.Kernel, p part, clock *runClock) error {
 		err = k.ReadState(p.family, path, bytes.NewReader(found.text))
 	}
 	if err != nil {
-		return fmt.Errorf("the state cannot be used: %w; correct the rules with the program that wrote them, or remove the file to begin with none", err)
+		return fmt.Errorf("the state cannot be used: %w; correct the rules with the program that wrote them, "+
+			"or remove the file to begin with none", err)
 	}
 	return nil
 }

@@ -53,8 +53,8 @@ type run struct {
 	locks  []*os.File
 }
 
-// runClock is the clock of a run: once the state is locked it stands, so that nothing expires while a tool is at work, and at a whole second,
-// since that is how timeouts are written.
+// runClock is the clock of a run: once the state is locked it stands, so that nothing expires while a tool is at work,
+// and at a whole second, since that is how timeouts are written.
 type runClock struct {
 	now time.Time
 }
@@ -101,7 +101,8 @@ func (r *run) enter(v fakeipt.Visit) error {
 	parts := []part{objects, {v.Family, r.kernel.Dialect()}}
 	switch {
 	case v.Objects:
-		parts = []part{objects, {fakeipt.IPv4, fakeipt.Legacy}, {fakeipt.IPv6, fakeipt.Legacy}, {fakeipt.IPv4, fakeipt.NFT}, {fakeipt.IPv6, fakeipt.NFT}}
+		parts = []part{objects, {fakeipt.IPv4, fakeipt.Legacy}, {fakeipt.IPv6, fakeipt.Legacy}, {fakeipt.IPv4, fakeipt.NFT},
+			{fakeipt.IPv6, fakeipt.NFT}}
 	case r.kernel.Dialect() == fakeipt.NFT:
 		// The nft tools say whether there are rules of the legacy tools.
 		parts = append(parts, part{v.Family, fakeipt.Legacy})

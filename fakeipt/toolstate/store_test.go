@@ -68,7 +68,8 @@ func TestReadsWriteNothing(t *testing.T) {
 		must(t, s, "iptables", "-C", "INPUT", "-m", "nfacct", "--nfacct-name", "seen")
 		must(t, s, "iptables-save", "-c")
 		must(t, s, "nfacct", "list")
-		for _, argv := range [][]string{{"iptables", "-C", "INPUT", "-j", "DROP"}, {"iptables", "-D", "INPUT", "9"}, {"iptables", "-A"}, {"nfacct", "add", "seen"}} {
+		for _, argv := range [][]string{{"iptables", "-C", "INPUT", "-j", "DROP"}, {"iptables", "-D", "INPUT", "9"}, {"iptables", "-A"},
+			{"nfacct", "add", "seen"}} {
 			_, status := tool(s, "", argv...)
 			assert.NotZero(t, status, argv)
 		}
