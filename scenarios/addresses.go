@@ -39,7 +39,7 @@ func (r *resolver) nodeAddresses(node *Node, number int) {
 	}
 	r.checkFamilies(node.Pos, "addresses of "+node.Name, node.Addresses)
 	for _, a := range node.ExtraAddresses {
-		if !r.cluster.IPFamily.Has(a) {
+		if !r.cluster.IPFamily.has(a) {
 			r.errorf(node.Pos, "extraAddresses of %s: %s is not of the cluster's family %s", node.Name, a, r.cluster.IPFamily)
 		}
 	}
@@ -132,7 +132,7 @@ func (r *resolver) checkFamilies(pos document.Position, what string, addresses [
 		}
 	}
 	for _, a := range addresses {
-		if !r.cluster.IPFamily.Has(a) {
+		if !r.cluster.IPFamily.has(a) {
 			r.errorf(pos, "%s: %s is not of the cluster's family %s", what, a, r.cluster.IPFamily)
 		}
 	}
@@ -140,7 +140,7 @@ func (r *resolver) checkFamilies(pos document.Position, what string, addresses [
 
 func (r *resolver) checkFree(pos document.Position, addresses []netip.Addr) {
 	for _, a := range addresses {
-		if owner := r.cluster.Owner(a); owner != "" {
+		if owner := r.cluster.owner(a); owner != "" {
 			r.errorf(pos, "%s already has the address %s", owner, a)
 		}
 	}

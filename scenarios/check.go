@@ -111,7 +111,7 @@ func (c *checker) expect(e *Expect, about subject) {
 		c.keptBefore(e.Pos, "sameAs", e.SameAs)
 	}
 	for _, name := range []string{e.AnsweredBy, e.RefusedBy} {
-		if name != "" && !c.cluster.Has(name) && name != RouterName {
+		if name != "" && !c.cluster.has(name) && name != RouterName {
 			c.errorf(e.Pos, "there is no node, pod or machine %q", name)
 		}
 	}

@@ -91,9 +91,9 @@ func (c *Cluster) nodeWith(a netip.Addr) *Node {
 	return nil
 }
 
-// Owner is the name of the node, pod or machine that has an address, empty if
+// owner is the name of the node, pod or machine that has an address, empty if
 // nothing has it.
-func (c *Cluster) Owner(a netip.Addr) string {
+func (c *Cluster) owner(a netip.Addr) string {
 	if node := c.nodeWith(a); node != nil {
 		return node.Name
 	}
@@ -113,14 +113,14 @@ func (c *Cluster) Owner(a netip.Addr) string {
 	return ""
 }
 
-// Has reports whether a node, pod or machine of that name is there.
-func (c *Cluster) Has(name string) bool {
+// has reports whether a node, pod or machine of that name is there.
+func (c *Cluster) has(name string) bool {
 	return c.Node(name) != nil || c.Pod(name) != nil ||
 		slices.ContainsFunc(c.Outside, func(m Machine) bool { return m.Name == name })
 }
 
-// NodeObjects are the Node objects that the API has of the cluster's nodes.
-func (c *Cluster) NodeObjects() []manifest.Object {
+// nodeObjects are the Node objects that the API has of the cluster's nodes.
+func (c *Cluster) nodeObjects() []manifest.Object {
 	var out []manifest.Object
 	for _, node := range c.Nodes {
 		o := &corev1.Node{

@@ -118,7 +118,7 @@ func (c *checker) connections(s *Step) {
 
 func (c *checker) connect(f *Connect) {
 	c.client(f)
-	if to := f.To.Addr(); !c.cluster.IPFamily.Has(to) {
+	if to := f.To.Addr(); !c.cluster.IPFamily.has(to) {
 		c.errorf(f.Pos, "to: %s is not of the cluster's family %s", to, c.cluster.IPFamily)
 	}
 	if f.Bind.Addr.IsValid() && f.Bind.Addr.Is6() != f.To.Addr().Is6() {
@@ -142,7 +142,7 @@ func (c *checker) connect(f *Connect) {
 // client checks that the client is there and has an address of the family.
 func (c *checker) client(f *Connect) {
 	if a, err := netip.ParseAddr(f.From); err == nil {
-		if c.cluster.Owner(a) == "" {
+		if c.cluster.owner(a) == "" {
 			c.errorf(f.Pos, "from: %s is not of the cluster's family %s", a, c.cluster.IPFamily)
 		}
 		if f.Bind.Addr.IsValid() {
@@ -153,7 +153,7 @@ func (c *checker) client(f *Connect) {
 		}
 		return
 	}
-	if !c.cluster.Has(f.From) {
+	if !c.cluster.has(f.From) {
 		c.errorf(f.Pos, "from: there is no node, pod or machine %q (name it in the topology, or give an address)", f.From)
 	}
 }
@@ -171,7 +171,7 @@ func (r *runner) connections(ctx context.Context, s *Step) error {
 func (r *runner) connect(ctx context.Context, s *Step, c *Connect) error {
 	attempt := Attempt{From: c.From, Bind: c.Bind, To: c.To, Via: c.Via, Keep: c.As, Pick: c.Pick}
 	if a, err := netip.ParseAddr(c.From); err == nil {
-		attempt.From, attempt.Bind.Addr = r.cluster.Owner(a), a
+		attempt.From, attempt.Bind.Addr = r.cluster.owner(a), a
 	}
 	if attempt.Via == "" {
 		attempt.Via = r.cluster.Nodes[0].Name

@@ -39,12 +39,13 @@ func (r *resolver) endpoint(o manifest.Object, slice *discoveryv1.EndpointSlice,
 		listenOn(node, a, slice.Ports)
 		return
 	}
-	if c.Owner(a) != "" || !c.IPFamily.Has(a) {
+	if c.owner(a) != "" || !c.IPFamily.has(a) {
 		return
 	}
 	switch {
 	case nodeName != nil && c.Node(*nodeName) == nil:
-		r.errorf(o.Pos, "the endpoint %s is on the node %q, which the topology does not have%s", a, *nodeName, document.Suggest(*nodeName, c.nodeNames()))
+		r.errorf(o.Pos, "the endpoint %s is on the node %q, which the topology does not have%s",
+			a, *nodeName, document.Suggest(*nodeName, c.nodeNames()))
 	case nodeName != nil:
 		c.Pods = append(c.Pods, Pod{Name: a.String(), Node: *nodeName, Addresses: []netip.Addr{a}})
 	default:
@@ -70,7 +71,7 @@ func listenOn(node *Node, a netip.Addr, ports []discoveryv1.EndpointPort) {
 func (r *resolver) clients(s *Scenario) {
 	for i := range s.Steps {
 		for _, c := range s.Steps[i].connections() {
-			if a, err := netip.ParseAddr(c.From); err == nil && r.cluster.Owner(a) == "" && r.cluster.IPFamily.Has(a) {
+			if a, err := netip.ParseAddr(c.From); err == nil && r.cluster.owner(a) == "" && r.cluster.IPFamily.has(a) {
 				r.byAddress(a)
 			}
 		}

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 )
 
@@ -154,14 +153,6 @@ func (j *judge) extras(w *Way) string {
 		}
 	}
 	return ""
-}
-
-func (w *Way) passes(want string) bool {
-	return slices.ContainsFunc(w.Forward, func(h Hop) bool {
-		return slices.ContainsFunc(h.Steps, func(s TraceStep) bool {
-			return s.At == want || strings.Contains(s.Rule, want)
-		})
-	})
 }
 
 func (j *judge) source(w *Way) string {

@@ -32,7 +32,7 @@ func resolve(s *Scenario) (*Cluster, document.Errors) {
 	r.endpointPods(s)
 	r.clients(s)
 	r.configs(s.KubeProxy)
-	c.Objects = append(c.NodeObjects(), s.Objects...)
+	c.Objects = append(c.nodeObjects(), s.Objects...)
 	return c, r.errs
 }
 
@@ -81,7 +81,7 @@ func (r *resolver) outside(given []Machine) {
 		r.take(m.Pos, m.Name)
 		r.checkFree(m.Pos, m.Addresses)
 		for _, a := range m.Addresses {
-			if !r.cluster.IPFamily.Has(a) {
+			if !r.cluster.IPFamily.has(a) {
 				r.errorf(m.Pos, "addresses of %s: %s is not of the cluster's family %s", m.Name, a, r.cluster.IPFamily)
 			}
 		}

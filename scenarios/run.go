@@ -18,7 +18,7 @@ import (
 // Whatever goes wrong, a panic among it, is a failed check of the result.
 func Run(ctx context.Context, s *Scenario, b Backend) *Result {
 	result := &Result{Name: s.Name, File: s.Pos.File, Backend: b.Name(), Checks: []Check{}}
-	if !s.Allows(b.Name()) {
+	if !s.allows(b.Name()) {
 		result.Skipped = fmt.Sprintf("runs on %s only: %s", strings.Join(s.RunsOn.Backends, ", "), s.RunsOn.Because)
 		return result
 	}

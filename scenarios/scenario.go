@@ -36,8 +36,8 @@ type RunsOn struct {
 	Because  string   `json:"because" required:"true" doc:"Why the others cannot run it."`
 }
 
-// Allows reports whether the named backend can run the scenario.
-func (s *Scenario) Allows(backend string) bool {
+// allows reports whether the named backend can run the scenario.
+func (s *Scenario) allows(backend string) bool {
 	if s.RunsOn == nil {
 		return true
 	}

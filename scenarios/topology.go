@@ -20,8 +20,8 @@ const (
 	FamilyDual IPFamily = "dual"
 )
 
-// Has reports whether an address belongs to the family.
-func (f IPFamily) Has(a netip.Addr) bool {
+// has reports whether an address belongs to the family.
+func (f IPFamily) has(a netip.Addr) bool {
 	return f == FamilyDual || a.Is6() == (f == FamilyIPv6)
 }
 
