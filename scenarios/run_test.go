@@ -237,7 +237,8 @@ func TestACancelledRunSaysSo(t *testing.T) {
 }
 
 func TestAPanicIsAFailureOfItsScenario(t *testing.T) {
-	s, err := Read("in.yaml", strings.NewReader("{name: a, iptables: {tools: [legacy]}, steps: [{connect: {from: node1, to: 'tcp 172.30.0.1:87', expect: drop}}, {sync: true}]}"))
+	s, err := Read("in.yaml", strings.NewReader("{name: a, iptables: {tools: [legacy]}, "+
+		"steps: [{connect: {from: node1, to: 'tcp 172.30.0.1:87', expect: drop}}, {sync: true}]}"))
 	require.NoError(t, err)
 	b := &canned{}
 	result := Run(t.Context(), s, b)
@@ -257,7 +258,8 @@ func (j *judge) wrong() string {
 func TestAFailureOfManyWaysShowsTheOneAtFault(t *testing.T) {
 	seen := &Observed{}
 	for i := range 50 {
-		w := Way{End: Delivered, Heard: true, Server: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 80), Client: cannedClient, Sender: cannedClient, Probability: 0.02}
+		server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 80)
+		w := Way{End: Delivered, Heard: true, Server: server, Client: cannedClient, Sender: cannedClient, Probability: 0.02}
 		if i == 41 {
 			w = Way{End: Lost, Host: "node2", Reason: "no route", Probability: 0.02}
 		}

@@ -64,7 +64,8 @@ func (v validator) word(schema object, word string, value any, path string) stri
 	case "type":
 		return fails(!hasType(argument, value), "is no %v", argument)
 	case "enum":
-		return fails(!slices.ContainsFunc(argument.([]any), func(one any) bool { return reflect.DeepEqual(one, value) }), "%v is none of %v", value, argument)
+		known := slices.ContainsFunc(argument.([]any), func(one any) bool { return reflect.DeepEqual(one, value) })
+		return fails(!known, "%v is none of %v", value, argument)
 	case "const":
 		return fails(!reflect.DeepEqual(argument, value), "%v is not %v", value, argument)
 	case "pattern":

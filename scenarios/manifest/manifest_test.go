@@ -115,9 +115,11 @@ func TestAbsurdInputIsRefusedAtOnce(t *testing.T) {
 		{"more than 128 MiB", strings.Repeat("# comment\n", 14<<20), "in.yaml: more than 128 MiB of input (split it into several files)"},
 		{"deep nesting", strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "want a Kubernetes object, got a list"},
 		{"nesting deeper than the parser goes", strings.Repeat("[", 50000), "not YAML: exceeded max depth of 10000"},
-		{"deep nesting in a field", "{apiVersion: v1, kind: Pod, metadata: {managedFields: [{fieldsV1: " + strings.Repeat("{a: ", 5000) + "1" + strings.Repeat("}", 5001) + "]}}", "nested deeper than 100 levels"},
+		{"deep nesting in a field", "{apiVersion: v1, kind: Pod, metadata: {managedFields: [{fieldsV1: " +
+			strings.Repeat("{a: ", 5000) + "1" + strings.Repeat("}", 5001) + "]}}", "nested deeper than 100 levels"},
 		{"aliases that multiply", aliasBomb(), "aliases expand to more than 100000 values"},
-		{"an alias inside itself", "apiVersion: v1\nkind: Pod\nmetadata: {managedFields: [{fieldsV1: &a [*a]}]}", "nested deeper than 100 levels"},
+		{"an alias inside itself", "apiVersion: v1\nkind: Pod\nmetadata: {managedFields: [{fieldsV1: &a [*a]}]}",
+			"nested deeper than 100 levels"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, err := ReadObjects("in.yaml", strings.NewReader(row.in))

@@ -113,7 +113,10 @@ func ReadObjects(name string, r io.Reader) ([]Object, error) {
 		return nil, err
 	}
 	if len(docs) == 0 {
-		return nil, &document.Error{Position: document.Position{File: name}, Msg: "no object in it (want Kubernetes manifests, as kubectl get -o yaml prints them)"}
+		return nil, &document.Error{
+			Position: document.Position{File: name},
+			Msg:      "no object in it (want Kubernetes manifests, as kubectl get -o yaml prints them)",
+		}
 	}
 	d := document.NewDecoder(name)
 	var out []Object

@@ -24,10 +24,36 @@ import (
 )
 
 const leftoversObjects = `
-- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: LoadBalancer, clusterIP: 172.30.0.41, clusterIPs: [172.30.0.41, "fd00:172:30::41"], ipFamilies: [IPv4, IPv6], externalTrafficPolicy: Local, healthCheckNodePort: 30099, loadBalancerSourceRanges: [203.0.113.0/25, "2001:db8::/32"], sessionAffinity: ClientIP, ports: [{port: 80, targetPort: 8080, nodePort: 30080}]}, status: {loadBalancer: {ingress: [{ip: 1.2.3.4}, {ip: "2001:db8:1::4"}]}}}
-- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-4, labels: {kubernetes.io/service-name: web}}, addressType: IPv4, ports: [{port: 8080}], endpoints: [{addresses: [10.244.1.2], nodeName: node1}, {addresses: [10.244.2.2], nodeName: node2}]}
-- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-6, labels: {kubernetes.io/service-name: web}}, addressType: IPv6, ports: [{port: 8080}], endpoints: [{addresses: ["fd00:10:244:1::2"], nodeName: node1}]}
-- {apiVersion: v1, kind: Service, metadata: {name: empty}, spec: {clusterIP: 172.30.0.42, ports: [{port: 80}]}}
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  type: LoadBalancer
+  clusterIP: 172.30.0.41
+  clusterIPs: [172.30.0.41, "fd00:172:30::41"]
+  ipFamilies: [IPv4, IPv6]
+  externalTrafficPolicy: Local
+  healthCheckNodePort: 30099
+  loadBalancerSourceRanges: [203.0.113.0/25, "2001:db8::/32"]
+  sessionAffinity: ClientIP
+  ports: [{port: 80, targetPort: 8080, nodePort: 30080}]
+status: {loadBalancer: {ingress: [{ip: 1.2.3.4}, {ip: "2001:db8:1::4"}]}}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web-4, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+ports: [{port: 8080}]
+endpoints: [{addresses: [10.244.1.2], nodeName: node1}, {addresses: [10.244.2.2], nodeName: node2}]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web-6, labels: {kubernetes.io/service-name: web}}
+addressType: IPv6
+ports: [{port: 8080}]
+endpoints: [{addresses: ["fd00:10:244:1::2"], nodeName: node1}]
+---
+{apiVersion: v1, kind: Service, metadata: {name: empty}, spec: {clusterIP: 172.30.0.42, ports: [{port: 80}]}}
 `
 
 // foreignRules are the kubelet's, a network plugin's and an administrator's.
@@ -84,7 +110,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 
 // syncedNode is a node with the rules of others on which a proxier has synced.
 func syncedNode(t *testing.T, dialect fakeipt.Dialect) (*node.Node, node.Kernel) {
-	objects, err := manifest.ReadObjects("leftovers.yaml", strings.NewReader(strings.ReplaceAll(leftoversObjects, "\n- ", "\n---\n")))
+	objects, err := manifest.ReadObjects("leftovers.yaml", strings.NewReader(leftoversObjects))
 	require.NoError(t, err)
 	object := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node1"}, Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{
 		{Type: corev1.NodeInternalIP, Address: "192.168.0.2"}, {Type: corev1.NodeInternalIP, Address: "2001:db8::1"}}}}

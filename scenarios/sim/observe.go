@@ -23,7 +23,10 @@ func (s *session) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Ob
 	if err := s.routeVia(a.Via); err != nil {
 		return nil, err
 	}
-	c := network.Connect{From: a.From, Proto: plan.Proto(a.To.Proto, a.To.Addr().Is6()), To: a.To.AddrPort, Source: a.Bind.Addr, SourcePort: a.Bind.Port}
+	c := network.Connect{
+		From: a.From, Proto: plan.Proto(a.To.Proto, a.To.Addr().Is6()), To: a.To.AddrPort,
+		Source: a.Bind.Addr, SourcePort: a.Bind.Port,
+	}
 	if a.Keep == "" {
 		connections, err := s.network.Connect(c)
 		return s.observed(a, connections), err
