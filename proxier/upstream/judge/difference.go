@@ -69,12 +69,22 @@ type Report struct {
 	// Large, Failed and Partial are the states of one family after a sync of kube-proxy's that was in a large cluster, failed, or
 	// did not write everything.
 	Large, Failed, Partial int
-	// Explained counts the differences by their explanation.
+	// Explained counts the differences by their explanation. Those that rest on chance are not counted: how often they come up is
+	// another number in each run.
 	Explained map[string]int
 }
 
 // NewReport returns an empty report.
 func NewReport() *Report { return &Report{Explained: map[string]int{}} }
+
+// explained counts a difference.
+func (r *Report) explained(name string) {
+	for _, e := range Explanations() {
+		if e.Name == name && !e.Chance {
+			r.Explained[name]++
+		}
+	}
+}
 
 // count counts a state.
 func (r *Report) count(large, failed, partial bool) {

@@ -158,7 +158,7 @@ func TestExplanationsAreShownByTheirCases(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			c, err := cases.Read("../testdata/" + e.Case)
 			require.NoError(t, err)
-			differences, err := Run(c, NewReport())
+			differences, err := e.Show(c, NewReport())
 			require.NoError(t, err)
 			require.NotEmpty(t, differences)
 			for _, d := range differences {

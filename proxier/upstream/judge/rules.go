@@ -94,7 +94,7 @@ func reachedChains(table *fakeipt.Table) map[string]bool {
 	return reached
 }
 
-// compareRules counts the rules compared and returns a difference for each chain that is not the same. A nil list of lines
+// compareRules counts our rules and returns a difference for each chain that is not the same. A nil list of lines
 // is a chain that is not there.
 func compareRules(ours, theirs map[string][]string) (rules int, differences []*Difference) {
 	names := map[string]bool{}
@@ -105,7 +105,7 @@ func compareRules(ours, theirs map[string][]string) (rules int, differences []*D
 		names[name] = true
 	}
 	for name := range names {
-		rules += len(theirs[name])
+		rules += len(ours[name])
 		if len(ours[name]) == len(theirs[name]) && slices.Equal(ours[name], theirs[name]) && (ours[name] == nil) == (theirs[name] == nil) {
 			continue
 		}

@@ -58,7 +58,7 @@ func Run(c *cases.Case, report *Report) ([]*Difference, error) {
 		r.step = i
 		differences := r.take(&c.Steps[i])
 		for _, d := range differences {
-			report.Explained[d.Explanation]++
+			report.explained(d.Explanation)
 		}
 		all = append(all, differences...)
 		if Unexplained(differences) != nil {
@@ -122,11 +122,12 @@ func (r *run) take(step *cases.Step) []*Difference {
 // foreign is a chain of somebody else.
 const foreign = "FOREIGN"
 
-// hold makes a chain that is not ours jump to the first chain of a service.
+// hold makes a chain that is not ours jump to the chain of a service: the one whose name is first, since the order in which
+// kube-proxy makes chains is that of a Go map.
 func (r *run) hold() {
 	for _, family := range peers.Families {
-		chain := firstServiceChain(r.theirs.Kernel().Ruleset(peers.KernelFamily(family)))
-		if chain == "" || r.ours.Kernel().Ruleset(peers.KernelFamily(family)).Table("nat").Chain(chain) == nil {
+		chain := firstServiceChain(r.ours.Kernel().Ruleset(peers.KernelFamily(family)))
+		if chain == "" || r.theirs.Kernel().Ruleset(peers.KernelFamily(family)).Table("nat").Chain(chain) == nil {
 			continue
 		}
 		r.both(family, "-t", "nat", "-N", foreign)
@@ -151,15 +152,18 @@ func (r *run) both(family v1.IPFamily, args ...string) {
 	}
 }
 
-func firstServiceChain(set *fakeipt.Ruleset) string {
-	if table := set.Table("nat"); table != nil {
-		for chain := range table.Chains() {
-			if isServiceChain(chain.Name) && table.References(chain.Name) > 0 {
-				return chain.Name
-			}
+// firstServiceChain is the first, by name, that something jumps to.
+func firstServiceChain(set *fakeipt.Ruleset) (first string) {
+	table := set.Table("nat")
+	if table == nil {
+		return ""
+	}
+	for chain := range table.Chains() {
+		if isServiceChain(chain.Name) && table.References(chain.Name) > 0 && (first == "" || chain.Name < first) {
+			first = chain.Name
 		}
 	}
-	return ""
+	return first
 }
 
 // sync syncs both sides and compares them.
@@ -216,7 +220,8 @@ func (r *run) compare(family v1.IPFamily, ourError, theirError error) []*Differe
 	return append(differences, r.comparePackets(family, large, len(differences) == 0)...)
 }
 
-// comparePackets compares what becomes of packets. Affinity is looked at where all else is the same.
+// comparePackets compares what becomes of packets. Affinity is looked at where all else is the same; where it is not may be
+// chance, so the report does not count these packets.
 func (r *run) comparePackets(family v1.IPFamily, large, same bool) []*Difference {
 	most := mostPackets
 	if large {
@@ -232,11 +237,10 @@ func (r *run) comparePackets(family v1.IPFamily, large, same bool) []*Difference
 	if large || !same || len(differences) > 0 {
 		return differences
 	}
-	packets, differences, err := r.compareAffinity(family)
+	_, differences, err := r.compareAffinity(family)
 	if err != nil {
 		panic(err)
 	}
-	r.report.Packets += packets
 	return differences
 }
 

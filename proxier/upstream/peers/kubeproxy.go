@@ -111,7 +111,8 @@ func (k *KubeProxy) Kernel() *fakeipt.Kernel { return k.node.kernel }
 // Sync implements Peer.
 func (k *KubeProxy) Sync() map[v1.IPFamily]error {
 	errs := map[v1.IPFamily]error{}
-	for family, f := range k.families {
+	for _, family := range Families {
+		f := k.families[family]
 		if k.started {
 			errs[family] = f.sync()
 			continue

@@ -89,9 +89,9 @@ func explanation(d *judge.Difference) string {
 
 // checkFiles runs the cases in the folder: that of each explanation must show its difference, those in agree none.
 func (o *options) checkFiles(report *judge.Report, out, errOut io.Writer) int {
-	expected := map[string]string{} // explanation by path
+	expected := map[string]judge.Explanation{} // by path
 	for _, e := range judge.Explanations() {
-		expected[filepath.Join(o.folder, e.Case)] = e.Name
+		expected[filepath.Join(o.folder, e.Case)] = e
 	}
 	agreeing, err := filepath.Glob(filepath.Join(o.folder, "agree", "*.yaml"))
 	if err != nil {
@@ -99,24 +99,25 @@ func (o *options) checkFiles(report *judge.Report, out, errOut io.Writer) int {
 		return 2
 	}
 	for _, path := range agreeing {
-		expected[path] = ""
+		expected[path] = judge.Explanation{}
 	}
 	for _, path := range slices.Sorted(maps.Keys(expected)) {
+		e := expected[path]
 		c, err := cases.Read(path)
 		var differences []*judge.Difference
 		if err == nil {
-			differences, err = judge.Run(c, report)
+			differences, err = e.Show(c, report)
 		}
 		if err != nil {
 			fmt.Fprintln(errOut, err)
 			return 2
 		}
-		if expected[path] != "" && len(differences) == 0 {
-			fmt.Fprintf(out, "%s: kube-proxy does no longer what the explanation %q says: take it away\n", path, expected[path])
+		if e.Name != "" && len(differences) == 0 {
+			fmt.Fprintf(out, "%s: kube-proxy does no longer what the explanation %q says: take it away\n", path, e.Name)
 			return 1
 		}
 		for _, d := range differences {
-			if expected[path] == "" || d.Explanation != expected[path] {
+			if e.Name == "" || d.Explanation != e.Name {
 				fmt.Fprintf(out, "%s shows another difference than it should:\n%s", path, d)
 				return 1
 			}
@@ -176,12 +177,15 @@ func printReport(r *judge.Report, took time.Duration, out io.Writer) {
 	fmt.Fprintf(out, "of these after partial syncs %d, after failed ones %d, in large clusters %d\n", r.Partial, r.Failed, r.Large)
 	fmt.Fprintf(out, "rules %d, packets %d, metrics %d, health checks %d\n", r.Rules, r.Packets, r.Metrics, r.Health)
 	fmt.Fprintf(out, "differences %d, all of them explained, each with a case that shows it:\n", total)
-	for _, name := range slices.Sorted(maps.Keys(r.Explained)) {
-		for _, e := range judge.Explanations() {
-			if e.Name == name {
-				fmt.Fprintf(out, "  %d %s: %s\n", r.Explained[name], name, e.Why)
-				fmt.Fprintf(out, "    shown by proxier/upstream/testdata/%s\n", e.Case)
-			}
+	for _, e := range judge.Explanations() {
+		if n := r.Explained[e.Name]; n > 0 {
+			fmt.Fprintf(out, "  %d %s: %s\n    shown by proxier/upstream/testdata/%s\n", n, e.Name, e.Why, e.Case)
+		}
+	}
+	fmt.Fprintln(out, "besides these, as often as chance has it in each run:")
+	for _, e := range judge.Explanations() {
+		if e.Chance {
+			fmt.Fprintf(out, "  %s: %s\n    shown by proxier/upstream/testdata/%s\n", e.Name, e.Why, e.Case)
 		}
 	}
 }
