@@ -311,10 +311,31 @@ func TestEventsDuringSync(t *testing.T) {
 	}
 	events.Wait()
 	require.NoError(t, p.Sync())
-	last := config.IPTables.(*recorder).last()
-	assert.Contains(t, last, "-d 172.30.0.41 --dport 1099 ")
-	assert.Contains(t, last, "--to-destination 10.180.0.99:8080")
 	assert.False(t, p.NeedsSync())
+
+	// How the events fall among the syncs is chance. What they add up to is not.
+	fresh, _ := testConfig(v1.IPv4Protocol)
+	q, err := proxier.New(fresh)
+	require.NoError(t, err)
+	service := webService()
+	service.Spec.Ports[0].Port = 1099
+	q.OnServiceAdd(service)
+	q.OnEndpointSliceAdd(webSlice(v1.IPv4Protocol, "10.180.0.99", true))
+	q.OnServiceSynced()
+	q.OnEndpointSlicesSynced()
+	require.NoError(t, q.Sync())
+	want := chainsOf(t, fresh)
+	assert.Contains(t, strings.Join(want["nat KUBE-SERVICES"], "\n"), "-d 172.30.0.41 --dport 1099 ")
+	assert.Equal(t, want, chainsOf(t, config))
+}
+
+// chainsOf are the chains after all restores.
+func chainsOf(t *testing.T, config proxier.Config) chainText {
+	chains := chainText{}
+	for _, input := range config.IPTables.(*recorder).restored {
+		chains.restore(t, input)
+	}
+	return chains
 }
 
 func TestHealth(t *testing.T) {

@@ -18,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/freeport"
 )
 
 const proxyObjects = `apiVersion: v1
@@ -84,8 +86,8 @@ func startProxy(t *testing.T, args ...string) *proxyRun {
 // newProxyRun is a proxy that has not started, with a folder for the fake kernel and ports of its own.
 func newProxyRun(t *testing.T) *proxyRun {
 	t.Setenv("CHAINWALK_STATE", t.TempDir())
-	r := &proxyRun{check: freePort(t), done: make(chan error, 1)}
-	r.healthz, r.metric = fmt.Sprintf("127.0.0.1:%d", freePort(t)), fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	r := &proxyRun{check: freeport.New(t), done: make(chan error, 1)}
+	r.healthz, r.metric = fmt.Sprintf("127.0.0.1:%d", freeport.New(t)), fmt.Sprintf("127.0.0.1:%d", freeport.New(t))
 	return r
 }
 
@@ -105,14 +107,6 @@ func (r *proxyRun) start(t *testing.T, args ...string) {
 		for range r.done { // until it has ended
 		}
 	})
-}
-
-// freePort is a port that nobody listens at.
-func freePort(t *testing.T) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // replaceObjects puts another file in the place of the one with the objects, so that no half of it is read.
@@ -321,9 +315,9 @@ func TestProxyRefuses(t *testing.T) {
 
 func TestProxyEndsWhenItsConfigurationChanges(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	healthz := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	healthz := fmt.Sprintf("127.0.0.1:%d", freeport.New(t))
 	text := fmt.Sprintf("apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\nhealthzBindAddress: %s\nmetricsBindAddress: 127.0.0.1:%d\n",
-		healthz, freePort(t))
+		healthz, freeport.New(t))
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	r := startProxy(t, "--config", file)
 	r.get(t, healthz+"/livez", ok)

@@ -5,11 +5,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/freeport"
 )
 
 // answered is an answer over HTTP. The zero value is a connection that was
@@ -39,10 +40,7 @@ func ask(t *testing.T, url string) answered {
 // freePort returns a port that nobody listens at on any address.
 func freePort(t *testing.T) uint16 {
 	t.Helper()
-	listener, err := net.Listen("tcp", ":0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, listener.Close()) }()
-	return netip.MustParseAddrPort(listener.Addr().String()).Port()
+	return uint16(freeport.New(t))
 }
 
 // occupy listens at a place until the test ends or the function is called.

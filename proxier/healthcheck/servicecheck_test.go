@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/chainwalk/chainwalk/internal/freeport"
 )
 
 type alwaysWell struct{}
@@ -16,12 +18,9 @@ func (alwaysWell) Healthy() bool { return true }
 
 func newCheckAtFreePlace(t *testing.T) (*serviceCheck, netip.AddrPort) {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, free.Close())
 	check := newServiceCheck(types.NamespacedName{Namespace: "shop", Name: "web"}, alwaysWell{})
 	t.Cleanup(func() { check.closeElsewhere(0, nil) })
-	return check, netip.MustParseAddrPort(free.Addr().String())
+	return check, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(freeport.New(t)))
 }
 
 // shut ends a listening behind the check's back.

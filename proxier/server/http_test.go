@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/freeport"
 )
 
 // BindInterval is for the tests of Run.
@@ -22,7 +25,7 @@ func TestServerAnswersWhatHasBegun(t *testing.T) {
 		<-release
 		_, _ = io.WriteString(w, "late")
 	})
-	address := unusedAddress(t)
+	address := fmt.Sprintf("127.0.0.1:%d", freeport.New(t))
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- listenAndServe(ctx, address, slow) }()
@@ -54,13 +57,6 @@ func TestServerSaysWhyItCannotListen(t *testing.T) {
 	defer func() { require.NoError(t, listener.Close()) }()
 	address := listener.Addr().String()
 	require.EqualError(t, listenAndServe(t.Context(), address, nil), "listen tcp "+address+": bind: address already in use")
-}
-
-func unusedAddress(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, listener.Close()) }()
-	return listener.Addr().String()
 }
 
 func accepts(address string) bool {

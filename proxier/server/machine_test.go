@@ -26,6 +26,7 @@ import (
 	"k8s.io/utils/exec"
 	testingexec "k8s.io/utils/exec/testing"
 
+	"github.com/chainwalk/chainwalk/internal/freeport"
 	"github.com/chainwalk/chainwalk/proxier/server"
 	"github.com/chainwalk/chainwalk/proxier/sysctl"
 )
@@ -70,10 +71,7 @@ func newMachine(t *testing.T) *machine {
 
 func freePlace(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, listener.Close()) }()
-	return listener.Addr().String()
+	return fmt.Sprintf("127.0.0.1:%d", freeport.New(t))
 }
 
 // occupy listens at a place until the function is called.

@@ -25,6 +25,8 @@ import (
 func TestRunStartsInOrder(t *testing.T) {
 	m := newMachine(t)
 	m.start(t)
+	// The families sync side by side.
+	m.awaitSync(t, "iptables-restore")
 	m.awaitSync(t, "ip6tables-restore")
 	journal := m.noted()
 	last := -1
@@ -179,6 +181,8 @@ func TestMetricsAddressServes(t *testing.T) {
 			get := func(path string) (int, string) {
 				return ask(t, http.MethodGet, m.configuration.MetricsBindAddress+path, "")
 			}
+			// It is served beside everything else, and the health that was waited for is at another address.
+			m.await(t, "the metrics server", func() bool { status, _ := get("/healthz"); return status == http.StatusOK })
 			for path, want := range map[string]string{
 				"/healthz": "ok", "/proxyMode": "iptables", "/metrics": "kubeproxy_sync_proxy_rules_duration_seconds",
 				"/configz": `"kubeproxy.config.k8s.io":{"kind":"KubeProxyConfiguration"`,
