@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ipset"
 	"k8s.io/utils/clock"
 )
 
@@ -82,7 +83,6 @@ func NewHost(config HostConfig) (*Host, error) {
 		netfilter: config.Netfilter,
 		clock:     config.Clock,
 		indexing:  usualIndexPolicy,
-		memory:    newMemory(),
 	}
 	if h.sysctls == nil {
 		h.sysctls = map[string]string{}
@@ -90,6 +90,11 @@ func NewHost(config HostConfig) (*Host, error) {
 	if h.clock == nil {
 		h.clock = stoppedClock{}
 	}
+	var sets *ipset.Table
+	if h.netfilter != nil {
+		sets = h.netfilter.Sets()
+	}
+	h.memory = newMemory(sets)
 	if err := h.SetNetwork(config.Devices, config.Routes, config.PolicyRules, config.OnlyGivenRoutes); err != nil {
 		return nil, err
 	}

@@ -5,8 +5,8 @@ import "github.com/chainwalk/chainwalk/fakeipt"
 // journal lets a walk write the host's state as straight code and be undone afterwards. While a checkpoint is
 // open, every change adds its inverse to undo, and counters wait in pending, since they are shared with the ruleset.
 //
-// Connections change with every packet, so they are not undone by functions of their own, which would need memory: saved
-// holds the states that they had, and both lists are used again.
+// What is undone are connections: saved holds the states that they had. All lists are used again. What else
+// packets leave behind is in memory, which has checkpoints of its own that the journal's open and close.
 type journal struct {
 	undo    []undoStep
 	saved   []connState
@@ -14,11 +14,10 @@ type journal struct {
 	pending []pendingCount
 }
 
-// undoStep undoes a change: it calls restore, or does what the kind says to the connection.
+// undoStep undoes a change of a connection.
 type undoStep struct {
-	restore func()
-	conn    *conn
-	kind    undoKind
+	conn *conn
+	kind undoKind
 }
 
 // undoKind is what changed of a connection.
@@ -52,11 +51,7 @@ func (h *Host) checkpoint() checkpoint {
 func (h *Host) rollback(c checkpoint) {
 	j := &h.journal
 	for i := len(j.undo) - 1; i >= c.undo; i-- {
-		if step := &j.undo[i]; step.conn != nil {
-			h.undoConn(step)
-		} else {
-			step.restore()
-		}
+		h.undoConn(&j.undo[i])
 	}
 	clear(j.undo[c.undo:])
 	j.undo, j.pending = j.undo[:c.undo], j.pending[:c.pending]
@@ -97,11 +92,6 @@ func (h *Host) keep() {
 	}
 	clear(j.undo)
 	j.undo, j.saved, j.pending, j.begins = j.undo[:0], j.saved[:0], j.pending[:0], 0
-}
-
-// onRollback notes how to undo a change that is being made.
-func (h *Host) onRollback(undo func()) {
-	h.journal.undo = append(h.journal.undo, undoStep{restore: undo})
 }
 
 // saveConn notes a connection's state, unless it was the last thing noted since the checkpoint.

@@ -17,21 +17,11 @@ func setPacket(s *packet) *ipset.Packet {
 
 // matchSet is -m set (net/netfilter/xt_set.c).
 func (w *walk) matchSet(s *packet, m *fakeipt.MatchSet) bool {
-	sets, p := w.h.netfilter.Sets(), setPacket(s)
-	holds := sets.Match(&m.Query, p)
-	w.undoSet(sets.Count(&m.Query, p))
-	return holds
+	return w.h.memory.sets.now().Match(&m.Query, setPacket(s))
 }
 
 // targetSet is -j SET. Rules after it see the set as it is then.
 func (w *walk) targetSet(s *packet, t *fakeipt.TargetSet) fate {
-	w.undoSet(w.h.netfilter.Sets().Apply(&t.Change, setPacket(s)))
+	w.h.memory.sets.now().Apply(&t.Change, setPacket(s))
 	return goOn
-}
-
-// undoSet lets a change of a set be undone with the walk.
-func (w *walk) undoSet(undo func()) {
-	if undo != nil {
-		w.h.onRollback(undo)
-	}
 }

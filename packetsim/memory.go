@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ipset"
 )
 
 // memory is what packets leave behind in a host beside connections and counters. It has a layer for every open checkpoint under which
@@ -20,10 +21,12 @@ type memory struct {
 	recent     remembered[string, *recentList]
 	templates  remembered[matchKey, *conn] // of the rules with -j CT
 	paths      remembered[pathKey, int]    // the next hop that a flow takes on a route with several
+	sets       rememberedSets
 }
 
-func newMemory() *memory {
-	m := &memory{}
+// newMemory is empty. The sets are those of the host's Netfilter; nil if it has none.
+func newMemory(sets *ipset.Table) *memory {
+	m := &memory{sets: rememberedSets{table: sets}}
 	for _, kind := range m.kinds() {
 		kind.begin(m)
 	}
@@ -40,8 +43,8 @@ type layered interface {
 	rollback(depth int)
 }
 
-func (m *memory) kinds() [7]layered {
-	return [...]layered{&m.nth, &m.limits, &m.hashlimits, &m.buckets, &m.recent, &m.templates, &m.paths}
+func (m *memory) kinds() [8]layered {
+	return [...]layered{&m.nth, &m.limits, &m.hashlimits, &m.buckets, &m.recent, &m.templates, &m.paths, &m.sets}
 }
 
 // checkpoint opens a checkpoint.

@@ -12,7 +12,7 @@ import (
 // back at each rollback.
 func TestMemoryInLayers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		m := newMemory()
+		m := newMemory(nil)
 		now := map[string]*recentList{}
 		var before []map[string]*recentList
 		rt.Repeat(map[string]func(*rapid.T){

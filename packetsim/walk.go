@@ -9,7 +9,7 @@ import (
 )
 
 // Walk gives every outcome of a packet, the probabilities adding up to 1. The host is unchanged afterwards: no entry
-// is made and nothing is counted. All outcomes are of the rulesets that the first one met.
+// is made and nothing is counted. All outcomes are of the rulesets and sets that the first one met, and tools wait to change these sets.
 func (h *Host) Walk(in Input) ([]Outcome, error) { return h.outcomes(in, false) }
 
 // Verdicts is Walk without steps, which takes far less time.
@@ -18,6 +18,8 @@ func (h *Host) Verdicts(in Input) ([]Outcome, error) { return h.outcomes(in, tru
 func (h *Host) outcomes(in Input, quiet bool) ([]Outcome, error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
+	h.memory.sets.freeze()
+	defer h.memory.sets.release()
 	var outcomes []Outcome
 	var current Outcome
 	var plans rulesetPlans
@@ -39,6 +41,8 @@ func (h *Host) outcomes(in Input, quiet bool) ([]Outcome, error) {
 func (h *Host) Verdict(in Input, c Chance) (o Outcome, err error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
+	h.memory.sets.freeze()
+	defer h.memory.sets.release()
 	var plans rulesetPlans
 	err = h.look(&in, c, true, &plans, &o)
 	return o, err

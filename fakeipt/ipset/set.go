@@ -57,18 +57,7 @@ func (s *set) expiry(given bool, seconds uint32) time.Time {
 	return s.clock.Now().Add(time.Duration(seconds) * time.Second)
 }
 
-// expire removes the entries whose time is over. The caller holds the lock.
-func (s *set) expire() {
-	if !s.options.hasTimeout {
-		return
-	}
-	for k, e := range s.entries {
-		if !s.live(e) {
-			s.remove(k)
-		}
-	}
-}
-
+// remove takes an entry out that is there.
 func (s *set) remove(k key) {
 	delete(s.entries, k)
 	s.prefixes[s.prefixOf(k)]--
@@ -84,26 +73,20 @@ func (s *set) prefixOf(k key) uint8 {
 	return k.bits
 }
 
-// add puts an entry in. An entry that is there is replaced if exist is set.
-func (s *set) add(k key, e entry, exist bool) error {
-	old := s.entries[k]
-	if old != nil && s.live(old) && !exist {
-		return errElemExists
-	}
-	if old == nil {
-		s.expire()
-		if s.kind.hash() && len(s.entries) >= int(s.options.maxElem) {
-			return errFull
-		}
+// put puts an entry in the place of the one that is there, or behind all others.
+func (s *set) put(k key, e entry) {
+	if old := s.entries[k]; old != nil {
+		e.seq = old.seq
+	} else {
 		s.prefixes[s.prefixOf(k)]++
 		if s.kind == listSet {
 			s.order = append(s.order, k)
 		}
 		s.seq++
 		e.seq = s.seq
-	} else {
-		e.seq = old.seq
 	}
 	s.entries[k] = &e
-	return nil
 }
+
+// add puts an entry in. An entry that is there is replaced if exist is set.
+func (s *set) add(k key, e entry, exist bool) error { return (*Overlay)(nil).add(s, k, e, exist) }
