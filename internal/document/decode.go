@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -39,6 +38,7 @@ type located interface{ locate(Position) }
 // Decoder decodes the nodes of one file and collects what is wrong with them.
 // The zero Decoder is not usable; see NewDecoder.
 type Decoder struct {
+	rules   *Rules
 	file    string
 	path    []string
 	depth   int
@@ -46,21 +46,15 @@ type Decoder struct {
 	inAlias int
 	full    bool // maxErrors reached: go no further
 	errs    Errors
-	fields  map[reflect.Type]map[string]field
-}
-
-// field is one field of a struct.
-type field struct {
-	index []int
-	// enum is the struct tag "enum": the words that a string field may hold.
-	enum []string
-	// required is the struct tag "required": the field must be given.
-	required bool
+	fields  typeFields
 }
 
 // NewDecoder returns a decoder for nodes of the named file.
-func NewDecoder(file string) *Decoder {
-	return &Decoder{file: file, fields: map[reflect.Type]map[string]field{}}
+func NewDecoder(file string) *Decoder { return (&Rules{}).NewDecoder(file) }
+
+// NewDecoder returns a decoder for nodes of the named file.
+func (r *Rules) NewDecoder(file string) *Decoder {
+	return &Decoder{rules: r, file: file, fields: typeFields{}}
 }
 
 // Decode fills into, a pointer, from a document. The error is of type Errors.
@@ -87,10 +81,20 @@ func (d *Decoder) Count() int { return len(d.errs) }
 
 // Errorf notes an error at a node.
 func (d *Decoder) Errorf(n *yaml.Node, format string, args ...any) {
+	d.note(&Error{Position: At(d.file, n), Msg: fmt.Sprintf(format, args...)})
+}
+
+// problem notes what is wrong with a value, or with a key of it.
+func (d *Decoder) problem(n *yaml.Node, p *Problem) {
+	p.Node, p.Path = n, d.where()
+	d.note(d.rules.error(At(d.file, n), p))
+}
+
+func (d *Decoder) note(e *Error) {
 	if d.full {
 		return
 	}
-	d.errs = append(d.errs, &Error{Position: At(d.file, n), Msg: fmt.Sprintf(format, args...)})
+	d.errs = append(d.errs, e)
 	d.full = len(d.errs) == maxErrors
 }
 
@@ -146,7 +150,7 @@ func (d *Decoder) value(n *yaml.Node, v reflect.Value) {
 		u.UnmarshalDocument(d, n)
 		return
 	}
-	if IsNull(n) {
+	if IsNull(n) && !d.rules.YAMLScalars {
 		return
 	}
 	if v.Kind() == reflect.Pointer {
@@ -174,6 +178,10 @@ func (d *Decoder) enter(n *yaml.Node) bool {
 		d.Errorf(n, "nested deeper than %d levels (no API object is)", maxDepth)
 		return false
 	}
+	if d.rules.NoAliases && (n.Kind == yaml.AliasNode || n.Anchor != "") {
+		d.refuseAlias(n)
+		return false
+	}
 	if n.Kind == yaml.AliasNode {
 		d.inAlias++
 	}
@@ -187,6 +195,10 @@ func (d *Decoder) enter(n *yaml.Node) bool {
 	}
 	d.depth++
 	return true
+}
+
+func (d *Decoder) refuseAlias(n *yaml.Node) {
+	d.Errorf(n, "%sanchors and aliases are not supported: write the value out", d.here())
 }
 
 func (d *Decoder) leave(n *yaml.Node) {
@@ -217,16 +229,19 @@ func (d *Decoder) plainValue(n *yaml.Node, v reflect.Value) {
 }
 
 // pairs calls f for each key and value of a mapping, refusing duplicate keys,
-// keys that are not strings, and merge keys.
-func (d *Decoder) pairs(n *yaml.Node, want string, f func(key, value *yaml.Node)) {
+// keys that are not strings, and merge keys. The type is the mapping's, if one is known.
+func (d *Decoder) pairs(n *yaml.Node, t reflect.Type, want string, f func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		d.WrongType(n, want)
+		d.wrongType(n, t, want)
 		return
 	}
 	seen := make(map[string]int, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := Resolve(n.Content[i]), n.Content[i+1]
 		switch {
+		case d.rules.NoAliases && key != n.Content[i]:
+			d.refuseAlias(n.Content[i])
+			continue
 		case key.ShortTag() == "!!merge":
 			d.Errorf(key, "merge keys (<<) are not supported (write the fields out)")
 			continue
@@ -234,17 +249,19 @@ func (d *Decoder) pairs(n *yaml.Node, want string, f func(key, value *yaml.Node)
 			d.Errorf(key, "a key must be a plain word, not %s", Describe(key))
 			continue
 		case seen[key.Value] > 0:
-			d.Errorf(key, "%sduplicate key %q, first given on line %d (remove one)", d.here(), key.Value, seen[key.Value])
+			d.problem(key, &Problem{Kind: DuplicateKey, Type: t, Name: key.Value, Line: seen[key.Value]})
 			continue
 		}
 		seen[key.Value] = key.Line
-		d.Within(key.Value, func() { f(key, value) })
+		f(key, value)
 	}
 }
 
 // Pairs walks a mapping for an Unmarshaler, with the same checks as for a struct.
 func (d *Decoder) Pairs(n *yaml.Node, want string, f func(key, value *yaml.Node)) {
-	d.pairs(Resolve(n), want, f)
+	d.pairs(Resolve(n), nil, want, func(key, value *yaml.Node) {
+		d.Within(key.Value, func() { f(key, value) })
+	})
 }
 
 // Items calls f for each item of a list.
@@ -266,7 +283,19 @@ func (d *Decoder) Within(step string, f func()) {
 
 // where spells the path to the value being decoded.
 func (d *Decoder) where() string {
-	return strings.ReplaceAll(strings.Join(d.path, "."), ".[", "[")
+	path := ""
+	for _, step := range d.path {
+		path = join(path, step)
+	}
+	return path
+}
+
+// join adds a field or an index to a path.
+func join(path, name string) string {
+	if path == "" || strings.HasPrefix(name, "[") {
+		return path + name
+	}
+	return path + "." + name
 }
 
 // here is where as the beginning of a message.
@@ -278,23 +307,25 @@ func (d *Decoder) here() string {
 }
 
 func (d *Decoder) structValue(n *yaml.Node, v reflect.Value) {
-	fields, given := d.fieldsOf(v.Type()), map[string]bool{}
-	d.pairs(n, "a mapping", func(key, value *yaml.Node) {
-		f, ok := fields[key.Value]
-		if !ok {
-			d.Errorf(key, "unknown field %q%s", d.where(), hint(key.Value, fields))
+	fields, given := d.fields.of(v.Type()), map[string]bool{}
+	d.pairs(n, v.Type(), "a mapping", func(key, value *yaml.Node) {
+		f := fields.named(key.Value)
+		if f == nil {
+			d.problem(key, &Problem{Kind: UnknownField, Type: v.Type(), Name: key.Value, Known: fields.names()})
 			return
 		}
 		given[key.Value] = true
-		target := fieldByIndex(v, f.index)
-		d.value(value, target)
-		d.checkEnum(value, f.enum, target)
+		d.Within(key.Value, func() {
+			target := fieldByIndex(v, f.index)
+			d.value(value, target)
+			d.checkEnum(value, f.enum, target)
+		})
 	})
 	if n.Kind != yaml.MappingNode {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if fields[name].required && !given[name] {
+	for _, name := range slices.Sorted(slices.Values(fields.names())) {
+		if fields.named(name).required && !given[name] {
 			d.Errorf(n, "%s%q is missing", d.here(), name)
 		}
 	}
@@ -321,96 +352,22 @@ func fieldByIndex(v reflect.Value, index []int) reflect.Value {
 	return v
 }
 
-// fieldsOf lists the fields of a struct by their json names, those of inlined
-// structs among them.
-func (d *Decoder) fieldsOf(t reflect.Type) map[string]field {
-	if known, ok := d.fields[t]; ok {
-		return known
-	}
-	out := map[string]field{}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "-" || !f.IsExported() && !f.Anonymous {
-			continue
-		}
-		if name == "" && (f.Anonymous || strings.Contains(options, "inline")) {
-			inner := f.Type
-			if inner.Kind() == reflect.Pointer {
-				inner = inner.Elem()
-			}
-			for n, one := range d.fieldsOf(inner) {
-				one.index = append([]int{i}, one.index...)
-				out[n] = one
-			}
-			continue
-		}
-		if name == "" {
-			name = f.Name
-		}
-		out[name] = field{index: []int{i}, enum: strings.Fields(f.Tag.Get("enum")), required: f.Tag.Get("required") == "true"}
-	}
-	d.fields[t] = out
-	return out
-}
-
-// hint helps with a misspelt field: another case or one letter off is named,
-// and a short list of fields is listed.
-func hint(name string, fields map[string]field) string {
-	return Suggest(name, slices.Sorted(maps.Keys(fields)))
-}
-
-// Suggest says which of the known words was probably meant, as the end of an
-// error message.
-func Suggest(name string, known []string) string {
-	for _, n := range known {
-		if strings.EqualFold(n, name) || len(name) > 2 && distance(strings.ToLower(n), strings.ToLower(name)) <= 2 {
-			return fmt.Sprintf(" (did you mean %q?)", n)
-		}
-	}
-	if len(known) > 0 && len(known) <= 16 {
-		return fmt.Sprintf(" (known: %s)", strings.Join(known, ", "))
-	}
-	return ""
-}
-
-// distance is the number of letters to add, remove or change.
-func distance(a, b string) int {
-	if len(a)-len(b) > 2 || len(b)-len(a) > 2 {
-		return 3
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
-}
-
 func (d *Decoder) mapValue(n *yaml.Node, v reflect.Value) {
 	t := v.Type()
 	out := reflect.MakeMapWithSize(t, len(n.Content)/2)
-	d.pairs(n, "a mapping", func(key, value *yaml.Node) {
-		k, e := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
-		d.value(value, e)
-		if t.Key().Kind() != reflect.String {
-			d.Errorf(key, "%skeys of type %s are not supported", d.here(), t.Key())
-			return
-		}
-		k.SetString(key.Value)
-		out.SetMapIndex(k, e)
+	d.pairs(n, t, "a mapping", func(key, value *yaml.Node) {
+		d.Within(key.Value, func() {
+			k, e := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+			d.value(value, e)
+			if t.Key().Kind() != reflect.String {
+				d.Errorf(key, "%skeys of type %s are not supported", d.here(), t.Key())
+				return
+			}
+			k.SetString(key.Value)
+			out.SetMapIndex(k, e)
+		})
 	})
-	v.Set(out)
+	d.setCollection(v, out)
 }
 
 func (d *Decoder) sliceValue(n *yaml.Node, v reflect.Value) {
@@ -419,10 +376,18 @@ func (d *Decoder) sliceValue(n *yaml.Node, v reflect.Value) {
 		return
 	}
 	if n.Kind != yaml.SequenceNode {
-		d.WrongType(n, "a list")
+		d.wrongType(n, v.Type(), "a list")
 		return
 	}
 	out := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
 	d.Items(n, func(i int, item *yaml.Node) { d.value(item, out.Index(i)) })
-	v.Set(out)
+	d.setCollection(v, out)
+}
+
+func (d *Decoder) setCollection(v, to reflect.Value) {
+	if d.rules.NilEmpty && to.Len() == 0 {
+		v.SetZero()
+		return
+	}
+	v.Set(to)
 }

@@ -70,6 +70,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a float in words", "{required: x, ratio: much}", `ratio: want a number, got the string "much"`},
 		{"text that is no base64", "{required: x, bytes: '?'}", "bytes: want base64 text"},
 		{"a mapping for a flag", "{required: x, flag: {}}", "flag: want true or false, got a mapping"},
+		{"a flag that is only said to be one", "{required: x, flag: !!bool foo}", "flag: want true or false, got the boolean foo"},
 		{"an address that is none", "{required: x, addr: host}", `addr: got the string "host", which is no valid Addr`},
 		{"an address that is a list", "{required: x, addr: []}", "addr: want a string, got a list"},
 		{"a number that JSON does not have", "{required: x, any: 0x10}", "any: want a number in plain decimal digits, got the number 0x10"},

@@ -13,26 +13,38 @@ type Position struct {
 
 // String prints the position as file:line:column, as far as it is known.
 func (p Position) String() string {
-	switch {
-	case p.Line == 0:
-		return p.File
-	case p.Column == 0:
-		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	var parts []string
+	if p.File != "" {
+		parts = append(parts, p.File)
 	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	for _, number := range []int{p.Line, p.Column} {
+		if number == 0 {
+			break
+		}
+		parts = append(parts, fmt.Sprint(number))
+	}
+	return strings.Join(parts, ":")
 }
 
 // Error is one thing that is wrong with an input.
 type Error struct {
 	Position
+	// Path is the value that is wrong, such as routes[3].dst; empty where the message names it or the place says it all.
+	Path string
 	// Msg says what is wrong, and what to do where that is not plain.
 	Msg string
 	Err error // the cause, where there is one
 }
 
-// Error prints "file:line:column: message".
+// Error prints "file:line:column: path: message".
 func (e *Error) Error() string {
-	return e.String() + ": " + e.Msg
+	var b strings.Builder
+	for _, part := range []string{e.String(), e.Path} {
+		if part != "" {
+			b.WriteString(part + ": ")
+		}
+	}
+	return b.String() + e.Msg
 }
 
 // Unwrap returns the cause.

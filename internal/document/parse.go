@@ -58,36 +58,85 @@ func cause(err error) error {
 	return err
 }
 
-// Parse reads a stream of YAML or JSON documents. Empty documents are left
+// Parse reads a stream of YAML or JSON documents by the zero Rules. Empty documents are left
 // out; an input without any document gives none and no error. The name is for
 // errors only.
 func Parse(name string, r io.Reader) ([]*Document, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	in, err := (&Rules{}).open(name, r)
+	if err != nil {
+		return nil, err
+	}
+	var docs []*Document
+	for {
+		n, err := in.next()
+		if errors.Is(err, io.EOF) {
+			return docs, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if top := topValue(n); top.Kind != 0 && !IsNull(top) {
+			docs = append(docs, &Document{File: name, Node: top})
+		}
+	}
+}
+
+// ParseOne reads the one document that the input must hold.
+func (r *Rules) ParseOne(name string, reader io.Reader) (*Document, error) {
+	in, err := r.open(name, reader)
+	if err != nil {
+		return nil, err
+	}
+	first, err := in.next()
+	if errors.Is(err, io.EOF) {
+		return nil, r.error(Position{name, 1, 1}, &Problem{Kind: NoDocument})
+	}
+	if err != nil {
+		return nil, err
+	}
+	second, err := in.next()
+	switch {
+	case err == nil:
+		return nil, r.error(At(name, second), &Problem{Kind: SecondDocument})
+	case !errors.Is(err, io.EOF):
+		return nil, err
+	}
+	return &Document{File: name, Node: topValue(first)}, nil
+}
+
+// open reads all of the input and refuses what is not text.
+func (r *Rules) open(name string, reader io.Reader) (*input, error) {
+	if !r.AnyLength {
+		reader = io.LimitReader(reader, maxInput+1)
+	}
+	data, err := io.ReadAll(reader)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, cause(err))
 	}
-	if err := checkText(name, data); err != nil {
+	if !r.AnyLength && len(data) > maxInput {
+		return nil, &Error{Position: Position{File: name}, Msg: fmt.Sprintf("more than %d MiB of input (split it into several files)", maxInput>>20)}
+	}
+	if err := r.checkText(name, data); err != nil {
 		return nil, err
 	}
-	return parseText(name, data)
+	return &input{name: name, data: data, decoder: yaml.NewDecoder(bytes.NewReader(data))}, nil
 }
 
 // checkText refuses what no YAML parser should be given, since the library's
 // own messages for it carry no position or come late.
-func checkText(name string, data []byte) error {
-	if len(data) > maxInput {
-		return &Error{Position: Position{File: name}, Msg: fmt.Sprintf("more than %d MiB of input (split it into several files)", maxInput>>20)}
+func (r *Rules) checkText(name string, data []byte) error {
+	if r.UTF16 && (bytes.HasPrefix(data, []byte("\xfe\xff")) || bytes.HasPrefix(data, []byte("\xff\xfe"))) {
+		return nil
 	}
-	json := startsLikeJSON(data)
+	bounded := !r.AnyLength && !startsLikeJSON(data)
 	for line := 1; len(data) > 0; line++ {
 		text, rest, _ := bytes.Cut(data, []byte("\n"))
-		if len(text) > maxYAMLLine && !json {
+		if len(text) > maxYAMLLine && bounded {
 			return &Error{Position: Position{File: name, Line: line, Column: maxYAMLLine + 1},
 				Msg: fmt.Sprintf("the line is longer than %d MiB (is this a manifest?)", maxYAMLLine>>20)}
 		}
-		if column, what := notText(text); column > 0 {
-			return &Error{Position: Position{File: name, Line: line, Column: column},
-				Msg: what + " (the input must be UTF-8 text in YAML or JSON)"}
+		if at, p := notText(text); p != nil {
+			return r.error(Position{File: name, Line: line, Column: utf8.RuneCount(text[:at]) + 1}, p)
 		}
 		data = rest
 	}
@@ -99,9 +148,9 @@ func startsLikeJSON(data []byte) bool {
 	return len(data) > 0 && (data[0] == '{' || data[0] == '[')
 }
 
-// notText returns the column of the first byte of a line that cannot be in a
-// YAML file, and what it is; column 0 if the line is all text.
-func notText(line []byte) (column int, what string) {
+// notText finds the first byte of a line that cannot be in a YAML file, and
+// says what it is; nil if the line is all text.
+func notText(line []byte) (at int, p *Problem) {
 	for i := 0; i < len(line); {
 		c := line[i]
 		if c >= ' ' && c < 0x7f || c == '\t' || c == '\r' {
@@ -110,44 +159,54 @@ func notText(line []byte) (column int, what string) {
 		}
 		r, size := utf8.DecodeRune(line[i:])
 		if r == utf8.RuneError && size == 1 {
-			return i + 1, fmt.Sprintf("byte %#02x is not UTF-8", c)
+			return i, &Problem{Kind: NotUTF8, Name: fmt.Sprintf("%#02x", c)}
 		}
-		if r < ' ' || r >= 0x7f && r < 0xa0 && r != 0x85 || r == 0xfffe || r == 0xffff {
-			return i + 1, fmt.Sprintf("control character %U", r)
+		if r < ' ' || notInYAML(r) && r != nextLine && r != byteOrderMark {
+			return i, &Problem{Kind: ControlCharacter, Name: fmt.Sprintf("%U", r)}
 		}
 		i += size
 	}
-	return 0, ""
+	return 0, nil
 }
 
-func parseText(name string, data []byte) (docs []*Document, err error) {
+// Characters that YAML takes, but not as part of what stands around them.
+const (
+	nextLine      = 0x85
+	byteOrderMark = 0xfeff
+)
+
+// notInYAML says whether a character has to be written as an escape.
+func notInYAML(r rune) bool {
+	return r >= 0x7f && r < 0xa0 || r == byteOrderMark || r == 0xfffe || r == 0xffff
+}
+
+// input is a text on the way through the library.
+type input struct {
+	name    string
+	data    []byte
+	decoder *yaml.Decoder
+}
+
+// next is the next document node, or io.EOF.
+func (in *input) next() (n *yaml.Node, err error) {
 	// The library panics on its own errors and recovers those only.
 	defer func() {
 		if r := recover(); r != nil {
-			docs, err = nil, &Error{Position: Position{File: name}, Msg: fmt.Sprintf("not YAML: %v", r)}
+			n, err = nil, &Error{Position: Position{File: in.name}, Msg: fmt.Sprintf("not YAML: %v", r)}
 		}
 	}()
-	for dec := yaml.NewDecoder(bytes.NewReader(data)); ; {
-		var n yaml.Node
-		switch err := dec.Decode(&n); {
-		case errors.Is(err, io.EOF):
-			return docs, nil
-		case err != nil:
-			return nil, syntaxError(name, data, err)
-		}
-		if top := topValue(&n); top != nil {
-			docs = append(docs, &Document{File: name, Node: top})
-		}
+	n = &yaml.Node{}
+	err = in.decoder.Decode(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, in.syntaxError(err)
 	}
+	return n, err
 }
 
-// topValue unwraps a document node; nil for an empty document.
+// topValue unwraps a document node; an empty document holds null.
 func topValue(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
-		n = n.Content[0]
-	}
-	if n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
-		return nil
+		return n.Content[0]
 	}
 	return n
 }
@@ -155,15 +214,15 @@ func topValue(n *yaml.Node) *yaml.Node {
 var yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
 // syntaxError gives the library's error a position. It knows the line only;
-// the column is that of the line's first character.
-func syntaxError(name string, data []byte, err error) error {
+// the column is that of the line's first character. It does not name the first line.
+func (in *input) syntaxError(err error) error {
 	m := yamlError.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
 	if m == nil {
-		return &Error{Position: Position{File: name}, Msg: "not YAML: " + err.Error(), Err: err}
+		return &Error{Position: Position{File: in.name}, Msg: "not YAML: " + err.Error(), Err: err}
 	}
-	pos := Position{File: name}
+	pos := Position{File: in.name, Column: firstColumn(in.data, 1)}
 	if line, convErr := strconv.Atoi(m[1]); convErr == nil {
-		pos.Line, pos.Column = line, firstColumn(data, line)
+		pos.Line, pos.Column = line, firstColumn(in.data, line)
 	}
 	return &Error{Position: pos, Msg: "not YAML: " + m[2], Err: err}
 }

@@ -4,8 +4,8 @@ import (
 	"encoding"
 	"encoding/base64"
 	"encoding/json"
-	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,12 +40,10 @@ func Shorten(s string) string {
 }
 
 // WrongType notes that a node is not what its field holds.
-func (d *Decoder) WrongType(n *yaml.Node, want string) {
-	advice := ""
-	if want == "a string" && n.Kind == yaml.ScalarNode && !IsNull(n) {
-		advice = " (put it in quotes)"
-	}
-	d.Errorf(n, "%swant %s, got %s%s", d.here(), want, Describe(n), advice)
+func (d *Decoder) WrongType(n *yaml.Node, want string) { d.wrongType(n, nil, want) }
+
+func (d *Decoder) wrongType(n *yaml.Node, t reflect.Type, want string) {
+	d.problem(n, &Problem{Kind: WrongType, Type: t, Want: want})
 }
 
 // Scalar returns the text of a plain value, whatever its type; false, with the
@@ -62,28 +60,31 @@ func (d *Decoder) Scalar(n *yaml.Node, want string) (string, bool) {
 func (d *Decoder) scalarValue(n *yaml.Node, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		if !isString(n) {
-			d.WrongType(n, "a string")
+		if !d.isText(n) {
+			d.wrongType(n, v.Type(), "a string")
 			return
 		}
 		v.SetString(n.Value)
 	case reflect.Bool:
-		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
-			d.WrongType(n, "true or false")
-			return
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(v.Addr().Interface()) != nil {
+			d.wrongType(n, v.Type(), "true or false")
 		}
-		v.SetBool(strings.EqualFold(n.Value, "true"))
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if i, ok := d.integer(n, v.Type().Bits()); ok {
-			v.SetInt(i)
-		}
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		d.unsigned(n, v)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		d.wholeNumber(n, v)
 	case reflect.Float32, reflect.Float64:
 		d.float(n, v)
 	default:
 		d.Errorf(n, "%svalues of type %s are not supported", d.here(), v.Type())
 	}
+}
+
+// isText says whether a value is taken where a text belongs.
+func (d *Decoder) isText(n *yaml.Node) bool {
+	if !d.rules.YAMLScalars {
+		return isString(n)
+	}
+	return n.Kind == yaml.ScalarNode && slices.Contains([]string{"!!str", "!!int", "!!float", "!!bool", "!!timestamp"}, n.ShortTag())
 }
 
 // isString is true for what YAML 1.1 and 1.2 agree to be text, and for dates,
@@ -97,44 +98,47 @@ func isString(n *yaml.Node) bool {
 }
 
 func isDecimal(n *yaml.Node) bool {
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" {
-		return false
-	}
 	digits := strings.TrimPrefix(n.Value, "-")
 	return strings.Trim(digits, "0123456789") == "" && (digits == "0" || !strings.HasPrefix(digits, "0"))
 }
 
-func (d *Decoder) integer(n *yaml.Node, bits int) (int64, bool) {
-	if !isDecimal(n) {
-		d.WrongType(n, "a whole number in plain decimal digits")
-		return 0, false
+func (d *Decoder) wholeNumber(n *yaml.Node, v reflect.Value) {
+	isNumber := n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int"
+	switch {
+	case !isNumber && d.rules.YAMLScalars:
+		d.wrongType(n, v.Type(), "a whole number")
+	case !isNumber, !d.rules.YAMLScalars && !isDecimal(n):
+		d.wrongType(n, v.Type(), "a whole number in plain decimal digits")
+	default:
+		if err := d.setNumber(n, v); err != nil {
+			d.problem(n, &Problem{Kind: OutOfRange, Type: v.Type()})
+		}
 	}
-	i, err := strconv.ParseInt(n.Value, 10, bits)
-	if err != nil {
-		d.Errorf(n, "%s%s does not fit into %d bits", d.here(), Shorten(n.Value), bits)
-		return 0, false
-	}
-	return i, true
 }
 
-func (d *Decoder) unsigned(n *yaml.Node, v reflect.Value) {
-	if !isDecimal(n) {
-		d.WrongType(n, "a whole number in plain decimal digits")
-		return
+func (d *Decoder) setNumber(n *yaml.Node, v reflect.Value) error {
+	if d.rules.YAMLScalars {
+		return n.Decode(v.Addr().Interface())
 	}
-	u, err := strconv.ParseUint(n.Value, 10, v.Type().Bits())
-	if err != nil {
-		d.Errorf(n, "%s%s must be between 0 and %d", d.here(), Shorten(n.Value), uint64(math.MaxUint64)>>(64-v.Type().Bits()))
-		return
+	if v.CanUint() {
+		u, err := strconv.ParseUint(n.Value, 10, v.Type().Bits())
+		if err == nil {
+			v.SetUint(u)
+		}
+		return err
 	}
-	v.SetUint(u)
+	i, err := strconv.ParseInt(n.Value, 10, v.Type().Bits())
+	if err == nil {
+		v.SetInt(i)
+	}
+	return err
 }
 
 func (d *Decoder) float(n *yaml.Node, v reflect.Value) {
 	f, err := strconv.ParseFloat(n.Value, v.Type().Bits())
 	tag := n.ShortTag()
 	if n.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" || err != nil {
-		d.WrongType(n, "a number")
+		d.wrongType(n, v.Type(), "a number")
 		return
 	}
 	v.SetFloat(f)
@@ -143,7 +147,7 @@ func (d *Decoder) float(n *yaml.Node, v reflect.Value) {
 func (d *Decoder) bytesValue(n *yaml.Node, v reflect.Value) {
 	b, err := base64.StdEncoding.DecodeString(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil {
-		d.WrongType(n, "base64 text")
+		d.wrongType(n, v.Type(), "base64 text")
 		return
 	}
 	v.SetBytes(b)
@@ -162,17 +166,18 @@ func (d *Decoder) jsonValue(n *yaml.Node, t reflect.Type, into json.Unmarshaler)
 		err = into.UnmarshalJSON(text)
 	}
 	if err != nil {
-		d.Errorf(n, "%sgot %s, which is no valid %s: %v", d.here(), Describe(n), t.Name(), err)
+		d.problem(n, &Problem{Kind: Invalid, Type: t, Err: err})
 	}
 }
 
 func (d *Decoder) textValue(n *yaml.Node, t reflect.Type, into encoding.TextUnmarshaler) {
-	if !isString(n) {
-		d.WrongType(n, "a string")
+	// In YAML an address or a number is one word of whatever type, but a word.
+	if !d.rules.YAMLScalars && !isString(n) || d.rules.YAMLScalars && (n.Kind != yaml.ScalarNode || n.Value == "") {
+		d.wrongType(n, t, "a string")
 		return
 	}
 	if err := into.UnmarshalText([]byte(n.Value)); err != nil {
-		d.Errorf(n, "%sgot %s, which is no valid %s: %v", d.here(), Describe(n), t.Name(), err)
+		d.problem(n, &Problem{Kind: Invalid, Type: t, Err: err})
 	}
 }
 
@@ -187,7 +192,7 @@ func (d *Decoder) anyValue(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:
 		out := make(map[string]any, len(n.Content)/2)
-		d.pairs(n, "a mapping", func(key, value *yaml.Node) { out[key.Value] = d.anyValue(value) })
+		d.Pairs(n, "a mapping", func(key, value *yaml.Node) { out[key.Value] = d.anyValue(value) })
 		return out
 	case yaml.SequenceNode:
 		out := make([]any, len(n.Content))

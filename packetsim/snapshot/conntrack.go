@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -85,7 +86,7 @@ type conntrackLine struct {
 
 func (p *conntrackLine) errorAt(w word, format string, args ...any) error {
 	return &Error{
-		File: p.file, Line: p.line, Column: w.offset + 1, Path: "conntrack entry",
+		Position: document.Position{File: p.file, Line: p.line, Column: w.offset + 1}, Path: "conntrack entry",
 		Msg: fmt.Sprintf("%q: ", w.text) + fmt.Sprintf(format, args...),
 	}
 }

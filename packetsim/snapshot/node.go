@@ -2,11 +2,10 @@ package snapshot
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
-	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -190,33 +189,9 @@ type Unread struct {
 	Why  string `json:"why"`
 }
 
-// Error is a NodeSnapshot document that cannot be used. Line and Column are 0 where
-// the value did not come from a document.
-type Error struct {
-	File         string
-	Line, Column int
-	Path         string // the field, such as routes[3].dst
-	Msg          string // what is wrong and what to write instead
-}
-
-// Error gives the position, the field and what to do.
-func (e *Error) Error() string {
-	var b strings.Builder
-	if e.File != "" {
-		b.WriteString(e.File + ":")
-	}
-	if e.Line > 0 {
-		fmt.Fprintf(&b, "%d:%d:", e.Line, e.Column)
-	}
-	if b.Len() > 0 {
-		b.WriteByte(' ')
-	}
-	if e.Path != "" {
-		b.WriteString(e.Path + ": ")
-	}
-	b.WriteString(e.Msg)
-	return b.String()
-}
+// Error says what of a NodeSnapshot document cannot be used, and what to write instead. Path is the field, such as routes[3].dst. The place
+// is missing where the value did not come from a document.
+type Error = document.Error
 
 // ErrBothBackends says that a snapshot holds rules of both backends for one family.
 var ErrBothBackends = errors.New("both iptables backends hold rules")

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/document"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -17,39 +18,87 @@ import (
 // fields, fields given twice, other versions and bad values are errors (*Error) with
 // line and column, as is text that is not YAML; name is the file's name in them. Anchors and aliases are refused.
 func Read(name string, r io.Reader) (*Node, error) {
-	root, err := readDocument(name, r)
+	rules := document.Rules{AnyLength: true, UTF16: true, NoAliases: true, YAMLScalars: true, NilEmpty: true, Word: inWords}
+	s, err := read(&rules, name, r)
+	var first *Error
+	if !errors.As(err, &first) {
+		return s, err
+	}
+	if first.File = name; first.Line == 0 {
+		first.Line, first.Column = 1, max(first.Column, 1) // what names no line is in the first one, as far as is known
+	}
+	return nil, first
+}
+
+func read(rules *document.Rules, name string, r io.Reader) (*Node, error) {
+	doc, err := rules.ParseOne(name, r)
 	if err != nil {
 		return nil, err
 	}
-	s := &Node{}
-	err = checkVersion(root)
-	if err == nil {
-		err = fields{}.decode(root, reflect.ValueOf(s).Elem())
-	}
-	if err == nil {
-		err = positioned(s.check(), root)
-	}
-	var se *Error
-	if errors.As(err, &se) {
-		se.File = name
-	}
-	if err != nil {
+	if err := checkVersion(doc.Node); err != nil {
 		return nil, err
+	}
+	s, d := &Node{}, rules.NewDecoder(name)
+	d.Decode(doc.Node, s)
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	if err := s.check(); err != nil {
+		return nil, positioned(err, doc.Node)
 	}
 	return s, nil
 }
 
-func nodeError(n *yaml.Node, format string, args ...any) error {
-	return &Error{Line: n.Line, Column: n.Column, Msg: fmt.Sprintf(format, args...)}
+// inWords says what is wrong with a document. A snapshot is written by a program: who has to mend one is told what the fields are.
+func inWords(p *document.Problem) string {
+	switch p.Kind {
+	case document.NotUTF8:
+		return "not YAML: byte " + p.Name + " is not UTF-8"
+	case document.ControlCharacter:
+		return "not YAML: control character " + p.Name + ": write it as an escape in double quotes"
+	case document.NoDocument:
+		return "the document is empty: give what \"chainwalk snapshot\" prints"
+	case document.SecondDocument:
+		return "a second document: give one snapshot"
+	case document.UnknownField:
+		return fmt.Sprintf("unknown field %q: write one of %s", p.Name, strings.Join(p.Known, ", "))
+	case document.DuplicateKey:
+		if p.Type.Kind() == reflect.Map {
+			return fmt.Sprintf("key %q is given twice", p.Name)
+		}
+		return fmt.Sprintf("field %q is given twice", p.Name)
+	case document.Invalid:
+		return p.Err.Error()
+	default:
+		return wrongType(p)
+	}
 }
 
-// within adds the name of the field that an error is in.
-func within(field string, err error) error {
-	var se *Error
-	if errors.As(err, &se) {
-		se.Path = joinPath(field, se.Path)
+func wrongType(p *document.Problem) string {
+	kind := p.Type.Kind()
+	switch {
+	case isText(p.Type):
+		return "want one word, such as an address"
+	case kind == reflect.Struct:
+		return "want a mapping of fields"
+	case kind == reflect.Map:
+		return "want a mapping"
+	case kind == reflect.Slice:
+		return "want a list"
+	case kind == reflect.String:
+		return fmt.Sprintf("%q is not a string", p.Node.Value)
+	case kind == reflect.Bool:
+		return fmt.Sprintf("%q is not true or false", p.Node.Value)
+	case kind >= reflect.Uint && kind <= reflect.Uint64:
+		return fmt.Sprintf("%q is not a whole number from 0 to %d", p.Node.Value, uint64(math.MaxUint64)>>(64-p.Type.Bits()))
+	default:
+		return fmt.Sprintf("%q is not a whole number", p.Node.Value)
 	}
-	return err
+}
+
+// isText says whether a type is written as one word, as addresses are.
+func isText(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
 // positioned adds the place of a check's error: that of the field, or of the nearest one around it.
@@ -82,10 +131,14 @@ func nodeAt(n *yaml.Node, path string) *yaml.Node {
 	return n
 }
 
+func errorAt(n *yaml.Node, path, format string, args ...any) error {
+	return &Error{Position: document.At("", n), Path: path, Msg: fmt.Sprintf(format, args...)}
+}
+
 // checkVersion comes before anything else: another version has other fields.
 func checkVersion(root *yaml.Node) error {
 	if root.Kind != yaml.MappingNode {
-		return nodeError(root, "not a NodeSnapshot: want a mapping with version, hostname and so on")
+		return errorAt(root, "", "not a NodeSnapshot: want a mapping with version, hostname and so on")
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		value := root.Content[i+1]
@@ -93,181 +146,9 @@ func checkVersion(root *yaml.Node) error {
 			continue
 		}
 		if value.Kind != yaml.ScalarNode || value.Value != fmt.Sprint(Version) {
-			return within("version", nodeError(value, "version %q is not supported: this program reads version %d", value.Value, Version))
+			return errorAt(value, "version", "version %q is not supported: this program reads version %d", value.Value, Version)
 		}
 		return nil
 	}
-	return within("version", nodeError(root, "the version is missing: write version: %d", Version))
-}
-
-// fields fills values from YAML nodes by the json tags of their types, which it remembers.
-type fields map[reflect.Type][]field
-
-// field is a struct field as its json tag describes it.
-type field struct {
-	name string
-	omit bool // left out when empty
-}
-
-// of lists the fields of a struct in order. Every field has a tag.
-func (f fields) of(t reflect.Type) []field {
-	if fields, ok := f[t]; ok {
-		return fields
-	}
-	fields := make([]field, t.NumField())
-	for i := range fields {
-		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		fields[i] = field{name, strings.HasPrefix(options, "omit")}
-	}
-	f[t] = fields
-	return fields
-}
-
-// names lists the fields of a struct for a message.
-func (f fields) names(t reflect.Type) string {
-	var names []string
-	for _, field := range f.of(t) {
-		names = append(names, field.name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// index is the place of the field that the document calls name, -1 if there is none.
-func (f fields) index(t reflect.Type, name string) int {
-	return slices.IndexFunc(f.of(t), func(field field) bool { return field.name == name })
-}
-
-func (f fields) decode(n *yaml.Node, v reflect.Value) error {
-	switch {
-	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return nodeError(n, "anchors and aliases are not supported: write the value out")
-	case v.Kind() == reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		return f.decode(n, v.Elem())
-	case isTextValue(v):
-		return decodeText(n, v)
-	}
-	switch v.Kind() {
-	case reflect.Struct:
-		return f.decodeStruct(n, v)
-	case reflect.Slice:
-		return f.decodeSlice(n, v)
-	case reflect.Map:
-		return f.decodeMap(n, v)
-	default:
-		return decodeScalar(n, v)
-	}
-}
-
-// isTextValue says whether the value is written as one word, as addresses are.
-func isTextValue(v reflect.Value) bool {
-	_, ok := v.Addr().Interface().(encoding.TextUnmarshaler)
-	return ok
-}
-
-func decodeText(n *yaml.Node, v reflect.Value) error {
-	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		return nodeError(n, "want one word, such as an address")
-	}
-	if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value)); err != nil {
-		return nodeError(n, "%v", err)
-	}
-	return nil
-}
-
-func (f fields) decodeStruct(n *yaml.Node, v reflect.Value) error {
-	if n.Kind != yaml.MappingNode {
-		return nodeError(n, "want a mapping of fields")
-	}
-	seen := make([]bool, v.NumField())
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		index := f.index(v.Type(), key.Value)
-		if key.Kind != yaml.ScalarNode || index < 0 {
-			return nodeError(key, "unknown field %q: write one of %s", key.Value, f.names(v.Type()))
-		}
-		if seen[index] {
-			return nodeError(key, "field %q is given twice", key.Value)
-		}
-		seen[index] = true
-		if err := f.decode(n.Content[i+1], v.Field(index)); err != nil {
-			return within(key.Value, err)
-		}
-	}
-	return nil
-}
-
-func (f fields) decodeSlice(n *yaml.Node, v reflect.Value) error {
-	if n.Kind != yaml.SequenceNode {
-		return nodeError(n, "want a list")
-	}
-	if len(n.Content) == 0 {
-		return nil
-	}
-	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
-	for i, item := range n.Content {
-		if err := f.decode(item, v.Index(i)); err != nil {
-			return within(fmt.Sprintf("[%d]", i), err)
-		}
-	}
-	return nil
-}
-
-func (f fields) decodeMap(n *yaml.Node, v reflect.Value) error {
-	if n.Kind != yaml.MappingNode {
-		return nodeError(n, "want a mapping")
-	}
-	if len(n.Content) == 0 {
-		return nil
-	}
-	v.Set(reflect.MakeMap(v.Type()))
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		if key.Kind != yaml.ScalarNode {
-			return nodeError(key, "want a word as the key")
-		}
-		if v.MapIndex(reflect.ValueOf(key.Value)).IsValid() {
-			return nodeError(key, "key %q is given twice", key.Value)
-		}
-		value := reflect.New(v.Type().Elem()).Elem()
-		if err := f.decode(n.Content[i+1], value); err != nil {
-			return within(key.Value, err)
-		}
-		v.SetMapIndex(reflect.ValueOf(key.Value), value)
-	}
-	return nil
-}
-
-func decodeScalar(n *yaml.Node, v reflect.Value) error {
-	want, tag := "", n.ShortTag()
-	ok := n.Kind == yaml.ScalarNode
-	switch v.Kind() {
-	case reflect.String:
-		want = "a string"
-		// Numbers are written without quotes now and then, above all in sysctls.
-		ok = ok && (tag == "!!str" || tag == "!!int" || tag == "!!float" || tag == "!!bool" || tag == "!!timestamp")
-		if ok {
-			v.SetString(n.Value)
-		}
-	case reflect.Bool:
-		want = "true or false"
-		ok = ok && tag == "!!bool" && n.Decode(v.Addr().Interface()) == nil
-	default:
-		want = "a whole number"
-		if bits := v.Type().Bits(); v.CanUint() {
-			want = fmt.Sprintf("a whole number from 0 to %d", uint64(1)<<(bits-1)-1+uint64(1)<<(bits-1))
-		}
-		ok = ok && tag == "!!int" && n.Decode(v.Addr().Interface()) == nil
-	}
-	if !ok {
-		return nodeError(n, "%q is not %s", n.Value, want)
-	}
-	return nil
-}
-
-func joinPath(path, name string) string {
-	if path == "" || name == "" || name[0] == '[' {
-		return path + name
-	}
-	return path + "." + name
+	return errorAt(root, "version", "the version is missing: write version: %d", Version)
 }

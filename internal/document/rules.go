@@ -1,0 +1,107 @@
+package document
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Rules are what one kind of document allows, and how its mistakes are worded. The zero Rules are those of what users write by hand, scenarios
+// and Kubernetes objects: see the fields.
+type Rules struct {
+	// AnyLength takes inputs and lines of any length, which are bounded otherwise.
+	AnyLength bool
+	// UTF16 takes text in UTF-16 that begins with a byte order mark.
+	UTF16 bool
+	// NoAliases refuses anchors and aliases, which otherwise may add a bounded number of values.
+	NoAliases bool
+	// YAMLScalars takes plain values as YAML has them: numbers in any base, and any value but null where a text belongs. Otherwise they are
+	// taken as the API server takes them: numbers in plain decimal digits, text only as text, and null leaves a field as it was.
+	YAMLScalars bool
+	// NilEmpty makes an empty list or mapping nil, as if it had been left out. Otherwise it is empty, as the API server has it.
+	NilEmpty bool
+	// Word words a problem; the problem's path is put before it. Where it gives nothing, or is nil, the usual words are taken.
+	Word func(p *Problem) string
+}
+
+// Problem is something that is wrong with a document, before it is put into words.
+type Problem struct {
+	Kind ProblemKind
+	// Node is the value, nil for a NotUTF8, a ControlCharacter, a NoDocument and a SecondDocument.
+	Node *yaml.Node
+	// Path is the value's, such as routes[3].dst; of an UnknownField and a DuplicateKey it is that of the mapping.
+	Path string
+	// Name is the key of an UnknownField or DuplicateKey, the byte that is NotUTF8, the ControlCharacter.
+	Name string
+	// Type is what the value was to be read into, or the mapping of a DuplicateKey; nil where an Unmarshaler wanted something else.
+	Type reflect.Type
+	// Known are the fields that the mapping of an UnknownField may have, in their order.
+	Known []string
+	// Want says what belongs there in place of a WrongType.
+	Want string
+	// Line is that of the key that a DuplicateKey repeats.
+	Line int
+	// Err says why a text is Invalid.
+	Err error
+}
+
+// ProblemKind is what is wrong.
+type ProblemKind int
+
+// The problems that kinds of documents word in their own ways.
+const (
+	NotUTF8          ProblemKind = iota // a byte that is not UTF-8
+	ControlCharacter                    // a character that no YAML holds
+	NoDocument                          // where one is wanted
+	SecondDocument                      // where one is wanted
+	UnknownField                        // a field that the type does not have
+	DuplicateKey                        // a field or key that was given before
+	WrongType                           // another kind of value than the type has
+	OutOfRange                          // a number that is too small or too large
+	Invalid                             // a text that the type does not take
+)
+
+// error is the problem in words.
+func (r *Rules) error(pos Position, p *Problem) *Error {
+	if r.Word != nil {
+		if msg := r.Word(p); msg != "" {
+			return &Error{Position: pos, Path: p.Path, Msg: msg}
+		}
+	}
+	if p.Kind == UnknownField {
+		return &Error{Position: pos, Msg: fmt.Sprintf("unknown field %q%s", join(p.Path, p.Name), Suggest(p.Name, slices.Sorted(slices.Values(p.Known))))}
+	}
+	return &Error{Position: pos, Path: p.Path, Msg: p.usual()}
+}
+
+func (p *Problem) usual() string {
+	switch p.Kind {
+	case NotUTF8:
+		return "byte " + p.Name + " is not UTF-8 (the input must be UTF-8 text in YAML or JSON)"
+	case ControlCharacter:
+		return "control character " + p.Name + " (the input must be UTF-8 text in YAML or JSON)"
+	case NoDocument:
+		return "the input is empty (want one document)"
+	case SecondDocument:
+		return "a second document (want one)"
+	case DuplicateKey:
+		return fmt.Sprintf("duplicate key %q, first given on line %d (remove one)", p.Name, p.Line)
+	case OutOfRange:
+		bits := p.Type.Bits()
+		if p.Type.Kind() < reflect.Uint {
+			return fmt.Sprintf("%s does not fit into %d bits", Shorten(p.Node.Value), bits)
+		}
+		return fmt.Sprintf("%s must be between 0 and %d", Shorten(p.Node.Value), uint64(math.MaxUint64)>>(64-bits))
+	case Invalid:
+		return fmt.Sprintf("got %s, which is no valid %s: %v", Describe(p.Node), p.Type.Name(), p.Err)
+	default:
+		advice := ""
+		if p.Want == "a string" && p.Node.Kind == yaml.ScalarNode && !IsNull(p.Node) {
+			advice = " (put it in quotes)"
+		}
+		return fmt.Sprintf("want %s, got %s%s", p.Want, Describe(p.Node), advice)
+	}
+}
