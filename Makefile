@@ -5,7 +5,7 @@ GOLANGCI_LINT ?= v2.15.0
 CASES         := scenarios/testdata/cases
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz peer verify
+.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz peer verify
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +18,13 @@ run: ## run the shipped scenario files on the simulator
 
 test: ## run the tests with the race detector (needs a C compiler; plain `go test ./...` does not)
 	GOFLAGS=-race $(GO) test ./...
+
+RUNS      ?= 200
+PACKAGES  ?= ./...
+SLOW      ?= 30s
+SLOW_RUNS ?= 20
+flaky: ## run the tests of PACKAGES (./...) RUNS (200) times, JOBS at once (twice the processors), with the race detector; print what failed
+	$(GO) run ./internal/flaky -runs $(RUNS) $(addprefix -jobs ,$(JOBS)) -slow $(SLOW) -slow-runs $(SLOW_RUNS) $(PACKAGES)
 
 SEED         ?= 1
 KERNEL_TIME  ?= 180s
