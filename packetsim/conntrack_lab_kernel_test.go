@@ -3,7 +3,6 @@
 package packetsim
 
 import (
-	"encoding/binary"
 	"fmt"
 	"net"
 	"net/netip"
@@ -238,44 +237,14 @@ func (lab *ctLab) captured(place string, family fakeipt.Family) []Packet {
 		if link, ok := from.(*unix.SockaddrLinklayer); !ok || link.Pkttype == unix.PACKET_OUTGOING {
 			continue
 		}
-		p, ok := readWire(buf[:n])
-		if ok && FamilyOf(p.Dst) == family && !p.Dst.IsMulticast() && !p.Dst.IsLinkLocalUnicast() {
+		p, _, err := decodePacket(buf[:n])
+		if err == nil && FamilyOf(p.Dst) == family && !p.Dst.IsMulticast() && !p.Dst.IsLinkLocalUnicast() {
 			list = append(list, p)
 		}
 	}
 }
 
-// readWire reads the header of a packet, as far as NAT changes it.
-func readWire(b []byte) (p Packet, ok bool) {
-	switch {
-	case len(b) >= 28 && b[0]>>4 == 4:
-		p.Proto = Proto(b[9])
-		p.Src, _ = netip.AddrFromSlice(b[12:16])
-		p.Dst, _ = netip.AddrFromSlice(b[16:20])
-		b = b[20:]
-	case len(b) >= 48 && b[0]>>4 == 6:
-		p.Proto = Proto(b[6])
-		p.Src, _ = netip.AddrFromSlice(b[8:24])
-		p.Dst, _ = netip.AddrFromSlice(b[24:40])
-		b = b[40:]
-	default:
-		return p, false
-	}
-	switch {
-	case p.Proto.HasPorts():
-		p.SrcPort, p.DstPort = binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
-	case p.Proto.IsICMP():
-		p.ICMPType, p.ICMPCode = b[0], b[1]
-		if !p.isICMPError() {
-			p.ICMPID = binary.BigEndian.Uint16(b[4:])
-		} else if inner, ok := readWire(b[8:]); ok {
-			p.Inner = &inner
-		}
-	}
-	return p, true
-}
-
-// packetText is what readWire can tell of a packet.
+// packetText is what NAT changes of a packet.
 func packetText(p Packet) string {
 	text := fmt.Sprintf("%s %s:%d>%s:%d %d/%d id %d", p.Proto, p.Src, p.SrcPort, p.Dst, p.DstPort, p.ICMPType, p.ICMPCode, p.ICMPID)
 	if p.Inner != nil {

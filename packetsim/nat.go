@@ -8,7 +8,7 @@ func (w *walk) natStage(s *packet, st stage) bool {
 	if s.conn == nil || !s.plan.nat {
 		return true
 	}
-	if s.relation == isRelated && s.isICMPError() {
+	if s.relation == isRelated && s.IsICMPError() {
 		if s.Proto == ICMP && s.ICMPType == icmpRedirect && (s.conn.srcNAT || s.conn.dstNAT) {
 			w.drop("redirect of a translated connection")
 			return false

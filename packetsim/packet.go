@@ -203,7 +203,7 @@ func (p *Packet) size() int {
 	case SCTP:
 		size += 12
 		for i := range p.Chunks {
-			size += p.Chunks[i].size()
+			size += p.Chunks[i].Size()
 		}
 	case UDP, ICMP, ICMPv6:
 		size += 8
@@ -231,8 +231,8 @@ const (
 	icmpParameter    = 12
 )
 
-// isICMPError says whether the packet is an ICMP message that quotes another packet.
-func (p *Packet) isICMPError() bool {
+// IsICMPError says whether the packet is an ICMP message that quotes another packet.
+func (p *Packet) IsICMPError() bool {
 	switch p.Proto {
 	case ICMP:
 		switch p.ICMPType {

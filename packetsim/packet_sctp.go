@@ -47,8 +47,8 @@ func (t SCTPChunkType) String() string {
 // sctpReflected is the T flag of ABORT and SHUTDOWN COMPLETE: the tag is the sender's own, reflected.
 const sctpReflected = 1
 
-// size is the length of the chunk with the fixed fields of its type.
-func (c SCTPChunk) size() int {
+// Size is the length of the chunk with the fixed fields of its type.
+func (c SCTPChunk) Size() int {
 	switch c.Type {
 	case SCTPInit, SCTPInitAck:
 		return 20

@@ -74,7 +74,7 @@ func (w *walk) routeError(s *packet, err error) {
 
 // sendError sends an ICMP error about the packet, unless Linux sends none (icmp_send in net/ipv4/icmp.c, icmp6_send in net/ipv6/icmp.c).
 func (w *walk) sendError(s *packet, typ, code uint8) {
-	if s.isICMPError() || s.Proto == ICMP && s.ICMPType > lastICMPType || s.path.typ == RouteBroadcast || s.Src.IsUnspecified() || s.Src.IsMulticast() {
+	if s.IsICMPError() || s.Proto == ICMP && s.ICMPType > lastICMPType || s.path.typ == RouteBroadcast || s.Src.IsUnspecified() || s.Src.IsMulticast() {
 		return
 	}
 	quoted := s.Packet

@@ -35,7 +35,7 @@ func (w *walk) trackStep(s *packet) bool {
 	switch {
 	case s.conn != nil || s.relation == isUntracked:
 		return true
-	case s.isICMPError():
+	case s.IsICMPError():
 		w.trackError(s)
 		return true
 	case icmpUntracked(s.Proto, s.ICMPType):

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/wire"
 	"github.com/chainwalk/chainwalk/kindtest/quiet"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -195,7 +196,7 @@ func (h *heard) observation(id uint32) *Observation {
 
 // transmit puts a packet on the wire of client or server, or on a raw socket of the node.
 func (k *labKernel) transmit(from string, p packetsim.Packet, id uint16) error {
-	packet := encode(p, id)
+	packet := wire.Encode(&p, wire.Fields{ID: id})
 	if from == nodePlace {
 		return k.transmitRaw(p, packet)
 	}
@@ -203,13 +204,7 @@ func (k *labKernel) transmit(from string, p packetsim.Packet, id uint16) error {
 	if s == nil {
 		return fmt.Errorf("unknown place %q", from)
 	}
-	protocol := uint16(0x0008) // EtherTypes in network order
-	if p.Is6() {
-		protocol = 0xdd86
-	}
-	to := &unix.SockaddrLinklayer{Protocol: protocol, Ifindex: s.index, Halen: 6}
-	copy(to.Addr[:], nodeMAC(from))
-	return unix.Sendto(s.fd, packet, 0, to)
+	return unix.Sendto(s.fd, packet, 0, wire.LinkAddress(packet, s.index, nodeMAC(from)))
 }
 
 func (k *labKernel) transmitRaw(p packetsim.Packet, packet []byte) error {
@@ -247,7 +242,7 @@ func (s *side) hear() ([]string, error) {
 		if !ok || link.Pkttype == unix.PACKET_OUTGOING {
 			continue
 		}
-		p, _, err := decode(buf[:n])
+		p, _, err := wire.Decode(buf[:n])
 		if err == nil && !isNeighbourMessage(&p) {
 			seen = append(seen, seenText(s.name, &p))
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/namespace"
+	"github.com/chainwalk/chainwalk/internal/wire"
 )
 
 // lab is a node between a client and a server on the real kernel. Client and server have no addresses: their packets are
@@ -154,8 +155,7 @@ func (l *lab) addSide(name string) (err error) {
 
 // open opens the packet socket by which the side sends and hears.
 func (s *side) open() (err error) {
-	const all = 0x0300 // ETH_P_ALL in network order
-	if s.fd, err = s.place.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, all); err != nil {
+	if s.fd, err = s.place.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, wire.AllProtocols); err != nil {
 		return err
 	}
 	return s.place.Do(func() error {
@@ -164,7 +164,7 @@ func (s *side) open() (err error) {
 			return err
 		}
 		s.index = dev.Index
-		return unix.Bind(s.fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: dev.Index})
+		return unix.Bind(s.fd, &unix.SockaddrLinklayer{Protocol: wire.AllProtocols, Ifindex: dev.Index})
 	})
 }
 

@@ -3,9 +3,11 @@ package differ
 import (
 	"testing"
 
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/wire"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
@@ -16,24 +18,14 @@ func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 		in, err := packetsim.ParseInput(text)
 		require.NoError(t, err)
 		complete(&in.Packet)
-		p, id, err := decode(encode(in.Packet, 0x4321))
+		p, id, err := wire.Decode(wire.Encode(&in.Packet, wire.Fields{ID: 0x4321}))
 		require.NoError(t, err)
 		assert.Equal(t, uint32(0x4321), id)
 		assert.Equal(t, text, packetText(&p))
 		quoting := errorAbout(&in.Packet)
 		complete(&quoting)
-		outer, _, err := decode(encode(quoting, 1))
+		outer, _, err := wire.Decode(wire.Encode(&quoting, wire.Fields{ID: 1}))
 		require.NoError(t, err)
 		assert.Equal(t, packetText(&quoting), packetText(&outer))
-	}
-}
-
-func TestDecodeRefusesWhatIsShort(t *testing.T) {
-	p := packetsim.Packet{Proto: packetsim.UDP, Src: worlds[4].clients[0], Dst: worlds[4].servers[0]}
-	complete(&p)
-	whole := encode(p, 1)
-	for n := range 24 {
-		_, _, err := decode(whole[:n])
-		assert.ErrorIs(t, err, errShort)
 	}
 }

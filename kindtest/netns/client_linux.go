@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/chainwalk/chainwalk/internal/wire"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
@@ -92,9 +93,9 @@ func (c *client) open(bind netip.AddrPort) (err error) {
 	case packetsim.UDP:
 		_, err = unix.Write(c.fd, c.question)
 	default:
-		_, err = unix.Write(c.fd, craftTransport(&packetsim.Packet{
+		_, err = unix.Write(c.fd, wire.EncodeTransport(&packetsim.Packet{
 			Proto: c.proto, ICMPType: echoRequest(c.proto), Src: unspecified(c.to.Addr().Is6()), Dst: c.to.Addr(),
-		}, tell{payload: c.question}))
+		}, c.question))
 	}
 	return err
 }

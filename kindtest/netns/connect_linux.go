@@ -183,7 +183,7 @@ func (s *session) judge(t *try, a scenarios.Attempt) {
 	c := t.client
 	seen := s.network.sightings()
 	first := seen.sent(c.host, func(f *frame) bool {
-		return f.Proto == c.proto && f.Dst == c.to.Addr() && f.DstPort == c.to.Port() && !f.isError()
+		return f.Proto == c.proto && f.Dst == c.to.Addr() && f.DstPort == c.to.Port() && !f.IsICMPError()
 	})
 	if first == nil {
 		t.way = scenarios.Way{End: scenarios.Lost, Host: a.From, Server: c.to, Reason: "it is not sent"}
@@ -218,13 +218,13 @@ func (t *try) answer(s *session, seen sightings, j journey) {
 		}
 	}
 	back := seen.sent(end.host, func(f *frame) bool {
-		return f.Dst == saw.Addr() && (f.isError() || f.Proto == t.client.proto && f.Src == asked.Addr() &&
+		return f.Dst == saw.Addr() && (f.IsICMPError() || f.Proto == t.client.proto && f.Src == asked.Addr() &&
 			(!f.Proto.HasPorts() || f.source() == asked && f.destination() == saw))
 	})
 	if back == nil {
 		return
 	}
-	if back.first.isError() || back.first.Proto == packetsim.TCP && back.first.TCPFlags&packetsim.RST != 0 {
+	if back.first.IsICMPError() || back.first.Proto == packetsim.TCP && back.first.TCPFlags&packetsim.RST != 0 {
 		w.End = scenarios.Refused
 	}
 	way := seen.follow(s.network, back)
@@ -250,7 +250,7 @@ func (j journey) chancy() bool {
 // sender, or by what its routing says of the addresses.
 func (s *session) reason(end *passage, seen sightings, w *scenarios.Way) string {
 	for _, p := range seen[end.host] {
-		if p.in == "" && p.first.isError() {
+		if p.in == "" && p.first.IsICMPError() {
 			if text := errorText(p.first); text != "" {
 				return text
 			}

@@ -61,7 +61,7 @@ func familyOf(a netip.Addr) uint8 { return uint8(domain(a.Is6())) }
 // deleteConnection removes the conntrack entry of a packet's connection, unless the
 // connection is kept.
 func (n *nodeHost) deleteConnection(f *frame) error {
-	if f.isError() || n.memory.connections[tupleText(f)] {
+	if f.IsICMPError() || n.memory.connections[tupleText(f)] {
 		return nil
 	}
 	socket, err := n.conntrack()

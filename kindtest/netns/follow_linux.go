@@ -293,7 +293,7 @@ func (f *keptFlow) acknowledge() {
 // told reports whether a host was sent an error: an ICMP message or a reset.
 func (s sightings) told(h *host) bool {
 	return slices.ContainsFunc(s[h], func(p *passage) bool {
-		return p.local && (p.first.isError() || p.first.Proto == packetsim.TCP && p.first.TCPFlags&packetsim.RST != 0)
+		return p.local && (p.first.IsICMPError() || p.first.Proto == packetsim.TCP && p.first.TCPFlags&packetsim.RST != 0)
 	})
 }
 

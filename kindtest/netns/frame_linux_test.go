@@ -42,14 +42,6 @@ func TestCraftedPacketsAreReadBack(t *testing.T) {
 	}
 }
 
-func TestCraftedHeadersHaveTheirChecksums(t *testing.T) {
-	p := packetOf(t, "udp 10.0.0.1:40000 > 10.0.0.2:53")
-	b := craft(&p, tell{payload: []byte("odd")})
-	assert.Zero(t, checksum(b[:20]), "IP header")
-	pseudo := append(append([]byte{}, b[12:20]...), 0, 17, 0, byte(len(b)-20))
-	assert.Zero(t, checksum(append(pseudo, b[20:]...)), "UDP")
-}
-
 // TestPrintOutlivesTranslation: a packet is known again whatever is translated.
 func TestPrintOutlivesTranslation(t *testing.T) {
 	print := func(text string, say tell) string {

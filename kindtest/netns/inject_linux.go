@@ -5,6 +5,8 @@ import (
 	"net/netip"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/internal/wire"
 )
 
 // inject sends a crafted packet as one of the host in whose namespace the calling
@@ -35,16 +37,10 @@ func inject(packet []byte, to netip.Addr, mark uint32) error {
 
 // injectFrame puts a crafted packet on a device, as if it came from the wire's other end.
 func injectFrame(packet []byte, device int, mac []byte) error {
-	protocol := uint16(0x0008) // in network order
-	if packet[0]>>4 == 6 {
-		protocol = 0xdd86
-	}
-	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, int(protocol))
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0) // which hears nothing
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unix.Close(fd) }()
-	to := &unix.SockaddrLinklayer{Protocol: protocol, Ifindex: device, Halen: uint8(len(mac))}
-	copy(to.Addr[:], mac)
-	return unix.Sendto(fd, packet, 0, to)
+	return unix.Sendto(fd, packet, 0, wire.LinkAddress(packet, device, mac))
 }

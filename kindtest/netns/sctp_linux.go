@@ -61,7 +61,7 @@ func (s *session) speakSCTP(c *client) error {
 		seen := h.watch.seen
 		for ; h.spoken < len(seen); h.spoken++ {
 			f := seen[h.spoken].frame
-			if seen[h.spoken].mark != markLocal || f.Proto != packetsim.SCTP && !f.isError() {
+			if seen[h.spoken].mark != markLocal || f.Proto != packetsim.SCTP && !f.IsICMPError() {
 				continue
 			}
 			if err := h.ns.Do(func() error { return s.takeChunk(h, c, f) }); err != nil {
@@ -76,7 +76,7 @@ func (s *session) speakSCTP(c *client) error {
 func (s *session) takeChunk(h *host, c *client, f *frame) error {
 	mine := c != nil && h == c.host && f.source() == c.to && f.destination() == c.local
 	switch {
-	case f.isError():
+	case f.IsICMPError():
 		if c != nil && c.proto == packetsim.SCTP && h == c.host && f.Dst == c.local.Addr() {
 			c.done, c.heard, c.why = true, true, "an ICMP error"
 		}

@@ -1,0 +1,77 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// ErrShort says that bytes are not as many as their headers need.
+var ErrShort = errors.New("packet is too short")
+
+// Header is what an IP header says.
+type Header struct {
+	Proto    packetsim.Proto
+	TTL      uint8
+	Src, Dst netip.Addr
+	ID       uint32 // IPv4's identification or IPv6's flow label
+	Length   int    // of the whole packet, more than the bytes where these are cut off
+}
+
+// DecodeHeader reads an IP header, and gives the bytes behind it.
+func DecodeHeader(b []byte) (h Header, transport []byte, err error) {
+	switch {
+	case len(b) >= 20 && b[0]>>4 == 4:
+		h = Header{
+			Proto: packetsim.Proto(b[9]), TTL: b[8], ID: uint32(binary.BigEndian.Uint16(b[4:])), Length: int(binary.BigEndian.Uint16(b[2:])),
+			Src: netip.AddrFrom4([4]byte(b[12:])), Dst: netip.AddrFrom4([4]byte(b[16:])),
+		}
+		size := int(b[0]&15) * 4
+		if size < 20 || len(b) < size {
+			return h, nil, fmt.Errorf("%d bytes with a header of %d: %w", len(b), size, ErrShort)
+		}
+		return h, b[size:], nil
+	case len(b) >= 40 && b[0]>>4 == 6:
+		h = Header{
+			Proto: packetsim.Proto(b[6]), TTL: b[7], ID: binary.BigEndian.Uint32(b) & 0xfffff, Length: 40 + int(binary.BigEndian.Uint16(b[4:])),
+			Src: netip.AddrFrom16([16]byte(b[8:])), Dst: netip.AddrFrom16([16]byte(b[24:])),
+		}
+		return h, b[40:], nil
+	}
+	return h, nil, fmt.Errorf("%d bytes: %w", len(b), ErrShort)
+}
+
+// Decode reads the headers of a packet, and its identification or flow label.
+func Decode(b []byte) (p packetsim.Packet, id uint32, err error) {
+	h, transport, err := DecodeHeader(b)
+	if err != nil {
+		return p, 0, err
+	}
+	p.Proto, p.TTL, p.Src, p.Dst = h.Proto, h.TTL, h.Src, h.Dst
+	return p, h.ID, decodeTransport(&p, transport)
+}
+
+func decodeTransport(p *packetsim.Packet, b []byte) error {
+	known := p.Proto.HasPorts() || p.Proto.IsICMP()
+	if known && len(b) < 8 {
+		return fmt.Errorf("%s: %w", p.Proto, ErrShort)
+	}
+	switch {
+	case p.Proto.HasPorts():
+		p.SrcPort, p.DstPort = binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+		if p.Proto == packetsim.TCP && len(b) >= 20 {
+			p.TCPFlags = packetsim.TCPFlags(b[13])
+		}
+	case p.Proto.IsICMP():
+		p.ICMPType, p.ICMPCode = b[0], b[1]
+		if !p.IsICMPError() {
+			p.ICMPID = binary.BigEndian.Uint16(b[4:])
+		} else if inner, _, err := Decode(b[8:]); err == nil {
+			p.Inner = &inner
+		}
+	}
+	return nil
+}

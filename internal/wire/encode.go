@@ -1,0 +1,148 @@
+package wire
+
+import (
+	"encoding/binary"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// Fields are what the bytes of a packet say beyond packetsim.Packet.
+type Fields struct {
+	// ID is IPv4's identification or IPv6's flow label, by which a packet is known again.
+	ID uint16
+	// DontFragment is IPv4's flag.
+	DontFragment bool
+	// Payload is behind the transport header, and behind the chunks of SCTP. A protocol that is not known has it behind the IP header, and
+	// eight zeros if it is nil.
+	Payload []byte
+}
+
+// defaultTTL is that of a packet that gives none.
+const defaultTTL = 64
+
+// quotedID is the identification of packets inside ICMP errors.
+const quotedID = 1
+
+// Encode is a whole IP packet with its checksums. TCP numbers that are not given are zeros.
+func Encode(p *packetsim.Packet, f Fields) []byte {
+	payload := EncodeTransport(p, f.Payload)
+	ttl := p.TTL
+	if ttl == 0 {
+		ttl = defaultTTL
+	}
+	if p.Is6() {
+		b := make([]byte, 8, 40+len(payload))
+		binary.BigEndian.PutUint32(b, 6<<28|uint32(f.ID))
+		binary.BigEndian.PutUint16(b[4:], uint16(len(payload)))
+		b[6], b[7] = byte(p.Proto), ttl
+		return append(append(append(b, p.Src.AsSlice()...), p.Dst.AsSlice()...), payload...)
+	}
+	b := make([]byte, 12, 20+len(payload))
+	b[0] = 0x45
+	binary.BigEndian.PutUint16(b[2:], uint16(20+len(payload)))
+	binary.BigEndian.PutUint16(b[4:], f.ID)
+	if f.DontFragment {
+		b[6] = 0x40
+	}
+	b[8], b[9] = ttl, byte(p.Proto)
+	b = append(append(b, p.Src.AsSlice()...), p.Dst.AsSlice()...)
+	binary.BigEndian.PutUint16(b[10:], Checksum(b))
+	return append(b, payload...)
+}
+
+// EncodeTransport is what is behind the IP header of a packet: what a socket that writes that header itself wants. The payload is as in Fields.
+func EncodeTransport(p *packetsim.Packet, payload []byte) []byte {
+	switch p.Proto {
+	case packetsim.TCP:
+		return withSum(p, withPorts(p, append(encodeTCP(p), payload...)), 16)
+	case packetsim.UDP:
+		b := append(make([]byte, 8), payload...)
+		binary.BigEndian.PutUint16(b[4:], uint16(len(b)))
+		return withSum(p, withPorts(p, b), 6)
+	case packetsim.SCTP:
+		b := withPorts(p, append(encodeSCTP(p), payload...))
+		binary.LittleEndian.PutUint32(b[8:], crc32c(b))
+		return b
+	case packetsim.ICMP, packetsim.ICMPv6:
+		return withSum(p, append(encodeICMP(p), payload...), 2)
+	}
+	if payload == nil {
+		return make([]byte, 8)
+	}
+	return payload
+}
+
+func withPorts(p *packetsim.Packet, b []byte) []byte {
+	binary.BigEndian.PutUint16(b, p.SrcPort)
+	binary.BigEndian.PutUint16(b[2:], p.DstPort)
+	return b
+}
+
+// withSum fills in the checksum, which stands at the offset given. That of UDP is never zero, which would say that there is none.
+func withSum(p *packetsim.Packet, b []byte, at int) []byte {
+	var pseudo []byte
+	if p.Proto != packetsim.ICMP {
+		pseudo = append(append(p.Src.AsSlice(), p.Dst.AsSlice()...), 0, byte(p.Proto), byte(len(b)>>8), byte(len(b)))
+	}
+	sum := Checksum(append(pseudo, b...))
+	if sum == 0 && p.Proto == packetsim.UDP {
+		sum = 0xffff
+	}
+	binary.BigEndian.PutUint16(b[at:], sum)
+	return b
+}
+
+// encodeTCP is a TCP header with its options and zeros as data, without ports and checksum.
+func encodeTCP(p *packetsim.Packet) []byte {
+	b := make([]byte, 20)
+	n := p.Numbers
+	if n == nil {
+		n = &packetsim.TCPNumbers{}
+	}
+	binary.BigEndian.PutUint32(b[4:], n.Seq)
+	binary.BigEndian.PutUint32(b[8:], n.Ack)
+	b[13] = byte(p.TCPFlags)
+	binary.BigEndian.PutUint16(b[14:], n.Window)
+	if n.HasScale {
+		b = append(b, 1, 3, 3, n.Scale)
+	}
+	if n.SACKPermitted {
+		b = append(b, 1, 1, 4, 2)
+	}
+	if len(n.SACK) > 0 {
+		b = append(b, 1, 1, 5, byte(2+8*len(n.SACK)))
+	}
+	for _, block := range n.SACK {
+		b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, block.Left), block.Right)
+	}
+	b[12] = byte(len(b) / 4 << 4)
+	return append(b, make([]byte, n.Data)...)
+}
+
+// encodeSCTP is an SCTP header and its chunks, without ports and checksum.
+func encodeSCTP(p *packetsim.Packet) []byte {
+	b := make([]byte, 12)
+	binary.BigEndian.PutUint32(b[4:], p.VerificationTag)
+	for _, c := range p.Chunks {
+		chunk := make([]byte, c.Size())
+		chunk[0], chunk[1], chunk[3] = byte(c.Type), c.Flags, byte(len(chunk))
+		if c.Type == packetsim.SCTPInit || c.Type == packetsim.SCTPInitAck {
+			binary.BigEndian.PutUint32(chunk[4:], c.InitTag)
+			binary.BigEndian.PutUint16(chunk[12:], 1) // streams out
+			binary.BigEndian.PutUint16(chunk[14:], 1) // streams in
+		}
+		b = append(b, chunk...)
+	}
+	return b
+}
+
+// encodeICMP is an ICMP message with the packet that it quotes, without its checksum.
+func encodeICMP(p *packetsim.Packet) []byte {
+	b := make([]byte, 8)
+	b[0], b[1] = p.ICMPType, p.ICMPCode
+	binary.BigEndian.PutUint16(b[4:], p.ICMPID)
+	if p.Inner != nil {
+		b = append(b, Encode(p.Inner, Fields{ID: quotedID})...)
+	}
+	return b
+}
