@@ -33,14 +33,15 @@ func decodeEverything(t *testing.T, text string) (everything, error) {
 	docs, err := Parse("in.yaml", strings.NewReader(text))
 	require.NoError(t, err)
 	require.Len(t, docs, 1)
-	assert.Equal(t, "in.yaml:1:1", docs[0].Position().String())
+	assert.Equal(t, "in.yaml:1:1", At(docs[0].File, docs[0].Node).String())
 	var v everything
 	return v, Decode(docs[0], &v)
 }
 
 func TestDecodeKinds(t *testing.T) {
 	docs, err := Parse("in.yaml", strings.NewReader(
-		"{text: a, flag: true, small: -3, port: 80, ratio: 1.5, bytes: aGk=, addr: 10.0.0.1, any: {x: [1, 2.5, y, true, null]}, map: {k: v}, inner: {required: z}, required: x}"))
+		"{text: a, flag: true, small: -3, port: 80, ratio: 1.5, bytes: aGk=, addr: 10.0.0.1, any: {x: [1, 2.5, y, true, null]}, "+
+			"map: {k: v}, inner: {required: z}, required: x}"))
 	require.NoError(t, err)
 	var v everything
 	require.NoError(t, Decode(docs[0], &v))

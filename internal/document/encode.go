@@ -15,7 +15,8 @@ import (
 )
 
 // YAML writes a struct as one YAML document, by the names and omissions of its json tags. A decoder reads it back. Equal values give equal
-// bytes. Fields are structs, pointers to them, lists, maps of strings, strings, truth values, whole numbers, and what writes itself as text.
+// bytes. Fields are structs, pointers to them, lists, maps of strings, strings, truth values, whole numbers, and what writes itself as
+// text.
 func YAML(v any) ([]byte, error) {
 	root, err := typeFields{}.node(reflect.ValueOf(v))
 	if err != nil {

@@ -28,9 +28,6 @@ type Document struct {
 	Node *yaml.Node // the top value, never a document node
 }
 
-// Position returns where the document begins.
-func (d *Document) Position() Position { return At(d.File, d.Node) }
-
 // At returns the position of a node of a file.
 func At(file string, n *yaml.Node) Position {
 	return Position{File: file, Line: n.Line, Column: n.Column}
@@ -114,7 +111,8 @@ func (r *Rules) open(name string, reader io.Reader) (*input, error) {
 		return nil, fmt.Errorf("read %s: %w", name, cause(err))
 	}
 	if !r.AnyLength && len(data) > maxInput {
-		return nil, &Error{Position: Position{File: name}, Msg: fmt.Sprintf("more than %d MiB of input (split it into several files)", maxInput>>20)}
+		return nil, &Error{Position: Position{File: name},
+			Msg: fmt.Sprintf("more than %d MiB of input (split it into several files)", maxInput>>20)}
 	}
 	if err := r.checkText(name, data); err != nil {
 		return nil, err

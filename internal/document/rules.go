@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Rules are what one kind of document allows, and how its mistakes are worded. The zero Rules are those of what users write by hand, scenarios
-// and Kubernetes objects: see the fields.
+// Rules are what one kind of document allows, and how its mistakes are worded. The zero Rules are those of what users write by hand,
+// scenarios and Kubernetes objects: see the fields.
 type Rules struct {
 	// AnyLength takes inputs and lines of any length, which are bounded otherwise.
 	AnyLength bool
@@ -72,7 +72,8 @@ func (r *Rules) error(pos Position, p *Problem) *Error {
 		}
 	}
 	if p.Kind == UnknownField {
-		return &Error{Position: pos, Msg: fmt.Sprintf("unknown field %q%s", join(p.Path, p.Name), Suggest(p.Name, slices.Sorted(slices.Values(p.Known))))}
+		return &Error{Position: pos, Msg: fmt.Sprintf("unknown field %q%s", join(p.Path, p.Name),
+			Suggest(p.Name, slices.Sorted(slices.Values(p.Known))))}
 	}
 	return &Error{Position: pos, Path: p.Path, Msg: p.usual()}
 }

@@ -66,7 +66,8 @@ func TestRulesRefuse(t *testing.T) {
 		{"null where a mapping belongs", "inner: null", "in:1:8: inner: want a mapping, got nothing"},
 		{"an address that is empty", `addr: ""`, `in:1:7: addr: want a string, got the string "" (put it in quotes)`},
 		{"a number of too many bits", "mark: 0x100000000", "in:1:7: mark: 0x100000000 must be between 0 and 4294967295"},
-		{"the words for an unknown field, after its path", "inner: {txet: a}", "in:1:9: inner: no txet among text mark flag addr list words inner least"},
+		{"the words for an unknown field, after its path", "inner: {txet: a}",
+			"in:1:9: inner: no txet among text mark flag addr list words inner least"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			doc, err := ours().ParseOne("in", strings.NewReader(row.in))

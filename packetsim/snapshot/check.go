@@ -136,7 +136,8 @@ func checkAddresses(path string, addresses []Address) error {
 }
 
 func checkScope(path string, scope packetsim.Scope) error {
-	return badWord(path, scope, "", packetsim.ScopeGlobal, packetsim.ScopeSite, packetsim.ScopeLink, packetsim.ScopeHost, packetsim.ScopeNowhere)
+	return badWord(path, scope, "", packetsim.ScopeGlobal, packetsim.ScopeSite, packetsim.ScopeLink, packetsim.ScopeHost,
+		packetsim.ScopeNowhere)
 }
 
 // checkPrefix wants a plain address with prefix length, of the family given unless that is 0.
@@ -179,7 +180,8 @@ func (r *Route) check(path string, devices map[string]bool) error {
 	if r.Dst != r.Dst.Masked() {
 		return bad(path+".dst", "%s has bits set beyond its length: write %s", r.Dst, r.Dst.Masked())
 	}
-	if err := badWord(path+".type", r.Type, "", packetsim.RouteUnicast, packetsim.RouteLocal, packetsim.RouteBroadcast, packetsim.RouteAnycast, packetsim.RouteMulticast,
+	if err := badWord(path+".type", r.Type, "", packetsim.RouteUnicast, packetsim.RouteLocal, packetsim.RouteBroadcast,
+		packetsim.RouteAnycast, packetsim.RouteMulticast,
 		packetsim.RouteUnreachable, packetsim.RouteProhibit, packetsim.RouteBlackhole, packetsim.RouteThrow); err != nil {
 		return err
 	}
@@ -252,7 +254,8 @@ func (s *Node) checkPolicyRules() error {
 				}
 			}
 		}
-		if err := badWord(path+".action", r.Action, "", packetsim.RuleLookup, packetsim.RuleUnreachable, packetsim.RuleProhibit, packetsim.RuleBlackhole); err != nil {
+		if err := badWord(path+".action", r.Action, "", packetsim.RuleLookup, packetsim.RuleUnreachable, packetsim.RuleProhibit,
+			packetsim.RuleBlackhole); err != nil {
 			return err
 		}
 		if lookup := r.Action == "" || r.Action == packetsim.RuleLookup; lookup != (r.Table != 0) {

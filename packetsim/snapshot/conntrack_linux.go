@@ -56,7 +56,8 @@ func dumpNetfilter(message, family int) ([][]byte, error) {
 }
 
 func compareConnections(a, b Connection) int {
-	return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.OrigZone, b.OrigZone), cmp.Compare(a.ReplyZone, b.ReplyZone), compareTuples(a.Original, b.Original), compareTuples(a.Reply, b.Reply))
+	return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.OrigZone, b.OrigZone), cmp.Compare(a.ReplyZone, b.ReplyZone),
+		compareTuples(a.Original, b.Original), compareTuples(a.Reply, b.Reply))
 }
 
 func compareTuples(a, b Tuple) int {

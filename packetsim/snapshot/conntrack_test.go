@@ -30,7 +30,8 @@ func tupleText(t Tuple) string {
 }
 
 func FuzzParseConntrack(f *testing.F) {
-	f.Add("ipv4     2 tcp      6 117 TIME_WAIT src=10.0.0.1 dst=10.0.0.2 sport=1 dport=2 src=10.0.0.2 dst=10.0.0.1 sport=2 dport=1 [ASSURED] mark=0 use=1")
+	f.Add("ipv4     2 tcp      6 117 TIME_WAIT src=10.0.0.1 dst=10.0.0.2 sport=1 dport=2 " +
+		"src=10.0.0.2 dst=10.0.0.1 sport=2 dport=1 [ASSURED] mark=0 use=1")
 	f.Add("icmp     1 29 src=10.0.0.1 dst=10.0.0.2 type=8 code=0 id=1 [UNREPLIED] src=10.0.0.2 dst=10.0.0.1 type=0 code=0 id=1 mark=0 use=1")
 	f.Add("ipv4 2 tcp 6")
 	f.Fuzz(func(t *testing.T, text string) {

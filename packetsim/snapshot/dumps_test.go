@@ -70,9 +70,11 @@ func (d *dumpReader) devices() {
 	}
 	d.json("ip-addr.json", &links)
 	for _, link := range links {
-		device := Device{Name: link.IfName, Index: link.IfIndex, MTU: link.MTU, MAC: link.Address, Up: strings.Contains(strings.Join(link.Flags, ","), "UP")}
+		device := Device{Name: link.IfName, Index: link.IfIndex, MTU: link.MTU, MAC: link.Address,
+			Up: strings.Contains(strings.Join(link.Flags, ","), "UP")}
 		for _, a := range link.Addrs {
-			device.Addresses = append(device.Addresses, Address{Prefix: netip.PrefixFrom(a.Local, a.PrefixLen), Scope: a.Scope, Broadcast: a.Broadcast})
+			device.Addresses = append(device.Addresses, Address{Prefix: netip.PrefixFrom(a.Local, a.PrefixLen), Scope: a.Scope,
+				Broadcast: a.Broadcast})
 		}
 		d.snapshot.Devices = append(d.snapshot.Devices, device)
 	}
@@ -89,7 +91,8 @@ func (d *dumpReader) routes() {
 	}
 	d.json("ip-route.json", &routes) // holds both families
 	for _, r := range routes {
-		route := Route{Type: r.Type, Dev: r.Dev, Via: r.Gateway, Src: r.PrefSrc, Scope: r.Scope, Metric: r.Metric, Protocol: r.Protocol, Table: tableOf(d.t, r.Table)}
+		route := Route{Type: r.Type, Dev: r.Dev, Via: r.Gateway, Src: r.PrefSrc, Scope: r.Scope, Metric: r.Metric, Protocol: r.Protocol,
+			Table: tableOf(d.t, r.Table)}
 		switch {
 		case r.Dst == "default" && r.Gateway.Is6():
 			route.Dst = netip.MustParsePrefix("::/0")
@@ -106,7 +109,8 @@ func (d *dumpReader) routes() {
 }
 
 func tableOf(t *testing.T, name string) packetsim.RouteTable {
-	table, ok := map[string]packetsim.RouteTable{"": packetsim.TableMain, "main": packetsim.TableMain, "local": packetsim.TableLocal, "default": packetsim.TableDefault}[name]
+	table, ok := map[string]packetsim.RouteTable{"": packetsim.TableMain, "main": packetsim.TableMain, "local": packetsim.TableLocal,
+		"default": packetsim.TableDefault}[name]
 	require.True(t, ok, "table %s", name)
 	return table
 }
@@ -213,10 +217,13 @@ func TestDumpsBehaveAsSeen(t *testing.T) {
 			want string // one of the ways
 			ways int
 		}{
-			{"a node to the cluster IP web, answered by a pod of the other node", "demo-worker", "10.96.125.22:80", "pod-10.244.1.2 at 10.244.1.2:8080 sees 172.18.0.3", 3},
-			{"a node to itp-local, answered by the pod of the same node", "demo-worker", "10.96.233.187:80", "pod-10.244.2.2 at 10.244.2.2:8080 sees 10.244.2.1", 1},
+			{"a node to the cluster IP web, answered by a pod of the other node", "demo-worker", "10.96.125.22:80",
+				"pod-10.244.1.2 at 10.244.1.2:8080 sees 172.18.0.3", 3},
+			{"a node to itp-local, answered by the pod of the same node", "demo-worker", "10.96.233.187:80",
+				"pod-10.244.2.2 at 10.244.2.2:8080 sees 10.244.2.1", 1},
 			{"a node port of localhost", "demo-worker", "127.0.0.1:30086", "pod-10.244.1.2 at 10.244.1.2:8080 sees 172.18.0.3", 3},
-			{"outside to lb-local with an endpoint on that node", "outside", "172.18.0.3:30081", "pod-10.244.2.2 at 10.244.2.2:8080 sees 172.18.0.1", 1},
+			{"outside to lb-local with an endpoint on that node", "outside", "172.18.0.3:30081",
+				"pod-10.244.2.2 at 10.244.2.2:8080 sees 172.18.0.1", 1},
 			{"outside to lb-local without one", "outside", "172.18.0.2:30081", "the first packet was dropped at demo-worker2", 1},
 			{"outside to a service without endpoints", "outside", "172.18.0.2:30084", "refused by 172.18.0.2 with icmp 3/3", 1},
 		} {
@@ -243,7 +250,8 @@ func TestDumpsConnectionsAreWalked(t *testing.T) {
 					continue
 				}
 				outcomes, err := h.Walk(packetsim.Input{Local: true, Packet: packetsim.Packet{
-					Proto: packetsim.TCP, Src: c.Original.Src, Dst: c.Original.Dst, SrcPort: c.Original.SrcPort, DstPort: c.Original.DstPort, TCPFlags: packetsim.ACK,
+					Proto: packetsim.TCP, TCPFlags: packetsim.ACK,
+					Src: c.Original.Src, Dst: c.Original.Dst, SrcPort: c.Original.SrcPort, DstPort: c.Original.DstPort,
 				}})
 				require.NoError(t, err)
 				require.Len(t, outcomes, 1)

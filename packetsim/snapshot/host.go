@@ -157,7 +157,8 @@ func (s *Node) kernelWithSets(o fakeipt.Options) (*fakeipt.Kernel, error) {
 		return kernel, nil
 	}
 	for i := range s.IPTables {
-		if r := &s.IPTables[i]; r.Backend == backendName(o.Dialect) && (strings.Contains(r.Save, " -m set ") || strings.Contains(r.Save, " -j SET ")) {
+		if r := &s.IPTables[i]; r.Backend == backendName(o.Dialect) &&
+			(strings.Contains(r.Save, " -m set ") || strings.Contains(r.Save, " -j SET ")) {
 			return nil, err
 		}
 	}

@@ -74,13 +74,17 @@ func checkLinks(t *testing.T, s *Node) {
 	assert.False(t, devices["p2"].Hairpin)
 	assert.Equal(t, []netip.Addr{addr("10.66.0.3")}, devices["p2"].Neighbours)
 	assert.Empty(t, devices["br0"].Neighbours)
-	assert.Equal(t, &VXLAN{ID: 7, Port: 4789, Local: addr("10.88.1.1"), Remotes: []Remote{{addr("10.67.1.0"), addr("10.88.1.2")}}}, devices["vx0"].VXLAN)
+	assert.Equal(t, &VXLAN{ID: 7, Port: 4789, Local: addr("10.88.1.1"), Remotes: []Remote{{addr("10.67.1.0"), addr("10.88.1.2")}}},
+		devices["vx0"].VXLAN)
 	assert.Nil(t, devices["vx1"].VXLAN)
-	assert.Contains(t, s.Unread, Unread{What: "tunnel vx1", Why: "not supported: a tunnel whose identifier is set for each packet by a program"})
+	assert.Contains(t, s.Unread,
+		Unread{What: "tunnel vx1", Why: "not supported: a tunnel whose identifier is set for each packet by a program"})
 
-	assert.Contains(t, s.Routes, Route{Dst: prefix("10.68.0.0/16"), Type: packetsim.RouteUnicast, Table: packetsim.TableMain, Scope: packetsim.ScopeGlobal, Protocol: "boot",
+	assert.Contains(t, s.Routes, Route{Dst: prefix("10.68.0.0/16"), Type: packetsim.RouteUnicast, Table: packetsim.TableMain,
+		Scope: packetsim.ScopeGlobal, Protocol: "boot",
 		NextHops: []NextHop{{addr("10.88.1.2"), "n0", 3}, {addr("10.88.2.2"), "n1", 1}}})
-	assert.Contains(t, s.Routes, Route{Dst: prefix("fd68::/64"), Type: packetsim.RouteUnicast, Table: packetsim.TableMain, Scope: packetsim.ScopeGlobal, Protocol: "boot", Metric: 1024,
+	assert.Contains(t, s.Routes, Route{Dst: prefix("fd68::/64"), Type: packetsim.RouteUnicast, Table: packetsim.TableMain,
+		Scope: packetsim.ScopeGlobal, Protocol: "boot", Metric: 1024,
 		NextHops: []NextHop{{addr("fd88::5"), "n0", 2}, {addr("fd88::6"), "n0", 1}}})
 	assert.Contains(t, s.NFAcct, NFAcct{Name: "cw-quota", Mode: "packet", Quota: 5})
 	assert.Contains(t, s.IPSets, "add cw-set 10.66.0.2,udp:53\n")

@@ -32,7 +32,8 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	kerneltest.Need(t, "ip", "sysctl", "bridge", "nfacct", "ipset",
-		"iptables-legacy", "iptables-legacy-save", "ip6tables-legacy-save", "iptables-nft", "ip6tables-nft", "iptables-nft-save", "ip6tables-nft-save")
+		"iptables-legacy", "iptables-legacy-save", "ip6tables-legacy-save",
+		"iptables-nft", "ip6tables-nft", "iptables-nft-save", "ip6tables-nft-save")
 	lab := &lab{t, kerneltest.New(t), kerneltest.New(t), kerneltest.New(t)}
 	lab.node.Must("ip link set lo up")
 	lab.veth(lab.client, "n0", "10.88.1")
@@ -138,17 +139,24 @@ func checkKernelSnapshot(t *testing.T, s *Node, port uint16) {
 	assert.Equal(t, "loopback", devices["lo"].Kind)
 	assert.Equal(t, "veth", devices["n0"].Kind)
 	assert.NotNil(t, devices["n0"].PeerNetns)
-	assert.Contains(t, devices["n0"].Addresses, Address{Prefix: prefix("10.88.1.1/24"), Scope: packetsim.ScopeGlobal, Broadcast: addr("10.88.1.255")})
+	assert.Contains(t, devices["n0"].Addresses, Address{Prefix: prefix("10.88.1.1/24"), Scope: packetsim.ScopeGlobal,
+		Broadcast: addr("10.88.1.255")})
 	assert.Contains(t, devices["n0"].Addresses, Address{Prefix: prefix("fd88::1/64"), Scope: packetsim.ScopeGlobal})
 
-	assert.Contains(t, s.Routes, Route{Dst: prefix("10.60.0.0/16"), Type: packetsim.RouteBlackhole, Table: 100, Scope: packetsim.ScopeGlobal, Protocol: "boot"})
-	assert.Contains(t, s.Routes, Route{Dst: prefix("fd99::/64"), Type: packetsim.RouteUnicast, Via: addr("fd88::2"), Dev: "n0", Table: packetsim.TableMain, Metric: 5, Scope: packetsim.ScopeGlobal, Protocol: "boot"})
-	assert.Contains(t, s.Routes, Route{Dst: prefix("10.88.1.1/32"), Type: packetsim.RouteLocal, Dev: "n0", Src: addr("10.88.1.1"), Table: packetsim.TableLocal, Scope: packetsim.ScopeHost, Protocol: "kernel"})
-	assert.Contains(t, s.PolicyRules, PolicyRule{Family: fakeipt.IPv4, Priority: 90, Mark: 0x10, MarkMask: 0xff, In: "n0", Action: packetsim.RuleLookup, Table: 100})
-	assert.Contains(t, s.PolicyRules, PolicyRule{Family: fakeipt.IPv6, Priority: 91, From: prefix("fd77::/16"), Action: packetsim.RuleProhibit})
+	assert.Contains(t, s.Routes, Route{Dst: prefix("10.60.0.0/16"), Type: packetsim.RouteBlackhole, Table: 100, Scope: packetsim.ScopeGlobal,
+		Protocol: "boot"})
+	assert.Contains(t, s.Routes, Route{Dst: prefix("fd99::/64"), Type: packetsim.RouteUnicast, Via: addr("fd88::2"), Dev: "n0",
+		Table: packetsim.TableMain, Metric: 5, Scope: packetsim.ScopeGlobal, Protocol: "boot"})
+	assert.Contains(t, s.Routes, Route{Dst: prefix("10.88.1.1/32"), Type: packetsim.RouteLocal, Dev: "n0", Src: addr("10.88.1.1"),
+		Table: packetsim.TableLocal, Scope: packetsim.ScopeHost, Protocol: "kernel"})
+	assert.Contains(t, s.PolicyRules, PolicyRule{Family: fakeipt.IPv4, Priority: 90, Mark: 0x10, MarkMask: 0xff, In: "n0",
+		Action: packetsim.RuleLookup, Table: 100})
+	assert.Contains(t, s.PolicyRules, PolicyRule{Family: fakeipt.IPv6, Priority: 91, From: prefix("fd77::/16"),
+		Action: packetsim.RuleProhibit})
 	assert.Contains(t, s.PolicyRules, PolicyRule{Family: fakeipt.IPv4, Priority: 0, Action: packetsim.RuleLookup, Table: packetsim.TableLocal})
 
-	assert.Equal(t, []Unread{{What: "IPv4 policy rule of priority 92", Why: "not supported: selector or option 22 (FRA_* of linux/fib_rules.h)"}}, withoutAddresses(s.Unread))
+	assert.Equal(t, []Unread{{What: "IPv4 policy rule of priority 92",
+		Why: "not supported: selector or option 22 (FRA_* of linux/fib_rules.h)"}}, withoutAddresses(s.Unread))
 
 	assert.Equal(t, "1", s.Sysctls["net.ipv4.ip_forward"])
 	assert.Contains(t, s.Sysctls, "net.ipv4.conf.n1.rp_filter")

@@ -90,8 +90,8 @@ func (t *taker) netFile(name string) string {
 	return filepath.Join(t.proc, "thread-self", "net", name)
 }
 
-// moduleLoaded says whether a kernel module is loaded. A kernel that cannot load modules has all that it can do built in, and asking it loads
-// nothing; a built-in module without parameters has no place in /sys.
+// moduleLoaded says whether a kernel module is loaded. A kernel that cannot load modules has all that it can do built in, and asking it
+// loads nothing; a built-in module without parameters has no place in /sys.
 func (t *taker) moduleLoaded(name string) bool {
 	if _, err := os.Stat(filepath.Join(t.proc, "modules")); errors.Is(err, os.ErrNotExist) {
 		return true

@@ -110,9 +110,10 @@ func TestTakeRules(t *testing.T) {
 	}{
 		{
 			name: "each backend by its own tool, and legacy only where tables are loaded", files: loaded,
-			tools: cannedTools{"iptables-legacy-save -c": someRules, "iptables-nft-save -c": someRules, "ip6tables-legacy-save -c": someRules, "ip6tables-nft-save -c": someRules},
-			want:  []string{"legacy 4", "nft 4", "nft 6"},
-			ran:   []string{"iptables-legacy-save -c", "iptables-nft-save -c", "ip6tables-nft-save -c"},
+			tools: cannedTools{"iptables-legacy-save -c": someRules, "iptables-nft-save -c": someRules, "ip6tables-legacy-save -c": someRules,
+				"ip6tables-nft-save -c": someRules},
+			want: []string{"legacy 4", "nft 4", "nft 6"},
+			ran:  []string{"iptables-legacy-save -c", "iptables-nft-save -c", "ip6tables-nft-save -c"},
 		},
 		{
 			name: "a backend without tables is left out", files: nil,
@@ -121,9 +122,11 @@ func TestTakeRules(t *testing.T) {
 		},
 		{
 			name: "the plain tool stands for its own backend", files: loaded,
-			tools:  cannedTools{"iptables-save -V": "iptables-save v1.8.9 (nf_tables)\n", "iptables-save -c": someRules, "ip6tables-nft-save -c": noRules},
+			tools: cannedTools{"iptables-save -V": "iptables-save v1.8.9 (nf_tables)\n", "iptables-save -c": someRules,
+				"ip6tables-nft-save -c": noRules},
 			want:   []string{"nft 4"},
-			unread: []string{"IPv4 rules of the legacy backend: iptables-legacy-save is not installed, and iptables-save is of the other backend (iptables-save v1.8.9 (nf_tables))"},
+			unread: []string{"IPv4 rules of the legacy backend: iptables-legacy-save is not installed, " +
+				"and iptables-save is of the other backend (iptables-save v1.8.9 (nf_tables))"},
 			ran:    []string{"iptables-save -V", "iptables-save -V", "iptables-save -c", "ip6tables-nft-save -c"},
 		},
 		{
@@ -186,7 +189,8 @@ func TestTakeObjects(t *testing.T) {
 		taker.ipsets()
 		taker.nfacct()
 		assert.Equal(t, "create s hash:ip\n", taker.snapshot.IPSets)
-		assert.Equal(t, []NFAcct{{Name: "ct_state_invalid_dropped_pkts", Packets: 3, Bytes: 180}, {Name: "q", Mode: "byte", Quota: 1000, Over: true}}, taker.snapshot.NFAcct)
+		assert.Equal(t, []NFAcct{{Name: "ct_state_invalid_dropped_pkts", Packets: 3, Bytes: 180},
+			{Name: "q", Mode: "byte", Quota: 1000, Over: true}}, taker.snapshot.NFAcct)
 		assert.Empty(t, taker.snapshot.Unread)
 	})
 	for _, tc := range []struct {
@@ -296,18 +300,24 @@ func TestRouteFromNetlink(t *testing.T) {
 		want  Route
 		err   string
 	}{
-		{"a default route without destination", netlink.Route{LinkIndex: 2, Gw: gateway, Type: unix.RTN_UNICAST, Table: 254, Protocol: unix.RTPROT_STATIC},
-			Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Type: packetsim.RouteUnicast, Via: netip.MustParseAddr("10.0.0.254"), Dev: "eth0", Table: packetsim.TableMain, Scope: packetsim.ScopeGlobal, Protocol: "static"}, ""},
-		{"several next hops", netlink.Route{LinkIndex: 2, Type: unix.RTN_UNICAST, Table: 254, MultiPath: []*netlink.NexthopInfo{{LinkIndex: 2, Gw: gateway}, {LinkIndex: 3, Hops: 4}}},
-			Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Type: packetsim.RouteUnicast, Table: packetsim.TableMain, Scope: packetsim.ScopeGlobal, Protocol: "unspec",
+		{"a default route without destination", netlink.Route{LinkIndex: 2, Gw: gateway, Type: unix.RTN_UNICAST, Table: 254,
+			Protocol: unix.RTPROT_STATIC},
+			Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Type: packetsim.RouteUnicast, Via: netip.MustParseAddr("10.0.0.254"), Dev: "eth0",
+				Table: packetsim.TableMain, Scope: packetsim.ScopeGlobal, Protocol: "static"}, ""},
+		{"several next hops", netlink.Route{LinkIndex: 2, Type: unix.RTN_UNICAST, Table: 254,
+			MultiPath: []*netlink.NexthopInfo{{LinkIndex: 2, Gw: gateway}, {LinkIndex: 3, Hops: 4}}},
+			Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Type: packetsim.RouteUnicast, Table: packetsim.TableMain, Scope: packetsim.ScopeGlobal,
+				Protocol: "unspec",
 				NextHops: []NextHop{{Via: netip.MustParseAddr("10.0.0.254"), Dev: "eth0", Weight: 1}, {Dev: "eth1", Weight: 5}}}, ""},
 		{"a route for one TOS", netlink.Route{Type: unix.RTN_UNICAST, Tos: 8}, Route{}, "not supported: a route for TOS 0x8 only"},
 		{"a tunnel", netlink.Route{Type: unix.RTN_UNICAST, Encap: &netlink.MPLSEncap{}}, Route{}, "not supported: a route with an encapsulation"},
-		{"a gateway of the other family", netlink.Route{Type: unix.RTN_UNICAST, Via: &netlink.Via{}}, Route{}, "not supported: a gateway of the other address family"},
+		{"a gateway of the other family", netlink.Route{Type: unix.RTN_UNICAST, Via: &netlink.Via{}}, Route{},
+			"not supported: a gateway of the other address family"},
 		{"a dead route", netlink.Route{Type: unix.RTN_UNICAST, Flags: unix.RTNH_F_DEAD}, Route{}, "dead: the kernel does not use it"},
 		{"a scope of its own", netlink.Route{Type: unix.RTN_UNICAST, Scope: 100}, Route{}, "not supported: scope 100"},
 		{"NAT by route", netlink.Route{Type: unix.RTN_NAT}, Route{}, "not supported: route type 10"},
-		{"a next hop with a tunnel", netlink.Route{Type: unix.RTN_UNICAST, MultiPath: []*netlink.NexthopInfo{{Encap: &netlink.MPLSEncap{}}}}, Route{}, "not supported: a next hop with an encapsulation"},
+		{"a next hop with a tunnel", netlink.Route{Type: unix.RTN_UNICAST, MultiPath: []*netlink.NexthopInfo{{Encap: &netlink.MPLSEncap{}}}},
+			Route{}, "not supported: a next hop with an encapsulation"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := routeFromNetlink(&tc.route, fakeipt.IPv4, names)
@@ -329,7 +339,8 @@ func policyRuleSample(more ...[]byte) []byte {
 	message := []byte{unix.AF_INET, 0, 8, 0, 100, 0, 0, unix.FR_ACT_TO_TBL}
 	message = append(message, native(2)...)
 	for _, a := range append([][]byte{
-		attr(unix.FRA_PRIORITY, native(90)), attr(unix.FRA_SRC, []byte{10, 0, 0, 0}), attr(unix.FRA_FWMARK, native(0x10)), attr(unix.FRA_FWMASK, native(0xff)),
+		attr(unix.FRA_PRIORITY, native(90)), attr(unix.FRA_SRC, []byte{10, 0, 0, 0}), attr(unix.FRA_FWMARK, native(0x10)),
+		attr(unix.FRA_FWMASK, native(0xff)),
 		attr(unix.FRA_IIFNAME, []byte("eth0\x00")), attr(unix.FRA_TABLE, native(100)), attr(unix.FRA_SUPPRESS_PREFIXLEN, native(1<<32-1)),
 	}, more...) {
 		message = append(message, a...)
@@ -356,7 +367,8 @@ func TestParsePolicyRule(t *testing.T) {
 		want    string
 	}{
 		{"a selector that a Host does not have", policyRuleSample(attr(unix.FRA_IP_PROTO, []byte{6})), "not supported: selector or option 22"},
-		{"a suppressed prefix length", policyRuleSample(attr(unix.FRA_SUPPRESS_IFGROUP, []byte{0, 0, 0, 0})), "not supported: selector or option 13"},
+		{"a suppressed prefix length", policyRuleSample(attr(unix.FRA_SUPPRESS_IFGROUP, []byte{0, 0, 0, 0})),
+			"not supported: selector or option 13"},
 		{"a TOS", withByte(3, 8), "not supported: a rule for TOS 0x8 only"},
 		{"an action that a Host does not have", withByte(7, unix.FR_ACT_GOTO), "not supported: action 2"},
 		{"a cut header", policyRuleSample()[:11], "unknown netlink message: 11 bytes"},

@@ -13,5 +13,6 @@ import (
 
 // Take is an error: only Linux has the network stack that a NodeSnapshot describes.
 func Take(context.Context, exec.Interface) (*Node, error) {
-	return nil, fmt.Errorf("take a snapshot of this machine: %w on %s: run chainwalk snapshot on the Linux node", errors.ErrUnsupported, runtime.GOOS)
+	return nil, fmt.Errorf("take a snapshot of this machine: %w on %s: run chainwalk snapshot on the Linux node", errors.ErrUnsupported,
+		runtime.GOOS)
 }
