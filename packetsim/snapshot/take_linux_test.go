@@ -124,10 +124,10 @@ func TestTakeRules(t *testing.T) {
 			name: "the plain tool stands for its own backend", files: loaded,
 			tools: cannedTools{"iptables-save -V": "iptables-save v1.8.9 (nf_tables)\n", "iptables-save -c": someRules,
 				"ip6tables-nft-save -c": noRules},
-			want:   []string{"nft 4"},
+			want: []string{"nft 4"},
 			unread: []string{"IPv4 rules of the legacy backend: iptables-legacy-save is not installed, " +
 				"and iptables-save is of the other backend (iptables-save v1.8.9 (nf_tables))"},
-			ran:    []string{"iptables-save -V", "iptables-save -V", "iptables-save -c", "ip6tables-nft-save -c"},
+			ran: []string{"iptables-save -V", "iptables-save -V", "iptables-save -c", "ip6tables-nft-save -c"},
 		},
 		{
 			name: "a tool of before the backends is legacy", files: loaded,
