@@ -275,15 +275,16 @@ func (p *hashlimitParser) tableNumber(o *optionCall) error {
 
 // rate reads "N[/UNIT]", or a rate of bytes, "N[k|m]b/s".
 func (p *hashlimitParser) rate(o *optionCall) error {
-	if at := bytes.Index(o.arg, []byte("b/s")); at > 0 && libc.Atoi(o.arg) != 0 {
-		cost := bytesToCost(uint64(libc.Atoi(o.arg)) * byteFactor(o.arg[at-1:]))
+	n := uint64(libc.Atoll(o.arg))
+	if at := bytes.Index(o.arg, []byte("b/s")); at > 0 && n != 0 {
+		cost := bytesToCost(n * byteFactor(o.arg[at-1:]))
 		if cost == 0 {
 			return badParameter("Rate too high \"%s\"", o.arg)
 		}
 		p.m.Interval, p.m.Bytes, p.seconds = cost, true, hashlimitByteExpire
 		return nil
 	}
-	period, seconds, ok, err := parseRate(o.arg, hashlimitScale)
+	period, seconds, ok, err := parseRate(o.arg, n, hashlimitScale)
 	if err == nil && !ok {
 		return o.badValue(o.arg)
 	}

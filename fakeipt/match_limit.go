@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // MatchLimit is -m limit: a bucket of Burst packets that gains one each Interval.
@@ -92,7 +94,7 @@ func (p *limitParser) option(o *optionCall) error {
 		p.m.Burst = uint32(n)
 		return err
 	}
-	period, _, ok, err := parseRate(o.arg, limitScale)
+	period, _, ok, err := parseRate(o.arg, uint64(libc.Atoi(o.arg)), limitScale)
 	if err == nil && !ok {
 		err = badParameter("bad rate \"%s\"'", o.arg)
 	}

@@ -3,8 +3,6 @@ package fakeipt
 import (
 	"bytes"
 	"strconv"
-
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // rateUnits are the times that a rate is given for.
@@ -42,16 +40,15 @@ func appendRate(dst []byte, period, scale uint64) []byte {
 	return dst
 }
 
-// parseRate reads "N[/UNIT]": the time of one packet in units of 1/scale s, and the
-// seconds of the unit.
-func parseRate(s []byte, scale uint64) (period, seconds uint64, ok bool, err error) {
+// parseRate reads "N[/UNIT]", of which the caller has read N: the time of one packet in units of 1/scale s, and the seconds of
+// the unit.
+func parseRate(s []byte, n, scale uint64) (period, seconds uint64, ok bool, err error) {
 	seconds = 1
 	if _, unit, slash := bytes.Cut(s, []byte("/")); slash {
 		if seconds = rateSeconds(unit); seconds == 0 {
 			return 0, 0, false, nil
 		}
 	}
-	n := uint64(libc.Atoi(s))
 	if n == 0 {
 		return 0, 0, false, nil
 	}

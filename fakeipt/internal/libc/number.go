@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// blanks are what isspace takes for blank.
+const blanks = " \t\n\v\f\r"
+
 // CutNumber reads the number at the beginning of s as C does with base 0: decimal, 0x and
 // hexadecimal, or 0 and octal. It returns what stands behind it.
 func CutNumber(s []byte) (n uint64, rest []byte, ok bool) {
@@ -56,22 +59,17 @@ func WholeNumber(s []byte, limit uint64) (uint64, bool) {
 	return n, ok && len(rest) == 0 && n <= limit
 }
 
-// Atoi is what C's atoi makes of s: the decimal number at its beginning, else 0.
-func Atoi(s []byte) int64 {
-	negative := false
+// Atoi is what C's atoi makes of s: the decimal number at its beginning, of which an int keeps the lower 32 bits; else 0.
+func Atoi(s []byte) int32 { return int32(Atoll(s)) }
+
+// Atoll is what C's atoll makes of s: the decimal number at its beginning, or the nearest that there is place for; else 0.
+func Atoll(s []byte) int64 {
+	s = bytes.TrimLeft(s, blanks)
+	sign := 0
 	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
-		negative, s = s[0] == '-', s[1:]
+		sign = 1
 	}
-	var n int64
-	for len(s) > 0 && '0' <= s[0] && s[0] <= '9' {
-		if n > math.MaxInt64/16 {
-			break
-		}
-		n, s = n*10+int64(s[0]-'0'), s[1:]
-	}
-	if negative {
-		return -n
-	}
+	n, _ := strconv.ParseInt(string(s[:sign+leadingDigits(s[sign:])]), 10, 64)
 	return n
 }
 
@@ -87,9 +85,10 @@ func ScanUnsigned(s []byte) (uint64, bool) {
 	return n, ok
 }
 
-// ScanInteger reads the number at the beginning of s as scanf of the C library does with %i; what is too big becomes 0.
+// ScanInteger reads the number at the beginning of s as scanf of the C library does with %i, for numbers that count something: what
+// is negative or too great becomes 0.
 func ScanInteger(s string) (int, bool) {
-	s = strings.TrimLeft(s, " \t\n\v\f\r")
+	s = strings.TrimLeft(s, blanks)
 	digits, negative := strings.CutPrefix(s, "-")
 	n, rest, ok := CutNumber([]byte(digits))
 	switch {
@@ -103,7 +102,7 @@ func ScanInteger(s string) (int, bool) {
 
 // cutDecimal reads the decimal number at the beginning of s. It may have a sign; one that is too great becomes the greatest.
 func cutDecimal(s []byte) (n uint64, rest []byte, ok bool) {
-	s = bytes.TrimLeft(s, " \t\n\v\f\r")
+	s = bytes.TrimLeft(s, blanks)
 	negative := len(s) > 0 && s[0] == '-'
 	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
 		s = s[1:]
