@@ -48,11 +48,6 @@ func (d *DualStack) EnsureCanaries() error {
 	return errors.Join(d.IPv4.EnsureCanaries(), d.IPv6.EnsureCanaries())
 }
 
-// NeedsSync says whether one of the families needs a sync.
-func (d *DualStack) NeedsSync() bool {
-	return d.IPv4.NeedsSync() || d.IPv6.NeedsSync()
-}
-
 func (d *DualStack) each(tell func(*Proxier)) {
 	tell(d.IPv4)
 	tell(d.IPv6)

@@ -157,12 +157,6 @@ func (p *Proxier) SyncAll() error {
 	return p.Sync()
 }
 
-// NeedsSync says whether Sync would have a reason: it was never called, the
-// last one failed, or something has changed since.
-func (p *Proxier) NeedsSync() bool {
-	return p.state.needsSync() || p.services.Pending() > 0 || p.endpoints.Pending() > 0
-}
-
 // Health returns the health check data of the last sync that did not fail, for
 // each Service that has a health check port.
 func (p *Proxier) Health() map[types.NamespacedName]ServiceHealth {

@@ -50,12 +50,6 @@ func (s *state) dirty() {
 	s.stale = true
 }
 
-func (s *state) needsSync() bool {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	return s.stale
-}
-
 // setZone reports whether the zone is another one now.
 func (s *state) setZone(zone string) (changed bool) {
 	s.lock.Lock()

@@ -5,41 +5,23 @@ import (
 	discovery "k8s.io/api/discovery/v1"
 )
 
-// ServiceHandler is told about Services.
-type ServiceHandler interface {
+// Handler is a consumer of all three kinds. Events of one kind arrive one by one
+// and in order; events of different kinds may arrive at the same time. Objects
+// are shared with other consumers and must not be modified. Each On...Synced is
+// called once, after everything that the API held at first was added.
+type Handler interface {
 	OnServiceAdd(service *v1.Service)
 	OnServiceUpdate(oldService, service *v1.Service)
 	OnServiceDelete(service *v1.Service)
-	// OnServiceSynced is called once, after everything that the API held at
-	// first was added.
 	OnServiceSynced()
-}
 
-// EndpointSliceHandler is told about EndpointSlices.
-type EndpointSliceHandler interface {
 	OnEndpointSliceAdd(slice *discovery.EndpointSlice)
 	OnEndpointSliceUpdate(oldSlice, slice *discovery.EndpointSlice)
 	OnEndpointSliceDelete(slice *discovery.EndpointSlice)
-	// OnEndpointSlicesSynced is called once, after everything that the API
-	// held at first was added.
 	OnEndpointSlicesSynced()
-}
 
-// NodeHandler is told about Nodes.
-type NodeHandler interface {
 	OnNodeAdd(node *v1.Node)
 	OnNodeUpdate(oldNode, node *v1.Node)
 	OnNodeDelete(node *v1.Node)
-	// OnNodeSynced is called once, after everything that the API held at first
-	// was added.
 	OnNodeSynced()
-}
-
-// Handler is a consumer of all three kinds. Events of one kind arrive one by one
-// and in order; events of different kinds may arrive at the same time. Objects
-// are shared with other consumers and must not be modified.
-type Handler interface {
-	ServiceHandler
-	EndpointSliceHandler
-	NodeHandler
 }

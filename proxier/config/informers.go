@@ -13,8 +13,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// ErrStopped says that the informers no longer run.
-var ErrStopped = errors.New("the informers were stopped")
+// errStopped says that the informers no longer run.
+var errStopped = errors.New("the informers were stopped")
 
 // Options says what to watch.
 type Options struct {
@@ -178,7 +178,7 @@ func (i *Informers) await(ctx context.Context, done <-chan struct{}) error {
 	case <-done:
 		return nil
 	case <-i.stopped:
-		return ErrStopped
+		return errStopped
 	case <-ctx.Done():
 		return ctx.Err()
 	}

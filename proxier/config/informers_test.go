@@ -349,7 +349,7 @@ func TestStoppedInformersSaySo(t *testing.T) {
 	require.NoError(t, err)
 	attach(t, informers)
 	cancel()
-	require.ErrorIs(t, informers.WaitDelivered(t.Context()), ErrStopped)
+	require.ErrorIs(t, informers.WaitDelivered(t.Context()), errStopped)
 
 	_, err = Watch(ctx, fake.NewClientset(), Options{})
 	require.Error(t, err)

@@ -62,7 +62,7 @@ func TestKernelLikeTheTool(t *testing.T) {
 		require.ErrorIs(t, err, ErrNotFound)
 		require.NoError(t, k.Ensure(name))
 		require.NoError(t, k.Ensure(name), "it is there")
-		require.ErrorIs(t, k.Add(name), ErrExists)
+		require.ErrorIs(t, k.Add(name), errExists)
 	}
 	ns.Must("nfacct add theirs", "nfacct add limited packet 5")
 	require.NoError(t, k.Ensure("theirs"))
@@ -85,13 +85,13 @@ func TestKernelCounts(t *testing.T) {
 		assert.Equal(t, []Counter{{Name: "drops", Packets: 3, Bytes: 3 * (20 + 8 + 10)}}, requireLikeTheTool(t, ns, k))
 	}
 	require.NoError(t, k.Ensure("drops"))
-	require.ErrorIs(t, k.Add("drops"), ErrExists)
+	require.ErrorIs(t, k.Add("drops"), errExists)
 	assert.Equal(t, []Counter{{Name: "drops", Packets: 3, Bytes: 3 * (20 + 8 + 10)}}, requireLikeTheTool(t, ns, k))
 }
 
 func TestKernelRefusesNames(t *testing.T) {
 	ns, k := inNamespace(t)
-	for name, want := range map[string]error{"": ErrEmptyName, strings.Repeat("x", MaxName+1): ErrNameTooLong} {
+	for name, want := range map[string]error{"": errEmptyName, strings.Repeat("x", MaxName+1): errNameTooLong} {
 		assert.ErrorIs(t, k.Add(name), want)
 		assert.ErrorIs(t, k.Ensure(name), want)
 		_, err := k.Get(name)

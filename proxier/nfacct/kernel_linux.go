@@ -30,13 +30,13 @@ const (
 
 // Ensure makes the object if it is not there.
 func (k Kernel) Ensure(name string) error {
-	if err := k.Add(name); err != nil && !errors.Is(err, ErrExists) {
+	if err := k.Add(name); err != nil && !errors.Is(err, errExists) {
 		return err
 	}
 	return nil
 }
 
-// Add makes an object with counters at zero. It is ErrExists if there is one of that name, whose counters stay.
+// Add makes an object with counters at zero. It is errExists if there is one of that name, whose counters stay.
 func (Kernel) Add(name string) error {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("making nfacct object %q: %w", name, err)
@@ -79,9 +79,9 @@ func (Kernel) List() ([]Counter, error) {
 func checkName(name string) error {
 	switch {
 	case name == "":
-		return ErrEmptyName
+		return errEmptyName
 	case len(name) > MaxName:
-		return ErrNameTooLong
+		return errNameTooLong
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func meaning(err error) error {
 	case errors.Is(err, unix.ENOENT):
 		return ErrNotFound
 	case errors.Is(err, unix.EBUSY), errors.Is(err, unix.EEXIST):
-		return ErrExists
+		return errExists
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EPROTONOSUPPORT):
 		return fmt.Errorf("%w: %w", ErrNotSupported, err)
 	case errors.Is(err, unix.EPERM):

@@ -19,9 +19,9 @@ const MaxName = 31
 // Errors of Kernel, for errors.Is.
 var (
 	ErrNotFound     = errors.New("no such object")
-	ErrExists       = errors.New("the object exists already")
-	ErrEmptyName    = errors.New("the name of the object is empty")
-	ErrNameTooLong  = fmt.Errorf("the name of the object has more than %d bytes", MaxName)
+	errExists       = errors.New("the object exists already")
+	errEmptyName    = errors.New("the name of the object is empty")
+	errNameTooLong  = fmt.Errorf("the name of the object has more than %d bytes", MaxName)
 	ErrNotSupported = errors.New("the kernel has no nfacct objects: load the module nfnetlink_acct")
 )
 

@@ -130,10 +130,6 @@ func (m *Manager) await(ctx context.Context, timeout time.Duration, ready func()
 	return nil
 }
 
-// NodeIPs returns the addresses that Start found: one, one of each family with
-// the main one first, or none.
-func (m *Manager) NodeIPs() []netip.Addr { return slices.Clone(m.nodeIPs) }
-
 // PodCIDRs returns the pod ranges that Start found, as the object spells them.
 func (m *Manager) PodCIDRs() []string { return slices.Clone(m.podCIDRs) }
 

@@ -25,7 +25,7 @@ type EndpointSets struct {
 	Known int
 }
 
-// SelectEndpoints decides which of a service port's endpoints are used on a
+// selectEndpoints decides which of a service port's endpoints are used on a
 // node. This is the whole endpoint policy:
 //
 //   - Policy Cluster uses the ready endpoints that the topology hints allow
@@ -40,7 +40,7 @@ type EndpointSets struct {
 //     independently of each other.
 //   - An endpoint that is neither ready nor serving while it terminates is
 //     never used.
-func SelectEndpoints(all []changes.Endpoint, port *changes.ServicePort, node Node) EndpointSets {
+func selectEndpoints(all []changes.Endpoint, port *changes.ServicePort, node Node) EndpointSets {
 	sets := EndpointSets{Known: len(all)}
 	useCluster := never
 	if usesClusterPolicy(port) {

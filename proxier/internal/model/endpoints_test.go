@@ -158,7 +158,7 @@ func TestSelectEndpoints(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			sets := SelectEndpoints(endpointsOf(test.endpoints), &test.port, test.node)
+			sets := selectEndpoints(endpointsOf(test.endpoints), &test.port, test.node)
 			got := fmt.Sprintf("%s / %s / %s / %t", numbersOf(sets.Cluster), numbersOf(sets.Local), numbersOf(sets.Reachable), sets.Any)
 			assert.Equal(t, test.want, got)
 		})
@@ -183,7 +183,7 @@ func TestSelectEndpointsLaws(t *testing.T) {
 			ExternalPolicyLocal: rapid.Bool().Draw(t, "eTPLocal"),
 			InternalPolicyLocal: rapid.Bool().Draw(t, "iTPLocal"),
 		}
-		sets := SelectEndpoints(all, &port, Node{Name: "here", Zone: "a"})
+		sets := selectEndpoints(all, &port, Node{Name: "here", Zone: "a"})
 
 		contains := func(list []changes.Endpoint, e changes.Endpoint) bool {
 			return slices.ContainsFunc(list, func(f changes.Endpoint) bool { return e.IP == f.IP })

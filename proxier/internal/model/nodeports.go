@@ -22,8 +22,8 @@ func (n NodePorts) Equal(other NodePorts) bool {
 	return n.All == other.All && n.Except == other.Except && slices.Equal(n.Addresses, other.Addresses)
 }
 
-// LoopbackPrefix returns the family's loopback addresses.
-func LoopbackPrefix(family v1.IPFamily) netip.Prefix {
+// loopbackPrefix returns the family's loopback addresses.
+func loopbackPrefix(family v1.IPFamily) netip.Prefix {
 	if family == v1.IPv6Protocol {
 		return netip.PrefixFrom(netip.IPv6Loopback(), 128)
 	}
@@ -44,7 +44,7 @@ func (c *Config) ServesLocalhost() bool {
 	if !c.LocalhostNodePorts || c.Family != v1.IPv4Protocol {
 		return false
 	}
-	loopback := LoopbackPrefix(c.Family)
+	loopback := loopbackPrefix(c.Family)
 	return c.ServesAllAddresses() ||
 		slices.ContainsFunc(c.NodePortPrefixes, func(p netip.Prefix) bool {
 			return p.Addr().IsLoopback() || p.Contains(loopback.Addr())
@@ -58,7 +58,7 @@ func DecideNodePorts(c *Config, node Node) NodePorts {
 	if c.ServesAllAddresses() {
 		ports := NodePorts{All: true}
 		if !localhost {
-			ports.Except = LoopbackPrefix(c.Family)
+			ports.Except = loopbackPrefix(c.Family)
 		}
 		return ports
 	}

@@ -62,7 +62,7 @@ type Firewall struct {
 // DecideService decides for one service port with these endpoints. It depends
 // on no other service port.
 func DecideService(port *changes.ServicePort, all []changes.Endpoint, node Node) Service {
-	sets := SelectEndpoints(all, port, node)
+	sets := selectEndpoints(all, port, node)
 	return Service{
 		Port:           port,
 		Endpoints:      sets,

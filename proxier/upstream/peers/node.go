@@ -18,12 +18,12 @@ const (
 	PodDevicePrefix = "veth"
 )
 
-// NodeIPv4 and NodeIPv6 are the node's main addresses, PodsIPv4 and PodsIPv6 the ranges of all pods.
+// nodeIPv4 and nodeIPv6 are the node's main addresses, podsIPv4 and podsIPv6 the ranges of all pods.
 var (
-	NodeIPv4 = netip.MustParseAddr("192.168.10.1")
-	NodeIPv6 = netip.MustParseAddr("fd00:10::1")
-	PodsIPv4 = netip.MustParsePrefix("10.244.0.0/16")
-	PodsIPv6 = netip.MustParsePrefix("fd00:244::/48")
+	nodeIPv4 = netip.MustParseAddr("192.168.10.1")
+	nodeIPv6 = netip.MustParseAddr("fd00:10::1")
+	podsIPv4 = netip.MustParsePrefix("10.244.0.0/16")
+	podsIPv6 = netip.MustParsePrefix("fd00:244::/48")
 )
 
 // Addresses returns the addresses of all devices of the node, with their ranges.

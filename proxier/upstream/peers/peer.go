@@ -56,16 +56,16 @@ func nodeIP(family v1.IPFamily, settings *cases.Settings) netip.Addr {
 	case settings.NodeAddressUnknown:
 		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	case family == v1.IPv6Protocol:
-		return NodeIPv6
+		return nodeIPv6
 	}
-	return NodeIPv4
+	return nodeIPv4
 }
 
 func pods(family v1.IPFamily) netip.Prefix {
 	if family == v1.IPv6Protocol {
-		return PodsIPv6
+		return podsIPv6
 	}
-	return PodsIPv4
+	return podsIPv4
 }
 
 // flushTables does what a reload of a firewall does.
