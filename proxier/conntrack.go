@@ -8,35 +8,35 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 )
 
-// cleanup is what the next search for stale conntrack entries has to look at.
-type cleanup struct {
-	// wanted says that UDP services or their endpoints have changed.
-	wanted bool
+// changedUDP is what the next search for stale conntrack entries has to look at.
+type changedUDP struct {
+	// any says that UDP services or their endpoints have changed.
+	any bool
 	// former are the UDP service ports as they were before they changed or went.
 	former []*changes.ServicePort
 }
 
 // add notes what a sync has changed.
-func (c *cleanup) add(services changes.ServiceUpdate, endpoints changes.EndpointsUpdate) {
-	c.wanted = c.wanted || services.ConntrackCleanupRequired || endpoints.ConntrackCleanupRequired
+func (c *changedUDP) add(services changes.ServiceUpdate, endpoints changes.EndpointsUpdate) {
+	c.any = c.any || services.UDPChanged || endpoints.UDPChanged
 	c.former = append(c.former, services.FormerUDP...)
 }
 
 // staleConnections is one search for stale entries. It knows all that it needs,
 // so that the next sync need not wait for it.
 type staleConnections struct {
-	cleanup   cleanup
+	changed   changedUDP
 	frontends *conntrack.Frontends
 }
 
-// takeCleanup returns nil if there is nothing to look for. The caller syncs.
-func (p *Proxier) takeCleanup() *staleConnections {
-	taken := p.cleanup
-	p.cleanup = cleanup{}
-	if !taken.wanted || p.config.Conntrack == nil {
+// takeChangedUDP returns nil if there is nothing to look for. The caller syncs.
+func (p *Proxier) takeChangedUDP() *staleConnections {
+	taken := p.udp
+	p.udp = changedUDP{}
+	if !taken.any || p.config.Conntrack == nil {
 		return nil
 	}
-	return &staleConnections{cleanup: taken, frontends: p.udpFrontends(taken.former)}
+	return &staleConnections{changed: taken, frontends: p.udpFrontends(taken.former)}
 }
 
 // cleanConntrack deletes the conntrack entries that keep UDP clients away from
@@ -50,8 +50,8 @@ func (p *Proxier) cleanConntrack(stale *staleConnections) error {
 	}
 	p.syncing.Lock()
 	defer p.syncing.Unlock()
-	p.cleanup.wanted = true
-	p.cleanup.former = append(p.cleanup.former, stale.cleanup.former...)
+	p.udp.any = true
+	p.udp.former = append(p.udp.former, stale.changed.former...)
 	return fmt.Errorf("UDP clients may still be led to endpoints that are gone: %w", err)
 }
 

@@ -39,10 +39,10 @@ type Proxier struct {
 	endpointsMap changes.Endpoints
 	renderer     *render.Renderer
 	health       map[types.NamespacedName]ServiceHealth
-	cleanup      cleanup
-	// lastFull and lastCleanup are when the last full sync and the last deletion
+	udp          changedUDP
+	// lastFull and lastDeletion are when the last full sync and the last deletion
 	// of all unused chains ended well.
-	lastFull, lastCleanup time.Time
+	lastFull, lastDeletion time.Time
 	// savedSize is about how large table nat is as text.
 	savedSize int
 	// canaries says that EnsureCanaries made them.
@@ -128,10 +128,10 @@ func (p *Proxier) syncRules() (*staleConnections, error) {
 	p.endpoints.MarkSynced()
 	p.noteHealth(services.UpdatedServices)
 	p.noteHealth(endpoints.UpdatedServices)
-	p.cleanup.add(services, endpoints)
+	p.udp.add(services, endpoints)
 	p.config.Metrics.Synced(p.config.Clock.Now(), endpoints.LastChangeTriggerTimes)
 	p.reportHealth()
-	return p.takeCleanup(), nil
+	return p.takeChangedUDP(), nil
 }
 
 // write writes the rules, and notes how long that took.

@@ -39,7 +39,7 @@ func (p *Proxier) writeAll(zone string) error {
 		return err
 	}
 	p.lastFull = p.config.Clock.Now()
-	p.lastCleanup = p.lastFull
+	p.lastDeletion = p.lastFull
 	return nil
 }
 
@@ -60,13 +60,13 @@ func (p *Proxier) writeChanged(zone string, changed sets.Set[types.NamespacedNam
 			decisions = append(decisions, model.DecideService(port, p.endpointsMap[port.Name], node))
 		}
 	}
-	cleanup := p.config.Clock.Since(p.lastCleanup) >= p.config.SyncPeriod
-	input := p.renderer.Partial(gone, decisions, model.DecideNodePorts(&p.rules, node), cleanup)
+	deleteUnused := p.config.Clock.Since(p.lastDeletion) >= p.config.SyncPeriod
+	input := p.renderer.Partial(gone, decisions, model.DecideNodePorts(&p.rules, node), deleteUnused)
 	if err := p.restore(input); err != nil {
 		return err
 	}
-	if cleanup || !p.renderer.Large() {
-		p.lastCleanup = p.config.Clock.Now()
+	if deleteUnused || !p.renderer.Large() {
+		p.lastDeletion = p.config.Clock.Now()
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 // for new clients.
 type Backends map[netip.AddrPort]struct{}
 
-// Frontends are the UDP services whose entries are to be looked at. Services that have not changed since the last cleanup may
+// Frontends are the UDP services whose entries are to be looked at. Services that have not changed since the last Clean may
 // be left out. IPv4 addresses must not be written as IPv6.
 type Frontends struct {
 	// Services are the backends behind each address and port that rules translate: cluster IPs, external IPs, and those

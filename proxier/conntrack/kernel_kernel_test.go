@@ -156,7 +156,7 @@ func TestKernelNeedsPrivileges(t *testing.T) {
 	}
 }
 
-// A client that goes on sending gets to the new endpoint after the cleanup, and not before.
+// A client that goes on sending gets to the new endpoint after Clean, and not before.
 func TestKernelClientReachesTheNewEndpoint(t *testing.T) {
 	ns := kerneltest.Enter(t, "iptables")
 	ns.Must("ip addr add 10.0.0.1/32 dev lo", "ip addr add 10.0.0.2/32 dev lo", "ip route add 172.30.0.0/16 dev lo")

@@ -33,9 +33,9 @@ type EndpointsUpdate struct {
 	// UpdatedServices names the Services whose endpoints were added, changed
 	// or removed.
 	UpdatedServices sets.Set[types.NamespacedName]
-	// ConntrackCleanupRequired is true if the endpoints of a UDP port changed:
+	// UDPChanged is true if the endpoints of a UDP port changed:
 	// kernel flow entries may still lead to endpoints that are gone.
-	ConntrackCleanupRequired bool
+	UDPChanged bool
 	// LastChangeTriggerTimes holds, for the updated Services, when the changes
 	// were set off, as far as the slices tell. The time from there to the end
 	// of the sync is the network programming latency.
@@ -167,7 +167,7 @@ func (t *EndpointsTracker) replace(endpoints, previous, current Endpoints) bool 
 
 func (t *EndpointsTracker) noteProtocol(protocol v1.Protocol) {
 	if protocol == v1.ProtocolUDP {
-		t.unsynced.ConntrackCleanupRequired = true
+		t.unsynced.UDPChanged = true
 	}
 }
 

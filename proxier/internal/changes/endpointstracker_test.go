@@ -201,7 +201,7 @@ func checkStep(t *testing.T, tracker *EndpointsTracker, endpoints Endpoints, ste
 		step.local = map[types.NamespacedName]int{}
 	}
 	assert.Equal(t, updated(step.updated...), update.UpdatedServices, step.name)
-	assert.Equal(t, step.conntrack, update.ConntrackCleanupRequired, step.name)
+	assert.Equal(t, step.conntrack, update.UDPChanged, step.name)
 	assert.Equal(t, step.want, describeAll(endpoints), step.name)
 	assert.Equal(t, step.local, tracker.localReady, step.name)
 	assert.Zero(t, tracker.Pending(), step.name)
@@ -231,13 +231,13 @@ func TestFailedSyncLosesNoEndpointChange(t *testing.T) {
 
 	update := tracker.Apply(endpoints)
 	require.Equal(t, updated("dns", "web"), update.UpdatedServices)
-	require.True(t, update.ConntrackCleanupRequired)
+	require.True(t, update.UDPChanged)
 	require.Equal(t, map[types.NamespacedName][]time.Time{nn("dns"): {start.Add(time.Second)}}, update.LastChangeTriggerTimes)
 
 	tracker.MarkSynced()
 	update = tracker.Apply(endpoints)
 	assert.Empty(t, update.UpdatedServices)
-	assert.False(t, update.ConntrackCleanupRequired)
+	assert.False(t, update.UDPChanged)
 	assert.Empty(t, update.LastChangeTriggerTimes)
 }
 

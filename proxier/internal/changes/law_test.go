@@ -91,7 +91,7 @@ func TestServiceTrackerLaw(t *testing.T) {
 					require.Contains(t, services, name)
 				}
 				require.Equal(t, unsynced, update.UpdatedServices)
-				require.Equal(t, needsCleanup, update.ConntrackCleanupRequired)
+				require.Equal(t, needsCleanup, update.UDPChanged)
 				if rapid.Bool().Draw(t, "synced") {
 					tracker.MarkSynced()
 					unsynced, needsCleanup = sets.New[types.NamespacedName](), false
@@ -151,7 +151,7 @@ func TestEndpointsTrackerLaw(t *testing.T) {
 				unsynced = unsynced.Union(changed)
 				needsCleanup = needsCleanup || udp
 				require.Equal(t, unsynced, update.UpdatedServices)
-				require.Equal(t, needsCleanup, update.ConntrackCleanupRequired)
+				require.Equal(t, needsCleanup, update.UDPChanged)
 				if rapid.Bool().Draw(t, "synced") {
 					tracker.MarkSynced()
 					unsynced, needsCleanup = sets.New[types.NamespacedName](), false

@@ -33,9 +33,9 @@ type ServiceTracker struct {
 type ServiceUpdate struct {
 	// UpdatedServices names the Services that were added, changed or removed.
 	UpdatedServices sets.Set[types.NamespacedName]
-	// ConntrackCleanupRequired is true if a UDP port of a Service was added,
-	// changed or removed: kernel flow entries may still lead to the old place.
-	ConntrackCleanupRequired bool
+	// UDPChanged is true if a UDP port of a Service was added, changed or
+	// removed: kernel flow entries may still lead to the old place.
+	UDPChanged bool
 	// FormerUDP are the UDP ports that were changed or removed, as they were
 	// before.
 	FormerUDP []*ServicePort
@@ -134,7 +134,7 @@ func (t *ServiceTracker) apply(services Services, name types.NamespacedName, por
 
 func (t *ServiceTracker) noteProtocol(protocol v1.Protocol) {
 	if protocol == v1.ProtocolUDP {
-		t.unsynced.ConntrackCleanupRequired = true
+		t.unsynced.UDPChanged = true
 	}
 }
 

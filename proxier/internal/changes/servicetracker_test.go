@@ -73,7 +73,7 @@ func TestServicesComeChangeAndGo(t *testing.T) {
 		update := tracker.Apply(services)
 		tracker.MarkSynced()
 		assert.Equal(t, updated(step.updated...), update.UpdatedServices, step.name)
-		assert.Equal(t, step.conntrack, update.ConntrackCleanupRequired, step.name)
+		assert.Equal(t, step.conntrack, update.UDPChanged, step.name)
 		assert.Equal(t, step.services, namesOf(services), step.name)
 	}
 	assert.Empty(t, tracker.applied, "nothing stays behind")
@@ -119,13 +119,13 @@ func TestFailedSyncLosesNoServiceChange(t *testing.T) {
 
 	update := tracker.Apply(services)
 	require.Equal(t, updated("dns", "web"), update.UpdatedServices)
-	require.True(t, update.ConntrackCleanupRequired)
+	require.True(t, update.UDPChanged)
 	require.Equal(t, updated("dns", "web"), tracker.Apply(services).UpdatedServices, "still not synced")
 
 	tracker.MarkSynced()
 	update = tracker.Apply(services)
 	assert.Empty(t, update.UpdatedServices)
-	assert.False(t, update.ConntrackCleanupRequired)
+	assert.False(t, update.UDPChanged)
 }
 
 func TestHealthCheckNodePorts(t *testing.T) {

@@ -26,10 +26,10 @@ type partial struct {
 // endpoints' rules are taken to follow the Model of the last Full, apart from
 // nodePorts.
 //
-// Chains that are out of use are deleted, but in a large cluster only if cleanup
-// is set; else they wait for a call that does. The result is valid until the next call. If the
-// kernel does not take it, Full must follow.
-func (r *Renderer) Partial(gone []changes.ServicePortName, changed []model.Service, nodePorts model.NodePorts, cleanup bool) []byte {
+// Chains that are out of use are deleted, but in a large cluster only if
+// deleteUnused is set; else they wait for a call that does. The result is valid
+// until the next call. If the kernel does not take it, Full must follow.
+func (r *Renderer) Partial(gone []changes.ServicePortName, changed []model.Service, nodePorts model.NodePorts, deleteUnused bool) []byte {
 	p := &r.partial
 	p.begin()
 	if !nodePorts.Equal(r.node.NodePorts) {
@@ -49,7 +49,7 @@ func (r *Renderer) Partial(gone []changes.ServicePortName, changed []model.Servi
 		r.change(&changed[i])
 	}
 	var stale []string
-	if cleanup || !r.Large() {
+	if deleteUnused || !r.Large() {
 		stale = r.leftover.take()
 	}
 	return r.assemble(stale)

@@ -140,7 +140,7 @@ func (k *KubeProxy) Flush() map[v1.IPFamily]error {
 // Fail implements Peer.
 func (k *KubeProxy) Fail() { k.tools.failRestores() }
 
-// Hour implements Peer: the time of the last cleanup and of the last full sync are long ago.
+// Hour implements Peer: the time when chains were last deleted and of the last full sync are long ago.
 func (k *KubeProxy) Hour() {
 	for _, f := range k.families {
 		*field[time.Time](f.proxier, "lastIPTablesCleanup") = time.Time{}

@@ -41,9 +41,9 @@ type Measured interface {
 	// Start says that all objects were delivered, and syncs for the first time.
 	Start() error
 	Sync() error
-	// FullSync writes everything. With cleanup it looks for chains that are not used any longer, which this project's always
+	// FullSync writes everything. With deleteUnused it looks for chains that are not used any longer, which this project's always
 	// does and kube-proxy's in large clusters only once in SyncPeriod.
-	FullSync(cleanup bool) error
+	FullSync(deleteUnused bool) error
 }
 
 // measuredSettings are those of the proxiers that are measured.
@@ -99,8 +99,8 @@ func (m measuredKube) Start() error {
 
 func (m measuredKube) Sync() error { return m.family.sync() }
 
-func (m measuredKube) FullSync(cleanup bool) error {
-	if cleanup {
+func (m measuredKube) FullSync(deleteUnused bool) error {
+	if deleteUnused {
 		*field[time.Time](m.Proxier, "lastIPTablesCleanup") = time.Time{}
 	}
 	m.family.forceFullSync()

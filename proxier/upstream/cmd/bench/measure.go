@@ -105,17 +105,17 @@ func (b *bench) fullSync() error {
 	if err != nil {
 		return err
 	}
-	for _, cleanup := range []bool{true, false} {
+	for _, deleteUnused := range []bool{true, false} {
 		var us, them samples
 		for range b.rounds {
 			if err := errors.Join(
-				them.measure(1, func(int) error { return theirs.FullSync(cleanup) }),
-				us.measure(1, func(int) error { return ours.FullSync(cleanup) })); err != nil {
+				them.measure(1, func(int) error { return theirs.FullSync(deleteUnused) }),
+				us.measure(1, func(int) error { return ours.FullSync(deleteUnused) })); err != nil {
 				return err
 			}
 		}
 		us.restored, them.restored = ours.sink.Bytes, theirs.sink.Bytes
-		if !cleanup {
+		if !deleteUnused {
 			b.compare(fmt.Sprintf("Later full sync, %d services; kube-proxy does not look for unused chains, ours does", middle), &us, &them)
 			continue
 		}
