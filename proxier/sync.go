@@ -92,7 +92,8 @@ func (p *Proxier) restore(input []byte) error {
 func (p *Proxier) prepareKernel() (liberal bool, err error) {
 	if p.rules.ServesLocalhost() {
 		if err := p.ensureSysctl(sysctlRouteLocalnet, 1); err != nil {
-			return false, fmt.Errorf("node ports at localhost cannot work (turn them off, or leave loopback out of the node port addresses): %w", err)
+			return false, fmt.Errorf("node ports at localhost cannot work "+
+				"(turn them off, or leave loopback out of the node port addresses): %w", err)
 		}
 	}
 	if p.config.ConntrackTCPBeLiberal {

@@ -69,7 +69,8 @@ func (f *proxyFlags) addNode() {
 func (f *proxyFlags) addServing() {
 	c := f.configuration
 	f.set.StringVar(&c.HealthzBindAddress, "healthz-bind-address", c.HealthzBindAddress, "IP address and port for /healthz and /livez")
-	f.set.StringVar(&c.MetricsBindAddress, "metrics-bind-address", c.MetricsBindAddress, "IP address and port for /metrics, /proxyMode and /configz")
+	f.set.StringVar(&c.MetricsBindAddress, "metrics-bind-address", c.MetricsBindAddress,
+		"IP address and port for /metrics, /proxyMode and /configz")
 	f.set.BoolVar(&c.BindAddressHardFail, "bind-address-hard-fail", c.BindAddressHardFail, "exit if one of these cannot be listened at")
 	f.set.BoolVar(&c.EnableProfiling, "profiling", c.EnableProfiling, "serve /debug/pprof beside the metrics")
 	f.set.StringVar(&c.ShowHiddenMetricsForVersion, "show-hidden-metrics-for-version", c.ShowHiddenMetricsForVersion,
@@ -79,9 +80,11 @@ func (f *proxyFlags) addServing() {
 func (f *proxyFlags) addIPTables() {
 	c := f.configuration
 	f.set.Var((*modeValue)(&c.Mode), "proxy-mode", "the proxy mode: iptables")
-	f.set.Var((*int32Value)(c.IPTables.MasqueradeBit), "iptables-masquerade-bit", "the bit of the packet mark that asks for masquerading, 0 to 31")
+	f.set.Var((*int32Value)(c.IPTables.MasqueradeBit), "iptables-masquerade-bit",
+		"the bit of the packet mark that asks for masquerading, 0 to 31")
 	f.set.BoolVar(&c.IPTables.MasqueradeAll, "masquerade-all", c.IPTables.MasqueradeAll, "masquerade all traffic to cluster IPs")
-	f.set.BoolVar(c.IPTables.LocalhostNodePorts, "iptables-localhost-nodeports", *c.IPTables.LocalhostNodePorts, "serve node ports at 127.0.0.0/8 too")
+	f.set.BoolVar(c.IPTables.LocalhostNodePorts, "iptables-localhost-nodeports", *c.IPTables.LocalhostNodePorts,
+		"serve node ports at 127.0.0.0/8 too")
 	f.set.DurationVar(&c.IPTables.SyncPeriod.Duration, "iptables-sync-period", c.IPTables.SyncPeriod.Duration,
 		"how often to look for flushed tables, and how soon to try again what failed")
 	f.set.DurationVar(&c.IPTables.MinSyncPeriod.Duration, "iptables-min-sync-period", c.IPTables.MinSyncPeriod.Duration,
@@ -94,7 +97,8 @@ func (f *proxyFlags) addLocalTraffic() {
 	c := f.configuration
 	f.set.Var((*localModeValue)(&c.DetectLocalMode), "detect-local-mode",
 		"how traffic of this node's pods is recognised: ClusterCIDR, NodeCIDR, BridgeInterface or InterfaceNamePrefix")
-	f.set.StringVar(&c.ClusterCIDR, "cluster-cidr", c.ClusterCIDR, "the range of the pods' addresses, or one of each family with a comma between")
+	f.set.StringVar(&c.ClusterCIDR, "cluster-cidr", c.ClusterCIDR,
+		"the range of the pods' addresses, or one of each family with a comma between")
 	f.set.StringVar(&c.DetectLocal.BridgeInterface, "pod-bridge-interface", c.DetectLocal.BridgeInterface, "the bridge that all pods are on")
 	f.set.StringVar(&c.DetectLocal.InterfaceNamePrefix, "pod-interface-name-prefix", c.DetectLocal.InterfaceNamePrefix,
 		"how the names of the pods' devices begin")
@@ -102,7 +106,8 @@ func (f *proxyFlags) addLocalTraffic() {
 
 func (f *proxyFlags) addConntrack() {
 	c := &f.configuration.Conntrack
-	f.set.Var((*int32Value)(c.MaxPerCore), "conntrack-max-per-core", "tracked connections for each processor; 0 leaves the limit and ignores --conntrack-min")
+	f.set.Var((*int32Value)(c.MaxPerCore), "conntrack-max-per-core",
+		"tracked connections for each processor; 0 leaves the limit and ignores --conntrack-min")
 	f.set.Var((*int32Value)(c.Min), "conntrack-min", "the least limit of tracked connections")
 	f.set.BoolVar(&c.TCPBeLiberal, "conntrack-tcp-be-liberal", c.TCPBeLiberal, "take TCP segments outside of the window for valid ones")
 	duration := func(d *metav1.Duration, name, usage string) {

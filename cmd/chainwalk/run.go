@@ -36,7 +36,8 @@ expected. Folders are searched for *.yaml files.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.backend, "on", scenarios.BackendSim, "the backend to run on: sim, or netns for this machine's kernel (Linux, root)")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the results: text, json or junit")
-	flags.StringVar(&o.ways, "ways", "one", "which packets to show the way of, beside those of failures: none, one (of the last scenario) or all")
+	flags.StringVar(&o.ways, "ways", "one",
+		"which packets to show the way of, beside those of failures: none, one (of the last scenario) or all")
 	completeWords(cmd, "on", scenarios.BackendSim)
 	completeWords(cmd, "output", "text", "json", "junit")
 	completeWords(cmd, "ways", "none", "one", "all")

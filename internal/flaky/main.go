@@ -89,7 +89,8 @@ func find(ctx context.Context, o options, out io.Writer) (failed bool, err error
 	if err != nil {
 		return false, err
 	}
-	fmt.Fprintf(out, "%d packages built in %s, %d runs of each, %d at once\n", len(packages), time.Since(start).Round(time.Second), o.runs, o.jobs)
+	fmt.Fprintf(out, "%d packages built in %s, %d runs of each, %d at once\n",
+		len(packages), time.Since(start).Round(time.Second), o.runs, o.jobs)
 	r := newRounds(o, packages)
 	r.all(ctx, out)
 	return r.report(out), ctx.Err()

@@ -104,7 +104,8 @@ func (m *Manager) lacks() error {
 		return fmt.Errorf("node %q not found within %v: check that it is registered under this name, or give the name with --hostname-override",
 			m.options.Name, nodeIPsTimeout+podCIDRsTimeout)
 	case m.options.WatchPodCIDRs && len(m.podCIDRs) == 0:
-		return fmt.Errorf("node %q does not have any PodCIDR allocated within %v: check that the cluster allocates ranges to nodes, or use another detectLocalMode than NodeCIDR",
+		return fmt.Errorf("node %q does not have any PodCIDR allocated within %v: "+
+			"check that the cluster allocates ranges to nodes, or use another detectLocalMode than NodeCIDR",
 			m.options.Name, podCIDRsTimeout)
 	case m.node == nil:
 		m.options.Logger.Error(nil, "Going on without the node: it was not found in time", "node", m.options.Name)

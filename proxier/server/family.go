@@ -69,7 +69,8 @@ func (s *server) otherFamilysPods() error {
 	if s.configuration.ClusterCIDR == "" || served.LocalDetector != (proxier.LocalDetector{}) {
 		return nil
 	}
-	return fmt.Errorf("only %s is served, but clusterCIDR %s has no range of it: correct clusterCIDR, or install the other family's iptables tools",
+	return fmt.Errorf("only %s is served, but clusterCIDR %s has no range of it: "+
+		"correct clusterCIDR, or install the other family's iptables tools",
 		s.settings.PrimaryFamily, s.configuration.ClusterCIDR)
 }
 

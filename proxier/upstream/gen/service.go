@@ -57,7 +57,8 @@ func (g *generator) chooseType(s *v1.Service) {
 		spec.ClusterIP = v1.ClusterIPNone
 	}
 	both := []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol}
-	spec.IPFamilies = slices.Clone(pick(g, both, both, both, []v1.IPFamily{v1.IPv6Protocol, v1.IPv4Protocol}, both[:1], both[:1], both[1:], nil))
+	spec.IPFamilies = slices.Clone(pick(g, both, both, both, []v1.IPFamily{v1.IPv6Protocol, v1.IPv4Protocol},
+		both[:1], both[:1], both[1:], nil))
 }
 
 func (g *generator) choosePorts(s *v1.Service) {
@@ -96,11 +97,13 @@ func (g *generator) choosePolicies(s *v1.Service) {
 	spec.SessionAffinity, spec.SessionAffinityConfig = v1.ServiceAffinityNone, nil
 	if g.in(1, 4) {
 		spec.SessionAffinity = v1.ServiceAffinityClientIP
-		spec.SessionAffinityConfig = &v1.SessionAffinityConfig{ClientIP: &v1.ClientIPConfig{TimeoutSeconds: ptr.To(pick[int32](g, 10800, 10800, 1, 30, 86400))}}
+		seconds := pick[int32](g, 10800, 10800, 1, 30, 86400)
+		spec.SessionAffinityConfig = &v1.SessionAffinityConfig{ClientIP: &v1.ClientIPConfig{TimeoutSeconds: &seconds}}
 	}
 	spec.TrafficDistribution = nil
 	if g.in(1, 4) {
-		spec.TrafficDistribution = ptr.To(pick(g, v1.ServiceTrafficDistributionPreferClose, v1.ServiceTrafficDistributionPreferSameZone, v1.ServiceTrafficDistributionPreferSameNode))
+		spec.TrafficDistribution = ptr.To(pick(g,
+			v1.ServiceTrafficDistributionPreferClose, v1.ServiceTrafficDistributionPreferSameZone, v1.ServiceTrafficDistributionPreferSameNode))
 	}
 	spec.PublishNotReadyAddresses = g.in(1, 10)
 }
@@ -145,7 +148,8 @@ func (g *generator) chooseBalancer(s *v1.Service) {
 		g.lastIP++
 		own := pick(g, fmt.Sprintf("203.0.113.%d", 20+g.lastIP%200), fmt.Sprintf("2001:db8:f::%x", 20+g.lastIP))
 		ingress := v1.LoadBalancerIngress{
-			IP:     pick(g, own, own, own, own, pick(g, "203.0.113.9", "2001:db8:f::9", "192.168.10.1", "203.000.113.008", "::ffff:203.0.113.7", "2001:DB8:F:0::7")),
+			IP: pick(g, own, own, own, own, pick(g,
+				"203.0.113.9", "2001:db8:f::9", "192.168.10.1", "203.000.113.008", "::ffff:203.0.113.7", "2001:DB8:F:0::7")),
 			IPMode: pick(g, nil, ptr.To(v1.LoadBalancerIPModeVIP), ptr.To(v1.LoadBalancerIPModeVIP), ptr.To(v1.LoadBalancerIPModeProxy)),
 		}
 		if g.in(1, 12) {

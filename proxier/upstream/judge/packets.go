@@ -133,7 +133,9 @@ func sameEnds(a, b map[end]float64) bool {
 }
 
 // comparePackets walks a packet of each client to each destination, at most so many, through both hosts.
-func comparePackets(ours, theirs *packetsim.Host, objects *cases.Objects, family v1.IPFamily, most int) (packets int, differences []*Difference) {
+func comparePackets(
+	ours, theirs *packetsim.Host, objects *cases.Objects, family v1.IPFamily, most int,
+) (packets int, differences []*Difference) {
 	destinations, claimed := destinationsOf(objects, family)
 	clients := clients[family]
 	// A step that has no divisor in common with the number of clients meets all of them.
@@ -175,7 +177,8 @@ func endLines(all map[end]float64, err error) []string {
 		if e.masquerade {
 			words = append(words, "masqueraded")
 		}
-		lines = append(lines, fmt.Sprintf("%.10f %s %+v", p, strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " "), e.final))
+		words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+		lines = append(lines, fmt.Sprintf("%.10f %s %+v", p, strings.Join(words, " "), e.final))
 	}
 	slices.Sort(lines)
 	return lines

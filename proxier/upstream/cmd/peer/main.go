@@ -173,7 +173,8 @@ func printReport(r *judge.Report, took time.Duration, out io.Writer) {
 	for _, n := range r.Explained {
 		total += n
 	}
-	fmt.Fprintf(out, "cases %d, states compared %d (each family after each of %d syncs), in %s\n", r.Cases, 2*r.Syncs, r.Syncs, took.Round(time.Second))
+	fmt.Fprintf(out, "cases %d, states compared %d (each family after each of %d syncs), in %s\n",
+		r.Cases, 2*r.Syncs, r.Syncs, took.Round(time.Second))
 	fmt.Fprintf(out, "of these after partial syncs %d, after failed ones %d, in large clusters %d\n", r.Partial, r.Failed, r.Large)
 	fmt.Fprintf(out, "rules %d, packets %d, metrics %d, health checks %d\n", r.Rules, r.Packets, r.Metrics, r.Health)
 	fmt.Fprintf(out, "differences %d, all of them explained, each with a case that shows it:\n", total)
