@@ -1,9 +1,14 @@
 package packetsim
 
 import (
+	"fmt"
 	"maps"
+	"net/netip"
+	"strings"
 	"testing"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/ipset"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -53,4 +58,64 @@ func TestMemoryInLayers(t *testing.T) {
 			},
 		})
 	})
+}
+
+// TestSetsInLayers: sets seen under checkpoints are a map that is copied at each checkpoint and put back at each rollback, and the
+// table is changed when the outermost one is kept.
+func TestSetsInLayers(t *testing.T) {
+	ref := ipset.Ref{Set: "s", Dim: 1, SrcSides: 1}
+	rapid.Check(t, func(rt *rapid.T) {
+		k := fakeipt.New(fakeipt.Options{})
+		require.NoError(rt, k.LoadSets("sets", strings.NewReader("create s hash:ip\n")))
+		m := newMemory(k.Sets())
+		now := map[string]bool{}
+		before := []map[string]bool{}
+		rt.Repeat(map[string]func(*rapid.T){
+			"change": func(rt *rapid.T) {
+				if m.depth == 0 {
+					rt.Skip("no packet is on its way")
+				}
+				addr, change := fmt.Sprintf("10.0.0.%d", rapid.IntRange(1, 3).Draw(rt, "addr")), &ipset.Change{Add: ref}
+				now[addr] = true
+				if rapid.Bool().Draw(rt, "del") {
+					change = &ipset.Change{Del: ref}
+					delete(now, addr)
+				}
+				m.sets.now().Apply(change, &ipset.Packet{Src: netip.MustParseAddr(addr)})
+			},
+			"checkpoint": func(*rapid.T) {
+				m.checkpoint()
+				before = append(before, maps.Clone(now))
+			},
+			"end": func(rt *rapid.T) {
+				last := len(before) - 1
+				if last < 0 {
+					rt.Skip("no checkpoint is open")
+				}
+				if rapid.Bool().Draw(rt, "keep") {
+					m.keep()
+				} else {
+					m.rollback()
+					now = before[last]
+				}
+				before = before[:last]
+			},
+			"": func(rt *rapid.T) {
+				sets := k.Sets().Overlay()
+				if m.depth > 0 {
+					checkSet(rt, sets, ref, before[0])
+					sets = m.sets.now()
+				}
+				checkSet(rt, sets, ref, now)
+				require.True(rt, m.depth > 0 || m.layers == 0)
+			},
+		})
+	})
+}
+
+func checkSet(rt *rapid.T, sets *ipset.Overlay, ref ipset.Ref, want map[string]bool) {
+	for i := range 3 {
+		addr := fmt.Sprintf("10.0.0.%d", i+1)
+		require.Equal(rt, want[addr], sets.Match(&ipset.Query{Ref: ref}, &ipset.Packet{Src: netip.MustParseAddr(addr)}), addr)
+	}
 }
