@@ -39,8 +39,10 @@ func TestMatchRecent(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			check := "-m recent " + row.check + " --name L --mask 255.255.255.255 --rsource -j DROP"
-			h, clock := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p udp -m udp --dport 1 -m recent --set --name L --mask 255.255.255.255 --rsource\n" +
-				"-A FORWARD -p udp -m udp --dport 2 " + check + "\n-A FORWARD -p udp -m udp --dport 3 -m recent --rcheck --name L -j DROP\nCOMMIT\n"}.build(t)
+			h, clock := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n" +
+				"-A FORWARD -p udp -m udp --dport 1 -m recent --set --name L --mask 255.255.255.255 --rsource\n" +
+				"-A FORWARD -p udp -m udp --dport 2 " + check + "\n" +
+				"-A FORWARD -p udp -m udp --dport 3 -m recent --rcheck --name L -j DROP\nCOMMIT\n"}.build(t)
 			for i, v := range row.visits {
 				clock.Step(v.wait)
 				packet := "udp 10.244.0.11:9 > 10.244.0.12:" + ports[v.port] + " in veth1"
@@ -60,7 +62,8 @@ func TestRecentMaskAndSide(t *testing.T) {
 }
 
 func TestRecentListForgetsTheOldest(t *testing.T) {
-	h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p udp -m recent --set --name N --rdest\n-A FORWARD -p tcp -m recent --rcheck --name N --rdest -j DROP\nCOMMIT\n"}.build(t)
+	h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p udp -m recent --set --name N --rdest\n" +
+		"-A FORWARD -p tcp -m recent --rcheck --name N --rdest -j DROP\nCOMMIT\n"}.build(t)
 	in := parse(t, "udp 10.244.0.11:9 > 9.9.0.0:1 in veth1")
 	for range recentAddresses + 1 {
 		in.Dst = in.Dst.Next()

@@ -42,6 +42,7 @@ const memoryRules = `*nat
 COMMIT
 *filter
 :FORWARD ACCEPT [0:0]
+:RATE - [0:0]
 -A FORWARD -p udp -m udp --dport 1 -m set --match-set seen src -j DROP
 -A FORWARD -p udp -m udp --dport 1 -j SET --add-set seen src --exist --timeout 5
 -A FORWARD -p udp -m udp --dport 1 -m set --match-set seen src -j SET --add-set flows src,dst --del-set pods src
@@ -58,8 +59,9 @@ COMMIT
 -A FORWARD -p udp -m udp --dport 4 -m recent --remove --name R --rsource -j DROP
 -A FORWARD -p udp -m udp --dport 5 -m limit --limit 1/min --limit-burst 2 -j ACCEPT
 -A FORWARD -p udp -m udp --dport 5 -j DROP
--A FORWARD -p udp -m udp --dport 6 -m hashlimit --hashlimit-upto 1/min --hashlimit-burst 2 --hashlimit-mode srcip --hashlimit-name H --hashlimit-htable-max 2 -j ACCEPT
--A FORWARD -p udp -m udp --dport 6 -j DROP
+-A FORWARD -p udp -m udp --dport 6 -j RATE
+-A RATE -m hashlimit --hashlimit-upto 1/min --hashlimit-burst 2 --hashlimit-mode srcip --hashlimit-name H --hashlimit-htable-max 2 -j ACCEPT
+-A RATE -j DROP
 -A FORWARD -p udp -m udp --dport 7 -m statistic --mode nth --every 3 --packet 1 -j DROP
 COMMIT
 *raw
@@ -73,7 +75,9 @@ COMMIT
 // memoryPackets are packets for all of memoryRules, a route with two next hops among them.
 func memoryPackets(t testing.TB) []Input {
 	var packets []Input
-	for _, source := range []string{"10.244.0.11:1000 > %s:%d in veth1", "10.244.0.12:1000 > %s:%d in veth2", "10.244.0.13:1000 > %s:%d in eth0"} {
+	for _, source := range []string{
+		"10.244.0.11:1000 > %s:%d in veth1", "10.244.0.12:1000 > %s:%d in veth2", "10.244.0.13:1000 > %s:%d in eth0",
+	} {
 		for port := 1; port <= 10; port++ {
 			for _, to := range []string{"10.244.0.12", "172.16.0.1"} {
 				packets = append(packets, parse(t, fmt.Sprintf("udp "+source, to, port)))
@@ -268,8 +272,8 @@ func runTools(t *testing.T, k *fakeipt.Kernel, i int) {
 	}
 }
 
-// TestWalkSeesOneState: while tools change the very rules and sets that walks go through, the outcomes of each walk are of one ruleset and of
-// one state of the sets, so that their probabilities add up to 1.
+// TestWalkSeesOneState: while tools change the very rules and sets that walks go through, the outcomes of each walk are of one
+// ruleset and of one state of the sets, so that their probabilities add up to 1.
 func TestWalkSeesOneState(t *testing.T) {
 	hosts, _ := memoryHosts(t, 1)
 	k := hosts[0].Netfilter()

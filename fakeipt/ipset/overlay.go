@@ -2,9 +2,9 @@ package ipset
 
 import "slices"
 
-// Overlay is sets as packets have left them, which nobody else sees: what packets add, delete and count lies over the table, or over another
-// overlay, until Commit writes it there. Dropping it undoes all of that. It is not safe for concurrent use, but the
-// table may be used meanwhile; of the entries that the overlay has changed it goes on to see its own.
+// Overlay is sets as packets have left them, which nobody else sees: what packets add, delete and count lies over the table, or
+// over another overlay, until Commit writes it there. Dropping it undoes all of that. It is not safe for concurrent use,
+// but the table may be used meanwhile; of the entries that the overlay has changed it goes on to see its own.
 //
 // Within this package a nil Overlay is the table itself. Its lock is held by whoever calls the methods that are not exported.
 type Overlay struct {
