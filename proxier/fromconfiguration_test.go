@@ -45,7 +45,8 @@ func TestFromConfigurationDefaults(t *testing.T) {
 	assert.Equal(t, 30*time.Second, settings.SyncPeriod)
 	assert.Equal(t, time.Second, settings.MinSyncPeriod)
 	assert.Equal(t, 15*time.Minute, settings.ConfigSyncPeriod)
-	assert.Equal(t, []string{`nodePortAddresses is not set: node ports are served at every address of the node; consider "primary"`}, settings.Warnings)
+	assert.Equal(t, []string{`nodePortAddresses is not set: node ports are served at every address of the node; consider "primary"`},
+		settings.Warnings)
 	assert.Equal(t, proxier.Config{
 		Family: v1.IPv4Protocol, NodeName: "here", NodeIP: addr("192.168.0.2"), MasqueradeBit: 14, LocalhostNodePorts: true,
 		LocalDetector: proxier.DetectLocalByCIDR(prefix("10.244.0.0/16")),
@@ -99,11 +100,13 @@ func TestFromConfigurationNodeIPs(t *testing.T) {
 		{"one family", "", nodeWith(nil, "192.168.0.2", "192.168.0.3"), v1.IPv4Protocol, "192.168.0.2", "::1"},
 		{"both families, IPv6 first", "", nodeWith(nil, "2001:db8::1", "192.168.0.2"), v1.IPv6Protocol, "192.168.0.2", "2001:db8::1"},
 		{"internal before external", "", nodeWith(nil, "+203.0.113.1", "192.168.0.2"), v1.IPv4Protocol, "192.168.0.2", "::1"},
-		{"external for the family that has no internal one", "", nodeWith(nil, "+2001:db8::1", "192.168.0.2"), v1.IPv4Protocol, "192.168.0.2", "2001:db8::1"},
+		{"external for the family that has no internal one", "", nodeWith(nil, "+2001:db8::1", "192.168.0.2"), v1.IPv4Protocol, "192.168.0.2",
+			"2001:db8::1"},
 		{"names are no addresses", "", nodeWith(nil, "here.example", "192.168.0.2"), v1.IPv4Protocol, "192.168.0.2", "::1"},
 		{"bind address any", "::", nodeWith(nil, "192.168.0.2"), v1.IPv4Protocol, "192.168.0.2", "::1"},
 		{"bind address wins", "192.168.0.9", nodeWith(nil, "192.168.0.2"), v1.IPv4Protocol, "192.168.0.9", "::1"},
-		{"bind address of the other family is primary", "2001:db8::9", nodeWith(nil, "192.168.0.2"), v1.IPv6Protocol, "192.168.0.2", "2001:db8::9"},
+		{"bind address of the other family is primary", "2001:db8::9", nodeWith(nil, "192.168.0.2"), v1.IPv6Protocol, "192.168.0.2",
+			"2001:db8::9"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -143,14 +146,17 @@ func TestFromConfigurationLocalDetectors(t *testing.T) {
 			cidr("10.0.0.0/8"), cidr("fd00::/56"), ""},
 		{"IPv6 node: clusterCIDR of the other family", "clusterCIDR: 10.0.0.0/8", nodeWith(nil, "2001:db8::1"), cidr("10.0.0.0/8"), none,
 			"detectLocalMode ClusterCIDR: no range of family IPv6 in clusterCIDR; " + unrecognised},
-		{"IPv6 node: the Node's range", "detectLocalMode: NodeCIDR", nodeWith([]string{"fd00:1::/64"}, "2001:db8::1"), none, cidr("fd00:1::/64"), ""},
-		{"IPv6 node: the Node's ranges", "detectLocalMode: NodeCIDR", nodeWith([]string{"fd00:1::/64", "10.1.0.0/24"}, "2001:db8::1", "192.168.0.2"),
+		{"IPv6 node: the Node's range", "detectLocalMode: NodeCIDR", nodeWith([]string{"fd00:1::/64"}, "2001:db8::1"), none,
+			cidr("fd00:1::/64"), ""},
+		{"IPv6 node: the Node's ranges", "detectLocalMode: NodeCIDR", nodeWith([]string{"fd00:1::/64", "10.1.0.0/24"}, "2001:db8::1",
+			"192.168.0.2"),
 			cidr("10.1.0.0/24"), cidr("fd00:1::/64"), ""},
 		{"IPv6 node: the Node's ranges, IPv4 first", "detectLocalMode: NodeCIDR", nodeWith([]string{"10.1.0.0/24", "fd00:1::/64"}, "2001:db8::1"),
 			cidr("10.1.0.0/24"), cidr("fd00:1::/64"), ""},
 		{"the Node's ranges, IPv6 first", "detectLocalMode: NodeCIDR", nodeWith([]string{"fd00:1::/64", "10.1.0.0/24"}, "192.168.0.2"),
 			cidr("10.1.0.0/24"), cidr("fd00:1::/64"), ""},
-		{"bind address makes IPv6 primary", "{bindAddress: '2001:db8::9', clusterCIDR: 10.0.0.0/8}", nodeWith(nil, "192.168.0.2"), cidr("10.0.0.0/8"), none,
+		{"bind address makes IPv6 primary", "{bindAddress: '2001:db8::9', clusterCIDR: 10.0.0.0/8}", nodeWith(nil, "192.168.0.2"),
+			cidr("10.0.0.0/8"), none,
 			"detectLocalMode ClusterCIDR: no range of family IPv6 in clusterCIDR; " + unrecognised},
 		{"the Node's ranges", "detectLocalMode: NodeCIDR", nodeWith([]string{"10.1.0.0/24", "fd00:1::/64"}, "192.168.0.2"),
 			cidr("10.1.0.0/24"), cidr("fd00:1::/64"), ""},
@@ -194,7 +200,8 @@ func TestFromConfigurationNodePortAddresses(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			settings, err := proxier.FromConfiguration(configurationOf(t, "clusterCIDR: 10.0.0.0/8\nnodePortAddresses: "+test.text), "here", test.node)
+			settings, err := proxier.FromConfiguration(configurationOf(t, "clusterCIDR: 10.0.0.0/8\nnodePortAddresses: "+test.text), "here",
+				test.node)
 			require.NoError(t, err)
 			assert.Equal(t, prefixes(test.want...), settings.IPv4.NodePortAddresses)
 			assert.Equal(t, prefixes(test.want...), settings.IPv6.NodePortAddresses)
@@ -225,7 +232,8 @@ func TestFromConfigurationWarnsOfOpenNodePorts(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			settings, err := proxier.FromConfiguration(configurationOf(t, "clusterCIDR: "+test.pods+"\nnodePortAddresses: "+test.text), "here", test.node)
+			settings, err := proxier.FromConfiguration(configurationOf(t, "clusterCIDR: "+test.pods+"\nnodePortAddresses: "+test.text), "here",
+				test.node)
 			require.NoError(t, err)
 			if test.family == "" {
 				assert.NotContains(t, strings.Join(settings.Warnings, "\n"), everywhere)
@@ -288,11 +296,13 @@ func TestFromConfigurationRefuses(t *testing.T) {
 		{"mode kernelspace", "mode: kernelspace", "not supported: only iptables is"},
 		{"unknown mode", "mode: userspace", "unknown; must be iptables or empty"},
 		{"feature gates", "featureGates: {Foo: true}", `KubeProxyConfiguration.featureGates: Invalid value: "Foo": not supported`},
-		{"hidden metrics", `showHiddenMetricsForVersion: "1.35"`, `KubeProxyConfiguration.showHiddenMetricsForVersion: Invalid value: "1.35": not supported`},
+		{"hidden metrics", `showHiddenMetricsForVersion: "1.35"`, `KubeProxyConfiguration.showHiddenMetricsForVersion: Invalid value: ` +
+			`"1.35": not supported`},
 		{"mark bit", "iptables: {masqueradeBit: 32}", "KubeProxyConfiguration.iptables.masqueradeBit: Invalid value: 32: must be 0 to 31"},
 		{"negative mark bit", "iptables: {masqueradeBit: -1}", "must be 0 to 31"},
 		{"negative sync period", "iptables: {syncPeriod: -1s}", "iptables.syncPeriod: Invalid value: \"-1s\": must be greater than 0"},
-		{"negative minimum sync period", "iptables: {minSyncPeriod: -1s}", "iptables.minSyncPeriod: Invalid value: \"-1s\": must not be negative"},
+		{"negative minimum sync period", "iptables: {minSyncPeriod: -1s}", "iptables.minSyncPeriod: Invalid value: \"-1s\": must not be " +
+			"negative"},
 		{"minimum above sync period", "iptables: {minSyncPeriod: 31s}", "must not be greater than syncPeriod"},
 		{"config sync period", "configSyncPeriod: -1s", "configSyncPeriod: Invalid value: \"-1s\": must be greater than 0"},
 		{"oom score", "oomScoreAdj: 1001", "oomScoreAdj: Invalid value: 1001: must be -1000 to 1000"},
@@ -306,7 +316,8 @@ func TestFromConfigurationRefuses(t *testing.T) {
 		{"two cluster ranges of one family", "clusterCIDR: 10.0.0.0/8,11.0.0.0/8", "must be one range, or one of each family"},
 		{"three cluster ranges", "clusterCIDR: 10.0.0.0/8,11.0.0.0/8,fd00::/56", "must be one range, or one of each family"},
 		{"node port range that is none", "nodePortAddresses: [10.0.0.1]", `nodePortAddresses[0]: Invalid value: "10.0.0.1"`},
-		{"primary beside a range", "nodePortAddresses: [10.0.0.0/8, primary]", `nodePortAddresses[1]: Invalid value: "primary": cannot stand beside ranges`},
+		{"primary beside a range", "nodePortAddresses: [10.0.0.0/8, primary]", `nodePortAddresses[1]: Invalid value: "primary": cannot stand ` +
+			`beside ranges`},
 		{"bind address", "bindAddress: here", `bindAddress: Invalid value: "here": must be an IP address`},
 		{"health address", "healthzBindAddress: here:10256", `healthzBindAddress: Invalid value: "here:10256"`},
 		{"health address without end", "healthzBindAddress: '[::'", `healthzBindAddress: Invalid value: "[::"`},
@@ -322,8 +333,10 @@ func TestFromConfigurationRefuses(t *testing.T) {
 			require.ErrorContains(t, err, test.want)
 		})
 	}
-	_, err := proxier.FromConfiguration(configurationOf(t, "detectLocalMode: NodeCIDR"), "here", nodeWith([]string{"fd00::/64"}, "192.168.0.2"))
-	require.EqualError(t, err, `KubeProxyConfiguration: detectLocalMode: NodeCIDR needs a range of family IPv4 in spec.podCIDRs of Node "here"`)
+	_, err := proxier.FromConfiguration(configurationOf(t, "detectLocalMode: NodeCIDR"), "here", nodeWith([]string{"fd00::/64"},
+		"192.168.0.2"))
+	require.EqualError(t, err, `KubeProxyConfiguration: detectLocalMode: NodeCIDR needs a range of family IPv4 in spec.podCIDRs of Node `+
+		`"here"`)
 	for _, address := range []string{"0.0.0.0", "0.0.0.0:10256", "[::]:10256", "::"} {
 		_, err := proxier.FromConfiguration(&kubeproxy.KubeProxyConfiguration{HealthzBindAddress: address}, "here", nil)
 		require.NoError(t, err, address)

@@ -137,7 +137,8 @@ func (c *cluster) drawService(t *rapid.T, name string) *v1.Service {
 		v1.ServiceInternalTrafficPolicyCluster, v1.ServiceInternalTrafficPolicyLocal}).Draw(t, "internal")
 	service.Spec.InternalTrafficPolicy = &internal
 	for _, port := range rapid.SliceOfNDistinct(rapid.IntRange(0, 2), 1, 3, rapid.ID[int]).Draw(t, "ports") {
-		spec := v1.ServicePort{Name: fmt.Sprintf("p%d", port), Port: int32(80 + port), Protocol: []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP}[port]}
+		spec := v1.ServicePort{Name: fmt.Sprintf("p%d", port), Port: int32(80 + port), Protocol: []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP,
+			v1.ProtocolSCTP}[port]}
 		if kind != v1.ServiceTypeClusterIP {
 			spec.NodePort = int32(30000 + 10*int(name[1]-'0') + port)
 		}

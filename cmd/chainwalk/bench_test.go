@@ -15,8 +15,10 @@ func manyObjects(n int) string {
 	var b strings.Builder
 	b.WriteString(node)
 	for i := range n {
-		fmt.Fprintf(&b, "\n---\n{apiVersion: v1, kind: Service, metadata: {name: s%d}, spec: {clusterIP: 172.30.%d.%d, ports: [{port: 80}]}}", i, i/250, i%250+1)
-		fmt.Fprintf(&b, "\n---\n{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: s%d-1, labels: {kubernetes.io/service-name: s%d}}, "+
+		fmt.Fprintf(&b, "\n---\n{apiVersion: v1, kind: Service, metadata: {name: s%d}, spec: {clusterIP: 172.30.%d.%d, ports: [{port: 80}]}}",
+			i, i/250, i%250+1)
+		fmt.Fprintf(&b, "\n---\n{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: s%d-1, "+
+			"labels: {kubernetes.io/service-name: s%d}}, "+
 			"addressType: IPv4, ports: [{port: 8080}], endpoints: [", i, i)
 		for e := range 5 {
 			place := 5*i + e

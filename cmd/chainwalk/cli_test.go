@@ -73,7 +73,8 @@ func TestRunExitStatus(t *testing.T) {
 			out: []string{"ok    a small scenario", "1 scenario, 0 failed", "DNAT --to-destination 10.244.2.2:8080"},
 		},
 		{
-			name: "an expectation that does not hold", scenario: strings.Replace(small, `["10.244.2.2:8080"]`, `["10.244.2.3:8080"]`, 1), status: exitNotHeld,
+			name: "an expectation that does not hold", scenario: strings.Replace(small, `["10.244.2.2:8080"]`, `["10.244.2.3:8080"]`, 1),
+			status: exitNotHeld,
 			out: []string{"FAIL  a small scenario", "scenario.yaml:15:", "tcp 172.30.0.41:80 from client", "10.244.2.3:8080", "10.244.2.2:8080",
 				"decided by -A KUBE-SEP-", "nat:KUBE-SERVICES:rule:1"},
 		},
@@ -88,7 +89,8 @@ func TestRunExitStatus(t *testing.T) {
 		{name: "an empty file", scenario: "", status: exitUsage, errOut: []string{"scenario.yaml"}},
 		{name: "binary garbage", scenario: "\x00\xff\x13name", status: exitUsage, errOut: []string{"scenario.yaml:1:1"}},
 		{name: "another backend", scenario: small, args: []string{"--on", "moon"}, status: exitUsage, errOut: []string{"--on moon"}},
-		{name: "another output", scenario: small, args: []string{"-o", "xml"}, status: exitUsage, errOut: []string{"-o xml: want text, json or junit"}},
+		{name: "another output", scenario: small, args: []string{"-o", "xml"}, status: exitUsage,
+			errOut: []string{"-o xml: want text, json or junit"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			path := write(t, "scenario.yaml", tc.scenario)
@@ -115,14 +117,16 @@ func TestRunReportsForPrograms(t *testing.T) {
 	assert.Contains(t, out, `<testsuite name="a small scenario"`)
 }
 
-const node = `{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {podCIDRs: [10.0.0.0/24]}, status: {addresses: [{type: InternalIP, address: 192.168.0.2}]}}`
+const node = `{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {podCIDRs: [10.0.0.0/24]}, ` +
+	`status: {addresses: [{type: InternalIP, address: 192.168.0.2}]}}`
 
 func TestRulesOfOddObjects(t *testing.T) {
 	service := func(spec string) string {
 		return "\n---\n{apiVersion: v1, kind: Service, metadata: {name: web}, spec: " + spec + "}"
 	}
 	slice := func(fields string) string {
-		return "\n---\n{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, " + fields + "}"
+		return "\n---\n{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, " +
+			"labels: {kubernetes.io/service-name: web}}, " + fields + "}"
 	}
 	for _, tc := range []struct {
 		name, objects string
@@ -132,13 +136,16 @@ func TestRulesOfOddObjects(t *testing.T) {
 		{name: "leading zeros are decimal", objects: node + service(`{clusterIP: 172.30.0.041, ports: [{port: 80}]}`) +
 			slice(`addressType: IPv4, ports: [{port: 80}], endpoints: [{addresses: [10.020.00.001]}]`),
 			want: "--to-destination 10.20.0.1:80", not: "041"},
-		{name: "a slice without its Service", objects: node + slice(`addressType: IPv4, ports: [{port: 80}], endpoints: [{addresses: [10.0.0.9]}]`),
+		{name: "a slice without its Service", objects: node + slice(`addressType: IPv4, ports: [{port: 80}], `+
+			`endpoints: [{addresses: [10.0.0.9]}]`),
 			want: "KUBE-SERVICES", not: "10.0.0.9"},
 		{name: "an IPv6 address in an IPv4 slice", objects: node + service(`{clusterIP: 172.30.0.41, ports: [{port: 80}]}`) +
 			slice(`addressType: IPv4, ports: [{port: 80}], endpoints: [{addresses: ["fd00::9"]}, {addresses: [10.0.0.9]}]`),
 			want: "--to-destination 10.0.0.9:80", not: "fd00::9"},
-		{name: "an unknown kind", objects: node + "\n---\n{apiVersion: v1, kind: Gadget, metadata: {name: g}}", status: exitUsage, want: "<stdin>:3:"},
-		{name: "an unknown field", objects: node + service(`{clusterIPs: [172.30.0.41], port: 80}`), status: exitUsage, want: `unknown field "spec.port" (did you mean "ports"?)`},
+		{name: "an unknown kind", objects: node + "\n---\n{apiVersion: v1, kind: Gadget, metadata: {name: g}}", status: exitUsage,
+			want: "<stdin>:3:"},
+		{name: "an unknown field", objects: node + service(`{clusterIPs: [172.30.0.41], port: 80}`), status: exitUsage,
+			want: `unknown field "spec.port" (did you mean "ports"?)`},
 		{name: "nothing", objects: "", status: exitUsage, want: "no object"},
 		{name: "no Node", objects: service(`{clusterIP: 172.30.0.41, ports: [{port: 80}]}`), status: exitUsage, want: "--node-ip"},
 		{name: "binary garbage", objects: "\x7fELF\x02\x01\x01\x00", status: exitUsage, want: "<stdin>:1:1"},
@@ -276,7 +283,8 @@ func TestTraceOfASnapshot(t *testing.T) {
 	}{
 		{
 			name: "a first packet", packet: "tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba",
-			want: []string{"outcome 1 of 3, probability 0.3333: accept, out of eth0 to 172.18.0.2", "destination 10.96.125.22:80 becomes 10.244.1.2:8080"},
+			want: []string{"outcome 1 of 3, probability 0.3333: accept, out of eth0 to 172.18.0.2",
+				"destination 10.96.125.22:80 becomes 10.244.1.2:8080"},
 		},
 		{
 			name: "a live connection", packet: "tcp 172.18.0.3:55080 > 172.18.0.4:6443 local flags ACK",

@@ -69,8 +69,9 @@ var shared = []string{"KUBE-SERVICES", "KUBE-EXTERNAL-SERVICES", "KUBE-NODEPORTS
 
 const nodePortsNote = "NOTE: this must be the last rule in this chain"
 
-// proxyRules reduces iptables-save text to the chains and rules of kube-proxy: chains sorted, without counters and comment lines, the rules of
-// shared chains sorted (but for the jump that must be the last), without the jump to KUBE-FIREWALL, which kubelet makes too.
+// proxyRules reduces iptables-save text to the chains and rules of kube-proxy: chains sorted, without counters and comment lines,
+// the rules of shared chains sorted (but for the jump that must be the last), without the jump to KUBE-FIREWALL, which kubelet makes
+// too.
 func proxyRules(save string) string {
 	chains := map[string][]string{} // by "table CHAIN"
 	table := ""

@@ -249,14 +249,16 @@ metadata: {name: dns, namespace: default}
 spec: {clusterIP: 172.30.0.10, ports: [{port: 53, protocol: UDP}]}
 `
 	r.replaceObjects(t, text)
-	scraped := r.get(t, r.metric+"/metrics", contains("kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total{ip_family=\"IPv4\"} 1",
+	scraped := r.get(t, r.metric+"/metrics", contains(
+		"kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total{ip_family=\"IPv4\"} 1",
 		"kubeproxy_conntrack_reconciler_deleted_entries_total{ip_family=\"IPv4\"} 0",
 		"kubeproxy_sync_full_proxy_rules_duration_seconds_count{ip_family=\"IPv4\"} 2"))
 	assert.Contains(t, savedRules(t, "iptables-save"), "--to-destination 10.244.1.3:8080", "the failure was repaired by a full sync")
 
 	found := map[string]string{}
 	for line := range strings.Lines(scraped) {
-		if name, kind, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "# TYPE "), " "); ok && strings.HasPrefix(line, "# TYPE kubeproxy_") {
+		name, kind, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "# TYPE "), " ")
+		if ok && strings.HasPrefix(line, "# TYPE kubeproxy_") {
 			found[name] = kind
 		}
 	}
@@ -274,7 +276,8 @@ func TestProxyConfiguration(t *testing.T) {
 	require.NoError(t, err)
 	for _, line := range []string{
 		"apiVersion: kubeproxy.config.k8s.io/v1alpha1", "kind: KubeProxyConfiguration", "clusterCIDR: 10.1.0.0/16", "  masqueradeBit: 15",
-		"  maxPerCore: 0", "healthzBindAddress: 0.0.0.0:10256", "metricsBindAddress: 127.0.0.1:10249", "mode: iptables", "  syncPeriod: 30s", "  minSyncPeriod: 1ns",
+		"  maxPerCore: 0", "healthzBindAddress: 0.0.0.0:10256", "metricsBindAddress: 127.0.0.1:10249", "mode: iptables",
+		"  syncPeriod: 30s", "  minSyncPeriod: 1ns",
 		"detectLocalMode: ClusterCIDR", "oomScoreAdj: -999", "  tcpEstablishedTimeout: 24h0m0s",
 	} {
 		assert.Contains(t, "\n"+string(text), "\n"+line+"\n")
@@ -289,7 +292,8 @@ func TestProxyConfiguration(t *testing.T) {
 
 func TestProxyRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\niptables: {masqueradebits: 3}\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n"+
+		"iptables: {masqueradebits: 3}\n"), 0o600))
 	tests := []struct {
 		name string
 		args []string
@@ -316,7 +320,8 @@ func TestProxyRefuses(t *testing.T) {
 func TestProxyEndsWhenItsConfigurationChanges(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	healthz := fmt.Sprintf("127.0.0.1:%d", freeport.New(t))
-	text := fmt.Sprintf("apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\nhealthzBindAddress: %s\nmetricsBindAddress: 127.0.0.1:%d\n",
+	text := fmt.Sprintf("apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\nhealthzBindAddress: %s\n"+
+		"metricsBindAddress: 127.0.0.1:%d\n",
 		healthz, freeport.New(t))
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	r := startProxy(t, "--config", file)

@@ -31,18 +31,24 @@ type apiServer struct {
 }
 
 func newAPIServer() *apiServer {
-	node := &v1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "worker1", ResourceVersion: "1"},
-		Status: v1.NodeStatus{Addresses: []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "192.168.0.2"}}}}
-	service := &v1.Service{TypeMeta: metav1.TypeMeta{Kind: "Service", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", ResourceVersion: "1"},
-		Spec: v1.ServiceSpec{ClusterIP: "172.30.0.41", ClusterIPs: []string{"172.30.0.41"}, Ports: []v1.ServicePort{{Port: 80, Protocol: v1.ProtocolTCP}}}}
+	node := &v1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node", APIVersion: "v1"},
+		ObjectMeta: metav1.ObjectMeta{Name: "worker1", ResourceVersion: "1"},
+		Status:     v1.NodeStatus{Addresses: []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "192.168.0.2"}}}}
+	service := &v1.Service{TypeMeta: metav1.TypeMeta{Kind: "Service", APIVersion: "v1"},
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", ResourceVersion: "1"},
+		Spec: v1.ServiceSpec{ClusterIP: "172.30.0.41", ClusterIPs: []string{"172.30.0.41"},
+			Ports: []v1.ServicePort{{Port: 80, Protocol: v1.ProtocolTCP}}}}
 	version := metav1.ListMeta{ResourceVersion: "1"}
 	slicesPath := "/apis/discovery.k8s.io/v1/endpointslices"
 	return &apiServer{
 		lists: map[string]any{
-			"/api/v1/nodes":    &v1.NodeList{TypeMeta: metav1.TypeMeta{Kind: "NodeList", APIVersion: "v1"}, ListMeta: version, Items: []v1.Node{*node}},
-			"/api/v1/services": &v1.ServiceList{TypeMeta: metav1.TypeMeta{Kind: "ServiceList", APIVersion: "v1"}, ListMeta: version, Items: []v1.Service{*service}},
-			slicesPath: &discovery.EndpointSliceList{TypeMeta: metav1.TypeMeta{Kind: "EndpointSliceList", APIVersion: "discovery.k8s.io/v1"}, ListMeta: version,
-				Items: []discovery.EndpointSlice{*webSlice("1", "10.244.1.2")}},
+			"/api/v1/nodes": &v1.NodeList{TypeMeta: metav1.TypeMeta{Kind: "NodeList", APIVersion: "v1"}, ListMeta: version,
+				Items: []v1.Node{*node}},
+			"/api/v1/services": &v1.ServiceList{TypeMeta: metav1.TypeMeta{Kind: "ServiceList", APIVersion: "v1"}, ListMeta: version,
+				Items: []v1.Service{*service}},
+			slicesPath: &discovery.EndpointSliceList{TypeMeta: metav1.TypeMeta{Kind: "EndpointSliceList", APIVersion: "discovery.k8s.io/v1"},
+				ListMeta: version,
+				Items:    []discovery.EndpointSlice{*webSlice("1", "10.244.1.2")}},
 		},
 		watch: map[string]chan metav1.WatchEvent{"/api/v1/nodes": nil, "/api/v1/services": nil, slicesPath: make(chan metav1.WatchEvent)},
 	}

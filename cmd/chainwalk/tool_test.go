@@ -56,7 +56,8 @@ func TestRunnerOnLinkedTools(t *testing.T) {
 		require.NoError(t, runner.RestoreAll([]byte(rules), iptables.NoFlushTables, iptables.RestoreCounters))
 		var saved bytes.Buffer
 		require.NoError(t, runner.SaveInto(iptables.TableNAT, &saved))
-		assert.Contains(t, saved.String(), "\n-A OUTPUT -j KUBE-SERVICES\n-A KUBE-SERVICES -d 10.0.0.1/32 -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.0.1.1:8080\n")
+		assert.Contains(t, saved.String(), "\n-A OUTPUT -j KUBE-SERVICES\n"+
+			"-A KUBE-SERVICES -d 10.0.0.1/32 -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.0.1.1:8080\n")
 
 		var refused *iptables.RestoreError
 		err = runner.RestoreAll([]byte("*nat\n-A NOPE\nCOMMIT\n"), iptables.NoFlushTables, iptables.RestoreCounters)

@@ -80,7 +80,8 @@ func TestFindsWhatFailsSometimes(t *testing.T) {
 	assert.Regexp(t, `(?m)^ +4 +2 .* example/sometimes$`, out)
 	assert.Regexp(t, `(?m)^ +4 +0 .* example/never$`, out)
 	assert.NotContains(t, out, "example/none")
-	assert.Contains(t, out, "\nexample/sometimes TestEverySecondTime/inside failed in 2 of 4 runs, at first with GOMAXPROCS=2 -test.shuffle=2 ")
+	assert.Contains(t, out, "\nexample/sometimes TestEverySecondTime/inside failed in 2 of 4 runs, at first with GOMAXPROCS=2 "+
+		"-test.shuffle=2 ")
 	assert.Contains(t, out, "this is why")
 	assert.NotContains(t, out, "TestAlways failed")
 }

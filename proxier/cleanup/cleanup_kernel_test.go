@@ -107,7 +107,9 @@ func sync(t *testing.T, tools iptables.Interface) {
 			IPFamilies: []v1.IPFamily{family}, SessionAffinity: v1.ServiceAffinityClientIP,
 			SessionAffinityConfig: &v1.SessionAffinityConfig{ClientIP: &v1.ClientIPConfig{TimeoutSeconds: ptr.To[int32](10800)}},
 			Ports:                 []v1.ServicePort{{Port: 80, NodePort: 30080, Protocol: v1.ProtocolTCP}}},
-		Status: v1.ServiceStatus{LoadBalancer: v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: vip, IPMode: ptr.To(v1.LoadBalancerIPModeVIP)}}}},
+		Status: v1.ServiceStatus{LoadBalancer: v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{
+			{IP: vip, IPMode: ptr.To(v1.LoadBalancerIPModeVIP)},
+		}}},
 	})
 	p.OnEndpointSliceAdd(&discovery.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: "web-1", Namespace: "default", Labels: map[string]string{discovery.LabelServiceName: "web"}},

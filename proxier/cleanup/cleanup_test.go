@@ -50,25 +50,38 @@ func TestLeftovers(t *testing.T) {
 	}{
 		{"nothing is there", iptables.TableNAT, ":OUTPUT ACCEPT [0:0]\n-A OUTPUT -j ACCEPT\n", "", ""},
 		{"chains that lead to each other", iptables.TableNAT,
-			":OUTPUT ACCEPT [0:0]\n:KUBE-SERVICES - [0:0]\n:KUBE-SVC-A - [0:0]\n:KUBE-SEP-A - [0:0]\n-A OUTPUT -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES\n-A KUBE-SERVICES -d 172.30.0.41/32 -j KUBE-SVC-A\n-A KUBE-SVC-A -j KUBE-SEP-A\n",
-			":KUBE-SERVICES - [0:0]\n:KUBE-SVC-A - [0:0]\n:KUBE-SEP-A - [0:0]\n-D OUTPUT -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES\n-X KUBE-SERVICES\n-X KUBE-SVC-A\n-X KUBE-SEP-A\n", ""},
+			":OUTPUT ACCEPT [0:0]\n:KUBE-SERVICES - [0:0]\n:KUBE-SVC-A - [0:0]\n:KUBE-SEP-A - [0:0]\n" +
+				"-A OUTPUT -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES\n-A KUBE-SERVICES -d 172.30.0.41/32 -j KUBE-SVC-A\n" +
+				"-A KUBE-SVC-A -j KUBE-SEP-A\n",
+			":KUBE-SERVICES - [0:0]\n:KUBE-SVC-A - [0:0]\n:KUBE-SEP-A - [0:0]\n" +
+				"-D OUTPUT -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES\n-X KUBE-SERVICES\n-X KUBE-SVC-A\n-X KUBE-SEP-A\n", ""},
 		{"every kind of chain of table nat", iptables.TableNAT,
-			":KUBE-SERVICES - [0:0]\n:KUBE-NODEPORTS - [0:0]\n:KUBE-POSTROUTING - [0:0]\n:KUBE-MARK-MASQ - [0:0]\n:KUBE-PROXY-CANARY - [0:0]\n:KUBE-SVC-A - [0:0]\n:KUBE-SVL-A - [0:0]\n:KUBE-EXT-A - [0:0]\n:KUBE-FW-A - [0:0]\n:KUBE-SEP-A - [0:0]\n",
-			":KUBE-SERVICES - [0:0]\n:KUBE-NODEPORTS - [0:0]\n:KUBE-POSTROUTING - [0:0]\n:KUBE-MARK-MASQ - [0:0]\n:KUBE-PROXY-CANARY - [0:0]\n:KUBE-SVC-A - [0:0]\n:KUBE-SVL-A - [0:0]\n:KUBE-EXT-A - [0:0]\n:KUBE-FW-A - [0:0]\n:KUBE-SEP-A - [0:0]\n" +
-				"-X KUBE-SERVICES\n-X KUBE-NODEPORTS\n-X KUBE-POSTROUTING\n-X KUBE-MARK-MASQ\n-X KUBE-PROXY-CANARY\n-X KUBE-SVC-A\n-X KUBE-SVL-A\n-X KUBE-EXT-A\n-X KUBE-FW-A\n-X KUBE-SEP-A\n", ""},
+			":KUBE-SERVICES - [0:0]\n:KUBE-NODEPORTS - [0:0]\n:KUBE-POSTROUTING - [0:0]\n:KUBE-MARK-MASQ - [0:0]\n:KUBE-PROXY-CANARY - [0:0]\n" +
+				":KUBE-SVC-A - [0:0]\n:KUBE-SVL-A - [0:0]\n:KUBE-EXT-A - [0:0]\n:KUBE-FW-A - [0:0]\n:KUBE-SEP-A - [0:0]\n",
+			":KUBE-SERVICES - [0:0]\n:KUBE-NODEPORTS - [0:0]\n:KUBE-POSTROUTING - [0:0]\n:KUBE-MARK-MASQ - [0:0]\n:KUBE-PROXY-CANARY - [0:0]\n" +
+				":KUBE-SVC-A - [0:0]\n:KUBE-SVL-A - [0:0]\n:KUBE-EXT-A - [0:0]\n:KUBE-FW-A - [0:0]\n:KUBE-SEP-A - [0:0]\n" +
+				"-X KUBE-SERVICES\n-X KUBE-NODEPORTS\n-X KUBE-POSTROUTING\n-X KUBE-MARK-MASQ\n-X KUBE-PROXY-CANARY\n-X KUBE-SVC-A\n-X KUBE-SVL-A\n" +
+				"-X KUBE-EXT-A\n-X KUBE-FW-A\n-X KUBE-SEP-A\n", ""},
 		{"every chain of table filter", iptables.TableFilter,
-			":KUBE-SERVICES - [0:0]\n:KUBE-EXTERNAL-SERVICES - [0:0]\n:KUBE-FORWARD - [0:0]\n:KUBE-NODEPORTS - [0:0]\n:KUBE-PROXY-FIREWALL - [0:0]\n:KUBE-PROXY-CANARY - [0:0]\n",
-			":KUBE-SERVICES - [0:0]\n:KUBE-EXTERNAL-SERVICES - [0:0]\n:KUBE-FORWARD - [0:0]\n:KUBE-NODEPORTS - [0:0]\n:KUBE-PROXY-FIREWALL - [0:0]\n:KUBE-PROXY-CANARY - [0:0]\n" +
+			":KUBE-SERVICES - [0:0]\n:KUBE-EXTERNAL-SERVICES - [0:0]\n:KUBE-FORWARD - [0:0]\n:KUBE-NODEPORTS - [0:0]\n" +
+				":KUBE-PROXY-FIREWALL - [0:0]\n:KUBE-PROXY-CANARY - [0:0]\n",
+			":KUBE-SERVICES - [0:0]\n:KUBE-EXTERNAL-SERVICES - [0:0]\n:KUBE-FORWARD - [0:0]\n:KUBE-NODEPORTS - [0:0]\n" +
+				":KUBE-PROXY-FIREWALL - [0:0]\n:KUBE-PROXY-CANARY - [0:0]\n" +
 				"-X KUBE-SERVICES\n-X KUBE-EXTERNAL-SERVICES\n-X KUBE-FORWARD\n-X KUBE-NODEPORTS\n-X KUBE-PROXY-FIREWALL\n-X KUBE-PROXY-CANARY\n", ""},
 		{"the canary of table mangle", iptables.TableMangle,
 			":KUBE-PROXY-CANARY - [0:0]\n:KUBE-KUBELET-CANARY - [0:0]\n", ":KUBE-PROXY-CANARY - [0:0]\n-X KUBE-PROXY-CANARY\n", ""},
 		{"the kubelet's and others' chains stay", iptables.TableFilter,
-			":INPUT ACCEPT [0:0]\n:KUBE-FIREWALL - [0:0]\n:KUBE-KUBELET-CANARY - [0:0]\n:KUBE-MARK-DROP - [0:0]\n:KUBE-SVC-OF-OTHERS - [0:0]\n:cali-INPUT - [0:0]\n-A INPUT -j KUBE-FIREWALL\n-A INPUT -j cali-INPUT\n", "", ""},
+			":INPUT ACCEPT [0:0]\n:KUBE-FIREWALL - [0:0]\n:KUBE-KUBELET-CANARY - [0:0]\n:KUBE-MARK-DROP - [0:0]\n:KUBE-SVC-OF-OTHERS - [0:0]\n" +
+				":cali-INPUT - [0:0]\n-A INPUT -j KUBE-FIREWALL\n-A INPUT -j cali-INPUT\n", "", ""},
 		{"a hook that a version before 1.20 made, and one made twice", iptables.TableFilter,
-			":INPUT ACCEPT [0:0]\n:KUBE-SERVICES - [0:0]\n-A INPUT -m conntrack --ctstate NEW -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES\n-A INPUT -g KUBE-SERVICES\n-A INPUT -g KUBE-SERVICES\n",
-			":KUBE-SERVICES - [0:0]\n-D INPUT -m conntrack --ctstate NEW -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES\n-D INPUT -g KUBE-SERVICES\n-D INPUT -g KUBE-SERVICES\n-X KUBE-SERVICES\n", ""},
+			":INPUT ACCEPT [0:0]\n:KUBE-SERVICES - [0:0]\n" +
+				"-A INPUT -m conntrack --ctstate NEW -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES\n" +
+				"-A INPUT -g KUBE-SERVICES\n-A INPUT -g KUBE-SERVICES\n",
+			":KUBE-SERVICES - [0:0]\n-D INPUT -m conntrack --ctstate NEW -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES\n" +
+				"-D INPUT -g KUBE-SERVICES\n-D INPUT -g KUBE-SERVICES\n-X KUBE-SERVICES\n", ""},
 		{"a chain that a chain of others leads to", iptables.TableNAT,
-			":OUTPUT ACCEPT [0:0]\n:KUBE-SERVICES - [0:0]\n:KUBE-MARK-MASQ - [0:0]\n:cali-nat - [0:0]\n-A OUTPUT -j KUBE-SERVICES\n-A KUBE-SERVICES -j KUBE-MARK-MASQ\n-A cali-nat -j KUBE-MARK-MASQ\n",
+			":OUTPUT ACCEPT [0:0]\n:KUBE-SERVICES - [0:0]\n:KUBE-MARK-MASQ - [0:0]\n:cali-nat - [0:0]\n-A OUTPUT -j KUBE-SERVICES\n" +
+				"-A KUBE-SERVICES -j KUBE-MARK-MASQ\n-A cali-nat -j KUBE-MARK-MASQ\n",
 			":KUBE-SERVICES - [0:0]\n:KUBE-MARK-MASQ - [0:0]\n-D OUTPUT -j KUBE-SERVICES\n-X KUBE-SERVICES\n",
 			`delete these first: \"-A cali-nat -j KUBE-MARK-MASQ\"`},
 		{"a comment that looks like a jump", iptables.TableNAT,

@@ -59,7 +59,8 @@ func TestServiceCIDRs(t *testing.T) {
 func TestServiceCIDRsOfAnOldAPIServer(t *testing.T) {
 	client := fake.NewClientset()
 	require.NoError(t, config.WatchServiceCIDRs(t.Context(), client, nil), "it does not know the group")
-	client.Resources = []*metav1.APIResourceList{{GroupVersion: "networking.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "ingresses"}}}}
+	client.Resources = []*metav1.APIResourceList{{GroupVersion: "networking.k8s.io/v1",
+		APIResources: []metav1.APIResource{{Name: "ingresses"}}}}
 	require.NoError(t, config.WatchServiceCIDRs(t.Context(), client, nil), "it does not know the kind")
 	for _, action := range client.Actions() {
 		assert.NotEqual(t, "list", action.GetVerb())
@@ -69,6 +70,8 @@ func TestServiceCIDRsOfAnOldAPIServer(t *testing.T) {
 func TestServiceCIDRsOfABrokenAPIServer(t *testing.T) {
 	client := knowing()
 	client.PrependReactor("get", "group", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("broken") })
-	client.PrependReactor("get", "resource", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("broken") })
+	client.PrependReactor("get", "resource", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("broken")
+	})
 	require.ErrorContains(t, config.WatchServiceCIDRs(t.Context(), client, nil), "ask for the resources of networking.k8s.io/v1: broken")
 }

@@ -148,7 +148,9 @@ func TestStale(t *testing.T) {
 			"172.30.0.41:53", "10.0.0.1:53", true},
 		{"the last endpoint of a node port is gone", func(f *Frontends) { f.AddNodePort(30053, nil) },
 			"192.168.0.2:30053", "10.0.0.1:53", true},
-		{"the endpoint's address serves on another port", func(f *Frontends) { f.AddService(addrPort("172.30.0.41:53"), backends("10.0.0.1:54")) },
+		{"the endpoint's address serves on another port", func(f *Frontends) {
+			f.AddService(addrPort("172.30.0.41:53"), backends("10.0.0.1:54"))
+		},
 			"172.30.0.41:53", "10.0.0.1:53", true},
 		{"the same port of another address", func(f *Frontends) { f.AddService(addrPort("172.30.0.41:53"), nil) },
 			"172.30.0.42:53", "10.0.0.1:53", false},

@@ -116,7 +116,8 @@ func TestServiceAnswers(t *testing.T) {
 }
 
 func body(namespace, name string, endpoints int, healthy bool) string {
-	return fmt.Sprintf("{\n\t\"service\": {\n\t\t\"namespace\": %q,\n\t\t\"name\": %q\n\t},\n\t\"localEndpoints\": %d,\n\t\"serviceProxyHealthy\": %v\n}",
+	return fmt.Sprintf("{\n\t\"service\": {\n\t\t\"namespace\": %q,\n\t\t\"name\": %q\n\t},\n\t\"localEndpoints\": %d,\n"+
+		"\t\"serviceProxyHealthy\": %v\n}",
 		namespace, name, endpoints, healthy)
 }
 
@@ -324,7 +325,8 @@ func TestFailuresAreToldInOrder(t *testing.T) {
 	}{{"mail", "127.0.0.1", first}, {"mail", "127.0.0.2", first}, {"web", "127.0.0.1", second}, {"web", "127.0.0.2", second}} {
 		text := fmt.Sprintf("%s:%d", place.address, place.port)
 		occupy(t, text)
-		want = append(want, fmt.Sprintf("health check of Service shop/%s, which will be tried again: listen tcp4 %s: bind: address already in use", place.name, text))
+		want = append(want, fmt.Sprintf("health check of Service shop/%s, which will be tried again: listen tcp4 %s: bind: address already "+
+			"in use", place.name, text))
 	}
 	events := &recorder{}
 	server := newServer(t, healthcheck.ServiceOptions{Addresses: at("127.0.0.2", "127.0.0.1", "127.0.0.2"), Recorder: events})

@@ -89,7 +89,8 @@ func TestRestoreErrorShowsTheLine(t *testing.T) {
 			output: "Bad argument `: line 1 failed'\nError occurred at line: 7\n"},
 		{name: "at commit, legacy", exit: 1, line: 8, input: "COMMIT", table: TableNAT, output: "iptables-restore: line 8 failed\n"},
 		{name: "at commit, nft", exit: 4, line: 6, input: ":B - [0:0]", table: TableNAT,
-			output: "iptables-nft-restore v1.8.9 (nf_tables): \nline 6: CHAIN_ADD failed (Invalid argument): chain B\nline 7: RULE_APPEND failed (Invalid argument): rule in chain B\n"},
+			output: "iptables-nft-restore v1.8.9 (nf_tables): \nline 6: CHAIN_ADD failed (Invalid argument): chain B\n" +
+				"line 7: RULE_APPEND failed (Invalid argument): rule in chain B\n"},
 		{name: "with a reason, nft", exit: 1, line: 7, input: "-A B -j NOPE", table: TableNAT,
 			output: "iptables-nft-restore: line 7 failed: No chain/target/match by that name.\n"},
 		{name: "commit missing", exit: 1, line: 9, output: "iptables-restore: COMMIT expected at line 9\n"},

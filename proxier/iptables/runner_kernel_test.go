@@ -192,7 +192,8 @@ func TestKernelRestoreErrors(t *testing.T) {
 			legacy, nft int // lines
 		}{
 			{name: "unknown option", input: "*nat\n:A - [0:0]\n-A A --nonsense\nCOMMIT\n", legacy: 3, nft: 3},
-			{name: "unknown match in the second table", input: "*filter\n:A - [0:0]\nCOMMIT\n\n*nat\n:A - [0:0]\n-A A -m nosuch\nCOMMIT\n", legacy: 7, nft: 7},
+			{name: "unknown match in the second table", input: "*filter\n:A - [0:0]\nCOMMIT\n\n*nat\n:A - [0:0]\n-A A -m nosuch\nCOMMIT\n",
+				legacy: 7, nft: 7},
 			{name: "missing chain", input: "*nat\n-A NOPE -j ACCEPT\nCOMMIT\n", legacy: 2, nft: 2},
 			{name: "jump to a missing chain", input: "*nat\n:A - [0:0]\n-A A -j NOPE\nCOMMIT\n", legacy: 3, nft: 4},
 			{name: "loop", input: "*nat\n:A - [0:0]\n-A A -j A\n-A OUTPUT -j A\nCOMMIT\n", legacy: 5, nft: 4},

@@ -92,8 +92,10 @@ func TestChainsAndRules(t *testing.T) {
 		{name: "a chain that is there stays", do: ensure, yes: true,
 			steps: []step{{run: "iptables " + wait + "-N FOO -t nat", stderr: ignored + chainIs, exit: 1}}},
 		{name: "a chain made by another program meanwhile is there", do: ensure, yes: true,
-			steps: []step{{run: "iptables " + wait + "-N FOO -t nat", stderr: "iptables v1.8.9 (nf_tables):  CHAIN_ADD failed (File exists): chain FOO\n", exit: 4}}},
-		{name: "exit status 1 for another reason is an error", do: ensure, wantErr: "making chain FOO of table nat: iptables -w 5 -W 100000 -N FOO -t nat: exit status 1: iptables: Incompatible with this kernel.",
+			steps: []step{{run: "iptables " + wait + "-N FOO -t nat", stderr: "iptables v1.8.9 (nf_tables):  CHAIN_ADD failed (File exists): " +
+				"chain FOO\n", exit: 4}}},
+		{name: "exit status 1 for another reason is an error", do: ensure, wantErr: "making chain FOO of table nat: iptables -w 5 -W 100000 " +
+			"-N FOO -t nat: exit status 1: iptables: Incompatible with this kernel.",
 			steps: []step{{run: "iptables " + wait + "-N FOO -t nat", stderr: "iptables: Incompatible with this kernel.\n", exit: 1}}},
 		{name: "a chain is not made while locked", do: ensure, wantErr: "try again later", wantIs: ErrResourceProblem,
 			steps: []step{{run: "iptables " + wait + "-N FOO -t nat", stderr: locked, exit: 4}}},
@@ -105,7 +107,8 @@ func TestChainsAndRules(t *testing.T) {
 		{name: "a chain does not exist", do: exists,
 			steps: []step{{run: "iptables " + wait + "-S FOO -t nat", stderr: noChain, exit: 1}}},
 		{name: "a chain does not exist, as nft tools say it", do: exists,
-			steps: []step{{run: "iptables " + wait + "-S FOO -t nat", stderr: "iptables v1.8.9 (nf_tables): chain `FOO' in table `nat' is incompatible, use 'nft' tool.\n", exit: 1}}},
+			steps: []step{{run: "iptables " + wait + "-S FOO -t nat", stderr: "iptables v1.8.9 (nf_tables): chain `FOO' in table `nat' is " +
+				"incompatible, use 'nft' tool.\n", exit: 1}}},
 		{name: "whether a chain exists is not known", do: exists, wantErr: "looking for chain FOO of table nat", wantIs: ErrResourceProblem,
 			steps: []step{{run: "iptables " + wait + "-S FOO -t nat", stderr: locked, exit: 4}}},
 
@@ -126,13 +129,16 @@ func TestChainsAndRules(t *testing.T) {
 		{name: "a new rule goes last", do: appendRule, steps: []step{
 			{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: noChain, exit: 1},
 			{run: "iptables " + wait + "-A FOO -t nat -j BAR"}}},
-		{name: "a rule for a chain that is not there", do: appendRule, wantErr: "adding a rule to chain FOO of table nat", wantIs: ErrNotFound, steps: []step{
-			{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: noRule, exit: 1},
-			{run: "iptables " + wait + "-A FOO -t nat -j BAR", stderr: noChain, exit: 1}}},
-		{name: "a rule is not added if it may be there", do: appendRule, wantErr: "looking for a rule in chain FOO of table nat", wantIs: ErrResourceProblem,
-			steps: []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: locked, exit: 4}}},
+		{name: "a rule for a chain that is not there", do: appendRule, wantErr: "adding a rule to chain FOO of table nat", wantIs: ErrNotFound,
+			steps: []step{
+				{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: noRule, exit: 1},
+				{run: "iptables " + wait + "-A FOO -t nat -j BAR", stderr: noChain, exit: 1}}},
+		{name: "a rule is not added if it may be there", do: appendRule, wantErr: "looking for a rule in chain FOO of table nat",
+			wantIs: ErrResourceProblem,
+			steps:  []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: locked, exit: 4}}},
 		{name: "a rule with a bad argument", do: appendRule, wantErr: `unknown option "--foo"`,
-			steps: []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: `iptables v1.8.9 (legacy): unknown option "--foo"` + "\n", exit: 2}}},
+			steps: []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: `iptables v1.8.9 (legacy): unknown option "--foo"` + "\n",
+				exit: 2}}},
 		{name: "a position that is none", do: sideways, wantErr: `unknown rule position "-R"`},
 
 		{name: "a rule is deleted", do: deleteRule, steps: []step{

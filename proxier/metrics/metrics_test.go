@@ -156,7 +156,8 @@ func TestHistogramsHaveUpstreamsBuckets(t *testing.T) {
 		{"sync_full_proxy_rules_duration_seconds", 16, []string{"0.001", "16.384"}},
 		{"sync_partial_proxy_rules_duration_seconds", 16, []string{"0.001", "16.384"}},
 		{"conntrack_reconciler_sync_duration_seconds", 16, []string{"0.001", "16.384"}},
-		{"network_programming_duration_seconds", 82, []string{"0", "0.25", "0.5", "1", "2", "59", "60", "65", "115", "120", "150", "300", "+Inf"}},
+		{"network_programming_duration_seconds", 82, []string{"0", "0.25", "0.5", "1", "2", "59", "60", "65", "115", "120", "150", "300",
+			"+Inf"}},
 	} {
 		series := "kubeproxy_" + test.metric + `_bucket{ip_family="IPv6",`
 		assert.Equal(t, test.buckets, got.buckets(series), test.metric)

@@ -121,7 +121,8 @@ func TestStartWaits(t *testing.T) {
 		patience  = 30 * time.Second
 		podCIDRs  = 5 * time.Minute
 		notFound  = `node "here" not found within 5m30s: check that it is registered under this name, or give the name with --hostname-override`
-		notRanged = `node "here" does not have any PodCIDR allocated within 5m0s: check that the cluster allocates ranges to nodes, or use another detectLocalMode than NodeCIDR`
+		notRanged = `node "here" does not have any PodCIDR allocated within 5m0s: check that the cluster allocates ranges to nodes, or use ` +
+			`another detectLocalMode than NodeCIDR`
 	)
 	tests := []struct {
 		name  string
@@ -136,14 +137,17 @@ func TestStartWaits(t *testing.T) {
 		logged   string
 	}{
 		{"the node is there", false, []*v1.Node{nodeWith("192.168.0.2", "")}, 0, "", "192.168.0.2", "", ""},
-		{"both families", false, []*v1.Node{nodeWith("2001:db8::1 192.168.0.2", "10.0.0.0/24")}, 0, "", "2001:db8::1 192.168.0.2", "10.0.0.0/24", ""},
+		{"both families", false, []*v1.Node{nodeWith("2001:db8::1 192.168.0.2", "10.0.0.0/24")}, 0, "", "2001:db8::1 192.168.0.2",
+			"10.0.0.0/24", ""},
 		{"the node does not exist", false, []*v1.Node{nil}, patience, "", "", "", "it was not found in time"},
 		{"the node does not exist, with pod ranges", true, []*v1.Node{nil}, patience + podCIDRs, notFound, "", "", ""},
 		{"the node has no address", false, []*v1.Node{nil, nodeWith("", "")}, patience - time.Second, "", "", "", "it had none in time"},
 		{"the node gets an address", false, []*v1.Node{nil, nodeWith("", ""), nodeWith("192.168.1.10", "")}, 0, "", "192.168.1.10", "", ""},
-		{"other nodes do not count", false, []*v1.Node{nil, named(nodeWith("192.168.9.9", ""), "there")}, patience - time.Second, "", "", "", "it was not found in time"},
+		{"other nodes do not count", false, []*v1.Node{nil, named(nodeWith("192.168.9.9", ""), "there")}, patience - time.Second, "", "", "",
+			"it was not found in time"},
 		{"an address, no pod range", true, []*v1.Node{nil, nodeWith("", ""), nodeWith("192.168.1.10", "")}, podCIDRs, notRanged, "", "", ""},
-		{"pod ranges come last", true, []*v1.Node{nil, nodeWith("", ""), nodeWith("192.168.1.10", ""), nodeWith("192.168.1.1", "10.0.0.0/24 fd00::/64")}, 0, "",
+		{"pod ranges come last", true, []*v1.Node{nil, nodeWith("", ""), nodeWith("192.168.1.10", ""), nodeWith("192.168.1.1",
+			"10.0.0.0/24 fd00::/64")}, 0, "",
 			"192.168.1.1", "10.0.0.0/24 fd00::/64", ""},
 		{"pod ranges, no address", true, []*v1.Node{nil, nodeWith("", ""), nodeWith("", "10.0.0.0/24")}, patience - 2*time.Second, "",
 			"", "10.0.0.0/24", "it had none in time"},

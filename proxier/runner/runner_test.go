@@ -54,7 +54,8 @@ func (s *script) play(clk clock.Clock, step func()) (runs []run) {
 		return nil
 	}
 	r := runner.NewBoundedFrequencyRunner(fn, runner.Options{
-		MinInterval: time.Duration(s.min) * tick, RetryInterval: time.Duration(s.retry) * tick, MaxInterval: time.Duration(s.max) * tick, Clock: clk,
+		MinInterval: time.Duration(s.min) * tick, RetryInterval: time.Duration(s.retry) * tick,
+		MaxInterval: time.Duration(s.max) * tick, Clock: clk,
 	})
 	done := make(chan struct{})
 	go func() {

@@ -30,7 +30,8 @@ func TestRunStartsInOrder(t *testing.T) {
 	m.awaitSync(t, "ip6tables-restore")
 	journal := m.noted()
 	last := -1
-	for _, entry := range []string{"list nodes", "oom score -999", "settings", "iptables --version", "ip6tables --version", "iptables-restore"} {
+	for _, entry := range []string{"list nodes", "oom score -999", "settings", "iptables --version", "ip6tables --version",
+		"iptables-restore"} {
 		place := slices.Index(journal, entry)
 		assert.Greater(t, place, last, "%s: %v", entry, journal)
 		last = place
@@ -136,7 +137,8 @@ func TestBindAddressHardFail(t *testing.T) {
 			m.configuration.BindAddressHardFail = true
 			address := place(&m.configuration)
 			occupy(t, address)
-			require.EqualError(t, m.run(t.Context()), fmt.Sprintf("serving %s at %s: listen tcp %s: bind: address already in use", name, address, address))
+			require.EqualError(t, m.run(t.Context()), fmt.Sprintf("serving %s at %s: listen tcp %s: bind: address already in use", name, address,
+				address))
 		})
 		t.Run(name+": it tries again", func(t *testing.T) {
 			m := newMachine(t)
@@ -304,7 +306,8 @@ func goroutines() []string {
 	stacks := make([]byte, 1<<20)
 	all := strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n")
 	return slices.DeleteFunc(all, func(stack string) bool {
-		own := strings.Contains(stack, "chainwalk/proxier/") || strings.Contains(stack, "k8s.io/client-go") || strings.Contains(stack, "net/http.(*Server)")
+		own := strings.Contains(stack, "chainwalk/proxier/") || strings.Contains(stack, "k8s.io/client-go") || strings.Contains(stack,
+			"net/http.(*Server)")
 		return !own || strings.Contains(stack, "testing.tRunner") || strings.Contains(stack, "testify/assert.Eventually")
 	})
 }

@@ -49,7 +49,8 @@ func TestWanted(t *testing.T) {
 		{name: "a machine with few cores has the minimum", config: kubeproxy.KubeProxyConntrackConfiguration{MaxPerCore: ptr.To[int32](32768),
 			Min: ptr.To[int32](131072)}, cores: 2, want: limits(131072)},
 		{name: "no minimum", config: kubeproxy.KubeProxyConntrackConfiguration{MaxPerCore: ptr.To[int32](1000)}, cores: 2, want: limits(2000)},
-		{name: "a machine with the most cores below the limit", config: kubeproxy.KubeProxyConntrackConfiguration{MaxPerCore: ptr.To[int32](32768)},
+		{name: "a machine with the most cores below the " +
+			"limit", config: kubeproxy.KubeProxyConntrackConfiguration{MaxPerCore: ptr.To[int32](32768)},
 			cores: 32, want: limits(1048576)},
 		{name: "a machine with many cores", config: kubeproxy.KubeProxyConntrackConfiguration{MaxPerCore: ptr.To[int32](32768)},
 			cores: 33, want: limits(1048576)},
@@ -63,8 +64,9 @@ func TestWanted(t *testing.T) {
 			want: timeouts("tcp_timeout_close_wait", 3600)},
 		{name: "UDP timeout", config: kubeproxy.KubeProxyConntrackConfiguration{UDPTimeout: metav1.Duration{Duration: 30 * time.Second}},
 			want: timeouts("udp_timeout", 30)},
-		{name: "UDP stream timeout", config: kubeproxy.KubeProxyConntrackConfiguration{UDPStreamTimeout: metav1.Duration{Duration: 2500 * time.Millisecond}},
-			want: timeouts("udp_timeout_stream", 2)},
+		{name: "UDP stream timeout",
+			config: kubeproxy.KubeProxyConntrackConfiguration{UDPStreamTimeout: metav1.Duration{Duration: 2500 * time.Millisecond}},
+			want:   timeouts("udp_timeout_stream", 2)},
 		{name: "liberal", config: kubeproxy.KubeProxyConntrackConfiguration{TCPBeLiberal: true}, want: timeouts("tcp_be_liberal", 1)},
 		{name: "node ports at localhost", localhost: true, want: []Setting{{"proc/sys/net/ipv4/conf/all/route_localnet", 1, false}}},
 	}

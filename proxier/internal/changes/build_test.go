@@ -101,7 +101,8 @@ func prefixes(texts ...string) []netip.Prefix {
 }
 
 // makeSlice returns a slice of a Service. Ports are written "name/protocol/port".
-func makeSlice(service, name string, addressType discovery.AddressType, ports []string, endpoints ...discovery.Endpoint) *discovery.EndpointSlice {
+func makeSlice(service, name string, addressType discovery.AddressType, ports []string,
+	endpoints ...discovery.Endpoint) *discovery.EndpointSlice {
 	slice := &discovery.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "shop", Name: name,

@@ -147,8 +147,10 @@ func TestSlicesComeChangeAndGo(t *testing.T) {
 	local := func(n int) map[types.NamespacedName]int { return map[types.NamespacedName]int{nn("web"): n} }
 	both := map[string][]string{"web:http/TCP": {oneText, twoText}}
 	steps := []sliceStep{
-		{"a slice comes", makeSlice("web", "a", ipv4, httpPort, one), false, []string{"web"}, false, map[string][]string{"web:http/TCP": {oneText}}, local(1)},
-		{"the same again", makeSlice("web", "a", ipv4, httpPort, one), false, nil, false, map[string][]string{"web:http/TCP": {oneText}}, local(1)},
+		{"a slice comes", makeSlice("web", "a", ipv4, httpPort, one), false, []string{"web"}, false,
+			map[string][]string{"web:http/TCP": {oneText}}, local(1)},
+		{"the same again", makeSlice("web", "a", ipv4, httpPort, one), false, nil, false, map[string][]string{"web:http/TCP": {oneText}},
+			local(1)},
 		{"only a label changes", labeled, false, nil, false, map[string][]string{"web:http/TCP": {oneText}}, local(1)},
 		{"a second slice comes", makeSlice("web", "b", ipv4, httpPort, two), false, []string{"web"}, false, both, local(2)},
 		{"an endpoint is in both slices", makeSlice("web", "a", ipv4, httpPort, one, two), false, nil, false, both, local(2)},
@@ -159,7 +161,8 @@ func TestSlicesComeChangeAndGo(t *testing.T) {
 			[]string{"web"}, false, map[string][]string{"web:http/TCP": {"10.244.1.1:8080 local serving terminating"}}, nil},
 		{"a slice goes", makeSlice("web", "a", ipv4, nil), true, []string{"web"}, false, nil, nil},
 		{"a slice that is not there goes", makeSlice("web", "z", ipv4, nil), true, nil, false, nil, nil},
-		{"endpoints come to an empty slice", makeSlice("web", "b", ipv4, httpPort, two), false, []string{"web"}, false, map[string][]string{"web:http/TCP": {twoText}}, local(1)},
+		{"endpoints come to an empty slice", makeSlice("web", "b", ipv4, httpPort, two), false, []string{"web"}, false,
+			map[string][]string{"web:http/TCP": {twoText}}, local(1)},
 		{"a slice moves to another service", elsewhere, false, []string{"web", "shop"}, false,
 			map[string][]string{"shop:http/TCP": {twoText}}, map[types.NamespacedName]int{nn("shop"): 1}},
 		{"a slice loses its service", unlabeled, false, []string{"shop"}, false, nil, nil},

@@ -109,7 +109,8 @@ func drawSlice(t *rapid.T, name string) *discovery.EndpointSlice {
 	for range rapid.IntRange(0, 3).Draw(t, "endpoints") {
 		addr := fmt.Sprintf("10.244.0.%d", rapid.IntRange(1, 3).Draw(t, "host"))
 		node := rapid.SampledFrom([]string{"here", "there", ""}).Draw(t, "node")
-		words := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"notready", "notserving", "terminating", "zone=z", "node=here"}), 0, 3, rapid.ID[string]).Draw(t, "words")
+		words := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"notready", "notserving", "terminating", "zone=z", "node=here"}), 0, 3,
+			rapid.ID[string]).Draw(t, "words")
 		endpoints = append(endpoints, makeEndpoint(addr, node, words...))
 	}
 	return makeSlice(service, name, addressType, ports, endpoints...)

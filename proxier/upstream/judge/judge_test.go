@@ -106,12 +106,14 @@ func TestSabotageIsFound(t *testing.T) {
 		kinds    []string
 		before   []cases.Action
 	}{
-		"nothing":                   {},
-		"a chain that is too many":  {saboteur{rules: [][]string{nat("-N", "KUBE-SVC-X")}}, []string{"rules"}, nil},
-		"a rule that is missing":    {saboteur{rules: [][]string{nat("-D", "KUBE-MARK-MASQ", "1")}}, []string{"rules", "packets"}, nil},
-		"a hook that is missing":    {saboteur{rules: [][]string{nat("-D", "PREROUTING", "1")}}, []string{"rules", "packets"}, nil},
-		"a service out of reach":    {saboteur{rules: [][]string{nat("-I", "KUBE-SERVICES", "-d", "172.30.0.1", "-j", "RETURN")}}, []string{"rules", "packets"}, nil},
-		"hooks in another order":    {saboteur{rules: [][]string{{"-A", "INPUT", "-j", "KUBE-FIREWALL"}, {"-D", "INPUT", "-j", "KUBE-FIREWALL"}}}, []string{"rules"}, nil},
+		"nothing":                  {},
+		"a chain that is too many": {saboteur{rules: [][]string{nat("-N", "KUBE-SVC-X")}}, []string{"rules"}, nil},
+		"a rule that is missing":   {saboteur{rules: [][]string{nat("-D", "KUBE-MARK-MASQ", "1")}}, []string{"rules", "packets"}, nil},
+		"a hook that is missing":   {saboteur{rules: [][]string{nat("-D", "PREROUTING", "1")}}, []string{"rules", "packets"}, nil},
+		"a service out of reach": {saboteur{rules: [][]string{nat("-I", "KUBE-SERVICES", "-d", "172.30.0.1", "-j", "RETURN")}},
+			[]string{"rules", "packets"}, nil},
+		"hooks in another order": {saboteur{rules: [][]string{{"-A", "INPUT", "-j", "KUBE-FIREWALL"}, {"-D", "INPUT", "-j",
+			"KUBE-FIREWALL"}}}, []string{"rules"}, nil},
 		"a setting of the kernel":   {saboteur{sysctl: "net/ipv4/conf/all/route_localnet"}, []string{"sysctls", "packets"}, nil},
 		"a metric":                  {saboteur{metric: "kubeproxy_sync_proxy_rules_iptables_total{table=nat}"}, []string{"metrics"}, nil},
 		"an error that is not told": {saboteur{noError: true}, []string{"errors"}, []cases.Action{cases.Fail}},

@@ -48,7 +48,8 @@ func TestSameSeedSameFigures(t *testing.T) {
 	var first string
 	for range 2 {
 		var out, errOut strings.Builder
-		require.Zero(t, execute([]string{"-seed", "1", "-cases", "30", "-testdata", "../../testdata"}, &out, &errOut), out.String()+errOut.String())
+		require.Zero(t, execute([]string{"-seed", "1", "-cases", "30", "-testdata", "../../testdata"}, &out, &errOut),
+			out.String()+errOut.String())
 		text := duration.ReplaceAllString(out.String(), "in TIME\n")
 		require.Contains(t, text, "in TIME\n")
 		if first == "" {
