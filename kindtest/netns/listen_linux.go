@@ -75,7 +75,7 @@ func (h *host) listen(key socketKey) error {
 	if _, ok := h.sockets[key]; ok {
 		return nil
 	}
-	var fd int
+	fd := -1
 	err := h.ns.Do(func() (err error) {
 		switch key.proto {
 		case packetsim.TCP:
@@ -117,6 +117,9 @@ func unspecified(v6 bool) netip.Addr {
 // names, and where a host answers on every port, the ports of endpoints and the one
 // that is called.
 func (s *session) openFor(proto packetsim.Proto, called netip.AddrPort) error {
+	if !proto.HasPorts() {
+		return nil // the kernel itself answers
+	}
 	v6 := called.Addr().Is6()
 	for _, h := range s.network.hosts {
 		for _, l := range h.Listeners {

@@ -48,6 +48,26 @@ func TestKernelMachineIsAsItWas(t *testing.T) {
 	assert.Equal(t, files, filesAfter, "open files")
 }
 
+// TestKernelICMPClosesNothingElse calls by a protocol that nobody listens to with a socket of its own, and looks whether the run has closed
+// descriptor 0 in its place, which is the tests' input or whatever took that number later.
+func TestKernelICMPClosesNothingElse(t *testing.T) {
+	needKernel(t)
+	input := func() string {
+		name, err := os.Readlink("/proc/self/fd/0")
+		require.NoError(t, err)
+		return name
+	}
+	before := input()
+	all, err := scenarios.Load("../../scenarios/testdata/cases/icmp-to-cluster-ip.yaml")
+	require.NoError(t, err)
+	for _, s := range all {
+		for _, c := range scenarios.Run(t.Context(), s, Backend{}).Checks {
+			assert.True(t, c.Passed, "%s: %s", c.At, c.Wrong)
+		}
+	}
+	assert.Equal(t, before, input())
+}
+
 // hairpin is a pod that calls itself by a service, with the rule that makes that work
 // and without it.
 const hairpin = `
