@@ -30,6 +30,14 @@ func (j *journal) logger() klog.Logger {
 	}, funcr.Options{Verbosity: 4})
 }
 
+// Write takes lines of klog.
+func (j *journal) Write(line []byte) (int, error) {
+	j.lock.Lock()
+	defer j.lock.Unlock()
+	j.lines = append(j.lines, string(line))
+	return len(line), nil
+}
+
 func (j *journal) String() string {
 	j.lock.Lock()
 	defer j.lock.Unlock()
@@ -40,8 +48,10 @@ func (j *journal) String() string {
 // told nothing.
 func TestRunLogsToItsLogger(t *testing.T) {
 	own, global := &journal{}, &journal{}
-	klog.SetLogger(global.logger())
-	t.Cleanup(klog.ClearLogger)
+	// Informers end after Run, and klog's logger may not be set beside them; its output may.
+	klog.SetOutput(global)
+	klog.LogToStderr(false)
+	t.Cleanup(func() { klog.LogToStderr(true) })
 	m := newMachine(t)
 	m.logger = own.logger()
 	failing := true
