@@ -72,7 +72,7 @@ func socket(kind, proto int, at netip.AddrPort, shared bool) (int, error) {
 
 // listen opens the socket of a host for a protocol, address and port, if it is not open.
 func (h *host) listen(key socketKey) error {
-	if _, ok := h.sockets[key]; ok || !key.proto.HasPorts() { // the kernel itself answers echo requests
+	if _, ok := h.sockets[key]; ok {
 		return nil
 	}
 	fd := -1
