@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/packetsim"
 	simnet "github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -29,7 +30,7 @@ type host struct {
 	watch   *watch
 	sockets map[socketKey]int // the sockets that listen
 	spoken  int               // how many sightings speakSCTP has looked at
-	ct      *netfilterSocket  // of conntrack, once it is needed
+	ct      *nftrace.Socket   // of conntrack, once it is needed
 }
 
 // network is the plan, built.
@@ -107,7 +108,7 @@ func (h *host) close() error {
 	}
 	var err error
 	if h.ct != nil {
-		err = h.ct.close()
+		err = h.ct.Close()
 	}
 	return errors.Join(err, h.watch.close(), h.ns.close())
 }

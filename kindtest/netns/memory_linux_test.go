@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
@@ -74,8 +75,8 @@ COMMIT
 	assert.Equal(t, "-A A:B -j ACCEPT", b.step(false, "nat:A:B:return:2").Text, "the legacy tables take a rule without conditions for the end")
 	assert.False(t, chancy("nat:PREROUTING:rule:1"))
 	assert.True(t, chancy("nat:A:B:rule:2"), "the rule before it did not match, by chance")
-	traced := func(chain, kind string, handle uint64) string {
-		step, said := b.traced(false, "nat", chain, kind, handle)
+	traced := func(chain string, kind packetsim.StepKind, handle uint64) string {
+		step, said := b.traced(false, &nftrace.Report{Table: "nat", Chain: chain, Kind: kind, Handle: handle})
 		if !said {
 			return ""
 		}

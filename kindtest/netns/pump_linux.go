@@ -36,7 +36,7 @@ func (s *session) pump(c *client, wait time.Duration) (bool, error) {
 	}
 	something := false
 	for _, h := range s.network.hosts {
-		if ready[h.watch.reports.fd] {
+		if ready[h.watch.reports.FD()] {
 			some, err := h.watch.collect()
 			if err != nil {
 				return false, err
@@ -58,7 +58,7 @@ func (s *session) descriptors(c *client) []unix.PollFd {
 	fds := s.fds[:0]
 	add := func(fd int) { fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}) }
 	for _, h := range s.network.hosts {
-		add(h.watch.reports.fd)
+		add(h.watch.reports.FD())
 		for _, fd := range h.sockets {
 			add(fd)
 		}

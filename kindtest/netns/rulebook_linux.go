@@ -1,7 +1,6 @@
 package netns
 
 import (
-	"encoding/binary"
 	"fmt"
 	"iter"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
@@ -128,36 +128,22 @@ func (b *ruleBook) chain(id chainID) *savedChain {
 
 // number reads the handles of the nft tables' rules in their order.
 func (b *ruleBook) number() error {
-	var socket *netfilterSocket
+	var socket *nftrace.Socket
 	err := b.host.ns.Do(func() (err error) {
-		socket, err = openNetfilter()
+		socket, err = nftrace.Open()
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = socket.close() }()
+	defer func() { _ = socket.Close() }()
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		err := socket.request(tablesGetRule, unix.NLM_F_DUMP, family, 0, nil, func(m message) error {
-			id := chainID{v6: m.family == unix.AF_INET6}
-			var handle uint64
-			attributes(m.attrs, func(kind uint16, value []byte) {
-				switch kind {
-				case 1:
-					id.table = strings.TrimRight(string(value), "\x00")
-				case 2:
-					id.chain = strings.TrimRight(string(value), "\x00")
-				case 3:
-					handle = binary.BigEndian.Uint64(value)
-				}
-			})
-			if m.kind == tablesNewRule && m.family == family {
-				if b.numbers[id] == nil {
-					b.numbers[id] = map[uint64]int{}
-				}
-				b.numbers[id][handle] = len(b.numbers[id]) + 1
+		err := socket.Rules(family, func(table, chain string, handle uint64) {
+			id := chainID{v6: family == unix.AF_INET6, table: table, chain: chain}
+			if b.numbers[id] == nil {
+				b.numbers[id] = map[uint64]int{}
 			}
-			return nil
+			b.numbers[id][handle] = len(b.numbers[id]) + 1
 		})
 		if err != nil {
 			return err
@@ -181,20 +167,20 @@ func (b *ruleBook) step(v6 bool, at string) packetsim.Step {
 
 // traced is a step of the nft tables, spelled as the legacy tables would; false if
 // those would say nothing.
-func (b *ruleBook) traced(v6 bool, table, chain, kind string, handle uint64) (packetsim.Step, bool) {
-	id := chainID{v6: v6, table: table, chain: chain}
+func (b *ruleBook) traced(v6 bool, r *nftrace.Report) (packetsim.Step, bool) {
+	id, kind := chainID{v6: v6, table: r.Table, chain: r.Chain}, r.Kind
 	saved := b.chain(id)
-	number, isRule := b.numbers[id][handle]
-	if kind != "rule" || !isRule {
+	number, isRule := b.numbers[id][r.Handle]
+	if kind != packetsim.StepRule || !isRule {
 		number = len(saved.rules) + 1
 	}
-	if kind == "rule" && !isRule {
-		kind = "return" // the kernel says this of the end of a chain
+	if kind == packetsim.StepRule && !isRule {
+		kind = packetsim.StepReturn // the kernel says this of the end of a chain
 		if saved.policy != fakeipt.PolicyNone {
 			return packetsim.Step{}, false // the policy comes next
 		}
 	}
-	return b.met(id, packetsim.StepKind(kind), number), true
+	return b.met(id, kind, number), true
 }
 
 // met is a step with the rule or the policy that it names. To the legacy tables a rule without a condition is the tail of its chain, so

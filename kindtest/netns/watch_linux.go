@@ -1,13 +1,14 @@
 package netns
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/chainwalk/chainwalk/internal/nlattr"
+	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
@@ -58,8 +59,8 @@ type sighting struct {
 
 // watch collects the sightings of a namespace.
 type watch struct {
-	reports *netfilterSocket
-	take    func(message) error
+	reports *nftrace.Socket
+	take    func(nftrace.Message) error
 	traced  bool // the reports are those of the nft tables' trace, otherwise those of NFLOG
 	seen    []sighting
 	last    map[uint32]*sighting // of the trace's packets, by the kernel's number
@@ -67,21 +68,21 @@ type watch struct {
 	rules   *ruleBook // nodes only
 }
 
-// Numbers of linux/netfilter/nfnetlink.h, nfnetlink_log.h and nf_tables.h.
+// Numbers of linux/netfilter/nfnetlink_log.h.
 const (
-	subsystemLog       = 4
-	subsystemTables    = 10
-	logPacket          = subsystemLog << 8
-	logConfig          = subsystemLog<<8 | 1
-	tablesGetRule      = subsystemTables<<8 | 7
-	tablesNewRule      = subsystemTables<<8 | 6
-	tablesTrace        = subsystemTables<<8 | 17
-	groupTrace         = 9
+	logPacket          = unix.NFNL_SUBSYS_ULOG << 8
+	logConfig          = unix.NFNL_SUBSYS_ULOG<<8 | 1
 	logConfigCommand   = 1
 	logConfigMode      = 2
 	logConfigThreshold = 5
 	logCommandBind     = 1
 	logCopyPacket      = 2
+
+	logMark      = 2
+	logInDevice  = 4
+	logOutDevice = 5
+	logPayload   = 9
+	logPrefix    = 10
 )
 
 // startWatch makes a namespace's packets seen.
@@ -92,7 +93,7 @@ func (h *host) startWatch(tool scenarios.Tool) error {
 		w.rules = &ruleBook{host: h}
 	}
 	err := h.ns.Do(func() (err error) {
-		w.reports, err = openNetfilter()
+		w.reports, err = nftrace.Open()
 		return err
 	})
 	if err != nil {
@@ -100,7 +101,7 @@ func (h *host) startWatch(tool scenarios.Tool) error {
 	}
 	if w.traced {
 		w.take = w.onTrace
-		err = unix.SetsockoptInt(w.reports.fd, unix.SOL_NETLINK, unix.NETLINK_ADD_MEMBERSHIP, groupTrace)
+		err = w.reports.Join()
 	} else {
 		w.take = w.onLog
 		err = w.bindLog()
@@ -114,10 +115,10 @@ func (h *host) startWatch(tool scenarios.Tool) error {
 
 // bindLog asks for the reports of NFLOG.
 func (w *watch) bindLog() error {
-	bind := attribute(nil, logConfigCommand, logCommandBind)
-	mode := attribute(attribute(nil, logConfigMode, 0, 0, 0, 128, logCopyPacket, 0), logConfigThreshold, 0, 0, 0, 1)
+	bind := nlattr.Append(nil, logConfigCommand, logCommandBind)
+	mode := nlattr.AppendUint32(nlattr.Append(nil, logConfigMode, 0, 0, 0, 128, logCopyPacket, 0), logConfigThreshold, 1)
 	for _, config := range [][]byte{bind, mode} {
-		if err := w.reports.request(logConfig, unix.NLM_F_ACK, unix.AF_UNSPEC, 0, config, w.onLog); err != nil {
+		if err := w.reports.Request(logConfig, unix.NLM_F_ACK, unix.AF_UNSPEC, 0, config, w.onLog); err != nil {
 			return fmt.Errorf("bind to NFLOG: %w", err)
 		}
 	}
@@ -128,12 +129,12 @@ func (w *watch) close() error {
 	if w == nil || w.reports == nil {
 		return nil
 	}
-	return w.reports.close()
+	return w.reports.Close()
 }
 
 // collect takes in what was reported. It says whether there was anything.
 func (w *watch) collect() (bool, error) {
-	count, err := w.reports.receive(w.take)
+	count, err := w.reports.Receive(w.take)
 	if err != nil {
 		return false, fmt.Errorf("watch %s: %w", w.host.Name, err)
 	}
@@ -145,27 +146,34 @@ func (w *watch) forget() { w.seen = nil; clear(w.last) }
 
 // onLog takes a packet of NFLOG: a mark, or a step of the legacy tables. Where the
 // nft tables are traced nobody listens to it: the trace has the marks as well and in their order.
-func (w *watch) onLog(m message) error {
-	if m.kind != logPacket {
+func (w *watch) onLog(m nftrace.Message) error {
+	if m.Kind != logPacket {
 		return nil
 	}
 	var s sighting
 	var packet []byte
 	prefix := ""
-	attributes(m.attrs, func(kind uint16, value []byte) {
-		switch kind {
-		case 2:
-			s.packetMark = binary.BigEndian.Uint32(value)
-		case 4:
-			s.inDev = w.host.devices[binary.BigEndian.Uint32(value)]
-		case 5:
-			s.oDev = w.host.devices[binary.BigEndian.Uint32(value)]
-		case 9:
-			packet = slices.Clone(value)
-		case 10:
-			prefix = strings.TrimRight(string(value), "\x00 ")
+	for a, err := range nlattr.All(m.Attributes) {
+		var device uint32
+		switch {
+		case err != nil:
+		case a.Type == logMark:
+			s.packetMark, err = a.Uint32()
+		case a.Type == logInDevice:
+			device, err = a.Uint32()
+			s.inDev = w.host.devices[device]
+		case a.Type == logOutDevice:
+			device, err = a.Uint32()
+			s.oDev = w.host.devices[device]
+		case a.Type == logPayload:
+			packet = slices.Clone(a.Value)
+		case a.Type == logPrefix:
+			prefix = strings.TrimRight(a.Text(), " ")
 		}
-	})
+		if err != nil {
+			return err
+		}
+	}
 	at, isStep := strings.CutPrefix(prefix, "TRACE: ")
 	var err error
 	if s.frame, err = parseFrame(packet); err != nil {
@@ -180,60 +188,29 @@ func (w *watch) onLog(m message) error {
 	return nil
 }
 
-// traceKinds are the words for the kinds of trace reports.
-var traceKinds = map[uint32]string{1: "policy", 2: "return", 3: "rule"}
-
 // onTrace takes a report of the nft tables' trace.
-func (w *watch) onTrace(m message) error {
-	if m.kind != tablesTrace {
-		return nil
+func (w *watch) onTrace(m nftrace.Message) error {
+	r, isTrace, err := nftrace.Parse(m)
+	if !isTrace {
+		return err
 	}
-	var s sighting
-	var table, chain, kind string
-	var handle uint64
-	var id uint32
-	var packet, transport []byte
-	attributes(m.attrs, func(attr uint16, value []byte) {
-		switch attr {
-		case 1:
-			table = strings.TrimRight(string(value), "\x00")
-		case 2:
-			chain = strings.TrimRight(string(value), "\x00")
-		case 3:
-			handle = binary.BigEndian.Uint64(value)
-		case 4:
-			kind = traceKinds[binary.BigEndian.Uint32(value)]
-		case 6:
-			id = binary.BigEndian.Uint32(value)
-		case 8:
-			packet = slices.Clone(value)
-		case 9:
-			transport = value
-		case 10:
-			s.inDev = w.host.devices[binary.BigEndian.Uint32(value)]
-		case 12:
-			s.oDev = w.host.devices[binary.BigEndian.Uint32(value)]
-		case 14:
-			s.packetMark = binary.BigEndian.Uint32(value)
-		}
-	})
-	if packet != nil {
-		var err error
-		if s.frame, err = parseFrame(append(packet, transport...)); err != nil {
+	s := sighting{packetMark: r.Mark, inDev: w.host.devices[r.In], oDev: w.host.devices[r.Out]}
+	if r.Header != nil {
+		if s.frame, err = parseFrame(r.Header); err != nil {
 			return err
 		}
-		w.last[id] = &s
-	} else if before := w.last[id]; before != nil {
+		w.last[r.Packet] = &s
+	} else if before := w.last[r.Packet]; before != nil {
 		s.frame, s.packetMark, s.inDev, s.oDev = before.frame, before.packetMark, before.inDev, before.oDev
 	} else {
 		return nil // of a packet from before the last look
 	}
-	if table != watchTable {
+	if r.Table != watchTable {
 		var said bool
-		if s.step, said = w.rules.traced(s.Src.Is6(), table, chain, kind, handle); !said {
+		if s.step, said = w.rules.traced(s.Src.Is6(), &r); !said {
 			return nil
 		}
-	} else if s.mark = chain; packet == nil || strings.HasPrefix(chain, "gate") {
+	} else if s.mark = r.Chain; r.Header == nil || strings.HasPrefix(r.Chain, "gate") {
 		return nil // a mark counts once
 	}
 	w.seen = append(w.seen, s)

@@ -1,15 +1,16 @@
-package netns
+package nftrace
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
 
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
-// netfilterSocket speaks netlink with the netfilter of one namespace.
-type netfilterSocket struct {
+// Socket speaks netlink with the netfilter of one namespace.
+type Socket struct {
 	fd  int
 	buf []byte
 }
@@ -17,13 +18,13 @@ type netfilterSocket struct {
 // receiveBuffer holds the reports on all packets of one connection many times.
 const receiveBuffer = 8 << 20
 
-// openNetfilter opens a socket in the namespace of the calling thread.
-func openNetfilter() (*netfilterSocket, error) {
+// Open opens a socket in the namespace of the calling thread.
+func Open() (*Socket, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_NETFILTER)
 	if err != nil {
 		return nil, fmt.Errorf("open a netlink socket: %w", err)
 	}
-	s := &netfilterSocket{fd: fd, buf: make([]byte, 1<<16)}
+	s := &Socket{fd: fd, buf: make([]byte, 1<<16)}
 	err = errors.Join(
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer),
 		unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}))
@@ -33,17 +34,22 @@ func openNetfilter() (*netfilterSocket, error) {
 	return s, nil
 }
 
-func (s *netfilterSocket) close() error { return unix.Close(s.fd) }
+// FD is the descriptor, for poll.
+func (s *Socket) FD() int { return s.fd }
 
-// message is a netlink message of netfilter: kind is subsystem and message.
-type message struct {
-	kind   uint16
-	family uint8
-	attrs  []byte
+// Close closes the socket.
+func (s *Socket) Close() error { return unix.Close(s.fd) }
+
+// Message is a netlink message of netfilter: Kind is subsystem and message. The attributes are good until the next one is received.
+type Message struct {
+	Kind   uint16
+	Family uint8
+	// Body is the message behind the header of netlink; the attributes are what is behind that of netfilter.
+	Body, Attributes []byte
 }
 
-// receive handles the messages that are there. It returns how many there were.
-func (s *netfilterSocket) receive(handle func(message) error) (int, error) {
+// Receive handles the messages that are there. It returns how many there were.
+func (s *Socket) Receive(handle func(Message) error) (int, error) {
 	count := 0
 	for {
 		n, _, err := unix.Recvfrom(s.fd, s.buf, 0)
@@ -74,7 +80,7 @@ func align4(n int) int { return (n + 3) &^ 3 }
 // errDone ends a dump.
 var errDone = errors.New("done")
 
-func dispatch(b []byte, handle func(message) error) error {
+func dispatch(b []byte, handle func(Message) error) error {
 	kind := binary.NativeEndian.Uint16(b[4:])
 	switch body := b[unix.NLMSG_HDRLEN:]; kind {
 	case unix.NLMSG_ERROR:
@@ -87,16 +93,16 @@ func dispatch(b []byte, handle func(message) error) error {
 	case unix.NLMSG_DONE:
 		return errDone
 	default:
-		if len(body) < 4 {
+		if len(body) < nl.SizeofNfgenmsg {
 			return fmt.Errorf("a netlink message of netfilter with %d bytes", len(body))
 		}
-		return handle(message{kind: kind, family: body[0], attrs: body[4:]})
+		return handle(Message{Kind: kind, Family: body[0], Body: body, Attributes: body[nl.SizeofNfgenmsg:]})
 	}
 }
 
-// request sends a message and handles the answers until the last one. id is the
+// Request sends a message and handles the answers until the last one. id is the
 // resource's number, which only some subsystems have.
-func (s *netfilterSocket) request(kind uint16, flags uint16, family uint8, id uint16, attrs []byte, handle func(message) error) error {
+func (s *Socket) Request(kind uint16, flags uint16, family uint8, id uint16, attrs []byte, handle func(Message) error) error {
 	b := make([]byte, unix.NLMSG_HDRLEN+4, unix.NLMSG_HDRLEN+4+len(attrs))
 	binary.NativeEndian.PutUint32(b, uint32(cap(b)))
 	binary.NativeEndian.PutUint16(b[4:], kind)
@@ -107,7 +113,7 @@ func (s *netfilterSocket) request(kind uint16, flags uint16, family uint8, id ui
 		return fmt.Errorf("write netlink: %w", err)
 	}
 	for {
-		_, err := s.receive(handle)
+		_, err := s.Receive(handle)
 		switch {
 		case errors.Is(err, errDone):
 			return nil
@@ -118,29 +124,5 @@ func (s *netfilterSocket) request(kind uint16, flags uint16, family uint8, id ui
 		if n, err := unix.Poll(fds, 1000); n == 0 && err == nil {
 			return fmt.Errorf("netlink does not answer to a request of kind %#x", kind)
 		}
-	}
-}
-
-// attribute appends a netlink attribute.
-func attribute(b []byte, kind uint16, value ...byte) []byte {
-	header := make([]byte, 4)
-	binary.NativeEndian.PutUint16(header, uint16(4+len(value)))
-	binary.NativeEndian.PutUint16(header[2:], kind)
-	b = append(append(b, header...), value...)
-	for len(b)%4 != 0 {
-		b = append(b, 0)
-	}
-	return b
-}
-
-// attributes calls back for each attribute of a message.
-func attributes(b []byte, each func(kind uint16, value []byte)) {
-	for len(b) >= 4 {
-		length := int(binary.NativeEndian.Uint16(b))
-		if length < 4 || length > len(b) {
-			return
-		}
-		each(binary.NativeEndian.Uint16(b[2:])&0x3fff, b[4:length])
-		b = b[min(align4(length), len(b)):]
 	}
 }
