@@ -50,7 +50,8 @@ func Encode(p *packetsim.Packet, f Fields) []byte {
 	return append(b, payload...)
 }
 
-// EncodeTransport is what is behind the IP header of a packet: what a socket that writes that header itself wants. The payload is as in Fields.
+// EncodeTransport is what is behind the IP header of a packet: what a socket wants that writes that header itself. The payload is as in
+// Fields.
 func EncodeTransport(p *packetsim.Packet, payload []byte) []byte {
 	switch p.Proto {
 	case packetsim.TCP:

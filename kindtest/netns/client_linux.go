@@ -117,7 +117,9 @@ func wantErrors(fd int, v6 bool) error {
 
 // isAnswer reports whether an error is what an answer from the network made of it.
 func isAnswer(err error) bool {
-	for _, known := range []unix.Errno{unix.ECONNREFUSED, unix.ECONNRESET, unix.EHOSTUNREACH, unix.ENETUNREACH, unix.ENOPROTOOPT, unix.EPROTO} {
+	for _, known := range []unix.Errno{
+		unix.ECONNREFUSED, unix.ECONNRESET, unix.EHOSTUNREACH, unix.ENETUNREACH, unix.ENOPROTOOPT, unix.EPROTO,
+	} {
 		if errors.Is(err, known) {
 			return true
 		}

@@ -64,7 +64,8 @@ func TestPrintOutlivesTranslation(t *testing.T) {
 			assert.NotEqual(t, print(c.sent, first), print(c.sent, other), "another packet")
 		})
 	}
-	assert.NotEqual(t, print("tcp 10.0.0.1:1 > 10.0.0.2:2 flags SYN", first), print("tcp 10.0.0.1:1 > 10.0.0.2:2 flags RST", first), "other flags")
+	assert.NotEqual(t,
+		print("tcp 10.0.0.1:1 > 10.0.0.2:2 flags SYN", first), print("tcp 10.0.0.1:1 > 10.0.0.2:2 flags RST", first), "other flags")
 }
 
 func FuzzParseFrame(f *testing.F) {

@@ -75,7 +75,12 @@ name: hairpin without a masquerade rule
 topology: {nodes: 1}
 objects:
 - {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.41, ports: [{port: 80, targetPort: 8080}]}}
-- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, addressType: IPv4, ports: [{port: 8080}], endpoints: [{addresses: [10.244.1.2], nodeName: node1}]}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{port: 8080}]
+  endpoints: [{addresses: [10.244.1.2], nodeName: node1}]
 steps:
 - connect: {from: 10.244.1.2, to: "tcp 172.30.0.41:80", expect: {endpoints: ["10.244.1.2:8080"], source: masqueraded}}
 - fault: {node: node1, run: ["iptables -t nat -F KUBE-MARK-MASQ"]}

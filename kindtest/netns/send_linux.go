@@ -59,7 +59,9 @@ func (s *session) sendOnce(n *nodeHost, in packetsim.Input) (w scenarios.Way, ch
 		return w, false, err
 	}
 	s.questions++
-	bytes := craft(&in.Packet, tell{seq: uint32(s.questions), ack: ackOf(&in.Packet), chunk: chunkInit, payload: payloadOf(s.questions, &in.Packet)})
+	bytes := craft(&in.Packet, tell{
+		seq: uint32(s.questions), ack: ackOf(&in.Packet), chunk: chunkInit, payload: payloadOf(s.questions, &in.Packet),
+	})
 	wanted, err := parseFrame(bytes)
 	if err != nil {
 		return w, false, err
@@ -183,7 +185,10 @@ func (s *session) sentWay(n *nodeHost, in packetsim.Input, wanted *frame) (w sce
 		}
 		return w, chancy
 	}
-	w = scenarios.Way{End: scenarios.Lost, Host: n.Name, Heard: true, Server: wanted.destination(), Client: wanted.source(), Sender: wanted.source()}
+	w = scenarios.Way{
+		End: scenarios.Lost, Host: n.Name, Heard: true,
+		Server: wanted.destination(), Client: wanted.source(), Sender: wanted.source(),
+	}
 	w.Reason = "it does not come to the rules"
 	return w, false
 }

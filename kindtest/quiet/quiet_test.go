@@ -10,7 +10,7 @@ import (
 
 // line is a CPU's line of Linux 6.18 with a queue of that length.
 func line(queue string) string {
-	return "00599614 00000000 00000002 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 " + queue + " 00000001 00000000 00000000\n"
+	return "00599614 00000000 00000002" + strings.Repeat(" 00000000", 8) + " " + queue + " 00000001 00000000 00000000\n"
 }
 
 func TestQueued(t *testing.T) {

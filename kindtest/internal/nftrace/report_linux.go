@@ -68,7 +68,8 @@ type Report struct {
 
 // kinds are the steps by NFTA_TRACE_TYPE.
 var kinds = map[uint32]packetsim.StepKind{
-	unix.NFT_TRACETYPE_POLICY: packetsim.StepPolicy, unix.NFT_TRACETYPE_RETURN: packetsim.StepReturn, unix.NFT_TRACETYPE_RULE: packetsim.StepRule,
+	unix.NFT_TRACETYPE_POLICY: packetsim.StepPolicy, unix.NFT_TRACETYPE_RETURN: packetsim.StepReturn,
+	unix.NFT_TRACETYPE_RULE: packetsim.StepRule,
 }
 
 // Parse reads a trace; false for other messages.
