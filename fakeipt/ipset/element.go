@@ -97,9 +97,9 @@ func (s *set) appendElement(dst []byte, e *element) []byte {
 				dst = strconv.AppendUint(append(dst, '-'), uint64(e.last), 10)
 			}
 		case int(span.bits) == span.min.BitLen():
-			dst = append(dst, span.text...)
+			dst = span.appendGiven(dst)
 		default:
-			dst = strconv.AppendUint(append(append(dst, span.text...), '/'), uint64(span.bits), 10)
+			dst = strconv.AppendUint(append(span.appendGiven(dst), '/'), uint64(span.bits), 10)
 		}
 	}
 	return dst

@@ -12,9 +12,9 @@ import (
 
 // addrSpan is an address, a net or a range.
 type addrSpan struct {
-	text     string     // of the address as it was given, "" if there is none
 	given    netip.Addr // before a length cuts it
 	min, max netip.Addr
+	ends     [2]netip.Addr // of a range, in the order in which they were given
 	bits     uint8
 	ranged   bool // "ADDRESS-ADDRESS"
 	cidr     bool // "ADDRESS/LENGTH"
@@ -45,20 +45,21 @@ func parseSpan(text string, f Family, net, many bool) (addrSpan, error) {
 			return addrSpan{}, err
 		}
 		p := netip.PrefixFrom(a, int(n)).Masked()
-		return addrSpan{text: host, given: a, min: p.Addr(), max: lastAddr(p), bits: uint8(n), cidr: true}, nil
+		return addrSpan{given: a, min: p.Addr(), max: lastAddr(p), bits: uint8(n), cidr: true}, nil
 	case dash:
 		a, err := parseAddr(first, f)
 		if err != nil {
 			return addrSpan{}, err
 		}
 		b, err := parseAddr(last, f)
+		ends := [2]netip.Addr{a, b}
 		if err == nil && b.Less(a) {
 			a, b = b, a
 		}
-		return addrSpan{text: text, given: a, min: a, max: b, bits: uint8(width), ranged: true}, err
+		return addrSpan{ends: ends, given: a, min: a, max: b, bits: uint8(width), ranged: true}, err
 	}
 	a, err := parseAddr(text, f)
-	return addrSpan{text: text, given: a, min: a, max: a, bits: uint8(width)}, err
+	return addrSpan{given: a, min: a, max: a, bits: uint8(width)}, err
 }
 
 // parseAddr reads an address, which may stand in brackets.
@@ -74,6 +75,17 @@ func parseAddr(text string, f Family) (netip.Addr, error) {
 		return a, errorf("Syntax error: cannot parse %s: resolving to IPv%d address failed", text, f)
 	}
 	return a, nil
+}
+
+// appendGiven appends the address or range as it was given, in the library's words.
+func (a *addrSpan) appendGiven(dst []byte) []byte {
+	switch {
+	case a.ranged:
+		return libc.AppendInetNtop(append(libc.AppendInetNtop(dst, a.ends[0]), '-'), a.ends[1])
+	case a.given.IsValid():
+		return libc.AppendInetNtop(dst, a.given)
+	}
+	return dst
 }
 
 // spans calls f for each address of a span, or for each net that it is made of.
