@@ -24,13 +24,15 @@ const (
 	synRuns   = 5
 )
 
-// BenchmarkVerdictBesideTheRealKernel prints what a SYN to the first and to the last of so many services costs the real kernel and Host.Verdict.
+// BenchmarkVerdictBesideTheRealKernel prints what a SYN to the first and to the last of so many services costs the real kernel and
+// Host.Verdict.
 //
 // In a network namespace of its own, whose only way out is a wire to nobody, a raw socket sends SYNs of different source ports: each is
 // a connection's first packet, goes through the rules in OUTPUT, is translated and thrown away at the wire's other end,
 // all within the system call. The cost is processor time of the sending thread, so that what else the machine does counts little. The
-// kernel's figure is the difference to the same SYNs in the same namespace before it had any rule or connection tracking: it holds conntrack, NAT and the rules,
-// not the system call, the routing and the wire. Host.Verdict's holds routing too. Of the runs the fastest counts. A slow machine fails nothing: figures are for reading.
+// kernel's figure is the difference to the same SYNs in the same namespace before it had any rule or connection tracking: it holds
+// conntrack, NAT and the rules, not the system call, the routing and the wire. Host.Verdict's holds routing too. Of the runs the fastest
+// counts. A slow machine fails nothing: figures are for reading.
 func BenchmarkVerdictBesideTheRealKernel(b *testing.B) {
 	needKernel(b, "conntrack", "iptables-legacy-restore")
 	lab := newSynLab(b)

@@ -303,7 +303,8 @@ type portChance struct{ offset uint32 }
 func (c portChance) Draw(uint32) bool     { return false }
 func (c portChance) Number(uint32) uint32 { return c.offset }
 
-// match walks the packet and keeps the walk if it agrees with the kernel. Where the kernel chose a port, ours is the same one if our range has it.
+// match walks the packet and keeps the walk if it agrees with the kernel. Where the kernel chose a port, ours is the same one if our range
+// has it.
 func (p *ctPlay) match(in Input, got map[string][]Packet, real []ConntrackEntry) (why string) {
 	offsets := []uint32{0}
 	for _, captured := range got {

@@ -14,7 +14,8 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// serviceRules are the rules of the node: like those of kube-proxy, with TRACE first. The real tool and the fake one are given the same text.
+// serviceRules are the rules of the node: like those of kube-proxy, with TRACE first. The real tool and the fake one are given the same
+// text.
 const serviceRules = `*raw
 :PREROUTING ACCEPT [0:0]
 :OUTPUT ACCEPT [0:0]
@@ -187,8 +188,8 @@ var serviceCases = []kernelCase{
 	}},
 }
 
-// TestWalkAsKernel sends each packet through a node of the real kernel and through a Host, and compares the lines of the kernel's TRACE log and the
-// connections that both know.
+// TestWalkAsKernel sends each packet through a node of the real kernel and through a Host, and compares the lines of the kernel's TRACE log
+// and the connections that both know.
 func TestWalkAsKernel(t *testing.T) {
 	lab := newKernelLab(t)
 	for i, g := range kernelGroups {

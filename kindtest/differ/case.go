@@ -32,7 +32,8 @@ type Send struct {
 	From   string `yaml:"from,omitempty"`
 	Packet string `yaml:"packet,omitempty"` // in the syntax of "chainwalk trace", without a device
 	Quotes string `yaml:"quotes,omitempty"` // what an ICMP error quotes
-	// Answers is the number (from 1) of the send that this packet answers, as it came out of the node; About is the one that an ICMP error is about.
+	// Answers is the number (from 1) of the send that this packet answers, as it came out of the node; About is the one that an ICMP error is
+	// about.
 	Answers int `yaml:"answers,omitempty"`
 	About   int `yaml:"about,omitempty"`
 	// Flags and Type are those of a packet that answers.

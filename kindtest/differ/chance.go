@@ -112,7 +112,8 @@ func (f *fit) add(group []draw) bool {
 	return true
 }
 
-// chiSquaredTail is the probability that chi-squared with n degrees of freedom is x or more: the regularized upper incomplete gamma function.
+// chiSquaredTail is the probability that chi-squared with n degrees of freedom is x or more: the regularized upper incomplete gamma
+// function.
 func chiSquaredTail(x float64, n int) float64 {
 	a, half := float64(n)/2, x/2
 	if half <= 0 {

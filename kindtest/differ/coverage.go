@@ -15,8 +15,8 @@ type Reach struct {
 	Met   int `json:"met"`
 }
 
-// Coverage says of each match and target what was made of it and met by packets: "conntrack", "conntrack --ctstate", "MARK", "MARK --xor-mark". A match
-// with an exclamation mark counts as the match.
+// Coverage says of each match and target what was made of it and met by packets: "conntrack", "conntrack --ctstate", "MARK", "MARK
+// --xor-mark". A match with an exclamation mark counts as the match.
 type Coverage map[string]*Reach
 
 // wordsOf are the names under which a line of iptables-restore counts.
@@ -112,7 +112,8 @@ func (c Coverage) reach(name string) *Reach {
 	return c[name]
 }
 
-// wanted are the matches and targets that the differential is about. TRACE is in every ruleset; a packet that is traced already meets it on lo.
+// wanted are the matches and targets that the differential is about. TRACE is in every ruleset; a packet that is traced already meets it on
+// lo.
 var wanted = []string{
 	"tcp", "udp", "sctp", "icmp", "icmp6", "comment", "conntrack", "state", "addrtype", "mark", "connmark", "statistic", "recent", "nfacct", "set", "multiport",
 	"physdev", "limit", "hashlimit", "iprange", "owner", "pkttype", "mac", "length", "socket", "rpfilter",

@@ -118,7 +118,8 @@ func (k *labKernel) end() (*End, error) {
 	return e, nil
 }
 
-// Sending usually returns after the packet went all its way. patience is how long its traces are awaited at least, with a look at each pause.
+// Sending usually returns after the packet went all its way. patience is how long its traces are awaited at least, with a look at each
+// pause.
 const (
 	patience = 300 * time.Millisecond
 	pause    = 5 * time.Millisecond

@@ -181,7 +181,8 @@ func input(from string, p packetsim.Packet) packetsim.Input {
 	return in
 }
 
-// pick finds the outcome that the kernel took, -1 if there is none. While packets are awaited, an answer of the node's sockets has to be there too.
+// pick finds the outcome that the kernel took, -1 if there is none. While packets are awaited, an answer of the node's sockets has to be
+// there too.
 func (j *judging) pick(outcomes []packetsim.Outcome, obs *Observation, awaited bool) int {
 	return slices.IndexFunc(outcomes, func(o packetsim.Outcome) bool { return j.fits(&o, obs, awaited) })
 }

@@ -22,7 +22,8 @@ import (
 // endEnv says how the child process of TestKernelNothingIsLeft ends.
 const endEnv = "CHAINWALK_DIFFER_END"
 
-// TestKernelChild is the child of TestKernelNothingIsLeft: it builds a lab with rules, sets and a connection, and then panics or waits to be ended.
+// TestKernelChild is the child of TestKernelNothingIsLeft: it builds a lab with rules, sets and a connection, and then panics or waits to
+// be ended.
 func TestKernelChild(t *testing.T) {
 	end := os.Getenv(endEnv)
 	if end == "" {

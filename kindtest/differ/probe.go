@@ -18,7 +18,8 @@ type LeftOut struct {
 // probes is how many variants of a piece are tried: all that a piece can make, nearly always.
 const probes = 40
 
-// probe tries each piece alone on the fake and turns those off that it refuses. A piece that turns out right on the fake but wrong is not found here.
+// probe tries each piece alone on the fake and turns those off that it refuses. A piece that turns out right on the fake but wrong is not
+// found here.
 func (g *gen) probe(d fakeipt.Dialect) []LeftOut {
 	g.off = map[string]bool{}
 	var left []LeftOut

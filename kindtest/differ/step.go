@@ -18,7 +18,8 @@ func stepText(s packetsim.Step, d fakeipt.Dialect) string {
 	return s.Table + ":" + s.Chain + ":" + string(s.Kind)
 }
 
-// stepTexts are the lines that the kernel writes for an outcome: the rule with TRACE itself is written only if the packet is traced already.
+// stepTexts are the lines that the kernel writes for an outcome: the rule with TRACE itself is written only if the packet is traced
+// already.
 func stepTexts(o *packetsim.Outcome, d fakeipt.Dialect) []string {
 	var lines []string
 	for i, s := range o.Steps {

@@ -29,8 +29,8 @@ func TestKernelTextDifferential(t *testing.T) {
 	}
 }
 
-// TestKernelTextCases replays the recorded cases on this machine's tools, which must still answer as they did. CHAINWALK_DIFFER_RECORD writes
-// the tools' answers into the cases that have none.
+// TestKernelTextCases replays the recorded cases on this machine's tools, which must still answer as they did. CHAINWALK_DIFFER_RECORD
+// writes the tools' answers into the cases that have none.
 func TestKernelTextCases(t *testing.T) {
 	needKernel(t)
 	for _, path := range caseFiles(t, textCases, "text") {

@@ -99,8 +99,8 @@ func TestKernelWalkDifferential(t *testing.T) {
 	}
 }
 
-// TestKernelWalkCases replays the recorded cases on this machine's kernel, with which the fake must agree. CHAINWALK_DIFFER_RECORD writes the
-// kernel's answers into the files.
+// TestKernelWalkCases replays the recorded cases on this machine's kernel, with which the fake must agree. CHAINWALK_DIFFER_RECORD writes
+// the kernel's answers into the files.
 func TestKernelWalkCases(t *testing.T) {
 	needKernel(t)
 	lock, err := takeMachineLock()

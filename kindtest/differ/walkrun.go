@@ -131,7 +131,8 @@ func sendsInBrief(sends []Send) string {
 // chanceSends is how many packets of a chance case draw.
 const chanceSends = 250
 
-// chanceCase is a service with endpoints that are drawn, as kube-proxy writes it, and rules of other probabilities, met by many connections.
+// chanceCase is a service with endpoints that are drawn, as kube-proxy writes it, and rules of other probabilities, met by many
+// connections.
 func (g *gen) chanceCase(d fakeipt.Dialect) *Case {
 	var b strings.Builder
 	b.WriteString("*raw\n:PREROUTING ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A PREROUTING -j TRACE\n-A OUTPUT -j TRACE\nCOMMIT\n*mangle\nCOMMIT\n*nat\n:PREROUTING ACCEPT [0:0]\n:INPUT ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n:SVC - [0:0]\n-A PREROUTING -p udp -j SVC\n")

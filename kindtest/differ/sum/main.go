@@ -1,6 +1,6 @@
-// Command sum reads the events of the kernel tests ("go test -json") and adds up what they compared: the numbers of both differentials for each
-// dialect and family, and the tests' results. It shows the output of tests that did not pass. Its exit status is 1 if a test failed or was
-// skipped, or if nothing was compared.
+// Command sum reads the events of the kernel tests ("go test -json") and adds up what they compared: the numbers of both differentials for
+// each dialect and family, and the tests' results. It shows the output of tests that did not pass. Its exit status is 1 if a test failed or
+// was skipped, or if nothing was compared.
 package main
 
 import (
