@@ -183,8 +183,12 @@ func TestMetricsAddressServes(t *testing.T) {
 			get := func(path string) (int, string) {
 				return ask(t, http.MethodGet, m.configuration.MetricsBindAddress+path, "")
 			}
-			// It is served beside everything else, and the health that was waited for is at another address.
-			m.await(t, "the metrics server", func() bool { status, _ := get("/healthz"); return status == http.StatusOK })
+			// It is served beside everything else, and the health that was waited for is at another address. A sync is measured at
+			// its end, after the restore.
+			m.await(t, "the metrics of a sync", func() bool {
+				_, page := get("/metrics")
+				return strings.Contains(page, "kubeproxy_sync_proxy_rules_duration_seconds")
+			})
 			for path, want := range map[string]string{
 				"/healthz": "ok", "/proxyMode": "iptables", "/metrics": "kubeproxy_sync_proxy_rules_duration_seconds",
 				"/configz": `"kubeproxy.config.k8s.io":{"kind":"KubeProxyConfiguration"`,
