@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/document"
 )
 
@@ -52,6 +53,14 @@ const (
 	ToolLegacy Tool = "legacy"
 	ToolNFT    Tool = "nft"
 )
+
+// Dialect is the dialect of fakeipt that the tools speak.
+func (t Tool) Dialect() fakeipt.Dialect {
+	if t == ToolNFT {
+		return fakeipt.NFT
+	}
+	return fakeipt.Legacy
+}
 
 // IPTables says which tools a node has, and what they already hold.
 type IPTables struct {

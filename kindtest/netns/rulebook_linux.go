@@ -58,7 +58,7 @@ func (b *ruleBook) load() {
 			b.fail(err)
 			return
 		}
-		if err := b.parse(family == scenarios.FamilyIPv6, tools.Dialect(b.host.exec.tool), text); err != nil {
+		if err := b.parse(family == scenarios.FamilyIPv6, b.host.exec.tool.Dialect(), text); err != nil {
 			b.fail(err)
 			return
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
-	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 const underlayName = "underlay"
@@ -21,7 +20,7 @@ func (s *session) build(tool scenarios.Tool, clock *clocktesting.FakeClock) (map
 			Name: h.Name, Devices: h.Devices, Routes: h.Routes, PolicyRules: h.Rules, Sysctls: h.Sysctls, Clock: clock,
 		}
 		if h.Node != nil {
-			config.Netfilter = fakeipt.New(fakeipt.Options{Dialect: tools.Dialect(tool), Clock: clock})
+			config.Netfilter = fakeipt.New(fakeipt.Options{Dialect: tool.Dialect(), Clock: clock})
 		}
 		host, err := packetsim.NewHost(config)
 		if err != nil {

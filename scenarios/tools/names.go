@@ -1,9 +1,6 @@
 package tools
 
-import (
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/scenarios"
-)
+import "github.com/chainwalk/chainwalk/scenarios"
 
 // Name is the name of a family's tool: "iptables" or "ip6tables", and what follows it.
 func Name(family scenarios.IPFamily, suffix string) string {
@@ -19,12 +16,4 @@ func Families(f scenarios.IPFamily) []scenarios.IPFamily {
 		return []scenarios.IPFamily{scenarios.FamilyIPv4, scenarios.FamilyIPv6}
 	}
 	return []scenarios.IPFamily{f}
-}
-
-// Dialect is the dialect of fakeipt that a variant of the tools speaks.
-func Dialect(tool scenarios.Tool) fakeipt.Dialect {
-	if tool == scenarios.ToolNFT {
-		return fakeipt.NFT
-	}
-	return fakeipt.Legacy
 }
