@@ -50,7 +50,6 @@ func TestChangesAreSeenInTheOverlayOnly(t *testing.T) {
 			over := o.Overlay()
 			row.change(over)
 			assert.Equal(t, before, saved(t, sets))
-			over = nil
 			o.Commit()
 			if row.with == "" {
 				assert.Equal(t, before, saved(t, sets))

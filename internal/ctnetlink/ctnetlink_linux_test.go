@@ -52,7 +52,8 @@ func TestParse(t *testing.T) {
 
 // The bytes are as the kernel documents them: nested attributes are flagged, numbers are big-endian.
 func TestParseReadsStateAndZonesOfOneDirection(t *testing.T) {
-	message := append(recorded()[:4],
+	message := recorded()[:4]
+	message = append(message,
 		0x3c, 0x00, 0x01, 0x80, // CTA_TUPLE_ORIG
 		0x14, 0x00, 0x01, 0x80, 0x08, 0x00, 0x01, 0x00, 10, 0, 9, 9, 0x08, 0x00, 0x02, 0x00, 172, 30, 0, 41,
 		0x1c, 0x00, 0x02, 0x80, 0x05, 0x00, 0x01, 0x00, 6, 0, 0, 0,

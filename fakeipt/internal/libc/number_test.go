@@ -36,7 +36,8 @@ func TestCutNumberIsStrtoulWithBaseZero(t *testing.T) {
 
 func TestAtoiAndAtoll(t *testing.T) {
 	for text, want := range map[string]int64{
-		"12x": 12, "-3": -3, "+4": 4, "+-4": 0, "x": 0, "": 0, "-": 0, "010": 10, " \t5": 5,
+		"12x": 12, "-3": -3, "+4": 4, "+-4": 0, "x": 0, "": 0, "-": 0, "010": 10,
+		" \t5":       5, //nolint:gocritic // strtoll skips blanks
 		"4294967297": 4294967297, "99999999999999999999": math.MaxInt64, "-99999999999999999999": math.MinInt64,
 	} {
 		assert.Equal(t, want, Atoll([]byte(text)), "%q", text)
@@ -50,7 +51,10 @@ func TestScans(t *testing.T) {
 		assert.True(t, ok, "%q", text)
 		assert.Equal(t, want, n, "%q", text)
 	}
-	for text, want := range map[string]int{"0x10": 16, " 7x": 7, "010": 8, "-5": 0, strconv.Itoa(math.MaxInt32 + 1): 0} {
+	for text, want := range map[string]int{
+		"0x10": 16, "010": 8, "-5": 0, strconv.Itoa(math.MaxInt32 + 1): 0,
+		" 7x": 7, //nolint:gocritic // strtol skips blanks
+	} {
 		n, ok := ScanInteger(text)
 		assert.True(t, ok, "%q", text)
 		assert.Equal(t, want, n, "%q", text)
