@@ -89,10 +89,10 @@ func (t *nftTracer) read() (lines []traceLine, err error) {
 // line spells a report as stepText does. The packet's header is in the first report of a hook's chain only.
 func (t *nftTracer) line(r *nftrace.Report) traceLine {
 	if h, _, err := wire.DecodeHeader(r.Header); err == nil {
-		t.ids[r.Packet] = h.ID
+		t.ids[r.PacketID] = h.ID
 	}
 	chain := r.Table + ":" + r.Chain
-	line := traceLine{id: t.ids[r.Packet], group: r.Packet}
+	line := traceLine{id: t.ids[r.PacketID], group: r.PacketID}
 	switch r.Kind {
 	case packetsim.StepRule:
 		// Without a handle it is the end of the chain; that of a hook's chain is told by its policy as well.

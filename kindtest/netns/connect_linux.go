@@ -146,7 +146,7 @@ func (s *session) tryOnce(a scenarios.Attempt) (*try, error) {
 		return nil, err
 	}
 	t := &try{client: c}
-	err = s.settle(c, func() bool { return c.done && (c.proto != packetsim.TCP || !c.heard || c.why != "" || s.served(c)) },
+	err = s.settle(c, func() bool { return c.done && (c.proto != packetsim.TCP || !c.heard || c.why != "" || s.answered()) },
 		func() bool { return s.decided(t, a) })
 	if err == nil {
 		s.judge(t, a)
@@ -159,8 +159,8 @@ func (s *session) tryOnce(a scenarios.Attempt) (*try, error) {
 	return t, nil
 }
 
-// served says whether a server has answered a question.
-func (s *session) served(*client) bool {
+// answered says whether a server has answered a question.
+func (s *session) answered() bool {
 	return slices.ContainsFunc(s.got, func(g served) bool { return g.answered })
 }
 
@@ -181,9 +181,9 @@ func (s *session) decided(t *try, a scenarios.Attempt) bool {
 // judge works out what became of a try from what was seen so far.
 func (s *session) judge(t *try, a scenarios.Attempt) {
 	c := t.client
-	seen := s.network.sightings()
-	first := seen.sent(c.host, func(f *frame) bool {
-		return f.Proto == c.proto && f.Dst == c.to.Addr() && f.DstPort == c.to.Port() && !f.IsICMPError()
+	seen := s.network.passages()
+	first := seen.sent(c.host, func(one *capture) bool {
+		return one.Proto == c.proto && one.Dst == c.to.Addr() && one.DstPort == c.to.Port() && !one.IsICMPError()
 	})
 	if first == nil {
 		t.way = scenarios.Way{End: scenarios.Lost, Host: a.From, Server: c.to, Reason: "it is not sent"}
@@ -192,7 +192,7 @@ func (s *session) judge(t *try, a scenarios.Attempt) {
 		}
 		return
 	}
-	j := seen.follow(s.network, first)
+	j := seen.journey(s.network, first)
 	t.way, t.chancy = j.way(), j.chancy()
 	w := &t.way
 	w.Heard, w.Why = c.heard, c.why
@@ -200,15 +200,15 @@ func (s *session) judge(t *try, a scenarios.Attempt) {
 	case scenarios.Lost:
 		w.Reason = s.reason(j.end(), seen, w)
 	case scenarios.Delivered:
-		t.answer(s, seen, j)
+		t.followAnswer(s, seen, j)
 	}
 	if !w.Heard && w.Why == "" {
 		w.Why = "the client's socket gets no answer"
 	}
 }
 
-// answer follows the server's answer to a packet that was delivered.
-func (t *try) answer(s *session, seen sightings, j journey) {
+// followAnswer follows the server's answer to a packet that was delivered.
+func (t *try) followAnswer(s *session, seen passages, j journey) {
 	end, w := j.end(), &t.way
 	asked, saw := end.last.destination(), end.last.source()
 	t.conn, t.astray = nil, false
@@ -217,9 +217,9 @@ func (t *try) answer(s *session, seen sightings, j journey) {
 			t.conn = g
 		}
 	}
-	back := seen.sent(end.host, func(f *frame) bool {
-		return f.Dst == saw.Addr() && (f.IsICMPError() || f.Proto == t.client.proto && f.Src == asked.Addr() &&
-			(!f.Proto.HasPorts() || f.source() == asked && f.destination() == saw))
+	back := seen.sent(end.host, func(one *capture) bool {
+		return one.Dst == saw.Addr() && (one.IsICMPError() || one.Proto == t.client.proto && one.Src == asked.Addr() &&
+			(!one.Proto.HasPorts() || one.source() == asked && one.destination() == saw))
 	})
 	if back == nil {
 		return
@@ -227,7 +227,7 @@ func (t *try) answer(s *session, seen sightings, j journey) {
 	if back.first.IsICMPError() || back.first.Proto == packetsim.TCP && back.first.TCPFlags&packetsim.RST != 0 {
 		w.End = scenarios.Refused
 	}
-	way := seen.follow(s.network, back)
+	way := seen.journey(s.network, back)
 	w.Back = way.hops()
 	if last := way.end(); !w.Heard && w.Why == "" {
 		w.Why = fmt.Sprintf("the answer comes to %s: %s", last.host.Name, last.result())
@@ -248,7 +248,7 @@ func (j journey) chancy() bool {
 
 // reason says why a host has let a packet go without a rule: by what it told the
 // sender, or by what its routing says of the addresses.
-func (s *session) reason(end *passage, seen sightings, w *scenarios.Way) string {
+func (s *session) reason(end *passage, seen passages, w *scenarios.Way) string {
 	for _, p := range seen[end.host] {
 		if p.in == "" && p.first.IsICMPError() {
 			if text := errorText(p.first); text != "" {
@@ -282,7 +282,7 @@ func (h *host) routeRefused(from, to netip.Addr, in string) bool {
 }
 
 // errorText is what an ICMP error says of a route.
-func errorText(f *frame) string {
+func errorText(f *capture) string {
 	switch {
 	case f.Proto == packetsim.ICMP && f.ICMPType == 11, f.Proto == packetsim.ICMPv6 && f.ICMPType == 3:
 		return "ttl exceeded"

@@ -13,15 +13,15 @@ import (
 )
 
 // tupleText names the connection that a packet is of.
-func tupleText(f *frame) string {
-	return fmt.Sprintf("%d %s %s %d", f.Proto, f.source(), f.destination(), f.ICMPID)
+func tupleText(c *capture) string {
+	return fmt.Sprintf("%d %s %s %d", c.Proto, c.source(), c.destination(), c.ICMPID)
 }
 
 // tuple is a packet's connection as ctnetlink spells it.
-func tuple(f *frame) ctnetlink.Tuple {
+func tuple(c *capture) ctnetlink.Tuple {
 	return ctnetlink.Tuple{
-		Protocol: uint8(f.Proto), Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort,
-		ICMPID: f.ICMPID, ICMPType: f.ICMPType, ICMPCode: f.ICMPCode,
+		Protocol: uint8(c.Proto), Src: c.Src, Dst: c.Dst, SrcPort: c.SrcPort, DstPort: c.DstPort,
+		ICMPID: c.ICMPID, ICMPType: c.ICMPType, ICMPCode: c.ICMPCode,
 	}
 }
 
@@ -29,17 +29,17 @@ func familyOf(a netip.Addr) uint8 { return uint8(domain(a.Is6())) }
 
 // deleteConnection removes the conntrack entry of a packet's connection, unless the
 // connection is kept.
-func (n *nodeHost) deleteConnection(f *frame) error {
-	if f.IsICMPError() || n.memory.connections[tupleText(f)] {
+func (n *nodeHost) deleteConnection(c *capture) error {
+	if c.IsICMPError() || n.memory.connections[tupleText(c)] {
 		return nil
 	}
 	socket, err := n.conntrack()
 	if err != nil {
 		return err
 	}
-	err = change(socket, ctnetlink.MessageDelete, &ctnetlink.Entry{Original: tuple(f)})
+	err = change(socket, ctnetlink.MessageDelete, &ctnetlink.Entry{Original: tuple(c)})
 	if err != nil && !errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("%s: delete the conntrack entry of %s: %w", n.Name, f.Header(), err)
+		return fmt.Errorf("%s: delete the conntrack entry of %s: %w", n.Name, c.Header(), err)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (f *keptFlow) note(s *session) {
 	for _, h := range s.network.hosts {
 		for i := range h.watch.seen {
 			one := &h.watch.seen[i]
-			if one.mark != markSent {
+			if one.point != pointSent {
 				continue
 			}
 			next := one.seq + uint32(max(one.payload, 0))
@@ -138,7 +138,7 @@ func (f *keptFlow) packet(s *session, p scenarios.FlowPacket) (*host, []byte, ne
 			t.seq += outOfWindow
 		}
 	case packetsim.SCTP:
-		t.chunk, t.ack, t.seq = chunkData, uint32(s.questions), f.serverTag
+		t.chunk, t.ack, t.seq = packetsim.SCTPData, uint32(s.questions), f.serverTag
 		if p.From == scenarios.SideServer {
 			t.seq = f.clientTag
 		}
@@ -185,12 +185,12 @@ func (f *keptFlow) speak(p scenarios.FlowPacket) bool {
 }
 
 // sends recognizes the packet among those that its sender's host sends.
-func (f *keptFlow) sends(p scenarios.FlowPacket) func(*frame) bool {
+func (f *keptFlow) sends(p scenarios.FlowPacket) func(*capture) bool {
 	from, to := f.socket, f.called
 	if p.From == scenarios.SideServer {
 		from, to = f.asked, f.saw
 	}
-	return func(one *frame) bool {
+	return func(one *capture) bool {
 		if one.Proto != packetsim.TCP || one.source() != from || one.destination() != to {
 			return false
 		}
@@ -244,7 +244,7 @@ func (s *session) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.
 }
 
 // sendLater sends the packet, by the socket or crafted, and says how to recognize it.
-func (s *session) sendLater(f *keptFlow, p scenarios.FlowPacket) (*host, func(*frame) bool, error) {
+func (s *session) sendLater(f *keptFlow, p scenarios.FlowPacket) (*host, func(*capture) bool, error) {
 	sender, bytes, to, err := f.packet(s, p)
 	if err != nil {
 		return nil, nil, err
@@ -252,14 +252,14 @@ func (s *session) sendLater(f *keptFlow, p scenarios.FlowPacket) (*host, func(*f
 	if f.speak(p) {
 		return sender, f.sends(p), nil
 	}
-	wanted, err := parseFrame(bytes)
+	wanted, err := parseCapture(bytes)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := sender.ns.Do(func() error { return inject(bytes, to, 0) }); err != nil {
 		return nil, nil, fmt.Errorf("%s: send a packet of %s: %w", sender.Name, p.Of, err)
 	}
-	return sender, func(one *frame) bool { return one.print == wanted.print }, nil
+	return sender, func(one *capture) bool { return one.print == wanted.print }, nil
 }
 
 // settleSockets reads what came, and gives up the sockets that did not get on: a
@@ -291,20 +291,20 @@ func (f *keptFlow) acknowledge() {
 }
 
 // told reports whether a host was sent an error: an ICMP message or a reset.
-func (s sightings) told(h *host) bool {
+func (s passages) told(h *host) bool {
 	return slices.ContainsFunc(s[h], func(p *passage) bool {
 		return p.local && (p.first.IsICMPError() || p.first.Proto == packetsim.TCP && p.first.TCPFlags&packetsim.RST != 0)
 	})
 }
 
 // followed is what became of a later packet so far.
-func (s *session) followed(f *keptFlow, p scenarios.FlowPacket, sender *host, isIt func(*frame) bool) scenarios.Way {
-	seen := s.network.sightings()
+func (s *session) followed(f *keptFlow, p scenarios.FlowPacket, sender *host, isIt func(*capture) bool) scenarios.Way {
+	seen := s.network.passages()
 	first := seen.sent(sender, isIt)
 	if first == nil {
 		return scenarios.Way{Probability: 1, End: scenarios.Lost, Host: sender.Name, Reason: "it is not sent"}
 	}
-	j := seen.follow(s.network, first)
+	j := seen.journey(s.network, first)
 	w := j.way()
 	w.Probability, w.Answered = 1, seen.told(sender)
 	fromServer := p.From == scenarios.SideServer

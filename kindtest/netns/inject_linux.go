@@ -35,8 +35,8 @@ func inject(packet []byte, to netip.Addr, mark uint32) error {
 	return err
 }
 
-// injectFrame puts a crafted packet on a device, as if it came from the wire's other end.
-func injectFrame(packet []byte, device int, mac []byte) error {
+// injectOn puts a crafted packet on a device, as if it came from the wire's other end.
+func injectOn(packet []byte, device int, mac []byte) error {
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0) // which hears nothing
 	if err != nil {
 		return err

@@ -161,7 +161,7 @@ func (h *host) serve(ready map[int]bool, got *[]served) error {
 				return err
 			}
 		case packetsim.SCTP:
-			drain(fd)
+			discard(fd)
 		}
 	}
 	for i := range *got {
@@ -248,8 +248,8 @@ func destination(control []byte) (netip.Addr, []byte, error) {
 	return netip.Addr{}, nil, errors.New("a datagram came without its destination address")
 }
 
-// drain throws away what came to a socket.
-func drain(fd int) {
+// discard throws away what came to a socket.
+func discard(fd int) {
 	buf := make([]byte, 256)
 	for {
 		if _, err := unix.Read(fd, buf); err != nil {

@@ -46,7 +46,7 @@ func newMemory() memory {
 func (m *memory) discount(seen []sighting) {
 	for i := range seen {
 		s := &seen[i]
-		if s.mark != "" || s.step.Rule == nil {
+		if s.point != "" || s.step.Rule == nil {
 			continue
 		}
 		m.counted[countedRule{s.Src.Is6(), s.step.Table, s.step.Text}]++

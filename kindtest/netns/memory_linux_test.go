@@ -32,10 +32,10 @@ func readBook(t *testing.T, dialect fakeipt.Dialect, save string) *ruleBook {
 func TestWhatIsTakenBackDoesNotCount(t *testing.T) {
 	const rule = "-A INPUT -m conntrack --ctstate INVALID -m nfacct --nfacct-name  dropped -j DROP"
 	b := readBook(t, fakeipt.Legacy, "*filter\n:INPUT ACCEPT [0:0]\n"+rule+"\n-A INPUT -j ACCEPT\nCOMMIT\n")
-	seen := func(at string) sighting { return sighting{step: b.step(false, at), frame: &frame{}} }
+	seen := func(at string) sighting { return sighting{step: b.step(false, at), capture: &capture{}} }
 	m := newMemory()
 	m.discount([]sighting{
-		seen("filter:INPUT:rule:1"), seen("filter:INPUT:rule:1"), seen("filter:INPUT:policy:3"), {mark: markIn, frame: &frame{}},
+		seen("filter:INPUT:rule:1"), seen("filter:INPUT:rule:1"), seen("filter:INPUT:policy:3"), {point: pointIn, capture: &capture{}},
 	})
 	saved := m.discountRules(false, savedText)
 	assert.Contains(t, saved, "[1:180] "+rule)

@@ -11,13 +11,13 @@ import (
 // passage is a packet's way through one host.
 type passage struct {
 	host  *host
-	first *frame // as it came, or as it was sent
-	in    string // the device, empty for a packet that the host sent
+	first *capture // as it came, or as it was sent
+	in    string   // the device, empty for a packet that the host sent
 	steps []packetsim.Step
-	now   *frame // as it was seen last
-	last  *frame // as it left or was delivered; nil if it was neither
-	out   string // the device by which it left
-	local bool   // it was delivered here
+	now   *capture // as it was seen last
+	last  *capture // as it left or was delivered; nil if it was neither
+	out   string   // the device by which it left
+	local bool     // it was delivered here
 	taken bool
 }
 
@@ -30,23 +30,23 @@ func (h *host) passages() []*passage {
 		s := &h.watch.seen[i]
 		p := open[s.print]
 		switch {
-		case p == nil && s.mark != markIn && s.mark != markSent:
+		case p == nil && s.point != pointIn && s.point != pointSent:
 			continue // of a packet that came before the look at it began
-		case s.mark == markIn && s.inDev == "lo" && p != nil:
+		case s.point == pointIn && s.inDev == "lo" && p != nil:
 			p.last, p.out = nil, ""
-		case s.mark == markIn || s.mark == markSent:
-			p = &passage{host: h, first: s.frame, in: s.inDev}
-			p.first.Mark = s.packetMark
+		case s.point == pointIn || s.point == pointSent:
+			p = &passage{host: h, first: s.capture, in: s.inDev}
+			p.first.Mark = s.mark
 			open[s.print] = p
 			all = append(all, p)
 		}
-		p.now = s.frame
-		switch s.mark {
-		case markLocal:
-			p.last, p.local = s.frame, true
-		case markOut:
-			p.last, p.out = s.frame, s.oDev
-			p.last.Mark = s.packetMark
+		p.now = s.capture
+		switch s.point {
+		case pointLocal:
+			p.last, p.local = s.capture, true
+		case pointOut:
+			p.last, p.out = s.capture, s.oDev
+			p.last.Mark = s.mark
 		case "":
 			p.steps = append(p.steps, s.step)
 		}
@@ -59,11 +59,11 @@ type journey []*passage
 
 func (j journey) end() *passage { return j[len(j)-1] }
 
-// sightings are all passages that were seen in the network, by host.
-type sightings map[*host][]*passage
+// passages are all that were seen in the network, by host.
+type passages map[*host][]*passage
 
-func (n *network) sightings() sightings {
-	all := sightings{}
+func (n *network) passages() passages {
+	all := passages{}
 	for _, h := range n.hosts {
 		all[h] = h.passages()
 	}
@@ -71,7 +71,7 @@ func (n *network) sightings() sightings {
 }
 
 // sent finds the first packet that a host sent and that is as wanted.
-func (s sightings) sent(h *host, wanted func(*frame) bool) *passage {
+func (s passages) sent(h *host, wanted func(*capture) bool) *passage {
 	for _, p := range s[h] {
 		if p.in == "" && !p.taken && wanted(p.first) {
 			return p
@@ -80,8 +80,8 @@ func (s sightings) sent(h *host, wanted func(*frame) bool) *passage {
 	return nil
 }
 
-// follow follows a packet from where it was sent, or came in.
-func (s sightings) follow(n *network, first *passage) journey {
+// journey follows a packet from where it was sent, or came in.
+func (s passages) journey(n *network, first *passage) journey {
 	j := journey{first}
 	first.taken = true
 	for {
@@ -100,7 +100,7 @@ func (s sightings) follow(n *network, first *passage) journey {
 
 // next is where a packet came that left a host. Hosts behind that one may see it with
 // the same addresses, but not with the same TTL.
-func (s sightings) next(n *network, before *passage) *passage {
+func (s passages) next(n *network, before *passage) *passage {
 	for _, h := range n.hosts {
 		for _, p := range s[h] {
 			if !p.taken && p.in != "" && p.first.print == before.last.print && p.first.TTL == before.last.TTL &&
@@ -156,7 +156,7 @@ func (j journey) way() scenarios.Way {
 }
 
 // icmpless takes the port from an address of a packet that has none.
-func icmpless(f *frame, a netip.AddrPort) netip.AddrPort {
+func icmpless(f *capture, a netip.AddrPort) netip.AddrPort {
 	if f.Proto.HasPorts() {
 		return a
 	}
@@ -173,7 +173,7 @@ func (j journey) hops() []scenarios.Hop {
 }
 
 // shown is a packet with what a person wants to read of it.
-func (f *frame) shown() packetsim.Packet {
+func (f *capture) shown() packetsim.Packet {
 	p := f.Packet
 	p.TTL, p.Length = 0, 0
 	return p

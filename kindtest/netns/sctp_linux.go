@@ -29,7 +29,7 @@ func (c *client) openSCTP(bind netip.AddrPort) (err error) {
 	if c.fd, err = socket(unix.SOCK_RAW, unix.IPPROTO_SCTP, netip.AddrPortFrom(bind.Addr(), 0), false); err != nil {
 		return err
 	}
-	return c.sendChunk(tell{chunk: chunkInit, ack: c.sctp.own})
+	return c.sendChunk(tell{chunk: packetsim.SCTPInit, ack: c.sctp.own})
 }
 
 // sourceFor is the address that routing chooses for a socket of the host.
@@ -60,11 +60,11 @@ func (s *session) speakSCTP(c *client) error {
 	for _, h := range s.network.hosts {
 		seen := h.watch.seen
 		for ; h.spoken < len(seen); h.spoken++ {
-			f := seen[h.spoken].frame
-			if seen[h.spoken].mark != markLocal || f.Proto != packetsim.SCTP && !f.IsICMPError() {
+			one := seen[h.spoken].capture
+			if seen[h.spoken].point != pointLocal || one.Proto != packetsim.SCTP && !one.IsICMPError() {
 				continue
 			}
-			if err := h.ns.Do(func() error { return s.takeChunk(h, c, f) }); err != nil {
+			if err := h.ns.Do(func() error { return s.takeChunk(h, c, one) }); err != nil {
 				return err
 			}
 		}
@@ -73,29 +73,29 @@ func (s *session) speakSCTP(c *client) error {
 }
 
 // takeChunk is what a host does with a chunk. It runs in the host's namespace.
-func (s *session) takeChunk(h *host, c *client, f *frame) error {
-	mine := c != nil && h == c.host && f.source() == c.to && f.destination() == c.local
+func (s *session) takeChunk(h *host, c *client, one *capture) error {
+	mine := c != nil && h == c.host && one.source() == c.to && one.destination() == c.local
 	switch {
-	case f.IsICMPError():
-		if c != nil && c.proto == packetsim.SCTP && h == c.host && f.Dst == c.local.Addr() {
+	case one.IsICMPError():
+		if c != nil && c.proto == packetsim.SCTP && h == c.host && one.Dst == c.local.Addr() {
 			c.done, c.heard, c.why = true, true, "an ICMP error"
 		}
-	case f.chunk == chunkInit && h.Listeners.Accept(packetsim.SCTP, f.destination()):
-		return answerChunk(f, tell{chunk: chunkInitAck, seq: f.ack, ack: tagOfServer(f.ack)})
-	case f.chunk == chunkCookieEcho && h.Listeners.Accept(packetsim.SCTP, f.destination()):
-		return answerChunk(f, tell{chunk: chunkCookieAck, seq: f.seq&0xffffff | clientTag})
-	case f.chunk == chunkInitAck && mine:
-		c.sctp.peer = f.ack
-		return c.sendChunk(tell{chunk: chunkCookieEcho, seq: f.ack})
-	case f.chunk == chunkCookieAck && mine:
+	case one.chunk == packetsim.SCTPInit && h.Listeners.Accept(packetsim.SCTP, one.destination()):
+		return answerChunk(one, tell{chunk: packetsim.SCTPInitAck, seq: one.ack, ack: tagOfServer(one.ack)})
+	case one.chunk == packetsim.SCTPCookieEcho && h.Listeners.Accept(packetsim.SCTP, one.destination()):
+		return answerChunk(one, tell{chunk: packetsim.SCTPCookieAck, seq: one.seq&0xffffff | clientTag})
+	case one.chunk == packetsim.SCTPInitAck && mine:
+		c.sctp.peer = one.ack
+		return c.sendChunk(tell{chunk: packetsim.SCTPCookieEcho, seq: one.ack})
+	case one.chunk == packetsim.SCTPCookieAck && mine:
 		c.done, c.heard = true, true
 	}
 	return nil
 }
 
 // answerChunk sends a chunk back to where another came from.
-func answerChunk(f *frame, t tell) error {
+func answerChunk(one *capture, t tell) error {
 	return inject(craft(&packetsim.Packet{
-		Proto: packetsim.SCTP, Src: f.Dst, SrcPort: f.DstPort, Dst: f.Src, DstPort: f.SrcPort,
-	}, t), f.Src, 0)
+		Proto: packetsim.SCTP, Src: one.Dst, SrcPort: one.DstPort, Dst: one.Src, DstPort: one.SrcPort,
+	}, t), one.Src, 0)
 }

@@ -60,9 +60,9 @@ func (s *session) sendOnce(n *nodeHost, in packetsim.Input) (w scenarios.Way, ch
 	}
 	s.questions++
 	bytes := craft(&in.Packet, tell{
-		seq: uint32(s.questions), ack: ackOf(&in.Packet), chunk: chunkInit, payload: payloadOf(s.questions, &in.Packet),
+		seq: uint32(s.questions), ack: ackOf(&in.Packet), chunk: packetsim.SCTPInit, payload: payloadOf(s.questions, &in.Packet),
 	})
-	wanted, err := parseFrame(bytes)
+	wanted, err := parseCapture(bytes)
 	if err != nil {
 		return w, false, err
 	}
@@ -141,7 +141,7 @@ func (s *session) put(n *nodeHost, in packetsim.Input, bytes []byte) error {
 		if err != nil {
 			return err
 		}
-		return injectFrame(bytes, dev.Index, mac)
+		return injectOn(bytes, dev.Index, mac)
 	})
 }
 
@@ -164,8 +164,8 @@ func (s *session) hardwareAddress(n *nodeHost, in packetsim.Input) (net.Hardware
 }
 
 // sentWay is what the node has done with the packet so far.
-func (s *session) sentWay(n *nodeHost, in packetsim.Input, wanted *frame) (w scenarios.Way, chancy bool) {
-	seen := s.network.sightings()
+func (s *session) sentWay(n *nodeHost, in packetsim.Input, wanted *capture) (w scenarios.Way, chancy bool) {
+	seen := s.network.passages()
 	for _, p := range seen[n.host] {
 		if p.first.print != wanted.print || (p.in == "") != in.Local {
 			continue

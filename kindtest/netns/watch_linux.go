@@ -17,12 +17,12 @@ import (
 // watchTable is the table that each namespace has for its packets to be seen.
 const watchTable = "chainwalk"
 
-// The marks on a packet's way through a namespace, which are the watch table's chains.
+// The points of a packet's way through a namespace at which it is reported, which are the watch table's chains.
 const (
-	markIn    = "in"    // came by a device
-	markSent  = "sent"  // a socket or the kernel sent it
-	markLocal = "local" // all hooks let it pass to a socket
-	markOut   = "out"   // all hooks let it leave by a device
+	pointIn    = "in"    // came by a device
+	pointSent  = "sent"  // a socket or the kernel sent it
+	pointLocal = "local" // all hooks let it pass to a socket
+	pointOut   = "out"   // all hooks let it leave by a device
 )
 
 // watchRules make the watch table. It reports each packet before all other tables and
@@ -36,24 +36,24 @@ func watchRules(traced bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "table inet %s {\n", watchTable)
 	for _, c := range []struct {
-		mark, hook, trace string
-		priority          int
+		point, hook, trace string
+		priority           int
 	}{
-		{markIn, "prerouting", trace, -500}, {markSent, "output", trace, -500}, {markLocal, "input", "", 500}, {markOut, "postrouting", "", 500},
+		{pointIn, "prerouting", trace, -500}, {pointSent, "output", trace, -500}, {pointLocal, "input", "", 500}, {pointOut, "postrouting", "", 500},
 	} {
-		fmt.Fprintf(&b, "chain %s { type filter hook %s priority %d; icmpv6 type { 130-137, 143 } accept\n", c.mark, c.hook, c.priority)
-		fmt.Fprintf(&b, "%slog prefix %q group 0 snaplen 128 queue-threshold 1\n}\n", c.trace, c.mark)
-		fmt.Fprintf(&b, "chain gate%s { type filter hook %s priority %d; }\n", c.mark, c.hook, c.priority+10)
+		fmt.Fprintf(&b, "chain %s { type filter hook %s priority %d; icmpv6 type { 130-137, 143 } accept\n", c.point, c.hook, c.priority)
+		fmt.Fprintf(&b, "%slog prefix %q group 0 snaplen 128 queue-threshold 1\n}\n", c.trace, c.point)
+		fmt.Fprintf(&b, "chain gate%s { type filter hook %s priority %d; }\n", c.point, c.hook, c.priority+10)
 	}
 	return b.String() + "}\n"
 }
 
-// sighting is one thing that was seen of a packet in a namespace: a mark or a step.
+// sighting is one thing that was seen of a packet in a namespace: that it came to a point, or a step.
 type sighting struct {
-	mark string // empty for a step
-	step packetsim.Step
-	*frame
-	packetMark  uint32
+	point string // empty for a step
+	step  packetsim.Step
+	*capture
+	mark        uint32
 	inDev, oDev string
 }
 
@@ -144,8 +144,8 @@ func (w *watch) collect() (bool, error) {
 // forget drops what was seen.
 func (w *watch) forget() { w.seen = nil; clear(w.last) }
 
-// onLog takes a packet of NFLOG: a mark, or a step of the legacy tables. Where the
-// nft tables are traced nobody listens to it: the trace has the marks as well and in their order.
+// onLog takes a packet of NFLOG: at a point, or a step of the legacy tables. Where the
+// nft tables are traced nobody listens to it: the trace has the points as well and in their order.
 func (w *watch) onLog(m nftrace.Message) error {
 	if m.Kind != logPacket {
 		return nil
@@ -158,7 +158,7 @@ func (w *watch) onLog(m nftrace.Message) error {
 		switch {
 		case err != nil:
 		case a.Type == logMark:
-			s.packetMark, err = a.Uint32()
+			s.mark, err = a.Uint32()
 		case a.Type == logInDevice:
 			device, err = a.Uint32()
 			s.inDev = w.host.devices[device]
@@ -176,13 +176,13 @@ func (w *watch) onLog(m nftrace.Message) error {
 	}
 	at, isStep := strings.CutPrefix(prefix, "TRACE: ")
 	var err error
-	if s.frame, err = parseFrame(packet); err != nil {
+	if s.capture, err = parseCapture(packet); err != nil {
 		return err
 	}
 	if isStep {
 		s.step = w.rules.step(s.Src.Is6(), at)
 	} else {
-		s.mark = prefix
+		s.point = prefix
 	}
 	w.seen = append(w.seen, s)
 	return nil
@@ -194,14 +194,14 @@ func (w *watch) onTrace(m nftrace.Message) error {
 	if !isTrace {
 		return err
 	}
-	s := sighting{packetMark: r.Mark, inDev: w.host.devices[r.In], oDev: w.host.devices[r.Out]}
+	s := sighting{mark: r.Mark, inDev: w.host.devices[r.In], oDev: w.host.devices[r.Out]}
 	if r.Header != nil {
-		if s.frame, err = parseFrame(r.Header); err != nil {
+		if s.capture, err = parseCapture(r.Header); err != nil {
 			return err
 		}
-		w.last[r.Packet] = &s
-	} else if before := w.last[r.Packet]; before != nil {
-		s.frame, s.packetMark, s.inDev, s.oDev = before.frame, before.packetMark, before.inDev, before.oDev
+		w.last[r.PacketID] = &s
+	} else if before := w.last[r.PacketID]; before != nil {
+		s.capture, s.mark, s.inDev, s.oDev = before.capture, before.mark, before.inDev, before.oDev
 	} else {
 		return nil // of a packet from before the last look
 	}
@@ -210,8 +210,8 @@ func (w *watch) onTrace(m nftrace.Message) error {
 		if s.step, said = w.rules.traced(s.Src.Is6(), &r); !said {
 			return nil
 		}
-	} else if s.mark = r.Chain; r.Header == nil || strings.HasPrefix(r.Chain, "gate") {
-		return nil // a mark counts once
+	} else if s.point = r.Chain; r.Header == nil || strings.HasPrefix(r.Chain, "gate") {
+		return nil // a point counts once
 	}
 	w.seen = append(w.seen, s)
 	return nil

@@ -53,8 +53,8 @@ func (s *Socket) Rules(family uint8, each func(table, chain string, handle uint6
 
 // Report is one step of a packet.
 type Report struct {
-	// Packet is the kernel's number of the packet. A packet that the rules send in answer has another one.
-	Packet       uint32
+	// PacketID is the kernel's number of the packet. A packet that the rules send in answer has another one.
+	PacketID     uint32
 	Table, Chain string
 	// Kind is empty for what is neither a rule nor a policy nor a return.
 	Kind packetsim.StepKind
@@ -102,7 +102,7 @@ func (r *Report) take(a nlattr.Attribute) (err error) {
 		kind, err = a.Uint32()
 		r.Kind = kinds[kind]
 	case unix.NFTA_TRACE_ID:
-		r.Packet, err = a.Uint32()
+		r.PacketID, err = a.Uint32()
 	case unix.NFTA_TRACE_NETWORK_HEADER:
 		r.Header = slices.Clone(a.Value)
 	case unix.NFTA_TRACE_TRANSPORT_HEADER:

@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, isTrace)
 	assert.Equal(t, Report{
-		Packet: 77, Table: "nat", Chain: "PREROUTING", Kind: packetsim.StepRule, Handle: 258,
+		PacketID: 77, Table: "nat", Chain: "PREROUTING", Kind: packetsim.StepRule, Handle: 258,
 		Header: []byte{0x45, 1, 2, 3}, In: 4, Out: 5, Mark: 6,
 	}, r)
 

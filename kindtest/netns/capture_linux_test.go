@@ -30,14 +30,14 @@ func TestCraftedPacketsAreReadBack(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			p := packetOf(t, text)
-			f, err := parseFrame(craft(&p, tell{seq: 7, ack: 9, payload: []byte("Q12345678901")}))
+			c, err := parseCapture(craft(&p, tell{seq: 7, ack: 9, payload: []byte("Q12345678901")}))
 			require.NoError(t, err)
-			assert.Equal(t, p.Proto, f.Proto)
-			assert.Equal(t, netip.AddrPortFrom(p.Src, p.SrcPort), f.source())
-			assert.Equal(t, netip.AddrPortFrom(p.Dst, p.DstPort), f.destination())
-			assert.Equal(t, p.TCPFlags, f.TCPFlags)
-			assert.Equal(t, p.ICMPType, f.ICMPType)
-			assert.EqualValues(t, 64, f.TTL)
+			assert.Equal(t, p.Proto, c.Proto)
+			assert.Equal(t, netip.AddrPortFrom(p.Src, p.SrcPort), c.source())
+			assert.Equal(t, netip.AddrPortFrom(p.Dst, p.DstPort), c.destination())
+			assert.Equal(t, p.TCPFlags, c.TCPFlags)
+			assert.Equal(t, p.ICMPType, c.ICMPType)
+			assert.EqualValues(t, 64, c.TTL)
 		})
 	}
 }
@@ -46,12 +46,12 @@ func TestCraftedPacketsAreReadBack(t *testing.T) {
 func TestPrintOutlivesTranslation(t *testing.T) {
 	print := func(text string, say tell) string {
 		p := packetOf(t, text)
-		f, err := parseFrame(craft(&p, say))
+		c, err := parseCapture(craft(&p, say))
 		require.NoError(t, err)
-		return f.print
+		return c.print
 	}
-	first := tell{seq: 7, ack: 9, chunk: chunkInit, payload: []byte("Q00000000001")}
-	other := tell{seq: 8, ack: 10, chunk: chunkInit, payload: []byte("Q00000000002")}
+	first := tell{seq: 7, ack: 9, chunk: packetsim.SCTPInit, payload: []byte("Q00000000001")}
+	other := tell{seq: 8, ack: 10, chunk: packetsim.SCTPInit, payload: []byte("Q00000000002")}
 	for _, c := range []struct{ name, sent, translated string }{
 		{"TCP", "tcp 10.0.0.1:40000 > 172.30.0.1:80", "tcp 10.0.0.9:1234 > 10.0.0.2:8080"},
 		{"UDP", "udp 10.0.0.1:40000 > 172.30.0.1:53", "udp 10.0.0.9:1234 > 10.0.0.2:5353"},
@@ -68,15 +68,15 @@ func TestPrintOutlivesTranslation(t *testing.T) {
 		print("tcp 10.0.0.1:1 > 10.0.0.2:2 flags SYN", first), print("tcp 10.0.0.1:1 > 10.0.0.2:2 flags RST", first), "other flags")
 }
 
-func FuzzParseFrame(f *testing.F) {
+func FuzzParseCapture(f *testing.F) {
 	p := packetsim.Packet{Proto: packetsim.TCP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")}
 	f.Add(craft(&p, tell{}))
 	p.Src, p.Dst = netip.MustParseAddr("fd00::1"), netip.MustParseAddr("fd00::2")
 	f.Add(craft(&p, tell{}))
 	f.Add([]byte{0x4f})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if frame, err := parseFrame(b); err == nil {
-			require.NotEmpty(t, frame.print)
+		if c, err := parseCapture(b); err == nil {
+			require.NotEmpty(t, c.print)
 		}
 	})
 }
