@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"golang.org/x/sys/unix"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/node"
-	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
 
 // Backend runs scenarios in network namespaces. Its zero value is ready for use.
@@ -96,34 +92,3 @@ func (s *session) Apply(ctx context.Context, objects []manifest.Object) error {
 	s.ports.note(objects)
 	return s.Nodes.Apply(ctx, objects)
 }
-
-// endpointPorts are the ports that endpoints have had.
-type endpointPorts map[packetsim.Proto][]uint16
-
-func (e *endpointPorts) note(objects []manifest.Object) {
-	if *e == nil {
-		*e = endpointPorts{}
-	}
-	for _, o := range objects {
-		slice, ok := o.Object.(*discoveryv1.EndpointSlice)
-		if !ok {
-			continue
-		}
-		for _, p := range slice.Ports {
-			if p.Port == nil || p.Protocol == nil {
-				continue
-			}
-			proto := plan.Proto(protocolName(string(*p.Protocol)), false)
-			if port := uint16(*p.Port); !slices.Contains((*e)[proto], port) {
-				(*e)[proto] = append((*e)[proto], port)
-			}
-		}
-	}
-}
-
-func protocolName(p string) string {
-	return map[string]string{"TCP": "tcp", "UDP": "udp", "SCTP": "sctp"}[p]
-}
-
-// of returns a list that the caller may append to.
-func (e endpointPorts) of(proto packetsim.Proto) []uint16 { return slices.Clip(e[proto]) }

@@ -107,26 +107,6 @@ func echoRequest(proto packetsim.Proto) uint8 {
 	return 8
 }
 
-// wantErrors makes ICMP errors end a socket's waiting.
-func wantErrors(fd int, v6 bool) error {
-	if v6 {
-		return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVERR, 1)
-	}
-	return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVERR, 1)
-}
-
-// isAnswer reports whether an error is what an answer from the network made of it.
-func isAnswer(err error) bool {
-	for _, known := range []unix.Errno{
-		unix.ECONNREFUSED, unix.ECONNRESET, unix.EHOSTUNREACH, unix.ENETUNREACH, unix.ENOPROTOOPT, unix.EPROTO,
-	} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	return false
-}
-
 // end notes that a client's waiting is over.
 func (c *client) end(err error) {
 	c.done, c.heard, c.why = true, isAnswer(err), err.Error()

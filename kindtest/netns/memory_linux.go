@@ -2,12 +2,8 @@ package netns
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +36,35 @@ func newMemory() memory {
 		connections: map[string]bool{}, recent: map[string]map[netip.Addr]time.Time{},
 		counted: map[countedRule]int{}, accounted: map[string]int{},
 	}
+}
+
+// takeBackState removes from the nodes what the packets since the last forget did.
+func (s *session) takeBackState() error {
+	for _, n := range s.nodes {
+		for _, p := range n.passages() {
+			if err := n.deleteConnection(p.first); err != nil {
+				return err
+			}
+		}
+		if err := n.restoreRecent(); err != nil {
+			return err
+		}
+		n.memory.discount(n.watch.seen)
+	}
+	return s.bookError()
+}
+
+// keepState remembers what the packets since the last forget did.
+func (s *session) keepState() error {
+	for _, n := range s.nodes {
+		for _, p := range n.passages() {
+			n.memory.connections[tupleText(p.first)] = true
+		}
+		if err := n.keepRecent(s.clock.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // discount notes what packets have counted that do not count.
@@ -111,102 +136,4 @@ func (m *memory) recount(v6 bool, save string) {
 			delete(m.counted, rule)
 		}
 	}
-}
-
-// recentDir is where the calling thread's namespace shows its recent lists.
-const recentDir = "/proc/thread-self/net/xt_recent"
-
-var recentLine = regexp.MustCompile(`src=(\S+) `)
-
-// recentLists reads the node's recent lists.
-func (n *nodeHost) recentLists() (map[string][]netip.Addr, error) {
-	lists := map[string][]netip.Addr{}
-	err := n.ns.Do(func() error {
-		entries, err := os.ReadDir(recentDir)
-		if os.IsNotExist(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, entry := range entries {
-			text, err := os.ReadFile(filepath.Join(recentDir, entry.Name()))
-			if err != nil {
-				return err
-			}
-			for _, m := range recentLine.FindAllStringSubmatch(string(text), -1) {
-				a, err := netip.ParseAddr(m[1])
-				if err != nil {
-					return fmt.Errorf("recent list %s: %w", entry.Name(), err)
-				}
-				lists[entry.Name()] = append(lists[entry.Name()], a)
-			}
-		}
-		return nil
-	})
-	return lists, err
-}
-
-// removeRecent takes an address from a recent list.
-func (n *nodeHost) removeRecent(list string, address netip.Addr) error {
-	return n.ns.Do(func() error {
-		return os.WriteFile(filepath.Join(recentDir, list), []byte("-"+address.StringExpanded()), 0o600)
-	})
-}
-
-// usesRecent reports whether packets that were seen met a rule with a recent list.
-func (w *watch) usesRecent() bool {
-	return slices.ContainsFunc(w.seen, func(s sighting) bool {
-		for range matches[*fakeipt.MatchRecent](s.step.Rule) {
-			return true
-		}
-		return false
-	})
-}
-
-// keepRecent remembers what the packets that were seen did to recent lists.
-func (n *nodeHost) keepRecent(now time.Time) error {
-	if !n.watch.usesRecent() {
-		return nil
-	}
-	for i := range n.watch.seen {
-		s := &n.watch.seen[i]
-		for m := range matches[*fakeipt.MatchRecent](s.step.Rule) {
-			if m.Mode != fakeipt.RecentSet && m.Mode != fakeipt.RecentUpdate {
-				continue
-			}
-			if n.memory.recent[m.List] == nil {
-				n.memory.recent[m.List] = map[netip.Addr]time.Time{}
-			}
-			n.memory.recent[m.List][s.Src] = now
-		}
-	}
-	lists, err := n.recentLists()
-	for list, known := range n.memory.recent {
-		maps.DeleteFunc(known, func(a netip.Addr, _ time.Time) bool { return err == nil && !slices.Contains(lists[list], a) })
-	}
-	return err
-}
-
-// restoreRecent takes from the recent lists what is not kept. A kept entry that was
-// used since is not older or younger for it: its age is known from keepRecent.
-func (n *nodeHost) restoreRecent() error {
-	if !n.watch.usesRecent() {
-		return nil
-	}
-	lists, err := n.recentLists()
-	if err != nil {
-		return err
-	}
-	for list, entries := range lists {
-		for _, a := range entries {
-			if _, kept := n.memory.recent[list][a]; kept {
-				continue
-			}
-			if err := n.removeRecent(list, a); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

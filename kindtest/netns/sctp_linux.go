@@ -1,10 +1,8 @@
 package netns
 
 import (
-	"fmt"
 	"net/netip"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -30,22 +28,6 @@ func (c *client) openSCTP(bind netip.AddrPort) (err error) {
 		return err
 	}
 	return c.sendChunk(tell{chunk: packetsim.SCTPInit, ack: c.sctp.own})
-}
-
-// sourceFor is the address that routing chooses for a socket of the host.
-func (h *host) sourceFor(to netip.Addr, port uint16) (netip.AddrPort, error) {
-	routes, err := h.ns.link.RouteGetWithOptions(to.AsSlice(), &netlink.RouteGetOptions{})
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	source, ok := netip.AddrFromSlice(routes[0].Src)
-	if !ok {
-		return netip.AddrPort{}, fmt.Errorf("no source address for %s", to)
-	}
-	if to.Is4() {
-		source = source.Unmap()
-	}
-	return netip.AddrPortFrom(source, port), nil
 }
 
 func (c *client) sendChunk(t tell) error {

@@ -1,0 +1,116 @@
+package netns
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// setRoutes adds routes, or replaces those to the same prefix. Routes without a
+// gateway come first: the others' gateways are reached by them.
+func (h *host) setRoutes(routes []packetsim.Route) error {
+	ordered := slices.Clone(routes)
+	slices.SortStableFunc(ordered, func(a, b packetsim.Route) int { return cmp.Compare(boolInt(a.Via.IsValid()), boolInt(b.Via.IsValid())) })
+	for _, r := range ordered {
+		if !h.hasFamily(r.Dst.Addr().Is6()) {
+			continue // it could reach no gateway
+		}
+		link, err := h.ns.link.LinkByName(r.Dev)
+		if err != nil {
+			return err
+		}
+		route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: ipNet(r.Dst), Table: int(r.Table)}
+		if r.Via.IsValid() {
+			route.Gw = r.Via.AsSlice()
+		} else if r.Dst.Addr().Is4() {
+			route.Scope = netlink.SCOPE_LINK
+		}
+		if err := h.ns.link.RouteReplace(route); err != nil {
+			return fmt.Errorf("route to %s via %s: %w", r.Dst, r.Via, err)
+		}
+	}
+	return nil
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func ipNet(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}
+
+// viaPriority is behind the kernel's own rules for the tables main and default.
+const viaPriority = 40000
+
+// routeVia makes the router and the neighbours hand what nobody has to a node.
+func (n *network) routeVia(via string) error {
+	if n.via == via {
+		return nil
+	}
+	for _, p := range n.plan.Via(via) {
+		h := n.host(p.Name)
+		if err := h.setRoutes(p.Routes); err != nil {
+			return fmt.Errorf("host %s: %w", p.Name, err)
+		}
+		if n.via != "" {
+			continue
+		}
+		for _, r := range p.Rules {
+			if r.In == "" {
+				continue // the kernel has these
+			}
+			rule := netlink.NewRule()
+			rule.IifName, rule.Table, rule.Priority, rule.Family = r.In, int(r.Table), viaPriority, unix.AF_INET
+			if r.Family == fakeipt.IPv6 {
+				rule.Family = unix.AF_INET6
+			}
+			if err := h.ns.link.RuleAdd(rule); err != nil {
+				return fmt.Errorf("host %s: rule for %s: %w", p.Name, r.In, err)
+			}
+		}
+	}
+	n.via = via
+	return nil
+}
+
+// sourceFor is the address that routing chooses for a socket of the host.
+func (h *host) sourceFor(to netip.Addr, port uint16) (netip.AddrPort, error) {
+	routes, err := h.ns.link.RouteGetWithOptions(to.AsSlice(), &netlink.RouteGetOptions{})
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	source, ok := netip.AddrFromSlice(routes[0].Src)
+	if !ok {
+		return netip.AddrPort{}, fmt.Errorf("no source address for %s", to)
+	}
+	if to.Is4() {
+		source = source.Unmap()
+	}
+	return netip.AddrPortFrom(source, port), nil
+}
+
+// harmless is a source that no host takes for a martian.
+var harmless = netip.AddrFrom4([4]byte{198, 51, 100, 255})
+
+// routeRefused reports whether routing refuses a packet's addresses, which it does
+// without a word for martians. IPv6 has none: it refuses them before any rule.
+func (h *host) routeRefused(from, to netip.Addr, in string) bool {
+	if from.Is6() || to.Is6() {
+		return false
+	}
+	_, err := h.ns.link.RouteGetWithOptions(to.AsSlice(), &netlink.RouteGetOptions{Iif: in, SrcAddr: from.AsSlice()})
+	return errors.Is(err, unix.EINVAL)
+}
