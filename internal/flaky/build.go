@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -32,7 +33,8 @@ func build(ctx context.Context, o options, folder string) ([]*testPackage, error
 		return nil, err
 	}
 	for i, p := range packages {
-		p.binary = filepath.Join(folder, strconv.Itoa(i)+".test")
+		// By the name that it has in go test: client-go tells the API server which program asks.
+		p.binary = filepath.Join(folder, strconv.Itoa(i), path.Base(p.ImportPath)+".test")
 		args := []string{"test", "-c", "-o", p.binary}
 		if o.race {
 			args = append(args, "-race")
