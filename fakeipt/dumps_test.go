@@ -20,7 +20,7 @@ var commentLine = regexp.MustCompile(`(?m)^#.*\n`)
 func TestDumpsSaveAsTheyWere(t *testing.T) {
 	for _, dialect := range []Dialect{Legacy, NFT} {
 		for family, file := range map[Family]string{IPv4: "iptables-save.txt", IPv6: "ip6tables-save.txt"} {
-			folder := map[Dialect]string{Legacy: "legacy", NFT: "nft"}[dialect]
+			folder := dialect.String()
 			names, err := fs.Glob(dumps.Kind(), path.Join(folder, "*", file))
 			require.NoError(t, err)
 			require.Len(t, names, 3)

@@ -67,7 +67,7 @@ func TestACircleThatNothingComesToStaysUnreached(t *testing.T) {
 
 func TestHookCountsAreThoseOfAFreshCount(t *testing.T) {
 	for _, d := range []Dialect{Legacy, NFT} {
-		t.Run([...]string{"legacy", "nft"}[d], func(t *testing.T) {
+		t.Run(d.String(), func(t *testing.T) {
 			commits, refused := 0, 0
 			rapid.Check(t, func(t *rapid.T) {
 				k := New(Options{Dialect: d})

@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"sync/atomic"
@@ -24,6 +25,24 @@ const (
 	Legacy Dialect = iota // iptables v1.8.9 (legacy)
 	NFT                   // iptables v1.8.9 (nf_tables)
 )
+
+var dialectNames = [...]string{Legacy: "legacy", NFT: "nft"}
+
+// String is the dialect as it stands in the names of the tools, "iptables-nft-save": legacy or nft.
+func (d Dialect) String() string { return dialectNames[d] }
+
+// MarshalText spells the dialect as String does.
+func (d Dialect) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what MarshalText writes. Anything else is an error.
+func (d *Dialect) UnmarshalText(text []byte) error {
+	n := slices.Index(dialectNames[:], string(text))
+	if n < 0 {
+		return fmt.Errorf("unknown dialect %q: want legacy or nft", text)
+	}
+	*d = Dialect(n)
+	return nil
+}
 
 // Policy is what a built-in chain does with a packet that no rule decided.
 type Policy uint8

@@ -66,7 +66,7 @@ func TestFilesOnTheRealKernel(t *testing.T) {
 func TestGeneratedRulesOnTheRealKernel(t *testing.T) {
 	needKernel(t)
 	for _, d := range []Dialect{Legacy, NFT} {
-		t.Run([...]string{"legacy", "nft"}[d], func(t *testing.T) {
+		t.Run(d.String(), func(t *testing.T) {
 			host := newRealMachine(t)
 			rapid.Check(t, func(rt *rapid.T) {
 				machines := [2]machine{host, newFakeMachine(d)}

@@ -27,7 +27,7 @@ func (p part) name() string {
 	if p == objects {
 		return "objects"
 	}
-	return fmt.Sprintf("ipv%d-%s", p.family, [...]string{"legacy", "nft"}[p.dialect])
+	return fmt.Sprintf("ipv%d-%s", p.family, p.dialect)
 }
 
 // formatVersion is the version of the format.

@@ -15,9 +15,9 @@ import (
 
 // Case is a ruleset and the packets that are sent through it, with the kernel's answer if it is known.
 type Case struct {
-	Title   string `yaml:"title,omitempty"`
-	Dialect string `yaml:"dialect"`
-	Family  int    `yaml:"family"`
+	Title   string          `yaml:"title,omitempty"`
+	Dialect fakeipt.Dialect `yaml:"dialect"`
+	Family  int             `yaml:"family"`
 	// NFAcct are accounting objects and Sets the input of "ipset restore", made before the rules.
 	NFAcct []string `yaml:"nfacct,omitempty"`
 	Sets   string   `yaml:"sets,omitempty"`
@@ -70,8 +70,6 @@ type End struct {
 	Conntrack []string `yaml:"conntrack,omitempty"`
 	NFAcct    []string `yaml:"nfacctList,omitempty"`
 }
-
-func (c *Case) dialect() (fakeipt.Dialect, error) { return parseDialect(c.Dialect) }
 
 func (c *Case) family() (fakeipt.Family, error) {
 	if c.Family != 4 && c.Family != 6 {

@@ -11,19 +11,19 @@ import (
 func (j *judging) explain(from string, p packetsim.Packet, outcomes []packetsim.Outcome, obs *Observation) {
 	o := &outcomes[0]
 	for n := range outcomes {
-		if commonPrefix(stepTexts(&outcomes[n], j.dialect), obs.Steps) > commonPrefix(stepTexts(o, j.dialect), obs.Steps) {
+		if commonPrefix(stepTexts(&outcomes[n], j.c.Dialect), obs.Steps) > commonPrefix(stepTexts(o, j.c.Dialect), obs.Steps) {
 			o = &outcomes[n]
 		}
 	}
-	j.disagree(differenceOf(stepTexts(o, j.dialect), replySteps(o, j.dialect), obs), "%s %s (%d outcomes; the nearest: %s %s %s)\n%s",
+	j.disagree(differenceOf(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect), obs), "%s %s (%d outcomes; the nearest: %s %s %s)\n%s",
 		from, packetText(&p), len(outcomes), o.Verdict, o.To, o.Reason,
-		diff(obs.lines(), j.lines(stepTexts(o, j.dialect), replySteps(o, j.dialect), seenOf(o))))
+		diff(obs.lines(), j.lines(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect), seenOf(o))))
 }
 
 // explainAnswer describes an answer of the node's stack.
 func (j *judging) explainAnswer(answer *packetsim.Packet, outcomes []packetsim.Outcome, obs *Observation) {
 	o := &outcomes[0]
-	steps := append(stepTexts(o, j.dialect), replySteps(o, j.dialect)...)
+	steps := append(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect)...)
 	j.disagree("answer", "the node's answer %s (%d outcomes; the first: %s %s %s)\n%s", packetText(answer), len(outcomes), o.Verdict, o.To, o.Reason,
 		diff(obs.lines(), j.lines(obs.Steps, steps, seenOf(o))))
 }

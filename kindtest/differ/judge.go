@@ -29,12 +29,11 @@ type verdict struct {
 
 // judging is one comparison on its way.
 type judging struct {
-	c       *Case
-	dialect fakeipt.Dialect
-	family  fakeipt.Family
-	real    kernel
-	fake    *fakeipt.Kernel
-	host    *packetsim.Host
+	c      *Case
+	family fakeipt.Family
+	real   kernel
+	fake   *fakeipt.Kernel
+	host   *packetsim.Host
 	// ports are the source ports that the kernel chose for those that the walk chose.
 	ports   map[conversation]uint16
 	results []result
@@ -55,9 +54,6 @@ type result struct {
 func judge(c *Case, real kernel) (*verdict, error) {
 	j := &judging{c: c, real: real, ports: map[conversation]uint16{}, v: &verdict{Answer: &Answer{}}}
 	var err error
-	if j.dialect, err = c.dialect(); err != nil {
-		return nil, err
-	}
 	if j.family, err = c.family(); err != nil {
 		return nil, err
 	}
@@ -94,7 +90,7 @@ func (j *judging) load() error {
 		return err
 	}
 	j.v.Answer.Restore = run
-	fake, ours := newFake(j.c, j.dialect, j.family)
+	fake, ours := newFake(j.c, j.family)
 	j.fake = fake
 	switch {
 	case run != ours:
@@ -106,9 +102,9 @@ func (j *judging) load() error {
 }
 
 // newFake is a fake kernel with the objects and rules of a case.
-func newFake(c *Case, d fakeipt.Dialect, f fakeipt.Family) (*fakeipt.Kernel, toolRun) {
-	fake := fakeipt.New(fakeipt.Options{Dialect: d})
-	runFake(fake, []string{tool("iptables-restore", d, f)}, emptyRules)
+func newFake(c *Case, f fakeipt.Family) (*fakeipt.Kernel, toolRun) {
+	fake := fakeipt.New(fakeipt.Options{Dialect: c.Dialect})
+	runFake(fake, []string{tool("iptables-restore", c.Dialect, f)}, emptyRules)
 	for _, name := range c.NFAcct {
 		runFake(fake, []string{"nfacct", "add", name}, "")
 	}
@@ -117,7 +113,7 @@ func newFake(c *Case, d fakeipt.Dialect, f fakeipt.Family) (*fakeipt.Kernel, too
 			return fake, run
 		}
 	}
-	return fake, runFake(fake, []string{tool("iptables-restore", d, f)}, c.Rules)
+	return fake, runFake(fake, []string{tool("iptables-restore", c.Dialect, f)}, c.Rules)
 }
 
 // runFake runs a tool on a fake kernel.
@@ -188,13 +184,13 @@ func (j *judging) pick(outcomes []packetsim.Outcome, obs *Observation, awaited b
 }
 
 func (j *judging) fits(o *packetsim.Outcome, obs *Observation, awaited bool) bool {
-	if !slices.Equal(stepTexts(o, j.dialect), obs.Steps) {
+	if !slices.Equal(stepTexts(o, j.c.Dialect), obs.Steps) {
 		return false
 	}
 	if _, answers := socketAnswer(o); answers {
 		return !awaited || len(obs.Replies) > 0
 	}
-	return slices.Equal(replySteps(o, j.dialect), obs.Replies) && j.sameSeen(seenOf(o), obs.Seen)
+	return slices.Equal(replySteps(o, j.c.Dialect), obs.Replies) && j.sameSeen(seenOf(o), obs.Seen)
 }
 
 // replySteps are the steps of the packets that the node made because of the one that the outcome is of, each followed by those about it.
@@ -308,7 +304,7 @@ func (j *judging) answer(answer *packetsim.Packet, obs *Observation) error {
 	}
 	for n := range outcomes {
 		o := &outcomes[n]
-		steps := append(stepTexts(o, j.dialect), replySteps(o, j.dialect)...)
+		steps := append(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect)...)
 		if !slices.Equal(steps, obs.Replies) || !j.sameSeen(seenOf(o), obs.Seen) {
 			continue
 		}
@@ -356,7 +352,7 @@ func (j *judging) end() error {
 }
 
 func (j *judging) fakeEnd() *End {
-	save := runFake(j.fake, []string{tool("iptables-save", j.dialect, j.family), "-c"}, "")
+	save := runFake(j.fake, []string{tool("iptables-save", j.c.Dialect, j.family), "-c"}, "")
 	e := &End{Save: withoutDates(save.Stdout), Conntrack: hostConnectionLines(j.host, j.family, j.realTuple)}
 	if len(j.c.NFAcct) > 0 {
 		e.NFAcct = sortedLines(runFake(j.fake, []string{"nfacct", "list"}, "").Stdout)

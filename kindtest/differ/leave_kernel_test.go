@@ -36,7 +36,7 @@ func TestKernelChild(t *testing.T) {
 	require.NoError(t, err)
 	var c Case
 	require.NoError(t, readFile(filepath.Join(walkCases, "walk-sctp-init-ack.yaml"), &c))
-	c.Dialect, c.Sets = "legacy", worlds[fakeipt.IPv4].sets()
+	c.Dialect, c.Sets = fakeipt.Legacy, worlds[fakeipt.IPv4].sets()
 	_, err = judge(&c, &labKernel{lab: l})
 	require.NoError(t, err)
 	fmt.Println("ready")

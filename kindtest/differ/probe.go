@@ -41,7 +41,7 @@ func (g *gen) refusal(p *piece, d fakeipt.Dialect) string {
 	one := &gen{r: rand.New(rand.NewPCG(1, 1)), w: g.w}
 	for range probes {
 		c := one.probeCase(p, d)
-		fake, run := newFake(c, d, g.w.family)
+		fake, run := newFake(c, g.w.family)
 		if run.Status != 0 {
 			return "fakeipt: " + strings.SplitN(run.Stderr, "\n", 2)[0]
 		}
@@ -80,7 +80,7 @@ func (g *gen) probeCase(p *piece, d fakeipt.Dialect) *Case {
 	if p.proto == "" && strings.HasPrefix(p.name, "ct ") || p.name == "ctproto" {
 		rules = fmt.Sprintf("*%s\n-A %s %s\nCOMMIT\n", table, hook, p.text(g))
 	}
-	c := &Case{Dialect: dialectName(d), Family: int(g.w.family), Rules: rules, NFAcct: accounts}
+	c := &Case{Dialect: d, Family: int(g.w.family), Rules: rules, NFAcct: accounts}
 	if g.usesSets {
 		c.Sets = g.w.sets()
 	}

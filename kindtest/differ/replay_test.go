@@ -50,9 +50,7 @@ func TestTextCasesOnTheFake(t *testing.T) {
 		t.Run(caseName(path), func(t *testing.T) {
 			var c TextCase
 			require.NoError(t, readFile(path, &c))
-			d, err := parseDialect(c.Dialect)
-			require.NoError(t, err)
-			v, err := judgeText(&c, &recordedRuns{c.Kernel}, newFakeRunner(d))
+			v, err := judgeText(&c, &recordedRuns{c.Kernel}, newFakeRunner(c.Dialect))
 			require.NoError(t, err)
 			require.Empty(t, v.Disagreement)
 			require.Empty(t, v.Excused)

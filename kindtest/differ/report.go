@@ -6,24 +6,26 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // WalkNumbers are what a walk differential compared.
 type WalkNumbers struct {
-	Dialect       string         `json:"dialect"`
-	Family        int            `json:"family"`
-	Seed          uint64         `json:"seed"`
-	Rulesets      int            `json:"rulesets"`
-	Rules         int            `json:"rules"`
-	Packets       int            `json:"packets"`
-	Steps         int            `json:"steps"`
-	Seconds       float64        `json:"seconds"`
-	Refused       int            `json:"rulesetsRefusedByBoth"`
-	Ended         map[string]int `json:"endedEarly"` // reason to number of cases
-	LeftOut       []LeftOut      `json:"leftOut"`
-	Fit           fit            `json:"chance"`
-	Coverage      Coverage       `json:"coverage"`
-	Disagreements []Disagreement `json:"disagreements"`
+	Dialect       fakeipt.Dialect `json:"dialect"`
+	Family        int             `json:"family"`
+	Seed          uint64          `json:"seed"`
+	Rulesets      int             `json:"rulesets"`
+	Rules         int             `json:"rules"`
+	Packets       int             `json:"packets"`
+	Steps         int             `json:"steps"`
+	Seconds       float64         `json:"seconds"`
+	Refused       int             `json:"rulesetsRefusedByBoth"`
+	Ended         map[string]int  `json:"endedEarly"` // reason to number of cases
+	LeftOut       []LeftOut       `json:"leftOut"`
+	Fit           fit             `json:"chance"`
+	Coverage      Coverage        `json:"coverage"`
+	Disagreements []Disagreement  `json:"disagreements"`
 }
 
 // Disagreement is one that was shrunk and written to a file.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // NumbersPrefix begins the lines of JSON in which the kernel tests print what they compared.
@@ -153,7 +155,7 @@ func rowOf(n *Numbers) row {
 	return row{}
 }
 
-func rowName(dialect string, family int) string { return fmt.Sprintf("%s IPv%d", dialect, family) }
+func rowName(d fakeipt.Dialect, family int) string { return fmt.Sprintf("%s IPv%d", d, family) }
 
 // rows are those of dialects and families in the order in which they came.
 func (s *Summary) rows() []row {

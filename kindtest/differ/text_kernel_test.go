@@ -18,7 +18,7 @@ func TestKernelTextDifferential(t *testing.T) {
 	needKernel(t)
 	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
 		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
-			t.Run(fmt.Sprintf("%s/IPv%d", dialectName(d), f), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/IPv%d", d, f), func(t *testing.T) {
 				numbers, err := runTexts(bounds(t, 12, 100000), d, f, freshRunner, os.Stdout)
 				require.NoError(t, err)
 				numbers.Print(os.Stdout)

@@ -11,10 +11,10 @@ import (
 
 // TextCase is a sequence of tool runs in one namespace, with what the real tools gave if it is known.
 type TextCase struct {
-	Title   string     `yaml:"title,omitempty"`
-	Dialect string     `yaml:"dialect"`
-	Steps   []TextStep `yaml:"steps"`
-	Kernel  []toolRun  `yaml:"kernel,omitempty"`
+	Title   string          `yaml:"title,omitempty"`
+	Dialect fakeipt.Dialect `yaml:"dialect"`
+	Steps   []TextStep      `yaml:"steps"`
+	Kernel  []toolRun       `yaml:"kernel,omitempty"`
 }
 
 // TextStep is one run of a tool. Bytes that are no text are kept by YAML's !!binary.

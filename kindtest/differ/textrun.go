@@ -13,18 +13,18 @@ import (
 
 // TextNumbers are what a text differential compared.
 type TextNumbers struct {
-	Dialect       string         `json:"dialect"`
-	Family        int            `json:"family"`
-	Seed          uint64         `json:"seed"`
-	Sessions      int            `json:"sessions"`
-	Runs          int            `json:"textCases"` // tool runs compared
-	Failing       int            `json:"failing"`   // runs that both sides refused
-	Seconds       float64        `json:"seconds"`
-	Excused       map[string]int `json:"excused"`   // reason to count
-	Masked        map[string]int `json:"masked"`    // reason to the number of runs in which a part is not compared
-	LeftOut       map[string]int `json:"leftOut"`   // reason to the number of runs that were not made
-	Repeated      map[string]int `json:"differing"` // kind of disagreement to count
-	Disagreements []Disagreement `json:"disagreements"`
+	Dialect       fakeipt.Dialect `json:"dialect"`
+	Family        int             `json:"family"`
+	Seed          uint64          `json:"seed"`
+	Sessions      int             `json:"sessions"`
+	Runs          int             `json:"textCases"` // tool runs compared
+	Failing       int             `json:"failing"`   // runs that both sides refused
+	Seconds       float64         `json:"seconds"`
+	Excused       map[string]int  `json:"excused"`   // reason to count
+	Masked        map[string]int  `json:"masked"`    // reason to the number of runs in which a part is not compared
+	LeftOut       map[string]int  `json:"leftOut"`   // reason to the number of runs that were not made
+	Repeated      map[string]int  `json:"differing"` // kind of disagreement to count
+	Disagreements []Disagreement  `json:"disagreements"`
 }
 
 // Print writes the numbers for people.
@@ -63,7 +63,7 @@ func runTexts(b Bounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (runne
 	r := &textRun{
 		bounds: b, dialect: d, fresh: fresh, log: log,
 		gen:     &textGen{gen: &gen{r: rand.New(rand.NewPCG(b.Seed, stream<<16|uint64(f)<<8|uint64(d))), w: worlds[f]}, dialect: d, dropped: map[string]int{}},
-		numbers: &TextNumbers{Dialect: dialectName(d), Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Masked: map[string]int{}, Repeated: map[string]int{}},
+		numbers: &TextNumbers{Dialect: d, Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Masked: map[string]int{}, Repeated: map[string]int{}},
 	}
 	r.gen.ipset = runFake(newFakeRunner(d).kernel, []string{"ipset", "list"}, "").Status == 0
 	if !r.gen.ipset {
@@ -89,7 +89,7 @@ func (r *textRun) judge(c *TextCase) (*textVerdict, error) {
 
 // one makes a session and judges it.
 func (r *textRun) one() error {
-	c := &TextCase{Dialect: dialectName(r.dialect), Steps: r.gen.session()}
+	c := &TextCase{Dialect: r.dialect, Steps: r.gen.session()}
 	v, err := r.judge(c)
 	if err != nil {
 		return fmt.Errorf("session %d: %w", r.numbers.Sessions+1, err)

@@ -42,7 +42,7 @@ func runWalks(b Bounds, d fakeipt.Dialect, f fakeipt.Family, real kernel, log io
 	r := &walkRun{
 		bounds: b, dialect: d, real: real, log: log,
 		gen:     &gen{r: rand.New(rand.NewPCG(b.Seed, uint64(f)<<8|uint64(d))), w: worlds[f]},
-		numbers: &WalkNumbers{Dialect: dialectName(d), Family: int(f), Seed: b.Seed, Ended: map[string]int{}, Coverage: Coverage{}},
+		numbers: &WalkNumbers{Dialect: d, Family: int(f), Seed: b.Seed, Ended: map[string]int{}, Coverage: Coverage{}},
 	}
 	r.numbers.LeftOut = r.gen.probe(d)
 	for range b.ChanceCases {
@@ -62,7 +62,7 @@ func runWalks(b Bounds, d fakeipt.Dialect, f fakeipt.Family, real kernel, log io
 
 // one makes a case and judges it.
 func (r *walkRun) one() error {
-	c := &Case{Dialect: dialectName(r.dialect), Family: int(r.gen.w.family)}
+	c := &Case{Dialect: r.dialect, Family: int(r.gen.w.family)}
 	c.Rules = r.gen.ruleset()
 	c.Sends = r.gen.traffic(r.bounds.Packets)
 	if r.gen.usesAccounts {
@@ -145,7 +145,7 @@ func (g *gen) chanceCase(d fakeipt.Dialect) *Case {
 		fmt.Fprintf(&b, "-A SVC -p udp%s -j DNAT --to-destination %s\n", random, g.withPort(to, "8080"))
 	}
 	b.WriteString("COMMIT\n*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A FORWARD -m statistic --mode random --probability 0.10000000009\n-A FORWARD -m statistic --mode random ! --probability 0.75000000000\nCOMMIT\n")
-	c := &Case{Dialect: dialectName(d), Family: int(g.w.family), Rules: b.String()}
+	c := &Case{Dialect: d, Family: int(g.w.family), Rules: b.String()}
 	for n := range chanceSends {
 		from := netip.AddrPortFrom(g.w.clients[0], uint16(20000+n))
 		to := netip.AddrPortFrom(g.w.services[0], 80)

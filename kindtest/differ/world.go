@@ -1,7 +1,6 @@
 package differ
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 
@@ -149,24 +148,7 @@ func tool(name string, d fakeipt.Dialect, f fakeipt.Family) string {
 	if f == fakeipt.IPv6 {
 		prefix = "ip6tables"
 	}
-	return prefix + "-" + dialectName(d) + name[len("iptables"):]
-}
-
-func dialectName(d fakeipt.Dialect) string {
-	if d == fakeipt.NFT {
-		return "nft"
-	}
-	return "legacy"
-}
-
-func parseDialect(name string) (fakeipt.Dialect, error) {
-	switch name {
-	case "legacy":
-		return fakeipt.Legacy, nil
-	case "nft":
-		return fakeipt.NFT, nil
-	}
-	return 0, fmt.Errorf("unknown dialect %q: want legacy or nft", name)
+	return prefix + "-" + d.String() + name[len("iptables"):]
 }
 
 // nodeMAC is the hardware address of the node's device to the place.
