@@ -14,11 +14,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// YAML writes a struct by the zero Rules, which is how all but bytes that are no text are written.
+func YAML(v any) ([]byte, error) { return (&Rules{}).YAML(v) }
+
 // YAML writes a struct as one YAML document, by the names and omissions of its json tags. A decoder reads it back. Equal values give equal
 // bytes. Fields are structs, pointers to them, lists, maps of strings, strings, truth values, whole numbers, and what writes itself as
-// text.
-func YAML(v any) ([]byte, error) {
-	root, err := typeFields{}.node(reflect.ValueOf(v))
+// text. A list with the tag flow:"true" is written on one line.
+func (r *Rules) YAML(v any) ([]byte, error) {
+	e := encoder{rules: r, fields: typeFields{}}
+	root, err := e.node(reflect.ValueOf(v))
 	if err != nil {
 		return nil, err
 	}
@@ -65,22 +69,28 @@ func escapeForYAML(data []byte) []byte {
 	return out
 }
 
+// encoder turns values into nodes.
+type encoder struct {
+	rules  *Rules
+	fields typeFields
+}
+
 // node turns a value into YAML nodes by the names and omissions of its json tags: the
 // document has one set of names, and the yaml package would leave out every netip value.
-func (known typeFields) node(v reflect.Value) (*yaml.Node, error) {
+func (e *encoder) node(v reflect.Value) (*yaml.Node, error) {
 	if text, ok := v.Interface().(encoding.TextMarshaler); ok {
 		data, err := text.MarshalText()
 		return scalarNode("!!str", string(data)), err
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		return known.node(v.Elem())
+		return e.node(v.Elem())
 	case reflect.Struct:
-		return known.structNode(v)
+		return e.structNode(v)
 	case reflect.Slice:
 		list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		for i := range v.Len() {
-			item, err := known.node(v.Index(i))
+			item, err := e.node(v.Index(i))
 			if err != nil {
 				return nil, err
 			}
@@ -88,9 +98,9 @@ func (known typeFields) node(v reflect.Value) (*yaml.Node, error) {
 		}
 		return list, nil
 	case reflect.Map:
-		return mapNode(v), nil
+		return e.mapNode(v), nil
 	case reflect.String:
-		return scalarNode("!!str", v.String()), nil
+		return e.stringNode(v.String()), nil
 	case reflect.Bool:
 		return scalarNode("!!bool", strconv.FormatBool(v.Bool())), nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -100,16 +110,19 @@ func (known typeFields) node(v reflect.Value) (*yaml.Node, error) {
 	}
 }
 
-func (known typeFields) structNode(v reflect.Value) (*yaml.Node, error) {
+func (e *encoder) structNode(v reflect.Value) (*yaml.Node, error) {
 	mapping := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	for _, f := range known.of(v.Type()).list {
+	for _, f := range e.fields.of(v.Type()).list {
 		field := v.FieldByIndex(f.index)
 		if f.omit && isEmptyValue(field) {
 			continue
 		}
-		value, err := known.node(field)
+		value, err := e.node(field)
 		if err != nil {
 			return nil, err
+		}
+		if f.flow {
+			value.Style = yaml.FlowStyle
 		}
 		mapping.Content = append(mapping.Content, scalarNode("!!str", f.name), value)
 	}
@@ -124,14 +137,25 @@ func isEmptyValue(v reflect.Value) bool {
 }
 
 // mapNode writes a map[string]string by key.
-func mapNode(v reflect.Value) *yaml.Node {
+func (e *encoder) mapNode(v reflect.Value) *yaml.Node {
 	mapping := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	keys := v.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	for _, key := range keys {
-		mapping.Content = append(mapping.Content, scalarNode("!!str", key.String()), scalarNode("!!str", v.MapIndex(key).String()))
+		mapping.Content = append(mapping.Content, scalarNode("!!str", key.String()), e.stringNode(v.MapIndex(key).String()))
 	}
 	return mapping
+}
+
+// stringNode is a string as the Rules have it. The library writes some strings so that it does not read them back: see scalarNode.
+func (e *encoder) stringNode(s string) *yaml.Node {
+	if e.rules.YAMLStrings {
+		n := &yaml.Node{}
+		if err := n.Encode(s); err == nil && (n.ShortTag() == "!!binary" || n.Value == s) {
+			return n
+		}
+	}
+	return scalarNode("!!str", s)
 }
 
 func scalarNode(tag, value string) *yaml.Node {

@@ -16,6 +16,8 @@ type field struct {
 	enum []string
 	// required is the struct tag "required": the field must be given.
 	required bool
+	// flow is the struct tag "flow": YAML has the field's list on one line.
+	flow bool
 }
 
 // structFields are the fields of a struct in their order, those of inlined structs among them.
@@ -79,6 +81,7 @@ func (known typeFields) of(t reflect.Type) *structFields {
 			s.add(field{
 				name: name, index: []int{i}, omit: slices.ContainsFunc(strings.Split(options, ","), isOmission),
 				enum: strings.Fields(f.Tag.Get("enum")), required: f.Tag.Get("required") == "true",
+				flow: f.Tag.Get("flow") == "true",
 			})
 		}
 	}

@@ -21,6 +21,9 @@ type Rules struct {
 	// YAMLScalars takes plain values as YAML has them: numbers in any base, and any value but null where a text belongs. Otherwise they are
 	// taken as the API server takes them: numbers in plain decimal digits, text only as text, and null leaves a field as it was.
 	YAMLScalars bool
+	// YAMLStrings takes and writes strings as YAML has them: bytes that are no text as !!binary, and what YAML 1.1 takes for a number or a
+	// truth value in quotes. Otherwise a string is text, and is in quotes if YAML 1.2 needs it.
+	YAMLStrings bool
 	// NilEmpty makes an empty list or mapping nil, as if it had been left out. Otherwise it is empty, as the API server has it.
 	NilEmpty bool
 	// Word words a problem; the problem's path is put before it. Where it gives nothing, or is nil, the usual words are taken.

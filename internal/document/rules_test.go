@@ -98,3 +98,42 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 		})
 	}
 }
+
+func TestYAMLStringsAreWrittenAndReadBack(t *testing.T) {
+	type lines struct {
+		Words []string `json:"words" flow:"true"`
+		Text  string   `json:"text"`
+		More  []plain  `json:"more"`
+	}
+	rules := Rules{YAMLStrings: true}
+	for _, row := range []struct{ text, want string }{
+		{"a", "words: [a]\ntext: a\nmore:\n  - text: a\n"},
+		{"1:2", "words: [\"1:2\"]\ntext: \"1:2\"\nmore:\n  - text: \"1:2\"\n"},
+		{"y", "words: [\"y\"]\ntext: \"y\"\nmore:\n  - text: \"y\"\n"},
+		{"\xff\n", "words: [!!binary /wo=]\ntext: !!binary /wo=\nmore:\n  - text: !!binary /wo=\n"},
+		{" a\nb\n", "words: [\" a\\nb\\n\"]\ntext: |2\n   a\n  b\nmore:\n  - text: |2\n       a\n      b\n"},
+		{"\ta\nb", ""}, {"\n a\n", ""}, {"  \n a", ""}, {" \n", ""}, {"\n", ""}, {"\u0085\n\x01", ""}, {"a\r\nb\r\n", ""}, {"a \n\n\n", ""},
+	} {
+		want := lines{[]string{row.text}, row.text, []plain{{Text: row.text}}}
+		data, err := rules.YAML(&want)
+		require.NoError(t, err)
+		if row.want != "" {
+			assert.Equal(t, row.want, string(data))
+		}
+		doc, err := rules.ParseOne("in", strings.NewReader(string(data)))
+		require.NoError(t, err, string(data))
+		var got lines
+		d := rules.NewDecoder("in")
+		d.Decode(doc.Node, &got)
+		require.NoError(t, d.Err(), string(data))
+		assert.Equal(t, want, got)
+	}
+}
+
+func TestBytesThatAreNoTextAreRefused(t *testing.T) {
+	_, err := YAML(&plain{Text: "\xff"})
+	require.Error(t, err)
+	docs, err := Parse("in", strings.NewReader("text: !!binary /wo="))
+	require.NoError(t, err)
+	assert.EqualError(t, Decode(docs[0], &plain{}), `in:1:7: text: want a string, got the string "/wo=" (put it in quotes)`)
+}

@@ -60,11 +60,7 @@ func (d *Decoder) Scalar(n *yaml.Node, want string) (string, bool) {
 func (d *Decoder) scalarValue(n *yaml.Node, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		if !d.isText(n) {
-			d.wrongType(n, v.Type(), "a string")
-			return
-		}
-		v.SetString(n.Value)
+		d.stringValue(n, v)
 	case reflect.Bool:
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(v.Addr().Interface()) != nil {
 			d.wrongType(n, v.Type(), "true or false")
@@ -76,6 +72,19 @@ func (d *Decoder) scalarValue(n *yaml.Node, v reflect.Value) {
 		d.float(n, v)
 	default:
 		d.Errorf(n, "%svalues of type %s are not supported", d.here(), v.Type())
+	}
+}
+
+func (d *Decoder) stringValue(n *yaml.Node, v reflect.Value) {
+	switch {
+	case d.rules.YAMLStrings && n.Kind == yaml.ScalarNode && n.ShortTag() == "!!binary":
+		if n.Decode(v.Addr().Interface()) != nil {
+			d.wrongType(n, v.Type(), "base64 text")
+		}
+	case !d.isText(n):
+		d.wrongType(n, v.Type(), "a string")
+	default:
+		v.SetString(n.Value)
 	}
 }
 

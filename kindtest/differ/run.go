@@ -2,7 +2,7 @@ package differ
 
 // toolRun is what one run of a tool gave.
 type toolRun struct {
-	Stdout string `yaml:"stdout,omitempty"`
-	Stderr string `yaml:"stderr,omitempty"`
-	Status int    `yaml:"status,omitempty"`
+	Stdout string `json:"stdout,omitempty"`
+	Stderr string `json:"stderr,omitempty"`
+	Status int    `json:"status,omitempty"`
 }

@@ -59,6 +59,6 @@ func recordText(t *testing.T, path string, c *TextCase, real runner) {
 		run, _ = steady(run)
 		c.Kernel = append(c.Kernel, run)
 	}
-	_, err := writeYAML(filepath.Dir(path), filepath.Base(path), c)
+	_, err := writeFile(filepath.Dir(path), filepath.Base(path), c)
 	require.NoError(t, err)
 }

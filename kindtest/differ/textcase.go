@@ -11,16 +11,16 @@ import (
 
 // TextCase is a sequence of tool runs in one namespace, with what the real tools gave if it is known.
 type TextCase struct {
-	Title   string          `yaml:"title,omitempty"`
-	Dialect fakeipt.Dialect `yaml:"dialect"`
-	Steps   []TextStep      `yaml:"steps"`
-	Kernel  []toolRun       `yaml:"kernel,omitempty"`
+	Title   string          `json:"title,omitempty"`
+	Dialect fakeipt.Dialect `json:"dialect" required:"true"`
+	Steps   []TextStep      `json:"steps"`
+	Kernel  []toolRun       `json:"kernel,omitempty"`
 }
 
 // TextStep is one run of a tool. Bytes that are no text are kept by YAML's !!binary.
 type TextStep struct {
-	Argv  []string `yaml:"argv,flow"` // argv[0] names the dialect
-	Stdin string   `yaml:"stdin,omitempty"`
+	Argv  []string `json:"argv" flow:"true"` // argv[0] names the dialect
+	Stdin string   `json:"stdin,omitempty"`
 }
 
 func (s *TextStep) String() string {

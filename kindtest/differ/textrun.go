@@ -124,7 +124,7 @@ func (r *textRun) report(c *TextCase, v *textVerdict) error {
 	s.shrink()
 	n := len(r.numbers.Disagreements) + 1
 	s.best.Title, s.best.Kernel = s.last.Kind, s.last.Runs
-	path, err := writeYAML(r.bounds.Folder, fmt.Sprintf("text-%s-%d-%d-%d.yaml", s.best.Dialect, r.gen.w.family, r.bounds.Seed, n), s.best)
+	path, err := writeFile(r.bounds.Folder, fmt.Sprintf("text-%s-%d-%d-%d.yaml", s.best.Dialect, r.gen.w.family, r.bounds.Seed, n), s.best)
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func TestKernelWalkCases(t *testing.T) {
 			replay.Cases, replay.Packets, replay.Steps = replay.Cases+1, replay.Packets+v.Packets, replay.Steps+v.Steps
 			if os.Getenv("CHAINWALK_DIFFER_RECORD") != "" {
 				c.Kernel = v.Answer
-				_, err := writeYAML(filepath.Dir(path), filepath.Base(path), &c)
+				_, err := writeFile(filepath.Dir(path), filepath.Base(path), &c)
 				require.NoError(t, err)
 			}
 		})

@@ -98,7 +98,7 @@ func (r *walkRun) report(c *Case, v *verdict) error {
 		small.Sends = small.Sends[:n]
 	}
 	name := fmt.Sprintf("walk-%s-%d-%d-%d.yaml", small.Dialect, small.Family, r.bounds.Seed, n)
-	path, err := writeYAML(r.bounds.Folder, name, small)
+	path, err := writeFile(r.bounds.Folder, name, small)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,44 @@
+package differ
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/chainwalk/chainwalk/internal/document"
+)
+
+// fileRules are those of case files: input and output of tools, of any length, and bytes that are no text among it.
+func fileRules() *document.Rules {
+	return &document.Rules{AnyLength: true, YAMLScalars: true, YAMLStrings: true}
+}
+
+// readFile reads a Case or TextCase from a file.
+func readFile(path string, into any) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	rules := fileRules()
+	doc, err := rules.ParseOne(path, f)
+	if err != nil {
+		return err
+	}
+	d := rules.NewDecoder(path)
+	d.Decode(doc.Node, into)
+	return d.Err()
+}
+
+// writeFile writes a Case or TextCase to a file of the folder, which is made if it is missing, and returns the file's path.
+func writeFile(folder, name string, from any) (string, error) {
+	data, err := fileRules().YAML(from)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, name)
+	return path, os.WriteFile(path, data, 0o644)
+}

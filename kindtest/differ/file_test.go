@@ -1,0 +1,68 @@
+package differ
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// TestCasesAreWrittenAsTheyWereRead holds the writer against the recorded cases, byte for byte.
+func TestCasesAreWrittenAsTheyWereRead(t *testing.T) {
+	folder := t.TempDir()
+	for _, kind := range []struct {
+		folder string
+		fresh  func() any
+	}{
+		{walkCases, func() any { return &Case{} }},
+		{textCases, func() any { return &TextCase{} }},
+	} {
+		paths, err := filepath.Glob(filepath.Join(kind.folder, "*.yaml"))
+		require.NoError(t, err)
+		require.NotEmpty(t, paths, kind.folder)
+		for _, path := range paths {
+			c := kind.fresh()
+			require.NoError(t, readFile(path, c))
+			written, err := writeFile(folder, filepath.Base(path), c)
+			require.NoError(t, err)
+			want, err := os.ReadFile(path)
+			require.NoError(t, err)
+			got, err := os.ReadFile(written)
+			require.NoError(t, err)
+			assert.Equal(t, string(want), string(got), path)
+		}
+	}
+}
+
+func TestBytesThatAreNoTextAreKept(t *testing.T) {
+	want := TextCase{
+		Dialect: fakeipt.NFT,
+		Steps:   []TextStep{{Argv: []string{"iptables-nft", "-A", "\xc3"}, Stdin: "*nat\n\xff\x01\n"}},
+		Kernel:  []toolRun{{Stdout: "\xc3\n", Stderr: "\ta\nb\n", Status: 2}},
+	}
+	path, err := writeFile(t.TempDir(), "text.yaml", &want)
+	require.NoError(t, err)
+	var got TextCase
+	require.NoError(t, readFile(path, &got))
+	assert.Equal(t, want, got)
+}
+
+func TestBadCasesAreRefused(t *testing.T) {
+	for _, row := range []struct{ name, text, want string }{
+		{"no dialect", "family: 4\nrules: x\n", `"dialect" is missing`},
+		{"another dialect", "dialect: NFT\n", `unknown dialect "NFT": want legacy or nft`},
+		{"another field", "dialect: nft\nrule: x\n", `unknown field "rule"`},
+		{"two documents", "dialect: nft\n---\ndialect: nft\n", "a second document (want one)"},
+		{"nothing", "", "the input is empty (want one document)"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "case.yaml")
+			require.NoError(t, os.WriteFile(path, []byte(row.text), 0o600))
+			assert.ErrorContains(t, readFile(path, &Case{}), row.want)
+		})
+	}
+}
