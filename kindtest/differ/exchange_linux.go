@@ -197,18 +197,18 @@ func (h *heard) observation(id uint32) *Observation {
 
 // transmit puts a packet on the wire of client or server, or on a raw socket of the node.
 func (k *labKernel) transmit(from string, p packetsim.Packet, id uint16) error {
-	packet := wire.Encode(&p, wire.Fields{ID: id})
+	data := wire.Encode(&p, wire.Fields{ID: id})
 	if from == nodePlace {
-		return k.transmitRaw(p, packet)
+		return k.transmitRaw(p, data)
 	}
 	s := k.sides[from]
 	if s == nil {
 		return fmt.Errorf("unknown place %q", from)
 	}
-	return unix.Sendto(s.fd, packet, 0, wire.LinkAddress(packet, s.index, nodeMAC(from)))
+	return unix.Sendto(s.fd, data, 0, wire.LinkAddress(data, s.index, nodeMAC(from)))
 }
 
-func (k *labKernel) transmitRaw(p packetsim.Packet, packet []byte) error {
+func (k *labKernel) transmitRaw(p packetsim.Packet, data []byte) error {
 	to := unix.Sockaddr(&unix.SockaddrInet6{Addr: p.Dst.As16()})
 	if p.Dst.Is4() {
 		to = &unix.SockaddrInet4{Addr: p.Dst.As4()}
@@ -217,7 +217,7 @@ func (k *labKernel) transmitRaw(p packetsim.Packet, packet []byte) error {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(p.Mark)); err != nil {
 		return err
 	}
-	err := unix.Sendto(fd, packet, 0, to)
+	err := unix.Sendto(fd, data, 0, to)
 	for _, refused := range []unix.Errno{unix.EPERM, unix.ENETUNREACH, unix.EHOSTUNREACH, unix.EACCES, unix.EINVAL} {
 		if errors.Is(err, refused) { // dropped in OUTPUT, or no route: the walk has to say so as well
 			return nil

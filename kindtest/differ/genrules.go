@@ -62,8 +62,8 @@ var tableHooks = []struct {
 	{"filter", []string{"INPUT", "FORWARD", "OUTPUT"}},
 }
 
-// chainPlan is a chain that gets rules, and the hooks that reach it.
-type chainPlan struct {
+// ruleChain is a chain that gets rules, and the hooks that reach it.
+type ruleChain struct {
 	name  string
 	user  bool
 	hooks []string
@@ -92,9 +92,9 @@ func (g *gen) table(b *strings.Builder, table string, hooks []string) {
 		}
 		fmt.Fprintf(b, ":%s %s [0:0]\n", h, policy)
 	}
-	var chains []chainPlan
+	var chains []ruleChain
 	if g.chance(busy[table]) {
-		chains = g.plan(table, hooks)
+		chains = g.chains(table, hooks)
 	}
 	for _, c := range chains {
 		if c.user {
@@ -127,12 +127,12 @@ func (g *gen) table(b *strings.Builder, table string, hooks []string) {
 // sensors are rules without a target that show in the trace what the rules before them made of the packet.
 var sensors = []string{"-m mark --mark 0x1/0x1", "-m mark --mark 0x2/0x2", "-m mark --mark 0x4000/0x4000", "-m connmark --mark 0x1/0x1", "-m conntrack --ctstate DNAT"}
 
-// plan chooses the chains of a table. A chain jumps to later ones only.
-func (g *gen) plan(table string, hooks []string) []chainPlan {
-	var chains []chainPlan
+// chains chooses the chains of a table. A chain jumps to later ones only.
+func (g *gen) chains(table string, hooks []string) []ruleChain {
+	var chains []ruleChain
 	for _, h := range hooks {
 		if g.chance(75) {
-			chains = append(chains, chainPlan{name: h, hooks: []string{h}})
+			chains = append(chains, ruleChain{name: h, hooks: []string{h}})
 		}
 	}
 	for i := range g.r.IntN(5) {
@@ -145,13 +145,13 @@ func (g *gen) plan(table string, hooks []string) []chainPlan {
 		case g.chance(40):
 			reach = []string{g.oneOf(hooks...)}
 		}
-		chains = append(chains, chainPlan{name: fmt.Sprintf("C%d", i+1), user: true, hooks: reach})
+		chains = append(chains, ruleChain{name: fmt.Sprintf("C%d", i+1), user: true, hooks: reach})
 	}
 	return chains
 }
 
 // rule is a rule without its chain, with a blank in front.
-func (g *gen) rule(table string, c *chainPlan, later []chainPlan) string {
+func (g *gen) rule(table string, c *ruleChain, later []ruleChain) string {
 	proto := ""
 	words := ""
 	if g.chance(60) {
@@ -195,7 +195,7 @@ func matchKind(text string) string {
 	return words[0]
 }
 
-func (g *gen) target(table string, c *chainPlan, later []chainPlan, proto string) string {
+func (g *gen) target(table string, c *ruleChain, later []ruleChain, proto string) string {
 	switch n := g.r.IntN(100); {
 	case n < 35:
 		if jump := g.jump(c, later); jump != "" {
@@ -219,7 +219,7 @@ func (g *gen) verdict(table string) string {
 }
 
 // jump goes to a later chain that every hook of this one may reach.
-func (g *gen) jump(c *chainPlan, later []chainPlan) string {
+func (g *gen) jump(c *ruleChain, later []ruleChain) string {
 	var fit []string
 	for _, l := range later {
 		if l.user && !slices.ContainsFunc(c.hooks, func(h string) bool { return !slices.Contains(l.hooks, h) }) {

@@ -150,17 +150,17 @@ func (g *textGen) ruleLine(table string, hooks []string) string {
 
 // words are the conditions and the target of a rule, legal in the chain if it is a built-in one.
 func (g *textGen) words(table string, hooks []string, chain string) string {
-	plan := chainPlan{name: chain, hooks: []string{chain}}
-	for _, c := range textChains {
-		if c == chain {
-			plan.user, plan.hooks = true, hooks[:1]
+	c := ruleChain{name: chain, hooks: []string{chain}}
+	for _, name := range textChains {
+		if name == chain {
+			c.user, c.hooks = true, hooks[:1]
 		}
 	}
 	if g.chance(8) { // a piece that may be illegal here
 		table = tableHooks[g.r.IntN(len(tableHooks))].table
 	}
-	later := []chainPlan{{name: "A", user: true, hooks: hooks}, {name: "B", user: true, hooks: hooks}}
-	words := g.rule(table, &plan, later)
+	later := []ruleChain{{name: "A", user: true, hooks: hooks}, {name: "B", user: true, hooks: hooks}}
+	words := g.rule(table, &c, later)
 	if g.chance(25) {
 		words += " " + g.oneOf(textExtras...)
 	}

@@ -6,16 +6,17 @@ import (
 	"slices"
 )
 
-// flowPlan is a conversation that the generator goes on with.
-type flowPlan struct {
-	from, packet, proto string
-	sends               []int // numbers of its sends, from 1
+// flow is a conversation that the generator goes on with.
+type flow struct {
+	from, proto string
+	tuple       string // how the text of each packet in its first direction begins: "udp 10.78.1.2:40001 > 10.198.0.1:80"
+	sends       []int  // numbers of its sends, from 1
 }
 
 // traffic makes a sequence of packets: some conversations, each with a few packets in either direction.
 func (g *gen) traffic(packets int) []Send {
 	var sends []Send
-	var flows []*flowPlan
+	var flows []*flow
 	for len(sends) < packets {
 		if len(flows) == 0 || len(flows) < 5 && g.chance(35) {
 			f, s := g.newFlow()
@@ -34,8 +35,8 @@ func (g *gen) traffic(packets int) []Send {
 	return sends
 }
 
-func (g *gen) newFlow() (*flowPlan, Send) {
-	f := &flowPlan{from: g.oneOf(clientPlace, clientPlace, clientPlace, serverPlace, nodePlace)}
+func (g *gen) newFlow() (*flow, Send) {
+	f := &flow{from: g.oneOf(clientPlace, clientPlace, clientPlace, serverPlace, nodePlace)}
 	f.proto = g.oneOf("tcp", "tcp", "tcp", "udp", "udp", "icmp", "sctp", "47")
 	if len(g.protocols) > 0 && g.chance(50) {
 		f.proto = g.oneOf(g.protocols...)
@@ -49,11 +50,11 @@ func (g *gen) newFlow() (*flowPlan, Send) {
 	}
 	switch f.proto {
 	case "tcp", "udp", "sctp":
-		f.packet = fmt.Sprintf("%s %s > %s", f.proto, netip.AddrPortFrom(src, uint16(40001+g.r.IntN(3))), netip.AddrPortFrom(dst, g.port()))
+		f.tuple = fmt.Sprintf("%s %s > %s", f.proto, netip.AddrPortFrom(src, uint16(40001+g.r.IntN(3))), netip.AddrPortFrom(dst, g.port()))
 	default:
-		f.packet = fmt.Sprintf("%s %s > %s", f.proto, src, dst)
+		f.tuple = fmt.Sprintf("%s %s > %s", f.proto, src, dst)
 	}
-	s := Send{From: f.from, Packet: f.packet + g.extras(f)}
+	s := Send{From: f.from, Packet: f.tuple + g.extras(f)}
 	if f.proto == "tcp" && g.chance(12) {
 		s.Packet += " flags " + g.oneOf("ACK", "PSH,ACK", "SYN,ACK", "FIN,ACK", "RST", "NONE", "SYN,FIN", "FIN,PSH,URG")
 	}
@@ -66,7 +67,7 @@ func (g *gen) newFlow() (*flowPlan, Send) {
 	return f, s
 }
 
-func (g *gen) extras(f *flowPlan) string {
+func (g *gen) extras(f *flow) string {
 	s := ""
 	if f.from == nodePlace && g.chance(40) {
 		s += " mark " + g.oneOf("0x1", "0x3", "0x4000", "0x2")
@@ -106,7 +107,7 @@ func (g *gen) destination() netip.Addr {
 }
 
 // goOn is the next packet of a conversation.
-func (g *gen) goOn(f *flowPlan) Send {
+func (g *gen) goOn(f *flow) Send {
 	n := f.sends[g.r.IntN(len(f.sends))]
 	switch c := g.r.IntN(100); {
 	case c < 40: // an answer
@@ -120,7 +121,7 @@ func (g *gen) goOn(f *flowPlan) Send {
 		}
 		return s
 	case c < 85: // again in the same direction
-		s := Send{From: f.from, Packet: f.packet}
+		s := Send{From: f.from, Packet: f.tuple}
 		if f.proto == "tcp" {
 			s.Packet += " flags " + g.oneOf("ACK", "ACK", "PSH,ACK", "FIN,ACK", "RST", "SYN", "RST,ACK")
 			s.OutOfWindow = g.chance(4)

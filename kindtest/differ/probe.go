@@ -51,12 +51,12 @@ func (g *gen) refusal(p *piece, d fakeipt.Dialect) string {
 		}
 		j := &judging{c: c, host: h}
 		for i := range c.Sends {
-			from, packet, err := j.plain(&c.Sends[i])
+			from, sent, err := j.plain(&c.Sends[i])
 			if err != nil {
 				return err.Error()
 			}
-			complete(&packet)
-			if _, err := h.Step(input(from, packet), newGuide(nil, 0)); err != nil {
+			complete(&sent)
+			if _, err := h.Step(input(from, sent), newGuide(nil, 0)); err != nil {
 				return "packetsim: " + refusalReason(err)
 			}
 		}
@@ -85,16 +85,16 @@ func (g *gen) probeCase(p *piece, d fakeipt.Dialect) *Case {
 		c.Sets = g.w.sets()
 	}
 	for _, from := range []string{clientPlace, serverPlace, nodePlace} {
-		packet := fmt.Sprintf("%s %s > %s", word, g.w.clients[0], g.w.services[0])
+		text := fmt.Sprintf("%s %s > %s", word, g.w.clients[0], g.w.services[0])
 		switch {
 		case word == "icmp":
-			packet = strings.Replace(packet, "icmp", map[fakeipt.Family]string{fakeipt.IPv4: "icmp", fakeipt.IPv6: "icmpv6"}[g.w.family], 1)
+			text = strings.Replace(text, "icmp", map[fakeipt.Family]string{fakeipt.IPv4: "icmp", fakeipt.IPv6: "icmpv6"}[g.w.family], 1)
 		case g.w.family == fakeipt.IPv6:
-			packet = fmt.Sprintf("%s [%s]:40001 > [%s]:80", word, g.w.clients[0], g.w.services[0])
+			text = fmt.Sprintf("%s [%s]:40001 > [%s]:80", word, g.w.clients[0], g.w.services[0])
 		default:
-			packet = fmt.Sprintf("%s %s:40001 > %s:80", word, g.w.clients[0], g.w.services[0])
+			text = fmt.Sprintf("%s %s:40001 > %s:80", word, g.w.clients[0], g.w.services[0])
 		}
-		c.Sends = append(c.Sends, Send{From: from, Packet: packet})
+		c.Sends = append(c.Sends, Send{From: from, Packet: text})
 	}
 	return c
 }
