@@ -14,24 +14,24 @@ import (
 // kernel is the side that is right: the lab, or its answer from a file.
 type kernel interface {
 	// begin loads the rules into a node without connections.
-	begin(c *Case) (toolRun, error)
+	begin(c *walkCase) (toolRun, error)
 	// send sends a packet from the place. What is still on its way is awaited for a while, unless enough says that all is there.
-	send(from string, p packetsim.Packet, enough func(*Observation) bool) (*Observation, error)
+	send(from string, p packetsim.Packet, enough func(*observation) bool) (*observation, error)
 	// connections are the tracked connections as connectionLines spells them.
 	connections() ([]string, error)
 	forget() error
-	end() (*End, error)
+	end() (*endState, error)
 }
 
 // recorded is the kernel's answer in a case.
 type recorded struct {
-	answer *Answer
+	answer *kernelAnswer
 	next   int
 }
 
-func (r *recorded) begin(*Case) (toolRun, error) { return r.answer.Restore, nil }
+func (r *recorded) begin(*walkCase) (toolRun, error) { return r.answer.Restore, nil }
 
-func (r *recorded) send(string, packetsim.Packet, func(*Observation) bool) (*Observation, error) {
+func (r *recorded) send(string, packetsim.Packet, func(*observation) bool) (*observation, error) {
 	if r.next >= len(r.answer.Sends) {
 		return nil, fmt.Errorf("the recorded answer has only %d packets", len(r.answer.Sends))
 	}
@@ -43,7 +43,7 @@ func (r *recorded) connections() ([]string, error) { return r.answer.Sends[r.nex
 
 func (r *recorded) forget() error { return nil }
 
-func (r *recorded) end() (*End, error) { return &r.answer.End, nil }
+func (r *recorded) end() (*endState, error) { return &r.answer.endState, nil }
 
 // emptyRules take every rule away, and make the tables be there.
 const emptyRules = "*raw\nCOMMIT\n*mangle\nCOMMIT\n*nat\nCOMMIT\n*filter\nCOMMIT\n"

@@ -7,21 +7,21 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// Case is a ruleset and the packets that are sent through it, with the kernel's answer if it is known.
-type Case struct {
+// walkCase is a ruleset and the packets that are sent through it, with the kernel's answer if it is known.
+type walkCase struct {
 	Title   string          `json:"title,omitempty"`
 	Dialect fakeipt.Dialect `json:"dialect" required:"true"`
 	Family  int             `json:"family"`
 	// NFAcct are accounting objects and Sets the input of "ipset restore", made before the rules.
-	NFAcct []string `json:"nfacct,omitempty"`
-	Sets   string   `json:"sets,omitempty"`
-	Rules  string   `json:"rules"` // input of iptables-restore
-	Sends  []Send   `json:"sends"`
-	Kernel *Answer  `json:"kernel,omitempty"`
+	NFAcct []string      `json:"nfacct,omitempty"`
+	Sets   string        `json:"sets,omitempty"`
+	Rules  string        `json:"rules"` // input of iptables-restore
+	Sends  []send        `json:"sends"`
+	Kernel *kernelAnswer `json:"kernel,omitempty"`
 }
 
-// Send is one packet of a case, or the end of all tracked connections.
-type Send struct {
+// send is one packet of a case, or the end of all tracked connections.
+type send struct {
 	// From is client, server or node. A packet that answers another comes from where that one was seen.
 	From   string `json:"from,omitempty"`
 	Packet string `json:"packet,omitempty"` // in the syntax of "chainwalk trace", without a device
@@ -40,15 +40,15 @@ type Send struct {
 	Forget bool `json:"forget,omitempty"`
 }
 
-// Answer is what the kernel did with a case.
-type Answer struct {
+// kernelAnswer is what the kernel did with a case.
+type kernelAnswer struct {
 	Restore toolRun       `json:"restore,omitempty"`
-	Sends   []Observation `json:"sends,omitempty"`
-	End
+	Sends   []observation `json:"sends,omitempty"`
+	endState
 }
 
-// Observation is what one packet met and what came of it.
-type Observation struct {
+// observation is what one packet met and what came of it.
+type observation struct {
 	// Steps are the lines of the trace, Replies those of packets that the node made because of it.
 	Steps   []string `json:"steps,omitempty"`
 	Replies []string `json:"replies,omitempty"`
@@ -58,14 +58,14 @@ type Observation struct {
 	Connections []string `json:"connections,omitempty"`
 }
 
-// End is the state after the last packet.
-type End struct {
+// endState is the state after the last packet.
+type endState struct {
 	Save      string   `json:"save,omitempty"`
 	Conntrack []string `json:"conntrack,omitempty"`
 	NFAcct    []string `json:"nfacctList,omitempty"`
 }
 
-func (c *Case) family() (fakeipt.Family, error) {
+func (c *walkCase) family() (fakeipt.Family, error) {
 	if c.Family != 4 && c.Family != 6 {
 		return 0, fmt.Errorf("unknown family %d: want 4 or 6", c.Family)
 	}
@@ -73,7 +73,7 @@ func (c *Case) family() (fakeipt.Family, error) {
 }
 
 // clone copies what shrinking changes.
-func (c *Case) clone() *Case {
+func (c *walkCase) clone() *walkCase {
 	n := *c
 	n.Sends, n.NFAcct = slices.Clone(c.Sends), slices.Clone(c.NFAcct)
 	return &n

@@ -52,8 +52,8 @@ func (g *guide) Draw(k uint32) bool {
 	return fell
 }
 
-// FalseAlarm is the probability that a kernel that draws right is called wrong in one run.
-const FalseAlarm = 1e-6
+// falseAlarm is the probability that a kernel that draws right is called wrong in one run.
+const falseAlarm = 1e-6
 
 // fit is the result of a chi-squared test.
 type fit struct {

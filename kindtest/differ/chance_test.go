@@ -35,7 +35,7 @@ func TestFitTellsFairDrawsFromUnfairOnes(t *testing.T) {
 	fair := append(sample(half, half, 3000), sample(rare, rare, 100)...)
 	assert.Greater(t, fitDraws(fair).P, 1e-3)
 	assert.Equal(t, 1, fitDraws(fair).Freedom, "the rare draws are too few to count")
-	assert.Less(t, fitDraws(sample(half, half/4*5, 3000)).P, FalseAlarm)
+	assert.Less(t, fitDraws(sample(half, half/4*5, 3000)).P, falseAlarm)
 	assert.Equal(t, 1.0, fitDraws(nil).P)
 }
 

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Reach is how many rules with a match or target were made, and how many times a packet met one of them.
-type Reach struct {
+// reach is how many rules with a match or target were made, and how many times a packet met one of them.
+type reach struct {
 	Rules int `json:"rules"`
 	Met   int `json:"met"`
 }
 
-// Coverage says of each match and target what was made of it and met by packets: "conntrack", "conntrack --ctstate", "MARK", "MARK
+// coverage says of each match and target what was made of it and met by packets: "conntrack", "conntrack --ctstate", "MARK", "MARK
 // --xor-mark". A match with an exclamation mark counts as the match.
-type Coverage map[string]*Reach
+type coverage map[string]*reach
 
 // wordsOf are the names under which a line of iptables-restore counts.
 func wordsOf(line string) []string {
@@ -80,7 +80,7 @@ func rulesByPlace(rules string) map[string]string {
 }
 
 // add counts the rules of a case and those that the kernel's steps name.
-func (c Coverage) add(rules string, a *Answer) {
+func (c coverage) add(rules string, a *kernelAnswer) {
 	lines := rulesByPlace(rules)
 	for _, line := range lines {
 		for _, name := range wordsOf(line) {
@@ -105,9 +105,9 @@ func placeOfStep(step string) string {
 	return parts[0] + ":" + parts[1] + ":" + parts[3]
 }
 
-func (c Coverage) reach(name string) *Reach {
+func (c coverage) reach(name string) *reach {
 	if c[name] == nil {
-		c[name] = &Reach{}
+		c[name] = &reach{}
 	}
 	return c[name]
 }
@@ -131,10 +131,10 @@ var noPacket = map[string]string{"socket": "no socket of the node is bound to a 
 var reachable = len(wanted) - len(noPacket) - 1
 
 // reached is how many of those packets met.
-func (c Coverage) reached(family int) int { return reachable - len(c.missing(family)) }
+func (c coverage) reached(family int) int { return reachable - len(c.missing(family)) }
 
 // missing are the wanted ones that no packet met.
-func (c Coverage) missing(family int) []string {
+func (c coverage) missing(family int) []string {
 	var none []string
 	for _, name := range wanted {
 		if name != otherFamily[family] && noPacket[name] == "" && (c[name] == nil || c[name].Met == 0) {
@@ -144,8 +144,8 @@ func (c Coverage) missing(family int) []string {
 	return none
 }
 
-// Print says how many of the wanted extensions packets of the family met, and which options none did.
-func (c Coverage) Print(w io.Writer, family int) {
+// print says how many of the wanted extensions packets of the family met, and which options none did.
+func (c coverage) print(w io.Writer, family int) {
 	var unmet []string
 	for _, name := range sortedKeys(c) {
 		if c[name].Met == 0 {

@@ -11,7 +11,7 @@
 // Where the kernel leaves a rule to chance, its way must be one of the walk's outcomes. The draws that it made are kept, and a chi-squared test
 // holds them against their probabilities (chance.go).
 //
-// A disagreement is shrunk (shrink.go) and written as a Case: a YAML file with the input and the kernel's answer. A case is
+// A disagreement is shrunk (shrink.go) and written as a case: a YAML file with the input and the kernel's answer. A case is
 // replayed on the fake alone, with the recorded answer as the expectation, or on the real kernel again.
 //
 // What the generator cannot use since fakeipt or packetsim refuses it is found out by trying it (probe.go), and is

@@ -17,12 +17,12 @@ import (
 // labKernel is the lab as the side that is right.
 type labKernel struct {
 	*lab
-	current *Case
+	current *walkCase
 	family  fakeipt.Family
 }
 
 // begin loads a case into the node.
-func (k *labKernel) begin(c *Case) (toolRun, error) {
+func (k *labKernel) begin(c *walkCase) (toolRun, error) {
 	family, err := c.family()
 	if err != nil {
 		return toolRun{}, err
@@ -53,7 +53,7 @@ func (k *labKernel) begin(c *Case) (toolRun, error) {
 }
 
 // objects makes what rules refer to. The rules of the case before are gone.
-func (k *labKernel) objects(c *Case) error {
+func (k *labKernel) objects(c *walkCase) error {
 	if len(c.NFAcct) > 0 {
 		if _, err := k.node.Output([]string{"nfacct", "flush"}, ""); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (k *labKernel) connections() ([]string, error) {
 	return connectionLines(list), err
 }
 
-func (k *labKernel) end() (*End, error) {
+func (k *labKernel) end() (*endState, error) {
 	save, err := k.tool("iptables-save", "", "-c")
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (k *labKernel) end() (*End, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &End{Save: withoutDates(save), Conntrack: connections}
+	e := &endState{Save: withoutDates(save), Conntrack: connections}
 	if len(k.current.NFAcct) > 0 {
 		list, err := k.node.Output([]string{"nfacct", "list"}, "")
 		if err != nil {
@@ -126,7 +126,7 @@ const (
 )
 
 // send sends a packet and hears what became of it.
-func (k *labKernel) send(from string, p packetsim.Packet, enough func(*Observation) bool) (*Observation, error) {
+func (k *labKernel) send(from string, p packetsim.Packet, enough func(*observation) bool) (*observation, error) {
 	if k.nextID++; k.nextID < 0x4000 {
 		k.nextID = 0x4000
 	}
@@ -175,8 +175,8 @@ func (k *labKernel) hear(all *heard) error {
 }
 
 // observation sorts the lines into those of the packet with the identification and those of others, which it caused.
-func (h *heard) observation(id uint32) *Observation {
-	o := &Observation{Seen: slices.Sorted(slices.Values(h.seen))}
+func (h *heard) observation(id uint32) *observation {
+	o := &observation{Seen: slices.Sorted(slices.Values(h.seen))}
 	var groups []uint32
 	replies := map[uint32][]string{}
 	for _, l := range h.lines {

@@ -8,7 +8,7 @@ import (
 )
 
 // explain describes a packet that the kernel took where no outcome goes.
-func (j *judging) explain(from string, p packetsim.Packet, outcomes []packetsim.Outcome, obs *Observation) {
+func (j *judging) explain(from string, p packetsim.Packet, outcomes []packetsim.Outcome, obs *observation) {
 	o := &outcomes[0]
 	for n := range outcomes {
 		if commonPrefix(stepTexts(&outcomes[n], j.c.Dialect), obs.Steps) > commonPrefix(stepTexts(o, j.c.Dialect), obs.Steps) {
@@ -21,7 +21,7 @@ func (j *judging) explain(from string, p packetsim.Packet, outcomes []packetsim.
 }
 
 // explainAnswer describes an answer of the node's stack.
-func (j *judging) explainAnswer(answer *packetsim.Packet, outcomes []packetsim.Outcome, obs *Observation) {
+func (j *judging) explainAnswer(answer *packetsim.Packet, outcomes []packetsim.Outcome, obs *observation) {
 	o := &outcomes[0]
 	steps := append(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect)...)
 	j.disagree("answer", "the node's answer %s (%d outcomes; the first: %s %s %s)\n%s", packetText(answer), len(outcomes), o.Verdict, o.To, o.Reason,
@@ -29,7 +29,7 @@ func (j *judging) explainAnswer(answer *packetsim.Packet, outcomes []packetsim.O
 }
 
 // differenceOf is a short name for what differs, which a shrunk case must keep.
-func differenceOf(steps, replies []string, obs *Observation) string {
+func differenceOf(steps, replies []string, obs *observation) string {
 	n := commonPrefix(steps, obs.Steps)
 	switch {
 	case n < len(steps) && n < len(obs.Steps):
@@ -53,7 +53,7 @@ func commonPrefix(a, b []string) int {
 }
 
 // lines are all of an observation.
-func (o *Observation) lines() []string {
+func (o *observation) lines() []string {
 	var lines []string
 	lines = append(lines, o.Steps...)
 	for _, r := range o.Replies {
@@ -66,7 +66,7 @@ func (o *Observation) lines() []string {
 }
 
 func (j *judging) lines(steps, replies []string, out []seen) []string {
-	o := Observation{Steps: steps, Replies: replies}
+	o := observation{Steps: steps, Replies: replies}
 	for i := range out {
 		p := j.realPacket(out[i].packet)
 		o.Seen = append(o.Seen, seenText(out[i].place, &p))

@@ -13,7 +13,7 @@ func fileRules() *document.Rules {
 	return &document.Rules{AnyLength: true, YAMLScalars: true, YAMLStrings: true}
 }
 
-// readFile reads a Case or TextCase from a file.
+// readFile reads a walkCase or textCase from a file.
 func readFile(path string, into any) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -30,7 +30,7 @@ func readFile(path string, into any) error {
 	return d.Err()
 }
 
-// writeFile writes a Case or TextCase to a file of the folder, which is made if it is missing, and returns the file's path.
+// writeFile writes a walkCase or textCase to a file of the folder, which is made if it is missing, and returns the file's path.
 func writeFile(folder, name string, from any) (string, error) {
 	data, err := fileRules().YAML(from)
 	if err != nil {

@@ -18,8 +18,8 @@ func TestCasesAreWrittenAsTheyWereRead(t *testing.T) {
 		folder string
 		fresh  func() any
 	}{
-		{walkCases, func() any { return &Case{} }},
-		{textCases, func() any { return &TextCase{} }},
+		{walkCases, func() any { return &walkCase{} }},
+		{textCases, func() any { return &textCase{} }},
 	} {
 		paths, err := filepath.Glob(filepath.Join(kind.folder, "*.yaml"))
 		require.NoError(t, err)
@@ -39,14 +39,14 @@ func TestCasesAreWrittenAsTheyWereRead(t *testing.T) {
 }
 
 func TestBytesThatAreNoTextAreKept(t *testing.T) {
-	want := TextCase{
+	want := textCase{
 		Dialect: fakeipt.NFT,
-		Steps:   []TextStep{{Argv: []string{"iptables-nft", "-A", "\xc3"}, Stdin: "*nat\n\xff\x01\n"}},
+		Steps:   []textStep{{Argv: []string{"iptables-nft", "-A", "\xc3"}, Stdin: "*nat\n\xff\x01\n"}},
 		Kernel:  []toolRun{{Stdout: "\xc3\n", Stderr: "\ta\nb\n", Status: 2}},
 	}
 	path, err := writeFile(t.TempDir(), "text.yaml", &want)
 	require.NoError(t, err)
-	var got TextCase
+	var got textCase
 	require.NoError(t, readFile(path, &got))
 	assert.Equal(t, want, got)
 }
@@ -62,7 +62,7 @@ func TestBadCasesAreRefused(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "case.yaml")
 			require.NoError(t, os.WriteFile(path, []byte(row.text), 0o600))
-			assert.ErrorContains(t, readFile(path, &Case{}), row.want)
+			assert.ErrorContains(t, readFile(path, &walkCase{}), row.want)
 		})
 	}
 }

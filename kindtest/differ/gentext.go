@@ -18,12 +18,12 @@ type textGen struct {
 }
 
 // session makes the runs of one namespace. Each change is followed by a look at the ruleset.
-func (g *textGen) session() []TextStep {
+func (g *textGen) session() []textStep {
 	g.serial = 0
-	var steps []TextStep
-	steps = append(steps, TextStep{Argv: []string{"nfacct", "add", "cw-one"}})
+	var steps []textStep
+	steps = append(steps, textStep{Argv: []string{"nfacct", "add", "cw-one"}})
 	if g.ipset {
-		steps = append(steps, TextStep{Argv: []string{"ipset", "restore"}, Stdin: g.w.sets()})
+		steps = append(steps, textStep{Argv: []string{"ipset", "restore"}, Stdin: g.w.sets()})
 	}
 	for range 2 + g.r.IntN(5) {
 		s := g.step()
@@ -33,14 +33,14 @@ func (g *textGen) session() []TextStep {
 		}
 		steps = append(steps, s)
 		if !strings.Contains(s.Argv[0], "save") && !strings.HasPrefix(s.Argv[0], "nfacct") && !strings.HasPrefix(s.Argv[0], "ipset") {
-			steps = append(steps, TextStep{Argv: []string{g.name("iptables-save"), "-c"}})
+			steps = append(steps, textStep{Argv: []string{g.name("iptables-save"), "-c"}})
 		}
 	}
 	return steps
 }
 
 // harmful is the reason why a run is not made.
-func harmful(s *TextStep) string {
+func harmful(s *textStep) string {
 	tool, args, words := s.Argv[0], s.Argv[1:], strings.Join(s.Argv[1:], " ")
 	switch {
 	case strings.ContainsRune(words, 0):
@@ -71,7 +71,7 @@ var (
 
 func (g *textGen) name(of string) string { return tool(of, g.dialect, g.w.family) }
 
-func (g *textGen) step() TextStep {
+func (g *textGen) step() textStep {
 	switch n := g.r.IntN(100); {
 	case n < 47:
 		return g.restore()
@@ -82,13 +82,13 @@ func (g *textGen) step() TextStep {
 	case n < 96 && g.ipset:
 		return g.setCommand()
 	default:
-		return TextStep{Argv: append([]string{g.name("iptables-save")}, strings.Fields(g.oneOf("", "-c", "-t nat", "-t filter -c", "-c -t mangle", "-t nope", "--table raw", "--counters", "-V", "-f /dev/null", "-c -f /no/folder/x", "--file /dev/null -t nat", "-M", "-x", "word", "-t"))...)}
+		return textStep{Argv: append([]string{g.name("iptables-save")}, strings.Fields(g.oneOf("", "-c", "-t nat", "-t filter -c", "-c -t mangle", "-t nope", "--table raw", "--counters", "-V", "-f /dev/null", "-c -f /no/folder/x", "--file /dev/null -t nat", "-M", "-x", "word", "-t"))...)}
 	}
 }
 
 // restore is a run of iptables-restore.
-func (g *textGen) restore() TextStep {
-	s := TextStep{Argv: []string{g.name("iptables-restore")}}
+func (g *textGen) restore() textStep {
+	s := textStep{Argv: []string{g.name("iptables-restore")}}
 	for range g.r.IntN(3) {
 		s.Argv = append(s.Argv, strings.Fields(g.oneOf("-n", "-n", "--noflush", "-n", "-c", "--counters", "-t", "--test", "-v", "-w", "-w 5", "-T nat", "-T filter", "--table mangle", "-V", "-W 100 -w", "--wait=3", "-nc", "-x"))...)
 	}
@@ -184,7 +184,7 @@ var textExtras = []string{
 }
 
 // command is a run of iptables.
-func (g *textGen) command() TextStep {
+func (g *textGen) command() textStep {
 	t := tableHooks[g.r.IntN(len(tableHooks))]
 	chain := g.oneOf(append(textChains[:len(textChains):len(textChains)], t.hooks...)...)
 	line := "-t " + t.table + " "
@@ -202,7 +202,7 @@ func (g *textGen) command() TextStep {
 	if g.chance(30) {
 		line = strings.Join(strings.Fields(g.damageTokens(line)), " ")
 	}
-	return TextStep{Argv: append([]string{g.name("iptables")}, shellWords(line)...)}
+	return textStep{Argv: append([]string{g.name("iptables")}, shellWords(line)...)}
 }
 
 // shellWords splits a line as far as the quotes of the generator need.
@@ -218,13 +218,13 @@ func shellWords(line string) []string {
 	return words
 }
 
-func (g *textGen) nfacct() TextStep {
+func (g *textGen) nfacct() textStep {
 	line := g.oneOf("list", "list json", "list xml", "list reset", "list reset json", "add cw-two", "add cw-one", "add cw-quota byte 500", "add cw-quota packet 2", "add", "get cw-one", "get nope", "get cw-quota", "get cw-one json",
 		"del cw-two", "del nope", "del cw-one", "del", "flush", "get cw-one reset", "nope", "add "+strings.Repeat("n", 31), "add "+strings.Repeat("n", 32), "version", "add a b c", "flush x", "restore")
 	if g.chance(20) {
 		line = g.damageTokens(line)
 	}
-	s := TextStep{Argv: append([]string{"nfacct"}, strings.Fields(line)...)}
+	s := textStep{Argv: append([]string{"nfacct"}, strings.Fields(line)...)}
 	if line == "restore" {
 		s.Stdin = g.oneOf("", "{ pkts = 00000000000000000003, bytes = 00000000000000000009 } = cw-back;\n", "{ pkts = 1, bytes = 2 } = cw-one;\n", "{ pkts = x", "{ pkts = 1, bytes = 2, quota = 3, mode = byte, overquota = no } = cw-q;\n")
 		for g.chance(30) {
@@ -234,7 +234,7 @@ func (g *textGen) nfacct() TextStep {
 	return s
 }
 
-func (g *textGen) setCommand() TextStep {
+func (g *textGen) setCommand() textStep {
 	if g.chance(30) {
 		return g.setRestore()
 	}
@@ -242,12 +242,12 @@ func (g *textGen) setCommand() TextStep {
 	if g.chance(20) {
 		line = g.damageTokens(line)
 	}
-	return TextStep{Argv: append([]string{"ipset"}, strings.Fields(line)...)}
+	return textStep{Argv: append([]string{"ipset"}, strings.Fields(line)...)}
 }
 
 // setRestore is a run of ipset restore.
-func (g *textGen) setRestore() TextStep {
-	s := TextStep{Argv: []string{"ipset", "restore"}}
+func (g *textGen) setRestore() textStep {
+	s := textStep{Argv: []string{"ipset", "restore"}}
 	if g.chance(30) {
 		s.Argv = append(s.Argv, "-exist")
 	}

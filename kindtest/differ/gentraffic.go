@@ -14,8 +14,8 @@ type flow struct {
 }
 
 // traffic makes a sequence of packets: some conversations, each with a few packets in either direction.
-func (g *gen) traffic(packets int) []Send {
-	var sends []Send
+func (g *gen) traffic(packets int) []send {
+	var sends []send
 	var flows []*flow
 	for len(sends) < packets {
 		if len(flows) == 0 || len(flows) < 5 && g.chance(35) {
@@ -26,7 +26,7 @@ func (g *gen) traffic(packets int) []Send {
 			continue
 		}
 		if g.chance(3) {
-			sends = append(sends, Send{Forget: true})
+			sends = append(sends, send{Forget: true})
 			continue
 		}
 		f := flows[g.r.IntN(len(flows))]
@@ -35,7 +35,7 @@ func (g *gen) traffic(packets int) []Send {
 	return sends
 }
 
-func (g *gen) newFlow() (*flow, Send) {
+func (g *gen) newFlow() (*flow, send) {
 	f := &flow{from: g.oneOf(clientPlace, clientPlace, clientPlace, serverPlace, nodePlace)}
 	f.proto = g.oneOf("tcp", "tcp", "tcp", "udp", "udp", "icmp", "sctp", "47")
 	if len(g.protocols) > 0 && g.chance(50) {
@@ -54,7 +54,7 @@ func (g *gen) newFlow() (*flow, Send) {
 	default:
 		f.tuple = fmt.Sprintf("%s %s > %s", f.proto, src, dst)
 	}
-	s := Send{From: f.from, Packet: f.tuple + g.extras(f)}
+	s := send{From: f.from, Packet: f.tuple + g.extras(f)}
 	if f.proto == "tcp" && g.chance(12) {
 		s.Packet += " flags " + g.oneOf("ACK", "PSH,ACK", "SYN,ACK", "FIN,ACK", "RST", "NONE", "SYN,FIN", "FIN,PSH,URG")
 	}
@@ -107,11 +107,11 @@ func (g *gen) destination() netip.Addr {
 }
 
 // goOn is the next packet of a conversation.
-func (g *gen) goOn(f *flow) Send {
+func (g *gen) goOn(f *flow) send {
 	n := f.sends[g.r.IntN(len(f.sends))]
 	switch c := g.r.IntN(100); {
 	case c < 40: // an answer
-		s := Send{Answers: n}
+		s := send{Answers: n}
 		if f.proto == "tcp" {
 			s.Flags = g.oneOf("SYN,ACK", "SYN,ACK", "SYN,ACK", "ACK", "RST,ACK", "FIN,ACK", "PSH,ACK")
 			s.OutOfWindow = g.chance(4)
@@ -121,7 +121,7 @@ func (g *gen) goOn(f *flow) Send {
 		}
 		return s
 	case c < 85: // again in the same direction
-		s := Send{From: f.from, Packet: f.tuple}
+		s := send{From: f.from, Packet: f.tuple}
 		if f.proto == "tcp" {
 			s.Packet += " flags " + g.oneOf("ACK", "ACK", "PSH,ACK", "FIN,ACK", "RST", "SYN", "RST,ACK")
 			s.OutOfWindow = g.chance(4)
@@ -131,7 +131,7 @@ func (g *gen) goOn(f *flow) Send {
 		}
 		return s
 	default: // an ICMP error about it
-		s := Send{About: n}
+		s := send{About: n}
 		if g.w.node[0].Is6() {
 			s.Type = g.oneOf("1/4", "1/1", "3/0", "2/0")
 		} else {

@@ -24,12 +24,12 @@ type verdict struct {
 	RulesRefused   bool
 	Packets, Steps int
 	Draws          []draw
-	Answer         *Answer
+	Answer         *kernelAnswer
 }
 
 // judging is one comparison on its way.
 type judging struct {
-	c      *Case
+	c      *walkCase
 	family fakeipt.Family
 	real   kernel
 	fake   *fakeipt.Kernel
@@ -51,8 +51,8 @@ type result struct {
 }
 
 // judge runs a case on both sides. Errors are of the comparison itself; a disagreement is none.
-func judge(c *Case, real kernel) (*verdict, error) {
-	j := &judging{c: c, real: real, ports: map[conversation]uint16{}, v: &verdict{Answer: &Answer{}}}
+func judge(c *walkCase, real kernel) (*verdict, error) {
+	j := &judging{c: c, real: real, ports: map[conversation]uint16{}, v: &verdict{Answer: &kernelAnswer{}}}
 	var err error
 	if j.family, err = c.family(); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (j *judging) load() error {
 }
 
 // newFake is a fake kernel with the objects and rules of a case.
-func newFake(c *Case, f fakeipt.Family) (*fakeipt.Kernel, toolRun) {
+func newFake(c *walkCase, f fakeipt.Family) (*fakeipt.Kernel, toolRun) {
 	fake := fakeipt.New(fakeipt.Options{Dialect: c.Dialect})
 	runFake(fake, []string{tool("iptables-restore", c.Dialect, f)}, emptyRules)
 	for _, name := range c.NFAcct {
@@ -124,12 +124,12 @@ func runFake(k *fakeipt.Kernel, argv []string, stdin string) toolRun {
 }
 
 // send sends a packet on both sides.
-func (j *judging) send(s *Send) error {
+func (j *judging) send(s *send) error {
 	if s.Forget {
 		j.host.DeleteConntrack(func(packetsim.ConntrackEntry) bool { return true })
 		j.results = append(j.results, result{})
 		clear(j.ports)
-		j.v.Answer.Sends = append(j.v.Answer.Sends, Observation{})
+		j.v.Answer.Sends = append(j.v.Answer.Sends, observation{})
 		return j.real.forget()
 	}
 	from, p, err := j.resolve(s)
@@ -143,7 +143,7 @@ func (j *judging) send(s *Send) error {
 		j.v.Refused = refusalReason(err)
 		return nil
 	}
-	obs, err := j.real.send(from, j.realPacket(p), func(o *Observation) bool { return j.pick(outcomes, o, true) >= 0 })
+	obs, err := j.real.send(from, j.realPacket(p), func(o *observation) bool { return j.pick(outcomes, o, true) >= 0 })
 	if err != nil {
 		return err
 	}
@@ -179,11 +179,11 @@ func input(from string, p packetsim.Packet) packetsim.Input {
 
 // pick finds the outcome that the kernel took, -1 if there is none. While packets are awaited, an answer of the node's sockets has to be
 // there too.
-func (j *judging) pick(outcomes []packetsim.Outcome, obs *Observation, awaited bool) int {
+func (j *judging) pick(outcomes []packetsim.Outcome, obs *observation, awaited bool) int {
 	return slices.IndexFunc(outcomes, func(o packetsim.Outcome) bool { return j.fits(&o, obs, awaited) })
 }
 
-func (j *judging) fits(o *packetsim.Outcome, obs *Observation, awaited bool) bool {
+func (j *judging) fits(o *packetsim.Outcome, obs *observation, awaited bool) bool {
 	if !slices.Equal(stepTexts(o, j.c.Dialect), obs.Steps) {
 		return false
 	}
@@ -261,7 +261,7 @@ func (j *judging) seenPattern(s *seen) *regexp.Regexp {
 }
 
 // keep makes the walk take the kernel's way, and lets the node's sockets answer.
-func (j *judging) keep(from string, p packetsim.Packet, in packetsim.Input, outcomes []packetsim.Outcome, n int, obs *Observation) error {
+func (j *judging) keep(from string, p packetsim.Packet, in packetsim.Input, outcomes []packetsim.Outcome, n int, obs *observation) error {
 	chance := newGuide(outcomes, n)
 	o, err := j.host.Step(in, chance)
 	if err != nil {
@@ -287,7 +287,7 @@ func (j *judging) keep(from string, p packetsim.Packet, in packetsim.Input, outc
 }
 
 // answer walks what the node's own stack says to a packet that no socket waits for.
-func (j *judging) answer(answer *packetsim.Packet, obs *Observation) error {
+func (j *judging) answer(answer *packetsim.Packet, obs *observation) error {
 	if err := j.learnUnseen(); err != nil { // the answer may go to a port that the kernel chose
 		return err
 	}
@@ -335,7 +335,7 @@ func (j *judging) end() error {
 	if err != nil {
 		return err
 	}
-	j.v.Answer.End = *end
+	j.v.Answer.endState = *end
 	if j.v.Disagreement != "" || j.apart { // the end is for the record
 		return nil
 	}
@@ -351,9 +351,9 @@ func (j *judging) end() error {
 	return nil
 }
 
-func (j *judging) fakeEnd() *End {
+func (j *judging) fakeEnd() *endState {
 	save := runFake(j.fake, []string{tool("iptables-save", j.c.Dialect, j.family), "-c"}, "")
-	e := &End{Save: withoutDates(save.Stdout), Conntrack: hostConnectionLines(j.host, j.family, j.realTuple)}
+	e := &endState{Save: withoutDates(save.Stdout), Conntrack: hostConnectionLines(j.host, j.family, j.realTuple)}
 	if len(j.c.NFAcct) > 0 {
 		e.NFAcct = sortedLines(runFake(j.fake, []string{"nfacct", "list"}, "").Stdout)
 	}

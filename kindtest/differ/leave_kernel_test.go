@@ -34,7 +34,7 @@ func TestKernelChild(t *testing.T) {
 	defer func() { require.NoError(t, lock.release()) }()
 	l, err := newLab(fakeipt.Legacy)
 	require.NoError(t, err)
-	var c Case
+	var c walkCase
 	require.NoError(t, readFile(filepath.Join(walkCases, "walk-sctp-init-ack.yaml"), &c))
 	c.Dialect, c.Sets = fakeipt.Legacy, worlds[fakeipt.IPv4].sets()
 	_, err = judge(&c, &labKernel{lab: l})

@@ -75,7 +75,7 @@ func (j *judging) connections() ([]string, error) {
 }
 
 // settle finds out which of several outcomes the kernel took that look alike, since the packet was delivered to a port that was drawn.
-func (j *judging) settle(outcomes []packetsim.Outcome, obs *Observation, first int) (int, error) {
+func (j *judging) settle(outcomes []packetsim.Outcome, obs *observation, first int) (int, error) {
 	var alike []int
 	for n := range outcomes {
 		if o := &outcomes[n]; o.To == packetsim.ToLocal && j.fits(o, obs, false) {
@@ -239,5 +239,5 @@ var portRange = regexp.MustCompile(`:?\d+-\d+\b`)
 // mentions says whether the number stands in the rules or the packets of the case, other than as the end of a range.
 func (j *judging) mentions(number string) bool {
 	word := regexp.MustCompile(`\b` + number + `\b`)
-	return word.MatchString(portRange.ReplaceAllString(j.c.Rules, "")) || slices.ContainsFunc(j.c.Sends, func(s Send) bool { return word.MatchString(s.Packet) })
+	return word.MatchString(portRange.ReplaceAllString(j.c.Rules, "")) || slices.ContainsFunc(j.c.Sends, func(s send) bool { return word.MatchString(s.Packet) })
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// LeftOut is a piece of rules that the generator does not use, and the words with which fakeipt or packetsim refuses it.
-type LeftOut struct {
+// leftOut is a piece of rules that the generator does not use, and the words with which fakeipt or packetsim refuses it.
+type leftOut struct {
 	Piece  string `json:"piece"`
 	Reason string `json:"reason"`
 }
@@ -20,16 +20,16 @@ const probes = 40
 
 // probe tries each piece alone on the fake and turns those off that it refuses. A piece that turns out right on the fake but wrong is not
 // found here.
-func (g *gen) probe(d fakeipt.Dialect) []LeftOut {
+func (g *gen) probe(d fakeipt.Dialect) []leftOut {
 	g.off = map[string]bool{}
-	var left []LeftOut
+	var left []leftOut
 	for name, p := range allPieces() {
 		if p.family != 0 && p.family != g.w.family {
 			continue
 		}
 		if reason := g.refusal(&p, d); reason != "" {
 			g.off[p.name] = true
-			left = append(left, LeftOut{name, reason})
+			left = append(left, leftOut{name, reason})
 		}
 	}
 	sort.Slice(left, func(i, k int) bool { return left[i].Piece < left[k].Piece })
@@ -65,7 +65,7 @@ func (g *gen) refusal(p *piece, d fakeipt.Dialect) string {
 }
 
 // probeCase is a ruleset with the piece in a rule, and packets that meet it in every hook.
-func (g *gen) probeCase(p *piece, d fakeipt.Dialect) *Case {
+func (g *gen) probeCase(p *piece, d fakeipt.Dialect) *walkCase {
 	proto := strings.Fields(p.proto + " ")
 	word := "tcp"
 	if len(proto) > 0 && proto[0] != "ports" {
@@ -80,7 +80,7 @@ func (g *gen) probeCase(p *piece, d fakeipt.Dialect) *Case {
 	if p.proto == "" && strings.HasPrefix(p.name, "ct ") || p.name == "ctproto" {
 		rules = fmt.Sprintf("*%s\n-A %s %s\nCOMMIT\n", table, hook, p.text(g))
 	}
-	c := &Case{Dialect: d, Family: int(g.w.family), Rules: rules, NFAcct: accounts}
+	c := &walkCase{Dialect: d, Family: int(g.w.family), Rules: rules, NFAcct: accounts}
 	if g.usesSets {
 		c.Sets = g.w.sets()
 	}
@@ -94,7 +94,7 @@ func (g *gen) probeCase(p *piece, d fakeipt.Dialect) *Case {
 		default:
 			text = fmt.Sprintf("%s %s:40001 > %s:80", word, g.w.clients[0], g.w.services[0])
 		}
-		c.Sends = append(c.Sends, Send{From: from, Packet: text})
+		c.Sends = append(c.Sends, send{From: from, Packet: text})
 	}
 	return c
 }

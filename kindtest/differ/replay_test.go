@@ -33,7 +33,7 @@ func caseName(path string) string { return strings.TrimSuffix(filepath.Base(path
 func TestWalkCasesOnTheFake(t *testing.T) {
 	for _, path := range caseFiles(t, walkCases, "walk") {
 		t.Run(caseName(path), func(t *testing.T) {
-			var c Case
+			var c walkCase
 			require.NoError(t, readFile(path, &c))
 			require.NotNil(t, c.Kernel, "the kernel's answer")
 			v, err := judge(&c, &recorded{answer: c.Kernel})
@@ -48,7 +48,7 @@ func TestWalkCasesOnTheFake(t *testing.T) {
 func TestTextCasesOnTheFake(t *testing.T) {
 	for _, path := range caseFiles(t, textCases, "text") {
 		t.Run(caseName(path), func(t *testing.T) {
-			var c TextCase
+			var c textCase
 			require.NoError(t, readFile(path, &c))
 			v, err := judgeText(&c, &recordedRuns{c.Kernel}, newFakeRunner(c.Dialect))
 			require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// WalkNumbers are what a walk differential compared.
-type WalkNumbers struct {
+// walkNumbers are what a walk differential compared.
+type walkNumbers struct {
 	Dialect       fakeipt.Dialect `json:"dialect"`
 	Family        int             `json:"family"`
 	Seed          uint64          `json:"seed"`
@@ -22,19 +22,19 @@ type WalkNumbers struct {
 	Seconds       float64         `json:"seconds"`
 	Refused       int             `json:"rulesetsRefusedByBoth"`
 	Ended         map[string]int  `json:"endedEarly"` // reason to number of cases
-	LeftOut       []LeftOut       `json:"leftOut"`
+	LeftOut       []leftOut       `json:"leftOut"`
 	Fit           fit             `json:"chance"`
-	Coverage      Coverage        `json:"coverage"`
-	Disagreements []Disagreement  `json:"disagreements"`
+	Coverage      coverage        `json:"coverage"`
+	Disagreements []disagreement  `json:"disagreements"`
 }
 
-// Disagreement is one that was shrunk and written to a file.
-type Disagreement struct {
+// disagreement is one that was shrunk and written to a file.
+type disagreement struct {
 	What string `json:"what"`
 	File string `json:"file"`
 }
 
-func (n *WalkNumbers) add(v *verdict, c *Case) {
+func (n *walkNumbers) add(v *verdict, c *walkCase) {
 	n.Rulesets++
 	n.Rules += strings.Count(c.Rules, "\n-A ")
 	n.Packets += v.Packets
@@ -48,13 +48,13 @@ func (n *WalkNumbers) add(v *verdict, c *Case) {
 	}
 }
 
-// Print writes the numbers for people.
-func (n *WalkNumbers) Print(w io.Writer) {
+// print writes the numbers for people.
+func (n *walkNumbers) print(w io.Writer) {
 	fmt.Fprintf(w, "walk %s IPv%d: seed %d, %d rulesets (%d refused by both), %d rules, %d packets, %d steps, %d disagreements, %.1f s\n",
 		n.Dialect, n.Family, n.Seed, n.Rulesets, n.Refused, n.Rules, n.Packets, n.Steps, len(n.Disagreements), n.Seconds)
 	fmt.Fprintf(w, "  chance: %d draws, chi-squared %.1f with %d degrees of freedom, p %.3g (false alarm below %g)\n",
-		n.Fit.Draws, n.Fit.ChiSquared, n.Fit.Freedom, n.Fit.P, FalseAlarm)
-	n.Coverage.Print(w, n.Family)
+		n.Fit.Draws, n.Fit.ChiSquared, n.Fit.Freedom, n.Fit.P, falseAlarm)
+	n.Coverage.print(w, n.Family)
 	for _, l := range n.LeftOut {
 		fmt.Fprintf(w, "  left out: %s: %s\n", l.Piece, l.Reason)
 	}

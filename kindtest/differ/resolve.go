@@ -13,7 +13,7 @@ var errNoSuchSend = errors.New("there is no such send before this one")
 
 // resolve is the place and the packet of a send. One that answers another is made of that one as it came out of the walk, or,
 // if nothing came out, as it was sent.
-func (j *judging) resolve(s *Send) (from string, p packetsim.Packet, err error) {
+func (j *judging) resolve(s *send) (from string, p packetsim.Packet, err error) {
 	if s.Answers == 0 && s.About == 0 {
 		return j.plain(s)
 	}
@@ -49,7 +49,7 @@ func otherSide(place string) string {
 }
 
 // plain is a packet given by itself.
-func (j *judging) plain(s *Send) (string, packetsim.Packet, error) {
+func (j *judging) plain(s *send) (string, packetsim.Packet, error) {
 	in, err := packetsim.ParseInput(s.Packet)
 	if err != nil {
 		return "", in.Packet, err
@@ -66,7 +66,7 @@ func (j *judging) plain(s *Send) (string, packetsim.Packet, error) {
 }
 
 // adorn sets the flags or the ICMP type of a packet that answers.
-func (j *judging) adorn(s *Send, p *packetsim.Packet) (err error) {
+func (j *judging) adorn(s *send, p *packetsim.Packet) (err error) {
 	p.OutOfWindow = s.OutOfWindow
 	if s.Flags != "" && p.Proto == packetsim.TCP {
 		if p.TCPFlags, err = packetsim.ParseTCPFlags(s.Flags); err != nil {
@@ -85,7 +85,7 @@ func (j *judging) adorn(s *Send, p *packetsim.Packet) (err error) {
 var errNoChunk = errors.New("unknown chunk type")
 
 // chunk sets the chunk of an SCTP packet.
-func chunk(s *Send, p *packetsim.Packet) error {
+func chunk(s *send, p *packetsim.Packet) error {
 	if s.Chunk == "" || p.Proto != packetsim.SCTP {
 		return nil
 	}

@@ -15,9 +15,9 @@ const (
 
 // shrinking looks for the smallest case that still disagrees in the same way.
 type shrinking struct {
-	best  *Case
+	best  *walkCase
 	last  *verdict
-	judge func(*Case) (*verdict, error)
+	judge func(*walkCase) (*verdict, error)
 	tries int
 	until time.Time
 }
@@ -25,7 +25,7 @@ type shrinking struct {
 func (s *shrinking) over() bool { return s.tries >= shrinkTries || time.Now().After(s.until) }
 
 // shrink removes and simplifies packets and rules. It returns a case and its verdict, which disagrees unless chance has it otherwise.
-func shrink(c *Case, v *verdict, judge func(*Case) (*verdict, error)) (*Case, *verdict) {
+func shrink(c *walkCase, v *verdict, judge func(*walkCase) (*verdict, error)) (*walkCase, *verdict) {
 	s := &shrinking{best: c, last: v, judge: judge, until: time.Now().Add(shrinkTime)}
 	for {
 		before := s.tries
@@ -40,7 +40,7 @@ func shrink(c *Case, v *verdict, judge func(*Case) (*verdict, error)) (*Case, *v
 }
 
 // try keeps a case if it disagrees as the first one did. Where chance decides, it may need a few runs.
-func (s *shrinking) try(c *Case) bool {
+func (s *shrinking) try(c *walkCase) bool {
 	runs := 1
 	if strings.Contains(c.Rules, "--mode random") {
 		runs = 3
@@ -83,7 +83,7 @@ func (s *shrinking) sends() {
 }
 
 // renumber mends the references after the send with the number (from 1) is gone; false if one was to it.
-func renumber(sends []Send, gone int) bool {
+func renumber(sends []send, gone int) bool {
 	for i := range sends {
 		for _, ref := range []*int{&sends[i].Answers, &sends[i].About} {
 			if *ref == gone {

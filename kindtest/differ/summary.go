@@ -11,18 +11,18 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// NumbersPrefix begins the lines of JSON in which the kernel tests print what they compared.
-const NumbersPrefix = "differ-json "
+// numbersPrefix begins the lines of JSON in which the kernel tests print what they compared.
+const numbersPrefix = "differ-json "
 
-// Numbers is one such line: exactly one of its fields is set.
-type Numbers struct {
-	Walk   *WalkNumbers   `json:"walk,omitempty"`
-	Text   *TextNumbers   `json:"text,omitempty"`
-	Replay *ReplayNumbers `json:"replay,omitempty"`
+// numbersLine is one such line: exactly one of its fields is set.
+type numbersLine struct {
+	Walk   *walkNumbers   `json:"walk,omitempty"`
+	Text   *textNumbers   `json:"text,omitempty"`
+	Replay *replayNumbers `json:"replay,omitempty"`
 }
 
-// ReplayNumbers are what a replay of the recorded walk cases compared.
-type ReplayNumbers struct {
+// replayNumbers are what a replay of the recorded walk cases compared.
+type replayNumbers struct {
 	Cases   int `json:"cases"`
 	Packets int `json:"packets"`
 	Steps   int `json:"steps"`
@@ -33,7 +33,7 @@ type Summary struct {
 	// Out gets the output of tests that failed or were skipped, and of packages.
 	Out io.Writer
 
-	numbers                 []Numbers
+	numbers                 []numbersLine
 	passed, failed, skipped int
 	textReplays             int // recorded text cases, each of which is a test
 	output                  map[testName]*strings.Builder
@@ -81,13 +81,13 @@ func (s *Summary) addOutput(e *event) error {
 	b.WriteString(e.Output)
 	text := b.String()
 	start := strings.LastIndex(strings.TrimSuffix(text, "\n"), "\n") + 1
-	line, is := strings.CutPrefix(text[start:], NumbersPrefix)
+	line, is := strings.CutPrefix(text[start:], numbersPrefix)
 	if !is || !strings.HasSuffix(line, "\n") {
 		return nil
 	}
 	b.Reset()
 	b.WriteString(text[:start])
-	var n Numbers
+	var n numbersLine
 	if err := json.Unmarshal([]byte(line), &n); err != nil {
 		return fmt.Errorf("numbers of %s: %w", e.Test, err)
 	}
@@ -140,7 +140,7 @@ func (r *row) add(o row) {
 }
 
 // rowOf is what one line of numbers adds to the table.
-func rowOf(n *Numbers) row {
+func rowOf(n *numbersLine) row {
 	switch {
 	case n.Walk != nil:
 		w := n.Walk

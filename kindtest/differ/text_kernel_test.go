@@ -21,7 +21,7 @@ func TestKernelTextDifferential(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/IPv%d", d, f), func(t *testing.T) {
 				numbers, err := runTexts(bounds(t, 12, 100000), d, f, freshRunner, os.Stdout)
 				require.NoError(t, err)
-				numbers.Print(os.Stdout)
+				numbers.print(os.Stdout)
 				printJSON(t, numbers)
 				assert.Empty(t, numbers.Disagreements)
 			})
@@ -35,7 +35,7 @@ func TestKernelTextCases(t *testing.T) {
 	needKernel(t)
 	for _, path := range caseFiles(t, textCases, "text") {
 		t.Run(caseName(path), func(t *testing.T) {
-			var c TextCase
+			var c textCase
 			require.NoError(t, readFile(path, &c))
 			real, done, err := freshRunner()
 			require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestKernelTextCases(t *testing.T) {
 }
 
 // recordText writes the real tools' answers into a case.
-func recordText(t *testing.T, path string, c *TextCase, real runner) {
+func recordText(t *testing.T, path string, c *textCase, real runner) {
 	for i := range c.Steps {
 		run, err := real.run(&c.Steps[i])
 		require.NoError(t, err)

@@ -9,21 +9,21 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// TextCase is a sequence of tool runs in one namespace, with what the real tools gave if it is known.
-type TextCase struct {
+// textCase is a sequence of tool runs in one namespace, with what the real tools gave if it is known.
+type textCase struct {
 	Title   string          `json:"title,omitempty"`
 	Dialect fakeipt.Dialect `json:"dialect" required:"true"`
-	Steps   []TextStep      `json:"steps"`
+	Steps   []textStep      `json:"steps"`
 	Kernel  []toolRun       `json:"kernel,omitempty"`
 }
 
-// TextStep is one run of a tool. Bytes that are no text are kept by YAML's !!binary.
-type TextStep struct {
+// textStep is one run of a tool. Bytes that are no text are kept by YAML's !!binary.
+type textStep struct {
 	Argv  []string `json:"argv" flow:"true"` // argv[0] names the dialect
 	Stdin string   `json:"stdin,omitempty"`
 }
 
-func (s *TextStep) String() string {
+func (s *textStep) String() string {
 	text := "$"
 	for _, a := range s.Argv {
 		if a == "" || strings.ContainsAny(a, " \"'\\!*") {
@@ -39,7 +39,7 @@ func (s *TextStep) String() string {
 
 // runner runs tools in one namespace.
 type runner interface {
-	run(s *TextStep) (toolRun, error)
+	run(s *textStep) (toolRun, error)
 }
 
 // fakeRunner is a namespace of the fake.
@@ -49,14 +49,14 @@ func newFakeRunner(d fakeipt.Dialect) *fakeRunner {
 	return &fakeRunner{fakeipt.New(fakeipt.Options{Dialect: d})}
 }
 
-func (f *fakeRunner) run(s *TextStep) (toolRun, error) {
+func (f *fakeRunner) run(s *textStep) (toolRun, error) {
 	return runFake(f.kernel, slices.Clone(s.Argv), s.Stdin), nil
 }
 
 // recordedRuns is the real tools' answer in a case.
 type recordedRuns struct{ runs []toolRun }
 
-func (r *recordedRuns) run(*TextStep) (toolRun, error) {
+func (r *recordedRuns) run(*textStep) (toolRun, error) {
 	if len(r.runs) == 0 {
 		return toolRun{}, fmt.Errorf("the recorded answer has too few runs")
 	}
@@ -77,7 +77,7 @@ type textVerdict struct {
 }
 
 // judgeText runs a case on both sides, up to the first difference.
-func judgeText(c *TextCase, real, fake runner) (*textVerdict, error) {
+func judgeText(c *textCase, real, fake runner) (*textVerdict, error) {
 	v := &textVerdict{}
 	for i := range c.Steps {
 		s := &c.Steps[i]
@@ -162,7 +162,7 @@ const (
 var varying = regexp.MustCompile("[0-9]+|`[^']*'|\"[^\"]*\"|'[^']*'")
 
 // textKind names a difference by the tool and the real tool's first message, or ours if it says nothing.
-func textKind(s *TextStep, theirs, ours *toolRun) string {
+func textKind(s *textStep, theirs, ours *toolRun) string {
 	first := func(r *toolRun) string {
 		line := strings.SplitN(r.Stderr, "\n", 2)[0]
 		return varying.ReplaceAllString(line, "*")

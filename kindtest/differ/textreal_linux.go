@@ -16,7 +16,7 @@ func freshRunner() (runner, func(), error) {
 	return &realRunner{ns}, func() { _ = ns.Close() }, nil
 }
 
-func (r *realRunner) run(s *TextStep) (toolRun, error) { return runIn(r.ns, s.Argv, s.Stdin) }
+func (r *realRunner) run(s *textStep) (toolRun, error) { return runIn(r.ns, s.Argv, s.Stdin) }
 
 // runIn runs a tool in a namespace.
 func runIn(ns *namespace.Namespace, argv []string, stdin string) (toolRun, error) {

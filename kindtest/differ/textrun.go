@@ -11,8 +11,8 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// TextNumbers are what a text differential compared.
-type TextNumbers struct {
+// textNumbers are what a text differential compared.
+type textNumbers struct {
 	Dialect       fakeipt.Dialect `json:"dialect"`
 	Family        int             `json:"family"`
 	Seed          uint64          `json:"seed"`
@@ -24,11 +24,11 @@ type TextNumbers struct {
 	Masked        map[string]int  `json:"masked"`    // reason to the number of runs in which a part is not compared
 	LeftOut       map[string]int  `json:"leftOut"`   // reason to the number of runs that were not made
 	Repeated      map[string]int  `json:"differing"` // kind of disagreement to count
-	Disagreements []Disagreement  `json:"disagreements"`
+	Disagreements []disagreement  `json:"disagreements"`
 }
 
-// Print writes the numbers for people.
-func (n *TextNumbers) Print(w io.Writer) {
+// print writes the numbers for people.
+func (n *textNumbers) print(w io.Writer) {
 	fmt.Fprintf(w, "text %s IPv%d: seed %d, %d sessions, %d tool runs compared (%d of them refused by both), %d kinds of disagreement, %.1f s\n",
 		n.Dialect, n.Family, n.Seed, n.Sessions, n.Runs, n.Failing, len(n.Disagreements), n.Seconds)
 	for _, reason := range sortedKeys(n.Excused) {
@@ -47,23 +47,23 @@ func (n *TextNumbers) Print(w io.Writer) {
 
 // textRun is a text differential of one dialect and family.
 type textRun struct {
-	bounds  Bounds
+	bounds  runBounds
 	dialect fakeipt.Dialect
 	// fresh makes a namespace where no tool has run.
 	fresh   func() (real runner, done func(), err error)
 	gen     *textGen
-	numbers *TextNumbers
+	numbers *textNumbers
 	log     io.Writer
 }
 
 // runTexts compares sessions of tool runs until a bound is reached.
-func runTexts(b Bounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (runner, func(), error), log io.Writer) (*TextNumbers, error) {
+func runTexts(b runBounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (runner, func(), error), log io.Writer) (*textNumbers, error) {
 	start := time.Now()
 	const stream = 0x7e87 // apart from the walk differential of the same seed
 	r := &textRun{
 		bounds: b, dialect: d, fresh: fresh, log: log,
 		gen:     &textGen{gen: &gen{r: rand.New(rand.NewPCG(b.Seed, stream<<16|uint64(f)<<8|uint64(d))), w: worlds[f]}, dialect: d, dropped: map[string]int{}},
-		numbers: &TextNumbers{Dialect: d, Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Masked: map[string]int{}, Repeated: map[string]int{}},
+		numbers: &textNumbers{Dialect: d, Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Masked: map[string]int{}, Repeated: map[string]int{}},
 	}
 	r.gen.ipset = runFake(newFakeRunner(d).kernel, []string{"ipset", "list"}, "").Status == 0
 	if !r.gen.ipset {
@@ -78,7 +78,7 @@ func runTexts(b Bounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (runne
 	return r.numbers, nil
 }
 
-func (r *textRun) judge(c *TextCase) (*textVerdict, error) {
+func (r *textRun) judge(c *textCase) (*textVerdict, error) {
 	real, done, err := r.fresh()
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (r *textRun) judge(c *TextCase) (*textVerdict, error) {
 
 // one makes a session and judges it.
 func (r *textRun) one() error {
-	c := &TextCase{Dialect: r.dialect, Steps: r.gen.session()}
+	c := &textCase{Dialect: r.dialect, Steps: r.gen.session()}
 	v, err := r.judge(c)
 	if err != nil {
 		return fmt.Errorf("session %d: %w", r.numbers.Sessions+1, err)
@@ -118,7 +118,7 @@ func (r *textRun) one() error {
 }
 
 // report shrinks a case that does not agree and writes it down.
-func (r *textRun) report(c *TextCase, v *textVerdict) error {
+func (r *textRun) report(c *textCase, v *textVerdict) error {
 	c.Steps = c.Steps[:len(v.Runs)]
 	s := &textShrinking{best: c, last: v, judge: r.judge, until: time.Now().Add(shrinkTime)}
 	s.shrink()
@@ -128,7 +128,7 @@ func (r *textRun) report(c *TextCase, v *textVerdict) error {
 	if err != nil {
 		return err
 	}
-	r.numbers.Disagreements = append(r.numbers.Disagreements, Disagreement{What: s.last.Kind, File: path})
+	r.numbers.Disagreements = append(r.numbers.Disagreements, disagreement{What: s.last.Kind, File: path})
 	fmt.Fprintf(r.log, "TEXT DISAGREEMENT %d (%s, seed %d), case in %s\n", n, s.best.Dialect, r.bounds.Seed, path)
 	for i := range s.best.Steps[:len(s.best.Steps)-1] {
 		fmt.Fprintln(r.log, s.best.Steps[i].String())
@@ -139,9 +139,9 @@ func (r *textRun) report(c *TextCase, v *textVerdict) error {
 
 // textShrinking looks for the smallest case that differs in the same way.
 type textShrinking struct {
-	best  *TextCase
+	best  *textCase
 	last  *textVerdict
-	judge func(*TextCase) (*textVerdict, error)
+	judge func(*textCase) (*textVerdict, error)
 	tries int
 	until time.Time
 }
@@ -169,7 +169,7 @@ func (s *textShrinking) size() int {
 }
 
 // try keeps a case that differs in the same way in its last step.
-func (s *textShrinking) try(c *TextCase) bool {
+func (s *textShrinking) try(c *textCase) bool {
 	if s.tries++; s.over() {
 		return false
 	}
@@ -182,7 +182,7 @@ func (s *textShrinking) try(c *TextCase) bool {
 	return true
 }
 
-func (s *textShrinking) with(change func(c *TextCase)) bool {
+func (s *textShrinking) with(change func(c *textCase)) bool {
 	c := *s.best
 	c.Steps = slices.Clone(c.Steps)
 	change(&c)
@@ -192,7 +192,7 @@ func (s *textShrinking) with(change func(c *TextCase)) bool {
 func (s *textShrinking) steps() {
 	for i := len(s.best.Steps) - 2; i >= 0; i-- {
 		if i < len(s.best.Steps)-1 {
-			s.with(func(c *TextCase) { c.Steps = slices.Delete(c.Steps, i, i+1) })
+			s.with(func(c *textCase) { c.Steps = slices.Delete(c.Steps, i, i+1) })
 		}
 	}
 }
@@ -205,7 +205,7 @@ func (s *textShrinking) pieces(step int, separator string) {
 			return
 		}
 		less := strings.Join(slices.Delete(parts, i, i+1), "")
-		if !s.with(func(c *TextCase) { c.Steps[step].Stdin = less }) {
+		if !s.with(func(c *textCase) { c.Steps[step].Stdin = less }) {
 			i++
 		}
 	}
@@ -215,7 +215,7 @@ func (s *textShrinking) pieces(step int, separator string) {
 func (s *textShrinking) arguments(step int) {
 	for i := 1; step < len(s.best.Steps) && i < len(s.best.Steps[step].Argv); {
 		less := slices.Delete(slices.Clone(s.best.Steps[step].Argv), i, i+1)
-		if !s.with(func(c *TextCase) { c.Steps[step].Argv = less }) {
+		if !s.with(func(c *textCase) { c.Steps[step].Argv = less }) {
 			i++
 		}
 	}

@@ -43,7 +43,7 @@ func number(t *testing.T, name string, fallback uint64) uint64 {
 }
 
 // bounds are those of the environment; share is the part of the time that one of several runs gets.
-func bounds(t *testing.T, share int, rulesets uint64) Bounds {
+func bounds(t *testing.T, share int, rulesets uint64) runBounds {
 	total := 60 * time.Second
 	if text := os.Getenv("CHAINWALK_DIFFER_TIME"); text != "" {
 		var err error
@@ -54,7 +54,7 @@ func bounds(t *testing.T, share int, rulesets uint64) Bounds {
 	if folder == "" {
 		folder = t.ArtifactDir()
 	}
-	return Bounds{
+	return runBounds{
 		Seed: number(t, "CHAINWALK_DIFFER_SEED", uint64(time.Now().UnixNano())), Rulesets: int(number(t, "CHAINWALK_DIFFER_RULESETS", rulesets)),
 		Packets: int(number(t, "CHAINWALK_DIFFER_PACKETS", 10)), Time: total / time.Duration(share), Folder: folder,
 		Most: int(number(t, "CHAINWALK_DIFFER_MOST", 10)), ChanceCases: int(number(t, "CHAINWALK_DIFFER_CHANCE", 4)),
@@ -63,18 +63,18 @@ func bounds(t *testing.T, share int, rulesets uint64) Bounds {
 
 // printJSON prints numbers as a line of JSON.
 func printJSON(t *testing.T, numbers any) {
-	var n Numbers
+	var n numbersLine
 	switch numbers := numbers.(type) {
-	case *WalkNumbers:
+	case *walkNumbers:
 		n.Walk = numbers
-	case *TextNumbers:
+	case *textNumbers:
 		n.Text = numbers
-	case *ReplayNumbers:
+	case *replayNumbers:
 		n.Replay = numbers
 	}
 	line, err := json.Marshal(n)
 	require.NoError(t, err)
-	fmt.Printf("\n%s%s\n", NumbersPrefix, line)
+	fmt.Printf("\n%s%s\n", numbersPrefix, line)
 }
 
 func TestKernelWalkDifferential(t *testing.T) {
@@ -89,10 +89,10 @@ func TestKernelWalkDifferential(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/IPv%d", d, f), func(t *testing.T) {
 				numbers, err := runWalks(bounds(t, 6, 100000), d, f, &labKernel{lab: l}, os.Stdout)
 				require.NoError(t, err)
-				numbers.Print(os.Stdout)
+				numbers.print(os.Stdout)
 				printJSON(t, numbers)
 				assert.Empty(t, numbers.Disagreements)
-				assert.Greater(t, numbers.Fit.P, FalseAlarm, "draws of the kernel")
+				assert.Greater(t, numbers.Fit.P, falseAlarm, "draws of the kernel")
 			})
 		}
 		l.close()
@@ -112,10 +112,10 @@ func TestKernelWalkCases(t *testing.T) {
 		require.NoError(t, err)
 		defer labs[d].close()
 	}
-	replay := &ReplayNumbers{}
+	replay := &replayNumbers{}
 	for _, path := range caseFiles(t, walkCases, "walk") {
 		t.Run(caseName(path), func(t *testing.T) {
-			var c Case
+			var c walkCase
 			require.NoError(t, readFile(path, &c))
 			v, err := judge(&c, &labKernel{lab: labs[c.Dialect]})
 			require.NoError(t, err)

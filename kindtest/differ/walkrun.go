@@ -11,8 +11,8 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// Bounds end a run by whichever comes first.
-type Bounds struct {
+// runBounds end a run by whichever comes first.
+type runBounds struct {
 	Seed     uint64
 	Rulesets int
 	Packets  int // of a ruleset
@@ -27,22 +27,22 @@ type Bounds struct {
 
 // walkRun is a walk differential of one dialect and family.
 type walkRun struct {
-	bounds  Bounds
+	bounds  runBounds
 	dialect fakeipt.Dialect
 	real    kernel
 	gen     *gen
-	numbers *WalkNumbers
+	numbers *walkNumbers
 	draws   []draw
 	log     io.Writer
 }
 
 // runWalks compares rulesets until a bound is reached.
-func runWalks(b Bounds, d fakeipt.Dialect, f fakeipt.Family, real kernel, log io.Writer) (*WalkNumbers, error) {
+func runWalks(b runBounds, d fakeipt.Dialect, f fakeipt.Family, real kernel, log io.Writer) (*walkNumbers, error) {
 	start := time.Now()
 	r := &walkRun{
 		bounds: b, dialect: d, real: real, log: log,
 		gen:     &gen{r: rand.New(rand.NewPCG(b.Seed, uint64(f)<<8|uint64(d))), w: worlds[f]},
-		numbers: &WalkNumbers{Dialect: d, Family: int(f), Seed: b.Seed, Ended: map[string]int{}, Coverage: Coverage{}},
+		numbers: &walkNumbers{Dialect: d, Family: int(f), Seed: b.Seed, Ended: map[string]int{}, Coverage: coverage{}},
 	}
 	r.numbers.LeftOut = r.gen.probe(d)
 	for range b.ChanceCases {
@@ -62,7 +62,7 @@ func runWalks(b Bounds, d fakeipt.Dialect, f fakeipt.Family, real kernel, log io
 
 // one makes a case and judges it.
 func (r *walkRun) one() error {
-	c := &Case{Dialect: r.dialect, Family: int(r.gen.w.family)}
+	c := &walkCase{Dialect: r.dialect, Family: int(r.gen.w.family)}
 	c.Rules = r.gen.ruleset()
 	c.Sends = r.gen.traffic(r.bounds.Packets)
 	if r.gen.usesAccounts {
@@ -75,7 +75,7 @@ func (r *walkRun) one() error {
 }
 
 // compare judges a case and counts it.
-func (r *walkRun) compare(c *Case) error {
+func (r *walkRun) compare(c *walkCase) error {
 	v, err := judge(c, r.real)
 	if err != nil {
 		return fmt.Errorf("ruleset %d: %w\n%s", r.numbers.Rulesets+1, err, c.Rules)
@@ -89,8 +89,8 @@ func (r *walkRun) compare(c *Case) error {
 }
 
 // report shrinks a case that does not agree and writes it down.
-func (r *walkRun) report(c *Case, v *verdict) error {
-	small, last := shrink(c, v, func(c *Case) (*verdict, error) { return judge(c, r.real) })
+func (r *walkRun) report(c *walkCase, v *verdict) error {
+	small, last := shrink(c, v, func(c *walkCase) (*verdict, error) { return judge(c, r.real) })
 	n := len(r.numbers.Disagreements) + 1
 	small.Title = strings.SplitN(last.Disagreement, "\n", 2)[0]
 	small.Kernel = last.Answer
@@ -102,7 +102,7 @@ func (r *walkRun) report(c *Case, v *verdict) error {
 	if err != nil {
 		return err
 	}
-	r.numbers.Disagreements = append(r.numbers.Disagreements, Disagreement{What: small.Title, File: path})
+	r.numbers.Disagreements = append(r.numbers.Disagreements, disagreement{What: small.Title, File: path})
 	fmt.Fprintf(r.log, "DISAGREEMENT %d (%s, IPv%d, seed %d, ruleset %d), case in %s\n%s%s\n%s\n", n, small.Dialect, small.Family,
 		r.bounds.Seed, r.numbers.Rulesets, path, rulesInBrief(small.Rules), sendsInBrief(small.Sends), last.Disagreement)
 	return nil
@@ -120,7 +120,7 @@ func rulesInBrief(rules string) string {
 	return b.String()
 }
 
-func sendsInBrief(sends []Send) string {
+func sendsInBrief(sends []send) string {
 	var b strings.Builder
 	for i, s := range sends {
 		fmt.Fprintf(&b, "%d. %+v\n", i+1, s)
@@ -133,7 +133,7 @@ const chanceSends = 250
 
 // chanceCase is a service with endpoints that are drawn, as kube-proxy writes it, and rules of other probabilities, met by many
 // connections.
-func (g *gen) chanceCase(d fakeipt.Dialect) *Case {
+func (g *gen) chanceCase(d fakeipt.Dialect) *walkCase {
 	var b strings.Builder
 	b.WriteString("*raw\n:PREROUTING ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A PREROUTING -j TRACE\n-A OUTPUT -j TRACE\nCOMMIT\n*mangle\nCOMMIT\n*nat\n:PREROUTING ACCEPT [0:0]\n:INPUT ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n:SVC - [0:0]\n-A PREROUTING -p udp -j SVC\n")
 	endpoints := []string{g.w.servers[0].String(), g.w.servers[1].String(), g.w.clients[0].String(), g.w.clients[1].String()}
@@ -145,11 +145,11 @@ func (g *gen) chanceCase(d fakeipt.Dialect) *Case {
 		fmt.Fprintf(&b, "-A SVC -p udp%s -j DNAT --to-destination %s\n", random, g.withPort(to, "8080"))
 	}
 	b.WriteString("COMMIT\n*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A FORWARD -m statistic --mode random --probability 0.10000000009\n-A FORWARD -m statistic --mode random ! --probability 0.75000000000\nCOMMIT\n")
-	c := &Case{Dialect: d, Family: int(g.w.family), Rules: b.String()}
+	c := &walkCase{Dialect: d, Family: int(g.w.family), Rules: b.String()}
 	for n := range chanceSends {
 		from := netip.AddrPortFrom(g.w.clients[0], uint16(20000+n))
 		to := netip.AddrPortFrom(g.w.services[0], 80)
-		c.Sends = append(c.Sends, Send{From: clientPlace, Packet: fmt.Sprintf("udp %s > %s", from, to)})
+		c.Sends = append(c.Sends, send{From: clientPlace, Packet: fmt.Sprintf("udp %s > %s", from, to)})
 	}
 	return c
 }
