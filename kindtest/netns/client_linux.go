@@ -94,17 +94,10 @@ func (c *client) open(bind netip.AddrPort) (err error) {
 		_, err = unix.Write(c.fd, c.question)
 	default:
 		_, err = unix.Write(c.fd, wire.EncodeTransport(&packetsim.Packet{
-			Proto: c.proto, ICMPType: echoRequest(c.proto), Src: unspecified(c.to.Addr().Is6()), Dst: c.to.Addr(),
+			Proto: c.proto, ICMPType: c.proto.EchoRequestType(), Src: unspecified(c.to.Addr().Is6()), Dst: c.to.Addr(),
 		}, c.question))
 	}
 	return err
-}
-
-func echoRequest(proto packetsim.Proto) uint8 {
-	if proto == packetsim.ICMPv6 {
-		return 128
-	}
-	return 8
 }
 
 // end notes that a client's waiting is over.

@@ -3,7 +3,6 @@ package netns
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,8 +24,6 @@ func tuple(c *capture) ctnetlink.Tuple {
 	}
 }
 
-func familyOf(a netip.Addr) uint8 { return uint8(domain(a.Is6())) }
-
 // deleteConnection removes the conntrack entry of a packet's connection, unless the
 // connection is kept.
 func (n *nodeHost) deleteConnection(c *capture) error {
@@ -47,21 +44,17 @@ func (n *nodeHost) deleteConnection(c *capture) error {
 // change asks to make, change or delete the entry with the original tuple.
 func change(socket *nftrace.Socket, kind uint16, e *ctnetlink.Entry) error {
 	ignore := func(nftrace.Message) error { return nil }
-	return socket.Request(kind, unix.NLM_F_ACK, familyOf(e.Original.Src), 0, ctnetlink.AppendEntry(nil, e), ignore)
+	return socket.Request(kind, unix.NLM_F_ACK, uint8(domain(e.Original.Src.Is6())), 0, ctnetlink.AppendEntry(nil, e), ignore)
 }
 
 // conntrack is a socket for the node's conntrack.
 func (n *nodeHost) conntrack() (*nftrace.Socket, error) {
-	if n.ct == nil {
-		err := n.ns.Do(func() (err error) {
-			n.ct, err = nftrace.Open()
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+	if n.ct != nil {
+		return n.ct, nil
 	}
-	return n.ct, nil
+	var err error
+	n.ct, err = n.ns.netfilter()
+	return n.ct, err
 }
 
 // age makes the node's conntrack entries older: it shortens their timeouts, and

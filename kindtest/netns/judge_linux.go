@@ -70,9 +70,9 @@ func (t *try) followAnswer(s *session, seen passages, j journey) {
 	if back.first.IsICMPError() || back.first.Proto == packetsim.TCP && back.first.TCPFlags&packetsim.RST != 0 {
 		w.End = scenarios.Refused
 	}
-	way := seen.journey(s.network, back)
-	w.Back = way.hops()
-	if last := way.end(); !w.Heard && w.Why == "" {
+	answer := seen.journey(s.network, back)
+	w.Back = answer.hops()
+	if last := answer.end(); !w.Heard && w.Why == "" {
 		w.Why = fmt.Sprintf("the answer comes to %s: %s", last.host.Name, last.result())
 		t.astray = last.host != t.client.host || last.now.source() != t.client.to
 	}
@@ -112,13 +112,14 @@ func (s *session) reason(end *passage, seen passages, w *scenarios.Way) string {
 }
 
 // errorText is what an ICMP error says of a route.
-func errorText(f *capture) string {
+func errorText(c *capture) string {
+	is := func(proto packetsim.Proto, kind uint8) bool { return c.Proto == proto && c.ICMPType == kind }
 	switch {
-	case f.Proto == packetsim.ICMP && f.ICMPType == 11, f.Proto == packetsim.ICMPv6 && f.ICMPType == 3:
+	case is(packetsim.ICMP, packetsim.ICMPTimeExceeded), is(packetsim.ICMPv6, packetsim.ICMPv6TimeExceeded):
 		return "ttl exceeded"
-	case f.Proto == packetsim.ICMP && f.ICMPType == 3 && f.ICMPCode < 2, f.Proto == packetsim.ICMPv6 && f.ICMPType == 1 && f.ICMPCode == 0:
+	case is(packetsim.ICMP, packetsim.ICMPUnreachable) && c.ICMPCode < 2, is(packetsim.ICMPv6, packetsim.ICMPv6Unreachable) && c.ICMPCode == 0:
 		return "no route"
-	case f.Proto == packetsim.ICMP && f.ICMPType == 3 && f.ICMPCode == 13:
+	case is(packetsim.ICMP, packetsim.ICMPUnreachable) && c.ICMPCode == 13:
 		return "prohibited by a route"
 	}
 	return ""

@@ -32,19 +32,23 @@ func (s *session) sendLater(f *keptFlow, p scenarios.FlowPacket) (*host, func(*c
 // outOfWindow is how far from its place a segment is that no window holds.
 const outOfWindow = 1 << 30
 
+// sending is who sends on a side of the connection, from where, and to where. A server that was not reached is nil.
+func (f *keptFlow) sending(side scenarios.Side) (sender *host, from, to netip.AddrPort) {
+	if side == scenarios.SideServer {
+		return f.server, f.asked, f.saw
+	}
+	return f.client, f.socket, f.called
+}
+
 // packet makes a later packet of the connection: who sends it, and its bytes.
 func (f *keptFlow) packet(s *session, p scenarios.FlowPacket) (*host, []byte, netip.Addr, error) {
-	sender, from, to := f.client, f.socket, f.called
-	t := tell{seq: f.clientNext, ack: f.serverNext}
-	if p.From == scenarios.SideServer {
-		if f.server == nil {
-			return nil, nil, netip.Addr{}, fmt.Errorf("flow to %s: no server was reached, so none can send", f.called)
-		}
-		sender, from, to = f.server, f.asked, f.saw
-		t.seq, t.ack = t.ack, t.seq
+	sender, from, to := f.sending(p.From)
+	if sender == nil {
+		return nil, nil, netip.Addr{}, fmt.Errorf("flow to %s: no server was reached, so none can send", f.called)
 	}
 	packet := packetsim.Packet{Proto: f.proto, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port()}
 	s.questions++
+	t := f.numbers(p.From == scenarios.SideServer)
 	t.payload = fmt.Appendf(nil, "F%011d", s.questions)
 	switch f.proto {
 	case packetsim.TCP:
@@ -56,17 +60,27 @@ func (f *keptFlow) packet(s *session, p scenarios.FlowPacket) (*host, []byte, ne
 			t.seq += outOfWindow
 		}
 	case packetsim.SCTP:
-		t.chunk, t.ack, t.seq = packetsim.SCTPData, uint32(s.questions), f.serverTag
-		if p.From == scenarios.SideServer {
-			t.seq = f.clientTag
-		}
+		t.chunk, t.ack = packetsim.SCTPData, uint32(s.questions)
 	case packetsim.ICMP, packetsim.ICMPv6:
-		packet.ICMPType, packet.ICMPID = echoRequest(f.proto), f.id
+		packet.ICMPType, packet.ICMPID = f.proto.EchoRequestType(), f.id
 		if p.From == scenarios.SideServer {
-			packet.ICMPType = map[uint8]uint8{8: 0, 128: 129}[packet.ICMPType]
+			packet.ICMPType = packet.Answer().ICMPType
 		}
 	}
 	return sender, craft(&packet, t), to.Addr(), nil
+}
+
+// numbers are those that the next packet of a side carries.
+func (f *keptFlow) numbers(ofServer bool) tell {
+	switch {
+	case f.proto == packetsim.SCTP && ofServer:
+		return tell{seq: f.clientTag}
+	case f.proto == packetsim.SCTP:
+		return tell{seq: f.serverTag}
+	case ofServer:
+		return tell{seq: f.serverNext, ack: f.clientNext}
+	}
+	return tell{seq: f.clientNext, ack: f.serverNext}
 }
 
 func segmentFlags(kind scenarios.PacketKind) packetsim.TCPFlags {
@@ -104,10 +118,7 @@ func (f *keptFlow) speak(p scenarios.FlowPacket) bool {
 
 // sends recognizes the packet among those that its sender's host sends.
 func (f *keptFlow) sends(p scenarios.FlowPacket) func(*capture) bool {
-	from, to := f.socket, f.called
-	if p.From == scenarios.SideServer {
-		from, to = f.asked, f.saw
-	}
+	_, from, to := f.sending(p.From)
 	return func(one *capture) bool {
 		if one.Proto != packetsim.TCP || one.source() != from || one.destination() != to {
 			return false

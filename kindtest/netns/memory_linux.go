@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 // memory is what is known of a node's kernel state: what belongs to connections that
@@ -86,12 +84,7 @@ var savedCounters = regexp.MustCompile(`^\[(\d+):(\d+)\] (-A .*)$`)
 // discountRules takes what does not count from the counters that iptables-save printed.
 func (m *memory) discountRules(v6 bool, save string) string {
 	var out strings.Builder
-	table := ""
-	for line := range strings.Lines(save) {
-		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, "*") {
-			table = line[1:]
-		}
+	for table, line := range savedLines(save) {
 		if c := savedCounters.FindStringSubmatch(line); c != nil {
 			packets, _ := strconv.Atoi(c[1])
 			less := m.counted[countedRule{v6, table, c[3]}]
@@ -109,24 +102,16 @@ func (n *nodeHost) rulesChanged() error {
 	if len(n.memory.counted) == 0 {
 		return nil
 	}
-	for _, family := range []scenarios.IPFamily{scenarios.FamilyIPv4, scenarios.FamilyIPv6} {
-		text, err := tools.Run(n.exec, "", tools.Name(family, "-save"), "-c")
-		if err != nil {
-			return err
-		}
-		n.memory.recount(family == scenarios.FamilyIPv6, text)
+	recount := func(v6 bool, save string) error {
+		n.memory.recount(v6, save)
+		return nil
 	}
-	return nil
+	return n.eachSave(recount, "-c")
 }
 
 func (m *memory) recount(v6 bool, save string) {
 	have := map[countedRule]int{}
-	table := ""
-	for line := range strings.Lines(save) {
-		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, "*") {
-			table = line[1:]
-		}
+	for table, line := range savedLines(save) {
 		if c := savedCounters.FindStringSubmatch(line); c != nil {
 			have[countedRule{v6, table, c[3]}], _ = strconv.Atoi(c[1])
 		}

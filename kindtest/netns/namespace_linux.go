@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/internal/namespace"
+	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 )
 
 // linked is a namespace with the sockets that ask for its devices, addresses and routes, and set them.
@@ -32,6 +33,15 @@ func newLinked() (*linked, error) {
 func (l *linked) close() error {
 	l.link.Close()
 	return l.Close()
+}
+
+// netfilter opens a socket that speaks with the namespace's netfilter.
+func (l *linked) netfilter() (socket *nftrace.Socket, err error) {
+	err = l.Do(func() (err error) {
+		socket, err = nftrace.Open()
+		return err
+	})
+	return socket, err
 }
 
 // setSysctls sets kernel settings, in turn.

@@ -2,6 +2,7 @@ package netns
 
 import (
 	"slices"
+	"strings"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
@@ -26,16 +27,12 @@ func (e *endpointPorts) note(objects []manifest.Object) {
 			if p.Port == nil || p.Protocol == nil {
 				continue
 			}
-			proto := plan.Proto(protocolName(string(*p.Protocol)), false)
+			proto := plan.Proto(strings.ToLower(string(*p.Protocol)), false)
 			if port := uint16(*p.Port); !slices.Contains((*e)[proto], port) {
 				(*e)[proto] = append((*e)[proto], port)
 			}
 		}
 	}
-}
-
-func protocolName(p string) string {
-	return map[string]string{"TCP": "tcp", "UDP": "udp", "SCTP": "sctp"}[p]
 }
 
 // of returns a list that the caller may append to.

@@ -13,7 +13,6 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 // chainID names a chain of a node.
@@ -52,16 +51,10 @@ func (b *ruleBook) load() {
 	}
 	b.read = true
 	b.chains, b.numbers = map[chainID]*savedChain{}, map[chainID]map[uint64]int{}
-	for _, family := range []scenarios.IPFamily{scenarios.FamilyIPv4, scenarios.FamilyIPv6} {
-		text, err := tools.Run(b.host.exec, "", tools.Name(family, "-save"))
-		if err != nil {
-			b.fail(err)
-			return
-		}
-		if err := b.parse(family == scenarios.FamilyIPv6, b.host.exec.tool.Dialect(), text); err != nil {
-			b.fail(err)
-			return
-		}
+	err := b.host.eachSave(func(v6 bool, save string) error { return b.parse(v6, b.host.exec.tool.Dialect(), save) })
+	if err != nil {
+		b.fail(err)
+		return
 	}
 	if b.host.exec.tool == scenarios.ToolNFT {
 		b.fail(b.number())
@@ -98,18 +91,16 @@ func (b *ruleBook) parse(v6 bool, dialect fakeipt.Dialect, save string) error {
 
 // note notes the lines that the rules were read from.
 func (b *ruleBook) note(v6 bool, save string) error {
-	id, noted := chainID{v6: v6}, map[chainID]int{}
-	for line := range strings.Lines(save) {
-		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, "*") {
-			id.table = line[1:]
-		}
-		if !strings.HasPrefix(line, "-A ") {
+	noted := map[chainID]int{}
+	for table, line := range savedLines(save) {
+		appended, isRule := strings.CutPrefix(line, "-A ")
+		if !isRule {
 			continue
 		}
-		id.chain, _, _ = strings.Cut(line[3:], " ")
+		name, _, _ := strings.Cut(appended, " ")
+		id := chainID{v6, table, name}
 		if chain := b.chains[id]; chain == nil || noted[id] >= len(chain.rules) {
-			return fmt.Errorf("table %s has a line that makes no rule: %s", id.table, line)
+			return fmt.Errorf("table %s has a line that makes no rule: %s", table, line)
 		}
 		b.chains[id].rules[noted[id]].text = line
 		noted[id]++
@@ -128,11 +119,7 @@ func (b *ruleBook) chain(id chainID) *savedChain {
 
 // number reads the handles of the nft tables' rules in their order.
 func (b *ruleBook) number() error {
-	var socket *nftrace.Socket
-	err := b.host.ns.Do(func() (err error) {
-		socket, err = nftrace.Open()
-		return err
-	})
+	socket, err := b.host.ns.netfilter()
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,6 @@ func (s *session) takeChunk(h *host, c *client, one *capture) error {
 
 // answerChunk sends a chunk back to where another came from.
 func answerChunk(one *capture, t tell) error {
-	return inject(craft(&packetsim.Packet{
-		Proto: packetsim.SCTP, Src: one.Dst, SrcPort: one.DstPort, Dst: one.Src, DstPort: one.SrcPort,
-	}, t), one.Src, 0)
+	answer := one.Answer()
+	return inject(craft(&answer, t), answer.Dst, 0)
 }

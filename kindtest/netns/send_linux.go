@@ -43,14 +43,22 @@ func (s *session) Send(_ context.Context, name string, in packetsim.Input) (*sce
 // gate lets nothing out of a node, or lets everything out again. What comes in from a
 // device gets the mark that the packet is to have.
 func (n *nodeHost) gate(mark uint32, shut bool) error {
-	script := "flush chain inet chainwalk gatein; flush chain inet chainwalk gatelocal; flush chain inet chainwalk gateout\n"
+	var script strings.Builder
+	rule := func(point, action string) {
+		fmt.Fprintf(&script, "add rule inet %s %s %s\n", watchTable, gateOf(point), action)
+	}
 	if shut {
-		script = "add rule inet chainwalk gatelocal drop; add rule inet chainwalk gateout drop\n"
-		if mark > 0 {
-			script += fmt.Sprintf("add rule inet chainwalk gatein meta mark set %d\n", mark)
+		rule(pointLocal, "drop")
+		rule(pointOut, "drop")
+	} else {
+		for _, point := range []string{pointIn, pointLocal, pointOut} {
+			fmt.Fprintf(&script, "flush chain inet %s %s\n", watchTable, gateOf(point))
 		}
 	}
-	_, err := tools.Run(n.exec, strings.ReplaceAll(script, "; ", "\n"), "nft", "-f", "-")
+	if shut && mark > 0 {
+		rule(pointIn, fmt.Sprintf("meta mark set %d", mark))
+	}
+	_, err := tools.Run(n.exec, script.String(), "nft", "-f", "-")
 	return err
 }
 

@@ -21,6 +21,12 @@ const (
 	pointOut   = "out"   // all hooks let it leave by a device
 )
 
+// gatePrefix is before the point in the name of its gate.
+const gatePrefix = "gate"
+
+// gateOf is the chain that is the gate behind a point.
+func gateOf(point string) string { return gatePrefix + point }
+
 // watchRules make the watch table. It reports each packet before all other tables and
 // after them. What IPv6 says to find neighbours is no traffic. The gates, which let all
 // pass, are for packets that are not to go further than they are looked at.
@@ -35,11 +41,12 @@ func watchRules(traced bool) string {
 		point, hook, trace string
 		priority           int
 	}{
-		{pointIn, "prerouting", trace, -500}, {pointSent, "output", trace, -500}, {pointLocal, "input", "", 500}, {pointOut, "postrouting", "", 500},
+		{pointIn, "prerouting", trace, -500}, {pointSent, "output", trace, -500},
+		{pointLocal, "input", "", 500}, {pointOut, "postrouting", "", 500},
 	} {
 		fmt.Fprintf(&b, "chain %s { type filter hook %s priority %d; icmpv6 type { 130-137, 143 } accept\n", c.point, c.hook, c.priority)
 		fmt.Fprintf(&b, "%slog prefix %q group 0 snaplen 128 queue-threshold 1\n}\n", c.trace, c.point)
-		fmt.Fprintf(&b, "chain gate%s { type filter hook %s priority %d; }\n", c.point, c.hook, c.priority+10)
+		fmt.Fprintf(&b, "chain %s { type filter hook %s priority %d; }\n", gateOf(c.point), c.hook, c.priority+10)
 	}
 	return b.String() + "}\n"
 }
@@ -71,11 +78,8 @@ func (h *host) startWatch(tool scenarios.Tool) error {
 	if h.Node != nil {
 		w.rules = &ruleBook{host: h}
 	}
-	err := h.ns.Do(func() (err error) {
-		w.reports, err = nftrace.Open()
-		return err
-	})
-	if err != nil {
+	var err error
+	if w.reports, err = h.ns.netfilter(); err != nil {
 		return err
 	}
 	if w.traced {
@@ -133,7 +137,7 @@ func (w *watch) onTrace(m nftrace.Message) error {
 		if s.step, said = w.rules.traced(s.Src.Is6(), &r); !said {
 			return nil
 		}
-	} else if s.point = r.Chain; r.Header == nil || strings.HasPrefix(r.Chain, "gate") {
+	} else if s.point = r.Chain; r.Header == nil || strings.HasPrefix(r.Chain, gatePrefix) {
 		return nil // a point counts once
 	}
 	w.seen = append(w.seen, s)

@@ -1,0 +1,40 @@
+package netns
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
+)
+
+// eachSave gives what iptables-save prints with these arguments, then what ip6tables-save does. It ends with the first error.
+func (h *host) eachSave(take func(v6 bool, save string) error, args ...string) error {
+	for _, family := range tools.Families(scenarios.FamilyDual) {
+		argv := append([]string{tools.Name(family, "-save")}, args...)
+		save, err := tools.Run(h.exec, "", argv...)
+		if err != nil {
+			return err
+		}
+		if err := take(family == scenarios.FamilyIPv6, save); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// savedLines are the lines that iptables-save has printed, without their ends, and the tables that they are of.
+func savedLines(save string) iter.Seq2[string, string] {
+	return func(yield func(table, line string) bool) {
+		table := ""
+		for line := range strings.Lines(save) {
+			line = strings.TrimRight(line, "\n")
+			if name, begins := strings.CutPrefix(line, "*"); begins {
+				table = name
+			}
+			if !yield(table, line) {
+				return
+			}
+		}
+	}
+}
