@@ -133,15 +133,23 @@ func (n *network) neighbours() error {
 			if i == j {
 				continue
 			}
-			for _, a := range n.host(other.Host).Devices[0].Addresses {
-				neighbour := &netlink.Neigh{
-					LinkIndex: links[i].Attrs().Index, State: netlink.NUD_PERMANENT,
-					IP: a.Prefix.Addr().AsSlice(), HardwareAddr: links[j].Attrs().HardwareAddr,
-				}
-				if err := n.host(port.Host).ns.link.NeighSet(neighbour); err != nil {
-					return fmt.Errorf("host %s: neighbour %s: %w", port.Host, a.Prefix.Addr(), err)
-				}
+			if err := n.host(port.Host).setNeighbour(links[i], n.host(other.Host), links[j]); err != nil {
+				return err
 			}
+		}
+	}
+	return nil
+}
+
+// setNeighbour tells a host by which of its devices another one is reached, and which device of that one answers.
+func (h *host) setNeighbour(by netlink.Link, other *host, at netlink.Link) error {
+	for _, a := range other.Devices[0].Addresses {
+		neighbour := &netlink.Neigh{
+			LinkIndex: by.Attrs().Index, State: netlink.NUD_PERMANENT,
+			IP: a.Prefix.Addr().AsSlice(), HardwareAddr: at.Attrs().HardwareAddr,
+		}
+		if err := h.ns.link.NeighSet(neighbour); err != nil {
+			return fmt.Errorf("host %s: neighbour %s: %w", h.Name, a.Prefix.Addr(), err)
 		}
 	}
 	return nil

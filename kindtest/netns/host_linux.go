@@ -77,14 +77,8 @@ func (n *network) configure(h *host) error {
 			return fmt.Errorf("device %s: %w", d.Name, err)
 		}
 		h.devices[uint32(link.Attrs().Index)] = d.Name
-		for _, a := range inKernelOrder(d.Addresses) {
-			address := &netlink.Addr{IPNet: ipNet(a.Prefix)}
-			if a.Prefix.Addr().Is6() {
-				address.Flags = unix.IFA_F_NODAD
-			}
-			if err := h.ns.link.AddrAdd(link, address); err != nil {
-				return fmt.Errorf("address %s: %w", a.Prefix, err)
-			}
+		if err := h.setAddresses(link, d.Addresses); err != nil {
+			return err
 		}
 		if err := h.ns.link.LinkSetUp(link); err != nil {
 			return err
@@ -99,6 +93,19 @@ func (n *network) configure(h *host) error {
 		return err
 	}
 	return h.setRoutes(h.Routes)
+}
+
+func (h *host) setAddresses(device netlink.Link, addresses []packetsim.Address) error {
+	for _, a := range inKernelOrder(addresses) {
+		address := &netlink.Addr{IPNet: ipNet(a.Prefix)}
+		if a.Prefix.Addr().Is6() {
+			address.Flags = unix.IFA_F_NODAD
+		}
+		if err := h.ns.link.AddrAdd(device, address); err != nil {
+			return fmt.Errorf("address %s: %w", a.Prefix, err)
+		}
+	}
+	return nil
 }
 
 // inKernelOrder is the order in which addresses are added to be in the order of the

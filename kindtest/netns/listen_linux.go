@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	simnet "github.com/chainwalk/chainwalk/packetsim/network"
 )
 
 // socketKey is what a listening socket is bound to.
@@ -51,31 +52,39 @@ func (s *session) openFor(proto packetsim.Proto, called netip.AddrPort) error {
 	if !proto.HasPorts() {
 		return nil // the kernel itself answers
 	}
-	v6 := called.Addr().Is6()
 	for _, h := range s.network.hosts {
 		for _, l := range h.Listeners {
-			if l.Proto != 0 && l.Proto != proto || l.Addr.IsValid() && l.Addr.Is6() != v6 {
-				continue
-			}
-			at := l.Addr
-			if !at.IsValid() {
-				at = unspecified(v6)
-			}
-			ports := []uint16{l.Port}
-			if l.Port == 0 {
-				ports = append(s.ports.of(proto), called.Port())
-			}
-			for _, port := range ports {
-				if proto == packetsim.SCTP {
-					port = 0 // a raw socket is for all ports
-				}
-				if err := h.listen(socketKey{proto, netip.AddrPortFrom(at, port)}); err != nil {
+			for _, key := range s.keysOf(l, proto, called) {
+				if err := h.listen(key); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// keysOf are the sockets that a listener has for a protocol and the family of the address that is called.
+func (s *session) keysOf(l simnet.Listener, proto packetsim.Proto, called netip.AddrPort) (keys []socketKey) {
+	v6 := called.Addr().Is6()
+	if l.Proto != 0 && l.Proto != proto || l.Addr.IsValid() && l.Addr.Is6() != v6 {
+		return nil
+	}
+	at := l.Addr
+	if !at.IsValid() {
+		at = unspecified(v6)
+	}
+	ports := []uint16{l.Port}
+	if l.Port == 0 {
+		ports = append(s.ports.of(proto), called.Port())
+	}
+	for _, port := range ports {
+		if proto == packetsim.SCTP {
+			port = 0 // a raw socket is for all ports
+		}
+		keys = append(keys, socketKey{proto, netip.AddrPortFrom(at, port)})
+	}
+	return keys
 }
 
 // reopen closes a listening socket and with it all handshakes that were begun on it.

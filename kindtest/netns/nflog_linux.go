@@ -46,40 +46,48 @@ func (w *watch) onLog(m nftrace.Message) error {
 	if m.Kind != logPacket {
 		return nil
 	}
-	var s sighting
-	var packet []byte
-	prefix := ""
-	for a, err := range nlattr.All(m.Attributes) {
-		var device uint32
-		switch {
-		case err != nil:
-		case a.Type == logMark:
-			s.mark, err = a.Uint32()
-		case a.Type == logInDevice:
-			device, err = a.Uint32()
-			s.inDev = w.host.devices[device]
-		case a.Type == logOutDevice:
-			device, err = a.Uint32()
-			s.oDev = w.host.devices[device]
-		case a.Type == logPayload:
-			packet = slices.Clone(a.Value)
-		case a.Type == logPrefix:
-			prefix = strings.TrimRight(a.Text(), " ")
-		}
-		if err != nil {
-			return err
-		}
-	}
-	at, isStep := strings.CutPrefix(prefix, "TRACE: ")
-	var err error
-	if s.capture, err = parseCapture(packet); err != nil {
+	r, err := readLog(m)
+	if err != nil {
 		return err
 	}
-	if isStep {
+	s := sighting{mark: r.mark, inDev: w.host.devices[r.in], oDev: w.host.devices[r.out]}
+	if s.capture, err = parseCapture(r.packet); err != nil {
+		return err
+	}
+	if at, isStep := strings.CutPrefix(r.prefix, "TRACE: "); isStep {
 		s.step = w.rules.step(s.Src.Is6(), at)
 	} else {
-		s.point = prefix
+		s.point = r.prefix
 	}
 	w.seen = append(w.seen, s)
 	return nil
+}
+
+// logReport is what NFLOG says of a packet.
+type logReport struct {
+	prefix        string
+	packet        []byte
+	mark, in, out uint32 // the devices' numbers, 0 for none
+}
+
+func readLog(m nftrace.Message) (r logReport, err error) {
+	for a, err := range nlattr.All(m.Attributes) {
+		switch {
+		case err != nil:
+		case a.Type == logMark:
+			r.mark, err = a.Uint32()
+		case a.Type == logInDevice:
+			r.in, err = a.Uint32()
+		case a.Type == logOutDevice:
+			r.out, err = a.Uint32()
+		case a.Type == logPayload:
+			r.packet = slices.Clone(a.Value)
+		case a.Type == logPrefix:
+			r.prefix = strings.TrimRight(a.Text(), " ")
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
 }

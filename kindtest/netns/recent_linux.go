@@ -111,22 +111,28 @@ func (n *nodeHost) restoreRecent() error {
 	return nil
 }
 
-// ageRecent takes from the recent lists the entries that are too old for every rule
-// that asks how old they are. The kernel's own times cannot be set.
-func (n *nodeHost) ageRecent(now time.Time) error {
-	oldest := map[string]time.Duration{}
-	n.watch.rules.load()
-	for _, chain := range n.watch.rules.chains {
+// recentLimits is how old the entries of a list may be for the most patient rule that asks how old they are.
+func (b *ruleBook) recentLimits() map[string]time.Duration {
+	limits := map[string]time.Duration{}
+	b.load()
+	for _, chain := range b.chains {
 		for i := range chain.rules {
 			for m := range matches[*fakeipt.MatchRecent](chain.rules[i].Rule) {
 				if m.Seconds > 0 {
-					oldest[m.List] = max(oldest[m.List], time.Duration(m.Seconds)*time.Second)
+					limits[m.List] = max(limits[m.List], time.Duration(m.Seconds)*time.Second)
 				}
 			}
 		}
 	}
+	return limits
+}
+
+// ageRecent takes from the recent lists the entries that are too old for every rule
+// that asks how old they are. The kernel's own times cannot be set.
+func (n *nodeHost) ageRecent(now time.Time) error {
+	limits := n.watch.rules.recentLimits()
 	for list, entries := range n.memory.recent {
-		limit, asked := oldest[list]
+		limit, asked := limits[list]
 		for address, set := range entries {
 			if !asked || now.Sub(set) <= limit {
 				continue

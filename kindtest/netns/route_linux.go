@@ -66,23 +66,29 @@ func (n *network) routeVia(via string) error {
 			return fmt.Errorf("host %s: %w", p.Name, err)
 		}
 		if n.via != "" {
-			continue
+			continue // the rules are there
 		}
-		for _, r := range p.Rules {
-			if r.In == "" {
-				continue // the kernel has these
-			}
-			rule := netlink.NewRule()
-			rule.IifName, rule.Table, rule.Priority, rule.Family = r.In, int(r.Table), viaPriority, unix.AF_INET
-			if r.Family == fakeipt.IPv6 {
-				rule.Family = unix.AF_INET6
-			}
-			if err := h.ns.link.RuleAdd(rule); err != nil {
-				return fmt.Errorf("host %s: rule for %s: %w", p.Name, r.In, err)
-			}
+		if err := h.addRules(p.Rules); err != nil {
+			return fmt.Errorf("host %s: %w", p.Name, err)
 		}
 	}
 	n.via = via
+	return nil
+}
+
+// addRules adds policy rules, but for those that the kernel has already.
+func (h *host) addRules(rules []packetsim.PolicyRule) error {
+	for _, r := range rules {
+		if r.In == "" {
+			continue
+		}
+		rule := netlink.NewRule()
+		rule.IifName, rule.Table, rule.Priority = r.In, int(r.Table), viaPriority
+		rule.Family = domain(r.Family == fakeipt.IPv6)
+		if err := h.ns.link.RuleAdd(rule); err != nil {
+			return fmt.Errorf("rule for %s: %w", r.In, err)
+		}
+	}
 	return nil
 }
 
