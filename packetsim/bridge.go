@@ -40,7 +40,7 @@ func (h *Host) portTo(bridge *device, addr netip.Addr) *device {
 
 // receiveFrame takes a packet that came in by a port of a bridge (net/bridge/br_input.c). The bridge takes it up as
 // its own, or hands it to another port.
-func (w *walk) receiveFrame(s *packet, bridge *device, nextHop netip.Addr) {
+func (w *walk) receiveFrame(s *skb, bridge *device, nextHop netip.Addr) {
 	port := s.in
 	if !port.Up || !bridge.Up {
 		w.drop("device is down")
@@ -64,13 +64,13 @@ func (w *walk) receiveFrame(s *packet, bridge *device, nextHop netip.Addr) {
 }
 
 // bridgeCalls says whether br_netfilter shows the rules the frames that are bridged.
-func (h *Host) bridgeCalls(s *packet) bool {
+func (h *Host) bridgeCalls(s *skb) bool {
 	return h.conf.bridgeCalls[FamilyOf(s.Dst)] && h.rules(&s.Packet) != nil
 }
 
 // filterFrame takes a bridged frame through PREROUTING and on: a changed destination decides anew where it goes
 // (br_nf_pre_routing_finish in net/bridge/br_netfilter_hooks.c).
-func (w *walk) filterFrame(s *packet, bridge, to *device) {
+func (w *walk) filterFrame(s *skb, bridge, to *device) {
 	dst := s.Dst
 	if err := checkReceive(&s.Packet, bridge); err != nil {
 		w.drop(err.Error())
@@ -112,7 +112,7 @@ func (w *walk) filterFrame(s *packet, bridge, to *device) {
 }
 
 // bridge hands a frame to another port, by FORWARD and POSTROUTING.
-func (w *walk) bridge(s *packet, bridge, to *device) {
+func (w *walk) bridge(s *skb, bridge, to *device) {
 	if !w.maySendBack(s.bridged.in, to) {
 		return
 	}
@@ -131,7 +131,7 @@ func (w *walk) maySendBack(from, to *device) bool {
 	return true
 }
 
-func (w *walk) leaveBy(s *packet, port *device) {
+func (w *walk) leaveBy(s *skb, port *device) {
 	o := &w.outcome
 	o.Verdict, o.To, o.Out, o.Port, o.NextHop = Accept, ToForward, s.path.out.Name, port.Name, s.path.nextHop
 }

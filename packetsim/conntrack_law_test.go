@@ -220,7 +220,7 @@ func TestExpiredConnectionsAreSwept(t *testing.T) {
 }
 
 // established is a host with so many connections, and a packet of one of them on its way to conntrack.
-func established(tb testing.TB, connections int) (*walk, *packet) {
+func established(tb testing.TB, connections int) (*walk, *skb) {
 	h, _ := testNode{rules4: natRules}.build(tb)
 	in := parse(tb, "tcp 10.244.0.11:1000 > 10.96.0.1:80 in veth1")
 	for i := range connections {
@@ -234,11 +234,11 @@ func established(tb testing.TB, connections int) (*walk, *packet) {
 	in.SrcPort, in.Src, in.TCPFlags = 1000, netip.MustParseAddr("10.244.1.0"), ACK
 	_, err = h.Step(in, SeededChance(0))
 	require.NoError(tb, err)
-	return &walk{h: h, chance: SeededChance(0), quiet: true}, &packet{Packet: in.Packet}
+	return &walk{h: h, chance: SeededChance(0), quiet: true}, &skb{Packet: in.Packet}
 }
 
 // trackEstablished is what conntrack does with a packet of a connection that it knows, its lookup and the journal's work included.
-func trackEstablished(w *walk, s *packet) {
+func trackEstablished(w *walk, s *skb) {
 	mark := w.h.checkpoint()
 	s.conn, s.relation = nil, isInvalid
 	w.trackStep(s)

@@ -23,7 +23,7 @@ func (z Zone) number() uint16 { return max(z.Original, z.Reply) }
 
 // conntrackTarget is -j CT (net/netfilter/xt_CT.c): it tells conntrack, which comes after, what to do with the packet. The first of several
 // counts. Helpers, timeout policies and events are not imitated.
-func (w *walk) conntrackTarget(s *packet, t *fakeipt.TargetCT) fate {
+func (w *walk) conntrackTarget(s *skb, t *fakeipt.TargetCT) fate {
 	switch {
 	case s.conn != nil || s.relation == isUntracked:
 	case t.Notrack:
@@ -40,7 +40,7 @@ func (w *walk) conntrackTarget(s *packet, t *fakeipt.TargetCT) fate {
 
 // template is the connection that a rule with -j CT puts on its packets until conntrack looks at them (nf_ct_tmpl_alloc). All packets
 // of the rule have the same one, so that a mark stays on it.
-func (w *walk) template(s *packet, t *fakeipt.TargetCT) *conn {
+func (w *walk) template(s *skb, t *fakeipt.TargetCT) *conn {
 	key := w.matchKey(s)
 	key.place = 0
 	templates := &w.h.memory.templates
@@ -55,7 +55,7 @@ func (w *walk) template(s *packet, t *fakeipt.TargetCT) *conn {
 }
 
 // takeTemplate takes the template off the packet: it says in which zone conntrack looks for the connection, this time only.
-func (s *packet) takeTemplate() {
+func (s *skb) takeTemplate() {
 	s.zone = Zone{}
 	if s.conn == nil || s.conn.template == nil {
 		return

@@ -2,8 +2,8 @@ package packetsim
 
 import "github.com/chainwalk/chainwalk/fakeipt"
 
-// rulesetPlan is what every walk asks of a ruleset, looked up once: a ruleset never changes.
-type rulesetPlan struct {
+// rulesetHooks is what a ruleset has at the hooks, and what else every walk asks of it, looked up once: a ruleset never changes.
+type rulesetHooks struct {
 	rules *fakeipt.Ruleset
 	// tracks: conntrack looks at the packets, because of the chain user. The kernel registers its hooks only while some rule of the family
 	// asks for it (nf_ct_netns_get): without such a rule there are no entries, every packet is
@@ -14,8 +14,8 @@ type rulesetPlan struct {
 	base   [len(hookNames)][len(stageTables)]baseChain
 }
 
-// rulesetPlans are the plans of IPv4 and IPv6.
-type rulesetPlans [2]*rulesetPlan
+// familyHooks are those of IPv4 and IPv6.
+type familyHooks [2]*rulesetHooks
 
 // baseChain is a built-in chain that packets meet; the zero value is none.
 type baseChain struct {
@@ -23,10 +23,10 @@ type baseChain struct {
 	chain *fakeipt.Chain
 }
 
-// newRulesetPlan plans a ruleset; before is the user of conntrack of an earlier one, if there was any.
-func newRulesetPlan(rules *fakeipt.Ruleset, before conntrackUser) *rulesetPlan {
+// newRulesetHooks looks a ruleset up; before is the user of conntrack of an earlier one, if there was any.
+func newRulesetHooks(rules *fakeipt.Ruleset, before conntrackUser) *rulesetHooks {
 	user := conntrackUserOf(rules, before)
-	plan := &rulesetPlan{rules: rules, tracks: user.chain != nil, user: user, nat: rules.Table("nat") != nil}
+	hooks := &rulesetHooks{rules: rules, tracks: user.chain != nil, user: user, nat: rules.Table("nat") != nil}
 	for at, stages := range hookStages {
 		for _, st := range stages {
 			table := rules.Table(stageTables[st])
@@ -35,35 +35,35 @@ func newRulesetPlan(rules *fakeipt.Ruleset, before conntrackUser) *rulesetPlan {
 			}
 			chain := table.Chain(hook(at).String())
 			if chain != nil && (rules.Dialect() != fakeipt.NFT || table.Made(chain.Name)) {
-				plan.base[at][st] = baseChain{table, chain}
+				hooks.base[at][st] = baseChain{table, chain}
 			}
 		}
 	}
-	return plan
+	return hooks
 }
 
-// plan is the plan of the ruleset that the host has now for the packet's family; nil if it has no netfilter.
-func (h *Host) plan(p *Packet) *rulesetPlan {
+// hooksOf are those of the ruleset that the host has now for the packet's family; nil if it has no netfilter.
+func (h *Host) hooksOf(p *Packet) *rulesetHooks {
 	rules := h.rules(p)
 	if rules == nil {
 		return nil
 	}
-	last := &h.plans[familyIndex(p)]
+	last := &h.hooks[familyIndex(p)]
 	if *last == nil {
-		*last = newRulesetPlan(rules, conntrackUser{})
+		*last = newRulesetHooks(rules, conntrackUser{})
 	} else if (*last).rules != rules {
-		*last = newRulesetPlan(rules, (*last).user)
+		*last = newRulesetHooks(rules, (*last).user)
 	}
 	return *last
 }
 
-// plan is the plan of the ruleset that the walk began with.
-func (w *walk) plan(p *Packet) *rulesetPlan {
-	plan := &w.plans[familyIndex(p)]
-	if *plan == nil {
-		*plan = w.h.plan(p)
+// hooksOf are those of the ruleset that the walk began with.
+func (w *walk) hooksOf(p *Packet) *rulesetHooks {
+	hooks := &w.hooks[familyIndex(p)]
+	if *hooks == nil {
+		*hooks = w.h.hooksOf(p)
 	}
-	return *plan
+	return *hooks
 }
 
 func familyIndex(p *Packet) int {

@@ -54,7 +54,7 @@ type Host struct {
 	netfilter   *fakeipt.Kernel
 	clock       clock.PassiveClock
 	tracked     conntrack
-	plans       rulesetPlans // of the rulesets that were met last
+	hooks       familyHooks // of the rulesets that were met last
 	indexing    indexPolicy
 	recentMasks map[*fakeipt.Ruleset]map[string]netip.Addr // the answers of masksOf for the current rulesets
 	memory      *memory

@@ -276,7 +276,7 @@ func singlePorts(m *fakeipt.MatchMultiport, ports []uint16) []uint16 {
 }
 
 // find is the rules of the shape that the packet may match.
-func (s *indexShape) find(p *packet) []int32 {
+func (s *indexShape) find(p *skb) []int32 {
 	var k indexKey
 	switch s.field {
 	case byDst:
@@ -302,7 +302,7 @@ type cursor struct {
 }
 
 // start puts the cursor before the rule number from (the first is 0).
-func (c *cursor) start(x *chainIndex, s *packet, rules, from int) {
+func (c *cursor) start(x *chainIndex, s *skb, rules, from int) {
 	c.all, c.used = rules, 0
 	if x == nil {
 		return

@@ -8,7 +8,7 @@ import (
 )
 
 // ruleMatches says whether every condition of the rule holds, in the kernel's order: the rule's own first, then its matches.
-func (w *walk) ruleMatches(s *packet, r *fakeipt.Rule) bool {
+func (w *walk) ruleMatches(s *skb, r *fakeipt.Rule) bool {
 	if !addrMatches(r.Src, s.Src) || !addrMatches(r.Dst, s.Dst) || !deviceMatches(r.In, s.in) || !deviceMatches(r.Out, s.out) {
 		return false
 	}
@@ -28,7 +28,7 @@ func (w *walk) ruleMatches(s *packet, r *fakeipt.Rule) bool {
 }
 
 // matches evaluates one match. This is the list of those that are supported.
-func (w *walk) matches(s *packet, m fakeipt.Match) bool {
+func (w *walk) matches(s *skb, m fakeipt.Match) bool {
 	switch m := m.(type) {
 	case *fakeipt.MatchComment:
 		return true

@@ -14,7 +14,7 @@ var addrTypeBits = map[RouteType]fakeipt.AddrTypeSet{
 }
 
 // matchAddrtype is -m addrtype (net/netfilter/xt_addrtype.c).
-func (w *walk) matchAddrtype(s *packet, m *fakeipt.MatchAddrtype) bool {
+func (w *walk) matchAddrtype(s *skb, m *fakeipt.MatchAddrtype) bool {
 	var dev *device
 	switch {
 	case m.LimitIfaceIn:

@@ -3,6 +3,6 @@ package packetsim
 import "github.com/chainwalk/chainwalk/fakeipt"
 
 // matchConnmark is -m connmark (net/netfilter/xt_connmark.c). A packet without a connection does not match, negated or not.
-func matchConnmark(s *packet, m *fakeipt.MatchConnmark) bool {
+func matchConnmark(s *skb, m *fakeipt.MatchConnmark) bool {
 	return s.conn != nil && (s.conn.mark&m.Mask == m.Value) != m.Invert
 }

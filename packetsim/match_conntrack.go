@@ -13,12 +13,12 @@ var relationStates = [...]fakeipt.CTState{
 }
 
 // matchState is -m state (net/netfilter/xt_state.c).
-func matchState(s *packet, m *fakeipt.MatchState) bool {
+func matchState(s *skb, m *fakeipt.MatchState) bool {
 	return (relationStates[s.relation]&m.States != 0) != m.Invert
 }
 
 // matchConntrack is -m conntrack (conntrack_mt in net/netfilter/xt_conntrack.c). Of a packet without a connection only its state is asked.
-func (w *walk) matchConntrack(s *packet, m *fakeipt.MatchConntrack) bool {
+func (w *walk) matchConntrack(s *skb, m *fakeipt.MatchConntrack) bool {
 	if m.States != 0 && (s.ctStates()&m.States != 0) == m.InvStates {
 		return false
 	}
@@ -32,7 +32,7 @@ func (w *walk) matchConntrack(s *packet, m *fakeipt.MatchConntrack) bool {
 }
 
 // ctStates is the packet's relation and, as virtual states, how its connection is translated.
-func (s *packet) ctStates() fakeipt.CTState {
+func (s *skb) ctStates() fakeipt.CTState {
 	states := relationStates[s.relation]
 	if s.conn != nil && s.conn.srcNAT {
 		states |= fakeipt.CTSNAT

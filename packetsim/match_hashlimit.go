@@ -48,7 +48,7 @@ type hashlimitBucket struct {
 }
 
 // matchHashlimit is -m hashlimit.
-func (w *walk) matchHashlimit(s *packet, m *fakeipt.MatchHashlimit) bool {
+func (w *walk) matchHashlimit(s *skb, m *fakeipt.MatchHashlimit) bool {
 	name := hashlimitName{m.Table, FamilyOf(s.Dst)}
 	t := w.h.hashlimit(name, m)
 	at := hashlimitKeyOf(s, t.made)
@@ -103,7 +103,7 @@ func (h *Host) hashlimit(name hashlimitName, m *fakeipt.MatchHashlimit) hashlimi
 	return t
 }
 
-func hashlimitKeyOf(s *packet, m *fakeipt.MatchHashlimit) hashlimitAt {
+func hashlimitKeyOf(s *skb, m *fakeipt.MatchHashlimit) hashlimitAt {
 	var at hashlimitAt
 	if m.Key&fakeipt.HashlimitSrcIP != 0 {
 		at.src = maskedAddr(s.Src, m.SrcMask)

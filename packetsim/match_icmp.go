@@ -3,7 +3,7 @@ package packetsim
 import "github.com/chainwalk/chainwalk/fakeipt"
 
 // matchICMP is -m icmp and -m icmp6.
-func matchICMP(s *packet, m *fakeipt.MatchICMP) bool {
+func matchICMP(s *skb, m *fakeipt.MatchICMP) bool {
 	if !s.Proto.IsICMP() {
 		return false
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // matchIPRange is -m iprange (net/netfilter/xt_iprange.c).
-func matchIPRange(s *packet, m *fakeipt.MatchIPRange) bool {
+func matchIPRange(s *skb, m *fakeipt.MatchIPRange) bool {
 	return rangeMatches(m.Src, s.Src) && rangeMatches(m.Dst, s.Dst)
 }
 

@@ -3,7 +3,7 @@ package packetsim
 import "github.com/chainwalk/chainwalk/fakeipt"
 
 // matchMultiport is -m multiport.
-func matchMultiport(s *packet, m *fakeipt.MatchMultiport) bool {
+func matchMultiport(s *skb, m *fakeipt.MatchMultiport) bool {
 	if !s.Proto.HasPorts() {
 		return false
 	}

@@ -3,7 +3,7 @@ package packetsim
 import "github.com/chainwalk/chainwalk/fakeipt"
 
 // matchPhysdev is -m physdev (net/netfilter/xt_physdev.c). A packet that br_netfilter did not see has no physical devices.
-func matchPhysdev(s *packet, m *fakeipt.MatchPhysdev) bool {
+func matchPhysdev(s *skb, m *fakeipt.MatchPhysdev) bool {
 	if !s.bridged.seen {
 		return (m.In == nil || m.In.Invert) && (m.Out == nil || m.Out.Invert) &&
 			(!m.IsIn || m.InvIsIn) && (!m.IsOut || m.InvIsOut) && (!m.IsBridged || m.InvIsBridged)

@@ -14,7 +14,7 @@ var linkTypes = [...]LinkType{
 }
 
 // matchPktType is -m pkttype (net/netfilter/xt_pkttype.c). The host's own packets count as unicast.
-func (w *walk) matchPktType(s *packet, m *fakeipt.MatchPktType) bool {
+func (w *walk) matchPktType(s *skb, m *fakeipt.MatchPktType) bool {
 	kind := s.LinkType
 	if s.local {
 		kind = LinkUnicast

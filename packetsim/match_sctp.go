@@ -9,7 +9,7 @@ import (
 var errNoChunks = errors.New("packet: Chunks is not set: a rule asks for the chunks of an SCTP packet")
 
 // matchSCTP is -m sctp (net/netfilter/xt_sctp.c).
-func (w *walk) matchSCTP(s *packet, m *fakeipt.MatchSCTP) bool {
+func (w *walk) matchSCTP(s *skb, m *fakeipt.MatchSCTP) bool {
 	if !matchPorts(s, SCTP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst) {
 		return false
 	}

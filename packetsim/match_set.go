@@ -6,7 +6,7 @@ import (
 )
 
 // setPacket is the packet as sets see it.
-func setPacket(s *packet) *ipset.Packet {
+func setPacket(s *skb) *ipset.Packet {
 	p := &ipset.Packet{Src: s.Src, Dst: s.Dst, Proto: uint8(s.Proto), SrcPort: s.SrcPort, DstPort: s.DstPort, Length: uint64(s.size())}
 	if s.Proto.IsICMP() {
 		p.SrcPort = uint16(s.ICMPType)<<8 | uint16(s.ICMPCode)
@@ -16,12 +16,12 @@ func setPacket(s *packet) *ipset.Packet {
 }
 
 // matchSet is -m set (net/netfilter/xt_set.c).
-func (w *walk) matchSet(s *packet, m *fakeipt.MatchSet) bool {
+func (w *walk) matchSet(s *skb, m *fakeipt.MatchSet) bool {
 	return w.h.memory.sets.now().Match(&m.Query, setPacket(s))
 }
 
 // targetSet is -j SET. Rules after it see the set as it is then.
-func (w *walk) targetSet(s *packet, t *fakeipt.TargetSet) fate {
+func (w *walk) targetSet(s *skb, t *fakeipt.TargetSet) fate {
 	w.h.memory.sets.now().Apply(&t.Change, setPacket(s))
 	return goOn
 }

@@ -3,7 +3,7 @@ package packetsim
 import "github.com/chainwalk/chainwalk/fakeipt"
 
 // matchSocket is -m socket (net/netfilter/xt_socket.c): a socket that would take the packet, and that is not bound to every address.
-func (w *walk) matchSocket(s *packet, m *fakeipt.MatchSocket) bool {
+func (w *walk) matchSocket(s *skb, m *fakeipt.MatchSocket) bool {
 	socket := s.Socket
 	if socket == nil {
 		w.fail(errNoSocket)

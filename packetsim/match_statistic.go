@@ -3,7 +3,7 @@ package packetsim
 import "github.com/chainwalk/chainwalk/fakeipt"
 
 // matchStatistic is -m statistic (net/netfilter/xt_statistic.c).
-func (w *walk) matchStatistic(s *packet, m *fakeipt.MatchStatistic) bool {
+func (w *walk) matchStatistic(s *skb, m *fakeipt.MatchStatistic) bool {
 	if m.Mode == fakeipt.StatisticRandom {
 		return w.chance.Draw(m.Probability) != m.Invert
 	}

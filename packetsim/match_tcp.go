@@ -9,7 +9,7 @@ import (
 var errNoTCPOptions = errors.New("packet: TCP options are not known: a rule with --tcp-option cannot be evaluated")
 
 // matchTCP is -m tcp (net/netfilter/xt_tcpudp.c).
-func (w *walk) matchTCP(s *packet, m *fakeipt.MatchTCP) bool {
+func (w *walk) matchTCP(s *skb, m *fakeipt.MatchTCP) bool {
 	if !matchPorts(s, TCP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst) {
 		return false
 	}
@@ -24,6 +24,6 @@ func (w *walk) matchTCP(s *packet, m *fakeipt.MatchTCP) bool {
 }
 
 // matchPorts compares the ports of a packet of the protocol.
-func matchPorts(s *packet, proto Proto, src fakeipt.PortRange, invSrc bool, dst fakeipt.PortRange, invDst bool) bool {
+func matchPorts(s *skb, proto Proto, src fakeipt.PortRange, invSrc bool, dst fakeipt.PortRange, invDst bool) bool {
 	return s.Proto == proto && src.Contains(s.SrcPort) != invSrc && dst.Contains(s.DstPort) != invDst
 }

@@ -164,9 +164,9 @@ type matchKey struct {
 	table *fakeipt.Table
 }
 
-func (w *walk) matchKey(s *packet) matchKey {
+func (w *walk) matchKey(s *skb) matchKey {
 	key := matchKey{rule: w.rule.rule, place: w.rule.place}
-	if s.plan.rules.Dialect() == fakeipt.Legacy {
+	if s.hooks.rules.Dialect() == fakeipt.Legacy {
 		key.table = w.rule.table
 	}
 	return key

@@ -4,8 +4,8 @@ import "fmt"
 
 // natStage is what the nat hooks do (nf_nat_inet_fn in net/netfilter/nf_nat_core.c): the rules decide once for each
 // connection and side, later packets are translated by the connection's tuples.
-func (w *walk) natStage(s *packet, st stage) bool {
-	if s.conn == nil || !s.plan.nat {
+func (w *walk) natStage(s *skb, st stage) bool {
+	if s.conn == nil || !s.hooks.nat {
 		return true
 	}
 	if s.relation == isRelated && s.IsICMPError() {
@@ -36,7 +36,7 @@ func (w *walk) natStage(s *packet, st stage) bool {
 
 // natWrite translates the packet. With another destination a packet that came in loses the route that it had, and one
 // of the host's is routed again if its connection's destination is translated.
-func (w *walk) natWrite(s *packet, st stage, write func(*packet, stage)) bool {
+func (w *walk) natWrite(s *skb, st stage, write func(*skb, stage)) bool {
 	before := s.Dst
 	write(s, st)
 	if s.hook == preRouting && s.Dst != before {
@@ -57,7 +57,7 @@ func (c *conn) bound(st stage) bool {
 }
 
 // translate writes the side of the header that the stage is for (nf_nat_packet).
-func (w *walk) translate(s *packet, st stage) {
+func (w *walk) translate(s *skb, st stage) {
 	if !s.conn.translates(s.dir, st) {
 		return
 	}
@@ -80,7 +80,7 @@ func (c *conn) translates(dir direction, st stage) bool {
 
 // translateError translates an ICMP error about a translated connection: its own address on the stage's side, and in
 // the quoted packet the other side (nf_nat_icmp_reply_translation).
-func (w *walk) translateError(s *packet, st stage) {
+func (w *walk) translateError(s *skb, st stage) {
 	if !s.conn.translates(s.dir, st) {
 		return
 	}

@@ -5,12 +5,12 @@ import (
 )
 
 // bindDst decides the destination of a new connection.
-func (w *walk) bindDst(s *packet, to fakeipt.NATRange) fate {
+func (w *walk) bindDst(s *skb, to fakeipt.NATRange) fate {
 	return w.bind(s, natDst, &natRange{NATRange: to})
 }
 
 // bindSrc decides the source of a new connection.
-func (w *walk) bindSrc(s *packet, to fakeipt.NATRange) fate {
+func (w *walk) bindSrc(s *skb, to fakeipt.NATRange) fate {
 	return w.bind(s, natSrc, &natRange{NATRange: to})
 }
 
@@ -50,7 +50,7 @@ func (t *Tuple) natPart(side stage) *uint16 {
 
 // bind decides a side of a new connection (nf_nat_setup_info in net/netfilter/nf_nat_core.c). If no free tuple is
 // found the connection clashes with another one when it is confirmed.
-func (w *walk) bind(s *packet, side stage, to *natRange) fate {
+func (w *walk) bind(s *skb, side stage, to *natRange) fate {
 	c := s.conn
 	switch {
 	case c == nil:
@@ -73,7 +73,7 @@ func (w *walk) bind(s *packet, side stage, to *natRange) fate {
 
 // bindNothing is the binding of a connection that no rule translates. Its source port still changes if the
 // tuple is in use (nf_nat_alloc_null_binding).
-func (w *walk) bindNothing(s *packet, side stage) {
+func (w *walk) bindNothing(s *skb, side stage) {
 	now := s.conn.tuples[reply].inverse()
 	addr := now.Src
 	if side == natDst {

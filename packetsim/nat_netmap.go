@@ -8,7 +8,7 @@ import (
 
 // netmap is -j NETMAP: the bits of the address under the mask become those of the target, of the destination in PREROUTING and
 // OUTPUT and of the source in the other hooks (net/netfilter/xt_NETMAP.c).
-func (w *walk) netmap(s *packet, t *fakeipt.TargetNetmap) fate {
+func (w *walk) netmap(s *skb, t *fakeipt.TargetNetmap) fate {
 	if s.hook == preRouting || s.hook == output {
 		addr := mapAddr(s.Dst, t.Addr, t.Mask)
 		return w.bindDst(s, fakeipt.NATRange{MinAddr: addr, MaxAddr: addr})

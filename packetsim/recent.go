@@ -46,7 +46,7 @@ func (h *Host) RecentLists() map[string]int {
 }
 
 // matchRecent is -m recent (recent_mt in net/netfilter/xt_recent.c).
-func (w *walk) matchRecent(s *packet, m *fakeipt.MatchRecent) bool {
+func (w *walk) matchRecent(s *skb, m *fakeipt.MatchRecent) bool {
 	list := w.h.recentList(m)
 	addr, ttl := s.Src, s.hopLimit()
 	if m.Side == fakeipt.RecentDest {

@@ -19,7 +19,7 @@ var rejectCodes = map[string]uint8{
 const withReset = "tcp-reset"
 
 // reject is -j REJECT (net/ipv4/netfilter/nf_reject_ipv4.c and its IPv6 twin).
-func (w *walk) reject(s *packet, t *fakeipt.TargetReject) fate {
+func (w *walk) reject(s *skb, t *fakeipt.TargetReject) fate {
 	w.outcome.Verdict, w.outcome.To, w.outcome.RejectWith = Reject, ToNone, t.With
 	if t.With == withReset {
 		w.sendReset(s)
@@ -57,7 +57,7 @@ var routeReasons = map[error]icmpReason{
 }
 
 // routeError ends the walk of a packet that came in and cannot be routed.
-func (w *walk) routeError(s *packet, err error) {
+func (w *walk) routeError(s *skb, err error) {
 	why, told := routeReasons[err]
 	if !told || (s.Dst.Is4() && !s.in.conf.forwarding) {
 		w.drop(err.Error())
@@ -73,7 +73,7 @@ func (w *walk) routeError(s *packet, err error) {
 }
 
 // sendError sends an ICMP error about the packet, unless Linux sends none (icmp_send in net/ipv4/icmp.c, icmp6_send in net/ipv6/icmp.c).
-func (w *walk) sendError(s *packet, typ, code uint8) {
+func (w *walk) sendError(s *skb, typ, code uint8) {
 	if s.IsICMPError() || s.Proto == ICMP && s.ICMPType > lastICMPType || s.path.typ == RouteBroadcast || s.Src.IsUnspecified() || s.Src.IsMulticast() {
 		return
 	}
@@ -99,7 +99,7 @@ const lastICMPType = 18
 
 // errorSource6 is the source of an ICMPv6 error: the one of its route, else an address of the device that the packet came in by. It may be
 // none.
-func (h *Host) errorSource6(s *packet) netip.Addr {
+func (h *Host) errorSource6(s *skb) netip.Addr {
 	r, err := h.fib(s.Src).lookup(&flow{dst: s.Src, src: netip.IPv6Unspecified(), in: loopbackName})
 	if err != nil || r.Src.IsValid() {
 		return netip.Addr{}
@@ -108,8 +108,8 @@ func (h *Host) errorSource6(s *packet) netip.Addr {
 }
 
 // answerOf is an answer to the packet. It belongs to the packet's connection from the start, be it confirmed or not (nf_ct_attach).
-func answerOf(s *packet, answer Packet) *packet {
-	p := &packet{Packet: answer, conn: s.conn}
+func answerOf(s *skb, answer Packet) *skb {
+	p := &skb{Packet: answer, conn: s.conn}
 	if s.conn != nil {
 		p.relation, p.dir = isRelated, 1-s.dir
 	}
@@ -118,7 +118,7 @@ func answerOf(s *packet, answer Packet) *packet {
 
 // sendReset sends a TCP reset as if from the packet's destination (nf_send_reset). It belongs to the
 // packet's connection.
-func (w *walk) sendReset(s *packet) {
+func (w *walk) sendReset(s *skb) {
 	if s.Proto != TCP {
 		w.fail(errors.New("rule: REJECT with tcp-reset meets a packet that is not TCP"))
 		return
@@ -139,14 +139,14 @@ func (w *walk) sendReset(s *packet) {
 }
 
 // emit sends a packet that the host makes because of the one it walks, and adds it to the outcome.
-func (w *walk) emit(p *packet, anySrc bool) {
+func (w *walk) emit(p *skb, anySrc bool) {
 	f := &flow{dst: p.Dst, src: p.Src, mark: p.Mark, in: loopbackName, chance: w.chance}
 	if _, src, err := w.h.routeOutput(f, anySrc); err == nil {
 		p.Src = src
 	}
 	made := p.Packet
 	sub := w.h.newWalk(w.chance, w.quiet)
-	sub.plans = w.plans
+	sub.hooks = w.hooks
 	defer w.h.endWalk(sub)
 	sub.send(p, anySrc)
 	sub.finish(p)

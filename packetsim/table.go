@@ -14,8 +14,8 @@ const maxJumps = 1 << 16
 // ErrLoop says that the chains of a table lead a packet round in a circle.
 var ErrLoop = errors.New("rules loop")
 
-// frame is a rule to come back to.
-type frame struct {
+// position is a rule to come back to.
+type position struct {
 	chain *fakeipt.Chain
 	next  int
 }
@@ -31,8 +31,8 @@ const (
 
 // runTable takes the packet through a table's chain of its hook (ipt_do_table in
 // net/ipv4/netfilter/ip_tables.c). It is false if the packet goes no further.
-func (w *walk) runTable(s *packet, st stage) bool {
-	base := &s.plan.base[s.hook][st]
+func (w *walk) runTable(s *skb, st stage) bool {
+	base := &s.hooks.base[s.hook][st]
 	if base.chain == nil {
 		return true
 	}
@@ -42,9 +42,9 @@ func (w *walk) runTable(s *packet, st stage) bool {
 	return passes
 }
 
-func (w *walk) runChain(s *packet, table *fakeipt.Table, base *fakeipt.Chain) bool {
+func (w *walk) runChain(s *skb, table *fakeipt.Table, base *fakeipt.Chain) bool {
 	t := tableWalk{w: w, table: table, s: s, base: base, bottom: len(w.stack)}
-	t.enter(frame{base, 0})
+	t.enter(position{base, 0})
 	for w.err == nil {
 		t.at.next = t.cursor.next(t.at.next)
 		if t.at.next >= len(t.at.chain.Rules) {
@@ -75,15 +75,15 @@ func (w *walk) runChain(s *packet, table *fakeipt.Table, base *fakeipt.Chain) bo
 type tableWalk struct {
 	w      *walk
 	table  *fakeipt.Table
-	s      *packet
+	s      *skb
 	base   *fakeipt.Chain
-	at     frame  // the rule that is looked at
-	cursor cursor // the rules of its chain that are worth a look
-	bottom int    // w.stack's height at the start
+	at     position // the rule that is looked at
+	cursor cursor   // the rules of its chain that are worth a look
+	bottom int      // w.stack's height at the start
 }
 
 // enter goes to a rule of another chain.
-func (t *tableWalk) enter(to frame) {
+func (t *tableWalk) enter(to position) {
 	t.at = to
 	t.cursor.start(t.w.h.indexing.indexOf(to.chain), t.s, len(to.chain.Rules), to.next)
 }
@@ -95,7 +95,7 @@ func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
 	}
 	step := Step{Hook: t.s.hook.String(), Table: t.table.Name(), Chain: t.at.chain.Name, Kind: kind, Number: t.at.next + 1}
 	if rule != nil {
-		rules := t.s.plan.rules
+		rules := t.s.hooks.rules
 		step.Rule, step.Text = rule, rule.Text(t.at.chain.Name, rules.Family(), rules.Dialect())
 	} else if kind == StepPolicy {
 		step.Policy = t.at.chain.Policy
@@ -107,7 +107,7 @@ func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
 func (t *tableWalk) pop() {
 	stack := t.w.stack
 	if len(stack) == t.bottom {
-		t.enter(frame{t.base, len(t.base.Rules)})
+		t.enter(position{t.base, len(t.base.Rules)})
 		return
 	}
 	t.enter(stack[len(stack)-1])
@@ -189,14 +189,14 @@ func (t *tableWalk) jump(j *fakeipt.Jump) fate {
 		return stopped
 	}
 	if !j.Goto {
-		w.stack = append(w.stack, frame{t.at.chain, t.at.next + 1})
+		w.stack = append(w.stack, position{t.at.chain, t.at.next + 1})
 	}
-	t.enter(frame{chain, 0})
+	t.enter(position{chain, 0})
 	return goOn
 }
 
 // count notes one packet for the counters; keep adds it. A quiet walk is never kept.
-func (w *walk) count(c *fakeipt.Counters, s *packet) {
+func (w *walk) count(c *fakeipt.Counters, s *skb) {
 	if c != nil && !w.quiet {
 		j := &w.h.journal
 		j.pending = append(j.pending, pendingCount{counters: c, bytes: uint64(s.size())})

@@ -7,7 +7,7 @@ import (
 )
 
 // target does what a rule's target says, except for verdicts and jumps. This is the list of those that are supported.
-func (w *walk) target(s *packet, t fakeipt.Target) fate {
+func (w *walk) target(s *skb, t fakeipt.Target) fate {
 	switch t := t.(type) {
 	case *fakeipt.TargetMark:
 		s.Mark = s.Mark&^t.Mask ^ t.Value

@@ -3,7 +3,7 @@ package packetsim
 import "github.com/chainwalk/chainwalk/fakeipt"
 
 // connmark is -j CONNMARK (net/netfilter/xt_connmark.c).
-func (w *walk) connmark(s *packet, t *fakeipt.TargetConnmark) {
+func (w *walk) connmark(s *skb, t *fakeipt.TargetConnmark) {
 	c := s.conn
 	if c == nil {
 		return

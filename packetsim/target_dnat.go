@@ -7,13 +7,13 @@ import (
 )
 
 // dnat is -j DNAT.
-func (w *walk) dnat(s *packet, t *fakeipt.TargetDNAT) fate {
+func (w *walk) dnat(s *skb, t *fakeipt.TargetDNAT) fate {
 	return w.bind(s, natDst, &natRange{NATRange: t.Range, basePort: t.BasePort})
 }
 
 // redirect is -j REDIRECT: to the loopback address for the host's own packets, else to an address of
 // the device that they came in by (net/netfilter/nf_nat_redirect.c).
-func (w *walk) redirect(s *packet, t *fakeipt.TargetRedirect) fate {
+func (w *walk) redirect(s *skb, t *fakeipt.TargetRedirect) fate {
 	to := t.Range
 	to.MinAddr = redirectAddr(s)
 	to.MaxAddr = to.MinAddr
@@ -23,7 +23,7 @@ func (w *walk) redirect(s *packet, t *fakeipt.TargetRedirect) fate {
 	return w.bindDst(s, to)
 }
 
-func redirectAddr(s *packet) netip.Addr {
+func redirectAddr(s *skb) netip.Addr {
 	if s.hook == output {
 		if s.Is6() {
 			return netip.IPv6Loopback()

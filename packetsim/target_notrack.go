@@ -1,7 +1,7 @@
 package packetsim
 
 // notrack is -j NOTRACK: conntrack leaves the packet alone, unless it has seen it already.
-func notrack(s *packet) fate {
+func notrack(s *skb) fate {
 	if s.conn == nil {
 		s.relation = isUntracked
 	}

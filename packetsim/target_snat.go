@@ -7,10 +7,10 @@ import (
 )
 
 // snat is -j SNAT.
-func (w *walk) snat(s *packet, t *fakeipt.TargetSNAT) fate { return w.bindSrc(s, t.Range) }
+func (w *walk) snat(s *skb, t *fakeipt.TargetSNAT) fate { return w.bindSrc(s, t.Range) }
 
 // masquerade is -j MASQUERADE: SNAT to an address of the device that the packet leaves by (net/netfilter/nf_nat_masquerade.c).
-func (w *walk) masquerade(s *packet, t *fakeipt.TargetMasquerade) fate {
+func (w *walk) masquerade(s *skb, t *fakeipt.TargetMasquerade) fate {
 	if s.conn == nil {
 		return stopped
 	}

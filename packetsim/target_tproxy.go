@@ -4,7 +4,7 @@ import "github.com/chainwalk/chainwalk/fakeipt"
 
 // tproxy is -j TPROXY (net/netfilter/xt_TPROXY.c): the packet gets the mark and goes on, to be routed to the socket by it. Without a
 // transparent socket it is dropped.
-func (w *walk) tproxy(s *packet, t *fakeipt.TargetTPROXY) fate {
+func (w *walk) tproxy(s *skb, t *fakeipt.TargetTPROXY) fate {
 	if s.Proto != TCP && s.Proto != UDP {
 		return stopped
 	}

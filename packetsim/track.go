@@ -30,7 +30,7 @@ const (
 // pass through the host, keeps its connection.
 //
 // It is false if the packet goes no further.
-func (w *walk) trackStep(s *packet) bool {
+func (w *walk) trackStep(s *skb) bool {
 	s.takeTemplate()
 	switch {
 	case s.conn != nil || s.relation == isUntracked:
@@ -53,7 +53,7 @@ func (w *walk) trackStep(s *packet) bool {
 	return true
 }
 
-func (w *walk) trackOnce(s *packet) trackVerdict {
+func (w *walk) trackOnce(s *skb) trackVerdict {
 	tuple := tupleOf(&s.Packet)
 	inverse, ok := tuple.answer()
 	if !ok {
@@ -119,7 +119,7 @@ func (h *Host) expireIn(c *conn, seconds int) {
 var errNoInner = errors.New("packet: Inner is not set: an ICMP error is tracked by the packet that it quotes")
 
 // trackError relates an ICMP error to the connection of the packet that it quotes (nf_conntrack_inet_error).
-func (w *walk) trackError(s *packet) {
+func (w *walk) trackError(s *skb) {
 	if s.Inner == nil {
 		w.fail(errNoInner)
 		return
@@ -137,7 +137,7 @@ func (w *walk) trackError(s *packet) {
 
 // confirm puts a new connection into the table, at the end of its first packet's way (nf_confirm). An answer to an answer to that packet, which
 // is of the connection's original direction, does so too.
-func (w *walk) confirm(s *packet) bool {
+func (w *walk) confirm(s *skb) bool {
 	if s.conn == nil || s.conn.confirmed || s.dir != original {
 		return true
 	}

@@ -34,7 +34,7 @@ const maxTunnels = 8
 
 // encapsulate puts the packet into a UDP packet, which then is walked out like one of the host's own: the mark stays, the connection
 // does not (vxlan_xmit_one in drivers/net/vxlan/vxlan_core.c, skb_scrub_packet). The route is looked up without the mark.
-func (w *walk) encapsulate(s *packet) {
+func (w *walk) encapsulate(s *skb) {
 	v := s.path.out.VXLAN
 	remote, known := v.Remotes[s.path.nextHop]
 	if !known {
@@ -59,7 +59,7 @@ func (w *walk) encapsulate(s *packet) {
 		return
 	}
 	outer.Src = src
-	*s = packet{Packet: outer, local: true, path: way, routed: true}
+	*s = skb{Packet: outer, local: true, path: way, routed: true}
 	w.sendRouted(s)
 }
 
@@ -84,9 +84,9 @@ func (h *Host) vxlanOf(p *Packet) *device {
 }
 
 // decapsulate takes the carried packet in by the tunnel. The mark stays (vxlan_rcv).
-func (w *walk) decapsulate(s *packet, dev *device) {
+func (w *walk) decapsulate(s *skb, dev *device) {
 	inner := *s.Carried
 	inner.Mark = s.Mark
-	*s = packet{Packet: inner, in: dev}
+	*s = skb{Packet: inner, in: dev}
 	w.receive(s)
 }

@@ -22,9 +22,9 @@ func (h *Host) outcomes(in Input, quiet bool) ([]Outcome, error) {
 	defer h.memory.sets.release()
 	var outcomes []Outcome
 	var current Outcome
-	var plans rulesetPlans
+	var hooks familyHooks
 	err := Enumerate(func(c Chance) error {
-		return h.look(&in, c, quiet, &plans, &current)
+		return h.look(&in, c, quiet, &hooks, &current)
 	}, func(probability float64) error {
 		current.setProbability(probability)
 		outcomes = append(outcomes, current)
@@ -43,19 +43,19 @@ func (h *Host) Verdict(in Input, c Chance) (o Outcome, err error) {
 	defer h.lock.Unlock()
 	h.memory.sets.freeze()
 	defer h.memory.sets.release()
-	var plans rulesetPlans
-	err = h.look(&in, c, true, &plans, &o)
+	var hooks familyHooks
+	err = h.look(&in, c, true, &hooks, &o)
 	return o, err
 }
 
 // look is a step that is undone.
-func (h *Host) look(in *Input, c Chance, quiet bool, plans *rulesetPlans, o *Outcome) error {
+func (h *Host) look(in *Input, c Chance, quiet bool, hooks *familyHooks, o *Outcome) error {
 	mark := h.checkpoint()
 	defer func() {
 		h.rollback(mark)
 		h.scratch.used = 0
 	}()
-	return h.step(in, c, quiet, plans, o)
+	return h.step(in, c, quiet, hooks, o)
 }
 
 func (o *Outcome) setProbability(p float64) {
@@ -70,19 +70,19 @@ func (o *Outcome) setProbability(p float64) {
 func (h *Host) Step(in Input, c Chance) (o Outcome, err error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
-	var plans rulesetPlans
-	err = h.step(&in, c, false, &plans, &o)
+	var hooks familyHooks
+	err = h.step(&in, c, false, &hooks, &o)
 	return o, err
 }
 
-// step writes the outcome to o; nothing if there is an error. Plans that are missing are those that the walk begins with.
-func (h *Host) step(in *Input, c Chance, quiet bool, plans *rulesetPlans, o *Outcome) error {
+// step writes the outcome to o; nothing if there is an error. Hooks that are missing are those of the rulesets that the walk begins with.
+func (h *Host) step(in *Input, c Chance, quiet bool, hooks *familyHooks, o *Outcome) error {
 	mark := h.checkpoint()
 	w := h.newWalk(c, quiet)
 	defer h.endWalk(w)
-	w.plans = *plans
+	w.hooks = *hooks
 	err := w.run(in)
-	*plans = w.plans
+	*hooks = w.hooks
 	if err != nil {
 		h.rollback(mark)
 		return fmt.Errorf("host %s: %w", h.name, err)
@@ -98,14 +98,14 @@ type walk struct {
 	chance   Chance
 	outcome  Outcome
 	quiet    bool // neither steps nor counts are noted: the walk will be undone
-	plans    rulesetPlans
-	packet   packet
+	hooks    familyHooks
+	packet   skb
 	rule     ruleState
 	hotdrop  bool // a match drops the packet
 	jumps    int
 	tunnels  int
 	bypassed bool // a table ended with a verdict to queue the packet for a program that is not there
-	stack    []frame
+	stack    []position
 	err      error
 }
 
@@ -136,11 +136,11 @@ type ruleState struct {
 	place int // of the match in the rule
 }
 
-// packet is a packet on its way: the header as it is now, and what the kernel keeps beside it in the skb.
-type packet struct {
+// skb is a packet on its way (struct sk_buff): the header as it is now, and what the kernel keeps beside it.
+type skb struct {
 	Packet
 	hook     hook
-	plan     *rulesetPlan
+	hooks    *rulesetHooks
 	in, out  *device // as the hook sees them
 	conn     *conn
 	dir      direction
@@ -204,7 +204,7 @@ func checkInput(in *Input) error {
 }
 
 // receive takes a packet that came in by s.in. On lo it may have its route already.
-func (w *walk) receive(s *packet) {
+func (w *walk) receive(s *skb) {
 	if !s.in.Up {
 		w.drop("device is down")
 		return
@@ -219,7 +219,7 @@ func (w *walk) receive(s *packet) {
 }
 
 // route finds out where a packet that passed PREROUTING goes.
-func (w *walk) route(s *packet) {
+func (w *walk) route(s *skb) {
 	if !s.routed {
 		var err error
 		if s.path, err = w.h.routeInput(&s.Packet, s.in, w.chance); err != nil {
@@ -235,7 +235,7 @@ func (w *walk) route(s *packet) {
 	}
 }
 
-func (w *walk) deliver(s *packet) {
+func (w *walk) deliver(s *skb) {
 	if !w.pass(s, input, s.in, nil) {
 		return
 	}
@@ -247,7 +247,7 @@ func (w *walk) deliver(s *packet) {
 }
 
 // forward is ip_forward and ip6_forward.
-func (w *walk) forward(s *packet) {
+func (w *walk) forward(s *skb) {
 	if s.Is6() && (s.Src.IsUnspecified() || s.Src.IsLoopback()) {
 		w.drop(errBadAddress.Error())
 		return
@@ -267,7 +267,7 @@ func (w *walk) forward(s *packet) {
 }
 
 // send takes a packet of the host itself. With anySrc its source need not be the host's.
-func (w *walk) send(s *packet, anySrc bool) {
+func (w *walk) send(s *skb, anySrc bool) {
 	s.local = true
 	to, src, err := w.h.routeOutput(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName, chance: w.chance}, anySrc)
 	if err != nil {
@@ -282,7 +282,7 @@ func (w *walk) send(s *packet, anySrc bool) {
 }
 
 // sendRouted takes a packet of the host that has its route out.
-func (w *walk) sendRouted(s *packet) {
+func (w *walk) sendRouted(s *skb) {
 	if !w.pass(s, output, nil, s.path.out) || !w.pass(s, postRouting, nil, s.path.out) {
 		return
 	}
@@ -295,7 +295,7 @@ func (w *walk) sendRouted(s *packet) {
 }
 
 // leave hands the packet to the device.
-func (w *walk) leave(s *packet) {
+func (w *walk) leave(s *skb) {
 	if s.path.out.VXLAN != nil {
 		w.encapsulate(s)
 		return
@@ -309,7 +309,7 @@ func (w *walk) leave(s *packet) {
 
 // reroute looks up the route again after a change of OUTPUT (ip_route_me_harder): the source may be foreign now. The rest of
 // the hook still sees the first device.
-func (w *walk) reroute(s *packet) bool {
+func (w *walk) reroute(s *skb) bool {
 	to, _, err := w.h.routeOutput(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName, chance: w.chance}, true)
 	if err != nil {
 		w.drop(err.Error())
@@ -325,9 +325,9 @@ func (w *walk) drop(reason string) {
 }
 
 // pass takes the packet through the stages of a hook. It is false if the packet goes no further.
-func (w *walk) pass(s *packet, at hook, in, out *device) bool {
+func (w *walk) pass(s *skb, at hook, in, out *device) bool {
 	s.hook, s.in, s.out = at, in, out
-	if s.plan = w.plan(&s.Packet); s.plan == nil {
+	if s.hooks = w.hooksOf(&s.Packet); s.hooks == nil {
 		return true
 	}
 	for _, st := range hookStages[at] {
@@ -346,10 +346,10 @@ func (h *Host) rules(p *Packet) *fakeipt.Ruleset {
 	return h.netfilter.Ruleset(FamilyOf(p.Dst))
 }
 
-func (w *walk) stage(s *packet, st stage) bool {
+func (w *walk) stage(s *skb, st stage) bool {
 	switch st {
 	case trackStage:
-		if s.plan.tracks && !w.trackStep(s) {
+		if s.hooks.tracks && !w.trackStep(s) {
 			return false
 		}
 		return w.err == nil
@@ -375,7 +375,7 @@ func (w *walk) stage(s *packet, st stage) bool {
 }
 
 // finish writes down what the packet is at the end.
-func (w *walk) finish(s *packet) {
+func (w *walk) finish(s *skb) {
 	o := &w.outcome
 	o.Packet = s.Packet
 	o.Final = Final{Proto: s.Proto, Src: s.Src, SrcPort: s.SrcPort, Dst: s.Dst, DstPort: s.DstPort, Mark: s.Mark}
