@@ -1,13 +1,9 @@
 package differ
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -101,28 +97,6 @@ func (j *judging) load() error {
 	return nil
 }
 
-// newFake is a fake kernel with the objects and rules of a case.
-func newFake(c *walkCase, f fakeipt.Family) (*fakeipt.Kernel, toolRun) {
-	fake := fakeipt.New(fakeipt.Options{Dialect: c.Dialect})
-	runFake(fake, []string{tool("iptables-restore", c.Dialect, f)}, emptyRules)
-	for _, name := range c.NFAcct {
-		runFake(fake, []string{"nfacct", "add", name}, "")
-	}
-	if c.Sets != "" {
-		if run := runFake(fake, []string{"ipset", "restore"}, c.Sets); run.Status != 0 {
-			return fake, run
-		}
-	}
-	return fake, runFake(fake, []string{tool("iptables-restore", c.Dialect, f)}, c.Rules)
-}
-
-// runFake runs a tool on a fake kernel.
-func runFake(k *fakeipt.Kernel, argv []string, stdin string) toolRun {
-	var stdout, stderr bytes.Buffer
-	status := k.Run(argv, strings.NewReader(stdin), &stdout, &stderr)
-	return toolRun{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}
-}
-
 // send sends a packet on both sides.
 func (j *judging) send(s *send) error {
 	if s.Forget {
@@ -175,89 +149,6 @@ func input(from string, p packetsim.Packet) packetsim.Input {
 	}
 	in.MAC, in.LinkType, in.Socket = packetsim.MAC(sideMAC(from)), packetsim.LinkUnicast, &packetsim.Socket{None: true}
 	return in
-}
-
-// pick finds the outcome that the kernel took, -1 if there is none. While packets are awaited, an answer of the node's sockets has to be
-// there too.
-func (j *judging) pick(outcomes []packetsim.Outcome, obs *observation, awaited bool) int {
-	return slices.IndexFunc(outcomes, func(o packetsim.Outcome) bool { return j.fits(&o, obs, awaited) })
-}
-
-func (j *judging) fits(o *packetsim.Outcome, obs *observation, awaited bool) bool {
-	if !slices.Equal(stepTexts(o, j.c.Dialect), obs.Steps) {
-		return false
-	}
-	if _, answers := socketAnswer(o); answers {
-		return !awaited || len(obs.Replies) > 0
-	}
-	return slices.Equal(replySteps(o, j.c.Dialect), obs.Replies) && j.sameSeen(seenOf(o), obs.Seen)
-}
-
-// replySteps are the steps of the packets that the node made because of the one that the outcome is of, each followed by those about it.
-func replySteps(o *packetsim.Outcome, d fakeipt.Dialect) []string {
-	var lines []string
-	for i := range o.Replies {
-		r := &o.Replies[i].Outcome
-		lines = append(append(lines, stepTexts(r, d)...), replySteps(r, d)...)
-	}
-	return lines
-}
-
-// seen is a packet that comes out on a side. Its source port is the kernel's choice if chosen is set.
-type seen struct {
-	place  string
-	packet packetsim.Packet
-	chosen bool
-}
-
-func seenOf(o *packetsim.Outcome) []seen {
-	var list []seen
-	if o.To == packetsim.ToForward {
-		list = append(list, seen{placeOf(o.Out), o.Packet, o.Packet.Proto.HasPorts() && o.Final.SrcPort == 0 && o.Packet.SrcPort != 0})
-	}
-	for i := range o.Replies {
-		list = append(list, seenOf(&o.Replies[i].Outcome)...)
-	}
-	return list
-}
-
-// sameSeen compares what came out, whatever source ports the kernel chose for the first time.
-func (j *judging) sameSeen(ours []seen, kernel []string) bool {
-	return len(ours) == len(kernel) && len(j.matchSeen(ours, kernel)) == len(ours)
-}
-
-// matchSeen pairs each of our packets with one of the kernel's and gives the source ports of those.
-func (j *judging) matchSeen(ours []seen, kernel []string) []uint16 {
-	left := slices.Clone(kernel)
-	var ports []uint16
-	for i := range ours {
-		want := j.seenPattern(&ours[i])
-		k := slices.IndexFunc(left, want.MatchString)
-		if k < 0 {
-			return nil
-		}
-		port, _ := strconv.ParseUint(want.FindStringSubmatch(left[k])[1], 10, 16)
-		ports = append(ports, uint16(port))
-		left = slices.Delete(left, k, k+1)
-	}
-	return ports
-}
-
-// seenPattern is the text of a packet with its source port in a group, which is open if the kernel chooses.
-func (j *judging) seenPattern(s *seen) *regexp.Regexp {
-	p := j.realPacket(s.packet)
-	text := regexp.QuoteMeta(seenText(s.place, &p))
-	port := fmt.Sprintf(":%d > ", p.SrcPort)
-	_, known := j.ports[conversationOf(&s.packet)]
-	switch {
-	case !p.Proto.HasPorts():
-		text = "()" + text
-	case s.chosen && !known:
-		text = strings.Replace(text, port, `:(\d+) > `, 1)
-	default:
-		text = strings.Replace(text, port, fmt.Sprintf(":(%d) > ", p.SrcPort), 1)
-	}
-	return regexp.MustCompile("^" + text + "$")
 }
 
 // keep makes the walk take the kernel's way, and lets the node's sockets answer.
@@ -324,38 +215,4 @@ func refusalReason(err error) string {
 		err = inner
 	}
 	return err.Error()
-}
-
-// end compares the state that is left.
-func (j *judging) end() error {
-	if j.v.RulesRefused || j.v.Answer.Restore.Status != 0 {
-		return nil
-	}
-	end, err := j.real.end()
-	if err != nil {
-		return err
-	}
-	j.v.Answer.endState = *end
-	if j.v.Disagreement != "" || j.apart { // the end is for the record
-		return nil
-	}
-	ours := j.fakeEnd()
-	switch {
-	case end.Save != ours.Save:
-		j.disagree("counters", "iptables-save -c\n%s", diff(strings.Split(end.Save, "\n"), strings.Split(ours.Save, "\n")))
-	case !slices.Equal(j.knownPorts(end.Conntrack), j.knownPorts(ours.Conntrack)):
-		j.disagree("conntrack", "\n%s", diff(end.Conntrack, ours.Conntrack))
-	case !slices.Equal(end.NFAcct, ours.NFAcct):
-		j.disagree("nfacct", "\n%s", diff(end.NFAcct, ours.NFAcct))
-	}
-	return nil
-}
-
-func (j *judging) fakeEnd() *endState {
-	save := runFake(j.fake, []string{tool("iptables-save", j.c.Dialect, j.family), "-c"}, "")
-	e := &endState{Save: withoutDates(save.Stdout), Conntrack: hostConnectionLines(j.host, j.family, j.realTuple)}
-	if len(j.c.NFAcct) > 0 {
-		e.NFAcct = sortedLines(runFake(j.fake, []string{"nfacct", "list"}, "").Stdout)
-	}
-	return e
 }

@@ -30,3 +30,13 @@ func stepTexts(o *packetsim.Outcome, d fakeipt.Dialect) []string {
 	}
 	return lines
 }
+
+// replySteps are the steps of the packets that the node made because of the one that the outcome is of, each followed by those about it.
+func replySteps(o *packetsim.Outcome, d fakeipt.Dialect) []string {
+	var lines []string
+	for i := range o.Replies {
+		r := &o.Replies[i].Outcome
+		lines = append(append(lines, stepTexts(r, d)...), replySteps(r, d)...)
+	}
+	return lines
+}

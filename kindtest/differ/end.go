@@ -1,0 +1,40 @@
+package differ
+
+import (
+	"slices"
+	"strings"
+)
+
+// end compares the state that is left.
+func (j *judging) end() error {
+	if j.v.RulesRefused || j.v.Answer.Restore.Status != 0 {
+		return nil
+	}
+	end, err := j.real.end()
+	if err != nil {
+		return err
+	}
+	j.v.Answer.endState = *end
+	if j.v.Disagreement != "" || j.apart { // the end is for the record
+		return nil
+	}
+	ours := j.fakeEnd()
+	switch {
+	case end.Save != ours.Save:
+		j.disagree("counters", "iptables-save -c\n%s", diff(strings.Split(end.Save, "\n"), strings.Split(ours.Save, "\n")))
+	case !slices.Equal(j.knownPorts(end.Conntrack), j.knownPorts(ours.Conntrack)):
+		j.disagree("conntrack", "\n%s", diff(end.Conntrack, ours.Conntrack))
+	case !slices.Equal(end.NFAcct, ours.NFAcct):
+		j.disagree("nfacct", "\n%s", diff(end.NFAcct, ours.NFAcct))
+	}
+	return nil
+}
+
+func (j *judging) fakeEnd() *endState {
+	save := runFake(j.fake, []string{tool("iptables-save", j.c.Dialect, j.family), "-c"}, "")
+	e := &endState{Save: withoutDates(save.Stdout), Conntrack: hostConnectionLines(j.host, j.family, j.realTuple)}
+	if len(j.c.NFAcct) > 0 {
+		e.NFAcct = sortedLines(runFake(j.fake, []string{"nfacct", "list"}, "").Stdout)
+	}
+	return e
+}

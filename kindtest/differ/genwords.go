@@ -1,0 +1,59 @@
+package differ
+
+import (
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// protoWord is how -p names a protocol of the generator.
+func protoWord(proto string, f fakeipt.Family) string {
+	if proto == "icmp" && f == fakeipt.IPv6 {
+		return "ipv6-icmp"
+	}
+	return proto
+}
+
+func (g *gen) ports() string {
+	return g.not(g.oneOf("--dport ", "--dport ", "--sport ")) + g.oneOf("80", "80", "443", "53", "8080", "1:1000", "40001", "40001:40002", "1000:")
+}
+
+func (g *gen) markMask() string {
+	return g.oneOf("0x1", "0x1/0x1", "0x1/0x1", "0x2/0x2", "0x4000/0x4000", "0x0/0x3", "0x3/0xff", "0x0")
+}
+
+// network is an address or a network of the lab.
+func (g *gen) network() string {
+	if g.chance(50) {
+		return g.w.networks[g.r.IntN(len(g.w.networks))].String()
+	}
+	return g.oneAddr(g.w.clients, g.w.servers, g.w.services, g.w.node)
+}
+
+// endpoint is where DNAT may lead; source is what SNAT may make.
+func (g *gen) endpoint() string {
+	return g.oneAddr(g.w.servers, g.w.servers, g.w.clients, g.w.node[:2])
+}
+
+func (g *gen) source() string { return g.oneAddr(g.w.node[:2], g.w.servers, g.w.services) }
+
+func (g *gen) withPort(addr, port string) string {
+	if strings.Contains(addr, ":") {
+		return "[" + addr + "]:" + port
+	}
+	return addr + ":" + port
+}
+
+// set is the name of a set and the sides of the packet that are looked up.
+func (g *gen) set() string {
+	g.usesSets = true
+	return g.oneOf("cwip src", "cwip dst", "cwipport dst,dst", "cwipport src,src", "cwnet src", "cwnet dst",
+		"cwipportip dst,dst,src", "cwipportnet src,dst,dst", "cwnetport dst,dst", "cwport dst", "cwport src")
+}
+
+func (g *gen) account() string {
+	g.usesAccounts = true
+	return g.oneOf(accounts...)
+}
+
+var accounts = []string{"cw-one", "cw-two"}
