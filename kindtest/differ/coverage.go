@@ -49,7 +49,9 @@ func wordsOf(line string) []string {
 }
 
 // enumerated are the options whose values are few and count each by itself.
-var enumerated = []string{"--reject-with", "--mode", "--dst-type", "--src-type", "--ctstate", "--ctstatus", "--ctdir", "--pkt-type", "--chunk-types"}
+var enumerated = []string{
+	"--reject-with", "--mode", "--dst-type", "--src-type", "--ctstate", "--ctstatus", "--ctdir", "--pkt-type", "--chunk-types",
+}
 
 func optionName(owner, option, value string) string {
 	if slices.Contains(enumerated, option) {
@@ -115,9 +117,11 @@ func (c coverage) reach(name string) *reach {
 // wanted are the matches and targets that the differential is about. TRACE is in every ruleset; a packet that is traced already meets it on
 // lo.
 var wanted = []string{
-	"tcp", "udp", "sctp", "icmp", "icmp6", "comment", "conntrack", "state", "addrtype", "mark", "connmark", "statistic", "recent", "nfacct", "set", "multiport",
+	"tcp", "udp", "sctp", "icmp", "icmp6", "comment", "conntrack", "state", "addrtype", "mark", "connmark", "statistic", "recent", "nfacct",
+	"set", "multiport",
 	"physdev", "limit", "hashlimit", "iprange", "owner", "pkttype", "mac", "length", "socket", "rpfilter",
-	"ACCEPT", "DROP", "RETURN", "jump", "goto", "REJECT", "DNAT", "SNAT", "MASQUERADE", "REDIRECT", "NETMAP", "MARK", "CONNMARK", "CT", "NOTRACK", "LOG", "NFLOG",
+	"ACCEPT", "DROP", "RETURN", "jump", "goto", "REJECT", "DNAT", "SNAT", "MASQUERADE", "REDIRECT", "NETMAP", "MARK", "CONNMARK", "CT",
+	"NOTRACK", "LOG", "NFLOG",
 	"TRACE", "TPROXY", "TCPMSS", "CHECKSUM", "SET", "NFQUEUE",
 }
 
@@ -153,7 +157,8 @@ func (c coverage) print(w io.Writer, family int) {
 		}
 	}
 	none := c.missing(family)
-	fmt.Fprintf(w, "  reached by packets: %d of %d matches and targets, %d of %d of their options\n", c.reached(family), reachable, len(c)-len(unmet), len(c))
+	fmt.Fprintf(w, "  reached by packets: %d of %d matches and targets, %d of %d of their options\n",
+		c.reached(family), reachable, len(c)-len(unmet), len(c))
 	for _, name := range sortedKeys(noPacket) {
 		if c[name] != nil {
 			fmt.Fprintf(w, "  not reached: %s, %d rules: %s\n", name, c[name].Rules, noPacket[name])

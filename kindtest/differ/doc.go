@@ -3,13 +3,14 @@
 // It stands at the end of the project's line, where imitation and reality meet. There are two differentials:
 //
 //   - The walk differential makes random rulesets and sequences of packets (genrules.go, gentraffic.go), sends them through a node of
-//     the real kernel between a client and a server (lab_linux.go), and walks them through a packetsim.Host. Both must agree on the way through the rules
-//     (the kernel's TRACE), on what came out on each side, on the counters that iptables-save shows, and on the tracked connections.
+//     the real kernel between a client and a server (lab_linux.go), and walks them through a packetsim.Host. Both must agree on the way
+//     through the rules (the kernel's TRACE), on what came out on each side, on the counters that iptables-save shows, and on the tracked
+//     connections.
 //   - The text differential gives random input, whole and damaged, to the real tools and to fakeipt (gentext.go). Both must agree on exit
 //     status, output, messages and the ruleset that is left.
 //
-// Where the kernel leaves a rule to chance, its way must be one of the walk's outcomes. The draws that it made are kept, and a chi-squared test
-// holds them against their probabilities (chance.go).
+// Where the kernel leaves a rule to chance, its way must be one of the walk's outcomes. The draws that it made are kept, and a chi-squared
+// test holds them against their probabilities (chance.go).
 //
 // A disagreement is shrunk (shrink.go) and written as a case: a YAML file with the input and the kernel's answer. A case is
 // replayed on the fake alone, with the recorded answer as the expectation, or on the real kernel again.
@@ -17,8 +18,9 @@
 // What the generator cannot use since fakeipt or packetsim refuses it is found out by trying it (probe.go), and is
 // reported with its reason. Nothing else is left out.
 //
-// The kernel tests (CHAINWALK_KERNEL=1, root) are bounded by CHAINWALK_DIFFER_TIME (60s for both differentials, dialects and families together) and CHAINWALK_DIFFER_RULESETS,
-// begin at CHAINWALK_DIFFER_SEED, and write cases to CHAINWALK_DIFFER_OUT. CHAINWALK_DIFFER_REPLAY names a folder with more cases to replay.
+// The kernel tests (CHAINWALK_KERNEL=1, root) are bounded by CHAINWALK_DIFFER_TIME (60s for both differentials, dialects and families
+// together) and CHAINWALK_DIFFER_RULESETS, begin at CHAINWALK_DIFFER_SEED, and write cases to CHAINWALK_DIFFER_OUT. CHAINWALK_DIFFER_REPLAY
+// names a folder with more cases to replay.
 //
 // Not compared: the contents of packets beyond their headers, fragments, timing (only entries that live for the
 // whole sequence), source ports that the kernel draws,

@@ -24,7 +24,8 @@ func (j *judging) explain(from string, p packetsim.Packet, outcomes []packetsim.
 func (j *judging) explainAnswer(answer *packetsim.Packet, outcomes []packetsim.Outcome, obs *observation) {
 	o := &outcomes[0]
 	steps := append(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect)...)
-	j.disagree("answer", "the node's answer %s (%d outcomes; the first: %s %s %s)\n%s", packetText(answer), len(outcomes), o.Verdict, o.To, o.Reason,
+	j.disagree("answer", "the node's answer %s (%d outcomes; the first: %s %s %s)\n%s", packetText(answer), len(outcomes),
+		o.Verdict, o.To, o.Reason,
 		diff(obs.lines(), j.lines(obs.Steps, steps, seenOf(o))))
 }
 

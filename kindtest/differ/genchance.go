@@ -15,7 +15,10 @@ const chanceSends = 250
 // connections.
 func (g *gen) chanceCase(d fakeipt.Dialect) *walkCase {
 	var b strings.Builder
-	b.WriteString("*raw\n:PREROUTING ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A PREROUTING -j TRACE\n-A OUTPUT -j TRACE\nCOMMIT\n*mangle\nCOMMIT\n*nat\n:PREROUTING ACCEPT [0:0]\n:INPUT ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n:SVC - [0:0]\n-A PREROUTING -p udp -j SVC\n")
+	b.WriteString("*raw\n:PREROUTING ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A PREROUTING -j TRACE\n-A OUTPUT -j TRACE\nCOMMIT\n" +
+		"*mangle\nCOMMIT\n" +
+		"*nat\n:PREROUTING ACCEPT [0:0]\n:INPUT ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n" +
+		":SVC - [0:0]\n-A PREROUTING -p udp -j SVC\n")
 	endpoints := []string{g.w.servers[0].String(), g.w.servers[1].String(), g.w.clients[0].String(), g.w.clients[1].String()}
 	for i, to := range endpoints {
 		random := ""
@@ -24,7 +27,9 @@ func (g *gen) chanceCase(d fakeipt.Dialect) *walkCase {
 		}
 		fmt.Fprintf(&b, "-A SVC -p udp%s -j DNAT --to-destination %s\n", random, g.withPort(to, "8080"))
 	}
-	b.WriteString("COMMIT\n*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A FORWARD -m statistic --mode random --probability 0.10000000009\n-A FORWARD -m statistic --mode random ! --probability 0.75000000000\nCOMMIT\n")
+	b.WriteString("COMMIT\n*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n" +
+		"-A FORWARD -m statistic --mode random --probability 0.10000000009\n" +
+		"-A FORWARD -m statistic --mode random ! --probability 0.75000000000\nCOMMIT\n")
 	c := &walkCase{Dialect: d, Family: int(g.w.family), Rules: b.String()}
 	for n := range chanceSends {
 		from := netip.AddrPortFrom(g.w.clients[0], uint16(20000+n))

@@ -11,17 +11,23 @@ var matchPieces = []piece{
 	{name: "source", weight: 12, make: func(g *gen) string { return g.not("-s ") + g.network() }},
 	{name: "destination", weight: 12, make: func(g *gen) string { return g.not("-d ") + g.network() }},
 	{name: "fragment", weight: 2, family: fakeipt.IPv4, make: some("-f", "! -f")},
-	{name: "in device", weight: 5, hooks: "PREROUTING INPUT FORWARD", make: func(g *gen) string { return g.not("-i ") + g.oneOf(clientDev, serverDev, "lo", "cwd+") }},
-	{name: "out device", weight: 5, hooks: "FORWARD OUTPUT POSTROUTING", make: func(g *gen) string { return g.not("-o ") + g.oneOf(clientDev, serverDev, "lo", "cwd+") }},
+	{name: "in device", weight: 5, hooks: "PREROUTING INPUT FORWARD", make: func(g *gen) string {
+		return g.not("-i ") + g.oneOf(clientDev, serverDev, "lo", "cwd+")
+	}},
+	{name: "out device", weight: 5, hooks: "FORWARD OUTPUT POSTROUTING", make: func(g *gen) string {
+		return g.not("-o ") + g.oneOf(clientDev, serverDev, "lo", "cwd+")
+	}},
 	{name: "tcp ports", weight: 12, proto: "tcp", make: func(g *gen) string { return "-m tcp " + g.ports() }},
 	{name: "tcp flags", weight: 8, proto: "tcp", make: func(g *gen) string {
-		return "-m tcp " + g.not("--tcp-flags ") + g.oneOf("SYN,RST,ACK,FIN SYN", "RST RST", "ACK ACK", "SYN,ACK SYN,ACK", "FIN,SYN,RST,PSH,ACK,URG NONE")
+		return "-m tcp " + g.not("--tcp-flags ") +
+			g.oneOf("SYN,RST,ACK,FIN SYN", "RST RST", "ACK ACK", "SYN,ACK SYN,ACK", "FIN,SYN,RST,PSH,ACK,URG NONE")
 	}},
 	{name: "tcp option", weight: 2, proto: "tcp", make: some("-m tcp --tcp-option 2", "-m tcp ! --tcp-option 2")},
 	{name: "syn", weight: 4, proto: "tcp", make: func(g *gen) string { return "-m tcp " + g.not("--syn") }},
 	{name: "udp ports", weight: 12, proto: "udp", make: func(g *gen) string { return "-m udp " + g.ports() }},
 	{name: "sctp ports", weight: 12, proto: "sctp", make: func(g *gen) string { return "-m sctp " + g.ports() }},
-	{name: "sctp chunks", weight: 3, proto: "sctp", make: some("-m sctp --chunk-types any INIT", "-m sctp --chunk-types all INIT,DATA", "-m sctp ! --chunk-types only INIT")},
+	{name: "sctp chunks", weight: 3, proto: "sctp",
+		make: some("-m sctp --chunk-types any INIT", "-m sctp --chunk-types all INIT,DATA", "-m sctp ! --chunk-types only INIT")},
 	{name: "icmp type", weight: 12, proto: "icmp", family: fakeipt.IPv4, make: func(g *gen) string {
 		return "-m icmp " + g.not("--icmp-type ") + g.oneOf("8", "0", "3", "3/3", "any", "11/0", "echo-request")
 	}},
@@ -29,22 +35,27 @@ var matchPieces = []piece{
 		return "-m icmp6 " + g.not("--icmpv6-type ") + g.oneOf("128", "129", "1", "1/4", "3/0", "echo-request")
 	}},
 	{name: "multiport", weight: 6, proto: "ports", make: func(g *gen) string {
-		return "-m multiport " + g.not(g.oneOf("--dports ", "--sports ", "--ports ")) + g.oneOf("80,443", "53,1000:2000", "80", "40001:40002,8080", "1:65535")
+		return "-m multiport " + g.not(g.oneOf("--dports ", "--sports ", "--ports ")) +
+			g.oneOf("80,443", "53,1000:2000", "80", "40001:40002,8080", "1:65535")
 	}},
 	{name: "comment", weight: 3, make: some(`-m comment --comment "a b"`, "-m comment --comment x")},
 	{name: "ctstate", weight: 12, make: func(g *gen) string {
-		return "-m conntrack " + g.not("--ctstate ") + g.oneOf("NEW", "ESTABLISHED", "RELATED", "INVALID", "UNTRACKED", "SNAT", "DNAT", "RELATED,ESTABLISHED", "NEW,INVALID", "DNAT,INVALID")
+		return "-m conntrack " + g.not("--ctstate ") +
+			g.oneOf("NEW", "ESTABLISHED", "RELATED", "INVALID", "UNTRACKED", "SNAT", "DNAT", "RELATED,ESTABLISHED", "NEW,INVALID", "DNAT,INVALID")
 	}},
 	{name: "ctstatus", weight: 4, make: func(g *gen) string {
 		return "-m conntrack " + g.not("--ctstatus ") + g.oneOf("SEEN_REPLY", "ASSURED", "CONFIRMED", "NONE", "EXPECTED", "SEEN_REPLY,CONFIRMED")
 	}},
 	{name: "ctdir", weight: 4, make: some("-m conntrack --ctdir ORIGINAL", "-m conntrack --ctdir REPLY")},
-	{name: "ctproto", weight: 3, make: some("-m conntrack --ctproto 6", "-m conntrack ! --ctproto 17", "-m conntrack --ctproto 17 --ctdir REPLY")},
+	{name: "ctproto", weight: 3,
+		make: some("-m conntrack --ctproto 6", "-m conntrack ! --ctproto 17", "-m conntrack --ctproto 17 --ctdir REPLY")},
 	{name: "ct addresses", weight: 5, make: func(g *gen) string {
 		return "-m conntrack " + g.not(g.oneOf("--ctorigsrc ", "--ctorigdst ", "--ctreplsrc ", "--ctrepldst ")) + g.network()
 	}},
 	{name: "ct ports", weight: 4, make: func(g *gen) string {
-		return "-m conntrack --ctproto " + g.oneOf("6", "17") + " " + g.not(g.oneOf("--ctorigdstport ", "--ctorigsrcport ", "--ctreplsrcport ", "--ctrepldstport ")) + g.oneOf("80", "8080", "1:1000", "40001:40003")
+		return "-m conntrack --ctproto " + g.oneOf("6", "17") + " " +
+			g.not(g.oneOf("--ctorigdstport ", "--ctorigsrcport ", "--ctreplsrcport ", "--ctrepldstport ")) +
+			g.oneOf("80", "8080", "1:1000", "40001:40003")
 	}},
 	{name: "ctexpire", weight: 2, make: some("-m conntrack --ctexpire 1:1000", "-m conntrack ! --ctexpire 200:500000")},
 	{name: "state", weight: 3, make: func(g *gen) string {
@@ -53,21 +64,29 @@ var matchPieces = []piece{
 	{name: "mark", weight: 18, make: func(g *gen) string { return "-m mark " + g.not("--mark ") + g.markMask() }},
 	{name: "connmark", weight: 5, make: func(g *gen) string { return "-m connmark " + g.not("--mark ") + g.markMask() }},
 	{name: "addrtype", weight: 8, make: func(g *gen) string {
-		return "-m addrtype " + g.not(g.oneOf("--dst-type ", "--src-type ")) + g.oneOf("LOCAL", "LOCAL", "UNICAST", "UNICAST,LOCAL", "UNSPEC", "MULTICAST", "ANYCAST", "UNREACHABLE")
+		return "-m addrtype " + g.not(g.oneOf("--dst-type ", "--src-type ")) +
+			g.oneOf("LOCAL", "LOCAL", "UNICAST", "UNICAST,LOCAL", "UNSPEC", "MULTICAST", "ANYCAST", "UNREACHABLE")
 	}},
 	{name: "addrtype of IPv4", weight: 4, family: fakeipt.IPv4, make: func(g *gen) string {
-		return "-m addrtype " + g.not(g.oneOf("--dst-type ", "--dst-type ", "--src-type ")) + g.oneOf("BROADCAST", "LOCAL,BROADCAST", "BLACKHOLE", "PROHIBIT", "THROW", "NAT", "XRESOLVE")
+		return "-m addrtype " + g.not(g.oneOf("--dst-type ", "--dst-type ", "--src-type ")) +
+			g.oneOf("BROADCAST", "LOCAL,BROADCAST", "BLACKHOLE", "PROHIBIT", "THROW", "NAT", "XRESOLVE")
 	}},
-	{name: "addrtype in", weight: 3, hooks: "PREROUTING INPUT FORWARD", make: some("-m addrtype --dst-type LOCAL --limit-iface-in", "-m addrtype --src-type LOCAL --limit-iface-in", "-m addrtype --dst-type UNICAST --limit-iface-in")},
-	{name: "addrtype out", weight: 3, hooks: "POSTROUTING OUTPUT FORWARD", make: some("-m addrtype --dst-type LOCAL --limit-iface-out", "-m addrtype --src-type LOCAL --limit-iface-out", "-m addrtype ! --dst-type UNICAST --limit-iface-out")},
+	{name: "addrtype in", weight: 3, hooks: "PREROUTING INPUT FORWARD",
+		make: some("-m addrtype --dst-type LOCAL --limit-iface-in", "-m addrtype --src-type LOCAL --limit-iface-in",
+			"-m addrtype --dst-type UNICAST --limit-iface-in")},
+	{name: "addrtype out", weight: 3, hooks: "POSTROUTING OUTPUT FORWARD",
+		make: some("-m addrtype --dst-type LOCAL --limit-iface-out", "-m addrtype --src-type LOCAL --limit-iface-out",
+			"-m addrtype ! --dst-type UNICAST --limit-iface-out")},
 	{name: "nth", weight: 4, make: func(g *gen) string {
-		return "-m statistic --mode nth " + g.not("--every ") + g.oneOf("2 --packet 0", "3 --packet 0", "4 --packet 2", "2 --packet 1", "1 --packet 0")
+		return "-m statistic --mode nth " + g.not("--every ") +
+			g.oneOf("2 --packet 0", "3 --packet 0", "4 --packet 2", "2 --packet 1", "1 --packet 0")
 	}},
 	{name: "recent set", weight: 4, make: func(g *gen) string {
 		return "-m recent --set --name " + g.list() + g.oneOf("", " --rdest", " --rsource")
 	}},
 	{name: "recent check", weight: 6, make: func(g *gen) string {
-		return "-m recent " + g.not(g.oneOf("--rcheck", "--update")) + g.oneOf("", " --seconds 600", " --hitcount 2", " --seconds 600 --hitcount 3", " --seconds 600 --reap") + " --name " + g.list() + g.oneOf("", " --rdest")
+		return "-m recent " + g.not(g.oneOf("--rcheck", "--update")) + g.oneOf("", " --seconds 600", " --hitcount 2",
+			" --seconds 600 --hitcount 3", " --seconds 600 --reap") + " --name " + g.list() + g.oneOf("", " --rdest")
 	}},
 	{name: "recent remove", weight: 2, make: func(g *gen) string { return "-m recent --remove --name " + g.list() }},
 	{name: "recent mask", weight: 2, family: fakeipt.IPv4, make: func(g *gen) string {
@@ -84,19 +103,26 @@ var matchPieces = []piece{
 		from := g.oneAddr(g.w.clients, g.w.servers, g.w.services)
 		return "-m iprange " + g.not(g.oneOf("--src-range ", "--dst-range ")) + from + "-" + g.last(from)
 	}},
-	{name: "pkttype", weight: 2, make: some("-m pkttype --pkt-type unicast", "-m pkttype ! --pkt-type broadcast", "-m pkttype --pkt-type multicast")},
+	{name: "pkttype", weight: 2,
+		make: some("-m pkttype --pkt-type unicast", "-m pkttype ! --pkt-type broadcast", "-m pkttype --pkt-type multicast")},
 	{name: "mac", weight: 3, hooks: "PREROUTING INPUT FORWARD", make: func(g *gen) string {
 		return "-m mac " + g.not("--mac-source ") + strings.ToUpper(sideMAC(g.oneOf(clientPlace, serverPlace)).String())
 	}},
-	{name: "limit", weight: 3, make: some("-m limit --limit 1/hour --limit-burst 2", "-m limit --limit 1/hour --limit-burst 1", "-m limit --limit 2/hour")},
+	{name: "limit", weight: 3,
+		make: some("-m limit --limit 1/hour --limit-burst 2", "-m limit --limit 1/hour --limit-burst 1", "-m limit --limit 2/hour")},
 	{name: "hashlimit", weight: 3, make: func(g *gen) string {
 		return "-m hashlimit " + g.oneOf("--hashlimit-upto", "--hashlimit-above") + " 1/hour --hashlimit-burst " + g.oneOf("1", "2", "3") +
-			g.oneOf("", " --hashlimit-mode srcip", " --hashlimit-mode srcip,dstport", " --hashlimit-mode dstip", " --hashlimit-mode srcport,dstip", " --hashlimit-mode srcip --hashlimit-srcmask 24") + " --hashlimit-name " + g.unique("h")
+			g.oneOf("", " --hashlimit-mode srcip", " --hashlimit-mode srcip,dstport", " --hashlimit-mode dstip", " --hashlimit-mode srcport,dstip",
+				" --hashlimit-mode srcip --hashlimit-srcmask 24") + " --hashlimit-name " + g.unique("h")
 	}},
-	{name: "owner", weight: 2, hooks: "OUTPUT POSTROUTING", make: some("-m owner --uid-owner 0", "-m owner ! --uid-owner 0", "-m owner --uid-owner 0-9", "-m owner --gid-owner 7", "-m owner --gid-owner 0", "-m owner --socket-exists", "-m owner ! --socket-exists")},
-	{name: "rpfilter", weight: 2, tables: "raw mangle", hooks: "PREROUTING", make: some("-m rpfilter", "-m rpfilter --invert", "-m rpfilter --loose", "-m rpfilter --accept-local --invert")},
+	{name: "owner", weight: 2, hooks: "OUTPUT POSTROUTING",
+		make: some("-m owner --uid-owner 0", "-m owner ! --uid-owner 0", "-m owner --uid-owner 0-9", "-m owner --gid-owner 7",
+			"-m owner --gid-owner 0", "-m owner --socket-exists", "-m owner ! --socket-exists")},
+	{name: "rpfilter", weight: 2, tables: "raw mangle", hooks: "PREROUTING",
+		make: some("-m rpfilter", "-m rpfilter --invert", "-m rpfilter --loose", "-m rpfilter --accept-local --invert")},
 	{name: "socket", weight: 2, hooks: "PREROUTING INPUT", make: some("-m socket", "-m socket --transparent", "-m socket --nowildcard")},
-	{name: "physdev", weight: 1, make: some("-m physdev --physdev-is-in", "-m physdev ! --physdev-is-bridged", "-m physdev ! --physdev-in cwdc")},
+	{name: "physdev", weight: 1,
+		make: some("-m physdev --physdev-is-in", "-m physdev ! --physdev-is-bridged", "-m physdev ! --physdev-in cwdc")},
 	{name: "set", weight: 4, make: func(g *gen) string { return "-m set " + g.not("--match-set ") + g.set() }},
 	{name: "set of sets", weight: 2, make: func(g *gen) string {
 		g.usesSets = true
@@ -106,5 +132,6 @@ var matchPieces = []piece{
 
 // randomPiece stands apart since it must be the last match of its rule.
 var randomPiece = piece{name: "random", weight: 1, make: func(g *gen) string {
-	return "-m statistic --mode random " + g.not("--probability ") + g.oneOf("0.50000000000", "0.33333333349", "0.25000000000", "0.90000000000", "0.10000000009")
+	return "-m statistic --mode random " + g.not("--probability ") +
+		g.oneOf("0.50000000000", "0.33333333349", "0.25000000000", "0.90000000000", "0.10000000009")
 }}

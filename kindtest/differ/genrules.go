@@ -125,7 +125,10 @@ func (g *gen) table(b *strings.Builder, table string, hooks []string) {
 }
 
 // sensors are rules without a target that show in the trace what the rules before them made of the packet.
-var sensors = []string{"-m mark --mark 0x1/0x1", "-m mark --mark 0x2/0x2", "-m mark --mark 0x4000/0x4000", "-m connmark --mark 0x1/0x1", "-m conntrack --ctstate DNAT"}
+var sensors = []string{
+	"-m mark --mark 0x1/0x1", "-m mark --mark 0x2/0x2", "-m mark --mark 0x4000/0x4000", "-m connmark --mark 0x1/0x1",
+	"-m conntrack --ctstate DNAT",
+}
 
 // chains chooses the chains of a table. A chain jumps to later ones only.
 func (g *gen) chains(table string, hooks []string) []ruleChain {

@@ -49,6 +49,8 @@ func (g *textGen) step() textStep {
 	case n < 96 && g.ipset:
 		return g.setCommand()
 	default:
-		return textStep{Argv: append([]string{g.name("iptables-save")}, strings.Fields(g.oneOf("", "-c", "-t nat", "-t filter -c", "-c -t mangle", "-t nope", "--table raw", "--counters", "-V", "-f /dev/null", "-c -f /no/folder/x", "--file /dev/null -t nat", "-M", "-x", "word", "-t"))...)}
+		return textStep{Argv: append([]string{g.name("iptables-save")}, strings.Fields(g.oneOf("", "-c", "-t nat", "-t filter -c", "-c -t mangle",
+			"-t nope", "--table raw", "--counters", "-V", "-f /dev/null", "-c -f /no/folder/x", "--file /dev/null -t nat", "-M", "-x", "word",
+			"-t"))...)}
 	}
 }

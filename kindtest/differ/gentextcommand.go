@@ -15,8 +15,12 @@ func (g *textGen) command() textStep {
 	case n < 65:
 		line += "-N " + g.oneOf(chain, chain, chain, g.oneOf("TOS", "ECN", "HL", "AUDIT", "NAT", "standard", "ULOG", "QUEUE", "tcp", "MARK"))
 	default:
-		line += g.oneOf("-S", "-S "+chain, "-S "+chain+" 1", "-S -v", "-L -n", "-L -n -v", "-L "+chain+" -n --line-numbers", "-nvxL", "-F", "-F "+chain, "-X", "-X "+chain, "-Z", "-Z "+chain, "-Z "+chain+" 1", "-L -Z -n",
-			"-P "+chain+" DROP", "-P "+chain+" ACCEPT", "-P "+chain+" RETURN", "-E A B", "-E "+chain+" C", "-E A TOS", "-D "+chain+" 1", "-D "+chain+" 9", "-I "+chain+" 9 -j ACCEPT", "-V", "--version", "-L "+chain+" 1 -n", "-nL "+chain, "-w -L -n", "-W 5 -L -n", "-w 3 -W 5 -S", "-nvL "+chain, "-nxvL --line-numbers", "-S "+chain+" -v", "-Z -L -n", "-v -F", "-v -X "+chain, "-v -Z "+chain, "-R "+chain+" 2 -j RETURN", "-D "+chain+" 1 -v")
+		line += g.oneOf("-S", "-S "+chain, "-S "+chain+" 1", "-S -v", "-L -n", "-L -n -v", "-L "+chain+" -n --line-numbers", "-nvxL", "-F",
+			"-F "+chain, "-X", "-X "+chain, "-Z", "-Z "+chain, "-Z "+chain+" 1", "-L -Z -n",
+			"-P "+chain+" DROP", "-P "+chain+" ACCEPT", "-P "+chain+" RETURN", "-E A B", "-E "+chain+" C", "-E A TOS", "-D "+chain+" 1",
+			"-D "+chain+" 9", "-I "+chain+" 9 -j ACCEPT", "-V", "--version", "-L "+chain+" 1 -n", "-nL "+chain, "-w -L -n", "-W 5 -L -n",
+			"-w 3 -W 5 -S", "-nvL "+chain, "-nxvL --line-numbers", "-S "+chain+" -v", "-Z -L -n", "-v -F", "-v -X "+chain, "-v -Z "+chain,
+			"-R "+chain+" 2 -j RETURN", "-D "+chain+" 1 -v")
 	}
 	if g.chance(30) {
 		line = strings.Join(strings.Fields(g.damageTokens(line)), " ")
@@ -38,14 +42,17 @@ func shellWords(line string) []string {
 }
 
 func (g *textGen) nfacct() textStep {
-	line := g.oneOf("list", "list json", "list xml", "list reset", "list reset json", "add cw-two", "add cw-one", "add cw-quota byte 500", "add cw-quota packet 2", "add", "get cw-one", "get nope", "get cw-quota", "get cw-one json",
-		"del cw-two", "del nope", "del cw-one", "del", "flush", "get cw-one reset", "nope", "add "+strings.Repeat("n", 31), "add "+strings.Repeat("n", 32), "version", "add a b c", "flush x", "restore")
+	line := g.oneOf("list", "list json", "list xml", "list reset", "list reset json", "add cw-two", "add cw-one", "add cw-quota byte 500",
+		"add cw-quota packet 2", "add", "get cw-one", "get nope", "get cw-quota", "get cw-one json",
+		"del cw-two", "del nope", "del cw-one", "del", "flush", "get cw-one reset", "nope", "add "+strings.Repeat("n", 31),
+		"add "+strings.Repeat("n", 32), "version", "add a b c", "flush x", "restore")
 	if g.chance(20) {
 		line = g.damageTokens(line)
 	}
 	s := textStep{Argv: append([]string{"nfacct"}, strings.Fields(line)...)}
 	if line == "restore" {
-		s.Stdin = g.oneOf("", "{ pkts = 00000000000000000003, bytes = 00000000000000000009 } = cw-back;\n", "{ pkts = 1, bytes = 2 } = cw-one;\n", "{ pkts = x", "{ pkts = 1, bytes = 2, quota = 3, mode = byte, overquota = no } = cw-q;\n")
+		s.Stdin = g.oneOf("", "{ pkts = 00000000000000000003, bytes = 00000000000000000009 } = cw-back;\n", "{ pkts = 1, bytes = 2 } = cw-one;\n",
+			"{ pkts = x", "{ pkts = 1, bytes = 2, quota = 3, mode = byte, overquota = no } = cw-q;\n")
 		for g.chance(30) {
 			s.Stdin = g.damageBytes(s.Stdin)
 		}

@@ -42,7 +42,8 @@ func (g *textGen) damageTokens(line string) string {
 	case 3:
 		words[n] = g.oneOf(textExtras...)
 	case 4:
-		words[n] = g.oneOf("", "0", "-1", "99999999999", "!", "-", "--", "x", ",", "1.2.3.4", "::1", "[0:0]", "[1:2", ":", "/", "10.0.0.0/33", strings.Repeat("L", 29), strings.Repeat("q", 300)) + g.oneOf("", words[n])
+		words[n] = g.oneOf("", "0", "-1", "99999999999", "!", "-", "--", "x", ",", "1.2.3.4", "::1", "[0:0]", "[1:2", ":", "/", "10.0.0.0/33",
+			strings.Repeat("L", 29), strings.Repeat("q", 300)) + g.oneOf("", words[n])
 	default:
 		words[n] = g.damageBytes(words[n])
 	}

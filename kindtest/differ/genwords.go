@@ -15,7 +15,8 @@ func protoWord(proto string, f fakeipt.Family) string {
 }
 
 func (g *gen) ports() string {
-	return g.not(g.oneOf("--dport ", "--dport ", "--sport ")) + g.oneOf("80", "80", "443", "53", "8080", "1:1000", "40001", "40001:40002", "1000:")
+	return g.not(g.oneOf("--dport ", "--dport ", "--sport ")) +
+		g.oneOf("80", "80", "443", "53", "8080", "1:1000", "40001", "40001:40002", "1000:")
 }
 
 func (g *gen) markMask() string {

@@ -239,5 +239,6 @@ var portRange = regexp.MustCompile(`:?\d+-\d+\b`)
 // mentions says whether the number stands in the rules or the packets of the case, other than as the end of a range.
 func (j *judging) mentions(number string) bool {
 	word := regexp.MustCompile(`\b` + number + `\b`)
-	return word.MatchString(portRange.ReplaceAllString(j.c.Rules, "")) || slices.ContainsFunc(j.c.Sends, func(s send) bool { return word.MatchString(s.Packet) })
+	return word.MatchString(portRange.ReplaceAllString(j.c.Rules, "")) ||
+		slices.ContainsFunc(j.c.Sends, func(s send) bool { return word.MatchString(s.Packet) })
 }

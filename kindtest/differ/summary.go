@@ -190,7 +190,8 @@ func (s *Summary) Print(took time.Duration) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "\trulesets\trules\tpackets\tsteps\tdraws\ttext cases\tdisagreements\t")
 	for _, r := range append(s.rows(), s.total()) {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", r.name, r.rulesets, r.rules, r.packets, r.steps, r.draws, r.textCases, r.disagreements)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", r.name, r.rulesets, r.rules, r.packets, r.steps, r.draws, r.textCases,
+			r.disagreements)
 	}
 	_ = t.Flush()
 	s.printLeftOut()

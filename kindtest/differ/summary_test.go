@@ -25,7 +25,8 @@ func TestSummaryAddsUp(t *testing.T) {
 		printed("TestA", `differ-json {"walk": {"dialect": "legacy", "family": 4, "rulesets": 3, "rules": 30, "packets": 20, "steps": 100,`),
 		printed("TestA", ` "chance": {"draws": 5}, "endedEarly": {"no socket": 1}}}`+"\n"), // long lines come in pieces
 		printed("TestA", `differ-json {"text": {"dialect": "legacy", "family": 4, "textCases": 40, "excused": {"help": 2}}}`+"\n"),
-		printed("TestA", `differ-json {"walk": {"dialect": "nft", "family": 6, "rulesets": 2, "rules": 7, "packets": 8, "steps": 9, "endedEarly": {"no socket": 1}, "leftOut": [{"piece": "match x", "reason": "no"}]}}`+"\n"),
+		printed("TestA", `differ-json {"walk": {"dialect": "nft", "family": 6, "rulesets": 2, "rules": 7, "packets": 8, "steps": 9, `+
+			`"endedEarly": {"no socket": 1}, "leftOut": [{"piece": "match x", "reason": "no"}]}}`+"\n"),
 		printed("TestA", `differ-json {"replay": {"cases": 1, "packets": 2, "steps": 3}}`+"\n"),
 		ended("pass", "TestA"),
 		ended("pass", "TestKernelTextCases/one"),
@@ -40,8 +41,10 @@ func TestSummaryAddsUp(t *testing.T) {
 	assert.Empty(t, out.String(), "what passed is not shown")
 	s.Print(12 * time.Second)
 	for _, want := range []string{
-		"in 12 s", "legacy IPv4 3 30 20 100 5 40 0", "nft IPv6 2 7 8 9 0 0 0", "recorded walk cases 1 0 2 3 0 0 0", "recorded text cases 0 0 0 0 0 1 0", "together 6 37 30 112 5 41 0",
-		"2 times rulesets not compared to their end: no socket", "2 times text cases excused: help", "1 times left out: match x: no", "tests: 2 passed, 0 failed, 0 skipped",
+		"in 12 s", "legacy IPv4 3 30 20 100 5 40 0", "nft IPv6 2 7 8 9 0 0 0", "recorded walk cases 1 0 2 3 0 0 0",
+		"recorded text cases 0 0 0 0 0 1 0", "together 6 37 30 112 5 41 0",
+		"2 times rulesets not compared to their end: no socket", "2 times text cases excused: help", "1 times left out: match x: no",
+		"tests: 2 passed, 0 failed, 0 skipped",
 	} {
 		assert.Contains(t, strings.Join(strings.Fields(out.String()), " "), want)
 	}
@@ -49,8 +52,10 @@ func TestSummaryAddsUp(t *testing.T) {
 
 func TestSummaryDoesNotHold(t *testing.T) {
 	for what, event := range map[string]string{
-		"a failed test": ended("fail", "TestX"), "a failed part of a test": ended("fail", "TestX/y"), "a package that is not built": `{"Action": "fail", "Package": "p", "FailedBuild": "p"}`,
-		"a skipped test": ended("skip", "TestX"), "a disagreement": printed("TestX", `differ-json {"text": {"disagreements": [{"what": "x"}]}}`+"\n"),
+		"a failed test": ended("fail", "TestX"), "a failed part of a test": ended("fail", "TestX/y"),
+		"a package that is not built": `{"Action": "fail", "Package": "p", "FailedBuild": "p"}`,
+		"a skipped test":              ended("skip", "TestX"),
+		"a disagreement":              printed("TestX", `differ-json {"text": {"disagreements": [{"what": "x"}]}}`+"\n"),
 	} {
 		t.Run(what, func(t *testing.T) {
 			var out strings.Builder

@@ -129,7 +129,8 @@ func excuse(theirs, ours *toolRun) string {
 	}
 	switch {
 	case leftOver.MatchString(theirs.Stderr) && strings.Contains(ours.Stderr, "Bad rule (does a matching rule exist in that chain?)"),
-		strings.HasSuffix(theirs.Stderr, ": Bad built-in chain name.\n") && strings.HasSuffix(ours.Stderr, ": No chain/target/match by that name.\n"):
+		strings.HasSuffix(theirs.Stderr, ": Bad built-in chain name.\n") &&
+			strings.HasSuffix(ours.Stderr, ": No chain/target/match by that name.\n"):
 		return "the nft tools say of -Z of a chain or rule that is not there what an earlier command has left behind"
 	case debugging.MatchString(theirs.Stdout) && !debugging.MatchString(ours.Stdout):
 		return "with -v twice the real tools print what they keep in memory or send to the kernel, which spoils the reason of a later error"

@@ -27,7 +27,8 @@ type textNumbers struct {
 
 // print writes the numbers for people.
 func (n *textNumbers) print(w io.Writer) {
-	fmt.Fprintf(w, "text %s IPv%d: seed %d, %d sessions, %d tool runs compared (%d of them refused by both), %d kinds of disagreement, %.1f s\n",
+	fmt.Fprintf(w,
+		"text %s IPv%d: seed %d, %d sessions, %d tool runs compared (%d of them refused by both), %d kinds of disagreement, %.1f s\n",
 		n.Dialect, n.Family, n.Seed, n.Sessions, n.Runs, n.Failing, len(n.Disagreements), n.Seconds)
 	for _, reason := range sortedKeys(n.Excused) {
 		fmt.Fprintf(w, "  excused: %d runs: %s\n", n.Excused[reason], reason)
@@ -60,8 +61,10 @@ func runTexts(b runBounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (ru
 	const stream = 0x7e87 // apart from the walk differential of the same seed
 	r := &textRun{
 		bounds: b, dialect: d, fresh: fresh, log: log,
-		gen:     &textGen{gen: &gen{r: rand.New(rand.NewPCG(b.Seed, stream<<16|uint64(f)<<8|uint64(d))), w: worlds[f]}, dialect: d, dropped: map[string]int{}},
-		numbers: &textNumbers{Dialect: d, Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Masked: map[string]int{}, Repeated: map[string]int{}},
+		gen: &textGen{gen: &gen{r: rand.New(rand.NewPCG(b.Seed, stream<<16|uint64(f)<<8|uint64(d))), w: worlds[f]}, dialect: d,
+			dropped: map[string]int{}},
+		numbers: &textNumbers{Dialect: d, Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Masked: map[string]int{},
+			Repeated: map[string]int{}},
 	}
 	r.gen.ipset = runFake(newFakeRunner(d).kernel, []string{"ipset", "list"}, "").Status == 0
 	if !r.gen.ipset {
