@@ -71,7 +71,8 @@ func BenchmarkVerdictAfterCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkVerdictWhileCommitting walks on two hosts of one kernel, while a third goroutine commits a change of one service after the other.
+// BenchmarkVerdictWhileCommitting walks on two hosts of one kernel, while a third goroutine commits a change of one service after the
+// other.
 func BenchmarkVerdictWhileCommitting(b *testing.B) {
 	const services = 10000
 	h, _ := testNode{rules4: manyServices(services)}.build(b)

@@ -122,7 +122,8 @@ func (w *walk) bridge(s *skb, bridge, to *device) {
 	}
 }
 
-// maySendBack is false for a frame that would go back where it came from, unless the port allows it (should_deliver in net/bridge/br_forward.c).
+// maySendBack is false for a frame that would go back where it came from, unless the port allows it (should_deliver in
+// net/bridge/br_forward.c).
 func (w *walk) maySendBack(from, to *device) bool {
 	if from == to && !to.Hairpin {
 		w.drop("port " + to.Name + " is not in hairpin mode")

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const bridgedRules = "*nat\n:PREROUTING ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n-A PREROUTING -d 10.96.0.1/32 -j DNAT --to-destination 10.244.0.12\n" +
+const bridgedRules = "*nat\n:PREROUTING ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n-A PREROUTING -d 10.96.0.1/32 -j DNAT --to-destination " +
+	"10.244.0.12\n" +
 	"-A PREROUTING -d 10.96.0.2/32 -j DNAT --to-destination 10.244.0.11\n-A PREROUTING -d 10.96.0.3/32 -j DNAT --to-destination 10.244.0.99\n" +
 	"-A POSTROUTING -s 10.244.0.11/32 -d 10.244.0.11/32 -j MASQUERADE\nCOMMIT\n" +
 	"*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -d 10.244.0.13/32 -m physdev --physdev-is-bridged -j DROP\nCOMMIT\n"
@@ -40,14 +41,19 @@ func TestBridgedPackets(t *testing.T) {
 		packet      string
 		want, port  string
 	}{
-		{"to another pod", "1", false, "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1", "accept forward cbr0 10.244.0.11:1>10.244.0.12:80", "veth2"},
+		{"to another pod", "1", false, "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1", "accept forward cbr0 10.244.0.11:1>10.244.0.12:80",
+			"veth2"},
 		{"rules see the bridge", "1", false, "tcp 10.244.0.11:1 > 10.244.0.13:80 in veth1", "drop", ""},
-		{"rules do not see the bridge", "0", false, "tcp 10.244.0.11:1 > 10.244.0.13:80 in veth1", "accept forward cbr0 10.244.0.11:1>10.244.0.13:80", "veth3"},
+		{"rules do not see the bridge", "0", false, "tcp 10.244.0.11:1 > 10.244.0.13:80 in veth1",
+			"accept forward cbr0 10.244.0.11:1>10.244.0.13:80", "veth3"},
 		{"to a service", "1", false, "tcp 10.244.0.11:1 > 10.96.0.1:80 in veth1", "accept forward cbr0 10.244.0.11:1>10.244.0.12:80", "veth2"},
-		{"to a service, routed", "0", false, "tcp 10.244.0.11:1 > 10.96.0.1:80 in veth1", "accept forward cbr0 10.244.0.11:1>10.244.0.12:80", "veth2"},
+		{"to a service, routed", "0", false, "tcp 10.244.0.11:1 > 10.96.0.1:80 in veth1", "accept forward cbr0 10.244.0.11:1>10.244.0.12:80",
+			"veth2"},
 		{"to itself by a service", "1", false, "tcp 10.244.0.11:1 > 10.96.0.2:80 in veth1", "drop port veth1 is not in hairpin mode", ""},
-		{"to itself by a service, hairpin mode", "1", true, "tcp 10.244.0.11:1 > 10.96.0.2:80 in veth1", "accept forward cbr0 10.244.0.1:1>10.244.0.11:80", "veth1"},
-		{"to itself by a service, routed", "0", false, "tcp 10.244.0.11:1 > 10.96.0.2:80 in veth1", "accept forward cbr0 10.244.0.1:1>10.244.0.11:80", "veth1"},
+		{"to itself by a service, hairpin mode", "1", true, "tcp 10.244.0.11:1 > 10.96.0.2:80 in veth1",
+			"accept forward cbr0 10.244.0.1:1>10.244.0.11:80", "veth1"},
+		{"to itself by a service, routed", "0", false, "tcp 10.244.0.11:1 > 10.96.0.2:80 in veth1",
+			"accept forward cbr0 10.244.0.1:1>10.244.0.11:80", "veth1"},
 		{"to the node", "1", false, "tcp 10.244.0.11:1 > 10.244.0.1:80 in veth1", "accept local 10.244.0.11:1>10.244.0.1:80", ""},
 		{"to the outside", "1", false, "tcp 10.244.0.11:1 > 192.168.0.9:80 in veth1", "accept forward eth0 10.244.0.11:1>192.168.0.9:80", ""},
 		{"of the node", "1", false, "tcp 10.244.0.1:1 > 10.244.0.12:80 local", "accept forward cbr0 10.244.0.1:1>10.244.0.12:80", "veth2"},

@@ -271,7 +271,8 @@ func (h *Host) loadConntrack(entries []ConntrackEntry) error {
 			return fmt.Errorf("conntrack entry %d: the reply tuple does not answer the original one", i)
 		}
 		if !e.Zone.Valid() {
-			return fmt.Errorf("conntrack entry %d: the zones %d and %d differ: want one zone, or 0 for one direction", i, e.Zone.Original, e.Zone.Reply)
+			return fmt.Errorf("conntrack entry %d: the zones %d and %d differ: want one zone, or 0 for one direction", i, e.Zone.Original,
+				e.Zone.Reply)
 		}
 		c := &conn{tuples: [2]Tuple{e.Original, e.Reply}, zone: e.Zone, connState: connState{
 			seenReply: e.Replied, assured: e.Assured, mark: e.Mark,

@@ -29,7 +29,8 @@ type ConntrackFilter struct {
 
 // Matches says whether the filter chooses the connection.
 func (f ConntrackFilter) Matches(e ConntrackEntry) bool {
-	if f.Family != 0 && FamilyOf(e.Original.Dst) != f.Family || f.Proto != 0 && e.Original.Proto != f.Proto || f.State != "" && e.State != f.State {
+	if f.Family != 0 && FamilyOf(e.Original.Dst) != f.Family || f.Proto != 0 && e.Original.Proto != f.Proto ||
+		f.State != "" && e.State != f.State {
 		return false
 	}
 	return f.matchesTuples(&e) && f.matchesZone(e.Zone) && f.matchesStatus(&e) && e.Mark&f.MarkMask == f.Mark&f.MarkMask
@@ -45,7 +46,8 @@ func (f *ConntrackFilter) matchesTuples(e *ConntrackEntry) bool {
 		}
 	}
 	for _, p := range [...]struct{ want, port uint16 }{
-		{f.OrigSrcPort, e.Original.SrcPort}, {f.OrigDstPort, e.Original.DstPort}, {f.ReplySrcPort, e.Reply.SrcPort}, {f.ReplyDstPort, e.Reply.DstPort},
+		{f.OrigSrcPort, e.Original.SrcPort}, {f.OrigDstPort, e.Original.DstPort}, {f.ReplySrcPort, e.Reply.SrcPort},
+		{f.ReplyDstPort, e.Reply.DstPort},
 	} {
 		if p.want != 0 && p.want != p.port {
 			return false
@@ -61,7 +63,8 @@ func (f *ConntrackFilter) matchesZone(z Zone) bool {
 	if z.Original == z.Reply {
 		both, z = z.Original, Zone{}
 	}
-	return (f.Zone == nil || both == *f.Zone) && (f.OrigZone == nil || z.Original == *f.OrigZone) && (f.ReplyZone == nil || z.Reply == *f.ReplyZone)
+	return (f.Zone == nil || both == *f.Zone) && (f.OrigZone == nil || z.Original == *f.OrigZone) &&
+		(f.ReplyZone == nil || z.Reply == *f.ReplyZone)
 }
 
 func (f *ConntrackFilter) matchesStatus(e *ConntrackEntry) bool {

@@ -32,7 +32,8 @@ func (h *Host) evictable() (first *conn, count int) {
 			continue
 		}
 		count++
-		if first == nil || c.expires.Before(first.expires) || c.expires.Equal(first.expires) && c.tuples[original].compare(first.tuples[original]) < 0 {
+		if first == nil || c.expires.Before(first.expires) ||
+			c.expires.Equal(first.expires) && c.tuples[original].compare(first.tuples[original]) < 0 {
 			first = c
 		}
 	}

@@ -24,10 +24,12 @@ import (
 var ctTimeouts = map[string]string{
 	"tcp_timeout_syn_sent": "110", "tcp_timeout_syn_recv": "60", "tcp_timeout_established": "4000", "tcp_timeout_fin_wait": "130",
 	"tcp_timeout_close_wait": "70", "tcp_timeout_last_ack": "30", "tcp_timeout_time_wait": "120", "tcp_timeout_close": "10",
-	"tcp_timeout_max_retrans": "310", "tcp_timeout_unacknowledged": "200", "udp_timeout": "40", "udp_timeout_stream": "140", "icmp_timeout": "50",
+	"tcp_timeout_max_retrans": "310", "tcp_timeout_unacknowledged": "200", "udp_timeout": "40", "udp_timeout_stream": "140",
+	"icmp_timeout":   "50",
 	"icmpv6_timeout": "55", "generic_timeout": "600", "gre_timeout": "45", "gre_timeout_stream": "180",
 	"sctp_timeout_closed": "10", "sctp_timeout_cookie_wait": "20", "sctp_timeout_cookie_echoed": "30", "sctp_timeout_established": "210",
-	"sctp_timeout_shutdown_sent": "80", "sctp_timeout_shutdown_recd": "90", "sctp_timeout_shutdown_ack_sent": "100", "sctp_timeout_heartbeat_sent": "65",
+	"sctp_timeout_shutdown_sent": "80", "sctp_timeout_shutdown_recd": "90", "sctp_timeout_shutdown_ack_sent": "100",
+	"sctp_timeout_heartbeat_sent": "65",
 }
 
 // ctSwitches are what a group leaves alone: the namespace keeps what the group before it has drawn.
@@ -140,8 +142,10 @@ COMMIT
 
 // ctAddresses are the words in rules, and where packets go, by family.
 var ctAddresses = map[fakeipt.Family]map[string]string{
-	fakeipt.IPv4: {"VIP1": "10.99.0.1", "VIP2": "10.99.0.2", "SERVER": "10.78.2.2", "POOL1": "10.79.0.1", "POOL9": "10.79.0.9", "CLIENT": "10.78.1.2"},
-	fakeipt.IPv6: {"VIP1": "fd99::1", "VIP2": "fd99::2", "SERVER": "fd78:2::2", "POOL1": "fd79::1", "POOL9": "fd79:0:0:3::9", "CLIENT": "fd78:1::2"},
+	fakeipt.IPv4: {"VIP1": "10.99.0.1", "VIP2": "10.99.0.2", "SERVER": "10.78.2.2", "POOL1": "10.79.0.1", "POOL9": "10.79.0.9",
+		"CLIENT": "10.78.1.2"},
+	fakeipt.IPv6: {"VIP1": "fd99::1", "VIP2": "fd99::2", "SERVER": "fd78:2::2", "POOL1": "fd79::1", "POOL9": "fd79:0:0:3::9",
+		"CLIENT": "fd78:1::2"},
 }
 
 // ctRules are the rules for a family: an IPv6 address with a port takes brackets.

@@ -53,7 +53,8 @@ func newCTLab(t *testing.T) *ctLab {
 	lab.run("ip", "route", "add", "default", "via", "10.78.2.2")
 	lab.run("ip", "-6", "route", "add", "default", "via", "fd78:2::2")
 	lab.run("sysctl", "-qw", "net.ipv4.conf.all.send_redirects=0", "net.ipv4.conf.all.rp_filter=0",
-		"net.ipv4.conf.ctc.rp_filter=0", "net.ipv4.conf.cts.rp_filter=0", "net.ipv4.conf.ctc.send_redirects=0", "net.ipv4.conf.cts.send_redirects=0")
+		"net.ipv4.conf.ctc.rp_filter=0", "net.ipv4.conf.cts.rp_filter=0", "net.ipv4.conf.ctc.send_redirects=0",
+		"net.ipv4.conf.cts.send_redirects=0")
 	lab.awaitLinks()
 	return lab
 }
@@ -152,7 +153,8 @@ func (lab *ctLab) twin(kernel *fakeipt.Kernel, sysctls map[string]string) *Host 
 	for name, value := range sysctls {
 		all[name] = value
 	}
-	h, err := NewHost(HostConfig{Name: "node", Devices: ctDevices(), Routes: ctRoutes(), Sysctls: all, Netfilter: kernel, Clock: clock.RealClock{}})
+	h, err := NewHost(HostConfig{Name: "node", Devices: ctDevices(), Routes: ctRoutes(), Sysctls: all, Netfilter: kernel,
+		Clock: clock.RealClock{}})
 	require.NoError(lab.t, err)
 	return h
 }
@@ -275,7 +277,8 @@ func (lab *ctLab) arrivals(o *Outcome) map[string][]string {
 
 // entryLine is an entry without its timeout, in one line.
 func entryLine(e ConntrackEntry) string {
-	return fmt.Sprintf("%s -> %s %s replied=%t assured=%t mark=%d zone=%v", tupleLine(e.Original), tupleLine(e.Reply), e.State, e.Replied, e.Assured, e.Mark, e.Zone)
+	return fmt.Sprintf("%s -> %s %s replied=%t assured=%t mark=%d zone=%v", tupleLine(e.Original), tupleLine(e.Reply), e.State, e.Replied,
+		e.Assured, e.Mark, e.Zone)
 }
 
 func tupleLine(t Tuple) string {

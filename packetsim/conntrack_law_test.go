@@ -34,10 +34,13 @@ COMMIT
 // lawPacket draws a first packet from so few that connections meet.
 func lawPacket(rt *rapid.T) Input {
 	source := rapid.SampledFrom([]Input{
-		{In: "veth1", Packet: Packet{Src: netip.MustParseAddr("10.244.0.11")}}, {In: "veth2", Packet: Packet{Src: netip.MustParseAddr("10.244.0.12")}},
-		{In: "eth0", Packet: Packet{Src: netip.MustParseAddr("192.168.0.9")}}, {In: "eth0", Packet: Packet{Src: netip.MustParseAddr("192.168.0.8")}},
+		{In: "veth1", Packet: Packet{Src: netip.MustParseAddr("10.244.0.11")}},
+		{In: "veth2", Packet: Packet{Src: netip.MustParseAddr("10.244.0.12")}},
+		{In: "eth0", Packet: Packet{Src: netip.MustParseAddr("192.168.0.9")}},
+		{In: "eth0", Packet: Packet{Src: netip.MustParseAddr("192.168.0.8")}},
 	}).Draw(rt, "source")
-	source.Dst = netip.MustParseAddr(rapid.SampledFrom([]string{"10.96.0.1", "10.96.0.2", "10.96.0.3", "10.244.0.12", "8.8.8.8"}).Draw(rt, "to"))
+	source.Dst = netip.MustParseAddr(rapid.SampledFrom([]string{"10.96.0.1", "10.96.0.2", "10.96.0.3", "10.244.0.12", "8.8.8.8"}).Draw(rt,
+		"to"))
 	source.Proto = rapid.SampledFrom([]Proto{TCP, UDP, ICMP, SCTP, 99}).Draw(rt, "proto")
 	switch source.Proto {
 	case ICMP:
@@ -151,7 +154,8 @@ func count(list []*conn, c *conn) (n int) {
 // TestRollbackOfConntrack: whatever packets do to the table between checkpoints, a rollback brings back every state and every index.
 func TestRollbackOfConntrack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		h, clock := testNode{rules4: lawRules, sysctls: map[string]string{"net.netfilter.nf_conntrack_max": "6", "net.netfilter.nf_conntrack_buckets": "8"}}.build(t)
+		h, clock := testNode{rules4: lawRules, sysctls: map[string]string{"net.netfilter.nf_conntrack_max": "6",
+			"net.netfilter.nf_conntrack_buckets": "8"}}.build(t)
 		var play func(depth int)
 		play = func(depth int) {
 			for range rapid.IntRange(1, 6).Draw(rt, "packets") {
@@ -228,7 +232,8 @@ func established(tb testing.TB, connections int) (*walk, *skb) {
 		_, err := h.Step(in, SeededChance(0))
 		require.NoError(tb, err)
 	}
-	back := Packet{Proto: TCP, Src: netip.MustParseAddr("10.244.0.12"), SrcPort: 8080, Dst: netip.MustParseAddr("10.244.1.0"), DstPort: 1000, TCPFlags: SYN | ACK}
+	back := Packet{Proto: TCP, Src: netip.MustParseAddr("10.244.0.12"), SrcPort: 8080, Dst: netip.MustParseAddr("10.244.1.0"), DstPort: 1000,
+		TCPFlags: SYN | ACK}
 	_, err := h.Step(Input{In: "veth2", Packet: back}, SeededChance(0))
 	require.NoError(tb, err)
 	in.SrcPort, in.Src, in.TCPFlags = 1000, netip.MustParseAddr("10.244.1.0"), ACK
@@ -280,7 +285,8 @@ func BenchmarkClash(b *testing.B) {
 	}
 }
 
-// TestOrderOfSourcesIsKept: of several connections of one source the latest is the one whose translation is tried first, also after a rollback.
+// TestOrderOfSourcesIsKept: of several connections of one source the latest is the one whose translation is tried first, also after a
+// rollback.
 func TestOrderOfSourcesIsKept(t *testing.T) {
 	h, _ := testNode{rules4: lawRules}.build(t)
 	for _, dst := range []string{"8.8.8.8", "9.9.9.9", "7.7.7.7"} {

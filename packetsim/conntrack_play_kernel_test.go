@@ -43,7 +43,8 @@ type tcpFlow struct {
 	window [2]uint16
 }
 
-var tcpFlagChoices = []TCPFlags{SYN, SYN, SYN | ACK, SYN | ACK, ACK, ACK, ACK, PSH | ACK, PSH | ACK, FIN | ACK, FIN | ACK, RST, RST | ACK, SYN | URG, FIN, SYN | FIN, 0}
+var tcpFlagChoices = []TCPFlags{SYN, SYN, SYN | ACK, SYN | ACK, ACK, ACK, ACK, PSH | ACK, PSH | ACK, FIN | ACK, FIN | ACK, RST, RST | ACK,
+	SYN | URG, FIN, SYN | FIN, 0}
 
 // playTCP lets two connections speak, in order and out of order.
 func playTCP(rt *rapid.T, p *ctPlay) {
@@ -74,7 +75,8 @@ func (f *tcpFlow) say(p *ctPlay, dir direction, flags TCPFlags, inOrder bool) {
 		if inOrder {
 			return 0
 		}
-		return uint32(rapid.SampledFrom([]int{0, 0, 0, 1, -1, 500, -500, 9000, -9000, 66000, -66000, 70000, -70000, 1 << 20, 200 << 20}).Draw(rt, name))
+		return uint32(rapid.SampledFrom([]int{0, 0, 0, 1, -1, 500, -500, 9000, -9000, 66000, -66000, 70000, -70000, 1 << 20, 200 << 20}).Draw(rt,
+			name))
 	}
 	n := &TCPNumbers{Seq: f.next[dir] + jump("seq"), Window: f.window[dir]}
 	if flags&ACK != 0 || rapid.IntRange(0, 9).Draw(rt, "ack without the flag") == 0 {

@@ -141,8 +141,10 @@ COMMIT
 		{"-u ASSURED", ConntrackFilter{Assured: true}},
 		{"-f ipv6", ConntrackFilter{Family: fakeipt.IPv6}},
 		{"-f ipv4", ConntrackFilter{Family: fakeipt.IPv4}},
-		{"--orig-src 10.78.1.2 --orig-dst 10.78.2.2", ConntrackFilter{OrigSrc: netip.MustParsePrefix("10.78.1.2/32"), OrigDst: netip.MustParsePrefix("10.78.2.2/32")}},
-		{"--reply-src 10.78.2.2 --reply-dst 10.78.1.2", ConntrackFilter{ReplySrc: netip.MustParsePrefix("10.78.2.2/32"), ReplyDst: netip.MustParsePrefix("10.78.1.2/32")}},
+		{"--orig-src 10.78.1.2 --orig-dst 10.78.2.2", ConntrackFilter{OrigSrc: netip.MustParsePrefix("10.78.1.2/32"),
+			OrigDst: netip.MustParsePrefix("10.78.2.2/32")}},
+		{"--reply-src 10.78.2.2 --reply-dst 10.78.1.2", ConntrackFilter{ReplySrc: netip.MustParsePrefix("10.78.2.2/32"),
+			ReplyDst: netip.MustParsePrefix("10.78.1.2/32")}},
 		{"-p tcp --dport 80", ConntrackFilter{Proto: TCP, OrigDstPort: 80}},
 		{"-p tcp --reply-port-dst 1000", ConntrackFilter{Proto: TCP, ReplyDstPort: 1000}},
 		{"-p udp -s 10.78.1.2 -m 5/0xff", ConntrackFilter{Proto: UDP, OrigSrc: netip.MustParsePrefix("10.78.1.2/32"), Mark: 5, MarkMask: 0xff}},
@@ -197,7 +199,8 @@ func TestUDPStreamAsKernel(t *testing.T) {
 func TestPacketToItselfAsKernel(t *testing.T) {
 	needKernel(t, "iptables-legacy-restore")
 	lab := newCTLab(t)
-	p := lab.scene(t, fakeipt.IPv4, "*filter\n-A INPUT -m conntrack --ctstate NEW\n-A INPUT -m conntrack --ctstate ESTABLISHED\nCOMMIT\n*nat\n-A OUTPUT -p tcp -j ACCEPT\nCOMMIT\n")
+	p := lab.scene(t, fakeipt.IPv4, "*filter\n-A INPUT -m conntrack --ctstate NEW\n-A INPUT -m conntrack --ctstate "+
+		"ESTABLISHED\nCOMMIT\n*nat\n-A OUTPUT -p tcp -j ACCEPT\nCOMMIT\n")
 	self := netip.MustParseAddr("10.78.1.1")
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 	require.NoError(t, err)

@@ -215,7 +215,8 @@ func TestConntrackEntriesOfConfig(t *testing.T) {
 	entries := h.Conntrack()
 	twin, _ := testNode{rules4: natRules, conntrack: entries}.build(t)
 	assert.Equal(t, entries, twin.Conntrack())
-	assert.Equal(t, "accept forward eth0 192.168.0.3:30080>192.168.0.9:1000", brief(walkOne(t, twin, "tcp 10.244.0.12:8080 > 10.244.0.1:1000 in veth2 flags SYN,ACK")))
+	assert.Equal(t, "accept forward eth0 192.168.0.3:30080>192.168.0.9:1000",
+		brief(walkOne(t, twin, "tcp 10.244.0.12:8080 > 10.244.0.1:1000 in veth2 flags SYN,ACK")))
 	_, err := NewHost(HostConfig{Conntrack: append(entries, entries[0])})
 	require.ErrorContains(t, err, "conntrack entry 1: a tuple of it is in another entry")
 }

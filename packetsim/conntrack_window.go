@@ -34,7 +34,8 @@ const (
 func seqAfter(a, b uint32) bool  { return int32(b-a) < 0 }
 func seqBefore(a, b uint32) bool { return int32(a-b) < 0 }
 
-// readOptions takes the options of a SYN over, which makes the side as new but for being liberal. Without any option there is nothing to take.
+// readOptions takes the options of a SYN over, which makes the side as new but for being liberal. Without any option there is nothing to
+// take.
 func (s *tcpSide) readOptions(g *segment) {
 	if !g.HasScale && !g.SACKPermitted {
 		return
@@ -136,7 +137,8 @@ func (s *tcpSide) judge(receiver *tcpSide, seq, end, sack uint32) windowVerdict 
 	switch {
 	case !seqBefore(seq, s.maxEnd+1):
 		tooMuch := end - s.maxEnd + 1
-		if receiver.maxWindow == 0 || !inReceiver || !seqAfter(sack, lowestAck) || tooMuch > receiver.maxWindow || !seqBefore(sack, receiver.end+1) {
+		if receiver.maxWindow == 0 || !inReceiver || !seqAfter(sack, lowestAck) || tooMuch > receiver.maxWindow ||
+			!seqBefore(sack, receiver.end+1) {
 			return windowInvalid
 		}
 		s.end, s.unacked = end, true // only a little beyond: its acknowledgement is to be understood

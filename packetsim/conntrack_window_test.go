@@ -70,7 +70,8 @@ var segmentLives = []struct {
 		{0, false, ACK, TCPNumbers{Seq: 1000, Ack: 5001, Window: 1000}, "INVALID", "ESTABLISHED 432000 ASSURED"},
 	}},
 	{"old data again", nil, []spoken{
-		{time.Second, false, PSH | ACK, TCPNumbers{Seq: 4294965296, Ack: 5000, Window: 1000, Data: 100}, "ESTABLISHED", "ESTABLISHED 431999 ASSURED"},
+		{time.Second, false, PSH | ACK, TCPNumbers{Seq: 4294965296, Ack: 5000, Window: 1000, Data: 100}, "ESTABLISHED",
+			"ESTABLISHED 431999 ASSURED"},
 	}},
 	{"reset with the exact number", nil, []spoken{
 		{0, true, RST, TCPNumbers{Seq: 5000}, "ESTABLISHED", "CLOSE 10 ASSURED"},
@@ -163,7 +164,8 @@ func TestSelectiveAcknowledgement(t *testing.T) {
 }
 
 func TestResetOfTheHostClosesConnection(t *testing.T) {
-	rules := "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m conntrack --ctstate ESTABLISHED -p tcp -m tcp --sport 1000 -j REJECT --reject-with tcp-reset\nCOMMIT\n"
+	rules := "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m conntrack --ctstate ESTABLISHED -p tcp -m tcp --sport 1000 -j REJECT " +
+		"--reject-with tcp-reset\nCOMMIT\n"
 	h, _ := testNode{rules4: rules}.build(t)
 	step(t, h, "tcp "+there)
 	step(t, h, "tcp "+back+"flags SYN,ACK")
@@ -238,7 +240,8 @@ func TestConntrackChunks(t *testing.T) {
 
 func TestZones(t *testing.T) {
 	zoned := func(target string) string {
-		return "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -i veth1 -j " + target + "\nCOMMIT\n" + stateRules[len("*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p udp -m udp --dport 999 -j NOTRACK\nCOMMIT\n"):]
+		return "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -i veth1 -j " + target + "\nCOMMIT\n" +
+			stateRules[len("*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p udp -m udp --dport 999 -j NOTRACK\nCOMMIT\n"):]
 	}
 	for _, row := range []struct {
 		name, target, reply string
@@ -285,7 +288,8 @@ func TestTableFull(t *testing.T) {
 			}
 		}
 		assert.Equal(t, "drop conntrack table full", brief(walkOne(t, h, "udp 10.244.0.11:3 > 10.244.0.12:80 in veth1")))
-		assert.Equal(t, "drop conntrack table full", brief(walkOne(t, h, "tcp 10.244.0.11:3 > 10.244.0.12:80 in veth1 flags SYN,ACK")), "before it is found invalid")
+		assert.Equal(t, "drop conntrack table full", brief(walkOne(t, h, "tcp 10.244.0.11:3 > 10.244.0.12:80 in veth1 flags SYN,ACK")),
+			"before it is found invalid")
 		assert.Equal(t, Accept, walkOne(t, h, "udp 10.244.0.11:1 > 10.244.0.12:80 in veth1").Verdict)
 		clock.Step(121 * time.Second)
 		assert.Equal(t, Accept, walkOne(t, h, "udp 10.244.0.11:3 > 10.244.0.12:80 in veth1").Verdict, "the others have expired")

@@ -19,7 +19,8 @@ func TestTemplatesAsKernel(t *testing.T) {
 		p.forward(p.flow(UDP, 40000, 80))
 		p.sameCounts(t, row.name)
 	}
-	p := lab.scene(t, fakeipt.IPv6, templateRules([]string{"-j CT", "-m connmark --mark 7", "-j CONNMARK --set-mark 7", "-m conntrack ! --ctorigsrc fd78:1::2"}))
+	p := lab.scene(t, fakeipt.IPv6, templateRules([]string{"-j CT", "-m connmark --mark 7", "-j CONNMARK --set-mark 7",
+		"-m conntrack ! --ctorigsrc fd78:1::2"}))
 	for sport := range uint16(3) {
 		p.forward(p.flow(UDP, 40000+sport, 80))
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// templateRows are rules of raw PREROUTING and what comes of a packet from a port above 1000: the entry's zone, and the numbers of the rules that
-// matched. Seen on Linux 6.18; TestTemplatesAsKernel compares them.
+// templateRows are rules of raw PREROUTING and what comes of a packet from a port above 1000: the entry's zone, and the numbers of the
+// rules that matched. Seen on Linux 6.18; TestTemplatesAsKernel compares them.
 var templateRows = []struct {
 	name  string
 	rules []string
@@ -23,9 +23,12 @@ var templateRows = []struct {
 		"-j CT", "-m conntrack --ctstate NEW", "-m state --state NEW", "-m conntrack --ctstate INVALID", "-m conntrack --ctstate UNTRACKED",
 	}, true, Zone{}, []int{1, 2, 3}},
 	{"a template has no addresses and lives no longer", []string{
-		"-j CT", "-m conntrack ! --ctexpire 200:500000", "-m conntrack --ctexpire 0", "-m conntrack ! --ctexpire 0", "-m conntrack --ctdir ORIGINAL",
-		"-m conntrack --ctdir REPLY", "-m conntrack --ctstatus CONFIRMED", "-m conntrack --ctstatus ASSURED", "-m conntrack ! --ctstatus SEEN_REPLY",
-		"-m conntrack --ctproto 17", "-m conntrack ! --ctproto 17", "-p udp -m conntrack ! --ctproto 17 --ctorigdstport 0", "-m connmark --mark 0",
+		"-j CT", "-m conntrack ! --ctexpire 200:500000", "-m conntrack --ctexpire 0", "-m conntrack ! --ctexpire 0",
+		"-m conntrack --ctdir ORIGINAL",
+		"-m conntrack --ctdir REPLY", "-m conntrack --ctstatus CONFIRMED", "-m conntrack --ctstatus ASSURED",
+		"-m conntrack ! --ctstatus SEEN_REPLY",
+		"-m conntrack --ctproto 17", "-m conntrack ! --ctproto 17", "-p udp -m conntrack ! --ctproto 17 --ctorigdstport 0",
+		"-m connmark --mark 0",
 	}, true, Zone{}, []int{1, 2, 3, 5, 7, 9, 11, 12, 13}},
 	{"nothing is asked of a packet without a template", []string{
 		"-m conntrack ! --ctexpire 200:500000", "-m connmark --mark 0", "-m conntrack --ctstate INVALID",

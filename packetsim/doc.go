@@ -27,8 +27,8 @@
 // Large chains get an index of their rules by addresses, devices and ports after a few walks, kept until a commit changes the chain. The
 // steps are those of a linear walk. Hosts of one kernel may walk in several goroutines while another commits.
 //
-// Walk gives every outcome of a packet with its probability and leaves the host as it was. Verdict and Verdicts do without steps. Step walks once and keeps what
-// the packet does: conntrack entries, recent lists, counters. The kernel's sources that the package follows are
+// Walk gives every outcome of a packet with its probability and leaves the host as it was. Verdict and Verdicts do without steps. Step
+// walks once and keeps what the packet does: conntrack entries, recent lists, counters. The kernel's sources that the package follows are
 // net/ipv4/netfilter/ip_tables.c, net/netfilter/nf_conntrack_*.c, net/netfilter/nf_nat_core.c, net/ipv4/route.c and net/ipv4/fib_*.c
 // and their IPv6 twins.
 //

@@ -9,6 +9,7 @@ var (
 
 // UseWire hands internal/wire to the labs on the real kernel, which look at the inside of a Host: they are tests of this package and cannot
 // import what imports it.
-func UseWire(encode func(*Packet, uint16, []byte) []byte, decode func([]byte) (Packet, uint32, error), vxlan func(uint32, []byte, []byte, []byte) []byte) {
+func UseWire(encode func(*Packet, uint16, []byte) []byte, decode func([]byte) (Packet, uint32, error),
+	vxlan func(uint32, []byte, []byte, []byte) []byte) {
 	encodePacket, decodePacket, encodeVXLAN = encode, decode, vxlan
 }

@@ -178,7 +178,8 @@ func defaultRules(family fakeipt.Family) []PolicyRule {
 // addressRoutes are the routes that the kernel makes for an address of a device (fib_add_ifaddr, addrconf_prefix_route).
 func addressRoutes(dev *Device, a *Address) []Route {
 	addr, loopback := a.Prefix.Addr(), dev.Name == loopbackName
-	own := Route{Dst: netip.PrefixFrom(addr, addr.BitLen()), Type: RouteLocal, Dev: dev.Name, Table: TableLocal, Scope: ScopeHost, Protocol: "kernel"}
+	own := Route{Dst: netip.PrefixFrom(addr, addr.BitLen()), Type: RouteLocal, Dev: dev.Name, Table: TableLocal, Scope: ScopeHost,
+		Protocol: "kernel"}
 	network := Route{Dst: a.Prefix.Masked(), Type: RouteUnicast, Dev: dev.Name, Table: TableMain, Protocol: "kernel"}
 	if addr.Is6() {
 		network.Metric = 256

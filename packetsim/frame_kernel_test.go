@@ -19,12 +19,14 @@ func newFrameLab(t *testing.T) *kernelLab {
 	lab := newPlaces(t)
 	for _, place := range []string{"client", "server"} {
 		dev := "cwps" + place[:1]
-		lab.run("node", "ip", "link", "add", dev, "address", nodeMAC(place).String(), "type", "veth", "peer", "name", "eth0", "netns", lab.places[place].Path())
+		lab.run("node", "ip", "link", "add", dev, "address", nodeMAC(place).String(), "type", "veth", "peer", "name", "eth0", "netns",
+			lab.places[place].Path())
 		lab.run("node", "ip", "link", "set", dev, "up")
 		lab.run(place, "ip", "link", "set", "eth0", "address", placeMAC(place).String(), "up")
 		lab.run(place, "iptables-legacy", "-t", "raw", "-A", "PREROUTING", "-j", "DROP")
 	}
-	for _, key := range []string{"all.rp_filter", "default.rp_filter", "cwpsc.rp_filter", "cwpss.rp_filter", "all.send_redirects", "default.send_redirects"} {
+	for _, key := range []string{"all.rp_filter", "default.rp_filter", "cwpsc.rp_filter", "cwpss.rp_filter", "all.send_redirects",
+		"default.send_redirects"} {
 		lab.sysctl("net.ipv4.conf."+key, "0")
 	}
 	lab.sysctl("net.ipv6.conf.all.disable_ipv6", "1") // its own messages would go by the tunnel
@@ -203,7 +205,8 @@ func TestTunnelAsKernel(t *testing.T) {
 	lab.run("node", "ip", "addr", "add", "10.77.2.1/24", "dev", "cwpss")
 	lab.run("node", "ip", "neigh", "replace", "10.77.2.2", "lladdr", placeMAC("server").String(), "dev", "cwpss", "nud", "permanent")
 	lab.run("node", "ip", "neigh", "replace", "10.77.1.2", "lladdr", placeMAC("client").String(), "dev", "cwpsc", "nud", "permanent")
-	lab.run("node", "ip", "link", "add", "cwvx", "address", nodeMAC("tunnel").String(), "type", "vxlan", "id", "7", "dstport", "8472", "local", "10.77.2.1", "remote", "10.77.2.2", "nolearning")
+	lab.run("node", "ip", "link", "add", "cwvx", "address", nodeMAC("tunnel").String(), "type", "vxlan", "id", "7", "dstport", "8472",
+		"local", "10.77.2.1", "remote", "10.77.2.2", "nolearning")
 	lab.run("node", "ip", "addr", "add", "10.66.0.1/32", "dev", "cwvx")
 	lab.run("node", "ip", "link", "set", "cwvx", "up")
 	lab.run("node", "ip", "neigh", "replace", "10.66.1.0", "lladdr", placeMAC("server").String(), "dev", "cwvx", "nud", "permanent")
@@ -217,8 +220,9 @@ func TestTunnelAsKernel(t *testing.T) {
 		Devices: []Device{
 			{Name: "cwpsc", Up: true, Addresses: addresses("10.77.1.1/24")},
 			{Name: "cwpss", Up: true, Addresses: addresses("10.77.2.1/24")},
-			{Name: "cwvx", Kind: "vxlan", Up: true, Addresses: addresses("10.66.0.1/32"), VXLAN: &VXLAN{ID: 7, Local: netip.MustParseAddr("10.77.2.1"),
-				Remotes: map[netip.Addr]netip.Addr{remote: netip.MustParseAddr("10.77.2.2")}}},
+			{Name: "cwvx", Kind: "vxlan", Up: true, Addresses: addresses("10.66.0.1/32"),
+				VXLAN: &VXLAN{ID: 7, Local: netip.MustParseAddr("10.77.2.1"),
+					Remotes: map[netip.Addr]netip.Addr{remote: netip.MustParseAddr("10.77.2.2")}}},
 		},
 		Routes: []Route{{Dst: netip.MustParsePrefix("10.66.1.0/24"), Via: remote, Dev: "cwvx"}},
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.all.send_redirects": "0", "net.ipv4.conf.cwpsc.send_redirects": "0",

@@ -13,12 +13,17 @@ var kernelGroups = []kernelGroup{
 	{name: "targets", family: fakeipt.IPv4, rules: targetRules, cases: targetCases},
 	{name: "matches", family: fakeipt.IPv4, rules: matchRules, cases: matchCases},
 	{name: "lives", family: fakeipt.IPv4, rules: lifeRules, cases: lifeCases, states: true},
-	{name: "strict reverse path", family: fakeipt.IPv4, rules: lifeRules, cases: sourceCases, sysctls: map[string]string{"net.ipv4.conf.all.rp_filter": "1"}},
-	{name: "loose reverse path", family: fakeipt.IPv4, rules: lifeRules, cases: sourceCases, sysctls: map[string]string{"net.ipv4.conf.all.rp_filter": "2"}},
+	{name: "strict reverse path", family: fakeipt.IPv4, rules: lifeRules, cases: sourceCases,
+		sysctls: map[string]string{"net.ipv4.conf.all.rp_filter": "1"}},
+	{name: "loose reverse path", family: fakeipt.IPv4, rules: lifeRules, cases: sourceCases,
+		sysctls: map[string]string{"net.ipv4.conf.all.rp_filter": "2"}},
 	{name: "no reverse path filter", family: fakeipt.IPv4, rules: lifeRules, cases: sourceCases},
-	{name: "accept local", family: fakeipt.IPv4, rules: lifeRules, cases: sourceCases, sysctls: map[string]string{"net.ipv4.conf.all.accept_local": "1"}},
-	{name: "redirects on", family: fakeipt.IPv4, rules: lifeRules, cases: sourceCases, sysctls: map[string]string{"net.ipv4.conf.cwpsc.send_redirects": "1"}},
-	{name: "forwarding off", family: fakeipt.IPv4, rules: lifeRules, cases: sourceCases, sysctls: map[string]string{"net.ipv4.ip_forward": "0"}},
+	{name: "accept local", family: fakeipt.IPv4, rules: lifeRules, cases: sourceCases,
+		sysctls: map[string]string{"net.ipv4.conf.all.accept_local": "1"}},
+	{name: "redirects on", family: fakeipt.IPv4, rules: lifeRules, cases: sourceCases,
+		sysctls: map[string]string{"net.ipv4.conf.cwpsc.send_redirects": "1"}},
+	{name: "forwarding off", family: fakeipt.IPv4, rules: lifeRules, cases: sourceCases,
+		sysctls: map[string]string{"net.ipv4.ip_forward": "0"}},
 	{name: "IPv6", family: fakeipt.IPv6, rules: rules6, cases: cases6},
 	{name: "what is known of a packet", family: fakeipt.IPv4, rules: packetMatchRules, cases: packetMatchCases},
 	{name: "transparent proxy", family: fakeipt.IPv4, rules: tproxyRules, cases: tproxyCases},
@@ -78,20 +83,24 @@ COMMIT
 var targetCases = []kernelCase{
 	{"not tracked", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7000"}}},
 	{"mark of the connection", []kernelPacket{
-		{place: "client", packet: "udp 10.77.1.2:41002 > 10.77.2.2:7001"}, {place: "server", packet: "udp 10.77.2.2:7001 > 10.77.1.2:41002"}, {place: "client", packet: "udp 10.77.1.2:41002 > 10.77.2.2:7001"},
+		{place: "client", packet: "udp 10.77.1.2:41002 > 10.77.2.2:7001"}, {place: "server", packet: "udp 10.77.2.2:7001 > 10.77.1.2:41002"},
+		{place: "client", packet: "udp 10.77.1.2:41002 > 10.77.2.2:7001"},
 	}},
 	{"mark routes again", []kernelPacket{{place: "node", packet: "udp 10.77.1.1:41003 > 10.95.0.2:7002"}}},
 	{"redirect", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41004 > 10.77.2.2:7003"}}},
 	{"to the node", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41005 > 10.99.2.2:7004"}}},
-	{"port only", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41006 > 10.77.2.2:7005"}, {place: "server", packet: "udp 10.77.2.2:7006 > 10.77.1.2:41006"}}},
+	{"port only", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41006 > 10.77.2.2:7005"},
+		{place: "server", packet: "udp 10.77.2.2:7006 > 10.77.1.2:41006"}}},
 	{"source in INPUT", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41007 > 10.77.1.1:7007"}}},
 	{"redirect of the node", []kernelPacket{{place: "node", packet: "udp 10.77.1.1:41008 > 10.77.2.2:7008"}}},
 	{"node's packet to the other device, source translated", []kernelPacket{
 		{place: "node", packet: "udp 10.77.2.1:41009 > 10.77.2.2:7009"}, {place: "client", packet: "udp 10.77.1.2:7010 > 10.77.9.8:41009"},
 	}},
-	{"one source port for two", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41010 > 10.77.2.2:7011"}, {place: "client", packet: "udp 10.77.1.2:41011 > 10.77.2.2:7011"}}},
+	{"one source port for two", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41010 > 10.77.2.2:7011"},
+		{place: "client", packet: "udp 10.77.1.2:41011 > 10.77.2.2:7011"}}},
 	{"random port", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41012 > 10.77.2.2:7012"}}},
-	{"echo is masqueraded", []kernelPacket{{place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2"}, {place: "server", packet: "icmp 10.77.2.2 > 10.77.2.1 type 0/0"}}},
+	{"echo is masqueraded", []kernelPacket{{place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2"},
+		{place: "server", packet: "icmp 10.77.2.2 > 10.77.2.1 type 0/0"}}},
 }
 
 const matchRules = traceFirst + `COMMIT
@@ -126,11 +135,14 @@ var matchCases = []kernelCase{
 		{place: "server", packet: "udp 10.77.2.2:7007 > 10.77.1.2:41001"},
 	}},
 	{"tcp flags", []kernelPacket{
-		{place: "client", packet: "tcp 10.77.1.2:41003 > 10.77.2.2:80"}, {place: "client", packet: "tcp 10.77.1.2:41004 > 10.77.2.2:80 flags FIN,ACK"}, {place: "client", packet: "tcp 10.77.1.2:41005 > 10.77.2.2:80 flags NONE"},
-		{place: "client", packet: "tcp 10.77.1.2:41005 > 10.77.2.2:80 flags SYN,FIN"}, {place: "client", packet: "tcp 10.77.1.2:41006 > 10.77.2.2:80 flags ACK,URG"},
+		{place: "client", packet: "tcp 10.77.1.2:41003 > 10.77.2.2:80"}, {place: "client",
+			packet: "tcp 10.77.1.2:41004 > 10.77.2.2:80 flags FIN,ACK"}, {place: "client", packet: "tcp 10.77.1.2:41005 > 10.77.2.2:80 flags NONE"},
+		{place: "client", packet: "tcp 10.77.1.2:41005 > 10.77.2.2:80 flags SYN,FIN"},
+		{place: "client", packet: "tcp 10.77.1.2:41006 > 10.77.2.2:80 flags ACK,URG"},
 		{place: "client", packet: "tcp 10.77.1.2:41007 > 10.77.2.2:80 flags FIN"},
 	}},
-	{"icmp", []kernelPacket{{place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2"}, {place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2 type 0/0"}, {place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2 type 13/0"}}},
+	{"icmp", []kernelPacket{{place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2"},
+		{place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2 type 0/0"}, {place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2 type 13/0"}}},
 }
 
 // rules6 are services of IPv6.
@@ -172,13 +184,16 @@ COMMIT
 
 var cases6 = []kernelCase{
 	{"service, reply, second packet", []kernelPacket{
-		{place: "client", packet: "tcp [fd77:1::2]:41001 > [fd99::1]:80"}, {place: "server", packet: "tcp [fd77:2::2]:8080 > [fd77:1::2]:41001 flags SYN,ACK"},
+		{place: "client", packet: "tcp [fd77:1::2]:41001 > [fd99::1]:80"}, {place: "server",
+			packet: "tcp [fd77:2::2]:8080 > [fd77:1::2]:41001 flags SYN,ACK"},
 		{place: "client", packet: "tcp [fd77:1::2]:41001 > [fd99::1]:80 flags ACK"},
 	}},
 	{"masquerade, reply", []kernelPacket{
-		{place: "server", packet: "tcp [fd77:2::2]:41002 > [fd77:2::1]:30080"}, {place: "server", packet: "tcp [fd77:2::2]:8080 > [fd77:2::1]:41002 flags SYN,ACK"},
+		{place: "server", packet: "tcp [fd77:2::2]:41002 > [fd77:2::1]:30080"},
+		{place: "server", packet: "tcp [fd77:2::2]:8080 > [fd77:2::1]:41002 flags SYN,ACK"},
 	}},
-	{"node to the service", []kernelPacket{{place: "node", packet: "udp [fd77:1::1]:41003 > [fd99::1]:80"}, {place: "server", packet: "udp [fd77:2::2]:8080 > [fd77:2::1]:41003"}}},
+	{"node to the service", []kernelPacket{{place: "node", packet: "udp [fd77:1::1]:41003 > [fd99::1]:80"},
+		{place: "server", packet: "udp [fd77:2::2]:8080 > [fd77:2::1]:41003"}}},
 	{"node to itself", []kernelPacket{{place: "node", packet: "tcp [fd77:1::1]:41004 > [fd77:2::1]:99"}}},
 	{"loopback to a node port", []kernelPacket{{place: "node", packet: "tcp [::1]:41005 > [::1]:30080"}}},
 	{"reject", []kernelPacket{{place: "client", packet: "udp [fd77:1::2]:41006 > [fd99::3]:80"}}},
@@ -189,7 +204,9 @@ var cases6 = []kernelCase{
 	{"last hop", []kernelPacket{{place: "client", packet: "udp [fd77:1::2]:41011 > [fd77:2::2]:80 ttl 1"}}},
 	{"loopback from outside", []kernelPacket{{place: "client", packet: "udp [fd77:1::2]:41012 > [::1]:80"}}},
 	{"source is the node's", []kernelPacket{{place: "client", packet: "udp [fd77:2::1]:41013 > [fd77:2::2]:80"}}},
-	{"echo", []kernelPacket{{place: "client", packet: "icmpv6 fd77:1::2 > fd77:2::2"}, {place: "server", packet: "icmpv6 fd77:2::2 > fd77:1::2 type 129/0"}, {place: "server", packet: "icmpv6 fd77:2::2 > fd77:1::2 type 129/1"}}},
+	{"echo", []kernelPacket{{place: "client", packet: "icmpv6 fd77:1::2 > fd77:2::2"},
+		{place: "server", packet: "icmpv6 fd77:2::2 > fd77:1::2 type 129/0"},
+		{place: "server", packet: "icmpv6 fd77:2::2 > fd77:1::2 type 129/1"}}},
 }
 
 // lifeRules tell a packet's state, and translate one service.
@@ -221,9 +238,12 @@ func flight(proto string, packets ...string) []kernelPacket {
 }
 
 var lifeCases = []kernelCase{
-	{"client closes", flight("tcp", "c", "s flags SYN,ACK", "c flags ACK", "c flags PSH,ACK", "c flags FIN,ACK", "s flags ACK", "s flags FIN,ACK", "c flags ACK", "c")},
-	{"server closes", flight("tcp", "c", "s flags SYN,ACK", "c flags ACK", "s flags FIN,ACK", "c flags ACK", "c flags FIN,ACK", "s flags ACK", "s flags ACK")},
-	{"both close at once", flight("tcp", "c", "s flags SYN,ACK", "c flags ACK", "s flags FIN,ACK", "c flags FIN,ACK", "s flags ACK", "c flags ACK")},
+	{"client closes", flight("tcp", "c", "s flags SYN,ACK", "c flags ACK", "c flags PSH,ACK", "c flags FIN,ACK", "s flags ACK",
+		"s flags FIN,ACK", "c flags ACK", "c")},
+	{"server closes", flight("tcp", "c", "s flags SYN,ACK", "c flags ACK", "s flags FIN,ACK", "c flags ACK", "c flags FIN,ACK", "s flags ACK",
+		"s flags ACK")},
+	{"both close at once", flight("tcp", "c", "s flags SYN,ACK", "c flags ACK", "s flags FIN,ACK", "c flags FIN,ACK", "s flags ACK",
+		"c flags ACK")},
 	{"close before the handshake ends", flight("tcp", "c", "s flags SYN,ACK", "c flags FIN,ACK", "s flags ACK")},
 	{"refused, tried again", flight("tcp", "c", "s flags RST,ACK", "c", "s flags SYN,ACK")},
 	{"reset by the server, tried again", flight("tcp", "c", "s flags SYN,ACK", "c flags ACK", "s flags RST", "c")},
@@ -235,10 +255,13 @@ var lifeCases = []kernelCase{
 	{"picked up by the client's data", flight("tcp", "c flags ACK", "s flags ACK", "c flags ACK")},
 	{"picked up by the server's data", flight("tcp", "s flags PSH,ACK", "c flags ACK", "s flags ACK")},
 	{"begins nothing", flight("tcp", "c flags FIN,ACK", "c flags RST", "c flags SYN,ACK", "c flags NONE", "c flags SYN,RST")},
-	{"bad flags in a connection", flight("tcp", "c", "s flags SYN,ACK", "c flags ACK", "c flags FIN", "c flags SYN,FIN", "c flags NONE", "c flags SYN,ACK")},
+	{"bad flags in a connection", flight("tcp", "c", "s flags SYN,ACK", "c flags ACK", "c flags FIN", "c flags SYN,FIN", "c flags NONE",
+		"c flags SYN,ACK")},
 	{"udp", flight("udp", "c", "c", "s", "c", "s")},
 	{"udp from the other side", flight("udp", "s", "c")},
-	{"other protocols", []kernelPacket{{place: "client", packet: "47 10.77.1.2 > 10.77.2.2"}, {place: "server", packet: "47 10.77.2.2 > 10.77.1.2"}, {place: "client", packet: "47 10.77.1.2 > 10.77.2.2"}, {place: "server", packet: "99 10.77.2.2 > 10.77.1.2"}, {place: "client", packet: "99 10.77.1.2 > 10.77.2.2"}}},
+	{"other protocols", []kernelPacket{{place: "client", packet: "47 10.77.1.2 > 10.77.2.2"},
+		{place: "server", packet: "47 10.77.2.2 > 10.77.1.2"}, {place: "client", packet: "47 10.77.1.2 > 10.77.2.2"},
+		{place: "server", packet: "99 10.77.2.2 > 10.77.1.2"}, {place: "client", packet: "99 10.77.1.2 > 10.77.2.2"}}},
 }
 
 // sourceCases are packets whose source or destination may be refused. Those that are told of a missing route have sources

@@ -71,13 +71,16 @@ var packetMatchCases = []kernelCase{
 		{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7002"}, {place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7003"},
 	}},
 	{"tcp and icmp", []kernelPacket{
-		{place: "client", packet: "tcp 10.77.1.2:41001 > 10.77.2.2:80"}, {place: "server", packet: "tcp 10.77.2.2:80 > 10.77.1.2:41001 flags SYN,ACK"}, {place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2"},
+		{place: "client", packet: "tcp 10.77.1.2:41001 > 10.77.2.2:80"}, {place: "server",
+			packet: "tcp 10.77.2.2:80 > 10.77.1.2:41001 flags SYN,ACK"}, {place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2"},
 	}},
 	{"sources", []kernelPacket{
-		{place: "client", packet: "udp 10.77.2.9:41001 > 10.77.2.2:80"}, {place: "client", packet: "udp 10.50.0.1:41001 > 10.77.2.2:80"}, {place: "client", packet: "udp 10.77.2.1:41001 > 10.77.2.2:80"},
+		{place: "client", packet: "udp 10.77.2.9:41001 > 10.77.2.2:80"}, {place: "client", packet: "udp 10.50.0.1:41001 > 10.77.2.2:80"},
+		{place: "client", packet: "udp 10.77.2.1:41001 > 10.77.2.2:80"},
 	}},
 	{"owner", []kernelPacket{
-		{place: "node", packet: "udp 10.77.1.1:41001 > 10.77.2.2:80"}, {place: "node", packet: "udp 10.77.1.1:41001 > 10.77.2.2:7004"}, {place: "node", packet: "udp 127.0.0.1:41001 > 127.0.0.1:80"},
+		{place: "node", packet: "udp 10.77.1.1:41001 > 10.77.2.2:80"}, {place: "node", packet: "udp 10.77.1.1:41001 > 10.77.2.2:7004"},
+		{place: "node", packet: "udp 127.0.0.1:41001 > 127.0.0.1:80"},
 	}},
 }
 
@@ -91,7 +94,8 @@ COMMIT
 `
 
 var tproxyCases = []kernelCase{
-	{"no socket", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7001"}, {place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7000"}}},
+	{"no socket", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7001"},
+		{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7000"}}},
 }
 
 // rejectRules answer in every way that there is; a rule of OUTPUT shows how the answer leaves.
@@ -138,14 +142,18 @@ var rejectCases = []kernelCase{
 		{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7007"},
 	}},
 	{"reset", []kernelPacket{
-		{place: "client", packet: "tcp 10.77.1.2:41001 > 10.77.2.2:7008"}, {place: "client", packet: "tcp 10.77.1.2:41002 > 10.77.2.2:7008 flags ACK"}, {place: "client", packet: "tcp 10.77.1.2:41002 > 10.77.2.2:7008 flags RST"},
+		{place: "client", packet: "tcp 10.77.1.2:41001 > 10.77.2.2:7008"}, {place: "client",
+			packet: "tcp 10.77.1.2:41002 > 10.77.2.2:7008 flags ACK"}, {place: "client", packet: "tcp 10.77.1.2:41002 > 10.77.2.2:7008 flags RST"},
 	}},
 	{"icmp", []kernelPacket{
-		{place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2"}, {place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2 type 3/3", inner: "udp 10.77.2.2:41026 > 10.77.1.2:8080"},
+		{place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2"}, {place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2 type 3/3",
+			inner: "udp 10.77.2.2:41026 > 10.77.1.2:8080"},
 	}},
 	{"sctp", []kernelPacket{{place: "client", packet: "sctp 10.77.1.2:41001 > 10.77.2.2:80"}}},
-	{"in INPUT", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.1:7001"}, {place: "client", packet: "tcp 10.77.1.2:41001 > 10.77.1.1:7002"}}},
-	{"in OUTPUT", []kernelPacket{{place: "node", packet: "udp 10.77.1.1:41001 > 10.77.2.2:7009"}, {place: "node", packet: "tcp 10.77.1.1:41001 > 10.77.2.2:7009"}}},
+	{"in INPUT", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.1:7001"},
+		{place: "client", packet: "tcp 10.77.1.2:41001 > 10.77.1.1:7002"}}},
+	{"in OUTPUT", []kernelPacket{{place: "node", packet: "udp 10.77.1.1:41001 > 10.77.2.2:7009"},
+		{place: "node", packet: "tcp 10.77.1.1:41001 > 10.77.2.2:7009"}}},
 	{"source without a route", []kernelPacket{{place: "client", packet: "udp 10.50.0.1:41001 > 10.77.2.2:7004"}}},
 }
 
@@ -175,11 +183,15 @@ COMMIT
 
 var rejectCases6 = []kernelCase{
 	{"codes", []kernelPacket{
-		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7001"}, {place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7002"},
-		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7003"}, {place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7004"},
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7001"},
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7002"},
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7003"},
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7004"},
 	}},
 	{"more codes", []kernelPacket{
-		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7005"}, {place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7006"},
-		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:1::1]:7001"}, {place: "client", packet: "tcp [fd77:1::2]:41001 > [fd77:2::2]:7008"},
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7005"},
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:2::2]:7006"},
+		{place: "client", packet: "udp [fd77:1::2]:41001 > [fd77:1::1]:7001"},
+		{place: "client", packet: "tcp [fd77:1::2]:41001 > [fd77:2::2]:7008"},
 	}},
 }

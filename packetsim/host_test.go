@@ -197,11 +197,14 @@ func TestNewHostRefuses(t *testing.T) {
 		{"a device without a name", HostConfig{Devices: []Device{{}}}, `device ""`},
 		{"a route to a missing device", HostConfig{Routes: []Route{{Dst: netip.MustParsePrefix("10.0.0.0/8"), Dev: "x"}}}, `no device "x"`},
 		{"a route without destination", HostConfig{Routes: []Route{{Dev: "lo"}}}, "route 4: the destination is not set"},
-		{"a route of an unknown type", HostConfig{Routes: []Route{{Dst: netip.MustParsePrefix("10.0.0.0/8"), Type: "nat"}}}, `unknown type "nat"`},
+		{"a route of an unknown type", HostConfig{Routes: []Route{{Dst: netip.MustParsePrefix("10.0.0.0/8"), Type: "nat"}}},
+			`unknown type "nat"`},
 		{"a rule without family", HostConfig{PolicyRules: []PolicyRule{{}}}, "unknown family 0"},
 		{"a sysctl that is no number", HostConfig{Sysctls: map[string]string{"net.ipv4.ip_forward": "yes"}}, `"yes" is not a number`},
-		{"a connection in an unknown state", HostConfig{Conntrack: []ConntrackEntry{{Original: Tuple{Proto: TCP}, Reply: Tuple{Proto: TCP}, State: "OPEN"}}}, `unknown state "OPEN"`},
-		{"tuples of two protocols", HostConfig{Conntrack: []ConntrackEntry{{Original: Tuple{Proto: TCP}, Reply: Tuple{Proto: UDP}}}}, "does not answer"},
+		{"a connection in an unknown state", HostConfig{Conntrack: []ConntrackEntry{{Original: Tuple{Proto: TCP}, Reply: Tuple{Proto: TCP},
+			State: "OPEN"}}}, `unknown state "OPEN"`},
+		{"tuples of two protocols", HostConfig{Conntrack: []ConntrackEntry{{Original: Tuple{Proto: TCP}, Reply: Tuple{Proto: UDP}}}},
+			"does not answer"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -220,7 +223,8 @@ func TestWalkRefusesInput(t *testing.T) {
 		want  string
 	}{
 		{"no destination", func() Input { in := local; in.Dst = netip.Addr{}; return in }, "Dst is not set"},
-		{"no source from outside", func() Input { in := local; in.Local, in.In, in.Src = false, "eth0", netip.Addr{}; return in }, "Src is not set"},
+		{"no source from outside", func() Input { in := local; in.Local, in.In, in.Src = false, "eth0", netip.Addr{}; return in },
+			"Src is not set"},
 		{"two families", func() Input { in := local; in.Dst = netip.MustParseAddr("fd00::1"); return in }, "different families"},
 		{"local and by a device", func() Input { in := local; in.In = "eth0"; return in }, "want one of them"},
 		{"by a missing device", func() Input { in := local; in.Local, in.In = false, "eth9"; return in }, `no device "eth9"`},
@@ -251,7 +255,8 @@ func TestConfigRebuildsTheHost(t *testing.T) {
 	twin, err := NewHost(h.Config())
 	require.NoError(t, err)
 	assert.Equal(t, h.Config(), twin.Config())
-	for _, packet := range []string{"tcp 10.244.0.12:8080 > 10.244.0.11:1000 in veth2 flags SYN,ACK", "udp 10.244.0.11:5 > 8.8.8.8:53 in veth1"} {
+	for _, packet := range []string{"tcp 10.244.0.12:8080 > 10.244.0.11:1000 in veth2 flags SYN,ACK",
+		"udp 10.244.0.11:5 > 8.8.8.8:53 in veth1"} {
 		assert.Equal(t, walkOne(t, h, packet), walkOne(t, twin, packet))
 	}
 }

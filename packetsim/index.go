@@ -229,8 +229,8 @@ func isDevice(m *fakeipt.IfaceMatch) bool {
 	return m != nil && !m.Invert && !m.Prefix && len(m.Name) <= maxDeviceName
 }
 
-// rulePorts are the destination ports that the rule holds for; none if it says nothing of them or holds for too many. A match that does more than
-// compare must not be skipped, so that what stands behind one does not count.
+// rulePorts are the destination ports that the rule holds for; none if it says nothing of them or holds for too many. A match that does
+// more than compare must not be skipped, so that what stands behind one does not count.
 func rulePorts(r *fakeipt.Rule, ports []uint16) []uint16 {
 	for _, m := range r.Matches {
 		switch m := m.(type) {

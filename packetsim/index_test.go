@@ -235,7 +235,8 @@ func TestIndexIsUsed(t *testing.T) {
 	assert.Nil(t, changed.Memo.Load(), "a chain that changed has no index")
 }
 
-// TestWalksWhileCommitting has hosts on one kernel walk while rules are committed: every walk is of one commit as a whole. Run it with the race detector.
+// TestWalksWhileCommitting has hosts on one kernel walk while rules are committed: every walk is of one commit as a whole. Run it with the
+// race detector.
 func TestWalksWhileCommitting(t *testing.T) {
 	const services = 200
 	first, _ := testNode{rules4: manyServices(services)}.build(t)
@@ -269,6 +270,7 @@ func TestWalksWhileCommitting(t *testing.T) {
 
 // marksAndChecks changes an early and a late hook in one commit: a packet that meets one of them as it was before the commit is dropped.
 func marksAndChecks(mark int) string {
-	return fmt.Sprintf("*mangle\n-F PREROUTING\n-F FORWARD\n-A PREROUTING -j MARK --set-mark %d\n-A FORWARD -m mark ! --mark %d -j DROP\nCOMMIT\n"+
+	return fmt.Sprintf("*mangle\n-F PREROUTING\n-F FORWARD\n-A PREROUTING -j MARK --set-mark %d\n-A FORWARD -m mark ! --mark %d -j "+
+		"DROP\nCOMMIT\n"+
 		"*nat\n-A SERVICES -d 10.1.1.1/32 -j MASQ\nCOMMIT\n", mark, mark)
 }

@@ -34,7 +34,8 @@ type kernelLab struct {
 
 // newPlaces makes the lab's namespaces, in which nothing but lo is up.
 func newPlaces(t *testing.T) *kernelLab {
-	kerneltest.Need(t, "ip", "bridge", "sysctl", "conntrack", "ipset", "iptables-legacy", "ip6tables-legacy", "iptables-legacy-restore", "ip6tables-legacy-restore")
+	kerneltest.Need(t, "ip", "bridge", "sysctl", "conntrack", "ipset", "iptables-legacy", "ip6tables-legacy", "iptables-legacy-restore",
+		"ip6tables-legacy-restore")
 	lab := &kernelLab{t: t, places: map[string]*kerneltest.Namespace{}}
 	for _, place := range []string{"node", "client", "server"} {
 		lab.places[place] = kerneltest.New(t)
@@ -264,7 +265,8 @@ func (lab *kernelLab) connections(g kernelGroup) []string {
 		if proto == "unknown" || proto == "gre" {
 			proto = m[2]
 		}
-		text := fmt.Sprintf("%s %s:%s>%s:%s %s %s:%s>%s:%s", proto, m[5], number(m[7]), m[6], number(m[8]), proto, m[9], number(m[11]), m[10], number(m[12]))
+		text := fmt.Sprintf("%s %s:%s>%s:%s %s %s:%s>%s:%s", proto, m[5], number(m[7]), m[6], number(m[8]), proto, m[9], number(m[11]), m[10],
+			number(m[12]))
 		if g.states {
 			timeout, _ := strconv.Atoi(m[3])
 			state, _, _ := strings.Cut(m[4], "timeout=") // which a line of GRE has

@@ -106,8 +106,10 @@ func TestMatchSocketAndTPROXY(t *testing.T) {
 		want   string
 		mark   uint32
 	}{
-		{"tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", Socket{Transparent: true, Mark: 7}, "accept forward eth0 10.244.0.11:1>8.8.8.8:80 via 192.168.0.1", 7},
-		{"tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", Socket{Transparent: true, Wildcard: true, Mark: 7}, "accept forward eth0 10.244.0.11:1>8.8.8.8:80 via 192.168.0.1", 0},
+		{"tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", Socket{Transparent: true, Mark: 7},
+			"accept forward eth0 10.244.0.11:1>8.8.8.8:80 via 192.168.0.1", 7},
+		{"tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", Socket{Transparent: true, Wildcard: true, Mark: 7},
+			"accept forward eth0 10.244.0.11:1>8.8.8.8:80 via 192.168.0.1", 0},
 		{"udp 10.244.0.11:1 > 8.8.8.8:80 in veth1", Socket{Transparent: true}, "accept forward eth0 10.244.0.11:1>8.8.8.8:80 via 192.168.0.1", 1},
 		{"udp 10.244.0.11:1 > 8.8.8.8:80 in veth1", Socket{None: true}, "drop no transparent socket for TPROXY", 0},
 	}
@@ -178,10 +180,13 @@ func TestLimits(t *testing.T) {
 		{"-m limit --limit 1/sec --limit-burst 2", []time.Duration{0, 0, 0, second, 0, 5 * second, 0, 0}, "**-*-**-"},
 		{"-m limit --limit 2/sec --limit-burst 1", []time.Duration{0, 499 * time.Millisecond, time.Millisecond, 0}, "*-*-"},
 		{"-m limit --limit 1/day --limit-burst 1", []time.Duration{0, 23 * time.Hour, time.Hour}, "*-*"},
-		{"-m hashlimit --hashlimit-upto 1/sec --hashlimit-burst 2 --hashlimit-mode srcip --hashlimit-name a", []time.Duration{0, 0, 0, second, 0, 60 * second, 0, 0}, "**-*-**-"},
-		{"-m hashlimit --hashlimit-above 1/sec --hashlimit-burst 2 --hashlimit-mode srcip --hashlimit-name b", []time.Duration{0, 0, 0, second, 0}, "--*-*"},
+		{"-m hashlimit --hashlimit-upto 1/sec --hashlimit-burst 2 --hashlimit-mode srcip --hashlimit-name a",
+			[]time.Duration{0, 0, 0, second, 0, 60 * second, 0, 0}, "**-*-**-"},
+		{"-m hashlimit --hashlimit-above 1/sec --hashlimit-burst 2 --hashlimit-mode srcip --hashlimit-name b",
+			[]time.Duration{0, 0, 0, second, 0}, "--*-*"},
 		{"-m hashlimit --hashlimit-upto 28b/s --hashlimit-mode dstip --hashlimit-name c", []time.Duration{0, 0, 2 * second, 0}, "*-*-"},
-		{"-m hashlimit --hashlimit-upto 2/sec --hashlimit-name d --hashlimit-rate-match --hashlimit-rate-interval 1", []time.Duration{0, 0}, "**"},
+		{"-m hashlimit --hashlimit-upto 2/sec --hashlimit-name d --hashlimit-rate-match --hashlimit-rate-interval 1", []time.Duration{0, 0},
+			"**"},
 	}
 	for _, row := range rows {
 		t.Run(row.condition, func(t *testing.T) { assert.Equal(t, row.want, pace(t, row.condition, packet, row.gaps...)) })
@@ -189,7 +194,8 @@ func TestLimits(t *testing.T) {
 }
 
 func TestHashlimitKeepsKeysApart(t *testing.T) {
-	h := forwardHost(t, "-m hashlimit --hashlimit-upto 1/hour --hashlimit-burst 1 --hashlimit-mode srcip,dstport --hashlimit-name k --hashlimit-srcmask 31")
+	h := forwardHost(t, "-m hashlimit --hashlimit-upto 1/hour --hashlimit-burst 1 --hashlimit-mode srcip,dstport --hashlimit-name k "+
+		"--hashlimit-srcmask 31")
 	for _, row := range []struct {
 		packet string
 		want   Verdict
@@ -206,7 +212,8 @@ func TestHashlimitKeepsKeysApart(t *testing.T) {
 func TestEqualRulesCountApart(t *testing.T) {
 	const rule = "-A FORWARD -m statistic --mode nth --every 2 --packet 0\n-A FORWARD -m limit --limit 1/hour --limit-burst 1\n"
 	h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n" + rule + rule + "COMMIT\n"}.build(t)
-	assert.Equal(t, "filter:FORWARD:rule:1 filter:FORWARD:rule:2 filter:FORWARD:rule:3 filter:FORWARD:rule:4 filter:FORWARD:policy:5", way(step(t, h, tcpHTTP)))
+	assert.Equal(t, "filter:FORWARD:rule:1 filter:FORWARD:rule:2 filter:FORWARD:rule:3 filter:FORWARD:rule:4 filter:FORWARD:policy:5",
+		way(step(t, h, tcpHTTP)))
 	assert.Equal(t, "filter:FORWARD:policy:5", way(step(t, h, tcpHTTP)))
 	restoreInto(t, h.Netfilter(), fakeipt.IPv4, "*filter\n-A FORWARD -j ACCEPT\nCOMMIT\n", "--noflush")
 	assert.Equal(t, 5, len(step(t, h, tcpHTTP).Steps), "a commit of the legacy tools begins every count of its table anew")
@@ -221,8 +228,10 @@ func TestSets(t *testing.T) {
 	} {
 		require.Zero(t, k.Run(argv, nil, &out, &errOut), errOut.String())
 	}
-	restoreInto(t, k, fakeipt.IPv4, "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m set --match-set seen src -j DROP\n-A FORWARD -m set --match-set pods dst -j SET --add-set seen src\n-A FORWARD -d 10.244.0.12/32 -m set --match-set seen src\nCOMMIT\n")
-	h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Sysctls: map[string]string{"net.ipv4.ip_forward": "1"}, Netfilter: k})
+	restoreInto(t, k, fakeipt.IPv4, "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m set --match-set seen src -j DROP\n-A FORWARD -m set "+
+		"--match-set pods dst -j SET --add-set seen src\n-A FORWARD -d 10.244.0.12/32 -m set --match-set seen src\nCOMMIT\n")
+	h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
+		Netfilter: k})
 	require.NoError(t, err)
 	for _, row := range []struct {
 		packet string
@@ -231,7 +240,8 @@ func TestSets(t *testing.T) {
 		walkOne(t, h, row.packet) // which adds nothing
 		assert.Equal(t, row.want, step(t, h, row.packet).Verdict, row.packet)
 	}
-	assert.Equal(t, "filter:FORWARD:rule:2 filter:FORWARD:rule:3 filter:FORWARD:policy:4", way(walkOne(t, h, "udp 10.244.0.13:1 > 10.244.0.12:80 in veth1")),
+	assert.Equal(t, "filter:FORWARD:rule:2 filter:FORWARD:rule:3 filter:FORWARD:policy:4",
+		way(walkOne(t, h, "udp 10.244.0.13:1 > 10.244.0.12:80 in veth1")),
 		"a later rule sees the change")
 	out.Reset()
 	require.Zero(t, k.Run([]string{"ipset", "save"}, nil, &out, &errOut), errOut.String())
@@ -240,13 +250,18 @@ func TestSets(t *testing.T) {
 }
 
 func TestTargetsThatPassOrQueue(t *testing.T) {
-	const rules = "*mangle\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p tcp -m tcp --tcp-flags SYN,RST SYN -j TCPMSS --clamp-mss-to-pmtu\n-A FORWARD -j NFLOG --nflog-group 1\n" +
-		"-A FORWARD -j CHECKSUM --checksum-fill\n-A FORWARD -p udp -m udp --dport 1 -j NFQUEUE --queue-num 3\n-A FORWARD -p udp -m udp --dport 2 -j NFQUEUE --queue-balance 3:5\n" +
+	const rules = "*mangle\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p tcp -m tcp --tcp-flags SYN,RST SYN -j TCPMSS --clamp-mss-to-pmtu\n-A " +
+		"FORWARD -j NFLOG --nflog-group 1\n" +
+		"-A FORWARD -j CHECKSUM --checksum-fill\n-A FORWARD -p udp -m udp --dport 1 -j NFQUEUE --queue-num 3\n-A FORWARD -p udp -m udp --dport " +
+		"2 -j NFQUEUE --queue-balance 3:5\n" +
 		"-A FORWARD -p udp -m udp --dport 3 -j NFQUEUE --queue-num 3 --queue-bypass\nCOMMIT\n"
 	h, _ := testNode{rules4: rules}.build(t)
-	assert.Equal(t, "mangle:PREROUTING:policy:1 mangle:FORWARD:rule:1 mangle:FORWARD:rule:2 mangle:FORWARD:rule:3 mangle:FORWARD:policy:7 mangle:POSTROUTING:policy:1", way(walkOne(t, h, tcpHTTP)))
-	assert.Equal(t, "drop queued for a program on queue 3, where none listens", brief(walkOne(t, h, "udp 10.244.0.11:1 > 10.244.0.12:1 in veth1")))
-	assert.Equal(t, "drop queued for a program on queues 3 to 5, where none listens", brief(walkOne(t, h, "udp 10.244.0.11:1 > 10.244.0.12:2 in veth1")))
+	assert.Equal(t, "mangle:PREROUTING:policy:1 mangle:FORWARD:rule:1 mangle:FORWARD:rule:2 mangle:FORWARD:rule:3 mangle:FORWARD:policy:7 "+
+		"mangle:POSTROUTING:policy:1", way(walkOne(t, h, tcpHTTP)))
+	assert.Equal(t, "drop queued for a program on queue 3, where none listens",
+		brief(walkOne(t, h, "udp 10.244.0.11:1 > 10.244.0.12:1 in veth1")))
+	assert.Equal(t, "drop queued for a program on queues 3 to 5, where none listens",
+		brief(walkOne(t, h, "udp 10.244.0.11:1 > 10.244.0.12:2 in veth1")))
 	assert.Equal(t, Accept, walkOne(t, h, "udp 10.244.0.11:1 > 10.244.0.12:3 in veth1").Verdict)
 }
 

@@ -113,7 +113,8 @@ func TestMatchConntrack(t *testing.T) {
 }
 
 func TestConntrackStatesOfNAT(t *testing.T) {
-	h, _ := testNode{rules4: natRules + "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m conntrack --ctstate DNAT -m conntrack ! --ctstate SNAT -j DROP\nCOMMIT\n"}.build(t)
+	h, _ := testNode{rules4: natRules + "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m conntrack --ctstate DNAT -m conntrack ! --ctstate " +
+		"SNAT -j DROP\nCOMMIT\n"}.build(t)
 	assert.Equal(t, Drop, walkOne(t, h, "tcp 10.244.0.11:1000 > 10.96.0.1:80 in veth1").Verdict)
 	assert.Equal(t, Accept, walkOne(t, h, tcpHTTP).Verdict)
 }
@@ -168,7 +169,8 @@ func TestMatchStatisticRandom(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.probability, func(t *testing.T) {
-			h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m statistic --mode random --probability " + row.probability + " -j DROP\nCOMMIT\n"}.build(t)
+			h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m statistic --mode random --probability " + row.probability +
+				" -j DROP\nCOMMIT\n"}.build(t)
 			outcomes, err := h.Walk(parse(t, tcpHTTP))
 			require.NoError(t, err)
 			var got []float64
@@ -182,7 +184,8 @@ func TestMatchStatisticRandom(t *testing.T) {
 
 func TestMatchStatisticNth(t *testing.T) {
 	for packet, want := range map[string]string{"0": "*--*--", "1": "-*--*-", "2": "--*--*"} {
-		h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m statistic --mode nth --every 3 --packet " + packet + " -j DROP\nCOMMIT\n"}.build(t)
+		h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m statistic --mode nth --every 3 --packet " + packet +
+			" -j DROP\nCOMMIT\n"}.build(t)
 		got := ""
 		for range want {
 			walkOne(t, h, tcpHTTP)
@@ -199,8 +202,10 @@ func TestMatchStatisticNth(t *testing.T) {
 func TestMatchNFAcctCounts(t *testing.T) {
 	k := fakeipt.New(fakeipt.Options{})
 	require.NoError(t, k.NFAcct().Add("seen"))
-	restoreInto(t, k, fakeipt.IPv4, "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m nfacct --nfacct-name seen -m mark --mark 1 -j DROP\nCOMMIT\n")
-	h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Sysctls: map[string]string{"net.ipv4.ip_forward": "1"}, Netfilter: k})
+	restoreInto(t, k, fakeipt.IPv4, "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m nfacct --nfacct-name seen -m mark --mark 1 -j "+
+		"DROP\nCOMMIT\n")
+	h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
+		Netfilter: k})
 	require.NoError(t, err)
 	walkOne(t, h, tcpHTTP+" len 90")
 	step(t, h, tcpHTTP+" len 90")

@@ -22,7 +22,8 @@ func TestSeveralNextHops(t *testing.T) {
 	taken := step(t, h, "udp 10.244.0.11:1 > 10.5.0.1:1 in veth1")
 	assert.Equal(t, taken.NextHop, walkOne(t, h, "udp 10.244.0.11:2 > 10.5.0.1:9 in veth1").NextHop, "a flow keeps its way")
 	for _, bad := range []NextHop{{Dev: "eth7"}, {Dev: "eth0", Weight: 300}} {
-		_, err := NewHost(HostConfig{Devices: testDevices(), Routes: []Route{{Dst: netip.MustParsePrefix("10.5.0.0/16"), NextHops: []NextHop{bad}}}})
+		_, err := NewHost(HostConfig{Devices: testDevices(), Routes: []Route{{Dst: netip.MustParsePrefix("10.5.0.0/16"),
+			NextHops: []NextHop{bad}}}})
 		assert.Error(t, err)
 	}
 }

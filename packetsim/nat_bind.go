@@ -136,14 +136,15 @@ func (w *walk) takenBy(t *Tuple, c *conn) *conn {
 
 func (w *walk) taken(t *Tuple, c *conn) bool { return w.takenBy(t, c) != nil }
 
-// reverseOf says whether an untranslated UDP connection is the same as the other one in the opposite direction. They cannot both be in the table,
-// but the kernel leaves that to the confirmation and looks for no other port (nf_nat_used_tuple_new). It happens among zones.
+// reverseOf says whether an untranslated UDP connection is the same as the other one in the opposite direction. They cannot both be in the
+// table, but the kernel leaves that to the confirmation and looks for no other port (nf_nat_used_tuple_new). It happens among zones.
 func (c *conn) reverseOf(other *conn) bool {
 	return c.tuples[original].Proto == UDP && !c.srcNAT && !c.dstNAT &&
 		c.tuples[original] == other.tuples[reply] && c.tuples[reply] == other.tuples[original]
 }
 
-// takenFor is taken for the last tries. A TCP connection that is over gives its tuple to a SYN with a later number (nf_nat_used_tuple_harder).
+// takenFor is taken for the last tries. A TCP connection that is over gives its tuple to a SYN with a later number
+// (nf_nat_used_tuple_harder).
 func (w *walk) takenFor(t *Tuple, c *conn) bool {
 	answer := t.inverse()
 	other, dir := w.h.find(&answer, c.zone)

@@ -32,14 +32,16 @@ func TestDestinationPorts(t *testing.T) {
 		{"shifted round the range", "10.244.0.12:8000-8004/78", "10.244.0.12:8002"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h, _ := testNode{rules4: "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -j DNAT --to-destination " + row.target + "\nCOMMIT\n"}.build(t)
+			h, _ := testNode{rules4: "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -j DNAT --to-destination " + row.target +
+				"\nCOMMIT\n"}.build(t)
 			assert.Equal(t, row.want, walkOne(t, h, "tcp 10.244.0.11:1000 > 8.8.8.8:80 in veth1").DNAT)
 		})
 	}
 }
 
 func TestRandomDestinationPortIsEveryOne(t *testing.T) {
-	h, _ := testNode{rules4: "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -j DNAT --to-destination 10.244.0.12:8080-8084 --random\nCOMMIT\n"}.build(t)
+	h, _ := testNode{rules4: "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -j DNAT --to-destination 10.244.0.12:8080-8084 " +
+		"--random\nCOMMIT\n"}.build(t)
 	outcomes, err := h.Walk(parse(t, "tcp 10.244.0.11:1000 > 8.8.8.8:80 in veth1"))
 	require.NoError(t, err)
 	require.Len(t, outcomes, 5)
@@ -105,12 +107,14 @@ func TestNoFreePortClashes(t *testing.T) {
 }
 
 func TestNetmap(t *testing.T) {
-	h, _ := testNode{rules4: "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -d 10.9.0.0/16 -j NETMAP --to 10.244.0.0/16\n-A POSTROUTING -s 10.244.0.0/24 -j NETMAP --to 10.8.7.0/24\nCOMMIT\n"}.build(t)
+	h, _ := testNode{rules4: "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -d 10.9.0.0/16 -j NETMAP --to 10.244.0.0/16\n-A POSTROUTING -s " +
+		"10.244.0.0/24 -j NETMAP --to 10.8.7.0/24\nCOMMIT\n"}.build(t)
 	assert.Equal(t, "accept forward veth2 10.8.7.11:1>10.244.0.12:80", brief(walkOne(t, h, "tcp 10.244.0.11:1 > 10.9.0.12:80 in veth1")))
 }
 
 func TestMasqueradesAreForgotten(t *testing.T) {
-	rules := "*nat\n:POSTROUTING ACCEPT [0:0]\n-A POSTROUTING -p udp -j MASQUERADE\n-A POSTROUTING -p tcp -j SNAT --to-source 192.168.0.3\nCOMMIT\n"
+	rules := "*nat\n:POSTROUTING ACCEPT [0:0]\n-A POSTROUTING -p udp -j MASQUERADE\n-A POSTROUTING -p tcp -j SNAT --to-source " +
+		"192.168.0.3\nCOMMIT\n"
 	for _, row := range []struct {
 		name   string
 		change func(*Device)

@@ -38,7 +38,8 @@ func (r *natRange) portSpan(t *Tuple, side stage) (low, size uint32, ok bool) {
 	return 1024, 1<<16 - 1024, true
 }
 
-// choosePort gives the tuple a port of the range that is free (nf_nat_l4proto_unique_tuple). Where none is found, it has the last that was tried.
+// choosePort gives the tuple a port of the range that is free (nf_nat_l4proto_unique_tuple). Where none is found, it has the last that was
+// tried.
 func (w *walk) choosePort(c *conn, want *Tuple, side stage, to *natRange) {
 	low, size, ok := to.portSpan(want, side)
 	if !ok {

@@ -50,12 +50,18 @@ func TestNATOfFirstPackets(t *testing.T) {
 		name, packet, want, dnat string
 		masqueraded              bool
 	}{
-		{"pod to service", "tcp 10.244.0.11:1000 > 10.96.0.1:80 in veth1", "accept forward veth2 10.244.0.11:1000>10.244.0.12:8080", "10.244.0.12:8080", false},
-		{"hairpin", "tcp 10.244.0.12:1000 > 10.96.0.1:80 in veth2", "accept forward veth2 10.244.0.1:1000>10.244.0.12:8080", "10.244.0.12:8080", true},
-		{"outside to node port", "tcp 192.168.0.9:1000 > 192.168.0.3:30080 in eth0", "accept forward veth2 10.244.0.1:1000>10.244.0.12:8080", "10.244.0.12:8080", true},
-		{"node to service", "tcp 192.168.0.3:1000 > 10.96.0.1:80 local", "accept forward veth2 10.244.0.1:1000>10.244.0.12:8080", "10.244.0.12:8080", true},
-		{"loopback to node port", "tcp 127.0.0.1:1000 > 127.0.0.1:30080 local", "accept forward veth2 10.244.0.1:1000>10.244.0.12:8080", "10.244.0.12:8080", true},
-		{"another port", "tcp 10.244.0.11:1000 > 10.96.0.1:81 in veth1", "accept forward eth0 10.244.0.11:1000>10.96.0.1:81 via 192.168.0.1", "", false},
+		{"pod to service", "tcp 10.244.0.11:1000 > 10.96.0.1:80 in veth1", "accept forward veth2 10.244.0.11:1000>10.244.0.12:8080",
+			"10.244.0.12:8080", false},
+		{"hairpin", "tcp 10.244.0.12:1000 > 10.96.0.1:80 in veth2", "accept forward veth2 10.244.0.1:1000>10.244.0.12:8080", "10.244.0.12:8080",
+			true},
+		{"outside to node port", "tcp 192.168.0.9:1000 > 192.168.0.3:30080 in eth0", "accept forward veth2 10.244.0.1:1000>10.244.0.12:8080",
+			"10.244.0.12:8080", true},
+		{"node to service", "tcp 192.168.0.3:1000 > 10.96.0.1:80 local", "accept forward veth2 10.244.0.1:1000>10.244.0.12:8080",
+			"10.244.0.12:8080", true},
+		{"loopback to node port", "tcp 127.0.0.1:1000 > 127.0.0.1:30080 local", "accept forward veth2 10.244.0.1:1000>10.244.0.12:8080",
+			"10.244.0.12:8080", true},
+		{"another port", "tcp 10.244.0.11:1000 > 10.96.0.1:81 in veth1", "accept forward eth0 10.244.0.11:1000>10.96.0.1:81 via 192.168.0.1", "",
+			false},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -93,7 +99,8 @@ func TestReplyIsTranslatedBack(t *testing.T) {
 func TestNodeGetsItsReply(t *testing.T) {
 	h, _ := testNode{rules4: natRules}.build(t)
 	step(t, h, "tcp 192.168.0.3:1000 > 10.96.0.1:80 local")
-	assert.Equal(t, "accept local 10.96.0.1:80>192.168.0.3:1000", brief(step(t, h, "tcp 10.244.0.12:8080 > 10.244.0.1:1000 in veth2 flags SYN,ACK")))
+	assert.Equal(t, "accept local 10.96.0.1:80>192.168.0.3:1000", brief(step(t, h,
+		"tcp 10.244.0.12:8080 > 10.244.0.1:1000 in veth2 flags SYN,ACK")))
 }
 
 func TestClashingTuplesGetAnotherPort(t *testing.T) {
@@ -140,15 +147,24 @@ func TestSourcePortRanges(t *testing.T) {
 
 func TestNATTargets(t *testing.T) {
 	rows := []struct{ name, chain, packet, want string }{
-		{"redirect of the node", "-A OUTPUT -p tcp -j REDIRECT --to-ports 99", "tcp 192.168.0.3:1 > 8.8.8.8:80 local", "accept local 192.168.0.3:1>127.0.0.1:99"},
-		{"redirect from a device", "-A PREROUTING -p tcp -j REDIRECT --to-ports 99", "tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", "accept local 10.244.0.11:1>10.244.0.1:99"},
-		{"address only", "-A PREROUTING -p tcp -j DNAT --to-destination 10.244.0.12", "tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", "accept forward veth2 10.244.0.11:1>10.244.0.12:80"},
-		{"port only", "-A PREROUTING -p tcp -j DNAT --to-destination :81", "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1", "accept forward veth2 10.244.0.11:1>10.244.0.12:81"},
-		{"to the node itself", "-A PREROUTING -p tcp -j DNAT --to-destination 192.168.0.3:22", "tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", "accept local 10.244.0.11:1>192.168.0.3:22"},
-		{"to loopback without route_localnet", "-A PREROUTING -p tcp -j DNAT --to-destination 127.0.0.1:22", "tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", "drop martian destination"},
-		{"source in INPUT", "-A INPUT -p tcp -j SNAT --to-source 1.2.3.4", "tcp 10.244.0.11:1 > 192.168.0.3:22 in veth1", "accept local 1.2.3.4:1>192.168.0.3:22"},
-		{"echo request", "-A POSTROUTING -j MASQUERADE", "icmp 10.244.0.11 > 8.8.8.8 in veth1", "accept forward eth0 192.168.0.3>8.8.8.8 via 192.168.0.1"},
-		{"another protocol", "-A POSTROUTING -j MASQUERADE", "47 10.244.0.11 > 8.8.8.8 in veth1", "accept forward eth0 192.168.0.3>8.8.8.8 via 192.168.0.1"},
+		{"redirect of the node", "-A OUTPUT -p tcp -j REDIRECT --to-ports 99", "tcp 192.168.0.3:1 > 8.8.8.8:80 local",
+			"accept local 192.168.0.3:1>127.0.0.1:99"},
+		{"redirect from a device", "-A PREROUTING -p tcp -j REDIRECT --to-ports 99", "tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1",
+			"accept local 10.244.0.11:1>10.244.0.1:99"},
+		{"address only", "-A PREROUTING -p tcp -j DNAT --to-destination 10.244.0.12", "tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1",
+			"accept forward veth2 10.244.0.11:1>10.244.0.12:80"},
+		{"port only", "-A PREROUTING -p tcp -j DNAT --to-destination :81", "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1",
+			"accept forward veth2 10.244.0.11:1>10.244.0.12:81"},
+		{"to the node itself", "-A PREROUTING -p tcp -j DNAT --to-destination 192.168.0.3:22", "tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1",
+			"accept local 10.244.0.11:1>192.168.0.3:22"},
+		{"to loopback without route_localnet", "-A PREROUTING -p tcp -j DNAT --to-destination 127.0.0.1:22",
+			"tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1", "drop martian destination"},
+		{"source in INPUT", "-A INPUT -p tcp -j SNAT --to-source 1.2.3.4", "tcp 10.244.0.11:1 > 192.168.0.3:22 in veth1",
+			"accept local 1.2.3.4:1>192.168.0.3:22"},
+		{"echo request", "-A POSTROUTING -j MASQUERADE", "icmp 10.244.0.11 > 8.8.8.8 in veth1",
+			"accept forward eth0 192.168.0.3>8.8.8.8 via 192.168.0.1"},
+		{"another protocol", "-A POSTROUTING -j MASQUERADE", "47 10.244.0.11 > 8.8.8.8 in veth1",
+			"accept forward eth0 192.168.0.3>8.8.8.8 via 192.168.0.1"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -184,19 +200,23 @@ func TestReplyIsTheInverse(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h, _ := testNode{rules4: natRules}.build(t)
 		for i := range rapid.IntRange(1, 6).Draw(rt, "connections") {
-			source := rapid.SampledFrom([]string{"10.244.0.11 veth1", "10.244.0.12 veth2", "192.168.0.9 eth0", "192.168.0.8 eth0"}).Draw(rt, "source")
+			source := rapid.SampledFrom([]string{"10.244.0.11 veth1", "10.244.0.12 veth2", "192.168.0.9 eth0", "192.168.0.8 eth0"}).Draw(rt,
+				"source")
 			var addr, dev string
 			_, err := fmt.Sscan(source, &addr, &dev)
 			require.NoError(rt, err)
-			in := Input{In: dev, Packet: Packet{Proto: TCP, Src: netip.MustParseAddr(addr), SrcPort: uint16(rapid.IntRange(1000, 1001).Draw(rt, "port")),
-				Dst: netip.MustParseAddr(rapid.SampledFrom([]string{"10.96.0.1", "10.96.0.2", "10.244.0.12"}).Draw(rt, "to")), DstPort: 80, TCPFlags: SYN}}
+			in := Input{In: dev, Packet: Packet{Proto: TCP, Src: netip.MustParseAddr(addr),
+				SrcPort: uint16(rapid.IntRange(1000, 1001).Draw(rt, "port")),
+				Dst:     netip.MustParseAddr(rapid.SampledFrom([]string{"10.96.0.1", "10.96.0.2", "10.244.0.12"}).Draw(rt, "to")), DstPort: 80,
+				TCPFlags: SYN}}
 			out, err := h.Step(in, SeededChance(uint64(i)))
 			require.NoError(rt, err)
 			if out.To != ToForward {
 				continue
 			}
 			there := out.Packet
-			back, err := h.Step(Input{In: out.Out, Packet: Packet{Proto: TCP, Src: there.Dst, SrcPort: there.DstPort, Dst: there.Src, DstPort: there.SrcPort, TCPFlags: SYN | ACK}}, SeededChance(0))
+			back, err := h.Step(Input{In: out.Out, Packet: Packet{Proto: TCP, Src: there.Dst, SrcPort: there.DstPort, Dst: there.Src,
+				DstPort: there.SrcPort, TCPFlags: SYN | ACK}}, SeededChance(0))
 			require.NoError(rt, err)
 			require.Equal(rt, header(Packet{Proto: TCP, Src: in.Dst, SrcPort: in.DstPort, Dst: in.Src, DstPort: in.SrcPort}), header(back.Packet))
 			require.Equal(rt, dev, back.Out)
@@ -207,12 +227,14 @@ func TestReplyIsTheInverse(t *testing.T) {
 // TestWalkChangesNothing: a Walk finds the same outcomes again, and leaves connections and lists as they were.
 func TestWalkChangesNothing(t *testing.T) {
 	rules := natRules + "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m recent --set --name r --rsource\n" +
-		"-A FORWARD -m recent --rcheck --hitcount 3 --name r --rsource -j DROP\n-A FORWARD -m statistic --mode nth --every 3 --packet 0 -j REJECT\nCOMMIT\n"
+		"-A FORWARD -m recent --rcheck --hitcount 3 --name r --rsource -j DROP\n-A FORWARD -m statistic --mode nth --every 3 --packet 0 -j " +
+		"REJECT\nCOMMIT\n"
 	rapid.Check(t, func(rt *rapid.T) {
 		h, clock := testNode{rules4: rules}.build(t)
 		for range rapid.IntRange(0, 8).Draw(rt, "packets") {
 			packet := rapid.SampledFrom([]string{
-				"tcp 10.244.0.11:1000 > 10.96.0.2:80 in veth1", "udp 10.244.0.11:1000 > 10.96.0.1:80 in veth1", "tcp 192.168.0.9:1 > 192.168.0.3:30080 in eth0",
+				"tcp 10.244.0.11:1000 > 10.96.0.2:80 in veth1", "udp 10.244.0.11:1000 > 10.96.0.1:80 in veth1",
+				"tcp 192.168.0.9:1 > 192.168.0.3:30080 in eth0",
 				"tcp 10.244.0.12:8080 > 10.244.0.11:1000 in veth2 flags SYN,ACK", "tcp 10.244.0.12:8080 > 10.244.0.11:1000 in veth2 flags RST",
 			}).Draw(rt, "packet")
 			first, err := h.Walk(parse(t, packet))

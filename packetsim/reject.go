@@ -74,7 +74,8 @@ func (w *walk) routeError(s *skb, err error) {
 
 // sendError sends an ICMP error about the packet, unless Linux sends none (icmp_send in net/ipv4/icmp.c, icmp6_send in net/ipv6/icmp.c).
 func (w *walk) sendError(s *skb, typ, code uint8) {
-	if s.IsICMPError() || s.Proto == ICMP && s.ICMPType > lastICMPType || s.path.typ == RouteBroadcast || s.Src.IsUnspecified() || s.Src.IsMulticast() {
+	if s.IsICMPError() || s.Proto == ICMP && s.ICMPType > lastICMPType || s.path.typ == RouteBroadcast || s.Src.IsUnspecified() ||
+		s.Src.IsMulticast() {
 		return
 	}
 	quoted := s.Packet
@@ -126,7 +127,8 @@ func (w *walk) sendReset(s *skb) {
 	if s.TCPFlags&RST != 0 || s.path.typ == RouteBroadcast {
 		return
 	}
-	answer := Packet{Proto: TCP, Src: s.Dst, SrcPort: s.DstPort, Dst: s.Src, DstPort: s.SrcPort, TCPFlags: RST | ACK, Socket: &Socket{None: true}}
+	answer := Packet{Proto: TCP, Src: s.Dst, SrcPort: s.DstPort, Dst: s.Src, DstPort: s.SrcPort, TCPFlags: RST | ACK,
+		Socket: &Socket{None: true}}
 	if s.TCPFlags&ACK != 0 {
 		answer.TCPFlags = RST
 	}

@@ -24,7 +24,8 @@ func answer(t *testing.T, o Outcome) string {
 
 func TestReject(t *testing.T) {
 	const every = "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j REJECT --reject-with icmp-port-unreachable\n-A OUTPUT -d 10.96.0.0/16 -j REJECT\n" +
-		"-A FORWARD -p tcp -m tcp --dport 81 -j REJECT --reject-with tcp-reset\n-A FORWARD -j REJECT --reject-with icmp-admin-prohibited\nCOMMIT\n"
+		"-A FORWARD -p tcp -m tcp --dport 81 -j REJECT --reject-with tcp-reset\n-A FORWARD -j REJECT --reject-with " +
+		"icmp-admin-prohibited\nCOMMIT\n"
 	h, _ := testNode{rules4: every}.build(t)
 	rows := []struct{ name, packet, with, answer string }{
 		{"forwarded", "udp 10.244.0.11:1 > 10.244.0.12:80 in veth1", "icmp-admin-prohibited",
@@ -33,8 +34,10 @@ func TestReject(t *testing.T) {
 			"accept forward veth1 192.168.0.3>10.244.0.11 about 10.244.0.11:1>192.168.0.3:80"},
 		{"of the node, the answer meets INPUT", "udp 192.168.0.3:1 > 10.96.0.1:80 local", "icmp-port-unreachable",
 			"reject icmp-port-unreachable about 192.168.0.3:1>10.96.0.1:80"},
-		{"reset of a SYN", "tcp 10.244.0.11:1 > 10.244.0.12:81 in veth1", "tcp-reset", "accept forward veth1 10.244.0.12:81>10.244.0.11:1 RST,ACK"},
-		{"reset of an ACK", "tcp 10.244.0.11:1 > 10.244.0.12:81 in veth1 flags ACK", "tcp-reset", "accept forward veth1 10.244.0.12:81>10.244.0.11:1 RST"},
+		{"reset of a SYN", "tcp 10.244.0.11:1 > 10.244.0.12:81 in veth1", "tcp-reset",
+			"accept forward veth1 10.244.0.12:81>10.244.0.11:1 RST,ACK"},
+		{"reset of an ACK", "tcp 10.244.0.11:1 > 10.244.0.12:81 in veth1 flags ACK", "tcp-reset",
+			"accept forward veth1 10.244.0.12:81>10.244.0.11:1 RST"},
 		{"no reset of a reset", "tcp 10.244.0.11:1 > 10.244.0.12:81 in veth1 flags RST", "tcp-reset", "none"},
 		{"broadcast is not answered", "udp 192.168.0.9:1 > 192.168.0.255:80 in eth0", "icmp-port-unreachable", "none"},
 	}
@@ -84,13 +87,17 @@ func TestReject6(t *testing.T) {
 
 // TestResetIsTranslatedBack: an answer belongs to the connection of the packet, even if that made no entry yet.
 func TestResetIsTranslatedBack(t *testing.T) {
-	h, _ := testNode{rules4: natRules + "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p tcp -j REJECT --reject-with tcp-reset\n-A FORWARD -j REJECT\nCOMMIT\n"}.build(t)
-	assert.Equal(t, "accept forward veth1 10.96.0.1:80>10.244.0.11:1000 RST,ACK", answer(t, walkOne(t, h, "tcp 10.244.0.11:1000 > 10.96.0.1:80 in veth1")))
-	assert.Equal(t, "accept forward veth1 10.96.0.1>10.244.0.11 about 10.244.0.11:1000>10.96.0.1:80", answer(t, walkOne(t, h, "udp 10.244.0.11:1000 > 10.96.0.1:80 in veth1")))
+	h, _ := testNode{rules4: natRules + "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p tcp -j REJECT --reject-with tcp-reset\n-A FORWARD -j " +
+		"REJECT\nCOMMIT\n"}.build(t)
+	assert.Equal(t, "accept forward veth1 10.96.0.1:80>10.244.0.11:1000 RST,ACK",
+		answer(t, walkOne(t, h, "tcp 10.244.0.11:1000 > 10.96.0.1:80 in veth1")))
+	assert.Equal(t, "accept forward veth1 10.96.0.1>10.244.0.11 about 10.244.0.11:1000>10.96.0.1:80",
+		answer(t, walkOne(t, h, "udp 10.244.0.11:1000 > 10.96.0.1:80 in veth1")))
 }
 
 func TestRoutingErrorsAreTold(t *testing.T) {
 	h, _ := testNode{}.build(t)
-	assert.Equal(t, "accept forward veth1 10.244.0.1>10.244.0.11 about 10.244.0.11:1>8.8.8.8:53", answer(t, walkOne(t, h, "udp 10.244.0.11:1 > 8.8.8.8:53 in veth1 ttl 1")))
+	assert.Equal(t, "accept forward veth1 10.244.0.1>10.244.0.11 about 10.244.0.11:1>8.8.8.8:53",
+		answer(t, walkOne(t, h, "udp 10.244.0.11:1 > 8.8.8.8:53 in veth1 ttl 1")))
 	assert.Equal(t, "none", answer(t, walkOne(t, h, "icmp 10.244.0.11 > 8.8.8.8 in veth1 type 11/0 ttl 1")))
 }

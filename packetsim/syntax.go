@@ -30,8 +30,8 @@ func (e *SyntaxError) Error() string {
 // PROTO is tcp, udp, sctp, icmp, icmpv6 or a number. The first three need both ports, the
 // others take none. An IPv6 address with a port takes brackets. Without "flags" a TCP packet
 // is a SYN ("flags NONE" is a packet with no flag); without "type" an ICMP packet is an echo
-// request. With "local" the source 0.0.0.0 or :: leaves the choice to the host. The words after the addresses come in any order, each once. Mark may be
-// hexadecimal. Further words say what only some rules and hosts look at:
+// request. With "local" the source 0.0.0.0 or :: leaves the choice to the host. The words after the addresses come in any order, each
+// once. Mark may be hexadecimal. Further words say what only some rules and hosts look at:
 //
 //	id N                  the identifier of an ICMP query
 //	seq N, ack N, window N, data N, wscale N, sack-permitted, sack LEFT-RIGHT,...

@@ -48,7 +48,8 @@ func (in Input) String() string {
 }
 
 // Full prints the packet with all that the PACKET syntax has words for: ParseInput makes the same Input of it. What the packet's
-// protocol does not have is left out, as is what the other fields make void: an owner where there is no socket, a VNI without a carried packet.
+// protocol does not have is left out, as is what the other fields make void: an owner where there is no socket, a VNI without a carried
+// packet.
 func (in Input) Full() string {
 	var b strings.Builder
 	b.WriteString(in.String())

@@ -55,19 +55,22 @@ func TestParseInputReads(t *testing.T) {
 			Input{Packet: Packet{Proto: UDP, Dst: netip.MustParseAddr("10.0.0.2"), SrcPort: 1, DstPort: 2}, Local: true}},
 		{"one TCP number makes the others zero", "tcp 10.0.0.1:1 > 10.0.0.2:2 ack 7",
 			Input{Packet: v4(Packet{Proto: TCP, SrcPort: 1, DstPort: 2, TCPFlags: SYN, Numbers: &TCPNumbers{Ack: 7}})}},
-		{"every TCP number and option", "tcp 10.0.0.1:1 > 10.0.0.2:2 seq 1 ack 2 window 3 data 4 wscale 0 sack-permitted sack 5-6,7-8 out-of-window",
+		{"every TCP number and option", "tcp 10.0.0.1:1 > 10.0.0.2:2 seq 1 ack 2 window 3 data 4 wscale 0 sack-permitted sack 5-6,7-8 " +
+			"out-of-window",
 			Input{Packet: v4(Packet{Proto: TCP, SrcPort: 1, DstPort: 2, TCPFlags: SYN, OutOfWindow: true, Numbers: &TCPNumbers{
 				Seq: 1, Ack: 2, Window: 3, Data: 4, HasScale: true, SACKPermitted: true, SACK: []SACKBlock{{5, 6}, {7, 8}}}})}},
 		{"SCTP chunks by name and number", "sctp 10.0.0.1:1 > 10.0.0.2:2 vtag 18 chunks INIT/0/0x12,200/3,COOKIE_ACK",
 			Input{Packet: v4(Packet{Proto: SCTP, SrcPort: 1, DstPort: 2, VerificationTag: 18,
 				Chunks: []SCTPChunk{{Type: SCTPInit, InitTag: 18}, {Type: 200, Flags: 3}, {Type: SCTPCookieAck}}})}},
 		{"an owner", "udp 10.0.0.1:1 > 10.0.0.2:2 local socket uid=1000,gid=100,groups=4+27,mark=0x1",
-			Input{Packet: v4(Packet{Proto: UDP, SrcPort: 1, DstPort: 2, Socket: &Socket{UID: 1000, GID: 100, Groups: []uint32{4, 27}, Mark: 1}}), Local: true}},
+			Input{Packet: v4(Packet{Proto: UDP, SrcPort: 1, DstPort: 2, Socket: &Socket{UID: 1000, GID: 100, Groups: []uint32{4, 27}, Mark: 1}}),
+				Local: true}},
 		{"a socket of the kernel", "47 10.0.0.1 > 10.0.0.2 local socket kernel,transparent",
 			Input{Packet: v4(Packet{Proto: 47, Socket: &Socket{Kernel: true, Transparent: true}}), Local: true}},
 		{"no socket", "47 10.0.0.1 > 10.0.0.2 socket none", Input{Packet: v4(Packet{Proto: 47, Socket: &Socket{None: true}})}},
 		{"a frame to a port of a bridge", "47 10.0.0.1 > 10.0.0.2 in veth1 mac 02:00:00:00:00:0a link unicast nexthop 10.0.0.3",
-			Input{Packet: v4(Packet{Proto: 47, MAC: MAC{2, 0, 0, 0, 0, 10}, LinkType: LinkUnicast}), In: "veth1", NextHop: netip.MustParseAddr("10.0.0.3")}},
+			Input{Packet: v4(Packet{Proto: 47, MAC: MAC{2, 0, 0, 0, 0, 10}, LinkType: LinkUnicast}), In: "veth1",
+				NextHop: netip.MustParseAddr("10.0.0.3")}},
 		{"a quoted packet", "icmp 10.0.0.1 > 10.0.0.2 type 3/3 quotes { udp 10.0.0.2:1 > 10.0.0.9:2 ttl 3 } ttl 5",
 			Input{Packet: v4(Packet{Proto: ICMP, ICMPType: 3, ICMPCode: 3, TTL: 5, Inner: &Packet{Proto: UDP, SrcPort: 1, DstPort: 2, TTL: 3,
 				Src: netip.MustParseAddr("10.0.0.2"), Dst: netip.MustParseAddr("10.0.0.9")}})}},
@@ -153,8 +156,10 @@ func TestParseInputRefuses(t *testing.T) {
 		{"a brace that does not end", "icmp 10.0.0.1 > 10.0.0.2 quotes { 47 10.0.0.1 > 10.0.0.2", 33, `the "}" is missing`},
 		{"nothing in braces", "icmp 10.0.0.1 > 10.0.0.2 quotes { }", 35, "the packet in braces ends here: write a packet"},
 		{"a device of a quoted packet", "icmp 10.0.0.1 > 10.0.0.2 quotes { 47 10.0.0.1 > 10.0.0.2 in eth0 }", 58, "does not come to a host"},
-		{"a network identifier beyond 24 bits", "udp 10.0.0.1:1 > 10.0.0.2:2 vxlan 16777216 { 47 10.0.0.1 > 10.0.0.2 }", 35, "from 0 to 16777215"},
-		{"packets in one another without end", "icmp 10.0.0.1 > 10.0.0.2" + strings.Repeat(" quotes { icmp 10.0.0.1 > 10.0.0.2", 17) + strings.Repeat(" }", 17), 577, "more than 16 packets in one another"},
+		{"a network identifier beyond 24 bits", "udp 10.0.0.1:1 > 10.0.0.2:2 vxlan 16777216 { 47 10.0.0.1 > 10.0.0.2 }", 35,
+			"from 0 to 16777215"},
+		{"packets in one another without end", "icmp 10.0.0.1 > 10.0.0.2" + strings.Repeat(" quotes { icmp 10.0.0.1 > 10.0.0.2", 17) +
+			strings.Repeat(" }", 17), 577, "more than 16 packets in one another"},
 		{"a column counted in characters", "udp 10.0.0.1:1 > 10.0.0.2:2 in ä type", 34, "write an ICMP type"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -231,7 +236,8 @@ func packetGen(v6 bool, depth int) *rapid.Generator[Packet] {
 					InitTag: rapid.Uint32Max(2).Draw(t, "tag")})
 			}
 		case p.Proto == UDP && depth > 0 && some("carries"):
-			p.VNI, p.Carried = rapid.Uint32Max(1<<24-1).Draw(t, "vni"), new(packetGen(rapid.Bool().Draw(t, "carried v6"), depth-1).Draw(t, "carried"))
+			p.VNI, p.Carried = rapid.Uint32Max(1<<24-1).Draw(t, "vni"), new(packetGen(rapid.Bool().Draw(t, "carried v6"), depth-1).Draw(t,
+				"carried"))
 		}
 		p.Mark, p.TTL = rapid.Uint32().Draw(t, "mark"), rapid.Uint8().Draw(t, "ttl")
 		if rapid.Bool().Draw(t, "hasLength") {
@@ -286,7 +292,8 @@ func TestInputGenFillsEveryField(t *testing.T) {
 	for seed := range 300 {
 		noteFields(filled, reflect.ValueOf(inputGen().Example(seed)))
 	}
-	for _, typ := range []reflect.Type{reflect.TypeFor[Input](), reflect.TypeFor[Packet](), reflect.TypeFor[TCPNumbers](), reflect.TypeFor[SACKBlock](),
+	for _, typ := range []reflect.Type{reflect.TypeFor[Input](), reflect.TypeFor[Packet](), reflect.TypeFor[TCPNumbers](),
+		reflect.TypeFor[SACKBlock](),
 		reflect.TypeFor[SCTPChunk](), reflect.TypeFor[Socket]()} {
 		for i := range typ.NumField() {
 			assert.True(t, filled[typ.Name()+"."+typ.Field(i).Name], "%s.%s", typ.Name(), typ.Field(i).Name)
@@ -334,8 +341,10 @@ func FuzzParseInput(f *testing.F) {
 	f.Add("icmp 10.0.0.1 > 10.0.0.2 type 3/1")
 	f.Add("tcp 10.0.0.1:1 > 10.0.0.2:2 flags SYN,ACK,")
 	f.Add("tcp 10.0.0.1:1 > 10.0.0.2:2 in eth0 seq 1 ack 2 window 3 data 4 wscale 7 sack-permitted sack 1-2,3-4 out-of-window")
-	f.Add("sctp 10.0.0.1:1 > 10.0.0.2:2 vtag 0x1 chunks INIT/0/0x12,DATA socket uid=1,gid=2,groups=3+4,transparent,wildcard,mark=5 mac 02:00:00:00:00:01 link unicast")
-	f.Add("icmp 10.0.0.1 > 10.0.0.2 type 3/1 id 7 nexthop 10.0.0.3 quotes { udp 10.0.0.2:1 > 10.0.0.1:2 vxlan 7 { tcp [fd00::1]:1 > [fd00::2]:2 } }")
+	f.Add("sctp 10.0.0.1:1 > 10.0.0.2:2 vtag 0x1 chunks INIT/0/0x12,DATA socket uid=1,gid=2,groups=3+4,transparent,wildcard,mark=5 mac " +
+		"02:00:00:00:00:01 link unicast")
+	f.Add("icmp 10.0.0.1 > 10.0.0.2 type 3/1 id 7 nexthop 10.0.0.3 quotes { udp 10.0.0.2:1 > 10.0.0.1:2 vxlan 7 { tcp [fd00::1]:1 > " +
+		"[fd00::2]:2 } }")
 	f.Fuzz(func(t *testing.T, text string) {
 		in, err := ParseInput(text)
 		if err != nil {

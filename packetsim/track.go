@@ -135,8 +135,8 @@ func (w *walk) trackError(s *skb) {
 	s.conn, s.dir, s.relation = c, dir, isRelated
 }
 
-// confirm puts a new connection into the table, at the end of its first packet's way (nf_confirm). An answer to an answer to that packet, which
-// is of the connection's original direction, does so too.
+// confirm puts a new connection into the table, at the end of its first packet's way (nf_confirm). An answer to an answer to that packet,
+// which is of the connection's original direction, does so too.
 func (w *walk) confirm(s *skb) bool {
 	if s.conn == nil || s.conn.confirmed || s.dir != original {
 		return true

@@ -165,12 +165,14 @@ var serviceCases = []kernelCase{
 	{"broadcast", []kernelPacket{{place: "client", packet: "udp 10.77.1.2:41020 > 10.77.1.255:80"}}},
 	{"source is the node's", []kernelPacket{{place: "client", packet: "tcp 10.77.2.1:41021 > 10.77.2.2:80"}}},
 	{"echo and reply", []kernelPacket{
-		{place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2"}, {place: "server", packet: "icmp 10.77.2.2 > 10.77.1.2 type 0/0"}, {place: "server", packet: "icmp 10.77.2.2 > 10.77.1.2 type 14/0"},
+		{place: "client", packet: "icmp 10.77.1.2 > 10.77.2.2"}, {place: "server", packet: "icmp 10.77.2.2 > 10.77.1.2 type 0/0"},
+		{place: "server", packet: "icmp 10.77.2.2 > 10.77.1.2 type 14/0"},
 	}},
 	{"sctp", []kernelPacket{{place: "client", packet: "sctp 10.77.1.2:41022 > 10.77.2.2:80"}}},
 	{"repeated syn, then a reset", []kernelPacket{
 		{place: "client", packet: "tcp 10.77.1.2:41023 > 10.99.0.1:80"}, {place: "client", packet: "tcp 10.77.1.2:41023 > 10.99.0.1:80"},
-		{place: "server", packet: "tcp 10.77.2.2:8080 > 10.77.1.2:41023 flags RST,ACK"}, {place: "client", packet: "tcp 10.77.1.2:41023 > 10.99.0.1:80"},
+		{place: "server", packet: "tcp 10.77.2.2:8080 > 10.77.1.2:41023 flags RST,ACK"},
+		{place: "client", packet: "tcp 10.77.1.2:41023 > 10.99.0.1:80"},
 	}},
 	{"icmp error about a translated packet", []kernelPacket{
 		{place: "client", packet: "tcp 10.77.1.2:41025 > 10.99.0.1:80"},

@@ -26,7 +26,8 @@ func TestWalkRoutes(t *testing.T) {
 		{"node to itself", "tcp 192.168.0.3:1 > 192.168.0.3:80 local", "accept local 192.168.0.3:1>192.168.0.3:80"},
 		{"node to its loopback", "tcp 127.0.0.1:1 > 127.0.0.9:80 local", "accept local 127.0.0.1:1>127.0.0.9:80"},
 		{"smallest metric", "udp 10.244.0.11:1 > 10.5.0.1:1 in veth1", "accept forward eth0 10.244.0.11:1>10.5.0.1:1 via 192.168.0.10"},
-		{"device of the longest prefix is down", "udp 10.244.0.11:1 > 10.5.5.1:1 in veth1", "accept forward eth0 10.244.0.11:1>10.5.5.1:1 via 192.168.0.10"},
+		{"device of the longest prefix is down", "udp 10.244.0.11:1 > 10.5.5.1:1 in veth1",
+			"accept forward eth0 10.244.0.11:1>10.5.5.1:1 via 192.168.0.10"},
 		{"unreachable", "udp 10.244.0.11:1 > 10.1.0.1:1 in veth1", "reject icmp-host-unreachable unreachable route"},
 		{"prohibited", "udp 10.244.0.11:1 > 10.2.0.1:1 in veth1", "reject icmp-admin-prohibited prohibited route"},
 		{"blackhole", "udp 10.244.0.11:1 > 10.3.0.1:1 in veth1", "drop blackhole route"},
@@ -45,7 +46,8 @@ func TestWalkRoutes(t *testing.T) {
 		{"source that is not the node's", "tcp 1.2.3.4:1 > 10.244.0.12:80 local", "drop source is not an address of the host"},
 		{"loopback source leaves", "tcp 127.0.0.1:1 > 10.244.0.12:80 local", "drop loopback source leaves the host"},
 		{"IPv6 pod to pod", "tcp [fd00:2::11]:1 > [fd00:2::12]:80 in veth1", "accept forward veth2 [fd00:2::11]:1>[fd00:2::12]:80"},
-		{"IPv6 pod to the outside", "tcp [fd00:2::11]:1 > [2001:db8::1]:80 in veth1", "accept forward eth0 [fd00:2::11]:1>[2001:db8::1]:80 via fd00:1::1"},
+		{"IPv6 pod to the outside", "tcp [fd00:2::11]:1 > [2001:db8::1]:80 in veth1",
+			"accept forward eth0 [fd00:2::11]:1>[2001:db8::1]:80 via fd00:1::1"},
 		{"IPv6 node to itself", "tcp [::1]:1 > [fd00:1::3]:80 local", "accept local [::1]:1>[fd00:1::3]:80"},
 		{"IPv6 loopback from outside", "tcp [fd00:1::9]:1 > [::1]:80 in eth0", "drop address is not allowed on the wire"},
 		{"IPv6 link-local source", "tcp [fe80::9]:1 > [fd00:2::11]:80 in eth0", "reject icmp6-beyond-scope link-local source is not forwarded"},
@@ -62,16 +64,26 @@ func TestWalkSysctls(t *testing.T) {
 	}{
 		{"forwarding off", "net.ipv4.ip_forward", "0", "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1", "drop forwarding is off"},
 		{"IPv6 forwarding off", "net.ipv6.conf.all.forwarding", "0", "tcp [fd00:2::11]:1 > [fd00:2::12]:80 in veth1", "drop forwarding is off"},
-		{"route_localnet of all", "net.ipv4.conf.all.route_localnet", "1", "tcp 192.168.0.9:1 > 127.0.0.1:10255 in eth0", "accept local 192.168.0.9:1>127.0.0.1:10255"},
-		{"route_localnet of the device", "net.ipv4.conf.eth0.route_localnet", "1", "tcp 192.168.0.9:1 > 127.0.0.1:10255 in eth0", "accept local 192.168.0.9:1>127.0.0.1:10255"},
-		{"route_localnet of another device", "net.ipv4.conf.veth1.route_localnet", "1", "tcp 192.168.0.9:1 > 127.0.0.1:10255 in eth0", "drop martian destination"},
-		{"route_localnet lets loopback leave", "net.ipv4.conf.veth2.route_localnet", "1", "tcp 127.0.0.1:1 > 10.244.0.12:80 local", "accept forward veth2 127.0.0.1:1>10.244.0.12:80"},
-		{"accept_local", "net.ipv4.conf.eth0.accept_local", "1", "tcp 192.168.0.3:1 > 10.244.0.11:80 in eth0", "accept forward veth1 192.168.0.3:1>10.244.0.11:80"},
-		{"strict filter, right device", "net.ipv4.conf.all.rp_filter", "1", "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1", "accept forward veth2 10.244.0.11:1>10.244.0.12:80"},
-		{"strict filter, wrong device", "net.ipv4.conf.all.rp_filter", "1", "tcp 10.244.0.11:1 > 10.244.0.12:80 in eth0", "drop reverse path filter"},
-		{"strict filter of one device", "net.ipv4.conf.eth0.rp_filter", "1", "tcp 10.244.0.11:1 > 10.244.0.12:80 in eth0", "drop reverse path filter"},
-		{"loose filter, wrong device", "net.ipv4.conf.all.rp_filter", "2", "tcp 10.244.0.11:1 > 10.244.0.12:80 in eth0", "accept forward veth2 10.244.0.11:1>10.244.0.12:80"},
-		{"a TTL of the host's own packets", "net.ipv4.ip_default_ttl", "9", "udp 192.168.0.3:1 > 192.168.0.3:1 local", "accept local 192.168.0.3:1>192.168.0.3:1"},
+		{"route_localnet of all", "net.ipv4.conf.all.route_localnet", "1", "tcp 192.168.0.9:1 > 127.0.0.1:10255 in eth0",
+			"accept local 192.168.0.9:1>127.0.0.1:10255"},
+		{"route_localnet of the device", "net.ipv4.conf.eth0.route_localnet", "1", "tcp 192.168.0.9:1 > 127.0.0.1:10255 in eth0",
+			"accept local 192.168.0.9:1>127.0.0.1:10255"},
+		{"route_localnet of another device", "net.ipv4.conf.veth1.route_localnet", "1", "tcp 192.168.0.9:1 > 127.0.0.1:10255 in eth0",
+			"drop martian destination"},
+		{"route_localnet lets loopback leave", "net.ipv4.conf.veth2.route_localnet", "1", "tcp 127.0.0.1:1 > 10.244.0.12:80 local",
+			"accept forward veth2 127.0.0.1:1>10.244.0.12:80"},
+		{"accept_local", "net.ipv4.conf.eth0.accept_local", "1", "tcp 192.168.0.3:1 > 10.244.0.11:80 in eth0",
+			"accept forward veth1 192.168.0.3:1>10.244.0.11:80"},
+		{"strict filter, right device", "net.ipv4.conf.all.rp_filter", "1", "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1",
+			"accept forward veth2 10.244.0.11:1>10.244.0.12:80"},
+		{"strict filter, wrong device", "net.ipv4.conf.all.rp_filter", "1", "tcp 10.244.0.11:1 > 10.244.0.12:80 in eth0",
+			"drop reverse path filter"},
+		{"strict filter of one device", "net.ipv4.conf.eth0.rp_filter", "1", "tcp 10.244.0.11:1 > 10.244.0.12:80 in eth0",
+			"drop reverse path filter"},
+		{"loose filter, wrong device", "net.ipv4.conf.all.rp_filter", "2", "tcp 10.244.0.11:1 > 10.244.0.12:80 in eth0",
+			"accept forward veth2 10.244.0.11:1>10.244.0.12:80"},
+		{"a TTL of the host's own packets", "net.ipv4.ip_default_ttl", "9", "udp 192.168.0.3:1 > 192.168.0.3:1 local",
+			"accept local 192.168.0.3:1>192.168.0.3:1"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -94,12 +106,14 @@ func TestPolicyRules(t *testing.T) {
 	}}.build(t)
 	rows := []struct{ name, packet, want string }{
 		{"no rule", "udp 10.244.0.11:1 > 8.8.8.8:1 in veth1", "accept forward eth0 10.244.0.11:1>8.8.8.8:1 via 192.168.0.1"},
-		{"by mark under a mask", "udp 10.244.0.11:1 > 8.8.8.8:1 in veth1 mark 0x115", "accept forward eth0 10.244.0.11:1>8.8.8.8:1 via 192.168.0.77"},
+		{"by mark under a mask", "udp 10.244.0.11:1 > 8.8.8.8:1 in veth1 mark 0x115",
+			"accept forward eth0 10.244.0.11:1>8.8.8.8:1 via 192.168.0.77"},
 		{"by source", "udp 10.244.0.12:1 > 8.8.8.8:1 in veth2", "accept forward eth0 10.244.0.12:1>8.8.8.8:1 via 192.168.0.77"},
 		{"by device", "udp 192.168.0.9:1 > 10.7.0.1:1 in eth0", "reject icmp-admin-prohibited prohibited route"},
 		{"by another device", "udp 10.244.0.11:1 > 10.7.0.1:1 in veth1", "accept forward eth0 10.244.0.11:1>10.7.0.1:1 via 192.168.0.1"},
 		{"of the node itself", "udp 192.168.0.3:1 > 10.8.0.1:1 local", "drop blackhole route"},
-		{"mark of the node itself", "udp 192.168.0.3:1 > 8.8.8.8:1 local mark 0x10", "accept forward eth0 192.168.0.3:1>8.8.8.8:1 via 192.168.0.77"},
+		{"mark of the node itself", "udp 192.168.0.3:1 > 8.8.8.8:1 local mark 0x10",
+			"accept forward eth0 192.168.0.3:1>8.8.8.8:1 via 192.168.0.77"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) { assert.Equal(t, row.want, brief(walkOne(t, h, row.packet))) })
@@ -142,9 +156,11 @@ COMMIT
 			"mangle:FORWARD:policy:1 filter:FORWARD:policy:1 security:FORWARD:policy:1 mangle:POSTROUTING:policy:1 nat:POSTROUTING:policy:1"},
 		{"in", "tcp 10.244.0.11:1 > 192.168.0.3:80 in veth1", "raw:PREROUTING:policy:1 mangle:PREROUTING:policy:1 nat:PREROUTING:policy:2 " +
 			"mangle:INPUT:policy:1 filter:INPUT:policy:1 security:INPUT:policy:1 nat:INPUT:policy:1"},
-		{"out", "tcp 192.168.0.3:1 > 10.244.0.12:80 local", "raw:OUTPUT:policy:1 mangle:OUTPUT:policy:1 nat:OUTPUT:policy:1 filter:OUTPUT:policy:1 " +
+		{"out", "tcp 192.168.0.3:1 > 10.244.0.12:80 local", "raw:OUTPUT:policy:1 mangle:OUTPUT:policy:1 nat:OUTPUT:policy:1 " +
+			"filter:OUTPUT:policy:1 " +
 			"security:OUTPUT:policy:1 mangle:POSTROUTING:policy:1 nat:POSTROUTING:policy:1"},
-		{"to itself, nat once", "tcp 127.0.0.1:1 > 127.0.0.1:80 local", "raw:OUTPUT:policy:1 mangle:OUTPUT:policy:1 nat:OUTPUT:policy:1 filter:OUTPUT:policy:1 " +
+		{"to itself, nat once", "tcp 127.0.0.1:1 > 127.0.0.1:80 local", "raw:OUTPUT:policy:1 mangle:OUTPUT:policy:1 nat:OUTPUT:policy:1 " +
+			"filter:OUTPUT:policy:1 " +
 			"security:OUTPUT:policy:1 mangle:POSTROUTING:policy:1 nat:POSTROUTING:policy:1 raw:PREROUTING:policy:1 mangle:PREROUTING:policy:1 " +
 			"mangle:INPUT:policy:1 filter:INPUT:policy:1 security:INPUT:policy:1"},
 	}
@@ -164,14 +180,18 @@ func TestWalkChains(t *testing.T) {
 	rows := []struct{ name, rules, want string }{
 		{"run to the end", "-A FORWARD -j A\n-A A -p udp\n", "drop filter:FORWARD:rule:1 filter:A:return:2 filter:FORWARD:policy:2"},
 		{"no target", "-A FORWARD -p tcp\n", "drop filter:FORWARD:rule:1 filter:FORWARD:policy:2"},
-		{"return with a condition", "-A FORWARD -j A\n-A A -p tcp -j RETURN\n", "drop filter:FORWARD:rule:1 filter:A:rule:1 filter:FORWARD:policy:2"},
-		{"return without one", "-A FORWARD -j A\n-A A -p udp\n-A A -j RETURN\n", "drop filter:FORWARD:rule:1 filter:A:return:2 filter:FORWARD:policy:2"},
+		{"return with a condition", "-A FORWARD -j A\n-A A -p tcp -j RETURN\n",
+			"drop filter:FORWARD:rule:1 filter:A:rule:1 filter:FORWARD:policy:2"},
+		{"return without one", "-A FORWARD -j A\n-A A -p udp\n-A A -j RETURN\n",
+			"drop filter:FORWARD:rule:1 filter:A:return:2 filter:FORWARD:policy:2"},
 		{"accept without one", "-A FORWARD -j A\n-A A -j ACCEPT\n", "accept filter:FORWARD:rule:1 filter:A:return:1"},
-		{"return from a built-in chain", "-A FORWARD -p tcp -j RETURN\n-A FORWARD -j ACCEPT\n", "drop filter:FORWARD:rule:1 filter:FORWARD:policy:3"},
+		{"return from a built-in chain", "-A FORWARD -p tcp -j RETURN\n-A FORWARD -j ACCEPT\n",
+			"drop filter:FORWARD:rule:1 filter:FORWARD:policy:3"},
 		{"accept in a built-in chain", "-A FORWARD -j ACCEPT\n", "accept filter:FORWARD:policy:1"},
 		{"goto comes back to the caller's caller", "-A FORWARD -j A\n-A FORWARD -p tcp -j ACCEPT\n-A A -g B\n-A A -j DROP\n",
 			"accept filter:FORWARD:rule:1 filter:A:rule:1 filter:B:return:1 filter:FORWARD:rule:2"},
-		{"goto from a built-in chain ends in the policy", "-A FORWARD -g A\n-A FORWARD -j ACCEPT\n", "drop filter:FORWARD:rule:1 filter:A:return:1 filter:FORWARD:policy:3"},
+		{"goto from a built-in chain ends in the policy", "-A FORWARD -g A\n-A FORWARD -j ACCEPT\n",
+			"drop filter:FORWARD:rule:1 filter:A:return:1 filter:FORWARD:policy:3"},
 		{"log goes on", "-A FORWARD -j LOG\n-A FORWARD -p tcp -j ACCEPT\n", "accept filter:FORWARD:rule:1 filter:FORWARD:rule:2"},
 	}
 	for _, row := range rows {

@@ -29,7 +29,10 @@ import (
 //	service            a Service, without apiVersion and kind; replaces one of that name
 //	delete NAME        a Service and its endpoints
 //	endpoints NAME PORT=NUMBER[/UDP]...
-//	                   its endpoints for these ports ("unnamed" for one without name), one a line: ADDRESS [here] [starting|draining|gone] [zone=Z] [node=N]
+//	                   its endpoints for these ports ("unnamed" for one without name), one a line: ADDRESS [here] [starting|draining|gone]
+//
+// [zone=Z] [node=N]
+//
 //	sync               writes all rules and prints the restore input, without the lines that a cluster without Services has
 //	sync all           prints all of it
 //	sync changed       writes what has changed and prints that restore input

@@ -77,7 +77,9 @@ func TestToolCommand(t *testing.T) {
 		{"a tool works", []string{"tool", "iptables", "-N", "A"}, 0, "", ""},
 		{"its flags are its own", []string{"tool", "iptables", "-S", "A"}, 0, "-N A\n", ""},
 		{"its status is kept", []string{"tool", "iptables", "-N", "A"}, 1, "", "iptables: Chain already exists.\n"},
-		{"other statuses too", []string{"tool", "ip6tables", "-t", "none", "-S"}, 3, "", "ip6tables v1.8.9 (legacy): can't initialize ip6tables table `none': Table does not exist (do you need to insmod?)\nPerhaps ip6tables or your kernel needs to be upgraded.\n"},
+		{"other statuses too", []string{"tool", "ip6tables", "-t", "none", "-S"}, 3, "",
+			"ip6tables v1.8.9 (legacy): can't initialize ip6tables table `none': Table does not exist (do you need to insmod?)\nPerhaps ip6tables " +
+				"or your kernel needs to be upgraded.\n"},
 		{"no such tool", []string{"tool", "ebtables"}, 2, "", "chainwalk: tool: there is no tool \"ebtables\"\n"},
 		{"no tool named", []string{"tool"}, 2, "", "chainwalk: tool: name a tool, for example iptables-save\n"},
 	} {

@@ -1,7 +1,8 @@
 // Package ipset is the sets of one network namespace and the command ipset (7.17) that makes, fills and lists them.
 //
 // It stands below fakeipt, which runs Tool as one of its programs and whose -m set and -j SET hold a Query and a Change;
-// packetsim asks and changes an Overlay of a Table for packets. Rules are not known here: which sets they name is asked of whoever has the rules.
+// packetsim asks and changes an Overlay of a Table for packets. Rules are not known here: which sets they name is asked of whoever has the
+// rules.
 //
 // Refused are types other than those in type.go, the option bitmask, "ipset -" (commands that are typed), -r, the help of a type,
 // names that restore does not read back, and elements that stand for more than a million entries.

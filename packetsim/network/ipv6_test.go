@@ -42,8 +42,9 @@ func newNetLab6(t *testing.T) *netLab {
 	machine("client", "fd00:1::2/64", "fd00:1::1")
 	machine("pod", "fd00:2::2/64", "fd00:2::1", Listener{Proto: packetsim.TCP})
 	l.add(packetsim.HostConfig{
-		Name:      "node",
-		Devices:   []packetsim.Device{{Name: "eth0", Up: true, Addresses: addresses("fd00:1::1/64")}, {Name: "veth", Up: true, Addresses: addresses("fd00:2::1/64")}},
+		Name: "node",
+		Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: addresses("fd00:1::1/64")},
+			{Name: "veth", Up: true, Addresses: addresses("fd00:2::1/64")}},
 		Routes:    []packetsim.Route{{Dst: netip.MustParsePrefix("::/0"), Via: netip.MustParseAddr("fd00:1::9"), Dev: "eth0"}},
 		Sysctls:   map[string]string{"net.ipv6.conf.all.forwarding": "1"},
 		Netfilter: restored(t, fakeipt.IPv6, labRules6),
@@ -80,7 +81,8 @@ func TestNetworkWhoAnswersForAnAddress(t *testing.T) {
 	l := &netLab{t, n}
 	dummy := packetsim.Device{Name: "dummy0", Up: true, Addresses: addresses("10.1.0.9/32", "fd00:9::9/128")}
 	for _, name := range []string{"asker", "owner", "twin"} {
-		config := packetsim.HostConfig{Name: name, Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: addresses("10.1.0." + map[string]string{"asker": "1", "owner": "2", "twin": "3"}[name] + "/24")}}}
+		config := packetsim.HostConfig{Name: name, Devices: []packetsim.Device{{Name: "eth0", Up: true,
+			Addresses: addresses("10.1.0." + map[string]string{"asker": "1", "owner": "2", "twin": "3"}[name] + "/24")}}}
 		if name == "owner" {
 			config.Devices = append(config.Devices, dummy)
 		}
@@ -114,7 +116,8 @@ func TestNetworkWhoAnswersForAnAddress(t *testing.T) {
 // TestNetworkEndsLongJourneys sends the packet that goes round longest.
 func TestNetworkEndsLongJourneys(t *testing.T) {
 	l := newNetLab(t, labRules)
-	journeys, err := l.Send("b1", packetsim.Packet{Proto: packetsim.UDP, Dst: netip.MustParseAddr("10.99.0.1"), SrcPort: 1, DstPort: 2, TTL: 255})
+	journeys, err := l.Send("b1", packetsim.Packet{Proto: packetsim.UDP, Dst: netip.MustParseAddr("10.99.0.1"), SrcPort: 1, DstPort: 2,
+		TTL: 255})
 	require.NoError(t, err)
 	require.Len(t, journeys, 1)
 	assert.Equal(t, EndRejected, journeys[0].End)

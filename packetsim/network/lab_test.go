@@ -32,9 +32,10 @@ func newNetLab(t *testing.T, rules string) *netLab {
 		l.addPod(n, "b", 3)
 	}
 	l.add(packetsim.HostConfig{
-		Name:    "outside",
-		Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: []packetsim.Address{{Prefix: netip.MustParsePrefix("192.168.0.100/24")}}}},
-		Routes:  []packetsim.Route{{Dst: netip.MustParsePrefix("10.244.0.0/16"), Via: netip.MustParseAddr("192.168.0.2"), Dev: "eth0"}},
+		Name: "outside",
+		Devices: []packetsim.Device{{Name: "eth0", Up: true,
+			Addresses: []packetsim.Address{{Prefix: netip.MustParsePrefix("192.168.0.100/24")}}}},
+		Routes: []packetsim.Route{{Dst: netip.MustParsePrefix("10.244.0.0/16"), Via: netip.MustParseAddr("192.168.0.2"), Dev: "eth0"}},
 	})
 	require.NoError(t, l.Segment("lan", Port{"node1", "eth0"}, Port{"node2", "eth0"}, Port{"outside", "eth0"}))
 	return l
@@ -62,7 +63,8 @@ func (l *netLab) addNode(n int, rules string) {
 		},
 		Routes: []packetsim.Route{
 			pod("veth-a", 2), pod("veth-b", 3),
-			{Dst: netip.MustParsePrefix(fmt.Sprintf("10.244.%d.0/24", other)), Via: netip.MustParseAddr(fmt.Sprintf("192.168.0.%d", other)), Dev: "eth0"},
+			{Dst: netip.MustParsePrefix(fmt.Sprintf("10.244.%d.0/24", other)), Via: netip.MustParseAddr(fmt.Sprintf("192.168.0.%d", other)),
+				Dev: "eth0"},
 			{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("192.168.0.254"), Dev: "eth0"},
 			// Each node takes the other for the way to this network: a loop.
 			{Dst: netip.MustParsePrefix("10.99.0.0/16"), Via: netip.MustParseAddr(fmt.Sprintf("192.168.0.%d", other)), Dev: "eth0"},
@@ -80,8 +82,9 @@ func (l *netLab) addPod(n int, name string, last int) {
 		listener = Listener{Proto: packetsim.TCP, Port: 9999}
 	}
 	l.add(packetsim.HostConfig{
-		Name:    host,
-		Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: []packetsim.Address{{Prefix: netip.MustParsePrefix(fmt.Sprintf("10.244.%d.%d/32", n, last))}}}},
+		Name: host,
+		Devices: []packetsim.Device{{Name: "eth0", Up: true,
+			Addresses: []packetsim.Address{{Prefix: netip.MustParsePrefix(fmt.Sprintf("10.244.%d.%d/32", n, last))}}}},
 		Routes: []packetsim.Route{
 			{Dst: netip.PrefixFrom(gateway, 32), Dev: "eth0", Scope: packetsim.ScopeLink},
 			{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: gateway, Dev: "eth0"},

@@ -38,7 +38,8 @@ func TestNetworkConnect(t *testing.T) {
 		{"a node port of one node leads to the other node and back the same way", labRules, "outside", packetsim.TCP, "192.168.0.1:30080",
 			[]string{"1: a2 at 10.244.2.2:8080 sees 192.168.0.1"}},
 		{"a node port without masquerade: the reply takes the short way and is not the client's",
-			strings.ReplaceAll(labRules, "-A NODEPORTS -p tcp -m tcp --dport 30080 -j MARK-MASQ\n", ""), "outside", packetsim.TCP, "192.168.0.1:30080",
+			strings.ReplaceAll(labRules, "-A NODEPORTS -p tcp -m tcp --dport 30080 -j MARK-MASQ\n", ""), "outside", packetsim.TCP,
+			"192.168.0.1:30080",
 			[]string{"1: the reply came from 10.244.2.2:8080, the client called 192.168.0.1:30080"}},
 		{"a hairpin without masquerade: the pod answers itself",
 			strings.ReplaceAll(labRules, "-A A1 -s 10.244.1.2/32 -j MARK-MASQ\n", ""), "a1", packetsim.TCP, "10.96.0.10:80",
@@ -51,12 +52,16 @@ func TestNetworkConnect(t *testing.T) {
 		{"an echo request", labRules, "b1", packetsim.ICMP, "10.244.2.3", []string{"1: b2 at 10.244.2.3:0 sees 10.244.1.3"}},
 		{"a host of its own", labRules, "node1", packetsim.TCP, "192.168.0.1:10250", []string{"1: node1 at 192.168.0.1:10250 sees 192.168.0.1"}},
 
-		{"a reply that a node drops", withFilter("-A FORWARD -s 10.244.2.2/32 -p tcp -m tcp --sport 8080 -j DROP"), "b1", packetsim.TCP, "10.244.2.2:8080",
+		{"a reply that a node drops", withFilter("-A FORWARD -s 10.244.2.2/32 -p tcp -m tcp --sport 8080 -j DROP"), "b1", packetsim.TCP,
+			"10.244.2.2:8080",
 			[]string{"1: the reply was dropped at node2: filter:FORWARD:rule:1 -A FORWARD -s 10.244.2.2/32 -p tcp -m tcp --sport 8080 -j DROP"}},
-		{"an ACK that a node drops", withFilter("-A FORWARD -p tcp -m tcp --tcp-flags SYN,ACK ACK -j DROP"), "b1", packetsim.TCP, "10.244.1.2:8080",
-			[]string{"1: the client's ACK does not reach the server's socket: b1 -> node1: dropped (filter:FORWARD:rule:1 -A FORWARD -p tcp -m tcp --tcp-flags SYN,ACK ACK -j DROP)"}},
+		{"an ACK that a node drops", withFilter("-A FORWARD -p tcp -m tcp --tcp-flags SYN,ACK ACK -j DROP"), "b1", packetsim.TCP,
+			"10.244.1.2:8080",
+			[]string{"1: the client's ACK does not reach the server's socket: b1 -> node1: dropped (filter:FORWARD:rule:1 -A FORWARD -p tcp -m " +
+				"tcp --tcp-flags SYN,ACK ACK -j DROP)"}},
 		{"a reset that a node drops", withFilter("-A FORWARD -p tcp -m tcp --tcp-flags RST RST -j DROP"), "b1", packetsim.TCP, "10.244.2.3:80",
-			[]string{"1: b2 refused, and the client does not learn it: b2 -> node2: dropped (filter:FORWARD:rule:1 -A FORWARD -p tcp -m tcp --tcp-flags RST RST -j DROP)"}},
+			[]string{"1: b2 refused, and the client does not learn it: b2 -> node2: dropped (filter:FORWARD:rule:1 -A FORWARD -p tcp -m tcp " +
+				"--tcp-flags RST RST -j DROP)"}},
 
 		{"a REJECT answers a pod", labRules, "b1", packetsim.TCP, "10.96.0.99:80", []string{"1: refused by 10.244.1.1 with icmp 3/3"}},
 		{"a REJECT answers a datagram", labRules, "b1", packetsim.UDP, "10.96.0.99:53", []string{"1: refused by 10.244.1.1 with icmp 3/3"}},
@@ -102,7 +107,8 @@ func (l *netLab) requireUntouched() {
 
 func TestNetworkSendFollowsThePacket(t *testing.T) {
 	l := newNetLab(t, labRules)
-	journeys, err := l.Send("b1", packetsim.Packet{Proto: packetsim.TCP, Dst: netip.MustParseAddr("10.96.0.10"), SrcPort: 40000, DstPort: 80, TCPFlags: packetsim.SYN})
+	journeys, err := l.Send("b1", packetsim.Packet{Proto: packetsim.TCP, Dst: netip.MustParseAddr("10.96.0.10"), SrcPort: 40000, DstPort: 80,
+		TCPFlags: packetsim.SYN})
 	require.NoError(t, err)
 	require.Len(t, journeys, 2)
 	assert.Equal(t, "b1 -> node1 -> a1: delivered", journeys[0].String())
@@ -156,8 +162,10 @@ func TestNetworkConnectRefusesNonsense(t *testing.T) {
 		{"no address", Connect{From: "a1", Proto: packetsim.TCP}, "the address to call is missing"},
 		{"TCP without port", Connect{From: "a1", Proto: packetsim.TCP, To: netip.AddrPortFrom(to.Addr(), 0)}, "tcp needs a port"},
 		{"ICMP with port", Connect{From: "a1", Proto: packetsim.ICMP, To: to}, "icmp has no ports"},
-		{"ICMPv6 to IPv4", Connect{From: "a1", Proto: packetsim.ICMPv6, To: netip.AddrPortFrom(to.Addr(), 0)}, "icmpv6 is of the other address family"},
-		{"a source of the other family", Connect{From: "a1", Proto: packetsim.TCP, To: to, Source: netip.IPv6Loopback()}, "the source ::1 is of the other address family"},
+		{"ICMPv6 to IPv4", Connect{From: "a1", Proto: packetsim.ICMPv6, To: netip.AddrPortFrom(to.Addr(), 0)},
+			"icmpv6 is of the other address family"},
+		{"a source of the other family", Connect{From: "a1", Proto: packetsim.TCP, To: to, Source: netip.IPv6Loopback()},
+			"the source ::1 is of the other address family"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := l.Connect(tc.c)

@@ -25,7 +25,8 @@ func tunnelHost(t *testing.T, self, other, pods, othersPods string, unmark bool)
 			{Name: "eth0", Up: true, Addresses: addresses(self + "/24")},
 			{Name: "pod0", Up: true, Addresses: []packetsim.Address{{Prefix: netip.PrefixFrom(netip.MustParsePrefix(pods).Addr().Next(), 24)}}},
 			{Name: "flannel.1", Up: true, Addresses: []packetsim.Address{{Prefix: netip.PrefixFrom(netip.MustParsePrefix(pods).Addr(), 32)}},
-				VXLAN: &packetsim.VXLAN{ID: 1, Local: netip.MustParseAddr(self), Remotes: map[netip.Addr]netip.Addr{tunnel: netip.MustParseAddr(other)}}},
+				VXLAN: &packetsim.VXLAN{ID: 1, Local: netip.MustParseAddr(self),
+					Remotes: map[netip.Addr]netip.Addr{tunnel: netip.MustParseAddr(other)}}},
 		},
 		Routes:    []packetsim.Route{{Dst: netip.MustParsePrefix(othersPods), Via: tunnel, Dev: "flannel.1"}},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1"},
@@ -60,7 +61,8 @@ func TestTunnelBetweenNodes(t *testing.T) {
 	for name, addr := range map[string]string{"client": "10.244.0.11", "server": "10.244.1.11"} {
 		gateway := netip.MustParseAddr(addr).As4()
 		gateway[3] = 1
-		pod, err := packetsim.NewHost(packetsim.HostConfig{Name: name, Devices: []packetsim.Device{{Name: "eth0", Up: true, Addresses: addresses(addr + "/24")}},
+		pod, err := packetsim.NewHost(packetsim.HostConfig{Name: name, Devices: []packetsim.Device{{Name: "eth0", Up: true,
+			Addresses: addresses(addr + "/24")}},
 			Routes: []packetsim.Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.AddrFrom4(gateway), Dev: "eth0"}}})
 		require.NoError(t, err)
 		require.NoError(t, n.AddHost(pod, Listener{}))

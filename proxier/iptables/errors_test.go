@@ -19,7 +19,8 @@ func TestCommandErrorKinds(t *testing.T) {
 	}{
 		{name: "missing chain", exit: 1, output: "iptables: No chain/target/match by that name.", notFound: true},
 		{name: "missing rule", exit: 1, output: "iptables: Bad rule (does a matching rule exist in that chain?).", notFound: true},
-		{name: "jump to a missing chain, legacy", exit: 2, output: "iptables v1.8.9 (legacy): Couldn't load target `X':No such file or directory", notFound: true},
+		{name: "jump to a missing chain, legacy", exit: 2,
+			output: "iptables v1.8.9 (legacy): Couldn't load target `X':No such file or directory", notFound: true},
 		{name: "jump to a missing chain, nft", exit: 2, output: "iptables v1.8.9 (nf_tables): Chain 'X' does not exist", notFound: true},
 		{name: "missing match", exit: 2, output: "iptables v1.8.9 (legacy): Couldn't load match `x':No such file or directory"},
 		{name: "missing table", exit: 3, output: "iptables v1.8.9 (nf_tables): table 'x' does not exist"},
@@ -44,15 +45,17 @@ func TestCommandErrorText(t *testing.T) {
 	}{
 		{
 			name: "words that every call prints are left out", err: testingexec.FakeExitError{Status: 2},
-			output: "Ignoring deprecated --wait-interval option.\niptables v1.8.9 (legacy): bad\n\nTry `iptables -h' or 'iptables --help' for more information.\n",
-			want:   `iptables -m comment --comment "a b": exit status 2: iptables v1.8.9 (legacy): bad`,
+			output: "Ignoring deprecated --wait-interval option.\niptables v1.8.9 (legacy): bad\n\nTry `iptables -h' or 'iptables --help' for " +
+				"more information.\n",
+			want: `iptables -m comment --comment "a b": exit status 2: iptables v1.8.9 (legacy): bad`,
 		},
 		{
 			name: "not installed", err: exec.ErrExecutableNotFound,
 			want: `iptables -m comment --comment "a b": executable file not found in $PATH: install iptables, or name its tools in Options.Tools`,
 		},
 		{
-			name: "not root", err: testingexec.FakeExitError{Status: 4}, output: "Could not fetch rule set generation id: Permission denied (you must be root)",
+			name: "not root", err: testingexec.FakeExitError{Status: 4}, output: "Could not fetch rule set generation id: Permission denied (you " +
+				"must be root)",
 			want: `iptables -m comment --comment "a b": exit status 4: Could not fetch rule set generation id: Permission denied (you must be root): run as root, or with CAP_NET_ADMIN`,
 		},
 		{
@@ -60,8 +63,10 @@ func TestCommandErrorText(t *testing.T) {
 			want: `iptables -m comment --comment "a b": exit status 4: Another app is currently holding the xtables lock.: another program holds the lock of iptables: try again later`,
 		},
 		{
-			name: "no module", err: testingexec.FakeExitError{Status: 3}, output: "can't initialize iptables table `nat': Table does not exist (do you need to insmod?)",
-			want: `iptables -m comment --comment "a b": exit status 3: can't initialize iptables table ` + "`nat'" + `: Table does not exist (do you need to insmod?): the kernel module of the table is not loaded, or the kernel has none`,
+			name: "no module", err: testingexec.FakeExitError{Status: 3}, output: "can't initialize iptables table `nat': Table does not exist " +
+				"(do you need to insmod?)",
+			want: `iptables -m comment --comment "a b": exit status 3: can't initialize iptables table ` + "`nat'" +
+				`: Table does not exist (do you need to insmod?): the kernel module of the table is not loaded, or the kernel has none`,
 		},
 	}
 	for _, row := range rows {
@@ -82,7 +87,8 @@ func TestRestoreErrorShowsTheLine(t *testing.T) {
 		table        Table
 	}{
 		{name: "while reading", exit: 2, line: 7, input: "-A B -j NOPE", table: TableNAT,
-			output: "iptables-restore v1.8.9 (legacy): Couldn't load target `NOPE':No such file or directory\n\nError occurred at line: 7\nTry `iptables-restore -h' or 'iptables-restore --help' for more information.\n"},
+			output: "iptables-restore v1.8.9 (legacy): Couldn't load target `NOPE':No such file or directory\n\nError occurred at line: 7\nTry " +
+				"`iptables-restore -h' or 'iptables-restore --help' for more information.\n"},
 		{name: "two numbers, the tool's own and that of the reader", exit: 2, line: 2, input: ":A - [0:0]", table: TableFilter,
 			output: "iptables-restore v1.8.9 (legacy): iptables-restore: line 2 policy invalid\nError occurred at line: 2\n"},
 		{name: "a line number in the words of the input", exit: 2, line: 7, input: "-A B -j NOPE", table: TableNAT,
@@ -126,7 +132,8 @@ func TestRestoreErrorText(t *testing.T) {
 }
 
 func TestRestoreFailureThatIsNotAboutTheInput(t *testing.T) {
-	failed := newCommandError([]string{"iptables-restore"}, testingexec.FakeExitError{Status: 4}, []byte("Another app is currently holding the xtables lock.\n"))
+	failed := newCommandError([]string{"iptables-restore"}, testingexec.FakeExitError{Status: 4},
+		[]byte("Another app is currently holding the xtables lock.\n"))
 	err := newRestoreError(failed, []byte("*nat\nCOMMIT\n"))
 	assert.ErrorIs(t, err, ErrResourceProblem)
 	var refused *RestoreError

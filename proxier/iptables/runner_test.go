@@ -147,14 +147,17 @@ func TestChainsAndRules(t *testing.T) {
 		{name: "a rule that is not there is not deleted", do: deleteRule,
 			steps: []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: noRule, exit: 1}}},
 		{name: "a rule to a chain that is not there is not deleted, legacy", do: deleteRule,
-			steps: []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: "iptables v1.8.9 (legacy): Couldn't load target `BAR':No such file or directory\n", exit: 2}}},
+			steps: []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: "iptables v1.8.9 (legacy): Couldn't load target `BAR':No " +
+				"such file or directory\n", exit: 2}}},
 		{name: "a rule to a chain that is not there is not deleted, nft", do: deleteRule,
-			steps: []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: "iptables v1.8.9 (nf_tables): Chain 'BAR' does not exist\n", exit: 2}}},
+			steps: []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: "iptables v1.8.9 (nf_tables): Chain 'BAR' does not exist\n",
+				exit: 2}}},
 		{name: "a rule is not deleted if it may not be there", do: deleteRule, wantErr: "looking for a rule", wantIs: ErrResourceProblem,
 			steps: []step{{run: "iptables " + wait + "-C FOO -t nat -j BAR", stderr: locked, exit: 4}}},
-		{name: "a rule cannot be deleted", do: deleteRule, wantErr: "deleting a rule of chain FOO of table nat", wantIs: ErrResourceProblem, steps: []step{
-			{run: "iptables " + wait + "-C FOO -t nat -j BAR"},
-			{run: "iptables " + wait + "-D FOO -t nat -j BAR", stderr: locked, exit: 4}}},
+		{name: "a rule cannot be deleted", do: deleteRule, wantErr: "deleting a rule of chain FOO of table nat", wantIs: ErrResourceProblem,
+			steps: []step{
+				{run: "iptables " + wait + "-C FOO -t nat -j BAR"},
+				{run: "iptables " + wait + "-D FOO -t nat -j BAR", stderr: locked, exit: 4}}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -216,7 +219,8 @@ func TestRestoreNeedsATableName(t *testing.T) {
 
 func TestSaveKeepsWarningsOut(t *testing.T) {
 	runner := newScripted(t, "v1.8.9 (nf_tables)", Options{},
-		step{run: "iptables-save -t nat", stdout: "*nat\nCOMMIT\n", stderr: "# Warning: iptables-legacy tables present, use iptables-legacy-save to see them\n"},
+		step{run: "iptables-save -t nat", stdout: "*nat\nCOMMIT\n", stderr: "# Warning: iptables-legacy tables present, use " +
+			"iptables-legacy-save to see them\n"},
 		step{run: "iptables-save -t mangle", stdout: "# part", stderr: "iptables-save: Cannot initialize: Table does not exist\n", exit: 1})
 	buffer := bytes.NewBufferString("before\n")
 	require.NoError(t, runner.SaveInto(TableNAT, buffer))
@@ -230,7 +234,8 @@ func TestPresent(t *testing.T) {
 	log := logger.GetSink().(ktesting.Underlier).GetBuffer()
 	runner := newScripted(t, "v1.8.9 (nf_tables)", Options{Logger: logger},
 		step{run: "iptables " + wait + "-S POSTROUTING -t nat", stdout: "-P POSTROUTING ACCEPT\n"},
-		step{run: "iptables " + wait + "-S POSTROUTING -t nat", stdout: "-P POSTROUTING ACCEPT\n", stderr: "# Warning: iptables-legacy tables present, use iptables-legacy to see them\n"},
+		step{run: "iptables " + wait + "-S POSTROUTING -t nat", stdout: "-P POSTROUTING ACCEPT\n",
+			stderr: "# Warning: iptables-legacy tables present, use iptables-legacy to see them\n"},
 		step{run: "iptables " + wait + "-S POSTROUTING -t nat", stderr: "iptables: nope (do you need to insmod?)\n", exit: 3})
 	require.NoError(t, runner.Present())
 	assert.Empty(t, log.String())
