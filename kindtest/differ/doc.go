@@ -12,17 +12,16 @@
 // Where the kernel leaves a rule to chance, its way must be one of the walk's outcomes. The draws that it made are kept, and a chi-squared
 // test holds them against their probabilities (chance.go).
 //
-// A disagreement is shrunk (shrink.go) and written as a case: a YAML file with the input and the kernel's answer. A case is
-// replayed on the fake alone, with the recorded answer as the expectation, or on the real kernel again.
+// A disagreement is shrunk (walkshrink.go, textshrink.go) and written as a case: a YAML file with the input and the kernel's answer. A
+// case is replayed on the fake alone, with the recorded answer as the expectation, or on the real kernel again.
 //
-// What the generator cannot use since fakeipt or packetsim refuses it is found out by trying it (probe.go), and is
-// reported with its reason. Nothing else is left out.
+// What the generator cannot use since fakeipt or packetsim refuses it is found out by trying it (probe.go), and is reported with its
+// reason. Nothing else is left out.
 //
 // The kernel tests (CHAINWALK_KERNEL=1, root) are bounded by CHAINWALK_DIFFER_TIME (60s for both differentials, dialects and families
 // together) and CHAINWALK_DIFFER_RULESETS, begin at CHAINWALK_DIFFER_SEED, and write cases to CHAINWALK_DIFFER_OUT. CHAINWALK_DIFFER_REPLAY
 // names a folder with more cases to replay.
 //
-// Not compared: the contents of packets beyond their headers, fragments, timing (only entries that live for the
-// whole sequence), source ports that the kernel draws,
-// and the hash seeds that ipset draws.
+// Not compared: the contents of packets beyond their headers, fragments, timing (only entries that live for the whole sequence), source
+// ports that the kernel draws, and the hash seeds that ipset draws.
 package differ

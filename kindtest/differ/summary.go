@@ -11,23 +11,6 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// numbersPrefix begins the lines of JSON in which the kernel tests print what they compared.
-const numbersPrefix = "differ-json "
-
-// numbersLine is one such line: exactly one of its fields is set.
-type numbersLine struct {
-	Walk   *walkNumbers   `json:"walk,omitempty"`
-	Text   *textNumbers   `json:"text,omitempty"`
-	Replay *replayNumbers `json:"replay,omitempty"`
-}
-
-// replayNumbers are what a replay of the recorded walk cases compared.
-type replayNumbers struct {
-	Cases   int `json:"cases"`
-	Packets int `json:"packets"`
-	Steps   int `json:"steps"`
-}
-
 // Summary adds up what the kernel tests print, read as the events of "go test -json".
 type Summary struct {
 	// Out gets the output of tests that failed or were skipped, and of packages.

@@ -9,41 +9,6 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// textNumbers are what a text differential compared.
-type textNumbers struct {
-	Dialect       fakeipt.Dialect `json:"dialect"`
-	Family        int             `json:"family"`
-	Seed          uint64          `json:"seed"`
-	Sessions      int             `json:"sessions"`
-	Runs          int             `json:"textCases"` // tool runs compared
-	Failing       int             `json:"failing"`   // runs that both sides refused
-	Seconds       float64         `json:"seconds"`
-	Excused       map[string]int  `json:"excused"`   // reason to count
-	Masked        map[string]int  `json:"masked"`    // reason to the number of runs in which a part is not compared
-	LeftOut       map[string]int  `json:"leftOut"`   // reason to the number of runs that were not made
-	Repeated      map[string]int  `json:"differing"` // kind of disagreement to count
-	Disagreements []disagreement  `json:"disagreements"`
-}
-
-// print writes the numbers for people.
-func (n *textNumbers) print(w io.Writer) {
-	fmt.Fprintf(w,
-		"text %s IPv%d: seed %d, %d sessions, %d tool runs compared (%d of them refused by both), %d kinds of disagreement, %.1f s\n",
-		n.Dialect, n.Family, n.Seed, n.Sessions, n.Runs, n.Failing, len(n.Disagreements), n.Seconds)
-	for _, reason := range sortedKeys(n.Excused) {
-		fmt.Fprintf(w, "  excused: %d runs: %s\n", n.Excused[reason], reason)
-	}
-	for _, reason := range sortedKeys(n.Masked) {
-		fmt.Fprintf(w, "  masked: %d runs: %s\n", n.Masked[reason], reason)
-	}
-	for _, reason := range sortedKeys(n.LeftOut) {
-		fmt.Fprintf(w, "  left out: %d runs: %s\n", n.LeftOut[reason], reason)
-	}
-	for _, kind := range sortedKeys(n.Repeated) {
-		fmt.Fprintf(w, "  differing: %d sessions: %s\n", n.Repeated[kind], kind)
-	}
-}
-
 // textRun is a text differential of one dialect and family.
 type textRun struct {
 	bounds  runBounds

@@ -1,0 +1,118 @@
+package differ
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// numbersPrefix begins the lines of JSON in which the kernel tests print what they compared.
+const numbersPrefix = "differ-json "
+
+// numbersLine is one such line: exactly one of its fields is set.
+type numbersLine struct {
+	Walk   *walkNumbers   `json:"walk,omitempty"`
+	Text   *textNumbers   `json:"text,omitempty"`
+	Replay *replayNumbers `json:"replay,omitempty"`
+}
+
+// walkNumbers are what a walk differential compared.
+type walkNumbers struct {
+	Dialect       fakeipt.Dialect `json:"dialect"`
+	Family        int             `json:"family"`
+	Seed          uint64          `json:"seed"`
+	Rulesets      int             `json:"rulesets"`
+	Rules         int             `json:"rules"`
+	Packets       int             `json:"packets"`
+	Steps         int             `json:"steps"`
+	Seconds       float64         `json:"seconds"`
+	Refused       int             `json:"rulesetsRefusedByBoth"`
+	Ended         map[string]int  `json:"endedEarly"` // reason to number of cases
+	LeftOut       []leftOut       `json:"leftOut"`
+	Fit           fit             `json:"chance"`
+	Coverage      coverage        `json:"coverage"`
+	Disagreements []disagreement  `json:"disagreements"`
+}
+
+// disagreement is one that was shrunk and written to a file.
+type disagreement struct {
+	What string `json:"what"`
+	File string `json:"file"`
+}
+
+func (n *walkNumbers) add(v *verdict, c *walkCase) {
+	n.Rulesets++
+	n.Rules += strings.Count(c.Rules, "\n-A ")
+	n.Packets += v.Packets
+	n.Steps += v.Steps
+	n.Coverage.add(c.Rules, v.Answer)
+	if v.RulesRefused {
+		n.Refused++
+	}
+	if v.Refused != "" {
+		n.Ended[v.Refused]++
+	}
+}
+
+// print writes the numbers for people.
+func (n *walkNumbers) print(w io.Writer) {
+	fmt.Fprintf(w, "walk %s IPv%d: seed %d, %d rulesets (%d refused by both), %d rules, %d packets, %d steps, %d disagreements, %.1f s\n",
+		n.Dialect, n.Family, n.Seed, n.Rulesets, n.Refused, n.Rules, n.Packets, n.Steps, len(n.Disagreements), n.Seconds)
+	fmt.Fprintf(w, "  chance: %d draws, chi-squared %.1f with %d degrees of freedom, p %.3g (false alarm below %g)\n",
+		n.Fit.Draws, n.Fit.ChiSquared, n.Fit.Freedom, n.Fit.P, falseAlarm)
+	n.Coverage.print(w, n.Family)
+	for _, l := range n.LeftOut {
+		fmt.Fprintf(w, "  left out: %s: %s\n", l.Piece, l.Reason)
+	}
+	for _, reason := range sortedKeys(n.Ended) {
+		fmt.Fprintf(w, "  ended early: %d of %d cases: %s\n", n.Ended[reason], n.Rulesets, reason)
+	}
+}
+
+// replayNumbers are what a replay of the recorded walk cases compared.
+type replayNumbers struct {
+	Cases   int `json:"cases"`
+	Packets int `json:"packets"`
+	Steps   int `json:"steps"`
+}
+
+// textNumbers are what a text differential compared.
+type textNumbers struct {
+	Dialect       fakeipt.Dialect `json:"dialect"`
+	Family        int             `json:"family"`
+	Seed          uint64          `json:"seed"`
+	Sessions      int             `json:"sessions"`
+	Runs          int             `json:"textCases"` // tool runs compared
+	Failing       int             `json:"failing"`   // runs that both sides refused
+	Seconds       float64         `json:"seconds"`
+	Excused       map[string]int  `json:"excused"`   // reason to count
+	Masked        map[string]int  `json:"masked"`    // reason to the number of runs in which a part is not compared
+	LeftOut       map[string]int  `json:"leftOut"`   // reason to the number of runs that were not made
+	Repeated      map[string]int  `json:"differing"` // kind of disagreement to count
+	Disagreements []disagreement  `json:"disagreements"`
+}
+
+// print writes the numbers for people.
+func (n *textNumbers) print(w io.Writer) {
+	fmt.Fprintf(w,
+		"text %s IPv%d: seed %d, %d sessions, %d tool runs compared (%d of them refused by both), %d kinds of disagreement, %.1f s\n",
+		n.Dialect, n.Family, n.Seed, n.Sessions, n.Runs, n.Failing, len(n.Disagreements), n.Seconds)
+	for _, reason := range sortedKeys(n.Excused) {
+		fmt.Fprintf(w, "  excused: %d runs: %s\n", n.Excused[reason], reason)
+	}
+	for _, reason := range sortedKeys(n.Masked) {
+		fmt.Fprintf(w, "  masked: %d runs: %s\n", n.Masked[reason], reason)
+	}
+	for _, reason := range sortedKeys(n.LeftOut) {
+		fmt.Fprintf(w, "  left out: %d runs: %s\n", n.LeftOut[reason], reason)
+	}
+	for _, kind := range sortedKeys(n.Repeated) {
+		fmt.Fprintf(w, "  differing: %d sessions: %s\n", n.Repeated[kind], kind)
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
