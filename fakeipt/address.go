@@ -38,8 +38,8 @@ func maskBits(mask netip.Addr) int {
 	return n
 }
 
-// maskAddr is addr under mask.
-func maskAddr(addr, mask netip.Addr) netip.Addr {
+// MaskAddr is addr under mask, which need not be a prefix's. Both are of one family.
+func MaskAddr(addr, mask netip.Addr) netip.Addr {
 	if addr.Is4() {
 		a, m := addr.As4(), mask.As4()
 		for i := range a {

@@ -51,7 +51,7 @@ func (a *addressReader) one(word []byte, invert bool) (*AddrMatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Addr, m.Invert = maskAddr(m.Addr, m.Mask), invert
+	m.Addr, m.Invert = MaskAddr(m.Addr, m.Mask), invert
 	var result *AddrMatch
 	if invert || m.Mask != a.family.facts().zero {
 		result = a.slab.alloc()

@@ -48,7 +48,7 @@ func (p *netmapParser) option(o *optionCall) error {
 	if err != nil {
 		return err
 	}
-	p.t = TargetNetmap{Addr: maskAddr(m.Addr, m.Mask), Mask: m.Mask}
+	p.t = TargetNetmap{Addr: MaskAddr(m.Addr, m.Mask), Mask: m.Mask}
 	return nil
 }
 

@@ -178,16 +178,5 @@ func applyMask(addr, mask netip.Addr) netip.Addr {
 	if addr.Is4() != mask.Is4() || !mask.IsValid() {
 		return addr
 	}
-	if addr.Is4() {
-		a, m := addr.As4(), mask.As4()
-		for i := range a {
-			a[i] &= m[i]
-		}
-		return netip.AddrFrom4(a)
-	}
-	a, m := addr.As16(), mask.As16()
-	for i := range a {
-		a[i] &= m[i]
-	}
-	return netip.AddrFrom16(a)
+	return fakeipt.MaskAddr(addr, mask)
 }
