@@ -15,7 +15,7 @@ type Chance interface {
 // certain is the k of a probability of 1.
 const certain = 1 << 31
 
-// SeededChance draws from a seed: the same seed gives the same draws. It is a NumberChance.
+// SeededChance draws from a seed: the same seed gives the same draws. It draws the ports that the kernel chooses at random, too.
 func SeededChance(seed uint64) Chance {
 	return &seededChance{rand.New(rand.NewPCG(seed, 0))}
 }
@@ -24,21 +24,21 @@ type seededChance struct{ source *rand.Rand }
 
 func (c *seededChance) Draw(k uint32) bool { return c.source.Uint32()>>1 < k }
 
-// Number makes it a NumberChance.
+// Number draws one of n numbers.
 func (c *seededChance) Number(n uint32) uint32 { return c.source.Uint32N(n) }
 
-// MaxOutcomes is the number of ways that Enumerate follows before it gives up.
-const MaxOutcomes = 1 << 16
+// maxOutcomes is the number of ways that Enumerate follows before it gives up.
+const maxOutcomes = 1 << 16
 
-// ErrTooManyOutcomes says that a walk has more than MaxOutcomes ways.
-var ErrTooManyOutcomes = errors.New("too many outcomes")
+// errTooManyOutcomes says that a walk has more than maxOutcomes ways.
+var errTooManyOutcomes = errors.New("too many outcomes")
 
 // Enumerate calls walk once for every way that its draws can fall, most often the true branch first, with the way's probability
 // after each call by its done argument. The walk must be deterministic but for its draws; each call replays the
 // draws that it shares with the one before. Draws that cannot fall both ways are no branches.
 func Enumerate(walk func(Chance) error, done func(probability float64) error) error {
 	replay := &replayChance{}
-	for range MaxOutcomes {
+	for range maxOutcomes {
 		replay.start()
 		if err := walk(replay); err != nil {
 			return err
@@ -50,7 +50,7 @@ func Enumerate(walk func(Chance) error, done func(probability float64) error) er
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: gave up after %d; rules that leave less to chance can be walked", ErrTooManyOutcomes, MaxOutcomes)
+	return fmt.Errorf("%w: gave up after %d; rules that leave less to chance can be walked", errTooManyOutcomes, maxOutcomes)
 }
 
 // replayChance follows one path of the choice tree: path is the draws so far, used is how many of them this run has made.

@@ -56,7 +56,7 @@ func TestEnumerateGivesUp(t *testing.T) {
 		}
 		return nil
 	}, func(float64) error { return nil })
-	require.ErrorIs(t, err, ErrTooManyOutcomes)
+	require.ErrorIs(t, err, errTooManyOutcomes)
 }
 
 func TestSeededChanceRepeats(t *testing.T) {

@@ -61,7 +61,7 @@ func TestFullTableAsKernel(t *testing.T) {
 	dropped("client", p.flow(UDP, 1, 80), "a new connection")
 	dropped("client", p.flow(TCP, 1, 80), "a new TCP connection")
 	invalid := p.flow(UDP, 2, 80)
-	invalid.Proto, invalid.SrcPort, invalid.DstPort, invalid.ICMPType, invalid.ICMPID = ICMP, 0, 0, ICMPEchoReply, 9
+	invalid.Proto, invalid.SrcPort, invalid.DstPort, invalid.ICMPType, invalid.ICMPID = ICMP, 0, 0, icmpEchoReply, 9
 	dropped("client", invalid, "an answer to nothing")
 	invalid = p.flow(TCP, 3, 80)
 	invalid.TCPFlags = SYN | ACK

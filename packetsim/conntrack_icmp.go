@@ -2,8 +2,8 @@ package packetsim
 
 // icmpAnswers are the ICMP queries and their answers, by family.
 var icmpAnswers = map[Proto][][2]uint8{
-	ICMP:   {{ICMPEcho, ICMPEchoReply}, {13, 14}, {15, 16}, {17, 18}},
-	ICMPv6: {{ICMPv6Echo, ICMPv6EchoReply}, {139, 140}},
+	ICMP:   {{icmpEcho, icmpEchoReply}, {13, 14}, {15, 16}, {17, 18}},
+	ICMPv6: {{icmpv6Echo, icmpv6EchoReply}, {139, 140}},
 }
 
 // icmpAnswer is the type that answers a type, or that it answers.

@@ -44,7 +44,7 @@ func lawPacket(rt *rapid.T) Input {
 	source.Proto = rapid.SampledFrom([]Proto{TCP, UDP, ICMP, SCTP, 99}).Draw(rt, "proto")
 	switch source.Proto {
 	case ICMP:
-		source.ICMPType, source.ICMPID = ICMPEcho, rapid.Uint16Range(1, 2).Draw(rt, "id")
+		source.ICMPType, source.ICMPID = icmpEcho, rapid.Uint16Range(1, 2).Draw(rt, "id")
 	case TCP, UDP, SCTP:
 		source.SrcPort = rapid.SampledFrom([]uint16{301, 1000, 1001}).Draw(rt, "sport")
 		source.DstPort = rapid.SampledFrom([]uint16{80, 81, 8080}).Draw(rt, "dport")

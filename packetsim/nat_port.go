@@ -2,9 +2,9 @@ package packetsim
 
 import "net/netip"
 
-// NumberChance is a Chance that also draws numbers. Walks ask it for the ports that the kernel chooses at random. With a
+// numberChance is a Chance that also draws numbers. Walks ask it for the ports that the kernel chooses at random. With a
 // Chance that is not one of them such a source port comes from a hash of the connection, so that a walk has few ways and can be repeated.
-type NumberChance interface {
+type numberChance interface {
 	Chance
 	// Number draws one of the numbers below n, each as often as another.
 	Number(n uint32) uint32
@@ -73,7 +73,7 @@ func (w *walk) choosePort(c *conn, want *Tuple, side stage, to *natRange) {
 
 // sourceOffset is where the search begins in a range of source ports.
 func (w *walk) sourceOffset(t *Tuple) uint16 {
-	if chance, ok := w.chance.(NumberChance); ok {
+	if chance, ok := w.chance.(numberChance); ok {
 		return uint16(chance.Number(1 << 16))
 	}
 	return uint16(hashTuple(t))

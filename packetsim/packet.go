@@ -34,8 +34,8 @@ func (p Proto) String() string {
 	return strconv.Itoa(int(p))
 }
 
-// ParseProto is the inverse of Proto.String.
-func ParseProto(s string) (Proto, error) {
+// parseProto is the inverse of Proto.String.
+func parseProto(s string) (Proto, error) {
 	for _, known := range protoNames {
 		if known.name == s {
 			return known.proto, nil
@@ -51,9 +51,9 @@ func ParseProto(s string) (Proto, error) {
 // MarshalText gives String.
 func (p Proto) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText is ParseProto.
+// UnmarshalText is parseProto.
 func (p *Proto) UnmarshalText(text []byte) error {
-	parsed, err := ParseProto(string(text))
+	parsed, err := parseProto(string(text))
 	if err != nil {
 		return err
 	}
@@ -71,9 +71,9 @@ func (p Proto) IsICMP() bool { return p == ICMP || p == ICMPv6 }
 func (p Proto) EchoRequestType() uint8 {
 	switch p {
 	case ICMP:
-		return ICMPEcho
+		return icmpEcho
 	case ICMPv6:
-		return ICMPv6Echo
+		return icmpv6Echo
 	}
 	return 0
 }
@@ -173,9 +173,9 @@ func (p *Packet) Answer() Packet {
 	answer := Packet{Proto: p.Proto, Src: p.Dst, Dst: p.Src, SrcPort: p.DstPort, DstPort: p.SrcPort, ICMPID: p.ICMPID}
 	switch p.Proto {
 	case ICMP:
-		answer.ICMPType = ICMPEchoReply
+		answer.ICMPType = icmpEchoReply
 	case ICMPv6:
-		answer.ICMPType = ICMPv6EchoReply
+		answer.ICMPType = icmpv6EchoReply
 	}
 	return answer
 }
@@ -216,19 +216,19 @@ func (p *Packet) size() int {
 
 // ICMP types of both families, by their values on the wire.
 const (
-	ICMPEchoReply          = 0
 	ICMPUnreachable        = 3
-	ICMPEcho               = 8
 	ICMPTimeExceeded       = 11
 	ICMPv6Unreachable      = 1
 	ICMPv6TimeExceeded     = 3
 	ICMPv6ParameterProblem = 4
-	ICMPv6Echo             = 128
-	ICMPv6EchoReply        = 129
 
+	icmpEchoReply    = 0
 	icmpSourceQuench = 4
 	icmpRedirect     = 5
+	icmpEcho         = 8
 	icmpParameter    = 12
+	icmpv6Echo       = 128
+	icmpv6EchoReply  = 129
 )
 
 // IsICMPError says whether the packet is an ICMP message that quotes another packet.

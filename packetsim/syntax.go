@@ -137,7 +137,7 @@ func (p *syntaxParser) proto() error {
 	return nil
 }
 
-// protoOf is stricter than ParseProto: a number has no leading zeros.
+// protoOf is stricter than parseProto: a number has no leading zeros.
 func protoOf(s string) (Proto, bool) {
 	for _, named := range protoNames {
 		if named.name == s {

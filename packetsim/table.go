@@ -11,8 +11,8 @@ import (
 // a ruleset need not have passed those checks.
 const maxJumps = 1 << 16
 
-// ErrLoop says that the chains of a table lead a packet round in a circle.
-var ErrLoop = errors.New("rules loop")
+// errLoop says that the chains of a table lead a packet round in a circle.
+var errLoop = errors.New("rules loop")
 
 // position is a rule to come back to.
 type position struct {
@@ -185,7 +185,7 @@ func (t *tableWalk) jump(j *fakeipt.Jump) fate {
 		return stopped
 	}
 	if w.jumps++; w.jumps > maxJumps {
-		w.fail(fmt.Errorf("table %s: chain %s: %w: gave up after %d jumps", t.table.Name(), t.at.chain.Name, ErrLoop, maxJumps))
+		w.fail(fmt.Errorf("table %s: chain %s: %w: gave up after %d jumps", t.table.Name(), t.at.chain.Name, errLoop, maxJumps))
 		return stopped
 	}
 	if !j.Goto {

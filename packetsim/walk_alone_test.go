@@ -157,7 +157,7 @@ func TestWalkLeavesNothingBehind(t *testing.T) {
 			_, err = h.Verdict(in, SeededChance(1))
 			require.NoError(rt, err)
 			require.Equal(rt, before, state(t, h), "%s", in)
-			taken, err := h.Step(in, struct{ Chance }{SeededChance(rapid.Uint64().Draw(rt, "seed"))}) // which is no NumberChance, as that of Walk
+			taken, err := h.Step(in, struct{ Chance }{SeededChance(rapid.Uint64().Draw(rt, "seed"))}) // which is no numberChance, as that of Walk
 			require.NoError(rt, err)
 			sum := 0.0
 			for i := range outcomes {

@@ -50,11 +50,6 @@ type Connection struct {
 	draws []bool
 }
 
-// SourceKept says whether the server saw the client's own address.
-func (c *Connection) SourceKept() bool {
-	return c.Client.IsValid() && c.Client.Addr() == c.Socket.Addr()
-}
-
 // Connect lets a client connect and says what came of it, once for every way that chance can
 // fall. The network is unchanged afterwards.
 func (n *Network) Connect(c Connect) ([]Connection, error) {

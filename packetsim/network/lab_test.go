@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -191,4 +192,15 @@ func parse(t testing.TB, packet string) packetsim.Input {
 	in, err := packetsim.ParseInput(packet)
 	require.NoError(t, err)
 	return in
+}
+
+// removeHost takes a host and its wires' ends away. What is sent to it gets no answer from then on.
+func (n *Network) removeHost(name string) {
+	delete(n.hosts, name)
+	for port, w := range n.wires {
+		if port.Host == name {
+			delete(n.wires, port)
+		}
+		w.ports = slices.DeleteFunc(w.ports, func(p Port) bool { return p.Host == name })
+	}
 }

@@ -81,17 +81,6 @@ func (n *Network) AddHost(h *packetsim.Host, listeners ...Listener) error {
 	return nil
 }
 
-// RemoveHost takes a host and its wires' ends away. What is sent to it gets no answer from then on.
-func (n *Network) RemoveHost(name string) {
-	delete(n.hosts, name)
-	for port, w := range n.wires {
-		if port.Host == name {
-			delete(n.wires, port)
-		}
-		w.ports = slices.DeleteFunc(w.ports, func(p Port) bool { return p.Host == name })
-	}
-}
-
 // Host is the host of a name, or nil.
 func (n *Network) Host(name string) *Host { return n.hosts[name] }
 
