@@ -11,7 +11,8 @@ import (
 
 const bridgedRules = "*nat\n:PREROUTING ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n-A PREROUTING -d 10.96.0.1/32 -j DNAT --to-destination " +
 	"10.244.0.12\n" +
-	"-A PREROUTING -d 10.96.0.2/32 -j DNAT --to-destination 10.244.0.11\n-A PREROUTING -d 10.96.0.3/32 -j DNAT --to-destination 10.244.0.99\n" +
+	"-A PREROUTING -d 10.96.0.2/32 -j DNAT --to-destination 10.244.0.11\n" +
+	"-A PREROUTING -d 10.96.0.3/32 -j DNAT --to-destination 10.244.0.99\n" +
 	"-A POSTROUTING -s 10.244.0.11/32 -d 10.244.0.11/32 -j MASQUERADE\nCOMMIT\n" +
 	"*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -d 10.244.0.13/32 -m physdev --physdev-is-bridged -j DROP\nCOMMIT\n"
 

@@ -54,7 +54,8 @@ func TestRandomDestinationPortIsEveryOne(t *testing.T) {
 }
 
 func TestSourceIsUsedAgain(t *testing.T) {
-	h, _ := testNode{rules4: "*nat\n:POSTROUTING ACCEPT [0:0]\n-A POSTROUTING -p udp -j SNAT --to-source 10.0.0.1:5000-5009\nCOMMIT\n"}.build(t)
+	const rules = "*nat\n:POSTROUTING ACCEPT [0:0]\n-A POSTROUTING -p udp -j SNAT --to-source 10.0.0.1:5000-5009\nCOMMIT\n"
+	h, _ := testNode{rules4: rules}.build(t)
 	first := step(t, h, "udp 10.244.0.11:1000 > 8.8.8.8:53 in veth1")
 	other := step(t, h, "udp 10.244.0.11:1000 > 9.9.9.9:53 in veth1")
 	assert.Equal(t, first.Packet.SrcPort, other.Packet.SrcPort, "another destination leaves the mapping unique")

@@ -23,7 +23,8 @@ func answer(t *testing.T, o Outcome) string {
 }
 
 func TestReject(t *testing.T) {
-	const every = "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j REJECT --reject-with icmp-port-unreachable\n-A OUTPUT -d 10.96.0.0/16 -j REJECT\n" +
+	const every = "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j REJECT --reject-with icmp-port-unreachable\n" +
+		"-A OUTPUT -d 10.96.0.0/16 -j REJECT\n" +
 		"-A FORWARD -p tcp -m tcp --dport 81 -j REJECT --reject-with tcp-reset\n-A FORWARD -j REJECT --reject-with " +
 		"icmp-admin-prohibited\nCOMMIT\n"
 	h, _ := testNode{rules4: every}.build(t)
