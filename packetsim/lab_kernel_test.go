@@ -19,6 +19,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/internal/kmsg"
 )
 
 // emptyRules take every rule away.
@@ -28,7 +29,7 @@ const emptyRules = "*raw\nCOMMIT\n*mangle\nCOMMIT\n*nat\nCOMMIT\n*filter\nCOMMIT
 // get, so that only crafted packets are on the way.
 type kernelLab struct {
 	t      *testing.T
-	kmsg   *os.File
+	log    *kmsg.Log
 	places map[string]*kerneltest.Namespace
 }
 
@@ -101,7 +102,7 @@ func (lab *kernelLab) addRoutes() {
 
 // in is the lab for a subtest.
 func (lab *kernelLab) in(t *testing.T) *kernelLab {
-	return &kernelLab{t: t, kmsg: lab.kmsg, places: lab.places}
+	return &kernelLab{t: t, log: lab.log, places: lab.places}
 }
 
 // run runs a program in a place that must not fail, and returns what it prints.
@@ -137,12 +138,10 @@ func (lab *kernelLab) restore(family fakeipt.Family, rules string) {
 
 // openLog opens the kernel's log behind what it holds now.
 func (lab *kernelLab) openLog() {
-	fd, err := unix.Open("/dev/kmsg", unix.O_RDONLY|unix.O_NONBLOCK, 0)
+	var err error
+	lab.log, err = kmsg.Open()
 	require.NoError(lab.t, err)
-	lab.kmsg = os.NewFile(uintptr(fd), "/dev/kmsg")
-	lab.t.Cleanup(func() { _ = lab.kmsg.Close() })
-	_, err = unix.Seek(fd, 0, unix.SEEK_END)
-	require.NoError(lab.t, err)
+	lab.t.Cleanup(func() { _ = lab.log.Close() })
 }
 
 // compare sends one packet both ways. id is its IP identification, by which its lines are known.
@@ -217,28 +216,25 @@ var traceLine = regexp.MustCompile(`TRACE: ((\w+):\S+) IN=(\S*) OUT=(\S*).*? (?:
 // trace reads the packet's lines, until there are as many as are awaited at least and no more come.
 func (lab *kernelLab) trace(awaited int, id uint16) []string {
 	var own, replies []string
-	buf := make([]byte, 8192)
 	deadline := time.Now().Add(2 * time.Second)
 	for {
-		n, err := unix.Read(int(lab.kmsg.Fd()), buf)
-		if err == unix.EAGAIN {
+		record, there, err := lab.log.Next()
+		require.NoError(lab.t, err)
+		if !there {
 			wait := time.Until(deadline)
 			if len(own)+len(replies) >= awaited {
 				wait = 10 * time.Millisecond
 			}
-			fds := []unix.PollFd{{Fd: int32(lab.kmsg.Fd()), Events: unix.POLLIN}}
-			if ready, _ := unix.Poll(fds, int(max(wait, 0)/time.Millisecond)); ready == 0 {
+			more, err := lab.log.Wait(wait)
+			require.NoError(lab.t, err)
+			if !more {
 				return append(own, replies...)
 			}
 			continue
 		}
-		if err == unix.EPIPE {
-			continue // the log was overrun: the lines of others
-		}
-		require.NoError(lab.t, err)
-		m := traceLine.FindStringSubmatch(strings.SplitN(string(buf[:n]), "[SRC=", 2)[0])
-		ours := strings.Contains(string(buf[:n]), "10.77.") || strings.Contains(string(buf[:n]), "fd77:")
-		if m == nil || neighbours.Match(buf[:n]) || !ours && m[5] != fmt.Sprint(id) {
+		m := traceLine.FindStringSubmatch(strings.SplitN(record, "[SRC=", 2)[0])
+		ours := strings.Contains(record, "10.77.") || strings.Contains(record, "fd77:")
+		if m == nil || neighbours.MatchString(record) || !ours && m[5] != fmt.Sprint(id) {
 			continue
 		}
 		if m[5] == fmt.Sprint(id) {

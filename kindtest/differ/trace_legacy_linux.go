@@ -1,34 +1,23 @@
 package differ
 
 import (
-	"fmt"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/kmsg"
 )
 
-// legacyTracer reads the kernel's log, where the legacy TRACE target writes.
-type legacyTracer struct {
-	log *os.File
-	buf []byte
-}
+// legacyTracer reads the kernel's log, where the legacy TRACE target writes. What the log has lost will be a disagreement.
+type legacyTracer struct{ log *kmsg.Log }
 
-// newLegacyTracer opens the log behind what it holds now.
 func newLegacyTracer() (*legacyTracer, error) {
-	fd, err := unix.Open("/dev/kmsg", unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	log, err := kmsg.Open()
 	if err != nil {
-		return nil, fmt.Errorf("kernel log: %w", err)
+		return nil, err
 	}
-	log := os.NewFile(uintptr(fd), "/dev/kmsg")
-	if _, err := unix.Seek(fd, 0, unix.SEEK_END); err != nil {
-		return nil, fmt.Errorf("kernel log: %w", err)
-	}
-	return &legacyTracer{log: log, buf: make([]byte, 8192)}, nil
+	return &legacyTracer{log}, nil
 }
 
 func (t *legacyTracer) prepare(fakeipt.Family) error { return nil }
@@ -38,17 +27,11 @@ func (t *legacyTracer) close() { _ = t.log.Close() }
 func (t *legacyTracer) read() ([]traceLine, error) {
 	var lines []traceLine
 	for {
-		n, err := unix.Read(int(t.log.Fd()), t.buf)
-		switch err {
-		case nil:
-		case unix.EPIPE: // overrun: what is missing will be a disagreement
-			continue
-		case unix.EAGAIN:
-			return lines, nil
-		default:
-			return nil, fmt.Errorf("kernel log: %w", err)
+		record, there, err := t.log.Next()
+		if !there {
+			return lines, err
 		}
-		if line, ok := parseLogLine(string(t.buf[:n])); ok {
+		if line, ok := parseLogLine(record); ok {
 			lines = append(lines, line)
 		}
 	}
