@@ -276,7 +276,8 @@ func (lab *kernelLab) connections(g kernelGroup) []string {
 
 // labConnection is a line of conntrack -L: protocol, number, timeout, state, and of each tuple addresses and ports.
 var labConnection = regexp.MustCompile(
-	`^(\w+) +(\d+) (\d+) ([A-Z_0-9]+ |timeout=.*?)?src=(\S+) dst=(\S+) (?:sport=(\d+) dport=(\d+))?.*?src=(\S+) dst=(\S+) (?:sport=(\d+) dport=(\d+))?`)
+	`^(\w+) +(\d+) (\d+) ([A-Z_0-9]+ |timeout=.*?)?` +
+		`src=(\S+) dst=(\S+) (?:sport=(\d+) dport=(\d+))?.*?src=(\S+) dst=(\S+) (?:sport=(\d+) dport=(\d+))?`)
 
 // number is a port that may be missing.
 func number(s string) string {
