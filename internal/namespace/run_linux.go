@@ -10,15 +10,15 @@ import (
 	"syscall"
 )
 
-// Result is what a program that has ended left. Status is its exit status, or that of a shell where a signal ended it: StatusSignal and the
-// signal's number.
+// Result is what a program that has ended left. Status is its exit status, or that of a shell where a signal ended it: 128 and the signal's
+// number.
 type Result struct {
 	Status         int
 	Stdout, Stderr string
 }
 
-// StatusSignal is added to the number of a signal that ended a program.
-const StatusSignal = 128
+// statusSignal is added to the number of a signal that ended a program.
+const statusSignal = 128
 
 // Environment is what programs of the namespace get: that of this process, with the namespace's lock.
 func (n *Namespace) Environment() []string {
@@ -39,7 +39,7 @@ func (n *Namespace) Run(argv []string, stdin string) (r Result, err error) {
 	if errors.As(err, &exit) {
 		r.Status, err = exit.ExitCode(), nil
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			r.Status = StatusSignal + int(status.Signal())
+			r.Status = statusSignal + int(status.Signal())
 		}
 	}
 	r.Stdout, r.Stderr = stdout.String(), stderr.String()

@@ -18,8 +18,8 @@ const queueColumn = 11
 // errNoLengths says that the kernel does not show its queues.
 var errNoLengths = errors.New("no lengths of queues: want Linux 5.10 or later")
 
-// Now says whether no packet is in a queue.
-func Now() (bool, error) {
+// queuesEmpty says whether no packet is in a queue.
+func queuesEmpty() (bool, error) {
 	text, err := os.ReadFile(statistics)
 	if err != nil {
 		return false, err
@@ -67,7 +67,7 @@ func (p *Patience) Over(idle time.Duration) (bool, error) {
 	if p.idle += idle; p.idle < p.Least {
 		return false, nil
 	}
-	quiet, err := Now()
+	quiet, err := queuesEmpty()
 	if err == nil && !quiet && p.idle > longest {
 		return false, fmt.Errorf("packets are in the kernel's queues after %s: the machine is too busy", p.idle)
 	}
