@@ -214,3 +214,21 @@ func TestPacketToItselfAsKernel(t *testing.T) {
 		p.agree(t, "sent to itself")
 	}
 }
+
+// TestICMPIDsAsKernel sends queries of each type to two addresses that are one server's: the second gets an id of its own, which Linux writes
+// into the packet unless it is of ICMPv6 and no echo.
+func TestICMPIDsAsKernel(t *testing.T) {
+	needKernel(t, "iptables-legacy-restore", "ip6tables-legacy-restore")
+	lab := newCTLab(t)
+	rules := "*nat\n-A PREROUTING -d VIP1 -j DNAT --to-destination SERVER\n-A PREROUTING -d VIP2 -j DNAT --to-destination SERVER\nCOMMIT\n"
+	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		p := lab.scene(t, family, rules)
+		for _, queries := range icmpAnswers[p.icmp()] {
+			for _, word := range []string{"VIP1", "VIP2"} {
+				query := Packet{Proto: p.icmp(), Src: p.addr("CLIENT"), Dst: p.addr(word), ICMPType: queries[0], ICMPID: 1}
+				p.forward(query)
+				p.exchange("server", p.back(query))
+			}
+		}
+	}
+}

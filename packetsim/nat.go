@@ -67,7 +67,15 @@ func (w *walk) translate(s *skb, st stage) {
 	} else {
 		s.Dst, s.DstPort = answer.Src, answer.SrcPort
 	}
-	s.ICMPID = answer.ICMPID
+	s.translateICMPID(answer.ICMPID)
+}
+
+// translateICMPID writes the id of a translated query. That of ICMPv6 is left alone but for echoes (icmpv6_manip_pkt in
+// net/netfilter/nf_nat_proto.c), although conntrack has the new one.
+func (p *Packet) translateICMPID(id uint16) {
+	if p.Proto != ICMPv6 || p.ICMPType == icmpv6Echo || p.ICMPType == icmpv6EchoReply {
+		p.ICMPID = id
+	}
 }
 
 // translates says whether packets of the direction are changed by the stage: replies are changed the other way round.
@@ -93,7 +101,7 @@ func (w *walk) translateError(s *skb, st stage) {
 		s.Dst = other.Src
 		inner.Src, inner.SrcPort = other.Src, other.SrcPort
 	}
-	inner.ICMPID = other.ICMPID
+	inner.translateICMPID(other.ICMPID)
 	s.Inner = &inner
 }
 

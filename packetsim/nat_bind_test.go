@@ -1,6 +1,7 @@
 package packetsim
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -186,4 +187,30 @@ func TestConntrackFilter(t *testing.T) {
 	}
 	assert.Equal(t, 2, h.DeleteConntrack(ConntrackFilter{Proto: UDP}.Matches))
 	assert.Len(t, h.Conntrack(), 1)
+}
+
+// TestICMPIDsOfOneServer: see TestICMPIDsAsKernel.
+func TestICMPIDsOfOneServer(t *testing.T) {
+	rules := func(first, second, server string) string {
+		return "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -d " + first + " -j DNAT --to-destination " + server +
+			"\n-A PREROUTING -d " + second + " -j DNAT --to-destination " + server + "\nCOMMIT\n"
+	}
+	h, _ := testNode{
+		rules4: rules("10.96.0.1", "10.96.0.2", "10.244.0.12"), rules6: rules("fd00:96::1", "fd00:96::2", "fd00:10:244::12"),
+	}.build(t)
+	for _, row := range []struct {
+		packet, first, second string
+		written               bool
+	}{
+		{"icmp 10.244.0.11 > %s in veth1 type 8/0 id 7", "10.96.0.1", "10.96.0.2", true},
+		{"icmp 10.244.0.11 > %s in veth1 type 13/0 id 7", "10.96.0.1", "10.96.0.2", true},
+		{"icmpv6 fd00:10:244::11 > %s in veth1 type 128/0 id 7", "fd00:96::1", "fd00:96::2", true},
+		{"icmpv6 fd00:10:244::11 > %s in veth1 type 139/0 id 7", "fd00:96::1", "fd00:96::2", false},
+	} {
+		assert.EqualValues(t, 7, step(t, h, fmt.Sprintf(row.packet, row.first)).Packet.ICMPID, row.packet)
+		second := step(t, h, fmt.Sprintf(row.packet, row.second))
+		assert.Equal(t, row.written, second.Packet.ICMPID != 7, row.packet)
+		entries := h.Conntrack()
+		assert.NotEqual(t, uint16(7), entries[len(entries)-1].Reply.ICMPID, "conntrack has another id in any case: %s", row.packet)
+	}
 }
