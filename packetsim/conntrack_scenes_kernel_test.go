@@ -215,8 +215,8 @@ func TestPacketToItselfAsKernel(t *testing.T) {
 	}
 }
 
-// TestICMPIDsAsKernel sends queries of each type to two addresses that are one server's: the second gets an id of its own, which Linux writes
-// into the packet unless it is of ICMPv6 and no echo.
+// TestICMPIDsAsKernel sends queries of each type to two addresses that are one server's: the second gets an id of its own, which Linux
+// writes into the packet unless it is of ICMPv6 and no echo.
 func TestICMPIDsAsKernel(t *testing.T) {
 	needKernel(t, "iptables-legacy-restore", "ip6tables-legacy-restore")
 	lab := newCTLab(t)
