@@ -1,0 +1,56 @@
+package oracle
+
+import (
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+)
+
+// Cluster is what the specification judges by: what the API holds, and what the
+// network is made of. It is not changed once a Spec was made of it.
+type Cluster struct {
+	Nodes    []Node
+	Pods     []Pod
+	Machines []Machine
+	// Underlay are the networks that the nodes share with their neighbours.
+	Underlay []netip.Prefix
+	Services []*corev1.Service
+	Slices   []*discoveryv1.EndpointSlice
+}
+
+// Node is a machine that runs a service proxy.
+type Node struct {
+	Name string
+	// Addresses are those of its devices, without loopback; the first of each family is its main one.
+	Addresses []netip.Addr
+	PodCIDRs  []netip.Prefix
+	// Object is the Node object as its proxier knows it.
+	Object *corev1.Node
+	// Config is its proxier's configuration, with kube-proxy's defaults filled in.
+	Config *kubeproxyconfig.KubeProxyConfiguration
+	// Listen are the sockets of its host network.
+	Listen []Listener
+}
+
+// Pod is a pod with a network of its own.
+type Pod struct {
+	Name, Node string
+	Addresses  []netip.Addr
+	Listen     []Listener
+}
+
+// Machine is a machine that is no node: a neighbour in the nodes' own network, or outside.
+type Machine struct {
+	Name      string
+	Addresses []netip.Addr
+	Listen    []Listener
+}
+
+// Listener is a socket that answers. Its zero value answers everything.
+type Listener struct {
+	Protocol corev1.Protocol // empty: every protocol
+	Addr     netip.Addr      // unset: every address
+	Port     uint16          // 0: every port
+}
