@@ -16,6 +16,9 @@ type Connect struct {
 	Source netip.Addr
 	// SourcePort is the client's own port, and an echo request's identifier; 0 is 40000.
 	SourcePort uint16
+	// Via is the neighbour that hosts hand packets to by their routes that are steered (packetsim.Route.Steered), such as a node behind a
+	// load balancer. Unset, these routes lead nowhere.
+	Via netip.Addr
 }
 
 const defaultSourcePort = 40000
