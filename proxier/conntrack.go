@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 )
@@ -34,8 +35,10 @@ func (p *Proxier) takeChangedUDP() *staleConnections {
 	taken := p.udp
 	p.udp = changedUDP{}
 	if !taken.any || p.config.Conntrack == nil {
+		mark.ConntrackNothing.HitIf(!taken.any)
 		return nil
 	}
+	mark.ConntrackSearch.Hit()
 	return &staleConnections{changed: taken, frontends: p.udpFrontends(taken.former)}
 }
 
@@ -48,6 +51,7 @@ func (p *Proxier) cleanConntrack(stale *staleConnections) error {
 	if err == nil {
 		return nil
 	}
+	mark.ConntrackFailed.Hit()
 	p.syncing.Lock()
 	defer p.syncing.Unlock()
 	p.udp.any = true
@@ -61,6 +65,7 @@ func (p *Proxier) cleanConntrack(stale *staleConnections) error {
 func (p *Proxier) udpFrontends(former []*changes.ServicePort) *conntrack.Frontends {
 	frontends := &conntrack.Frontends{ServesNodePorts: p.servesNodePorts()}
 	for _, port := range former {
+		mark.ConntrackFormerAddress.Hit()
 		addFrontends(frontends, port, nil)
 	}
 	for name, port := range p.services.UDP() {
@@ -68,6 +73,8 @@ func (p *Proxier) udpFrontends(former []*changes.ServicePort) *conntrack.Fronten
 		for _, endpoint := range p.endpointsMap[name] {
 			if endpoint.Serving {
 				backends[endpoint.AddrPort()] = struct{}{}
+			} else {
+				mark.ConntrackNotServing.Hit()
 			}
 		}
 		addFrontends(frontends, port, backends)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 	"github.com/chainwalk/chainwalk/proxier/internal/render"
@@ -112,6 +113,7 @@ func (p *Proxier) syncRules() (*staleConnections, error) {
 	p.syncing.Lock()
 	defer p.syncing.Unlock()
 	if !p.state.delivered() {
+		mark.SyncNotDelivered.Hit()
 		return nil, ErrNotDelivered
 	}
 	zone, full := p.state.beginSync()
@@ -119,8 +121,11 @@ func (p *Proxier) syncRules() (*staleConnections, error) {
 	endpoints := p.endpoints.Apply(p.endpointsMap)
 	p.config.Metrics.ChangesTaken()
 
-	full = full || p.config.Clock.Since(p.lastFull) >= fullSyncPeriod
+	hourly := p.config.Clock.Since(p.lastFull) >= fullSyncPeriod
+	mark.SyncHourly.HitIf(hourly && !full)
+	full = full || hourly
 	if err := p.write(full, zone, services, endpoints); err != nil {
+		mark.SyncFailed.Hit()
 		p.state.dirty()
 		return nil, fmt.Errorf("syncing %s rules: %w", p.config.Family, err)
 	}
@@ -138,9 +143,11 @@ func (p *Proxier) syncRules() (*staleConnections, error) {
 func (p *Proxier) write(full bool, zone string, services changes.ServiceUpdate, endpoints changes.EndpointsUpdate) (err error) {
 	start := p.config.Clock.Now()
 	if full {
+		mark.SyncFull.Hit()
 		defer func() { p.config.Metrics.FullSyncTook(p.config.Clock.Since(start)) }()
 		return p.writeAll(zone)
 	}
+	mark.SyncPartial.Hit()
 	defer func() {
 		p.config.Metrics.PartialSyncTook(p.config.Clock.Since(start))
 		if err != nil {
@@ -170,9 +177,12 @@ func (p *Proxier) noteHealth(changed sets.Set[types.NamespacedName]) {
 	for service := range changed {
 		port := p.services.HealthCheckNodePort(service)
 		if port == 0 {
+			_, had := p.health[service]
+			mark.SyncHealthCheckGone.HitIf(had)
 			delete(p.health, service)
 			continue
 		}
+		mark.SyncHealthCheck.Hit()
 		p.health[service] = ServiceHealth{Port: port, LocalEndpoints: p.endpoints.LocalReady(service)}
 	}
 }
@@ -203,6 +213,7 @@ func (p *Proxier) EnsureCanaries() error {
 			return err
 		}
 		if !existed && p.canaries {
+			mark.SyncCanaryGone.Hit()
 			p.state.dirty()
 		}
 	}
@@ -213,6 +224,7 @@ func (p *Proxier) EnsureCanaries() error {
 			return err
 		}
 		if !exists {
+			mark.SyncJumpGone.Hit()
 			p.state.dirty()
 		}
 	}

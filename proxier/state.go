@@ -1,6 +1,10 @@
 package proxier
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/chainwalk/chainwalk/internal/mark"
+)
 
 // state holds what events say about when and where to sync.
 type state struct {
@@ -57,6 +61,7 @@ func (s *state) setZone(zone string) (changed bool) {
 	if s.zone == zone {
 		return false
 	}
+	mark.SyncZone.Hit()
 	s.zone = zone
 	s.stale = true
 	return true

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 	"github.com/chainwalk/chainwalk/proxier/internal/render"
@@ -61,6 +62,7 @@ func (p *Proxier) writeChanged(zone string, changed sets.Set[types.NamespacedNam
 		}
 	}
 	deleteUnused := p.config.Clock.Since(p.lastDeletion) >= p.config.SyncPeriod
+	mark.SyncDeleteUnused.HitIf(deleteUnused)
 	input := p.renderer.Partial(gone, decisions, model.DecideNodePorts(&p.rules, node), deleteUnused)
 	if err := p.restore(input); err != nil {
 		return err
@@ -79,6 +81,7 @@ func compareServices(a, b types.NamespacedName) int {
 func (p *Proxier) restore(input []byte) error {
 	if input != nil {
 		if err := p.config.IPTables.RestoreAll(input, iptables.NoFlushTables, iptables.RestoreCounters); err != nil {
+			mark.SyncRestoreFailed.Hit()
 			p.config.Metrics.RestoreFailed()
 			return err
 		}
@@ -91,6 +94,7 @@ func (p *Proxier) restore(input []byte) error {
 // conntrack takes TCP segments outside of the window for valid ones.
 func (p *Proxier) prepareKernel() (liberal bool, err error) {
 	if p.rules.ServesLocalhost() {
+		mark.SyncRouteLocalnet.Hit()
 		if err := p.ensureSysctl(sysctlRouteLocalnet, 1); err != nil {
 			return false, fmt.Errorf("node ports at localhost cannot work "+
 				"(turn them off, or leave loopback out of the node port addresses): %w", err)
@@ -138,6 +142,7 @@ func (p *Proxier) ensureCounter(name string) string {
 		return ""
 	}
 	if err := p.config.NFAcct.Ensure(name); err != nil {
+		mark.SyncCounterMissing.Hit()
 		p.config.Logger.Error(err, "No packets are counted", "counter", name)
 		return ""
 	}
@@ -157,6 +162,7 @@ func (p *Proxier) nodeAddresses() []netip.Addr {
 	}
 	addresses, err := p.config.Network.NodeAddresses()
 	if err != nil {
+		mark.SyncAddressesUnknown.Hit()
 		p.config.Logger.Error(err, "Node ports are not served: the node's addresses are not known")
 	}
 	return addresses
@@ -169,6 +175,7 @@ func (p *Proxier) savedNAT() []byte {
 	var saved bytes.Buffer
 	saved.Grow(p.savedSize)
 	if err := p.config.IPTables.SaveInto(iptables.TableNAT, &saved); err != nil {
+		mark.SyncSaveFailed.Hit()
 		p.config.Logger.Error(err, "Stale chains are not deleted")
 		return nil
 	}

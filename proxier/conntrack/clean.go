@@ -6,6 +6,8 @@ import (
 	"net/netip"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/internal/mark"
 )
 
 // Entry is what matters of one tracked connection.
@@ -56,12 +58,14 @@ func Clean(table Table, family v1.IPFamily, frontends *Frontends) (deleted int, 
 		return 0, fmt.Errorf("listing %s conntrack entries: %w", family, err)
 	}
 	if len(stale) == 0 {
+		mark.ConntrackNone.Hit()
 		return 0, nil
 	}
 	deleted, err = table.Delete(family, stale)
 	if err != nil {
 		return deleted, fmt.Errorf("deleting %d stale %s conntrack entries, of which %d are deleted: %w", len(stale), family, deleted, err)
 	}
+	mark.ConntrackDeleted.Hit()
 	return deleted, nil
 }
 
@@ -77,6 +81,7 @@ func find(table Table, family v1.IPFamily, frontends *Frontends) (stale []Entry,
 		if !errors.Is(err, ErrInterrupted) {
 			return stale, err
 		}
+		mark.ConntrackInterrupted.Hit()
 	}
 	return distinct(stale), nil
 }

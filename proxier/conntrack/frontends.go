@@ -3,6 +3,8 @@ package conntrack
 import (
 	"maps"
 	"net/netip"
+
+	"github.com/chainwalk/chainwalk/internal/mark"
 )
 
 // Backends are the serving endpoints of one service port: addresses that its clients may have been translated to. An
@@ -42,6 +44,7 @@ func (f *Frontends) AddNodePort(port uint16, backends Backends) {
 
 func add[K comparable](all map[K]Backends, frontend K, backends Backends) {
 	if others := all[frontend]; len(others) > 0 {
+		mark.ConntrackSharedAddress.Hit()
 		both := maps.Clone(others)
 		maps.Copy(both, backends)
 		backends = both
@@ -60,11 +63,15 @@ func (f *Frontends) stale(e *Entry) bool {
 	backends, ok := f.Services[e.Original.Dst]
 	if !ok {
 		backends, ok = f.NodePorts[e.Original.Dst.Port()]
-		ok = ok && (f.ServesNodePorts == nil || f.ServesNodePorts(e.Original.Dst.Addr()))
+		own := f.ServesNodePorts == nil || f.ServesNodePorts(e.Original.Dst.Addr())
+		mark.ConntrackForeignNodePort.HitIf(ok && !own)
+		ok = ok && own
+		mark.ConntrackNodePort.HitIf(ok)
 	}
 	if !ok {
 		return false
 	}
 	_, serves := backends[e.Reply.Src]
+	mark.ConntrackServing.HitIf(serves)
 	return !serves
 }

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
+
+	"github.com/chainwalk/chainwalk/internal/mark"
 )
 
 // sliceReader turns slices of one address family into endpoints. What it cannot
@@ -114,7 +116,10 @@ func merge(list []found) []Endpoint {
 		case i == 0 || list[i-1].text != next.text:
 			merged = append(merged, next.endpoint)
 		case !next.endpoint.Terminating:
+			mark.ChangesEndpointTwice.Hit()
 			merged[len(merged)-1] = next.endpoint
+		default:
+			mark.ChangesEndpointTwiceTerminating.Hit()
 		}
 	}
 	return merged

@@ -7,6 +7,8 @@ import (
 	discovery "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/chainwalk/chainwalk/internal/mark"
 )
 
 // sliceCache holds EndpointSlices by Service and by their own name, both as last
@@ -47,6 +49,7 @@ func newSliceCache() *sliceCache {
 func (c *sliceCache) put(service types.NamespacedName, slice *discovery.EndpointSlice, trigger time.Time) {
 	name := types.NamespacedName{Namespace: slice.Namespace, Name: slice.Name}
 	if owner, ok := c.owners[name]; ok && owner != service {
+		mark.ChangesSliceMoved.Hit()
 		c.remove(name)
 	}
 	c.owners[name] = service
@@ -73,6 +76,7 @@ func (c *sliceCache) remove(name types.NamespacedName) {
 	if !ok {
 		return
 	}
+	mark.ChangesSliceRemoved.Hit()
 	delete(c.owners, name)
 	held := c.services[owner]
 	held.set(name.Name, nil)
@@ -112,9 +116,11 @@ func (s *serviceSlices) set(name string, slice *discovery.EndpointSlice) bool {
 		latest = s.applied[name]
 	}
 	if sameContent(latest, slice) {
+		mark.ChangesSliceSame.Hit()
 		return false
 	}
 	if sameContent(s.applied[name], slice) {
+		mark.ChangesSliceAsApplied.Hit()
 		delete(s.pending, name)
 	} else {
 		s.pending[name] = slice

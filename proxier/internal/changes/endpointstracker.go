@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
+
+	"github.com/chainwalk/chainwalk/internal/mark"
 )
 
 // EndpointsTracker follows the EndpointSlices of one address family.
@@ -80,6 +82,7 @@ func (t *EndpointsTracker) EndpointSliceUpdate(slice *discovery.EndpointSlice, r
 		// A slice without a Service, or of a type that is not the family's,
 		// counts for nothing, also when it used to count.
 		if remove || service.Name == "" || slice.AddressType != t.addressType {
+			mark.ChangesSliceIgnored.HitIf(!remove)
 			t.cache.remove(name)
 		} else {
 			t.cache.put(service, slice, t.triggerTime(slice))
@@ -148,6 +151,7 @@ func (t *EndpointsTracker) replace(endpoints, previous, current Endpoints) bool 
 	changed := false
 	for port := range previous {
 		if _, stays := current[port]; !stays {
+			mark.ChangesEndpointsGone.Hit()
 			delete(endpoints, port)
 			changed = true
 			t.noteProtocol(port.Protocol)
@@ -155,6 +159,7 @@ func (t *EndpointsTracker) replace(endpoints, previous, current Endpoints) bool 
 	}
 	for port, list := range current {
 		if slices.EqualFunc(list, previous[port], Endpoint.equal) {
+			mark.ChangesEndpointsStay.Hit()
 			current[port] = previous[port]
 			continue
 		}
@@ -167,6 +172,7 @@ func (t *EndpointsTracker) replace(endpoints, previous, current Endpoints) bool 
 
 func (t *EndpointsTracker) noteProtocol(protocol v1.Protocol) {
 	if protocol == v1.ProtocolUDP {
+		mark.ChangesUDPEndpoints.Hit()
 		t.unsynced.UDPChanged = true
 	}
 }

@@ -9,6 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+
+	"github.com/chainwalk/chainwalk/internal/mark"
 )
 
 // LabelServiceProxyName on a Service hands it over to another proxy. The slices of
@@ -25,11 +27,16 @@ type serviceReader struct {
 // read returns the ports of the Service, sorted by name and protocol, or nil where
 // the family has nothing to do for it.
 func (r *serviceReader) read(service *v1.Service) []*ServicePort {
-	if service == nil || skipped(service) {
+	if service == nil {
+		return nil
+	}
+	if skipped(service) {
+		mark.ChangesServiceSkipped.Hit()
 		return nil
 	}
 	clusterIP, ok := r.clusterIP(service)
 	if !ok {
+		mark.ChangesServiceOfOtherFamily.Hit()
 		return nil
 	}
 	base := r.base(service)
@@ -118,6 +125,8 @@ func (r *serviceReader) loadBalancerVIPs(service *v1.Service) []netip.Addr {
 	for _, ingress := range service.Status.LoadBalancer.Ingress {
 		if ingress.IPMode == nil || *ingress.IPMode == v1.LoadBalancerIPModeVIP {
 			texts = append(texts, ingress.IP)
+		} else {
+			mark.ChangesVIPOfProxy.Hit()
 		}
 	}
 	return r.addresses(service, texts)
@@ -139,9 +148,11 @@ func (r *serviceReader) sourceRanges(service *v1.Service) []netip.Prefix {
 			continue
 		}
 		if !inFamily(prefix.Addr(), r.family) {
+			mark.ChangesSourceRangeOfOtherFamily.Hit()
 			continue
 		}
 		if prefix.Bits() == 0 {
+			mark.ChangesSourceRangeOfAll.Hit()
 			return nil
 		}
 		ranges = append(ranges, prefix)
@@ -152,14 +163,16 @@ func (r *serviceReader) sourceRanges(service *v1.Service) []netip.Prefix {
 // externalPolicyLocal says whether external traffic stays on the node. On a
 // Service without an external way in the field has no meaning.
 func externalPolicyLocal(service *v1.Service) bool {
+	local := service.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
 	switch service.Spec.Type {
 	case v1.ServiceTypeLoadBalancer, v1.ServiceTypeNodePort:
 	default:
 		if len(service.Spec.ExternalIPs) == 0 {
+			mark.ChangesPolicyWithoutMeaning.HitIf(local)
 			return false
 		}
 	}
-	return service.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
+	return local
 }
 
 // healthCheckNodePort returns 0 where the Service needs no health check.

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
+
+	"github.com/chainwalk/chainwalk/internal/mark"
 )
 
 // ServiceTracker follows the Services of one address family.
@@ -68,6 +70,8 @@ func (t *ServiceTracker) Update(previous, current *v1.Service) bool {
 		name := types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
 		ports := t.reader.read(current)
 		if equalPorts(ports, t.applied[name]) {
+			_, waited := t.pending[name]
+			mark.ChangesServiceAsApplied.HitIf(waited)
 			delete(t.pending, name)
 		} else {
 			t.pending[name] = ports
@@ -101,19 +105,23 @@ func (t *ServiceTracker) Apply(services Services) ServiceUpdate {
 func (t *ServiceTracker) apply(services Services, name types.NamespacedName, ports []*ServicePort) {
 	for _, old := range t.applied[name] {
 		if !slices.ContainsFunc(ports, old.equal) {
+			mark.ChangesServiceRemoved.Hit()
 			delete(services, old.Name)
 			t.noteProtocol(old.Name.Protocol)
 			if old.Name.Protocol == v1.ProtocolUDP {
 				delete(t.udp, old.Name)
+				mark.ChangesFormerUDP.Hit()
 				t.unsynced.FormerUDP = append(t.unsynced.FormerUDP, old)
 			}
 		}
 	}
 	for i, port := range ports {
 		if old, ok := services[port.Name]; ok {
+			mark.ChangesServicePortStays.Hit()
 			ports[i] = old
 			continue
 		}
+		mark.ChangesServiceAdded.Hit()
 		services[port.Name] = port
 		t.noteProtocol(port.Name.Protocol)
 		if port.Name.Protocol == v1.ProtocolUDP {

@@ -3,6 +3,7 @@ package model
 import (
 	"slices"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 )
 
@@ -45,6 +46,8 @@ func selectEndpoints(all []changes.Endpoint, port *changes.ServicePort, node Nod
 	useCluster := never
 	if usesClusterPolicy(port) {
 		useCluster = clusterPolicy(all, node)
+	} else {
+		mark.ModelClusterUnused.Hit()
 	}
 	useLocal := never
 	if usesLocalPolicy(port) {
@@ -53,6 +56,7 @@ func selectEndpoints(all []changes.Endpoint, port *changes.ServicePort, node Nod
 	sets.Cluster = filter(all, useCluster)
 	sets.Local = filter(all, useLocal)
 	sets.Reachable = filter(all, func(e *changes.Endpoint) bool { return useCluster(e) || useLocal(e) })
+	mark.ModelPoliciesDiffer.HitIf(len(sets.Reachable) > len(sets.Cluster) && len(sets.Cluster) > 0)
 	sets.Any = slices.ContainsFunc(all, func(e changes.Endpoint) bool { return ready(&e) || draining(&e) })
 	return sets
 }
@@ -87,10 +91,12 @@ func localDraining(e *changes.Endpoint) bool { return e.Local && draining(e) }
 
 func clusterPolicy(all []changes.Endpoint, node Node) predicate {
 	if !slices.ContainsFunc(all, func(e changes.Endpoint) bool { return ready(&e) }) {
+		mark.ModelClusterDraining.HitIf(slices.ContainsFunc(all, func(e changes.Endpoint) bool { return draining(&e) }))
 		return draining
 	}
 	allowed := topologyOf(all, node)
 	if allowed == nil {
+		mark.ModelClusterReady.Hit()
 		return ready
 	}
 	return func(e *changes.Endpoint) bool { return ready(e) && allowed(e) }
@@ -98,8 +104,10 @@ func clusterPolicy(all []changes.Endpoint, node Node) predicate {
 
 func localPolicy(all []changes.Endpoint) predicate {
 	if slices.ContainsFunc(all, func(e changes.Endpoint) bool { return localReady(&e) }) {
+		mark.ModelLocalReady.Hit()
 		return localReady
 	}
+	mark.ModelLocalDraining.HitIf(slices.ContainsFunc(all, func(e changes.Endpoint) bool { return localDraining(&e) }))
 	return localDraining
 }
 
@@ -125,10 +133,14 @@ func topologyOf(all []changes.Endpoint, node Node) predicate {
 	}
 	switch {
 	case allNode && anyNode:
+		mark.ModelHintsOfNode.Hit()
 		return forNode
 	case allZone && anyZone:
+		mark.ModelHintsOfZone.Hit()
 		return forZone
 	default:
+		mark.ModelHintsElsewhere.HitIf(allNode || allZone)
+		mark.ModelHintsIncomplete.HitIf(anyNode && !allNode || anyZone && !allZone)
 		return nil
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 )
 
@@ -109,10 +110,13 @@ func Decide(config Config, services changes.Services, endpoints changes.Endpoint
 func decideMasquerade(config *Config) Masquerade {
 	switch {
 	case config.MasqueradeAll:
+		mark.ModelMasqueradeAll.Hit()
 		return MasqueradeEverything
 	case config.LocalTraffic.Known():
+		mark.ModelMasqueradeNotLocal.Hit()
 		return MasqueradeNotLocal
 	default:
+		mark.ModelMasqueradeNone.Hit()
 		return MasqueradeNone
 	}
 }

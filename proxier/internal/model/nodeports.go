@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/internal/mark"
 )
 
 // NodePorts says at which of the node's addresses node ports are served.
@@ -59,13 +61,17 @@ func DecideNodePorts(c *Config, node Node) NodePorts {
 		ports := NodePorts{All: true}
 		if !localhost {
 			ports.Except = loopbackPrefix(c.Family)
+			mark.ModelNodePortsNotLoopback.Hit()
 		}
+		mark.ModelNodePortsEverywhere.HitIf(localhost)
 		return ports
 	}
+	mark.ModelNodePortsChosen.Hit()
 	var addresses []netip.Addr
 	for _, address := range node.Addresses {
 		address = address.Unmap().WithZone("")
 		if address.IsLoopback() && !localhost {
+			mark.ModelNodePortsLeaveLoopback.Hit()
 			continue
 		}
 		if slices.ContainsFunc(c.NodePortPrefixes, func(p netip.Prefix) bool { return p.Contains(address) }) {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 )
 
@@ -63,7 +64,7 @@ type Firewall struct {
 // on no other service port.
 func DecideService(port *changes.ServicePort, all []changes.Endpoint, node Node) Service {
 	sets := selectEndpoints(all, port, node)
-	return Service{
+	service := Service{
 		Port:           port,
 		Endpoints:      sets,
 		Internal:       decideTraffic(sets, port.InternalPolicyLocal),
@@ -71,6 +72,20 @@ func DecideService(port *changes.ServicePort, all []changes.Endpoint, node Node)
 		EntersExternal: sets.Any && ExternallyAccessible(port),
 		Firewall:       decideFirewall(port, sets, node),
 	}
+	service.hitMarks()
+	return service
+}
+
+func (s *Service) hitMarks() {
+	mark.ModelInternalReject.HitIf(s.Internal.Verdict == Reject)
+	mark.ModelInternalDrop.HitIf(s.Internal.Verdict == Drop)
+	mark.ModelInternalLocal.HitIf(s.Internal.Verdict == Route && s.Internal.Local)
+	if !ExternallyAccessible(s.Port) {
+		return
+	}
+	mark.ModelExternalReject.HitIf(s.External.Verdict == Reject)
+	mark.ModelExternalDrop.HitIf(s.External.Verdict == Drop)
+	mark.ModelExternalLocal.HitIf(s.External.Verdict == Route && s.External.Local)
 }
 
 func decideTraffic(sets EndpointSets, local bool) Traffic {
@@ -88,8 +103,10 @@ func decideFirewall(port *changes.ServicePort, sets EndpointSets, node Node) *Fi
 	if !sets.Any || len(port.LoadBalancerVIPs) == 0 || len(port.SourceRanges) == 0 {
 		return nil
 	}
+	mark.ModelFirewall.Hit()
 	firewall := &Firewall{Sources: port.SourceRanges}
 	if slices.ContainsFunc(port.SourceRanges, func(p netip.Prefix) bool { return p.Contains(node.IP) }) {
+		mark.ModelFirewallOfNode.Hit()
 		firewall.VIPs = port.LoadBalancerVIPs
 	}
 	return firewall

@@ -3,6 +3,7 @@ package render
 import (
 	"strconv"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
@@ -82,9 +83,12 @@ func (t *serviceText) appendExternalChain(dst []byte) []byte {
 // their traffic had gone to the load balancer and come back.
 func (t *serviceText) appendShortCircuit(dst []byte) []byte {
 	if t.model.LocalTraffic.Known() {
+		mark.RenderShortCircuitPods.Hit()
 		dst = t.appendExternalRule(dst, "pod traffic for ")
 		dst = appendLocalTraffic(dst, t.model.LocalTraffic)
 		dst = t.appendJump(dst, clusterPrefix)
+	} else {
+		mark.RenderShortCircuitNode.Hit()
 	}
 	dst = t.appendExternalRule(dst, "masquerade LOCAL traffic for ")
 	dst = append(dst, " -m addrtype --src-type LOCAL -j "+markMasqChain+"\n"...)
@@ -128,7 +132,10 @@ func (t *serviceText) appendPolicyChain(dst []byte, prefix string, set []changes
 	if len(set) == 0 {
 		return dst
 	}
+	mark.RenderShare.HitIf(len(set) > 1)
+	mark.RenderOneEndpoint.HitIf(len(set) == 1)
 	if t.service.Port.SessionAffinityClientIP {
+		mark.RenderAffinity.Hit()
 		t.eachOf(set, func(_ int, endpoint *endpointText) {
 			dst = t.appendEndpointRule(dst, prefix, endpoint)
 			dst = append(dst, " -m recent --name "+endpointPrefix...)

@@ -3,6 +3,7 @@ package render
 import (
 	"net/netip"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
 
@@ -38,6 +39,7 @@ func (t *serviceText) appendNodePortEntry(dst []byte) []byte {
 		return dst
 	}
 	if t.model.Localhost && t.options.LocalhostCounter != "" {
+		mark.RenderLoopbackCounter.Hit()
 		dst = t.appendNodePortHead(dst)
 		dst = append(dst, " -d 127.0.0.0/8"...)
 		dst = appendPort(dst, t.service.Port.NodePort)

@@ -3,6 +3,7 @@ package render
 import (
 	"net/netip"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
 
@@ -23,6 +24,7 @@ func (t *serviceText) appendHealthCheck(dst []byte) []byte {
 	if port.HealthCheckNodePort == 0 {
 		return dst
 	}
+	mark.RenderHealthCheckPort.Hit()
 	dst = append(dst, "-A "+nodePortsChain...)
 	dst = t.appendComment(dst, "", " health check node port")
 	dst = append(dst, " -m tcp -p tcp"...)
@@ -39,11 +41,13 @@ func (t *serviceText) appendExternalRefusals(dst []byte) []byte {
 	}
 	for _, vips := range [...][]netip.Addr{port.ExternalIPs, port.LoadBalancerVIPs} {
 		for _, ip := range vips {
+			mark.RenderRefusedExternalIP.Hit()
 			dst = t.appendRefusal(dst, externalServicesChain, verdict)
 			dst = append(t.appendDestination(dst, ip, port.Port), refusalTarget(verdict)...)
 		}
 	}
 	if port.NodePort != 0 {
+		mark.RenderRefusedNodePort.Hit()
 		dst = t.appendRefusal(dst, externalServicesChain, verdict)
 		dst = append(dst, " -m addrtype --dst-type LOCAL"...)
 		dst = appendPort(t.appendProtocol(dst), port.NodePort)

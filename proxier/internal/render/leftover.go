@@ -28,6 +28,11 @@ func (l leftover) removeAll(entries []*entry) {
 func (l leftover) add(prefix string, hash hashText)    { l[ownChain(prefix, hash)] = struct{}{} }
 func (l leftover) remove(prefix string, hash hashText) { delete(l, ownChain(prefix, hash)) }
 
+func (l leftover) has(prefix string, hash hashText) bool {
+	_, ok := l[ownChain(prefix, hash)]
+	return ok
+}
+
 // take returns the sorted names and empties the set.
 func (l leftover) take() []string {
 	if len(l) == 0 {

@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
@@ -33,6 +34,7 @@ func (r *Renderer) Partial(gone []changes.ServicePortName, changed []model.Servi
 	p := &r.partial
 	p.begin()
 	if !nodePorts.Equal(r.node.NodePorts) {
+		mark.RenderNodePortsMoved.Hit()
 		r.totals.Rules.NAT += len(nodePorts.Addresses) - len(r.node.NodePorts.Addresses)
 		r.node.NodePorts = nodePorts
 		p.dirty[natServices] = true
@@ -40,6 +42,7 @@ func (r *Renderer) Partial(gone []changes.ServicePortName, changed []model.Servi
 	r.service.commented = r.endpointsAfter(gone, changed) <= r.options.LargeCluster
 	for i := range gone {
 		if old := r.book.remove(&gone[i]); old != nil {
+			mark.RenderPortGone.Hit()
 			p.compareLines(&sharedLines{}, &old.lines)
 			old.chains(r.leftover.add)
 			r.totals.add(old, -1)
@@ -51,6 +54,9 @@ func (r *Renderer) Partial(gone []changes.ServicePortName, changed []model.Servi
 	var stale []string
 	if deleteUnused || !r.Large() {
 		stale = r.leftover.take()
+		mark.RenderUnusedDeleted.HitIf(len(stale) > 0)
+	} else {
+		mark.RenderUnusedKept.HitIf(len(r.leftover) > 0)
 	}
 	return r.assemble(stale)
 }
@@ -106,8 +112,11 @@ func (r *Renderer) change(service *model.Service) {
 	now.rules = count(p.rules[start:]) + rulesPerEndpoint*len(now.endpoints)
 	for i := range t.endpoints {
 		if _, ok := p.held[t.endpoints[i].hash]; !ok {
+			mark.RenderUsedAgain.HitIf(r.leftover.has(endpointPrefix, t.endpoints[i].hash))
 			p.chainLines = appendHashedChainLine(p.chainLines, endpointPrefix, t.endpoints[i].hash)
 			p.rules = t.appendEndpointChain(p.rules, &t.endpoints[i])
+		} else {
+			mark.RenderEndpointHeld.Hit()
 		}
 	}
 	old.chains(r.leftover.add)
@@ -123,6 +132,7 @@ const rulesPerEndpoint = 2
 func (p *partial) hold(now, old *entry) {
 	clear(p.held)
 	if now.style != old.style {
+		mark.RenderEndpointRestyled.HitIf(len(old.endpoints) > 0)
 		return
 	}
 	for _, hash := range old.endpoints {
@@ -134,6 +144,9 @@ func (p *partial) hold(now, old *entry) {
 func (r *Renderer) assemble(stale []string) []byte {
 	p := &r.partial
 	dst := p.input[:0]
+	shared := p.anyDirty(filterServices, natNodePorts)
+	mark.RenderSharedChain.HitIf(shared)
+	mark.RenderOwnChainsOnly.HitIf(!shared && len(p.chainLines) > 0)
 	if p.anyDirty(filterServices, filterNodePorts) {
 		dst = append(dst, "*filter\n"...)
 		dst = r.appendDirtyChainLines(dst, filterServices, filterNodePorts)
@@ -155,6 +168,7 @@ func (r *Renderer) assemble(stale []string) []byte {
 	}
 	p.input = dst
 	if len(dst) == 0 {
+		mark.RenderNothing.Hit()
 		return nil
 	}
 	return dst

@@ -3,6 +3,7 @@ package render
 import (
 	"slices"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
 
@@ -61,7 +62,9 @@ func (r *Renderer) Large() bool { return r.totals.Endpoints > r.options.LargeClu
 // longer used. savedNAT is what iptables-save prints for table nat; nil, where
 // that is not known, deletes nothing.
 func (r *Renderer) Full(m *model.Model, savedNAT []byte) []byte {
+	mark.RenderFull.Hit()
 	if savedNAT == nil {
+		mark.RenderStaleUnknown.Hit()
 		r.leftover.addAll(r.book.entries)
 	} else {
 		clear(r.leftover)
@@ -83,6 +86,7 @@ func (r *Renderer) Full(m *model.Model, savedNAT []byte) []byte {
 	own := len(dst)
 	r.each(m, hashes, func(_ *entry) { dst = r.service.appendChainLines(dst) })
 	stale := staleChains(savedNAT, dst[own:], len(hashes)+len(m.Services))
+	mark.RenderStaleDeleted.HitIf(len(stale) > 0)
 	dst = appendChainLines(dst, stale...)
 	dst = appendMasquerade(dst, &r.options)
 	r.each(m, hashes, func(e *entry) {
@@ -111,6 +115,7 @@ func (r *Renderer) open(m *model.Model) []hashText {
 		r.totals.Endpoints += m.Services[i].Endpoints.Known
 	}
 	r.service.commented = !r.Large()
+	mark.RenderWithoutComments.HitIf(r.Large())
 	size := len(m.Services)
 	for i := range m.Services {
 		size += len(m.Services[i].Endpoints.Reachable)

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
 
@@ -23,6 +24,7 @@ func appendLocalnetGuard(dst []byte, m *model.Model) []byte {
 	if !m.Localhost {
 		return dst
 	}
+	mark.RenderLoopbackGuard.Hit()
 	dst = appendChainLines(dst, firewallChain)
 	return append(dst, "-A "+firewallChain+` -m comment --comment "block incoming localnet connections"`+
 		" -d 127.0.0.0/8 ! -s 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP\n"...)
@@ -31,7 +33,9 @@ func appendLocalnetGuard(dst []byte, m *model.Model) []byte {
 // appendForward fills in the chain that lets service traffic pass even if the
 // policy of FORWARD is DROP.
 func appendForward(dst []byte, m *model.Model, o *Options) []byte {
+	mark.RenderPassInvalid.HitIf(!m.DropInvalid)
 	if m.DropInvalid {
+		mark.RenderDropInvalid.Hit()
 		dst = append(dst, "-A "+forwardChain+" -m conntrack --ctstate INVALID"...)
 		if o.InvalidCounter != "" {
 			dst = append(dst, " -m nfacct --nfacct-name "...)
