@@ -10,6 +10,10 @@ import (
 
 // Cluster is what the specification judges by: what the API holds, and what the
 // network is made of. It is not changed once a Spec was made of it.
+//
+// All nodes and their neighbours are on one layer-2 network with a router. What nodes
+// and pods send to an address that nobody has ends at the router; what machines send
+// there is handed to the node that Attempt.Via names.
 type Cluster struct {
 	Nodes    []Node
 	Pods     []Pod
@@ -23,15 +27,22 @@ type Cluster struct {
 // Node is a machine that runs a service proxy.
 type Node struct {
 	Name string
-	// Addresses are those of its devices, without loopback; the first of each family is its main one.
+	// Addresses are those of its devices, without loopback, those that it has towards its pods among them;
+	// the first of each family is its main one.
 	Addresses []netip.Addr
 	PodCIDRs  []netip.Prefix
-	// Object is the Node object as its proxier knows it.
+	// Object is the Node object as its proxier knows it. Its status names its primary addresses; without any, Addresses do.
 	Object *corev1.Node
-	// Config is its proxier's configuration, with kube-proxy's defaults filled in.
+	// Config is its proxier's configuration. What is not given has kube-proxy's default.
 	Config *kubeproxyconfig.KubeProxyConfiguration
 	// Listen are the sockets of its host network.
 	Listen []Listener
+	// Liberal says that conntrack takes TCP packets outside of the window for good ones: net.netfilter.nf_conntrack_tcp_be_liberal, or the
+	// configuration's word for it.
+	Liberal bool
+	// Filters says that rules of others on this node drop packets, such as a policy of DROP: then only what is said of
+	// them is certain, and nothing of packets of no service.
+	Filters bool
 }
 
 // Pod is a pod with a network of its own.
@@ -39,6 +50,8 @@ type Pod struct {
 	Name, Node string
 	Addresses  []netip.Addr
 	Listen     []Listener
+	// Device is its node's device to it, for detectors of local traffic that go by devices.
+	Device string
 }
 
 // Machine is a machine that is no node: a neighbour in the nodes' own network, or outside.

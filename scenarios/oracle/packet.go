@@ -46,40 +46,10 @@ type Way struct {
 	// Sender is the source as it was sent, Client the source and Server the destination
 	// where it ended.
 	Sender, Client, Server netip.AddrPort
+	// Masqueraded says that a rule that translates the source met the packet. It may be left out: then addresses decide alone.
+	Masqueraded bool
 	// Heard says that the client's socket got an answer (or an error) that it takes for one.
 	Heard bool
 	// With is what a REJECT rule answered: icmp-port-unreachable, tcp-reset, ...
 	With string
-}
-
-// Force says how binding a clause is (RFC 2119).
-type Force string
-
-// The forces.
-const (
-	Must        Force = "MUST"
-	May         Force = "MAY"
-	Unspecified Force = "UNSPECIFIED"
-)
-
-// Clause is one sentence of the specification. There is one value of each, so that they can be compared.
-type Clause struct {
-	// Name is how reports and files call it, such as "no-endpoint-rejects".
-	Name string
-	// Law is the invariant that it belongs to: I1 to I12.
-	Law string
-	// Force says how binding it is.
-	Force Force
-	// Text is the sentence, in our words.
-	Text string
-	// Source cites where it is said: a KEP, an API field, an issue.
-	Source []string
-}
-
-// Violation is something that the specification does not allow.
-type Violation struct {
-	Clause  *Clause
-	Attempt Attempt
-	// Want and Got say in words what is allowed and what was seen.
-	Want, Got string
 }

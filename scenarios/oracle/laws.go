@@ -1,0 +1,134 @@
+package oracle
+
+// Chapters are the parts of the specification.
+func Chapters() []Chapter {
+	return []Chapter{
+		{Title: "Sequences", Clauses: []*Clause{
+			PartialEqualsFull, RestartEqualsFresh, OrderDoesNotMatter, NoStaleChain, SecondSyncWritesNothing, CostByChange,
+			FailedRestoreChangesNothing, HealsAfterFaults, HealthTellsFailure,
+			RulesReadBack, ToolsAlike, FamiliesAlike, NamesDoNotMatter, HealthCheckAgrees,
+		}},
+		{Title: "Connections over time", Clauses: []*Clause{
+			LiveConnectionSurvives, RepliesComeBack, StaleUDPFlow, AffinitySticks, AffinityEnds, InvalidPacketDropped,
+		}},
+	}
+}
+
+// The clauses of sequences, which a judge of them names itself.
+var (
+	PartialEqualsFull = &Clause{
+		Name: "partial-equals-full", Law: "I6", Force: Must,
+		Text: "After a sync packets meet what they would meet if a proxier that never knew anything else had written all " +
+			"rules for the objects that are there now.",
+		Source: []string{"kubernetes#121362", "KEP-3453"},
+	}
+	RestartEqualsFresh = &Clause{
+		Name: "restart-equals-fresh", Law: "I6", Force: Must,
+		Text: "A proxier that starts over rules that are there already, its own or another version's, comes to the same " +
+			"as on an empty kernel.",
+		Source: []string{"kubernetes#92035", "kubernetes#47589"},
+	}
+	OrderDoesNotMatter = &Clause{
+		Name: "order-does-not-matter", Law: "I6", Force: Must,
+		Text: "In which order the API's events of different kinds come, whether twice, late or several at once, makes no " +
+			"difference to what holds in the end.",
+		Source: []string{"Kubernetes API concepts: efficient detection of changes"},
+	}
+	NoStaleChain = &Clause{
+		Name: "no-stale-chain", Law: "I6", Force: Must,
+		Text:   "No packet can come to a chain of what is no more, and after the sync period no such chain is left.",
+		Source: []string{"kubernetes#110334"},
+	}
+	SecondSyncWritesNothing = &Clause{
+		Name: "second-sync-writes-nothing", Law: "I12", Force: Must,
+		Text:   "A sync after which nothing has changed writes no rules, and a full one leaves the rules as they are.",
+		Source: []string{"kubernetes#34006", "kubernetes#82361"},
+	}
+	CostByChange = &Clause{
+		Name: "cost-by-change", Law: "I12", Force: Must,
+		Text:   "What a sync writes is bounded by what has changed and not by how many services there are.",
+		Source: []string{"KEP-3453", "kubernetes#135323"},
+	}
+	FailedRestoreChangesNothing = &Clause{
+		Name: "failed-restore-changes-nothing", Law: "I7", Force: Must,
+		Text:   "As long as restores fail, packets meet what they met before the first failure, or a named window.",
+		Source: []string{"kubernetes#24357", "kubernetes#112604"},
+	}
+	HealsAfterFaults = &Clause{
+		Name: "heals-after-faults", Law: "I7", Force: Must,
+		Text: "Once faults have stopped, the next sync that succeeds makes everything hold again, whatever failed, was " +
+			"flushed or was half applied before.",
+		Source: []string{"kubernetes#81517", "kubernetes#112604", "kubernetes#121362"},
+	}
+	HealthTellsFailure = &Clause{
+		Name: "health-tells-failure", Law: "I7", Force: Must,
+		Text:   "A proxier whose syncs fail for longer than twice its sync period answers /healthz with an error.",
+		Source: []string{"kubernetes#105742"},
+	}
+	RulesReadBack = &Clause{
+		Name: "rules-read-back", Law: "I11", Force: Must,
+		Text:   "The tools accept the rules, and read them back as they were written.",
+		Source: []string{"kubernetes#112477", "kubernetes#114537"},
+	}
+	ToolsAlike = &Clause{
+		Name: "tools-alike", Law: "I11", Force: Must,
+		Text:   "With iptables-legacy and iptables-nft packets meet the same.",
+		Source: []string{"kubernetes#71305"},
+	}
+	FamiliesAlike = &Clause{
+		Name: "families-alike", Law: "I6", Force: Must,
+		Text:   "A cluster and its mirror in the other address family behave alike, but for localhost.",
+		Source: []string{"KEP-563"},
+	}
+	NamesDoNotMatter = &Clause{
+		Name: "names-do-not-matter", Law: "I6", Force: Must,
+		Text:   "Other names of services, ports, namespaces, nodes and slices make no difference.",
+		Source: []string{"Kubernetes API concepts: object names and IDs"},
+	}
+	HealthCheckAgrees = &Clause{
+		Name: "health-check-agrees", Law: "I1", Force: Must,
+		Text: "The health check node port of a service counts the ready endpoints of its node, " +
+			"as the rules have them, and is served only under type LoadBalancer and externalTrafficPolicy Local.",
+		Source: []string{"v1.ServiceSpec.healthCheckNodePort", "kubernetes#99299", "KEP-1669"},
+	}
+)
+
+// The clauses of connections over time.
+var (
+	LiveConnectionSurvives = &Clause{
+		Name: "live-connection-survives", Law: "I2", Force: Must,
+		Text: "A connection that was made goes on to the same endpoint, as long as that is one of the service's and " +
+			"serves, or terminates gracefully;" +
+			"what changes for others does not touch it.",
+		Source: []string{"KEP-1669", "Kubernetes documentation: Virtual IPs and Service Proxies"},
+	}
+	RepliesComeBack = &Clause{
+		Name: "replies-come-back", Law: "I2", Force: Must,
+		Text:   "A client hears from the address and port that it called, and from nobody else.",
+		Source: []string{"kubernetes#74839", "Kubernetes documentation: Virtual IPs and Service Proxies"},
+	}
+	StaleUDPFlow = &Clause{
+		Name: "stale-udp-flow", Law: "I8", Force: Must,
+		Text: "After the sync that knows that a UDP flow's endpoint no longer serves, or that there is one where there " +
+			"was none, the next datagram of the same" +
+			"source port meets what a first packet would.",
+		Source: []string{"kubernetes#19029", "kubernetes#48370", "kubernetes#112604", "kubernetes#139628"},
+	}
+	AffinitySticks = &Clause{
+		Name: "affinity-sticks", Law: "I10", Force: Must,
+		Text: "A client that was sent to an endpoint is sent there again by the same node and service port within the " +
+			"timeout, as long as the endpoint is usable.",
+		Source: []string{"v1.ServiceSpec.sessionAffinity", "kubernetes#35677", "kubernetes#13299"},
+	}
+	AffinityEnds = &Clause{
+		Name: "affinity-ends", Law: "I10", Force: Must,
+		Text:   "After the timeout without a connection, or once the endpoint is not usable, a client is sent to any endpoint.",
+		Source: []string{"v1.ClientIPConfig.timeoutSeconds", "kubernetes#106030"},
+	}
+	InvalidPacketDropped = &Clause{
+		Name: "invalid-packet-dropped", Law: "I2", Force: Must,
+		Text: "A packet that conntrack cannot place in a connection that was translated is not passed on untranslated, " +
+			"unless conntrack is told to be liberal.",
+		Source: []string{"kubernetes#74839", "kubernetes#94861", "kubernetes#120412"},
+	}
+)
