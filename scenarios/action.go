@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
@@ -13,6 +14,8 @@ type action struct {
 	given func(*Step) bool
 	// changes says that every node syncs after it, if the file does not say.
 	changes bool
+	// looks says that it changes nothing in the cluster, so that it can stand within a sync.
+	looks bool
 	// check finds what the types cannot refuse; nil where that is nothing.
 	check func(*checker, *Step)
 	act   func(*runner, context.Context, *Step) error
@@ -44,12 +47,25 @@ func actions() []action {
 			title: func(s *Step) string { return "advance " + s.Advance.Duration.String() },
 		},
 		{name: "restart", given: func(s *Step) bool { return s.Restart != nil }, changes: true, act: (*runner).restart},
-		{name: "connect", given: func(s *Step) bool { return s.Connect != nil }, check: (*checker).connections, act: (*runner).connections},
-		{name: "cases", given: func(s *Step) bool { return s.Cases != nil }, check: (*checker).connections, act: (*runner).connections},
-		{name: "flow", given: func(s *Step) bool { return s.Flow != nil }, check: (*checker).flow, act: (*runner).follow},
-		{name: "send", given: func(s *Step) bool { return s.Send != nil }, check: (*checker).send, act: (*runner).send},
-		{name: "rules", given: func(s *Step) bool { return s.Rules != nil }, check: (*checker).rules, act: (*runner).rules},
-		{name: "health", given: func(s *Step) bool { return s.Health != nil }, check: (*checker).health, act: (*runner).health},
+		{name: "hold", given: func(s *Step) bool { return s.Hold != nil }, check: (*checker).hold, act: (*runner).hold},
+		{name: "deliver", given: func(s *Step) bool { return s.Deliver != nil }, changes: true, check: (*checker).deliver, act: (*runner).deliver},
+		{
+			name: "start", given: func(s *Step) bool { return s.Start != nil }, check: (*checker).start, act: (*runner).start,
+			title: func(s *Step) string { return "start " + listOf(s.Start, func(p Pod) string { return p.Name }) },
+		},
+		{
+			name: "stop", given: func(s *Step) bool { return s.Stop != nil }, check: (*checker).stop, act: (*runner).stop,
+			title: func(s *Step) string { return "stop " + strings.Join(s.Stop, ", ") },
+		},
+		{name: "connect", given: func(s *Step) bool { return s.Connect != nil }, looks: true, check: (*checker).connections, act: (*runner).connections},
+		{name: "cases", given: func(s *Step) bool { return s.Cases != nil }, looks: true, check: (*checker).connections, act: (*runner).connections},
+		{name: "flow", given: func(s *Step) bool { return s.Flow != nil }, looks: true, check: (*checker).flow, act: (*runner).follow},
+		{name: "send", given: func(s *Step) bool { return s.Send != nil }, looks: true, check: (*checker).send, act: (*runner).send},
+		{name: "rules", given: func(s *Step) bool { return s.Rules != nil }, looks: true, check: (*checker).rules, act: (*runner).rules},
+		{name: "health", given: func(s *Step) bool { return s.Health != nil }, looks: true, check: (*checker).health, act: (*runner).health},
+		{name: "healthz", given: func(s *Step) bool { return s.Healthz != nil }, looks: true, check: (*checker).healthz, act: (*runner).healthz},
+		{name: "conntrack", given: func(s *Step) bool { return s.Conntrack != nil }, looks: true, check: (*checker).conntrack, act: (*runner).conntrack},
+		{name: "writes", given: func(s *Step) bool { return s.Writes != nil }, check: (*checker).writes, act: (*runner).writes},
 		{name: "fault", given: func(s *Step) bool { return s.Fault != nil }, check: (*checker).fault, act: (*runner).fault},
 	}
 }

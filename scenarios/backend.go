@@ -22,7 +22,7 @@ type Backend interface {
 // Except where said otherwise an error means that the backend itself failed;
 // what the cluster does with packets is never an error.
 type Session interface {
-	// Apply creates or replaces objects. kube-proxy has seen them when it returns.
+	// Apply creates or replaces objects. kube-proxy has seen them when it returns, unless its node is held.
 	Apply(ctx context.Context, objects []manifest.Object) error
 	// Delete deletes objects; one that is not there is an error.
 	Delete(ctx context.Context, refs []manifest.Ref) error
@@ -30,7 +30,8 @@ type Session interface {
 	// kube-proxy's, naming the node.
 	Sync(ctx context.Context, nodes []string) error
 	// Restart starts kube-proxy on these nodes anew, with the configuration that
-	// the Cluster now has for them, on the rules that are there.
+	// the Cluster now has for them, on the rules that are there. It lists all objects as
+	// they are; what was held back from the one before is told to nobody.
 	Restart(ctx context.Context, nodes []string) error
 	// Advance moves every clock.
 	Advance(ctx context.Context, d time.Duration) error
@@ -44,6 +45,28 @@ type Session interface {
 	Save(ctx context.Context, node string, family IPFamily) (string, error)
 	// Accounting are the packets that a node's nfacct objects have counted, by name.
 	Accounting(ctx context.Context, node string) (map[string]int, error)
+	// Hold says which nodes' kube-proxys are not told of changes from here on. Those that
+	// were held and are no longer are told what was held back, in order.
+	Hold(ctx context.Context, nodes []string) error
+	// Deliver tells held nodes some of what was held back. Nodes are given.
+	Deliver(ctx context.Context, d Delivery) error
+	// StartPods adds pods to the Cluster (Cluster.StartPods) and to the network.
+	StartPods(ctx context.Context, pods []Pod) error
+	// StopPods takes pods from the Cluster (Cluster.StopPods) and from the network.
+	StopPods(ctx context.Context, names []string) error
+	// SetAddresses gives a node other addresses, in the Cluster (Cluster.SetAddresses) and
+	// in the network. The Node object is not its matter.
+	SetAddresses(ctx context.Context, node string, addresses []netip.Addr) error
+	// Conntrack are the connections that a node knows, those of its own among them.
+	Conntrack(ctx context.Context, node string) ([]Tracked, error)
+	// Writes is what kube-proxy on a node has written in its last sync.
+	Writes(ctx context.Context, node string) (Written, error)
+	// Healthz is what kube-proxy on a node says of itself.
+	Healthz(ctx context.Context, node string) (bool, error)
+	// During has a function called at every point of the syncs from here on; nil ends that.
+	// Nodes sync one after the other then, and restores commit one table after the other.
+	// The function may call Connect, Follow, Send, Save, Accounting, Health, Healthz and Conntrack.
+	During(ctx context.Context, watch func(context.Context, Point)) error
 	// Health is what kube-proxy on a node says of the services that have a health
 	// check, by NAMESPACE/NAME: how many ready endpoints of the cluster's first
 	// family the node has.

@@ -14,6 +14,7 @@ type checker struct {
 	scenario *Scenario
 	cluster  *Cluster
 	kept     []string // the connections kept so far
+	held     []string // the nodes that are held
 	errs     document.Errors
 }
 
@@ -23,8 +24,8 @@ func (c *checker) errorf(pos document.Position, format string, args ...any) {
 
 func (c *checker) run() {
 	s := c.scenario
-	c.cluster, c.errs = resolve(s)
-	s.cluster = c.cluster
+	s.cluster, c.errs = resolve(s)
+	c.cluster = s.cluster.with("") // steps change it
 	c.header()
 	if len(s.Steps) == 0 {
 		c.errorf(s.Pos, "steps: there is none, so nothing is checked")
@@ -89,6 +90,7 @@ func (c *checker) step(s *Step) {
 	if check := s.action().check; check != nil {
 		check(c, s)
 	}
+	c.during(s)
 }
 
 func (c *checker) advance(s *Step) {

@@ -33,18 +33,20 @@ type Cluster struct {
 	// Underlay are the networks of the underlay, Router the router's address in each.
 	Underlay []netip.Prefix
 	Router   []netip.Addr
+	// podsEver is how many pods the cluster has had so far.
+	podsEver int
 	// Objects exist when kube-proxy starts: first the Node objects, then the scenario's.
 	Objects []manifest.Object
 }
 
-// with returns the cluster with a variant of the tools, and with configurations of
-// its own: a restart changes them.
+// with returns the cluster with a variant of the tools, and with what steps change of its own.
 func (c *Cluster) with(tool Tool) *Cluster {
 	if c == nil {
 		panic("a scenario that neither Load nor Read returned")
 	}
 	own := *c
-	own.Tool, own.Configs = tool, map[string]*kubeproxyconfig.KubeProxyConfiguration{}
+	own.Tool, own.Nodes, own.Pods = tool, slices.Clone(c.Nodes), slices.Clone(c.Pods)
+	own.Configs = map[string]*kubeproxyconfig.KubeProxyConfiguration{}
 	for name, config := range c.Configs {
 		own.Configs[name] = config.DeepCopy()
 	}
@@ -139,10 +141,16 @@ func (c *Cluster) nodeObjects() []manifest.Object {
 		if len(o.Spec.PodCIDRs) > 0 {
 			o.Spec.PodCIDR = o.Spec.PodCIDRs[0]
 		}
-		for _, a := range node.Addresses {
-			o.Status.Addresses = append(o.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: a.String()})
-		}
+		o.Status.Addresses = internalAddresses(node.Addresses)
 		out = append(out, manifest.Object{Object: o, Pos: node.Pos})
+	}
+	return out
+}
+
+// internalAddresses are addresses as a Node object names them.
+func internalAddresses(addresses []netip.Addr) (out []corev1.NodeAddress) {
+	for _, a := range addresses {
+		out = append(out, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: a.String()})
 	}
 	return out
 }

@@ -98,6 +98,17 @@ func (s *Step) connections() []*Connect {
 	return out
 }
 
+// allConnections are those of a step, and of what is looked at within its sync.
+func (s *Step) allConnections() []*Connect {
+	out := s.connections()
+	for i := range s.During {
+		for j := range s.During[i].Steps {
+			out = append(out, s.During[i].Steps[j].connections()...)
+		}
+	}
+	return out
+}
+
 // caseName is the name of a connection of the step: "step: case" where both have one, since a table can be used in several steps.
 func (s *Step) caseName(c *Connect, packet string) string {
 	if s.Name != "" && c.Name != "" {

@@ -18,6 +18,7 @@ func (r *resolver) endpointPods(s *Scenario) {
 	for i := range s.Steps {
 		objects = append(objects, s.Steps[i].Apply...)
 	}
+	started := startedFirst(s)
 	for _, o := range objects {
 		slice, ok := o.Object.(*discoveryv1.EndpointSlice)
 		if !ok || slice.AddressType == discoveryv1.AddressTypeFQDN {
@@ -25,16 +26,33 @@ func (r *resolver) endpointPods(s *Scenario) {
 		}
 		for _, endpoint := range slice.Endpoints {
 			for _, address := range endpoint.Addresses {
-				r.endpoint(o, slice, endpoint.NodeName, address)
+				std, _ := netip.AddrFromSlice(netutils.ParseIPSloppy(address))
+				if a := std.Unmap(); !started[a] {
+					r.endpoint(o, slice, endpoint.NodeName, a)
+				}
 			}
 		}
 	}
 }
 
-func (r *resolver) endpoint(o manifest.Object, slice *discoveryv1.EndpointSlice, nodeName *string, address string) {
+// startedFirst are the addresses of pods that a step starts, where no step before it stops what has had them: nothing has them until then.
+func startedFirst(s *Scenario) map[netip.Addr]bool {
+	first, stopped := map[netip.Addr]bool{}, map[string]bool{}
+	for i := range s.Steps {
+		for _, name := range s.Steps[i].Stop {
+			stopped[name] = true
+		}
+		for _, pod := range s.Steps[i].Start {
+			for _, a := range pod.Addresses {
+				first[a] = first[a] || !stopped[a.String()]
+			}
+		}
+	}
+	return first
+}
+
+func (r *resolver) endpoint(o manifest.Object, slice *discoveryv1.EndpointSlice, nodeName *string, a netip.Addr) {
 	c := &r.cluster
-	std, _ := netip.AddrFromSlice(netutils.ParseIPSloppy(address))
-	a := std.Unmap()
 	if node := c.nodeWith(a); node != nil {
 		listenOn(node, a, slice.Ports)
 		return
@@ -47,7 +65,7 @@ func (r *resolver) endpoint(o manifest.Object, slice *discoveryv1.EndpointSlice,
 		r.errorf(o.Pos, "the endpoint %s is on the node %q, which the topology does not have%s",
 			a, *nodeName, document.Suggest(*nodeName, c.nodeNames()))
 	case nodeName != nil:
-		c.Pods = append(c.Pods, Pod{Name: a.String(), Node: *nodeName, Addresses: []netip.Addr{a}})
+		c.addPod(Pod{Name: a.String(), Node: *nodeName, Addresses: []netip.Addr{a}})
 	default:
 		r.byAddress(a)
 	}
@@ -69,9 +87,10 @@ func listenOn(node *Node, a netip.Addr, ports []discoveryv1.EndpointPort) {
 
 // clients makes the machines that steps name by an address that nothing has yet.
 func (r *resolver) clients(s *Scenario) {
+	started := startedFirst(s)
 	for i := range s.Steps {
-		for _, c := range s.Steps[i].connections() {
-			if a, err := netip.ParseAddr(c.From); err == nil && r.cluster.owner(a) == "" && r.cluster.IPFamily.has(a) {
+		for _, c := range s.Steps[i].allConnections() {
+			if a, err := netip.ParseAddr(c.From); err == nil && r.cluster.owner(a) == "" && r.cluster.IPFamily.has(a) && !started[a] {
 				r.byAddress(a)
 			}
 		}
@@ -85,7 +104,7 @@ func (r *resolver) byAddress(a netip.Addr) {
 	for _, node := range c.Nodes {
 		for _, cidr := range node.PodCIDRs {
 			if cidr.Contains(a) {
-				c.Pods = append(c.Pods, Pod{Name: a.String(), Node: node.Name, Addresses: []netip.Addr{a}})
+				c.addPod(Pod{Name: a.String(), Node: node.Name, Addresses: []netip.Addr{a}})
 				return
 			}
 		}

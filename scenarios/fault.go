@@ -2,6 +2,9 @@ package scenarios
 
 import (
 	"context"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 )
@@ -9,10 +12,18 @@ import (
 // Fault is something that goes wrong on a node without kube-proxy's doing.
 type Fault struct {
 	document.Located
-	Node         string   `json:"node" doc:"The node; every node if not given."`
-	Flush        []string `json:"flush" doc:"Tables whose rules and chains are all removed, in every family that the cluster has."`
-	Run          []string `json:"run" doc:"Command lines run on the node, such as: iptables -t nat -F KUBE-SERVICES."`
-	RestoreFails int      `json:"restoreFails" doc:"The next N calls of iptables-restore and ip6tables-restore fail."`
+	Node   string   `json:"node" doc:"The node; every node if not given."`
+	Family IPFamily `json:"family" enum:"ipv4 ipv6" doc:"Only the tools, entries and tables of this family: ipv4 or ipv6. All that the cluster has if not given."`
+	Flush  []string `json:"flush" doc:"Tables whose rules and chains are all removed."`
+	Run    []string `json:"run" doc:"Command lines run on the node, such as: iptables -t nat -F KUBE-SERVICES."`
+
+	RestoreFails   int              `json:"restoreFails" doc:"The next N calls of iptables-restore and ip6tables-restore fail."`
+	Commits        []string         `json:"commits" doc:"With restoreFails: the tables that a restore commits before it fails, in the order of its input."`
+	SaveFails      int              `json:"saveFails" doc:"The next N calls of iptables-save and ip6tables-save fail."`
+	ConntrackFails int              `json:"conntrackFails" doc:"The next N times that conntrack is listed or its entries are deleted fail."`
+	LockHeld       int              `json:"lockHeld" doc:"The next N calls of iptables, iptables-restore and their IPv6 twins wait for the lock in vain, as long as they are told to: exit status 4. Only the legacy tools have a lock."`
+	RestoreTakes   *metav1.Duration `json:"restoreTakes" doc:"How long each restore takes from here on: the clock moves while it runs."`
+	Heal           bool             `json:"heal" doc:"Nothing goes wrong any more: what earlier faults left to come does not."`
 }
 
 func (c *checker) fault(s *Step) {
@@ -20,19 +31,54 @@ func (c *checker) fault(s *Step) {
 	if f.Node != "" {
 		c.nodes(f.Pos, []string{f.Node})
 	}
-	for _, table := range f.Flush {
-		c.word(f.Pos, "flush", table, "raw", "mangle", "nat", "filter", "security")
+	c.tables(f.Pos, "flush", f.Flush)
+	c.tables(f.Pos, "commits", f.Commits)
+	c.family(f.Pos, f.Family)
+	for _, count := range []struct {
+		name string
+		n    int
+	}{{"restoreFails", f.RestoreFails}, {"saveFails", f.SaveFails}, {"conntrackFails", f.ConntrackFails}, {"lockHeld", f.LockHeld}} {
+		if count.n < 0 {
+			c.errorf(f.Pos, "%s: want at least 1, got %d", count.name, count.n)
+		}
 	}
-	if len(f.Flush)+len(f.Run)+f.RestoreFails == 0 || f.RestoreFails < 0 {
-		c.errorf(f.Pos, "fault: nothing goes wrong (want flush, run or restoreFails)")
+	switch {
+	case f.Heal && !f.only(&Fault{Heal: true}):
+		c.errorf(f.Pos, "heal: nothing else goes with it (write one step for each)")
+	case f.only(&Fault{}):
+		c.errorf(f.Pos, "fault: nothing goes wrong (want flush, run, restoreFails, saveFails, conntrackFails, lockHeld, restoreTakes or heal)")
+	case len(f.Commits) > 0 && f.RestoreFails == 0:
+		c.errorf(f.Pos, "commits says nothing without restoreFails")
+	case f.RestoreTakes != nil && f.RestoreTakes.Duration <= 0:
+		c.errorf(f.Pos, "restoreTakes: want more than 0s (heal ends it)")
+	}
+}
+
+func (c *checker) tables(pos document.Position, field string, names []string) {
+	for _, name := range names {
+		c.word(pos, field, name, "raw", "mangle", "nat", "filter", "security")
+	}
+}
+
+// only reports whether a fault is another one but for its place and its node.
+func (f *Fault) only(other *Fault) bool {
+	bare := *f
+	bare.Located, bare.Node, bare.Family = other.Located, "", ""
+	return reflect.DeepEqual(&bare, other)
+}
+
+// family refuses a family that the cluster does not have.
+func (c *checker) family(pos document.Position, family IPFamily) {
+	if family != "" && c.cluster.IPFamily != FamilyDual && family != c.cluster.IPFamily {
+		c.errorf(pos, "family: the cluster is %s only", c.cluster.IPFamily)
 	}
 }
 
 func (r *runner) fault(ctx context.Context, s *Step) error {
 	f := s.Fault
-	names := []string{f.Node}
-	if f.Node == "" {
-		names = r.cluster.nodeNames()
+	names := r.cluster.nodeNames()
+	if f.Node != "" {
+		names = []string{f.Node}
 	}
 	for _, name := range names {
 		one := *f

@@ -20,11 +20,7 @@ func (c *checker) health(s *Step) { c.nodes(s.Health.Pos, s.Health.Nodes) }
 
 func (r *runner) health(ctx context.Context, s *Step) error {
 	want := s.Health
-	nodes := want.Nodes
-	if len(nodes) == 0 {
-		nodes = r.cluster.nodeNames()
-	}
-	for _, node := range nodes {
+	for _, node := range r.orAll(want.Nodes) {
 		all, err := r.session.Health(ctx, node)
 		if err != nil {
 			return err

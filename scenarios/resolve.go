@@ -58,7 +58,7 @@ func (r *resolver) nodes(given Nodes) {
 }
 
 func (r *resolver) pods(given []Pod) {
-	for i, pod := range given {
+	for _, pod := range given {
 		r.take(pod.Pos, pod.Name)
 		node := r.cluster.Node(pod.Node)
 		if node == nil {
@@ -67,12 +67,12 @@ func (r *resolver) pods(given []Pod) {
 		}
 		if pod.Addresses == nil {
 			for _, cidr := range node.PodCIDRs {
-				pod.Addresses = append(pod.Addresses, offset(cidr.Masked().Addr(), firstPodAddress+i))
+				pod.Addresses = append(pod.Addresses, offset(cidr.Masked().Addr(), firstPodAddress+r.cluster.podsEver))
 			}
 		}
 		r.checkFamilies(pod.Pos, "addresses of pod "+pod.Name, pod.Addresses)
 		r.checkFree(pod.Pos, pod.Addresses)
-		r.cluster.Pods = append(r.cluster.Pods, pod)
+		r.cluster.addPod(pod)
 	}
 }
 

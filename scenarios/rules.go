@@ -34,21 +34,16 @@ func (c *checker) rules(s *Step) {
 	if len(r.Contains)+len(r.Absent)+len(r.Counters)+len(r.NFAcct)+len(r.Chains)+len(r.NoChains) == 0 {
 		c.errorf(r.Pos, "rules: nothing is looked for (want contains, absent, counters, nfacct, chains or noChains)")
 	}
-	if r.Family != "" && c.cluster.IPFamily != FamilyDual && r.Family != c.cluster.IPFamily {
-		c.errorf(r.Pos, "family: the cluster is %s only", c.cluster.IPFamily)
-	}
+	c.family(r.Pos, r.Family)
 }
 
 func (r *runner) rules(ctx context.Context, s *Step) error {
 	want := s.Rules
-	nodes, family := want.Nodes, want.Family
-	if len(nodes) == 0 {
-		nodes = r.cluster.nodeNames()
-	}
+	family := want.Family
 	if family == "" {
 		family = familyName(r.cluster.IPFamily == FamilyIPv6)
 	}
-	for _, node := range nodes {
+	for _, node := range r.orAll(want.Nodes) {
 		text, err := r.session.Save(ctx, node, family)
 		if err != nil {
 			return err

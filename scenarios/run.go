@@ -43,6 +43,8 @@ type runner struct {
 	step     int
 	kept     map[string]keptConnection
 	nodes    map[string]*corev1.Node // the Node objects as they are now
+	held     []string                // the nodes that are not told of changes
+	point    string                  // within a sync: when, for the names of checks
 }
 
 // keptConnection is what later steps say of a connection that was kept.
@@ -113,15 +115,16 @@ func (r *runner) advance(ctx context.Context, s *Step) error {
 	return r.session.Advance(ctx, s.Advance.Duration)
 }
 
-func (r *runner) pick(set *NodeSet) []string {
-	if set.All {
+// orAll are the nodes given, or all of them.
+func (r *runner) orAll(nodes []string) []string {
+	if len(nodes) == 0 {
 		return r.cluster.nodeNames()
 	}
-	return set.Names
+	return nodes
 }
 
 func (r *runner) restart(ctx context.Context, s *Step) error {
-	nodes := r.pick(s.Restart)
+	nodes := s.Restart.of(r.cluster)
 	for _, name := range nodes {
 		if s.Configure != nil {
 			s.Configure.over(r.cluster.Configs[name])
@@ -135,19 +138,22 @@ func (r *runner) sync(ctx context.Context, s *Step) error {
 	if len(nodes) == 0 {
 		return nil
 	}
-	err := r.session.Sync(ctx, nodes)
+	failed, err := r.watched(ctx, s, nodes)
+	if err == nil && s.SyncError == "" {
+		err = failed
+	}
+	if err != nil {
+		r.fail(s.Pos, "sync after "+s.describe(), err.Error())
+		return errStopped
+	}
 	if s.SyncError == "" {
-		if err != nil {
-			r.fail(s.Pos, "sync after "+s.describe(), err.Error())
-			return errStopped
-		}
 		return nil
 	}
 	check := Check{Name: "sync after " + s.describe(), Expected: fmt.Sprintf("an error with %q", s.SyncError), Got: "no error"}
-	if err != nil {
-		check.Got = err.Error()
+	if failed != nil {
+		check.Got = failed.Error()
 	}
-	check.Passed = err != nil && strings.Contains(err.Error(), s.SyncError)
+	check.Passed = failed != nil && strings.Contains(failed.Error(), s.SyncError)
 	r.add(s.Pos, check)
 	return nil
 }
@@ -165,6 +171,6 @@ func (r *runner) fail(pos document.Position, name, wrong string) {
 }
 
 func (r *runner) add(pos document.Position, c Check) {
-	c.Position, c.At, c.Tool, c.Step = pos, pos.String(), r.tool, r.step
+	c.Position, c.At, c.Tool, c.Step, c.Name = pos, pos.String(), r.tool, r.step, r.point+c.Name
 	r.result.Checks = append(r.result.Checks, c)
 }

@@ -54,6 +54,7 @@ func TestRunning(t *testing.T) {
 type canned struct {
 	cluster *Cluster
 	calls   []string
+	watch   func(context.Context, Point)
 }
 
 func (c *canned) Name() string { return BackendSim }
@@ -86,8 +87,16 @@ func (c *canned) Delete(_ context.Context, refs []manifest.Ref) error {
 	return nil
 }
 
-func (c *canned) Sync(_ context.Context, nodes []string) error {
+func (c *canned) Sync(ctx context.Context, nodes []string) error {
 	c.call("sync %v", nodes)
+	for _, node := range nodes {
+		for _, after := range []bool{false, true} {
+			if c.watch != nil {
+				c.watch(ctx, Point{Node: node, After: after, Command: CommandIPTablesRestore, Nth: 1})
+				c.watch(ctx, Point{Node: node, After: after, Command: CommandIPTablesRestore, Table: "nat", Nth: 1})
+			}
+		}
+	}
 	if len(nodes) == 1 && nodes[0] == "node2" {
 		return errors.New("node2: iptables-restore: exit status 4")
 	}
@@ -120,6 +129,57 @@ func (c *canned) Health(context.Context, string) (map[string]int, error) {
 
 func (c *canned) Fault(_ context.Context, f Fault) error {
 	c.call("fault %s flush %v run %q restoreFails %d", f.Node, f.Flush, f.Run, f.RestoreFails)
+	return nil
+}
+
+func (c *canned) Hold(_ context.Context, nodes []string) error {
+	c.call("hold %v", nodes)
+	return nil
+}
+
+func (c *canned) Deliver(_ context.Context, d Delivery) error {
+	c.call("deliver %v kinds %v count %d twice %v relist %v", d.Nodes, d.Kinds, d.Count, d.Twice, d.Relist)
+	return nil
+}
+
+func (c *canned) StartPods(_ context.Context, pods []Pod) error {
+	err := c.cluster.StartPods(pods)
+	c.call("start %v", c.cluster.podNames())
+	return err
+}
+
+func (c *canned) StopPods(_ context.Context, names []string) error {
+	err := c.cluster.StopPods(names)
+	c.call("stop %v: %v", names, c.cluster.podNames())
+	return err
+}
+
+func (c *canned) SetAddresses(_ context.Context, node string, addresses []netip.Addr) error {
+	c.call("addresses %s %v", node, addresses)
+	return c.cluster.SetAddresses(node, addresses)
+}
+
+func (c *canned) Conntrack(_ context.Context, node string) ([]Tracked, error) {
+	c.call("conntrack %s", node)
+	return []Tracked{{
+		Proto: "udp", Src: cannedClient, Dst: netip.MustParseAddrPort("172.30.0.10:53"),
+		To: netip.MustParseAddrPort("10.244.1.2:53"), From: cannedClient,
+	}}, nil
+}
+
+func (c *canned) Writes(_ context.Context, node string) (Written, error) {
+	c.call("writes %s", node)
+	return Written{Restores: 1, Bytes: 1234}, nil
+}
+
+func (c *canned) Healthz(_ context.Context, node string) (bool, error) {
+	c.call("healthz %s", node)
+	return node == "node1", nil
+}
+
+func (c *canned) During(_ context.Context, watch func(context.Context, Point)) error {
+	c.call("during %v", watch != nil)
+	c.watch = watch
 	return nil
 }
 

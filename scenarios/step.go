@@ -18,29 +18,37 @@ type Step struct {
 
 	Apply     Objects          `json:"apply" doc:"Kubernetes objects to create or replace."`
 	Delete    []Ref            `json:"delete" doc:"Objects to delete: KIND NAMESPACE/NAME."`
-	Node      *NodeChange      `json:"node" doc:"Changes a node's labels."`
+	Node      *NodeChange      `json:"node" doc:"Changes a node's labels or addresses."`
 	Advance   *metav1.Duration `json:"advance" doc:"Moves the clock, such as 10800s."`
 	Restart   *NodeSet         `json:"restart" doc:"Restarts kube-proxy; the rules stay: true for every node, or a list of nodes."`
 	Configure *KubeProxy       `json:"kubeProxy" doc:"With restart: KubeProxyConfiguration fields that are other than before."`
+	Hold      *NodeSet         `json:"hold" doc:"The nodes whose kube-proxy is told of no changes from here on: true, or a list of nodes. Those that are no longer among them are told what was held back; false for all."`
+	Deliver   *Delivery        `json:"deliver" doc:"Tells nodes that are held some of what was held back."`
+	Start     []Pod            `json:"start" doc:"Pods that start here."`
+	Stop      []string         `json:"stop" doc:"Pods that go; others may have their addresses afterwards."`
 	Connect   *Connect         `json:"connect" doc:"A connection there and back."`
 	Cases     []Connect        `json:"cases" doc:"Several connections, each of them from the same state."`
 	Flow      *FlowPacket      `json:"flow" doc:"A later packet of a connection that was kept with \"as\"."`
 	Send      *Send            `json:"send" doc:"One packet at a node."`
 	Rules     *RulesCheck      `json:"rules" doc:"What the rules on the nodes hold."`
 	Health    *HealthCheck     `json:"health" doc:"What kube-proxy answers to a load balancer's health check."`
+	Healthz   *HealthzCheck    `json:"healthz" doc:"What kube-proxy says of itself."`
+	Conntrack *ConntrackCheck  `json:"conntrack" doc:"The connections that nodes know."`
+	Writes    *WritesCheck     `json:"writes" doc:"What the last sync of nodes has written."`
 	Fault     *Fault           `json:"fault" doc:"What goes wrong behind kube-proxy's back. Not followed by a sync unless \"sync\" says so."`
 
-	Sync      *NodeSet `json:"sync" doc:"Which nodes sync after the step: true, false or a list of nodes. Every node syncs after apply, delete, node and restart, if not given."`
+	Sync      *NodeSet `json:"sync" doc:"Which nodes sync after the step: true, false or a list of nodes. Every node syncs after apply, delete, node, restart and deliver, if not given."`
+	During    []During `json:"during" doc:"What is looked at within the sync."`
 	SyncError string   `json:"syncError" doc:"The sync must fail with an error that contains this."`
 }
 
 // syncs are the nodes that sync after a step.
 func (s *Step) syncs(cluster *Cluster) []string {
 	switch {
-	case s.Sync == nil && s.action().changes, s.Sync != nil && s.Sync.All:
+	case s.Sync == nil && s.action().changes:
 		return cluster.nodeNames()
 	case s.Sync != nil:
-		return s.Sync.Names
+		return s.Sync.of(cluster)
 	}
 	return nil
 }
@@ -50,6 +58,14 @@ type NodeSet struct {
 	document.Located
 	All   bool
 	Names []string
+}
+
+// of are the names of the nodes that are meant.
+func (s *NodeSet) of(c *Cluster) []string {
+	if s.All {
+		return c.nodeNames()
+	}
+	return s.Names
 }
 
 // UnmarshalDocument reads true, false or a list of names.

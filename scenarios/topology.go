@@ -81,6 +81,8 @@ type Pod struct {
 	Node      string       `json:"node" required:"true" doc:"The node that it runs on."`
 	Addresses []netip.Addr `json:"addresses" doc:"One for each family. The pod at place N of the list has the address N+99 (the first one 100) of its node's podCIDRs."`
 	Listen    []Listener   `json:"listen" doc:"The ports that it listens on. Every port if not given; [] for none."`
+	// Place is which one it is of all pods that the cluster has ever had, from 1. It names its node's device to it.
+	Place int `json:"-"`
 }
 
 // Machine is a machine outside of the cluster, behind the router.

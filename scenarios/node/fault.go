@@ -10,6 +10,9 @@ import (
 
 // fault makes something go wrong behind the proxier's back.
 func (n *Node) fault(f scenarios.Fault, families []scenarios.IPFamily) error {
+	if len(f.Commits)+f.SaveFails+f.ConntrackFails+f.LockHeld > 0 || f.RestoreTakes != nil || f.Heal || f.Family != "" {
+		return errNotYet
+	}
 	n.tools.RestoreFails += f.RestoreFails
 	var lines [][]string
 	for _, table := range f.Flush {

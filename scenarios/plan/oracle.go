@@ -35,7 +35,7 @@ func (p *Plan) Oracle(objects []manifest.Object) *oracle.Cluster {
 	for i := range p.cluster.Pods {
 		pod := &p.cluster.Pods[i]
 		out.Pods = append(out.Pods, oracle.Pod{
-			Name: pod.Name, Node: pod.Node, Addresses: pod.Addresses, Listen: socketsOf(pod.Listen), Device: podDevice(i),
+			Name: pod.Name, Node: pod.Node, Addresses: pod.Addresses, Listen: socketsOf(pod.Listen), Device: podDevice(pod),
 		})
 	}
 	for i := range p.cluster.Outside {

@@ -87,8 +87,8 @@ func (p *Plan) Via(node string) []Host {
 	return hosts
 }
 
-// podDevice is a node's device to the pod at a place of Cluster.Pods.
-func podDevice(place int) string { return fmt.Sprintf("veth%d", place+1) }
+// podDevice is its node's device to a pod.
+func podDevice(pod *scenarios.Pod) string { return fmt.Sprintf("veth%d", pod.Place) }
 
 // machineDevice is the router's device to the machine at a place of Cluster.Outside.
 func machineDevice(place int) string { return fmt.Sprintf("link%d", place+1) }
@@ -143,11 +143,12 @@ func (p *Plan) node(n *scenarios.Node) {
 
 // podLinks are a node's devices to its pods and the host routes by them.
 func (p *Plan) podLinks(n *scenarios.Node) (devices []packetsim.Device, routes []packetsim.Route) {
-	for i, pod := range p.cluster.Pods {
+	for i := range p.cluster.Pods {
+		pod := &p.cluster.Pods[i]
 		if pod.Node != n.Name {
 			continue
 		}
-		name := podDevice(i)
+		name := podDevice(pod)
 		d := device(name)
 		for _, a := range pod.Addresses {
 			d.Addresses = append(d.Addresses, packetsim.Address{Prefix: single(gateway(n, a.Is6()))})
@@ -198,7 +199,7 @@ func (p *Plan) pod(place int) {
 			packetsim.Route{Dst: anywhere(a.Is6()), Via: via, Dev: Underlay})
 	}
 	p.Hosts = append(p.Hosts, Host{Name: pod.Name, Devices: []packetsim.Device{eth}, Routes: routes, Listeners: orEverything(pod.Listen)})
-	p.Links = append(p.Links, [2]network.Port{{Host: n.Name, Device: podDevice(place)}, {Host: pod.Name, Device: Underlay}})
+	p.Links = append(p.Links, [2]network.Port{{Host: n.Name, Device: podDevice(pod)}, {Host: pod.Name, Device: Underlay}})
 }
 
 func (p *Plan) machine(place int) {
