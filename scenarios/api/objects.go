@@ -34,6 +34,8 @@ func put(ctx context.Context, client kubernetes.Interface, o manifest.Object) er
 		err = write(ctx, client.CoreV1().Pods(namespace), obj.DeepCopy())
 	case *corev1.Namespace:
 		err = write(ctx, client.CoreV1().Namespaces(), obj.DeepCopy())
+	case *corev1.ConfigMap:
+		err = write(ctx, client.CoreV1().ConfigMaps(namespace), obj.DeepCopy())
 	default:
 		err = fmt.Errorf("objects of type %T are not supported", o.Object)
 	}
@@ -64,6 +66,8 @@ func remove(ctx context.Context, client kubernetes.Interface, ref manifest.Ref) 
 		return client.CoreV1().Pods(ref.Namespace).Delete(ctx, ref.Name, options)
 	case "Namespace":
 		return client.CoreV1().Namespaces().Delete(ctx, ref.Name, options)
+	case "ConfigMap":
+		return client.CoreV1().ConfigMaps(ref.Namespace).Delete(ctx, ref.Name, options)
 	}
 	return fmt.Errorf("objects of kind %s are not supported", ref.Kind)
 }

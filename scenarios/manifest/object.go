@@ -15,8 +15,9 @@ import (
 )
 
 // Object is a Kubernetes object and where it was written. It has one of the
-// types *corev1.Service, *corev1.Node, *corev1.Pod, *corev1.Namespace and
-// *discoveryv1.EndpointSlice, with the API server's defaults filled in.
+// types *corev1.Service, *corev1.Node, *corev1.Pod, *corev1.Namespace,
+// *corev1.ConfigMap and *discoveryv1.EndpointSlice, with the API server's defaults
+// filled in.
 type Object struct {
 	runtime.Object
 	Pos  document.Position
@@ -84,6 +85,7 @@ func kinds() []kind {
 		{"v1", "Node", false, func() runtime.Object { return &corev1.Node{} }},
 		{"v1", "Pod", true, func() runtime.Object { return &corev1.Pod{} }},
 		{"v1", "Namespace", false, func() runtime.Object { return &corev1.Namespace{} }},
+		{"v1", "ConfigMap", true, func() runtime.Object { return &corev1.ConfigMap{} }},
 	}
 }
 

@@ -1,0 +1,108 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+)
+
+// Cluster is what is known of a running cluster.
+type Cluster struct {
+	// Objects are its Services, EndpointSlices, Nodes and Pods, and the ConfigMap of kube-proxy if it is among them.
+	Objects []manifest.Object
+	// Config is the configuration of every node's kube-proxy. If it is nil, that of the ConfigMap kube-system/kube-proxy
+	// counts, and without one kube-proxy's defaults, with the range of the nodes' podCIDRs as clusterCIDR.
+	Config *kubeproxyconfig.KubeProxyConfiguration
+	// Snapshots are those of some of its nodes, found by their host names.
+	Snapshots []*snapshot.Node
+	// Backend is the backend of iptables whose rules are judged, legacy or nft, where a node has rules of both.
+	Backend string
+}
+
+// ErrNoNodes says that a cluster cannot be told from its objects: they have no Node.
+var ErrNoNodes = errors.New("the objects have no Node: give those of kubectl get services,endpointslices,nodes,pods -A")
+
+// objectsOf are the objects of a type, of several with one name the last.
+func objectsOf[T any](objects []manifest.Object) []T {
+	places := map[manifest.Ref]int{}
+	var out []T
+	for _, o := range objects {
+		typed, ok := o.Object.(T)
+		if !ok {
+			continue
+		}
+		if place, known := places[o.Ref()]; known {
+			out[place] = typed
+			continue
+		}
+		places[o.Ref()] = len(out)
+		out = append(out, typed)
+	}
+	return out
+}
+
+func (c *Cluster) nodes() []*corev1.Node                  { return objectsOf[*corev1.Node](c.Objects) }
+func (c *Cluster) pods() []*corev1.Pod                    { return objectsOf[*corev1.Pod](c.Objects) }
+func (c *Cluster) services() []*corev1.Service            { return objectsOf[*corev1.Service](c.Objects) }
+func (c *Cluster) slices() []*discoveryv1.EndpointSlice { return objectsOf[*discoveryv1.EndpointSlice](c.Objects) }
+
+// snapshotOf is the snapshot of a node, nil if none was given.
+func (c *Cluster) snapshotOf(node string) *snapshot.Node {
+	for _, s := range c.Snapshots {
+		if s.Hostname == node {
+			return s
+		}
+	}
+	return nil
+}
+
+// checkSnapshots refuses snapshots that are of no node.
+func (c *Cluster) checkSnapshots() error {
+	known := map[string]bool{}
+	var names []string
+	for _, node := range c.nodes() {
+		known[node.Name] = true
+		names = append(names, node.Name)
+	}
+	if len(names) == 0 {
+		return ErrNoNodes
+	}
+	seen := map[string]bool{}
+	for _, s := range c.Snapshots {
+		switch {
+		case !known[s.Hostname]:
+			return fmt.Errorf("a snapshot is of %q, and no Node has that name: the objects have %s", s.Hostname, strings.Join(names, ", "))
+		case seen[s.Hostname]:
+			return fmt.Errorf("two snapshots are of %s: give one of each node", s.Hostname)
+		}
+		seen[s.Hostname] = true
+	}
+	return nil
+}
+
+// The ConfigMap of kube-proxy, as kubeadm makes it.
+const (
+	configNamespace = "kube-system"
+	configName      = "kube-proxy"
+	configKey       = "config.conf"
+)
+
+// config is the configuration of every node's kube-proxy; nil if nothing says it.
+func (c *Cluster) config() (*kubeproxyconfig.KubeProxyConfiguration, error) {
+	if c.Config != nil {
+		return c.Config, nil
+	}
+	for _, m := range objectsOf[*corev1.ConfigMap](c.Objects) {
+		if text, ok := m.Data[configKey]; ok && m.Namespace == configNamespace && m.Name == configName {
+			return manifest.ReadKubeProxyConfiguration(configNamespace+"/"+configName+":"+configKey, strings.NewReader(text))
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,153 @@
+package live
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// attached is a node's snapshot with its pods plugged in: where the snapshot has no way to a pod, one was added.
+type attached struct {
+	*snapshot.Node
+	pods  map[string]string // devices by pod
+	notes []string
+}
+
+// attach plugs the pods of a node in. Tracked connections are left out: what they did is not to decide where new ones go.
+func attach(taken *snapshot.Node, pods []scenarios.Pod) *attached {
+	own := *taken
+	own.Devices, own.Routes, own.Conntrack = slices.Clone(taken.Devices), slices.Clone(taken.Routes), nil
+	a := &attached{Node: &own, pods: map[string]string{}}
+	for i := range pods {
+		if pods[i].Node == taken.Hostname {
+			a.plug(&pods[i])
+		}
+	}
+	return a
+}
+
+// plug finds the device that leads to a pod, or makes one.
+func (a *attached) plug(pod *scenarios.Pod) {
+	device := ""
+	for _, address := range pod.Addresses {
+		if found := a.deviceTo(address); found != "" {
+			device = found
+			break
+		}
+	}
+	switch {
+	case device == "":
+		device = a.addDevice(pod)
+		a.notes = append(a.notes, fmt.Sprintf("%s has no route to %s (%v), an endpoint without a pod: judged as if it had one",
+			a.Hostname, pod.Name, pod.Addresses))
+	case a.isBridge(device):
+		a.pods[pod.Name] = a.portOf(device, pod)
+		return
+	}
+	a.pods[pod.Name] = device
+	for _, address := range pod.Addresses {
+		if a.deviceTo(address) == "" {
+			a.route(address, device)
+		}
+	}
+}
+
+// deviceTo is the device by which a node reaches an address without a gateway; empty if there is none.
+func (a *attached) deviceTo(address netip.Addr) string {
+	best := -1
+	var device string
+	for i := range a.Routes {
+		r := &a.Routes[i]
+		if r.Dst.Contains(address) && r.Dst.Bits() > best && r.Table != packetsim.TableLocal && len(r.NextHops) == 0 {
+			best, device = r.Dst.Bits(), r.Dev
+			if r.Via.IsValid() || r.Type != "" && r.Type != packetsim.RouteUnicast {
+				device = ""
+			}
+		}
+	}
+	return device
+}
+
+func (a *attached) addDevice(pod *scenarios.Pod) string {
+	index := 0
+	for _, d := range a.Devices {
+		index = max(index, d.Index)
+	}
+	name := fmt.Sprintf("pod%d", index+1)
+	a.Devices = append(a.Devices, snapshot.Device{Name: name, Index: index + 1, Kind: "veth", MTU: 1500, Up: true})
+	for _, address := range pod.Addresses {
+		a.route(address, name)
+	}
+	return name
+}
+
+func (a *attached) route(address netip.Addr, device string) {
+	a.Routes = append(a.Routes, snapshot.Route{
+		Dst: netip.PrefixFrom(address, address.BitLen()), Dev: device, Table: packetsim.TableMain, Scope: packetsim.ScopeLink,
+	})
+}
+
+func (a *attached) isBridge(name string) bool {
+	return slices.ContainsFunc(a.Devices, func(d snapshot.Device) bool { return d.Name == name && d.Kind == "bridge" })
+}
+
+// portOf is the port of a bridge that a pod is behind. Where the snapshot does not say, it gets the next one
+// that has nobody behind it, or a new one.
+func (a *attached) portOf(bridge string, pod *scenarios.Pod) string {
+	free := -1
+	for i := range a.Devices {
+		d := &a.Devices[i]
+		if d.Master != bridge {
+			continue
+		}
+		if slices.ContainsFunc(pod.Addresses, func(p netip.Addr) bool { return slices.Contains(d.Neighbours, p) }) {
+			return d.Name
+		}
+		if len(d.Neighbours) == 0 && free < 0 {
+			free = i
+		}
+	}
+	if free < 0 {
+		a.addDevice(&scenarios.Pod{})
+		free = len(a.Devices) - 1
+		a.Devices[free].Master = bridge
+	}
+	a.Devices[free].Neighbours = slices.Clone(pod.Addresses)
+	return a.Devices[free].Name
+}
+
+// deviceWith is the device that has an address, and the address with its network.
+func deviceWith(taken *snapshot.Node, address netip.Addr) (device string, network netip.Prefix) {
+	for _, d := range taken.Devices {
+		for _, own := range d.Addresses {
+			if own.Prefix.Addr() == address {
+				return d.Name, own.Prefix
+			}
+		}
+	}
+	return "", netip.Prefix{}
+}
+
+// gateways are the routers of a node's default routes.
+func gateways(taken *snapshot.Node) []netip.Addr {
+	var out []netip.Addr
+	for i := range taken.Routes {
+		r := &taken.Routes[i]
+		if r.Dst.Bits() != 0 {
+			continue
+		}
+		if r.Via.IsValid() {
+			out = append(out, r.Via)
+		}
+		for _, hop := range r.NextHops {
+			if hop.Via.IsValid() {
+				out = append(out, hop.Via)
+			}
+		}
+	}
+	return out
+}

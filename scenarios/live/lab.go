@@ -1,0 +1,189 @@
+package live
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
+)
+
+// lab is the cluster's network: the nodes with a snapshot as they are, the others as routers without rules, and around
+// them pods and machines as a scenario has them.
+type lab struct {
+	network *network.Network
+	plan    *plan.Plan
+	via     string // the node that gets what nobody has
+}
+
+// newLab joins the hosts of the nodes that are known, by name, with everything else.
+func newLab(cluster *scenarios.Cluster, nodes map[string]*attached, hosts map[string]*packetsim.Host) (*lab, error) {
+	l := &lab{network: network.New(), plan: plan.Of(cluster)}
+	for i := range l.plan.Hosts {
+		h := &l.plan.Hosts[i]
+		host := hosts[h.Name]
+		if host == nil {
+			var err error
+			host, err = packetsim.NewHost(packetsim.HostConfig{
+				Name: h.Name, Devices: h.Devices, Routes: h.Routes, PolicyRules: h.Rules, Sysctls: h.Sysctls,
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		if err := l.network.AddHost(host, h.Listeners...); err != nil {
+			return nil, err
+		}
+	}
+	for _, link := range l.plan.Links {
+		if node := nodes[link[0].Host]; node != nil {
+			link[0].Device = node.pods[link[1].Host]
+		}
+		if err := l.network.Link(link[0], link[1]); err != nil {
+			return nil, err
+		}
+	}
+	return l, l.network.Segment("underlay", underlayPorts(l.plan.Segment, cluster, nodes)...)
+}
+
+// underlayPorts are the devices on the underlay. That of a node is the one with an address of its Node object.
+func underlayPorts(planned []network.Port, cluster *scenarios.Cluster, nodes map[string]*attached) []network.Port {
+	var out []network.Port
+	for _, port := range planned {
+		node := nodes[port.Host]
+		if node == nil {
+			out = append(out, port)
+			continue
+		}
+		for _, address := range cluster.Node(port.Host).Addresses {
+			device, _ := deviceWith(node.Node, address)
+			if own := (network.Port{Host: port.Host, Device: device}); device != "" && !slices.Contains(out, own) {
+				out = append(out, own)
+			}
+		}
+	}
+	return out
+}
+
+// widen gives the underlay the networks and routers that the snapshots show.
+func widen(c *scenarios.Cluster, snapshots []*snapshot.Node) {
+	for _, taken := range snapshots {
+		for _, address := range c.Node(taken.Hostname).Addresses {
+			if _, network := deviceWith(taken, address); network.IsValid() {
+				c.Underlay, c.Router = merged(c.Underlay, c.Router, network.Masked())
+			}
+		}
+		for _, gateway := range gateways(taken) {
+			for i, network := range c.Underlay {
+				if network.Contains(gateway) && c.Node(taken.Hostname) != nil {
+					c.Router[i] = gateway
+				}
+			}
+		}
+	}
+}
+
+// merged puts a network in the place of those that it holds.
+func merged(networks []netip.Prefix, routers []netip.Addr, wide netip.Prefix) ([]netip.Prefix, []netip.Addr) {
+	var outNetworks []netip.Prefix
+	var outRouters []netip.Addr
+	placed := false
+	for i, n := range networks {
+		held := wide.Bits() <= n.Bits() && wide.Overlaps(n)
+		if held && placed {
+			continue
+		}
+		if held {
+			n, placed = wide, true
+		}
+		outNetworks, outRouters = append(outNetworks, n), append(outRouters, routers[i])
+	}
+	return outNetworks, outRouters
+}
+
+// routeVia makes the router and the neighbours hand what nobody has to a node.
+func (l *lab) routeVia(via string) error {
+	if via == "" || via == l.via {
+		return nil
+	}
+	l.via = via
+	for _, h := range l.plan.Via(via) {
+		if err := l.network.Host(h.Name).SetNetwork(h.Devices, h.Routes, h.Rules, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// connectOf is an attempt in the network's words.
+func connectOf(a oracle.Attempt) network.Connect {
+	protocols := map[string]string{"TCP": "tcp", "UDP": "udp", "SCTP": "sctp", "ICMP": "icmp"}
+	return network.Connect{
+		From: a.From, Proto: plan.Proto(protocols[string(a.Protocol)], a.To.Addr().Is6()), To: a.To,
+		Source: a.Source.Addr(), SourcePort: a.Source.Port(),
+	}
+}
+
+// reach makes an attempt and says what came of it.
+func (l *lab) reach(a oracle.Attempt) ([]oracle.Way, error) {
+	if err := l.routeVia(a.Via); err != nil {
+		return nil, err
+	}
+	reached, err := l.network.Reach(connectOf(a), nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", attemptText(a), err)
+	}
+	ways := make([]oracle.Way, len(reached))
+	for i := range reached {
+		ways[i] = wayOf(&reached[i])
+	}
+	return ways, nil
+}
+
+// follow makes an attempt and tells its story.
+func (l *lab) follow(a oracle.Attempt) ([]network.Connection, error) {
+	if err := l.routeVia(a.Via); err != nil {
+		return nil, err
+	}
+	return l.network.Connect(connectOf(a))
+}
+
+func wayOf(r *network.Reached) oracle.Way {
+	way := oracle.Way{
+		Probability: r.Probability, Host: r.At, Sender: r.Socket, Client: r.Client, Server: r.Asked, Heard: r.Made || r.Refused,
+	}
+	switch {
+	case r.End == network.EndDelivered && r.Listens:
+		way.End = oracle.Delivered
+	case r.End == network.EndDelivered:
+		way.End = oracle.Refused
+	case r.End == network.EndRejected && r.Reason == "" && r.RejectWith != "":
+		way.End, way.With = oracle.Rejected, r.RejectWith
+	case r.End == network.EndDropped && r.Reason == "":
+		way.End = oracle.Dropped
+	default:
+		way.End = oracle.Lost
+	}
+	return way
+}
+
+// attemptText is an attempt in a few words.
+func attemptText(a oracle.Attempt) string {
+	to := a.To.String()
+	if a.Protocol == oracle.ICMP {
+		to = a.To.Addr().String()
+	}
+	text := fmt.Sprintf("%s %s from %s", a.Protocol, to, a.From)
+	if a.Source.Addr().IsValid() {
+		text += fmt.Sprintf(" (%s)", a.Source)
+	}
+	if a.Via != "" {
+		text += " by " + a.Via
+	}
+	return text
+}
