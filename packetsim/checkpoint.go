@@ -5,17 +5,29 @@ package packetsim
 type Checkpoint struct {
 	host  *Host
 	state checkpoint
+	probe bool
 }
 
 // Checkpoint opens a checkpoint. Counters, which the ruleset shares with others, advance when the outermost one is kept.
 func (h *Host) Checkpoint() Checkpoint {
 	h.lock.Lock()
 	defer h.lock.Unlock()
-	return Checkpoint{h, h.checkpoint()}
+	return Checkpoint{host: h, state: h.checkpoint()}
+}
+
+// Probe opens a checkpoint that can only be undone: what walks under it count is forgotten at once, and their connections take no memory
+// that others have not had before.
+func (h *Host) Probe() Checkpoint {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return Checkpoint{host: h, state: h.probe(), probe: true}
 }
 
 // Keep ends the checkpoint and lets what changed stand.
 func (c Checkpoint) Keep() {
+	if c.probe {
+		panic("packetsim: a probe is kept")
+	}
 	c.host.lock.Lock()
 	defer c.host.lock.Unlock()
 	c.host.keep()
@@ -25,5 +37,22 @@ func (c Checkpoint) Keep() {
 func (c Checkpoint) Undo() {
 	c.host.lock.Lock()
 	defer c.host.lock.Unlock()
+	if c.probe {
+		c.host.endProbe(c.state)
+		return
+	}
 	c.host.rollback(c.state)
+}
+
+// probe opens a checkpoint that endProbe will undo.
+func (h *Host) probe() checkpoint {
+	h.probes++
+	return h.checkpoint()
+}
+
+// endProbe undoes what changed since probe, whose connections nothing refers to any more.
+func (h *Host) endProbe(c checkpoint) {
+	h.rollback(c)
+	h.scratch.used = c.scratch
+	h.probes--
 }

@@ -188,8 +188,7 @@ func mixAddrs(a, b netip.Addr, rest uint64) uint32 {
 	return uint32(high>>32) ^ uint32(low>>32) ^ uint32(high) ^ uint32(low)
 }
 
-// scratchConns are the connections of walks that are undone at their end. Nothing refers to them then, and the next such walk
-// uses them again.
+// scratchConns are the connections of probes. Nothing refers to them at a probe's end, and the next one uses them again.
 type scratchConns struct {
 	conns []*conn
 	used  int
@@ -197,7 +196,7 @@ type scratchConns struct {
 
 // newConn is an empty connection.
 func (w *walk) newConn() *conn {
-	if !w.quiet {
+	if w.h.probes == 0 {
 		return &conn{}
 	}
 	s := &w.h.scratch

@@ -85,6 +85,9 @@ func (r *route) usable(f *flow) bool {
 	if r.dev == nil {
 		return f.out == ""
 	}
+	if r.Steered && !r.Via.IsValid() {
+		return false
+	}
 	return r.dev.Up && (f.out == "" || f.out == r.Dev)
 }
 

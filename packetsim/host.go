@@ -49,6 +49,8 @@ type Host struct {
 	fib4, fib6  *fib
 	addresses   map[netip.Addr]bool // of the devices
 	network     HostConfig          // devices, routes and rules as they were given
+	steered     []*route            // those of the routes that Steer chooses the next hop of
+	via         netip.Addr          // what it has chosen
 	sysctls     map[string]string
 	conf        hostSysctls
 	netfilter   *fakeipt.Kernel
@@ -61,6 +63,7 @@ type Host struct {
 	journal     journal
 	idle        []*walk // walks that have ended
 	scratch     scratchConns
+	probes      int // open checkpoints that will be undone
 }
 
 // device is a Device with its settings.
@@ -117,6 +120,8 @@ func (h *Host) SetNetwork(devices []Device, routes []Route, rules []PolicyRule, 
 	before := h.byName
 	h.devices, h.byName, h.addresses = b.devices, b.byName, b.addresses
 	h.fib4, h.fib6 = b.fibs[fakeipt.IPv4], b.fibs[fakeipt.IPv6]
+	h.steered = b.steered
+	h.steer()
 	h.forgetMasquerades(before)
 	h.network = HostConfig{Devices: b.given, Routes: b.routes, PolicyRules: b.rules}
 	if err := h.readSysctls(); err != nil {
@@ -199,6 +204,7 @@ type networkBuilder struct {
 	byName    map[string]*device
 	addresses map[netip.Addr]bool
 	fibs      map[fakeipt.Family]*fib
+	steered   []*route
 	given     []Device
 	routes    []Route
 	rules     []PolicyRule
@@ -303,6 +309,11 @@ func (b *networkBuilder) addRoute(i int) error {
 	}
 	switch r.Type {
 	case RouteUnicast, RouteLocal, RouteBroadcast, RouteAnycast, RouteMulticast:
+		if r.Steered {
+			if err := b.addSteered(r); err != nil {
+				return err
+			}
+		}
 		if len(r.NextHops) > 0 {
 			if err := b.addNextHops(r); err != nil {
 				return err
@@ -327,6 +338,8 @@ func (b *networkBuilder) addRoute(i int) error {
 
 func (r *Route) defaultScope() Scope {
 	switch {
+	case r.Steered:
+		return ScopeGlobal
 	case r.Type == RouteLocal:
 		return ScopeHost
 	case r.Type == RouteBroadcast, r.Type == RouteUnicast && r.Dst.Addr().Is4() && !r.Via.IsValid():

@@ -37,14 +37,14 @@ type pendingCount struct {
 }
 
 // checkpoint is a state that a host can go back to.
-type checkpoint struct{ undo, pending int }
+type checkpoint struct{ undo, pending, scratch int }
 
 // checkpoint opens a checkpoint. Each is closed by rollback or by keep, the last opened first.
 func (h *Host) checkpoint() checkpoint {
 	j := &h.journal
 	h.memory.checkpoint()
 	j.begins = len(j.undo)
-	return checkpoint{len(j.undo), len(j.pending)}
+	return checkpoint{len(j.undo), len(j.pending), h.scratch.used}
 }
 
 // rollback undoes everything since the checkpoint.

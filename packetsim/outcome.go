@@ -90,6 +90,8 @@ type Outcome struct {
 	Packet Packet `json:"-"`
 	// Port is the port of the bridge Out that the packet leaves by, if it is known.
 	Port string `json:"-"`
+	// SourceTranslated says that a rule with MASQUERADE or SNAT met the packet; Masqueraded says what became of it.
+	SourceTranslated bool `json:"-"`
 	// NextHop is the neighbour that a forwarded packet is handed to.
 	NextHop netip.Addr `json:"-"`
 	// Replies are the packets that the host itself made because of this one (REJECT, no route, TTL), walked out already.

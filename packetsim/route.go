@@ -62,6 +62,9 @@ type Route struct {
 	// NextHops are those of a route with several, instead of Via and Dev. A flow (source and destination) takes one of them by chance, by
 	// their weights, and stays with it: the kernel's choice is a hash with a secret.
 	NextHops []NextHop
+	// Steered leaves Via to Host.Steer, as something in front of several nodes chooses one of them for each client. Until a next hop of the
+	// route's family is chosen the route is not used.
+	Steered bool
 	// Protocol says who made the route (kernel, static, ...); a host does not look at it.
 	Protocol string
 }

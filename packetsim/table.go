@@ -195,9 +195,9 @@ func (t *tableWalk) jump(j *fakeipt.Jump) fate {
 	return goOn
 }
 
-// count notes one packet for the counters; keep adds it. A quiet walk is never kept.
+// count notes one packet for the counters; keep adds it. What a probe counts is never kept.
 func (w *walk) count(c *fakeipt.Counters, s *skb) {
-	if c != nil && !w.quiet {
+	if c != nil && w.h.probes == 0 {
 		j := &w.h.journal
 		j.pending = append(j.pending, pendingCount{counters: c, bytes: uint64(s.size())})
 	}

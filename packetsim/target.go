@@ -41,8 +41,10 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 	case *fakeipt.TargetRedirect:
 		return w.redirect(s, t)
 	case *fakeipt.TargetSNAT:
+		w.outcome.SourceTranslated = true
 		return w.snat(s, t)
 	case *fakeipt.TargetMasquerade:
+		w.outcome.SourceTranslated = true
 		return w.masquerade(s, t)
 	}
 	w.fail(fmt.Errorf("not supported: target %s", t.Name()))

@@ -16,13 +16,14 @@ import (
 )
 
 // setRoutes adds routes, or replaces those to the same prefix. Routes without a
-// gateway come first: the others' gateways are reached by them.
+// gateway come first: the others' gateways are reached by them. Those that are
+// steered wait for routeVia.
 func (h *host) setRoutes(routes []packetsim.Route) error {
 	ordered := slices.Clone(routes)
 	slices.SortStableFunc(ordered, func(a, b packetsim.Route) int { return cmp.Compare(boolInt(a.Via.IsValid()), boolInt(b.Via.IsValid())) })
 	for _, r := range ordered {
-		if !h.hasFamily(r.Dst.Addr().Is6()) {
-			continue // it could reach no gateway
+		if r.Steered || !h.hasFamily(r.Dst.Addr().Is6()) {
+			continue // it has no gateway yet, or could reach none
 		}
 		link, err := h.ns.link.LinkByName(r.Dev)
 		if err != nil {

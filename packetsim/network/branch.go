@@ -1,61 +1,129 @@
 package network
 
-import "github.com/chainwalk/chainwalk/packetsim"
+import (
+	"net/netip"
 
-// checkpoint opens a checkpoint on every host and gives the function that ends all of them.
-func (n *Network) checkpoint() func(keep bool) {
-	var opened []packetsim.Checkpoint
-	for _, name := range n.Hosts() {
-		opened = append(opened, n.hosts[name].Checkpoint())
-	}
-	return func(keep bool) {
-		for _, c := range opened {
-			if keep {
-				c.Keep()
-			} else {
-				c.Undo()
-			}
-		}
-	}
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// carrier takes packets from host to host, with chance falling one way. What hosts remember of the packets stays until end.
+//
+// Journeys have no text, unless it traces: then they have hops and say why.
+type carrier struct {
+	network *Network
+	traces  bool
+	keeps   bool       // what hosts remember may stay after end
+	via     netip.Addr // the next hop of steered routes
+
+	recorder recorder
+	entered  []visit
+	steps    []*step // one for each journey that is under way: a packet and the answers to it
+	depth    int
+	journeys []*Journey // those of a try that does not trace, used again by the next one
+	used     int
 }
 
-// branches walks once for every way that chance can fall, each time from the network as it is
-// now, and leaves it so. done gets the probability of each walk and its draws.
-func (n *Network) branches(walk func(*carrier) error, done func(probability float64, draws []bool)) error {
-	var recorder *recordedChance
+// visit is a host that a packet came to, and the checkpoint that was opened there.
+type visit struct {
+	host       *Host
+	checkpoint packetsim.Checkpoint
+}
+
+// step is a packet in a host, and what the host does with it.
+type step struct {
+	in      packetsim.Input
+	outcome packetsim.Outcome
+}
+
+// branches walks once for every way that chance can fall, each time from the network as it is now, and leaves it so. done gets the
+// probability of each walk and its draws, which are the next walk's afterwards.
+func (c *carrier) branches(walk func(*carrier) error, done func(probability float64, draws []bool)) error {
 	return packetsim.Enumerate(func(chance packetsim.Chance) error {
-		end := n.checkpoint()
-		defer end(false)
-		recorder = &recordedChance{chance: chance}
-		return walk(&carrier{network: n, chance: recorder})
+		c.recorder = recorder{chance: chance, draws: c.recorder.draws[:0]}
+		defer c.end(false)
+		return walk(c)
 	}, func(probability float64) error {
-		done(probability, recorder.draws)
+		done(probability, c.recorder.draws)
 		return nil
 	})
 }
 
 // again makes one of the walks of branches, given its draws, and keeps what it does to the hosts.
-func (n *Network) again(draws []bool, walk func(*carrier) error) error {
-	end := n.checkpoint()
-	err := walk(&carrier{network: n, chance: &scriptedChance{draws: draws}})
-	end(err == nil)
+func (c *carrier) again(draws []bool, walk func(*carrier) error) error {
+	c.keeps = true
+	c.recorder = recorder{chance: &scriptedChance{draws: draws}}
+	err := walk(c)
+	c.end(err == nil)
 	return err
 }
 
-// recordedChance notes how every draw fell.
-type recordedChance struct {
+// enter prepares a host for the first packet that comes there.
+func (c *carrier) enter(h *Host) {
+	for i := range c.entered {
+		if c.entered[i].host == h {
+			return
+		}
+	}
+	h.Steer(c.via)
+	open := h.Probe
+	if c.keeps {
+		open = h.Checkpoint
+	}
+	c.entered = append(c.entered, visit{h, open()})
+}
+
+// end leaves the hosts as they are now or as they were before the first packet.
+func (c *carrier) end(keep bool) {
+	for _, v := range c.entered {
+		if keep {
+			v.checkpoint.Keep()
+		} else {
+			v.checkpoint.Undo()
+		}
+	}
+	clear(c.entered)
+	c.entered, c.used = c.entered[:0], 0
+}
+
+// journey is an empty journey.
+func (c *carrier) journey() *Journey {
+	if c.traces || c.keeps {
+		return &Journey{}
+	}
+	if c.used == len(c.journeys) {
+		c.journeys = append(c.journeys, &Journey{})
+	}
+	j := c.journeys[c.used]
+	c.used++
+	*j = Journey{Answers: j.Answers[:0]}
+	return j
+}
+
+// push is a step for a journey that begins.
+func (c *carrier) push() *step {
+	if c.depth == len(c.steps) {
+		c.steps = append(c.steps, &step{})
+	}
+	c.depth++
+	return c.steps[c.depth-1]
+}
+
+func (c *carrier) pop() { c.depth-- }
+
+// recorder notes how every draw fell.
+type recorder struct {
 	chance packetsim.Chance
 	draws  []bool
 }
 
 // Draw is the inner chance's.
-func (c *recordedChance) Draw(k uint32) bool {
-	fell := c.chance.Draw(k)
-	c.draws = append(c.draws, fell)
+func (r *recorder) Draw(k uint32) bool {
+	fell := r.chance.Draw(k)
+	r.draws = append(r.draws, fell)
 	return fell
 }
 
-// scriptedChance repeats the draws of a recordedChance.
+// scriptedChance repeats the draws of a recorder.
 type scriptedChance struct {
 	draws []bool
 }

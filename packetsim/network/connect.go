@@ -3,6 +3,7 @@ package network
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -50,7 +51,9 @@ type Connection struct {
 	Back    *Journey
 	Third   *Journey
 
-	draws []bool
+	refuses   bool              // nobody listens where the first packet was delivered
+	refusedBy *packetsim.Packet // what told the client so
+	draws     []bool
 }
 
 // Connect lets a client connect and says what came of it, once for every way that chance can
@@ -59,14 +62,20 @@ func (n *Network) Connect(c Connect) ([]Connection, error) {
 	if err := n.checkConnect(&c); err != nil {
 		return nil, err
 	}
+	return n.connect(&c, true)
+}
+
+// connect is Connect for a client that was checked.
+func (n *Network) connect(want *Connect, traces bool) ([]Connection, error) {
 	var connections []Connection
-	var last Connection
-	err := n.branches(func(carrier *carrier) (err error) {
-		last, err = carrier.connect(c)
-		return err
+	var last *Connection
+	c := &carrier{network: n, traces: traces, via: want.Via}
+	err := c.branches(func(c *carrier) error {
+		last = &Connection{}
+		return c.connect(last, want)
 	}, func(probability float64, draws []bool) {
-		last.Probability, last.draws = probability, draws
-		connections = append(connections, last)
+		last.Probability, last.draws = probability, slices.Clone(draws)
+		connections = append(connections, *last)
 	})
 	return connections, err
 }
@@ -94,71 +103,91 @@ func (n *Network) checkConnect(c *Connect) error {
 }
 
 // socket is the client's own address.
-func (n *Network) socket(c Connect) (netip.AddrPort, error) {
-	addr := c.Source
+func (c *carrier) socket(want *Connect) (netip.AddrPort, error) {
+	addr := want.Source
 	if !addr.IsValid() {
 		var err error
-		if addr, err = n.hosts[c.From].SourceFor(c.To.Addr()); err != nil {
+		client := c.network.hosts[want.From]
+		c.enter(client)
+		if addr, err = client.SourceFor(want.To.Addr()); err != nil {
 			return netip.AddrPort{}, err
 		}
 	}
 	port := uint16(0)
-	if c.Proto.HasPorts() {
-		port = c.SourcePort
+	if want.Proto.HasPorts() {
+		port = want.SourcePort
 	}
 	return netip.AddrPortFrom(addr, port), nil
 }
 
 // connect makes one try.
-func (c *carrier) connect(want Connect) (Connection, error) {
-	var conn Connection
+func (c *carrier) connect(conn *Connection, want *Connect) error {
 	var err error
-	if conn.Socket, err = c.network.socket(want); err != nil {
+	if conn.Socket, err = c.socket(want); err != nil {
 		conn.Why = err.Error()
-		return conn, nil
+		return nil
 	}
-	if conn.Forward, err = c.send(want.From, conn.clientPacket(want, packetsim.SYN)); err != nil {
-		return conn, err
+	first := conn.clientPacket(want, packetsim.SYN)
+	if err := c.send(&conn.Forward, want.From, &first); err != nil {
+		return err
 	}
 	if conn.Forward.End != EndDelivered {
 		conn.judgeAnswers(want, conn.Forward.Answers)
-		if !conn.Refused {
+		switch {
+		case !c.traces:
+		case conn.Refused:
+			conn.Why = conn.refusal()
+		default:
 			conn.Why = fmt.Sprintf("the first packet was %s at %s: %s", conn.Forward.End, conn.Forward.At, conn.Forward.Why)
 		}
-		return conn, nil
+		return nil
 	}
+	return c.reply(conn, want)
+}
+
+// reply lets the server that the first packet came to answer.
+func (c *carrier) reply(conn *Connection, want *Connect) error {
 	asked := &conn.Forward.Packet
 	conn.Server = conn.Forward.At
 	conn.Asked, conn.Client = netip.AddrPortFrom(asked.Dst, asked.DstPort), netip.AddrPortFrom(asked.Src, asked.SrcPort)
 	answer, refuses := c.network.hosts[conn.Server].answer(asked)
-	back, err := c.send(conn.Server, answer)
-	if err != nil {
-		return conn, err
+	conn.refuses = refuses
+	conn.Back = c.journey()
+	if err := c.send(conn.Back, conn.Server, &answer); err != nil {
+		return err
 	}
-	conn.Back = &back
-	if refuses {
-		conn.judgeAnswers(want, []Journey{back})
-		if !conn.Refused {
-			conn.Why = fmt.Sprintf("%s refused, and the client does not learn it: %s", conn.Server, back)
-		}
-		return conn, nil
+	if !refuses {
+		return c.finish(conn, want)
 	}
-	return conn, c.finish(want, &conn)
+	conn.judgeAnswer(want, conn.Back)
+	switch {
+	case !c.traces:
+	case conn.Refused:
+		conn.Why = conn.refusal()
+	default:
+		conn.Why = fmt.Sprintf("%s refused, and the client does not learn it: %s", conn.Server, conn.Back)
+	}
+	return nil
 }
 
 // finish judges the server's answer, and for TCP sends the client's ACK.
-func (c *carrier) finish(want Connect, conn *Connection) error {
-	if conn.Why = conn.judgeReply(want, conn.Back); conn.Why != "" {
+func (c *carrier) finish(conn *Connection, want *Connect) error {
+	if misfit := conn.judgeReply(want, conn.Back); misfit != fits {
+		if c.traces {
+			conn.Why = conn.misfitText(want, conn.Back, misfit)
+		}
 		return nil
 	}
 	if want.Proto == packetsim.TCP {
-		third, err := c.send(want.From, conn.clientPacket(want, packetsim.ACK))
-		if err != nil {
+		conn.Third = c.journey()
+		ack := conn.clientPacket(want, packetsim.ACK)
+		if err := c.send(conn.Third, want.From, &ack); err != nil {
 			return err
 		}
-		conn.Third = &third
-		if !conn.reachesServer(&third) {
-			conn.Why = fmt.Sprintf("the client's ACK does not reach the server's socket: %s", third)
+		if !conn.reachesServer(conn.Third) {
+			if c.traces {
+				conn.Why = fmt.Sprintf("the client's ACK does not reach the server's socket: %s", conn.Third)
+			}
 			return nil
 		}
 	}
@@ -167,7 +196,7 @@ func (c *carrier) finish(want Connect, conn *Connection) error {
 }
 
 // clientPacket is a packet of the client's socket.
-func (c *Connection) clientPacket(want Connect, flags packetsim.TCPFlags) packetsim.Packet {
+func (c *Connection) clientPacket(want *Connect, flags packetsim.TCPFlags) packetsim.Packet {
 	p := packetsim.Packet{Proto: want.Proto, Src: c.Socket.Addr(), Dst: want.To.Addr(), SrcPort: c.Socket.Port(), DstPort: want.To.Port()}
 	switch {
 	case want.Proto == packetsim.TCP:
@@ -178,20 +207,49 @@ func (c *Connection) clientPacket(want Connect, flags packetsim.TCPFlags) packet
 	return p
 }
 
-// judgeReply says why a packet is not the reply that the client's socket waits for; empty if it is.
-func (c *Connection) judgeReply(want Connect, j *Journey) string {
+// misfit is why a packet is not the reply that a client's socket waits for.
+type misfit uint8
+
+const (
+	fits misfit = iota
+	lostOnTheWay
+	cameElsewhere
+	cameFromAnother
+	cameToAnother
+	hasAnotherIdentifier
+)
+
+// judgeReply says whether a packet is the reply that the client's socket waits for.
+func (c *Connection) judgeReply(want *Connect, j *Journey) misfit {
 	p := &j.Packet
-	from, to := netip.AddrPortFrom(p.Src, p.SrcPort), netip.AddrPortFrom(p.Dst, p.DstPort)
 	switch {
 	case j.End != EndDelivered:
-		return fmt.Sprintf("the reply was %s at %s: %s", j.End, j.At, j.Why)
+		return lostOnTheWay
 	case j.At != want.From:
-		return fmt.Sprintf("the reply came to %s, not to the client", j.At)
-	case from != want.To:
-		return fmt.Sprintf("the reply came from %s, the client called %s", from, want.To)
-	case to != c.Socket || p.Proto != want.Proto:
-		return fmt.Sprintf("the reply came to %s %s, the client's socket is %s %s", p.Proto, to, want.Proto, c.Socket)
+		return cameElsewhere
+	case netip.AddrPortFrom(p.Src, p.SrcPort) != want.To:
+		return cameFromAnother
+	case netip.AddrPortFrom(p.Dst, p.DstPort) != c.Socket || p.Proto != want.Proto:
+		return cameToAnother
 	case p.Proto.IsICMP() && p.ICMPID != want.SourcePort:
+		return hasAnotherIdentifier
+	}
+	return fits
+}
+
+func (c *Connection) misfitText(want *Connect, j *Journey, m misfit) string {
+	p := &j.Packet
+	switch m {
+	case lostOnTheWay:
+		return fmt.Sprintf("the reply was %s at %s: %s", j.End, j.At, j.Why)
+	case cameElsewhere:
+		return fmt.Sprintf("the reply came to %s, not to the client", j.At)
+	case cameFromAnother:
+		return fmt.Sprintf("the reply came from %s, the client called %s", netip.AddrPortFrom(p.Src, p.SrcPort), want.To)
+	case cameToAnother:
+		return fmt.Sprintf("the reply came to %s %s, the client's socket is %s %s", p.Proto, netip.AddrPortFrom(p.Dst, p.DstPort),
+			want.Proto, c.Socket)
+	case hasAnotherIdentifier:
 		return fmt.Sprintf("the reply has the identifier %d, the client sent %d", p.ICMPID, want.SourcePort)
 	}
 	return ""
@@ -205,29 +263,41 @@ func (c *Connection) reachesServer(j *Journey) bool {
 }
 
 // judgeAnswers looks for an answer that tells the client's socket that it is refused.
-func (c *Connection) judgeAnswers(want Connect, answers []Journey) {
+func (c *Connection) judgeAnswers(want *Connect, answers []Journey) {
 	for i := range answers {
-		j := &answers[i]
-		p := &j.Packet
-		switch {
-		case j.End != EndDelivered || j.At != want.From:
-		case p.Proto == packetsim.TCP && p.TCPFlags&packetsim.RST != 0 && c.judgeReply(want, j) == "":
-			c.refuse(p.Src, "tcp-reset")
-		case p.Proto == packetsim.SCTP && c.judgeReply(want, j) == "":
-			c.refuse(p.Src, "sctp-abort")
-		case isUnreachable(p) && c.sent(want, p.Inner):
-			c.refuse(p.Src, fmt.Sprintf("%s %d/%d", p.Proto, p.ICMPType, p.ICMPCode))
-		}
+		c.judgeAnswer(want, &answers[i])
 	}
 }
 
-func (c *Connection) refuse(by netip.Addr, with string) {
-	c.Refused, c.RefusedBy, c.RefusedWith = true, by, with
-	c.Why = fmt.Sprintf("refused by %s with %s", by, with)
+func (c *Connection) judgeAnswer(want *Connect, j *Journey) {
+	p := &j.Packet
+	switch {
+	case j.End != EndDelivered || j.At != want.From:
+		return
+	case p.Proto == packetsim.TCP && p.TCPFlags&packetsim.RST != 0 && c.judgeReply(want, j) == fits:
+	case p.Proto == packetsim.SCTP && c.judgeReply(want, j) == fits:
+	case isUnreachable(p) && c.sent(want, p.Inner):
+	default:
+		return
+	}
+	c.Refused, c.RefusedBy, c.refusedBy = true, p.Src, p
+}
+
+// refusal says how the client was refused, and notes with what.
+func (c *Connection) refusal() string {
+	switch p := c.refusedBy; p.Proto {
+	case packetsim.TCP:
+		c.RefusedWith = "tcp-reset"
+	case packetsim.SCTP:
+		c.RefusedWith = "sctp-abort"
+	default:
+		c.RefusedWith = fmt.Sprintf("%s %d/%d", p.Proto, p.ICMPType, p.ICMPCode)
+	}
+	return fmt.Sprintf("refused by %s with %s", c.RefusedBy, c.RefusedWith)
 }
 
 // sent says whether the client's socket knows a packet that an ICMP error quotes as its own.
-func (c *Connection) sent(want Connect, p *packetsim.Packet) bool {
+func (c *Connection) sent(want *Connect, p *packetsim.Packet) bool {
 	return p != nil && p.Proto == want.Proto &&
 		netip.AddrPortFrom(p.Src, p.SrcPort) == c.Socket && netip.AddrPortFrom(p.Dst, p.DstPort) == want.To
 }

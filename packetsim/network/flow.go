@@ -47,18 +47,20 @@ func (n *Network) Establish(c Connect, pick func([]Connection) int) (*Flow, erro
 		return nil, fmt.Errorf("establish from %s to %s: none of %d ways was chosen, the first one is: %s",
 			c.From, c.To, len(connections), connections[0].Why)
 	}
-	if err := n.checkConnect(&c); err != nil {
+	return n.keep(&c, connections[i])
+}
+
+// keep makes a connection again, along the way that was chosen.
+func (n *Network) keep(want *Connect, chosen Connection) (*Flow, error) {
+	if err := n.checkConnect(want); err != nil {
 		return nil, err
 	}
-	chosen := connections[i]
-	err = n.again(chosen.draws, func(carrier *carrier) error {
-		_, err := carrier.connect(c)
-		return err
-	})
+	c := &carrier{network: n, via: want.Via}
+	err := c.again(chosen.draws, func(c *carrier) error { return c.connect(&Connection{}, want) })
 	if err != nil {
 		return nil, err
 	}
-	return &Flow{Connection: chosen, network: n, want: c}, nil
+	return &Flow{Connection: chosen, network: n, want: *want}, nil
 }
 
 func firstMade(connections []Connection) int {
@@ -77,7 +79,7 @@ func (f *Flow) Send(dir Direction, later FlowPacket) ([]Journey, error) {
 	if err != nil {
 		return nil, err
 	}
-	journeys, err := f.network.Send(from, packet)
+	journeys, err := f.network.send(from, &packet, f.want.Via)
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +89,8 @@ func (f *Flow) Send(dir Direction, later FlowPacket) ([]Journey, error) {
 			likeliest = i
 		}
 	}
-	return journeys, f.network.again(journeys[likeliest].draws, func(c *carrier) error {
-		_, err := c.send(from, packet)
-		return err
-	})
+	c := &carrier{network: f.network, via: f.want.Via}
+	return journeys, c.again(journeys[likeliest].draws, func(c *carrier) error { return c.send(c.journey(), from, &packet) })
 }
 
 // Received says whether a journey that a packet of this flow made ended in the socket that the
@@ -99,14 +99,14 @@ func (f *Flow) Received(dir Direction, j *Journey) bool {
 	if dir == FromClient {
 		return f.Connection.reachesServer(j)
 	}
-	return f.Connection.judgeReply(f.want, j) == ""
+	return f.Connection.judgeReply(&f.want, j) == fits
 }
 
 func (f *Flow) packet(dir Direction, later FlowPacket) (from string, p packetsim.Packet, err error) {
 	if f.want.Proto != packetsim.TCP && (later.Flags != 0 || later.OutOfWindow) {
 		return "", p, fmt.Errorf("flow to %s: only TCP segments have flags and a window", f.want.To)
 	}
-	from, p = f.want.From, f.Connection.clientPacket(f.want, 0)
+	from, p = f.want.From, f.Connection.clientPacket(&f.want, 0)
 	if dir == FromServer {
 		if f.Connection.Server == "" {
 			return "", p, errors.New("flow to " + f.want.To.String() + ": no server was reached, so none can send")

@@ -89,6 +89,7 @@ func TestNetworkWhoAnswersForAnAddress(t *testing.T) {
 		l.add(config)
 	}
 	require.NoError(t, n.Segment("lan", Port{"owner", "eth0"}, Port{"twin", "eth0"}, Port{"asker", "eth0"}))
+	asker := n.Host("asker")
 	for _, tc := range []struct {
 		name    string
 		address string
@@ -101,16 +102,19 @@ func TestNetworkWhoAnswersForAnAddress(t *testing.T) {
 		{"the sender's own address", "10.1.0.1", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			to, why := n.deliver(Port{"asker", "eth0"}, netip.MustParseAddr(tc.address))
+			address := netip.MustParseAddr(tc.address)
+			to := asker.deliver("eth0", address)
 			if tc.want == "" {
-				assert.Equal(t, "nobody on lan has the address "+tc.address, why)
+				assert.Nil(t, to)
+				assert.Equal(t, "nobody on lan has the address "+tc.address, asker.lost("eth0", address))
 				return
 			}
+			require.NotNil(t, to)
 			assert.Equal(t, tc.want, to.String())
 		})
 	}
-	_, why := n.deliver(Port{"asker", "lo"}, netip.MustParseAddr("10.1.0.2"))
-	assert.Equal(t, "asker/lo has no wire", why)
+	assert.Nil(t, asker.deliver("lo", netip.MustParseAddr("10.1.0.2")))
+	assert.Equal(t, "asker/lo has no wire", asker.lost("lo", netip.MustParseAddr("10.1.0.2")))
 }
 
 // TestNetworkEndsLongJourneys sends the packet that goes round longest.

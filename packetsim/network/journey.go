@@ -2,6 +2,8 @@ package network
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -37,6 +39,10 @@ type Journey struct {
 	// Answers are the journeys of the packets that hosts on the way made because of this one.
 	Answers []Journey
 
+	// What the outcome in the host At says, and whether one of those on the way was SourceTranslated.
+	rejectWith, reason string
+	sourceTranslated   bool
+
 	draws []bool
 }
 
@@ -64,98 +70,130 @@ func (j Journey) String() string {
 // fall. A packet without a source address gets one as an unbound socket would. The network is
 // unchanged afterwards.
 func (n *Network) Send(from string, p packetsim.Packet) ([]Journey, error) {
-	return n.explore(func(c *carrier) (Journey, error) { return c.send(from, p) })
+	return n.send(from, &p, netip.Addr{})
 }
 
-// explore makes the same journey once for every way that chance can fall.
-func (n *Network) explore(walk func(*carrier) (Journey, error)) ([]Journey, error) {
+// send is Send with a next hop of steered routes.
+func (n *Network) send(from string, p *packetsim.Packet, via netip.Addr) ([]Journey, error) {
 	var journeys []Journey
-	var last Journey
-	err := n.branches(func(c *carrier) (err error) {
-		last, err = walk(c)
-		return err
+	var last *Journey
+	c := &carrier{network: n, traces: true, via: via}
+	err := c.branches(func(c *carrier) error {
+		last = c.journey()
+		return c.send(last, from, p)
 	}, func(probability float64, draws []bool) {
-		last.Probability, last.draws = probability, draws
-		journeys = append(journeys, last)
+		last.Probability, last.draws = probability, slices.Clone(draws)
+		journeys = append(journeys, *last)
 	})
 	return journeys, err
 }
 
-// carrier takes packets from host to host, with chance falling one way. What hosts remember of
-// the packets is kept.
-type carrier struct {
-	network *Network
-	chance  packetsim.Chance
-}
-
-func (c *carrier) send(from string, p packetsim.Packet) (Journey, error) {
-	in := packetsim.Input{Packet: p, Local: true}
-	outcome, err := c.step(from, in)
-	if err != nil {
-		return Journey{}, err
-	}
-	return c.follow(from, in, outcome)
-}
-
-func (c *carrier) step(host string, in packetsim.Input) (packetsim.Outcome, error) {
-	h := c.network.hosts[host]
+// send follows a packet of a host.
+func (c *carrier) send(j *Journey, from string, p *packetsim.Packet) error {
+	h := c.network.hosts[from]
 	if h == nil {
-		return packetsim.Outcome{}, fmt.Errorf("network: there is no host %s", host)
+		return fmt.Errorf("network: there is no host %s", from)
 	}
-	outcome, err := h.Step(in, c.chance)
+	at := c.push()
+	defer c.pop()
+	at.in = packetsim.Input{Packet: *p, Local: true}
+	if err := c.step(h, at); err != nil {
+		return err
+	}
+	return c.follow(j, h, at)
+}
+
+// step lets a host do its part.
+func (c *carrier) step(h *Host, at *step) error {
+	c.enter(h)
+	var err error
+	if c.traces {
+		at.outcome, err = h.Step(at.in, &c.recorder)
+	} else {
+		err = h.Pass(&at.in, &c.recorder, &at.outcome)
+	}
 	if err != nil {
-		return packetsim.Outcome{}, fmt.Errorf("network: host %s: packet %s: %w", host, in, err)
+		return fmt.Errorf("network: host %s: packet %s: %w", h.Name(), at.in, err)
 	}
-	return outcome, nil
+	return nil
 }
 
 // follow goes on from a host that has done its part.
-func (c *carrier) follow(host string, in packetsim.Input, outcome packetsim.Outcome) (Journey, error) {
-	var j Journey
-	for len(j.Hops) < maxHops {
-		j.Hops = append(j.Hops, Hop{Host: host, Input: in, Outcome: outcome})
-		j.At, j.Packet = host, outcome.Packet
-		if err := c.answers(&j, host, outcome.Replies); err != nil {
-			return j, err
+func (c *carrier) follow(j *Journey, h *Host, at *step) error {
+	for range maxHops {
+		if err := c.arrive(j, h, at); err != nil || j.End != "" {
+			return err
 		}
-		if j.End, j.Why = ended(&outcome); j.End != "" {
-			return j, nil
+		out := leaves(&at.outcome)
+		to := h.deliver(out, at.outcome.NextHop)
+		if to == nil {
+			j.End = EndLost
+			if c.traces {
+				j.Why = h.lost(out, at.outcome.NextHop)
+			}
+			return nil
 		}
-		to, why := c.network.deliver(leaves(host, &outcome), outcome.NextHop)
-		if why != "" {
-			j.End, j.Why = EndLost, why
-			return j, nil
-		}
-		host, in = to.Host, packetsim.Input{Packet: outcome.Packet, In: to.Device, NextHop: outcome.NextHop}
-		in.Mark, in.Socket = 0, nil // they are the host's own and do not cross a wire
-		var err error
-		if outcome, err = c.step(host, in); err != nil {
-			return j, err
+		h = to.host
+		at.in = packetsim.Input{Packet: at.outcome.Packet, In: to.Device, NextHop: at.outcome.NextHop}
+		at.in.Mark, at.in.Socket = 0, nil // they are the host's own and do not cross a wire
+		if err := c.step(h, at); err != nil {
+			return err
 		}
 	}
-	j.End, j.Why = EndLooped, fmt.Sprintf("the packet went through %d hosts", maxHops)
-	return j, nil
+	j.End = EndLooped
+	if c.traces {
+		j.Why = fmt.Sprintf("the packet went through %d hosts", maxHops)
+	}
+	return nil
 }
 
-// leaves is where an accepted packet leaves the host: by the port of a bridge, if there is one to tell.
-func leaves(host string, o *packetsim.Outcome) Port {
+// arrive writes down what a host did with the packet, and follows what the host answered.
+func (c *carrier) arrive(j *Journey, h *Host, at *step) error {
+	o := &at.outcome
+	j.At, j.Packet, j.rejectWith, j.reason = h.Name(), o.Packet, o.RejectWith, o.Reason
+	j.sourceTranslated = j.sourceTranslated || o.SourceTranslated
+	if c.traces {
+		j.Hops = append(j.Hops, Hop{Host: j.At, Input: at.in, Outcome: *o})
+	}
+	for i := range o.Replies {
+		if err := c.answer(j, h, &o.Replies[i]); err != nil {
+			return err
+		}
+	}
+	if j.End = ended(o); j.End != "" && j.End != EndDelivered && c.traces {
+		j.Why = why(o)
+	}
+	return nil
+}
+
+// answer follows a packet that a host made, which has left that host already.
+func (c *carrier) answer(j *Journey, h *Host, reply *packetsim.Reply) error {
+	at := c.push()
+	defer c.pop()
+	at.in, at.outcome = packetsim.Input{Packet: reply.Packet, Local: true}, reply.Outcome
+	j.Answers = append(j.Answers, Journey{})
+	return c.follow(&j.Answers[len(j.Answers)-1], h, at)
+}
+
+// leaves is the device that an accepted packet leaves the host by: the port of a bridge, if there is one to tell.
+func leaves(o *packetsim.Outcome) string {
 	if o.Port != "" {
-		return Port{host, o.Port}
+		return o.Port
 	}
-	return Port{host, o.Out}
+	return o.Out
 }
 
-// ended says whether the packet goes no further than this host.
-func ended(o *packetsim.Outcome) (end End, reason string) {
+// ended says how the packet's way ends in this host, if it does.
+func ended(o *packetsim.Outcome) End {
 	switch {
 	case o.Verdict == packetsim.Drop:
-		return EndDropped, why(o)
+		return EndDropped
 	case o.Verdict == packetsim.Reject:
-		return EndRejected, why(o)
+		return EndRejected
 	case o.To == packetsim.ToLocal:
-		return EndDelivered, ""
+		return EndDelivered
 	}
-	return "", ""
+	return ""
 }
 
 // why names the reason or the rule that decided against a packet.
@@ -168,16 +206,4 @@ func why(o *packetsim.Outcome) string {
 		return strings.TrimSpace(last.String() + " " + last.Text)
 	}
 	return string(o.Verdict)
-}
-
-// answers carries the packets that a host made, which have left that host already.
-func (c *carrier) answers(j *Journey, host string, replies []packetsim.Reply) error {
-	for _, reply := range replies {
-		answer, err := c.follow(host, packetsim.Input{Packet: reply.Packet, Local: true}, reply.Outcome)
-		if err != nil {
-			return err
-		}
-		j.Answers = append(j.Answers, answer)
-	}
-	return nil
 }

@@ -196,11 +196,8 @@ func parse(t testing.TB, packet string) packetsim.Input {
 
 // removeHost takes a host and its wires' ends away. What is sent to it gets no answer from then on.
 func (n *Network) removeHost(name string) {
-	delete(n.hosts, name)
-	for port, w := range n.wires {
-		if port.Host == name {
-			delete(n.wires, port)
-		}
-		w.ports = slices.DeleteFunc(w.ports, func(p Port) bool { return p.Host == name })
+	for _, w := range n.hosts[name].wires {
+		w.ports = slices.DeleteFunc(w.ports, func(p plug) bool { return p.Host == name })
 	}
+	delete(n.hosts, name)
 }

@@ -18,7 +18,7 @@ import (
 // link, is walked with br_netfilter. The ICMP error that a router sends when a neighbour does not answer is not imitated.
 type Network struct {
 	hosts map[string]*Host
-	wires map[Port]*wire
+	probe carrier // that Reach uses again
 }
 
 // Host is a host of a network and what its sockets are.
@@ -27,6 +27,8 @@ type Host struct {
 	// Listeners are the sockets that accept what comes to them; whatever comes to another port
 	// is refused as Linux does. Echo requests are always answered.
 	Listeners Listeners
+
+	wires map[string]*wire // by the device that is plugged in
 }
 
 // Listener is a socket that waits for clients. Its zero value listens on everything, as a pod
@@ -61,12 +63,18 @@ func (p Port) String() string { return p.Host + "/" + p.Device }
 type wire struct {
 	name  string
 	link  bool
-	ports []Port // sorted by host, then device
+	ports []plug // sorted by host, then device
+}
+
+// plug is a port with its host at hand.
+type plug struct {
+	Port
+	host *Host
 }
 
 // New is a network without hosts.
 func New() *Network {
-	return &Network{hosts: map[string]*Host{}, wires: map[Port]*wire{}}
+	return &Network{hosts: map[string]*Host{}}
 }
 
 // AddHost adds a host under its own name.
@@ -77,7 +85,7 @@ func (n *Network) AddHost(h *packetsim.Host, listeners ...Listener) error {
 	if _, ok := n.hosts[h.Name()]; ok {
 		return fmt.Errorf("network: host %s is there already", h.Name())
 	}
-	n.hosts[h.Name()] = &Host{Host: h, Listeners: slices.Clone(listeners)}
+	n.hosts[h.Name()] = &Host{Host: h, Listeners: slices.Clone(listeners), wires: map[string]*wire{}}
 	return nil
 }
 
@@ -89,17 +97,18 @@ func (n *Network) Hosts() []string { return slices.Sorted(maps.Keys(n.hosts)) }
 
 // Link joins two devices point to point, as a veth pair does.
 func (n *Network) Link(a, b Port) error {
-	return n.plug(&wire{name: a.String() + " - " + b.String(), link: true, ports: []Port{a, b}})
+	return n.plug(&wire{name: a.String() + " - " + b.String(), link: true}, a, b)
 }
 
 // Segment joins devices to one layer-2 network.
 func (n *Network) Segment(name string, ports ...Port) error {
-	return n.plug(&wire{name: name, ports: slices.Clone(ports)})
+	return n.plug(&wire{name: name}, ports...)
 }
 
-func (n *Network) plug(w *wire) error {
-	slices.SortFunc(w.ports, comparePorts)
-	for i, port := range w.ports {
+func (n *Network) plug(w *wire, ports ...Port) error {
+	ports = slices.Clone(ports)
+	slices.SortFunc(ports, comparePorts)
+	for i, port := range ports {
 		host, ok := n.hosts[port.Host]
 		if !ok {
 			return fmt.Errorf("network: wire %s: there is no host %s", w.name, port.Host)
@@ -107,12 +116,13 @@ func (n *Network) plug(w *wire) error {
 		if _, ok := host.Device(port.Device); !ok {
 			return fmt.Errorf("network: wire %s: host %s has no device %s", w.name, port.Host, port.Device)
 		}
-		if n.wires[port] != nil || i > 0 && w.ports[i-1] == port {
+		if host.wires[port.Device] != nil || i > 0 && ports[i-1] == port {
 			return fmt.Errorf("network: wire %s: %s has a wire already", w.name, port)
 		}
+		w.ports = append(w.ports, plug{port, host})
 	}
-	for _, port := range w.ports {
-		n.wires[port] = w
+	for _, p := range w.ports {
+		p.host.wires[p.Device] = w
 	}
 	return nil
 }
@@ -121,42 +131,50 @@ func comparePorts(a, b Port) int {
 	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device))
 }
 
-// deliver finds where a packet that leaves by a port comes in; why says why nobody gets it.
-func (n *Network) deliver(from Port, nextHop netip.Addr) (to Port, why string) {
-	w := n.wires[from]
+// deliver finds where a packet that leaves the host by a device comes in; nil if nobody gets it.
+func (h *Host) deliver(device string, nextHop netip.Addr) *plug {
+	w := h.wires[device]
 	if w == nil {
-		return Port{}, fmt.Sprintf("%s has no wire", from)
+		return nil
 	}
-	var owners []Port
-	for _, port := range w.ports {
-		if port != from && (w.link || n.owns(port, nextHop)) {
-			owners = append(owners, port)
+	var first *plug
+	for i := range w.ports {
+		p := &w.ports[i]
+		switch {
+		case p.host == h && p.Device == device:
+			continue
+		case w.link:
+			return p
+		case first == nil && p.owns(nextHop):
+			first = p
+		}
+		// Of several ports of one host, the one that has the address itself answers for it.
+		if first != nil && p.host == first.host && p.has(nextHop) {
+			return p
 		}
 	}
-	if len(owners) == 0 {
-		return Port{}, fmt.Sprintf("nobody on %s has the address %s", w.name, nextHop)
+	return first
+}
+
+// lost says why nobody gets a packet.
+func (h *Host) lost(device string, nextHop netip.Addr) string {
+	if w := h.wires[device]; w != nil {
+		return fmt.Sprintf("nobody on %s has the address %s", w.name, nextHop)
 	}
-	// Of several ports of one host, the one that has the address itself answers for it.
-	for _, port := range owners {
-		if port.Host == owners[0].Host && n.has(port, nextHop) {
-			return port, ""
-		}
-	}
-	return owners[0], ""
+	return fmt.Sprintf("%s has no wire", Port{h.Name(), device})
 }
 
 // owns says whether a port answers for an address: any of the host's IPv4 addresses (arp_ignore
 // is 0), only the device's own IPv6 addresses (ndisc_recv_ns in net/ipv6/ndisc.c).
-func (n *Network) owns(port Port, addr netip.Addr) bool {
-	host := n.hosts[port.Host]
+func (p *plug) owns(addr netip.Addr) bool {
 	if addr.Is4() {
-		return host.IsLocal(addr)
+		return p.host.IsLocal(addr)
 	}
-	return n.has(port, addr)
+	return p.has(addr)
 }
 
 // has says whether an address is the device's own.
-func (n *Network) has(port Port, addr netip.Addr) bool {
-	device, _ := n.hosts[port.Host].Device(port.Device)
+func (p *plug) has(addr netip.Addr) bool {
+	device, _ := p.host.Device(p.Device)
 	return device.Has(addr)
 }

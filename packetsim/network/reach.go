@@ -1,10 +1,6 @@
 package network
 
-import (
-	"net/netip"
-
-	"github.com/chainwalk/chainwalk/packetsim"
-)
+import "net/netip"
 
 // Reached is what became of a Connect in one of the ways that chance can fall, without the story of it.
 type Reached struct {
@@ -33,30 +29,40 @@ type Reached struct {
 // Reach is Connect without text: it says what came of a connection, once for every way that chance can fall, and appends that to into.
 // The network is unchanged afterwards.
 func (n *Network) Reach(c Connect, into []Reached) ([]Reached, error) {
-	connections, err := n.Connect(c)
-	for i := range connections {
-		into = append(into, n.reached(&c, &connections[i]))
+	if err := n.checkConnect(&c); err != nil {
+		return into, err
 	}
+	probe := &n.probe
+	probe.network, probe.via = n, c.Via
+	var last Connection
+	err := probe.branches(func(p *carrier) error {
+		last = Connection{Forward: Journey{Answers: last.Forward.Answers[:0]}}
+		return p.connect(&last, &c)
+	}, func(probability float64, _ []bool) {
+		last.Probability = probability
+		into = append(into, last.reached(&c))
+	})
 	return into, err
 }
 
-func (n *Network) reached(c *Connect, conn *Connection) Reached {
-	r := Reached{
-		Probability: conn.Probability, End: conn.Forward.End, At: conn.Forward.At, Socket: conn.Socket, Made: conn.Made, Refused: conn.Refused,
+// reached leaves the story away.
+func (c *Connection) reached(want *Connect) Reached {
+	first := &c.Forward
+	if first.End == "" {
+		return Reached{Probability: c.Probability, End: EndLost, At: want.From, Asked: want.To, Reason: c.Why}
 	}
-	if len(conn.Forward.Hops) == 0 {
-		r.End, r.At, r.Asked, r.Reason = EndLost, c.From, c.To, conn.Why
-		return r
-	}
-	p := &conn.Forward.Packet
-	r.Asked, r.Client = netip.AddrPortFrom(p.Dst, p.DstPort), netip.AddrPortFrom(p.Src, p.SrcPort)
-	r.Listens = r.End == EndDelivered && n.hosts[r.At].Listeners.Accept(p.Proto, r.Asked)
-	var steps [][]packetsim.Step
-	for i := range conn.Forward.Hops {
-		steps = append(steps, conn.Forward.Hops[i].Outcome.Steps)
-	}
-	r.SourceTranslated = packetsim.DecisionOf(steps...).SourceTranslated
-	last := &conn.Forward.Hops[len(conn.Forward.Hops)-1].Outcome
-	r.RejectWith, r.Reason = last.RejectWith, last.Reason
+	r := first.reached()
+	r.Probability, r.Socket, r.Made, r.Refused = c.Probability, c.Socket, c.Made, c.Refused
+	r.Listens = first.End == EndDelivered && !c.refuses
 	return r
+}
+
+// reached is how the journey ended.
+func (j *Journey) reached() Reached {
+	p := &j.Packet
+	return Reached{
+		Probability: j.Probability, End: j.End, At: j.At,
+		Asked: netip.AddrPortFrom(p.Dst, p.DstPort), Client: netip.AddrPortFrom(p.Src, p.SrcPort),
+		RejectWith: j.rejectWith, Reason: j.reason, SourceTranslated: j.sourceTranslated,
+	}
 }

@@ -41,14 +41,16 @@ type Plan struct {
 }
 
 // Of lays out the network of a cluster. What machines outside send to an address
-// that nobody has goes nowhere until Via says where.
+// that nobody has goes nowhere until the routes for it that are steered are given a
+// Gateway, or replaced by those of Via.
 func Of(cluster *scenarios.Cluster) *Plan {
 	p := &Plan{Pods: map[network.Port]string{}, cluster: cluster}
 	for i := range cluster.Nodes {
 		p.node(&cluster.Nodes[i])
 	}
 	p.Hosts = append(p.Hosts, Host{
-		Name: scenarios.RouterName, Devices: p.routerDevices(), Routes: p.routerRoutes(""), Sysctls: forwarding(nil),
+		Name: scenarios.RouterName, Devices: p.routerDevices(), Routes: append(p.routerRoutes(""), p.steeredRoutes(tableVia)...),
+		Rules: p.routerRules(), Sysctls: forwarding(nil),
 	})
 	p.onSegment(scenarios.RouterName)
 	for i := range cluster.Pods {
@@ -85,6 +87,15 @@ func (p *Plan) Via(node string) []Host {
 		}
 	}
 	return hosts
+}
+
+// Gateway is the address by which the router and the neighbours reach a node for
+// what nobody has; invalid if there is no such node or it has none of the family.
+func (p *Plan) Gateway(node string, v6 bool) netip.Addr {
+	if n := p.cluster.Node(node); n != nil {
+		return nodeAddress(n, v6)
+	}
+	return netip.Addr{}
 }
 
 // podDevice is its node's device to a pod.
@@ -225,7 +236,8 @@ func (p *Plan) neighbour(m *scenarios.Machine) {
 		eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: p.onUnderlay(a)})
 	}
 	p.Hosts = append(p.Hosts, Host{
-		Name: m.Name, Devices: []packetsim.Device{eth}, Routes: p.neighbourRoutes(""), Listeners: orEverything(m.Listen),
+		Name: m.Name, Devices: []packetsim.Device{eth}, Routes: append(p.neighbourRoutes(""), p.steeredRoutes(0)...),
+		Listeners: orEverything(m.Listen),
 	})
 	p.onSegment(m.Name)
 }

@@ -166,6 +166,14 @@ func (p *Plan) neighbourRoutes(via string) []packetsim.Route {
 	return routes
 }
 
+// steeredRoutes lead what nobody has to the node that is chosen for each packet.
+func (p *Plan) steeredRoutes(table packetsim.RouteTable) []packetsim.Route {
+	return []packetsim.Route{
+		{Dst: anywhere(false), Dev: Underlay, Table: table, Steered: true},
+		{Dst: anywhere(true), Dev: Underlay, Table: table, Steered: true},
+	}
+}
+
 // routerOf is the router's first address of a family; invalid if it has none.
 func (p *Plan) routerOf(v6 bool) netip.Addr {
 	for _, a := range p.cluster.Router {

@@ -23,12 +23,12 @@ type session struct {
 	*node.Nodes
 	network *network.Network
 	plan    *plan.Plan
-	flows   map[string]*keptFlow
+	flows   map[string]*network.Flow
 }
 
 // Start builds the network, fills the API and starts the proxiers.
 func (Backend) Start(ctx context.Context, cluster *scenarios.Cluster) (scenarios.Session, error) {
-	s := &session{network: network.New(), plan: plan.Of(cluster), flows: map[string]*keptFlow{}}
+	s := &session{network: network.New(), plan: plan.Of(cluster), flows: map[string]*network.Flow{}}
 	clock := node.NewClock()
 	kernels, err := s.build(cluster.Tool, clock)
 	if err != nil {

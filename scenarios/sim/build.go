@@ -45,13 +45,3 @@ func (s *session) join() error {
 	}
 	return s.network.Segment(underlayName, s.plan.Segment...)
 }
-
-// routeVia makes the router and the neighbours hand what nobody has to a node.
-func (s *session) routeVia(via string) error {
-	for _, h := range s.plan.Via(via) {
-		if err := s.network.Host(h.Name).SetNetwork(h.Devices, h.Routes, h.Rules, false); err != nil {
-			return err
-		}
-	}
-	return nil
-}

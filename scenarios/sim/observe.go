@@ -12,20 +12,11 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
 
-// keptFlow is a connection that later steps come back to.
-type keptFlow struct {
-	*network.Flow
-	via string
-}
-
 // Connect makes a connection along every way that it can take.
 func (s *session) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
-	if err := s.routeVia(a.Via); err != nil {
-		return nil, err
-	}
 	c := network.Connect{
 		From: a.From, Proto: plan.Proto(a.To.Proto, a.To.Addr().Is6()), To: a.To.AddrPort,
-		Source: a.Bind.Addr, SourcePort: a.Bind.Port,
+		Source: a.Bind.Addr, SourcePort: a.Bind.Port, Via: s.plan.Gateway(a.Via, a.To.Addr().Is6()),
 	}
 	if a.Keep == "" {
 		connections, err := s.network.Connect(c)
@@ -43,7 +34,7 @@ func (s *session) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Ob
 		}
 		return nil, err
 	}
-	s.flows[a.Keep] = &keptFlow{Flow: flow, via: a.Via}
+	s.flows[a.Keep] = flow
 	seen := s.observed(a, ways)
 	seen.Kept = kept
 	return seen, nil
@@ -172,9 +163,6 @@ func resultOf(o *packetsim.Outcome) string {
 // Follow sends a later packet of a kept connection.
 func (s *session) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
 	flow := s.flows[p.Of]
-	if err := s.routeVia(flow.via); err != nil {
-		return nil, err
-	}
 	direction := network.FromClient
 	if p.From == scenarios.SideServer {
 		direction = network.FromServer
