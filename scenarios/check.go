@@ -25,7 +25,7 @@ func (c *checker) errorf(pos document.Position, format string, args ...any) {
 func (c *checker) run() {
 	s := c.scenario
 	s.cluster, c.errs = resolve(s)
-	c.cluster = s.cluster.with("") // steps change it
+	c.cluster = s.cluster.With("") // steps change it
 	c.header()
 	if len(s.Steps) == 0 {
 		c.errorf(s.Pos, "steps: there is none, so nothing is checked")

@@ -39,8 +39,8 @@ type Cluster struct {
 	Objects []manifest.Object
 }
 
-// with returns the cluster with a variant of the tools, and with what steps change of its own.
-func (c *Cluster) with(tool Tool) *Cluster {
+// With returns the cluster with a variant of the tools, and with what steps change of its own.
+func (c *Cluster) With(tool Tool) *Cluster {
 	if c == nil {
 		panic("a scenario that neither Load nor Read returned")
 	}

@@ -60,7 +60,7 @@ func (r *runner) run(ctx context.Context, b Backend) {
 			r.fail(pos, "panic", fmt.Sprintf("%v\n%s", p, debug.Stack()))
 		}
 	}()
-	r.cluster = r.scenario.cluster.with(r.tool)
+	r.cluster = r.scenario.cluster.With(r.tool)
 	r.note(r.cluster.Objects)
 	session, err := b.Start(ctx, r.cluster)
 	if err != nil {
