@@ -13,13 +13,14 @@ type carrier struct {
 	network *Network
 	traces  bool
 	keeps   bool       // what hosts remember may stay after end
+	pools   bool       // nobody looks at the journeys of a try after it
 	via     netip.Addr // the next hop of steered routes
 
 	recorder recorder
 	entered  []visit
 	steps    []*step // one for each journey that is under way: a packet and the answers to it
 	depth    int
-	journeys []*Journey // those of a try that does not trace, used again by the next one
+	journeys []*Journey // those of a try, which the next one uses again if it may
 	used     int
 }
 
@@ -87,7 +88,7 @@ func (c *carrier) end(keep bool) {
 
 // journey is an empty journey.
 func (c *carrier) journey() *Journey {
-	if c.traces || c.keeps {
+	if !c.pools {
 		return &Journey{}
 	}
 	if c.used == len(c.journeys) {

@@ -3,6 +3,7 @@ package network
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -21,6 +22,8 @@ type FlowPacket struct {
 	Flags       packetsim.TCPFlags // TCP only; 0 is PSH and ACK
 	OutOfWindow bool               // TCP only
 	Length      int                // of the whole packet; 0 is the headers alone
+	// Pick chooses the way that is kept, by its index; nil is the likeliest, the first of equals.
+	Pick func([]Reached) int
 }
 
 // Flow is a connection that the network remembers, for the packets after the first.
@@ -50,6 +53,26 @@ func (n *Network) Establish(c Connect, pick func([]Connection) int) (*Flow, erro
 	return n.keep(&c, connections[i])
 }
 
+// EstablishQuietly is Establish without text: neither the ways that pick sees nor the flow's Connection have hops or say why.
+func (n *Network) EstablishQuietly(c Connect, pick func([]Reached) int) (*Flow, error) {
+	if err := n.checkConnect(&c); err != nil {
+		return nil, err
+	}
+	connections, err := n.connect(&c, false)
+	if err != nil {
+		return nil, err
+	}
+	var ways []Reached
+	for i := range connections {
+		ways = append(ways, connections[i].reached(&c))
+	}
+	i := pick(ways)
+	if i < 0 || i >= len(ways) {
+		return nil, fmt.Errorf("establish from %s to %s: none of %d ways was chosen", c.From, c.To, len(ways))
+	}
+	return n.keep(&c, connections[i])
+}
+
 // keep makes a connection again, along the way that was chosen.
 func (n *Network) keep(want *Connect, chosen Connection) (*Flow, error) {
 	if err := n.checkConnect(want); err != nil {
@@ -72,25 +95,64 @@ func firstMade(connections []Connection) int {
 	return -1
 }
 
-// Send sends a later packet of the flow: one journey for every way that chance can fall, of
-// which the likeliest (the first of equals) is kept.
+// Send sends a later packet of the flow: one journey for every way that chance can fall, of which one is kept.
 func (f *Flow) Send(dir Direction, later FlowPacket) ([]Journey, error) {
+	journeys, _, err := f.send(dir, &later, true)
+	return journeys, err
+}
+
+// Reach is Send without text. A way is Made if the packet came to the socket that it was for, and Refused if a host on the way told the
+// sender of an error.
+func (f *Flow) Reach(dir Direction, later FlowPacket) ([]Reached, error) {
+	_, ways, err := f.send(dir, &later, false)
+	return ways, err
+}
+
+func (f *Flow) send(dir Direction, later *FlowPacket, traces bool) ([]Journey, []Reached, error) {
 	from, packet, err := f.packet(dir, later)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	journeys, err := f.network.send(from, &packet, f.want.Via)
+	c := &carrier{network: f.network, traces: traces, via: f.want.Via}
+	journeys, err := c.explore(from, &packet)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	likeliest := 0
+	var ways []Reached
 	for i := range journeys {
-		if journeys[i].Probability > journeys[likeliest].Probability {
-			likeliest = i
+		ways = append(ways, f.reached(dir, from, &journeys[i]))
+	}
+	pick := later.Pick
+	if pick == nil {
+		pick = likeliest
+	}
+	kept := pick(ways)
+	if kept < 0 || kept >= len(ways) {
+		return nil, nil, fmt.Errorf("flow to %s: none of %d ways was chosen", f.want.To, len(ways))
+	}
+	c = &carrier{network: f.network, via: f.want.Via}
+	return journeys, ways, c.again(journeys[kept].draws, func(c *carrier) error { return c.send(c.journey(), from, &packet) })
+}
+
+// likeliest is the first of the ways with the greatest probability.
+func likeliest(ways []Reached) int {
+	best := 0
+	for i := range ways {
+		if ways[i].Probability > ways[best].Probability {
+			best = i
 		}
 	}
-	c := &carrier{network: f.network, via: f.want.Via}
-	return journeys, c.again(journeys[likeliest].draws, func(c *carrier) error { return c.send(c.journey(), from, &packet) })
+	return best
+}
+
+// reached leaves the story of a later packet away.
+func (f *Flow) reached(dir Direction, from string, j *Journey) Reached {
+	r := j.reached()
+	r.Socket = f.Connection.Socket
+	r.Listens = j.End == EndDelivered && f.network.hosts[j.At].Listeners.Accept(j.Packet.Proto, r.Asked)
+	r.Made = f.Received(dir, j)
+	r.Refused = slices.ContainsFunc(j.Answers, func(answer Journey) bool { return answer.End == EndDelivered && answer.At == from })
+	return r
 }
 
 // Received says whether a journey that a packet of this flow made ended in the socket that the
@@ -102,7 +164,7 @@ func (f *Flow) Received(dir Direction, j *Journey) bool {
 	return f.Connection.judgeReply(&f.want, j) == fits
 }
 
-func (f *Flow) packet(dir Direction, later FlowPacket) (from string, p packetsim.Packet, err error) {
+func (f *Flow) packet(dir Direction, later *FlowPacket) (from string, p packetsim.Packet, err error) {
 	if f.want.Proto != packetsim.TCP && (later.Flags != 0 || later.OutOfWindow) {
 		return "", p, fmt.Errorf("flow to %s: only TCP segments have flags and a window", f.want.To)
 	}

@@ -2,7 +2,6 @@ package network
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -70,16 +69,16 @@ func (j Journey) String() string {
 // fall. A packet without a source address gets one as an unbound socket would. The network is
 // unchanged afterwards.
 func (n *Network) Send(from string, p packetsim.Packet) ([]Journey, error) {
-	return n.send(from, &p, netip.Addr{})
+	c := &carrier{network: n, traces: true}
+	return c.explore(from, &p)
 }
 
-// send is Send with a next hop of steered routes.
-func (n *Network) send(from string, p *packetsim.Packet, via netip.Addr) ([]Journey, error) {
+// explore sends a packet once for every way that chance can fall.
+func (c *carrier) explore(from string, p *packetsim.Packet) ([]Journey, error) {
 	var journeys []Journey
 	var last *Journey
-	c := &carrier{network: n, traces: true, via: via}
 	err := c.branches(func(c *carrier) error {
-		last = c.journey()
+		last = &Journey{}
 		return c.send(last, from, p)
 	}, func(probability float64, draws []bool) {
 		last.Probability, last.draws = probability, slices.Clone(draws)

@@ -33,7 +33,7 @@ func (n *Network) Reach(c Connect, into []Reached) ([]Reached, error) {
 		return into, err
 	}
 	probe := &n.probe
-	probe.network, probe.via = n, c.Via
+	probe.network, probe.pools, probe.via = n, true, c.Via
 	var last Connection
 	err := probe.branches(func(p *carrier) error {
 		last = Connection{Forward: Journey{Answers: last.Forward.Answers[:0]}}

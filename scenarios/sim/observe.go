@@ -14,10 +14,7 @@ import (
 
 // Connect makes a connection along every way that it can take.
 func (s *session) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
-	c := network.Connect{
-		From: a.From, Proto: plan.Proto(a.To.Proto, a.To.Addr().Is6()), To: a.To.AddrPort,
-		Source: a.Bind.Addr, SourcePort: a.Bind.Port, Via: s.plan.Gateway(a.Via, a.To.Addr().Is6()),
-	}
+	c := s.connectOf(a)
 	if a.Keep == "" {
 		connections, err := s.network.Connect(c)
 		return s.observed(a, connections), err
@@ -38,6 +35,13 @@ func (s *session) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Ob
 	seen := s.observed(a, ways)
 	seen.Kept = kept
 	return seen, nil
+}
+
+func (s *session) connectOf(a scenarios.Attempt) network.Connect {
+	return network.Connect{
+		From: a.From, Proto: plan.Proto(a.To.Proto, a.To.Addr().Is6()), To: a.To.AddrPort,
+		Source: a.Bind.Addr, SourcePort: a.Bind.Port, Via: s.plan.Gateway(a.Via, a.To.Addr().Is6()),
+	}
 }
 
 // choose is the connection to keep: the one to pick, otherwise the made one with

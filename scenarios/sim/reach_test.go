@@ -1,0 +1,130 @@
+package sim
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// reachBackend runs scenarios in memory, and with every connection asks whether Reach says of it, from each host of the network, what
+// Connect says.
+type reachBackend struct {
+	Backend
+	t     *testing.T
+	asked *int
+}
+
+func (b reachBackend) Start(ctx context.Context, cluster *scenarios.Cluster) (scenarios.Session, error) {
+	s, err := b.Backend.Start(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	return &reachSession{s.(*session), b}, nil
+}
+
+type reachSession struct {
+	*session
+	reachBackend
+}
+
+func (s *reachSession) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
+	before := stateOf(s.network)
+	for _, from := range s.network.Hosts() {
+		c := s.connectOf(a)
+		if c.From = from; from != a.From {
+			c.Source = netip.Addr{} // of another host
+		}
+		for c.Proto = range sameKind(c.Proto) {
+			want, err := s.network.Connect(c)
+			require.NoError(s.t, err)
+			got, err := s.network.Reach(c, nil)
+			require.NoError(s.t, err)
+			s.compare(c, want, got)
+			*s.asked++
+		}
+	}
+	assert.Equal(s.t, before, stateOf(s.network), "what asking leaves behind")
+	return s.session.Connect(ctx, a)
+}
+
+// sameKind are the protocols that can be asked for in place of one.
+func sameKind(p packetsim.Proto) map[packetsim.Proto]bool {
+	if p.HasPorts() {
+		return map[packetsim.Proto]bool{packetsim.TCP: true, packetsim.UDP: true, packetsim.SCTP: true}
+	}
+	return map[packetsim.Proto]bool{p: true}
+}
+
+func (s *reachSession) compare(c network.Connect, want []network.Connection, got []network.Reached) {
+	require.Len(s.t, got, len(want), "%+v", c)
+	for i := range want {
+		w, r := &want[i], &got[i]
+		context := []any{"%+v: %s", c, w.Why}
+		assert.Equal(s.t, w.Probability, r.Probability, context...)
+		assert.Equal(s.t, []any{w.Made, w.Refused, w.Socket}, []any{r.Made, r.Refused, r.Socket}, context...)
+		if len(w.Forward.Hops) == 0 {
+			assert.Equal(s.t, network.Reached{Probability: w.Probability, End: network.EndLost, At: c.From, Asked: c.To, Reason: w.Why}, *r)
+			continue
+		}
+		p, last := &w.Forward.Packet, &w.Forward.Hops[len(w.Forward.Hops)-1].Outcome
+		assert.Equal(s.t, []any{w.Forward.End, w.Forward.At}, []any{r.End, r.At}, context...)
+		assert.Equal(s.t, netip.AddrPortFrom(p.Dst, p.DstPort), r.Asked, context...)
+		assert.Equal(s.t, netip.AddrPortFrom(p.Src, p.SrcPort), r.Client, context...)
+		listens := r.End == network.EndDelivered && s.network.Host(r.At).Listeners.Accept(p.Proto, r.Asked)
+		assert.Equal(s.t, listens, r.Listens, context...)
+		assert.Equal(s.t, decisionOf(&w.Forward).SourceTranslated, r.SourceTranslated, context...)
+		assert.Equal(s.t, []string{last.RejectWith, last.Reason}, []string{r.RejectWith, r.Reason}, context...)
+	}
+}
+
+// state is what packets change of hosts.
+type state struct {
+	connections [][]packetsim.ConntrackEntry
+	counted     []uint64 // by rules and policies, one after the other
+}
+
+func stateOf(n *network.Network) state {
+	var all state
+	for _, name := range n.Hosts() {
+		h := n.Host(name)
+		all.connections = append(all.connections, h.Conntrack())
+		if h.Netfilter() == nil {
+			continue
+		}
+		for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+			for _, table := range h.Netfilter().Ruleset(family).Tables() {
+				for chain := range table.Chains() {
+					if chain.Counters != nil {
+						all.counted = append(all.counted, chain.Counters.Packets())
+					}
+					for _, rule := range chain.Rules {
+						all.counted = append(all.counted, rule.Counters.Packets())
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// TestReachIsConnectWithoutText asks both of every connection of the shipped scenarios, with both kinds of tools.
+func TestReachIsConnectWithoutText(t *testing.T) {
+	all, err := scenarios.Load("../testdata/cases")
+	require.NoError(t, err)
+	asked := 0
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
+			result := scenarios.Run(t.Context(), s, reachBackend{t: t, asked: &asked})
+			require.False(t, result.Failed(), "%+v", result.Checks)
+		})
+	}
+	assert.Greater(t, asked, 10000)
+}
