@@ -227,6 +227,62 @@ func TestFlowUDPKeepsItsServer(t *testing.T) {
 	assert.ErrorContains(t, err, "only TCP segments have flags")
 }
 
+// TestFlowReachIsSendWithoutText sends the same packets of the same connections in two networks, in one of them without text.
+func TestFlowReachIsSendWithoutText(t *testing.T) {
+	told, quiet := newNetLab(t, labRules), newNetLab(t, labRules)
+	last := func(n int) int { return n - 1 }
+	for _, c := range []Connect{
+		{From: "b1", Proto: packetsim.TCP, To: netip.MustParseAddrPort("10.96.0.10:80")},
+		{From: "b1", Proto: packetsim.UDP, To: netip.MustParseAddrPort("10.96.0.10:53")},
+		{From: "outside", Proto: packetsim.TCP, To: netip.MustParseAddrPort("192.168.0.1:30080")},
+		{From: "node1", Proto: packetsim.ICMP, To: netip.MustParseAddrPort("10.244.2.2:0")},
+	} {
+		want, err := told.Establish(c, func(ways []Connection) int { return last(len(ways)) })
+		require.NoError(t, err)
+		got, err := quiet.EstablishQuietly(c, func(ways []Reached) int { return last(len(ways)) })
+		require.NoError(t, err)
+		assert.Equal(t, want.Connection.Server, got.Connection.Server)
+		assert.Equal(t, want.Connection.Client, got.Connection.Client)
+		for i, dir := range []Direction{FromServer, FromClient, FromServer} {
+			var seen []Reached
+			later := FlowPacket{OutOfWindow: i == 2 && c.Proto == packetsim.TCP}
+			ways, err := got.Reach(dir, later)
+			require.NoError(t, err)
+			later.Pick = func(ways []Reached) int { seen = ways; return likeliest(ways) }
+			journeys, err := want.Send(dir, later)
+			require.NoError(t, err)
+			require.Len(t, ways, len(journeys))
+			for j := range journeys {
+				assert.Equal(t, want.Received(dir, &journeys[j]), ways[j].Made)
+				assert.Equal(t, []any{journeys[j].At, journeys[j].End}, []any{ways[j].At, ways[j].End})
+			}
+			assert.Equal(t, seen, ways)
+		}
+		for _, name := range told.Hosts() {
+			assert.Equal(t, told.Host(name).Conntrack(), quiet.Host(name).Conntrack())
+		}
+	}
+}
+
+// TestFlowPicksTheWayThatIsKept sends datagrams of a flow that no host remembers any more.
+func TestFlowPicksTheWayThatIsKept(t *testing.T) {
+	for way, endpoint := range []string{"10.244.1.2", "10.244.2.2"} {
+		l := newNetLab(t, labRules)
+		flow, err := l.Establish(Connect{From: "b1", Proto: packetsim.TCP, To: netip.MustParseAddrPort("10.96.0.10:80")}, nil)
+		require.NoError(t, err)
+		l.Host("node1").DeleteConntrack(func(packetsim.ConntrackEntry) bool { return true })
+		ways, err := flow.Reach(FromClient, FlowPacket{Flags: packetsim.SYN, Pick: func([]Reached) int { return way }})
+		require.NoError(t, err)
+		require.Len(t, ways, 2)
+		assert.Equal(t, endpoint, l.Host("node1").Conntrack()[0].Reply.Src.String())
+	}
+	l := newNetLab(t, labRules)
+	flow, err := l.Establish(Connect{From: "b1", Proto: packetsim.TCP, To: netip.MustParseAddrPort("10.96.0.10:80")}, nil)
+	require.NoError(t, err)
+	_, err = flow.Reach(FromClient, FlowPacket{Pick: func([]Reached) int { return -1 }})
+	assert.ErrorContains(t, err, "none of 1 ways was chosen")
+}
+
 func TestEstablishSaysWhyNothingIsMade(t *testing.T) {
 	l := newNetLab(t, labRules)
 	_, err := l.Establish(Connect{From: "b1", Proto: packetsim.TCP, To: netip.MustParseAddrPort("10.96.0.99:80")}, nil)

@@ -42,7 +42,7 @@ func (s *reachSession) Connect(ctx context.Context, a scenarios.Attempt) (*scena
 		if c.From = from; from != a.From {
 			c.Source = netip.Addr{} // of another host
 		}
-		for c.Proto = range sameKind(c.Proto) {
+		for _, c.Proto = range protocols(c.Proto, from == a.From) {
 			want, err := s.network.Connect(c)
 			require.NoError(s.t, err)
 			got, err := s.network.Reach(c, nil)
@@ -55,12 +55,12 @@ func (s *reachSession) Connect(ctx context.Context, a scenarios.Attempt) (*scena
 	return s.session.Connect(ctx, a)
 }
 
-// sameKind are the protocols that can be asked for in place of one.
-func sameKind(p packetsim.Proto) map[packetsim.Proto]bool {
-	if p.HasPorts() {
-		return map[packetsim.Proto]bool{packetsim.TCP: true, packetsim.UDP: true, packetsim.SCTP: true}
+// protocols are the protocols to ask for in place of one.
+func protocols(p packetsim.Proto, all bool) []packetsim.Proto {
+	if all && p.HasPorts() {
+		return []packetsim.Proto{packetsim.TCP, packetsim.UDP, packetsim.SCTP}
 	}
-	return map[packetsim.Proto]bool{p: true}
+	return []packetsim.Proto{p}
 }
 
 func (s *reachSession) compare(c network.Connect, want []network.Connection, got []network.Reached) {
