@@ -22,10 +22,11 @@ func (c *checker) errorf(pos document.Position, format string, args ...any) {
 	c.errs = append(c.errs, &document.Error{Position: pos, Msg: fmt.Sprintf(format, args...)})
 }
 
-func (c *checker) run() {
+// run checks the scenario and returns what it is resolved into.
+func (c *checker) run() *Cluster {
 	s := c.scenario
-	s.cluster, c.errs = resolve(s)
-	c.cluster = s.cluster.With("") // steps change it
+	cluster, errs := resolve(s)
+	c.cluster, c.errs = cluster.With(""), errs // steps change it
 	c.header()
 	if len(s.Steps) == 0 {
 		c.errorf(s.Pos, "steps: there is none, so nothing is checked")
@@ -33,6 +34,7 @@ func (c *checker) run() {
 	for i := range s.Steps {
 		c.step(&s.Steps[i])
 	}
+	return cluster
 }
 
 func (c *checker) header() {

@@ -41,9 +41,6 @@ type Cluster struct {
 
 // With returns the cluster with a variant of the tools, and with what steps change of its own.
 func (c *Cluster) With(tool Tool) *Cluster {
-	if c == nil {
-		panic("a scenario that neither Load nor Read returned")
-	}
 	own := *c
 	own.Tool, own.Nodes, own.Pods = tool, slices.Clone(c.Nodes), slices.Clone(c.Pods)
 	own.Configs = map[string]*kubeproxyconfig.KubeProxyConfiguration{}

@@ -62,6 +62,9 @@ func (t Target) String() string {
 	return t.Proto + " " + t.AddrPort.String()
 }
 
+// MarshalText is the target as it is read.
+func (t Target) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
 // Bind is the client's side of a connection, as far as it is chosen.
 type Bind struct {
 	Addr netip.Addr // invalid: chosen by routing
@@ -85,6 +88,20 @@ func (b *Bind) UnmarshalText(text []byte) error {
 	}
 	return errors.New("want ADDRESS, ADDRESS:PORT or :PORT")
 }
+
+// String prints the bind as it is read.
+func (b Bind) String() string {
+	switch {
+	case !b.Addr.IsValid():
+		return fmt.Sprintf(":%d", b.Port)
+	case b.Port == 0:
+		return b.Addr.String()
+	}
+	return netip.AddrPortFrom(b.Addr, b.Port).String()
+}
+
+// MarshalText is the bind as it is read.
+func (b Bind) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 // connections are the connections of a connect or cases step.
 func (s *Step) connections() []*Connect {

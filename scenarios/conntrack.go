@@ -154,6 +154,9 @@ func (p TrackedPattern) String() string {
 	return out
 }
 
+// MarshalText is the pattern as it is read.
+func (p TrackedPattern) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
 // String prints the address as it is read.
 func (a AddrPattern) String() string {
 	switch {

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"net/netip"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -66,6 +67,17 @@ func (e *Expect) word(d *document.Decoder, n *yaml.Node) {
 	d.Errorf(n, "expect: unknown word %q%s", n.Value, document.Suggest(n.Value, kindNames(words)))
 }
 
+func (e Expect) spell() (*yaml.Node, error) {
+	for _, kind := range wordKinds() {
+		word := Expect{Located: e.Located}
+		kind.set(&word)
+		if reflect.DeepEqual(e, word) {
+			return document.Text(kind.name), nil
+		}
+	}
+	return fieldsOf(reflect.ValueOf(e))
+}
+
 // check refuses what narrows nothing.
 func (e *Expect) check(d *document.Decoder, n *yaml.Node, kind *expectKind) {
 	if e.Source != (Source{}) && !kind.arrives {
@@ -118,6 +130,13 @@ func (m *Matched) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	m.Wanted, m.Text = true, text
 }
 
+func (m Matched) spell() (*yaml.Node, error) {
+	if m.Text == "" {
+		return scalar("!!bool", "true"), nil
+	}
+	return document.Text(m.Text), nil
+}
+
 // Source is what a server must see as the client's address.
 type Source struct {
 	Kept, Masqueraded bool
@@ -155,3 +174,6 @@ func (s Source) String() string {
 	}
 	return s.Addr.String()
 }
+
+// MarshalText is the source as it is read.
+func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

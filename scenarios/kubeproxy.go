@@ -1,7 +1,12 @@
 package scenarios
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
 	"net/netip"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
@@ -20,6 +25,89 @@ type KubeProxy struct {
 func (k *KubeProxy) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	manifest.DecodeKubeProxyConfiguration(d, n, &kubeproxyconfig.KubeProxyConfiguration{})
 	k.file, k.node = d.File(), n
+}
+
+// NewKubeProxy is a part of a configuration by the paths of its fields, such as "iptables.masqueradeAll" or "clusterCIDR".
+// The values are what JSON has: texts, numbers, truth values, lists and mappings.
+func NewKubeProxy(fields map[string]any) (KubeProxy, error) {
+	tree := map[string]any{}
+	for path, value := range fields {
+		at, names := tree, strings.Split(path, ".")
+		for _, name := range names[:len(names)-1] {
+			if _, ok := at[name].(map[string]any); !ok {
+				at[name] = map[string]any{}
+			}
+			at = at[name].(map[string]any)
+		}
+		at[names[len(names)-1]] = value
+	}
+	return kubeProxyOf(tree)
+}
+
+// KubeProxyOf is what a configuration says other than the zero value of each field.
+func KubeProxyOf(c *kubeproxyconfig.KubeProxyConfiguration) (KubeProxy, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return KubeProxy{}, fmt.Errorf("kube-proxy configuration: %w", err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return KubeProxy{}, fmt.Errorf("kube-proxy configuration: %w", err)
+	}
+	delete(tree, "apiVersion")
+	delete(tree, "kind")
+	dropZero(tree)
+	return kubeProxyOf(tree)
+}
+
+// dropZero takes out the fields that say nothing.
+func dropZero(fields map[string]any) {
+	for key, value := range fields {
+		inner, isMapping := value.(map[string]any)
+		if isMapping {
+			dropZero(inner)
+		}
+		if number, ok := value.(float64); ok && number == math.Trunc(number) {
+			fields[key] = int64(number) // JSON has one kind of numbers
+		}
+		list, isList := value.([]any)
+		if value == nil || value == "" || value == "0" || value == "0s" || value == false || value == 0.0 || isMapping && len(inner) == 0 || isList && len(list) == 0 {
+			delete(fields, key)
+		}
+	}
+}
+
+func kubeProxyOf(tree map[string]any) (KubeProxy, error) {
+	text, err := yaml.Marshal(tree)
+	if err != nil {
+		return KubeProxy{}, fmt.Errorf("kube-proxy configuration: %w", err)
+	}
+	docs, err := document.Parse("", bytes.NewReader(text))
+	if err != nil {
+		return KubeProxy{}, fmt.Errorf("kube-proxy configuration: %w", err)
+	}
+	var k KubeProxy
+	d := document.NewDecoder("")
+	k.UnmarshalDocument(d, docs[0].Node)
+	if err := d.Err(); err != nil {
+		return KubeProxy{}, fmt.Errorf("kube-proxy configuration: %w", err)
+	}
+	return k, nil
+}
+
+func (k KubeProxy) spell() (*yaml.Node, error) { return bare(k.node), nil }
+
+// bare is a node without what says how it was written: aliases, comments, styles.
+func bare(n *yaml.Node) *yaml.Node {
+	n = document.Resolve(n)
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
+		return document.Text(n.Value)
+	}
+	out := &yaml.Node{Kind: n.Kind, Tag: n.ShortTag(), Value: n.Value}
+	for _, child := range n.Content {
+		out.Content = append(out.Content, bare(child))
+	}
+	return out
 }
 
 // over lays the fields over a configuration. They were checked when they were read.

@@ -81,7 +81,7 @@ func Read(name string, r io.Reader) (*Scenario, error) {
 		return nil, err
 	}
 	c := checker{scenario: &s}
-	c.run()
+	s.cluster = c.run()
 	if len(c.errs) > 0 {
 		return nil, c.errs
 	}

@@ -52,3 +52,15 @@ func readBeside(d *document.Decoder, n *yaml.Node) []manifest.Object {
 	}
 	return objects
 }
+
+func (o Objects) spell() (*yaml.Node, error) {
+	out := sequence()
+	for _, one := range o {
+		n, err := one.Plain()
+		if err != nil {
+			return nil, err
+		}
+		out.Content = append(out.Content, n)
+	}
+	return out, nil
+}

@@ -17,6 +17,13 @@ func (r *resolver) errorf(pos document.Position, format string, args ...any) {
 	r.errs = append(r.errs, &document.Error{Position: pos, Msg: fmt.Sprintf(format, args...)})
 }
 
+// Resolve fills in the cluster of a scenario, one of its own for each call: what Run builds, but for the variant of the tools. A scenario
+// that was made in Go needs no positions; its objects are made with manifest.New.
+func Resolve(s *Scenario) (*Cluster, error) {
+	c, errs := resolve(s)
+	return c, asError(errs)
+}
+
 // resolve fills in the topology of a scenario.
 func resolve(s *Scenario) (*Cluster, document.Errors) {
 	r := resolver{names: map[string]bool{RouterName: true}}

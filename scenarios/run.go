@@ -18,6 +18,11 @@ import (
 // Whatever goes wrong, a panic among it, is a failed check of the result.
 func Run(ctx context.Context, s *Scenario, b Backend) *Result {
 	result := &Result{Name: s.Name, File: s.Pos.File, Backend: b.Name(), Checks: []Check{}}
+	cluster, errs := s.checked()
+	if len(errs) > 0 {
+		result.Checks = append(result.Checks, Check{Position: s.Pos, At: s.Pos.String(), Name: "read the scenario", Wrong: errs.Error()})
+		return result
+	}
 	if !s.allows(b.Name()) {
 		result.Skipped = fmt.Sprintf("runs on %s only: %s", strings.Join(s.RunsOn.Backends, ", "), s.RunsOn.Because)
 		return result
@@ -27,10 +32,19 @@ func Run(ctx context.Context, s *Scenario, b Backend) *Result {
 		tools = []Tool{ToolLegacy, ToolNFT}
 	}
 	for _, tool := range tools {
-		r := &runner{scenario: s, tool: tool, result: result, kept: map[string]keptConnection{}, nodes: map[string]*corev1.Node{}}
+		r := &runner{scenario: s, cluster: cluster.With(tool), tool: tool, result: result, kept: map[string]keptConnection{}, nodes: map[string]*corev1.Node{}}
 		r.run(ctx, b)
 	}
 	return result
+}
+
+// checked is the cluster of a scenario that was read, or of one made in Go, which is checked now.
+func (s *Scenario) checked() (*Cluster, document.Errors) {
+	if s.cluster != nil {
+		return s.cluster, nil
+	}
+	c := checker{scenario: s}
+	return c.run(), c.errs
 }
 
 // runner runs a scenario once.
@@ -60,7 +74,6 @@ func (r *runner) run(ctx context.Context, b Backend) {
 			r.fail(pos, "panic", fmt.Sprintf("%v\n%s", p, debug.Stack()))
 		}
 	}()
-	r.cluster = r.scenario.cluster.With(r.tool)
 	r.note(r.cluster.Objects)
 	session, err := b.Start(ctx, r.cluster)
 	if err != nil {

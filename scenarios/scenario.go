@@ -7,8 +7,8 @@ import (
 	"github.com/chainwalk/chainwalk/internal/document"
 )
 
-// Scenario is one scenario file, as Load and Read return it. It may be run several
-// times, at the same time as well.
+// Scenario is one scenario file, as Load and Read return it, or one that was made in Go.
+// It may be run several times, at the same time as well.
 type Scenario struct {
 	document.Located
 	Name        string    `json:"name" required:"true" doc:"What is tried, in a few words."`

@@ -32,6 +32,9 @@ func (p *PacketInput) UnmarshalText(text []byte) error {
 	return err
 }
 
+// MarshalText is the packet as it is read.
+func (p PacketInput) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
 func (c *checker) send(step *Step) {
 	s := step.Send
 	c.nodes(s.Pos, []string{s.Node})

@@ -72,6 +72,20 @@ func (s *Shares) add(d *document.Decoder, n *yaml.Node, chance *big.Rat) {
 	*s = append(*s, Share{ap, chance})
 }
 
+func (s Shares) spell() (*yaml.Node, error) {
+	equal := big.NewRat(1, int64(max(len(s), 1)))
+	list, shares := sequence(), mapping()
+	for _, one := range s {
+		name := document.Text(one.Endpoint.String())
+		list.Content = append(list.Content, name)
+		shares.Content = append(shares.Content, name, document.Text(one.Chance.RatString()))
+	}
+	if slices.ContainsFunc(s, func(one Share) bool { return one.Chance.Cmp(equal) != 0 }) {
+		return shares, nil
+	}
+	return list, nil
+}
+
 // String prints the shares as a mapping, sorted by endpoint.
 func (s Shares) String() string {
 	sorted := slices.Clone(s)
@@ -83,7 +97,7 @@ func (s Shares) String() string {
 func parseChance(s string) (*big.Rat, error) {
 	number, percent := strings.CutSuffix(s, "%")
 	r, ok := new(big.Rat), false
-	if len(number) > 0 && len(number) < 20 && strings.Trim(number, "0123456789./") == "" {
+	if len(number) > 0 && len(number) < 64 && strings.Trim(number, "0123456789./") == "" {
 		r, ok = r.SetString(number)
 	}
 	if !ok {

@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"reflect"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -81,6 +83,13 @@ func (s *NodeSet) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	d.Decode(n, &s.Names)
 }
 
+func (s NodeSet) spell() (*yaml.Node, error) {
+	if len(s.Names) > 0 {
+		return itemsOf(reflect.ValueOf(s.Names))
+	}
+	return scalar("!!bool", strconv.FormatBool(s.All)), nil
+}
+
 // Ref names an object in a file: "service ns/name".
 type Ref struct {
 	document.Located
@@ -99,6 +108,8 @@ func (r *Ref) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	}
 	r.Ref = ref
 }
+
+func (r Ref) spell() (*yaml.Node, error) { return document.Text(r.String()), nil }
 
 func listOf[T any](items []T, name func(T) string) string {
 	out := make([]string, len(items))

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"net/netip"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -58,6 +59,15 @@ func (n *Nodes) UnmarshalDocument(d *document.Decoder, node *yaml.Node) {
 		d.Errorf(node, "nodes: a cluster has 1 to %d nodes", maxNodes)
 	}
 	*n = list
+}
+
+func (n Nodes) spell() (*yaml.Node, error) {
+	for i := range n {
+		if given(reflect.ValueOf(n[i])) {
+			return itemsOf(reflect.ValueOf(n))
+		}
+	}
+	return scalar("!!int", strconv.Itoa(len(n))), nil
 }
 
 // Node is one node of the cluster.
@@ -127,6 +137,9 @@ func (l Listener) String() string {
 	}
 	return fmt.Sprintf("%s %d", l.Proto, l.Port)
 }
+
+// MarshalText is the listener as it is read.
+func (l Listener) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 func checkProto(proto string) error {
 	switch proto {

@@ -121,6 +121,13 @@ func (b Bound) String() string {
 	return b.Op + " " + strconv.Itoa(b.N)
 }
 
+func (b Bound) spell() (*yaml.Node, error) {
+	if b.Op == "" {
+		return scalar("!!int", b.String()), nil
+	}
+	return document.Text(b.String()), nil
+}
+
 // wrong says what is wrong with a number; a bound that is not given allows everything.
 func (b *Bound) wrong(what string, n int) []string {
 	if b == nil || b.Holds(n) {

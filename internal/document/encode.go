@@ -158,6 +158,9 @@ func (e *encoder) stringNode(s string) *yaml.Node {
 	return scalarNode("!!str", s)
 }
 
+// Text is a string as a node that is read back as it is.
+func Text(s string) *yaml.Node { return scalarNode("!!str", s) }
+
 func scalarNode(tag, value string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 	if tag == "!!str" && strings.Contains(value, "\n") {

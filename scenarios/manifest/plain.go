@@ -1,0 +1,162 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/chainwalk/chainwalk/internal/document"
+)
+
+// New is an object that was made in Go, with its kind, its namespace and the API
+// server's defaults filled in. It is not checked.
+func New(o runtime.Object) (Object, error) {
+	for _, k := range kinds() {
+		if fmt.Sprintf("%T", k.make()) != fmt.Sprintf("%T", o) {
+			continue
+		}
+		out := Object{Object: o}
+		o.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(k.apiVersion, k.kind))
+		if k.namespaced && out.Meta().GetNamespace() == "" {
+			out.Meta().SetNamespace(metav1.NamespaceDefault)
+		}
+		setDefaults(o)
+		return out, nil
+	}
+	return Object{}, fmt.Errorf("objects of type %T are not supported", o)
+}
+
+// Plain is an object as it would be written by hand: what is filled in when it is
+// read is left out. One that would not be read back as it is, is an error.
+func (o Object) Plain() (*yaml.Node, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Object)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", o.Ref(), err)
+	}
+	if prune(fields, func() bool { return true }); o.readAs(fields) != nil { // an empty mapping says something somewhere, such as emptyDir
+		if fields, err = runtime.DefaultUnstructuredConverter.ToUnstructured(o.Object); err != nil {
+			return nil, fmt.Errorf("write %s: %w", o.Ref(), err)
+		}
+		prune(fields, func() bool { return o.readAs(fields) == nil })
+	}
+	if err := o.readAs(fields); err != nil {
+		return nil, fmt.Errorf("write %s: %w", o.Ref(), err)
+	}
+	o.shorten(fields, fields)
+	return plainNode(fields), nil
+}
+
+// prune takes out the nulls and the empty mappings that the types print though they are not given, as long as it is right.
+func prune(value any, right func() bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, field := range v {
+			prune(field, right)
+			if m, ok := field.(map[string]any); field == nil || ok && len(m) == 0 {
+				delete(v, key)
+				if !right() {
+					v[key] = field
+				}
+			}
+		}
+	case []any:
+		for _, item := range v {
+			prune(item, right)
+		}
+	}
+}
+
+// readAs says why the fields are not read as the object.
+func (o Object) readAs(fields map[string]any) error {
+	d := document.NewDecoder("")
+	read := DecodeObjects(d, plainNode(fields))
+	if err := d.Err(); err != nil {
+		return err
+	}
+	if len(read) != 1 || !equality.Semantic.DeepEqual(read[0].Object, o.Object) {
+		return fmt.Errorf("it is read back as another one (its API defaults are not filled in)")
+	}
+	return nil
+}
+
+// defaulted are the fields that are filled in where they are missing, in the order in which they are tried.
+func defaulted() []string {
+	return []string{
+		"namespace", "type", "sessionAffinity", "timeoutSeconds", "clientIP", "sessionAffinityConfig", "protocol", "targetPort", "name",
+		"internalTrafficPolicy", "externalTrafficPolicy", "ipFamilies", "clusterIPs", "clusterIP",
+	}
+}
+
+// shorten takes the fields out that are filled in again.
+func (o Object) shorten(whole map[string]any, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range []string{"metadata", "spec", "ports", "sessionAffinityConfig", "clientIP"} { // nothing is filled in elsewhere
+			o.shorten(whole, v[key])
+		}
+		for _, key := range defaulted() {
+			field, given := v[key]
+			delete(v, key)
+			if given && o.readAs(whole) != nil {
+				v[key] = field
+			}
+		}
+	case []any:
+		for _, item := range v {
+			o.shorten(whole, item)
+		}
+	}
+}
+
+// plainNode is a value of JSON as a node, the fields of objects in the order in which people write them.
+func plainNode(value any) *yaml.Node {
+	switch v := value.(type) {
+	case map[string]any:
+		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		keys := make([]string, 0, len(v))
+		for key := range v {
+			keys = append(keys, key)
+		}
+		slices.SortFunc(keys, byUse)
+		for _, key := range keys {
+			n.Content = append(n.Content, document.Text(key), plainNode(v[key]))
+		}
+		return n
+	case []any:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		for _, item := range v {
+			n.Content = append(n.Content, plainNode(item))
+		}
+		return n
+	case string:
+		return document.Text(v)
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: fmt.Sprint(v)}
+	case nil:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(value)}
+}
+
+// byUse is the order of fields that people are used to; all others stand between them by name.
+func byUse(a, b string) int {
+	if d := place(a) - place(b); d != 0 {
+		return d
+	}
+	return strings.Compare(a, b)
+}
+
+func place(key string) int {
+	first := []string{"apiVersion", "kind", "metadata", "name", "namespace", "type", "clusterIP", "clusterIPs", "addressType", "addresses", "port", "protocol"}
+	last := []string{"ports", "endpoints", "spec", "status"}
+	if i := slices.Index(first, key); i >= 0 {
+		return i - len(first)
+	}
+	return slices.Index(last, key) + 1
+}

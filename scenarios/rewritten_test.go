@@ -1,0 +1,42 @@
+package scenarios_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+// TestARewrittenScenarioHasTheSameChecks runs what Write has made of each shipped file, and compares all of the result but for the places in the file.
+func TestARewrittenScenarioHasTheSameChecks(t *testing.T) {
+	all, err := scenarios.Load("testdata/cases")
+	require.NoError(t, err)
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			var text strings.Builder
+			require.NoError(t, scenarios.Write(&text, s))
+			again, err := scenarios.Read(s.Pos.File, strings.NewReader(text.String()))
+			require.NoError(t, err)
+			if len(s.IPTables.Tools) == 0 {
+				s.IPTables.Tools = []scenarios.Tool{scenarios.ToolLegacy} // a quarter of the time
+				again.IPTables.Tools = s.IPTables.Tools
+			}
+			assert.Equal(t, checksOf(t, s), checksOf(t, again))
+		})
+	}
+}
+
+func checksOf(t *testing.T, s *scenarios.Scenario) *scenarios.Result {
+	t.Helper()
+	result := scenarios.Run(t.Context(), s, sim.Backend{})
+	for i := range result.Checks {
+		result.Checks[i].Position, result.Checks[i].At = document.Position{}, ""
+	}
+	return result
+}

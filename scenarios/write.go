@@ -1,0 +1,215 @@
+package scenarios
+
+import (
+	"bytes"
+	"encoding"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/chainwalk/chainwalk/internal/document"
+)
+
+// Write writes a scenario as a file that Read reads back as it is. What is not given
+// is left out, objects are ordinary manifests, and the lines of the head are comments
+// above all. Equal scenarios give equal bytes.
+func Write(w io.Writer, s *Scenario, head ...string) error {
+	root, err := nodeOf(reflect.ValueOf(s).Elem())
+	if err != nil {
+		return fmt.Errorf("write scenario %s: %w", s.Name, err)
+	}
+	layOut(root, "", 0)
+	var b bytes.Buffer
+	for _, text := range head {
+		for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+			b.WriteString(strings.TrimRight("# "+line, " ") + "\n")
+		}
+	}
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	enc.CompactSeqIndent()
+	if err := enc.Encode(root); err != nil {
+		return fmt.Errorf("write scenario %s: %w", s.Name, err)
+	}
+	if err := enc.Close(); err != nil {
+		return err
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+// spelled is what has a spelling of its own in a file.
+type spelled interface{ spell() (*yaml.Node, error) }
+
+// nodeOf is a value as a node: by its own spelling, as text, or by the kinds of Go and the fields' names.
+func nodeOf(v reflect.Value) (*yaml.Node, error) {
+	switch value := v.Interface().(type) {
+	case spelled:
+		return value.spell()
+	case metav1.Duration:
+		return document.Text(durationText(value.Duration)), nil
+	case encoding.TextMarshaler:
+		text, err := value.MarshalText()
+		return document.Text(string(text)), err
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return scalar("!!null", "null"), nil
+		}
+		return nodeOf(v.Elem())
+	case reflect.Struct:
+		return fieldsOf(v)
+	case reflect.Slice:
+		return itemsOf(v)
+	case reflect.Map:
+		return pairsOf(v)
+	case reflect.String:
+		return document.Text(v.String()), nil
+	case reflect.Bool:
+		return scalar("!!bool", strconv.FormatBool(v.Bool())), nil
+	case reflect.Int:
+		return scalar("!!int", strconv.FormatInt(v.Int(), 10)), nil
+	}
+	return nil, fmt.Errorf("the type %s has no spelling in a file", v.Type())
+}
+
+// durationText is a duration in seconds, where it has no smaller part.
+func durationText(d time.Duration) string {
+	if d%time.Second == 0 {
+		return fmt.Sprintf("%ds", d/time.Second)
+	}
+	return d.String()
+}
+
+func scalar(tag, value string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
+}
+
+func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
+
+func sequence() *yaml.Node { return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"} }
+
+// fieldsOf are the fields of a struct that are given.
+func fieldsOf(v reflect.Value) (*yaml.Node, error) {
+	out := mapping()
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Tag.Get("json")
+		if name == "" || name == "-" || !given(v.Field(i)) {
+			continue
+		}
+		value, err := nodeOf(v.Field(i))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out.Content = append(out.Content, document.Text(name), value)
+	}
+	return out, nil
+}
+
+// given reports whether a value says anything: more than where it was written. A list that is there and empty does.
+func given(v reflect.Value) bool {
+	if v.Kind() != reflect.Struct {
+		return !v.IsZero()
+	}
+	for i := range v.NumField() {
+		if v.Field(i).Type() != reflect.TypeFor[document.Located]() && !v.Field(i).IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+func itemsOf(v reflect.Value) (*yaml.Node, error) {
+	out := sequence()
+	for i := range v.Len() {
+		item, err := nodeOf(v.Index(i))
+		if err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+		out.Content = append(out.Content, item)
+	}
+	return out, nil
+}
+
+func pairsOf(v reflect.Value) (*yaml.Node, error) {
+	out := mapping()
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	for _, key := range keys {
+		value, err := nodeOf(v.MapIndex(key))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		out.Content = append(out.Content, document.Text(key.String()), value)
+	}
+	return out, nil
+}
+
+// lineWidth is how long a line may be for what is written on one line.
+const lineWidth = 120
+
+// layOut writes on one line what fits there, but for steps and objects, each of which has lines of its own.
+func layOut(n *yaml.Node, key string, indent int) {
+	apart := key == "steps" || key == "objects" || key == "apply" || key == "during" || key == "cases"
+	switch {
+	case n.Kind == yaml.ScalarNode:
+	case n.Kind == yaml.SequenceNode && apart && len(n.Content) > 0:
+		for _, item := range n.Content {
+			if key == "cases" {
+				layOut(item, "", indent+2)
+			} else {
+				layOutFields(item, indent+2)
+			}
+		}
+	case key == "" && indent == 0:
+		layOutFields(n, 0)
+	case indent+len(key)+2+width(n) <= lineWidth:
+		n.Style = yaml.FlowStyle
+	case n.Kind == yaml.MappingNode:
+		layOutFields(n, indent)
+	default:
+		for _, item := range n.Content {
+			layOut(item, "", indent+2)
+		}
+	}
+}
+
+func layOutFields(n *yaml.Node, indent int) {
+	if n.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		value := n.Content[i+1]
+		deeper := indent
+		if value.Kind == yaml.MappingNode {
+			deeper += 2
+		}
+		layOut(value, n.Content[i].Value, deeper)
+	}
+}
+
+// width is about how long a node is on one line; more than a line for a text of several lines.
+func width(n *yaml.Node) int {
+	if n.Kind == yaml.ScalarNode {
+		if strings.Contains(n.Value, "\n") {
+			return lineWidth + 1
+		}
+		if strings.ContainsAny(n.Value, ":,[]{}#&*!|>'\"%@`") {
+			return len(n.Value) + 2
+		}
+		return len(n.Value)
+	}
+	sum := 2
+	for _, child := range n.Content {
+		sum += width(child) + 2
+	}
+	return sum
+}

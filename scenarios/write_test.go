@@ -1,0 +1,161 @@
+package scenarios
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+
+	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+)
+
+// shipped are the texts of all scenario files, and those of the page about the format.
+func shipped(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	files, err := filepath.Glob("testdata/cases/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		out[file] = string(text)
+	}
+	return out
+}
+
+func written(t *testing.T, s *Scenario, head ...string) string {
+	t.Helper()
+	var out strings.Builder
+	require.NoError(t, Write(&out, s, head...))
+	return out.String()
+}
+
+func TestWhatIsWrittenIsReadBackAsItIs(t *testing.T) {
+	for file, text := range shipped(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			s, err := Read(file, strings.NewReader(text))
+			require.NoError(t, err)
+			once := written(t, s, "a head", "of two lines\n\nand more")
+			assert.True(t, strings.HasPrefix(once, "# a head\n# of two lines\n#\n# and more\nname: "), once[:60])
+			again, err := Read(file, strings.NewReader(once))
+			require.NoError(t, err, once)
+			assert.Equal(t, meaning(s), meaning(again), once)
+			assert.Equal(t, once, written(t, again, "a head", "of two lines\n\nand more"))
+			assert.NotContains(t, once, "creationTimestamp: null")
+			assert.Empty(t, readSchema(t).checkYAML(t, []byte(once)))
+		})
+	}
+}
+
+// meaning is a scenario without what says where and how it was written.
+func meaning(s *Scenario) any { return meaningOf(reflect.ValueOf(*s)) }
+
+func meaningOf(v reflect.Value) any {
+	if v.CanInterface() {
+		switch value := v.Interface().(type) {
+		case document.Located:
+			return nil
+		case manifest.Object:
+			return value.Object
+		case KubeProxy:
+			config := kubeproxyconfig.KubeProxyConfiguration{}
+			value.over(&config)
+			return config
+		}
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return meaningOf(v.Elem())
+	case reflect.Struct:
+		out := map[string]any{}
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() {
+				out[f.Name] = meaningOf(v.Field(i))
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	case reflect.Slice:
+		var out []any
+		for i := range v.Len() {
+			out = append(out, meaningOf(v.Index(i)))
+		}
+		return [2]any{v.IsNil(), out}
+	case reflect.Map:
+		out := map[string]any{}
+		for _, key := range v.MapKeys() {
+			out[key.String()] = meaningOf(v.MapIndex(key))
+		}
+		return out
+	}
+	return v.Interface()
+}
+
+func TestAScenarioMadeInGoRunsAndIsWritten(t *testing.T) {
+	object, err := manifest.New(&corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       corev1.ServiceSpec{ClusterIP: "172.30.0.41", Ports: []corev1.ServicePort{{Port: 80}}},
+	})
+	require.NoError(t, err)
+	assert.Equal(t, "service default/web", object.Ref().String())
+	config, err := NewKubeProxy(map[string]any{"iptables.masqueradeAll": true, "iptables.masqueradeBit": 3, "clusterCIDR": ""})
+	require.NoError(t, err)
+	s := &Scenario{Name: "made in Go", KubeProxy: config, Objects: Objects{object}, Steps: []Step{{Sync: &NodeSet{All: true}}}}
+	b := &canned{}
+	assert.False(t, Run(t.Context(), s, b).Failed())
+	assert.True(t, b.cluster.Configs["node1"].IPTables.MasqueradeAll)
+	assert.Empty(t, b.cluster.Configs["node1"].ClusterCIDR)
+	assert.Equal(t, `name: made in Go
+kubeProxy: {clusterCIDR: "", iptables: {masqueradeAll: true, masqueradeBit: 3}}
+objects:
+- apiVersion: v1
+  kind: Service
+  metadata: {name: web}
+  spec: {clusterIP: 172.30.0.41, ports: [{port: 80}]}
+steps:
+- sync: true
+`, written(t, s))
+
+	s.Steps = []Step{{Sync: &NodeSet{Names: []string{"node7"}}}}
+	result := Run(t.Context(), s, b)
+	require.Len(t, result.Checks, 1)
+	assert.Contains(t, result.Checks[0].Wrong, `there is no node "node7"`)
+}
+
+func TestKubeProxyOfAConfiguration(t *testing.T) {
+	k, err := KubeProxyOf(&kubeproxyconfig.KubeProxyConfiguration{
+		ClusterCIDR: "10.0.0.0/8", NodePortAddresses: []string{"primary"},
+		IPTables: kubeproxyconfig.KubeProxyIPTablesConfiguration{SyncPeriod: metav1.Duration{Duration: 30e9}},
+	})
+	require.NoError(t, err)
+	s := &Scenario{Name: "a", KubeProxy: k, Steps: []Step{{Sync: &NodeSet{}}}}
+	assert.Equal(t, `name: a
+kubeProxy: {clusterCIDR: 10.0.0.0/8, iptables: {syncPeriod: 30s}, nodePortAddresses: [primary]}
+steps:
+- sync: false
+`, written(t, s))
+	_, err = NewKubeProxy(map[string]any{"iptables.masqueradeAl": true})
+	require.ErrorContains(t, err, `did you mean "masqueradeAll"?`)
+}
+
+func TestAnObjectThatWouldBeReadAsAnotherIsNotWritten(t *testing.T) {
+	bare := manifest.Object{Object: &corev1.Service{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "web"},
+	}}
+	err := Write(&strings.Builder{}, &Scenario{Name: "a", Objects: Objects{bare}})
+	require.ErrorContains(t, err, "write scenario a: objects: write service web: ")
+}
