@@ -1,0 +1,274 @@
+package gen
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+)
+
+// anyService is a service that is there, nil if there is none.
+func (g *generator) anyService() *corev1.Service {
+	if len(g.services) == 0 {
+		return nil
+	}
+	return pick(&g.draw, g.services...)
+}
+
+// anySlice is a slice that is there, nil if there is none.
+func (g *generator) anySlice() *discoveryv1.EndpointSlice {
+	if len(g.slices) == 0 {
+		return nil
+	}
+	return pick(&g.draw, g.slices...)
+}
+
+// serviceOf is the service of a slice, nil if there is none.
+func (g *generator) serviceOf(slice *discoveryv1.EndpointSlice) *corev1.Service {
+	i := slices.IndexFunc(g.services, func(s *corev1.Service) bool {
+		return s.Namespace == slice.Namespace && s.Name == slice.Labels[discoveryv1.LabelServiceName]
+	})
+	if i < 0 {
+		return nil
+	}
+	return g.services[i]
+}
+
+// slicesFor are the slices of a service that are there.
+func (g *generator) slicesFor(s *corev1.Service) []*discoveryv1.EndpointSlice {
+	var out []*discoveryv1.EndpointSlice
+	for _, slice := range g.slices {
+		if slice.Namespace == s.Namespace && slice.Labels[discoveryv1.LabelServiceName] == s.Name {
+			out = append(out, slice)
+		}
+	}
+	return out
+}
+
+// changeService changes one thing about a service, or nothing that matters.
+func (g *generator) changeService() {
+	s := g.anyService()
+	if s == nil {
+		g.addService()
+		return
+	}
+	s = s.DeepCopy()
+	choose(&g.draw, []weighted[func(*corev1.Service)]{
+		{10, g.chooseType}, {20, g.choosePorts}, {20, g.choosePolicies}, {10, g.chooseAffinity}, {15, g.chooseExternalIPs}, {15, g.chooseBalancer},
+		{5, func(s *corev1.Service) {
+			s.Annotations = map[string]string{"touched": fmt.Sprint(len(g.out.Steps))}
+		}},
+		{5, func(*corev1.Service) {}},
+	})(s)
+	g.complete(s)
+	g.apply(g.note(object(s)))
+}
+
+func (g *generator) addService() {
+	if len(g.services) < len(serviceNames) {
+		g.apply(g.serviceWithSlices()...)
+	}
+}
+
+// forgetService takes a service from those that are there.
+func (g *generator) forgetService(s *corev1.Service) {
+	g.services = slices.DeleteFunc(slices.Clone(g.services), func(o *corev1.Service) bool { return sameService(o, s) })
+	g.deleted = append(g.deleted, s)
+}
+
+func (g *generator) forgetSlice(s *discoveryv1.EndpointSlice) {
+	g.slices = slices.DeleteFunc(slices.Clone(g.slices), func(o *discoveryv1.EndpointSlice) bool { return sameSlice(o, s) })
+}
+
+// removeService deletes a service, and its slices at once, later or never.
+func (g *generator) removeService() {
+	s := g.anyService()
+	if s == nil {
+		return
+	}
+	owned := g.slicesFor(s)
+	g.forgetService(s)
+	gone := []manifest.Object{object(s)}
+	switch g.below(3) {
+	case 0:
+		gone = append(gone, sliceObjects(owned...)...)
+	case 1:
+		g.remove(gone...)
+		gone = sliceObjects(owned...)
+	case 2:
+		owned = nil
+	}
+	for _, slice := range owned {
+		g.forgetSlice(slice)
+	}
+	g.remove(gone...)
+}
+
+// recreate deletes a service and makes one of the same name that has other addresses,
+// in two steps or in one that proxiers see as a change.
+func (g *generator) recreate() {
+	s := g.anyService()
+	if s == nil {
+		return
+	}
+	g.forgetService(s)
+	again := g.newService()
+	again.Namespace, again.Name = s.Namespace, s.Name
+	if g.in(1, 2) {
+		g.remove(object(s))
+	}
+	g.apply(g.note(object(again)))
+}
+
+func (g *generator) removeSlice() {
+	if slice := g.anySlice(); slice != nil {
+		g.forgetSlice(slice)
+		g.remove(object(slice))
+	}
+}
+
+// changeSlice changes something about the endpoints of a slice.
+func (g *generator) changeSlice() {
+	slice := g.anySlice()
+	if slice == nil || g.in(1, 15) {
+		g.newSliceOfAny()
+		return
+	}
+	slice = slice.DeepCopy()
+	for range choose(&g.draw, []weighted[int]{{75, 1}, {25, 2}}) {
+		g.changeEndpoints(slice)
+	}
+	if g.has.Has(OddSlices) && g.in(1, 25) && len(g.services) > 0 {
+		slice.Labels = map[string]string{discoveryv1.LabelServiceName: g.anyService().Name}
+	}
+	g.apply(g.note(object(slice)))
+}
+
+func (g *generator) newSliceOfAny() {
+	s := g.anyService()
+	if s == nil || s.Spec.Type == corev1.ServiceTypeExternalName {
+		return
+	}
+	family := pick(&g.draw, g.families...) // the service may not have it
+	slice := g.newSlice(s, family, 1+g.below(3))
+	style := g.hintStyle()
+	for _, p := range g.somePods(s, 1+g.below(2)) {
+		slice.Endpoints = append(slice.Endpoints, g.endpoint(family, p, style))
+	}
+	g.apply(g.note(object(slice)))
+}
+
+func (g *generator) changeEndpoints(slice *discoveryv1.EndpointSlice) {
+	s, n, family := g.serviceOf(slice), len(slice.Endpoints), corev1.IPFamily(slice.AddressType)
+	switch kind := g.below(20); {
+	case kind < 7 && n > 0:
+		i := g.below(n)
+		slice.Endpoints[i].Conditions = g.otherConditions()
+	case kind < 12 && n > 0:
+		i := g.below(n)
+		slice.Endpoints = slices.Delete(slice.Endpoints, i, i+1)
+	case kind < 17 && s != nil:
+		slice.Endpoints = append(slice.Endpoints, g.endpoint(family, g.somePod(s), g.hintStyle()))
+	case kind < 19:
+		style := g.hintStyle()
+		for i := range slice.Endpoints {
+			e := &slice.Endpoints[i]
+			zone := ""
+			if e.Zone != nil {
+				zone = *e.Zone
+			}
+			e.Hints = g.hints(e.NodeName, zone, style)
+		}
+	case s != nil:
+		slice.Ports = g.slicePorts(s)
+	}
+}
+
+// otherConditions are those of any state that the features allow, ready among them.
+func (g *generator) otherConditions() discoveryv1.EndpointConditions {
+	if g.in(1, 4) {
+		return g.conditions(g.below(2)) // ready, if the features have nothing else
+	}
+	return g.conditions(1)
+}
+
+// rollOut replaces an endpoint: it terminates, another comes, and then it is gone.
+func (g *generator) rollOut() {
+	slice := g.anySlice()
+	if slice == nil || len(slice.Endpoints) == 0 {
+		return
+	}
+	s := g.serviceOf(slice)
+	if s == nil {
+		return
+	}
+	slice = slice.DeepCopy()
+	i := g.below(len(slice.Endpoints))
+	no, yes, serving := false, true, !g.in(1, 4)
+	if g.has.Has(Terminating) {
+		slice.Endpoints[i].Conditions = discoveryv1.EndpointConditions{Ready: &no, Serving: &serving, Terminating: &yes}
+	}
+	slice.Endpoints = append(slice.Endpoints, g.endpoint(corev1.IPFamily(slice.AddressType), g.somePod(s), g.hintStyle()))
+	g.apply(g.note(object(slice)))
+	slice = slice.DeepCopy()
+	slice.Endpoints = slices.Delete(slice.Endpoints, i, i+1)
+	g.apply(g.note(object(slice)))
+}
+
+// scale takes all endpoints of a service away, or brings some to one that has none.
+func (g *generator) scale() {
+	slice := g.anySlice()
+	if slice == nil {
+		g.newSliceOfAny()
+		return
+	}
+	s := g.serviceOf(slice)
+	if s == nil {
+		return
+	}
+	var changed []manifest.Object
+	empty := g.in(2, 3)
+	for _, one := range g.slicesFor(s) {
+		one = one.DeepCopy()
+		if one.Endpoints == nil || !empty {
+			for _, p := range g.somePods(s, 1+g.below(3)) {
+				one.Endpoints = append(one.Endpoints, g.endpoint(corev1.IPFamily(one.AddressType), p, noHints))
+			}
+		} else {
+			one.Endpoints = nil
+		}
+		changed = append(changed, g.note(object(one)))
+	}
+	g.apply(changed...)
+}
+
+// moveEndpoint puts an endpoint of one slice into another of the same service: first
+// there and then not here any longer, or the other way round.
+func (g *generator) moveEndpoint() {
+	from := g.anySlice()
+	if from == nil || len(from.Endpoints) == 0 {
+		return
+	}
+	s := g.serviceOf(from)
+	if s == nil {
+		return
+	}
+	others := slices.DeleteFunc(g.slicesFor(s), func(o *discoveryv1.EndpointSlice) bool {
+		return o.Name == from.Name || o.AddressType != from.AddressType
+	})
+	if len(others) == 0 {
+		return
+	}
+	from, to := from.DeepCopy(), pick(&g.draw, others...).DeepCopy()
+	to.Endpoints = append(to.Endpoints, from.Endpoints[0])
+	from.Endpoints = from.Endpoints[1:]
+	first, second := to, from
+	if g.in(1, 3) {
+		first, second = from, to
+	}
+	g.apply(g.note(object(first)))
+	g.apply(g.note(object(second)))
+}

@@ -1,0 +1,74 @@
+package gen
+
+import (
+	"math/bits"
+
+	"pgregory.net/rapid"
+)
+
+// draw makes choices. rapid's own ranges prefer small numbers; here each
+// choice has the weight that is written beside it.
+type draw struct {
+	t   *rapid.T
+	bit *rapid.Generator[bool]
+}
+
+// spareBits make the choices that a power of two cannot divide evenly nearly even.
+const spareBits = 4
+
+// below is a number from 0 to n-1.
+func (d *draw) below(n int) int {
+	if n <= 1 {
+		return 0
+	}
+	width := bits.Len(uint(n-1)) + spareBits
+	value := 0
+	for range width {
+		value <<= 1
+		if d.bit.Draw(d.t, "") {
+			value |= 1
+		}
+	}
+	return value * n >> width
+}
+
+// in is true in n of d cases, and not where nothing is to be chosen.
+func (d *draw) in(n, of int) bool { return d.below(of) >= of-n }
+
+// pick takes one of the values, the first of which is the plainest.
+func pick[T any](d *draw, values ...T) T { return values[d.below(len(values))] }
+
+// weighted is a choice and how often it is made.
+type weighted[T any] struct {
+	weight int
+	value  T
+}
+
+// choose takes one of the values by their weights.
+func choose[T any](d *draw, values []weighted[T]) T {
+	total := 0
+	for _, v := range values {
+		total += v.weight
+	}
+	at := d.below(total)
+	for _, v := range values {
+		if at < v.weight {
+			return v.value
+		}
+		at -= v.weight
+	}
+	panic("gen: no weight in a choice")
+}
+
+// shuffle is the numbers from 0 to n-1 in some order.
+func (d *draw) shuffle(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	for i := n - 1; i > 0; i-- {
+		j := i - d.below(i+1) // no swap is the plainest
+		out[i], out[j] = out[j], out[i]
+	}
+	return out
+}

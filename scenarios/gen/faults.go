@@ -1,0 +1,89 @@
+package gen
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// fault adds a step in which something goes wrong, on one node or on all.
+func (g *generator) fault(f *scenarios.Fault) {
+	if g.in(1, 2) {
+		f.Node = g.anyNode().name
+	}
+	g.step(scenarios.Step{Fault: f})
+}
+
+// familyOrAll is a family, or empty for all.
+func (g *generator) familyOrAll() scenarios.IPFamily {
+	if len(g.families) == 1 || g.in(1, 2) {
+		return ""
+	}
+	return pick(&g.draw, scenarios.FamilyIPv4, scenarios.FamilyIPv6)
+}
+
+func (g *generator) flush() {
+	tables := choose(&g.draw, []weighted[[]string]{{40, []string{"nat", "filter", "mangle"}}, {30, []string{"nat"}}, {20, []string{"filter"}}, {10, []string{"mangle"}}})
+	g.fault(&scenarios.Fault{Flush: tables, Family: g.familyOrAll()})
+}
+
+// emptyChain takes the rules of a chain away that is there as long as kube-proxy is.
+func (g *generator) emptyChain() {
+	line := pick(&g.draw, "-t nat -F KUBE-SERVICES", "-t nat -F KUBE-POSTROUTING", "-t nat -F KUBE-NODEPORTS", "-t filter -F KUBE-FORWARD", "-t filter -F KUBE-SERVICES")
+	f := &scenarios.Fault{}
+	for _, family := range g.families {
+		tool := "iptables "
+		if family == corev1.IPv6Protocol {
+			tool = "ip6tables "
+		}
+		f.Run = append(f.Run, tool+line)
+	}
+	g.fault(f)
+}
+
+func (g *generator) failRestore() {
+	g.fault(&scenarios.Fault{RestoreFails: choose(&g.draw, []weighted[int]{{60, 1}, {20, 2}, {20, 3}}), Family: g.familyOrAll()})
+	g.syncSoon()
+}
+
+// halfApply has a restore fail after some of its tables.
+func (g *generator) halfApply() {
+	g.fault(&scenarios.Fault{RestoreFails: 1, Commits: pick(&g.draw, []string{"filter"}, []string{"nat"}), Family: g.familyOrAll()})
+	g.syncSoon()
+}
+
+func (g *generator) failSave() {
+	g.fault(&scenarios.Fault{SaveFails: 1 + g.below(2), Family: g.familyOrAll()})
+	g.syncSoon()
+}
+
+func (g *generator) failConntrack() {
+	g.fault(&scenarios.Fault{ConntrackFails: 1 + g.below(2), Family: g.familyOrAll()})
+	g.syncSoon()
+}
+
+func (g *generator) holdLock() {
+	g.fault(&scenarios.Fault{LockHeld: 1 + g.below(3)})
+	g.syncSoon()
+}
+
+func (g *generator) slowRestores() {
+	g.fault(&scenarios.Fault{RestoreTakes: &metav1.Duration{Duration: pick(&g.draw, time.Second, time.Minute)}})
+}
+
+// syncSoon has something happen for which the fault matters.
+func (g *generator) syncSoon() {
+	if g.in(1, 4) {
+		return
+	}
+	if g.has.Has(ChangeSlices) && g.in(2, 3) {
+		g.changeSlice()
+		return
+	}
+	if g.has.Has(ChangeServices) {
+		g.changeService()
+	}
+}

@@ -1,0 +1,80 @@
+package gen
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// fields are those of a KubeProxyConfiguration by their paths, such as iptables.masqueradeAll.
+type fields map[string]any
+
+// kubeProxy chooses the configuration of every node's kube-proxy.
+func (g *generator) kubeProxy() {
+	f := fields{}
+	if g.has.Has(DetectLocal) {
+		g.detectLocal(f)
+	}
+	if g.has.Has(MasqueradeAll) && g.in(1, 2) {
+		f["iptables.masqueradeAll"] = true
+	}
+	if g.has.Has(MasqueradeBit) {
+		f["iptables.masqueradeBit"] = pick(&g.draw, 0, 15, 31)
+	}
+	if g.has.Has(NoLocalhostNodePorts) {
+		f["iptables.localhostNodePorts"] = false
+	}
+	if g.has.Has(NodePortAddresses) {
+		f["nodePortAddresses"] = g.nodePortAddresses()
+	}
+	if g.has.Has(TCPLiberal) && g.in(1, 2) {
+		f["conntrack.tcpBeLiberal"] = true
+	}
+	g.out.KubeProxy = asKubeProxy(f)
+}
+
+// asKubeProxy is a part of a configuration as scenarios keeps it.
+func asKubeProxy(f fields) scenarios.KubeProxy {
+	k, err := scenarios.NewKubeProxy(f)
+	if err != nil {
+		panic("gen: a configuration that is none: " + err.Error())
+	}
+	return k
+}
+
+// detectLocal chooses how traffic of the node's own pods is recognised.
+func (g *generator) detectLocal(f fields) {
+	switch g.below(5) {
+	case 0:
+		f["detectLocalMode"] = "ClusterCIDR"
+	case 1: // not at all
+		f["clusterCIDR"] = ""
+	case 2:
+		f["detectLocalMode"], f["clusterCIDR"] = "NodeCIDR", ""
+	case 3:
+		f["detectLocalMode"] = "InterfaceNamePrefix"
+		f["detectLocal.interfaceNamePrefix"] = "veth"
+	default: // as on a node whose pods are all behind one bridge; here they are behind one device each
+		f["detectLocalMode"] = "BridgeInterface"
+		f["detectLocal.bridgeInterface"] = "veth1"
+	}
+}
+
+// nodePortAddresses chooses the addresses on which node ports are open.
+func (g *generator) nodePortAddresses() []string {
+	v4 := [][]string{{"192.168.0.0/24"}, {"192.168.0.2/32"}, {"primary"}, {"127.0.0.0/8"}, {"192.168.1.0/24", "127.0.0.1/32"}, {"0.0.0.0/0"}, {"10.99.0.0/16"}}
+	v6 := [][]string{{"2001:db8::/64"}, {"2001:db8::2/128"}, {"primary"}, {"::1/128"}, {"2001:db8:1::/64", "::1/128"}, {"::/0"}, {"fd00:99::/64"}}
+	var out []string
+	for _, family := range g.families {
+		list := v4
+		if family == corev1.IPv6Protocol {
+			list = v6
+		}
+		chosen := pick(&g.draw, list...)
+		if chosen[0] == "primary" { // stands alone
+			return []string{"primary"}
+		}
+		out = append(out, chosen...)
+	}
+	return out
+}

@@ -1,0 +1,34 @@
+package gen
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+func written(t require.TestingT, s *scenarios.Scenario) []byte {
+	var b bytes.Buffer
+	require.NoError(t, scenarios.Write(&b, s))
+	return b.Bytes()
+}
+
+func TestScenariosAreInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Scenario(Options{}).Draw(t, "scenario")
+		text := written(t, s)
+		_, err := scenarios.Read("generated.yaml", bytes.NewReader(text))
+		require.NoError(t, err, "%s", text)
+	})
+}
+
+func TestSeedsMakeTheSameScenarios(t *testing.T) {
+	for seed := range uint64(50) {
+		first, second := written(t, Example(Options{}, seed)), written(t, Example(Options{}, seed))
+		require.Equal(t, string(first), string(second))
+		require.NotEqual(t, string(first), string(written(t, Example(Options{}, seed+1))))
+	}
+}
