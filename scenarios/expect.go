@@ -17,7 +17,7 @@ import (
 type Expect struct {
 	document.Located
 	Endpoints  Shares  `json:"endpoints" doc:"It reaches these endpoints: a list for equal chances, or a mapping of endpoint to chance (1/2, 0.5 or 50%)."`
-	SameAs     string  `json:"sameAs" doc:"It reaches the endpoint that the kept connection of this name reached."`
+	SameAs     string  `json:"sameAs" doc:"It reaches the endpoint that the kept connection of this name reached, or its last packet that arrived."`
 	AnsweredBy string  `json:"answeredBy" doc:"It arrives as it was sent, no address or port translated, and a process of this machine answers."`
 	RefusedBy  string  `json:"refusedBy" doc:"Nothing listens where it arrives, and this machine itself says so."`
 	Untouched  bool    `json:"untouched" doc:"It passes the nodes as it was sent, no address or port translated. Whether somebody answers is no matter."`
@@ -32,6 +32,8 @@ type Expect struct {
 	OneWay  bool     `json:"oneWay" doc:"Look at the packet only, not at the answer."`
 	Rule    string   `json:"rule" doc:"A part of the rule that decided."`
 	Through []string `json:"through" doc:"Steps that the packet takes, as the kernel's TRACE spells them (nat:KUBE-SERVICES:rule:1), or parts of rules that it matches."`
+
+	RulesWalked *Bound `json:"rulesWalked" doc:"How many rules are held against the packet on its way, matching or not: a number, or a bound such as \"<= 40\"."`
 }
 
 // UnmarshalDocument reads a mapping, or one word.
@@ -103,6 +105,7 @@ func (e *Expect) String() string {
 	add(e.Out != "", "out %s", e.Out)
 	add(e.Rule != "", "decided by a rule with %q", e.Rule)
 	add(len(e.Through) > 0, "through %q", e.Through)
+	add(e.RulesWalked != nil, "rules walked %s", e.RulesWalked)
 	add(e.OneWay, "one way")
 	return strings.Join(out, ", ")
 }

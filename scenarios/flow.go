@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/netip"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 )
@@ -11,10 +12,12 @@ import (
 // FlowPacket is a later packet of a kept connection.
 type FlowPacket struct {
 	document.Located
-	Of     string     `json:"of" required:"true" doc:"The name that the connection was kept under."`
-	From   Side       `json:"from" enum:"client server" doc:"Who sends it: client (if not given) or server."`
-	Send   PacketKind `json:"send" enum:"data fin rst outOfWindow" doc:"data (if not given), fin, rst, or outOfWindow: a TCP segment outside of the window that conntrack tracks."`
-	Expect Expect     `json:"expect" required:"true" doc:"What must come of it."`
+	Of   string     `json:"of" required:"true" doc:"The name that the connection was kept under."`
+	From Side       `json:"from" enum:"client server" doc:"Who sends it: client (if not given) or server."`
+	Send PacketKind `json:"send" enum:"data fin rst outOfWindow" doc:"data (if not given), fin, rst, or outOfWindow: a TCP segment outside of the window that conntrack tracks."`
+	// Pick is for datagrams that begin anew, and so have several ways.
+	Pick   netip.AddrPort `json:"pick" doc:"The endpoint of the way that is kept, where the packet is one that chance decides about again."`
+	Expect Expect         `json:"expect" required:"true" doc:"What must come of it."`
 }
 
 // Side is an end of a connection.
@@ -45,6 +48,9 @@ func (c *checker) flow(s *Step) {
 	} else {
 		c.expect(&f.Expect, ofClientPacket)
 	}
+	if f.Pick.IsValid() && f.From == SideServer {
+		c.errorf(f.Pos, "pick says nothing about a packet from the server")
+	}
 	if f.Expect.Source.Masqueraded {
 		c.errorf(f.Expect.Pos, "source: a later packet of a connection meets no MASQUERADE rule (want kept or the address that the server sees)")
 	}
@@ -66,6 +72,11 @@ func (r *runner) follow(ctx context.Context, s *Step) error {
 	if p.Expect.kind().of[ofConnection] > 0 {
 		p.Expect.OneWay = true // what a connection waits for: later packets have no answer
 	}
-	r.judge(p.Expect.Pos, cmp.Or(s.Name, packet), packet, judge{expect: &p.Expect, called: r.kept[p.Of].called, seen: seen})
+	r.judge(p.Expect.Pos, cmp.Or(s.Name, packet), packet, judge{
+		expect: &p.Expect, called: r.kept[p.Of].called, same: r.kept[p.Expect.SameAs].endpoint, seen: seen,
+	})
+	if kept := seen.Kept; p.From == SideClient && kept >= 0 && kept < len(seen.Ways) && seen.Ways[kept].End == Delivered {
+		r.kept[p.Of] = keptConnection{called: r.kept[p.Of].called, endpoint: seen.Ways[kept].Server}
+	}
 	return nil
 }

@@ -152,7 +152,7 @@ func (j *judge) extras(w *Way) string {
 			return fmt.Sprintf("its way has no step %q", want)
 		}
 	}
-	return ""
+	return strings.Join(e.RulesWalked.wrong("rules walked", w.rulesWalked()), "")
 }
 
 func (j *judge) source(w *Way) string {

@@ -59,7 +59,7 @@ func expectKinds() []expectKind {
 			print: func(e *Expect) string { return fmt.Sprintf("endpoints {%s}", e.Endpoints) },
 		},
 		{
-			name: "sameAs", of: [subjects]int{ofConnection: 2}, arrives: true, answered: true,
+			name: "sameAs", of: [subjects]int{ofConnection: 2, ofClientPacket: 9}, arrives: true, answered: true,
 			given: func(e *Expect) bool { return e.SameAs != "" },
 			judge: (*judge).reached,
 			print: func(e *Expect) string { return "the same endpoint as " + e.SameAs },

@@ -77,6 +77,14 @@ func (b *schemaBuilder) special(t reflect.Type) object {
 		return text("ADDRESS:PORT, an IPv6 address in brackets", `^\S+:[0-9]+$`)
 	case reflect.TypeFor[netip.Prefix]():
 		return text("ADDRESS/LENGTH", `^[0-9a-fA-F.:]+/[0-9]+$`)
+	case reflect.TypeFor[Bound]():
+		return object{"oneOf": []any{object{"type": "integer", "minimum": 0}, object{"type": "string", "pattern": `^(<|<=|>|>=)? *[0-9]+$`}}}
+	case reflect.TypeFor[TrackedPattern]():
+		return text("PROTO SRC > DST [to ENDPOINT] [from SOURCE]", `^\s*(tcp|udp|sctp|icmp) +\S+ +> +\S+`)
+	case reflect.TypeFor[Watched]():
+		return object{"enum": []any{string(WatchedServices), string(WatchedEndpointSlices), string(WatchedNodes)}}
+	case reflect.TypeFor[Command]():
+		return object{"enum": words(commands())}
 	case reflect.TypeFor[Tool]():
 		return object{"enum": []any{string(ToolLegacy), string(ToolNFT)}}
 	}
