@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -29,6 +31,7 @@ not be read is listed in the document under "unread", and on stderr.`,
 			if err != nil {
 				return err
 			}
+			node.Taken = clock.RealClock{}.Now().UTC().Truncate(time.Second)
 			for _, unread := range node.Unread {
 				fmt.Fprintf(s.errOut, "chainwalk: not read: %s: %s\n", unread.What, unread.Why)
 			}

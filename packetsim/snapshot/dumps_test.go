@@ -280,16 +280,21 @@ func (d *dumpReader) nfacct() {
 	}
 }
 
-// TestShippedSnapshotIsThatOfTheDump holds the example that the README walks a packet through. With
-// CHAINWALK_REWRITE=1 it is written anew.
-func TestShippedSnapshotIsThatOfTheDump(t *testing.T) {
-	var want strings.Builder
-	require.NoError(t, dumpNode(t, "legacy", "demo-worker").Write(&want, YAML))
-	if os.Getenv("CHAINWALK_REWRITE") == "1" {
-		require.NoError(t, os.WriteFile("../../internal/dumps/kind-v1.34/legacy/demo-worker.yaml", []byte(want.String()), 0o644))
-		return // what is embedded here is the old one
+// TestShippedSnapshotsAreThoseOfTheDumps holds the documents that the README and the tests of other packages walk packets
+// through. With CHAINWALK_REWRITE=1 they are written anew.
+func TestShippedSnapshotsAreThoseOfTheDumps(t *testing.T) {
+	for _, backend := range []string{"legacy", "nft"} {
+		for _, node := range []string{"demo-control-plane", "demo-worker", "demo-worker2"} {
+			file := backend + "/" + node + ".yaml"
+			var want strings.Builder
+			require.NoError(t, dumpNode(t, backend, node).Write(&want, YAML))
+			if os.Getenv("CHAINWALK_REWRITE") == "1" {
+				require.NoError(t, os.WriteFile("../../internal/dumps/kind-v1.34/"+file, []byte(want.String()), 0o644))
+				continue // what is embedded here is the old one
+			}
+			got, err := fs.ReadFile(dumps.Kind(), file)
+			require.NoError(t, err)
+			assert.Equal(t, want.String(), string(got), file)
+		}
 	}
-	got, err := fs.ReadFile(dumps.Kind(), "legacy/demo-worker.yaml")
-	require.NoError(t, err)
-	assert.Equal(t, want.String(), string(got))
 }

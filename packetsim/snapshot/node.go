@@ -3,6 +3,7 @@ package snapshot
 import (
 	"errors"
 	"net/netip"
+	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/document"
@@ -19,6 +20,8 @@ type Node struct {
 	Version int `json:"version"`
 	// Hostname is the node's name.
 	Hostname string `json:"hostname"`
+	// Taken is when the snapshot was taken, if it is known.
+	Taken time.Time `json:"taken,omitzero"`
 	// Devices are the network devices, by index.
 	Devices []Device `json:"devices,omitempty"`
 	// Routes are those of all tables and both families; the local table is among them.

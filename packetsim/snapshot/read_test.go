@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -21,6 +22,7 @@ func sample() *Node {
 	return &Node{
 		Version:  1,
 		Hostname: "node1",
+		Taken:    time.Date(2026, 11, 22, 7, 0, 0, 0, time.UTC),
 		Devices: []Device{
 			{Name: "lo", Index: 1, Kind: "loopback", MTU: 65536, Up: true,
 				Addresses: []Address{{Prefix: netip.MustParsePrefix("127.0.0.1/8"), Scope: packetsim.ScopeHost}}},
@@ -127,7 +129,7 @@ func TestReadRefuses(t *testing.T) {
 		{"another version, even with fields of its own", "hostname: a\nfuture: 1\nversion: 2\n",
 			`n:3:10: version: version "2" is not supported: this program reads version 1`},
 		{"two documents", "version: 1\n---\nversion: 1\n", "n:2:1: a second document"},
-		{"an unknown field", "version: 1\nhostnam: a\n", `n:2:1: unknown field "hostnam": write one of version, hostname, devices`},
+		{"an unknown field", "version: 1\nhostnam: a\n", `n:2:1: unknown field "hostnam": write one of version, hostname, taken, devices`},
 		{"an unknown field deep inside", "version: 1\ndevices:\n- name: lo\n  adresses: []\n", `n:4:3: devices[0]: unknown field "adresses"`},
 		{"an unknown field in JSON", `{"version": 1, "routes": [{"destination": "0.0.0.0/0"}]}`,
 			`n:1:28: routes[0]: unknown field "destination"`},
