@@ -30,9 +30,12 @@ type RulesInput struct {
 	// Node is the node that the rules are for. It need not be among Objects.
 	Node    *corev1.Node
 	Dialect fakeipt.Dialect
+	// Host is a node with rules already, over which the proxier writes its own. If it is nil, the kernel is a fresh one
+	// of the Dialect, with the addresses of Node.
+	Host *packetsim.Host
 }
 
-// NodeRules are the rules that a proxier has written on a fresh kernel.
+// NodeRules are the rules that a proxier has written.
 type NodeRules struct {
 	// Warnings say what in the configuration is likely to be a mistake.
 	Warnings []string
@@ -42,12 +45,12 @@ type NodeRules struct {
 	node *node.Node
 }
 
-// Rules syncs a proxier once on a fresh kernel.
+// Rules syncs a proxier that has just started once.
 func Rules(in RulesInput) (*NodeRules, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	clock := node.NewClock()
-	kernel, err := loneKernel(in, clock)
+	kernel, err := kernelFor(in, clock)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +71,16 @@ func Rules(in RulesInput) (*NodeRules, error) {
 		return nil, err
 	}
 	return &NodeRules{Warnings: warnings, RestoreInputs: recorder.Inputs, node: n}, nil
+}
+
+func kernelFor(in RulesInput, clock *clocktesting.FakeClock) (node.Kernel, error) {
+	if in.Host == nil {
+		return loneKernel(in, clock)
+	}
+	if in.Host.Netfilter() == nil {
+		return node.Kernel{}, fmt.Errorf("node %s: the host has no netfilter", in.Node.Name)
+	}
+	return kernelOf(in.Host, in.Host.Netfilter()), nil
 }
 
 // loneKernel is the kernel of a node without a network, with the addresses of its Node object.
