@@ -48,10 +48,12 @@ func objectsOf[T any](objects []manifest.Object) []T {
 	return out
 }
 
-func (c *Cluster) nodes() []*corev1.Node                  { return objectsOf[*corev1.Node](c.Objects) }
-func (c *Cluster) pods() []*corev1.Pod                    { return objectsOf[*corev1.Pod](c.Objects) }
-func (c *Cluster) services() []*corev1.Service            { return objectsOf[*corev1.Service](c.Objects) }
-func (c *Cluster) slices() []*discoveryv1.EndpointSlice { return objectsOf[*discoveryv1.EndpointSlice](c.Objects) }
+func (c *Cluster) nodes() []*corev1.Node       { return objectsOf[*corev1.Node](c.Objects) }
+func (c *Cluster) pods() []*corev1.Pod         { return objectsOf[*corev1.Pod](c.Objects) }
+func (c *Cluster) services() []*corev1.Service { return objectsOf[*corev1.Service](c.Objects) }
+func (c *Cluster) slices() []*discoveryv1.EndpointSlice {
+	return objectsOf[*discoveryv1.EndpointSlice](c.Objects)
+}
 
 // snapshotOf is the snapshot of a node, nil if none was given.
 func (c *Cluster) snapshotOf(node string) *snapshot.Node {

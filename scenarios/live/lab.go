@@ -18,7 +18,6 @@ import (
 type lab struct {
 	network *network.Network
 	plan    *plan.Plan
-	via     string // the node that gets what nobody has
 }
 
 // newLab joins the hosts of the nodes that are known, by name, with everything else.
@@ -106,35 +105,18 @@ func merged(networks []netip.Prefix, routers []netip.Addr, wide netip.Prefix) ([
 	return outNetworks, outRouters
 }
 
-// routeVia makes the router and the neighbours hand what nobody has to a node.
-func (l *lab) routeVia(via string) error {
-	if via == "" || via == l.via {
-		return nil
-	}
-	l.via = via
-	for _, h := range l.plan.Via(via) {
-		if err := l.network.Host(h.Name).SetNetwork(h.Devices, h.Routes, h.Rules, false); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // connectOf is an attempt in the network's words.
-func connectOf(a oracle.Attempt) network.Connect {
+func (l *lab) connectOf(a oracle.Attempt) network.Connect {
 	protocols := map[string]string{"TCP": "tcp", "UDP": "udp", "SCTP": "sctp", "ICMP": "icmp"}
 	return network.Connect{
 		From: a.From, Proto: plan.Proto(protocols[string(a.Protocol)], a.To.Addr().Is6()), To: a.To,
-		Source: a.Source.Addr(), SourcePort: a.Source.Port(),
+		Source: a.Source.Addr(), SourcePort: a.Source.Port(), Via: l.plan.Gateway(a.Via, a.To.Addr().Is6()),
 	}
 }
 
 // reach makes an attempt and says what came of it.
 func (l *lab) reach(a oracle.Attempt) ([]oracle.Way, error) {
-	if err := l.routeVia(a.Via); err != nil {
-		return nil, err
-	}
-	reached, err := l.network.Reach(connectOf(a), nil)
+	reached, err := l.network.Reach(l.connectOf(a), nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", attemptText(a), err)
 	}
@@ -147,15 +129,13 @@ func (l *lab) reach(a oracle.Attempt) ([]oracle.Way, error) {
 
 // follow makes an attempt and tells its story.
 func (l *lab) follow(a oracle.Attempt) ([]network.Connection, error) {
-	if err := l.routeVia(a.Via); err != nil {
-		return nil, err
-	}
-	return l.network.Connect(connectOf(a))
+	return l.network.Connect(l.connectOf(a))
 }
 
 func wayOf(r *network.Reached) oracle.Way {
 	way := oracle.Way{
-		Probability: r.Probability, Host: r.At, Sender: r.Socket, Client: r.Client, Server: r.Asked, Heard: r.Made || r.Refused,
+		Probability: r.Probability, Host: r.At, Sender: r.Socket, Client: r.Client, Server: r.Asked,
+		Masqueraded: r.SourceTranslated, Heard: r.Made || r.Refused,
 	}
 	switch {
 	case r.End == network.EndDelivered && r.Listens:

@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
@@ -12,15 +13,24 @@ import (
 const labelProxyName = "service.kubernetes.io/service-proxy-name"
 
 // pruned are the services and endpoint slices with no more than what decides about packets.
-func (c *Cluster) pruned() []manifest.Object {
+func (c *Cluster) pruned() ([]manifest.Object, error) {
 	var out []manifest.Object
+	add := func(o runtime.Object) error {
+		object, err := manifest.New(o)
+		out = append(out, object)
+		return err
+	}
 	for _, service := range c.services() {
-		out = append(out, manifest.Object{Object: pruneService(service)})
+		if err := add(pruneService(service)); err != nil {
+			return nil, err
+		}
 	}
 	for _, slice := range c.slices() {
-		out = append(out, manifest.Object{Object: pruneSlice(slice)})
+		if err := add(pruneSlice(slice)); err != nil {
+			return nil, err
+		}
 	}
-	return out
+	return out, nil
 }
 
 // meta is an object's name and the labels that somebody reads.
@@ -35,10 +45,7 @@ func meta(o metav1.Object, labels ...string) metav1.ObjectMeta {
 }
 
 func pruneService(s *corev1.Service) *corev1.Service {
-	out := &corev1.Service{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: meta(s, labelProxyName, corev1.IsHeadlessService),
-	}
+	out := &corev1.Service{ObjectMeta: meta(s, labelProxyName, corev1.IsHeadlessService)}
 	out.Spec = *s.Spec.DeepCopy()
 	out.Spec.Selector, out.Spec.IPFamilyPolicy, out.Spec.AllocateLoadBalancerNodePorts = nil, nil, nil
 	out.Spec.LoadBalancerClass, out.Spec.TrafficDistribution, out.Spec.PublishNotReadyAddresses = nil, nil, false
@@ -53,11 +60,7 @@ func pruneService(s *corev1.Service) *corev1.Service {
 }
 
 func pruneSlice(s *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
-	out := &discoveryv1.EndpointSlice{
-		TypeMeta:    metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSlice"},
-		ObjectMeta:  meta(s, discoveryv1.LabelServiceName, labelProxyName),
-		AddressType: s.AddressType,
-	}
+	out := &discoveryv1.EndpointSlice{ObjectMeta: meta(s, discoveryv1.LabelServiceName, labelProxyName), AddressType: s.AddressType}
 	for i := range s.Ports {
 		port := s.Ports[i].DeepCopy()
 		port.AppProtocol = nil

@@ -266,7 +266,7 @@ func (s *survey) outside() {
 	}
 	s.machine("neighbour", near...)
 	for i, prefix := range s.sourceRanges() {
-		if a := s.free(prefix, 1); a.IsValid() {
+		if a := s.free(prefix, 100); a.IsValid() {
 			s.machine(fmt.Sprintf("allowed%d", i+1), a.String())
 		}
 	}
@@ -306,13 +306,18 @@ func (s *survey) overlapsPods(prefix netip.Prefix) bool {
 	})
 }
 
-// free is an address of a network that nobody has, counted from a number; invalid if there is none near it.
-func (s *survey) free(network netip.Prefix, from int) netip.Addr {
+// free is an address of a network that nobody has: after the given number of others if there is one, since routers
+// and nodes have the first ones. It is invalid if there is none near.
+func (s *survey) free(network netip.Prefix, after int) netip.Addr {
+	var last netip.Addr
 	a := network.Masked().Addr()
-	for i := 0; network.Contains(a) && i < from+256; i, a = i+1, a.Next() {
-		if i >= from && !s.taken[a] || network.IsSingleIP() && !s.taken[a] {
-			return a
+	for i := 0; network.Contains(a) && i <= after+256; i, a = i+1, a.Next() {
+		if s.taken[a] || i == 0 && !network.IsSingleIP() {
+			continue
+		}
+		if last = a; i >= after {
+			break
 		}
 	}
-	return netip.Addr{}
+	return last
 }

@@ -1,0 +1,202 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+)
+
+// Examine judges what the nodes with a snapshot do with packets by what the objects promise.
+func (c *Cluster) Examine(ctx context.Context) (*Report, error) {
+	e, err := c.exam()
+	if err != nil {
+		return nil, err
+	}
+	attempts, unjudged := e.split(e.spec.Attempts())
+	e.report.Unjudged = unjudged
+	suffering, err := e.judge(ctx, attempts)
+	if err != nil {
+		return nil, err
+	}
+	e.report.Connections = len(attempts)
+	if err := e.find(suffering); err != nil {
+		return nil, err
+	}
+	return e.report, nil
+}
+
+// exam is an examination.
+type exam struct {
+	cluster  *Cluster
+	topology *scenarios.Cluster
+	spec     *oracle.Spec
+	nodes    map[string]*attached
+	lab      *lab // the nodes as they are
+	report   *Report
+
+	healed *lab // the nodes after kube-proxy has synced; nil until it is asked for
+	rules  map[string]difference
+}
+
+func (c *Cluster) exam() (*exam, error) {
+	d, notes, err := c.draft()
+	if err != nil {
+		return nil, err
+	}
+	draft, err := d.scenario("examined")
+	if err != nil {
+		return nil, err
+	}
+	resolved, err := scenarios.Resolve(draft)
+	if err != nil {
+		return nil, err
+	}
+	widen(resolved, c.Snapshots)
+	e := &exam{cluster: c, topology: resolved, nodes: map[string]*attached{},
+		report: &Report{Version: ReportVersion, Findings: []Finding{}, Notes: notes}}
+	for _, taken := range c.Snapshots {
+		node := attach(taken, resolved.Pods)
+		e.nodes[taken.Hostname] = node
+		e.report.Notes = append(e.report.Notes, node.notes...)
+		e.report.Notes = append(e.report.Notes, c.newerThan(taken)...)
+	}
+	hosts, err := e.hosts()
+	if err != nil {
+		return nil, err
+	}
+	for i := range resolved.Nodes {
+		name := resolved.Nodes[i].Name
+		report := NodeReport{Name: name, Judged: hosts[name] != nil}
+		if report.Judged {
+			report.Backend = hosts[name].Netfilter().Dialect().String()
+		}
+		e.report.Nodes = append(e.report.Nodes, report)
+	}
+	if e.lab, err = newLab(resolved, e.nodes, hosts); err != nil {
+		return nil, err
+	}
+	e.spec = oracle.New(e.oracleCluster(d.objects))
+	return e, nil
+}
+
+// hosts builds the nodes with a snapshot.
+func (e *exam) hosts() (map[string]*packetsim.Host, error) {
+	out := map[string]*packetsim.Host{}
+	for name, node := range e.nodes {
+		host, err := snapshot.NewHost(node.Node, snapshot.HostOptions{Backend: e.cluster.Backend})
+		if err != nil {
+			return nil, err
+		}
+		out[name] = host
+	}
+	return out, nil
+}
+
+// oracleCluster is what the oracle judges by: the addresses of the nodes' devices, and the devices to pods, are those of
+// the snapshots.
+func (e *exam) oracleCluster(objects []manifest.Object) *oracle.Cluster {
+	out := e.lab.plan.Oracle(slices.Concat(objects, nodeObjects(e.cluster.nodes())))
+	for i := range out.Nodes {
+		n := &out.Nodes[i]
+		node := e.nodes[n.Name]
+		if node == nil {
+			continue
+		}
+		n.Filters = n.Filters || filters(node.Node)
+		for _, device := range node.Devices {
+			for _, address := range device.Addresses {
+				a := address.Prefix.Addr()
+				if !a.IsLoopback() && !a.IsLinkLocalUnicast() && !slices.Contains(n.Addresses, a) {
+					n.Addresses = append(n.Addresses, a)
+				}
+			}
+		}
+	}
+	for i := range out.Pods {
+		if node := e.nodes[out.Pods[i].Node]; node != nil {
+			out.Pods[i].Device = node.pods[out.Pods[i].Name]
+		}
+	}
+	return out
+}
+
+func nodeObjects(nodes []*corev1.Node) []manifest.Object {
+	var out []manifest.Object
+	for _, node := range nodes {
+		out = append(out, manifest.Object{Object: node})
+	}
+	return out
+}
+
+// split tells the attempts that the given nodes alone decide from the others, and says why those cannot be judged.
+func (e *exam) split(all []oracle.Attempt) (judged []oracle.Attempt, unjudged []Unjudged) {
+	for _, a := range all {
+		why := e.unknown(a)
+		if why == "" {
+			judged = append(judged, a)
+			continue
+		}
+		i := slices.IndexFunc(unjudged, func(u Unjudged) bool { return u.Why == why })
+		if i < 0 {
+			i, unjudged = len(unjudged), append(unjudged, Unjudged{Why: why})
+		}
+		unjudged[i].Connections++
+	}
+	return judged, unjudged
+}
+
+// unknown says which node without a snapshot decides about an attempt; empty if none does.
+func (e *exam) unknown(a oracle.Attempt) string {
+	client := a.From
+	if pod := e.topology.Pod(a.From); pod != nil {
+		client = pod.Node
+	}
+	switch node := e.topology.Node(client); {
+	case node != nil && e.nodes[client] == nil:
+		return fmt.Sprintf("from %s and its pods: there is no snapshot of it", client)
+	case node != nil:
+		return ""
+	}
+	for i := range e.topology.Nodes {
+		n := &e.topology.Nodes[i]
+		if (slices.Contains(n.Addresses, a.To.Addr()) || slices.Contains(n.ExtraAddresses, a.To.Addr())) && e.nodes[n.Name] == nil {
+			return fmt.Sprintf("to addresses of %s: there is no snapshot of it", n.Name)
+		}
+	}
+	if a.Via != "" && e.nodes[a.Via] == nil {
+		return fmt.Sprintf("from outside by %s: there is no snapshot of it", a.Via)
+	}
+	return ""
+}
+
+// suffering is an attempt that suffers, and from what.
+type suffering struct {
+	attempt    oracle.Attempt
+	violations []oracle.Violation
+}
+
+// judge makes attempts on the nodes as they are.
+func (e *exam) judge(ctx context.Context, attempts []oracle.Attempt) ([]suffering, error) {
+	var out []suffering
+	for _, a := range attempts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		ways, err := e.lab.reach(a)
+		if err != nil {
+			return nil, err
+		}
+		if violations := e.spec.Judge(a, ways); len(violations) > 0 {
+			out = append(out, suffering{a, violations})
+		}
+	}
+	return out, nil
+}

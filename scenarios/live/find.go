@@ -1,0 +1,268 @@
+package live
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/network"
+)
+
+// shownPackets is how many of the packets that suffer from one thing a report shows.
+const shownPackets = 3
+
+// find gives names to what is wrong.
+func (e *exam) find(all []suffering) error {
+	if err := e.compare(); err != nil {
+		return err
+	}
+	places := map[string]int{}
+	for _, s := range all {
+		f, err := e.explain(s)
+		if err != nil {
+			return err
+		}
+		key := fmt.Sprint(f.Service, f.Missing, f.Foreign, f.Moved, f.Deciding, f.Heals)
+		place, known := places[key]
+		if !known {
+			place = len(e.report.Findings)
+			places[key] = place
+			if f.Packets[0].Way, err = e.way(s); err != nil {
+				return err
+			}
+			e.report.Findings = append(e.report.Findings, *f)
+			continue
+		}
+		e.report.Findings[place].add(f)
+	}
+	slices.SortStableFunc(e.report.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(b.Suffering, a.Suffering))
+	})
+	return nil
+}
+
+// add joins what another connection suffers.
+func (f *Finding) add(other *Finding) {
+	f.Suffering++
+	f.attempts = append(f.attempts, other.attempts...)
+	if len(f.Packets) < shownPackets {
+		f.Packets = append(f.Packets, other.Packets...)
+	}
+	for _, c := range other.Clauses {
+		if !slices.ContainsFunc(f.Clauses, func(b Broken) bool { return b.Clause == c.Clause }) {
+			f.Clauses = append(f.Clauses, c)
+		}
+	}
+}
+
+// compare heals a copy of the nodes and keeps what is other there.
+func (e *exam) compare() error {
+	hosts, err := e.hosts()
+	if err != nil {
+		return err
+	}
+	e.rules = map[string]difference{}
+	for _, object := range e.cluster.nodes() {
+		host := hosts[object.Name]
+		if host == nil {
+			continue
+		}
+		if err := e.cluster.heal(host, object, e.topology.Configs[object.Name]); err != nil {
+			return err
+		}
+		have := e.lab.network.Host(object.Name).Netfilter()
+		var sum difference
+		for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+			was, err := rulesetOf(have, family)
+			if err != nil {
+				return err
+			}
+			will, err := rulesetOf(host.Netfilter(), family)
+			if err != nil {
+				return err
+			}
+			sum.add(compare(object.Name, family, was, will))
+		}
+		e.rules[object.Name] = sum
+		for i := range e.report.Nodes {
+			if n := &e.report.Nodes[i]; n.Name == object.Name {
+				n.Missing, n.Foreign = len(sum.missing), len(sum.foreign)
+			}
+		}
+	}
+	e.healed, err = newLab(e.topology, e.nodes, hosts)
+	return err
+}
+
+// explain says what one attempt suffers from.
+func (e *exam) explain(s suffering) (*Finding, error) {
+	f := &Finding{Suffering: 1, attempts: []suffering{s}}
+	expected := e.spec.Expect(s.attempt)
+	if expected.Service.Name != "" {
+		f.Service = expected.Service.String()
+	}
+	for _, v := range s.violations {
+		if !slices.ContainsFunc(f.Clauses, func(b Broken) bool { return b.Clause == v.Clause.Name }) {
+			f.Clauses = append(f.Clauses, Broken{Clause: v.Clause.Name, Says: v.Clause.Text, Source: v.Clause.Source})
+		}
+	}
+	f.Packets = []Packet{{Packet: attemptText(s.attempt), Want: s.violations[0].Want, Got: s.violations[0].Got}}
+	ways, err := e.healed.reach(s.attempt)
+	if err != nil {
+		return nil, err
+	}
+	f.Heals = len(e.spec.Judge(s.attempt, ways)) == 0
+	return f, e.blame(f, s)
+}
+
+// blame finds the rules that make the difference between the nodes as they are and as they should be: those that the
+// packets meet on one of them only. Where there is none, it is the rules that decided.
+func (e *exam) blame(f *Finding, s suffering) error {
+	is, err := e.lab.follow(s.attempt)
+	if err != nil {
+		return err
+	}
+	would, err := e.healed.follow(s.attempt)
+	if err != nil {
+		return err
+	}
+	met, wouldMeet := matched(is), matched(would)
+	for _, node := range slices.Sorted(maps.Keys(e.rules)) {
+		d := e.rules[node]
+		f.Missing = append(f.Missing, among(d.missing, wouldMeet)...)
+		f.Foreign = append(f.Foreign, among(d.foreign, met)...)
+		f.Moved = append(f.Moved, among(d.moved, met)...)
+	}
+	if len(f.Missing)+len(f.Foreign) > 0 {
+		f.Moved = nil
+	}
+	for _, rules := range [][]Rule{f.Missing, f.Foreign, f.Moved} {
+		e.attribute(rules)
+	}
+	if len(f.Missing)+len(f.Foreign)+len(f.Moved) == 0 {
+		f.Deciding = deciding(is)
+	}
+	return nil
+}
+
+// attribute says of each rule whose it is.
+func (e *exam) attribute(rules []Rule) {
+	known := map[string]bool{}
+	for _, s := range e.cluster.services() {
+		known[s.Namespace+"/"+s.Name] = true
+	}
+	for i := range rules {
+		switch service := serviceOf(rules[i].Text); {
+		case service == "":
+		case known[service]:
+			rules[i].Why = "of " + service
+		default:
+			rules[i].Why = "stale: there is no service " + service
+		}
+	}
+}
+
+func among(rules []Rule, met map[Rule]bool) []Rule {
+	var out []Rule
+	for _, r := range rules {
+		if met[r] && !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// matched are the rules that the packets of connections matched, there and back.
+func matched(connections []network.Connection) map[Rule]bool {
+	out := map[Rule]bool{}
+	for i := range connections {
+		c := &connections[i]
+		for _, j := range []*network.Journey{&c.Forward, c.Back, c.Third} {
+			eachStep(j, func(host string, family fakeipt.Family, step *packetsim.Step) {
+				if step.Text != "" {
+					out[Rule{Node: host, Family: family, Table: step.Table, Text: step.Text}] = true
+				}
+			})
+		}
+	}
+	return out
+}
+
+// eachStep goes along a journey and the answers that it caused.
+func eachStep(j *network.Journey, do func(host string, family fakeipt.Family, step *packetsim.Step)) {
+	if j == nil {
+		return
+	}
+	for i := range j.Hops {
+		hop := &j.Hops[i]
+		for k := range hop.Outcome.Steps {
+			do(hop.Host, packetsim.FamilyOf(hop.Input.Dst), &hop.Outcome.Steps[k])
+		}
+	}
+	for i := range j.Answers {
+		eachStep(&j.Answers[i], do)
+	}
+}
+
+// deciding are the last rules that the first packets met, or the policies.
+func deciding(connections []network.Connection) []Rule {
+	var out []Rule
+	for i := range connections {
+		hops := connections[i].Forward.Hops
+		for h := len(hops) - 1; h >= 0; h-- {
+			steps := hops[h].Outcome.Steps
+			if len(steps) == 0 {
+				continue
+			}
+			last := &steps[len(steps)-1]
+			text := last.Text
+			if text == "" {
+				text = "-P " + last.Chain + " " + policyWord(last.Policy)
+			}
+			r := Rule{Node: hops[h].Host, Family: packetsim.FamilyOf(hops[h].Input.Dst), Table: last.Table, Text: text}
+			if !slices.Contains(out, r) {
+				out = append(out, r)
+			}
+			break
+		}
+	}
+	return out
+}
+
+func policyWord(p fakeipt.Policy) string {
+	if p == fakeipt.PolicyDrop {
+		return "DROP"
+	}
+	return "ACCEPT"
+}
+
+// way tells what the hosts on the way did with the first packet of a connection that suffers.
+func (e *exam) way(s suffering) ([]string, error) {
+	connections, err := e.lab.follow(s.attempt)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for i := range connections {
+		c := &connections[i]
+		out = append(out, fmt.Sprintf("way %d of %d, probability %.4g", i+1, len(connections), c.Probability))
+		for h := range c.Forward.Hops {
+			hop := &c.Forward.Hops[h]
+			out = append(out, fmt.Sprintf("  %s: %s", hop.Host, hop.Input))
+			for k := range hop.Outcome.Steps {
+				step := &hop.Outcome.Steps[k]
+				out = append(out, strings.TrimRight(fmt.Sprintf("    %s  %s", step, step.Text), " "))
+			}
+		}
+		why := c.Why
+		if c.Made {
+			why = fmt.Sprintf("reaches %s at %s, from %s", c.Asked, c.Server, c.Client)
+		}
+		out = append(out, "  "+why)
+	}
+	return out, nil
+}
