@@ -38,7 +38,7 @@ const (
 	statusOther     = 1 // also of an operation that the ruleset refused
 	statusParameter = 2
 	statusVersion   = 3
-	statusResource  = 4 // of a batch that the kernel refused (nft)
+	statusResource  = 4 // of a batch that the kernel refused (nft), of a lock that another program holds (legacy)
 )
 
 // problem is an error of usage: the tool prints its name and version, the message and how to get help.

@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,12 @@ type GateError struct {
 	Text string
 	// Status is its exit status.
 	Status int
+}
+
+// LockHeld is what a legacy tool says that has waited so many seconds for the lock in vain.
+func LockHeld(lockFile string, seconds int) *GateError {
+	return &GateError{Status: statusResource, Text: fmt.Sprintf("Can't lock %s: Resource temporarily unavailable\n"+
+		"Another app is currently holding the xtables lock. Stopped waiting after %ds.\n", lockFile, seconds)}
 }
 
 // Error is the text.

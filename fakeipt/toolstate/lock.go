@@ -47,11 +47,10 @@ func (r *run) lockXtables(wait int) error {
 	if err == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Can't lock %s: %s\n", path, libc.FileErrorText(err))
 	if errors.Is(err, errLocked) {
-		text += fmt.Sprintf("Another app is currently holding the xtables lock. Stopped waiting after %ds.\n", wait)
+		return fakeipt.LockHeld(path, wait)
 	}
-	return &fakeipt.GateError{Status: statusFailed, Text: text}
+	return &fakeipt.GateError{Status: statusFailed, Text: fmt.Sprintf("Can't lock %s: %s\n", path, libc.FileErrorText(err))}
 }
 
 // errLocked says that somebody else has the lock.

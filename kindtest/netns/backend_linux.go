@@ -68,7 +68,7 @@ func (s *session) start(ctx context.Context, cluster *scenarios.Cluster) error {
 		}
 	}
 	s.ports.note(cluster.Objects)
-	s.Nodes, err = node.Start(ctx, cluster, s.clock, kernels)
+	s.Nodes, err = node.Start(ctx, cluster, s.clock, kernels, node.Options{})
 	return err
 }
 

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
@@ -67,10 +66,13 @@ func (a *API) Node(ctx context.Context, name string) (*corev1.Node, error) {
 	return a.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 }
 
-// Feed tells a proxier what is there, and from then on what changes, until the
-// registration is removed.
-func (a *API) Feed(ctx context.Context, proxy *proxier.DualStack) (*config.Registration, error) {
-	return a.informers.AddConsumer(ctx, proxy)
+// Feed tells a proxier what is there, and from then on what changes, until remove is called.
+func (a *API) Feed(ctx context.Context, proxy config.Handler) (remove func(), err error) {
+	registration, err := a.informers.AddConsumer(ctx, proxy)
+	if err != nil {
+		return nil, err
+	}
+	return registration.Remove, nil
 }
 
 // writesPerDelivery keeps a burst of writes below what the fake clientset's

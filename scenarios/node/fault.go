@@ -10,10 +10,10 @@ import (
 
 // fault makes something go wrong behind the proxier's back.
 func (n *Node) fault(f scenarios.Fault, families []scenarios.IPFamily) error {
-	if len(f.Commits)+f.SaveFails+f.ConntrackFails+f.LockHeld > 0 || f.RestoreTakes != nil || f.Heal || f.Family != "" {
-		return errNotYet
+	n.tools.Faults.Add(f)
+	if f.Family != "" {
+		families = []scenarios.IPFamily{f.Family}
 	}
-	n.tools.RestoreFails += f.RestoreFails
 	var lines [][]string
 	for _, table := range f.Flush {
 		for _, family := range families {

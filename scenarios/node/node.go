@@ -15,7 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
-	"github.com/chainwalk/chainwalk/proxier/iptables"
+	"github.com/chainwalk/chainwalk/proxier/healthcheck"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
@@ -28,6 +28,8 @@ type Kernel struct {
 	Sysctls   proxier.Sysctls
 	Network   proxier.Network
 	Conntrack conntrack.Table
+	// HoldLock has the tools find the lock of the legacy tools taken, until it is released; nil if they have none.
+	HoldLock func() (release func(), err error)
 }
 
 // NewClock is the clock of a cluster: it starts with the year 2026, and only Step moves it.
@@ -35,63 +37,104 @@ func NewClock() *clocktesting.FakeClock {
 	return clocktesting.NewFakeClock(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))
 }
 
+// Feeder tells proxiers of a cluster's objects.
+type Feeder interface {
+	// Feed tells a proxier what is there, and from then on what changes, until remove is called.
+	Feed(ctx context.Context, proxy config.Handler) (remove func(), err error)
+}
+
 // Node is one node with its proxier.
 type Node struct {
-	name         string
-	kernel       Kernel
-	tools        *tools.Breakable
-	clock        *clocktesting.FakeClock
-	proxy        *proxier.DualStack
-	registration *config.Registration
+	name   string
+	kernel Kernel
+	tools  *tools.Proxied
+	clock  *clocktesting.FakeClock
+	make   Proxier
+
+	proxy  Proxy
+	queue  *api.Queue
+	holds  bool
+	health *healthcheck.ProxyServer
+	remove func() // ends the feeding
 }
 
 // New returns a node that has no proxier yet.
 func New(name string, kernel Kernel, clock *clocktesting.FakeClock) *Node {
-	return &Node{name: name, kernel: kernel, tools: &tools.Breakable{Interface: kernel.Exec}, clock: clock}
+	proxied := &tools.Proxied{
+		Interface: kernel.Exec, Faults: &tools.Faults{}, Watch: tools.NewWatch(name), HoldLock: kernel.HoldLock, Sleep: clock.Step,
+	}
+	return &Node{name: name, kernel: kernel, clock: clock, tools: proxied, make: Chainwalk}
 }
 
 // Start starts a proxier that knows nothing yet, as a new process would, and feeds
 // it; one that ran before is told nothing any more. The object is the node's own.
 // The warnings say what in the configuration is likely to be a mistake.
 func (n *Node) Start(
-	ctx context.Context, kube *api.API, c *kubeproxyconfig.KubeProxyConfiguration, object *corev1.Node,
+	ctx context.Context, kube Feeder, c *kubeproxyconfig.KubeProxyConfiguration, object *corev1.Node,
 ) (warnings []string, err error) {
-	if n.registration != nil {
-		n.registration.Remove()
-		n.registration = nil
+	if n.remove != nil {
+		n.remove()
+		n.remove = nil
 	}
-	settings, err := proxier.FromConfiguration(c, n.name, object)
+	n.health = healthcheck.NewProxyServer(healthcheck.ProxyOptions{
+		Timeout: 2 * proxier.WithDefaults(c).IPTables.SyncPeriod.Duration, Clock: n.clock, Node: n, Metrics: uncounted{},
+	})
+	n.proxy, warnings, err = n.make(Process{
+		Node: n.name, Configuration: c, Object: object, Kernel: n.proxied(), Clock: n.clock, Health: n.health, Logger: klog.FromContext(ctx),
+	})
 	if err != nil {
 		return nil, err
 	}
-	for _, family := range []*proxier.Config{&settings.IPv4, &settings.IPv6} {
-		if err := n.complete(family); err != nil {
-			return nil, err
-		}
-		family.Logger = klog.FromContext(ctx)
-	}
-	if n.proxy, err = proxier.NewDualStack(settings.IPv4, settings.IPv6); err != nil {
+	n.queue = api.NewQueue(n.name, n.proxy)
+	if n.remove, err = kube.Feed(ctx, n.queue); err != nil {
 		return nil, err
 	}
-	n.registration, err = kube.Feed(ctx, n.proxy)
-	return settings.Warnings, err
+	n.queue.Hold(n.holds)
+	return warnings, nil
 }
 
-// complete fills in what a configuration cannot say.
-func (n *Node) complete(c *proxier.Config) (err error) {
-	protocol := iptables.ProtocolIPv4
-	if c.Family == corev1.IPv6Protocol {
-		protocol = iptables.ProtocolIPv6
+// proxied is the kernel with what goes wrong there.
+func (n *Node) proxied() Kernel {
+	kernel := n.kernel
+	kernel.Exec = n.tools
+	if kernel.Conntrack != nil {
+		kernel.Conntrack = &tools.Conntrack{Table: n.kernel.Conntrack, Faults: n.tools.Faults, Watch: n.tools.Watch}
 	}
-	c.IPTables, err = iptables.New(n.tools, protocol, iptables.Options{Clock: n.clock})
-	c.Sysctls, c.Network, c.Conntrack = n.kernel.Sysctls, n.kernel.Network, n.kernel.Conntrack
-	c.NFAcct, c.Clock = proxier.NFAcctTool{Exec: n.kernel.Exec}, n.clock
-	return err
+	return kernel
 }
+
+// Node is the Node object as the proxier knows it.
+func (n *Node) Node() *corev1.Node { return n.queue.Node() }
+
+// uncounted counts no answers of the health check.
+type uncounted struct{}
+
+func (uncounted) CountHealthz(int) {}
+func (uncounted) CountLivez(int)   {}
+
+// Hold says whether the proxier is told of changes from here on. If it is, it is told what was held back.
+func (n *Node) Hold(holds bool) {
+	n.holds = holds
+	n.queue.Hold(holds)
+}
+
+// KeepInputs has Inputs keep what restores are given from here on.
+func (n *Node) KeepInputs() { n.tools.KeepInputs = true }
+
+// Inputs are those of the restores since KeepInputs.
+func (n *Node) Inputs() [][]byte { return n.tools.Inputs }
+
+// View is what the proxier knows.
+func (n *Node) View() *api.View { return n.queue.View() }
 
 // Sync syncs the proxier. It looks first whether its rules were flushed, which a
 // real one does every now and then.
-func (n *Node) Sync() error { return errors.Join(n.proxy.EnsureCanaries(), n.proxy.Sync()) }
+func (n *Node) Sync() error {
+	n.tools.Written = scenarios.Written{}
+	n.tools.Watch.Begin()
+	defer n.tools.Watch.End()
+	return errors.Join(n.proxy.EnsureCanaries(), n.proxy.Sync())
+}
 
 // Run runs a tool on the node and returns what it prints. It does not break.
 func (n *Node) Run(stdin string, argv ...string) (string, error) {
@@ -107,15 +150,18 @@ func (n *Node) Save(family scenarios.IPFamily) (string, error) {
 	return n.Run("", tools.Name(family, "-save"), "-c")
 }
 
-// health is what the proxier of a family tells its health check server.
-func (n *Node) health(family scenarios.IPFamily) map[string]int {
-	proxy := n.proxy.IPv4
+// serviceHealth is what the proxier of a family tells its health check server.
+func (n *Node) serviceHealth(family scenarios.IPFamily) map[string]int {
+	of := corev1.IPv4Protocol
 	if family == scenarios.FamilyIPv6 {
-		proxy = n.proxy.IPv6
+		of = corev1.IPv6Protocol
 	}
 	out := map[string]int{}
-	for service, health := range proxy.Health() {
+	for service, health := range n.proxy.Health(of) {
 		out[service.String()] = health.LocalEndpoints
 	}
 	return out
 }
+
+// healthz says whether the proxier answers /healthz with status 200.
+func (n *Node) healthz() bool { return n.health.Healthy() && n.health.NodeEligible() }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -21,35 +23,60 @@ import (
 type Nodes struct {
 	cluster *scenarios.Cluster
 	clock   *clocktesting.FakeClock
-	api     *api.API
+	api     kubeAPI
 	stop    context.CancelFunc
 	nodes   map[string]*Node
+}
+
+// kubeAPI is the API as a cluster's nodes use it.
+type kubeAPI interface {
+	Feeder
+	Node(ctx context.Context, name string) (*corev1.Node, error)
+	Apply(ctx context.Context, objects []manifest.Object) error
+	Delete(ctx context.Context, refs []manifest.Ref) error
+}
+
+// Options say how a cluster's nodes are. The zero value: as a scenario has them.
+type Options struct {
+	// Direct has objects given to the proxiers as they are, without a clientset and informers.
+	Direct bool
+	// Proxier makes the nodes' proxiers; nil: Chainwalk.
+	Proxier Proxier
 }
 
 // Start makes the nodes of a cluster on the kernels, which go by the nodes' names:
 // it restores the rules that are there before kube-proxy, fills the API and starts
 // the proxiers. The clock moves all of them.
 func Start(
-	ctx context.Context, cluster *scenarios.Cluster, clock *clocktesting.FakeClock, kernels map[string]Kernel,
+	ctx context.Context, cluster *scenarios.Cluster, clock *clocktesting.FakeClock, kernels map[string]Kernel, o Options,
 ) (*Nodes, error) {
 	ctx, stop := context.WithCancel(ctx)
 	s := &Nodes{cluster: cluster, clock: clock, stop: stop, nodes: map[string]*Node{}}
 	for name, kernel := range kernels {
-		s.nodes[name] = New(name, kernel, clock)
+		n := New(name, kernel, clock)
+		if o.Proxier != nil {
+			n.make = o.Proxier
+		}
+		s.nodes[name] = n
 	}
-	if err := s.start(ctx); err != nil {
+	if err := s.start(ctx, o.Direct); err != nil {
 		stop()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Nodes) start(ctx context.Context) error {
+func (s *Nodes) start(ctx context.Context, direct bool) error {
 	err := s.preload()
 	if err != nil {
 		return err
 	}
-	if s.api, err = api.New(ctx, s.cluster.Objects, config.Options{Logger: klog.FromContext(ctx)}); err != nil {
+	if direct {
+		s.api, err = api.NewDirect(s.cluster.Objects)
+	} else {
+		s.api, err = api.New(ctx, s.cluster.Objects, config.Options{Logger: klog.FromContext(ctx)})
+	}
+	if err != nil {
 		return err
 	}
 	for i := range s.cluster.Nodes {
@@ -146,7 +173,45 @@ func (s *Nodes) Accounting(_ context.Context, node string) (map[string]int, erro
 
 // Health is what the proxier of the cluster's first family tells its health check server.
 func (s *Nodes) Health(_ context.Context, node string) (map[string]int, error) {
-	return s.nodes[node].health(s.cluster.IPFamily), nil
+	return s.nodes[node].serviceHealth(s.cluster.IPFamily), nil
+}
+
+// Healthz is what a node's proxier says of itself.
+func (s *Nodes) Healthz(_ context.Context, node string) (bool, error) {
+	return s.nodes[node].healthz(), nil
+}
+
+// Writes is what a node's proxier has given to restores in its last sync.
+func (s *Nodes) Writes(_ context.Context, node string) (scenarios.Written, error) {
+	return s.nodes[node].tools.Written, nil
+}
+
+// Hold says which nodes' proxiers are not told of changes from here on.
+func (s *Nodes) Hold(_ context.Context, nodes []string) error {
+	for name, n := range s.nodes {
+		n.Hold(slices.Contains(nodes, name))
+	}
+	return nil
+}
+
+// Deliver tells held nodes some of what was held back.
+func (s *Nodes) Deliver(_ context.Context, d scenarios.Delivery) error {
+	for _, name := range d.Nodes {
+		s.nodes[name].queue.Deliver(d)
+	}
+	return nil
+}
+
+// During has a function called at every point of the syncs from here on.
+func (s *Nodes) During(ctx context.Context, watch func(context.Context, scenarios.Point)) error {
+	for _, n := range s.nodes {
+		if watch == nil {
+			n.tools.Watch.Tell(nil)
+			continue
+		}
+		n.tools.Watch.Tell(func(p scenarios.Point) { watch(ctx, p) })
+	}
+	return nil
 }
 
 // Fault makes something go wrong on one node.

@@ -17,6 +17,23 @@ func kernelOf(host *packetsim.Host, netfilter *fakeipt.Kernel) node.Kernel {
 	}
 }
 
+// xtablesLock is the lock of the legacy tools.
+type xtablesLock struct{ held bool }
+
+// hold takes the lock.
+func (l *xtablesLock) hold() (release func(), err error) {
+	l.held = true
+	return func() { l.held = false }, nil
+}
+
+// enter keeps a tool out that waits for the lock in vain. One that would wait for ever does not come back: it is let in.
+func (l *xtablesLock) enter(v fakeipt.Visit) error {
+	if !l.held || !v.Locks || v.Wait == 0 {
+		return nil
+	}
+	return fakeipt.LockHeld("/run/xtables.lock", v.Wait)
+}
+
 // sysctls lets a proxier read and set its host's kernel settings.
 type sysctls struct{ host *packetsim.Host }
 

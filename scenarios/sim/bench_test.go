@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -36,7 +37,7 @@ steps:
 `
 
 // startSmall is the cluster of smallState after its first sync.
-func startSmall(b testing.TB, tool scenarios.Tool) *session {
+func startSmall(b testing.TB, tool scenarios.Tool) *World {
 	s, err := scenarios.Read("small.yaml", strings.NewReader(smallState))
 	require.NoError(b, err)
 	cluster, err := scenarios.Resolve(s)
@@ -44,11 +45,11 @@ func startSmall(b testing.TB, tool scenarios.Tool) *session {
 	started, err := Backend{}.Start(b.Context(), cluster.With(tool))
 	require.NoError(b, err)
 	require.NoError(b, started.Sync(b.Context(), []string{"node1", "node2", "node3"}))
-	return started.(*session)
+	return started.(*World)
 }
 
 // smallConnects are connections from every host but the router to every kind of destination.
-func smallConnects(s *session) []network.Connect {
+func smallConnects(s *World) []network.Connect {
 	var all []network.Connect
 	for _, from := range s.network.Hosts() {
 		if from == scenarios.RouterName {
@@ -97,8 +98,8 @@ func BenchmarkBuild(b *testing.B) {
 	cluster = cluster.With(scenarios.ToolLegacy)
 	b.ReportAllocs()
 	for b.Loop() {
-		s := &session{network: network.New(), plan: plan.Of(cluster)}
-		if _, err := s.build(cluster.Tool, node.NewClock()); err != nil {
+		s := &World{cluster: cluster, clock: node.NewClock(), network: network.New(), plan: plan.Of(cluster), kernels: map[string]*fakeipt.Kernel{}}
+		if _, err := s.build(); err != nil {
 			b.Fatal(err)
 		}
 	}

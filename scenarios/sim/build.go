@@ -1,47 +1,54 @@
 package sim
 
 import (
-	clocktesting "k8s.io/utils/clock/testing"
-
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
 
 const underlayName = "underlay"
 
 // build makes the hosts of the plan and joins them. It returns the nodes' kernels.
-func (s *session) build(tool scenarios.Tool, clock *clocktesting.FakeClock) (map[string]node.Kernel, error) {
+func (w *World) build() (map[string]node.Kernel, error) {
 	kernels := map[string]node.Kernel{}
-	for i := range s.plan.Hosts {
-		h := &s.plan.Hosts[i]
-		config := packetsim.HostConfig{
-			Name: h.Name, Devices: h.Devices, Routes: h.Routes, PolicyRules: h.Rules, Sysctls: h.Sysctls, Clock: clock,
-		}
-		if h.Node != nil {
-			config.Netfilter = fakeipt.New(fakeipt.Options{Dialect: tool.Dialect(), Clock: clock})
-		}
-		host, err := packetsim.NewHost(config)
-		if err != nil {
-			return nil, err
-		}
-		if h.Node != nil {
-			kernels[h.Name] = kernelOf(host, config.Netfilter)
-		}
-		if err := s.network.AddHost(host, h.Listeners...); err != nil {
+	for i := range w.plan.Hosts {
+		h := &w.plan.Hosts[i]
+		if err := w.addHost(h, kernels); err != nil {
 			return nil, err
 		}
 	}
-	return kernels, s.join()
+	return kernels, w.join()
+}
+
+func (w *World) addHost(h *plan.Host, kernels map[string]node.Kernel) error {
+	config := packetsim.HostConfig{
+		Name: h.Name, Devices: h.Devices, Routes: h.Routes, PolicyRules: h.Rules, Sysctls: h.Sysctls, Clock: w.clock,
+	}
+	lock := &xtablesLock{}
+	if h.Node != nil {
+		config.Netfilter = fakeipt.New(fakeipt.Options{Dialect: w.cluster.Tool.Dialect(), Clock: w.clock, Gate: lock.enter})
+	}
+	host, err := packetsim.NewHost(config)
+	if err != nil {
+		return err
+	}
+	if h.Node != nil {
+		kernel := kernelOf(host, config.Netfilter)
+		if w.cluster.Tool.Dialect() == fakeipt.Legacy {
+			kernel.HoldLock = lock.hold
+		}
+		kernels[h.Name], w.kernels[h.Name] = kernel, config.Netfilter
+	}
+	return w.network.AddHost(host, h.Listeners...)
 }
 
 // join makes the wires of the plan.
-func (s *session) join() error {
-	for _, link := range s.plan.Links {
-		if err := s.network.Link(link[0], link[1]); err != nil {
+func (w *World) join() error {
+	for _, link := range w.plan.Links {
+		if err := w.network.Link(link[0], link[1]); err != nil {
 			return err
 		}
 	}
-	return s.network.Segment(underlayName, s.plan.Segment...)
+	return w.network.Segment(underlayName, w.plan.Segment...)
 }

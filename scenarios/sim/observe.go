@@ -13,15 +13,15 @@ import (
 )
 
 // Connect makes a connection along every way that it can take.
-func (s *session) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
-	c := s.connectOf(a)
+func (w *World) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
+	c := w.connectOf(a)
 	if a.Keep == "" {
-		connections, err := s.network.Connect(c)
-		return s.observed(a, connections), err
+		connections, err := w.network.Connect(c)
+		return w.observed(a, connections), err
 	}
 	var ways []network.Connection
 	kept := -1
-	flow, err := s.network.Establish(c, func(all []network.Connection) int {
+	flow, err := w.network.Establish(c, func(all []network.Connection) int {
 		ways, kept = all, choose(all, a.Pick)
 		return kept
 	})
@@ -31,16 +31,16 @@ func (s *session) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Ob
 		}
 		return nil, err
 	}
-	s.flows[a.Keep] = flow
-	seen := s.observed(a, ways)
+	w.flows[a.Keep] = flow
+	seen := w.observed(a, ways)
 	seen.Kept = kept
 	return seen, nil
 }
 
-func (s *session) connectOf(a scenarios.Attempt) network.Connect {
+func (w *World) connectOf(a scenarios.Attempt) network.Connect {
 	return network.Connect{
 		From: a.From, Proto: plan.Proto(a.To.Proto, a.To.Addr().Is6()), To: a.To.AddrPort,
-		Source: a.Bind.Addr, SourcePort: a.Bind.Port, Via: s.plan.Gateway(a.Via, a.To.Addr().Is6()),
+		Source: a.Bind.Addr, SourcePort: a.Bind.Port, Via: w.plan.Gateway(a.Via, a.To.Addr().Is6()),
 	}
 }
 
@@ -63,31 +63,31 @@ func choose(all []network.Connection, pick netip.AddrPort) int {
 	return best
 }
 
-func (s *session) observed(a scenarios.Attempt, connections []network.Connection) *scenarios.Observed {
+func (w *World) observed(a scenarios.Attempt, connections []network.Connection) *scenarios.Observed {
 	seen := &scenarios.Observed{}
 	for i := range connections {
-		seen.Ways = append(seen.Ways, s.connectionWay(a, &connections[i]))
+		seen.Ways = append(seen.Ways, w.connectionWay(a, &connections[i]))
 	}
 	return seen
 }
 
-func (s *session) connectionWay(a scenarios.Attempt, c *network.Connection) scenarios.Way {
+func (w *World) connectionWay(a scenarios.Attempt, c *network.Connection) scenarios.Way {
 	if len(c.Forward.Hops) == 0 {
 		return scenarios.Way{Probability: c.Probability, End: scenarios.Lost, Host: a.From, Reason: c.Why, Server: a.To.AddrPort}
 	}
-	w := s.journeyWay(&c.Forward)
-	w.Probability, w.Sender, w.Why = c.Probability, c.Socket, c.Why
-	w.Heard = c.Made || c.Refused
+	way := w.journeyWay(&c.Forward)
+	way.Probability, way.Sender, way.Why = c.Probability, c.Socket, c.Why
+	way.Heard = c.Made || c.Refused
 	if c.Back != nil {
-		w.Back = hopsOf(c.Back)
+		way.Back = hopsOf(c.Back)
 	}
-	return w
+	return way
 }
 
 // journeyWay is what became of one packet.
-func (s *session) journeyWay(j *network.Journey) scenarios.Way {
+func (w *World) journeyWay(j *network.Journey) scenarios.Way {
 	p := &j.Packet
-	w := scenarios.Way{
+	way := scenarios.Way{
 		Probability: j.Probability,
 		Host:        j.At,
 		Server:      netip.AddrPortFrom(p.Dst, p.DstPort),
@@ -95,21 +95,21 @@ func (s *session) journeyWay(j *network.Journey) scenarios.Way {
 		Forward:     hopsOf(j),
 	}
 	if first := &j.Hops[0].Outcome.Packet; first.Src.IsValid() {
-		w.Sender = netip.AddrPortFrom(j.Hops[0].Input.Src, j.Hops[0].Input.SrcPort)
+		way.Sender = netip.AddrPortFrom(j.Hops[0].Input.Src, j.Hops[0].Input.SrcPort)
 	}
 	switch last := &j.Hops[len(j.Hops)-1].Outcome; j.End {
 	case network.EndDelivered:
-		w.End = scenarios.Delivered
-		if !s.network.Host(j.At).Listeners.Accept(p.Proto, w.Server) {
-			w.End = scenarios.Refused
+		way.End = scenarios.Delivered
+		if !w.network.Host(j.At).Listeners.Accept(p.Proto, way.Server) {
+			way.End = scenarios.Refused
 		}
 	case network.EndLost, network.EndLooped:
-		w.End, w.Reason, w.OnTheWire = scenarios.Lost, j.Why, j.End == network.EndLost
+		way.End, way.Reason, way.OnTheWire = scenarios.Lost, j.Why, j.End == network.EndLost
 	default:
-		w.End, w.With, w.Reason = endOf(last)
+		way.End, way.With, way.Reason = endOf(last)
 	}
-	w.Decide(decisionOf(j))
-	return w
+	way.Decide(decisionOf(j))
+	return way
 }
 
 // endOf tells what a rule decided from what the kernel decided without one.
@@ -165,8 +165,8 @@ func resultOf(o *packetsim.Outcome) string {
 }
 
 // Follow sends a later packet of a kept connection.
-func (s *session) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
-	flow := s.flows[p.Of]
+func (w *World) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
+	flow := w.flows[p.Of]
 	direction := network.FromClient
 	if p.From == scenarios.SideServer {
 		direction = network.FromServer
@@ -177,16 +177,16 @@ func (s *session) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.
 	}
 	seen := &scenarios.Observed{}
 	for i := range journeys {
-		w := s.journeyWay(&journeys[i])
-		w.Heard = flow.Received(direction, &journeys[i])
-		w.Answered = w.End == scenarios.Refused || answered(&journeys[i])
-		if p.From == scenarios.SideServer && w.End == scenarios.Refused {
-			w.End = scenarios.Delivered // a client's socket is none that listens
+		way := w.journeyWay(&journeys[i])
+		way.Heard = flow.Received(direction, &journeys[i])
+		way.Answered = way.End == scenarios.Refused || answered(&journeys[i])
+		if p.From == scenarios.SideServer && way.End == scenarios.Refused {
+			way.End = scenarios.Delivered // a client's socket is none that listens
 		}
-		if !w.Heard {
-			w.Why = "its addresses are not those of the connection"
+		if !way.Heard {
+			way.Why = "its addresses are not those of the connection"
 		}
-		seen.Ways = append(seen.Ways, w)
+		seen.Ways = append(seen.Ways, way)
 	}
 	return seen, nil
 }
@@ -211,43 +211,43 @@ func flowPacketOf(kind scenarios.PacketKind) network.FlowPacket {
 }
 
 // Send walks one packet through a node.
-func (s *session) Send(_ context.Context, name string, in packetsim.Input) (*scenarios.Observed, error) {
-	for port, pod := range s.plan.Pods {
+func (w *World) Send(_ context.Context, name string, in packetsim.Input) (*scenarios.Observed, error) {
+	for port, pod := range w.plan.Pods {
 		if port.Host == name && pod == in.In {
 			in.In = port.Device
 		}
 	}
-	outcomes, err := s.network.Host(name).Walk(in)
+	outcomes, err := w.network.Host(name).Walk(in)
 	if err != nil {
 		return nil, err
 	}
 	seen := &scenarios.Observed{}
 	for i := range outcomes {
-		seen.Ways = append(seen.Ways, s.outcomeWay(name, in, &outcomes[i]))
+		seen.Ways = append(seen.Ways, w.outcomeWay(name, in, &outcomes[i]))
 	}
 	return seen, nil
 }
 
-func (s *session) outcomeWay(name string, in packetsim.Input, o *packetsim.Outcome) scenarios.Way {
+func (w *World) outcomeWay(name string, in packetsim.Input, o *packetsim.Outcome) scenarios.Way {
 	j := network.Journey{
 		Probability: o.Probability, At: name, Packet: o.Packet, End: network.EndDropped,
 		Hops: []network.Hop{{Host: name, Input: in, Outcome: *o}},
 	}
-	w := s.journeyWay(&j)
+	way := w.journeyWay(&j)
 	if o.Verdict == packetsim.Accept {
-		w.End, w.Out = scenarios.Delivered, s.outName(name, o)
-		w.Decide(decisionOf(&j))
+		way.End, way.Out = scenarios.Delivered, w.outName(name, o)
+		way.Decide(decisionOf(&j))
 	}
-	w.Heard = true
-	return w
+	way.Heard = true
+	return way
 }
 
 // outName is the device that a packet leaves by, or the pod behind it.
-func (s *session) outName(name string, o *packetsim.Outcome) string {
+func (w *World) outName(name string, o *packetsim.Outcome) string {
 	if o.To == packetsim.ToLocal {
 		return "local"
 	}
-	if pod, ok := s.plan.Pods[network.Port{Host: name, Device: o.Out}]; ok {
+	if pod, ok := w.plan.Pods[network.Port{Host: name, Device: o.Out}]; ok {
 		return pod
 	}
 	return o.Out

@@ -27,11 +27,11 @@ func (b reachBackend) Start(ctx context.Context, cluster *scenarios.Cluster) (sc
 	if err != nil {
 		return nil, err
 	}
-	return &reachSession{s.(*session), b}, nil
+	return &reachSession{s.(*World), b}, nil
 }
 
 type reachSession struct {
-	*session
+	*World
 	reachBackend
 }
 
@@ -52,7 +52,7 @@ func (s *reachSession) Connect(ctx context.Context, a scenarios.Attempt) (*scena
 		}
 	}
 	assert.Equal(s.t, before, stateOf(s.network), "what asking leaves behind")
-	return s.session.Connect(ctx, a)
+	return s.World.Connect(ctx, a)
 }
 
 // protocols are the protocols to ask for in place of one.

@@ -54,8 +54,6 @@ func Rules(in RulesInput) (*NodeRules, error) {
 	if err != nil {
 		return nil, err
 	}
-	recorder := &tools.Recorder{Interface: kernel.Exec}
-	kernel.Exec = recorder
 	kube, err := api.New(ctx, append(slices.Clip(in.Objects), manifest.Object{Object: in.Node}), config.Options{
 		NodeName: in.Node.Name, Logger: klog.FromContext(ctx),
 	})
@@ -63,6 +61,7 @@ func Rules(in RulesInput) (*NodeRules, error) {
 		return nil, err
 	}
 	n := node.New(in.Node.Name, kernel, clock)
+	n.KeepInputs()
 	warnings, err := n.Start(ctx, kube, in.Configuration, in.Node)
 	if err != nil {
 		return nil, err
@@ -70,7 +69,7 @@ func Rules(in RulesInput) (*NodeRules, error) {
 	if err := n.Sync(); err != nil {
 		return nil, err
 	}
-	return &NodeRules{Warnings: warnings, RestoreInputs: recorder.Inputs, node: n}, nil
+	return &NodeRules{Warnings: warnings, RestoreInputs: n.Inputs(), node: n}, nil
 }
 
 func kernelFor(in RulesInput, clock *clocktesting.FakeClock) (node.Kernel, error) {

@@ -1,0 +1,88 @@
+package node
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/chainwalk/chainwalk/proxier"
+	"github.com/chainwalk/chainwalk/proxier/config"
+	"github.com/chainwalk/chainwalk/proxier/iptables"
+)
+
+// Proxy is the proxier of a node, of both families.
+type Proxy interface {
+	config.Handler
+	// Sync makes the rules what the proxier was told.
+	Sync() error
+	// EnsureCanaries looks whether somebody flushed the rules; the next Sync writes everything then.
+	EnsureCanaries() error
+	// Health is what the proxier of a family tells the health checks of services.
+	Health(family corev1.IPFamily) map[types.NamespacedName]proxier.ServiceHealth
+}
+
+// Process is what a proxier is started with: its flags and its machine.
+type Process struct {
+	Node          string
+	Configuration *kubeproxyconfig.KubeProxyConfiguration
+	// Object is the node's own as it is when the proxier starts.
+	Object *corev1.Node
+	// Kernel is the node's with what goes wrong there.
+	Kernel Kernel
+	Clock  *clocktesting.FakeClock
+	// Health is told whether the rules follow the API; ServiceHealth may be nil.
+	Health proxier.Health
+	Logger klog.Logger
+}
+
+// Proxier makes a proxier that knows nothing yet. The warnings say what in its configuration is likely to be a mistake.
+type Proxier func(Process) (proxy Proxy, warnings []string, err error)
+
+// Chainwalk is this project's own proxier.
+func Chainwalk(p Process) (Proxy, []string, error) {
+	settings, err := proxier.FromConfiguration(p.Configuration, p.Node, p.Object)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, family := range []*proxier.Config{&settings.IPv4, &settings.IPv6} {
+		if err := p.complete(family); err != nil {
+			return nil, nil, err
+		}
+		family.SyncPeriod = settings.SyncPeriod
+	}
+	both, err := proxier.NewDualStack(settings.IPv4, settings.IPv6)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &dualStack{both}, settings.Warnings, nil
+}
+
+// complete fills in what a configuration cannot say.
+func (p *Process) complete(c *proxier.Config) (err error) {
+	protocol := iptables.ProtocolIPv4
+	if c.Family == corev1.IPv6Protocol {
+		protocol = iptables.ProtocolIPv6
+	}
+	if c.IPTables, err = iptables.New(p.Kernel.Exec, protocol, iptables.Options{Clock: p.Clock}); err != nil {
+		return fmt.Errorf("the tools: %w", err)
+	}
+	c.Sysctls, c.Network, c.Conntrack = p.Kernel.Sysctls, p.Kernel.Network, p.Kernel.Conntrack
+	c.NFAcct, c.Clock = proxier.NFAcctTool{Exec: p.Kernel.Exec}, p.Clock
+	c.Health, c.Logger = p.Health, p.Logger
+	return nil
+}
+
+// dualStack is this project's proxier as a Proxy.
+type dualStack struct{ *proxier.DualStack }
+
+// Health is that of a family.
+func (d *dualStack) Health(family corev1.IPFamily) map[types.NamespacedName]proxier.ServiceHealth {
+	if family == corev1.IPv6Protocol {
+		return d.IPv6.Health()
+	}
+	return d.IPv4.Health()
+}

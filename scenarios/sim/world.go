@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/api"
+	"github.com/chainwalk/chainwalk/scenarios/node"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
+)
+
+// Options say how a World is. Its zero value is what scenarios run in.
+type Options struct {
+	// Direct has objects given to the proxiers as they are, without a clientset and informers: they are not
+	// copied, and must not be changed afterwards. What proxiers are told is the same; it is for cases of which there are many.
+	Direct bool
+	// Proxier makes the nodes' proxiers; nil: node.Chainwalk.
+	Proxier node.Proxier
+}
+
+// World is one simulated cluster. It is a scenarios.Session, and answers the oracle's questions beside. It is for one goroutine.
+type World struct {
+	*node.Nodes
+	cluster *scenarios.Cluster
+	clock   *clocktesting.FakeClock
+	network *network.Network
+	plan    *plan.Plan
+	kernels map[string]*fakeipt.Kernel // by node
+	flows   map[string]*network.Flow
+	reached []network.Reached
+}
+
+var _ scenarios.Session = (*World)(nil)
+
+// NewWorld builds the network of a cluster, fills the API and starts the proxiers, none of which has synced when it
+// returns. Steps change the cluster: give each world its own (Cluster.With).
+func NewWorld(ctx context.Context, cluster *scenarios.Cluster, o Options) (*World, error) {
+	w := &World{
+		cluster: cluster, clock: node.NewClock(), network: network.New(), plan: plan.Of(cluster),
+		kernels: map[string]*fakeipt.Kernel{}, flows: map[string]*network.Flow{},
+	}
+	kernels, err := w.build()
+	if err != nil {
+		return nil, fmt.Errorf("build the network: %w", err)
+	}
+	w.Nodes, err = node.Start(ctx, cluster, w.clock, kernels, node.Options{Direct: o.Direct, Proxier: o.Proxier})
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Kernel is a node's netfilter, nil if there is no such node.
+func (w *World) Kernel(node string) *fakeipt.Kernel { return w.kernels[node] }
+
+// View is what a node's proxier knows.
+func (w *World) View(node string) *api.View { return w.Node(node).View() }
+
+// Plan is the network of the cluster.
+func (w *World) Plan() *plan.Plan { return w.plan }

@@ -1,0 +1,197 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/utils/exec"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// Proxied runs a node's tools for its proxier: they can fail, what they write is counted, and somebody may look
+// between any two of them. A program is run by Run, Output or CombinedOutput; one that is started is the tool as it is.
+type Proxied struct {
+	exec.Interface
+	Faults *Faults
+	Watch  *Watch
+	// HoldLock has the tools find the lock of the legacy tools taken, until it is released. Nil: the tools have no such lock.
+	HoldLock func() (release func(), err error)
+	// Sleep moves the clock while a tool that takes long runs. Required if one does.
+	Sleep func(time.Duration)
+	// Written is what restores were given since it was set.
+	Written scenarios.Written
+	// Inputs are those of the restores so far, if KeepInputs is set.
+	Inputs     [][]byte
+	KeepInputs bool
+}
+
+// Command makes a command that runs a tool.
+func (p *Proxied) Command(name string, args ...string) exec.Cmd {
+	return p.wrap(p.Interface.Command(name, args...), p.Interface.Command, name, args)
+}
+
+// CommandContext makes a command that runs a tool.
+func (p *Proxied) CommandContext(ctx context.Context, name string, args ...string) exec.Cmd {
+	again := func(name string, args ...string) exec.Cmd { return p.Interface.CommandContext(ctx, name, args...) }
+	return p.wrap(p.Interface.CommandContext(ctx, name, args...), again, name, args)
+}
+
+func (p *Proxied) wrap(cmd exec.Cmd, again func(string, ...string) exec.Cmd, name string, args []string) exec.Cmd {
+	tool := path.Base(name)
+	c := &command{Cmd: cmd, proxied: p, again: again, name: name, args: args, tool: scenarios.Command(tool), family: scenarios.FamilyIPv4}
+	if strings.HasPrefix(tool, "ip6") {
+		c.family = scenarios.FamilyIPv6
+	}
+	return c
+}
+
+// command is one run of a tool.
+type command struct {
+	exec.Cmd
+	proxied *Proxied
+	again   func(name string, args ...string) exec.Cmd
+	name    string
+	args    []string
+	tool    scenarios.Command
+	family  scenarios.IPFamily
+
+	dir            string
+	env            []string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// SetDir sets the directory that the tool runs in.
+func (c *command) SetDir(dir string) {
+	c.dir = dir
+	c.Cmd.SetDir(dir)
+}
+
+// SetEnv sets the tool's environment.
+func (c *command) SetEnv(env []string) {
+	c.env = env
+	c.Cmd.SetEnv(env)
+}
+
+// SetStdin sets what the tool reads.
+func (c *command) SetStdin(in io.Reader) {
+	c.stdin = in
+	c.Cmd.SetStdin(in)
+}
+
+// SetStdout sets where the tool prints.
+func (c *command) SetStdout(out io.Writer) {
+	c.stdout = out
+	c.Cmd.SetStdout(out)
+}
+
+// SetStderr sets where the tool prints errors.
+func (c *command) SetStderr(out io.Writer) {
+	c.stderr = out
+	c.Cmd.SetStderr(out)
+}
+
+// CombinedOutput runs the tool and returns all that it prints.
+func (c *command) CombinedOutput() ([]byte, error) {
+	var out bytes.Buffer
+	c.SetStdout(&out)
+	c.SetStderr(&out)
+	err := c.Run()
+	return out.Bytes(), err
+}
+
+// Output runs the tool and returns what it prints on its standard output.
+func (c *command) Output() ([]byte, error) {
+	var out bytes.Buffer
+	c.SetStdout(&out)
+	err := c.Run()
+	return out.Bytes(), err
+}
+
+// Run runs the tool, or has it fail.
+func (c *command) Run() error {
+	release := func() {}
+	if hold := c.proxied.HoldLock; hold != nil && c.locks() && c.proxied.Faults.take(c.family, lockHeld) != nil {
+		var err error
+		if release, err = hold(); err != nil {
+			return err
+		}
+	}
+	defer release()
+	return c.proxied.Watch.Around(c.tool, "", c.run)
+}
+
+// locks says whether the tool takes the lock of the legacy tools; those that do are told how long to wait for it.
+func (c *command) locks() bool { return slices.Contains(c.args, "-w") }
+
+func (c *command) run() error {
+	switch {
+	case strings.HasSuffix(string(c.tool), "-restore") && c.stdin != nil:
+		return c.restore()
+	case strings.HasSuffix(string(c.tool), "-save") && c.proxied.Faults.take(c.family, saveFails) != nil:
+		return c.part(nil, c.name, "-t", "fault") // a table that is not there
+	}
+	return c.Cmd.Run()
+}
+
+// part runs the tool once more, on another input.
+func (c *command) part(input []byte, name string, args ...string) error {
+	cmd := c.again(name, args...)
+	if c.dir != "" {
+		cmd.SetDir(c.dir)
+	}
+	if c.env != nil {
+		cmd.SetEnv(c.env)
+	}
+	if input != nil {
+		cmd.SetStdin(bytes.NewReader(input))
+	}
+	if c.stdout != nil {
+		cmd.SetStdout(c.stdout)
+	}
+	if c.stderr != nil {
+		cmd.SetStderr(c.stderr)
+	}
+	return cmd.Run()
+}
+
+// restore runs the tool as a whole, or each of its tables if somebody looks.
+func (c *command) restore() error {
+	input, err := io.ReadAll(c.stdin)
+	if err != nil {
+		panic(fmt.Sprintf("the input of a restore cannot be read: %v", err)) // it is in memory
+	}
+	p := c.proxied
+	p.Written.Restores++
+	p.Written.Bytes += len(input)
+	if p.KeepInputs {
+		p.Inputs = append(p.Inputs, input)
+	}
+	if fault := p.Faults.take(c.family, restoreFails); fault != nil {
+		input = broken(input, fault.Commits)
+	}
+	err = c.tables(input)
+	if takes := p.Faults.restoreTakes(c.family); takes > 0 {
+		p.Sleep(takes)
+	}
+	return err
+}
+
+func (c *command) tables(input []byte) error {
+	if !c.proxied.Watch.Watched() {
+		return c.part(input, c.name, c.args...)
+	}
+	for _, t := range split(input) {
+		if err := c.proxied.Watch.Around(c.tool, t.name, func() error { return c.part(t.input, c.name, c.args...) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package tools
+
+import "github.com/chainwalk/chainwalk/scenarios"
+
+// Watch is told of every point of a node's syncs.
+type Watch struct {
+	node  string
+	tell  func(scenarios.Point) // nil: nobody
+	count map[scenarios.Point]int
+}
+
+// NewWatch returns the watch of a node that nobody is told of.
+func NewWatch(node string) *Watch { return &Watch{node: node} }
+
+// Tell has the function called at every point from the next Begin on; nil ends that.
+func (w *Watch) Tell(tell func(scenarios.Point)) { w.tell, w.count = tell, nil }
+
+// Begin begins a sync: commands are counted from one again.
+func (w *Watch) Begin() {
+	if w.tell != nil {
+		w.count = map[scenarios.Point]int{}
+	}
+}
+
+// End ends the sync.
+func (w *Watch) End() { w.count = nil }
+
+// Watched says whether somebody is told of the sync at this moment.
+func (w *Watch) Watched() bool { return w.count != nil }
+
+// Around does something, with the points before and after it.
+func (w *Watch) Around(command scenarios.Command, table string, do func() error) error {
+	if !w.Watched() {
+		return do()
+	}
+	p := scenarios.Point{Node: w.node, Command: command, Table: table}
+	w.count[p]++
+	p.Nth = w.count[p]
+	w.tell(p)
+	err := do()
+	p.After = true
+	w.tell(p)
+	return err
+}
