@@ -1,6 +1,9 @@
 package fakeipt
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // chainMap is a persistent hash map from chain name to chain. A derived map
 // shares every page and bucket that did not change, so that a commit costs by
@@ -24,7 +27,7 @@ const (
 
 type mapPage struct {
 	owner   *mapOwner
-	buckets [pageSize]*mapBucket
+	buckets []*mapBucket // pageSize of them, fewer in a map that has fewer
 }
 
 type mapBucket struct {
@@ -109,7 +112,7 @@ func (m *chainMap) grow(count int) {
 	m.mask = buckets - 1
 	m.pages = make([]*mapPage, (buckets+pageSize-1)/pageSize)
 	for i := range m.pages {
-		m.pages[i] = &mapPage{owner: m.owner}
+		m.pages[i] = &mapPage{owner: m.owner, buckets: make([]*mapBucket, min(buckets, pageSize))}
 	}
 	for _, p := range old {
 		for _, b := range p.buckets {
@@ -129,7 +132,7 @@ func (m *chainMap) writable(hash uint32) *mapBucket {
 	i := hash & m.mask
 	page := m.pages[i>>pageBits]
 	if page.owner != m.owner {
-		page = &mapPage{owner: m.owner, buckets: page.buckets}
+		page = &mapPage{owner: m.owner, buckets: slices.Clone(page.buckets)}
 		m.pages[i>>pageBits] = page
 	}
 	b := page.buckets[i&(pageSize-1)]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"strings"
+	"sync"
 )
 
 // commandParser makes commands of words, one after the other; its memory is used again.
@@ -33,6 +34,37 @@ func newCommandParser(f Family, c caller) *commandParser {
 	p.addresses, p.devices = newAddressReader(f), newDeviceReader()
 	p.verdicts = &[3]Verdict{{VerdictAccept}, {VerdictDrop}, {VerdictReturn}}
 	return p
+}
+
+// idleParsers are parsers that nobody uses, by family. Most commands are short, and a parser costs more than reading one.
+type idleParsers struct {
+	lock    sync.Mutex
+	parsers [2][]*commandParser
+}
+
+// parser gives a parser for a family; done takes it back.
+func (k *Kernel) parser(f Family, c caller) *commandParser {
+	k.idle.lock.Lock()
+	defer k.idle.lock.Unlock()
+	idle := &k.idle.parsers[f.index()]
+	last := len(*idle) - 1
+	if last < 0 {
+		return newCommandParser(f, c)
+	}
+	p := (*idle)[last]
+	*idle = (*idle)[:last]
+	p.caller, p.extensions.call.caller = c, c
+	p.restore, p.chains, p.lastChain = "", nil, ""
+	return p
+}
+
+// done takes a parser back. Nothing that it has read is needed any more but what it has made of that.
+func (k *Kernel) done(p *commandParser) {
+	p.caller, p.extensions.call.caller, p.chains = caller{}, caller{}, nil
+	k.idle.lock.Lock()
+	defer k.idle.lock.Unlock()
+	idle := &k.idle.parsers[p.family.index()]
+	*idle = append(*idle, p)
 }
 
 // inTable makes the table the one of commands that do not say theirs. Messages name head before the first word.

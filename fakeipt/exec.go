@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strings"
 	"sync"
 
 	"k8s.io/utils/exec"
@@ -123,6 +124,15 @@ func (p *process) pipe(to *io.Writer) (io.ReadCloser, error) {
 
 // Start runs the program in the background.
 func (p *process) Start() error {
+	err := p.start()
+	if err == nil {
+		go p.run()
+	}
+	return err
+}
+
+// start prepares to run the program.
+func (p *process) start() error {
 	if p.started {
 		return errStarted
 	}
@@ -134,7 +144,6 @@ func (p *process) Start() error {
 	if !p.executor.known(p.argv[0]) {
 		return exec.ErrExecutableNotFound
 	}
-	go p.run()
 	return nil
 }
 
@@ -189,10 +198,28 @@ func (p *process) Stop() {
 
 // Run starts the program and waits for it.
 func (p *process) Run() error {
-	if err := p.Start(); err != nil {
+	if err := p.start(); err != nil {
 		return err
 	}
+	if p.waitsForNobody() {
+		p.run()
+	} else {
+		go p.run()
+	}
 	return p.Wait()
+}
+
+// waitsForNobody says whether the program ends without anybody else's doing, so that it needs no goroutine of its own.
+func (p *process) waitsForNobody() bool {
+	k, ok := p.executor.tools.(*Kernel)
+	if !ok || k.gate != nil || len(p.pipes) > 0 {
+		return false
+	}
+	switch p.stdin.(type) {
+	case nil, *bytes.Reader, *bytes.Buffer, *strings.Reader:
+		return true
+	}
+	return false
 }
 
 // CombinedOutput runs the program and returns all it prints.

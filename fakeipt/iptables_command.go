@@ -11,7 +11,8 @@ import (
 
 // command is iptables or ip6tables.
 func (run *toolRun) command() int {
-	parser := newCommandParser(run.family, caller{run, run.kernel})
+	parser := run.kernel.parser(run.family, caller{run, run.kernel})
+	defer run.kernel.done(parser)
 	parser.inTable("filter", run.argv0)
 	parser.args.setArgs(run.args)
 	cmd, err := parser.parse()

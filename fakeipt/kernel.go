@@ -67,6 +67,7 @@ type Kernel struct {
 	sets    *ipset.Table
 	beside  *Kernel
 	gate    func(Visit) error
+	idle    idleParsers
 
 	lock     *sync.Mutex // held by a tool that reads and then writes
 	rulesets [2]atomic.Pointer[Ruleset]

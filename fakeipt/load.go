@@ -21,6 +21,7 @@ func (k *Kernel) Load(f Family, name string, r io.Reader) error {
 	defer k.lock.Unlock()
 	k.addNamedObjects(text)
 	restore := newRestorer(f, caller{kernel: k}, f.facts().tool+"-restore", io.Discard)
+	defer restore.close()
 	restore.counters, restore.lenient = true, true
 	before := k.Ruleset(f)
 	if err := restore.run(endLine(text)); err != nil {

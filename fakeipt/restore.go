@@ -30,10 +30,13 @@ type restorer struct {
 
 // newRestorer returns a restorer that speaks as that tool.
 func newRestorer(f Family, c caller, tool string, stdout io.Writer) *restorer {
-	r := &restorer{caller: c, family: f, tool: tool, stdout: stdout, parser: newCommandParser(f, c)}
+	r := &restorer{caller: c, family: f, tool: tool, stdout: stdout, parser: c.kernel.parser(f, c)}
 	r.parser.restore = tool
 	return r
 }
+
+// close gives up what the restorer has used.
+func (r *restorer) close() { r.kernel.done(r.parser) }
 
 // Errors of restore input as such.
 var (

@@ -14,6 +14,7 @@ import (
 // restore is iptables-restore or ip6tables-restore.
 func (run *toolRun) restore() int {
 	r := newRestorer(run.family, caller{run, run.kernel}, run.name, run.stdout)
+	defer r.close()
 	flags, status, ok := run.restoreFlags(r)
 	if !ok {
 		return status

@@ -14,8 +14,11 @@ type saveOptions struct {
 	now      time.Time
 }
 
-// saveBuffer is the number of bytes that are written at once.
-const saveBuffer = 1 << 18
+// saveBuffer is the number of bytes that are written at once, of a table that has so many.
+const (
+	saveBuffer      = 1 << 18
+	leastSaveBuffer = 1 << 12
+)
 
 // save writes the ruleset as iptables-save prints it, without the lines that have a date.
 func (rs *Ruleset) save(w io.Writer, counters bool) error {
@@ -29,7 +32,7 @@ func (rs *Ruleset) save(w io.Writer, counters bool) error {
 
 // save writes one table. Without a tool's name the comments are left out.
 func (t *Table) save(w io.Writer, rs *Ruleset, o saveOptions) error {
-	buf := make([]byte, 0, saveBuffer+4096)
+	buf := make([]byte, 0, leastSaveBuffer)
 	date := o.now.Format(time.ANSIC)
 	if o.tool != "" {
 		variant := ""
@@ -45,7 +48,7 @@ func (t *Table) save(w io.Writer, rs *Ruleset, o saveOptions) error {
 			return err
 		}
 	}
-	block := make([]savedRule, 0, saveBlock)
+	var block []savedRule
 	for c := range t.Chains() {
 		for _, r := range c.Rules {
 			if block = append(block, savedRule{chain: c.Name, rule: r}); len(block) < saveBlock {

@@ -90,8 +90,15 @@ func (run *toolRun) identify() toolKind {
 		run.family = IPv4
 	}
 	rest = strings.TrimPrefix(rest, [...]string{"-legacy", "-nft"}[run.kernel.dialect])
-	kind, ok := map[string]toolKind{"": toolCommand, "-save": toolSave, "-restore": toolRestore}[rest]
-	if !ok {
+	kind := toolNone
+	switch rest {
+	case "":
+		kind = toolCommand
+	case "-save":
+		kind = toolSave
+	case "-restore":
+		kind = toolRestore
+	default:
 		return toolNone
 	}
 	run.name = base

@@ -1,6 +1,9 @@
 package fakeipt
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // wordList is one line of restore input cut into words, or the words of a command line.
 type wordList struct {
@@ -20,8 +23,16 @@ func (w *wordList) reset() {
 // setArgs makes the list from a command line.
 func (w *wordList) setArgs(args []string) {
 	w.reset()
+	size := 0
 	for _, a := range args {
-		w.words = append(w.words, []byte(a))
+		size += len(a)
+	}
+	w.buf = slices.Grow(w.buf, size)
+	w.words, w.columns = slices.Grow(w.words, len(args)), slices.Grow(w.columns, len(args))
+	for _, a := range args {
+		begin := len(w.buf)
+		w.buf = append(w.buf, a...)
+		w.words = append(w.words, w.buf[begin:len(w.buf):len(w.buf)])
 		w.columns = append(w.columns, 0)
 	}
 }
