@@ -284,14 +284,18 @@ func (g *generator) clusterIP(family corev1.IPFamily) string {
 		}
 	}
 	g.lastIP++
-	if family == corev1.IPv6Protocol {
-		return fmt.Sprintf("fd00:30::%x", g.lastIP)
-	}
-	ip := fmt.Sprintf("172.30.%d.%d", g.lastIP/250, 1+g.lastIP%250)
-	if g.has.Has(OddSpelling) && g.in(1, 3) {
+	ip := serviceIP(family, g.lastIP)
+	if family == corev1.IPv4Protocol && g.has.Has(OddSpelling) && g.in(1, 3) {
 		return odd(ip)
 	}
 	return ip
+}
+
+func serviceIP(f corev1.IPFamily, number int) string {
+	if f == corev1.IPv6Protocol {
+		return fmt.Sprintf("fd00:30::%x", number)
+	}
+	return fmt.Sprintf("172.30.%d.%d", number/250, 1+number%250)
 }
 
 // taken reports whether a service that is there has the cluster IP.
