@@ -17,6 +17,14 @@ const (
 	FromServer
 )
 
+// String is the side in words.
+func (d Direction) String() string {
+	if d == FromServer {
+		return "server"
+	}
+	return "client"
+}
+
 // FlowPacket is a later packet of a flow. Its zero value is a TCP segment with data, or a datagram.
 type FlowPacket struct {
 	Flags       packetsim.TCPFlags // TCP only; 0 is PSH and ACK
@@ -33,6 +41,8 @@ type Flow struct {
 
 	network *Network
 	want    Connect
+	// client and server are the hosts of these names when the flow began, server nil if none was reached.
+	client, server *Host
 }
 
 // Establish connects as Connect does, lets pick choose one of the ways (by its index) and keeps
@@ -83,7 +93,9 @@ func (n *Network) keep(want *Connect, chosen Connection) (*Flow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Flow{Connection: chosen, network: n, want: *want}, nil
+	return &Flow{
+		Connection: chosen, network: n, want: *want, client: n.hosts[want.From], server: n.hosts[chosen.Server],
+	}, nil
 }
 
 func firstMade(connections []Connection) int {
@@ -156,8 +168,16 @@ func (f *Flow) reached(dir Direction, from string, j *Journey) Reached {
 }
 
 // Received says whether a journey that a packet of this flow made ended in the socket that the
-// packet was for. A TCP client answers a segment for which it has no socket with a RST.
+// packet was for. A TCP client answers a segment for which it has no socket with a RST. A host that has taken the place of
+// one that was removed has none of its connections; a datagram is for whoever listens.
 func (f *Flow) Received(dir Direction, j *Journey) bool {
+	to := f.client
+	if dir == FromClient {
+		to = f.server
+	}
+	if f.network.hosts[j.At] != to && f.want.Proto != packetsim.UDP {
+		return false
+	}
 	if dir == FromClient {
 		return f.Connection.reachesServer(j)
 	}
@@ -174,6 +194,9 @@ func (f *Flow) packet(dir Direction, later *FlowPacket) (from string, p packetsi
 			return "", p, errors.New("flow to " + f.want.To.String() + ": no server was reached, so none can send")
 		}
 		from, p = f.Connection.Server, f.Connection.Forward.Packet.Answer()
+	}
+	if sender := f.network.hosts[from]; sender == nil || dir == FromClient && sender != f.client || dir == FromServer && sender != f.server {
+		return "", p, fmt.Errorf("flow to %s: its %s %s is no more", f.want.To, dir, from)
 	}
 	p.OutOfWindow, p.Length = later.OutOfWindow, later.Length
 	if f.want.Proto == packetsim.TCP {

@@ -89,6 +89,23 @@ func (n *Network) AddHost(h *packetsim.Host, listeners ...Listener) error {
 	return nil
 }
 
+// RemoveHost takes a host away, with the links that it is plugged in and its places on segments. One that is not there is none.
+func (n *Network) RemoveHost(name string) {
+	gone := n.hosts[name]
+	delete(n.hosts, name)
+	if gone == nil {
+		return
+	}
+	for _, w := range gone.wires {
+		if w.link {
+			for _, p := range w.ports {
+				delete(p.host.wires, p.Device)
+			}
+		}
+		w.ports = slices.DeleteFunc(w.ports, func(p plug) bool { return p.host == gone })
+	}
+}
+
 // Host is the host of a name, or nil.
 func (n *Network) Host(name string) *Host { return n.hosts[name] }
 
