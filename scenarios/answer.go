@@ -9,7 +9,7 @@ import (
 // ExpectOf is an answer of the oracle as an expectation. False where no expectation says it: where
 // several things are allowed, or endpoints end in several ways.
 func ExpectOf(a *oracle.Answer) (Expect, bool) {
-	if a.Open || len(a.Others) > 0 {
+	if a.Open || a.Loose || len(a.Others) > 0 {
 		return Expect{}, false
 	}
 	switch a.Fate {

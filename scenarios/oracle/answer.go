@@ -1,7 +1,10 @@
 package oracle
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -22,8 +25,8 @@ type Source string
 
 // The sources.
 const (
-	Kept        Source = "kept"
-	Masqueraded Source = "masqueraded"
+	Kept        Source = "kept"        // that of the client
+	Masqueraded Source = "masqueraded" // an address of the node that decides
 	Either      Source = "either"
 )
 
@@ -40,10 +43,161 @@ type Answer struct {
 	// Host is where an untouched packet ends, and End how; empty and Lost if nobody has the address.
 	Host string
 	End  End
-	// Open says that anything may become of the packet: the specification leaves it open.
+	// Open says that the specification leaves it open what becomes of the packet: anything may.
 	Open bool
+	// Loose says that some of it is open: the Endpoints may have other chances, or be rejected or dropped, and nobody need hear an answer.
+	Loose bool
 	// Others are answers that are allowed as well.
 	Others []Answer
 
-	rest
+	port   *port
+	decide *host // the node
+	client *host
+	from   netip.Addr
+	source Source
+	net    *network
+	// remembered says that the endpoints are remembered ones.
+	remembered bool
+	// later says that it is for a later packet of a flow, which nobody answers.
+	later bool
+	// flow is the flow that the answer continues.
+	flow    *Flow
+	served  *Clause // why the place is served, or is not
+	chosen  *Clause // why these endpoints, or the fate
+	sourced *Clause // why this source
+	odd     *Clause // what else plays a part
+}
+
+// Source is the source that the endpoint at a place of Endpoints sees.
+func (a *Answer) Source(endpoint int) Source {
+	if a.flow != nil {
+		return Either
+	}
+	at := a.Endpoints[endpoint].Addr()
+	switch {
+	case a.decide.has(at) && a.source == Kept && a.from != at:
+		return Kept
+	case a.decide.has(at):
+		return Either // it never leaves the node, so nothing needs to bring its answer back
+	case at == a.from:
+		return Masqueraded
+	}
+	return a.source
+}
+
+// Heard says whether the client must hear the answer of the endpoint at a place of Endpoints;
+// otherwise it may not, as the network leads the answer past the node that translated.
+func (a *Answer) Heard(endpoint int) bool {
+	if a.Loose || a.later || a.flow != nil || !a.client.has(a.from) && !a.from.IsLoopback() {
+		return false
+	}
+	at := a.net.byAddr[a.Endpoints[endpoint].Addr()]
+	switch {
+	case at == nil:
+		return false
+	case a.Source(endpoint) == Masqueraded, a.client.node == a.decide.node, at.node == a.decide.node:
+		return true
+	}
+	return false
+}
+
+// At says where and how a packet to the endpoint at a place of Endpoints ends.
+func (a *Answer) At(endpoint int) (host string, end End) {
+	if a.flow != nil {
+		return a.net.ends(a.flow.attempt.Protocol, a.Endpoints[endpoint])
+	}
+	return a.net.ends(a.port.protocol, a.Endpoints[endpoint])
+}
+
+// Clauses are those that decided.
+func (a *Answer) Clauses() []*Clause {
+	out := make([]*Clause, 0, 8)
+	add := func(c *Clause) {
+		if c != nil && !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	add(a.served)
+	add(a.chosen)
+	add(a.sourced)
+	add(a.odd)
+	if a.port != nil {
+		for _, c := range a.port.notes {
+			add(c)
+		}
+	}
+	a.ofEndpoints(add)
+	for i := range a.Others {
+		for _, c := range a.Others[i].Clauses() {
+			add(c)
+		}
+	}
+	return out
+}
+
+// ofEndpoints adds the clauses that depend on single endpoints.
+func (a *Answer) ofEndpoints(add func(*Clause)) {
+	if a.Fate != ToEndpoint || a.Open || a.flow != nil {
+		return
+	}
+	if len(a.Endpoints) > 1 && !a.Loose {
+		add(equalChances)
+	}
+	for i, at := range a.Endpoints {
+		switch {
+		case a.decide.has(at.Addr()):
+			add(ownProcess)
+		case at.Addr() == a.from:
+			add(hairpin)
+		}
+		if a.Heard(i) {
+			add(RepliesComeBack)
+		} else if _, end := a.At(i); end != Lost {
+			add(answerPastTheNode)
+		}
+	}
+}
+
+// String says in words what is allowed.
+func (a *Answer) String() string {
+	if a.Open {
+		return "anything"
+	}
+	var out strings.Builder
+	switch a.Fate {
+	case ToEndpoint:
+		a.endpointsInWords(&out)
+	case Untouched:
+		fmt.Fprintf(&out, "it passes untouched%s", a.endInWords())
+	default:
+		fmt.Fprintf(&out, "%s on %s", map[Fate]string{Reject: "it is rejected", Drop: "it is dropped"}[a.Fate], a.Node)
+	}
+	for i := range a.Others {
+		fmt.Fprintf(&out, ", or %s", &a.Others[i])
+	}
+	return out.String()
+}
+
+func (a *Answer) endpointsInWords(out *strings.Builder) {
+	if a.flow != nil {
+		fmt.Fprintf(out, "it goes on to %s", a.Endpoints[0])
+		return
+	}
+	fmt.Fprintf(out, "%s:%s sends it to ", a.Service, a.Port)
+	for i, at := range a.Endpoints {
+		if i > 0 {
+			out.WriteString(", ")
+		}
+		fmt.Fprintf(out, "%s (%s)", at, a.Source(i))
+	}
+	if len(a.Endpoints) > 1 && !a.Loose {
+		out.WriteString(", equally often")
+	}
+}
+
+func (a *Answer) endInWords() string {
+	if a.Host == "" {
+		return ""
+	}
+	return fmt.Sprintf(" and is %s by %s", a.End, a.Host)
 }

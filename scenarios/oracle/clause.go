@@ -50,9 +50,3 @@ func ByName(name string) *Clause {
 	}
 	return nil
 }
-
-// Chapter is a part of the specification.
-type Chapter struct {
-	Title   string
-	Clauses []*Clause
-}

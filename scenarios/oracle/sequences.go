@@ -1,19 +1,5 @@
 package oracle
 
-// Chapters are the parts of the specification.
-func Chapters() []Chapter {
-	return []Chapter{
-		{Title: "Sequences", Clauses: []*Clause{
-			PartialEqualsFull, RestartEqualsFresh, OrderDoesNotMatter, NoStaleChain, SecondSyncWritesNothing, CostByChange,
-			FailedRestoreChangesNothing, HealsAfterFaults, HealthTellsFailure,
-			RulesReadBack, ToolsAlike, FamiliesAlike, NamesDoNotMatter, HealthCheckAgrees,
-		}},
-		{Title: "Connections over time", Clauses: []*Clause{
-			LiveConnectionSurvives, RepliesComeBack, StaleUDPFlow, AffinitySticks, AffinityEnds, InvalidPacketDropped,
-		}},
-	}
-}
-
 // The clauses of sequences, which a judge of them names itself.
 var (
 	PartialEqualsFull = &Clause{
@@ -90,45 +76,5 @@ var (
 		Text: "The health check node port of a service counts the ready endpoints of its node, " +
 			"as the rules have them, and is served only under type LoadBalancer and externalTrafficPolicy Local.",
 		Source: []string{"v1.ServiceSpec.healthCheckNodePort", "kubernetes#99299", "KEP-1669"},
-	}
-)
-
-// The clauses of connections over time.
-var (
-	LiveConnectionSurvives = &Clause{
-		Name: "live-connection-survives", Law: "I2", Force: Must,
-		Text: "A connection that was made goes on to the same endpoint, as long as that is one of the service's and " +
-			"serves, or terminates gracefully;" +
-			"what changes for others does not touch it.",
-		Source: []string{"KEP-1669", "Kubernetes documentation: Virtual IPs and Service Proxies"},
-	}
-	RepliesComeBack = &Clause{
-		Name: "replies-come-back", Law: "I2", Force: Must,
-		Text:   "A client hears from the address and port that it called, and from nobody else.",
-		Source: []string{"kubernetes#74839", "Kubernetes documentation: Virtual IPs and Service Proxies"},
-	}
-	StaleUDPFlow = &Clause{
-		Name: "stale-udp-flow", Law: "I8", Force: Must,
-		Text: "After the sync that knows that a UDP flow's endpoint no longer serves, or that there is one where there " +
-			"was none, the next datagram of the same" +
-			"source port meets what a first packet would.",
-		Source: []string{"kubernetes#19029", "kubernetes#48370", "kubernetes#112604", "kubernetes#139628"},
-	}
-	AffinitySticks = &Clause{
-		Name: "affinity-sticks", Law: "I10", Force: Must,
-		Text: "A client that was sent to an endpoint is sent there again by the same node and service port within the " +
-			"timeout, as long as the endpoint is usable.",
-		Source: []string{"v1.ServiceSpec.sessionAffinity", "kubernetes#35677", "kubernetes#13299"},
-	}
-	AffinityEnds = &Clause{
-		Name: "affinity-ends", Law: "I10", Force: Must,
-		Text:   "After the timeout without a connection, or once the endpoint is not usable, a client is sent to any endpoint.",
-		Source: []string{"v1.ClientIPConfig.timeoutSeconds", "kubernetes#106030"},
-	}
-	InvalidPacketDropped = &Clause{
-		Name: "invalid-packet-dropped", Law: "I2", Force: Must,
-		Text: "A packet that conntrack cannot place in a connection that was translated is not passed on untranslated, " +
-			"unless conntrack is told to be liberal.",
-		Source: []string{"kubernetes#74839", "kubernetes#94861", "kubernetes#120412"},
 	}
 )

@@ -1,0 +1,45 @@
+package oracle
+
+// Chapter is a part of the specification.
+type Chapter struct {
+	Title   string
+	Clauses []*Clause
+}
+
+// Chapters are the parts of the specification.
+func Chapters() []Chapter {
+	return []Chapter{
+		{Title: "Where a service is served", Clauses: []*Clause{
+			clusterIPServed, externalIPServed, balancerServed, proxyModeBalancer, nodePortServed, nodePortAddresses, unservedNodePort,
+			nodePortRangesOfOtherFamily, localhostNodePort, localhostNodePortOff, otherLoopbackNodePort, healthPortOpen, pingUntouched,
+			otherTraffic, noVirtualIP, otherProxy, headlessLabel, otherFamily, oddSpelling, staleField, sameAddressConflict,
+			endpointIsDestination, unknownClient, filteredByOthers,
+		}},
+		{Title: "Which endpoints", Clauses: []*Clause{
+			readyEndpoints, terminatingFallback, nodeHints, zoneHints, incompleteHints, localEndpoints, equalChances, slicesAreJoined,
+			countedOnce, conflictingDuplicates, slicesOfOneFamily, portNamesMatch, firstAddressOnly,
+		}},
+		{Title: "Without an endpoint", Clauses: []*Clause{
+			noEndpointRejects, internalLocalDrops, externalLocalDrops, nodeToExternal,
+		}},
+		{Title: "Who may come in", Clauses: []*Clause{
+			sourceRanges, rangesOwnAddress, rangeOfEverything, rangesOfOtherFamily, loopbackFromOutside,
+		}},
+		{Title: "Who the endpoint sees", Clauses: []*Clause{
+			podSourceKept, outsiderMasqueraded, noDetector, masqueradeAll, externalMasqueraded, externalLocalKept, podShortCircuit,
+			nodeShortCircuit, hairpin, ownProcess, answerPastTheNode,
+		}},
+		{Title: "Connections over time", Clauses: []*Clause{
+			RepliesComeBack, LiveConnectionSurvives, StaleUDPFlow, staleEntryOfNoService, flowOfUnchosenEndpoint, translatedForGood,
+			AffinitySticks, AffinityEnds, affinityForgotten, InvalidPacketDropped, invalidPacketToNode,
+		}},
+		{Title: "Within a sync", Clauses: []*Clause{
+			Transition, tablesApart, staleUntilCleanup,
+		}},
+		{Title: "Sequences", Clauses: []*Clause{
+			PartialEqualsFull, RestartEqualsFresh, OrderDoesNotMatter, NoStaleChain, SecondSyncWritesNothing, CostByChange,
+			FailedRestoreChangesNothing, HealsAfterFaults, HealthTellsFailure, RulesReadBack, ToolsAlike, FamiliesAlike,
+			NamesDoNotMatter, HealthCheckAgrees,
+		}},
+	}
+}

@@ -1,0 +1,327 @@
+package oracle
+
+import (
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// question is an attempt with what is the same for every node that it passes.
+type question struct {
+	*Attempt
+	client   *host
+	from     netip.Addr
+	protocol uint8
+}
+
+// Expect says what may become of an attempt, if no earlier connection is remembered.
+// A client that does not exist may have any fate.
+func (s *Spec) Expect(a Attempt) Answer { return s.expect(&a) }
+
+func (s *Spec) expect(a *Attempt) Answer {
+	client := s.network.byName[a.From]
+	if client == nil {
+		return Answer{Open: true, odd: unknownClient}
+	}
+	q := question{Attempt: a, client: client, from: client.source(a), protocol: protocolNumber(a.Protocol)}
+	if !q.from.IsValid() {
+		return Answer{Open: true, odd: unknownClient}
+	}
+	if a.To.Addr().IsLoopback() && client.kind != aNode || client.kind != aNode && q.from.IsLoopback() {
+		return s.martian(&q)
+	}
+	first, second := s.network.hops(client, a)
+	answer := s.on(&q, first, second)
+	if answer.Fate == ToEndpoint && answer.port.doubt {
+		answer.Loose = true
+	}
+	s.mayBeFiltered(&answer, first, second)
+	return answer
+}
+
+// on is the answer of the first of two nodes that has one, otherwise that of a packet of no service.
+func (s *Spec) on(q *question, first, second int) Answer {
+	for _, node := range [2]int{first, second} {
+		if node < 0 {
+			continue
+		}
+		rest := -1
+		if node == first {
+			rest = second
+		}
+		if answer, decided := s.decide(q, node, rest); decided {
+			return answer
+		}
+	}
+	return s.untouched(q, first)
+}
+
+// decide is the answer of a node's proxy; it says nothing of packets of no service.
+func (s *Spec) decide(q *question, node, next int) (Answer, bool) {
+	known := s.known[node]
+	k := known.spec.services
+	found := k.places[place{q.To, q.protocol}]
+	var answers [4]Answer
+	all := answers[:0]
+	for i := range found {
+		all = s.include(all, q, node, next, &found[i], found[i].doubtful)
+	}
+	if len(k.nodePorts) > 0 && (q.To.Addr().IsLoopback() || s.network.hosts[node].has(q.To.Addr())) {
+		view := &known.spec.views[known.node]
+		serves, unsure, why := view.nodePorts[family(q.To.Addr())].serves(q.To.Addr())
+		ports := k.nodePorts[portPlace{q.To.Port(), q.protocol, q.To.Addr().Is6()}]
+		for i := range ports {
+			if !serves {
+				all = append(all, s.notServedHere(q, node, &ports[i], why))
+				continue
+			}
+			before := len(all)
+			all = s.include(all, q, node, next, &ports[i], unsure || ports[i].doubtful)
+			all[before].served = why
+		}
+	}
+	if len(all) == 0 {
+		return Answer{}, false
+	}
+	return together(all), true
+}
+
+// notServedHere is the answer at an address of a node that serves no node ports.
+func (s *Spec) notServedHere(q *question, node int, at *served, why *Clause) Answer {
+	a := s.untouched(q, node)
+	a.served = why
+	known := s.known[node]
+	endpoints := at.port.usableOn(known.node, &known.spec.views[known.node])
+	blocked := a
+	blocked.Node, blocked.chosen = known.spec.views[known.node].name, unservedNodePort
+	switch {
+	case !endpoints.any:
+		blocked.Fate = Reject
+	case at.port.externalLocal && len(endpoints.local) == 0:
+		blocked.Fate = Drop
+	default:
+		return a
+	}
+	a.odd, a.Others = unservedNodePort, []Answer{blocked}
+	return a
+}
+
+// include adds the answer of a service port; one that is doubtful may not be there at all.
+func (s *Spec) include(all []Answer, q *question, node, next int, at *served, doubtful bool) []Answer {
+	all = append(all, s.answer(q, node, next, at))
+	if doubtful {
+		a := s.onward(q, node, next)
+		a.odd = staleField
+		all = append(all, a)
+	}
+	return all
+}
+
+// together makes one answer of several that are allowed.
+func together(all []Answer) Answer {
+	answer := all[0]
+	if len(all) > 1 {
+		answer.Others = append(append([]Answer(nil), answer.Others...), all[1:]...)
+		if differentPorts(all) && answer.odd == nil {
+			answer.odd = sameAddressConflict
+		}
+	}
+	return answer
+}
+
+func differentPorts(all []Answer) bool {
+	for i := range all {
+		if all[i].port != nil && all[i].port != all[0].port {
+			return true
+		}
+	}
+	return false
+}
+
+// onward is what becomes of a packet that a node does not stop.
+func (s *Spec) onward(q *question, node, next int) Answer {
+	if next >= 0 {
+		if answer, decided := s.decide(q, next, -1); decided {
+			return answer
+		}
+	}
+	return s.untouched(q, node)
+}
+
+// untouched is the answer for a packet of no service.
+func (s *Spec) untouched(q *question, node int) Answer {
+	a := Answer{Fate: Untouched, client: q.client, from: q.from, net: s.network}
+	a.Host, a.End = s.network.ends(q.Protocol, q.To)
+	if q.To.Addr().IsLoopback() {
+		a.Host, a.End = q.client.name, q.client.takes(q.Protocol, q.To)
+	}
+	a.served = otherTraffic
+	if node < 0 {
+		return a
+	}
+	k := s.known[node].spec.services
+	if q.Protocol == ICMP {
+		a.served = pingUntouched
+	} else if q.Protocol == corev1.ProtocolTCP && k.health[q.To.Port()] && s.isNode(a.Host) {
+		a.served = healthPortOpen
+	} else if why := k.left[place{q.To, q.protocol}]; why != nil {
+		a.served = why
+	}
+	return a
+}
+
+func (s *Spec) isNode(name string) bool {
+	h := s.network.byName[name]
+	return h != nil && h.kind == aNode
+}
+
+// answer is what a service port does with a packet on a node.
+func (s *Spec) answer(q *question, node, next int, at *served) Answer {
+	known := s.known[node]
+	view := &known.spec.views[known.node]
+	p := at.port
+	a := Answer{
+		Node: view.name, Service: p.service, Port: p.name,
+		port: p, client: q.client, from: q.from, net: s.network, decide: &s.network.hosts[node],
+	}
+	if p.open {
+		a.Open, a.odd = true, endpointIsDestination
+	}
+	endpoints := p.usableOn(known.node, view)
+	local := view.detect.local(q.from, s.comesBy(q, node, view))
+	if at.kind == atClusterIP {
+		a.served = clusterIPServed
+		internal(&a, endpoints, view, local)
+		return a
+	}
+	a.served = [...]*Clause{atExternalIP: externalIPServed, atLoadBalancerIP: balancerServed, atNodePort: nodePortServed}[at.kind]
+	if at.kind == atLoadBalancerIP && p.limited && !s.allowed(&a, view) {
+		return s.blocked(&a, q, node, next, endpoints)
+	}
+	s.external(&a, q, node, next, endpoints, local)
+	return a
+}
+
+// comesBy is the device by which a packet comes to a node, empty if the node sends it.
+func (s *Spec) comesBy(q *question, node int, v *view) string {
+	switch {
+	case q.client.kind == aNode && q.client.node == node:
+		return ""
+	case q.client.kind == aPod && q.client.node == node:
+		return q.client.device
+	}
+	return v.device
+}
+
+// internal answers for a cluster IP.
+func internal(a *Answer, endpoints *usable, v *view, local bool) {
+	p := a.port
+	switch {
+	case !endpoints.any:
+		a.Fate, a.chosen = Reject, noEndpointRejects
+		return
+	case p.internalLocal && len(endpoints.local) == 0:
+		a.Fate, a.chosen = Drop, internalLocalDrops
+		return
+	case p.internalLocal:
+		a.to(endpoints.local, endpoints.whyLocal)
+	default:
+		a.to(endpoints.cluster, endpoints.whyCluster)
+	}
+	switch {
+	case v.masqueradeAll:
+		a.source, a.sourced = Masqueraded, masqueradeAll
+	case !v.detect.works(p.v6):
+		a.source, a.sourced = Kept, noDetector
+	case local:
+		a.source, a.sourced = Kept, podSourceKept
+	default:
+		a.source, a.sourced = Masqueraded, outsiderMasqueraded
+	}
+}
+
+func (a *Answer) to(endpoints []netip.AddrPort, why *Clause) {
+	a.Fate, a.Endpoints, a.chosen = ToEndpoint, endpoints, why
+}
+
+// external answers for the addresses by which a service is called from outside.
+func (s *Spec) external(a *Answer, q *question, node, next int, endpoints *usable, local bool) {
+	fromNode := a.decide.has(q.from) || q.from.IsLoopback()
+	switch {
+	case !endpoints.any:
+		a.Fate, a.chosen = Reject, noEndpointRejects
+		if q.client.kind == aNode && q.client.node == node && !q.To.Addr().IsLoopback() && !a.decide.has(q.To.Addr()) {
+			other := s.onward(q, node, next)
+			other.odd = nodeToExternal
+			a.Others = append(a.Others, other)
+		}
+	case !a.port.externalLocal:
+		a.to(endpoints.cluster, endpoints.whyCluster)
+		a.source, a.sourced = Masqueraded, externalMasqueraded
+	case local:
+		a.to(endpoints.cluster, endpoints.whyCluster)
+		a.source, a.sourced = Kept, podShortCircuit
+	case fromNode:
+		a.to(endpoints.cluster, endpoints.whyCluster)
+		a.source, a.sourced = Masqueraded, nodeShortCircuit
+	case len(endpoints.local) == 0:
+		a.Fate, a.chosen = Drop, externalLocalDrops
+	default:
+		a.to(endpoints.local, endpoints.whyLocal)
+		a.source, a.sourced = Kept, externalLocalKept
+	}
+}
+
+// allowed says whether source ranges let a client in.
+func (s *Spec) allowed(a *Answer, v *view) bool {
+	if contains(a.port.ranges, a.from) {
+		a.odd = sourceRanges
+		return true
+	}
+	if primary := v.primary[family(a.from)]; primary.IsValid() && contains(a.port.ranges, primary) {
+		for _, own := range a.port.balancers {
+			if own == a.from {
+				a.odd = rangesOwnAddress
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// blocked answers a client that source ranges keep out.
+func (s *Spec) blocked(a *Answer, q *question, node, next int, endpoints *usable) Answer {
+	a.Fate, a.chosen = Drop, sourceRanges
+	if !endpoints.any {
+		other := *a
+		s.external(&other, q, node, next, endpoints, false)
+		a.Others = append(other.Others, other)
+	}
+	return *a
+}
+
+// martian is the answer for a packet that a node must not take from others.
+func (s *Spec) martian(q *question) Answer {
+	a := Answer{Fate: Drop, client: q.client, from: q.from, net: s.network, chosen: loopbackFromOutside}
+	return a
+}
+
+// mayBeFiltered allows for what rules of others do.
+func (s *Spec) mayBeFiltered(a *Answer, first, second int) {
+	if a.served == healthPortOpen {
+		return
+	}
+	filters := func(node int) bool { return node >= 0 && s.views[node].filters }
+	is := filters(first) || filters(second)
+	if a.Fate == Untouched && a.Host != "" {
+		is = is || filters(s.network.byName[a.Host].node)
+	}
+	for i := range a.Endpoints {
+		if h := s.network.byAddr[a.Endpoints[i].Addr()]; h != nil {
+			is = is || filters(h.node)
+		}
+	}
+	if is {
+		a.Loose, a.odd = true, filteredByOthers
+	}
+}

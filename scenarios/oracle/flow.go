@@ -1,0 +1,250 @@
+package oracle
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Side is an end of a flow.
+type Side string
+
+// The sides.
+const (
+	FromClient Side = "client"
+	FromServer Side = "server"
+)
+
+// Later is a later packet of a flow.
+type Later struct {
+	From Side
+	// OutOfWindow says that conntrack takes it for INVALID (TCP only).
+	OutOfWindow bool
+	// Reset is a TCP packet that ends the flow at once, Fin one that begins to end it.
+	Reset, Fin bool
+}
+
+// Flow is a connection that was kept, and what is known of it: the endpoint that it has,
+// and whether that may or must have been given up. Syncs, packets and the passing of time are told to it in
+// their order.
+type Flow struct {
+	attempt Attempt
+	first   Way
+	spec    *Spec
+	// entry says what conntrack has of the flow.
+	entry entry
+	// why is the clause that the state of the entry follows from.
+	why  *Clause
+	idle time.Duration
+	// closing says that an end has sent a FIN: what conntrack knows of the flow does not last then.
+	closing bool
+}
+
+// entry is what is known of a flow's conntrack entry.
+type entry uint8
+
+const (
+	entryStands entry = iota // the flow goes on as it did
+	entryDoubt               // it goes on, or is as new
+	entryGone                // the next packet is as the first one
+	entryEnded               // nothing is said any more
+)
+
+// udpTimeout is when conntrack may forget a datagram without an answer; kube-proxy may be told to make it longer.
+const udpTimeout = 30 * time.Second
+
+// Keep begins a flow: the attempt took the way when the nodes knew s. A datagram that nobody
+// answered begins one too.
+func (s *Spec) Keep(a Attempt, way Way) *Flow {
+	f := &Flow{attempt: a, first: way, spec: s, why: LiveConnectionSurvives}
+	switch {
+	case way.End == Rejected || way.End == Dropped:
+		f.entry = entryGone // nothing was confirmed
+	case a.Protocol != corev1.ProtocolUDP && !way.Heard:
+		f.entry = entryEnded
+	}
+	return f
+}
+
+// Synced notes that a sync succeeded on every node that the flow passes, and that they know s now.
+func (f *Flow) Synced(s *Spec) {
+	f.spec = s
+	if f.attempt.Protocol != corev1.ProtocolUDP || f.entry == entryEnded || f.entry == entryGone {
+		return
+	}
+	answer := s.expect(&f.attempt)
+	state, why := f.after(&answer)
+	if state > f.entry {
+		f.entry, f.why = state, why
+	}
+}
+
+// after says what a sync makes of the entry of a UDP flow.
+func (f *Flow) after(answer *Answer) (entry, *Clause) {
+	translated := f.first.Server != f.attempt.To
+	switch {
+	case answer.Open || answer.Loose || len(answer.Others) > 0:
+		return entryDoubt, flowOfUnchosenEndpoint
+	case answer.port == nil && translated:
+		return entryDoubt, staleEntryOfNoService
+	case answer.port == nil:
+		return entryStands, nil
+	case !translated || !answer.port.serving(f.first.Server):
+		return entryGone, StaleUDPFlow
+	case !slices.Contains(answer.Endpoints, f.first.Server):
+		return entryDoubt, flowOfUnchosenEndpoint
+	case !answer.port.servesPackets(f.first.Server):
+		return entryDoubt, flowOfUnchosenEndpoint
+	}
+	return entryStands, nil
+}
+
+// servesPackets says whether an endpoint has the condition serving, which those that are ready may lack.
+func (p *port) servesPackets(at netip.AddrPort) bool {
+	for i := range p.endpoints {
+		if p.endpoints[i].at == at {
+			return p.endpoints[i].serving
+		}
+	}
+	return false
+}
+
+// Idle notes that a time passed without a packet of the flow.
+func (f *Flow) Idle(d time.Duration) {
+	f.idle += d
+	if f.attempt.Protocol == corev1.ProtocolUDP && f.idle >= udpTimeout && f.entry == entryStands {
+		f.entry, f.why = entryDoubt, StaleUDPFlow
+	}
+	if f.closing || f.idle >= 2*time.Minute && f.attempt.Protocol != corev1.ProtocolUDP && f.attempt.Protocol != corev1.ProtocolTCP {
+		f.entry = entryEnded
+	}
+}
+
+// Went notes which way a packet of the client took, of those that were judged.
+func (f *Flow) Went(p Later, way Way) {
+	f.idle = 0
+	f.closing = f.closing || p.Fin
+	if p.Reset {
+		f.entry = entryEnded
+		return
+	}
+	if p.From == FromServer || p.OutOfWindow || f.entry == entryEnded {
+		return
+	}
+	if f.attempt.Protocol == corev1.ProtocolUDP {
+		again := f.spec.Keep(f.attempt, way)
+		again.idle = 0
+		*f = *again
+	}
+}
+
+// Expect says what may become of the next packet of the client. Open: the specification says nothing (any more).
+func (f *Flow) Expect(p Later) Answer {
+	open := Answer{Open: true, odd: translatedForGood}
+	switch {
+	case f.entry == entryEnded, p.From == FromServer:
+		return open
+	case p.OutOfWindow:
+		return f.invalid()
+	}
+	again := f.goesOn()
+	fresh := f.spec.expect(&f.attempt)
+	// A client that a service remembers may have another chance.
+	fresh.later = true
+	fresh.remembered = fresh.port != nil && fresh.port.affinity > 0
+	switch f.entry {
+	case entryGone:
+		fresh.chosen, fresh.served = f.reason(fresh.chosen), f.reason(fresh.served)
+		return fresh
+	case entryDoubt:
+		again.Others = append(again.Others, fresh)
+	}
+	return again
+}
+
+// reason is why a flow is as new, or the clause of a first packet if it was never anything else.
+func (f *Flow) reason(of *Clause) *Clause {
+	if f.why == LiveConnectionSurvives {
+		return of
+	}
+	return f.why
+}
+
+// goesOn is the answer for a flow that goes on as it did.
+func (f *Flow) goesOn() Answer {
+	n := f.spec.network
+	a := Answer{
+		Fate: ToEndpoint, Endpoints: []netip.AddrPort{f.first.Server}, client: n.byName[f.attempt.From], from: f.first.Sender.Addr(), net: n,
+		served: LiveConnectionSurvives, chosen: f.why, sourced: LiveConnectionSurvives, flow: f,
+	}
+	if first := f.spec.expect(&f.attempt); first.port == nil || !first.port.serving(f.first.Server) {
+		a.odd = translatedForGood
+	}
+	return a
+}
+
+// invalid is the answer for a packet that conntrack takes for invalid.
+func (f *Flow) invalid() Answer {
+	open := Answer{Open: true, odd: invalidPacketToNode}
+	n := f.spec.network
+	client, server := n.byName[f.attempt.From], n.byAddr[f.first.Server.Addr()]
+	if f.attempt.Protocol != corev1.ProtocolTCP || f.first.Server == f.attempt.To || client == nil || server == nil ||
+		client.kind == aNode || server.kind == aNode || n.nodeBefore(f.attempt.To.Addr()) >= 0 || f.first.Client.Addr() != f.first.Sender.Addr() {
+		return open
+	}
+	for i := range f.spec.views {
+		if f.spec.views[i].liberal {
+			return open
+		}
+	}
+	return Answer{Fate: Drop, chosen: InvalidPacketDropped, net: n, client: client}
+}
+
+// Judge says what of the ways of a later packet is not allowed. Way.Heard says there that the other end's socket took the
+// packet for one of the connection.
+func (f *Flow) Judge(p Later, ways []Way) []Violation {
+	if p.From == FromServer {
+		return f.judgeServer(p, ways)
+	}
+	answer := f.Expect(p)
+	return f.spec.judge(&f.attempt, &answer, ways)
+}
+
+// judgeServer judges a packet that the endpoint sends.
+func (f *Flow) judgeServer(p Later, ways []Way) []Violation {
+	if p.OutOfWindow {
+		answer := f.invalid()
+		return f.spec.judge(&f.attempt, &answer, ways)
+	}
+	if f.entry != entryStands || !f.first.Heard || f.first.End != Delivered {
+		return nil
+	}
+	for i := range ways {
+		if !ways[i].Heard {
+			return []Violation{{
+				Clause: RepliesComeBack, Attempt: f.attempt, Want: "the client hears it from " + f.attempt.To.String(), Got: inWords(ways),
+			}}
+		}
+	}
+	return nil
+}
+
+// continues holds a way of a later packet to the one that the first packet took.
+func (f *Flow) continues(w *Way) (*Clause, string) {
+	h := f.spec.network.byAddr[f.first.Server.Addr()]
+	switch {
+	case w.Server != f.first.Server:
+		return LiveConnectionSurvives, ""
+	case h == nil:
+		return nil, ""
+	case w.End != Delivered && w.End != Refused:
+		return LiveConnectionSurvives, ""
+	case w.Client != f.first.Client:
+		return LiveConnectionSurvives, "the source became " + w.Client.String()
+	case f.first.End == Delivered && f.first.Heard && h.name == f.first.Host && !w.Heard:
+		return LiveConnectionSurvives, "the endpoint's socket does not take it"
+	}
+	return nil, ""
+}

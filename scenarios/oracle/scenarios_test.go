@@ -1,0 +1,254 @@
+package oracle_test
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+// judging is the simulator, with the oracle looking over its shoulder: whatever a scenario's steps ask, and every class of packets after
+// every sync, is judged too.
+type judging struct {
+	sim.Backend
+	t       *testing.T
+	clauses map[*oracle.Clause]int
+	judged  int
+}
+
+func (j *judging) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Session, error) {
+	inner, err := j.Backend.Start(ctx, c)
+	s := &judged{
+		Session: inner, judging: j, cluster: c,
+		objects: map[manifest.Ref]manifest.Object{}, known: map[string]*oracle.Spec{}, flows: map[string]*oracle.Flow{},
+	}
+	s.note(c.Objects)
+	return s, err
+}
+
+type judged struct {
+	scenarios.Session
+	*judging
+	cluster *scenarios.Cluster
+	objects map[manifest.Ref]manifest.Object
+	order   []manifest.Ref
+	known   map[string]*oracle.Spec // by node, as it was when it synced
+	told    *oracle.Spec            // what the API has now; nil if not made yet
+	memory  oracle.Affinity
+	flows   map[string]*oracle.Flow
+	now     time.Time
+	broken  bool // something went wrong behind the proxiers' back, or they are not told everything
+}
+
+func (s *judged) note(objects []manifest.Object) {
+	for _, o := range objects {
+		if _, known := s.objects[o.Ref()]; !known {
+			s.order = append(s.order, o.Ref())
+		}
+		s.objects[o.Ref()] = o
+	}
+	s.told = nil
+}
+
+func (s *judged) Apply(ctx context.Context, objects []manifest.Object) error {
+	s.note(objects)
+	return s.Session.Apply(ctx, objects)
+}
+
+func (s *judged) Delete(ctx context.Context, refs []manifest.Ref) error {
+	for _, ref := range refs {
+		delete(s.objects, ref)
+		s.order = slices.DeleteFunc(s.order, func(r manifest.Ref) bool { return r == ref })
+	}
+	s.told = nil
+	return s.Session.Delete(ctx, refs)
+}
+
+func (s *judged) Restart(ctx context.Context, nodes []string) error {
+	s.told = nil
+	return s.Session.Restart(ctx, nodes)
+}
+
+func (s *judged) Fault(ctx context.Context, f scenarios.Fault) error {
+	s.broken = true
+	return s.Session.Fault(ctx, f)
+}
+
+func (s *judged) Hold(ctx context.Context, nodes []string) error {
+	s.broken = true
+	return s.Session.Hold(ctx, nodes)
+}
+
+func (s *judged) StartPods(ctx context.Context, pods []scenarios.Pod) error {
+	defer func() { s.told = nil }()
+	return s.Session.StartPods(ctx, pods)
+}
+
+func (s *judged) StopPods(ctx context.Context, names []string) error {
+	defer func() { s.told = nil }()
+	return s.Session.StopPods(ctx, names)
+}
+
+func (s *judged) SetAddresses(ctx context.Context, node string, addresses []netip.Addr) error {
+	defer func() { s.told = nil }()
+	return s.Session.SetAddresses(ctx, node, addresses)
+}
+
+func (s *judged) Advance(ctx context.Context, d time.Duration) error {
+	s.now = s.now.Add(d)
+	for _, f := range s.flows {
+		f.Idle(d)
+	}
+	return s.Session.Advance(ctx, d)
+}
+
+// spec is what the API has, with what each node knows.
+func (s *judged) spec() *oracle.Spec {
+	if s.told == nil {
+		var objects []manifest.Object
+		for _, ref := range s.order {
+			objects = append(objects, s.objects[ref])
+		}
+		s.told = oracle.New(plan.Of(s.cluster).Oracle(objects))
+	}
+	return s.told.With(s.known)
+}
+
+func (s *judged) Sync(ctx context.Context, nodes []string) error {
+	err := s.Session.Sync(ctx, nodes)
+	if err != nil {
+		s.broken = true
+		return err
+	}
+	s.spec()
+	for _, name := range nodes {
+		s.known[name] = s.told
+	}
+	if s.broken {
+		return nil
+	}
+	spec := s.spec()
+	s.memory.Synced(spec)
+	if len(nodes) == len(s.cluster.Nodes) {
+		for _, f := range s.flows {
+			f.Synced(spec)
+		}
+	}
+	for _, a := range spec.Attempts() {
+		a.Source = netip.AddrPortFrom(netip.Addr{}, 45678)
+		seen, err := s.Session.Connect(ctx, attemptOf(a))
+		require.NoError(s.t, err)
+		s.judge(spec, a, seen)
+	}
+	return nil
+}
+
+func attemptOf(a oracle.Attempt) scenarios.Attempt {
+	return scenarios.Attempt{
+		From: a.From, Bind: scenarios.Bind{Addr: a.Source.Addr(), Port: a.Source.Port()}, Via: a.Via,
+		To: scenarios.Target{Proto: strings.ToLower(string(a.Protocol)), AddrPort: a.To},
+	}
+}
+
+func waysOf(seen *scenarios.Observed) []oracle.Way {
+	var out []oracle.Way
+	for i := range seen.Ways {
+		w := &seen.Ways[i]
+		out = append(out, oracle.Way{
+			Probability: w.Probability, End: oracle.End(w.End), Host: w.Host, Sender: w.Sender, Client: w.Client, Server: w.Server,
+			Masqueraded: w.Masqueraded == scenarios.Yes, Heard: w.Heard, With: w.With,
+		})
+	}
+	return out
+}
+
+func (s *judged) judge(spec *oracle.Spec, a oracle.Attempt, seen *scenarios.Observed) {
+	s.judged++
+	answer := s.memory.Expect(spec, a, s.now)
+	for _, c := range answer.Clauses() {
+		s.clauses[c]++
+	}
+	for _, v := range s.memory.Judge(spec, a, s.now, waysOf(seen)) {
+		s.t.Errorf("%s\n  sent: %+v\n  want: %s\n  got:  %s", v.Clause.Name, v.Attempt, v.Want, v.Got)
+	}
+}
+
+func (s *judged) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
+	seen, err := s.Session.Connect(ctx, a)
+	if err != nil || s.broken {
+		return seen, err
+	}
+	attempt := oracle.Attempt{
+		From: a.From, Source: netip.AddrPortFrom(a.Bind.Addr, a.Bind.Port), Via: a.Via,
+		Protocol: corev1.Protocol(strings.ToUpper(a.To.Proto)), To: a.To.AddrPort,
+	}
+	spec := s.spec()
+	s.judge(spec, attempt, seen)
+	if a.Keep != "" && seen.Kept >= 0 {
+		way := waysOf(seen)[seen.Kept]
+		s.memory.Made(spec, attempt, way, s.now)
+		s.flows[a.Keep] = spec.Keep(attempt, way)
+	}
+	return seen, nil
+}
+
+func (s *judged) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
+	seen, err := s.Session.Follow(ctx, p)
+	f := s.flows[p.Of]
+	if err != nil || s.broken || f == nil {
+		return seen, err
+	}
+	s.judged++
+	later := oracle.Later{
+		From: oracle.Side(p.From), OutOfWindow: p.Send == scenarios.PacketOutOfWindow,
+		Reset: p.Send == scenarios.PacketRST, Fin: p.Send == scenarios.PacketFIN,
+	}
+	for _, v := range f.Judge(later, waysOf(seen)) {
+		s.t.Errorf("%s\n  flow %s of %+v\n  want: %s\n  got:  %s", v.Clause.Name, p.Of, v.Attempt, v.Want, v.Got)
+	}
+	if later.From != oracle.FromServer {
+		answer := f.Expect(later)
+		for _, c := range answer.Clauses() {
+			s.clauses[c]++
+		}
+	}
+	if len(seen.Ways) > 0 {
+		f.Went(later, waysOf(seen)[0])
+	}
+	return seen, nil
+}
+
+// TestShippedScenarios plays every shipped scenario on the simulator and lets the oracle judge each of its connections, and those of every
+// class after every sync, from which the file's own expectations are independent.
+func TestShippedScenarios(t *testing.T) {
+	all, err := scenarios.Load("../testdata/cases")
+	require.NoError(t, err)
+	total := map[*oracle.Clause]int{}
+	judgedConnections := 0
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
+			one := *s
+			one.IPTables.Tools = []scenarios.Tool{scenarios.ToolLegacy}
+			j := &judging{t: t, clauses: total}
+			result := scenarios.Run(t.Context(), &one, j)
+			assert.False(t, result.Failed())
+			judgedConnections += j.judged
+		})
+	}
+	for _, c := range oracle.Clauses() {
+		t.Logf("%6d %s", total[c], c.Name)
+	}
+	assert.Greater(t, judgedConnections, 10000)
+}

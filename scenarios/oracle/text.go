@@ -1,0 +1,41 @@
+package oracle
+
+import (
+	"net/netip"
+	"strings"
+
+	netutils "k8s.io/utils/net"
+)
+
+// address reads an address as the API has it; leading zeros, which old objects may have, are decimal. Unset if it is none.
+func address(text string) netip.Addr {
+	if a, err := netip.ParseAddr(text); err == nil {
+		return a.Unmap()
+	}
+	a, _ := netip.AddrFromSlice(netutils.ParseIPSloppy(text))
+	return a.Unmap()
+}
+
+// spelledOddly says whether an address is written with leading zeros.
+func spelledOddly(text string) bool {
+	_, err := netip.ParseAddr(text)
+	return err != nil && address(text).IsValid()
+}
+
+// prefixes reads those that are in order.
+func prefixes(texts []string) []netip.Prefix {
+	var out []netip.Prefix
+	for _, text := range texts {
+		text = strings.TrimSpace(text)
+		if p, err := netip.ParsePrefix(text); err == nil {
+			out = append(out, p.Masked())
+			continue
+		}
+		if _, p, err := netutils.ParseCIDRSloppy(text); err == nil {
+			a, _ := netip.AddrFromSlice(p.IP)
+			bits, _ := p.Mask.Size()
+			out = append(out, netip.PrefixFrom(a.Unmap(), bits).Masked())
+		}
+	}
+	return out
+}
