@@ -1,10 +1,17 @@
 package trial
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/node"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
 )
 
 // Law says of a case that something about it does not matter: what happened in another
@@ -12,20 +19,245 @@ import (
 type Law struct {
 	// Name is how reports and the command line call it, such as "restarts".
 	Name string
-	// Text is the law in one sentence.
-	Text string
+	// Clause is what it is an instance of.
+	Clause *oracle.Clause
+
+	// twin is the case that must come to the same; nil where the law says nothing of a case.
+	twin func(*scenarios.Scenario) *scenarios.Scenario
+	// options are those that the twin is tried with; nil: the same.
+	options func(Options) Options
+	// addr is the twin's address for one of the case; nil: the same.
+	addr func(netip.Addr) netip.Addr
 }
 
 // Laws are the metamorphic laws, in the order of reports.
-func Laws() []*Law { return nil }
-
-// Hold runs the case and its twins, and compares what packets meet in the end. What it
-// finds is like the findings of Run, each of a twin: Run the scenario itself for its own.
-func (l *Law) Hold(ctx context.Context, s *scenarios.Scenario, o Options) (*Report, error) {
-	return nil, errors.New("trial: no law is looked at yet")
+func Laws() []*Law {
+	return []*Law{
+		{Name: "batched", Clause: oracle.OrderDoesNotMatter, twin: batched},
+		{Name: "apart", Clause: oracle.OrderDoesNotMatter, twin: apart},
+		{Name: "reordered", Clause: oracle.OrderDoesNotMatter, twin: reordered},
+		{Name: "restarts", Clause: oracle.RestartEqualsFresh, twin: restarted},
+		{Name: "full-syncs", Clause: oracle.PartialEqualsFull, twin: itself, options: fullSyncs},
+		{Name: "tools", Clause: oracle.ToolsAlike, twin: otherTool, options: anyTool},
+		{Name: "mirror", Clause: oracle.FamiliesAlike, twin: mirrored, addr: mirrorOf},
+		{Name: "names", Clause: oracle.NamesDoNotMatter, twin: renamed},
+	}
 }
 
-// Interleavings are the scenarios in which the events of a short one are delivered in every
-// order that an API may deliver them: over nodes, and over the kinds of objects.
-// It is empty for a scenario of more than three events.
-func Interleavings(s *scenarios.Scenario) []*scenarios.Scenario { return nil }
+func itself(s *scenarios.Scenario) *scenarios.Scenario { return s }
+
+// anyTool leaves the variant of the tools to the scenario.
+func anyTool(o Options) Options {
+	o.Tool = ""
+	return o
+}
+
+// fullSyncs has proxiers that write everything in every sync.
+func fullSyncs(o Options) Options {
+	begin := o.Proxier
+	if begin == nil {
+		begin = node.Chainwalk
+	}
+	o.Proxier = func(p node.Process) (node.Proxy, []string, error) {
+		proxy, warnings, err := begin(p)
+		if all, ok := proxy.(interface{ SyncAll() error }); ok && err == nil {
+			return &fully{proxy, all.SyncAll}, warnings, nil
+		}
+		return proxy, warnings, err
+	}
+	return o
+}
+
+// fully is a proxier whose every sync is a full one.
+type fully struct {
+	node.Proxy
+	all func() error
+}
+
+// Sync writes everything.
+func (f *fully) Sync() error { return f.all() }
+
+// Hold tries the case and its twin, and compares what packets meet in the end. What it finds
+// is different between the two; whether the case itself is right is for Run to say.
+func (l *Law) Hold(ctx context.Context, s *scenarios.Scenario, o Options) (*Report, error) {
+	if o.Tool == "" {
+		o.Tool = toolOf(s, o)
+	}
+	s = withoutTraffic(s)
+	twin := l.twin(s)
+	if twin == nil {
+		return &Report{}, nil
+	}
+	one, err := quietly(ctx, s, o)
+	if err != nil {
+		return nil, err
+	}
+	if l.options != nil {
+		o = l.options(o)
+	}
+	other, err := quietly(ctx, twin, o)
+	if err != nil {
+		return nil, fmt.Errorf("law %s: %w", l.Name, err)
+	}
+	report := &Report{Findings: append(one.Findings, other.Findings...)}
+	report.Figures.Merge(&one.Figures)
+	report.Figures.Merge(&other.Figures)
+	for i := range report.Findings {
+		report.Findings[i].twin = s
+		if i >= len(one.Findings) {
+			report.Findings[i].twin = twin
+		}
+	}
+	if len(report.Findings) > 0 {
+		return report, nil
+	}
+	if f := l.compare(one.met, other.met); f != nil {
+		f.twin, f.Step, f.mending = twin, len(twin.Steps), other.mending
+		if f.ofCase {
+			f.twin, f.Step, f.mending = s, len(s.Steps), one.mending
+		}
+		report.Findings = append(report.Findings, *f)
+	}
+	return report, nil
+}
+
+// quietly plays a scenario without judging it.
+func quietly(ctx context.Context, s *scenarios.Scenario, o Options) (*Report, error) {
+	p, err := playOf(s, o)
+	if err != nil {
+		return nil, err
+	}
+	p.quiet = true
+	return p.run(ctx)
+}
+
+// met is what became of an attempt in the end, with its ways in order.
+type met struct {
+	attempt oracle.Attempt
+	ways    []oracle.Way
+	// check looks whether it is what the specification allows, and wrong says that it is not.
+	check []scenarios.Step
+	wrong bool
+}
+
+// meet notes what all attempts meet.
+func (r *run) meet(m *moment) error {
+	for _, a := range m.after.Attempts() {
+		ways, err := r.world.Reach(a)
+		if err != nil {
+			return err
+		}
+		r.report.Figures.Connections++
+		answer := m.after.Expect(a)
+		r.report.met = append(r.report.met, met{
+			attempt: a, ways: outcomes(ways), check: checksOf(a, &answer), wrong: len(m.after.Judge(a, ways)) > 0,
+		})
+	}
+	r.report.mending = r.mending
+	return nil
+}
+
+// outcomes are ways without what is chosen at random, each once, in order.
+func outcomes(ways []oracle.Way) []oracle.Way {
+	var out []oracle.Way
+	for _, w := range ways {
+		w.Sender = netip.AddrPort{}
+		w.Client = netip.AddrPortFrom(w.Client.Addr(), 0)
+		w.With = strings.Replace(w.With, "icmp6-", "icmp-", 1)
+		if same := slices.IndexFunc(out, func(o oracle.Way) bool { return compareWays(o, w) == 0 }); same >= 0 {
+			out[same].Probability += w.Probability
+			continue
+		}
+		out = append(out, w)
+	}
+	slices.SortFunc(out, compareWays)
+	return out
+}
+
+// compareWays compares all but the chances.
+func compareWays(a, b oracle.Way) int {
+	return cmp.Or(
+		cmp.Compare(a.End, b.End), cmp.Compare(a.Host, b.Host), a.Server.Compare(b.Server), a.Client.Compare(b.Client),
+		cmp.Compare(a.With, b.With), compareBools(a.Heard, b.Heard), compareBools(a.Masqueraded, b.Masqueraded),
+	)
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// compare finds the first attempt that meets something else in the twin, nil if none does.
+func (l *Law) compare(one, other []met) *Finding {
+	there := make(map[oracle.Attempt]*met, len(other))
+	for i := range other {
+		there[other[i].attempt] = &other[i]
+	}
+	for i := range one {
+		here := &one[i]
+		got := there[l.mapAttempt(here.attempt)]
+		if got == nil {
+			continue // the twin has no such packet class, such as one to loopback
+		}
+		want := l.mapWays(here.ways)
+		if slices.EqualFunc(want, got.ways, sameOutcome) {
+			continue
+		}
+		f := &Finding{Clause: l.Clause, Attempt: got.attempt, Want: "as in the case itself: " + waysText(want), Got: l.Name + ": " + waysText(got.ways)}
+		if f.Check = got.check; here.wrong {
+			f.Attempt, f.Check, f.ofCase = here.attempt, here.check, true
+		}
+		return f
+	}
+	return nil
+}
+
+// chanceError is how exactly chances are the same: those of rules are multiples of 2^-31.
+const chanceError = 1e-6
+
+func sameOutcome(a, b oracle.Way) bool {
+	return compareWays(a, b) == 0 && math.Abs(a.Probability-b.Probability) < chanceError
+}
+
+func (l *Law) mapAttempt(a oracle.Attempt) oracle.Attempt {
+	if l.addr != nil {
+		a.To, a.Source = l.mapAddrPort(a.To), l.mapAddrPort(a.Source)
+	}
+	return a
+}
+
+func (l *Law) mapAddrPort(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(l.addr(a.Addr()), a.Port())
+}
+
+func (l *Law) mapWays(ways []oracle.Way) []oracle.Way {
+	if l.addr == nil {
+		return ways
+	}
+	out := slices.Clone(ways)
+	for i := range out {
+		out[i].Server, out[i].Client = l.mapAddrPort(out[i].Server), l.mapAddrPort(out[i].Client)
+	}
+	slices.SortFunc(out, compareWays)
+	return out
+}
+
+func waysText(ways []oracle.Way) string {
+	var out []string
+	for _, w := range ways {
+		text := fmt.Sprintf("%s at %s as %s from %s", w.End, w.Host, w.Server, w.Client.Addr())
+		if len(ways) > 1 {
+			text = fmt.Sprintf("%.4g: %s", w.Probability, text)
+		}
+		if !w.Heard {
+			text += ", not heard"
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
+}

@@ -2,9 +2,10 @@ package trial
 
 import (
 	"context"
-	"errors"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/node"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
 )
 
 // Options are how a trial is made. The zero value is ready for use.
@@ -12,14 +13,22 @@ type Options struct {
 	// Tool is the variant of the iptables tools; the first that the scenario names, or
 	// legacy, if not given.
 	Tool scenarios.Tool
+	// Proxier makes the nodes' proxiers; this project's own if not given.
+	Proxier node.Proxier
 	// Stop ends a trial after that many findings; 0: after the step that has the first ones.
 	Stop int
+	// Except are clauses that are not looked at, such as those that another proxier does not promise.
+	Except []*oracle.Clause
 }
 
-// Run makes the steps of a scenario, one that was read from a file or made in Go, and judges after each. Expectations that its
-// steps have are not looked at. The error says that the case cannot be run: it is not in
-// order, or the context has ended. What goes wrong in a case that can is a finding, a panic
-// among it.
+// Run makes the steps of a scenario, one that was read from a file or made in Go, and judges
+// after each. Expectations that its steps have are not looked at. The error says that the case
+// cannot be run: it is not in order, or the context has ended. What goes wrong in a case that
+// can is a finding, a panic among it.
 func Run(ctx context.Context, s *scenarios.Scenario, o Options) (*Report, error) {
-	return nil, errors.New("trial: nothing runs a case yet")
+	p, err := playOf(s, o)
+	if err != nil {
+		return nil, err
+	}
+	return p.run(ctx)
 }

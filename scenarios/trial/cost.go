@@ -1,0 +1,88 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/api"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+)
+
+// What a partial sync may write, in bytes: the words around the rules, the chains of an
+// endpoint of a service port, and a line that all services share the chain of.
+const (
+	bytesAround   = 1500
+	bytesEndpoint = 900
+	bytesLine     = 300
+)
+
+// cost judges what a sync wrote of which only services have changed: it may write all that is of
+// them, and the chains that all services share, but not what is of other services alone.
+func (r *run) cost(ctx context.Context, n *nodeState, now *api.View) error {
+	if r.quiet || n.fresh || n.ruled.Node != now.Node || len(n.tried) > 0 || r.blind() || r.passed-n.full >= fullSyncPeriod {
+		n.full = r.passed
+		return nil
+	}
+	written, err := r.world.Writes(ctx, n.name)
+	if err != nil {
+		return err
+	}
+	services := changed(n.ruled, now)
+	families := len(r.cluster.Underlay)
+	bound := scenarios.Bound{Op: "<="}
+	if len(services) > 0 {
+		before, after := sizeOf(n.ruled, services), sizeOf(now, services)
+		all := max(sizeOf(n.ruled, nil).lines, sizeOf(now, nil).lines)
+		bound.N = bytesAround*families + bytesEndpoint*(before.endpoints+after.endpoints) + bytesLine*(before.lines+after.lines+all)
+	}
+	if written.Bytes <= bound.N {
+		return nil
+	}
+	return r.add(Finding{
+		Clause: oracle.CostByChange, Node: n.name, Want: fmt.Sprintf("at most %d bytes for a change of %v", bound.N, services),
+		Got:   fmt.Sprintf("%d bytes in %d restores", written.Bytes, written.Restores),
+		Check: []scenarios.Step{{Writes: &scenarios.WritesCheck{Nodes: []string{n.name}, Bytes: &bound}}},
+	})
+}
+
+// size counts what rules there are for services.
+type size struct {
+	// endpoints are those of each service port, and lines what leads to a service port.
+	endpoints, lines int
+}
+
+// sizeOf is the size of some services, or of all if none are named.
+func sizeOf(v *api.View, services []types.NamespacedName) size {
+	var out size
+	for _, s := range v.Services {
+		if services == nil || slices.Contains(services, types.NamespacedName{Namespace: s.Namespace, Name: s.Name}) {
+			out.lines += len(s.Spec.Ports) * linesOfPort(s)
+		}
+	}
+	for _, s := range v.Slices {
+		if services == nil || slices.Contains(services, serviceOf(s)) {
+			out.endpoints += len(s.Endpoints) * len(s.Ports)
+		}
+	}
+	return out
+}
+
+// linesOfPort is how many addresses lead to a port of a service, and what is said of each.
+func linesOfPort(s *corev1.Service) int {
+	return 4 + 2*(len(s.Spec.ClusterIPs)+len(s.Spec.ExternalIPs)) +
+		len(s.Status.LoadBalancer.Ingress)*(3+len(s.Spec.LoadBalancerSourceRanges))
+}
+
+// endpointsOf counts all endpoints that are known.
+func endpointsOf(v *api.View) int { return sizeOf(v, nil).endpoints }
+
+// serviceOf is the service that a slice is of.
+func serviceOf(s *discoveryv1.EndpointSlice) types.NamespacedName {
+	return types.NamespacedName{Namespace: s.Namespace, Name: s.Labels[discoveryv1.LabelServiceName]}
+}

@@ -1,0 +1,128 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+)
+
+// end lets the faults stop, tells everybody everything, and judges all of it.
+func (r *run) end(ctx context.Context) error {
+	r.step = len(r.steps)
+	if err := r.mend(ctx); err != nil || r.blind() {
+		return err
+	}
+	m := r.moment()
+	clear(r.broken)
+	if r.quiet {
+		return r.meet(&m)
+	}
+	if err := r.judge(m, m.after.Attempts()); err != nil {
+		return err
+	}
+	r.countClauses(&m)
+	if len(r.report.Findings) > 0 {
+		return nil // the laws would say the same
+	}
+	for _, n := range r.nodes {
+		if err := r.laws(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mend makes the steps after which everything must hold: at once if syncs only failed, with
+// the next full sync if somebody changed the rules.
+func (r *run) mend(ctx context.Context) error {
+	everybody := &scenarios.NodeSet{All: true}
+	var steps []scenarios.Step
+	if r.faults {
+		steps = append(steps, scenarios.Step{Fault: &scenarios.Fault{Heal: true}})
+	}
+	steps = append(steps, scenarios.Step{Hold: &scenarios.NodeSet{}, Sync: everybody})
+	for i := range steps {
+		if err := r.mendBy(ctx, &steps[i]); err != nil {
+			return err
+		}
+	}
+	if !r.blind() {
+		return nil
+	}
+	return r.mendBy(ctx, &scenarios.Step{Advance: &metav1.Duration{Duration: fullSyncPeriod}, Sync: everybody})
+}
+
+func (r *run) mendBy(ctx context.Context, s *scenarios.Step) error {
+	r.mending = append(r.mending, *s)
+	return r.one(ctx, s)
+}
+
+// syncFailed notes that a sync failed, which is a finding if nothing made it fail.
+func (r *run) syncFailed(n *nodeState, err error) error {
+	if r.faults || r.blind() {
+		if r.refused == nil {
+			r.refused = map[int]string{}
+		}
+		r.refused[r.step] = n.name
+		return nil
+	}
+	clause := oracle.RulesReadBack
+	if len(r.mending) > 0 {
+		clause = oracle.HealsAfterFaults
+	}
+	return r.add(Finding{Clause: clause, Node: n.name, Want: "a sync that ends well", Got: err.Error()})
+}
+
+// countClauses notes which clauses decide.
+func (r *run) countClauses(m *moment) {
+	counts := map[string]int{}
+	for _, a := range m.after.Attempts() {
+		answer := m.after.Expect(a)
+		for _, clause := range answer.Clauses() {
+			counts[clause.Name]++
+		}
+	}
+	mergeCounts(&r.report.Figures.Clauses, counts)
+}
+
+// laws judges a node's rules as they are.
+func (r *run) laws(ctx context.Context, n *nodeState) error {
+	clear(r.broken)
+	if err := r.secondSync(ctx, n); err != nil {
+		return err
+	}
+	before, err := r.rulesOf(ctx, n)
+	if err != nil {
+		return err
+	}
+	if err := r.staleChains(n, before); err != nil {
+		return err
+	}
+	if err := r.readBack(ctx, n, before); err != nil {
+		return err
+	}
+	return r.asFresh(ctx, n, before)
+}
+
+// secondSync syncs a node once more: nothing has changed, so nothing is written.
+func (r *run) secondSync(ctx context.Context, n *nodeState) error {
+	if err := r.world.Sync(ctx, []string{n.name}); err != nil {
+		return r.syncFailed(n, err)
+	}
+	written, err := r.world.Writes(ctx, n.name)
+	if err != nil || written.Restores == 0 {
+		return err
+	}
+	return r.add(Finding{
+		Clause: oracle.SecondSyncWritesNothing, Node: n.name, Want: "no restore",
+		Got: fmt.Sprintf("%d restores, %d bytes", written.Restores, written.Bytes),
+		Check: []scenarios.Step{
+			{Sync: &scenarios.NodeSet{Names: []string{n.name}}},
+			{Writes: &scenarios.WritesCheck{Nodes: []string{n.name}, Restores: &scenarios.Bound{}}},
+		},
+	})
+}

@@ -1,0 +1,79 @@
+package trial
+
+import (
+	"strings"
+	"time"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// damage is what was done to a node's rules behind its proxier's back.
+type damage struct {
+	// flushed: tables were emptied, which the proxier's monitor notices.
+	flushed bool
+	// edited: chains of the proxier's own were changed, which only a full sync mends; since says when.
+	edited bool
+	since  time.Duration
+	// foreign: something else was done, which nobody mends.
+	foreign bool
+}
+
+func (d *damage) any() bool { return d.flushed || d.edited || d.foreign }
+
+// fullSyncPeriod is when a proxier writes everything again, whatever has changed.
+const fullSyncPeriod = time.Hour
+
+// faulty notes a fault. One that is still to come leaves the old rules or the new ones, as a
+// sync that fails does.
+func (r *run) faulty(f *scenarios.Fault) {
+	r.faults = !f.Heal
+	for _, n := range r.nodes {
+		if f.Node != "" && f.Node != n.name {
+			continue
+		}
+		if len(f.Flush)+len(f.Run) > 0 {
+			r.affinity.Forget(n.name)
+		}
+		n.damage.flushed = n.damage.flushed || len(f.Flush) > 0
+		for _, line := range f.Run {
+			if ownChain(line) {
+				n.damage.edited, n.damage.since = true, r.passed
+			} else {
+				n.damage.foreign = true
+			}
+		}
+	}
+}
+
+// ownChain reports whether a command line changes only chains of the proxier's own.
+func ownChain(line string) bool {
+	words := strings.Fields(line)
+	if len(words) == 0 || words[0] != "iptables" && words[0] != "ip6tables" {
+		return false
+	}
+	for i, word := range words[:len(words)-1] {
+		switch word {
+		case "-F", "-X", "-D", "-N", "-A", "-I", "-R":
+			return strings.HasPrefix(words[i+1], "KUBE-")
+		}
+	}
+	return false
+}
+
+// blind reports whether the rules of a node are damaged, so that nothing is promised.
+func (r *run) blind() bool {
+	for _, n := range r.nodes {
+		if n.damage.any() {
+			return true
+		}
+	}
+	return false
+}
+
+// repaired notes that a sync of a node ended well; full says that it wrote everything.
+func (r *run) repaired(n *nodeState, full bool) {
+	n.damage.flushed = false
+	if full || r.passed-n.damage.since >= fullSyncPeriod {
+		n.damage.edited = false
+	}
+}

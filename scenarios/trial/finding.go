@@ -1,0 +1,134 @@
+package trial
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+)
+
+// Finding is something that the specification does not allow.
+type Finding struct {
+	// Clause is the clause that is broken.
+	Clause *oracle.Clause
+	// Step is the step after which it was seen, counted from 1; 0 is the first sync.
+	Step int
+	// Node is the node whose rules are at fault, empty where that is no single one.
+	Node string
+	// Point is the moment within the sync of Step at which it was seen; nil after the sync.
+	Point *scenarios.Point
+	// Attempt is the first packet of the connection that shows it; its zero value where none does.
+	Attempt oracle.Attempt
+	// Want and Got say in words what is allowed and what was seen.
+	Want, Got string
+	// Check are the steps that look at it, with the specification's expectation, to be made at
+	// that moment. They are none where the format has no words for what is allowed.
+	Check []scenarios.Step
+
+	// mending are the steps by which the trial let the faults stop before it looked.
+	mending []scenarios.Step
+	// kept are the connections that the trial keeps by itself.
+	kept []keptStep
+	// refused are errors of syncs that failed, by step.
+	refused map[int]string
+	// twin is the scenario that shows it, if it is another one than the one that was tried.
+	twin *scenarios.Scenario
+	// ofCase says of a law that it is the case itself that is wrong, and not the twin.
+	ofCase bool
+}
+
+// keptStep is a step that keeps a connection, and the step after which it is made.
+type keptStep struct {
+	after int
+	step  scenarios.Step
+}
+
+// add notes a finding, and ends the run if there are enough.
+func (r *run) add(f Finding) error {
+	if r.broken[f.Clause] || slices.Contains(r.options.Except, f.Clause) {
+		return nil
+	}
+	r.broken[f.Clause] = true
+	f.Step, f.mending, f.refused = min(r.step, len(r.steps)), slices.Clone(r.mending), r.refused
+	for _, flow := range r.flows {
+		if !flow.own {
+			f.kept = append(f.kept, keptStep{flow.after, scenarios.Step{Connect: &flow.connect}})
+		}
+	}
+	r.report.Findings = append(r.report.Findings, f)
+	if r.options.Stop > 0 && len(r.report.Findings) >= r.options.Stop {
+		return errEnough
+	}
+	return nil
+}
+
+// found notes what a new connection showed.
+func (r *run) found(m *moment, v oracle.Violation) error {
+	before, after := m.before.Expect(v.Attempt), m.after.Expect(v.Attempt)
+	f := Finding{Clause: v.Clause, Node: after.Node, Point: m.point, Attempt: v.Attempt, Want: v.Want, Got: v.Got}
+	if m.point != nil {
+		f.Node = cmp.Or(f.Node, m.point.Node)
+	}
+	if m.settled() || before.String() == after.String() {
+		f.Check = checksOf(v.Attempt, &after)
+	}
+	return r.add(f)
+}
+
+// foundInFlow notes what a later packet showed.
+func (r *run) foundInFlow(m *moment, flow *flow, later oracle.Later, allowed *oracle.Answer, v oracle.Violation) error {
+	f := Finding{Clause: v.Clause, Node: allowed.Node, Point: m.point, Attempt: flow.attempt, Want: v.Want, Got: v.Got}
+	packet := scenarios.FlowPacket{Of: flow.name, From: sideOf(later), Send: kindOf(later)}
+	var ok bool
+	if packet.Expect, ok = scenarios.ExpectOf(allowed); ok {
+		packet.Expect.Source, packet.Expect.OneWay = scenarios.Source{}, false // a later packet meets no rule that changes it, and has no answer
+		f.Check = []scenarios.Step{{Flow: &packet}}
+	}
+	return r.add(f)
+}
+
+// Witness is the scenario up to the step of the finding, and then its checks: an ordinary
+// scenario that fails as long as the fault is there, on every backend. It is nil if the
+// format has no words for what is allowed.
+func (f *Finding) Witness(s *scenarios.Scenario) *scenarios.Scenario {
+	if len(f.Check) == 0 {
+		return nil
+	}
+	if f.twin != nil {
+		s = f.twin
+	}
+	out := *s
+	out.Steps = nil
+	for i := range f.Step + 1 {
+		if i > 0 {
+			step := s.Steps[i-1]
+			step.SyncError = f.refused[i]
+			out.Steps = append(out.Steps, step)
+		}
+		for _, kept := range f.kept {
+			if kept.after == i {
+				out.Steps = append(out.Steps, kept.step)
+			}
+		}
+	}
+	out.Steps = append(out.Steps, f.mending...)
+	if f.Point == nil {
+		out.Steps = append(out.Steps, f.Check...)
+		return &out
+	}
+	last := &out.Steps[len(out.Steps)-1]
+	last.During = append(slices.Clip(last.During), duringOf(f.Point, f.Check))
+	return &out
+}
+
+// duringOf are checks at a point within a sync.
+func duringOf(p *scenarios.Point, checks []scenarios.Step) scenarios.During {
+	d := scenarios.During{Node: p.Node, Table: p.Table, Nth: p.Nth, Steps: checks}
+	if p.After {
+		d.After = p.Command
+	} else {
+		d.Before = p.Command
+	}
+	return d
+}

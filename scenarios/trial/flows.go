@@ -1,0 +1,235 @@
+package trial
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+// flow is a connection that is kept through the steps that follow.
+type flow struct {
+	// name is how steps call it, and connect the step that keeps it.
+	name    string
+	connect scenarios.Connect
+	// after is the step after which it was kept; 0 is the first sync.
+	after   int
+	attempt oracle.Attempt
+	service types.NamespacedName
+	judged  *oracle.Flow
+	sender  *sim.Flow
+	// silent says that the server answers nothing but the first packet.
+	silent bool
+	// own says that a step keeps it, and not the trial.
+	own bool
+}
+
+// maxFlows is how many connections a trial keeps beside those of the steps.
+const maxFlows = 4
+
+// keep keeps connections: of each service and protocol one, and a datagram to where nobody is.
+func (r *run) keep(m *moment) error {
+	if !m.settled() || len(r.flows) >= maxFlows {
+		return nil
+	}
+	for _, a := range m.after.Attempts() {
+		answer := m.after.Expect(a)
+		if !worthKeeping(a, &answer) || r.keeps(answer.Service, a.Protocol) {
+			continue
+		}
+		pick := netip.AddrPort{}
+		if len(answer.Endpoints) > 0 {
+			pick = answer.Endpoints[len(r.flows)%len(answer.Endpoints)]
+		}
+		if err := r.keepOne(m.after, a, pick); err != nil {
+			return err
+		}
+		if len(r.flows) >= maxFlows {
+			return nil
+		}
+	}
+	return nil
+}
+
+// worthKeeping reports whether a first packet leaves something behind that later ones meet.
+func worthKeeping(a oracle.Attempt, answer *oracle.Answer) bool {
+	switch {
+	case a.Protocol == oracle.ICMP, answer.Open, len(answer.Others) > 0:
+		return false
+	case answer.Fate == oracle.ToEndpoint:
+		return answer.Heard(0)
+	}
+	return answer.Fate == oracle.Untouched && a.Protocol == corev1.ProtocolUDP && answer.Host == ""
+}
+
+func (r *run) keeps(service types.NamespacedName, p corev1.Protocol) bool {
+	return slices.ContainsFunc(r.flows, func(f *flow) bool { return f.service == service && f.attempt.Protocol == p })
+}
+
+// keepOne makes a connection that stays.
+func (r *run) keepOne(s *oracle.Spec, a oracle.Attempt, pick netip.AddrPort) error {
+	sender, err := r.world.Keep(a, pick)
+	if err != nil {
+		return nil // no way leads to the one to pick, which is for judge to say
+	}
+	r.report.Figures.Connections++
+	way := sender.Way()
+	f := &flow{
+		name: fmt.Sprintf("kept%d", len(r.flows)+1), after: r.step, attempt: a, service: s.Expect(a).Service, sender: sender,
+		judged: s.Keep(a, way), silent: len(r.flows)%2 == 1,
+	}
+	answer := s.Expect(a)
+	f.connect = connectOf(a)
+	f.connect.As, f.connect.Pick = f.name, pick
+	f.connect.Expect, _ = scenarios.ExpectOf(&answer)
+	r.flows = append(r.flows, f)
+	r.affinity.Made(s, a, way, r.time())
+	r.sticky = true
+	return nil
+}
+
+// pass lets time pass.
+func (r *run) pass(d time.Duration) {
+	r.passed += d
+	for _, f := range r.flows {
+		f.judged.Idle(d)
+	}
+}
+
+// time is the time of the cluster's clock, but for where it begins.
+func (r *run) time() time.Time { return time.Unix(0, 0).Add(r.passed) }
+
+// flowsSynced tells the connections what all nodes know now.
+func (r *run) flowsSynced(s *oracle.Spec) {
+	r.affinity.Synced(s)
+	for _, f := range r.flows {
+		f.judged.Synced(s)
+	}
+}
+
+// judgeFlows sends a packet of each kept connection, and its answer.
+func (r *run) judgeFlows(m *moment) error {
+	var services []types.NamespacedName
+	everything := false
+	if !m.settled() {
+		services, everything = r.concernedServices()
+	}
+	for _, f := range r.flows {
+		if f.attempt.Protocol != corev1.ProtocolTCP && (everything || slices.Contains(services, f.service)) {
+			continue // whether its entries are deleted already is open
+		}
+		for _, later := range f.packets() {
+			if err := r.judgeFlow(m, f, later); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// packets are what is sent: what the client says, and the server's answer.
+func (f *flow) packets() []oracle.Later {
+	if f.silent && f.attempt.Protocol != corev1.ProtocolTCP {
+		return []oracle.Later{{From: oracle.FromClient}}
+	}
+	return []oracle.Later{{From: oracle.FromClient}, {From: oracle.FromServer}}
+}
+
+// concernedServices are those that the nodes' rules may not know of yet; everything says that it may be all of them.
+func (r *run) concernedServices() (services []types.NamespacedName, everything bool) {
+	for i, tried := range r.tried() {
+		n := r.nodes[i]
+		everything = everything || n.fresh || n.ruled.Node != tried.Node
+		services = append(services, changed(n.ruled, tried)...)
+	}
+	return services, everything
+}
+
+func (r *run) judgeFlow(m *moment, f *flow, later oracle.Later) error {
+	allowed := f.judged.Expect(later)
+	if later.From == oracle.FromServer && (allowed.Open || allowed.Fate != oracle.ToEndpoint) {
+		return nil
+	}
+	ways, err := f.sender.Send(sideOf(later), kindOf(later), netip.AddrPort{})
+	if err != nil {
+		return nil // an end of it is no more
+	}
+	r.report.Figures.Packets++
+	for _, v := range f.judged.Judge(later, ways) {
+		if err := r.foundInFlow(m, f, later, &allowed, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// traffic makes the connections that a step keeps, and sends its packets of them.
+func (r *run) traffic(s *scenarios.Step) error {
+	if r.quiet || r.blind() {
+		return nil
+	}
+	m := r.moment()
+	switch {
+	case s.Connect != nil && s.Connect.As != "" && m.settled():
+		a, err := r.attemptOf(s.Connect)
+		if err != nil {
+			return err
+		}
+		if err := r.keepOne(m.after, a, s.Connect.Pick); err != nil {
+			return err
+		}
+		f := r.flows[len(r.flows)-1]
+		f.name, f.own, f.silent = s.Connect.As, true, true
+	case s.Flow != nil:
+		return r.packet(&m, s.Flow)
+	}
+	return nil
+}
+
+// packet sends a packet of a connection that a step has kept.
+func (r *run) packet(m *moment, p *scenarios.FlowPacket) error {
+	place := slices.IndexFunc(r.flows, func(f *flow) bool { return f.name == p.Of })
+	if place < 0 {
+		return nil // it was not kept, since nothing was certain
+	}
+	later := oracle.Later{From: oracle.FromClient, OutOfWindow: p.Send == scenarios.PacketOutOfWindow, Reset: p.Send == scenarios.PacketRST}
+	if p.From == scenarios.SideServer {
+		later.From = oracle.FromServer
+	}
+	return r.judgeFlow(m, r.flows[place], later)
+}
+
+func sideOf(p oracle.Later) scenarios.Side {
+	if p.From == oracle.FromServer {
+		return scenarios.SideServer
+	}
+	return scenarios.SideClient
+}
+
+func kindOf(p oracle.Later) scenarios.PacketKind {
+	switch {
+	case p.OutOfWindow:
+		return scenarios.PacketOutOfWindow
+	case p.Reset:
+		return scenarios.PacketRST
+	}
+	return scenarios.PacketData
+}
+
+// attemptOf is the first packet of a connection of a step.
+func (r *run) attemptOf(c *scenarios.Connect) (oracle.Attempt, error) {
+	a := oracle.Attempt{From: c.From, Protocol: corev1.Protocol(strings.ToUpper(c.To.Proto)), To: c.To.AddrPort, Via: c.Via}
+	a.Source = netip.AddrPortFrom(c.Bind.Addr, c.Bind.Port)
+	if a.Via == "" {
+		a.Via = r.nodes[0].name
+	}
+	return a, nil
+}

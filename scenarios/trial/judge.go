@@ -1,0 +1,85 @@
+package trial
+
+import (
+	"slices"
+
+	"github.com/chainwalk/chainwalk/scenarios/api"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+)
+
+// judge tries attempts, and notes what is not allowed.
+func (r *run) judge(m moment, attempts []oracle.Attempt) error {
+	r.report.Figures.States++
+	for _, a := range attempts {
+		ways, err := r.world.Reach(a)
+		if err != nil {
+			return err
+		}
+		r.report.Figures.Connections++
+		for _, v := range r.violations(&m, a, ways) {
+			if err := r.found(&m, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *run) violations(m *moment, a oracle.Attempt, ways []oracle.Way) []oracle.Violation {
+	switch {
+	case !m.settled():
+		return r.between(m, a, ways)
+	case r.sticky:
+		return r.affinity.Judge(m.after, a, r.time(), ways)
+	}
+	return m.after.Judge(a, ways)
+}
+
+// between judges within a sync, or after one that failed. After several that failed, what
+// any of them may have left is allowed.
+func (r *run) between(m *moment, a oracle.Attempt, ways []oracle.Way) []oracle.Violation {
+	wrong := m.before.Between(m.after, a, ways)
+	if len(wrong) == 0 || r.sticky && r.remembers(m, a) {
+		return nil
+	}
+	for _, n := range r.nodes {
+		for _, tried := range n.tried {
+			views := r.ruled()
+			views[slices.Index(r.nodes, n)] = tried
+			if len(r.spec(views).Between(m.after, a, ways)) == 0 {
+				return nil
+			}
+		}
+	}
+	return wrong
+}
+
+// remembers reports whether a service may remember the client of an attempt.
+func (r *run) remembers(m *moment, a oracle.Attempt) bool {
+	for _, spec := range []*oracle.Spec{m.before, m.after} {
+		service := spec.Expect(a).Service
+		for _, views := range [][]*api.View{r.ruled(), r.tried()} {
+			if slices.ContainsFunc(views, func(v *api.View) bool { return affine(v, service) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// of are the attempts that a node decides, of one family.
+func (m *moment) of(attempts []oracle.Attempt, node string, v6 bool) []oracle.Attempt {
+	var out []oracle.Attempt
+	for _, a := range attempts {
+		if a.To.Addr().Is6() == v6 && (m.decides(m.before, a, node) || m.decides(m.after, a, node)) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// decides reports whether a node decides about an attempt, or none does.
+func (m *moment) decides(spec *oracle.Spec, a oracle.Attempt, node string) bool {
+	decides := spec.Expect(a).Node
+	return decides == node || decides == ""
+}

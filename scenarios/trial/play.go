@@ -1,0 +1,58 @@
+package trial
+
+import (
+	"slices"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// play is what is played in a world: a scenario's cluster, and what happens in it.
+type play struct {
+	cluster *scenarios.Cluster
+	steps   []scenarios.Step
+	options Options
+	// quiet says that nothing is judged before the end, and that no connection is kept:
+	// what packets meet in the end is all that is asked for.
+	quiet bool
+}
+
+// playOf is what is played of a scenario.
+func playOf(s *scenarios.Scenario, o Options) (*play, error) {
+	cluster, err := scenarios.Resolve(s)
+	if err != nil {
+		return nil, err
+	}
+	return &play{cluster: cluster.With(toolOf(s, o)), steps: s.Steps, options: o}, nil
+}
+
+func toolOf(s *scenarios.Scenario, o Options) scenarios.Tool {
+	switch {
+	case o.Tool != "":
+		return o.Tool
+	case len(s.IPTables.Tools) > 0:
+		return s.IPTables.Tools[0]
+	}
+	return scenarios.ToolLegacy
+}
+
+// isEvent reports whether a step changes what the API holds.
+func isEvent(s *scenarios.Step) bool { return s.Apply != nil || s.Delete != nil || s.Node != nil }
+
+// isTraffic reports whether a step sends packets or looks at something, and changes
+// nothing that the API or a proxier knows.
+func isTraffic(s *scenarios.Step) bool {
+	return s.Connect != nil || s.Cases != nil || s.Flow != nil || s.Send != nil || s.Rules != nil || s.Health != nil ||
+		s.Healthz != nil || s.Conntrack != nil || s.Writes != nil
+}
+
+// withSteps is a scenario with other steps.
+func withSteps(s *scenarios.Scenario, steps []scenarios.Step) *scenarios.Scenario {
+	out := *s
+	out.Steps = steps
+	return &out
+}
+
+// withoutTraffic is a scenario without the steps that change nothing.
+func withoutTraffic(s *scenarios.Scenario) *scenarios.Scenario {
+	return withSteps(s, slices.DeleteFunc(slices.Clone(s.Steps), func(s scenarios.Step) bool { return isTraffic(&s) }))
+}

@@ -1,0 +1,229 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
+)
+
+// saved are the rules of a family as they are saved.
+type saved struct {
+	family scenarios.IPFamily
+	text   string
+	// lines are the table, the chain or the rule, without counters, each with its table.
+	lines []string
+}
+
+// rulesOf are the rules of a node.
+func (r *run) rulesOf(ctx context.Context, n *nodeState) ([]saved, error) {
+	var out []saved
+	for _, family := range tools.Families(r.cluster.IPFamily) {
+		text, err := r.world.Save(ctx, n.name, family)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, saved{family, text, linesOf(text)})
+	}
+	return out, nil
+}
+
+func linesOf(save string) []string {
+	var out []string
+	table := ""
+	for line := range strings.Lines(save) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || line[0] == '#' || line == "COMMIT":
+			continue
+		case line[0] == '*':
+			table = line[1:] + " "
+			continue
+		case line[0] == '[':
+			_, line, _ = strings.Cut(line, "] ")
+		case line[0] == ':':
+			line, _, _ = strings.Cut(line, " [")
+		}
+		out = append(out, table+line)
+	}
+	return out
+}
+
+// ofServices are what the names of chains of services, endpoints and policies begin with.
+func ofServices() []string {
+	return []string{"KUBE-SVC-", "KUBE-SVL-", "KUBE-SEP-", "KUBE-EXT-", "KUBE-FW-"}
+}
+
+// maxFewEndpoints is how many endpoints a proxier takes for few: above, chains that are out of use may wait.
+const maxFewEndpoints = 1000
+
+// staleChains looks for chains that no rule leads to.
+func (r *run) staleChains(n *nodeState, rules []saved) error {
+	if endpointsOf(n.ruled) > maxFewEndpoints {
+		return nil
+	}
+	for _, s := range rules {
+		for _, chain := range s.chains() {
+			if s.leadsTo(chain) {
+				continue
+			}
+			return r.add(Finding{
+				Clause: oracle.NoStaleChain, Node: n.name, Want: "no chain that no rule leads to", Got: "chain " + chain,
+				Check: []scenarios.Step{{Rules: &scenarios.RulesCheck{Nodes: []string{n.name}, Family: s.family, NoChains: []string{chain}}}},
+			})
+		}
+	}
+	return nil
+}
+
+// chains are the chains of services and endpoints, by name.
+func (s *saved) chains() []string {
+	var out []string
+	for _, line := range s.lines {
+		_, chain, ok := strings.Cut(line, " :")
+		if name, _, _ := strings.Cut(chain, " "); ok && slices.ContainsFunc(ofServices(), func(p string) bool { return strings.HasPrefix(name, p) }) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (s *saved) leadsTo(chain string) bool {
+	return slices.ContainsFunc(s.lines, func(line string) bool {
+		_, target, ok := strings.Cut(line, " -j ")
+		return ok && target == chain || strings.HasPrefix(target, chain+" ")
+	})
+}
+
+// readBack restores what was saved on another kernel, which must save the same.
+func (r *run) readBack(ctx context.Context, n *nodeState, rules []saved) error {
+	counters, err := r.world.Accounting(ctx, n.name)
+	if err != nil {
+		return err
+	}
+	kernel := fakeipt.New(fakeipt.Options{Dialect: r.cluster.Tool.Dialect()}).Exec()
+	for _, name := range slices.Sorted(maps.Keys(counters)) {
+		if _, err := tools.Run(kernel, "", "nfacct", "add", name); err != nil {
+			return err
+		}
+	}
+	for _, s := range rules {
+		again, err := tools.Run(kernel, s.text, tools.Name(s.family, "-restore"))
+		if err == nil {
+			again, err = tools.Run(kernel, "", tools.Name(s.family, "-save"), "-c")
+		}
+		got := fmt.Sprint(err)
+		if err == nil {
+			if got = firstDifference(byChain(linesOf(again)), byChain(s.lines)); got == "" {
+				continue
+			}
+		}
+		return r.add(Finding{Clause: oracle.RulesReadBack, Node: n.name, Want: "what is saved can be restored as it is", Got: got})
+	}
+	return nil
+}
+
+// asFresh starts the proxier anew. It writes everything, which must change nothing.
+func (r *run) asFresh(ctx context.Context, n *nodeState, before []saved) error {
+	nodes := []string{n.name}
+	if err := r.world.Restart(ctx, nodes); err != nil {
+		return err
+	}
+	if err := r.world.Sync(ctx, nodes); err != nil {
+		return r.syncFailed(n, err)
+	}
+	after, err := r.rulesOf(ctx, n)
+	if err != nil {
+		return err
+	}
+	for i := range before {
+		slices.Sort(before[i].lines)
+		slices.Sort(after[i].lines)
+		difference := firstDifference(before[i].lines, after[i].lines)
+		if difference == "" {
+			continue
+		}
+		return r.add(Finding{
+			Clause: oracle.PartialEqualsFull, Node: n.name, Want: "the rules that a proxier writes that starts now", Got: difference,
+			Check: []scenarios.Step{{Rules: rulesCheck(n, before[i], after[i])}},
+		})
+	}
+	return nil
+}
+
+// byChain are lines with those of each chain together, in their order: which table was used first is no matter.
+func byChain(lines []string) []string {
+	out := slices.Clone(lines)
+	slices.SortStableFunc(out, func(a, b string) int { return strings.Compare(chainOf(a), chainOf(b)) })
+	return out
+}
+
+// chainOf is the table and the chain of a line.
+func chainOf(line string) string {
+	table, line, _ := strings.Cut(line, " ")
+	if chain, ok := strings.CutPrefix(line, ":"); ok {
+		chain, _, _ = strings.Cut(chain, " ")
+		return table + " " + chain
+	}
+	_, rest, _ := strings.Cut(line, " ")
+	chain, _, _ := strings.Cut(rest, " ")
+	return table + " " + chain
+}
+
+// rulesCheck expects of rules what they were to be.
+func rulesCheck(n *nodeState, is, should saved) *scenarios.RulesCheck {
+	check := &scenarios.RulesCheck{Nodes: []string{n.name}, Family: is.family}
+	for _, line := range onlyIn(is.lines, should.lines) {
+		addLine(line, &check.Absent, &check.NoChains)
+	}
+	for _, line := range onlyIn(should.lines, is.lines) {
+		addLine(line, &check.Contains, &check.Chains)
+	}
+	return check
+}
+
+// addLine adds a line to the rules or to the chains.
+func addLine(line string, rules, chains *[]string) {
+	_, line, _ = strings.Cut(line, " ") // the table
+	if chain, ok := strings.CutPrefix(line, ":"); ok {
+		name, _, _ := strings.Cut(chain, " ")
+		*chains = append(*chains, name)
+		return
+	}
+	*rules = append(*rules, line)
+}
+
+// firstDifference says what is different; empty if nothing is.
+func firstDifference(is, should []string) string {
+	more, less := onlyIn(is, should), onlyIn(should, is)
+	switch {
+	case len(more) > 0:
+		return fmt.Sprintf("%d lines more, such as: %s", len(more), more[0])
+	case len(less) > 0:
+		return fmt.Sprintf("%d lines less, such as: %s", len(less), less[0])
+	case !slices.Equal(is, should):
+		return "another order"
+	}
+	return ""
+}
+
+// onlyIn are the lines of a that are not in b, or more often.
+func onlyIn(a, b []string) []string {
+	count := map[string]int{}
+	for _, line := range b {
+		count[line]++
+	}
+	var out []string
+	for _, line := range a {
+		if count[line]--; count[line] < 0 {
+			out = append(out, line)
+		}
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/api"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+// run is one play in its world.
+type run struct {
+	*play
+	world  *sim.World
+	player *scenarios.Player
+	report *Report
+	nodes  []*nodeState // in the cluster's order
+	// network is the cluster without its objects, as the oracle knows it: another one when it has changed.
+	network *oracle.Cluster
+	specs   []known
+	// passed is how long ago the play began.
+	passed time.Duration
+	// faults says that something may still go wrong by a fault.
+	faults   bool
+	affinity oracle.Affinity
+	// sticky says that a connection was kept, so that a service may remember its client.
+	sticky bool
+	flows  []*flow
+	step   int
+	// mending are the steps made so far to let the faults stop.
+	mending []scenarios.Step
+	// refused are the steps whose syncs failed, and the nodes'.
+	refused map[int]string
+	// syncing is the node that syncs now, nil between syncs.
+	syncing *nodeState
+	// broken are the clauses that the step broke already: one finding of each says enough.
+	broken map[*oracle.Clause]bool
+	// failed is why judging within a sync ended; nil if it did not.
+	failed error
+}
+
+// nodeState is what a trial knows of a node.
+type nodeState struct {
+	name string
+	// fresh says that its proxier has not synced yet: it will write everything.
+	fresh bool
+	// full is when its proxier last wrote everything, at the latest.
+	full time.Duration
+	// ruled is what its rules were last made of.
+	ruled *api.View
+	// tried is what syncs were made of that failed since.
+	tried []*api.View
+	// next is what the sync that runs is made of, and concerned are the attempts that it can concern.
+	next      *api.View
+	concerned []oracle.Attempt
+	damage    damage
+}
+
+// errEnough ends a run that has found enough.
+var errEnough = errors.New("enough was found")
+
+// run plays it.
+func (p *play) run(ctx context.Context) (*Report, error) {
+	r := &run{play: p, report: &Report{Figures: Figures{Cases: 1}}, broken: map[*oracle.Clause]bool{}}
+	err := r.guarded(func() error { return r.all(ctx) })
+	if r.world != nil {
+		err = errors.Join(err, r.world.Close())
+	}
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return r.report, err
+}
+
+// all is the whole play.
+func (r *run) all(ctx context.Context) error {
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+	for i := range r.steps {
+		r.step = i + 1
+		if err := r.one(ctx, &r.steps[i]); err != nil {
+			return err
+		}
+		if r.options.Stop == 0 && len(r.report.Findings) > 0 {
+			return errEnough
+		}
+	}
+	return r.end(ctx)
+}
+
+// begin makes the world and syncs every node.
+func (r *run) begin(ctx context.Context) error {
+	var err error
+	r.world, err = sim.NewWorld(ctx, r.cluster, sim.Options{Direct: true, Proxier: r.options.Proxier})
+	if err != nil {
+		return err
+	}
+	for i := range r.cluster.Nodes {
+		r.nodes = append(r.nodes, &nodeState{name: r.cluster.Nodes[i].Name, fresh: true, ruled: &api.View{}})
+	}
+	r.player = scenarios.NewPlayer(r.cluster, r.world)
+	r.networkChanged()
+	if err := r.synced(ctx, r.nodes); err != nil {
+		return err
+	}
+	if r.quiet {
+		return nil
+	}
+	return r.world.During(ctx, func(_ context.Context, p scenarios.Point) { r.within(p) })
+}
+
+// one makes a step, syncs, and judges.
+func (r *run) one(ctx context.Context, s *scenarios.Step) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	clear(r.broken)
+	if isTraffic(s) {
+		return r.traffic(s)
+	}
+	if err := r.player.Act(ctx, s); err != nil {
+		return fmt.Errorf("step %d: %w", r.step, err)
+	}
+	r.note(s)
+	return r.synced(ctx, r.named(r.player.Syncs(s)))
+}
+
+// note follows what a step changed beside what proxiers are told.
+func (r *run) note(s *scenarios.Step) {
+	switch {
+	case s.Advance != nil:
+		r.pass(s.Advance.Duration)
+	case s.Fault != nil:
+		r.faulty(s.Fault)
+	case s.Start != nil, s.Stop != nil, s.Node != nil:
+		r.networkChanged()
+	case s.Restart != nil:
+		r.networkChanged()
+		for _, n := range r.nodes {
+			if s.Restart.All || slices.Contains(s.Restart.Names, n.name) {
+				n.fresh = true
+			}
+		}
+	}
+}
+
+// networkChanged takes the network as it is now.
+func (r *run) networkChanged() { r.network = plan.Of(r.cluster).Oracle(nil) }
+
+func (r *run) named(names []string) []*nodeState {
+	var out []*nodeState
+	for _, n := range r.nodes {
+		if slices.Contains(names, n.name) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// guarded notes a panic as a finding.
+func (r *run) guarded(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = r.add(Finding{Clause: neverPanics, Want: "no panic", Got: fmt.Sprintf("%v\n%s", p, debug.Stack())})
+		}
+	}()
+	return do()
+}
+
+var neverPanics = &oracle.Clause{Name: "panics-never"}

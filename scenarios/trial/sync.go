@@ -1,0 +1,137 @@
+package trial
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+)
+
+// synced syncs nodes one after the other, and judges within each sync and after all.
+func (r *run) synced(ctx context.Context, nodes []*nodeState) error {
+	if len(nodes) == 0 {
+		return nil
+	}
+	var attempts attemptSet
+	for _, n := range nodes {
+		if err := r.sync(ctx, n); err != nil {
+			return err
+		}
+		attempts.add(n.concerned)
+	}
+	if r.quiet || r.blind() {
+		return nil
+	}
+	return r.after(attempts.list)
+}
+
+// sync syncs one node.
+func (r *run) sync(ctx context.Context, n *nodeState) error {
+	n.next = r.world.View(n.name)
+	n.concerned = r.concerned(n)
+	r.syncing = n
+	err := r.world.Sync(ctx, []string{n.name})
+	tried := n.next
+	r.syncing, n.next = nil, nil
+	if r.failed != nil {
+		return r.failed
+	}
+	if err != nil {
+		n.tried = append(n.tried, tried)
+		return r.syncFailed(n, err)
+	}
+	if err := r.cost(ctx, n, tried); err != nil {
+		return err
+	}
+	r.repaired(n, n.fresh)
+	n.ruled, n.tried, n.fresh = tried, nil, false
+	return nil
+}
+
+// concerned are the attempts that the sync of a node can concern.
+func (r *run) concerned(n *nodeState) []oracle.Attempt {
+	if r.quiet {
+		return nil
+	}
+	m := r.moment()
+	var all attemptSet
+	if n.fresh || n.ruled.Node != n.next.Node || len(n.tried) > 0 || n.damage.any() {
+		all.add(m.before.Attempts())
+		all.add(m.after.Attempts())
+	} else if services := changed(n.ruled, n.next); len(services) > 0 {
+		all.add(m.before.Concerning(services...))
+		all.add(m.after.Concerning(services...))
+	}
+	return all.list
+}
+
+// after judges what the syncs of some nodes have led to.
+func (r *run) after(attempts []oracle.Attempt) error {
+	m := r.moment()
+	if err := r.judge(m, attempts); err != nil {
+		return err
+	}
+	if m.settled() {
+		r.flowsSynced(m.after)
+	}
+	if err := r.judgeFlows(&m); err != nil {
+		return err
+	}
+	return r.keep(&m)
+}
+
+// within judges at a point of the sync that runs.
+func (r *run) within(p scenarios.Point) {
+	n := r.syncing
+	if n == nil || r.failed != nil || r.quiet || !matters(p) || r.blind() {
+		return
+	}
+	m := r.moment()
+	m.point = &p
+	v6 := strings.HasPrefix(string(p.Command), "ip6")
+	r.failed = r.guarded(func() error {
+		if err := r.judge(m, m.of(n.concerned, n.name, v6)); err != nil {
+			return err
+		}
+		return r.judgeFlows(&m)
+	})
+}
+
+// matters reports whether packets can meet something else than at the points before.
+func matters(p scenarios.Point) bool {
+	switch p.Command {
+	case scenarios.CommandIPTablesRestore, scenarios.CommandIP6Restore:
+		return p.After && p.Table != ""
+	case scenarios.CommandConntrackDelete:
+		return p.After
+	}
+	return false
+}
+
+// attemptSet is a list of different attempts.
+type attemptSet struct {
+	list []oracle.Attempt
+	seen map[oracle.Attempt]bool
+}
+
+func (s *attemptSet) add(attempts []oracle.Attempt) {
+	if s.list == nil {
+		s.list = attempts // most often there is one list only
+		return
+	}
+	if s.seen == nil {
+		s.seen = make(map[oracle.Attempt]bool, len(s.list)+len(attempts))
+		for _, a := range s.list {
+			s.seen[a] = true
+		}
+		s.list = slices.Clone(s.list)
+	}
+	for _, a := range attempts {
+		if !s.seen[a] {
+			s.seen[a] = true
+			s.list = append(s.list, a)
+		}
+	}
+}
