@@ -15,16 +15,17 @@ import (
 // Reach makes a connection along every way that it can take, and leaves the world as it was.
 func (w *World) Reach(a oracle.Attempt) ([]oracle.Way, error) {
 	var err error
-	if w.reached, err = w.network.Reach(w.connectFor(a), w.reached[:0]); err != nil {
+	if w.reached, err = w.network.Reach(ConnectOf(w.plan, a), w.reached[:0]); err != nil {
 		return nil, err
 	}
-	return w.ways(w.reached, a), nil
+	return WaysOf(w.reached), nil
 }
 
-func (w *World) connectFor(a oracle.Attempt) network.Connect {
+// ConnectOf is an attempt in the words of a network that was laid out by a plan.
+func ConnectOf(p *plan.Plan, a oracle.Attempt) network.Connect {
 	v6 := a.To.Addr().Is6()
 	return network.Connect{
-		From: a.From, Proto: protoOf(a, v6), To: a.To, Source: a.Source.Addr(), SourcePort: a.Source.Port(), Via: w.plan.Gateway(a.Via, v6),
+		From: a.From, Proto: protoOf(a, v6), To: a.To, Source: a.Source.Addr(), SourcePort: a.Source.Port(), Via: p.Gateway(a.Via, v6),
 	}
 }
 
@@ -40,7 +41,8 @@ func protoOf(a oracle.Attempt, v6 bool) packetsim.Proto {
 	return plan.Proto(strings.ToLower(string(a.Protocol)), v6)
 }
 
-func (w *World) ways(reached []network.Reached, a oracle.Attempt) []oracle.Way {
+// WaysOf is what a network said of a connection in the oracle's words.
+func WaysOf(reached []network.Reached) []oracle.Way {
 	out := make([]oracle.Way, len(reached))
 	for i := range reached {
 		out[i] = wayOf(&reached[i])
@@ -81,10 +83,10 @@ type Flow struct {
 func (w *World) Keep(a oracle.Attempt, pick netip.AddrPort) (*Flow, error) {
 	f := &Flow{attempt: a}
 	var err error
-	f.flow, err = w.network.EstablishQuietly(w.connectFor(a), func(all []network.Reached) int {
+	f.flow, err = w.network.EstablishQuietly(ConnectOf(w.plan, a), func(all []network.Reached) int {
 		kept := chooseReached(all, pick)
 		if kept >= 0 {
-			f.way = w.ways(all[kept:kept+1], a)[0]
+			f.way = WaysOf(all[kept : kept+1])[0]
 		}
 		return kept
 	})
