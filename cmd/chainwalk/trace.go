@@ -86,17 +86,9 @@ func traceHost(s streams, o traceOptions, in *packetsim.Input) (*packetsim.Host,
 }
 
 func hostFromSnapshot(s streams, o traceOptions) (*packetsim.Host, error) {
-	r, name, err := document.Open(o.snapshot, s.in)
+	node, err := readSnapshot(s, o.snapshot)
 	if err != nil {
 		return nil, err
-	}
-	defer func() { _ = r.Close() }() // only read
-	node, err := snapshot.Read(name, r)
-	if err != nil {
-		return nil, err
-	}
-	for _, unread := range node.Unread {
-		fmt.Fprintf(s.errOut, "chainwalk: warning: the snapshot lacks %s: %s\n", unread.What, unread.Why)
 	}
 	host, err := snapshot.NewHost(node, snapshot.HostOptions{Backend: o.tools})
 	if errors.Is(err, snapshot.ErrBothBackends) {

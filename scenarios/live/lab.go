@@ -11,6 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
 // lab is the cluster's network: the nodes with a snapshot as they are, the others as routers without rules, and around
@@ -105,51 +106,18 @@ func merged(networks []netip.Prefix, routers []netip.Addr, wide netip.Prefix) ([
 	return outNetworks, outRouters
 }
 
-// connectOf is an attempt in the network's words.
-func (l *lab) connectOf(a oracle.Attempt) network.Connect {
-	protocols := map[string]string{"TCP": "tcp", "UDP": "udp", "SCTP": "sctp", "ICMP": "icmp"}
-	return network.Connect{
-		From: a.From, Proto: plan.Proto(protocols[string(a.Protocol)], a.To.Addr().Is6()), To: a.To,
-		Source: a.Source.Addr(), SourcePort: a.Source.Port(), Via: l.plan.Gateway(a.Via, a.To.Addr().Is6()),
-	}
-}
-
 // reach makes an attempt and says what came of it.
 func (l *lab) reach(a oracle.Attempt) ([]oracle.Way, error) {
-	reached, err := l.network.Reach(l.connectOf(a), nil)
+	reached, err := l.network.Reach(sim.ConnectOf(l.plan, a), nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", attemptText(a), err)
 	}
-	ways := make([]oracle.Way, len(reached))
-	for i := range reached {
-		ways[i] = wayOf(&reached[i])
-	}
-	return ways, nil
+	return sim.WaysOf(reached), nil
 }
 
 // follow makes an attempt and tells its story.
 func (l *lab) follow(a oracle.Attempt) ([]network.Connection, error) {
-	return l.network.Connect(l.connectOf(a))
-}
-
-func wayOf(r *network.Reached) oracle.Way {
-	way := oracle.Way{
-		Probability: r.Probability, Host: r.At, Sender: r.Socket, Client: r.Client, Server: r.Asked,
-		Masqueraded: r.SourceTranslated, Heard: r.Made || r.Refused,
-	}
-	switch {
-	case r.End == network.EndDelivered && r.Listens:
-		way.End = oracle.Delivered
-	case r.End == network.EndDelivered:
-		way.End = oracle.Refused
-	case r.End == network.EndRejected && r.Reason == "" && r.RejectWith != "":
-		way.End, way.With = oracle.Rejected, r.RejectWith
-	case r.End == network.EndDropped && r.Reason == "":
-		way.End = oracle.Dropped
-	default:
-		way.End = oracle.Lost
-	}
-	return way
+	return l.network.Connect(sim.ConnectOf(l.plan, a))
 }
 
 // attemptText is an attempt in a few words.

@@ -24,11 +24,7 @@ type Rule struct {
 
 // String is the rule as a command would name it.
 func (r Rule) String() string {
-	tool := "iptables"
-	if r.Family == fakeipt.IPv6 {
-		tool = "ip6tables"
-	}
-	return fmt.Sprintf("%s: %s -t %s %s", r.Node, tool, r.Table, r.Text)
+	return fmt.Sprintf("%s: %s -t %s %s", r.Node, toolOf(r.Family), r.Table, r.Text)
 }
 
 // ruleset are the rules of one family of a node, in their order, by table and chain.
@@ -36,27 +32,36 @@ type ruleset map[string][]string
 
 // rulesetOf reads the rules of a kernel.
 func rulesetOf(kernel *fakeipt.Kernel, family fakeipt.Family) (ruleset, error) {
-	tool := "iptables-save"
-	if family == fakeipt.IPv6 {
-		tool = "ip6tables-save"
-	}
+	tool := toolOf(family) + "-save"
 	var out, errOut bytes.Buffer
 	if status := kernel.Run([]string{tool}, strings.NewReader(""), &out, &errOut); status != 0 {
 		return nil, fmt.Errorf("%s: exit status %d: %s", tool, status, &errOut)
 	}
+	return parseRules(out.String()), nil
+}
+
+// parseRules reads what iptables-save prints, with or without counters.
+func parseRules(save string) ruleset {
 	rules := ruleset{}
 	table := ""
-	for line := range strings.Lines(out.String()) {
+	for line := range strings.Lines(save) {
 		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "[") {
+			_, line, _ = strings.Cut(line, "] ")
+		}
 		if name, ok := strings.CutPrefix(line, "*"); ok {
 			table = name
 		}
-		if rest, ok := strings.CutPrefix(line, "-A "); ok {
+		if rest, ok := strings.CutPrefix(line, ":"); ok {
 			chain, _, _ := strings.Cut(rest, " ")
-			rules[table+" "+chain] = append(rules[table+" "+chain], line)
+			rules[table+" "+chain] = []string{}
+		}
+		if strings.HasPrefix(line, "-A ") {
+			key := table + " " + chainOf(line)
+			rules[key] = append(rules[key], line)
 		}
 	}
-	return rules, nil
+	return rules
 }
 
 // difference is what a node's rules are other than those that kube-proxy would leave there. Those that are

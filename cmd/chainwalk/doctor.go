@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/live"
+)
+
+type doctorOptions struct {
+	live   liveOptions
+	output string
+	out    string
+}
+
+func newDoctorCommand(s streams) *cobra.Command {
+	var o doctorOptions
+	cmd := &cobra.Command{
+		Use:   "doctor -f OBJECTS --node SNAPSHOT...",
+		Short: "Compare what nodes do with packets with what the objects promise",
+		Long: `Walks a packet of every class (from pods, nodes, neighbours and outside; to cluster IPs, external IPs, load balancers, node ports, and to
+what is no service's) through the rules of the given nodes, and judges what becomes of it by what the Service API promises for the given
+objects. For each service that suffers it names the packets, the rules that are missing, stale or foreign, and whether kube-proxy
+would mend it. Rules are judged by what they do, whoever wrote them.
+
+"chainwalk snapshot" on a node prints its NodeSnapshot. What nodes without one decide is not judged, and counted.`,
+		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml > objects.yaml
+  chainwalk doctor -f objects.yaml --node node1.yaml --node node2.yaml --out found`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runDoctor(cmd.Context(), s, o)
+		},
+	}
+	o.live.addFlags(cmd)
+	_ = cmd.MarkFlagRequired("node") // the flag is there
+	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
+	cmd.Flags().StringVar(&o.out, "out", "", "folder to write a scenario to for each thing that is wrong")
+	completeWords(cmd, "output", "text", "json")
+	return cmd
+}
+
+func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
+	if o.output != "text" && o.output != "json" {
+		return fmt.Errorf("-o %s: want text or json", o.output)
+	}
+	cluster, err := o.live.read(s)
+	if err != nil {
+		return err
+	}
+	report, err := cluster.Examine(ctx)
+	if errors.Is(err, snapshot.ErrBothBackends) {
+		return fmt.Errorf("%w (--tools)", err)
+	}
+	if err != nil {
+		return err
+	}
+	write := report.WriteText
+	if o.output == "json" {
+		write = report.WriteJSON
+	}
+	if err := write(s.out); err != nil {
+		return err
+	}
+	if len(report.Findings) == 0 {
+		return nil
+	}
+	if o.out != "" {
+		if err := writeWitnesses(ctx, s, cluster, report, o.out); err != nil {
+			return err
+		}
+	}
+	return errNotHeld
+}
+
+// writeWitnesses writes a scenario for each finding that one can show.
+func writeWitnesses(ctx context.Context, s streams, cluster *live.Cluster, report *live.Report, folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for i := range report.Findings {
+		witness, head, err := cluster.Witness(ctx, &report.Findings[i])
+		if errors.Is(err, live.ErrNoWitness) {
+			fmt.Fprintf(s.errOut, "chainwalk: finding %d: %v\n", i+1, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(folder, fmt.Sprintf("finding%d.yaml", i+1))
+		if err := writeScenario(name, witness, head); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.errOut, "chainwalk: wrote %s\n", name)
+	}
+	return nil
+}
+
+func writeScenario(name string, scenario *scenarios.Scenario, head []string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	err = scenarios.Write(f, scenario, head...)
+	return errors.Join(err, f.Close())
+}

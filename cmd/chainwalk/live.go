@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/live"
+)
+
+// liveOptions say what is known of a running cluster.
+type liveOptions struct {
+	files     []string
+	snapshots []string
+	config    string
+	tools     string
+}
+
+func (o *liveOptions) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.files, "filename", "f", nil, "file with Kubernetes objects (repeatable, - is stdin)")
+	flags.StringArrayVar(&o.snapshots, "node", nil, "file with the NodeSnapshot of a node (repeatable, - is stdin)")
+	flags.StringVar(&o.config, "config", "", "KubeProxyConfiguration (v1alpha1) file of every node, instead of the ConfigMap kube-system/kube-proxy")
+	flags.StringVar(&o.tools, "tools", "", "legacy or nft: the rules to take of a node that has those of both")
+	_ = cmd.MarkFlagRequired("filename") // the flag is there
+	completeWords(cmd, "tools", "legacy", "nft")
+}
+
+// read reads what is known of the cluster.
+func (o *liveOptions) read(s streams) (*live.Cluster, error) {
+	if _, err := parseTools(o.tools); err != nil {
+		return nil, err
+	}
+	objects, err := readObjects(s, o.files)
+	if err != nil {
+		return nil, err
+	}
+	cluster := &live.Cluster{Objects: objects, Backend: o.tools}
+	if o.config != "" {
+		if cluster.Config, err = readProxyConfig(s, o.config); err != nil {
+			return nil, err
+		}
+	}
+	for _, file := range o.snapshots {
+		node, err := readSnapshot(s, file)
+		if err != nil {
+			return nil, err
+		}
+		cluster.Snapshots = append(cluster.Snapshots, node)
+	}
+	return cluster, nil
+}
+
+// readSnapshot reads a NodeSnapshot, and says what it lacks.
+func readSnapshot(s streams, file string) (*snapshot.Node, error) {
+	r, name, err := document.Open(file, s.in)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // only read
+	node, err := snapshot.Read(name, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, unread := range node.Unread {
+		fmt.Fprintf(s.errOut, "chainwalk: warning: the snapshot lacks %s: %s\n", unread.What, unread.Why)
+	}
+	return node, nil
+}

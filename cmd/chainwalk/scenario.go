@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/live"
+)
+
+func newScenarioCommand(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "scenario",
+		Short: "Make scenarios of running clusters",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(newScenarioFromCommand(s))
+	return cmd
+}
+
+func newScenarioFromCommand(s streams) *cobra.Command {
+	var from liveOptions
+	o := live.ScenarioOptions{Name: "a running cluster"}
+	cmd := &cobra.Command{
+		Use:   "from -f OBJECTS [--node SNAPSHOT...]",
+		Short: "Print a scenario of a running cluster, with what must become of every packet",
+		Long: `Prints a scenario of a cluster's nodes, pods, services and endpoint slices, as "kubectl get -o yaml" prints them. NodeSnapshots
+give what the objects do not say: further addresses of nodes, kernel settings and the iptables tools. What is expected of each packet
+is what the Service API promises, whatever the nodes' rules do.
+
+With --anonymise names and addresses are others, the same everywhere; addresses of one network stay in one network, ports stay, and
+labels and annotations are left out (they are without it too, but for those that decide about packets).`,
+		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml | chainwalk scenario from -f - --anonymise > cluster.yaml
+  kubectl get configmap -n kube-system kube-proxy -o yaml | chainwalk scenario from -f objects.yaml -f - --node node1.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(_ *cobra.Command, _ []string) error {
+			return runScenarioFrom(s, &from, o)
+		},
+	}
+	from.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.Anonymise, "anonymise", false, "give everything other names and addresses")
+	cmd.Flags().StringVar(&o.Name, "name", o.Name, "the scenario's name")
+	return cmd
+}
+
+func runScenarioFrom(s streams, from *liveOptions, o live.ScenarioOptions) error {
+	cluster, err := from.read(s)
+	if err != nil {
+		return err
+	}
+	scenario, notes, err := cluster.Scenario(o)
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintf(s.errOut, "chainwalk: note: %s\n", note)
+	}
+	return scenarios.Write(s.out, scenario, strings.Join([]string{
+		"A running cluster, as its objects describe it, and what the Service API promises for every class of packets.",
+	}, "\n"))
+}

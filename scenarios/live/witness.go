@@ -1,0 +1,254 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+// ErrNoWitness says that no scenario shows a finding: the simulated cluster around the service is not like the real one there.
+var ErrNoWitness = errors.New("no scenario shows it")
+
+// maxWitnesses is how many of the connections that suffer are tried.
+const maxWitnesses = 12
+
+// Witness makes the scenario that shows a finding: the service and the nodes that it takes, kube-proxy's rules, then what is
+// other on the real nodes, as commands, and a connection that suffers. It fails as long as these commands are in it, and
+// holds without. The head says what was found.
+func (c *Cluster) Witness(ctx context.Context, f *Finding) (s *scenarios.Scenario, head []string, err error) {
+	e, err := c.exam()
+	if err != nil {
+		return nil, nil, err
+	}
+	why := errors.New("nothing suffers")
+	for i := 0; i < len(f.attempts) && i < maxWitnesses; i++ {
+		for _, narrow := range []bool{true, false} {
+			w := &witness{exam: e, finding: f, attempt: f.attempts[i].attempt}
+			if s, why = w.scenario(ctx, narrow); why == nil {
+				return s, witnessHead(f), nil
+			}
+		}
+	}
+	return nil, nil, fmt.Errorf("%w: %w", ErrNoWitness, why)
+}
+
+func witnessHead(f *Finding) []string {
+	head := []string{"Found by chainwalk doctor."}
+	for _, c := range f.Clauses {
+		head = append(head, fmt.Sprintf("Clause %s: %s", c.Clause, c.Says))
+	}
+	for _, kind := range []struct {
+		word  string
+		rules []Rule
+	}{{"Missing", f.Missing}, {"Foreign", f.Foreign}, {"At another place", f.Moved}, {"Decided by", f.Deciding}} {
+		for _, r := range kind.rules {
+			head = append(head, kind.word+": "+r.String())
+		}
+	}
+	return head
+}
+
+// witness makes the scenario of one attempt.
+type witness struct {
+	exam    *exam
+	finding *Finding
+	attempt oracle.Attempt
+	cluster *scenarios.Cluster
+}
+
+// scenario makes it and tries it with and without the faults.
+func (w *witness) scenario(ctx context.Context, narrow bool) (*scenarios.Scenario, error) {
+	answer := w.exam.spec.Expect(w.attempt)
+	expect, ok := scenarios.ExpectOf(&answer)
+	if !ok {
+		return nil, errors.New("the format has no word for what is expected")
+	}
+	d, _, err := w.exam.cluster.draft()
+	if err != nil {
+		return nil, err
+	}
+	w.reduce(d, &answer, narrow)
+	s, err := d.scenario(cmp.Or(w.finding.Service, "packets of no service") + ": " + attemptText(w.attempt))
+	if err != nil {
+		return nil, err
+	}
+	if w.cluster, err = scenarios.Resolve(s); err != nil {
+		return nil, err
+	}
+	connect := connectStep(w.attempt, expect)
+	s.Steps = []scenarios.Step{{Connect: &connect}}
+	if scenarios.Run(ctx, s, sim.Backend{}).Failed() {
+		return nil, errors.New("it does not hold in the simulated cluster without the fault either")
+	}
+	faults, err := w.faults(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	s.Steps = append(faults, s.Steps...)
+	result := scenarios.Run(ctx, s, sim.Backend{})
+	for i := range result.Checks {
+		if check := &result.Checks[i]; !check.Passed && check.Packet == "" {
+			return nil, fmt.Errorf("%s: %s", check.Name, check.Wrong)
+		}
+	}
+	if !result.Failed() {
+		return nil, errors.New("it holds in the simulated cluster with the fault as well")
+	}
+	return s, nil
+}
+
+func connectStep(a oracle.Attempt, expect scenarios.Expect) scenarios.Connect {
+	return scenarios.Connect{
+		From: a.From, Bind: scenarios.Bind{Addr: a.Source.Addr(), Port: a.Source.Port()},
+		To:  scenarios.Target{Proto: strings.ToLower(string(a.Protocol)), AddrPort: a.To},
+		Via: a.Via, Expect: expect,
+	}
+}
+
+// reduce leaves in the draft what the attempt takes: the service with its slices, the client, and the nodes on the way.
+// Narrow leaves of the service its port alone.
+func (w *witness) reduce(d *draft, answer *oracle.Answer, narrow bool) {
+	nodes := map[string]bool{w.attempt.From: true, w.attempt.Via: true, answer.Node: true, answer.Host: true}
+	for _, a := range w.exam.topology.Nodes {
+		if slices.Contains(a.Addresses, w.attempt.To.Addr()) || slices.Contains(a.ExtraAddresses, w.attempt.To.Addr()) {
+			nodes[a.Name] = true
+		}
+	}
+	for _, rules := range [][]Rule{w.finding.Missing, w.finding.Foreign, w.finding.Moved, w.finding.Deciding} {
+		for _, r := range rules {
+			nodes[r.Node] = true
+		}
+	}
+	for _, pod := range w.exam.topology.Pods {
+		if pod.Name == w.attempt.From || pod.Name == answer.Host {
+			nodes[pod.Node] = true
+		}
+	}
+	d.objects = slices.DeleteFunc(d.objects, func(o manifest.Object) bool {
+		switch o := o.Object.(type) {
+		case *corev1.Service:
+			if o.Namespace+"/"+o.Name != w.finding.Service {
+				return true
+			}
+			if narrow && answer.Port != "" {
+				o.Spec.Ports = slices.DeleteFunc(o.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name != answer.Port })
+			}
+		case *discoveryv1.EndpointSlice:
+			if o.Namespace+"/"+o.Labels[discoveryv1.LabelServiceName] != w.finding.Service {
+				return true
+			}
+			for i := range o.Endpoints {
+				if o.Endpoints[i].NodeName != nil {
+					nodes[*o.Endpoints[i].NodeName] = true
+				}
+			}
+		}
+		return false
+	})
+	d.topology.Nodes = slices.DeleteFunc(d.topology.Nodes, func(n scenarios.Node) bool { return !nodes[n.Name] })
+	d.topology.Pods = slices.DeleteFunc(d.topology.Pods, func(p scenarios.Pod) bool {
+		return p.Name != w.attempt.From && p.Name != answer.Host || !nodes[p.Node]
+	})
+	d.topology.Outside = slices.DeleteFunc(d.topology.Outside, func(m scenarios.Machine) bool {
+		return m.Name != w.attempt.From && m.Name != answer.Host
+	})
+}
+
+// faults are the steps that make the simulated nodes' rules what the real ones' are.
+func (w *witness) faults(ctx context.Context, s *scenarios.Scenario) ([]scenarios.Step, error) {
+	session, err := sim.Backend{}.Start(ctx, w.cluster)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close() //nolint:errcheck // the simulator has nothing to take down
+	var out []scenarios.Step
+	for i := range w.cluster.Nodes {
+		name := w.cluster.Nodes[i].Name
+		if err := session.Sync(ctx, []string{name}); err != nil {
+			return nil, err
+		}
+		var run []string
+		for _, family := range []scenarios.IPFamily{scenarios.FamilyIPv4, scenarios.FamilyIPv6} {
+			if s.Topology.IPFamily != scenarios.FamilyDual && s.Topology.IPFamily != family {
+				continue
+			}
+			text, err := session.Save(ctx, name, family)
+			if err != nil {
+				return nil, err
+			}
+			lines, err := w.commands(name, family, parseRules(text))
+			if err != nil {
+				return nil, err
+			}
+			run = append(run, lines...)
+		}
+		if len(run) > 0 {
+			out = append(out, scenarios.Step{Name: "what is other on " + name, Fault: &scenarios.Fault{Node: name, Run: run}})
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("nothing is other on the nodes in question")
+	}
+	return out, nil
+}
+
+// commands turn the rules that kube-proxy wrote on a simulated node into those of the real one, as far as the finding goes.
+func (w *witness) commands(node string, family scenarios.IPFamily, simulated ruleset) ([]string, error) {
+	number := map[scenarios.IPFamily]fakeipt.Family{scenarios.FamilyIPv4: fakeipt.IPv4, scenarios.FamilyIPv6: fakeipt.IPv6}[family]
+	host := w.exam.lab.network.Host(node)
+	if w.exam.nodes[node] == nil {
+		return nil, nil
+	}
+	real, err := rulesetOf(host.Netfilter(), number)
+	if err != nil {
+		return nil, err
+	}
+	t := &transcript{tool: toolOf(number), have: simulated, want: real, device: w.devices(node)}
+	for _, r := range slices.Concat(w.finding.Missing, w.finding.Moved) {
+		if r.Node == node && r.Family == number {
+			t.remove(r)
+		}
+	}
+	for _, r := range slices.Concat(w.finding.Foreign, w.finding.Moved, w.finding.Deciding) {
+		if r.Node == node && r.Family == number {
+			t.insert(r)
+		}
+	}
+	return t.lines, t.err
+}
+
+// devices are the simulated node's devices in the place of the real one's.
+func (w *witness) devices(node string) map[string]string {
+	out := map[string]string{}
+	for port, pod := range plan.Of(w.cluster).Pods {
+		if port.Host == node {
+			out[w.exam.nodes[node].pods[pod]] = port.Device
+		}
+	}
+	for _, a := range w.cluster.Node(node).Addresses {
+		if device, _ := deviceWith(w.exam.nodes[node].Node, a); device != "" {
+			out[device] = plan.Underlay
+		}
+	}
+	return out
+}
+
+func toolOf(family fakeipt.Family) string {
+	if family == fakeipt.IPv6 {
+		return "ip6tables"
+	}
+	return "iptables"
+}
