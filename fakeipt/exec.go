@@ -211,8 +211,7 @@ func (p *process) Run() error {
 
 // waitsForNobody says whether the program ends without anybody else's doing, so that it needs no goroutine of its own.
 func (p *process) waitsForNobody() bool {
-	k, ok := p.executor.tools.(*Kernel)
-	if !ok || k.gate != nil || len(p.pipes) > 0 {
+	if _, ok := p.executor.tools.(*Kernel); !ok || len(p.pipes) > 0 {
 		return false
 	}
 	switch p.stdin.(type) {

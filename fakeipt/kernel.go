@@ -24,7 +24,8 @@ type Options struct {
 	// Beside is a kernel of the other dialect in the same network namespace: the two share the objects that rules name,
 	// wait for one another, and the nft tools warn of rules of the legacy tools.
 	Beside *Kernel
-	// Gate is asked before a tool looks at the kernel, after it has read its command line. An error keeps the tool out.
+	// Gate is asked before a tool looks at the kernel, after it has read its command line. An error keeps the tool out. It must not wait
+	// for another tool.
 	Gate func(Visit) error
 }
 
