@@ -76,7 +76,7 @@ func (e *tableEdit) without(n int) *tableEdit {
 	for _, op := range e.batch[n:] {
 		left[op.rule] = true
 	}
-	c := &tableEdit{family: e.family, dialect: e.dialect, kind: e.kind, base: e.base, slots: map[string]*chainSlot{}}
+	c := &tableEdit{family: e.family, dialect: e.dialect, kind: e.kind, base: e.base}
 	for _, s := range e.drafts {
 		d := c.slotOf(s.name)
 		c.open(d)

@@ -20,8 +20,9 @@ type tableEdit struct {
 	// counted are the built-in chains whose policy the kernel counts.
 	counted hookMask
 
-	slots    map[string]*chainSlot
-	recent   [2]*chainSlot // looked up last: rules come chain by chain, and their jumps are looked up more than once
+	slots    []*chainSlot
+	byName   map[string]*chainSlot // the slots, once there are many
+	recent   [2]*chainSlot         // looked up last: rules come chain by chain, and their jumps are looked up more than once
 	slotSlab []chainSlot
 	drafts   []*chainSlot // slots whose chain is another one than in base, in the order of their first change
 	bad      map[*Rule]badRule
@@ -67,7 +68,9 @@ func (k *Kernel) edit(f Family, kind *tableKind, expect int) *tableEdit {
 	if !e.exists {
 		e.counted = 0
 	}
-	e.slots = make(map[string]*chainSlot, expect)
+	if expect > fewSlots {
+		e.slots, e.byName = make([]*chainSlot, 0, expect), make(map[string]*chainSlot, expect)
+	}
 	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, acct: k.acct, sets: k.sets}
 	return e
 }
@@ -78,7 +81,8 @@ func (e *tableEdit) flushAll() {
 	e.base = newTable(e.kind)
 	if len(e.slots) > 0 {
 		// They were those of the old chains.
-		e.slots, e.slotSlab, e.recent = map[string]*chainSlot{}, nil, [2]*chainSlot{}
+		e.slots, e.slotSlab, e.recent = nil, nil, [2]*chainSlot{}
+		clear(e.byName)
 	}
 	e.flushed, e.changed = true, true
 	if e.dialect == NFT {
@@ -104,7 +108,7 @@ func findSlot[N string | []byte](e *tableEdit, name N) *chainSlot {
 			return s
 		}
 	}
-	s := e.slots[string(name)]
+	s := knownSlot(e, name)
 	if s == nil {
 		s = e.newSlot(string(name))
 	}
@@ -112,9 +116,25 @@ func findSlot[N string | []byte](e *tableEdit, name N) *chainSlot {
 	return s
 }
 
+// fewSlots is how many slots are looked through one by one: most commands look at two or three chains.
+const fewSlots = 8
+
+// knownSlot is the slot of a name, nil if there is none yet.
+func knownSlot[N string | []byte](e *tableEdit, name N) *chainSlot {
+	if e.byName != nil {
+		return e.byName[string(name)]
+	}
+	for _, s := range e.slots {
+		if s.name == string(name) {
+			return s
+		}
+	}
+	return nil
+}
+
 func (e *tableEdit) newSlot(name string) *chainSlot {
 	if len(e.slotSlab) == cap(e.slotSlab) {
-		e.slotSlab = make([]chainSlot, 0, min(max(2*cap(e.slotSlab), 4), 512))
+		e.slotSlab = make([]chainSlot, 0, min(max(2*cap(e.slotSlab), 1), 512))
 	}
 	e.slotSlab = e.slotSlab[:len(e.slotSlab)+1]
 	s := &e.slotSlab[len(e.slotSlab)-1]
@@ -124,8 +144,21 @@ func (e *tableEdit) newSlot(name string) *chainSlot {
 		s.refs, s.reached = s.base.refs, s.base.reached
 		s.applied = s.reached.mask()
 	}
-	e.slots[s.name] = s
+	e.remember(s)
 	return s
+}
+
+func (e *tableEdit) remember(s *chainSlot) {
+	e.slots = append(e.slots, s)
+	switch {
+	case e.byName != nil:
+		e.byName[s.name] = s
+	case len(e.slots) > fewSlots:
+		e.byName = make(map[string]*chainSlot, 2*len(e.slots))
+		for _, s := range e.slots {
+			e.byName[s.name] = s
+		}
+	}
 }
 
 // currentRules are the rules of the chain as the edit has it now.

@@ -66,7 +66,7 @@ func (e *tableEdit) findRule(s *chainSlot, r *Rule) int {
 	matches := matchesReadBack(r.Matches, e.dialect)
 	var text []byte
 	for i, other := range s.currentRules() {
-		if other.Proto != r.Proto {
+		if other.Proto != r.Proto || !sameChain(other.Target, r.Target) {
 			continue
 		}
 		others := matchesReadBack(other.Matches, e.dialect)
@@ -79,6 +79,13 @@ func (e *tableEdit) findRule(s *chainSlot, r *Rule) int {
 		}
 	}
 	return -1
+}
+
+// sameChain says whether targets jump to the same chain, or are no jumps.
+func sameChain(a, b Target) bool {
+	to, jumps := a.(*Jump)
+	as, asJumps := b.(*Jump)
+	return jumps == asJumps && (!jumps || to.Chain == as.Chain)
 }
 
 // zero sets counters to zero: of one rule, or with index -1 of the whole chain. Rules that the same input has added

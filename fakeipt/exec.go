@@ -126,9 +126,18 @@ func (p *process) pipe(to *io.Writer) (io.ReadCloser, error) {
 func (p *process) Start() error {
 	err := p.start()
 	if err == nil {
-		go p.run()
+		p.beside()
 	}
 	return err
+}
+
+// beside runs the program on a goroutine of its own.
+func (p *process) beside() {
+	p.done, p.stopped = make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(p.done)
+		p.run()
+	}()
 }
 
 // start prepares to run the program.
@@ -137,7 +146,6 @@ func (p *process) start() error {
 		return errStarted
 	}
 	p.started = true
-	p.done, p.stopped = make(chan struct{}), make(chan struct{})
 	if err := p.ctx.Err(); err != nil {
 		return err
 	}
@@ -148,7 +156,6 @@ func (p *process) start() error {
 }
 
 func (p *process) run() {
-	defer close(p.done)
 	status := p.executor.tools.Run(p.argv, p.stdin, orDiscard(p.stdout), orDiscard(p.stderr))
 	for _, w := range p.pipes {
 		// The reader sees the end of the output.
@@ -168,7 +175,7 @@ func orDiscard(w io.Writer) io.Writer {
 
 // Wait waits for the end of a program that was started, or until it is stopped or its context is done.
 func (p *process) Wait() error {
-	if !p.started {
+	if p.done == nil {
 		return errNotStarted
 	}
 	select {
@@ -203,9 +210,9 @@ func (p *process) Run() error {
 	}
 	if p.waitsForNobody() {
 		p.run()
-	} else {
-		go p.run()
+		return p.err
 	}
+	p.beside()
 	return p.Wait()
 }
 
