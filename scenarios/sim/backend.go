@@ -7,7 +7,7 @@ import (
 )
 
 // Backend runs scenarios in memory. Its zero value is ready for use.
-type Backend struct{}
+type Backend struct{ Options Options }
 
 var _ scenarios.Backend = Backend{}
 
@@ -15,6 +15,6 @@ var _ scenarios.Backend = Backend{}
 func (Backend) Name() string { return scenarios.BackendSim }
 
 // Start builds the network, fills the API and starts the proxiers.
-func (Backend) Start(ctx context.Context, cluster *scenarios.Cluster) (scenarios.Session, error) {
-	return NewWorld(ctx, cluster, Options{})
+func (b Backend) Start(ctx context.Context, cluster *scenarios.Cluster) (scenarios.Session, error) {
+	return NewWorld(ctx, cluster, b.Options)
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-helpers/node/util/sysctl"
 	"k8s.io/kubernetes/pkg/proxy/conntrack"
 	"k8s.io/kubernetes/pkg/proxy/healthcheck"
 	kubeiptables "k8s.io/kubernetes/pkg/proxy/iptables"
@@ -61,25 +63,53 @@ func NewKubeProxy(settings *cases.Settings) (*KubeProxy, error) {
 // newKubeFamily sets up the proxier of one family with the given tools.
 func newKubeFamily(family v1.IPFamily, n *node, programs utiliptables.Interface) (*kubeFamily, error) {
 	s := n.settings
+	surroundings := kubeSurroundings{
+		node: NodeName, address: nodeIP(family, s), detector: kubeDetector(family, s.Detect),
+		masqueradeAll: s.MasqueradeAll, masqueradeBit: s.MasqueradeBit,
+		localhostNodePorts: s.LocalhostNodePorts, nodePortAddresses: s.NodePortAddresses, syncPeriod: SyncPeriod,
+		programs: programs, sysctls: n, network: n, conntrack: conntrack.NewFake(),
+	}
+	if s.Accounting != "absent" {
+		surroundings.accounting = kubeAccounting{node: n}
+	}
+	return surroundings.family(family)
+}
+
+// kubeSurroundings are what kube-proxy's proxier of one family is given, and what it finds on its machine.
+type kubeSurroundings struct {
+	node               string
+	address            netip.Addr
+	detector           proxyutil.LocalTrafficDetector
+	masqueradeAll      bool
+	masqueradeBit      int
+	localhostNodePorts bool
+	nodePortAddresses  []string
+	syncPeriod         time.Duration
+	programs           utiliptables.Interface
+	sysctls            sysctl.Interface
+	network            proxyutil.NetworkInterfacer
+	conntrack          conntrack.Interface
+	accounting         nfacct.Interface // nil: the kernel has none
+}
+
+// family sets up the proxier.
+func (s *kubeSurroundings) family(family v1.IPFamily) (*kubeFamily, error) {
 	f := &kubeFamily{health: &kubeHealth{}}
 	var err error
-	f.proxier, err = kubeiptables.NewProxier(context.Background(), family, programs, n, SyncPeriod, 0,
-		s.MasqueradeAll, s.LocalhostNodePorts, s.MasqueradeBit, kubeDetector(family, s.Detect), NodeName,
-		net.IP(nodeIP(family, s).AsSlice()), nil, nil, s.NodePortAddresses, false)
+	f.proxier, err = kubeiptables.NewProxier(context.Background(), family, s.programs, s.sysctls, s.syncPeriod, 0,
+		s.masqueradeAll, s.localhostNodePorts, s.masqueradeBit, s.detector, s.node,
+		net.IP(s.address.AsSlice()), nil, nil, s.nodePortAddresses, false)
 	if err != nil {
 		return nil, err
 	}
-	*field[conntrack.Interface](f.proxier, "conntrack") = conntrack.NewFake()
+	*field[conntrack.Interface](f.proxier, "conntrack") = s.conntrack
 	*field[healthcheck.ServiceHealthServer](f.proxier, "serviceHealthServer") = f.health
-	*field[proxyutil.NetworkInterfacer](f.proxier, "networkInterfacer") = n
+	*field[proxyutil.NetworkInterfacer](f.proxier, "networkInterfacer") = s.network
 	accounting := field[nfacct.Interface](f.proxier, "nfacct")
 	if *accounting != nil {
 		closeSocket(*accounting)
 	}
-	*accounting = nil
-	if s.Accounting != "absent" {
-		*accounting = kubeAccounting{node: n}
-	}
+	*accounting = s.accounting
 	return f, nil
 }
 
@@ -226,7 +256,7 @@ func (t *kubeTools) HasRandomFully() bool { return !t.noRandomFully && t.Interfa
 // kubeAccounting is an nfacct.Interface that can ensure and nothing else, which is all that a sync needs.
 type kubeAccounting struct {
 	nfacct.Interface
-	node *node
+	node interface{ Ensure(name string) error }
 }
 
 // Ensure implements nfacct.Interface.

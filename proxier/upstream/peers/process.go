@@ -1,0 +1,374 @@
+package peers
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	v1 "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+	"k8s.io/kubernetes/pkg/proxy/apis/config"
+	kubeiptables "k8s.io/kubernetes/pkg/proxy/iptables"
+	proxyutil "k8s.io/kubernetes/pkg/proxy/util"
+	utiliptables "k8s.io/kubernetes/pkg/util/iptables"
+	"k8s.io/utils/exec"
+	utilnet "k8s.io/utils/net"
+
+	"github.com/chainwalk/chainwalk/proxier"
+	"github.com/chainwalk/chainwalk/proxier/conntrack"
+	simnode "github.com/chainwalk/chainwalk/scenarios/node"
+)
+
+// Process is kube-proxy's proxier of both families on a node of a simulated
+// cluster, as its server sets it up there.
+func Process(p simnode.Process) (simnode.Proxy, []string, error) {
+	kubeRegistry()
+	c := proxier.WithDefaults(p.Configuration)
+	if c.Conntrack.TCPBeLiberal {
+		if err := p.Kernel.Sysctls.Set(sysctlTCPLiberal, 1); err != nil {
+			return nil, nil, fmt.Errorf("kube-proxy: %w", err)
+		}
+	}
+	k := &process{process: p, families: map[v1.IPFamily]*processFamily{}}
+	for _, family := range Families {
+		programs := newKubeRunner(p.Kernel.Exec, utiliptables.Protocol(family), "", "")
+		one, err := k.surroundings(c, family, programs).family(family)
+		if err != nil {
+			return nil, nil, fmt.Errorf("kube-proxy, %s: %w", family, err)
+		}
+		k.families[family] = &processFamily{kubeFamily: one, programs: programs}
+	}
+	return k, nil, nil
+}
+
+// process is a node.Proxy of scenarios.
+type process struct {
+	process  simnode.Process
+	families map[v1.IPFamily]*processFamily
+	// services and slices say that all objects of the kind were delivered.
+	services, slices, started bool
+}
+
+// processFamily is the proxier of one family.
+type processFamily struct {
+	*kubeFamily
+	programs utiliptables.Interface
+	canaries bool
+	times    virtualTimes
+}
+
+func (k *process) surroundings(
+	c *kubeproxyconfig.KubeProxyConfiguration, family v1.IPFamily, programs utiliptables.Interface,
+) *kubeSurroundings {
+	return &kubeSurroundings{
+		node: k.process.Node, address: k.address(family), detector: k.detector(c, family),
+		masqueradeAll: c.IPTables.MasqueradeAll, masqueradeBit: int(*c.IPTables.MasqueradeBit),
+		localhostNodePorts: *c.IPTables.LocalhostNodePorts && family == v1.IPv4Protocol,
+		nodePortAddresses:  k.nodePortAddresses(c), syncPeriod: c.IPTables.SyncPeriod.Duration,
+		programs: &kubeTools{Interface: programs}, sysctls: processSysctls{k.process.Kernel.Sysctls},
+		network:    processNetwork{k.process.Kernel.Network},
+		conntrack:  &processConntrack{table: k.process.Kernel.Conntrack},
+		accounting: kubeAccounting{node: proxier.NFAcctTool{Exec: k.process.Kernel.Exec}},
+	}
+}
+
+// address is the node's first one of the family, or loopback.
+func (k *process) address(family v1.IPFamily) netip.Addr {
+	if k.process.Object != nil {
+		for _, a := range k.process.Object.Status.Addresses {
+			ip, err := netip.ParseAddr(a.Address)
+			if err == nil && a.Type == v1.NodeInternalIP && ip.Is6() == (family == v1.IPv6Protocol) {
+				return ip
+			}
+		}
+	}
+	if family == v1.IPv6Protocol {
+		return netip.IPv6Loopback()
+	}
+	return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+}
+
+func (k *process) nodePortAddresses(c *kubeproxyconfig.KubeProxyConfiguration) []string {
+	if len(c.NodePortAddresses) != 1 || c.NodePortAddresses[0] != config.NodePortAddressesPrimary {
+		return c.NodePortAddresses
+	}
+	var own []string
+	for _, family := range Families {
+		if ip := k.address(family); !ip.IsLoopback() {
+			own = append(own, netip.PrefixFrom(ip, ip.BitLen()).String())
+		}
+	}
+	return own
+}
+
+// detector is what kube-proxy's server chooses for a configuration.
+func (k *process) detector(c *kubeproxyconfig.KubeProxyConfiguration, family v1.IPFamily) proxyutil.LocalTrafficDetector {
+	var ranges []string
+	switch config.LocalMode(c.DetectLocalMode) {
+	case config.LocalModeBridgeInterface:
+		return proxyutil.NewDetectLocalByBridgeInterface(c.DetectLocal.BridgeInterface)
+	case config.LocalModeInterfaceNamePrefix:
+		return proxyutil.NewDetectLocalByInterfaceNamePrefix(c.DetectLocal.InterfaceNamePrefix)
+	case config.LocalModeNodeCIDR:
+		if k.process.Object != nil {
+			ranges = k.process.Object.Spec.PodCIDRs
+		}
+	default:
+		ranges = strings.Split(c.ClusterCIDR, ",")
+	}
+	for _, text := range ranges {
+		if text != "" && utilnet.IsIPv6CIDRString(text) == (family == v1.IPv6Protocol) {
+			return proxyutil.NewDetectLocalByCIDR(text)
+		}
+	}
+	return proxyutil.NewNoOpLocalDetector()
+}
+
+// EnsureCanaries implements node.Proxy: it looks once as kube-proxy's monitor does again and again.
+// The monitor looks at the canary of the first table alone.
+func (k *process) EnsureCanaries() error {
+	var errs []error
+	for _, family := range Families {
+		f := k.families[family]
+		there, err := f.programs.ChainExists(utiliptables.TableMangle, canary)
+		if there || lockIsHeld(err) {
+			continue
+		}
+		if f.canaries {
+			f.forceFullSync()
+		}
+		for _, table := range []utiliptables.Table{utiliptables.TableMangle, utiliptables.TableNAT, utiliptables.TableFilter} {
+			_, err := f.programs.EnsureChain(table, canary)
+			errs = append(errs, err)
+		}
+		f.canaries = true
+	}
+	return errors.Join(errs...)
+}
+
+// lockIsHeld says whether a command failed for want of the lock, after which the monitor just looks again.
+func lockIsHeld(err error) bool {
+	var exit exec.ExitError
+	return errors.As(err, &exit) && exit.ExitStatus() == 4
+}
+
+const canary = utiliptables.Chain("KUBE-PROXY-CANARY")
+
+// errFailed is all that kube-proxy says of a sync that failed.
+var errFailed = errors.New("the sync failed")
+
+// Sync implements node.Proxy.
+func (k *process) Sync() error {
+	if !k.services || !k.slices {
+		return proxier.ErrNotDelivered
+	}
+	var errs []error
+	for _, family := range Families {
+		f := k.families[family]
+		f.times.enter(f.proxier, k.process.Clock.Now())
+		var err error
+		if k.started {
+			err = f.sync()
+		} else {
+			f.proxier.OnServiceSynced()
+			f.proxier.OnEndpointSlicesSynced() // syncs
+		}
+		f.times.leave(f.proxier, k.process.Clock.Now())
+		if err == nil && f.willSyncInFull() {
+			err = errFailed
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", family, err))
+			continue
+		}
+		k.process.Health.Updated(family)
+	}
+	k.started = true
+	return errors.Join(errs...)
+}
+
+// virtualTimes translate the times that kube-proxy remembers, which are those of the machine's
+// clock, into those of a cluster whose clock stands still.
+type virtualTimes struct {
+	fields [2]virtualTime
+}
+
+type virtualTime struct {
+	at      time.Time // on the cluster's clock
+	machine time.Time // as it was written
+}
+
+var timeFields = [2]string{"lastFullSync", "lastIPTablesCleanup"}
+
+// enter makes each as long ago as the cluster's clock says.
+func (v *virtualTimes) enter(p *kubeiptables.Proxier, now time.Time) {
+	for i, name := range timeFields {
+		if t := &v.fields[i]; !t.at.IsZero() {
+			t.machine = time.Now().Add(-now.Sub(t.at))
+			*field[time.Time](p, name) = t.machine
+		}
+	}
+}
+
+// leave notes which were written anew.
+func (v *virtualTimes) leave(p *kubeiptables.Proxier, now time.Time) {
+	for i, name := range timeFields {
+		t := &v.fields[i]
+		if written := *field[time.Time](p, name); !written.Equal(t.machine) {
+			t.at, t.machine = now, written
+		}
+	}
+}
+
+// Health implements node.Proxy.
+func (k *process) Health(family v1.IPFamily) map[types.NamespacedName]proxier.ServiceHealth {
+	out := map[types.NamespacedName]proxier.ServiceHealth{}
+	for name, health := range k.families[family].health.combined() {
+		out[name] = proxier.ServiceHealth{Port: health.Port, LocalEndpoints: health.LocalEndpoints}
+	}
+	return out
+}
+
+// tell gives an event to both families.
+func (k *process) tell(event func(*kubeiptables.Proxier)) {
+	for _, family := range Families {
+		k.process.Health.QueuedUpdate(family)
+		event(k.families[family].proxier)
+	}
+}
+
+// OnServiceAdd implements config.Handler.
+func (k *process) OnServiceAdd(s *v1.Service) {
+	k.tell(func(p *kubeiptables.Proxier) { p.OnServiceAdd(s) })
+}
+
+// OnServiceUpdate implements config.Handler.
+func (k *process) OnServiceUpdate(before, after *v1.Service) {
+	k.tell(func(p *kubeiptables.Proxier) { p.OnServiceUpdate(before, after) })
+}
+
+// OnServiceDelete implements config.Handler.
+func (k *process) OnServiceDelete(s *v1.Service) {
+	k.tell(func(p *kubeiptables.Proxier) { p.OnServiceDelete(s) })
+}
+
+// OnServiceSynced implements config.Handler. The first Sync passes it on: kube-proxy syncs when it hears of it.
+func (k *process) OnServiceSynced() { k.services = true }
+
+// OnEndpointSliceAdd implements config.Handler.
+func (k *process) OnEndpointSliceAdd(s *discovery.EndpointSlice) {
+	k.tell(func(p *kubeiptables.Proxier) { p.OnEndpointSliceAdd(s) })
+}
+
+// OnEndpointSliceUpdate implements config.Handler.
+func (k *process) OnEndpointSliceUpdate(before, after *discovery.EndpointSlice) {
+	k.tell(func(p *kubeiptables.Proxier) { p.OnEndpointSliceUpdate(before, after) })
+}
+
+// OnEndpointSliceDelete implements config.Handler.
+func (k *process) OnEndpointSliceDelete(s *discovery.EndpointSlice) {
+	k.tell(func(p *kubeiptables.Proxier) { p.OnEndpointSliceDelete(s) })
+}
+
+// OnEndpointSlicesSynced implements config.Handler.
+func (k *process) OnEndpointSlicesSynced() { k.slices = true }
+
+// OnNodeAdd implements config.Handler.
+func (k *process) OnNodeAdd(n *v1.Node) { k.topology(n) }
+
+// OnNodeUpdate implements config.Handler.
+func (k *process) OnNodeUpdate(_, n *v1.Node) { k.topology(n) }
+
+// OnNodeDelete implements config.Handler.
+func (k *process) OnNodeDelete(*v1.Node) {}
+
+// OnNodeSynced implements config.Handler.
+func (k *process) OnNodeSynced() {}
+
+// topology tells the labels that matter of this node, if they are others than before.
+func (k *process) topology(n *v1.Node) {
+	if n.Name != k.process.Node {
+		return
+	}
+	labels := map[string]string{}
+	if zone, ok := n.Labels[v1.LabelTopologyZone]; ok {
+		labels[v1.LabelTopologyZone] = zone
+	}
+	k.tell(func(p *kubeiptables.Proxier) {
+		known := *field[map[string]string](p, "topologyLabels")
+		if zone, ok := known[v1.LabelTopologyZone]; zone != labels[v1.LabelTopologyZone] || ok != (len(labels) > 0) {
+			p.OnTopologyChange(labels)
+		}
+	})
+}
+
+type processSysctls struct{ proxier.Sysctls }
+
+// GetSysctl is what kube-proxy calls.
+func (s processSysctls) GetSysctl(name string) (int, error) { return s.Get(name) }
+
+// SetSysctl is what kube-proxy calls.
+func (s processSysctls) SetSysctl(name string, value int) error { return s.Set(name, value) }
+
+type processNetwork struct{ proxier.Network }
+
+// InterfaceAddrs is what kube-proxy calls.
+func (n processNetwork) InterfaceAddrs() ([]net.Addr, error) {
+	addresses, err := n.NodeAddresses()
+	var out []net.Addr
+	for _, a := range addresses {
+		out = append(out, &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(a.BitLen(), a.BitLen())})
+	}
+	return out, err
+}
+
+// processConntrack shows kube-proxy the connections of a node.
+type processConntrack struct {
+	table  conntrack.Table
+	listed map[*netlink.ConntrackFlow]conntrack.Entry
+}
+
+// ListEntries is what kube-proxy calls.
+func (c *processConntrack) ListEntries(family uint8) ([]*netlink.ConntrackFlow, error) {
+	c.listed = map[*netlink.ConntrackFlow]conntrack.Entry{}
+	var flows []*netlink.ConntrackFlow
+	err := c.table.Walk(familyNumbered(family), func(e conntrack.Entry) {
+		flow := &netlink.ConntrackFlow{
+			FamilyType: family, Forward: flowTuple(e.Protocol, e.Original), Reverse: flowTuple(e.Protocol, e.Reply),
+		}
+		c.listed[flow] = e
+		flows = append(flows, flow)
+	})
+	return flows, err
+}
+
+// DeleteEntries is what kube-proxy calls.
+func (c *processConntrack) DeleteEntries(family uint8, flows []*netlink.ConntrackFlow) (int, error) {
+	if len(flows) == 0 {
+		return 0, nil
+	}
+	entries := make([]conntrack.Entry, len(flows))
+	for i, flow := range flows {
+		entries[i] = c.listed[flow]
+	}
+	return c.table.Delete(familyNumbered(family), entries)
+}
+
+func familyNumbered(number uint8) v1.IPFamily {
+	if number == netlink.FAMILY_V6 {
+		return v1.IPv6Protocol
+	}
+	return v1.IPv4Protocol
+}
+
+func flowTuple(protocol uint8, t conntrack.Tuple) netlink.IPTuple {
+	return netlink.IPTuple{
+		Protocol: protocol, SrcIP: t.Src.Addr().AsSlice(), DstIP: t.Dst.Addr().AsSlice(), SrcPort: t.Src.Port(), DstPort: t.Dst.Port(),
+	}
+}
