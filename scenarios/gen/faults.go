@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,8 +31,11 @@ func (g *generator) flush() {
 	g.fault(&scenarios.Fault{Flush: tables, Family: g.familyOrAll()})
 }
 
-// emptyChain takes the rules of a chain away that is there as long as kube-proxy is.
+// emptyChain takes the rules of a chain away that is there as long as nobody flushes all.
 func (g *generator) emptyChain() {
+	if slices.ContainsFunc(g.out.Steps, func(s scenarios.Step) bool { return s.Fault != nil && s.Fault.Flush != nil }) {
+		return
+	}
 	line := pick(&g.draw, "-t nat -F KUBE-SERVICES", "-t nat -F KUBE-POSTROUTING", "-t nat -F KUBE-NODEPORTS", "-t filter -F KUBE-FORWARD", "-t filter -F KUBE-SERVICES")
 	f := &scenarios.Fault{}
 	for _, family := range g.families {

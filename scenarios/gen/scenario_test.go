@@ -32,3 +32,23 @@ func TestSeedsMakeTheSameScenarios(t *testing.T) {
 		require.NotEqual(t, string(first), string(written(t, Example(Options{}, seed+1))))
 	}
 }
+
+func TestSmallScenariosAreInOrderAndAllDifferent(t *testing.T) {
+	seen := map[string]bool{}
+	different := 0
+	for n := uint64(0); n < SmallCount(); n += 7 {
+		s := Small(n)
+		require.True(t, handedOut(s))
+		require.LessOrEqual(t, len(s.Steps), smallEvents+1)
+		if n < 2000 {
+			text := string(written(t, s))
+			_, err := scenarios.Read("small.yaml", bytes.NewReader([]byte(text)))
+			require.NoError(t, err, "%s", text)
+			if !seen[text] {
+				different++
+			}
+			seen[text] = true
+		}
+	}
+	require.Greater(t, different, 150, "what cannot happen does nothing, so that some are the same")
+}

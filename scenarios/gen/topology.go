@@ -50,7 +50,7 @@ func (g *generator) makeNodes(t *scenarios.Topology) {
 		one := scenarios.Node{Name: n.name, Zone: n.zone}
 		if g.has.Has(ExtraAddresses) && g.in(1, 2) {
 			for _, f := range g.families {
-				one.ExtraAddresses = append(one.ExtraAddresses, netip.MustParseAddr(extraAddress(f, n.number)))
+				one.ExtraAddresses = append(one.ExtraAddresses, parse(extraAddress(f, n.number)))
 			}
 		}
 		if g.has.Has(HostProcesses) && g.in(2, 3) {
@@ -89,16 +89,24 @@ func (g *generator) makePods(t *scenarios.Topology) {
 
 func (g *generator) makeMachines(t *scenarios.Topology) {
 	addresses := func(of map[corev1.IPFamily]string) []netip.Addr {
-		var out []netip.Addr
+		var list []string
 		for _, f := range g.families {
-			out = append(out, netip.MustParseAddr(of[f]))
+			list = append(list, of[f])
 		}
-		return out
+		return addressesOf(list...)
 	}
 	t.Outside = append(t.Outside, scenarios.Machine{Name: "internet", Addresses: addresses(outsiders)})
 	if g.in(1, 2) {
 		t.Outside = append(t.Outside, scenarios.Machine{Name: "neighbour", Addresses: addresses(neighbours)})
 	}
+}
+
+func addressesOf(list ...string) []netip.Addr {
+	var out []netip.Addr
+	for _, a := range list {
+		out = append(out, parse(a))
+	}
+	return out
 }
 
 func loopback(f corev1.IPFamily) netip.Addr {

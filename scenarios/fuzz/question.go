@@ -1,0 +1,67 @@
+package fuzz
+
+import (
+	"context"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/gen"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/trial"
+)
+
+// question is what is asked of a scenario: to hold the specification, or a law over it.
+type question struct {
+	scenario *scenarios.Scenario
+	law      *trial.Law // nil: the specification itself
+}
+
+// Every so many cases, a case is held to one of the laws as well, and is a short sequence
+// of which all interleavings are walked.
+const (
+	lawEvery          = 4
+	interleavingEvery = 16
+)
+
+// questions are what is asked in the case of a number.
+func (o *Options) questions(number int) []question {
+	if o.Try == nil && number%interleavingEvery == interleavingEvery-1 {
+		var out []question
+		for _, s := range trial.Interleavings(gen.Small(uint64(number / interleavingEvery))) {
+			out = append(out, question{scenario: s})
+		}
+		return out
+	}
+	s := gen.Example(o.Gen, caseSeed(o.Seed, number))
+	out := []question{{scenario: s}}
+	if laws := trial.Laws(); o.Try == nil && len(laws) > 0 && number%lawEvery == 1 {
+		out = append(out, question{scenario: s, law: laws[number/lawEvery%len(laws)]})
+	}
+	return out
+}
+
+// ask asks it of a scenario, which may be a smaller one than its own.
+func (q question) ask(ctx context.Context, o *Options, s *scenarios.Scenario) (*trial.Report, error) {
+	switch {
+	case o.Try != nil:
+		return o.Try(ctx, s)
+	case q.law != nil:
+		return q.law.Hold(ctx, s, o.Trial)
+	}
+	return trial.Run(ctx, s, o.Trial)
+}
+
+// caseSeed mixes the seed of a run with the number of a case (SplitMix64's finisher).
+func caseSeed(seed uint64, number int) uint64 {
+	x := seed*0x9e3779b97f4a7c15 + uint64(number)
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// unrunnable is the clause of cases that cannot be run: the generator's own.
+func unrunnable() *oracle.Clause {
+	return &oracle.Clause{
+		Name: "generated-cases-run", Force: oracle.Must,
+		Text: "What the generator makes is in order, so that a trial can run it.",
+	}
+}

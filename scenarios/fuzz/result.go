@@ -1,0 +1,158 @@
+package fuzz
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/gen"
+	"github.com/chainwalk/chainwalk/scenarios/trial"
+)
+
+// Result is what a run, or several of them, came to. There is no time in it: the same
+// cases come to the same result.
+type Result struct {
+	Version  int           `json:"version"` // of this format: 1
+	Commit   string        `json:"commit"`
+	Seed     uint64        `json:"seed"`
+	Shard    int           `json:"shard"`
+	Shards   int           `json:"shards"`
+	Cases    int           `json:"cases"`
+	Figures  trial.Figures `json:"figures"`
+	Failures []Failure     `json:"failures"`
+}
+
+// resultVersion is the version of the format of a Result.
+const resultVersion = 1
+
+// Failure is what breaks a clause, made small.
+type Failure struct {
+	Clause string `json:"clause"`
+	Law    string `json:"law"`
+	Text   string `json:"text"`
+	// Seed and Case are how it was found, Twins the metamorphic law that it was found by.
+	Seed  uint64 `json:"seed"`
+	Case  int    `json:"case"`
+	Twins string `json:"twins,omitempty"`
+	// What happened: the step, the node and the moment within the sync at which it was seen, what was wanted and what was seen.
+	Step  int    `json:"step"`
+	Node  string `json:"node,omitempty"`
+	Within string `json:"within,omitempty"`
+	Want  string `json:"want"`
+	Got   string `json:"got"`
+	// File is the scenario with the expectation that fails.
+	File string `json:"file"`
+}
+
+// Name is the name of the failure's file.
+func (f *Failure) Name() string { return fmt.Sprintf("%s-%x-%d.yaml", f.Clause, f.Seed, f.Case) }
+
+// result makes the failures small and puts all together.
+func (r *run) result(ctx context.Context) (*Result, error) {
+	o := &r.options
+	out := &Result{
+		Version: resultVersion, Commit: o.Commit, Seed: o.Seed, Shard: o.Shard, Shards: o.Shards,
+		Cases: r.next - o.First, Figures: r.figures, Failures: []Failure{},
+	}
+	for _, clause := range slices.Sorted(maps.Keys(r.first)) {
+		f, err := o.small(ctx, r.first[clause])
+		if err != nil {
+			return nil, err
+		}
+		out.Failures = append(out.Failures, *f)
+	}
+	return out, nil
+}
+
+// small is a failure made small.
+func (o *Options) small(ctx context.Context, f failing) (*Failure, error) {
+	scenario := gen.Shrink(f.scenario, func(s *scenarios.Scenario) bool {
+		_, ok := o.breaks(ctx, f, s)
+		return ok
+	}, o.Shrinks)
+	finding := f.finding
+	if again, ok := o.breaks(ctx, f, scenario); ok { // else it could not be written, and is as it was
+		finding = *again
+	}
+	out := &Failure{
+		Clause: finding.Clause.Name, Law: finding.Clause.Law, Text: finding.Clause.Text, Seed: o.Seed, Case: f.number,
+		Step: finding.Step, Node: finding.Node, Within: pointOf(finding.Point), Want: finding.Want, Got: finding.Got,
+	}
+	if f.question.law != nil {
+		out.Twins = f.question.law.Name
+	}
+	file, err := out.file(o.Commit, scenario, &finding)
+	out.File = file
+	return out, err
+}
+
+// breaks reports how a scenario breaks the clause that another one broke.
+func (o *Options) breaks(ctx context.Context, f failing, s *scenarios.Scenario) (*trial.Finding, bool) {
+	report := o.answer(ctx, f.question, s)
+	i := slices.IndexFunc(report.Findings, func(other trial.Finding) bool {
+		return other.Clause.Name == f.finding.Clause.Name
+	})
+	if i < 0 || f.finding.Clause.Name == unrunnable().Name && !sameError(report.Findings[i].Got, f.finding.Got) {
+		return nil, false
+	}
+	return &report.Findings[i], true
+}
+
+// sameError reports whether two errors say the same, but for names and numbers.
+func sameError(a, b string) bool {
+	words := func(s string) string {
+		return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < 'a' || r > 'z' }), " ")
+	}
+	return words(a) == words(b)
+}
+
+// file is the scenario with the expectation that fails, headed by what happened.
+func (f *Failure) file(commit string, s *scenarios.Scenario, finding *trial.Finding) (string, error) {
+	var b strings.Builder
+	witness := *s
+	if w := finding.Witness(s); w != nil {
+		witness = *w
+	}
+	witness.Name = strings.ReplaceAll(f.Clause, "-", " ")
+	head := []string{
+		fmt.Sprintf("%s (%s): %s", f.Clause, cmp.Or(f.Law, "no law"), f.Text),
+		fmt.Sprintf("Found by chainwalk fuzz --seed %d, case %d, at commit %s%s.", f.Seed, f.Case, cmp.Or(commit, "unknown"), f.byTwins()),
+		fmt.Sprintf("%s: want %s, got %s.", f.where(), f.Want, f.Got),
+	}
+	err := scenarios.Write(&b, &witness, head...)
+	return b.String(), err
+}
+
+func (f *Failure) byTwins() string {
+	if f.Twins == "" {
+		return ""
+	}
+	return ", by the law " + f.Twins
+}
+
+// pointOf says in words when within a sync something was seen; nothing for after it.
+func pointOf(p *scenarios.Point) string {
+	if p == nil {
+		return ""
+	}
+	return p.String()
+}
+
+// where says in words when and where a failure was seen.
+func (f *Failure) where() string {
+	out := "after the first sync"
+	if f.Step > 0 {
+		out = fmt.Sprintf("after step %d", f.Step)
+	}
+	if f.Within != "" {
+		out += ", within its sync, " + f.Within
+	}
+	if f.Node != "" {
+		out += ", on " + f.Node
+	}
+	return out
+}
