@@ -61,8 +61,7 @@ func (s *Spec) decide(q *question, node, next int) (Answer, bool) {
 	known := s.known[node]
 	k := known.spec.services
 	found := k.places[place{q.To, q.protocol}]
-	var answers [4]Answer
-	all := answers[:0]
+	var all []Answer
 	for i := range found {
 		all = s.include(all, q, node, next, &found[i], found[i].doubtful)
 	}
