@@ -39,7 +39,7 @@ func Chapters() []Chapter {
 		{Title: "Sequences", Clauses: []*Clause{
 			PartialEqualsFull, RestartEqualsFresh, OrderDoesNotMatter, NoStaleChain, SecondSyncWritesNothing, CostByChange,
 			FailedRestoreChangesNothing, HealsAfterFaults, HealthTellsFailure, RulesReadBack, ToolsAlike, FamiliesAlike,
-			NamesDoNotMatter, HealthCheckAgrees,
+			NamesDoNotMatter, HealthCheckAgrees, NeverPanics,
 		}},
 	}
 }

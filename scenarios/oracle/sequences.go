@@ -77,4 +77,9 @@ var (
 			"as the rules have them, and is served only under type LoadBalancer and externalTrafficPolicy Local.",
 		Source: []string{"v1.ServiceSpec.healthCheckNodePort", "kubernetes#99299", "KEP-1669"},
 	}
+	NeverPanics = &Clause{
+		Name: "never-panics", Law: "I7", Force: Must,
+		Text:   "Whatever the API says and the tools answer, a proxier goes on.",
+		Source: []string{"Kubernetes API conventions: objects may be changed by anybody"},
+	}
 )

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 )
 
@@ -24,8 +23,8 @@ const (
 
 // cost judges what a sync wrote of which only services have changed: it may write all that is of
 // them, and the chains that all services share, but not what is of other services alone.
-func (r *run) cost(ctx context.Context, n *nodeState, now *api.View) error {
-	if r.quiet || n.fresh || n.ruled.Node != now.Node || len(n.tried) > 0 || r.blind() || r.passed-n.full >= fullSyncPeriod {
+func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
+	if r.quiet || n.fresh || !n.ruled.sameNode(now) || len(n.tried) > 0 || r.blind() || r.passed-n.full >= fullSyncPeriod {
 		n.full = r.passed
 		return nil
 	}
@@ -33,7 +32,7 @@ func (r *run) cost(ctx context.Context, n *nodeState, now *api.View) error {
 	if err != nil {
 		return err
 	}
-	services := changed(n.ruled, now)
+	services := changed(n.ruled.View, now.View)
 	families := len(r.cluster.Underlay)
 	bound := scenarios.Bound{Op: "<="}
 	if len(services) > 0 {
@@ -58,7 +57,7 @@ type size struct {
 }
 
 // sizeOf is the size of some services, or of all if none are named.
-func sizeOf(v *api.View, services []types.NamespacedName) size {
+func sizeOf(v *view, services []types.NamespacedName) size {
 	var out size
 	for _, s := range v.Services {
 		if services == nil || slices.Contains(services, types.NamespacedName{Namespace: s.Namespace, Name: s.Name}) {
@@ -80,7 +79,7 @@ func linesOfPort(s *corev1.Service) int {
 }
 
 // endpointsOf counts all endpoints that are known.
-func endpointsOf(v *api.View) int { return sizeOf(v, nil).endpoints }
+func endpointsOf(v *view) int { return sizeOf(v, nil).endpoints }
 
 // serviceOf is the service that a slice is of.
 func serviceOf(s *discoveryv1.EndpointSlice) types.NamespacedName {

@@ -35,6 +35,21 @@ type flow struct {
 // maxFlows is how many connections a trial keeps beside those of the steps.
 const maxFlows = 4
 
+// firstPort is the client's port of the first of them, and newPort that of new connections: one of
+// its own, so that a new one is not taken for one that is kept.
+const (
+	firstPort = 20001
+	newPort   = 20000
+)
+
+// anew is an attempt from a port that no kept connection has.
+func anew(a oracle.Attempt) oracle.Attempt {
+	if a.Source.Port() == 0 && a.Protocol != oracle.ICMP {
+		a.Source = netip.AddrPortFrom(a.Source.Addr(), newPort)
+	}
+	return a
+}
+
 // keep keeps connections: of each service and protocol one, and a datagram to where nobody is.
 func (r *run) keep(m *moment) error {
 	if !m.settled() || len(r.flows) >= maxFlows {
@@ -49,6 +64,7 @@ func (r *run) keep(m *moment) error {
 		if len(answer.Endpoints) > 0 {
 			pick = answer.Endpoints[len(r.flows)%len(answer.Endpoints)]
 		}
+		a.Source = netip.AddrPortFrom(a.Source.Addr(), firstPort+uint16(len(r.flows)))
 		if err := r.keepOne(m.after, a, pick); err != nil {
 			return err
 		}
@@ -123,52 +139,64 @@ func (r *run) judgeFlows(m *moment) error {
 		services, everything = r.concernedServices()
 	}
 	for _, f := range r.flows {
-		if f.attempt.Protocol != corev1.ProtocolTCP && (everything || slices.Contains(services, f.service)) {
+		open := everything || slices.Contains(services, f.service) || slices.Contains(services, m.after.Expect(f.attempt).Service)
+		if open && f.attempt.Protocol == corev1.ProtocolUDP {
 			continue // whether its entries are deleted already is open
 		}
-		for _, later := range f.packets() {
-			if err := r.judgeFlow(m, f, later); err != nil {
-				return err
-			}
+		if err := r.talk(m, f); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// packets are what is sent: what the client says, and the server's answer.
-func (f *flow) packets() []oracle.Later {
-	if f.silent && f.attempt.Protocol != corev1.ProtocolTCP {
-		return []oracle.Later{{From: oracle.FromClient}}
+// talk sends a packet of the client, and the server's answer if it takes it.
+func (r *run) talk(m *moment, f *flow) error {
+	taken, err := r.send(m, f, oracle.Later{From: oracle.FromClient})
+	if err != nil || !taken || f.silent && f.attempt.Protocol == corev1.ProtocolUDP {
+		return err
 	}
-	return []oracle.Later{{From: oracle.FromClient}, {From: oracle.FromServer}}
+	_, err = r.send(m, f, oracle.Later{From: oracle.FromServer})
+	return err
 }
 
 // concernedServices are those that the nodes' rules may not know of yet; everything says that it may be all of them.
 func (r *run) concernedServices() (services []types.NamespacedName, everything bool) {
 	for i, tried := range r.tried() {
 		n := r.nodes[i]
-		everything = everything || n.fresh || n.ruled.Node != tried.Node
-		services = append(services, changed(n.ruled, tried)...)
+		everything = everything || n.fresh || !n.ruled.sameNode(tried)
+		services = append(services, changed(n.ruled.View, tried.View)...)
 	}
 	return services, everything
 }
 
-func (r *run) judgeFlow(m *moment, f *flow, later oracle.Later) error {
-	allowed := f.judged.Expect(later)
-	if later.From == oracle.FromServer && (allowed.Open || allowed.Fate != oracle.ToEndpoint) {
-		return nil
-	}
+// send sends a packet of a connection. It is taken if the socket at the other end, the same as at first, has it.
+func (r *run) send(m *moment, f *flow, later oracle.Later) (taken bool, err error) {
 	ways, err := f.sender.Send(sideOf(later), kindOf(later), netip.AddrPort{})
-	if err != nil {
-		return nil // an end of it is no more
+	if err != nil || len(ways) == 0 {
+		return false, nil // an end of it is no more
 	}
 	r.report.Figures.Packets++
+	allowed := f.judged.Expect(later)
 	for _, v := range f.judged.Judge(later, ways) {
 		if err := r.foundInFlow(m, f, later, &allowed, v); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	way := likeliest(ways)
+	f.judged.Went(later, way)
+	return way.Heard && way.Server == f.sender.Way().Server, nil
+}
+
+// likeliest is the way that stays.
+func likeliest(ways []oracle.Way) oracle.Way {
+	best := ways[0]
+	for _, w := range ways {
+		if w.Probability > best.Probability {
+			best = w
+		}
+	}
+	return best
 }
 
 // traffic makes the connections that a step keeps, and sends its packets of them.
@@ -200,11 +228,14 @@ func (r *run) packet(m *moment, p *scenarios.FlowPacket) error {
 	if place < 0 {
 		return nil // it was not kept, since nothing was certain
 	}
-	later := oracle.Later{From: oracle.FromClient, OutOfWindow: p.Send == scenarios.PacketOutOfWindow, Reset: p.Send == scenarios.PacketRST}
+	later := oracle.Later{
+		From: oracle.FromClient, OutOfWindow: p.Send == scenarios.PacketOutOfWindow, Reset: p.Send == scenarios.PacketRST, Fin: p.Send == scenarios.PacketFIN,
+	}
 	if p.From == scenarios.SideServer {
 		later.From = oracle.FromServer
 	}
-	return r.judgeFlow(m, r.flows[place], later)
+	_, err := r.send(m, r.flows[place], later)
+	return err
 }
 
 func sideOf(p oracle.Later) scenarios.Side {
@@ -220,6 +251,8 @@ func kindOf(p oracle.Later) scenarios.PacketKind {
 		return scenarios.PacketOutOfWindow
 	case p.Reset:
 		return scenarios.PacketRST
+	case p.Fin:
+		return scenarios.PacketFIN
 	}
 	return scenarios.PacketData
 }

@@ -3,7 +3,6 @@ package trial
 import (
 	"slices"
 
-	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 )
 
@@ -11,6 +10,7 @@ import (
 func (r *run) judge(m moment, attempts []oracle.Attempt) error {
 	r.report.Figures.States++
 	for _, a := range attempts {
+		a = anew(a)
 		ways, err := r.world.Reach(a)
 		if err != nil {
 			return err
@@ -58,8 +58,8 @@ func (r *run) between(m *moment, a oracle.Attempt, ways []oracle.Way) []oracle.V
 func (r *run) remembers(m *moment, a oracle.Attempt) bool {
 	for _, spec := range []*oracle.Spec{m.before, m.after} {
 		service := spec.Expect(a).Service
-		for _, views := range [][]*api.View{r.ruled(), r.tried()} {
-			if slices.ContainsFunc(views, func(v *api.View) bool { return affine(v, service) }) {
+		for _, views := range [][]*view{r.ruled(), r.tried()} {
+			if slices.ContainsFunc(views, func(v *view) bool { return affine(v, service) }) {
 				return true
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/scenarios/api"
 )
@@ -20,8 +21,17 @@ func sameServices(a, b *api.View) bool {
 	return a == b || slices.Equal(a.Services, b.Services) && slices.Equal(a.Slices, b.Slices)
 }
 
-// sameView reports whether they know the same, each of its node as well.
-func sameView(a, b *api.View) bool { return a.Node == b.Node && sameServices(a, b) }
+// view is what a proxier knows, and how it is configured.
+type view struct {
+	*api.View
+	config *kubeproxyconfig.KubeProxyConfiguration
+}
+
+// sameNode reports whether both know the same of their node.
+func (v *view) sameNode(o *view) bool { return v.Node == o.Node && v.config == o.config }
+
+// same reports whether both know the same.
+func (v *view) same(o *view) bool { return v.sameNode(o) && sameServices(v.View, o.View) }
 
 // changed are the services that two views know something else of, in the order of names.
 func changed(a, b *api.View) []types.NamespacedName {
@@ -74,7 +84,7 @@ func compareNames(a, b types.NamespacedName) int {
 }
 
 // affine reports whether a service is known to have session affinity.
-func affine(v *api.View, service types.NamespacedName) bool {
+func affine(v *view, service types.NamespacedName) bool {
 	return slices.ContainsFunc(v.Services, func(s *corev1.Service) bool {
 		return s.Namespace == service.Namespace && s.Name == service.Name && s.Spec.SessionAffinity == corev1.ServiceAffinityClientIP
 	})

@@ -143,6 +143,7 @@ type met struct {
 // meet notes what all attempts meet.
 func (r *run) meet(m *moment) error {
 	for _, a := range m.after.Attempts() {
+		a = anew(a)
 		ways, err := r.world.Reach(a)
 		if err != nil {
 			return err

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -50,15 +52,16 @@ type run struct {
 type nodeState struct {
 	name string
 	// fresh says that its proxier has not synced yet: it will write everything.
-	fresh bool
+	fresh  bool
+	config *kubeproxyconfig.KubeProxyConfiguration
 	// full is when its proxier last wrote everything, at the latest.
 	full time.Duration
 	// ruled is what its rules were last made of.
-	ruled *api.View
+	ruled *view
 	// tried is what syncs were made of that failed since.
-	tried []*api.View
+	tried []*view
 	// next is what the sync that runs is made of, and concerned are the attempts that it can concern.
-	next      *api.View
+	next      *view
 	concerned []oracle.Attempt
 	damage    damage
 }
@@ -104,7 +107,10 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	}
 	for i := range r.cluster.Nodes {
-		r.nodes = append(r.nodes, &nodeState{name: r.cluster.Nodes[i].Name, fresh: true, ruled: &api.View{}})
+		n := &nodeState{name: r.cluster.Nodes[i].Name}
+		r.started(n)
+		n.ruled = &view{new(api.View), n.config}
+		r.nodes = append(r.nodes, n)
 	}
 	r.player = scenarios.NewPlayer(r.cluster, r.world)
 	r.networkChanged()
@@ -146,10 +152,15 @@ func (r *run) note(s *scenarios.Step) {
 		r.networkChanged()
 		for _, n := range r.nodes {
 			if s.Restart.All || slices.Contains(s.Restart.Names, n.name) {
-				n.fresh = true
+				r.started(n)
 			}
 		}
 	}
+}
+
+// started notes that a node's proxier begins, with the configuration that the cluster now has for it.
+func (r *run) started(n *nodeState) {
+	n.fresh, n.config = true, r.cluster.Configs[n.name].DeepCopy() // a restart changes it in its place
 }
 
 // networkChanged takes the network as it is now.
@@ -169,10 +180,8 @@ func (r *run) named(names []string) []*nodeState {
 func (r *run) guarded(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = r.add(Finding{Clause: neverPanics, Want: "no panic", Got: fmt.Sprintf("%v\n%s", p, debug.Stack())})
+			err = r.add(Finding{Clause: oracle.NeverPanics, Want: "no panic", Got: fmt.Sprintf("%v\n%s", p, debug.Stack())})
 		}
 	}()
 	return do()
 }
-
-var neverPanics = &oracle.Clause{Name: "panics-never"}

@@ -29,7 +29,7 @@ func (r *run) synced(ctx context.Context, nodes []*nodeState) error {
 
 // sync syncs one node.
 func (r *run) sync(ctx context.Context, n *nodeState) error {
-	n.next = r.world.View(n.name)
+	n.next = &view{r.world.View(n.name), n.config}
 	n.concerned = r.concerned(n)
 	r.syncing = n
 	err := r.world.Sync(ctx, []string{n.name})
@@ -57,10 +57,10 @@ func (r *run) concerned(n *nodeState) []oracle.Attempt {
 	}
 	m := r.moment()
 	var all attemptSet
-	if n.fresh || n.ruled.Node != n.next.Node || len(n.tried) > 0 || n.damage.any() {
+	if n.fresh || !n.ruled.sameNode(n.next) || len(n.tried) > 0 || n.damage.any() {
 		all.add(m.before.Attempts())
 		all.add(m.after.Attempts())
-	} else if services := changed(n.ruled, n.next); len(services) > 0 {
+	} else if services := changed(n.ruled.View, n.next.View); len(services) > 0 {
 		all.add(m.before.Concerning(services...))
 		all.add(m.after.Concerning(services...))
 	}

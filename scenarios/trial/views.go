@@ -4,14 +4,13 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 )
 
 // known is the specification of what nodes know, so that it is made once.
 type known struct {
 	network *oracle.Cluster
-	views   []*api.View
+	views   []*view
 	spec    *oracle.Spec
 }
 
@@ -19,9 +18,9 @@ type known struct {
 const maxKnown = 8
 
 // spec is the specification for nodes that know the views, one for each of r.nodes.
-func (r *run) spec(views []*api.View) *oracle.Spec {
+func (r *run) spec(views []*view) *oracle.Spec {
 	for i := range r.specs {
-		if k := &r.specs[i]; k.network == r.network && slices.EqualFunc(k.views, views, sameView) {
+		if k := &r.specs[i]; k.network == r.network && slices.EqualFunc(k.views, views, (*view).same) {
 			return k.spec
 		}
 	}
@@ -34,11 +33,11 @@ func (r *run) spec(views []*api.View) *oracle.Spec {
 }
 
 // newSpec makes one specification for all nodes that know the same of services, and one more for each other.
-func (r *run) newSpec(views []*api.View) *oracle.Spec {
+func (r *run) newSpec(views []*view) *oracle.Spec {
 	first := r.specOf(views[0], views)
 	var others map[string]*oracle.Spec
 	for i, n := range r.nodes {
-		if sameServices(views[i], views[0]) {
+		if sameServices(views[i].View, views[0].View) {
 			continue
 		}
 		if others == nil {
@@ -53,24 +52,24 @@ func (r *run) newSpec(views []*api.View) *oracle.Spec {
 }
 
 // specOf is the specification of what one node knows of services, and each of itself.
-func (r *run) specOf(v *api.View, views []*api.View) *oracle.Spec {
+func (r *run) specOf(v *view, views []*view) *oracle.Spec {
 	c := *r.network
 	c.Nodes = slices.Clone(c.Nodes)
 	for i := range c.Nodes {
-		c.Nodes[i].Object = views[i].Node
+		c.Nodes[i].Object, c.Nodes[i].Config = views[i].Node, views[i].config
 	}
 	c.Services, c.Slices = v.Services, v.Slices
 	return oracle.New(&c)
 }
 
 // ruled are the views that the nodes' rules were made of.
-func (r *run) ruled() []*api.View {
-	return r.views(func(n *nodeState) *api.View { return n.ruled })
+func (r *run) ruled() []*view {
+	return r.views(func(n *nodeState) *view { return n.ruled })
 }
 
 // tried are the views that the nodes' syncs have last tried to make rules of.
-func (r *run) tried() []*api.View {
-	return r.views(func(n *nodeState) *api.View {
+func (r *run) tried() []*view {
+	return r.views(func(n *nodeState) *view {
 		switch {
 		case n.next != nil:
 			return n.next
@@ -81,8 +80,8 @@ func (r *run) tried() []*api.View {
 	})
 }
 
-func (r *run) views(of func(*nodeState) *api.View) []*api.View {
-	out := make([]*api.View, len(r.nodes))
+func (r *run) views(of func(*nodeState) *view) []*view {
+	out := make([]*view, len(r.nodes))
 	for i, n := range r.nodes {
 		out[i] = of(n)
 	}
