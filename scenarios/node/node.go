@@ -51,11 +51,12 @@ type Node struct {
 	clock  *clocktesting.FakeClock
 	make   Proxier
 
-	proxy  Proxy
-	queue  *api.Queue
-	holds  bool
-	health *healthcheck.ProxyServer
-	remove func() // ends the feeding
+	process Process // what the proxier was started with
+	proxy   Proxy
+	queue   *api.Queue
+	holds   bool
+	health  *healthcheck.ProxyServer
+	remove  func() // ends the feeding
 }
 
 // New returns a node that has no proxier yet.
@@ -79,10 +80,10 @@ func (n *Node) Start(
 	n.health = healthcheck.NewProxyServer(healthcheck.ProxyOptions{
 		Timeout: 2 * proxier.WithDefaults(c).IPTables.SyncPeriod.Duration, Clock: n.clock, Node: n, Metrics: uncounted{},
 	})
-	n.proxy, warnings, err = n.make(Process{
+	n.process = Process{
 		Node: n.name, Configuration: c, Object: object, Kernel: n.proxied(), Clock: n.clock, Health: n.health, Logger: klog.FromContext(ctx),
-	})
-	if err != nil {
+	}
+	if n.proxy, warnings, err = n.make(n.process); err != nil {
 		return nil, err
 	}
 	n.queue = api.NewQueue(n.name, n.proxy)

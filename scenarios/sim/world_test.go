@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"context"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -202,4 +205,62 @@ func TestWorldTellsConntrack(t *testing.T) {
 	assert.Equal(t, "udp 10.244.1.9:40000 > 172.30.0.42:53 to 10.244.1.9:53 from 10.244.1.1:18213", entries[0].String())
 	_, err = w.Conntrack(ctx, "node9")
 	require.ErrorContains(t, err, "there is no node node9")
+}
+
+// A new proxier writes what the node's has come to.
+func TestWorldKnowsWhatANewProxierWrites(t *testing.T) {
+	for name, o := range bothWays {
+		t.Run(name, func(t *testing.T) {
+			w := worldOf(t, smallState, o)
+			require.NoError(t, w.Hold(t.Context(), []string{"node3"}))
+			require.NoError(t, w.Apply(t.Context(), objects(t, webOn2+"\n---\n"+blog)))
+			require.NoError(t, w.Sync(t.Context(), nodesOf(w)))
+			for _, node := range nodesOf(w) {
+				fresh, err := w.Fresh(node)
+				require.NoError(t, err)
+				for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+					want, got := RulesOf(fresh, family), RulesOf(w.Kernel(node), family)
+					assert.Equal(t, want, got)
+					assert.Equal(t, family == fakeipt.IPv4 && node != "node3", strings.Contains(fmt.Sprint(got), "default/blog"), node)
+				}
+			}
+		})
+	}
+}
+
+// The proxier's settings stay where they are.
+func TestANewProxierSetsNothing(t *testing.T) {
+	w := worldOf(t, "kubeProxy: {iptables: {localhostNodePorts: true}}\n"+smallState, Options{Direct: true})
+	host := w.network.Host("node1")
+	require.NoError(t, host.SetSysctl("net.ipv4.conf.all.route_localnet", "0"))
+	_, err := w.Fresh("node1")
+	require.NoError(t, err)
+	value, _ := host.Sysctl("net.ipv4.conf.all.route_localnet")
+	assert.Equal(t, "0", value)
+}
+
+// directBackend runs scenarios in worlds whose proxiers are told directly.
+type directBackend struct{ Backend }
+
+func (directBackend) Start(ctx context.Context, cluster *scenarios.Cluster) (scenarios.Session, error) {
+	return NewWorld(ctx, cluster, Options{Direct: true})
+}
+
+// However proxiers are told of objects, all shipped scenarios give the same report, ways included.
+func TestDirectAndInformersAgree(t *testing.T) {
+	all, err := scenarios.Load("../testdata/cases")
+	require.NoError(t, err)
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			report := func(b scenarios.Backend) string {
+				var out strings.Builder
+				require.NoError(t, scenarios.WriteJSON(&out, []*scenarios.Result{scenarios.Run(t.Context(), s, b)}, scenarios.WaysAll))
+				return out.String()
+			}
+			if informed, direct := report(Backend{}), report(directBackend{}); informed != direct {
+				assert.Equal(t, informed, direct)
+			}
+		})
+	}
 }
