@@ -170,7 +170,10 @@ func (a *Answer) String() string {
 	case Untouched:
 		fmt.Fprintf(&out, "it passes untouched%s", a.endInWords())
 	default:
-		fmt.Fprintf(&out, "%s on %s", map[Fate]string{Reject: "it is rejected", Drop: "it is dropped"}[a.Fate], a.Node)
+		out.WriteString(map[Fate]string{Reject: "it is rejected", Drop: "it is dropped"}[a.Fate])
+		if a.Node != "" {
+			out.WriteString(" on " + a.Node)
+		}
 	}
 	for i := range a.Others {
 		fmt.Fprintf(&out, ", or %s", &a.Others[i])
@@ -183,7 +186,11 @@ func (a *Answer) endpointsInWords(out *strings.Builder) {
 		fmt.Fprintf(out, "it goes on to %s", a.Endpoints[0])
 		return
 	}
-	fmt.Fprintf(out, "%s:%s sends it to ", a.Service, a.Port)
+	out.WriteString(a.Service.String())
+	if a.Port != "" {
+		out.WriteString(":" + a.Port)
+	}
+	out.WriteString(" sends it to ")
 	for i, at := range a.Endpoints {
 		if i > 0 {
 			out.WriteString(", ")

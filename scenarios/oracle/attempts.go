@@ -76,12 +76,19 @@ type classes struct {
 	plain    []*host // a pod on each node that is no endpoint, nil if there is none
 	machines []*host
 	left     []place
-	seen     map[Attempt]bool
+	seen     map[class]struct{}
 	out      []Attempt
 }
 
+// class is an attempt, for looking it up.
+type class struct {
+	from *host
+	to   place
+	via  int
+}
+
 func (s *Spec) classes() *classes {
-	c := &classes{Spec: s, plain: make([]*host, len(s.views)), seen: map[Attempt]bool{}}
+	c := &classes{Spec: s, plain: make([]*host, len(s.views)), seen: make(map[class]struct{}, 64)}
 	for i := range s.network.hosts {
 		switch h := &s.network.hosts[i]; {
 		case h.kind == aMachine:
@@ -107,17 +114,22 @@ func (c *classes) add(from *host, protocol corev1.Protocol, to netip.AddrPort, v
 	if from == nil || !from.address(to.Addr().Is6()).IsValid() {
 		return
 	}
-	a := Attempt{From: from.name, Protocol: protocol, To: to}
 	if protocol == ICMP {
-		a.To = netip.AddrPortFrom(to.Addr(), 0)
+		to = netip.AddrPortFrom(to.Addr(), 0)
 	}
-	if from.kind == aMachine || to.Addr().IsLoopback() && from.kind != aNode {
+	if from.kind != aMachine && (from.kind == aNode || !to.Addr().IsLoopback()) {
+		via = -1
+	}
+	key := class{from, place{to, protocolNumber(protocol)}, via}
+	if _, known := c.seen[key]; known {
+		return
+	}
+	c.seen[key] = struct{}{}
+	a := Attempt{From: from.name, Protocol: protocol, To: to}
+	if via >= 0 {
 		a.Via = c.views[via].name
 	}
-	if !c.seen[a] {
-		c.seen[a] = true
-		c.out = append(c.out, a)
-	}
+	c.out = append(c.out, a)
 }
 
 // port adds the classes of a service port.

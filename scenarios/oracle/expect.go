@@ -58,31 +58,43 @@ func (s *Spec) on(q *question, first, second int) Answer {
 
 // decide is the answer of a node's proxy; it says nothing of packets of no service.
 func (s *Spec) decide(q *question, node, next int) (Answer, bool) {
-	known := s.known[node]
-	k := known.spec.services
+	k := s.known[node].spec.services
 	found := k.places[place{q.To, q.protocol}]
+	var ports []served
+	if len(k.nodePorts) > 0 && (q.To.Addr().IsLoopback() || s.network.hosts[node].has(q.To.Addr())) {
+		ports = k.nodePorts[portPlace{q.To.Port(), q.protocol, q.To.Addr().Is6()}]
+	}
+	switch {
+	case len(found)+len(ports) == 0:
+		return Answer{}, false
+	case len(found) == 1 && len(ports) == 0 && !found[0].doubtful:
+		return s.answer(q, node, next, &found[0]), true
+	}
 	var all []Answer
 	for i := range found {
 		all = s.include(all, q, node, next, &found[i], found[i].doubtful)
 	}
-	if len(k.nodePorts) > 0 && (q.To.Addr().IsLoopback() || s.network.hosts[node].has(q.To.Addr())) {
-		view := &known.spec.views[known.node]
-		serves, unsure, why := view.nodePorts[family(q.To.Addr())].serves(q.To.Addr())
-		ports := k.nodePorts[portPlace{q.To.Port(), q.protocol, q.To.Addr().Is6()}]
-		for i := range ports {
-			if !serves {
-				all = append(all, s.notServedHere(q, node, &ports[i], why))
-				continue
-			}
-			before := len(all)
-			all = s.include(all, q, node, next, &ports[i], unsure || ports[i].doubtful)
-			all[before].served = why
-		}
-	}
-	if len(all) == 0 {
-		return Answer{}, false
+	if len(ports) > 0 {
+		all = s.includeNodePorts(all, q, node, next, ports)
 	}
 	return together(all), true
+}
+
+// includeNodePorts adds the answers of those who have a port on nodes.
+func (s *Spec) includeNodePorts(all []Answer, q *question, node, next int, ports []served) []Answer {
+	known := s.known[node]
+	view := &known.spec.views[known.node]
+	serves, unsure, why := view.nodePorts[family(q.To.Addr())].serves(q.To.Addr())
+	for i := range ports {
+		before := len(all)
+		if serves {
+			all = s.include(all, q, node, next, &ports[i], unsure || ports[i].doubtful)
+			all[before].served = why
+		} else {
+			all = append(all, s.notServedHere(q, node, &ports[i], why))
+		}
+	}
+	return all
 }
 
 // notServedHere is the answer at an address of a node that serves no node ports.
@@ -110,7 +122,9 @@ func (s *Spec) include(all []Answer, q *question, node, next int, at *served, do
 	all = append(all, s.answer(q, node, next, at))
 	if doubtful {
 		a := s.onward(q, node, next)
-		a.odd = staleField
+		if at.doubtful {
+			a.odd = staleField
+		}
 		all = append(all, a)
 	}
 	return all
@@ -294,7 +308,9 @@ func (s *Spec) blocked(a *Answer, q *question, node, next int, endpoints *usable
 	if !endpoints.any {
 		other := *a
 		s.external(&other, q, node, next, endpoints, false)
-		a.Others = append(other.Others, other)
+		onward := other.Others
+		other.Others = nil
+		a.Others = append(onward, other)
 	}
 	return *a
 }

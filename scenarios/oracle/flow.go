@@ -68,6 +68,9 @@ func (s *Spec) Keep(a Attempt, way Way) *Flow {
 	return f
 }
 
+// Moved notes that the network has changed since, while the nodes know what they knew: s is the same but for that.
+func (f *Flow) Moved(s *Spec) { f.spec = s }
+
 // Synced notes that a sync succeeded on every node that the flow passes, and that they know s now.
 func (f *Flow) Synced(s *Spec) {
 	f.spec = s
