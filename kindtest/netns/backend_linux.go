@@ -29,11 +29,13 @@ func (Backend) Name() string { return scenarios.BackendNetns }
 // session is one cluster.
 type session struct {
 	*node.Nodes
+	cluster   *scenarios.Cluster
 	network   *network
 	clock     *clocktesting.FakeClock // of the proxiers; only Advance moves it
 	nodes     map[string]*nodeHost
 	flows     map[string]*keptFlow
 	ports     endpointPorts
+	watched   bool // somebody looks on while nodes sync
 	samples   int
 	questions int      // asked so far
 	got       []served // what sockets got in the current try
@@ -42,18 +44,19 @@ type session struct {
 
 // Start builds the network, fills the API and starts the proxiers.
 func (b Backend) Start(ctx context.Context, cluster *scenarios.Cluster) (scenarios.Session, error) {
-	s := &session{clock: node.NewClock(), nodes: map[string]*nodeHost{}, flows: map[string]*keptFlow{}, samples: b.Samples}
+	s := &session{cluster: cluster, clock: node.NewClock(), nodes: map[string]*nodeHost{}, flows: map[string]*keptFlow{}, samples: b.Samples}
 	if s.samples == 0 {
 		s.samples = defaultSamples
 	}
-	if err := s.start(ctx, cluster); err != nil {
+	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-func (s *session) start(ctx context.Context, cluster *scenarios.Cluster) error {
+func (s *session) start(ctx context.Context) error {
 	var err error
+	cluster := s.cluster
 	if s.network, err = build(cluster); err != nil {
 		return fmt.Errorf("build the network: %w", err)
 	}

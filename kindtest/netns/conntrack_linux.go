@@ -1,14 +1,18 @@
 package netns
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/internal/ctnetlink"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
 )
 
 // tupleText names the connection that a packet is of.
@@ -64,20 +68,13 @@ func (n *nodeHost) age(by time.Duration) error {
 	if err != nil {
 		return err
 	}
-	var entries []ctnetlink.Entry
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		err := socket.Request(ctnetlink.MessageGet, unix.NLM_F_DUMP, family, 0, nil, func(m nftrace.Message) error {
-			e, err := ctnetlink.Parse(m.Body)
-			entries = append(entries, ctnetlink.Entry{Original: e.Original, Zone: e.Zone, Timeout: e.Timeout})
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("%s: list conntrack: %w", n.Name, err)
-		}
+	entries, err := n.tracked()
+	if err != nil {
+		return err
 	}
 	seconds := uint32(by / time.Second)
 	for i := range entries {
-		e := &entries[i]
+		e := &ctnetlink.Entry{Original: entries[i].Original, Zone: entries[i].Zone, Timeout: entries[i].Timeout}
 		e.Timeout++ // the kernel rounds down what is left since a moment ago
 		kind := uint16(ctnetlink.MessageNew)
 		if e.Timeout <= seconds {
@@ -90,4 +87,49 @@ func (n *nodeHost) age(by time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// tracked lists the node's conntrack entries.
+func (n *nodeHost) tracked() (entries []ctnetlink.Entry, err error) {
+	socket, err := n.conntrack()
+	if err != nil {
+		return nil, err
+	}
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		err := socket.Request(ctnetlink.MessageGet, unix.NLM_F_DUMP, family, 0, nil, func(m nftrace.Message) error {
+			e, err := ctnetlink.Parse(m.Body)
+			entries = append(entries, e)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: list conntrack: %w", n.Name, err)
+		}
+	}
+	return entries, nil
+}
+
+// Conntrack are the connections that a node knows.
+func (s *session) Conntrack(_ context.Context, name string) ([]scenarios.Tracked, error) {
+	entries, err := s.nodes[name].tracked()
+	if err != nil {
+		return nil, err
+	}
+	var out []scenarios.Tracked
+	for i := range entries {
+		there, back := &entries[i].Original, &entries[i].Reply
+		out = append(out, scenarios.Tracked{
+			Proto: protoName(packetsim.Proto(there.Protocol)),
+			Src:   netip.AddrPortFrom(there.Src, there.SrcPort), Dst: netip.AddrPortFrom(there.Dst, there.DstPort),
+			To: netip.AddrPortFrom(back.Src, back.SrcPort), From: netip.AddrPortFrom(back.Dst, back.DstPort),
+		})
+	}
+	return out, nil
+}
+
+// protoName is a protocol as scenarios call it: ICMP of both families is one.
+func protoName(p packetsim.Proto) string {
+	if p == packetsim.ICMPv6 {
+		p = packetsim.ICMP
+	}
+	return p.String()
 }

@@ -2,13 +2,16 @@ package netns
 
 import (
 	"context"
+	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// Follow sends a later packet of a kept connection.
+// Follow sends a later packet of a kept connection. One that chance decides about, which only a datagram is that begins anew, is sent many
+// times, and one of the ways is kept.
 func (s *session) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
 	f := s.flows[p.Of]
 	if err := s.network.routeVia(f.via); err != nil {
@@ -17,34 +20,104 @@ func (s *session) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.
 	if err := s.openFor(f.proto, f.called); err != nil {
 		return nil, err
 	}
+	var count tally
+	for tries := 1; count.tries < tries; {
+		w, chancy, err := s.followOnce(f, p)
+		if err != nil {
+			return nil, err
+		}
+		count.add(w)
+		if !chancy {
+			break
+		}
+		tries = s.samples
+		if err := s.unfollow(); err != nil {
+			return nil, err
+		}
+	}
+	seen := count.observed()
+	if seen.Kept = chooseLater(seen.Ways, p.Pick); seen.Kept < 0 {
+		return nil, fmt.Errorf("flow of %s: no way leads to %s", p.Of, p.Pick)
+	}
+	if seen.Samples > 0 {
+		if err := s.followAgain(f, p, &seen.Ways[seen.Kept]); err != nil {
+			return nil, err
+		}
+	}
+	return seen, s.keepState()
+}
+
+// chooseLater is the way of a later packet that is kept: the one to pick, otherwise that to the lowest endpoint, otherwise the first.
+func chooseLater(all []scenarios.Way, pick netip.AddrPort) int {
+	best := -1
+	for i := range all {
+		switch {
+		case pick.IsValid() && all[i].Server == pick:
+			return i
+		case pick.IsValid() || all[i].End != scenarios.Delivered:
+		case best < 0 || all[i].Server.Compare(all[best].Server) < 0:
+			best = i
+		}
+	}
+	if best < 0 && !pick.IsValid() {
+		return 0
+	}
+	return best
+}
+
+// followAgain sends the packet until it takes the way.
+func (s *session) followAgain(f *keptFlow, p scenarios.FlowPacket, wanted *scenarios.Way) error {
+	for range maxTries {
+		w, _, err := s.followOnce(f, p)
+		if err != nil {
+			return err
+		}
+		if w.Server == wanted.Server && w.End == wanted.End {
+			return nil
+		}
+		if err := s.unfollow(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("flow of %s: the way to %s did not come again in %d tries", p.Of, wanted.Server, maxTries)
+}
+
+// unfollow takes a packet back that has begun its connection anew: nothing was there before it.
+func (s *session) unfollow() error {
+	for _, n := range s.nodes {
+		for _, p := range n.passages() {
+			delete(n.memory.connections, tupleText(p.first))
+		}
+	}
+	return s.takeBackState()
+}
+
+// followOnce sends the packet and says what came of it, and whether chance had a part in that.
+func (s *session) followOnce(f *keptFlow, p scenarios.FlowPacket) (w scenarios.Way, chancy bool, err error) {
 	if err := s.forget(); err != nil {
-		return nil, err
+		return w, false, err
 	}
 	sender, isIt, err := s.sendLater(f, p)
 	if err != nil {
-		return nil, err
+		return w, false, err
 	}
-	var w scenarios.Way
 	ended := func() bool {
-		w = s.followed(f, p, sender, isIt)
+		w, chancy = s.followed(f, p, sender, isIt)
 		return w.End != scenarios.Lost
 	}
 	if err := s.settle(nil, func() bool { return false }, ended); err != nil {
-		return nil, err
+		return w, false, err
 	}
 	ended()
 	if p.Send != scenarios.PacketOutOfWindow {
 		f.settleSockets(p, &w)
 		if err := s.drain(nil); err != nil {
-			return nil, err
+			return w, false, err
 		}
 		f.note(s)
 	}
 	f.take(s, nil)
-	if err := s.keepState(); err != nil {
-		return nil, err
-	}
-	return &scenarios.Observed{Ways: []scenarios.Way{w}}, s.bookError()
+	return w, chancy, s.bookError()
 }
 
 // settleSockets reads what came, and gives up the sockets that did not get on: a
@@ -70,14 +143,14 @@ func (s passages) told(h *host) bool {
 }
 
 // followed is what became of a later packet so far.
-func (s *session) followed(f *keptFlow, p scenarios.FlowPacket, sender *host, isIt func(*capture) bool) scenarios.Way {
+func (s *session) followed(f *keptFlow, p scenarios.FlowPacket, sender *host, isIt func(*capture) bool) (w scenarios.Way, chancy bool) {
 	seen := s.network.passages()
 	first := seen.sent(sender, isIt)
 	if first == nil {
-		return scenarios.Way{Probability: 1, End: scenarios.Lost, Host: sender.Name, Reason: "it is not sent"}
+		return scenarios.Way{Probability: 1, End: scenarios.Lost, Host: sender.Name, Reason: "it is not sent"}, false
 	}
 	j := seen.journey(s.network, first)
-	w := j.way()
+	w = j.way()
 	w.Probability, w.Answered = 1, seen.told(sender)
 	fromServer := p.From == scenarios.SideServer
 	switch end := j.end(); w.End {
@@ -96,5 +169,5 @@ func (s *session) followed(f *keptFlow, p scenarios.FlowPacket, sender *host, is
 	if !w.Heard {
 		w.Why = "its addresses are not those of the connection"
 	}
-	return w
+	return w, j.chancy()
 }

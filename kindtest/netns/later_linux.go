@@ -43,8 +43,11 @@ func (f *keptFlow) sending(side scenarios.Side) (sender *host, from, to netip.Ad
 // packet makes a later packet of the connection: who sends it, and its bytes.
 func (f *keptFlow) packet(s *session, p scenarios.FlowPacket) (*host, []byte, netip.Addr, error) {
 	sender, from, to := f.sending(p.From)
-	if sender == nil {
+	switch {
+	case sender == nil:
 		return nil, nil, netip.Addr{}, fmt.Errorf("flow to %s: no server was reached, so none can send", f.called)
+	case s.network.host(sender.Name) != sender:
+		return nil, nil, netip.Addr{}, fmt.Errorf("flow to %s: %s, which is to send, is gone", f.called, sender.Name)
 	}
 	packet := packetsim.Packet{Proto: f.proto, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port()}
 	s.questions++

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"strconv"
 	"sync"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
@@ -24,7 +26,23 @@ type nodeHost struct {
 
 // kernel is the namespace as the node's proxier meets it.
 func (n *nodeHost) kernel() node.Kernel {
-	return node.Kernel{Exec: n.exec, Sysctls: sysctls{n.ns}, Network: addresses{n.ns}, Conntrack: connections{n.ns}}
+	k := node.Kernel{Exec: n.exec, Sysctls: sysctls{n.ns}, Network: addresses{n.ns}, Conntrack: connections{n.ns}}
+	if n.exec.tool == scenarios.ToolLegacy {
+		k.HoldLock = n.holdLock
+	}
+	return k
+}
+
+// holdLock takes the lock of the namespace's legacy tools.
+func (n *nodeHost) holdLock() (release func(), err error) {
+	file, err := os.Open(n.ns.LockFile())
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: hold the lock of the tools: %w", n.Name, err), file.Close())
+	}
+	return func() { _ = file.Close() }, nil
 }
 
 // sysctls lets a proxier read and set its namespace's kernel settings.
@@ -79,20 +97,44 @@ func (a addresses) NodeAddresses() ([]netip.Addr, error) {
 	return out, nil
 }
 
-// Sync syncs the proxiers at the same time, as nodes do.
+// Sync syncs the proxiers at the same time, as nodes do, unless somebody looks on.
 func (s *session) Sync(_ context.Context, nodes []string) error {
 	errs := make([]error, len(nodes))
 	var all sync.WaitGroup
 	for i, name := range nodes {
-		all.Go(func() {
-			if err := s.Node(name).Sync(); err != nil {
-				errs[i] = fmt.Errorf("%s: %w", name, err)
-			}
-			errs[i] = errors.Join(errs[i], s.nodes[name].rulesChanged())
-		})
+		one := func() { errs[i] = s.syncOne(name) }
+		if s.watched {
+			one()
+			continue
+		}
+		all.Go(one)
 	}
 	all.Wait()
 	return errors.Join(errs...)
+}
+
+func (s *session) syncOne(name string) error {
+	err := s.Node(name).Sync()
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return errors.Join(err, s.nodes[name].rulesChanged())
+}
+
+// During has a function called at every point of the syncs from here on. The rules of the node that syncs are read anew for each.
+func (s *session) During(ctx context.Context, watch func(context.Context, scenarios.Point)) error {
+	s.watched = watch != nil
+	if watch == nil {
+		return s.Nodes.During(ctx, nil)
+	}
+	return s.Nodes.During(ctx, func(ctx context.Context, p scenarios.Point) {
+		rules := s.nodes[p.Node].watch.rules
+		if err := s.nodes[p.Node].rulesChanged(); err != nil {
+			rules.fail(err)
+		}
+		watch(ctx, p)
+		rules.forget()
+	})
 }
 
 // Save prints a node's rules. What connections counted that were not kept is left out.

@@ -61,19 +61,29 @@ func (n *network) routeVia(via string) error {
 	if n.via == via {
 		return nil
 	}
+	ruled := n.via != ""
+	n.via = via
+	if err := n.steer(); err != nil || ruled {
+		return err
+	}
 	for _, p := range n.plan.Via(via) {
-		h := n.host(p.Name)
-		if err := h.setRoutes(p.Routes); err != nil {
-			return fmt.Errorf("host %s: %w", p.Name, err)
-		}
-		if n.via != "" {
-			continue // the rules are there
-		}
-		if err := h.addRules(p.Rules); err != nil {
+		if err := n.host(p.Name).addRules(p.Rules); err != nil {
 			return fmt.Errorf("host %s: %w", p.Name, err)
 		}
 	}
-	n.via = via
+	return nil
+}
+
+// steer sets the routes to what nobody has, once a node was chosen for it.
+func (n *network) steer() error {
+	if n.via == "" {
+		return nil
+	}
+	for _, p := range n.plan.Via(n.via) {
+		if err := n.host(p.Name).setRoutes(p.Routes); err != nil {
+			return fmt.Errorf("host %s: %w", p.Name, err)
+		}
+	}
 	return nil
 }
 

@@ -171,11 +171,19 @@ func (w *World) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.Ob
 	if p.From == scenarios.SideServer {
 		direction = network.FromServer
 	}
-	journeys, err := flow.Send(direction, flowPacketOf(p.Send))
+	later, kept := flowPacketOf(p.Send), -1
+	later.Pick = func(ways []network.Reached) int {
+		kept = chooseLater(ways, p.Pick)
+		return kept
+	}
+	journeys, err := flow.Send(direction, later)
 	if err != nil {
+		if p.Pick.IsValid() && kept < 0 {
+			return nil, fmt.Errorf("flow of %s: no way leads to %s", p.Of, p.Pick)
+		}
 		return nil, err
 	}
-	seen := &scenarios.Observed{}
+	seen := &scenarios.Observed{Kept: kept}
 	for i := range journeys {
 		way := w.journeyWay(&journeys[i])
 		way.Heard = flow.Received(direction, &journeys[i])
@@ -189,6 +197,24 @@ func (w *World) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.Ob
 		seen.Ways = append(seen.Ways, way)
 	}
 	return seen, nil
+}
+
+// chooseLater is the way of a later packet that is kept: the one to pick, otherwise that to the lowest endpoint, otherwise the first.
+func chooseLater(all []network.Reached, pick netip.AddrPort) int {
+	best := -1
+	for i := range all {
+		switch {
+		case pick.IsValid() && all[i].Asked == pick:
+			return i
+		case pick.IsValid() || all[i].End != network.EndDelivered:
+		case best < 0 || all[i].Asked.Compare(all[best].Asked) < 0:
+			best = i
+		}
+	}
+	if best < 0 && !pick.IsValid() {
+		return 0
+	}
+	return best
 }
 
 // answered says whether an error that a host on the way made came back to the sender.
