@@ -159,3 +159,60 @@ func TestAnObjectThatWouldBeReadAsAnotherIsNotWritten(t *testing.T) {
 	err := Write(&strings.Builder{}, &Scenario{Name: "a", Objects: Objects{bare}})
 	require.ErrorContains(t, err, "write scenario a: objects: write service web: ")
 }
+
+// TestEveryFieldIsInAShippedFile keeps the format to what is shown, and run on every backend.
+func TestEveryFieldIsInAShippedFile(t *testing.T) {
+	used, known := map[string]bool{}, map[string]bool{}
+	fieldsIn(reflect.TypeFor[Scenario](), known)
+	for file, text := range shipped(t) {
+		s, err := Read(file, strings.NewReader(text))
+		require.NoError(t, err)
+		usedIn(reflect.ValueOf(*s), used)
+	}
+	for name := range known {
+		if strings.HasPrefix(name, "RunsOn.") || name == "Scenario.runsOn" {
+			continue // every file runs on every backend
+		}
+		assert.True(t, used[name], "no file has %s", name)
+	}
+}
+
+// fieldsIn are the fields of a type that a file can give, and those of the types of its fields.
+func fieldsIn(t reflect.Type, known map[string]bool) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := t.Name() + "." + f.Tag.Get("json")
+		if tag := f.Tag.Get("json"); tag == "" || tag == "-" || known[name] {
+			continue
+		}
+		known[name] = true
+		fieldsIn(f.Type, known)
+	}
+}
+
+func usedIn(v reflect.Value, used map[string]bool) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			usedIn(v.Elem(), used)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			usedIn(v.Index(i), used)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if tag := f.Tag.Get("json"); tag != "" && tag != "-" && given(v.Field(i)) {
+				used[v.Type().Name()+"."+tag] = true
+				usedIn(v.Field(i), used)
+			}
+		}
+	}
+}

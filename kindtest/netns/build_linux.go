@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 
 	"github.com/vishvananda/netlink"
@@ -121,36 +122,34 @@ func (n *network) attach(port simnet.Port, name string, bridge netlink.Link) err
 
 // neighbours tells the hosts of the underlay each other's hardware addresses.
 func (n *network) neighbours() error {
-	links := make([]netlink.Link, len(n.plan.Segment))
-	for i, port := range n.plan.Segment {
-		var err error
-		if links[i], err = n.host(port.Host).ns.link.LinkByName(port.Device); err != nil {
+	for _, port := range n.plan.Segment {
+		at, err := n.host(port.Host).ns.link.LinkByName(port.Device)
+		if err != nil {
 			return err
 		}
-	}
-	for i, port := range n.plan.Segment {
-		for j, other := range n.plan.Segment {
-			if i == j {
+		for _, other := range n.plan.Segment {
+			if other == port {
 				continue
 			}
-			if err := n.host(port.Host).setNeighbour(links[i], n.host(other.Host), links[j]); err != nil {
-				return err
+			for _, a := range n.host(port.Host).Devices[0].Addresses {
+				if err := n.host(other.Host).setNeighbour(other.Device, a.Prefix.Addr(), at.Attrs().HardwareAddr); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// setNeighbour tells a host by which of its devices another one is reached, and which device of that one answers.
-func (h *host) setNeighbour(by netlink.Link, other *host, at netlink.Link) error {
-	for _, a := range other.Devices[0].Addresses {
-		neighbour := &netlink.Neigh{
-			LinkIndex: by.Attrs().Index, State: netlink.NUD_PERMANENT,
-			IP: a.Prefix.Addr().AsSlice(), HardwareAddr: at.Attrs().HardwareAddr,
-		}
-		if err := h.ns.link.NeighSet(neighbour); err != nil {
-			return fmt.Errorf("host %s: neighbour %s: %w", h.Name, a.Prefix.Addr(), err)
-		}
+// setNeighbour tells a host which hardware address has an address that it reaches by a device.
+func (h *host) setNeighbour(device string, a netip.Addr, hardware net.HardwareAddr) error {
+	by, err := h.ns.link.LinkByName(device)
+	if err != nil {
+		return err
+	}
+	neighbour := &netlink.Neigh{LinkIndex: by.Attrs().Index, State: netlink.NUD_PERMANENT, IP: a.AsSlice(), HardwareAddr: hardware}
+	if err := h.ns.link.NeighSet(neighbour); err != nil {
+		return fmt.Errorf("host %s: neighbour %s: %w", h.Name, a, err)
 	}
 	return nil
 }

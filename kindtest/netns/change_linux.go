@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 
@@ -70,10 +71,28 @@ func (n *network) become(p *plan.Plan, tool scenarios.Tool) error {
 			return fmt.Errorf("host %s: %w", h.Name, err)
 		}
 	}
-	if err := n.neighbours(); err != nil {
+	if err := errors.Join(n.forsake(before), n.neighbours()); err != nil {
 		return err
 	}
 	return n.steer()
+}
+
+// forsake makes what is sent to addresses that a host of the underlay has no more go to nobody, at once: to ask who has them takes seconds.
+func (n *network) forsake(before *plan.Plan) error {
+	nobody := net.HardwareAddr{2, 0xc4, 0xff, 0xff, 0xff, 0xff}
+	for _, was := range before.Segment {
+		for _, a := range before.Host(was.Host).Devices[0].Addresses {
+			if slices.Contains(n.plan.Host(was.Host).Devices[0].Addresses, a) {
+				continue
+			}
+			for _, port := range n.plan.Segment {
+				if err := n.host(port.Host).setNeighbour(port.Device, a.Prefix.Addr(), nobody); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // drop gives up the hosts that are not in the plan any more. The wire goes first, since a namespace ends at a time of its own.
