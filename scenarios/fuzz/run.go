@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"k8s.io/klog/v2"
+
 	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/gen"
@@ -49,6 +51,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Shrinks == 0 {
 		o.Shrinks = defaultShrinks
 	}
+	ctx = klog.NewContext(ctx, klog.New(nil)) // what proxiers say of odd objects is nothing that anybody asked for
 	r := &run{options: o, first: map[string]failing{}, next: o.First}
 	before := mark.Snapshot()
 	var workers sync.WaitGroup

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainwalk/chainwalk/scenarios/fuzz"
+	"github.com/chainwalk/chainwalk/scenarios/gen"
+	"github.com/chainwalk/chainwalk/scenarios/trial"
+)
+
+type fuzzOptions struct {
+	seed    uint64
+	runs    int
+	time    time.Duration
+	shard   string
+	first   int
+	out     string
+	output  string
+	without []string
+	workers int
+}
+
+// defaultRuns is for a command line that says neither how many nor how long.
+const defaultRuns = 1000
+
+func newFuzzCommand(s streams) *cobra.Command {
+	var o fuzzOptions
+	cmd := &cobra.Command{
+		Use:   "fuzz",
+		Short: "Generate scenarios, judge them, and make small what fails",
+		Long: `Makes clusters and what happens to them at random, judges every class of packets after every sync and within it by the
+specification of the Service API, and makes what fails as small as it can be: an ordinary scenario file, headed by the clause that is
+broken. The first failing case of each clause is told.
+
+A seed, a shard and a number of runs are always the same cases, and come to the same output at one commit. With --time the number of
+runs depends on the machine. What was asked for holds if no case failed, and if a run of enough cases reached everything that it should.`,
+		Example: `  chainwalk fuzz --runs 10000 --out found
+  chainwalk fuzz --seed 7 --shard 2/8 --time 10m --out found
+  chainwalk fuzz --seed 7 --case 4711
+  chainwalk fuzz merge found`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runFuzz(cmd.Context(), s, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.Uint64Var(&o.seed, "seed", 1, "chooses the cases")
+	flags.IntVar(&o.runs, "runs", 0, fmt.Sprintf("how many cases to judge (%d if there is no --time)", defaultRuns))
+	flags.DurationVar(&o.time, "time", 0, "how long to judge cases")
+	flags.StringVar(&o.shard, "shard", "1/1", "I/N: the cases of this one of N processes")
+	flags.IntVar(&o.first, "case", -1, "judge this case alone")
+	flags.StringVar(&o.out, "out", "", "folder to write the result and the scenarios that fail to")
+	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
+	flags.StringSliceVar(&o.without, "without", nil, "features that no case has")
+	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many cases to judge at the same time")
+	completeWords(cmd, "output", "text", "json")
+	cmd.AddCommand(newFuzzMergeCommand(s))
+	return cmd
+}
+
+func runFuzz(ctx context.Context, s streams, o fuzzOptions) error {
+	options, err := o.options()
+	if err != nil {
+		return err
+	}
+	if o.time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.time)
+		defer cancel()
+	}
+	begin := time.Now()
+	options.Progress = progress(s.errOut, begin)
+	result, err := fuzz.Run(ctx, options)
+	if err != nil {
+		return err
+	}
+	writeRate(s.errOut, &result.Figures, time.Since(begin))
+	if o.out != "" {
+		name := fmt.Sprintf("result-%d-%d-of-%d.json", result.Seed, result.Shard, result.Shards)
+		if err := writeFound(o.out, name, result); err != nil {
+			return err
+		}
+	}
+	return tell(s, o.output, result)
+}
+
+// options are those of the run.
+func (o *fuzzOptions) options() (fuzz.Options, error) {
+	out := fuzz.Options{Seed: o.seed, Runs: o.runs, Workers: o.workers, Commit: commit()}
+	if o.output != "text" && o.output != "json" {
+		return out, fmt.Errorf("-o %s: want text or json", o.output)
+	}
+	if o.runs < 0 || o.time < 0 {
+		return out, errors.New("--runs and --time: want more than 0")
+	}
+	shard, shards, ok := strings.Cut(o.shard, "/")
+	i, err := strconv.Atoi(shard)
+	n, err2 := strconv.Atoi(shards)
+	if !ok || err != nil || err2 != nil || i < 1 || i > n {
+		return out, fmt.Errorf("--shard %s: want I/N, the shard I of N from 1", o.shard)
+	}
+	out.Shard, out.Shards = i, n
+	for _, name := range o.without {
+		feature, err := gen.FeatureNamed(name)
+		if err != nil {
+			return out, fmt.Errorf("--without: %w", err)
+		}
+		out.Gen.Without |= gen.Of(feature)
+	}
+	switch {
+	case o.first >= 0:
+		out.First, out.Runs, out.Shard, out.Shards = o.first, 1, 1, 1
+	case o.runs == 0 && o.time == 0:
+		out.Runs = defaultRuns
+	}
+	return out, nil
+}
+
+// commit is the version that the program was built from, empty if that is not known.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	i := slices.IndexFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "vcs.revision" })
+	if i < 0 {
+		return ""
+	}
+	return info.Settings[i].Value[:min(12, len(info.Settings[i].Value))]
+}
+
+// progress prints what was judged so far once a second, if somebody looks at a terminal.
+func progress(w io.Writer, begin time.Time) func(trial.Figures) {
+	file, ok := w.(*os.File)
+	if !ok {
+		return nil
+	}
+	if info, err := file.Stat(); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
+		return nil
+	}
+	last := begin
+	return func(f trial.Figures) {
+		if now := time.Now(); now.Sub(last) >= time.Second {
+			last = now
+			fmt.Fprintf(w, "\r%s: %d cases, %d states, %d connections, %d clauses\x1b[K",
+				now.Sub(begin).Round(time.Second), f.Cases, f.States, f.Connections, len(f.Clauses))
+		}
+	}
+}
+
+// writeRate prints how fast it went. That is no part of the result, which is always the same.
+func writeRate(w io.Writer, f *trial.Figures, took time.Duration) {
+	seconds := max(took.Seconds(), 0.001)
+	fmt.Fprintf(w, "\r%.1fs: %.0f states and %.0f connections a second\x1b[K\n", seconds, float64(f.States)/seconds, float64(f.Connections)/seconds)
+}
+
+// writeFound writes a result and its scenarios into a folder.
+func writeFound(folder, name string, r *fuzz.Result) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for i := range r.Failures {
+		f := &r.Failures[i]
+		if err := os.WriteFile(filepath.Join(folder, f.Name()), []byte(f.File), 0o644); err != nil {
+			return err
+		}
+	}
+	file, err := os.Create(filepath.Join(folder, name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.WriteJSON(file), file.Close())
+}
+
+// rare are marks and clauses that a run need not reach, however long it is.
+func rare() map[string]bool { return map[string]bool{} }
+
+// tell prints a result, and says whether it is good.
+func tell(s streams, output string, r *fuzz.Result) error {
+	write := r.WriteText
+	if output == "json" {
+		write = r.WriteJSON
+	}
+	if err := write(s.out); err != nil {
+		return err
+	}
+	missed := r.Missed(rare())
+	if len(missed) > 0 {
+		fmt.Fprintf(s.errOut, "chainwalk: %d cases should have reached %s\n", r.Cases, strings.Join(missed, ", "))
+	}
+	if len(r.Failures)+len(missed) > 0 {
+		return errNotHeld
+	}
+	return nil
+}
+
+func newFuzzMergeCommand(s streams) *cobra.Command {
+	var output, out string
+	cmd := &cobra.Command{
+		Use:   "merge DIR...",
+		Short: "Join what several shards found",
+		Long: `Reads the results (result-*.json) that "chainwalk fuzz --out" wrote into folders, and prints them as one. Of each clause the smallest
+failure is kept. Results of one commit only are joined.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if output != "text" && output != "json" {
+				return fmt.Errorf("-o %s: want text or json", output)
+			}
+			results, err := readResults(args)
+			if err != nil {
+				return err
+			}
+			merged, err := fuzz.Merge(results)
+			if err != nil {
+				return err
+			}
+			if out != "" {
+				if err := writeFound(out, "merged.json", merged); err != nil {
+					return err
+				}
+			}
+			return tell(s, output, merged)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print the result: text or json")
+	cmd.Flags().StringVar(&out, "out", "", "folder to write the joined result and its scenarios to")
+	completeWords(cmd, "output", "text", "json")
+	return cmd
+}
+
+// readResults reads the results in folders and below them.
+func readResults(folders []string) ([]*fuzz.Result, error) {
+	var out []*fuzz.Result
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasPrefix(entry.Name(), "result-") || filepath.Ext(path) != ".json" {
+				return err
+			}
+			file, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			defer file.Close() //nolint:errcheck // nothing was written
+			r, err := fuzz.ReadResult(file)
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			out = append(out, r)
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("fuzz merge: %w", err)
+		}
+	}
+	return out, nil
+}
