@@ -3,9 +3,10 @@
 GO            ?= go
 GOLANGCI_LINT ?= v2.15.0
 CASES         := scenarios/testdata/cases
+REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz peer verify
+.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge fuzz-targets peer verify
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,8 +69,16 @@ lint: .tools/golangci-lint-$(GOLANGCI_LINT) ## run golangci-lint, which also hol
 fmt: ## format the code
 	gofmt -s -w .
 
+TIME     ?= 60s
+FUZZ_OUT ?= bin/fuzz
+fuzz: build ## generate clusters and what happens to them for TIME (60s) from SEED (1), and judge all packets; failures go to FUZZ_OUT (bin/fuzz)
+	bin/chainwalk fuzz --seed $(SEED) --time $(TIME) --out $(FUZZ_OUT)
+
+rejudge: build ## have the specification judge all stored scenarios, whatever they expect themselves
+	bin/chainwalk fuzz judge $(CASES) $(REGRESS)
+
 FUZZTIME ?= 20s
-fuzz: ## run every fuzz target for FUZZTIME (20s), a time or a number of inputs such as 1000000x
+fuzz-targets: ## run every Go fuzz target for FUZZTIME (20s), a time or a number of inputs such as 1000000x
 	@for pkg in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 			echo "$$pkg $$target"; \

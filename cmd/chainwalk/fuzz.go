@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/fuzz"
 	"github.com/chainwalk/chainwalk/scenarios/gen"
 	"github.com/chainwalk/chainwalk/scenarios/trial"
@@ -68,7 +69,7 @@ runs depends on the machine. What was asked for holds if no case failed, and if 
 	flags.StringSliceVar(&o.without, "without", nil, "features that no case has")
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many cases to judge at the same time")
 	completeWords(cmd, "output", "text", "json")
-	cmd.AddCommand(newFuzzMergeCommand(s))
+	cmd.AddCommand(newFuzzMergeCommand(s), newFuzzJudgeCommand(s))
 	return cmd
 }
 
@@ -267,4 +268,31 @@ func readResults(folders []string) ([]*fuzz.Result, error) {
 		}
 	}
 	return out, nil
+}
+
+func newFuzzJudgeCommand(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "judge PATH...",
+		Short: "Judge stored scenarios by the specification",
+		Long: `Plays scenario files, or those below folders, without their expectations, and judges all packets after every sync and within it by the
+specification, as it judges generated ones: what was stored is judged again when the specification has changed.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			loaded, err := scenarios.Load(args...)
+			if err != nil {
+				return err
+			}
+			verdict, err := fuzz.Judge(cmd.Context(), loaded, trial.Options{})
+			if err != nil {
+				return err
+			}
+			if err := verdict.WriteText(s.out); err != nil {
+				return err
+			}
+			if len(verdict.Findings) > 0 {
+				return errNotHeld
+			}
+			return nil
+		},
+	}
 }
