@@ -133,7 +133,7 @@ func (w *walk) maySendBack(from, to *device) bool {
 }
 
 func (w *walk) leaveBy(s *skb, port *device) {
-	o := &w.outcome
+	o := w.outcome
 	o.Verdict, o.To, o.Out, o.Port, o.NextHop = Accept, ToForward, s.path.out.Name, port.Name, s.path.nextHop
 }
 

@@ -239,7 +239,7 @@ func established(tb testing.TB, connections int) (*walk, *skb) {
 	in.SrcPort, in.Src, in.TCPFlags = 1000, netip.MustParseAddr("10.244.1.0"), ACK
 	_, err = h.Step(in, SeededChance(0))
 	require.NoError(tb, err)
-	return &walk{h: h, chance: SeededChance(0), quiet: true}, &skb{Packet: in.Packet}
+	return &walk{h: h, chance: SeededChance(0)}, &skb{Packet: in.Packet}
 }
 
 // trackEstablished is what conntrack does with a packet of a connection that it knows, its lookup and the journal's work included.

@@ -45,7 +45,7 @@ func checkIndexedWalk(t *rapid.T) {
 		}
 		quiet, err := indexed.Verdict(in, SeededChance(seed))
 		require.NoError(t, err)
-		traced, err := linear.outcomes(in, false)
+		traced, err := linear.outcomes(in, withSteps)
 		require.NoError(t, err)
 		require.True(t, containsOutcome(traced, quiet), "%s", in)
 	}

@@ -63,7 +63,7 @@ func (w *walk) routeError(s *skb, err error) {
 		w.drop(err.Error())
 		return
 	}
-	o := &w.outcome
+	o := w.outcome
 	with, typ, code := why.with, why.type4, why.code4
 	if s.Is6() {
 		with, typ, code = why.with6, why.type6, why.code6
@@ -147,7 +147,9 @@ func (w *walk) emit(p *skb, anySrc bool) {
 		p.Src = src
 	}
 	made := p.Packet
-	sub := w.h.newWalk(w.chance, w.quiet)
+	replies := append(w.outcome.Replies, Reply{})
+	reply := &replies[len(replies)-1]
+	sub := w.h.newWalk(w.chance, w.told, &reply.Outcome)
 	sub.hooks = w.hooks
 	defer w.h.endWalk(sub)
 	sub.send(p, anySrc)
@@ -159,5 +161,5 @@ func (w *walk) emit(p *skb, anySrc bool) {
 	if !made.Src.IsValid() {
 		made.Src = unspecified(made.Dst)
 	}
-	w.outcome.Replies = append(w.outcome.Replies, Reply{Packet: made, Outcome: sub.outcome})
+	reply.Packet, w.outcome.Replies = made, replies
 }

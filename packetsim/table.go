@@ -90,7 +90,7 @@ func (t *tableWalk) enter(to position) {
 
 // step notes the rule (nil: the end of the chain) as a line of the trace.
 func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
-	if t.w.quiet {
+	if t.w.told != withSteps {
 		return
 	}
 	step := Step{Hook: t.s.hook.String(), Table: t.table.Name(), Chain: t.at.chain.Name, Kind: kind, Number: t.at.next + 1}

@@ -10,12 +10,21 @@ import (
 
 // Walk gives every outcome of a packet, the probabilities adding up to 1. The host is unchanged afterwards: no entry
 // is made and nothing is counted. All outcomes are of the rulesets and sets that the first one met, and tools wait to change these sets.
-func (h *Host) Walk(in Input) ([]Outcome, error) { return h.outcomes(in, false) }
+func (h *Host) Walk(in Input) ([]Outcome, error) { return h.outcomes(in, withSteps) }
 
 // Verdicts is Walk without steps, which takes far less time.
-func (h *Host) Verdicts(in Input) ([]Outcome, error) { return h.outcomes(in, true) }
+func (h *Host) Verdicts(in Input) ([]Outcome, error) { return h.outcomes(in, withDNAT) }
 
-func (h *Host) outcomes(in Input, quiet bool) ([]Outcome, error) {
+// text is how much a walk puts into words.
+type text uint8
+
+const (
+	without text = iota
+	withDNAT
+	withSteps // and DNAT
+)
+
+func (h *Host) outcomes(in Input, told text) ([]Outcome, error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	h.memory.sets.freeze()
@@ -24,7 +33,8 @@ func (h *Host) outcomes(in Input, quiet bool) ([]Outcome, error) {
 	var current Outcome
 	var hooks familyHooks
 	err := Enumerate(func(c Chance) error {
-		return h.look(&in, c, quiet, &hooks, &current)
+		current = Outcome{}
+		return h.look(&in, c, told, &hooks, &current)
 	}, func(probability float64) error {
 		current.setProbability(probability)
 		outcomes = append(outcomes, current)
@@ -44,15 +54,15 @@ func (h *Host) Verdict(in Input, c Chance) (o Outcome, err error) {
 	h.memory.sets.freeze()
 	defer h.memory.sets.release()
 	var hooks familyHooks
-	err = h.look(&in, c, true, &hooks, &o)
+	err = h.look(&in, c, withDNAT, &hooks, &o)
 	return o, err
 }
 
 // look is a step that is undone.
-func (h *Host) look(in *Input, c Chance, quiet bool, hooks *familyHooks, o *Outcome) error {
+func (h *Host) look(in *Input, c Chance, told text, hooks *familyHooks, o *Outcome) error {
 	mark := h.probe()
 	defer h.endProbe(mark)
-	return h.step(in, c, quiet, hooks, o)
+	return h.step(in, c, told, hooks, o)
 }
 
 func (o *Outcome) setProbability(p float64) {
@@ -68,32 +78,34 @@ func (h *Host) Step(in Input, c Chance) (o Outcome, err error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	var hooks familyHooks
-	err = h.step(&in, c, false, &hooks, &o)
+	err = h.step(&in, c, withSteps, &hooks, &o)
 	return o, err
 }
 
-// Pass is Step without steps, which takes far less time. It writes the outcome to o.
+// Pass is Step without text, which takes far less time: no steps are noted, nor is DNAT. It writes the outcome to o, and has its Replies
+// where those are that o had before. After an error o means nothing.
 func (h *Host) Pass(in *Input, c Chance, o *Outcome) error {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	var hooks familyHooks
-	return h.step(in, c, true, &hooks, o)
+	*o = Outcome{Replies: o.Replies[:0]}
+	return h.step(in, c, without, &hooks, o)
 }
 
-// step writes the outcome to o; nothing if there is an error. Hooks that are missing are those of the rulesets that the walk begins with.
-func (h *Host) step(in *Input, c Chance, quiet bool, hooks *familyHooks, o *Outcome) error {
+// step writes the outcome to o, which is empty. Hooks that are missing are those of the rulesets that the walk begins with.
+func (h *Host) step(in *Input, c Chance, told text, hooks *familyHooks, o *Outcome) error {
 	mark := h.checkpoint()
-	w := h.newWalk(c, quiet)
+	w := h.newWalk(c, told, o)
 	defer h.endWalk(w)
 	w.hooks = *hooks
 	err := w.run(in)
 	*hooks = w.hooks
 	if err != nil {
 		h.rollback(mark)
+		*o = Outcome{}
 		return fmt.Errorf("host %s: %w", h.name, err)
 	}
 	h.keep()
-	*o = w.outcome
 	return nil
 }
 
@@ -101,8 +113,8 @@ func (h *Host) step(in *Input, c Chance, quiet bool, hooks *familyHooks, o *Outc
 type walk struct {
 	h        *Host
 	chance   Chance
-	outcome  Outcome
-	quiet    bool // no steps are noted
+	outcome  *Outcome
+	told     text // the rest is nothing of a walk that has ended, but for stack
 	hooks    familyHooks
 	packet   skb
 	rule     ruleState
@@ -115,24 +127,27 @@ type walk struct {
 }
 
 // newWalk takes a walk that has ended, if there is one: most of them need no memory of their own then.
-func (h *Host) newWalk(c Chance, quiet bool) *walk {
+func (h *Host) newWalk(c Chance, told text, o *Outcome) *walk {
 	var w *walk
 	if last := len(h.idle) - 1; last >= 0 {
 		w, h.idle = h.idle[last], h.idle[:last]
 	} else {
-		w = &walk{}
+		w = &walk{h: h}
 	}
-	stack := w.stack[:0]
-	*w = walk{}
-	w.h, w.chance, w.quiet, w.stack = h, c, quiet, stack
+	w.chance, w.told, w.outcome = c, told, o
 	w.outcome.Verdict, w.outcome.To = Drop, ToNone
-	if !quiet {
+	if told == withSteps {
 		w.outcome.Steps = []Step{}
 	}
 	return w
 }
 
-func (h *Host) endWalk(w *walk) { h.idle = append(h.idle, w) }
+// endWalk keeps the walk for the next one.
+func (h *Host) endWalk(w *walk) {
+	w.chance, w.outcome, w.hooks, w.packet, w.rule = nil, nil, familyHooks{}, skb{}, ruleState{}
+	w.hotdrop, w.bypassed, w.jumps, w.tunnels, w.stack, w.err = false, false, 0, 0, w.stack[:0], nil
+	h.idle = append(h.idle, w)
+}
 
 // ruleState names the rule that is being looked at, whose matches may remember something of their own.
 type ruleState struct {
@@ -305,7 +320,7 @@ func (w *walk) leave(s *skb) {
 		w.encapsulate(s)
 		return
 	}
-	o := &w.outcome
+	o := w.outcome
 	if port := w.h.portTo(s.path.out, s.path.nextHop); port != nil {
 		o.Port = port.Name
 	}
@@ -381,14 +396,14 @@ func (w *walk) stage(s *skb, st stage) bool {
 
 // finish writes down what the packet is at the end.
 func (w *walk) finish(s *skb) {
-	o := &w.outcome
+	o := w.outcome
 	o.Packet = s.Packet
 	o.Final = Final{Proto: s.Proto, Src: s.Src, SrcPort: s.SrcPort, Dst: s.Dst, DstPort: s.DstPort, Mark: s.Mark}
 	if s.conn == nil || s.dir != original || s.relation == isRelated {
 		return
 	}
 	o.Masqueraded = s.conn.srcNAT
-	if s.conn.dstNAT {
+	if s.conn.dstNAT && w.told != without {
 		o.DNAT = addrPortText(s.conn.tuples[reply])
 	}
 	if s.conn.chosenPort && o.To == ToForward {

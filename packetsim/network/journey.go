@@ -120,13 +120,16 @@ func (c *carrier) step(h *Host, at *step) error {
 // follow goes on from a host that has done its part.
 func (c *carrier) follow(j *Journey, h *Host, at *step) error {
 	for range maxHops {
+		j.At = h.Name()
 		if err := c.arrive(j, h, at); err != nil || j.End != "" {
+			j.end(&at.outcome)
 			return err
 		}
 		out := leaves(&at.outcome)
 		to := h.deliver(out, at.outcome.NextHop)
 		if to == nil {
 			j.End = EndLost
+			j.end(&at.outcome)
 			if c.traces {
 				j.Why = h.lost(out, at.outcome.NextHop)
 			}
@@ -139,17 +142,21 @@ func (c *carrier) follow(j *Journey, h *Host, at *step) error {
 			return err
 		}
 	}
-	j.End = EndLooped
+	j.End, j.Packet = EndLooped, at.in.Packet
 	if c.traces {
 		j.Why = fmt.Sprintf("the packet went through %d hosts", maxHops)
 	}
 	return nil
 }
 
+// end writes down the outcome of the host that the packet ended in.
+func (j *Journey) end(o *packetsim.Outcome) {
+	j.Packet, j.rejectWith, j.reason = o.Packet, o.RejectWith, o.Reason
+}
+
 // arrive writes down what a host did with the packet, and follows what the host answered.
 func (c *carrier) arrive(j *Journey, h *Host, at *step) error {
 	o := &at.outcome
-	j.At, j.Packet, j.rejectWith, j.reason = h.Name(), o.Packet, o.RejectWith, o.Reason
 	j.sourceTranslated = j.sourceTranslated || o.SourceTranslated
 	if c.traces {
 		j.Hops = append(j.Hops, Hop{Host: j.At, Input: at.in, Outcome: *o})
