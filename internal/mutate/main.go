@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/chainwalk/chainwalk/internal/overlay"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// options are the flags.
+type options struct {
+	jobs      int
+	only      string
+	list      bool
+	with      string
+	fuzzArgs  []string
+	survivors string
+	slowest   time.Duration
+	by        string
+}
+
+const (
+	exitHeld   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	o, err := parseOptions(args, errOut)
+	if err != nil {
+		return exitUsage
+	}
+	held, err := mutate(ctx, o, out)
+	switch {
+	case err != nil:
+		fmt.Fprintf(errOut, "mutate: %v\n", err)
+		return exitUsage
+	case !held:
+		return exitFailed
+	}
+	return exitHeld
+}
+
+func parseOptions(args []string, errOut io.Writer) (options, error) {
+	var o options
+	var fuzzArgs string
+	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "how many mutants are tried at once")
+	flags.StringVar(&o.only, "only", "", "try the mutants whose names hold this text")
+	flags.BoolVar(&o.list, "list", false, "print the names of the mutants and end")
+	flags.StringVar(&o.with, "with", "tests", "who is to notice: tests, or fuzz")
+	flags.StringVar(&fuzzArgs, "fuzz-args", "--seed 1 --runs 300", "arguments of chainwalk fuzz")
+	flags.StringVar(&o.survivors, "survivors", "proxier/testdata/survivors.yaml", "the list of mutants that nobody needs to notice")
+	flags.StringVar(&o.by, "by", "", "with tests: those of the packages whose folders begin so")
+	flags.DurationVar(&o.slowest, "slowest", time.Minute, "leave out programs that take longer without a mutant")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	o.fuzzArgs = strings.Fields(fuzzArgs)
+	if flags.NArg() > 0 || o.jobs < 1 || o.with != "tests" && o.with != "fuzz" {
+		flags.Usage()
+		return o, errors.New("bad usage")
+	}
+	return o, nil
+}
+
+// mutate does everything, and says whether every survivor is argued.
+func mutate(ctx context.Context, o options, out io.Writer) (held bool, err error) {
+	root, err := overlay.Root()
+	if err != nil {
+		return false, err
+	}
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	s, err := grow(ctx, root, dir)
+	if err != nil {
+		return false, err
+	}
+	fmt.Fprintf(out, "%d mutants, and %d that do not compile\n", len(s.mutants), s.dropped)
+	if o.list {
+		for _, m := range s.mutants {
+			fmt.Fprintln(out, m.name)
+		}
+		return true, nil
+	}
+	list, err := readArgued(filepath.Join(root, o.survivors))
+	if err != nil {
+		return false, err
+	}
+	programs, err := prepare(ctx, o, root, dir, out)
+	if err != nil {
+		return false, err
+	}
+	results := meet(ctx, s, programs, o, out)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	return report(out, s, results, list, o), nil
+}
+
+// prepare builds the programs and runs them without a mutant.
+func prepare(ctx context.Context, o options, root, dir string, out io.Writer) ([]*program, error) {
+	overlayFile := filepath.Join(dir, "overlay.json")
+	var programs, quick []*program
+	var err error
+	if o.with == "fuzz" {
+		var fuzz *program
+		fuzz, err = fuzzProgram(ctx, root, dir, overlayFile, o.fuzzArgs)
+		programs = []*program{fuzz}
+	} else {
+		programs, err = testPrograms(ctx, root, dir, overlayFile, o.by)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range programs {
+		if err := p.measure(ctx, o.slowest); errors.Is(err, errTime) {
+			fmt.Fprintf(out, "%-40s is left out: it %v\n", p.name, err)
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		quick = append(quick, p)
+		fmt.Fprintf(out, "%-40s %6.1f s, comes by %d mutants\n", p.name, p.took.Seconds(), len(p.passes))
+	}
+	return quick, nil
+}
