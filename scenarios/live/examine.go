@@ -20,13 +20,13 @@ func (c *Cluster) Examine(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	attempts, unjudged := e.split(e.spec.Attempts())
+	probes, unjudged := e.split(e.probes())
 	e.report.Unjudged = unjudged
-	suffering, err := e.judge(ctx, attempts)
+	suffering, err := e.judge(ctx, probes)
 	if err != nil {
 		return nil, err
 	}
-	e.report.Connections = len(attempts)
+	e.report.Connections = len(probes)
 	if err := e.find(suffering); err != nil {
 		return nil, err
 	}
@@ -136,12 +136,12 @@ func nodeObjects(nodes []*corev1.Node) []manifest.Object {
 	return out
 }
 
-// split tells the attempts that the given nodes alone decide from the others, and says why those cannot be judged.
-func (e *exam) split(all []oracle.Attempt) (judged []oracle.Attempt, unjudged []Unjudged) {
-	for _, a := range all {
-		why := e.unknown(a)
+// split tells the probes that the given nodes alone decide from the others, and says why those cannot be judged.
+func (e *exam) split(all []probe) (judged []probe, unjudged []Unjudged) {
+	for _, p := range all {
+		why := e.unknown(p.attempt)
 		if why == "" {
-			judged = append(judged, a)
+			judged = append(judged, p)
 			continue
 		}
 		i := slices.IndexFunc(unjudged, func(u Unjudged) bool { return u.Why == why })
@@ -177,25 +177,25 @@ func (e *exam) unknown(a oracle.Attempt) string {
 	return ""
 }
 
-// suffering is an attempt that suffers, and from what.
+// suffering is a probe that suffers, and from what.
 type suffering struct {
-	attempt    oracle.Attempt
+	probe
 	violations []oracle.Violation
 }
 
-// judge makes attempts on the nodes as they are.
-func (e *exam) judge(ctx context.Context, attempts []oracle.Attempt) ([]suffering, error) {
+// judge makes probes on the nodes as they are.
+func (e *exam) judge(ctx context.Context, probes []probe) ([]suffering, error) {
 	var out []suffering
-	for _, a := range attempts {
+	for _, p := range probes {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		ways, err := e.lab.reach(a)
+		violations, _, err := e.lab.try(e.spec, p, false)
 		if err != nil {
 			return nil, err
 		}
-		if violations := e.spec.Judge(a, ways); len(violations) > 0 {
-			out = append(out, suffering{a, violations})
+		if len(violations) > 0 {
+			out = append(out, suffering{p, violations})
 		}
 	}
 	return out, nil

@@ -110,26 +110,22 @@ func (e *exam) explain(s suffering) (*Finding, error) {
 			f.Clauses = append(f.Clauses, Broken{Clause: v.Clause.Name, Says: v.Clause.Text, Source: v.Clause.Source})
 		}
 	}
-	f.Packets = []Packet{{Packet: attemptText(s.attempt), Want: s.violations[0].Want, Got: s.violations[0].Got}}
-	ways, err := e.healed.reach(s.attempt)
-	if err != nil {
-		return nil, err
-	}
-	f.Heals = len(e.spec.Judge(s.attempt, ways)) == 0
+	f.Packets = []Packet{{Packet: s.String(), Want: s.violations[0].Want, Got: s.violations[0].Got}}
 	return f, e.blame(f, s)
 }
 
 // blame finds the rules that make the difference between the nodes as they are and as they should be: those that the
 // packets meet on one of them only. Where there is none, it is the rules that decided.
 func (e *exam) blame(f *Finding, s suffering) error {
-	is, err := e.lab.follow(s.attempt)
+	_, is, err := e.lab.try(e.spec, s.probe, true)
 	if err != nil {
 		return err
 	}
-	would, err := e.healed.follow(s.attempt)
+	wrong, would, err := e.healed.try(e.spec, s.probe, true)
 	if err != nil {
 		return err
 	}
+	f.Heals = len(wrong) == 0
 	met, wouldMeet := matched(is), matched(would)
 	for _, node := range slices.Sorted(maps.Keys(e.rules)) {
 		d := e.rules[node]
@@ -176,12 +172,11 @@ func among(rules []Rule, met map[Rule]bool) []Rule {
 	return out
 }
 
-// matched are the rules that the packets of connections matched, there and back.
-func matched(connections []network.Connection) map[Rule]bool {
+// matched are the rules that the packets of stories matched, there and back.
+func matched(stories []story) map[Rule]bool {
 	out := map[Rule]bool{}
-	for i := range connections {
-		c := &connections[i]
-		for _, j := range []*network.Journey{&c.Forward, c.Back, c.Third} {
+	for _, s := range stories {
+		for _, j := range s.journeys {
 			eachStep(j, func(host string, family fakeipt.Family, step *packetsim.Step) {
 				if step.Text != "" {
 					out[Rule{Node: host, Family: family, Table: step.Table, Text: step.Text}] = true
@@ -209,10 +204,10 @@ func eachStep(j *network.Journey, do func(host string, family fakeipt.Family, st
 }
 
 // deciding are the last rules that the first packets met, or the policies.
-func deciding(connections []network.Connection) []Rule {
+func deciding(stories []story) []Rule {
 	var out []Rule
-	for i := range connections {
-		hops := connections[i].Forward.Hops
+	for _, s := range stories {
+		hops := s.journeys[0].Hops
 		for h := len(hops) - 1; h >= 0; h-- {
 			steps := hops[h].Outcome.Steps
 			if len(steps) == 0 {
@@ -240,29 +235,24 @@ func policyWord(p fakeipt.Policy) string {
 	return "ACCEPT"
 }
 
-// way tells what the hosts on the way did with the first packet of a connection that suffers.
+// way tells what the hosts on the way did with the first packet of what suffers.
 func (e *exam) way(s suffering) ([]string, error) {
-	connections, err := e.lab.follow(s.attempt)
+	_, stories, err := e.lab.try(e.spec, s.probe, true)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
-	for i := range connections {
-		c := &connections[i]
-		out = append(out, fmt.Sprintf("way %d of %d, probability %.4g", i+1, len(connections), c.Probability))
-		for h := range c.Forward.Hops {
-			hop := &c.Forward.Hops[h]
+	for i, told := range stories {
+		out = append(out, fmt.Sprintf("way %d of %d, probability %.4g", i+1, len(stories), told.probability))
+		for h := range told.journeys[0].Hops {
+			hop := &told.journeys[0].Hops[h]
 			out = append(out, fmt.Sprintf("  %s: %s", hop.Host, hop.Input))
 			for k := range hop.Outcome.Steps {
 				step := &hop.Outcome.Steps[k]
 				out = append(out, strings.TrimRight(fmt.Sprintf("    %s  %s", step, step.Text), " "))
 			}
 		}
-		why := c.Why
-		if c.Made {
-			why = fmt.Sprintf("reaches %s at %s, from %s", c.Asked, c.Server, c.Client)
-		}
-		out = append(out, "  "+why)
+		out = append(out, "  "+told.result)
 	}
 	return out, nil
 }

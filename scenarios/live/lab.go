@@ -19,11 +19,13 @@ import (
 type lab struct {
 	network *network.Network
 	plan    *plan.Plan
+	// entrances are the devices by which a node (the second) hears from a pod (the first), and from the underlay (empty).
+	entrances map[[2]string]string
 }
 
 // newLab joins the hosts of the nodes that are known, by name, with everything else.
 func newLab(cluster *scenarios.Cluster, nodes map[string]*attached, hosts map[string]*packetsim.Host) (*lab, error) {
-	l := &lab{network: network.New(), plan: plan.Of(cluster)}
+	l := &lab{network: network.New(), plan: plan.Of(cluster), entrances: map[[2]string]string{}}
 	for i := range l.plan.Hosts {
 		h := &l.plan.Hosts[i]
 		host := hosts[h.Name]
@@ -44,11 +46,16 @@ func newLab(cluster *scenarios.Cluster, nodes map[string]*attached, hosts map[st
 		if node := nodes[link[0].Host]; node != nil {
 			link[0].Device = node.pods[link[1].Host]
 		}
+		l.entrances[[2]string{link[1].Host, link[0].Host}] = link[0].Device
 		if err := l.network.Link(link[0], link[1]); err != nil {
 			return nil, err
 		}
 	}
-	return l, l.network.Segment("underlay", underlayPorts(l.plan.Segment, cluster, nodes)...)
+	underlay := underlayPorts(l.plan.Segment, cluster, nodes)
+	for _, port := range underlay {
+		l.entrances[[2]string{"", port.Host}] = port.Device
+	}
+	return l, l.network.Segment("underlay", underlay...)
 }
 
 // underlayPorts are the devices on the underlay. That of a node is the one with an address of its Node object.
@@ -116,8 +123,18 @@ func (l *lab) reach(a oracle.Attempt) ([]oracle.Way, error) {
 }
 
 // follow makes an attempt and tells its story.
-func (l *lab) follow(a oracle.Attempt) ([]network.Connection, error) {
-	return l.network.Connect(sim.ConnectOf(l.plan, a))
+func (l *lab) follow(a oracle.Attempt) ([]story, error) {
+	connections, err := l.network.Connect(sim.ConnectOf(l.plan, a))
+	var out []story
+	for i := range connections {
+		c := &connections[i]
+		s := story{c.Probability, []*network.Journey{&c.Forward, c.Back, c.Third}, c.Why}
+		if c.Made {
+			s.result = fmt.Sprintf("reaches %s at %s, from %s", c.Asked, c.Server, c.Client)
+		}
+		out = append(out, s)
+	}
+	return out, err
 }
 
 // attemptText is an attempt in a few words.

@@ -33,8 +33,11 @@ func (c *Cluster) Witness(ctx context.Context, f *Finding) (s *scenarios.Scenari
 	if err != nil {
 		return nil, nil, err
 	}
-	why := errors.New("nothing suffers")
+	why := errors.New("it takes more than a connection")
 	for i := 0; i < len(f.attempts) && i < maxWitnesses; i++ {
+		if f.attempts[i].act != actConnect {
+			continue
+		}
 		for _, narrow := range []bool{true, false} {
 			w := &witness{exam: e, finding: f, attempt: f.attempts[i].attempt}
 			if s, why = w.scenario(ctx, narrow); why == nil {

@@ -136,6 +136,11 @@ func (f *Flow) Send(from scenarios.Side, kind scenarios.PacketKind, pick netip.A
 	if err != nil {
 		return nil, fmt.Errorf("flow from %s to %s: %w", f.attempt.From, f.attempt.To, err)
 	}
+	return LaterWaysOf(reached, from), nil
+}
+
+// LaterWaysOf is what a network said of a later packet of a flow, in the oracle's words.
+func LaterWaysOf(reached []network.Reached, from scenarios.Side) []oracle.Way {
 	out := make([]oracle.Way, len(reached))
 	for i := range reached {
 		out[i] = wayOf(&reached[i])
@@ -144,5 +149,5 @@ func (f *Flow) Send(from scenarios.Side, kind scenarios.PacketKind, pick netip.A
 			out[i].End = oracle.Delivered // a client's socket is none that listens
 		}
 	}
-	return out, nil
+	return out
 }

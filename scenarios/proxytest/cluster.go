@@ -1,0 +1,118 @@
+package proxytest
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/exec"
+
+	"github.com/chainwalk/chainwalk/proxier"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/node"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+// Cluster is a simulated cluster whose nodes have no proxy but the one under test. It is for one goroutine.
+type Cluster struct {
+	scenario *scenarios.Cluster
+	world    *sim.World
+	nodes    []*Node
+}
+
+// Node is a node of the cluster.
+type Node struct {
+	// Name is that of the Node object.
+	Name string
+	// Addresses are those of eth0, PodCIDRs the ranges of its pods.
+	Addresses []netip.Addr
+	PodCIDRs  []netip.Prefix
+
+	sysctls proxier.Sysctls
+	tools   exec.Interface
+	cluster *Cluster
+}
+
+// New makes a cluster of the topology, the objects and the kube-proxy configuration of a scenario; its steps are not
+// looked at, and of iptables.tools the first counts (legacy if none is given). A zero Scenario has two nodes. Objects reads
+// objects from YAML.
+func New(s *scenarios.Scenario) (*Cluster, error) {
+	resolved, err := scenarios.Resolve(s)
+	if err != nil {
+		return nil, err
+	}
+	tool := scenarios.ToolLegacy
+	if len(s.IPTables.Tools) > 0 {
+		tool = s.IPTables.Tools[0]
+	}
+	c := &Cluster{scenario: resolved.With(tool)}
+	c.world, err = sim.NewWorld(context.Background(), c.scenario, sim.Options{Direct: true, Proxier: c.start})
+	return c, err
+}
+
+// start takes a node over in the place of a proxier.
+func (c *Cluster) start(p node.Process) (node.Proxy, []string, error) {
+	n := c.scenario.Node(p.Node)
+	c.nodes = append(c.nodes, &Node{
+		Name: n.Name, Addresses: n.Addresses, PodCIDRs: n.PodCIDRs, sysctls: p.Kernel.Sysctls, tools: p.Kernel.Exec, cluster: c,
+	})
+	return absent{}, nil, nil
+}
+
+// Objects reads Kubernetes objects from YAML or JSON, several documents or lists, for Scenario.Objects.
+func Objects(text string) (scenarios.Objects, error) {
+	return manifest.ReadObjects("objects", strings.NewReader(text))
+}
+
+// Nodes are the nodes, in their order in the scenario.
+func (c *Cluster) Nodes() []*Node { return c.nodes }
+
+// Services are the services that are there now, sorted. They are not to be changed.
+func (c *Cluster) Services() []*corev1.Service { return c.world.View(c.nodes[0].Name).Services }
+
+// EndpointSlices are the slices that are there now, sorted. They are not to be changed.
+func (c *Cluster) EndpointSlices() []*discoveryv1.EndpointSlice {
+	return c.world.View(c.nodes[0].Name).Slices
+}
+
+// Apply creates or replaces objects; the proxy under test has to be told.
+func (c *Cluster) Apply(objects ...runtime.Object) error {
+	list := make([]manifest.Object, len(objects))
+	for i, o := range objects {
+		var err error
+		if list[i], err = manifest.New(o); err != nil {
+			return err
+		}
+	}
+	return c.world.Apply(context.Background(), list)
+}
+
+// Delete deletes an object of its kind, namespace and name; the proxy under test has to be told.
+func (c *Cluster) Delete(o runtime.Object) error {
+	object, err := manifest.New(o)
+	if err != nil {
+		return err
+	}
+	return c.world.Delete(context.Background(), []manifest.Ref{object.Ref()})
+}
+
+// Run lets the proxy under test do its work on every node in turn.
+func (c *Cluster) Run(proxy func(*Node) error) error {
+	for _, n := range c.nodes {
+		if err := proxy(n); err != nil {
+			return fmt.Errorf("%s: %w", n.Name, err)
+		}
+	}
+	return nil
+}
+
+// Exec runs the iptables tools of the node: iptables, iptables-save, iptables-restore, their twins for IPv6, ipset, nfacct.
+func (n *Node) Exec() exec.Interface { return n.tools }
+
+// SetSysctl makes a kernel setting, such as net/ipv4/conf/all/route_localnet.
+func (n *Node) SetSysctl(name string, value int) error { return n.sysctls.Set(name, value) }
