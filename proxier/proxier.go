@@ -31,6 +31,8 @@ type Proxier struct {
 	rules     model.Config
 	services  *changes.ServiceTracker
 	endpoints *changes.EndpointsTracker
+	jumps     []render.Jump
+	monitored []iptables.Rule // those of the jumps that Monitor and EnsureCanaries look for
 
 	state state
 
@@ -71,8 +73,11 @@ func New(config Config) (*Proxier, error) {
 		config.SyncPeriod = defaultSyncPeriod
 	}
 	config.silentWhereNil()
+	jumps := render.Jumps()
 	return &Proxier{
 		config:       config,
+		jumps:        jumps,
+		monitored:    monitoredRules(jumps),
 		rules:        config.modelConfig(),
 		services:     changes.NewServiceTracker(config.Family, config.Logger),
 		endpoints:    changes.NewEndpointsTracker(config.Family, config.NodeName, config.Clock.Now(), config.Logger),
@@ -190,7 +195,7 @@ func (p *Proxier) noteHealth(changed sets.Set[types.NamespacedName]) {
 // Monitor writes everything each time somebody else flushed the tables, until
 // stop is closed. It looks for that once in every interval.
 func (p *Proxier) Monitor(interval time.Duration, stop <-chan struct{}) {
-	p.config.IPTables.Monitor(render.CanaryChain, monitoredTables(), monitoredRules(), p.reload, interval, stop)
+	p.config.IPTables.Monitor(render.CanaryChain, monitoredTables(), p.monitored, p.reload, interval, stop)
 }
 
 func (p *Proxier) reload() {
@@ -218,7 +223,7 @@ func (p *Proxier) EnsureCanaries() error {
 		}
 	}
 	p.canaries = true
-	for _, rule := range monitoredRules() {
+	for _, rule := range p.monitored {
 		exists, err := p.config.IPTables.RuleExists(rule.Table, rule.Chain, rule.Args...)
 		if err != nil {
 			return err
@@ -237,9 +242,9 @@ func monitoredTables() []iptables.Table {
 
 // monitoredRules are jumps that a flush removes even if it leaves all chains:
 // the first one of each table.
-func monitoredRules() []iptables.Rule {
+func monitoredRules(jumps []render.Jump) []iptables.Rule {
 	var rules []iptables.Rule
-	for _, jump := range render.Jumps() {
+	for _, jump := range jumps {
 		table := iptables.Table(jump.Table)
 		if !slices.ContainsFunc(rules, func(r iptables.Rule) bool { return r.Table == table }) {
 			rules = append(rules, iptables.Rule{Table: table, Chain: iptables.Chain(jump.From), Args: jump.Args})

@@ -15,7 +15,6 @@ import (
 	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
-	"github.com/chainwalk/chainwalk/proxier/internal/render"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 	"github.com/chainwalk/chainwalk/proxier/nfacct"
 )
@@ -121,12 +120,22 @@ func (p *Proxier) ensureSysctl(name string, value int) error {
 	return nil
 }
 
+// tableChain is a chain of a table.
+type tableChain struct {
+	table iptables.Table
+	chain iptables.Chain
+}
+
 // ensureJumps leads the kernel's own chains to ours.
 func (p *Proxier) ensureJumps() error {
-	for _, jump := range render.Jumps() {
+	ensured := make(map[tableChain]bool, len(p.jumps))
+	for _, jump := range p.jumps {
 		table := iptables.Table(jump.Table)
-		if _, err := p.config.IPTables.EnsureChain(table, iptables.Chain(jump.Target)); err != nil {
-			return err
+		if chain := (tableChain{table, iptables.Chain(jump.Target)}); !ensured[chain] {
+			if _, err := p.config.IPTables.EnsureChain(chain.table, chain.chain); err != nil {
+				return err
+			}
+			ensured[chain] = true
 		}
 		if _, err := p.config.IPTables.EnsureRule(iptables.Prepend, table, iptables.Chain(jump.From), jump.Args...); err != nil {
 			return err

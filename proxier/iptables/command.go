@@ -33,7 +33,7 @@ type command struct {
 	argv   []string
 	stdin  []byte
 	stdout io.Writer     // nil: kept for the error
-	limit  time.Duration // 0: none
+	limit  time.Duration // 0 and below: none
 }
 
 // waitArgs are the options of iptables that let it wait for the lock.
@@ -64,8 +64,9 @@ func wholeSeconds(d time.Duration) string {
 
 // chainCommand is iptables on a chain.
 func (r *Runner) chainCommand(op operation, table Table, chain Chain, args ...string) command {
-	argv := slices.Concat([]string{r.tools.Iptables}, r.version.waitArgs(),
-		[]string{string(op), string(chain), "-t", string(table)}, args)
+	argv := make([]string, 0, 5+len(r.wait)+len(args))
+	argv = append(append(argv, r.tools.Iptables), r.wait...)
+	argv = append(append(argv, string(op), string(chain), "-t", string(table)), args...)
 	return command{argv: argv, limit: r.timeLimit}
 }
 
@@ -119,10 +120,10 @@ func (r *Runner) run(c command) (output []byte, failed *CommandError) {
 
 // context ends after the limit on the Runner's clock, or with stop.
 func (r *Runner) context(limit time.Duration) (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	if limit == 0 {
-		return ctx, func() { cancel(nil) }
+	if limit <= 0 {
+		return context.Background(), func() {}
 	}
+	ctx, cancel := context.WithCancelCause(context.Background())
 	timer := r.clock.AfterFunc(limit, func() {
 		cancel(fmt.Errorf("killed after %s: %w", limit, context.DeadlineExceeded))
 	})

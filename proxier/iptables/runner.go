@@ -19,8 +19,8 @@ type Options struct {
 	Tools map[Protocol]Tools
 	// Clock measures the interval of Monitor and all waiting. Default: the real clock.
 	Clock clock.WithDelayedExecution
-	// TimeLimit is how long one run of iptables may take before it is killed. Default: 5 minutes. Save and restore have
-	// no limit.
+	// TimeLimit is how long one run of iptables may take before it is killed. Default: 5 minutes; below 0: no limit. Save
+	// and restore have no limit.
 	TimeLimit time.Duration
 	// LockFile and LockSocket are the locks of the tools, which the Runner takes itself for tools before 1.6.2. Default:
 	// "/run/xtables.lock" and the abstract socket "@xtables".
@@ -52,6 +52,7 @@ type Runner struct {
 	protocol  Protocol
 	tools     Tools
 	version   Version
+	wait      []string // the version's waitArgs
 	clock     clock.WithDelayedExecution
 	timeLimit time.Duration
 	locks     locks
@@ -82,7 +83,7 @@ func New(execer exec.Interface, protocol Protocol, opts Options) (*Runner, error
 	if err != nil {
 		return nil, fmt.Errorf("setting up the %s tools: %w", protocol, err)
 	}
-	r.version = version
+	r.version, r.wait = version, version.waitArgs()
 	return r, nil
 }
 

@@ -323,6 +323,18 @@ func TestToolThatHangsIsKilled(t *testing.T) {
 	assert.False(t, clk.HasWaiters(), "timers are stopped")
 }
 
+func TestToolMayTakeAsLongAsItLikes(t *testing.T) {
+	clk := testingclock.NewFakeClock(time.Unix(0, 0))
+	tools := execFunc(func(ctx context.Context, _ []string) (string, string, error) {
+		clk.Step(24 * time.Hour)
+		return "iptables v1.8.9 (legacy)\n", "", ctx.Err()
+	})
+	runner, err := New(tools, ProtocolIPv4, Options{Clock: clk, TimeLimit: -1})
+	require.NoError(t, err)
+	_, err = runner.EnsureRule(Append, TableNAT, "FOO", "-j", "BAR")
+	require.NoError(t, err)
+}
+
 func TestToolsRunOneAfterTheOther(t *testing.T) {
 	var running, most atomic.Int32
 	tools := execFunc(func(context.Context, []string) (string, string, error) {

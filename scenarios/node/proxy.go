@@ -67,7 +67,7 @@ func (p *Process) complete(c *proxier.Config) (err error) {
 	if c.Family == corev1.IPv6Protocol {
 		protocol = iptables.ProtocolIPv6
 	}
-	if c.IPTables, err = iptables.New(p.Kernel.Exec, protocol, iptables.Options{Clock: p.Clock}); err != nil {
+	if c.IPTables, err = iptables.New(p.Kernel.Exec, protocol, iptables.Options{Clock: p.Clock, TimeLimit: -1}); err != nil {
 		return fmt.Errorf("the tools: %w", err)
 	}
 	c.Sysctls, c.Network, c.Conntrack = p.Kernel.Sysctls, p.Kernel.Network, p.Kernel.Conntrack

@@ -11,6 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
@@ -102,5 +103,61 @@ func BenchmarkBuild(b *testing.B) {
 		if _, err := s.build(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// smallCluster is the cluster of smallState.
+func smallCluster(b testing.TB, tool scenarios.Tool) *scenarios.Cluster {
+	s, err := scenarios.Read("small.yaml", strings.NewReader(smallState))
+	require.NoError(b, err)
+	cluster, err := scenarios.Resolve(s)
+	require.NoError(b, err)
+	return cluster.With(tool)
+}
+
+// BenchmarkWorld builds a small state and syncs its three nodes for the first time; changes a slice and syncs again; starts the
+// three proxiers anew, and asks what a new one would write.
+func BenchmarkWorld(b *testing.B) {
+	ctx, nodes := b.Context(), []string{"node1", "node2", "node3"}
+	for _, tool := range []scenarios.Tool{scenarios.ToolLegacy, scenarios.ToolNFT} {
+		cluster := smallCluster(b, tool)
+		start := func() *World {
+			w, err := NewWorld(ctx, cluster.With(tool), Options{Direct: true})
+			require.NoError(b, err)
+			require.NoError(b, w.Sync(ctx, nodes))
+			return w
+		}
+		b.Run("start/"+string(tool), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				start()
+			}
+		})
+		slices := [][]manifest.Object{objects(b, webOn2), objects(b, webOn3)}
+		b.Run("change/"+string(tool), func(b *testing.B) {
+			w, n := start(), 0
+			b.ReportAllocs()
+			for b.Loop() {
+				n++
+				require.NoError(b, w.Apply(ctx, slices[n%2]))
+				require.NoError(b, w.Sync(ctx, nodes))
+			}
+		})
+		b.Run("restart/"+string(tool), func(b *testing.B) {
+			w := start()
+			b.ReportAllocs()
+			for b.Loop() {
+				require.NoError(b, w.Restart(ctx, nodes))
+				require.NoError(b, w.Sync(ctx, nodes))
+			}
+		})
+		b.Run("fresh/"+string(tool), func(b *testing.B) {
+			w := start()
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := w.Fresh("node1")
+				require.NoError(b, err)
+			}
+		})
 	}
 }

@@ -60,7 +60,7 @@ func reached(t *testing.T, w *World, a oracle.Attempt) (ends []string) {
 	return ends
 }
 
-func objects(t *testing.T, text string) []manifest.Object {
+func objects(t testing.TB, text string) []manifest.Object {
 	t.Helper()
 	out, err := manifest.ReadObjects("objects.yaml", strings.NewReader(text))
 	require.NoError(t, err)

@@ -34,18 +34,13 @@ type Proxied struct {
 
 // Command makes a command that runs a tool.
 func (p *Proxied) Command(name string, args ...string) exec.Cmd {
-	return p.wrap(p.Interface.Command(name, args...), p.Interface.Command, name, args)
+	return p.CommandContext(context.Background(), name, args...)
 }
 
 // CommandContext makes a command that runs a tool.
 func (p *Proxied) CommandContext(ctx context.Context, name string, args ...string) exec.Cmd {
-	again := func(name string, args ...string) exec.Cmd { return p.Interface.CommandContext(ctx, name, args...) }
-	return p.wrap(p.Interface.CommandContext(ctx, name, args...), again, name, args)
-}
-
-func (p *Proxied) wrap(cmd exec.Cmd, again func(string, ...string) exec.Cmd, name string, args []string) exec.Cmd {
 	tool := path.Base(name)
-	c := &command{Cmd: cmd, proxied: p, again: again, name: name, args: args, tool: scenarios.Command(tool), family: scenarios.FamilyIPv4}
+	c := &command{proxied: p, ctx: ctx, name: name, args: args, tool: scenarios.Command(tool), family: scenarios.FamilyIPv4}
 	if strings.HasPrefix(tool, "ip6") {
 		c.family = scenarios.FamilyIPv6
 	}
@@ -54,9 +49,8 @@ func (p *Proxied) wrap(cmd exec.Cmd, again func(string, ...string) exec.Cmd, nam
 
 // command is one run of a tool.
 type command struct {
-	exec.Cmd
 	proxied *Proxied
-	again   func(name string, args ...string) exec.Cmd
+	ctx     context.Context
 	name    string
 	args    []string
 	tool    scenarios.Command
@@ -66,36 +60,65 @@ type command struct {
 	env            []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	started        exec.Cmd // by Start, or for its pipes
 }
 
 // SetDir sets the directory that the tool runs in.
-func (c *command) SetDir(dir string) {
-	c.dir = dir
-	c.Cmd.SetDir(dir)
-}
+func (c *command) SetDir(dir string) { c.dir = dir }
 
 // SetEnv sets the tool's environment.
-func (c *command) SetEnv(env []string) {
-	c.env = env
-	c.Cmd.SetEnv(env)
-}
+func (c *command) SetEnv(env []string) { c.env = env }
 
 // SetStdin sets what the tool reads.
-func (c *command) SetStdin(in io.Reader) {
-	c.stdin = in
-	c.Cmd.SetStdin(in)
-}
+func (c *command) SetStdin(in io.Reader) { c.stdin = in }
 
 // SetStdout sets where the tool prints.
-func (c *command) SetStdout(out io.Writer) {
-	c.stdout = out
-	c.Cmd.SetStdout(out)
-}
+func (c *command) SetStdout(out io.Writer) { c.stdout = out }
 
 // SetStderr sets where the tool prints errors.
-func (c *command) SetStderr(out io.Writer) {
-	c.stderr = out
-	c.Cmd.SetStderr(out)
+func (c *command) SetStderr(out io.Writer) { c.stderr = out }
+
+// StdoutPipe is that of the tool as it is.
+func (c *command) StdoutPipe() (io.ReadCloser, error) { return c.asItIs().StdoutPipe() }
+
+// StderrPipe is that of the tool as it is.
+func (c *command) StderrPipe() (io.ReadCloser, error) { return c.asItIs().StderrPipe() }
+
+// Start starts the tool as it is.
+func (c *command) Start() error { return c.asItIs().Start() }
+
+// Wait waits for the tool as it is.
+func (c *command) Wait() error { return c.asItIs().Wait() }
+
+// Stop stops the tool as it is.
+func (c *command) Stop() { c.asItIs().Stop() }
+
+func (c *command) asItIs() exec.Cmd {
+	if c.started == nil {
+		c.started = c.make(c.stdin, c.name, c.args...)
+	}
+	return c.started
+}
+
+// make makes a command of the tool with what was set.
+func (c *command) make(stdin io.Reader, name string, args ...string) exec.Cmd {
+	cmd := c.proxied.Interface.CommandContext(c.ctx, name, args...)
+	if c.dir != "" {
+		cmd.SetDir(c.dir)
+	}
+	if c.env != nil {
+		cmd.SetEnv(c.env)
+	}
+	if stdin != nil {
+		cmd.SetStdin(stdin)
+	}
+	if c.stdout != nil {
+		cmd.SetStdout(c.stdout)
+	}
+	if c.stderr != nil {
+		cmd.SetStderr(c.stderr)
+	}
+	return cmd
 }
 
 // CombinedOutput runs the tool and returns all that it prints.
@@ -136,38 +159,14 @@ func (c *command) run() error {
 	case strings.HasSuffix(string(c.tool), "-restore") && c.stdin != nil:
 		return c.restore()
 	case strings.HasSuffix(string(c.tool), "-save") && c.proxied.Faults.take(c.family, saveFails) != nil:
-		return c.part(nil, c.name, "-t", "fault") // a table that is not there
+		return c.make(nil, c.name, "-t", "fault").Run() // a table that is not there
 	}
-	return c.Cmd.Run()
-}
-
-// part runs the tool once more, on another input.
-func (c *command) part(input []byte, name string, args ...string) error {
-	cmd := c.again(name, args...)
-	if c.dir != "" {
-		cmd.SetDir(c.dir)
-	}
-	if c.env != nil {
-		cmd.SetEnv(c.env)
-	}
-	if input != nil {
-		cmd.SetStdin(bytes.NewReader(input))
-	}
-	if c.stdout != nil {
-		cmd.SetStdout(c.stdout)
-	}
-	if c.stderr != nil {
-		cmd.SetStderr(c.stderr)
-	}
-	return cmd.Run()
+	return c.make(c.stdin, c.name, c.args...).Run()
 }
 
 // restore runs the tool as a whole, or each of its tables if somebody looks.
 func (c *command) restore() error {
-	input, err := io.ReadAll(c.stdin)
-	if err != nil {
-		panic(fmt.Sprintf("the input of a restore cannot be read: %v", err)) // it is in memory
-	}
+	input := readAll(c.stdin)
 	p := c.proxied
 	p.Written.Restores++
 	p.Written.Bytes += len(input)
@@ -177,7 +176,7 @@ func (c *command) restore() error {
 	if fault := p.Faults.take(c.family, restoreFails); fault != nil {
 		input = broken(input, fault.Commits)
 	}
-	err = c.tables(input)
+	err := c.tables(input)
 	if takes := p.Faults.restoreTakes(c.family); takes > 0 {
 		p.Sleep(takes)
 	}
@@ -186,12 +185,29 @@ func (c *command) restore() error {
 
 func (c *command) tables(input []byte) error {
 	if !c.proxied.Watch.Watched() {
-		return c.part(input, c.name, c.args...)
+		return c.part(input)
 	}
 	for _, t := range split(input) {
-		if err := c.proxied.Watch.Around(c.tool, t.name, func() error { return c.part(t.input, c.name, c.args...) }); err != nil {
+		if err := c.proxied.Watch.Around(c.tool, t.name, func() error { return c.part(t.input) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// part runs the tool on a part of its input.
+func (c *command) part(input []byte) error {
+	return c.make(bytes.NewReader(input), c.name, c.args...).Run()
+}
+
+// readAll is the input of a restore, which is in memory.
+func readAll(in io.Reader) []byte {
+	var out bytes.Buffer
+	if known, ok := in.(interface{ Len() int }); ok {
+		out.Grow(known.Len() + bytes.MinRead)
+	}
+	if _, err := out.ReadFrom(in); err != nil {
+		panic(fmt.Sprintf("the input of a restore cannot be read: %v", err))
+	}
+	return out.Bytes()
 }

@@ -34,7 +34,7 @@ func Jumps() []Jump {
 }
 
 func jump(table, from, target, comment string, match ...string) Jump {
-	args := append([]string{}, match...)
+	args := append(make([]string, 0, len(match)+6), match...)
 	if comment != "" {
 		args = append(args, "-m", "comment", "--comment", comment)
 	}
