@@ -83,8 +83,13 @@ func (c *checker) step(s *Step) {
 			c.nodes(set.Pos, set.Names)
 		}
 	}
-	if s.SyncError != "" && len(s.syncs(c.cluster)) == 0 {
+	if syncs := len(s.syncs(c.cluster)) > 0; !syncs && s.SyncError != "" {
 		c.errorf(s.Pos, "syncError says nothing, since no node syncs after the step")
+	} else if !syncs && s.MayFail {
+		c.errorf(s.Pos, "syncMayFail says nothing, since no node syncs after the step")
+	}
+	if s.MayFail && s.SyncError != "" {
+		c.errorf(s.Pos, "syncError and syncMayFail exclude each other (want one of them)")
 	}
 	if s.Configure != nil && s.Restart == nil {
 		c.errorf(s.Pos, "kubeProxy says nothing in a step without restart")

@@ -90,7 +90,7 @@ func (c *checker) during(s *Step) {
 		for j := range d.Steps {
 			step := &d.Steps[j]
 			given := step.actions()
-			if len(given) == 1 && !given[0].looks || step.Sync != nil || step.SyncError != "" || step.During != nil {
+			if len(given) == 1 && !given[0].looks || step.Sync != nil || step.SyncError != "" || step.MayFail || step.During != nil {
 				c.errorf(step.Pos, "within a sync things are looked at only (want one of %s)", strings.Join(lookingActions(), ", "))
 				continue
 			}

@@ -152,7 +152,7 @@ func (r *runner) sync(ctx context.Context, s *Step) error {
 		return nil
 	}
 	failed, err := r.watched(ctx, s, nodes)
-	if err == nil && s.SyncError == "" {
+	if err == nil && s.SyncError == "" && !s.MayFail {
 		err = failed
 	}
 	if err != nil {

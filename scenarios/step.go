@@ -42,6 +42,7 @@ type Step struct {
 	Sync      *NodeSet `json:"sync" doc:"Which nodes sync after the step: true, false or a list of nodes. Every node syncs after apply, delete, node, restart and deliver, if not given."`
 	During    []During `json:"during" doc:"What is looked at within the sync."`
 	SyncError string   `json:"syncError" doc:"The sync must fail with an error that contains this."`
+	MayFail   bool     `json:"syncMayFail" doc:"The sync may fail or not: what counts comes later."`
 }
 
 // syncs are the nodes that sync after a step.
