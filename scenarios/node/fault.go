@@ -8,6 +8,9 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
+// Faulty reports whether a command of the proxier is still to fail.
+func (n *Node) Faulty() bool { return n.tools.Faults.Pending() }
+
 // fault makes something go wrong behind the proxier's back.
 func (n *Node) fault(f scenarios.Fault, families []scenarios.IPFamily) error {
 	n.tools.Faults.Add(f)

@@ -22,6 +22,13 @@ func (f *Faults) Add(fault scenarios.Fault) {
 	f.pending = append(f.pending, &fault)
 }
 
+// Pending reports whether a command is still to fail.
+func (f *Faults) Pending() bool {
+	return slices.ContainsFunc(f.pending, func(p *scenarios.Fault) bool {
+		return p.RestoreFails+p.SaveFails+p.LockHeld+p.ConntrackFails > 0
+	})
+}
+
 // take uses up one of what is left to go wrong; nil if nothing is.
 func (f *Faults) take(family scenarios.IPFamily, count func(*scenarios.Fault) *int) *scenarios.Fault {
 	for _, p := range f.pending {
