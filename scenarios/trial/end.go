@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -44,13 +43,13 @@ func (r *run) mend(ctx context.Context) error {
 	if r.faults {
 		steps = append(steps, scenarios.Step{Fault: &scenarios.Fault{Heal: true}})
 	}
-	steps = append(steps, scenarios.Step{Hold: &scenarios.NodeSet{}, Sync: everybody})
+	steps = append(steps, scenarios.Step{Hold: &scenarios.NodeSet{}, Sync: everybody, MayFail: r.blind()})
 	for i := range steps {
 		if err := r.mendBy(ctx, &steps[i]); err != nil {
 			return err
 		}
 	}
-	if !r.blind() {
+	if !r.blind() && !r.unsaved {
 		return nil
 	}
 	return r.mendBy(ctx, &scenarios.Step{Advance: &metav1.Duration{Duration: fullSyncPeriod}, Sync: everybody})
@@ -61,20 +60,13 @@ func (r *run) mendBy(ctx context.Context, s *scenarios.Step) error {
 	return r.one(ctx, s)
 }
 
-// syncFailed notes that a sync failed, which is a finding if nothing made it fail.
+// syncFailed notes that a sync failed that nothing made fail.
 func (r *run) syncFailed(n *nodeState, err error) error {
-	if r.faults || r.blind() {
-		if r.refused == nil {
-			r.refused = map[int]string{}
-		}
-		r.refused[r.step] = n.name
-		return nil
-	}
 	clause := oracle.RulesReadBack
 	if len(r.mending) > 0 {
 		clause = oracle.HealsAfterFaults
 	}
-	return r.add(Finding{Clause: clause, Node: n.name, Want: "a sync that ends well", Got: err.Error()})
+	return r.add(Finding{Clause: clause, Node: n.name, Want: "a sync that ends well", Got: err.Error(), bare: true})
 }
 
 // countClauses notes which clauses decide.
@@ -117,12 +109,7 @@ func (r *run) secondSync(ctx context.Context, n *nodeState) error {
 	if err != nil || written.Restores == 0 {
 		return err
 	}
-	return r.add(Finding{
-		Clause: oracle.SecondSyncWritesNothing, Node: n.name, Want: "no restore",
-		Got: fmt.Sprintf("%d restores, %d bytes", written.Restores, written.Bytes),
-		Check: []scenarios.Step{
-			{Sync: &scenarios.NodeSet{Names: []string{n.name}}},
-			{Writes: &scenarios.WritesCheck{Nodes: []string{n.name}, Restores: &scenarios.Bound{}}},
-		},
-	})
+	f := wroteNothing(n, written)
+	f.Check = append([]scenarios.Step{{Sync: &scenarios.NodeSet{Names: []string{n.name}}}}, f.Check...)
+	return r.add(f)
 }

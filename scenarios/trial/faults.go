@@ -26,7 +26,8 @@ const fullSyncPeriod = time.Hour
 // faulty notes a fault. One that is still to come leaves the old rules or the new ones, as a
 // sync that fails does.
 func (r *run) faulty(f *scenarios.Fault) {
-	r.faults = !f.Heal
+	r.faults = r.faults || !f.Heal
+	r.unsaved = r.unsaved || f.SaveFails > 0
 	for _, n := range r.nodes {
 		if f.Node != "" && f.Node != n.name {
 			continue

@@ -30,8 +30,8 @@ type Finding struct {
 	mending []scenarios.Step
 	// kept are the connections that the trial keeps by itself.
 	kept []keptStep
-	// refused are errors of syncs that failed, by step.
-	refused map[int]string
+	// bare says that no check is needed: the step itself fails.
+	bare bool
 	// twin is the scenario that shows it, if it is another one than the one that was tried.
 	twin *scenarios.Scenario
 	// ofCase says of a law that it is the case itself that is wrong, and not the twin.
@@ -50,7 +50,7 @@ func (r *run) add(f Finding) error {
 		return nil
 	}
 	r.broken[f.Clause] = true
-	f.Step, f.mending, f.refused = min(r.step, len(r.steps)), slices.Clone(r.mending), r.refused
+	f.Step, f.mending = r.step, slices.Clone(r.mending)
 	for _, flow := range r.flows {
 		if !flow.own {
 			f.kept = append(f.kept, keptStep{flow.after, scenarios.Step{Connect: &flow.connect}})
@@ -70,7 +70,11 @@ func (r *run) found(m *moment, v oracle.Violation) error {
 	if m.point != nil {
 		f.Node = cmp.Or(f.Node, m.point.Node)
 	}
-	if m.settled() || before.String() == after.String() {
+	switch {
+	case m.settled() && r.sticky:
+		remembered := r.affinity.Expect(m.after, v.Attempt, r.time())
+		f.Check = checksOf(v.Attempt, &remembered)
+	case m.settled() || before.String() == after.String():
 		f.Check = checksOf(v.Attempt, &after)
 	}
 	return r.add(f)
@@ -92,34 +96,59 @@ func (r *run) foundInFlow(m *moment, flow *flow, later oracle.Later, allowed *or
 // scenario that fails as long as the fault is there, on every backend. It is nil if the
 // format has no words for what is allowed.
 func (f *Finding) Witness(s *scenarios.Scenario) *scenarios.Scenario {
-	if len(f.Check) == 0 {
+	if len(f.Check) == 0 && !f.bare {
 		return nil
 	}
 	if f.twin != nil {
 		s = f.twin
 	}
-	out := *s
-	out.Steps = nil
-	for i := range f.Step + 1 {
+	steps := f.keep(mayFail(s.Steps[:f.Step]))
+	steps = append(steps, f.mending...)
+	switch {
+	case f.Point == nil:
+		steps = append(steps, f.Check...)
+	case f.Step == 0 && len(f.mending) == 0:
+		return nil // a file cannot look into the first sync
+	default:
+		last := &steps[len(steps)-1]
+		last.During = append(slices.Clip(last.During), duringOf(f.Point, f.Check))
+	}
+	if len(steps) == 0 {
+		steps = []scenarios.Step{{Sync: &scenarios.NodeSet{All: true}}}
+	}
+	return withSteps(s, steps)
+}
+
+// keep adds the connections that the trial kept by itself after the steps.
+func (f *Finding) keep(steps []scenarios.Step) []scenarios.Step {
+	var out []scenarios.Step
+	for i := range len(steps) + 1 {
 		if i > 0 {
-			step := s.Steps[i-1]
-			step.SyncError = f.refused[i]
-			out.Steps = append(out.Steps, step)
+			out = append(out, steps[i-1])
 		}
 		for _, kept := range f.kept {
 			if kept.after == i {
-				out.Steps = append(out.Steps, kept.step)
+				out = append(out, kept.step)
 			}
 		}
 	}
-	out.Steps = append(out.Steps, f.mending...)
-	if f.Point == nil {
-		out.Steps = append(out.Steps, f.Check...)
-		return &out
+	return out
+}
+
+// mayFail are steps whose syncs may fail as long as faults last.
+func mayFail(steps []scenarios.Step) []scenarios.Step {
+	out := slices.Clone(steps)
+	faulty := false
+	for i := range out {
+		s := &out[i]
+		if s.Fault != nil {
+			faulty = !s.Fault.Heal
+		}
+		syncs := s.Sync != nil && (s.Sync.All || len(s.Sync.Names) > 0) ||
+			s.Sync == nil && (isEvent(s) || s.Restart != nil || s.Deliver != nil)
+		s.MayFail = s.MayFail || faulty && syncs && s.SyncError == ""
 	}
-	last := &out.Steps[len(out.Steps)-1]
-	last.During = append(slices.Clip(last.During), duringOf(f.Point, f.Check))
-	return &out
+	return out
 }
 
 // duringOf are checks at a point within a sync.

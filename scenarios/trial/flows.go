@@ -28,6 +28,8 @@ type flow struct {
 	sender  *sim.Flow
 	// silent says that the server answers nothing but the first packet.
 	silent bool
+	// unsure says that an address of it is another pod's since the last sync, so that nothing is promised.
+	unsure bool
 	// own says that a step keeps it, and not the trial.
 	own bool
 }
@@ -127,6 +129,7 @@ func (r *run) time() time.Time { return time.Unix(0, 0).Add(r.passed) }
 func (r *run) flowsSynced(s *oracle.Spec) {
 	r.affinity.Synced(s)
 	for _, f := range r.flows {
+		f.unsure = false
 		f.judged.Synced(s)
 	}
 }
@@ -140,7 +143,7 @@ func (r *run) judgeFlows(m *moment) error {
 	}
 	for _, f := range r.flows {
 		open := everything || slices.Contains(services, f.service) || slices.Contains(services, m.after.Expect(f.attempt).Service)
-		if open && f.attempt.Protocol == corev1.ProtocolUDP {
+		if f.unsure || open && f.attempt.Protocol == corev1.ProtocolUDP {
 			continue // whether its entries are deleted already is open
 		}
 		if err := r.talk(m, f); err != nil {
@@ -160,6 +163,14 @@ func (r *run) talk(m *moment, f *flow) error {
 	return err
 }
 
+// podsChanged notes that pods have started or stopped that have these addresses.
+func (r *run) podsChanged(addresses []netip.Addr) {
+	for _, f := range r.flows {
+		way := f.sender.Way()
+		f.unsure = f.unsure || slices.Contains(addresses, way.Server.Addr()) || slices.Contains(addresses, way.Sender.Addr())
+	}
+}
+
 // concernedServices are those that the nodes' rules may not know of yet; everything says that it may be all of them.
 func (r *run) concernedServices() (services []types.NamespacedName, everything bool) {
 	for i, tried := range r.tried() {
@@ -177,6 +188,10 @@ func (r *run) send(m *moment, f *flow, later oracle.Later) (taken bool, err erro
 		return false, nil // an end of it is no more
 	}
 	r.report.Figures.Packets++
+	if f.unsure {
+		f.judged.Went(later, likeliest(ways))
+		return false, nil
+	}
 	allowed := f.judged.Expect(later)
 	for _, v := range f.judged.Judge(later, ways) {
 		if err := r.foundInFlow(m, f, later, &allowed, v); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -29,8 +30,10 @@ type run struct {
 	specs   []known
 	// passed is how long ago the play began.
 	passed time.Duration
-	// faults says that something may still go wrong by a fault.
-	faults   bool
+	// faults says that there was a fault, and unsaved that rules could not be saved: chains that are
+	// no more are known again with the next full sync.
+	faults, unsaved bool
+
 	affinity oracle.Affinity
 	// sticky says that a connection was kept, so that a service may remember its client.
 	sticky bool
@@ -38,8 +41,6 @@ type run struct {
 	step   int
 	// mending are the steps made so far to let the faults stop.
 	mending []scenarios.Step
-	// refused are the steps whose syncs failed, and the nodes'.
-	refused map[int]string
 	// syncing is the node that syncs now, nil between syncs.
 	syncing *nodeState
 	// broken are the clauses that the step broke already: one finding of each says enough.
@@ -132,8 +133,12 @@ func (r *run) one(ctx context.Context, s *scenarios.Step) error {
 	if isTraffic(s) {
 		return r.traffic(s)
 	}
+	before := r.cluster.Pods
 	if err := r.player.Act(ctx, s); err != nil {
 		return fmt.Errorf("step %d: %w", r.step, err)
+	}
+	if s.Start != nil || s.Stop != nil {
+		r.podsChanged(addressesOf(before, r.cluster.Pods))
 	}
 	r.note(s)
 	return r.synced(ctx, r.named(r.player.Syncs(s)))
@@ -158,6 +163,25 @@ func (r *run) note(s *scenarios.Step) {
 	}
 }
 
+// addressesOf are those of the pods that are not in both.
+func addressesOf(before, after []scenarios.Pod) []netip.Addr {
+	var out []netip.Addr
+	in := func(pods []scenarios.Pod, p *scenarios.Pod) bool {
+		return slices.ContainsFunc(pods, func(o scenarios.Pod) bool { return o.Name == p.Name && slices.Equal(o.Addresses, p.Addresses) })
+	}
+	for i := range before {
+		if !in(after, &before[i]) {
+			out = append(out, before[i].Addresses...)
+		}
+	}
+	for i := range after {
+		if !in(before, &after[i]) {
+			out = append(out, after[i].Addresses...)
+		}
+	}
+	return out
+}
+
 // started notes that a node's proxier begins, with the configuration that the cluster now has for it.
 func (r *run) started(n *nodeState) {
 	n.fresh, n.config = true, r.cluster.Configs[n.name].DeepCopy() // a restart changes it in its place
@@ -180,7 +204,7 @@ func (r *run) named(names []string) []*nodeState {
 func (r *run) guarded(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = r.add(Finding{Clause: oracle.NeverPanics, Want: "no panic", Got: fmt.Sprintf("%v\n%s", p, debug.Stack())})
+			err = r.add(Finding{Clause: oracle.NeverPanics, Want: "no panic", Got: fmt.Sprintf("%v\n%s", p, debug.Stack()), bare: true})
 		}
 	}()
 	return do()

@@ -1,0 +1,277 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/utils/exec"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/node"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+// edited runs tools, and changes what restores are given.
+type edited struct {
+	exec.Interface
+	edit func(input string) string
+}
+
+func (e *edited) Command(name string, args ...string) exec.Cmd {
+	return e.wrap(name, e.Interface.Command(name, args...))
+}
+
+func (e *edited) CommandContext(ctx context.Context, name string, args ...string) exec.Cmd {
+	return e.wrap(name, e.Interface.CommandContext(ctx, name, args...))
+}
+
+func (e *edited) wrap(name string, cmd exec.Cmd) exec.Cmd {
+	if strings.HasSuffix(path.Base(name), "-restore") {
+		return &editedCmd{cmd, e.edit}
+	}
+	return cmd
+}
+
+type editedCmd struct {
+	exec.Cmd
+	edit func(string) string
+}
+
+func (c *editedCmd) SetStdin(in io.Reader) {
+	text, err := io.ReadAll(in)
+	if err != nil {
+		panic(err) // from memory
+	}
+	c.Cmd.SetStdin(strings.NewReader(c.edit(string(text))))
+}
+
+// editing is this project's proxier with restores that somebody changes.
+func editing(edit func(input string) string) node.Proxier {
+	return func(p node.Process) (node.Proxy, []string, error) {
+		p.Kernel.Exec = &edited{p.Kernel.Exec, edit}
+		return node.Chainwalk(p)
+	}
+}
+
+// without leaves out the lines of restores that match.
+func without(pattern string) node.Proxier {
+	match := regexp.MustCompile(pattern)
+	return editing(func(input string) string {
+		var out strings.Builder
+		for line := range strings.Lines(input) {
+			if !match.MatchString(line) {
+				out.WriteString(line)
+			}
+		}
+		return out.String()
+	})
+}
+
+// replacing puts a text for another one in partial restores, which say nothing of KUBE-FORWARD.
+func replacingInPartial(from, to string) node.Proxier {
+	return editing(func(input string) string {
+		if strings.Contains(input, ":KUBE-FORWARD ") {
+			return input
+		}
+		return strings.ReplaceAll(input, from, to)
+	})
+}
+
+func withoutConntrack(p node.Process) (node.Proxy, []string, error) {
+	p.Kernel.Conntrack = nil
+	return node.Chainwalk(p)
+}
+
+// wrapped is a proxier with a Sync of its own.
+type wrapped struct {
+	node.Proxy
+	sync func(sync func() error) error
+}
+
+func (w *wrapped) Sync() error { return w.sync(w.Proxy.Sync) }
+
+func syncing(sync func(p node.Process, sync func() error) error) node.Proxier {
+	return func(p node.Process) (node.Proxy, []string, error) {
+		proxy, warnings, err := node.Chainwalk(p)
+		return &wrapped{proxy, func(real func() error) error { return sync(p, real) }}, warnings, err
+	}
+}
+
+const cluster = `
+name: a small cluster
+topology:
+  pods: [{name: client, node: node1}]
+objects:
+- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: NodePort, clusterIP: 172.30.0.41, ports: [{port: 80, targetPort: 8080, nodePort: 30041}]}}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{port: 8080}]
+  endpoints: [{addresses: [10.244.1.2], nodeName: node1}, {addresses: [10.244.2.2], nodeName: node2}]
+- {apiVersion: v1, kind: Service, metadata: {name: dns}, spec: {clusterIP: 172.30.0.53, ports: [{port: 53, protocol: UDP}]}}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: dns-1, labels: {kubernetes.io/service-name: dns}}
+  addressType: IPv4
+  ports: [{port: 53, protocol: UDP}]
+  endpoints: [{addresses: [10.244.2.53], nodeName: node2}]
+steps:
+`
+
+// slice is a step that replaces a slice.
+func slice(service, port, endpoints string) string {
+	return `
+- apply:
+  - apiVersion: discovery.k8s.io/v1
+    kind: EndpointSlice
+    metadata: {name: ` + service + `-1, labels: {kubernetes.io/service-name: ` + service + `}}
+    addressType: IPv4
+    ports: [` + port + `]
+    endpoints: [` + endpoints + `]
+`
+}
+
+func web(endpoints string) string { return slice("web", "{port: 8080}", endpoints) }
+func dns(endpoints string) string { return slice("dns", "{port: 53, protocol: UDP}", endpoints) }
+
+const (
+	onNode1 = "{addresses: [10.244.1.2], nodeName: node1}"
+	onNode2 = "{addresses: [10.244.2.2], nodeName: node2}"
+	webGoes = `
+- delete: [service web, endpointslice web-1]
+`
+	nothing = `
+- advance: 1s
+`
+)
+
+func read(t *testing.T, text string) *scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Read("case.yaml", strings.NewReader(text))
+	require.NoError(t, err)
+	return s
+}
+
+// backend is the simulated one with another proxier.
+type backend struct {
+	sim.Backend
+	proxier node.Proxier
+}
+
+func (b backend) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Session, error) {
+	return sim.NewWorld(ctx, c, sim.Options{Proxier: b.proxier})
+}
+
+// Each fault is found, by the clause that it breaks, and its witness is an ordinary file that
+// fails with the fault and holds without it.
+func TestFaultsAreFound(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		proxier node.Proxier
+		steps   string
+		clause  string
+	}{
+		{"outsiders are not masqueraded", without(`-A KUBE-(EXT|SVC)-.* -j KUBE-MARK-MASQ`), nothing, "external-masqueraded"},
+		{"a hairpin is not masqueraded", without(`-A KUBE-SEP-.* -j KUBE-MARK-MASQ`), nothing, "cluster-ip-served"},
+		{"another endpoint", editing(func(in string) string {
+			return strings.ReplaceAll(in, "--to-destination 10.244.2.2:", "--to-destination 10.244.2.53:")
+		}),
+			nothing, "cluster-ip-served"},
+		{"nothing is rejected", without(`-j REJECT`), web(""), "no-endpoint-rejects"},
+		{"conntrack is not cleaned", withoutConntrack, dns("{addresses: [10.244.1.53], nodeName: node1}"), "stale-udp-flow"},
+		{"chains leak", without(`^-X`), webGoes, "no-stale-chain"},
+		{"a partial sync writes something else", replacingInPartial(`"default/web -> 10.244.1.2:8080"`, `"other"`), web(onNode1), "partial-equals-full"},
+		{"a partial sync forgets", editing(func(in string) string {
+			if strings.Contains(in, ":KUBE-FORWARD ") {
+				return in
+			}
+			return ""
+		}), web(onNode1), "cluster-ip-served"},
+		{"every sync writes everything", fullSyncs(Options{Except: nil}).Proxier, nothing, "second-sync-writes-nothing"},
+		{"established packets are dropped", editing(func(in string) string {
+			return strings.Replace(in, "-A KUBE-FORWARD ", "-A KUBE-FORWARD -m conntrack --ctstate ESTABLISHED -j DROP\n-A KUBE-FORWARD ", 1)
+		}), nothing, "replies-come-back"},
+		{"services are not remembered", without(`--rcheck`), `
+- apply: [{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {sessionAffinity: ClientIP, clusterIP: 172.30.0.41, ports: [{port: 80, targetPort: 8080}]}}]
+- connect: {from: client, to: "tcp 172.30.0.41:80", as: kept, expect: {endpoints: ["10.244.1.2:8080", "10.244.2.2:8080"]}}
+` + dns(""), "affinity-sticks"},
+		{"the rules are gone for a moment", syncing(func(p node.Process, sync func() error) error {
+			save, _ := p.Kernel.Exec.Command("iptables-save", "-t", "nat").Output()
+			_, _ = p.Kernel.Exec.Command("iptables", "-t", "nat", "-F", "KUBE-SERVICES").CombinedOutput()
+			err := sync()
+			back := p.Kernel.Exec.Command("iptables-restore", "--noflush")
+			back.SetStdin(strings.NewReader("*nat\n" + strings.Join(regexp.MustCompile(`(?m)^-A KUBE-SERVICES .*\n`).FindAllString(string(save), -1), "") + "COMMIT\n"))
+			_, _ = back.CombinedOutput()
+			return err
+		}), web(onNode1), "before-or-after"},
+		{"a panic", syncing(func() func(node.Process, func() error) error {
+			syncs := 0
+			return func(_ node.Process, sync func() error) error {
+				if syncs++; syncs > 2 {
+					panic("out of luck")
+				}
+				return sync()
+			}
+		}()), nothing, "never-panics"},
+		{"it gives up", syncing(func() func(node.Process, func() error) error {
+			failed := map[string]bool{}
+			return func(p node.Process, sync func() error) error {
+				if failed[p.Node] {
+					return nil
+				}
+				err := sync()
+				failed[p.Node] = err != nil
+				return err
+			}
+		}()), `
+- fault: {restoreFails: 1, node: node1}
+` + web(onNode1) + dns(""), "cluster-ip-served"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := read(t, cluster+c.steps)
+			sound, err := Run(t.Context(), s, Options{})
+			require.NoError(t, err)
+			require.Empty(t, sound.Findings)
+
+			report, err := Run(t.Context(), s, Options{Proxier: c.proxier})
+			require.NoError(t, err)
+			require.NotEmpty(t, report.Findings)
+			var clauses []string
+			for _, f := range report.Findings {
+				clauses = append(clauses, f.Clause.Name)
+			}
+			assert.Contains(t, clauses, c.clause)
+			for _, f := range report.Findings {
+				checkWitness(t, &f, s, c.proxier)
+			}
+		})
+	}
+}
+
+func checkWitness(t *testing.T, f *Finding, s *scenarios.Scenario, proxier node.Proxier) {
+	t.Helper()
+	if f.Clause == oracle.Transition {
+		return // a file has no words for "this or that"
+	}
+	witness := f.Witness(s)
+	if !assert.NotNil(t, witness, f.Clause.Name) {
+		return
+	}
+	var text bytes.Buffer
+	require.NoError(t, scenarios.Write(&text, witness))
+	again := read(t, text.String())
+	broken, sound := scenarios.Run(t.Context(), again, backend{proxier: proxier}), scenarios.Run(t.Context(), again, backend{})
+	assert.True(t, broken.Failed(), "%s: the witness does not see it:\n%s", f.Clause.Name, &text)
+	for _, check := range sound.Checks {
+		assert.True(t, check.Passed, "%s: the witness fails on what is sound: %s: %s, got %s\n%s", f.Clause.Name, check.Name, check.Wrong, check.Got, &text)
+	}
+}
