@@ -33,6 +33,7 @@ type fuzzOptions struct {
 	output  string
 	without []string
 	workers int
+	shrinks int
 }
 
 // defaultRuns is for a command line that says neither how many nor how long.
@@ -68,6 +69,7 @@ runs depends on the machine. What was asked for holds if no case failed, and if 
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
 	flags.StringSliceVar(&o.without, "without", nil, "features that no case has")
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many cases to judge at the same time")
+	flags.IntVar(&o.shrinks, "shrinks", 1000, "how many smaller cases to try for a failure")
 	completeWords(cmd, "output", "text", "json")
 	cmd.AddCommand(newFuzzMergeCommand(s), newFuzzJudgeCommand(s))
 	return cmd
@@ -101,7 +103,7 @@ func runFuzz(ctx context.Context, s streams, o fuzzOptions) error {
 
 // options are those of the run.
 func (o *fuzzOptions) options() (fuzz.Options, error) {
-	out := fuzz.Options{Seed: o.seed, Runs: o.runs, Workers: o.workers, Commit: commit()}
+	out := fuzz.Options{Seed: o.seed, Runs: o.runs, Workers: o.workers, Shrinks: o.shrinks, Commit: commit()}
 	if o.output != "text" && o.output != "json" {
 		return out, fmt.Errorf("-o %s: want text or json", o.output)
 	}

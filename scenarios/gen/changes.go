@@ -63,6 +63,9 @@ func (g *generator) changeService() {
 		}},
 		{5, func(*corev1.Service) {}},
 	})(s)
+	if len(s.Spec.Ports) == 0 && s.Spec.Type != corev1.ServiceTypeExternalName { // it was an ExternalName
+		g.choosePorts(s)
+	}
 	g.complete(s)
 	g.apply(g.note(object(s)))
 }
@@ -156,13 +159,34 @@ func (g *generator) newSliceOfAny() {
 	slice := g.newSlice(s, family, 1+g.below(3))
 	style := g.hintStyle()
 	for _, p := range g.somePods(s, 1+g.below(2)) {
-		slice.Endpoints = append(slice.Endpoints, g.endpoint(family, p, style))
+		g.addEndpoint(slice, p, style)
 	}
 	g.apply(g.note(object(slice)))
 }
 
+// addEndpoint adds a pod to a slice. A slice has an address once; another slice of the
+// service may have it too where the scenario may hold duplicates.
+func (g *generator) addEndpoint(to *discoveryv1.EndpointSlice, p pod, style hintStyle) {
+	address := p.address(corev1.IPFamily(to.AddressType))
+	if hasAddress(to, address) {
+		return
+	}
+	s := g.serviceOf(to)
+	if s != nil && !g.has.Has(Duplicates) && slices.ContainsFunc(g.slicesFor(s), func(o *discoveryv1.EndpointSlice) bool {
+		return !sameSlice(o, to) && hasAddress(o, address)
+	}) {
+		return
+	}
+	to.Endpoints = append(to.Endpoints, g.endpoint(corev1.IPFamily(to.AddressType), p, style))
+}
+
+// hasAddress reports whether an endpoint of a slice has an address, however it is spelled.
+func hasAddress(slice *discoveryv1.EndpointSlice, address string) bool {
+	return slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return canonical(e.Addresses[0]) == canonical(address) })
+}
+
 func (g *generator) changeEndpoints(slice *discoveryv1.EndpointSlice) {
-	s, n, family := g.serviceOf(slice), len(slice.Endpoints), corev1.IPFamily(slice.AddressType)
+	s, n := g.serviceOf(slice), len(slice.Endpoints)
 	switch kind := g.below(20); {
 	case kind < 7 && n > 0:
 		i := g.below(n)
@@ -171,7 +195,7 @@ func (g *generator) changeEndpoints(slice *discoveryv1.EndpointSlice) {
 		i := g.below(n)
 		slice.Endpoints = slices.Delete(slice.Endpoints, i, i+1)
 	case kind < 17 && s != nil:
-		slice.Endpoints = append(slice.Endpoints, g.endpoint(family, g.somePod(s), g.hintStyle()))
+		g.addEndpoint(slice, g.somePod(s), g.hintStyle())
 	case kind < 19:
 		style := g.hintStyle()
 		for i := range slice.Endpoints {
@@ -211,7 +235,7 @@ func (g *generator) rollOut() {
 	if g.has.Has(Terminating) {
 		slice.Endpoints[i].Conditions = discoveryv1.EndpointConditions{Ready: &no, Serving: &serving, Terminating: &yes}
 	}
-	slice.Endpoints = append(slice.Endpoints, g.endpoint(corev1.IPFamily(slice.AddressType), g.somePod(s), g.hintStyle()))
+	g.addEndpoint(slice, g.somePod(s), g.hintStyle())
 	g.apply(g.note(object(slice)))
 	slice = slice.DeepCopy()
 	slice.Endpoints = slices.Delete(slice.Endpoints, i, i+1)
@@ -235,7 +259,7 @@ func (g *generator) scale() {
 		one = one.DeepCopy()
 		if one.Endpoints == nil || !empty {
 			for _, p := range g.somePods(s, 1+g.below(3)) {
-				one.Endpoints = append(one.Endpoints, g.endpoint(corev1.IPFamily(one.AddressType), p, noHints))
+				g.addEndpoint(one, p, noHints)
 			}
 		} else {
 			one.Endpoints = nil
@@ -263,7 +287,9 @@ func (g *generator) moveEndpoint() {
 		return
 	}
 	from, to := from.DeepCopy(), pick(&g.draw, others...).DeepCopy()
-	to.Endpoints = append(to.Endpoints, from.Endpoints[0])
+	if !hasAddress(to, from.Endpoints[0].Addresses[0]) {
+		to.Endpoints = append(to.Endpoints, from.Endpoints[0])
+	}
 	from.Endpoints = from.Endpoints[1:]
 	first, second := to, from
 	if g.in(1, 3) {

@@ -144,9 +144,9 @@ func chance(f Feature) int {
 		return 85
 	case UDP, NodePorts, LoadBalancers, Zones, NotReady, Terminating, SeveralSlices:
 		return 60
-	case IPv6Only, ManyEndpoints, ForeignRules, Leftovers, OtherProxy, ExternalNames, Headless, MasqueradeBit, SlowRestores, NodeMoves:
+	case IPv6Only, ManyEndpoints, ForeignRules, Leftovers, OtherProxy, MasqueradeBit, SlowRestores, NodeMoves:
 		return 12
-	case Contested, Duplicates, OddSlices, OddSpelling, SCTP, HostEndpoints, FarEndpoints, NoNodeName, ExtraAddresses, HostProcesses,
+	case Contested, Duplicates, OddSlices, OddSpelling, SCTP, ExternalNames, Headless, HostEndpoints, FarEndpoints, NoNodeName, ExtraAddresses, HostProcesses,
 		SaveFails, ConntrackFails, LockHeld, HalfApplied, ChainGone, Flush, RestoreFails, Reconfigure, NoLocalhostNodePorts, TCPLiberal:
 		return 25
 	case SeveralServices, DualStack, DetectLocal, MasqueradeAll, NodePortAddresses:

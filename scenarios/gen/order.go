@@ -4,14 +4,15 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // handedOut reports whether an API server could hand out a scenario's objects, one after
-// the other: what it allocates is there, no two services have the same of it, and only
-// what is there is deleted.
+// the other: what it allocates is there, no two services have the same of it, no slice
+// has an address twice, and only what is there is deleted.
 func handedOut(s *scenarios.Scenario) bool {
 	there := map[string]manifest.Object{}
 	if !applied(there, s.Objects) {
@@ -36,10 +37,28 @@ func applied(there map[string]manifest.Object, objects []manifest.Object) bool {
 	for _, o := range objects {
 		there[o.Ref().String()] = o
 	}
-	return slices.IndexFunc(objects, func(o manifest.Object) bool {
-		s, ok := o.Object.(*corev1.Service)
-		return ok && (!complete(s) || collides(there, s))
-	}) < 0
+	return !slices.ContainsFunc(objects, func(o manifest.Object) bool {
+		switch o := o.Object.(type) {
+		case *corev1.Service:
+			return !complete(o) || collides(there, o)
+		case *discoveryv1.EndpointSlice:
+			return doubled(o)
+		}
+		return false
+	})
+}
+
+// doubled reports whether a slice has an address twice.
+func doubled(slice *discoveryv1.EndpointSlice) bool {
+	seen := map[string]bool{}
+	for _, e := range slice.Endpoints {
+		a := canonical(e.Addresses[0])
+		if seen[a] {
+			return true
+		}
+		seen[a] = true
+	}
+	return false
 }
 
 // complete reports whether a service has what its type needs, and nothing that it has not.

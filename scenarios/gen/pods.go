@@ -86,6 +86,9 @@ func (g *generator) startPod() {
 	g.step(scenarios.Step{Start: []scenarios.Pod{pod}})
 	for _, slice := range g.slicesFor(s) {
 		if (slice.AddressType == discoveryv1.AddressTypeIPv6) == a.Is6() {
+			if hasAddress(slice, a.String()) {
+				return
+			}
 			slice = slice.DeepCopy()
 			e := discoveryv1.Endpoint{Addresses: []string{a.String()}, Conditions: g.conditions(4), NodeName: &n.name}
 			slice.Endpoints = append(slice.Endpoints, e)

@@ -120,7 +120,7 @@ func (g *generator) choosePorts(s *corev1.Service) {
 func (g *generator) choosePolicies(s *corev1.Service) {
 	cluster, local := corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal
 	s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
-	if g.has.Has(ExternalLocal) && g.in(1, 2) {
+	if g.has.Has(ExternalLocal) && g.in(2, 3) {
 		s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
 	}
 	s.Spec.InternalTrafficPolicy = &cluster
@@ -256,6 +256,7 @@ func (g *generator) completeIPs(s *corev1.Service) {
 	switch {
 	case spec.Type == corev1.ServiceTypeExternalName:
 		spec.ExternalName, spec.ClusterIP, spec.ClusterIPs, spec.IPFamilies, spec.ExternalIPs = "example.com", "", nil, nil, nil
+		spec.Ports = nil
 		return
 	case spec.ClusterIP == corev1.ClusterIPNone:
 		spec.ExternalName, spec.Type, spec.ClusterIPs, spec.ExternalIPs = "", corev1.ServiceTypeClusterIP, []string{corev1.ClusterIPNone}, nil

@@ -121,7 +121,7 @@ func reread(t *testing.T, s *scenarios.Scenario) *scenarios.Scenario {
 }
 
 func TestShrinkAsksOnlyOfScenariosThatAnAPIServerHandsOut(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(8) {
 		s := reread(t, Example(Options{}, seed))
 		asked := 0
 		Shrink(s, func(s *scenarios.Scenario) bool {
@@ -134,7 +134,7 @@ func TestShrinkAsksOnlyOfScenariosThatAnAPIServerHandsOut(t *testing.T) {
 }
 
 func TestGeneratedObjectsAreHandedOut(t *testing.T) {
-	for seed := range uint64(2000) {
+	for seed := range uint64(500) {
 		s := Example(Options{}, seed)
 		require.True(t, handedOut(s), "seed %d\n%s", seed, written(t, s))
 	}

@@ -111,10 +111,12 @@ func plainWords() []plainWord {
 		}
 	}
 	for _, f := range []string{"4", "6"} {
+		ofService := func(word, name string) bool { return strings.HasPrefix(word, name+"-v"+f+"-") }
 		for _, name := range serviceNames {
 			to := fmt.Sprintf("%s-v%s-1", name, f)
 			out = append(out, plainWord{to: to, words: alone(to), instead: func(word string) bool {
-				return word != to && strings.HasPrefix(word, strings.TrimSuffix(to, "1"))
+				isFirst := name == serviceNames[0] && slices.ContainsFunc(serviceNames, func(other string) bool { return ofService(word, other) })
+				return word != to && (isFirst || ofService(word, name))
 			}})
 		}
 	}

@@ -61,8 +61,9 @@ func (g *generator) slicesOf(s *corev1.Service) []*discoveryv1.EndpointSlice {
 			in.Endpoints = append(in.Endpoints, g.endpoint(family, p, style))
 		}
 		if count > 1 && len(pods) > 0 && g.has.Has(Duplicates) && g.in(1, 3) { // while it moves, or as a controller that restarted leaves it
-			in := made[len(pods)%count]
-			in.Endpoints = append(in.Endpoints, g.endpoint(family, pods[0], style))
+			if in := made[len(pods)%count]; !hasAddress(in, pods[0].address(family)) {
+				in.Endpoints = append(in.Endpoints, g.endpoint(family, pods[0], style))
+			}
 		}
 		out = append(out, made...)
 	}
@@ -188,7 +189,7 @@ func (g *generator) conditions(one int) discoveryv1.EndpointConditions {
 }
 
 func (g *generator) hintStyle() hintStyle {
-	styles := []weighted[hintStyle]{{50, noHints}}
+	styles := []weighted[hintStyle]{{80, noHints}}
 	if g.has.Has(ZoneHints) {
 		styles = append(styles, weighted[hintStyle]{30, zoneHints}, weighted[hintStyle]{10, someHints})
 	}

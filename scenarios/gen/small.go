@@ -152,7 +152,9 @@ func (s *short) endpointComes() {
 }
 
 func (s *short) endpointGoes() {
-	s.changeSlice(func(slice *discoveryv1.EndpointSlice) { slice.Endpoints = slice.Endpoints[:max(len(slice.Endpoints)-1, 0)] })
+	s.changeSlice(func(slice *discoveryv1.EndpointSlice) {
+		slice.Endpoints = slice.Endpoints[:max(len(slice.Endpoints)-1, 0)]
+	})
 }
 
 // endpointIs changes the conditions of the first endpoint: not ready, serving or not.
@@ -197,5 +199,7 @@ func (s *short) changeService(change func(*corev1.Service)) {
 func (s *short) portChanges() { s.changeService(func(o *corev1.Service) { o.Spec.Ports[0].Port++ }) }
 
 func (s *short) policyChanges() {
-	s.changeService(func(o *corev1.Service) { o.Spec.InternalTrafficPolicy = ptr.To(corev1.ServiceInternalTrafficPolicyLocal) })
+	s.changeService(func(o *corev1.Service) {
+		o.Spec.InternalTrafficPolicy = ptr.To(corev1.ServiceInternalTrafficPolicyLocal)
+	})
 }

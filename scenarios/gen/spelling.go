@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+
+	netutils "k8s.io/utils/net"
 )
 
 func parse(address string) netip.Addr { return netip.MustParseAddr(address) }
@@ -20,4 +22,12 @@ func odd(address string) string {
 		return fmt.Sprintf("%d.%d.%03d.%03d", b[0], b[1], b[2], b[3])
 	}
 	return strings.ToUpper(strings.Replace(address, "::", ":0::0", 1))
+}
+
+// canonical is an address as it is spelled today.
+func canonical(address string) string {
+	if ip := netutils.ParseIPSloppy(address); ip != nil {
+		return ip.String()
+	}
+	return address
 }
