@@ -6,10 +6,24 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 )
 
-// ExpectOf is an answer of the oracle as an expectation. False where no expectation says it: where
-// several things are allowed, or endpoints end in several ways.
+// ExpectOf is an answer of the oracle as an expectation. False where none says it: where anything is
+// allowed, chances among it, or endpoints end in several ways.
 func ExpectOf(a *oracle.Answer) (Expect, bool) {
-	if a.Open || a.Loose || len(a.Others) > 0 {
+	first, ok := expectOne(a)
+	if len(a.Others) == 0 {
+		return first, ok
+	}
+	all := []Expect{first}
+	for i := range a.Others {
+		other, known := ExpectOf(&a.Others[i])
+		all, ok = append(all, other), ok && known
+	}
+	return Expect{AnyOf: all}, ok
+}
+
+// expectOne is an answer without the others that are allowed as well.
+func expectOne(a *oracle.Answer) (Expect, bool) {
+	if a.Open || a.Loose {
 		return Expect{}, false
 	}
 	switch a.Fate {

@@ -113,6 +113,9 @@ func (c *checker) expect(e *Expect, about subject) {
 			c.errorf(e.Pos, "%s says nothing about a %s (want one of %s)", kind.name, about, strings.Join(kindNames(kindsOf(about)), ", "))
 		}
 	}
+	for i := range e.AnyOf {
+		c.expect(&e.AnyOf[i], about)
+	}
 	if e.Out != "" && about != ofSinglePacket {
 		c.errorf(e.Pos, "out says nothing about a %s", about)
 	}

@@ -209,7 +209,7 @@ func (r *runner) connect(ctx context.Context, s *Step, c *Connect) error {
 		return err
 	}
 	packet := fmt.Sprintf("%s from %s", c.To, c.From)
-	j := judge{expect: &c.Expect, called: c.To.AddrPort, same: r.kept[c.Expect.SameAs].endpoint, seen: seen}
+	j := judge{expect: &c.Expect, called: c.To.AddrPort, kept: r.kept, seen: seen}
 	r.judge(c.Expect.Pos, s.caseName(c, packet), packet, j)
 	if c.As != "" && seen.Kept >= 0 && seen.Kept < len(seen.Ways) {
 		r.kept[c.As] = keptConnection{called: c.To.AddrPort, endpoint: seen.Ways[seen.Kept].Server}

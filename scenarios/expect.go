@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // Expect is what must come of a packet or a connection. One of the fields from
-// Endpoints to Stray says what; the others narrow it. Where that is all, the
+// Endpoints to AnyOf says what; the others narrow it. Where that is all, the
 // field's name alone can stand for the whole: "expect: reject".
 type Expect struct {
 	document.Located
@@ -26,6 +27,7 @@ type Expect struct {
 	NoReply    bool    `json:"noReply" doc:"The client hears nothing, for whatever reason."`
 	Delivered  bool    `json:"delivered" doc:"For a packet of a kept connection: the socket at the other end takes it as one of that connection."`
 	Stray      bool    `json:"stray" doc:"For a packet of a kept connection: it arrives at the other end's machine with addresses that are not the connection's."`
+	AnyOf      []Expect `json:"anyOf" doc:"One of these holds, whichever: each of them for all ways."`
 
 	Out     string   `json:"out" doc:"For a single packet: the device by which it leaves the node, or the name of the pod behind that device, or local for a packet that stays."`
 	Source  Source   `json:"source" doc:"The client's address as the server sees it: kept, masqueraded, ADDRESS or ADDRESS:PORT."`
@@ -82,6 +84,12 @@ func (e Expect) spell() (*yaml.Node, error) {
 
 // check refuses what narrows nothing.
 func (e *Expect) check(d *document.Decoder, n *yaml.Node, kind *expectKind) {
+	if alone := (Expect{Located: e.Located, AnyOf: e.AnyOf}); len(e.AnyOf) > 0 {
+		if !reflect.DeepEqual(*e, alone) || slices.ContainsFunc(e.AnyOf, func(one Expect) bool { return len(one.AnyOf) > 0 }) {
+			d.Errorf(n, "anyOf stands alone, and holds no other one (write what narrows it into each of its expectations)")
+		}
+		return
+	}
 	if e.Source != (Source{}) && !kind.arrives {
 		d.Errorf(n, "source says nothing with %s, since no server sees the packet (leave it out)", kind.name)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 )
@@ -56,6 +57,17 @@ func (c *checker) flow(s *Step) {
 	}
 }
 
+// ofLater is an expectation without what connections wait for: later packets have no answer.
+func (e *Expect) ofLater() *Expect {
+	out := *e
+	out.AnyOf = slices.Clone(e.AnyOf)
+	for i := range out.AnyOf {
+		out.AnyOf[i] = *out.AnyOf[i].ofLater()
+	}
+	out.OneWay = e.OneWay || len(e.AnyOf) == 0 && e.kind().of[ofConnection] > 0
+	return &out
+}
+
 func (r *runner) follow(ctx context.Context, s *Step) error {
 	p := *s.Flow
 	if p.From == "" {
@@ -69,11 +81,8 @@ func (r *runner) follow(ctx context.Context, s *Step) error {
 		return err
 	}
 	packet := fmt.Sprintf("%s from the %s of %s", p.Send, p.From, p.Of)
-	if p.Expect.kind().of[ofConnection] > 0 {
-		p.Expect.OneWay = true // what a connection waits for: later packets have no answer
-	}
 	r.judge(p.Expect.Pos, cmp.Or(s.Name, packet), packet, judge{
-		expect: &p.Expect, called: r.kept[p.Of].called, same: r.kept[p.Expect.SameAs].endpoint, seen: seen,
+		expect: p.Expect.ofLater(), called: r.kept[p.Of].called, kept: r.kept, seen: seen,
 	})
 	if kept := seen.Kept; p.From == SideClient && kept >= 0 && kept < len(seen.Ways) && seen.Ways[kept].End == Delivered {
 		r.kept[p.Of] = keptConnection{called: r.kept[p.Of].called, endpoint: seen.Ways[kept].Server}

@@ -10,7 +10,7 @@ import (
 type judge struct {
 	expect *Expect
 	called netip.AddrPort // the address and port that the sender used
-	same   netip.AddrPort // the endpoint behind Expect.SameAs
+	kept   map[string]keptConnection
 	nodes  func(netip.Addr) bool
 	seen   *Observed
 }
@@ -20,6 +20,9 @@ func (j *judge) verdict() (wrong string, way int) {
 	if len(j.seen.Ways) == 0 {
 		return "the packet took no way at all", -1
 	}
+	if len(j.expect.AnyOf) > 0 {
+		return j.anyOf()
+	}
 	kind := j.expect.kind()
 	for i := range j.seen.Ways {
 		w := &j.seen.Ways[i]
@@ -28,6 +31,21 @@ func (j *judge) verdict() (wrong string, way int) {
 		}
 	}
 	return j.shares(), -1
+}
+
+// anyOf holds the ways to each of several expectations. If none holds, what is wrong with all of them is said.
+func (j *judge) anyOf() (wrong string, way int) {
+	var wrongs []string
+	for i := range j.expect.AnyOf {
+		one := *j
+		one.expect = &j.expect.AnyOf[i]
+		w, at := one.verdict()
+		if w == "" {
+			return "", -1
+		}
+		wrongs, way = append(wrongs, fmt.Sprintf("not %s: %s", one.expect, w)), at
+	}
+	return strings.Join(wrongs, "; "), way
 }
 
 func firstOf(wrongs ...string) string {

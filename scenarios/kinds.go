@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // subject is what an expectation is about.
@@ -44,7 +45,7 @@ type expectKind struct {
 	given    func(*Expect) bool
 	// set makes it the expectation, for a word.
 	set func(*Expect)
-	// judge says what is wrong with one way; the chances of all ways are compared after it.
+	// judge says what is wrong with one way; the chances of all ways are compared after it. Nil for anyOf, which is judged by what it holds.
 	judge func(*judge, *Way) string
 	print func(*Expect) string
 }
@@ -117,6 +118,17 @@ func expectKinds() []expectKind {
 			set:   func(e *Expect) { e.Stray = true },
 			judge: (*judge).stray,
 			print: func(*Expect) string { return "stray" },
+		},
+		{
+			name: "anyOf", of: [subjects]int{ofConnection: 9, ofClientPacket: 10, ofServerPacket: 6, ofSinglePacket: 5},
+			given: func(e *Expect) bool { return len(e.AnyOf) > 0 },
+			print: func(e *Expect) string {
+				out := make([]string, len(e.AnyOf))
+				for i := range e.AnyOf {
+					out[i] = e.AnyOf[i].String()
+				}
+				return strings.Join(out, "; or ")
+			},
 		},
 	}
 }

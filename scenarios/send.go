@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -47,6 +48,16 @@ func (c *checker) send(step *Step) {
 	}
 }
 
+// ofSingle is an expectation of a packet that is looked at on its node only.
+func (e *Expect) ofSingle() *Expect {
+	out := *e
+	out.OneWay, out.AnyOf = true, slices.Clone(e.AnyOf)
+	for i := range out.AnyOf {
+		out.AnyOf[i].OneWay = true
+	}
+	return &out
+}
+
 func (r *runner) send(ctx context.Context, s *Step) error {
 	in := s.Send.Packet.Input
 	seen, err := r.session.Send(ctx, s.Send.Node, in)
@@ -54,9 +65,8 @@ func (r *runner) send(ctx context.Context, s *Step) error {
 		return err
 	}
 	packet := in.String() + " at " + s.Send.Node
-	expect := s.Send.Expect
-	expect.OneWay = true
+	expect := s.Send.Expect.ofSingle()
 	called := netip.AddrPortFrom(in.Dst, in.DstPort)
-	r.judge(expect.Pos, cmp.Or(s.Send.Name, s.Name, packet), packet, judge{expect: &expect, called: called, seen: seen})
+	r.judge(expect.Pos, cmp.Or(s.Send.Name, s.Name, packet), packet, judge{expect: expect, called: called, seen: seen})
 	return nil
 }

@@ -124,7 +124,7 @@ const tooRare = 2.87e-7
 func (j *judge) shares() string {
 	want := j.expect.Endpoints
 	if j.expect.SameAs != "" {
-		want = Shares{{j.same, big.NewRat(1, 1)}}
+		want = Shares{{j.kept[j.expect.SameAs].endpoint, big.NewRat(1, 1)}}
 	}
 	if len(want) == 0 {
 		return ""
