@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge fuzz-targets mutate peer verify
+.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets mutate peer verify
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,10 @@ fuzz-targets: ## run every Go fuzz target for FUZZTIME (20s), a time or a number
 			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
 		done; \
 	done
+
+EXPLORE_DEPTH ?= 6
+explore: ## try every sequence of up to EXPLORE_DEPTH (6) things that happen to a flow; about half an hour
+	CHAINWALK_EXPLORE_DEPTH=$(EXPLORE_DEPTH) $(GO) test -count=1 -timeout 6h -v -run 'TestExplore$$' ./scenarios/explore
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

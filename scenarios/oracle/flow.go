@@ -55,6 +55,9 @@ const (
 // udpTimeout is when conntrack may forget a datagram without an answer; kube-proxy may be told to make it longer.
 const udpTimeout = 30 * time.Second
 
+// sctpTimeout is when conntrack may forget an association whose handshake has not come to its end (nf_conntrack_proto_sctp.c).
+const sctpTimeout = 3 * time.Second
+
 // Keep begins a flow: the attempt took the way when the nodes knew s. A datagram that nobody
 // answered begins one too.
 func (s *Spec) Keep(a Attempt, way Way) *Flow {
@@ -62,7 +65,7 @@ func (s *Spec) Keep(a Attempt, way Way) *Flow {
 	switch {
 	case way.End == Rejected || way.End == Dropped:
 		f.entry = entryGone // nothing was confirmed
-	case a.Protocol != corev1.ProtocolUDP && !way.Heard:
+	case a.Protocol != corev1.ProtocolUDP && (!way.Heard || way.End != Delivered):
 		f.entry = entryEnded
 	}
 	return f
@@ -74,6 +77,9 @@ func (f *Flow) Moved(s *Spec) { f.spec = s }
 // Synced notes that a sync succeeded on every node that the flow passes, and that they know s now.
 func (f *Flow) Synced(s *Spec) {
 	f.spec = s
+	if f.serverGone() {
+		f.lost()
+	}
 	if f.attempt.Protocol != corev1.ProtocolUDP || f.entry == entryEnded || f.entry == entryGone {
 		return
 	}
@@ -120,7 +126,7 @@ func (f *Flow) Idle(d time.Duration) {
 	if f.attempt.Protocol == corev1.ProtocolUDP && f.idle >= udpTimeout && f.entry == entryStands {
 		f.entry, f.why = entryDoubt, StaleUDPFlow
 	}
-	if f.closing || f.idle >= 2*time.Minute && f.attempt.Protocol != corev1.ProtocolUDP && f.attempt.Protocol != corev1.ProtocolTCP {
+	if f.closing || f.idle >= sctpTimeout && f.attempt.Protocol != corev1.ProtocolUDP && f.attempt.Protocol != corev1.ProtocolTCP {
 		f.entry = entryEnded
 	}
 }
@@ -157,14 +163,30 @@ func (f *Flow) Expect(p Later) Answer {
 	// A client that a service remembers may have another chance.
 	fresh.later = true
 	fresh.remembered = fresh.port != nil && fresh.port.affinity > 0
-	switch f.entry {
-	case entryGone:
+	switch {
+	case f.entry == entryGone:
 		fresh.chosen, fresh.served = f.reason(fresh.chosen), f.reason(fresh.served)
 		return fresh
-	case entryDoubt:
+	case f.entry == entryDoubt:
 		again.Others = append(again.Others, fresh)
 	}
 	return again
+}
+
+// serverGone says that nobody has the address of the flow's endpoint any more. A flow that was masqueraded is forgotten with the device
+// that it left by (nf_nat_masquerade.c), another one is not.
+func (f *Flow) serverGone() bool {
+	return f.first.Server != f.attempt.To && f.spec.network.byAddr[f.first.Server.Addr()] == nil
+}
+
+// lost notes that the endpoint's machine is no more: another one that takes its place has none of its connections.
+func (f *Flow) lost() {
+	switch {
+	case f.attempt.Protocol != corev1.ProtocolUDP:
+		f.entry = entryEnded
+	case f.entry == entryStands:
+		f.entry, f.why = entryDoubt, flowOfUnchosenEndpoint
+	}
 }
 
 // reason is why a flow is as new, or the clause of a first packet if it was never anything else.
@@ -240,7 +262,7 @@ func (f *Flow) continues(w *Way) (*Clause, string) {
 	switch {
 	case w.Server != f.first.Server:
 		return LiveConnectionSurvives, ""
-	case h == nil:
+	case h == nil, f.first.End != Delivered: // nobody was there, or is there: how it ended then and ends now is the network's matter
 		return nil, ""
 	case w.End != Delivered && w.End != Refused:
 		return LiveConnectionSurvives, ""
