@@ -236,6 +236,43 @@ func TestDumpsBehaveAsSeen(t *testing.T) {
 	}
 }
 
+var servicePort = regexp.MustCompile(`-d (\S+)/32 -p (tcp|udp|sctp) .*--dport (\d+)`)
+
+// TestDumpsReachIsConnectWithoutText asks for every service of the recorded rules from every host.
+func TestDumpsReachIsConnectWithoutText(t *testing.T) {
+	for _, backend := range []string{"nft", "legacy"} {
+		cluster, asked := newDumpCluster(t, backend), 0
+		rules := (&dumpReader{t: t, folder: backend + "/demo-worker"}).read("iptables-save.txt")
+		for _, service := range servicePort.FindAllStringSubmatch(rules, -1) {
+			proto := map[string]packetsim.Proto{"tcp": packetsim.TCP, "udp": packetsim.UDP, "sctp": packetsim.SCTP}[service[2]]
+			for _, from := range cluster.network.Hosts() {
+				c := network.Connect{From: from, Proto: proto, To: netip.MustParseAddrPort(service[1] + ":" + service[3])}
+				connections, err := cluster.network.Connect(c)
+				require.NoError(t, err)
+				reached, err := cluster.network.Reach(c, nil)
+				require.NoError(t, err)
+				require.Len(t, reached, len(connections))
+				for i, conn := range connections {
+					r := reached[i]
+					if len(conn.Forward.Hops) == 0 { // the client has no address to send from
+						conn.Forward.End, conn.Forward.At = network.EndLost, from
+					}
+					require.Equal(t, fmt.Sprintln(conn.Probability, conn.Made, conn.Refused, conn.Forward.End, conn.Forward.At, conn.Socket),
+						fmt.Sprintln(r.Probability, r.Made, r.Refused, r.End, r.At, r.Socket), "%+v", c)
+					if conn.Server != "" {
+						require.Equal(t, []netip.AddrPort{conn.Asked, conn.Client}, []netip.AddrPort{r.Asked, r.Client}, "%+v", c)
+					}
+				}
+				asked++
+			}
+		}
+		require.Greater(t, asked, 300)
+		for _, name := range cluster.network.Hosts() {
+			require.Empty(t, cluster.network.Host(name).Conntrack(), "%s remembers a connection", name)
+		}
+	}
+}
+
 // TestDumpsConnectionsAreWalked checks that the nodes' own connections, as conntrack listed them,
 // are recognized.
 func TestDumpsConnectionsAreWalked(t *testing.T) {
