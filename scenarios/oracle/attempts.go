@@ -179,7 +179,11 @@ func (c *classes) endpointOn(p *port, node int) *host {
 
 // besides adds what looks like a packet to the port and is none: another port, another protocol, an echo request.
 func (c *classes) besides(p *port, a netip.Addr) {
-	c.add(c.plain[0], p.protocol, netip.AddrPortFrom(a, p.number^1), 0)
+	beside := p.number ^ 1
+	if beside == 0 {
+		beside = 2
+	}
+	c.add(c.plain[0], p.protocol, netip.AddrPortFrom(a, beside), 0)
 	other := corev1.ProtocolUDP
 	if p.protocol == corev1.ProtocolUDP {
 		other = corev1.ProtocolTCP

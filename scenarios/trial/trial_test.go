@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -25,4 +26,20 @@ func TestShippedScenariosHold(t *testing.T) {
 		})
 	}
 	t.Logf("%+v", sum)
+}
+
+// The port beside port 1 is none that a client can call.
+func TestServiceOnPortOne(t *testing.T) {
+	s, err := scenarios.Read("port-one.yaml", strings.NewReader(`
+name: port one
+topology: {nodes: 1}
+objects:
+- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.41, ports: [{port: 1}]}}
+steps:
+- sync: true
+`))
+	require.NoError(t, err)
+	report, err := Run(t.Context(), s, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
 }
