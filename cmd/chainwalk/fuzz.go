@@ -34,6 +34,7 @@ type fuzzOptions struct {
 	without []string
 	workers int
 	shrinks int
+	until   bool
 }
 
 // defaultRuns is for a command line that says neither how many nor how long.
@@ -69,7 +70,8 @@ runs depends on the machine. What was asked for holds if no case failed, and if 
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
 	flags.StringSliceVar(&o.without, "without", nil, "features that no case has")
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many cases to judge at the same time")
-	flags.IntVar(&o.shrinks, "shrinks", 1000, "how many smaller cases to try for a failure")
+	flags.IntVar(&o.shrinks, "shrinks", 1000, "how many smaller cases to try for a failure; -1: none")
+	flags.BoolVar(&o.until, "until-found", false, "end after the first case that fails")
 	completeWords(cmd, "output", "text", "json")
 	cmd.AddCommand(newFuzzMergeCommand(s), newFuzzJudgeCommand(s))
 	return cmd
@@ -103,7 +105,7 @@ func runFuzz(ctx context.Context, s streams, o fuzzOptions) error {
 
 // options are those of the run.
 func (o *fuzzOptions) options() (fuzz.Options, error) {
-	out := fuzz.Options{Seed: o.seed, Runs: o.runs, Workers: o.workers, Shrinks: o.shrinks, Commit: commit()}
+	out := fuzz.Options{Seed: o.seed, Runs: o.runs, Workers: o.workers, Shrinks: o.shrinks, UntilFound: o.until, Commit: commit()}
 	if o.output != "text" && o.output != "json" {
 		return out, fmt.Errorf("-o %s: want text or json", o.output)
 	}
@@ -190,7 +192,13 @@ func writeFound(folder, name string, r *fuzz.Result) error {
 }
 
 // rare are marks and clauses that a run need not reach, however long it is.
-func rare() map[string]bool { return map[string]bool{} }
+func rare() map[string]bool {
+	out := map[string]bool{}
+	for m := range trial.Unreached() {
+		out[m.String()] = true
+	}
+	return out
+}
 
 // tell prints a result, and says whether it is good.
 func tell(s streams, output string, r *fuzz.Result) error {

@@ -23,9 +23,11 @@ type Options struct {
 	First int
 	// Runs ends the run after that many cases; 0: when the context of Run is done.
 	Runs int
+	// UntilFound ends the run after the first case that fails.
+	UntilFound bool
 	// Workers are how many cases are judged at the same time; 1 if 0.
 	Workers int
-	// Shrinks bounds the trials that make one failure small; 1000 if 0.
+	// Shrinks bounds the trials that make one failure small; 1000 if 0, none if less.
 	Shrinks int
 	Gen     gen.Options
 	Trial   trial.Options
@@ -104,7 +106,7 @@ func (r *run) begin(ctx context.Context) (number int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	place := r.next - r.options.First
-	if ctx.Err() != nil || r.options.Runs > 0 && place >= r.options.Runs {
+	if ctx.Err() != nil || r.options.Runs > 0 && place >= r.options.Runs || r.options.UntilFound && len(r.first) > 0 {
 		return 0, false
 	}
 	r.next++
