@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"github.com/chainwalk/chainwalk/scenarios/fuzz"
+	"github.com/chainwalk/chainwalk/scenarios/trackrecord"
+)
+
+// binary is chainwalk with all faults.
+type binary struct{ root, path string }
+
+func build(ctx context.Context, root, dir string) (*binary, error) {
+	o, err := trackrecord.Overlay(root)
+	if err != nil {
+		return nil, err
+	}
+	file, err := o.Write(dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &binary{root: root, path: filepath.Join(dir, "chainwalk")}
+	command := exec.CommandContext(ctx, "go", "build", "-overlay", file, "-o", b.path, "./cmd/chainwalk")
+	command.Dir = root
+	if output, err := command.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building chainwalk with faults: %w\n%s", err, output)
+	}
+	return b, nil
+}
+
+// run runs chainwalk with a fault, none if it is empty. held is false if what was asked for did not hold.
+func (b *binary) run(ctx context.Context, fault string, args ...string) (output []byte, held bool, err error) {
+	command := exec.CommandContext(ctx, b.path, args...)
+	command.Env = append(os.Environ(), trackrecord.Variable+"="+fault)
+	var out, errOut bytes.Buffer
+	command.Stdout, command.Stderr = &out, &errOut
+	err = command.Run()
+	var status *exec.ExitError
+	if errors.As(err, &status) && status.ExitCode() == exitFailed {
+		return out.Bytes(), false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("%w\n%s", err, errOut.Bytes())
+	}
+	return out.Bytes(), true, nil
+}
+
+// fuzz looks for a fault with one seed.
+func (b *binary) fuzz(ctx context.Context, fault string, seed int, o options) (*fuzz.Result, error) {
+	output, _, err := b.run(ctx, fault, "fuzz", "--seed", strconv.Itoa(seed), "--runs", strconv.Itoa(o.cases), "--workers", "1",
+		"--until-found", "--shrinks", shrinks(o), "-o", "json")
+	if err != nil {
+		return nil, err
+	}
+	return fuzz.ReadResult(bytes.NewReader(output))
+}
+
+// replay runs a scenario file on the simulator.
+func (b *binary) replay(ctx context.Context, fault, file string) (held bool, err error) {
+	_, held, err = b.run(ctx, fault, "run", file)
+	return held, err
+}
+
+// sound has the proxier without a fault judged by as many cases as each fault may take.
+func (b *binary) sound(ctx context.Context, o options, out io.Writer) bool {
+	result, err := b.fuzz(ctx, "", 1, o)
+	if err != nil {
+		fmt.Fprintf(out, "the sound proxier: %v\n", err)
+		return false
+	}
+	for i := range result.Failures {
+		f := &result.Failures[i]
+		fmt.Fprintf(out, "the sound proxier fails case %d: %s: want %s, got %s\n", f.Case, f.Clause, f.Want, f.Got)
+	}
+	return len(result.Failures) == 0
+}
+
+// shrinks bounds what is spent on a small scenario: nothing if none is kept.
+func shrinks(o options) string {
+	if o.write {
+		return "1000"
+	}
+	return "-1"
+}

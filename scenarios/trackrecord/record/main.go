@@ -1,0 +1,116 @@
+// Command record runs the track record: it builds chainwalk with all faults of scenarios/trackrecord in it, and has `chainwalk fuzz`
+// look for each, without telling it what is wrong.
+//
+//	record [-seeds N] [-cases N] [-jobs N] [-only NAME] [-write]
+//
+// With -write the smallest scenario that showed a fault is kept in scenarios/testdata/regress, if it fails with the fault and holds
+// without, and docs/track-record.md is written. Without it the command says what was found, and replays the kept files on both
+// proxiers. It ends with status 1 if a fault was not found, if the sound proxier fails a case, or if a kept file does not fail with its
+// fault, or fails without.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+
+	"github.com/chainwalk/chainwalk/internal/overlay"
+	"github.com/chainwalk/chainwalk/scenarios/trackrecord"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// options are the flags.
+type options struct {
+	seeds, cases, jobs int
+	only               string
+	write              bool
+}
+
+const (
+	exitHeld   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	o, err := parseOptions(args, errOut)
+	if err != nil {
+		return exitUsage
+	}
+	held, err := record(ctx, o, out)
+	switch {
+	case err != nil:
+		fmt.Fprintf(errOut, "record: %v\n", err)
+		return exitUsage
+	case !held:
+		return exitFailed
+	}
+	return exitHeld
+}
+
+func parseOptions(args []string, errOut io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("record", flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	flags.IntVar(&o.seeds, "seeds", 1, "with how many seeds each fault is looked for")
+	flags.IntVar(&o.cases, "cases", 2000, "how many cases may be judged until a fault is found")
+	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "how many faults are looked for at once")
+	flags.StringVar(&o.only, "only", "", "this fault only")
+	flags.BoolVar(&o.write, "write", false, "keep what was found, and write docs/track-record.md")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 || o.seeds < 1 || o.cases < 1 || o.jobs < 1 || o.write && o.only != "" {
+		flags.Usage()
+		return o, errors.New("bad usage")
+	}
+	return o, nil
+}
+
+// record does everything, and says whether every fault was found.
+func record(ctx context.Context, o options, out io.Writer) (held bool, err error) {
+	root, err := overlay.Root()
+	if err != nil {
+		return false, err
+	}
+	dir, err := os.MkdirTemp("", "trackrecord")
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b, err := build(ctx, root, dir)
+	if err != nil {
+		return false, err
+	}
+	faults := trackrecord.Faults()
+	hunts := b.huntAll(ctx, o, faults, out)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	held = b.sound(ctx, o, out)
+	for i := range hunts {
+		if o.write {
+			hunts[i].keep(ctx, b, out)
+		} else {
+			hunts[i].replayKept(ctx, b, out)
+		}
+		held = held && hunts[i].good()
+	}
+	writeSummary(out, hunts)
+	if o.write {
+		err = os.WriteFile(filepath.Join(root, "docs", "track-record.md"), page(hunts, o), 0o644)
+	}
+	return held, err
+}
