@@ -73,6 +73,12 @@ func (d *draft) scenario(name string) (*scenarios.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(d.topology.Pods) == 0 {
+		d.topology.Pods = nil // not given, rather than none
+	}
+	if len(d.topology.Outside) == 0 {
+		d.topology.Outside = nil
+	}
 	return &scenarios.Scenario{
 		Name: name, Topology: d.topology, IPTables: scenarios.IPTables{Tools: d.tools}, Objects: d.objects, KubeProxy: kubeProxy,
 	}, nil

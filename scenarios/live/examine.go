@@ -42,7 +42,7 @@ type exam struct {
 	lab      *lab // the nodes as they are
 	report   *Report
 
-	healed *lab // the nodes after kube-proxy has synced; nil until it is asked for
+	healed *lab // the nodes after kube-proxy has synced
 	rules  map[string]difference
 }
 
@@ -84,7 +84,7 @@ func (c *Cluster) exam() (*exam, error) {
 		return nil, err
 	}
 	e.spec = oracle.New(e.oracleCluster(d.objects))
-	return e, nil
+	return e, e.compare()
 }
 
 // hosts builds the nodes with a snapshot.
@@ -159,11 +159,8 @@ func (e *exam) unknown(a oracle.Attempt) string {
 	if pod := e.topology.Pod(a.From); pod != nil {
 		client = pod.Node
 	}
-	switch node := e.topology.Node(client); {
-	case node != nil && e.nodes[client] == nil:
+	if e.topology.Node(client) != nil && e.nodes[client] == nil {
 		return fmt.Sprintf("from %s and its pods: there is no snapshot of it", client)
-	case node != nil:
-		return ""
 	}
 	for i := range e.topology.Nodes {
 		n := &e.topology.Nodes[i]

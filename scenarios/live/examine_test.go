@@ -1,22 +1,213 @@
 package live
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
+
+func textOf(t *testing.T, r *Report) string {
+	var b strings.Builder
+	require.NoError(t, r.WriteText(&b))
+	return b.String()
+}
 
 func TestNothingIsWrongWithTheRecordedCluster(t *testing.T) {
 	for _, tools := range []string{"legacy", "nft"} {
 		t.Run(tools, func(t *testing.T) {
 			report, err := recorded(t, tools, dumpNodes...).Examine(t.Context())
 			require.NoError(t, err)
-			var b strings.Builder
-			require.NoError(t, report.WriteText(&b))
-			t.Log(b.String())
 			assert.Empty(t, report.Findings)
+			assert.Empty(t, report.Unjudged)
+			assert.Greater(t, report.Connections, 1500)
+			text := textOf(t, report)
+			assert.Contains(t, text, "demo-worker: judged by its "+tools+" rules, which are kube-proxy's word for word\n")
+			assert.Contains(t, text, "note: demo-worker has no route to 10.244.2.80")
+			assert.Contains(t, text, "connections judged: nothing wrong\n")
 		})
 	}
+}
+
+// edit changes the rules of a node's family by editing the text of iptables-save.
+func edit(t *testing.T, taken *snapshot.Node, family fakeipt.Family, old, now string) {
+	taken.IPTables = slices.Clone(taken.IPTables)
+	for i := range taken.IPTables {
+		if r := &taken.IPTables[i]; r.Family == family {
+			require.Contains(t, r.Save, old)
+			r.Save = strings.Replace(r.Save, old, now, 1)
+			return
+		}
+	}
+	require.Fail(t, "no such rules")
+}
+
+// finding is the only thing that is wrong.
+func finding(t *testing.T, c *Cluster) *Finding {
+	report, err := c.Examine(t.Context())
+	require.NoError(t, err)
+	require.Len(t, report.Findings, 1, textOf(t, report))
+	return &report.Findings[0]
+}
+
+// witnessed is the scenario that shows a finding: red with the fault, green without.
+func witnessed(t *testing.T, c *Cluster, f *Finding) string {
+	s, head, err := c.Witness(t.Context(), f)
+	require.NoError(t, err)
+	assert.Contains(t, head[0], "chainwalk doctor")
+	text, _ := written(t, s)
+	return text
+}
+
+func TestAForeignRuleIsNamed(t *testing.T) {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	const drop = "-A FORWARD -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP"
+	edit(t, cluster.Snapshots[1], fakeipt.IPv4, "-A FORWARD -m comment", drop+"\n[0:0] -A FORWARD -m comment")
+	report, err := cluster.Examine(t.Context())
+	require.NoError(t, err)
+	text := textOf(t, report)
+	assert.Contains(t, text, "foreign: demo-worker: iptables -t filter "+drop+"  (not kube-proxy's, which leaves it alone)")
+	assert.Contains(t, text, "kube-proxy would not mend it")
+	var services []string
+	for i := range report.Findings {
+		f := &report.Findings[i]
+		services = append(services, f.Service)
+		assert.False(t, f.Heals)
+		require.Len(t, f.Foreign, 1)
+		assert.Equal(t, drop, f.Foreign[0].Text)
+		assert.Empty(t, append(f.Missing, f.Moved...))
+	}
+	assert.Subset(t, services, []string{"", "shop/itp-local", "shop/lb-local", "shop/np-local"})
+	assert.NotContains(t, services, "shop/web", "its endpoints are others")
+
+	i := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.Service == "shop/itp-local" })
+	scenario := witnessed(t, cluster, &report.Findings[i])
+	assert.Contains(t, scenario, "iptables -t filter -I FORWARD 2 -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP")
+	assert.NotContains(t, scenario, "lb-local")
+}
+
+func TestAMissingEndpointRuleIsNamed(t *testing.T) {
+	cluster := recorded(t, "nft", dumpNodes...)
+	rule := `-A KUBE-SVC-67NZLRHBNDSAWJRO -m comment --comment "shop/web:http -> 10.244.1.2:8080" -m statistic --mode random ` +
+		`--probability 0.33333333349 -j KUBE-SEP-XTJTEC7KOHLCQM25`
+	edit(t, cluster.Snapshots[0], fakeipt.IPv4, "[0:0] "+rule+"\n", "")
+	f := finding(t, cluster)
+	assert.Equal(t, "shop/web", f.Service)
+	assert.Equal(t, []Rule{{Node: "demo-control-plane", Family: fakeipt.IPv4, Table: "nat", Text: rule, Why: "of shop/web"}}, f.Missing)
+	assert.Empty(t, f.Foreign)
+	assert.True(t, f.Heals)
+	assert.NotEmpty(t, f.Packets[0].Way)
+	scenario := witnessed(t, cluster, f)
+	assert.Contains(t, scenario, "run: [iptables -t nat -D KUBE-SVC-67NZLRHBNDSAWJRO 2]")
+	assert.Contains(t, scenario, "iptables: {tools: [nft]}")
+	assert.NotContains(t, scenario, "dns-udp", "another port of the service")
+	assert.Contains(t, scenario, "ipFamily: ipv4")
+}
+
+func TestRulesOfWhatIsNoMoreAreStale(t *testing.T) {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	cluster.Objects = slices.DeleteFunc(slices.Clone(cluster.Objects), func(o manifest.Object) bool {
+		return o.Meta().GetName() == "ext" || strings.HasPrefix(o.Meta().GetName(), "ext-")
+	})
+	report, err := cluster.Examine(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, report.Findings)
+	text := textOf(t, report)
+	for _, rule := range []string{
+		`-A KUBE-SERVICES -d 198.51.100.7/32 -p tcp -m comment --comment "shop/ext external IP" -m tcp --dport 9000 -j KUBE-EXT-GK6PCQAXGWAYGJRX`,
+		`-A KUBE-SERVICES -d 10.96.98.89/32 -p tcp -m comment --comment "shop/ext cluster IP" -m tcp --dport 9000 -j KUBE-SVC-GK6PCQAXGWAYGJRX`,
+	} {
+		for _, node := range dumpNodes {
+			assert.Contains(t, text, "foreign: "+node+": iptables -t nat "+rule+"  (stale: there is no service shop/ext)")
+		}
+	}
+	for _, f := range report.Findings {
+		assert.Empty(t, f.Service)
+		assert.Empty(t, f.Missing)
+		assert.True(t, f.Heals)
+		assert.Equal(t, "other-traffic-untouched", f.Clauses[0].Clause)
+	}
+	scenario := witnessed(t, cluster, &report.Findings[0])
+	assert.Contains(t, scenario, "-N KUBE-SVC-GK6PCQAXGWAYGJRX")
+}
+
+func TestAnotherProxiersRulesAreJudgedByWhatTheyDo(t *testing.T) {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	for _, taken := range cluster.Snapshots {
+		taken.IPTables = slices.Clone(taken.IPTables)
+		for i := range taken.IPTables {
+			save := comment.ReplaceAllString(taken.IPTables[i].Save, "")
+			taken.IPTables[i].Save = strings.NewReplacer("KUBE-SVC-", "MY-SERVICE-", "KUBE-SEP-", "MY-END-").Replace(save)
+		}
+	}
+	report, err := cluster.Examine(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+	for _, n := range report.Nodes {
+		assert.Greater(t, n.Missing, 50)
+		assert.Greater(t, n.Foreign, 50)
+	}
+}
+
+func TestWhatCannotBeJudgedIsCounted(t *testing.T) {
+	report, err := recorded(t, "legacy", "demo-worker").Examine(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+	assert.Greater(t, report.Connections, 200)
+	var why []string
+	for _, u := range report.Unjudged {
+		assert.Positive(t, u.Connections)
+		why = append(why, u.Why)
+	}
+	assert.Subset(t, why, []string{
+		"from demo-control-plane and its pods: there is no snapshot of it",
+		"from outside by demo-worker2: there is no snapshot of it",
+		"to addresses of demo-worker2: there is no snapshot of it",
+	})
+	assert.Contains(t, textOf(t, report), "demo-worker2: no snapshot\n")
+}
+
+func TestObjectsNewerThanASnapshotAreNoted(t *testing.T) {
+	cluster := recorded(t, "legacy", "demo-worker")
+	cluster.Snapshots[0].Taken = time.Date(2026, 11, 20, 9, 55, 27, 0, time.UTC)
+	report, err := cluster.Examine(t.Context())
+	require.NoError(t, err)
+	notes := strings.Join(report.Notes, "\n")
+	assert.Contains(t, notes, "endpointslice shop/dual-2v9dq changed after the snapshot of demo-worker was taken (2026-11-20T09:55:27Z)")
+	assert.NotContains(t, notes, "service default/kubernetes changed")
+}
+
+func TestAReportIsJSON(t *testing.T) {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	edit(t, cluster.Snapshots[1], fakeipt.IPv4, "--to-destination 10.244.2.3:8080\n", "--to-destination 10.244.2.9:8080\n")
+	report, err := cluster.Examine(t.Context())
+	require.NoError(t, err)
+	var b strings.Builder
+	require.NoError(t, report.WriteJSON(&b))
+	var read Report
+	require.NoError(t, json.Unmarshal([]byte(b.String()), &read))
+	assert.Equal(t, ReportVersion, read.Version)
+	require.NotEmpty(t, read.Findings)
+	assert.Len(t, read.Findings[0].Missing, 1)
+	assert.Len(t, read.Findings[0].Foreign, 1)
+}
+
+func TestLoneBackendIsChosen(t *testing.T) {
+	cluster := recorded(t, "legacy", "demo-worker")
+	taken := cluster.Snapshots[0]
+	taken.IPTables = append(slices.Clone(taken.IPTables), recordedNode(t, "nft", "demo-worker").IPTables...)
+	_, err := cluster.Examine(t.Context())
+	require.ErrorIs(t, err, snapshot.ErrBothBackends)
+	cluster.Backend = "nft"
+	report, err := cluster.Examine(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "nft", report.Nodes[1].Backend)
 }

@@ -17,9 +17,6 @@ const shownPackets = 3
 
 // find gives names to what is wrong.
 func (e *exam) find(all []suffering) error {
-	if err := e.compare(); err != nil {
-		return err
-	}
 	places := map[string]int{}
 	for _, s := range all {
 		f, err := e.explain(s)
@@ -131,7 +128,9 @@ func (e *exam) blame(f *Finding, s suffering) error {
 		d := e.rules[node]
 		f.Missing = append(f.Missing, among(d.missing, wouldMeet)...)
 		f.Foreign = append(f.Foreign, among(d.foreign, met)...)
-		f.Moved = append(f.Moved, among(d.moved, met)...)
+		if f.Heals {
+			f.Moved = append(f.Moved, among(d.moved, met)...)
+		}
 	}
 	if len(f.Missing)+len(f.Foreign) > 0 {
 		f.Moved = nil
@@ -139,10 +138,22 @@ func (e *exam) blame(f *Finding, s suffering) error {
 	for _, rules := range [][]Rule{f.Missing, f.Foreign, f.Moved} {
 		e.attribute(rules)
 	}
-	if len(f.Missing)+len(f.Foreign)+len(f.Moved) == 0 {
-		f.Deciding = deciding(is)
+	if !f.Heals || len(f.Missing)+len(f.Foreign)+len(f.Moved) == 0 {
+		f.decided(deciding(is))
 	}
 	return nil
+}
+
+// decided takes the rules that decided in: those that are not kube-proxy's are foreign.
+func (f *Finding) decided(rules []Rule) {
+	for _, r := range rules {
+		if strings.Contains(r.Text, "KUBE-") || strings.HasPrefix(r.Text, "-P ") {
+			f.Deciding = append(f.Deciding, r)
+			continue
+		}
+		r.Why = "not kube-proxy's, which leaves it alone"
+		f.Foreign = append(f.Foreign, r)
+	}
 }
 
 // attribute says of each rule whose it is.

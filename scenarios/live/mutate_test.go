@@ -53,19 +53,20 @@ func idleOn(r Rule, chains ruleset) string {
 	switch {
 	case r.Family == fakeipt.IPv6 && len(chains[r.Table+" "+target]) == 0 && strings.HasPrefix(target, "KUBE-"):
 		return "the chain that it leads to is empty"
-	case r.Family == fakeipt.IPv6 && strings.HasPrefix(r.Text, "-A FORWARD") && target == "KUBE-FORWARD" && r.Node == "demo-control-plane",
-		strings.Contains(r.Text, "--ctstate INVALID") && r.Node == "demo-control-plane",
+	case strings.Contains(r.Text, "--ctstate INVALID") && r.Node == "demo-control-plane",
 		strings.HasPrefix(r.Text, "-A FORWARD") && target == "KUBE-FORWARD" && r.Node == "demo-control-plane":
 		return "no two pods on the node, one of them serving: what is INVALID there is so on the other node before"
 	case regexp.MustCompile(`^-A KUBE-SEP-\S+ -s \S+ .*-j KUBE-MARK-MASQ`).MatchString(r.Text):
 		return "the endpoint's own packets come by another chain or by another node"
+	case strings.Contains(r.Text, "default/kubernetes") && r.Node == "demo-control-plane" && target == "KUBE-MARK-MASQ":
+		return "the endpoint is the node itself, and what is for it passes no POSTROUTING"
 	case strings.Contains(r.Text, "masquerade LOCAL traffic") && r.Family == fakeipt.IPv6:
 		return "the node's own address is that of the packet already"
 	}
 	return ""
 }
 
-// singleEndpoint says that a service's chain and that of its local endpoints come to the same on the node.
+// sameEndpoints says that a service's chain and that of its local endpoints come to the same on the node.
 func sameEndpoints(r Rule, chains ruleset) bool {
 	if !strings.Contains(r.Text, "route LOCAL traffic") {
 		return false

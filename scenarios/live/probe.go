@@ -2,8 +2,12 @@ package live
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,8 +50,9 @@ func (p probe) String() string {
 	return text
 }
 
-// probes are those of a state: every attempt of the oracle, each endpoint that calls its own service, what no client sends, and what
-// comes after a connection: for each service port with session affinity, and for a connection between pods of each node.
+// probes are those of a state: every attempt of the oracle, each endpoint that calls its own service, the places that foreign rules are
+// about, what no client sends, and what comes after a connection: for each service port with session affinity, and for a connection
+// between pods of each node.
 func (e *exam) probes() []probe {
 	var out []probe
 	seen := map[oracle.Attempt]bool{}
@@ -63,6 +68,13 @@ func (e *exam) probes() []probe {
 	for _, p := range slices.Clone(out) {
 		for _, client := range e.hairpins(p.attempt) {
 			add(client)
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(e.rules)) {
+		for _, r := range e.rules[node].foreign {
+			for _, a := range e.suspects(r) {
+				add(a)
+			}
 		}
 	}
 	for _, a := range e.spec.Martians() {
@@ -85,6 +97,51 @@ func (e *exam) hairpins(a oracle.Attempt) []oracle.Attempt {
 			self := a
 			self.From = e.topology.Pods[i].Name
 			out = append(out, self)
+		}
+	}
+	return out
+}
+
+// conditions are what of a rule says to which place it is.
+var conditions = regexp.MustCompile(`^-A \S+ (?:-d (\S+) )?-p (tcp|udp|sctp) .*--dport (\d+)\b`)
+
+// suspects are the attempts to the place that a foreign rule is about: from the node, from one of its pods and from a machine. They find
+// rules of what is no more, of which the objects say nothing.
+func (e *exam) suspects(r Rule) []oracle.Attempt {
+	m := conditions.FindStringSubmatch(r.Text)
+	if m == nil {
+		return nil
+	}
+	to := e.topology.Node(r.Node).Addresses
+	if prefix, err := netip.ParsePrefix(m[1]); err == nil {
+		to = []netip.Addr{prefix.Addr()}
+	}
+	port, err := strconv.ParseUint(m[3], 10, 16)
+	if err != nil {
+		return nil
+	}
+	var out []oracle.Attempt
+	for _, a := range to {
+		if !a.IsLoopback() && packetsim.FamilyOf(a) == r.Family {
+			out = append(out, e.callers(r.Node, corev1.Protocol(strings.ToUpper(m[2])), netip.AddrPortFrom(a, uint16(port)))...)
+		}
+	}
+	return out
+}
+
+// callers are attempts of each kind of client that a node decides about.
+func (e *exam) callers(node string, protocol corev1.Protocol, to netip.AddrPort) []oracle.Attempt {
+	out := []oracle.Attempt{{From: node, Protocol: protocol, To: to}}
+	of := func(own netip.Addr) bool { return own.Is6() == to.Addr().Is6() }
+	for _, pod := range e.topology.Pods {
+		if pod.Node == node && slices.ContainsFunc(pod.Addresses, of) {
+			out = append(out, oracle.Attempt{From: pod.Name, Protocol: protocol, To: to})
+			break
+		}
+	}
+	for _, m := range e.topology.Outside {
+		if slices.ContainsFunc(m.Addresses, of) {
+			return append(out, oracle.Attempt{From: m.Name, Protocol: protocol, To: to, Via: node})
 		}
 	}
 	return out

@@ -140,7 +140,7 @@ func (s *survey) extraAddresses(taken *snapshot.Node, node *scenarios.Node) []ne
 		for _, address := range device.Addresses {
 			a := address.Prefix.Addr()
 			inPods := slices.ContainsFunc(node.PodCIDRs, func(p netip.Prefix) bool { return p.Contains(a) })
-			if device.Up && s.has(a) && a.IsGlobalUnicast() && address.Scope == packetsim.ScopeGlobal && !inPods &&
+			if device.Up && s.has(a) && a.IsGlobalUnicast() && (address.Scope == packetsim.ScopeGlobal || address.Scope == "") && !inPods &&
 				!slices.Contains(node.Addresses, a) && !slices.Contains(out, a) && !s.taken[a] {
 				out = append(out, a)
 			}

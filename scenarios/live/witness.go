@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -150,8 +151,11 @@ func (w *witness) reduce(d *draft, answer *oracle.Answer, narrow bool) {
 				o.Spec.Ports = slices.DeleteFunc(o.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name != answer.Port })
 			}
 		case *discoveryv1.EndpointSlice:
-			if o.Namespace+"/"+o.Labels[discoveryv1.LabelServiceName] != w.finding.Service {
+			if o.Namespace+"/"+o.Labels[discoveryv1.LabelServiceName] != w.finding.Service || narrow && !w.isOfFamily(o) {
 				return true
+			}
+			if narrow {
+				o.Ports = slices.DeleteFunc(o.Ports, func(p discoveryv1.EndpointPort) bool { return p.Name != nil && *p.Name != answer.Port })
 			}
 			for i := range o.Endpoints {
 				if o.Endpoints[i].NodeName != nil {
@@ -168,6 +172,34 @@ func (w *witness) reduce(d *draft, answer *oracle.Answer, narrow bool) {
 	d.topology.Outside = slices.DeleteFunc(d.topology.Outside, func(m scenarios.Machine) bool {
 		return m.Name != w.attempt.From && m.Name != answer.Host
 	})
+	if narrow {
+		w.oneFamily(&d.topology)
+	}
+}
+
+func (w *witness) isOfFamily(s *discoveryv1.EndpointSlice) bool {
+	return (s.AddressType == discoveryv1.AddressTypeIPv6) == w.attempt.To.Addr().Is6()
+}
+
+// oneFamily leaves the addresses of the attempt's family.
+func (w *witness) oneFamily(t *scenarios.Topology) {
+	v6 := w.attempt.To.Addr().Is6()
+	t.IPFamily = scenarios.FamilyIPv4
+	if v6 {
+		t.IPFamily = scenarios.FamilyIPv6
+	}
+	other := func(a netip.Addr) bool { return a.Is6() != v6 }
+	for i := range t.Nodes {
+		n := &t.Nodes[i]
+		n.Addresses, n.ExtraAddresses = slices.DeleteFunc(n.Addresses, other), slices.DeleteFunc(n.ExtraAddresses, other)
+		n.PodCIDRs = slices.DeleteFunc(n.PodCIDRs, func(p netip.Prefix) bool { return other(p.Addr()) })
+	}
+	for i := range t.Pods {
+		t.Pods[i].Addresses = slices.DeleteFunc(t.Pods[i].Addresses, other)
+	}
+	for i := range t.Outside {
+		t.Outside[i].Addresses = slices.DeleteFunc(t.Outside[i].Addresses, other)
+	}
 }
 
 // faults are the steps that make the simulated nodes' rules what the real ones' are.
