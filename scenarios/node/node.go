@@ -81,7 +81,8 @@ func (n *Node) Start(
 		Timeout: 2 * proxier.WithDefaults(c).IPTables.SyncPeriod.Duration, Clock: n.clock, Node: n, Metrics: uncounted{},
 	})
 	n.process = Process{
-		Node: n.name, Configuration: c, Object: object, Kernel: n.proxied(), Clock: n.clock, Health: n.health, Logger: klog.FromContext(ctx),
+		Node: n.name, Configuration: c, Object: object, Family: n.process.Family,
+		Kernel: n.proxied(), Clock: n.clock, Health: n.health, Logger: klog.FromContext(ctx),
 	}
 	if n.proxy, warnings, err = n.make(n.process); err != nil {
 		return nil, err

@@ -42,6 +42,8 @@ type Options struct {
 	Direct bool
 	// Proxier makes the nodes' proxiers; nil: Chainwalk.
 	Proxier Proxier
+	// OneFamily has proxiers in a cluster of one family serve that alone, as on machines that lack the tools of the other one.
+	OneFamily bool
 }
 
 // Start makes the nodes of a cluster on the kernels, which go by the nodes' names:
@@ -57,6 +59,9 @@ func Start(
 		if o.Proxier != nil {
 			n.make = o.Proxier
 		}
+		if o.OneFamily {
+			n.process.Family = familyOf(cluster)
+		}
 		s.nodes[name] = n
 	}
 	if err := s.start(ctx, o.Direct); err != nil {
@@ -64,6 +69,17 @@ func Start(
 		return nil, err
 	}
 	return s, nil
+}
+
+// familyOf is the only family of a cluster, empty if it has both.
+func familyOf(cluster *scenarios.Cluster) corev1.IPFamily {
+	switch cluster.IPFamily {
+	case scenarios.FamilyIPv4:
+		return corev1.IPv4Protocol
+	case scenarios.FamilyIPv6:
+		return corev1.IPv6Protocol
+	}
+	return ""
 }
 
 func (s *Nodes) start(ctx context.Context, direct bool) error {
@@ -216,5 +232,8 @@ func (s *Nodes) During(ctx context.Context, watch func(context.Context, scenario
 
 // Fault makes something go wrong on one node.
 func (s *Nodes) Fault(_ context.Context, f scenarios.Fault) error {
+	if f.Family == "" && s.cluster.IPFamily != scenarios.FamilyDual {
+		f.Family = s.cluster.IPFamily // the proxier writes the other one too, about which nobody asks
+	}
 	return s.nodes[f.Node].fault(f, tools.Families(s.cluster.IPFamily))
 }

@@ -31,6 +31,8 @@ type Process struct {
 	Configuration *kubeproxyconfig.KubeProxyConfiguration
 	// Object is the node's own as it is when the proxier starts.
 	Object *corev1.Node
+	// Family is the one that the proxier serves; empty: both.
+	Family corev1.IPFamily
 	// Kernel is the node's with what goes wrong there.
 	Kernel Kernel
 	Clock  *clocktesting.FakeClock
@@ -49,16 +51,29 @@ func Chainwalk(p Process) (Proxy, []string, error) {
 		return nil, nil, err
 	}
 	for _, family := range []*proxier.Config{&settings.IPv4, &settings.IPv6} {
+		family.SyncPeriod = settings.SyncPeriod
+		if p.Family != "" && p.Family != family.Family {
+			continue
+		}
 		if err := p.complete(family); err != nil {
 			return nil, nil, err
 		}
-		family.SyncPeriod = settings.SyncPeriod
+	}
+	proxy, err := p.start(settings)
+	return proxy, settings.Warnings, err
+}
+
+func (p *Process) start(settings *proxier.Settings) (Proxy, error) {
+	switch p.Family {
+	case corev1.IPv4Protocol:
+		one, err := proxier.New(settings.IPv4)
+		return &oneFamily{one, p.Family}, err
+	case corev1.IPv6Protocol:
+		one, err := proxier.New(settings.IPv6)
+		return &oneFamily{one, p.Family}, err
 	}
 	both, err := proxier.NewDualStack(settings.IPv4, settings.IPv6)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &dualStack{both}, settings.Warnings, nil
+	return &dualStack{both}, err
 }
 
 // complete fills in what a configuration cannot say.
@@ -85,4 +100,18 @@ func (d *dualStack) Health(family corev1.IPFamily) map[types.NamespacedName]prox
 		return d.IPv6.Health()
 	}
 	return d.IPv4.Health()
+}
+
+// oneFamily is this project's proxier of one family as a Proxy.
+type oneFamily struct {
+	*proxier.Proxier
+	family corev1.IPFamily
+}
+
+// Health is that of the family; of the other one there is nothing.
+func (o *oneFamily) Health(family corev1.IPFamily) map[types.NamespacedName]proxier.ServiceHealth {
+	if family != o.family {
+		return nil
+	}
+	return o.Proxier.Health()
 }

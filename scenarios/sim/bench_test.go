@@ -122,7 +122,7 @@ func BenchmarkWorld(b *testing.B) {
 	for _, tool := range []scenarios.Tool{scenarios.ToolLegacy, scenarios.ToolNFT} {
 		cluster := smallCluster(b, tool)
 		start := func() *World {
-			w, err := NewWorld(ctx, cluster.With(tool), Options{Direct: true})
+			w, err := NewWorld(ctx, cluster.With(tool), Options{Direct: true, OneFamily: true})
 			require.NoError(b, err)
 			require.NoError(b, w.Sync(ctx, nodes))
 			return w

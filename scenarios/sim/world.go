@@ -21,6 +21,9 @@ type Options struct {
 	Direct bool
 	// Proxier makes the nodes' proxiers; nil: node.Chainwalk.
 	Proxier node.Proxier
+	// OneFamily has proxiers in a cluster of one family serve that alone, as on machines that lack the tools of the other one. It halves
+	// what a first sync costs.
+	OneFamily bool
 }
 
 // World is one simulated cluster. It is a scenarios.Session, and answers the oracle's questions beside. It is for one goroutine.
@@ -48,7 +51,7 @@ func NewWorld(ctx context.Context, cluster *scenarios.Cluster, o Options) (*Worl
 	if err != nil {
 		return nil, fmt.Errorf("build the network: %w", err)
 	}
-	w.Nodes, err = node.Start(ctx, cluster, w.clock, kernels, node.Options{Direct: o.Direct, Proxier: o.Proxier})
+	w.Nodes, err = node.Start(ctx, cluster, w.clock, kernels, node.Options{Direct: o.Direct, Proxier: o.Proxier, OneFamily: o.OneFamily})
 	if err != nil {
 		return nil, err
 	}

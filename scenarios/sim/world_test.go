@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -239,13 +238,6 @@ func TestANewProxierSetsNothing(t *testing.T) {
 	assert.Equal(t, "0", value)
 }
 
-// directBackend runs scenarios in worlds whose proxiers are told directly.
-type directBackend struct{ Backend }
-
-func (directBackend) Start(ctx context.Context, cluster *scenarios.Cluster) (scenarios.Session, error) {
-	return NewWorld(ctx, cluster, Options{Direct: true})
-}
-
 // However proxiers are told of objects, all shipped scenarios give the same report, ways included.
 func TestDirectAndInformersAgree(t *testing.T) {
 	all, err := scenarios.Load("../testdata/cases")
@@ -258,7 +250,7 @@ func TestDirectAndInformersAgree(t *testing.T) {
 				require.NoError(t, scenarios.WriteJSON(&out, []*scenarios.Result{scenarios.Run(t.Context(), s, b)}, scenarios.WaysAll))
 				return out.String()
 			}
-			if informed, direct := report(Backend{}), report(directBackend{}); informed != direct {
+			if informed, direct := report(Backend{}), report(Backend{Options{Direct: true, OneFamily: true}}); informed != direct {
 				assert.Equal(t, informed, direct)
 			}
 		})
