@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/gen"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
@@ -29,6 +30,18 @@ func TestARewrittenScenarioHasTheSameChecks(t *testing.T) {
 			}
 			assert.Equal(t, checksOf(t, s), checksOf(t, again))
 		})
+	}
+}
+
+// TestAGeneratedScenarioIsReadBackAsItIs writes generated scenarios, which have what no shipped file has together.
+func TestAGeneratedScenarioIsReadBackAsItIs(t *testing.T) {
+	for seed := range uint64(100) {
+		var once, twice strings.Builder
+		require.NoError(t, scenarios.Write(&once, gen.Example(gen.Options{}, seed)))
+		again, err := scenarios.Read("generated.yaml", strings.NewReader(once.String()))
+		require.NoError(t, err, once.String())
+		require.NoError(t, scenarios.Write(&twice, again))
+		require.Equal(t, once.String(), twice.String())
 	}
 }
 

@@ -2,6 +2,7 @@ package netns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -9,6 +10,8 @@ import (
 // Advance makes everything older that has an age: the proxiers' clock, conntrack
 // entries, and the entries of recent lists.
 func (s *session) Advance(_ context.Context, d time.Duration) error {
+	s.passing.Lock() // nodes that sync at the same time let time pass, too
+	defer s.passing.Unlock()
 	s.clock.Step(d)
 	for _, n := range s.nodes {
 		if err := n.age(d); err != nil {
@@ -19,4 +22,13 @@ func (s *session) Advance(_ context.Context, d time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// sleep is Advance within a sync, which says what went wrong.
+func (s *session) sleep(d time.Duration) {
+	if err := s.Advance(context.Background(), d); err != nil {
+		s.passing.Lock()
+		defer s.passing.Unlock()
+		s.slept = errors.Join(s.slept, err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"golang.org/x/sys/unix"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -36,6 +37,8 @@ type session struct {
 	flows     map[string]*keptFlow
 	ports     endpointPorts
 	watched   bool // somebody looks on while nodes sync
+	passing   sync.Mutex
+	slept     error // what went wrong while time passed within a sync
 	samples   int
 	questions int      // asked so far
 	got       []served // what sockets got in the current try
@@ -67,7 +70,9 @@ func (s *session) start(ctx context.Context) error {
 		}
 		if h.Node != nil {
 			n := &nodeHost{host: h, memory: newMemory()}
-			s.nodes[h.Name], kernels[h.Name] = n, n.kernel()
+			kernel := n.kernel()
+			kernel.Sleep = s.sleep
+			s.nodes[h.Name], kernels[h.Name] = n, kernel
 		}
 	}
 	s.ports.note(cluster.Objects)

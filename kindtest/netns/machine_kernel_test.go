@@ -38,6 +38,12 @@ func TestKernelMachineIsAsItWas(t *testing.T) {
 		s, err := scenarios.Read("in.yaml", strings.NewReader(hairpin))
 		require.NoError(t, err)
 		require.Len(t, scenarios.Run(t.Context(), s, Backend{}).Checks, 4)
+		for _, file := range []string{"pod-address-used-again", "lock-held"} { // hosts that go, and an open lock
+			changing, err := scenarios.Load("../../scenarios/testdata/cases/" + file + ".yaml")
+			require.NoError(t, err)
+			changing[0].IPTables.Tools = []scenarios.Tool{scenarios.ToolLegacy}
+			require.False(t, scenarios.Run(t.Context(), changing[0], Backend{}).Failed())
+		}
 	}
 	run() // what the process opens once is open then
 	named, logAll, files := look()

@@ -110,7 +110,7 @@ func (s *session) Sync(_ context.Context, nodes []string) error {
 		all.Go(one)
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.slept)...)
 }
 
 func (s *session) syncOne(name string) error {

@@ -30,6 +30,8 @@ type Kernel struct {
 	Conntrack conntrack.Table
 	// HoldLock has the tools find the lock of the legacy tools taken, until it is released; nil if they have none.
 	HoldLock func() (release func(), err error)
+	// Sleep lets time pass, for tools that take long; nil if the clock alone has to be moved.
+	Sleep func(time.Duration)
 }
 
 // NewClock is the clock of a cluster: it starts with the year 2026, and only Step moves it.
@@ -62,7 +64,10 @@ type Node struct {
 // New returns a node that has no proxier yet.
 func New(name string, kernel Kernel, clock *clocktesting.FakeClock) *Node {
 	proxied := &tools.Proxied{
-		Interface: kernel.Exec, Faults: &tools.Faults{}, Watch: tools.NewWatch(name), HoldLock: kernel.HoldLock, Sleep: clock.Step,
+		Interface: kernel.Exec, Faults: &tools.Faults{}, Watch: tools.NewWatch(name), HoldLock: kernel.HoldLock, Sleep: kernel.Sleep,
+	}
+	if proxied.Sleep == nil {
+		proxied.Sleep = clock.Step
 	}
 	return &Node{name: name, kernel: kernel, clock: clock, tools: proxied, make: Chainwalk}
 }
