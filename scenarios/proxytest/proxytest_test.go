@@ -1,0 +1,129 @@
+package proxytest_test
+
+import (
+	"net/netip"
+	"os"
+	osexec "os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/chainwalk/chainwalk/fakeipt/toolstate"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/proxytest"
+)
+
+func newCluster(t *testing.T, text string) *proxytest.Cluster {
+	objects, err := proxytest.Objects(text)
+	require.NoError(t, err)
+	c, err := proxytest.New(&scenarios.Scenario{Objects: objects})
+	require.NoError(t, err)
+	return c
+}
+
+func TestASoundProxierPasses(t *testing.T) {
+	c := newCluster(t, web)
+	require.NoError(t, write(c, fair))
+	c.Test(t)
+}
+
+func TestTheBugIsSeenByEveryClient(t *testing.T) {
+	c := newCluster(t, web)
+	require.NoError(t, write(c, unfair))
+	failures, err := c.Judge()
+	require.NoError(t, err)
+	clients := map[string]bool{}
+	for i := range failures {
+		f := &failures[i]
+		assert.Equal(t, netip.MustParseAddrPort("172.30.0.41:80"), f.Attempt.To)
+		assert.Equal(t, "cluster-ip-served", f.Clause.Name)
+		assert.Contains(t, f.String(), "-A MY-SERVICES -d 172.30.0.41/32")
+		clients[f.Attempt.From] = true
+	}
+	assert.Contains(t, clients, "node1")
+	assert.Contains(t, clients, "10.244.1.10")
+}
+
+func TestWithoutAProxierNothingIsServed(t *testing.T) {
+	c := newCluster(t, web)
+	failures, err := c.Judge()
+	require.NoError(t, err)
+	assert.NotEmpty(t, failures)
+}
+
+func TestTheProxierIsToldOfChanges(t *testing.T) {
+	c := newCluster(t, web)
+	require.NoError(t, write(c, fair))
+	slice := c.EndpointSlices()[0].DeepCopy()
+	slice.Endpoints = slice.Endpoints[:1]
+	require.NoError(t, c.Apply(slice))
+	assert.Len(t, c.EndpointSlices()[0].Endpoints, 1)
+	failures, err := c.Judge()
+	require.NoError(t, err)
+	assert.NotEmpty(t, failures, "the rules are those of before")
+	for _, n := range c.Nodes() {
+		_, err := n.Exec().Command("iptables", "-t", "nat", "-F").CombinedOutput()
+		require.NoError(t, err)
+	}
+	require.NoError(t, write(c, fair))
+	c.Test(t)
+
+	require.NoError(t, c.Delete(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}}))
+	require.NoError(t, c.Delete(&discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: "web-1"}}))
+	assert.Empty(t, c.Services())
+	assert.Empty(t, c.EndpointSlices())
+}
+
+func TestSettingsOfTheKernelCount(t *testing.T) {
+	c := newCluster(t, web)
+	node := c.Nodes()[0]
+	assert.Equal(t, "node1", node.Name)
+	assert.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.244.1.0/24")}, node.PodCIDRs)
+	require.NoError(t, node.SetSysctl("net/ipv4/ip_forward", 0))
+	require.NoError(t, write(c, fair))
+	failures, err := c.Judge()
+	require.NoError(t, err)
+	assert.NotEmpty(t, failures, "node1 forwards nothing")
+}
+
+// TestMain is the tools, if it is started by the name of one, as chainwalk is.
+func TestMain(m *testing.M) {
+	if !toolstate.IsTool(os.Args[0]) {
+		os.Exit(m.Run())
+	}
+	store, err := toolstate.FromEnvironment()
+	if err != nil {
+		panic(err)
+	}
+	os.Exit(store.Run(os.Args, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// A program as it is: a shell script that runs iptables.
+func TestAProgramRunsAsItIs(t *testing.T) {
+	binary, err := os.Executable()
+	require.NoError(t, err)
+	folder := t.TempDir()
+	c := newCluster(t, web)
+	program := proxytest.Program{Chainwalk: binary, Folder: folder}
+	require.NoError(t, c.Run(func(n *proxytest.Node) error {
+		cmd := osexec.Command("sh", "-c", `iptables-restore && iptables -t nat -S MY-SERVICES | grep -c -- '-j MY-web-http' >&2`)
+		cmd.Stdin = strings.NewReader(rulesOf(c, fair))
+		return program.Run(n, cmd)
+	}))
+	c.Test(t)
+
+	err = program.Run(c.Nodes()[0], osexec.Command("sh", "-c", "iptables -t nat -A NOSUCH -j ACCEPT"))
+	require.ErrorContains(t, err, "sh: exit status 1: iptables: No chain/target/match by that name.")
+}
+
+func TestAMistakeInTheObjectsIsSaid(t *testing.T) {
+	_, err := proxytest.Objects("kind: Service\napiVersion: v1\nmetadata: {name: web}\nspec: {clusterIp: 1.2.3.4}\n")
+	require.ErrorContains(t, err, "clusterIp")
+	_, err = proxytest.New(&scenarios.Scenario{Topology: scenarios.Topology{Pods: []scenarios.Pod{{Name: "a", Node: "nobody"}}}})
+	require.ErrorContains(t, err, "nobody")
+}
