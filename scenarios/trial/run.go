@@ -103,7 +103,7 @@ func (r *run) all(ctx context.Context) error {
 // begin makes the world and syncs every node.
 func (r *run) begin(ctx context.Context) error {
 	var err error
-	r.world, err = sim.NewWorld(ctx, r.cluster, sim.Options{Direct: true, Proxier: r.options.Proxier})
+	r.world, err = sim.NewWorld(ctx, r.cluster, sim.Options{Direct: true, OneFamily: true, Proxier: r.options.Proxier})
 	if err != nil {
 		return err
 	}
