@@ -17,16 +17,16 @@ import (
 // field's name alone can stand for the whole: "expect: reject".
 type Expect struct {
 	document.Located
-	Endpoints  Shares  `json:"endpoints" doc:"It reaches these endpoints: a list for equal chances, or a mapping of endpoint to chance (1/2, 0.5 or 50%)."`
-	SameAs     string  `json:"sameAs" doc:"It reaches the endpoint that the kept connection of this name reached, or its last packet that arrived."`
-	AnsweredBy string  `json:"answeredBy" doc:"It arrives as it was sent, no address or port translated, and a process of this machine answers."`
-	RefusedBy  string  `json:"refusedBy" doc:"Nothing listens where it arrives, and this machine itself says so."`
-	Untouched  bool    `json:"untouched" doc:"It passes the nodes as it was sent, no address or port translated. Whether somebody answers is no matter."`
-	Reject     Matched `json:"reject" doc:"A REJECT rule answers it: true, or how: icmp-port-unreachable, tcp-reset, ..."`
-	Drop       Matched `json:"drop" doc:"A DROP rule or policy ends it: true; or a part of the rule, or of the reason where the kernel drops it without a rule."`
-	NoReply    bool    `json:"noReply" doc:"The client hears nothing, for whatever reason."`
-	Delivered  bool    `json:"delivered" doc:"For a packet of a kept connection: the socket at the other end takes it as one of that connection."`
-	Stray      bool    `json:"stray" doc:"For a packet of a kept connection: it arrives at the other end's machine with addresses that are not the connection's."`
+	Endpoints  Shares   `json:"endpoints" doc:"It reaches these endpoints: a list for equal chances, or a mapping of endpoint to chance (1/2, 0.5 or 50%)."`
+	SameAs     string   `json:"sameAs" doc:"It reaches the endpoint that the kept connection of this name reached, or its last packet that arrived."`
+	AnsweredBy string   `json:"answeredBy" doc:"It arrives as it was sent, no address or port translated, and a process of this machine answers."`
+	RefusedBy  string   `json:"refusedBy" doc:"Nothing listens where it arrives, and this machine itself says so."`
+	Untouched  bool     `json:"untouched" doc:"It passes the nodes as it was sent, no address or port translated. Whether somebody answers is no matter."`
+	Reject     Matched  `json:"reject" doc:"A REJECT rule answers it: true, or how: icmp-port-unreachable, tcp-reset, ..."`
+	Drop       Matched  `json:"drop" doc:"A DROP rule or policy ends it: true; or a part of the rule, or of the reason where the kernel drops it without a rule."`
+	NoReply    bool     `json:"noReply" doc:"The client hears nothing, for whatever reason."`
+	Delivered  bool     `json:"delivered" doc:"For a packet of a kept connection: the socket at the other end takes it as one of that connection."`
+	Stray      bool     `json:"stray" doc:"For a packet of a kept connection: it arrives at the other end's machine with addresses that are not the connection's."`
 	AnyOf      []Expect `json:"anyOf" doc:"One of these holds, whichever: each of them for all ways."`
 
 	Out     string   `json:"out" doc:"For a single packet: the device by which it leaves the node, or the name of the pod behind that device, or local for a packet that stays."`

@@ -15,7 +15,7 @@ import (
 
 // TestARewrittenScenarioHasTheSameChecks runs what Write has made of each shipped file, and compares all of the result but for the places in the file.
 func TestARewrittenScenarioHasTheSameChecks(t *testing.T) {
-	all, err := scenarios.Load("testdata/cases")
+	all, err := scenarios.Load("testdata")
 	require.NoError(t, err)
 	for _, s := range all {
 		t.Run(s.Name, func(t *testing.T) {

@@ -195,7 +195,7 @@ func (v validator) checkYAML(t *testing.T, text []byte) string {
 
 func TestShippedScenariosFollowTheSchema(t *testing.T) {
 	v := readSchema(t)
-	files, err := filepath.Glob("testdata/cases/*.yaml")
+	files, err := filepath.Glob("testdata/*/*.yaml")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {

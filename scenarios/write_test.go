@@ -21,7 +21,7 @@ import (
 func shipped(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	files, err := filepath.Glob("testdata/cases/*.yaml")
+	files, err := filepath.Glob("testdata/*/*.yaml")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {

@@ -67,7 +67,7 @@ type compared struct{ scenarios, checks, ways, steps, undrawn, disagreements int
 // the simulator's: the same rules in the same order on the same hosts, there and back.
 func TestKernelCases(t *testing.T) {
 	needKernel(t)
-	all, err := scenarios.Load("../../scenarios/testdata/cases")
+	all, err := scenarios.Load("../../scenarios/testdata")
 	require.NoError(t, err)
 	var count compared
 	start := time.Now()

@@ -25,7 +25,7 @@ func mustHold(t *testing.T, s *scenarios.Scenario) {
 }
 
 func TestCases(t *testing.T) {
-	all, err := scenarios.Load("../testdata/cases")
+	all, err := scenarios.Load("../testdata")
 	require.NoError(t, err)
 	for _, s := range all {
 		t.Run(s.Name, func(t *testing.T) {
