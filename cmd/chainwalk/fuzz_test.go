@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/scenarios/fuzz"
+)
+
+func TestFuzzPrintsTheSameForTheSameSeed(t *testing.T) {
+	args := []string{"fuzz", "--seed", "9", "--runs", "6", "--shrinks", "20"}
+	status, out, errOut := call("", args...)
+	assert.LessOrEqual(t, status, exitNotHeld, errOut)
+	assert.Contains(t, out, "seed 9, shard 1 of 1")
+	assert.Contains(t, out, "6 cases: ")
+	assert.Contains(t, errOut, "connections a second")
+	_, again, _ := call("", append(args, "--workers", "1")...)
+	assert.Equal(t, out, again)
+	_, other, _ := call("", "fuzz", "--seed", "10", "--runs", "6", "--shrinks", "20")
+	assert.NotEqual(t, out, other)
+}
+
+func TestFuzzShardsAreJoined(t *testing.T) {
+	folder := t.TempDir()
+	for _, shard := range []string{"1/2", "2/2"} {
+		_, out, errOut := call("", "fuzz", "--seed", "9", "--runs", "2", "--shrinks", "1", "--shard", shard, "--out", filepath.Join(folder, shard[:1]), "-o", "json")
+		assert.Contains(t, out, `"cases": 2`, errOut)
+	}
+	joined := filepath.Join(folder, "joined")
+	_, out, errOut := call("", "fuzz", "merge", folder, "--out", joined)
+	assert.Contains(t, out, "seed 9, several shards", errOut)
+	assert.Contains(t, out, "4 cases: ")
+	assert.FileExists(t, filepath.Join(joined, "merged.json"))
+
+	_, whole, _ := call("", "fuzz", "--seed", "9", "--runs", "4", "--shrinks", "1", "-o", "json")
+	one, two := write(t, "whole.json", whole), filepath.Join(joined, "merged.json")
+	assert.Equal(t, figuresIn(t, one), figuresIn(t, two), "the cases of two shards are those of one process")
+}
+
+func figuresIn(t *testing.T, path string) *fuzz.Result {
+	t.Helper()
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close() //nolint:errcheck // nothing was written
+	r, err := fuzz.ReadResult(file)
+	require.NoError(t, err)
+	return &fuzz.Result{Cases: r.Cases, Figures: r.Figures}
+}
+
+func TestFuzzRefusesWhatItDoesNotUnderstand(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"a shard of none":       {[]string{"--shard", "3/2"}, "want I/N"},
+		"no shard":              {[]string{"--shard", "two"}, "want I/N"},
+		"an output":             {[]string{"-o", "xml"}, "want text or json"},
+		"a feature":             {[]string{"--without", "nothing"}, `no feature "nothing"`},
+		"fewer runs than none":  {[]string{"--runs", "-1"}, "want more than 0"},
+		"an argument":           {[]string{"more"}, "unknown command"},
+		"nothing to join":       {[]string{"merge", t.TempDir()}, "no result to join"},
+		"a folder that is none": {[]string{"merge", "/nowhere"}, "no such file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, _, errOut := call("", append([]string{"fuzz"}, tc.args...)...)
+			assert.Equal(t, exitUsage, status)
+			assert.Contains(t, errOut, tc.want)
+		})
+	}
+}
+
+func TestFuzzJudgesStoredScenarios(t *testing.T) {
+	status, out, errOut := call("", "fuzz", "judge", write(t, "scenario.yaml", small))
+	assert.Equal(t, exitHeld, status, out+errOut)
+	assert.Contains(t, out, "1 scenarios: ")
+	assert.Contains(t, out, "0 findings")
+}
