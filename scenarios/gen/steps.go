@@ -186,6 +186,7 @@ func (g *generator) deliver() {
 }
 
 // renumber gives a node another address: of the place of a node that is not there.
+// kube-proxy learns its node's addresses when it starts.
 func (g *generator) renumber() {
 	n := g.anyNode()
 	s := scenarios.Step{Node: &scenarios.NodeChange{Name: n.name}}
@@ -198,7 +199,9 @@ func (g *generator) renumber() {
 	}) {
 		return
 	}
-	g.change(s)
+	s.Sync = &scenarios.NodeSet{}
+	g.step(s)
+	g.change(scenarios.Step{Restart: &scenarios.NodeSet{Names: []string{n.name}}})
 }
 
 func sliceObjects(list ...*discoveryv1.EndpointSlice) []manifest.Object {
