@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets mutate peer verify
+.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets mutate peer hunt verify
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,6 +104,11 @@ bench-kernel: ## measure restore, save and verdicts beside the real tools and ke
 PEER_CASES ?= 1000
 peer: ## compare with kube-proxy's own proxier: rules, packets and metrics after PEER_CASES (1000) sequences of changes (SEED=1)
 	cd proxier/upstream && $(GO) mod tidy -diff && $(GO) vet ./... && $(GO) test ./... && $(GO) run ./cmd/peer -seed $(SEED) -cases $(PEER_CASES)
+
+HUNT_RUNS ?= 3000
+HUNT_OUT  ?= bin/hunt
+hunt: ## play HUNT_RUNS (3000) generated cases (SEED=1) with kube-proxy's own proxier, and judge them by the specification; what breaks it goes to HUNT_OUT
+	cd proxier/upstream && $(GO) run ./cmd/hunt -seed $(SEED) -runs $(HUNT_RUNS) -out $(abspath $(HUNT_OUT))
 
 bench-peer: ## measure time, bytes and memory beside kube-proxy's own proxier in one run
 	cd proxier/upstream && $(GO) run ./cmd/bench

@@ -18,6 +18,8 @@ import (
 type Backend struct {
 	// Samples is how often a connection is made whose way depends on chance; 0 is 100.
 	Samples int
+	// Proxier makes the nodes' proxiers; nil: this project's own.
+	Proxier node.Proxier
 }
 
 var _ scenarios.Backend = Backend{}
@@ -51,13 +53,13 @@ func (b Backend) Start(ctx context.Context, cluster *scenarios.Cluster) (scenari
 	if s.samples == 0 {
 		s.samples = defaultSamples
 	}
-	if err := s.start(ctx); err != nil {
+	if err := s.start(ctx, b.Proxier); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-func (s *session) start(ctx context.Context) error {
+func (s *session) start(ctx context.Context, proxier node.Proxier) error {
 	var err error
 	cluster := s.cluster
 	if s.network, err = build(cluster); err != nil {
@@ -76,7 +78,7 @@ func (s *session) start(ctx context.Context) error {
 		}
 	}
 	s.ports.note(cluster.Objects)
-	s.Nodes, err = node.Start(ctx, cluster, s.clock, kernels, node.Options{})
+	s.Nodes, err = node.Start(ctx, cluster, s.clock, kernels, node.Options{Proxier: proxier})
 	return err
 }
 

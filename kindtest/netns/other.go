@@ -7,10 +7,15 @@ import (
 	"errors"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/node"
 )
 
 // Backend runs scenarios in network namespaces, which only Linux has.
-type Backend struct{}
+type Backend struct {
+	// Samples and Proxier are as on Linux.
+	Samples int
+	Proxier node.Proxier
+}
 
 // Name is "netns".
 func (Backend) Name() string { return scenarios.BackendNetns }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"reflect"
 	"strings"
 	"time"
 
 	"github.com/vishvananda/netlink"
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	"k8s.io/kubernetes/pkg/proxy/apis/config"
@@ -243,38 +245,62 @@ func (k *process) tell(event func(*kubeiptables.Proxier)) {
 	}
 }
 
-// OnServiceAdd implements config.Handler.
-func (k *process) OnServiceAdd(s *v1.Service) {
-	k.tell(func(p *kubeiptables.Proxier) { p.OnServiceAdd(s) })
+// lacks says whether an object is there and lacks a label: kube-proxy's server asks the API only for services without
+// labelServiceProxyName and for slices without v1.IsHeadlessService.
+func lacks[T metav1.Object](object T, label string) bool {
+	if reflect.ValueOf(object).IsNil() {
+		return false
+	}
+	_, ok := object.GetLabels()[label]
+	return !ok
 }
+
+const labelServiceProxyName = "service.kubernetes.io/service-proxy-name"
+
+// OnServiceAdd implements config.Handler.
+func (k *process) OnServiceAdd(s *v1.Service) { k.OnServiceUpdate(nil, s) }
 
 // OnServiceUpdate implements config.Handler.
 func (k *process) OnServiceUpdate(before, after *v1.Service) {
-	k.tell(func(p *kubeiptables.Proxier) { p.OnServiceUpdate(before, after) })
+	was, is := lacks(before, labelServiceProxyName), lacks(after, labelServiceProxyName)
+	k.tell(func(p *kubeiptables.Proxier) {
+		switch {
+		case was && is:
+			p.OnServiceUpdate(before, after)
+		case was:
+			p.OnServiceDelete(before)
+		case is:
+			p.OnServiceAdd(after)
+		}
+	})
 }
 
 // OnServiceDelete implements config.Handler.
-func (k *process) OnServiceDelete(s *v1.Service) {
-	k.tell(func(p *kubeiptables.Proxier) { p.OnServiceDelete(s) })
-}
+func (k *process) OnServiceDelete(s *v1.Service) { k.OnServiceUpdate(s, nil) }
 
 // OnServiceSynced implements config.Handler. The first Sync passes it on: kube-proxy syncs when it hears of it.
 func (k *process) OnServiceSynced() { k.services = true }
 
 // OnEndpointSliceAdd implements config.Handler.
-func (k *process) OnEndpointSliceAdd(s *discovery.EndpointSlice) {
-	k.tell(func(p *kubeiptables.Proxier) { p.OnEndpointSliceAdd(s) })
-}
+func (k *process) OnEndpointSliceAdd(s *discovery.EndpointSlice) { k.OnEndpointSliceUpdate(nil, s) }
 
 // OnEndpointSliceUpdate implements config.Handler.
 func (k *process) OnEndpointSliceUpdate(before, after *discovery.EndpointSlice) {
-	k.tell(func(p *kubeiptables.Proxier) { p.OnEndpointSliceUpdate(before, after) })
+	was, is := lacks(before, v1.IsHeadlessService), lacks(after, v1.IsHeadlessService)
+	k.tell(func(p *kubeiptables.Proxier) {
+		switch {
+		case was && is:
+			p.OnEndpointSliceUpdate(before, after)
+		case was:
+			p.OnEndpointSliceDelete(before)
+		case is:
+			p.OnEndpointSliceAdd(after)
+		}
+	})
 }
 
 // OnEndpointSliceDelete implements config.Handler.
-func (k *process) OnEndpointSliceDelete(s *discovery.EndpointSlice) {
-	k.tell(func(p *kubeiptables.Proxier) { p.OnEndpointSliceDelete(s) })
-}
+func (k *process) OnEndpointSliceDelete(s *discovery.EndpointSlice) { k.OnEndpointSliceUpdate(s, nil) }
 
 // OnEndpointSlicesSynced implements config.Handler.
 func (k *process) OnEndpointSlicesSynced() { k.slices = true }

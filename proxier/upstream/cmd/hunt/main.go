@@ -1,0 +1,187 @@
+// Command hunt has generated scenarios played with kube-proxy's own proxier and judged
+// by the specification of the Service API, and makes what breaks it small. With files
+// it plays these, with kube-proxy and with this project's proxier side by side. It
+// exits with 1 if something breaks the specification, and with 2 if it could not look.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	"github.com/chainwalk/chainwalk/kindtest/netns"
+	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/fuzz"
+	"github.com/chainwalk/chainwalk/scenarios/gen"
+	"github.com/chainwalk/chainwalk/scenarios/node"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+	"github.com/chainwalk/chainwalk/scenarios/trial"
+)
+
+func main() {
+	klog.SetLogger(logr.Discard())
+	os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// options are the flags.
+type options struct {
+	fuzz    fuzz.Options
+	time    time.Duration
+	out, on string
+}
+
+func execute(ctx context.Context, args []string, out, errOut io.Writer) int {
+	o := options{fuzz: fuzz.Options{Commit: version(), Trial: trial.Options{Proxier: peers.Process}}}
+	var without, except string
+	flags := flag.NewFlagSet("hunt", flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	flags.Uint64Var(&o.fuzz.Seed, "seed", 1, "chooses the cases")
+	flags.IntVar(&o.fuzz.Runs, "runs", 0, "how many cases to play; 0: as many as the time allows")
+	flags.DurationVar(&o.time, "time", time.Minute, "how long to play cases, if -runs is not given")
+	flags.IntVar(&o.fuzz.Workers, "workers", runtime.GOMAXPROCS(0), "how many cases to play at the same time")
+	flags.IntVar(&o.fuzz.Shrinks, "shrinks", 1000, "how many smaller cases to try for a violation")
+	flags.StringVar(&without, "without", "", "features that no case has, by comma")
+	flags.StringVar(&except, "except", "", "clauses that are not looked at, by comma")
+	flags.StringVar(&o.out, "out", "", "folder to write the scenarios to")
+	flags.StringVar(&o.on, "on", scenarios.BackendSim, "where to play files: sim or netns")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	broken, err := o.leaveOut(without, except)
+	switch {
+	case err != nil:
+	case flags.NArg() > 0:
+		broken, err = o.play(ctx, flags.Args(), out)
+	default:
+		broken, err = o.search(ctx, out)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintln(errOut, "hunt:", err)
+		return 2
+	case broken:
+		return 1
+	}
+	return 0
+}
+
+// version is kube-proxy's, for the heads of files.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, m := range info.Deps {
+		if m.Path == "k8s.io/kubernetes" {
+			return "kube-proxy " + m.Version
+		}
+	}
+	return ""
+}
+
+// leaveOut reads what not to make and what not to look at.
+func (o *options) leaveOut(without, except string) (broken bool, err error) {
+	for name := range strings.SplitSeq(without, ",") {
+		if name == "" {
+			continue
+		}
+		feature, err := gen.FeatureNamed(name)
+		if err != nil {
+			return false, err
+		}
+		o.fuzz.Gen.Without |= gen.Of(feature)
+	}
+	for name := range strings.SplitSeq(except, ",") {
+		if name == "" {
+			continue
+		}
+		clause := oracle.ByName(name)
+		if clause == nil {
+			return false, fmt.Errorf("there is no clause %q", name)
+		}
+		o.fuzz.Trial.Except = append(o.fuzz.Trial.Except, clause)
+	}
+	return false, nil
+}
+
+// search plays generated cases.
+func (o *options) search(ctx context.Context, out io.Writer) (broken bool, err error) {
+	if o.fuzz.Runs == 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, o.time)
+		defer stop()
+	}
+	result, err := fuzz.Run(ctx, o.fuzz)
+	if err != nil {
+		return false, err
+	}
+	if o.out != "" {
+		if err := os.MkdirAll(o.out, 0o755); err != nil {
+			return false, err
+		}
+		for i := range result.Failures {
+			f := &result.Failures[i]
+			if err := os.WriteFile(filepath.Join(o.out, f.Name()), []byte(f.File), 0o644); err != nil {
+				return false, err
+			}
+		}
+	}
+	return len(result.Failures) > 0, result.WriteText(out)
+}
+
+// play plays files with both proxiers.
+func (o *options) play(ctx context.Context, paths []string, out io.Writer) (broken bool, err error) {
+	list, err := scenarios.Load(paths...)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range list {
+		ours, err := o.with(ctx, s, nil)
+		if err != nil {
+			return false, err
+		}
+		theirs, err := o.with(ctx, s, peers.Process)
+		if err != nil {
+			return false, err
+		}
+		broken = broken || theirs.Failed()
+		fmt.Fprintf(out, "%s on %s: kube-proxy %s, chainwalk %s\n", s.Pos.File, o.on, inWords(theirs), inWords(ours))
+	}
+	return broken, nil
+}
+
+// with plays a scenario with a proxier; nil is this project's.
+func (o *options) with(ctx context.Context, s *scenarios.Scenario, proxier node.Proxier) (*scenarios.Result, error) {
+	switch o.on {
+	case scenarios.BackendSim:
+		return scenarios.Run(ctx, s, sim.Backend{Options: sim.Options{Proxier: proxier}}), nil
+	case scenarios.BackendNetns:
+		return scenarios.Run(ctx, s, netns.Backend{Proxier: proxier}), nil
+	}
+	return nil, fmt.Errorf("-on %s: want %s or %s", o.on, scenarios.BackendSim, scenarios.BackendNetns)
+}
+
+// inWords says whether a scenario holds, and where not.
+func inWords(r *scenarios.Result) string {
+	if r.Skipped != "" {
+		return "skipped: " + r.Skipped
+	}
+	for i := range r.Checks {
+		if c := &r.Checks[i]; !c.Passed {
+			return fmt.Sprintf("breaks %s (%s: %s)", c.At, c.Name, c.Wrong)
+		}
+	}
+	return "holds"
+}
