@@ -41,7 +41,12 @@ func affineOf(a *Answer) affine {
 }
 
 // Made notes a connection that was kept (what is only asked leaves nothing behind).
-func (m *Affinity) Made(s *Spec, a Attempt, way Way, at time.Time) {
+func (m *Affinity) Made(s *Spec, a Attempt, way Way, at time.Time) { m.made(s, a, way, at, false) }
+
+// MayHaveMade notes a packet of a kept connection that may have begun a new one.
+func (m *Affinity) MayHaveMade(s *Spec, a Attempt, way Way, at time.Time) { m.made(s, a, way, at, true) }
+
+func (m *Affinity) made(s *Spec, a Attempt, way Way, at time.Time, shaky bool) {
 	answer := s.expect(&a)
 	if answer.port == nil || answer.port.affinity == 0 || !answer.port.isEndpoint(way.Server) {
 		return
@@ -50,8 +55,8 @@ func (m *Affinity) Made(s *Spec, a Attempt, way Way, at time.Time) {
 		m.clients = map[affine][]memory{}
 	}
 	key := affineOf(&answer)
-	made := memory{endpoint: way.Server, at: at, timeout: answer.port.affinity}
-	kept := slices.DeleteFunc(m.clients[key], func(old memory) bool { return old.endpoint == made.endpoint })
+	made := memory{endpoint: way.Server, at: at, timeout: answer.port.affinity, shaky: shaky}
+	kept := slices.DeleteFunc(m.clients[key], func(old memory) bool { return old.endpoint == made.endpoint && (old.shaky || !shaky) })
 	m.clients[key] = append(kept, made)
 }
 
@@ -116,6 +121,7 @@ func (m *Affinity) Expect(s *Spec, a Attempt, at time.Time) Answer {
 		return answer
 	}
 	slices.SortFunc(endpoints, netip.AddrPort.Compare)
+	endpoints = slices.Compact(endpoints)
 	again := answer
 	again.Endpoints, again.remembered, again.chosen = endpoints, true, AffinitySticks
 	if sure {

@@ -9,7 +9,7 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 		return nil
 	}
 	violations := after.judge(&a, &now, ways)
-	if len(violations) == 0 || opens(&old, &now) && after.allPass(&a, ways) {
+	if len(violations) == 0 || opens(&old, &now) && after.allPass(&a, ways) || begins(&old, &now) && allStopped(ways) {
 		return nil
 	}
 	v := violations[0]
@@ -20,6 +20,18 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 // opens says whether a packet may pass untranslated between two answers.
 func opens(old, now *Answer) bool {
 	return (old.Fate == Reject || old.Fate == Drop) && old.chosen != loopbackFromOutside && now.Fate != old.Fate
+}
+
+// begins says whether a service begins to serve an address that it did not serve: packets may be stopped before the last table is in.
+func begins(old, now *Answer) bool { return old.Fate != ToEndpoint && now.Fate == ToEndpoint }
+
+func allStopped(ways []Way) bool {
+	for i := range ways {
+		if ways[i].End != Rejected && ways[i].End != Dropped {
+			return false
+		}
+	}
+	return true
 }
 
 // allPass says whether all ways are those of a packet that nobody translates or stops.

@@ -157,6 +157,8 @@ func (f *Flow) Expect(p Later) Answer {
 		return open
 	case p.OutOfWindow:
 		return f.invalid()
+	case f.entry != entryGone && f.uprooted():
+		return open
 	}
 	again := f.goesOn()
 	fresh := f.spec.expect(&f.attempt)
@@ -187,6 +189,13 @@ func (f *Flow) lost() {
 	case f.entry == entryStands:
 		f.entry, f.why = entryDoubt, flowOfUnchosenEndpoint
 	}
+}
+
+// uprooted says whether the host that took the first packet has gone: with its node's device to it, conntrack may have forgotten
+// what was masqueraded there.
+func (f *Flow) uprooted() bool {
+	h := f.spec.network.byAddr[f.first.Server.Addr()]
+	return f.first.End == Delivered && (h == nil || h.name != f.first.Host)
 }
 
 // reason is why a flow is as new, or the clause of a first packet if it was never anything else.

@@ -79,7 +79,7 @@ var (
 	tablesApart = &Clause{
 		Name: "tables-apart", Law: "I6", Force: May,
 		Text: "Tables are committed one after the other. A packet that was rejected or dropped before and is not afterwards " +
-			"may pass untranslated in between.",
+			"may pass untranslated in between, and one to an address that a service only begins to serve may be stopped.",
 		Source: []string{"iptables-restore(8)"},
 	}
 	staleUntilCleanup = &Clause{
