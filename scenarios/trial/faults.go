@@ -71,6 +71,13 @@ func (r *run) blind() bool {
 	return false
 }
 
+// forget notes that nobody can say what nodes remember of clients.
+func (r *run) forget() {
+	for _, n := range r.nodes {
+		r.affinity.Forget(n.name)
+	}
+}
+
 // repaired notes that a sync of a node ended well; full says that it wrote everything.
 func (r *run) repaired(n *nodeState, full bool) {
 	n.damage.flushed = false

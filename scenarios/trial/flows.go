@@ -128,6 +128,7 @@ func (r *run) time() time.Time { return time.Unix(0, 0).Add(r.passed) }
 // flowsSynced tells the connections what all nodes know now.
 func (r *run) flowsSynced(s *oracle.Spec) {
 	r.affinity.Synced(s)
+	r.told = r.ruled()
 	for _, f := range r.flows {
 		f.unsure = false
 		f.judged.Synced(s)
@@ -136,11 +137,10 @@ func (r *run) flowsSynced(s *oracle.Spec) {
 
 // judgeFlows sends a packet of each kept connection, and its answer.
 func (r *run) judgeFlows(m *moment) error {
-	var services []types.NamespacedName
-	everything := false
-	if !m.settled() {
-		services, everything = r.concernedServices()
+	if len(r.flows) == 0 {
+		return nil
 	}
+	services, everything := r.concernedServices()
 	for _, f := range r.flows {
 		open := everything || slices.Contains(services, f.service) || slices.Contains(services, m.after.Expect(f.attempt).Service)
 		if f.unsure || open && f.attempt.Protocol == corev1.ProtocolUDP {
@@ -171,12 +171,12 @@ func (r *run) podsChanged(addresses []netip.Addr) {
 	}
 }
 
-// concernedServices are those that the nodes' rules may not know of yet; everything says that it may be all of them.
+// concernedServices are those that nodes know something else of than the connections were told;
+// everything says that it may be all of them.
 func (r *run) concernedServices() (services []types.NamespacedName, everything bool) {
 	for i, tried := range r.tried() {
-		n := r.nodes[i]
-		everything = everything || n.fresh || !n.ruled.sameNode(tried)
-		services = append(services, changed(n.ruled.View, tried.View)...)
+		everything = everything || r.nodes[i].fresh || !r.told[i].sameNode(tried)
+		services = append(services, changed(r.told[i].View, tried.View)...)
 	}
 	return services, everything
 }
@@ -200,6 +200,13 @@ func (r *run) send(m *moment, f *flow, later oracle.Later) (taken bool, err erro
 	}
 	way := likeliest(ways)
 	f.judged.Went(later, way)
+	switch {
+	case later.From == oracle.FromServer:
+	case allowed.Open, len(allowed.Others) > 0, allowed.Service.Name != "" && !m.settled():
+		r.affinity.MayHaveMade(m.after, f.attempt, way, r.time())
+	case allowed.Service.Name != "":
+		r.affinity.Made(m.after, f.attempt, way, r.time())
+	}
 	return way.Heard && way.Server == f.sender.Way().Server, nil
 }
 

@@ -38,7 +38,9 @@ type run struct {
 	// sticky says that a connection was kept, so that a service may remember its client.
 	sticky bool
 	flows  []*flow
-	step   int
+	// told is what the nodes knew when the connections were last told of it.
+	told []*view
+	step int
 	// mending are the steps made so far to let the faults stop.
 	mending []scenarios.Step
 	// syncing is the node that syncs now, nil between syncs.

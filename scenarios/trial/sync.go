@@ -21,7 +21,11 @@ func (r *run) synced(ctx context.Context, nodes []*nodeState) error {
 		}
 		attempts.add(n.concerned)
 	}
-	if r.quiet || r.blind() {
+	if r.quiet {
+		return nil
+	}
+	if r.blind() {
+		r.forget()
 		return nil
 	}
 	return r.after(attempts.list)
