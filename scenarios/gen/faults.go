@@ -55,7 +55,7 @@ func (g *generator) failRestore() {
 
 // halfApply has a restore fail after some of its tables.
 func (g *generator) halfApply() {
-	g.fault(&scenarios.Fault{RestoreFails: 1, Commits: pick(&g.draw, []string{"filter"}, []string{"nat"}), Family: g.familyOrAll()})
+	g.fault(&scenarios.Fault{RestoreFails: 1, Commits: pick(&g.draw, []string{"filter"}, []string{"filter", "nat"}), Family: g.familyOrAll()})
 	g.syncSoon()
 }
 

@@ -77,7 +77,8 @@ func BenchmarkJudge(b *testing.B) {
 	for i := 1; i <= 3; i++ {
 		pod := netip.AddrFrom4([4]byte{10, 244, byte(i), 2})
 		ways = append(ways, oracle.Way{
-			Probability: 1.0 / 3, End: oracle.Delivered, Host: pod.String(), Sender: client, Client: client, Server: netip.AddrPortFrom(pod, 8080), Heard: true,
+			Probability: 1.0 / 3, End: oracle.Delivered, Host: pod.String(), Heard: true,
+			Sender: client, Client: client, Server: netip.AddrPortFrom(pod, 8080),
 		})
 	}
 	b.ReportAllocs()

@@ -9,8 +9,14 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 		return nil
 	}
 	violations := after.judge(&a, &now, ways)
-	if len(violations) == 0 || opens(&old, &now) && after.allPass(&a, ways) || begins(&old, &now) && allStopped(ways) {
+	if len(violations) == 0 {
 		return nil
+	}
+	if opens(&old, &now) {
+		beyond := after.beyond(&a)
+		if allPass(&a, &now, ways) || len(after.judge(&a, &beyond, ways)) == 0 {
+			return nil
+		}
 	}
 	v := violations[0]
 	v.Clause, v.Want = Transition, "before: "+before[0].Want+"; after: "+v.Want
@@ -19,26 +25,16 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 
 // opens says whether a packet may pass untranslated between two answers.
 func opens(old, now *Answer) bool {
-	return (old.Fate == Reject || old.Fate == Drop) && old.chosen != loopbackFromOutside && now.Fate != old.Fate
+	return old.Fate != ToEndpoint && old.chosen != loopbackFromOutside && now.Fate != old.Fate
 }
 
-// begins says whether a service begins to serve an address that it did not serve: packets may be stopped before the last table is in.
-func begins(old, now *Answer) bool { return old.Fate != ToEndpoint && now.Fate == ToEndpoint }
-
-func allStopped(ways []Way) bool {
-	for i := range ways {
-		if ways[i].End != Rejected && ways[i].End != Dropped {
-			return false
-		}
-	}
-	return true
-}
-
-// allPass says whether all ways are those of a packet that nobody translates or stops.
-func (s *Spec) allPass(a *Attempt, ways []Way) bool {
+// allPass says whether all ways are those of a packet that nobody translates: it passes, or it is dropped as packets are that are not
+// translated under externalTrafficPolicy Local or source ranges.
+func allPass(a *Attempt, now *Answer, ways []Way) bool {
+	drops := now.port != nil && (now.port.externalLocal || now.port.limited) && now.served != clusterIPServed
 	for i := range ways {
 		w := &ways[i]
-		if w.Server != a.To || w.Client != w.Sender || w.Masqueraded || w.End == Rejected || w.End == Dropped {
+		if w.Server != a.To || w.Client != w.Sender || w.Masqueraded || w.End == Rejected || w.End == Dropped && !drops {
 			return false
 		}
 	}

@@ -31,8 +31,9 @@ type Node struct {
 	// the first of each family is its main one.
 	Addresses []netip.Addr
 	PodCIDRs  []netip.Prefix
-	// Object is the Node object as its proxier knows it. Its status names its primary addresses; without any, Addresses do.
-	Object *corev1.Node
+	// Object is the Node object as its proxier knows it, Started as that found it when it started; Object if not given.
+	// The status of Started names the node's primary addresses; without any, Addresses do.
+	Object, Started *corev1.Node
 	// Config is its proxier's configuration. What is not given has kube-proxy's default.
 	Config *kubeproxyconfig.KubeProxyConfiguration
 	// Listen are the sockets of its host network.

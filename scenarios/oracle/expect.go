@@ -19,14 +19,11 @@ type question struct {
 func (s *Spec) Expect(a Attempt) Answer { return s.expect(&a) }
 
 func (s *Spec) expect(a *Attempt) Answer {
-	client := s.network.byName[a.From]
-	if client == nil {
+	q, ok := s.question(a)
+	if !ok {
 		return Answer{Open: true, odd: unknownClient}
 	}
-	q := question{Attempt: a, client: client, from: client.source(a), protocol: protocolNumber(a.Protocol)}
-	if !q.from.IsValid() {
-		return Answer{Open: true, odd: unknownClient}
-	}
+	client := q.client
 	if a.To.Addr().IsLoopback() && client.kind != aNode || client.kind != aNode && q.from.IsLoopback() {
 		return s.martian(&q)
 	}
@@ -37,6 +34,25 @@ func (s *Spec) expect(a *Attempt) Answer {
 	}
 	s.mayBeFiltered(&answer, first, second)
 	return answer
+}
+
+func (s *Spec) question(a *Attempt) (question, bool) {
+	client := s.network.byName[a.From]
+	if client == nil {
+		return question{}, false
+	}
+	q := question{Attempt: a, client: client, from: client.source(a), protocol: protocolNumber(a.Protocol)}
+	return q, q.from.IsValid()
+}
+
+// beyond is the answer for an attempt that the first node that it passes does not stop.
+func (s *Spec) beyond(a *Attempt) Answer {
+	q, ok := s.question(a)
+	if !ok {
+		return Answer{Open: true, odd: unknownClient}
+	}
+	first, second := s.network.hops(q.client, a)
+	return s.onward(&q, first, second)
 }
 
 // on is the answer of the first of two nodes that has one, otherwise that of a packet of no service.
@@ -103,6 +119,7 @@ func (s *Spec) notServedHere(q *question, node int, at *served, why *Clause) Ans
 	a.served = why
 	known := s.known[node]
 	endpoints := at.port.usableOn(known.node, &known.spec.views[known.node])
+	a.Loose = at.port.doubt // of what is said differently it is open whether it is usable
 	blocked := a
 	blocked.Node, blocked.chosen = known.spec.views[known.node].name, unservedNodePort
 	switch {
@@ -260,14 +277,13 @@ func (a *Answer) to(endpoints []netip.AddrPort, why *Clause) {
 // external answers for the addresses by which a service is called from outside.
 func (s *Spec) external(a *Answer, q *question, node, next int, endpoints *usable, local bool) {
 	fromNode := a.decide.has(q.from) || q.from.IsLoopback()
+	if a.port.doubt {
+		s.mayLeaveTheNode(a, q, node, next)
+	}
 	switch {
 	case !endpoints.any:
 		a.Fate, a.chosen = Reject, noEndpointRejects
-		if q.client.kind == aNode && q.client.node == node && !q.To.Addr().IsLoopback() && !a.decide.has(q.To.Addr()) {
-			other := s.onward(q, node, next)
-			other.odd = nodeToExternal
-			a.Others = append(a.Others, other)
-		}
+		s.mayLeaveTheNode(a, q, node, next)
 	case !a.port.externalLocal:
 		a.to(endpoints.cluster, endpoints.whyCluster)
 		a.source, a.sourced = Masqueraded, externalMasqueraded
@@ -283,6 +299,16 @@ func (s *Spec) external(a *Answer, q *question, node, next int, endpoints *usabl
 		a.to(endpoints.local, endpoints.whyLocal)
 		a.source, a.sourced = Kept, externalLocalKept
 	}
+}
+
+// mayLeaveTheNode allows for a packet that a node itself sends, and that no rule rejects there though there is no endpoint.
+func (s *Spec) mayLeaveTheNode(a *Answer, q *question, node, next int) {
+	if q.client.kind != aNode || q.client.node != node || q.To.Addr().IsLoopback() || a.decide.has(q.To.Addr()) {
+		return
+	}
+	other := s.onward(q, node, next)
+	other.odd = nodeToExternal
+	a.Others = append(a.Others, other)
 }
 
 // allowed says whether source ranges let a client in.

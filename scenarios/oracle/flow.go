@@ -38,6 +38,8 @@ type Flow struct {
 	// why is the clause that the state of the entry follows from.
 	why  *Clause
 	idle time.Duration
+	// node is the node that decided about the first packet, or would decide now.
+	node string
 	// closing says that an end has sent a FIN: what conntrack knows of the flow does not last then.
 	closing bool
 }
@@ -61,7 +63,7 @@ const sctpTimeout = 3 * time.Second
 // Keep begins a flow: the attempt took the way when the nodes knew s. A datagram that nobody
 // answered begins one too.
 func (s *Spec) Keep(a Attempt, way Way) *Flow {
-	f := &Flow{attempt: a, first: way, spec: s, why: LiveConnectionSurvives}
+	f := &Flow{attempt: a, first: way, spec: s, why: LiveConnectionSurvives, node: s.decider(&a)}
 	switch {
 	case way.End == Rejected || way.End == Dropped:
 		f.entry = entryGone // nothing was confirmed
@@ -71,14 +73,36 @@ func (s *Spec) Keep(a Attempt, way Way) *Flow {
 	return f
 }
 
-// Moved notes that the network has changed since, while the nodes know what they knew: s is the same but for that.
-func (f *Flow) Moved(s *Spec) { f.spec = s }
-
-// Synced notes that a sync succeeded on every node that the flow passes, and that they know s now.
-func (f *Flow) Synced(s *Spec) {
+// Moved notes that the network may have changed since, while the nodes know what they knew: s is the same but for that. What conntrack
+// knows of a connection goes with the devices and addresses that it was masqueraded for.
+func (f *Flow) Moved(s *Spec) {
 	f.spec = s
-	if f.serverGone() {
+	if !f.sameHosts() {
 		f.lost()
+	}
+}
+
+// decider is the node that decides about an attempt, or the first that it passes; empty if it passes none.
+func (s *Spec) decider(a *Attempt) string {
+	if answer := s.expect(a); answer.Node != "" {
+		return answer.Node
+	}
+	client := s.network.byName[a.From]
+	if client == nil {
+		return ""
+	}
+	if first, _ := s.network.hops(client, a); first >= 0 {
+		return s.network.hosts[first].name
+	}
+	return ""
+}
+
+// Synced notes that syncs succeeded on nodes, all if none is named, and that they know s now. What conntrack has of a flow is
+// with the node that decided about it.
+func (f *Flow) Synced(s *Spec, nodes ...string) {
+	f.Moved(s)
+	if len(nodes) > 0 && f.node != "" && !slices.Contains(nodes, f.node) {
+		return
 	}
 	if f.attempt.Protocol != corev1.ProtocolUDP || f.entry == entryEnded || f.entry == entryGone {
 		return
@@ -175,10 +199,17 @@ func (f *Flow) Expect(p Later) Answer {
 	return again
 }
 
-// serverGone says that nobody has the address of the flow's endpoint any more. A flow that was masqueraded is forgotten with the device
+// sameHosts says whether the hosts that the flow joins still have its addresses. A flow that was masqueraded is forgotten with the device
 // that it left by (nf_nat_masquerade.c), another one is not.
-func (f *Flow) serverGone() bool {
-	return f.first.Server != f.attempt.To && f.spec.network.byAddr[f.first.Server.Addr()] == nil
+func (f *Flow) sameHosts() bool {
+	if f.first.End != Delivered && f.first.End != Refused {
+		return f.first.Server == f.attempt.To || f.spec.network.byAddr[f.first.Server.Addr()] != nil
+	}
+	n := f.spec.network
+	server, client := n.byAddr[f.first.Server.Addr()], n.byName[f.attempt.From]
+	return server != nil && server.name == f.first.Host && client != nil &&
+		(client.has(f.first.Sender.Addr()) || f.first.Sender.Addr().IsLoopback()) &&
+		(f.first.Client.Addr() == f.first.Sender.Addr() || n.byAddr[f.first.Client.Addr()] != nil)
 }
 
 // lost notes that the endpoint's machine is no more: another one that takes its place has none of its connections.

@@ -76,7 +76,7 @@ func (a *Answer) because() *Clause {
 
 // way holds one way to an answer. It returns the clause that is broken, nil if none is, and what is wrong.
 func (s *Spec) way(a *Attempt, answer *Answer, w *Way) (*Clause, string) {
-	if answer.Loose && (w.End == Dropped || w.End == Rejected && answer.Fate == ToEndpoint) {
+	if answer.Loose && (w.End == Dropped || w.End == Rejected) {
 		return nil, ""
 	}
 	switch answer.Fate {

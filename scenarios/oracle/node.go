@@ -44,9 +44,9 @@ func newView(n *Node) view {
 	cidrs := n.PodCIDRs
 	if n.Object != nil {
 		v.zone = n.Object.Labels[corev1.LabelTopologyZone]
-		if len(n.Object.Spec.PodCIDRs) > 0 {
-			cidrs = prefixes(n.Object.Spec.PodCIDRs)
-		}
+	}
+	if started := n.started(); started != nil && len(started.Spec.PodCIDRs) > 0 {
+		cidrs = prefixes(started.Spec.PodCIDRs)
 	}
 	v.primary = primaryAddresses(n)
 	v.detect = newDetector(config, cidrs)
@@ -57,11 +57,19 @@ func newView(n *Node) view {
 	return v
 }
 
+// started is the Node object as the proxier found it: what it says of addresses later is not noticed.
+func (n *Node) started() *corev1.Node {
+	if n.Started != nil {
+		return n.Started
+	}
+	return n.Object
+}
+
 // primaryAddresses are those that the Node object names: an internal one before an external one.
 func primaryAddresses(n *Node) (out [2]netip.Addr) {
-	if n.Object != nil {
+	if started := n.started(); started != nil {
 		for _, wanted := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeExternalIP} {
-			for _, given := range n.Object.Status.Addresses {
+			for _, given := range started.Status.Addresses {
 				if a := address(given.Address); given.Type == wanted && a.IsValid() && !out[family(a)].IsValid() {
 					out[family(a)] = a
 				}

@@ -78,8 +78,8 @@ var (
 	}
 	tablesApart = &Clause{
 		Name: "tables-apart", Law: "I6", Force: May,
-		Text: "Tables are committed one after the other. A packet that was rejected or dropped before and is not afterwards " +
-			"may pass untranslated in between, and one to an address that a service only begins to serve may be stopped.",
+		Text: "Tables are committed one after the other. A packet that was not translated before may still not be in between: it passes, or is " +
+			"dropped as what is not translated is under externalTrafficPolicy Local and source ranges.",
 		Source: []string{"iptables-restore(8)"},
 	}
 	staleUntilCleanup = &Clause{

@@ -49,6 +49,7 @@ type judged struct {
 	memory  oracle.Affinity
 	flows   map[string]*oracle.Flow
 	now     time.Time
+	within  bool // a sync runs
 	broken  bool // something went wrong behind the proxiers' back, or they are not told everything
 }
 
@@ -91,18 +92,37 @@ func (s *judged) Hold(ctx context.Context, nodes []string) error {
 	return s.Session.Hold(ctx, nodes)
 }
 
+func (s *judged) During(ctx context.Context, watch func(context.Context, scenarios.Point)) error {
+	if watch == nil {
+		return s.Session.During(ctx, nil)
+	}
+	return s.Session.During(ctx, func(ctx context.Context, p scenarios.Point) {
+		s.within = true
+		watch(ctx, p)
+		s.within = false
+	})
+}
+
+// moved is when the network has changed.
+func (s *judged) moved() {
+	s.told = nil
+	for _, f := range s.flows {
+		f.Moved(s.spec())
+	}
+}
+
 func (s *judged) StartPods(ctx context.Context, pods []scenarios.Pod) error {
-	defer func() { s.told = nil }()
+	defer s.moved()
 	return s.Session.StartPods(ctx, pods)
 }
 
 func (s *judged) StopPods(ctx context.Context, names []string) error {
-	defer func() { s.told = nil }()
+	defer s.moved()
 	return s.Session.StopPods(ctx, names)
 }
 
 func (s *judged) SetAddresses(ctx context.Context, node string, addresses []netip.Addr) error {
-	defer func() { s.told = nil }()
+	defer s.moved()
 	return s.Session.SetAddresses(ctx, node, addresses)
 }
 
@@ -187,7 +207,7 @@ func (s *judged) judge(spec *oracle.Spec, a oracle.Attempt, seen *scenarios.Obse
 
 func (s *judged) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
 	seen, err := s.Session.Connect(ctx, a)
-	if err != nil || s.broken {
+	if err != nil || s.broken || s.within {
 		return seen, err
 	}
 	attempt := oracle.Attempt{
@@ -207,7 +227,7 @@ func (s *judged) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.O
 func (s *judged) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
 	seen, err := s.Session.Follow(ctx, p)
 	f := s.flows[p.Of]
-	if err != nil || s.broken || f == nil {
+	if err != nil || s.broken || s.within || f == nil {
 		return seen, err
 	}
 	s.judged++

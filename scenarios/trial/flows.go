@@ -188,6 +188,7 @@ func (r *run) send(m *moment, f *flow, later oracle.Later) (taken bool, err erro
 		return false, nil // an end of it is no more
 	}
 	r.report.Figures.Packets++
+	f.judged.Moved(m.before)
 	if f.unsure {
 		f.judged.Went(later, likeliest(ways))
 		return false, nil

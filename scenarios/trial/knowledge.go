@@ -25,6 +25,8 @@ func sameServices(a, b *api.View) bool {
 type view struct {
 	*api.View
 	config *kubeproxyconfig.KubeProxyConfiguration
+	// started is the Node object as it was when the proxier started.
+	started *corev1.Node
 }
 
 // sameNode reports whether both know the same of their node.

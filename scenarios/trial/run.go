@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -57,6 +58,8 @@ type nodeState struct {
 	// fresh says that its proxier has not synced yet: it will write everything.
 	fresh  bool
 	config *kubeproxyconfig.KubeProxyConfiguration
+	// object is the Node object that its proxier found when it started.
+	object *corev1.Node
 	// full is when its proxier last wrote everything, at the latest.
 	full time.Duration
 	// ruled is what its rules were last made of.
@@ -112,7 +115,7 @@ func (r *run) begin(ctx context.Context) error {
 	for i := range r.cluster.Nodes {
 		n := &nodeState{name: r.cluster.Nodes[i].Name}
 		r.started(n)
-		n.ruled = &view{new(api.View), n.config}
+		n.ruled = &view{new(api.View), n.config, n.object}
 		r.nodes = append(r.nodes, n)
 	}
 	r.player = scenarios.NewPlayer(r.cluster, r.world)
@@ -187,6 +190,7 @@ func addressesOf(before, after []scenarios.Pod) []netip.Addr {
 // started notes that a node's proxier begins, with the configuration that the cluster now has for it.
 func (r *run) started(n *nodeState) {
 	n.fresh, n.config = true, r.cluster.Configs[n.name].DeepCopy() // a restart changes it in its place
+	n.object = r.world.View(n.name).Node
 }
 
 // networkChanged takes the network as it is now.

@@ -56,7 +56,7 @@ func (r *run) specOf(v *view, views []*view) *oracle.Spec {
 	c := *r.network
 	c.Nodes = slices.Clone(c.Nodes)
 	for i := range c.Nodes {
-		c.Nodes[i].Object, c.Nodes[i].Config = views[i].Node, views[i].config
+		c.Nodes[i].Object, c.Nodes[i].Started, c.Nodes[i].Config = views[i].Node, views[i].started, views[i].config
 	}
 	c.Services, c.Slices = v.Services, v.Slices
 	return oracle.New(&c)
