@@ -8,6 +8,10 @@
 // rules: it resolves a file into a Cluster, drives a Session through the steps
 // and judges the ways that packets went (Observed) by the expectations.
 //
+// Scenarios are made in Go as well (manifest.New, NewKubeProxy) and run without a file;
+// Write makes a file of any, which is read back as it is. What the oracle allows becomes
+// an expectation by ExpectOf.
+//
 // Files are read strictly. Unknown fields, words that no step has, chances that
 // do not sum to one, names of machines that are not there: all of these are
 // errors with file, line and column when the file is loaded, before anything

@@ -15,21 +15,21 @@ type Command string
 
 // The commands that are told apart.
 const (
-	CommandIPTables        Command = "iptables"
-	CommandIPTablesSave    Command = "iptables-save"
-	CommandIPTablesRestore Command = "iptables-restore"
-	CommandIP6Tables       Command = "ip6tables"
-	CommandIP6TablesSave   Command = "ip6tables-save"
-	CommandIP6Restore      Command = "ip6tables-restore"
-	CommandNFAcct          Command = "nfacct"
-	CommandConntrackList   Command = "conntrack-list"   // UDP entries of one family are listed
-	CommandConntrackDelete Command = "conntrack-delete" // some of them are deleted
+	CommandIPTables         Command = "iptables"
+	CommandIPTablesSave     Command = "iptables-save"
+	CommandIPTablesRestore  Command = "iptables-restore"
+	CommandIP6Tables        Command = "ip6tables"
+	CommandIP6TablesSave    Command = "ip6tables-save"
+	CommandIP6TablesRestore Command = "ip6tables-restore"
+	CommandNFAcct           Command = "nfacct"
+	CommandConntrackList    Command = "conntrack-list"   // UDP entries of one family are listed
+	CommandConntrackDelete  Command = "conntrack-delete" // some of them are deleted
 )
 
 func commands() []string {
 	return []string{
 		string(CommandIPTables), string(CommandIPTablesSave), string(CommandIPTablesRestore),
-		string(CommandIP6Tables), string(CommandIP6TablesSave), string(CommandIP6Restore),
+		string(CommandIP6Tables), string(CommandIP6TablesSave), string(CommandIP6TablesRestore),
 		string(CommandNFAcct), string(CommandConntrackList), string(CommandConntrackDelete),
 	}
 }

@@ -16,6 +16,9 @@
 // its conntrack entries and what it left in recent lists are removed, and what it
 // counted is left out of what Save and Accounting say.
 //
+// Pods that stop take their namespaces with them, and those that start get new ones. While
+// somebody looks on within a sync the nodes sync one after the other.
+//
 // The clock of a kernel cannot be moved. Advance shortens the timeouts of conntrack
 // entries and takes from recent lists the entries that are too old then.
 //

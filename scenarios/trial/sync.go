@@ -111,7 +111,7 @@ func (r *run) within(p scenarios.Point) {
 // matters reports whether packets can meet something else than at the points before.
 func matters(p scenarios.Point) bool {
 	switch p.Command {
-	case scenarios.CommandIPTablesRestore, scenarios.CommandIP6Restore:
+	case scenarios.CommandIPTablesRestore, scenarios.CommandIP6TablesRestore:
 		return p.After && p.Table != ""
 	case scenarios.CommandConntrackDelete:
 		return p.After
