@@ -202,8 +202,8 @@ func (l *Law) compare(one, other []met) *Finding {
 	for i := range one {
 		here := &one[i]
 		got := there[l.mapAttempt(here.attempt)]
-		if got == nil {
-			continue // the twin has no such packet class, such as one to loopback
+		if got == nil || l.addr != nil && here.attempt.To.Addr().IsLoopback() {
+			continue // the twin has no such packet class, and the families differ about localhost
 		}
 		want := l.mapWays(here.ways)
 		if slices.EqualFunc(want, got.ways, sameOutcome) {
@@ -227,9 +227,17 @@ func sameOutcome(a, b oracle.Way) bool {
 
 func (l *Law) mapAttempt(a oracle.Attempt) oracle.Attempt {
 	if l.addr != nil {
-		a.To, a.Source = l.mapAddrPort(a.To), l.mapAddrPort(a.Source)
+		a.From, a.To, a.Source = l.mapName(a.From), l.mapAddrPort(a.To), l.mapAddrPort(a.Source)
 	}
 	return a
+}
+
+// mapName is the twin's name of a host: those that a scenario does not name are called by their address.
+func (l *Law) mapName(name string) string {
+	if a, err := netip.ParseAddr(name); err == nil {
+		return l.addr(a).String()
+	}
+	return name
 }
 
 func (l *Law) mapAddrPort(a netip.AddrPort) netip.AddrPort {
@@ -242,7 +250,7 @@ func (l *Law) mapWays(ways []oracle.Way) []oracle.Way {
 	}
 	out := slices.Clone(ways)
 	for i := range out {
-		out[i].Server, out[i].Client = l.mapAddrPort(out[i].Server), l.mapAddrPort(out[i].Client)
+		out[i].Host, out[i].Server, out[i].Client = l.mapName(out[i].Host), l.mapAddrPort(out[i].Server), l.mapAddrPort(out[i].Client)
 	}
 	slices.SortFunc(out, compareWays)
 	return out

@@ -123,13 +123,14 @@ func (m *mirror) listener(l scenarios.Listener) scenarios.Listener {
 }
 
 func (m *mirror) node(n scenarios.Node) scenarios.Node {
-	n.Addresses, n.ExtraAddresses = mapEach(n.Addresses, m.addr), mapEach(n.ExtraAddresses, m.addr)
+	m.ok = m.ok && len(n.ExtraAddresses) == 0 // the families choose among several addresses by rules of their own
+	n.Addresses = mapEach(n.Addresses, m.addr)
 	n.PodCIDRs, n.Listen = mapEach(n.PodCIDRs, m.prefix), mapEach(n.Listen, m.listener)
 	return n
 }
 
 func (m *mirror) pod(p scenarios.Pod) scenarios.Pod {
-	p.Addresses, p.Listen = mapEach(p.Addresses, m.addr), mapEach(p.Listen, m.listener)
+	p.Name, p.Addresses, p.Listen = m.text(p.Name), mapEach(p.Addresses, m.addr), mapEach(p.Listen, m.listener)
 	return p
 }
 
@@ -184,7 +185,7 @@ func annotations(s *corev1.Service) []string {
 }
 
 func (m *mirror) step(s scenarios.Step) scenarios.Step {
-	s.Start = mapEach(s.Start, m.pod)
+	s.Start, s.Stop = mapEach(s.Start, m.pod), mapEach(s.Stop, m.text)
 	if s.Node != nil {
 		change := *s.Node
 		change.Addresses = mapEach(change.Addresses, m.addr)

@@ -19,18 +19,31 @@ func holds(s *scenarios.Scenario) bool {
 // batched has no sync between events that follow one another.
 func batched(s *scenarios.Scenario) *scenarios.Scenario {
 	steps := slices.Clone(s.Steps)
+	any := false
 	for i := range len(steps) - 1 {
 		if free(&steps[i]) && isEvent(&steps[i+1]) {
-			steps[i].Sync = &scenarios.NodeSet{}
+			steps[i].Sync, any = &scenarios.NodeSet{}, true
 		}
+	}
+	if !any {
+		return nil
 	}
 	return withSteps(s, steps)
 }
 
 // apart has a sync after every object.
 func apart(s *scenarios.Scenario) *scenarios.Scenario {
+	steps := oneByOne(s.Steps)
+	if len(steps) == len(s.Steps) {
+		return nil
+	}
+	return withSteps(s, steps)
+}
+
+// oneByOne are steps with one object each, where every node syncs after them.
+func oneByOne(given []scenarios.Step) []scenarios.Step {
 	var steps []scenarios.Step
-	for _, step := range s.Steps {
+	for _, step := range given {
 		if step.Sync != nil || len(step.Apply)+len(step.Delete) < 2 {
 			steps = append(steps, step)
 			continue
@@ -42,7 +55,7 @@ func apart(s *scenarios.Scenario) *scenarios.Scenario {
 			steps = append(steps, scenarios.Step{Located: step.Located, Delete: step.Delete[i : i+1]})
 		}
 	}
-	return withSteps(s, steps)
+	return steps
 }
 
 // reordered tells of nodes first, then of slices, and of services last, where events follow
@@ -51,16 +64,23 @@ func reordered(s *scenarios.Scenario) *scenarios.Scenario {
 	if holds(s) {
 		return nil
 	}
-	out := apart(s)
-	for from := 0; from < len(out.Steps); {
+	steps := oneByOne(s.Steps)
+	any := false
+	for from := 0; from < len(steps); {
 		to := from
-		for to < len(out.Steps) && free(&out.Steps[to]) {
+		for to < len(steps) && free(&steps[to]) {
 			to++
 		}
-		slices.SortStableFunc(out.Steps[from:to], func(a, b scenarios.Step) int { return cmp.Compare(turn(&a), turn(&b)) })
+		run := steps[from:to]
+		byTurn := func(a, b scenarios.Step) int { return cmp.Compare(turn(&a), turn(&b)) }
+		any = any || !slices.IsSortedFunc(run, byTurn)
+		slices.SortStableFunc(run, byTurn)
 		from = to + 1
 	}
-	return out
+	if !any {
+		return nil
+	}
+	return withSteps(s, steps)
 }
 
 // turn is the place of an event of one object among those of other kinds.
@@ -86,6 +106,9 @@ func restarted(s *scenarios.Scenario) *scenarios.Scenario {
 		if free(&s.Steps[i]) {
 			steps = append(steps, scenarios.Step{Located: s.Steps[i].Located, Restart: &scenarios.NodeSet{All: true}})
 		}
+	}
+	if len(steps) == len(s.Steps) {
+		return nil
 	}
 	return withSteps(s, steps)
 }
