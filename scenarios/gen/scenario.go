@@ -29,7 +29,7 @@ func Scenario(o Options) *rapid.Generator[*scenarios.Scenario] {
 		o.Steps = defaultSteps
 	}
 	return rapid.Custom(func(t *rapid.T) *scenarios.Scenario {
-		g := &generator{draw: draw{t: t, bit: rapid.Bool()}, options: o, called: map[string]string{}}
+		g := &generator{draw: draw{t: t, bit: rapid.Bool()}, options: o, called: map[string]string{}, unplaced: map[pod]bool{}}
 		return g.scenario()
 	})
 }
@@ -49,6 +49,7 @@ type generator struct {
 	gone     []string          // the addresses of pods that stopped, which are free again
 	started  int               // how many pods started, for their names
 	called   map[string]string // the names of those, by address; others are called by their address
+	unplaced map[pod]bool      // whether slices leave the node of a pod out
 
 	services []*corev1.Service
 	slices   []*discoveryv1.EndpointSlice

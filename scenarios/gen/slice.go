@@ -155,7 +155,7 @@ func (g *generator) endpoint(family corev1.IPFamily, p pod, style hintStyle) dis
 		e.Addresses = append(e.Addresses, podAddress(family, max(p.node, 1), 98))
 	}
 	zone := ""
-	if p.node > 0 && !(g.has.Has(NoNodeName) && g.in(1, 3)) {
+	if p.node > 0 && !g.nameless(p) {
 		n := g.nodes[p.node-1]
 		e.NodeName, zone = &n.name, n.zone
 		if zone != "" {
@@ -164,6 +164,14 @@ func (g *generator) endpoint(family corev1.IPFamily, p pod, style hintStyle) dis
 	}
 	e.Hints = g.hints(e.NodeName, zone, style)
 	return e
+}
+
+// nameless reports whether the slices do not say which node a pod is on. All of them say the same.
+func (g *generator) nameless(p pod) bool {
+	if _, known := g.unplaced[p]; !known {
+		g.unplaced[p] = g.has.Has(NoNodeName) && g.in(1, 3)
+	}
+	return g.unplaced[p]
 }
 
 // conditions are those of a ready endpoint, but for one of the given number.

@@ -28,8 +28,10 @@ type flow struct {
 	sender  *sim.Flow
 	// silent says that the server answers nothing but the first packet.
 	silent bool
-	// unsure says that an address of it is another pod's since the last sync, so that nothing is promised.
+	// unsure says that an address of it is gone or another's since the last sync, so that nothing is promised.
 	unsure bool
+	// over says that the client has its address no longer.
+	over bool
 	// own says that a step keeps it, and not the trial.
 	own bool
 }
@@ -143,7 +145,7 @@ func (r *run) judgeFlows(m *moment) error {
 	services, everything := r.concernedServices()
 	for _, f := range r.flows {
 		open := everything || slices.Contains(services, f.service) || slices.Contains(services, m.after.Expect(f.attempt).Service)
-		if f.unsure || open && f.attempt.Protocol == corev1.ProtocolUDP {
+		if f.over || f.unsure || open && f.attempt.Protocol == corev1.ProtocolUDP {
 			continue // whether its entries are deleted already is open
 		}
 		if err := r.talk(m, f); err != nil {
@@ -163,11 +165,14 @@ func (r *run) talk(m *moment, f *flow) error {
 	return err
 }
 
-// podsChanged notes that pods have started or stopped that have these addresses.
-func (r *run) podsChanged(addresses []netip.Addr) {
+// addressesChanged notes that these addresses have gone, or are somebody else's.
+func (r *run) addressesChanged(addresses []netip.Addr) {
 	for _, f := range r.flows {
 		way := f.sender.Way()
-		f.unsure = f.unsure || slices.Contains(addresses, way.Server.Addr()) || slices.Contains(addresses, way.Sender.Addr())
+		for _, end := range []netip.AddrPort{way.Server, way.Sender, way.Client} {
+			f.unsure = f.unsure || slices.Contains(addresses, end.Addr())
+		}
+		f.over = f.over || slices.Contains(addresses, way.Sender.Addr())
 	}
 }
 

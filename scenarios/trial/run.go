@@ -138,15 +138,26 @@ func (r *run) one(ctx context.Context, s *scenarios.Step) error {
 	if isTraffic(s) {
 		return r.traffic(s)
 	}
-	before := r.cluster.Pods
+	before, gone := r.cluster.Pods, r.renumbered(s)
 	if err := r.player.Act(ctx, s); err != nil {
 		return fmt.Errorf("step %d: %w", r.step, err)
 	}
 	if s.Start != nil || s.Stop != nil {
-		r.podsChanged(addressesOf(before, r.cluster.Pods))
+		gone = addressesOf(before, r.cluster.Pods)
 	}
+	r.addressesChanged(gone)
 	r.note(s)
 	return r.synced(ctx, r.named(r.player.Syncs(s)))
+}
+
+// renumbered are the addresses that a node has no longer after a step.
+func (r *run) renumbered(s *scenarios.Step) []netip.Addr {
+	if s.Node == nil || s.Node.Addresses == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(r.cluster.Node(s.Node.Name).Addresses), func(a netip.Addr) bool {
+		return slices.Contains(s.Node.Addresses, a)
+	})
 }
 
 // note follows what a step changed beside what proxiers are told.
