@@ -112,6 +112,36 @@ func TestAMissingEndpointRuleIsNamed(t *testing.T) {
 	assert.Contains(t, scenario, "ipFamily: ipv4")
 }
 
+// What no first packet shows is shown by what comes after it, or by a packet that no client sends.
+func TestRulesForLaterPacketsAreMissed(t *testing.T) {
+	for _, tc := range []struct{ name, rule, witness string }{
+		{"affinity", "-A KUBE-SVC-25FJTMN2OLOPNGWS -m comment --comment \"shop/sticky:http -> 10.244.1.3:8080\" -m recent --rcheck --seconds 600 " +
+			"--reap --name KUBE-SEP-KFWMFOBJJP5IVQVX --mask 255.255.255.255 --rsource -j KUBE-SEP-KFWMFOBJJP5IVQVX", "expect: {sameAs: first}"},
+		{"segments that conntrack rejects", "-A KUBE-FORWARD -m conntrack --ctstate INVALID -m nfacct --nfacct-name  ct_state_invalid_dropped_pkts " +
+			"-j DROP", "send: outOfWindow"},
+		{"loopback addresses", "-A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m comment --comment \"block incoming localnet connections\" " +
+			"-m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP", " > 127.0.0.1:"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cluster := recorded(t, "legacy", dumpNodes...)
+			edit(t, cluster.Snapshots[2], fakeipt.IPv4, "[0:0] "+tc.rule+"\n", "")
+			report, err := cluster.Examine(t.Context())
+			require.NoError(t, err)
+			require.NotEmpty(t, report.Findings)
+			missing, _ := named(report)
+			assert.Contains(t, missing, Rule{Node: "demo-worker2", Family: fakeipt.IPv4, Table: tableOf(tc.rule), Text: tc.rule})
+			assert.Contains(t, witnessed(t, cluster, &report.Findings[0]), tc.witness)
+		})
+	}
+}
+
+func tableOf(rule string) string {
+	if strings.Contains(rule, "KUBE-SVC") {
+		return "nat"
+	}
+	return "filter"
+}
+
 func TestRulesOfWhatIsNoMoreAreStale(t *testing.T) {
 	cluster := recorded(t, "legacy", dumpNodes...)
 	cluster.Objects = slices.DeleteFunc(slices.Clone(cluster.Objects), func(o manifest.Object) bool {

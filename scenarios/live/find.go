@@ -246,24 +246,40 @@ func policyWord(p fakeipt.Policy) string {
 	return "ACCEPT"
 }
 
-// way tells what the hosts on the way did with the first packet of what suffers.
+// way tells what the hosts on the way did with the packet that suffers, on those of its ways that it would not take after a
+// sync of kube-proxy.
 func (e *exam) way(s suffering) ([]string, error) {
 	_, stories, err := e.lab.try(e.spec, s.probe, true)
 	if err != nil {
 		return nil, err
 	}
+	_, would, err := e.healed.try(e.spec, s.probe, true)
+	if err != nil {
+		return nil, err
+	}
+	wrong := slices.DeleteFunc(slices.Clone(stories), func(told story) bool {
+		return slices.ContainsFunc(would, func(right story) bool { return right.result == told.result })
+	})
+	if len(wrong) == 0 {
+		wrong = stories
+	}
 	var out []string
-	for i, told := range stories {
-		out = append(out, fmt.Sprintf("way %d of %d, probability %.4g", i+1, len(stories), told.probability))
-		for h := range told.journeys[0].Hops {
-			hop := &told.journeys[0].Hops[h]
-			out = append(out, fmt.Sprintf("  %s: %s", hop.Host, hop.Input))
-			for k := range hop.Outcome.Steps {
-				step := &hop.Outcome.Steps[k]
-				out = append(out, strings.TrimRight(fmt.Sprintf("    %s  %s", step, step.Text), " "))
-			}
-		}
-		out = append(out, "  "+told.result)
+	for _, told := range wrong {
+		out = append(out, told.lines()...)
 	}
 	return out, nil
+}
+
+// lines tell a story.
+func (s story) lines() []string {
+	out := []string{fmt.Sprintf("with the chance %.4g:", s.probability)}
+	for h := range s.journeys[0].Hops {
+		hop := &s.journeys[0].Hops[h]
+		out = append(out, fmt.Sprintf("  %s: %s", hop.Host, hop.Input))
+		for k := range hop.Outcome.Steps {
+			step := &hop.Outcome.Steps[k]
+			out = append(out, strings.TrimRight(fmt.Sprintf("    %s  %s", step, step.Text), " "))
+		}
+	}
+	return append(out, "  "+s.result)
 }

@@ -31,6 +31,9 @@ const (
 	actReply   act = "a later packet of the connection" // data from the server
 )
 
+// secondPort is the client's port for a second connection.
+const secondPort = 40001
+
 // probe is a packet, or two, whose fate is judged.
 type probe struct {
 	attempt oracle.Attempt
@@ -265,7 +268,7 @@ func (l *lab) again(spec *oracle.Spec, p probe, first oracle.Way, tell bool) ([]
 	var now time.Time
 	affinity.Made(spec, p.attempt, first, now)
 	next := p.attempt
-	next.Source = netip.AddrPortFrom(first.Sender.Addr(), first.Sender.Port()+1)
+	next.Source = netip.AddrPortFrom(first.Sender.Addr(), secondPort)
 	ways, err := l.reach(next)
 	if err != nil {
 		return nil, nil, err
@@ -304,18 +307,7 @@ func (l *lab) answer(spec *oracle.Spec, p probe, flow *network.Flow, first oracl
 
 // inject gives a packet to the node that it comes by.
 func (l *lab) inject(spec *oracle.Spec, p probe) ([]oracle.Violation, []story, error) {
-	connect := sim.ConnectOf(l.plan, p.attempt)
-	node := l.network.Host(p.attempt.Via)
-	source, err := l.network.Host(p.attempt.From).SourceFor(p.attempt.To.Addr().Unmap())
-	if err != nil || source.IsLoopback() {
-		source = l.addressOf(p.attempt.From, p.attempt.To.Addr().Is6())
-	}
-	in := packetsim.Input{In: l.entrances[[2]string{p.attempt.From, p.attempt.Via}], Packet: packetsim.Packet{
-		Proto: connect.Proto, Src: source, Dst: connect.To.Addr(), SrcPort: 40000, DstPort: connect.To.Port(), TCPFlags: packetsim.SYN,
-	}}
-	if in.In == "" {
-		in.In = l.entrances[[2]string{"", p.attempt.Via}]
-	}
+	node, in := l.network.Host(p.attempt.Via), l.spoofed(p.attempt)
 	outcomes, err := node.Walk(in)
 	if err != nil {
 		return nil, nil, err
@@ -325,7 +317,7 @@ func (l *lab) inject(spec *oracle.Spec, p probe) ([]oracle.Violation, []story, e
 	for i := range outcomes {
 		o := &outcomes[i]
 		way := oracle.Way{
-			Probability: o.Probability, End: oracle.Lost, Host: node.Name(), Sender: netip.AddrPortFrom(source, 40000),
+			Probability: o.Probability, End: oracle.Lost, Host: node.Name(), Sender: netip.AddrPortFrom(in.Src, in.SrcPort),
 			Client: netip.AddrPortFrom(o.Packet.Src, o.Packet.SrcPort), Server: netip.AddrPortFrom(o.Packet.Dst, o.Packet.DstPort),
 		}
 		switch {
@@ -341,6 +333,19 @@ func (l *lab) inject(spec *oracle.Spec, p probe) ([]oracle.Violation, []story, e
 			string(o.Verdict)})
 	}
 	return spec.Judge(p.attempt, ways), told, nil
+}
+
+// spoofed is the first packet of an attempt as it comes to the node by the client's device.
+func (l *lab) spoofed(a oracle.Attempt) packetsim.Input {
+	connect := sim.ConnectOf(l.plan, a)
+	in := packetsim.Input{In: l.entrances[[2]string{a.From, a.Via}], Packet: packetsim.Packet{
+		Proto: connect.Proto, Src: l.addressOf(a.From, a.To.Addr().Is6()), Dst: a.To.Addr(), SrcPort: 40000, DstPort: a.To.Port(),
+		TCPFlags: packetsim.SYN,
+	}}
+	if in.In == "" {
+		in.In = l.entrances[[2]string{"", a.Via}]
+	}
+	return in
 }
 
 // addressOf is an address of a host, of a family.

@@ -34,13 +34,10 @@ func (c *Cluster) Witness(ctx context.Context, f *Finding) (s *scenarios.Scenari
 	if err != nil {
 		return nil, nil, err
 	}
-	why := errors.New("it takes more than a connection")
+	why := errors.New("nothing suffers")
 	for i := 0; i < len(f.attempts) && i < maxWitnesses; i++ {
-		if f.attempts[i].act != actConnect {
-			continue
-		}
 		for _, narrow := range []bool{true, false} {
-			w := &witness{exam: e, finding: f, attempt: f.attempts[i].attempt}
+			w := &witness{exam: e, finding: f, probe: f.attempts[i].probe}
 			if s, why = w.scenario(ctx, narrow); why == nil {
 				return s, witnessHead(f), nil
 			}
@@ -65,11 +62,11 @@ func witnessHead(f *Finding) []string {
 	return head
 }
 
-// witness makes the scenario of one attempt.
+// witness makes the scenario of one probe.
 type witness struct {
 	exam    *exam
 	finding *Finding
-	attempt oracle.Attempt
+	probe
 	cluster *scenarios.Cluster
 }
 
@@ -85,15 +82,14 @@ func (w *witness) scenario(ctx context.Context, narrow bool) (*scenarios.Scenari
 		return nil, err
 	}
 	w.reduce(d, &answer, narrow)
-	s, err := d.scenario(cmp.Or(w.finding.Service, "packets of no service") + ": " + attemptText(w.attempt))
+	s, err := d.scenario(cmp.Or(w.finding.Service, "packets of no service") + ": " + w.String())
 	if err != nil {
 		return nil, err
 	}
 	if w.cluster, err = scenarios.Resolve(s); err != nil {
 		return nil, err
 	}
-	connect := connectStep(w.attempt, expect)
-	s.Steps = []scenarios.Step{{Connect: &connect}}
+	s.Steps = w.checks(expect)
 	if scenarios.Run(ctx, s, sim.Backend{}).Failed() {
 		return nil, errors.New("it does not hold in the simulated cluster without the fault either")
 	}
@@ -112,6 +108,36 @@ func (w *witness) scenario(ctx context.Context, narrow bool) (*scenarios.Scenari
 		return nil, errors.New("it holds in the simulated cluster with the fault as well")
 	}
 	return s, nil
+}
+
+// checks are the steps that fail.
+func (w *witness) checks(expect scenarios.Expect) []scenarios.Step {
+	connect := connectStep(w.attempt, expect)
+	if w.act == actConnect {
+		return []scenarios.Step{{Connect: &connect}}
+	}
+	if w.act == actMartian {
+		in := w.exam.lab.spoofed(w.attempt)
+		in.In = plan.Underlay
+		if w.cluster.Pod(w.attempt.From) != nil {
+			in.In = w.attempt.From
+		}
+		return []scenarios.Step{{Send: &scenarios.Send{Node: w.attempt.Via, Packet: scenarios.PacketInput{Input: in}, Expect: expect}}}
+	}
+	const first = "first"
+	connect.As, connect.Pick = first, w.pick
+	later := scenarios.Step{Flow: &scenarios.FlowPacket{Of: first, From: scenarios.SideServer}}
+	switch w.act {
+	case actAgain:
+		again := connectStep(w.attempt, scenarios.Expect{SameAs: first})
+		again.Bind.Port = secondPort
+		later = scenarios.Step{Connect: &again}
+	case actInvalid:
+		later.Flow.Send, later.Flow.Expect = scenarios.PacketOutOfWindow, scenarios.Expect{Drop: scenarios.Matched{Wanted: true}}
+	default:
+		later.Flow.Expect = scenarios.Expect{Delivered: true}
+	}
+	return []scenarios.Step{{Connect: &connect}, later}
 }
 
 func connectStep(a oracle.Attempt, expect scenarios.Expect) scenarios.Connect {
