@@ -41,7 +41,6 @@ type Proxier struct {
 	serviceMap   changes.Services
 	endpointsMap changes.Endpoints
 	renderer     *render.Renderer
-	health       map[types.NamespacedName]ServiceHealth
 	udp          changedUDP
 	// lastFull and lastDeletion are when the last full sync and the last deletion
 	// of all unused chains ended well.
@@ -50,6 +49,10 @@ type Proxier struct {
 	savedSize int
 	// canaries says that EnsureCanaries made them.
 	canaries bool
+
+	// healthLock protects health, which can be read while a sync is under way.
+	healthLock sync.Mutex
+	health     map[types.NamespacedName]ServiceHealth
 }
 
 // ServiceHealth is what the health check of a Service with
@@ -170,15 +173,17 @@ func (p *Proxier) SyncAll() error {
 }
 
 // Health returns the health check data of the last sync that did not fail, for
-// each Service that has a health check port.
+// each Service that has a health check port. It does not wait for a sync.
 func (p *Proxier) Health() map[types.NamespacedName]ServiceHealth {
-	p.syncing.Lock()
-	defer p.syncing.Unlock()
+	p.healthLock.Lock()
+	defer p.healthLock.Unlock()
 	return maps.Clone(p.health)
 }
 
 // noteHealth reads the health of the Services that have changed.
 func (p *Proxier) noteHealth(changed sets.Set[types.NamespacedName]) {
+	p.healthLock.Lock()
+	defer p.healthLock.Unlock()
 	for service := range changed {
 		port := p.services.HealthCheckNodePort(service)
 		if port == 0 {

@@ -1,5 +1,10 @@
 // Package api is the Kubernetes API of a scenario's cluster: client-go's fake
-// clientset, which is written to, and informers on it, which feed the proxiers.
+// clientset, which is written to, and informers on it, which feed the proxiers; or,
+// for cases of which there are many, the objects alone (Direct).
+//
+// A Queue stands before each proxier: it can hold back what the proxier would be told,
+// and tell it late, in part, twice, or as a list of what became of things. Changes of
+// one kind are told in order.
 //
 // The backends in memory and in network namespaces share it, so that a proxier is
 // told the same in both. Objects of other kinds than Service, EndpointSlice, Node,

@@ -1,5 +1,6 @@
 // Package node is a node of a scenario's cluster: a whole proxier that runs the
-// tools through any exec.Interface, from its start to what its health check says.
+// tools through any exec.Interface, from its start to what its health check says. The
+// proxier is this project's own (Chainwalk), or any that can be a Proxy.
 //
 // It stands between scenarios/api, which feeds the proxiers, and the backends,
 // which give each node a Kernel: what runs its tools, and what its proxier needs of

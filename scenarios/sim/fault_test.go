@@ -146,6 +146,40 @@ func TestWorldIsSeenDuringASync(t *testing.T) {
 	}, written)
 }
 
+// Everything that may be asked within a sync is answered there, as it was before or as it is by then.
+func TestWorldAnswersDuringASync(t *testing.T) {
+	const local = `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: LoadBalancer, externalTrafficPolicy: Local,
+   clusterIP: 172.30.0.41, healthCheckNodePort: 31000, ports: [{port: 80, targetPort: 8080, nodePort: 30080}]}}`
+	w := worldOf(t, smallState, Options{Direct: true})
+	ctx := t.Context()
+	require.NoError(t, w.Apply(ctx, objects(t, local)))
+	require.NoError(t, w.Sync(ctx, []string{"node1"}))
+	require.NoError(t, w.Apply(ctx, objects(t, webOn2)))
+	asked := 0
+	require.NoError(t, w.During(ctx, func(ctx context.Context, p scenarios.Point) {
+		asked++
+		health, err := w.Health(ctx, "node1")
+		require.NoError(t, err)
+		assert.Equal(t, map[string]int{"default/web": 1}, health, p.String())
+		healthy, err := w.Healthz(ctx, "node1")
+		require.NoError(t, err)
+		assert.True(t, healthy)
+		_, err = w.Save(ctx, "node1", scenarios.FamilyIPv4)
+		require.NoError(t, err)
+		_, err = w.Accounting(ctx, "node1")
+		require.NoError(t, err)
+		_, err = w.Conntrack(ctx, "node1")
+		require.NoError(t, err)
+		_, err = w.Fresh("node1")
+		require.NoError(t, err)
+	}))
+	require.NoError(t, w.Sync(ctx, []string{"node1"}))
+	assert.Greater(t, asked, 10)
+	health, err := w.Health(ctx, "node1")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int{"default/web": 0}, health)
+}
+
 func TestWorldTellsWhatASyncWrote(t *testing.T) {
 	w := worldOf(t, smallState, Options{Direct: true})
 	ctx := t.Context()
