@@ -1,0 +1,108 @@
+package proxier_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	testclock "k8s.io/utils/clock/testing"
+)
+
+// A full sync that cannot read what the kernel holds remembers what it has written before: the next one that writes changes deletes it.
+func TestChainsOfAFullSyncThatCouldNotReadTheKernel(t *testing.T) {
+	config, _ := testConfig(v1.IPv4Protocol)
+	r := config.IPTables.(*recorder)
+	p := started(t, config)
+	service, slice := webService(), webSlice(v1.IPv4Protocol, "10.180.0.1", true)
+	p.OnServiceAdd(service)
+	p.OnEndpointSliceAdd(slice)
+	kept := service.DeepCopy()
+	kept.Name, kept.Spec.ClusterIP, kept.Spec.ClusterIPs, kept.Spec.Ports[0].NodePort = "kept", "172.30.0.42", nil, 30081
+	keptSlice := webSlice(v1.IPv4Protocol, "10.180.0.2", true)
+	keptSlice.Name, keptSlice.Labels["kubernetes.io/service-name"] = "kept-1", "kept"
+	p.OnServiceAdd(kept)
+	p.OnEndpointSliceAdd(keptSlice)
+	require.NoError(t, p.Sync())
+	before := slices.Clone(r.natNames)
+
+	r.fail["save"] = errFault
+	p.OnServiceDelete(service)
+	p.OnEndpointSliceDelete(slice)
+	require.NoError(t, p.SyncAll())
+	assert.NotContains(t, r.last(), "\n-X ")
+	assert.ElementsMatch(t, before, r.natNames, "what is out of use is there still")
+
+	delete(r.fail, "save")
+	require.NoError(t, p.Sync())
+	deleted := strings.Count(r.last(), "\n-X ")
+	assert.NotZero(t, deleted)
+	assert.NotContains(t, r.last(), "\n-A ", "what is in use is not written again")
+	fresh, _ := testConfig(v1.IPv4Protocol)
+	q := started(t, fresh)
+	q.OnServiceAdd(kept)
+	q.OnEndpointSliceAdd(keptSlice)
+	require.NoError(t, q.Sync())
+	assert.ElementsMatch(t, fresh.IPTables.(*recorder).natNames, r.natNames, "as if the first service had never been")
+}
+
+// A full sync that can read the kernel deletes what is in it and not in use, whoever wrote it, and then nothing is remembered.
+func TestChainsOfAFullSyncThatReadsTheKernel(t *testing.T) {
+	config, _ := testConfig(v1.IPv4Protocol)
+	r := config.IPTables.(*recorder)
+	p := started(t, config)
+	service, slice := webService(), webSlice(v1.IPv4Protocol, "10.180.0.1", true)
+	p.OnServiceAdd(service)
+	p.OnEndpointSliceAdd(slice)
+	require.NoError(t, p.Sync())
+	r.natNames = append(r.natNames, "KUBE-SVC-OF-OLDER-ONE", "FOREIGN", "KUBE-SEPARATE")
+	p.OnServiceDelete(service)
+	require.NoError(t, p.SyncAll())
+	assert.Contains(t, r.last(), "-X KUBE-SVC-OF-OLDER-ONE\n")
+	for _, name := range r.natNames {
+		assert.NotRegexp(t, "^KUBE-(SVC|SVL|EXT|FW|SEP)-", name)
+	}
+	assert.Subset(t, r.natNames, []string{"FOREIGN", "KUBE-SEPARATE"})
+	r.restored = nil
+	require.NoError(t, p.Sync())
+	assert.Empty(t, r.restored)
+}
+
+// At 1,000 endpoints chains that are out of use go at once; one more, and they wait for the sync period, counted from the last time that all went.
+func TestUnusedChainsAtTheBoundOfLargeClusters(t *testing.T) {
+	for _, endpoints := range []int{1000, 1001} {
+		config, _ := testConfig(v1.IPv4Protocol)
+		clock := testclock.NewFakeClock(time.Unix(1000000, 0))
+		config.Clock, config.SyncPeriod = clock, 30*time.Second
+		r := config.IPTables.(*recorder)
+		p := started(t, config)
+		addClusterIPs(p, 1, endpoints)
+		service, none := webService(), webSlice(v1.IPv4Protocol, "10.180.0.1", true)
+		p.OnServiceAdd(service)
+		require.NoError(t, p.Sync())
+		assert.Equal(t, endpoints == 1000, strings.Contains(r.last(), ":http -> 10."))
+		clock.Step(20 * time.Second)
+		p.OnServiceDelete(service)
+		require.NoError(t, p.Sync())
+		p.OnServiceAdd(service)
+		none.Endpoints = none.Endpoints[:0]
+		p.OnEndpointSliceAdd(none)
+		require.NoError(t, p.Sync())
+		changed := clusterIPSlice(0, endpoints)
+		changed.Endpoints[0].Addresses[0] = "10.99.0.1"
+		r.restored = nil
+		p.OnEndpointSliceUpdate(nil, changed)
+		require.NoError(t, p.Sync())
+		if endpoints == 1000 {
+			assert.Contains(t, r.last(), "-X KUBE-SEP-")
+			continue
+		}
+		assert.NotContains(t, r.last(), "-X KUBE-SEP-")
+		clock.Step(10 * time.Second)
+		require.NoError(t, p.Sync())
+		assert.Contains(t, r.last(), "-X KUBE-SEP-", "30 seconds after the full sync")
+	}
+}
