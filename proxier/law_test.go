@@ -192,7 +192,8 @@ func TestPartialSyncsAddUp(t *testing.T) {
 		}
 		config.MasqueradeAll = rapid.Bool().Draw(t, "masqueradeAll")
 		config.LocalhostNodePorts = rapid.Bool().Draw(t, "localhost")
-		r := config.IPTables.(*recorder)
+		r, counted := config.IPTables.(*recorder), &ruleCounts{witness: &witness{}}
+		config.Metrics = counted
 		c := &cluster{family: family, services: map[string]*v1.Service{}, slices: map[string]*discovery.EndpointSlice{}}
 		p, err := proxier.New(config)
 		require.NoError(t, err)
@@ -212,23 +213,38 @@ func TestPartialSyncsAddUp(t *testing.T) {
 			for _, input := range r.restored {
 				held.restore(t, input)
 			}
-			require.Equal(t, c.fresh(t, config), held)
+			fresh, counts := c.fresh(t, config)
+			require.Equal(t, fresh, held)
+			require.Equal(t, counts, counted.total)
 			require.False(t, p.NeedsSync())
 		}
 	})
 }
 
-// fresh returns what a new proxier writes on a new node.
-func (c *cluster) fresh(t *rapid.T, config proxier.Config) chainText {
-	r := newRecorder(iptables.Protocol(c.family))
-	config.IPTables = r
+// ruleCounts are the Metrics that keep how many rules there are in each table.
+type ruleCounts struct {
+	*witness
+	total map[string]int
+}
+
+func (c *ruleCounts) SetRules(table string, total, _ int) {
+	if c.total == nil {
+		c.total = map[string]int{}
+	}
+	c.total[table] = total
+}
+
+// fresh returns what a new proxier writes on a new node, and how many rules it says that there are.
+func (c *cluster) fresh(t *rapid.T, config proxier.Config) (chainText, map[string]int) {
+	r, counted := newRecorder(iptables.Protocol(c.family)), &ruleCounts{witness: &witness{}}
+	config.IPTables, config.Metrics = r, counted
 	p, err := proxier.New(config)
 	require.NoError(t, err)
 	c.tell(p)
 	require.NoError(t, p.Sync())
 	held := chainText{}
 	held.restore(t, r.last())
-	return held
+	return held, counted.total
 }
 
 // Above 1,000 endpoints rules for endpoints are written without comments, and
@@ -311,6 +327,7 @@ func TestFullSyncEveryHour(t *testing.T) {
 	clock.Step(time.Hour - time.Second)
 	require.NoError(t, p.Sync())
 	assert.Empty(t, r.calls)
+	r.restored = nil
 	clock.Step(time.Second)
 	require.NoError(t, p.Sync())
 	assert.Contains(t, r.last(), ":KUBE-FORWARD ")

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	testclock "k8s.io/utils/clock/testing"
 )
 
@@ -96,6 +97,7 @@ func TestUnusedChainsAtTheBoundOfLargeClusters(t *testing.T) {
 		r.restored = nil
 		p.OnEndpointSliceUpdate(nil, changed)
 		require.NoError(t, p.Sync())
+		assert.Equal(t, endpoints == 1000, strings.Contains(r.last(), " -> 10.99.0.1:8080"), "an endpoint in the place of another is not one more")
 		if endpoints == 1000 {
 			assert.Contains(t, r.last(), "-X KUBE-SEP-")
 			continue
@@ -105,4 +107,33 @@ func TestUnusedChainsAtTheBoundOfLargeClusters(t *testing.T) {
 		require.NoError(t, p.Sync())
 		assert.Contains(t, r.last(), "-X KUBE-SEP-", "30 seconds after the full sync")
 	}
+}
+
+// Endpoints that go and endpoints that change in one sync count together.
+func TestLargeClusterThatBecomesSmall(t *testing.T) {
+	config, _ := testConfig(v1.IPv4Protocol)
+	r := config.IPTables.(*recorder)
+	p := started(t, config)
+	addClusterIPs(p, 2, 501)
+	require.NoError(t, p.Sync())
+	p.OnServiceDelete(&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: clusterIPName(0)}})
+	changed := clusterIPSlice(1, 501)
+	changed.Endpoints[0].Addresses[0] = "10.99.0.1"
+	p.OnEndpointSliceUpdate(nil, changed)
+	require.NoError(t, p.Sync())
+	assert.Contains(t, r.last(), "default/service-00001:http -> 10.99.0.1:8080")
+}
+
+func TestServiceWithoutANodePort(t *testing.T) {
+	config, _ := testConfig(v1.IPv4Protocol)
+	p := started(t, config)
+	service := webService()
+	service.Spec.Type, service.Spec.ExternalIPs, service.Spec.Ports[0].NodePort = v1.ServiceTypeClusterIP, []string{"192.0.2.1"}, 0
+	p.OnServiceAdd(service)
+	p.OnEndpointSliceAdd(webSlice(v1.IPv4Protocol, "10.180.0.1", true))
+	require.NoError(t, p.SyncAll())
+	text := config.IPTables.(*recorder).last()
+	assert.Contains(t, text, "-d 192.0.2.1 --dport 80 -j KUBE-EXT-")
+	assert.NotContains(t, text, "--dport 0")
+	assert.NotContains(t, text, "-A KUBE-NODEPORTS")
 }

@@ -192,6 +192,10 @@ func TestAddServiceCopies(t *testing.T) {
 	f.AddService(addrPort("192.168.99.11:53"), first)
 	f.AddService(addrPort("192.168.99.11:53"), backends("10.0.0.2:53"))
 	assert.Equal(t, backends("10.0.0.1:53"), first)
+	assert.Equal(t, backends("10.0.0.1:53", "10.0.0.2:53"), f.Services[addrPort("192.168.99.11:53")])
+	f.AddNodePort(30053, backends("10.0.0.2:53"))
+	f.AddNodePort(30053, first)
+	assert.Equal(t, backends("10.0.0.1:53", "10.0.0.2:53"), f.NodePorts[30053])
 }
 
 func staleEntries(n int) []Entry {

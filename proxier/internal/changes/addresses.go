@@ -28,10 +28,7 @@ func parsePrefix(text string) (netip.Prefix, error) {
 	}
 	addr, _ := netip.AddrFromSlice(cidr.IP)
 	bits, _ := cidr.Mask.Size()
-	if addr.Is4In6() {
-		if bits < 96 {
-			return netip.Prefix{}, fmt.Errorf("%q covers more than the IPv4 part of IPv6; write it as an IPv4 range", text)
-		}
+	if addr.Is4In6() { // a shorter one has cleared what makes it so
 		return netip.PrefixFrom(addr.Unmap(), bits-96), nil
 	}
 	return netip.PrefixFrom(addr, bits), nil

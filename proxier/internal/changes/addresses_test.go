@@ -43,6 +43,8 @@ func TestParsePrefix(t *testing.T) {
 		{"plain IPv6", "fd00:20::/64", "fd00:20::/64"},
 		{"IPv4 inside of IPv6", "::ffff:198.51.100.0/120", "198.51.100.0/24"},
 		{"all of IPv6 and by that IPv4 too", "::/0", "::/0"},
+		{"all of IPv4 inside of IPv6", "::ffff:0.0.0.0/96", "0.0.0.0/0"},
+		{"more than the IPv4 inside of IPv6", "::ffff:0.0.0.0/95", "::fffe:0:0/95"},
 		{"length too large", "198.51.100.0/33", ""},
 		{"no length", "198.51.100.0", ""},
 		{"empty", "", ""},

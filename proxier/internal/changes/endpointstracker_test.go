@@ -294,3 +294,28 @@ func TestLastChangeTriggerTimes(t *testing.T) {
 		})
 	}
 }
+
+// What was set off for a change that was taken back says nothing about the next one.
+func TestTriggerTimesOfChangesThatCancelOut(t *testing.T) {
+	tracker, endpoints := newIPv4Tracker(), Endpoints{}
+	slice := func(address string) *discovery.EndpointSlice {
+		return makeSlice("web", "a", ipv4, httpPort, makeEndpoint(address, ""))
+	}
+	tracker.EndpointSliceUpdate(slice("10.244.1.1"), false)
+	tracker.Apply(endpoints)
+	tracker.MarkSynced()
+	tracker.EndpointSliceUpdate(triggered(slice("10.244.1.2"), time.Second), false)
+	require.False(t, tracker.EndpointSliceUpdate(slice("10.244.1.1"), false), "as applied")
+	tracker.EndpointSliceUpdate(slice("10.244.1.3"), false)
+	assert.Empty(t, tracker.Apply(endpoints).LastChangeTriggerTimes)
+}
+
+// A port or an endpoint that cannot be used does not keep the ones after it.
+func TestPortsAfterOneThatCannotBeUsed(t *testing.T) {
+	tracker, endpoints := newIPv4Tracker(), Endpoints{}
+	slice := makeSlice("web", "a", ipv4, []string{"far/TCP/70000", "http/TCP/80"}, makeEndpoint("nowhere", ""), makeEndpoint("10.244.1.1", ""))
+	tracker.EndpointSliceUpdate(slice, false)
+	tracker.Apply(endpoints)
+	assert.Len(t, endpoints, 1)
+	assert.Len(t, endpoints[portName("web", "http", v1.ProtocolTCP)], 1)
+}

@@ -155,3 +155,30 @@ func TestServicePortNameString(t *testing.T) {
 	assert.Equal(t, "shop/web:http", portName("web", "http", v1.ProtocolTCP).String())
 	assert.Equal(t, "shop/web", portName("web", "", v1.ProtocolUDP).String())
 }
+
+// What cannot be used, or is of the other family, does not keep what comes after it.
+func TestEntriesAfterOneThatCannotBeUsed(t *testing.T) {
+	reader := serviceReader{family: v1.IPv4Protocol}
+	ports := reader.read(makeService("web", "172.30.0.1", withPorts("http/TCP/80/0"), withSpec(func(spec *v1.ServiceSpec) {
+		spec.ExternalIPs = []string{"", "nowhere", "fd00::1", "192.0.2.1"}
+		spec.LoadBalancerSourceRanges = []string{"", "nowhere", "fd00::/64", "198.51.100.0/24"}
+	})))
+	requireOnePort(t, ports, "172.30.0.1", func(port *ServicePort) {
+		port.ExternalIPs, port.SourceRanges = addrs("192.0.2.1"), prefixes("198.51.100.0/24")
+	})
+}
+
+func TestPortNumbersAtTheBounds(t *testing.T) {
+	reader := serviceReader{family: v1.IPv4Protocol}
+	read := func(port, nodePort int32) int {
+		return len(reader.read(makeService("web", "172.30.0.1", withSpec(func(spec *v1.ServiceSpec) {
+			spec.Ports = []v1.ServicePort{{Name: "http", Protocol: v1.ProtocolTCP, Port: port, NodePort: nodePort}}
+		}))))
+	}
+	assert.Equal(t, 1, read(65535, 65535))
+	assert.Equal(t, 1, read(1, 0))
+	assert.Zero(t, read(65536, 0))
+	assert.Zero(t, read(80, 65536))
+	assert.Zero(t, read(0, 0))
+	assert.Zero(t, read(80, -1))
+}

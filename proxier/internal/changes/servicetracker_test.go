@@ -103,6 +103,7 @@ func TestPortsThatStayKeepTheirPointer(t *testing.T) {
 	tracker.Update(nil, makeService("web", "10.96.0.20", withPorts("a/TCP/80/0", "b/TCP/82/0")))
 	tracker.Apply(services)
 	assert.Same(t, before, services[portName("web", "a", v1.ProtocolTCP)])
+	assert.Same(t, before, tracker.Ports(nn("web"))[0])
 	assert.EqualValues(t, 82, services[portName("web", "b", v1.ProtocolTCP)].Port)
 }
 

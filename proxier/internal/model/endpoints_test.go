@@ -214,3 +214,27 @@ func drawEndpoints(t *rapid.T) []changes.Endpoint {
 	}
 	return endpointsOf(text.String())
 }
+
+// An odd number of endpoints, the unready first: hints are and-ed over all that are ready.
+func TestHintsOfOneEndpoint(t *testing.T) {
+	port := &changes.ServicePort{}
+	node := Node{Name: "n1", Zone: "z1"}
+	for _, test := range []struct{ endpoints, want string }{
+		{"1:ready,node=n1", "1"},
+		{"1:starting 2:ready,node=n1 3:ready,node=n2 4:ready,node=n2", "2"},
+		{"1:starting,zone=z2 2:ready,zone=z1 3:ready,zone=z2 4:ready,zone=z2", "2"},
+		{"1:ready,zone=z1 2:starting 3:ready", "1 3"},
+		{"1:starting 2:ready", "2"},
+	} {
+		assert.Equal(t, test.want, numbersOf(DecideService(port, endpointsOf(test.endpoints), node).Endpoints.Cluster), test.endpoints)
+	}
+}
+
+// Where nothing is left out nothing is copied, and nothing is held for no endpoint.
+func TestEndpointsAreNotCopied(t *testing.T) {
+	all := endpointsOf("1:ready 2:ready")
+	sets := DecideService(&changes.ServicePort{}, all, Node{}).Endpoints
+	assert.Same(t, &all[0], &sets.Cluster[0])
+	assert.Same(t, &all[0], &sets.Reachable[0])
+	assert.Nil(t, sets.Local)
+}

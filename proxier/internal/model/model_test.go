@@ -186,3 +186,15 @@ func TestServicesAreSorted(t *testing.T) {
 	}
 	assert.Equal(t, []string{"a/a:p/TCP", "a/a:q/TCP", "a/b/TCP", "a/b/UDP", "b/a/TCP"}, got)
 }
+
+func TestNodePortsAreEqualInEveryField(t *testing.T) {
+	one := NodePorts{All: true, Except: loopbackPrefix(v1.IPv4Protocol)}
+	assert.True(t, one.Equal(one))
+	for _, other := range []NodePorts{
+		{Except: one.Except}, {All: true}, {All: true, Except: one.Except, Addresses: addrs("192.168.0.2")}, {},
+		{All: true, Addresses: addrs("192.168.0.2")},
+	} {
+		assert.False(t, one.Equal(other), other)
+		assert.False(t, other.Equal(one), other)
+	}
+}

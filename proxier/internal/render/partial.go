@@ -144,9 +144,7 @@ func (p *partial) hold(now, old *entry) {
 func (r *Renderer) assemble(stale []string) []byte {
 	p := &r.partial
 	dst := p.input[:0]
-	shared := p.anyDirty(filterServices, natNodePorts)
-	mark.RenderSharedChain.HitIf(shared)
-	mark.RenderOwnChainsOnly.HitIf(!shared && len(p.chainLines) > 0)
+	p.hitMarks()
 	if p.anyDirty(filterServices, filterNodePorts) {
 		dst = append(dst, "*filter\n"...)
 		dst = r.appendDirtyChainLines(dst, filterServices, filterNodePorts)
@@ -172,6 +170,12 @@ func (r *Renderer) assemble(stale []string) []byte {
 		return nil
 	}
 	return dst
+}
+
+func (p *partial) hitMarks() {
+	shared := p.anyDirty(filterServices, natNodePorts)
+	mark.RenderSharedChain.HitIf(shared)
+	mark.RenderOwnChainsOnly.HitIf(!shared && len(p.chainLines) > 0)
 }
 
 func (p *partial) anyDirty(first, last sharedChain) bool {
