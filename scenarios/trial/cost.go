@@ -40,6 +40,7 @@ func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
 	case len(services) == 0:
 		return nil
 	}
+	r.exercised(oracle.CostByChange)
 	bound := r.costOf(n.ruled, now, services)
 	if bound.Holds(written.Bytes) {
 		return nil

@@ -24,6 +24,9 @@ func (r *run) end(ctx context.Context) error {
 		return err
 	}
 	r.countClauses(&m)
+	if r.faults {
+		r.exercised(oracle.HealsAfterFaults)
+	}
 	if len(r.report.Findings) > 0 {
 		return nil // the laws would say the same
 	}
@@ -69,11 +72,24 @@ func (r *run) syncFailed(n *nodeState, err error) error {
 	return r.add(Finding{Clause: clause, Node: n.name, Want: "a sync that ends well", Got: err.Error(), bare: true})
 }
 
+// exercised notes that clauses were held against what was seen.
+func (r *run) exercised(clauses ...*oracle.Clause) {
+	if r.report.Figures.Clauses == nil {
+		r.report.Figures.Clauses = map[string]int{}
+	}
+	for _, c := range clauses {
+		r.report.Figures.Clauses[c.Name]++
+	}
+}
+
 // countClauses notes which clauses decide.
 func (r *run) countClauses(m *moment) {
 	counts := map[string]int{}
 	for _, a := range m.after.Attempts() {
 		answer := m.after.Expect(a)
+		if r.sticky {
+			answer = r.affinity.Expect(m.after, a, r.time())
+		}
 		for _, clause := range answer.Clauses() {
 			counts[clause.Name]++
 		}
@@ -105,6 +121,7 @@ func (r *run) secondSync(ctx context.Context, n *nodeState) error {
 	if err := r.world.Sync(ctx, []string{n.name}); err != nil {
 		return r.syncFailed(n, err)
 	}
+	r.exercised(oracle.SecondSyncWritesNothing)
 	written, err := r.world.Writes(ctx, n.name)
 	if err != nil || written.Restores == 0 {
 		return err

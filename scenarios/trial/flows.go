@@ -199,6 +199,7 @@ func (r *run) send(m *moment, f *flow, later oracle.Later) (taken bool, err erro
 		return false, nil
 	}
 	allowed := f.judged.Expect(later)
+	r.exercised(allowed.Clauses()...)
 	for _, v := range f.judged.Judge(later, ways) {
 		if err := r.foundInFlow(m, f, later, &allowed, v); err != nil {
 			return false, err

@@ -28,6 +28,7 @@ func (r *run) judge(m moment, attempts []oracle.Attempt) error {
 func (r *run) violations(m *moment, a oracle.Attempt, ways []oracle.Way) []oracle.Violation {
 	switch {
 	case !m.settled():
+		r.exercised(oracle.Transition)
 		return r.between(m, a, ways)
 	case r.sticky:
 		return r.affinity.Judge(m.after, a, r.time(), ways)

@@ -102,6 +102,7 @@ func (l *Law) Hold(ctx context.Context, s *scenarios.Scenario, o Options) (*Repo
 	report := &Report{Findings: append(one.Findings, other.Findings...)}
 	report.Figures.Merge(&one.Figures)
 	report.Figures.Merge(&other.Figures)
+	report.Figures.Merge(&Figures{Clauses: map[string]int{l.Clause.Name: 1}})
 	for i := range report.Findings {
 		report.Findings[i].twin = s
 		if i >= len(one.Findings) {

@@ -68,6 +68,7 @@ func (r *run) staleChains(n *nodeState, rules []saved) error {
 	if endpointsOf(n.ruled) > maxFewEndpoints {
 		return nil
 	}
+	r.exercised(oracle.NoStaleChain)
 	for _, s := range rules {
 		for _, chain := range s.chains() {
 			if s.leadsTo(chain) {
@@ -142,6 +143,7 @@ func (r *run) asFresh(ctx context.Context, n *nodeState, before []saved) error {
 	if err != nil {
 		return err
 	}
+	r.exercised(oracle.PartialEqualsFull, oracle.RulesReadBack)
 	for i := range before {
 		slices.Sort(before[i].lines)
 		slices.Sort(after[i].lines)
