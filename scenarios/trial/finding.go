@@ -74,10 +74,20 @@ func (r *run) found(m *moment, v oracle.Violation) error {
 	case m.settled() && r.sticky:
 		remembered := r.affinity.Expect(m.after, v.Attempt, r.time())
 		f.Check = checksOf(v.Attempt, &remembered)
-	case m.settled() || before.String() == after.String():
+	case m.settled():
 		f.Check = checksOf(v.Attempt, &after)
+	default:
+		f.Check = checksOf(v.Attempt, either(before, after))
 	}
 	return r.add(f)
+}
+
+// either is what two answers allow.
+func either(before, after oracle.Answer) *oracle.Answer {
+	if before.String() != after.String() {
+		after.Others = append(slices.Clip(after.Others), before)
+	}
+	return &after
 }
 
 // foundInFlow notes what a later packet showed.
