@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/json"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
@@ -110,6 +112,50 @@ func TestAMissingEndpointRuleIsNamed(t *testing.T) {
 	assert.Contains(t, scenario, "iptables: {tools: [nft]}")
 	assert.NotContains(t, scenario, "dns-udp", "another port of the service")
 	assert.Contains(t, scenario, "ipFamily: ipv4")
+}
+
+func TestStaleUDPConnectionsAreFound(t *testing.T) {
+	udp := func(client, to, reply string) snapshot.Connection {
+		c, s, r := netip.MustParseAddr(client), netip.MustParseAddrPort(to), netip.MustParseAddrPort(reply)
+		return snapshot.Connection{
+			Original: snapshot.Tuple{Proto: packetsim.UDP, Src: c, Dst: s.Addr(), SrcPort: 5353, DstPort: s.Port()},
+			Reply:    snapshot.Tuple{Proto: packetsim.UDP, Src: r.Addr(), Dst: c, SrcPort: r.Port(), DstPort: 5353}, Timeout: 100,
+		}
+	}
+	const web, dns, pod = "10.96.125.22:53", "10.96.0.10:53", "10.244.2.3"
+	for _, tc := range []struct {
+		name    string
+		entry   snapshot.Connection
+		service string // empty: nothing is wrong
+	}{
+		{"to a serving endpoint", udp(pod, web, "10.244.1.2:8080"), ""},
+		{"to an endpoint that is gone", udp(pod, web, "10.244.1.99:8080"), "shop/web"},
+		{"to another port of an endpoint", udp(pod, web, "10.244.1.2:53"), "shop/web"},
+		{"past the endpoints", udp(pod, web, web), "shop/web"},
+		{"from a pod that the topology does not have", udp("10.244.2.77", web, "10.244.1.99:8080"), "shop/web"},
+		{"from outside", udp("198.51.100.200", web, "10.244.1.99:8080"), "shop/web"},
+		{"to a service without endpoints, which rejects", udp(pod, dns, "10.244.0.2:53"), "kube-system/kube-dns"},
+		{"to no service", udp(pod, "10.244.1.2:9999", "10.244.1.2:9999"), ""},
+		{"of the other family", udp("fd00:10:244:2::3", "[fd00:10:244:1::2]:9999", "[fd00:10:244:1::2]:9999"), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cluster := recorded(t, "legacy", "demo-worker")
+			cluster.Snapshots[0].Conntrack = []snapshot.Connection{tc.entry}
+			report, err := cluster.Examine(t.Context())
+			require.NoError(t, err)
+			if tc.service == "" {
+				assert.Empty(t, report.Findings)
+				return
+			}
+			require.Len(t, report.Findings, 1)
+			f := report.Findings[0]
+			assert.Equal(t, tc.service, f.Service)
+			assert.Equal(t, "stale-udp-flow", f.Clauses[0].Clause)
+			assert.Contains(t, textOf(t, report), "remembered: demo-worker: conntrack -D -p udp --orig-src "+tc.entry.Original.Src.String()+" --orig-dst ")
+			_, _, err = cluster.Witness(t.Context(), &f)
+			require.ErrorIs(t, err, ErrNoWitness)
+		})
+	}
 }
 
 // What no first packet shows is shown by what comes after it, or by a packet that no client sends.

@@ -36,6 +36,7 @@ func (e *exam) find(all []suffering) error {
 		}
 		e.report.Findings[place].add(f)
 	}
+	e.findStale()
 	slices.SortStableFunc(e.report.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(b.Suffering, a.Suffering))
 	})

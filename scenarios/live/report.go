@@ -48,6 +48,8 @@ type Finding struct {
 	Moved   []Rule `json:"moved,omitempty"`
 	// Deciding are the rules that decided, if none is missing, foreign or moved.
 	Deciding []Rule `json:"deciding,omitempty"`
+	// Remembered are the UDP connections that nodes remember though they lead nowhere, as the command that makes a node forget one.
+	Remembered []string `json:"remembered,omitempty"`
 	// Heals says that packets would be right after kube-proxy has written its rules anew.
 	Heals bool `json:"heals"`
 	// Suffering counts the connections that suffer; Packets are the first of them.
@@ -148,9 +150,14 @@ func (p *printer) finding(f *Finding) {
 	p.rules("foreign", f.Foreign)
 	p.rules("at another place", f.Moved)
 	p.rules("decided by", f.Deciding)
-	if f.Heals {
+	for _, command := range f.Remembered {
+		p.printf("  remembered: %s\n", command)
+	}
+	switch {
+	case f.Remembered != nil:
+	case f.Heals:
 		p.printf("  kube-proxy would mend it with its next full sync\n")
-	} else {
+	default:
 		p.printf("  kube-proxy would not mend it: what decides is not its own\n")
 	}
 	for _, packet := range f.Packets {
