@@ -44,7 +44,9 @@ func affineOf(a *Answer) affine {
 func (m *Affinity) Made(s *Spec, a Attempt, way Way, at time.Time) { m.made(s, a, way, at, false) }
 
 // MayHaveMade notes a packet of a kept connection that may have begun a new one.
-func (m *Affinity) MayHaveMade(s *Spec, a Attempt, way Way, at time.Time) { m.made(s, a, way, at, true) }
+func (m *Affinity) MayHaveMade(s *Spec, a Attempt, way Way, at time.Time) {
+	m.made(s, a, way, at, true)
+}
 
 func (m *Affinity) made(s *Spec, a Attempt, way Way, at time.Time, shaky bool) {
 	answer := s.expect(&a)

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"time"
 
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -57,6 +58,9 @@ func NewWorld(ctx context.Context, cluster *scenarios.Cluster, o Options) (*Worl
 	}
 	return w, nil
 }
+
+// Now is the time of the world's clock.
+func (w *World) Now() time.Time { return w.clock.Now() }
 
 // Kernel is a node's netfilter, nil if there is no such node.
 func (w *World) Kernel(node string) *fakeipt.Kernel { return w.kernels[node] }

@@ -116,8 +116,13 @@ func (r *run) keepOne(s *oracle.Spec, a oracle.Attempt, pick netip.AddrPort) err
 	return nil
 }
 
-// pass lets time pass.
-func (r *run) pass(d time.Duration) {
+// pass takes the time that has passed: a step let it, or a restore took some.
+func (r *run) pass() {
+	now := r.world.Now()
+	d := now.Sub(r.began) - r.passed
+	if d == 0 {
+		return
+	}
 	r.passed += d
 	for _, f := range r.flows {
 		f.judged.Idle(d)
@@ -144,7 +149,8 @@ func (r *run) judgeFlows(m *moment) error {
 	}
 	services, everything := r.concernedServices()
 	for _, f := range r.flows {
-		open := everything || slices.Contains(services, f.service) || slices.Contains(services, m.after.Expect(f.attempt).Service)
+		open := everything || slices.Contains(services, f.service) || slices.Contains(services, m.after.Expect(f.attempt).Service) ||
+			slices.Contains(services, m.before.Expect(f.attempt).Service)
 		if f.over || f.unsure || open && f.attempt.Protocol == corev1.ProtocolUDP {
 			continue // whether its entries are deleted already is open
 		}

@@ -40,14 +40,15 @@ func (r *run) violations(m *moment, a oracle.Attempt, ways []oracle.Way) []oracl
 // any of them may have left is allowed.
 func (r *run) between(m *moment, a oracle.Attempt, ways []oracle.Way) []oracle.Violation {
 	wrong := m.before.Between(m.after, a, ways)
-	if len(wrong) == 0 || r.sticky && r.remembers(m, a) {
+	if len(wrong) == 0 || r.sticky && (r.remembers(m.before, a) || r.remembers(m.after, a)) {
 		return nil
 	}
 	for _, n := range r.nodes {
 		for _, tried := range n.tried {
 			views := r.ruled()
 			views[slices.Index(r.nodes, n)] = tried
-			if len(r.spec(views).Between(m.after, a, ways)) == 0 {
+			between := r.spec(views)
+			if len(between.Between(m.after, a, ways)) == 0 || r.sticky && r.remembers(between, a) {
 				return nil
 			}
 		}
@@ -56,16 +57,11 @@ func (r *run) between(m *moment, a oracle.Attempt, ways []oracle.Way) []oracle.V
 }
 
 // remembers reports whether a service may remember the client of an attempt.
-func (r *run) remembers(m *moment, a oracle.Attempt) bool {
-	for _, spec := range []*oracle.Spec{m.before, m.after} {
-		service := spec.Expect(a).Service
-		for _, views := range [][]*view{r.ruled(), r.tried()} {
-			if slices.ContainsFunc(views, func(v *view) bool { return affine(v, service) }) {
-				return true
-			}
-		}
-	}
-	return false
+func (r *run) remembers(spec *oracle.Spec, a oracle.Attempt) bool {
+	service := spec.Expect(a).Service
+	remembers := func(v *view) bool { return affine(v, service) }
+	return slices.ContainsFunc(r.ruled(), remembers) || slices.ContainsFunc(r.tried(), remembers) ||
+		slices.ContainsFunc(r.nodes, func(n *nodeState) bool { return slices.ContainsFunc(n.tried, remembers) })
 }
 
 // of are the attempts that a node decides, of one family.

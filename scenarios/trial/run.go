@@ -29,7 +29,8 @@ type run struct {
 	// network is the cluster without its objects, as the oracle knows it: another one when it has changed.
 	network *oracle.Cluster
 	specs   []known
-	// passed is how long ago the play began.
+	// began is the time of the world's clock when the play began, passed how long ago that is.
+	began  time.Time
 	passed time.Duration
 	// faults says that there was a fault, and unsaved that rules could not be saved: chains that are
 	// no more are known again with the next full sync.
@@ -112,6 +113,7 @@ func (r *run) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.began = r.world.Now()
 	for i := range r.cluster.Nodes {
 		n := &nodeState{name: r.cluster.Nodes[i].Name}
 		r.started(n)
@@ -164,7 +166,7 @@ func (r *run) renumbered(s *scenarios.Step) []netip.Addr {
 func (r *run) note(s *scenarios.Step) {
 	switch {
 	case s.Advance != nil:
-		r.pass(s.Advance.Duration)
+		r.pass()
 	case s.Fault != nil:
 		r.faulty(s.Fault)
 	case s.Start != nil, s.Stop != nil, s.Node != nil:

@@ -38,6 +38,7 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 	r.syncing = n
 	faulty := r.world.Node(n.name).Faulty()
 	err := r.world.Sync(ctx, []string{n.name})
+	r.pass()
 	tried := n.next
 	r.syncing, n.next = nil, nil
 	if r.failed != nil {
@@ -93,6 +94,7 @@ func (r *run) after(attempts []oracle.Attempt) error {
 
 // within judges at a point of the sync that runs.
 func (r *run) within(p scenarios.Point) {
+	r.pass()
 	n := r.syncing
 	if n == nil || r.failed != nil || r.quiet || !matters(p) || r.blind() {
 		return
