@@ -3,6 +3,7 @@ package network
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -166,6 +167,9 @@ func (f *Flow) reached(dir Direction, from string, j *Journey) Reached {
 	r.Refused = slices.ContainsFunc(j.Answers, func(answer Journey) bool { return answer.End == EndDelivered && answer.At == from })
 	return r
 }
+
+// Steer has later packets handed to another neighbour by the routes that are steered (Connect.Via).
+func (f *Flow) Steer(via netip.Addr) { f.want.Via = via }
 
 // Received says whether a journey that a packet of this flow made ended in the socket that the
 // packet was for. A TCP client answers a segment for which it has no socket with a RST. A host that has taken the place of

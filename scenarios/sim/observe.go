@@ -31,10 +31,16 @@ func (w *World) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Obse
 		}
 		return nil, err
 	}
-	w.flows[a.Keep] = flow
+	w.flows[a.Keep] = &keptFlow{flow, a}
 	seen := w.observed(a, ways)
 	seen.Kept = kept
 	return seen, nil
+}
+
+// keptFlow is a connection that later steps come back to.
+type keptFlow struct {
+	*network.Flow
+	attempt scenarios.Attempt
 }
 
 func (w *World) connectOf(a scenarios.Attempt) network.Connect {
@@ -167,6 +173,7 @@ func resultOf(o *packetsim.Outcome) string {
 // Follow sends a later packet of a kept connection.
 func (w *World) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
 	flow := w.flows[p.Of]
+	flow.Steer(w.connectOf(flow.attempt).Via)
 	direction := network.FromClient
 	if p.From == scenarios.SideServer {
 		direction = network.FromServer

@@ -73,6 +73,7 @@ func wayOf(r *network.Reached) oracle.Way {
 
 // Flow is a connection that stays in the world, for the packets after the first.
 type Flow struct {
+	world   *World
 	flow    *network.Flow
 	attempt oracle.Attempt
 	way     oracle.Way
@@ -81,7 +82,7 @@ type Flow struct {
 // Keep makes a connection and keeps what it does to the hosts: the way to the endpoint to pick, or else to the lowest that
 // the client hears, or else the first. That no way leads to the one to pick is an error.
 func (w *World) Keep(a oracle.Attempt, pick netip.AddrPort) (*Flow, error) {
-	f := &Flow{attempt: a}
+	f := &Flow{world: w, attempt: a}
 	var err error
 	f.flow, err = w.network.EstablishQuietly(ConnectOf(w.plan, a), func(all []network.Reached) int {
 		kept := chooseReached(all, pick)
@@ -132,6 +133,7 @@ func (f *Flow) Send(from scenarios.Side, kind scenarios.PacketKind, pick netip.A
 	if pick.IsValid() {
 		later.Pick = func(all []network.Reached) int { return chooseReached(all, pick) }
 	}
+	f.flow.Steer(ConnectOf(f.world.plan, f.attempt).Via)
 	reached, err := f.flow.Reach(direction, later)
 	if err != nil {
 		return nil, fmt.Errorf("flow from %s to %s: %w", f.attempt.From, f.attempt.To, err)

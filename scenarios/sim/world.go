@@ -35,7 +35,7 @@ type World struct {
 	network *network.Network
 	plan    *plan.Plan
 	kernels map[string]*fakeipt.Kernel // by node
-	flows   map[string]*network.Flow
+	flows   map[string]*keptFlow
 	reached []network.Reached
 }
 
@@ -46,7 +46,7 @@ var _ scenarios.Session = (*World)(nil)
 func NewWorld(ctx context.Context, cluster *scenarios.Cluster, o Options) (*World, error) {
 	w := &World{
 		cluster: cluster, clock: node.NewClock(), network: network.New(), plan: plan.Of(cluster),
-		kernels: map[string]*fakeipt.Kernel{}, flows: map[string]*network.Flow{},
+		kernels: map[string]*fakeipt.Kernel{}, flows: map[string]*keptFlow{},
 	}
 	kernels, err := w.build()
 	if err != nil {

@@ -192,6 +192,20 @@ func TestWorldGivesNodesOtherAddresses(t *testing.T) {
 	require.ErrorContains(t, w.SetAddresses(ctx, "node2", []netip.Addr{netip.MustParseAddr("10.0.0.1")}), "10.0.0.1 is in no network of the nodes")
 }
 
+// A later packet from outside goes to the node that its first one went to, whatever its addresses are by then.
+func TestWorldFollowsNodesThatMove(t *testing.T) {
+	w := worldOf(t, smallState, Options{Direct: true})
+	a := attempt("client", "TCP", "198.51.100.8:80")
+	a.Via = "node2"
+	flow, err := w.Keep(a, netip.MustParseAddrPort("10.244.2.2:8080"))
+	require.NoError(t, err)
+	require.NoError(t, w.SetAddresses(t.Context(), "node2", []netip.Addr{netip.MustParseAddr("192.168.0.22")}))
+	ways, err := flow.Send(scenarios.SideClient, scenarios.PacketData, netip.AddrPort{})
+	require.NoError(t, err)
+	require.Len(t, ways, 1)
+	assert.Equal(t, oracle.Delivered, ways[0].End, "%+v", ways[0])
+}
+
 func TestWorldTellsConntrack(t *testing.T) {
 	w := worldOf(t, smallState, Options{Direct: true})
 	ctx := t.Context()
