@@ -199,6 +199,7 @@ func TestFaultsAreFound(t *testing.T) {
 		{"established packets are dropped", editing(func(in string) string {
 			return strings.Replace(in, "-A KUBE-FORWARD ", "-A KUBE-FORWARD -m conntrack --ctstate ESTABLISHED -j DROP\n-A KUBE-FORWARD ", 1)
 		}), nothing, "replies-come-back"},
+		{"loopback is open to others", without(`-A KUBE-FIREWALL`), nothing, "loopback-from-outside"},
 		{"services are not remembered", without(`--rcheck`), `
 - apply: [{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {sessionAffinity: ClientIP, clusterIP: 172.30.0.41, ports: [{port: 80, targetPort: 8080}]}}]
 - connect: {from: client, to: "tcp 172.30.0.41:80", as: kept, expect: {endpoints: ["10.244.1.2:8080", "10.244.2.2:8080"]}}

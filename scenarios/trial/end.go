@@ -23,6 +23,9 @@ func (r *run) end(ctx context.Context) error {
 	if err := r.judge(m, m.after.Attempts()); err != nil {
 		return err
 	}
+	if err := r.judgeMartians(ctx, &m); err != nil {
+		return err
+	}
 	r.countClauses(&m)
 	if r.faults {
 		r.exercised(oracle.HealsAfterFaults)
