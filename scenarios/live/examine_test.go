@@ -287,3 +287,45 @@ func TestLoneBackendIsChosen(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "nft", report.Nodes[1].Backend)
 }
+
+// bridged is a node whose pods are behind a bridge, as with the bridge plugin, and not each on a link with a route of its own.
+func bridged(taken *snapshot.Node, cidrs ...string) {
+	taken.Devices = slices.Clone(taken.Devices)
+	bridge := snapshot.Device{Name: "cni0", Index: 90, Kind: "bridge", MTU: 1500, Up: true}
+	for i := range taken.Devices {
+		if d := &taken.Devices[i]; strings.HasPrefix(d.Name, "veth") {
+			d.Master, d.Addresses, d.Hairpin = bridge.Name, nil, true
+		}
+	}
+	taken.Routes = slices.DeleteFunc(slices.Clone(taken.Routes), func(r snapshot.Route) bool { return strings.HasPrefix(r.Dev, "veth") })
+	for _, text := range cidrs {
+		cidr := netip.MustParsePrefix(text)
+		own := cidr.Addr().Next()
+		bridge.Addresses = append(bridge.Addresses, snapshot.Address{Prefix: netip.PrefixFrom(own, cidr.Bits()), Scope: packetsim.ScopeGlobal})
+		taken.Routes = append(taken.Routes,
+			snapshot.Route{Dst: cidr, Dev: bridge.Name, Table: packetsim.TableMain, Scope: packetsim.ScopeLink},
+			snapshot.Route{Dst: netip.PrefixFrom(own, own.BitLen()), Dev: bridge.Name, Table: packetsim.TableLocal, Type: packetsim.RouteLocal})
+	}
+	taken.Devices = append(taken.Devices, bridge)
+}
+
+func TestPodsBehindABridgeAreJudged(t *testing.T) {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	bridged(cluster.Snapshots[1], "10.244.2.0/24", "fd00:10:244:2::/64")
+	bridged(cluster.Snapshots[2], "10.244.1.0/24", "fd00:10:244:1::/64")
+	report, err := cluster.Examine(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings, textOf(t, report))
+	assert.Greater(t, report.Connections, 1500)
+
+	for i := range cluster.Snapshots[1].Devices {
+		cluster.Snapshots[1].Devices[i].Hairpin = false
+	}
+	report, err = cluster.Examine(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, report.Findings)
+	for _, f := range report.Findings {
+		assert.Empty(t, slices.Concat(f.Missing, f.Foreign, f.Moved, f.Deciding), "no rule is at fault")
+		assert.Contains(t, strings.Join(f.Packets[0].Way, "\n"), "is not in hairpin mode")
+	}
+}

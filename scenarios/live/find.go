@@ -15,6 +15,9 @@ import (
 // shownPackets is how many of the packets that suffer from one thing a report shows.
 const shownPackets = 3
 
+// shownWays is how many of a packet's ways a report tells.
+const shownWays = 2
+
 // find gives names to what is wrong.
 func (e *exam) find(all []suffering) error {
 	places := map[string]int{}
@@ -140,7 +143,7 @@ func (e *exam) blame(f *Finding, s suffering) error {
 		e.attribute(rules)
 	}
 	if !f.Heals || len(f.Missing)+len(f.Foreign)+len(f.Moved) == 0 {
-		f.decided(deciding(is))
+		f.decided(deciding(wrongOf(is, would)))
 	}
 	return nil
 }
@@ -215,7 +218,7 @@ func eachStep(j *network.Journey, do func(host string, family fakeipt.Family, st
 	}
 }
 
-// deciding are the last rules that the first packets met, or the policies.
+// deciding are the last rules that packets met, or the policies; none where the kernel decided without a rule.
 func deciding(stories []story) []Rule {
 	var out []Rule
 	for _, s := range stories {
@@ -224,6 +227,9 @@ func deciding(stories []story) []Rule {
 			steps := hops[h].Outcome.Steps
 			if len(steps) == 0 {
 				continue
+			}
+			if hops[h].Outcome.Reason != "" {
+				break // no rule decided
 			}
 			last := &steps[len(steps)-1]
 			text := last.Text
@@ -258,17 +264,30 @@ func (e *exam) way(s suffering) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	wrong := slices.DeleteFunc(slices.Clone(stories), func(told story) bool {
-		return slices.ContainsFunc(would, func(right story) bool { return right.result == told.result })
-	})
-	if len(wrong) == 0 {
-		wrong = stories
+	wrong := wrongOf(stories, would)
+	if len(wrong) > shownWays {
+		wrong = wrong[:shownWays]
 	}
 	var out []string
 	for _, told := range wrong {
 		out = append(out, told.lines()...)
 	}
 	return out, nil
+}
+
+// wrongOf are the ways that are not as they would be, otherwise those on which nobody is reached, otherwise all.
+func wrongOf(stories, would []story) []story {
+	other := slices.DeleteFunc(slices.Clone(stories), func(told story) bool {
+		return slices.ContainsFunc(would, func(right story) bool { return right.result == told.result })
+	})
+	if len(other) > 0 {
+		return other
+	}
+	lost := slices.DeleteFunc(slices.Clone(stories), func(told story) bool { return told.made })
+	if len(lost) > 0 {
+		return lost
+	}
+	return stories
 }
 
 // lines tell a story.

@@ -112,12 +112,18 @@ func (a *attached) portOf(bridge string, pod *scenarios.Pod) string {
 		}
 	}
 	if free < 0 {
+		hairpins := a.hairpins(bridge)
 		a.addDevice(&scenarios.Pod{})
 		free = len(a.Devices) - 1
-		a.Devices[free].Master = bridge
+		a.Devices[free].Master, a.Devices[free].Hairpin = bridge, hairpins
 	}
 	a.Devices[free].Neighbours = slices.Clone(pod.Addresses)
 	return a.Devices[free].Name
+}
+
+// hairpins reports whether a bridge gives packets back by the port that they came by: whether no port that it has says otherwise.
+func (a *attached) hairpins(bridge string) bool {
+	return !slices.ContainsFunc(a.Devices, func(d snapshot.Device) bool { return d.Master == bridge && !d.Hairpin })
 }
 
 // deviceWith is the device that has an address, and the address with its network.

@@ -128,7 +128,7 @@ func (l *lab) follow(a oracle.Attempt) ([]story, error) {
 	var out []story
 	for i := range connections {
 		c := &connections[i]
-		s := story{c.Probability, []*network.Journey{&c.Forward, c.Back, c.Third}, c.Why}
+		s := story{c.Probability, []*network.Journey{&c.Forward, c.Back, c.Third}, c.Why, c.Made}
 		if c.Made {
 			s.result = fmt.Sprintf("reaches %s at %s, from %s", c.Asked, c.Server, c.Client)
 		}

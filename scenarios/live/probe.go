@@ -205,6 +205,7 @@ type story struct {
 	probability float64
 	journeys    []*network.Journey
 	result      string
+	made        bool // the connection is made
 }
 
 // try makes a probe and says what of it is not allowed, and on demand the whole story. The lab is left as it was.
@@ -294,7 +295,7 @@ func (l *lab) answer(spec *oracle.Spec, p probe, flow *network.Flow, first oracl
 			return nil, nil, err
 		}
 		for i := range journeys {
-			told = append(told, story{journeys[i].Probability, []*network.Journey{&journeys[i]}, journeys[i].String()})
+			told = append(told, story{journeys[i].Probability, []*network.Journey{&journeys[i]}, journeys[i].String(), false})
 		}
 	}
 	reached, err := flow.Reach(network.FromServer, packet)
@@ -330,7 +331,7 @@ func (l *lab) inject(spec *oracle.Spec, p probe) ([]oracle.Violation, []story, e
 		}
 		ways = append(ways, way)
 		told = append(told, story{o.Probability, []*network.Journey{{Hops: []network.Hop{{Host: node.Name(), Input: in, Outcome: *o}}}},
-			string(o.Verdict)})
+			string(o.Verdict), false})
 	}
 	return spec.Judge(p.attempt, ways), told, nil
 }

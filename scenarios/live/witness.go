@@ -273,11 +273,11 @@ func (w *witness) commands(node string, family scenarios.IPFamily, simulated rul
 	if w.exam.nodes[node] == nil {
 		return nil, nil
 	}
-	real, err := rulesetOf(host.Netfilter(), number)
+	there, err := rulesetOf(host.Netfilter(), number)
 	if err != nil {
 		return nil, err
 	}
-	t := &transcript{tool: toolOf(number), have: simulated, want: real, device: w.devices(node)}
+	t := &transcript{tool: toolOf(number), have: simulated, want: there, device: w.devices(node)}
 	for _, r := range slices.Concat(w.finding.Missing, w.finding.Moved) {
 		if r.Node == node && r.Family == number {
 			t.remove(r)
