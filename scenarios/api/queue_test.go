@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,13 +18,18 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
-// listener notes what it is told.
-type listener struct{ heard []string }
+// listener notes what it is told, kinds at the same time.
+type listener struct {
+	lock  sync.Mutex
+	heard []string
+}
 
 func (l *listener) note(what string, objects ...metav1.Object) {
 	for _, o := range objects {
 		what += fmt.Sprintf(" %s/%s", o.GetName(), o.GetUID())
 	}
+	l.lock.Lock()
+	defer l.lock.Unlock()
 	l.heard = append(l.heard, what)
 }
 
