@@ -43,17 +43,33 @@ func (r *run) between(m *moment, a oracle.Attempt, ways []oracle.Way) []oracle.V
 	if len(wrong) == 0 || r.sticky && (r.remembers(m.before, a) || r.remembers(m.after, a)) {
 		return nil
 	}
-	for _, n := range r.nodes {
-		for _, tried := range n.tried {
-			views := r.ruled()
-			views[slices.Index(r.nodes, n)] = tried
-			between := r.spec(views)
-			if len(between.Between(m.after, a, ways)) == 0 || r.sticky && r.remembers(between, a) {
-				return nil
-			}
+	for _, views := range r.mixtures() {
+		mixed := r.spec(views)
+		if len(mixed.Between(m.after, a, ways)) == 0 || len(m.before.Between(mixed, a, ways)) == 0 || r.sticky && r.remembers(mixed, a) {
+			return nil
 		}
 	}
 	return wrong
+}
+
+// mixtures are what the nodes' rules may have been made of, each node's by itself: what it
+// has, and what its syncs have tried.
+func (r *run) mixtures() [][]*view {
+	out := [][]*view{r.ruled()}
+	for i, n := range r.nodes {
+		tried := n.tried
+		if n.next != nil {
+			tried = append(slices.Clip(tried), n.next)
+		}
+		for _, views := range out {
+			for _, v := range tried {
+				mixed := slices.Clone(views)
+				mixed[i] = v
+				out = append(out, mixed)
+			}
+		}
+	}
+	return out[1:]
 }
 
 // remembers reports whether a service may remember the client of an attempt.
