@@ -49,7 +49,7 @@ func socket(kind, proto int, at netip.AddrPort, shared bool) (int, error) {
 		// One for an address and one for all addresses may have the same port.
 		err = errors.Join(err, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1))
 	}
-	if at.Addr().Is6() {
+	if at.Addr().Is6() && kind != unix.SOCK_RAW { // which is for one family anyway, and refuses to be told so
 		err = errors.Join(err, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1))
 	}
 	if err = errors.Join(err, unix.Bind(fd, sockaddr(at))); err != nil {
