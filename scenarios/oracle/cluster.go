@@ -30,7 +30,9 @@ type Node struct {
 	// Addresses are those of its devices, without loopback, those that it has towards its pods among them;
 	// the first of each family is its main one.
 	Addresses []netip.Addr
-	PodCIDRs  []netip.Prefix
+	// Found are the Addresses that its proxier found when it last synced; all if not given.
+	Found    []netip.Addr
+	PodCIDRs []netip.Prefix
 	// Object is the Node object as its proxier knows it, Started as that found it when it started; Object if not given.
 	// The status of Started names the node's primary addresses; without any, Addresses do.
 	Object, Started *corev1.Node

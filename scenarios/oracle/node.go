@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,6 +54,7 @@ func newView(n *Node) view {
 	localhost := config.IPTables.LocalhostNodePorts == nil || *config.IPTables.LocalhostNodePorts
 	for f := range v.nodePorts {
 		v.nodePorts[f] = newNodePorts(config.NodePortAddresses, f == 1, localhost, v.primary[f])
+		v.nodePorts[f].found = n.Found
 	}
 	return v
 }
@@ -144,6 +146,7 @@ type nodePorts struct {
 	doubtful  bool // only ranges of the other family are given
 	localhost bool
 	prefixes  []netip.Prefix
+	found     []netip.Addr // nil: all
 }
 
 func newNodePorts(given []string, v6, localhost bool, primary netip.Addr) (p nodePorts) {
@@ -183,7 +186,8 @@ func (p *nodePorts) serves(a netip.Addr) (serves, unsure bool, why *Clause) {
 		return true, true, nodePortRangesOfOtherFamily
 	}
 	if p.all || contains(p.prefixes, a) {
-		return true, false, nodePortServed
+		// What is new since the last sync is served once that is over.
+		return true, !p.all && p.found != nil && !slices.Contains(p.found, a), nodePortServed
 	}
 	return false, false, nodePortAddresses
 }

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,10 +28,14 @@ type view struct {
 	config *kubeproxyconfig.KubeProxyConfiguration
 	// started is the Node object as it was when the proxier started.
 	started *corev1.Node
+	// found are the addresses that the proxier found on its node.
+	found []netip.Addr
 }
 
 // sameNode reports whether both know the same of their node.
-func (v *view) sameNode(o *view) bool { return v.Node == o.Node && v.config == o.config }
+func (v *view) sameNode(o *view) bool {
+	return v.Node == o.Node && v.config == o.config && slices.Equal(v.found, o.found)
+}
 
 // same reports whether both know the same.
 func (v *view) same(o *view) bool { return v.sameNode(o) && sameServices(v.View, o.View) }

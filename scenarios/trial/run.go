@@ -117,7 +117,7 @@ func (r *run) begin(ctx context.Context) error {
 	for i := range r.cluster.Nodes {
 		n := &nodeState{name: r.cluster.Nodes[i].Name}
 		r.started(n)
-		n.ruled = &view{new(api.View), n.config, n.object}
+		n.ruled = &view{new(api.View), n.config, n.object, nil}
 		r.nodes = append(r.nodes, n)
 	}
 	r.player = scenarios.NewPlayer(r.cluster, r.world)
@@ -150,6 +150,11 @@ func (r *run) one(ctx context.Context, s *scenarios.Step) error {
 	r.addressesChanged(gone)
 	r.note(s)
 	return r.synced(ctx, r.named(r.player.Syncs(s)))
+}
+
+// addressesOf are the addresses of a node's devices.
+func (r *run) addressesOf(n *nodeState) []netip.Addr {
+	return r.network.Nodes[slices.Index(r.nodes, n)].Addresses
 }
 
 // renumbered are the addresses that a node has no longer after a step.

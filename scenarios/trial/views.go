@@ -57,6 +57,7 @@ func (r *run) specOf(v *view, views []*view) *oracle.Spec {
 	c.Nodes = slices.Clone(c.Nodes)
 	for i := range c.Nodes {
 		c.Nodes[i].Object, c.Nodes[i].Started, c.Nodes[i].Config = views[i].Node, views[i].started, views[i].config
+		c.Nodes[i].Found = views[i].found
 	}
 	c.Services, c.Slices = v.Services, v.Slices
 	return oracle.New(&c)
