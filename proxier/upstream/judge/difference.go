@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/proxier/conntrack"
 )
 
 // Difference is something that is not the same after a sync.
 type Difference struct {
 	Step   int // of the case, from 0
 	Family v1.IPFamily
-	// Kind is "rules", "packets", "metrics", "health", "sysctls" or "errors".
+	// Kind is "rules", "packets", "conntrack", "metrics", "health", "sysctls" or "errors".
 	Kind string
 	// Where is a chain, packet or metric.
 	Where        string
@@ -19,8 +21,18 @@ type Difference struct {
 	// Explanation is the name of the Explanation that holds; empty if none does.
 	Explanation string
 
-	contested bool  // a packet to what several service ports claim
-	fresh     *bool // a kube-proxy that starts now agrees with ours
+	entry     conntrack.Entry // of kind "conntrack"
+	contested bool            // a packet to what several service ports claim
+	fresh     *bool           // a kube-proxy that starts now agrees with ours
+}
+
+// onlyOursDeletes and onlyTheirsDeletes say of a connection who has deleted it.
+func (d *Difference) onlyOursDeletes() bool {
+	return d.Kind == "conntrack" && d.Ours[0] == deletes(true)
+}
+
+func (d *Difference) onlyTheirsDeletes() bool {
+	return d.Kind == "conntrack" && d.Theirs[0] == deletes(true)
 }
 
 // mostLines is how many lines of each side are printed.
@@ -66,6 +78,8 @@ func (d *Difference) place() string {
 // Report counts what was compared.
 type Report struct {
 	Cases, Syncs, Rules, Packets, Metrics, Health int
+	// Flows are the UDP connections that a node knew at a sync, Deleted those of them that ours deleted.
+	Flows, Deleted int
 	// Large, Failed and Partial are the states of one family after a sync of kube-proxy's that was in a large cluster, failed, or
 	// did not write everything.
 	Large, Failed, Partial int

@@ -35,8 +35,13 @@ func Explanations() []Explanation {
 			Case:   "contested.yaml",
 			Chance: true,
 			Why: "Two services claim the same address, protocol and port. The one whose rule comes first gets the packets; kube-proxy " +
-				"writes them in the order of a Go map, which is another one in each sync. Ours are sorted by name.",
-			holds: func(_ *run, d *Difference, all []*Difference) bool {
+				"writes them in the order of a Go map, which is another one in each sync. Ours are sorted by name. So is which of them decides " +
+				"about UDP connections to the address; ours keeps those to the endpoints of both.",
+			holds: func(r *run, d *Difference, all []*Difference) bool {
+				if d.Kind == "conntrack" {
+					claimed, _ := r.served(d.entry.Original.Dst, d.Family)
+					return claimed > 1
+				}
 				return d.contested && !slices.ContainsFunc(all, func(other *Difference) bool { return other.Kind == "rules" })
 			},
 		},
@@ -84,6 +89,34 @@ func Explanations() []Explanation {
 				"never takes them from the old one. Ours moves them.",
 			holds: func(r *run, _ *Difference, all []*Difference) bool {
 				return r.history.relabelled && r.freshAgrees(all, 1)
+			},
+		},
+		{
+			Name: "flows-without-endpoints",
+			Case: "flows-without-endpoints.yaml",
+			Why: "kube-proxy leaves out the UDP services that have no serving endpoint when it looks for stale connections, and those that are " +
+				"gone (kubernetes#139628): a client that goes on sending stays with an endpoint that is no more. Ours deletes them.",
+			holds: func(r *run, d *Difference, _ []*Difference) bool {
+				claimed, serving := r.served(d.entry.Original.Dst, d.Family)
+				return d.onlyOursDeletes() && r.theirs.Flows().Looked(d.Family) && (claimed == 0 || !serving)
+			},
+		},
+		{
+			Name: "flows-not-looked-at",
+			Case: "flows-not-looked-at.yaml",
+			Why: "kube-proxy looks for stale connections only in a sync that takes a change of the endpoints of a UDP service. If the service itself " +
+				"changes, or that sync fails, nobody looks. Ours looks after both, and again after a failure.",
+			holds: func(r *run, d *Difference, _ []*Difference) bool {
+				return d.onlyOursDeletes() && !r.theirs.Flows().Looked(d.Family)
+			},
+		},
+		{
+			Name: "flows-of-other-machines",
+			Case: "flows-of-other-machines.yaml",
+			Why: "kube-proxy takes every connection to the number of a node port for one to its own, also to the port of another machine. Ours " +
+				"looks at the address.",
+			holds: func(_ *run, d *Difference, _ []*Difference) bool {
+				return d.onlyTheirsDeletes() && d.entry.Original.Dst.Addr() == foreignMachine[d.Family]
 			},
 		},
 	}

@@ -29,6 +29,7 @@ type run struct {
 	own      *peers.Chainwalk
 	report   *Report
 	step     int
+	flows    flows
 	// known are the explanations of the differences after the last sync.
 	known map[v1.IPFamily]map[string]string
 }
@@ -87,7 +88,7 @@ func start(c *cases.Case, report *Report) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{settings: &c.Settings, objects: cases.NewObjects(), history: newHistory(), kube: kube, own: chainwalk, report: report,
+	r := &run{settings: &c.Settings, objects: cases.NewObjects(), history: newHistory(), kube: kube, own: chainwalk, report: report, flows: flows{},
 		known: map[v1.IPFamily]map[string]string{}}
 	if r.ours, err = newSide(chainwalk); err != nil {
 		return nil, err
@@ -172,6 +173,7 @@ func (r *run) sync(sync func(peers.Peer) map[v1.IPFamily]error) []*Difference {
 		r.history.wasFull[family] = r.kube.NextIsFull(family)
 		r.ours.base[family], r.theirs.base[family] = r.ours.Metrics(family), r.theirs.Metrics(family)
 	}
+	r.giveFlows()
 	theirErrors, ourErrors := sync(r.theirs.Peer), sync(r.ours.Peer)
 	r.report.Syncs++
 	var all []*Difference
@@ -184,7 +186,7 @@ func (r *run) sync(sync func(peers.Peer) map[v1.IPFamily]error) []*Difference {
 }
 
 // explainAll looks for an explanation of each difference. After a failed sync nothing was written: what was different still is,
-// and packets go otherwise for that reason.
+// and packets go otherwise for that reason. Endpoints that are others in the rules are others in conntrack.
 func (r *run) explainAll(family v1.IPFamily, differences []*Difference, failed bool) {
 	known := r.known[family]
 	r.known[family] = map[string]string{}
@@ -196,7 +198,7 @@ func (r *run) explainAll(family v1.IPFamily, differences []*Difference, failed b
 		if d.Explanation == "" {
 			d.Explanation = r.explain(d, differences)
 		}
-		if first := differences[0]; d.Explanation == "" && failed && d.Kind == "packets" && first.Kind == "rules" {
+		if first := differences[0]; d.Explanation == "" && (failed && d.Kind == "packets" || d.Kind == "conntrack") && first.Kind == "rules" {
 			d.Explanation = first.Explanation
 		}
 		r.known[family][d.place()] = d.Explanation
@@ -217,7 +219,8 @@ func (r *run) compare(family v1.IPFamily, ourError, theirError error) []*Differe
 		})
 	}
 	differences = append(differences, r.compareValues(family, theirError != nil)...)
-	return append(differences, r.comparePackets(family, large, len(differences) == 0)...)
+	differences = append(differences, r.comparePackets(family, large, len(differences) == 0)...)
+	return append(differences, r.compareFlows(family)...)
 }
 
 // comparePackets compares what becomes of packets. Affinity is looked at where all else is the same; where it is not may be

@@ -72,6 +72,7 @@ func (c *Chainwalk) config(ipFamily v1.IPFamily, programs iptables.Interface) pr
 		IPTables:           programs,
 		Sysctls:            c.node,
 		Network:            c.node,
+		Conntrack:          c.node.flows,
 		MasqueradeAll:      s.MasqueradeAll,
 		MasqueradeBit:      s.MasqueradeBit,
 		LocalhostNodePorts: s.LocalhostNodePorts,
@@ -206,6 +207,9 @@ func (t *ourTools) HasRandomFully() bool { return !t.noRandomFully && t.Interfac
 func (c *Chainwalk) Metrics(family v1.IPFamily) map[string]float64 {
 	return valuesOf(c.registry, family)
 }
+
+// Flows implements Peer.
+func (c *Chainwalk) Flows() *Flows { return c.node.flows }
 
 // Sysctls implements Peer.
 func (c *Chainwalk) Sysctls() map[string]int { return c.node.sysctls }

@@ -67,7 +67,7 @@ func newKubeFamily(family v1.IPFamily, n *node, programs utiliptables.Interface)
 		node: NodeName, address: nodeIP(family, s), detector: kubeDetector(family, s.Detect),
 		masqueradeAll: s.MasqueradeAll, masqueradeBit: s.MasqueradeBit,
 		localhostNodePorts: s.LocalhostNodePorts, nodePortAddresses: s.NodePortAddresses, syncPeriod: SyncPeriod,
-		programs: programs, sysctls: n, network: n, conntrack: conntrack.NewFake(),
+		programs: programs, sysctls: n, network: n, conntrack: &processConntrack{table: n.flows},
 	}
 	if s.Accounting != "absent" {
 		surroundings.accounting = kubeAccounting{node: n}
@@ -292,6 +292,9 @@ func (h *kubeHealth) combined() map[types.NamespacedName]Health {
 func (k *KubeProxy) Metrics(family v1.IPFamily) map[string]float64 {
 	return valuesOf(kubeRegistry(), family)
 }
+
+// Flows implements Peer.
+func (k *KubeProxy) Flows() *Flows { return k.node.flows }
 
 // Sysctls implements Peer.
 func (k *KubeProxy) Sysctls() map[string]int { return k.node.sysctls }

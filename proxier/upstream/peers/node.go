@@ -43,6 +43,7 @@ type node struct {
 	settings *cases.Settings
 	kernel   *fakeipt.Kernel
 	sysctls  map[string]int
+	flows    *Flows
 }
 
 const (
@@ -55,7 +56,7 @@ func newNode(settings *cases.Settings) *node {
 	if settings.Dialect == "nft" {
 		options.Dialect = fakeipt.NFT
 	}
-	n := &node{settings: settings, kernel: fakeipt.New(options), sysctls: map[string]int{sysctlRouteLocalnet: 0}}
+	n := &node{settings: settings, kernel: fakeipt.New(options), sysctls: map[string]int{sysctlRouteLocalnet: 0}, flows: newFlows()}
 	if settings.TCPLiberal != nil {
 		n.sysctls[sysctlTCPLiberal] = *settings.TCPLiberal
 	}

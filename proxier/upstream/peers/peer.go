@@ -27,6 +27,8 @@ type Peer interface {
 	Fail()
 	// Hour lets more than SyncPeriod and the period of full syncs pass.
 	Hour()
+	// Flows are the UDP connections of the node.
+	Flows() *Flows
 	// Sysctls are the settings of the node's kernel, spelled as below /proc/sys.
 	Sysctls() map[string]int
 	// Health is what the server of health checks was told last.

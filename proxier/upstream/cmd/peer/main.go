@@ -176,7 +176,8 @@ func printReport(r *judge.Report, took time.Duration, out io.Writer) {
 	fmt.Fprintf(out, "cases %d, states compared %d (each family after each of %d syncs), in %s\n",
 		r.Cases, 2*r.Syncs, r.Syncs, took.Round(time.Second))
 	fmt.Fprintf(out, "of these after partial syncs %d, after failed ones %d, in large clusters %d\n", r.Partial, r.Failed, r.Large)
-	fmt.Fprintf(out, "rules %d, packets %d, metrics %d, health checks %d\n", r.Rules, r.Packets, r.Metrics, r.Health)
+	fmt.Fprintf(out, "rules %d, packets %d, metrics %d, health checks %d, UDP connections %d, %d of them deleted by ours\n",
+		r.Rules, r.Packets, r.Metrics, r.Health, r.Flows, r.Deleted)
 	fmt.Fprintf(out, "differences %d, all of them explained, each with a case that shows it:\n", total)
 	for _, e := range judge.Explanations() {
 		if n := r.Explained[e.Name]; n > 0 {
