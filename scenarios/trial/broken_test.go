@@ -11,8 +11,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/exec"
 
+	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
@@ -102,6 +105,18 @@ func syncing(sync func(p node.Process, sync func() error) error) node.Proxier {
 		proxy, warnings, err := node.Chainwalk(p)
 		return &wrapped{proxy, func(real func() error) error { return sync(p, real) }}, warnings, err
 	}
+}
+
+// unhealthy is a proxier that answers health checks with what was at first.
+type unhealthy struct{ node.Proxy }
+
+func (u *unhealthy) Health(family corev1.IPFamily) map[types.NamespacedName]proxier.ServiceHealth {
+	out := u.Proxy.Health(family)
+	for name, health := range out {
+		health.LocalEndpoints = 0
+		out[name] = health
+	}
+	return out
 }
 
 const cluster = `
@@ -199,6 +214,11 @@ func TestFaultsAreFound(t *testing.T) {
 		{"established packets are dropped", editing(func(in string) string {
 			return strings.Replace(in, "-A KUBE-FORWARD ", "-A KUBE-FORWARD -m conntrack --ctstate ESTABLISHED -j DROP\n-A KUBE-FORWARD ", 1)
 		}), nothing, "replies-come-back"},
+		{"health checks lag behind", wrapping(func(p node.Proxy) node.Proxy { return &unhealthy{p} }), `
+- apply:
+  - {apiVersion: v1, kind: Service, metadata: {name: lb}, spec: {type: LoadBalancer, clusterIP: 172.30.0.77, externalTrafficPolicy: Local,
+     healthCheckNodePort: 31077, ports: [{port: 80, targetPort: 8080, nodePort: 30077}]}}
+` + slice("lb", "{port: 8080}", onNode1) + slice("lb", "{port: 8080}", onNode2), "health-check-agrees"},
 		{"loopback is open to others", without(`-A KUBE-FIREWALL`), nothing, "loopback-from-outside"},
 		{"services are not remembered", without(`--rcheck`), `
 - apply: [{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {sessionAffinity: ClientIP, clusterIP: 172.30.0.41, ports: [{port: 80, targetPort: 8080}]}}]

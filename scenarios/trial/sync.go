@@ -28,7 +28,7 @@ func (r *run) synced(ctx context.Context, nodes []*nodeState) error {
 		r.forget()
 		return nil
 	}
-	return r.after(attempts.list)
+	return r.after(ctx, attempts.list)
 }
 
 // sync syncs one node.
@@ -78,13 +78,16 @@ func (r *run) concerned(n *nodeState) []oracle.Attempt {
 }
 
 // after judges what the syncs of some nodes have led to.
-func (r *run) after(attempts []oracle.Attempt) error {
+func (r *run) after(ctx context.Context, attempts []oracle.Attempt) error {
 	m := r.moment()
 	if err := r.judge(m, attempts); err != nil {
 		return err
 	}
 	if m.settled() {
 		r.flowsSynced(m.after)
+		if err := r.judgeHealth(ctx); err != nil {
+			return err
+		}
 	}
 	if err := r.judgeFlows(&m); err != nil {
 		return err

@@ -1,0 +1,109 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+)
+
+// judgeHealth asks each node's health checks of services. They are those of the cluster's first family.
+func (r *run) judgeHealth(ctx context.Context) error {
+	for _, n := range r.nodes {
+		for _, s := range n.ruled.Services {
+			want, known := readyHere(n, s, r.cluster.IPFamily == scenarios.FamilyIPv6)
+			if !known {
+				continue
+			}
+			answers, err := r.world.Health(ctx, n.name)
+			if err != nil {
+				return err
+			}
+			name := types.NamespacedName{Namespace: s.Namespace, Name: s.Name}.String()
+			if got, ok := answers[name]; ok && got == want {
+				continue
+			} else if err := r.add(wrongHealth(n, name, want, got, ok)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func wrongHealth(n *nodeState, service string, want, got int, serves bool) Finding {
+	said := fmt.Sprintf("%d", got)
+	if !serves {
+		said = "no health check"
+	}
+	return Finding{
+		Clause: oracle.HealthCheckAgrees, Node: n.name, Want: fmt.Sprintf("%d endpoints of %s", want, service), Got: said,
+		Check: []scenarios.Step{{Health: &scenarios.HealthCheck{Service: service, Nodes: []string{n.name}, LocalEndpoints: &want}}},
+	}
+}
+
+// readyHere is how many ready endpoints of a service a node has; known says that the service has a
+// health check of the family, and that slices do not contradict each other.
+func readyHere(n *nodeState, s *corev1.Service, v6 bool) (count int, known bool) {
+	if !hasHealthCheck(s, v6) {
+		return 0, false
+	}
+	ready := map[netip.Addr]bool{}
+	for _, slice := range n.ruled.Slices {
+		if serviceOf(slice).Name != s.Name || slice.Namespace != s.Namespace || (slice.AddressType == discoveryv1.AddressTypeIPv6) != v6 {
+			continue
+		}
+		if !addReady(ready, slice, n.name) {
+			return 0, false
+		}
+	}
+	for _, is := range ready {
+		if is {
+			count++
+		}
+	}
+	return count, true
+}
+
+func hasHealthCheck(s *corev1.Service, v6 bool) bool {
+	_, another := s.Labels["service.kubernetes.io/service-proxy-name"]
+	_, headless := s.Labels[corev1.IsHeadlessService]
+	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal &&
+		s.Spec.HealthCheckNodePort != 0 && !another && !headless &&
+		slices.ContainsFunc(clusterIPs(s), func(a netip.Addr) bool { return a.Is6() == v6 })
+}
+
+// addReady adds a slice's endpoints on a node, and whether they are ready. It is false if something else was said of
+// one of them, or one has no address that everybody reads alike.
+func addReady(ready map[netip.Addr]bool, slice *discoveryv1.EndpointSlice, node string) bool {
+	for i := range slice.Endpoints {
+		e := &slice.Endpoints[i]
+		if e.NodeName == nil || *e.NodeName != node || len(e.Addresses) == 0 {
+			continue
+		}
+		a, err := netip.ParseAddr(e.Addresses[0])
+		is := e.Conditions.Ready == nil || *e.Conditions.Ready
+		if was, twice := ready[a]; err != nil || len(slice.Ports) == 0 || twice && was != is {
+			return false
+		}
+		ready[a] = is
+	}
+	return true
+}
+
+// clusterIPs are the addresses of a service.
+func clusterIPs(s *corev1.Service) []netip.Addr {
+	var out []netip.Addr
+	for _, text := range append([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs...) {
+		if a, err := netip.ParseAddr(text); err == nil {
+			out = append(out, a)
+		}
+	}
+	return out
+}
