@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-
-	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // bridged is what br_netfilter keeps of a packet: that it came in by a bridge's port, and the port that it is bridged to.
@@ -65,7 +63,7 @@ func (w *walk) receiveFrame(s *skb, bridge *device, nextHop netip.Addr) {
 
 // bridgeCalls says whether br_netfilter shows the rules the frames that are bridged.
 func (h *Host) bridgeCalls(s *skb) bool {
-	return h.conf.bridgeCalls[FamilyOf(s.Dst)] && h.rules(&s.Packet) != nil
+	return h.conf.bridgeCalls[familyIndex(&s.Packet)] && h.rules(&s.Packet) != nil
 }
 
 // filterFrame takes a bridged frame through PREROUTING and on: a changed destination decides anew where it goes
@@ -137,7 +135,5 @@ func (w *walk) leaveBy(s *skb, port *device) {
 	o.Verdict, o.To, o.Out, o.Port, o.NextHop = Accept, ToForward, s.path.out.Name, port.Name, s.path.nextHop
 }
 
-// bridgeCallSysctls are br_netfilter's switches, by family. Without the module there are none.
-var bridgeCallSysctls = map[fakeipt.Family]string{
-	fakeipt.IPv4: "net.bridge.bridge-nf-call-iptables", fakeipt.IPv6: "net.bridge.bridge-nf-call-ip6tables",
-}
+// bridgeCallSysctls are br_netfilter's switches, by familyIndex. Without the module there are none.
+var bridgeCallSysctls = [2]string{"net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"}

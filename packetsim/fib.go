@@ -60,7 +60,9 @@ func (t *fibTable) add(r *route) {
 	}
 	routes, to := t.lengths[at].routes, bitsOf(addr)
 	same := append(slices.Clip(routes[to]), r)
-	slices.SortStableFunc(same, func(a, b *route) int { return cmp.Compare(a.Metric, b.Metric) })
+	if len(same) > 1 {
+		slices.SortStableFunc(same, func(a, b *route) int { return cmp.Compare(a.Metric, b.Metric) })
+	}
 	routes[to] = same
 }
 

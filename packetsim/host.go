@@ -214,6 +214,7 @@ func (b *networkBuilder) build(devices []Device, routes []Route, rules []PolicyR
 	if err := b.addDevices(devices); err != nil {
 		return err
 	}
+	b.routes = make([]Route, 0, len(routes)+routesOfAddress*len(b.addresses))
 	if !onlyGivenRoutes {
 		for i := range b.given {
 			for j := range b.given[i].Addresses {
@@ -225,13 +226,18 @@ func (b *networkBuilder) build(devices []Device, routes []Route, rules []PolicyR
 	if err := b.addRules(rules); err != nil {
 		return err
 	}
+	room := make([]route, len(b.routes))
 	for i := range b.routes {
-		if err := b.addRoute(i); err != nil {
+		room[i].Route = b.routes[i]
+		if err := b.addRoute(i, &room[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// routesOfAddress is the most that addressRoutes makes.
+const routesOfAddress = 3
 
 func (b *networkBuilder) addDevices(devices []Device) error {
 	isLoopback := func(d Device) bool { return d.Name == loopbackName }
@@ -291,12 +297,10 @@ func (b *networkBuilder) addRules(rules []PolicyRule) error {
 	return nil
 }
 
-func (b *networkBuilder) addRoute(i int) error {
-	given := &b.routes[i]
-	if !given.Dst.IsValid() {
+func (b *networkBuilder) addRoute(i int, r *route) error {
+	if !r.Dst.IsValid() {
 		return fmt.Errorf("route %d: the destination is not set (a default route is 0.0.0.0/0 or ::/0)", i)
 	}
-	r := &route{Route: *given}
 	r.Dst = r.Dst.Masked()
 	if r.Table == 0 {
 		r.Table = TableMain

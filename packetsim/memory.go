@@ -73,7 +73,7 @@ func (m *memory) rollback() {
 // remembered is a map in layers. Its values are not written to: a change puts another one in.
 type remembered[K comparable, V any] struct {
 	memory *memory
-	layers []memoryLayer[K, V] // the first is what is kept
+	layers []memoryLayer[K, V] // the first is what is kept; none before the first change
 }
 
 // memoryLayer is what was put in under the checkpoint of that depth.
@@ -84,7 +84,6 @@ type memoryLayer[K comparable, V any] struct {
 
 func (r *remembered[K, V]) begin(m *memory) {
 	r.memory = m
-	r.layers = []memoryLayer[K, V]{{values: map[K]V{}}}
 }
 
 // get is the value as the innermost checkpoint sees it.
@@ -106,6 +105,9 @@ func (r *remembered[K, V]) all() map[K]V {
 
 // put changes the value under the innermost checkpoint.
 func (r *remembered[K, V]) put(key K, value V) {
+	if len(r.layers) == 0 {
+		r.layers = []memoryLayer[K, V]{{values: map[K]V{}}}
+	}
 	top := &r.layers[len(r.layers)-1]
 	if top.depth < r.memory.depth {
 		top = r.push()
@@ -139,7 +141,7 @@ func (r *remembered[K, V]) pop() {
 
 func (r *remembered[K, V]) keep(depth int) {
 	top := len(r.layers) - 1
-	if r.layers[top].depth < depth {
+	if top < 0 || r.layers[top].depth < depth {
 		return
 	}
 	if below := &r.layers[top-1]; below.depth == depth-1 {
@@ -151,7 +153,7 @@ func (r *remembered[K, V]) keep(depth int) {
 }
 
 func (r *remembered[K, V]) rollback(depth int) {
-	if r.layers[len(r.layers)-1].depth == depth {
+	if top := len(r.layers) - 1; top > 0 && r.layers[top].depth == depth {
 		r.pop()
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"strconv"
 	"strings"
-
-	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // SetSysctl sets a sysctl by its dotted name. As in the kernel, net.ipv4.ip_forward and
@@ -52,7 +50,7 @@ type deviceSysctls struct {
 // hostSysctls are the settings of the whole namespace.
 type hostSysctls struct {
 	forwarding6      bool
-	bridgeCalls      map[fakeipt.Family]bool // br_netfilter shows frames to the rules
+	bridgeCalls      [2]bool // br_netfilter shows frames to the rules, of IPv4 and of IPv6
 	tcpLiberal       bool
 	tcpLoose         bool
 	tcpIgnoreBadRST  bool
@@ -93,6 +91,27 @@ func (r *sysctlReader) number(fallback int, names ...string) int {
 	return fallback
 }
 
+// any says whether there is one whose name begins so: most hosts have none of most kinds, and names of many parts cost more than a look.
+func (r *sysctlReader) any(prefix string) bool {
+	for name := range r.values {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// defaultTimeouts are the kernel's for the states of connections.
+func defaultTimeouts() (tcp [tcpStates]int, sctp [sctpStates]int) {
+	for state, info := range tcpStateInfo {
+		tcp[state] = info.timeout
+	}
+	for state, info := range sctpStateInfo {
+		sctp[state] = info.timeout
+	}
+	return tcp, sctp
+}
+
 // readSysctls puts the sysctls into the form that a walk looks at.
 func (h *Host) readSysctls() error {
 	if value, ok := h.sysctls["net.ipv4.ip_forward"]; ok {
@@ -102,15 +121,37 @@ func (h *Host) readSysctls() error {
 		}
 	}
 	r := &sysctlReader{values: h.sysctls}
+	every, own := r.device(""), r.devicesWithOwn()
 	for _, dev := range h.devices {
-		dev.conf = r.device(dev.Name)
+		dev.conf = every
+		if own[dev.Name] {
+			dev.conf = r.device(dev.Name)
+		}
 	}
 	h.conf = r.host()
 	return r.err
 }
 
+// devicesWithOwn are the devices, and maybe more, that have settings of their own.
+func (r *sysctlReader) devicesWithOwn() map[string]bool {
+	var own map[string]bool
+	for name := range r.values {
+		if rest, found := strings.CutPrefix(name, deviceSysctl); found {
+			if own == nil {
+				own = map[string]bool{}
+			}
+			own[rest[:max(0, strings.LastIndexByte(rest, '.'))]] = true
+		}
+	}
+	return own
+}
+
+// deviceSysctl is where the settings of devices are.
+const deviceSysctl = "net.ipv4.conf."
+
+// device are the settings of a device, with an empty name of one that has none of its own.
 func (r *sysctlReader) device(name string) deviceSysctls {
-	const conf = "net.ipv4.conf."
+	const conf = deviceSysctl
 	own := func(key string, fallback int) int {
 		return r.number(fallback, conf+name+"."+key, conf+"default."+key)
 	}
@@ -130,7 +171,6 @@ func (r *sysctlReader) host() hostSysctls {
 	const ct = "net.netfilter.nf_conntrack_"
 	conf := hostSysctls{
 		forwarding6:      r.number(0, "net.ipv6.conf.all.forwarding") != 0,
-		bridgeCalls:      map[fakeipt.Family]bool{},
 		tcpLiberal:       r.number(0, ct+"tcp_be_liberal") != 0,
 		tcpLoose:         r.number(1, ct+"tcp_loose") != 0,
 		tcpIgnoreBadRST:  r.number(0, ct+"tcp_ignore_invalid_rst") != 0,
@@ -150,8 +190,12 @@ func (r *sysctlReader) host() hostSysctls {
 		generic:          r.number(600, ct+"generic_timeout"),
 		tcpUnacknowledge: r.number(300, ct+"tcp_timeout_unacknowledged"),
 	}
-	for family, name := range bridgeCallSysctls {
-		conf.bridgeCalls[family] = r.number(0, name) != 0
+	for i, name := range bridgeCallSysctls {
+		conf.bridgeCalls[i] = r.number(0, name) != 0
+	}
+	if !r.any(ct) {
+		conf.tcp, conf.sctp = defaultTimeouts()
+		return conf
 	}
 	for state, info := range tcpStateInfo {
 		conf.tcp[state] = r.number(info.timeout, ct+"tcp_timeout_"+info.sysctl)
