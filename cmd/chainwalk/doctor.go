@@ -25,10 +25,10 @@ func newDoctorCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor -f OBJECTS --node SNAPSHOT...",
 		Short: "Compare what nodes do with packets with what the objects promise",
-		Long: `Walks a packet of every class (from pods, nodes, neighbours and outside; to cluster IPs, external IPs, load balancers, node ports, and to
-what is no service's) through the rules of the given nodes, and judges what becomes of it by what the Service API promises for the given
-objects. For each service that suffers it names the packets, the rules that are missing, stale or foreign, and whether kube-proxy
-would mend it. Rules are judged by what they do, whoever wrote them.
+		Long: `Walks a packet of every class (from pods, nodes, neighbours and outside; to cluster IPs, external IPs, load balancers, node
+ports, and to what is no service's) through the rules of the given nodes, and judges what becomes of it by what the Service API promises
+for the given objects. For each service that suffers it names the packets, the rules that are missing, stale or foreign, and whether
+kube-proxy would mend it. Rules are judged by what they do, whoever wrote them.
 
 "chainwalk snapshot" on a node prints its NodeSnapshot. What nodes without one decide is not judged, and counted.`,
 		Example: `  kubectl get services,endpointslices,nodes,pods -A -o yaml > objects.yaml

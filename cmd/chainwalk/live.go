@@ -22,7 +22,8 @@ func (o *liveOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "file with Kubernetes objects (repeatable, - is stdin)")
 	flags.StringArrayVar(&o.snapshots, "node", nil, "file with the NodeSnapshot of a node (repeatable, - is stdin)")
-	flags.StringVar(&o.config, "config", "", "KubeProxyConfiguration (v1alpha1) file of every node, instead of the ConfigMap kube-system/kube-proxy")
+	flags.StringVar(&o.config, "config", "",
+		"KubeProxyConfiguration (v1alpha1) file of every node, instead of the ConfigMap kube-system/kube-proxy")
 	flags.StringVar(&o.tools, "tools", "", "legacy or nft: the rules to take of a node that has those of both")
 	_ = cmd.MarkFlagRequired("filename") // the flag is there
 	completeWords(cmd, "tools", "legacy", "nft")

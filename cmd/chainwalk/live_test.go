@@ -15,7 +15,8 @@ import (
 
 // recorded are the arguments that name the recorded cluster and some of its nodes.
 func recorded(folder string, nodes ...string) []string {
-	args := []string{"-f", filepath.Join(folder, "objects.yaml"), "--config", filepath.Join(folder, "legacy", "demo-worker", "kube-proxy.yaml")}
+	config := filepath.Join(folder, "legacy", "demo-worker", "kube-proxy.yaml")
+	args := []string{"-f", filepath.Join(folder, "objects.yaml"), "--config", config}
 	for _, node := range nodes {
 		args = append(args, "--node", filepath.Join(folder, "legacy", node+".yaml"))
 	}

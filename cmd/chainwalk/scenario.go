@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -60,7 +59,6 @@ func runScenarioFrom(s streams, from *liveOptions, o live.ScenarioOptions) error
 	for _, note := range notes {
 		fmt.Fprintf(s.errOut, "chainwalk: note: %s\n", note)
 	}
-	return scenarios.Write(s.out, scenario, strings.Join([]string{
-		"A running cluster, as its objects describe it, and what the Service API promises for every class of packets.",
-	}, "\n"))
+	return scenarios.Write(s.out, scenario,
+		"A running cluster, as its objects describe it, and what the Service API promises for every class of packets.")
 }

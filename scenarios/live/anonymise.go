@@ -74,9 +74,14 @@ func (r *renamer) text(old string) string {
 		return r.address(a).String()
 	}
 	if p, err := netip.ParsePrefix(strings.TrimSpace(old)); err == nil {
-		return netip.PrefixFrom(r.address(p.Masked().Addr()), p.Bits()).Masked().String()
+		return r.prefix(p).String()
 	}
 	return old
+}
+
+// prefix is the other value of a prefix: that of its addresses.
+func (r *renamer) prefix(p netip.Prefix) netip.Prefix {
+	return netip.PrefixFrom(r.address(p.Masked().Addr()), p.Bits()).Masked()
 }
 
 func (r *renamer) texts(old []string) []string {
@@ -129,7 +134,7 @@ func (r *renamer) node(n *scenarios.Node) {
 	n.Addresses, n.ExtraAddresses = r.addresses(n.Addresses), r.addresses(n.ExtraAddresses)
 	cidrs := []netip.Prefix{}
 	for _, p := range n.PodCIDRs {
-		cidrs = append(cidrs, netip.PrefixFrom(r.address(p.Masked().Addr()), p.Bits()).Masked())
+		cidrs = append(cidrs, r.prefix(p))
 	}
 	n.PodCIDRs = cidrs
 }

@@ -36,7 +36,8 @@ func (e *exam) hasFamily(a netip.Addr) bool {
 // stale is what is wrong with a connection, nil if nothing is.
 func (e *exam) stale(node string, c *snapshot.Connection) *Finding {
 	a := oracle.Attempt{
-		From: e.clientOf(node, c.Original.Src), Protocol: corev1.ProtocolUDP, To: netip.AddrPortFrom(c.Original.Dst, c.Original.DstPort), Via: node,
+		From: e.clientOf(node, c.Original.Src), Protocol: corev1.ProtocolUDP,
+		To: netip.AddrPortFrom(c.Original.Dst, c.Original.DstPort), Via: node,
 	}
 	if e.topology.Pod(a.From) != nil || e.topology.Node(a.From) != nil {
 		a.Via = ""

@@ -90,11 +90,6 @@ func (d disguise) flips(bytes []byte, bit int) bool {
 	return hash.Sum(nil)[0]&1 == 1
 }
 
-// prefix is the other value of a prefix: that of its addresses.
-func (d disguise) prefix(p netip.Prefix) netip.Prefix {
-	return netip.PrefixFrom(d.address(p.Masked().Addr()), p.Bits()).Masked()
-}
-
 // maxSeeds ends the search for a disguise. One in a few does.
 const maxSeeds = 1000
 

@@ -47,7 +47,9 @@ func TestPodsArePluggedInWhereRoutesLead(t *testing.T) {
 		{Name: "nowhere", Node: "node1", Addresses: addresses("10.9.0.1")},
 		{Name: "elsewhere", Node: "node2", Addresses: addresses("10.244.2.7")},
 	})
-	assert.Equal(t, map[string]string{"routed": "cali1", "known": "veth1", "unknown": "veth2", "one too many": "pod7", "nowhere": "pod8"}, a.pods)
+	assert.Equal(t, map[string]string{
+		"routed": "cali1", "known": "veth1", "unknown": "veth2", "one too many": "pod7", "nowhere": "pod8",
+	}, a.pods)
 	require.Len(t, a.notes, 1)
 	assert.Contains(t, a.notes[0], "node1 has no route to nowhere")
 	assert.Equal(t, "cali1", a.deviceTo(netip.MustParseAddr("fd00::7")), "the pod's other address")
@@ -69,7 +71,9 @@ func TestTheUnderlayIsThatOfTheSnapshots(t *testing.T) {
 	widen(c, []*snapshot.Node{{
 		Hostname: "node2",
 		Devices:  []snapshot.Device{{Name: "eth0", Addresses: []snapshot.Address{{Prefix: prefix("172.18.7.2/16")}}}},
-		Routes:   []snapshot.Route{{Dst: prefix("0.0.0.0/0"), NextHops: []snapshot.NextHop{{Via: netip.MustParseAddr("172.18.255.254"), Dev: "eth0"}}}},
+		Routes: []snapshot.Route{
+			{Dst: prefix("0.0.0.0/0"), NextHops: []snapshot.NextHop{{Via: netip.MustParseAddr("172.18.255.254"), Dev: "eth0"}}},
+		},
 	}})
 	assert.Equal(t, []netip.Prefix{prefix("172.18.0.0/16"), prefix("10.1.1.0/24")}, c.Underlay)
 	assert.Equal(t, addresses("172.18.255.254", "10.1.1.254"), c.Router)
