@@ -27,6 +27,11 @@ func (r *run) end(ctx context.Context) error {
 		return err
 	}
 	r.countClauses(&m)
+	if r.options.Rules {
+		if err := r.countRules(ctx, &m); err != nil {
+			return err
+		}
+	}
 	if r.faults {
 		r.exercised(oracle.HealsAfterFaults)
 	}

@@ -17,6 +17,8 @@ type Options struct {
 	Proxier node.Proxier
 	// Stop ends a trial after that many findings; 0: after the step that has the first ones.
 	Stop int
+	// Rules has it looked which rules packets meet, which takes longer than all the rest.
+	Rules bool
 	// Except are clauses that are not looked at, such as those that another proxier does not promise.
 	Except []*oracle.Clause
 }
