@@ -14,13 +14,16 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// reachBackend runs scenarios in memory, and with every connection asks whether Reach says of it, from each host of the network, what
+// reachBackend runs scenarios in memory, and with every connection asks whether Reach says of it, also from other hosts of the network, what
 // Connect says.
 type reachBackend struct {
 	Backend
-	t     *testing.T
-	asked *int
+	t               *testing.T
+	attempts, asked *int
 }
+
+// every is how many attempts it takes until each host but their own was asked.
+const every = 5
 
 func (b reachBackend) Start(ctx context.Context, cluster *scenarios.Cluster) (scenarios.Session, error) {
 	s, err := b.Backend.Start(ctx, cluster)
@@ -37,8 +40,12 @@ type reachSession struct {
 
 func (s *reachSession) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
 	before := stateOf(s.network)
-	for _, from := range s.network.Hosts() {
+	*s.attempts++
+	for i, from := range s.network.Hosts() {
 		c := s.connectOf(a)
+		if from != a.From && (i+*s.attempts)%every != 0 {
+			continue
+		}
 		if c.From = from; from != a.From {
 			c.Source = netip.Addr{} // of another host
 		}
@@ -122,12 +129,13 @@ func stateOf(n *network.Network) state {
 func TestReachIsConnectWithoutText(t *testing.T) {
 	all, err := scenarios.Load("../testdata/cases")
 	require.NoError(t, err)
-	asked := 0
+	attempts, asked := 0, 0
 	for _, s := range all {
 		t.Run(s.Name, func(t *testing.T) {
-			result := scenarios.Run(t.Context(), s, reachBackend{t: t, asked: &asked})
+			result := scenarios.Run(t.Context(), s, reachBackend{t: t, attempts: &attempts, asked: &asked})
 			require.False(t, result.Failed(), "%+v", result.Checks)
 		})
 	}
-	assert.Greater(t, asked, 10000)
+	t.Logf("%d connections", asked)
+	assert.Greater(t, asked, 5000)
 }
