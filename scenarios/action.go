@@ -48,7 +48,10 @@ func actions() []action {
 		},
 		{name: "restart", given: func(s *Step) bool { return s.Restart != nil }, changes: true, act: (*runner).restart},
 		{name: "hold", given: func(s *Step) bool { return s.Hold != nil }, check: (*checker).hold, act: (*runner).hold},
-		{name: "deliver", given: func(s *Step) bool { return s.Deliver != nil }, changes: true, check: (*checker).deliver, act: (*runner).deliver},
+		{
+			name: "deliver", given: func(s *Step) bool { return s.Deliver != nil }, changes: true,
+			check: (*checker).deliver, act: (*runner).deliver,
+		},
 		{
 			name: "start", given: func(s *Step) bool { return s.Start != nil }, check: (*checker).start, act: (*runner).start,
 			title: func(s *Step) string { return "start " + listOf(s.Start, func(p Pod) string { return p.Name }) },
@@ -57,14 +60,26 @@ func actions() []action {
 			name: "stop", given: func(s *Step) bool { return s.Stop != nil }, check: (*checker).stop, act: (*runner).stop,
 			title: func(s *Step) string { return "stop " + strings.Join(s.Stop, ", ") },
 		},
-		{name: "connect", given: func(s *Step) bool { return s.Connect != nil }, looks: true, check: (*checker).connections, act: (*runner).connections},
-		{name: "cases", given: func(s *Step) bool { return s.Cases != nil }, looks: true, check: (*checker).connections, act: (*runner).connections},
+		{
+			name: "connect", given: func(s *Step) bool { return s.Connect != nil }, looks: true,
+			check: (*checker).connections, act: (*runner).connections,
+		},
+		{
+			name: "cases", given: func(s *Step) bool { return s.Cases != nil }, looks: true,
+			check: (*checker).connections, act: (*runner).connections,
+		},
 		{name: "flow", given: func(s *Step) bool { return s.Flow != nil }, looks: true, check: (*checker).flow, act: (*runner).follow},
 		{name: "send", given: func(s *Step) bool { return s.Send != nil }, looks: true, check: (*checker).send, act: (*runner).send},
 		{name: "rules", given: func(s *Step) bool { return s.Rules != nil }, looks: true, check: (*checker).rules, act: (*runner).rules},
 		{name: "health", given: func(s *Step) bool { return s.Health != nil }, looks: true, check: (*checker).health, act: (*runner).health},
-		{name: "healthz", given: func(s *Step) bool { return s.Healthz != nil }, looks: true, check: (*checker).healthz, act: (*runner).healthz},
-		{name: "conntrack", given: func(s *Step) bool { return s.Conntrack != nil }, looks: true, check: (*checker).conntrack, act: (*runner).conntrack},
+		{
+			name: "healthz", given: func(s *Step) bool { return s.Healthz != nil }, looks: true,
+			check: (*checker).healthz, act: (*runner).healthz,
+		},
+		{
+			name: "conntrack", given: func(s *Step) bool { return s.Conntrack != nil }, looks: true,
+			check: (*checker).conntrack, act: (*runner).conntrack,
+		},
 		{name: "writes", given: func(s *Step) bool { return s.Writes != nil }, check: (*checker).writes, act: (*runner).writes},
 		{name: "fault", given: func(s *Step) bool { return s.Fault != nil }, check: (*checker).fault, act: (*runner).fault},
 	}

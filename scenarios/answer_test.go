@@ -23,14 +23,17 @@ topology:
   pods: [{name: client, node: node1}, {name: closed, node: node2, addresses: [10.244.2.9], listen: []}]
   outside: [{name: internet, addresses: [203.0.113.2]}, {name: neighbour, addresses: [192.168.0.99]}]
 objects:
-- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: LoadBalancer, clusterIP: 172.30.0.41, externalTrafficPolicy: Local, healthCheckNodePort: 30999,
-   loadBalancerSourceRanges: [203.0.113.0/24], ports: [{port: 80, nodePort: 30080}]}, status: {loadBalancer: {ingress: [{ip: 203.0.113.80}]}}}
-- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, addressType: IPv4,
-   ports: [{port: 8080}], endpoints: [{addresses: [10.244.2.2], nodeName: node2}, {addresses: [10.244.2.3], nodeName: node2}]}
-- {apiVersion: v1, kind: Service, metadata: {name: none}, spec: {type: NodePort, clusterIP: 172.30.0.42, externalIPs: [198.51.100.7], ports: [{port: 80, nodePort: 30081}]}}
+- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: LoadBalancer, clusterIP: 172.30.0.41, externalTrafficPolicy: Local,
+   healthCheckNodePort: 30999, loadBalancerSourceRanges: [203.0.113.0/24], ports: [{port: 80, nodePort: 30080}]},
+   status: {loadBalancer: {ingress: [{ip: 203.0.113.80}]}}}
+- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}},
+   addressType: IPv4, ports: [{port: 8080}],
+   endpoints: [{addresses: [10.244.2.2], nodeName: node2}, {addresses: [10.244.2.3], nodeName: node2}]}
+- {apiVersion: v1, kind: Service, metadata: {name: none}, spec: {type: NodePort, clusterIP: 172.30.0.42, externalIPs: [198.51.100.7],
+   ports: [{port: 80, nodePort: 30081}]}}
 - {apiVersion: v1, kind: Service, metadata: {name: shut}, spec: {clusterIP: 172.30.0.43, ports: [{port: 80}]}}
-- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: shut-1, labels: {kubernetes.io/service-name: shut}}, addressType: IPv4,
-   ports: [{port: 8080}], endpoints: [{addresses: [10.244.2.9], nodeName: node2}]}
+- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: shut-1, labels: {kubernetes.io/service-name: shut}},
+   addressType: IPv4, ports: [{port: 8080}], endpoints: [{addresses: [10.244.2.9], nodeName: node2}]}
 steps:
 - sync: false
 `

@@ -125,7 +125,8 @@ func lookingActions() []string {
 	return actionNames(slices.DeleteFunc(actions(), func(a action) bool { return !a.looks }))
 }
 
-// watched syncs nodes and makes the checks of a step within it. Two errors: the sync's, and of a backend that could not do what it was asked.
+// watched syncs nodes and makes the checks of a step within it. It returns two errors: the sync's, and that of a backend that could not do
+// what it was asked.
 func (r *runner) watched(ctx context.Context, s *Step, nodes []string) (failed, err error) {
 	if len(s.During) == 0 {
 		return r.session.Sync(ctx, nodes), nil

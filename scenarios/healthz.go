@@ -23,7 +23,9 @@ func (r *runner) healthz(ctx context.Context, s *Step) error {
 			return err
 		}
 		expected, got := healthzWord(*want.Healthy), healthzWord(healthy)
-		r.add(want.Pos, Check{Name: "healthz on " + node, Passed: got == expected, Expected: expected, Got: got, Wrong: wrongIf(got != expected, got)})
+		r.add(want.Pos, Check{
+			Name: "healthz on " + node, Passed: got == expected, Expected: expected, Got: got, Wrong: wrongIf(got != expected, got),
+		})
 	}
 	return nil
 }

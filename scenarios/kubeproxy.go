@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -63,18 +64,27 @@ func KubeProxyOf(c *kubeproxyconfig.KubeProxyConfiguration) (KubeProxy, error) {
 // dropZero takes out the fields that say nothing.
 func dropZero(fields map[string]any) {
 	for key, value := range fields {
-		inner, isMapping := value.(map[string]any)
-		if isMapping {
+		if inner, ok := value.(map[string]any); ok {
 			dropZero(inner)
 		}
 		if number, ok := value.(float64); ok && number == math.Trunc(number) {
 			fields[key] = int64(number) // JSON has one kind of numbers
 		}
-		list, isList := value.([]any)
-		if value == nil || value == "" || value == "0" || value == "0s" || value == false || value == 0.0 || isMapping && len(inner) == 0 || isList && len(list) == 0 {
+		if saysNothing(value) {
 			delete(fields, key)
 		}
 	}
+}
+
+// saysNothing reports whether a value of JSON is that of a field that is not given.
+func saysNothing(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return slices.Contains([]any{nil, "", "0", "0s", false, 0.0}, value)
 }
 
 func kubeProxyOf(tree map[string]any) (KubeProxy, error) {

@@ -13,7 +13,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
-// TestARewrittenScenarioHasTheSameChecks runs what Write has made of each shipped file, and compares all of the result but for the places in the file.
+// TestARewrittenScenarioHasTheSameChecks runs what Write has made of each shipped file, and compares all of the result but for the places
+// in the file.
 func TestARewrittenScenarioHasTheSameChecks(t *testing.T) {
 	all, err := scenarios.Load("testdata")
 	require.NoError(t, err)

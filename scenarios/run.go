@@ -32,7 +32,10 @@ func Run(ctx context.Context, s *Scenario, b Backend) *Result {
 		tools = []Tool{ToolLegacy, ToolNFT}
 	}
 	for _, tool := range tools {
-		r := &runner{scenario: s, cluster: cluster.With(tool), tool: tool, result: result, kept: map[string]keptConnection{}, nodes: map[string]*corev1.Node{}}
+		r := &runner{
+			scenario: s, cluster: cluster.With(tool), tool: tool, result: result,
+			kept: map[string]keptConnection{}, nodes: map[string]*corev1.Node{},
+		}
 		r.run(ctx, b)
 	}
 	return result

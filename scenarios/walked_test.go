@@ -21,7 +21,9 @@ func TestRulesWalked(t *testing.T) {
 		{"twice in one chain", "nat:PREROUTING:rule:1+ nat:A:return:3 nat:PREROUTING:rule:2+ nat:A:return:3 nat:PREROUTING:policy:3", 6},
 		{"two deep", "nat:OUTPUT:rule:1+ nat:A:rule:3+ nat:B:rule:2+", 6},
 		{"out of two at once, by a rule with a goto", "nat:OUTPUT:rule:1+ nat:A:rule:3+ nat:B:return:3 nat:OUTPUT:policy:3", 1 + 3 + 2 + 1},
-		{"several tables", "mangle:FORWARD:policy:1 filter:FORWARD:rule:1+ filter:A:return:2 filter:FORWARD:policy:2 nat:POSTROUTING:policy:3", 1 + 1 + 2},
+		{"several tables",
+			"mangle:FORWARD:policy:1 filter:FORWARD:rule:1+ filter:A:return:2 filter:FORWARD:policy:2 nat:POSTROUTING:policy:3", 1 + 1 + 2,
+		},
 		{"again by another hook", "nat:OUTPUT:rule:1+ nat:A:return:3 nat:OUTPUT:policy:2 nat:PREROUTING:rule:1+ nat:A:return:3", 6},
 	} {
 		t.Run(row.name, func(t *testing.T) {

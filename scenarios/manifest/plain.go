@@ -153,7 +153,9 @@ func byUse(a, b string) int {
 }
 
 func place(key string) int {
-	first := []string{"apiVersion", "kind", "metadata", "name", "namespace", "type", "clusterIP", "clusterIPs", "addressType", "addresses", "port", "protocol"}
+	first := []string{
+		"apiVersion", "kind", "metadata", "name", "namespace", "type", "clusterIP", "clusterIPs", "addressType", "addresses", "port", "protocol",
+	}
 	last := []string{"ports", "endpoints", "spec", "status"}
 	if i := slices.Index(first, key); i >= 0 {
 		return i - len(first)
