@@ -60,7 +60,9 @@ func smallConnects(s *World) []network.Connect {
 			"172.30.0.41:80", "198.51.100.7:80", "198.51.100.8:80", "192.168.0.1:30080", "192.168.0.2:30080", "10.244.1.2:8080",
 			"172.30.0.41:81", "192.168.0.3:30081", "198.51.100.9:80",
 		} {
-			all = append(all, network.Connect{From: from, Proto: packetsim.TCP, To: netip.MustParseAddrPort(to), Via: s.plan.Gateway("node2", false)})
+			all = append(all, network.Connect{
+				From: from, Proto: packetsim.TCP, To: netip.MustParseAddrPort(to), Via: s.plan.Gateway("node2", false),
+			})
 		}
 		for _, to := range []string{"172.30.0.42:53", "192.168.0.1:30053", "192.168.0.2:30053", "10.244.1.9:53"} {
 			all = append(all, network.Connect{From: from, Proto: packetsim.UDP, To: netip.MustParseAddrPort(to)})
@@ -99,7 +101,9 @@ func BenchmarkBuild(b *testing.B) {
 	cluster = cluster.With(scenarios.ToolLegacy)
 	b.ReportAllocs()
 	for b.Loop() {
-		s := &World{cluster: cluster, clock: node.NewClock(), network: network.New(), plan: plan.Of(cluster), kernels: map[string]*fakeipt.Kernel{}}
+		s := &World{
+			cluster: cluster, clock: node.NewClock(), network: network.New(), plan: plan.Of(cluster), kernels: map[string]*fakeipt.Kernel{},
+		}
 		if _, err := s.build(); err != nil {
 			b.Fatal(err)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// reachBackend runs scenarios in memory, and with every connection asks whether Reach says of it, also from other hosts of the network, what
-// Connect says.
+// reachBackend runs scenarios in memory, and with every connection asks whether Reach says of it, also from other hosts of the network,
+// what Connect says.
 type reachBackend struct {
 	Backend
 	t               *testing.T
