@@ -12,14 +12,17 @@ import (
 // question is what is asked of a scenario: to hold the specification, or a law over it.
 type question struct {
 	scenario *scenarios.Scenario
-	law      *trial.Law // nil: the specification itself
+	// rules says that it is looked which rules packets meet.
+	rules bool
+	law   *trial.Law // nil: the specification itself
 }
 
 // Every so many cases, a case is held to one of the laws as well, and is a short sequence
-// of which all interleavings are walked.
+// of which all interleavings are walked, and it is looked which rules its packets meet.
 const (
 	lawEvery          = 4
 	interleavingEvery = 16
+	rulesEvery        = 64
 )
 
 // questions are what is asked in the case of a number.
@@ -32,7 +35,7 @@ func (o *Options) questions(number int) []question {
 		return out
 	}
 	s := gen.Example(o.Gen, caseSeed(o.Seed, number))
-	out := []question{{scenario: s}}
+	out := []question{{scenario: s, rules: number%rulesEvery == 0}}
 	if laws := trial.Laws(); o.Try == nil && len(laws) > 0 && number%lawEvery == 1 {
 		out = append(out, question{scenario: s, law: laws[number/lawEvery%len(laws)]})
 	}
@@ -47,7 +50,9 @@ func (q question) ask(ctx context.Context, o *Options, s *scenarios.Scenario) (*
 	case q.law != nil:
 		return q.law.Hold(ctx, s, o.Trial)
 	}
-	return trial.Run(ctx, s, o.Trial)
+	options := o.Trial
+	options.Rules = options.Rules || q.rules
+	return trial.Run(ctx, s, options)
 }
 
 // caseSeed mixes the seed of a run with the number of a case (SplitMix64's finisher).

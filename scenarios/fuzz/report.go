@@ -58,6 +58,7 @@ func (r *Result) WriteText(w io.Writer) error {
 	fmt.Fprintf(&b, "%d cases: %d states judged by %d connections and %d packets of kept ones\n", r.Cases, f.States, f.Connections, f.Packets)
 	reached(&b, "clauses", len(oracle.Clauses()), r.clausesMissed())
 	reached(&b, "marks", len(mark.All()), r.marksMissed())
+	r.writeRules(&b)
 	for i := range r.Failures {
 		r.Failures[i].writeText(&b)
 	}
