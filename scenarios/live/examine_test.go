@@ -163,11 +163,13 @@ func TestStaleUDPConnectionsAreFound(t *testing.T) {
 func TestRulesForLaterPacketsAreMissed(t *testing.T) {
 	for _, tc := range []struct{ name, rule, witness string }{
 		{"affinity", "-A KUBE-SVC-25FJTMN2OLOPNGWS -m comment --comment \"shop/sticky:http -> 10.244.1.3:8080\" " +
-			"-m recent --rcheck --seconds 600 --reap --name KUBE-SEP-KFWMFOBJJP5IVQVX --mask 255.255.255.255 --rsource -j KUBE-SEP-KFWMFOBJJP5IVQVX", "expect: {sameAs: first}"},
+			"-m recent --rcheck --seconds 600 --reap --name KUBE-SEP-KFWMFOBJJP5IVQVX --mask 255.255.255.255 --rsource " +
+			"-j KUBE-SEP-KFWMFOBJJP5IVQVX", "expect: {sameAs: first}"},
 		{"segments that conntrack rejects", "-A KUBE-FORWARD -m conntrack --ctstate INVALID " +
 			"-m nfacct --nfacct-name  ct_state_invalid_dropped_pkts -j DROP", "send: outOfWindow"},
 		{"loopback addresses", "-A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 " +
-			"-m comment --comment \"block incoming localnet connections\" -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP", " > 127.0.0.1:"},
+			"-m comment --comment \"block incoming localnet connections\" " +
+			"-m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP", " > 127.0.0.1:"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cluster := recorded(t, "legacy", dumpNodes...)

@@ -125,7 +125,8 @@ func shapes(s *scenarios.Scenario) []string {
 		for _, c := range step.Cases {
 			source := c.Expect.Source
 			out = append(out, fmt.Sprintf("%s %d: %d endpoints, answered %t, refused %t, untouched %t, "+
-				"reject %t, drop %t, kept %t, masqueraded %t, one way %t", c.To.Proto, c.To.Port(), len(c.Expect.Endpoints), c.Expect.AnsweredBy != "", c.Expect.RefusedBy != "", c.Expect.Untouched,
+				"reject %t, drop %t, kept %t, masqueraded %t, one way %t",
+				c.To.Proto, c.To.Port(), len(c.Expect.Endpoints), c.Expect.AnsweredBy != "", c.Expect.RefusedBy != "", c.Expect.Untouched,
 				c.Expect.Reject.Wanted, c.Expect.Drop.Wanted, source.Kept, source.Masqueraded, c.Expect.OneWay))
 		}
 	}

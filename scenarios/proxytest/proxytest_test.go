@@ -15,6 +15,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt/toolstate"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/gen"
 	"github.com/chainwalk/chainwalk/scenarios/proxytest"
 )
 
@@ -119,6 +120,18 @@ func TestAProgramRunsAsItIs(t *testing.T) {
 
 	err = program.Run(c.Nodes()[0], osexec.Command("sh", "-c", "iptables -t nat -A NOSUCH -j ACCEPT"))
 	require.ErrorContains(t, err, "sh: exit status 1: iptables: No chain/target/match by that name.")
+}
+
+func TestGeneratedStatesAreJudged(t *testing.T) {
+	failures := 0
+	for seed := range uint64(5) {
+		c, err := proxytest.New(gen.Example(gen.Options{}, seed))
+		require.NoError(t, err)
+		found, err := c.Judge()
+		require.NoError(t, err)
+		failures += len(found)
+	}
+	assert.Positive(t, failures, "nobody serves these services")
 }
 
 func TestAMistakeInTheObjectsIsSaid(t *testing.T) {
