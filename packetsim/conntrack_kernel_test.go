@@ -311,11 +311,19 @@ func (c portChance) Number(uint32) uint32 { return c.offset }
 // has it.
 func (p *ctPlay) match(in Input, got map[string][]Packet, real []ConntrackEntry) (why string) {
 	offsets := []uint32{0}
+	mayBe := func(chosen uint16) {
+		for _, low := range lowestPorts(&in.Packet) {
+			offsets = append(offsets, uint32(chosen)-low)
+		}
+	}
 	for _, captured := range got {
 		for _, packet := range captured {
-			for _, low := range lowestPorts(&in.Packet) {
-				offsets = append(offsets, uint32(packet.SrcPort|packet.ICMPID)-low)
-			}
+			mayBe(packet.SrcPort | packet.ICMPID)
+		}
+	}
+	for _, entry := range real {
+		if entry.Original == tupleOf(&in.Packet) { // the id that is chosen for some queries is not written into them
+			mayBe(entry.Reply.ICMPID)
 		}
 	}
 	for _, offset := range offsets {
