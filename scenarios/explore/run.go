@@ -108,7 +108,9 @@ func (r *run) happens(ctx context.Context, l Letter, unsynced bool) error {
 	case l == Time:
 		r.flow.Idle(pause)
 	case l == Answer:
-		r.flow.Synced(r.spec()) // the network is another one, the API is not
+		r.flow.Moved(r.spec())
+	case l == Restart || l == Crash:
+		r.flow.Restarted(nodeName)
 	}
 	if len(r.player.Syncs(&step)) == 0 {
 		return nil

@@ -25,7 +25,10 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 
 // opens says whether a packet may pass untranslated between two answers.
 func opens(old, now *Answer) bool {
-	return (old.Fate != ToEndpoint || old.Loose) && old.chosen != loopbackFromOutside && (now.Fate != old.Fate || old.Loose)
+	if old.Loose || old.Node != now.Node {
+		return true
+	}
+	return old.Fate != ToEndpoint && old.chosen != loopbackFromOutside && now.Fate != old.Fate
 }
 
 // allPass says whether all ways are those of a packet that nobody translates: it passes, or it is dropped as packets are that are not

@@ -40,6 +40,10 @@ type Flow struct {
 	idle time.Duration
 	// node is the node that decided about the first packet, or would decide now.
 	node string
+	// restarted says that the node's proxier started after the last sync: it does not know what was served before.
+	restarted bool
+	// former says that it is translated though what it calls was no service's any more when it went on.
+	former bool
 	// closing says that an end has sent a FIN: what conntrack knows of the flow does not last then.
 	closing bool
 }
@@ -63,7 +67,9 @@ const sctpTimeout = 3 * time.Second
 // Keep begins a flow: the attempt took the way when the nodes knew s. A datagram that nobody
 // answered begins one too.
 func (s *Spec) Keep(a Attempt, way Way) *Flow {
-	f := &Flow{attempt: a, first: way, spec: s, why: LiveConnectionSurvives, node: s.decider(&a)}
+	answer := s.expect(&a)
+	f := &Flow{attempt: a, first: way, spec: s, why: LiveConnectionSurvives, node: s.decider(&a, &answer)}
+	f.former = way.Server != a.To && answer.port == nil
 	switch {
 	case way.End == Rejected || way.End == Dropped:
 		f.entry = entryGone // nothing was confirmed
@@ -83,8 +89,8 @@ func (f *Flow) Moved(s *Spec) {
 }
 
 // decider is the node that decides about an attempt, or the first that it passes; empty if it passes none.
-func (s *Spec) decider(a *Attempt) string {
-	if answer := s.expect(a); answer.Node != "" {
+func (s *Spec) decider(a *Attempt, answer *Answer) string {
+	if answer.Node != "" {
 		return answer.Node
 	}
 	client := s.network.byName[a.From]
@@ -109,10 +115,14 @@ func (f *Flow) Synced(s *Spec, nodes ...string) {
 	}
 	answer := s.expect(&f.attempt)
 	state, why := f.after(&answer)
+	f.restarted = false
 	if state > f.entry {
 		f.entry, f.why = state, why
 	}
 }
+
+// Restarted notes that the proxier of a node has started anew.
+func (f *Flow) Restarted(node string) { f.restarted = f.restarted || node == f.node }
 
 // after says what a sync makes of the entry of a UDP flow.
 func (f *Flow) after(answer *Answer) (entry, *Clause) {
@@ -120,8 +130,10 @@ func (f *Flow) after(answer *Answer) (entry, *Clause) {
 	switch {
 	case answer.Open || answer.Loose || len(answer.Others) > 0:
 		return entryDoubt, flowOfUnchosenEndpoint
-	case answer.port == nil && translated:
+	case answer.port == nil && translated && (f.restarted || f.former):
 		return entryDoubt, staleEntryOfNoService
+	case answer.port == nil && translated:
+		return entryGone, StaleUDPFlow
 	case answer.port == nil:
 		return entryStands, nil
 	case !translated || !answer.port.serving(f.first.Server):

@@ -16,10 +16,9 @@ var (
 	}
 	StaleUDPFlow = &Clause{
 		Name: "stale-udp-flow", Law: "I8", Force: Must,
-		Text: "After the sync that knows that a UDP flow's endpoint no longer serves, or that there is one where there " +
-			"was none, the next datagram of the same" +
-			"source port meets what a first packet would.",
-		Source: []string{"kubernetes#19029", "kubernetes#48370", "kubernetes#112604", "kubernetes#139628"},
+		Text: "After the sync that knows that a UDP flow's endpoint no longer serves, that there is one where there was none, or that what it calls " +
+			"is no service's any more, the next datagram of the same source port meets what a first packet would.",
+		Source: []string{"kubernetes#19029", "kubernetes#42473", "kubernetes#48370", "kubernetes#112604", "kubernetes#139628"},
 	}
 	AffinitySticks = &Clause{
 		Name: "affinity-sticks", Law: "I10", Force: Must,
@@ -40,8 +39,8 @@ var (
 	}
 	staleEntryOfNoService = &Clause{
 		Name: "udp-flow-of-no-service", Law: "I8", Force: Unspecified,
-		Text: "A UDP flow to a place that is no service's any more may go on as it did, as long as its endpoint's address is not used again, " +
-			"or be treated as a first packet.",
+		Text: "A UDP flow to a place that ceased to be a service's while the proxier was not running may go on as it did, or be treated " +
+			"as a first packet.",
 		Source: []string{"kubernetes#126130"},
 	}
 	flowOfUnchosenEndpoint = &Clause{

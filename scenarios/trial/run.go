@@ -209,6 +209,9 @@ func addressesOf(before, after []scenarios.Pod) []netip.Addr {
 func (r *run) started(n *nodeState) {
 	n.fresh, n.config = true, r.cluster.Configs[n.name].DeepCopy() // a restart changes it in its place
 	n.object = r.world.View(n.name).Node
+	for _, f := range r.flows {
+		f.judged.Restarted(n.name)
+	}
 }
 
 // networkChanged takes the network as it is now.
