@@ -144,7 +144,7 @@ func (g *generator) changeSlice() {
 	for range choose(&g.draw, []weighted[int]{{75, 1}, {25, 2}}) {
 		g.changeEndpoints(slice)
 	}
-	if g.has.Has(OddSlices) && g.in(1, 25) && len(g.services) > 0 {
+	if g.has.Has(OddSlices) && g.in(1, 8) && len(g.services) > 0 {
 		slice.Labels = map[string]string{discoveryv1.LabelServiceName: g.anyService().Name}
 	}
 	g.apply(g.note(object(slice)))

@@ -144,7 +144,9 @@ func chance(f Feature) int {
 		return 85
 	case UDP, NodePorts, LoadBalancers, Zones, NotReady, Terminating, SeveralSlices:
 		return 60
-	case IPv6Only, ManyEndpoints, ForeignRules, Leftovers, OtherProxy, MasqueradeBit, SlowRestores, NodeMoves:
+	case ManyEndpoints:
+		return 2
+	case IPv6Only, ForeignRules, Leftovers, OtherProxy, MasqueradeBit, SlowRestores, NodeMoves:
 		return 12
 	case Contested, Duplicates, OddSlices, OddSpelling, SCTP, ExternalNames, Headless, HostEndpoints, FarEndpoints, NoNodeName, ExtraAddresses, HostProcesses,
 		SaveFails, ConntrackFails, LockHeld, HalfApplied, ChainGone, Flush, RestoreFails, Reconfigure, NoLocalhostNodePorts, TCPLiberal:

@@ -72,6 +72,7 @@ func (g *generator) nodePortAddresses() []string {
 		}
 		chosen := pick(&g.draw, list...)
 		if chosen[0] == "primary" { // stands alone
+			g.primary = true
 			return []string{"primary"}
 		}
 		out = append(out, chosen...)

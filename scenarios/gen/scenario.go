@@ -56,6 +56,7 @@ type generator struct {
 	deleted  []*corev1.Service // that were there, whose addresses and ports are free again
 	late     []string          // the nodes that are not told what happens
 
+	primary  bool // some configuration has node ports at the node's own addresses, as they are when kube-proxy starts
 	lastPort int32
 	lastIP   int
 }
@@ -82,6 +83,9 @@ func (g *generator) objects() {
 		for _, o := range g.serviceWithSlices() {
 			g.out.Objects = append(g.out.Objects, o)
 		}
+	}
+	if g.has.Has(ManyEndpoints) && g.in(2, 3) {
+		g.out.Objects = append(g.out.Objects, g.bigService()...)
 	}
 }
 

@@ -177,6 +177,8 @@ func (g *generator) chooseBalancer(s *corev1.Service) {
 		switch {
 		case g.has.Has(Contested) && g.in(1, 4):
 			ingress.IP = balancerIP(family, 9)
+		case g.has.Has(ExtraAddresses) && g.in(1, 3): // one that a node has itself
+			ingress.IP = extraAddress(family, g.anyNode().number)
 		case g.has.Has(OddSpelling) && g.in(1, 3):
 			ingress.IP = odd(ingress.IP)
 		case g.in(1, 15):
@@ -259,7 +261,7 @@ func (g *generator) completeIPs(s *corev1.Service) {
 		spec.Ports = nil
 		return
 	case spec.ClusterIP == corev1.ClusterIPNone:
-		spec.ExternalName, spec.Type, spec.ClusterIPs, spec.ExternalIPs = "", corev1.ServiceTypeClusterIP, []string{corev1.ClusterIPNone}, nil
+		spec.ExternalName, spec.Type, spec.ClusterIPs = "", corev1.ServiceTypeClusterIP, []string{corev1.ClusterIPNone}
 		return
 	case spec.IPFamilies == nil:
 		spec.IPFamilies = slices.Clone(g.families)

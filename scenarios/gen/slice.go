@@ -81,6 +81,9 @@ func (g *generator) newSlice(s *corev1.Service, family corev1.IPFamily, number i
 		AddressType: discoveryv1.AddressType(family),
 		Ports:       g.slicePorts(s),
 	}
+	if s.Spec.ClusterIP == corev1.ClusterIPNone { // as the controller does
+		slice.Labels[corev1.IsHeadlessService] = ""
+	}
 	if g.has.Has(OddSlices) && g.in(1, 20) {
 		slice.Name, slice.Labels = slice.Name+"-nobody", nil
 	}

@@ -46,6 +46,7 @@ func events() []event {
 		{5, Of(SlowRestores), (*generator).slowRestores},
 		{12, Of(LateEvents), (*generator).holdOrDeliver},
 		{8, Of(Time), (*generator).advance},
+		{40, Of(ManyEndpoints), (*generator).resize},
 		{4, 0, (*generator).syncAgain},
 	}
 }
@@ -186,7 +187,7 @@ func (g *generator) deliver() {
 }
 
 // renumber gives a node another address: of the place of a node that is not there.
-// kube-proxy learns its node's addresses when it starts.
+// kube-proxy learns which its node's own are when it starts, and those of node ports in each sync.
 func (g *generator) renumber() {
 	n := g.anyNode()
 	s := scenarios.Step{Node: &scenarios.NodeChange{Name: n.name}}
@@ -201,7 +202,9 @@ func (g *generator) renumber() {
 	}
 	s.Sync = &scenarios.NodeSet{}
 	g.step(s)
-	g.change(scenarios.Step{Restart: &scenarios.NodeSet{Names: []string{n.name}}})
+	if g.primary || g.has.Has(SourceRanges) || g.in(1, 2) {
+		g.change(scenarios.Step{Restart: &scenarios.NodeSet{Names: []string{n.name}}})
+	}
 }
 
 func sliceObjects(list ...*discoveryv1.EndpointSlice) []manifest.Object {

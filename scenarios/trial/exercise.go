@@ -122,9 +122,10 @@ var exercising = map[mark.Mark][]string{
 // Unreached says of the marks that no case of the generator reaches why none does.
 func Unreached() map[mark.Mark]string {
 	return map[mark.Mark]string{
-		mark.SyncNotDelivered:     "a simulated node syncs once it was told everything",
-		mark.SyncAddressesUnknown: "a simulated node knows its addresses",
-		mark.SyncCounterMissing:   "a simulated kernel makes accounting objects",
-		mark.ConntrackInterrupted: "the table of a simulated node holds still",
+		mark.ChangesPolicyWithoutMeaning: "an API server refuses such a service",
+		mark.SyncNotDelivered:            "a simulated node syncs once it was told everything",
+		mark.SyncAddressesUnknown:        "a simulated node knows its addresses",
+		mark.SyncCounterMissing:          "a simulated kernel makes accounting objects",
+		mark.ConntrackInterrupted:        "the table of a simulated node holds still",
 	}
 }
