@@ -43,9 +43,7 @@ func services(client kubernetes.Interface) kind[*v1.Service] {
 		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			return all.Watch(ctx, selected(options))
 		},
-		keep: func(service *v1.Service) bool {
-			return !hasAny(service, changes.LabelServiceProxyName) && service.Spec.ClusterIP != v1.ClusterIPNone
-		},
+		keep: keepService,
 	}
 }
 
@@ -65,9 +63,7 @@ func endpointSlices(client kubernetes.Interface) kind[*discovery.EndpointSlice] 
 		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			return all.Watch(ctx, selected(options))
 		},
-		keep: func(slice *discovery.EndpointSlice) bool {
-			return !hasAny(slice, changes.LabelServiceProxyName, v1.IsHeadlessService)
-		},
+		keep: keepEndpointSlice,
 	}
 }
 

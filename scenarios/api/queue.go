@@ -15,7 +15,7 @@ import (
 
 // Queue stands between the API and the proxier of one node, and can hold back what the
 // proxier would be told. Of nodes it tells of the proxier's own alone, as a proxier that watches
-// one node hears it. It implements config.Handler, and is safe for use by several goroutines.
+// one node hears it, and of services and slices of those that its watches select. It implements config.Handler, and is safe for use by several goroutines.
 type Queue struct {
 	node    string
 	proxier config.Handler
@@ -30,7 +30,7 @@ var _ config.Handler = (*Queue)(nil)
 
 // NewQueue returns a queue that tells everything at once.
 func NewQueue(node string, proxier config.Handler) *Queue {
-	return &Queue{node: node, proxier: proxier, known: known{
+	return &Queue{node: node, proxier: config.Selected(proxier), known: known{
 		services: map[types.NamespacedName]*corev1.Service{}, slices: map[types.NamespacedName]*discoveryv1.EndpointSlice{},
 	}}
 }
