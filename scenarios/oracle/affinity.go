@@ -101,7 +101,24 @@ func (m *Affinity) Forget(node string) {
 // Expect is Spec.Expect with what is remembered.
 func (m *Affinity) Expect(s *Spec, a Attempt, at time.Time) Answer {
 	answer := s.expect(&a)
-	if answer.port == nil || answer.port.affinity == 0 || answer.Fate != ToEndpoint || len(m.clients) == 0 {
+	if len(m.clients) == 0 {
+		return answer
+	}
+	others := answer.Others
+	answer.Others = nil
+	answer = m.remembered(answer, at)
+	for _, other := range others { // of another service at the same address, which remembers its own clients
+		other = m.remembered(other, at)
+		again := other.Others
+		other.Others = nil
+		answer.Others = append(append(slices.Clip(answer.Others), other), again...)
+	}
+	return answer
+}
+
+// remembered is an answer with what its service remembers.
+func (m *Affinity) remembered(answer Answer, at time.Time) Answer {
+	if answer.port == nil || answer.port.affinity == 0 || answer.Fate != ToEndpoint {
 		return answer
 	}
 	memories := m.clients[affineOf(&answer)]

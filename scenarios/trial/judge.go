@@ -74,8 +74,10 @@ func (r *run) mixtures() [][]*view {
 
 // remembers reports whether a service may remember the client of an attempt.
 func (r *run) remembers(spec *oracle.Spec, a oracle.Attempt) bool {
-	service := spec.Expect(a).Service
-	remembers := func(v *view) bool { return affine(v, service) }
+	answer := spec.Expect(a)
+	remembers := func(v *view) bool {
+		return affine(v, answer.Service) || slices.ContainsFunc(answer.Others, func(o oracle.Answer) bool { return affine(v, o.Service) })
+	}
 	return slices.ContainsFunc(r.ruled(), remembers) || slices.ContainsFunc(r.tried(), remembers) ||
 		slices.ContainsFunc(r.nodes, func(n *nodeState) bool { return slices.ContainsFunc(n.tried, remembers) })
 }
