@@ -36,7 +36,7 @@ type Process struct {
 	// Kernel is the node's with what goes wrong there.
 	Kernel Kernel
 	Clock  *clocktesting.FakeClock
-	// Health is told whether the rules follow the API; may be nil.
+	// Health is told whether the rules follow the API.
 	Health proxier.Health
 	Logger klog.Logger
 }

@@ -56,12 +56,12 @@ func TestASaveThatFails(t *testing.T) {
 	w := worldOf(t, smallState, Options{Direct: true})
 	ctx := t.Context()
 	const stale = "nat KUBE-SEP-PXJ2U7QYT2QW5545" // of 10.244.1.2
-	require.Contains(t, RulesOf(w.Kernel("node1"), fakeipt.IPv4), stale)
+	require.Contains(t, rulesOf(w.Kernel("node1"), fakeipt.IPv4), stale)
 	require.NoError(t, w.Apply(ctx, objects(t, webOn2)))
 	restart := func() map[string][]string {
 		require.NoError(t, w.Restart(ctx, []string{"node1"}))
 		require.NoError(t, w.Sync(ctx, []string{"node1"}))
-		return RulesOf(w.Kernel("node1"), fakeipt.IPv4)
+		return rulesOf(w.Kernel("node1"), fakeipt.IPv4)
 	}
 	require.NoError(t, w.Fault(ctx, scenarios.Fault{Node: "node1", SaveFails: 1, Family: scenarios.FamilyIPv4}))
 	assert.Contains(t, restart(), stale)

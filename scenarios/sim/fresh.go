@@ -3,8 +3,11 @@ package sim
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/proxier"
+	"github.com/chainwalk/chainwalk/proxier/conntrack"
 )
 
 // Fresh is the netfilter of a node that nobody has touched, over which a new proxier has synced that knows what the node's proxier
@@ -12,7 +15,7 @@ import (
 func (w *World) Fresh(name string) (*fakeipt.Kernel, error) {
 	netfilter := fakeipt.New(fakeipt.Options{Dialect: w.cluster.Tool.Dialect(), Clock: w.clock})
 	kernel := kernelOf(w.network.Host(name).Host, netfilter)
-	kernel.Sysctls, kernel.Conntrack = &beside{Sysctls: kernel.Sysctls, set: map[string]int{}}, nil
+	kernel.Sysctls, kernel.Conntrack = &beside{Sysctls: kernel.Sysctls, set: map[string]int{}}, noConnections{}
 	if err := w.Node(name).Fresh(kernel); err != nil {
 		return nil, fmt.Errorf("%s: a new proxier: %w", name, err)
 	}
@@ -39,17 +42,11 @@ func (s *beside) Set(name string, value int) error {
 	return nil
 }
 
-// RulesOf are the rules of a family by "TABLE CHAIN", without counters. A chain without rules is there with none.
-func RulesOf(k *fakeipt.Kernel, family fakeipt.Family) map[string][]string {
-	out := map[string][]string{}
-	for _, table := range k.Ruleset(family).Tables() {
-		for chain := range table.Unsorted() {
-			rules := make([]string, len(chain.Rules))
-			for i, rule := range chain.Rules {
-				rules[i] = rule.Text(chain.Name, family, k.Dialect())
-			}
-			out[table.Name()+" "+chain.Name] = rules
-		}
-	}
-	return out
-}
+// noConnections is the conntrack of a node that has seen no packet.
+type noConnections struct{}
+
+// Walk visits nothing.
+func (noConnections) Walk(corev1.IPFamily, func(conntrack.Entry)) error { return nil }
+
+// Delete finds nothing to delete.
+func (noConnections) Delete(corev1.IPFamily, []conntrack.Entry) (int, error) { return 0, nil }

@@ -232,7 +232,7 @@ func TestWorldKnowsWhatANewProxierWrites(t *testing.T) {
 				fresh, err := w.Fresh(node)
 				require.NoError(t, err)
 				for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
-					want, got := RulesOf(fresh, family), RulesOf(w.Kernel(node), family)
+					want, got := rulesOf(fresh, family), rulesOf(w.Kernel(node), family)
 					assert.Equal(t, want, got)
 					assert.Equal(t, family == fakeipt.IPv4 && node != "node3", strings.Contains(fmt.Sprint(got), "default/blog"), node)
 				}
@@ -269,4 +269,19 @@ func TestDirectAndInformersAgree(t *testing.T) {
 			}
 		})
 	}
+}
+
+// rulesOf are the rules of a family by "TABLE CHAIN", without counters. A chain without rules is there with none.
+func rulesOf(k *fakeipt.Kernel, family fakeipt.Family) map[string][]string {
+	out := map[string][]string{}
+	for _, table := range k.Ruleset(family).Tables() {
+		for chain := range table.Unsorted() {
+			rules := make([]string, len(chain.Rules))
+			for i, rule := range chain.Rules {
+				rules[i] = rule.Text(chain.Name, family, k.Dialect())
+			}
+			out[table.Name()+" "+chain.Name] = rules
+		}
+	}
+	return out
 }

@@ -210,6 +210,13 @@ func TestFaultsAreFound(t *testing.T) {
 			}
 			return ""
 		}), web(onNode1), "cluster-ip-served"},
+		{"a rejection stays where no packet meets it", editing(func(in string) string {
+			filter, rest, _ := strings.Cut(in, "COMMIT\n")
+			if !strings.Contains(filter, "-A KUBE-SERVICES ") {
+				filter = strings.Replace(filter, ":KUBE-SERVICES - [0:0]\n", "", 1)
+			}
+			return filter + "COMMIT\n" + rest
+		}), web("") + web(onNode1+", "+onNode2), "restart-equals-fresh"},
 		{"every sync writes everything", fullSyncs(Options{Except: nil}).Proxier, nothing, "second-sync-writes-nothing"},
 		{"established packets are dropped", editing(func(in string) string {
 			return strings.Replace(in, "-A KUBE-FORWARD ", "-A KUBE-FORWARD -m conntrack --ctstate ESTABLISHED -j DROP\n-A KUBE-FORWARD ", 1)

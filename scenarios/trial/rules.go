@@ -130,6 +130,61 @@ func (r *run) readBack(ctx context.Context, n *nodeState, rules []saved) error {
 	return nil
 }
 
+// asOnEmptyKernel holds the rules of a proxier that has started anew against what it writes where no rule was before. Rules and chains of
+// others, which such a proxier would not make, are left alone.
+func (r *run) asOnEmptyKernel(n *nodeState, rules []saved) error {
+	if endpointsOf(n.ruled) > maxFewEndpoints {
+		return nil // those that have not changed are written as long ago
+	}
+	kernel, err := r.world.Fresh(n.name)
+	if err != nil {
+		return err
+	}
+	r.exercised(oracle.RestartEqualsFresh)
+	for _, is := range rules {
+		text, err := tools.Run(kernel.Exec(), "", tools.Name(is.family, "-save"), "-c")
+		if err != nil {
+			return err
+		}
+		should := saved{is.family, text, linesOf(text)}
+		is.lines = should.own(is.lines)
+		should.lines = should.own(should.lines)
+		if difference := firstDifference(is.lines, should.lines); difference != "" {
+			return r.add(Finding{
+				Clause: oracle.RestartEqualsFresh, Node: n.name, Want: "the rules that a proxier writes into an empty kernel", Got: difference,
+				Check: []scenarios.Step{
+					{Restart: &scenarios.NodeSet{Names: []string{n.name}}, Sync: &scenarios.NodeSet{Names: []string{n.name}}},
+					{Rules: rulesCheck(n, is, should)},
+				},
+			})
+		}
+	}
+	return nil
+}
+
+// kubeletsChain is one that a proxier shares with the kubelet, and takes nothing from.
+const kubeletsChain = "filter KUBE-FIREWALL"
+
+// own are those of some lines that are about chains that these rules have and no kernel, sorted.
+func (s *saved) own(lines []string) []string {
+	chains := map[string]bool{}
+	for _, line := range s.lines {
+		if chain := chainOf(line); strings.Contains(chain, " KUBE-") && chain != kubeletsChain {
+			chains[chain] = true
+		}
+	}
+	var out []string
+	for _, line := range lines {
+		table, rule, _ := strings.Cut(line, " ")
+		_, target, jumps := strings.Cut(rule, " -j ")
+		if chains[chainOf(line)] || jumps && chains[table+" "+target] {
+			out = append(out, line)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // asFresh starts the proxier anew. It writes everything, which must change nothing.
 func (r *run) asFresh(ctx context.Context, n *nodeState, before []saved) error {
 	nodes := []string{n.name}
@@ -156,7 +211,7 @@ func (r *run) asFresh(ctx context.Context, n *nodeState, before []saved) error {
 			Check: []scenarios.Step{{Rules: rulesCheck(n, before[i], after[i])}},
 		})
 	}
-	return nil
+	return r.asOnEmptyKernel(n, after)
 }
 
 // byChain are lines with those of each chain together, in their order: which table was used first is no matter.
