@@ -226,6 +226,7 @@ func TestFaultsAreFound(t *testing.T) {
   - {apiVersion: v1, kind: Service, metadata: {name: lb}, spec: {type: LoadBalancer, clusterIP: 172.30.0.77, externalTrafficPolicy: Local,
      healthCheckNodePort: 31077, ports: [{port: 80, targetPort: 8080, nodePort: 30077}]}}
 ` + slice("lb", "{port: 8080}", onNode1) + slice("lb", "{port: 8080}", onNode2), "health-check-agrees"},
+		{"invalid packets pass", without(`--ctstate INVALID`), nothing, "invalid-packet-dropped"},
 		{"loopback is open to others", without(`-A KUBE-FIREWALL`), nothing, "loopback-from-outside"},
 		{"services are not remembered", without(`--rcheck`), `
 - apply: [{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {sessionAffinity: ClientIP, clusterIP: 172.30.0.41, ports: [{port: 80, targetPort: 8080}]}}]

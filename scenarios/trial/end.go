@@ -26,6 +26,10 @@ func (r *run) end(ctx context.Context) error {
 	if err := r.judgeMartians(ctx, &m); err != nil {
 		return err
 	}
+	if err := r.outOfWindow(&m); err != nil {
+		return err
+	}
+	r.exercised(oracle.NeverPanics)
 	r.countClauses(&m)
 	if r.options.Rules {
 		if err := r.countRules(ctx, &m); err != nil {

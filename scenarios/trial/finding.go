@@ -94,12 +94,22 @@ func either(before, after oracle.Answer) *oracle.Answer {
 func (r *run) foundInFlow(m *moment, flow *flow, later oracle.Later, allowed *oracle.Answer, v oracle.Violation) error {
 	f := Finding{Clause: v.Clause, Node: allowed.Node, Point: m.point, Attempt: flow.attempt, Want: v.Want, Got: v.Got}
 	packet := scenarios.FlowPacket{Of: flow.name, From: sideOf(later), Send: kindOf(later)}
-	var ok bool
-	if packet.Expect, ok = scenarios.ExpectOf(allowed); ok {
-		packet.Expect.Source, packet.Expect.OneWay = scenarios.Source{}, false // a later packet meets no rule that changes it, and has no answer
+	expect, ok := scenarios.ExpectOf(allowed)
+	if later.OutOfWindow && later.From == oracle.FromServer {
+		expect, ok = scenarios.Expect{Drop: scenarios.Matched{Wanted: true}}, true
+	}
+	if ok {
+		packet.Expect = laterExpect(expect)
 		f.Check = []scenarios.Step{{Flow: &packet}}
 	}
 	return r.add(f)
+}
+
+// laterExpect is an expectation of a later packet: it meets no rule that changes its source, and has no answer.
+func laterExpect(e scenarios.Expect) scenarios.Expect {
+	e.Source, e.OneWay = scenarios.Source{}, false
+	e.AnyOf = mapEach(e.AnyOf, laterExpect)
+	return e
 }
 
 // Witness is the scenario up to the step of the finding, and then its checks: an ordinary

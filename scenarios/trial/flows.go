@@ -54,40 +54,39 @@ func anew(a oracle.Attempt) oracle.Attempt {
 	return a
 }
 
-// keep keeps connections: of each service and protocol one, and a datagram to where nobody is.
-func (r *run) keep(m *moment) error {
-	if !m.settled() || len(r.flows) >= maxFlows {
+// keep keeps connections among attempts: of each service and protocol one, and a datagram to where nobody is.
+func (r *run) keep(m *moment, attempts []oracle.Attempt) error {
+	if !m.settled() {
 		return nil
 	}
-	for _, a := range m.after.Attempts() {
-		answer := m.after.Expect(a)
-		if !worthKeeping(a, &answer) || r.keeps(answer.Service, a.Protocol) {
-			continue
+	for _, a := range attempts {
+		if len(r.flows) >= maxFlows {
+			return nil
 		}
-		pick := netip.AddrPort{}
-		if len(answer.Endpoints) > 0 {
-			pick = answer.Endpoints[len(r.flows)%len(answer.Endpoints)]
+		answer := m.after.Expect(a)
+		pick, worth := worthKeeping(a, &answer, len(r.flows))
+		if !worth || r.keeps(answer.Service, a.Protocol) {
+			continue
 		}
 		a.Source = netip.AddrPortFrom(a.Source.Addr(), firstPort+uint16(len(r.flows)))
 		if err := r.keepOne(m.after, a, pick); err != nil {
 			return err
 		}
-		if len(r.flows) >= maxFlows {
-			return nil
-		}
 	}
 	return nil
 }
 
-// worthKeeping reports whether a first packet leaves something behind that later ones meet.
-func worthKeeping(a oracle.Attempt, answer *oracle.Answer) bool {
+// worthKeeping reports whether a first packet leaves something behind that later ones meet, and to which endpoint.
+func worthKeeping(a oracle.Attempt, answer *oracle.Answer, number int) (pick netip.AddrPort, worth bool) {
 	switch {
 	case a.Protocol == oracle.ICMP, answer.Open, len(answer.Others) > 0:
-		return false
+		return netip.AddrPort{}, false
 	case answer.Fate == oracle.ToEndpoint:
-		return answer.Heard(0)
+		place := number % len(answer.Endpoints)
+		_, end := answer.At(place)
+		return answer.Endpoints[place], end == oracle.Delivered && answer.Heard(place)
 	}
-	return answer.Fate == oracle.Untouched && a.Protocol == corev1.ProtocolUDP && answer.Host == ""
+	return netip.AddrPort{}, answer.Fate == oracle.Untouched && a.Protocol == corev1.ProtocolUDP && answer.Host == ""
 }
 
 func (r *run) keeps(service types.NamespacedName, p corev1.Protocol) bool {
@@ -154,21 +153,20 @@ func (r *run) judgeFlows(m *moment) error {
 		if f.over || f.unsure || open && f.attempt.Protocol == corev1.ProtocolUDP {
 			continue // whether its entries are deleted already is open
 		}
-		if err := r.talk(m, f); err != nil {
+		if _, err := r.talk(m, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// talk sends a packet of the client, and the server's answer if it takes it.
-func (r *run) talk(m *moment, f *flow) error {
-	taken, err := r.send(m, f, oracle.Later{From: oracle.FromClient})
+// talk sends a packet of the client, and the server's answer if it takes it; taken says that the client took that.
+func (r *run) talk(m *moment, f *flow) (taken bool, err error) {
+	taken, err = r.send(m, f, oracle.Later{From: oracle.FromClient})
 	if err != nil || !taken || f.silent && f.attempt.Protocol == corev1.ProtocolUDP {
-		return err
+		return false, err
 	}
-	_, err = r.send(m, f, oracle.Later{From: oracle.FromServer})
-	return err
+	return r.send(m, f, oracle.Later{From: oracle.FromServer})
 }
 
 // addressesChanged notes that these addresses have gone, or are somebody else's.
@@ -180,6 +178,23 @@ func (r *run) addressesChanged(addresses []netip.Addr) {
 		}
 		f.over = f.over || slices.Contains(addresses, way.Sender.Addr())
 	}
+}
+
+// outOfWindow has the servers of TCP connections send packets that conntrack takes for no part of them.
+func (r *run) outOfWindow(m *moment) error {
+	for _, f := range r.flows {
+		if f.unsure || f.own || f.attempt.Protocol != corev1.ProtocolTCP {
+			continue
+		}
+		taken, err := r.talk(m, f) // conntrack must have seen both ends to know what is a part
+		if err == nil && taken {
+			_, err = r.send(m, f, oracle.Later{From: oracle.FromServer, OutOfWindow: true})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // concernedServices are those that nodes know something else of than the connections were told;
@@ -220,7 +235,7 @@ func (r *run) send(m *moment, f *flow, later oracle.Later) (taken bool, err erro
 	case allowed.Service.Name != "":
 		r.affinity.Made(m.after, f.attempt, way, r.time())
 	}
-	return way.Heard && way.Server == f.sender.Way().Server, nil
+	return way.Heard && (later.From == oracle.FromServer || way.Server == f.sender.Way().Server), nil
 }
 
 // likeliest is the way that stays.

@@ -22,6 +22,7 @@ func (r *run) judgeHealth(ctx context.Context) error {
 			if !known {
 				continue
 			}
+			r.exercised(oracle.HealthCheckAgrees)
 			answers, err := r.world.Health(ctx, n.name)
 			if err != nil {
 				return err

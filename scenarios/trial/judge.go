@@ -29,6 +29,9 @@ func (r *run) violations(m *moment, a oracle.Attempt, ways []oracle.Way) []oracl
 	switch {
 	case !m.settled():
 		r.exercised(oracle.Transition)
+		if m.point == nil {
+			r.exercised(oracle.FailedRestoreChangesNothing)
+		}
 		return r.between(m, a, ways)
 	case r.sticky:
 		return r.affinity.Judge(m.after, a, r.time(), ways)

@@ -19,6 +19,8 @@ func (r *run) judgeMartians(ctx context.Context, m *moment) error {
 			return err
 		}
 		r.report.Figures.Packets++
+		answer := m.after.Expect(a)
+		r.exercised(answer.Clauses()...)
 		for _, v := range m.after.Judge(a, waysOf(seen)) {
 			dropped := []scenarios.Expect{{Drop: scenarios.Matched{Wanted: true}}, {Drop: scenarios.Matched{Wanted: true, Text: "martian"}}}
 			f := Finding{Clause: v.Clause, Node: a.Via, Attempt: a, Want: v.Want, Got: v.Got, Check: []scenarios.Step{{Send: &scenarios.Send{

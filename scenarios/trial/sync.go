@@ -92,7 +92,7 @@ func (r *run) after(ctx context.Context, attempts []oracle.Attempt) error {
 	if err := r.judgeFlows(&m); err != nil {
 		return err
 	}
-	return r.keep(&m)
+	return r.keep(&m, attempts)
 }
 
 // within judges at a point of the sync that runs.

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -42,4 +43,29 @@ steps:
 	report, err := Run(t.Context(), s, Options{})
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
+}
+
+// The same case gives the same report, with its findings and figures.
+func TestReportsAreTheSame(t *testing.T) {
+	s := read(t, cluster+web("")+dns("")+webGoes)
+	proxier := without(`-j REJECT`)
+	first, err := Run(t.Context(), s, Options{Proxier: proxier, Stop: 100, Rules: true})
+	require.NoError(t, err)
+	require.NotEmpty(t, first.Findings)
+	for range 3 {
+		again, err := Run(t.Context(), s, Options{Proxier: proxier, Stop: 100, Rules: true})
+		require.NoError(t, err)
+		require.Equal(t, first, again)
+	}
+}
+
+// A case that cannot be run is an error and no finding.
+func TestCasesOutOfOrder(t *testing.T) {
+	_, err := Run(t.Context(), &scenarios.Scenario{Topology: scenarios.Topology{Pods: []scenarios.Pod{{Name: "p", Node: "nowhere"}}}}, Options{})
+	require.ErrorContains(t, err, "nowhere")
+
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_, err = Run(ctx, read(t, cluster+nothing), Options{})
+	require.ErrorIs(t, err, context.Canceled)
 }
