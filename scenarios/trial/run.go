@@ -71,6 +71,8 @@ type nodeState struct {
 	next      *view
 	concerned []oracle.Attempt
 	damage    damage
+	// large says that the cluster was a large one, whose rules have no comments on endpoints.
+	large bool
 }
 
 // errEnough ends a run that has found enough.

@@ -34,7 +34,7 @@ func (r *run) synced(ctx context.Context, nodes []*nodeState) error {
 // sync syncs one node.
 func (r *run) sync(ctx context.Context, n *nodeState) error {
 	n.next = &view{r.world.View(n.name), n.config, n.object, r.addressesOf(n)}
-	n.concerned = r.concerned(n)
+	n.concerned, n.large = r.concerned(n), n.large || endpointsOf(n.next) > maxFewEndpoints
 	r.syncing = n
 	faulty := r.world.Node(n.name).Faulty()
 	err := r.world.Sync(ctx, []string{n.name})
