@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
 
+	"github.com/chainwalk/chainwalk/internal/ddmin"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 )
 
@@ -46,16 +47,11 @@ func (s *shrinking) try(c *cases.Case) bool {
 
 // steps drops steps, many at once first.
 func (s *shrinking) steps() {
-	for size := len(s.best.Steps) / 2; size > 0; size /= 2 {
-		for at := len(s.best.Steps) - size; at >= 0; at -= size {
-			if at+size > len(s.best.Steps) {
-				continue
-			}
-			c := *s.best
-			c.Steps = slices.Delete(slices.Clone(c.Steps), at, at+size)
-			s.try(&c)
-		}
-	}
+	ddmin.List(len(s.best.Steps), func(at, size int) bool {
+		c := *s.best
+		c.Steps = slices.Delete(slices.Clone(c.Steps), at, at+size)
+		return s.try(&c)
+	})
 }
 
 // settings makes each setting the plainest one.
