@@ -163,14 +163,15 @@ func (r *run) asOnEmptyKernel(n *nodeState, rules []saved) error {
 	return nil
 }
 
-// kubeletsChain is one that a proxier shares with the kubelet, and takes nothing from.
-const kubeletsChain = "filter KUBE-FIREWALL"
+// kubeletsChain is one that a proxier shares with the kubelet, and takes nothing from. A chain whose name ends as a canary's is there for a
+// proxier to see that it is gone, when the proxier sees fit.
+const kubeletsChain, canary = "filter KUBE-FIREWALL", "-CANARY"
 
 // own are those of some lines that are about chains that these rules have and no kernel, sorted.
 func (s *saved) own(lines []string) []string {
 	chains := map[string]bool{}
 	for _, line := range s.lines {
-		if chain := chainOf(line); strings.Contains(chain, " KUBE-") && chain != kubeletsChain {
+		if chain := chainOf(line); strings.Contains(chain, " KUBE-") && chain != kubeletsChain && !strings.HasSuffix(chain, canary) {
 			chains[chain] = true
 		}
 	}
