@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 )
@@ -20,6 +21,7 @@ func smallState() *oracle.Cluster {
 		c.Nodes = append(c.Nodes, oracle.Node{
 			Name: node, Addresses: []netip.Addr{netip.AddrFrom4([4]byte{192, 168, 0, byte(i + 1)})},
 			PodCIDRs: []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 244, byte(i), 0}), 24)},
+			Config:   &kubeproxyconfig.KubeProxyConfiguration{ClusterCIDR: "10.244.0.0/16"},
 		})
 		for j := 2; j <= 3; j++ {
 			a := netip.AddrFrom4([4]byte{10, 244, byte(i), byte(j)})

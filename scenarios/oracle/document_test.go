@@ -37,12 +37,13 @@ func document(t *testing.T) string {
 	var out strings.Builder
 	out.WriteString(`# Specification
 
-What may become of a packet in a Kubernetes cluster whose nodes run a service proxy of the iptables mode, sentence by sentence. The sentences
-are the clauses of package ` + "`scenarios/oracle`" + `, which judges by them; a report of a failure names one. This page is generated from them:
+What may become of a packet in a Kubernetes cluster whose nodes run a service proxy of the iptables mode, sentence by sentence.
+The sentences are the clauses of package ` + "`scenarios/oracle`" + `, which judges by them; a report of a failure names one. This page is
+generated from them:
 ` + "`go test ./scenarios/oracle -run TestSpecificationIsFresh -update`" + `.
 
-MUST, MAY and UNSPECIFIED say how binding a clause is: what is UNSPECIFIED is left open by the sources, and every outcome that the clause names
-is allowed. I1 to I12 are the laws that the clauses belong to:
+MUST, MAY and UNSPECIFIED say how binding a clause is: what is UNSPECIFIED is left open by the sources, and every outcome that the
+clause names is allowed. I1 to I12 are the laws that the clauses belong to:
 
 | law | |
 |---|---|

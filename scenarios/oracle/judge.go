@@ -168,12 +168,14 @@ func source(answer *Answer, i int, w *Way) (*Clause, string) {
 func (s *Spec) chances(answer *Answer) (wrong, bool) {
 	want := 1 / float64(len(answer.Endpoints))
 	for i, share := range s.shares {
+		if share == 0 {
+			return wrong{clause: answer.chosen, way: -1, what: fmt.Sprintf("%s is left out", answer.Endpoints[i])}, false
+		}
+	}
+	for i, share := range s.shares {
 		if math.Abs(share-want) > chanceTolerance {
-			clause := equalChances
-			if share == 0 {
-				clause = answer.chosen
-			}
-			return wrong{clause: clause, way: -1, what: fmt.Sprintf("%s has the chance %.9g, not %.9g", answer.Endpoints[i], share, want)}, false
+			what := fmt.Sprintf("%s has the chance %.9g, not %.9g", answer.Endpoints[i], share, want)
+			return wrong{clause: equalChances, way: -1, what: what}, false
 		}
 	}
 	return wrong{}, true

@@ -16,8 +16,8 @@ var (
 	}
 	StaleUDPFlow = &Clause{
 		Name: "stale-udp-flow", Law: "I8", Force: Must,
-		Text: "After the sync that knows that a UDP flow's endpoint no longer serves, that there is one where there was none, or that what it calls " +
-			"is no service's any more, the next datagram of the same source port meets what a first packet would.",
+		Text: "After the sync that knows that a UDP flow's endpoint no longer serves, that there is one where there was none, " +
+			"or that what it calls is no service's any more, the next datagram of the same source port meets what a first packet would.",
 		Source: []string{"kubernetes#19029", "kubernetes#42473", "kubernetes#48370", "kubernetes#112604", "kubernetes#139628"},
 	}
 	AffinitySticks = &Clause{
