@@ -17,6 +17,9 @@ import (
 // judgeHealth asks each node's health checks of services. They are those of the cluster's first family.
 func (r *run) judgeHealth(ctx context.Context) error {
 	for _, n := range r.nodes {
+		if n.fresh {
+			continue // a proxier that has not synced yet answers nothing
+		}
 		for _, s := range n.ruled.Services {
 			want, known := readyHere(n, s, r.cluster.IPFamily == scenarios.FamilyIPv6)
 			if !known {
