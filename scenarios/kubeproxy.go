@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"slices"
+	"reflect"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -45,46 +45,56 @@ func NewKubeProxy(fields map[string]any) (KubeProxy, error) {
 	return kubeProxyOf(tree)
 }
 
-// KubeProxyOf is what a configuration says other than the zero value of each field.
+// KubeProxyOf is what a configuration says other than the zero value of each field. A pointer to false or to 0 says something, and so
+// does an empty clusterCIDR, since a scenario without one has the range of its pods.
 func KubeProxyOf(c *kubeproxyconfig.KubeProxyConfiguration) (KubeProxy, error) {
-	text, err := json.Marshal(c)
+	given, err := fieldsOfConfig(c)
 	if err != nil {
-		return KubeProxy{}, fmt.Errorf("kube-proxy configuration: %w", err)
+		return KubeProxy{}, err
 	}
-	var tree map[string]any
-	if err := json.Unmarshal(text, &tree); err != nil {
-		return KubeProxy{}, fmt.Errorf("kube-proxy configuration: %w", err)
+	zero, err := fieldsOfConfig(&kubeproxyconfig.KubeProxyConfiguration{})
+	if err != nil {
+		return KubeProxy{}, err
 	}
-	delete(tree, "apiVersion")
-	delete(tree, "kind")
-	dropZero(tree)
-	return kubeProxyOf(tree)
+	delete(given, "apiVersion")
+	delete(given, "kind")
+	dropEqual(given, zero)
+	given["clusterCIDR"] = c.ClusterCIDR
+	return kubeProxyOf(given)
 }
 
-// dropZero takes out the fields that say nothing.
-func dropZero(fields map[string]any) {
+// fieldsOfConfig are the fields as JSON has them.
+func fieldsOfConfig(c *kubeproxyconfig.KubeProxyConfiguration) (map[string]any, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("kube-proxy configuration: %w", err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, fmt.Errorf("kube-proxy configuration: %w", err)
+	}
+	return fields, nil
+}
+
+// dropEqual takes out the fields that others have as well, and lists without an item.
+func dropEqual(fields, others map[string]any) {
 	for key, value := range fields {
+		other := others[key]
 		if inner, ok := value.(map[string]any); ok {
-			dropZero(inner)
+			same, _ := other.(map[string]any)
+			dropEqual(inner, same)
+			if len(inner) == 0 {
+				delete(fields, key)
+			}
+			continue
 		}
 		if number, ok := value.(float64); ok && number == math.Trunc(number) {
 			fields[key] = int64(number) // JSON has one kind of numbers
 		}
-		if saysNothing(value) {
+		if list, ok := value.([]any); reflect.DeepEqual(value, other) || ok && len(list) == 0 {
 			delete(fields, key)
 		}
 	}
-}
-
-// saysNothing reports whether a value of JSON is that of a field that is not given.
-func saysNothing(value any) bool {
-	switch v := value.(type) {
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	}
-	return slices.Contains([]any{nil, "", "0", "0s", false, 0.0}, value)
 }
 
 func kubeProxyOf(tree map[string]any) (KubeProxy, error) {

@@ -148,6 +148,14 @@ kubeProxy: {clusterCIDR: 10.0.0.0/8, iptables: {syncPeriod: 30s}, nodePortAddres
 steps:
 - sync: false
 `, written(t, s))
+	bit, off := int32(0), false
+	k, err = KubeProxyOf(&kubeproxyconfig.KubeProxyConfiguration{
+		IPTables: kubeproxyconfig.KubeProxyIPTablesConfiguration{MasqueradeBit: &bit, LocalhostNodePorts: &off},
+	})
+	require.NoError(t, err)
+	s.KubeProxy = k
+	assert.Contains(t, written(t, s), "kubeProxy: {clusterCIDR: \"\", iptables: {localhostNodePorts: false, masqueradeBit: 0}}\n",
+		"these are other than the defaults")
 	_, err = NewKubeProxy(map[string]any{"iptables.masqueradeAl": true})
 	require.ErrorContains(t, err, `did you mean "masqueradeAll"?`)
 }
