@@ -15,7 +15,7 @@ type draft struct {
 	topology scenarios.Topology
 	tools    []scenarios.Tool
 	objects  []manifest.Object
-	config   *kubeproxyconfig.KubeProxyConfiguration
+	config   *kubeproxyconfig.KubeProxyConfiguration // nil: nobody knows
 }
 
 // draft reads what a scenario of the cluster is made of; the notes say what was assumed or does not fit.
@@ -29,7 +29,6 @@ func (c *Cluster) draft() (*draft, []string, error) {
 		return nil, nil, err
 	}
 	if config == nil {
-		config = &kubeproxyconfig.KubeProxyConfiguration{}
 		s.notef("no kube-proxy configuration is known: its defaults count, with the range of the nodes' podCIDRs as clusterCIDR")
 	}
 	objects, err := c.pruned()
@@ -55,11 +54,14 @@ func (c *Cluster) tools() []scenarios.Tool {
 	return nil
 }
 
-// pruneConfig is what of a configuration decides about packets.
+// pruneConfig is what of a configuration decides about packets; nil of none.
 func pruneConfig(c *kubeproxyconfig.KubeProxyConfiguration) *kubeproxyconfig.KubeProxyConfiguration {
+	if c == nil {
+		return nil
+	}
 	out := &kubeproxyconfig.KubeProxyConfiguration{
 		ClusterCIDR: c.ClusterCIDR, DetectLocalMode: c.DetectLocalMode, DetectLocal: c.DetectLocal,
-		NodePortAddresses: c.NodePortAddresses, BindAddress: c.BindAddress,
+		NodePortAddresses: c.NodePortAddresses,
 	}
 	out.IPTables.MasqueradeBit, out.IPTables.MasqueradeAll = c.IPTables.MasqueradeBit, c.IPTables.MasqueradeAll
 	out.IPTables.LocalhostNodePorts = c.IPTables.LocalhostNodePorts
@@ -67,11 +69,29 @@ func pruneConfig(c *kubeproxyconfig.KubeProxyConfiguration) *kubeproxyconfig.Kub
 	return out.DeepCopy()
 }
 
+// simulatedPods begin the names of a simulated node's devices to its pods (scenarios/plan).
+const simulatedPods = "veth"
+
+// toSimulated has kube-proxy know local traffic by the devices of simulated nodes, where it goes by devices.
+func (d *draft) toSimulated() {
+	if d.config == nil {
+		return
+	}
+	switch d.config.DetectLocalMode {
+	case "BridgeInterface", "InterfaceNamePrefix":
+		d.config.DetectLocalMode = "InterfaceNamePrefix"
+		d.config.DetectLocal = kubeproxyconfig.DetectLocalConfiguration{InterfaceNamePrefix: simulatedPods}
+	}
+}
+
 // scenario is the scenario without steps.
 func (d *draft) scenario(name string) (*scenarios.Scenario, error) {
-	kubeProxy, err := scenarios.KubeProxyOf(d.config)
-	if err != nil {
-		return nil, err
+	var kubeProxy scenarios.KubeProxy
+	if d.config != nil {
+		var err error
+		if kubeProxy, err = scenarios.KubeProxyOf(d.config); err != nil {
+			return nil, err
+		}
 	}
 	if len(d.topology.Pods) == 0 {
 		d.topology.Pods = nil // not given, rather than none

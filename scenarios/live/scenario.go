@@ -23,6 +23,7 @@ func (c *Cluster) Scenario(o ScenarioOptions) (s *scenarios.Scenario, notes []st
 	if err != nil {
 		return nil, nil, err
 	}
+	d.toSimulated()
 	if o.Anonymise {
 		d.anonymise()
 	}

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -154,6 +155,19 @@ func TestKubeProxysConfigMapCounts(t *testing.T) {
 	assert.Empty(t, notes)
 	text, _ := written(t, s)
 	assert.Contains(t, text, "kubeProxy: {clusterCIDR: 10.244.0.0/16, iptables: {masqueradeAll: true}}")
+}
+
+func TestLocalTrafficIsKnownByTheSimulatedDevices(t *testing.T) {
+	cluster := recorded(t, "legacy")
+	cluster.Config = &kubeproxyconfig.KubeProxyConfiguration{
+		BindAddress: "172.18.0.3", DetectLocalMode: "BridgeInterface",
+		DetectLocal: kubeproxyconfig.DetectLocalConfiguration{BridgeInterface: "cni0"},
+	}
+	s, _, err := cluster.Scenario(ScenarioOptions{Name: "by devices"})
+	require.NoError(t, err)
+	text, read := written(t, s)
+	assert.Contains(t, text, `kubeProxy: {clusterCIDR: "", detectLocal: {interfaceNamePrefix: veth}, detectLocalMode: InterfaceNamePrefix}`)
+	holds(t, read)
 }
 
 func TestSnapshotsAddWhatObjectsDoNotSay(t *testing.T) {

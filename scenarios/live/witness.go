@@ -81,6 +81,7 @@ func (w *witness) scenario(ctx context.Context, narrow bool) (*scenarios.Scenari
 	if err != nil {
 		return nil, err
 	}
+	d.toSimulated()
 	w.reduce(d, &answer, narrow)
 	s, err := d.scenario(cmp.Or(w.finding.Service, "packets of no service") + ": " + w.String())
 	if err != nil {

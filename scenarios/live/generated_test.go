@@ -1,0 +1,88 @@
+package live
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/gen"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+// simulated is a generated cluster after its first sync, as it would be looked at from outside; nil if its nodes are configured in
+// different ways.
+func simulated(t *testing.T, seed uint64) *Cluster {
+	s := gen.Example(gen.Options{}, seed)
+	resolved, err := scenarios.Resolve(s)
+	require.NoError(t, err)
+	if slices.ContainsFunc(s.Topology.Nodes, func(n scenarios.Node) bool { return !reflect.ValueOf(n.KubeProxy).IsZero() }) {
+		return nil
+	}
+	resolved = resolved.With(scenarios.ToolLegacy)
+	world, err := sim.NewWorld(t.Context(), resolved, sim.Options{Direct: true})
+	require.NoError(t, err)
+	c := &Cluster{Objects: resolved.Objects, Config: resolved.Configs[resolved.Nodes[0].Name]}
+	for _, h := range world.Plan().Hosts {
+		if h.Node == nil {
+			continue
+		}
+		require.NoError(t, world.Sync(t.Context(), []string{h.Name}))
+		host, err := packetsim.NewHost(packetsim.HostConfig{
+			Name: h.Name, Devices: h.Devices, Routes: h.Routes,
+			Sysctls: withLocalnet(t, h.Sysctls, world.Kernel(h.Name)), Netfilter: world.Kernel(h.Name),
+		})
+		require.NoError(t, err)
+		taken, err := snapshot.Of(host)
+		require.NoError(t, err)
+		c.Snapshots = append(c.Snapshots, taken)
+	}
+	for i := range resolved.Pods {
+		c.Objects = append(c.Objects, podObject(t, &resolved.Pods[i]))
+	}
+	return c
+}
+
+// withLocalnet are a node's settings with the one that its proxier makes, with the rule against what it lets in.
+func withLocalnet(t *testing.T, sysctls map[string]string, kernel *fakeipt.Kernel) map[string]string {
+	rules, err := rulesetOf(kernel, fakeipt.IPv4)
+	require.NoError(t, err)
+	out := maps.Clone(sysctls)
+	if len(rules["filter KUBE-FIREWALL"]) > 0 {
+		out["net.ipv4.conf.all.route_localnet"] = "1"
+	}
+	return out
+}
+
+func podObject(t *testing.T, p *scenarios.Pod) manifest.Object {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Spec: corev1.PodSpec{NodeName: p.Node}}
+	for _, a := range p.Addresses {
+		pod.Status.PodIPs = append(pod.Status.PodIPs, corev1.PodIP{IP: a.String()})
+	}
+	o, err := manifest.New(pod)
+	require.NoError(t, err)
+	return o
+}
+
+// Whatever a cluster is made of, the doctor finds nothing wrong with what a sound proxier wrote for it.
+func TestNothingIsWrongWithGeneratedClusters(t *testing.T) {
+	for seed := range uint64(60) {
+		c := simulated(t, seed)
+		if c == nil {
+			continue
+		}
+		report, err := c.Examine(t.Context())
+		require.NoError(t, err, "seed %d", seed)
+		assert.Empty(t, report.Findings, "seed %d: %s", seed, textOf(t, report))
+	}
+}
