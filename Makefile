@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets mutate peer hunt verify
+.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets track-record mutate peer hunt verify
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,10 @@ SLOW      ?= 30s
 SLOW_RUNS ?= 20
 flaky: ## run the tests of PACKAGES (./...) RUNS (200) times, JOBS at once (twice the processors), with the race detector; print what failed
 	$(GO) run ./internal/flaky -runs $(RUNS) $(addprefix -jobs ,$(JOBS)) -slow $(SLOW) -slow-runs $(SLOW_RUNS) $(PACKAGES)
+
+RECORD ?= -kept -cases 300
+track-record: ## find the bugs of the track record again, and replay their scenarios with the bug and without (RECORD="-seeds 5 -write": all, written anew)
+	$(GO) run ./scenarios/trackrecord/record $(RECORD)
 
 MUTATE_WITH ?= tests
 mutate: ## change the proxier in many small ways, and print what no test (MUTATE_WITH=fuzz: what chainwalk fuzz) notices

@@ -86,7 +86,7 @@ func (b *binary) sound(ctx context.Context, o options, out io.Writer) bool {
 // shrinks bounds what is spent on a small scenario: nothing if none is kept.
 func shrinks(o options) string {
 	if o.write {
-		return "1000"
+		return "300"
 	}
 	return "-1"
 }

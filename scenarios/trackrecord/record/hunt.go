@@ -40,9 +40,6 @@ type try struct {
 
 // huntAll looks for all faults, several at once.
 func (b *binary) huntAll(ctx context.Context, o options, faults []trackrecord.Fault, out io.Writer) []hunt {
-	if o.only != "" {
-		faults = slices.DeleteFunc(faults, func(f trackrecord.Fault) bool { return f.Name != o.only })
-	}
 	hunts := make([]hunt, len(faults))
 	places := make(chan int)
 	var workers sync.WaitGroup
@@ -51,6 +48,11 @@ func (b *binary) huntAll(ctx context.Context, o options, faults []trackrecord.Fa
 		workers.Go(func() {
 			for place := range places {
 				hunts[place] = b.hunt(ctx, faults[place], o)
+				if o.write {
+					hunts[place].keep(ctx, b)
+				} else {
+					hunts[place].replayKept(ctx, b)
+				}
 				printing.Lock()
 				fmt.Fprintln(out, hunts[place].line())
 				printing.Unlock()
@@ -120,8 +122,14 @@ func file(f *trackrecord.Fault) string {
 	return filepath.Join("scenarios", "testdata", "regress", number+"-"+f.Name+".yaml")
 }
 
+// isKept says whether there is a file that shows the fault.
+func isKept(root string, f *trackrecord.Fault) bool {
+	_, err := os.Stat(filepath.Join(root, file(f)))
+	return err == nil
+}
+
 // keep writes the smallest scenario that fails with the fault and holds without.
-func (h *hunt) keep(ctx context.Context, b *binary, out io.Writer) {
+func (h *hunt) keep(ctx context.Context, b *binary) {
 	candidates := slices.DeleteFunc(slices.Clone(h.tries), func(t try) bool { return t.failure == nil })
 	slices.SortStableFunc(candidates, func(a, b try) int { return len(a.failure.File) - len(b.failure.File) })
 	path := filepath.Join(b.root, file(&h.fault))
@@ -131,7 +139,7 @@ func (h *hunt) keep(ctx context.Context, b *binary, out io.Writer) {
 			return
 		}
 		h.trouble = slices.DeleteFunc(h.trouble, func(err error) bool { return errors.Is(err, errReplay) })
-		h.replayKept(ctx, b, out)
+		h.replayKept(ctx, b)
 		if h.kept != "" {
 			return
 		}
@@ -164,7 +172,7 @@ func references(f *trackrecord.Fault) string {
 var errReplay = errors.New("replay")
 
 // replayKept runs the kept file with the fault and without.
-func (h *hunt) replayKept(ctx context.Context, b *binary, out io.Writer) {
+func (h *hunt) replayKept(ctx context.Context, b *binary) {
 	path := filepath.Join(b.root, file(&h.fault))
 	err := h.measure(path)
 	if err == nil {

@@ -1,11 +1,11 @@
 // Command record runs the track record: it builds chainwalk with all faults of scenarios/trackrecord in it, and has `chainwalk fuzz`
 // look for each, without telling it what is wrong.
 //
-//	record [-seeds N] [-cases N] [-jobs N] [-only NAME] [-write]
+//	record [-seeds N] [-cases N] [-jobs N] [-only NAME] [-kept] [-write]
 //
 // With -write the smallest scenario that showed a fault is kept in scenarios/testdata/regress, if it fails with the fault and holds
 // without, and docs/track-record.md is written. Without it the command says what was found, and replays the kept files on both
-// proxiers. It ends with status 1 if a fault was not found, if the sound proxier fails a case, or if a kept file does not fail with its
+// proxiers; with -kept that is all it looks for. It ends with status 1 if a fault was not found, if the sound proxier fails a case, or if a kept file does not fail with its
 // fault, or fails without.
 package main
 
@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/internal/overlay"
 	"github.com/chainwalk/chainwalk/scenarios/trackrecord"
@@ -35,7 +36,7 @@ func main() {
 type options struct {
 	seeds, cases, jobs int
 	only               string
-	write              bool
+	write, kept        bool
 }
 
 const (
@@ -68,11 +69,12 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	flags.IntVar(&o.cases, "cases", 2000, "how many cases may be judged until a fault is found")
 	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "how many faults are looked for at once")
 	flags.StringVar(&o.only, "only", "", "this fault only")
+	flags.BoolVar(&o.kept, "kept", false, "look only for the faults of which a file is kept")
 	flags.BoolVar(&o.write, "write", false, "keep what was found, and write docs/track-record.md")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if flags.NArg() > 0 || o.seeds < 1 || o.cases < 1 || o.jobs < 1 || o.write && o.only != "" {
+	if flags.NArg() > 0 || o.seeds < 1 || o.cases < 1 || o.jobs < 1 || o.write && (o.kept || o.only != "") {
 		flags.Usage()
 		return o, errors.New("bad usage")
 	}
@@ -94,18 +96,15 @@ func record(ctx context.Context, o options, out io.Writer) (held bool, err error
 	if err != nil {
 		return false, err
 	}
-	faults := trackrecord.Faults()
+	faults := slices.DeleteFunc(trackrecord.Faults(), func(f trackrecord.Fault) bool {
+		return o.only != "" && f.Name != o.only || o.kept && !isKept(root, &f)
+	})
 	hunts := b.huntAll(ctx, o, faults, out)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
 	held = b.sound(ctx, o, out)
 	for i := range hunts {
-		if o.write {
-			hunts[i].keep(ctx, b, out)
-		} else {
-			hunts[i].replayKept(ctx, b, out)
-		}
 		held = held && hunts[i].good()
 	}
 	writeSummary(out, hunts)
