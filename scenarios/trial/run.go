@@ -71,7 +71,7 @@ type nodeState struct {
 	next      *view
 	concerned []oracle.Attempt
 	damage    damage
-	// large says that the cluster was a large one, whose rules have no comments on endpoints.
+	// large says that the cluster was a large one, for which less is written and deleted.
 	large bool
 }
 
