@@ -119,6 +119,12 @@ func (u *unhealthy) Health(family corev1.IPFamily) map[types.NamespacedName]prox
 	return out
 }
 
+// deaf is told nothing of failures.
+type deaf struct{}
+
+func (deaf) QueuedUpdate(corev1.IPFamily) {}
+func (deaf) Updated(corev1.IPFamily)      {}
+
 const cluster = `
 name: a small cluster
 topology:
@@ -226,6 +232,12 @@ func TestFaultsAreFound(t *testing.T) {
   - {apiVersion: v1, kind: Service, metadata: {name: lb}, spec: {type: LoadBalancer, clusterIP: 172.30.0.77, externalTrafficPolicy: Local,
      healthCheckNodePort: 31077, ports: [{port: 80, targetPort: 8080, nodePort: 30077}]}}
 ` + slice("lb", "{port: 8080}", onNode1) + slice("lb", "{port: 8080}", onNode2), "health-check-agrees"},
+		{"/healthz says that all is well", func(p node.Process) (node.Proxy, []string, error) {
+			p.Health = deaf{}
+			return node.Chainwalk(p)
+		}, `
+- fault: {restoreFails: 9}
+` + strings.TrimRight(web(onNode1), "\n") + "\n- advance: 300s\n", "health-tells-failure"},
 		{"invalid packets pass", without(`--ctstate INVALID`), nothing, "invalid-packet-dropped"},
 		{"loopback is open to others", without(`-A KUBE-FIREWALL`), nothing, "loopback-from-outside"},
 		{"services are not remembered", without(`--rcheck`), `

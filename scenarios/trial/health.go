@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 )
@@ -99,6 +101,40 @@ func addReady(ready map[netip.Addr]bool, slice *discoveryv1.EndpointSlice, node 
 		ready[a] = is
 	}
 	return true
+}
+
+// failing notes how a sync ended.
+func (n *nodeState) failing(fails bool, now time.Duration) {
+	if fails && !n.failsNow {
+		n.failed = now
+	}
+	n.failsNow = fails
+}
+
+// judgeHealthz asks the nodes whose syncs have failed for long whether they say so.
+func (r *run) judgeHealthz(ctx context.Context) error {
+	for _, n := range r.nodes {
+		if r.quiet || !n.failsNow || n.fresh || r.passed-n.failed <= 2*proxier.WithDefaults(n.config).IPTables.SyncPeriod.Duration {
+			continue
+		}
+		r.exercised(oracle.HealthTellsFailure)
+		healthy, err := r.world.Healthz(ctx, n.name)
+		if err != nil {
+			return err
+		}
+		if !healthy {
+			continue
+		}
+		no := false
+		f := Finding{
+			Clause: oracle.HealthTellsFailure, Node: n.name, Want: "/healthz tells that syncs have failed for long", Got: "all is well",
+			Check: []scenarios.Step{{Healthz: &scenarios.HealthzCheck{Nodes: []string{n.name}, Healthy: &no}}},
+		}
+		if err := r.add(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // clusterIPs are the addresses of a service.

@@ -67,6 +67,9 @@ type nodeState struct {
 	ruled *view
 	// tried is what syncs were made of that failed since.
 	tried []*view
+	// failed is since when syncs have failed that had something to write; failsNow says that the last one did.
+	failed   time.Duration
+	failsNow bool
 	// next is what the sync that runs is made of, and concerned are the attempts that it can concern.
 	next      *view
 	concerned []oracle.Attempt
@@ -151,6 +154,9 @@ func (r *run) one(ctx context.Context, s *scenarios.Step) error {
 	}
 	r.addressesChanged(gone)
 	r.note(s)
+	if err := r.judgeHealthz(ctx); err != nil {
+		return err
+	}
 	return r.synced(ctx, r.named(r.player.Syncs(s)))
 }
 

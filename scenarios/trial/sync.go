@@ -44,6 +44,7 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 	if r.failed != nil {
 		return r.failed
 	}
+	n.failing(err != nil && !tried.same(n.ruled), r.passed)
 	if faulty || err != nil && r.blind() {
 		n.tried = append(n.tried, tried) // if it says that it ended well, that shows later
 		return nil
