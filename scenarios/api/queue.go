@@ -15,7 +15,8 @@ import (
 
 // Queue stands between the API and the proxier of one node, and can hold back what the
 // proxier would be told. Of nodes it tells of the proxier's own alone, as a proxier that watches
-// one node hears it, and of services and slices of those that its watches select. It implements config.Handler, and is safe for use by several goroutines.
+// one node hears it, and of services and slices of those that its watches select. It implements
+// config.Handler, and is safe for use by several goroutines.
 type Queue struct {
 	node    string
 	proxier config.Handler
@@ -65,13 +66,6 @@ func (q *Queue) Hold(holds bool) {
 		q.tellAll(q.waiting)
 		q.waiting = nil
 	}
-}
-
-// Held is how many changes are held back.
-func (q *Queue) Held() int {
-	q.lock.Lock()
-	defer q.lock.Unlock()
-	return len(q.waiting)
 }
 
 // Deliver tells some of what is held back; the rest stays.

@@ -60,7 +60,8 @@ func service(name, version string) manifest.Object {
 }
 
 func slice(name, version string) manifest.Object {
-	return manifest.Object{Object: &discoveryv1.EndpointSlice{TypeMeta: metav1.TypeMeta{Kind: "EndpointSlice"}, ObjectMeta: meta(name, version)}}
+	o := &discoveryv1.EndpointSlice{TypeMeta: metav1.TypeMeta{Kind: "EndpointSlice"}, ObjectMeta: meta(name, version)}
+	return manifest.Object{Object: o}
 }
 
 func node(name, version string) manifest.Object {
@@ -121,13 +122,13 @@ func TestQueueTellsInOrder(t *testing.T) {
 		q, l := queueOn(t, k)
 		changes(t, k)
 		assert.Empty(t, l.heard)
-		assert.Equal(t, 9, q.Held(), "those of other nodes are none")
+		assert.Len(t, q.waiting, 9, "those of other nodes are none")
 		q.Hold(false)
 		assert.ElementsMatch(t, []string{
 			"update web/1 web/2", "update slice web-1/1 web-1/2", "update node node1/1 node1/2", "add blog/1", "update web/2 web/3",
 			"delete blog/1", "delete slice web-1/2", "add slice web-1/3", "delete web/3",
 		}, l.heard)
-		assert.Zero(t, q.Held())
+		assert.Empty(t, q.waiting)
 		require.NoError(t, k.Apply(t.Context(), []manifest.Object{service("web", "4")}))
 		assert.Equal(t, "add web/4", l.heard[len(l.heard)-1])
 	})
@@ -141,7 +142,8 @@ func TestQueueTellsSome(t *testing.T) {
 		heard    []string
 		view     string
 	}{
-		{"the oldest", scenarios.Delivery{Kinds: services, Count: 2}, []string{"update web/1 web/2", "add blog/1"}, "blog1 web2 | web-11 | node11"},
+		{"the oldest", scenarios.Delivery{Kinds: services, Count: 2}, []string{
+			"update web/1 web/2", "add blog/1"}, "blog1 web2 | web-11 | node11"},
 		{"a kind alone", scenarios.Delivery{Kinds: slices}, []string{
 			"update slice web-1/1 web-1/2", "delete slice web-1/2", "add slice web-1/3"}, "web1 | web-13 | node11"},
 		{"twice", scenarios.Delivery{Kinds: slices, Twice: true}, []string{

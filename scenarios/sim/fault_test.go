@@ -27,7 +27,8 @@ func TestFaultsAndWhatComesAfterThem(t *testing.T) {
 		{"a restore of the other family fails", scenarios.Fault{RestoreFails: 1, Family: scenarios.FamilyIPv6}, "", after},
 		{"a restore commits a table of two", scenarios.Fault{RestoreFails: 1, Commits: []string{"nat"}}, "Couldn't load target `FAULT'", after},
 		{"a restore commits a table that matters less", scenarios.Fault{RestoreFails: 1, Commits: []string{"filter"}}, "FAULT", before},
-		{"the lock is held", scenarios.Fault{LockHeld: 100}, "Another app is currently holding the xtables lock. Stopped waiting after 5s.", before},
+		{"the lock is held", scenarios.Fault{LockHeld: 100},
+			"Another app is currently holding the xtables lock. Stopped waiting after 5s.", before},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := worldOf(t, smallState, Options{Direct: true})
@@ -222,7 +223,8 @@ func TestHealthzTellsOfRulesThatAreLate(t *testing.T) {
 			assert.False(t, healthy())
 			require.NoError(t, w.Sync(ctx, []string{"node1"}))
 			assert.True(t, healthy())
-			require.NoError(t, w.Apply(ctx, objects(t, "{apiVersion: v1, kind: Node, metadata: {name: node1}, spec: {taints: [{key: ToBeDeletedByClusterAutoscaler}]}}")))
+			const leaving = "{apiVersion: v1, kind: Node, metadata: {name: node1}, spec: {taints: [{key: ToBeDeletedByClusterAutoscaler}]}}"
+			require.NoError(t, w.Apply(ctx, objects(t, leaving)))
 			assert.False(t, healthy(), "load balancers are to leave")
 		})
 	}

@@ -115,9 +115,6 @@ func chooseReached(all []network.Reached, pick netip.AddrPort) int {
 	return best
 }
 
-// Attempt is the first packet of the flow.
-func (f *Flow) Attempt() oracle.Attempt { return f.attempt }
-
 // Way is the way that the first packet took.
 func (f *Flow) Way() oracle.Way { return f.way }
 
