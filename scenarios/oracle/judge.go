@@ -14,7 +14,6 @@ const chanceTolerance = 1.0 / (1 << 28)
 // wrong is what a judge finds in a way.
 type wrong struct {
 	clause *Clause
-	way    int // -1: all of them together
 	what   string
 }
 
@@ -22,11 +21,6 @@ type wrong struct {
 func (s *Spec) Judge(a Attempt, ways []Way) []Violation {
 	answer := s.expect(&a)
 	return s.judge(&a, &answer, ways)
-}
-
-// Judged is Judge for an answer that Expect gave for the attempt.
-func (s *Spec) Judged(a Attempt, answer *Answer, ways []Way) []Violation {
-	return s.judge(&a, answer, ways)
 }
 
 func (s *Spec) judge(a *Attempt, answer *Answer, ways []Way) []Violation {
@@ -52,12 +46,12 @@ func (s *Spec) check(a *Attempt, answer *Answer, ways []Way) (wrong, bool) {
 		return wrong{}, true
 	}
 	if len(ways) == 0 {
-		return wrong{clause: answer.because(), way: -1, what: "it took no way at all"}, false
+		return wrong{clause: answer.because(), what: "it took no way at all"}, false
 	}
 	s.shares = append(s.shares[:0], make([]float64, len(answer.Endpoints))...)
 	for i := range ways {
 		if clause, what := s.way(a, answer, &ways[i]); clause != nil {
-			return wrong{clause: clause, way: i, what: what}, false
+			return wrong{clause: clause, what: what}, false
 		}
 	}
 	if answer.Fate != ToEndpoint || answer.Loose || answer.flow != nil || answer.remembered {
@@ -169,13 +163,13 @@ func (s *Spec) chances(answer *Answer) (wrong, bool) {
 	want := 1 / float64(len(answer.Endpoints))
 	for i, share := range s.shares {
 		if share == 0 {
-			return wrong{clause: answer.chosen, way: -1, what: fmt.Sprintf("%s is left out", answer.Endpoints[i])}, false
+			return wrong{clause: answer.chosen, what: fmt.Sprintf("%s is left out", answer.Endpoints[i])}, false
 		}
 	}
 	for i, share := range s.shares {
 		if math.Abs(share-want) > chanceTolerance {
 			what := fmt.Sprintf("%s has the chance %.9g, not %.9g", answer.Endpoints[i], share, want)
-			return wrong{clause: equalChances, way: -1, what: what}, false
+			return wrong{clause: equalChances, what: what}, false
 		}
 	}
 	return wrong{}, true

@@ -47,7 +47,9 @@ func broken(violations []oracle.Violation) string {
 
 func TestJudgeNamesTheClause(t *testing.T) {
 	stopped := func(end oracle.End) []oracle.Way {
-		return []oracle.Way{{Probability: 1, End: end, Host: "node1", Sender: client, Client: client, Server: webAttempt.To, Heard: end == oracle.Rejected}}
+		w := oracle.Way{Probability: 1, End: end, Host: "node1", Sender: client, Client: client, Server: webAttempt.To}
+		w.Heard = end == oracle.Rejected
+		return []oracle.Way{w}
 	}
 	change := func(what func(w *oracle.Way)) []oracle.Way {
 		ways := thirds()
@@ -74,7 +76,7 @@ func TestJudgeNamesTheClause(t *testing.T) {
 		{"not heard", nil, change(func(w *oracle.Way) { w.Heard = false }), "replies-come-back"},
 		{"refused by the endpoint", nil, change(func(w *oracle.Way) { w.End = oracle.Refused }), "cluster-ip-served"},
 		{"an endpoint that is not ready", withNotReady, thirds(), "ready-endpoints"},
-		{"a port that is no endpoint's", nil, change(func(w *oracle.Way) { w.Server = netip.MustParseAddrPort("10.244.2.2:9") }), "cluster-ip-served"},
+		{"no endpoint's port", nil, change(func(w *oracle.Way) { w.Server = netip.MustParseAddrPort("10.244.2.2:9") }), "cluster-ip-served"},
 		{"no endpoint", without, stopped(oracle.Rejected), ""},
 		{"no endpoint, dropped", without, stopped(oracle.Dropped), "no-endpoint-rejects"},
 		{"no endpoint, untouched", without, stopped(oracle.Lost), "no-endpoint-rejects"},
@@ -116,7 +118,9 @@ func TestNodesAreJudgedByWhatTheyWereTold(t *testing.T) {
 func TestBetween(t *testing.T) {
 	full, none := judgedState(nil), judgedState(func(c *oracle.Cluster) { c.Slices[0].Endpoints = nil })
 	one := judgedState(func(c *oracle.Cluster) { c.Slices[0].Endpoints = c.Slices[0].Endpoints[:1] })
-	rejected := []oracle.Way{{Probability: 1, End: oracle.Rejected, Host: "node1", Sender: client, Client: client, Server: webAttempt.To, Heard: true}}
+	rejected := []oracle.Way{{
+		Probability: 1, End: oracle.Rejected, Host: "node1", Sender: client, Client: client, Server: webAttempt.To, Heard: true,
+	}}
 	passed := []oracle.Way{{Probability: 1, End: oracle.Lost, Host: "router", Sender: client, Client: client, Server: webAttempt.To}}
 	for _, row := range []struct {
 		name          string
@@ -263,7 +267,8 @@ func TestTCPFlows(t *testing.T) {
 	invalid := oracle.Later{From: oracle.FromServer, OutOfWindow: true}
 	dropped := []oracle.Way{{Probability: 1, End: oracle.Dropped, Host: "node2"}}
 	assert.Empty(t, broken(f.Judge(invalid, dropped)))
-	assert.Equal(t, "invalid-packet-dropped", broken(f.Judge(invalid, []oracle.Way{{Probability: 1, End: oracle.Delivered, Host: "10.244.1.3"}})))
+	stray := []oracle.Way{{Probability: 1, End: oracle.Delivered, Host: "10.244.1.3"}}
+	assert.Equal(t, "invalid-packet-dropped", broken(f.Judge(invalid, stray)))
 	liberal := judgedState(func(c *oracle.Cluster) { c.Nodes[0].Liberal = true })
 	assert.True(t, liberal.Keep(webAttempt, first).Expect(invalid).Open)
 
@@ -280,7 +285,8 @@ func TestMartiansStayOut(t *testing.T) {
 	require.NotEmpty(t, martians)
 	for _, a := range martians {
 		sender := netip.MustParseAddrPort("203.0.113.2:40000")
-		assert.Empty(t, broken(s.Judge(a, []oracle.Way{{Probability: 1, End: oracle.Lost, Host: a.Via, Sender: sender, Client: sender, Server: a.To}})))
+		out := []oracle.Way{{Probability: 1, End: oracle.Lost, Host: a.Via, Sender: sender, Client: sender, Server: a.To}}
+		assert.Empty(t, broken(s.Judge(a, out)))
 		in := []oracle.Way{{Probability: 1, End: oracle.Delivered, Host: a.Via, Sender: sender, Client: sender, Server: a.To, Heard: true}}
 		assert.Equal(t, "loopback-from-outside", broken(s.Judge(a, in)))
 	}

@@ -3,7 +3,6 @@ package oracle
 // Spec says what may become of packets in one state of a cluster. It is safe for
 // use by one goroutine at a time.
 type Spec struct {
-	cluster  *Cluster
 	network  *network
 	services *services
 	views    []view
@@ -21,7 +20,7 @@ type knowledge struct {
 // New makes the specification of a state that all nodes know.
 func New(c *Cluster) *Spec {
 	s := &Spec{
-		cluster: c, network: newNetwork(c), services: newServices(c), views: make([]view, len(c.Nodes)), known: make([]knowledge, len(c.Nodes)),
+		network: newNetwork(c), services: newServices(c), views: make([]view, len(c.Nodes)), known: make([]knowledge, len(c.Nodes)),
 	}
 	for i := range c.Nodes {
 		s.views[i] = newView(&c.Nodes[i])
