@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"math/bits"
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +24,8 @@ type host struct {
 	node      int // the node that it is, or runs on; -1 for a machine
 	addresses []netip.Addr
 	listen    []Listener
-	device    string // its node's device to it
+	device    string         // its node's device to it
+	cidrs     []netip.Prefix // of a node: its pods'
 }
 
 // network are the hosts, as the specification asks for them.
@@ -51,7 +53,7 @@ func newNetwork(c *Cluster) *network {
 	for i := range c.Nodes {
 		node := &c.Nodes[i]
 		places[node.Name] = i
-		n.add(host{kind: aNode, name: node.Name, node: i, addresses: node.Addresses, listen: node.Listen})
+		n.add(host{kind: aNode, name: node.Name, node: i, addresses: node.Addresses, listen: node.Listen, cidrs: node.PodCIDRs})
 		for _, cidr := range node.PodCIDRs {
 			n.cidrs = append(n.cidrs, podCIDR{prefix: cidr, node: i})
 		}
@@ -123,7 +125,36 @@ func (h *host) source(a *Attempt) netip.Addr {
 	case h.kind == aNode && to.IsLoopback():
 		return to
 	}
+	if h.kind == aNode && to.Is6() {
+		return h.nearest(to)
+	}
 	return h.address(to.Is6())
+}
+
+// nearest is the address of a node, but for those towards its pods, that has the longest part in common with
+// another IPv6 address: RFC 6724, section 5, rules 5 and 8.
+func (h *host) nearest(to netip.Addr) netip.Addr {
+	best, longest := h.address(true), -1
+	for _, a := range h.addresses {
+		towardsPods := false
+		for _, cidr := range h.cidrs {
+			towardsPods = towardsPods || cidr.Contains(a)
+		}
+		if common := commonBits(a, to); a.Is6() && !towardsPods && common > longest {
+			best, longest = a, common
+		}
+	}
+	return best
+}
+
+func commonBits(a, b netip.Addr) int {
+	x, y := a.As16(), b.As16()
+	for i := range x {
+		if different := x[i] ^ y[i]; different != 0 {
+			return 8*i + bits.LeadingZeros8(different)
+		}
+	}
+	return 128
 }
 
 var loopback4 = netip.AddrFrom4([4]byte{127, 0, 0, 1})
