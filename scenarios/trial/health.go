@@ -65,7 +65,7 @@ func readyHere(n *nodeState, s *corev1.Service, v6 bool) (count int, known bool)
 		if serviceOf(slice).Name != s.Name || slice.Namespace != s.Namespace || (slice.AddressType == discoveryv1.AddressTypeIPv6) != v6 {
 			continue
 		}
-		if !addReady(ready, slice, n.name) {
+		if !hasAllPorts(slice, s) || !addReady(ready, slice, n.name) {
 			return 0, false
 		}
 	}
@@ -85,6 +85,15 @@ func hasHealthCheck(s *corev1.Service, v6 bool) bool {
 		slices.ContainsFunc(clusterIPs(s), func(a netip.Addr) bool { return a.Is6() == v6 })
 }
 
+// hasAllPorts reports whether the endpoints of a slice are some of every port of a service.
+func hasAllPorts(slice *discoveryv1.EndpointSlice, s *corev1.Service) bool {
+	return !slices.ContainsFunc(s.Spec.Ports, func(port corev1.ServicePort) bool {
+		return !slices.ContainsFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool {
+			return p.Port != nil && p.Name != nil && *p.Name == port.Name && p.Protocol != nil && *p.Protocol == port.Protocol
+		})
+	})
+}
+
 // addReady adds a slice's endpoints on a node, and whether they are ready. It is false if something else was said of
 // one of them, or one has no address that everybody reads alike.
 func addReady(ready map[netip.Addr]bool, slice *discoveryv1.EndpointSlice, node string) bool {
@@ -95,7 +104,7 @@ func addReady(ready map[netip.Addr]bool, slice *discoveryv1.EndpointSlice, node 
 		}
 		a, err := netip.ParseAddr(e.Addresses[0])
 		is := e.Conditions.Ready == nil || *e.Conditions.Ready
-		if was, twice := ready[a]; err != nil || len(slice.Ports) == 0 || twice && was != is {
+		if was, twice := ready[a]; err != nil || twice && was != is {
 			return false
 		}
 		ready[a] = is
