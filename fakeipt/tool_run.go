@@ -90,7 +90,7 @@ func (run *toolRun) identify() toolKind {
 		run.family = IPv4
 	}
 	rest = strings.TrimPrefix(rest, [...]string{"-legacy", "-nft"}[run.kernel.dialect])
-	kind := toolNone
+	var kind toolKind
 	switch rest {
 	case "":
 		kind = toolCommand

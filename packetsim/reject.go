@@ -147,7 +147,8 @@ func (w *walk) emit(p *skb, anySrc bool) {
 		p.Src = src
 	}
 	made := p.Packet
-	replies := append(w.outcome.Replies, Reply{})
+	replies := w.outcome.Replies
+	replies = append(replies, Reply{})
 	reply := &replies[len(replies)-1]
 	sub := w.h.newWalk(w.chance, w.told, &reply.Outcome)
 	sub.hooks = w.hooks

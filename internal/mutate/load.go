@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"strings"
 )
 
 const module = "github.com/chainwalk/chainwalk"
@@ -123,6 +122,3 @@ func check(p listed, folder string, exports map[string]string) (*source, error) 
 	s.types, err = config.Check(p.ImportPath, s.fset, files, s.info)
 	return s, err
 }
-
-// ours says whether an import path is of this module.
-func ours(importPath string) bool { return strings.HasPrefix(importPath, module+"/") }

@@ -98,7 +98,7 @@ func readNumbers(file string) (map[int]bool, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		number, err := strconv.Atoi(lines.Text())

@@ -39,11 +39,11 @@ type Failure struct {
 	Case  int    `json:"case"`
 	Twins string `json:"twins,omitempty"`
 	// What happened: the step, the node and the moment within the sync at which it was seen, what was wanted and what was seen.
-	Step  int    `json:"step"`
-	Node  string `json:"node,omitempty"`
+	Step   int    `json:"step"`
+	Node   string `json:"node,omitempty"`
 	Within string `json:"within,omitempty"`
-	Want  string `json:"want"`
-	Got   string `json:"got"`
+	Want   string `json:"want"`
+	Got    string `json:"got"`
 	// File is the scenario with the expectation that fails.
 	File string `json:"file"`
 }

@@ -59,16 +59,3 @@ func choose[T any](d *draw, values []weighted[T]) T {
 	}
 	panic("gen: no weight in a choice")
 }
-
-// shuffle is the numbers from 0 to n-1 in some order.
-func (d *draw) shuffle(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	for i := n - 1; i > 0; i-- {
-		j := i - d.below(i+1) // no swap is the plainest
-		out[i], out[j] = out[j], out[i]
-	}
-	return out
-}

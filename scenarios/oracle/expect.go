@@ -336,7 +336,8 @@ func (s *Spec) blocked(a *Answer, q *question, node, next int, endpoints *usable
 		s.external(&other, q, node, next, endpoints, false)
 		onward := other.Others
 		other.Others = nil
-		a.Others = append(onward, other)
+		onward = append(onward, other)
+		a.Others = onward
 	}
 	return *a
 }
