@@ -172,6 +172,38 @@ func TestRouteLocalnet(t *testing.T) {
 	}
 }
 
+func TestLoopbackGuard(t *testing.T) {
+	const name = "net/ipv4/conf/all/route_localnet"
+	const guard = "-d 127.0.0.0/8 ! -s 127.0.0.0/8"
+	tests := []struct {
+		name   string
+		family v1.IPFamily
+		routed int
+		edit   func(*proxier.Config)
+		want   bool
+	}{
+		{"localhost node ports", v1.IPv4Protocol, 0, func(c *proxier.Config) { c.LocalhostNodePorts = true }, true},
+		{"turned off, never routed", v1.IPv4Protocol, 0, func(*proxier.Config) {}, false},
+		{"turned off, still routed", v1.IPv4Protocol, 1, func(*proxier.Config) {}, true},
+		{"loopback is not among the ranges any more", v1.IPv4Protocol, 1, func(c *proxier.Config) {
+			c.LocalhostNodePorts = true
+			c.NodePortAddresses = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/24")}
+		}, true},
+		{"IPv6", v1.IPv6Protocol, 1, func(*proxier.Config) {}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			config, host := testConfig(test.family)
+			if test.routed != 0 {
+				host.sysctls[name] = test.routed
+			}
+			test.edit(&config)
+			started(t, config)
+			assert.Equal(t, test.want, strings.Contains(config.IPTables.(*recorder).last(), guard))
+		})
+	}
+}
+
 func TestReadOnlySysctls(t *testing.T) {
 	config, host := testConfig(v1.IPv4Protocol)
 	config.LocalhostNodePorts = true

@@ -23,11 +23,9 @@ import (
 // before.
 func (p *Proxier) writeAll(zone string) error {
 	rules := p.rules
-	liberal, err := p.prepareKernel()
-	if err != nil {
+	if err := p.prepareKernel(&rules); err != nil {
 		return err
 	}
-	rules.TCPLiberal = liberal
 	if err := p.ensureJumps(); err != nil {
 		return err
 	}
@@ -89,24 +87,30 @@ func (p *Proxier) restore(input []byte) error {
 	return nil
 }
 
-// prepareKernel sets the sysctls that the rules need, and says whether
-// conntrack takes TCP segments outside of the window for valid ones.
-func (p *Proxier) prepareKernel() (liberal bool, err error) {
-	if p.rules.ServesLocalhost() {
+// prepareKernel sets the sysctls that the rules need, and notes what the kernel
+// says that the rules depend on.
+func (p *Proxier) prepareKernel(rules *model.Config) error {
+	if rules.ServesLocalhost() {
 		mark.SyncRouteLocalnet.Hit()
 		if err := p.ensureSysctl(sysctlRouteLocalnet, 1); err != nil {
-			return false, fmt.Errorf("node ports at localhost cannot work "+
+			return fmt.Errorf("node ports at localhost cannot work "+
 				"(turn them off, or leave loopback out of the node port addresses): %w", err)
 		}
 	}
 	if p.config.ConntrackTCPBeLiberal {
 		if err := p.ensureSysctl(sysctlTCPBeLiberal, 1); err != nil {
-			return false, err
+			return err
 		}
 	}
-	// A kernel that does not say is not liberal.
-	value, err := p.config.Sysctls.Get(sysctlTCPBeLiberal)
-	return err == nil && value != 0, nil
+	rules.RouteLocalnet = p.isSet(sysctlRouteLocalnet)
+	rules.TCPLiberal = p.isSet(sysctlTCPBeLiberal)
+	return nil
+}
+
+// isSet says whether a sysctl is not 0. It is 0 where the kernel does not say.
+func (p *Proxier) isSet(name string) bool {
+	value, err := p.config.Sysctls.Get(name)
+	return err == nil && value != 0
 }
 
 // ensureSysctl does not write what is there already: the file may be read-only.

@@ -51,7 +51,7 @@ var edits = []edit{
 		`case allNode && anyNode:`,
 		`case allNode && anyNode && !fault.On("node-hints-ignored"):`},
 	{"proxier/internal/model/model.go",
-		`DropInvalid:  !config.TCPLiberal,`,
+		`DropInvalid:   !config.TCPLiberal,`,
 		`DropInvalid: !fault.On("invalid-passes") && (!config.TCPLiberal || fault.On("invalid-dropped-when-liberal")),`},
 	{"proxier/internal/model/model.go",
 		`case config.MasqueradeAll:`,
@@ -183,8 +183,8 @@ var edits = []edit{
 	}
 	dst = appendChainLines(dst, markMasqChain)`},
 	{"proxier/internal/render/shared.go",
-		`if !m.Localhost {`,
-		`if !m.Localhost || fault.On("loopback-unguarded") {`},
+		`if !m.GuardLoopback {`,
+		`if !m.GuardLoopback || fault.On("loopback-unguarded") {`},
 	{"proxier/internal/render/shared.go",
 		`	dst = append(dst, "-A "+forwardChain+` + "` -m comment --comment \"kubernetes forwarding rules\" -m mark --mark `" + `...)
 	dst = append(dst, mark+"/"+mark+" -j ACCEPT\n"...)

@@ -24,6 +24,8 @@ type Config struct {
 	// TCPLiberal says that the kernel's conntrack takes TCP segments outside
 	// of the window for valid ones.
 	TCPLiberal bool
+	// RouteLocalnet says that the kernel routes packets from elsewhere to loopback addresses, whoever has told it to.
+	RouteLocalnet bool
 }
 
 // Node is the node that the decisions are for.
@@ -81,10 +83,12 @@ type Model struct {
 	LocalTraffic LocalTraffic
 	// NodePorts says at which addresses node ports are served.
 	NodePorts NodePorts
-	// Localhost says that loopback addresses serve node ports too. Packets
-	// from elsewhere to loopback addresses must then be dropped, since the
-	// kernel is told to route them.
+	// Localhost says that loopback addresses serve node ports too.
 	Localhost bool
+	// GuardLoopback drops packets from elsewhere to loopback addresses, which
+	// the kernel routes: for node ports there, or still, for those that were
+	// served there before.
+	GuardLoopback bool
 	// DropInvalid drops packets that conntrack finds invalid: they would get
 	// past address translation and make a peer reset its connection.
 	DropInvalid bool
@@ -98,7 +102,9 @@ func Decide(config Config, services changes.Services, endpoints changes.Endpoint
 		LocalTraffic: config.LocalTraffic,
 		NodePorts:    DecideNodePorts(&config, node),
 		Localhost:    config.ServesLocalhost(),
-		DropInvalid:  !config.TCPLiberal,
+		// no IPv6 address is routed that way, whatever the setting
+		GuardLoopback: config.ServesLocalhost() || config.RouteLocalnet && config.Family == v1.IPv4Protocol,
+		DropInvalid:   !config.TCPLiberal,
 	}
 	for name, port := range services {
 		m.Services = append(m.Services, DecideService(port, endpoints[name], node))

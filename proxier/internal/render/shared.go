@@ -18,10 +18,10 @@ func appendChainLines(dst []byte, names ...string) []byte {
 }
 
 // appendLocalnetGuard keeps others away from loopback addresses while the
-// kernel routes them for node ports (https://issue.k8s.io/90259). It ends the
+// kernel routes them (https://issue.k8s.io/90259). It ends the
 // chain lines of table filter.
 func appendLocalnetGuard(dst []byte, m *model.Model) []byte {
-	if !m.Localhost {
+	if !m.GuardLoopback {
 		return dst
 	}
 	mark.RenderLoopbackGuard.Hit()
