@@ -19,7 +19,7 @@ import (
 var wholeMutation = os.Getenv("CHAINWALK_MUTATE_RULES") == "1"
 
 // fewRules is the share of the rules that are mutated otherwise.
-const fewRules = 41
+const fewRules = 163
 
 // mutant is a rule of a node that is made another one, or gets another before it.
 type mutant struct {

@@ -30,7 +30,7 @@ type Finding struct {
 	mending []scenarios.Step
 	// kept are the connections that the trial keeps by itself.
 	kept []keptStep
-	// bare says that no check is needed: the step itself fails.
+	// bare says that the step itself fails; what comes after it only says that it must not.
 	bare bool
 	// twin is the scenario that shows it, if it is another one than the one that was tried.
 	twin *scenarios.Scenario
@@ -133,8 +133,9 @@ func (f *Finding) Witness(s *scenarios.Scenario) *scenarios.Scenario {
 		last := &steps[len(steps)-1]
 		last.During = append(slices.Clip(last.During), duringOf(f.Point, f.Check))
 	}
-	if len(steps) == 0 {
-		steps = []scenarios.Step{{Sync: &scenarios.NodeSet{All: true}}}
+	if len(f.Check) == 0 {
+		healthy := true
+		steps = append(steps, scenarios.Step{Healthz: &scenarios.HealthzCheck{Healthy: &healthy}})
 	}
 	return withSteps(s, steps)
 }
