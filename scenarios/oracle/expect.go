@@ -29,11 +29,19 @@ func (s *Spec) expect(a *Attempt) Answer {
 	}
 	first, second := s.network.hops(client, a)
 	answer := s.on(&q, first, second)
-	if answer.Fate == ToEndpoint && answer.port.doubt {
-		answer.Loose = true
+	loosen(&answer)
+	for i := range answer.Others {
+		loosen(&answer.Others[i])
 	}
 	s.mayBeFiltered(&answer, first, second)
 	return answer
+}
+
+// loosen leaves open what slices contradict each other about.
+func loosen(a *Answer) {
+	if a.Fate == ToEndpoint && a.port.doubt {
+		a.Loose = true
+	}
 }
 
 func (s *Spec) question(a *Attempt) (question, bool) {
