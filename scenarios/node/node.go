@@ -140,8 +140,21 @@ func (n *Node) Sync() error {
 	n.tools.Written = scenarios.Written{}
 	n.tools.Watch.Begin()
 	defer n.tools.Watch.End()
-	return errors.Join(n.proxy.EnsureCanaries(), n.proxy.Sync())
+	canaries, err := n.proxy.EnsureCanaries(), n.proxy.Sync()
+	if canaries != nil && err == nil {
+		return &CanariesError{canaries}
+	}
+	return errors.Join(canaries, err)
 }
+
+// CanariesError is the error of a sync that has written what there was to write, but could not look whether somebody flushed the rules.
+type CanariesError struct{ Err error }
+
+// Error is why it could not look.
+func (e *CanariesError) Error() string { return e.Err.Error() }
+
+// Unwrap is why it could not look.
+func (e *CanariesError) Unwrap() error { return e.Err }
 
 // Run runs a tool on the node and returns what it prints. It does not break.
 func (n *Node) Run(stdin string, argv ...string) (string, error) {

@@ -48,7 +48,7 @@ var (
 	}
 	HealthTellsFailure = &Clause{
 		Name: "health-tells-failure", Law: "I7", Force: Must,
-		Text:   "A proxier whose syncs fail for longer than twice its sync period answers /healthz with an error.",
+		Text:   "A proxier that has changes to write, and whose syncs fail for longer than twice its sync period, answers /healthz with an error.",
 		Source: []string{"kubernetes#105742"},
 	}
 	RulesReadBack = &Clause{

@@ -28,6 +28,7 @@ const fullSyncPeriod = time.Hour
 func (r *run) faulty(f *scenarios.Fault) {
 	r.faults = r.faults || !f.Heal
 	r.unsaved = r.unsaved || f.SaveFails > 0
+	r.unsearched = r.unsearched || f.ConntrackFails > 0
 	for _, n := range r.nodes {
 		if f.Node != "" && f.Node != n.name {
 			continue

@@ -112,6 +112,30 @@ func addReady(ready map[netip.Addr]bool, slice *discoveryv1.EndpointSlice, node 
 	return true
 }
 
+// hasToWrite reports whether it is certain that the sync of a node has something to write: what it knows of services leads
+// packets elsewhere. Other syncs may fail without a word: nothing waits for them. Nor does a search for connections that fails, after
+// rules were written.
+func (r *run) hasToWrite(n *nodeState, tried *view) bool {
+	if r.quiet || r.unsearched || !tried.sameNode(n.ruled) {
+		return false
+	}
+	services := changed(n.ruled.View, tried.View)
+	if len(services) == 0 {
+		return false
+	}
+	before := r.spec(r.ruled())
+	after := r.spec(r.views(func(o *nodeState) *view {
+		if o == n {
+			return tried
+		}
+		return o.ruled
+	}))
+	return slices.ContainsFunc(after.Concerning(services...), func(a oracle.Attempt) bool {
+		was, is := before.Expect(a), after.Expect(a)
+		return was.String() != is.String()
+	})
+}
+
 // failing notes how a sync ended.
 func (n *nodeState) failing(fails bool, now time.Duration) {
 	if fails && !n.failsNow {

@@ -35,6 +35,8 @@ type run struct {
 	// faults says that there was a fault, and unsaved that rules could not be saved: chains that are
 	// no more are known again with the next full sync.
 	faults, unsaved bool
+	// unsearched says that conntrack could not be asked.
+	unsearched bool
 
 	affinity oracle.Affinity
 	// sticky says that a connection was kept, so that a service may remember its client.

@@ -69,3 +69,44 @@ func TestCasesOutOfOrder(t *testing.T) {
 	_, err = Run(ctx, read(t, cluster+nothing), Options{})
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// /healthz need not tell of syncs that fail though nothing waits for them, nor of those that failed after the rules were written.
+func TestHealthOfSyncsThatNeedNotBeTold(t *testing.T) {
+	const head = "name: health\ntopology: {nodes: 1}\n"
+	const object = "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.2, ports: [{port: 80}]}}"
+	const of = "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: IPv4, ports: [{port: 80}], endpoints: [{addresses: [10.244.1.10]}]"
+	for _, c := range []struct{ name, steps string }{
+		{"a full sync that writes the same", `
+- advance: 3600s
+- fault: {restoreFails: 1}
+- {apply: [` + object + `], syncMayFail: true}
+- advance: 3600s
+`},
+		{"a slice of no service", `
+- fault: {lockHeld: 3}
+- {apply: [` + of + `, metadata: {name: web-1}}], syncMayFail: true}
+- advance: 3600s
+`},
+		{"canaries", `
+- fault: {lockHeld: 3}
+- {apply: [` + of + `, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}}], syncMayFail: true}
+- advance: 3600s
+- {sync: true, syncMayFail: true}
+- fault: {heal: true}
+`},
+		{"a search in conntrack", `
+- apply: [{apiVersion: v1, kind: Service, metadata: {name: dns}, spec: {clusterIP: 172.30.0.3, ports: [{port: 53, protocol: UDP}]}}]
+- fault: {conntrackFails: 9}
+- {delete: [service default/dns], syncMayFail: true}
+- advance: 300s
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := scenarios.Read("health.yaml", strings.NewReader(head+"objects: ["+object+"]\nsteps:"+c.steps))
+			require.NoError(t, err)
+			report, err := Run(t.Context(), s, Options{})
+			require.NoError(t, err)
+			assert.Empty(t, report.Findings)
+		})
+	}
+}
