@@ -131,13 +131,22 @@ func (r *run) pass() {
 // time is the time of the cluster's clock, but for where it begins.
 func (r *run) time() time.Time { return time.Unix(0, 0).Add(r.passed) }
 
-// flowsSynced tells the connections what all nodes know now.
+// flowsSynced tells the connections what all nodes know now, but for those whose proxiers have not synced since they started.
 func (r *run) flowsSynced(s *oracle.Spec) {
 	r.affinity.Synced(s)
 	r.told = r.ruled()
+	var synced []string
+	for _, n := range r.nodes {
+		if !n.fresh {
+			synced = append(synced, n.name)
+		}
+	}
+	if len(synced) == 0 {
+		return
+	}
 	for _, f := range r.flows {
 		f.unsure = false
-		f.judged.Synced(s)
+		f.judged.Synced(s, synced...)
 	}
 }
 

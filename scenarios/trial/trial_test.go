@@ -110,3 +110,27 @@ func TestHealthOfSyncsThatNeedNotBeTold(t *testing.T) {
 		})
 	}
 }
+
+// A proxier that has not synced since it started knows nothing of a service that is deleted before it does.
+func TestServiceGoneBeforeTheFirstSync(t *testing.T) {
+	s, err := scenarios.Read("restart.yaml", strings.NewReader(`
+name: restart
+objects:
+- {apiVersion: v1, kind: Service, metadata: {name: dns}, spec: {clusterIP: 172.30.0.10, ports: [{port: 53, protocol: UDP}]}}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: dns-1, labels: {kubernetes.io/service-name: dns}}
+  addressType: IPv4
+  ports: [{port: 53, protocol: UDP}]
+  endpoints: [{addresses: [10.244.2.10]}]
+steps:
+- connect: {from: node1, bind: ":20001", to: "udp 172.30.0.10:53", as: kept1, expect: {endpoints: ["10.244.2.10:53"]}}
+- {restart: true, sync: [node2]}
+- delete: [service default/dns]
+- flow: {of: kept1, from: client, send: data, expect: untouched}
+`))
+	require.NoError(t, err)
+	report, err := Run(t.Context(), s, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
