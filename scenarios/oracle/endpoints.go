@@ -236,7 +236,7 @@ func (p *port) everyVersion(u *usable) {
 		}
 		return false
 	})
-	u.local, u.any = u.cluster, true
+	u.local, u.any = u.cluster, len(u.cluster) > 0
 	u.whyCluster, u.whyLocal = conflictingDuplicates, conflictingDuplicates
 }
 
