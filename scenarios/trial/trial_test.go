@@ -134,3 +134,23 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// What a sync with a fault has written may be there until the next one ends, also if that leads back to what was before.
+func TestChangeTakenBackAfterAFault(t *testing.T) {
+	s, err := scenarios.Read("back.yaml", strings.NewReader(`
+name: taken back
+topology: {nodes: 1}
+objects:
+- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.2, ports: [{port: 80}]}}
+steps:
+- fault: {saveFails: 1}
+- apply: [{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, addressType: IPv4,
+    ports: [{port: 80}], endpoints: [{addresses: [10.244.1.10]}]}]
+  syncMayFail: true
+- {delete: [endpointslice default/web-1], syncMayFail: true}
+`))
+	require.NoError(t, err)
+	report, err := Run(t.Context(), s, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}

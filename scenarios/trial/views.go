@@ -94,12 +94,14 @@ type moment struct {
 	// before and after are what the nodes' rules may have been made of; they are the same
 	// where all syncs have ended well.
 	before, after *oracle.Spec
+	// tried says that syncs since may have made them of something else in between.
+	tried bool
 	// point is the moment within a sync; nil between syncs.
 	point *scenarios.Point
 }
 
 // settled reports whether every node's rules are those of its last sync.
-func (m *moment) settled() bool { return m.before == m.after }
+func (m *moment) settled() bool { return m.before == m.after && !m.tried }
 
 // moment is the present one.
 func (r *run) moment() moment {
@@ -107,6 +109,12 @@ func (r *run) moment() moment {
 	m.after = m.before
 	if slices.ContainsFunc(r.nodes, func(n *nodeState) bool { return n.next != nil || len(n.tried) > 0 }) {
 		m.after = r.spec(r.tried())
+		m.tried = slices.ContainsFunc(r.nodes, (*nodeState).triedOther)
 	}
 	return m
+}
+
+// triedOther reports whether a sync since the last one that ended well may have made the node's rules of something else.
+func (n *nodeState) triedOther() bool {
+	return slices.ContainsFunc(n.tried, func(v *view) bool { return !v.same(n.ruled) })
 }
