@@ -145,6 +145,9 @@ func (r *run) flowsSynced(s *oracle.Spec) {
 		return
 	}
 	for _, f := range r.flows {
+		if service := s.Expect(f.attempt).Service; service.Name != "" {
+			f.service = service // another one may have the address by now
+		}
 		f.unsure = false
 		f.judged.Synced(s, synced...)
 	}
