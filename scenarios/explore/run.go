@@ -172,10 +172,13 @@ func (r *run) first(later oracle.Later) error {
 		return err
 	}
 	r.sender = kept
-	if r.flow == nil {
-		r.flow = r.spec().Keep(a, kept.Way())
-	} else {
+	switch {
+	case r.flow != nil:
 		r.flow.Went(later, kept.Way())
+	case r.Protocol == corev1.ProtocolUDP || kept.Way().Heard && kept.Way().End == oracle.Delivered:
+		r.flow = r.spec().Keep(a, kept.Way())
+	default:
+		return nil // a connection that was not made has no later segments
 	}
 	if kept.Way().Heard || !r.answers() {
 		return nil

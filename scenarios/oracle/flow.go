@@ -40,7 +40,7 @@ type Flow struct {
 	idle time.Duration
 	// node is the node that decided about the first packet, or would decide now.
 	node string
-	// restarted says that the node's proxier started after the last sync: it does not know what was served before.
+	// restarted says that the proxier of the node has started since it last served something there: it does not know what was.
 	restarted bool
 	// former says that it is translated though what it calls was no service's any more when it went on.
 	former bool
@@ -115,7 +115,7 @@ func (f *Flow) Synced(s *Spec, nodes ...string) {
 	}
 	answer := s.expect(&f.attempt)
 	state, why := f.after(&answer)
-	f.restarted = false
+	f.restarted = f.restarted && answer.port == nil // it never hears of what was served before
 	if state > f.entry {
 		f.entry, f.why = state, why
 	}
