@@ -27,7 +27,7 @@ SLOW_RUNS ?= 20
 flaky: ## run the tests of PACKAGES (./...) RUNS (200) times, JOBS at once (twice the processors), with the race detector; print what failed
 	$(GO) run ./internal/flaky -runs $(RUNS) $(addprefix -jobs ,$(JOBS)) -slow $(SLOW) -slow-runs $(SLOW_RUNS) $(PACKAGES)
 
-RECORD ?= -kept -cases 300
+RECORD ?= -kept -cases 800
 track-record: ## find the bugs of the track record again, and replay their scenarios with the bug and without (RECORD="-seeds 5 -write": all, written anew)
 	$(GO) run ./scenarios/trackrecord/record $(RECORD)
 
