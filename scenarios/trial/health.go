@@ -113,7 +113,7 @@ func addReady(ready map[netip.Addr]bool, slice *discoveryv1.EndpointSlice, node 
 }
 
 // hasToWrite reports whether it is certain that the sync of a node has something to write: what it knows of services leads
-// packets elsewhere. Other syncs may fail without a word: nothing waits for them. Nor does a search for connections that fails, after
+// packets elsewhere, in each family that it writes: one may fail with nothing to write while the other succeeds. Other syncs may fail without a word: nothing waits for them. Nor does a search for connections that fails, after
 // rules were written.
 func (r *run) hasToWrite(n *nodeState, tried *view) bool {
 	if r.quiet || r.unsearched || !tried.sameNode(n.ruled) {
@@ -130,10 +130,17 @@ func (r *run) hasToWrite(n *nodeState, tried *view) bool {
 		}
 		return o.ruled
 	}))
-	return slices.ContainsFunc(after.Concerning(services...), func(a oracle.Attempt) bool {
+	elsewhere := map[bool]bool{} // whether the family is IPv6
+	for _, a := range after.Concerning(services...) {
 		was, is := before.Expect(a), after.Expect(a)
-		return was.String() != is.String()
-	})
+		if was.String() != is.String() {
+			elsewhere[a.To.Addr().Is6()] = true
+		}
+	}
+	if r.cluster.IPFamily == scenarios.FamilyDual {
+		return elsewhere[true] && elsewhere[false]
+	}
+	return len(elsewhere) > 0
 }
 
 // failing notes how a sync ended.
