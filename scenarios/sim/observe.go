@@ -53,17 +53,27 @@ func (w *World) connectOf(a scenarios.Attempt) network.Connect {
 // choose is the connection to keep: the one to pick, otherwise the made one with
 // the lowest endpoint, otherwise the first.
 func choose(all []network.Connection, pick netip.AddrPort) int {
-	best := -1
-	for i := range all {
+	return chooseOf(len(all), pick, func(i int) (netip.AddrPort, bool) { return all[i].Asked, all[i].Made })
+}
+
+// chooseReached is choose for ways without text.
+func chooseReached(all []network.Reached, pick netip.AddrPort) int {
+	return chooseOf(len(all), pick, func(i int) (netip.AddrPort, bool) { return all[i].Asked, all[i].Made })
+}
+
+func chooseOf(ways int, pick netip.AddrPort, way func(int) (asked netip.AddrPort, made bool)) int {
+	best, lowest := -1, netip.AddrPort{}
+	for i := range ways {
+		asked, made := way(i)
 		switch {
-		case pick.IsValid() && all[i].Asked == pick:
+		case pick.IsValid() && asked == pick:
 			return i
-		case pick.IsValid() || !all[i].Made:
-		case best < 0 || all[i].Asked.Compare(all[best].Asked) < 0:
-			best = i
+		case pick.IsValid() || !made:
+		case best < 0 || asked.Compare(lowest) < 0:
+			best, lowest = i, asked
 		}
 	}
-	if best < 0 && !pick.IsValid() && len(all) > 0 {
+	if best < 0 && !pick.IsValid() && ways > 0 {
 		return 0
 	}
 	return best

@@ -97,24 +97,6 @@ func (w *World) Keep(a oracle.Attempt, pick netip.AddrPort) (*Flow, error) {
 	return f, nil
 }
 
-// chooseReached is choose for ways without text.
-func chooseReached(all []network.Reached, pick netip.AddrPort) int {
-	best := -1
-	for i := range all {
-		switch {
-		case pick.IsValid() && all[i].Asked == pick:
-			return i
-		case pick.IsValid() || !all[i].Made:
-		case best < 0 || all[i].Asked.Compare(all[best].Asked) < 0:
-			best = i
-		}
-	}
-	if best < 0 && !pick.IsValid() && len(all) > 0 {
-		return 0
-	}
-	return best
-}
-
 // Way is the way that the first packet took.
 func (f *Flow) Way() oracle.Way { return f.way }
 
