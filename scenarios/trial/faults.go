@@ -11,9 +11,10 @@ import (
 type damage struct {
 	// flushed: tables were emptied, which the proxier's monitor notices.
 	flushed bool
-	// edited: chains of the proxier's own were changed, which only a full sync mends; since says when.
-	edited bool
-	since  time.Duration
+	// edited: chains of the proxier's own were changed, which only a full sync mends; since says when, and late that the
+	// proxier may have written everything before, so that the first sync of it that ends well need not be a full one.
+	edited, late bool
+	since        time.Duration
 	// foreign: something else was done, which nobody mends.
 	foreign bool
 }
@@ -39,7 +40,7 @@ func (r *run) faulty(f *scenarios.Fault) {
 		n.damage.flushed = n.damage.flushed || len(f.Flush) > 0
 		for _, line := range f.Run {
 			if ownChain(line) {
-				n.damage.edited, n.damage.since = true, r.passed
+				n.damage.edited, n.damage.since, n.damage.late = true, r.passed, n.begun
 			} else {
 				n.damage.foreign = true
 			}
@@ -79,10 +80,11 @@ func (r *run) forget() {
 	}
 }
 
-// repaired notes that a sync of a node ended well; full says that it wrote everything.
-func (r *run) repaired(n *nodeState, full bool) {
+// repaired notes that a sync of a node ended well. It wrote everything if it was the proxier's first since it started, or
+// if one before it failed, of which nobody but the proxier can tell: one that says so may have failed after everything was written.
+func (r *run) repaired(n *nodeState) {
 	n.damage.flushed = false
-	if full || r.passed-n.damage.since >= fullSyncPeriod {
+	if n.fresh && !n.damage.late || r.passed-n.damage.since >= fullSyncPeriod {
 		n.damage.edited = false
 	}
 }

@@ -58,8 +58,8 @@ type run struct {
 // nodeState is what a trial knows of a node.
 type nodeState struct {
 	name string
-	// fresh says that its proxier has not synced yet: it will write everything.
-	fresh  bool
+	// fresh says that no sync of its proxier has ended well yet, and begun that one was tried.
+	fresh, begun bool
 	config *kubeproxyconfig.KubeProxyConfiguration
 	// object is the Node object that its proxier found when it started.
 	object *corev1.Node
@@ -217,7 +217,8 @@ func addressesOf(before, after []scenarios.Pod) []netip.Addr {
 
 // started notes that a node's proxier begins, with the configuration that the cluster now has for it.
 func (r *run) started(n *nodeState) {
-	n.fresh, n.config = true, r.cluster.Configs[n.name].DeepCopy() // a restart changes it in its place
+	n.fresh, n.begun, n.damage.late = true, false, false
+	n.config = r.cluster.Configs[n.name].DeepCopy() // a restart changes it in its place
 	n.object = r.world.View(n.name).Node
 	for _, f := range r.flows {
 		f.judged.Restarted(n.name)

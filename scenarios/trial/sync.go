@@ -46,6 +46,7 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 	if r.failed != nil {
 		return r.failed
 	}
+	n.begun = true
 	n.failing(err != nil && !errors.As(err, new(*node.CanariesError)) && r.hasToWrite(n, tried), r.passed)
 	if faulty || err != nil && r.blind() {
 		n.tried = append(n.tried, tried) // if it says that it ended well, that shows later
@@ -58,7 +59,7 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 	if err := r.cost(ctx, n, tried); err != nil {
 		return err
 	}
-	r.repaired(n, n.fresh)
+	r.repaired(n)
 	n.ruled, n.tried, n.fresh = tried, nil, false
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/node"
 )
 
 // The proxier is sound in everything that the shipped scenarios do.
@@ -153,4 +154,40 @@ steps:
 	report, err := Run(t.Context(), s, Options{})
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
+}
+
+// A sync that fails in conntrack alone has written the rules: the next one need not write them again, so what somebody changed in
+// between stays until the next full sync.
+func TestRulesChangedAfterASyncThatFailedInConntrackAlone(t *testing.T) {
+	report, err := Run(t.Context(), read(t, cluster+`
+- fault: {conntrackFails: 2}
+- {restart: true, sync: true, syncMayFail: true}
+- fault: {run: [iptables -t nat -F KUBE-SERVICES]}
+- fault: {heal: true}
+- {sync: true, syncMayFail: true}
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
+
+// The first sync after a start writes everything, whatever was changed before.
+func TestRulesChangedBeforeAProxierStarts(t *testing.T) {
+	s := read(t, cluster+`
+- fault: {run: [iptables -t nat -F KUBE-SERVICES]}
+- {restart: true, sync: true}
+- advance: 1s
+`)
+	report, err := Run(t.Context(), s, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+
+	starts := 0
+	report, err = Run(t.Context(), s, Options{Proxier: func(p node.Process) (node.Proxy, []string, error) {
+		if starts++; starts > 2 {
+			p.Kernel.Exec = &edited{p.Kernel.Exec, func(input string) string { return strings.ReplaceAll(input, "-A KUBE-SERVICES", "#") }}
+		}
+		return node.Chainwalk(p)
+	}})
+	require.NoError(t, err)
+	assert.Equal(t, 2, report.Findings[0].Step, "it is not taken for damaged any more")
 }
