@@ -31,6 +31,7 @@ func (c *checker) run() *Cluster {
 	if len(s.Steps) == 0 {
 		c.errorf(s.Pos, "steps: there is none, so nothing is checked")
 	}
+	c.during(s.start())
 	for i := range s.Steps {
 		c.step(&s.Steps[i])
 	}

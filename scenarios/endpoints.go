@@ -88,11 +88,13 @@ func listenOn(node *Node, a netip.Addr, ports []discoveryv1.EndpointPort) {
 // clients makes the machines that steps name by an address that nothing has yet.
 func (r *resolver) clients(s *Scenario) {
 	started := startedFirst(s)
+	connections := s.start().allConnections()
 	for i := range s.Steps {
-		for _, c := range s.Steps[i].allConnections() {
-			if a, err := netip.ParseAddr(c.From); err == nil && r.cluster.owner(a) == "" && r.cluster.IPFamily.has(a) && !started[a] {
-				r.byAddress(a)
-			}
+		connections = append(connections, s.Steps[i].allConnections()...)
+	}
+	for _, c := range connections {
+		if a, err := netip.ParseAddr(c.From); err == nil && r.cluster.owner(a) == "" && r.cluster.IPFamily.has(a) && !started[a] {
+			r.byAddress(a)
 		}
 	}
 }

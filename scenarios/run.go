@@ -89,7 +89,8 @@ func (r *runner) run(ctx context.Context, b Backend) {
 			r.fail(pos, "take the cluster down", err.Error())
 		}
 	}()
-	if err := session.Sync(ctx, r.cluster.nodeNames()); err != nil {
+	failed, err := r.watched(ctx, r.scenario.start(), r.cluster.nodeNames())
+	if err = errors.Join(failed, err); err != nil {
 		r.fail(pos, "first sync", err.Error())
 		return
 	}

@@ -19,6 +19,7 @@ type Scenario struct {
 	KubeProxy   KubeProxy `json:"kubeProxy" doc:"Fields of a KubeProxyConfiguration (v1alpha1) for every node."`
 	IPTables    IPTables  `json:"iptables" doc:"The iptables tools and the rules that are there before kube-proxy."`
 	Objects     Objects   `json:"objects" doc:"Kubernetes objects that exist when kube-proxy starts."`
+	During      []During  `json:"during" doc:"What is looked at within the first sync."`
 	Steps       []Step    `json:"steps" required:"true" doc:"What happens, one after the other."`
 
 	cluster *Cluster // what the file is resolved into; every run has a copy of its own
@@ -35,6 +36,11 @@ const (
 type RunsOn struct {
 	Backends []string `json:"backends" required:"true" doc:"Some of sim, netns, kind."`
 	Because  string   `json:"because" required:"true" doc:"Why the others cannot run it."`
+}
+
+// start is what happens before the steps, as if it were one: every node syncs for the first time.
+func (s *Scenario) start() *Step {
+	return &Step{Located: s.Located, Sync: &NodeSet{All: true}, During: s.During}
 }
 
 // allows reports whether the named backend can run the scenario.

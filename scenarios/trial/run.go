@@ -60,7 +60,7 @@ type nodeState struct {
 	name string
 	// fresh says that no sync of its proxier has ended well yet, and begun that one was tried.
 	fresh, begun bool
-	config *kubeproxyconfig.KubeProxyConfiguration
+	config       *kubeproxyconfig.KubeProxyConfiguration
 	// object is the Node object that its proxier found when it started.
 	object *corev1.Node
 	// full is when its proxier last wrote everything, at the latest.
