@@ -10,7 +10,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/chainwalk/chainwalk/internal/overlay"
@@ -29,7 +28,10 @@ type options struct {
 	only      string
 	list      bool
 	with      string
-	fuzzArgs  []string
+	seed      int
+	cases     int
+	journal   string
+	again     bool
 	survivors string
 	slowest   time.Duration
 	by        string
@@ -39,6 +41,12 @@ const (
 	exitHeld   = 0
 	exitFailed = 1
 	exitUsage  = 2
+)
+
+// Who is to notice.
+const (
+	withTests = "tests"
+	withFuzz  = "fuzz"
 )
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
@@ -59,22 +67,23 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 
 func parseOptions(args []string, errOut io.Writer) (options, error) {
 	var o options
-	var fuzzArgs string
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
 	flags.SetOutput(errOut)
 	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "how many mutants are tried at once")
 	flags.StringVar(&o.only, "only", "", "try the mutants whose names hold this text")
 	flags.BoolVar(&o.list, "list", false, "print the names of the mutants and end")
-	flags.StringVar(&o.with, "with", "tests", "who is to notice: tests, or fuzz")
-	flags.StringVar(&fuzzArgs, "fuzz-args", "--seed 1 --runs 300", "arguments of chainwalk fuzz")
+	flags.StringVar(&o.with, "with", withTests, "who is to notice: tests, or fuzz")
+	flags.IntVar(&o.seed, "seed", 1, "with fuzz: chooses the cases")
+	flags.IntVar(&o.cases, "cases", 1000, "with fuzz: about how many cases a mutant meets")
+	flags.StringVar(&o.journal, "journal", "", "a file that keeps what came of mutants: those in it are not tried again")
+	flags.BoolVar(&o.again, "again", false, "try the survivors in the journal again")
 	flags.StringVar(&o.survivors, "survivors", "proxier/testdata/survivors.yaml", "the list of mutants that nobody needs to notice")
 	flags.StringVar(&o.by, "by", "", "with tests: those of the packages whose folders begin so")
-	flags.DurationVar(&o.slowest, "slowest", time.Minute, "leave out programs that take longer without a mutant")
+	flags.DurationVar(&o.slowest, "slowest", time.Minute, "leave out programs that take more time of processors without a mutant")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	o.fuzzArgs = strings.Fields(fuzzArgs)
-	if flags.NArg() > 0 || o.jobs < 1 || o.with != "tests" && o.with != "fuzz" {
+	if flags.NArg() > 0 || o.jobs < 1 || o.cases < 1 || o.with != withTests && o.with != withFuzz {
 		flags.Usage()
 		return o, errors.New("bad usage")
 	}
@@ -111,9 +120,13 @@ func mutate(ctx context.Context, o options, out io.Writer) (held bool, err error
 	if err != nil {
 		return false, err
 	}
-	results := meet(ctx, s, programs, o, out)
-	if ctx.Err() != nil {
-		return false, ctx.Err()
+	journal, err := openJournal(o.journal, o.again)
+	if err != nil {
+		return false, err
+	}
+	results, err := meet(ctx, s, programs, journal, o, out)
+	if err := errors.Join(err, journal.close()); err != nil {
+		return false, err
 	}
 	return report(out, s, results, list, o), nil
 }
@@ -121,27 +134,31 @@ func mutate(ctx context.Context, o options, out io.Writer) (held bool, err error
 // prepare builds the programs and runs them without a mutant.
 func prepare(ctx context.Context, o options, root, dir string, out io.Writer) ([]*program, error) {
 	overlayFile := filepath.Join(dir, "overlay.json")
-	var programs, quick []*program
+	var built, programs []*program
 	var err error
-	if o.with == "fuzz" {
-		var fuzz *program
-		fuzz, err = fuzzProgram(ctx, root, dir, overlayFile, o.fuzzArgs)
-		programs = []*program{fuzz}
+	if o.with == withFuzz {
+		built, err = buildFuzz(ctx, root, dir, overlayFile, o)
 	} else {
-		programs, err = testPrograms(ctx, root, dir, overlayFile, o.by)
+		built, err = buildTests(ctx, root, dir, overlayFile, o.by)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range programs {
-		if err := p.measure(ctx, o.slowest); errors.Is(err, errTime) {
-			fmt.Fprintf(out, "%-40s is left out: it %v\n", p.name, err)
-			continue
-		} else if err != nil {
+	for _, p := range built {
+		if p.folder != "" {
+			if err := p.listTests(ctx); err != nil {
+				return nil, err
+			}
+		}
+		slow, err := p.measure(ctx, o.slowest)
+		if err != nil {
 			return nil, err
 		}
-		quick = append(quick, p)
-		fmt.Fprintf(out, "%-40s %6.1f s, comes by %d mutants\n", p.name, p.took.Seconds(), len(p.passes))
+		for _, name := range slow {
+			fmt.Fprintf(out, "%s %s is left out: it %v\n", p.name, name, errTime)
+		}
+		fmt.Fprintln(out, p)
+		programs = append(programs, p.split()...)
 	}
-	return quick, nil
+	return programs, nil
 }

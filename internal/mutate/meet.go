@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -19,22 +22,31 @@ type result struct {
 	passed bool
 }
 
-// meet lets each mutant meet the programs that come by it, several mutants at once.
-func meet(ctx context.Context, s *schemata, programs []*program, o options, out io.Writer) []result {
-	slices.SortStableFunc(programs, func(a, b *program) int { return int(a.took - b.took) })
+// meet lets each mutant meet the programs that come by it, several mutants at once, but for those that the journal knows.
+func meet(ctx context.Context, s *schemata, programs []*program, j *journal, o options, out io.Writer) ([]result, error) {
 	numbers := make(chan int)
-	results := make([]result, len(s.mutants))
+	results, failures := make([]result, len(s.mutants)), make([]error, len(s.mutants))
 	var workers sync.WaitGroup
 	for range o.jobs {
 		workers.Go(func() {
 			for number := range numbers {
-				results[number-1] = meetOne(ctx, number, s.mutants[number-1].file, programs)
+				r, err := meetOne(ctx, number, s.mutants[number-1].file, programs)
+				if err == nil {
+					err = j.note(s.mutants[number-1].name, r)
+				}
+				results[number-1], failures[number-1] = r, err
 			}
 		})
 	}
 	last := time.Now()
-	for number := range len(s.mutants) {
-		if strings.Contains(s.mutants[number].name, o.only) {
+	for number := range s.mutants {
+		name := s.mutants[number].name
+		switch known, ok := j.known[name]; {
+		case !strings.Contains(name, o.only) || ctx.Err() != nil:
+		case ok:
+			known.number = number + 1
+			results[number] = known
+		default:
 			numbers <- number + 1
 		}
 		if time.Since(last) > 30*time.Second {
@@ -44,26 +56,40 @@ func meet(ctx context.Context, s *schemata, programs []*program, o options, out 
 	}
 	close(numbers)
 	workers.Wait()
-	return slices.DeleteFunc(results, func(r result) bool { return r.number == 0 })
+	results = slices.DeleteFunc(results, func(r result) bool { return r.number == 0 })
+	return results, errors.Join(append(failures, ctx.Err())...)
 }
 
-// meetOne asks the tests of the mutant's own package first: they are made to notice.
-func meetOne(ctx context.Context, number int, file string, programs []*program) result {
+// meetOne asks the tests of the mutant's own package first: they are made to notice. Then those that cost least.
+func meetOne(ctx context.Context, number int, file string, programs []*program) (result, error) {
 	r := result{number: number}
-	own := func(p *program) bool { return p.name == file[:strings.LastIndex(file, "/")] }
-	for _, first := range []bool{true, false} {
-		for _, p := range programs {
-			if own(p) != first || !p.passes[number] {
-				continue
-			}
-			r.passed = true
-			if noticed, err := p.notices(ctx, number); err != nil {
-				return result{}
-			} else if noticed {
-				r.noticed, r.by = true, p.name
-				return r
-			}
+	for _, p := range inOrder(number, path.Dir(file), programs) {
+		r.passed = true
+		noticed, by, err := p.notices(ctx, number)
+		if err != nil {
+			return result{}, err
+		}
+		if noticed {
+			r.noticed, r.by = true, by
+			return r, nil
 		}
 	}
-	return r
+	return r, nil
+}
+
+// inOrder returns the programs that come by the mutant.
+func inOrder(number int, folder string, programs []*program) []*program {
+	costs := map[*program]time.Duration{}
+	var passing []*program
+	for _, p := range programs {
+		if took, comesBy := p.cost(number); comesBy {
+			costs[p] = took.cpu
+			if p.folder == folder {
+				costs[p] /= 10
+			}
+			passing = append(passing, p)
+		}
+	}
+	slices.SortStableFunc(passing, func(a, b *program) int { return cmp.Compare(costs[a], costs[b]) })
+	return passing
 }

@@ -2,13 +2,16 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,17 +20,25 @@ import (
 
 // program is what may notice a mutant: a test binary, or chainwalk fuzz.
 type program struct {
+	// folder is the package that it tests, empty if it is no test.
+	folder string
+	name   string
+	dir    string
+	argv   []string
+	parts  []part
+}
+
+// part is a part of what a program does, which can be run alone: a test. Chainwalk fuzz is one part, without a name.
+type part struct {
 	name string
-	dir  string
-	argv []string
-	// took is how long it runs without a mutant.
-	took time.Duration
+	// took is what it costs without a mutant.
+	took cost
 	// passes are the mutants that it comes by.
 	passes map[int]bool
 }
 
-// testPrograms builds the test binaries of all packages that the proxier is linked into, in the folders that begin with by.
-func testPrograms(ctx context.Context, root, dir, overlayFile, by string) ([]*program, error) {
+// buildTests builds the test binaries of all packages that the proxier is linked into, in the folders that begin with by.
+func buildTests(ctx context.Context, root, dir, overlayFile, by string) ([]*program, error) {
 	packages, err := list(root, "-test", "./...")
 	if err != nil {
 		return nil, err
@@ -51,9 +62,9 @@ func testPrograms(ctx context.Context, root, dir, overlayFile, by string) ([]*pr
 		}
 		argv := []string{binary, "-test.failfast", "-test.paniconexit0=false"}
 		if slices.Contains(p.Deps, "pgregory.net/rapid") {
-			argv = append(argv, "-rapid.nofailfile")
+			argv = append(argv, "-rapid.nofailfile", "-rapid.seed=1") // the same cases each time
 		}
-		programs = append(programs, &program{name: folder, dir: filepath.Join(root, folder), argv: argv})
+		programs = append(programs, &program{folder: folder, name: folder, dir: filepath.Join(root, folder), argv: argv})
 	}
 	return programs, nil
 }
@@ -64,33 +75,118 @@ func isMutated(importPath string) bool {
 	return ok && slices.Contains(mutated, folder)
 }
 
-// fuzzProgram builds chainwalk.
-func fuzzProgram(ctx context.Context, root, dir, overlayFile string, args []string) (*program, error) {
+// listTests makes each test a part of the program.
+func (p *program) listTests(ctx context.Context) error {
+	command := exec.CommandContext(ctx, p.argv[0], "-test.list", "^(Test|Example|Fuzz)")
+	command.Dir = p.dir
+	output, err := command.Output()
+	if err != nil {
+		return fmt.Errorf("listing the tests of %s: %w", p.name, err)
+	}
+	for name := range strings.FieldsSeq(string(output)) {
+		p.parts = append(p.parts, part{name: name})
+	}
+	return nil
+}
+
+// buildFuzz builds chainwalk, and has its cases judged in small shards: a mutant then meets only the cases that come by it.
+func buildFuzz(ctx context.Context, root, dir, overlayFile string, o options) ([]*program, error) {
 	binary := filepath.Join(dir, "chainwalk")
 	command := exec.CommandContext(ctx, "go", "build", "-overlay", overlayFile, "-o", binary, "./cmd/chainwalk")
 	command.Dir = root
 	if output, err := command.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building chainwalk: %w\n%s", err, output)
 	}
-	return &program{name: "chainwalk fuzz", dir: dir, argv: append([]string{binary, "fuzz"}, args...)}, nil
-}
-
-// measure runs a program without a mutant, for so long at most: it must hold, and says what mutants it comes by.
-func (p *program) measure(ctx context.Context, slowest time.Duration) error {
-	file := p.argv[0] + ".passed"
-	start := time.Now()
-	output, err := p.run(ctx, slowest, "CHAINWALK_MUTANTS_PASSED="+file)
-	p.took = time.Since(start)
-	if errors.Is(err, errTime) {
-		return err
-	} else if err != nil {
-		return fmt.Errorf("%s fails without a mutant: %w\n%s", p.name, err, output)
+	// An odd number, for what is asked of a case goes by its number modulo a power of two: each shard has of everything.
+	shards := max(o.cases/casesPerShard, 1) | 1
+	var programs []*program
+	for shard := range shards {
+		argv := []string{binary, "fuzz", "--seed", strconv.Itoa(o.seed), "--shard", fmt.Sprintf("%d/%d", shard+1, shards),
+			"--runs", strconv.Itoa(casesPerShard), "--workers", "1", "--until-found", "--shrinks", "-1"}
+		programs = append(programs, &program{name: fmt.Sprintf("shard %d/%d", shard+1, shards), dir: dir, argv: argv, parts: []part{{}}})
 	}
-	p.passes, err = readNumbers(file)
-	return err
+	return programs, nil
 }
 
-func readNumbers(file string) (map[int]bool, error) {
+// casesPerShard is a multiple of what chainwalk fuzz does in turn with cases.
+const casesPerShard = 16
+
+// measure runs each part without a mutant: it must hold, and says what mutants it comes by. Those that take more time of
+// processors than the slowest may are left out, and returned.
+func (p *program) measure(ctx context.Context, slowest time.Duration) (slow []string, err error) {
+	var kept []part
+	for _, part := range p.parts {
+		file := filepath.Join(filepath.Dir(p.argv[0]), "passed")
+		output, took, err := limited(ctx, p.arguments(part.name), p.dir, "CHAINWALK_MUTANTS_PASSED="+file, limits{cpu: slowest, idle: slowest})
+		if errors.Is(err, errTime) {
+			slow = append(slow, part.name)
+		} else if err != nil {
+			return nil, fmt.Errorf("%s %s fails without a mutant: %w\n%s", p.name, part.name, err, output)
+		} else {
+			part.took = took
+			if part.passes, err = takeNumbers(file); err != nil {
+				return nil, err
+			}
+			kept = append(kept, part)
+		}
+	}
+	p.parts = kept
+	return slow, nil
+}
+
+// quick is what a test costs at most that is run together with others.
+const quick = 300 * time.Millisecond
+
+// split makes the slow tests programs of their own, to be asked when the quick ones did not notice.
+func (p *program) split() []*program {
+	together := *p
+	together.parts = nil
+	programs := []*program{&together}
+	for _, t := range p.parts {
+		if t.took.cpu <= quick || len(p.parts) == 1 {
+			together.parts = append(together.parts, t)
+			continue
+		}
+		alone := *p
+		alone.parts = []part{t}
+		programs = append(programs, &alone)
+	}
+	return programs
+}
+
+// cost sums up what the parts cost that come by a mutant.
+func (p *program) cost(number int) (sum cost, comesBy bool) {
+	for _, part := range p.parts {
+		if part.passes[number] {
+			comesBy = true
+			sum.cpu += part.took.cpu
+			sum.wall += part.took.wall
+		}
+	}
+	return sum, comesBy
+}
+
+// String says what it costs.
+func (p *program) String() string {
+	var cpu time.Duration
+	passes := map[int]bool{}
+	for _, part := range p.parts {
+		cpu += part.took.cpu
+		maps.Copy(passes, part.passes)
+	}
+	return fmt.Sprintf("%-32s %6.1f s, comes by %d mutants", p.name, cpu.Seconds(), len(passes))
+}
+
+// arguments runs these parts alone.
+func (p *program) arguments(parts ...string) []string {
+	if p.folder == "" {
+		return p.argv
+	}
+	return append(slices.Clone(p.argv), "-test.run=^("+strings.Join(parts, "|")+")$")
+}
+
+// takeNumbers reads the file and removes it.
+func takeNumbers(file string) (map[int]bool, error) {
 	numbers := map[int]bool{}
 	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -107,32 +203,46 @@ func readNumbers(file string) (map[int]bool, error) {
 		}
 		numbers[number] = true
 	}
-	return numbers, lines.Err()
+	return numbers, errors.Join(lines.Err(), os.Remove(file))
 }
 
-// errTime says that a program took too long.
-var errTime = errors.New("takes too long")
-
-// run runs the program for so long at most.
-func (p *program) run(ctx context.Context, limit time.Duration, environment string) ([]byte, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, limit, errTime)
-	defer cancel()
-	command := exec.CommandContext(limited, p.argv[0], p.argv[1:]...)
-	command.Dir = p.dir
-	command.Env = append(os.Environ(), environment)
-	command.WaitDelay = time.Second
-	output, err := command.CombinedOutput()
-	if err != nil && limited.Err() != nil {
-		err = context.Cause(limited)
+// notices says whether the program ends in another way with the mutant than without, and what it says of it. A test that fails
+// once may have failed by chance: it must fail again, alone.
+func (p *program) notices(ctx context.Context, number int) (noticed bool, by string, err error) {
+	took, _ := p.cost(number)
+	most := limits{cpu: spareCPU + tooLong*took.cpu, idle: spareIdle + tooLong*took.wall}
+	var parts []string
+	for _, part := range p.parts {
+		if part.passes[number] {
+			parts = append(parts, part.name)
+		}
 	}
-	return output, err
+	environment := "CHAINWALK_MUTANT=" + strconv.Itoa(number)
+	output, _, failure := limited(ctx, p.arguments(parts...), p.dir, environment, most)
+	by = p.name + " " + cause(output, failure)
+	if test := failedTest.FindSubmatch(output); failure != nil && test != nil && !errors.Is(failure, errTime) {
+		_, _, failure = limited(ctx, p.arguments(string(test[1])), p.dir, environment, most)
+	}
+	return failure != nil, by, ctx.Err()
 }
 
-// notices says whether the program ends in another way with the mutant than without.
-func (p *program) notices(ctx context.Context, number int) (bool, error) {
-	_, err := p.run(ctx, 5*time.Second+5*p.took, "CHAINWALK_MUTANT="+strconv.Itoa(number))
-	if ctx.Err() != nil {
-		return false, ctx.Err()
+var (
+	failedTest   = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+	failedClause = regexp.MustCompile(`(?m)^FAIL {2}(\S+)`)
+)
+
+// cause is the test that fails, or the clause that is broken, or how the program ends.
+func cause(output []byte, err error) string {
+	if err == nil {
+		return ""
 	}
-	return err != nil, nil
+	for _, pattern := range []*regexp.Regexp{failedTest, failedClause} {
+		if match := pattern.FindSubmatch(output); match != nil {
+			return string(match[1])
+		}
+	}
+	if bytes.Contains(output, []byte("panic: ")) {
+		return "panics"
+	}
+	return strings.ReplaceAll(err.Error(), "\n", " ")
 }

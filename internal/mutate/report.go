@@ -9,37 +9,39 @@ import (
 	"strings"
 )
 
-// score counts mutants.
-type score struct{ all, noticed, argued, passed int }
+// score counts mutants that are not equivalent, and those of them that were noticed.
+type score struct{ all, noticed, equivalent, passed int }
 
 func (s *score) String() string {
-	return fmt.Sprintf("%4d mutants, %4d noticed: %5.1f of 100; %3d of the others argued; %5.1f of 100 of the %d that somebody comes by",
-		s.all, s.noticed, percent(s.noticed, s.all), s.argued, percent(s.noticed, s.passed), s.passed)
+	return fmt.Sprintf("%4d of %4d mutants noticed: %5.1f of 100 (%5.1f of the %d that somebody comes by); %d equivalent ones are left out",
+		s.noticed, s.all, percent(s.noticed, s.all), percent(s.noticed, s.passed), s.passed, s.equivalent)
 }
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(max(whole, 1)) }
 
 // report prints scores and survivors, and says whether each survivor is argued and none of the argued was noticed. The generator
-// alone need not notice everything: what it does not is printed only.
+// and the oracle alone need not notice everything: what they do not is printed only.
 func report(out io.Writer, s *schemata, results []result, list *argued, o options) (held bool) {
 	held = true
-	total, scores := &score{}, map[string]*score{}
+	total, judged, scores := &score{}, &score{}, map[string]*score{}
 	for _, r := range results {
 		m := s.mutants[r.number-1]
-		isArgued := list.has(m.name)
+		equivalent, unjudged := has(list.Survivors, m.name), o.with == withFuzz && has(list.Unjudged, m.name)
 		folder := path.Dir(m.file)
 		if scores[folder] == nil {
 			scores[folder] = &score{}
 		}
-		for _, sum := range []*score{total, scores[folder]} {
-			sum.add(r, isArgued)
+		total.add(r, equivalent)
+		scores[folder].add(r, equivalent)
+		if !unjudged {
+			judged.add(r, equivalent)
 		}
 		switch {
-		case o.with == "tests" && r.noticed && isArgued && !several(list, m.name):
+		case r.noticed && equivalent && !several(list, m.name):
 			held = false
-			fmt.Fprintf(out, "argued, but noticed by %s: %s\n", r.by, m.name)
-		case !r.noticed && !isArgued:
-			held = held && o.with != "tests"
+			fmt.Fprintf(out, "argued to be equivalent, but noticed by %s: %s\n", r.by, m.name)
+		case !r.noticed && !equivalent && !unjudged:
+			held = held && o.with != withTests
 			fmt.Fprintf(out, "%s:%d: not noticed%s: %s\n", m.file, m.line, passedBy(r), m.name)
 		}
 	}
@@ -47,6 +49,9 @@ func report(out io.Writer, s *schemata, results []result, list *argued, o option
 		fmt.Fprintf(out, "%-28s %s\n", folder, scores[folder])
 	}
 	fmt.Fprintf(out, "%-28s %s\n", "by "+o.with, total)
+	if o.with == withFuzz {
+		fmt.Fprintf(out, "%-28s %s\n", "of what they look at", judged)
+	}
 	return held
 }
 
@@ -62,15 +67,16 @@ func several(list *argued, name string) bool {
 	return !slices.ContainsFunc(list.Survivors, func(s survivor) bool { return s.Mutant == name && !strings.HasSuffix(s.Mutant, "*") })
 }
 
-func (s *score) add(r result, isArgued bool) {
+func (s *score) add(r result, equivalent bool) {
+	if equivalent {
+		s.equivalent++
+		return
+	}
 	s.all++
 	if r.passed {
 		s.passed++
 	}
-	switch {
-	case r.noticed:
+	if r.noticed {
 		s.noticed++
-	case isArgued:
-		s.argued++
 	}
 }

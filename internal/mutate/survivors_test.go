@@ -21,8 +21,7 @@ func TestEachArguedSurvivorIsAMutantStill(t *testing.T) {
 	list, err := readArgued(filepath.Join(root, "proxier", "testdata", "survivors.yaml"))
 	require.NoError(t, err)
 	require.NotEmpty(t, list.Survivors)
-	for i := range list.Survivors {
-		argued := &list.Survivors[i]
+	for _, argued := range slices.Concat(list.Survivors, list.Unjudged) {
 		assert.NotEmpty(t, argued.Because, argued.Mutant)
 		assert.True(t, slices.ContainsFunc(s.mutants, func(m mutant) bool { return argued.names(m.name) }), "no such mutant: %s", argued.Mutant)
 	}
