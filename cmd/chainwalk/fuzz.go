@@ -40,8 +40,10 @@ type fuzzOptions struct {
 // defaultRuns is for a command line that says neither how many nor how long.
 const defaultRuns = 1000
 
-func newFuzzCommand(s streams) *cobra.Command {
-	var o fuzzOptions
+func newFuzzCommand(s streams) *cobra.Command { return fuzzCommand(s, &fuzzOptions{}) }
+
+// fuzzCommand is the command that reads its flags into the options.
+func fuzzCommand(s streams, o *fuzzOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fuzz",
 		Short: "Generate scenarios, judge them, and make small what fails",
@@ -57,7 +59,7 @@ runs depends on the machine. What was asked for holds if no case failed, and if 
   chainwalk fuzz merge found`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runFuzz(cmd.Context(), s, o)
+			return runFuzz(cmd.Context(), s, *o)
 		},
 	}
 	flags := cmd.Flags()
