@@ -46,7 +46,6 @@ type Decoder struct {
 	inAlias int
 	full    bool // maxErrors reached: go no further
 	errs    Errors
-	fields  typeFields
 }
 
 // NewDecoder returns a decoder for nodes of the named file.
@@ -54,7 +53,7 @@ func NewDecoder(file string) *Decoder { return (&Rules{}).NewDecoder(file) }
 
 // NewDecoder returns a decoder for nodes of the named file.
 func (r *Rules) NewDecoder(file string) *Decoder {
-	return &Decoder{rules: r, file: file, fields: typeFields{}}
+	return &Decoder{rules: r, file: file}
 }
 
 // Decode fills into, a pointer, from a document. The error is of type Errors.
@@ -307,7 +306,7 @@ func (d *Decoder) here() string {
 }
 
 func (d *Decoder) structValue(n *yaml.Node, v reflect.Value) {
-	fields, given := d.fields.of(v.Type()), map[string]bool{}
+	fields, given := fieldsOf(v.Type()), map[string]bool{}
 	d.pairs(n, v.Type(), "a mapping", func(key, value *yaml.Node) {
 		f := fields.named(key.Value)
 		if f == nil {

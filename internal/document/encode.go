@@ -21,7 +21,7 @@ func YAML(v any) ([]byte, error) { return (&Rules{}).YAML(v) }
 // bytes. Fields are structs, pointers to them, lists, maps of strings, strings, truth values, whole numbers, and what writes itself as
 // text. A list with the tag flow:"true" is written on one line.
 func (r *Rules) YAML(v any) ([]byte, error) {
-	e := encoder{rules: r, fields: typeFields{}}
+	e := encoder{rules: r}
 	root, err := e.node(reflect.ValueOf(v))
 	if err != nil {
 		return nil, err
@@ -71,8 +71,7 @@ func escapeForYAML(data []byte) []byte {
 
 // encoder turns values into nodes.
 type encoder struct {
-	rules  *Rules
-	fields typeFields
+	rules *Rules
 }
 
 // node turns a value into YAML nodes by the names and omissions of its json tags: the
@@ -112,7 +111,7 @@ func (e *encoder) node(v reflect.Value) (*yaml.Node, error) {
 
 func (e *encoder) structNode(v reflect.Value) (*yaml.Node, error) {
 	mapping := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	for _, f := range e.fields.of(v.Type()).list {
+	for _, f := range fieldsOf(v.Type()).list {
 		field := v.FieldByIndex(f.index)
 		if f.omit && isEmptyValue(field) {
 			continue

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // field is one field of a struct.
@@ -52,13 +53,20 @@ func (s *structFields) add(f field) {
 	s.list = append(s.list, f)
 }
 
-// typeFields remembers the fields of types.
-type typeFields map[reflect.Type]*structFields
+// known are the *structFields of every reflect.Type that was asked for. They follow from the type alone and are never changed, and
+// reading a small document would be mostly finding them otherwise.
+var known sync.Map
 
-func (known typeFields) of(t reflect.Type) *structFields {
-	if s, ok := known[t]; ok {
-		return s
+// fieldsOf are the fields of a struct.
+func fieldsOf(t reflect.Type) *structFields {
+	if s, ok := known.Load(t); ok {
+		return s.(*structFields)
 	}
+	s, _ := known.LoadOrStore(t, readFields(t))
+	return s.(*structFields)
+}
+
+func readFields(t reflect.Type) *structFields {
 	s := &structFields{byName: map[string]int{}}
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -70,7 +78,7 @@ func (known typeFields) of(t reflect.Type) *structFields {
 			if inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
 			}
-			for _, one := range known.of(inner).list {
+			for _, one := range fieldsOf(inner).list {
 				one.index = append([]int{i}, one.index...)
 				s.add(one)
 			}
@@ -85,7 +93,6 @@ func (known typeFields) of(t reflect.Type) *structFields {
 			})
 		}
 	}
-	known[t] = s
 	return s
 }
 
