@@ -33,7 +33,8 @@ func New(ctx context.Context, objects []manifest.Object, options config.Options)
 // Clientset returns a fake clientset that holds the objects, of several with one
 // name the last.
 func Clientset(objects []manifest.Object) (*fake.Clientset, error) {
-	client := fake.NewClientset()
+	// With NewClientset each write would cost milliseconds to keep fields managed, which only who applies by the server needs.
+	client := fake.NewSimpleClientset()
 	for _, o := range lastOfEach(objects) {
 		if err := client.Tracker().Add(o.DeepCopyObject()); err != nil {
 			return nil, fmt.Errorf("take %s: %w", o.Ref(), err)
