@@ -112,17 +112,23 @@ func (s *Spec) includeNodePorts(all []Answer, q *question, node, next int, ports
 	for i := range ports {
 		before := len(all)
 		if serves {
-			all = s.include(all, q, node, next, &ports[i], unsure || ports[i].doubtful)
+			all = s.include(all, q, node, next, &ports[i], ports[i].doubtful)
 			all[before].served = why
-		} else {
-			all = append(all, s.notServedHere(q, node, &ports[i], why))
+		}
+		if serves && !unsure {
+			continue
+		}
+		for _, a := range s.notServedHere(q, node, &ports[i], why) {
+			if !serves || a.Fate != all[before].Fate {
+				all = append(all, a)
+			}
 		}
 	}
 	return all
 }
 
-// notServedHere is the answer at an address of a node that serves no node ports.
-func (s *Spec) notServedHere(q *question, node int, at *served, why *Clause) Answer {
+// notServedHere are the answers at an address of a node that serves no node ports.
+func (s *Spec) notServedHere(q *question, node int, at *served, why *Clause) []Answer {
 	a := s.untouched(q, node)
 	a.served = why
 	known := s.known[node]
@@ -136,10 +142,10 @@ func (s *Spec) notServedHere(q *question, node int, at *served, why *Clause) Ans
 	case at.port.externalLocal && len(endpoints.local) == 0:
 		blocked.Fate = Drop
 	default:
-		return a
+		return []Answer{a}
 	}
-	a.odd, a.Others = unservedNodePort, []Answer{blocked}
-	return a
+	a.odd = unservedNodePort
+	return []Answer{a, blocked}
 }
 
 // include adds the answer of a service port; one that is doubtful may not be there at all.

@@ -292,6 +292,30 @@ func TestMartiansStayOut(t *testing.T) {
 	}
 }
 
+// TestNodePortAtANewAddress judges what a node sends to its own node port, at an address that it got after its proxier last looked. Until
+// that is served there, it is like any address that is not served.
+func TestNodePortAtANewAddress(t *testing.T) {
+	state := func(found string) *oracle.Spec {
+		return judgedState(func(c *oracle.Cluster) {
+			c.Services[0].Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
+			c.Slices[0].Endpoints = c.Slices[0].Endpoints[1:] // none on node1
+			c.Nodes[0].Config.NodePortAddresses = []string{"192.168.0.0/24"}
+			c.Nodes[0].Found = []netip.Addr{netip.MustParseAddr(found)}
+		})
+	}
+	own := netip.MustParseAddrPort("192.168.0.2:40000")
+	a := oracle.Attempt{From: "node1", Protocol: corev1.ProtocolTCP, To: netip.MustParseAddrPort("192.168.0.2:30001")}
+	ends := func(end oracle.End) []oracle.Way {
+		return []oracle.Way{{Probability: 1, End: end, Host: "node1", Sender: own, Client: own, Server: a.To, Heard: end == oracle.Refused}}
+	}
+	before, after := state("192.168.0.9"), state("192.168.0.2")
+	assert.Empty(t, broken(before.Judge(a, ends(oracle.Refused))), "untouched")
+	assert.Empty(t, broken(before.Judge(a, ends(oracle.Dropped))), "stopped as what is under policy Local")
+	assert.Empty(t, broken(before.Between(after, a, ends(oracle.Dropped))))
+	assert.NotEmpty(t, broken(before.Judge(a, ends(oracle.Rejected))), "there are endpoints")
+	assert.NotEmpty(t, broken(after.Judge(a, ends(oracle.Dropped))), "it is served now")
+}
+
 // TestAttemptsCoverTheirState asks each attempt of a state: each has a client, an answer, and is there once.
 func TestAttemptsCoverTheirState(t *testing.T) {
 	s := judgedState(nil)
