@@ -16,6 +16,11 @@ import (
 //go:linkname newKubeRunner k8s.io/kubernetes/pkg/util/iptables.newInternal
 func newKubeRunner(programs exec.Interface, protocol utiliptables.Protocol, lockSocket, lockFile string) utiliptables.Interface
 
+// isResourceError is kube-proxy's own way to tell that a tool failed for want of the lock.
+//
+//go:linkname isResourceError k8s.io/kubernetes/pkg/util/iptables.isResourceError
+func isResourceError(err error) bool
+
 // field returns a field of the struct that object points to, also one that is not exported. A version of kube-proxy
 // that has no such field any longer is a panic: the harness has to be changed then.
 func field[T any](object any, name string) *T {

@@ -126,9 +126,11 @@ func kubeDetector(family v1.IPFamily, detect string) proxyutil.LocalTrafficDetec
 }
 
 // sync is one sync. kube-proxy says no more of an error than that there was one.
-func (f *kubeFamily) sync() error {
-	run := *field[*runner.BoundedFrequencyRunner](f.proxier, "syncRunner")
-	return (*field[func() error](run, "fn"))()
+func (f *kubeFamily) sync() error { return (*field[func() error](f.runner(), "fn"))() }
+
+// runner is what events ask for syncs.
+func (f *kubeFamily) runner() *runner.BoundedFrequencyRunner {
+	return *field[*runner.BoundedFrequencyRunner](f.proxier, "syncRunner")
 }
 
 func (f *kubeFamily) forceFullSync() { *field[bool](f.proxier, "needFullSync") = true }

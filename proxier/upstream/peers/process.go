@@ -19,7 +19,6 @@ import (
 	kubeiptables "k8s.io/kubernetes/pkg/proxy/iptables"
 	proxyutil "k8s.io/kubernetes/pkg/proxy/util"
 	utiliptables "k8s.io/kubernetes/pkg/util/iptables"
-	"k8s.io/utils/exec"
 	utilnet "k8s.io/utils/net"
 
 	"github.com/chainwalk/chainwalk/proxier"
@@ -44,7 +43,13 @@ func Process(p simnode.Process) (simnode.Proxy, []string, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("kube-proxy, %s: %w", family, err)
 		}
-		k.families[family] = &processFamily{kubeFamily: one, programs: programs}
+		f := &processFamily{kubeFamily: one, loop: newSyncLoop(one.runner(), p.Clock.Now())}
+		f.monitor = monitor{programs: programs, reload: func() {
+			f.forceFullSync()
+			_ = k.sync(family) // kube-proxy's monitor does not look how it ended
+		}}
+		k.families[family] = f
+		k.process.Health.Updated(family)
 	}
 	return k, nil, nil
 }
@@ -57,12 +62,12 @@ type process struct {
 	services, slices, started bool
 }
 
-// processFamily is the proxier of one family.
+// processFamily is the proxier of one family, with its loops.
 type processFamily struct {
 	*kubeFamily
-	programs utiliptables.Interface
-	canaries bool
-	times    virtualTimes
+	monitor monitor
+	loop    *syncLoop
+	times   virtualTimes
 }
 
 func (k *process) surroundings(
@@ -132,40 +137,16 @@ func (k *process) detector(c *kubeproxyconfig.KubeProxyConfiguration, family v1.
 	return proxyutil.NewNoOpLocalDetector()
 }
 
-// EnsureCanaries implements node.Proxy: it looks once as kube-proxy's monitor does again and again.
-// The monitor looks at the canary of the first table alone.
+// EnsureCanaries implements node.Proxy: the monitors look.
 func (k *process) EnsureCanaries() error {
 	var errs []error
 	for _, family := range Families {
-		f := k.families[family]
-		there, err := f.programs.ChainExists(utiliptables.TableMangle, canary)
-		if there || lockIsHeld(err) {
-			continue
-		}
-		if f.canaries {
-			f.forceFullSync()
-		}
-		for _, table := range []utiliptables.Table{utiliptables.TableMangle, utiliptables.TableNAT, utiliptables.TableFilter} {
-			_, err := f.programs.EnsureChain(table, canary)
-			errs = append(errs, err)
-		}
-		f.canaries = true
+		errs = append(errs, k.families[family].monitor.turn())
 	}
 	return errors.Join(errs...)
 }
 
-// lockIsHeld says whether a command failed for want of the lock, after which the monitor just looks again.
-func lockIsHeld(err error) bool {
-	var exit exec.ExitError
-	return errors.As(err, &exit) && exit.ExitStatus() == 4
-}
-
-const canary = utiliptables.Chain("KUBE-PROXY-CANARY")
-
-// errFailed is all that kube-proxy says of a sync that failed.
-var errFailed = errors.New("the sync failed")
-
-// Sync implements node.Proxy.
+// Sync implements node.Proxy: the loops have the time of a sync period.
 func (k *process) Sync() error {
 	if !k.services || !k.slices {
 		return proxier.ErrNotDelivered
@@ -173,26 +154,62 @@ func (k *process) Sync() error {
 	var errs []error
 	for _, family := range Families {
 		f := k.families[family]
-		f.times.enter(f.proxier, k.process.Clock.Now())
 		var err error
 		if k.started {
-			err = f.sync()
+			err = f.loop.turn(k.process.Clock.Now(), f.loop.retry, func() error { return k.sync(family) })
 		} else {
-			f.proxier.OnServiceSynced()
-			f.proxier.OnEndpointSlicesSynced() // syncs
-		}
-		f.times.leave(f.proxier, k.process.Clock.Now())
-		if err == nil && f.willSyncInFull() {
-			err = errFailed
+			err = k.first(family)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", family, err))
-			continue
 		}
-		k.process.Health.Updated(family)
 	}
 	k.started = true
 	return errors.Join(errs...)
+}
+
+// SyncAll has the loops sync everything.
+func (k *process) SyncAll() error {
+	for _, family := range Families {
+		f := k.families[family]
+		f.forceFullSync()
+		f.proxier.Sync() // asks
+	}
+	return k.Sync()
+}
+
+// first is a family's first sync, which no loop runs: what asked for one while objects were delivered found nothing to write yet.
+func (k *process) first(family v1.IPFamily) error {
+	f := k.families[family]
+	if err := f.loop.turn(k.process.Clock.Now(), 0, f.sync); err != nil {
+		return err
+	}
+	return k.timed(family, func() error {
+		f.proxier.OnServiceSynced()
+		f.proxier.OnEndpointSlicesSynced() // syncs
+		if f.willSyncInFull() {
+			return errFailed
+		}
+		return nil
+	})
+}
+
+// errFailed says of a first sync that it failed, which kube-proxy keeps to itself.
+var errFailed = errors.New("the first sync failed")
+
+// sync is one sync of a family.
+func (k *process) sync(family v1.IPFamily) error { return k.timed(family, k.families[family].sync) }
+
+// timed has something that syncs go by the cluster's clock, and notes that it ended well.
+func (k *process) timed(family v1.IPFamily, sync func() error) error {
+	f := k.families[family]
+	f.times.enter(f.proxier, k.process.Clock.Now())
+	err := sync()
+	f.times.leave(f.proxier, k.process.Clock.Now())
+	if err == nil {
+		k.process.Health.Updated(family)
+	}
+	return err
 }
 
 // virtualTimes translate the times that kube-proxy remembers, which are those of the machine's
@@ -237,11 +254,14 @@ func (k *process) Health(family v1.IPFamily) map[types.NamespacedName]proxier.Se
 	return out
 }
 
-// tell gives an event to both families.
+// tell gives an event to both families. One that asks for a sync tells the health check of it.
 func (k *process) tell(event func(*kubeiptables.Proxier)) {
 	for _, family := range Families {
-		k.process.Health.QueuedUpdate(family)
-		event(k.families[family].proxier)
+		f := k.families[family]
+		event(f.proxier)
+		if len(f.loop.asked) > 0 {
+			k.process.Health.QueuedUpdate(family)
+		}
 	}
 }
 
