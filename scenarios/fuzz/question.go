@@ -15,6 +15,8 @@ type question struct {
 	// rules says that it is looked which rules packets meet.
 	rules bool
 	law   *trial.Law // nil: the specification itself
+	// sample draws the syncs after which the laws over rules that cost most are held; 0: all of them.
+	sample uint64
 }
 
 // Every so many cases, a case is held to one of the laws as well, and is a short sequence
@@ -30,12 +32,13 @@ func (o *Options) questions(number int) []question {
 	if o.Try == nil && number%interleavingEvery == interleavingEvery-1 {
 		var out []question
 		for _, s := range trial.Interleavings(gen.Small(uint64(number / interleavingEvery))) {
-			out = append(out, question{scenario: s})
+			out = append(out, question{scenario: s, sample: caseSeed(o.Seed, number)})
 		}
 		return out
 	}
-	s := gen.Example(o.Gen, caseSeed(o.Seed, number))
-	out := []question{{scenario: s, rules: number%rulesEvery == 0}}
+	seed := caseSeed(o.Seed, number)
+	s := gen.Example(o.Gen, seed)
+	out := []question{{scenario: s, rules: number%rulesEvery == 0, sample: seed}}
 	if laws := trial.Laws(); o.Try == nil && len(laws) > 0 && number%lawEvery == 1 {
 		out = append(out, question{scenario: s, law: laws[number/lawEvery%len(laws)]})
 	}
@@ -51,7 +54,7 @@ func (q question) ask(ctx context.Context, o *Options, s *scenarios.Scenario) (*
 		return q.law.Hold(ctx, s, o.Trial)
 	}
 	options := o.Trial
-	options.Rules = options.Rules || q.rules
+	options.Rules, options.Sample = options.Rules || q.rules, q.sample
 	return trial.Run(ctx, s, options)
 }
 

@@ -92,7 +92,9 @@ func (o *Options) small(ctx context.Context, f failing) (*Failure, error) {
 
 // breaks reports how a scenario breaks the clause that another one broke.
 func (o *Options) breaks(ctx context.Context, f failing, s *scenarios.Scenario) (*trial.Finding, bool) {
-	report := o.answer(ctx, f.question, s)
+	q := f.question
+	q.sample = 0 // what a smaller case draws is another matter
+	report := o.answer(ctx, q, s)
 	i := slices.IndexFunc(report.Findings, func(other trial.Finding) bool {
 		return other.Clause.Name == f.finding.Clause.Name
 	})

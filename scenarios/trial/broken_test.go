@@ -87,6 +87,15 @@ func replacingInPartial(from, to string) node.Proxier {
 	})
 }
 
+// keepingRejections is an input of a restore that leaves KUBE-SERVICES of the filter table as it is where it has nothing for it.
+func keepingRejections(in string) string {
+	filter, rest, _ := strings.Cut(in, "COMMIT\n")
+	if !strings.Contains(filter, "-A KUBE-SERVICES ") {
+		filter = strings.Replace(filter, ":KUBE-SERVICES - [0:0]\n", "", 1)
+	}
+	return filter + "COMMIT\n" + rest
+}
+
 func withoutConntrack(p node.Process) (node.Proxy, []string, error) {
 	p.Kernel.Conntrack = nil
 	return node.Chainwalk(p)
@@ -216,13 +225,13 @@ func TestFaultsAreFound(t *testing.T) {
 			}
 			return ""
 		}), web(onNode1), "cluster-ip-served"},
-		{"a rejection stays where no packet meets it", editing(func(in string) string {
-			filter, rest, _ := strings.Cut(in, "COMMIT\n")
-			if !strings.Contains(filter, "-A KUBE-SERVICES ") {
-				filter = strings.Replace(filter, ":KUBE-SERVICES - [0:0]\n", "", 1)
+		{"a rejection stays where no packet meets it", editing(keepingRejections), web("") + web(onNode1+", "+onNode2), "partial-equals-full"},
+		{"a start leaves a rejection where no packet meets it", editing(func(in string) string {
+			if strings.Contains(in, ":KUBE-FORWARD ") {
+				return keepingRejections(in)
 			}
-			return filter + "COMMIT\n" + rest
-		}), web("") + web(onNode1+", "+onNode2), "restart-equals-fresh"},
+			return in
+		}), web("") + strings.TrimRight(web(onNode1), "\n") + "\n  sync: false\n- {restart: true, sync: true}\n", "restart-equals-fresh"},
 		{"every sync writes everything", fullSyncs(Options{Except: nil}).Proxier, nothing, "second-sync-writes-nothing"},
 		{"established packets are dropped", editing(func(in string) string {
 			return strings.Replace(in, "-A KUBE-FORWARD ", "-A KUBE-FORWARD -m conntrack --ctstate ESTABLISHED -j DROP\n-A KUBE-FORWARD ", 1)
@@ -309,6 +318,9 @@ func checkWitness(t *testing.T, f *Finding, s *scenarios.Scenario, proxier node.
 	broken, sound := scenarios.Run(t.Context(), again, backend{proxier: proxier}), scenarios.Run(t.Context(), again, backend{})
 	assert.True(t, broken.Failed(), "%s: the witness does not see it:\n%s", f.Clause.Name, &text)
 	for _, check := range sound.Checks {
+		if check.Wrong == "the sync has no such point" && f.Point.Command == scenarios.CommandIPTables {
+			continue // a command that a sound proxier does not run
+		}
 		assert.True(t, check.Passed, "%s: the witness fails on what is sound: %s: %s, got %s\n%s", f.Clause.Name, check.Name, check.Wrong, check.Got, &text)
 	}
 }

@@ -108,37 +108,3 @@ func (r *run) countClauses(m *moment) {
 	}
 	mergeCounts(&r.report.Figures.Clauses, counts)
 }
-
-// laws judges a node's rules as they are.
-func (r *run) laws(ctx context.Context, n *nodeState) error {
-	clear(r.broken)
-	if err := r.secondSync(ctx, n); err != nil {
-		return err
-	}
-	before, err := r.rulesOf(ctx, n)
-	if err != nil {
-		return err
-	}
-	if err := r.staleChains(n, before); err != nil {
-		return err
-	}
-	if err := r.readBack(ctx, n, before); err != nil {
-		return err
-	}
-	return r.asFresh(ctx, n, before)
-}
-
-// secondSync syncs a node once more: nothing has changed, so nothing is written.
-func (r *run) secondSync(ctx context.Context, n *nodeState) error {
-	if err := r.world.Sync(ctx, []string{n.name}); err != nil {
-		return r.syncFailed(n, err)
-	}
-	r.exercised(oracle.SecondSyncWritesNothing)
-	written, err := r.world.Writes(ctx, n.name)
-	if err != nil || written.Restores == 0 {
-		return err
-	}
-	f := wroteNothing(n, written)
-	f.Check = append([]scenarios.Step{{Sync: &scenarios.NodeSet{Names: []string{n.name}}}}, f.Check...)
-	return r.add(f)
-}

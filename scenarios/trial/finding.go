@@ -128,7 +128,9 @@ func (f *Finding) Witness(s *scenarios.Scenario) *scenarios.Scenario {
 	case f.Point == nil:
 		steps = append(steps, f.Check...)
 	case f.Step == 0 && len(f.mending) == 0:
-		return nil // a file cannot look into the first sync
+		first := withSteps(s, []scenarios.Step{{Sync: &scenarios.NodeSet{All: true}}})
+		first.During = []scenarios.During{duringOf(f.Point, f.Check)}
+		return first
 	default:
 		last := &steps[len(steps)-1]
 		last.During = append(slices.Clip(last.During), duringOf(f.Point, f.Check))

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -58,9 +59,10 @@ type run struct {
 // nodeState is what a trial knows of a node.
 type nodeState struct {
 	name string
-	// fresh says that no sync of its proxier has ended well yet, and begun that one was tried.
-	fresh, begun bool
-	config       *kubeproxyconfig.KubeProxyConfiguration
+	// fresh says that no sync of its proxier has ended well yet, begun that one was tried, and first that the last one that ended
+	// well was the first.
+	fresh, begun, first bool
+	config              *kubeproxyconfig.KubeProxyConfiguration
 	// object is the Node object that its proxier found when it started.
 	object *corev1.Node
 	// full is when its proxier last wrote everything, at the latest.
@@ -78,6 +80,8 @@ type nodeState struct {
 	damage    damage
 	// large says that the cluster was a large one, for which less is written and deleted.
 	large bool
+	// seen are the rules at the last point of a sync, by family.
+	seen map[scenarios.IPFamily]*fakeipt.Ruleset
 }
 
 // errEnough ends a run that has found enough.
@@ -122,16 +126,26 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	r.began = r.world.Now()
 	for i := range r.cluster.Nodes {
-		n := &nodeState{name: r.cluster.Nodes[i].Name}
+		n := &nodeState{name: r.cluster.Nodes[i].Name, seen: map[scenarios.IPFamily]*fakeipt.Ruleset{}}
 		r.started(n)
 		n.ruled = &view{new(api.View), n.config, n.object, nil}
 		r.nodes = append(r.nodes, n)
 	}
 	r.player = scenarios.NewPlayer(r.cluster, r.world)
 	r.networkChanged()
+	if len(r.cluster.Preload) == 0 { // what the rules of others lead to is nobody's promise
+		if err := r.watch(ctx); err != nil {
+			return err
+		}
+	}
 	if err := r.synced(ctx, r.nodes); err != nil {
 		return err
 	}
+	return r.watch(ctx)
+}
+
+// watch has the points within syncs judged from here on.
+func (r *run) watch(ctx context.Context) error {
 	if r.quiet {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 // synced syncs nodes one after the other, and judges within each sync and after all.
@@ -30,7 +31,10 @@ func (r *run) synced(ctx context.Context, nodes []*nodeState) error {
 		r.forget()
 		return nil
 	}
-	return r.after(ctx, attempts.list)
+	if err := r.after(ctx, attempts.list); err != nil {
+		return err
+	}
+	return r.rulesHeld(ctx, nodes)
 }
 
 // sync syncs one node.
@@ -38,6 +42,9 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 	n.next = &view{r.world.View(n.name), n.config, n.object, r.addressesOf(n)}
 	n.concerned, n.large = r.concerned(n), n.large || endpointsOf(n.next) > maxFewEndpoints
 	r.syncing = n
+	for _, family := range tools.Families(r.cluster.IPFamily) {
+		n.seen[family] = r.ruleset(n, family)
+	}
 	faulty := r.world.Node(n.name).Faulty()
 	err := r.world.Sync(ctx, []string{n.name})
 	r.pass()
@@ -60,7 +67,7 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 		return err
 	}
 	r.repaired(n)
-	n.ruled, n.tried, n.fresh = tried, nil, false
+	n.ruled, n.tried, n.first, n.fresh = tried, nil, n.fresh, false
 	return nil
 }
 
@@ -103,7 +110,7 @@ func (r *run) after(ctx context.Context, attempts []oracle.Attempt) error {
 func (r *run) within(p scenarios.Point) {
 	r.pass()
 	n := r.syncing
-	if n == nil || r.failed != nil || r.quiet || !matters(p) || r.blind() {
+	if n == nil || r.failed != nil || r.quiet || r.blind() || !r.matters(n, p) {
 		return
 	}
 	m := r.moment()
@@ -117,15 +124,26 @@ func (r *run) within(p scenarios.Point) {
 	})
 }
 
-// matters reports whether packets can meet something else than at the points before.
-func matters(p scenarios.Point) bool {
+// matters reports whether packets can meet something else than at the points before. What a restore commits is looked at, whatever it is;
+// other commands change rules seldom.
+func (r *run) matters(n *nodeState, p scenarios.Point) bool {
+	family := scenarios.FamilyIPv4
 	switch p.Command {
-	case scenarios.CommandIPTablesRestore, scenarios.CommandIP6TablesRestore:
-		return p.After && p.Table != ""
 	case scenarios.CommandConntrackDelete:
 		return p.After
+	case scenarios.CommandIP6Tables, scenarios.CommandIP6TablesRestore:
+		family = scenarios.FamilyIPv6
+	case scenarios.CommandIPTables, scenarios.CommandIPTablesRestore:
+	default:
+		return false
 	}
-	return false
+	is := r.ruleset(n, family)
+	was := n.seen[family]
+	n.seen[family] = is
+	if p.Command == scenarios.CommandIPTables || p.Command == scenarios.CommandIP6Tables {
+		return p.After && !alike(was, is)
+	}
+	return p.After && p.Table != ""
 }
 
 // attemptSet is a list of different attempts.

@@ -19,6 +19,9 @@ type Options struct {
 	Stop int
 	// Rules has it looked which rules packets meet, which takes longer than all the rest.
 	Rules bool
+	// Sample draws the syncs after which the laws over rules that cost as much as a sync are held, one in eight; 0: all of them. At the
+	// end of a case they are held always.
+	Sample uint64
 	// Except are clauses that are not looked at, such as those that another proxier does not promise.
 	Except []*oracle.Clause
 }
