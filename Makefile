@@ -17,8 +17,10 @@ build: ## build bin/chainwalk
 run: ## run the shipped scenario files on the simulator
 	$(GO) run ./cmd/chainwalk run $(CASES)
 
+# What repeats in one goroutine is sampled with the race detector (internal/race); `go test ./...` has all of it. A test binary would
+# sleep for a second at its end, in case a goroutine is left.
 test: ## run the tests with the race detector (needs a C compiler; plain `go test ./...` does not)
-	GOFLAGS=-race $(GO) test ./...
+	GORACE=atexit_sleep_ms=50 GOFLAGS=-race $(GO) test ./...
 
 RUNS      ?= 200
 PACKAGES  ?= ./...

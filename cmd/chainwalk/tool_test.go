@@ -33,6 +33,8 @@ func linkTools(t *testing.T, names ...string) {
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv("CHAINWALK_STATE", t.TempDir())
+	// With the race detector every tool would sleep for a second at its end, in case a goroutine is left.
+	t.Setenv("GORACE", "atexit_sleep_ms=0")
 }
 
 // TestRunnerOnLinkedTools runs the proxier's runner, which knows nothing of fake tools, through os/exec.

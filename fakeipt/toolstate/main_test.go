@@ -35,6 +35,8 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv(envState, env.WorkDir+"/state")
+			// With the race detector every program would sleep for a second at its end, in case a goroutine is left.
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil
 		},
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -29,7 +30,7 @@ func depth(t *testing.T) int {
 
 // TestExplore finds no sequence after which a flow is where the specification does not allow it.
 func TestExplore(t *testing.T) {
-	for _, e := range All(depth(t), scenarios.ToolLegacy) {
+	for _, e := range race.Some(All(depth(t), scenarios.ToolLegacy), 5) {
 		t.Run(e.String(), func(t *testing.T) {
 			t.Parallel()
 			report, err := e.Run(t.Context())

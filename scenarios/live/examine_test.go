@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -24,7 +26,7 @@ func textOf(t *testing.T, r *Report) string {
 }
 
 func TestNothingIsWrongWithTheRecordedCluster(t *testing.T) {
-	for _, tools := range []string{"legacy", "nft"} {
+	for _, tools := range race.Some([]string{"nft", "legacy"}, 2) {
 		t.Run(tools, func(t *testing.T) {
 			report, err := recorded(t, tools, dumpNodes...).Examine(t.Context())
 			require.NoError(t, err)
@@ -123,7 +125,9 @@ func TestStaleUDPConnectionsAreFound(t *testing.T) {
 		}
 	}
 	const web, dns, pod = "10.96.125.22:53", "10.96.0.10:53", "10.244.2.3"
-	for _, tc := range []struct {
+	cluster := recorded(t, "legacy", "demo-worker")
+	want := map[string][]string{}
+	for i, tc := range []struct {
 		name    string
 		entry   snapshot.Connection
 		service string // empty: nothing is wrong
@@ -138,30 +142,34 @@ func TestStaleUDPConnectionsAreFound(t *testing.T) {
 		{"to no service", udp(pod, "10.244.1.2:9999", "10.244.1.2:9999"), ""},
 		{"of the other family", udp("fd00:10:244:2::3", "[fd00:10:244:1::2]:9999", "[fd00:10:244:1::2]:9999"), ""},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			cluster := recorded(t, "legacy", "demo-worker")
-			cluster.Snapshots[0].Conntrack = []snapshot.Connection{tc.entry}
-			report, err := cluster.Examine(t.Context())
-			require.NoError(t, err)
-			if tc.service == "" {
-				assert.Empty(t, report.Findings)
-				return
-			}
-			require.Len(t, report.Findings, 1)
-			f := report.Findings[0]
-			assert.Equal(t, tc.service, f.Service)
-			assert.Equal(t, "stale-udp-flow", f.Clauses[0].Clause)
-			assert.Contains(t, textOf(t, report),
-				"remembered: demo-worker: conntrack -D -p udp --orig-src "+tc.entry.Original.Src.String()+" --orig-dst ")
-			_, _, err = cluster.Witness(t.Context(), &f)
-			require.ErrorIs(t, err, ErrNoWitness)
-		})
+		port := uint16(5353 + i)
+		tc.entry.Original.SrcPort, tc.entry.Reply.DstPort = port, port
+		cluster.Snapshots[0].Conntrack = append(cluster.Snapshots[0].Conntrack, tc.entry)
+		if tc.service != "" {
+			want[tc.service] = append(want[tc.service], fmt.Sprintf("demo-worker: conntrack -D -p udp --orig-src %s --orig-dst %s --sport %d --dport 53",
+				tc.entry.Original.Src, tc.entry.Original.Dst, port))
+		}
+	}
+	report, err := cluster.Examine(t.Context())
+	require.NoError(t, err)
+	found := map[string][]string{}
+	for i := range report.Findings {
+		f := &report.Findings[i]
+		found[f.Service] = f.Remembered
+		assert.Equal(t, "stale-udp-flow", f.Clauses[0].Clause)
+		assert.Equal(t, len(f.Remembered), f.Suffering)
+		_, _, err = cluster.Witness(t.Context(), f)
+		require.ErrorIs(t, err, ErrNoWitness)
+	}
+	assert.Equal(t, want, found)
+	for _, remembered := range want {
+		assert.Contains(t, textOf(t, report), "remembered: "+remembered[0])
 	}
 }
 
 // What no first packet shows is shown by what comes after it, or by a packet that no client sends.
 func TestRulesForLaterPacketsAreMissed(t *testing.T) {
-	for _, tc := range []struct{ name, rule, witness string }{
+	for _, tc := range race.Some([]struct{ name, rule, witness string }{
 		{"affinity", "-A KUBE-SVC-25FJTMN2OLOPNGWS -m comment --comment \"shop/sticky:http -> 10.244.1.3:8080\" " +
 			"-m recent --rcheck --seconds 600 --reap --name KUBE-SEP-KFWMFOBJJP5IVQVX --mask 255.255.255.255 --rsource " +
 			"-j KUBE-SEP-KFWMFOBJJP5IVQVX", "expect: {sameAs: first}"},
@@ -170,7 +178,7 @@ func TestRulesForLaterPacketsAreMissed(t *testing.T) {
 		{"loopback addresses", "-A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 " +
 			"-m comment --comment \"block incoming localnet connections\" " +
 			"-m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP", " > 127.0.0.1:"},
-	} {
+	}, 3) {
 		t.Run(tc.name, func(t *testing.T) {
 			cluster := recorded(t, "legacy", dumpNodes...)
 			edit(t, cluster.Snapshots[2], fakeipt.IPv4, "[0:0] "+tc.rule+"\n", "")

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -130,12 +131,13 @@ func TestReachIsConnectWithoutText(t *testing.T) {
 	all, err := scenarios.Load("../testdata/cases")
 	require.NoError(t, err)
 	attempts, asked := 0, 0
-	for _, s := range all {
+	some := race.Some(all, 6)
+	for _, s := range some {
 		t.Run(s.Name, func(t *testing.T) {
 			result := scenarios.Run(t.Context(), s, reachBackend{t: t, attempts: &attempts, asked: &asked})
 			require.False(t, result.Failed(), "%+v", result.Checks)
 		})
 	}
 	t.Logf("%d connections", asked)
-	assert.Greater(t, asked, 5000)
+	assert.Greater(t, asked, 5000*len(some)/len(all)/2, "of all files, or of those that are taken")
 }

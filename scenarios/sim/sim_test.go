@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 	"github.com/stretchr/testify/assert"
@@ -27,7 +28,7 @@ func mustHold(t *testing.T, s *scenarios.Scenario) {
 func TestCases(t *testing.T) {
 	all, err := scenarios.Load("../testdata")
 	require.NoError(t, err)
-	for _, s := range all {
+	for _, s := range race.Some(all, 3) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			mustHold(t, s)

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 )
@@ -22,7 +23,7 @@ func TestLawsHold(t *testing.T) {
 	for _, law := range Laws() {
 		t.Run(law.Name, func(t *testing.T) {
 			tried := 0
-			for _, s := range all {
+			for _, s := range race.Some(all, 8) {
 				report, err := law.Hold(t.Context(), s, Options{})
 				require.NoError(t, err, s.Pos.File)
 				tried += report.Figures.Cases / 2
