@@ -28,6 +28,10 @@ type Law struct {
 	options func(Options) Options
 	// addr is the twin's address for one of the case; nil: the same.
 	addr func(netip.Addr) netip.Addr
+	// nodes are the twin's names of nodes by those of the case; nil: the same.
+	nodes func(*scenarios.Scenario) map[string]string
+	// chooses says that what the specification leaves open may depend on it, such as which of two objects that contradict each other holds.
+	chooses bool
 }
 
 // Laws are the metamorphic laws, in the order of reports.
@@ -40,7 +44,7 @@ func Laws() []*Law {
 		{Name: "full-syncs", Clause: oracle.PartialEqualsFull, twin: itself, options: fullSyncs},
 		{Name: "tools", Clause: oracle.ToolsAlike, twin: otherTool, options: anyTool},
 		{Name: "mirror", Clause: oracle.FamiliesAlike, twin: mirrored, addr: mirrorOf},
-		{Name: "names", Clause: oracle.NamesDoNotMatter, twin: renamed},
+		{Name: "names", Clause: oracle.NamesDoNotMatter, twin: renamed, nodes: nodeNamesOf, chooses: true},
 	}
 }
 
@@ -112,7 +116,7 @@ func (l *Law) Hold(ctx context.Context, s *scenarios.Scenario, o Options) (*Repo
 	if len(report.Findings) > 0 {
 		return report, nil
 	}
-	if f := l.compare(one.met, other.met); f != nil {
+	if f := l.compare(l.words(s), one.met, other.met); f != nil {
 		f.twin, f.Step, f.mending = twin, len(twin.Steps), other.mending
 		if f.ofCase {
 			f.twin, f.Step, f.mending = s, len(s.Steps), one.mending
@@ -136,9 +140,9 @@ func quietly(ctx context.Context, s *scenarios.Scenario, o Options) (*Report, er
 type met struct {
 	attempt oracle.Attempt
 	ways    []oracle.Way
-	// check looks whether it is what the specification allows, and wrong says that it is not.
-	check []scenarios.Step
-	wrong bool
+	// check looks whether it is what the specification allows, wrong says that it is not, and open that it allows several things.
+	check       []scenarios.Step
+	wrong, open bool
 }
 
 // meet notes what all attempts meet.
@@ -153,6 +157,7 @@ func (r *run) meet(m *moment) error {
 		answer := m.after.Expect(a)
 		r.report.met = append(r.report.met, met{
 			attempt: a, ways: outcomes(ways), check: checksOf(a, &answer), wrong: len(m.after.Judge(a, ways)) > 0,
+			open: answer.Open || answer.Loose || len(answer.Others) > 0,
 		})
 	}
 	r.report.mending = r.mending
@@ -195,18 +200,18 @@ func compareBools(a, b bool) int {
 }
 
 // compare finds the first attempt that meets something else in the twin, nil if none does.
-func (l *Law) compare(one, other []met) *Finding {
+func (l *Law) compare(w words, one, other []met) *Finding {
 	there := make(map[oracle.Attempt]*met, len(other))
 	for i := range other {
 		there[other[i].attempt] = &other[i]
 	}
 	for i := range one {
 		here := &one[i]
-		got := there[l.mapAttempt(here.attempt)]
-		if got == nil || l.addr != nil && here.attempt.To.Addr().IsLoopback() {
-			continue // the twin has no such packet class, and the families differ about localhost
+		got := there[w.attempt(here.attempt)]
+		if got == nil || l.addr != nil && here.attempt.To.Addr().IsLoopback() || l.chooses && here.open {
+			continue // the twin has no such packet class; the families differ about localhost
 		}
-		want := l.mapWays(here.ways)
+		want := w.ways(here.ways)
 		if slices.EqualFunc(want, got.ways, sameOutcome) {
 			continue
 		}
@@ -226,32 +231,47 @@ func sameOutcome(a, b oracle.Way) bool {
 	return compareWays(a, b) == 0 && math.Abs(a.Probability-b.Probability) < chanceError
 }
 
-func (l *Law) mapAttempt(a oracle.Attempt) oracle.Attempt {
-	if l.addr != nil {
-		a.From, a.To, a.Source = l.mapName(a.From), l.mapAddrPort(a.To), l.mapAddrPort(a.Source)
+// words are what a twin calls nodes and addresses.
+type words struct {
+	addr  func(netip.Addr) netip.Addr // nil: as the case does
+	nodes map[string]string
+}
+
+func (l *Law) words(s *scenarios.Scenario) words {
+	w := words{addr: l.addr}
+	if l.nodes != nil {
+		w.nodes = l.nodes(s)
 	}
+	return w
+}
+
+func (w *words) attempt(a oracle.Attempt) oracle.Attempt {
+	a.From, a.Via, a.To, a.Source = w.host(a.From), w.host(a.Via), w.addrPort(a.To), w.addrPort(a.Source)
 	return a
 }
 
-// mapName is the twin's name of a host: those that a scenario does not name are called by their address.
-func (l *Law) mapName(name string) string {
-	if a, err := netip.ParseAddr(name); err == nil {
-		return l.addr(a).String()
+// host is the twin's name of a host: those that a scenario does not name are called by their address.
+func (w *words) host(name string) string {
+	if other, ok := w.nodes[name]; ok {
+		return other
+	}
+	if a, err := netip.ParseAddr(name); err == nil && w.addr != nil {
+		return w.addr(a).String()
 	}
 	return name
 }
 
-func (l *Law) mapAddrPort(a netip.AddrPort) netip.AddrPort {
-	return netip.AddrPortFrom(l.addr(a.Addr()), a.Port())
+func (w *words) addrPort(a netip.AddrPort) netip.AddrPort {
+	if w.addr == nil {
+		return a
+	}
+	return netip.AddrPortFrom(w.addr(a.Addr()), a.Port())
 }
 
-func (l *Law) mapWays(ways []oracle.Way) []oracle.Way {
-	if l.addr == nil {
-		return ways
-	}
+func (w *words) ways(ways []oracle.Way) []oracle.Way {
 	out := slices.Clone(ways)
 	for i := range out {
-		out[i].Host, out[i].Server, out[i].Client = l.mapName(out[i].Host), l.mapAddrPort(out[i].Server), l.mapAddrPort(out[i].Client)
+		out[i].Host, out[i].Server, out[i].Client = w.host(out[i].Host), w.addrPort(out[i].Server), w.addrPort(out[i].Client)
 	}
 	slices.SortFunc(out, compareWays)
 	return out

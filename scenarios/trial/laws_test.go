@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -146,6 +147,9 @@ func TestLawsAreBroken(t *testing.T) {
 		}, web("")},
 		{"mirror", rejectsNothing(func(in string) bool { return strings.Contains(in, "fd44:") }), web("")},
 		{"names", rejectsNothing(func(in string) bool { return strings.Contains(in, "thing-") }), web("")},
+		{"names", func(p node.Process) (node.Proxy, []string, error) {
+			return rejectsNothing(func(string) bool { return strings.HasPrefix(p.Node, "machine-") })(p)
+		}, web("")},
 	} {
 		t.Run(c.law, func(t *testing.T) {
 			s := read(t, cluster+c.steps)
@@ -174,4 +178,19 @@ func lawNamed(name string) *Law {
 		}
 	}
 	return nil
+}
+
+// Which of two slices that contradict each other about an endpoint holds is open, and a proxier may choose by their names.
+func TestNamesMayDecideAboutContradictions(t *testing.T) {
+	const endpoints = `
+  - apiVersion: discovery.k8s.io/v1
+    kind: EndpointSlice
+    metadata: {name: web-%d, labels: {kubernetes.io/service-name: web}}
+    addressType: IPv4
+    ports: [{port: 8080}]
+    endpoints: [{addresses: [10.244.1.2], conditions: {ready: %t}}]`
+	s := read(t, cluster+"- apply:"+fmt.Sprintf(endpoints, 1, true)+fmt.Sprintf(endpoints, 2, false))
+	report, err := lawNamed("names").Hold(t.Context(), s, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
 }

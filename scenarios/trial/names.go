@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,11 +38,11 @@ func mapEach[S ~[]T, T any](items S, change func(T) T) S {
 }
 
 // names are other names, by the ones that a case has.
-type names struct{ namespaces, services, slices, ports map[string]string }
+type names struct{ namespaces, services, slices, ports, nodes map[string]string }
 
-// renamed calls services, their namespaces and ports, and slices something else, and in the opposite order.
+// renamed calls services, their namespaces and ports, slices and nodes something else, and in the opposite order.
 func renamed(s *scenarios.Scenario) *scenarios.Scenario {
-	n := names{map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}}
+	n := names{map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, nodeNamesOf(s)}
 	n.collect(s.Objects)
 	for i := range s.Steps {
 		n.collect(s.Steps[i].Apply)
@@ -50,7 +51,79 @@ func renamed(s *scenarios.Scenario) *scenarios.Scenario {
 	backwards(n.services, "thing")
 	backwards(n.slices, "part")
 	backwards(n.ports, "port")
-	return mapObjects(s, n.object, n.ref)
+	out := mapObjects(s, n.object, n.ref)
+	n.topology(&out.Topology)
+	out.IPTables.Preload = mapEach(out.IPTables.Preload, func(p scenarios.Preload) scenarios.Preload {
+		p.Nodes = mapEach(p.Nodes, n.node)
+		return p
+	})
+	out.Steps = mapEach(out.Steps, n.step)
+	return out
+}
+
+// nodeNamesOf are other names of the nodes of a case.
+func nodeNamesOf(s *scenarios.Scenario) map[string]string {
+	out := map[string]string{}
+	for i, node := range nodesOf(&s.Topology) {
+		out[cmp.Or(node.Name, fmt.Sprintf("node%d", i+1))] = ""
+	}
+	backwards(out, "machine")
+	return out
+}
+
+// nodesOf are the nodes of a topology, two if it says nothing.
+func nodesOf(t *scenarios.Topology) scenarios.Nodes {
+	if t.Nodes == nil {
+		return make(scenarios.Nodes, 2)
+	}
+	return t.Nodes
+}
+
+// node is the other name of a node; what is none keeps its name.
+func (n *names) node(name string) string { return cmp.Or(n.nodes[name], name) }
+
+func (n *names) topology(t *scenarios.Topology) {
+	t.Nodes = slices.Clone(nodesOf(t))
+	for i := range t.Nodes {
+		t.Nodes[i].Name = n.node(cmp.Or(t.Nodes[i].Name, fmt.Sprintf("node%d", i+1)))
+	}
+	t.Pods = mapEach(t.Pods, n.pod)
+}
+
+func (n *names) pod(p scenarios.Pod) scenarios.Pod {
+	p.Node = n.node(p.Node)
+	return p
+}
+
+// step has the nodes of a step under their other names.
+func (n *names) step(s scenarios.Step) scenarios.Step {
+	s.Restart, s.Hold, s.Sync = n.set(s.Restart), n.set(s.Hold), n.set(s.Sync)
+	s.Start = mapEach(s.Start, n.pod)
+	if s.Node != nil {
+		change := *s.Node
+		change.Name = n.node(change.Name)
+		s.Node = &change
+	}
+	if s.Deliver != nil {
+		d := *s.Deliver
+		d.Nodes = mapEach(d.Nodes, n.node)
+		s.Deliver = &d
+	}
+	if s.Fault != nil {
+		f := *s.Fault
+		f.Node = n.node(f.Node)
+		s.Fault = &f
+	}
+	return s
+}
+
+func (n *names) set(s *scenarios.NodeSet) *scenarios.NodeSet {
+	if s == nil {
+		return nil
+	}
+	out := *s
+	out.Names = mapEach(s.Names, n.node)
+	return &out
 }
 
 func (n *names) collect(objects []manifest.Object) {
@@ -104,9 +177,33 @@ func (n *names) object(o manifest.Object) manifest.Object {
 				s.Ports[i].Name = &name
 			}
 		}
+		for i := range s.Endpoints {
+			n.endpoint(&s.Endpoints[i])
+		}
 		o.Object = s
+	case *corev1.Node:
+		node := old.DeepCopy()
+		node.Name = n.node(node.Name)
+		if host, ok := node.Labels[corev1.LabelHostname]; ok {
+			node.Labels[corev1.LabelHostname] = n.node(host)
+		}
+		o.Object = node
 	}
 	return o
+}
+
+// endpoint has the nodes of an endpoint under their other names; the endpoint is a copy.
+func (n *names) endpoint(e *discoveryv1.Endpoint) {
+	if e.NodeName != nil {
+		name := n.node(*e.NodeName)
+		e.NodeName = &name
+	}
+	if e.Hints != nil {
+		e.Hints.ForNodes = mapEach(e.Hints.ForNodes, func(f discoveryv1.ForNode) discoveryv1.ForNode {
+			f.Name = n.node(f.Name)
+			return f
+		})
+	}
 }
 
 func (n *names) ref(r manifest.Ref) manifest.Ref {
@@ -115,6 +212,8 @@ func (n *names) ref(r manifest.Ref) manifest.Ref {
 		r.Namespace, r.Name = n.namespaces[r.Namespace], n.services[r.Name]
 	case "EndpointSlice":
 		r.Namespace, r.Name = n.namespaces[r.Namespace], n.slices[r.Name]
+	case "Node":
+		r.Name = n.node(r.Name)
 	}
 	return r
 }
