@@ -15,9 +15,10 @@ import (
 )
 
 type doctorOptions struct {
-	live   liveOptions
-	output string
-	out    string
+	live    liveOptions
+	output  string
+	out     string
+	shrinks int
 }
 
 func newDoctorCommand(s streams) *cobra.Command {
@@ -42,6 +43,7 @@ kube-proxy would mend it. Rules are judged by what they do, whoever wrote them.
 	_ = cmd.MarkFlagRequired("node") // the flag is there
 	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
 	cmd.Flags().StringVar(&o.out, "out", "", "folder to write a scenario to for each thing that is wrong")
+	cmd.Flags().IntVar(&o.shrinks, "shrinks", 300, "how many smaller scenarios to try for each of them; 0: none")
 	completeWords(cmd, "output", "text", "json")
 	return cmd
 }
@@ -72,7 +74,7 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 		return nil
 	}
 	if o.out != "" {
-		if err := writeWitnesses(ctx, s, cluster, report, o.out); err != nil {
+		if err := writeWitnesses(ctx, s, cluster, report, o); err != nil {
 			return err
 		}
 	}
@@ -80,12 +82,12 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 }
 
 // writeWitnesses writes a scenario for each finding that one can show.
-func writeWitnesses(ctx context.Context, s streams, cluster *live.Cluster, report *live.Report, folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+func writeWitnesses(ctx context.Context, s streams, cluster *live.Cluster, report *live.Report, o doctorOptions) error {
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return err
 	}
 	for i := range report.Findings {
-		witness, head, err := cluster.Witness(ctx, &report.Findings[i])
+		witness, head, err := cluster.Witness(ctx, &report.Findings[i], o.shrinks)
 		if errors.Is(err, live.ErrNoWitness) {
 			fmt.Fprintf(s.errOut, "chainwalk: finding %d: %v\n", i+1, err)
 			continue
@@ -93,7 +95,7 @@ func writeWitnesses(ctx context.Context, s streams, cluster *live.Cluster, repor
 		if err != nil {
 			return err
 		}
-		name := filepath.Join(folder, fmt.Sprintf("finding%d.yaml", i+1))
+		name := filepath.Join(o.out, fmt.Sprintf("finding%d.yaml", i+1))
 		if err := writeScenario(name, witness, head); err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func TestDoctorNamesADeletedRule(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(strings.Join(kept, "")), 0o600))
 	found := filepath.Join(t.TempDir(), "found")
 
-	status, out, errOut := call("", append([]string{"doctor", "--out", found}, recorded(folder, dumpNodes...)...)...)
+	status, out, errOut := call("", append([]string{"doctor", "--out", found, "--shrinks", "40"}, recorded(folder, dumpNodes...)...)...)
 	assert.Equal(t, exitNotHeld, status, errOut)
 	assert.Contains(t, out, "WRONG shop/web: ")
 	assert.Contains(t, out, "missing: demo-worker: iptables -t nat "+rule)

@@ -64,11 +64,31 @@ func finding(t *testing.T, c *Cluster) *Finding {
 
 // witnessed is the scenario that shows a finding: red with the fault, green without.
 func witnessed(t *testing.T, c *Cluster, f *Finding) string {
-	s, head, err := c.Witness(t.Context(), f)
+	s, head, err := c.Witness(t.Context(), f, 0)
 	require.NoError(t, err)
 	assert.Contains(t, head[0], "chainwalk doctor")
 	text, _ := written(t, s)
 	return text
+}
+
+func TestAWitnessIsMadeSmall(t *testing.T) {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	const drop = "-A FORWARD -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP"
+	edit(t, cluster.Snapshots[1], fakeipt.IPv4, "-A FORWARD -m comment", drop+"\n[0:0] -A FORWARD -m comment")
+	report, err := cluster.Examine(t.Context())
+	require.NoError(t, err)
+	i := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.Service == "shop/lb-local" })
+	whole, _, err := cluster.Witness(t.Context(), &report.Findings[i], 0)
+	require.NoError(t, err)
+	small, _, err := cluster.Witness(t.Context(), &report.Findings[i], 150)
+	require.NoError(t, err)
+	before, _ := written(t, whole)
+	after, read := written(t, small)
+	t.Log(after)
+	assert.Less(t, len(after), len(before)*2/3)
+	assert.Equal(t, whole.Name, small.Name)
+	require.NoError(t, shows(t.Context(), read), "it fails with the rule, and holds without")
+	assert.Contains(t, after, "-p tcp -m tcp --dport 8080 -j DROP")
 }
 
 func TestAForeignRuleIsNamed(t *testing.T) {
@@ -158,7 +178,7 @@ func TestStaleUDPConnectionsAreFound(t *testing.T) {
 		found[f.Service] = f.Remembered
 		assert.Equal(t, "stale-udp-flow", f.Clauses[0].Clause)
 		assert.Equal(t, len(f.Remembered), f.Suffering)
-		_, _, err = cluster.Witness(t.Context(), f)
+		_, _, err = cluster.Witness(t.Context(), f, 0)
 		require.ErrorIs(t, err, ErrNoWitness)
 	}
 	assert.Equal(t, want, found)

@@ -9,11 +9,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/gen"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
@@ -28,8 +31,8 @@ const maxWitnesses = 12
 
 // Witness makes the scenario that shows a finding: the service and the nodes that it takes, kube-proxy's rules, then what is
 // other on the real nodes, as commands, and a connection that suffers. It fails as long as these commands are in it, and
-// holds without. The head says what was found.
-func (c *Cluster) Witness(ctx context.Context, f *Finding) (s *scenarios.Scenario, head []string, err error) {
+// holds without. Of that it tries shrinks smaller scenarios, and returns the smallest that is like it in this. The head says what was found.
+func (c *Cluster) Witness(ctx context.Context, f *Finding, shrinks int) (s *scenarios.Scenario, head []string, err error) {
 	e, err := c.exam()
 	if err != nil {
 		return nil, nil, err
@@ -39,11 +42,38 @@ func (c *Cluster) Witness(ctx context.Context, f *Finding) (s *scenarios.Scenari
 		for _, narrow := range []bool{true, false} {
 			w := &witness{exam: e, finding: f, probe: f.attempts[i].probe}
 			if s, why = w.scenario(ctx, narrow); why == nil {
-				return s, witnessHead(f), nil
+				return smaller(ctx, s, shrinks), witnessHead(f), nil
 			}
 		}
 	}
 	return nil, nil, fmt.Errorf("%w: %w", ErrNoWitness, why)
+}
+
+// smaller is the smallest of some scenarios that are less than one and fail and hold as it does.
+func smaller(ctx context.Context, s *scenarios.Scenario, shrinks int) *scenarios.Scenario {
+	ctx = klog.NewContext(ctx, logr.Discard()) // what proxiers say of objects that are half gone is not the user's matter
+	out := gen.Shrink(s, func(less *scenarios.Scenario) bool { return shows(ctx, less) == nil }, shrinks)
+	out.Name = s.Name
+	return out
+}
+
+// shows says why a scenario shows nothing; nil if a packet fails with its faults, and all hold without.
+func shows(ctx context.Context, s *scenarios.Scenario) error {
+	sound := *s
+	sound.Steps = slices.DeleteFunc(slices.Clone(s.Steps), func(step scenarios.Step) bool { return step.Fault != nil })
+	if scenarios.Run(ctx, &sound, sim.Backend{}).Failed() {
+		return errors.New("it does not hold in the simulated cluster without the fault either")
+	}
+	result := scenarios.Run(ctx, s, sim.Backend{})
+	for i := range result.Checks {
+		if check := &result.Checks[i]; !check.Passed && check.Packet == "" {
+			return fmt.Errorf("%s: %s", check.Name, check.Wrong)
+		}
+	}
+	if !result.Failed() {
+		return errors.New("it holds in the simulated cluster with the fault as well")
+	}
+	return nil
 }
 
 func witnessHead(f *Finding) []string {
@@ -90,25 +120,12 @@ func (w *witness) scenario(ctx context.Context, narrow bool) (*scenarios.Scenari
 	if w.cluster, err = scenarios.Resolve(s); err != nil {
 		return nil, err
 	}
-	s.Steps = w.checks(expect)
-	if scenarios.Run(ctx, s, sim.Backend{}).Failed() {
-		return nil, errors.New("it does not hold in the simulated cluster without the fault either")
-	}
 	faults, err := w.faults(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	s.Steps = append(faults, s.Steps...)
-	result := scenarios.Run(ctx, s, sim.Backend{})
-	for i := range result.Checks {
-		if check := &result.Checks[i]; !check.Passed && check.Packet == "" {
-			return nil, fmt.Errorf("%s: %s", check.Name, check.Wrong)
-		}
-	}
-	if !result.Failed() {
-		return nil, errors.New("it holds in the simulated cluster with the fault as well")
-	}
-	return s, nil
+	s.Steps = append(faults, w.checks(expect)...)
+	return s, shows(ctx, s)
 }
 
 // checks are the steps that fail.
