@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/exec"
 
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
@@ -203,7 +204,7 @@ func (b backend) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Ses
 // Each fault is found, by the clause that it breaks, and its witness is an ordinary file that
 // fails with the fault and holds without it.
 func TestFaultsAreFound(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name    string
 		proxier node.Proxier
 		steps   string
@@ -285,6 +286,9 @@ func TestFaultsAreFound(t *testing.T) {
 - fault: {restoreFails: 1, node: node1}
 ` + web(onNode1) + dns(""), "cluster-ip-served"},
 	} {
+		if i%race.Every(3) != 0 {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			s := read(t, cluster+c.steps)
 			sound, err := Run(t.Context(), s, Options{})
