@@ -79,10 +79,11 @@ lint: .tools/golangci-lint-$(GOLANGCI_LINT) ## run golangci-lint, which also hol
 fmt: ## format the code
 	gofmt -s -w .
 
-TIME     ?= 60s
-FUZZ_OUT ?= bin/fuzz
-fuzz: build ## generate clusters and what happens to them for TIME (60s) from SEED (1), and judge all packets; failures go to FUZZ_OUT (bin/fuzz)
-	bin/chainwalk fuzz --seed $(SEED) --time $(TIME) --out $(FUZZ_OUT)
+TIME      ?= 60s
+FUZZ_RUNS ?=
+FUZZ_OUT  ?= bin/fuzz
+fuzz: build ## generate clusters and what happens to them for TIME (60s), or FUZZ_RUNS of them, from SEED (1), and judge all packets; failures go to FUZZ_OUT (bin/fuzz)
+	bin/chainwalk fuzz --seed $(SEED) $(if $(FUZZ_RUNS),--runs $(FUZZ_RUNS),--time $(TIME)) --out $(FUZZ_OUT)
 
 rejudge: build ## have the specification judge all stored scenarios, whatever they expect themselves
 	bin/chainwalk fuzz judge $(CASES) $(REGRESS)
