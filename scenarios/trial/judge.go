@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -16,7 +17,14 @@ func (r *run) judge(m moment, attempts []oracle.Attempt) error {
 			return err
 		}
 		r.report.Figures.Connections++
-		for _, v := range r.violations(&m, a, ways) {
+		if err := r.spend(len(ways)); err != nil {
+			return err
+		}
+		wrong, err := r.violations(&m, a, ways)
+		if err != nil {
+			return err
+		}
+		for _, v := range wrong {
 			if err := r.found(&m, v); err != nil {
 				return err
 			}
@@ -25,7 +33,19 @@ func (r *run) judge(m moment, attempts []oracle.Attempt) error {
 	return nil
 }
 
-func (r *run) violations(m *moment, a oracle.Attempt, ways []oracle.Way) []oracle.Violation {
+// maxWork is how many ways may be looked at in one case, and specifications made for what several syncs that failed may have left. The
+// most that a generated case takes is a fortieth of it.
+const maxWork = 5_000_000
+
+// spend counts work. A case that takes far too much of it is none that can be run, on a slow machine and on a fast one alike.
+func (r *run) spend(work int) error {
+	if r.work += work; r.work > r.limit {
+		return fmt.Errorf("the case takes more than %d ways to judge, at step %d", r.limit, r.step)
+	}
+	return nil
+}
+
+func (r *run) violations(m *moment, a oracle.Attempt, ways []oracle.Way) ([]oracle.Violation, error) {
 	switch {
 	case !m.settled():
 		r.exercised(oracle.Transition)
@@ -34,25 +54,28 @@ func (r *run) violations(m *moment, a oracle.Attempt, ways []oracle.Way) []oracl
 		}
 		return r.between(m, a, ways)
 	case r.sticky:
-		return r.affinity.Judge(m.after, a, r.time(), ways)
+		return r.affinity.Judge(m.after, a, r.time(), ways), nil
 	}
-	return m.after.Judge(a, ways)
+	return m.after.Judge(a, ways), nil
 }
 
 // between judges within a sync, or after one that failed. After several that failed, what
 // any of them may have left is allowed.
-func (r *run) between(m *moment, a oracle.Attempt, ways []oracle.Way) []oracle.Violation {
+func (r *run) between(m *moment, a oracle.Attempt, ways []oracle.Way) ([]oracle.Violation, error) {
 	wrong := m.before.Between(m.after, a, ways)
 	if len(wrong) == 0 || r.sticky && (r.remembers(m.before, a) || r.remembers(m.after, a)) {
-		return nil
+		return nil, nil
 	}
 	for _, views := range r.mixtures() {
+		if err := r.spend(1); err != nil {
+			return nil, err
+		}
 		mixed := r.spec(views)
 		if len(mixed.Between(m.after, a, ways)) == 0 || len(m.before.Between(mixed, a, ways)) == 0 || r.sticky && r.remembers(mixed, a) {
-			return nil
+			return nil, nil
 		}
 	}
-	return wrong
+	return wrong, nil
 }
 
 // mixtures are what the nodes' rules may have been made of, each node's by itself: what it

@@ -154,6 +154,9 @@ func (r *run) meet(m *moment) error {
 			return err
 		}
 		r.report.Figures.Connections++
+		if err := r.spend(len(ways)); err != nil {
+			return err
+		}
 		answer := m.after.Expect(a)
 		r.report.met = append(r.report.met, met{
 			attempt: a, ways: outcomes(ways), check: checksOf(a, &answer), wrong: len(m.after.Judge(a, ways)) > 0,

@@ -14,6 +14,8 @@ type play struct {
 	// quiet says that nothing is judged before the end, and that no connection is kept:
 	// what packets meet in the end is all that is asked for.
 	quiet bool
+	// limit is how much work it may take.
+	limit int
 }
 
 // playOf is what is played of a scenario.
@@ -22,7 +24,7 @@ func playOf(s *scenarios.Scenario, o Options) (*play, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &play{cluster: cluster.With(toolOf(s, o)), steps: s.Steps, options: o}, nil
+	return &play{cluster: cluster.With(toolOf(s, o)), steps: s.Steps, options: o, limit: maxWork}, nil
 }
 
 func toolOf(s *scenarios.Scenario, o Options) scenarios.Tool {

@@ -52,6 +52,8 @@ type run struct {
 	syncing *nodeState
 	// broken are the clauses that the step broke already: one finding of each says enough.
 	broken map[*oracle.Clause]bool
+	// work counts what was looked at.
+	work int
 	// failed is why judging within a sync ended; nil if it did not.
 	failed error
 }

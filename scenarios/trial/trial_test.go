@@ -191,3 +191,12 @@ func TestRulesChangedBeforeAProxierStarts(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 2, report.Findings[0].Step, "it is not taken for damaged any more")
 }
+
+// A case that takes far too much work is an error, by a count and not by a clock.
+func TestCasesThatTakeTooMuch(t *testing.T) {
+	p, err := playOf(read(t, cluster+nothing), Options{})
+	require.NoError(t, err)
+	p.limit = 100
+	_, err = p.run(t.Context())
+	require.EqualError(t, err, "the case takes more than 100 ways to judge, at step 0")
+}
