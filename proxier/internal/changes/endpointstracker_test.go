@@ -210,6 +210,28 @@ func checkStep(t *testing.T, tracker *EndpointsTracker, endpoints Endpoints, ste
 	assert.Zero(t, tracker.Pending(), step.name)
 }
 
+// The ports of a Service come in any order, so there are enough of both kinds.
+func TestPortsThatChangeBesideOthersThatStay(t *testing.T) {
+	var stay, change []string
+	for i := range 20 {
+		stay = append(stay, fmt.Sprintf("stays%d/TCP/%d", i, 1000+i))
+		change = append(change, fmt.Sprintf("changes%d/TCP/%d", i, 2000+i))
+	}
+	tracker, endpoints := newIPv4Tracker(), Endpoints{}
+	tracker.EndpointSliceUpdate(makeSlice("web", "a", ipv4, stay, makeEndpoint("10.244.1.1", "")), false)
+	tracker.EndpointSliceUpdate(makeSlice("web", "b", ipv4, change, makeEndpoint("10.244.1.1", "")), false)
+	tracker.Apply(endpoints)
+	tracker.EndpointSliceUpdate(makeSlice("web", "b", ipv4, change, makeEndpoint("10.244.1.2", "")), false)
+	tracker.Apply(endpoints)
+
+	want := map[string][]string{}
+	for i := range 20 {
+		want[fmt.Sprintf("web:stays%d/TCP", i)] = []string{fmt.Sprintf("10.244.1.1:%d ready serving", 1000+i)}
+		want[fmt.Sprintf("web:changes%d/TCP", i)] = []string{fmt.Sprintf("10.244.1.2:%d ready serving", 2000+i)}
+	}
+	assert.Equal(t, want, describeAll(endpoints))
+}
+
 func TestSliceUpdatesThatCancelOut(t *testing.T) {
 	before := makeSlice("web", "a", ipv4, httpPort, makeEndpoint("10.244.1.1", ""))
 	after := makeSlice("web", "a", ipv4, httpPort, makeEndpoint("10.244.1.2", ""))
