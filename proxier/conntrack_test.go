@@ -136,6 +136,18 @@ func TestFlowsToAFormerNodePortAreDeletedAlone(t *testing.T) {
 	assert.Equal(t, []string{"192.168.0.2:30054", "172.30.0.10:53"}, table.left())
 }
 
+// Port 0 is no node port, though nothing keeps a machine from sending to it.
+func TestFlowsOfAServiceWithoutANodePort(t *testing.T) {
+	service, slice := dnsEverywhere()
+	service.Spec.Type, service.Spec.Ports[0].NodePort = v1.ServiceTypeClusterIP, 0
+	p, _, table := startFlows(t, service, slice)
+	table.add("192.168.0.2:0", "192.168.0.2:0")
+	table.add("172.30.0.10:53", "10.180.0.53:53")
+	p.OnEndpointSliceDelete(slice)
+	require.NoError(t, p.Sync())
+	assert.Equal(t, []string{"192.168.0.2:0"}, table.left())
+}
+
 func TestFlowsFromBeforeThereWasAnEndpointAreDeleted(t *testing.T) {
 	service, slice := dnsEverywhere()
 	none := slice.DeepCopy()

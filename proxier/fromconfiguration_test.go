@@ -3,6 +3,7 @@ package proxier_test
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -281,6 +282,36 @@ func TestFromConfigurationSplitsNodePortAddresses(t *testing.T) {
 			assert.Equal(t, test.ipv6, listeners(settings.IPv6))
 			assert.Equal(t, test.localhost, settings.IPv4.ServesLocalhostNodePorts())
 			assert.False(t, settings.IPv6.ServesLocalhostNodePorts())
+		})
+	}
+}
+
+func TestNodePortListenersWithoutTheNodesAddresses(t *testing.T) {
+	config, host := testConfig(v1.IPv4Protocol)
+	config.NodePortAddresses = prefixes("192.168.0.0/16")
+	host.addresses, host.noNetwork = addresses("192.168.0.2"), errFault
+	found, err := config.NodePortListeners()()
+	require.ErrorIs(t, err, errFault)
+	assert.Empty(t, found)
+}
+
+func TestFromConfigurationWarnsOfANodeWithoutAddress(t *testing.T) {
+	const warning = "the node's address is not known and taken to be loopback; bindAddress can give it"
+	tests := []struct {
+		name, bindAddress string
+		node              *v1.Node
+		warned            bool
+	}{
+		{"no Node object", "", nil, true},
+		{"a Node without addresses", "", nodeWith(nil), true},
+		{"a Node", "", nodeWith(nil, "192.168.0.2"), false},
+		{"bind address", "192.168.0.9", nil, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			settings, err := proxier.FromConfiguration(&kubeproxy.KubeProxyConfiguration{BindAddress: test.bindAddress}, "here", test.node)
+			require.NoError(t, err)
+			assert.Equal(t, test.warned, slices.Contains(settings.Warnings, warning), settings.Warnings)
 		})
 	}
 }

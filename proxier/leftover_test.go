@@ -109,6 +109,45 @@ func TestUnusedChainsAtTheBoundOfLargeClusters(t *testing.T) {
 	}
 }
 
+// Who says no sync period has that of kube-proxy.
+func TestUnusedChainsOfALargeClusterWaitForHalfAMinute(t *testing.T) {
+	config, _ := testConfig(v1.IPv4Protocol)
+	clock := testclock.NewFakeClock(time.Unix(1000000, 0))
+	config.Clock, config.SyncPeriod = clock, 0
+	r := config.IPTables.(*recorder)
+	p := started(t, config)
+	addClusterIPs(p, 1, 1002)
+	require.NoError(t, p.SyncAll())
+	changed := clusterIPSlice(0, 1001)
+	p.OnEndpointSliceUpdate(nil, changed)
+	clock.Step(30*time.Second - time.Nanosecond)
+	require.NoError(t, p.Sync())
+	assert.NotContains(t, r.last(), "-X KUBE-SEP-")
+	clock.Step(time.Nanosecond)
+	require.NoError(t, p.Sync())
+	assert.Contains(t, r.last(), "-X KUBE-SEP-")
+}
+
+// What waited to be deleted does not wait any longer once a full sync has read what the kernel holds, whether it was there or not.
+func TestChainsThatWaitAreForgottenByAFullSync(t *testing.T) {
+	config, _ := testConfig(v1.IPv4Protocol)
+	r := config.IPTables.(*recorder)
+	p := started(t, config)
+	service, slice := webService(), webSlice(v1.IPv4Protocol, "10.180.0.1", true)
+	p.OnServiceAdd(service)
+	p.OnEndpointSliceAdd(slice)
+	require.NoError(t, p.Sync())
+	r.fail["save"] = errFault
+	p.OnServiceDelete(service)
+	require.NoError(t, p.SyncAll())
+	delete(r.fail, "save")
+	require.NoError(t, p.SyncAll())
+	assert.Contains(t, r.last(), "-X KUBE-SEP-")
+	r.restored = nil
+	require.NoError(t, p.Sync())
+	assert.Empty(t, r.restored, "nothing is left to delete")
+}
+
 // Endpoints that go and endpoints that change in one sync count together.
 func TestLargeClusterThatBecomesSmall(t *testing.T) {
 	config, _ := testConfig(v1.IPv4Protocol)

@@ -460,3 +460,25 @@ func TestDualStack(t *testing.T) {
 	_, err = proxier.NewDualStack(ipv4, ipv6)
 	require.EqualError(t, err, "IPv4: proxier configuration: NodeName is missing\nIPv6: proxier configuration: Sysctls is missing")
 }
+
+// A slice that goes while its Service stays is told to both families.
+func TestDualStackTellsOfSlicesThatGo(t *testing.T) {
+	ipv4, _ := testConfig(v1.IPv4Protocol)
+	ipv6, _ := testConfig(v1.IPv6Protocol)
+	d, err := proxier.NewDualStack(ipv4, ipv6)
+	require.NoError(t, err)
+	d.OnServiceSynced()
+	d.OnEndpointSlicesSynced()
+	d.OnServiceAdd(webService())
+	slices := []*discovery.EndpointSlice{webSlice(v1.IPv4Protocol, "10.180.0.1", true), webSlice(v1.IPv6Protocol, "fd00:10::1", true)}
+	for _, slice := range slices {
+		d.OnEndpointSliceAdd(slice)
+	}
+	require.NoError(t, d.Sync())
+	for _, slice := range slices {
+		d.OnEndpointSliceDelete(slice)
+	}
+	require.NoError(t, d.Sync())
+	assert.Contains(t, ipv4.IPTables.(*recorder).last(), "has no endpoints\" -m tcp -p tcp -d 172.30.0.41")
+	assert.Contains(t, ipv6.IPTables.(*recorder).last(), "has no endpoints\" -m tcp -p tcp -d fd00:10:96::41")
+}

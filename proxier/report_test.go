@@ -177,6 +177,31 @@ func TestNoLocalEndpointsAreCounted(t *testing.T) {
 	}
 }
 
+// The jumps to the node ports are rules of table nat: one for each of the node's addresses that serve them.
+func TestRulesAreCountedWhenTheNodesAddressesChange(t *testing.T) {
+	config, host := testConfig(v1.IPv4Protocol)
+	w := &witness{}
+	config.Metrics, config.NodePortAddresses = w, []netip.Prefix{prefix("192.168.0.0/16")}
+	host.addresses = addresses("192.168.0.2")
+	p := started(t, config)
+	assert.Contains(t, w.take(), "nat 5 rules, 5 written")
+	for _, step := range []struct {
+		addresses []netip.Addr
+		want      string
+	}{
+		{addresses("192.168.0.2", "192.168.0.3", "192.168.0.4"), "nat 7 rules, 3 written"},
+		{addresses("192.168.0.3"), "nat 5 rules, 1 written"},
+		{nil, "nat 4 rules, 0 written"},
+	} {
+		host.addresses = step.addresses
+		require.NoError(t, p.Sync())
+		assert.Contains(t, w.take(), step.want)
+	}
+	host.addresses = addresses("192.168.0.2", "192.168.0.3")
+	require.NoError(t, p.SyncAll())
+	assert.Contains(t, w.take(), "nat 6 rules, 6 written")
+}
+
 func dnsService() (*v1.Service, *discovery.EndpointSlice) {
 	service := &v1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "dns"},
