@@ -253,9 +253,10 @@ func (r *rewriter) constant(e ast.Expr, tv types.TypeAndValue) (string, bool) {
 		}
 	case tv.Value.Kind() == constant.Int && (duration || basic != nil && basic.Info()&types.IsUntyped == 0):
 		changed := r.original(e) + " + 1"
-		if duration {
+		value, exact := constant.Int64Val(tv.Value)
+		if duration && value != 0 {
 			changed = "2 * " + r.original(e)
-		} else if value, exact := constant.Int64Val(tv.Value); exact {
+		} else if exact {
 			changed = strconv.FormatInt(value+1, 10)
 		}
 		if on := r.add("number", e); on != "" {
