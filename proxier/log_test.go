@@ -88,6 +88,20 @@ func TestLog(t *testing.T) {
 	assert.Empty(t, *global)
 }
 
+// Node ports that are not served for want of the node's addresses are told of at each sync that does so, and at no other.
+func TestLogOfNodePortsThatAreNotServed(t *testing.T) {
+	config, h := testConfig(v1.IPv4Protocol)
+	var told *[]string
+	config.Logger, told = logOf()
+	config.NodePortAddresses = prefixes("192.168.0.0/16")
+	h.addresses = addresses("192.168.0.2")
+	p := started(t, config)
+	assert.Empty(t, *told)
+	h.noNetwork = errFault
+	require.NoError(t, p.Sync())
+	assert.Equal(t, []string{"Node ports are not served: the node's addresses are not known"}, *told)
+}
+
 // A Config without a logger is silent.
 func TestLogOfNobody(t *testing.T) {
 	global := watchGlobalLog(t)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ func create(t testing.TB, entries []Entry) {
 			sent = request.Append(sent, &made)
 		}
 		require.NoError(t, unix.Sendto(socket.GetFd(), sent, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}))
-		b := batch{socket: socket}
+		b := batch{socket: socket.GetFd()}
 		require.NoError(t, b.readAnswers(len(chunk)))
 		require.NoError(t, b.failed())
 	}
@@ -154,6 +155,21 @@ func TestKernelNeedsPrivileges(t *testing.T) {
 		require.ErrorIs(t, err, unix.EPERM)
 		require.ErrorContains(t, err, "run as root, or with CAP_NET_ADMIN")
 	}
+}
+
+func TestKernelDeleteClosesItsSocket(t *testing.T) {
+	kerneltest.Enter(t)
+	open := func() int {
+		descriptors, err := os.ReadDir("/proc/self/fd")
+		require.NoError(t, err)
+		return len(descriptors)
+	}
+	before := open()
+	for range 50 {
+		_, err := NewKernel().Delete(v1.IPv4Protocol, staleEntries(1))
+		require.NoError(t, err)
+	}
+	assert.Less(t, open(), before+50)
 }
 
 // A client that goes on sending gets to the new endpoint after Clean, and not before.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"syscall"
 
 	"github.com/vishvananda/netlink/nl"
@@ -44,14 +45,24 @@ func list(family v1.IPFamily, filter []byte, visit func(Entry)) error {
 	request.AddRawData(filter)
 	var failed error
 	err := request.ExecuteIter(unix.NETLINK_NETFILTER, 0, func(message []byte) bool {
-		connection, err := ctnetlink.Parse(message)
-		if err != nil {
-			failed = fmt.Errorf("%w: %w", errMessage, err)
-			return false
-		}
-		visit(connectionEntry(&connection))
-		return true
+		failed = visitMessage(message, visit)
+		return failed == nil
 	})
+	return listError(err, failed)
+}
+
+// visitMessage visits the entry of a message of the kernel.
+func visitMessage(message []byte, visit func(Entry)) error {
+	connection, err := ctnetlink.Parse(message)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errMessage, err)
+	}
+	visit(connectionEntry(&connection))
+	return nil
+}
+
+// listError is what became of a list: the kernel's error, and that of what it sent.
+func listError(err, failed error) error {
 	if errors.Is(err, nl.ErrDumpInterrupted) || errors.Is(err, unix.EINTR) {
 		return fmt.Errorf("%w: %w", ErrInterrupted, err)
 	}
@@ -110,26 +121,19 @@ const batchSize = 128
 // Delete implements Table. Many deletions are sent as one datagram, of which the last asks for an answer. The kernel answers
 // the others only if they fail.
 func (k Kernel) Delete(family v1.IPFamily, entries []Entry) (deleted int, err error) {
-	if len(entries) == 0 {
-		return 0, nil
-	}
 	socket, err := nl.Subscribe(unix.NETLINK_NETFILTER)
 	if err != nil {
 		return 0, fmt.Errorf("opening a netlink socket: %w", err)
 	}
 	defer socket.Close()
-	b := batch{socket: socket, family: familyNumber(family)}
-	for start := 0; start < len(entries); start += batchSize {
-		if err := b.delete(entries[start:min(start+batchSize, len(entries))]); err != nil {
-			return b.deleted, withHint(err)
-		}
-	}
-	return b.deleted, withHint(b.failed())
+	b := batch{socket: socket.GetFd(), family: familyNumber(family)}
+	err = b.deleteAll(entries)
+	return b.deleted, withHint(err)
 }
 
 // batch sends deletions and reads the answers.
 type batch struct {
-	socket *nl.NetlinkSocket
+	socket int // its descriptor
 	family uint8
 	buffer []byte
 	// answers holds one datagram; the kernel sends each answer in one of its own.
@@ -147,6 +151,16 @@ func (b *batch) failed() error {
 	return fmt.Errorf("%d could not be deleted, the first: %w", b.failures, b.firstFailure)
 }
 
+// deleteAll deletes entries in batches.
+func (b *batch) deleteAll(entries []Entry) error {
+	for some := range slices.Chunk(entries, batchSize) {
+		if err := b.delete(some); err != nil {
+			return err
+		}
+	}
+	return b.failed()
+}
+
 // delete deletes a batch of entries. Its error is one of the socket.
 func (b *batch) delete(entries []Entry) error {
 	b.buffer = b.buffer[:0]
@@ -159,7 +173,7 @@ func (b *batch) delete(entries []Entry) error {
 		b.buffer = request.Append(b.buffer, &stale)
 	}
 	if err := ignoringEINTR(func() error {
-		return unix.Sendto(b.socket.GetFd(), b.buffer, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+		return unix.Sendto(b.socket, b.buffer, 0, &unix.SockaddrNetlink{})
 	}); err != nil {
 		return fmt.Errorf("sending deletions: %w", err)
 	}
@@ -176,7 +190,7 @@ func (b *batch) readAnswers(messages int) error {
 	for {
 		var n int
 		if err := ignoringEINTR(func() (err error) {
-			n, _, err = unix.Recvfrom(b.socket.GetFd(), b.answers[:], unix.MSG_DONTWAIT)
+			n, _, err = unix.Recvfrom(b.socket, b.answers[:], unix.MSG_DONTWAIT)
 			return err
 		}); err != nil {
 			if errors.Is(err, unix.EAGAIN) {
