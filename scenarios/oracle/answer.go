@@ -47,7 +47,7 @@ type Answer struct {
 	Open bool
 	// Loose says that some of it is open: the Endpoints may have other chances, or be rejected or dropped, and nobody need hear an answer.
 	Loose bool
-	// Others are answers that are allowed as well.
+	// Others are answers that are allowed as well. They have no others themselves.
 	Others []Answer
 
 	port   *port

@@ -197,18 +197,31 @@ func (f *Flow) Expect(p Later) Answer {
 		return open
 	}
 	again := f.goesOn()
-	fresh := f.spec.expect(&f.attempt)
-	// A client that a service remembers may have another chance.
-	fresh.later = true
-	fresh.remembered = fresh.port != nil && fresh.port.affinity > 0
-	switch {
-	case f.entry == entryGone:
-		fresh.chosen, fresh.served = f.reason(fresh.chosen), f.reason(fresh.served)
-		return fresh
-	case f.entry == entryDoubt:
-		again.Others = append(again.Others, fresh)
+	switch f.entry {
+	case entryGone:
+		fresh := f.anew()
+		for i := range fresh {
+			fresh[i].chosen, fresh[i].served = f.reason(fresh[i].chosen), f.reason(fresh[i].served)
+		}
+		fresh[0].Others = fresh[1:]
+		return fresh[0]
+	case entryDoubt:
+		again.Others = f.anew()
 	}
 	return again
+}
+
+// anew is what may become of a packet that is as the first one, each way alone.
+func (f *Flow) anew() []Answer {
+	first := f.spec.expect(&f.attempt)
+	all := append([]Answer{first}, first.Others...)
+	all[0].Others = nil
+	for i := range all {
+		a := &all[i]
+		// A client that a service remembers may have another chance.
+		a.later, a.remembered = true, a.port != nil && a.port.affinity > 0
+	}
+	return all
 }
 
 // sameHosts says whether the hosts that the flow joins still have its addresses. A flow that was masqueraded is forgotten with the device

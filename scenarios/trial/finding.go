@@ -85,7 +85,9 @@ func (r *run) found(m *moment, v oracle.Violation) error {
 // either is what two answers allow.
 func either(before, after oracle.Answer) *oracle.Answer {
 	if before.String() != after.String() {
-		after.Others = append(slices.Clip(after.Others), before)
+		others := before.Others
+		before.Others = nil
+		after.Others = append(append(slices.Clip(after.Others), before), others...)
 	}
 	return &after
 }

@@ -200,3 +200,24 @@ func TestCasesThatTakeTooMuch(t *testing.T) {
 	_, err = p.run(t.Context())
 	require.EqualError(t, err, "the case takes more than 100 ways to judge, at step 0")
 }
+
+// Of a flow in doubt, all is allowed that a first packet may meet: to an external IP without endpoints, from the node itself, that is several
+// things.
+func TestFlowInDoubtToAnAddressThatIsOpen(t *testing.T) {
+	s := read(t, `
+name: in doubt
+topology: {nodes: 1}
+objects:
+- {apiVersion: v1, kind: Service, metadata: {name: dns}, spec: {clusterIP: 172.30.0.2, externalIPs: [198.51.100.1], internalTrafficPolicy: Local,
+   ports: [{port: 53, protocol: UDP}]}}
+- &slice {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: dns-1, labels: {kubernetes.io/service-name: dns}}, addressType: IPv4,
+   ports: [{port: 53, protocol: UDP}], endpoints: [{addresses: [192.0.2.18]}]}
+steps:
+- connect: {from: node1, bind: ":20001", to: "udp 198.51.100.1:53", as: kept1, pick: "192.0.2.18:53", expect: {endpoints: ["192.0.2.18:53"]}}
+- apply: [{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: dns-1}, addressType: IPv4}]
+- flow: {of: kept1, from: client, send: data, expect: {anyOf: [reject, untouched]}}
+`)
+	report, err := Run(t.Context(), s, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
