@@ -33,20 +33,22 @@ func (e *exam) hasFamily(a netip.Addr) bool {
 	return slices.ContainsFunc(e.topology.Nodes[0].Addresses, func(own netip.Addr) bool { return own.Is6() == a.Is6() })
 }
 
-// stale is what is wrong with a connection, nil if nothing is.
-func (e *exam) stale(node string, c *snapshot.Connection) *Finding {
-	a := oracle.Attempt{
-		From: e.clientOf(node, c.Original.Src), Protocol: corev1.ProtocolUDP,
-		To: netip.AddrPortFrom(c.Original.Dst, c.Original.DstPort), Via: node,
-	}
+// attemptOf is the attempt that a connection began with, by somebody in the client's place, and what would become of it.
+func (e *exam) attemptOf(node string, c *snapshot.Connection, protocol corev1.Protocol) (oracle.Attempt, oracle.Answer) {
+	a := oracle.Attempt{From: e.clientOf(node, c.Original.Src), Protocol: protocol, To: at(c.Original.Dst, c.Original.DstPort), Via: node}
 	if e.topology.Pod(a.From) != nil || e.topology.Node(a.From) != nil {
 		a.Via = ""
 	}
-	answer := e.spec.Expect(a)
+	return a, e.spec.Expect(a)
+}
+
+// stale is what is wrong with a connection, nil if nothing is.
+func (e *exam) stale(node string, c *snapshot.Connection) *Finding {
+	a, answer := e.attemptOf(node, c, corev1.ProtocolUDP)
 	if answer.Service.Name == "" || answer.Open {
 		return nil
 	}
-	to := netip.AddrPortFrom(c.Reply.Src, c.Reply.SrcPort)
+	to := at(c.Reply.Src, c.Reply.SrcPort)
 	serving := e.serving(answer.Service.String(), answer.Port)
 	translated := to != a.To
 	if translated && slices.Contains(serving, to) || !translated && answer.Fate == oracle.Drop {

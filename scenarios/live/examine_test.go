@@ -166,8 +166,9 @@ func TestStaleUDPConnectionsAreFound(t *testing.T) {
 		tc.entry.Original.SrcPort, tc.entry.Reply.DstPort = port, port
 		cluster.Snapshots[0].Conntrack = append(cluster.Snapshots[0].Conntrack, tc.entry)
 		if tc.service != "" {
-			want[tc.service] = append(want[tc.service], fmt.Sprintf("demo-worker: conntrack -D -p udp --orig-src %s --orig-dst %s --sport %d --dport 53",
-				tc.entry.Original.Src, tc.entry.Original.Dst, port))
+			command := fmt.Sprintf("demo-worker: conntrack -D -p udp --orig-src %s --orig-dst %s --sport %d --dport 53",
+				tc.entry.Original.Src, tc.entry.Original.Dst, port)
+			want[tc.service] = append(want[tc.service], command)
 		}
 	}
 	report, err := cluster.Examine(t.Context())
@@ -185,6 +186,74 @@ func TestStaleUDPConnectionsAreFound(t *testing.T) {
 	for _, remembered := range want {
 		assert.Contains(t, textOf(t, report), "remembered: "+remembered[0])
 	}
+}
+
+func TestLiveConnectionsAreJudged(t *testing.T) {
+	established := func(client, to, reply, state string) snapshot.Connection {
+		c, s, r := netip.MustParseAddrPort(client), netip.MustParseAddrPort(to), netip.MustParseAddrPort(reply)
+		return snapshot.Connection{
+			Original: snapshot.Tuple{Proto: packetsim.TCP, Src: c.Addr(), Dst: s.Addr(), SrcPort: c.Port(), DstPort: s.Port()},
+			Reply:    snapshot.Tuple{Proto: packetsim.TCP, Src: r.Addr(), Dst: c.Addr(), SrcPort: r.Port(), DstPort: c.Port()},
+			State:    state, Timeout: 1000, Replied: true, Assured: true,
+		}
+	}
+	const web, pod, endpoint = "10.96.125.22:80", "10.244.2.3", "10.244.1.2:8080"
+	const of = "-A FORWARD %s 10.244.2.3/32 -p tcp -m tcp %s 51234 -j DROP"
+	for _, tc := range []struct {
+		name, rule string
+		entry      snapshot.Connection
+		service    string // of which a connection suffers
+		clause     string // empty: nothing is wrong
+	}{
+		{"data of the client", fmt.Sprintf(of, "-s", "--sport"), established(pod+":51234", web, endpoint, "ESTABLISHED"),
+			"shop/web", "live-connection-survives"},
+		{"data of the server", fmt.Sprintf(of, "-d", "--dport"), established(pod+":51234", web, endpoint, "ESTABLISHED"),
+			"shop/web", "replies-come-back"},
+		{"of no service", fmt.Sprintf(of, "-s", "--sport"), established(pod+":51234", "10.244.1.2:8081", "10.244.1.2:8081", "ESTABLISHED"),
+			"", "live-connection-survives"},
+		{"another connection", fmt.Sprintf(of, "-s", "--sport"), established(pod+":51235", web, endpoint, "ESTABLISHED"), "", ""},
+		{"one that is ending", fmt.Sprintf(of, "-s", "--sport"), established(pod+":51234", web, endpoint, "TIME_WAIT"), "", ""},
+		{"to an endpoint that is gone", fmt.Sprintf(of, "-s", "--sport"), established(pod+":51234", web, "10.244.1.99:8080", "ESTABLISHED"),
+			"", ""},
+		{"of a pod that is gone", fmt.Sprintf(of, "-s", "--sport"), established("10.244.2.77:51234", web, endpoint, "ESTABLISHED"), "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cluster := recorded(t, "legacy", "demo-worker")
+			cluster.Snapshots[0].Conntrack = []snapshot.Connection{tc.entry}
+			edit(t, cluster.Snapshots[0], fakeipt.IPv4, "-A FORWARD -m comment", tc.rule+"\n[0:0] -A FORWARD -m comment")
+			e, err := cluster.exam()
+			require.NoError(t, err)
+			suffering, err := e.judge(t.Context(), e.established())
+			require.NoError(t, err)
+			require.NoError(t, e.find(suffering))
+			if tc.clause == "" {
+				assert.Empty(t, e.report.Findings)
+				return
+			}
+			require.Len(t, e.report.Findings, 1)
+			f := &e.report.Findings[0]
+			assert.Equal(t, tc.service, f.Service)
+			assert.Equal(t, 1, f.Suffering)
+			assert.Equal(t, tc.clause, f.Clauses[0].Clause)
+			require.Len(t, f.Foreign, 1)
+			assert.Equal(t, tc.rule, f.Foreign[0].Text)
+			assert.False(t, f.Heals)
+			if tc.service != "" {
+				assert.Contains(t, witnessed(t, cluster, f), "- flow: {of: first, from: ")
+			}
+		})
+	}
+}
+
+// Connections that the recorded nodes remember go on; they are of the nodes themselves with the API server.
+func TestRecordedConnectionsGoOn(t *testing.T) {
+	e, err := recorded(t, "legacy", dumpNodes...).exam()
+	require.NoError(t, err)
+	probes := e.established()
+	assert.Greater(t, len(probes), 20)
+	suffering, err := e.judge(t.Context(), probes)
+	require.NoError(t, err)
+	assert.Empty(t, suffering)
 }
 
 // What no first packet shows is shown by what comes after it, or by a packet that no client sends.

@@ -21,6 +21,11 @@ type attached struct {
 func attach(taken *snapshot.Node, pods []scenarios.Pod) *attached {
 	own := *taken
 	own.Devices, own.Routes, own.Conntrack = slices.Clone(taken.Devices), slices.Clone(taken.Routes), nil
+	for i := range taken.Conntrack {
+		if isLive(&taken.Conntrack[i]) {
+			own.Conntrack = append(own.Conntrack, taken.Conntrack[i])
+		}
+	}
 	a := &attached{Node: &own, pods: map[string]string{}}
 	for i := range pods {
 		if pods[i].Node == taken.Hostname {

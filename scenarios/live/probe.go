@@ -29,16 +29,21 @@ const (
 	actAgain   act = "again, after a connection"        // another connection of the same client, after one to the endpoint of the probe
 	actInvalid act = "an answer that conntrack rejects" // a segment of the server out of the window
 	actReply   act = "a later packet of the connection" // data from the server
+	actLive    act = "data of a connection that a node remembers"
 )
 
-// secondPort is the client's port for a second connection.
-const secondPort = 40001
+// The client's ports for a first and a second connection.
+const (
+	firstPort  = 40000
+	secondPort = 40001
+)
 
 // probe is a packet, or two, whose fate is judged.
 type probe struct {
 	attempt oracle.Attempt
 	act     act
 	pick    netip.AddrPort // the endpoint of the first connection, for acts after one
+	live    *live          // for actLive
 }
 
 // String is the probe in a few words.
@@ -54,8 +59,8 @@ func (p probe) String() string {
 }
 
 // probes are those of a state: every attempt of the oracle, each endpoint that calls its own service, the places that foreign rules are
-// about, what no client sends, and what comes after a connection: for each service port with session affinity, and for a connection
-// between pods of each node.
+// about, what no client sends, what comes after a connection: for each service port with session affinity, and for a connection
+// between pods of each node; and what the ends of connections send that the nodes remember.
 func (e *exam) probes() []probe {
 	var out []probe
 	seen := map[oracle.Attempt]bool{}
@@ -83,7 +88,8 @@ func (e *exam) probes() []probe {
 	for _, a := range e.spec.Martians() {
 		out = append(out, probe{attempt: a, act: actMartian})
 	}
-	return append(out, e.later(out)...)
+	out = append(out, e.later(out)...)
+	return append(out, e.established()...)
 }
 
 // hairpins are the attempts of an attempt's endpoints to reach themselves, by the service's cluster IP.
@@ -215,6 +221,8 @@ func (l *lab) try(spec *oracle.Spec, p probe, tell bool) (wrong []oracle.Violati
 		return l.connect(spec, p, tell)
 	case actMartian:
 		return l.inject(spec, p)
+	case actLive:
+		return l.goOn(spec, p)
 	}
 	defer l.checkpoint()()
 	flow, way, err := l.keep(p)
@@ -330,17 +338,21 @@ func (l *lab) inject(spec *oracle.Spec, p probe) ([]oracle.Violation, []story, e
 			way.End = oracle.Delivered
 		}
 		ways = append(ways, way)
-		told = append(told, story{o.Probability, []*network.Journey{{Hops: []network.Hop{{Host: node.Name(), Input: in, Outcome: *o}}}},
-			string(o.Verdict), false})
+		told = append(told, storyOf(node.Name(), in, o))
 	}
 	return spec.Judge(p.attempt, ways), told, nil
+}
+
+// storyOf is what one host did with a packet.
+func storyOf(host string, in packetsim.Input, o *packetsim.Outcome) story {
+	return story{o.Probability, []*network.Journey{{Hops: []network.Hop{{Host: host, Input: in, Outcome: *o}}}}, string(o.Verdict), false}
 }
 
 // spoofed is the first packet of an attempt as it comes to the node by the client's device.
 func (l *lab) spoofed(a oracle.Attempt) packetsim.Input {
 	connect := sim.ConnectOf(l.plan, a)
 	in := packetsim.Input{In: l.entrances[[2]string{a.From, a.Via}], Packet: packetsim.Packet{
-		Proto: connect.Proto, Src: l.addressOf(a.From, a.To.Addr().Is6()), Dst: a.To.Addr(), SrcPort: 40000, DstPort: a.To.Port(),
+		Proto: connect.Proto, Src: l.addressOf(a.From, a.To.Addr().Is6()), Dst: a.To.Addr(), SrcPort: firstPort, DstPort: a.To.Port(),
 		TCPFlags: packetsim.SYN,
 	}}
 	if in.In == "" {

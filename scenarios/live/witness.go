@@ -31,7 +31,7 @@ const maxWitnesses = 12
 
 // Witness makes the scenario that shows a finding: the service and the nodes that it takes, kube-proxy's rules, then what is
 // other on the real nodes, as commands, and a connection that suffers. It fails as long as these commands are in it, and
-// holds without. Of that it tries shrinks smaller scenarios, and returns the smallest that is like it in this. The head says what was found.
+// holds without. It is the smallest that is so of some that are less, as many as shrinks. The head says what was found.
 func (c *Cluster) Witness(ctx context.Context, f *Finding, shrinks int) (s *scenarios.Scenario, head []string, err error) {
 	e, err := c.exam()
 	if err != nil {
@@ -124,7 +124,11 @@ func (w *witness) scenario(ctx context.Context, narrow bool) (*scenarios.Scenari
 	if err != nil {
 		return nil, err
 	}
-	s.Steps = append(faults, w.checks(expect)...)
+	place := 0
+	if w.act == actLive {
+		place = 1 // the connection is there before
+	}
+	s.Steps = slices.Insert(w.checks(expect), place, faults...)
 	return s, shows(ctx, s)
 }
 
@@ -154,6 +158,9 @@ func (w *witness) checks(expect scenarios.Expect) []scenarios.Step {
 		later.Flow.Send, later.Flow.Expect = scenarios.PacketOutOfWindow, scenarios.Expect{Drop: scenarios.Matched{Wanted: true}}
 	default:
 		later.Flow.Expect = scenarios.Expect{Delivered: true}
+		if w.live != nil {
+			later.Flow.From = w.live.side
+		}
 	}
 	return []scenarios.Step{{Connect: &connect}, later}
 }
