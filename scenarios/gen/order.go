@@ -69,7 +69,7 @@ func complete(s *corev1.Service) bool {
 	case spec.Type == corev1.ServiceTypeExternalName:
 		return spec.ClusterIP == ""
 	case spec.ClusterIP == "",
-		spec.ClusterIP != corev1.ClusterIPNone && len(spec.ClusterIPs) != len(spec.IPFamilies),
+		spec.ClusterIP != corev1.ClusterIPNone && (len(spec.ClusterIPs) != len(spec.IPFamilies) || slices.Contains(spec.ClusterIPs, corev1.ClusterIPNone)),
 		!balanced && len(spec.LoadBalancerSourceRanges)+len(s.Status.LoadBalancer.Ingress) > 0,
 		(spec.HealthCheckNodePort != 0) != (balanced && spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal):
 		return false

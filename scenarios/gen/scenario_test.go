@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/internal/race"
@@ -23,6 +24,15 @@ func TestScenariosAreInOrder(t *testing.T) {
 		text := written(t, s)
 		_, err := scenarios.Read("generated.yaml", bytes.NewReader(text))
 		require.NoError(t, err, "%s", text)
+	})
+}
+
+// TestAddressesOfHeadlessServicesAreNotUsedAgain has nothing allocate None to another service.
+func TestAddressesOfHeadlessServicesAreNotUsedAgain(t *testing.T) {
+	headless := &corev1.Service{Spec: corev1.ServiceSpec{ClusterIPs: []string{corev1.ClusterIPNone}, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}}}
+	rapid.Check(t, func(t *rapid.T) {
+		g := &generator{draw: draw{t: t, bit: rapid.Bool()}, deleted: []*corev1.Service{headless}}
+		require.NotEqual(t, corev1.ClusterIPNone, g.clusterIP(corev1.IPv4Protocol))
 	})
 }
 

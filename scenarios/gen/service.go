@@ -281,7 +281,7 @@ func (g *generator) completeIPs(s *corev1.Service) {
 func (g *generator) clusterIP(family corev1.IPFamily) string {
 	for _, s := range g.deleted {
 		for i, ip := range s.Spec.ClusterIPs {
-			if i < len(s.Spec.IPFamilies) && s.Spec.IPFamilies[i] == family && !g.taken(ip) && g.in(1, 2) {
+			if i < len(s.Spec.IPFamilies) && s.Spec.IPFamilies[i] == family && ip != corev1.ClusterIPNone && !g.taken(ip) && g.in(1, 2) {
 				return ip
 			}
 		}
