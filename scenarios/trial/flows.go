@@ -153,7 +153,8 @@ func (r *run) flowsSynced(s *oracle.Spec) {
 	}
 }
 
-// judgeFlows sends a packet of each kept connection, and its answer.
+// judgeFlows sends a packet of each connection that the trial keeps, and its answer. Of those that steps keep, steps send: who speaks first
+// may matter.
 func (r *run) judgeFlows(m *moment) error {
 	if len(r.flows) == 0 {
 		return nil
@@ -162,7 +163,7 @@ func (r *run) judgeFlows(m *moment) error {
 	for _, f := range r.flows {
 		open := everything || slices.Contains(services, f.service) || slices.Contains(services, m.after.Expect(f.attempt).Service) ||
 			slices.Contains(services, m.before.Expect(f.attempt).Service)
-		if f.over || f.unsure || open && f.attempt.Protocol == corev1.ProtocolUDP {
+		if f.own || f.over || f.unsure || open && f.attempt.Protocol == corev1.ProtocolUDP {
 			continue // whether its entries are deleted already is open
 		}
 		if _, err := r.talk(m, f); err != nil {
