@@ -7,14 +7,17 @@ import (
 	"slices"
 )
 
-// Merge joins the results of several shards. Of each clause the smallest failure is kept.
+// Merge joins the results of several shards. Of each cause, or clause where none is known, the smallest failure is kept.
 func Merge(results []*Result) (*Result, error) {
 	if len(results) == 0 {
 		return nil, errors.New("fuzz: there is no result to join")
 	}
 	results = slices.Clone(results)
 	slices.SortStableFunc(results, func(a, b *Result) int { return cmp.Or(cmp.Compare(a.Seed, b.Seed), cmp.Compare(a.Shard, b.Shard)) })
-	out := &Result{Version: resultVersion, Commit: results[0].Commit, Seed: results[0].Seed, Shards: results[0].Shards, Failures: []Failure{}}
+	out := &Result{
+		Version: resultVersion, Program: results[0].Program, Commit: results[0].Commit, Seed: results[0].Seed, Shards: results[0].Shards,
+		Found: Found{}, Failures: []Failure{},
+	}
 	best := map[string]Failure{}
 	for i, r := range results {
 		switch {
@@ -27,15 +30,25 @@ func Merge(results []*Result) (*Result, error) {
 		}
 		out.Cases += r.Cases
 		out.Figures.Merge(&r.Figures)
+		out.Found.merge(r.Found)
 		for _, f := range r.Failures {
-			if known, ok := best[f.Clause]; !ok || len(f.File) < len(known.File) {
-				best[f.Clause] = f
+			if known, ok := best[f.kind()]; !ok || len(f.File) < len(known.File) {
+				best[f.kind()] = f
 			}
 		}
 	}
 	for _, f := range best {
 		out.Failures = append(out.Failures, f)
 	}
-	slices.SortFunc(out.Failures, func(a, b Failure) int { return cmp.Compare(a.Clause, b.Clause) })
+	slices.SortFunc(out.Failures, func(a, b Failure) int { return cmp.Compare(a.kind(), b.kind()) })
 	return out, nil
+}
+
+func (f Found) merge(other Found) {
+	for cause, clauses := range other {
+		for clause, n := range clauses {
+			f.add(cause, clause)
+			f[cause][clause] += n - 1
+		}
+	}
 }

@@ -47,13 +47,24 @@ func (o *Options) questions(number int) []question {
 
 // ask asks it of a scenario, which may be a smaller one than its own.
 func (q question) ask(ctx context.Context, o *Options, s *scenarios.Scenario) (*trial.Report, error) {
-	switch {
-	case o.Try != nil:
+	if o.Try != nil {
 		return o.Try(ctx, s)
-	case q.law != nil:
-		return q.law.Hold(ctx, s, o.Trial)
 	}
-	options := o.Trial
+	again := func(ctx context.Context, options trial.Options) (*trial.Report, error) {
+		return q.with(ctx, options, s)
+	}
+	report, err := again(ctx, o.Trial)
+	if err == nil && o.Explain != nil && len(report.Findings) > 0 {
+		err = o.Explain(ctx, report, again)
+	}
+	return report, err
+}
+
+// with asks it with options.
+func (q question) with(ctx context.Context, options trial.Options, s *scenarios.Scenario) (*trial.Report, error) {
+	if q.law != nil {
+		return q.law.Hold(ctx, s, options)
+	}
 	options.Rules, options.Sample = options.Rules || q.rules, q.sample
 	return trial.Run(ctx, s, options)
 }

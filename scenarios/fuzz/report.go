@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/mark"
@@ -57,11 +59,14 @@ func (r *Result) WriteText(w io.Writer) error {
 	f := &r.Figures
 	fmt.Fprintf(&b, "%d cases: %d states judged by %d connections and %d packets of kept ones\n", r.Cases, f.States, f.Connections, f.Packets)
 	reached(&b, "clauses that must hold", binding(), r.clausesMissed())
-	reached(&b, "marks", len(mark.All()), r.marksMissed())
+	if len(r.Figures.Marks) > 0 { // those of another proxier are not known
+		reached(&b, "marks", len(mark.All()), r.marksMissed())
+	}
 	r.writeRules(&b)
 	for i := range r.Failures {
-		r.Failures[i].writeText(&b)
+		r.Failures[i].writeText(&b, cmp.Or(r.Program, defaultProgram))
 	}
+	r.Found.writeText(&b)
 	fmt.Fprintf(&b, "%d failures\n", len(r.Failures))
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -93,14 +98,30 @@ func reached(b *strings.Builder, what string, all int, missed []string) {
 	b.WriteString("\n")
 }
 
-func (f *Failure) writeText(b *strings.Builder) {
+func (f *Failure) writeText(b *strings.Builder, program string) {
 	fmt.Fprintf(b, "\nFAIL  %s (%s): %s\n", f.Clause, cmp.Or(f.Law, "no law"), f.Text)
+	if f.Cause != "" {
+		fmt.Fprintf(b, "      cause: %s\n", f.Cause)
+	}
 	fmt.Fprintf(b, "      %s%s\n      want %s\n      got  %s\n", f.where(), f.byTwins(), f.Want, f.Got)
-	fmt.Fprintf(b, "      again: chainwalk fuzz --seed %d --case %d\n", f.Seed, f.Case)
+	fmt.Fprintf(b, "      again: %s --seed %d --case %d\n", program, f.Seed, f.Case)
 	for line := range strings.SplitSeq(strings.TrimRight(f.File, "\n"), "\n") {
 		b.WriteString(strings.TrimRight("    "+line, " ") + "\n")
 	}
 	b.WriteString("\n")
+}
+
+// writeText prints how often which clause was broken, by cause.
+func (f Found) writeText(b *strings.Builder) {
+	for _, cause := range slices.Sorted(maps.Keys(f)) {
+		fmt.Fprintf(b, "findings of %s:", cmp.Or(cause, "no known cause"))
+		comma := ""
+		for _, clause := range slices.Sorted(maps.Keys(f[cause])) {
+			fmt.Fprintf(b, "%s %s %d", comma, clause, f[cause][clause])
+			comma = ","
+		}
+		b.WriteString("\n")
+	}
 }
 
 // WriteJSON prints a result as one JSON document, which ReadResult reads.

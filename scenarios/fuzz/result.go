@@ -17,13 +17,25 @@ import (
 // cases come to the same result.
 type Result struct {
 	Version  int           `json:"version"` // of this format: 1
+	Program  string        `json:"program,omitempty"` // if it is another one than chainwalk fuzz
 	Commit   string        `json:"commit"`
 	Seed     uint64        `json:"seed"`
 	Shard    int           `json:"shard"`
 	Shards   int           `json:"shards"`
 	Cases    int           `json:"cases"`
 	Figures  trial.Figures `json:"figures"`
+	Found    Found         `json:"found,omitempty"`
 	Failures []Failure     `json:"failures"`
+}
+
+// Found counts findings by their cause, empty if nobody looked for one, and by the clause that they break.
+type Found map[string]map[string]int
+
+func (f Found) add(cause, clause string) {
+	if f[cause] == nil {
+		f[cause] = map[string]int{}
+	}
+	f[cause][clause]++
 }
 
 // resultVersion is the version of the format of a Result.
@@ -32,6 +44,7 @@ const resultVersion = 1
 // Failure is what breaks a clause, made small.
 type Failure struct {
 	Clause string `json:"clause"`
+	Cause  string `json:"cause,omitempty"`
 	Law    string `json:"law"`
 	Text   string `json:"text"`
 	// Seed and Case are how it was found, Twins the metamorphic law that it was found by.
@@ -49,17 +62,23 @@ type Failure struct {
 }
 
 // Name is the name of the failure's file.
-func (f *Failure) Name() string { return fmt.Sprintf("%s-%x-%d.yaml", f.Clause, f.Seed, f.Case) }
+func (f *Failure) Name() string { return fmt.Sprintf("%s-%x-%d.yaml", f.kind(), f.Seed, f.Case) }
+
+// kind is what failures are told apart by.
+func (f *Failure) kind() string { return cmp.Or(f.Cause, f.Clause) }
 
 // result makes the failures small and puts all together.
 func (r *run) result(ctx context.Context) (*Result, error) {
 	o := &r.options
 	out := &Result{
 		Version: resultVersion, Commit: o.Commit, Seed: o.Seed, Shard: o.Shard, Shards: o.Shards,
-		Cases: r.next - o.First, Figures: r.figures, Failures: []Failure{},
+		Cases: r.next - o.First, Figures: r.figures, Found: r.found, Failures: []Failure{},
 	}
-	for _, clause := range slices.Sorted(maps.Keys(r.first)) {
-		f, err := o.small(ctx, r.first[clause])
+	if o.Program != defaultProgram {
+		out.Program = o.Program
+	}
+	for _, kind := range slices.Sorted(maps.Keys(r.first)) {
+		f, err := o.small(ctx, r.first[kind])
 		if err != nil {
 			return nil, err
 		}
@@ -79,13 +98,13 @@ func (o *Options) small(ctx context.Context, f failing) (*Failure, error) {
 		return ok
 	}, o.Shrinks)
 	out := &Failure{
-		Clause: finding.Clause.Name, Law: finding.Clause.Law, Text: finding.Clause.Text, Seed: o.Seed, Case: f.number,
+		Clause: finding.Clause.Name, Cause: finding.Cause, Law: finding.Clause.Law, Text: finding.Clause.Text, Seed: o.Seed, Case: f.number,
 		Step: finding.Step, Node: finding.Node, Within: pointOf(finding.Point), Want: finding.Want, Got: finding.Got,
 	}
 	if f.question.law != nil {
 		out.Twins = f.question.law.Name
 	}
-	file, err := out.file(o.Commit, scenario, &finding)
+	file, err := out.file(o, scenario, &finding)
 	out.File = file
 	return out, err
 }
@@ -96,7 +115,7 @@ func (o *Options) breaks(ctx context.Context, f failing, s *scenarios.Scenario) 
 	q.sample = 0 // what a smaller case draws is another matter
 	report := o.answer(ctx, q, s)
 	i := slices.IndexFunc(report.Findings, func(other trial.Finding) bool {
-		return other.Clause.Name == f.finding.Clause.Name
+		return other.Clause.Name == f.finding.Clause.Name && other.Cause == f.finding.Cause
 	})
 	if i < 0 || f.finding.Clause.Name == unrunnable().Name && !sameError(report.Findings[i].Got, f.finding.Got) {
 		return nil, false
@@ -113,16 +132,16 @@ func sameError(a, b string) bool {
 }
 
 // file is the scenario with the expectation that fails, headed by what happened.
-func (f *Failure) file(commit string, s *scenarios.Scenario, finding *trial.Finding) (string, error) {
+func (f *Failure) file(o *Options, s *scenarios.Scenario, finding *trial.Finding) (string, error) {
 	var b strings.Builder
 	witness := *s
 	if w := finding.Witness(s); w != nil {
 		witness = *w
 	}
-	witness.Name = strings.ReplaceAll(f.Clause, "-", " ")
+	witness.Name = strings.ReplaceAll(f.kind(), "-", " ")
 	head := []string{
 		fmt.Sprintf("%s (%s): %s", f.Clause, cmp.Or(f.Law, "no law"), f.Text),
-		fmt.Sprintf("Found by chainwalk fuzz --seed %d, case %d, at commit %s%s.", f.Seed, f.Case, cmp.Or(commit, "unknown"), f.byTwins()),
+		fmt.Sprintf("Found by %s --seed %d, case %d, at commit %s%s.", o.Program, f.Seed, f.Case, cmp.Or(o.Commit, "unknown"), f.byTwins()),
 		fmt.Sprintf("%s: want %s, got %s.", f.where(), f.Want, f.Got),
 	}
 	err := scenarios.Write(&b, &witness, head...)

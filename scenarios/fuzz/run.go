@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -33,16 +34,25 @@ type Options struct {
 	Trial   trial.Options
 	// Try judges a scenario; trial.Run with the options of Trial if nil. Laws and interleavings are left out then.
 	Try func(context.Context, *scenarios.Scenario) (*trial.Report, error)
+	// Explain, if given, says of what a trial found what it comes of (Finding.Cause), by which failures are told apart then. It may add
+	// findings. Again asks the same with other options.
+	Explain func(ctx context.Context, report *trial.Report, again Again) error
 	// Progress is called with what was counted so far, after every case; nil: nobody asks.
 	Progress func(trial.Figures)
-	// Commit is the version of the program, for the heads of files.
-	Commit string
+	// Commit is the version of the program, for the heads of files, and Program how it is called; chainwalk fuzz if not given.
+	Commit, Program string
 }
 
-const defaultShrinks = 1000
+// Again asks the question of a trial again, with other options.
+type Again func(context.Context, trial.Options) (*trial.Report, error)
+
+const (
+	defaultShrinks = 1000
+	defaultProgram = "chainwalk fuzz"
+)
 
 // Run judges cases until there were as many as asked for, or the context is done, and then
-// makes small what failed: the first case of each clause.
+// makes small what failed: the first case of each clause, or of each cause where one is known.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Shards == 0 {
 		o.Shard, o.Shards = 1, 1
@@ -54,7 +64,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		o.Shrinks = defaultShrinks
 	}
 	ctx = klog.NewContext(ctx, klog.New(nil)) // what proxiers say of odd objects is nothing that anybody asked for
-	r := &run{options: o, first: map[string]failing{}, next: o.First}
+	o.Program = cmp.Or(o.Program, defaultProgram)
+	r := &run{options: o, first: map[string]failing{}, next: o.First, found: Found{}}
 	before := mark.Snapshot()
 	var workers sync.WaitGroup
 	for range max(o.Workers, 1) {
@@ -72,7 +83,8 @@ type run struct {
 	mu      sync.Mutex
 	next    int // how many cases were begun
 	figures trial.Figures
-	first   map[string]failing // the failing case with the lowest number, by clause
+	first   map[string]failing // the failing case with the lowest number, by cause or clause
+	found   Found
 }
 
 // failing is a case that failed.
@@ -119,8 +131,10 @@ func (r *run) note(number int, q question, report *trial.Report) {
 	defer r.mu.Unlock()
 	r.figures.Merge(&report.Figures)
 	for _, f := range report.Findings {
-		if known, ok := r.first[f.Clause.Name]; !ok || number < known.number {
-			r.first[f.Clause.Name] = failing{number: number, question: q, scenario: q.scenario, finding: f}
+		r.found.add(f.Cause, f.Clause.Name)
+		kind := cmp.Or(f.Cause, f.Clause.Name)
+		if known, ok := r.first[kind]; !ok || number < known.number {
+			r.first[kind] = failing{number: number, question: q, scenario: q.scenario, finding: f}
 		}
 	}
 }

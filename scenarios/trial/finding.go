@@ -12,6 +12,8 @@ import (
 type Finding struct {
 	// Clause is the clause that is broken.
 	Clause *oracle.Clause
+	// Cause is what it comes of, if somebody who asked the trial has found that out.
+	Cause string
 	// Step is the step after which it was seen, counted from 1; 0 is the first sync.
 	Step int
 	// Node is the node whose rules are at fault, empty where that is no single one.
