@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/kubernetes/pkg/proxy/runner"
@@ -20,7 +21,8 @@ type syncLoop struct {
 
 func newSyncLoop(real *runner.BoundedFrequencyRunner, now time.Time) *syncLoop {
 	l := &syncLoop{
-		asked: *field[chan struct{}](real, "run"), retry: *field[time.Duration](real, "retryInterval"), max: *field[time.Duration](real, "maxInterval"),
+		asked: *field[chan struct{}](real, "run"),
+		retry: *field[time.Duration](real, "retryInterval"), max: *field[time.Duration](real, "maxInterval"),
 	}
 	l.due = now.Add(l.max)
 	return l
@@ -46,6 +48,7 @@ func (l *syncLoop) turn(now time.Time, soon time.Duration, sync func() error) er
 // the canary of the first table alone. It does not wait for the other tables to be flushed too, as the real one does for five seconds.
 type monitor struct {
 	programs utiliptables.Interface
+	mends    Mends
 	set      bool // the canaries were made
 	reload   func()
 }
@@ -58,8 +61,7 @@ const canary = utiliptables.Chain("KUBE-PROXY-CANARY")
 // turn looks once.
 func (m *monitor) turn() error {
 	if m.set {
-		there, err := m.programs.ChainExists(canaryTables[0], canary)
-		if there || isResourceError(err) {
+		if !m.flushed() {
 			return nil
 		}
 		m.set = false
@@ -72,4 +74,12 @@ func (m *monitor) turn() error {
 	}
 	m.set = true
 	return nil
+}
+
+// flushed says whether a canary is gone.
+func (m *monitor) flushed() bool {
+	return slices.ContainsFunc(m.looksAt(), func(table utiliptables.Table) bool {
+		there, err := m.programs.ChainExists(table, canary)
+		return !there && m.gone(err)
+	})
 }

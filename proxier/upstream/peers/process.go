@@ -28,7 +28,9 @@ import (
 
 // Process is kube-proxy's proxier of both families on a node of a simulated
 // cluster, as its server sets it up there.
-func Process(p simnode.Process) (simnode.Proxy, []string, error) {
+func Process(p simnode.Process) (simnode.Proxy, []string, error) { return newProcess(p, 0) }
+
+func newProcess(p simnode.Process, mends Mends) (simnode.Proxy, []string, error) {
 	kubeRegistry()
 	c := proxier.WithDefaults(p.Configuration)
 	if c.Conntrack.TCPBeLiberal {
@@ -36,27 +38,51 @@ func Process(p simnode.Process) (simnode.Proxy, []string, error) {
 			return nil, nil, fmt.Errorf("kube-proxy: %w", err)
 		}
 	}
-	k := &process{process: p, families: map[v1.IPFamily]*processFamily{}}
+	if mends.Has(LoopbackClosed) {
+		if err := p.Kernel.Sysctls.Set(sysctlRouteLocalnet, 0); err != nil { // a kube-proxy that needs it sets it again
+			return nil, nil, fmt.Errorf("kube-proxy: %w", err)
+		}
+	}
+	k := &process{process: p, mends: mends, families: map[v1.IPFamily]*processFamily{}}
 	for _, family := range Families {
-		programs := newKubeRunner(p.Kernel.Exec, utiliptables.Protocol(family), "", "")
-		one, err := k.surroundings(c, family, programs).family(family)
+		f, err := k.newFamily(c, family)
 		if err != nil {
 			return nil, nil, fmt.Errorf("kube-proxy, %s: %w", family, err)
 		}
-		f := &processFamily{kubeFamily: one, loop: newSyncLoop(one.runner(), p.Clock.Now())}
-		f.monitor = monitor{programs: programs, reload: func() {
-			f.forceFullSync()
-			_ = k.sync(family) // kube-proxy's monitor does not look how it ended
-		}}
 		k.families[family] = f
 		k.process.Health.Updated(family)
 	}
 	return k, nil, nil
 }
 
+func (k *process) newFamily(c *kubeproxyconfig.KubeProxyConfiguration, family v1.IPFamily) (*processFamily, error) {
+	programs := newKubeRunner(k.process.Kernel.Exec, utiliptables.Protocol(family), "", "")
+	if k.mends.Has(ServicesInOrder) {
+		programs = orderedTools{programs}
+	}
+	f := &processFamily{flows: &processConntrack{table: k.process.Kernel.Conntrack}}
+	var err error
+	if f.kubeFamily, err = k.surroundings(c, f, family, programs).family(family); err != nil {
+		return nil, err
+	}
+	f.loop = newSyncLoop(f.runner(), k.process.Clock.Now())
+	f.monitor = monitor{programs: programs, mends: k.mends, reload: func() {
+		f.forceFullSync()
+		if err := k.sync(family); err != nil && k.mends.Has(ReloadTriedAgain) { // which kube-proxy does not look at
+			f.proxier.Sync()
+		}
+	}}
+	if k.mends.Has(OwnFlowsOnly) {
+		f.flows.own = func(a netip.Addr) bool { return k.own(f, a) }
+	}
+	return f, nil
+}
+
 // process is a node.Proxy of scenarios.
 type process struct {
 	process  simnode.Process
+	mends    Mends
+	slicesOf mendedSlices
 	families map[v1.IPFamily]*processFamily
 	// services and slices say that all objects of the kind were delivered.
 	services, slices, started bool
@@ -68,10 +94,12 @@ type processFamily struct {
 	monitor monitor
 	loop    *syncLoop
 	times   virtualTimes
+	flows   *processConntrack
+	mended  mendedFlows
 }
 
 func (k *process) surroundings(
-	c *kubeproxyconfig.KubeProxyConfiguration, family v1.IPFamily, programs utiliptables.Interface,
+	c *kubeproxyconfig.KubeProxyConfiguration, f *processFamily, family v1.IPFamily, programs utiliptables.Interface,
 ) *kubeSurroundings {
 	return &kubeSurroundings{
 		node: k.process.Node, address: k.address(family), detector: k.detector(c, family),
@@ -80,7 +108,7 @@ func (k *process) surroundings(
 		nodePortAddresses:  k.nodePortAddresses(c), syncPeriod: c.IPTables.SyncPeriod.Duration,
 		programs: &kubeTools{Interface: programs}, sysctls: processSysctls{k.process.Kernel.Sysctls},
 		network:    processNetwork{k.process.Kernel.Network},
-		conntrack:  &processConntrack{table: k.process.Kernel.Conntrack},
+		conntrack:  f.flows,
 		accounting: kubeAccounting{node: proxier.NFAcctTool{Exec: k.process.Kernel.Exec}},
 	}
 }
@@ -184,7 +212,7 @@ func (k *process) first(family v1.IPFamily) error {
 	if err := f.loop.turn(k.process.Clock.Now(), 0, f.sync); err != nil {
 		return err
 	}
-	return k.timed(family, func() error {
+	err := k.timed(family, func() error {
 		f.proxier.OnServiceSynced()
 		f.proxier.OnEndpointSlicesSynced() // syncs
 		if f.willSyncInFull() {
@@ -192,6 +220,10 @@ func (k *process) first(family v1.IPFamily) error {
 		}
 		return nil
 	})
+	if err != nil && k.mends.Has(FirstTriedAgain) {
+		f.proxier.Sync()
+	}
+	return err
 }
 
 // errFailed says of a first sync that it failed, which kube-proxy keeps to itself.
@@ -204,12 +236,17 @@ func (k *process) sync(family v1.IPFamily) error { return k.timed(family, k.fami
 func (k *process) timed(family v1.IPFamily, sync func() error) error {
 	f := k.families[family]
 	f.times.enter(f.proxier, k.process.Clock.Now())
+	k.mendBefore(f)
+	f.flows.looked = false
 	err := sync()
 	f.times.leave(f.proxier, k.process.Clock.Now())
-	if err == nil {
-		k.process.Health.Updated(family)
+	if err != nil {
+		f.mended.syncFailed = true
+		return err
 	}
-	return err
+	k.process.Health.Updated(family)
+	k.mendFlows(f, family)
+	return nil
 }
 
 // virtualTimes translate the times that kube-proxy remembers, which are those of the machine's
@@ -283,6 +320,9 @@ func (k *process) OnServiceAdd(s *v1.Service) { k.OnServiceUpdate(nil, s) }
 // OnServiceUpdate implements config.Handler.
 func (k *process) OnServiceUpdate(before, after *v1.Service) {
 	was, is := lacks(before, labelServiceProxyName), lacks(after, labelServiceProxyName)
+	for _, f := range k.families {
+		f.mended.serviceChanged = true
+	}
 	k.tell(func(p *kubeiptables.Proxier) {
 		switch {
 		case was && is:
@@ -306,6 +346,21 @@ func (k *process) OnEndpointSliceAdd(s *discovery.EndpointSlice) { k.OnEndpointS
 
 // OnEndpointSliceUpdate implements config.Handler.
 func (k *process) OnEndpointSliceUpdate(before, after *discovery.EndpointSlice) {
+	if k.mends == 0 {
+		k.sliceChanged(before, after)
+		return
+	}
+	for _, change := range k.slicesOf.change(k.mends, before, after) {
+		k.sliceChanged(change[0], change[1])
+	}
+}
+
+func (k *process) sliceChanged(before, after *discovery.EndpointSlice) {
+	if k.mends.Has(SlicesMove) && before != nil && after != nil &&
+		before.Labels[discovery.LabelServiceName] != after.Labels[discovery.LabelServiceName] {
+		k.sliceChanged(before, nil)
+		before = nil
+	}
 	was, is := lacks(before, v1.IsHeadlessService), lacks(after, v1.IsHeadlessService)
 	k.tell(func(p *kubeiptables.Proxier) {
 		switch {
@@ -377,7 +432,10 @@ func (n processNetwork) InterfaceAddrs() ([]net.Addr, error) {
 // processConntrack shows kube-proxy the connections of a node.
 type processConntrack struct {
 	table  conntrack.Table
+	own    func(netip.Addr) bool // nil: all
 	listed map[*netlink.ConntrackFlow]conntrack.Entry
+	// looked says that they were listed, failed that the last list or deletion failed.
+	looked, failed bool
 }
 
 // ListEntries is what kube-proxy calls.
@@ -385,12 +443,16 @@ func (c *processConntrack) ListEntries(family uint8) ([]*netlink.ConntrackFlow, 
 	c.listed = map[*netlink.ConntrackFlow]conntrack.Entry{}
 	var flows []*netlink.ConntrackFlow
 	err := c.table.Walk(familyNumbered(family), func(e conntrack.Entry) {
+		if c.own != nil && !c.own(e.Original.Dst.Addr()) {
+			return
+		}
 		flow := &netlink.ConntrackFlow{
 			FamilyType: family, Forward: flowTuple(e.Protocol, e.Original), Reverse: flowTuple(e.Protocol, e.Reply),
 		}
 		c.listed[flow] = e
 		flows = append(flows, flow)
 	})
+	c.looked, c.failed = true, err != nil
 	return flows, err
 }
 
@@ -403,7 +465,9 @@ func (c *processConntrack) DeleteEntries(family uint8, flows []*netlink.Conntrac
 	for i, flow := range flows {
 		entries[i] = c.listed[flow]
 	}
-	return c.table.Delete(familyNumbered(family), entries)
+	n, err := c.table.Delete(familyNumbered(family), entries)
+	c.failed = c.failed || err != nil
+	return n, err
 }
 
 func familyNumbered(number uint8) v1.IPFamily {

@@ -1,6 +1,7 @@
 // Command hunt has generated scenarios played with kube-proxy's own proxier and judged
-// by the specification of the Service API, and makes what breaks it small. With files
-// it plays these, with kube-proxy and with this project's proxier side by side. It
+// by the specification of the Service API. It tells apart what violations come of, by
+// what a kube-proxy with one thing mended does in the same case, and makes one of each
+// kind small. With files it plays these, with kube-proxy and with this project's proxier side by side. It
 // exits with 1 if something breaks the specification, and with 2 if it could not look.
 package main
 
@@ -38,16 +39,22 @@ func main() {
 // options are the flags.
 type options struct {
 	fuzz    fuzz.Options
+	seeds   int
 	time    time.Duration
 	out, on string
 }
 
 func execute(ctx context.Context, args []string, out, errOut io.Writer) int {
-	o := options{fuzz: fuzz.Options{Commit: version(), Trial: trial.Options{Proxier: peers.Process}}}
+	o := options{fuzz: fuzz.Options{
+		Commit: version(), Program: "hunt", Trial: trial.Options{Proxier: peers.Process}, Explain: explain,
+	}}
 	var without, except string
+	number := -1
 	flags := flag.NewFlagSet("hunt", flag.ContinueOnError)
 	flags.SetOutput(errOut)
 	flags.Uint64Var(&o.fuzz.Seed, "seed", 1, "chooses the cases")
+	flags.IntVar(&o.seeds, "seeds", 1, "how many seeds to play, from -seed on; the results are joined")
+	flags.IntVar(&number, "case", -1, "play this case alone")
 	flags.IntVar(&o.fuzz.Runs, "runs", 0, "how many cases to play; 0: as many as the time allows")
 	flags.DurationVar(&o.time, "time", time.Minute, "how long to play cases, if -runs is not given")
 	flags.IntVar(&o.fuzz.Workers, "workers", runtime.GOMAXPROCS(0), "how many cases to play at the same time")
@@ -58,6 +65,9 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) int {
 	flags.StringVar(&o.on, "on", scenarios.BackendSim, "where to play files: sim or netns")
 	if err := flags.Parse(args); err != nil {
 		return 2
+	}
+	if number >= 0 {
+		o.fuzz.First, o.fuzz.Runs = number, 1
 	}
 	broken, err := o.leaveOut(without, except)
 	switch {
@@ -123,7 +133,16 @@ func (o *options) search(ctx context.Context, out io.Writer) (broken bool, err e
 		ctx, stop = context.WithTimeout(ctx, o.time)
 		defer stop()
 	}
-	result, err := fuzz.Run(ctx, o.fuzz)
+	var results []*fuzz.Result
+	for range max(o.seeds, 1) {
+		result, err := fuzz.Run(ctx, o.fuzz)
+		if err != nil {
+			return false, err
+		}
+		results = append(results, result)
+		o.fuzz.Seed++
+	}
+	result, err := fuzz.Merge(results)
 	if err != nil {
 		return false, err
 	}
