@@ -34,8 +34,8 @@ track-record: ## find the bugs of the track record again, and replay their scena
 	$(GO) run ./scenarios/trackrecord/record $(RECORD)
 
 MUTATE_WITH ?= tests
-mutate: ## change the proxier in many small ways, and print what no test (MUTATE_WITH=fuzz: what chainwalk fuzz) notices
-	$(GO) run ./internal/mutate -with $(MUTATE_WITH)
+mutate: ## change the proxier in many small ways, and print what no test (MUTATE_WITH=fuzz: what chainwalk fuzz) notices; MUTATE has more flags
+	$(GO) run ./internal/mutate -with $(MUTATE_WITH) $(MUTATE)
 
 SEED         ?= 1
 KERNEL_TIME  ?= 180s

@@ -1,8 +1,8 @@
 // Command mutate says how good the tests of the proxier are: it changes the proxier's source in many small ways, one at a time,
 // and sees whether anybody notices.
 //
-//	mutate [-jobs N] [-only TEXT] [-list] [-with tests|fuzz] [-seed N] [-cases N] [-journal FILE [-again]] [-survivors FILE]
-//	       [-by FOLDER] [-slowest DURATION]
+//	mutate [-jobs N] [-only TEXT] [-every N] [-list] [-with tests|fuzz] [-seed N] [-cases N] [-journal FILE [-again]]
+//	       [-survivors FILE] [-by FOLDER] [-slowest DURATION]
 //
 // All mutants are in one build of each test binary, behind switches (mutant schemata), by the go command's flag -overlay: the source
 // is not touched. A process has the mutant whose number is in CHAINWALK_MUTANT. First every program runs without any, and

@@ -26,6 +26,7 @@ func main() {
 type options struct {
 	jobs      int
 	only      string
+	every     int
 	list      bool
 	with      string
 	seed      int
@@ -71,6 +72,7 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	flags.SetOutput(errOut)
 	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "how many mutants are tried at once")
 	flags.StringVar(&o.only, "only", "", "try the mutants whose names hold this text")
+	flags.IntVar(&o.every, "every", 1, "try one mutant of so many")
 	flags.BoolVar(&o.list, "list", false, "print the names of the mutants and end")
 	flags.StringVar(&o.with, "with", withTests, "who is to notice: tests, or fuzz")
 	flags.IntVar(&o.seed, "seed", 1, "with fuzz: chooses the cases")
@@ -83,7 +85,7 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if flags.NArg() > 0 || o.jobs < 1 || o.cases < 1 || o.with != withTests && o.with != withFuzz {
+	if flags.NArg() > 0 || o.jobs < 1 || o.every < 1 || o.cases < 1 || o.with != withTests && o.with != withFuzz {
 		flags.Usage()
 		return o, errors.New("bad usage")
 	}
@@ -124,7 +126,7 @@ func mutate(ctx context.Context, o options, out io.Writer) (held bool, err error
 	if err != nil {
 		return false, err
 	}
-	results, err := meet(ctx, s, programs, journal, o, out)
+	results, err := meet(ctx, s, programs, journal, list, o, out)
 	if err := errors.Join(err, journal.close()); err != nil {
 		return false, err
 	}

@@ -22,8 +22,9 @@ type result struct {
 	passed bool
 }
 
-// meet lets each mutant meet the programs that come by it, several mutants at once, but for those that the journal knows.
-func meet(ctx context.Context, s *schemata, programs []*program, j *journal, o options, out io.Writer) ([]result, error) {
+// meet lets each mutant meet the programs that come by it, several mutants at once, but for those that the journal knows. Cases
+// are not asked of what is in the list: that a mutant is equivalent is held to the tests, and what cases do not look at they cannot see.
+func meet(ctx context.Context, s *schemata, programs []*program, j *journal, list *argued, o options, out io.Writer) ([]result, error) {
 	numbers := make(chan int)
 	results, failures := make([]result, len(s.mutants)), make([]error, len(s.mutants))
 	var workers sync.WaitGroup
@@ -42,7 +43,9 @@ func meet(ctx context.Context, s *schemata, programs []*program, j *journal, o o
 	for number := range s.mutants {
 		name := s.mutants[number].name
 		switch known, ok := j.known[name]; {
-		case !strings.Contains(name, o.only) || ctx.Err() != nil:
+		case !strings.Contains(name, o.only) || number%o.every != 0 || ctx.Err() != nil:
+		case o.with == withFuzz && (has(list.Survivors, name) || has(list.Unjudged, name)):
+			results[number] = result{number: number + 1}
 		case ok:
 			known.number = number + 1
 			results[number] = known
