@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -55,6 +57,27 @@ func TestProxyFlagsInDocsExist(t *testing.T) {
 		}
 	}
 	assert.Greater(t, named, 10)
+}
+
+// The documentation of the commands that search and judge names their flags, each of them and no other.
+func TestFlagsOfSearchAndJudgementAreDocumented(t *testing.T) {
+	commands := map[string][]*cobra.Command{
+		"fuzz.md": {newFuzzCommand(streams{})},
+		"live.md": {newDoctorCommand(streams{}), newScenarioFromCommand(streams{})},
+	}
+	for page, documented := range commands {
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+		require.NoError(t, err)
+		named := map[string]bool{}
+		for _, flag := range regexp.MustCompile("(?m)[` ]--?([a-z-]*[a-z])").FindAllStringSubmatch(string(text), -1) {
+			named[flag[1]] = true
+		}
+		for _, cmd := range documented {
+			cmd.Flags().VisitAll(func(f *pflag.Flag) {
+				assert.True(t, named[f.Name] || f.Shorthand != "" && named[f.Shorthand], "%s: --%s of %s", page, f.Name, cmd.Name())
+			})
+		}
+	}
 }
 
 func checkChecklistName(t *testing.T, name string) {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -15,6 +17,7 @@ type liveOptions struct {
 	files     []string
 	snapshots []string
 	config    string
+	own       []string
 	tools     string
 }
 
@@ -24,6 +27,7 @@ func (o *liveOptions) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.snapshots, "node", nil, "file with the NodeSnapshot of a node (repeatable, - is stdin)")
 	flags.StringVar(&o.config, "config", "",
 		"KubeProxyConfiguration (v1alpha1) file of every node, instead of the ConfigMap kube-system/kube-proxy")
+	flags.StringArrayVar(&o.own, "node-config", nil, "NODE=FILE: the KubeProxyConfiguration of one node (repeatable)")
 	flags.StringVar(&o.tools, "tools", "", "legacy or nft: the rules to take of a node that has those of both")
 	_ = cmd.MarkFlagRequired("filename") // the flag is there
 	completeWords(cmd, "tools", "legacy", "nft")
@@ -41,6 +45,18 @@ func (o *liveOptions) read(s streams) (*live.Cluster, error) {
 	cluster := &live.Cluster{Objects: objects, Backend: o.tools}
 	if o.config != "" {
 		if cluster.Config, err = readProxyConfig(s, o.config); err != nil {
+			return nil, err
+		}
+	}
+	for _, own := range o.own {
+		node, file, ok := strings.Cut(own, "=")
+		if !ok {
+			return nil, fmt.Errorf("--node-config %s: want NODE=FILE", own)
+		}
+		if cluster.NodeConfigs == nil {
+			cluster.NodeConfigs = map[string]*kubeproxyconfig.KubeProxyConfiguration{}
+		}
+		if cluster.NodeConfigs[node], err = readProxyConfig(s, file); err != nil {
 			return nil, err
 		}
 	}

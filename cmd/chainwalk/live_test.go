@@ -94,6 +94,8 @@ func TestLiveCommandsRefuse(t *testing.T) {
 		{"a snapshot twice", []string{"doctor", "-f", objects, "--node", node, "--node", node}, "two snapshots are of demo-worker"},
 		{"a file that is no snapshot", []string{"doctor", "-f", objects, "--node", objects}, "objects.yaml:1:1: version: the version is missing"},
 		{"a form that is none", []string{"doctor", "-f", objects, "--node", node, "-o", "junit"}, "-o junit: want text or json"},
+		{"a configuration of no node", []string{"doctor", "-f", objects, "--node", node, "--node-config", "kube-proxy.yaml"},
+			"--node-config kube-proxy.yaml: want NODE=FILE"},
 		{"tools that are none", []string{"doctor", "-f", objects, "--node", node, "--tools", "nf"}, "--tools nf: want legacy or nft"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -26,7 +27,10 @@ func (d *draft) anonymise() {
 }
 
 func (d *draft) copy() *draft {
-	out := &draft{topology: d.topology, config: d.config.DeepCopy()}
+	out := &draft{topology: d.topology, config: d.config.DeepCopy(), own: map[string]*kubeproxyconfig.KubeProxyConfiguration{}}
+	for name, config := range d.own {
+		out.own[name] = config.DeepCopy()
+	}
 	out.topology.Nodes = append(scenarios.Nodes{}, d.topology.Nodes...)
 	out.topology.Pods = append([]scenarios.Pod{}, d.topology.Pods...)
 	out.topology.Outside = append([]scenarios.Machine{}, d.topology.Outside...)
@@ -123,10 +127,15 @@ func (r *renamer) draft(d *draft) {
 			r.slice(o)
 		}
 	}
-	if d.config != nil {
-		d.config.ClusterCIDR = strings.Join(r.texts(strings.Split(d.config.ClusterCIDR, ",")), ",")
-		d.config.NodePortAddresses = r.texts(d.config.NodePortAddresses)
+	d.eachConfig(func(c *kubeproxyconfig.KubeProxyConfiguration) {
+		c.ClusterCIDR = strings.Join(r.texts(strings.Split(c.ClusterCIDR, ",")), ",")
+		c.NodePortAddresses = r.texts(c.NodePortAddresses)
+	})
+	own := map[string]*kubeproxyconfig.KubeProxyConfiguration{}
+	for name, config := range d.own { // the nodes have their names by now
+		own[r.name("node", name)] = config
 	}
+	d.own = own
 }
 
 func (r *renamer) node(n *scenarios.Node) {

@@ -3,6 +3,8 @@ package live
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,9 +19,11 @@ import (
 type Cluster struct {
 	// Objects are its Services, EndpointSlices, Nodes and Pods, and the ConfigMap of kube-proxy if it is among them.
 	Objects []manifest.Object
-	// Config is the configuration of every node's kube-proxy. If it is nil, that of the ConfigMap kube-system/kube-proxy
+	// Config is the configuration of the nodes' kube-proxies. If it is nil, that of the ConfigMap kube-system/kube-proxy
 	// counts, and without one kube-proxy's defaults, with the range of the nodes' podCIDRs as clusterCIDR.
 	Config *kubeproxyconfig.KubeProxyConfiguration
+	// NodeConfigs are those of nodes whose kube-proxy has another one, by name.
+	NodeConfigs map[string]*kubeproxyconfig.KubeProxyConfiguration
 	// Snapshots are those of some of its nodes, found by their host names.
 	Snapshots []*snapshot.Node
 	// Backend is the backend of iptables whose rules are judged, legacy or nft, where a node has rules of both.
@@ -65,7 +69,7 @@ func (c *Cluster) snapshotOf(node string) *snapshot.Node {
 	return nil
 }
 
-// checkSnapshots refuses snapshots that are of no node.
+// checkSnapshots refuses snapshots and configurations that are of no node.
 func (c *Cluster) checkSnapshots() error {
 	known := map[string]bool{}
 	var names []string
@@ -75,6 +79,11 @@ func (c *Cluster) checkSnapshots() error {
 	}
 	if len(names) == 0 {
 		return ErrNoNodes
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.NodeConfigs)) {
+		if !known[name] {
+			return fmt.Errorf("a configuration is of %q, and no Node has that name: the objects have %s", name, strings.Join(names, ", "))
+		}
 	}
 	seen := map[string]bool{}
 	for _, s := range c.Snapshots {
@@ -96,7 +105,7 @@ const (
 	configKey       = "config.conf"
 )
 
-// config is the configuration of every node's kube-proxy; nil if nothing says it.
+// config is the configuration of all kube-proxies but those of NodeConfigs; nil if nothing says it.
 func (c *Cluster) config() (*kubeproxyconfig.KubeProxyConfiguration, error) {
 	if c.Config != nil {
 		return c.Config, nil

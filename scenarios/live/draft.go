@@ -15,7 +15,18 @@ type draft struct {
 	topology scenarios.Topology
 	tools    []scenarios.Tool
 	objects  []manifest.Object
-	config   *kubeproxyconfig.KubeProxyConfiguration // nil: nobody knows
+	config   *kubeproxyconfig.KubeProxyConfiguration            // nil: nobody knows
+	own      map[string]*kubeproxyconfig.KubeProxyConfiguration // of nodes that have another one
+}
+
+// eachConfig changes every configuration that is known.
+func (d *draft) eachConfig(change func(*kubeproxyconfig.KubeProxyConfiguration)) {
+	if d.config != nil {
+		change(d.config)
+	}
+	for _, config := range d.own {
+		change(config)
+	}
 }
 
 // draft reads what a scenario of the cluster is made of; the notes say what was assumed or does not fit.
@@ -28,11 +39,18 @@ func (c *Cluster) draft() (*draft, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if config == nil {
+	if config == nil && len(c.NodeConfigs) < len(c.nodes()) {
 		s.notef("no kube-proxy configuration is known: its defaults count, with the range of the nodes' podCIDRs as clusterCIDR")
 	}
 	objects, err := c.pruned()
-	return &draft{topology: s.out, tools: c.tools(), objects: objects, config: pruneConfig(config)}, s.notes, err
+	d := &draft{topology: s.out, tools: c.tools(), objects: objects, config: pruneConfig(config)}
+	if len(c.NodeConfigs) > 0 {
+		d.own = map[string]*kubeproxyconfig.KubeProxyConfiguration{}
+	}
+	for name, own := range c.NodeConfigs {
+		d.own[name] = pruneConfig(own)
+	}
+	return d, s.notes, err
 }
 
 // tools are the variants of iptables that the nodes have; none if no snapshot says so, or all.
@@ -74,24 +92,20 @@ const simulatedPods = "veth"
 
 // toSimulated has kube-proxy know local traffic by the devices of simulated nodes, where it goes by devices.
 func (d *draft) toSimulated() {
-	if d.config == nil {
-		return
-	}
-	switch d.config.DetectLocalMode {
-	case "BridgeInterface", "InterfaceNamePrefix":
-		d.config.DetectLocalMode = "InterfaceNamePrefix"
-		d.config.DetectLocal = kubeproxyconfig.DetectLocalConfiguration{InterfaceNamePrefix: simulatedPods}
-	}
+	d.eachConfig(func(c *kubeproxyconfig.KubeProxyConfiguration) {
+		switch c.DetectLocalMode {
+		case "BridgeInterface", "InterfaceNamePrefix":
+			c.DetectLocalMode = "InterfaceNamePrefix"
+			c.DetectLocal = kubeproxyconfig.DetectLocalConfiguration{InterfaceNamePrefix: simulatedPods}
+		}
+	})
 }
 
 // scenario is the scenario without steps.
 func (d *draft) scenario(name string) (*scenarios.Scenario, error) {
-	var kubeProxy scenarios.KubeProxy
-	if d.config != nil {
-		var err error
-		if kubeProxy, err = scenarios.KubeProxyOf(d.config); err != nil {
-			return nil, err
-		}
+	kubeProxy, err := d.kubeProxies()
+	if err != nil {
+		return nil, err
 	}
 	if len(d.topology.Pods) == 0 {
 		d.topology.Pods = nil // not given, rather than none
@@ -102,6 +116,33 @@ func (d *draft) scenario(name string) (*scenarios.Scenario, error) {
 	return &scenarios.Scenario{
 		Name: name, Topology: d.topology, IPTables: scenarios.IPTables{Tools: d.tools}, Objects: d.objects, KubeProxy: kubeProxy,
 	}, nil
+}
+
+// kubeProxies gives each node its configuration if one has another than the rest; otherwise it returns that of all.
+func (d *draft) kubeProxies() (scenarios.KubeProxy, error) {
+	if len(d.own) == 0 {
+		return kubeProxyOf(d.config)
+	}
+	for i := range d.topology.Nodes {
+		n := &d.topology.Nodes[i]
+		config := d.own[n.Name]
+		if config == nil {
+			config = d.config
+		}
+		var err error
+		if n.KubeProxy, err = kubeProxyOf(config); err != nil {
+			return scenarios.KubeProxy{}, err
+		}
+	}
+	return scenarios.KubeProxy{}, nil
+}
+
+// kubeProxyOf is a configuration as a scenario has it; nothing if nobody knows it.
+func kubeProxyOf(c *kubeproxyconfig.KubeProxyConfiguration) (scenarios.KubeProxy, error) {
+	if c == nil {
+		return scenarios.KubeProxy{}, nil
+	}
+	return scenarios.KubeProxyOf(c)
 }
 
 // filters says whether rules of others drop packets at a node: a policy of DROP.

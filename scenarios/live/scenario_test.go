@@ -173,6 +173,29 @@ func TestKubeProxysConfigMapCounts(t *testing.T) {
 	assert.Contains(t, text, "kubeProxy: {clusterCIDR: 10.244.0.0/16, iptables: {masqueradeAll: true}}")
 }
 
+func TestANodeHasAConfigurationOfItsOwn(t *testing.T) {
+	cluster := recorded(t, "legacy")
+	own := cluster.Config.DeepCopy()
+	own.IPTables.MasqueradeAll = true
+	cluster.NodeConfigs = map[string]*kubeproxyconfig.KubeProxyConfiguration{"demo-worker": own}
+	s, _, err := cluster.Scenario(ScenarioOptions{Name: "one of three", Anonymise: true})
+	require.NoError(t, err)
+	text, read := written(t, s)
+	assert.Equal(t, 1, strings.Count(text, "masqueradeAll: true"))
+	resolved, err := scenarios.Resolve(read)
+	require.NoError(t, err)
+	for i, want := range []bool{false, true, false} {
+		name := read.Topology.Nodes[i].Name
+		assert.Equal(t, want, resolved.Configs[name].IPTables.MasqueradeAll, name)
+		assert.Equal(t, resolved.Configs[read.Topology.Nodes[0].Name].ClusterCIDR, resolved.Configs[name].ClusterCIDR, name)
+	}
+	holds(t, read)
+
+	cluster.NodeConfigs["somebody"] = own
+	_, _, err = cluster.Scenario(ScenarioOptions{Name: "x"})
+	require.ErrorContains(t, err, `a configuration is of "somebody", and no Node has that name`)
+}
+
 func TestLocalTrafficIsKnownByTheSimulatedDevices(t *testing.T) {
 	cluster := recorded(t, "legacy")
 	cluster.Config = &kubeproxyconfig.KubeProxyConfiguration{
