@@ -17,6 +17,10 @@ type Options struct {
 	Without Features
 	// Steps bounds the steps of a scenario; 8 if 0.
 	Steps int
+	// OtherFamily has slices hold addresses of the other family, as API servers kept them that did not look.
+	OtherFamily bool
+	// FarFlows has a client talk to an outsider at the number of a node port, through masquerading that is somebody else's.
+	FarFlows bool
 }
 
 // defaultSteps is enough for what happens to matter later, and few enough to judge many.
@@ -69,7 +73,11 @@ func (g *generator) scenario() *scenarios.Scenario {
 	g.kubeProxy()
 	g.iptables()
 	g.objects()
+	far := g.options.FarFlows && g.in(1, 3) && g.talkFar()
 	g.steps()
+	if far {
+		g.answerFar()
+	}
 	return g.out
 }
 

@@ -2,10 +2,13 @@ package gen
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/internal/race"
@@ -25,6 +28,30 @@ func TestScenariosAreInOrder(t *testing.T) {
 		_, err := scenarios.Read("generated.yaml", bytes.NewReader(text))
 		require.NoError(t, err, "%s", text)
 	})
+}
+
+// TestRareThingsAreMadeWhenAskedFor has flows to outsiders and addresses of the other family in some scenarios, which are in order.
+func TestRareThingsAreMadeWhenAskedFor(t *testing.T) {
+	flows, foreign := 0, 0
+	for seed := range uint64(300) {
+		s := Example(Options{OtherFamily: true, FarFlows: true}, seed)
+		text := string(written(t, s))
+		_, err := scenarios.Read("generated.yaml", bytes.NewReader([]byte(text)))
+		require.NoError(t, err, "%s", text)
+		if strings.Contains(text, "of: far") {
+			flows++
+		}
+		for _, o := range s.Objects {
+			slice, ok := o.Object.(*discoveryv1.EndpointSlice)
+			if ok && slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool {
+				return strings.Contains(e.Addresses[0], ":") != (slice.AddressType == discoveryv1.AddressTypeIPv6)
+			}) {
+				foreign++
+			}
+		}
+	}
+	require.Greater(t, flows, 5)
+	require.Greater(t, foreign, 5)
 }
 
 // TestAddressesOfHeadlessServicesAreNotUsedAgain has nothing allocate None to another service.

@@ -150,6 +150,9 @@ func (p pod) address(family corev1.IPFamily) string {
 }
 
 func (g *generator) endpoint(family corev1.IPFamily, p pod, style hintStyle) discoveryv1.Endpoint {
+	if g.options.OtherFamily && g.in(1, 40) {
+		family = otherFamily(family)
+	}
 	e := discoveryv1.Endpoint{Addresses: []string{p.address(family)}, Conditions: g.conditions(4)}
 	if g.has.Has(OddSpelling) && g.in(1, 4) {
 		e.Addresses[0] = odd(e.Addresses[0])

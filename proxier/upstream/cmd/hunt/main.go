@@ -46,7 +46,7 @@ type options struct {
 
 func execute(ctx context.Context, args []string, out, errOut io.Writer) int {
 	o := options{fuzz: fuzz.Options{
-		Commit: version(), Program: "hunt", Trial: trial.Options{Proxier: peers.Process}, Explain: explain,
+		Commit: version(), Program: "hunt", Trial: trial.Options{Proxier: peers.Process}, Explain: explain, Gen: gen.Options{OtherFamily: true, FarFlows: true},
 	}}
 	var without, except string
 	number := -1
