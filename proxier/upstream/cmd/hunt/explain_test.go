@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/trial"
 )
 
@@ -49,5 +50,18 @@ func TestFindingsAreToldApart(t *testing.T) {
 				assert.Equal(t, want, f.Cause, "%s after step %d: want %s, got %s", f.Clause.Name, f.Step, f.Want, f.Got)
 			}
 		})
+	}
+}
+
+// TestWhatNoMendHoldsIsOfNoKnownCause has every kube-proxy, however mended, break the same, and one with all mends something else too.
+func TestWhatNoMendHoldsIsOfNoKnownCause(t *testing.T) {
+	again := func(context.Context, trial.Options) (*trial.Report, error) {
+		return &trial.Report{Findings: []trial.Finding{{Clause: oracle.StaleUDPFlow, Step: 1}, {Clause: oracle.NeverPanics, Step: 2}}}, nil
+	}
+	report := &trial.Report{Findings: []trial.Finding{{Clause: oracle.StaleUDPFlow, Step: 1}}}
+	require.NoError(t, explain(t.Context(), report, again))
+	require.Len(t, report.Findings, 2)
+	for _, f := range report.Findings {
+		assert.Empty(t, f.Cause)
 	}
 }
