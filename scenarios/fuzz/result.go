@@ -16,7 +16,7 @@ import (
 // Result is what a run, or several of them, came to. There is no time in it: the same
 // cases come to the same result.
 type Result struct {
-	Version  int           `json:"version"` // of this format: 1
+	Version  int           `json:"version"`           // of this format: 1
 	Program  string        `json:"program,omitempty"` // if it is another one than chainwalk fuzz
 	Commit   string        `json:"commit"`
 	Seed     uint64        `json:"seed"`
