@@ -29,8 +29,8 @@ func newScenarioFromCommand(s streams) *cobra.Command {
 		Use:   "from -f OBJECTS [--node SNAPSHOT...]",
 		Short: "Print a scenario of a running cluster, with what must become of every packet",
 		Long: `Prints a scenario of a cluster's nodes, pods, services and endpoint slices, as "kubectl get -o yaml" prints them. NodeSnapshots
-give what the objects do not say: further addresses of nodes, kernel settings and the iptables tools. What is expected of each packet
-is what the Service API promises, whatever the nodes' rules do.
+give what the objects do not say: further addresses of nodes, kernel settings, the iptables tools, and the rules that are not
+kube-proxy's. What is expected of each packet is what the Service API promises, whatever the nodes' rules do.
 
 With --anonymise names and addresses are others, the same everywhere; addresses of one network stay in one network, ports stay, and
 labels and annotations are left out (they are without it too, but for those that decide about packets).`,

@@ -28,6 +28,7 @@ func (d *draft) anonymise() {
 
 func (d *draft) copy() *draft {
 	out := &draft{topology: d.topology, config: d.config.DeepCopy(), own: map[string]*kubeproxyconfig.KubeProxyConfiguration{}}
+	out.preload = append([]scenarios.Preload{}, d.preload...)
 	for name, config := range d.own {
 		out.own[name] = config.DeepCopy()
 	}
@@ -131,6 +132,14 @@ func (r *renamer) draft(d *draft) {
 		c.ClusterCIDR = strings.Join(r.texts(strings.Split(c.ClusterCIDR, ",")), ",")
 		c.NodePortAddresses = r.texts(c.NodePortAddresses)
 	})
+	for i := range d.preload {
+		p := &d.preload[i]
+		nodes := []string{}
+		for _, node := range p.Nodes {
+			nodes = append(nodes, r.name("node", node))
+		}
+		p.Nodes, p.Save = nodes, r.rules(p.Save)
+	}
 	own := map[string]*kubeproxyconfig.KubeProxyConfiguration{}
 	for name, config := range d.own { // the nodes have their names by now
 		own[r.name("node", name)] = config

@@ -15,7 +15,8 @@ type draft struct {
 	topology scenarios.Topology
 	tools    []scenarios.Tool
 	objects  []manifest.Object
-	config   *kubeproxyconfig.KubeProxyConfiguration            // nil: nobody knows
+	config   *kubeproxyconfig.KubeProxyConfiguration // nil: nobody knows
+	preload  []scenarios.Preload
 	own      map[string]*kubeproxyconfig.KubeProxyConfiguration // of nodes that have another one
 }
 
@@ -114,7 +115,7 @@ func (d *draft) scenario(name string) (*scenarios.Scenario, error) {
 		d.topology.Outside = nil
 	}
 	return &scenarios.Scenario{
-		Name: name, Topology: d.topology, IPTables: scenarios.IPTables{Tools: d.tools}, Objects: d.objects, KubeProxy: kubeProxy,
+		Name: name, Topology: d.topology, IPTables: scenarios.IPTables{Tools: d.tools, Preload: d.preload}, Objects: d.objects, KubeProxy: kubeProxy,
 	}, nil
 }
 

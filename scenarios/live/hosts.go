@@ -17,7 +17,8 @@ type attached struct {
 	notes []string
 }
 
-// attach plugs the pods of a node in. Tracked connections are left out: what they did is not to decide where new ones go.
+// attach plugs the pods of a node in. Tracked connections are left out, so that what they did does not decide where new ones go, but for
+// those that are live.
 func attach(taken *snapshot.Node, pods []scenarios.Pod) *attached {
 	own := *taken
 	own.Devices, own.Routes, own.Conntrack = slices.Clone(taken.Devices), slices.Clone(taken.Routes), nil

@@ -16,7 +16,8 @@ type ScenarioOptions struct {
 }
 
 // Scenario makes a scenario of the cluster: its topology, its kube-proxy configuration, its services and endpoint slices
-// without what decides about no packet, and a connection of every packet class with what the oracle expects of it.
+// without what decides about no packet, the rules of nodes with a snapshot that are not kube-proxy's, and a connection of every packet
+// class with what the oracle expects of it.
 // The notes say what was assumed.
 func (c *Cluster) Scenario(o ScenarioOptions) (s *scenarios.Scenario, notes []string, err error) {
 	d, notes, err := c.draft()
@@ -24,6 +25,11 @@ func (c *Cluster) Scenario(o ScenarioOptions) (s *scenarios.Scenario, notes []st
 		return nil, nil, err
 	}
 	d.toSimulated()
+	preload, left, err := c.preload(d)
+	if err != nil {
+		return nil, nil, err
+	}
+	d.preload, notes = preload, append(notes, left...)
 	if o.Anonymise {
 		d.anonymise()
 	}

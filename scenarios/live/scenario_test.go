@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -149,6 +150,59 @@ func shapes(s *scenarios.Scenario) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// withPlugin is the recorded cluster with rules of a network plugin on demo-worker: a chain, and a rule for one pod's device.
+func withPlugin(t *testing.T, drop string) *Cluster {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	worker := cluster.Snapshots[1]
+	edit(t, worker, fakeipt.IPv4, "*nat\n", "*nat\n:PLUGIN-MASQ - [0:0]\n")
+	edit(t, worker, fakeipt.IPv4, "-A POSTROUTING ", `-A POSTROUTING -s 10.244.2.0/24 -m comment --comment "pods of shop" -j PLUGIN-MASQ`+
+		"\n-A PLUGIN-MASQ -d 10.244.0.0/16 -j RETURN\n-A PLUGIN-MASQ -m set --match-set shops dst -j RETURN\n[0:0] -A POSTROUTING ")
+	edit(t, worker, fakeipt.IPv4, "-A FORWARD ", drop+"\n[0:0] -A FORWARD ")
+	worker.IPSets = "create shops hash:ip\n"
+	return cluster
+}
+
+func TestRulesOfOthersAreThereBefore(t *testing.T) {
+	cluster := withPlugin(t, "-A FORWARD -i vethb246c797 -d 198.51.100.250/32 -j DROP")
+	s, notes, err := cluster.Scenario(ScenarioOptions{Name: "with a plugin"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"demo-worker: a scenario cannot have -A PLUGIN-MASQ -m set --match-set shops dst -j RETURN"}, notes)
+	text, read := written(t, s)
+	assert.Contains(t, text, ":PLUGIN-MASQ - [0:0]")
+	assert.Contains(t, text, "-A PLUGIN-MASQ -d 10.244.0.0/16 -j RETURN")
+	assert.Regexp(t, `-A FORWARD -i veth\d+ -d 198\.51\.100\.250/32 -j DROP`, text)
+	assert.Contains(t, text, ":KUBE-KUBELET-CANARY - [0:0]")
+	for _, kubeProxys := range []string{"KUBE-SERVICES", "KUBE-SEP-", "KUBE-POSTROUTING"} {
+		assert.NotContains(t, text, kubeProxys)
+	}
+	holds(t, read)
+
+	s, _, err = cluster.Scenario(ScenarioOptions{Name: "anonymous", Anonymise: true})
+	require.NoError(t, err)
+	text, read = written(t, s)
+	for _, secret := range []string{"PLUGIN", "shop", "10.244.2.0/24", "10.244.0.0/16", "198.51.100.250", "vethb246c797", "demo-worker"} {
+		assert.NotContains(t, text, secret)
+	}
+	assert.Regexp(t, `-A CHAIN1 -d \S+/16 -j RETURN`, text)
+	holds(t, read)
+}
+
+func TestAScenarioFailsAsTheNodesDo(t *testing.T) {
+	s, _, err := withPlugin(t, "-A FORWARD -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP").Scenario(ScenarioOptions{Name: "dropped"})
+	require.NoError(t, err)
+	_, read := written(t, s)
+	failed := 0
+	for _, c := range scenarios.Run(t.Context(), read, sim.Backend{}).Checks {
+		if !c.Passed {
+			failed++
+		}
+	}
+	assert.Positive(t, failed)
+	report, err := withPlugin(t, "-A FORWARD -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP").Examine(t.Context())
+	require.NoError(t, err)
+	assert.NotEmpty(t, report.Findings, "the doctor says the same")
 }
 
 func TestKubeProxysConfigMapCounts(t *testing.T) {

@@ -302,7 +302,7 @@ func (w *witness) commands(node string, family scenarios.IPFamily, simulated rul
 	if err != nil {
 		return nil, err
 	}
-	t := &transcript{tool: toolOf(number), have: simulated, want: there, device: w.devices(node)}
+	t := &transcript{tool: toolOf(number), have: simulated, want: there, device: simulatedDevices(w.cluster, w.exam.nodes[node])}
 	for _, r := range slices.Concat(w.finding.Missing, w.finding.Moved) {
 		if r.Node == node && r.Family == number {
 			t.remove(r)
@@ -314,22 +314,6 @@ func (w *witness) commands(node string, family scenarios.IPFamily, simulated rul
 		}
 	}
 	return t.lines, t.err
-}
-
-// devices are the simulated node's devices in the place of the real one's.
-func (w *witness) devices(node string) map[string]string {
-	out := map[string]string{}
-	for port, pod := range plan.Of(w.cluster).Pods {
-		if port.Host == node {
-			out[w.exam.nodes[node].pods[pod]] = port.Device
-		}
-	}
-	for _, a := range w.cluster.Node(node).Addresses {
-		if device, _ := deviceWith(w.exam.nodes[node].Node, a); device != "" {
-			out[device] = plan.Underlay
-		}
-	}
-	return out
 }
 
 func toolOf(family fakeipt.Family) string {
