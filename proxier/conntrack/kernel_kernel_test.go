@@ -157,6 +157,18 @@ func TestKernelNeedsPrivileges(t *testing.T) {
 	}
 }
 
+// An entry that the kernel cannot even look for is an error, and the others go all the same.
+func TestKernelDeletesTheOthers(t *testing.T) {
+	kerneltest.Enter(t)
+	entries, _ := few(v1.IPv4Protocol)
+	foreign, _ := few(v1.IPv6Protocol)
+	create(t, entries)
+	deleted, err := NewKernel().Delete(v1.IPv4Protocol, slices.Concat(entries[:2], foreign[:1], entries[2:]))
+	require.EqualError(t, err, "1 could not be deleted, the first: invalid argument")
+	assert.Equal(t, len(entries), deleted)
+	assert.Empty(t, walked(t, NewKernel(), v1.IPv4Protocol))
+}
+
 func TestKernelDeleteClosesItsSocket(t *testing.T) {
 	kerneltest.Enter(t)
 	open := func() int {

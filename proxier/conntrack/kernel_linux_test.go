@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/internal/ctnetlink"
 )
@@ -139,7 +140,22 @@ func TestNoAnswer(t *testing.T) {
 }
 
 func TestAnswerThatIsNoMessage(t *testing.T) {
-	require.ErrorContains(t, answering(t, []byte("12345678901234567890")).readAnswers(1), "reading whether entries are deleted: ")
+	err := answering(t, []byte("12345678901234567890")).readAnswers(1)
+	require.ErrorIs(t, err, unix.EINVAL)
+	require.ErrorContains(t, err, "reading whether entries are deleted: ")
+}
+
+func TestDeleteWithoutASocket(t *testing.T) {
+	var limit unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	none := limit
+	none.Cur = 0
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &none))
+	deleted, err := NewKernel().Delete(v1.IPv4Protocol, make([]Entry, 1))
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+	require.ErrorIs(t, err, unix.EMFILE)
+	assert.ErrorContains(t, err, "opening a netlink socket: ")
+	assert.Zero(t, deleted)
 }
 
 func TestDeletionsThatCannotBeSent(t *testing.T) {
