@@ -22,6 +22,7 @@ type RulesCheck struct {
 	Chain    string         `json:"chain" doc:"Only the rules of this chain."`
 	Contains []string       `json:"contains" doc:"Each of these texts is part of a rule, as iptables-save prints it."`
 	Absent   []string       `json:"absent" doc:"None of these texts is part of a rule."`
+	Times    map[string]int `json:"times" doc:"Texts, and of how many rules each is a part."`
 	Counters map[string]int `json:"counters" doc:"Texts of rules, and how many packets the first rule with each of them has counted."`
 	NFAcct   map[string]int `json:"nfacct" doc:"Accounting objects by name, and how many packets they have counted."`
 	Chains   []string       `json:"chains" doc:"Chains that exist, by name."`
@@ -31,8 +32,8 @@ type RulesCheck struct {
 func (c *checker) rules(s *Step) {
 	r := s.Rules
 	c.nodes(r.Pos, r.Nodes)
-	if len(r.Contains)+len(r.Absent)+len(r.Counters)+len(r.NFAcct)+len(r.Chains)+len(r.NoChains) == 0 {
-		c.errorf(r.Pos, "rules: nothing is looked for (want contains, absent, counters, nfacct, chains or noChains)")
+	if len(r.Contains)+len(r.Absent)+len(r.Times)+len(r.Counters)+len(r.NFAcct)+len(r.Chains)+len(r.NoChains) == 0 {
+		c.errorf(r.Pos, "rules: nothing is looked for (want contains, absent, times, counters, nfacct, chains or noChains)")
 	}
 	c.family(r.Pos, r.Family)
 }
@@ -71,6 +72,17 @@ func (c *RulesCheck) verdict(save string) []string {
 	for _, text := range c.Absent {
 		if i := slices.IndexFunc(rules, func(rule string) bool { return strings.Contains(rule, text) }); i >= 0 {
 			wrong = append(wrong, fmt.Sprintf("a rule with %q: %s", text, rules[i]))
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(c.Times)) {
+		n := 0
+		for _, rule := range rules {
+			if strings.Contains(rule, text) {
+				n++
+			}
+		}
+		if n != c.Times[text] {
+			wrong = append(wrong, fmt.Sprintf("%d rules with %q, not %d", n, text, c.Times[text]))
 		}
 	}
 	for _, chain := range c.Chains {
