@@ -47,6 +47,22 @@ func (g *generator) bigService() []manifest.Object {
 	return []manifest.Object{g.note(object(s)), g.note(object(slice))}
 }
 
+// manyPorts is how many ports a service may have that nobody serves, as a cluster with many services has ports.
+const manyPorts = 60
+
+// serviceOfManyPorts makes a service that has only cluster IPs, many ports, and no endpoints yet.
+func (g *generator) serviceOfManyPorts() *corev1.Service {
+	family := g.families[0]
+	s := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "many"},
+		Spec:       corev1.ServiceSpec{ClusterIP: serviceIP(family, 249)},
+	}
+	for i := range manyPorts {
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: fmt.Sprintf("p%d", i), Port: int32(1000 + i)})
+	}
+	return s
+}
+
 // resize makes the cluster a large one, or one no longer.
 func (g *generator) resize() {
 	i := slices.IndexFunc(g.services, func(s *corev1.Service) bool { return s.Name == bigName })

@@ -3,6 +3,7 @@ package gen
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -141,6 +142,11 @@ func (g *generator) changeSlice() {
 		return
 	}
 	slice = slice.DeepCopy()
+	if g.in(1, 12) { // a word for somebody else, as leader election once left one
+		slice.Annotations = map[string]string{"touched": fmt.Sprint(len(g.out.Steps))}
+		g.apply(g.note(object(slice)))
+		return
+	}
 	for range choose(&g.draw, []weighted[int]{{75, 1}, {25, 2}}) {
 		g.changeEndpoints(slice)
 	}
@@ -240,6 +246,26 @@ func (g *generator) rollOut() {
 	slice = slice.DeepCopy()
 	slice.Endpoints = slices.Delete(slice.Endpoints, i, i+1)
 	g.apply(g.note(object(slice)))
+}
+
+// flap has an endpoint be there no longer, and then again as it was, at once or after the sync period.
+func (g *generator) flap() {
+	slice := g.anySlice()
+	if slice == nil || len(slice.Endpoints) == 0 || slice.Name == bigName {
+		return
+	}
+	again, gone := slice.DeepCopy(), slice.DeepCopy()
+	i := g.below(len(gone.Endpoints))
+	gone.Endpoints = slices.Delete(gone.Endpoints, i, i+1)
+	g.apply(g.note(object(gone)))
+	if g.has.Has(Time) && g.in(1, 4) {
+		g.wait(syncPeriod + time.Second)
+	}
+	g.apply(g.note(object(again)))
+	if g.has.Has(Time) && g.in(1, 2) {
+		g.wait(syncPeriod + time.Second)
+		g.changeSlice()
+	}
 }
 
 // scale takes all endpoints of a service away, or brings some to one that has none.

@@ -13,5 +13,5 @@
 // that what real clusters hold is common; Histogram counts both for comparison.
 //
 // Refused: objects that no API server hands out, and rules of others that decide
-// about packets, since the oracle knows the API and not the others.
+// about packets in ways that scenarios/plan cannot tell the oracle of.
 package gen

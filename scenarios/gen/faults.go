@@ -53,6 +53,21 @@ func (g *generator) failRestore() {
 	g.syncSoon()
 }
 
+// failForLong has every restore fail for longer than kube-proxy calls itself healthy then.
+func (g *generator) failForLong() {
+	const ever = 100
+	f := &scenarios.Fault{RestoreFails: ever}
+	if g.in(1, 2) {
+		f.Node = g.anyNode().name
+	}
+	g.step(scenarios.Step{Fault: f})
+	g.syncSoon()
+	g.wait(pick(&g.draw, 4*time.Minute, time.Hour))
+	if g.in(1, 2) {
+		g.step(scenarios.Step{Fault: &scenarios.Fault{Heal: true}})
+	}
+}
+
 // halfApply has a restore fail after some of its tables.
 func (g *generator) halfApply() {
 	g.fault(&scenarios.Fault{RestoreFails: 1, Commits: pick(&g.draw, []string{"filter"}, []string{"filter", "nat"}), Family: g.familyOrAll()})

@@ -26,6 +26,7 @@ const (
 	NFTTools
 	ForeignRules
 	Leftovers
+	DropPolicies
 
 	SeveralServices
 	SeveralPorts
@@ -56,6 +57,7 @@ const (
 	OddSlices
 	OddSpelling
 	ManyEndpoints
+	ManyPorts
 
 	ChangeServices
 	ChangeSlices
@@ -83,11 +85,11 @@ const (
 // names are the features as files and reports call them.
 var names = [features]string{
 	"several-nodes", "zones", "ipv6-only", "dual-stack", "extra-addresses", "host-processes", "detect-local", "masquerade-all", "masquerade-bit",
-	"node-port-addresses", "no-localhost-node-ports", "tcp-liberal", "nft-tools", "foreign-rules", "leftovers",
+	"node-port-addresses", "no-localhost-node-ports", "tcp-liberal", "nft-tools", "foreign-rules", "leftovers", "drop-policies",
 	"several-services", "several-ports", "udp", "sctp", "node-ports", "load-balancers", "source-ranges", "proxy-mode", "external-ips", "contested",
 	"external-local", "internal-local", "affinity", "headless", "external-names", "other-proxy",
 	"several-slices", "duplicates", "not-ready", "terminating", "zone-hints", "node-hints", "host-endpoints", "far-endpoints", "no-node-name",
-	"odd-slices", "odd-spelling", "many-endpoints",
+	"odd-slices", "odd-spelling", "many-endpoints", "many-ports",
 	"change-services", "change-slices", "recreate", "node-labels", "node-moves", "pods-stop", "restart", "reconfigure", "flush", "chain-gone",
 	"restore-fails", "half-applied", "save-fails", "conntrack-fails", "lock-held", "slow-restores", "late-events", "partial-sync", "time",
 }
@@ -144,11 +146,13 @@ func chance(f Feature) int {
 		return 85
 	case UDP, NodePorts, LoadBalancers, Zones, NotReady, Terminating, SeveralSlices:
 		return 60
-	case ManyEndpoints:
-		return 2
-	case IPv6Only, ForeignRules, Leftovers, OtherProxy, MasqueradeBit, SlowRestores, NodeMoves:
+	case ManyEndpoints, ManyPorts:
+		return 3
+	case DropPolicies:
+		return 20
+	case IPv6Only, Leftovers, OtherProxy, MasqueradeBit, SlowRestores, NodeMoves:
 		return 12
-	case Contested, Duplicates, OddSlices, OddSpelling, SCTP, ExternalNames, Headless, HostEndpoints, FarEndpoints, NoNodeName, ExtraAddresses, HostProcesses,
+	case ForeignRules, Contested, Duplicates, OddSlices, OddSpelling, SCTP, ExternalNames, Headless, HostEndpoints, FarEndpoints, NoNodeName, ExtraAddresses, HostProcesses,
 		SaveFails, ConntrackFails, LockHeld, HalfApplied, ChainGone, Flush, RestoreFails, Reconfigure, NoLocalhostNodePorts, TCPLiberal:
 		return 25
 	case SeveralServices, DualStack, DetectLocal, MasqueradeAll, NodePortAddresses:

@@ -42,7 +42,7 @@ func applied(there map[string]manifest.Object, objects []manifest.Object) bool {
 		case *corev1.Service:
 			return !complete(o) || collides(there, o)
 		case *discoveryv1.EndpointSlice:
-			return doubled(o)
+			return doubled(o) || hintsNowhere(o)
 		}
 		return false
 	})
@@ -59,6 +59,13 @@ func doubled(slice *discoveryv1.EndpointSlice) bool {
 		seen[a] = true
 	}
 	return false
+}
+
+// hintsNowhere reports whether a slice has a hint for a zone or a node without a name.
+func hintsNowhere(slice *discoveryv1.EndpointSlice) bool {
+	return slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool {
+		return e.Hints != nil && (slices.Contains(e.Hints.ForZones, discoveryv1.ForZone{}) || slices.Contains(e.Hints.ForNodes, discoveryv1.ForNode{}))
+	})
 }
 
 // complete reports whether a service has what its type needs, and nothing that it has not.

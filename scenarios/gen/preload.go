@@ -25,21 +25,42 @@ func (g *generator) iptables() {
 			}
 			g.out.IPTables.Preload = append(g.out.IPTables.Preload, p)
 		}
+		if g.has.Has(Leftovers) {
+			add(pick(&g.draw, leftovers(family)...))
+		}
 		if g.has.Has(ForeignRules) {
 			add(pick(&g.draw, foreign...))
 		}
-		if g.has.Has(Leftovers) {
-			add(pick(&g.draw, leftovers(family)...))
+		if g.has.Has(DropPolicies) { // behind what is left over, as a proxier puts its own before it
+			add(pick(&g.draw, dropPolicies(family)...))
 		}
 	}
 }
 
-// foreign are rules of others, none of which decides about a packet.
+// dropPolicies are rules of others that drop what they do not let pass, as Docker, ufw and network plugins make them.
+func dropPolicies(family corev1.IPFamily) []string {
+	pods, neighbours, ping := "10.244.0.0/16", "192.168.0.0/24", "icmp"
+	if family == corev1.IPv6Protocol {
+		pods, neighbours, ping = "fd00:10:244::/56", "2001:db8::/64", "ipv6-icmp"
+	}
+	input := ":INPUT DROP [0:0]\n-A INPUT -i lo -j ACCEPT\n-A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT\n" +
+		"-A INPUT -p " + ping + " -j ACCEPT\n-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT\n"
+	return []string{
+		"*filter\n:FORWARD DROP [0:0]\nCOMMIT\n",
+		"*filter\n:FORWARD DROP [0:0]\n:OTHER-FORWARD - [0:0]\n-A FORWARD -m comment --comment \"other: pods\" -j OTHER-FORWARD\n" +
+			"-A OTHER-FORWARD -s " + pods + " -j ACCEPT\n-A OTHER-FORWARD -d " + pods + " -j ACCEPT\nCOMMIT\n",
+		"*filter\n" + input + "COMMIT\n",
+		"*filter\n:FORWARD DROP [0:0]\n" + input + "-A INPUT -s " + neighbours + " -j ACCEPT\n-A FORWARD -s " + pods + " -j ACCEPT\nCOMMIT\n",
+	}
+}
+
+// foreign are rules of others, none of which decides about a packet: the last one only if a packet has a mark that was for others.
 var foreign = []string{
 	"*filter\n:OTHER-FORWARD - [0:0]\n-A FORWARD -m comment --comment \"other: forward\" -j OTHER-FORWARD\n-A OTHER-FORWARD -j RETURN\nCOMMIT\n",
 	"*nat\n:OTHER-PREROUTING - [0:0]\n-A PREROUTING -j OTHER-PREROUTING\n-A OTHER-PREROUTING -p tcp -m tcp --dport 9 -j RETURN\nCOMMIT\n",
 	"*mangle\n:KUBE-IPTABLES-HINT - [0:0]\n:KUBE-KUBELET-CANARY - [0:0]\nCOMMIT\n*nat\n:KUBE-KUBELET-CANARY - [0:0]\nCOMMIT\n",
 	"*filter\n-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT\nCOMMIT\n*nat\n:OTHER-POSTROUTING - [0:0]\n-A POSTROUTING -j OTHER-POSTROUTING\nCOMMIT\n",
+	"*mangle\n-A PREROUTING -i lo -m mark ! --mark 0x0 -j DROP\nCOMMIT\n",
 }
 
 // leftovers are what kube-proxies of other versions, modes and settings left behind.

@@ -92,6 +92,9 @@ func (g *generator) objects() {
 			g.out.Objects = append(g.out.Objects, o)
 		}
 	}
+	if g.has.Has(ManyPorts) {
+		g.out.Objects = append(g.out.Objects, g.note(object(g.serviceOfManyPorts())))
+	}
 	if g.has.Has(ManyEndpoints) && g.in(2, 3) {
 		g.out.Objects = append(g.out.Objects, g.bigService()...)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
 
 func written(t require.TestingT, s *scenarios.Scenario) []byte {
@@ -61,6 +62,22 @@ func TestAddressesOfHeadlessServicesAreNotUsedAgain(t *testing.T) {
 		g := &generator{draw: draw{t: t, bit: rapid.Bool()}, deleted: []*corev1.Service{headless}}
 		require.NotEqual(t, corev1.ClusterIPNone, g.clusterIP(corev1.IPv4Protocol))
 	})
+}
+
+// TestRulesOfOthersAreKnown has the oracle told exactly what rules of others drop, in every scenario.
+func TestRulesOfOthersAreKnown(t *testing.T) {
+	stops := 0
+	for seed := range uint64(300) {
+		c, err := scenarios.Resolve(Example(Options{}, seed))
+		require.NoError(t, err)
+		for _, n := range plan.Of(c).Oracle(nil).Nodes {
+			require.False(t, n.Filters, "seed %d, %s", seed, n.Name)
+			if n.Filter[0].Stops() || n.Filter[1].Stops() {
+				stops++
+			}
+		}
+	}
+	require.Greater(t, stops, 50)
 }
 
 func TestSeedsMakeTheSameScenarios(t *testing.T) {

@@ -177,7 +177,7 @@ func (g *generator) chooseBalancer(s *corev1.Service) {
 		switch {
 		case g.has.Has(Contested) && g.in(1, 4):
 			ingress.IP = balancerIP(family, 9)
-		case g.has.Has(ExtraAddresses) && g.in(1, 3): // one that a node has itself
+		case g.has.Has(ExtraAddresses) && g.in(1, 2): // one that a node has itself
 			ingress.IP = extraAddress(family, g.anyNode().number)
 		case g.has.Has(OddSpelling) && g.in(1, 3):
 			ingress.IP = odd(ingress.IP)
@@ -201,7 +201,7 @@ func (g *generator) sourceRanges() []string {
 	v6 := []string{"2001:db8:9::/64", "2001:db8:9::7/128", "2001:db8:ee::/64", "2001:db8::/64", "fd00:10:244::/56", "fd00::/8", "2001:db8::2/128", "::/0"}
 	var out []string
 	for range choose(&g.draw, []weighted[int]{{60, 1}, {30, 2}, {10, 3}}) {
-		i := choose(&g.draw, []weighted[int]{{30, 0}, {10, 1}, {20, 2}, {10, 3}, {10, 4}, {5, 5}, {5, 6}, {5, 7}})
+		i := choose(&g.draw, []weighted[int]{{25, 0}, {10, 1}, {15, 2}, {25, 3}, {10, 4}, {5, 5}, {10, 6}, {5, 7}})
 		one := v4[i]
 		if pick(&g.draw, g.families...) == corev1.IPv6Protocol {
 			one = v6[i]

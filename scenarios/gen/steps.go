@@ -24,6 +24,8 @@ func events() []event {
 		{30, Of(ChangeSlices), (*generator).changeSlice},
 		{10, Of(ChangeSlices), (*generator).rollOut},
 		{8, Of(ChangeSlices), (*generator).scale},
+		{6, Of(ChangeSlices), (*generator).flap},
+		{60, Of(ChangeSlices, ManyEndpoints), (*generator).flap},
 		{6, Of(ChangeSlices, SeveralSlices), (*generator).moveEndpoint},
 		{6, Of(ChangeSlices), (*generator).removeSlice},
 		{20, Of(ChangeServices), (*generator).changeService},
@@ -46,6 +48,8 @@ func events() []event {
 		{5, Of(SlowRestores), (*generator).slowRestores},
 		{12, Of(LateEvents), (*generator).holdOrDeliver},
 		{8, Of(Time), (*generator).advance},
+		{15, Of(Time, Affinity), (*generator).advance},
+		{6, Of(RestoreFails, Time), (*generator).failForLong},
 		{40, Of(ManyEndpoints), (*generator).resize},
 		{4, 0, (*generator).syncAgain},
 	}
@@ -144,8 +148,18 @@ func (g *generator) reconfigure() {
 	g.change(scenarios.Step{Restart: g.oneOrAll(), Configure: &k})
 }
 
+// syncPeriod is after what time kube-proxy syncs at the latest, if it is not told otherwise.
+const syncPeriod = 30 * time.Second
+
+// advance lets time pass: until the kernel, the proxier or a service forgets something, or nearly.
 func (g *generator) advance() {
-	d := choose(&g.draw, []weighted[time.Duration]{{30, time.Second}, {20, 31 * time.Second}, {20, 3 * time.Minute}, {20, time.Hour}, {10, 3*time.Hour + time.Second}})
+	g.wait(choose(&g.draw, []weighted[time.Duration]{
+		{30, time.Second}, {20, syncPeriod + time.Second}, {10, syncPeriod - 2*time.Second}, {20, 4 * time.Minute}, {20, time.Hour},
+		{10, 3*time.Hour - 2*time.Second}, {10, 3*time.Hour + 2*time.Second},
+	}))
+}
+
+func (g *generator) wait(d time.Duration) {
 	g.step(scenarios.Step{Advance: &metav1.Duration{Duration: d}})
 }
 
