@@ -34,6 +34,9 @@ func expectOne(a *oracle.Answer) (Expect, bool) {
 	case oracle.Drop:
 		return Expect{Drop: Matched{Wanted: true}}, true
 	case oracle.Untouched:
+		if a.End == oracle.Dropped {
+			return Expect{Drop: Matched{Wanted: true}}, true
+		}
 		if a.End == oracle.Delivered {
 			return Expect{AnsweredBy: a.Host}, true
 		}
@@ -54,6 +57,9 @@ func expectEndpoints(a *oracle.Answer) (Expect, bool) {
 		heard = heard && a.Heard(i)
 		sources[a.Source(i)] = true
 		e.Endpoints = append(e.Endpoints, Share{Endpoint: endpoint, Chance: big.NewRat(1, int64(len(a.Endpoints)))})
+	}
+	if end == oracle.Dropped {
+		return Expect{Drop: Matched{Wanted: true}}, true
 	}
 	if end == oracle.Refused {
 		e.Endpoints, e.RefusedBy = nil, host

@@ -170,7 +170,7 @@ func (j *judge) extras(w *Way) string {
 			return fmt.Sprintf("its way has no step %q", want)
 		}
 	}
-	return strings.Join(e.RulesWalked.wrong("rules walked", w.rulesWalked()), "")
+	return strings.Join(e.RulesWalked.wrong("rules walked", w.RulesWalked()), "")
 }
 
 func (j *judge) source(w *Way) string {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// rulesWalked is how many rules were held against the packet, on all hosts of its way: those that it
+// RulesWalked is how many rules were held against the packet, on all hosts of its way: those that it
 // matched and those before them. A step tells the number of its rule, or of the place behind the last one.
-func (w *Way) rulesWalked() int {
+func (w *Way) RulesWalked() int {
 	sum := 0
 	for i := range w.Forward {
 		sum += rulesIn(w.Forward[i].Steps)

@@ -36,7 +36,7 @@ func TestRulesWalked(t *testing.T) {
 				}
 			}
 			w := Way{Forward: []Hop{{Steps: steps}, {}, {Steps: steps}}}
-			assert.Equal(t, 2*row.want, w.rulesWalked())
+			assert.Equal(t, 2*row.want, w.RulesWalked())
 		})
 	}
 }

@@ -132,7 +132,7 @@ func (m *Affinity) remembered(answer Answer, at time.Time) Answer {
 		age := at.Sub(old.at)
 		if age <= answer.port.affinity+affinitySlack && slices.Contains(answer.Endpoints, old.endpoint) {
 			endpoints = append(endpoints, old.endpoint)
-			sure = sure || !old.shaky && age < answer.port.affinity-affinitySlack
+			sure = sure || !old.shaky && age < min(old.timeout, answer.port.affinity)-affinitySlack // a longer one brings nothing back
 		}
 	}
 	if len(endpoints) == 0 {
@@ -142,6 +142,7 @@ func (m *Affinity) remembered(answer Answer, at time.Time) Answer {
 	slices.SortFunc(endpoints, netip.AddrPort.Compare)
 	endpoints = slices.Compact(endpoints)
 	again := answer
+	again.stopped = answer.stoppedOf(endpoints)
 	again.Endpoints, again.remembered, again.chosen = endpoints, true, AffinitySticks
 	if sure {
 		return again

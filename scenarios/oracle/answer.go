@@ -56,6 +56,10 @@ type Answer struct {
 	from   netip.Addr
 	source Source
 	net    *network
+	// stopped are the nodes at which rules of others stop packets to each of Endpoints, empty for those that they let pass; nil: to none.
+	stopped []string
+	// mayBeLost says that a packet that is stopped may be lost before, since it is for nobody.
+	mayBeLost bool
 	// remembered says that the endpoints are remembered ones.
 	remembered bool
 	// later says that it is for a later packet of a flow, which nobody answers.
@@ -93,7 +97,7 @@ func (a *Answer) Heard(endpoint int) bool {
 	}
 	at := a.net.byAddr[a.Endpoints[endpoint].Addr()]
 	switch {
-	case at == nil:
+	case at == nil || a.stoppedAt(endpoint) != "":
 		return false
 	case a.Source(endpoint) == Masqueraded, a.client.node == a.decide.node, at.node == a.decide.node:
 		return true
@@ -103,10 +107,21 @@ func (a *Answer) Heard(endpoint int) bool {
 
 // At says where and how a packet to the endpoint at a place of Endpoints ends.
 func (a *Answer) At(endpoint int) (host string, end End) {
+	if node := a.stoppedAt(endpoint); node != "" {
+		return node, Dropped
+	}
 	if a.flow != nil {
 		return a.net.ends(a.flow.attempt.Protocol, a.Endpoints[endpoint])
 	}
 	return a.net.ends(a.port.protocol, a.Endpoints[endpoint])
+}
+
+// stoppedAt is the node at which rules of others stop a packet to the endpoint at a place of Endpoints; empty if none does.
+func (a *Answer) stoppedAt(endpoint int) string {
+	if a.stopped == nil {
+		return ""
+	}
+	return a.stopped[endpoint]
 }
 
 // Clauses are those that decided.
@@ -144,6 +159,13 @@ func (a *Answer) ofEndpoints(add func(*Clause)) {
 		add(equalChances)
 	}
 	for i, at := range a.Endpoints {
+		switch {
+		case a.stoppedAt(i) != "":
+			add(droppedByPolicy)
+			continue
+		case a.stopped != nil && a.source == Masqueraded:
+			add(passesForward)
+		}
 		switch {
 		case a.decide.has(at.Addr()):
 			add(ownProcess)

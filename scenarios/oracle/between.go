@@ -12,15 +12,27 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 	if len(violations) == 0 {
 		return nil
 	}
+	if s.marksOtherwise(after, &now) {
+		if unmarked := after.unmarked(&a); len(after.judge(&a, &unmarked, ways)) == 0 {
+			return nil
+		}
+	}
 	if opens(&old, &now) {
-		beyond := after.beyond(&a)
-		if allPass(&a, &now, ways) || len(after.judge(&a, &beyond, ways)) == 0 {
+		beyond, untranslated := after.beyond(&a), after.untranslated(&a)
+		if allPass(&a, &now, ways) || len(after.judge(&a, &beyond, ways)) == 0 || after.filtering && len(after.judge(&a, &untranslated, ways)) == 0 {
 			return nil
 		}
 	}
 	v := violations[0]
 	v.Clause, v.Want = Transition, "before: "+before[0].Want+"; after: "+v.Want
 	return []Violation{v}
+}
+
+// marksOtherwise says whether the node that decides has another mark for masquerade afterwards: between its tables rules of others may drop
+// what passes FORWARD by the mark.
+func (s *Spec) marksOtherwise(after *Spec, now *Answer) bool {
+	node := after.place(now.Node)
+	return node >= 0 && s.filtering && s.views[node].masqueradeBit != after.views[node].masqueradeBit
 }
 
 // opens says whether a packet may pass untranslated between two answers.

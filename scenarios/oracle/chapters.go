@@ -13,7 +13,7 @@ func Chapters() []Chapter {
 			clusterIPServed, externalIPServed, balancerServed, proxyModeBalancer, nodePortServed, nodePortAddresses, unservedNodePort,
 			nodePortRangesOfOtherFamily, localhostNodePort, localhostNodePortOff, otherLoopbackNodePort, healthPortOpen, pingUntouched,
 			otherTraffic, noVirtualIP, otherProxy, headlessLabel, otherFamily, oddSpelling, staleField, sameAddressConflict,
-			endpointIsDestination, unknownClient, filteredByOthers,
+			endpointIsDestination, unknownClient, droppedByPolicy, passesForward, filteredByOthers,
 		}},
 		{Title: "Which endpoints", Clauses: []*Clause{
 			readyEndpoints, terminatingFallback, nodeHints, zoneHints, incompleteHints, localEndpoints, equalChances, slicesAreJoined,
@@ -31,13 +31,14 @@ func Chapters() []Chapter {
 		}},
 		{Title: "Connections over time", Clauses: []*Clause{
 			RepliesComeBack, LiveConnectionSurvives, StaleUDPFlow, staleEntryOfNoService, flowOfUnchosenEndpoint, translatedForGood,
-			AffinitySticks, AffinityEnds, affinityForgotten, InvalidPacketDropped, invalidPacketToNode,
+			AffinitySticks, AffinityEnds, affinityForgotten, InvalidPacketDropped, invalidPacketToNode, strayPasses,
+			strayDropped,
 		}},
 		{Title: "Within a sync", Clauses: []*Clause{
 			Transition, tablesApart, staleUntilCleanup,
 		}},
 		{Title: "Sequences", Clauses: []*Clause{
-			PartialEqualsFull, RestartEqualsFresh, OrderDoesNotMatter, NoStaleChain, SecondSyncWritesNothing, CostByChange,
+			PartialEqualsFull, RestartEqualsFresh, OrderDoesNotMatter, NoStaleChain, SecondSyncWritesNothing, CostByChange, WalkBounded,
 			FailedRestoreChangesNothing, HealsAfterFaults, HealthTellsFailure, RulesReadBack, ToolsAlike, FamiliesAlike,
 			NamesDoNotMatter, HealthCheckAgrees, NeverPanics,
 		}},

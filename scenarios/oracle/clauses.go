@@ -131,10 +131,33 @@ var (
 		Text:   "Nothing is said of clients that do not exist or have no address of the family.",
 		Source: []string{"chainwalk"},
 	}
+	droppedByPolicy = &Clause{
+		Name: "dropped-by-policy", Law: "I5", Force: Must,
+		Text: "Where rules of others have a chain of policy DROP, a first packet that they do not let pass is dropped, to a service or not: " +
+			"nothing is opened for it but health check node ports, and FORWARD for what is masqueraded.",
+		Source: []string{"kubernetes#39823", "kubernetes#97225", "iptables(8)"},
+	}
+	passesForward = &Clause{
+		Name: "passes-forward-policy", Law: "I3", Force: Must,
+		Text: "What the node masquerades for a service, and what belongs to a connection that was answered, passes a FORWARD chain of " +
+			"policy DROP, there and back.",
+		Source: []string{"kubernetes#39823"},
+	}
+	strayPasses = &Clause{
+		Name: "stray-packet-passes", Law: "I5", Force: Must,
+		Text: "Where conntrack is told to be liberal, a packet of TCP that it can place in no connection, of no service's either, passes as " +
+			"it was sent: an answer whose question went another way.",
+		Source: []string{"kubernetes#94861", "kubernetes#120412"},
+	}
+	strayDropped = &Clause{
+		Name: "stray-packet-dropped", Law: "I5", Force: Unspecified,
+		Text:   "Where conntrack is not told to be liberal, such a packet may be dropped or pass.",
+		Source: []string{"kubernetes#74839", "kubernetes#94861"},
+	}
 	filteredByOthers = &Clause{
 		Name: "filtered-by-others", Law: "I5", Force: Unspecified,
-		Text: "Rules of others on a node, such as a policy of DROP, may drop what this specification lets pass, and the answers " +
-			"to it.",
+		Text: "Rules of others on a node of which nobody knows what they let pass, may drop what this specification lets pass, and the " +
+			"answers to it.",
 		Source: []string{"kubernetes#39823", "chainwalk"},
 	}
 )

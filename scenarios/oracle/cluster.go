@@ -45,9 +45,11 @@ type Node struct {
 	// Liberal says that conntrack takes TCP packets outside of the window for good ones: net.netfilter.nf_conntrack_tcp_be_liberal, or the
 	// configuration's word for it.
 	Liberal bool
-	// Filters says that rules of others on this node drop packets, such as a policy of DROP: then only what is said of
+	// Filters says that rules of others on this node drop packets, and nobody knows which: then only what is said of
 	// them is certain, and nothing of packets of no service.
 	Filters bool
+	// Filter is what is known of them, by family, IPv4 first. It is not looked at if Filters is set.
+	Filter [2]Filter
 }
 
 // Pod is a pod with a network of its own.

@@ -2,8 +2,6 @@ package oracle
 
 import (
 	"net/netip"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // question is an attempt with what is the same for every node that it passes.
@@ -12,6 +10,8 @@ type question struct {
 	client   *host
 	from     netip.Addr
 	protocol uint8
+	// unmarked says that what is masqueraded has a mark by which FORWARD does not know it.
+	unmarked bool
 }
 
 // Expect says what may become of an attempt, if no earlier connection is remembered.
@@ -33,6 +33,7 @@ func (s *Spec) expect(a *Attempt) Answer {
 	for i := range answer.Others {
 		loosen(&answer.Others[i])
 	}
+	s.filtered(&answer, &q, first, second)
 	s.mayBeFiltered(&answer, first, second)
 	return answer
 }
@@ -60,7 +61,34 @@ func (s *Spec) beyond(a *Attempt) Answer {
 		return Answer{Open: true, odd: unknownClient}
 	}
 	first, second := s.network.hops(q.client, a)
-	return s.onward(&q, first, second)
+	answer := s.onward(&q, first, second)
+	s.filtered(&answer, &q, first, second)
+	return answer
+}
+
+// untranslated is the answer for an attempt that no node translates.
+func (s *Spec) untranslated(a *Attempt) Answer {
+	q, ok := s.question(a)
+	if !ok {
+		return Answer{Open: true, odd: unknownClient}
+	}
+	first, second := s.network.hops(q.client, a)
+	answer := s.untouched(&q, first)
+	s.filtered(&answer, &q, first, second)
+	return answer
+}
+
+// unmarked is the answer for an attempt that nodes mark in one way for masquerade, and let pass FORWARD by another.
+func (s *Spec) unmarked(a *Attempt) Answer {
+	q, ok := s.question(a)
+	if !ok {
+		return Answer{Open: true, odd: unknownClient}
+	}
+	q.unmarked = true
+	first, second := s.network.hops(q.client, a)
+	answer := s.on(&q, first, second)
+	s.filtered(&answer, &q, first, second)
+	return answer
 }
 
 // on is the answer of the first of two nodes that has one, otherwise that of a packet of no service.
@@ -206,7 +234,7 @@ func (s *Spec) untouched(q *question, node int) Answer {
 	k := s.known[node].spec.services
 	if q.Protocol == ICMP {
 		a.served = pingUntouched
-	} else if q.Protocol == corev1.ProtocolTCP && k.health[q.To.Port()] && s.isNode(a.Host) {
+	} else if k.health[portPlace{q.To.Port(), q.protocol, q.To.Addr().Is6()}] && s.isNode(a.Host) {
 		a.served = healthPortOpen
 	} else if why := k.left[place{q.To, q.protocol}]; why != nil {
 		a.served = why
@@ -345,9 +373,9 @@ func (s *Spec) allowed(a *Answer, v *view) bool {
 // blocked answers a client that source ranges keep out.
 func (s *Spec) blocked(a *Answer, q *question, node, next int, endpoints *usable) Answer {
 	a.Fate, a.chosen = Drop, sourceRanges
-	if !endpoints.any {
+	if !endpoints.any || a.port.doubt { // of which it is open whether one is usable
 		other := *a
-		s.external(&other, q, node, next, endpoints, false)
+		s.external(&other, q, node, next, &usable{}, false)
 		onward := other.Others
 		other.Others = nil
 		onward = append(onward, other)

@@ -44,6 +44,10 @@ type Flow struct {
 	restarted bool
 	// former says that it is translated though what it calls was no service's any more when it went on.
 	former bool
+	// called is the host whose address the client called; empty if nobody had it.
+	called string
+	// answered says that the endpoint has answered, so that conntrack takes packets for those of a connection.
+	answered bool
 	// closing says that an end has sent a FIN: what conntrack knows of the flow does not last then.
 	closing bool
 }
@@ -70,9 +74,17 @@ func (s *Spec) Keep(a Attempt, way Way) *Flow {
 	answer := s.expect(&a)
 	f := &Flow{attempt: a, first: way, spec: s, why: LiveConnectionSurvives, node: s.decider(&a, &answer)}
 	f.former = way.Server != a.To && answer.port == nil
+	f.answered = way.Heard
+	if called := s.network.byAddr[a.To.Addr()]; called != nil {
+		f.called = called.name
+	}
 	switch {
+	case way.End == Dropped && way.Server != a.To && way.Host != f.node && a.Protocol == corev1.ProtocolUDP:
+		// It had passed the node that translated it.
 	case way.End == Rejected || way.End == Dropped:
 		f.entry = entryGone // nothing was confirmed
+	case a.Protocol == corev1.ProtocolUDP && way.End == Lost && way.Server != a.To:
+		f.entry, f.why = entryDoubt, flowOfUnchosenEndpoint // whether it was lost before it was confirmed is open
 	case a.Protocol != corev1.ProtocolUDP && (!way.Heard || way.End != Delivered):
 		f.entry = entryEnded
 	}
@@ -128,7 +140,7 @@ func (f *Flow) Restarted(node string) { f.restarted = f.restarted || node == f.n
 func (f *Flow) after(answer *Answer) (entry, *Clause) {
 	translated := f.first.Server != f.attempt.To
 	switch {
-	case answer.Open || answer.Loose || len(answer.Others) > 0:
+	case answer.Open || answer.Loose || len(answer.Others) > 0 || !f.callsTheSame():
 		return entryDoubt, flowOfUnchosenEndpoint
 	case answer.port == nil && translated && (f.restarted || f.former):
 		return entryDoubt, staleEntryOfNoService
@@ -175,12 +187,15 @@ func (f *Flow) Went(p Later, way Way) {
 		f.entry = entryEnded
 		return
 	}
+	f.answered = f.answered || p.From == FromServer && way.Heard
 	if p.From == FromServer || p.OutOfWindow || f.entry == entryEnded {
 		return
 	}
-	if f.attempt.Protocol == corev1.ProtocolUDP {
+	// What is known of a datagram that nobody has answered stays, though rules of others drop the next one: no rule marks it any more.
+	stays := f.entry != entryGone && way.End == Dropped && way.Server != f.attempt.To && way.Server == f.first.Server
+	if f.attempt.Protocol == corev1.ProtocolUDP && !stays {
 		again := f.spec.Keep(f.attempt, way)
-		again.idle = 0
+		again.idle, again.answered = 0, f.answered && f.entry == entryStands && way.Server == f.first.Server
 		*f = *again
 	}
 }
@@ -189,10 +204,10 @@ func (f *Flow) Went(p Later, way Way) {
 func (f *Flow) Expect(p Later) Answer {
 	open := Answer{Open: true, odd: translatedForGood}
 	switch {
+	case p.OutOfWindow && (p.From == FromServer || f.entry != entryEnded):
+		return f.invalid()
 	case f.entry == entryEnded, p.From == FromServer:
 		return open
-	case p.OutOfWindow:
-		return f.invalid()
 	case f.entry != entryGone && f.uprooted():
 		return open
 	}
@@ -224,9 +239,19 @@ func (f *Flow) anew() []Answer {
 	return all
 }
 
-// sameHosts says whether the hosts that the flow joins still have its addresses. A flow that was masqueraded is forgotten with the device
+// callsTheSame says whether the host whose address the flow calls still has it.
+func (f *Flow) callsTheSame() bool {
+	called := f.spec.network.byAddr[f.attempt.To.Addr()]
+	return f.called == "" || called != nil && called.name == f.called
+}
+
+// sameHosts says whether the hosts that the flow joins, and the one that it calls, still have its addresses. A flow that was
+// masqueraded is forgotten with the device
 // that it left by (nf_nat_masquerade.c), another one is not.
 func (f *Flow) sameHosts() bool {
+	if !f.callsTheSame() {
+		return false
+	}
 	if f.first.End != Delivered && f.first.End != Refused {
 		return f.first.Server == f.attempt.To || f.spec.network.byAddr[f.first.Server.Addr()] != nil
 	}
@@ -305,14 +330,14 @@ func (f *Flow) Judge(p Later, ways []Way) []Violation {
 // judgeServer judges a packet that the endpoint sends.
 func (f *Flow) judgeServer(p Later, ways []Way) []Violation {
 	if p.OutOfWindow {
-		answer := f.invalid()
+		answer := f.Expect(p)
 		return f.spec.judge(&f.attempt, &answer, ways)
 	}
 	if f.entry != entryStands || !f.first.Heard || f.first.End != Delivered {
 		return nil
 	}
 	for i := range ways {
-		if !ways[i].Heard {
+		if !ways[i].Heard && !f.mayBeStopped(&ways[i]) {
 			return []Violation{{
 				Clause: RepliesComeBack, Attempt: f.attempt, Want: "the client hears it from " + f.attempt.To.String(), Got: inWords(ways),
 			}}
@@ -321,12 +346,21 @@ func (f *Flow) judgeServer(p Later, ways []Way) []Violation {
 	return nil
 }
 
+// mayBeStopped says whether rules of others may have stopped a packet, of which nobody knows what they stop.
+func (f *Flow) mayBeStopped(w *Way) bool {
+	return w.End == Dropped && slices.ContainsFunc(f.spec.views, func(v view) bool { return v.filters })
+}
+
 // continues holds a way of a later packet to the one that the first packet took.
 func (f *Flow) continues(w *Way) (*Clause, string) {
 	h := f.spec.network.byAddr[f.first.Server.Addr()]
 	switch {
 	case w.Server != f.first.Server:
 		return LiveConnectionSurvives, ""
+	case f.mayBeStopped(w):
+		return nil, ""
+	case w.End == Dropped && f.spec.filtering && !f.answered && f.attempt.Protocol == corev1.ProtocolUDP:
+		return nil, "" // it is no part of a connection yet, and no rule marks it any more
 	case h == nil, f.first.End != Delivered: // nobody was there, or is there: how it ended then and ends now is the network's matter
 		return nil, ""
 	case w.End != Delivered && w.End != Refused:

@@ -110,14 +110,20 @@ func (s *Spec) reaches(answer *Answer, w *Way) (*Clause, string) {
 	}
 	s.shares[i] += w.Probability
 	host, end := answer.At(i)
+	if end == Dropped && w.End == Lost && answer.net.byAddr[w.Server.Addr()] == nil {
+		return nil, "" // before anybody could stop it: nobody has the address
+	}
 	if end == Lost {
-		if w.End == Lost || w.End == Refused {
+		if w.End == Lost || w.End == Refused || w.End == Dropped && answer.stopped != nil { // by a node that it comes by in search of nobody
 			return nil, ""
 		}
 		return answer.served, "nobody has the address of the endpoint"
 	}
 	if w.End != end || w.Host != host {
-		return answer.served, fmt.Sprintf("want it to be %s by %s", end, host)
+		return answer.misses(i, w), fmt.Sprintf("want it to be %s by %s", end, host)
+	}
+	if end == Dropped {
+		return nil, ""
 	}
 	if clause, what := source(answer, i, w); clause != nil {
 		return clause, what
@@ -126,6 +132,17 @@ func (s *Spec) reaches(answer *Answer, w *Way) (*Clause, string) {
 		return RepliesComeBack, "the client does not hear the answer"
 	}
 	return nil, ""
+}
+
+// misses is the clause that a way breaks that ends elsewhere or otherwise than it must with the endpoint at a place of Endpoints.
+func (a *Answer) misses(endpoint int, w *Way) *Clause {
+	switch {
+	case a.stoppedAt(endpoint) != "":
+		return droppedByPolicy
+	case a.stopped != nil && a.source == Masqueraded && w.End == Dropped:
+		return passesForward
+	}
+	return a.served
 }
 
 // isEndpoint says whether the port has an endpoint, usable or not.
@@ -182,6 +199,11 @@ func passes(a *Attempt, answer *Answer, w *Way) (*Clause, string) {
 		return answer.served, fmt.Sprintf("the destination became %s", w.Server)
 	case w.Client != w.Sender || w.Masqueraded:
 		return answer.served, fmt.Sprintf("the source became %s", w.Client)
+	case answer.End == Dropped:
+		if w.End == Lost && answer.mayBeLost || w.End == Dropped && w.Host == answer.Host {
+			return nil, ""
+		}
+		return answer.chosen, ""
 	case answer.Host == "":
 		if w.End == Rejected || w.End == Dropped {
 			return answer.served, ""

@@ -14,12 +14,14 @@ type view struct {
 	name          string
 	zone          string
 	masqueradeAll bool
-	nodeHints     bool // hints for nodes count
+	masqueradeBit int32 // of the mark on what is masqueraded
+	nodeHints     bool  // hints for nodes count
 	primary       [2]netip.Addr
 	detect        detector
 	nodePorts     [2]nodePorts
 	liberal       bool
 	filters       bool
+	filter        filters
 	device        string
 }
 
@@ -31,6 +33,9 @@ func family(a netip.Addr) int {
 	return 0
 }
 
+// defaultMasqueradeBit is kube-proxy's.
+const defaultMasqueradeBit = 14
+
 func newView(n *Node) view {
 	config := n.Config
 	if config == nil {
@@ -38,6 +43,14 @@ func newView(n *Node) view {
 	}
 	v := view{
 		name: n.Name, masqueradeAll: config.IPTables.MasqueradeAll, nodeHints: true, liberal: n.Liberal, filters: n.Filters, device: n.Device,
+	}
+	if bit := config.IPTables.MasqueradeBit; bit != nil {
+		v.masqueradeBit = *bit
+	} else {
+		v.masqueradeBit = defaultMasqueradeBit
+	}
+	if !n.Filters {
+		v.filter = n.Filter
 	}
 	if on, given := config.FeatureGates["PreferSameTrafficDistribution"]; given {
 		v.nodeHints = on

@@ -78,7 +78,8 @@ var (
 	tablesApart = &Clause{
 		Name: "tables-apart", Law: "I6", Force: May,
 		Text: "Tables are committed one after the other. A packet that was not translated before may still not be in between: it passes, or is " +
-			"dropped as what is not translated is under externalTrafficPolicy Local and source ranges.",
+			"dropped as what is not translated is under externalTrafficPolicy Local, source ranges and policies of others. Where the mark for " +
+			"masquerade becomes another one, a FORWARD chain of policy DROP may not know it in between.",
 		Source: []string{"iptables-restore(8)"},
 	}
 	staleUntilCleanup = &Clause{

@@ -35,6 +35,12 @@ var (
 		Text:   "What a sync writes is bounded by what has changed and not by how many services there are.",
 		Source: []string{"KEP-3453", "kubernetes#135323"},
 	}
+	WalkBounded = &Clause{
+		Name: "walk-bounded", Law: "I12", Force: Must,
+		Text: "A first packet that is for a node itself and for no service is held against a number of rules that grows with the addresses " +
+			"and ports by which services can be called there, and not with services without endpoints that only have cluster IPs.",
+		Source: []string{"kubernetes#95252", "kubernetes#56164", "kubernetes#74394"},
+	}
 	FailedRestoreChangesNothing = &Clause{
 		Name: "failed-restore-changes-nothing", Law: "I7", Force: Must,
 		Text:   "As long as restores fail, packets meet what they met before the first failure, or a named window.",

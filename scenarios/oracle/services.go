@@ -89,7 +89,8 @@ type services struct {
 	ports     []*port
 	places    map[place][]served
 	nodePorts map[portPlace][]served
-	health    map[uint16]bool
+	// health are the ports of health checks, in the families of their services.
+	health map[portPlace]bool
 	// left are places that look like those of a service and are not served, and why.
 	left map[place]*Clause
 }
@@ -97,7 +98,7 @@ type services struct {
 func newServices(c *Cluster) *services {
 	s := &services{
 		places: make(map[place][]served, 2*len(c.Services)), nodePorts: map[portPlace][]served{},
-		health: map[uint16]bool{}, left: map[place]*Clause{},
+		health: map[portPlace]bool{}, left: map[place]*Clause{},
 	}
 	slices := make(map[types.NamespacedName][]*discoveryv1.EndpointSlice, len(c.Services))
 	for _, slice := range c.Slices {
@@ -291,7 +292,7 @@ func (s *services) serve(service *corev1.Service, p *port) {
 		s.nodePorts[key] = append(s.nodePorts[key], served{p, atNodePort, service.Spec.Type == corev1.ServiceTypeClusterIP})
 	}
 	if p.healthPort != 0 {
-		s.health[p.healthPort] = true
+		s.health[portPlace{p.healthPort, protocolNumber(corev1.ProtocolTCP), p.v6}] = true
 	}
 }
 

@@ -6,6 +6,8 @@ type Spec struct {
 	network  *network
 	services *services
 	views    []view
+	// filtering says that rules of others on some node let only some packets pass.
+	filtering bool
 	// known has what each node was told: the place of the node in the Spec that has it.
 	known []knowledge
 	// shares is room for the judge, to count chances in.
@@ -25,6 +27,7 @@ func New(c *Cluster) *Spec {
 	for i := range c.Nodes {
 		s.views[i] = newView(&c.Nodes[i])
 		s.known[i] = knowledge{s, i}
+		s.filtering = s.filtering || s.views[i].filter.any()
 	}
 	for _, p := range s.services.ports {
 		p.sets = make([]usable, len(c.Nodes))

@@ -52,7 +52,11 @@ func (p *Plan) oracleNode(n *scenarios.Node, objects map[string]*corev1.Node) or
 	node := oracle.Node{
 		Name: n.Name, PodCIDRs: n.PodCIDRs, Object: objects[n.Name], Config: config, Listen: sockets(n.Listen),
 		Liberal: n.Sysctls[sysctlLiberal] == "1" || config.Conntrack.TCPBeLiberal,
-		Filters: slices.ContainsFunc(p.cluster.Preload, func(l scenarios.Preload) bool { return l.IsFor(n.Name) && hasDropPolicy(l.Save) }),
+	}
+	for i, family := range []scenarios.IPFamily{scenarios.FamilyIPv4, scenarios.FamilyIPv6} {
+		var known bool
+		node.Filter[i], known = filterOf(p.cluster.Preload, n.Name, family)
+		node.Filters = node.Filters || !known
 	}
 	for _, d := range p.Host(n.Name).Devices {
 		for _, a := range d.Addresses {
@@ -62,16 +66,6 @@ func (p *Plan) oracleNode(n *scenarios.Node, objects map[string]*corev1.Node) or
 		}
 	}
 	return node
-}
-
-// hasDropPolicy says whether rules, as iptables-save prints them, have a policy of DROP.
-func hasDropPolicy(save string) bool {
-	for line := range strings.Lines(save) {
-		if strings.HasPrefix(line, ":") && strings.Contains(line, " DROP ") {
-			return true
-		}
-	}
-	return false
 }
 
 // socketsOf are the sockets of a pod or machine: not given is everything.

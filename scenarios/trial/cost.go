@@ -33,7 +33,7 @@ func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
 	if err != nil {
 		return err
 	}
-	services := changed(n.ruled.View, now.View)
+	services := changedInMeaning(n.ruled.View, now.View)
 	switch {
 	case len(services) == 0 && written.Restores > 0 && endpointsOf(now) <= maxFewEndpoints:
 		return r.add(wroteNothing(n, written))

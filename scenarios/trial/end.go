@@ -26,6 +26,12 @@ func (r *run) end(ctx context.Context) error {
 	if err := r.judgeMartians(ctx, &m); err != nil {
 		return err
 	}
+	if err := r.judgeStrays(ctx, &m); err != nil {
+		return err
+	}
+	if err := r.judgeWalks(ctx); err != nil {
+		return err
+	}
 	if err := r.outOfWindow(&m); err != nil {
 		return err
 	}

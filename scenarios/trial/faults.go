@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,10 @@ func (r *run) faulty(f *scenarios.Fault) {
 			r.affinity.Forget(n.name)
 		}
 		n.damage.flushed = n.damage.flushed || len(f.Flush) > 0
+		if slices.Contains(f.Flush, "filter") {
+			n.unfiltered = true
+			r.networkChanged()
+		}
 		for _, line := range f.Run {
 			if ownChain(line) {
 				n.damage.edited, n.damage.since, n.damage.late = true, r.passed, n.begun

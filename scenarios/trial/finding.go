@@ -99,9 +99,6 @@ func (r *run) foundInFlow(m *moment, flow *flow, later oracle.Later, allowed *or
 	f := Finding{Clause: v.Clause, Node: allowed.Node, Point: m.point, Attempt: flow.attempt, Want: v.Want, Got: v.Got}
 	packet := scenarios.FlowPacket{Of: flow.name, From: sideOf(later), Send: kindOf(later)}
 	expect, ok := scenarios.ExpectOf(allowed)
-	if later.OutOfWindow && later.From == oracle.FromServer {
-		expect, ok = scenarios.Expect{Drop: scenarios.Matched{Wanted: true}}, true
-	}
 	if ok {
 		packet.Expect = laterExpect(expect)
 		f.Check = []scenarios.Step{{Flow: &packet}}

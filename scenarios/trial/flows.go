@@ -37,7 +37,7 @@ type flow struct {
 }
 
 // maxFlows is how many connections a trial keeps beside those of the steps.
-const maxFlows = 4
+const maxFlows = 8
 
 // firstPort is the client's port of the first of them, and newPort that of new connections: one of
 // its own, so that a new one is not taken for one that is kept.
@@ -54,24 +54,64 @@ func anew(a oracle.Attempt) oracle.Attempt {
 	return a
 }
 
-// keep keeps connections among attempts: of each service and protocol one, and a datagram to where nobody is.
+// keep keeps connections among attempts: of each service and protocol one, then one to each other place that a service is called at, and
+// a datagram to where nobody is.
 func (r *run) keep(m *moment, attempts []oracle.Attempt) error {
 	if !m.settled() {
 		return nil
 	}
-	for _, a := range attempts {
-		if len(r.flows) >= maxFlows {
-			return nil
+	for _, again := range []bool{false, true} {
+		for _, places := range byPlace(attempts) {
+			if len(r.flows) >= maxFlows {
+				return nil
+			}
+			if err := r.keepOneOf(m, places, again); err != nil {
+				return err
+			}
 		}
+	}
+	return nil
+}
+
+// byPlace are attempts by what they call, in the order of the first of each.
+func byPlace(attempts []oracle.Attempt) [][]oracle.Attempt {
+	type place struct {
+		corev1.Protocol
+		netip.AddrPort
+	}
+	var out [][]oracle.Attempt
+	at := map[place]int{}
+	for _, a := range attempts {
+		i, known := at[place{a.Protocol, a.To}]
+		if !known {
+			i = len(out)
+			at[place{a.Protocol, a.To}] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], a)
+	}
+	return out
+}
+
+// keepOneOf keeps one of the attempts that call the same place, if none of its service is kept. Again: another place of the service is to be
+// called, each time by another client.
+func (r *run) keepOneOf(m *moment, attempts []oracle.Attempt, again bool) error {
+	first := 0
+	if again {
+		first = len(r.flows)
+	}
+	for i := range attempts {
+		a := attempts[(first+i)%len(attempts)]
 		answer := m.after.Expect(a)
 		pick, worth := worthKeeping(a, &answer, len(r.flows))
-		if !worth || r.keeps(answer.Service, a.Protocol) {
+		switch {
+		case !worth:
 			continue
+		case r.keeps(a, answer.Service, again):
+			return nil
 		}
 		a.Source = netip.AddrPortFrom(a.Source.Addr(), firstPort+uint16(len(r.flows)))
-		if err := r.keepOne(m.after, a, pick); err != nil {
-			return err
-		}
+		return r.keepOne(m.after, a, pick)
 	}
 	return nil
 }
@@ -89,8 +129,11 @@ func worthKeeping(a oracle.Attempt, answer *oracle.Answer, number int) (pick net
 	return netip.AddrPort{}, answer.Fate == oracle.Untouched && a.Protocol == corev1.ProtocolUDP && answer.Host == ""
 }
 
-func (r *run) keeps(service types.NamespacedName, p corev1.Protocol) bool {
-	return slices.ContainsFunc(r.flows, func(f *flow) bool { return f.service == service && f.attempt.Protocol == p })
+// keeps reports whether a connection of a service is kept already; again: one to the same place.
+func (r *run) keeps(a oracle.Attempt, service types.NamespacedName, again bool) bool {
+	return slices.ContainsFunc(r.flows, func(f *flow) bool {
+		return f.service == service && f.attempt.Protocol == a.Protocol && (!again || service.Name == "" || f.attempt.To == a.To)
+	})
 }
 
 // keepOne makes a connection that stays.
@@ -196,7 +239,7 @@ func (r *run) addressesChanged(addresses []netip.Addr) {
 // outOfWindow has the servers of TCP connections send packets that conntrack takes for no part of them.
 func (r *run) outOfWindow(m *moment) error {
 	for _, f := range r.flows {
-		if f.unsure || f.own || f.attempt.Protocol != corev1.ProtocolTCP {
+		if f.unsure || f.over || f.own || f.attempt.Protocol != corev1.ProtocolTCP {
 			continue
 		}
 		taken, err := r.talk(m, f) // conntrack must have seen both ends to know what is a part

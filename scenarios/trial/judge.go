@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 )
 
@@ -96,6 +99,26 @@ func (r *run) mixtures() [][]*view {
 		}
 	}
 	return out[1:]
+}
+
+// judgeRemembered tries the services that remember clients: time has passed, and what they remember ends by that alone.
+func (r *run) judgeRemembered() error {
+	if r.quiet || !r.sticky || r.blind() {
+		return nil
+	}
+	var services []types.NamespacedName
+	for _, v := range r.ruled() {
+		for _, s := range v.Services {
+			if s.Spec.SessionAffinity == corev1.ServiceAffinityClientIP {
+				services = append(services, types.NamespacedName{Namespace: s.Namespace, Name: s.Name})
+			}
+		}
+	}
+	if len(services) == 0 {
+		return nil
+	}
+	m := r.moment()
+	return r.judge(m, m.after.Concerning(services...))
 }
 
 // remembers reports whether a service may remember the client of an attempt.

@@ -2,11 +2,13 @@ package trial
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
@@ -42,11 +44,31 @@ func (v *view) same(o *view) bool { return v.sameNode(o) && sameServices(v.View,
 
 // changed are the services that two views know something else of, in the order of names.
 func changed(a, b *api.View) []types.NamespacedName {
+	return changedBut(a, b, func(a, b *corev1.Service) bool { return a == b }, func(a, b *discoveryv1.EndpointSlice) bool { return a == b })
+}
+
+// changedInMeaning are those of them of which a proxier has to know something else: not only words that are for others, such as annotations.
+func changedInMeaning(a, b *api.View) []types.NamespacedName {
+	return changedBut(a, b, sameService, sameSlice)
+}
+
+func sameService(a, b *corev1.Service) bool {
+	return a == b || equality.Semantic.DeepEqual(&a.Spec, &b.Spec) && equality.Semantic.DeepEqual(&a.Status.LoadBalancer, &b.Status.LoadBalancer) &&
+		maps.Equal(a.Labels, b.Labels)
+}
+
+func sameSlice(a, b *discoveryv1.EndpointSlice) bool {
+	return a == b || a.AddressType == b.AddressType && maps.Equal(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Ports, b.Ports) &&
+		equality.Semantic.DeepEqual(a.Endpoints, b.Endpoints)
+}
+
+// changedBut are the services of which two views do not know the same.
+func changedBut(a, b *api.View, sameService func(a, b *corev1.Service) bool, sameSlice func(a, b *discoveryv1.EndpointSlice) bool) []types.NamespacedName {
 	var out []types.NamespacedName
-	eachDifference(a.Services, b.Services, func(s *corev1.Service) {
+	eachDifference(a.Services, b.Services, sameService, func(s *corev1.Service) {
 		out = append(out, types.NamespacedName{Namespace: s.Namespace, Name: s.Name})
 	})
-	eachDifference(a.Slices, b.Slices, func(s *discoveryv1.EndpointSlice) {
+	eachDifference(a.Slices, b.Slices, sameSlice, func(s *discoveryv1.EndpointSlice) {
 		out = append(out, types.NamespacedName{Namespace: s.Namespace, Name: s.Labels[discoveryv1.LabelServiceName]})
 	})
 	slices.SortFunc(out, compareNames)
@@ -54,10 +76,7 @@ func changed(a, b *api.View) []types.NamespacedName {
 }
 
 // eachDifference calls a function for every object of two lists, sorted by name, that is not in both as it is.
-func eachDifference[T interface {
-	comparable
-	metav1.Object
-}](a, b []T, different func(T)) {
+func eachDifference[T metav1.Object](a, b []T, same func(a, b T) bool, different func(T)) {
 	for len(a) > 0 || len(b) > 0 {
 		switch order := compareFirst(a, b); {
 		case order < 0:
@@ -67,7 +86,7 @@ func eachDifference[T interface {
 			different(b[0])
 			b = b[1:]
 		default:
-			if a[0] != b[0] {
+			if !same(a[0], b[0]) {
 				different(a[0])
 				different(b[0])
 			}

@@ -195,10 +195,16 @@ func (r *run) asFresh(ctx context.Context, n *nodeState, before []saved) error {
 		if difference == "" {
 			continue
 		}
-		return r.add(Finding{
+		f := Finding{
 			Clause: oracle.PartialEqualsFull, Node: n.name, Want: "the rules that a proxier writes that starts now", Got: difference,
 			Check: []scenarios.Step{{Rules: rulesCheck(n, before[i], after[i])}},
-		})
+		}
+		if again := timesCheck(n, after[i], before[i]); again != nil { // what was there is there once more
+			f.Check = []scenarios.Step{
+				{Restart: &scenarios.NodeSet{Names: nodes}, Sync: &scenarios.NodeSet{Names: nodes}}, {Rules: again},
+			}
+		}
+		return r.add(f)
 	}
 	return r.asOnEmptyKernel(n, after)
 }
@@ -222,8 +228,29 @@ func chainOf(line string) string {
 	return table + " " + chain
 }
 
+// timesCheck expects a rule as often as it was to be there, if it is there, but more often; nil if none is.
+func timesCheck(n *nodeState, is, should saved) *scenarios.RulesCheck {
+	for _, line := range onlyIn(is.lines, should.lines) {
+		table, rule, _ := strings.Cut(line, " ")
+		if !slices.Contains(should.lines, line) {
+			continue
+		}
+		times := 0
+		for _, other := range should.lines {
+			if other, ok := strings.CutPrefix(other, table+" "); ok && strings.Contains(other, rule) {
+				times++
+			}
+		}
+		return &scenarios.RulesCheck{Nodes: []string{n.name}, Family: is.family, Table: table, Times: map[string]int{rule: times}}
+	}
+	return nil
+}
+
 // rulesCheck expects of rules what they were to be.
 func rulesCheck(n *nodeState, is, should saved) *scenarios.RulesCheck {
+	if times := timesCheck(n, is, should); times != nil {
+		return times
+	}
 	check := &scenarios.RulesCheck{Nodes: []string{n.name}, Family: is.family}
 	for _, line := range onlyIn(is.lines, should.lines) {
 		addLine(line, &check.Absent, &check.NoChains)

@@ -80,6 +80,8 @@ type nodeState struct {
 	next      *view
 	concerned []oracle.Attempt
 	damage    damage
+	// unfiltered says that table filter was flushed: rules of others that let packets pass are gone, their policies of DROP are not.
+	unfiltered bool
 	// large says that the cluster was a large one, for which less is written and deleted.
 	large bool
 	// seen are the rules at the last point of a sync, by family.
@@ -175,6 +177,11 @@ func (r *run) one(ctx context.Context, s *scenarios.Step) error {
 	if err := r.judgeHealthz(ctx); err != nil {
 		return err
 	}
+	if s.Advance != nil {
+		if err := r.judgeRemembered(); err != nil {
+			return err
+		}
+	}
 	return r.synced(ctx, r.named(r.player.Syncs(s)))
 }
 
@@ -242,7 +249,14 @@ func (r *run) started(n *nodeState) {
 }
 
 // networkChanged takes the network as it is now.
-func (r *run) networkChanged() { r.network = plan.Of(r.cluster).Oracle(nil) }
+func (r *run) networkChanged() {
+	r.network = plan.Of(r.cluster).Oracle(nil)
+	for i, n := range r.nodes {
+		if node := &r.network.Nodes[i]; n.unfiltered {
+			node.Filters = node.Filters || node.Filter[0].Stops() || node.Filter[1].Stops()
+		}
+	}
+}
 
 func (r *run) named(names []string) []*nodeState {
 	var out []*nodeState

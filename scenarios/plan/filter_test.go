@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+)
+
+// TestFilterOf reads what rules of others let pass, and says where it cannot tell.
+func TestFilterOf(t *testing.T) {
+	const established = "-A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT\n"
+	pods := netip.MustParsePrefix("10.244.0.0/16")
+	for _, row := range []struct {
+		name, save string
+		want       oracle.Filter
+		unknown    bool
+	}{
+		{name: "no policy", save: ":FORWARD ACCEPT [0:0]\n-A FORWARD -s 10.244.0.0/16 -j ACCEPT\n"},
+		{name: "another table", save: "COMMIT\n*mangle\n:FORWARD DROP [0:0]\n"},
+		{name: "nothing is forwarded", save: ":FORWARD DROP [0:0]\n", want: oracle.Filter{Forward: []oracle.Pass{known}}},
+		{
+			name: "a chain of pods", save: ":FORWARD DROP [0:0]\n:PODS - [0:0]\n-A FORWARD -m comment --comment \"pods, all\" -j PODS\n-A PODS -d 10.244.0.0/16 -j ACCEPT\n-A PODS -j RETURN\n",
+			want: oracle.Filter{Forward: []oracle.Pass{{To: pods}, known}},
+		},
+		{name: "a proxy's own", save: ":FORWARD DROP [0:0]\n-A FORWARD -m conntrack --ctstate NEW -j KUBE-SERVICES\n", want: oracle.Filter{Forward: []oracle.Pass{known}}},
+		{
+			name: "a few ports", save: ":INPUT DROP [0:0]\n-A INPUT -i lo -j ACCEPT\n" + established + "-A INPUT -s 10.244.0.0/16 -p tcp -m tcp --dport 22 -j ACCEPT\n-A INPUT -p icmp -j ACCEPT\n",
+			want: oracle.Filter{Input: []oracle.Pass{{Loopback: true}, known, {From: pods, Protocol: corev1.ProtocolTCP, Port: 22}, {Protocol: oracle.ICMP}}},
+		},
+		{name: "no connection is known", save: ":INPUT DROP [0:0]\n", unknown: true},
+		{name: "what is sent", save: ":OUTPUT DROP [0:0]\n", unknown: true},
+		{name: "another match", save: ":FORWARD DROP [0:0]\n-A FORWARD -m mark --mark 0x1 -j ACCEPT\n", unknown: true},
+		{name: "another target", save: ":FORWARD DROP [0:0]\n-A FORWARD -j REJECT\n", unknown: true},
+		{name: "a jump of some", save: ":FORWARD DROP [0:0]\n:PODS - [0:0]\n-A FORWARD -s 10.244.0.0/16 -j PODS\n", unknown: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			save := []scenarios.Preload{{Save: "*filter\n" + row.save + "COMMIT\n", Nodes: []string{"node1"}}}
+			f, ok := filterOf(save, "node1", scenarios.FamilyIPv4)
+			assert.Equal(t, !row.unknown, ok)
+			if ok {
+				assert.Equal(t, row.want, f)
+			}
+			f, ok = filterOf(save, "node2", scenarios.FamilyIPv4)
+			assert.True(t, ok)
+			assert.Zero(t, f, "they are not on this node")
+			f, ok = filterOf(save, "node1", scenarios.FamilyIPv6)
+			assert.True(t, ok)
+			assert.Zero(t, f, "they are not of this family")
+		})
+	}
+}
