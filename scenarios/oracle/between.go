@@ -43,10 +43,18 @@ func opens(old, now *Answer) bool {
 	return old.Fate != ToEndpoint && old.chosen != loopbackFromOutside && now.Fate != old.Fate
 }
 
+// dropsUntranslated says whether rules of the answer's service drop what is not translated.
+func (a *Answer) dropsUntranslated() bool {
+	return a.port != nil && (a.port.externalLocal || a.port.limited) && a.served != clusterIPServed
+}
+
 // allPass says whether all ways are those of a packet that nobody translates: it passes, or it is dropped as packets are that are not
 // translated under externalTrafficPolicy Local or source ranges.
 func allPass(a *Attempt, now *Answer, ways []Way) bool {
-	drops := now.port != nil && (now.port.externalLocal || now.port.limited) && now.served != clusterIPServed
+	drops := now.dropsUntranslated()
+	for i := range now.Others {
+		drops = drops || now.Others[i].dropsUntranslated() // another service at the same address
+	}
 	for i := range ways {
 		w := &ways[i]
 		if w.Server != a.To || w.Client != w.Sender || w.Masqueraded || w.End == Rejected || w.End == Dropped && !drops {

@@ -62,7 +62,7 @@ func readyHere(n *nodeState, s *corev1.Service, v6 bool) (count int, known bool)
 	}
 	ready := map[netip.Addr]bool{}
 	for _, slice := range n.ruled.Slices {
-		if serviceOf(slice).Name != s.Name || slice.Namespace != s.Namespace || (slice.AddressType == discoveryv1.AddressTypeIPv6) != v6 {
+		if notForProxies(slice.Labels) || serviceOf(slice).Name != s.Name || slice.Namespace != s.Namespace || (slice.AddressType == discoveryv1.AddressTypeIPv6) != v6 {
 			continue
 		}
 		if !hasAllPorts(slice, s) || !addReady(ready, slice, n.name) {
@@ -78,11 +78,16 @@ func readyHere(n *nodeState, s *corev1.Service, v6 bool) (count int, known bool)
 }
 
 func hasHealthCheck(s *corev1.Service, v6 bool) bool {
-	_, another := s.Labels["service.kubernetes.io/service-proxy-name"]
-	_, headless := s.Labels[corev1.IsHeadlessService]
 	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal &&
-		s.Spec.HealthCheckNodePort != 0 && !another && !headless &&
+		s.Spec.HealthCheckNodePort != 0 && !notForProxies(s.Labels) &&
 		slices.ContainsFunc(clusterIPs(s), func(a netip.Addr) bool { return a.Is6() == v6 })
+}
+
+// notForProxies reports whether labels take an object away from service proxies.
+func notForProxies(labels map[string]string) bool {
+	_, another := labels["service.kubernetes.io/service-proxy-name"]
+	_, headless := labels[corev1.IsHeadlessService]
+	return another || headless
 }
 
 // hasAllPorts reports whether the endpoints of a slice are some of every port of a service.

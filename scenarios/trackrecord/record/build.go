@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/chainwalk/chainwalk/scenarios/fuzz"
 	"github.com/chainwalk/chainwalk/scenarios/trackrecord"
@@ -38,29 +39,55 @@ func build(ctx context.Context, root, dir string) (*binary, error) {
 
 // run runs chainwalk with a fault, none if it is empty. held is false if what was asked for did not hold.
 func (b *binary) run(ctx context.Context, fault string, args ...string) (output []byte, held bool, err error) {
+	output, _, held, err = b.timed(ctx, fault, args...)
+	return output, held, err
+}
+
+// timed is run, and says how long a processor was busy with it.
+func (b *binary) timed(ctx context.Context, fault string, args ...string) (output []byte, took time.Duration, held bool, err error) {
 	command := exec.CommandContext(ctx, b.path, args...)
 	command.Env = append(os.Environ(), trackrecord.Variable+"="+fault)
 	var out, errOut bytes.Buffer
 	command.Stdout, command.Stderr = &out, &errOut
 	err = command.Run()
+	if command.ProcessState != nil {
+		took = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+	}
 	var status *exec.ExitError
 	if errors.As(err, &status) && status.ExitCode() == exitFailed {
-		return out.Bytes(), false, nil
+		return out.Bytes(), took, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("%w\n%s", err, errOut.Bytes())
+		return nil, took, false, fmt.Errorf("%w\n%s", err, errOut.Bytes())
 	}
-	return out.Bytes(), true, nil
+	return out.Bytes(), took, true, nil
 }
 
-// fuzz looks for a fault with one seed.
-func (b *binary) fuzz(ctx context.Context, fault string, seed int, o options) (*fuzz.Result, error) {
-	output, _, err := b.run(ctx, fault, "fuzz", "--seed", strconv.Itoa(seed), "--runs", strconv.Itoa(o.cases), "--workers", "1",
-		"--until-found", "--shrinks", shrinks(o), "-o", "json")
+// fuzz looks for a fault with one seed, and makes nothing small.
+func (b *binary) fuzz(ctx context.Context, fault string, seed int, o options) (*fuzz.Result, time.Duration, error) {
+	output, took, _, err := b.timed(ctx, fault, "fuzz", "--seed", strconv.Itoa(seed), "--runs", strconv.Itoa(o.cases), "--workers", "1",
+		"--until-found", "--shrinks", "-1", "-o", "json")
+	if err != nil {
+		return nil, took, err
+	}
+	result, err := fuzz.ReadResult(bytes.NewReader(output))
+	return result, took, err
+}
+
+// shrinks bounds what is spent on a small scenario.
+const shrinks = "300"
+
+// small is what a case that failed with a fault comes to when it is made small: a scenario for each clause that it breaks.
+func (b *binary) small(ctx context.Context, fault string, seed, number int) ([]fuzz.Failure, error) {
+	output, _, err := b.run(ctx, fault, "fuzz", "--seed", strconv.Itoa(seed), "--case", strconv.Itoa(number), "--shrinks", shrinks, "-o", "json")
 	if err != nil {
 		return nil, err
 	}
-	return fuzz.ReadResult(bytes.NewReader(output))
+	result, err := fuzz.ReadResult(bytes.NewReader(output))
+	if err != nil {
+		return nil, err
+	}
+	return result.Failures, nil
 }
 
 // replay runs a scenario file on the simulator.
@@ -71,7 +98,7 @@ func (b *binary) replay(ctx context.Context, fault, file string) (held bool, err
 
 // sound has the proxier without a fault judged by as many cases as each fault may take.
 func (b *binary) sound(ctx context.Context, o options, out io.Writer) bool {
-	result, err := b.fuzz(ctx, "", 1, o)
+	result, _, err := b.fuzz(ctx, "", 1, o)
 	if err != nil {
 		fmt.Fprintf(out, "the sound proxier: %v\n", err)
 		return false
@@ -81,12 +108,4 @@ func (b *binary) sound(ctx context.Context, o options, out io.Writer) bool {
 		fmt.Fprintf(out, "the sound proxier fails case %d: %s: want %s, got %s\n", f.Case, f.Clause, f.Want, f.Got)
 	}
 	return len(result.Failures) == 0
-}
-
-// shrinks bounds what is spent on a small scenario: nothing if none is kept.
-func shrinks(o options) string {
-	if o.write {
-		return "300"
-	}
-	return "-1"
 }

@@ -71,13 +71,12 @@ func (b *binary) huntAll(ctx context.Context, o options, faults []trackrecord.Fa
 func (b *binary) hunt(ctx context.Context, fault trackrecord.Fault, o options) hunt {
 	h := hunt{fault: fault}
 	for seed := 1; seed <= o.seeds && ctx.Err() == nil; seed++ {
-		start := time.Now()
-		result, err := b.fuzz(ctx, fault.Name, seed, o)
+		result, took, err := b.fuzz(ctx, fault.Name, seed, o)
 		if err != nil {
 			h.trouble = append(h.trouble, fmt.Errorf("seed %d: %w", seed, err))
 			continue
 		}
-		t := try{seed: seed, cases: result.Cases, took: time.Since(start)}
+		t := try{seed: seed, cases: result.Cases, took: took}
 		if len(result.Failures) > 0 {
 			t.failure = &result.Failures[0]
 		} else {
@@ -128,25 +127,42 @@ func isKept(root string, f *trackrecord.Fault) bool {
 	return err == nil
 }
 
-// keep writes the smallest scenario that fails with the fault and holds without.
+// keep makes the failing cases small, beginning with the one that was found first, until one is a scenario that fails with the fault and
+// holds without, and keeps that.
 func (h *hunt) keep(ctx context.Context, b *binary) {
-	candidates := slices.DeleteFunc(slices.Clone(h.tries), func(t try) bool { return t.failure == nil })
-	slices.SortStableFunc(candidates, func(a, b try) int { return len(a.failure.File) - len(b.failure.File) })
-	path := filepath.Join(b.root, file(&h.fault))
-	for _, t := range candidates {
-		if err := os.WriteFile(path, h.headed(t.failure.File), 0o644); err != nil {
+	found := slices.DeleteFunc(slices.Clone(h.tries), func(t try) bool { return t.failure == nil })
+	slices.SortStableFunc(found, func(a, b try) int { return a.cases - b.cases })
+	for _, t := range found {
+		failures, err := b.small(ctx, h.fault.Name, t.seed, t.failure.Case)
+		if err != nil {
 			h.trouble = append(h.trouble, err)
 			return
 		}
-		h.trouble = slices.DeleteFunc(h.trouble, func(err error) bool { return errors.Is(err, errReplay) })
-		h.replayKept(ctx, b)
-		if h.kept != "" {
-			return
+		slices.SortStableFunc(failures, func(a, b fuzz.Failure) int { return len(a.File) - len(b.File) })
+		for i := range failures {
+			if h.keepFile(ctx, b, failures[i].File); h.kept != "" {
+				return
+			}
 		}
 	}
-	if len(candidates) > 0 {
-		_ = os.Remove(path)
+	if len(found) > 0 {
+		_ = os.Remove(filepath.Join(b.root, file(&h.fault)))
 	}
+}
+
+// keepFile keeps a scenario if it fails with the fault and holds without.
+func (h *hunt) keepFile(ctx context.Context, b *binary, text string) {
+	path := filepath.Join(b.root, file(&h.fault))
+	err := os.WriteFile(path, h.headed(text), 0o644)
+	if err == nil {
+		err = reduce(ctx, b, h.fault.Name, path)
+	}
+	h.trouble = slices.DeleteFunc(h.trouble, func(err error) bool { return errors.Is(err, errReplay) })
+	if err != nil {
+		h.trouble = append(h.trouble, fmt.Errorf("%w of %s: %w", errReplay, file(&h.fault), err))
+		return
+	}
+	h.replayKept(ctx, b)
 }
 
 // headed puts what the fault is before the head of the file.

@@ -70,9 +70,11 @@ Bugs that proxies of Kubernetes are known to have had, made again in chainwalk's
 ` + "`scenarios/trackrecord`" + ` for how a fault is put in, and why no shipped binary has one.
 
 `)
-	fmt.Fprintf(&b, "Each fault was looked for with %d seeds, one case after the other on one processor. Cases and seconds are the median, and\n"+
-		"count everything up to the first failing case and the making of a small one. The file is the smallest of them: it fails with the\n"+
-		"fault and holds without, on every replay.\n\n", o.seeds)
+	fmt.Fprintf(&b, "Each fault was looked for with %d seeds, one case after the other. Cases, and seconds of a processor, are the median, and count\n"+
+		"everything up to the first failing case. The file is made of the one that was found first, and of what is not needed for it to fail\n"+
+		"nothing is left: it fails with the fault and holds without, on every replay. Its steps count what happens and what is looked at. It has\n"+
+		"more than three where a fault shows only to what was there before (a connection that is kept, a client that is remembered), or after\n"+
+		"something else went wrong, was noticed and was mended.\n\n", o.seeds)
 	b.WriteString("| fault | issues | what is wrong | clauses that showed it | cases | seconds | Services | steps | file |\n|---|---|---|---|---|---|---|---|---|\n")
 	for i := range hunts {
 		b.WriteString(hunts[i].row())
