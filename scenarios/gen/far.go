@@ -70,3 +70,10 @@ func otherFamily(family corev1.IPFamily) corev1.IPFamily {
 	}
 	return corev1.IPv6Protocol
 }
+
+func familyOf(a netip.Addr) corev1.IPFamily {
+	if a.Is6() {
+		return corev1.IPv6Protocol
+	}
+	return corev1.IPv4Protocol
+}

@@ -29,7 +29,7 @@ func (g *generator) running() []string {
 
 // isPod reports whether an address is of a pod, which is there.
 func (g *generator) isPod(a netip.Addr) bool {
-	return !slices.Contains(g.gone, a.String()) && slices.ContainsFunc(g.nodes, func(n node) bool { return n.holds(a) })
+	return slices.Contains(g.families, familyOf(a)) && !slices.Contains(g.gone, a.String()) && slices.ContainsFunc(g.nodes, func(n node) bool { return n.holds(a) })
 }
 
 // stopPod has a pod go that is behind an endpoint, before or after the API says so.

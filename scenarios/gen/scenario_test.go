@@ -52,7 +52,7 @@ func TestRareThingsAreMadeWhenAskedFor(t *testing.T) {
 		}
 	}
 	require.Greater(t, flows, 5)
-	require.Greater(t, foreign, 5)
+	require.Greater(t, foreign, 2)
 }
 
 // TestAddressesOfHeadlessServicesAreNotUsedAgain has nothing allocate None to another service.

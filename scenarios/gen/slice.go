@@ -150,7 +150,7 @@ func (p pod) address(family corev1.IPFamily) string {
 }
 
 func (g *generator) endpoint(family corev1.IPFamily, p pod, style hintStyle) discoveryv1.Endpoint {
-	if g.options.OtherFamily && g.in(1, 40) {
+	if g.options.OtherFamily && g.in(1, 150) {
 		family = otherFamily(family)
 	}
 	e := discoveryv1.Endpoint{Addresses: []string{p.address(family)}, Conditions: g.conditions(4)}

@@ -108,6 +108,9 @@ func addReady(ready map[netip.Addr]bool, slice *discoveryv1.EndpointSlice, node 
 			continue
 		}
 		a, err := netip.ParseAddr(e.Addresses[0])
+		if err == nil && a.Is6() != (slice.AddressType == discoveryv1.AddressTypeIPv6) {
+			continue // none of the slice's family (slices-of-one-family)
+		}
 		is := e.Conditions.Ready == nil || *e.Conditions.Ready
 		if was, twice := ready[a]; err != nil || twice && was != is {
 			return false

@@ -140,12 +140,27 @@ func (k *process) mendBefore(f *processFamily) {
 // inOrder has the rules of the chains that all services share in the order of their services, the jump to node ports last.
 func inOrder(data []byte) []byte {
 	lines := strings.Split(string(data), "\n")
-	for begin := 0; begin < len(lines); {
-		end := begin + 1
-		for chain := sharedChain(lines[begin]); chain != "" && end < len(lines) && sharedChain(lines[end]) == chain; end++ {
+	places := map[string][]int{} // of each chain, the lines of its table
+	order := func() {
+		for _, at := range places {
+			rules := make([]string, len(at))
+			for i, line := range at {
+				rules[i] = lines[line]
+			}
+			slices.SortStableFunc(rules, func(a, b string) int { return strings.Compare(commentOf(a), commentOf(b)) })
+			for i, line := range at {
+				lines[line] = rules[i]
+			}
 		}
-		slices.SortStableFunc(lines[begin:end], func(a, b string) int { return strings.Compare(commentOf(a), commentOf(b)) })
-		begin = end
+		clear(places)
+	}
+	for i, line := range lines {
+		if chain := sharedChain(line); chain != "" {
+			places[chain] = append(places[chain], i)
+		}
+		if line == "COMMIT" {
+			order()
+		}
 	}
 	return []byte(strings.Join(lines, "\n"))
 }

@@ -17,9 +17,9 @@ const restoresForNothing = "restores-for-nothing"
 var costs = []*oracle.Clause{oracle.SecondSyncWritesNothing, oracle.CostByChange}
 
 // explain says what each violation of a case comes of: the mends of kube-proxy without which there is none. What a kube-proxy with all
-// mends breaks is of no known cause.
-func explain(ctx context.Context, report *trial.Report, again fuzz.Again) error {
-	e := &explanation{ctx: ctx, again: again, known: map[peers.Mends][]trial.Finding{}}
+// mends breaks is of no known cause. Some clauses are not looked at.
+func explain(ctx context.Context, report *trial.Report, again fuzz.Again, except []*oracle.Clause) error {
+	e := &explanation{ctx: ctx, again: again, except: except, known: map[peers.Mends][]trial.Finding{}}
 	rest, err := e.found(peers.AllMends())
 	if err != nil {
 		return err
@@ -40,9 +40,10 @@ func explain(ctx context.Context, report *trial.Report, again fuzz.Again) error 
 
 // explanation are the findings of one case, with some things mended.
 type explanation struct {
-	ctx   context.Context
-	again fuzz.Again
-	known map[peers.Mends][]trial.Finding
+	ctx    context.Context
+	again  fuzz.Again
+	except []*oracle.Clause
+	known  map[peers.Mends][]trial.Finding
 }
 
 // found are the findings with some things mended.
@@ -50,9 +51,9 @@ func (e *explanation) found(set peers.Mends) ([]trial.Finding, error) {
 	if findings, ok := e.known[set]; ok {
 		return findings, nil
 	}
-	o := trial.Options{Proxier: peers.Mended(set)}
+	o := trial.Options{Proxier: peers.Mended(set), Except: e.except}
 	if set == peers.AllMends() {
-		o.Except = costs
+		o.Except = slices.Concat(e.except, costs)
 	}
 	report, err := e.again(e.ctx, o)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestFindingsAreToldApart(t *testing.T) {
 				return
 			}
 			require.NotEmpty(t, report.Findings, "the judge finds nothing")
-			require.NoError(t, explain(t.Context(), report, again))
+			require.NoError(t, explain(t.Context(), report, again, nil))
 			want, ok := sameCause[name]
 			if !ok {
 				want = name
@@ -59,7 +59,7 @@ func TestWhatNoMendHoldsIsOfNoKnownCause(t *testing.T) {
 		return &trial.Report{Findings: []trial.Finding{{Clause: oracle.StaleUDPFlow, Step: 1}, {Clause: oracle.NeverPanics, Step: 2}}}, nil
 	}
 	report := &trial.Report{Findings: []trial.Finding{{Clause: oracle.StaleUDPFlow, Step: 1}}}
-	require.NoError(t, explain(t.Context(), report, again))
+	require.NoError(t, explain(t.Context(), report, again, nil))
 	require.Len(t, report.Findings, 2)
 	for _, f := range report.Findings {
 		assert.Empty(t, f.Cause)

@@ -46,7 +46,7 @@ type options struct {
 
 func execute(ctx context.Context, args []string, out, errOut io.Writer) int {
 	o := options{fuzz: fuzz.Options{
-		Commit: version(), Program: "hunt", Trial: trial.Options{Proxier: peers.Process}, Explain: explain, Gen: gen.Options{OtherFamily: true, FarFlows: true},
+		Commit: version(), Program: "hunt", Trial: trial.Options{Proxier: peers.Process}, Gen: gen.Options{OtherFamily: true, FarFlows: true},
 	}}
 	var without, except string
 	number := -1
@@ -132,6 +132,9 @@ func (o *options) search(ctx context.Context, out io.Writer) (broken bool, err e
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, o.time)
 		defer stop()
+	}
+	o.fuzz.Explain = func(ctx context.Context, report *trial.Report, again fuzz.Again) error {
+		return explain(ctx, report, again, o.fuzz.Trial.Except)
 	}
 	var results []*fuzz.Result
 	for range max(o.seeds, 1) {
