@@ -196,18 +196,8 @@ func (f *Flow) Went(p Later, way Way) {
 	if f.attempt.Protocol == corev1.ProtocolUDP && !stays {
 		again := f.spec.Keep(f.attempt, way)
 		again.idle, again.answered = 0, f.answered && f.entry == entryStands && way.Server == f.first.Server
-		if f.tookItsFlowAlong(&way) {
-			again.lost()
-		}
 		*f = *again
 	}
-}
-
-// tookItsFlowAlong says whether the flow may be forgotten with a packet that was lost: the kernel drops a packet of a masqueraded flow that
-// would leave by another device than its first one, and forgets the flow (nf_nat_core.c, nf_nat_oif_changed). The first one was lost as
-// well, so that there may be another way to the endpoint by now.
-func (f *Flow) tookItsFlowAlong(way *Way) bool {
-	return f.first.End == Lost && way.End == Lost && way.Server == f.first.Server && f.first.Client.Addr() != f.first.Sender.Addr()
 }
 
 // Expect says what may become of the next packet of the client. Open: the specification says nothing (any more).

@@ -251,28 +251,6 @@ func TestUDPFlows(t *testing.T) {
 	assert.Empty(t, broken(blackHole.Judge(later, thirds())))
 }
 
-// A datagram of a masqueraded flow that comes to nobody twice may have taken the flow along; of another flow it does not.
-func TestUDPFlowsThatAreForgottenWithAPacket(t *testing.T) {
-	a := webAttempt
-	a.Protocol = corev1.ProtocolUDP
-	unserved := udp(func(c *oracle.Cluster) { c.Services = c.Services[1:] })
-	lost := arrival("10.244.1.2", 1)
-	lost.End, lost.Host, lost.Heard = oracle.Lost, "router", false
-	masqueraded := lost
-	masqueraded.Client = netip.MustParseAddrPort("192.168.0.11:10062")
-	later := oracle.Later{From: oracle.FromClient}
-	untouched := []oracle.Way{{Probability: 1, End: oracle.Lost, Host: "router", Sender: client, Client: client, Server: a.To}}
-	next := func(first oracle.Way) []oracle.Violation {
-		f := udp(nil).Keep(a, first)
-		f.Restarted("node1")
-		f.Synced(unserved)
-		f.Went(later, first)
-		return f.Judge(later, untouched)
-	}
-	assert.Equal(t, "live-connection-survives", broken(next(lost)))
-	assert.Empty(t, broken(next(masqueraded)))
-}
-
 func TestTCPFlows(t *testing.T) {
 	s := judgedState(nil)
 	first := arrival("10.244.2.2", 1.0/3)
