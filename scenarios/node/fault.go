@@ -11,6 +11,9 @@ import (
 // Faulty reports whether a command of the proxier is still to fail.
 func (n *Node) Faulty() bool { return n.tools.Faults.Pending() }
 
+// Failures are how many commands are still to fail without which a sync has not done its work.
+func (n *Node) Failures() int { return n.tools.Faults.Failures() }
+
 // fault makes something go wrong behind the proxier's back.
 func (n *Node) fault(f scenarios.Fault, families []scenarios.IPFamily) error {
 	n.tools.Faults.Add(f)

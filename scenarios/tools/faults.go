@@ -29,6 +29,15 @@ func (f *Faults) Pending() bool {
 	})
 }
 
+// Failures are how many commands are still to fail without which a sync has not done its work: all but saves, which serve to clean up.
+func (f *Faults) Failures() int {
+	sum := 0
+	for _, p := range f.pending {
+		sum += p.RestoreFails + p.LockHeld + p.ConntrackFails
+	}
+	return sum
+}
+
 // take uses up one of what is left to go wrong; nil if nothing is.
 func (f *Faults) take(family scenarios.IPFamily, count func(*scenarios.Fault) *int) *scenarios.Fault {
 	for _, p := range f.pending {

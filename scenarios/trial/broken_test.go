@@ -272,6 +272,18 @@ func TestFaultsAreFound(t *testing.T) {
 				return sync()
 			}
 		}()), nothing, "never-panics"},
+		{"a sync that fails says nothing", syncing(func(_ node.Process, sync func() error) error {
+			_ = sync()
+			return nil
+		}), `
+- fault: {restoreFails: 1, node: node1}
+` + web(onNode1) + dns(""), "cluster-ip-served"},
+		{"a failure in conntrack says nothing", syncing(func(_ node.Process, sync func() error) error {
+			_ = sync()
+			return nil
+		}), `
+- fault: {conntrackFails: 1, node: node1}
+` + dns("{addresses: [10.244.1.53], nodeName: node1}"), "stale-udp-flow"},
 		{"it gives up", syncing(func() func(node.Process, func() error) error {
 			failed := map[string]bool{}
 			return func(p node.Process, sync func() error) error {

@@ -30,6 +30,8 @@ type Finding struct {
 
 	// mending are the steps by which the trial let the faults stop before it looked.
 	mending []scenarios.Step
+	// unsaid are syncs that went wrong and did not say so, which is what is to be mended.
+	unsaid []unsaid
 	// kept are the connections that the trial keeps by itself.
 	kept []keptStep
 	// bare says that the step itself fails; what comes after it only says that it must not.
@@ -46,6 +48,12 @@ type keptStep struct {
 	step  scenarios.Step
 }
 
+// unsaid is the sync of a node after a step.
+type unsaid struct {
+	step int
+	node string
+}
+
 // add notes a finding, and ends the run if there are enough.
 func (r *run) add(f Finding) error {
 	if r.broken[f.Clause] || slices.Contains(r.options.Except, f.Clause) {
@@ -53,6 +61,11 @@ func (r *run) add(f Finding) error {
 	}
 	r.broken[f.Clause] = true
 	f.Step, f.mending = r.step, slices.Clone(r.mending)
+	for _, n := range r.nodes {
+		if n.word > 0 && (f.Node == "" || f.Node == n.name) {
+			f.unsaid = append(f.unsaid, unsaid{n.word, n.name})
+		}
+	}
 	for _, flow := range r.flows {
 		if !flow.own {
 			f.kept = append(f.kept, keptStep{flow.after, scenarios.Step{Connect: &flow.connect}})
@@ -123,8 +136,11 @@ func (f *Finding) Witness(s *scenarios.Scenario) *scenarios.Scenario {
 	if f.twin != nil {
 		s = f.twin
 	}
-	steps := f.keep(mayFail(s.Steps[:f.Step]))
-	steps = append(steps, f.mending...)
+	steps := mayFail(s.Steps[:f.Step])
+	if len(f.unsaid) > 0 {
+		return withSteps(s, f.mustFail(steps))
+	}
+	steps = append(f.keep(steps), f.mending...)
 	switch {
 	case f.Point == nil:
 		steps = append(steps, f.Check...)
@@ -141,6 +157,15 @@ func (f *Finding) Witness(s *scenarios.Scenario) *scenarios.Scenario {
 		steps = append(steps, scenarios.Step{Healthz: &scenarios.HealthzCheck{Healthy: &healthy}})
 	}
 	return withSteps(s, steps)
+}
+
+// mustFail are steps after which the syncs that went wrong say so, so that they are made again.
+func (f *Finding) mustFail(steps []scenarios.Step) []scenarios.Step {
+	for _, sync := range f.unsaid {
+		s := &steps[sync.step-1]
+		s.MayFail, s.SyncError = false, sync.node+": "
+	}
+	return f.keep(steps)
 }
 
 // keep adds the connections that the trial kept by itself after the steps.

@@ -73,6 +73,9 @@ type nodeState struct {
 	ruled *view
 	// tried is what syncs were made of that failed since.
 	tried []*view
+	// word is the last step whose sync said that it ended well though a command of it had failed. Nobody tries it again soon, so it is taken
+	// at its word. 0: the last sync was none.
+	word int
 	// failed is since when syncs have failed that had something to write; failsNow says that the last one did.
 	failed   time.Duration
 	failsNow bool

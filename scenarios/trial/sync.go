@@ -45,7 +45,8 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 	for _, family := range tools.Families(r.cluster.IPFamily) {
 		n.seen[family] = r.ruleset(n, family)
 	}
-	faulty := r.world.Node(n.name).Faulty()
+	faulty, failures := r.world.Node(n.name).Faulty(), r.world.Node(n.name).Failures()
+	n.word = 0
 	err := r.world.Sync(ctx, []string{n.name})
 	r.pass()
 	tried := n.next
@@ -55,6 +56,10 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 	}
 	n.begun = true
 	n.failing(err != nil && !errors.As(err, new(*node.CanariesError)) && r.hasToWrite(n, tried), r.passed)
+	if err == nil && r.world.Node(n.name).Failures() < failures && !r.blind() {
+		n.ruled, n.tried, n.first, n.fresh, n.word = tried, nil, false, false, r.step
+		return nil
+	}
 	if faulty || err != nil && r.blind() {
 		n.tried = append(n.tried, tried) // if it says that it ended well, that shows later
 		return nil
