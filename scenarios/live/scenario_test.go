@@ -193,6 +193,9 @@ func TestAScenarioFailsAsTheNodesDo(t *testing.T) {
 	s, _, err := withPlugin(t, "-A FORWARD -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP").Scenario(ScenarioOptions{Name: "dropped"})
 	require.NoError(t, err)
 	_, read := written(t, s)
+	for i := range read.Steps {
+		read.Steps[i].Cases = race.Some(read.Steps[i].Cases, 4)
+	}
 	failed := 0
 	for _, c := range scenarios.Run(t.Context(), read, sim.Backend{}).Checks {
 		if !c.Passed {
@@ -200,9 +203,6 @@ func TestAScenarioFailsAsTheNodesDo(t *testing.T) {
 		}
 	}
 	assert.Positive(t, failed)
-	report, err := withPlugin(t, "-A FORWARD -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP").Examine(t.Context())
-	require.NoError(t, err)
-	assert.NotEmpty(t, report.Findings, "the doctor says the same")
 }
 
 func TestKubeProxysConfigMapCounts(t *testing.T) {
