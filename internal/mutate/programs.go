@@ -120,15 +120,16 @@ func (p *program) measure(ctx context.Context, slowest time.Duration) (slow []st
 		output, took, err := limited(ctx, p.arguments(part.name), p.dir, "CHAINWALK_MUTANTS_PASSED="+file, limits{cpu: slowest, idle: slowest})
 		if errors.Is(err, errTime) {
 			slow = append(slow, part.name)
-		} else if err != nil {
-			return nil, fmt.Errorf("%s %s fails without a mutant: %w\n%s", p.name, part.name, err, output)
-		} else {
-			part.took = took
-			if part.passes, err = takeNumbers(file); err != nil {
-				return nil, err
-			}
-			kept = append(kept, part)
+			continue
 		}
+		if err != nil {
+			return nil, fmt.Errorf("%s %s fails without a mutant: %w\n%s", p.name, part.name, err, output)
+		}
+		part.took = took
+		if part.passes, err = takeNumbers(file); err != nil {
+			return nil, err
+		}
+		kept = append(kept, part)
 	}
 	p.parts = kept
 	return slow, nil
