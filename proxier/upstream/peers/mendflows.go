@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"errors"
 	"net/netip"
 	"slices"
 
@@ -26,10 +27,13 @@ type place struct {
 	port int
 }
 
+// errLook says of a sync of a mended kube-proxy that it could not look for stale flows.
+var errLook = errors.New("stale flows were not looked for")
+
 // mendFlows looks for the stale flows that kube-proxy has not looked for in a sync that ended well.
-func (k *process) mendFlows(f *processFamily, family v1.IPFamily) {
+func (k *process) mendFlows(f *processFamily, family v1.IPFamily) error {
 	if k.mends == 0 {
-		return
+		return nil
 	}
 	services, endpoints := *field[proxy.ServicePortMap](f.proxier, "svcPortMap"), *field[proxy.EndpointsMap](f.proxier, "endpointsMap")
 	m := &f.mended
@@ -61,7 +65,9 @@ func (k *process) mendFlows(f *processFamily, family v1.IPFamily) {
 	m.served = all
 	if f.flows.failed && k.mends.Has(FailedLooksFlows) {
 		f.proxier.Sync()
+		return errLook
 	}
+	return nil
 }
 
 // deleteFlows deletes the UDP flows that are to go.

@@ -50,7 +50,7 @@ const (
 	DeletedServicesFlows
 	// FailedSyncsFlows looks for stale flows after a sync that followed failed ones.
 	FailedSyncsFlows
-	// FailedLooksFlows looks for stale flows again where that failed.
+	// FailedLooksFlows says of a sync whose look for stale flows failed that it failed, and looks again.
 	FailedLooksFlows
 	// ChangedServicesFlows looks for stale flows after changes of services too.
 	ChangedServicesFlows

@@ -245,8 +245,7 @@ func (k *process) timed(family v1.IPFamily, sync func() error) error {
 		return err
 	}
 	k.process.Health.Updated(family)
-	k.mendFlows(f, family)
-	return nil
+	return k.mendFlows(f, family)
 }
 
 // virtualTimes translate the times that kube-proxy remembers, which are those of the machine's
