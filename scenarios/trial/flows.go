@@ -206,6 +206,9 @@ func (r *run) judgeFlows(m *moment) error {
 	for _, f := range r.flows {
 		open := everything || slices.Contains(services, f.service) || slices.Contains(services, m.after.Expect(f.attempt).Service) ||
 			slices.Contains(services, m.before.Expect(f.attempt).Service)
+		if m.tried && f.attempt.Protocol == corev1.ProtocolUDP {
+			open = open || r.servedBetween(f, services) // by a sync that failed
+		}
 		if f.own || f.over || f.unsure || open && f.attempt.Protocol == corev1.ProtocolUDP {
 			continue // whether its entries are deleted already is open
 		}
@@ -214,6 +217,13 @@ func (r *run) judgeFlows(m *moment) error {
 		}
 	}
 	return nil
+}
+
+// servedBetween reports whether what a connection calls may be one of some services' by what syncs have tried.
+func (r *run) servedBetween(f *flow, services []types.NamespacedName) bool {
+	return slices.ContainsFunc(r.mixtures(), func(views []*view) bool {
+		return slices.Contains(services, r.spec(views).Expect(f.attempt).Service)
+	})
 }
 
 // talk sends a packet of the client, and the server's answer if it takes it; taken says that the client took that.

@@ -221,3 +221,40 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// A client may go to another endpoint where slices contradict each other about the one that it had.
+func TestAffinityToAnEndpointInDoubt(t *testing.T) {
+	const slice = "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: IPv4, ports: [{port: 80}], "
+	report, err := Run(t.Context(), read(t, `
+name: in doubt
+topology: {nodes: 1}
+objects:
+- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.3, sessionAffinity: ClientIP, ports: [{port: 80}]}}
+- `+slice+`metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, endpoints: [{addresses: [10.244.1.10]}, {addresses: [10.244.1.11]}]}
+steps:
+- apply: [`+slice+`metadata: {name: web-3, labels: {kubernetes.io/service-name: web}},
+    endpoints: [{addresses: [10.244.1.10], conditions: {ready: false}}]}]
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
+
+// A datagram to an address that is no service's, before and after, may be led to the service that a failed sync knew in between.
+func TestFlowToWhatAFailedSyncServed(t *testing.T) {
+	const ports = "ports: [{name: http, port: 80, protocol: UDP}]"
+	report, err := Run(t.Context(), read(t, `
+name: in between
+topology: {ipFamily: dual, nodes: 1}
+objects:
+- {apiVersion: v1, kind: Service, metadata: {name: web, labels: {service.kubernetes.io/service-proxy-name: another}}, spec: {clusterIP: "fd00:30::1",
+   ports: [{port: 80, protocol: UDP}]}}
+- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-v6-1, labels: {kubernetes.io/service-name: web}}, addressType: IPv6,
+   `+ports+`, endpoints: [{addresses: ["fd00:10:244:1::a"]}]}
+steps:
+- fault: {lockHeld: 3}
+- {apply: [{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIPs: [172.30.0.2, "fd00:30::1"], `+ports+`}}], syncMayFail: true}
+- delete: [service default/web]
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
