@@ -152,10 +152,10 @@ func chance(f Feature) int {
 		return 20
 	case IPv6Only, Leftovers, OtherProxy, MasqueradeBit, SlowRestores, NodeMoves:
 		return 12
-	case ForeignRules, Contested, Duplicates, OddSlices, OddSpelling, SCTP, ExternalNames, Headless, HostEndpoints, FarEndpoints, NoNodeName, ExtraAddresses, HostProcesses,
+	case ForeignRules, Contested, Duplicates, OddSlices, OddSpelling, SCTP, ExternalNames, Headless, HostEndpoints, FarEndpoints, NoNodeName, HostProcesses,
 		SaveFails, ConntrackFails, LockHeld, HalfApplied, ChainGone, Flush, RestoreFails, Reconfigure, NoLocalhostNodePorts, TCPLiberal:
 		return 25
-	case SeveralServices, DualStack, DetectLocal, MasqueradeAll, NodePortAddresses:
+	case SeveralServices, ExtraAddresses, DualStack, DetectLocal, MasqueradeAll, NodePortAddresses:
 		return 35
 	}
 	return 50

@@ -178,7 +178,10 @@ func (g *generator) chooseBalancer(s *corev1.Service) {
 		case g.has.Has(Contested) && g.in(1, 4):
 			ingress.IP = balancerIP(family, 9)
 		case g.has.Has(ExtraAddresses) && g.in(1, 2): // one that a node has itself
-			ingress.IP = extraAddress(family, g.anyNode().number)
+			ingress.IP = extraAddress(family, g.nodeOfExtraAddress().number)
+			if len(s.Spec.LoadBalancerSourceRanges) > 0 && g.in(1, 2) { // which the nodes are in, and the address is not
+				s.Spec.LoadBalancerSourceRanges = []string{neighbourhoods[family]}
+			}
 		case g.has.Has(OddSpelling) && g.in(1, 3):
 			ingress.IP = odd(ingress.IP)
 		case g.in(1, 15):
@@ -193,6 +196,20 @@ func (g *generator) chooseBalancer(s *corev1.Service) {
 		}
 		s.Status.LoadBalancer.Ingress = append(s.Status.LoadBalancer.Ingress, ingress)
 	}
+}
+
+// nodeOfExtraAddress is a node with an address beside its main one, any if there is none.
+func (g *generator) nodeOfExtraAddress() node {
+	var has []node
+	for i, n := range g.nodes {
+		if len(g.out.Topology.Nodes[i].ExtraAddresses) > 0 {
+			has = append(has, n)
+		}
+	}
+	if len(has) == 0 {
+		return g.anyNode()
+	}
+	return pick(&g.draw, has...)
 }
 
 // sourceRanges hold some of the machines that every scenario has.

@@ -33,6 +33,7 @@ func events() []event {
 		{8, Of(ChangeServices, SeveralServices), (*generator).addService},
 		{10, Of(Recreate), (*generator).recreate},
 		{8, Of(NodeLabels, Zones), (*generator).relabel},
+		{20, Of(NodeLabels, Zones, ZoneHints), (*generator).relabel},
 		{8, Of(NodeMoves), (*generator).renumber},
 		{12, Of(PodsStop), (*generator).stopPod},
 		{10, Of(PodsStop), (*generator).startPod},

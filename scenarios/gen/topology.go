@@ -20,7 +20,9 @@ var (
 	zones = []string{"zone-a", "zone-b"}
 	// The machines that every scenario has, if its cluster has the family.
 	neighbours = map[corev1.IPFamily]string{corev1.IPv4Protocol: "192.168.0.99", corev1.IPv6Protocol: "2001:db8::99"}
-	outsiders  = map[corev1.IPFamily]string{corev1.IPv4Protocol: "203.0.113.7", corev1.IPv6Protocol: "2001:db8:9::7"}
+	// neighbourhoods are the networks of the nodes' main addresses.
+	neighbourhoods = map[corev1.IPFamily]string{corev1.IPv4Protocol: "192.168.0.0/24", corev1.IPv6Protocol: "2001:db8::/64"}
+	outsiders      = map[corev1.IPFamily]string{corev1.IPv4Protocol: "203.0.113.7", corev1.IPv6Protocol: "2001:db8:9::7"}
 )
 
 func (g *generator) topology() {
