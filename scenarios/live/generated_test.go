@@ -76,7 +76,7 @@ func podObject(t *testing.T, p *scenarios.Pod) manifest.Object {
 
 // Whatever a cluster is made of, the doctor finds nothing wrong with what a sound proxier wrote for it.
 func TestNothingIsWrongWithGeneratedClusters(t *testing.T) {
-	for seed := uint64(0); seed < 60; seed += uint64(race.Every(4)) {
+	for seed := uint64(0); seed < 60; seed += uint64(race.Every(20)) {
 		c := simulated(t, seed)
 		report, err := c.Examine(t.Context())
 		require.NoError(t, err, "seed %d", seed)
