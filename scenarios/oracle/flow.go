@@ -196,6 +196,7 @@ func (f *Flow) Went(p Later, way Way) {
 	if f.attempt.Protocol == corev1.ProtocolUDP && !stays {
 		again := f.spec.Keep(f.attempt, way)
 		again.idle, again.answered = 0, f.answered && f.entry == entryStands && way.Server == f.first.Server
+		again.restarted = f.restarted && again.node == f.node
 		*f = *again
 	}
 }

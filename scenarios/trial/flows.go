@@ -148,6 +148,11 @@ func (r *run) keepOne(s *oracle.Spec, a oracle.Attempt, pick netip.AddrPort) err
 		name: fmt.Sprintf("kept%d", len(r.flows)+1), after: r.step, attempt: a, service: s.Expect(a).Service, sender: sender,
 		judged: s.Keep(a, way), silent: len(r.flows)%2 == 1,
 	}
+	for _, n := range r.nodes {
+		if n.fresh {
+			f.judged.Restarted(n.name) // what it serves, the proxier before it wrote
+		}
+	}
 	answer := s.Expect(a)
 	f.connect = connectOf(a)
 	f.connect.As, f.connect.Pick = f.name, pick

@@ -258,3 +258,37 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// A proxier that has not synced since it started does not know of the UDP connections that come by the rules of the one before it: those of
+// a service that goes before its first sync stay as they are.
+func TestConnectionsMadeBeforeAProxierSyncs(t *testing.T) {
+	report, err := Run(t.Context(), read(t, `name: between two proxiers
+objects:
+- apiVersion: v1
+  kind: Service
+  metadata: {name: web}
+  spec: {clusterIP: 172.30.0.2, ports: [{name: http, port: 9153, protocol: UDP}]}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{name: http, port: 80, protocol: UDP}]
+  endpoints: [{addresses: [10.244.2.10]}]
+steps:
+- apply:
+  - apiVersion: v1
+    kind: Service
+    metadata: {name: web}
+    spec: {clusterIP: 172.30.0.2, externalIPs: [198.51.100.1], ports: [{name: http, port: 80, protocol: UDP}]}
+  sync: [node1]
+- {restart: true, sync: [node2]}
+- apply:
+  - apiVersion: v1
+    kind: Service
+    metadata: {name: web}
+    spec: {clusterIP: 172.30.0.2, ports: [{port: 80}]}
+- advance: 1s
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
