@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -90,10 +91,22 @@ func (b *binary) small(ctx context.Context, fault string, seed, number int) ([]f
 	return result.Failures, nil
 }
 
-// replay runs a scenario file on the simulator.
-func (b *binary) replay(ctx context.Context, fault, file string) (held bool, err error) {
-	_, held, err = b.run(ctx, fault, "run", file)
-	return held, err
+// replay runs a scenario file on the simulator, and says how much was checked.
+func (b *binary) replay(ctx context.Context, fault, file string) (checks int, held bool, err error) {
+	output, held, err := b.run(ctx, fault, "run", "-o", "json", file)
+	if err != nil {
+		return 0, false, err
+	}
+	var report struct {
+		Results []struct{ Checks []json.RawMessage }
+	}
+	if err := json.Unmarshal(output, &report); err != nil {
+		return 0, false, err
+	}
+	for _, r := range report.Results {
+		checks += len(r.Checks)
+	}
+	return checks, held, nil
 }
 
 // sound has the proxier without a fault judged by as many cases as each fault may take.

@@ -202,15 +202,17 @@ func (h *hunt) replayKept(ctx context.Context, b *binary) {
 }
 
 func replayBoth(ctx context.Context, b *binary, fault, path string) error {
-	switch held, err := b.replay(ctx, fault, path); {
+	switch _, held, err := b.replay(ctx, fault, path); {
 	case err != nil:
 		return err
 	case held:
 		return errors.New("it holds with the fault")
 	}
-	switch held, err := b.replay(ctx, "", path); {
+	switch checks, held, err := b.replay(ctx, "", path); {
 	case err != nil:
 		return err
+	case checks == 0:
+		return errors.New("it checks nothing")
 	case !held:
 		return errors.New("it fails without the fault")
 	}
