@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
@@ -266,6 +267,36 @@ func (g *generator) flap() {
 		g.wait(syncPeriod + time.Second)
 		g.changeSlice()
 	}
+}
+
+// briefSlice numbers slices that are gone before any node syncs, apart from others of their service.
+const briefSlice = 9
+
+// hesitate makes something that is taken back before any node syncs: a new slice, or one of those that are there without endpoints.
+func (g *generator) hesitate() {
+	s := g.anyService()
+	if s == nil || s.Spec.Type == corev1.ServiceTypeExternalName {
+		return
+	}
+	unsynced := func(step scenarios.Step) {
+		step.Sync = &scenarios.NodeSet{}
+		g.step(step)
+	}
+	owned := g.slicesFor(s)
+	if len(owned) > 0 && g.in(1, 2) {
+		is := pick(&g.draw, owned...)
+		was := is.DeepCopy()
+		was.Endpoints = nil
+		unsynced(scenarios.Step{Apply: []manifest.Object{object(was)}})
+		g.apply(object(is))
+		return
+	}
+	brief := g.newSlice(s, pick(&g.draw, g.families...), briefSlice)
+	for _, p := range g.somePods(s, 1) {
+		g.addEndpoint(brief, p, noHints)
+	}
+	unsynced(scenarios.Step{Apply: []manifest.Object{object(brief)}})
+	g.remove(object(brief))
 }
 
 // scale takes all endpoints of a service away, or brings some to one that has none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,6 +59,7 @@ type Node struct {
 	queue   *api.Queue
 	holds   bool
 	health  *healthcheck.ProxyServer
+	due     atomic.Bool
 	remove  func() // ends the feeding
 }
 
@@ -87,7 +89,7 @@ func (n *Node) Start(
 	})
 	n.process = Process{
 		Node: n.name, Configuration: c, Object: object, Family: n.process.Family,
-		Kernel: n.proxied(), Clock: n.clock, Health: n.health, Logger: klog.FromContext(ctx),
+		Kernel: n.proxied(), Clock: n.clock, Health: heard{n.health, &n.due}, Logger: klog.FromContext(ctx),
 	}
 	if n.proxy, warnings, err = n.make(n.process); err != nil {
 		return nil, err
@@ -138,6 +140,7 @@ func (n *Node) View() *api.View { return n.queue.View() }
 // real one does every now and then.
 func (n *Node) Sync() error {
 	n.tools.Written = scenarios.Written{}
+	n.due.Store(false)
 	n.tools.Watch.Begin()
 	defer n.tools.Watch.End()
 	canaries, err := n.proxy.EnsureCanaries(), n.proxy.Sync()

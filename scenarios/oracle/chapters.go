@@ -38,8 +38,8 @@ func Chapters() []Chapter {
 			Transition, tablesApart, staleUntilCleanup,
 		}},
 		{Title: "Sequences", Clauses: []*Clause{
-			PartialEqualsFull, RestartEqualsFresh, OrderDoesNotMatter, NoStaleChain, SecondSyncWritesNothing, CostByChange, WalkBounded,
-			FailedRestoreChangesNothing, HealsAfterFaults, HealthTellsFailure, RulesReadBack, ToolsAlike, FamiliesAlike,
+			PartialEqualsFull, RestartEqualsFresh, OrderDoesNotMatter, NoStaleChain, SecondSyncWritesNothing, CostByChange, SyncWhenDue,
+			WalkBounded, FailedRestoreChangesNothing, HealsAfterFaults, HealthTellsFailure, RulesReadBack, ToolsAlike, FamiliesAlike,
 			NamesDoNotMatter, HealthCheckAgrees, NeverPanics,
 		}},
 	}

@@ -35,6 +35,12 @@ var (
 		Text:   "What a sync writes is bounded by what has changed and not by how many services there are.",
 		Source: []string{"KEP-3453", "kubernetes#135323"},
 	}
+	SyncWhenDue = &Clause{
+		Name: "sync-when-due", Law: "I12", Force: Must,
+		Text: "A proxier that is told of something by which packets are to go elsewhere says that a sync is due, and one that is told " +
+			"again of what it knows does not.",
+		Source: []string{"KubeProxyIPTablesConfiguration.minSyncPeriod"},
+	}
 	WalkBounded = &Clause{
 		Name: "walk-bounded", Law: "I12", Force: Must,
 		Text: "A first packet that is for a node itself and for no service is held against a number of rules that grows with the addresses " +

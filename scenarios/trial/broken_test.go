@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/exec"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
@@ -129,11 +131,50 @@ func (u *unhealthy) Health(family corev1.IPFamily) map[types.NamespacedName]prox
 	return out
 }
 
-// deaf is told nothing of failures.
+// hopeful says at once that what is due is done.
+type hopeful struct{ proxier.Health }
+
+func (h hopeful) QueuedUpdate(family corev1.IPFamily) {
+	h.Health.QueuedUpdate(family)
+	h.Updated(family)
+}
+
+// deaf is told nothing.
 type deaf struct{}
 
 func (deaf) QueuedUpdate(corev1.IPFamily) {}
 func (deaf) Updated(corev1.IPFamily)      {}
+
+// eager says with every word of a node that a sync is due.
+type eager struct {
+	node.Proxy
+	health proxier.Health
+}
+
+func (e *eager) OnNodeUpdate(_, _ *corev1.Node) { e.health.QueuedUpdate(corev1.IPv4Protocol) }
+
+// diligent writes again with every word of a slice.
+type diligent struct {
+	node.Proxy
+	exec  exec.Interface
+	words bool
+}
+
+func (d *diligent) OnEndpointSliceUpdate(old, now *discoveryv1.EndpointSlice) {
+	d.words = true
+	d.Proxy.OnEndpointSliceUpdate(old, now)
+}
+
+func (d *diligent) Sync() error {
+	err := d.Proxy.Sync()
+	if d.words {
+		restore := d.exec.Command("iptables-restore", "--noflush")
+		restore.SetStdin(strings.NewReader("*nat\nCOMMIT\n"))
+		_, err = restore.CombinedOutput()
+	}
+	d.words = false
+	return err
+}
 
 const cluster = `
 name: a small cluster
@@ -234,6 +275,10 @@ func TestFaultsAreFound(t *testing.T) {
 			return in
 		}), web("") + strings.TrimRight(web(onNode1), "\n") + "\n  sync: false\n- {restart: true, sync: true}\n", "restart-equals-fresh"},
 		{"every sync writes everything", fullSyncs(Options{Except: nil}).Proxier, nothing, "second-sync-writes-nothing"},
+		{"what others say of a slice is written", func(p node.Process) (node.Proxy, []string, error) {
+			proxy, warnings, err := node.Chainwalk(p)
+			return &diligent{proxy, p.Kernel.Exec, false}, warnings, err
+		}, nothing, "second-sync-writes-nothing"},
 		{"established packets are dropped", editing(func(in string) string {
 			return strings.Replace(in, "-A KUBE-FORWARD ", "-A KUBE-FORWARD -m conntrack --ctstate ESTABLISHED -j DROP\n-A KUBE-FORWARD ", 1)
 		}), nothing, "replies-come-back"},
@@ -243,7 +288,7 @@ func TestFaultsAreFound(t *testing.T) {
      healthCheckNodePort: 31077, ports: [{port: 80, targetPort: 8080, nodePort: 30077}]}}
 ` + slice("lb", "{port: 8080}", onNode1) + slice("lb", "{port: 8080}", onNode2), "health-check-agrees"},
 		{"/healthz says that all is well", func(p node.Process) (node.Proxy, []string, error) {
-			p.Health = deaf{}
+			p.Health = hopeful{p.Health}
 			return node.Chainwalk(p)
 		}, `
 - fault: {restoreFails: 9}
@@ -318,6 +363,36 @@ func TestFaultsAreFound(t *testing.T) {
 			for _, f := range report.Findings {
 				checkWitness(t, &f, s, c.proxier)
 			}
+		})
+	}
+}
+
+// The format has no words for whether a sync is due, so these have no witness.
+func TestSyncsAreDue(t *testing.T) {
+	for name, c := range map[string]struct {
+		proxier node.Proxier
+		steps   string
+	}{
+		"no sync is ever due": {func(p node.Process) (node.Proxy, []string, error) {
+			p.Health = deaf{}
+			return node.Chainwalk(p)
+		}, web(onNode1)},
+		"heartbeats make a sync due": {func(p node.Process) (node.Proxy, []string, error) {
+			proxy, warnings, err := node.Chainwalk(p)
+			return &eager{proxy, p.Health}, warnings, err
+		}, nothing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := read(t, cluster+c.steps)
+			report, err := Run(t.Context(), s, Options{})
+			require.NoError(t, err)
+			require.Empty(t, report.Findings)
+
+			report, err = Run(t.Context(), s, Options{Proxier: c.proxier})
+			require.NoError(t, err)
+			require.Len(t, report.Findings, 1)
+			assert.Equal(t, oracle.SyncWhenDue, report.Findings[0].Clause)
+			assert.Nil(t, report.Findings[0].Witness(s))
 		})
 	}
 }

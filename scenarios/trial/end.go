@@ -48,6 +48,9 @@ func (r *run) end(ctx context.Context) error {
 	if len(r.report.Findings) > 0 {
 		return nil // the laws would say the same
 	}
+	if err := r.toldAgain(ctx); err != nil {
+		return err
+	}
 	for _, n := range r.nodes {
 		if err := r.laws(ctx, n); err != nil {
 			return err

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -38,6 +39,32 @@ func (r *run) judgeHealth(ctx context.Context) error {
 			} else if err := r.add(wrongHealth(n, name, want, got, ok)); err != nil {
 				return err
 			}
+		}
+		if err := r.noOtherHealth(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noOtherHealth judges that a node answers for no service that has no health check.
+func (r *run) noOtherHealth(ctx context.Context, n *nodeState) error {
+	answers, err := r.world.Health(ctx, n.name)
+	if err != nil {
+		return err
+	}
+	for _, s := range n.ruled.Services {
+		if wantsHealthCheck(s) { // in which family, is told by addresses that not everybody may be able to read
+			delete(answers, types.NamespacedName{Namespace: s.Namespace, Name: s.Name}.String())
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(answers)) {
+		f := Finding{
+			Clause: oracle.HealthCheckAgrees, Node: n.name, Want: "no health check of " + name, Got: fmt.Sprintf("%d", answers[name]),
+			Check: []scenarios.Step{{Health: &scenarios.HealthCheck{Service: name, Nodes: []string{n.name}}}},
+		}
+		if err := r.add(f); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -78,9 +105,12 @@ func readyHere(n *nodeState, s *corev1.Service, v6 bool) (count int, known bool)
 }
 
 func hasHealthCheck(s *corev1.Service, v6 bool) bool {
+	return wantsHealthCheck(s) && slices.ContainsFunc(clusterIPs(s), func(a netip.Addr) bool { return a.Is6() == v6 })
+}
+
+func wantsHealthCheck(s *corev1.Service) bool {
 	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal &&
-		s.Spec.HealthCheckNodePort != 0 && !notForProxies(s.Labels) &&
-		slices.ContainsFunc(clusterIPs(s), func(a netip.Addr) bool { return a.Is6() == v6 })
+		s.Spec.HealthCheckNodePort != 0 && !notForProxies(s.Labels)
 }
 
 // notForProxies reports whether labels take an object away from service proxies.
@@ -131,6 +161,16 @@ func (r *run) hasToWrite(n *nodeState, tried *view) bool {
 	if len(services) == 0 {
 		return false
 	}
+	elsewhere := r.elsewhere(n, tried, services)
+	if r.cluster.IPFamily == scenarios.FamilyDual {
+		return elsewhere[true] && elsewhere[false]
+	}
+	return len(elsewhere) > 0
+}
+
+// elsewhere are the families, IPv6 or not, in which packets to some services, or to all if none are named, are to go elsewhere
+// if a node's rules are made of another view.
+func (r *run) elsewhere(n *nodeState, tried *view, services []types.NamespacedName) map[bool]bool {
 	before := r.spec(r.ruled())
 	after := r.spec(r.views(func(o *nodeState) *view {
 		if o == n {
@@ -138,17 +178,18 @@ func (r *run) hasToWrite(n *nodeState, tried *view) bool {
 		}
 		return o.ruled
 	}))
-	elsewhere := map[bool]bool{} // whether the family is IPv6
-	for _, a := range after.Concerning(services...) {
+	attempts := after.Attempts()
+	if len(services) > 0 {
+		attempts = after.Concerning(services...)
+	}
+	out := map[bool]bool{}
+	for _, a := range attempts {
 		was, is := before.Expect(a), after.Expect(a)
 		if was.String() != is.String() {
-			elsewhere[a.To.Addr().Is6()] = true
+			out[a.To.Addr().Is6()] = true
 		}
 	}
-	if r.cluster.IPFamily == scenarios.FamilyDual {
-		return elsewhere[true] && elsewhere[false]
-	}
-	return len(elsewhere) > 0
+	return out
 }
 
 // failing notes how a sync ended.

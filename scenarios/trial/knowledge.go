@@ -47,10 +47,23 @@ func changed(a, b *api.View) []types.NamespacedName {
 	return changedBut(a, b, func(a, b *corev1.Service) bool { return a == b }, func(a, b *discoveryv1.EndpointSlice) bool { return a == b })
 }
 
-// changedInMeaning are those of them of which a proxier has to know something else: not only words that are for others, such as annotations.
+// changedInMeaning are those of them of which a proxier has to know something else: not only words that are for others, such as annotations,
+// and not slices without endpoints.
 func changedInMeaning(a, b *api.View) []types.NamespacedName {
-	return changedBut(a, b, sameService, sameSlice)
+	return changedBut(withEndpoints(a), withEndpoints(b), sameService, sameSlice)
 }
+
+// withEndpoints is what a view knows but for slices that hold no endpoint.
+func withEndpoints(v *api.View) *api.View {
+	if !slices.ContainsFunc(v.Slices, isEmpty) {
+		return v
+	}
+	out := *v
+	out.Slices = slices.DeleteFunc(slices.Clone(v.Slices), isEmpty)
+	return &out
+}
+
+func isEmpty(s *discoveryv1.EndpointSlice) bool { return len(s.Endpoints) == 0 }
 
 func sameService(a, b *corev1.Service) bool {
 	return a == b || equality.Semantic.DeepEqual(&a.Spec, &b.Spec) && equality.Semantic.DeepEqual(&a.Status.LoadBalancer, &b.Status.LoadBalancer) &&

@@ -41,6 +41,9 @@ func (r *run) synced(ctx context.Context, nodes []*nodeState) error {
 func (r *run) sync(ctx context.Context, n *nodeState) error {
 	n.next = &view{r.world.View(n.name), n.config, n.object, r.addressesOf(n)}
 	n.concerned, n.large = r.concerned(n), n.large || endpointsOf(n.next) > maxFewEndpoints
+	if err := r.syncDue(n); err != nil {
+		return err
+	}
 	r.syncing = n
 	for _, family := range tools.Families(r.cluster.IPFamily) {
 		n.seen[family] = r.ruleset(n, family)

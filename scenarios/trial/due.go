@@ -1,0 +1,128 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/oracle"
+)
+
+// syncDue judges whether the proxier of a node that is about to sync has said that a sync is due, if it was told of something by
+// which packets are to go elsewhere. Of addresses of the node it is not told.
+func (r *run) syncDue(n *nodeState) error {
+	if r.quiet || n.fresh || len(n.tried) > 0 || n.word > 0 || r.blind() || r.world.Node(n.name).Due() || n.next.same(n.ruled) ||
+		n.next.config != n.ruled.config || !slices.Equal(n.next.found, n.ruled.found) {
+		return nil
+	}
+	services := changed(n.ruled.View, n.next.View)
+	if n.next.Node != n.ruled.Node {
+		services = nil
+	}
+	if len(r.elsewhere(n, n.next, services)) == 0 {
+		return nil
+	}
+	return r.add(Finding{
+		Clause: oracle.SyncWhenDue, Node: n.name, Want: "a sync is due", Got: fmt.Sprintf("none is, though the proxier was told of %v", services),
+	})
+}
+
+// toldAgain tells every proxier once more of all that it knows, as informers and the heartbeats of nodes do: no sync is due, and one
+// that is made writes nothing, even if words have changed that are for others.
+func (r *run) toldAgain(ctx context.Context) error {
+	r.exercised(oracle.SyncWhenDue, oracle.SecondSyncWritesNothing)
+	if err := r.world.Apply(ctx, append(r.again(touchedSlice), r.nodesAgain()...)); err != nil {
+		return err
+	}
+	for _, n := range r.nodes {
+		if !r.world.Node(n.name).Due() {
+			continue
+		}
+		f := Finding{Clause: oracle.SyncWhenDue, Node: n.name, Want: "no sync is due", Got: "one is, though only annotations have changed"}
+		if err := r.add(f); err != nil {
+			return err
+		}
+	}
+	objects := r.again(reboundSlice)
+	if err := r.world.Apply(ctx, objects); err != nil {
+		return err
+	}
+	for _, n := range r.nodes {
+		if err := r.world.Sync(ctx, []string{n.name}); err != nil {
+			return r.syncFailed(n, err)
+		}
+		written, err := r.world.Writes(ctx, n.name)
+		if err != nil {
+			return err
+		}
+		if written.Restores == 0 {
+			continue
+		}
+		f := wroteNothing(n, written)
+		f.Check = append([]scenarios.Step{{Apply: objects}}, f.Check...)
+		if err := r.add(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again are the services, with other annotations, and the slices, changed, that every proxier knows.
+func (r *run) again(change func(*discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice) []manifest.Object {
+	var out []manifest.Object
+	known := r.nodes[0].ruled
+	for _, s := range known.Services {
+		touched := *s
+		touch(&touched.ObjectMeta)
+		out = append(out, manifest.Object{Object: &touched})
+	}
+	for _, s := range known.Slices {
+		out = append(out, manifest.Object{Object: change(s)})
+	}
+	return out
+}
+
+// nodesAgain are the Node objects that proxiers watch, with other annotations.
+func (r *run) nodesAgain() []manifest.Object {
+	var out []manifest.Object
+	for _, n := range r.nodes {
+		if n.ruled.Node != nil {
+			touched := *n.ruled.Node
+			touch(&touched.ObjectMeta)
+			out = append(out, manifest.Object{Object: &touched})
+		}
+	}
+	return out
+}
+
+func touch(m *metav1.ObjectMeta) {
+	m.Annotations = map[string]string{"chainwalk.example/told": "again"}
+}
+
+func touchedSlice(s *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
+	touched := *s
+	touch(&touched.ObjectMeta)
+	return &touched
+}
+
+// reboundSlice is a slice whose endpoints say of other pods that they are theirs, and name their hints in another order.
+func reboundSlice(s *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
+	rebound := touchedSlice(s)
+	rebound.Endpoints = slices.Clone(s.Endpoints)
+	for i := range rebound.Endpoints {
+		e := &rebound.Endpoints[i]
+		e.TargetRef = &corev1.ObjectReference{Kind: "Pod", Name: fmt.Sprintf("again-%d", i)}
+		if e.Hints != nil {
+			e.Hints = e.Hints.DeepCopy()
+			slices.Reverse(e.Hints.ForZones)
+			slices.Reverse(e.Hints.ForNodes)
+		}
+	}
+	return rebound
+}
