@@ -133,6 +133,17 @@ func (f *Flow) Synced(s *Spec, nodes ...string) {
 	}
 }
 
+// Tried notes that syncs may have succeeded while the nodes knew s, or may not: what they would have made of the flow is in doubt.
+func (f *Flow) Tried(s *Spec) {
+	if f.attempt.Protocol != corev1.ProtocolUDP || f.entry != entryStands {
+		return
+	}
+	answer := s.expect(&f.attempt)
+	if state, _ := f.after(&answer); state != entryStands {
+		f.entry, f.why = entryDoubt, flowOfUnchosenEndpoint
+	}
+}
+
 // Restarted notes that the proxier of a node has started anew.
 func (f *Flow) Restarted(node string) { f.restarted = f.restarted || node == f.node }
 

@@ -201,6 +201,13 @@ func (r *run) flowsSynced(s *oracle.Spec) {
 	}
 }
 
+// flowsTried tells the connections what syncs may have made rules of that did not end well beyond doubt.
+func (r *run) flowsTried(s *oracle.Spec) {
+	for _, f := range r.flows {
+		f.judged.Tried(s)
+	}
+}
+
 // judgeFlows sends a packet of each connection that the trial keeps, and its answer. Of those that steps keep, steps send: who speaks first
 // may matter.
 func (r *run) judgeFlows(m *moment) error {

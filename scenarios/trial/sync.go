@@ -102,7 +102,9 @@ func (r *run) after(ctx context.Context, attempts []oracle.Attempt) error {
 	if err := r.judge(m, attempts); err != nil {
 		return err
 	}
-	if m.settled() {
+	if !m.settled() {
+		r.flowsTried(m.after)
+	} else {
 		r.flowsSynced(m.after)
 		if err := r.judgeHealth(ctx); err != nil {
 			return err

@@ -292,3 +292,15 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// A sync with a fault to come may have forgotten the connections of an endpoint that is back by the time of the next one.
+func TestEndpointAwayWhileAFaultIsToCome(t *testing.T) {
+	const away, both = "{addresses: [10.244.1.53], nodeName: node1}", "{addresses: [10.244.1.53], nodeName: node1}, {addresses: [10.244.2.53], nodeName: node2}"
+	s := read(t, cluster+`
+- connect: {from: client, bind: ":20001", to: "udp 172.30.0.53:53", as: kept, pick: "10.244.2.53:53", expect: {endpoints: ["10.244.2.53:53"]}}
+- fault: {saveFails: 1}
+`+dns(away)+dns(both))
+	report, err := Run(t.Context(), s, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
