@@ -12,10 +12,8 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 	if len(violations) == 0 {
 		return nil
 	}
-	if s.marksOtherwise(after, &now) {
-		if unmarked := after.unmarked(&a); len(after.judge(&a, &unmarked, ways)) == 0 {
-			return nil
-		}
+	if s.marksOtherwise(after, &now) && (s.allowsUnmarked(&a, ways) || after.allowsUnmarked(&a, ways)) {
+		return nil
 	}
 	if opens(&old, &now) {
 		beyond, untranslated := after.beyond(&a), after.untranslated(&a)
@@ -33,6 +31,12 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 func (s *Spec) marksOtherwise(after *Spec, now *Answer) bool {
 	node := after.place(now.Node)
 	return node >= 0 && s.filtering && s.views[node].masqueradeBit != after.views[node].masqueradeBit
+}
+
+// allowsUnmarked says whether ways are allowed if FORWARD does not know the mark of what is masqueraded.
+func (s *Spec) allowsUnmarked(a *Attempt, ways []Way) bool {
+	unmarked := s.unmarked(a)
+	return len(s.judge(a, &unmarked, ways)) == 0
 }
 
 // opens says whether a packet may pass untranslated between two answers.

@@ -103,3 +103,26 @@ func TestStrays(t *testing.T) {
 		})
 	}
 }
+
+// TestTheMarkChangesWithinASync lets a FORWARD chain drop what was masqueraded before, where the table filter knows the new mark already
+// and nat has the old one, also if the service is refused in the end; and not if the mark stays.
+func TestTheMarkChangesWithinASync(t *testing.T) {
+	state := func(bit int32, change func(*oracle.Cluster)) *oracle.Spec {
+		return judgedState(func(c *oracle.Cluster) {
+			c.Nodes[0].Filter[0].Forward = []oracle.Pass{{Nothing: true}}
+			c.Nodes[0].Config.IPTables.MasqueradeAll, c.Nodes[0].Config.IPTables.MasqueradeBit = true, &bit
+			change(c)
+		})
+	}
+	served := func(*oracle.Cluster) {}
+	unserved := func(c *oracle.Cluster) { c.Slices[0].Endpoints = nil }
+	dropped := thirds()
+	for i := range dropped {
+		dropped[i].End, dropped[i].Host, dropped[i].Heard = oracle.Dropped, "node1", false
+		dropped[i].Client = netip.MustParseAddrPort("192.168.0.2:1024")
+	}
+	before := state(14, served)
+	assert.Empty(t, broken(before.Between(state(15, served), webAttempt, dropped)))
+	assert.Empty(t, broken(before.Between(state(15, unserved), webAttempt, dropped)))
+	assert.Equal(t, "before-or-after", broken(before.Between(state(14, served), webAttempt, dropped)))
+}

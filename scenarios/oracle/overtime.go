@@ -5,7 +5,7 @@ var (
 	LiveConnectionSurvives = &Clause{
 		Name: "live-connection-survives", Law: "I2", Force: Must,
 		Text: "A connection that was made goes on to the same endpoint, as long as that is one of the service's and " +
-			"serves, or terminates gracefully;" +
+			"serves, or terminates gracefully; " +
 			"what changes for others does not touch it.",
 		Source: []string{"KEP-1669", "Kubernetes documentation: Virtual IPs and Service Proxies"},
 	}
