@@ -12,7 +12,7 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 	if len(violations) == 0 {
 		return nil
 	}
-	if s.marksOtherwise(after, &now) && (s.allowsUnmarked(&a, ways) || after.allowsUnmarked(&a, ways)) {
+	if (s.marksOtherwise(after, &old) || s.marksOtherwise(after, &now)) && (s.allowsUnmarked(&a, ways) || after.allowsUnmarked(&a, ways)) {
 		return nil
 	}
 	if opens(&old, &now) {
@@ -26,10 +26,10 @@ func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
 	return []Violation{v}
 }
 
-// marksOtherwise says whether the node that decides has another mark for masquerade afterwards: between its tables rules of others may drop
-// what passes FORWARD by the mark.
-func (s *Spec) marksOtherwise(after *Spec, now *Answer) bool {
-	node := after.place(now.Node)
+// marksOtherwise says whether the node that decides, by an answer of before or after, has another mark for masquerade afterwards: between
+// its tables rules of others may drop what passes FORWARD by the mark.
+func (s *Spec) marksOtherwise(after *Spec, answer *Answer) bool {
+	node := after.place(answer.Node)
 	return node >= 0 && s.filtering && s.views[node].masqueradeBit != after.views[node].masqueradeBit
 }
 

@@ -121,7 +121,9 @@ func TestTheMarkChangesWithinASync(t *testing.T) {
 		dropped[i].End, dropped[i].Host, dropped[i].Heard = oracle.Dropped, "node1", false
 		dropped[i].Client = netip.MustParseAddrPort("192.168.0.2:1024")
 	}
+	gone := func(c *oracle.Cluster) { c.Services = c.Services[1:] }
 	before := state(14, served)
+	assert.Empty(t, broken(before.Between(state(15, gone), webAttempt, dropped)))
 	assert.Empty(t, broken(before.Between(state(15, served), webAttempt, dropped)))
 	assert.Empty(t, broken(before.Between(state(15, unserved), webAttempt, dropped)))
 	assert.Equal(t, "before-or-after", broken(before.Between(state(14, served), webAttempt, dropped)))
