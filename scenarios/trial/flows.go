@@ -275,12 +275,15 @@ func (r *run) outOfWindow(m *moment) error {
 	return nil
 }
 
-// concernedServices are those that nodes know something else of than the connections were told;
-// everything says that it may be all of them.
+// concernedServices are those that nodes know something else of than the connections were told, or knew in a sync that may have ended
+// well since; everything says that it may be all of them.
 func (r *run) concernedServices() (services []types.NamespacedName, everything bool) {
-	for i, tried := range r.tried() {
-		everything = everything || r.nodes[i].fresh || !r.told[i].sameNode(tried)
-		services = append(services, changed(r.told[i].View, tried.View)...)
+	for i, last := range r.tried() {
+		n := r.nodes[i]
+		for _, tried := range append(slices.Clip(n.tried), last) {
+			everything = everything || n.fresh || !r.told[i].sameNode(tried)
+			services = append(services, changed(r.told[i].View, tried.View)...)
+		}
 	}
 	return services, everything
 }
