@@ -38,7 +38,7 @@ func Chapters() []Chapter {
 			Transition, tablesApart, staleUntilCleanup,
 		}},
 		{Title: "Sequences", Clauses: []*Clause{
-			PartialEqualsFull, RestartEqualsFresh, OrderDoesNotMatter, NoStaleChain, SecondSyncWritesNothing, CostByChange, SyncWhenDue,
+			PartialEqualsFull, RestartEqualsFresh, OrderDoesNotMatter, NoStaleChain, SecondSyncWritesNothing, CostByChange, SyncWhenDue, NoSyncForNothing,
 			WalkBounded, FailedRestoreChangesNothing, HealsAfterFaults, HealthTellsFailure, RulesReadBack, ToolsAlike, FamiliesAlike,
 			NamesDoNotMatter, HealthCheckAgrees, NeverPanics,
 		}},

@@ -37,9 +37,13 @@ var (
 	}
 	SyncWhenDue = &Clause{
 		Name: "sync-when-due", Law: "I12", Force: Must,
-		Text: "A proxier that is told of something by which packets are to go elsewhere says that a sync is due, and one that is told " +
-			"again of what it knows does not.",
+		Text:   "A proxier that is told of something by which packets are to go elsewhere says that a sync is due.",
 		Source: []string{"KubeProxyIPTablesConfiguration.minSyncPeriod"},
+	}
+	NoSyncForNothing = &Clause{
+		Name: "no-sync-for-nothing", Law: "I12", Force: Must,
+		Text:   "A proxier that is told again of what it knows, with other words that are for others, does not say that a sync is due.",
+		Source: []string{"kubernetes#34006", "chainwalk"},
 	}
 	WalkBounded = &Clause{
 		Name: "walk-bounded", Law: "I12", Force: Must,

@@ -372,15 +372,16 @@ func TestSyncsAreDue(t *testing.T) {
 	for name, c := range map[string]struct {
 		proxier node.Proxier
 		steps   string
+		clause  *oracle.Clause
 	}{
 		"no sync is ever due": {func(p node.Process) (node.Proxy, []string, error) {
 			p.Health = deaf{}
 			return node.Chainwalk(p)
-		}, web(onNode1)},
+		}, web(onNode1), oracle.SyncWhenDue},
 		"heartbeats make a sync due": {func(p node.Process) (node.Proxy, []string, error) {
 			proxy, warnings, err := node.Chainwalk(p)
 			return &eager{proxy, p.Health}, warnings, err
-		}, nothing},
+		}, nothing, oracle.NoSyncForNothing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := read(t, cluster+c.steps)
@@ -391,7 +392,7 @@ func TestSyncsAreDue(t *testing.T) {
 			report, err = Run(t.Context(), s, Options{Proxier: c.proxier})
 			require.NoError(t, err)
 			require.Len(t, report.Findings, 1)
-			assert.Equal(t, oracle.SyncWhenDue, report.Findings[0].Clause)
+			assert.Equal(t, c.clause, report.Findings[0].Clause)
 			assert.Nil(t, report.Findings[0].Witness(s))
 		})
 	}

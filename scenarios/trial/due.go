@@ -17,8 +17,12 @@ import (
 // syncDue judges whether the proxier of a node that is about to sync has said that a sync is due, if it was told of something by
 // which packets are to go elsewhere. Of addresses of the node it is not told.
 func (r *run) syncDue(n *nodeState) error {
-	if r.quiet || n.fresh || len(n.tried) > 0 || n.word > 0 || r.blind() || r.world.Node(n.name).Due() || n.next.same(n.ruled) ||
-		n.next.config != n.ruled.config || !slices.Equal(n.next.found, n.ruled.found) {
+	if r.quiet || n.fresh || len(n.tried) > 0 || n.word > 0 || r.blind() || n.next.same(n.ruled) || n.next.config != n.ruled.config ||
+		!slices.Equal(n.next.found, n.ruled.found) {
+		return nil
+	}
+	r.exercised(oracle.SyncWhenDue)
+	if r.world.Node(n.name).Due() {
 		return nil
 	}
 	services := changed(n.ruled.View, n.next.View)
@@ -36,7 +40,7 @@ func (r *run) syncDue(n *nodeState) error {
 // toldAgain tells every proxier once more of all that it knows, as informers and the heartbeats of nodes do: no sync is due, and one
 // that is made writes nothing, even if words have changed that are for others.
 func (r *run) toldAgain(ctx context.Context) error {
-	r.exercised(oracle.SyncWhenDue, oracle.SecondSyncWritesNothing)
+	r.exercised(oracle.NoSyncForNothing, oracle.SecondSyncWritesNothing)
 	if err := r.world.Apply(ctx, append(r.again(touchedSlice), r.nodesAgain()...)); err != nil {
 		return err
 	}
@@ -44,7 +48,7 @@ func (r *run) toldAgain(ctx context.Context) error {
 		if !r.world.Node(n.name).Due() {
 			continue
 		}
-		f := Finding{Clause: oracle.SyncWhenDue, Node: n.name, Want: "no sync is due", Got: "one is, though only annotations have changed"}
+		f := Finding{Clause: oracle.NoSyncForNothing, Node: n.name, Want: "no sync is due", Got: "one is, though only annotations have changed"}
 		if err := r.add(f); err != nil {
 			return err
 		}

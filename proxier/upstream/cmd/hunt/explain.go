@@ -13,8 +13,11 @@ import (
 // restoresForNothing is the cause of broken clauses of costs: kube-proxy restores both tables in each sync, whatever has changed.
 const restoresForNothing = "restores-for-nothing"
 
+// syncsForNothing is the cause of syncs that are due though nothing has changed: kube-proxy compares whole EndpointSlices, with their annotations.
+const syncsForNothing = "syncs-for-nothing"
+
 // costs are the clauses of costs, which a kube-proxy with all mends breaks too.
-var costs = []*oracle.Clause{oracle.SecondSyncWritesNothing, oracle.CostByChange}
+var costs = []*oracle.Clause{oracle.SecondSyncWritesNothing, oracle.CostByChange, oracle.NoSyncForNothing}
 
 // explain says what each violation of a case comes of: the mends of kube-proxy without which there is none. What a kube-proxy with all
 // mends breaks is of no known cause. Some clauses are not looked at.
@@ -83,7 +86,10 @@ func (e *explanation) cause(f *trial.Finding) (string, error) {
 			return m.String(), err
 		}
 	}
-	if slices.Contains(costs, f.Clause) {
+	switch {
+	case f.Clause == oracle.NoSyncForNothing:
+		return syncsForNothing, nil
+	case slices.Contains(costs, f.Clause):
 		return restoresForNothing, nil
 	}
 	fewest := peers.AllMends()
