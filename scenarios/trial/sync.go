@@ -50,8 +50,10 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 	}
 	faulty, failures := r.world.Node(n.name).Faulty(), r.world.Node(n.name).Failures()
 	n.word = 0
+	began := r.passed
 	err := r.world.Sync(ctx, []string{n.name})
 	r.pass()
+	n.took = r.passed - began
 	tried := n.next
 	r.syncing, n.next = nil, nil
 	if r.failed != nil {

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -301,6 +302,37 @@ func TestEndpointAwayWhileAFaultIsToCome(t *testing.T) {
 - fault: {saveFails: 1}
 `+dns(away)+dns(both))
 	report, err := Run(t.Context(), s, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
+
+// In a large cluster chains out of use wait for the sync period. If a slow restore lets it pass, the next sync deletes them.
+func TestSlowRestoreInALargeCluster(t *testing.T) {
+	var ports, slicePorts, endpoints strings.Builder
+	for i := range 15 {
+		fmt.Fprintf(&ports, "{name: p%d, port: %d}, ", i, 1000+i)
+		fmt.Fprintf(&slicePorts, "{name: p%d, port: %d}, ", i, 2000+i)
+	}
+	for i := range 70 {
+		fmt.Fprintf(&endpoints, "{addresses: [10.244.1.%d]}, ", 100+i)
+	}
+	text := fmt.Sprintf(`name: large
+topology: {nodes: 1}
+objects:
+- {apiVersion: v1, kind: Service, metadata: {name: big}, spec: {clusterIP: 172.30.0.2, ports: [%s]}}
+- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: big, labels: {kubernetes.io/service-name: big}}, addressType: IPv4,
+    ports: [%s], endpoints: [%s]}
+- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.3, ports: [{port: 80}]}}
+- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web, labels: {kubernetes.io/service-name: web}}, addressType: IPv4,
+    ports: [{port: 80}], endpoints: [{addresses: [10.244.1.11]}]}
+steps:
+- fault: {restoreTakes: 60s}
+- apply:
+  - {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web, labels: {kubernetes.io/service-name: web}}, addressType: IPv4,
+      ports: [{port: 80}], endpoints: []}
+  syncMayFail: true
+`, &ports, &slicePorts, &endpoints)
+	report, err := Run(t.Context(), read(t, text), Options{})
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }

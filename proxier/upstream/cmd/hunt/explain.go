@@ -13,7 +13,8 @@ import (
 // restoresForNothing is the cause of broken clauses of costs: kube-proxy restores both tables in each sync, whatever has changed.
 const restoresForNothing = "restores-for-nothing"
 
-// syncsForNothing is the cause of syncs that are due though nothing has changed: kube-proxy compares whole EndpointSlices, with their annotations.
+// syncsForNothing is the cause of syncs that are due though nothing has changed: kube-proxy compares whole EndpointSlices, with their
+// annotations.
 const syncsForNothing = "syncs-for-nothing"
 
 // costs are the clauses of costs, which a kube-proxy with all mends breaks too.
