@@ -216,8 +216,7 @@ func (r *run) judgeFlows(m *moment) error {
 	}
 	services, everything := r.concernedServices()
 	for _, f := range r.flows {
-		open := everything || slices.Contains(services, f.service) || slices.Contains(services, m.after.Expect(f.attempt).Service) ||
-			slices.Contains(services, m.before.Expect(f.attempt).Service)
+		open := everything || slices.Contains(services, f.service) || calls(m.after, f, services) || calls(m.before, f, services)
 		if m.tried && f.attempt.Protocol == corev1.ProtocolUDP {
 			open = open || r.servedBetween(f, services) // by a sync that failed
 		}
@@ -234,8 +233,15 @@ func (r *run) judgeFlows(m *moment) error {
 // servedBetween reports whether what a connection calls may be one of some services' by what syncs have tried.
 func (r *run) servedBetween(f *flow, services []types.NamespacedName) bool {
 	return slices.ContainsFunc(r.mixtures(), func(views []*view) bool {
-		return slices.Contains(services, r.spec(views).Expect(f.attempt).Service)
+		return calls(r.spec(views), f, services)
 	})
+}
+
+// calls reports whether what a connection calls may be one of some services': several may claim an address.
+func calls(s *oracle.Spec, f *flow, services []types.NamespacedName) bool {
+	answer := s.Expect(f.attempt)
+	return slices.Contains(services, answer.Service) ||
+		slices.ContainsFunc(answer.Others, func(o oracle.Answer) bool { return slices.Contains(services, o.Service) })
 }
 
 // talk sends a packet of the client, and the server's answer if it takes it; taken says that the client took that.

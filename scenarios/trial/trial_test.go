@@ -336,3 +336,34 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// Two services claim an address. What one of them loses may be deleted from conntrack, whichever of them the address is taken for.
+func TestConnectionsToAnAddressOfTwoServices(t *testing.T) {
+	report, err := Run(t.Context(), read(t, `name: one address
+topology: {nodes: 1}
+objects:
+- apiVersion: v1
+  kind: Service
+  metadata: {name: web}
+  spec: {clusterIP: 172.30.0.3, externalIPs: [198.51.100.1], ports: [{name: http, port: 80, protocol: UDP}]}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{name: http, port: 80, protocol: UDP}]
+  endpoints: [{addresses: [10.244.1.10]}]
+steps:
+- apply:
+  - apiVersion: v1
+    kind: Service
+    metadata: {name: dns}
+    spec: {clusterIP: 172.30.0.2, externalIPs: [198.51.100.1], ports: [{port: 80, protocol: UDP}]}
+- apply:
+  - apiVersion: discovery.k8s.io/v1
+    kind: EndpointSlice
+    metadata: {name: web-v4-1}
+    addressType: IPv4
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
