@@ -72,9 +72,6 @@ func witnessed(t *testing.T, c *Cluster, f *Finding) string {
 }
 
 func TestAWitnessIsMadeSmall(t *testing.T) {
-	if race.Enabled {
-		t.Skip("it tries 150 scenarios in one goroutine, which the run without the race detector does as well")
-	}
 	cluster := recorded(t, "legacy", dumpNodes...)
 	const drop = "-A FORWARD -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP"
 	edit(t, cluster.Snapshots[1], fakeipt.IPv4, "-A FORWARD -m comment", drop+"\n[0:0] -A FORWARD -m comment")
