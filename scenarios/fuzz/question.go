@@ -19,28 +19,53 @@ type question struct {
 	sample uint64
 }
 
-// Every so many cases, a case is held to one of the laws as well, and is a short sequence
-// of which all interleavings are walked, and it is looked which rules its packets meet.
+// One of so many cases is held to one of the laws as well, is a short sequence of which all
+// interleavings are walked, has it looked which rules its packets meet.
 const (
 	lawEvery          = 4
 	interleavingEvery = 16
 	rulesEvery        = 64
 )
 
+// kind is what is asked in a case.
+type kind struct {
+	interleaved, rules bool
+	law                *trial.Law // nil: none as well
+}
+
+// kindOf is the kind of the case of a number.
+func kindOf(number int) kind {
+	if drawn(number, interleavingEvery) {
+		return kind{interleaved: true}
+	}
+	k := kind{rules: drawn(number, rulesEvery)}
+	if laws := trial.Laws(); drawn(number, lawEvery) {
+		k.law = laws[mix(uint64(number))%uint64(len(laws))]
+	}
+	return k
+}
+
+// drawn says whether the case of a number is the one drawn of as many that follow each other. Its place among them is
+// no pattern of numbers, so that the cases of each shard, which are a pattern, have of everything.
+func drawn(number, every int) bool {
+	group := uint64(number / every)
+	return uint64(number%every) == mix(uint64(every)<<32+group)%uint64(every)
+}
+
 // questions are what is asked in the case of a number.
 func (o *Options) questions(number int) []question {
-	if o.Try == nil && number%interleavingEvery == interleavingEvery-1 {
+	seed, k := caseSeed(o.Seed, number), kindOf(number)
+	if o.Try == nil && k.interleaved {
 		var out []question
 		for _, s := range trial.Interleavings(gen.Small(uint64(number / interleavingEvery))) {
-			out = append(out, question{scenario: s, sample: caseSeed(o.Seed, number)})
+			out = append(out, question{scenario: s, sample: seed})
 		}
 		return out
 	}
-	seed := caseSeed(o.Seed, number)
 	s := gen.Example(o.Gen, seed)
-	out := []question{{scenario: s, rules: number%rulesEvery == 0, sample: seed}}
-	if laws := trial.Laws(); o.Try == nil && len(laws) > 0 && number%lawEvery == 1 {
-		out = append(out, question{scenario: s, law: laws[number/lawEvery%len(laws)]})
+	out := []question{{scenario: s, rules: k.rules, sample: seed}}
+	if o.Try == nil && k.law != nil {
+		out = append(out, question{scenario: s, law: k.law})
 	}
 	return out
 }
@@ -69,9 +94,13 @@ func (q question) with(ctx context.Context, options trial.Options, s *scenarios.
 	return trial.Run(ctx, s, options)
 }
 
-// caseSeed mixes the seed of a run with the number of a case (SplitMix64's finisher).
+// caseSeed mixes the seed of a run with the number of a case.
 func caseSeed(seed uint64, number int) uint64 {
-	x := seed*0x9e3779b97f4a7c15 + uint64(number)
+	return mix(seed*0x9e3779b97f4a7c15 + uint64(number))
+}
+
+// mix is SplitMix64's finisher.
+func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31

@@ -140,3 +140,31 @@ func TestACaseThatCannotBeRunIsAFailure(t *testing.T) {
 	assert.Equal(t, "generated-cases-run", r.Failures[0].Clause)
 	assert.Contains(t, r.Failures[0].Got, "no such thing")
 }
+
+func TestEachShardHasOfEverything(t *testing.T) {
+	const cases = 2048
+	for _, shards := range []int{1, 4, 12, 16, 20, 64} {
+		for shard := range shards {
+			interleaved, walked, lawless, laws := 0, 0, 0, map[string]bool{}
+			for place := range cases {
+				k := kindOf(place*shards + shard)
+				if k.interleaved {
+					interleaved++
+					continue
+				}
+				if k.law == nil {
+					lawless++
+				} else {
+					laws[k.law.Name] = true
+				}
+				if k.rules {
+					walked++
+				}
+			}
+			assert.NotZero(t, lawless)
+			assert.Len(t, laws, len(trial.Laws()), "laws in shard %d of %d", shard+1, shards)
+			assert.InDelta(t, cases/interleavingEvery, interleaved, cases/interleavingEvery/2, "short sequences in shard %d of %d", shard+1, shards)
+			assert.InDelta(t, cases/rulesEvery, walked, cases/rulesEvery*3/4, "rules looked at in shard %d of %d", shard+1, shards)
+		}
+	}
+}

@@ -142,12 +142,13 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	r.player = scenarios.NewPlayer(r.cluster, r.world)
 	r.networkChanged()
-	if len(r.cluster.Preload) == 0 { // what the rules of others lead to is nobody's promise
+	first := len(r.cluster.Preload) == 0 // what the rules of others lead to is nobody's promise
+	if first {
 		if err := r.watch(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.synced(ctx, r.nodes); err != nil {
+	if err := r.synced(ctx, r.nodes); err != nil || first {
 		return err
 	}
 	return r.watch(ctx)
