@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// Config says which cluster is wanted.
+type Config struct {
+	// Name of the cluster. Empty: chainwalk.
+	Name string
+	// Existing uses the cluster of that name and never deletes it. If it has a DaemonSet kube-system/kube-proxy, that one stays its proxy, and
+	// Proxy does not count.
+	Existing bool
+	// Keep leaves the cluster and all that is in it when it is closed.
+	Keep bool
+	// Image of the nodes. Empty: the one that kind publishes for its version.
+	Image string
+	// Family of the addresses of pods and services. Empty: both.
+	Family scenarios.IPFamily
+	// Workers are the nodes beside the control plane. 0: two.
+	Workers int
+	// Tool is the variant of iptables on the nodes. Empty: nft. It does not count for an existing cluster.
+	Tool scenarios.Tool
+	// Proxy is the service proxy.
+	Proxy Proxy
+	// Pool is how many pods there are on each node. 0: eight.
+	Pool int
+	// Binary is the path of chainwalk's binary for Linux, which must be static.
+	Binary string
+	// Progress is told what happens, line by line. Nil: nobody is.
+	Progress io.Writer
+}
+
+// Proxy is the service proxy of a cluster.
+type Proxy struct {
+	// Name is chainwalk or kube-proxy. Empty: chainwalk.
+	Name string
+	// Mode of the proxy, as in a KubeProxyConfiguration. Empty: iptables.
+	Mode string
+	// Binary is the path of the proxy's static binary for Linux. Empty: the Binary of Config for chainwalk, the node image's own for kube-proxy.
+	Binary string
+}
+
+// The proxies.
+const (
+	Chainwalk = "chainwalk"
+	KubeProxy = "kube-proxy"
+)
+
+// names is what kind and Docker allow, and what leaves room for "-control-plane" in a host name.
+var names = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,48}$`)
+
+// withDefaults fills in what a user left out, and refuses what cannot be.
+func (c Config) withDefaults() (Config, error) {
+	c.Name = or(c.Name, "chainwalk")
+	c.Family = or(c.Family, scenarios.FamilyDual)
+	c.Workers = or(c.Workers, 2)
+	c.Tool = or(c.Tool, scenarios.ToolNFT)
+	c.Pool = or(c.Pool, 8)
+	c.Progress = or(c.Progress, io.Discard)
+	c.Proxy.Name = or(c.Proxy.Name, Chainwalk)
+	c.Proxy.Mode = or(c.Proxy.Mode, "iptables")
+	if c.Proxy.Name == Chainwalk {
+		c.Proxy.Binary = or(c.Proxy.Binary, c.Binary)
+	}
+	return c, c.validate()
+}
+
+func or[T comparable](value, fallback T) T {
+	var zero T
+	if value == zero {
+		return fallback
+	}
+	return value
+}
+
+func (c Config) validate() error {
+	var wrong []error
+	refuse := func(format string, values ...any) { wrong = append(wrong, fmt.Errorf("cluster: "+format, values...)) }
+	if !names.MatchString(c.Name) {
+		refuse("the name %q is not one for a host: use small letters, digits, dots and hyphens, 49 at most", c.Name)
+	}
+	switch c.Family {
+	case scenarios.FamilyIPv4, scenarios.FamilyIPv6, scenarios.FamilyDual:
+	default:
+		refuse("the family is %q: want ipv4, ipv6 or dual", c.Family)
+	}
+	switch c.Tool {
+	case scenarios.ToolNFT, scenarios.ToolLegacy:
+	default:
+		refuse("the tool is %q: want nft or legacy", c.Tool)
+	}
+	switch name, mode := c.Proxy.Name, c.Proxy.Mode; {
+	case name == Chainwalk && mode == "iptables", name == KubeProxy && (mode == "iptables" || mode == "nftables"):
+	case name == Chainwalk:
+		refuse("chainwalk has no mode %q: want iptables", mode)
+	case name == KubeProxy:
+		refuse("the mode of kube-proxy is %q: want iptables or nftables", mode)
+	default:
+		refuse("the proxy is %q: want chainwalk or kube-proxy", name)
+	}
+	if c.Workers < 0 || c.Workers > 9 {
+		refuse("%d workers: want 1 to 9", c.Workers)
+	}
+	if c.Pool < 0 || c.Pool > 50 {
+		refuse("%d pods on each node: want 1 to 50", c.Pool)
+	}
+	for about, path := range map[string]string{"chainwalk": c.Binary, "the proxy": c.Proxy.Binary} {
+		if path == "" && about != "chainwalk" {
+			continue // the node image's own
+		}
+		if _, err := os.Stat(path); err != nil {
+			refuse("no binary of %s, build it with CGO_ENABLED=0 GOOS=linux go build ./cmd/chainwalk: %w", about, err)
+		}
+	}
+	return errors.Join(wrong...)
+}
