@@ -1,0 +1,45 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+)
+
+// Command is a program for the relay's machine.
+type Command struct {
+	// Argv is the program and its arguments. It is looked for in PATH.
+	Argv  []string `json:"argv"`
+	Stdin string   `json:"stdin,omitzero"`
+	// Environment is added to the relay's, as NAME=VALUE.
+	Environment []string `json:"environment,omitzero"`
+}
+
+// Exited is what a program left that has ended.
+type Exited struct {
+	// Status is its exit status, or that of a shell where a signal ended it: 128 and the signal's number.
+	Status int `json:"status"`
+	// Stdout and Stderr are the first 32 MiB of each. Text: bytes that are no UTF-8 are replaced.
+	Stdout string `json:"stdout,omitzero"`
+	Stderr string `json:"stderr,omitzero"`
+}
+
+// Snapshot is the NodeSnapshot of the relay's machine, taken now.
+func (c *Client) Snapshot(ctx context.Context) (*snapshot.Node, error) {
+	text, err := ask[string](ctx, c, "", opSnapshot, nil)
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.Read("snapshot", bytes.NewReader([]byte(text)))
+}
+
+// Exec runs a program on the relay's machine until it ends. An exit status is no error. Where the deadline comes first it is killed.
+func (c *Client) Exec(ctx context.Context, command Command) (Exited, error) {
+	return ask[Exited](ctx, c, "", opExec, command)
+}
+
+// Agents are the names of the agents that the relay can reach now.
+func (c *Client) Agents(ctx context.Context) ([]string, error) {
+	return ask[[]string](ctx, c, "", opAgents, nil)
+}
