@@ -16,16 +16,21 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"time"
+
+	"github.com/chainwalk/chainwalk/internal/command"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
+func main() { newCommand().Main() }
+
+func newCommand() *command.Command {
+	var o options
+	return &command.Command{Name: "flaky", Flags: o.define, Valid: o.valid, Look: func(ctx context.Context, packages []string, out io.Writer) (bool, error) {
+		o.packages = packages
+		failed, err := find(ctx, o, out)
+		return !failed, err
+	}}
 }
 
 // options are the flags.
@@ -36,45 +41,16 @@ type options struct {
 	packages             []string
 }
 
-const (
-	exitHeld   = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
-
-func run(ctx context.Context, args []string, out, errOut io.Writer) int {
-	o, err := parseOptions(args, errOut)
-	if err != nil {
-		return exitUsage
-	}
-	failed, err := find(ctx, o, out)
-	if err != nil {
-		fmt.Fprintf(errOut, "flaky: %v\n", err)
-		return exitUsage
-	}
-	if failed {
-		return exitFailed
-	}
-	return exitHeld
-}
-
-func parseOptions(args []string, errOut io.Writer) (options, error) {
-	var o options
-	flags := flag.NewFlagSet("flaky", flag.ContinueOnError)
-	flags.SetOutput(errOut)
+func (o *options) define(flags *flag.FlagSet) {
 	flags.IntVar(&o.runs, "runs", 200, "how often each package is run")
 	flags.IntVar(&o.jobs, "jobs", 2*runtime.NumCPU(), "how many test binaries run at once")
 	flags.DurationVar(&o.slow, "slow", 0, "a package whose first run takes longer is run -slow-runs times; 0: none")
 	flags.IntVar(&o.slowRuns, "slow-runs", 20, "see -slow")
 	flags.BoolVar(&o.race, "race", true, "build with the race detector")
-	if err := flags.Parse(args); err != nil {
-		return o, err
-	}
-	if o.packages = flags.Args(); len(o.packages) == 0 || o.runs < 1 || o.jobs < 1 || o.slowRuns < 1 {
-		flags.Usage()
-		return o, errors.New("bad usage")
-	}
-	return o, nil
+}
+
+func (o *options) valid(packages []string) bool {
+	return len(packages) > 0 && o.runs > 0 && o.jobs > 0 && o.slowRuns > 0
 }
 
 // find runs everything, and says whether a test failed.

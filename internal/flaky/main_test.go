@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/command"
 )
 
 // The tests of a module that fail in some of their runs: each run leaves a file.
@@ -69,14 +71,14 @@ func newModule(t *testing.T, tests map[string]string) {
 
 func flaky(t *testing.T, args ...string) (status int, out string) {
 	var o, e bytes.Buffer
-	status = run(t.Context(), append([]string{"-race=false"}, args...), &o, &e)
+	status = newCommand().Run(t.Context(), append([]string{"-race=false"}, args...), &o, &e)
 	return status, o.String() + e.String()
 }
 
 func TestFindsWhatFailsSometimes(t *testing.T) {
 	newModule(t, map[string]string{"sometimes": someTimes, "never": never})
 	status, out := flaky(t, "-runs", "4", "-jobs", "1", "./...")
-	assert.Equal(t, exitFailed, status)
+	assert.Equal(t, command.Failed, status)
 	assert.Regexp(t, `(?m)^ +4 +2 .* example/sometimes$`, out)
 	assert.Regexp(t, `(?m)^ +4 +0 .* example/never$`, out)
 	assert.NotContains(t, out, "example/none")
@@ -89,13 +91,13 @@ func TestFindsWhatFailsSometimes(t *testing.T) {
 func TestHolds(t *testing.T) {
 	newModule(t, map[string]string{"never": never})
 	status, out := flaky(t, "-runs", "3", "./...")
-	assert.Equal(t, exitHeld, status, out)
+	assert.Equal(t, command.Held, status, out)
 }
 
 func TestFindsPanics(t *testing.T) {
 	newModule(t, map[string]string{"broken": broken})
 	status, out := flaky(t, "-runs", "2", "./...")
-	assert.Equal(t, exitFailed, status)
+	assert.Equal(t, command.Failed, status)
 	assert.Contains(t, out, "example/broken "+wholeBinary+" failed in 2 of 2 runs")
 	assert.Contains(t, out, "panic: lost")
 }
@@ -104,7 +106,7 @@ func TestFindsPanics(t *testing.T) {
 func TestSaysWhatIsSlow(t *testing.T) {
 	newModule(t, map[string]string{"never": never})
 	status, out := flaky(t, "-runs", "5", "-slow", "1ns", "-slow-runs", "2", "./...")
-	assert.Equal(t, exitHeld, status)
+	assert.Equal(t, command.Held, status)
 	assert.Contains(t, out, "SLOW, ONLY 2 RUNS: example/never takes ")
 	assert.Regexp(t, `(?m)^ +2 +0 .* example/never$`, out)
 }
@@ -113,7 +115,7 @@ func TestRefuses(t *testing.T) {
 	newModule(t, map[string]string{"wrong": "package wrong\n\nfunc TestX() { x }\n"})
 	for _, args := range [][]string{{}, {"-runs", "0", "./..."}, {"./nowhere"}, {"./none"}, {"./wrong"}, {"-wrong"}} {
 		status, out := flaky(t, args...)
-		assert.Equal(t, exitUsage, status, "%v: %s", args, out)
+		assert.Equal(t, command.Broken, status, "%v: %s", args, out)
 		assert.NotEmpty(t, out)
 	}
 }

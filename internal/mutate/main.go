@@ -7,19 +7,20 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"time"
 
+	"github.com/chainwalk/chainwalk/internal/command"
 	"github.com/chainwalk/chainwalk/internal/overlay"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
+	var o options
+	c := command.Command{Name: "mutate", Flags: o.define, Valid: o.valid, Look: func(ctx context.Context, _ []string, out io.Writer) (bool, error) {
+		return mutate(ctx, o, out)
+	}}
+	c.Main()
 }
 
 // options are the flags.
@@ -38,38 +39,13 @@ type options struct {
 	by        string
 }
 
-const (
-	exitHeld   = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
-
 // Who is to notice.
 const (
 	withTests = "tests"
 	withFuzz  = "fuzz"
 )
 
-func run(ctx context.Context, args []string, out, errOut io.Writer) int {
-	o, err := parseOptions(args, errOut)
-	if err != nil {
-		return exitUsage
-	}
-	held, err := mutate(ctx, o, out)
-	switch {
-	case err != nil:
-		fmt.Fprintf(errOut, "mutate: %v\n", err)
-		return exitUsage
-	case !held:
-		return exitFailed
-	}
-	return exitHeld
-}
-
-func parseOptions(args []string, errOut io.Writer) (options, error) {
-	var o options
-	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
-	flags.SetOutput(errOut)
+func (o *options) define(flags *flag.FlagSet) {
 	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "how many mutants are tried at once")
 	flags.StringVar(&o.only, "only", "", "try the mutants whose names hold this text")
 	flags.IntVar(&o.every, "every", 1, "try one mutant of so many")
@@ -82,14 +58,10 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	flags.StringVar(&o.survivors, "survivors", "proxier/testdata/survivors.yaml", "the list of mutants that nobody needs to notice")
 	flags.StringVar(&o.by, "by", "", "with tests: those of the packages whose folders begin so")
 	flags.DurationVar(&o.slowest, "slowest", time.Minute, "leave out programs that take more time of processors without a mutant")
-	if err := flags.Parse(args); err != nil {
-		return o, err
-	}
-	if flags.NArg() > 0 || o.jobs < 1 || o.every < 1 || o.cases < 1 || o.with != withTests && o.with != withFuzz {
-		flags.Usage()
-		return o, errors.New("bad usage")
-	}
-	return o, nil
+}
+
+func (o *options) valid(args []string) bool {
+	return len(args) == 0 && o.jobs > 0 && o.every > 0 && o.cases > 0 && (o.with == withTests || o.with == withFuzz)
 }
 
 // mutate does everything, and says whether every survivor is argued.

@@ -17,6 +17,9 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/trackrecord"
 )
 
+// caseFailed is the status of `chainwalk fuzz` if it found something.
+const caseFailed = 1
+
 // binary is chainwalk with all faults.
 type binary struct{ root, path string }
 
@@ -55,7 +58,7 @@ func (b *binary) timed(ctx context.Context, fault string, args ...string) (outpu
 		took = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 	}
 	var status *exec.ExitError
-	if errors.As(err, &status) && status.ExitCode() == exitFailed {
+	if errors.As(err, &status) && status.ExitCode() == caseFailed {
 		return out.Bytes(), took, false, nil
 	}
 	if err != nil {

@@ -13,24 +13,24 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/command"
 	"github.com/chainwalk/chainwalk/internal/overlay"
 	"github.com/chainwalk/chainwalk/scenarios/trackrecord"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
+	var o options
+	c := command.Command{Name: "record", Flags: o.define, Valid: o.valid, Look: func(ctx context.Context, _ []string, out io.Writer) (bool, error) {
+		return record(ctx, o, out)
+	}}
+	c.Main()
 }
 
 // options are the flags.
@@ -40,46 +40,17 @@ type options struct {
 	write, kept        bool
 }
 
-const (
-	exitHeld   = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
-
-func run(ctx context.Context, args []string, out, errOut io.Writer) int {
-	o, err := parseOptions(args, errOut)
-	if err != nil {
-		return exitUsage
-	}
-	held, err := record(ctx, o, out)
-	switch {
-	case err != nil:
-		fmt.Fprintf(errOut, "record: %v\n", err)
-		return exitUsage
-	case !held:
-		return exitFailed
-	}
-	return exitHeld
-}
-
-func parseOptions(args []string, errOut io.Writer) (options, error) {
-	var o options
-	flags := flag.NewFlagSet("record", flag.ContinueOnError)
-	flags.SetOutput(errOut)
+func (o *options) define(flags *flag.FlagSet) {
 	flags.IntVar(&o.seeds, "seeds", 1, "with how many seeds each fault is looked for")
 	flags.IntVar(&o.cases, "cases", 2000, "how many cases may be judged until a fault is found")
 	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "how many faults are looked for at once")
 	flags.StringVar(&o.only, "only", "", "these faults only: their names with commas between them")
 	flags.BoolVar(&o.kept, "kept", false, "look only for the faults of which a file is kept")
 	flags.BoolVar(&o.write, "write", false, "keep what was found, and write docs/track-record.md")
-	if err := flags.Parse(args); err != nil {
-		return o, err
-	}
-	if flags.NArg() > 0 || o.seeds < 1 || o.cases < 1 || o.jobs < 1 || o.write && o.kept {
-		flags.Usage()
-		return o, errors.New("bad usage")
-	}
-	return o, nil
+}
+
+func (o *options) valid(args []string) bool {
+	return len(args) == 0 && o.seeds > 0 && o.cases > 0 && o.jobs > 0 && !(o.write && o.kept)
 }
 
 // record does everything, and says whether every fault was found.

@@ -4,19 +4,23 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
+
+	"github.com/chainwalk/chainwalk/internal/command"
 )
 
 func main() {
 	klog.SetLogger(logr.Discard())
-	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
+	b := &bench{}
+	c := command.Command{Name: "bench", Flags: b.define, Look: b.look}
+	c.Main()
 }
 
 // sizes are the numbers of services, of endpointsEach endpoints.
@@ -34,24 +38,17 @@ type bench struct {
 	failed bool
 }
 
-func execute(args []string, out, errOut io.Writer) int {
-	b := &bench{out: out}
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.SetOutput(errOut)
+func (b *bench) define(flags *flag.FlagSet) {
 	flags.IntVar(&b.rounds, "rounds", 9, "how often each side is measured")
-	if err := flags.Parse(args); err != nil {
-		return 2
-	}
+}
+
+// look measures everything, and says whether all goals are held.
+func (b *bench) look(_ context.Context, _ []string, out io.Writer) (held bool, err error) {
+	b.out = out
 	fmt.Fprintf(out, "Services of %d endpoints each, one EndpointSlice a service. Times are CPU times of the process, with garbage\n"+
 		"collection: median of %d rounds (smallest to largest); the two take turns. kube-proxy is v1.36.3.\n\n", endpointsEach, b.rounds)
-	if err := errors.Join(b.memory(), b.firstSync(), b.fullSync(), b.partialSyncs()); err != nil {
-		fmt.Fprintln(errOut, err)
-		return 2
-	}
-	if b.failed {
-		return 1
-	}
-	return 0
+	err = errors.Join(b.memory(), b.firstSync(), b.fullSync(), b.partialSyncs())
+	return !b.failed, err
 }
 
 // goal prints what was reached of what has to be.

@@ -20,6 +20,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
+	"github.com/chainwalk/chainwalk/internal/command"
 	"github.com/chainwalk/chainwalk/kindtest/netns"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -33,58 +34,51 @@ import (
 
 func main() {
 	klog.SetLogger(logr.Discard())
-	os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	o := options{number: -1, fuzz: fuzz.Options{
+		Commit: version(), Program: "hunt", Trial: trial.Options{Proxier: peers.Process}, Gen: gen.Options{OtherFamily: true, FarFlows: true},
+	}}
+	c := command.Command{Name: "hunt", Flags: o.define, Look: func(ctx context.Context, files []string, out io.Writer) (bool, error) {
+		broken, err := o.hunt(ctx, files, out)
+		return !broken, err
+	}}
+	c.Main()
 }
 
 // options are the flags.
 type options struct {
-	fuzz    fuzz.Options
-	seeds   int
-	time    time.Duration
-	out, on string
+	fuzz            fuzz.Options
+	seeds, number   int
+	time            time.Duration
+	out, on         string
+	without, except string
 }
 
-func execute(ctx context.Context, args []string, out, errOut io.Writer) int {
-	o := options{fuzz: fuzz.Options{
-		Commit: version(), Program: "hunt", Trial: trial.Options{Proxier: peers.Process}, Gen: gen.Options{OtherFamily: true, FarFlows: true},
-	}}
-	var without, except string
-	number := -1
-	flags := flag.NewFlagSet("hunt", flag.ContinueOnError)
-	flags.SetOutput(errOut)
+func (o *options) define(flags *flag.FlagSet) {
 	flags.Uint64Var(&o.fuzz.Seed, "seed", 1, "chooses the cases")
 	flags.IntVar(&o.seeds, "seeds", 1, "how many seeds to play, from -seed on; the results are joined")
-	flags.IntVar(&number, "case", -1, "play this case alone")
+	flags.IntVar(&o.number, "case", -1, "play this case alone")
 	flags.IntVar(&o.fuzz.Runs, "runs", 0, "how many cases to play; 0: as many as the time allows")
 	flags.DurationVar(&o.time, "time", time.Minute, "how long to play cases, if -runs is not given")
 	flags.IntVar(&o.fuzz.Workers, "workers", runtime.GOMAXPROCS(0), "how many cases to play at the same time")
 	flags.IntVar(&o.fuzz.Shrinks, "shrinks", 1000, "how many smaller cases to try for a violation")
-	flags.StringVar(&without, "without", "", "features that no case has, by comma")
-	flags.StringVar(&except, "except", "", "clauses that are not looked at, by comma")
+	flags.StringVar(&o.without, "without", "", "features that no case has, by comma")
+	flags.StringVar(&o.except, "except", "", "clauses that are not looked at, by comma")
 	flags.StringVar(&o.out, "out", "", "folder to write the scenarios to")
 	flags.StringVar(&o.on, "on", scenarios.BackendSim, "where to play files: sim or netns")
-	if err := flags.Parse(args); err != nil {
-		return 2
+}
+
+// hunt plays files, or generated cases if there are none.
+func (o *options) hunt(ctx context.Context, files []string, out io.Writer) (broken bool, err error) {
+	if o.number >= 0 {
+		o.fuzz.First, o.fuzz.Runs = o.number, 1
 	}
-	if number >= 0 {
-		o.fuzz.First, o.fuzz.Runs = number, 1
+	if err := o.leaveOut(); err != nil {
+		return false, err
 	}
-	broken, err := o.leaveOut(without, except)
-	switch {
-	case err != nil:
-	case flags.NArg() > 0:
-		broken, err = o.play(ctx, flags.Args(), out)
-	default:
-		broken, err = o.search(ctx, out)
+	if len(files) > 0 {
+		return o.play(ctx, files, out)
 	}
-	switch {
-	case err != nil:
-		fmt.Fprintln(errOut, "hunt:", err)
-		return 2
-	case broken:
-		return 1
-	}
-	return 0
+	return o.search(ctx, out)
 }
 
 // version is kube-proxy's, for the heads of files.
@@ -102,28 +96,28 @@ func version() string {
 }
 
 // leaveOut reads what not to make and what not to look at.
-func (o *options) leaveOut(without, except string) (broken bool, err error) {
-	for name := range strings.SplitSeq(without, ",") {
+func (o *options) leaveOut() error {
+	for name := range strings.SplitSeq(o.without, ",") {
 		if name == "" {
 			continue
 		}
 		feature, err := gen.FeatureNamed(name)
 		if err != nil {
-			return false, err
+			return err
 		}
 		o.fuzz.Gen.Without |= gen.Of(feature)
 	}
-	for name := range strings.SplitSeq(except, ",") {
+	for name := range strings.SplitSeq(o.except, ",") {
 		if name == "" {
 			continue
 		}
 		clause := oracle.ByName(name)
 		if clause == nil {
-			return false, fmt.Errorf("there is no clause %q", name)
+			return fmt.Errorf("there is no clause %q", name)
 		}
 		o.fuzz.Trial.Except = append(o.fuzz.Trial.Except, clause)
 	}
-	return false, nil
+	return nil
 }
 
 // search plays generated cases.

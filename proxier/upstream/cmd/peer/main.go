@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -43,7 +44,10 @@ func execute(args []string, out, errOut io.Writer) int {
 	flags.Uint64Var(&o.seed, "seed", 1, "of the cases")
 	flags.IntVar(&o.tries, "shrink", 400, "how many smaller cases to try when one shows a difference")
 	flags.StringVar(&o.folder, "testdata", "testdata", "the folder of the cases that are always run")
-	if err := flags.Parse(args); err != nil {
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
 		return 2
 	}
 	report := judge.NewReport()

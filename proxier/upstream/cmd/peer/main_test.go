@@ -30,6 +30,7 @@ func TestExecute(t *testing.T) {
 		"a file that is not there":         {args: []string{"nowhere.yaml"}, status: 2, message: "nowhere.yaml"},
 		"a file that is no case":           {args: []string{wrong}, status: 2, message: "step 1 has 0 events"},
 		"explanations without their cases": {args: []string{"-cases", "0", "-testdata", empty}, status: 2, message: empty},
+		"help":                             {args: []string{"-h"}, message: "how many cases to make"},
 		"an unknown flag":                  {args: []string{"-wrong"}, status: 2, message: "-wrong"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,64 @@
+// Package command is the frame of the commands of this repository that look whether something holds: flags, what is printed of an error,
+// and the status to exit with.
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+)
+
+// The statuses to exit with.
+const (
+	Held   = 0 // everything holds, or somebody asked for help
+	Failed = 1 // something does not hold
+	Broken = 2 // bad usage, or it could not look
+)
+
+// Command looks whether something holds.
+type Command struct {
+	Name string
+	// Flags defines the flags.
+	Flags func(*flag.FlagSet)
+	// Valid reports whether the flags, and what stands behind them, make sense. Nil: they always do.
+	Valid func(args []string) bool
+	// Look says whether everything holds. An error says that it could not look.
+	Look func(ctx context.Context, args []string, out io.Writer) (held bool, err error)
+}
+
+// Run runs the command with the arguments behind its name, and says with which status to exit.
+func (c *Command) Run(ctx context.Context, args []string, out, errOut io.Writer) (status int) {
+	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	c.Flags(flags)
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return Held
+	case err != nil:
+		return Broken
+	case c.Valid != nil && !c.Valid(flags.Args()):
+		flags.Usage()
+		return Broken
+	}
+	held, err := c.Look(ctx, flags.Args(), out)
+	switch {
+	case err != nil:
+		fmt.Fprintf(errOut, "%s: %v\n", c.Name, err)
+		return Broken
+	case !held:
+		return Failed
+	}
+	return Held
+}
+
+// Main runs the command as a process, until it ends or is interrupted.
+func (c *Command) Main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	status := c.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
