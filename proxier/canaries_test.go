@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
@@ -152,50 +151,6 @@ func TestReloadThatSucceedsIsSilent(t *testing.T) {
 	require.NoError(t, err)
 	early.Monitor(time.Minute, nil)
 	assert.Empty(t, *told, "nothing is there to write yet")
-}
-
-// Without a sync period of its own, a large cluster's unused chains wait for 30 seconds.
-func TestDefaultSyncPeriod(t *testing.T) {
-	config, _ := testConfig(v1.IPv4Protocol)
-	clock := testclock.NewFakeClock(time.Unix(1000000, 0))
-	config.Clock = clock
-	r := config.IPTables.(*recorder)
-	p := started(t, config)
-	addClusterIPs(p, 1, 1001)
-	service := webService()
-	p.OnServiceAdd(service)
-	p.OnEndpointSliceAdd(webSlice(v1.IPv4Protocol, "10.180.0.1", true))
-	require.NoError(t, p.Sync())
-	p.OnServiceDelete(service)
-	clock.Step(30*time.Second - 1)
-	require.NoError(t, p.Sync())
-	assert.NotContains(t, r.last(), "\n-X ")
-	clock.Step(1)
-	require.NoError(t, p.Sync())
-	assert.Contains(t, r.last(), "\n-X ")
-}
-
-// As long as a cluster is small all unused chains go with each sync, so the period begins with the last of these.
-func TestSyncPeriodOfAClusterThatGrows(t *testing.T) {
-	config, _ := testConfig(v1.IPv4Protocol)
-	clock := testclock.NewFakeClock(time.Unix(1000000, 0))
-	config.Clock, config.SyncPeriod = clock, 30*time.Second
-	r := config.IPTables.(*recorder)
-	p := started(t, config)
-	clock.Step(20 * time.Second)
-	service := webService()
-	p.OnServiceAdd(service)
-	p.OnEndpointSliceAdd(webSlice(v1.IPv4Protocol, "10.180.0.1", true))
-	require.NoError(t, p.Sync())
-	addClusterIPs(p, 1, 1001)
-	require.NoError(t, p.Sync())
-	p.OnServiceDelete(service)
-	clock.Step(29 * time.Second)
-	require.NoError(t, p.Sync())
-	assert.NotContains(t, r.last(), "\n-X ")
-	clock.Step(time.Second)
-	require.NoError(t, p.Sync())
-	assert.Contains(t, r.last(), "\n-X ")
 }
 
 // A kernel that says that it is not liberal is not.

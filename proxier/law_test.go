@@ -12,7 +12,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	testclock "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/proxier"
@@ -250,11 +249,7 @@ func (c *cluster) fresh(t *rapid.T, config proxier.Config) (chainText, map[strin
 // Above 1,000 endpoints rules for endpoints are written without comments, and
 // chains that are out of use wait for the sync period.
 func TestLargeCluster(t *testing.T) {
-	config, _ := testConfig(v1.IPv4Protocol)
-	clock := testclock.NewFakeClock(time.Unix(1000000, 0))
-	config.Clock, config.SyncPeriod = clock, 30*time.Second
-	r := config.IPTables.(*recorder)
-	p := started(t, config)
+	p, r, clock := startedWithClock(t, 30*time.Second)
 	sync := func() string {
 		r.restored = nil
 		require.NoError(t, p.Sync())
@@ -294,11 +289,7 @@ func TestLargeCluster(t *testing.T) {
 
 // A chain that is in use again must not be deleted with the others.
 func TestChainReturnsBeforeItsDeletion(t *testing.T) {
-	config, _ := testConfig(v1.IPv4Protocol)
-	clock := testclock.NewFakeClock(time.Unix(1000000, 0))
-	config.Clock = clock
-	r := config.IPTables.(*recorder)
-	p := started(t, config)
+	p, r, clock := startedWithClock(t, 0)
 	addClusterIPs(p, 1, 1001)
 	service, slice := webService(), webSlice(v1.IPv4Protocol, "10.180.0.1", true)
 	p.OnServiceAdd(service)
@@ -318,11 +309,7 @@ func TestChainReturnsBeforeItsDeletion(t *testing.T) {
 
 // Once an hour everything is written, whatever has changed.
 func TestFullSyncEveryHour(t *testing.T) {
-	config, _ := testConfig(v1.IPv4Protocol)
-	clock := testclock.NewFakeClock(time.Unix(1000000, 0))
-	config.Clock = clock
-	r := config.IPTables.(*recorder)
-	p := started(t, config)
+	p, r, clock := startedWithClock(t, 0)
 	r.calls = nil
 	clock.Step(time.Hour - time.Second)
 	require.NoError(t, p.Sync())

@@ -9,18 +9,43 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/chainwalk/chainwalk/proxier"
 )
 
-// A full sync that cannot read what the kernel holds remembers what it has written before: the next one that writes changes deletes it.
-func TestChainsOfAFullSyncThatCouldNotReadTheKernel(t *testing.T) {
+// startedWithClock is a proxier that has synced, its tools, and its clock.
+func startedWithClock(t *testing.T, syncPeriod time.Duration) (*proxier.Proxier, *recorder, *testclock.FakeClock) {
 	config, _ := testConfig(v1.IPv4Protocol)
-	r := config.IPTables.(*recorder)
-	p := started(t, config)
+	clock := testclock.NewFakeClock(time.Unix(1000000, 0))
+	config.Clock, config.SyncPeriod = clock, syncPeriod
+	return started(t, config), config.IPTables.(*recorder), clock
+}
+
+// addWeb adds a service and its endpoint.
+func addWeb(p *proxier.Proxier) (*v1.Service, *discovery.EndpointSlice) {
 	service, slice := webService(), webSlice(v1.IPv4Protocol, "10.180.0.1", true)
 	p.OnServiceAdd(service)
 	p.OnEndpointSliceAdd(slice)
+	return service, slice
+}
+
+// deletesAfter checks that chains out of use are deleted after some time, and not before.
+func deletesAfter(t *testing.T, p *proxier.Proxier, r *recorder, clock *testclock.FakeClock, d time.Duration) {
+	clock.Step(d - 1)
+	require.NoError(t, p.Sync())
+	assert.NotContains(t, r.last(), "\n-X ")
+	clock.Step(1)
+	require.NoError(t, p.Sync())
+	assert.Contains(t, r.last(), "\n-X ")
+}
+
+// A full sync that cannot read what the kernel holds remembers what it has written before: the next one that writes changes deletes it.
+func TestChainsOfAFullSyncThatCouldNotReadTheKernel(t *testing.T) {
+	p, r, _ := startedWithClock(t, 0)
+	service, slice := addWeb(p)
 	kept := service.DeepCopy()
 	kept.Name, kept.Spec.ClusterIP, kept.Spec.ClusterIPs, kept.Spec.Ports[0].NodePort = "kept", "172.30.0.42", nil, 30081
 	keptSlice := webSlice(v1.IPv4Protocol, "10.180.0.2", true)
@@ -52,12 +77,8 @@ func TestChainsOfAFullSyncThatCouldNotReadTheKernel(t *testing.T) {
 
 // A full sync that can read the kernel deletes what is in it and not in use, whoever wrote it, and then nothing is remembered.
 func TestChainsOfAFullSyncThatReadsTheKernel(t *testing.T) {
-	config, _ := testConfig(v1.IPv4Protocol)
-	r := config.IPTables.(*recorder)
-	p := started(t, config)
-	service, slice := webService(), webSlice(v1.IPv4Protocol, "10.180.0.1", true)
-	p.OnServiceAdd(service)
-	p.OnEndpointSliceAdd(slice)
+	p, r, _ := startedWithClock(t, 0)
+	service, _ := addWeb(p)
 	require.NoError(t, p.Sync())
 	r.natNames = append(r.natNames, "KUBE-SVC-OF-OLDER-ONE", "FOREIGN", "KUBE-SEPARATE")
 	p.OnServiceDelete(service)
@@ -75,11 +96,7 @@ func TestChainsOfAFullSyncThatReadsTheKernel(t *testing.T) {
 // At 1,000 endpoints chains that are out of use go at once; one more, and they wait for the sync period, counted from the last time that all went.
 func TestUnusedChainsAtTheBoundOfLargeClusters(t *testing.T) {
 	for _, endpoints := range []int{1000, 1001} {
-		config, _ := testConfig(v1.IPv4Protocol)
-		clock := testclock.NewFakeClock(time.Unix(1000000, 0))
-		config.Clock, config.SyncPeriod = clock, 30*time.Second
-		r := config.IPTables.(*recorder)
-		p := started(t, config)
+		p, r, clock := startedWithClock(t, 30*time.Second)
 		addClusterIPs(p, 1, endpoints)
 		service, none := webService(), webSlice(v1.IPv4Protocol, "10.180.0.1", true)
 		p.OnServiceAdd(service)
@@ -109,33 +126,32 @@ func TestUnusedChainsAtTheBoundOfLargeClusters(t *testing.T) {
 	}
 }
 
-// Who says no sync period has that of kube-proxy.
-func TestUnusedChainsOfALargeClusterWaitForHalfAMinute(t *testing.T) {
-	config, _ := testConfig(v1.IPv4Protocol)
-	clock := testclock.NewFakeClock(time.Unix(1000000, 0))
-	config.Clock, config.SyncPeriod = clock, 0
-	r := config.IPTables.(*recorder)
-	p := started(t, config)
-	addClusterIPs(p, 1, 1002)
-	require.NoError(t, p.SyncAll())
-	changed := clusterIPSlice(0, 1001)
-	p.OnEndpointSliceUpdate(nil, changed)
-	clock.Step(30*time.Second - time.Nanosecond)
+// Without a sync period of its own, a large cluster's unused chains wait for 30 seconds.
+func TestDefaultSyncPeriod(t *testing.T) {
+	p, r, clock := startedWithClock(t, 0)
+	addClusterIPs(p, 1, 1001)
+	service, _ := addWeb(p)
 	require.NoError(t, p.Sync())
-	assert.NotContains(t, r.last(), "-X KUBE-SEP-")
-	clock.Step(time.Nanosecond)
+	p.OnServiceDelete(service)
+	deletesAfter(t, p, r, clock, 30*time.Second)
+}
+
+// As long as a cluster is small all unused chains go with each sync, so the period begins with the last of these.
+func TestSyncPeriodOfAClusterThatGrows(t *testing.T) {
+	p, r, clock := startedWithClock(t, 30*time.Second)
+	clock.Step(20 * time.Second)
+	service, _ := addWeb(p)
 	require.NoError(t, p.Sync())
-	assert.Contains(t, r.last(), "-X KUBE-SEP-")
+	addClusterIPs(p, 1, 1001)
+	require.NoError(t, p.Sync())
+	p.OnServiceDelete(service)
+	deletesAfter(t, p, r, clock, 30*time.Second)
 }
 
 // What waited to be deleted does not wait any longer once a full sync has read what the kernel holds, whether it was there or not.
 func TestChainsThatWaitAreForgottenByAFullSync(t *testing.T) {
-	config, _ := testConfig(v1.IPv4Protocol)
-	r := config.IPTables.(*recorder)
-	p := started(t, config)
-	service, slice := webService(), webSlice(v1.IPv4Protocol, "10.180.0.1", true)
-	p.OnServiceAdd(service)
-	p.OnEndpointSliceAdd(slice)
+	p, r, _ := startedWithClock(t, 0)
+	service, _ := addWeb(p)
 	require.NoError(t, p.Sync())
 	r.fail["save"] = errFault
 	p.OnServiceDelete(service)
@@ -150,9 +166,7 @@ func TestChainsThatWaitAreForgottenByAFullSync(t *testing.T) {
 
 // Endpoints that go and endpoints that change in one sync count together.
 func TestLargeClusterThatBecomesSmall(t *testing.T) {
-	config, _ := testConfig(v1.IPv4Protocol)
-	r := config.IPTables.(*recorder)
-	p := started(t, config)
+	p, r, _ := startedWithClock(t, 0)
 	addClusterIPs(p, 2, 501)
 	require.NoError(t, p.Sync())
 	p.OnServiceDelete(&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: clusterIPName(0)}})
