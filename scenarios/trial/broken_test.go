@@ -6,6 +6,7 @@ import (
 	"io"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -242,15 +243,17 @@ func (b backend) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Ses
 	return sim.NewWorld(ctx, c, sim.Options{Proxier: b.proxier})
 }
 
-// Each fault is found, by the clause that it breaks, and its witness is an ordinary file that
-// fails with the fault and holds without it.
-func TestFaultsAreFound(t *testing.T) {
-	for i, c := range []struct {
-		name    string
-		proxier node.Proxier
-		steps   string
-		clause  string
-	}{
+// fault is a proxier that does something wrong, and steps by which it is found.
+type fault struct {
+	name    string
+	proxier node.Proxier
+	steps   string
+	clause  string
+}
+
+// wrongRules are faults of what is written.
+func wrongRules() []fault {
+	return []fault{
 		{"outsiders are not masqueraded", without(`-A KUBE-(EXT|SVC)-.* -j KUBE-MARK-MASQ`), nothing, "external-masqueraded"},
 		{"a hairpin is not masqueraded", without(`-A KUBE-SEP-.* -j KUBE-MARK-MASQ`), nothing, "cluster-ip-served"},
 		{"another endpoint", editing(func(in string) string {
@@ -282,6 +285,12 @@ func TestFaultsAreFound(t *testing.T) {
 		{"established packets are dropped", editing(func(in string) string {
 			return strings.Replace(in, "-A KUBE-FORWARD ", "-A KUBE-FORWARD -m conntrack --ctstate ESTABLISHED -j DROP\n-A KUBE-FORWARD ", 1)
 		}), nothing, "replies-come-back"},
+	}
+}
+
+// wrongAround are faults of what a proxier does beside writing rules, and of when it writes them.
+func wrongAround() []fault {
+	return []fault{
 		{"health checks lag behind", wrapping(func(p node.Proxy) node.Proxy { return &unhealthy{p} }), `
 - apply:
   - {apiVersion: v1, kind: Service, metadata: {name: lb}, spec: {type: LoadBalancer, clusterIP: 172.30.0.77, externalTrafficPolicy: Local,
@@ -342,29 +351,38 @@ func TestFaultsAreFound(t *testing.T) {
 		}()), `
 - fault: {restoreFails: 1, node: node1}
 ` + web(onNode1) + dns(""), "cluster-ip-served"},
-	} {
+	}
+}
+
+// Each fault is found, by the clause that it breaks, and its witness is an ordinary file that
+// fails with the fault and holds without it.
+func TestFaultsAreFound(t *testing.T) {
+	for i, c := range slices.Concat(wrongRules(), wrongAround()) {
 		if i%race.Every(3) != 0 {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
 			s := read(t, cluster+c.steps)
-			sound, err := Run(t.Context(), s, Options{})
-			require.NoError(t, err)
-			require.Empty(t, sound.Findings)
-
-			report, err := Run(t.Context(), s, Options{Proxier: c.proxier})
-			require.NoError(t, err)
-			require.NotEmpty(t, report.Findings)
 			var clauses []string
-			for _, f := range report.Findings {
+			for _, f := range findings(t, s, c.proxier) {
 				clauses = append(clauses, f.Clause.Name)
-			}
-			assert.Contains(t, clauses, c.clause)
-			for _, f := range report.Findings {
 				checkWitness(t, &f, s, c.proxier)
 			}
+			assert.Contains(t, clauses, c.clause)
 		})
 	}
+}
+
+// findings are those of a proxier in a case in which a sound one has none.
+func findings(t *testing.T, s *scenarios.Scenario, proxier node.Proxier) []Finding {
+	t.Helper()
+	sound, err := Run(t.Context(), s, Options{})
+	require.NoError(t, err)
+	require.Empty(t, sound.Findings)
+	report, err := Run(t.Context(), s, Options{Proxier: proxier})
+	require.NoError(t, err)
+	require.NotEmpty(t, report.Findings)
+	return report.Findings
 }
 
 // The format has no words for whether a sync is due, so these have no witness.
@@ -385,15 +403,10 @@ func TestSyncsAreDue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := read(t, cluster+c.steps)
-			report, err := Run(t.Context(), s, Options{})
-			require.NoError(t, err)
-			require.Empty(t, report.Findings)
-
-			report, err = Run(t.Context(), s, Options{Proxier: c.proxier})
-			require.NoError(t, err)
-			require.Len(t, report.Findings, 1)
-			assert.Equal(t, c.clause, report.Findings[0].Clause)
-			assert.Nil(t, report.Findings[0].Witness(s))
+			found := findings(t, s, c.proxier)
+			require.Len(t, found, 1)
+			assert.Equal(t, c.clause, found[0].Clause)
+			assert.Nil(t, found[0].Witness(s))
 		})
 	}
 }

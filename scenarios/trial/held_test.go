@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/scenarios/node"
@@ -98,14 +97,7 @@ func TestFaultsThatPassAreFound(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := read(t, cluster+c.steps)
-			sound, err := Run(t.Context(), s, Options{})
-			require.NoError(t, err)
-			require.Empty(t, sound.Findings)
-
-			report, err := Run(t.Context(), s, Options{Proxier: c.proxier})
-			require.NoError(t, err)
-			require.NotEmpty(t, report.Findings)
-			f := report.Findings[0]
+			f := findings(t, s, c.proxier)[0]
 			assert.Equal(t, c.clause, f.Clause.Name)
 			assert.Equal(t, c.step, f.Step)
 			if c.command != "" && assert.NotNil(t, f.Point) {
