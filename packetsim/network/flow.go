@@ -84,6 +84,33 @@ func (n *Network) EstablishQuietly(c Connect, pick func([]Reached) int) (*Flow, 
 	return n.keep(&c, connections[i])
 }
 
+// Ends are the two ends of a connection, as they know each other.
+type Ends struct {
+	// Socket is the client's own address and port.
+	Socket netip.AddrPort
+	// Server is the host that was reached, empty if none was; Asked is the address that it was asked at, and Client the one that it
+	// knows as its client's.
+	Server        string
+	Asked, Client netip.AddrPort
+}
+
+// Resume is a connection that was made before, by what its ends know of it. No packet is sent: what hosts on the way know of the
+// connection they were built with.
+func (n *Network) Resume(c Connect, ends Ends) (*Flow, error) {
+	c.Source, c.SourcePort = ends.Socket.Addr(), ends.Socket.Port()
+	if err := n.checkConnect(&c); err != nil {
+		return nil, err
+	}
+	if ends.Server != "" && n.hosts[ends.Server] == nil {
+		return nil, fmt.Errorf("resume from %s: there is no host %s", c.From, ends.Server)
+	}
+	made := Connection{Made: true, Socket: ends.Socket, Server: ends.Server, Asked: ends.Asked, Client: ends.Client}
+	made.Forward.Packet = made.clientPacket(&c, packetsim.SYN)
+	first := &made.Forward.Packet
+	first.Src, first.SrcPort, first.Dst, first.DstPort = ends.Client.Addr(), ends.Client.Port(), ends.Asked.Addr(), ends.Asked.Port()
+	return &Flow{Connection: made, network: n, want: c, client: n.hosts[c.From], server: n.hosts[ends.Server]}, nil
+}
+
 // keep makes a connection again, along the way that was chosen.
 func (n *Network) keep(want *Connect, chosen Connection) (*Flow, error) {
 	if err := n.checkConnect(want); err != nil {

@@ -103,14 +103,14 @@ func (e *exam) arrive(node string, in *packetsim.Input) bool {
 	}
 	for i := range e.topology.Pods {
 		if p := &e.topology.Pods[i]; p.Node == node && slices.Contains(p.Addresses, in.Src) {
-			in.In = e.lab.entrances[[2]string{p.Name, node}]
+			in.In = e.lab.Entrance(p.Name, node)
 			return true
 		}
 	}
 	if slices.ContainsFunc(e.topology.Node(node).PodCIDRs, func(p netip.Prefix) bool { return p.Contains(in.Src) }) {
 		return false
 	}
-	in.In = e.lab.entrances[[2]string{"", node}]
+	in.In = e.lab.Entrance("", node)
 	return true
 }
 
@@ -123,7 +123,7 @@ func (e *exam) isOwn(node string, a netip.Addr) bool {
 
 // goOn gives the node the packet, which is to leave it for its other end.
 func (l *lab) goOn(spec *oracle.Spec, p probe) ([]oracle.Violation, []story, error) {
-	node := l.network.Host(p.live.node)
+	node := l.Network.Host(p.live.node)
 	outcomes, err := node.Walk(p.live.input)
 	if err != nil {
 		return nil, nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
+	labs "github.com/chainwalk/chainwalk/scenarios/lab"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 )
@@ -38,7 +39,7 @@ type exam struct {
 	cluster  *Cluster
 	topology *scenarios.Cluster
 	spec     *oracle.Spec
-	nodes    map[string]*attached
+	nodes    map[string]*labs.Node
 	lab      *lab // the nodes as they are
 	report   *Report
 
@@ -59,13 +60,13 @@ func (c *Cluster) exam() (*exam, error) {
 	if err != nil {
 		return nil, err
 	}
-	widen(resolved, c.Snapshots)
-	e := &exam{cluster: c, topology: resolved, nodes: map[string]*attached{},
+	labs.Widen(resolved, c.Snapshots)
+	e := &exam{cluster: c, topology: resolved, nodes: map[string]*labs.Node{},
 		report: &Report{Version: ReportVersion, Findings: []Finding{}, Notes: notes}}
 	for _, taken := range c.Snapshots {
-		node := attach(taken, resolved.Pods)
+		node := labs.Attach(taken, resolved.Pods, isLive)
 		e.nodes[taken.Hostname] = node
-		e.report.Notes = append(e.report.Notes, node.notes...)
+		e.report.Notes = append(e.report.Notes, node.Notes...)
 		e.report.Notes = append(e.report.Notes, c.newerThan(taken)...)
 	}
 	hosts, err := e.hosts()
@@ -103,7 +104,7 @@ func (e *exam) hosts() (map[string]*packetsim.Host, error) {
 // oracleCluster is what the oracle judges by: the addresses of the nodes' devices, and the devices to pods, are those of
 // the snapshots.
 func (e *exam) oracleCluster(objects []manifest.Object) *oracle.Cluster {
-	out := e.lab.plan.Oracle(slices.Concat(objects, nodeObjects(e.cluster.nodes())))
+	out := e.lab.Plan.Oracle(slices.Concat(objects, nodeObjects(e.cluster.nodes())))
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
 		node := e.nodes[n.Name]
@@ -122,7 +123,7 @@ func (e *exam) oracleCluster(objects []manifest.Object) *oracle.Cluster {
 	}
 	for i := range out.Pods {
 		if node := e.nodes[out.Pods[i].Node]; node != nil {
-			out.Pods[i].Device = node.pods[out.Pods[i].Name]
+			out.Pods[i].Device = node.Pods[out.Pods[i].Name]
 		}
 	}
 	return out

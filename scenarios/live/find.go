@@ -75,7 +75,7 @@ func (e *exam) compare() error {
 		if err := e.cluster.heal(host, object, e.topology.Configs[object.Name]); err != nil {
 			return err
 		}
-		have := e.lab.network.Host(object.Name).Netfilter()
+		have := e.lab.Network.Host(object.Name).Netfilter()
 		var sum difference
 		for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
 			was, err := rulesetOf(have, family)

@@ -154,7 +154,7 @@ func newMutations(t *testing.T, tools string) *mutations {
 
 // add adds kube-proxy's rules of a node, in their order.
 func (m *mutations) add(t *testing.T, node string, family fakeipt.Family) {
-	host := m.sound.lab.network.Host(node)
+	host := m.sound.lab.Network.Host(node)
 	chains, err := rulesetOf(host.Netfilter(), family)
 	require.NoError(t, err)
 	m.chains[fmt.Sprint(node, family)] = chains

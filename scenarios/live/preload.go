@@ -8,6 +8,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
+	labs "github.com/chainwalk/chainwalk/scenarios/lab"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
 
@@ -23,7 +24,7 @@ func (c *Cluster) preload(d *draft) (out []scenarios.Preload, notes []string, er
 		return nil, nil, err
 	}
 	for _, taken := range c.Snapshots {
-		devices := simulatedDevices(resolved, attach(taken, resolved.Pods))
+		devices := simulatedDevices(resolved, labs.Attach(taken, resolved.Pods, isLive))
 		for i := range taken.IPTables {
 			rules := &taken.IPTables[i]
 			family := scenarios.FamilyIPv4
@@ -46,15 +47,15 @@ func (c *Cluster) preload(d *draft) (out []scenarios.Preload, notes []string, er
 }
 
 // simulatedDevices are the devices of a simulated node in the place of the real one's.
-func simulatedDevices(cluster *scenarios.Cluster, node *attached) map[string]string {
+func simulatedDevices(cluster *scenarios.Cluster, node *labs.Node) map[string]string {
 	out := map[string]string{}
 	for port, pod := range plan.Of(cluster).Pods {
 		if port.Host == node.Hostname {
-			out[node.pods[pod]] = port.Device
+			out[node.Pods[pod]] = port.Device
 		}
 	}
 	for _, a := range cluster.Node(node.Hostname).Addresses {
-		if device, _ := deviceWith(node.Node, a); device != "" {
+		if device, _ := labs.DeviceWith(node.Node, a); device != "" {
 			out[device] = plan.Underlay
 		}
 	}

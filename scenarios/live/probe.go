@@ -238,8 +238,8 @@ func (l *lab) try(spec *oracle.Spec, p probe, tell bool) (wrong []oracle.Violati
 // checkpoint opens one on every host; what it returns takes everything back.
 func (l *lab) checkpoint() func() {
 	var opened []packetsim.Checkpoint
-	for _, name := range l.network.Hosts() {
-		opened = append(opened, l.network.Host(name).Checkpoint())
+	for _, name := range l.Network.Hosts() {
+		opened = append(opened, l.Network.Host(name).Checkpoint())
 	}
 	return func() {
 		for _, c := range opened {
@@ -267,7 +267,7 @@ func (l *lab) keep(p probe) (*network.Flow, oracle.Way, error) {
 	if place < 0 {
 		return nil, oracle.Way{}, nil
 	}
-	flow, err := l.network.EstablishQuietly(sim.ConnectOf(l.plan, p.attempt), func([]network.Reached) int { return place })
+	flow, err := l.Network.EstablishQuietly(sim.ConnectOf(l.Plan, p.attempt), func([]network.Reached) int { return place })
 	return flow, ways[place], err
 }
 
@@ -316,7 +316,7 @@ func (l *lab) answer(spec *oracle.Spec, p probe, flow *network.Flow, first oracl
 
 // inject gives a packet to the node that it comes by.
 func (l *lab) inject(spec *oracle.Spec, p probe) ([]oracle.Violation, []story, error) {
-	node, in := l.network.Host(p.attempt.Via), l.spoofed(p.attempt)
+	node, in := l.Network.Host(p.attempt.Via), l.spoofed(p.attempt)
 	outcomes, err := node.Walk(in)
 	if err != nil {
 		return nil, nil, err
@@ -350,20 +350,16 @@ func storyOf(host string, in packetsim.Input, o *packetsim.Outcome) story {
 
 // spoofed is the first packet of an attempt as it comes to the node by the client's device.
 func (l *lab) spoofed(a oracle.Attempt) packetsim.Input {
-	connect := sim.ConnectOf(l.plan, a)
-	in := packetsim.Input{In: l.entrances[[2]string{a.From, a.Via}], Packet: packetsim.Packet{
+	connect := sim.ConnectOf(l.Plan, a)
+	return packetsim.Input{In: l.Entrance(a.From, a.Via), Packet: packetsim.Packet{
 		Proto: connect.Proto, Src: l.addressOf(a.From, a.To.Addr().Is6()), Dst: a.To.Addr(), SrcPort: firstPort, DstPort: a.To.Port(),
 		TCPFlags: packetsim.SYN,
 	}}
-	if in.In == "" {
-		in.In = l.entrances[[2]string{"", a.Via}]
-	}
-	return in
 }
 
 // addressOf is an address of a host, of a family.
 func (l *lab) addressOf(host string, v6 bool) netip.Addr {
-	for _, d := range l.network.Host(host).Config().Devices {
+	for _, d := range l.Network.Host(host).Config().Devices {
 		for _, a := range d.Addresses {
 			if own := a.Prefix.Addr(); own.Is6() == v6 && !own.IsLoopback() && !own.IsLinkLocalUnicast() {
 				return own

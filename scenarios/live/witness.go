@@ -294,7 +294,7 @@ func (w *witness) faults(ctx context.Context, s *scenarios.Scenario) ([]scenario
 // commands turn the rules that kube-proxy wrote on a simulated node into those of the real one, as far as the finding goes.
 func (w *witness) commands(node string, family scenarios.IPFamily, simulated ruleset) ([]string, error) {
 	number := map[scenarios.IPFamily]fakeipt.Family{scenarios.FamilyIPv4: fakeipt.IPv4, scenarios.FamilyIPv6: fakeipt.IPv6}[family]
-	host := w.exam.lab.network.Host(node)
+	host := w.exam.lab.Network.Host(node)
 	if w.exam.nodes[node] == nil {
 		return nil, nil
 	}

@@ -12,30 +12,57 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
 
-// Connect makes a connection along every way that it can take.
-func (w *World) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
-	c := w.connectOf(a)
-	if a.Keep == "" {
-		connections, err := w.network.Connect(c)
-		return w.observed(a, connections), err
-	}
+// Observer says in the words of scenarios what a network does that was laid out by a plan.
+type Observer struct {
+	Network *network.Network
+	Plan    *plan.Plan
+	Pods    map[network.Port]string // the pods behind nodes' devices
+}
+
+// Connect makes a connection along every way that it can take, and leaves the network as it was.
+func (o Observer) Connect(a scenarios.Attempt) (*scenarios.Observed, error) {
+	connections, err := o.Network.Connect(o.connectOf(a))
+	return o.observed(a, connections), err
+}
+
+// establish is Connect, and keeps one of the connections.
+func (o Observer) establish(a scenarios.Attempt) (*network.Flow, *scenarios.Observed, error) {
 	var ways []network.Connection
 	kept := -1
-	flow, err := w.network.Establish(c, func(all []network.Connection) int {
+	flow, err := o.Network.Establish(o.connectOf(a), func(all []network.Connection) int {
 		ways, kept = all, choose(all, a.Pick)
 		return kept
 	})
-	if err != nil {
-		if a.Pick.IsValid() && kept < 0 {
-			return nil, fmt.Errorf("keep %s: no way leads to %s", a.Keep, a.Pick)
-		}
-		return nil, err
+	if err != nil && a.Pick.IsValid() && kept < 0 {
+		err = fmt.Errorf("keep %s: no way leads to %s", a.Keep, a.Pick)
 	}
-	w.flows[a.Keep] = &keptFlow{flow, a}
-	seen := w.observed(a, ways)
+	if err != nil {
+		return nil, nil, err
+	}
+	seen := o.observed(a, ways)
 	seen.Kept = kept
-	return seen, nil
+	return flow, seen, nil
 }
+
+// Resume is a connection that was made before, as it was seen to be: its way has the addresses of both ends, and what hosts on the way
+// know of it they know already.
+func (o Observer) Resume(a scenarios.Attempt, way *scenarios.Way) (*network.Flow, error) {
+	return o.Network.Resume(o.connectOf(a), network.Ends{Socket: way.Sender, Server: way.Host, Asked: way.Server, Client: way.Client})
+}
+
+// Connect makes a connection along every way that it can take.
+func (w *World) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
+	if a.Keep == "" {
+		return w.observer().Connect(a)
+	}
+	flow, seen, err := w.observer().establish(a)
+	if err == nil {
+		w.flows[a.Keep] = &keptFlow{flow, a}
+	}
+	return seen, err
+}
+
+func (w *World) observer() Observer { return Observer{w.network, w.plan, w.plan.Pods} }
 
 // keptFlow is a connection that later steps come back to.
 type keptFlow struct {
@@ -43,10 +70,10 @@ type keptFlow struct {
 	attempt scenarios.Attempt
 }
 
-func (w *World) connectOf(a scenarios.Attempt) network.Connect {
+func (o Observer) connectOf(a scenarios.Attempt) network.Connect {
 	return network.Connect{
 		From: a.From, Proto: plan.Proto(a.To.Proto, a.To.Addr().Is6()), To: a.To.AddrPort,
-		Source: a.Bind.Addr, SourcePort: a.Bind.Port, Via: w.plan.Gateway(a.Via, a.To.Addr().Is6()),
+		Source: a.Bind.Addr, SourcePort: a.Bind.Port, Via: o.Plan.Gateway(a.Via, a.To.Addr().Is6()),
 	}
 }
 
@@ -79,19 +106,19 @@ func chooseOf(ways int, pick netip.AddrPort, way func(int) (asked netip.AddrPort
 	return best
 }
 
-func (w *World) observed(a scenarios.Attempt, connections []network.Connection) *scenarios.Observed {
+func (o Observer) observed(a scenarios.Attempt, connections []network.Connection) *scenarios.Observed {
 	seen := &scenarios.Observed{}
 	for i := range connections {
-		seen.Ways = append(seen.Ways, w.connectionWay(a, &connections[i]))
+		seen.Ways = append(seen.Ways, o.connectionWay(a, &connections[i]))
 	}
 	return seen
 }
 
-func (w *World) connectionWay(a scenarios.Attempt, c *network.Connection) scenarios.Way {
+func (o Observer) connectionWay(a scenarios.Attempt, c *network.Connection) scenarios.Way {
 	if len(c.Forward.Hops) == 0 {
 		return scenarios.Way{Probability: c.Probability, End: scenarios.Lost, Host: a.From, Reason: c.Why, Server: a.To.AddrPort}
 	}
-	way := w.journeyWay(&c.Forward)
+	way := o.journeyWay(&c.Forward)
 	way.Probability, way.Sender, way.Why = c.Probability, c.Socket, c.Why
 	way.Heard = c.Made || c.Refused
 	if c.Back != nil {
@@ -101,7 +128,7 @@ func (w *World) connectionWay(a scenarios.Attempt, c *network.Connection) scenar
 }
 
 // journeyWay is what became of one packet.
-func (w *World) journeyWay(j *network.Journey) scenarios.Way {
+func (o Observer) journeyWay(j *network.Journey) scenarios.Way {
 	p := &j.Packet
 	way := scenarios.Way{
 		Probability: j.Probability,
@@ -116,7 +143,7 @@ func (w *World) journeyWay(j *network.Journey) scenarios.Way {
 	switch last := &j.Hops[len(j.Hops)-1].Outcome; j.End {
 	case network.EndDelivered:
 		way.End = scenarios.Delivered
-		if !w.network.Host(j.At).Listeners.Accept(p.Proto, way.Server) {
+		if !o.Network.Host(j.At).Listeners.Accept(p.Proto, way.Server) {
 			way.End = scenarios.Refused
 		}
 	case network.EndLost, network.EndLooped:
@@ -183,7 +210,12 @@ func resultOf(o *packetsim.Outcome) string {
 // Follow sends a later packet of a kept connection.
 func (w *World) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
 	flow := w.flows[p.Of]
-	flow.Steer(w.connectOf(flow.attempt).Via)
+	return w.observer().Follow(flow.Flow, flow.attempt, p)
+}
+
+// Follow sends a later packet of a connection, which an attempt began. What it does to hosts stays.
+func (o Observer) Follow(flow *network.Flow, began scenarios.Attempt, p scenarios.FlowPacket) (*scenarios.Observed, error) {
+	flow.Steer(o.connectOf(began).Via)
 	direction := network.FromClient
 	if p.From == scenarios.SideServer {
 		direction = network.FromServer
@@ -202,7 +234,7 @@ func (w *World) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.Ob
 	}
 	seen := &scenarios.Observed{Kept: kept}
 	for i := range journeys {
-		way := w.journeyWay(&journeys[i])
+		way := o.journeyWay(&journeys[i])
 		way.Heard = flow.Received(direction, &journeys[i])
 		way.Answered = way.End == scenarios.Refused || answered(&journeys[i])
 		if p.From == scenarios.SideServer && way.End == scenarios.Refused {
@@ -255,30 +287,35 @@ func flowPacketOf(kind scenarios.PacketKind) network.FlowPacket {
 
 // Send walks one packet through a node.
 func (w *World) Send(_ context.Context, name string, in packetsim.Input) (*scenarios.Observed, error) {
-	for port, pod := range w.plan.Pods {
+	return w.observer().Send(name, in)
+}
+
+// Send walks one packet through a node. It comes by a device, or from a pod.
+func (o Observer) Send(name string, in packetsim.Input) (*scenarios.Observed, error) {
+	for port, pod := range o.Pods {
 		if port.Host == name && pod == in.In {
 			in.In = port.Device
 		}
 	}
-	outcomes, err := w.network.Host(name).Walk(in)
+	outcomes, err := o.Network.Host(name).Walk(in)
 	if err != nil {
 		return nil, err
 	}
 	seen := &scenarios.Observed{}
 	for i := range outcomes {
-		seen.Ways = append(seen.Ways, w.outcomeWay(name, in, &outcomes[i]))
+		seen.Ways = append(seen.Ways, o.outcomeWay(name, in, &outcomes[i]))
 	}
 	return seen, nil
 }
 
-func (w *World) outcomeWay(name string, in packetsim.Input, o *packetsim.Outcome) scenarios.Way {
+func (o Observer) outcomeWay(name string, in packetsim.Input, outcome *packetsim.Outcome) scenarios.Way {
 	j := network.Journey{
-		Probability: o.Probability, At: name, Packet: o.Packet, End: network.EndDropped,
-		Hops: []network.Hop{{Host: name, Input: in, Outcome: *o}},
+		Probability: outcome.Probability, At: name, Packet: outcome.Packet, End: network.EndDropped,
+		Hops: []network.Hop{{Host: name, Input: in, Outcome: *outcome}},
 	}
-	way := w.journeyWay(&j)
-	if o.Verdict == packetsim.Accept {
-		way.End, way.Out = scenarios.Delivered, w.outName(name, o)
+	way := o.journeyWay(&j)
+	if outcome.Verdict == packetsim.Accept {
+		way.End, way.Out = scenarios.Delivered, o.outName(name, outcome)
 		way.Decide(decisionOf(&j))
 	}
 	way.Heard = true
@@ -286,12 +323,12 @@ func (w *World) outcomeWay(name string, in packetsim.Input, o *packetsim.Outcome
 }
 
 // outName is the device that a packet leaves by, or the pod behind it.
-func (w *World) outName(name string, o *packetsim.Outcome) string {
-	if o.To == packetsim.ToLocal {
+func (o Observer) outName(name string, outcome *packetsim.Outcome) string {
+	if outcome.To == packetsim.ToLocal {
 		return "local"
 	}
-	if pod, ok := w.plan.Pods[network.Port{Host: name, Device: o.Out}]; ok {
+	if pod, ok := o.Pods[network.Port{Host: name, Device: outcome.Out}]; ok {
 		return pod
 	}
-	return o.Out
+	return outcome.Out
 }

@@ -43,7 +43,7 @@ func (s *reachSession) Connect(ctx context.Context, a scenarios.Attempt) (*scena
 	before := stateOf(s.network)
 	*s.attempts++
 	for i, from := range s.network.Hosts() {
-		c := s.connectOf(a)
+		c := s.observer().connectOf(a)
 		if from != a.From && (i+*s.attempts)%every != 0 {
 			continue
 		}

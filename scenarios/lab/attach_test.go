@@ -1,4 +1,4 @@
-package live
+package lab
 
 import (
 	"net/netip"
@@ -39,19 +39,19 @@ func TestPodsArePluggedInWhereRoutesLead(t *testing.T) {
 			{Dst: prefix("10.250.0.7/32"), Dev: "cali1", Table: packetsim.TableMain},
 		},
 	}
-	a := attach(taken, []scenarios.Pod{
+	a := Attach(taken, []scenarios.Pod{
 		{Name: "routed", Node: "node1", Addresses: addresses("10.250.0.7", "fd00::7")},
 		{Name: "known", Node: "node1", Addresses: addresses("10.244.1.5")},
 		{Name: "unknown", Node: "node1", Addresses: addresses("10.244.1.6")},
 		{Name: "one too many", Node: "node1", Addresses: addresses("10.244.1.7")},
 		{Name: "nowhere", Node: "node1", Addresses: addresses("10.9.0.1")},
 		{Name: "elsewhere", Node: "node2", Addresses: addresses("10.244.2.7")},
-	})
+	}, func(*snapshot.Connection) bool { return true })
 	assert.Equal(t, map[string]string{
 		"routed": "cali1", "known": "veth1", "unknown": "veth2", "one too many": "pod7", "nowhere": "pod8",
-	}, a.pods)
-	require.Len(t, a.notes, 1)
-	assert.Contains(t, a.notes[0], "node1 has no route to nowhere")
+	}, a.Pods)
+	require.Len(t, a.Notes, 1)
+	assert.Contains(t, a.Notes[0], "node1 has no route to nowhere")
 	assert.Equal(t, "cali1", a.deviceTo(netip.MustParseAddr("fd00::7")), "the pod's other address")
 	assert.Equal(t, "pod8", a.deviceTo(netip.MustParseAddr("10.9.0.1")))
 	assert.Equal(t, addresses("10.244.1.6"), a.Devices[4].Neighbours)
@@ -68,7 +68,7 @@ func TestTheUnderlayIsThatOfTheSnapshots(t *testing.T) {
 		Underlay: []netip.Prefix{prefix("172.18.0.0/24"), prefix("172.18.7.0/24"), prefix("10.1.1.0/24")},
 		Router:   addresses("172.18.0.1", "172.18.7.1", "10.1.1.254"),
 	}
-	widen(c, []*snapshot.Node{{
+	Widen(c, []*snapshot.Node{{
 		Hostname: "node2",
 		Devices:  []snapshot.Device{{Name: "eth0", Addresses: []snapshot.Address{{Prefix: prefix("172.18.7.2/16")}}}},
 		Routes: []snapshot.Route{
@@ -77,31 +77,4 @@ func TestTheUnderlayIsThatOfTheSnapshots(t *testing.T) {
 	}})
 	assert.Equal(t, []netip.Prefix{prefix("172.18.0.0/16"), prefix("10.1.1.0/24")}, c.Underlay)
 	assert.Equal(t, addresses("172.18.255.254", "10.1.1.254"), c.Router)
-}
-
-func TestRulesAreCompared(t *testing.T) {
-	have := parseRules("*nat\n:A - [0:0]\n:B - [0:0]\n[1:2] -A A -j X\n-A A -j Y\n-A A -j Z\n-A B -j X\nCOMMIT\n")
-	want := parseRules("*nat\n:A - [0:0]\n-A A -j Z\n-A A -j Y\n-A A -j W\nCOMMIT\n")
-	d := compare("n", 4, have, want)
-	texts := func(rules []Rule) (out []string) {
-		for _, r := range rules {
-			out = append(out, r.Table+" "+r.Text)
-		}
-		return out
-	}
-	assert.Equal(t, []string{"nat -A A -j W"}, texts(d.missing))
-	assert.Equal(t, []string{"nat -A A -j X", "nat -A B -j X"}, texts(d.foreign))
-	assert.Equal(t, []string{"nat -A A -j Y", "nat -A A -j Z"}, texts(d.moved))
-}
-
-func TestRulesSayWhoseTheyAre(t *testing.T) {
-	for rule, want := range map[string]string{
-		`-A KUBE-SERVICES -d 1.2.3.4/32 -p tcp -m comment --comment "shop/web:http cluster IP" -m tcp --dport 80 -j X`: "shop/web",
-		`-A KUBE-SEP-X -p tcp -m comment --comment "shop/ext" -m tcp -j DNAT --to-destination 10.0.0.1:80`:             "shop/ext",
-		`-A KUBE-SEP-X -p tcp -m comment --comment shop/ext:a -m tcp -j DNAT --to-destination 10.0.0.1:80`:             "shop/ext",
-		`-A FORWARD -m comment --comment "kubernetes forwarding rules" -j KUBE-FORWARD`:                                "",
-		`-A INPUT -j DROP`: "",
-	} {
-		assert.Equal(t, want, serviceOf(rule), rule)
-	}
 }

@@ -1,4 +1,4 @@
-package live
+package lab
 
 import (
 	"fmt"
@@ -10,24 +10,24 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// attached is a node's snapshot with its pods plugged in: where the snapshot has no way to a pod, one was added.
-type attached struct {
+// Node is a node's snapshot with its pods plugged in: where the snapshot has no way to a pod, one was added.
+type Node struct {
 	*snapshot.Node
-	pods  map[string]string // devices by pod
-	notes []string
+	Pods  map[string]string // devices by pod
+	Notes []string          // what was added
 }
 
-// attach plugs the pods of a node in. Tracked connections are left out, so that what they did does not decide where new ones go, but for
-// those that are live.
-func attach(taken *snapshot.Node, pods []scenarios.Pod) *attached {
+// Attach plugs the pods of a node in. The snapshot itself stays as it is. Of its tracked connections those are left out that are not to
+// be kept.
+func Attach(taken *snapshot.Node, pods []scenarios.Pod, keep func(*snapshot.Connection) bool) *Node {
 	own := *taken
 	own.Devices, own.Routes, own.Conntrack = slices.Clone(taken.Devices), slices.Clone(taken.Routes), nil
 	for i := range taken.Conntrack {
-		if isLive(&taken.Conntrack[i]) {
+		if keep(&taken.Conntrack[i]) {
 			own.Conntrack = append(own.Conntrack, taken.Conntrack[i])
 		}
 	}
-	a := &attached{Node: &own, pods: map[string]string{}}
+	a := &Node{Node: &own, Pods: map[string]string{}}
 	for i := range pods {
 		if pods[i].Node == taken.Hostname {
 			a.plug(&pods[i])
@@ -37,7 +37,7 @@ func attach(taken *snapshot.Node, pods []scenarios.Pod) *attached {
 }
 
 // plug finds the device that leads to a pod, or makes one.
-func (a *attached) plug(pod *scenarios.Pod) {
+func (a *Node) plug(pod *scenarios.Pod) {
 	device := ""
 	for _, address := range pod.Addresses {
 		if found := a.deviceTo(address); found != "" {
@@ -48,13 +48,13 @@ func (a *attached) plug(pod *scenarios.Pod) {
 	switch {
 	case device == "":
 		device = a.addDevice(pod)
-		a.notes = append(a.notes, fmt.Sprintf("%s has no route to %s (%v), an endpoint without a pod: judged as if it had one",
+		a.Notes = append(a.Notes, fmt.Sprintf("%s has no route to %s (%v), an endpoint without a pod: judged as if it had one",
 			a.Hostname, pod.Name, pod.Addresses))
 	case a.isBridge(device):
-		a.pods[pod.Name] = a.portOf(device, pod)
+		a.Pods[pod.Name] = a.portOf(device, pod)
 		return
 	}
-	a.pods[pod.Name] = device
+	a.Pods[pod.Name] = device
 	for _, address := range pod.Addresses {
 		if a.deviceTo(address) == "" {
 			a.route(address, device)
@@ -63,7 +63,7 @@ func (a *attached) plug(pod *scenarios.Pod) {
 }
 
 // deviceTo is the device by which a node reaches an address without a gateway; empty if there is none.
-func (a *attached) deviceTo(address netip.Addr) string {
+func (a *Node) deviceTo(address netip.Addr) string {
 	best := -1
 	var device string
 	for i := range a.Routes {
@@ -78,7 +78,7 @@ func (a *attached) deviceTo(address netip.Addr) string {
 	return device
 }
 
-func (a *attached) addDevice(pod *scenarios.Pod) string {
+func (a *Node) addDevice(pod *scenarios.Pod) string {
 	index := 0
 	for _, d := range a.Devices {
 		index = max(index, d.Index)
@@ -91,19 +91,19 @@ func (a *attached) addDevice(pod *scenarios.Pod) string {
 	return name
 }
 
-func (a *attached) route(address netip.Addr, device string) {
+func (a *Node) route(address netip.Addr, device string) {
 	a.Routes = append(a.Routes, snapshot.Route{
 		Dst: netip.PrefixFrom(address, address.BitLen()), Dev: device, Table: packetsim.TableMain, Scope: packetsim.ScopeLink,
 	})
 }
 
-func (a *attached) isBridge(name string) bool {
+func (a *Node) isBridge(name string) bool {
 	return slices.ContainsFunc(a.Devices, func(d snapshot.Device) bool { return d.Name == name && d.Kind == "bridge" })
 }
 
 // portOf is the port of a bridge that a pod is behind. Where the snapshot does not say, it gets the next one
 // that has nobody behind it, or a new one.
-func (a *attached) portOf(bridge string, pod *scenarios.Pod) string {
+func (a *Node) portOf(bridge string, pod *scenarios.Pod) string {
 	free := -1
 	for i := range a.Devices {
 		d := &a.Devices[i]
@@ -128,12 +128,12 @@ func (a *attached) portOf(bridge string, pod *scenarios.Pod) string {
 }
 
 // hairpins reports whether a bridge gives packets back by the port that they came by: whether no port that it has says otherwise.
-func (a *attached) hairpins(bridge string) bool {
+func (a *Node) hairpins(bridge string) bool {
 	return !slices.ContainsFunc(a.Devices, func(d snapshot.Device) bool { return d.Master == bridge && !d.Hairpin })
 }
 
-// deviceWith is the device that has an address, and the address with its network.
-func deviceWith(taken *snapshot.Node, address netip.Addr) (device string, network netip.Prefix) {
+// DeviceWith is the device of a node that has an address, and the address with its network; empty if there is none.
+func DeviceWith(taken *snapshot.Node, address netip.Addr) (device string, network netip.Prefix) {
 	for _, d := range taken.Devices {
 		for _, own := range d.Addresses {
 			if own.Prefix.Addr() == address {
