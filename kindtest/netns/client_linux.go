@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/internal/wire"
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
@@ -46,7 +47,7 @@ func (s *session) newClient(a scenarios.Attempt) (*client, error) {
 	}
 	bind := netip.AddrPortFrom(a.Bind.Addr, a.Bind.Port)
 	if !a.Bind.Addr.IsValid() {
-		bind = netip.AddrPortFrom(unspecified(v6), a.Bind.Port)
+		bind = netip.AddrPortFrom(socket.Unspecified(v6), a.Bind.Port)
 	}
 	if a.Bind.Port == 0 {
 		bind = netip.AddrPortFrom(bind.Addr(), defaultPort)
@@ -55,7 +56,7 @@ func (s *session) newClient(a scenarios.Attempt) (*client, error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, unix.EPERM) && c.fd >= 0: // a rule stopped it, and may have answered
-	case isAnswer(err) || errors.Is(err, unix.EACCES):
+	case socket.IsAnswer(err) || errors.Is(err, unix.EACCES):
 		c.end(err) // the kernel knows at once that nothing comes of it
 	default:
 		return nil, fmt.Errorf("%s: open the client's socket %s %s to %s: %w", a.From, c.proto, bind, a.To, err)
@@ -67,25 +68,25 @@ func (s *session) newClient(a scenarios.Attempt) (*client, error) {
 func (c *client) open(bind netip.AddrPort) (err error) {
 	switch c.proto {
 	case packetsim.TCP:
-		c.fd, err = socket(unix.SOCK_STREAM, unix.IPPROTO_TCP, bind, false)
+		c.fd, err = socket.Open(unix.SOCK_STREAM, unix.IPPROTO_TCP, bind, false)
 	case packetsim.UDP:
-		c.fd, err = socket(unix.SOCK_DGRAM, unix.IPPROTO_UDP, bind, false)
+		c.fd, err = socket.Open(unix.SOCK_DGRAM, unix.IPPROTO_UDP, bind, false)
 	case packetsim.SCTP:
 		return c.openSCTP(bind)
 	default:
-		c.fd, err = socket(unix.SOCK_DGRAM, int(c.proto), bind, false)
+		c.fd, err = socket.Open(unix.SOCK_DGRAM, int(c.proto), bind, false)
 	}
 	if err != nil {
 		return err
 	}
-	if err := wantErrors(c.fd, bind.Addr().Is6()); err != nil {
+	if err := socket.WantErrors(c.fd, bind.Addr().Is6()); err != nil {
 		return err
 	}
-	if err = unix.Connect(c.fd, sockaddr(c.to)); err != nil && !errors.Is(err, unix.EINPROGRESS) {
+	if err = unix.Connect(c.fd, socket.Address(c.to)); err != nil && !errors.Is(err, unix.EINPROGRESS) {
 		return err
 	}
 	if name, err := unix.Getsockname(c.fd); err == nil {
-		c.local = addrPort(name)
+		c.local = socket.AddrPort(name)
 	}
 	switch c.proto {
 	case packetsim.TCP:
@@ -94,7 +95,7 @@ func (c *client) open(bind netip.AddrPort) (err error) {
 		_, err = unix.Write(c.fd, c.question)
 	default:
 		_, err = unix.Write(c.fd, wire.EncodeTransport(&packetsim.Packet{
-			Proto: c.proto, ICMPType: c.proto.EchoRequestType(), Src: unspecified(c.to.Addr().Is6()), Dst: c.to.Addr(),
+			Proto: c.proto, ICMPType: c.proto.EchoRequestType(), Src: socket.Unspecified(c.to.Addr().Is6()), Dst: c.to.Addr(),
 		}, c.question))
 	}
 	return err
@@ -102,7 +103,7 @@ func (c *client) open(bind netip.AddrPort) (err error) {
 
 // end notes that a client's waiting is over.
 func (c *client) end(err error) {
-	c.done, c.heard, c.why = true, isAnswer(err), err.Error()
+	c.done, c.heard, c.why = true, socket.IsAnswer(err), err.Error()
 }
 
 // advance lets the client take what came.
@@ -138,7 +139,7 @@ func (c *client) connecting() bool { return c.proto == packetsim.TCP && !c.asked
 // close ends the client's socket. The other end is not told.
 func (c *client) close() {
 	if c.fd >= 0 {
-		closeSilently(c.fd)
+		socket.CloseSilently(c.fd)
 		c.fd = -1
 	}
 }

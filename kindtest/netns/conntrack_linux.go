@@ -11,17 +11,19 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/ctnetlink"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
+	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
 // tupleText names the connection that a packet is of.
-func tupleText(c *capture) string {
-	return fmt.Sprintf("%d %s %s %d", c.Proto, c.source(), c.destination(), c.ICMPID)
+func tupleText(c *raw.Capture) string {
+	return fmt.Sprintf("%d %s %s %d", c.Proto, c.Source(), c.Destination(), c.ICMPID)
 }
 
 // tuple is a packet's connection as ctnetlink spells it.
-func tuple(c *capture) ctnetlink.Tuple {
+func tuple(c *raw.Capture) ctnetlink.Tuple {
 	return ctnetlink.Tuple{
 		Protocol: uint8(c.Proto), Src: c.Src, Dst: c.Dst, SrcPort: c.SrcPort, DstPort: c.DstPort,
 		ICMPID: c.ICMPID, ICMPType: c.ICMPType, ICMPCode: c.ICMPCode,
@@ -30,15 +32,15 @@ func tuple(c *capture) ctnetlink.Tuple {
 
 // deleteConnection removes the conntrack entry of a packet's connection, unless the
 // connection is kept.
-func (n *nodeHost) deleteConnection(c *capture) error {
+func (n *nodeHost) deleteConnection(c *raw.Capture) error {
 	if c.IsICMPError() || n.memory.connections[tupleText(c)] {
 		return nil
 	}
-	socket, err := n.conntrack()
+	ct, err := n.conntrack()
 	if err != nil {
 		return err
 	}
-	err = change(socket, ctnetlink.MessageDelete, &ctnetlink.Entry{Original: tuple(c)})
+	err = change(ct, ctnetlink.MessageDelete, &ctnetlink.Entry{Original: tuple(c)})
 	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("%s: delete the conntrack entry of %s: %w", n.Name, c.Header(), err)
 	}
@@ -46,9 +48,9 @@ func (n *nodeHost) deleteConnection(c *capture) error {
 }
 
 // change asks to make, change or delete the entry with the original tuple.
-func change(socket *nftrace.Socket, kind uint16, e *ctnetlink.Entry) error {
+func change(ct *nftrace.Socket, kind uint16, e *ctnetlink.Entry) error {
 	ignore := func(nftrace.Message) error { return nil }
-	return socket.Request(kind, unix.NLM_F_ACK, uint8(domain(e.Original.Src.Is6())), 0, ctnetlink.AppendEntry(nil, e), ignore)
+	return ct.Request(kind, unix.NLM_F_ACK, uint8(socket.Domain(e.Original.Src.Is6())), 0, ctnetlink.AppendEntry(nil, e), ignore)
 }
 
 // conntrack is a socket for the node's conntrack.
@@ -64,7 +66,7 @@ func (n *nodeHost) conntrack() (*nftrace.Socket, error) {
 // age makes the node's conntrack entries older: it shortens their timeouts, and
 // removes those that end.
 func (n *nodeHost) age(by time.Duration) error {
-	socket, err := n.conntrack()
+	ct, err := n.conntrack()
 	if err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (n *nodeHost) age(by time.Duration) error {
 		} else {
 			e.Timeout -= seconds
 		}
-		if err = change(socket, kind, e); err != nil && !errors.Is(err, unix.ENOENT) {
+		if err = change(ct, kind, e); err != nil && !errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("%s: make a conntrack entry %s older: %w", n.Name, by, err)
 		}
 	}
@@ -91,12 +93,12 @@ func (n *nodeHost) age(by time.Duration) error {
 
 // tracked lists the node's conntrack entries.
 func (n *nodeHost) tracked() (entries []ctnetlink.Entry, err error) {
-	socket, err := n.conntrack()
+	ct, err := n.conntrack()
 	if err != nil {
 		return nil, err
 	}
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		err := socket.Request(ctnetlink.MessageGet, unix.NLM_F_DUMP, family, 0, nil, func(m nftrace.Message) error {
+		err := ct.Request(ctnetlink.MessageGet, unix.NLM_F_DUMP, family, 0, nil, func(m nftrace.Message) error {
 			e, err := ctnetlink.Parse(m.Body)
 			entries = append(entries, e)
 			return err

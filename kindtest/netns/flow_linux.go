@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -58,7 +59,7 @@ func (f *keptFlow) take(s *session, conn *served) {
 		case conn != nil && g.fd == conn.fd:
 			f.serverFD = g.fd
 		default:
-			closeSilently(g.fd)
+			socket.CloseSilently(g.fd)
 		}
 	}
 	s.got = s.got[:0]
@@ -72,15 +73,15 @@ func (f *keptFlow) note(s *session) {
 			if one.point != pointSent {
 				continue
 			}
-			next := one.seq + uint32(max(one.payload, 0))
+			next := one.Seq + uint32(max(one.Payload, 0))
 			if one.TCPFlags&(packetsim.SYN|packetsim.FIN) != 0 {
 				next++
 			}
 			switch {
-			case h == f.client && one.source() == f.socket && one.destination() == f.called:
+			case h == f.client && one.Source() == f.socket && one.Destination() == f.called:
 				f.clientNext = later(f.clientNext, next)
 				f.id = one.ICMPID
-			case h == f.server && one.source() == f.asked && one.destination() == f.saw:
+			case h == f.server && one.Source() == f.asked && one.Destination() == f.saw:
 				f.serverNext = later(f.serverNext, next)
 			}
 		}
@@ -111,7 +112,7 @@ func (f *keptFlow) acknowledge() {
 // silence closes a socket that would go on to send what did not arrive.
 func (f *keptFlow) silence(fd *int) {
 	if *fd >= 0 {
-		closeSilently(*fd)
+		socket.CloseSilently(*fd)
 		*fd = -1
 	}
 }

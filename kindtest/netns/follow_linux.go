@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -143,7 +144,7 @@ func (s passages) told(h *host) bool {
 }
 
 // followed is what became of a later packet so far.
-func (s *session) followed(f *keptFlow, p scenarios.FlowPacket, sender *host, isIt func(*capture) bool) (w scenarios.Way, chancy bool) {
+func (s *session) followed(f *keptFlow, p scenarios.FlowPacket, sender *host, isIt func(*raw.Capture) bool) (w scenarios.Way, chancy bool) {
 	seen := s.network.passages()
 	first := seen.sent(sender, isIt)
 	if first == nil {

@@ -3,6 +3,7 @@ package netns
 import (
 	"fmt"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -25,7 +26,7 @@ func (s *session) decided(t *try, a scenarios.Attempt) bool {
 func (s *session) judge(t *try, a scenarios.Attempt) {
 	c := t.client
 	seen := s.network.passages()
-	first := seen.sent(c.host, func(one *capture) bool {
+	first := seen.sent(c.host, func(one *raw.Capture) bool {
 		return one.Proto == c.proto && one.Dst == c.to.Addr() && one.DstPort == c.to.Port() && !one.IsICMPError()
 	})
 	if first == nil {
@@ -53,16 +54,16 @@ func (s *session) judge(t *try, a scenarios.Attempt) {
 // followAnswer follows the server's answer to a packet that was delivered.
 func (t *try) followAnswer(s *session, seen passages, j journey) {
 	end, w := j.end(), &t.way
-	asked, saw := end.last.destination(), end.last.source()
+	asked, saw := end.last.Destination(), end.last.Source()
 	t.conn, t.astray = nil, false
 	for i := range s.got {
 		if g := &s.got[i]; g.host == end.host && g.fd >= 0 && g.local == asked && g.remote == saw {
 			t.conn = g
 		}
 	}
-	back := seen.sent(end.host, func(one *capture) bool {
+	back := seen.sent(end.host, func(one *raw.Capture) bool {
 		return one.Dst == saw.Addr() && (one.IsICMPError() || one.Proto == t.client.proto && one.Src == asked.Addr() &&
-			(!one.Proto.HasPorts() || one.source() == asked && one.destination() == saw))
+			(!one.Proto.HasPorts() || one.Source() == asked && one.Destination() == saw))
 	})
 	if back == nil {
 		return
@@ -74,7 +75,7 @@ func (t *try) followAnswer(s *session, seen passages, j journey) {
 	w.Back = answer.hops()
 	if last := answer.end(); !w.Heard && w.Why == "" {
 		w.Why = fmt.Sprintf("the answer comes to %s: %s", last.host.Name, last.result())
-		t.astray = last.host != t.client.host || last.now.source() != t.client.to
+		t.astray = last.host != t.client.host || last.now.Source() != t.client.to
 	}
 }
 
@@ -112,7 +113,7 @@ func (s *session) reason(end *passage, seen passages, w *scenarios.Way) string {
 }
 
 // errorText is what an ICMP error says of a route.
-func errorText(c *capture) string {
+func errorText(c *raw.Capture) string {
 	is := func(proto packetsim.Proto, kind uint8) bool { return c.Proto == proto && c.ICMPType == kind }
 	switch {
 	case is(packetsim.ICMP, packetsim.ICMPTimeExceeded), is(packetsim.ICMPv6, packetsim.ICMPv6TimeExceeded):

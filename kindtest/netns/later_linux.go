@@ -6,12 +6,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
 // sendLater sends the packet, by the socket or crafted, and says how to recognize it.
-func (s *session) sendLater(f *keptFlow, p scenarios.FlowPacket) (*host, func(*capture) bool, error) {
+func (s *session) sendLater(f *keptFlow, p scenarios.FlowPacket) (*host, func(*raw.Capture) bool, error) {
 	sender, bytes, to, err := f.packet(s, p)
 	if err != nil {
 		return nil, nil, err
@@ -19,14 +21,14 @@ func (s *session) sendLater(f *keptFlow, p scenarios.FlowPacket) (*host, func(*c
 	if f.speak(p) {
 		return sender, f.sends(p), nil
 	}
-	wanted, err := parseCapture(bytes)
+	wanted, err := raw.Parse(bytes)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := sender.ns.Do(func() error { return inject(bytes, to, 0) }); err != nil {
+	if err := sender.ns.Do(func() error { return raw.Inject(bytes, to, 0) }); err != nil {
 		return nil, nil, fmt.Errorf("%s: send a packet of %s: %w", sender.Name, p.Of, err)
 	}
-	return sender, func(one *capture) bool { return one.print == wanted.print }, nil
+	return sender, func(one *raw.Capture) bool { return one.Print == wanted.Print }, nil
 }
 
 // outOfWindow is how far from its place a segment is that no window holds.
@@ -52,38 +54,38 @@ func (f *keptFlow) packet(s *session, p scenarios.FlowPacket) (*host, []byte, ne
 	packet := packetsim.Packet{Proto: f.proto, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port()}
 	s.questions++
 	t := f.numbers(p.From == scenarios.SideServer)
-	t.payload = fmt.Appendf(nil, "F%011d", s.questions)
+	t.Payload = fmt.Appendf(nil, "F%011d", s.questions)
 	switch f.proto {
 	case packetsim.TCP:
 		packet.TCPFlags = segmentFlags(p.Send)
 		if p.Send != scenarios.PacketData && p.Send != scenarios.PacketOutOfWindow && p.Send != "" {
-			t.payload = nil
+			t.Payload = nil
 		}
 		if p.Send == scenarios.PacketOutOfWindow {
-			t.seq += outOfWindow
+			t.Seq += outOfWindow
 		}
 	case packetsim.SCTP:
-		t.chunk, t.ack = packetsim.SCTPData, uint32(s.questions)
+		t.Chunk, t.Ack = packetsim.SCTPData, uint32(s.questions)
 	case packetsim.ICMP, packetsim.ICMPv6:
 		packet.ICMPType, packet.ICMPID = f.proto.EchoRequestType(), f.id
 		if p.From == scenarios.SideServer {
 			packet.ICMPType = packet.Answer().ICMPType
 		}
 	}
-	return sender, craft(&packet, t), to.Addr(), nil
+	return sender, raw.Craft(&packet, t), to.Addr(), nil
 }
 
 // numbers are those that the next packet of a side carries.
-func (f *keptFlow) numbers(ofServer bool) tell {
+func (f *keptFlow) numbers(ofServer bool) raw.Tell {
 	switch {
 	case f.proto == packetsim.SCTP && ofServer:
-		return tell{seq: f.clientTag}
+		return raw.Tell{Seq: f.clientTag}
 	case f.proto == packetsim.SCTP:
-		return tell{seq: f.serverTag}
+		return raw.Tell{Seq: f.serverTag}
 	case ofServer:
-		return tell{seq: f.serverNext, ack: f.clientNext}
+		return raw.Tell{Seq: f.serverNext, Ack: f.clientNext}
 	}
-	return tell{seq: f.clientNext, ack: f.serverNext}
+	return raw.Tell{Seq: f.clientNext, Ack: f.serverNext}
 }
 
 func segmentFlags(kind scenarios.PacketKind) packetsim.TCPFlags {
@@ -112,7 +114,7 @@ func (f *keptFlow) speak(p scenarios.FlowPacket) bool {
 	case scenarios.PacketFIN:
 		return unix.Shutdown(*fd, unix.SHUT_WR) == nil
 	case scenarios.PacketRST:
-		reset(*fd)
+		socket.Reset(*fd)
 		*fd = -1
 		return true
 	}
@@ -120,10 +122,10 @@ func (f *keptFlow) speak(p scenarios.FlowPacket) bool {
 }
 
 // sends recognizes the packet among those that its sender's host sends.
-func (f *keptFlow) sends(p scenarios.FlowPacket) func(*capture) bool {
+func (f *keptFlow) sends(p scenarios.FlowPacket) func(*raw.Capture) bool {
 	_, from, to := f.sending(p.From)
-	return func(one *capture) bool {
-		if one.Proto != packetsim.TCP || one.source() != from || one.destination() != to {
+	return func(one *raw.Capture) bool {
+		if one.Proto != packetsim.TCP || one.Source() != from || one.Destination() != to {
 			return false
 		}
 		switch p.Send {
@@ -132,6 +134,6 @@ func (f *keptFlow) sends(p scenarios.FlowPacket) func(*capture) bool {
 		case scenarios.PacketRST:
 			return one.TCPFlags&packetsim.RST != 0
 		}
-		return one.payload > 0
+		return one.Payload > 0
 	}
 }

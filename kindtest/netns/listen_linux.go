@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/packetsim"
 	simnet "github.com/chainwalk/chainwalk/packetsim/network"
 )
@@ -26,15 +27,15 @@ func (h *host) listen(key socketKey) error {
 	err := h.ns.Do(func() (err error) {
 		switch key.proto {
 		case packetsim.TCP:
-			if fd, err = socket(unix.SOCK_STREAM, unix.IPPROTO_TCP, key.AddrPort, true); err == nil {
+			if fd, err = socket.Open(unix.SOCK_STREAM, unix.IPPROTO_TCP, key.AddrPort, true); err == nil {
 				err = unix.Listen(fd, 128)
 			}
 		case packetsim.UDP:
-			if fd, err = socket(unix.SOCK_DGRAM, unix.IPPROTO_UDP, key.AddrPort, true); err == nil {
-				err = wantDestination(fd, key.Addr().Is6())
+			if fd, err = socket.Open(unix.SOCK_DGRAM, unix.IPPROTO_UDP, key.AddrPort, true); err == nil {
+				err = socket.WantDestination(fd, key.Addr().Is6())
 			}
 		case packetsim.SCTP: // only so that the kernel does not refuse: see speakSCTP
-			fd, err = socket(unix.SOCK_RAW, unix.IPPROTO_SCTP, netip.AddrPortFrom(key.Addr(), 0), false)
+			fd, err = socket.Open(unix.SOCK_RAW, unix.IPPROTO_SCTP, netip.AddrPortFrom(key.Addr(), 0), false)
 		}
 		return err
 	})
@@ -72,7 +73,7 @@ func (s *session) keysOf(l simnet.Listener, proto packetsim.Proto, called netip.
 	}
 	at := l.Addr
 	if !at.IsValid() {
-		at = unspecified(v6)
+		at = socket.Unspecified(v6)
 	}
 	ports := []uint16{l.Port}
 	if l.Port == 0 {
@@ -89,7 +90,7 @@ func (s *session) keysOf(l simnet.Listener, proto packetsim.Proto, called netip.
 
 // reopen closes a listening socket and with it all handshakes that were begun on it.
 func (h *host) reopen(proto packetsim.Proto, at netip.AddrPort) error {
-	for _, addr := range []netip.Addr{at.Addr(), unspecified(at.Addr().Is6())} {
+	for _, addr := range []netip.Addr{at.Addr(), socket.Unspecified(at.Addr().Is6())} {
 		key := socketKey{proto, netip.AddrPortFrom(addr, at.Port())}
 		if fd, ok := h.sockets[key]; ok {
 			delete(h.sockets, key)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
+	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
@@ -32,10 +33,10 @@ func readBook(t *testing.T, dialect fakeipt.Dialect, save string) *ruleBook {
 func TestWhatIsTakenBackDoesNotCount(t *testing.T) {
 	const rule = "-A INPUT -m conntrack --ctstate INVALID -m nfacct --nfacct-name  dropped -j DROP"
 	b := readBook(t, fakeipt.Legacy, "*filter\n:INPUT ACCEPT [0:0]\n"+rule+"\n-A INPUT -j ACCEPT\nCOMMIT\n")
-	seen := func(at string) sighting { return sighting{step: b.step(false, at), capture: &capture{}} }
+	seen := func(at string) sighting { return sighting{step: b.step(false, at), Capture: &raw.Capture{}} }
 	m := newMemory()
 	m.discount([]sighting{
-		seen("filter:INPUT:rule:1"), seen("filter:INPUT:rule:1"), seen("filter:INPUT:policy:3"), {point: pointIn, capture: &capture{}},
+		seen("filter:INPUT:rule:1"), seen("filter:INPUT:rule:1"), seen("filter:INPUT:policy:3"), {point: pointIn, Capture: &raw.Capture{}},
 	})
 	saved := m.discountRules(false, savedText)
 	assert.Contains(t, saved, "[1:180] "+rule)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/nlattr"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
+	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 )
 
 // Numbers of linux/netfilter/nfnetlink_log.h.
@@ -51,7 +52,7 @@ func (w *watch) onLog(m nftrace.Message) error {
 		return err
 	}
 	s := sighting{mark: r.mark, inDev: w.host.devices[r.in], oDev: w.host.devices[r.out]}
-	if s.capture, err = parseCapture(r.packet); err != nil {
+	if s.Capture, err = raw.Parse(r.packet); err != nil {
 		return err
 	}
 	if at, isStep := strings.CutPrefix(r.prefix, "TRACE: "); isStep {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -11,13 +12,13 @@ import (
 // passage is a packet's way through one host.
 type passage struct {
 	host  *host
-	first *capture // as it came, or as it was sent
-	in    string   // the device, empty for a packet that the host sent
+	first *raw.Capture // as it came, or as it was sent
+	in    string       // the device, empty for a packet that the host sent
 	steps []packetsim.Step
-	now   *capture // as it was seen last
-	last  *capture // as it left or was delivered; nil if it was neither
-	out   string   // the device by which it left
-	local bool     // it was delivered here
+	now   *raw.Capture // as it was seen last
+	last  *raw.Capture // as it left or was delivered; nil if it was neither
+	out   string       // the device by which it left
+	local bool         // it was delivered here
 	taken bool
 }
 
@@ -28,24 +29,24 @@ func (h *host) passages() []*passage {
 	open := map[string]*passage{}
 	for i := range h.watch.seen {
 		s := &h.watch.seen[i]
-		p := open[s.print]
+		p := open[s.Print]
 		switch {
 		case p == nil && s.point != pointIn && s.point != pointSent:
 			continue // of a packet that came before the look at it began
 		case s.point == pointIn && s.inDev == "lo" && p != nil:
 			p.last, p.out = nil, ""
 		case s.point == pointIn || s.point == pointSent:
-			p = &passage{host: h, first: s.capture, in: s.inDev}
+			p = &passage{host: h, first: s.Capture, in: s.inDev}
 			p.first.Mark = s.mark
-			open[s.print] = p
+			open[s.Print] = p
 			all = append(all, p)
 		}
-		p.now = s.capture
+		p.now = s.Capture
 		switch s.point {
 		case pointLocal:
-			p.last, p.local = s.capture, true
+			p.last, p.local = s.Capture, true
 		case pointOut:
-			p.last, p.out = s.capture, s.oDev
+			p.last, p.out = s.Capture, s.oDev
 			p.last.Mark = s.mark
 		case "":
 			p.steps = append(p.steps, s.step)
@@ -71,7 +72,7 @@ func (n *network) passages() passages {
 }
 
 // sent finds the first packet that a host sent and that is as wanted.
-func (s passages) sent(h *host, wanted func(*capture) bool) *passage {
+func (s passages) sent(h *host, wanted func(*raw.Capture) bool) *passage {
 	for _, p := range s[h] {
 		if p.in == "" && !p.taken && wanted(p.first) {
 			return p
@@ -103,8 +104,8 @@ func (s passages) journey(n *network, first *passage) journey {
 func (s passages) next(n *network, before *passage) *passage {
 	for _, h := range n.hosts {
 		for _, p := range s[h] {
-			if !p.taken && p.in != "" && p.first.print == before.last.print && p.first.TTL == before.last.TTL &&
-				p.first.source() == before.last.source() && p.first.destination() == before.last.destination() {
+			if !p.taken && p.in != "" && p.first.Print == before.last.Print && p.first.TTL == before.last.TTL &&
+				p.first.Source() == before.last.Source() && p.first.Destination() == before.last.Destination() {
 				return p
 			}
 		}
@@ -144,7 +145,7 @@ func (j journey) way() scenarios.Way {
 	}
 	w := scenarios.Way{
 		Host:   end.host.Name,
-		Sender: icmpless(j[0].first, j[0].first.source()), Server: icmpless(final, final.destination()), Client: icmpless(final, final.source()),
+		Sender: icmpless(j[0].first, j[0].first.Source()), Server: icmpless(final, final.Destination()), Client: icmpless(final, final.Source()),
 		Forward: j.hops(),
 	}
 	w.End, w.With = end.ending()
@@ -156,7 +157,7 @@ func (j journey) way() scenarios.Way {
 }
 
 // icmpless takes the port from an address of a packet that has none.
-func icmpless(f *capture, a netip.AddrPort) netip.AddrPort {
+func icmpless(f *raw.Capture, a netip.AddrPort) netip.AddrPort {
 	if f.Proto.HasPorts() {
 		return a
 	}
@@ -166,17 +167,10 @@ func icmpless(f *capture, a netip.AddrPort) netip.AddrPort {
 func (j journey) hops() []scenarios.Hop {
 	var hops []scenarios.Hop
 	for _, p := range j {
-		in := packetsim.Input{Packet: p.first.shown(), In: p.in, Local: p.in == ""}
+		in := packetsim.Input{Packet: p.first.Shown(), In: p.in, Local: p.in == ""}
 		hops = append(hops, scenarios.Hop{Host: p.host.Name, Packet: in.String(), Steps: scenarios.TraceOf(p.steps), Result: p.result()})
 	}
 	return hops
-}
-
-// shown is a packet with what a person wants to read of it.
-func (f *capture) shown() packetsim.Packet {
-	p := f.Packet
-	p.TTL, p.Length = 0, 0
-	return p
 }
 
 // result says in words what a host did with a packet.

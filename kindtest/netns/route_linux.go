@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -95,7 +96,7 @@ func (h *host) addRules(rules []packetsim.PolicyRule) error {
 		}
 		rule := netlink.NewRule()
 		rule.IifName, rule.Table, rule.Priority = r.In, int(r.Table), viaPriority
-		rule.Family = domain(r.Family == fakeipt.IPv6)
+		rule.Family = socket.Domain(r.Family == fakeipt.IPv6)
 		if err := h.ns.link.RuleAdd(rule); err != nil {
 			return fmt.Errorf("rule for %s: %w", r.In, err)
 		}

@@ -5,6 +5,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -24,14 +26,14 @@ func (c *client) openSCTP(bind netip.AddrPort) (err error) {
 	} else if c.local, err = c.host.sourceFor(c.to.Addr(), bind.Port()); err != nil {
 		return err
 	}
-	if c.fd, err = socket(unix.SOCK_RAW, unix.IPPROTO_SCTP, netip.AddrPortFrom(bind.Addr(), 0), false); err != nil {
+	if c.fd, err = socket.Open(unix.SOCK_RAW, unix.IPPROTO_SCTP, netip.AddrPortFrom(bind.Addr(), 0), false); err != nil {
 		return err
 	}
-	return c.sendChunk(tell{chunk: packetsim.SCTPInit, ack: c.sctp.own})
+	return c.sendChunk(raw.Tell{Chunk: packetsim.SCTPInit, Ack: c.sctp.own})
 }
 
-func (c *client) sendChunk(t tell) error {
-	return inject(craft(&packetsim.Packet{
+func (c *client) sendChunk(t raw.Tell) error {
+	return raw.Inject(raw.Craft(&packetsim.Packet{
 		Proto: packetsim.SCTP, Src: c.local.Addr(), SrcPort: c.local.Port(), Dst: c.to.Addr(), DstPort: c.to.Port(),
 	}, t), c.to.Addr(), 0)
 }
@@ -42,7 +44,7 @@ func (s *session) speakSCTP(c *client) error {
 	for _, h := range s.network.hosts {
 		seen := h.watch.seen
 		for ; h.spoken < len(seen); h.spoken++ {
-			one := seen[h.spoken].capture
+			one := seen[h.spoken].Capture
 			if seen[h.spoken].point != pointLocal || one.Proto != packetsim.SCTP && !one.IsICMPError() {
 				continue
 			}
@@ -55,28 +57,28 @@ func (s *session) speakSCTP(c *client) error {
 }
 
 // takeChunk is what a host does with a chunk. It runs in the host's namespace.
-func (s *session) takeChunk(h *host, c *client, one *capture) error {
-	mine := c != nil && h == c.host && one.source() == c.to && one.destination() == c.local
+func (s *session) takeChunk(h *host, c *client, one *raw.Capture) error {
+	mine := c != nil && h == c.host && one.Source() == c.to && one.Destination() == c.local
 	switch {
 	case one.IsICMPError():
 		if c != nil && c.proto == packetsim.SCTP && h == c.host && one.Dst == c.local.Addr() {
 			c.done, c.heard, c.why = true, true, "an ICMP error"
 		}
-	case one.chunk == packetsim.SCTPInit && h.Listeners.Accept(packetsim.SCTP, one.destination()):
-		return answerChunk(one, tell{chunk: packetsim.SCTPInitAck, seq: one.ack, ack: tagOfServer(one.ack)})
-	case one.chunk == packetsim.SCTPCookieEcho && h.Listeners.Accept(packetsim.SCTP, one.destination()):
-		return answerChunk(one, tell{chunk: packetsim.SCTPCookieAck, seq: one.seq&0xffffff | clientTag})
-	case one.chunk == packetsim.SCTPInitAck && mine:
-		c.sctp.peer = one.ack
-		return c.sendChunk(tell{chunk: packetsim.SCTPCookieEcho, seq: one.ack})
-	case one.chunk == packetsim.SCTPCookieAck && mine:
+	case one.Chunk == packetsim.SCTPInit && h.Listeners.Accept(packetsim.SCTP, one.Destination()):
+		return answerChunk(one, raw.Tell{Chunk: packetsim.SCTPInitAck, Seq: one.Ack, Ack: tagOfServer(one.Ack)})
+	case one.Chunk == packetsim.SCTPCookieEcho && h.Listeners.Accept(packetsim.SCTP, one.Destination()):
+		return answerChunk(one, raw.Tell{Chunk: packetsim.SCTPCookieAck, Seq: one.Seq&0xffffff | clientTag})
+	case one.Chunk == packetsim.SCTPInitAck && mine:
+		c.sctp.peer = one.Ack
+		return c.sendChunk(raw.Tell{Chunk: packetsim.SCTPCookieEcho, Seq: one.Ack})
+	case one.Chunk == packetsim.SCTPCookieAck && mine:
 		c.done, c.heard = true, true
 	}
 	return nil
 }
 
 // answerChunk sends a chunk back to where another came from.
-func answerChunk(one *capture, t tell) error {
+func answerChunk(one *raw.Capture, t raw.Tell) error {
 	answer := one.Answer()
-	return inject(craft(&answer, t), answer.Dst, 0)
+	return raw.Inject(raw.Craft(&answer, t), answer.Dst, 0)
 }

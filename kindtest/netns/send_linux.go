@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/packetsim"
 	simnet "github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -67,10 +68,10 @@ func (s *session) sendOnce(n *nodeHost, in packetsim.Input) (w scenarios.Way, ch
 		return w, false, err
 	}
 	s.questions++
-	bytes := craft(&in.Packet, tell{
-		seq: uint32(s.questions), ack: ackOf(&in.Packet), chunk: packetsim.SCTPInit, payload: payloadOf(s.questions, &in.Packet),
+	bytes := raw.Craft(&in.Packet, raw.Tell{
+		Seq: uint32(s.questions), Ack: ackOf(&in.Packet), Chunk: packetsim.SCTPInit, Payload: payloadOf(s.questions, &in.Packet),
 	})
-	wanted, err := parseCapture(bytes)
+	wanted, err := raw.Parse(bytes)
 	if err != nil {
 		return w, false, err
 	}
@@ -130,7 +131,7 @@ func payloadOf(number int, p *packetsim.Packet) []byte {
 // a wire.
 func (s *session) put(n *nodeHost, in packetsim.Input, bytes []byte) error {
 	if in.Local {
-		return n.ns.Do(func() error { return inject(bytes, in.Dst, in.Mark) })
+		return n.ns.Do(func() error { return raw.Inject(bytes, in.Dst, in.Mark) })
 	}
 	from, device := n.ns, in.In
 	switch pod := s.network.host(in.In); {
@@ -149,7 +150,7 @@ func (s *session) put(n *nodeHost, in packetsim.Input, bytes []byte) error {
 		if err != nil {
 			return err
 		}
-		return injectOn(bytes, dev.Index, mac)
+		return raw.InjectOn(bytes, dev.Index, mac)
 	})
 }
 
@@ -172,10 +173,10 @@ func (s *session) hardwareAddress(n *nodeHost, in packetsim.Input) (net.Hardware
 }
 
 // sentWay is what the node has done with the packet so far.
-func (s *session) sentWay(n *nodeHost, in packetsim.Input, wanted *capture) (w scenarios.Way, chancy bool) {
+func (s *session) sentWay(n *nodeHost, in packetsim.Input, wanted *raw.Capture) (w scenarios.Way, chancy bool) {
 	seen := s.network.passages()
 	for _, p := range seen[n.host] {
-		if p.first.print != wanted.print || (p.in == "") != in.Local {
+		if p.first.Print != wanted.Print || (p.in == "") != in.Local {
 			continue
 		}
 		j := journey{p}
@@ -195,7 +196,7 @@ func (s *session) sentWay(n *nodeHost, in packetsim.Input, wanted *capture) (w s
 	}
 	w = scenarios.Way{
 		End: scenarios.Lost, Host: n.Name, Heard: true,
-		Server: wanted.destination(), Client: wanted.source(), Sender: wanted.source(),
+		Server: wanted.Destination(), Client: wanted.Source(), Sender: wanted.Source(),
 	}
 	w.Reason = "it does not come to the rules"
 	return w, false

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -56,7 +57,7 @@ func (h *host) accept(fd int, got *[]served) {
 			_ = unix.Close(conn)
 			continue
 		}
-		*got = append(*got, served{host: h, local: addrPort(local), remote: addrPort(remote), fd: conn})
+		*got = append(*got, served{host: h, local: socket.AddrPort(local), remote: socket.AddrPort(remote), fd: conn})
 	}
 }
 
@@ -88,34 +89,23 @@ func (h *host) answerDatagrams(fd int, key socketKey, got *[]served) error {
 		if err != nil {
 			continue // an ICMP error about an answer
 		}
-		local, info, err := destination(control[:controlLen])
+		local, info, err := socket.Destination(control[:controlLen])
 		if err != nil {
 			return fmt.Errorf("%s: %w", h.Name, err)
 		}
-		*got = append(*got, served{host: h, local: netip.AddrPortFrom(local, key.Port()), remote: addrPort(from), fd: -1})
+		*got = append(*got, served{host: h, local: netip.AddrPortFrom(local, key.Port()), remote: socket.AddrPort(from), fd: -1})
 		if n > 0 && buf[0] == 'Q' {
 			_ = unix.Sendmsg(fd, answerTo(buf[:n]), info, from, 0) // rules may forbid it
 		}
 	}
 }
 
-// destination reads to which address a datagram was sent, and makes the control
-// message that answers from there.
-func destination(control []byte) (netip.Addr, []byte, error) {
-	messages, err := unix.ParseSocketControlMessage(control)
-	if err != nil {
-		return netip.Addr{}, nil, err
-	}
-	for _, m := range messages {
-		switch {
-		case m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_PKTINFO && len(m.Data) >= 12:
-			// in_pktinfo: device, the address that it was taken at, the address in the header
-			info := &unix.Inet4Pktinfo{Spec_dst: [4]byte(m.Data[8:12])}
-			return netip.AddrFrom4([4]byte(m.Data[8:12])), unix.PktInfo4(info), nil
-		case m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_PKTINFO && len(m.Data) >= 16:
-			info := &unix.Inet6Pktinfo{Addr: [16]byte(m.Data[:16])}
-			return netip.AddrFrom16([16]byte(m.Data[:16])), unix.PktInfo6(info), nil
+// discard throws away what came to a socket.
+func discard(fd int) {
+	buf := make([]byte, 256)
+	for {
+		if _, err := unix.Read(fd, buf); err != nil {
+			return
 		}
 	}
-	return netip.Addr{}, nil, errors.New("a datagram came without its destination address")
 }

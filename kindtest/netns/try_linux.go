@@ -3,6 +3,7 @@ package netns
 import (
 	"slices"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -52,7 +53,7 @@ func (s *session) takeBack(t *try) error {
 	t.client.close()
 	for i := range s.got {
 		if g := &s.got[i]; g.fd >= 0 {
-			closeSilently(g.fd)
+			socket.CloseSilently(g.fd)
 			g.fd = -1
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
+	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
@@ -55,7 +56,7 @@ func watchRules(traced bool) string {
 type sighting struct {
 	point string // empty for a step
 	step  packetsim.Step
-	*capture
+	*raw.Capture
 	mark        uint32
 	inDev, oDev string
 }
@@ -123,12 +124,12 @@ func (w *watch) onTrace(m nftrace.Message) error {
 	}
 	s := sighting{mark: r.Mark, inDev: w.host.devices[r.In], oDev: w.host.devices[r.Out]}
 	if r.Header != nil {
-		if s.capture, err = parseCapture(r.Header); err != nil {
+		if s.Capture, err = raw.Parse(r.Header); err != nil {
 			return err
 		}
 		w.last[r.PacketID] = &s
 	} else if before := w.last[r.PacketID]; before != nil {
-		s.capture, s.mark, s.inDev, s.oDev = before.capture, before.mark, before.inDev, before.oDev
+		s.Capture, s.mark, s.inDev, s.oDev = before.Capture, before.mark, before.inDev, before.oDev
 	} else {
 		return nil // of a packet from before the last look
 	}

@@ -1,4 +1,4 @@
-package netns
+package raw
 
 import (
 	"net/netip"
@@ -30,11 +30,11 @@ func TestCraftedPacketsAreReadBack(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			p := packetOf(t, text)
-			c, err := parseCapture(craft(&p, tell{seq: 7, ack: 9, payload: []byte("Q12345678901")}))
+			c, err := Parse(Craft(&p, Tell{Seq: 7, Ack: 9, Payload: []byte("Q12345678901")}))
 			require.NoError(t, err)
 			assert.Equal(t, p.Proto, c.Proto)
-			assert.Equal(t, netip.AddrPortFrom(p.Src, p.SrcPort), c.source())
-			assert.Equal(t, netip.AddrPortFrom(p.Dst, p.DstPort), c.destination())
+			assert.Equal(t, netip.AddrPortFrom(p.Src, p.SrcPort), c.Source())
+			assert.Equal(t, netip.AddrPortFrom(p.Dst, p.DstPort), c.Destination())
 			assert.Equal(t, p.TCPFlags, c.TCPFlags)
 			assert.Equal(t, p.ICMPType, c.ICMPType)
 			assert.EqualValues(t, 64, c.TTL)
@@ -44,14 +44,14 @@ func TestCraftedPacketsAreReadBack(t *testing.T) {
 
 // TestPrintOutlivesTranslation: a packet is known again whatever is translated.
 func TestPrintOutlivesTranslation(t *testing.T) {
-	print := func(text string, say tell) string {
+	print := func(text string, say Tell) string {
 		p := packetOf(t, text)
-		c, err := parseCapture(craft(&p, say))
+		c, err := Parse(Craft(&p, say))
 		require.NoError(t, err)
-		return c.print
+		return c.Print
 	}
-	first := tell{seq: 7, ack: 9, chunk: packetsim.SCTPInit, payload: []byte("Q00000000001")}
-	other := tell{seq: 8, ack: 10, chunk: packetsim.SCTPInit, payload: []byte("Q00000000002")}
+	first := Tell{Seq: 7, Ack: 9, Chunk: packetsim.SCTPInit, Payload: []byte("Q00000000001")}
+	other := Tell{Seq: 8, Ack: 10, Chunk: packetsim.SCTPInit, Payload: []byte("Q00000000002")}
 	for _, c := range []struct{ name, sent, translated string }{
 		{"TCP", "tcp 10.0.0.1:40000 > 172.30.0.1:80", "tcp 10.0.0.9:1234 > 10.0.0.2:8080"},
 		{"UDP", "udp 10.0.0.1:40000 > 172.30.0.1:53", "udp 10.0.0.9:1234 > 10.0.0.2:5353"},
@@ -68,15 +68,15 @@ func TestPrintOutlivesTranslation(t *testing.T) {
 		print("tcp 10.0.0.1:1 > 10.0.0.2:2 flags SYN", first), print("tcp 10.0.0.1:1 > 10.0.0.2:2 flags RST", first), "other flags")
 }
 
-func FuzzParseCapture(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	p := packetsim.Packet{Proto: packetsim.TCP, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2")}
-	f.Add(craft(&p, tell{}))
+	f.Add(Craft(&p, Tell{}))
 	p.Src, p.Dst = netip.MustParseAddr("fd00::1"), netip.MustParseAddr("fd00::2")
-	f.Add(craft(&p, tell{}))
+	f.Add(Craft(&p, Tell{}))
 	f.Add([]byte{0x4f})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if c, err := parseCapture(b); err == nil {
-			require.NotEmpty(t, c.print)
+		if c, err := Parse(b); err == nil {
+			require.NotEmpty(t, c.Print)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package netns
+package raw
 
 import (
 	"errors"
@@ -7,12 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/internal/wire"
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 )
 
-// inject sends a crafted packet as one of the host in whose namespace the calling
+// Inject sends a crafted packet as one of the host in whose namespace the calling
 // thread is. Rules may forbid it; that is seen on its way.
-func inject(packet []byte, to netip.Addr, mark uint32) error {
-	fd, err := unix.Socket(domain(to.Is6()), unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_RAW)
+func Inject(packet []byte, to netip.Addr, mark uint32) error {
+	fd, err := unix.Socket(socket.Domain(to.Is6()), unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_RAW)
 	if err != nil {
 		return err
 	}
@@ -28,15 +29,15 @@ func inject(packet []byte, to netip.Addr, mark uint32) error {
 	if err != nil {
 		return err
 	}
-	err = unix.Sendto(fd, packet, 0, sockaddr(netip.AddrPortFrom(to, 0)))
-	if errors.Is(err, unix.EPERM) || isAnswer(err) {
+	err = unix.Sendto(fd, packet, 0, socket.Address(netip.AddrPortFrom(to, 0)))
+	if errors.Is(err, unix.EPERM) || socket.IsAnswer(err) {
 		return nil
 	}
 	return err
 }
 
-// injectOn puts a crafted packet on a device, as if it came from the wire's other end.
-func injectOn(packet []byte, device int, mac []byte) error {
+// InjectOn puts a crafted packet on a device, as if it came from the wire's other end.
+func InjectOn(packet []byte, device int, mac []byte) error {
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0) // which hears nothing
 	if err != nil {
 		return err

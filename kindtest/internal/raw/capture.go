@@ -1,0 +1,76 @@
+package raw
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/internal/wire"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// Capture is a packet as it was on a wire.
+type Capture struct {
+	packetsim.Packet
+	Seq, Ack uint32                  // TCP; for SCTP the verification tag and the tag that an INIT carries
+	Chunk    packetsim.SCTPChunkType // SCTP
+	Payload  int                     // the bytes behind a TCP header
+	// Print is the same for a packet on its whole way, whatever is translated, and
+	// another for every other packet.
+	Print string
+}
+
+// Source is where it comes from, by address and port.
+func (c *Capture) Source() netip.AddrPort { return netip.AddrPortFrom(c.Src, c.SrcPort) }
+
+// Destination is where it goes, by address and port.
+func (c *Capture) Destination() netip.AddrPort { return netip.AddrPortFrom(c.Dst, c.DstPort) }
+
+// Shown is the packet with what a person wants to read of it.
+func (c *Capture) Shown() packetsim.Packet {
+	p := c.Packet
+	p.TTL, p.Length = 0, 0
+	return p
+}
+
+// Parse reads an IP packet, of which the first 20 bytes behind the IP header suffice.
+func Parse(b []byte) (*Capture, error) {
+	h, transport, err := wire.DecodeHeader(b)
+	if err != nil {
+		return nil, err
+	}
+	c := &Capture{Packet: packetsim.Packet{Proto: h.Proto, TTL: h.TTL, Src: h.Src, Dst: h.Dst, Length: h.Length}}
+	c.transport(transport, h.Length-(len(b)-len(transport)))
+	return c, nil
+}
+
+// transport reads what is behind the IP header; length is what it was on the wire.
+func (c *Capture) transport(b []byte, length int) {
+	seen := make([]byte, 20) // what is cut off reads as zeros
+	copy(seen, b[:min(len(b), 20, max(length, 0))])
+	invariant := seen
+	if c.Proto.HasPorts() {
+		c.SrcPort, c.DstPort = binary.BigEndian.Uint16(seen), binary.BigEndian.Uint16(seen[2:])
+	}
+	switch c.Proto {
+	case packetsim.TCP:
+		c.Seq, c.Ack = binary.BigEndian.Uint32(seen[4:]), binary.BigEndian.Uint32(seen[8:])
+		c.TCPFlags = packetsim.TCPFlags(seen[13] & 0x3f)
+		c.Payload = length - int(seen[12]>>4)*4
+		invariant = seen[4:14]
+	case packetsim.UDP:
+		invariant = seen[8:]
+	case packetsim.SCTP:
+		c.Seq, c.Chunk, c.Ack = binary.BigEndian.Uint32(seen[4:]), packetsim.SCTPChunkType(seen[12]), binary.BigEndian.Uint32(seen[16:])
+		invariant = slices.Concat(seen[4:8], seen[12:])
+	case packetsim.ICMP, packetsim.ICMPv6:
+		c.ICMPType, c.ICMPCode, c.ICMPID = seen[0], seen[1], binary.BigEndian.Uint16(seen[4:])
+		invariant = slices.Concat(seen[:2], seen[6:]) // an identifier may be translated
+		if c.IsICMPError() {
+			c.ICMPID = 0
+			invariant = slices.Concat(seen[:2], seen[8:15]) // of the quoted header what is not translated
+		}
+	}
+	c.Print = fmt.Sprintf("%d/%x", c.Proto, invariant)
+}

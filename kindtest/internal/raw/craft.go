@@ -1,0 +1,57 @@
+package raw
+
+import (
+	"encoding/binary"
+
+	"github.com/chainwalk/chainwalk/internal/wire"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// Tell is what a crafted packet says beside what packetsim.Packet has.
+type Tell struct {
+	// Seq and Ack are the numbers of TCP. Of SCTP Seq is the verification tag, and Ack the tag that INIT and INIT ACK tell the other end, or
+	// the number of a DATA chunk.
+	Seq, Ack uint32
+	Chunk    packetsim.SCTPChunkType
+	// Payload is behind the header of TCP, UDP and ICMP; SCTP has it in DATA chunks.
+	Payload []byte
+}
+
+// Craft makes the bytes of a packet, with checksums.
+func Craft(p *packetsim.Packet, t Tell) []byte {
+	said := packetsim.Packet{
+		Proto: p.Proto, Src: p.Src, Dst: p.Dst, SrcPort: p.SrcPort, DstPort: p.DstPort, TTL: p.TTL, TCPFlags: p.TCPFlags,
+		ICMPType: p.ICMPType, ICMPCode: p.ICMPCode, ICMPID: p.ICMPID, VerificationTag: t.Seq,
+		Numbers: &packetsim.TCPNumbers{Seq: t.Seq, Ack: t.Ack, Window: 8192},
+	}
+	fields := wire.Fields{DontFragment: true, Payload: append([]byte{}, t.Payload...)}
+	if p.Src.Is4() {
+		fields.ID = uint16(t.Seq) | 1
+	}
+	if p.Proto == packetsim.SCTP {
+		fields.Payload = craftChunk(t)
+	}
+	return wire.Encode(&said, fields)
+}
+
+// craftChunk is the one chunk of an SCTP packet.
+func craftChunk(t Tell) []byte {
+	b := make([]byte, 20)
+	if t.Chunk == packetsim.SCTPData && len(t.Payload) > 0 {
+		b = append(b[:dataHeader], t.Payload...)
+	}
+	b[0] = byte(t.Chunk)
+	binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
+	binary.BigEndian.PutUint32(b[4:], t.Ack)
+	switch t.Chunk {
+	case packetsim.SCTPInit, packetsim.SCTPInitAck:
+		binary.BigEndian.PutUint32(b[8:], 8192)
+		b[13], b[15] = 1, 1 // streams out and in
+	case packetsim.SCTPData:
+		b[1] = 3 // a whole message
+	}
+	return append(b, make([]byte, -len(b)&3)...)
+}
+
+// dataHeader is how long the header of a DATA chunk is.
+const dataHeader = 16

@@ -1,0 +1,126 @@
+package socket
+
+import (
+	"errors"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// Address is an address as system calls want it.
+func Address(a netip.AddrPort) unix.Sockaddr {
+	if a.Addr().Is6() {
+		return &unix.SockaddrInet6{Addr: a.Addr().As16(), Port: int(a.Port())}
+	}
+	return &unix.SockaddrInet4{Addr: a.Addr().As4(), Port: int(a.Port())}
+}
+
+// AddrPort is the address of a system call.
+func AddrPort(sa unix.Sockaddr) netip.AddrPort {
+	switch sa := sa.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))
+	case *unix.SockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), uint16(sa.Port))
+	}
+	return netip.AddrPort{}
+}
+
+// Domain is AF_INET or AF_INET6.
+func Domain(v6 bool) int {
+	if v6 {
+		return unix.AF_INET6
+	}
+	return unix.AF_INET
+}
+
+// Unspecified is the address of a family that stands for all.
+func Unspecified(v6 bool) netip.Addr {
+	if v6 {
+		return netip.IPv6Unspecified()
+	}
+	return netip.IPv4Unspecified()
+}
+
+// Open opens a socket in the namespace of the calling thread, bound to an address.
+func Open(kind, proto int, at netip.AddrPort, shared bool) (int, error) {
+	fd, err := unix.Socket(Domain(at.Addr().Is6()), kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, proto)
+	if err != nil {
+		return -1, err
+	}
+	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	if shared {
+		// One for an address and one for all addresses may have the same port.
+		err = errors.Join(err, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1))
+	}
+	if at.Addr().Is6() && kind != unix.SOCK_RAW { // which is for one family anyway, and refuses to be told so
+		err = errors.Join(err, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1))
+	}
+	if err = errors.Join(err, unix.Bind(fd, Address(at))); err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// WantDestination makes a socket say to which address each datagram was sent.
+func WantDestination(fd int, v6 bool) error {
+	if v6 {
+		return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1)
+	}
+	return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_PKTINFO, 1)
+}
+
+// WantErrors makes ICMP errors end a socket's waiting.
+func WantErrors(fd int, v6 bool) error {
+	if v6 {
+		return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVERR, 1)
+	}
+	return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVERR, 1)
+}
+
+// IsAnswer reports whether an error is what an answer from the network made of it.
+func IsAnswer(err error) bool {
+	for _, known := range []unix.Errno{
+		unix.ECONNREFUSED, unix.ECONNRESET, unix.EHOSTUNREACH, unix.ENETUNREACH, unix.ENOPROTOOPT, unix.EPROTO,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// Reset ends a connection by telling the other end so.
+func Reset(fd int) {
+	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+	_ = unix.Close(fd)
+}
+
+// CloseSilently ends a connection without a packet: a socket under repair says nothing.
+// The connection is there as long as a program that is being started has the socket, too.
+func CloseSilently(fd int) {
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_REPAIR, 1) // of no meaning to other sockets than TCP's
+	_ = unix.Close(fd)
+}
+
+// Destination reads to which address a datagram was sent, and makes the control
+// message that answers from there.
+func Destination(control []byte) (netip.Addr, []byte, error) {
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return netip.Addr{}, nil, err
+	}
+	for _, m := range messages {
+		switch {
+		case m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_PKTINFO && len(m.Data) >= 12:
+			// in_pktinfo: device, the address that it was taken at, the address in the header
+			info := &unix.Inet4Pktinfo{Spec_dst: [4]byte(m.Data[8:12])}
+			return netip.AddrFrom4([4]byte(m.Data[8:12])), unix.PktInfo4(info), nil
+		case m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_PKTINFO && len(m.Data) >= 16:
+			info := &unix.Inet6Pktinfo{Addr: [16]byte(m.Data[:16])}
+			return netip.AddrFrom16([16]byte(m.Data[:16])), unix.PktInfo6(info), nil
+		}
+	}
+	return netip.Addr{}, nil, errors.New("a datagram came without its destination address")
+}
