@@ -18,6 +18,22 @@ type Backend interface {
 	Start(ctx context.Context, c *Cluster) (Session, error)
 }
 
+// Limited is a backend that cannot run every scenario, or not with every variant of the tools.
+type Limited interface {
+	Backend
+	// Unsupported says why the backend cannot run a scenario; empty if it can.
+	Unsupported(s *Scenario) string
+	// Tools are the variants that its nodes have. A scenario that wants others only is not run.
+	Tools() []Tool
+}
+
+// TableSession is a session that makes the connections of a table together, where that is quicker than one by one.
+type TableSession interface {
+	Session
+	// ConnectAll makes connections, none of which is kept, each from the same state. What it has observed is in their order.
+	ConnectAll(ctx context.Context, attempts []Attempt) ([]*Observed, error)
+}
+
 // Session is one running cluster. The runner calls its methods one at a time.
 // Except where said otherwise an error means that the backend itself failed;
 // what the cluster does with packets is never an error.
@@ -95,7 +111,8 @@ type Observed struct {
 	// Samples is how many times it was tried, where the probabilities are counted
 	// and not calculated; 0 where they are exact.
 	Samples int
-	// NoRules says that the backend does not see which rules a packet meets.
+	// NoRules says that the backend does not see which rules a packet meets, nor why the kernel drops one. Texts of rules and reasons,
+	// steps and numbers of rules in an expectation are not looked at then.
 	NoRules bool
 	// Kept is the place in Ways of the connection that was kept.
 	Kept int

@@ -188,15 +188,38 @@ func (c *checker) client(f *Connect) {
 
 // connections makes the connections of a connect or cases step.
 func (r *runner) connections(ctx context.Context, s *Step) error {
-	for _, c := range s.connections() {
-		if err := r.connect(ctx, s, c); err != nil {
+	all := s.connections()
+	if t, ok := r.session.(TableSession); ok && s.Cases != nil {
+		return r.table(ctx, t, s, all)
+	}
+	for _, c := range all {
+		seen, err := r.session.Connect(ctx, r.attempt(c))
+		if err != nil {
 			return err
 		}
+		r.connected(s, c, seen)
 	}
 	return nil
 }
 
-func (r *runner) connect(ctx context.Context, s *Step, c *Connect) error {
+// table makes the connections of a table together.
+func (r *runner) table(ctx context.Context, t TableSession, s *Step, all []*Connect) error {
+	attempts := make([]Attempt, len(all))
+	for i, c := range all {
+		attempts[i] = r.attempt(c)
+	}
+	seen, err := t.ConnectAll(ctx, attempts)
+	if err != nil {
+		return err
+	}
+	for i, c := range all {
+		r.connected(s, c, seen[i])
+	}
+	return nil
+}
+
+// attempt is a connection as a session is asked for it.
+func (r *runner) attempt(c *Connect) Attempt {
 	attempt := Attempt{From: c.From, Bind: c.Bind, To: c.To, Via: c.Via, Keep: c.As, Pick: c.Pick}
 	if a, err := netip.ParseAddr(c.From); err == nil {
 		attempt.From, attempt.Bind.Addr = r.cluster.owner(a), a
@@ -204,15 +227,15 @@ func (r *runner) connect(ctx context.Context, s *Step, c *Connect) error {
 	if attempt.Via == "" {
 		attempt.Via = r.cluster.Nodes[0].Name
 	}
-	seen, err := r.session.Connect(ctx, attempt)
-	if err != nil {
-		return err
-	}
+	return attempt
+}
+
+// connected judges what became of a connection.
+func (r *runner) connected(s *Step, c *Connect, seen *Observed) {
 	packet := fmt.Sprintf("%s from %s", c.To, c.From)
 	j := judge{expect: &c.Expect, called: c.To.AddrPort, kept: r.kept, seen: seen}
 	r.judge(c.Expect.Pos, s.caseName(c, packet), packet, j)
 	if c.As != "" && seen.Kept >= 0 && seen.Kept < len(seen.Ways) {
 		r.kept[c.As] = keptConnection{called: c.To.AddrPort, endpoint: seen.Ways[seen.Kept].Server}
 	}
-	return nil
 }

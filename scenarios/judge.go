@@ -147,7 +147,7 @@ func (j *judge) dropped(w *Way) string {
 	if w.End != Dropped && w.End != Lost {
 		return w.describe()
 	}
-	if strings.Contains(w.Rule, text) || strings.Contains(w.Reason, text) {
+	if j.seen.NoRules || strings.Contains(w.Rule, text) || strings.Contains(w.Reason, text) {
 		return ""
 	}
 	return fmt.Sprintf("%s, without %q", w.describe(), text)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,13 +24,10 @@ func Run(ctx context.Context, s *Scenario, b Backend) *Result {
 		result.Checks = append(result.Checks, Check{Position: s.Pos, At: s.Pos.String(), Name: "read the scenario", Wrong: errs.Error()})
 		return result
 	}
-	if !s.allows(b.Name()) {
-		result.Skipped = fmt.Sprintf("runs on %s only: %s", strings.Join(s.RunsOn.Backends, ", "), s.RunsOn.Because)
+	tools, why := s.toolsOn(b)
+	if why != "" {
+		result.Skipped = why
 		return result
-	}
-	tools := s.IPTables.Tools
-	if len(tools) == 0 {
-		tools = []Tool{ToolLegacy, ToolNFT}
 	}
 	for _, tool := range tools {
 		r := &runner{
@@ -40,6 +38,32 @@ func Run(ctx context.Context, s *Scenario, b Backend) *Result {
 	}
 	return result
 }
+
+// toolsOn are the variants of the tools that a scenario runs with on a backend, or why it does not run there.
+func (s *Scenario) toolsOn(b Backend) (tools []Tool, why string) {
+	if !s.allows(b.Name()) {
+		return nil, fmt.Sprintf("runs on %s only: %s", strings.Join(s.RunsOn.Backends, ", "), s.RunsOn.Because)
+	}
+	tools = s.IPTables.Tools
+	if len(tools) == 0 {
+		tools = []Tool{ToolLegacy, ToolNFT}
+	}
+	l, ok := b.(Limited)
+	if !ok {
+		return tools, ""
+	}
+	if why := l.Unsupported(s); why != "" {
+		return nil, why
+	}
+	has := l.Tools()
+	common := slices.DeleteFunc(slices.Clone(tools), func(t Tool) bool { return !slices.Contains(has, t) })
+	if len(common) == 0 {
+		return nil, fmt.Sprintf("runs with the tools %s only, and the nodes have %s", toolNames(tools), toolNames(has))
+	}
+	return common, ""
+}
+
+func toolNames(tools []Tool) string { return listOf(tools, func(t Tool) string { return string(t) }) }
 
 // checked is the cluster of a scenario that was read, or of one made in Go, which is checked now.
 func (s *Scenario) checked() (*Cluster, document.Errors) {

@@ -274,6 +274,89 @@ func TestUnknownMasqueradeIsJudgedByTheAddress(t *testing.T) {
 	assert.Contains(t, seenFrom("10.244.1.100:40000"), "which is no node's address")
 }
 
+// limited is a backend with one of the tools.
+type limited struct {
+	*canned
+	why string
+}
+
+func (l limited) Unsupported(s *Scenario) string {
+	if s.Name == "hopeless" {
+		return l.why
+	}
+	return ""
+}
+
+func (limited) Tools() []Tool { return []Tool{ToolNFT} }
+
+func TestALimitedBackendRunsWhatItCan(t *testing.T) {
+	for _, row := range []struct{ name, head, skipped string }{
+		{"both tools", "{name: a", ""},
+		{"its own tool", "{name: a, iptables: {tools: [nft]}", ""},
+		{"the other tool", "{name: a, iptables: {tools: [legacy]}", "runs with the tools legacy only, and the nodes have nft"},
+		{"what it cannot", "{name: hopeless", "no clock can be moved"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s, err := Read("in.yaml", strings.NewReader(row.head+", steps: [{sync: true}]}"))
+			require.NoError(t, err)
+			b := &canned{}
+			result := Run(t.Context(), s, limited{b, "no clock can be moved"})
+			assert.Equal(t, row.skipped, result.Skipped)
+			if row.skipped != "" {
+				assert.Empty(t, b.calls)
+				return
+			}
+			assert.Equal(t, []string{"start nft", "sync [node1 node2]", "sync [node1 node2]", "close"}, b.calls)
+		})
+	}
+}
+
+// together makes the connections of tables together.
+type together struct{ *canned }
+
+func (b together) Start(ctx context.Context, c *Cluster) (Session, error) {
+	_, err := b.canned.Start(ctx, c)
+	return b, err
+}
+
+func (b together) ConnectAll(_ context.Context, attempts []Attempt) ([]*Observed, error) {
+	var out []*Observed
+	var ports []string
+	for _, a := range attempts {
+		ports = append(ports, fmt.Sprint(a.To.Port()))
+		seen, err := b.ways(a.To.AddrPort)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, seen)
+	}
+	b.call("connect all %s", strings.Join(ports, " "))
+	return out, nil
+}
+
+func TestTheConnectionsOfATableAreMadeTogether(t *testing.T) {
+	s, err := Read("in.yaml", strings.NewReader(`{name: a, iptables: {tools: [legacy]}, steps: [
+		{cases: [{from: node1, to: "tcp 172.30.0.1:81", expect: reject}, {from: node1, to: "tcp 172.30.0.1:82", expect: reject}]},
+		{connect: {from: node1, to: "tcp 172.30.0.1:81", expect: reject}}]}`))
+	require.NoError(t, err)
+	b := &canned{}
+	result := Run(t.Context(), s, together{b})
+	require.Len(t, result.Checks, 3)
+	assert.Equal(t, []bool{true, false, true}, []bool{result.Checks[0].Passed, result.Checks[1].Passed, result.Checks[2].Passed})
+	assert.Contains(t, b.calls, "connect all 81 82")
+	assert.Contains(t, b.calls, "connect node1 bind invalid IP 0 to tcp 172.30.0.1:81 via node1 keep \"\"")
+}
+
+func TestADropWithoutRulesIsJudgedWithoutItsText(t *testing.T) {
+	j := judge{expect: &Expect{Drop: Matched{Wanted: true, Text: "--ctstate INVALID"}}}
+	j.seen = &Observed{Ways: []Way{{Probability: 1, End: Dropped, Host: "node1"}}}
+	assert.NotEmpty(t, j.wrong())
+	j.seen.NoRules = true
+	assert.Empty(t, j.wrong())
+	j.seen.Ways[0].End = Rejected
+	assert.NotEmpty(t, j.wrong())
+}
+
 func mustChance(t *testing.T, s string) *big.Rat {
 	t.Helper()
 	r, err := parseChance(s)
