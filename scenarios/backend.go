@@ -116,4 +116,24 @@ type Observed struct {
 	NoRules bool
 	// Kept is the place in Ways of the connection that was kept.
 	Kept int
+	// Prediction is what a simulation says of it, for backends that have one beside what happens.
+	Prediction *Prediction
+}
+
+// Prediction is what was to be expected from the rules that are there, whatever a scenario expects of them.
+type Prediction struct {
+	// Ways are all that can happen, with their exact probabilities.
+	Ways []Way
+	// Wrong says how what happened is another thing, empty if it is not. A check fails by it.
+	Wrong string
+	// None says why nothing can be predicted; empty if something is.
+	None string
+}
+
+// String is the prediction in a few words.
+func (p *Prediction) String() string {
+	if p.None != "" {
+		return "nothing: " + p.None
+	}
+	return describeWays(p.Ways)
 }

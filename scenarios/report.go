@@ -121,11 +121,15 @@ func count(n int, what string) string {
 
 func textCheck(b *strings.Builder, c *Check, ways []int) {
 	fmt.Fprintf(b, "  %s: %s (iptables-%s)\n", c.At, c.Name, c.Tool)
+	width := len("expected:")
+	if c.Predicted != "" {
+		width = len("predicted:")
+	}
 	for _, line := range []struct{ label, text string }{
-		{"sent", c.Packet}, {"expected", c.Expected}, {"got", c.Got}, {"wrong", c.Wrong},
+		{"sent", c.Packet}, {"expected", c.Expected}, {"predicted", c.Predicted}, {"got", c.Got}, {"wrong", c.Wrong},
 	} {
 		if line.text != "" && (line.label != "wrong" || line.text != c.Got) {
-			fmt.Fprintf(b, "    %-9s %s\n", line.label+":", strings.ReplaceAll(line.text, "\n", "\n      "))
+			fmt.Fprintf(b, "    %-*s %s\n", width, line.label+":", strings.ReplaceAll(line.text, "\n", "\n      "))
 		}
 	}
 	for _, i := range ways {
@@ -133,6 +137,17 @@ func textCheck(b *strings.Builder, c *Check, ways []int) {
 	}
 	if hidden := len(c.Ways) - len(ways); hidden > 0 {
 		fmt.Fprintf(b, "    and %s more (--ways all)\n", count(hidden, "way"))
+	}
+	if !c.Passed {
+		textPredicted(b, c.PredictedWays)
+	}
+}
+
+// textPredicted shows the ways that were predicted where what happened is another thing, or not as expected.
+func textPredicted(b *strings.Builder, ways []Way) {
+	for i := range ways[:min(len(ways), fewWays)] {
+		fmt.Fprintf(b, "    predicted with the chance %.9g: %s\n", ways[i].Probability, ways[i].describe())
+		textWay(b, &ways[i], i+1, 1)
 	}
 }
 
@@ -193,7 +208,7 @@ func WriteJSON(w io.Writer, results []*Result, ways Ways) error {
 		printed[i].Checks = slices.Clone(r.Checks)
 		for j := range r.Checks {
 			if _, ok := show[&r.Checks[j]]; !ok {
-				printed[i].Checks[j].Ways = nil
+				printed[i].Checks[j].Ways, printed[i].Checks[j].PredictedWays = nil, nil
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"strings"
+
 	"github.com/chainwalk/chainwalk/internal/document"
 )
 
@@ -35,12 +37,27 @@ type Check struct {
 	// Packet is what was sent, in the words of the scenario.
 	Packet   string `json:"packet,omitempty"`
 	Expected string `json:"expected,omitempty"`
-	// Got is what was seen; Wrong says what of it is not as expected.
+	// Predicted is what a simulation of the same cluster says, where the backend has one.
+	Predicted string `json:"predicted,omitempty"`
+	// Got is what was seen; Wrong says what of it is not as expected, or not as predicted.
 	Got   string `json:"got,omitempty"`
 	Wrong string `json:"wrong,omitempty"`
 	// Ways are the ways that the packet took; reports show those of failures, and
 	// of others where they are asked to.
 	Ways []Way `json:"ways,omitempty"`
+	// PredictedWays are those that were predicted; reports show them where a check failed.
+	PredictedWays []Way `json:"predictedWays,omitempty"`
 
 	faulty int // the place in Ways of the one that is at fault, -1 for none
+}
+
+// foretold puts beside a check what was predicted of it.
+func (c *Check) foretold(p *Prediction) {
+	if p == nil {
+		return
+	}
+	c.Predicted, c.PredictedWays = p.String(), p.Ways
+	if p.Wrong != "" {
+		c.Passed, c.Wrong = false, strings.Trim(c.Wrong+"; not as predicted: "+p.Wrong, "; ")
+	}
 }

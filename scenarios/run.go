@@ -204,6 +204,7 @@ func (r *runner) judge(pos document.Position, name, packet string, j judge) {
 	check := Check{Name: name, Packet: packet, Expected: j.expect.String(), Got: describeWays(j.seen.Ways)}
 	check.Wrong, check.faulty = j.verdict()
 	check.Passed, check.Ways = check.Wrong == "", j.seen.Ways
+	check.foretold(j.seen.Prediction)
 	r.add(pos, check)
 }
 

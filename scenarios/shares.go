@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/chainwalk/chainwalk/internal/chance"
 	"github.com/chainwalk/chainwalk/internal/document"
 )
 
@@ -116,10 +117,6 @@ func parseChance(s string) (*big.Rat, error) {
 // of 2^-31 makes of it, and far below any difference that is meant.
 const exactTolerance = 1e-8
 
-// tooRare is the probability below which a count is no chance any more: what lies five
-// standard deviations or more to one side of a normal distribution's mean.
-const tooRare = 2.87e-7
-
 // shares compares the chances of the endpoints with those expected.
 func (j *judge) shares() string {
 	want := j.expect.Endpoints
@@ -134,9 +131,9 @@ func (j *judge) shares() string {
 		got[w.Server] += w.Probability
 	}
 	for _, share := range want {
-		chance, _ := share.Chance.Float64()
-		if !j.fits(got[share.Endpoint], chance) {
-			return fmt.Sprintf("%s has the chance %.9g, not %.9g", share.Endpoint, got[share.Endpoint], chance)
+		want, _ := share.Chance.Float64()
+		if !j.fits(got[share.Endpoint], want) {
+			return fmt.Sprintf("%s has the chance %.9g, not %.9g", share.Endpoint, got[share.Endpoint], want)
 		}
 		delete(got, share.Endpoint)
 	}
@@ -155,38 +152,10 @@ func sortedKeys(m map[netip.AddrPort]float64) []netip.AddrPort {
 	return keys
 }
 
-// fits says whether a share can be that of an endpoint with this chance.
-func (j *judge) fits(share, chance float64) bool {
+// fits says whether a share can be that of an endpoint with this probability.
+func (j *judge) fits(share, probability float64) bool {
 	if j.seen.Samples == 0 {
-		return math.Abs(share-chance) <= exactTolerance
+		return math.Abs(share-probability) <= exactTolerance
 	}
-	count := int(math.Round(share * float64(j.seen.Samples)))
-	below, above := binomialTails(count, j.seen.Samples, chance)
-	return below >= tooRare && above >= tooRare
-}
-
-// binomialTails are the probabilities that something with this chance happens at most, and at least, count times in so many tries.
-// A small chance has a long tail above, of which standard deviations say nothing.
-func binomialTails(count, tries int, chance float64) (below, above float64) {
-	choose, _ := math.Lgamma(float64(tries + 1))
-	for k := range tries + 1 {
-		happened, _ := math.Lgamma(float64(k + 1))
-		not, _ := math.Lgamma(float64(tries - k + 1))
-		p := math.Exp(choose - happened - not + logPower(chance, k) + logPower(1-chance, tries-k))
-		if k <= count {
-			below += p
-		}
-		if k >= count {
-			above += p
-		}
-	}
-	return below, above
-}
-
-// logPower is the logarithm of x to the power of n, which is 1 for an n of 0 even if x is 0.
-func logPower(x float64, n int) float64 {
-	if n == 0 {
-		return 0
-	}
-	return float64(n) * math.Log(x)
+	return chance.Fits(int(math.Round(share*float64(j.seen.Samples))), j.seen.Samples, probability)
 }

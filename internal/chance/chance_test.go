@@ -1,4 +1,4 @@
-package scenarios
+package chance
 
 import (
 	"fmt"
@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestCountedSharesFit(t *testing.T) {
+func TestCountsFit(t *testing.T) {
 	for _, tc := range []struct {
-		name    string
-		count   int
-		samples int
-		chance  float64
-		fits    bool
+		name        string
+		count       int
+		tries       int
+		probability float64
+		fits        bool
 	}{
 		{"the only endpoint, every time", 100, 100, 1, true},
 		{"the only endpoint, but once", 99, 100, 1, false},
@@ -27,25 +27,25 @@ func TestCountedSharesFit(t *testing.T) {
 		{"a third in place of one of a hundred", 33, 100, 0.01, false},
 		{"many tries", 10_150, 100_000, 0.1, true},
 		{"many tries, too many hits", 10_600, 100_000, 0.1, false},
+		{"what cannot be, never", 0, 100, 0, true},
+		{"what cannot be, once", 1, 100, 0, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			j := judge{seen: &Observed{Samples: tc.samples}}
-			assert.Equal(t, tc.fits, j.fits(float64(tc.count)/float64(tc.samples), tc.chance))
+			assert.Equal(t, tc.fits, Fits(tc.count, tc.tries, tc.probability))
 		})
 	}
 }
 
 // TestCountsAreSeldomRefused adds up what would be refused though all is well.
 func TestCountsAreSeldomRefused(t *testing.T) {
-	const samples = 100
+	const tries = 100
 	for endpoints := 2; endpoints <= 100; endpoints++ {
-		chance, refused := 1/float64(endpoints), 0.0
-		j := judge{seen: &Observed{Samples: samples}}
-		for count := range samples + 1 {
-			if below, above := binomialTails(count, samples, chance); !j.fits(float64(count)/samples, chance) {
+		probability, refused := 1/float64(endpoints), 0.0
+		for count := range tries + 1 {
+			if below, above := Tails(count, tries, probability); !Fits(count, tries, probability) {
 				refused += below + above - 1 // the probability of just this count
 			}
 		}
-		assert.Less(t, refused*float64(endpoints), 1e-4, fmt.Sprint(endpoints, " endpoints"))
+		assert.Less(t, refused, 2*TooRare, fmt.Sprint(endpoints, " endpoints"))
 	}
 }
