@@ -6,10 +6,10 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets track-record mutate peer hunt verify
+.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets track-record mutate peer hunt verify kind-node-image kind-binaries kind-engine
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/chainwalk
 	$(GO) build -o bin/chainwalk ./cmd/chainwalk
@@ -119,6 +119,15 @@ hunt: ## play HUNT_RUNS (3000) generated cases (SEED=1) with kube-proxy's own pr
 
 bench-peer: ## measure time, bytes and memory beside kube-proxy's own proxier in one run
 	cd proxier/upstream && $(GO) run ./cmd/bench
+
+kind-node-image: ## build the node image for kind from Debian packages and Go modules; root on Linux, debootstrap, Docker (docs/kind.md)
+	$(GO) run ./kindtest/nodeimage/build
+
+kind-binaries: ## build Kubernetes and etcd for the node image and for apiserver-test, and print their folder
+	$(GO) run ./kindtest/nodeimage/build -binaries
+
+kind-engine: ## start a Docker engine where the machine has one that nothing starts; root on Linux
+	$(GO) run ./kindtest/nodeimage/engine
 
 verify: ## check that go.mod is tidy, the code formatted and generated files are fresh
 	$(GO) mod tidy -diff

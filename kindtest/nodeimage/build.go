@@ -1,0 +1,228 @@
+package nodeimage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Options say what a node image is built from and where.
+type Options struct {
+	Source string    // chainwalk's source tree
+	Cache  string    // folder of what has been built
+	Mirror string    // of Debian's packages
+	Out    io.Writer // progress
+}
+
+// label of the image, with the key of everything that it is made of.
+const label = "chainwalk.made-of"
+
+// Build makes the image Tag in the Docker engine that DOCKER_HOST names, unless it is there and nothing has changed. An image that fails a
+// check is not tagged.
+func Build(ctx context.Context, o Options) error {
+	if _, err := docker(ctx, nil, "info", "--format", "{{.ID}}"); err != nil {
+		return fmt.Errorf("%w\nno Docker engine answers; start one (`make kind-engine` does where none is set up)", err)
+	}
+	k, err := imageKey(ctx, o)
+	if err != nil {
+		return err
+	}
+	if current(ctx) == k {
+		fmt.Fprintf(o.Out, "%s is up to date\n", Tag)
+		return nil
+	}
+	parts, err := buildParts(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer parts.remove()
+	if err := assemble(ctx, o, parts, k); err != nil {
+		return err
+	}
+	fmt.Fprintf(o.Out, "%s is built\n", Tag)
+	return nil
+}
+
+// imageKey is of everything that the image is made of, without building anything.
+func imageKey(ctx context.Context, o Options) (key, error) {
+	binaries, err := binariesKey(ctx, o.Source)
+	if err != nil {
+		return "", err
+	}
+	parts := []string{string(binaries), debianTag(o.Mirror), fmt.Sprint(folders, links, checks)}
+	for _, name := range []string{"entrypoint", "pause", "files"} {
+		text, err := textOf(os.DirFS(filepath.Join(o.Source, "kindtest", "nodeimage", name)))
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, text)
+	}
+	return keyOf(parts...), nil
+}
+
+// current is the key of the image that Docker has; it is empty where there is none.
+func current(ctx context.Context) key {
+	text, err := docker(ctx, nil, "image", "inspect", "--format", `{{index .Config.Labels "`+label+`"}}`, Tag)
+	if err != nil {
+		return ""
+	}
+	return key(text)
+}
+
+// parts are what an image is assembled from.
+type parts struct {
+	debian   string // the image below
+	binaries Binaries
+	own      string // folder of our own programs, temporary
+	images   []image
+	pause    string // the name of the image that holds a pod's namespaces
+}
+
+func (p parts) remove() { os.RemoveAll(p.own) }
+
+func buildParts(ctx context.Context, o Options) (_ parts, err error) {
+	var p parts
+	defer func() {
+		if err != nil {
+			p.remove()
+		}
+	}()
+	if p.debian, err = importDebian(ctx, o); err != nil {
+		return p, err
+	}
+	if p.binaries, err = BuildBinaries(ctx, o); err != nil {
+		return p, err
+	}
+	if p.own, err = buildOwn(ctx, o); err != nil {
+		return p, err
+	}
+	listed, err := command{argv: []string{p.binaries.Path("kubeadm"), "config", "images", "list", "--kubernetes-version", KubernetesVersion}}.run(ctx)
+	if err != nil {
+		return p, err
+	}
+	p.images, err = controlPlane(strings.Fields(listed), p.binaries, p.own)
+	if err != nil {
+		return p, err
+	}
+	for _, i := range p.images {
+		if filepath.Base(i.program) == "pause" {
+			p.pause = i.name
+		}
+	}
+	return p, nil
+}
+
+// buildOwn builds chainwalk's own programs of a node into a temporary folder.
+func buildOwn(ctx context.Context, o Options) (string, error) {
+	folder, err := os.MkdirTemp(o.Cache, ".own-")
+	if err != nil {
+		return "", err
+	}
+	argv := []string{"go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", folder + string(filepath.Separator),
+		"./kindtest/nodeimage/entrypoint", "./kindtest/nodeimage/pause"}
+	if _, err := (command{argv: argv, dir: o.Source, env: []string{"CGO_ENABLED=0", "GOFLAGS="}}).run(ctx); err != nil {
+		return "", errors.Join(err, os.RemoveAll(folder))
+	}
+	return folder, nil
+}
+
+// controlPlane are the images that kubeadm lists, made of the programs of the same names. CoreDNS and kube-proxy are left out.
+func controlPlane(listed []string, binaries Binaries, own string) ([]image, error) {
+	var images []image
+	for _, name := range listed {
+		short := name[strings.LastIndex(name, "/")+1:]
+		short, _, _ = strings.Cut(short, ":")
+		switch short {
+		case "coredns", "kube-proxy":
+		case "pause":
+			images = append(images, image{name: name, program: filepath.Join(own, short), entry: []string{"/" + binariesFolder + "/pause"}})
+		case "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler":
+			images = append(images, image{name: name, program: binaries.Path(short)})
+		default:
+			return nil, fmt.Errorf("kubeadm asks for the image %s, and nothing here builds it", name)
+		}
+	}
+	return images, nil
+}
+
+// assemble puts an image together in a container, checks it, and gives it its name.
+func assemble(ctx context.Context, o Options, p parts, k key) (err error) {
+	fmt.Fprintf(o.Out, "assembling %s\n", Tag)
+	id, err := docker(ctx, nil, "create", "--privileged", "--tmpfs", "/run", "--tmpfs", "/tmp", "--entrypoint", "/usr/bin/containerd", p.debian)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_, removed := docker(context.WithoutCancel(ctx), nil, "rm", "--force", "--volumes", id)
+		err = errors.Join(err, removed)
+	}()
+	if err := copyInto(ctx, id, p); err != nil {
+		return err
+	}
+	if _, err := docker(ctx, nil, "start", id); err != nil {
+		return err
+	}
+	if err := importImages(ctx, id, p.images); err != nil {
+		return err
+	}
+	if err := check(ctx, id, p.images); err != nil {
+		return err
+	}
+	if _, err := docker(ctx, nil, "stop", id); err != nil {
+		return err
+	}
+	_, err = docker(ctx, nil, "commit", "--change", `ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]`, "--change", "ENV container=docker",
+		"--change", "STOPSIGNAL SIGRTMIN+3", "--change", "LABEL "+label+"="+string(k), id, Tag)
+	return err
+}
+
+// copyInto writes everything beyond Debian's packages into a container.
+func copyInto(ctx context.Context, id string, p parts) error {
+	programs := map[string]string{"usr/local/bin/entrypoint": filepath.Join(p.own, "entrypoint")}
+	for _, name := range []string{"kubeadm", "kubectl", "kubelet"} {
+		programs["usr/bin/"+name] = p.binaries.Path(name)
+	}
+	var layer bytes.Buffer
+	if err := writeLayer(&layer, programs, p.pause); err != nil {
+		return err
+	}
+	_, err := docker(ctx, &layer, "cp", "-", id+":/")
+	return err
+}
+
+// importImages gives the container's containerd the control plane's images, as the kubelet will look for them.
+func importImages(ctx context.Context, id string, images []image) error {
+	var archive bytes.Buffer
+	if err := writeArchive(&archive, images); err != nil {
+		return err
+	}
+	if err := waitForContainerd(ctx, id); err != nil {
+		return err
+	}
+	_, err := docker(ctx, &archive, "exec", "--interactive", id,
+		"ctr", "--namespace", "k8s.io", "images", "import", "--no-unpack", "--label", "io.cri-containerd.pinned=pinned", "-")
+	return err
+}
+
+func waitForContainerd(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		_, err := docker(ctx, nil, "exec", id, "ctr", "version")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			said, _ := docker(context.WithoutCancel(ctx), nil, "logs", "--tail", "20", id)
+			return fmt.Errorf("containerd does not start in a container of the image: %w\n%s", err, said)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,59 @@
+// Command build makes the node image for kind, or with -binaries the programs of Kubernetes and etcd alone, whose folder it prints. What
+// has not changed is not built again.
+//
+//	build [-binaries] [-source FOLDER] [-cache FOLDER] [-mirror URL]
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/chainwalk/chainwalk/internal/command"
+	"github.com/chainwalk/chainwalk/kindtest/nodeimage"
+)
+
+func main() { newCommand().Main() }
+
+func newCommand() *command.Command {
+	var o options
+	return &command.Command{Name: "build", Flags: o.define, Valid: o.valid, Look: func(ctx context.Context, _ []string, out io.Writer) (bool, error) {
+		return true, o.build(ctx, out)
+	}}
+}
+
+// options are the flags.
+type options struct {
+	source, cache, mirror string
+	binaries              bool
+}
+
+func (o *options) define(flags *flag.FlagSet) {
+	flags.StringVar(&o.source, "source", ".", "chainwalk's source tree")
+	flags.StringVar(&o.cache, "cache", "", "folder of what has been built (default chainwalk/nodeimage in the user's cache folder)")
+	flags.StringVar(&o.mirror, "mirror", nodeimage.Mirror, "where Debian's packages come from")
+	flags.BoolVar(&o.binaries, "binaries", false, "build the programs of Kubernetes and etcd only, and print their folder")
+}
+
+func (o *options) valid(args []string) bool { return len(args) == 0 }
+
+func (o *options) build(ctx context.Context, out io.Writer) error {
+	b := nodeimage.Options{Source: o.source, Cache: o.cache, Mirror: o.mirror, Out: out}
+	if b.Cache == "" {
+		cache, err := nodeimage.Cache()
+		if err != nil {
+			return err
+		}
+		b.Cache = cache
+	}
+	if !o.binaries {
+		return nodeimage.Build(ctx, b)
+	}
+	built, err := nodeimage.BuildBinaries(ctx, b)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, built.Folder())
+	return err
+}

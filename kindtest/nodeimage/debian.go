@@ -1,0 +1,103 @@
+package nodeimage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// release of Debian. Its containerd 1.6 and runc 1.1 are what node was tried with.
+const release = "bookworm"
+
+// Mirror is where Debian's packages usually come from.
+const Mirror = "http://deb.debian.org/debian"
+
+// packages that a node needs, and those that chainwalk's proxier and its tests run in it.
+var packages = []string{
+	"ca-certificates", "conntrack", "containerd", "containernetworking-plugins", "dbus", "ethtool", "iproute2", "ipset", "iptables", "kmod",
+	"mount", "nfacct", "nftables", "procps", "runc", "socat", "systemd", "systemd-sysv", "tcpdump", "util-linux",
+}
+
+// dropped is what no node reads.
+var dropped = []string{
+	"var/cache/apt/archives/*.deb", "var/lib/apt/lists/*", "var/cache/debconf/*-old", "var/log/*.log", "var/log/apt/*",
+	"usr/share/doc/*", "usr/share/man/*", "usr/share/info/*", "usr/share/locale/*",
+}
+
+// importDebian makes an image of Debian's packages, unless Docker has it, and returns its name.
+func importDebian(ctx context.Context, o Options) (string, error) {
+	tag := debianTag(o.Mirror)
+	if _, err := docker(ctx, nil, "image", "inspect", "--format", "{{.Id}}", tag); err == nil {
+		return tag, nil
+	}
+	fmt.Fprintf(o.Out, "installing Debian %s from %s\n", release, o.Mirror)
+	if err := os.MkdirAll(o.Cache, 0o755); err != nil {
+		return "", err
+	}
+	root, err := os.MkdirTemp(o.Cache, ".debian-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(root)
+	if err := debootstrap(ctx, root, o.Mirror); err != nil {
+		return "", err
+	}
+	if err := drop(root); err != nil {
+		return "", err
+	}
+	return tag, importTree(ctx, root, tag)
+}
+
+// debianTag is the name of the image of Debian's packages. They are installed anew when the list of them changes, not when Debian has newer.
+func debianTag(mirror string) string {
+	return "chainwalk/node-debian:" + string(keyOf(append(append([]string{release, mirror}, packages...), dropped...)...))
+}
+
+func debootstrap(ctx context.Context, root, mirror string) error {
+	if os.Geteuid() != 0 {
+		return errors.New("installing Debian into a folder needs root")
+	}
+	argv := []string{"debootstrap", "--variant=minbase", "--include=" + strings.Join(packages, ","), release, root, mirror}
+	_, err := command{argv: argv, private: true}.run(ctx)
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("%w; install debootstrap (apt-get install debootstrap)", err)
+	}
+	return err
+}
+
+// drop removes what no node reads.
+func drop(root string) error {
+	for _, pattern := range dropped {
+		paths, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// importTree makes an image of a folder.
+func importTree(ctx context.Context, root, tag string) error {
+	archive, end := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		pack := exec.CommandContext(ctx, "tar", "--create", "--one-file-system", "--numeric-owner", "--xattrs", "--directory", root, ".")
+		pack.Stdout = end
+		err := pack.Run()
+		end.CloseWithError(err)
+		done <- err
+	}()
+	_, err := docker(ctx, archive, "import", "-", tag)
+	archive.Close() // lets tar end if Docker did before
+	return errors.Join(err, <-done)
+}
