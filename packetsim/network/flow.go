@@ -95,14 +95,11 @@ type Ends struct {
 }
 
 // Resume is a connection that was made before, by what its ends know of it. No packet is sent: what hosts on the way know of the
-// connection they were built with.
+// connection they were built with. A server that is gone is none, and cannot send.
 func (n *Network) Resume(c Connect, ends Ends) (*Flow, error) {
 	c.Source, c.SourcePort = ends.Socket.Addr(), ends.Socket.Port()
 	if err := n.checkConnect(&c); err != nil {
 		return nil, err
-	}
-	if ends.Server != "" && n.hosts[ends.Server] == nil {
-		return nil, fmt.Errorf("resume from %s: there is no host %s", c.From, ends.Server)
 	}
 	made := Connection{Made: true, Socket: ends.Socket, Server: ends.Server, Asked: ends.Asked, Client: ends.Client}
 	made.Forward.Packet = made.clientPacket(&c, packetsim.SYN)

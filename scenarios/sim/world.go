@@ -8,6 +8,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/api"
@@ -64,6 +65,14 @@ func (w *World) Now() time.Time { return w.clock.Now() }
 
 // Kernel is a node's netfilter, nil if there is no such node.
 func (w *World) Kernel(node string) *fakeipt.Kernel { return w.kernels[node] }
+
+// Host is a host of the world, nil if there is none of that name.
+func (w *World) Host(name string) *packetsim.Host {
+	if h := w.network.Host(name); h != nil {
+		return h.Host
+	}
+	return nil
+}
 
 // View is what a node's proxier knows.
 func (w *World) View(node string) *api.View { return w.Node(node).View() }

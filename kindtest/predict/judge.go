@@ -1,0 +1,150 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/internal/chance"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
+)
+
+// Judge foretells what becomes of probes, and judges what became of them. It is for one goroutine.
+type Judge struct {
+	view   func(context.Context) (*View, error)
+	none   string
+	now    *network // nil: what is known is old
+	kept   map[string]keptConnection
+	tested int // counts that were held against probabilities
+}
+
+type keptConnection struct {
+	attempt scenarios.Attempt
+	way     scenarios.Way
+}
+
+// NewJudge judges by what a view of the cluster shows. It is asked for again after each change.
+func NewJudge(view func(context.Context) (*View, error)) *Judge {
+	return &Judge{view: view, kept: map[string]keptConnection{}}
+}
+
+// Nothing is a Judge that has no prediction, and says why: the rules of a proxy that does not use iptables cannot be walked.
+func Nothing(why string) *Judge { return &Judge{none: why, kept: map[string]keptConnection{}} }
+
+// Changed says that something on the cluster is another now: its objects, rules, pods, listeners, connections.
+func (j *Judge) Changed() { j.now = nil }
+
+// FalseAlarm is a bound for the probability that counts of all probes so far are called wrong, though each came of its probability.
+func (j *Judge) FalseAlarm() float64 { return float64(j.tested) * 2 * chance.TooRare }
+
+// look is the cluster as it is now.
+func (j *Judge) look(ctx context.Context) (*network, error) {
+	if j.now != nil {
+		return j.now, nil
+	}
+	v, err := j.view(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look at the cluster: %w", err)
+	}
+	j.now, err = v.build()
+	return j.now, err
+}
+
+// Forecast is what is to come of one probe.
+type Forecast struct {
+	judge *Judge
+	proto packetsim.Proto
+	ways  []scenarios.Way
+	none  string
+	// partly says why the probabilities are not known; empty if they are.
+	partly string
+}
+
+// Connect foretells a connection, before it is made: the attempt as it will be, in the cluster's own names and addresses.
+func (j *Judge) Connect(ctx context.Context, a scenarios.Attempt) (*Forecast, error) {
+	if j.none != "" {
+		return &Forecast{none: j.none}, nil
+	}
+	n, err := j.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if a.Keep != "" {
+		j.Changed()
+	}
+	proto := plan.Proto(a.To.Proto, a.To.Addr().Is6())
+	if a.Bind.Port == 0 {
+		a.Bind.Port = n.freePort(proto)
+	}
+	seen, err := n.Connect(a)
+	if err != nil {
+		return nil, fmt.Errorf("predict %s from %s: %w", a.To, a.From, err)
+	}
+	return j.forecast(n, proto, seen), nil
+}
+
+// Keep notes a connection whose later packets will be foretold: the attempt, and the way that it took, with the addresses of both ends as
+// they know them.
+func (j *Judge) Keep(a scenarios.Attempt, way scenarios.Way) {
+	j.kept[a.Keep] = keptConnection{a, way}
+	j.Changed()
+}
+
+// Follow foretells a later packet of a connection that was kept, before it is sent.
+func (j *Judge) Follow(ctx context.Context, p scenarios.FlowPacket) (*Forecast, error) {
+	if j.none != "" {
+		return &Forecast{none: j.none}, nil
+	}
+	kept, known := j.kept[p.Of]
+	if !known {
+		return nil, fmt.Errorf("predict a packet of %s: no connection was kept under that name", p.Of)
+	}
+	n, err := j.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	j.Changed() // what the packet does stays
+	flow, err := n.Resume(kept.attempt, &kept.way)
+	if err != nil {
+		return nil, fmt.Errorf("predict a packet of %s: %w", p.Of, err)
+	}
+	seen, err := n.Follow(flow, kept.attempt, p)
+	if err != nil {
+		return nil, fmt.Errorf("predict a packet of %s: %w", p.Of, err)
+	}
+	return j.forecast(n, plan.Proto(kept.attempt.To.Proto, kept.attempt.To.Addr().Is6()), seen), nil
+}
+
+// Send foretells a packet that is given to one node, before it is: by a device that the node has, or from a pod.
+func (j *Judge) Send(ctx context.Context, node string, in packetsim.Input) (*Forecast, error) {
+	if j.none != "" {
+		return &Forecast{none: j.none}, nil
+	}
+	n, err := j.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := n.Send(node, in)
+	if err != nil {
+		return nil, fmt.Errorf("predict a packet given to %s: %w", node, err)
+	}
+	return j.forecast(n, in.Proto, seen), nil
+}
+
+func (j *Judge) forecast(n *network, proto packetsim.Proto, seen *scenarios.Observed) *Forecast {
+	f := &Forecast{judge: j, proto: proto, ways: seen.Ways}
+	if len(n.remembered) > 0 && slices.ContainsFunc(seen.Ways, asksForClients) {
+		f.partly = "clients are remembered that a snapshot does not have (" + strings.Join(n.remembered, ", ") + ")"
+	}
+	return f
+}
+
+// asksForClients reports whether a rule on a way remembers clients.
+func asksForClients(w scenarios.Way) bool {
+	return slices.ContainsFunc(slices.Concat(w.Forward, w.Back), func(h scenarios.Hop) bool {
+		return slices.ContainsFunc(h.Steps, func(s scenarios.TraceStep) bool { return strings.Contains(s.Rule, "-m recent") })
+	})
+}

@@ -1,0 +1,156 @@
+package predict
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+// foretold is the simulator, with a prediction from its nodes' snapshots beside each probe.
+type foretold struct {
+	t      *testing.T
+	law    bool // predictions have to be exact
+	spoil  func(*snapshot.Node)
+	probes int
+	judge  *Judge
+}
+
+func (f *foretold) Name() string { return scenarios.BackendSim }
+
+func (f *foretold) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Session, error) {
+	world, err := sim.NewWorld(ctx, c, sim.Options{})
+	if err != nil {
+		return nil, err
+	}
+	f.judge = NewJudge(func(context.Context) (*View, error) { return f.look(world, c) })
+	return &foretoldSession{World: world, foretold: f}, nil
+}
+
+// look takes a snapshot of each node.
+func (f *foretold) look(world *sim.World, c *scenarios.Cluster) (*View, error) {
+	v := &View{Cluster: c}
+	for i := range c.Nodes {
+		taken, err := snapshot.Of(world.Host(c.Nodes[i].Name))
+		if err != nil {
+			return nil, err
+		}
+		if f.spoil != nil {
+			f.spoil(taken)
+		}
+		v.Snapshots = append(v.Snapshots, taken)
+	}
+	return v, nil
+}
+
+type foretoldSession struct {
+	*sim.World
+	*foretold
+}
+
+func (s *foretoldSession) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
+	if a.Bind.Port == 0 {
+		a.Bind.Port = firstPort // as the simulator does, whoever has it
+	}
+	s.judge.Changed()
+	f, err := s.judge.Connect(ctx, a)
+	require.NoError(s.t, err)
+	seen, err := s.World.Connect(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if a.Keep != "" && seen.Kept >= 0 {
+		s.judge.Keep(a, seen.Ways[seen.Kept])
+	}
+	return seen, s.compare(f, seen)
+}
+
+func (s *foretoldSession) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
+	s.judge.Changed()
+	f, err := s.judge.Follow(ctx, p)
+	require.NoError(s.t, err)
+	seen, err := s.World.Follow(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return seen, s.compare(f, seen)
+}
+
+func (s *foretoldSession) Send(ctx context.Context, node string, in packetsim.Input) (*scenarios.Observed, error) {
+	s.judge.Changed()
+	f, err := s.judge.Send(ctx, node, in)
+	require.NoError(s.t, err)
+	seen, err := s.World.Send(ctx, node, in)
+	if err != nil {
+		return nil, err
+	}
+	return seen, s.compare(f, seen)
+}
+
+// withoutPolicies leaves out the steps of base chains' policies. iptables-nft-save prints every base chain of a table, whether the kernel
+// has it or not (nft_xt_fake_builtin_chains in iptables/nft.c), so that a snapshot has some that do nothing. A policy that drops is the
+// end of a way.
+func withoutPolicies(ways []scenarios.Way) []scenarios.Way {
+	out := slices.Clone(ways)
+	for i := range out {
+		for _, hops := range []*[]scenarios.Hop{&out[i].Forward, &out[i].Back} {
+			*hops = slices.Clone(*hops)
+			for j := range *hops {
+				h := &(*hops)[j]
+				h.Steps = slices.DeleteFunc(slices.Clone(h.Steps), func(s scenarios.TraceStep) bool { return strings.Contains(s.At, ":policy:") })
+			}
+		}
+	}
+	return out
+}
+
+func (s *foretoldSession) compare(f *Forecast, seen *scenarios.Observed) error {
+	s.probes++
+	seen.Prediction = f.Against(seen)
+	if s.law && f.partly == "" {
+		diff := cmp.Diff(withoutPolicies(seen.Ways), withoutPolicies(f.ways), cmpopts.EquateApprox(0, 1e-12), cmpopts.EquateEmpty(),
+			cmpopts.EquateComparable(scenarios.Way{}.Client))
+		assert.Empty(s.t, diff, "the simulator's ways (-), those predicted from its snapshots (+)")
+	}
+	return nil
+}
+
+// TestASnapshotForetellsTheSimulator is the law: what a snapshot says of a packet is what the node does that it was taken of.
+func TestASnapshotForetellsTheSimulator(t *testing.T) {
+	all, err := scenarios.Load("../../scenarios/testdata")
+	require.NoError(t, err)
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
+			b := &foretold{t: t, law: true}
+			for _, c := range scenarios.Run(t.Context(), s, b).Checks {
+				assert.True(t, c.Passed, "%s: %s", c.At, c.Wrong)
+			}
+		})
+	}
+}
+
+// TestAMissingRuleIsFoundByThePrediction takes the hairpin's masquerade out of the snapshots only: what happens is no more what they say.
+func TestAMissingRuleIsFoundByThePrediction(t *testing.T) {
+	s, err := scenarios.Load("../../scenarios/testdata/cases/hairpin.yaml")
+	require.NoError(t, err)
+	b := &foretold{t: t, spoil: func(taken *snapshot.Node) {
+		for i := range taken.IPTables {
+			taken.IPTables[i].Save, _ = without(taken.IPTables[i].Save, "-A KUBE-SEP-", "KUBE-MARK-MASQ")
+		}
+	}}
+	result := scenarios.Run(t.Context(), s[0], b)
+	require.True(t, result.Failed())
+	i := slices.IndexFunc(result.Checks, func(c scenarios.Check) bool { return !c.Passed })
+	assert.Contains(t, result.Checks[i].Wrong, "not as predicted")
+	assert.NotEmpty(t, result.Checks[i].PredictedWays[0].Forward, "the way that was predicted is told")
+}

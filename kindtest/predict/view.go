@@ -1,0 +1,138 @@
+package predict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/lab"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+// View is a cluster at one moment, in its own names and addresses.
+type View struct {
+	// Cluster is what is around the nodes: the pods and machines with their addresses and listeners, the networks between the nodes and
+	// their gateways. A machine that is on the nodes' own network has one of its addresses in Cluster.Underlay. Tool is the variant of
+	// iptables whose rules are walked. Objects and Configs are not looked at.
+	Cluster *scenarios.Cluster
+	// Snapshots are one of each node. The name of a node is the host name of its snapshot.
+	Snapshots []*snapshot.Node
+}
+
+// network is a View as packets walk it.
+type network struct {
+	sim.Observer
+	ports      map[portOf]bool // that nodes remember connections from
+	remembered []string        // the lists of the match recent that hold addresses, NODE: LIST
+}
+
+// portOf is a client's port.
+type portOf struct {
+	proto packetsim.Proto
+	port  uint16
+}
+
+// build joins the hosts of a view.
+func (v *View) build() (*network, error) {
+	n := &network{ports: map[portOf]bool{}}
+	cluster := v.Cluster.With(v.Cluster.Tool)
+	for i := range cluster.Pods {
+		cluster.Pods[i].Place = i + 1
+	}
+	nodes, hosts := map[string]*lab.Node{}, map[string]*packetsim.Host{}
+	for _, taken := range v.Snapshots {
+		if v.Cluster.Node(taken.Hostname) == nil {
+			return nil, fmt.Errorf("predict: there is a snapshot of %s, which is no node of the cluster", taken.Hostname)
+		}
+		node := lab.Attach(taken, cluster.Pods, func(*snapshot.Connection) bool { return true })
+		host, err := hostOf(node.Node, v.Cluster.Tool)
+		if err != nil {
+			return nil, fmt.Errorf("predict: %w", err)
+		}
+		nodes[taken.Hostname], hosts[taken.Hostname] = node, host
+		n.remember(taken)
+	}
+	for i := range v.Cluster.Nodes {
+		if name := v.Cluster.Nodes[i].Name; hosts[name] == nil {
+			return nil, fmt.Errorf("predict: there is no snapshot of node %s", name)
+		}
+	}
+	joined, err := lab.New(cluster, nodes, hosts)
+	if err != nil {
+		return nil, fmt.Errorf("predict: %w", err)
+	}
+	n.Observer = sim.Observer{Network: joined.Network, Plan: joined.Plan, Pods: joined.Pods}
+	return n, nil
+}
+
+// hostOf is a node with the rules of one variant of iptables. The kernel runs those of both: what the other one holds must not matter.
+func hostOf(taken *snapshot.Node, tool scenarios.Tool) (*packetsim.Host, error) {
+	own := *taken
+	own.IPTables = nil
+	for i := range taken.IPTables {
+		r := &taken.IPTables[i]
+		if r.Backend == string(tool) {
+			own.IPTables = append(own.IPTables, *r)
+			continue
+		}
+		if rule := decides(r.Save); rule != "" {
+			return nil, fmt.Errorf("%s has rules of iptables-%s beside those of iptables-%s, and packets meet both: %s", taken.Hostname,
+				r.Backend, tool, rule)
+		}
+	}
+	options := snapshot.HostOptions{}
+	if len(own.IPTables) > 0 {
+		options.Backend = string(tool)
+	}
+	return snapshot.NewHost(&own, options)
+}
+
+// dockerDNS begins the names of the chains that Docker makes in the namespace of every container, for the name server at 127.0.0.11 (or
+// the gateway, as kind rewrites them). They are in the tables of the host's iptables, whatever the node's own is.
+const dockerDNS = "DOCKER_"
+
+// decides is the first rule or policy of a ruleset that can stop or change a packet of ours; empty if there is none.
+func decides(save string) string {
+	for line := range strings.Lines(save) {
+		words := strings.Fields(line)
+		if len(words) > 0 && strings.HasPrefix(words[0], "[") {
+			words = words[1:] // the counters
+		}
+		ofDocker := slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(strings.TrimPrefix(w, ":"), dockerDNS) })
+		isRule := len(words) > 1 && words[0] == "-A"
+		isPolicy := len(words) > 1 && strings.HasPrefix(words[0], ":") && words[1] == "DROP"
+		if (isRule || isPolicy) && !ofDocker {
+			return strings.Join(words, " ")
+		}
+	}
+	return ""
+}
+
+// remember notes what a node knows of earlier connections.
+func (n *network) remember(taken *snapshot.Node) {
+	for i := range taken.Conntrack {
+		c := &taken.Conntrack[i]
+		n.ports[portOf{c.Original.Proto, c.Original.SrcPort}] = true
+		n.ports[portOf{c.Original.Proto, c.Original.ICMPID}] = true
+	}
+	for _, u := range taken.Unread {
+		if strings.HasPrefix(u.What, "recent list") {
+			n.remembered = append(n.remembered, taken.Hostname+": "+u.What)
+		}
+	}
+}
+
+// firstPort is the client's port where it does not matter, and no node remembers it.
+const firstPort = 40000
+
+// freePort is a port for a client that leaves it to its kernel.
+func (n *network) freePort(proto packetsim.Proto) uint16 {
+	port := uint16(firstPort)
+	for n.ports[portOf{proto, port}] {
+		port++
+	}
+	return port
+}
