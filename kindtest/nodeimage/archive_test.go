@@ -59,14 +59,19 @@ func TestArchiveWithoutAProgram(t *testing.T) {
 }
 
 func TestControlPlaneImages(t *testing.T) {
-	images, err := controlPlane([]string{"registry.k8s.io/kube-apiserver:v1", "registry.k8s.io/kube-proxy:v1", "registry.k8s.io/coredns/coredns:v2",
-		"registry.k8s.io/pause:3", "registry.k8s.io/etcd:3.6-0"}, Binaries{"/built"}, "/own")
+	images, err := controlPlane([]string{"registry.k8s.io/kube-apiserver:v1", "registry.k8s.io/kube-proxy:v1",
+		"registry.k8s.io/coredns/coredns:v2", "registry.k8s.io/pause:3", "registry.k8s.io/etcd:3.6-0"}, Binaries{"/built"}, "/own")
 	require.NoError(t, err)
 	assert.Equal(t, []image{
 		{name: "registry.k8s.io/kube-apiserver:v1", program: "/built/kube-apiserver"},
 		{name: "registry.k8s.io/pause:3", program: "/own/pause", entry: []string{"/usr/local/bin/pause"}},
 		{name: "registry.k8s.io/etcd:3.6-0", program: "/built/etcd"},
 	}, images)
+	pause, err := pauseImage(images)
+	require.NoError(t, err)
+	assert.Equal(t, "registry.k8s.io/pause:3", pause)
+	_, err = pauseImage(images[:1])
+	assert.Error(t, err)
 	_, err = controlPlane([]string{"registry.k8s.io/kube-mystery:v1"}, Binaries{}, "")
 	assert.ErrorContains(t, err, "kube-mystery")
 }

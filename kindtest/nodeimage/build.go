@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,11 +26,16 @@ const label = "chainwalk.made-of"
 
 // Build makes the image Tag in the Docker engine that DOCKER_HOST names, unless it is there and nothing has changed. An image that fails a
 // check is not tagged.
-func Build(ctx context.Context, o Options) error {
+func Build(ctx context.Context, o Options) (err error) {
 	if _, err := docker(ctx, nil, "info", "--format", "{{.ID}}"); err != nil {
 		return fmt.Errorf("%w\nno Docker engine answers; start one (`make kind-engine` does where none is set up)", err)
 	}
-	k, err := imageKey(ctx, o)
+	own, err := buildOwn(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(own)) }()
+	k, err := imageKey(ctx, o, own)
 	if err != nil {
 		return err
 	}
@@ -37,27 +43,26 @@ func Build(ctx context.Context, o Options) error {
 		fmt.Fprintf(o.Out, "%s is up to date\n", Tag)
 		return nil
 	}
-	parts, err := buildParts(ctx, o)
+	p, err := buildParts(ctx, o, own)
 	if err != nil {
 		return err
 	}
-	defer parts.remove()
-	if err := assemble(ctx, o, parts, k); err != nil {
+	if err := assemble(ctx, o, p, k); err != nil {
 		return err
 	}
 	fmt.Fprintf(o.Out, "%s is built\n", Tag)
 	return nil
 }
 
-// imageKey is of everything that the image is made of, without building anything.
-func imageKey(ctx context.Context, o Options) (key, error) {
+// imageKey is of everything that the image is made of: how it is put together, our own programs, and the keys of what takes long to make.
+func imageKey(ctx context.Context, o Options, own string) (key, error) {
 	binaries, err := binariesKey(ctx, o.Source)
 	if err != nil {
 		return "", err
 	}
-	parts := []string{string(binaries), debianTag(o.Mirror), fmt.Sprint(folders, links, checks)}
-	for _, name := range []string{"entrypoint", "pause", "files"} {
-		text, err := textOf(os.DirFS(filepath.Join(o.Source, "kindtest", "nodeimage", name)))
+	parts := []string{string(binaries), debianTag(o.Mirror)}
+	for _, folder := range []fs.FS{tree, os.DirFS(own), goFiles{os.DirFS(filepath.Join(o.Source, "kindtest", "nodeimage"))}} {
+		text, err := textOf(folder)
 		if err != nil {
 			return "", err
 		}
@@ -79,47 +84,42 @@ func current(ctx context.Context) key {
 type parts struct {
 	debian   string // the image below
 	binaries Binaries
-	own      string // folder of our own programs, temporary
+	own      string // folder of our own programs
 	images   []image
-	pause    string // the name of the image that holds a pod's namespaces
 }
 
-func (p parts) remove() { os.RemoveAll(p.own) }
-
-func buildParts(ctx context.Context, o Options) (_ parts, err error) {
-	var p parts
-	defer func() {
-		if err != nil {
-			p.remove()
-		}
-	}()
+func buildParts(ctx context.Context, o Options, own string) (p parts, err error) {
+	p.own = own
 	if p.debian, err = importDebian(ctx, o); err != nil {
 		return p, err
 	}
 	if p.binaries, err = BuildBinaries(ctx, o); err != nil {
 		return p, err
 	}
-	if p.own, err = buildOwn(ctx, o); err != nil {
-		return p, err
-	}
-	listed, err := command{argv: []string{p.binaries.Path("kubeadm"), "config", "images", "list", "--kubernetes-version", KubernetesVersion}}.run(ctx)
+	list := command{argv: []string{p.binaries.Path("kubeadm"), "config", "images", "list", "--kubernetes-version", KubernetesVersion}}
+	names, err := list.run(ctx)
 	if err != nil {
 		return p, err
 	}
-	p.images, err = controlPlane(strings.Fields(listed), p.binaries, p.own)
-	if err != nil {
-		return p, err
-	}
-	for _, i := range p.images {
+	p.images, err = controlPlane(strings.Fields(names), p.binaries, own)
+	return p, err
+}
+
+// pauseImage is the name of the image that holds a pod's namespaces.
+func pauseImage(images []image) (string, error) {
+	for _, i := range images {
 		if filepath.Base(i.program) == "pause" {
-			p.pause = i.name
+			return i.name, nil
 		}
 	}
-	return p, nil
+	return "", errors.New("kubeadm asks for no image of pause")
 }
 
 // buildOwn builds chainwalk's own programs of a node into a temporary folder.
 func buildOwn(ctx context.Context, o Options) (string, error) {
+	if err := os.MkdirAll(o.Cache, 0o755); err != nil {
+		return "", err
+	}
 	folder, err := os.MkdirTemp(o.Cache, ".own-")
 	if err != nil {
 		return "", err
@@ -154,7 +154,9 @@ func controlPlane(listed []string, binaries Binaries, own string) ([]image, erro
 // assemble puts an image together in a container, checks it, and gives it its name.
 func assemble(ctx context.Context, o Options, p parts, k key) (err error) {
 	fmt.Fprintf(o.Out, "assembling %s\n", Tag)
-	id, err := docker(ctx, nil, "create", "--privileged", "--tmpfs", "/run", "--tmpfs", "/tmp", "--entrypoint", "/usr/bin/containerd", p.debian)
+	// systemd shuts down at this signal.
+	id, err := docker(ctx, nil, "create", "--stop-signal", "SIGRTMIN+3", "--privileged", "--tmpfs", "/run", "--tmpfs", "/tmp",
+		"--entrypoint", "/usr/bin/containerd", p.debian)
 	if err != nil {
 		return err
 	}
@@ -174,11 +176,11 @@ func assemble(ctx context.Context, o Options, p parts, k key) (err error) {
 	if err := check(ctx, id, p.images); err != nil {
 		return err
 	}
-	if _, err := docker(ctx, nil, "stop", id); err != nil {
+	if err := endContainerd(ctx, id); err != nil {
 		return err
 	}
-	_, err = docker(ctx, nil, "commit", "--change", `ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]`, "--change", "ENV container=docker",
-		"--change", "STOPSIGNAL SIGRTMIN+3", "--change", "LABEL "+label+"="+string(k), id, Tag)
+	_, err = docker(ctx, nil, "commit", "--change", `ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]`,
+		"--change", "ENV container=docker", "--change", "LABEL "+label+"="+string(k), id, Tag)
 	return err
 }
 
@@ -188,11 +190,15 @@ func copyInto(ctx context.Context, id string, p parts) error {
 	for _, name := range []string{"kubeadm", "kubectl", "kubelet"} {
 		programs["usr/bin/"+name] = p.binaries.Path(name)
 	}
-	var layer bytes.Buffer
-	if err := writeLayer(&layer, programs, p.pause); err != nil {
+	pause, err := pauseImage(p.images)
+	if err != nil {
 		return err
 	}
-	_, err := docker(ctx, &layer, "cp", "-", id+":/")
+	var layer bytes.Buffer
+	if err := writeLayer(&layer, programs, pause); err != nil {
+		return err
+	}
+	_, err = docker(ctx, &layer, "cp", "-", id+":/")
 	return err
 }
 
@@ -206,7 +212,16 @@ func importImages(ctx context.Context, id string, images []image) error {
 		return err
 	}
 	_, err := docker(ctx, &archive, "exec", "--interactive", id,
-		"ctr", "--namespace", "k8s.io", "images", "import", "--no-unpack", "--label", "io.cri-containerd.pinned=pinned", "-")
+		"ctr", "--namespace", "k8s.io", "images", "import", "--no-unpack", "-")
+	return err
+}
+
+// endContainerd ends the container's process in its own way, so that what it has stored is whole.
+func endContainerd(ctx context.Context, id string) error {
+	if _, err := docker(ctx, nil, "kill", "--signal", "TERM", id); err != nil {
+		return err
+	}
+	_, err := docker(ctx, nil, "wait", id)
 	return err
 }
 

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // Cache is the folder of what has been built: chainwalk/nodeimage in the user's cache folder.
@@ -43,6 +46,17 @@ func textOf(tree fs.FS) (string, error) {
 		return nil
 	})
 	return string(text), err
+}
+
+// goFiles are the Go files at the top of a tree.
+type goFiles struct{ fs.FS }
+
+// ReadDir implements fs.ReadDirFS.
+func (f goFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(f.FS, name)
+	return slices.DeleteFunc(entries, func(entry fs.DirEntry) bool {
+		return entry.IsDir() || path.Ext(entry.Name()) != ".go" || strings.HasSuffix(entry.Name(), "_test.go")
+	}), err
 }
 
 // folderOf is where the product of that name and key is kept.

@@ -40,6 +40,13 @@ func TestTextOfTreeChangesWithNamesAndContent(t *testing.T) {
 	}
 }
 
+func TestGoFilesLeavesOutWhatIsNotBuilt(t *testing.T) {
+	files := fstest.MapFS{"a.go": {Data: []byte("built")}, "a_test.go": {Data: []byte("tried")}, "a.txt": {}, "d/b.go": {}}
+	text, err := textOf(goFiles{files})
+	require.NoError(t, err)
+	assert.Equal(t, "a.go\n5\nbuilt", text)
+}
+
 func TestKeepMakesAProductOnce(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "not", "there", "yet")
 	made := 0

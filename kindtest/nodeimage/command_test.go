@@ -11,7 +11,8 @@ import (
 )
 
 func TestCommandSaysWhatItPrinted(t *testing.T) {
-	out, err := command{argv: []string{"sh", "-c", "cat; echo $WORD; pwd"}, stdin: strings.NewReader("in "), env: []string{"WORD=out"}, dir: "/"}.run(t.Context())
+	c := command{argv: []string{"sh", "-c", "cat; echo $WORD; pwd"}, stdin: strings.NewReader("in "), env: []string{"WORD=out"}, dir: "/"}
+	out, err := c.run(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, "in out\n/\n", out)
 }

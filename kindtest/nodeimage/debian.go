@@ -53,7 +53,8 @@ func importDebian(ctx context.Context, o Options) (string, error) {
 	return tag, importTree(ctx, root, tag)
 }
 
-// debianTag is the name of the image of Debian's packages. They are installed anew when the list of them changes, not when Debian has newer.
+// debianTag is the name of the image of Debian's packages. They are installed anew when the list of them changes, not when Debian has
+// newer ones.
 func debianTag(mirror string) string {
 	return "chainwalk/node-debian:" + string(keyOf(append(append([]string{release, mirror}, packages...), dropped...)...))
 }

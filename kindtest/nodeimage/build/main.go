@@ -18,9 +18,8 @@ func main() { newCommand().Main() }
 
 func newCommand() *command.Command {
 	var o options
-	return &command.Command{Name: "build", Flags: o.define, Valid: o.valid, Look: func(ctx context.Context, _ []string, out io.Writer) (bool, error) {
-		return true, o.build(ctx, out)
-	}}
+	look := func(ctx context.Context, _ []string, out io.Writer) (bool, error) { return true, o.build(ctx, out) }
+	return &command.Command{Name: "build", Flags: o.define, Valid: o.valid, Look: look}
 }
 
 // options are the flags.

