@@ -5,17 +5,30 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	kind "sigs.k8s.io/kind/pkg/cluster"
+	"sigs.k8s.io/kind/pkg/cluster/nodes"
 )
 
-// Cluster is a running one.
+// Cluster is a running one. Its methods are for one goroutine, but for Relay and Metrics, which are for any.
 type Cluster struct {
-	config  Config
+	config   Config
+	progress *progress
+	provider *kind.Provider
+
+	// What Close has to take away.
+	made, madeNetwork, madeOutside bool
+
+	agentImage, proxyImage *image
+	hosts                  []nodes.Node // in the order of nodes
+	nodes                  []Node
+	pods                   []Pod
+	outside                Outside
+	rest                   *rest.Config
+	client                 kubernetes.Interface
+
 	foreign bool
-	nodes   []Node
-	pods    []Pod
-	outside Outside
-	rest    *rest.Config
-	client  kubernetes.Interface
+	files   map[string]proxyFile // of the proxy, by node
+	pokes   int
 }
 
 // Node is a node of the cluster.
@@ -55,11 +68,19 @@ func (c *Cluster) Pods() []Pod { return c.pods }
 // Outside is the container outside the cluster. Its agent may be given more addresses, and it has routes to the nodes' podCIDRs.
 func (c *Cluster) Outside() Outside { return c.outside }
 
-// Client reaches the API server with all rights.
+// Client reaches the API server with all rights and without a limit of its own.
 func (c *Cluster) Client() kubernetes.Interface { return c.client }
 
-// RESTConfig is what Client was made of, for clients with other limits.
+// RESTConfig is what Client was made of.
 func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.rest) }
 
-// Foreign reports whether an existing cluster came with a kube-proxy of its own, which Configure and RestartProxy refuse to touch.
+// Foreign reports whether an existing cluster came with a kube-proxy of its own, which Configure, RestartProxy and ReplaceProxy refuse to touch.
 func (c *Cluster) Foreign() bool { return c.foreign }
+
+func (c *Cluster) nodeNames() []string {
+	var names []string
+	for _, node := range c.nodes {
+		names = append(names, node.Name)
+	}
+	return names
+}

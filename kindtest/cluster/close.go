@@ -1,0 +1,53 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// Close deletes the cluster and the container outside, or what Start has added to an existing cluster, which keeps its proxy. With Keep all stays. The
+// context bounds the cleaning up, so it should be one that outlives the work's.
+func (c *Cluster) Close(ctx context.Context) error {
+	if c.config.Keep {
+		return nil
+	}
+	var failed []error
+	if c.madeOutside {
+		_, err := docker(ctx, "rm", "--force", "--volumes", c.outsideName())
+		failed = append(failed, err)
+	}
+	switch {
+	case c.made:
+		failed = append(failed, c.delete(ctx))
+	case c.config.Existing && c.client != nil:
+		failed = append(failed, c.leave(ctx))
+	}
+	return errors.Join(failed...)
+}
+
+// delete deletes the nodes, and the network if it was not there before and nobody else is in it.
+func (c *Cluster) delete(ctx context.Context) error {
+	if err := c.provider.Delete(c.config.Name, os.DevNull); err != nil || !c.madeNetwork {
+		return err
+	}
+	_, err := docker(ctx, "network", "rm", network())
+	if err != nil && (strings.Contains(err.Error(), "active endpoints") || strings.Contains(err.Error(), "not found")) {
+		return nil
+	}
+	return err
+}
+
+// leave takes the pool and the agents from an existing cluster.
+func (c *Cluster) leave(ctx context.Context) error {
+	now := metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
+	pool := metav1.ListOptions{LabelSelector: poolLabel}
+	err := c.client.CoreV1().Pods(poolNamespace).DeleteCollection(ctx, now, pool)
+	return errors.Join(err, c.inAll(ctx, func(Node) string {
+		return "systemctl stop " + agentUnit + " 2>/dev/null || true\nrm -rf " + socketFolder + " " + programPath + "\n"
+	}))
+}

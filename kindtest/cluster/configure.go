@@ -1,0 +1,253 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
+)
+
+// errForeign is what is said of a proxy that is not ours to change.
+var errForeign = errors.New("cluster: the kube-proxy of an existing cluster is left as it is")
+
+// startProxy makes the DaemonSet, and waits until it has synced everywhere.
+func (c *Cluster) startProxy(ctx context.Context) error {
+	if c.foreign {
+		return nil
+	}
+	pods, _ := ranges(c.config.Family)
+	for _, node := range c.nodes {
+		if err := c.setConfiguration(node, &kubeproxy.KubeProxyConfiguration{ClusterCIDR: pods}); err != nil {
+			return err
+		}
+	}
+	if err := c.apply(ctx, proxyAccount()); err != nil {
+		return err
+	}
+	if err := c.apply(ctx, proxyRights()); err != nil {
+		return err
+	}
+	if err := c.applyConfigurations(ctx); err != nil {
+		return err
+	}
+	if err := c.apply(ctx, proxyDaemonSet(c.config.Proxy.Name, c.proxyImage.String())); err != nil {
+		return err
+	}
+	return c.waitForProxies(ctx, c.nodeNames(), nil)
+}
+
+// proxyFile is what a node's proxy is given.
+type proxyFile struct {
+	text        string
+	metricsPort string
+	// restarts are written into the file, so that it is another one after each.
+	restarts int
+}
+
+func (f proxyFile) String() string {
+	if f.restarts == 0 {
+		return f.text
+	}
+	return fmt.Sprintf("%s# restarts: %d\n", f.text, f.restarts)
+}
+
+func (c *Cluster) setConfiguration(node Node, given *kubeproxy.KubeProxyConfiguration) error {
+	own := ownFields(given, c.config.Proxy.Mode, node.Addresses[0].Is6())
+	text, err := configurationText(own)
+	if err != nil {
+		return fmt.Errorf("configuration of node %s: %w", node.Name, err)
+	}
+	file := c.files[node.Name]
+	file.text, file.metricsPort = text, portOf(own.MetricsBindAddress)
+	c.files[node.Name] = file
+	return nil
+}
+
+func (c *Cluster) applyConfigurations(ctx context.Context) error {
+	texts := map[string]string{}
+	for node, file := range c.files {
+		texts[node] = file.String()
+	}
+	return c.apply(ctx, proxyConfigMap(c.server(), texts))
+}
+
+// Configure gives each node that byNode names its configuration, and returns when the proxy has synced with it there. A proxy whose
+// configuration stays the same is not restarted. What belongs to the cluster is set in any case: how the API server is reached, the mode, the limit of
+// tracked connections, and the addresses of the metrics and the health check, the ports of which stay if they are given.
+func (c *Cluster) Configure(ctx context.Context, byNode map[string]*kubeproxy.KubeProxyConfiguration) error {
+	if err := c.mayChange(slices.Collect(maps.Keys(byNode))); err != nil {
+		return err
+	}
+	var changed []string
+	before := maps.Clone(c.files)
+	for _, node := range c.nodes {
+		if given := byNode[node.Name]; given != nil {
+			if err := c.setConfiguration(node, given); err != nil {
+				c.files = before
+				return err
+			}
+		}
+		if c.files[node.Name].text != before[node.Name].text {
+			changed = append(changed, node.Name)
+		}
+	}
+	return c.restart(ctx, changed, before)
+}
+
+// RestartProxy ends the proxy of the nodes, and returns when it has synced again there.
+func (c *Cluster) RestartProxy(ctx context.Context, nodes []string) error {
+	if err := c.mayChange(nodes); err != nil {
+		return err
+	}
+	before := maps.Clone(c.files)
+	for _, node := range nodes {
+		file := c.files[node]
+		file.restarts++
+		c.files[node] = file
+	}
+	return c.restart(ctx, nodes, before)
+}
+
+// mayChange refuses what is not ours, or not there.
+func (c *Cluster) mayChange(nodes []string) error {
+	if c.foreign {
+		return errForeign
+	}
+	for _, name := range nodes {
+		if _, known := c.files[name]; !known {
+			return fmt.Errorf("cluster: there is no node %s: want one of %v", name, c.nodeNames())
+		}
+	}
+	return nil
+}
+
+// pokeInterval is how long the kubelet is given to bring a new file to a pod. It may look at the pod before it has heard of the
+// ConfigMap, and would look again only after a minute.
+const pokeInterval = 700 * time.Millisecond
+
+// restart brings the proxies' files to the nodes, where the proxies start anew with them.
+func (c *Cluster) restart(ctx context.Context, nodes []string, before map[string]proxyFile) error {
+	if len(nodes) == 0 {
+		return nil
+	}
+	pods, err := c.proxyPods(ctx)
+	if err != nil {
+		return err
+	}
+	old := map[string]process{}
+	for _, node := range nodes {
+		old[node], _ = c.processOf(ctx, pods[node], before[node].metricsPort) // one that does not answer is none
+	}
+	if err := c.applyConfigurations(ctx); err != nil {
+		return err
+	}
+	return c.waitForProxies(ctx, nodes, old)
+}
+
+// waitForProxies waits until each node's proxy is another process than the old one and has synced. The pods of old ones are poked from time to time.
+func (c *Cluster) waitForProxies(ctx context.Context, nodes []string, old map[string]process) error {
+	waiting := slices.Clone(nodes)
+	var poked time.Time
+	return until(ctx, func(ctx context.Context) (pending string, err error) {
+		pods, err := c.proxyPods(ctx)
+		if err != nil {
+			return "", err
+		}
+		waiting = slices.DeleteFunc(waiting, func(node string) bool {
+			why := c.proxyPending(ctx, node, pods[node], old[node])
+			pending = or(why, pending)
+			return why == ""
+		})
+		if old == nil || c.progress.clock.Since(poked) < pokeInterval {
+			return pending, nil
+		}
+		poked = c.progress.clock.Now()
+		for _, node := range waiting {
+			if err := c.poke(ctx, pods[node]); err != nil {
+				return "", err
+			}
+		}
+		return pending, nil
+	})
+}
+
+// proxyPending says what is still to come of a node's proxy.
+func (c *Cluster) proxyPending(ctx context.Context, node string, pod *corev1.Pod, old process) string {
+	now, err := c.processOf(ctx, pod, c.files[node].metricsPort)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("the proxy of node %s does not answer: %v", node, err)
+	case now.started == old.started:
+		return fmt.Sprintf("the proxy of node %s has not been started again", node)
+	case !now.synced:
+		return fmt.Sprintf("the proxy of node %s has not synced", node)
+	default:
+		return ""
+	}
+}
+
+// poke changes a pod, so that its kubelet brings it the ConfigMap as it is now.
+func (c *Cluster) poke(ctx context.Context, pod *corev1.Pod) error {
+	if pod == nil {
+		return nil // the next one gets the ConfigMap as it is now
+	}
+	c.pokes++
+	patch := fmt.Sprintf(`{"metadata": {"annotations": {%q: "%d"}}}`, configured, c.pokes)
+	_, err := c.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
+// ReplaceProxy deletes the proxy's pods of the nodes, and returns when others have synced there. It takes longer than RestartProxy.
+func (c *Cluster) ReplaceProxy(ctx context.Context, nodes []string) error {
+	if err := c.mayChange(nodes); err != nil {
+		return err
+	}
+	pods, err := c.proxyPods(ctx)
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		if pods[node] == nil {
+			continue
+		}
+		if err := c.client.CoreV1().Pods(proxyNamespace).Delete(ctx, pods[node].Name, metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+	}
+	return c.waitForProxies(ctx, nodes, nil)
+}
+
+// proxyPods are the proxy's pods by node, without those that are being deleted.
+func (c *Cluster) proxyPods(ctx context.Context) (map[string]*corev1.Pod, error) {
+	list, err := c.client.CoreV1().Pods(proxyNamespace).List(ctx, metav1.ListOptions{LabelSelector: c.proxySelector()})
+	if err != nil {
+		return nil, err
+	}
+	pods := map[string]*corev1.Pod{}
+	for i := range list.Items {
+		if pod := &list.Items[i]; pod.DeletionTimestamp == nil {
+			pods[pod.Spec.NodeName] = pod
+		}
+	}
+	return pods, nil
+}
+
+func (c *Cluster) proxySelector() string {
+	if c.foreign {
+		return "k8s-app=" + KubeProxy
+	}
+	return nameLabel + "=" + proxyName
+}
+
+// server is the API server's address for the proxies, which is on the control plane.
+func (c *Cluster) server() string {
+	return "https://" + net.JoinHostPort(c.nodes[0].Addresses[0].String(), apiServerPort)
+}

@@ -1,0 +1,102 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/kind/pkg/exec"
+	"sigs.k8s.io/yaml"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Export writes to a folder, for each node: kind's logs (in kind/), a snapshot, the proxy's log and metrics, each by its node's name; and
+// objects.yaml, the objects of the cluster. It goes on after an error.
+func (c *Cluster) Export(ctx context.Context, folder string) error {
+	var failed []error
+	note := func(what string, err error) {
+		if err != nil {
+			failed = append(failed, fmt.Errorf("exporting %s: %w", what, err))
+		}
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for _, node := range c.nodes {
+		for suffix, read := range map[string]func(context.Context, string) ([]byte, error){
+			"snapshot.yaml": c.snapshot, "proxy.log": c.proxyLog, "metrics.txt": c.Metrics,
+		} {
+			content, err := read(ctx, node.Name)
+			if len(content) > 0 {
+				err = errors.Join(err, os.WriteFile(filepath.Join(folder, node.Name+"."+suffix), content, 0o644))
+			}
+			note(suffix+" of node "+node.Name, err)
+		}
+	}
+	objects, err := c.objects(ctx)
+	note("objects", errors.Join(err, os.WriteFile(filepath.Join(folder, "objects.yaml"), objects, 0o644)))
+	note("kind's logs", c.provider.CollectLogs(c.config.Name, filepath.Join(folder, "kind")))
+	return errors.Join(failed...)
+}
+
+// snapshot is the node as chainwalk in it sees it.
+func (c *Cluster) snapshot(ctx context.Context, node string) ([]byte, error) {
+	text, err := run(exec.CommandContext(ctx, "docker", "exec", "--privileged", node, programPath, "snapshot"), nil)
+	return []byte(text), err
+}
+
+func (c *Cluster) proxyLog(ctx context.Context, node string) ([]byte, error) {
+	pods, err := c.proxyPods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pod := pods[node]
+	if pod == nil {
+		return nil, errors.New("there is no pod of the proxy")
+	}
+	return c.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+}
+
+// objects are those that decide what the proxy writes, and what helps to understand the rest, as a stream of YAML documents.
+func (c *Cluster) objects(ctx context.Context) ([]byte, error) {
+	core, all := c.client.CoreV1(), metav1.ListOptions{}
+	var text []byte
+	var failed []error
+	add := func(list runtime.Object, err error) {
+		if err == nil {
+			err = appendList(&text, list)
+		}
+		failed = append(failed, err)
+	}
+	nodes, err := core.Nodes().List(ctx, all)
+	add(nodes, err)
+	services, err := core.Services(metav1.NamespaceAll).List(ctx, all)
+	add(services, err)
+	slices, err := c.client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, all)
+	add(slices, err)
+	pods, err := core.Pods(metav1.NamespaceAll).List(ctx, all)
+	add(pods, err)
+	configs, err := core.ConfigMaps(proxyNamespace).List(ctx, all)
+	add(configs, err)
+	events, err := core.Events(metav1.NamespaceAll).List(ctx, all)
+	add(events, err)
+	return text, errors.Join(failed...)
+}
+
+// appendList writes a list, which the API server returns without its kind, as a document.
+func appendList(text *[]byte, list runtime.Object) error {
+	kinds, _, err := scheme.Scheme.ObjectKinds(list)
+	if err != nil {
+		return err
+	}
+	list.GetObjectKind().SetGroupVersionKind(kinds[0])
+	document, err := yaml.Marshal(list)
+	*text = append(append(*text, "---\n"...), document...)
+	return err
+}
