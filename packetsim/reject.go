@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
@@ -18,6 +19,40 @@ var rejectCodes = map[string]uint8{
 
 const withReset = "tcp-reset"
 
+// ErrorName is the word for what an ICMP error says, as Outcome.RejectWith has it: that of REJECT's --reject-with where there is one, else
+// icmp-time-exceeded and the like, or icmp-3/4 for what has no word. Of a packet that is no ICMP error it is empty.
+func (p *Packet) ErrorName() string {
+	if !p.IsICMPError() {
+		return ""
+	}
+	family := "icmp"
+	if p.Proto == ICMPv6 {
+		family = "icmp6"
+	}
+	for name, code := range rejectCodes {
+		if p.ICMPType == unreachableType(p.Proto == ICMPv6) && code == p.ICMPCode && strings.HasPrefix(name, family+"-") {
+			return name
+		}
+	}
+	for _, r := range routeReasons {
+		switch {
+		case p.Proto == ICMP && r.with != "" && r.type4 == p.ICMPType && r.code4 == p.ICMPCode:
+			return r.with
+		case p.Proto == ICMPv6 && r.type6 == p.ICMPType && r.code6 == p.ICMPCode:
+			return r.with6
+		}
+	}
+	return fmt.Sprintf("%s-%d/%d", family, p.ICMPType, p.ICMPCode)
+}
+
+// unreachableType is the type of "destination unreachable".
+func unreachableType(six bool) uint8 {
+	if six {
+		return ICMPv6Unreachable
+	}
+	return ICMPUnreachable
+}
+
 // reject is -j REJECT (net/ipv4/netfilter/nf_reject_ipv4.c and its IPv6 twin).
 func (w *walk) reject(s *skb, t *fakeipt.TargetReject) fate {
 	w.outcome.Verdict, w.outcome.To, w.outcome.RejectWith = Reject, ToNone, t.With
@@ -29,11 +64,7 @@ func (w *walk) reject(s *skb, t *fakeipt.TargetReject) fate {
 	if !known {
 		return w.unsupported("REJECT --reject-with " + t.With)
 	}
-	typ := uint8(ICMPUnreachable)
-	if s.Is6() {
-		typ = ICMPv6Unreachable
-	}
-	w.sendError(s, typ, code)
+	w.sendError(s, unreachableType(s.Is6()), code)
 	return stopped
 }
 

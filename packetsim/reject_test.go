@@ -1,6 +1,7 @@
 package packetsim
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -101,4 +102,20 @@ func TestRoutingErrorsAreTold(t *testing.T) {
 	assert.Equal(t, "accept forward veth1 10.244.0.1>10.244.0.11 about 10.244.0.11:1>8.8.8.8:53",
 		answer(t, walkOne(t, h, "udp 10.244.0.11:1 > 8.8.8.8:53 in veth1 ttl 1")))
 	assert.Equal(t, "none", answer(t, walkOne(t, h, "icmp 10.244.0.11 > 8.8.8.8 in veth1 type 11/0 ttl 1")))
+}
+
+// TestErrorNameIsTheWordOfReject: what REJECT is told to answer is what its answer is called.
+func TestErrorNameIsTheWordOfReject(t *testing.T) {
+	for name, code := range rejectCodes {
+		p := Packet{Proto: ICMP, ICMPType: ICMPUnreachable, ICMPCode: code}
+		if strings.HasPrefix(name, "icmp6") {
+			p.Proto, p.ICMPType = ICMPv6, ICMPv6Unreachable
+		}
+		assert.Equal(t, name, p.ErrorName())
+	}
+	assert.Equal(t, "icmp-time-exceeded", (&Packet{Proto: ICMP, ICMPType: ICMPTimeExceeded}).ErrorName())
+	assert.Equal(t, "icmp6-beyond-scope", (&Packet{Proto: ICMPv6, ICMPType: ICMPv6Unreachable, ICMPCode: 2}).ErrorName())
+	assert.Equal(t, "icmp-3/4", (&Packet{Proto: ICMP, ICMPType: ICMPUnreachable, ICMPCode: 4}).ErrorName())
+	assert.Empty(t, (&Packet{Proto: ICMP, ICMPType: ICMP.EchoRequestType()}).ErrorName())
+	assert.Empty(t, (&Packet{Proto: TCP}).ErrorName())
 }

@@ -78,6 +78,7 @@ Exit status: 0 what was asked holds, 1 it does not, 2 bad usage or input.`,
 		newSchemaCommand(s),
 		newToolCommand(s),
 		newProxyCommand(s),
+		newProbeCommand(s),
 	)
 	return root
 }

@@ -68,9 +68,7 @@ func (s *session) sendOnce(n *nodeHost, in packetsim.Input) (w scenarios.Way, ch
 		return w, false, err
 	}
 	s.questions++
-	bytes := raw.Craft(&in.Packet, raw.Tell{
-		Seq: uint32(s.questions), Ack: ackOf(&in.Packet), Chunk: packetsim.SCTPInit, Payload: payloadOf(s.questions, &in.Packet),
-	})
+	bytes := raw.Numbered(&in.Packet, uint32(s.questions))
 	wanted, err := raw.Parse(bytes)
 	if err != nil {
 		return w, false, err
@@ -109,22 +107,6 @@ func (n *nodeHost) headerErrors() (count int, err error) {
 		return err
 	})
 	return count, err
-}
-
-// ackOf is the number that a segment acknowledges.
-func ackOf(p *packetsim.Packet) uint32 {
-	if p.TCPFlags&packetsim.ACK != 0 {
-		return 1
-	}
-	return 0
-}
-
-// payloadOf tells a packet from others, and fills it up to its length.
-func payloadOf(number int, p *packetsim.Packet) []byte {
-	if p.Proto == packetsim.TCP {
-		return nil
-	}
-	return fmt.Appendf(nil, "S%011d", number)
 }
 
 // put gives the packet to the node: by a socket of its own, or from the other end of

@@ -38,7 +38,10 @@ func (c *Client) Close() error {
 }
 
 // ErrClosed says that a Client was closed, or its stream has ended.
-var ErrClosed = errors.New("the connection to the relay is closed")
+var ErrClosed = errors.New("the connection is closed")
+
+// errBroken is in the reason why nothing more is read or written.
+var errBroken = errors.New("no more answers come")
 
 // defaultTimeout is how long a request without a deadline may take.
 const defaultTimeout = time.Minute
@@ -153,10 +156,12 @@ func (c *Client) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.broken == nil {
-		c.broken = err
+		c.broken = fmt.Errorf("%w: %w", errBroken, err)
 		close(c.ended)
 	}
 }
+
+func (c *Client) isBroken() bool { return c.reason() != nil }
 
 func (c *Client) reason() error {
 	c.mu.Lock()

@@ -39,7 +39,7 @@ type End string
 
 // The ends.
 const (
-	// Answered: the other end's agent has answered, or for ICMP its kernel.
+	// Answered: the other end's agent has answered, for ICMP its kernel. Without a Server it was somebody else's program; Why says what.
 	Answered End = "answered"
 	// Refused: a TCP reset, an SCTP ABORT or an ICMP error came; With says which.
 	Refused End = "refused"

@@ -12,7 +12,7 @@ type Injection struct {
 	// goes out of the device that "in" names, which is one of the agent's own, to the neighbour To, as if the host behind that device had
 	// sent it: what for the node comes in from a pod goes out of the pod's device.
 	Packet string `json:"packet"`
-	// To is the hardware address that it is sent to; for lo, and for a broadcast, it is not needed.
+	// To is the hardware address that it is sent to. If it is not given it is that of the device's default gateway, as for a pod.
 	To net.HardwareAddr `json:"to,omitzero"`
 	// Number tells it from others with the same headers.
 	Number uint32 `json:"number"`
@@ -27,7 +27,8 @@ const (
 	In Point = "in"
 	// Out is a device that it left by, behind all rules.
 	Out Point = "out"
-	// Local is a socket: it was delivered to the host itself, behind all rules.
+	// Local is a socket: it was delivered to the host itself, behind all rules. SCTP is not seen there, as a socket that looks would keep
+	// the kernel from refusing it.
 	Local Point = "local"
 )
 
@@ -43,7 +44,7 @@ type Sighting struct {
 	With string `json:"with,omitzero"`
 	// Print is the same for a packet on its whole way, whatever is translated, and another for every other packet.
 	Print string `json:"print"`
-	// Answer says that it is no such packet itself but refuses one: it quotes it, or resets it.
+	// Answer says that it refuses the packet of Captured.Refusing.
 	Answer bool `json:"answer,omitzero"`
 	// When is the agent's clock.
 	When time.Time `json:"when"`
@@ -52,8 +53,10 @@ type Sighting struct {
 // Captured is what of a capture to say.
 type Captured struct {
 	Name string `json:"name"`
-	// Print is the packet's; also its answers are said. Empty: all packets.
+	// Print is the packet's. Without Print and Refusing all packets are said.
 	Print string `json:"print,omitzero"`
+	// Refusing is a packet as packetsim.ParseInput reads it: what resets it or quotes it in an ICMP error is said as well.
+	Refusing string `json:"refusing,omitzero"`
 	// After is how many of them are known already.
 	After int `json:"after,omitzero"`
 	// Wait is how long to wait for one more, if there is none.

@@ -42,6 +42,7 @@ func Parse(b []byte) (*Capture, error) {
 	}
 	c := &Capture{Packet: packetsim.Packet{Proto: h.Proto, TTL: h.TTL, Src: h.Src, Dst: h.Dst, Length: h.Length}}
 	c.transport(transport, h.Length-(len(b)-len(transport)))
+	c.quote(transport)
 	return c, nil
 }
 
@@ -73,4 +74,25 @@ func (c *Capture) transport(b []byte, length int) {
 		}
 	}
 	c.Print = fmt.Sprintf("%d/%x", c.Proto, invariant)
+}
+
+// Delivered is a packet as raw sockets of IPv6 have it, without its IP header.
+func Delivered(src, dst netip.Addr, proto packetsim.Proto, b []byte) *Capture {
+	c := &Capture{Packet: packetsim.Packet{Proto: proto, Src: src, Dst: dst}}
+	c.transport(b, len(b))
+	c.quote(b)
+	return c
+}
+
+// icmpHeader is how long the header of an ICMP message is, behind which is what it quotes.
+const icmpHeader = 8
+
+// quote reads what an ICMP error quotes, as far as it is there.
+func (c *Capture) quote(b []byte) {
+	if !c.IsICMPError() || len(b) < icmpHeader {
+		return
+	}
+	if inner, _, err := wire.Decode(b[icmpHeader:]); err == nil {
+		c.Inner = &inner
+	}
 }

@@ -2,6 +2,7 @@ package raw
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/chainwalk/chainwalk/internal/wire"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -55,3 +56,15 @@ func craftChunk(t Tell) []byte {
 
 // dataHeader is how long the header of a DATA chunk is.
 const dataHeader = 16
+
+// Numbered makes the bytes of a packet that is no connection's, with a number that tells it from others with the same headers.
+func Numbered(p *packetsim.Packet, number uint32) []byte {
+	t := Tell{Seq: number, Chunk: packetsim.SCTPInit}
+	if p.TCPFlags&packetsim.ACK != 0 {
+		t.Ack = 1
+	}
+	if p.Proto != packetsim.TCP {
+		t.Payload = fmt.Appendf(nil, "S%011d", number)
+	}
+	return Craft(p, t)
+}

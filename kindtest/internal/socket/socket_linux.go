@@ -124,3 +124,29 @@ func Destination(control []byte) (netip.Addr, []byte, error) {
 	}
 	return netip.Addr{}, nil, errors.New("a datagram came without its destination address")
 }
+
+// The queues of a TCP socket under repair (linux/tcp.h).
+const (
+	repairReceive = 1
+	repairSend    = 2
+)
+
+// repairOff ends a repair without a window probe.
+const repairOff = -1
+
+// Numbers are those of the next byte that a TCP socket sends and of the next that it expects. It takes CAP_NET_ADMIN.
+func Numbers(fd int) (seq, ack uint32, err error) {
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_REPAIR, 1); err != nil {
+		return 0, 0, err
+	}
+	number := func(queue int) (uint32, error) {
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_REPAIR_QUEUE, queue); err != nil {
+			return 0, err
+		}
+		n, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_QUEUE_SEQ)
+		return uint32(n), err
+	}
+	seq, errSend := number(repairSend)
+	ack, errReceive := number(repairReceive)
+	return seq, ack, errors.Join(errSend, errReceive, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_REPAIR, repairOff))
+}

@@ -1,0 +1,441 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+	"k8s.io/utils/clock"
+
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// runAgents runs agents in this process, and a client of their relay.
+func runAgents(t *testing.T, names ...string) *Client {
+	t.Helper()
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	for _, name := range names {
+		a, err := NewAgent(name, clock.RealClock{})
+		require.NoError(t, err)
+		control, err := net.Listen("unix", SocketPath(dir, name))
+		require.NoError(t, err)
+		go func() { done <- a.Run(ctx, control) }()
+	}
+	near, far := net.Pipe()
+	relayed := make(chan struct{})
+	go func() {
+		defer close(relayed)
+		Relay(ctx, dir, clock.RealClock{}, far)
+	}()
+	c := NewClient(near)
+	t.Cleanup(func() {
+		require.NoError(t, c.Close())
+		<-relayed
+		cancel()
+		for range names {
+			require.NoError(t, <-done)
+		}
+	})
+	return c
+}
+
+// loopback is an address of this host that nothing listens on.
+func loopback(t *testing.T, kind int, address string) netip.AddrPort {
+	t.Helper()
+	fd, err := socket.Open(kind, 0, netip.AddrPortFrom(netip.MustParseAddr(address), 0), false)
+	if err != nil {
+		t.Skipf("%s is not there: %v", address, err) // a machine without IPv6
+	}
+	defer func() { require.NoError(t, unix.Close(fd)) }()
+	return localOf(fd)
+}
+
+func kindOf(proto packetsim.Proto) int {
+	if proto == packetsim.UDP {
+		return unix.SOCK_DGRAM
+	}
+	return unix.SOCK_STREAM
+}
+
+func listenerAt(proto packetsim.Proto, at netip.AddrPort) Listener {
+	return Listener{Proto: proto, Addr: at.Addr(), Port: at.Port()}
+}
+
+func TestDialIsAnswered(t *testing.T) {
+	for _, proto := range []packetsim.Proto{packetsim.TCP, packetsim.UDP} {
+		for _, address := range []string{"127.0.0.1", "::1"} {
+			for _, wildcard := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s %s wildcard %t", proto, address, wildcard), func(t *testing.T) {
+					c := runAgents(t, "client", "server")
+					at := loopback(t, kindOf(proto), address)
+					l := listenerAt(proto, at)
+					if wildcard {
+						l.Addr = socket.Unspecified(at.Addr().Is6())
+					}
+					require.NoError(t, c.Serve(t.Context(), "server", []Listener{l}))
+					results, err := c.Dial(t.Context(), "client", Dial{Proto: proto, To: at, Times: 3})
+					require.NoError(t, err)
+					require.Len(t, results, 3)
+					for _, r := range results {
+						assert.Equal(t, Answered, r.End)
+						assert.Equal(t, "server", r.Server)
+						assert.Equal(t, at, r.At)
+						assert.Equal(t, at.Addr(), r.Client.Addr())
+						assert.Equal(t, r.Client.Port(), r.From.Port())
+						came, err := c.Arrivals(t.Context(), "server", Arrived{Token: r.Token})
+						require.NoError(t, err)
+						require.Len(t, came, 1)
+						assert.Equal(t, r.Client, came[0].Client)
+						assert.Equal(t, proto, came[0].Proto)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestDialFromAPortOfItsOwn(t *testing.T) {
+	for _, proto := range []packetsim.Proto{packetsim.TCP, packetsim.UDP} {
+		c := runAgents(t, "both")
+		at, from := loopback(t, kindOf(proto), "127.0.0.1"), loopback(t, kindOf(proto), "127.0.0.1")
+		require.NoError(t, c.Serve(t.Context(), "both", []Listener{listenerAt(proto, at)}))
+		results, err := c.Dial(t.Context(), "both", Dial{Proto: proto, From: from, To: at, Times: 5})
+		require.NoError(t, err)
+		for _, r := range results {
+			assert.Equal(t, Result{End: Answered, Server: "both", At: at, Client: from, From: from, Token: r.Token, Took: r.Took}, r, proto)
+		}
+	}
+}
+
+func TestDialThatIsRefused(t *testing.T) {
+	c := runAgents(t, "client")
+	for _, row := range []struct {
+		proto   packetsim.Proto
+		address string
+		want    Result
+	}{
+		{packetsim.TCP, "127.0.0.1", Result{End: Refused, With: "tcp-reset"}},
+		{packetsim.TCP, "::1", Result{End: Refused, With: "tcp-reset"}},
+		{packetsim.UDP, "127.0.0.1", Result{End: Refused, With: "icmp-port-unreachable", Offender: netip.MustParseAddr("127.0.0.1")}},
+		{packetsim.UDP, "::1", Result{End: Refused, With: "icmp6-port-unreachable", Offender: netip.MustParseAddr("::1")}},
+	} {
+		t.Run(fmt.Sprint(row.proto, " ", row.address), func(t *testing.T) {
+			results, err := c.Dial(t.Context(), "client", Dial{Proto: row.proto, To: loopback(t, kindOf(row.proto), row.address)})
+			require.NoError(t, err)
+			require.Len(t, results, 1)
+			got := results[0]
+			got.From, got.Token, got.Took = netip.AddrPort{}, "", 0
+			assert.Equal(t, row.want, got)
+		})
+	}
+}
+
+// TestDialOfStrangers: what is no agent answers too, or does not.
+func TestDialOfStrangers(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		do   func(net.Conn) error
+		end  End
+		why  string
+	}{
+		{"says something else", func(c net.Conn) error { _, err := c.Write([]byte("220 mail ready\n")); return err }, Answered, "220 mail ready"},
+		{"says a line without an end", func(c net.Conn) error { _, err := c.Write(make([]byte, 4*maxMessage)); return err }, Failed, "too long"},
+		{"closes", func(c net.Conn) error {
+			if _, err := c.Read(make([]byte, maxMessage)); err != nil { // what is not read makes a reset of it
+				return err
+			}
+			return c.Close()
+		}, Answered, "closes"},
+		{"says nothing", func(net.Conn) error { return nil }, Silent, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			served := make(chan error, 1)
+			go func() {
+				conn, err := l.Accept()
+				if err == nil {
+					err = row.do(conn)
+					t.Cleanup(func() { _ = conn.Close() })
+				}
+				served <- err
+			}()
+			c := runAgents(t, "client")
+			to := l.Addr().(*net.TCPAddr).AddrPort()
+			results, err := c.Dial(t.Context(), "client", Dial{Proto: packetsim.TCP, To: to, Timeout: 300 * time.Millisecond})
+			require.NoError(t, err)
+			require.NoError(t, <-served)
+			require.NoError(t, l.Close())
+			assert.Equal(t, row.end, results[0].End)
+			assert.Empty(t, results[0].Server)
+			assert.Contains(t, results[0].Why, row.why)
+		})
+	}
+}
+
+func TestDialThatMakesNoSense(t *testing.T) {
+	c := runAgents(t, "client")
+	four, six := netip.MustParseAddrPort("127.0.0.1:80"), netip.MustParseAddrPort("[::1]:80")
+	for want, d := range map[string]Dial{
+		"to must be there": {Proto: packetsim.TCP},
+		"two families":     {Proto: packetsim.TCP, From: six, To: four},
+		"wants a port":     {Proto: packetsim.UDP, To: netip.AddrPortFrom(four.Addr(), 0)},
+		"has no port":      {Proto: packetsim.ICMP, To: four},
+		"protocol 47":      {Proto: 47, To: four},
+		"-1 times":         {Proto: packetsim.TCP, To: four, Times: -1},
+		"only one":         {Proto: packetsim.TCP, To: four, Times: 2, Keep: "x"},
+	} {
+		_, err := c.Dial(t.Context(), "client", d)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := c.Dial(t.Context(), "nobody", Dial{Proto: packetsim.TCP, To: four})
+	require.ErrorContains(t, err, "nobody answers as agent nobody")
+}
+
+// TestServeListensExactlyThere: what stays is not touched, what is gone refuses, and what cannot be opened changes nothing.
+func TestServeListensExactlyThere(t *testing.T) {
+	c := runAgents(t, "both")
+	ctx := t.Context()
+	first, second := loopback(t, unix.SOCK_STREAM, "127.0.0.1"), loopback(t, unix.SOCK_STREAM, "127.0.0.1")
+	end := func(to netip.AddrPort) End {
+		t.Helper()
+		results, err := c.Dial(ctx, "both", Dial{Proto: packetsim.TCP, To: to})
+		require.NoError(t, err)
+		return results[0].End
+	}
+	require.NoError(t, c.Serve(ctx, "both", []Listener{listenerAt(packetsim.TCP, first)}))
+	require.Equal(t, Answered, end(first))
+	require.Equal(t, Refused, end(second))
+	traffic := Load{Name: "all the while", Kind: Short, Proto: packetsim.TCP, To: first, Every: time.Millisecond}
+	require.NoError(t, c.StartLoad(ctx, "both", traffic))
+	for range 20 {
+		require.NoError(t, c.Serve(ctx, "both", []Listener{listenerAt(packetsim.TCP, first), listenerAt(packetsim.TCP, second)}))
+		require.Equal(t, Answered, end(second))
+		require.NoError(t, c.Serve(ctx, "both", []Listener{listenerAt(packetsim.TCP, first)}))
+		require.Equal(t, Refused, end(second))
+	}
+	err := c.Serve(ctx, "both", []Listener{listenerAt(packetsim.TCP, netip.MustParseAddrPort("192.0.2.1:80"))})
+	require.ErrorContains(t, err, "192.0.2.1:80")
+	require.Equal(t, Answered, end(first), "nothing has changed")
+	_, err = c.Arrivals(ctx, "both", Arrived{After: 250, Wait: 10 * time.Second})
+	require.NoError(t, err)
+	asked, err := c.StopLoad(ctx, "both", "all the while")
+	require.NoError(t, err)
+	require.Greater(t, len(asked), 10)
+	for _, a := range asked {
+		require.Equal(t, Answered, a.End, a.Result)
+	}
+	require.NoError(t, c.Serve(ctx, "both", nil))
+	require.Equal(t, Refused, end(first))
+}
+
+// TestKeptConnection goes through the life of a connection, from both ends.
+func TestKeptConnection(t *testing.T) {
+	c := runAgents(t, "client", "server")
+	ctx := t.Context()
+	at := loopback(t, unix.SOCK_STREAM, "127.0.0.1")
+	require.NoError(t, c.Serve(ctx, "server", []Listener{listenerAt(packetsim.TCP, at)}))
+	speak := func(agent string, side scenarios.Side, kind scenarios.PacketKind) Result {
+		t.Helper()
+		r, err := c.Speak(ctx, agent, Speech{Conn: "old", Side: side, Kind: kind})
+		require.NoError(t, err)
+		return r
+	}
+	came := func(agent string, kind scenarios.PacketKind, after uint64) Arrival {
+		t.Helper()
+		all, err := c.Arrivals(ctx, agent, Arrived{Conn: "old", Kind: kind, After: after, Wait: 5 * time.Second})
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		return all[0]
+	}
+	open := func() Result {
+		t.Helper()
+		results, err := c.Dial(ctx, "client", Dial{Proto: packetsim.TCP, To: at, Keep: "old"})
+		require.NoError(t, err)
+		require.Equal(t, Answered, results[0].End)
+		return results[0]
+	}
+	first := open()
+
+	later := speak("client", scenarios.SideClient, scenarios.PacketData)
+	assert.Equal(t, Answered, later.End)
+	assert.Equal(t, "server", later.Server)
+	assert.Equal(t, first.Client, later.Client, "the same connection")
+	assert.NotEqual(t, first.Token, later.Token)
+
+	back := speak("server", scenarios.SideServer, scenarios.PacketData)
+	assert.Equal(t, Answered, back.End)
+	assert.Equal(t, "client", back.Server, "who answers is at the client's end")
+	assert.Equal(t, first.From, back.At)
+	assert.Equal(t, scenarios.SideClient, came("client", scenarios.PacketData, 0).Side)
+
+	assert.Equal(t, Answered, speak("client", scenarios.SideClient, scenarios.PacketFIN).End)
+	fin := came("server", scenarios.PacketFIN, 0)
+	assert.Equal(t, scenarios.SideServer, fin.Side)
+	assert.Equal(t, Answered, speak("server", scenarios.SideServer, scenarios.PacketFIN).End)
+
+	open()
+	assert.Equal(t, Sent, speak("server", scenarios.SideServer, scenarios.PacketRST).End)
+	rst := came("client", scenarios.PacketRST, 0)
+	assert.Equal(t, at, rst.Client)
+
+	require.NoError(t, c.Drop(ctx, "client", "old", scenarios.SideClient))
+	require.NoError(t, c.Drop(ctx, "client", "old", scenarios.SideClient), "it is gone already")
+	_, err := c.Speak(ctx, "client", Speech{Conn: "old", Side: scenarios.SideClient, Kind: scenarios.PacketData})
+	require.ErrorContains(t, err, "no connection of that name")
+}
+
+// TestKeptDatagrams: the same socket asks again, whoever answers, and the server can ask the client.
+func TestKeptDatagrams(t *testing.T) {
+	c := runAgents(t, "client", "server", "other")
+	ctx := t.Context()
+	at := loopback(t, unix.SOCK_DGRAM, "127.0.0.1")
+	serve := func(agent string) { require.NoError(t, c.Serve(ctx, agent, []Listener{listenerAt(packetsim.UDP, at)})) }
+	serve("server")
+	results, err := c.Dial(ctx, "client", Dial{Proto: packetsim.UDP, To: at, Keep: "old"})
+	require.NoError(t, err)
+	speak := func(agent string, side scenarios.Side) Result {
+		r, err := c.Speak(ctx, agent, Speech{Conn: "old", Side: side, Kind: scenarios.PacketData})
+		require.NoError(t, err)
+		return r
+	}
+	back := speak("server", scenarios.SideServer)
+	assert.Equal(t, "client", back.Server)
+	assert.Equal(t, results[0].From, back.At)
+	require.NoError(t, c.Serve(ctx, "server", nil))
+	gone := speak("client", scenarios.SideClient)
+	assert.Equal(t, Refused, gone.End)
+	assert.Equal(t, "icmp-port-unreachable", gone.With)
+	serve("other")
+	again := speak("client", scenarios.SideClient)
+	assert.Equal(t, "other", again.Server)
+	assert.Equal(t, results[0].Client, again.Client, "from the same socket")
+	_, err = c.Speak(ctx, "client", Speech{Conn: "old", Side: scenarios.SideClient, Kind: scenarios.PacketFIN})
+	require.ErrorContains(t, err, "udp has no fin")
+}
+
+// TestKeptConnectionOfOneAgentWithItself: one agent has both ends.
+func TestKeptConnectionOfOneAgentWithItself(t *testing.T) {
+	c := runAgents(t, "both")
+	ctx := t.Context()
+	at := loopback(t, unix.SOCK_STREAM, "127.0.0.1")
+	require.NoError(t, c.Serve(ctx, "both", []Listener{listenerAt(packetsim.TCP, at)}))
+	_, err := c.Dial(ctx, "both", Dial{Proto: packetsim.TCP, To: at, Keep: "self"})
+	require.NoError(t, err)
+	for _, side := range []scenarios.Side{scenarios.SideClient, scenarios.SideServer} {
+		r, err := c.Speak(ctx, "both", Speech{Conn: "self", Side: side, Kind: scenarios.PacketData})
+		require.NoError(t, err)
+		assert.Equal(t, Answered, r.End)
+	}
+	came, err := c.Arrivals(ctx, "both", Arrived{Conn: "self", Kind: scenarios.PacketData})
+	require.NoError(t, err)
+	require.Len(t, came, 3)
+	assert.Equal(t, []scenarios.Side{scenarios.SideServer, scenarios.SideServer, scenarios.SideClient},
+		[]scenarios.Side{came[0].Side, came[1].Side, came[2].Side})
+	require.NoError(t, c.Reset(ctx, "both"))
+	came, err = c.Arrivals(ctx, "both", Arrived{})
+	require.NoError(t, err)
+	assert.Empty(t, came)
+	results, err := c.Dial(ctx, "both", Dial{Proto: packetsim.TCP, To: at})
+	require.NoError(t, err)
+	assert.Equal(t, Refused, results[0].End)
+}
+
+func TestLoadOfLastingConnections(t *testing.T) {
+	for _, proto := range []packetsim.Proto{packetsim.TCP, packetsim.UDP} {
+		t.Run(proto.String(), func(t *testing.T) {
+			c := runAgents(t, "client", "server")
+			ctx := t.Context()
+			at := loopback(t, kindOf(proto), "127.0.0.1")
+			require.NoError(t, c.Serve(ctx, "server", []Listener{listenerAt(proto, at)}))
+			l := Load{Name: "flows", Kind: Lasting, Proto: proto, To: at, Every: time.Millisecond, Connections: 3, Timeout: time.Second}
+			require.NoError(t, c.StartLoad(ctx, "client", l))
+			require.ErrorContains(t, c.StartLoad(ctx, "client", l), "there already")
+			_, err := c.Arrivals(ctx, "server", Arrived{After: 30, Wait: 10 * time.Second})
+			require.NoError(t, err)
+			require.NoError(t, c.Reset(ctx, "server")) // the server is gone
+			asked, err := c.StopLoad(ctx, "client", "flows")
+			require.NoError(t, err)
+			from := map[int]netip.AddrPort{}
+			for _, a := range asked {
+				if a.End != Answered {
+					continue
+				}
+				if before, known := from[a.Conn]; known {
+					require.Equal(t, before, a.Client, "connection %d", a.Conn)
+				}
+				from[a.Conn] = a.Client
+			}
+			assert.Len(t, from, 3)
+			assert.GreaterOrEqual(t, len(asked), 30)
+			_, err = c.Asked(ctx, "client", "flows", 0)
+			require.ErrorContains(t, err, "no load flows")
+		})
+	}
+}
+
+func TestRelayDoesCommands(t *testing.T) {
+	c := runAgents(t, "web-1", "web-2")
+	ctx := t.Context()
+	names, err := c.Agents(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"web-1", "web-2"}, names)
+	got, err := c.Exec(ctx, Command{Argv: []string{"sh", "-c", "cat; echo $SAID >&2; exit 3"}, Stdin: "in", Environment: []string{"SAID=so"}})
+	require.NoError(t, err)
+	assert.Equal(t, Exited{Status: 3, Stdout: "in", Stderr: "so\n"}, got)
+	got, err = c.Exec(ctx, Command{Argv: []string{"sh", "-c", "kill -9 $$"}})
+	require.NoError(t, err)
+	assert.Equal(t, 137, got.Status)
+	_, err = c.Exec(ctx, Command{Argv: []string{"no-such-program"}})
+	require.ErrorContains(t, err, "no-such-program")
+	soon, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	_, err = c.Exec(soon, Command{Argv: []string{"sleep", "60"}})
+	require.ErrorContains(t, err, context.DeadlineExceeded.Error())
+	require.ErrorContains(t, c.tell(ctx, "web-1", "dance", nil), `no agent knows "dance"`)
+	require.ErrorContains(t, c.tell(ctx, "", opServe, nil), "needs the name of an agent")
+}
+
+// TestRelayFindsAnAgentThatWasReplaced: a pod of the same name may come.
+func TestRelayFindsAnAgentThatWasReplaced(t *testing.T) {
+	dir := t.TempDir()
+	near, far := net.Pipe()
+	relayed := make(chan struct{})
+	go func() {
+		defer close(relayed)
+		Relay(t.Context(), dir, clock.RealClock{}, far)
+	}()
+	c := NewClient(near)
+	for range 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		a, err := NewAgent("web-1", clock.RealClock{})
+		require.NoError(t, err)
+		control, err := net.Listen("unix", filepath.Join(dir, "web-1.sock"))
+		require.NoError(t, err)
+		done := make(chan error)
+		go func() { done <- a.Run(ctx, control) }()
+		require.NoError(t, c.Reset(t.Context(), "web-1"))
+		waiting := make(chan error)
+		go func() {
+			_, err := c.Arrivals(t.Context(), "web-1", Arrived{Wait: time.Hour})
+			waiting <- err
+		}()
+		cancel()
+		require.NoError(t, <-done)
+		_ = <-waiting // it has an end: an error, or what came until then
+		require.ErrorContains(t, c.Reset(t.Context(), "web-1"), "web-1")
+	}
+	require.NoError(t, c.Close())
+	<-relayed
+}

@@ -1,0 +1,244 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/internal/wire"
+	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// capture sees the packets of the agent's host.
+type capture struct {
+	agent   *Agent
+	seen    *record[sighting]
+	sockets []*socket.Polled
+}
+
+// sighting is a Sighting that is not spelled yet.
+type sighting struct {
+	*raw.Capture
+	point  Point
+	device string
+	when   time.Time
+}
+
+// mostCaptures bounds how many an agent has.
+const mostCaptures = 64
+
+// capture is Client.Capture.
+func (a *Agent) capture(name string) error {
+	c := &capture{agent: a, seen: newRecord[sighting](remembered)}
+	if err := c.open(); err != nil {
+		c.close()
+		return fmt.Errorf("capture: %w", err)
+	}
+	a.mu.Lock()
+	before, many := a.captures[name], len(a.captures) >= mostCaptures
+	if before == nil && !many {
+		a.captures[name] = c
+	}
+	a.mu.Unlock()
+	switch {
+	case before != nil:
+		c.close()
+		return fmt.Errorf("capture %s is there already: release it first", name)
+	case many:
+		c.close()
+		return fmt.Errorf("%d captures: release some", mostCaptures)
+	}
+	return nil
+}
+
+// open opens the sockets: one for all devices, and one for each protocol whose packets the host takes itself.
+func (c *capture) open() error {
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, wire.AllProtocols)
+	if err != nil {
+		return err
+	}
+	if err := c.watch(fd, c.takeOnDevice); err != nil {
+		return err
+	}
+	for _, proto := range []packetsim.Proto{packetsim.TCP, packetsim.UDP, packetsim.ICMP, packetsim.ICMPv6} {
+		for _, six := range []bool{false, true} {
+			if proto.IsICMP() && six != (proto == packetsim.ICMPv6) {
+				continue
+			}
+			if err := c.openLocal(proto, six); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *capture) openLocal(proto packetsim.Proto, six bool) error {
+	fd, err := socket.Open(unix.SOCK_RAW, int(proto), netip.AddrPortFrom(socket.Unspecified(six), 0), false)
+	if err != nil {
+		return err
+	}
+	if err := socket.WantDestination(fd, six); err != nil {
+		return errors.Join(err, unix.Close(fd))
+	}
+	return c.watch(fd, func(packet, control []byte, from unix.Sockaddr) {
+		if !six {
+			if seen, err := raw.Parse(packet); err == nil {
+				c.add(seen, Local, "")
+			}
+			return
+		}
+		if at, _, err := socket.Destination(control); err == nil {
+			c.add(raw.Delivered(proper(socket.AddrPort(from)).Addr(), at, proto, packet), Local, "")
+		}
+	})
+}
+
+// captureBuffer is what a socket holds while others have the processor.
+const captureBuffer = 4 << 20
+
+// watch hands over what comes to a socket until it is closed.
+func (c *capture) watch(fd int, take func(packet, control []byte, from unix.Sockaddr)) error {
+	err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, captureBuffer)
+	if err != nil {
+		return errors.Join(err, unix.Close(fd))
+	}
+	s, err := socket.Poll(fd)
+	if err != nil {
+		return err
+	}
+	c.sockets = append(c.sockets, s)
+	go func() {
+		buf, control := make([]byte, 512), make([]byte, 128)
+		for {
+			var n, controlLen int
+			var from unix.Sockaddr
+			err := s.Read(func(fd int) bool {
+				var err error
+				n, controlLen, _, from, err = unix.Recvmsg(fd, buf, control, 0)
+				return !errors.Is(err, unix.EAGAIN)
+			})
+			if err != nil {
+				return
+			}
+			take(buf[:max(n, 0)], control[:controlLen], from)
+		}
+	}()
+	return nil
+}
+
+// takeOnDevice takes a packet that came in or leaves.
+func (c *capture) takeOnDevice(packet, _ []byte, from unix.Sockaddr) {
+	link, ok := from.(*unix.SockaddrLinklayer)
+	if !ok {
+		return
+	}
+	seen, err := raw.Parse(packet)
+	if err != nil {
+		return // ARP, or cut off
+	}
+	point := In
+	if link.Pkttype == unix.PACKET_OUTGOING {
+		point = Out
+	}
+	c.add(seen, point, deviceName(link.Ifindex))
+}
+
+func deviceName(index int) string {
+	if device, err := net.InterfaceByIndex(index); err == nil {
+		return device.Name
+	}
+	return fmt.Sprint(index) // it is gone already
+}
+
+func (c *capture) add(seen *raw.Capture, point Point, device string) {
+	when := c.agent.clock.Now()
+	c.seen.add(func(int) sighting { return sighting{seen, point, device, when} })
+}
+
+func (c *capture) close() {
+	for _, s := range c.sockets {
+		_ = s.Close()
+	}
+}
+
+// captured is Client.Captured.
+func (a *Agent) captured(ctx context.Context, w *Captured) ([]Sighting, error) {
+	refuses := func(*raw.Capture) bool { return false }
+	if w.Refusing != "" {
+		in, err := packetsim.ParseInput(w.Refusing)
+		if err != nil {
+			return nil, err
+		}
+		refuses = refusalOf(&in.Packet)
+	}
+	a.mu.Lock()
+	c := a.captures[w.Name]
+	a.mu.Unlock()
+	if c == nil {
+		return nil, fmt.Errorf("there is no capture %s", w.Name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.Wait)
+	defer cancel()
+	found := c.seen.find(ctx, w.After, func(s *sighting) bool {
+		return w.Print == "" && w.Refusing == "" || w.Print != "" && s.Print == w.Print || refuses(s.Capture)
+	})
+	all := make([]Sighting, len(found))
+	for i := range found {
+		all[i] = found[i].spell()
+		all[i].Answer = refuses(found[i].Capture)
+	}
+	return all, nil
+}
+
+// refusalOf recognizes what refuses a packet: a reset to its source, or an ICMP error about it.
+func refusalOf(p *packetsim.Packet) func(*raw.Capture) bool {
+	source := netip.AddrPortFrom(p.Src, p.SrcPort)
+	return func(c *raw.Capture) bool {
+		if c.Inner != nil {
+			return c.Inner.Proto == p.Proto && netip.AddrPortFrom(c.Inner.Src, c.Inner.SrcPort) == source
+		}
+		return p.Proto == packetsim.TCP && c.Proto == packetsim.TCP && c.TCPFlags&packetsim.RST != 0 && c.Destination() == source &&
+			c.SrcPort == p.DstPort
+	}
+}
+
+// spell is a sighting as it is told.
+func (s *sighting) spell() Sighting {
+	shown := s.Shown()
+	quoted := shown.Inner
+	shown.Inner = nil
+	told := Sighting{
+		Point: s.point, Device: s.device, Packet: inputText(&shown), With: s.ErrorName(), Print: s.Print, When: s.when,
+	}
+	if quoted != nil {
+		told.Quoted = inputText(quoted)
+	}
+	if s.Proto == packetsim.TCP && s.TCPFlags&packetsim.RST != 0 {
+		told.With = withReset
+	}
+	return told
+}
+
+func inputText(p *packetsim.Packet) string {
+	return packetsim.Input{Packet: *p, Local: true}.String()
+}
+
+// release is Client.Release.
+func (a *Agent) release(name string) error {
+	a.mu.Lock()
+	c := a.captures[name]
+	delete(a.captures, name)
+	a.mu.Unlock()
+	if c != nil {
+		c.close()
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// dialsAtOnce is how many connections of one request are made at the same time.
+const dialsAtOnce = 64
+
+// mostDials bounds Dial.Times.
+const mostDials = 100_000
+
+// Dial is Client.Dial, for who has the agent in hand.
+func (a *Agent) Dial(ctx context.Context, d Dial) ([]Result, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	results := make([]Result, max(d.Times, 1))
+	workers := min(dialsAtOnce, len(results))
+	if d.From.Port() != 0 {
+		workers = 1
+	}
+	next := make(chan int)
+	var working sync.WaitGroup
+	for range workers {
+		working.Go(func() {
+			for i := range next {
+				results[i] = a.dialOnce(ctx, d)
+			}
+		})
+	}
+	err := feed(ctx, next, len(results))
+	close(next)
+	working.Wait()
+	return results, err
+}
+
+// feed hands out the numbers below n until the context ends.
+func feed(ctx context.Context, next chan<- int, n int) error {
+	for i := range n {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no time for more than %d of %d connections: %w", i, n, ctx.Err())
+		case next <- i:
+		}
+	}
+	return nil
+}
+
+// check says what is wrong with a request.
+func (d *Dial) check() error {
+	switch {
+	case !d.To.Addr().IsValid():
+		return errors.New("dial: to must be there")
+	case d.Times < 0 || d.Times > mostDials:
+		return fmt.Errorf("dial: %d times: want 1 to %d", d.Times, mostDials)
+	case d.Keep != "" && d.Times > 1:
+		return errors.New("dial: only one connection has the name under which it is kept")
+	case len(d.Keep) > maxToken:
+		return fmt.Errorf("dial: a name of %d bytes to keep it under: the most are %d", len(d.Keep), maxToken)
+	case d.Timeout < 0:
+		return fmt.Errorf("dial: timeout %s", d.Timeout)
+	case d.From.Addr().IsValid() && d.From.Addr().Is6() != d.To.Addr().Is6():
+		return fmt.Errorf("dial: from %s to %s: two families", d.From.Addr(), d.To.Addr())
+	}
+	return checkProto("dial", d.Proto, d.To)
+}
+
+// checkProto says whether an address is one of a protocol that agents speak.
+func checkProto(what string, proto packetsim.Proto, at netip.AddrPort) error {
+	switch {
+	case !proto.HasPorts() && !proto.IsICMP():
+		return fmt.Errorf("%s: protocol %s: want tcp, udp, sctp, icmp or icmpv6", what, proto)
+	case proto.IsICMP() && at.Port() != 0:
+		return fmt.Errorf("%s: %s has no port", what, proto)
+	case proto.HasPorts() && at.Port() == 0:
+		return fmt.Errorf("%s: %s wants a port", what, proto)
+	case proto.IsICMP() && (proto == packetsim.ICMPv6) != at.Addr().Is6():
+		return fmt.Errorf("%s: %s to %s: two families", what, proto, at.Addr())
+	}
+	return nil
+}
+
+// dialOnce makes one connection, asks who is there, and keeps it or ends it.
+func (a *Agent) dialOnce(ctx context.Context, d Dial) Result {
+	start := a.clock.Now()
+	ctx, cancel := context.WithTimeout(ctx, timeoutOr(d.Timeout))
+	defer cancel()
+	p, result := a.open(ctx, d)
+	if p != nil {
+		result = p.ask(ctx, longestTimeout)
+		if d.Keep == "" {
+			p.way.end(byReset)
+		} else {
+			a.keep(p.end, p)
+		}
+	}
+	result.Took = a.clock.Since(start)
+	return result
+}
+
+// open opens the client's end. If nothing can be asked there is no peer, and the result says why.
+func (a *Agent) open(ctx context.Context, d Dial) (*peer, Result) {
+	p := &peer{agent: a, proto: d.Proto, remote: d.To}
+	if d.Keep != "" {
+		p.end = keptEnd{d.Keep, scenarios.SideClient}
+	}
+	switch d.Proto {
+	case packetsim.TCP:
+		return p.openTCP(ctx, d)
+	case packetsim.SCTP:
+		return p.openSCTP(ctx, d)
+	}
+	return p.openDatagrams(d)
+}
+
+// speak is Client.Speak.
+func (a *Agent) speak(ctx context.Context, s Speech) (Result, error) {
+	p, err := a.keptPeer(keptEnd{s.Conn, s.Side})
+	if err != nil {
+		return Result{}, err
+	}
+	start := a.clock.Now()
+	result, err := p.speak(ctx, s.Kind, timeoutOr(s.Timeout))
+	result.Took, result.From = a.clock.Since(start), p.local
+	return result, err
+}
+
+// segmenter is a transport that has more to say than messages.
+type segmenter interface {
+	finish(ctx context.Context) Result
+	reset() Result
+	outOfWindow() (Result, error)
+}
+
+func (p *peer) speak(ctx context.Context, kind scenarios.PacketKind, timeout time.Duration) (Result, error) {
+	if kind == scenarios.PacketData {
+		return p.ask(ctx, timeout), nil
+	}
+	way, ok := p.way.(segmenter)
+	if !ok {
+		return Result{}, fmt.Errorf("%s has no %s", p.proto, kind)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	switch kind {
+	case scenarios.PacketFIN:
+		return way.finish(ctx), nil
+	case scenarios.PacketRST:
+		return way.reset(), nil
+	case scenarios.PacketOutOfWindow:
+		return way.outOfWindow()
+	}
+	return Result{}, fmt.Errorf("%q is no kind of packet: want data, fin, rst or outOfWindow", kind)
+}

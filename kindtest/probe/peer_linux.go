@@ -1,0 +1,116 @@
+package probe
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// peer is an agent's end of a connection, or of what UDP, SCTP and ICMP have in its place.
+type peer struct {
+	agent *Agent
+	proto packetsim.Proto
+	end   keptEnd // conn is empty if it is not kept
+	local netip.AddrPort
+	// remote is the other end's address as this end sees it.
+	remote netip.AddrPort
+	way    transport
+}
+
+// transport carries a peer's messages.
+type transport interface {
+	// send sends one message. What an answer from the network made of it is no error here: it comes by peer.fail.
+	send(message []byte) error
+	// end ends this end of the connection.
+	end(how ending)
+}
+
+// ending is what the other end hears of an end.
+type ending int
+
+const (
+	quietly  ending = iota // nothing
+	byReset                // a reset, where the protocol has one: conntrack forgets the connection soon
+	normally               // what a program that ends leaves to its kernel
+)
+
+// ask asks a question and waits for the answer, or for what comes in its place.
+func (p *peer) ask(ctx context.Context, timeout time.Duration) Result {
+	token := p.agent.token()
+	answered := make(chan Result, 1)
+	p.agent.await(token, waiter{p, answered})
+	defer p.agent.forget(token)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	result := Result{End: Silent}
+	if err := p.way.send(message{Question: token, Keep: p.end.conn}.line()); err != nil {
+		result = Result{End: Failed, Why: err.Error()}
+	} else {
+		select {
+		case result = <-answered:
+		case <-ctx.Done():
+		}
+	}
+	result.Token, result.From = token, p.local
+	return result
+}
+
+func (a *Agent) await(token string, w waiter) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.waiting[token] = w
+}
+
+func (a *Agent) forget(token string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.waiting, token)
+}
+
+// hand gives whoever waits for a token what came.
+func (a *Agent) hand(token string, r Result) {
+	a.mu.Lock()
+	w, ok := a.waiting[token]
+	delete(a.waiting, token)
+	a.mu.Unlock()
+	if ok {
+		w.got <- r
+	}
+}
+
+// fail gives all who wait for an answer by this peer what came in its place.
+func (p *peer) fail(r Result) {
+	p.agent.mu.Lock()
+	var failed []chan<- Result
+	for token, w := range p.agent.waiting {
+		if w.of == p {
+			failed = append(failed, w.got)
+			delete(p.agent.waiting, token)
+		}
+	}
+	p.agent.mu.Unlock()
+	for _, got := range failed {
+		got <- r
+	}
+}
+
+// take takes a message: a question is recorded and answered, an answer is handed over. The addresses are those that it came to and from.
+func (p *peer) take(m message, at, from netip.AddrPort) {
+	if m.Answer != "" {
+		p.agent.hand(m.Answer, Result{End: Answered, Server: m.Server, At: m.At, Client: m.Client})
+		return
+	}
+	if m.Keep != "" && p.end.conn == "" {
+		p.end = keptEnd{m.Keep, scenarios.SideServer}
+		p.agent.keep(p.end, p)
+	}
+	p.note(scenarios.PacketData, m.Question, at, from)
+	_ = p.way.send(message{Answer: m.Question, Server: p.agent.name, At: at, Client: from}.line()) // whoever asked hears nothing then
+}
+
+func (p *peer) note(kind scenarios.PacketKind, token string, at, from netip.AddrPort) {
+	p.agent.note(Arrival{Proto: p.proto, Kind: kind, Token: token, Conn: p.end.conn, Side: p.end.side, At: at, Client: from})
+}
