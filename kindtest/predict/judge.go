@@ -63,6 +63,16 @@ type Forecast struct {
 	partly string
 }
 
+// Told is the forecast in other words, way by way: names and addresses of a scenario, where those of the cluster are others.
+func (f *Forecast) Told(way func(scenarios.Way) scenarios.Way) *Forecast {
+	told := *f
+	told.ways = slices.Clone(f.ways)
+	for i := range told.ways {
+		told.ways[i] = way(told.ways[i])
+	}
+	return &told
+}
+
 // Connect foretells a connection, before it is made: the attempt as it will be, in the cluster's own names and addresses.
 func (j *Judge) Connect(ctx context.Context, a scenarios.Attempt) (*Forecast, error) {
 	if j.none != "" {

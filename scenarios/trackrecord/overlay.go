@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/overlay"
 )
@@ -14,17 +16,22 @@ const (
 	faultFile = "internal/fault/fault.go"
 )
 
-// faultSource is the package that the edits use. It is in the overlay only.
-const faultSource = `// Package fault says which fault this process has.
+// faultSource is the package that the edits use, with a fault that is on where the environment names none. It is in the overlay only.
+func faultSource(always string) []byte {
+	return []byte(strings.Replace(faultTemplate, "ALWAYS", strconv.Quote(always), 1))
+}
+
+const faultTemplate = `// Package fault says which fault this process has.
 package fault
 
 import (
+	"cmp"
 	"os"
 	"strconv"
 	"strings"
 )
 
-var on = os.Getenv("` + Variable + `")
+var on = cmp.Or(os.Getenv("` + Variable + `"), ALWAYS)
 
 // On says whether the fault is switched on.
 func On(name string) bool { return on == name }
@@ -59,7 +66,7 @@ var imports = map[string]string{"proxier/proxier.go": module + "/proxier/conntra
 // possible.
 func Overlay(root string) (*overlay.Overlay, error) {
 	o := overlay.New(root)
-	if err := o.Put(faultFile, []byte(faultSource)); err != nil {
+	if err := o.Put(faultFile, faultSource("")); err != nil {
 		return nil, err
 	}
 	for _, file := range editedFiles() {
@@ -75,6 +82,14 @@ func Overlay(root string) (*overlay.Overlay, error) {
 		}
 	}
 	return o, nil
+}
+
+// SwitchOn has the build of an Overlay one of the faults where the environment names none, as in a container that somebody else starts.
+func SwitchOn(o *overlay.Overlay, fault string) error {
+	if !slices.ContainsFunc(Faults(), func(f Fault) bool { return f.Name == fault }) {
+		return fmt.Errorf("there is no fault %q", fault)
+	}
+	return o.Put(faultFile, faultSource(fault))
 }
 
 func editedFiles() []string {
