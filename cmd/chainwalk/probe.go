@@ -76,12 +76,12 @@ func probeServe(ctx context.Context, s streams, o probeServeOptions) error {
 		}
 		listeners = append(listeners, probe.Listener{Proto: proto, Addr: at.Addr(), Port: at.Port()})
 	}
-	if err := agent.Serve(listeners); err != nil {
-		return err
-	}
 	control, err := probeControl(o.control)
 	if err != nil {
 		return err
+	}
+	if err := agent.Serve(listeners); err != nil {
+		return errors.Join(err, control.Close())
 	}
 	fmt.Fprintf(s.errOut, "chainwalk: serving\n")
 	ctx, cancel := afterGrace(ctx, clock.RealClock{}, o.grace)
@@ -218,6 +218,9 @@ func probeTarget(words []string) (proto packetsim.Proto, at netip.AddrPort, err 
 	}
 	if proto.HasPorts() {
 		at, err = netip.ParseAddrPort(words[1])
+		if err != nil {
+			err = fmt.Errorf("%q: want ADDRESS:PORT, an IPv6 address in brackets", words[1])
+		}
 		return proto, at, err
 	}
 	addr, err := netip.ParseAddr(words[1])

@@ -194,9 +194,18 @@ func (a *Agent) captured(ctx context.Context, w *Captured) ([]Sighting, error) {
 	for i := range found {
 		all[i] = found[i].spell()
 		all[i].Answer = refuses(found[i].Capture)
+		all[i].Behind = all[i].Answer && c.cameIn(found[i].Print)
 	}
 	return all, nil
 }
+
+// cameIn says whether a packet came from another host. Its print is that of what left, whatever was translated.
+func (c *capture) cameIn(print string) bool {
+	at := c.seen.found(func(s *sighting) bool { return s.Print == print && s.point == In && s.device != loopbackDevice })
+	return len(at) > 0
+}
+
+const loopbackDevice = "lo"
 
 // refusalOf recognizes what refuses a packet: a reset to its source, or an ICMP error about it.
 func refusalOf(p *packetsim.Packet) func(*raw.Capture) bool {

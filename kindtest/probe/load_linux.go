@@ -148,11 +148,7 @@ func (l *load) every(ctx context.Context, do func(number int) bool) {
 
 func (l *load) note(a Asked) { l.asked.add(func(int) Asked { return a }) }
 
-func (l *load) all(known int) []Asked {
-	ended, cancel := context.WithCancel(context.Background())
-	cancel() // nothing is waited for
-	return l.asked.find(ended, known, func(*Asked) bool { return true })
-}
+func (l *load) all() []Asked { return l.asked.found(func(*Asked) bool { return true }) }
 
 func (a *Agent) loadNamed(name string) (*load, error) {
 	a.mu.Lock()
@@ -169,7 +165,8 @@ func (a *Agent) asked(name string, after int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.all(after), nil
+	all := l.all()
+	return all[min(max(after, 0), len(all)):], nil
 }
 
 // stopLoad is Client.StopLoad.
@@ -187,5 +184,5 @@ func (a *Agent) stopLoad(ctx context.Context, name string) (any, error) {
 	a.mu.Lock()
 	delete(a.loads, name)
 	a.mu.Unlock()
-	return l.all(0), nil
+	return l.all(), nil
 }

@@ -46,6 +46,8 @@ type Sighting struct {
 	Print string `json:"print"`
 	// Answer says that it refuses the packet of Captured.Refusing.
 	Answer bool `json:"answer,omitzero"`
+	// Behind says of such an answer that it came in by a device: another host refuses, and not this one.
+	Behind bool `json:"behind,omitzero"`
 	// When is the agent's clock.
 	When time.Time `json:"when"`
 }

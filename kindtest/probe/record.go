@@ -44,18 +44,27 @@ func (r *record[T]) clear() {
 	r.entries = nil
 }
 
+// found has the entries that are wanted.
+func (r *record[T]) found(wanted func(*T) bool) []T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := []T{}
+	for i := range r.entries {
+		if wanted(&r.entries[i]) {
+			found = append(found, r.entries[i])
+		}
+	}
+	return found
+}
+
 // find has the entries that are wanted, without the first known ones. If there is none it waits for one, until the context ends.
 func (r *record[T]) find(ctx context.Context, known int, wanted func(*T) bool) []T {
+	known = max(known, 0)
 	for {
 		r.mu.Lock()
 		grown := r.grown
-		found := []T{}
-		for i := range r.entries {
-			if wanted(&r.entries[i]) {
-				found = append(found, r.entries[i])
-			}
-		}
 		r.mu.Unlock()
+		found := r.found(wanted)
 		if len(found) > known {
 			return found[known:]
 		}

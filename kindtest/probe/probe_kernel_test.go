@@ -1,0 +1,379 @@
+//go:build linux
+
+package probe
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+const soon = 100 * time.Millisecond
+
+func (w *world) dial(agent string, d Dial) Result {
+	w.t.Helper()
+	results, err := w.Dial(w.t.Context(), agent, d)
+	require.NoError(w.t, err)
+	require.Len(w.t, results, 1)
+	return results[0]
+}
+
+// in is the same world for a subtest.
+func (w *world) in(t *testing.T) *world {
+	return &world{Client: w.Client, t: t, spaces: w.spaces}
+}
+
+// echoOf is ICMP in a family.
+func echoOf(v6 bool) packetsim.Proto {
+	if v6 {
+		return packetsim.ICMPv6
+	}
+	return packetsim.ICMP
+}
+
+// TestKernelDial makes connections through a router, with and without translation, and has it refuse them in every way.
+func TestKernelDial(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	for _, v6 := range []bool{false, true} {
+		server, client, tool := address("s1", v6), address("client", v6), familyName(v6)
+		at := func(proto packetsim.Proto) netip.AddrPort {
+			if proto.IsICMP() {
+				return netip.AddrPortFrom(server, 0)
+			}
+			return netip.AddrPortFrom(server, 8080)
+		}
+		protos := []packetsim.Proto{packetsim.TCP, packetsim.UDP, packetsim.SCTP, echoOf(v6)}
+		var listeners []Listener
+		for _, proto := range protos {
+			listeners = append(listeners, listenerAt(proto, at(proto)))
+		}
+		require.NoError(t, w.Serve(ctx, "s1", listeners))
+		for _, proto := range protos {
+			t.Run(fmt.Sprintf("%s IPv6 %t", proto, v6), func(t *testing.T) {
+				w := w.in(t)
+				t.Cleanup(w.flush)
+				for _, seen := range []netip.Addr{client, routerAddress("s1", v6)} {
+					got := w.dial("client", Dial{Proto: proto, To: at(proto)})
+					assert.Equal(t, Answered, got.End, got)
+					assert.Equal(t, at(proto), got.At)
+					came, err := w.Arrivals(ctx, "s1", Arrived{Token: got.Token, Wait: 5 * time.Second})
+					require.NoError(t, err)
+					require.Len(t, came, 1)
+					assert.Equal(t, seen, came[0].Client.Addr())
+					assert.Equal(t, at(proto), came[0].At)
+					if !proto.IsICMP() {
+						assert.Equal(t, "s1", got.Server)
+						assert.Equal(t, came[0].Client, got.Client)
+					}
+					w.rules(tool, "-t nat -A POSTROUTING -j MASQUERADE")
+				}
+				w.flush()
+				w.refusals(proto, at(proto), v6)
+			})
+		}
+	}
+}
+
+// refusals has the router refuse or lose what the client sends, or what the server answers.
+func (w *world) refusals(proto packetsim.Proto, to netip.AddrPort, v6 bool) {
+	t, tool, client := w.t, familyName(v6), w.spaces["client"]
+	words := []string{"icmp-port-unreachable", "icmp-host-unreachable", "icmp-admin-prohibited"}
+	if v6 {
+		words = []string{"icmp6-port-unreachable", "icmp6-addr-unreachable", "icmp6-adm-prohibited"}
+	}
+	for _, word := range words {
+		w.rules(tool, "-A FORWARD -j REJECT --reject-with "+word)
+		got := w.dial("client", Dial{Proto: proto, To: to})
+		assert.Equal(t, Refused, got.End, word)
+		assert.Equal(t, word, got.With)
+		assert.Equal(t, routerAddress("client", v6), got.Offender)
+		assert.Less(t, got.Took, time.Second, "it does not wait for more")
+		w.flush()
+	}
+	if proto == packetsim.TCP {
+		w.rules(tool, "-A FORWARD -p tcp -j REJECT --reject-with tcp-reset")
+		got := w.dial("client", Dial{Proto: proto, To: to})
+		assert.Equal(t, Result{End: Refused, With: "tcp-reset", From: got.From, Took: got.Took}, got)
+		w.flush()
+	}
+	w.rules(tool, "-A FORWARD -j DROP")
+	got := w.dial("client", Dial{Proto: proto, To: to, Timeout: soon})
+	assert.Equal(t, Silent, got.End)
+	if got.Token != "" { // a TCP connection that is not there asks nothing
+		came, err := w.Arrivals(t.Context(), "s1", Arrived{Token: got.Token})
+		require.NoError(t, err)
+		assert.Empty(t, came)
+	}
+	w.flush()
+
+	client.Must(tool + "-nft -A OUTPUT -d " + to.Addr().String() + " -j REJECT --reject-with " + words[0])
+	got = w.dial("client", Dial{Proto: proto, To: to})
+	assert.Equal(t, words[0], got.With, "the client's own rules: %s", got)
+	client.Must(tool + "-nft -F OUTPUT")
+}
+
+// TestKernelAnswerThatIsLost: the server's agent still knows that it was asked.
+func TestKernelAnswerThatIsLost(t *testing.T) {
+	w := newWorld(t)
+	to := netip.AddrPortFrom(address("s1", false), 53)
+	require.NoError(t, w.Serve(t.Context(), "s1", []Listener{listenerAt(packetsim.UDP, to)}))
+	w.rules("iptables", "-A FORWARD -s 10.2.0.2 -j DROP")
+	got := w.dial("client", Dial{Proto: packetsim.UDP, To: to, Timeout: soon})
+	assert.Equal(t, Silent, got.End)
+	came, err := w.Arrivals(t.Context(), "s1", Arrived{Token: got.Token})
+	require.NoError(t, err)
+	require.Len(t, came, 1)
+	assert.Equal(t, netip.AddrPortFrom(address("client", false), got.From.Port()), came[0].Client)
+}
+
+// TestKernelDialThatGoesNowhere: the client's own kernel knows that nothing comes of it.
+func TestKernelDialThatGoesNowhere(t *testing.T) {
+	w := newWorld(t)
+	w.spaces["client"].Must("ip route del default")
+	for _, proto := range []packetsim.Proto{packetsim.TCP, packetsim.UDP, packetsim.SCTP} {
+		got := w.dial("client", Dial{Proto: proto, To: netip.AddrPortFrom(address("s1", false), 80)})
+		assert.Equal(t, Failed, got.End, proto)
+		assert.Contains(t, got.Why, "unreachable", proto)
+	}
+	got := w.dial("client", Dial{Proto: packetsim.TCP, From: netip.MustParseAddrPort("192.0.2.1:0"),
+		To: netip.AddrPortFrom(routerAddress("client", false), 80)})
+	assert.Equal(t, Failed, got.End)
+	assert.Contains(t, got.Why, "192.0.2.1")
+}
+
+// TestKernelManyDials: chance has a part in where they come to, and a hundred are quick.
+func TestKernelManyDials(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	for _, s := range []string{"s1", "s2"} {
+		require.NoError(t, w.Serve(ctx, s, []Listener{
+			listenerAt(packetsim.TCP, netip.AddrPortFrom(address(s, false), 8080)),
+			listenerAt(packetsim.UDP, netip.AddrPortFrom(address(s, false), 8080)),
+		}))
+	}
+	for _, proto := range []string{"tcp", "udp"} {
+		w.rules("iptables",
+			"-t nat -A PREROUTING -d 10.9.0.1 -p "+proto+" -m statistic --mode random --probability 0.5 -j DNAT --to 10.2.0.2:8080",
+			"-t nat -A PREROUTING -d 10.9.0.1 -p "+proto+" -j DNAT --to-destination 10.3.0.2:8080")
+	}
+	for _, proto := range []packetsim.Proto{packetsim.TCP, packetsim.UDP} {
+		start := time.Now()
+		results, err := w.Dial(ctx, "client", Dial{Proto: proto, To: netip.MustParseAddrPort("10.9.0.1:80"), Times: 100})
+		require.NoError(t, err)
+		t.Logf("%s: 100 connections in %s", proto, time.Since(start))
+		servers := map[string]int{}
+		for _, r := range results {
+			require.Equal(t, Answered, r.End, r)
+			servers[r.Server]++
+		}
+		// Fewer than 20 of 100 with a chance of 1/2 come once in a thousand million times.
+		assert.GreaterOrEqual(t, servers["s1"], 20)
+		assert.GreaterOrEqual(t, servers["s2"], 20)
+		assert.Len(t, servers, 2)
+	}
+}
+
+// fence gives an agent's host a packet and waits until that is seen there: what came before it by the same way was seen, too.
+func (w *world) fence(agent, capture string, from Injection) {
+	w.t.Helper()
+	print, err := w.Inject(w.t.Context(), agent, from)
+	require.NoError(w.t, err)
+	seen, err := w.Captured(w.t.Context(), agent, Captured{Name: capture, Print: print, After: 1, Wait: 5 * time.Second})
+	require.NoError(w.t, err)
+	require.NotEmpty(w.t, seen)
+}
+
+// points are where a capture has seen a packet, of which so many are awaited.
+func (w *world) points(agent, capture, print string, awaited int) []string {
+	w.t.Helper()
+	if awaited > 0 {
+		_, err := w.Captured(w.t.Context(), agent, Captured{Name: capture, Print: print, After: awaited - 1, Wait: 5 * time.Second})
+		require.NoError(w.t, err)
+	}
+	w.fence(agent, capture, Injection{Packet: "udp 127.0.0.1:4000 > 127.0.0.1:9 in lo", Number: 1 << 30})
+	seen, err := w.Captured(w.t.Context(), agent, Captured{Name: capture, Print: print})
+	require.NoError(w.t, err)
+	var points []string
+	for _, s := range seen {
+		points = append(points, string(s.Point)+" "+s.Device)
+	}
+	slices.Sort(points)
+	return points
+}
+
+// TestKernelPacketOutOfTheWindow arrives, unless conntrack has it dropped.
+func TestKernelPacketOutOfTheWindow(t *testing.T) {
+	for _, dropped := range []bool{false, true} {
+		t.Run(fmt.Sprintf("dropped %t", dropped), func(t *testing.T) {
+			w := newWorld(t)
+			ctx := t.Context()
+			to := netip.AddrPortFrom(address("s1", false), 80)
+			require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(packetsim.TCP, to)}))
+			if dropped {
+				w.rules("iptables", "-A FORWARD -m conntrack --ctstate INVALID -j DROP")
+			}
+			require.NoError(t, w.Capture(ctx, "s1", "c"))
+			require.Equal(t, Answered, w.dial("client", Dial{Proto: packetsim.TCP, To: to, Keep: "old"}).End)
+			sent, err := w.Speak(ctx, "client", Speech{Conn: "old", Side: scenarios.SideClient, Kind: scenarios.PacketOutOfWindow})
+			require.NoError(t, err)
+			require.Equal(t, Sent, sent.End)
+			want := []string{"in eth0", "local "}
+			if dropped {
+				want = nil
+			}
+			assert.Equal(t, want, w.points("s1", "c", sent.Token, len(want)))
+			later, err := w.Speak(ctx, "client", Speech{Conn: "old", Side: scenarios.SideClient, Kind: scenarios.PacketData})
+			require.NoError(t, err)
+			assert.Equal(t, Answered, later.End, "the connection goes on")
+		})
+	}
+}
+
+// TestKernelInject gives single packets to the router and sees what it does with them.
+func TestKernelInject(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	// So that the neighbours are known.
+	w.dial("client", Dial{Proto: packetsim.ICMP, To: netip.AddrPortFrom(address("s1", false), 0)})
+	w.dial("client", Dial{Proto: packetsim.ICMPv6, To: netip.AddrPortFrom(address("s1", true), 0)})
+	w.rules("iptables", "-t nat -A PREROUTING -d 10.9.0.1 -p tcp -j DNAT --to-destination 10.2.0.2:8080",
+		"-A FORWARD -p udp --dport 81 -j REJECT",
+		"-A FORWARD -p tcp --dport 81 -j REJECT --reject-with tcp-reset", "-A INPUT -p udp --dport 82 -j DROP",
+		"-A OUTPUT -p udp --dport 83 -j REJECT", "-A FORWARD -m mark --mark 7 -j DROP", "-A OUTPUT -m mark --mark 7 -j DROP")
+	require.NoError(t, w.Capture(ctx, "router", "c"))
+	for number, row := range []struct {
+		name, agent, packet string
+		points              []string
+		leaves              string // as what it leaves
+		with                string // what refuses it
+	}{
+		{name: "forwarded", agent: "client", packet: "udp 10.1.0.2:4000 > 10.2.0.2:53 in eth0",
+			points: []string{"in to-client", "out to-s1"}, leaves: "udp 10.1.0.2:4000 > 10.2.0.2:53 local"},
+		{name: "forwarded, IPv6", agent: "client", packet: "udp [fd00:1::2]:4000 > [fd00:2::2]:53 in eth0",
+			points: []string{"in to-client", "out to-s1"}, leaves: "udp [fd00:1::2]:4000 > [fd00:2::2]:53 local"},
+		{name: "translated", agent: "client", packet: "tcp 10.1.0.2:4000 > 10.9.0.1:80 in eth0",
+			points: []string{"in to-client", "out to-s1"}, leaves: "tcp 10.1.0.2:4000 > 10.2.0.2:8080 local"},
+		{name: "to the router", agent: "client", packet: "udp 10.1.0.2:4000 > 10.1.0.1:53 in eth0", points: []string{"in to-client", "local "},
+			with: "icmp-port-unreachable"},
+		{name: "to the router, IPv6", agent: "client", packet: "tcp [fd00:1::2]:4000 > [fd00:1::1]:53 in eth0", with: "tcp-reset",
+			points: []string{"in to-client", "local "}},
+		{name: "to the router, dropped", agent: "client", packet: "udp 10.1.0.2:4000 > 10.1.0.1:82 in eth0", points: []string{"in to-client"}},
+		{name: "rejected", agent: "client", packet: "udp 10.1.0.2:4000 > 10.2.0.2:81 in eth0", points: []string{"in to-client"},
+			with: "icmp-port-unreachable"},
+		{name: "reset", agent: "client", packet: "tcp 10.1.0.2:4000 > 10.2.0.2:81 in eth0", points: []string{"in to-client"}, with: "tcp-reset"},
+		{name: "a martian", agent: "client", packet: "udp 10.1.0.2:4000 > 127.0.0.1:53 in eth0", points: []string{"in to-client"}},
+		{name: "of the router itself", agent: "router", packet: "udp 10.2.0.1:4000 > 10.2.0.2:53 local", points: []string{"out to-s1"},
+			leaves: "udp 10.2.0.1:4000 > 10.2.0.2:53 local"},
+		{name: "of the router itself, rejected", agent: "router", packet: "udp 10.2.0.1:4000 > 10.2.0.2:83 local",
+			with: "icmp-port-unreachable"},
+		{name: "of the router itself, marked", agent: "router", packet: "udp 10.2.0.1:4000 > 10.2.0.2:53 local mark 7"},
+		{name: "on the router's loopback", agent: "router", packet: "udp 127.0.0.1:4000 > 127.0.0.1:82 in lo",
+			points: []string{"in lo", "out lo"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := w.in(t)
+			print, err := w.Inject(ctx, row.agent, Injection{Packet: row.packet, Number: uint32(number + 1)})
+			require.NoError(t, err)
+			assert.Equal(t, row.points, w.points("router", "c", print, len(row.points)))
+			wait := 5 * time.Second
+			if row.with == "" {
+				wait = 0
+			}
+			_, err = w.Captured(ctx, "router", Captured{Name: "c", Refusing: row.packet, Wait: wait})
+			require.NoError(t, err)
+			seen, err := w.Captured(ctx, "router", Captured{Name: "c", Print: print, Refusing: row.packet})
+			require.NoError(t, err)
+			with := ""
+			for _, s := range seen {
+				switch {
+				case s.Answer && s.Behind: // s1 refuses
+				case s.Answer:
+					with = s.With
+				case s.Point == Out && s.Device != "lo":
+					assert.Equal(t, row.leaves, s.Packet)
+				}
+			}
+			assert.Equal(t, row.with, with)
+		})
+		require.NoError(t, w.Release(ctx, "router", "c"))
+		require.NoError(t, w.Capture(ctx, "router", "c"))
+	}
+}
+
+// TestKernelDropSaysNothing: neither end hears of it.
+func TestKernelDropSaysNothing(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	to := netip.AddrPortFrom(address("s1", false), 80)
+	require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(packetsim.TCP, to)}))
+	require.Equal(t, Answered, w.dial("client", Dial{Proto: packetsim.TCP, To: to, Keep: "old"}).End)
+	require.NoError(t, w.Capture(ctx, "router", "c"))
+	require.NoError(t, w.Drop(ctx, "client", "old", scenarios.SideClient))
+	require.NoError(t, w.Reset(ctx, "s1"))
+	print, err := w.Inject(ctx, "router", Injection{Packet: "udp 10.2.0.1:1 > 10.2.0.2:1 local", Number: 1})
+	require.NoError(t, err)
+	require.Equal(t, []string{"out to-s1"}, w.points("router", "c", print, 1), "the last packet of all")
+	seen, err := w.Captured(ctx, "router", Captured{Name: "c"})
+	require.NoError(t, err)
+	for _, s := range seen {
+		assert.NotContains(t, s.Packet, "tcp ")
+	}
+}
+
+// TestKernelChange gives hosts addresses and routes, and takes them.
+func TestKernelChange(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	for _, text := range []string{"10.7.0.9/32", "fd00:7::9/128"} {
+		extra := netip.MustParsePrefix(text)
+		via := netip.MustParseAddr("10.2.0.2")
+		if extra.Addr().Is6() {
+			via = netip.MustParseAddr("fd00:2::2")
+		}
+		to := netip.AddrPortFrom(extra.Addr(), 80)
+		add := []Change{{Action: AddAddress, Device: "eth0", Prefix: extra}}
+		require.ErrorContains(t, w.Serve(ctx, "s1", []Listener{listenerAt(packetsim.TCP, to)}), extra.Addr().String())
+		require.NoError(t, w.Change(ctx, "s1", add))
+		require.NoError(t, w.Change(ctx, "s1", add), "it is there already")
+		route := Change{Device: "to-s1", Prefix: extra, Via: via}
+		route.Action = AddRoute
+		require.NoError(t, w.Change(ctx, "router", []Change{route, route}))
+		require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(packetsim.TCP, to)}))
+		assert.Equal(t, to, w.dial("client", Dial{Proto: packetsim.TCP, To: to}).At)
+		devices, err := w.Devices(ctx, "s1")
+		require.NoError(t, err)
+		has := func(d Device) bool {
+			return d.Name == "eth0" && d.Up && len(d.Hardware) == 6 && slices.Contains(d.Addresses, extra)
+		}
+		assert.True(t, slices.ContainsFunc(devices, has), "%+v", devices)
+		remove := []Change{{Action: RemoveAddress, Device: "eth0", Prefix: extra}}
+		require.NoError(t, w.Change(ctx, "s1", remove))
+		require.NoError(t, w.Change(ctx, "s1", remove), "it is gone already")
+		route.Action = RemoveRoute
+		require.NoError(t, w.Change(ctx, "router", []Change{route, route}))
+		assert.NotEqual(t, Answered, w.dial("client", Dial{Proto: packetsim.TCP, To: to, Timeout: soon}).End)
+	}
+	require.NoError(t, w.Change(ctx, "s1", []Change{{Action: LinkDown, Device: "eth0"}}))
+	got := w.dial("client", Dial{Proto: packetsim.UDP, To: netip.AddrPortFrom(address("s1", false), 80), Timeout: soon})
+	assert.NotEqual(t, "s1", got.Server)
+	require.ErrorContains(t, w.Change(ctx, "s1", []Change{{Action: LinkUp, Device: "eth9"}}), "linkUp eth9")
+	require.ErrorContains(t, w.Change(ctx, "s1", []Change{{Action: "polish", Device: "eth0"}}), "polish eth0")
+}
+
+// TestKernelSnapshot: the relay takes that of the machine that it runs on.
+func TestKernelSnapshot(t *testing.T) {
+	w := newWorld(t)
+	node, err := w.Snapshot(t.Context())
+	require.NoError(t, err)
+	assert.NotEmpty(t, node.Devices)
+	assert.NotZero(t, node.Taken)
+}
