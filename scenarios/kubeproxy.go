@@ -130,8 +130,8 @@ func bare(n *yaml.Node) *yaml.Node {
 	return out
 }
 
-// over lays the fields over a configuration. They were checked when they were read.
-func (k KubeProxy) over(config *kubeproxyconfig.KubeProxyConfiguration) {
+// Over lays the fields over a configuration. They were checked when they were read.
+func (k KubeProxy) Over(config *kubeproxyconfig.KubeProxyConfiguration) {
 	if k.node != nil {
 		document.NewDecoder(k.file).Decode(k.node, config)
 	}
@@ -145,8 +145,8 @@ func (r *resolver) configs(common KubeProxy) {
 			HostnameOverride: node.Name,
 			ClusterCIDR:      r.cluster.podRange(),
 		}
-		common.over(config)
-		node.KubeProxy.over(config)
+		common.Over(config)
+		node.KubeProxy.Over(config)
 		r.cluster.Configs[node.Name] = config
 	}
 }

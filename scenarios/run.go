@@ -168,7 +168,7 @@ func (r *runner) restart(ctx context.Context, s *Step) error {
 	nodes := s.Restart.of(r.cluster)
 	for _, name := range nodes {
 		if s.Configure != nil {
-			s.Configure.over(r.cluster.Configs[name])
+			s.Configure.Over(r.cluster.Configs[name])
 		}
 	}
 	return r.session.Restart(ctx, nodes)

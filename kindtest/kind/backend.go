@@ -1,0 +1,194 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/chainwalk/chainwalk/kindtest/probe"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// Observer looks on, as a judge with a prediction of its own does. Its methods are called one at a time for each session.
+type Observer interface {
+	// Synced is called when the proxies of all nodes have written what the scenario has made so far.
+	Synced(ctx context.Context, s *Session) error
+	// Connected is called with each connection, as the scenario has it, and with what came of it, to which it may add.
+	Connected(ctx context.Context, s *Session, a scenarios.Attempt, seen *scenarios.Observed) error
+}
+
+// Options are those of a Backend.
+type Options struct {
+	// Samples is how often a connection is made whose way depends on chance; 0 is 100.
+	Samples int
+	// Observer looks on; nil: nobody does.
+	Observer Observer
+}
+
+const defaultSamples = 100
+
+// Backend runs scenarios on a cluster, one at a time.
+type Backend struct {
+	hands    Hands
+	client   kubernetes.Interface
+	facts    Facts
+	relays   map[string]relay
+	close    []func() error
+	sentinel *sentinel
+	labels   labels
+	options  Options
+}
+
+var _ scenarios.Limited = (*Backend)(nil)
+
+// New takes a cluster into its hands: it starts the relays, looks at what there is, and makes the sentinel.
+func New(ctx context.Context, hands Hands, o Options) (*Backend, error) {
+	if o.Samples == 0 {
+		o.Samples = defaultSamples
+	}
+	b := &Backend{hands: hands, client: hands.Client(), relays: map[string]relay{}, labels: labels{}, options: o}
+	if err := b.open(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("prepare the cluster for scenarios: %w", err), b.Close(context.WithoutCancel(ctx)))
+	}
+	return b, nil
+}
+
+func (b *Backend) open(ctx context.Context) error {
+	b.facts.Nodes, b.facts.Pods, b.facts.Outside = workersFirst(b.hands.Nodes()), b.hands.Pods(), b.hands.Outside()
+	for _, machine := range b.machines() {
+		stream, err := b.hands.Relay(ctx, machine)
+		if err != nil {
+			return fmt.Errorf("relay of %s: %w", machine, err)
+		}
+		client := probe.NewClient(stream)
+		b.relays[machine], b.close = client, append(b.close, client.Close)
+	}
+	if err := inParallel(
+		func() error { return b.learnNetwork(ctx) },
+		func() error { return b.learnServices(ctx) },
+		func() error { return together(b.machines(), func(m string) error { return b.quieten(ctx, m) }) },
+	); err != nil {
+		return err
+	}
+	if err := b.prohibit(ctx); err != nil {
+		return err
+	}
+	b.sentinel = &sentinel{backend: b}
+	return b.sentinel.start(ctx)
+}
+
+// machines are the nodes and the container outside.
+func (b *Backend) machines() []string { return append(b.nodeNames(), b.facts.Outside.Name) }
+
+func (b *Backend) nodeNames() []string {
+	var out []string
+	for i := range b.facts.Nodes {
+		out = append(out, b.facts.Nodes[i].Name)
+	}
+	return out
+}
+
+// outside is the relay of the container outside.
+func (b *Backend) outside() relay { return b.relays[b.facts.Outside.Name] }
+
+// learnNetwork finds the networks that the nodes share, and which tools they have.
+func (b *Backend) learnNetwork(ctx context.Context) error {
+	devices, err := b.outside().Devices(ctx, b.facts.Outside.Name)
+	if err != nil {
+		return err
+	}
+	for _, d := range devices {
+		for _, p := range d.Addresses {
+			if d.Name == device && !p.Addr().IsLinkLocalUnicast() && !p.IsSingleIP() {
+				b.facts.Networks = append(b.facts.Networks, p.Masked())
+			}
+		}
+	}
+	version, err := run(ctx, b.relays[b.facts.Nodes[0].Name], "", "iptables", "--version")
+	if err != nil {
+		return err
+	}
+	b.facts.Tool = scenarios.ToolLegacy
+	if strings.Contains(version, "nf_tables") {
+		b.facts.Tool = scenarios.ToolNFT
+	}
+	return nil
+}
+
+// learnServices finds the ranges of cluster IPs, and the services that are there.
+func (b *Backend) learnServices(ctx context.Context) error {
+	ranges, err := b.client.NetworkingV1().ServiceCIDRs().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("ranges of cluster IPs: %w", err)
+	}
+	for i := range ranges.Items {
+		for _, text := range ranges.Items[i].Spec.CIDRs {
+			p, err := netip.ParsePrefix(text)
+			if err != nil {
+				return fmt.Errorf("ranges of cluster IPs: %w", err)
+			}
+			b.facts.Services = append(b.facts.Services, p)
+		}
+	}
+	services, err := b.client.CoreV1().Services(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: "!" + sessionLabel})
+	if err != nil {
+		return err
+	}
+	for i := range services.Items {
+		s := &services.Items[i]
+		b.facts.TakenServices = append(b.facts.TakenServices, s.Namespace+"/"+s.Name)
+		for _, text := range s.Spec.ClusterIPs {
+			if a := parse(text); a.IsValid() {
+				b.facts.TakenIPs = append(b.facts.TakenIPs, a)
+			}
+		}
+	}
+	return nil
+}
+
+// Name is "kind".
+func (b *Backend) Name() string { return scenarios.BackendKind }
+
+// Tools are the tools of the nodes.
+func (b *Backend) Tools() []scenarios.Tool { return []scenarios.Tool{b.facts.Tool} }
+
+// Facts are what is known of the cluster.
+func (b *Backend) Facts() *Facts { return &b.facts }
+
+// Unsupported says why a scenario cannot run on the cluster; empty if it can.
+func (b *Backend) Unsupported(s *scenarios.Scenario) string { return Unsupported(s, &b.facts) }
+
+// Start maps a scenario on the cluster, and writes its objects. What it has changed is put back when the session is closed.
+func (b *Backend) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Session, error) {
+	m, err := Map(&b.facts, c)
+	if err != nil {
+		return nil, err
+	}
+	s := newSession(b, c, m)
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// closing is how long it may take to put back what was changed.
+const closing = time.Minute
+
+// Close gives the Node objects their labels back, takes the sentinel away and ends the relays. The cluster stays.
+func (b *Backend) Close(ctx context.Context) error {
+	w := writer{client: b.client, labels: b.labels}
+	errs := []error{w.restoreLabels(ctx)}
+	if b.sentinel != nil {
+		errs = append(errs, b.sentinel.remove(ctx))
+	}
+	for _, end := range b.close {
+		errs = append(errs, end())
+	}
+	return errors.Join(errs...)
+}

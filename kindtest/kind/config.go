@@ -1,0 +1,47 @@
+package kind
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+)
+
+// minSyncPeriod is how long proxies wait between two syncs, in place of a second: as little as they can be told.
+const minSyncPeriod = time.Millisecond
+
+// Config is a node's configuration as the cluster is given it. Bridge is the device that stands for the one that detectLocal names, where it
+// is a pod's.
+func (m *Mapping) Config(node string, c *kubeproxyconfig.KubeProxyConfiguration, bridge string) (*kubeproxyconfig.KubeProxyConfiguration, error) {
+	out := c.DeepCopy()
+	if out.HostnameOverride != "" {
+		out.HostnameOverride = m.Node(out.HostnameOverride)
+	}
+	ranges := strings.Split(out.ClusterCIDR, ",")
+	if err := m.rangeTexts(ranges); err != nil {
+		return nil, fmt.Errorf("clusterCIDR of %s: %w", node, err)
+	}
+	out.ClusterCIDR = strings.Join(ranges, ",")
+	if err := m.rangeTexts(out.NodePortAddresses); err != nil {
+		return nil, fmt.Errorf("nodePortAddresses of %s: %w", node, err)
+	}
+	if out.DetectLocal.BridgeInterface != "" && bridge != "" {
+		out.DetectLocal.BridgeInterface = bridge
+	}
+	out.IPTables.MinSyncPeriod = metav1.Duration{Duration: minSyncPeriod}
+	out.NFTables.MinSyncPeriod = metav1.Duration{Duration: minSyncPeriod}
+	return out, nil
+}
+
+func (m *Mapping) rangeTexts(texts []string) error {
+	for i := range texts {
+		mapped, err := m.rangeText(texts[i])
+		if err != nil {
+			return err
+		}
+		texts[i] = mapped
+	}
+	return nil
+}

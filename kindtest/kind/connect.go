@@ -1,0 +1,254 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/chainwalk/chainwalk/kindtest/probe"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+const (
+	protoICMP = "icmp"
+	// clientPort is that of a client that does not say it.
+	clientPort = 40000
+	// silence is how long a client waits until it takes silence for an answer.
+	silence = time.Second
+	// atOnce is how many connections of a table are made at the same time.
+	atOnce = 8
+)
+
+// Connect makes a connection.
+func (s *Session) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
+	if err := s.ready(ctx, []scenarios.Attempt{a}); err != nil {
+		return nil, err
+	}
+	var seen *scenarios.Observed
+	var err error
+	if a.Keep == "" {
+		seen, err = s.observe(ctx, a)
+	} else {
+		seen, err = s.keep(ctx, a)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s from %s: %w", a.To, a.From, err)
+	}
+	return seen, s.tell(ctx, a, seen)
+}
+
+// tell tells the observer.
+func (s *Session) tell(ctx context.Context, a scenarios.Attempt, seen *scenarios.Observed) error {
+	if o := s.backend.options.Observer; o != nil {
+		return o.Connected(ctx, s, a, seen)
+	}
+	return nil
+}
+
+// ConnectAll makes connections of which none is kept, several at a time: those by one node together, as the container outside has one route to
+// an address. Where clients are remembered they are made one by one.
+func (s *Session) ConnectAll(ctx context.Context, attempts []scenarios.Attempt) ([]*scenarios.Observed, error) {
+	out := make([]*scenarios.Observed, len(attempts))
+	for rest := 0; rest < len(attempts); {
+		end := rest + 1
+		for end < len(attempts) && s.goWith(&attempts[rest], &attempts[end]) {
+			end++
+		}
+		if err := s.connectTogether(ctx, attempts[rest:end], out[rest:end]); err != nil {
+			return nil, err
+		}
+		rest = end
+	}
+	for i := range attempts {
+		if err := s.tell(ctx, attempts[i], out[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// goWith reports whether two connections can be made at the same time.
+func (s *Session) goWith(a, b *scenarios.Attempt) bool {
+	return a.Via == b.Via && !s.knows.sticky(a.To.AddrPort) && !s.knows.sticky(b.To.AddrPort)
+}
+
+func (s *Session) connectTogether(ctx context.Context, attempts []scenarios.Attempt, out []*scenarios.Observed) error {
+	if err := s.ready(ctx, attempts); err != nil {
+		return err
+	}
+	errs := make([]error, len(attempts))
+	room := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	for i := range attempts {
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			if out[i], errs[i] = s.observe(ctx, attempts[i]); errs[i] != nil {
+				errs[i] = fmt.Errorf("%s from %s: %w", attempts[i].To, attempts[i].From, errs[i])
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// ready makes the routes and listeners that connections need.
+func (s *Session) ready(ctx context.Context, attempts []scenarios.Attempt) error {
+	byVia := map[string][]netip.Addr{}
+	for i := range attempts {
+		a := &attempts[i]
+		byVia[a.Via] = append(byVia[a.Via], a.To.Addr())
+		s.sockets.everyPort(a.To.Addr(), a.To.Proto, a.To.Port())
+	}
+	for via, addresses := range byVia {
+		if err := s.leadNowhere(ctx, addresses, via); err != nil {
+			return err
+		}
+	}
+	return s.sockets.serve(ctx)
+}
+
+// dialOf is a connection as an agent is asked for it. A client whose connection is not kept has any port.
+func (s *Session) dialOf(a *scenarios.Attempt) (Host, probe.Dial, error) {
+	from, ok := s.mapping.Host(a.From)
+	if !ok {
+		return from, probe.Dial{}, fmt.Errorf("there is no %s in the cluster", a.From)
+	}
+	v6 := a.To.Addr().Is6()
+	d := probe.Dial{Proto: protoOf(a.To.Proto, a.To.Addr()), To: s.mapping.ToPort(a.To.AddrPort), Timeout: silence, Keep: a.Keep}
+	source := netip.Addr{}
+	switch {
+	case a.Bind.Addr.IsValid():
+		source = s.mapping.To(a.Bind.Addr)
+	case s.cluster.Node(a.From) == nil:
+		source = ofFamily(from.Addresses, v6)
+	}
+	port := uint16(0)
+	if a.Keep != "" {
+		port = portOf(a)
+	}
+	if source.IsValid() || port > 0 {
+		if !source.IsValid() {
+			source = unspecified(v6)
+		}
+		d.From = netip.AddrPortFrom(source, port)
+	}
+	return from, d, nil
+}
+
+// portOf is the client's port in the scenario.
+func portOf(a *scenarios.Attempt) uint16 {
+	switch {
+	case a.To.Proto == protoICMP:
+		return 0
+	case a.Bind.Port > 0:
+		return a.Bind.Port
+	}
+	return clientPort
+}
+
+// observe makes a connection that is not kept, as often as chance asks for.
+func (s *Session) observe(ctx context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
+	a.Keep = ""
+	times := 1
+	if s.knows.chancy(a.To.AddrPort) {
+		times = s.backend.options.Samples
+	}
+	if s.knows.sticky(a.To.AddrPort) {
+		return s.observeForgetting(ctx, a, times)
+	}
+	ways, err := s.tryWays(ctx, &a, times)
+	if err != nil {
+		return nil, err
+	}
+	return observed(ways), nil
+}
+
+// observeForgetting makes connections one by one, and has the nodes forget the client each time.
+func (s *Session) observeForgetting(ctx context.Context, a scenarios.Attempt, times int) (*scenarios.Observed, error) {
+	before, err := s.memory.entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []scenarios.Way
+	for range times {
+		ways, err := s.tryWays(ctx, &a, 1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ways...)
+		if err := s.memory.forget(ctx, before); err != nil {
+			return nil, err
+		}
+	}
+	return observed(all), nil
+}
+
+// tryWays makes a connection so many times, and says what came of each. Where the two ends do not tell, it is done again with somebody who looks at
+// the packets on their way.
+func (s *Session) tryWays(ctx context.Context, a *scenarios.Attempt, times int) ([]scenarios.Way, error) {
+	from, d, err := s.dialOf(a)
+	if err != nil {
+		return nil, err
+	}
+	d.Times = times
+	results, err := s.relay(from.Machine).Dial(ctx, from.Agent, d)
+	if err != nil {
+		return nil, err
+	}
+	var ways []scenarios.Way
+	for i := range results {
+		w, told := s.wayOf(a, &results[i])
+		if !told {
+			return s.watchWays(ctx, a, from, d)
+		}
+		ways = append(ways, w)
+	}
+	return ways, s.completeICMP(ctx, d.Proto, results, ways)
+}
+
+// watchWays makes connections while the nodes look on.
+func (s *Session) watchWays(ctx context.Context, a *scenarios.Attempt, from Host, d probe.Dial) ([]scenarios.Way, error) {
+	client := agent{from.Machine, from.Agent}
+	w, err := s.startWatch(ctx, client)
+	if err != nil {
+		return nil, errors.Join(err, w.end(ctx))
+	}
+	results, err := s.relay(from.Machine).Dial(ctx, from.Agent, d)
+	var ways []scenarios.Way
+	for i := range results {
+		if err != nil {
+			break
+		}
+		var way scenarios.Way
+		way, err = s.watchedWay(ctx, w, client, a, &results[i])
+		ways = append(ways, way)
+	}
+	return ways, errors.Join(err, w.end(ctx))
+}
+
+// completeICMP finds out from the agents that were asked which client they saw: an echo reply does not say it.
+func (s *Session) completeICMP(ctx context.Context, proto packetsim.Proto, results []probe.Result, ways []scenarios.Way) error {
+	if !proto.IsICMP() {
+		return nil
+	}
+	for i := range ways {
+		host, ok := s.mapping.Host(ways[i].Host)
+		if !ok || ways[i].End != scenarios.Delivered {
+			continue
+		}
+		came, err := s.relay(host.Machine).Arrivals(ctx, host.Agent, probe.Arrived{Token: results[i].Token, Wait: silence})
+		if err != nil {
+			return err
+		}
+		if len(came) > 0 {
+			ways[i].Client = netip.AddrPortFrom(s.mapping.Back(came[0].Client.Addr()), 0)
+			ways[i].Masqueraded = translated(&ways[i])
+		}
+	}
+	return nil
+}

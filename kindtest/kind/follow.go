@@ -1,0 +1,201 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/kindtest/probe"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// Follow sends a later packet of a kept connection. A datagram that begins anew, where chance decides again, is sent many times.
+func (s *Session) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
+	f := s.flows[p.Of]
+	anew, err := s.beginsAnew(ctx, f, p)
+	if err != nil {
+		return nil, err
+	}
+	if !anew {
+		w, err := s.followOnce(ctx, f, p)
+		if err != nil {
+			return nil, fmt.Errorf("flow of %s: %w", p.Of, err)
+		}
+		return observed([]scenarios.Way{w}), nil
+	}
+	var ways []scenarios.Way
+	for range s.backend.options.Samples {
+		w, err := s.followOnce(ctx, f, p)
+		if err := errors.Join(err, s.forgetConnection(ctx, f)); err != nil {
+			return nil, fmt.Errorf("flow of %s: %w", p.Of, err)
+		}
+		ways = append(ways, w)
+	}
+	seen := observed(ways)
+	if seen.Kept, err = choose(seen.Ways, p.Pick); err != nil {
+		return nil, fmt.Errorf("flow of %s: %w", p.Of, err)
+	}
+	return seen, s.followAgain(ctx, f, p, &seen.Ways[seen.Kept])
+}
+
+// beginsAnew reports whether chance decides about a datagram: its client's node has forgotten the flow, and there are several endpoints.
+func (s *Session) beginsAnew(ctx context.Context, f *flow, p scenarios.FlowPacket) (bool, error) {
+	if p.From == scenarios.SideServer || f.attempt.To.Proto != "udp" || !s.knows.chancy(f.attempt.To.AddrPort) {
+		return false, nil
+	}
+	node := f.client.machine
+	if s.cluster.Pod(f.attempt.From) == nil && s.cluster.Node(f.attempt.From) == nil {
+		node = s.mapping.Node(f.attempt.Via)
+	}
+	entries, err := s.tracked(ctx, node)
+	known := slices.ContainsFunc(entries, func(e entry) bool {
+		return e.Proto == "udp" && e.Src == f.from && e.Dst == f.to
+	})
+	return !known, err
+}
+
+// followAgain sends a datagram until it takes the way.
+func (s *Session) followAgain(ctx context.Context, f *flow, p scenarios.FlowPacket, wanted *scenarios.Way) error {
+	for range maxTries {
+		w, err := s.followOnce(ctx, f, p)
+		if err != nil || w.Server == wanted.Server && w.End == wanted.End {
+			return err
+		}
+		if err := s.forgetConnection(ctx, f); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("flow of %s: the way to %s did not come again in %d tries", p.Of, wanted.Server, maxTries)
+}
+
+// ends are who sends a later packet and from where, and who is to get it.
+func (f *flow) ends(side scenarios.Side) (sender, taker agent, from, to netip.AddrPort) {
+	if side == scenarios.SideServer {
+		return f.server, f.client, f.at, f.saw
+	}
+	return f.client, f.server, f.from, f.to
+}
+
+// followOnce sends a later packet, while the nodes look on.
+func (s *Session) followOnce(ctx context.Context, f *flow, p scenarios.FlowPacket) (scenarios.Way, error) {
+	sender, taker, _, _ := f.ends(p.From)
+	if sender.name == "" {
+		return scenarios.Way{}, errors.New("no server was reached, so none can send")
+	}
+	w, err := s.startWatch(ctx, slices.DeleteFunc([]agent{sender, taker}, func(a agent) bool { return a.name == "" })...)
+	if err != nil {
+		return scenarios.Way{}, errors.Join(err, w.end(ctx))
+	}
+	way, err := s.spoken(ctx, w, f, p)
+	return way, errors.Join(err, w.end(ctx))
+}
+
+// spoken sends the packet, and says what came of it.
+func (s *Session) spoken(ctx context.Context, w *watch, f *flow, p scenarios.FlowPacket) (scenarios.Way, error) {
+	sender, taker, from, to := f.ends(p.From)
+	r, err := s.relay(sender.machine).Speak(ctx, sender.name, probe.Speech{Conn: p.Of, Side: p.From, Kind: p.Send, Timeout: silence})
+	if err != nil {
+		return scenarios.Way{}, err
+	}
+	back := s.mapping.BackPort
+	way := scenarios.Way{Probability: 1, Sender: back(from), Server: back(to), Client: back(from), With: r.With}
+	if heard, err := s.taken(ctx, f, p, &r, taker); err != nil || heard {
+		way.End, way.Heard, way.Host = scenarios.Delivered, true, s.hostAt(&f.attempt, back(to).Addr(), taker.name)
+		if p.From == scenarios.SideClient {
+			s.reached(f, &way, &r)
+		}
+		way.Masqueraded = translated(&way)
+		return way, err
+	}
+	print := r.Token
+	if p.Send != scenarios.PacketOutOfWindow {
+		prints, err := w.sent(ctx, sender, func(q *packetsim.Packet) bool {
+			return sourceOf(q) == from && destinationOf(q) == to && ofKind(q, p.Send)
+		})
+		if err != nil || len(prints) == 0 {
+			way.End, way.Host, way.Reason = scenarios.Dropped, s.mapping.nodeNamed(sender.machine), "it was not seen anywhere"
+			return way, err
+		}
+		print = prints[len(prints)-1]
+	}
+	seen, err := w.of(ctx, sender, print)
+	if err != nil {
+		return way, err
+	}
+	s.judgeLater(f, p, &way, seen, &r)
+	return way, nil
+}
+
+// ofKind reports whether a packet of TCP is one of a kind; those of other protocols are all data.
+func ofKind(q *packetsim.Packet, kind scenarios.PacketKind) bool {
+	if q.Proto != packetsim.TCP {
+		return !q.IsICMPError()
+	}
+	switch kind {
+	case scenarios.PacketFIN:
+		return q.TCPFlags&packetsim.FIN != 0
+	case scenarios.PacketRST:
+		return q.TCPFlags&packetsim.RST != 0
+	}
+	return q.TCPFlags&packetsim.PSH != 0
+}
+
+// taken reports whether the other end's socket took the packet for one of the connection, as far as the ends can tell.
+func (s *Session) taken(ctx context.Context, f *flow, p scenarios.FlowPacket, r *probe.Result, taker agent) (bool, error) {
+	if r.End == probe.Answered {
+		return true, nil
+	}
+	if p.Send != scenarios.PacketFIN && p.Send != scenarios.PacketRST || taker.name == "" {
+		return false, nil
+	}
+	other := scenarios.SideServer
+	if p.From == scenarios.SideServer {
+		other = scenarios.SideClient
+	}
+	came, err := s.relay(taker.machine).Arrivals(ctx, taker.name, probe.Arrived{Conn: p.Of, Side: other, Kind: p.Send, Wait: silence})
+	return len(came) > 0, err
+}
+
+// reached fills in which server answered the client's packet, and whom it saw. A datagram may come to another one than before.
+func (s *Session) reached(f *flow, w *scenarios.Way, r *probe.Result) {
+	w.Server, w.Client = s.mapping.BackPort(f.at), s.mapping.BackPort(f.saw)
+	if !r.At.IsValid() {
+		return
+	}
+	w.Server = s.mapping.BackPort(r.At)
+	if r.Client.IsValid() {
+		w.Client = s.mapping.BackPort(r.Client)
+	}
+	w.Host = s.hostAt(&f.attempt, w.Server.Addr(), r.Server)
+	if host, ok := s.mapping.Host(w.Host); ok {
+		f.server, f.at = agent{host.Machine, host.Agent}, r.At
+		if r.Client.IsValid() {
+			f.saw = r.Client
+		}
+	}
+}
+
+// judgeLater fills in what the sightings of a later packet say of its end.
+func (s *Session) judgeLater(f *flow, p scenarios.FlowPacket, way *scenarios.Way, seen []sighting, r *probe.Result) {
+	s.judge(&f.attempt, way, seen, r)
+	way.Answered = r.End == probe.Refused
+	if way.End != scenarios.Delivered && way.End != scenarios.Refused || len(seen) == 0 {
+		return
+	}
+	last := &seen[len(seen)-1].packet
+	source, destination := f.saw, f.at
+	if p.From == scenarios.SideServer {
+		source, destination = f.to, f.from
+	}
+	asOne := sourceOf(last) == source && destinationOf(last) == destination
+	way.Heard = asOne && p.Send == scenarios.PacketOutOfWindow
+	if way.Heard {
+		way.Why = ""
+	} else if !asOne {
+		way.Why = "its addresses are not those of the connection"
+	}
+	way.Client, way.Server = s.mapping.BackPort(sourceOf(last)), s.mapping.BackPort(destinationOf(last))
+}

@@ -1,0 +1,170 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
+)
+
+// kernels are the nodes' kernels as a session changes them: their settings, and rules that are none of the proxy's. What they had before is put
+// back at the end.
+type kernels struct {
+	backend *Backend
+	cluster *scenarios.Cluster
+	mapping *Mapping
+
+	mu       sync.Mutex
+	settings map[string]map[string]string // before, by node
+	saved    map[string]map[scenarios.IPFamily]string
+}
+
+func newKernels(b *Backend, c *scenarios.Cluster, m *Mapping) *kernels {
+	return &kernels{backend: b, cluster: c, mapping: m, settings: map[string]map[string]string{}, saved: map[string]map[scenarios.IPFamily]string{}}
+}
+
+// prepare gives the nodes their settings and the rules that are there before a proxy. It says on which nodes the proxy is to begin anew.
+func (k *kernels) prepare(ctx context.Context) (changed []string, err error) {
+	err = together(k.cluster.Nodes, func(n scenarios.Node) error {
+		node := k.mapping.Node(n.Name)
+		before, err := k.set(ctx, node, n.Sysctls)
+		preloaded := false
+		for i := range k.cluster.Preload {
+			if p := &k.cluster.Preload[i]; err == nil && p.IsFor(n.Name) {
+				preloaded, err = true, k.preload(ctx, node, p)
+			}
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if len(before) > 0 {
+			k.settings[node] = before
+		}
+		if len(before) > 0 || preloaded {
+			changed = append(changed, node)
+		}
+		return err
+	})
+	slices.Sort(changed)
+	return changed, err
+}
+
+// set gives a node settings, and says what those were that it changes.
+func (k *kernels) set(ctx context.Context, node string, settings map[string]string) (before map[string]string, err error) {
+	before = map[string]string{}
+	for _, name := range sorted(settings) {
+		was, err := run(ctx, k.backend.relays[node], "", "sysctl", "-n", name)
+		if err != nil {
+			return before, err
+		}
+		if was = strings.TrimSpace(was); was == settings[name] {
+			continue
+		}
+		before[name] = was
+		if _, err := run(ctx, k.backend.relays[node], "", "sysctl", "-qw", name+"="+settings[name]); err != nil {
+			return before, err
+		}
+	}
+	return before, nil
+}
+
+// guard lets in what the cluster needs where INPUT is closed: what a node says to itself, the control plane, the kubelet, and the sentinel's answer.
+func guard() string {
+	const ports = "2379,2380,6443,10250,10256,10257,10259"
+	return "*filter\n-I INPUT -i lo -j ACCEPT\n" +
+		"-I INPUT -p tcp -m multiport --dports " + ports + " -j ACCEPT\n" +
+		"-I INPUT -p tcp -m multiport --sports " + ports + " -j ACCEPT\n" +
+		fmt.Sprintf("-I INPUT -p tcp -m tcp --sport %d -j ACCEPT\nCOMMIT\n", sentinelPort)
+}
+
+// preload adds rules to a node.
+func (k *kernels) preload(ctx context.Context, node string, p *scenarios.Preload) error {
+	if err := k.save(ctx, node); err != nil {
+		return err
+	}
+	rules, err := k.mapping.toText(p.Save)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(rules, ":INPUT DROP") {
+		rules = guard() + rules
+	}
+	family := p.Family
+	if family == "" {
+		family = scenarios.FamilyIPv4
+	}
+	_, err = run(ctx, k.backend.relays[node], strings.TrimRight(rules, "\n")+"\n", tools.Name(family, "-restore"), "-w", "--noflush")
+	if err != nil {
+		return fmt.Errorf("%s: preload: %w", node, err)
+	}
+	return nil
+}
+
+// save remembers a node's rules as they are before the scenario changes them behind the proxy's back.
+func (k *kernels) save(ctx context.Context, node string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.saved[node] != nil {
+		return nil
+	}
+	saved := map[scenarios.IPFamily]string{}
+	for _, v6 := range families(k.cluster.IPFamily) {
+		text, err := run(ctx, k.backend.relays[node], "", tools.Name(familyName(v6), "-save"), "-c")
+		if err != nil {
+			return err
+		}
+		saved[familyName(v6)] = text
+	}
+	k.saved[node] = saved
+	return nil
+}
+
+// run runs the commands of a fault on a node.
+func (k *kernels) run(ctx context.Context, node string, commands []string) error {
+	if err := k.save(ctx, node); err != nil {
+		return err
+	}
+	for _, text := range commands {
+		mapped, err := k.mapping.toText(text)
+		if err != nil {
+			return err
+		}
+		if _, err := run(ctx, k.backend.relays[node], "", strings.Fields(mapped)...); err != nil {
+			return fmt.Errorf("%s: %w", node, err)
+		}
+	}
+	return nil
+}
+
+// putBack gives the nodes what they had. Their proxies begin anew where rules were changed, since they take what they wrote to be there.
+func (k *kernels) putBack(ctx context.Context) error {
+	var errs []error
+	for node, before := range k.settings {
+		_, err := k.set(ctx, node, before)
+		errs = append(errs, err)
+	}
+	var nodes []string
+	for _, node := range sorted(k.saved) {
+		nodes = append(nodes, node)
+		for family, text := range k.saved[node] {
+			_, err := run(ctx, k.backend.relays[node], text, tools.Name(family, "-restore"), "-w", "-c")
+			errs = append(errs, err)
+		}
+	}
+	for node := range k.settings {
+		if !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	slices.Sort(nodes)
+	clear(k.settings)
+	clear(k.saved)
+	if len(nodes) > 0 {
+		errs = append(errs, k.backend.hands.RestartProxy(ctx, nodes))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,146 @@
+package kind
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
+)
+
+// Save is what iptables-save -c prints on a node, as the scenario has it.
+func (s *Session) Save(ctx context.Context, node string, family scenarios.IPFamily) (string, error) {
+	text, err := run(ctx, s.relay(s.mapping.Node(node)), "", tools.Name(family, "-save"), "-c")
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", node, err)
+	}
+	return s.saves.back(text), nil
+}
+
+// accounting are the proxies' metrics of the kernel's accounting objects.
+var accounting = map[string]string{
+	"kubeproxy_iptables_ct_state_invalid_dropped_packets_total":     "ct_state_invalid_dropped_pkts",
+	"kubeproxy_iptables_localhost_nodeports_accepted_packets_total": "localhost_nps_accepted_pkts",
+}
+
+// counters are what a node's proxy says of the accounting objects.
+func (s *Session) counters(ctx context.Context, node string) (map[string]int, error) {
+	text, err := s.backend.hands.Metrics(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	return parseCounters(text), nil
+}
+
+func parseCounters(metrics []byte) map[string]int {
+	out := map[string]int{}
+	lines := bufio.NewScanner(bytes.NewReader(metrics))
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		object, ok := accounting[name]
+		if n, err := strconv.ParseFloat(value, 64); ok && err == nil {
+			out[object] = int(n)
+		}
+	}
+	return out
+}
+
+// countBefore remembers what the accounting objects had before the scenario.
+func (s *Session) countBefore(ctx context.Context) error {
+	var mu sync.Mutex
+	return together(s.names(), func(name string) error {
+		counted, err := s.counters(ctx, s.mapping.Node(name))
+		mu.Lock()
+		defer mu.Unlock()
+		s.counted[name] = counted
+		return err
+	})
+}
+
+// Accounting are the packets that a node's accounting objects have counted since the scenario began.
+func (s *Session) Accounting(ctx context.Context, node string) (map[string]int, error) {
+	now, err := s.counters(ctx, s.mapping.Node(node))
+	for name := range now {
+		now[name] -= s.counted[node][name]
+	}
+	return now, err
+}
+
+// Health is what the proxy of a node says of the services that have a health check.
+func (s *Session) Health(ctx context.Context, node string) (map[string]int, error) {
+	out := map[string]int{}
+	for _, service := range sorted(s.knows.checks) {
+		_, body, err := s.get(ctx, node, int(s.knows.checks[service]), "/healthz")
+		if errors.Is(err, errRefused) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		var said struct {
+			Service        struct{ Namespace, Name string }
+			LocalEndpoints int
+		}
+		if err := json.Unmarshal(body, &said); err != nil {
+			return nil, fmt.Errorf("%s: the health check of %s: %w", node, service, err)
+		}
+		if said.Service.Namespace+"/"+said.Service.Name == service {
+			out[service] = said.LocalEndpoints
+		}
+	}
+	return out, nil
+}
+
+// defaultHealthz is where proxies say of themselves how they are.
+const defaultHealthz = 10256
+
+// Healthz is what the proxy of a node says of itself.
+func (s *Session) Healthz(ctx context.Context, node string) (bool, error) {
+	port := defaultHealthz
+	if at, err := netip.ParseAddrPort(s.cluster.Configs[node].HealthzBindAddress); err == nil {
+		port = int(at.Port())
+	}
+	status, _, err := s.get(ctx, node, port, "/healthz")
+	return status == http.StatusOK, err
+}
+
+var errRefused = errors.New("nobody listens")
+
+// request has a shell make an HTTP request: no node image has to have a program for it.
+const request = `exec 3<>"/dev/tcp/$1/$2" || exit 99
+printf 'GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n' "$3" >&3 && cat <&3`
+
+// get asks a node, on itself, by HTTP.
+func (s *Session) get(ctx context.Context, node string, port int, path string) (status int, body []byte, err error) {
+	host, ok := s.mapping.Host(node)
+	if !ok {
+		return 0, nil, fmt.Errorf("there is no node %s", node)
+	}
+	address := ofFamily(host.Addresses, s.cluster.IPFamily == scenarios.FamilyIPv6)
+	exited, err := s.relay(host.Machine).Exec(ctx, command("bash", "-c", request, "get", address.String(), strconv.Itoa(port), path))
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case exited.Status == 99 && strings.Contains(exited.Stderr, "refused"):
+		return 0, nil, errRefused
+	case exited.Status != 0:
+		return 0, nil, fmt.Errorf("%s: ask port %d: %s", node, port, exited.Stderr)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(strings.NewReader(exited.Stdout)), nil)
+	if err != nil {
+		return 0, nil, fmt.Errorf("%s: port %d: %w", node, port, err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // it is text that is here already
+	var text bytes.Buffer
+	_, err = text.ReadFrom(answer.Body)
+	return answer.StatusCode, text.Bytes(), err
+}

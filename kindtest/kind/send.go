@@ -1,0 +1,172 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/chainwalk/chainwalk/kindtest/probe"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// send puts a packet on a device of a node, as somebody behind that device would, and looks how it leaves. Where chance has a part in that, it does
+// so many times, from one port after the other.
+func (s *Session) send(ctx context.Context, node string, in packetsim.Input) (*scenarios.Observed, error) {
+	if err := s.leadNowhere(ctx, []netip.Addr{in.Dst}, ""); err != nil {
+		return nil, err
+	}
+	times := 1
+	to := netip.AddrPortFrom(in.Dst, in.DstPort)
+	if in.Proto.HasPorts() && s.knows.chancy(to) {
+		times = s.backend.options.Samples
+	}
+	from, hardware, err := s.injector(ctx, node, in)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.startWatch(ctx, agent{s.mapping.Node(node), s.mapping.Node(node)})
+	if err != nil {
+		return nil, errors.Join(err, w.end(ctx))
+	}
+	var ways []scenarios.Way
+	for i := range times {
+		way, sendErr := s.sendOnce(ctx, w, node, from, hardware, in, i)
+		if err = sendErr; err != nil {
+			break
+		}
+		ways = append(ways, way)
+	}
+	return observed(ways), errors.Join(err, w.end(ctx))
+}
+
+// injector is the agent that puts a packet on a node's device, and the hardware address of that device: for eth0 the container outside, for a pod's
+// device the pod.
+func (s *Session) injector(ctx context.Context, node string, in packetsim.Input) (agent, net.HardwareAddr, error) {
+	at := s.mapping.Node(node)
+	name := in.In
+	from := agent{at, at}
+	switch {
+	case in.Local, in.In == "lo":
+		return from, nil, nil
+	case in.In == device:
+		from = agent{s.backend.facts.Outside.Name, s.backend.facts.Outside.Name}
+	default:
+		pod, ok := s.mapping.Host(in.In)
+		if !ok {
+			return from, nil, fmt.Errorf("%s has no device %q", node, in.In)
+		}
+		from = agent{pod.Machine, pod.Agent}
+		var err error
+		if name, err = s.deviceTo(ctx, at, pod.Addresses[0]); err != nil {
+			return from, nil, err
+		}
+	}
+	devices, err := s.relay(at).Devices(ctx, at)
+	if err != nil {
+		return from, nil, err
+	}
+	for _, d := range devices {
+		if d.Name == name {
+			return from, d.Hardware, nil
+		}
+	}
+	return from, nil, fmt.Errorf("%s has no device %q", at, name)
+}
+
+// sendOnce sends the packet once, and has the nodes forget it.
+func (s *Session) sendOnce(ctx context.Context, w *watch, node string, from agent, to net.HardwareAddr, in packetsim.Input, number int) (scenarios.Way, error) {
+	mapped := in
+	mapped.Src, mapped.Dst = s.mapping.To(in.Src), s.mapping.To(in.Dst)
+	if in.Proto.HasPorts() {
+		mapped.SrcPort += uint16(number)
+	}
+	if !in.Local && in.In != "lo" {
+		mapped.In = device
+	}
+	s.sent++
+	print, err := s.relay(from.machine).Inject(ctx, from.name, probe.Injection{Packet: mapped.String(), To: to, Number: s.sent})
+	if err != nil {
+		return scenarios.Way{}, err
+	}
+	seen, err := w.settled(ctx, s.mapping.Node(node), print)
+	if err != nil {
+		return scenarios.Way{}, err
+	}
+	way := s.sentWay(node, &in, &mapped, seen)
+	return way, s.forget(ctx, protoOfScenario(in.Proto), sourceOf(&mapped.Packet), destinationOf(&mapped.Packet))
+}
+
+func protoOfScenario(p packetsim.Proto) string {
+	if p.IsICMP() {
+		return protoICMP
+	}
+	return p.String()
+}
+
+// settle is how long to wait for a packet to be seen once more, and settleTimes how often at most.
+const (
+	settle      = 200 * time.Millisecond
+	settleTimes = 5
+)
+
+// settled are the sightings of a packet on a node, once it has left the node, or after a while.
+func (w *watch) settled(ctx context.Context, node, print string) ([]sighting, error) {
+	var out []sighting
+	for range settleTimes {
+		seen, err := w.backend.relays[node].Captured(ctx, node, probe.Captured{Name: w.name, Print: print, After: len(out), Wait: settle})
+		if err != nil {
+			return nil, err
+		}
+		done := false
+		for _, one := range seen {
+			if s, ok := readSighting(agent{node, node}, one); ok {
+				out = append(out, s)
+				done = done || one.Answer || one.Point == probe.Local || one.Point == probe.Out && one.Device != "lo"
+			}
+		}
+		if done || len(seen) == 0 {
+			break
+		}
+	}
+	return out, nil
+}
+
+// sentWay is what a node has done with a packet, by what was seen of it there.
+func (s *Session) sentWay(node string, in, mapped *packetsim.Input, seen []sighting) scenarios.Way {
+	back := s.mapping.BackPort
+	own := func(a netip.AddrPort) netip.AddrPort { // with the port that the scenario has
+		if a.Port() == mapped.SrcPort && a.Port() != 0 {
+			return netip.AddrPortFrom(s.mapping.Back(a.Addr()), in.SrcPort)
+		}
+		return back(a)
+	}
+	way := scenarios.Way{
+		Probability: 1, End: scenarios.Dropped, Host: node, Heard: true, Sender: netip.AddrPortFrom(in.Src, in.SrcPort),
+		Server: netip.AddrPortFrom(in.Dst, in.DstPort), Client: netip.AddrPortFrom(in.Src, in.SrcPort), Forward: s.mapping.hops(seen),
+	}
+	for i := range seen {
+		one := &seen[i]
+		switch {
+		case one.Answer && way.Out == "": // of the node itself: what is answered by others has left it first
+			way.End, way.With = scenarios.Rejected, one.With
+			return way
+		case one.Answer:
+		case one.Point == probe.Local:
+			way.End, way.Out = scenarios.Delivered, "local"
+			way.Server, way.Client = back(destinationOf(&one.packet)), own(sourceOf(&one.packet))
+		case one.Point == probe.Out && one.Device != "lo":
+			way.End, way.Server, way.Client = scenarios.Delivered, back(destinationOf(&one.packet)), own(sourceOf(&one.packet))
+			way.Out = one.Device
+			if owner := s.mapping.Owner(way.Server.Addr()); s.cluster.Pod(owner) != nil && !strings.HasPrefix(one.Device, device) {
+				way.Out = owner
+			}
+		}
+	}
+	way.Masqueraded = translated(&way)
+	return way
+}

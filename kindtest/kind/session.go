@@ -1,0 +1,363 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+)
+
+// Session is a scenario on the cluster.
+type Session struct {
+	backend *Backend
+	cluster *scenarios.Cluster
+	mapping *Mapping
+	writer  *writer
+	links   *links
+	sockets *sockets
+	saves   *saves
+	knows   *knowledge
+	kernels *kernels
+	memory  *memory
+	flows   map[string]*flow
+	counted map[string]map[string]int // what the accounting objects had at the start, by node
+	undo    []func(context.Context) error
+	watches atomic.Int64 // so far
+	sent    uint32       // raw packets so far
+	// vanished are the addresses of pods that have gone.
+	vanished map[netip.Addr]place
+}
+
+var _ scenarios.TableSession = (*Session)(nil)
+
+func newSession(b *Backend, c *scenarios.Cluster, m *Mapping) *Session {
+	return &Session{
+		backend: b, cluster: c, mapping: m, writer: &writer{client: b.client, labels: b.labels}, links: newLinks(b), sockets: newSockets(b, c, m), saves: newSaves(m),
+		knows: newKnowledge(), kernels: newKernels(b, c, m), memory: newMemory(b), flows: map[string]*flow{}, counted: map[string]map[string]int{},
+		vanished: map[netip.Addr]place{},
+	}
+}
+
+// Mapping says what of the cluster stands for what of the scenario.
+func (s *Session) Mapping() *Mapping { return s.mapping }
+
+// Cluster is the scenario's cluster as it is now.
+func (s *Session) Cluster() *scenarios.Cluster { return s.cluster }
+
+// Objects are those of the scenario that the API server has now, as the scenario has them.
+func (s *Session) Objects() []manifest.Object { return s.knows.all() }
+
+func (s *Session) relay(machine string) relay { return s.backend.relays[machine] }
+
+// onUndo remembers what is to be put back at the end; what was done last is put back first.
+func (s *Session) onUndo(f func(context.Context) error) { s.undo = append(s.undo, f) }
+
+func (s *Session) start(ctx context.Context) error {
+	s.onUndo(s.links.take)
+	s.onUndo(s.sockets.close)
+	s.onUndo(s.kernels.putBack)
+	s.onUndo(s.takeObjects)
+	bridges, err := s.bridges(ctx)
+	if err != nil {
+		return err
+	}
+	if err := inParallel(
+		func() error {
+			if err := s.links.lay(ctx, s.mapping, s.cluster); err != nil {
+				return err
+			}
+			if err := s.layShared(ctx); err != nil {
+				return err
+			}
+			return s.sockets.open(ctx)
+		},
+		func() error { return s.prepareProxies(ctx, bridges) },
+	); err != nil {
+		return err
+	}
+	if err := s.Apply(ctx, s.cluster.Objects); err != nil {
+		return err
+	}
+	return s.countBefore(ctx)
+}
+
+// prepareProxies gives the nodes their settings and their rules from before, and the proxies their configurations.
+func (s *Session) prepareProxies(ctx context.Context, bridges map[string]string) error {
+	changed, err := s.kernels.prepare(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.configure(ctx, s.names(), bridges); err != nil || len(changed) == 0 {
+		return err
+	}
+	return s.backend.hands.RestartProxy(ctx, changed)
+}
+
+// names are the scenario's names of its nodes.
+func (s *Session) names() []string {
+	var out []string
+	for i := range s.cluster.Nodes {
+		out = append(out, s.cluster.Nodes[i].Name)
+	}
+	return out
+}
+
+// bridges are, by node, the device that stands for the one that detectLocal names.
+func (s *Session) bridges(ctx context.Context) (map[string]string, error) {
+	out := map[string]string{}
+	for name, config := range s.cluster.Configs {
+		for i := range s.cluster.Pods {
+			pod := &s.cluster.Pods[i]
+			if config.DetectLocal.BridgeInterface != fmt.Sprintf("veth%d", pod.Place) {
+				continue
+			}
+			to, ok := s.mapping.Host(pod.Name)
+			if !ok {
+				continue
+			}
+			found, err := s.deviceTo(ctx, to.Machine, to.Addresses[0])
+			if err != nil {
+				return nil, err
+			}
+			out[name] = found
+		}
+	}
+	return out, nil
+}
+
+// deviceTo is a node's device to a pod.
+func (s *Session) deviceTo(ctx context.Context, node string, pod netip.Addr) (string, error) {
+	text, err := run(ctx, s.relay(node), "", "ip", "-o", "route", "get", pod.String())
+	if err != nil {
+		return "", err
+	}
+	words := strings.Fields(text)
+	if i := slices.Index(words, "dev"); i >= 0 && i+1 < len(words) {
+		return words[i+1], nil
+	}
+	return "", fmt.Errorf("%s: no device to %s in %q", node, pod, text)
+}
+
+// configure gives the proxies of nodes their configurations; those that have them already are left alone. The nodes that the scenario does
+// not have are like its first one.
+func (s *Session) configure(ctx context.Context, nodes []string, bridges map[string]string) error {
+	byNode := map[string]*kubeproxyconfig.KubeProxyConfiguration{}
+	for _, name := range nodes {
+		config, err := s.mapping.Config(name, s.cluster.Configs[name], bridges[name])
+		if err != nil {
+			return err
+		}
+		byNode[s.mapping.Node(name)] = config
+	}
+	if first := byNode[s.mapping.Node(s.cluster.Nodes[0].Name)]; first != nil {
+		for _, name := range s.backend.nodeNames()[len(s.cluster.Nodes):] {
+			byNode[name] = first.DeepCopy()
+			byNode[name].HostnameOverride = name
+		}
+	}
+	return s.backend.hands.Configure(ctx, byNode)
+}
+
+// layShared gives the pods of the pool that stand for several their further addresses, and their nodes the routes to them.
+func (s *Session) layShared(ctx context.Context) error {
+	for i := range s.cluster.Pods {
+		pod := &s.cluster.Pods[i]
+		to, ok := s.mapping.Host(pod.Name)
+		if !ok || !s.mapping.added(pod.Name) {
+			continue
+		}
+		if err := s.addToPod(ctx, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Apply writes objects. Labels of Node objects are given to the nodes that they stand for.
+func (s *Session) Apply(ctx context.Context, objects []manifest.Object) error {
+	var write []runtime.Object
+	for _, o := range objects {
+		if node, ok := o.Object.(*corev1.Node); ok {
+			if err := s.label(ctx, node); err != nil {
+				return err
+			}
+			continue
+		}
+		mapped, err := s.mapping.Object(o)
+		if err != nil {
+			return err
+		}
+		write = append(write, mapped)
+		s.note(o)
+	}
+	if err := s.sockets.serve(ctx); err != nil {
+		return err
+	}
+	if err := s.leadNowhere(ctx, s.knows.addresses(), ""); err != nil {
+		return err
+	}
+	return s.writer.write(ctx, write)
+}
+
+// note remembers what an object says.
+func (s *Session) note(o manifest.Object) {
+	s.knows.add(o)
+	switch object := o.Object.(type) {
+	case *corev1.Service:
+		s.saves.noteService(object)
+	case *discoveryv1.EndpointSlice:
+		s.saves.noteSlice(object)
+		s.sockets.noteSlice(object)
+	}
+}
+
+// leadNowhere makes the addresses of the scenario that nobody has end outside of the cluster, and come from there by a node; empty: the first.
+func (s *Session) leadNowhere(ctx context.Context, addresses []netip.Addr, via string) error {
+	if via == "" {
+		via = s.cluster.Nodes[0].Name
+	}
+	var nobody []netip.Addr
+	for _, a := range addresses {
+		if a.IsGlobalUnicast() && s.mapping.Owner(a) == "" {
+			nobody = append(nobody, s.mapping.To(a))
+		}
+	}
+	return s.links.leadNowhere(ctx, nobody, s.mapping.Node(via))
+}
+
+// label gives a node the labels of its Node object.
+func (s *Session) label(ctx context.Context, node *corev1.Node) error {
+	name := s.mapping.Node(node.Name)
+	want := map[string]*string{corev1.LabelTopologyZone: nil}
+	for key := range s.writer.labels[name] {
+		want[key] = nil
+	}
+	for key, value := range node.Labels {
+		if key != corev1.LabelHostname {
+			want[key] = &value
+		}
+	}
+	before, changed, err := s.writer.label(ctx, name, want)
+	if err != nil || !changed {
+		return err
+	}
+	zone := want[corev1.LabelTopologyZone]
+	if zone != nil && before == *zone || zone == nil && before == "" {
+		return nil
+	}
+	return s.backend.sentinel.zone(ctx, name, before, zone)
+}
+
+// Delete deletes objects.
+func (s *Session) Delete(ctx context.Context, refs []manifest.Ref) error {
+	for _, ref := range refs {
+		s.knows.remove(ref)
+	}
+	return s.writer.remove(ctx, refs)
+}
+
+// Sync waits until the proxies of all nodes have written what was made so far: real ones do so by themselves, and none does before the others are
+// told to.
+func (s *Session) Sync(ctx context.Context, _ []string) error {
+	if err := s.backend.sentinel.wait(ctx); err != nil {
+		return err
+	}
+	if o := s.backend.options.Observer; o != nil {
+		return o.Synced(ctx, s)
+	}
+	return nil
+}
+
+// Restart ends the proxies of nodes, and gives those another configuration that the scenario's cluster now has one for.
+func (s *Session) Restart(ctx context.Context, nodes []string) error {
+	bridges, err := s.bridges(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.configure(ctx, nodes, bridges); err != nil {
+		return err
+	}
+	var real []string
+	for _, name := range nodes {
+		real = append(real, s.mapping.Node(name))
+	}
+	return s.backend.hands.RestartProxy(ctx, real)
+}
+
+// SetAddresses is refused: the addresses of a node are the kubelet's matter.
+func (*Session) SetAddresses(context.Context, string, []netip.Addr) error {
+	return errors.New("the addresses of a real node cannot be changed")
+}
+
+// Hold is refused, but for nobody being held.
+func (*Session) Hold(_ context.Context, nodes []string) error {
+	if len(nodes) == 0 {
+		return nil
+	}
+	return errors.New("a real API server tells of every change at once")
+}
+
+// Deliver is refused.
+func (*Session) Deliver(context.Context, scenarios.Delivery) error {
+	return errors.New("a real API server tells of every change at once")
+}
+
+// Writes is refused.
+func (*Session) Writes(context.Context, string) (scenarios.Written, error) {
+	return scenarios.Written{}, errors.New("what a real proxy gives to iptables-restore is not seen")
+}
+
+// During is refused, but for its end.
+func (*Session) During(_ context.Context, watch func(context.Context, scenarios.Point)) error {
+	if watch == nil {
+		return nil
+	}
+	return errors.New("nobody can look into a sync of a real proxy")
+}
+
+// takeObjects deletes what the scenario has made, and waits until the proxies have forgotten it.
+func (s *Session) takeObjects(ctx context.Context) error {
+	if err := s.writer.removeAll(ctx); err != nil {
+		return err
+	}
+	return s.backend.sentinel.wait(ctx)
+}
+
+// Close takes away all that the scenario has made, also after a context has ended.
+func (s *Session) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	defer cancel()
+	var errs []error
+	for _, f := range slices.Backward(s.undo) {
+		errs = append(errs, f(ctx))
+	}
+	s.undo = nil
+	return errors.Join(errs...)
+}
+
+// Send gives one packet to a node, and forgets it again.
+func (s *Session) Send(ctx context.Context, node string, in packetsim.Input) (*scenarios.Observed, error) {
+	return s.send(ctx, node, in)
+}
+
+// Advance makes what kernels remember of the scenario older. The clock of the proxies stands still.
+func (s *Session) Advance(ctx context.Context, d time.Duration) error {
+	return errors.Join(s.memory.advance(ctx, d), s.forgetOldFlows(ctx, d))
+}
+
+// sorted are the keys of a map in order.
+func sorted[K ~string, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
