@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/chainwalk/chainwalk/kindtest/kind"
 	"github.com/chainwalk/chainwalk/kindtest/netns"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
@@ -16,6 +18,7 @@ type runOptions struct {
 	backend string
 	output  string
 	ways    string
+	kind    kindOptions
 }
 
 func newRunCommand(s streams) *cobra.Command {
@@ -34,28 +37,36 @@ expected. Folders are searched for *.yaml files.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.backend, "on", scenarios.BackendSim, "the backend to run on: sim, or netns for this machine's kernel (Linux, root)")
+	flags.StringVar(&o.backend, "on", scenarios.BackendSim, "the backend to run on: sim, netns for this machine's kernel (Linux, root), or kind for a kind cluster (Docker)")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the results: text, json or junit")
 	flags.StringVar(&o.ways, "ways", "one",
 		"which packets to show the way of, beside those of failures: none, one (of the last scenario) or all")
-	completeWords(cmd, "on", scenarios.BackendSim)
+	o.kind.addFlags(flags)
+	completeWords(cmd, "on", scenarios.BackendSim, scenarios.BackendNetns, scenarios.BackendKind)
 	completeWords(cmd, "output", "text", "json", "junit")
 	completeWords(cmd, "ways", "none", "one", "all")
 	return cmd
 }
 
-func runScenarios(ctx context.Context, s streams, paths []string, o runOptions) error {
-	backend, err := backendNamed(o.backend)
+func runScenarios(ctx context.Context, s streams, paths []string, o runOptions) (err error) {
+	write, err := reportWriter(o)
 	if err != nil {
 		return err
 	}
-	write, err := reportWriter(o)
-	if err != nil {
+	if err := checkBackend(o.backend); err != nil {
 		return err
 	}
 	loaded, err := scenarios.Load(paths...)
 	if err != nil {
 		return err
+	}
+	backend, closeBackend, err := startBackend(ctx, s, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeBackend()) }()
+	if o.backend == scenarios.BackendKind {
+		loaded = kind.Order(loaded)
 	}
 	results := make([]*scenarios.Result, 0, len(loaded))
 	held := true
@@ -76,13 +87,24 @@ func runScenarios(ctx context.Context, s streams, paths []string, o runOptions) 
 	return nil
 }
 
-func backendNamed(name string) (scenarios.Backend, error) {
-	for _, b := range []scenarios.Backend{sim.Backend{}, netns.Backend{}} {
-		if b.Name() == name {
-			return b, nil
-		}
+func checkBackend(name string) error {
+	switch name {
+	case scenarios.BackendSim, scenarios.BackendNetns, scenarios.BackendKind:
+		return nil
 	}
-	return nil, fmt.Errorf("--on %s: this build has the backends sim and netns", name)
+	return fmt.Errorf("--on %s: this build has the backends sim, netns and kind", name)
+}
+
+// startBackend makes what a backend runs on. Closing takes it away.
+func startBackend(ctx context.Context, s streams, o runOptions) (b scenarios.Backend, closeBackend func() error, err error) {
+	nothing := func() error { return nil }
+	switch o.backend {
+	case scenarios.BackendNetns:
+		return netns.Backend{}, nothing, nil
+	case scenarios.BackendKind:
+		return o.kind.startKind(ctx, s)
+	}
+	return sim.Backend{}, nothing, nil
 }
 
 func reportWriter(o runOptions) (func(io.Writer, []*scenarios.Result) error, error) {

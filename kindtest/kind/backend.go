@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -43,6 +46,8 @@ type Backend struct {
 	sentinel *sentinel
 	labels   labels
 	options  Options
+	// configured are the configurations that the nodes were given last.
+	configured map[string]*kubeproxyconfig.KubeProxyConfiguration
 }
 
 var _ scenarios.Limited = (*Backend)(nil)
@@ -53,6 +58,7 @@ func New(ctx context.Context, hands Hands, o Options) (*Backend, error) {
 		o.Samples = defaultSamples
 	}
 	b := &Backend{hands: hands, client: hands.Client(), relays: map[string]relay{}, labels: labels{}, options: o}
+	b.configured = map[string]*kubeproxyconfig.KubeProxyConfiguration{}
 	if err := b.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare the cluster for scenarios: %w", err), b.Close(context.WithoutCancel(ctx)))
 	}
@@ -175,6 +181,21 @@ func (b *Backend) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Se
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// configure gives nodes configurations, and says whose proxies have begun anew with another one. Of the first one that a node is given it does
+// not know whether it is another one.
+func (b *Backend) configure(ctx context.Context, byNode map[string]*kubeproxyconfig.KubeProxyConfiguration) (begun []string, err error) {
+	for _, node := range sorted(byNode) {
+		if before := b.configured[node]; before != nil && !equality.Semantic.DeepEqual(before, byNode[node]) {
+			begun = append(begun, node)
+		}
+	}
+	if err := b.hands.Configure(ctx, byNode); err != nil {
+		return nil, err
+	}
+	maps.Copy(b.configured, byNode)
+	return begun, nil
 }
 
 // closing is how long it may take to put back what was changed.

@@ -101,10 +101,7 @@ func (s *Session) prepareProxies(ctx context.Context, bridges map[string]string)
 	if err != nil {
 		return err
 	}
-	if err := s.configure(ctx, s.names(), bridges); err != nil || len(changed) == 0 {
-		return err
-	}
-	return s.backend.hands.RestartProxy(ctx, changed)
+	return s.configure(ctx, s.names(), changed, bridges)
 }
 
 // names are the scenario's names of its nodes.
@@ -152,9 +149,9 @@ func (s *Session) deviceTo(ctx context.Context, node string, pod netip.Addr) (st
 	return "", fmt.Errorf("%s: no device to %s in %q", node, pod, text)
 }
 
-// configure gives the proxies of nodes their configurations; those that have them already are left alone. The nodes that the scenario does
-// not have are like its first one.
-func (s *Session) configure(ctx context.Context, nodes []string, bridges map[string]string) error {
+// configure gives the proxies of nodes their configurations. Those that have them already are left alone, but for the nodes of the cluster whose
+// proxies are to begin anew in any case. Nodes that the scenario does not have are like its first one.
+func (s *Session) configure(ctx context.Context, nodes, anew []string, bridges map[string]string) error {
 	byNode := map[string]*kubeproxyconfig.KubeProxyConfiguration{}
 	for _, name := range nodes {
 		config, err := s.mapping.Config(name, s.cluster.Configs[name], bridges[name])
@@ -169,7 +166,15 @@ func (s *Session) configure(ctx context.Context, nodes []string, bridges map[str
 			byNode[name].HostnameOverride = name
 		}
 	}
-	return s.backend.hands.Configure(ctx, byNode)
+	begun, err := s.backend.configure(ctx, byNode)
+	if err != nil {
+		return err
+	}
+	anew = slices.DeleteFunc(slices.Clone(anew), func(name string) bool { return slices.Contains(begun, name) })
+	if len(anew) == 0 {
+		return nil
+	}
+	return s.backend.hands.RestartProxy(ctx, anew)
 }
 
 // layShared gives the pods of the pool that stand for several their further addresses, and their nodes the routes to them.
@@ -288,14 +293,11 @@ func (s *Session) Restart(ctx context.Context, nodes []string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.configure(ctx, nodes, bridges); err != nil {
-		return err
-	}
-	var real []string
+	var anew []string
 	for _, name := range nodes {
-		real = append(real, s.mapping.Node(name))
+		anew = append(anew, s.mapping.Node(name))
 	}
-	return s.backend.hands.RestartProxy(ctx, real)
+	return s.configure(ctx, nodes, anew, bridges)
 }
 
 // SetAddresses is refused: the addresses of a node are the kubelet's matter.
