@@ -73,7 +73,7 @@ func meaningOf(v reflect.Value) any {
 			return value.Object
 		case KubeProxy:
 			config := kubeproxyconfig.KubeProxyConfiguration{}
-			value.over(&config)
+			value.Over(&config)
 			return config
 		}
 	}
