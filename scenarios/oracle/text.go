@@ -28,14 +28,22 @@ func prefixes(texts []string) []netip.Prefix {
 	for _, text := range texts {
 		text = strings.TrimSpace(text)
 		if p, err := netip.ParsePrefix(text); err == nil {
-			out = append(out, p.Masked())
+			out = append(out, unmapped(p).Masked())
 			continue
 		}
 		if _, p, err := netutils.ParseCIDRSloppy(text); err == nil {
 			a, _ := netip.AddrFromSlice(p.IP)
 			bits, _ := p.Mask.Size()
-			out = append(out, netip.PrefixFrom(a.Unmap(), bits).Masked())
+			out = append(out, unmapped(netip.PrefixFrom(a, bits)).Masked())
 		}
 	}
 	return out
+}
+
+// unmapped is a range as IPv4 if it is one of IPv4 inside of IPv6.
+func unmapped(p netip.Prefix) netip.Prefix {
+	if inside := 96; p.Addr().Is4In6() && p.Bits() >= inside {
+		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-inside)
+	}
+	return p
 }
