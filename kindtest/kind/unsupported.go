@@ -63,13 +63,8 @@ func (v *visit) configs() string {
 }
 
 func (v *visit) config(node string, c *kubeproxyconfig.KubeProxyConfiguration) string {
-	if c.Mode != "" && c.Mode != "iptables" {
-		return fmt.Sprintf("mode %s of %s: which mode a proxy has is the cluster's matter", c.Mode, node)
-	}
-	if _, err := v.mapping.Config(node, c, ""); err != nil {
-		return err.Error()
-	}
-	return ""
+	_, err := v.mapping.Config(node, c, "")
+	return errText(err)
 }
 
 // cutsOff finds policies that would cut a node off from the API server. INPUT may be closed, since a guard lets in what the cluster needs.

@@ -108,9 +108,15 @@ func (s *Session) judge(a *scenarios.Attempt, way *scenarios.Way, seen []sightin
 		way.End, way.Host, way.Reason = scenarios.Dropped, a.From, "it was not seen anywhere"
 		return
 	}
-	way.Host, way.Server, way.Forward = got.host, got.server, s.mapping.hops(seen)
+	way.Server, way.Forward = got.server, s.mapping.hops(seen)
 	way.Client = netip.AddrPortFrom(got.client.Addr(), cmp.Or(s.portSeen(a, r.From, got.client), got.client.Port()))
 	way.Masqueraded = translated(way)
+	endOf(way, got, r)
+}
+
+// endOf fills in how a packet ended: by where it came to, and by what its client has heard.
+func endOf(way *scenarios.Way, got arrival, r *probe.Result) {
+	way.Host = got.host
 	refused := r.End == probe.Refused
 	switch {
 	case got.wire:
@@ -122,7 +128,7 @@ func (s *Session) judge(a *scenarios.Attempt, way *scenarios.Way, seen []sightin
 	case refused:
 		way.End, way.Heard = scenarios.Rejected, true
 	default:
-		way.End, way.Rule = scenarios.Dropped, ""
+		way.End = scenarios.Dropped
 	}
 }
 

@@ -1,0 +1,143 @@
+package kind
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+func TestEntriesOfConntrack(t *testing.T) {
+	for _, row := range []struct {
+		line    string
+		want    string
+		timeout time.Duration
+	}{
+		{"tcp      6 431999 ESTABLISHED src=10.244.2.2 dst=10.96.0.129 sport=40000 dport=80 src=10.244.1.2 dst=10.244.2.2 sport=8080 dport=40000 [ASSURED] mark=0 use=1",
+			"tcp 10.244.2.2:40000 > 10.96.0.129:80 to 10.244.1.2:8080 from 10.244.2.2:40000", 431999 * time.Second},
+		{"udp      17 27 src=fd00::1 dst=fd00::2 sport=1 dport=53 [UNREPLIED] src=fd00::2 dst=fd00::1 sport=53 dport=1 mark=0 use=1",
+			"udp [fd00::1]:1 > [fd00::2]:53 to [fd00::2]:53 from [fd00::1]:1", 27 * time.Second},
+		{"icmpv6   58 29 src=fd00::1 dst=fd00::2 type=128 code=0 id=7 src=fd00::2 dst=fd00::1 type=129 code=0 id=7 mark=0 use=1",
+			"icmp fd00::1 > fd00::2 to fd00::2 from fd00::1", 29 * time.Second},
+		{"conntrack v1.4.7 (conntrack-tools): 3 flow entries have been shown.", "", 0},
+		{"tcp      6 10 CLOSE src=nonsense dst=10.96.0.129 sport=1 dport=80 src=10.244.1.2 dst=10.244.2.2 sport=8080 dport=40000", "", 0},
+		{"", "", 0},
+	} {
+		e, ok := parseEntry(row.line)
+		require.Equal(t, row.want != "", ok, row.line)
+		if ok {
+			assert.Equal(t, row.want, e.String())
+			assert.Equal(t, row.timeout, e.timeout)
+		}
+	}
+}
+
+func TestAKeptConnectionIsKnownOnEveryNode(t *testing.T) {
+	f := &flow{from: endpoint("10.244.2.2:40000"), saw: endpoint("172.18.0.4:61000")}
+	f.attempt.To.Proto = "tcp"
+	for text, want := range map[string]bool{
+		"src=10.244.2.2 dst=10.96.0.129 sport=40000 dport=80 src=10.244.1.2 dst=172.18.0.4 sport=8080 dport=61000":  true,
+		"src=172.18.0.4 dst=10.244.1.2 sport=61000 dport=8080 src=10.244.1.2 dst=172.18.0.4 sport=8080 dport=61000": true,
+		"src=10.244.2.2 dst=10.96.0.129 sport=40001 dport=80 src=10.244.1.2 dst=10.244.2.2 sport=8080 dport=40001":  false,
+	} {
+		e, ok := parseEntry("tcp 6 100 ESTABLISHED " + text)
+		require.True(t, ok)
+		assert.Equal(t, want, f.is(&e), text)
+	}
+	e, ok := parseEntry("udp 17 100 src=10.244.2.2 dst=10.96.0.129 sport=40000 dport=80 src=10.244.1.2 dst=172.18.0.4 sport=8080 dport=61000")
+	require.True(t, ok)
+	assert.False(t, f.is(&e), "another protocol")
+}
+
+func TestCountersAreReadFromMetrics(t *testing.T) {
+	assert.Equal(t, map[string]int{"ct_state_invalid_dropped_pkts": 3}, parseCounters([]byte(
+		"# HELP x y\nkubeproxy_iptables_ct_state_invalid_dropped_packets_total 3\nkubeproxy_sync_total 1\n")))
+}
+
+func TestServicesThatMayAnswer(t *testing.T) {
+	c, _ := mapped(t, smallObjects)
+	k := newKnowledge()
+	for _, o := range c.Objects {
+		k.add(o)
+	}
+	for at, want := range map[string]bool{
+		"172.30.0.41:80": true, "[fd00:30::41]:80": true, "198.51.100.5:80": true, "192.168.0.2:30080": true, "172.30.0.41:81": false, "10.244.1.100:8080": false,
+	} {
+		assert.Equal(t, want, len(k.called(endpoint(at))) == 1, at)
+		assert.Equal(t, want, k.chancy(endpoint(at)), at)
+		assert.False(t, k.sticky(endpoint(at)), at)
+	}
+	k.remove(c.Objects[len(c.Objects)-1].Ref())
+	assert.False(t, k.chancy(endpoint("172.30.0.41:80")), "no endpoint is left")
+	assert.Len(t, k.called(endpoint("172.30.0.41:80")), 1)
+	assert.Len(t, k.all(), len(c.Objects)-1)
+}
+
+func TestOrderKeepsConfigurationsTogether(t *testing.T) {
+	var all []*scenarios.Scenario
+	for _, text := range []string{"name: a", "name: b\nkubeProxy: {iptables: {masqueradeAll: true}}", "name: c", "name: d\nkubeProxy: {iptables: {masqueradeAll: true}}", "name: e\ntopology: {nodes: 1}"} {
+		s, err := scenarios.Read("in.yaml", strings.NewReader(text+"\nsteps: [{sync: true}]\n"))
+		require.NoError(t, err)
+		all = append(all, s)
+	}
+	var names []string
+	for _, s := range Order(all) {
+		names = append(names, s.Name)
+	}
+	assert.Equal(t, "a c e b d", strings.Join(names, " "))
+}
+
+func TestWaysOfOneEndAreCounted(t *testing.T) {
+	first := scenarios.Way{End: scenarios.Delivered, Heard: true, Server: endpoint("10.244.1.2:80"), Client: endpoint("10.0.0.1:1")}
+	second := first
+	second.Server = endpoint("10.244.0.2:80")
+	again := first
+	again.Client = endpoint("10.0.0.1:2") // another port is no other way
+	seen := observed([]scenarios.Way{first, second, again, first})
+	require.Len(t, seen.Ways, 2)
+	assert.Equal(t, 4, seen.Samples)
+	assert.True(t, seen.NoRules)
+	assert.InDelta(t, 0.75, seen.Ways[0].Probability, 0)
+	assert.Zero(t, observed([]scenarios.Way{first}).Samples, "one try that chance had no part in is certain")
+
+	at, err := choose(seen.Ways, endpoint("10.244.1.2:80"))
+	require.NoError(t, err)
+	assert.Equal(t, 0, at)
+	at, err = choose(seen.Ways, scenarios.Attempt{}.Pick)
+	require.NoError(t, err)
+	assert.Equal(t, 1, at, "the lowest endpoint")
+	_, err = choose(seen.Ways, endpoint("10.244.9.9:80"))
+	require.EqualError(t, err, "no way leads to 10.244.9.9:80")
+}
+
+func TestWhatCannotRunSaysWhy(t *testing.T) {
+	for _, row := range []struct{ what, text, why string }{
+		{"all that can be had", "steps: [{sync: true}]", ""},
+		{"a clock that a proxy looks at", "steps: [{advance: 1h}, {sync: true}]", "advance: the clock of a real proxy, which syncs after a time, cannot be moved"},
+		{"a clock that kernels look at", "steps: [{advance: 1h}, {connect: {from: node1, to: \"tcp 10.0.0.1:80\", expect: drop}}]", ""},
+		{"events", "steps: [{hold: true}]", "hold: a real API server tells of every change at once"},
+		{"what is written", "steps: [{writes: {restores: 1}}]", "writes: what a real proxy gives to iptables-restore is not seen"},
+		{"a closed OUTPUT", "iptables: {preload: [{save: \"*filter\\n:OUTPUT DROP [0:0]\\nCOMMIT\\n\"}]}\nsteps: [{sync: true}]",
+			"preload: an OUTPUT policy of DROP cuts a real node off from the API server"},
+		{"a closed INPUT", "iptables: {preload: [{save: \"*filter\\n:INPUT DROP [0:0]\\nCOMMIT\\n\"}]}\nsteps: [{sync: true}]", ""},
+		{"flushed tables", "steps: [{fault: {flush: [nat]}}]",
+			"flush: Docker's own rules are in the tables of the nodes, and a real proxy repairs its own when it likes"},
+		{"rules of others flushed", "steps: [{fault: {run: [iptables -t nat -F]}}]", "run: \"iptables -t nat -F\" would flush rules that are not the proxy's"},
+		{"a chain of the proxy flushed", "steps: [{fault: {run: [iptables -t nat -F KUBE-SERVICES]}}]", ""},
+		{"a look before a sync", "steps: [{node: {name: node1, labels: {a: b}}, sync: false}, {healthz: {healthy: true}}]",
+			"sync: a real proxy does not wait with a change until it is told to sync"},
+		{"a look after it", "steps: [{node: {name: node1, labels: {a: b}}, sync: false}, {sync: true}, {healthz: {healthy: true}}]", ""},
+		{"an object of the cluster's own", "objects: [{apiVersion: v1, kind: Service, metadata: {name: kubernetes}, spec: {ports: [{port: 1}]}}]\nsteps: [{sync: true}]",
+			"service default/kubernetes is one of the cluster's own"},
+	} {
+		t.Run(row.what, func(t *testing.T) {
+			s, err := scenarios.Read("in.yaml", strings.NewReader("name: a\n"+row.text))
+			require.NoError(t, err)
+			assert.Equal(t, row.why, Unsupported(s, threeNodes()))
+		})
+	}
+}
