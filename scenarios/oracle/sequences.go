@@ -32,7 +32,8 @@ var (
 	}
 	CostByChange = &Clause{
 		Name: "cost-by-change", Law: "I12", Force: Must,
-		Text:   "What a sync writes is bounded by what has changed and not by how many services there are.",
+		Text: "What a sync writes is bounded by what has changed and not by how many services there are, and it looks through " +
+			"conntrack only if a service that speaks UDP has changed.",
 		Source: []string{"KEP-3453", "kubernetes#135323"},
 	}
 	SyncWhenDue = &Clause{
@@ -42,7 +43,7 @@ var (
 	}
 	NoSyncForNothing = &Clause{
 		Name: "no-sync-for-nothing", Law: "I12", Force: Must,
-		Text:   "A proxier that is told again of what it knows, with other words that are for others, does not say that a sync is due.",
+		Text:   "A proxier that is told again of what it knows, with other words that are for others and with ports in another order, does not say that a sync is due.",
 		Source: []string{"kubernetes#34006", "chainwalk"},
 	}
 	WalkBounded = &Clause{

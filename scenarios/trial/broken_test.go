@@ -3,6 +3,7 @@ package trial
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"path"
 	"regexp"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/proxier"
+	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -153,6 +155,19 @@ type eager struct {
 }
 
 func (e *eager) OnNodeUpdate(_, _ *corev1.Node) { e.health.QueuedUpdate(corev1.IPv4Protocol) }
+
+// literal says that a sync is due if the ports of a service come in another order.
+type literal struct {
+	node.Proxy
+	health proxier.Health
+}
+
+func (l *literal) OnServiceUpdate(was, is *corev1.Service) {
+	if !slices.Equal(was.Spec.Ports, is.Spec.Ports) {
+		l.health.QueuedUpdate(corev1.IPv4Protocol)
+	}
+	l.Proxy.OnServiceUpdate(was, is)
+}
 
 // diligent writes again with every word of a slice.
 type diligent struct {
@@ -385,8 +400,8 @@ func findings(t *testing.T, s *scenarios.Scenario, proxier node.Proxier) []Findi
 	return report.Findings
 }
 
-// The format has no words for whether a sync is due, so these have no witness.
-func TestSyncsAreDue(t *testing.T) {
+// The format has no words for whether a sync is due or for what it looks at, so these have no witness.
+func TestFaultsWithoutAWitness(t *testing.T) {
 	for name, c := range map[string]struct {
 		proxier node.Proxier
 		steps   string
@@ -400,6 +415,15 @@ func TestSyncsAreDue(t *testing.T) {
 			proxy, warnings, err := node.Chainwalk(p)
 			return &eager{proxy, p.Health}, warnings, err
 		}, nothing, oracle.NoSyncForNothing},
+		"ports in another order make a sync due": {func(p node.Process) (node.Proxy, []string, error) {
+			proxy, warnings, err := node.Chainwalk(p)
+			return &literal{proxy, p.Health}, warnings, err
+		}, `
+- apply: [{apiVersion: v1, kind: Service, metadata: {name: two}, spec: {clusterIP: 172.30.0.43, ports: [{name: a, port: 80}, {name: b, port: 81}]}}]
+`, oracle.NoSyncForNothing},
+		"every sync looks through conntrack": {syncing(func(p node.Process, sync func() error) error {
+			return errors.Join(sync(), p.Kernel.Conntrack.Walk(corev1.IPv4Protocol, func(conntrack.Entry) {}))
+		}), dns("{addresses: [10.244.1.53], nodeName: node1}") + web(onNode1), oracle.CostByChange},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := read(t, cluster+c.steps)

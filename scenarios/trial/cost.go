@@ -35,6 +35,10 @@ func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
 	}
 	services := changedInMeaning(n.ruled.View, now.View)
 	switch {
+	case n.searched && !r.unsearched && !speaksUDP(n.ruled, services) && !speaksUDP(now, services):
+		return r.add(Finding{
+			Clause: oracle.CostByChange, Node: n.name, Want: "no look through conntrack", Got: fmt.Sprintf("one, though of %v none speaks UDP", services),
+		})
 	case len(services) == 0 && written.Restores > 0 && endpointsOf(now) <= maxFewEndpoints:
 		return r.add(wroteNothing(n, written))
 	case len(services) == 0:
@@ -69,6 +73,17 @@ func wroteNothing(n *nodeState, written scenarios.Written) Finding {
 		Got:   fmt.Sprintf("%d restores, %d bytes", written.Restores, written.Bytes),
 		Check: []scenarios.Step{{Writes: &scenarios.WritesCheck{Nodes: []string{n.name}, Restores: &scenarios.Bound{}}}},
 	}
+}
+
+// speaksUDP reports whether one of some services has a port of that protocol, or a slice of it has.
+func speaksUDP(v *view, services []types.NamespacedName) bool {
+	return slices.ContainsFunc(v.Services, func(s *corev1.Service) bool {
+		return slices.Contains(services, types.NamespacedName{Namespace: s.Namespace, Name: s.Name}) &&
+			slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Protocol == corev1.ProtocolUDP })
+	}) || slices.ContainsFunc(v.Slices, func(s *discoveryv1.EndpointSlice) bool {
+		return slices.Contains(services, serviceOf(s)) &&
+			slices.ContainsFunc(s.Ports, func(p discoveryv1.EndpointPort) bool { return p.Protocol != nil && *p.Protocol == corev1.ProtocolUDP })
+	})
 }
 
 // size counts what rules there are for services.

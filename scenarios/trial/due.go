@@ -48,7 +48,7 @@ func (r *run) toldAgain(ctx context.Context) error {
 		if !r.world.Node(n.name).Due() {
 			continue
 		}
-		f := Finding{Clause: oracle.NoSyncForNothing, Node: n.name, Want: "no sync is due", Got: "one is, though only annotations have changed"}
+		f := Finding{Clause: oracle.NoSyncForNothing, Node: n.name, Want: "no sync is due", Got: "one is, though only annotations and the order of ports have changed"}
 		if err := r.add(f); err != nil {
 			return err
 		}
@@ -77,13 +77,15 @@ func (r *run) toldAgain(ctx context.Context) error {
 	return nil
 }
 
-// again are the services, with other annotations, and the slices, changed, that every proxier knows.
+// again are the services, with other annotations and their ports the other way round, and the slices, changed, that every proxier knows.
 func (r *run) again(change func(*discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice) []manifest.Object {
 	var out []manifest.Object
 	known := r.nodes[0].ruled
 	for _, s := range known.Services {
 		touched := *s
 		touch(&touched.ObjectMeta)
+		touched.Spec.Ports = slices.Clone(s.Spec.Ports)
+		slices.Reverse(touched.Spec.Ports)
 		out = append(out, manifest.Object{Object: &touched})
 	}
 	for _, s := range known.Slices {

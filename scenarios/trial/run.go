@@ -85,6 +85,8 @@ type nodeState struct {
 	damage    damage
 	// unfiltered says that table filter was flushed: rules of others that let packets pass are gone, their policies of DROP are not.
 	unfiltered bool
+	// searched says that its last sync looked through conntrack.
+	searched bool
 	// took is how long its last sync took: restores may be slow.
 	took time.Duration
 	// large says that the cluster was a large one, for which less is written and deleted.

@@ -49,7 +49,7 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 		n.seen[family] = r.ruleset(n, family)
 	}
 	faulty, failures := r.world.Node(n.name).Faulty(), r.world.Node(n.name).Failures()
-	n.word = 0
+	n.word, n.searched = 0, false
 	began := r.passed
 	err := r.world.Sync(ctx, []string{n.name})
 	r.pass()
@@ -122,6 +122,9 @@ func (r *run) after(ctx context.Context, attempts []oracle.Attempt) error {
 func (r *run) within(p scenarios.Point) {
 	r.pass()
 	n := r.syncing
+	if n != nil && p.Command == scenarios.CommandConntrackList {
+		n.searched = true
+	}
 	if n == nil || r.failed != nil || r.quiet || r.blind() || !r.matters(n, p) {
 		return
 	}
