@@ -13,15 +13,16 @@ import (
 )
 
 // kube-proxy takes a cluster for a large one from 1,000 endpoints on, and counts those of
-// each service port. These many ports and pods are just above, and cost a judge little.
+// each service port. These many ports and pods are just above, or below by so much that twice as many are above, and cost a judge little.
 const (
 	bigPorts = 15
 	bigPods  = 68
+	fewPods  = 60
 	firstBig = 130 // among the numbers of addresses, above those of other pods
 	bigName  = "big"
 )
 
-// bigService makes the cluster a large one.
+// bigService makes the cluster a large one, or nearly.
 func (g *generator) bigService() []manifest.Object {
 	family := g.families[0]
 	s := &corev1.Service{
@@ -39,7 +40,7 @@ func (g *generator) bigService() []manifest.Object {
 		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: name, Port: int32(1000 + i)})
 		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &name, Port: ptr.To(int32(2000 + i))})
 	}
-	for i := range bigPods {
+	for i := range pick(&g.draw, bigPods, fewPods) {
 		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
 			Addresses: []string{podAddress(family, 1, firstBig+i)}, NodeName: &g.nodes[0].name,
 		})
@@ -63,11 +64,23 @@ func (g *generator) serviceOfManyPorts() *corev1.Service {
 	return s
 }
 
+// changeBig changes an endpoint of the service that has so many.
+func (g *generator) changeBig() {
+	i := slices.IndexFunc(g.slices, func(s *discoveryv1.EndpointSlice) bool { return s.Name == bigName })
+	if i < 0 {
+		return
+	}
+	slice := g.slices[i].DeepCopy()
+	g.changeEndpoints(slice)
+	g.apply(g.note(object(slice)))
+}
+
 // resize makes the cluster a large one, or one no longer.
 func (g *generator) resize() {
 	i := slices.IndexFunc(g.services, func(s *corev1.Service) bool { return s.Name == bigName })
 	if i < 0 {
 		g.apply(g.bigService()...)
+		g.changeSlice()
 		return
 	}
 	s := g.services[i]
@@ -77,4 +90,5 @@ func (g *generator) resize() {
 		g.forgetSlice(slice)
 	}
 	g.remove(append([]manifest.Object{object(s)}, sliceObjects(owned...)...)...)
+	g.changeSlice()
 }

@@ -59,7 +59,7 @@ func (g *generator) changeService() {
 	}
 	s = s.DeepCopy()
 	choose(&g.draw, []weighted[func(*corev1.Service)]{
-		{10, g.chooseType}, {20, g.choosePorts}, {20, g.choosePolicies}, {10, g.chooseAffinity}, {15, g.chooseExternalIPs}, {15, g.chooseBalancer},
+		{10, g.chooseType}, {15, g.choosePorts}, {15, g.editPorts}, {20, g.choosePolicies}, {10, g.chooseAffinity}, {15, g.chooseExternalIPs}, {15, g.chooseBalancer},
 		{5, func(s *corev1.Service) {
 			s.Annotations = map[string]string{"touched": fmt.Sprint(len(g.out.Steps))}
 		}},
@@ -110,6 +110,35 @@ func (g *generator) removeService() {
 		g.forgetSlice(slice)
 	}
 	g.remove(gone...)
+}
+
+// absent has a service be there no longer, and then again as it was, with the slices there all the time.
+func (g *generator) absent() {
+	s := g.anyService()
+	if s == nil {
+		return
+	}
+	g.remove(object(s))
+	g.apply(object(s))
+}
+
+// disown has a slice be no service's any longer, or another one's, and then be gone.
+func (g *generator) disown() {
+	slice := g.anySlice()
+	if slice == nil {
+		return
+	}
+	orphan := slice.DeepCopy()
+	orphan.Labels = nil
+	g.apply(g.note(object(orphan)))
+	if len(g.services) > 0 && g.in(1, 2) {
+		adopted := orphan.DeepCopy()
+		adopted.Labels = map[string]string{discoveryv1.LabelServiceName: g.anyService().Name}
+		g.apply(g.note(object(adopted)))
+		return
+	}
+	g.forgetSlice(orphan)
+	g.remove(object(orphan))
 }
 
 // recreate deletes a service and makes one of the same name that has other addresses,
@@ -196,8 +225,13 @@ func (g *generator) changeEndpoints(slice *discoveryv1.EndpointSlice) {
 	s, n := g.serviceOf(slice), len(slice.Endpoints)
 	switch kind := g.below(20); {
 	case kind < 7 && n > 0:
-		i := g.below(n)
-		slice.Endpoints[i].Conditions = g.otherConditions()
+		e := &slice.Endpoints[g.below(n)]
+		if ready := e.Conditions.Ready; g.has.Has(NotReady) && ready != nil && g.in(1, 4) {
+			is := !*ready
+			e.Conditions.Ready = &is // alone, as in slices that say nothing else
+			return
+		}
+		e.Conditions = g.otherConditions()
 	case kind < 12 && n > 0:
 		i := g.below(n)
 		slice.Endpoints = slices.Delete(slice.Endpoints, i, i+1)

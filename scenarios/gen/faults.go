@@ -27,8 +27,25 @@ func (g *generator) familyOrAll() scenarios.IPFamily {
 }
 
 func (g *generator) flush() {
+	if g.in(1, 3) {
+		g.emptyTable()
+		return
+	}
 	tables := choose(&g.draw, []weighted[[]string]{{40, []string{"nat", "filter", "mangle"}}, {30, []string{"nat"}}, {20, []string{"filter"}}, {10, []string{"mangle"}}})
 	g.fault(&scenarios.Fault{Flush: tables, Family: g.familyOrAll()})
+}
+
+// emptyTable takes the rules of a table away, and leaves its chains.
+func (g *generator) emptyTable() {
+	f, line := &scenarios.Fault{}, "tables -t "+pick(&g.draw, "nat", "filter")+" -F"
+	for _, family := range g.families {
+		if family == corev1.IPv6Protocol {
+			f.Run = append(f.Run, "ip6"+line)
+		} else {
+			f.Run = append(f.Run, "ip"+line)
+		}
+	}
+	g.fault(f)
 }
 
 // emptyChain takes the rules of a chain away that is there as long as nobody flushes all.
@@ -77,6 +94,22 @@ func (g *generator) halfApply() {
 func (g *generator) failSave() {
 	g.fault(&scenarios.Fault{SaveFails: 1 + g.below(2), Family: g.familyOrAll()})
 	g.syncSoon()
+}
+
+// failSavesOfFullSyncs has a full sync not see what the kernel holds when a service goes, nor the next one, when it is there again.
+func (g *generator) failSavesOfFullSyncs() {
+	s := g.anyService()
+	if s == nil {
+		return
+	}
+	none := &scenarios.NodeSet{}
+	const both = 2
+	g.fault(&scenarios.Fault{SaveFails: both})
+	g.step(scenarios.Step{Delete: []scenarios.Ref{{Ref: object(s).Ref()}}, Sync: none})
+	g.wait(fullSyncPeriod)
+	g.step(scenarios.Step{Apply: scenarios.Objects{object(s)}, Sync: none})
+	g.wait(fullSyncPeriod)
+	g.changeSlice()
 }
 
 func (g *generator) failConntrack() {

@@ -27,6 +27,9 @@ func (g *generator) kubeProxy() {
 	if g.has.Has(NodePortAddresses) {
 		f["nodePortAddresses"] = g.nodePortAddresses()
 	}
+	if g.has.Has(Time) && g.in(1, 6) {
+		f["iptables.syncPeriod"] = pick(&g.draw, "10s", "5m")
+	}
 	if g.has.Has(TCPLiberal) && g.in(1, 2) {
 		f["conntrack.tcpBeLiberal"] = true
 	}
@@ -62,8 +65,8 @@ func (g *generator) detectLocal(f fields) {
 
 // nodePortAddresses chooses the addresses on which node ports are open.
 func (g *generator) nodePortAddresses() []string {
-	v4 := [][]string{{"192.168.0.0/24"}, {"192.168.0.2/32"}, {"primary"}, {"127.0.0.0/8"}, {"192.168.1.0/24", "127.0.0.1/32"}, {"0.0.0.0/0"}, {"10.99.0.0/16"}}
-	v6 := [][]string{{"2001:db8::/64"}, {"2001:db8::2/128"}, {"primary"}, {"::1/128"}, {"2001:db8:1::/64", "::1/128"}, {"::/0"}, {"fd00:99::/64"}}
+	v4 := [][]string{{"192.168.0.0/24"}, {"192.168.0.2/32"}, {"primary"}, {"127.0.0.0/8"}, {"192.168.1.0/24", "127.0.0.1/32"}, {"127.0.0.1/32"}, {"96.0.0.0/3"}, {"0.0.0.0/0"}, {"10.99.0.0/16"}}
+	v6 := [][]string{{"2001:db8::/64"}, {"2001:db8::2/128"}, {"primary"}, {"::1/128"}, {"2001:db8:1::/64", "::1/128"}, {"::1/128"}, {"::/3"}, {"::/0"}, {"fd00:99::/64"}}
 	var out []string
 	for _, family := range g.families {
 		list := v4

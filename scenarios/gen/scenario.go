@@ -19,6 +19,9 @@ type Options struct {
 	Steps int
 	// OtherFamily has slices hold addresses of the other family, as API servers kept them that did not look.
 	OtherFamily bool
+	// OwnSysctls has no node whose kernel routes packets to loopback addresses though its proxier does not ask for it. Who guards these
+	// then is open: chainwalk does, kube-proxy leaves it to the kubelet.
+	OwnSysctls bool
 	// FarFlows has a client talk to an outsider at the number of a node port, through masquerading that is somebody else's.
 	FarFlows bool
 }

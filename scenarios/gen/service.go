@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,7 +15,10 @@ import (
 // labelProxyName makes a service another proxy's (KEP-2447).
 const labelProxyName = "service.kubernetes.io/service-proxy-name"
 
-var serviceNames = []string{"web", "dns", "db", "api", "sip"}
+// joinedName is the name of service web and of its port http without what parts them.
+const joinedName = "webhttp"
+
+var serviceNames = []string{"web", "dns", "db", "api", "sip", joinedName}
 
 // serviceWithSlices makes a new service and its endpoints.
 func (g *generator) serviceWithSlices() []manifest.Object {
@@ -29,7 +33,11 @@ func (g *generator) serviceWithSlices() []manifest.Object {
 // newService makes a service of a name that none has, while there is one.
 func (g *generator) newService() *corev1.Service {
 	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault}}
-	for _, s.Name = range serviceNames {
+	names := serviceNames
+	if len(g.services) > 0 && g.in(1, 6) {
+		names = append([]string{joinedName}, names...)
+	}
+	for _, s.Name = range names {
 		if !slices.ContainsFunc(g.services, func(o *corev1.Service) bool { return sameService(s, o) }) {
 			break
 		}
@@ -114,6 +122,30 @@ func (g *generator) choosePorts(s *corev1.Service) {
 	}
 	if len(s.Spec.Ports) == 1 && g.in(1, 2) {
 		s.Spec.Ports[0].Name = ""
+	}
+}
+
+// editPorts takes a port away, adds one or changes one, and leaves the others as they are.
+func (g *generator) editPorts(s *corev1.Service) {
+	was := slices.Clone(s.Spec.Ports)
+	g.choosePorts(s)
+	chosen := s.Spec.Ports
+	s.Spec.Ports = was
+	for i, p := range chosen {
+		free := !slices.ContainsFunc(was, func(o corev1.ServicePort) bool {
+			return o.Name == p.Name || o.Port == p.Port && o.Protocol == p.Protocol
+		})
+		switch {
+		case i >= len(was) && i > 0 && free && p.Name != "" && was[0].Name != "":
+			s.Spec.Ports = append(was, p)
+			return
+		case i > 0 && i < len(was) && g.in(1, 2):
+			s.Spec.Ports = was[:i]
+			return
+		}
+	}
+	if last := len(was) - 1; last >= 0 {
+		was[last].Port = int32(7000 + g.below(2))
 	}
 }
 
@@ -214,21 +246,29 @@ func (g *generator) nodeOfExtraAddress() node {
 
 // sourceRanges hold some of the machines that every scenario has.
 func (g *generator) sourceRanges() []string {
-	v4 := []string{"203.0.113.0/24", "203.0.113.7/32", "198.51.100.0/24", "192.168.0.0/24", "10.244.0.0/16", "10.0.0.0/8", "192.168.0.2/32", "0.0.0.0/0"}
-	v6 := []string{"2001:db8:9::/64", "2001:db8:9::7/128", "2001:db8:ee::/64", "2001:db8::/64", "fd00:10:244::/56", "fd00::/8", "2001:db8::2/128", "::/0"}
+	v4 := []string{"203.0.113.0/24", "203.0.113.7/32", "198.51.100.0/24", "192.168.0.0/24", "10.244.0.0/16", "10.0.0.0/8", "192.168.0.2/32", "0.0.0.0/0", "128.0.0.0/1"}
+	v6 := []string{"2001:db8:9::/64", "2001:db8:9::7/128", "2001:db8:ee::/64", "2001:db8::/64", "fd00:10:244::/56", "fd00::/8", "2001:db8::2/128", "::/0", "::/1"}
 	var out []string
 	for range choose(&g.draw, []weighted[int]{{60, 1}, {30, 2}, {10, 3}}) {
-		i := choose(&g.draw, []weighted[int]{{25, 0}, {10, 1}, {15, 2}, {25, 3}, {10, 4}, {5, 5}, {10, 6}, {5, 7}})
+		i := choose(&g.draw, []weighted[int]{{25, 0}, {10, 1}, {15, 2}, {25, 3}, {10, 4}, {5, 5}, {10, 6}, {5, 7}, {5, 8}})
 		one := v4[i]
 		if pick(&g.draw, g.families...) == corev1.IPv6Protocol {
 			one = v6[i]
 		}
 		if g.has.Has(OddSpelling) && g.in(1, 3) {
-			one = " " + one + " "
+			one = g.oddRange(one)
 		}
 		out = append(out, one)
 	}
 	return out
+}
+
+// oddRange spells a range as the API lets it through.
+func (g *generator) oddRange(text string) string {
+	if p := netip.MustParsePrefix(text); p.Addr().Is4() && p.Bits() > 0 && g.in(1, 2) {
+		return fmt.Sprintf("::ffff:%s/%d", p.Addr(), 96+p.Bits())
+	}
+	return " " + text + " "
 }
 
 // complete makes the service one that an API server would hand out: what its type
@@ -327,13 +367,24 @@ func (g *generator) taken(ip string) bool {
 func (g *generator) freePort(own *corev1.Service) int32 {
 	for _, s := range g.deleted {
 		for _, p := range s.Spec.Ports {
-			if p.NodePort > 0 && !hasNodePort(own, p.NodePort) && !slices.ContainsFunc(g.services, func(s *corev1.Service) bool { return hasNodePort(s, p.NodePort) }) && g.in(1, 2) {
+			if p.NodePort > 0 && g.isFree(p.NodePort, own) && g.in(1, 2) {
 				return p.NodePort
 			}
 		}
 	}
+	if g.has.Has(OddSpelling) && g.in(1, 6) && g.isFree(firstPort, own) {
+		return firstPort
+	}
 	g.lastPort++
 	return g.lastPort
+}
+
+// firstPort is a node port where the API server gives out all that there are.
+const firstPort = 1
+
+// isFree reports whether no service has a node port, nor one that is being made.
+func (g *generator) isFree(port int32, own *corev1.Service) bool {
+	return !hasNodePort(own, port) && !slices.ContainsFunc(g.services, func(s *corev1.Service) bool { return hasNodePort(s, port) })
 }
 
 func hasNodePort(s *corev1.Service, port int32) bool {

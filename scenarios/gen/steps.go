@@ -29,6 +29,9 @@ func events() []event {
 		{6, Of(ChangeSlices), (*generator).hesitate},
 		{6, Of(ChangeSlices, SeveralSlices), (*generator).moveEndpoint},
 		{6, Of(ChangeSlices), (*generator).removeSlice},
+		{10, Of(ChangeSlices, OddSlices), (*generator).disown},
+		{5, Of(ChangeServices), (*generator).absent},
+		{8, Of(ChangeServices, UDP), (*generator).absent},
 		{20, Of(ChangeServices), (*generator).changeService},
 		{8, Of(ChangeServices), (*generator).removeService},
 		{8, Of(ChangeServices, SeveralServices), (*generator).addService},
@@ -36,6 +39,7 @@ func events() []event {
 		{8, Of(NodeLabels, Zones), (*generator).relabel},
 		{20, Of(NodeLabels, Zones, ZoneHints), (*generator).relabel},
 		{8, Of(NodeMoves), (*generator).renumber},
+		{30, Of(NodeMoves, NodePortAddresses, NodePorts), (*generator).renumber},
 		{12, Of(PodsStop), (*generator).stopPod},
 		{10, Of(PodsStop), (*generator).startPod},
 		{8, Of(Restart), (*generator).restart},
@@ -45,6 +49,7 @@ func events() []event {
 		{8, Of(RestoreFails), (*generator).failRestore},
 		{8, Of(HalfApplied), (*generator).halfApply},
 		{5, Of(SaveFails), (*generator).failSave},
+		{8, Of(SaveFails, Time), (*generator).failSavesOfFullSyncs},
 		{6, Of(ConntrackFails), (*generator).failConntrack},
 		{5, Of(LockHeld), (*generator).holdLock},
 		{5, Of(SlowRestores), (*generator).slowRestores},
@@ -53,6 +58,7 @@ func events() []event {
 		{15, Of(Time, Affinity), (*generator).advance},
 		{6, Of(RestoreFails, Time), (*generator).failForLong},
 		{40, Of(ManyEndpoints), (*generator).resize},
+		{40, Of(ManyEndpoints, ChangeSlices), (*generator).changeBig},
 		{4, 0, (*generator).syncAgain},
 	}
 }
@@ -152,6 +158,9 @@ func (g *generator) reconfigure() {
 
 // syncPeriod is after what time kube-proxy syncs at the latest, if it is not told otherwise.
 const syncPeriod = 30 * time.Second
+
+// fullSyncPeriod is after what time kube-proxy writes everything again.
+const fullSyncPeriod = time.Hour
 
 // advance lets time pass: until the kernel, the proxier or a service forgets something, or nearly.
 func (g *generator) advance() {

@@ -61,6 +61,12 @@ func (g *generator) makeNodes(t *scenarios.Topology) {
 		if g.has.Has(TCPLiberal) && g.in(1, 2) {
 			one.Sysctls = map[string]string{"net.netfilter.nf_conntrack_tcp_be_liberal": "1"}
 		}
+		if g.has.Has(NoLocalhostNodePorts) && !g.options.OwnSysctls && g.in(1, 2) { // as a kube-proxy that served them leaves it
+			if one.Sysctls == nil {
+				one.Sysctls = map[string]string{}
+			}
+			one.Sysctls["net.ipv4.conf.all.route_localnet"] = "1"
+		}
 		g.nodes = append(g.nodes, n)
 		t.Nodes = append(t.Nodes, one)
 	}

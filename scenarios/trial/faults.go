@@ -41,16 +41,29 @@ func (r *run) faulty(f *scenarios.Fault) {
 		n.damage.flushed = n.damage.flushed || len(f.Flush) > 0
 		if slices.Contains(f.Flush, "filter") {
 			n.unfiltered = true
-			r.networkChanged()
 		}
 		for _, line := range f.Run {
-			if ownChain(line) {
+			if table, flushes := flushedTable(line); flushes {
+				n.damage.flushed = true
+				n.unfiltered = n.unfiltered || table == "filter"
+			} else if ownChain(line) {
 				n.damage.edited, n.damage.since, n.damage.late = true, r.passed, n.begun
 			} else {
 				n.damage.foreign = true
 			}
 		}
 	}
+	r.networkChanged()
+}
+
+// flushedTable is the table whose rules a command line takes away, and leaves its chains. That the jumps to them are gone, a proxier's
+// monitor notices.
+func flushedTable(line string) (table string, flushes bool) {
+	words := strings.Fields(line)
+	if len(words) != 4 || words[0] != "iptables" && words[0] != "ip6tables" || words[1] != "-t" || words[3] != "-F" {
+		return "", false
+	}
+	return words[2], words[2] == "nat" || words[2] == "filter"
 }
 
 // ownChain reports whether a command line changes only chains of the proxier's own.

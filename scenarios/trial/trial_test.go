@@ -172,6 +172,25 @@ func TestRulesChangedAfterASyncThatFailedInConntrackAlone(t *testing.T) {
 	assert.Empty(t, report.Findings)
 }
 
+// A proxier notices that the rules of a table are gone, though its chains are not.
+func TestTableEmptiedByHand(t *testing.T) {
+	for _, table := range []string{"nat", "filter"} {
+		s := read(t, cluster+"- fault: {run: [iptables -t "+table+" -F]}\n- {sync: true}\n")
+		report, err := Run(t.Context(), s, Options{})
+		require.NoError(t, err)
+		assert.Empty(t, report.Findings)
+
+		report, err = Run(t.Context(), s, Options{Proxier: wrapping(func(p node.Proxy) node.Proxy { return careless{p} })})
+		require.NoError(t, err)
+		assert.NotEmpty(t, report.Findings)
+	}
+}
+
+// careless does not look for a flush.
+type careless struct{ node.Proxy }
+
+func (careless) EnsureCanaries() error { return nil }
+
 // The first sync after a start writes everything, whatever was changed before.
 func TestRulesChangedBeforeAProxierStarts(t *testing.T) {
 	s := read(t, cluster+`
