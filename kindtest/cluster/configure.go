@@ -23,6 +23,9 @@ func (c *Cluster) startProxy(ctx context.Context) error {
 	if c.foreign {
 		return nil
 	}
+	if err := c.removePredecessor(ctx); err != nil {
+		return err
+	}
 	pods, _ := ranges(c.config.Family)
 	for _, node := range c.nodes {
 		if err := c.setConfiguration(node, &kubeproxy.KubeProxyConfiguration{ClusterCIDR: pods}); err != nil {
@@ -38,7 +41,7 @@ func (c *Cluster) startProxy(ctx context.Context) error {
 	if err := c.applyConfigurations(ctx); err != nil {
 		return err
 	}
-	if err := c.apply(ctx, proxyDaemonSet(c.config.Proxy.Name, c.proxyImage.String())); err != nil {
+	if err := c.apply(ctx, proxyDaemonSet(c.config.Proxy, c.proxyImage.String())); err != nil {
 		return err
 	}
 	return c.waitForProxies(ctx, c.nodeNames(), nil)

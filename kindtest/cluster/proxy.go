@@ -146,18 +146,18 @@ func configurationText(c *kubeproxy.KubeProxyConfiguration) (string, error) {
 
 // proxyDaemonSet runs a program as the service proxy of every node. It is on the node's network, and has all privileges for what is in
 // /proc/sys and for the tables of the kernel, as kubeadm's kube-proxy has.
-func proxyDaemonSet(program, image string) *appsv1.DaemonSet {
+func proxyDaemonSet(proxy Proxy, image string) *appsv1.DaemonSet {
 	labels := map[string]string{nameLabel: proxyName}
 	everywhere := intstr.FromString("100%")
 	return &appsv1.DaemonSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "DaemonSet"},
-		ObjectMeta: metav1.ObjectMeta{Name: proxyName, Namespace: proxyNamespace, Labels: labels},
+		ObjectMeta: metav1.ObjectMeta{Name: proxyName, Namespace: proxyNamespace, Labels: map[string]string{writerLabel: proxy.writer()}},
 		Spec: appsv1.DaemonSetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			UpdateStrategy: appsv1.DaemonSetUpdateStrategy{
 				Type: appsv1.RollingUpdateDaemonSetStrategyType, RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: &everywhere},
 			},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: proxyPod(program, image)},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: proxyPod(proxy.Name, image)},
 		},
 	}
 }

@@ -58,7 +58,7 @@ func TestRestartsAreInTheFileOnly(t *testing.T) {
 }
 
 func TestDaemonSetRunsTheProgramWithTheNodesTools(t *testing.T) {
-	pod := proxyDaemonSet(Chainwalk, "localhost/chainwalk:1").Spec.Template.Spec
+	pod := proxyDaemonSet(Proxy{Name: Chainwalk, Mode: "iptables"}, "localhost/chainwalk:1").Spec.Template.Spec
 	assert.True(t, pod.HostNetwork)
 	assert.Equal(t, "service-proxy", pod.ServiceAccountName)
 	container := pod.Containers[0]

@@ -1,0 +1,50 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// writerLabel says on the proxy's DaemonSet which proxy it is, and in which mode.
+const writerLabel = "chainwalk.dev/proxy"
+
+// writer is the value of the label.
+func (p Proxy) writer() string { return p.Name + "-" + p.Mode }
+
+// removePredecessor takes away a proxy that an earlier run has left, if it is another one, and the rules that it wrote: a proxy does not
+// know what others leave behind.
+func (c *Cluster) removePredecessor(ctx context.Context) error {
+	sets := c.client.AppsV1().DaemonSets(proxyNamespace)
+	set, err := sets.Get(ctx, proxyName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || set.Labels[writerLabel] == c.config.Proxy.writer() {
+		return err
+	}
+	if err := sets.Delete(ctx, proxyName, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	err = until(ctx, func(ctx context.Context) (string, error) {
+		list, err := c.client.CoreV1().Pods(proxyNamespace).List(ctx, metav1.ListOptions{LabelSelector: c.proxySelector()})
+		if err != nil || len(list.Items) == 0 {
+			return "", err
+		}
+		return fmt.Sprintf("%d pods of the earlier proxy are there", len(list.Items)), nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.inAll(ctx, func(Node) string { return cleanupScript })
+}
+
+// cleanupScript removes the rules of kube-proxy in its modes iptables and nftables. chainwalk's are those of iptables.
+const cleanupScript = `set -eu
+` + programPath + ` proxy --cleanup
+for family in ip ip6; do
+	if nft list table $family kube-proxy >/dev/null 2>&1; then nft delete table $family kube-proxy; fi
+done
+`
