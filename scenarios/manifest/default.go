@@ -14,6 +14,7 @@ func setDefaults(o runtime.Object) {
 	switch obj := o.(type) {
 	case *corev1.Service:
 		serviceDefaults(obj)
+		ingressDefaults(obj)
 	case *discoveryv1.EndpointSlice:
 		sliceDefaults(obj)
 	}
@@ -43,6 +44,19 @@ func serviceDefaults(svc *corev1.Service) {
 		set(&s.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster)
 	}
 	addressDefaults(s)
+}
+
+// ingressDefaults are those of a load balancer's addresses.
+func ingressDefaults(svc *corev1.Service) {
+	if svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		return
+	}
+	for i := range svc.Status.LoadBalancer.Ingress {
+		ingress := &svc.Status.LoadBalancer.Ingress[i]
+		if ingress.IP != "" && ingress.IPMode == nil {
+			ingress.IPMode = pointer(corev1.LoadBalancerIPModeVIP)
+		}
+	}
 }
 
 func affinityDefaults(s *corev1.ServiceSpec) {

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	yamlv3 "go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"sigs.k8s.io/yaml"
@@ -73,6 +74,27 @@ func TestDefaultsAreTheAPIServers(t *testing.T) {
 	slice := objects[1].Object.(*discoveryv1.EndpointSlice)
 	assert.Equal(t, "", *slice.Ports[0].Name)
 	assert.Equal(t, corev1.ProtocolTCP, *slice.Ports[0].Protocol)
+}
+
+func TestAddressesOfLoadBalancersAreVIPs(t *testing.T) {
+	objects, err := ReadObjects("in.yaml", strings.NewReader(`
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {type: LoadBalancer, clusterIP: 172.30.0.41, ports: [{port: 80}]}
+status: {loadBalancer: {ingress: [{ip: 1.2.3.4}, {ip: 1.2.3.5, ipMode: Proxy}, {hostname: lb.example}]}}
+`))
+	require.NoError(t, err)
+	ingress := objects[0].Object.(*corev1.Service).Status.LoadBalancer.Ingress
+	assert.Equal(t, corev1.LoadBalancerIPModeVIP, *ingress[0].IPMode)
+	assert.Equal(t, corev1.LoadBalancerIPModeProxy, *ingress[1].IPMode)
+	assert.Nil(t, ingress[2].IPMode, "there is no address")
+	plain, err := objects[0].Plain()
+	require.NoError(t, err)
+	text, err := yamlv3.Marshal(plain)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "VIP", "it is filled in again")
+	assert.Contains(t, string(text), "Proxy")
 }
 
 // TestDecodesAsTheAPIMachineryDoes holds the node decoder to the decoder that

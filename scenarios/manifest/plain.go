@@ -89,15 +89,20 @@ func (o Object) readAs(fields map[string]any) error {
 func defaulted() []string {
 	return []string{
 		"namespace", "type", "sessionAffinity", "timeoutSeconds", "clientIP", "sessionAffinityConfig", "protocol", "targetPort", "name",
-		"internalTrafficPolicy", "externalTrafficPolicy", "ipFamilies", "clusterIPs", "clusterIP",
+		"internalTrafficPolicy", "externalTrafficPolicy", "ipFamilies", "clusterIPs", "clusterIP", "ipMode",
 	}
+}
+
+// parents are the fields below which something is filled in.
+func parents() []string {
+	return []string{"metadata", "spec", "ports", "sessionAffinityConfig", "clientIP", "status", "loadBalancer", "ingress"}
 }
 
 // shorten takes the fields out that are filled in again.
 func (o Object) shorten(whole map[string]any, value any) {
 	switch v := value.(type) {
 	case map[string]any:
-		for _, key := range []string{"metadata", "spec", "ports", "sessionAffinityConfig", "clientIP"} { // nothing is filled in elsewhere
+		for _, key := range parents() {
 			o.shorten(whole, v[key])
 		}
 		for _, key := range defaulted() {
