@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets track-record mutate peer hunt verify kind-node-image kind-binaries kind-engine
+.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets track-record mutate peer hunt verify kind-node-image kind-binaries apiserver-test kind-engine
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -125,6 +125,9 @@ kind-node-image: ## build the node image for kind from Debian packages and Go mo
 
 kind-binaries: ## build Kubernetes and etcd for the node image and for apiserver-test, and print their folder
 	$(GO) run ./kindtest/nodeimage/build -binaries
+
+apiserver-test: kind-binaries ## run the proxier and the scenarios' objects against a real API server on loopback; skips forbidden
+	CHAINWALK_APISERVER=1 $(GO) test -count=1 -timeout 20m ./kindtest/apiserver
 
 kind-engine: ## start a Docker engine where the machine has one that nothing starts; root on Linux
 	$(GO) run ./kindtest/nodeimage/engine

@@ -3,6 +3,7 @@ package nodeimage
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -66,8 +67,8 @@ func folderOf(cache, name string, k key) string {
 
 // keep has make fill the folder of a product unless it is there already. A folder is there only when it is complete. Products of the same
 // name with other keys are removed: what is wanted again is built again.
-func keep(cache, name string, k key, make func(folder string) error) (string, error) {
-	folder := folderOf(cache, name, k)
+func keep(cache, name string, k key, make func(folder string) error) (folder string, err error) {
+	folder = folderOf(cache, name, k)
 	if _, err := os.Stat(folder); err == nil {
 		return folder, nil
 	}
@@ -78,7 +79,7 @@ func keep(cache, name string, k key, make func(folder string) error) (string, er
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(next)
+	defer func() { err = errors.Join(err, os.RemoveAll(next)) }() // renamed by then if all went well
 	if err := os.Chmod(next, 0o755); err != nil {
 		return "", err
 	}

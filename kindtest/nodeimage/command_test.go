@@ -34,7 +34,7 @@ func TestCommandEndsWithItsChildren(t *testing.T) {
 	go func() {
 		_, _ = feed.Write([]byte("go\n")) // returns when somebody reads
 		cancel()
-		feed.Close()
+		_ = feed.Close()
 	}()
 	// The child holds the pipe of the output: run would wait for it if it lived on.
 	_, err := command{argv: []string{"sh", "-c", "sleep 600 & read line; wait"}, stdin: in}.run(ctx)

@@ -30,8 +30,8 @@ var dropped = []string{
 }
 
 // importDebian makes an image of Debian's packages, unless Docker has it, and returns its name.
-func importDebian(ctx context.Context, o Options) (string, error) {
-	tag := debianTag(o.Mirror)
+func importDebian(ctx context.Context, o Options) (tag string, err error) {
+	tag = debianTag(o.Mirror)
 	if _, err := docker(ctx, nil, "image", "inspect", "--format", "{{.Id}}", tag); err == nil {
 		return tag, nil
 	}
@@ -43,7 +43,7 @@ func importDebian(ctx context.Context, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(root)
+	defer func() { err = errors.Join(err, os.RemoveAll(root)) }()
 	if err := debootstrap(ctx, root, o.Mirror); err != nil {
 		return "", err
 	}
@@ -99,6 +99,6 @@ func importTree(ctx context.Context, root, tag string) error {
 		done <- err
 	}()
 	_, err := docker(ctx, archive, "import", "-", tag)
-	archive.Close() // lets tar end if Docker did before
+	_ = archive.Close() // lets tar end if Docker did before
 	return errors.Join(err, <-done)
 }

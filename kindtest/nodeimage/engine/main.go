@@ -97,7 +97,7 @@ func (o *options) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	// It outlives this command, and hears no Ctrl-C.
 	engine := exec.Command(daemon, "--add-runtime", "bounded="+runtime, "--default-runtime", "bounded", "--pidfile", o.pidFile())
 	engine.Stdout, engine.Stderr = log, log
