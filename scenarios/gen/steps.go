@@ -37,7 +37,7 @@ func events() []event {
 		{8, Of(ChangeServices, SeveralServices), (*generator).addService},
 		{10, Of(Recreate), (*generator).recreate},
 		{8, Of(NodeLabels, Zones), (*generator).relabel},
-		{20, Of(NodeLabels, Zones, ZoneHints), (*generator).relabel},
+		{40, Of(NodeLabels, Zones, ZoneHints), (*generator).relabel},
 		{8, Of(NodeMoves), (*generator).renumber},
 		{30, Of(NodeMoves, NodePortAddresses, NodePorts), (*generator).renumber},
 		{12, Of(PodsStop), (*generator).stopPod},
