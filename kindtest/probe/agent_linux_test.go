@@ -283,16 +283,23 @@ func TestKeptConnection(t *testing.T) {
 	assert.Equal(t, Answered, speak("client", scenarios.SideClient, scenarios.PacketFIN).End)
 	fin := came("server", scenarios.PacketFIN, 0)
 	assert.Equal(t, scenarios.SideServer, fin.Side)
+	assert.Equal(t, Sent, speak("server", scenarios.SideServer, scenarios.PacketData).End, "the client says no more")
+	got, err := c.Arrivals(ctx, "client", Arrived{Conn: "old", Kind: scenarios.PacketData, After: 1, Wait: 5 * time.Second})
+	require.NoError(t, err)
+	require.Len(t, got, 1, "and hears it all the same")
 	assert.Equal(t, Answered, speak("server", scenarios.SideServer, scenarios.PacketFIN).End)
 
 	open()
 	assert.Equal(t, Sent, speak("server", scenarios.SideServer, scenarios.PacketRST).End)
 	rst := came("client", scenarios.PacketRST, 0)
 	assert.Equal(t, at, rst.Client)
+	after := speak("client", scenarios.SideClient, scenarios.PacketData)
+	assert.Equal(t, Refused, after.End, "it stays reset")
+	assert.Equal(t, "tcp-reset", after.With)
 
 	require.NoError(t, c.Drop(ctx, "client", "old", scenarios.SideClient))
 	require.NoError(t, c.Drop(ctx, "client", "old", scenarios.SideClient), "it is gone already")
-	_, err := c.Speak(ctx, "client", Speech{Conn: "old", Side: scenarios.SideClient, Kind: scenarios.PacketData})
+	_, err = c.Speak(ctx, "client", Speech{Conn: "old", Side: scenarios.SideClient, Kind: scenarios.PacketData})
 	require.ErrorContains(t, err, "no connection of that name")
 }
 

@@ -47,7 +47,8 @@ const (
 	Silent End = "silent"
 	// Failed: the client's own kernel sent nothing, as there is no route or the port is taken; Why says it.
 	Failed End = "failed"
-	// Sent: it was sent and has no answer to wait for (a reset, a packet out of the window).
+	// Sent: it was sent and has no answer to wait for (a reset, a packet out of the window, data
+	// for an end that has sent its FIN).
 	Sent End = "sent"
 )
 

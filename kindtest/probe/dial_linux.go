@@ -136,9 +136,9 @@ func (a *Agent) speak(ctx context.Context, s Speech) (Result, error) {
 
 // segmenter is a transport that has more to say than messages.
 type segmenter interface {
-	finish(ctx context.Context) Result
-	reset() Result
-	outOfWindow() (Result, error)
+	sendFIN(ctx context.Context) Result
+	sendReset() Result
+	sendOutOfWindow() (Result, error)
 }
 
 func (p *peer) speak(ctx context.Context, kind scenarios.PacketKind, timeout time.Duration) (Result, error) {
@@ -153,11 +153,11 @@ func (p *peer) speak(ctx context.Context, kind scenarios.PacketKind, timeout tim
 	defer cancel()
 	switch kind {
 	case scenarios.PacketFIN:
-		return way.finish(ctx), nil
+		return way.sendFIN(ctx), nil
 	case scenarios.PacketRST:
-		return way.reset(), nil
+		return way.sendReset(), nil
 	case scenarios.PacketOutOfWindow:
-		return way.outOfWindow()
+		return way.sendOutOfWindow()
 	}
 	return Result{}, fmt.Errorf("%q is no kind of packet: want data, fin, rst or outOfWindow", kind)
 }

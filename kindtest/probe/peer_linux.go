@@ -18,6 +18,8 @@ type peer struct {
 	// remote is the other end's address as this end sees it.
 	remote netip.AddrPort
 	way    transport
+	// over is what each question gets from here on, once nothing more comes from the other end. The agent's lock guards it.
+	over *Result
 }
 
 // transport carries a peer's messages.
@@ -41,27 +43,49 @@ const (
 func (p *peer) ask(ctx context.Context, timeout time.Duration) Result {
 	token := p.agent.token()
 	answered := make(chan Result, 1)
-	p.agent.await(token, waiter{p, answered})
+	over := p.agent.await(token, waiter{p, answered})
 	defer p.agent.forget(token)
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	result := Result{End: Silent}
-	if err := p.way.send(message{Question: token, Keep: p.end.conn}.line()); err != nil {
-		result = Result{End: Failed, Why: err.Error()}
+	var result Result
+	if over != nil && (p.end.conn == "" || over.End != Answered) {
+		result = *over
 	} else {
-		select {
-		case result = <-answered:
-		case <-ctx.Done():
-		}
+		result = p.askNow(ctx, timeout, token, answered, over != nil)
 	}
 	result.Token, result.From = token, p.local
 	return result
 }
 
-func (a *Agent) await(token string, w waiter) {
+// askNow sends a question. Who has said that it says no more is asked, too, but gives no answer.
+func (p *peer) askNow(ctx context.Context, timeout time.Duration, token string, answered <-chan Result, deaf bool) Result {
+	if err := p.way.send(message{Question: token, Keep: p.end.conn}.line()); err != nil {
+		select {
+		case result := <-answered: // what ended the connection is known better
+			return result
+		default:
+			return Result{End: Failed, Why: err.Error()}
+		}
+	}
+	if deaf {
+		return Result{End: Sent}
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	select {
+	case result := <-answered:
+		return result
+	case <-ctx.Done():
+		return Result{End: Silent}
+	}
+}
+
+// await makes a place for an answer. It says what there is instead if none comes.
+func (a *Agent) await(token string, w waiter) (over *Result) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.waiting[token] = w
+	if w.of.over == nil {
+		a.waiting[token] = w
+	}
+	return w.of.over
 }
 
 func (a *Agent) forget(token string) {
@@ -79,6 +103,16 @@ func (a *Agent) hand(token string, r Result) {
 	if ok {
 		w.got <- r
 	}
+}
+
+// finish gives those who wait, and all who ask later, what came as the last thing of all.
+func (p *peer) finish(r Result) {
+	p.agent.mu.Lock()
+	if p.over == nil {
+		p.over = &r
+	}
+	p.agent.mu.Unlock()
+	p.fail(r)
 }
 
 // fail gives all who wait for an answer by this peer what came in its place.

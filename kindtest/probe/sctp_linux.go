@@ -206,7 +206,7 @@ func (h *sctpHost) take(c *raw.Capture, data []byte) {
 		delete(h.associations, key)
 		h.mu.Unlock()
 		served.p.note(scenarios.PacketRST, "", at, from)
-		served.p.fail(Result{End: Refused, With: withAbort})
+		served.p.finish(Result{End: Refused, With: withAbort})
 	}
 }
 
@@ -321,9 +321,15 @@ func (w *sctpWay) settle(r Result) {
 	}
 }
 
+// fail tells of an ICMP error, after which an association goes on.
 func (w *sctpWay) fail(r Result) {
 	w.settle(r)
 	w.p.fail(r)
+}
+
+func (w *sctpWay) finish(r Result) {
+	w.settle(r)
+	w.p.finish(r)
 }
 
 // take is what a client does with a packet.
@@ -339,7 +345,7 @@ func (w *sctpWay) take(c *raw.Capture, data []byte) {
 		w.settle(Result{End: Answered})
 	case packetsim.SCTPAbort:
 		w.p.note(scenarios.PacketRST, "", w.p.local, w.p.remote)
-		w.fail(Result{End: Refused, With: withAbort})
+		w.finish(Result{End: Refused, With: withAbort})
 	case packetsim.SCTPData:
 		w.p.takeText(data)
 	}

@@ -120,7 +120,7 @@ func (w *tcpWay) talk() {
 	for lines.Scan() {
 		m, err := parseMessage(lines.Bytes())
 		if err != nil {
-			p.fail(Result{End: Answered, Why: fmt.Sprintf("it is no agent that says %.40q", lines.Text())})
+			p.finish(Result{End: Answered, Why: fmt.Sprintf("it is no agent that says %.40q", lines.Text())})
 			w.end(byReset)
 			return
 		}
@@ -129,14 +129,15 @@ func (w *tcpWay) talk() {
 	switch err := lines.Err(); {
 	case err == nil:
 		p.note(scenarios.PacketFIN, "", p.local, p.remote)
-		p.fail(Result{End: Answered, Why: "the other end closes the connection without an answer"})
+		p.finish(Result{End: Answered, Why: "the other end closes the connection without an answer"})
 	case errors.Is(err, net.ErrClosed):
+		p.finish(Result{End: Failed, Why: err.Error()})
 		return
 	case errors.Is(err, unix.ECONNRESET):
 		p.note(scenarios.PacketRST, "", p.local, p.remote)
-		p.fail(errorOf(err))
+		p.finish(errorOf(err))
 	default:
-		p.fail(errorOf(err))
+		p.finish(errorOf(err))
 	}
 	if p.end.conn == "" {
 		w.end(normally)
@@ -177,8 +178,8 @@ func (w *tcpWay) control(f func(fd int) error) error {
 // lookAgain is how often the kernel is asked whether a FIN was acknowledged, of which it tells nobody.
 const lookAgain = 2 * time.Millisecond
 
-// finish sends a FIN, and waits until it is acknowledged.
-func (w *tcpWay) finish(ctx context.Context) Result {
+// sendFIN sends a FIN, and waits until it is acknowledged.
+func (w *tcpWay) sendFIN(ctx context.Context) Result {
 	if err := w.conn.CloseWrite(); err != nil {
 		return Result{End: Failed, Why: err.Error()}
 	}
@@ -236,8 +237,8 @@ func (w *tcpWay) closed() Result {
 	return result
 }
 
-// reset sends a reset.
-func (w *tcpWay) reset() Result {
+// sendReset sends a reset.
+func (w *tcpWay) sendReset() Result {
 	w.end(byReset)
 	return Result{End: Sent}
 }
@@ -245,8 +246,8 @@ func (w *tcpWay) reset() Result {
 // outOfWindow is how far from its place a segment is that no window holds.
 const outOfWindow = 1 << 30
 
-// outOfWindow sends a segment that the other end does not expect, beside the socket.
-func (w *tcpWay) outOfWindow() (Result, error) {
+// sendOutOfWindow sends a segment that the other end does not expect, beside the socket.
+func (w *tcpWay) sendOutOfWindow() (Result, error) {
 	var seq, ack uint32
 	err := w.control(func(fd int) (err error) {
 		seq, ack, err = socket.Numbers(fd)
