@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets track-record mutate peer hunt verify kind-node-image kind-binaries apiserver-test kind-engine
+.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets track-record mutate peer hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,15 @@ hunt: ## play HUNT_RUNS (3000) generated cases (SEED=1) with kube-proxy's own pr
 
 bench-peer: ## measure time, bytes and memory beside kube-proxy's own proxier in one run
 	cd proxier/upstream && $(GO) run ./cmd/bench
+
+E2E_OUT ?= bin/kind-e2e
+E2E_FLAGS = -out $(E2E_OUT) $(if $(KEEP),-keep) $(if $(CLUSTER),-cluster $(CLUSTER)) $(if $(NODE_IMAGE),-image $(NODE_IMAGE)) $(if $(PROXY),-proxy $(PROXY)) \
+	$(if $(MODE),-mode $(MODE)) $(if $(TOOL),-tool $(TOOL)) $(if $(FAMILY),-family $(FAMILY)) $(if $(FAULT),-fault $(FAULT)) $(if $(ONLY),-only $(ONLY))
+kind-e2e: ## run the scenarios, and changes under traffic, on a kind cluster: expected, predicted, happened (docs/kind.md: PROXY, MODE, TOOL, FAMILY, FAULT, KEEP, CLUSTER, NODE_IMAGE, E2E_CASES)
+	$(GO) run ./kindtest/e2e $(E2E_FLAGS) $(E2E_CASES)
+
+kind-join: ## put the reports REPORTS of make kind-e2e beside one another, and list where they differ
+	$(GO) run ./kindtest/e2e -join $(REPORTS)
 
 kind-node-image: ## build the node image for kind from Debian packages and Go modules; root on Linux, debootstrap, Docker (docs/kind.md)
 	$(GO) run ./kindtest/nodeimage/build

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/internal/overlay"
+	"github.com/chainwalk/chainwalk/kindtest/cluster"
+	"github.com/chainwalk/chainwalk/kindtest/nodeimage"
+	"github.com/chainwalk/chainwalk/scenarios/trackrecord"
+)
+
+// buildStatic builds chainwalk for the nodes, which may have no C library.
+func buildStatic(ctx context.Context, root, path string, flags ...string) error {
+	arguments := append(append([]string{"build", "-trimpath"}, flags...), "-o", path, "./cmd/chainwalk")
+	build := exec.CommandContext(ctx, "go", arguments...)
+	build.Dir = root
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	if output, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build chainwalk for the nodes: %w\n%s", err, output)
+	}
+	return nil
+}
+
+// buildFaulty builds chainwalk with a fault that is always on.
+func buildFaulty(ctx context.Context, root, path, fault string) error {
+	o, err := trackrecord.Overlay(root)
+	if err == nil {
+		err = trackrecord.SwitchOn(o, fault)
+	}
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "chainwalk-fault-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // of the temporary folder
+	file, err := o.Write(folder)
+	if err != nil {
+		return err
+	}
+	return buildStatic(ctx, root, path, "-overlay", file)
+}
+
+// faultOf is the one fault of the track record whose name begins so.
+func faultOf(begin string) (string, error) {
+	var found []string
+	for _, f := range trackrecord.Faults() {
+		if f.Name == begin {
+			return begin, nil
+		}
+		if strings.HasPrefix(f.Name, begin) {
+			found = append(found, f.Name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("there is no fault %q: docs/track-record.md has them all", begin)
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("the fault %q is one of %s", begin, strings.Join(found, ", "))
+}
+
+// binaries builds what the nodes run: the harness's part, and the proxy. The latter is the same unless it has a fault, or is another one: then
+// it is the kube-proxy that was built here if the node image was, and otherwise empty, which is the node image's own.
+func (o *options) binaries(ctx context.Context) (own, proxy string, err error) {
+	root, err := overlay.Root()
+	if err != nil {
+		return "", "", err
+	}
+	folder, err := filepath.Abs(o.folder)
+	if err != nil {
+		return "", "", err
+	}
+	own = filepath.Join(folder, "chainwalk")
+	if err := buildStatic(ctx, root, own); err != nil {
+		return "", "", err
+	}
+	switch {
+	case o.fault != "":
+		proxy = filepath.Join(folder, "chainwalk-"+o.fault)
+		return own, proxy, buildFaulty(ctx, root, proxy, o.fault)
+	case o.proxy == cluster.KubeProxy && o.image == nodeimage.Tag:
+		cache, err := nodeimage.Cache()
+		if err != nil {
+			return "", "", err
+		}
+		built, err := nodeimage.BuiltBinaries(ctx, root, cache)
+		return own, built.Path("kube-proxy"), err
+	case o.proxy == cluster.KubeProxy:
+		return own, "", nil
+	}
+	return own, own, nil
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// joinFiles puts reports beside one another.
+func joinFiles(out io.Writer, paths []string) (held bool, err error) {
+	var all []*report
+	for _, path := range paths {
+		r, err := readReport(path)
+		if err != nil {
+			return false, err
+		}
+		all = append(all, r)
+	}
+	writeTable(out, all)
+	differences := differencesOf(all)
+	fmt.Fprintf(out, "\n%d differences\n", len(differences))
+	for _, d := range differences {
+		fmt.Fprintf(out, "\n- %s: %s (%s)\n", d.scenario, d.probe, d.packet)
+		for i, outcomes := range d.outcomes {
+			fmt.Fprintf(out, "  - %s: %s\n", all[i].title(), strings.Join(outcomes, "; "))
+		}
+	}
+	return len(differences) == 0, nil
+}
+
+// writeTable writes scenarios and changes by proxy, as Markdown.
+func writeTable(out io.Writer, all []*report) {
+	row := func(cells ...string) {
+		for i := range cells {
+			cells[i] = strings.ReplaceAll(strings.ReplaceAll(cells[i], "\n", " "), "|", "\\|")
+		}
+		fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | "))
+	}
+	titles, rule := []string{"scenario"}, []string{"---"}
+	for _, r := range all {
+		titles, rule = append(titles, r.title()), append(rule, "---")
+	}
+	row(titles...)
+	row(rule...)
+	for _, name := range namesOf(all, func(r *report) []scenarioRow { return r.Scenarios }, func(s scenarioRow) string { return s.File }) {
+		cells := []string{name}
+		for _, r := range all {
+			cells = append(cells, r.scenario(name).cell())
+		}
+		row(cells...)
+	}
+	for _, name := range namesOf(all, func(r *report) []changeRow { return r.Changes }, func(c changeRow) string { return c.Name }) {
+		cells := []string{"under traffic: " + name}
+		for _, r := range all {
+			cells = append(cells, r.change(name))
+		}
+		row(cells...)
+	}
+}
+
+// namesOf are the names of rows of all reports, in order of appearance.
+func namesOf[T any](all []*report, rows func(*report) []T, name func(T) string) []string {
+	var out []string
+	for _, r := range all {
+		for _, row := range rows(r) {
+			if n := name(row); !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// scenario is the row of a file, nil if the report has none.
+func (r *report) scenario(file string) *scenarioRow {
+	for i := range r.Scenarios {
+		if r.Scenarios[i].File == file {
+			return &r.Scenarios[i]
+		}
+	}
+	return nil
+}
+
+func (r *report) change(name string) string {
+	for i := range r.Changes {
+		if c := &r.Changes[i]; c.Name == name && c.Result == resultHeld {
+			return c.Result
+		} else if c.Name == name {
+			return c.Result + ": " + c.Told
+		}
+	}
+	return ""
+}
+
+// cell is a row as one proxy's cell.
+func (s *scenarioRow) cell() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Result == resultNotRun:
+		return "not run: " + s.Why
+	case s.Result == resultHeld:
+		return fmt.Sprintf("ok (%d probes)", len(s.Probes))
+	}
+	wrong := 0
+	for i := range s.Probes {
+		if s.Probes[i].Wrong != "" {
+			wrong++
+		}
+	}
+	return fmt.Sprintf("**failed** (%d of %d probes)", wrong, len(s.Probes))
+}
+
+// difference is a probe of which not all reports have the same outcomes.
+type difference struct {
+	scenario, probe, packet string
+	outcomes                [][]string // by report
+}
+
+// manyOutcomes is as many outcomes of one probe as a hundred tries are sure to show. Where there are more, only their kinds are compared.
+const manyOutcomes = 6
+
+// differencesOf compares the probes that all reports have.
+func differencesOf(all []*report) []difference {
+	var out []difference
+	first := all[0]
+	for i := range first.Scenarios {
+		s := &first.Scenarios[i]
+		for j := range s.Probes {
+			if d, ok := differenceAt(all, s.File, s.Probes[j].At, j); ok {
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}
+
+// differenceAt compares a probe of a file by its place and number; false if a report has no such probe, or all have the same.
+func differenceAt(all []*report, file, at string, number int) (difference, bool) {
+	var d difference
+	var compared [][]string
+	many := false
+	for _, r := range all {
+		s := r.scenario(file)
+		if s == nil || number >= len(s.Probes) || s.Probes[number].At != at {
+			return d, false
+		}
+		p := &s.Probes[number]
+		d.scenario, d.probe, d.packet = s.Name, p.Name, p.Packet
+		d.outcomes = append(d.outcomes, p.Outcomes)
+		many = many || len(p.Outcomes) > manyOutcomes
+	}
+	for _, outcomes := range d.outcomes {
+		if many {
+			outcomes = kindsOf(outcomes)
+		}
+		compared = append(compared, outcomes)
+	}
+	differs := slices.ContainsFunc(compared[1:], func(o []string) bool { return !slices.Equal(o, compared[0]) })
+	return d, differs
+}
+
+// kindsOf are outcomes but for who answered.
+func kindsOf(outcomes []string) []string {
+	var out []string
+	for _, o := range outcomes {
+		kind, _, _ := strings.Cut(o, " by ")
+		out = append(out, kind)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

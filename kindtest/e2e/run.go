@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/chainwalk/chainwalk/internal/overlay"
+	"github.com/chainwalk/chainwalk/kindtest/cluster"
+	"github.com/chainwalk/chainwalk/kindtest/foretell"
+	"github.com/chainwalk/chainwalk/kindtest/kind"
+	"github.com/chainwalk/chainwalk/kindtest/traffic"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+// shipped is the folder of the shipped scenarios in this module.
+const shipped = "scenarios/testdata"
+
+// cleanupTime is how long taking the cluster down and keeping what it was like may take, also after an interrupt.
+const cleanupTime = 2 * time.Minute
+
+// look is one run, from the build to the report.
+func (o *options) look(ctx context.Context, files []string, out io.Writer) (held bool, err error) {
+	if o.fault != "" {
+		if o.fault, err = faultOf(o.fault); err != nil {
+			return false, err
+		}
+	}
+	all, err := load(files)
+	if err != nil {
+		return false, err
+	}
+	if err := os.MkdirAll(o.folder, 0o755); err != nil {
+		return false, err
+	}
+	r := &run{options: o, out: out, began: time.Now(), all: len(files) == 0}
+	r.report = report{Version: reportVersion, Proxy: o.proxy, Mode: o.mode, Tool: o.tool, Family: o.family, Fault: o.fault}
+	if err := r.start(ctx); err != nil {
+		return false, err
+	}
+	held, err = r.judge(ctx, all)
+	return held, errors.Join(err, r.end(ctx, held && err == nil))
+}
+
+// load reads the scenario files, or all shipped ones.
+func load(files []string) ([]*scenarios.Scenario, error) {
+	if len(files) > 0 {
+		return scenarios.Load(files...)
+	}
+	root, err := overlay.Root()
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.Load(filepath.Join(root, shipped))
+}
+
+// run is one run.
+type run struct {
+	*options
+	out      io.Writer
+	began    time.Time
+	all      bool // all shipped files are run
+	cluster  *cluster.Cluster
+	machines machines
+	kind     *kind.Backend
+	backend  *foretell.Backend
+	report   report
+}
+
+// start builds what the nodes run and makes the cluster.
+func (r *run) start(ctx context.Context) error {
+	if r.image == "" && r.options.cluster == "" {
+		r.image = nodeImage(ctx)
+	}
+	r.report.Image = r.image
+	r.say("building the static binary")
+	own, proxy, err := r.binaries(ctx)
+	if err != nil {
+		return err
+	}
+	r.cluster, err = cluster.Start(ctx, cluster.Config{
+		Name: r.options.cluster, Existing: r.options.cluster != "", Keep: r.keep, Image: r.image, Family: scenarios.IPFamily(r.family),
+		Workers: r.workers, Tool: scenarios.Tool(r.tool), Binary: own, Progress: r.out,
+		Proxy: cluster.Proxy{Name: r.proxy, Mode: r.mode, Binary: proxy},
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.connect(ctx); err != nil {
+		return errors.Join(err, r.end(ctx, false))
+	}
+	return nil
+}
+
+// connect takes the cluster into the hands of the backend.
+func (r *run) connect(ctx context.Context) error {
+	var err error
+	if r.machines, err = relays(ctx, r.cluster); err != nil {
+		return err
+	}
+	if r.kind, err = kind.New(ctx, r.cluster, kind.Options{}); err != nil {
+		return err
+	}
+	none := ""
+	if r.mode != "iptables" {
+		none = fmt.Sprintf("%s is in mode %s, and only rules of iptables can be walked", r.proxy, r.mode)
+	}
+	r.backend = foretell.New(r.kind, r.machines, none)
+	return nil
+}
+
+// judge runs the scenarios and the changes, and writes the report.
+func (r *run) judge(ctx context.Context, all []*scenarios.Scenario) (held bool, err error) {
+	if r.only != partChanges {
+		r.scenarios(ctx, all)
+	}
+	if r.only != partScenarios && ctx.Err() == nil {
+		r.changes(ctx)
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	r.report.Seconds = time.Since(r.began).Seconds()
+	r.report.FalseAlarm = r.backend.FalseAlarm()
+	path, err := r.report.writeFiles(r.folder, r.name())
+	if err != nil {
+		return false, err
+	}
+	r.report.writeSummary(r.out)
+	r.say("report: %s", path)
+	t := r.report.totals()
+	if r.all && r.only != partChanges && !t.enough() {
+		r.say("too few scenarios ran: %d of %d, want %d of 100", t.ran, t.all, leastShare)
+		return false, nil
+	}
+	return t.failed == 0 && t.changes == t.changesHeld, nil
+}
+
+// scenarios runs all of them, one after the other.
+func (r *run) scenarios(ctx context.Context, all []*scenarios.Scenario) {
+	for _, s := range all {
+		if ctx.Err() != nil {
+			return
+		}
+		began := time.Now()
+		result := scenarios.Run(ctx, s, r.backend)
+		if ctx.Err() != nil {
+			return
+		}
+		var sound *scenarios.Result
+		if result.Failed() {
+			sound = scenarios.Run(ctx, s, sim.Backend{})
+		}
+		row := rowOf(result, sound)
+		r.report.Scenarios = append(r.report.Scenarios, row)
+		r.tell(result, &row, time.Since(began))
+	}
+}
+
+// tell prints what came of a scenario: a line, and of what failed the three columns, the packet's way and the rules that make the difference.
+func (r *run) tell(result *scenarios.Result, row *scenarioRow, took time.Duration) {
+	if row.Result == resultNotRun {
+		return
+	}
+	r.say("%-6s %s (%s, %d probes, %.1f s)", row.Result, row.Name, row.File, len(row.Probes), took.Seconds())
+	if row.Result == resultHeld {
+		return
+	}
+	if err := scenarios.WriteText(r.out, []*scenarios.Result{result}, scenarios.WaysNone); err != nil {
+		r.say("%v", err)
+	}
+	for i := range row.Probes {
+		for _, rule := range row.Probes[i].Rules {
+			r.say("  %s: %s", row.Probes[i].Name, rule)
+		}
+	}
+}
+
+// changes runs what changes under traffic.
+func (r *run) changes(ctx context.Context) {
+	for _, change := range traffic.Changes() {
+		if ctx.Err() != nil {
+			return
+		}
+		row := changeRow{Name: change.Name, Result: resultHeld}
+		told, err := change.Run(ctx, traffic.Bench{Cluster: r.cluster, Machine: r.machines.machine, Mode: r.mode})
+		row.Told = told
+		if err != nil {
+			row.Result, row.Told = resultFailed, err.Error()
+		}
+		r.report.Changes = append(r.report.Changes, row)
+		r.say("%-6s under traffic: %s: %s", row.Result, row.Name, row.Told)
+	}
+}
+
+// end keeps what the nodes are like if something failed, and takes the cluster down.
+func (r *run) end(ctx context.Context, held bool) error {
+	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	var errs []error
+	if !held && ctx.Err() == nil {
+		folder := filepath.Join(r.folder, r.name()+"-artifacts")
+		errs = append(errs, os.RemoveAll(folder), r.cluster.Export(cleanup, folder))
+		r.say("what the nodes are like: %s", folder)
+	}
+	if r.kind != nil {
+		errs = append(errs, r.kind.Close(cleanup))
+	}
+	return errors.Join(append(errs, r.machines.close(), r.cluster.Close(cleanup))...)
+}
+
+func (r *run) say(format string, values ...any) { fmt.Fprintf(r.out, format+"\n", values...) }

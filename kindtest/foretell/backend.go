@@ -1,0 +1,195 @@
+package foretell
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"github.com/chainwalk/chainwalk/kindtest/kind"
+	"github.com/chainwalk/chainwalk/kindtest/predict"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// Snapshots takes a snapshot of a node of the cluster.
+type Snapshots interface {
+	Snapshot(ctx context.Context, node string) (*snapshot.Node, error)
+}
+
+// Backend is a kind.Backend whose sessions have a prediction beside what they see.
+type Backend struct {
+	*kind.Backend
+	snapshots Snapshots
+	none      string
+	judges    []*predict.Judge
+}
+
+var _ scenarios.Limited = (*Backend)(nil)
+
+// New predicts what becomes of the connections of a backend. None says why nothing can be predicted, as of a proxy whose rules are not
+// iptables'; empty: predictions are made.
+func New(b *kind.Backend, s Snapshots, none string) *Backend {
+	return &Backend{Backend: b, snapshots: s, none: none}
+}
+
+// FalseAlarm is a bound for the probability that a count of any session so far is called wrong though it came of its probability.
+func (b *Backend) FalseAlarm() float64 {
+	sum := 0.0
+	for _, j := range b.judges {
+		sum += j.FalseAlarm()
+	}
+	return sum
+}
+
+// Start maps a scenario on the cluster.
+func (b *Backend) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Session, error) {
+	began, err := b.Backend.Start(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	inner, ok := began.(*kind.Session)
+	if !ok {
+		return nil, fmt.Errorf("foretell: a session of kind is a %T", began)
+	}
+	s := &session{Session: inner, backend: b, judge: predict.Nothing(b.none)}
+	if b.none == "" {
+		s.judge = predict.NewJudge(s.look)
+	}
+	b.judges = append(b.judges, s.judge)
+	return s, nil
+}
+
+// session is a session of kind. What changes the cluster makes the judge look again; what sends packets is foretold before it does.
+type session struct {
+	*kind.Session
+	backend *Backend
+	judge   *predict.Judge
+}
+
+var _ scenarios.TableSession = (*session)(nil)
+
+func (s *session) translation() *translation {
+	return &translation{facts: s.backend.Facts(), mapping: s.Mapping(), scenario: s.Cluster()}
+}
+
+// look takes snapshots of all nodes.
+func (s *session) look(ctx context.Context) (*predict.View, error) {
+	nodes := s.backend.Facts().Nodes
+	v := &predict.View{Cluster: s.translation().cluster(), Snapshots: make([]*snapshot.Node, len(nodes))}
+	errs := make([]error, len(nodes))
+	var all sync.WaitGroup
+	for i := range nodes {
+		all.Go(func() { v.Snapshots[i], errs[i] = s.backend.snapshots.Snapshot(ctx, nodes[i].Name) })
+	}
+	all.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("snapshot of %s: %w", nodes[i].Name, err)
+		}
+	}
+	return v, nil
+}
+
+// Connect makes a connection.
+func (s *session) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
+	t := s.translation()
+	real := t.attempt(a)
+	f, err := s.judge.Connect(ctx, real)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := s.Session.Connect(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	seen.Prediction = t.against(f, seen)
+	if a.Keep != "" && seen.Kept >= 0 && seen.Kept < len(seen.Ways) {
+		s.judge.Keep(real, t.wayTo(seen.Ways[seen.Kept]))
+	}
+	return seen, nil
+}
+
+// ConnectAll makes connections of which none is kept.
+func (s *session) ConnectAll(ctx context.Context, attempts []scenarios.Attempt) ([]*scenarios.Observed, error) {
+	t := s.translation()
+	forecasts := make([]*predict.Forecast, len(attempts))
+	for i, a := range attempts {
+		var err error
+		if forecasts[i], err = s.judge.Connect(ctx, t.attempt(a)); err != nil {
+			return nil, err
+		}
+	}
+	seen, err := s.Session.ConnectAll(ctx, attempts)
+	if err != nil {
+		return nil, err
+	}
+	for i := range seen {
+		seen[i].Prediction = t.against(forecasts[i], seen[i])
+	}
+	return seen, nil
+}
+
+// Follow sends a later packet of a kept connection.
+func (s *session) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
+	f, err := s.judge.Follow(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := s.Session.Follow(ctx, p)
+	if err == nil {
+		seen.Prediction = s.translation().against(f, seen)
+	}
+	return seen, err
+}
+
+// Send gives a packet to one node.
+func (s *session) Send(ctx context.Context, node string, in packetsim.Input) (*scenarios.Observed, error) {
+	t := s.translation()
+	f, err := s.judge.Send(ctx, s.Mapping().Node(node), t.input(in))
+	if err != nil {
+		return nil, err
+	}
+	seen, err := s.Session.Send(ctx, node, in)
+	if err == nil {
+		seen.Prediction = t.against(f, seen)
+	}
+	return seen, err
+}
+
+// Sync waits until the proxies have written what was made so far.
+func (s *session) Sync(ctx context.Context, nodes []string) error {
+	s.judge.Changed()
+	return s.Session.Sync(ctx, nodes)
+}
+
+// Restart ends the proxies of nodes.
+func (s *session) Restart(ctx context.Context, nodes []string) error {
+	s.judge.Changed()
+	return s.Session.Restart(ctx, nodes)
+}
+
+// StartPods adds pods.
+func (s *session) StartPods(ctx context.Context, pods []scenarios.Pod) error {
+	s.judge.Changed()
+	return s.Session.StartPods(ctx, pods)
+}
+
+// StopPods takes pods away.
+func (s *session) StopPods(ctx context.Context, names []string) error {
+	s.judge.Changed()
+	return s.Session.StopPods(ctx, names)
+}
+
+// SetAddresses gives a node other addresses.
+func (s *session) SetAddresses(ctx context.Context, node string, addresses []netip.Addr) error {
+	s.judge.Changed()
+	return s.Session.SetAddresses(ctx, node, addresses)
+}
+
+// Fault makes something go wrong.
+func (s *session) Fault(ctx context.Context, f scenarios.Fault) error {
+	s.judge.Changed()
+	return s.Session.Fault(ctx, f)
+}

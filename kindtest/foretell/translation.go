@@ -1,0 +1,216 @@
+package foretell
+
+import (
+	"net/netip"
+	"regexp"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/kindtest/kind"
+	"github.com/chainwalk/chainwalk/kindtest/predict"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+// translation is between a scenario's names and addresses and those of the cluster.
+type translation struct {
+	facts    *kind.Facts
+	mapping  *kind.Mapping
+	scenario *scenarios.Cluster
+}
+
+// cluster is what is around the nodes: the pods that the scenario has in the pool, and the container outside with all of its machines.
+func (t *translation) cluster() *scenarios.Cluster {
+	c := &scenarios.Cluster{IPFamily: scenarios.FamilyDual, Tool: t.facts.Tool, Underlay: slices.Clone(t.facts.Networks)}
+	for _, network := range c.Underlay {
+		c.Router = append(c.Router, network.Masked().Addr().Next())
+	}
+	for i := range t.facts.Nodes {
+		real := &t.facts.Nodes[i]
+		node := scenarios.Node{Name: real.Name, Addresses: real.Addresses, PodCIDRs: real.PodCIDRs}
+		if own := t.node(real.Name); own != nil {
+			node.Listen = t.listeners(own.Listen)
+		}
+		c.Nodes = append(c.Nodes, node)
+	}
+	c.Pods = t.pods()
+	c.Outside = []scenarios.Machine{t.outside()}
+	return c
+}
+
+// node is the scenario's node that a node of the cluster stands for, nil if there is none.
+func (t *translation) node(real string) *scenarios.Node {
+	for i := range t.scenario.Nodes {
+		if n := &t.scenario.Nodes[i]; t.mapping.Node(n.Name) == real {
+			return n
+		}
+	}
+	return nil
+}
+
+// listeners are sockets with the cluster's addresses. All ports stay all ports.
+func (t *translation) listeners(given []scenarios.Listener) []scenarios.Listener {
+	out := slices.Clone(given)
+	for i := range out {
+		out[i].Addr = t.mapping.To(out[i].Addr)
+	}
+	return out
+}
+
+// pods are those of the pool that stand for pods of the scenario. Where one stands for several it has the addresses and sockets of all.
+func (t *translation) pods() []scenarios.Pod {
+	var out []scenarios.Pod
+	for i := range t.scenario.Pods {
+		pod := &t.scenario.Pods[i]
+		host, ok := t.mapping.Host(pod.Name)
+		if !ok {
+			continue
+		}
+		at := slices.IndexFunc(out, func(p scenarios.Pod) bool { return p.Name == host.Agent })
+		if at < 0 {
+			out = append(out, scenarios.Pod{Name: host.Agent, Node: host.Machine, Addresses: slices.Clone(host.Addresses), Listen: t.listeners(pod.Listen)})
+			continue
+		}
+		out[at].Addresses = append(out[at].Addresses, host.Addresses...)
+		out[at].Listen = both(out[at].Listen, t.listeners(pod.Listen))
+	}
+	return out
+}
+
+// both are the sockets of two hosts; who has none given has all.
+func both(a, b []scenarios.Listener) []scenarios.Listener {
+	if a == nil || b == nil {
+		return nil
+	}
+	return slices.Concat(a, b)
+}
+
+// outside is the container outside.
+func (t *translation) outside() scenarios.Machine {
+	m := scenarios.Machine{Name: t.facts.Outside.Name, Addresses: slices.Clone(t.facts.Outside.Addresses), Listen: []scenarios.Listener{}}
+	for i := range t.scenario.Outside {
+		one := &t.scenario.Outside[i]
+		for _, a := range one.Addresses {
+			m.Addresses = append(m.Addresses, t.mapping.To(a))
+		}
+		m.Listen = both(m.Listen, t.listeners(one.Listen))
+	}
+	return m
+}
+
+// keptPort is the port of a client whose connection is kept, where it does not say it (docs/scenarios.md).
+const keptPort = 40000
+
+// attempt is a connection as it is made in the cluster. A machine that shares its host with others calls from its own address.
+func (t *translation) attempt(a scenarios.Attempt) scenarios.Attempt {
+	host, known := t.mapping.Host(a.From)
+	if known {
+		a.From = host.Agent
+	}
+	a.To.AddrPort = t.mapping.ToPort(a.To.AddrPort)
+	a.Pick = t.mapping.ToPort(a.Pick)
+	a.Via = t.mapping.Node(a.Via)
+	if a.Keep != "" && a.Bind.Port == 0 {
+		a.Bind.Port = keptPort
+	}
+	isNode := known && host.Agent == host.Machine && host.Machine != t.facts.Outside.Name
+	switch {
+	case a.Bind.Addr.IsValid():
+		a.Bind.Addr = t.mapping.To(a.Bind.Addr)
+	case known && !isNode:
+		at := slices.IndexFunc(host.Addresses, func(own netip.Addr) bool { return own.Is6() == a.To.Addr().Is6() })
+		if at >= 0 {
+			a.Bind.Addr = host.Addresses[at]
+		}
+	}
+	return a
+}
+
+// input is a packet as a node of the cluster gets it. The pod whose device it comes by has another name there.
+func (t *translation) input(in packetsim.Input) packetsim.Input {
+	in.Src, in.Dst = t.mapping.To(in.Src), t.mapping.To(in.Dst)
+	if host, ok := t.mapping.Host(in.In); ok {
+		in.In = host.Agent
+	}
+	return in
+}
+
+// wayTo is a way with the cluster's addresses, as far as the ends of a connection know it.
+func (t *translation) wayTo(w scenarios.Way) scenarios.Way {
+	if host, ok := t.mapping.Host(w.Host); ok {
+		w.Host = host.Agent
+	}
+	w.Sender, w.Server, w.Client = t.mapping.ToPort(w.Sender), t.mapping.ToPort(w.Server), t.mapping.ToPort(w.Client)
+	return w
+}
+
+// against judges what the scenario has seen.
+func (t *translation) against(f *predict.Forecast, seen *scenarios.Observed) *scenarios.Prediction {
+	tries := *seen
+	tries.Samples = max(seen.Samples, 1) // what happens once is no exact probability
+	return f.Told(t.wayBack).Against(&tries)
+}
+
+// wayBack is a predicted way in the scenario's words.
+func (t *translation) wayBack(w scenarios.Way) scenarios.Way {
+	w.Sender, w.Server, w.Client = t.mapping.BackPort(w.Sender), t.mapping.BackPort(w.Server), t.mapping.BackPort(w.Client)
+	w.Host = t.hostBack(w.Host, w.Server.Addr(), w.End)
+	w.Rule, w.Reason, w.Why, w.Out = t.textBack(w.Rule), t.textBack(w.Reason), t.textBack(w.Why), t.nameBack(w.Out)
+	w.Forward, w.Back = t.hopsBack(w.Forward), t.hopsBack(w.Back)
+	return w
+}
+
+func (t *translation) hopsBack(hops []scenarios.Hop) []scenarios.Hop {
+	out := slices.Clone(hops)
+	for i := range out {
+		h := &out[i]
+		h.Host, h.Packet, h.Result = t.nameBack(h.Host), t.textBack(h.Packet), t.textBack(h.Result)
+		h.Steps = slices.Clone(h.Steps)
+		for j := range h.Steps {
+			h.Steps[j].Rule = t.textBack(h.Steps[j].Rule)
+		}
+	}
+	return out
+}
+
+// hostBack is where a way ends. Of several machines in one place it is the one that was called; what came to the container outside and was for
+// none of its machines has come to the router.
+func (t *translation) hostBack(name string, server netip.Addr, end scenarios.End) string {
+	if end == scenarios.Delivered || end == scenarios.Refused {
+		if owner := t.mapping.Owner(server); owner != "" {
+			return owner
+		}
+	}
+	if name == t.facts.Outside.Name {
+		return scenarios.RouterName
+	}
+	return t.nameBack(name)
+}
+
+// nameBack is the scenario's name for a host of the cluster: where that stands for several the first one's. Others are as they are.
+func (t *translation) nameBack(name string) string {
+	if n := t.node(name); n != nil {
+		return n.Name
+	}
+	for i := range t.scenario.Pods {
+		if host, ok := t.mapping.Host(t.scenario.Pods[i].Name); ok && host.Agent == name {
+			return t.scenario.Pods[i].Name
+		}
+	}
+	return name
+}
+
+// addresses finds what may be an address, with or without a port, in the text of a rule or a packet.
+var addresses = regexp.MustCompile(`[0-9a-fA-F]*[.:][0-9a-fA-F.:]+`)
+
+// textBack is a text with the scenario's addresses.
+func (t *translation) textBack(text string) string {
+	return addresses.ReplaceAllStringFunc(text, func(word string) string {
+		if a, err := netip.ParseAddr(word); err == nil {
+			return t.mapping.Back(a).String()
+		}
+		if at, err := netip.ParseAddrPort(word); err == nil {
+			return t.mapping.BackPort(at).String()
+		}
+		return word
+	})
+}

@@ -1,0 +1,135 @@
+package foretell
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/kindtest/cluster"
+	"github.com/chainwalk/chainwalk/kindtest/kind"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios"
+)
+
+func addrs(texts ...string) (out []netip.Addr) {
+	for _, text := range texts {
+		out = append(out, netip.MustParseAddr(text))
+	}
+	return out
+}
+
+func prefixes(texts ...string) (out []netip.Prefix) {
+	for _, text := range texts {
+		out = append(out, netip.MustParsePrefix(text))
+	}
+	return out
+}
+
+// facts are those of a cluster with two pods on each node.
+func facts() *kind.Facts {
+	return &kind.Facts{
+		Nodes: []cluster.Node{
+			{Name: "worker", Addresses: addrs("172.18.0.3"), PodCIDRs: prefixes("10.244.5.0/24")},
+			{Name: "control-plane", Addresses: addrs("172.18.0.2"), PodCIDRs: prefixes("10.244.0.0/24")},
+		},
+		Pods: []cluster.Pod{
+			{Name: "worker-pool-1", Node: "worker", Addresses: addrs("10.244.5.7")},
+			{Name: "worker-pool-2", Node: "worker", Addresses: addrs("10.244.5.8")},
+			{Name: "control-plane-pool-1", Node: "control-plane", Addresses: addrs("10.244.0.7")},
+		},
+		Outside: cluster.Outside{Name: "outside", Addresses: addrs("172.18.0.9")},
+		Tool:    scenarios.ToolNFT, Networks: prefixes("172.18.0.0/16"), Services: prefixes("10.96.0.0/12"),
+	}
+}
+
+func translationOf(t *testing.T) *translation {
+	pods := []scenarios.Pod{
+		{Name: "client", Node: "node1", Addresses: addrs("10.244.1.100")},
+		{Name: "web", Node: "node1", Addresses: addrs("10.244.1.2"), Listen: []scenarios.Listener{{Proto: "tcp", Port: 80}}},
+		{Name: "far", Node: "node2", Addresses: addrs("10.244.2.2")},
+		{Name: "one too many", Node: "node2", Addresses: addrs("10.244.2.3"), Listen: []scenarios.Listener{}},
+	}
+	s := &scenarios.Scenario{Name: "t", Steps: []scenarios.Step{{}}, Topology: scenarios.Topology{
+		Nodes: scenarios.Nodes{{Listen: []scenarios.Listener{{Proto: "tcp", Addr: addrs("192.168.0.2")[0], Port: 22}}}, {}},
+		Pods:  pods, Outside: []scenarios.Machine{{Name: "internet", Addresses: addrs("203.0.113.2")}},
+	}}
+	c, err := scenarios.Resolve(s)
+	require.NoError(t, err)
+	m, err := kind.Map(facts(), c)
+	require.NoError(t, err)
+	return &translation{facts: facts(), mapping: m, scenario: c}
+}
+
+func TestTheClusterIsWhatTheScenarioHasInIt(t *testing.T) {
+	c := translationOf(t).cluster()
+	assert.Equal(t, addrs("172.18.0.1"), c.Router)
+	require.Len(t, c.Nodes, 2)
+	assert.Equal(t, "worker", c.Nodes[0].Name)
+	assert.Equal(t, []scenarios.Listener{{Proto: "tcp", Addr: addrs("172.18.0.3")[0], Port: 22}}, c.Nodes[0].Listen, "a process at the node's own address")
+	require.Len(t, c.Pods, 3, "two pods of the scenario are one of the pool")
+	assert.Equal(t, "worker-pool-2", c.Pods[1].Name)
+	assert.Equal(t, []scenarios.Listener{{Proto: "tcp", Port: 80}}, c.Pods[1].Listen)
+	assert.Equal(t, "control-plane", c.Pods[2].Node)
+	assert.Len(t, c.Pods[2].Addresses, 2)
+	assert.Nil(t, c.Pods[2].Listen, "one of them listens everywhere")
+	assert.Equal(t, "outside", c.Outside[0].Name)
+	assert.Equal(t, addrs("172.18.0.9", "203.0.113.2"), c.Outside[0].Addresses)
+}
+
+func attempt(t *testing.T, from, to string) scenarios.Attempt {
+	a := scenarios.Attempt{From: from, Via: "node2"}
+	require.NoError(t, a.To.UnmarshalText([]byte(to)))
+	return a
+}
+
+func TestAttemptsAreMadeInTheCluster(t *testing.T) {
+	tr := translationOf(t)
+	pod := tr.attempt(attempt(t, "client", "tcp 10.244.2.2:80"))
+	assert.Equal(t, "worker-pool-1", pod.From)
+	assert.Equal(t, "10.244.5.7", pod.Bind.Addr.String(), "a pod that may be one of several calls from its own address")
+	assert.Equal(t, "10.244.0.7:80", pod.To.AddrPort.String())
+	assert.Equal(t, "control-plane", pod.Via)
+	node := tr.attempt(attempt(t, "node1", "udp 10.244.1.2:53"))
+	assert.Equal(t, "worker", node.From)
+	assert.False(t, node.Bind.Addr.IsValid(), "a node leaves its address to its kernel")
+	outside := tr.attempt(attempt(t, "internet", "tcp 192.168.0.2:30080"))
+	assert.Equal(t, "outside", outside.From)
+	assert.Equal(t, "203.0.113.2", outside.Bind.Addr.String())
+	assert.Equal(t, "172.18.0.3:30080", outside.To.AddrPort.String())
+	kept := attempt(t, "client", "tcp 10.244.2.2:80")
+	kept.Keep = "first"
+	assert.Equal(t, uint16(40000), tr.attempt(kept).Bind.Port)
+}
+
+func TestWaysComeBackInTheScenariosWords(t *testing.T) {
+	tr := translationOf(t)
+	at := netip.MustParseAddrPort
+	w := tr.wayBack(scenarios.Way{
+		End: scenarios.Delivered, Host: "worker-pool-2", Sender: at("10.244.5.7:1"), Client: at("172.18.0.2:2"), Server: at("10.244.5.8:80"),
+		Rule: "-A KUBE-SEP-X -d 10.244.5.8/32 -j DNAT --to-destination 10.244.5.8:80",
+		Forward: []scenarios.Hop{{Host: "worker", Packet: "tcp 10.244.5.7:1 > 10.96.0.9:80 in veth1", Result: "leaves by veth2 as tcp 10.244.5.7:1 > 10.244.5.8:80",
+			Steps: []scenarios.TraceStep{{At: "nat:KUBE-SEP-X:rule:1", Rule: "-s 10.244.5.8/32"}}}},
+	})
+	assert.Equal(t, "web", w.Host)
+	assert.Equal(t, "10.244.1.100:1", w.Sender.String())
+	assert.Equal(t, "192.168.0.3:2", w.Client.String(), "masqueraded with the other node's address")
+	assert.Equal(t, "-A KUBE-SEP-X -d 10.244.1.2/32 -j DNAT --to-destination 10.244.1.2:80", w.Rule)
+	assert.Equal(t, "node1", w.Forward[0].Host)
+	assert.Equal(t, "leaves by veth2 as tcp 10.244.1.100:1 > 10.244.1.2:80", w.Forward[0].Result)
+	assert.Equal(t, "-s 10.244.1.2/32", w.Forward[0].Steps[0].Rule)
+	shared := tr.wayBack(scenarios.Way{End: scenarios.Delivered, Host: "control-plane-pool-1", Server: netip.AddrPortFrom(tr.mapping.To(addrs("10.244.2.3")[0]), 80)})
+	assert.Equal(t, "one too many", shared.Host, "of several pods in one the one that was called")
+	nowhere := tr.wayBack(scenarios.Way{End: scenarios.Lost, Host: "outside", Server: at("198.51.100.1:80")})
+	assert.Equal(t, scenarios.RouterName, nowhere.Host)
+}
+
+func TestPacketsAreGivenToTheClustersNodes(t *testing.T) {
+	tr := translationOf(t)
+	in := tr.input(packetsim.Input{In: "client", Packet: packetsim.Packet{Src: addrs("10.244.1.100")[0], Dst: addrs("192.168.0.2")[0]}})
+	assert.Equal(t, "worker-pool-1", in.In)
+	assert.Equal(t, "10.244.5.7", in.Src.String())
+	assert.Equal(t, "172.18.0.3", in.Dst.String())
+	assert.Equal(t, "eth0", tr.input(packetsim.Input{In: "eth0"}).In)
+}
