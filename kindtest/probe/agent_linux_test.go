@@ -118,6 +118,42 @@ func TestDialFromAPortOfItsOwn(t *testing.T) {
 	}
 }
 
+// TestDialFromPortsThatAreFree: a socket that asks for no port must not get one that another has, whose answers it would take.
+func TestDialFromPortsThatAreFree(t *testing.T) {
+	a, err := NewAgent("client", clock.RealClock{})
+	require.NoError(t, err)
+	defer a.reset(quietly)
+	to := loopback(t, unix.SOCK_DGRAM, "127.0.0.1")
+	taken := map[netip.AddrPort]bool{}
+	for range 1000 { // with a range of 28,000 ports some would be the same
+		p, result := a.open(t.Context(), Dial{Proto: packetsim.UDP, To: to})
+		require.NotNil(t, p, result)
+		require.False(t, taken[p.local], p.local)
+		taken[p.local] = true
+	}
+}
+
+// TestQuestionAfterTheEnd: what came before anybody asked is not lost.
+func TestQuestionAfterTheEnd(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	go func() {
+		if conn, err := l.Accept(); err == nil {
+			_, _ = conn.Write([]byte("220 mail ready\n"))
+			t.Cleanup(func() { _ = conn.Close() })
+		}
+	}()
+	a, err := NewAgent("client", clock.RealClock{})
+	require.NoError(t, err)
+	p, result := a.open(t.Context(), Dial{Proto: packetsim.TCP, To: l.Addr().(*net.TCPAddr).AddrPort()})
+	require.NotNil(t, p, result)
+	require.Eventually(t, func() bool { return a.await("none", waiter{of: p}) != nil }, 10*time.Second, time.Millisecond)
+	result = p.ask(t.Context(), time.Minute)
+	assert.Equal(t, Answered, result.End)
+	assert.Contains(t, result.Why, "220 mail ready")
+}
+
 func TestDialThatIsRefused(t *testing.T) {
 	c := runAgents(t, "client")
 	for _, row := range []struct {

@@ -48,7 +48,9 @@ func Open(kind, proto int, at netip.AddrPort, shared bool) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	if at.Port() != 0 { // otherwise the kernel might choose one that another socket has
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	}
 	if shared {
 		// One for an address and one for all addresses may have the same port.
 		err = errors.Join(err, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1))
