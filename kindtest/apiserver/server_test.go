@@ -27,7 +27,7 @@ import (
 )
 
 // patience bounds every wait. Nothing waits for its end unless it fails.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // The users that the API server knows, by their tokens.
 const (
