@@ -19,7 +19,7 @@ type Config struct {
 	Existing bool
 	// Keep leaves the cluster and all that is in it when it is closed.
 	Keep bool
-	// Image of the nodes. Empty: the one that kind publishes for its version.
+	// Image of the nodes. Empty: the one that kind publishes for its version, unless only that of package nodeimage is on this machine.
 	Image string
 	// Family of the addresses of pods and services. Empty: both.
 	Family scenarios.IPFamily

@@ -32,7 +32,8 @@ func run(cmd exec.Cmd, stdin io.Reader) (string, error) {
 		if errors.As(err, &failed) {
 			err = fmt.Errorf("%s: %w", failed.PrettyCommand(), failed.Inner)
 		}
-		return stdout.String(), fmt.Errorf("%w: %s", err, lastLines(stderr.String()+stdout.String()))
+		said := or(strings.TrimSpace(stderr.String()), stdout.String())
+		return stdout.String(), fmt.Errorf("%w: %s", err, lastLines(said))
 	}
 	return stdout.String(), nil
 }

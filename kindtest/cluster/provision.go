@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	kind "sigs.k8s.io/kind/pkg/cluster"
 	"sigs.k8s.io/kind/pkg/cluster/nodes"
+
+	"github.com/chainwalk/chainwalk/kindtest/nodeimage"
 )
 
 // provision makes the nodes' containers, and prepares them for Kubernetes. kind stops before it starts Kubernetes, since the variant of iptables must
@@ -17,6 +19,7 @@ func (c *Cluster) provision(ctx context.Context) error {
 	if err := c.noteNetwork(ctx); err != nil {
 		return err
 	}
+	c.chooseImage(ctx)
 	c.made = true
 	made := make(chan error, 1)
 	go func() {
@@ -47,6 +50,19 @@ func (c *Cluster) provision(ctx context.Context) error {
 		})
 	}
 	return group.Wait()
+}
+
+// chooseImage finds an image if none is wanted in particular. kind asks a registry for one that is not here.
+func (c *Cluster) chooseImage(ctx context.Context) {
+	if c.config.Image != "" {
+		return
+	}
+	for _, image := range []string{kindConfig(c.config).Nodes[0].Image, nodeimage.Tag} {
+		if _, err := docker(ctx, "image", "inspect", "--format", "{{.Id}}", image); err == nil {
+			c.config.Image = image
+			break
+		}
+	}
 }
 
 // explain adds to kind's error what a user can do, where that is known.
