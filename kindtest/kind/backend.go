@@ -198,7 +198,7 @@ func (b *Backend) configure(ctx context.Context, byNode map[string]*kubeproxycon
 	return begun, nil
 }
 
-// closing is how long it may take to put back what was changed.
+// closing is how long it may take to put back one thing that was changed.
 const closing = time.Minute
 
 // Close gives the Node objects their labels back, takes the sentinel away and ends the relays. The cluster stays.

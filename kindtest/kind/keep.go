@@ -42,12 +42,12 @@ func (s *Session) keep(ctx context.Context, a scenarios.Attempt) (*scenarios.Obs
 		}
 		if r != nil {
 			if before != nil {
-				err = s.memory.note(ctx, before)
+				err = s.memory.note(ctx, s.deciding(&a), before)
 			}
 			return seen, err
 		}
 		if before != nil {
-			if err := s.memory.forget(ctx, before); err != nil {
+			if err := s.memory.forget(ctx, s.deciding(&a), before); err != nil {
 				return nil, err
 			}
 		}
@@ -60,7 +60,7 @@ func (s *Session) remembered(ctx context.Context, a *scenarios.Attempt) (map[rem
 	if !s.knows.sticky(a.To.AddrPort) {
 		return nil, nil
 	}
-	return s.memory.entries(ctx)
+	return s.memory.entries(ctx, s.deciding(a))
 }
 
 // keepOnce makes a connection and keeps it if it takes the way; nil if it does not.

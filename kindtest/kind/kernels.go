@@ -72,9 +72,10 @@ func (k *kernels) set(ctx context.Context, node string, settings map[string]stri
 	return before, nil
 }
 
-// guard lets in what the cluster needs where INPUT is closed: what a node says to itself, the control plane, the kubelet, and the sentinel's answer.
+// guard lets in what the cluster needs where INPUT is closed: what a node says to itself, the control plane, the kubelet, the
+// proxy's health and metrics, and the sentinel's answer.
 func guard() string {
-	const ports = "2379,2380,6443,10250,10256,10257,10259"
+	const ports = "2379,2380,6443,10249,10250,10256,10257,10259"
 	return "*filter\n-I INPUT -i lo -j ACCEPT\n" +
 		"-I INPUT -p tcp -m multiport --dports " + ports + " -j ACCEPT\n" +
 		"-I INPUT -p tcp -m multiport --sports " + ports + " -j ACCEPT\n" +

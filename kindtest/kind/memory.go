@@ -29,14 +29,23 @@ func newMemory(b *Backend) *memory { return &memory{backend: b, seen: map[rememb
 // lists has a shell print the lists of a node. Without any it prints nothing.
 const lists = `cd /proc/net/xt_recent 2>/dev/null && grep . * 2>/dev/null; true`
 
+// forgetting has a shell take out of the lists of a node what is not among its arguments, which are LIST:src=CLIENT.
+const forgetting = `cd /proc/net/xt_recent 2>/dev/null || exit 0
+for entry in $(grep -Ho 'src=[^ ]*' * 2>/dev/null); do
+	case " $* " in
+	*" $entry "*) ;;
+	*) echo "-${entry#*src=}" > "${entry%%:src=*}" ;;
+	esac
+done`
+
 // entryPattern reads "KUBE-SEP-X:src=10.244.1.2 ttl: 64 last_seen: 4295 oldest_pkt: 1 4295".
 var entryPattern = regexp.MustCompile(`^([^:]+):src=(\S+) .*last_seen: (\d+)`)
 
-// entries are those of all nodes, with when they were renewed, in the kernel's own time.
-func (m *memory) entries(ctx context.Context) (map[remembered]string, error) {
+// entries are those of nodes, with when they were renewed, in the kernel's own time.
+func (m *memory) entries(ctx context.Context, nodes []string) (map[remembered]string, error) {
 	out := map[remembered]string{}
 	var mu sync.Mutex
-	err := together(m.backend.nodeNames(), func(node string) error {
+	err := together(nodes, func(node string) error {
 		text, err := run(ctx, m.backend.relays[node], "", "sh", "-c", lists)
 		if err != nil {
 			return err
@@ -53,19 +62,18 @@ func (m *memory) entries(ctx context.Context) (map[remembered]string, error) {
 	return out, err
 }
 
-// forget takes out what was not there before.
-func (m *memory) forget(ctx context.Context, before map[remembered]string) error {
-	now, err := m.entries(ctx)
-	if err != nil {
-		return err
-	}
-	var fresh []remembered
-	for entry := range now {
-		if _, old := before[entry]; !old {
-			fresh = append(fresh, entry)
+// forget takes out of the lists of nodes what was not there before.
+func (m *memory) forget(ctx context.Context, nodes []string, before map[remembered]string) error {
+	return together(nodes, func(node string) error {
+		argv := []string{"sh", "-c", forgetting, "forget"}
+		for entry := range before {
+			if entry.node == node {
+				argv = append(argv, entry.list+":src="+entry.client)
+			}
 		}
-	}
-	return m.remove(ctx, fresh)
+		_, err := run(ctx, m.backend.relays[node], "", argv...)
+		return err
+	})
 }
 
 // remove takes entries out of the lists.
@@ -81,9 +89,9 @@ func (m *memory) remove(ctx context.Context, entries []remembered) error {
 	})
 }
 
-// note remembers which entries a kept connection has made or renewed.
-func (m *memory) note(ctx context.Context, before map[remembered]string) error {
-	now, err := m.entries(ctx)
+// note remembers which entries a kept connection has made or renewed on nodes.
+func (m *memory) note(ctx context.Context, nodes []string, before map[remembered]string) error {
+	now, err := m.entries(ctx, nodes)
 	if err != nil {
 		return err
 	}

@@ -69,8 +69,9 @@ func (s *Session) onUndo(f func(context.Context) error) { s.undo = append(s.undo
 func (s *Session) start(ctx context.Context) error {
 	s.onUndo(s.links.take)
 	s.onUndo(s.sockets.close)
+	s.onUndo(s.backend.sentinel.wait) // until the proxies have forgotten the objects
 	s.onUndo(s.kernels.putBack)
-	s.onUndo(s.takeObjects)
+	s.onUndo(s.writer.removeAll)
 	bridges, err := s.bridges(ctx)
 	if err != nil {
 		return err
@@ -331,21 +332,13 @@ func (*Session) During(_ context.Context, watch func(context.Context, scenarios.
 	return errors.New("nobody can look into a sync of a real proxy")
 }
 
-// takeObjects deletes what the scenario has made, and waits until the proxies have forgotten it.
-func (s *Session) takeObjects(ctx context.Context) error {
-	if err := s.writer.removeAll(ctx); err != nil {
-		return err
-	}
-	return s.backend.sentinel.wait(ctx)
-}
-
-// Close takes away all that the scenario has made, also after a context has ended.
+// Close takes away all that the scenario has made, also after a context has ended. What fails keeps nothing else from being put back.
 func (s *Session) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closing)
-	defer cancel()
 	var errs []error
 	for _, f := range slices.Backward(s.undo) {
+		ctx, cancel := context.WithTimeout(context.Background(), closing)
 		errs = append(errs, f(ctx))
+		cancel()
 	}
 	s.undo = nil
 	return errors.Join(errs...)
