@@ -179,8 +179,12 @@ func assemble(ctx context.Context, o Options, p parts, k key) (err error) {
 	if err := endContainerd(ctx, id); err != nil {
 		return err
 	}
-	_, err = docker(ctx, nil, "commit", "--change", `ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]`,
-		"--change", "ENV container=docker", "--change", "LABEL "+label+"="+string(k), id, Tag)
+	if _, err = docker(ctx, nil, "commit", "--change", `ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]`,
+		"--change", "ENV container=docker", "--change", "LABEL "+label+"="+string(k), id, Tag); err != nil {
+		return err
+	}
+	// Earlier ones have no name any more. What a cluster runs on stays.
+	_, err = docker(ctx, nil, "image", "prune", "--force", "--filter", "label="+label)
 	return err
 }
 
