@@ -14,9 +14,9 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/trackrecord"
 )
 
-// buildStatic builds chainwalk for the nodes, which may have no C library.
+// buildStatic builds chainwalk for the nodes, which may have no C library. What only debuggers need is left out: each node is sent a copy.
 func buildStatic(ctx context.Context, root, path string, flags ...string) error {
-	arguments := append(append([]string{"build", "-trimpath"}, flags...), "-o", path, "./cmd/chainwalk")
+	arguments := append(append([]string{"build", "-ldflags=-s -w"}, flags...), "-o", path, "./cmd/chainwalk")
 	build := exec.CommandContext(ctx, "go", arguments...)
 	build.Dir = root
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
@@ -78,9 +78,11 @@ func (o *options) binaries(ctx context.Context) (own, proxy string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	own = filepath.Join(folder, "chainwalk")
-	if err := buildStatic(ctx, root, own); err != nil {
-		return "", "", err
+	if own = o.binary; own == "" {
+		own = filepath.Join(folder, "chainwalk")
+		if err := buildStatic(ctx, root, own); err != nil {
+			return "", "", err
+		}
 	}
 	switch {
 	case o.fault != "":

@@ -46,7 +46,7 @@ type options struct {
 	cluster, image              string
 	proxy, mode                 string
 	tool, family, fault, folder string
-	only                        string
+	only, binary                string
 	workers                     int
 }
 
@@ -61,6 +61,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.fault, "fault", "", "build the proxy with a fault of the track record, by its name or how that begins: hairpin")
 	flags.StringVar(&o.folder, "out", "bin/kind-e2e", "the folder for the report and what is kept of a failure")
 	flags.StringVar(&o.only, "only", "", "scenarios or changes: do only that part")
+	flags.StringVar(&o.binary, "binary", "", "the static binary of chainwalk, if it is not to be built")
 	flags.IntVar(&o.workers, "workers", 2, "nodes beside the control plane")
 	flags.BoolVar(&o.join, "join", false, "put reports beside one another")
 	flags.BoolVar(&o.missing, "missing", false, "say what is missing on this machine")
