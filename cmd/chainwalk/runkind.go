@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/chainwalk/chainwalk/kindtest/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/kind"
-	"github.com/chainwalk/chainwalk/kindtest/nodeimage"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -34,14 +32,6 @@ func (o *kindOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.proxy.Mode, "mode", "iptables", "with --on kind: the mode of the proxy, iptables or nftables")
 }
 
-// nodeImage is the one that is wanted; else that of make kind-node-image, where it was made.
-func (o *kindOptions) nodeImage(ctx context.Context) string {
-	if o.image == "" && exec.CommandContext(ctx, "docker", "image", "inspect", nodeimage.Tag).Run() == nil {
-		return nodeimage.Tag
-	}
-	return o.image
-}
-
 // closingTime is how long a cluster may take to go.
 const closingTime = 2 * time.Minute
 
@@ -53,7 +43,7 @@ func (o *kindOptions) startKind(ctx context.Context, s streams) (backend scenari
 		return nil, nil, fmt.Errorf("--on kind: find this program, which goes into the cluster: %w", err)
 	}
 	c, err := cluster.Start(ctx, cluster.Config{
-		Name: o.existing, Existing: o.existing != "", Keep: o.keep, Image: o.nodeImage(ctx), Tool: scenarios.Tool(o.tool), Proxy: o.proxy,
+		Name: o.existing, Existing: o.existing != "", Keep: o.keep, Image: o.image, Tool: scenarios.Tool(o.tool), Proxy: o.proxy,
 		Binary: binary, Progress: s.errOut,
 	})
 	if err != nil {

@@ -68,6 +68,9 @@ func (c *Cluster) Pods() []Pod { return c.pods }
 // Outside is the container outside the cluster. Its agent may be given more addresses, and it has routes to the nodes' podCIDRs.
 func (c *Cluster) Outside() Outside { return c.outside }
 
+// Image is that of the nodes, if Start made them.
+func (c *Cluster) Image() string { return c.config.Image }
+
 // Client reaches the API server with all rights and without a limit of its own.
 func (c *Cluster) Client() kubernetes.Interface { return c.client }
 

@@ -33,6 +33,8 @@ type Config struct {
 	Pool int
 	// Binary is the path of chainwalk's binary for Linux, which must be static.
 	Binary string
+	// Artifacts is the folder that Start exports to before it takes away what it could not bring to an end. Empty: nothing is exported.
+	Artifacts string
 	// Progress is told what happens, line by line. Nil: nobody is.
 	Progress io.Writer
 }

@@ -39,8 +39,10 @@ func (c *Cluster) Export(ctx context.Context, folder string) error {
 			note(suffix+" of node "+node.Name, err)
 		}
 	}
-	objects, err := c.objects(ctx)
-	note("objects", errors.Join(err, os.WriteFile(filepath.Join(folder, "objects.yaml"), objects, 0o644)))
+	if c.client != nil {
+		objects, err := c.objects(ctx)
+		note("objects", errors.Join(err, os.WriteFile(filepath.Join(folder, "objects.yaml"), objects, 0o644)))
+	}
 	note("kind's logs", c.provider.CollectLogs(c.config.Name, filepath.Join(folder, "kind")))
 	return errors.Join(failed...)
 }

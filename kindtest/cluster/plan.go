@@ -25,6 +25,14 @@ nodeRegistration:
 skipPhases: [preflight, addon/kube-proxy, addon/coredns]
 `
 
+// patiencePatches are for machines that have more to do: kubeadm would give up a control plane that does not answer within a minute. Before v1beta4,
+// which kind writes for Kubernetes v1.36, it cannot be told.
+var patiencePatches = []string{patiencePatch("InitConfiguration"), patiencePatch("JoinConfiguration")}
+
+func patiencePatch(kind string) string {
+	return "apiVersion: kubeadm.k8s.io/v1beta4\nkind: " + kind + "\ntimeouts: {kubernetesAPICall: 5m0s}\n"
+}
+
 // kubeletPatch lets the kubelet run on hosts with cgroup v1, which it refuses by default from v1.35 on.
 const kubeletPatch = `kind: KubeletConfiguration
 failCgroupV1: false
@@ -42,7 +50,7 @@ func kindConfig(c Config) *v1alpha4.Cluster {
 			DisableDefaultCNI: true,
 			KubeProxyMode:     v1alpha4.ProxyMode("none"),
 		},
-		KubeadmConfigPatches: []string{initPatch, kubeletPatch},
+		KubeadmConfigPatches: append([]string{initPatch, kubeletPatch}, patiencePatches...),
 	}
 	for i := range c.Workers + 1 {
 		role := v1alpha4.WorkerRole

@@ -40,6 +40,14 @@ func TestKindConfigOfOneFamily(t *testing.T) {
 	}
 }
 
+// A patch of a version applies to documents of that version only; any other would take a field for a mistake.
+func TestPatienceIsOfTheVersionThatHasIt(t *testing.T) {
+	patches := kindConfig(Config{}).KubeadmConfigPatches
+	assert.Contains(t, patches, "apiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\ntimeouts: {kubernetesAPICall: 5m0s}\n")
+	assert.Contains(t, patches, "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\ntimeouts: {kubernetesAPICall: 5m0s}\n")
+	assert.Contains(t, patches[0], "skipPhases: [preflight, addon/kube-proxy, addon/coredns]")
+}
+
 func TestKindPublishesAnImageWhereNoneIsGiven(t *testing.T) {
 	assert.Contains(t, kindConfig(Config{}).Nodes[0].Image, "kindest/node:")
 }

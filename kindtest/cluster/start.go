@@ -28,10 +28,19 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if err := c.start(ctx); err != nil {
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 		defer cancel()
-		c.config.Keep = false
-		return nil, errors.Join(fmt.Errorf("cluster %s: %w", config.Name, err), c.Close(cleanup))
+		return nil, errors.Join(fmt.Errorf("cluster %s: %w", config.Name, err), c.giveUp(ctx, cleanup))
 	}
 	return c, nil
+}
+
+// giveUp exports what there is, unless nobody waits for it any more, and takes it away.
+func (c *Cluster) giveUp(ctx, cleanup context.Context) error {
+	var exported error
+	if c.config.Artifacts != "" && c.made && ctx.Err() == nil {
+		exported = c.Export(cleanup, c.config.Artifacts)
+	}
+	c.config.Keep = false
+	return errors.Join(exported, c.Close(cleanup))
 }
 
 func (c *Cluster) start(ctx context.Context) error {

@@ -19,6 +19,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/chainwalk/chainwalk/internal/command"
 	"github.com/chainwalk/chainwalk/kindtest/cluster"
@@ -88,3 +89,6 @@ func (o *options) name() string {
 	}
 	return name
 }
+
+// artifacts is the folder of what is kept after a failure.
+func (o *options) artifacts() string { return filepath.Join(o.folder, o.name()+"-artifacts") }

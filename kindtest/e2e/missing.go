@@ -42,14 +42,6 @@ func missing(ctx context.Context, image string) string {
 // published is the repository of the node images that kind publishes.
 const published = "kindest/node"
 
-// nodeImage is the image that was built here; empty, which is the one that kind publishes for its version, if there is none.
-func nodeImage(ctx context.Context) string {
-	if hasImage(ctx, nodeimage.Tag) {
-		return nodeimage.Tag
-	}
-	return ""
-}
-
 // hasImage reports whether the engine has an image of that name; without a tag, any of the repository.
 func hasImage(ctx context.Context, name string) bool {
 	output, err := exec.CommandContext(ctx, "docker", "image", "ls", "--quiet", name).Output()

@@ -74,10 +74,6 @@ type run struct {
 
 // start builds what the nodes run and makes the cluster.
 func (r *run) start(ctx context.Context) error {
-	if r.image == "" && r.options.cluster == "" {
-		r.image = nodeImage(ctx)
-	}
-	r.report.Image = r.image
 	r.say("building the static binary")
 	own, proxy, err := r.binaries(ctx)
 	if err != nil {
@@ -85,12 +81,13 @@ func (r *run) start(ctx context.Context) error {
 	}
 	r.cluster, err = cluster.Start(ctx, cluster.Config{
 		Name: r.options.cluster, Existing: r.options.cluster != "", Keep: r.keep, Image: r.image, Family: scenarios.IPFamily(r.family),
-		Workers: r.workers, Tool: scenarios.Tool(r.tool), Binary: own, Progress: r.out,
+		Workers: r.workers, Tool: scenarios.Tool(r.tool), Binary: own, Progress: r.out, Artifacts: r.artifacts(),
 		Proxy: cluster.Proxy{Name: r.proxy, Mode: r.mode, Binary: proxy},
 	})
 	if err != nil {
 		return err
 	}
+	r.report.Image = r.cluster.Image()
 	if err := r.connect(ctx); err != nil {
 		return errors.Join(err, r.end(ctx, false))
 	}
@@ -204,7 +201,7 @@ func (r *run) end(ctx context.Context, held bool) error {
 	defer cancel()
 	var errs []error
 	if !held && ctx.Err() == nil {
-		folder := filepath.Join(r.folder, r.name()+"-artifacts")
+		folder := r.artifacts()
 		errs = append(errs, os.RemoveAll(folder), r.cluster.Export(cleanup, folder))
 		r.say("what the nodes are like: %s", folder)
 	}
