@@ -226,9 +226,13 @@ func (s *Session) tryWays(ctx context.Context, a *scenarios.Attempt, times int) 
 	return ways, s.completeICMP(ctx, d.Proto, results, ways)
 }
 
+// watchedSamples is how many connections are looked at on their way, where chance has a part in it.
+const watchedSamples = 20
+
 // watchWays makes connections while the nodes look on.
 func (s *Session) watchWays(ctx context.Context, a *scenarios.Attempt, from Host, d probe.Dial) ([]scenarios.Way, error) {
 	client := agent{from.Machine, from.Agent}
+	d.Times = min(d.Times, watchedSamples)
 	w, err := s.startWatch(ctx, client)
 	if err != nil {
 		return nil, errors.Join(err, w.end(ctx))

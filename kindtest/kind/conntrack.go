@@ -124,13 +124,16 @@ func (s *Session) forget(ctx context.Context, proto string, from, to netip.AddrP
 	if to.Port() > 0 {
 		argv = append(argv, "--dport", strconv.Itoa(int(to.Port())))
 	}
-	return together(s.backend.nodeNames(), func(node string) error {
-		exited, err := s.relay(node).Exec(ctx, command(argv...))
-		if err == nil && exited.Status > 1 {
-			err = fmt.Errorf("%s: %q: %s", node, argv, exited.Stderr)
-		}
-		return err
-	})
+	return together(s.backend.nodeNames(), func(node string) error { return s.change(ctx, node, argv) })
+}
+
+// change has a node change what it remembers. That there was nothing to change it says by status 1.
+func (s *Session) change(ctx context.Context, node string, argv []string) error {
+	exited, err := s.relay(node).Exec(ctx, command(argv...))
+	if err == nil && exited.Status > 1 {
+		err = fmt.Errorf("%s: %q: %s", node, argv, exited.Stderr)
+	}
+	return err
 }
 
 // protoName is a protocol as conntrack calls it.
@@ -184,6 +187,5 @@ func (s *Session) age(ctx context.Context, node string, e *entry, passed time.Du
 		argv[1] = "-U"
 		argv = append(argv, "-t", strconv.Itoa(int(left/time.Second)))
 	}
-	_, err := run(ctx, s.relay(node), "", argv...)
-	return err
+	return s.change(ctx, node, argv)
 }

@@ -23,6 +23,9 @@ type sockets struct {
 	checks  map[uint16]bool // health check ports, where the proxies listen themselves
 }
 
+// nodesOwn are ports where a node's kubelet and proxy listen, whatever a scenario says.
+var nodesOwn = []uint16{10248, 10249, 10250, 10256}
+
 // agent is an agent and the machine that it is on.
 type agent struct{ machine, name string }
 
@@ -97,7 +100,8 @@ func protoOf(name string, a netip.Addr) packetsim.Proto {
 // add makes a host listen once serve is called.
 func (s *sockets) add(name string, l probe.Listener) {
 	host, ok := s.mapping.Host(name)
-	if !ok || s.checks[l.Port] && l.Proto == packetsim.TCP && host.Agent == host.Machine {
+	onNode := s.cluster.Node(name) != nil && l.Proto == packetsim.TCP
+	if !ok || onNode && (s.checks[l.Port] || slices.Contains(nodesOwn, l.Port)) {
 		return
 	}
 	at := agent{host.Machine, host.Agent}

@@ -21,7 +21,9 @@ func (s *Session) wayOf(a *scenarios.Attempt, r *probe.Result) (w scenarios.Way,
 	switch {
 	case r.End == probe.Answered:
 		w.End, w.Heard = scenarios.Delivered, true
-		w.Server = netip.AddrPortFrom(m.Back(r.At.Addr()), r.At.Port())
+		if r.At.IsValid() { // otherwise it is a program of the node's own, such as the proxy's health check
+			w.Server = m.BackPort(r.At)
+		}
 		if r.Client.IsValid() {
 			w.Client = s.clientOf(a, r.From, r.Client)
 		}
