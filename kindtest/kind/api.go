@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -79,7 +80,7 @@ func taken(err error) bool {
 		return false
 	}
 	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
-		return c.Field == "spec.clusterIPs" || c.Field == "spec.ports[0].nodePort"
+		return strings.Contains(c.Message, "already allocated")
 	})
 }
 
@@ -111,11 +112,11 @@ type typed[T any] interface {
 
 // replace creates an object, or updates the one that is there. What cannot be changed in place is deleted and made again.
 func replace[T metav1.Object](ctx context.Context, c typed[T], o T) error {
-	_, err := c.Create(ctx, o, metav1.CreateOptions{})
-	if !apierrors.IsAlreadyExists(err) {
+	before, err := c.Get(ctx, o.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = c.Create(ctx, o, metav1.CreateOptions{})
 		return named(o, err)
 	}
-	before, err := c.Get(ctx, o.GetName(), metav1.GetOptions{})
 	if err != nil {
 		return named(o, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -75,6 +77,9 @@ func (b *Backend) open(ctx context.Context) error {
 		client := probe.NewClient(stream)
 		b.relays[machine], b.close = client, append(b.close, client.Close)
 	}
+	if err := b.sweep(ctx); err != nil {
+		return err
+	}
 	if err := inParallel(
 		func() error { return b.learnNetwork(ctx) },
 		func() error { return b.learnServices(ctx) },
@@ -87,6 +92,31 @@ func (b *Backend) open(ctx context.Context) error {
 	}
 	b.sentinel = &sentinel{backend: b}
 	return b.sentinel.start(ctx)
+}
+
+// sweep deletes what an earlier run that was killed has left in the API server.
+func (b *Backend) sweep(ctx context.Context) error {
+	marked := metav1.ListOptions{LabelSelector: sessionLabel + "=true"}
+	services, err := b.client.CoreV1().Services(metav1.NamespaceAll).List(ctx, marked)
+	if err != nil {
+		return err
+	}
+	endpointSlices, err := b.client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, marked)
+	if err != nil {
+		return err
+	}
+	return inParallel(
+		func() error {
+			return together(services.Items, func(s corev1.Service) error {
+				return gone(b.client.CoreV1().Services(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}))
+			})
+		},
+		func() error {
+			return together(endpointSlices.Items, func(s discoveryv1.EndpointSlice) error {
+				return gone(b.client.DiscoveryV1().EndpointSlices(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}))
+			})
+		},
+	)
 }
 
 // machines are the nodes and the container outside.
@@ -183,19 +213,25 @@ func (b *Backend) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Se
 	return s, nil
 }
 
-// configure gives nodes configurations, and says whose proxies have begun anew with another one. Of the first one that a node is given it does
-// not know whether it is another one.
-func (b *Backend) configure(ctx context.Context, byNode map[string]*kubeproxyconfig.KubeProxyConfiguration) (begun []string, err error) {
+// others are the nodes that are to have another configuration than they were given last. Of the first one that a node is given it is not known whether
+// it is another one.
+func (b *Backend) others(byNode map[string]*kubeproxyconfig.KubeProxyConfiguration) []string {
+	var out []string
 	for _, node := range sorted(byNode) {
 		if before := b.configured[node]; before != nil && !equality.Semantic.DeepEqual(before, byNode[node]) {
-			begun = append(begun, node)
+			out = append(out, node)
 		}
 	}
+	return out
+}
+
+// configure gives nodes their configurations.
+func (b *Backend) configure(ctx context.Context, byNode map[string]*kubeproxyconfig.KubeProxyConfiguration) error {
 	if err := b.hands.Configure(ctx, byNode); err != nil {
-		return nil, err
+		return err
 	}
 	maps.Copy(b.configured, byNode)
-	return begun, nil
+	return nil
 }
 
 // closing is how long it may take to put back one thing that was changed.

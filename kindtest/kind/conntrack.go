@@ -112,6 +112,11 @@ func (s *Session) forgetConnection(ctx context.Context, f *flow) error {
 	return s.forget(ctx, f.attempt.To.Proto, f.from, f.to)
 }
 
+// forgetFlows has all nodes forget the kept connections.
+func (s *Session) forgetFlows(ctx context.Context) error {
+	return together(s.allFlows(), func(f *flow) error { return s.forgetConnection(ctx, f) })
+}
+
 // forget has all nodes forget a connection by what its client has sent. A node that does not remember it says so by its status.
 func (s *Session) forget(ctx context.Context, proto string, from, to netip.AddrPort) error {
 	argv := []string{"conntrack", "-D", "-f", string(familyName(to.Addr().Is6())), "-p", protoName(proto, to.Addr()), "-d", to.Addr().String()}

@@ -32,6 +32,10 @@ func newKernels(b *Backend, c *scenarios.Cluster, m *Mapping) *kernels {
 func (k *kernels) prepare(ctx context.Context) (changed []string, err error) {
 	err = together(k.cluster.Nodes, func(n scenarios.Node) error {
 		node := k.mapping.Node(n.Name)
+		anew, err := k.setDefaults(ctx, node, n.Sysctls)
+		if err != nil {
+			return err
+		}
 		before, err := k.set(ctx, node, n.Sysctls)
 		preloaded := false
 		for i := range k.cluster.Preload {
@@ -44,13 +48,37 @@ func (k *kernels) prepare(ctx context.Context) (changed []string, err error) {
 		if len(before) > 0 {
 			k.settings[node] = before
 		}
-		if len(before) > 0 || preloaded {
+		if len(before) > 0 || preloaded || anew {
 			changed = append(changed, node)
 		}
 		return err
 	})
 	slices.Sort(changed)
 	return changed, err
+}
+
+// liberal is a setting that a proxy may be told to make, and that stays when the proxy has gone. Every scenario begins without it.
+const liberal = "net.netfilter.nf_conntrack_tcp_be_liberal"
+
+// setDefaults gives a node the settings that an earlier scenario's proxy may have changed, but for those that the scenario gives. It says whether it had
+// others, which a proxy looks at when it starts.
+func (k *kernels) setDefaults(ctx context.Context, node string, given map[string]string) (changed bool, err error) {
+	if _, ok := given[liberal]; ok {
+		return false, nil
+	}
+	before, err := k.set(ctx, node, map[string]string{liberal: "0"})
+	return len(before) > 0, err
+}
+
+// localnet is the setting by which a kernel routes loopback addresses, which proxies make and never take back.
+const localnet = "net.ipv4.conf.all.route_localnet"
+
+// unroute takes the setting back on nodes whose proxies are about to start anew with another configuration.
+func (k *kernels) unroute(ctx context.Context, nodes []string) error {
+	return together(nodes, func(node string) error {
+		_, err := k.set(ctx, node, map[string]string{localnet: "0"})
+		return err
+	})
 }
 
 // set gives a node settings, and says what those were that it changes.

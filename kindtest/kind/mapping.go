@@ -166,6 +166,17 @@ func (m *Mapping) Host(name string) (Host, bool) {
 	return h, ok
 }
 
+// agents are those of all hosts, in order.
+func (m *Mapping) agents() []agent {
+	var out []agent
+	for _, name := range sorted(m.hosts) {
+		if a := (agent{m.hosts[name].Machine, m.hosts[name].Agent}); !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
 // Shared reports whether a pod of the scenario is in a pod of the pool with another one, so that they reach one another without a node.
 func (m *Mapping) Shared(pod string) bool { return m.shared[pod] }
 

@@ -68,6 +68,7 @@ func (s *Session) onUndo(f func(context.Context) error) { s.undo = append(s.undo
 
 func (s *Session) start(ctx context.Context) error {
 	s.onUndo(s.links.take)
+	s.onUndo(s.forgetFlows)
 	s.onUndo(s.sockets.close)
 	s.onUndo(s.backend.sentinel.wait) // until the proxies have forgotten the objects
 	s.onUndo(s.kernels.putBack)
@@ -102,7 +103,14 @@ func (s *Session) prepareProxies(ctx context.Context, bridges map[string]string)
 	if err != nil {
 		return err
 	}
-	return s.configure(ctx, s.names(), changed, bridges)
+	configs, err := s.configs(s.names(), bridges)
+	if err != nil {
+		return err
+	}
+	if err := s.kernels.unroute(ctx, s.backend.others(configs)); err != nil {
+		return err
+	}
+	return s.configure(ctx, configs, changed)
 }
 
 // names are the scenario's names of its nodes.
@@ -150,14 +158,13 @@ func (s *Session) deviceTo(ctx context.Context, node string, pod netip.Addr) (st
 	return "", fmt.Errorf("%s: no device to %s in %q", node, pod, text)
 }
 
-// configure gives the proxies of nodes their configurations. Those that have them already are left alone, but for the nodes of the cluster whose
-// proxies are to begin anew in any case. Nodes that the scenario does not have are like its first one.
-func (s *Session) configure(ctx context.Context, nodes, anew []string, bridges map[string]string) error {
+// configs are the configurations of nodes, by their names in the cluster. Nodes that the scenario does not have are like its first one.
+func (s *Session) configs(nodes []string, bridges map[string]string) (map[string]*kubeproxyconfig.KubeProxyConfiguration, error) {
 	byNode := map[string]*kubeproxyconfig.KubeProxyConfiguration{}
 	for _, name := range nodes {
 		config, err := s.mapping.Config(name, s.cluster.Configs[name], bridges[name])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		byNode[s.mapping.Node(name)] = config
 	}
@@ -167,8 +174,14 @@ func (s *Session) configure(ctx context.Context, nodes, anew []string, bridges m
 			byNode[name].HostnameOverride = name
 		}
 	}
-	begun, err := s.backend.configure(ctx, byNode)
-	if err != nil {
+	return byNode, nil
+}
+
+// configure gives proxies their configurations. Those that have them already are left alone, but for the nodes of the cluster whose proxies are to
+// begin anew in any case.
+func (s *Session) configure(ctx context.Context, byNode map[string]*kubeproxyconfig.KubeProxyConfiguration, anew []string) error {
+	begun := s.backend.others(byNode)
+	if err := s.backend.configure(ctx, byNode); err != nil {
 		return err
 	}
 	anew = slices.DeleteFunc(slices.Clone(anew), func(name string) bool { return slices.Contains(begun, name) })
@@ -298,7 +311,11 @@ func (s *Session) Restart(ctx context.Context, nodes []string) error {
 	for _, name := range nodes {
 		anew = append(anew, s.mapping.Node(name))
 	}
-	return s.configure(ctx, nodes, anew, bridges)
+	configs, err := s.configs(nodes, bridges)
+	if err != nil {
+		return err
+	}
+	return s.configure(ctx, configs, anew)
 }
 
 // SetAddresses is refused: the addresses of a node are the kubelet's matter.

@@ -166,14 +166,10 @@ func (s *sockets) clear(at agent) {
 	delete(s.dirty, at)
 }
 
-// close ends what the agents have open.
+// close ends what the agents of the scenario's hosts have open, kept connections among it.
 func (s *sockets) close(ctx context.Context) error {
-	var agents []agent
-	for at := range s.wanted {
-		agents = append(agents, at)
-	}
 	clear(s.wanted)
-	return together(agents, func(at agent) error {
+	return together(s.mapping.agents(), func(at agent) error {
 		if err := s.backend.relays[at.machine].Reset(ctx, at.name); err != nil {
 			return err
 		}
