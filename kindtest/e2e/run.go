@@ -88,6 +88,9 @@ func (r *run) start(ctx context.Context) error {
 		return err
 	}
 	r.report.Image = r.cluster.Image()
+	if r.cluster.Foreign() {
+		r.proxy, r.report.Proxy = cluster.KubeProxy, cluster.KubeProxy // the cluster's own, of the mode that the user says
+	}
 	if err := r.connect(ctx); err != nil {
 		return errors.Join(err, r.end(ctx, false))
 	}
