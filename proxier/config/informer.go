@@ -28,7 +28,7 @@ type informer[T object] struct {
 
 func newInformer[T object](k kind[T], options Options) *informer[T] {
 	s := newStream(k.marker)
-	watched := listWatch{list: k.list, watch: k.watch, stream: s}
+	watched := listWatch{list: k.list, watch: k.watch, stream: s, logger: options.Logger}
 	return &informer[T]{
 		kind:   k,
 		shared: cache.NewSharedIndexInformer(watched, k.example, options.ResyncPeriod, cache.Indexers{}),

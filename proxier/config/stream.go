@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/klog/v2"
 )
 
 // markerPrefix begins the name of a marker object. No API object can have such a
@@ -190,6 +191,7 @@ type listWatch struct {
 	list   func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	watch  func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	stream *stream
+	logger klog.Logger
 }
 
 func (l listWatch) List(options metav1.ListOptions) (runtime.Object, error) {
@@ -207,6 +209,10 @@ func (l listWatch) Watch(options metav1.ListOptions) (watch.Interface, error) {
 func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	source, err := l.watch(ctx, options)
 	if err != nil {
+		// A reflector that resumes a watch says nothing for as long as nobody listens.
+		if ctx.Err() == nil {
+			l.logger.Error(err, "The API server cannot be asked for changes; the rules stay as they are")
+		}
 		return nil, err
 	}
 	return l.stream.follow(source, options.ResourceVersion), nil

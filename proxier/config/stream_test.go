@@ -1,12 +1,16 @@
 package config
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	clienttesting "k8s.io/client-go/testing"
 )
@@ -124,4 +128,23 @@ func recordSelectors(seen *sync.Map) clienttesting.WatchReactionFunc {
 		seen.Store(action.GetResource().Resource, restrictions.Labels.String()+" "+restrictions.Fields.String())
 		return false, nil, nil
 	}
+}
+
+func TestWatchThatFailsIsLogged(t *testing.T) {
+	refused := errors.New("connection refused")
+	var log []string
+	l := listWatch{
+		stream: newServiceStream(),
+		watch:  func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, refused },
+		logger: funcr.New(func(_, line string) { log = append(log, line) }, funcr.Options{}),
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := l.WatchWithContext(ctx, metav1.ListOptions{})
+	require.ErrorIs(t, err, refused)
+	require.Len(t, log, 1)
+	assert.Contains(t, log[0], "connection refused")
+	cancel()
+	_, err = l.WatchWithContext(ctx, metav1.ListOptions{})
+	require.ErrorIs(t, err, refused)
+	assert.Len(t, log, 1, "it is asked to end")
 }
