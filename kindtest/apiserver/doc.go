@@ -3,5 +3,5 @@
 // go to a fake kernel.
 //
 // It is tests only. They are skipped where the programs have not been built, with the command that builds them. With CHAINWALK_APISERVER=1,
-// as make apiserver-test has it, nothing is skipped.
+// as make apiserver-test has it, nothing is skipped, and there are more services.
 package apiserver

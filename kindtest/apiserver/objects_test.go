@@ -56,7 +56,6 @@ var refused = []refusal{
 // TestObjectsOfScenarios has a real API server do what the shipped scenario files do with objects. What it stores must be what the loader
 // makes of the files, but for what is written here.
 func TestObjectsOfScenarios(t *testing.T) {
-	t.Parallel()
 	e := start(t)
 	e.takeClusterIPs(t)
 	client, err := dynamic.NewForConfig(e.config(admin))
