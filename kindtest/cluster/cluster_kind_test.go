@@ -114,6 +114,35 @@ func TestClusterWithLegacy(t *testing.T) {
 	configure(t, c)
 }
 
+// Docker's rules for DNS, which are in a container from its start, go from one variant to the other, and none stays behind.
+func TestToolTakesDockersRulesAlong(t *testing.T) {
+	const host = "cluster-test-tool"
+	image := need(t).Image
+	_, err := docker(t.Context(), "network", "create", host)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := docker(context.Background(), "rm", "--force", "--volumes", host)
+		assert.NoError(t, err)
+		_, err = docker(context.Background(), "network", "rm", host)
+		assert.NoError(t, err)
+	})
+	_, err = docker(t.Context(), "run", "--detach", "--privileged", "--network", host, "--name", host, "--entrypoint", "/usr/bin/sleep", image, "infinity")
+	require.NoError(t, err)
+	for _, tool := range []string{"legacy", "nft", "nft", "legacy"} {
+		_, err := in(t.Context(), host, toolScript, tool)
+		require.NoError(t, err)
+		chosen, err := in(t.Context(), host, "iptables-save")
+		require.NoError(t, err)
+		assert.Equal(t, 2, strings.Count(chosen, "-j DNAT"), chosen)
+		both, err := in(t.Context(), host, "iptables-nft-save; iptables-legacy-save")
+		require.NoError(t, err)
+		assert.Equal(t, 2, strings.Count(both, "-j DNAT"), both)
+		place, err := in(t.Context(), host, "readlink -f /usr/sbin/iptables /usr/sbin/ip6tables")
+		require.NoError(t, err)
+		assert.Equal(t, strings.Repeat("/usr/sbin/xtables-"+tool+"-multi\n", 2), place)
+	}
+}
+
 // kubeProxyBinary is the one that make kind-binaries builds.
 func kubeProxyBinary(t *testing.T) string {
 	path := os.Getenv("KUBE_PROXY_BINARY")
