@@ -46,6 +46,16 @@ func TestEachFaultHasEditsAndEachEditFaults(t *testing.T) {
 	}
 }
 
+// TestOneFaultCanBeOnWithoutTheEnvironment, and no other word.
+func TestOneFaultCanBeOnWithoutTheEnvironment(t *testing.T) {
+	o := overlay.New(t.TempDir())
+	require.NoError(t, SwitchOn(o, "hairpin-keeps-source"))
+	source, err := o.Source(faultFile)
+	require.NoError(t, err)
+	assert.Contains(t, string(source), `var on = cmp.Or(os.Getenv("CHAINWALK_FAULT"), "hairpin-keeps-source")`)
+	assert.ErrorContains(t, SwitchOn(o, "gremlins"), `no fault "gremlins"`)
+}
+
 // With every switch off the build with the faults does what the shipped one does, as far as the proxier's own tests see.
 func TestBuildWithFaultsIsSoundWithoutThem(t *testing.T) {
 	if testing.Short() {
