@@ -84,7 +84,7 @@ func copyProgram(ctx context.Context, host, binary string) error {
 // boundNode ends its commands when a context ends. What kind's packages run in a node knows no context.
 type boundNode struct {
 	nodes.Node
-	ctx context.Context //nolint:containedctx // the context of one call, for an interface that has none
+	ctx context.Context // of one call, for an interface that has none
 }
 
 func (n boundNode) Command(command string, args ...string) exec.Cmd {
