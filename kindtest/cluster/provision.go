@@ -21,15 +21,17 @@ func (c *Cluster) provision(ctx context.Context) error {
 	}
 	c.chooseImage(ctx)
 	c.made = true
-	made := make(chan error, 1)
+	var failed error
+	made := make(chan struct{})
 	go func() {
-		made <- c.provider.Create(c.config.Name, kind.CreateWithV1Alpha4Config(kindConfig(c.config)),
+		defer close(made)
+		failed = c.provider.Create(c.config.Name, kind.CreateWithV1Alpha4Config(kindConfig(c.config)),
 			kind.CreateWithStopBeforeSettingUpKubernetes(true))
 	}()
 	select {
-	case err := <-made:
-		if err != nil {
-			return explain(err)
+	case <-made:
+		if failed != nil {
+			return explain(failed)
 		}
 	case <-ctx.Done():
 		// Without its containers kind comes to an end. Close deletes what it has made since.

@@ -2,7 +2,6 @@ package kind
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -139,11 +138,4 @@ func (m *Mapping) rangeText(text string) (string, error) {
 		return text, nil
 	}
 	return strings.Replace(text, bare, in.String(), 1), nil
-}
-
-// rangesBack are the ranges that were mapped to others, the longer ones first.
-func (m *Mapping) rangesBack() []netip.Prefix {
-	out := slices.DeleteFunc(slices.Collect(maps.Keys(m.ranges)), func(p netip.Prefix) bool { return m.ranges[p] == p })
-	slices.SortFunc(out, func(a, b netip.Prefix) int { return b.Bits() - a.Bits() })
-	return out
 }

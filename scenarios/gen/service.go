@@ -137,7 +137,7 @@ func (g *generator) editPorts(s *corev1.Service) {
 		})
 		switch {
 		case i >= len(was) && i > 0 && free && p.Name != "" && was[0].Name != "":
-			s.Spec.Ports = append(was, p)
+			s.Spec.Ports = append(s.Spec.Ports, p)
 			return
 		case i > 0 && i < len(was) && g.in(1, 2):
 			s.Spec.Ports = was[:i]
