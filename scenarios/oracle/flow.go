@@ -119,13 +119,18 @@ func (s *Spec) decider(a *Attempt, answer *Answer) string {
 // with the node that decided about it.
 func (f *Flow) Synced(s *Spec, nodes ...string) {
 	f.Moved(s)
-	if len(nodes) > 0 && f.node != "" && !slices.Contains(nodes, f.node) {
-		return
-	}
 	if f.attempt.Protocol != corev1.ProtocolUDP || f.entry == entryEnded || f.entry == entryGone {
 		return
 	}
 	answer := s.expect(&f.attempt)
+	by := func(node string) bool { return len(nodes) == 0 || slices.Contains(nodes, node) }
+	if now := s.decider(&f.attempt, &answer); answer.port != nil && now != f.node && by(now) {
+		// It passed that node as it was sent, and has an entry there that leads to no endpoint.
+		f.entry, f.why = entryDoubt, flowOfUnchosenEndpoint
+	}
+	if f.node != "" && !by(f.node) {
+		return
+	}
 	state, why := f.after(&answer)
 	f.restarted = f.restarted && answer.port == nil // it never hears of what was served before
 	if state > f.entry {

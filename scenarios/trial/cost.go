@@ -27,6 +27,7 @@ const (
 func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
 	if r.quiet || n.fresh || !n.ruled.sameNode(now) || len(n.tried) > 0 || r.blind() || r.passed-n.full >= fullSyncPeriod {
 		n.full = r.passed
+		n.leaveWaiting(now, nil)
 		return nil
 	}
 	written, err := r.world.Writes(ctx, n.name)
@@ -46,6 +47,8 @@ func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
 	}
 	r.exercised(oracle.CostByChange)
 	bound := r.costOf(n.ruled, now, services)
+	bound.N += bytesLine * n.waiting
+	n.leaveWaiting(now, services)
 	if bound.Holds(written.Bytes) {
 		return nil
 	}
@@ -54,6 +57,13 @@ func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
 		Got:   fmt.Sprintf("%d bytes in %d restores", written.Bytes, written.Restores),
 		Check: []scenarios.Step{{Writes: &scenarios.WritesCheck{Nodes: []string{n.name}, Bytes: &bound}}},
 	})
+}
+
+// leaveWaiting notes how many chains a sync may have left that was to replace those of some services, or of all if none are named.
+func (n *nodeState) leaveWaiting(now *view, services []types.NamespacedName) {
+	if endpointsOf(n.ruled) > maxFewEndpoints || endpointsOf(now) > maxFewEndpoints {
+		n.waiting += sizeOf(n.ruled, services).endpoints
+	}
 }
 
 // costOf is what a sync may write that leads from one view to another.

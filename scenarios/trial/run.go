@@ -69,6 +69,8 @@ type nodeState struct {
 	object *corev1.Node
 	// full is when its proxier last wrote everything, at the latest.
 	full time.Duration
+	// waiting is how many endpoints of service ports had chains that may wait, while the cluster was large, to go with a later sync.
+	waiting int
 	// ruled is what its rules were last made of.
 	ruled *view
 	// tried is what syncs were made of that failed since.

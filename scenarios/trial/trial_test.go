@@ -408,3 +408,56 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// A node hears late of a service, a datagram of its own has gone on to another node that translated it. Once it knows, the flow may begin
+// anew at the node itself.
+func TestFlowsThatAnotherNodeDecidesAbout(t *testing.T) {
+	report, err := Run(t.Context(), read(t, `name: another decider
+objects:
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{name: dns, port: 80, protocol: UDP}]
+  endpoints: [{addresses: [10.244.2.10]}]
+steps:
+- hold: [node2]
+- apply:
+  - apiVersion: v1
+    kind: Service
+    metadata: {name: web}
+    spec: {clusterIP: 172.30.0.2, externalIPs: [192.168.0.2], ports: [{name: dns, port: 80, protocol: UDP}]}
+- hold: false
+  sync: true
+- sync: true
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
+
+// In a large cluster chains that are out of use wait, and go with a sync of something else.
+func TestChainsThatWaitedGoWithAnotherSync(t *testing.T) {
+	cluster := func(name, ip string, ports int) (service string, slice func(endpoints int) string) {
+		var own, of strings.Builder
+		for i := range ports {
+			fmt.Fprintf(&own, "      - {name: p%d, port: %d}\n", i, 1000+i)
+			fmt.Fprintf(&of, "    - {name: p%d, port: 80}\n", i)
+		}
+		service = fmt.Sprintf("  - apiVersion: v1\n    kind: Service\n    metadata: {name: %s}\n    spec:\n      clusterIP: %s\n      ports:\n%s", name, ip, own.String())
+		return service, func(endpoints int) string {
+			var all strings.Builder
+			for i := range endpoints {
+				fmt.Fprintf(&all, "    - {addresses: [10.244.1.%d]}\n", 10+i)
+			}
+			return fmt.Sprintf("  - apiVersion: discovery.k8s.io/v1\n    kind: EndpointSlice\n    addressType: IPv4\n"+
+				"    metadata: {name: %s, labels: {kubernetes.io/service-name: %s}}\n    ports:\n%s    endpoints:\n%s", name, name, of.String(), all.String())
+		}
+	}
+	big, bigSlice := cluster("big", "172.30.0.2", 15)
+	rest, restSlice := cluster("rest", "172.30.0.4", 15)
+	web, webSlice := cluster("web", "172.30.0.3", 1)
+	report, err := Run(t.Context(), read(t, "name: large\ntopology: {nodes: 1}\nobjects:\n"+big+rest+web+bigSlice(70)+restSlice(70)+webSlice(1)+
+		"steps:\n- apply:\n"+bigSlice(1)+"- advance: 60s\n- apply:\n"+webSlice(2)), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
