@@ -89,6 +89,7 @@ func TestKernelNamespacesAreApart(t *testing.T) {
 	require.NoError(t, err)
 	one, other := kerneltest.New(t), kerneltest.New(t)
 	one.Must("ip link add here type bridge")
+	require.NoError(t, other.SetSysctl("net.ipv4.ip_forward", "0")) // on a machine that forwards it begins with 1
 	require.NoError(t, one.SetSysctl("net.ipv4.ip_forward", "1"))
 	value, err := other.Sysctl("net/ipv4/ip_forward")
 	require.NoError(t, err)
