@@ -75,6 +75,8 @@ type nodeState struct {
 	ruled *view
 	// tried is what syncs were made of that failed since.
 	tried []*view
+	// doubtful says that one of them may have written all: it said that it ended well while a fault was to come.
+	doubtful bool
 	// word is the last step whose sync said that it ended well though a command of it had failed. Nobody tries it again soon, so it is taken
 	// at its word. 0: the last sync was none.
 	word int

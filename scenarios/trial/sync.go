@@ -62,11 +62,12 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 	n.begun = true
 	n.failing(err != nil && !errors.As(err, new(*node.CanariesError)) && r.hasToWrite(n, tried), r.passed)
 	if err == nil && r.world.Node(n.name).Failures() < failures && !r.blind() {
-		n.ruled, n.tried, n.first, n.fresh, n.word = tried, nil, false, false, r.step
+		n.ruled, n.tried, n.doubtful, n.first, n.fresh, n.word = tried, nil, false, false, false, r.step
 		return nil
 	}
 	if faulty || err != nil && r.blind() {
 		n.tried = append(n.tried, tried) // if it says that it ended well, that shows later
+		n.doubtful = n.doubtful || err == nil
 		return nil
 	}
 	if err != nil {
@@ -77,7 +78,7 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 		return err
 	}
 	r.repaired(n)
-	n.ruled, n.tried, n.first, n.fresh = tried, nil, n.fresh, false
+	n.ruled, n.tried, n.doubtful, n.first, n.fresh = tried, nil, false, n.fresh, false
 	return nil
 }
 

@@ -461,3 +461,36 @@ func TestChainsThatWaitedGoWithAnotherSync(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// A sync that could not save what the kernel holds has written all the same. A failure with nothing left to write is no failure.
+func TestFailureAfterASyncThatMayHaveWritten(t *testing.T) {
+	report, err := Run(t.Context(), read(t, `name: nothing left
+topology: {nodes: 1}
+objects:
+- apiVersion: v1
+  kind: Service
+  metadata: {name: web}
+  spec: {clusterIP: 172.30.0.2, ports: [{name: http, port: 80}]}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{name: http, port: 80}]
+  endpoints: [{addresses: [10.244.1.10]}]
+steps:
+- fault: {saveFails: 2}
+- advance: 3600s
+- apply:
+  - apiVersion: discovery.k8s.io/v1
+    kind: EndpointSlice
+    metadata: {name: web-v4-1}
+    addressType: IPv4
+  syncMayFail: true
+- fault: {lockHeld: 3}
+- sync: true
+  syncMayFail: true
+- advance: 3600s
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
