@@ -110,6 +110,9 @@ func (g *generator) choosePorts(s *corev1.Service) {
 			Protocol: choose(&g.draw, protocols),
 			Port:     choose(&g.draw, []weighted[int32]{{40, 80}, {20, 443}, {20, 53}, {10, 9153}, {5, 1}, {5, 65535}}),
 		}
+		if p.Port == firstPort && g.somebody(func(o *corev1.Service) bool { return hasNodePort(o, firstPort) }) {
+			p.Port = 80 // whose a packet to a node's own address would be is nobody's promise
+		}
 		p.TargetPort = pick(&g.draw, intstr.FromInt32(8080), intstr.FromString(p.Name))
 		taken := slices.ContainsFunc(s.Spec.Ports, func(o corev1.ServicePort) bool { return o.Port == p.Port && o.Protocol == p.Protocol })
 		if taken {
@@ -372,7 +375,7 @@ func (g *generator) freePort(own *corev1.Service) int32 {
 			}
 		}
 	}
-	if g.has.Has(OddSpelling) && g.in(1, 6) && g.isFree(firstPort, own) {
+	if g.has.Has(OddSpelling) && g.in(1, 6) && g.isFree(firstPort, own) && !servesFirstPort(own) && !g.somebody(servesFirstPort) {
 		return firstPort
 	}
 	g.lastPort++
@@ -385,6 +388,15 @@ const firstPort = 1
 // isFree reports whether no service has a node port, nor one that is being made.
 func (g *generator) isFree(port int32, own *corev1.Service) bool {
 	return !hasNodePort(own, port) && !slices.ContainsFunc(g.services, func(s *corev1.Service) bool { return hasNodePort(s, port) })
+}
+
+// somebody reports whether something is true of a service that is there, or may come back.
+func (g *generator) somebody(is func(*corev1.Service) bool) bool {
+	return slices.ContainsFunc(g.services, is) || slices.ContainsFunc(g.deleted, is)
+}
+
+func servesFirstPort(s *corev1.Service) bool {
+	return slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == firstPort })
 }
 
 func hasNodePort(s *corev1.Service, port int32) bool {
