@@ -1,5 +1,7 @@
 package oracle
 
+import "slices"
+
 // Between judges an attempt that is made within a sync that leads from s to after:
 // what either of them allows is allowed, and what a window between them allows.
 func (s *Spec) Between(after *Spec, a Attempt, ways []Way) []Violation {
@@ -44,7 +46,12 @@ func opens(old, now *Answer) bool {
 	if old.Loose || old.Node != now.Node {
 		return true
 	}
-	return old.Fate != ToEndpoint && old.chosen != loopbackFromOutside && now.Fate != old.Fate
+	return old.closed(now) || slices.ContainsFunc(old.Others, func(o Answer) bool { return o.closed(now) })
+}
+
+// closed says whether a packet of the answer is not translated, and another fate comes by a later one.
+func (a *Answer) closed(later *Answer) bool {
+	return a.Fate != ToEndpoint && a.chosen != loopbackFromOutside && later.Fate != a.Fate
 }
 
 // dropsUntranslated says whether rules of the answer's service drop what is not translated.

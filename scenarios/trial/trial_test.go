@@ -494,3 +494,39 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// A node gets another address, and its node ports are not there yet. The sync that brings them commits what drops packets of policy Local
+// before what translates them.
+func TestNodePortsOfANewAddressWithinASync(t *testing.T) {
+	report, err := Run(t.Context(), read(t, `name: another address
+topology: {nodes: 1}
+kubeProxy: {nodePortAddresses: [192.168.0.0/24]}
+objects:
+- apiVersion: v1
+  kind: Service
+  metadata: {name: web}
+  spec:
+    type: NodePort
+    clusterIP: 172.30.0.3
+    externalTrafficPolicy: Local
+    ports: [{name: dns, port: 80, nodePort: 30001}]
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{name: dns, port: 80}]
+  endpoints: [{addresses: [10.244.1.10], nodeName: node1}]
+steps:
+- node: {name: node1, addresses: [192.168.0.4]}
+  sync: false
+- apply:
+  - apiVersion: discovery.k8s.io/v1
+    kind: EndpointSlice
+    metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}
+    addressType: IPv4
+    ports: [{name: dns, port: 80}]
+    endpoints: [{addresses: [10.244.1.11]}]
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
