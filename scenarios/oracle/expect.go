@@ -35,6 +35,9 @@ func (s *Spec) expect(a *Attempt) Answer {
 	}
 	s.filtered(&answer, &q, first, second)
 	s.mayBeFiltered(&answer, first, second)
+	for i := range answer.Others {
+		s.mayBeFiltered(&answer.Others[i], first, second)
+	}
 	return answer
 }
 

@@ -530,3 +530,39 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// Two services claim an address, and whose it is, is open. Of neither need an answer be heard where rules of others were lost.
+func TestAnAddressOfTwoServicesBehindAPolicyOfDrop(t *testing.T) {
+	report, err := Run(t.Context(), read(t, `name: two claim an address
+topology: {nodes: 1}
+iptables:
+  preload:
+  - save: |
+      *filter
+      :INPUT DROP [0:0]
+      -A INPUT -i lo -j ACCEPT
+      -A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+      -A INPUT -p icmp -j ACCEPT
+      -A INPUT -p tcp -m tcp --dport 22 -j ACCEPT
+      COMMIT
+objects:
+- apiVersion: v1
+  kind: Service
+  metadata: {name: web}
+  spec: {clusterIP: 172.30.0.2, externalIPs: [192.168.0.2], ports: [{port: 80}]}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{port: 80}]
+  endpoints: [{addresses: [10.244.1.10]}]
+- apiVersion: v1
+  kind: Service
+  metadata: {name: dns}
+  spec: {clusterIP: 172.30.0.3, externalIPs: [192.168.0.2], ports: [{port: 80}]}
+steps:
+- fault: {flush: [filter]}
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
