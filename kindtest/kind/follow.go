@@ -103,7 +103,10 @@ func (s *Session) spoken(ctx context.Context, w *watch, f *flow, p scenarios.Flo
 	back := s.mapping.BackPort
 	way := scenarios.Way{Probability: 1, Sender: back(from), Server: back(to), Client: back(from), With: r.With}
 	if heard, err := s.taken(ctx, f, p, &r, taker); err != nil || heard {
-		way.End, way.Heard, way.Host = scenarios.Delivered, true, s.hostAt(&f.attempt, back(to).Addr(), taker.name)
+		if p.From == scenarios.SideServer { // the client's socket has taken it: as from the address that it called
+			way.Server, way.Client = back(f.from), back(f.to)
+		}
+		way.End, way.Heard, way.Host = scenarios.Delivered, true, s.hostAt(&f.attempt, way.Server.Addr(), taker.name)
 		if p.From == scenarios.SideClient {
 			s.reached(f, &way, &r)
 		}
