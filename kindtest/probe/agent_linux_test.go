@@ -2,9 +2,11 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -54,9 +56,10 @@ func runAgents(t *testing.T, names ...string) *Client {
 func loopback(t *testing.T, kind int, address string) netip.AddrPort {
 	t.Helper()
 	fd, err := socket.Open(kind, 0, netip.AddrPortFrom(netip.MustParseAddr(address), 0), false)
-	if err != nil {
-		t.Skipf("%s is not there: %v", address, err) // a machine without IPv6
+	if os.Getenv("CHAINWALK_KERNEL") == "" && errors.Is(err, unix.EADDRNOTAVAIL) {
+		t.Skipf("%s is not there: this machine has no IPv6", address)
 	}
+	require.NoError(t, err)
 	defer func() { require.NoError(t, unix.Close(fd)) }()
 	return localOf(fd)
 }

@@ -118,17 +118,11 @@ func (c *capture) watch(fd int, take func(packet, control []byte, from unix.Sock
 	go func() {
 		buf, control := make([]byte, 512), make([]byte, 128)
 		for {
-			var n, controlLen int
-			var from unix.Sockaddr
-			err := s.Read(func(fd int) bool {
-				var err error
-				n, controlLen, _, from, err = unix.Recvmsg(fd, buf, control, 0)
-				return !errors.Is(err, unix.EAGAIN)
-			})
+			n, controlLen, from, err := s.Receive(buf, control)
 			if err != nil {
 				return
 			}
-			take(buf[:max(n, 0)], control[:controlLen], from)
+			take(buf[:n], control[:controlLen], from)
 		}
 	}()
 	return nil

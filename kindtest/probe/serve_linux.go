@@ -158,17 +158,11 @@ func (a *Agent) listenEchoes(proto packetsim.Proto, at netip.AddrPort) (func(), 
 func (a *Agent) recordEchoes(proto packetsim.Proto, s *socket.Polled) {
 	buf, control := make([]byte, 4096), make([]byte, 128)
 	for {
-		var n, controlLen int
-		var from unix.Sockaddr
-		err := s.Read(func(fd int) bool {
-			var err error
-			n, controlLen, _, from, err = unix.Recvmsg(fd, buf, control, 0)
-			return !errors.Is(err, unix.EAGAIN)
-		})
+		n, controlLen, from, err := s.Receive(buf, control)
 		if err != nil {
 			return
 		}
-		kind, _, m, ok := echo(proto, buf[:max(n, 0)])
+		kind, _, m, ok := echo(proto, buf[:n])
 		if !ok || kind != proto.EchoRequestType() {
 			continue
 		}

@@ -1,10 +1,13 @@
 package socket
 
 import (
+	"errors"
 	"net"
 	"os"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Polled is a socket that goroutines wait on without holding up a thread.
@@ -28,6 +31,17 @@ func Poll(fd int) (*Polled, error) {
 // socket that was closed meanwhile.
 func (p *Polled) Read(f func(fd int) (done bool)) error {
 	return p.conn.Read(func(fd uintptr) bool { return f(int(fd)) })
+}
+
+// Receive takes the next message and what the kernel says beside it (recvmsg(2)). A message that the kernel tells an error in place of is
+// empty. The error is that nothing comes any more.
+func (p *Polled) Receive(buf, control []byte) (n, controlLen int, from unix.Sockaddr, err error) {
+	err = p.Read(func(fd int) bool {
+		var failed error
+		n, controlLen, _, from, failed = unix.Recvmsg(fd, buf, control, 0)
+		return !errors.Is(failed, unix.EAGAIN)
+	})
+	return max(n, 0), max(controlLen, 0), from, err
 }
 
 // Write is Read for a socket that may take something, or is connected.
