@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -147,19 +146,6 @@ func (o *fuzzOptions) options() (fuzz.Options, error) {
 		out.Runs = defaultRuns
 	}
 	return out, nil
-}
-
-// commit is the version that the program was built from, empty if that is not known.
-func commit() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	i := slices.IndexFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "vcs.revision" })
-	if i < 0 {
-		return ""
-	}
-	return info.Settings[i].Value[:min(12, len(info.Settings[i].Value))]
 }
 
 // progress prints what was judged so far once a second, if somebody looks at a terminal.

@@ -79,6 +79,7 @@ Exit status: 0 what was asked holds, 1 it does not, 2 bad usage or input.`,
 		newToolCommand(s),
 		newProxyCommand(s),
 		newProbeCommand(s),
+		newVersionCommand(s),
 	)
 	return root
 }

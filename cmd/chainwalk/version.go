@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func newVersionCommand(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the commit that it was built from, and the version of Go",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			info, ok := debug.ReadBuildInfo()
+			if !ok {
+				return fmt.Errorf("the program does not say what it was built from: build it with go build")
+			}
+			_, err := fmt.Fprint(s.out, versionText(info))
+			return err
+		},
+	}
+}
+
+// versionText says what a program was built from. Without version control, as of a module that was downloaded, the commit is that of the
+// module's version.
+func versionText(info *debug.BuildInfo) string {
+	commit := setting(info, "vcs.revision")
+	switch {
+	case commit == "" && info.Main.Version != "" && info.Main.Version != "(devel)":
+		commit = info.Main.Version
+	case commit == "":
+		commit = "unknown (built without version control)"
+	case setting(info, "vcs.modified") == "true":
+		commit += " with changes"
+	}
+	return fmt.Sprintf("commit %s\nGo %s\n", commit, info.GoVersion)
+}
+
+// setting is what the program was built with under a key, empty if that is not known.
+func setting(info *debug.BuildInfo, key string) string {
+	for _, s := range info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// commit is the start of the commit that the program was built from, empty if that is not known.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	revision := setting(info, "vcs.revision")
+	return revision[:min(12, len(revision))]
+}
