@@ -31,7 +31,7 @@ func (m *Mapping) Config(node string, c *kubeproxyconfig.KubeProxyConfiguration,
 		out.DetectLocal.BridgeInterface = bridge
 	}
 	out.IPTables.MinSyncPeriod = metav1.Duration{Duration: minSyncPeriod}
-	out.NFTables.MinSyncPeriod = metav1.Duration{Duration: minSyncPeriod}
+	inWordsOfNFTables(out)
 	return out, nil
 }
 
@@ -44,4 +44,10 @@ func (m *Mapping) rangeTexts(texts []string) error {
 		texts[i] = mapped
 	}
 	return nil
+}
+
+// inWordsOfNFTables repeats what mode nftables has in a section of its own, and scenarios say of mode iptables: they mean any proxy.
+func inWordsOfNFTables(c *kubeproxyconfig.KubeProxyConfiguration) {
+	c.NFTables.MasqueradeAll, c.NFTables.MasqueradeBit = c.IPTables.MasqueradeAll, c.IPTables.MasqueradeBit
+	c.NFTables.SyncPeriod, c.NFTables.MinSyncPeriod = c.IPTables.SyncPeriod, c.IPTables.MinSyncPeriod
 }

@@ -4,11 +4,15 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+	"k8s.io/utils/ptr"
 
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -225,7 +229,8 @@ func TestObjectsAreMappedAndLeftAsTheyAre(t *testing.T) {
 }
 
 func TestConfigurationsAreMapped(t *testing.T) {
-	c, m := mapped(t, smallDual+"kubeProxy: {nodePortAddresses: [primary, 192.168.0.0/16], detectLocal: {bridgeInterface: veth1}}\n")
+	c, m := mapped(t, smallDual+"kubeProxy: {nodePortAddresses: [primary, 192.168.0.0/16], detectLocal: {bridgeInterface: veth1}, "+
+		"iptables: {masqueradeAll: true, masqueradeBit: 15, syncPeriod: 5s}}\n")
 	config, err := m.Config("node1", c.Configs["node1"], "vethabc")
 	require.NoError(t, err)
 	assert.Equal(t, "worker", config.HostnameOverride)
@@ -234,6 +239,9 @@ func TestConfigurationsAreMapped(t *testing.T) {
 	assert.Equal(t, "vethabc", config.DetectLocal.BridgeInterface)
 	assert.Equal(t, minSyncPeriod, config.IPTables.MinSyncPeriod.Duration)
 	assert.Equal(t, "node1", c.Configs["node1"].HostnameOverride)
+	assert.Equal(t, kubeproxyconfig.KubeProxyNFTablesConfiguration{
+		MasqueradeAll: true, MasqueradeBit: ptr.To[int32](15), MinSyncPeriod: metav1.Duration{Duration: minSyncPeriod}, SyncPeriod: metav1.Duration{Duration: 5 * time.Second},
+	}, config.NFTables, "what scenarios say of mode iptables is meant for any")
 
 	c, m = mapped(t, smallDual+"kubeProxy: {clusterCIDR: \"\"}\n")
 	config, err = m.Config("node1", c.Configs["node1"], "")
