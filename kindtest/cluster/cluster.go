@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	kind "sigs.k8s.io/kind/pkg/cluster"
 	"sigs.k8s.io/kind/pkg/cluster/nodes"
 )
@@ -26,7 +27,7 @@ type Cluster struct {
 	rest                   *rest.Config
 	client                 kubernetes.Interface
 
-	foreign bool
+	foreign *kubeproxy.KubeProxyConfiguration
 	files   map[string]proxyFile // of the proxy, by node
 	pokes   int
 }
@@ -76,9 +77,6 @@ func (c *Cluster) Client() kubernetes.Interface { return c.client }
 
 // RESTConfig is what Client was made of.
 func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.rest) }
-
-// Foreign reports whether an existing cluster came with a kube-proxy of its own, which Configure, RestartProxy and ReplaceProxy refuse to touch.
-func (c *Cluster) Foreign() bool { return c.foreign }
 
 func (c *Cluster) nodeNames() []string {
 	var names []string

@@ -20,7 +20,7 @@ var errForeign = errors.New("cluster: the kube-proxy of an existing cluster is l
 
 // startProxy makes the DaemonSet, and waits until it has synced everywhere.
 func (c *Cluster) startProxy(ctx context.Context) error {
-	if c.foreign {
+	if c.foreign != nil {
 		return nil
 	}
 	if err := c.removePredecessor(ctx); err != nil {
@@ -121,7 +121,7 @@ func (c *Cluster) RestartProxy(ctx context.Context, nodes []string) error {
 
 // mayChange refuses what is not ours, or not there.
 func (c *Cluster) mayChange(nodes []string) error {
-	if c.foreign {
+	if c.foreign != nil {
 		return errForeign
 	}
 	for _, name := range nodes {
@@ -244,7 +244,7 @@ func (c *Cluster) proxyPods(ctx context.Context) (map[string]*corev1.Pod, error)
 }
 
 func (c *Cluster) proxySelector() string {
-	if c.foreign {
+	if c.foreign != nil {
 		return "k8s-app=" + KubeProxy
 	}
 	return nameLabel + "=" + proxyName

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -38,11 +37,7 @@ func (c *Cluster) connect(ctx context.Context) error {
 	if err := c.readNodes(ctx); err != nil {
 		return err
 	}
-	_, err = c.client.AppsV1().DaemonSets(metav1.NamespaceSystem).Get(ctx, KubeProxy, metav1.GetOptions{})
-	c.foreign = err == nil
-	if apierrors.IsNotFound(err) {
-		err = nil
-	}
+	c.foreign, err = foreignConfiguration(ctx, c.client)
 	return err
 }
 

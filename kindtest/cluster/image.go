@@ -137,7 +137,7 @@ ctr --namespace=k8s.io images unmount --rm "$place" >/dev/null
 
 // findProxy packs the proxy that the node image has, unless the proxy is known.
 func (c *Cluster) findProxy(ctx context.Context) error {
-	if c.proxyImage != nil || c.foreign {
+	if c.proxyImage != nil || c.foreign != nil {
 		return nil
 	}
 	binary, err := in(ctx, c.hosts[0].String(), nodesProxy)

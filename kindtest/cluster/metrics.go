@@ -15,7 +15,7 @@ import (
 
 // Metrics are those of a node's proxy, in Prometheus' text format.
 func (c *Cluster) Metrics(ctx context.Context, node string) ([]byte, error) {
-	if c.foreign {
+	if c.foreign != nil {
 		// kubeadm's kube-proxy offers them to its own machine only.
 		text, err := in(ctx, node, "curl --silent --fail http://127.0.0.1:"+metricsPort+"/metrics")
 		return []byte(text), err

@@ -88,9 +88,10 @@ func (r *run) start(ctx context.Context) error {
 		return err
 	}
 	r.report.Image = r.cluster.Image()
-	if r.cluster.Foreign() {
-		r.proxy, r.report.Proxy = cluster.KubeProxy, cluster.KubeProxy // the cluster's own, of the mode that the user says
+	if r.cluster.Foreign() != nil {
+		r.proxy, r.report.Proxy = cluster.KubeProxy, cluster.KubeProxy // the cluster's own, of its own mode
 	}
+	r.mode, r.report.Mode = r.cluster.Mode(), r.cluster.Mode()
 	if err := r.connect(ctx); err != nil {
 		return errors.Join(err, r.end(ctx, false))
 	}

@@ -69,6 +69,7 @@ func New(ctx context.Context, hands Hands, o Options) (*Backend, error) {
 
 func (b *Backend) open(ctx context.Context) error {
 	b.facts.Nodes, b.facts.Pods, b.facts.Outside = workersFirst(b.hands.Nodes()), b.hands.Pods(), b.hands.Outside()
+	b.facts.Mode, b.facts.Foreign = b.hands.Mode(), b.hands.Foreign()
 	for _, machine := range b.machines() {
 		stream, err := b.hands.Relay(ctx, machine)
 		if err != nil {
@@ -225,8 +226,11 @@ func (b *Backend) others(byNode map[string]*kubeproxyconfig.KubeProxyConfigurati
 	return out
 }
 
-// configure gives nodes their configurations.
+// configure gives nodes their configurations. A kube-proxy of the cluster's own has what was asked for, or the scenario would not run.
 func (b *Backend) configure(ctx context.Context, byNode map[string]*kubeproxyconfig.KubeProxyConfiguration) error {
+	if b.facts.Foreign != nil {
+		return nil
+	}
 	if err := b.hands.Configure(ctx, byNode); err != nil {
 		return err
 	}

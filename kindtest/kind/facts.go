@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"slices"
 
+	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
+
 	"github.com/chainwalk/chainwalk/kindtest/cluster"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -24,6 +26,10 @@ type Facts struct {
 	// TakenIPs are the cluster IPs that services have which are none of a scenario's, and TakenServices the names of these.
 	TakenIPs      []netip.Addr
 	TakenServices []string
+	// Mode is that of the proxies, as in a KubeProxyConfiguration.
+	Mode string
+	// Foreign is the configuration of a kube-proxy that came with the cluster and takes no other; nil where scenarios bring their own.
+	Foreign *kubeproxyconfig.KubeProxyConfiguration
 }
 
 // workersFirst puts the control plane, which comes first, behind the other nodes: what happens to it slows all others down.

@@ -21,6 +21,8 @@ type Hands interface {
 	Pods() []cluster.Pod
 	Outside() cluster.Outside
 	Client() kubernetes.Interface
+	Mode() string
+	Foreign() *kubeproxyconfig.KubeProxyConfiguration
 	Relay(ctx context.Context, host string) (io.ReadWriteCloser, error)
 	Configure(ctx context.Context, byNode map[string]*kubeproxyconfig.KubeProxyConfiguration) error
 	RestartProxy(ctx context.Context, nodes []string) error

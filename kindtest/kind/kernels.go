@@ -63,7 +63,7 @@ const liberal = "net.netfilter.nf_conntrack_tcp_be_liberal"
 // setDefaults gives a node the settings that an earlier scenario's proxy may have changed, but for those that the scenario gives. It says whether it had
 // others, which a proxy looks at when it starts.
 func (k *kernels) setDefaults(ctx context.Context, node string, given map[string]string) (changed bool, err error) {
-	if _, ok := given[liberal]; ok {
+	if _, ok := given[liberal]; ok || k.backend.facts.Foreign != nil { // which has made it for good
 		return false, nil
 	}
 	before, err := k.set(ctx, node, map[string]string{liberal: "0"})

@@ -22,7 +22,7 @@ func threeNodes() *Facts {
 		Tool:     scenarios.ToolNFT,
 		Networks: []netip.Prefix{prefix("172.18.0.0/16"), prefix("fc00:f853:ccd:e793::/64")},
 		Services: []netip.Prefix{prefix("10.96.0.0/12"), prefix("fd00:10:96::/112")},
-		TakenIPs: []netip.Addr{addr("10.96.0.1")}, TakenServices: []string{"default/kubernetes"},
+		TakenIPs: []netip.Addr{addr("10.96.0.1")}, TakenServices: []string{"default/kubernetes"}, Mode: "iptables",
 	}
 	for i, name := range []string{"worker", "worker2", "control-plane"} {
 		f.Nodes = append(f.Nodes, cluster.Node{

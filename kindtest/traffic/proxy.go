@@ -20,6 +20,9 @@ const lasting = 20
 
 // proxierReplaced kills the proxier of a node, whose pod is replaced. The rules stay, so connections go on, and new ones are made all the while.
 func proxierReplaced(ctx context.Context, s *stage) (told string, err error) {
+	if s.Cluster.Foreign() != nil {
+		return "not tried: the cluster's own kube-proxy is left as it is", nil
+	}
 	client, servers, to, err := s.webService(ctx, "traffic-replaced", false)
 	if err != nil {
 		return "", err
@@ -89,7 +92,7 @@ for table in nat filter mangle; do %[1]s-save -t $table | grep -v KUBE- | %[1]s-
 
 // lookEvery gives the proxier of a node a sync period, until the end of the change.
 func (s *stage) lookEvery(ctx context.Context, node string, period time.Duration) error {
-	if s.Cluster.Foreign() {
+	if s.Cluster.Foreign() != nil {
 		return nil // an existing cluster's proxy keeps its own
 	}
 	configure := func(ctx context.Context, period time.Duration) error {
