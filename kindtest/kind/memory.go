@@ -27,7 +27,7 @@ type remembered struct{ node, list, client string }
 func newMemory(b *Backend) *memory { return &memory{backend: b, seen: map[remembered]time.Duration{}} }
 
 // lists has a shell print the lists of a node. Without any it prints nothing.
-const lists = `cd /proc/net/xt_recent 2>/dev/null && grep . * 2>/dev/null; true`
+const lists = `cd /proc/net/xt_recent 2>/dev/null && grep -H . * 2>/dev/null; true`
 
 // forgetting has a shell take out of the lists of a node what is not among its arguments, which are LIST:src=CLIENT.
 const forgetting = `cd /proc/net/xt_recent 2>/dev/null || exit 0
