@@ -56,7 +56,7 @@ func (s *Session) keep(ctx context.Context, a scenarios.Attempt) (*scenarios.Obs
 }
 
 // remembered are the entries of the nodes' lists, where the connection may make some; nil otherwise.
-func (s *Session) remembered(ctx context.Context, a *scenarios.Attempt) (map[remembered]string, error) {
+func (s *Session) remembered(ctx context.Context, a *scenarios.Attempt) (map[remembered]moment, error) {
 	if !s.knows.sticky(a.To.AddrPort) {
 		return nil, nil
 	}

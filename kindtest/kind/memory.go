@@ -2,145 +2,124 @@ package kind
 
 import (
 	"context"
-	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 // memory are the lists by which the nodes remember clients (session affinity). What a connection that is not kept leaves in them is taken
 // back, and what is too old by the scenario's clock is taken out: the kernel's own cannot be moved.
 type memory struct {
 	backend *Backend
+	lists   clientLists
 	now     time.Duration
 	seen    map[remembered]time.Duration // when a kept connection was remembered last
 }
 
-// remembered is an entry of a list.
-type remembered struct{ node, list, client string }
+// clientLists are the lists of one node, which are kept as the mode of its proxy has it. Those of both families are read and changed together.
+type clientLists interface {
+	// read says which clients the lists have, and when each was renewed.
+	read(ctx context.Context, r relay) (map[listed]moment, error)
+	// keepOnly takes all clients out of the lists but these.
+	keepOnly(ctx context.Context, r relay, these []listed) error
+	// remove takes clients out of the lists.
+	remove(ctx context.Context, r relay, these []listed) error
+	// lasts is how long each list remembers a client.
+	lasts(ctx context.Context, r relay) (map[string]time.Duration, error)
+}
 
-func newMemory(b *Backend) *memory { return &memory{backend: b, seen: map[remembered]time.Duration{}} }
+// listed is a client in a list, remembered one on a node.
+type (
+	listed     struct{ list, client string }
+	remembered struct {
+		node string
+		listed
+	}
+)
 
-// lists has a shell print the lists of a node. Without any it prints nothing.
-const lists = `cd /proc/net/xt_recent 2>/dev/null && grep -H . * 2>/dev/null; true`
+// moment is a time of a node's kernel, in units of its own; as exact as vague says.
+type moment struct{ at, vague int64 }
 
-// forgetting has a shell take out of the lists of a node what is not among its arguments, which are LIST:src=CLIENT.
-const forgetting = `cd /proc/net/xt_recent 2>/dev/null || exit 0
-for entry in $(grep -Ho 'src=[^ ]*' * 2>/dev/null); do
-	case " $* " in
-	*" $entry "*) ;;
-	*) echo "-${entry#*src=}" > "${entry%%:src=*}" ;;
-	esac
-done`
+// is reports whether two are the same, as far as they can be told apart.
+func (m moment) is(other moment) bool {
+	return max(m.at-other.at, other.at-m.at) <= max(m.vague, other.vague)
+}
 
-// entryPattern reads "KUBE-SEP-X:src=10.244.1.2 ttl: 64 last_seen: 4295 oldest_pkt: 1 4295".
-var entryPattern = regexp.MustCompile(`^([^:]+):src=(\S+) .*last_seen: (\d+)`)
+func newMemory(b *Backend) *memory {
+	m := &memory{backend: b, lists: recentLists{}, seen: map[remembered]time.Duration{}}
+	if b.facts.Mode == modeNFTables {
+		m.lists = affinitySets{}
+	}
+	return m
+}
 
-// entries are those of nodes, with when they were renewed, in the kernel's own time.
-func (m *memory) entries(ctx context.Context, nodes []string) (map[remembered]string, error) {
-	out := map[remembered]string{}
+// entries are those of nodes, with when they were renewed.
+func (m *memory) entries(ctx context.Context, nodes []string) (map[remembered]moment, error) {
+	out := map[remembered]moment{}
 	var mu sync.Mutex
 	err := together(nodes, func(node string) error {
-		text, err := run(ctx, m.backend.relays[node], "", "sh", "-c", lists)
-		if err != nil {
-			return err
-		}
+		found, err := m.lists.read(ctx, m.backend.relays[node])
 		mu.Lock()
 		defer mu.Unlock()
-		for line := range strings.Lines(text) {
-			if found := entryPattern.FindStringSubmatch(line); found != nil {
-				out[remembered{node, found[1], found[2]}] = found[3]
-			}
+		for entry, renewed := range found {
+			out[remembered{node, entry}] = renewed
 		}
-		return nil
+		return err
 	})
 	return out, err
 }
 
 // forget takes out of the lists of nodes what was not there before.
-func (m *memory) forget(ctx context.Context, nodes []string, before map[remembered]string) error {
+func (m *memory) forget(ctx context.Context, nodes []string, before map[remembered]moment) error {
 	return together(nodes, func(node string) error {
-		argv := []string{"sh", "-c", forgetting, "forget"}
+		var these []listed
 		for entry := range before {
 			if entry.node == node {
-				argv = append(argv, entry.list+":src="+entry.client)
+				these = append(these, entry.listed)
 			}
 		}
-		_, err := run(ctx, m.backend.relays[node], "", argv...)
-		return err
-	})
-}
-
-// remove takes entries out of the lists.
-func (m *memory) remove(ctx context.Context, entries []remembered) error {
-	scripts := map[string]string{}
-	for _, e := range entries {
-		delete(m.seen, e)
-		scripts[e.node] += fmt.Sprintf("echo -%s > /proc/net/xt_recent/%s\n", e.client, e.list)
-	}
-	return together(sorted(scripts), func(node string) error {
-		_, err := run(ctx, m.backend.relays[node], scripts[node], "sh", "-s")
-		return err
+		return m.lists.keepOnly(ctx, m.backend.relays[node], these)
 	})
 }
 
 // note remembers which entries a kept connection has made or renewed on nodes.
-func (m *memory) note(ctx context.Context, nodes []string, before map[remembered]string) error {
+func (m *memory) note(ctx context.Context, nodes []string, before map[remembered]moment) error {
 	now, err := m.entries(ctx, nodes)
 	if err != nil {
 		return err
 	}
 	for entry, renewed := range now {
-		if before[entry] != renewed {
+		if was, known := before[entry]; !known || !renewed.is(was) {
 			m.seen[entry] = m.now
 		}
 	}
 	return nil
 }
 
-// secondsPattern reads how long a rule looks back in a list.
-var secondsPattern = regexp.MustCompile(`--seconds (\d+) .*--name (\S+)`)
-
 // advance moves the scenario's clock, and takes out what rules would not find any more.
 func (m *memory) advance(ctx context.Context, d time.Duration) error {
 	m.now += d
-	if len(m.seen) == 0 {
-		return nil
+	nodes := map[string][]remembered{}
+	for entry := range m.seen {
+		nodes[entry.node] = append(nodes[entry.node], entry)
 	}
-	lasts := map[string]time.Duration{}
 	var mu sync.Mutex
-	err := together(m.backend.nodeNames(), func(node string) error {
-		for _, family := range tools.Families(scenarios.FamilyDual) {
-			text, err := run(ctx, m.backend.relays[node], "", tools.Name(family, "-save"), "-t", "nat")
-			if err != nil {
-				return err
-			}
-			for line := range strings.Lines(text) {
-				found := secondsPattern.FindStringSubmatch(line)
-				if found == nil {
-					continue
-				}
-				seconds, _ := strconv.Atoi(found[1]) // digits
-				mu.Lock()
-				lasts[found[2]] = time.Duration(seconds) * time.Second
-				mu.Unlock()
+	return together(sorted(nodes), func(node string) error {
+		lasts, err := m.lists.lasts(ctx, m.backend.relays[node])
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		var old []listed
+		for _, entry := range nodes[node] {
+			if last, known := lasts[entry.list]; known && m.now-m.seen[entry] >= last {
+				old = append(old, entry.listed)
+				delete(m.seen, entry)
 			}
 		}
-		return nil
+		mu.Unlock()
+		if len(old) == 0 {
+			return nil
+		}
+		return m.lists.remove(ctx, m.backend.relays[node], old)
 	})
-	if err != nil {
-		return err
-	}
-	var old []remembered
-	for entry, at := range m.seen {
-		if last, known := lasts[entry.list]; known && m.now-at >= last {
-			old = append(old, entry)
-		}
-	}
-	return m.remove(ctx, old)
 }
