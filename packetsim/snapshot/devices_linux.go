@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/vishvananda/netlink"
@@ -37,9 +40,34 @@ func (t *taker) devices() error {
 		}
 		t.snapshot.Devices = append(t.snapshot.Devices, d)
 	}
-	slices.SortFunc(t.snapshot.Devices, func(a, b Device) int { return cmp.Compare(a.Index, b.Index) })
+	created := t.creation()
+	slices.SortFunc(t.snapshot.Devices, func(a, b Device) int {
+		return cmp.Or(cmp.Compare(created[a.Index], created[b.Index]), cmp.Compare(a.Index, b.Index))
+	})
 	t.neighbours(links)
 	return nil
+}
+
+// creation says which device came when into the namespace, by index, from below zero on. That decides between the addresses of several devices
+// (inet_select_addr in net/ipv4/devinet.c), and an index does not say it: a device that is moved in may have any. The only file that is
+// written in this order is that of the multicast groups, in which each device is that is up and speaks IPv4; others have no part in a choice.
+func (t *taker) creation() map[int]int {
+	text, err := os.ReadFile(t.netFile("igmp"))
+	if err != nil {
+		return nil // a kernel without IGMP
+	}
+	lines := strings.Split(string(text), "\n")
+	created := map[int]int{}
+	for i, line := range lines {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(line, "\t") { // a group of the device before
+			continue
+		}
+		if index, err := strconv.Atoi(words[0]); err == nil {
+			created[index] = i - len(lines)
+		}
+	}
+	return created
 }
 
 func linkNames(links []netlink.Link) map[int]string {

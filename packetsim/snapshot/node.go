@@ -22,7 +22,7 @@ type Node struct {
 	Hostname string `json:"hostname"`
 	// Taken is when the snapshot was taken, if it is known.
 	Taken time.Time `json:"taken,omitzero"`
-	// Devices are the network devices, by index.
+	// Devices are the network devices, in the order in which they came into the namespace as far as that can be known, else by index.
 	Devices []Device `json:"devices,omitempty"`
 	// Routes are those of all tables and both families; the local table is among them.
 	Routes []Route `json:"routes,omitempty"`

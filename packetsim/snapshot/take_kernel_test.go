@@ -130,6 +130,46 @@ func TestTakeOfTheKernel(t *testing.T) {
 	})
 }
 
+// TestDevicesAreInTheOrderOfTheirCreation: the kernel masquerades what leaves by a device without a fitting address with that of the one that came
+// first, whatever its index. The walk takes the same from a snapshot.
+func TestDevicesAreInTheOrderOfTheirCreation(t *testing.T) {
+	kerneltest.Need(t, "ip", "iptables-nft", "iptables-nft-save", "conntrack")
+	node := kerneltest.New(t)
+	node.Must(
+		"ip link set lo up",
+		"ip link add early index 500 type veth peer name early0 index 501", "ip link add late index 5 type veth peer name late0 index 6",
+		"ip addr add 10.1.0.1/24 dev early", "ip addr add 10.2.0.1/24 dev late",
+		"ip link set early up", "ip link set late up", "ip link set early0 up", "ip link set late0 up",
+		"ip route add 10.9.9.9 dev late",
+		"iptables-nft -t nat -A OUTPUT -d 10.9.9.9 -j DNAT --to-destination 10.1.0.1",
+		"iptables-nft -t nat -A POSTROUTING -o lo -j MASQUERADE",
+	)
+	var s *Node
+	node.Do(func() {
+		sender, err := net.Dial("udp4", "10.9.9.9:53")
+		require.NoError(t, err)
+		_, err = sender.Write([]byte("anything"))
+		require.NoError(t, err)
+		require.NoError(t, sender.Close())
+		s, err = Take(t.Context(), exec.New())
+		require.NoError(t, err)
+	})
+	var names []string
+	for _, d := range s.Devices {
+		names = append(names, d.Name)
+	}
+	assert.Less(t, slices.Index(names, "early"), slices.Index(names, "late"))
+	entry := node.Must("conntrack -L -p udp --orig-dst 10.9.9.9")
+	s.Conntrack = nil
+	h, err := NewHost(s, HostOptions{Backend: "nft"})
+	require.NoError(t, err)
+	sent := packetsim.Packet{Proto: packetsim.UDP, Src: netip.MustParseAddr("10.2.0.1"), Dst: netip.MustParseAddr("10.9.9.9"), SrcPort: 4000, DstPort: 53}
+	outcomes, err := h.Walk(packetsim.Input{Packet: sent, Local: true})
+	require.NoError(t, err)
+	require.Len(t, outcomes, 1)
+	assert.Contains(t, entry, "src=10.1.0.1 dst="+outcomes[0].Packet.Src.String(), "the kernel's entry")
+}
+
 func checkKernelSnapshot(t *testing.T, s *Node, port uint16) {
 	prefix, addr := netip.MustParsePrefix, netip.MustParseAddr
 	devices := map[string]Device{}
