@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +21,28 @@ import (
 type capture struct {
 	agent   *Agent
 	seen    *record[sighting]
-	sockets []*socket.Polled
+	sockets []*watched
+}
+
+// watched is a socket of a capture. What waits in it is taken by who comes first: the goroutine that waits for more, or somebody who asks.
+type watched struct {
+	*socket.Polled
+	mu           sync.Mutex
+	buf, control []byte
+	take         func(packet, control []byte, from unix.Sockaddr)
+}
+
+// takeAll takes what waits in the socket, without waiting for more.
+func (w *watched) takeAll(fd int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		n, controlLen, _, from, err := unix.Recvmsg(fd, w.buf, w.control, 0)
+		if err != nil {
+			return
+		}
+		w.take(w.buf[:n], w.control[:controlLen], from)
+	}
 }
 
 // sighting is a Sighting that is not spelled yet.
@@ -114,16 +136,13 @@ func (c *capture) watch(fd int, take func(packet, control []byte, from unix.Sock
 	if err != nil {
 		return err
 	}
-	c.sockets = append(c.sockets, s)
+	w := &watched{Polled: s, buf: make([]byte, 512), control: make([]byte, 128), take: take}
+	c.sockets = append(c.sockets, w)
 	go func() {
-		buf, control := make([]byte, 512), make([]byte, 128)
-		for {
-			n, controlLen, from, err := s.Receive(buf, control)
-			if err != nil {
-				return
-			}
-			take(buf[:n], control[:controlLen], from)
-		}
+		_ = s.Read(func(fd int) bool { // until the socket is closed
+			w.takeAll(fd)
+			return false
+		})
 	}()
 	return nil
 }
@@ -178,6 +197,11 @@ func (a *Agent) captured(ctx context.Context, w *Captured) ([]Sighting, error) {
 	a.mu.Unlock()
 	if c == nil {
 		return nil, fmt.Errorf("there is no capture %s", w.Name)
+	}
+	for _, s := range c.sockets { // what the kernel has handed over already is seen, however busy this program is
+		if err := s.Control(s.takeAll); err != nil {
+			return nil, err
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.Wait)
 	defer cancel()

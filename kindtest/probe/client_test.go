@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // otherEnd is a client whose other end the test plays.
@@ -176,6 +180,26 @@ func FuzzParseRequest(f *testing.F) {
 		r.Body, back.Body = nil, nil // whose blanks may go
 		require.Equal(t, r, back)
 	})
+}
+
+// TestDatagramsHavePrintsOfTheirOwn: the print of a packet has only the first bytes of what it carries.
+func TestDatagramsHavePrintsOfTheirOwn(t *testing.T) {
+	prints := map[string]string{}
+	for _, proto := range []packetsim.Proto{packetsim.UDP, packetsim.ICMP, packetsim.ICMPv6} {
+		p := packetsim.Packet{Proto: proto, Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"), SrcPort: 1, DstPort: 2}
+		if proto.IsICMP() {
+			p.SrcPort, p.DstPort, p.ICMPType = 0, 0, proto.EchoRequestType()
+		}
+		for _, agent := range []string{"chainwalk-worker-pool-1", "chainwalk-worker-pool-2"} {
+			for n := range 1000 {
+				m := message{Question: fmt.Sprintf("%s-12-%d", agent, n)}
+				seen, err := raw.Parse(raw.Craft(&p, raw.Tell{Payload: m.line()}))
+				require.NoError(t, err)
+				require.Empty(t, prints[seen.Print], "%s of %s is that of another", seen.Print, m.Question)
+				prints[seen.Print] = m.Question
+			}
+		}
+	}
 }
 
 func FuzzParseMessage(f *testing.F) {

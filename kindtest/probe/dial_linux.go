@@ -94,6 +94,9 @@ func (a *Agent) dialOnce(ctx context.Context, d Dial) Result {
 	start := a.clock.Now()
 	ctx, cancel := context.WithTimeout(ctx, timeoutOr(d.Timeout))
 	defer cancel()
+	if d.From.Port() == 0 && (d.Proto == packetsim.TCP || d.Proto == packetsim.UDP) {
+		d.From = netip.AddrPortFrom(d.From.Addr(), a.clientPort())
+	}
 	p, result := a.open(ctx, d)
 	if p != nil {
 		result = p.ask(ctx, longestTimeout)
@@ -105,6 +108,21 @@ func (a *Agent) dialOnce(ctx context.Context, d Dial) Result {
 	}
 	result.Took = a.clock.Since(start)
 	return result
+}
+
+// The ports of clients that do not ask for one. The kernel would soon give one again for a connection to another address; a node that
+// translates both addresses to the same one still remembers the first, and changes the port of the second.
+const (
+	firstClientPort = 42000
+	clientPorts     = 18000
+)
+
+// clientPort is the port of a client that does not ask for one: that which was used longest ago.
+func (a *Agent) clientPort() uint16 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ports++
+	return uint16(firstClientPort + a.ports%clientPorts)
 }
 
 // open opens the client's end. If nothing can be asked there is no peer, and the result says why.
