@@ -29,7 +29,6 @@ type Cluster struct {
 
 	foreign *kubeproxy.KubeProxyConfiguration
 	files   map[string]proxyFile // of the proxy, by node
-	pokes   int
 }
 
 // Node is a node of the cluster.

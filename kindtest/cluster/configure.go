@@ -7,12 +7,14 @@ import (
 	"maps"
 	"net"
 	"slices"
-	"time"
+	"strings"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
+	"sigs.k8s.io/kind/pkg/exec"
 )
 
 // errForeign is what is said of a proxy that is not ours to change.
@@ -41,8 +43,15 @@ func (c *Cluster) startProxy(ctx context.Context) error {
 	if err := c.applyConfigurations(ctx); err != nil {
 		return err
 	}
+	earlier, err := c.proxyPods(ctx)
+	if err != nil {
+		return err
+	}
 	if err := c.apply(ctx, proxyDaemonSet(c.config.Proxy, c.proxyImage.String())); err != nil {
 		return err
+	}
+	if len(earlier) > 0 { // of a cluster that was kept: their files are what an earlier run has left
+		return c.replace(ctx, earlier)
 	}
 	return c.waitForProxies(ctx, c.nodeNames(), nil)
 }
@@ -132,11 +141,8 @@ func (c *Cluster) mayChange(nodes []string) error {
 	return nil
 }
 
-// pokeInterval is how long the kubelet is given to bring a new file to a pod. It may look at the pod before it has heard of the
-// ConfigMap, and would look again only after a minute.
-const pokeInterval = 700 * time.Millisecond
-
-// restart brings the proxies' files to the nodes, where the proxies start anew with them.
+// restart brings the proxies' files to the nodes, where the proxies start anew with them. The ConfigMap has them too, for pods that come later: the
+// kubelet would bring it to one that runs only after a while, up to a minute.
 func (c *Cluster) restart(ctx context.Context, nodes []string, before map[string]proxyFile) error {
 	if len(nodes) == 0 {
 		return nil
@@ -152,13 +158,27 @@ func (c *Cluster) restart(ctx context.Context, nodes []string, before map[string
 	if err := c.applyConfigurations(ctx); err != nil {
 		return err
 	}
+	group, grouped := errgroup.WithContext(ctx)
+	for _, node := range nodes {
+		group.Go(func() error { return c.writeFile(grouped, node) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
 	return c.waitForProxies(ctx, nodes, old)
 }
 
-// waitForProxies waits until each node's proxy is another process than the old one and has synced. The pods of old ones are poked from time to time.
+// writeFile writes a proxy's file on its node. It is moved to its place, so that nobody reads half of it.
+func (c *Cluster) writeFile(ctx context.Context, node string) error {
+	const script = `cat > "$0.new" && mv "$0.new" "$0"`
+	cmd := exec.CommandContext(ctx, "docker", "exec", "--interactive", node, "sh", "-c", script, givenFile)
+	_, err := run(cmd, strings.NewReader(c.files[node].String()))
+	return err
+}
+
+// waitForProxies waits until each node's proxy is another process than the old one and has synced.
 func (c *Cluster) waitForProxies(ctx context.Context, nodes []string, old map[string]process) error {
 	waiting := slices.Clone(nodes)
-	var poked time.Time
 	return until(ctx, func(ctx context.Context) (pending string, err error) {
 		pods, err := c.proxyPods(ctx)
 		if err != nil {
@@ -169,15 +189,6 @@ func (c *Cluster) waitForProxies(ctx context.Context, nodes []string, old map[st
 			pending = or(why, pending)
 			return why == ""
 		})
-		if old == nil || c.progress.clock.Since(poked) < pokeInterval {
-			return pending, nil
-		}
-		poked = c.progress.clock.Now()
-		for _, node := range waiting {
-			if err := c.poke(ctx, pods[node]); err != nil {
-				return "", err
-			}
-		}
 		return pending, nil
 	})
 }
@@ -197,17 +208,6 @@ func (c *Cluster) proxyPending(ctx context.Context, node string, pod *corev1.Pod
 	}
 }
 
-// poke changes a pod, so that its kubelet brings it the ConfigMap as it is now.
-func (c *Cluster) poke(ctx context.Context, pod *corev1.Pod) error {
-	if pod == nil {
-		return nil // the next one gets the ConfigMap as it is now
-	}
-	c.pokes++
-	patch := fmt.Sprintf(`{"metadata": {"annotations": {%q: "%d"}}}`, configured, c.pokes)
-	_, err := c.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	return err
-}
-
 // ReplaceProxy deletes the proxy's pods of the nodes, and returns when others have synced there. It takes longer than RestartProxy.
 func (c *Cluster) ReplaceProxy(ctx context.Context, nodes []string) error {
 	if err := c.mayChange(nodes); err != nil {
@@ -217,15 +217,19 @@ func (c *Cluster) ReplaceProxy(ctx context.Context, nodes []string) error {
 	if err != nil {
 		return err
 	}
-	for _, node := range nodes {
-		if pods[node] == nil {
-			continue
-		}
-		if err := c.client.CoreV1().Pods(proxyNamespace).Delete(ctx, pods[node].Name, metav1.DeleteOptions{}); err != nil {
+	maps.DeleteFunc(pods, func(node string, _ *corev1.Pod) bool { return !slices.Contains(nodes, node) })
+	return c.replace(ctx, pods)
+}
+
+// replace deletes pods of the proxy, and returns when there are others on all nodes that have synced.
+func (c *Cluster) replace(ctx context.Context, pods map[string]*corev1.Pod) error {
+	for _, pod := range pods {
+		err := c.client.CoreV1().Pods(proxyNamespace).Delete(ctx, pod.Name, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
-	return c.waitForProxies(ctx, nodes, nil)
+	return c.waitForProxies(ctx, c.nodeNames(), nil)
 }
 
 // proxyPods are the proxy's pods by node, without those that are being deleted.

@@ -20,14 +20,15 @@ const (
 	proxyName      = "service-proxy"
 	proxyNamespace = metav1.NamespaceSystem
 	nameLabel      = "app.kubernetes.io/name"
-	// configured is an annotation of a proxy's pod. The kubelet looks at a ConfigMap again when a pod that has it changes.
-	configured = "chainwalk.dev/configured"
 )
 
-// Where a proxy's pod has its configurations, a file for each node by its name, and that of the API server.
+// Where a proxy's pod has its configurations, a file for each node by its name, and that of the API server; and the folder of its node with the file
+// that it goes by, which is that of the ConfigMap as the pod starts.
 const (
 	configFolder   = "/etc/service-proxy"
 	kubeconfigFile = "kubeconfig"
+	givenFolder    = "/run/service-proxy"
+	givenFile      = givenFolder + "/config.yaml"
 )
 
 // minSyncPeriod is short, since tests wait for syncs. Zero would be the proxy's default, a second.
@@ -43,11 +44,12 @@ const (
 const apiServerPort = "6443"
 
 // supervise runs a proxy with the configuration of its node, and runs it anew when that is another one, as proxies ask of whoever starts them: they
-// end when their file changes. The file is a copy, since each node's file in a ConfigMap's volume is replaced with those of all the
-// others. A proxy that ends by itself ends the container. The shell, cmp, cp and sleep are the node's, as iptables is.
+// end when their file changes, so that they are given a copy. A proxy that ends by itself ends the container. The shell, cmp, cp and sleep are
+// the node's, as iptables is.
 const supervise = `
-given=$1 copy=$2
-shift 2
+given=$2 copy=$3
+cp "$1" "$given"
+shift 3
 watch() { while cmp -s "$given" "$copy"; do sleep 0.2; done; kill "$1"; }
 trap 'kill "$proxy" "$watcher"; wait "$proxy"; exit' TERM INT
 while :; do
@@ -166,7 +168,7 @@ func proxyPod(program, image string) corev1.PodSpec {
 	config := corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: proxyName}}}
 	volumes := []corev1.Volume{{Name: "config", VolumeSource: config}}
 	mounts := []corev1.VolumeMount{{Name: "config", MountPath: configFolder}}
-	for _, tool := range toolFolders {
+	for _, tool := range nodeFolders {
 		source := corev1.HostPathVolumeSource{Path: tool.path, Type: &tool.kind}
 		volumes = append(volumes, corev1.Volume{Name: tool.name, VolumeSource: corev1.VolumeSource{HostPath: &source}})
 		mounts = append(mounts, corev1.VolumeMount{Name: tool.name, MountPath: tool.path, ReadOnly: tool.readOnly})
@@ -182,7 +184,7 @@ func proxyPod(program, image string) corev1.PodSpec {
 			Name:            program,
 			Image:           image,
 			ImagePullPolicy: corev1.PullNever,
-			Command:         []string{"/usr/bin/sh", "-c", supervise, proxyName, configFolder + "/$(NODE_NAME)", "/config.yaml"},
+			Command:         []string{"/usr/bin/sh", "-c", supervise, proxyName, configFolder + "/$(NODE_NAME)", givenFile, "/config.yaml"},
 			Args:            proxyCommand(program),
 			Env: []corev1.EnvVar{
 				{Name: "NODE_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}},
@@ -207,9 +209,9 @@ func proxyCommand(program string) []string {
 	return append(command, "--hostname-override=$(NODE_NAME)")
 }
 
-// toolFolders are what the node's tools consist of. The proxy's image has no tools, and those of another machine might write another variant of
+// nodeFolders are what a proxy's pod has of its node: what the node's tools consist of, and where it is given its configuration. The proxy's image has no tools, and those of another machine might write another variant of
 // iptables' rules than the node's other programs do.
-var toolFolders = []struct {
+var nodeFolders = []struct {
 	name, path string
 	kind       corev1.HostPathType
 	readOnly   bool
@@ -218,5 +220,6 @@ var toolFolders = []struct {
 	{name: "libraries", path: "/lib", kind: corev1.HostPathUnset, readOnly: true},
 	{name: "loader", path: "/lib64", kind: corev1.HostPathUnset, readOnly: true},
 	{name: "alternatives", path: "/etc/alternatives", kind: corev1.HostPathUnset, readOnly: true},
+	{name: "given", path: givenFolder, kind: corev1.HostPathDirectoryOrCreate},
 	{name: "lock", path: "/run/xtables.lock", kind: corev1.HostPathFileOrCreate},
 }

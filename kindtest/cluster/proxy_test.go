@@ -74,16 +74,16 @@ func TestDaemonSetRunsTheProgramWithTheNodesTools(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"/usr", "/lib", "/lib64", "/etc/alternatives"}, readOnly)
-	assert.Equal(t, []string{"/etc/service-proxy", "/run/xtables.lock"}, writable)
+	assert.Equal(t, []string{"/etc/service-proxy", "/run/service-proxy", "/run/xtables.lock"}, writable)
 	assert.Equal(t, []string{"/kube-proxy", "--hostname-override=$(NODE_NAME)"}, proxyCommand(KubeProxy))
 }
 
 // supervised runs the supervisor with a program, a line of shell, as its proxy.
 func supervised(t *testing.T, proxy string) (given string, cmd *exec.Cmd, out *bufio.Scanner) {
 	folder := t.TempDir()
-	given = filepath.Join(folder, "given")
-	require.NoError(t, os.WriteFile(given, []byte("first\n"), 0o600))
-	cmd = exec.Command("sh", "-c", supervise, "supervise", given, filepath.Join(folder, "copy"), "sh", "-c", proxy, "proxy")
+	first, given := filepath.Join(folder, "first"), filepath.Join(folder, "given")
+	require.NoError(t, os.WriteFile(first, []byte("first\n"), 0o600))
+	cmd = exec.Command("sh", "-c", supervise, "supervise", first, given, filepath.Join(folder, "copy"), "sh", "-c", proxy, "proxy")
 	pipe, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
