@@ -70,18 +70,25 @@ func (t *translation) pods() []scenarios.Pod {
 			out = append(out, scenarios.Pod{Name: host.Agent, Node: host.Machine, Addresses: slices.Clone(host.Addresses), Listen: t.listeners(pod.Listen)})
 			continue
 		}
-		out[at].Addresses = append(out[at].Addresses, host.Addresses...)
-		out[at].Listen = both(out[at].Listen, t.listeners(pod.Listen))
+		first := &out[at]
+		first.Listen = slices.Concat(socketsAt(first.Listen, first.Addresses), socketsAt(t.listeners(pod.Listen), host.Addresses))
+		first.Addresses = append(first.Addresses, host.Addresses...)
 	}
 	return out
 }
 
-// both are the sockets of two hosts; who has none given has all.
-func both(a, b []scenarios.Listener) []scenarios.Listener {
-	if a == nil || b == nil {
-		return nil
+// socketsAt are the sockets of one of several hosts that share a place. Who has none given listens on every port of its own addresses.
+func socketsAt(given []scenarios.Listener, own []netip.Addr) []scenarios.Listener {
+	if given != nil {
+		return given
 	}
-	return slices.Concat(a, b)
+	var out []scenarios.Listener
+	for _, a := range own {
+		for _, proto := range []string{"tcp", "udp", "sctp"} {
+			out = append(out, scenarios.Listener{Proto: proto, Addr: a})
+		}
+	}
+	return out
 }
 
 // outside is the container outside.
@@ -89,10 +96,12 @@ func (t *translation) outside() scenarios.Machine {
 	m := scenarios.Machine{Name: t.facts.Outside.Name, Addresses: slices.Clone(t.facts.Outside.Addresses), Listen: []scenarios.Listener{}}
 	for i := range t.scenario.Outside {
 		one := &t.scenario.Outside[i]
+		var own []netip.Addr
 		for _, a := range one.Addresses {
-			m.Addresses = append(m.Addresses, t.mapping.To(a))
+			own = append(own, t.mapping.To(a))
 		}
-		m.Listen = both(m.Listen, t.listeners(one.Listen))
+		m.Addresses = append(m.Addresses, own...)
+		m.Listen = append(m.Listen, socketsAt(t.listeners(one.Listen), own)...)
 	}
 	return m
 }
@@ -153,7 +162,11 @@ func (t *translation) against(f *predict.Forecast, seen *scenarios.Observed) *sc
 // wayBack is a predicted way in the scenario's words.
 func (t *translation) wayBack(w scenarios.Way) scenarios.Way {
 	w.Sender, w.Server, w.Client = t.mapping.BackPort(w.Sender), t.mapping.BackPort(w.Server), t.mapping.BackPort(w.Client)
-	w.Host = t.hostBack(w.Host, w.Server.Addr(), w.End)
+	if w.Out != "" { // of a packet that was given to one node, which is all of its way
+		w.Host = t.nameBack(w.Host)
+	} else {
+		w.Host = t.hostBack(w.Host, w.Server.Addr(), w.End)
+	}
 	w.Rule, w.Reason, w.Why, w.Out = t.textBack(w.Rule), t.textBack(w.Reason), t.textBack(w.Why), t.nameBack(w.Out)
 	w.Forward, w.Back = t.hopsBack(w.Forward), t.hopsBack(w.Back)
 	return w

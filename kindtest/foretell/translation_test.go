@@ -73,9 +73,17 @@ func TestTheClusterIsWhatTheScenarioHasInIt(t *testing.T) {
 	assert.Equal(t, []scenarios.Listener{{Proto: "tcp", Port: 80}}, c.Pods[1].Listen)
 	assert.Equal(t, "control-plane", c.Pods[2].Node)
 	assert.Len(t, c.Pods[2].Addresses, 2)
-	assert.Nil(t, c.Pods[2].Listen, "one of them listens everywhere")
+	everywhere := []scenarios.Listener{}
+	for _, proto := range []string{"tcp", "udp", "sctp"} {
+		everywhere = append(everywhere, scenarios.Listener{Proto: proto, Addr: c.Pods[2].Addresses[0]})
+	}
+	assert.Equal(t, everywhere, c.Pods[2].Listen, "one of them listens on every port, the other on none")
 	assert.Equal(t, "outside", c.Outside[0].Name)
 	assert.Equal(t, addrs("172.18.0.9", "203.0.113.2"), c.Outside[0].Addresses)
+	for _, l := range c.Outside[0].Listen {
+		assert.Equal(t, addrs("203.0.113.2")[0], l.Addr, "the container itself is nobody")
+	}
+	assert.Len(t, c.Outside[0].Listen, 3)
 }
 
 func attempt(t *testing.T, from, to string) scenarios.Attempt {

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,9 +107,11 @@ func (s *Session) spoken(ctx context.Context, w *watch, f *flow, p scenarios.Flo
 		if p.From == scenarios.SideServer { // the client's socket has taken it: as from the address that it called
 			way.Server, way.Client = back(f.from), back(f.to)
 		}
-		way.End, way.Heard, way.Host = scenarios.Delivered, true, s.hostAt(&f.attempt, way.Server.Addr(), taker.name)
+		way.End, way.Heard = scenarios.Delivered, true
 		if p.From == scenarios.SideClient {
 			s.reached(f, &way, &r)
+		} else {
+			way.Host = s.hostAt(&f.attempt, way.Server.Addr(), taker.name)
 		}
 		way.Masqueraded = translated(&way)
 		return way, err
@@ -165,14 +168,16 @@ func (s *Session) taken(ctx context.Context, f *flow, p scenarios.FlowPacket, r 
 // reached fills in which server answered the client's packet, and whom it saw. A datagram may come to another one than before.
 func (s *Session) reached(f *flow, w *scenarios.Way, r *probe.Result) {
 	w.Server, w.Client = s.mapping.BackPort(f.at), s.mapping.BackPort(f.saw)
-	if !r.At.IsValid() {
-		return
+	if r.At.IsValid() {
+		w.Server = s.mapping.BackPort(r.At)
 	}
-	w.Server = s.mapping.BackPort(r.At)
 	if r.Client.IsValid() {
 		w.Client = s.mapping.BackPort(r.Client)
 	}
-	w.Host = s.hostAt(&f.attempt, w.Server.Addr(), r.Server)
+	w.Host = s.hostAt(&f.attempt, w.Server.Addr(), cmp.Or(r.Server, f.server.name))
+	if !r.At.IsValid() {
+		return
+	}
 	if host, ok := s.mapping.Host(w.Host); ok {
 		f.server, f.at = agent{host.Machine, host.Agent}, r.At
 		if r.Client.IsValid() {

@@ -27,6 +27,11 @@ func (s *Session) keep(ctx context.Context, a scenarios.Attempt) (*scenarios.Obs
 	if err != nil {
 		return nil, err
 	}
+	if before == nil && !s.knows.chancy(a.To.AddrPort) {
+		if seen, err := s.keepAtOnce(ctx, &a); seen != nil || err != nil {
+			return seen, err
+		}
+	}
 	seen, err := s.observe(ctx, a)
 	if err != nil {
 		return nil, err
@@ -55,6 +60,45 @@ func (s *Session) keep(ctx context.Context, a scenarios.Attempt) (*scenarios.Obs
 	return nil, fmt.Errorf("keep %s: the way to %s did not come again in %d tries", a.Keep, wanted.Server, maxTries)
 }
 
+// keepAtOnce makes a connection whose way does not depend on chance, and keeps it if it is answered; nil if it is not.
+func (s *Session) keepAtOnce(ctx context.Context, a *scenarios.Attempt) (*scenarios.Observed, error) {
+	f, r, err := s.dialKept(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	w, _ := s.wayOf(a, r)
+	if r.End != probe.Answered || a.Pick.IsValid() && w.Server != a.Pick {
+		return nil, s.dropFlow(ctx, f, w.Host)
+	}
+	s.holdFlow(f, &w)
+	return observed([]scenarios.Way{w}), nil
+}
+
+// dialKept makes a connection under the name that it is kept by.
+func (s *Session) dialKept(ctx context.Context, a *scenarios.Attempt) (*flow, *probe.Result, error) {
+	from, d, err := s.dialOf(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	results, err := s.relay(from.Machine).Dial(ctx, from.Agent, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(results) == 0 {
+		return nil, nil, errors.New("the agent has said nothing of its connection")
+	}
+	r := &results[0]
+	return &flow{attempt: *a, client: agent{from.Machine, from.Agent}, from: r.From, to: d.To, at: r.At, saw: r.Client}, r, nil
+}
+
+// holdFlow remembers a connection that is kept, and its server if it has one.
+func (s *Session) holdFlow(f *flow, w *scenarios.Way) {
+	if host, ok := s.mapping.Host(w.Host); ok && w.End == scenarios.Delivered && w.Heard {
+		f.server = agent{host.Machine, host.Agent}
+	}
+	s.flows[f.attempt.Keep] = f
+}
+
 // remembered are the entries of the nodes' lists, where the connection may make some; nil otherwise.
 func (s *Session) remembered(ctx context.Context, a *scenarios.Attempt) (map[remembered]moment, error) {
 	if !s.knows.sticky(a.To.AddrPort) {
@@ -65,20 +109,10 @@ func (s *Session) remembered(ctx context.Context, a *scenarios.Attempt) (map[rem
 
 // keepOnce makes a connection and keeps it if it takes the way; nil if it does not.
 func (s *Session) keepOnce(ctx context.Context, a *scenarios.Attempt, wanted *scenarios.Way) (*probe.Result, error) {
-	from, d, err := s.dialOf(a)
+	f, r, err := s.dialKept(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	f := &flow{attempt: *a, client: agent{from.Machine, from.Agent}, from: d.From, to: d.To}
-	results, err := s.relay(from.Machine).Dial(ctx, from.Agent, d)
-	if err != nil {
-		return nil, err
-	}
-	if len(results) == 0 {
-		return nil, errors.New("the agent has said nothing of its connection")
-	}
-	r := &results[0]
-	f.from, f.at, f.saw = r.From, r.At, r.Client
 	if r.End == probe.Failed && wanted.End != scenarios.Lost {
 		return nil, fmt.Errorf("keep %s: %s", a.Keep, r.Why)
 	}
@@ -87,11 +121,10 @@ func (s *Session) keepOnce(ctx context.Context, a *scenarios.Attempt, wanted *sc
 	if (r.End == probe.Answered) != heard || heard && w.Server != wanted.Server {
 		return nil, s.dropFlow(ctx, f, w.Host)
 	}
-	if host, ok := s.mapping.Host(w.Host); ok && heard {
-		f.server = agent{host.Machine, host.Agent}
+	if heard {
 		wanted.Client = w.Client
 	}
-	s.flows[a.Keep] = f
+	s.holdFlow(f, &w)
 	return r, nil
 }
 

@@ -23,7 +23,11 @@ func (s *Session) Save(ctx context.Context, node string, family scenarios.IPFami
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", node, err)
 	}
-	return s.saves.back(text), nil
+	text = s.saves.back(text)
+	if own := s.local[node]; own != "" {
+		text = strings.ReplaceAll(text, " "+own+" ", " "+s.cluster.Configs[node].DetectLocal.BridgeInterface+" ")
+	}
+	return text, nil
 }
 
 // accounting are the proxies' metrics of the kernel's accounting objects.

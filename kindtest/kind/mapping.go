@@ -219,10 +219,13 @@ func (m *Mapping) To(a netip.Addr) netip.Addr {
 // ClusterIP is the cluster's address for a cluster IP of the scenario.
 func (m *Mapping) ClusterIP(a netip.Addr) netip.Addr {
 	a = a.Unmap()
-	if in, ok := m.to[a]; ok {
-		return in
-	}
 	services := rangeOf(m.facts.Services, a.Is6())
+	if in, ok := m.to[a]; ok && services.Contains(in) {
+		return in
+	} else if ok { // it was called before it was a service's
+		delete(m.to, a)
+		delete(m.back, in)
+	}
 	if services.Contains(a) && m.free(a) {
 		return m.pair(a, a)
 	}

@@ -112,7 +112,7 @@ func (l *links) lay(ctx context.Context, m *Mapping, c *scenarios.Cluster) error
 func (l *links) address(lines map[string][]string, machine string, a netip.Addr) {
 	flags := ""
 	if a.Is6() {
-		flags = " nodad"
+		flags = " nodad preferred_lft 0" // the kernel is not to choose it for itself: as the newest it would come first
 	}
 	lines[machine] = append(lines[machine], fmt.Sprintf("address replace %s dev %s%s", prefixOf(a), device, flags))
 	l.undo[machine] = append(l.undo[machine], fmt.Sprintf("address del %s dev %s", prefixOf(a), device))

@@ -93,7 +93,7 @@ func (s *Session) sendOnce(ctx context.Context, w *watch, node string, from agen
 	if err != nil {
 		return scenarios.Way{}, err
 	}
-	seen, err := w.settled(ctx, s.mapping.Node(node), print)
+	seen, err := w.settled(ctx, s.mapping.Node(node), print, mapped.String())
 	if err != nil {
 		return scenarios.Way{}, err
 	}
@@ -114,11 +114,11 @@ const (
 	settleTimes = 5
 )
 
-// settled are the sightings of a packet on a node, once it has left the node, or after a while.
-func (w *watch) settled(ctx context.Context, node, print string) ([]sighting, error) {
+// settled are the sightings of a packet on a node, and of what refuses it, once it has left the node, or after a while.
+func (w *watch) settled(ctx context.Context, node, print, packet string) ([]sighting, error) {
 	var out []sighting
 	for range settleTimes {
-		seen, err := w.backend.relays[node].Captured(ctx, node, probe.Captured{Name: w.name, Print: print, After: len(out), Wait: settle})
+		seen, err := w.backend.relays[node].Captured(ctx, node, probe.Captured{Name: w.name, Print: print, Refusing: packet, After: len(out), Wait: settle})
 		if err != nil {
 			return nil, err
 		}

@@ -38,6 +38,8 @@ type Session struct {
 	undo    []func(context.Context) error
 	watches atomic.Int64 // so far
 	sent    uint32       // raw packets so far
+	// local are, by node, the devices that stand for those that detectLocal names.
+	local map[string]string
 	// vanished are the addresses of pods that have gone.
 	vanished map[netip.Addr]place
 }
@@ -73,8 +75,8 @@ func (s *Session) start(ctx context.Context) error {
 	s.onUndo(s.backend.sentinel.wait) // until the proxies have forgotten the objects
 	s.onUndo(s.kernels.putBack)
 	s.onUndo(s.writer.removeAll)
-	bridges, err := s.bridges(ctx)
-	if err != nil {
+	var err error
+	if s.local, err = s.localDevices(ctx); err != nil {
 		return err
 	}
 	if err := inParallel(
@@ -87,7 +89,7 @@ func (s *Session) start(ctx context.Context) error {
 			}
 			return s.sockets.open(ctx)
 		},
-		func() error { return s.prepareProxies(ctx, bridges) },
+		func() error { return s.prepareProxies(ctx) },
 	); err != nil {
 		return err
 	}
@@ -98,12 +100,12 @@ func (s *Session) start(ctx context.Context) error {
 }
 
 // prepareProxies gives the nodes their settings and their rules from before, and the proxies their configurations.
-func (s *Session) prepareProxies(ctx context.Context, bridges map[string]string) error {
+func (s *Session) prepareProxies(ctx context.Context) error {
 	changed, err := s.kernels.prepare(ctx)
 	if err != nil {
 		return err
 	}
-	configs, err := s.configs(s.names(), bridges)
+	configs, err := s.configs(s.names())
 	if err != nil {
 		return err
 	}
@@ -122,8 +124,8 @@ func (s *Session) names() []string {
 	return out
 }
 
-// bridges are, by node, the device that stands for the one that detectLocal names.
-func (s *Session) bridges(ctx context.Context) (map[string]string, error) {
+// localDevices are, by node, the device that stands for the one that detectLocal names, where that is a pod's.
+func (s *Session) localDevices(ctx context.Context) (map[string]string, error) {
 	out := map[string]string{}
 	for name, config := range s.cluster.Configs {
 		for i := range s.cluster.Pods {
@@ -159,10 +161,10 @@ func (s *Session) deviceTo(ctx context.Context, node string, pod netip.Addr) (st
 }
 
 // configs are the configurations of nodes, by their names in the cluster. Nodes that the scenario does not have are like its first one.
-func (s *Session) configs(nodes []string, bridges map[string]string) (map[string]*kubeproxyconfig.KubeProxyConfiguration, error) {
+func (s *Session) configs(nodes []string) (map[string]*kubeproxyconfig.KubeProxyConfiguration, error) {
 	byNode := map[string]*kubeproxyconfig.KubeProxyConfiguration{}
 	for _, name := range nodes {
-		config, err := s.mapping.Config(name, s.cluster.Configs[name], bridges[name])
+		config, err := s.mapping.Config(name, s.cluster.Configs[name], s.local[name])
 		if err != nil {
 			return nil, err
 		}
@@ -303,15 +305,15 @@ func (s *Session) Sync(ctx context.Context, _ []string) error {
 
 // Restart ends the proxies of nodes, and gives those another configuration that the scenario's cluster now has one for.
 func (s *Session) Restart(ctx context.Context, nodes []string) error {
-	bridges, err := s.bridges(ctx)
-	if err != nil {
+	var err error
+	if s.local, err = s.localDevices(ctx); err != nil {
 		return err
 	}
 	var anew []string
 	for _, name := range nodes {
 		anew = append(anew, s.mapping.Node(name))
 	}
-	configs, err := s.configs(nodes, bridges)
+	configs, err := s.configs(nodes)
 	if err != nil {
 		return err
 	}

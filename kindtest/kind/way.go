@@ -39,6 +39,9 @@ func (s *Session) wayOf(a *scenarios.Attempt, r *probe.Result) (w scenarios.Way,
 	case r.End == probe.Refused && a.To.Proto == "tcp" && strings.HasSuffix(r.With, "port-unreachable"): // sockets answer by a reset
 		w.End, w.Host, w.Heard = scenarios.Rejected, s.hostAt(a, m.Back(r.Offender), ""), true
 		return w, true
+	case r.End == probe.Refused && a.To.Proto == "sctp" && (r.With == "icmp-proto-unreachable" || r.With == "icmp6-4/1"): // of a host that has no SCTP
+		w.End, w.Host, w.Heard, w.With = scenarios.Refused, s.hostAt(a, m.Back(r.Offender), ""), true, ""
+		return w, true
 	}
 	return w, false
 }

@@ -50,10 +50,10 @@ func Outcomes(proto packetsim.Proto, ways []scenarios.Way) []string {
 
 func outcomeOf(proto packetsim.Proto, w *scenarios.Way) outcome {
 	switch {
-	case w.Answered, (w.End == scenarios.Refused || w.End == scenarios.Rejected) && w.Heard:
-		return outcome{kind: refused, with: with(proto, w)}
 	case w.End == scenarios.Delivered && w.Heard:
 		return outcome{kind: answered, host: w.Host, at: w.Server, client: w.Client.Addr(), out: w.Out}
+	case w.Answered, (w.End == scenarios.Refused || w.End == scenarios.Rejected) && w.Heard:
+		return outcome{kind: refused, with: with(proto, w)}
 	case w.End == scenarios.Lost && (w.Host == scenarios.RouterName || w.OnTheWire):
 		return outcome{kind: left}
 	}
