@@ -34,6 +34,13 @@ type TableSession interface {
 	ConnectAll(ctx context.Context, attempts []Attempt) ([]*Observed, error)
 }
 
+// RulelessSession is a session on nodes whose proxies may write no rules of iptables.
+type RulelessSession interface {
+	Session
+	// NoRules says why it says nothing to look at the rules of the nodes; empty if it does. Such checks are passed over then.
+	NoRules() string
+}
+
 // Session is one running cluster. The runner calls its methods one at a time.
 // Except where said otherwise an error means that the backend itself failed;
 // what the cluster does with packets is never an error.

@@ -97,7 +97,7 @@ func textResult(b *strings.Builder, r *Result, show map[*Check][]int) {
 	case r.Failed():
 		fmt.Fprintf(b, "FAIL  %s (%s on %s)\n", r.Name, r.File, r.Backend)
 	default:
-		fmt.Fprintf(b, "ok    %s (%s on %s, %s)\n", r.Name, r.File, r.Backend, count(len(r.Checks), "check"))
+		fmt.Fprintf(b, "ok    %s (%s on %s, %s)\n", r.Name, r.File, r.Backend, checksOf(r))
 	}
 	any := false
 	for i := range r.Checks {
@@ -110,6 +110,21 @@ func textResult(b *strings.Builder, r *Result, show map[*Check][]int) {
 	if any {
 		b.WriteByte('\n')
 	}
+}
+
+// checksOf is how many checks were made of a scenario, and how many were not.
+func checksOf(r *Result) string {
+	made := 0
+	for i := range r.Checks {
+		if r.Checks[i].Skipped == "" {
+			made++
+		}
+	}
+	text := count(made, "check")
+	if left := len(r.Checks) - made; left > 0 {
+		text += fmt.Sprintf(", %d skipped", left)
+	}
+	return text
 }
 
 func count(n int, what string) string {
@@ -180,7 +195,7 @@ func textHops(b *strings.Builder, direction string, hops []Hop) {
 }
 
 func textSummary(b *strings.Builder, results []*Result) {
-	var checks, failedChecks, failed, skipped int
+	var checks, failedChecks, skippedChecks, failed, skipped int
 	for _, r := range results {
 		if r.Skipped != "" {
 			skipped++
@@ -189,14 +204,22 @@ func textSummary(b *strings.Builder, results []*Result) {
 			failed++
 		}
 		for i := range r.Checks {
-			checks++
-			if !r.Checks[i].Passed {
+			switch {
+			case r.Checks[i].Skipped != "":
+				skippedChecks++
+				continue
+			case !r.Checks[i].Passed:
 				failedChecks++
 			}
+			checks++
 		}
 	}
-	fmt.Fprintf(b, "%s, %d failed, %d skipped; %s, %d failed\n", count(len(results), "scenario"), failed, skipped,
-		count(checks, "check"), failedChecks)
+	last := "\n"
+	if skippedChecks > 0 {
+		last = fmt.Sprintf(", %d skipped\n", skippedChecks)
+	}
+	fmt.Fprintf(b, "%s, %d failed, %d skipped; %s, %d failed%s", count(len(results), "scenario"), failed, skipped,
+		count(checks, "check"), failedChecks, last)
 }
 
 // WriteJSON writes the results as one JSON document.
@@ -275,6 +298,10 @@ func junitOf(r *Result) junitSuite {
 	for i := range r.Checks {
 		c := &r.Checks[i]
 		one := junitCase{Name: fmt.Sprintf("%s (iptables-%s, %s)", c.Name, c.Tool, c.At), Class: r.File}
+		if c.Skipped != "" {
+			one.Skipped = &junitMessage{Message: c.Skipped}
+			suite.Skipped++
+		}
 		if !c.Passed {
 			var text strings.Builder
 			textCheck(&text, c, places(len(c.Ways)))

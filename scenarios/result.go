@@ -34,6 +34,8 @@ type Check struct {
 	Step     int               `json:"step"` // counted from 1; 0 is the start of the cluster
 	Name     string            `json:"name"`
 	Passed   bool              `json:"passed"`
+	// Skipped says why nothing was looked at, empty if something was. The check has passed then.
+	Skipped string `json:"skipped,omitempty"`
 	// Packet is what was sent, in the words of the scenario.
 	Packet   string `json:"packet,omitempty"`
 	Expected string `json:"expected,omitempty"`

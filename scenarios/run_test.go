@@ -347,6 +347,39 @@ func TestTheConnectionsOfATableAreMadeTogether(t *testing.T) {
 	assert.Contains(t, b.calls, "connect node1 bind invalid IP 0 to tcp 172.30.0.1:81 via node1 keep \"\"")
 }
 
+// ruleless says why it has no rules to look at.
+type ruleless struct {
+	*canned
+	why string
+}
+
+func (r ruleless) Start(ctx context.Context, c *Cluster) (Session, error) {
+	_, err := r.canned.Start(ctx, c)
+	return r, err
+}
+
+func (r ruleless) NoRules() string { return r.why }
+
+func TestRulesArePassedOverWhereThereAreNone(t *testing.T) {
+	s, err := Read("in.yaml", strings.NewReader(`{name: a, iptables: {tools: [legacy]}, steps: [
+		{rules: {contains: [nowhere]}}, {connect: {from: node1, to: "tcp 172.30.0.1:81", expect: reject}}]}`))
+	require.NoError(t, err)
+	result := Run(t.Context(), s, ruleless{canned: &canned{}})
+	assert.True(t, result.Failed(), "it has some")
+
+	result = Run(t.Context(), s, ruleless{&canned{}, "it writes none"})
+	require.Len(t, result.Checks, 2)
+	assert.False(t, result.Failed())
+	assert.Equal(t, "it writes none", result.Checks[0].Skipped)
+	assert.Empty(t, result.Checks[1].Skipped)
+	var text, junit strings.Builder
+	require.NoError(t, WriteText(&text, []*Result{result}, WaysNone))
+	assert.Contains(t, text.String(), "1 check, 1 skipped)\n")
+	assert.Contains(t, text.String(), "1 scenario, 0 failed, 0 skipped; 1 check, 0 failed, 1 skipped\n")
+	require.NoError(t, WriteJUnit(&junit, []*Result{result}))
+	assert.Contains(t, junit.String(), `<skipped message="it writes none">`)
+}
+
 func TestADropWithoutRulesIsJudgedWithoutItsText(t *testing.T) {
 	j := judge{expect: &Expect{Drop: Matched{Wanted: true, Text: "--ctstate INVALID"}}}
 	j.seen = &Observed{Ways: []Way{{Probability: 1, End: Dropped, Host: "node1"}}}

@@ -47,9 +47,10 @@ type scenarioRow struct {
 	Name   string `yaml:"name"`
 	File   string `yaml:"file"`
 	Result string `yaml:"result"`
-	// Why says why it was not run.
-	Why    string     `yaml:"why,omitempty"`
-	Probes []probeRow `yaml:"probes,omitempty"`
+	// Why says why it was not run, OfIPTables that this is because of the proxy's mode alone.
+	Why        string     `yaml:"why,omitempty"`
+	OfIPTables bool       `yaml:"ofIPTables,omitempty"`
+	Probes     []probeRow `yaml:"probes,omitempty"`
 	// Others are checks that are no probes: what rules, connections and health checks are like.
 	Others []otherRow `yaml:"others,omitempty"`
 }
@@ -73,6 +74,8 @@ type otherRow struct {
 	At    string `yaml:"at"`
 	Name  string `yaml:"name"`
 	Wrong string `yaml:"wrong,omitempty"`
+	// Skipped says why it was not looked at.
+	Skipped string `yaml:"skipped,omitempty"`
 }
 
 // changeRow is a change under traffic.
@@ -95,7 +98,7 @@ func rowOf(r, sound *scenarios.Result) scenarioRow {
 	for i := range r.Checks {
 		c := &r.Checks[i]
 		if c.Packet == "" {
-			row.Others = append(row.Others, otherRow{At: c.At, Name: c.Name, Wrong: c.Wrong})
+			row.Others = append(row.Others, otherRow{At: c.At, Name: c.Name, Wrong: c.Wrong, Skipped: c.Skipped})
 			continue
 		}
 		p := probeRow{
@@ -121,6 +124,8 @@ type totals struct {
 	all, ran, failed         int
 	probes, predicted, wrong int
 	others, othersWrong      int
+	othersSkipped            int
+	ofIPTables               int // scenarios that are not run because they are of rules of iptables alone
 	changes, changesHeld     int
 	reasons                  map[string]int // why scenarios were not run
 }
@@ -131,6 +136,9 @@ func (r *report) totals() totals {
 		s := &r.Scenarios[i]
 		if s.Result == resultNotRun {
 			t.reasons[s.Why]++
+			if s.OfIPTables {
+				t.ofIPTables++
+			}
 			continue
 		}
 		t.ran++
@@ -147,10 +155,14 @@ func (r *report) totals() totals {
 			}
 		}
 		for j := range s.Others {
-			t.others++
-			if s.Others[j].Wrong != "" {
+			switch {
+			case s.Others[j].Skipped != "":
+				t.othersSkipped++
+				continue
+			case s.Others[j].Wrong != "":
 				t.othersWrong++
 			}
+			t.others++
 		}
 	}
 	for i := range r.Changes {
@@ -164,8 +176,8 @@ func (r *report) totals() totals {
 // leastShare is how many of 100 shipped scenarios have to run.
 const leastShare = 80
 
-// enough reports whether so many scenarios ran as have to.
-func (t *totals) enough() bool { return t.ran*100 >= t.all*leastShare }
+// enough reports whether so many scenarios ran as have to, of those that say something of the proxy's mode.
+func (t *totals) enough() bool { return t.ran*100 >= (t.all-t.ofIPTables)*leastShare }
 
 // writeSummary prints the sums for a person.
 func (r *report) writeSummary(out io.Writer) {
@@ -173,6 +185,9 @@ func (r *report) writeSummary(out io.Writer) {
 	fmt.Fprintf(out, "\n%s, mode %s, iptables-%s, %s\n", r.Proxy, r.Mode, r.Tool, r.Family)
 	if t.all > 0 {
 		fmt.Fprintf(out, "scenarios: %d of %d ran (%d of 100), %d failed\n", t.ran, t.all, t.ran*100/t.all, t.failed)
+		if t.ofIPTables > 0 {
+			fmt.Fprintf(out, "  of rules of iptables alone, and not counted: %d\n", t.ofIPTables)
+		}
 		for _, why := range slices.SortedFunc(keysOf(t.reasons), func(a, b string) int {
 			return cmp.Or(cmp.Compare(t.reasons[b], t.reasons[a]), cmp.Compare(a, b))
 		}) {
@@ -180,6 +195,9 @@ func (r *report) writeSummary(out io.Writer) {
 		}
 		fmt.Fprintf(out, "probes: %d, of which %d were predicted; disagreements: %d\n", t.probes, t.predicted, t.wrong)
 		fmt.Fprintf(out, "other checks: %d, not as expected: %d\n", t.others, t.othersWrong)
+		if t.othersSkipped > 0 {
+			fmt.Fprintf(out, "  passed over, as there are no rules of iptables: %d\n", t.othersSkipped)
+		}
 		fmt.Fprintf(out, "false alarm: at most %.2g (counts held against their probabilities)\n", r.FalseAlarm)
 	}
 	if t.changes > 0 {

@@ -158,6 +158,7 @@ func (r *run) scenarios(ctx context.Context, all []*scenarios.Scenario) {
 			sound = scenarios.Run(ctx, s, sim.Backend{})
 		}
 		row := rowOf(result, sound)
+		row.OfIPTables = result.Skipped != "" && r.kind.OfIPTables(s)
 		r.report.Scenarios = append(r.report.Scenarios, row)
 		r.tell(result, &row, time.Since(began))
 	}

@@ -68,7 +68,10 @@ type session struct {
 	judge   *predict.Judge
 }
 
-var _ scenarios.TableSession = (*session)(nil)
+var (
+	_ scenarios.TableSession    = (*session)(nil)
+	_ scenarios.RulelessSession = (*session)(nil)
+)
 
 func (s *session) translation() *translation {
 	return &translation{facts: s.backend.Facts(), mapping: s.Mapping(), scenario: s.Cluster()}

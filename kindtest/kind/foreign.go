@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	modeNFTables = "nftables"
+	modeIPTables, modeNFTables = "iptables", "nftables"
 	// primaryAddresses is the word of nodePortAddresses for the node's own main addresses.
 	primaryAddresses = "primary"
 )

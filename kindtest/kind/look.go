@@ -70,6 +70,17 @@ func (s *Session) countBefore(ctx context.Context) error {
 	})
 }
 
+// NoRules says that the proxies write no rules of iptables.
+func (s *Session) NoRules() string { return noRules(s.backend.facts.Mode) }
+
+// noRules says why nothing can be told from rules of iptables in a mode; empty if something can.
+func noRules(mode string) string {
+	if mode != modeNFTables {
+		return ""
+	}
+	return "a proxy in mode nftables writes no rules of iptables"
+}
+
 // Accounting are the packets that a node's accounting objects have counted since the scenario began.
 func (s *Session) Accounting(ctx context.Context, node string) (map[string]int, error) {
 	now, err := s.counters(ctx, s.mapping.Node(node))

@@ -44,7 +44,10 @@ type Session struct {
 	vanished map[netip.Addr]place
 }
 
-var _ scenarios.TableSession = (*Session)(nil)
+var (
+	_ scenarios.TableSession    = (*Session)(nil)
+	_ scenarios.RulelessSession = (*Session)(nil)
+)
 
 func newSession(b *Backend, c *scenarios.Cluster, m *Mapping) *Session {
 	return &Session{

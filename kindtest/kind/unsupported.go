@@ -71,6 +71,9 @@ func (v *visit) config(node string, c *kubeproxyconfig.KubeProxyConfiguration) s
 var cutsOff = regexp.MustCompile(`(?m)^:(OUTPUT) DROP`)
 
 func (v *visit) preloads() string {
+	if why := noRules(v.facts.Mode); why != "" && len(v.cluster.Preload) > 0 {
+		return "preload: what is there before is rules of iptables, and " + why
+	}
 	for i := range v.cluster.Preload {
 		save := v.cluster.Preload[i].Save
 		if found := cutsOff.FindStringSubmatch(save); found != nil {
@@ -208,6 +211,9 @@ func (v *visit) clients(s *scenarios.Step) string {
 	return ""
 }
 
+// iptablesTool is one of iptables, of whichever family and variant.
+var iptablesTool = regexp.MustCompile(`^ip6?tables(-|$)`)
+
 func (v *visit) fault(f *scenarios.Fault) string {
 	switch {
 	case len(f.Flush) > 0:
@@ -217,6 +223,9 @@ func (v *visit) fault(f *scenarios.Fault) string {
 	}
 	for _, command := range f.Run {
 		words := strings.Fields(command)
+		if why := noRules(v.facts.Mode); why != "" && len(words) > 0 && iptablesTool.MatchString(words[0]) {
+			return fmt.Sprintf("run: %q changes rules of iptables, and %s", command, why)
+		}
 		if slices.Contains(words, "-F") && !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "KUBE-") || w == "FORWARD" }) {
 			return fmt.Sprintf("run: %q would flush rules that are not the proxy's", command)
 		}

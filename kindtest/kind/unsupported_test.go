@@ -62,3 +62,28 @@ func TestFourOfFiveShippedFilesCanRun(t *testing.T) {
 	t.Logf("%d of %d files can run, %d cannot", can, len(all), len(reasons))
 	assert.GreaterOrEqual(t, can*100, len(all)*80, "fewer than 80 of 100")
 }
+
+// TestModeNFTablesRunsWhatIsNotOfIPTablesAlone: what is looked at in rules is passed over step by step; a scenario is skipped only where it changes rules.
+func TestModeNFTablesRunsWhatIsNotOfIPTablesAlone(t *testing.T) {
+	all, err := scenarios.Load(shipped)
+	require.NoError(t, err)
+	facts := threeNodes()
+	facts.Mode = modeNFTables
+	ofIPTables, can := 0, 0
+	b := &Backend{facts: *facts}
+	for _, s := range all {
+		switch with, without := Unsupported(s, facts), Unsupported(s, threeNodes()); {
+		case with == "":
+			assert.False(t, b.OfIPTables(s), s.Pos.File)
+			can++
+		case without == "":
+			ofIPTables++
+			assert.True(t, b.OfIPTables(s), s.Pos.File)
+			assert.Contains(t, with, "rules of iptables", s.Pos.File)
+			t.Logf("%s: %s", s.Name, with)
+		}
+	}
+	t.Logf("%d of %d files can run, %d more are of iptables alone", can, len(all), ofIPTables)
+	assert.Positive(t, ofIPTables)
+	assert.GreaterOrEqual(t, can*100, (len(all)-ofIPTables)*80, "fewer than 80 of 100")
+}
