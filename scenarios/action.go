@@ -27,13 +27,15 @@ type action struct {
 func actions() []action {
 	return []action{
 		{
-			name: "apply", given: func(s *Step) bool { return s.Apply != nil }, changes: true, act: (*runner).apply,
+			name: "apply", given: func(s *Step) bool { return s.Apply != nil }, changes: true,
+			check: (*checker).applied, act: (*runner).apply,
 			title: func(s *Step) string {
 				return "apply " + listOf(s.Apply, func(o manifest.Object) string { return o.Ref().String() })
 			},
 		},
 		{
-			name: "delete", given: func(s *Step) bool { return s.Delete != nil }, changes: true, act: (*runner).remove,
+			name: "delete", given: func(s *Step) bool { return s.Delete != nil }, changes: true,
+			check: (*checker).deleted, act: (*runner).remove,
 			title: func(s *Step) string { return "delete " + listOf(s.Delete, func(r Ref) string { return r.String() }) },
 		},
 		{

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
@@ -35,8 +36,10 @@ type Cluster struct {
 	Router   []netip.Addr
 	// podsEver is how many pods the cluster has had so far.
 	podsEver int
-	// Objects exist when kube-proxy starts: first the Node objects, then the scenario's.
+	// Objects exist when kube-proxy starts: first the Node objects, then the scenario's, then the slices that are made of its pods.
 	Objects []manifest.Object
+	// controller makes the slices of pods that steps change.
+	controller *controller.Controller
 }
 
 // With returns the cluster with a variant of the tools, and with what steps change of its own.
@@ -47,6 +50,7 @@ func (c *Cluster) With(tool Tool) *Cluster {
 	for name, config := range c.Configs {
 		own.Configs[name] = config.DeepCopy()
 	}
+	own.controller = c.controller.Clone()
 	return &own
 }
 

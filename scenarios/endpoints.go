@@ -14,14 +14,10 @@ import (
 
 // endpointPods makes a pod behind every endpoint that the scenario ever has.
 func (r *resolver) endpointPods(s *Scenario) {
-	objects := slices.Clone(s.Objects)
-	for i := range s.Steps {
-		objects = append(objects, s.Steps[i].Apply...)
-	}
 	started := startedFirst(s)
-	for _, o := range objects {
-		slice, ok := o.Object.(*discoveryv1.EndpointSlice)
-		if !ok || slice.AddressType == discoveryv1.AddressTypeFQDN {
+	for _, o := range r.slicesEver(s) {
+		slice := o.Object.(*discoveryv1.EndpointSlice)
+		if slice.AddressType == discoveryv1.AddressTypeFQDN {
 			continue
 		}
 		for _, endpoint := range slice.Endpoints {
@@ -44,6 +40,11 @@ func startedFirst(s *Scenario) map[netip.Addr]bool {
 		}
 		for _, pod := range s.Steps[i].Start {
 			for _, a := range pod.Addresses {
+				first[a] = first[a] || !stopped[a.String()]
+			}
+		}
+		for _, o := range s.Steps[i].Apply {
+			for _, a := range podAddresses(o) {
 				first[a] = first[a] || !stopped[a.String()]
 			}
 		}

@@ -80,6 +80,5 @@ func (r *runner) changeNode(ctx context.Context, s *Step) error {
 			return err
 		}
 	}
-	r.nodes[change.Name] = node
-	return r.session.Apply(ctx, []manifest.Object{{Object: node, Pos: change.Pos}})
+	return r.applyObjects(ctx, []manifest.Object{{Object: node, Pos: change.Pos}})
 }

@@ -36,10 +36,10 @@ func resolve(s *Scenario) (*Cluster, document.Errors) {
 	r.underlay()
 	r.pods(s.Topology.Pods)
 	r.outside(s.Topology.Outside)
+	r.podObjects(s)
 	r.endpointPods(s)
 	r.clients(s)
 	r.configs(s.KubeProxy)
-	c.Objects = append(c.nodeObjects(), s.Objects...)
 	return c, r.errs
 }
 

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/internal/document"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // Run runs a scenario on a backend, once with each of its iptables tools.
@@ -137,19 +136,6 @@ func (r *runner) do(ctx context.Context, s *Step) error {
 		return errStopped
 	}
 	return r.sync(ctx, s)
-}
-
-func (r *runner) apply(ctx context.Context, s *Step) error {
-	r.note(s.Apply)
-	return r.session.Apply(ctx, s.Apply)
-}
-
-func (r *runner) remove(ctx context.Context, s *Step) error {
-	refs := make([]manifest.Ref, len(s.Delete))
-	for i, ref := range s.Delete {
-		refs[i] = ref.Ref
-	}
-	return r.session.Delete(ctx, refs)
 }
 
 func (r *runner) advance(ctx context.Context, s *Step) error {

@@ -91,6 +91,15 @@ func (s NodeSet) spell() (*yaml.Node, error) {
 	return scalar("!!bool", strconv.FormatBool(s.All)), nil
 }
 
+// refs are the objects that a step deletes.
+func (s *Step) refs() []manifest.Ref {
+	out := make([]manifest.Ref, len(s.Delete))
+	for i, ref := range s.Delete {
+		out[i] = ref.Ref
+	}
+	return out
+}
+
 // Ref names an object in a file: "service ns/name".
 type Ref struct {
 	document.Located

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // IPFamily is the addresses that a cluster has.
@@ -91,6 +92,8 @@ type Pod struct {
 	Node      string       `json:"node" required:"true" doc:"The node that it runs on."`
 	Addresses []netip.Addr `json:"addresses" doc:"One for each family. The pod at place N of the list has the address N+99 (the first one 100) of its node's podCIDRs."`
 	Listen    []Listener   `json:"listen" doc:"The ports that it listens on. Every port if not given; [] for none."`
+	// Object is the Pod object that it is the pod of, as it was when the pod began; nil for one of the topology alone.
+	Object *corev1.Pod `json:"-"`
 	// Place is which one it is of all pods that the cluster has ever had, from 1. It names its node's device to it.
 	Place int `json:"-"`
 }

@@ -17,6 +17,26 @@ func setDefaults(o runtime.Object) {
 		ingressDefaults(obj)
 	case *discoveryv1.EndpointSlice:
 		sliceDefaults(obj)
+	case *corev1.Pod:
+		podDefaults(obj)
+	}
+}
+
+// podDefaults make podIP and podIPs agree, and give ports their protocol, which named target ports are found by.
+func podDefaults(pod *corev1.Pod) {
+	s := &pod.Status
+	if s.PodIP == "" && len(s.PodIPs) > 0 {
+		s.PodIP = s.PodIPs[0].IP
+	}
+	if len(s.PodIPs) == 0 && s.PodIP != "" {
+		s.PodIPs = []corev1.PodIP{{IP: s.PodIP}}
+	}
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			for j := range containers[i].Ports {
+				set(&containers[i].Ports[j].Protocol, corev1.ProtocolTCP)
+			}
+		}
 	}
 }
 

@@ -90,12 +90,13 @@ func defaulted() []string {
 	return []string{
 		"namespace", "type", "sessionAffinity", "timeoutSeconds", "clientIP", "sessionAffinityConfig", "protocol", "targetPort", "name",
 		"internalTrafficPolicy", "externalTrafficPolicy", "ipFamilies", "clusterIPs", "clusterIP", "ipMode",
+		"podIPs", "podIP",
 	}
 }
 
 // parents are the fields below which something is filled in.
 func parents() []string {
-	return []string{"metadata", "spec", "ports", "sessionAffinityConfig", "clientIP", "status", "loadBalancer", "ingress"}
+	return []string{"metadata", "spec", "ports", "sessionAffinityConfig", "clientIP", "status", "loadBalancer", "ingress", "initContainers", "containers"}
 }
 
 // shorten takes the fields out that are filled in again.

@@ -153,6 +153,13 @@ func (m *mirror) object(o manifest.Object) manifest.Object {
 			n.Status.Addresses[i].Address = m.text(n.Status.Addresses[i].Address)
 		}
 		o.Object = n
+	case *corev1.Pod:
+		p := old.DeepCopy()
+		p.Status.PodIP = m.text(p.Status.PodIP)
+		for i := range p.Status.PodIPs {
+			p.Status.PodIPs[i].IP = m.text(p.Status.PodIPs[i].IP)
+		}
+		o.Object = p
 	}
 	return o
 }

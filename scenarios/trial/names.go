@@ -142,6 +142,8 @@ func (n *names) collect(objects []manifest.Object) {
 					n.ports[*o.Ports[i].Name] = ""
 				}
 			}
+		case *corev1.Pod:
+			n.namespaces[o.Namespace] = ""
 		}
 	}
 	delete(n.ports, "") // a single port may have no name
@@ -188,6 +190,10 @@ func (n *names) object(o manifest.Object) manifest.Object {
 			node.Labels[corev1.LabelHostname] = n.node(host)
 		}
 		o.Object = node
+	case *corev1.Pod:
+		pod := old.DeepCopy()
+		pod.Namespace, pod.Spec.NodeName = n.namespaces[pod.Namespace], n.node(pod.Spec.NodeName)
+		o.Object = pod
 	}
 	return o
 }
@@ -212,6 +218,8 @@ func (n *names) ref(r manifest.Ref) manifest.Ref {
 		r.Namespace, r.Name = n.namespaces[r.Namespace], n.services[r.Name]
 	case "EndpointSlice":
 		r.Namespace, r.Name = n.namespaces[r.Namespace], n.slices[r.Name]
+	case "Pod":
+		r.Namespace = n.namespaces[r.Namespace]
 	case "Node":
 		r.Name = n.node(r.Name)
 	}

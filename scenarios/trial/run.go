@@ -178,13 +178,17 @@ func (r *run) one(ctx context.Context, s *scenarios.Step) error {
 		return r.traffic(s)
 	}
 	before, gone := r.cluster.Pods, r.renumbered(s)
+	others := len(r.cluster.Begun(s))+len(r.cluster.Ended(s)) > 0
 	if err := r.player.Act(ctx, s); err != nil {
 		return fmt.Errorf("step %d: %w", r.step, err)
 	}
-	if s.Start != nil || s.Stop != nil {
+	if others {
 		gone = addressesOf(before, r.cluster.Pods)
 	}
 	r.addressesChanged(gone)
+	if others || s.Node != nil {
+		r.networkChanged()
+	}
 	r.note(s)
 	if err := r.judgeHealthz(ctx); err != nil {
 		return err
@@ -219,8 +223,6 @@ func (r *run) note(s *scenarios.Step) {
 		r.pass()
 	case s.Fault != nil:
 		r.faulty(s.Fault)
-	case s.Start != nil, s.Stop != nil, s.Node != nil:
-		r.networkChanged()
 	case s.Restart != nil:
 		r.networkChanged()
 		for _, n := range r.nodes {
