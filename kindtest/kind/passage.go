@@ -70,7 +70,7 @@ func (w *watch) of(ctx context.Context, sender agent, print string) ([]sighting,
 }
 
 // journey puts the sightings of one packet along its way: from its sender, or from where it was seen first if its sender does not look, to whom it came
-// as it left. The clocks of the agents say nothing: they are read when an agent has time to.
+// as it left. Times of several machines are not compared.
 func journey(seen map[agent][]sighting, sender agent) []sighting {
 	open := map[agent][][]sighting{}
 	agents := []agent{sender}
@@ -108,8 +108,18 @@ func journey(seen map[agent][]sighting, sender agent) []sighting {
 	return way
 }
 
+// inOrder puts the sightings of one host in the order in which its kernel had them; an agent is told of them by several sockets. A packet comes in
+// and is delivered at the same time.
+func inOrder(seen []sighting) {
+	rank := map[probe.Point]int{probe.In: 0, probe.Local: 1, probe.Out: 2}
+	slices.SortStableFunc(seen, func(a, b sighting) int {
+		return cmp.Or(a.When.Compare(b.When), cmp.Compare(rank[a.Point], rank[b.Point]))
+	})
+}
+
 // passages are the ways of a packet through one host: it may come there more than once.
 func passages(seen []sighting) [][]sighting {
+	inOrder(seen)
 	var out [][]sighting
 	for i := range seen {
 		if i == 0 || seen[i].Point == probe.In {

@@ -2,6 +2,7 @@ package kind
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,9 +22,9 @@ type glimpse struct {
 func sightings(t *testing.T, glimpses []glimpse) map[agent][]sighting {
 	t.Helper()
 	out := map[agent][]sighting{}
-	for _, g := range glimpses {
+	for i, g := range glimpses {
 		a := agent{g.machine, g.agent}
-		s, ok := readSighting(a, probe.Sighting{Point: g.point, Device: g.device, Packet: g.packet})
+		s, ok := readSighting(a, probe.Sighting{Point: g.point, Device: g.device, Packet: g.packet, When: time.Unix(int64(i), 0)})
 		require.True(t, ok, g.packet)
 		out[a] = append(out[a], s)
 	}
@@ -152,4 +153,25 @@ func TestASinglePacketLeavesOrStays(t *testing.T) {
 			assert.Equal(t, row.want, way)
 		})
 	}
+}
+
+// TestWhatIsDeliveredCameInBefore: two sockets tell an agent of it, in any order.
+func TestWhatIsDeliveredCameInBefore(t *testing.T) {
+	at := time.Unix(7, 0)
+	client := agent{"outside", "outside"}
+	seen := map[agent][]sighting{}
+	for a, of := range map[agent][]probe.Sighting{
+		client:               {{Point: probe.Out, Device: "eth0"}},
+		{"worker", "worker"}: {{Point: probe.Local, When: at}, {Point: probe.In, Device: "eth0", When: at}},
+	} {
+		for _, one := range of {
+			one.Packet = "udp 203.0.113.2:7 > 172.18.0.4:80"
+			s, ok := readSighting(a, one)
+			require.True(t, ok)
+			seen[a] = append(seen[a], s)
+		}
+	}
+	way := journey(seen, client)
+	require.Len(t, way, 3)
+	assert.Equal(t, probe.Local, way[2].Point)
 }

@@ -133,6 +133,7 @@ func (w *watch) settled(ctx context.Context, node, print, packet string) ([]sigh
 			break
 		}
 	}
+	inOrder(out)
 	return out, nil
 }
 

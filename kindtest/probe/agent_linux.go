@@ -26,7 +26,7 @@ type Agent struct {
 	serving   sync.Mutex // one change of the listeners at a time
 	mu        sync.Mutex
 	tokens    uint64
-	ports     int // given to clients so far
+	ports     int               // given to clients so far
 	waiting   map[string]waiter // by token
 	listeners map[Listener]func()
 	kept      map[keptEnd]*peer

@@ -29,7 +29,7 @@ type watched struct {
 	*socket.Polled
 	mu           sync.Mutex
 	buf, control []byte
-	take         func(packet, control []byte, from unix.Sockaddr)
+	take         func(packet, control []byte, from unix.Sockaddr, when time.Time)
 }
 
 // takeAll takes what waits in the socket, without waiting for more.
@@ -41,7 +41,7 @@ func (w *watched) takeAll(fd int) {
 		if err != nil {
 			return
 		}
-		w.take(w.buf[:n], w.control[:controlLen], from)
+		w.take(w.buf[:n], w.control[:controlLen], from, socket.Received(w.control[:controlLen]))
 	}
 }
 
@@ -110,15 +110,15 @@ func (c *capture) openLocal(proto packetsim.Proto, six bool) error {
 	if err := socket.WantDestination(fd, six); err != nil {
 		return errors.Join(err, unix.Close(fd))
 	}
-	return c.watch(fd, func(packet, control []byte, from unix.Sockaddr) {
+	return c.watch(fd, func(packet, control []byte, from unix.Sockaddr, when time.Time) {
 		if !six {
 			if seen, err := raw.Parse(packet); err == nil {
-				c.add(seen, Local, "")
+				c.add(seen, Local, "", when)
 			}
 			return
 		}
 		if at, _, err := socket.Destination(control); err == nil {
-			c.add(raw.Delivered(proper(socket.AddrPort(from)).Addr(), at, proto, packet), Local, "")
+			c.add(raw.Delivered(proper(socket.AddrPort(from)).Addr(), at, proto, packet), Local, "", when)
 		}
 	})
 }
@@ -127,8 +127,8 @@ func (c *capture) openLocal(proto packetsim.Proto, six bool) error {
 const captureBuffer = 4 << 20
 
 // watch hands over what comes to a socket until it is closed.
-func (c *capture) watch(fd int, take func(packet, control []byte, from unix.Sockaddr)) error {
-	err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, captureBuffer)
+func (c *capture) watch(fd int, take func(packet, control []byte, from unix.Sockaddr, when time.Time)) error {
+	err := errors.Join(unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, captureBuffer), socket.WantTimes(fd))
 	if err != nil {
 		return errors.Join(err, unix.Close(fd))
 	}
@@ -148,7 +148,7 @@ func (c *capture) watch(fd int, take func(packet, control []byte, from unix.Sock
 }
 
 // takeOnDevice takes a packet that came in or leaves.
-func (c *capture) takeOnDevice(packet, _ []byte, from unix.Sockaddr) {
+func (c *capture) takeOnDevice(packet, _ []byte, from unix.Sockaddr, when time.Time) {
 	link, ok := from.(*unix.SockaddrLinklayer)
 	if !ok {
 		return
@@ -161,7 +161,7 @@ func (c *capture) takeOnDevice(packet, _ []byte, from unix.Sockaddr) {
 	if link.Pkttype == unix.PACKET_OUTGOING {
 		point = Out
 	}
-	c.add(seen, point, deviceName(link.Ifindex))
+	c.add(seen, point, deviceName(link.Ifindex), when)
 }
 
 func deviceName(index int) string {
@@ -171,8 +171,7 @@ func deviceName(index int) string {
 	return fmt.Sprint(index) // it is gone already
 }
 
-func (c *capture) add(seen *raw.Capture, point Point, device string) {
-	when := c.agent.clock.Now()
+func (c *capture) add(seen *raw.Capture, point Point, device string, when time.Time) {
 	c.seen.add(func(int) sighting { return sighting{seen, point, device, when} })
 }
 

@@ -48,7 +48,7 @@ type Sighting struct {
 	Answer bool `json:"answer,omitzero"`
 	// Behind says of such an answer that it came in by a device: another host refuses, and not this one.
 	Behind bool `json:"behind,omitzero"`
-	// When is the agent's clock.
+	// When is when the kernel had it. What was delivered has the time at which it came in.
 	When time.Time `json:"when"`
 }
 
@@ -75,7 +75,7 @@ func (c *Client) Capture(ctx context.Context, agent, name string) error {
 	return c.tell(ctx, agent, opCapture, nameBody{name})
 }
 
-// Captured is what a capture has seen so far, in order.
+// Captured is what a capture has seen so far, in the order in which the agent was told of it; what says a packet's way is Sighting.When.
 func (c *Client) Captured(ctx context.Context, agent string, s Captured) ([]Sighting, error) {
 	return ask[[]Sighting](ctx, c, agent, opCaptured, s)
 }

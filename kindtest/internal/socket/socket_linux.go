@@ -1,8 +1,10 @@
 package socket
 
 import (
+	"encoding/binary"
 	"errors"
 	"net/netip"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -125,6 +127,24 @@ func Destination(control []byte) (netip.Addr, []byte, error) {
 		}
 	}
 	return netip.Addr{}, nil, errors.New("a datagram came without its destination address")
+}
+
+// WantTimes makes a socket say when the kernel had each packet.
+func WantTimes(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) }
+
+// Received is when the kernel had a packet, by what it said beside it; the zero time if it did not say.
+func Received(control []byte) time.Time {
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return time.Time{}
+	}
+	for _, m := range messages {
+		const timespec = 16 // bytes: seconds and nanoseconds
+		if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPNS && len(m.Data) >= timespec {
+			return time.Unix(int64(binary.NativeEndian.Uint64(m.Data)), int64(binary.NativeEndian.Uint64(m.Data[timespec/2:])))
+		}
+	}
+	return time.Time{}
 }
 
 // The queues of a TCP socket under repair (linux/tcp.h).
