@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"sync"
 	"time"
@@ -182,10 +183,21 @@ func (s *Session) observeForgetting(ctx context.Context, a scenarios.Attempt, ti
 	var all []scenarios.Way
 	for range min(times, stickySamples) {
 		ways, err := s.tryWays(ctx, &a, 1)
-		if err := errors.Join(err, s.memory.forget(ctx, nodes, before)); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		all = append(all, ways...)
+		after, err := s.memory.entries(ctx, nodes)
+		if err != nil {
+			return nil, err
+		}
+		if maps.Equal(before, after) { // no rule has remembered the client, as none does that stops a packet
+			rest, err := s.tryWays(ctx, &a, max(min(times, stickySamples)-len(all), 1))
+			return observed(append(all, rest...)), err
+		}
+		if err := s.memory.forget(ctx, nodes, before); err != nil {
+			return nil, err
+		}
 	}
 	return observed(all), nil
 }

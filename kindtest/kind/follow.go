@@ -117,7 +117,7 @@ func (s *Session) spoken(ctx context.Context, w *watch, f *flow, p scenarios.Flo
 		return way, err
 	}
 	print := r.Token
-	if p.Send != scenarios.PacketOutOfWindow {
+	if !past(&p, &r) {
 		prints, err := w.sent(ctx, sender, func(q *packetsim.Packet) bool {
 			return sourceOf(q) == from && destinationOf(q) == to && ofKind(q, p.Send)
 		})
@@ -133,6 +133,11 @@ func (s *Session) spoken(ctx context.Context, w *watch, f *flow, p scenarios.Flo
 	}
 	s.judgeLater(f, p, &way, seen, &r)
 	return way, nil
+}
+
+// past reports whether a packet was sent past the socket, whose end is not told.
+func past(p *scenarios.FlowPacket, r *probe.Result) bool {
+	return p.Send == scenarios.PacketOutOfWindow || p.Send == scenarios.PacketData && r.End == probe.Sent
 }
 
 // ofKind reports whether a packet of TCP is one of a kind; those of other protocols are all data.
@@ -199,7 +204,7 @@ func (s *Session) judgeLater(f *flow, p scenarios.FlowPacket, way *scenarios.Way
 		source, destination = f.to, f.from
 	}
 	asOne := sourceOf(last) == source && destinationOf(last) == destination
-	way.Heard = asOne && p.Send == scenarios.PacketOutOfWindow
+	way.Heard = asOne && past(&p, r)
 	if way.Heard {
 		way.Why = ""
 	} else if !asOne {

@@ -18,6 +18,17 @@ type knowledge struct {
 	checks map[string]int32
 }
 
+// checked are the services that have a health check now.
+func (k *knowledge) checked() []string {
+	var out []string
+	for _, s := range k.services() {
+		if s.Spec.HealthCheckNodePort > 0 {
+			out = append(out, s.Namespace+"/"+s.Name)
+		}
+	}
+	return out
+}
+
 func newKnowledge() *knowledge {
 	return &knowledge{objects: map[manifest.Ref]manifest.Object{}, checks: map[string]int32{}}
 }

@@ -12,7 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/chainwalk/chainwalk/kindtest/probe"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
@@ -113,6 +116,47 @@ func (s *Session) Health(ctx context.Context, node string) (map[string]int, erro
 		}
 	}
 	return out, nil
+}
+
+// Proxies serve the health checks of services soon after they have written the rules. How long that may take, and how soon to look again.
+const (
+	serveCheckWithin = time.Second
+	lookForCheck     = 10 * time.Millisecond
+)
+
+// awaitHealthChecks waits until all nodes serve the health checks of the services, or for a while: it may be that a proxy is not to serve one.
+func (s *Session) awaitHealthChecks(ctx context.Context) error {
+	checked := s.knows.checked()
+	if len(checked) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, serveCheckWithin)
+	defer cancel()
+	again := time.NewTicker(lookForCheck)
+	defer again.Stop()
+	return together(s.names(), func(node string) error {
+		for _, service := range checked {
+			for !s.servesCheck(ctx, node, s.knows.checks[service]) {
+				select {
+				case <-ctx.Done():
+					return nil
+				case <-again.C:
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// servesCheck reports whether somebody listens on a node's port.
+func (s *Session) servesCheck(ctx context.Context, node string, port int32) bool {
+	host, ok := s.mapping.Host(node)
+	if !ok {
+		return true
+	}
+	at := netip.AddrPortFrom(ofFamily(host.Addresses, s.cluster.IPFamily == scenarios.FamilyIPv6), uint16(port))
+	results, err := s.relay(host.Machine).Dial(ctx, host.Agent, probe.Dial{Proto: packetsim.TCP, To: at, Timeout: serveCheckWithin})
+	return err == nil && len(results) > 0 && results[0].End == probe.Answered
 }
 
 // defaultHealthz is where proxies say of themselves how they are.

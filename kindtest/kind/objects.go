@@ -151,3 +151,24 @@ func misspelled(o manifest.Object) string {
 	}
 	return ""
 }
+
+// refusedByAPI is what an API server of today refuses in an object and those of earlier versions let in; empty if there is nothing.
+func refusedByAPI(o manifest.Object) string {
+	switch object := o.Object.(type) {
+	case *corev1.Service:
+		for _, text := range object.Spec.LoadBalancerSourceRanges {
+			if p, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil && p != p.Masked() {
+				return fmt.Sprintf("an API server does not take the source range %q, with bits beyond the prefix length", text)
+			}
+		}
+	case *discoveryv1.EndpointSlice:
+		for i := range object.Endpoints {
+			for _, text := range object.Endpoints[i].Addresses {
+				if a := parse(text); a.IsValid() && a.Is6() != (object.AddressType == discoveryv1.AddressTypeIPv6) {
+					return fmt.Sprintf("an API server does not take %s in a slice of %s", text, object.AddressType)
+				}
+			}
+		}
+	}
+	return ""
+}

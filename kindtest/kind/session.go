@@ -300,6 +300,9 @@ func (s *Session) Sync(ctx context.Context, _ []string) error {
 	if err := s.backend.sentinel.wait(ctx); err != nil {
 		return err
 	}
+	if err := s.awaitHealthChecks(ctx); err != nil {
+		return err
+	}
 	if o := s.backend.options.Observer; o != nil {
 		return o.Synced(ctx, s)
 	}

@@ -94,6 +94,9 @@ func (v *visit) objects(objects []manifest.Object) string {
 		if text := misspelled(o); text != "" {
 			return fmt.Sprintf("%s: an API server does not take %q, with leading zeros", o.Ref(), text)
 		}
+		if why := refusedByAPI(o); why != "" {
+			return fmt.Sprintf("%s: %s", o.Ref(), why)
+		}
 		if _, err := v.mapping.Object(o); err != nil {
 			return err.Error()
 		}

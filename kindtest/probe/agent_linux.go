@@ -26,7 +26,7 @@ type Agent struct {
 	serving   sync.Mutex // one change of the listeners at a time
 	mu        sync.Mutex
 	tokens    uint64
-	ports     int               // given to clients so far
+	ports     int               // the last one that a client was given, from the first on
 	waiting   map[string]waiter // by token
 	listeners map[Listener]func()
 	kept      map[keptEnd]*peer
@@ -58,6 +58,7 @@ func NewAgent(name string, c clock.WithTicker) (*Agent, error) {
 		captures: map[string]*capture{}, loads: map[string]*load{},
 	}
 	a.sctp.agent = a
+	a.ports = int(uint64(a.epoch) % clientPorts) // another place for another agent of the same host
 	return a, nil
 }
 

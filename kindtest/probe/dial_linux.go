@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -94,10 +97,7 @@ func (a *Agent) dialOnce(ctx context.Context, d Dial) Result {
 	start := a.clock.Now()
 	ctx, cancel := context.WithTimeout(ctx, timeoutOr(d.Timeout))
 	defer cancel()
-	if d.From.Port() == 0 && (d.Proto == packetsim.TCP || d.Proto == packetsim.UDP) {
-		d.From = netip.AddrPortFrom(d.From.Addr(), a.clientPort())
-	}
-	p, result := a.open(ctx, d)
+	p, result := a.openFromAnyPort(ctx, d)
 	if p != nil {
 		result = p.ask(ctx, longestTimeout)
 		if d.Keep == "" {
@@ -117,12 +117,31 @@ const (
 	clientPorts     = 18000
 )
 
+// portTries is how many ports are tried where others have them.
+const portTries = 8
+
+// openFromAnyPort is open for a client that may not ask for a port.
+func (a *Agent) openFromAnyPort(ctx context.Context, d Dial) (p *peer, result Result) {
+	if d.From.Port() != 0 || d.Proto != packetsim.TCP && d.Proto != packetsim.UDP {
+		return a.open(ctx, d)
+	}
+	for range portTries {
+		d.From = netip.AddrPortFrom(d.From.Addr(), a.clientPort())
+		p, result = a.open(ctx, d)
+		taken := strings.Contains(result.Why, unix.EADDRINUSE.Error()) || strings.Contains(result.Why, unix.EADDRNOTAVAIL.Error())
+		if result.End != Failed || !taken {
+			break
+		}
+	}
+	return p, result
+}
+
 // clientPort is the port of a client that does not ask for one: that which was used longest ago.
 func (a *Agent) clientPort() uint16 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.ports++
-	return uint16(firstClientPort + a.ports%clientPorts)
+	a.ports = (a.ports + 1) % clientPorts
+	return uint16(firstClientPort + a.ports)
 }
 
 // open opens the client's end. If nothing can be asked there is no peer, and the result says why.
@@ -157,13 +176,19 @@ type segmenter interface {
 	sendFIN(ctx context.Context) Result
 	sendReset() Result
 	sendOutOfWindow() (Result, error)
+	sendBehindFIN() (result Result, sent bool, err error)
 }
 
 func (p *peer) speak(ctx context.Context, kind scenarios.PacketKind, timeout time.Duration) (Result, error) {
+	way, ok := p.way.(segmenter)
 	if kind == scenarios.PacketData {
+		if ok {
+			if result, sent, err := way.sendBehindFIN(); sent || err != nil {
+				return result, err
+			}
+		}
 		return p.ask(ctx, timeout), nil
 	}
-	way, ok := p.way.(segmenter)
 	if !ok {
 		return Result{}, fmt.Errorf("%s has no %s", p.proto, kind)
 	}

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -101,12 +103,19 @@ func connected(ctx context.Context, s *socket.Polled, six bool) (result Result) 
 type tcpWay struct {
 	p    *peer
 	conn *net.TCPConn
+	// otherEnded says that the other end has sent a FIN.
+	otherEnded atomic.Bool
+
+	mu sync.Mutex
+	// behindFIN are the numbers of what may come after a FIN; nil before one. expects says that the other end's FIN was still to come then.
+	behindFIN *raw.Tell
+	expects   bool
 }
 
 // startTCP lets a peer speak over a connection that is there.
 func (p *peer) startTCP(conn *net.TCPConn) {
 	p.local, p.remote = proper(conn.LocalAddr().(*net.TCPAddr).AddrPort()), proper(conn.RemoteAddr().(*net.TCPAddr).AddrPort())
-	w := &tcpWay{p, conn}
+	w := &tcpWay{p: p, conn: conn}
 	p.way = w
 	p.agent.enter(p)
 	go w.talk()
@@ -128,6 +137,7 @@ func (w *tcpWay) talk() {
 	}
 	switch err := lines.Err(); {
 	case err == nil:
+		w.otherEnded.Store(true)
 		p.note(scenarios.PacketFIN, "", p.local, p.remote)
 		p.finish(Result{End: Answered, Why: "the other end closes the connection without an answer"})
 	case errors.Is(err, net.ErrClosed):
@@ -180,7 +190,14 @@ const lookAgain = 2 * time.Millisecond
 
 // sendFIN sends a FIN, and waits until it is acknowledged.
 func (w *tcpWay) sendFIN(ctx context.Context) Result {
-	if err := w.conn.CloseWrite(); err != nil {
+	seq, ack, err := w.numbers()
+	if err == nil {
+		w.mu.Lock()
+		w.behindFIN, w.expects = &raw.Tell{Seq: seq + 1, Ack: ack}, !w.otherEnded.Load()
+		w.mu.Unlock()
+		err = w.conn.CloseWrite()
+	}
+	if err != nil {
 		return Result{End: Failed, Why: err.Error()}
 	}
 	again := time.NewTicker(lookAgain)
@@ -246,21 +263,48 @@ func (w *tcpWay) sendReset() Result {
 // outOfWindow is how far from its place a segment is that no window holds.
 const outOfWindow = 1 << 30
 
-// sendOutOfWindow sends a segment that the other end does not expect, beside the socket.
-func (w *tcpWay) sendOutOfWindow() (Result, error) {
-	var seq, ack uint32
-	err := w.control(func(fd int) (err error) {
+// numbers are those of the next byte to send and of the next that is expected.
+func (w *tcpWay) numbers() (seq, ack uint32, err error) {
+	err = w.control(func(fd int) (err error) {
 		seq, ack, err = socket.Numbers(fd)
 		return err
 	})
 	if err != nil {
-		return Result{}, fmt.Errorf("numbers of the connection: %w", err)
+		err = fmt.Errorf("numbers of the connection: %w", err)
 	}
-	token := w.p.agent.token()
+	return seq, ack, err
+}
+
+// sendOutOfWindow sends a segment that the other end does not expect, beside the socket.
+func (w *tcpWay) sendOutOfWindow() (Result, error) {
+	seq, ack, err := w.numbers()
+	if err != nil {
+		return Result{}, err
+	}
+	return w.sendBeside(packetsim.PSH|packetsim.ACK, raw.Tell{Seq: seq + outOfWindow, Ack: ack, Payload: []byte(w.p.agent.token())})
+}
+
+// sendBehindFIN sends all that a TCP can still say after its FIN, an acknowledgement; false before a FIN.
+func (w *tcpWay) sendBehindFIN() (result Result, sent bool, err error) {
+	w.mu.Lock()
+	tell, expects := w.behindFIN, w.expects
+	w.mu.Unlock()
+	if tell == nil {
+		return Result{}, false, nil
+	}
+	now := *tell
+	if expects && w.otherEnded.Load() {
+		now.Ack++
+	}
+	result, err = w.sendBeside(packetsim.ACK, now)
+	return result, true, err
+}
+
+// sendBeside sends a segment of the connection past the socket. The Result's Token is its print.
+func (w *tcpWay) sendBeside(flags packetsim.TCPFlags, tell raw.Tell) (Result, error) {
 	packet := raw.Craft(&packetsim.Packet{
-		Proto: packetsim.TCP, Src: w.p.local.Addr(), SrcPort: w.p.local.Port(), Dst: w.p.remote.Addr(), DstPort: w.p.remote.Port(),
-		TCPFlags: packetsim.PSH | packetsim.ACK,
-	}, raw.Tell{Seq: seq + outOfWindow, Ack: ack, Payload: []byte(token)})
+		Proto: packetsim.TCP, Src: w.p.local.Addr(), SrcPort: w.p.local.Port(), Dst: w.p.remote.Addr(), DstPort: w.p.remote.Port(), TCPFlags: flags,
+	}, tell)
 	print, err := raw.Parse(packet)
 	if err == nil {
 		err = raw.Inject(packet, w.p.remote.Addr(), 0)
