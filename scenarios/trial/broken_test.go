@@ -107,6 +107,17 @@ func withoutConntrack(p node.Process) (node.Proxy, []string, error) {
 	return node.Chainwalk(p)
 }
 
+// forgetting is a sync after which conntrack knows of no UDP flow if the rules were gone.
+func forgetting(p node.Process, sync func() error) error {
+	if _, err := p.Kernel.Exec.Command("iptables", "-t", "nat", "-S", "KUBE-SERVICES").CombinedOutput(); err == nil {
+		return sync()
+	}
+	var all []conntrack.Entry
+	err := errors.Join(sync(), p.Kernel.Conntrack.Walk(corev1.IPv4Protocol, func(e conntrack.Entry) { all = append(all, e) }))
+	_, failed := p.Kernel.Conntrack.Delete(corev1.IPv4Protocol, all)
+	return errors.Join(err, failed)
+}
+
 // wrapped is a proxier with a Sync of its own.
 type wrapped struct {
 	node.Proxy
@@ -353,6 +364,9 @@ func wrongAround() []fault {
 		}), `
 - fault: {conntrackFails: 1, node: node1}
 ` + dns("{addresses: [10.244.1.53], nodeName: node1}"), "stale-udp-flow"},
+		{"connections are forgotten with the rules", syncing(forgetting), dns("{addresses: [10.244.2.53], nodeName: node2}, "+onNode1) + `
+- fault: {flush: [nat]}
+` + strings.TrimRight(web(onNode1), "\n") + "\n  sync: [node1]\n" + nothing + "  sync: true\n", "live-connection-survives"},
 		{"it gives up", syncing(func() func(node.Process, func() error) error {
 			failed := map[string]bool{}
 			return func(p node.Process, sync func() error) error {

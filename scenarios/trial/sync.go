@@ -29,6 +29,7 @@ func (r *run) synced(ctx context.Context, nodes []*nodeState) error {
 	}
 	if r.blind() {
 		r.forget()
+		r.flowsTried(r.spec(r.tried())) // where rules are damaged still, what a sync forgets of connections is forgotten all the same
 		return nil
 	}
 	if err := r.after(ctx, attempts.list); err != nil {

@@ -566,3 +566,25 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// The rules of all nodes are flushed, and one of them mends its own while the service is away. Of that node's connections nothing is left when
+// the service is back, though the other node's rules were damaged all the while.
+func TestServiceAwayWhileRulesAreDamaged(t *testing.T) {
+	const service = "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.2, ports: [{port: 80, protocol: UDP}]}}"
+	report, err := Run(t.Context(), read(t, `name: away while rules are damaged
+objects:
+- `+service+`
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{port: 80, protocol: UDP}]
+  endpoints: [{addresses: [10.244.1.10]}, {addresses: [10.244.2.10]}]
+steps:
+- fault: {flush: [nat]}
+- {delete: [service default/web], sync: [node1]}
+- apply: [`+service+`]
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
