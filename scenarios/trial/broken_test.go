@@ -367,6 +367,15 @@ func wrongAround() []fault {
 		{"connections are forgotten with the rules", syncing(forgetting), dns("{addresses: [10.244.2.53], nodeName: node2}, "+onNode1) + `
 - fault: {flush: [nat]}
 ` + strings.TrimRight(web(onNode1), "\n") + "\n  sync: [node1]\n" + nothing + "  sync: true\n", "live-connection-survives"},
+		{"syncs that fail one after the other leave a moment without rules", syncing(func(p node.Process, sync func() error) error {
+			err := sync()
+			if err != nil {
+				_, _ = p.Kernel.Exec.Command("iptables", "-t", "nat", "-F", "KUBE-SERVICES").CombinedOutput()
+			}
+			return err
+		}), `
+- fault: {restoreFails: 9, node: node1}
+` + web(onNode1) + web(onNode2) + dns(onNode1), "before-or-after"},
 		{"it gives up", syncing(func() func(node.Process, func() error) error {
 			failed := map[string]bool{}
 			return func(p node.Process, sync func() error) error {

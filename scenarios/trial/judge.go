@@ -77,8 +77,30 @@ func (r *run) between(m *moment, a oracle.Attempt, ways []oracle.Way) ([]oracle.
 		if len(mixed.Between(m.after, a, ways)) == 0 || len(m.before.Between(mixed, a, ways)) == 0 || r.sticky && r.remembers(mixed, a) {
 			return nil, nil
 		}
+		if allowed, err := r.halfApplied(views, mixed, a, ways); allowed || err != nil {
+			return nil, err
+		}
 	}
 	return wrong, nil
+}
+
+// halfApplied reports whether ways are allowed if a node has one table of a mixture and another of what a later sync of it tried, which
+// committed no more: the one after that may have failed too.
+func (r *run) halfApplied(views []*view, mixed *oracle.Spec, a oracle.Attempt, ways []oracle.Way) (bool, error) {
+	for i, n := range r.nodes {
+		all := n.allTried()
+		for _, later := range all[slices.Index(all, views[i])+1:] {
+			if err := r.spend(1); err != nil {
+				return false, err
+			}
+			half := slices.Clone(views)
+			half[i] = later
+			if len(mixed.Between(r.spec(half), a, ways)) == 0 {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // mixtures are what the nodes' rules may have been made of, each node's by itself: what it
@@ -86,10 +108,7 @@ func (r *run) between(m *moment, a oracle.Attempt, ways []oracle.Way) ([]oracle.
 func (r *run) mixtures() [][]*view {
 	out := [][]*view{r.ruled()}
 	for i, n := range r.nodes {
-		tried := n.tried
-		if n.next != nil {
-			tried = append(slices.Clip(tried), n.next)
-		}
+		tried := n.allTried()
 		for _, views := range out {
 			for _, v := range tried {
 				mixed := slices.Clone(views)
@@ -99,6 +118,14 @@ func (r *run) mixtures() [][]*view {
 		}
 	}
 	return out[1:]
+}
+
+// allTried are what the node's syncs have tried since the last one that ended well, the one that runs among them, in their order.
+func (n *nodeState) allTried() []*view {
+	if n.next == nil {
+		return n.tried
+	}
+	return append(slices.Clip(n.tried), n.next)
 }
 
 // judgeRemembered tries the services that remember clients: time has passed, and what they remember ends by that alone.

@@ -588,3 +588,30 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// A sync of one service after the other fails, each in another way: table nat is the first one's, table filter the second one's, and the
+// third one has written nothing.
+func TestTablesOfTwoSyncsThatFailed(t *testing.T) {
+	service := func(policy string) string {
+		return "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: NodePort, clusterIP: 172.30.0.2, externalTrafficPolicy: " + policy +
+			", ports: [{port: 80, nodePort: 30001}]}}"
+	}
+	slice := func(endpoints string) string {
+		return "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}, " +
+			"addressType: IPv4, ports: [{port: 80}], endpoints: [" + endpoints + "]}"
+	}
+	report, err := Run(t.Context(), read(t, `name: tables of two syncs
+objects:
+- `+service("Local")+`
+- `+slice("{addresses: [10.244.2.10]}")+`
+steps:
+- fault: {saveFails: 2}
+- {apply: [`+slice("")+`], syncMayFail: true}
+- fault: {restoreFails: 1, commits: [filter]}
+- {apply: [`+slice("{addresses: [10.244.1.10]}")+`], syncMayFail: true}
+- fault: {lockHeld: 3}
+- {apply: [`+service("Cluster")+`], syncMayFail: true}
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
