@@ -19,14 +19,31 @@ func joinFiles(out io.Writer, paths []string) (held bool, err error) {
 	}
 	writeTable(out, all)
 	differences := differencesOf(all)
-	fmt.Fprintf(out, "\n%d differences\n", len(differences))
+	findings := 0
 	for _, d := range differences {
-		fmt.Fprintf(out, "\n- %s: %s (%s)\n", d.scenario, d.probe, d.packet)
-		for i, outcomes := range d.outcomes {
-			fmt.Fprintf(out, "  - %s: %s\n", all[i].title(), strings.Join(outcomes, "; "))
+		if d.isFinding() {
+			findings++
 		}
 	}
-	return len(differences) == 0, nil
+	fmt.Fprintf(out, "\n%d differences, %d of them findings\n", len(differences), findings)
+	for _, d := range differences {
+		d.write(out, all)
+	}
+	return findings == 0, nil
+}
+
+// write prints a difference, and what allows it.
+func (d *difference) write(out io.Writer, all []*report) {
+	fmt.Fprintf(out, "\n- %s: %s (%s)\n", d.scenario, d.probe, d.packet)
+	for i, outcomes := range d.outcomes {
+		fmt.Fprintf(out, "  - %s: %s\n", all[i].title(), strings.Join(outcomes, "; "))
+		if a := d.allowed[i]; a != nil {
+			fmt.Fprintf(out, "    - allowed: %s\n", a)
+		}
+	}
+	if d.isFinding() {
+		fmt.Fprintln(out, "  - a finding: no document allows it")
+	}
 }
 
 // writeTable writes scenarios and changes by proxy, as Markdown.
@@ -103,11 +120,17 @@ func (s *scenarioRow) cell() string {
 	case s.Result == resultHeld:
 		return fmt.Sprintf("ok (%d probes)", len(s.Probes))
 	}
-	wrong := 0
+	wrong, allowed := 0, 0
 	for i := range s.Probes {
-		if s.Probes[i].Wrong != "" {
+		switch {
+		case s.Probes[i].Allowed != nil:
+			allowed++
+		case s.Probes[i].Wrong != "":
 			wrong++
 		}
+	}
+	if s.Result == resultDiffers {
+		return fmt.Sprintf("differs as allowed (%d of %d probes)", allowed, len(s.Probes))
 	}
 	return fmt.Sprintf("**failed** (%d of %d probes)", wrong, len(s.Probes))
 }
@@ -115,7 +138,25 @@ func (s *scenarioRow) cell() string {
 // difference is a probe of which not all reports have the same outcomes.
 type difference struct {
 	scenario, probe, packet string
-	outcomes                [][]string // by report
+	outcomes                [][]string   // by report
+	compared                [][]string   // the same, as far as it is compared
+	allowed                 []*allowance // by report: what allows its outcomes, nil if nothing does
+}
+
+// isFinding reports whether the reports differ also but for those whose mode is allowed to.
+func (d *difference) isFinding() bool {
+	var rest [][]string
+	for i, outcomes := range d.compared {
+		if d.allowed[i] == nil {
+			rest = append(rest, outcomes)
+		}
+	}
+	return differ(rest)
+}
+
+// differ reports whether not all are the same.
+func differ(all [][]string) bool {
+	return len(all) > 0 && slices.ContainsFunc(all[1:], func(o []string) bool { return !slices.Equal(o, all[0]) })
 }
 
 // manyOutcomes is as many outcomes of one probe as a hundred tries are sure to show. Where there are more, only their kinds are compared.
@@ -139,7 +180,6 @@ func differencesOf(all []*report) []difference {
 // differenceAt compares a probe of a file by its place and number; false if a report has no such probe, or all have the same.
 func differenceAt(all []*report, file, at string, number int) (difference, bool) {
 	var d difference
-	var compared [][]string
 	many := false
 	for _, r := range all {
 		s := r.scenario(file)
@@ -149,16 +189,16 @@ func differenceAt(all []*report, file, at string, number int) (difference, bool)
 		p := &s.Probes[number]
 		d.scenario, d.probe, d.packet = s.Name, p.Name, p.Packet
 		d.outcomes = append(d.outcomes, p.Outcomes)
+		d.allowed = append(d.allowed, allowedBy(r.Mode, p.Clauses, p.Outcomes))
 		many = many || len(p.Outcomes) > manyOutcomes
 	}
 	for _, outcomes := range d.outcomes {
 		if many {
 			outcomes = kindsOf(outcomes)
 		}
-		compared = append(compared, outcomes)
+		d.compared = append(d.compared, outcomes)
 	}
-	differs := slices.ContainsFunc(compared[1:], func(o []string) bool { return !slices.Equal(o, compared[0]) })
-	return d, differs
+	return d, differ(d.compared)
 }
 
 // kindsOf are outcomes but for who answered.

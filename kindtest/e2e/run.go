@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/chainwalk/chainwalk/internal/overlay"
@@ -157,7 +158,7 @@ func (r *run) scenarios(ctx context.Context, all []*scenarios.Scenario) {
 		if result.Failed() {
 			sound = scenarios.Run(ctx, s, sim.Backend{})
 		}
-		row := rowOf(result, sound)
+		row := rowOf(result, sound, r.mode, clausesOf(s))
 		row.OfIPTables = result.Skipped != "" && r.kind.OfIPTables(s)
 		r.report.Scenarios = append(r.report.Scenarios, row)
 		r.tell(result, &row, time.Since(began))
@@ -173,12 +174,30 @@ func (r *run) tell(result *scenarios.Result, row *scenarioRow, took time.Duratio
 	if row.Result == resultHeld {
 		return
 	}
+	if row.Result == resultDiffers {
+		row.tellAllowed(r.say)
+		return
+	}
 	if err := scenarios.WriteText(r.out, []*scenarios.Result{result}, scenarios.WaysNone); err != nil {
 		r.say("%v", err)
 	}
 	for i := range row.Probes {
 		for _, rule := range row.Probes[i].Rules {
 			r.say("  %s: %s", row.Probes[i].Name, rule)
+		}
+	}
+}
+
+// tellAllowed prints what allows a scenario to differ.
+func (s *scenarioRow) tellAllowed(say func(format string, values ...any)) {
+	for i := range s.Probes {
+		if p := &s.Probes[i]; p.Allowed != nil {
+			say("  %s: %s, allowed: %s", p.Name, strings.Join(p.Outcomes, "; "), p.Allowed)
+		}
+	}
+	for i := range s.Others {
+		if o := &s.Others[i]; o.Allowed != nil {
+			say("  %s: %s, allowed: %s", o.Name, o.Wrong, o.Allowed)
 		}
 	}
 }
