@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -231,6 +232,11 @@ func (b *Backend) others(byNode map[string]*kubeproxyconfig.KubeProxyConfigurati
 		}
 	}
 	return out
+}
+
+// firsts are the nodes of which it is not known what they were given last.
+func (b *Backend) firsts(byNode map[string]*kubeproxyconfig.KubeProxyConfiguration) []string {
+	return slices.DeleteFunc(sorted(byNode), func(node string) bool { return b.configured[node] != nil })
 }
 
 // configure gives nodes their configurations. A kube-proxy of the cluster's own has what was asked for, or the scenario would not run.

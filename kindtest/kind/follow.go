@@ -122,7 +122,7 @@ func (s *Session) spoken(ctx context.Context, w *watch, f *flow, p scenarios.Flo
 			return sourceOf(q) == from && destinationOf(q) == to && ofKind(q, p.Send)
 		})
 		if err != nil || len(prints) == 0 {
-			way.End, way.Host, way.Reason = scenarios.Dropped, s.mapping.nodeNamed(sender.machine), "it was not seen anywhere"
+			unseen(&way, s.mapping.nodeNamed(sender.machine), &r)
 			return way, err
 		}
 		print = prints[len(prints)-1]
@@ -132,7 +132,10 @@ func (s *Session) spoken(ctx context.Context, w *watch, f *flow, p scenarios.Flo
 		return way, err
 	}
 	s.judgeLater(f, p, &way, seen, &r)
-	return way, nil
+	if p.Send == scenarios.PacketOutOfWindow && way.End == scenarios.Delivered && !way.Heard { // no socket of the sender's hears what is said to it
+		way.Answered, err = w.reset(ctx, sender, from, to)
+	}
+	return way, err
 }
 
 // past reports whether a packet was sent past the socket, whose end is not told.

@@ -73,10 +73,14 @@ func (k *kernels) setDefaults(ctx context.Context, node string, given map[string
 // localnet is the setting by which a kernel routes loopback addresses, which proxies make and never take back.
 const localnet = "net.ipv4.conf.all.route_localnet"
 
-// unroute takes the setting back on nodes whose proxies are about to start anew with another configuration.
+// unroute takes the setting back on nodes whose proxies are about to start anew with another configuration, and the rule that guards it, which
+// no proxy looks for unless it needs it.
 func (k *kernels) unroute(ctx context.Context, nodes []string) error {
 	return together(nodes, func(node string) error {
-		_, err := k.set(ctx, node, map[string]string{localnet: "0"})
+		if _, err := k.set(ctx, node, map[string]string{localnet: "0"}); err != nil {
+			return err
+		}
+		_, err := run(ctx, k.backend.relays[node], "", "sh", "-c", "iptables -w -F KUBE-FIREWALL 2>/dev/null; true")
 		return err
 	})
 }

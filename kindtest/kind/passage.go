@@ -152,6 +152,15 @@ func (w *watch) sent(ctx context.Context, a agent, wanted func(*packetsim.Packet
 	return out, nil
 }
 
+// reset reports whether a sender's segment of TCP was answered by a reset, or is within a while.
+func (w *watch) reset(ctx context.Context, sender agent, from, to netip.AddrPort) (bool, error) {
+	sent := packetsim.Input{Local: true, Packet: packetsim.Packet{
+		Proto: packetsim.TCP, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port(), TCPFlags: packetsim.ACK,
+	}}
+	seen, err := w.backend.relays[sender.machine].Captured(ctx, sender.name, probe.Captured{Name: w.name, Refusing: sent.String(), Wait: settle})
+	return slices.ContainsFunc(seen, func(s probe.Sighting) bool { return s.Answer }), err
+}
+
 // arrival is where a packet has come to, and how it looked there.
 type arrival struct {
 	// host is the node, pod or machine of the scenario where it came to; the router where that is nobody.

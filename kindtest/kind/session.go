@@ -112,10 +112,11 @@ func (s *Session) prepareProxies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.kernels.unroute(ctx, s.backend.others(configs)); err != nil {
+	first := s.backend.firsts(configs)
+	if err := s.kernels.unroute(ctx, append(s.backend.others(configs), first...)); err != nil {
 		return err
 	}
-	return s.configure(ctx, configs, changed)
+	return s.configure(ctx, configs, slices.Compact(slices.Sorted(slices.Values(append(changed, first...)))))
 }
 
 // names are the scenario's names of its nodes.

@@ -95,7 +95,7 @@ func (s *Session) watchedWay(ctx context.Context, w *watch, client agent, a *sce
 		return p.Proto == protoOf(a.To.Proto, a.To.Addr()) && own && destinationOf(p) == to && (!r.From.Addr().IsValid() || r.From.Addr() == p.Src)
 	})
 	if err != nil || len(prints) == 0 {
-		way.End, way.Host, way.Reason = scenarios.Dropped, a.From, "it was not seen anywhere"
+		unseen(&way, a.From, r)
 		return way, err
 	}
 	seen, err := w.of(ctx, client, prints[0])
@@ -106,11 +106,19 @@ func (s *Session) watchedWay(ctx context.Context, w *watch, client agent, a *sce
 	return way, nil
 }
 
+// unseen fills in the end of a packet that has not left its sender.
+func unseen(way *scenarios.Way, sender string, r *probe.Result) {
+	way.End, way.Host, way.Reason = scenarios.Dropped, sender, "it was not seen anywhere"
+	if r.End == probe.Refused {
+		way.End, way.Heard, way.Reason = scenarios.Rejected, true, ""
+	}
+}
+
 // judge fills in what the sightings of a packet say of its end.
 func (s *Session) judge(a *scenarios.Attempt, way *scenarios.Way, seen []sighting, r *probe.Result) {
 	got, ok := arrivalOf(s.backend, s.mapping, seen)
 	if !ok {
-		way.End, way.Host, way.Reason = scenarios.Dropped, a.From, "it was not seen anywhere"
+		unseen(way, a.From, r)
 		return
 	}
 	way.Server, way.Forward = got.server, s.mapping.hops(seen)
