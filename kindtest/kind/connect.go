@@ -30,12 +30,14 @@ func (s *Session) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.
 		return nil, err
 	}
 	var seen *scenarios.Observed
-	var err error
-	if a.Keep == "" {
-		seen, err = s.observe(ctx, a)
-	} else {
-		seen, err = s.keep(ctx, a)
-	}
+	err := s.whileWatched(ctx, []scenarios.Attempt{a}, func(w *watch) (err error) {
+		if a.Keep == "" {
+			seen, err = s.observe(ctx, w, a)
+		} else {
+			seen, err = s.keep(ctx, w, a)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s from %s: %w", a.To, a.From, err)
 	}
@@ -81,20 +83,37 @@ func (s *Session) connectTogether(ctx context.Context, attempts []scenarios.Atte
 	if err := s.ready(ctx, attempts); err != nil {
 		return err
 	}
-	errs := make([]error, len(attempts))
-	room := make(chan struct{}, atOnce)
-	var all sync.WaitGroup
+	return s.whileWatched(ctx, attempts, func(w *watch) error {
+		errs := make([]error, len(attempts))
+		room := make(chan struct{}, atOnce)
+		var all sync.WaitGroup
+		for i := range attempts {
+			room <- struct{}{}
+			all.Go(func() {
+				defer func() { <-room }()
+				if out[i], errs[i] = s.observe(ctx, w, attempts[i]); errs[i] != nil {
+					errs[i] = fmt.Errorf("%s from %s: %w", attempts[i].To, attempts[i].From, errs[i])
+				}
+			})
+		}
+		all.Wait()
+		return errors.Join(errs...)
+	})
+}
+
+// whileWatched does something with the clients of connections while they, the nodes and the container outside look on.
+func (s *Session) whileWatched(ctx context.Context, attempts []scenarios.Attempt, do func(*watch) error) error {
+	var clients []agent
 	for i := range attempts {
-		room <- struct{}{}
-		all.Go(func() {
-			defer func() { <-room }()
-			if out[i], errs[i] = s.observe(ctx, attempts[i]); errs[i] != nil {
-				errs[i] = fmt.Errorf("%s from %s: %w", attempts[i].To, attempts[i].From, errs[i])
-			}
-		})
+		if from, ok := s.mapping.Host(attempts[i].From); ok {
+			clients = append(clients, agent{from.Machine, from.Agent})
+		}
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	w, err := s.startWatch(ctx, clients...)
+	if err == nil {
+		err = do(w)
+	}
+	return errors.Join(err, w.end(ctx))
 }
 
 // ready makes the routes and listeners that connections need.
@@ -153,16 +172,16 @@ func portOf(a *scenarios.Attempt) uint16 {
 }
 
 // observe makes a connection that is not kept, as often as chance asks for.
-func (s *Session) observe(ctx context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
+func (s *Session) observe(ctx context.Context, w *watch, a scenarios.Attempt) (*scenarios.Observed, error) {
 	a.Keep = ""
 	times := 1
 	if s.knows.chancy(a.To.AddrPort) {
 		times = s.backend.options.Samples
 	}
 	if s.knows.sticky(a.To.AddrPort) {
-		return s.observeForgetting(ctx, a, times)
+		return s.observeForgetting(ctx, w, a, times)
 	}
-	ways, err := s.tryWays(ctx, &a, times)
+	ways, err := s.tryWays(ctx, w, &a, times)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +193,7 @@ func (s *Session) observe(ctx context.Context, a scenarios.Attempt) (*scenarios.
 const stickySamples = 30
 
 // observeForgetting makes connections one by one, and has the nodes forget the client each time.
-func (s *Session) observeForgetting(ctx context.Context, a scenarios.Attempt, times int) (*scenarios.Observed, error) {
+func (s *Session) observeForgetting(ctx context.Context, w *watch, a scenarios.Attempt, times int) (*scenarios.Observed, error) {
 	nodes := s.deciding(&a)
 	before, err := s.memory.entries(ctx, nodes)
 	if err != nil {
@@ -182,7 +201,7 @@ func (s *Session) observeForgetting(ctx context.Context, a scenarios.Attempt, ti
 	}
 	var all []scenarios.Way
 	for range min(times, stickySamples) {
-		ways, err := s.tryWays(ctx, &a, 1)
+		ways, err := s.tryWays(ctx, w, &a, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +211,7 @@ func (s *Session) observeForgetting(ctx context.Context, a scenarios.Attempt, ti
 			return nil, err
 		}
 		if maps.Equal(before, after) { // no rule has remembered the client, as none does that stops a packet
-			rest, err := s.tryWays(ctx, &a, max(min(times, stickySamples)-len(all), 1))
+			rest, err := s.tryWays(ctx, w, &a, max(min(times, stickySamples)-len(all), 1))
 			return observed(append(all, rest...)), err
 		}
 		if err := s.memory.forget(ctx, nodes, before); err != nil {
@@ -215,9 +234,12 @@ func (s *Session) deciding(a *scenarios.Attempt) []string {
 	return out
 }
 
-// tryWays makes a connection so many times, and says what came of each. Where the two ends do not tell, it is done again with somebody who looks at
-// the packets on their way.
-func (s *Session) tryWays(ctx context.Context, a *scenarios.Attempt, times int) ([]scenarios.Way, error) {
+// watchedSamples is how many connections are looked at on their way, where chance has a part in it.
+const watchedSamples = 20
+
+// tryWays makes a connection so many times, and says what came of each. Where the two ends do not tell of each, what was seen on the way tells of the first
+// ones.
+func (s *Session) tryWays(ctx context.Context, w *watch, a *scenarios.Attempt, times int) ([]scenarios.Way, error) {
 	from, d, err := s.dialOf(a)
 	if err != nil {
 		return nil, err
@@ -229,37 +251,24 @@ func (s *Session) tryWays(ctx context.Context, a *scenarios.Attempt, times int) 
 	}
 	var ways []scenarios.Way
 	for i := range results {
-		w, told := s.wayOf(a, &results[i])
+		way, told := s.wayOf(a, &results[i])
 		if !told {
-			return s.watchWays(ctx, a, from, d)
+			return s.watchedWays(ctx, w, agent{from.Machine, from.Agent}, a, results[:min(len(results), watchedSamples)])
 		}
-		ways = append(ways, w)
+		ways = append(ways, way)
 	}
 	return ways, s.completeICMP(ctx, d.Proto, results, ways)
 }
 
-// watchedSamples is how many connections are looked at on their way, where chance has a part in it.
-const watchedSamples = 20
-
-// watchWays makes connections while the nodes look on.
-func (s *Session) watchWays(ctx context.Context, a *scenarios.Attempt, from Host, d probe.Dial) ([]scenarios.Way, error) {
-	client := agent{from.Machine, from.Agent}
-	d.Times = min(d.Times, watchedSamples)
-	w, err := s.startWatch(ctx, client)
-	if err != nil {
-		return nil, errors.Join(err, w.end(ctx))
-	}
-	results, err := s.relay(from.Machine).Dial(ctx, from.Agent, d)
-	var ways []scenarios.Way
+func (s *Session) watchedWays(ctx context.Context, w *watch, client agent, a *scenarios.Attempt, results []probe.Result) ([]scenarios.Way, error) {
+	ways := make([]scenarios.Way, len(results))
 	for i := range results {
-		if err != nil {
-			break
+		var err error
+		if ways[i], err = s.watchedWay(ctx, w, client, a, &results[i]); err != nil {
+			return nil, err
 		}
-		var way scenarios.Way
-		way, err = s.watchedWay(ctx, w, client, a, &results[i])
-		ways = append(ways, way)
 	}
-	return ways, errors.Join(err, w.end(ctx))
+	return ways, nil
 }
 
 // completeICMP finds out from the agents that were asked which client they saw: an echo reply does not say it.

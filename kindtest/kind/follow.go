@@ -118,9 +118,13 @@ func (s *Session) spoken(ctx context.Context, w *watch, f *flow, p scenarios.Flo
 	}
 	print := r.Token
 	if !past(&p, &r) {
-		prints, err := w.sent(ctx, sender, func(q *packetsim.Packet) bool {
-			return sourceOf(q) == from && destinationOf(q) == to && ofKind(q, p.Send)
-		})
+		sent := packetsim.Packet{
+			Proto: protoOf(f.attempt.To.Proto, to.Addr()), Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port(),
+		}
+		if sent.Proto.IsICMP() {
+			sent.SrcPort, sent.DstPort = 0, 0
+		}
+		prints, err := w.sent(ctx, sender, sent, func(q *packetsim.Packet) bool { return ofKind(q, p.Send) })
 		if err != nil || len(prints) == 0 {
 			unseen(&way, s.mapping.nodeNamed(sender.machine), &r)
 			return way, err

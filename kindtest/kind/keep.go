@@ -22,7 +22,7 @@ type flow struct {
 const maxTries = 1000
 
 // keep makes a connection and keeps it: the way of it that was asked for, where there are several.
-func (s *Session) keep(ctx context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
+func (s *Session) keep(ctx context.Context, w *watch, a scenarios.Attempt) (*scenarios.Observed, error) {
 	before, err := s.remembered(ctx, &a)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (s *Session) keep(ctx context.Context, a scenarios.Attempt) (*scenarios.Obs
 			return seen, err
 		}
 	}
-	seen, err := s.observe(ctx, a)
+	seen, err := s.observe(ctx, w, a)
 	if err != nil {
 		return nil, err
 	}

@@ -137,15 +137,19 @@ func readSighting(a agent, one probe.Sighting) (sighting, bool) {
 	return sighting{at: a, Sighting: one, packet: in.Packet}, err == nil
 }
 
-// sent are the prints of packets that an agent has seen and that are as wanted, in order.
-func (w *watch) sent(ctx context.Context, a agent, wanted func(*packetsim.Packet) bool) ([]string, error) {
-	seen, err := w.backend.relays[a.machine].Captured(ctx, a.name, probe.Captured{Name: w.name})
+// sent are the prints of packets that an agent has sent from one port to another, and that are as wanted, in order.
+func (w *watch) sent(ctx context.Context, a agent, like packetsim.Packet, wanted func(*packetsim.Packet) bool) ([]string, error) {
+	if !like.Src.IsValid() {
+		like.Src = unspecified(like.Dst.Is6())
+	}
+	text := packetsim.Input{Packet: like, Local: true}.String()
+	seen, err := w.backend.relays[a.machine].Captured(ctx, a.name, probe.Captured{Name: w.name, Like: text})
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, one := range seen {
-		if s, ok := readSighting(a, one); ok && !one.Answer && wanted(&s.packet) && !slices.Contains(out, one.Print) {
+		if s, ok := readSighting(a, one); ok && wanted(&s.packet) && !slices.Contains(out, one.Print) {
 			out = append(out, one.Print)
 		}
 	}

@@ -90,10 +90,11 @@ func (s *Session) watchedWay(ctx context.Context, w *watch, client agent, a *sce
 		return way, nil
 	}
 	to := s.mapping.ToPort(a.To.AddrPort)
-	prints, err := w.sent(ctx, client, func(p *packetsim.Packet) bool {
-		own := r.From.Port() == p.SrcPort || p.Proto.IsICMP()
-		return p.Proto == protoOf(a.To.Proto, a.To.Addr()) && own && destinationOf(p) == to && (!r.From.Addr().IsValid() || r.From.Addr() == p.Src)
-	})
+	sent := packetsim.Packet{Proto: protoOf(a.To.Proto, a.To.Addr()), Src: r.From.Addr(), Dst: to.Addr(), DstPort: to.Port()}
+	if !sent.Proto.IsICMP() {
+		sent.SrcPort = r.From.Port()
+	}
+	prints, err := w.sent(ctx, client, sent, func(*packetsim.Packet) bool { return true })
 	if err != nil || len(prints) == 0 {
 		unseen(&way, a.From, r)
 		return way, err

@@ -53,12 +53,15 @@ type sighting struct {
 	when   time.Time
 }
 
+// mostSightings is how many a capture remembers at most; the oldest go.
+const mostSightings = 100_000
+
 // mostCaptures bounds how many an agent has.
 const mostCaptures = 64
 
 // capture is Client.Capture.
 func (a *Agent) capture(name string) error {
-	c := &capture{agent: a, seen: newRecord[sighting](remembered)}
+	c := &capture{agent: a, seen: newRecord[sighting](mostSightings)}
 	if err := c.open(); err != nil {
 		c.close()
 		return fmt.Errorf("capture: %w", err)
@@ -191,6 +194,14 @@ func (a *Agent) captured(ctx context.Context, w *Captured) ([]Sighting, error) {
 		}
 		refuses = refusalOf(&in.Packet)
 	}
+	like := func(*raw.Capture) bool { return w.Print == "" && w.Refusing == "" }
+	if w.Like != "" {
+		in, err := packetsim.ParseInput(w.Like)
+		if err != nil {
+			return nil, err
+		}
+		like = likenessOf(&in.Packet)
+	}
 	a.mu.Lock()
 	c := a.captures[w.Name]
 	a.mu.Unlock()
@@ -205,7 +216,7 @@ func (a *Agent) captured(ctx context.Context, w *Captured) ([]Sighting, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.Wait)
 	defer cancel()
 	found := c.seen.find(ctx, w.After, func(s *sighting) bool {
-		return w.Print == "" && w.Refusing == "" || w.Print != "" && s.Print == w.Print || refuses(s.Capture)
+		return like(s.Capture) || w.Print != "" && s.Print == w.Print || refuses(s.Capture)
 	})
 	all := make([]Sighting, len(found))
 	for i := range found {
@@ -214,6 +225,14 @@ func (a *Agent) captured(ctx context.Context, w *Captured) ([]Sighting, error) {
 		all[i].Behind = all[i].Answer && c.cameIn(found[i].Print)
 	}
 	return all, nil
+}
+
+// likenessOf recognizes what has the same ends.
+func likenessOf(p *packetsim.Packet) func(*raw.Capture) bool {
+	return func(c *raw.Capture) bool {
+		return c.Proto == p.Proto && c.Dst == p.Dst && c.DstPort == p.DstPort && c.SrcPort == p.SrcPort &&
+			(p.Src.IsUnspecified() || c.Src == p.Src)
+	}
 }
 
 // cameIn says whether a packet came from another host. Its print is that of what left, whatever was translated.

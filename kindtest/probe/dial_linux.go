@@ -16,7 +16,7 @@ import (
 )
 
 // dialsAtOnce is how many connections of one request are made at the same time.
-const dialsAtOnce = 64
+const dialsAtOnce = 128
 
 // mostDials bounds Dial.Times.
 const mostDials = 100_000

@@ -55,8 +55,11 @@ type Sighting struct {
 // Captured is what of a capture to say.
 type Captured struct {
 	Name string `json:"name"`
-	// Print is the packet's. Without Print and Refusing all packets are said.
+	// Print is the packet's. Without Print, Like and Refusing all packets are said.
 	Print string `json:"print,omitzero"`
+	// Like is a packet as packetsim.ParseInput reads it: of those without a Print only packets of its protocol, ports and destination are said,
+	// and of its source if that is not unspecified. An echo request has no ports.
+	Like string `json:"like,omitzero"`
 	// Refusing is a packet as packetsim.ParseInput reads it: what resets it or quotes it in an ICMP error is said as well.
 	Refusing string `json:"refusing,omitzero"`
 	// After is how many of them are known already.
@@ -70,7 +73,7 @@ func (c *Client) Inject(ctx context.Context, agent string, i Injection) (string,
 	return ask[string](ctx, c, agent, opInject, i)
 }
 
-// Capture makes an agent see all packets of its host from here on, under this name. It remembers the last 10,000.
+// Capture makes an agent see all packets of its host from here on, under this name. It remembers the last 100,000.
 func (c *Client) Capture(ctx context.Context, agent, name string) error {
 	return c.tell(ctx, agent, opCapture, nameBody{name})
 }
