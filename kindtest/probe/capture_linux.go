@@ -231,7 +231,7 @@ func (a *Agent) captured(ctx context.Context, w *Captured) ([]Sighting, error) {
 func likenessOf(p *packetsim.Packet) func(*raw.Capture) bool {
 	return func(c *raw.Capture) bool {
 		return c.Proto == p.Proto && c.Dst == p.Dst && c.DstPort == p.DstPort && c.SrcPort == p.SrcPort &&
-			(p.Src.IsUnspecified() || c.Src == p.Src)
+			(!p.Src.IsValid() || p.Src.IsUnspecified() || c.Src == p.Src)
 	}
 }
 
