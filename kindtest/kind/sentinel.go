@@ -140,13 +140,13 @@ const (
 
 // reached waits until a node reaches the sentinel.
 func (t *sentinel) reached(ctx context.Context, node string, at netip.AddrPort) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()
 	var last probe.Result
 	for {
-		results, err := t.backend.relays[node].Dial(ctx, node, probe.Dial{Proto: packetsim.TCP, To: at, Timeout: time.Second})
+		results, err := t.backend.relays[node].Dial(waiting, node, probe.Dial{Proto: packetsim.TCP, To: at, Timeout: time.Second})
 		if err == nil && len(results) > 0 {
 			last = results[0]
 			if last.End == probe.Answered && last.Server == t.backend.facts.Outside.Name {
@@ -154,8 +154,11 @@ func (t *sentinel) reached(ctx context.Context, node string, at netip.AddrPort) 
 			}
 		}
 		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s: the proxy has not written in %s what it was told: %s to the sentinel %s (%w)", node, patience, last.End, at, errors.Join(err, ctx.Err()))
+		case <-waiting.Done():
+			if ctx.Err() != nil {
+				return errors.Join(context.Cause(ctx), err)
+			}
+			return errors.Join(fmt.Errorf("%s: the proxy has not written in %s what it was told: %s to the sentinel %s", node, patience, last.End, at), err)
 		case <-again.C:
 		}
 	}
