@@ -33,7 +33,8 @@ type script struct {
 	dial      func(machine, agent string, d probe.Dial) probe.Result
 	speak     func(machine, agent string, s probe.Speech) probe.Result
 	exec      func(machine string, c probe.Command) (stdout string)
-	refuse    func(asked string) error // an error for what is asked, as it is written down
+	refuse    func(asked string) error         // an error for what is asked, as it is written down
+	validate  func(clienttesting.Action) error // what the API server says against a request
 	sightings []probe.Sighting
 }
 
@@ -188,7 +189,11 @@ func scripted(t *testing.T) (*Backend, *script) {
 		if sub := a.GetSubresource(); sub != "" {
 			what += "/" + sub
 		}
-		return false, nil, s.note("api %s %s %s", a.GetVerb(), what, name)
+		err := s.note("api %s %s %s", a.GetVerb(), what, name)
+		if err == nil && s.validate != nil {
+			err = s.validate(a)
+		}
+		return err != nil, nil, err
 	})
 	s.api.PrependReactor("create", "services", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		service := a.(clienttesting.CreateAction).GetObject().(*corev1.Service)

@@ -68,16 +68,16 @@ func (v *visit) foreignConfig(s *scenarios.Scenario, node string, given *kubepro
 	return ""
 }
 
-// field is one of a configuration, as a text that is the same where the field means the same.
-type field struct {
+// setting is one field of a configuration, as a text that is the same where the field means the same.
+type setting struct {
 	name string
 	of   func(*kubeproxyconfig.KubeProxyConfiguration) string
 }
 
 // decisive are the fields that decide what becomes of the packets of a scenario.
-func (v *visit) decisive(s *scenarios.Scenario, given *kubeproxyconfig.KubeProxyConfiguration) []field {
+func (v *visit) decisive(s *scenarios.Scenario, given *kubeproxyconfig.KubeProxyConfiguration) []setting {
 	type config = *kubeproxyconfig.KubeProxyConfiguration
-	fields := []field{
+	fields := []setting{
 		{"nodePortAddresses", v.nodePorts},
 		{"detectLocalMode", func(c config) string { return string(c.DetectLocalMode) }},
 		{"detectLocal.bridgeInterface", func(c config) string { return c.DetectLocal.BridgeInterface }},
@@ -89,27 +89,27 @@ func (v *visit) decisive(s *scenarios.Scenario, given *kubeproxyconfig.KubeProxy
 		{"conntrack.udpStreamTimeout", func(c config) string { return c.Conntrack.UDPStreamTimeout.Duration.String() }},
 	}
 	if v.facts.Mode != modeNFTables { // which has no such node ports, whatever it is told
-		fields = append(fields, field{"iptables.localhostNodePorts", func(c config) string { return fmt.Sprint(*c.IPTables.LocalhostNodePorts) }})
+		fields = append(fields, setting{"iptables.localhostNodePorts", func(c config) string { return fmt.Sprint(*c.IPTables.LocalhostNodePorts) }})
 	}
 	if given.Conntrack.TCPBeLiberal || sendsOutOfWindow(s) { // nothing else tells
-		fields = append(fields, field{"conntrack.tcpBeLiberal", func(c config) string { return fmt.Sprint(c.Conntrack.TCPBeLiberal) }})
+		fields = append(fields, setting{"conntrack.tcpBeLiberal", func(c config) string { return fmt.Sprint(c.Conntrack.TCPBeLiberal) }})
 	}
 	for _, timeout := range []struct {
 		given bool
-		field field
+		setting
 	}{
-		{given.Conntrack.TCPEstablishedTimeout != nil, field{"conntrack.tcpEstablishedTimeout", func(c config) string {
+		{given.Conntrack.TCPEstablishedTimeout != nil, setting{"conntrack.tcpEstablishedTimeout", func(c config) string {
 			return c.Conntrack.TCPEstablishedTimeout.Duration.String()
 		}}},
-		{given.Conntrack.TCPCloseWaitTimeout != nil, field{"conntrack.tcpCloseWaitTimeout", func(c config) string {
+		{given.Conntrack.TCPCloseWaitTimeout != nil, setting{"conntrack.tcpCloseWaitTimeout", func(c config) string {
 			return c.Conntrack.TCPCloseWaitTimeout.Duration.String()
 		}}},
-		{given.IPTables.MinSyncPeriod.Duration > 0, field{"minSyncPeriod", func(c config) string {
+		{given.IPTables.MinSyncPeriod.Duration > 0, setting{"minSyncPeriod", func(c config) string {
 			return c.IPTables.MinSyncPeriod.Duration.String()
 		}}},
 	} {
 		if timeout.given {
-			fields = append(fields, timeout.field)
+			fields = append(fields, timeout.setting)
 		}
 	}
 	return fields
