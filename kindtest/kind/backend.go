@@ -234,8 +234,11 @@ func (b *Backend) others(byNode map[string]*kubeproxyconfig.KubeProxyConfigurati
 	return out
 }
 
-// firsts are the nodes of which it is not known what they were given last.
+// firsts are the nodes of which it is not known what they were given last. Those of a kube-proxy of the cluster's own are given nothing.
 func (b *Backend) firsts(byNode map[string]*kubeproxyconfig.KubeProxyConfiguration) []string {
+	if b.facts.Foreign != nil {
+		return nil
+	}
 	return slices.DeleteFunc(sorted(byNode), func(node string) bool { return b.configured[node] != nil })
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
@@ -173,7 +174,12 @@ func (h scriptedHands) Metrics(context.Context, string) ([]byte, error) { return
 // scripted is a backend on a cluster of three nodes. The API server gives services cluster IPs, as a real one does, and has their status apart.
 func scripted(t *testing.T) (*Backend, *script) {
 	t.Helper()
-	s := &script{api: fake.NewClientset()}
+	facts := threeNodes()
+	var nodes []runtime.Object
+	for i := range facts.Nodes {
+		nodes = append(nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: facts.Nodes[i].Name, Labels: map[string]string{"own": "1"}}})
+	}
+	s := &script{api: fake.NewClientset(nodes...)}
 	s.api.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		name := ""
 		switch named := a.(type) {
@@ -203,7 +209,6 @@ func scripted(t *testing.T) (*Backend, *script) {
 		}
 		return false, nil, nil
 	})
-	facts := threeNodes()
 	b := &Backend{
 		hands: scriptedHands{s, facts}, client: s.api, facts: *facts, relays: map[string]relay{}, labels: labels{}, options: Options{Samples: 10},
 		configured: map[string]*kubeproxyconfig.KubeProxyConfiguration{},
