@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 )
 
 // The statuses to exit with.
@@ -55,9 +56,14 @@ func (c *Command) Run(ctx context.Context, args []string, out, errOut io.Writer)
 	return Held
 }
 
-// Main runs the command as a process, until it ends or is interrupted.
+// untilEnded is a context that ends when somebody wants the process to end: by Ctrl-C, or as kill and service managers do.
+func untilEnded() (ctx context.Context, stop func()) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+}
+
+// Main runs the command as a process, until it ends or is interrupted. What it has begun it takes away then.
 func (c *Command) Main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := untilEnded()
 	status := c.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(status)
