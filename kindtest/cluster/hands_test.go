@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
 )
 
 func TestMetricsTellTheProcessAndItsSyncs(t *testing.T) {
@@ -69,7 +71,7 @@ func TestPoolIsInTheOrderOfNodesAndNumbers(t *testing.T) {
 	assert.Equal(t, []string{
 		"c-control-plane-pool-2", "c-control-plane-pool-10", "c-worker-pool-2", "c-worker-pool-10", "c-worker2-pool-2", "c-worker2-pool-10",
 	}, names)
-	assert.Equal(t, Pod{Namespace: "default", Name: "c-worker-pool-2", Node: "c-worker", Addresses: addresses("10.244.1.2", "fd00::2")}, c.Pods()[2])
+	assert.Equal(t, Pod{Namespace: "default", Name: "c-worker-pool-2", Node: "c-worker", Addresses: literal.Addrs("10.244.1.2", "fd00::2")}, c.Pods()[2])
 }
 
 func TestPoolSaysWhatIsPending(t *testing.T) {
@@ -109,10 +111,10 @@ func TestNodeIsReadFromItsObject(t *testing.T) {
 func TestOutsideIsReadFromDocker(t *testing.T) {
 	got, err := parseOutside("c-outside", `{"kind": {"IPAddress": "172.18.0.9", "GlobalIPv6Address": "fc00::9", "Gateway": "172.18.0.1"}}`)
 	require.NoError(t, err)
-	assert.Equal(t, Outside{Name: "c-outside", Addresses: addresses("172.18.0.9", "fc00::9")}, got)
+	assert.Equal(t, Outside{Name: "c-outside", Addresses: literal.Addrs("172.18.0.9", "fc00::9")}, got)
 	got, err = parseOutside("c-outside", `{"kind": {"IPAddress": "172.18.0.9", "GlobalIPv6Address": ""}}`)
 	require.NoError(t, err)
-	assert.Equal(t, addresses("172.18.0.9"), got.Addresses)
+	assert.Equal(t, literal.Addrs("172.18.0.9"), got.Addresses)
 }
 
 func TestStreamCarriesAndEnds(t *testing.T) {

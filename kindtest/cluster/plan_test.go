@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -83,25 +83,11 @@ func TestConfigIsCheckedBeforeAnythingIsMade(t *testing.T) {
 	assert.Equal(t, []any{"chainwalk", scenarios.FamilyDual, scenarios.ToolNFT, 2, 8}, []any{got.Name, got.Family, got.Tool, got.Workers, got.Pool})
 }
 
-func prefixes(texts ...string) (list []netip.Prefix) {
-	for _, text := range texts {
-		list = append(list, netip.MustParsePrefix(text))
-	}
-	return list
-}
-
-func addresses(texts ...string) (list []netip.Addr) {
-	for _, text := range texts {
-		list = append(list, netip.MustParseAddr(text))
-	}
-	return list
-}
-
 // trio are the nodes of a dual-stack cluster.
 var trio = []Node{
-	{Name: "c-control-plane", Addresses: addresses("172.18.0.4", "fc00::4"), PodCIDRs: prefixes("10.244.0.0/24", "fd00:10:244::/64")},
-	{Name: "c-worker", Addresses: addresses("172.18.0.2", "fc00::2"), PodCIDRs: prefixes("10.244.2.0/24", "fd00:10:244:2::/64")},
-	{Name: "c-worker2", Addresses: addresses("172.18.0.3", "fc00::3"), PodCIDRs: prefixes("10.244.1.0/24", "fd00:10:244:1::/64")},
+	{Name: "c-control-plane", Addresses: literal.Addrs("172.18.0.4", "fc00::4"), PodCIDRs: literal.Prefixes("10.244.0.0/24", "fd00:10:244::/64")},
+	{Name: "c-worker", Addresses: literal.Addrs("172.18.0.2", "fc00::2"), PodCIDRs: literal.Prefixes("10.244.2.0/24", "fd00:10:244:2::/64")},
+	{Name: "c-worker2", Addresses: literal.Addrs("172.18.0.3", "fc00::3"), PodCIDRs: literal.Prefixes("10.244.1.0/24", "fd00:10:244:1::/64")},
 }
 
 func TestRoutesLeadToOtherNodesPods(t *testing.T) {

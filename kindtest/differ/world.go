@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -39,44 +40,28 @@ type world struct {
 var worlds = map[fakeipt.Family]*world{
 	fakeipt.IPv4: {
 		family:     fakeipt.IPv4,
-		node:       addrs("10.78.1.1", "10.78.2.1", "127.0.0.1"),
-		clients:    addrs("10.78.1.2", "10.78.1.3"),
-		servers:    addrs("10.78.2.2", "10.78.2.3"),
-		services:   addrs("10.198.0.1", "10.198.0.2", "10.198.0.3"),
-		deadEnds:   addrs("10.197.0.1", "10.196.0.1", "10.195.0.1"),
-		networks:   prefixes("10.78.1.0/24", "10.78.2.0/24", "10.198.0.0/16", "10.78.0.0/16"),
+		node:       literal.Addrs("10.78.1.1", "10.78.2.1", "127.0.0.1"),
+		clients:    literal.Addrs("10.78.1.2", "10.78.1.3"),
+		servers:    literal.Addrs("10.78.2.2", "10.78.2.3"),
+		services:   literal.Addrs("10.198.0.1", "10.198.0.2", "10.198.0.3"),
+		deadEnds:   literal.Addrs("10.197.0.1", "10.196.0.1", "10.195.0.1"),
+		networks:   literal.Prefixes("10.78.1.0/24", "10.78.2.0/24", "10.198.0.0/16", "10.78.0.0/16"),
 		gateway:    netip.MustParseAddr("10.78.2.2"),
 		blackhole:  netip.MustParsePrefix("10.197.0.0/16"),
 		prohibited: netip.MustParsePrefix("10.196.0.0/16"),
 	},
 	fakeipt.IPv6: {
 		family:     fakeipt.IPv6,
-		node:       addrs("fd78:1::1", "fd78:2::1", "::1"),
-		clients:    addrs("fd78:1::2", "fd78:1::3"),
-		servers:    addrs("fd78:2::2", "fd78:2::3"),
-		services:   addrs("fd98::1", "fd98::2", "fd98::3"),
-		deadEnds:   addrs("fd97::1", "fd96::1", "fd95::1"),
-		networks:   prefixes("fd78:1::/64", "fd78:2::/64", "fd98::/16", "fd78::/16"),
+		node:       literal.Addrs("fd78:1::1", "fd78:2::1", "::1"),
+		clients:    literal.Addrs("fd78:1::2", "fd78:1::3"),
+		servers:    literal.Addrs("fd78:2::2", "fd78:2::3"),
+		services:   literal.Addrs("fd98::1", "fd98::2", "fd98::3"),
+		deadEnds:   literal.Addrs("fd97::1", "fd96::1", "fd95::1"),
+		networks:   literal.Prefixes("fd78:1::/64", "fd78:2::/64", "fd98::/16", "fd78::/16"),
 		gateway:    netip.MustParseAddr("fd78:2::2"),
 		blackhole:  netip.MustParsePrefix("fd97::/16"),
 		prohibited: netip.MustParsePrefix("fd96::/16"),
 	},
-}
-
-func addrs(texts ...string) []netip.Addr {
-	var list []netip.Addr
-	for _, t := range texts {
-		list = append(list, netip.MustParseAddr(t))
-	}
-	return list
-}
-
-func prefixes(texts ...string) []netip.Prefix {
-	var list []netip.Prefix
-	for _, t := range texts {
-		list = append(list, netip.MustParsePrefix(t))
-	}
-	return list
 }
 
 // sysctls of the node, in the lab and in the walk.

@@ -8,52 +8,39 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/kindtest/cluster"
+	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
 	"github.com/chainwalk/chainwalk/kindtest/kind"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-func addrs(texts ...string) (out []netip.Addr) {
-	for _, text := range texts {
-		out = append(out, netip.MustParseAddr(text))
-	}
-	return out
-}
-
-func prefixes(texts ...string) (out []netip.Prefix) {
-	for _, text := range texts {
-		out = append(out, netip.MustParsePrefix(text))
-	}
-	return out
-}
-
 // facts are those of a cluster with two pods on each node.
 func facts() *kind.Facts {
 	return &kind.Facts{
 		Nodes: []cluster.Node{
-			{Name: "worker", Addresses: addrs("172.18.0.3"), PodCIDRs: prefixes("10.244.5.0/24")},
-			{Name: "control-plane", Addresses: addrs("172.18.0.2"), PodCIDRs: prefixes("10.244.0.0/24")},
+			{Name: "worker", Addresses: literal.Addrs("172.18.0.3"), PodCIDRs: literal.Prefixes("10.244.5.0/24")},
+			{Name: "control-plane", Addresses: literal.Addrs("172.18.0.2"), PodCIDRs: literal.Prefixes("10.244.0.0/24")},
 		},
 		Pods: []cluster.Pod{
-			{Name: "worker-pool-1", Node: "worker", Addresses: addrs("10.244.5.7")},
-			{Name: "worker-pool-2", Node: "worker", Addresses: addrs("10.244.5.8")},
-			{Name: "control-plane-pool-1", Node: "control-plane", Addresses: addrs("10.244.0.7")},
+			{Name: "worker-pool-1", Node: "worker", Addresses: literal.Addrs("10.244.5.7")},
+			{Name: "worker-pool-2", Node: "worker", Addresses: literal.Addrs("10.244.5.8")},
+			{Name: "control-plane-pool-1", Node: "control-plane", Addresses: literal.Addrs("10.244.0.7")},
 		},
-		Outside: cluster.Outside{Name: "outside", Addresses: addrs("172.18.0.9")},
-		Tool:    scenarios.ToolNFT, Networks: prefixes("172.18.0.0/16"), Services: prefixes("10.96.0.0/12"),
+		Outside: cluster.Outside{Name: "outside", Addresses: literal.Addrs("172.18.0.9")},
+		Tool:    scenarios.ToolNFT, Networks: literal.Prefixes("172.18.0.0/16"), Services: literal.Prefixes("10.96.0.0/12"),
 	}
 }
 
 func translationOf(t *testing.T) *translation {
 	pods := []scenarios.Pod{
-		{Name: "client", Node: "node1", Addresses: addrs("10.244.1.100")},
-		{Name: "web", Node: "node1", Addresses: addrs("10.244.1.2"), Listen: []scenarios.Listener{{Proto: "tcp", Port: 80}}},
-		{Name: "far", Node: "node2", Addresses: addrs("10.244.2.2")},
-		{Name: "one too many", Node: "node2", Addresses: addrs("10.244.2.3"), Listen: []scenarios.Listener{}},
+		{Name: "client", Node: "node1", Addresses: literal.Addrs("10.244.1.100")},
+		{Name: "web", Node: "node1", Addresses: literal.Addrs("10.244.1.2"), Listen: []scenarios.Listener{{Proto: "tcp", Port: 80}}},
+		{Name: "far", Node: "node2", Addresses: literal.Addrs("10.244.2.2")},
+		{Name: "one too many", Node: "node2", Addresses: literal.Addrs("10.244.2.3"), Listen: []scenarios.Listener{}},
 	}
 	s := &scenarios.Scenario{Name: "t", Steps: []scenarios.Step{{}}, Topology: scenarios.Topology{
-		Nodes: scenarios.Nodes{{Listen: []scenarios.Listener{{Proto: "tcp", Addr: addrs("192.168.0.2")[0], Port: 22}}}, {}},
-		Pods:  pods, Outside: []scenarios.Machine{{Name: "internet", Addresses: addrs("203.0.113.2")}},
+		Nodes: scenarios.Nodes{{Listen: []scenarios.Listener{{Proto: "tcp", Addr: literal.Addrs("192.168.0.2")[0], Port: 22}}}, {}},
+		Pods:  pods, Outside: []scenarios.Machine{{Name: "internet", Addresses: literal.Addrs("203.0.113.2")}},
 	}}
 	c, err := scenarios.Resolve(s)
 	require.NoError(t, err)
@@ -64,10 +51,10 @@ func translationOf(t *testing.T) *translation {
 
 func TestTheClusterIsWhatTheScenarioHasInIt(t *testing.T) {
 	c := translationOf(t).cluster()
-	assert.Equal(t, addrs("172.18.0.1"), c.Router)
+	assert.Equal(t, literal.Addrs("172.18.0.1"), c.Router)
 	require.Len(t, c.Nodes, 2)
 	assert.Equal(t, "worker", c.Nodes[0].Name)
-	assert.Equal(t, []scenarios.Listener{{Proto: "tcp", Addr: addrs("172.18.0.3")[0], Port: 22}}, c.Nodes[0].Listen, "a process at the node's own address")
+	assert.Equal(t, []scenarios.Listener{{Proto: "tcp", Addr: literal.Addrs("172.18.0.3")[0], Port: 22}}, c.Nodes[0].Listen, "a process at the node's own address")
 	require.Len(t, c.Pods, 3, "two pods of the scenario are one of the pool")
 	assert.Equal(t, "worker-pool-2", c.Pods[1].Name)
 	assert.Equal(t, []scenarios.Listener{{Proto: "tcp", Port: 80}}, c.Pods[1].Listen)
@@ -79,9 +66,9 @@ func TestTheClusterIsWhatTheScenarioHasInIt(t *testing.T) {
 	}
 	assert.Equal(t, everywhere, c.Pods[2].Listen, "one of them listens on every port, the other on none")
 	assert.Equal(t, "outside", c.Outside[0].Name)
-	assert.Equal(t, addrs("172.18.0.9", "203.0.113.2"), c.Outside[0].Addresses)
+	assert.Equal(t, literal.Addrs("172.18.0.9", "203.0.113.2"), c.Outside[0].Addresses)
 	for _, l := range c.Outside[0].Listen {
-		assert.Equal(t, addrs("203.0.113.2")[0], l.Addr, "the container itself is nobody")
+		assert.Equal(t, literal.Addrs("203.0.113.2")[0], l.Addr, "the container itself is nobody")
 	}
 	assert.Len(t, c.Outside[0].Listen, 3)
 }
@@ -127,7 +114,7 @@ func TestWaysComeBackInTheScenariosWords(t *testing.T) {
 	assert.Equal(t, "node1", w.Forward[0].Host)
 	assert.Equal(t, "leaves by veth2 as tcp 10.244.1.100:1 > 10.244.1.2:80", w.Forward[0].Result)
 	assert.Equal(t, "-s 10.244.1.2/32", w.Forward[0].Steps[0].Rule)
-	shared := tr.wayBack(scenarios.Way{End: scenarios.Delivered, Host: "control-plane-pool-1", Server: netip.AddrPortFrom(tr.mapping.To(addrs("10.244.2.3")[0]), 80)})
+	shared := tr.wayBack(scenarios.Way{End: scenarios.Delivered, Host: "control-plane-pool-1", Server: netip.AddrPortFrom(tr.mapping.To(literal.Addrs("10.244.2.3")[0]), 80)})
 	assert.Equal(t, "one too many", shared.Host, "of several pods in one the one that was called")
 	nowhere := tr.wayBack(scenarios.Way{End: scenarios.Lost, Host: "outside", Server: at("198.51.100.1:80")})
 	assert.Equal(t, scenarios.RouterName, nowhere.Host)
@@ -135,7 +122,7 @@ func TestWaysComeBackInTheScenariosWords(t *testing.T) {
 
 func TestPacketsAreGivenToTheClustersNodes(t *testing.T) {
 	tr := translationOf(t)
-	in := tr.input(packetsim.Input{In: "client", Packet: packetsim.Packet{Src: addrs("10.244.1.100")[0], Dst: addrs("192.168.0.2")[0]}})
+	in := tr.input(packetsim.Input{In: "client", Packet: packetsim.Packet{Src: literal.Addrs("10.244.1.100")[0], Dst: literal.Addrs("192.168.0.2")[0]}})
 	assert.Equal(t, "worker-pool-1", in.In)
 	assert.Equal(t, "10.244.5.7", in.Src.String())
 	assert.Equal(t, "172.18.0.3", in.Dst.String())

@@ -2,7 +2,6 @@ package predict
 
 import (
 	"context"
-	"net/netip"
 	"strings"
 	"testing"
 
@@ -10,40 +9,27 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/dumps"
+	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-func addrs(texts ...string) (out []netip.Addr) {
-	for _, text := range texts {
-		out = append(out, netip.MustParseAddr(text))
-	}
-	return out
-}
-
-func prefixes(texts ...string) (out []netip.Prefix) {
-	for _, text := range texts {
-		out = append(out, netip.MustParsePrefix(text))
-	}
-	return out
-}
-
 // recordedView is the cluster of internal/dumps, with what was around its nodes.
 func recordedView(t *testing.T, tool scenarios.Tool) *View {
 	v := &View{Cluster: &scenarios.Cluster{
 		IPFamily: scenarios.FamilyDual, Tool: tool,
-		Underlay: prefixes("172.18.0.0/16", "fc00:f853:ccd:e793::/64"), Router: addrs("172.18.0.1", "fc00:f853:ccd:e793::1"),
+		Underlay: literal.Prefixes("172.18.0.0/16", "fc00:f853:ccd:e793::/64"), Router: literal.Addrs("172.18.0.1", "fc00:f853:ccd:e793::1"),
 		Nodes: []scenarios.Node{
-			{Name: "demo-control-plane", Addresses: addrs("172.18.0.4", "fc00:f853:ccd:e793::4"), PodCIDRs: prefixes("10.244.0.0/24", "fd00:10:244::/64")},
-			{Name: "demo-worker", Addresses: addrs("172.18.0.3", "fc00:f853:ccd:e793::3"), PodCIDRs: prefixes("10.244.2.0/24", "fd00:10:244:2::/64")},
-			{Name: "demo-worker2", Addresses: addrs("172.18.0.2", "fc00:f853:ccd:e793::2"), PodCIDRs: prefixes("10.244.1.0/24", "fd00:10:244:1::/64")},
+			{Name: "demo-control-plane", Addresses: literal.Addrs("172.18.0.4", "fc00:f853:ccd:e793::4"), PodCIDRs: literal.Prefixes("10.244.0.0/24", "fd00:10:244::/64")},
+			{Name: "demo-worker", Addresses: literal.Addrs("172.18.0.3", "fc00:f853:ccd:e793::3"), PodCIDRs: literal.Prefixes("10.244.2.0/24", "fd00:10:244:2::/64")},
+			{Name: "demo-worker2", Addresses: literal.Addrs("172.18.0.2", "fc00:f853:ccd:e793::2"), PodCIDRs: literal.Prefixes("10.244.1.0/24", "fd00:10:244:1::/64")},
 		},
 		Pods: []scenarios.Pod{
-			{Name: "one", Node: "demo-worker", Addresses: addrs("10.244.2.2", "fd00:10:244:2::2")},
-			{Name: "echo1", Node: "demo-worker", Addresses: addrs("10.244.2.3", "fd00:10:244:2::3")},
-			{Name: "echo2", Node: "demo-worker2", Addresses: addrs("10.244.1.2", "fd00:10:244:1::2")},
-			{Name: "echo3", Node: "demo-worker2", Addresses: addrs("10.244.1.3", "fd00:10:244:1::3")},
+			{Name: "one", Node: "demo-worker", Addresses: literal.Addrs("10.244.2.2", "fd00:10:244:2::2")},
+			{Name: "echo1", Node: "demo-worker", Addresses: literal.Addrs("10.244.2.3", "fd00:10:244:2::3")},
+			{Name: "echo2", Node: "demo-worker2", Addresses: literal.Addrs("10.244.1.2", "fd00:10:244:1::2")},
+			{Name: "echo3", Node: "demo-worker2", Addresses: literal.Addrs("10.244.1.3", "fd00:10:244:1::3")},
 		},
 	}}
 	for _, node := range v.Cluster.Nodes {
@@ -176,8 +162,8 @@ func TestAPortThatNodesRememberIsNotTaken(t *testing.T) {
 	a := attempt(t, "one", "tcp 10.96.125.22:80", "")
 	taken := v.Snapshots[1]
 	taken.Conntrack = append(taken.Conntrack, snapshot.Connection{
-		Original: snapshot.Tuple{Proto: packetsim.TCP, Src: addrs("10.244.2.2")[0], SrcPort: firstPort, Dst: addrs("10.96.125.22")[0], DstPort: 80},
-		Reply:    snapshot.Tuple{Proto: packetsim.TCP, Src: addrs("10.244.1.2")[0], SrcPort: 8080, Dst: addrs("10.244.2.2")[0], DstPort: firstPort},
+		Original: snapshot.Tuple{Proto: packetsim.TCP, Src: literal.Addrs("10.244.2.2")[0], SrcPort: firstPort, Dst: literal.Addrs("10.96.125.22")[0], DstPort: 80},
+		Reply:    snapshot.Tuple{Proto: packetsim.TCP, Src: literal.Addrs("10.244.1.2")[0], SrcPort: 8080, Dst: literal.Addrs("10.244.2.2")[0], DstPort: firstPort},
 		State:    "ESTABLISHED", Timeout: 1000, Replied: true, Assured: true,
 	})
 	f := predicted(t, v, a)
