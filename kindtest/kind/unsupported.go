@@ -25,7 +25,7 @@ func Unsupported(s *scenarios.Scenario, facts *Facts) string {
 	if err != nil {
 		return err.Error()
 	}
-	v := visit{mapping: m, cluster: c, facts: facts, synced: true}
+	v := visit{mapping: m, cluster: c, facts: facts, synced: true, halfOpen: map[string]bool{}}
 	if len(s.During) > 0 {
 		return "during: nobody can look into a sync of a real proxy"
 	}
@@ -51,6 +51,8 @@ type visit struct {
 	synced bool
 	// advanced says that a step has moved the clock.
 	advanced bool
+	// halfOpen are the TCP connections that are kept though their client may not hear of the server.
+	halfOpen map[string]bool
 }
 
 func (v *visit) configs() string {
@@ -128,6 +130,10 @@ func (v *visit) step(s *scenarios.Step) string {
 		return v.pods(s)
 	case s.Fault != nil:
 		return v.fault(s.Fault)
+	case s.Connect != nil && s.Connect.As != "" && s.Connect.To.Proto == "tcp":
+		v.halfOpen[s.Connect.As] = s.Connect.Expect.OneWay
+	case s.Flow != nil && v.halfOpen[s.Flow.Of] && s.Flow.From == scenarios.SideServer && s.Flow.Expect.Stray:
+		return "flow: a real server has nothing to send by before its client has heard of it"
 	case s.Rules != nil && len(s.Rules.Counters) > 0:
 		return "counters: rules of a real node count other packets as well"
 	case s.Apply != nil:
