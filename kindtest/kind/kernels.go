@@ -73,14 +73,20 @@ func (k *kernels) setDefaults(ctx context.Context, node string, given map[string
 // localnet is the setting by which a kernel routes loopback addresses, which proxies make and never take back.
 const localnet = "net.ipv4.conf.all.route_localnet"
 
-// unroute takes the setting back on nodes whose proxies are about to start anew with another configuration, and the rule that guards it, which
-// no proxy looks for unless it needs it.
+// unroute takes the setting back on nodes whose proxies are about to start anew with another configuration.
 func (k *kernels) unroute(ctx context.Context, nodes []string) error {
 	return together(nodes, func(node string) error {
-		if _, err := k.set(ctx, node, map[string]string{localnet: "0"}); err != nil {
-			return err
-		}
-		_, err := run(ctx, k.backend.relays[node], "", "sh", "-c", "iptables -w -F KUBE-FIREWALL 2>/dev/null; true")
+		_, err := k.set(ctx, node, map[string]string{localnet: "0"})
+		return err
+	})
+}
+
+// unguard takes away the rule that guards the setting, on nodes that do not have it: the proxy before may have left it, and no proxy looks for it
+// unless it needs it.
+func (k *kernels) unguard(ctx context.Context, nodes []string) error {
+	const script = `if [ "$(sysctl -n "$1")" = 0 ]; then iptables -w -F KUBE-FIREWALL 2>/dev/null; fi; true`
+	return together(nodes, func(node string) error {
+		_, err := run(ctx, k.backend.relays[node], "", "sh", "-c", script, "unguard", localnet)
 		return err
 	})
 }

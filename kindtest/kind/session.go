@@ -113,10 +113,14 @@ func (s *Session) prepareProxies(ctx context.Context) error {
 		return err
 	}
 	first := s.backend.firsts(configs)
-	if err := s.kernels.unroute(ctx, append(s.backend.others(configs), first...)); err != nil {
+	begun := append(s.backend.others(configs), first...)
+	if err := s.kernels.unroute(ctx, begun); err != nil {
 		return err
 	}
-	return s.configure(ctx, configs, slices.Compact(slices.Sorted(slices.Values(append(changed, first...)))))
+	if err := s.configure(ctx, configs, slices.Compact(slices.Sorted(slices.Values(append(changed, first...))))); err != nil {
+		return err
+	}
+	return s.kernels.unguard(ctx, begun)
 }
 
 // names are the scenario's names of its nodes.

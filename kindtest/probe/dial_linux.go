@@ -18,6 +18,9 @@ import (
 // dialsAtOnce is how many connections of one request are made at the same time.
 const dialsAtOnce = 128
 
+// associationsAtOnce is the same for SCTP, each of whose raw sockets hears of the packets of all others.
+const associationsAtOnce = 32
+
 // mostDials bounds Dial.Times.
 const mostDials = 100_000
 
@@ -28,8 +31,11 @@ func (a *Agent) Dial(ctx context.Context, d Dial) ([]Result, error) {
 	}
 	results := make([]Result, max(d.Times, 1))
 	workers := min(dialsAtOnce, len(results))
-	if d.From.Port() != 0 {
+	switch {
+	case d.From.Port() != 0:
 		workers = 1
+	case d.Proto == packetsim.SCTP:
+		workers = min(workers, associationsAtOnce)
 	}
 	next := make(chan int)
 	var working sync.WaitGroup
