@@ -38,6 +38,8 @@ type Cluster struct {
 	podsEver int
 	// Objects exist when kube-proxy starts: first the Node objects, then the scenario's, then the slices that are made of its pods.
 	Objects []manifest.Object
+	// ServiceIPs are the cluster IPs of all services that are there at the start or come in a step.
+	ServiceIPs []netip.Addr
 	// controller makes the slices of pods that steps change.
 	controller *controller.Controller
 }

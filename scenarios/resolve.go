@@ -2,6 +2,10 @@ package scenarios
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 )
@@ -40,7 +44,29 @@ func resolve(s *Scenario) (*Cluster, document.Errors) {
 	r.endpointPods(s)
 	r.clients(s)
 	r.configs(s.KubeProxy)
+	c.ServiceIPs = serviceIPs(s)
 	return c, r.errs
+}
+
+// serviceIPs are the cluster IPs of the services in a scenario and its steps, each once.
+func serviceIPs(s *Scenario) []netip.Addr {
+	all := slices.Clone(s.Objects)
+	for i := range s.Steps {
+		all = append(all, s.Steps[i].Apply...)
+	}
+	var out []netip.Addr
+	for _, o := range all {
+		service, ok := o.Object.(*corev1.Service)
+		if !ok {
+			continue
+		}
+		for _, text := range service.Spec.ClusterIPs {
+			if a, err := netip.ParseAddr(text); err == nil && !slices.Contains(out, a) {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
 }
 
 func (r *resolver) take(pos document.Position, name string) {

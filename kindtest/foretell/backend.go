@@ -80,7 +80,7 @@ func (s *session) translation() *translation {
 // look takes snapshots of all nodes.
 func (s *session) look(ctx context.Context) (*predict.View, error) {
 	nodes := s.backend.Facts().Nodes
-	v := &predict.View{Cluster: s.translation().cluster(), Snapshots: make([]*snapshot.Node, len(nodes))}
+	v := &predict.View{Cluster: s.translation().cluster(s.Objects()), Snapshots: make([]*snapshot.Node, len(nodes))}
 	errs := make([]error, len(nodes))
 	var all sync.WaitGroup
 	for i := range nodes {

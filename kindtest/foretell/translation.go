@@ -5,10 +5,13 @@ import (
 	"regexp"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/chainwalk/chainwalk/kindtest/kind"
 	"github.com/chainwalk/chainwalk/kindtest/predict"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // translation is between a scenario's names and addresses and those of the cluster.
@@ -18,8 +21,9 @@ type translation struct {
 	scenario *scenarios.Cluster
 }
 
-// cluster is what is around the nodes: the pods that the scenario has in the pool, and the container outside with all of its machines.
-func (t *translation) cluster() *scenarios.Cluster {
+// cluster is what is around the nodes: the pods that the scenario has in the pool, and the container outside with all of its machines. On the nodes
+// their proxies listen for the health checks of services.
+func (t *translation) cluster(objects []manifest.Object) *scenarios.Cluster {
 	c := &scenarios.Cluster{IPFamily: scenarios.FamilyDual, Tool: t.facts.Tool, Underlay: slices.Clone(t.facts.Networks)}
 	for _, network := range c.Underlay {
 		c.Router = append(c.Router, network.Masked().Addr().Next())
@@ -28,13 +32,28 @@ func (t *translation) cluster() *scenarios.Cluster {
 		real := &t.facts.Nodes[i]
 		node := scenarios.Node{Name: real.Name, Addresses: real.Addresses, PodCIDRs: real.PodCIDRs}
 		if own := t.node(real.Name); own != nil {
-			node.Listen = t.listeners(own.Listen)
+			node.Listen = append(t.listeners(own.Listen), t.healthChecks(own.Name, objects)...)
 		}
 		c.Nodes = append(c.Nodes, node)
 	}
 	c.Pods = t.pods()
 	c.Outside = []scenarios.Machine{t.outside()}
 	return c
+}
+
+// healthChecks are where a node's proxy listens for the health checks of services. With nodePortAddresses it does so on these only, and the scenario
+// has to say where.
+func (t *translation) healthChecks(node string, objects []manifest.Object) []scenarios.Listener {
+	if config := t.scenario.Configs[node]; config != nil && len(config.NodePortAddresses) > 0 {
+		return nil
+	}
+	var out []scenarios.Listener
+	for _, o := range objects {
+		if service, ok := o.Object.(*corev1.Service); ok && service.Spec.HealthCheckNodePort > 0 {
+			out = append(out, scenarios.Listener{Proto: "tcp", Port: uint16(service.Spec.HealthCheckNodePort)})
+		}
+	}
+	return out
 }
 
 // node is the scenario's node that a node of the cluster stands for, nil if there is none.

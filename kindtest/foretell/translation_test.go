@@ -6,12 +6,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/kindtest/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
 	"github.com/chainwalk/chainwalk/kindtest/kind"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // facts are those of a cluster with two pods on each node.
@@ -50,11 +52,12 @@ func translationOf(t *testing.T) *translation {
 }
 
 func TestTheClusterIsWhatTheScenarioHasInIt(t *testing.T) {
-	c := translationOf(t).cluster()
+	c := translationOf(t).cluster([]manifest.Object{{Object: &corev1.Service{Spec: corev1.ServiceSpec{HealthCheckNodePort: 32000}}}})
 	assert.Equal(t, literal.Addrs("172.18.0.1"), c.Router)
 	require.Len(t, c.Nodes, 2)
 	assert.Equal(t, "worker", c.Nodes[0].Name)
-	assert.Equal(t, []scenarios.Listener{{Proto: "tcp", Addr: literal.Addrs("172.18.0.3")[0], Port: 22}}, c.Nodes[0].Listen, "a process at the node's own address")
+	assert.Equal(t, []scenarios.Listener{{Proto: "tcp", Addr: literal.Addrs("172.18.0.3")[0], Port: 22}, {Proto: "tcp", Port: 32000}}, c.Nodes[0].Listen,
+		"a process at the node's own address, and its proxy")
 	require.Len(t, c.Pods, 3, "two pods of the scenario are one of the pool")
 	assert.Equal(t, "worker-pool-2", c.Pods[1].Name)
 	assert.Equal(t, []scenarios.Listener{{Proto: "tcp", Port: 80}}, c.Pods[1].Listen)

@@ -59,6 +59,11 @@ func Map(facts *Facts, c *scenarios.Cluster) (*Mapping, error) {
 	if err := m.StartPods(c.Pods); err != nil {
 		return nil, err
 	}
+	for _, a := range c.ServiceIPs { // one may be called before it is a service's
+		if facts.has(a.Is6()) {
+			m.ClusterIP(a)
+		}
+	}
 	for i := range c.Outside {
 		m.mapMachine(&c.Outside[i])
 	}
@@ -219,13 +224,10 @@ func (m *Mapping) To(a netip.Addr) netip.Addr {
 // ClusterIP is the cluster's address for a cluster IP of the scenario.
 func (m *Mapping) ClusterIP(a netip.Addr) netip.Addr {
 	a = a.Unmap()
-	services := rangeOf(m.facts.Services, a.Is6())
-	if in, ok := m.to[a]; ok && services.Contains(in) {
+	if in, ok := m.to[a]; ok {
 		return in
-	} else if ok { // it was called before it was a service's
-		delete(m.to, a)
-		delete(m.back, in)
 	}
+	services := rangeOf(m.facts.Services, a.Is6())
 	if services.Contains(a) && m.free(a) {
 		return m.pair(a, a)
 	}
