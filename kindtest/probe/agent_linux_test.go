@@ -281,7 +281,7 @@ func TestServeListensExactlyThere(t *testing.T) {
 
 // TestKeptConnection goes through the life of a connection, from both ends.
 func TestKeptConnection(t *testing.T) {
-	c := runAgents(t, "client", "server")
+	c := runAgents(t, "client", "server", "other")
 	ctx := t.Context()
 	at := loopback(t, unix.SOCK_STREAM, "127.0.0.1")
 	require.NoError(t, c.Serve(ctx, "server", []Listener{listenerAt(packetsim.TCP, at)}))
@@ -327,6 +327,14 @@ func TestKeptConnection(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got, 1, "and hears it all the same")
 	assert.Equal(t, Answered, speak("server", scenarios.SideServer, scenarios.PacketFIN).End)
+	if os.Geteuid() == 0 {
+		assert.Equal(t, Sent, speak("client", scenarios.SideClient, scenarios.PacketData).End, "an acknowledgement, past the socket")
+	}
+	other := loopback(t, unix.SOCK_STREAM, "127.0.0.1")
+	require.NoError(t, c.Serve(ctx, "other", []Listener{listenerAt(packetsim.TCP, other)}))
+	again, err := c.Dial(ctx, "client", Dial{Proto: packetsim.TCP, From: fin.Client, To: other})
+	require.NoError(t, err)
+	assert.Equal(t, Answered, again[0].End, "%s: the port is free while the old connection waits", again[0].Why)
 
 	open()
 	assert.Equal(t, Sent, speak("server", scenarios.SideServer, scenarios.PacketRST).End)

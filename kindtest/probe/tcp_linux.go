@@ -190,14 +190,12 @@ const lookAgain = 2 * time.Millisecond
 
 // sendFIN sends a FIN, and waits until it is acknowledged.
 func (w *tcpWay) sendFIN(ctx context.Context) Result {
-	seq, ack, err := w.numbers()
-	if err == nil {
+	if seq, ack, err := w.numbers(); err == nil { // who may not ask for them sends nothing behind the FIN
 		w.mu.Lock()
 		w.behindFIN, w.expects = &raw.Tell{Seq: seq + 1, Ack: ack}, !w.otherEnded.Load()
 		w.mu.Unlock()
-		err = w.conn.CloseWrite()
 	}
-	if err != nil {
+	if err := w.conn.CloseWrite(); err != nil {
 		return Result{End: Failed, Why: err.Error()}
 	}
 	again := time.NewTicker(lookAgain)

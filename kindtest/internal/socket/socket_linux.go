@@ -170,5 +170,7 @@ func Numbers(fd int) (seq, ack uint32, err error) {
 	}
 	seq, errSend := number(repairSend)
 	ack, errReceive := number(repairReceive)
-	return seq, ack, errors.Join(errSend, errReceive, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_REPAIR, repairOff))
+	return seq, ack, errors.Join(errSend, errReceive,
+		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_REPAIR, repairOff),
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)) // which the end of a repair takes away
 }
