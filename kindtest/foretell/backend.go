@@ -53,7 +53,7 @@ func (b *Backend) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Se
 	if !ok {
 		return nil, fmt.Errorf("foretell: a session of kind is a %T", began)
 	}
-	s := &session{Session: inner, backend: b, judge: predict.Nothing(b.none)}
+	s := &session{Session: inner, backend: b, judge: predict.Nothing(b.none), datagrams: map[string]bool{}}
 	if b.none == "" {
 		s.judge = predict.NewJudge(s.look)
 	}
@@ -66,6 +66,8 @@ type session struct {
 	*kind.Session
 	backend *Backend
 	judge   *predict.Judge
+	// datagrams are the kept connections of UDP.
+	datagrams map[string]bool
 }
 
 var (
@@ -110,6 +112,7 @@ func (s *session) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.
 	seen.Prediction = t.against(f, seen)
 	if a.Keep != "" && seen.Kept >= 0 && seen.Kept < len(seen.Ways) {
 		s.judge.Keep(real, t.wayTo(seen.Ways[seen.Kept]))
+		s.datagrams[a.Keep] = a.To.Proto == "udp"
 	}
 	return seen, nil
 }
@@ -140,11 +143,20 @@ func (s *session) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenario
 	if err != nil {
 		return nil, err
 	}
+	if s.datagrams[p.Of] && p.From == scenarios.SideClient {
+		f = f.Told(answeredByWhoever)
+	}
 	seen, err := s.Session.Follow(ctx, p)
 	if err == nil {
 		seen.Prediction = s.translation().against(f, seen)
 	}
 	return seen, err
+}
+
+// answeredByWhoever is a datagram's way to agents: whoever gets it answers, also one that is not the server of before, and the client hears.
+func answeredByWhoever(w scenarios.Way) scenarios.Way {
+	w.Heard = w.Heard || w.End == scenarios.Delivered
+	return w
 }
 
 // Send gives a packet to one node.

@@ -125,14 +125,7 @@ func (j *Judge) Follow(ctx context.Context, p scenarios.FlowPacket) (*Forecast, 
 	if err != nil {
 		return nil, fmt.Errorf("predict a packet of %s: %w", p.Of, err)
 	}
-	proto := plan.Proto(kept.attempt.To.Proto, kept.attempt.To.Addr().Is6())
-	if proto == packetsim.UDP && p.From == scenarios.SideClient {
-		for i := range seen.Ways { // of whoever gets a datagram the client hears, also where it is another server than before
-			w := &seen.Ways[i]
-			w.Heard = w.Heard || w.End == scenarios.Delivered
-		}
-	}
-	return j.forecast(n, proto, seen), nil
+	return j.forecast(n, plan.Proto(kept.attempt.To.Proto, kept.attempt.To.Addr().Is6()), seen), nil
 }
 
 // Send foretells a packet that is given to one node, before it is: by a device that the node has, or from a pod.
