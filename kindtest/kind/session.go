@@ -328,6 +328,12 @@ func (s *Session) Restart(ctx context.Context, nodes []string) error {
 	if err != nil {
 		return err
 	}
+	s.onUndo(func(context.Context) error { // what another configuration has left behind is the next scenario's to clear away
+		for node := range configs {
+			delete(s.backend.configured, node)
+		}
+		return nil
+	})
 	return s.configure(ctx, configs, anew)
 }
 
