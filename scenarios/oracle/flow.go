@@ -72,7 +72,7 @@ const sctpTimeout = 3 * time.Second
 // answered begins one too.
 func (s *Spec) Keep(a Attempt, way Way) *Flow {
 	answer := s.expect(&a)
-	f := &Flow{attempt: a, first: way, spec: s, why: LiveConnectionSurvives, node: s.decider(&a, &answer)}
+	f := &Flow{attempt: a, first: way, spec: s, why: LiveConnectionSurvives, node: s.decider(&a, answer.leading(way.Server))}
 	f.former = way.Server != a.To && answer.port == nil
 	f.answered = way.Heard
 	if called := s.network.byAddr[a.To.Addr()]; called != nil {
@@ -98,6 +98,18 @@ func (f *Flow) Moved(s *Spec) {
 	if !f.sameHosts() {
 		f.lost()
 	}
+}
+
+// leading is the one of an answer and its others by which a packet comes to an endpoint; the answer itself if none does.
+func (a *Answer) leading(endpoint netip.AddrPort) *Answer {
+	if !slices.Contains(a.Endpoints, endpoint) {
+		for i := range a.Others {
+			if slices.Contains(a.Others[i].Endpoints, endpoint) {
+				return &a.Others[i]
+			}
+		}
+	}
+	return a
 }
 
 // decider is the node that decides about an attempt, or the first that it passes; empty if it passes none.
@@ -208,7 +220,9 @@ func (f *Flow) Went(p Later, way Way) {
 		return
 	}
 	// What is known of a datagram that nobody has answered stays, though rules of others drop the next one: no rule marks it any more.
-	stays := f.entry != entryGone && way.End == Dropped && way.Server != f.attempt.To && way.Server == f.first.Server
+	// If it cannot be that the flow went on, the packet was as the first one.
+	clause, _ := f.continues(&way)
+	stays := clause == nil && f.entry != entryGone && way.End == Dropped && way.Server != f.attempt.To
 	if f.attempt.Protocol == corev1.ProtocolUDP && !stays {
 		again := f.spec.Keep(f.attempt, way)
 		again.idle, again.answered = 0, f.answered && f.entry == entryStands && way.Server == f.first.Server

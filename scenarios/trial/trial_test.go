@@ -615,3 +615,42 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// A node knows no endpoint any more, so it may leave to another node what its processes send. Rules of others drop what that one has translated
+// before it comes to the endpoint: nobody answers it, and the next datagram has no mark any more by which it would pass there.
+func TestFlowThatAnotherNodeTakesOver(t *testing.T) {
+	report, err := Run(t.Context(), read(t, `name: taken over
+topology: {nodes: [{extraAddresses: [192.168.1.2]}, {}]}
+iptables:
+  preload:
+  - save: |
+      *filter
+      :FORWARD DROP [0:0]
+      COMMIT
+objects:
+- apiVersion: v1
+  kind: Service
+  metadata: {name: web}
+  spec: {type: LoadBalancer, clusterIP: 172.30.0.2, ports: [{port: 80, protocol: UDP}]}
+  status: {loadBalancer: {ingress: [{ip: 192.168.1.2}]}}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{port: 80, protocol: UDP}]
+  endpoints: [{addresses: [10.244.2.10]}]
+steps:
+- connect: {from: node2, bind: ':20001', to: 'udp 192.168.1.2:80', as: kept, pick: '10.244.2.10:80', expect: {endpoints: ['10.244.2.10:80']}}
+- flow: {of: kept, from: server, send: data, expect: delivered}
+- apply:
+  - apiVersion: discovery.k8s.io/v1
+    kind: EndpointSlice
+    metadata: {name: web-v4-1}
+    addressType: IPv4
+  sync: [node2]
+- flow: {of: kept, from: client, send: data, expect: {anyOf: [{endpoints: ['10.244.2.10:80']}, reject, drop]}}
+- flow: {of: kept, from: client, send: data, expect: {anyOf: [{endpoints: ['10.244.2.10:80']}, reject, drop]}}
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
