@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +18,9 @@ var kubeletCgroups = []string{"kubelet", "kubelet.slice"}
 // makeCgroups makes the kubelet's cgroups: with cgroup v2 in the one hierarchy at root, with v1 in each hierarchy that mountinfo has.
 func makeCgroups(root, mountinfo string) error {
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
+		if err := hasNoProcess(root); err != nil {
+			return err
+		}
 		return makeCgroupsIn(root, delegate)
 	}
 	for _, h := range hierarchies(mountinfo) {
@@ -53,6 +57,21 @@ func copyCPUs(parent, child string) error {
 		}
 		if err := os.WriteFile(filepath.Join(child, name), value, 0o644); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// hasNoProcess says of a cgroup of v2 that it has none: a kernel delegates no controllers of one that has. systemd leaves the root when it starts.
+// Processes of other namespaces are 0.
+func hasNoProcess(root string) error {
+	processes, err := os.ReadFile(filepath.Join(root, "cgroup.procs"))
+	if err != nil {
+		return err
+	}
+	for _, process := range strings.Fields(string(processes)) {
+		if process != "0" {
+			return fmt.Errorf("process %s is in the root cgroup, which systemd leaves: run this after it has started, in a cgroup namespace of the container's own", process)
 		}
 	}
 	return nil

@@ -59,15 +59,36 @@ func TestMakeCgroupsOfVersion1(t *testing.T) {
 
 func TestMakeCgroupsOfVersion2(t *testing.T) {
 	root := t.TempDir()
-	write(t, root, map[string]string{"cgroup.controllers": "cpu memory pids\n"})
-	require.NoError(t, makeCgroups(root, mounts))
+	files := map[string]string{"cgroup.controllers": "cpu memory pids\n", "cgroup.procs": "", "init.scope/cgroup.procs": "1\n"}
+	write(t, root, files)
+	for range 2 { // the kubelet may start again
+		require.NoError(t, makeCgroups(root, mounts))
+	}
 	for _, name := range append(kubeletCgroups, ".") {
 		assert.Equal(t, "+cpu +memory +pids", read(t, root, name, "cgroup.subtree_control"))
 	}
+	assert.NoFileExists(t, filepath.Join(root, "init.scope", "cgroup.subtree_control"), "what is systemd's stays so")
+	assert.NoFileExists(t, filepath.Join(root, "kubelet", "cpuset.cpus"), "which v1 needs")
+
 	write(t, root, map[string]string{"cgroup.controllers": "\n"})
 	require.NoError(t, os.Remove(filepath.Join(root, "cgroup.subtree_control")))
 	require.NoError(t, makeCgroups(root, ""))
 	assert.NoFileExists(t, filepath.Join(root, "cgroup.subtree_control"), "there is nothing to enable")
+}
+
+// TestVersion2WaitsForSystemd: before that the kernel would only say that something is busy.
+func TestVersion2WaitsForSystemd(t *testing.T) {
+	for processes, wrong := range map[string]string{"": "", "0\n0\n": "", "0\n17\n": "process 17 is in the root cgroup"} {
+		root := t.TempDir()
+		write(t, root, map[string]string{"cgroup.controllers": "cpu\n", "cgroup.procs": processes})
+		err := makeCgroups(root, "")
+		if wrong == "" {
+			require.NoError(t, err)
+			continue
+		}
+		assert.ErrorContains(t, err, wrong)
+		assert.NoDirExists(t, filepath.Join(root, "kubelet"))
+	}
 }
 
 func TestMachineIDIsNewEachTime(t *testing.T) {
