@@ -2,6 +2,7 @@ package nodeimage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,7 +22,10 @@ func (b Binaries) Path(name string) string { return filepath.Join(b.folder, name
 // renamed are the programs that go build names after their package.
 var renamed = map[string]string{"server": "etcd"}
 
-// BuiltBinaries are those of an earlier build from the same sources. Its error says that there are none, and which command makes them.
+// ErrNotBuilt says that nobody has built the programs from these sources.
+var ErrNotBuilt = errors.New("no binaries of Kubernetes " + KubernetesVersion + "; build them with `make kind-binaries`")
+
+// BuiltBinaries are those of an earlier build from the same sources. Its error is ErrNotBuilt where there are none.
 func BuiltBinaries(ctx context.Context, source, cache string) (Binaries, error) {
 	k, err := binariesKey(ctx, source)
 	if err != nil {
@@ -29,7 +33,7 @@ func BuiltBinaries(ctx context.Context, source, cache string) (Binaries, error) 
 	}
 	folder := folderOf(cache, binariesName, k)
 	if _, err := os.Stat(folder); err != nil {
-		return Binaries{}, fmt.Errorf("no binaries of Kubernetes %s; build them with `make kind-binaries`: %w", KubernetesVersion, err)
+		return Binaries{}, fmt.Errorf("%w: %w", ErrNotBuilt, err)
 	}
 	return Binaries{folder}, nil
 }
