@@ -86,6 +86,9 @@ func (s *Session) followOnce(ctx context.Context, f *flow, p scenarios.FlowPacke
 	if sender.name == "" {
 		return scenarios.Way{}, errors.New("no server was reached, so none can send")
 	}
+	if err := s.leadNowhere(ctx, []netip.Addr{f.attempt.To.Addr()}, f.attempt.Via); err != nil { // another connection may have gone another way since
+		return scenarios.Way{}, err
+	}
 	w, err := s.startWatch(ctx, slices.DeleteFunc([]agent{sender, taker}, func(a agent) bool { return a.name == "" })...)
 	if err != nil {
 		return scenarios.Way{}, errors.Join(err, w.end(ctx))

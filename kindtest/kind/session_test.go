@@ -137,6 +137,29 @@ func TestAKeptConnectionCarriesDataBothWays(t *testing.T) {
 	assert.Equal(t, "172.30.0.41:80", way.Client.String(), "as from the address that it called")
 }
 
+// TestLaterPacketsComeByTheNodeOfTheirConnection, though another connection from outside has come by another one since.
+func TestLaterPacketsComeByTheNodeOfTheirConnection(t *testing.T) {
+	session, s := opened(t, shop)
+	answer := endpointsAnswer(session, 8080, "one")
+	s.dial = func(_, _ string, d probe.Dial) probe.Result { return answer(d.From) }
+	kept := attempt("tcp 172.30.0.41:80", "kept")
+	kept.From = "internet"
+	_, err := session.Connect(t.Context(), kept)
+	require.NoError(t, err)
+	other := attempt("tcp 172.30.0.41:80", "")
+	other.From, other.Via = "internet", "node2"
+	_, err = session.Connect(t.Context(), other)
+	require.NoError(t, err)
+	s.forgetLog()
+	s.speak = func(string, string, probe.Speech) probe.Result { return answer(clientAt(session)) }
+	_, err = session.Follow(t.Context(), scenarios.FlowPacket{Of: "kept", From: scenarios.SideClient, Send: scenarios.PacketData})
+	require.NoError(t, err)
+	asked := s.asked("exec outside: ip", "speak")
+	route := fmt.Sprintf("route replace %s/32 via 172.18.0.4", session.mapping.ClusterIP(addr("172.30.0.41")))
+	require.NotEmpty(t, asked)
+	assert.Contains(t, asked[0], route, "by node1, before it is sent")
+}
+
 // TestAConnectionIsKeptOnTheWayThatIsPicked, and none of the others.
 func TestAConnectionIsKeptOnTheWayThatIsPicked(t *testing.T) {
 	session, s := opened(t, shop)
