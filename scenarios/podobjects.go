@@ -160,7 +160,18 @@ func (r *runner) applyObjects(ctx context.Context, objects []manifest.Object) er
 	if err != nil {
 		return err
 	}
-	return r.change(ctx, slices.Concat(objects, change.Apply), change.Delete)
+	if err := r.session.Apply(ctx, slices.Concat(objects, change.Apply)); err != nil {
+		return err
+	}
+	return r.removeMade(ctx, change.Delete)
+}
+
+// removeMade deletes slices that were made.
+func (r *runner) removeMade(ctx context.Context, refs []manifest.Ref) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	return r.session.Delete(ctx, refs)
 }
 
 func (r *runner) remove(ctx context.Context, s *Step) error {
@@ -169,26 +180,21 @@ func (r *runner) remove(ctx context.Context, s *Step) error {
 	if err != nil {
 		return err
 	}
-	if err := r.change(ctx, change.Apply, slices.Concat(refs, change.Delete)); err != nil {
+	if err := r.session.Delete(ctx, refs); err != nil {
+		return err
+	}
+	if len(change.Apply) > 0 {
+		if err := r.session.Apply(ctx, change.Apply); err != nil {
+			return err
+		}
+	}
+	if err := r.removeMade(ctx, change.Delete); err != nil {
 		return err
 	}
 	if ended := r.cluster.Ended(s); len(ended) > 0 {
 		return r.session.StopPods(ctx, ended)
 	}
 	return nil
-}
-
-// change deletes objects, and applies others.
-func (r *runner) change(ctx context.Context, apply []manifest.Object, remove []manifest.Ref) error {
-	if len(remove) > 0 {
-		if err := r.session.Delete(ctx, remove); err != nil {
-			return err
-		}
-	}
-	if len(apply) == 0 {
-		return nil
-	}
-	return r.session.Apply(ctx, apply)
 }
 
 // slicesEver are all slices that a scenario has at some time, those that are made of its pods among them. What is wrong with a pod of a step

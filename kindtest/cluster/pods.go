@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,15 +23,31 @@ const (
 // ReadinessGate is the condition of a pool's pod that decides whether it is ready, apart from its container. It is not there at first.
 const ReadinessGate corev1.PodConditionType = "chainwalk.dev/ready"
 
-// poolPod is a pod that runs an agent. The socket is in a folder of the node, where the node's relay finds it.
+// poolPod is a pod of the pool.
 func poolPod(node string, number int, image string) *corev1.Pod {
 	name := fmt.Sprintf("%s-pool-%d", node, number)
+	pod := agentPod(name, node, image)
+	pod.ObjectMeta = metav1.ObjectMeta{Name: name, Namespace: poolNamespace, Labels: map[string]string{poolLabel: fmt.Sprint(number)}}
+	return pod
+}
+
+// terminating is how long a pod of AgentPod goes on once it was deleted, unless that says otherwise.
+const terminating = 10 * time.Minute
+
+// AgentPod is a pod of no name yet that is as those of the pool are, with an agent of its own in it. It is not made by this. Once it is deleted it is terminating,
+// and its agent goes on, for ten minutes or for as long as the deletion says.
+func (c *Cluster) AgentPod(agent, node string) *corev1.Pod {
+	pod := agentPod(agent, node, c.agentImage.String())
+	pod.Spec.TerminationGracePeriodSeconds = ptr.To(int64(terminating.Seconds()))
+	pod.Spec.Containers[0].Args = append(pod.Spec.Containers[0].Args, "--grace", terminating.String())
+	return pod
+}
+
+// agentPod is a pod that runs an agent. The socket is in a folder of the node, where the node's relay finds it.
+func agentPod(agent, node, image string) *corev1.Pod {
 	folder := corev1.HostPathDirectoryOrCreate
 	return &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: poolNamespace, Labels: map[string]string{poolLabel: fmt.Sprint(number)},
-		},
 		Spec: corev1.PodSpec{
 			NodeName:                      node,
 			AutomountServiceAccountToken:  ptr.To(false),
@@ -45,7 +62,7 @@ func poolPod(node string, number int, image string) *corev1.Pod {
 				Name:            "agent",
 				Image:           image,
 				ImagePullPolicy: corev1.PullNever,
-				Args:            agentArgs(name),
+				Args:            agentArgs(agent),
 				SecurityContext: &corev1.SecurityContext{
 					Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN", "NET_RAW"}},
 				},

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
@@ -223,10 +224,25 @@ func (w *writer) removeAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if left := len(services.Items) + len(endpointSlices.Items); left > 0 {
+	written := slices.DeleteFunc(endpointSlices.Items, func(s discoveryv1.EndpointSlice) bool { return s.Labels[discoveryv1.LabelManagedBy] == controller.Name })
+	if left := len(services.Items) + len(written); left > 0 {
 		return fmt.Errorf("%d objects of the scenario are left in the API server", left)
 	}
-	return nil
+	return removeMade(ctx, w.client)
+}
+
+// removeMade deletes the slices that the cluster's controller has made for services that are gone, which otherwise the garbage collector does in its own time.
+func removeMade(ctx context.Context, client kubernetes.Interface) error {
+	made := metav1.ListOptions{LabelSelector: sessionLabel + "=true," + discoveryv1.LabelManagedBy + "=" + controller.Name}
+	return poll(ctx, func() (pending string, err error) {
+		list, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, made)
+		if err != nil || len(list.Items) == 0 {
+			return "", err
+		}
+		return fmt.Sprintf("%d endpoint slices of the cluster's controller are left", len(list.Items)), together(list.Items, func(s discoveryv1.EndpointSlice) error {
+			return gone(client.DiscoveryV1().EndpointSlices(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}))
+		})
+	})
 }
 
 // label gives a Node object these labels, nil for none, and remembers what it had. It says the zone that the node had, and whether anything changes.

@@ -108,6 +108,7 @@ func (b *Backend) sweep(ctx context.Context) error {
 		return err
 	}
 	return inParallel(
+		func() error { return b.deletePods(ctx) },
 		func() error {
 			return together(services.Items, func(s corev1.Service) error {
 				return gone(b.client.CoreV1().Services(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{}))

@@ -16,6 +16,9 @@ func (s *Session) StartPods(ctx context.Context, pods []scenarios.Pod) error {
 		return err
 	}
 	started := s.cluster.Pods[len(s.cluster.Pods)-len(pods):]
+	if err := s.pods.start(ctx, started); err != nil {
+		return err
+	}
 	if err := s.mapping.StartPods(started); err != nil {
 		return err
 	}
@@ -35,6 +38,11 @@ func (s *Session) StartPods(ctx context.Context, pods []scenarios.Pod) error {
 // StopPods makes pods be gone: nothing listens there any more, and their nodes lead nowhere.
 func (s *Session) StopPods(ctx context.Context, names []string) error {
 	for _, name := range names {
+		if pod := s.cluster.Pod(name); pod != nil && pod.Object != nil && s.pods.now(refOf(pod.Object)) == nil { // it was deleted
+			host, _ := s.mapping.Host(name)
+			s.sockets.clear(agent{host.Machine, host.Agent})
+			continue
+		}
 		if err := s.vanish(ctx, name); err != nil {
 			return err
 		}

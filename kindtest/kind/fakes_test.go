@@ -161,6 +161,10 @@ func (h scriptedHands) Relay(context.Context, string) (io.ReadWriteCloser, error
 	return nil, errors.New("the relays are there already")
 }
 
+func (h scriptedHands) AgentPod(agent, node string) *corev1.Pod {
+	return &corev1.Pod{Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "agent", Args: []string{agent}}}}}
+}
+
 func (h scriptedHands) Configure(_ context.Context, byNode map[string]*kubeproxyconfig.KubeProxyConfiguration) error {
 	return h.note("configure %v", sorted(byNode))
 }

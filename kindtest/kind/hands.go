@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
@@ -21,6 +22,7 @@ type Hands interface {
 	Pods() []cluster.Pod
 	Outside() cluster.Outside
 	Client() kubernetes.Interface
+	AgentPod(agent, node string) *corev1.Pod
 	Mode() string
 	Foreign() *kubeproxyconfig.KubeProxyConfiguration
 	Relay(ctx context.Context, host string) (io.ReadWriteCloser, error)

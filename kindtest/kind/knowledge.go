@@ -77,6 +77,18 @@ func (k *knowledge) slices() []*discoveryv1.EndpointSlice {
 	return out
 }
 
+// made are a service's slices that follow from its pods; none where the scenario writes them itself, or there are none.
+func (k *knowledge) made(service *corev1.Service) []*discoveryv1.EndpointSlice {
+	var out []*discoveryv1.EndpointSlice
+	for _, o := range k.all() {
+		if s, ok := o.Object.(*discoveryv1.EndpointSlice); ok && o.Derived && s.Namespace == service.Namespace &&
+			s.Labels[discoveryv1.LabelServiceName] == service.Name {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // addresses are all by which services can be called, but for those of nodes.
 func (k *knowledge) addresses() []netip.Addr {
 	var out []netip.Addr

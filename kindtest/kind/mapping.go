@@ -2,11 +2,13 @@ package kind
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/kindtest/cluster"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // Mapping says which node, pod and address of the cluster stands for which of a scenario. Both ways are one to one. Addresses that are met
@@ -22,6 +24,7 @@ type Mapping struct {
 	ranges  map[netip.Prefix]netip.Prefix // back: the ranges that were mapped
 	next    map[netip.Prefix]netip.Addr   // the address that was given last, by range
 	used    map[string]int                // how many pods of the pool are in use, by node
+	real    map[manifest.Ref]cluster.Pod  // the pods that were made for Pod objects
 }
 
 // Host is where a node, pod or machine of a scenario is in the cluster.
@@ -39,6 +42,7 @@ func Map(facts *Facts, c *scenarios.Cluster) (*Mapping, error) {
 		facts: facts, cluster: c, nodes: map[string]string{}, hosts: map[string]Host{}, shared: map[string]bool{},
 		to: map[netip.Addr]netip.Addr{}, back: map[netip.Addr]netip.Addr{},
 		ranges: map[netip.Prefix]netip.Prefix{}, next: map[netip.Prefix]netip.Addr{}, used: map[string]int{},
+		real: map[manifest.Ref]cluster.Pod{},
 	}
 	for _, v6 := range families(c.IPFamily) {
 		if !facts.has(v6) {
@@ -102,6 +106,12 @@ func (m *Mapping) mapNode(n *scenarios.Node, real *cluster.Node) {
 func (m *Mapping) StartPods(pods []scenarios.Pod) error {
 	for i := range pods {
 		p := &pods[i]
+		if p.Object != nil {
+			if err := m.ownPod(p); err != nil {
+				return err
+			}
+			continue
+		}
 		node := m.nodes[p.Node]
 		pool := m.facts.podsOn(node)
 		if len(pool) == 0 {
@@ -125,6 +135,27 @@ func (m *Mapping) StartPods(pods []scenarios.Pod) error {
 			m.pair(a, ofFamily(pool[place].Addresses, a.Is6()))
 		}
 	}
+	return nil
+}
+
+// ownPod gives the pod of a Pod object the real one that was made for it. As long as none was, addresses are put by for it.
+func (m *Mapping) ownPod(p *scenarios.Pod) error {
+	ref := refOf(p.Object)
+	host := Host{Machine: m.nodes[p.Node], Agent: agentOf(ref)}
+	real, made := m.real[ref]
+	for _, a := range p.Addresses {
+		if !made {
+			host.Addresses = append(host.Addresses, m.To(a))
+			continue
+		}
+		in := ofFamily(real.Addresses, a.Is6())
+		if of, used := m.back[in]; used && of != a {
+			return fmt.Errorf("the pod %s has got the address %s, which stands for %s", p.Name, in, of)
+		}
+		delete(m.back, m.to[a])
+		host.Addresses = append(host.Addresses, m.pair(a, in))
+	}
+	m.hosts[p.Name] = host
 	return nil
 }
 
@@ -256,7 +287,8 @@ func (m *Mapping) free(a netip.Addr) bool {
 	}
 	owns := func(addresses []netip.Addr) bool { return slices.Contains(addresses, a) }
 	return !slices.ContainsFunc(m.facts.Nodes, func(n cluster.Node) bool { return owns(n.Addresses) }) &&
-		!slices.ContainsFunc(m.facts.Pods, func(p cluster.Pod) bool { return owns(p.Addresses) })
+		!slices.ContainsFunc(m.facts.Pods, func(p cluster.Pod) bool { return owns(p.Addresses) }) &&
+		!slices.ContainsFunc(slices.Collect(maps.Values(m.real)), func(p cluster.Pod) bool { return owns(p.Addresses) })
 }
 
 // upperHalf is the second half of a range.

@@ -32,8 +32,6 @@ func (m *Mapping) Object(o manifest.Object) (runtime.Object, error) {
 		own(&slice.ObjectMeta)
 		err = m.slice(slice)
 		return slice, wrap(o, err)
-	case *corev1.Pod:
-		return nil, fmt.Errorf("%s: %s: pods are made by the topology of a scenario", o.Pos, o.Ref())
 	case *corev1.ConfigMap:
 		config := object.DeepCopy()
 		own(&config.ObjectMeta)

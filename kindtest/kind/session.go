@@ -32,6 +32,7 @@ type Session struct {
 	saves   *saves
 	knows   *knowledge
 	kernels *kernels
+	pods    *pods
 	memory  *memory
 	flows   map[string]*flow
 	counted map[string]map[string]int // what the accounting objects had at the start, by node
@@ -52,7 +53,7 @@ var (
 func newSession(b *Backend, c *scenarios.Cluster, m *Mapping) *Session {
 	return &Session{
 		backend: b, cluster: c, mapping: m, writer: &writer{client: b.client, labels: b.labels}, links: newLinks(b), sockets: newSockets(b, c, m), saves: newSaves(m),
-		knows: newKnowledge(), kernels: newKernels(b, c, m), memory: newMemory(b), flows: map[string]*flow{}, counted: map[string]map[string]int{},
+		knows: newKnowledge(), kernels: newKernels(b, c, m), pods: newPods(b, m), memory: newMemory(b), flows: map[string]*flow{}, counted: map[string]map[string]int{},
 		vanished: map[netip.Addr]place{},
 	}
 }
@@ -72,13 +73,17 @@ func (s *Session) relay(machine string) relay { return s.backend.relays[machine]
 func (s *Session) onUndo(f func(context.Context) error) { s.undo = append(s.undo, f) }
 
 func (s *Session) start(ctx context.Context) error {
+	s.onUndo(s.pods.removeAll)
 	s.onUndo(s.links.take)
 	s.onUndo(s.forgetFlows)
 	s.onUndo(s.sockets.close)
 	s.onUndo(s.backend.sentinel.wait) // until the proxies have forgotten the objects
 	s.onUndo(s.kernels.putBack)
 	s.onUndo(s.writer.removeAll)
-	var err error
+	err := s.pods.start(ctx, s.cluster.Pods)
+	if err != nil {
+		return err
+	}
 	if s.local, err = s.localDevices(ctx); err != nil {
 		return err
 	}
@@ -218,7 +223,6 @@ func (s *Session) layShared(ctx context.Context) error {
 
 // Apply writes objects. Labels of Node objects are given to the nodes that they stand for.
 func (s *Session) Apply(ctx context.Context, objects []manifest.Object) error {
-	var write []runtime.Object
 	for _, o := range objects {
 		if node, ok := o.Object.(*corev1.Node); ok {
 			if err := s.label(ctx, node); err != nil {
@@ -226,12 +230,11 @@ func (s *Session) Apply(ctx context.Context, objects []manifest.Object) error {
 			}
 			continue
 		}
-		mapped, err := s.mapping.Object(o)
-		if err != nil {
-			return err
-		}
-		write = append(write, mapped)
 		s.note(o)
+	}
+	write, err := s.written(objects)
+	if err != nil {
+		return err
 	}
 	if err := s.sockets.serve(ctx); err != nil {
 		return err
@@ -239,7 +242,34 @@ func (s *Session) Apply(ctx context.Context, objects []manifest.Object) error {
 	if err := s.leadNowhere(ctx, s.knows.addresses(), ""); err != nil {
 		return err
 	}
+	if err := s.pods.follow(ctx, objects); err != nil {
+		return err
+	}
 	return s.writer.write(ctx, write)
+}
+
+// written are the objects that are written to the API server as they are: not those that its own controllers make. A service whose slices the
+// scenario writes selects nothing there.
+func (s *Session) written(objects []manifest.Object) ([]runtime.Object, error) {
+	var out []runtime.Object
+	for _, o := range objects {
+		switch o.Object.(type) {
+		case *corev1.Node, *corev1.Pod:
+			continue
+		}
+		if o.Derived {
+			continue
+		}
+		mapped, err := s.mapping.Object(o)
+		if err != nil {
+			return nil, err
+		}
+		if service, ok := mapped.(*corev1.Service); ok && len(s.knows.made(service)) == 0 {
+			service.Spec.Selector = nil
+		}
+		out = append(out, mapped)
+	}
+	return out, nil
 }
 
 // note remembers what an object says.
@@ -293,15 +323,28 @@ func (s *Session) label(ctx context.Context, node *corev1.Node) error {
 
 // Delete deletes objects.
 func (s *Session) Delete(ctx context.Context, refs []manifest.Ref) error {
+	var written, pods []manifest.Ref
 	for _, ref := range refs {
+		switch {
+		case ref.Kind == "Pod":
+			pods = append(pods, ref)
+		case !s.knows.objects[ref].Derived:
+			written = append(written, ref)
+		}
 		s.knows.remove(ref)
 	}
-	return s.writer.remove(ctx, refs)
+	if err := s.pods.remove(ctx, pods); err != nil {
+		return err
+	}
+	return s.writer.remove(ctx, written)
 }
 
 // Sync waits until the proxies of all nodes have written what was made so far: real ones do so by themselves, and none does before the others are
 // told to.
 func (s *Session) Sync(ctx context.Context, _ []string) error {
+	if err := s.awaitSlices(ctx); err != nil {
+		return err
+	}
 	if err := s.backend.sentinel.wait(ctx); err != nil {
 		return err
 	}

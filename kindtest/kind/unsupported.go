@@ -1,6 +1,8 @@
 package kind
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -90,7 +92,13 @@ func (v *visit) preloads() string {
 
 func (v *visit) objects(objects []manifest.Object) string {
 	for _, o := range objects {
-		if _, ok := o.Object.(*corev1.Node); ok {
+		switch object := o.Object.(type) {
+		case *corev1.Node:
+			continue
+		case *corev1.Pod:
+			if why := v.pod(o, object); why != "" {
+				return why
+			}
 			continue
 		}
 		if text := misspelled(o); text != "" {
@@ -127,7 +135,7 @@ func (v *visit) step(s *scenarios.Step) string {
 	case s.Node != nil && s.Node.Addresses != nil:
 		return "node: the addresses of a real node are the kubelet's matter"
 	case len(s.Start)+len(s.Stop) > 0:
-		return v.pods(s)
+		return v.pods(s.Start, s.Stop)
 	case s.Fault != nil:
 		return v.fault(s.Fault)
 	case s.Connect != nil && s.Connect.As != "" && s.Connect.To.Proto == "tcp":
@@ -137,7 +145,11 @@ func (v *visit) step(s *scenarios.Step) string {
 	case s.Rules != nil && len(s.Rules.Counters) > 0:
 		return "counters: rules of a real node count other packets as well"
 	case s.Apply != nil:
-		if why := v.objects(s.Apply); why != "" {
+		if why := cmp.Or(v.objects(s.Apply), v.pods(v.cluster.Begun(s), nil)); why != "" {
+			return why
+		}
+	case s.Delete != nil:
+		if why := v.pods(nil, v.cluster.Ended(s)); why != "" {
 			return why
 		}
 	case s.Configure != nil:
@@ -155,20 +167,30 @@ func onlySync(s *scenarios.Step) bool {
 }
 
 // pods starts and stops pods in the mapping.
-func (v *visit) pods(s *scenarios.Step) string {
-	if len(s.Stop) > 0 {
-		for _, name := range s.Stop {
-			if v.mapping.Shared(name) {
-				return fmt.Sprintf("stop %s: the pool has too few pods on its node for one of its own", name)
-			}
+func (v *visit) pods(begun []scenarios.Pod, ended []string) string {
+	for _, name := range ended {
+		if v.mapping.Shared(name) {
+			return fmt.Sprintf("stop %s: the pool has too few pods on its node for one of its own", name)
 		}
-		v.mapping.StopPods(s.Stop)
-		return errText(v.cluster.StopPods(s.Stop))
 	}
-	if err := v.cluster.StartPods(s.Start); err != nil {
+	v.mapping.StopPods(ended)
+	if err := errors.Join(v.cluster.StopPods(ended), v.cluster.StartPods(begun)); err != nil {
 		return err.Error()
 	}
-	return errText(v.mapping.StartPods(v.cluster.Pods[len(v.cluster.Pods)-len(s.Start):]))
+	return errText(v.mapping.StartPods(v.cluster.Pods[len(v.cluster.Pods)-len(begun):]))
+}
+
+// pod says why a Pod object cannot be a real pod.
+func (v *visit) pod(o manifest.Object, pod *corev1.Pod) string {
+	switch {
+	case len(pod.Status.PodIPs) > 0 && v.cluster.Node(v.mapping.Owner(parse(pod.Status.PodIPs[0].IP))) != nil:
+		return fmt.Sprintf("%s: a pod in the network of its node would listen beside those that the cluster needs", o.Ref())
+	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
+		return fmt.Sprintf("%s: the phase of a real pod is the kubelet's matter", o.Ref())
+	case len(agentOf(o.Ref())) > maxAgent:
+		return fmt.Sprintf("%s: its namespace and name are longer than the name of an agent can be (%d)", o.Ref(), maxAgent)
+	}
+	return ""
 }
 
 func errText(err error) string {
