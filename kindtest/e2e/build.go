@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,8 +69,7 @@ func faultOf(begin string) (string, error) {
 	return "", fmt.Errorf("the fault %q is one of %s", begin, strings.Join(found, ", "))
 }
 
-// binaries builds what the nodes run: the harness's part, and the proxy. The latter is the same unless it has a fault, or is another one: then
-// it is the kube-proxy that was built here if the node image was, and otherwise empty, which is the node image's own.
+// binaries builds what the nodes run: the harness's part, and the proxy. The latter is the same unless it has a fault, or is another one.
 func (o *options) binaries(ctx context.Context) (own, proxy string, err error) {
 	root, err := overlay.Root()
 	if err != nil {
@@ -88,15 +89,28 @@ func (o *options) binaries(ctx context.Context) (own, proxy string, err error) {
 	case o.fault != "":
 		proxy = filepath.Join(folder, "chainwalk-"+o.fault)
 		return own, proxy, buildFaulty(ctx, root, proxy, o.fault)
-	case o.proxy == cluster.KubeProxy && o.image == nodeimage.Tag:
-		cache, err := nodeimage.Cache()
-		if err != nil {
-			return "", "", err
-		}
-		built, err := nodeimage.BuiltBinaries(ctx, root, cache)
-		return own, built.Path("kube-proxy"), err
 	case o.proxy == cluster.KubeProxy:
-		return own, "", nil
+		proxy, err := o.kubeProxy(ctx, root)
+		return own, proxy, err
 	}
 	return own, own, nil
+}
+
+// kubeProxy is the kube-proxy that was built here; empty, for the node image's own, where none was or another image is asked for.
+func (o *options) kubeProxy(ctx context.Context, root string) (string, error) {
+	if o.image != "" && o.image != nodeimage.Tag {
+		return "", nil
+	}
+	cache, err := nodeimage.Cache()
+	if err != nil {
+		return "", err
+	}
+	built, err := nodeimage.BuiltBinaries(ctx, root, cache)
+	switch {
+	case err == nil:
+		return built.Path("kube-proxy"), nil
+	case o.image == "" && errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	}
+	return "", err
 }

@@ -41,7 +41,9 @@ func (s *Session) send(ctx context.Context, node string, in packetsim.Input) (*s
 		}
 		ways = append(ways, way)
 	}
-	return observed(ways), errors.Join(err, w.end(ctx))
+	anyPort := netip.AddrPortFrom(s.mapping.To(in.Src), 0)
+	forgetErr := s.forget(ctx, protoOfScenario(in.Proto), anyPort, netip.AddrPortFrom(s.mapping.To(in.Dst), in.DstPort))
+	return observed(ways), errors.Join(err, forgetErr, w.end(ctx))
 }
 
 // injector is the agent that puts a packet on a node's device, and the hardware address of that device: for eth0 the container outside, for a pod's
@@ -78,7 +80,7 @@ func (s *Session) injector(ctx context.Context, node string, in packetsim.Input)
 	return from, nil, fmt.Errorf("%s has no device %q", at, name)
 }
 
-// sendOnce sends the packet once, and has the nodes forget it.
+// sendOnce sends the packet once, from a port of its own.
 func (s *Session) sendOnce(ctx context.Context, w *watch, node string, from agent, to net.HardwareAddr, in packetsim.Input, number int) (scenarios.Way, error) {
 	mapped := in
 	mapped.Src, mapped.Dst = s.mapping.To(in.Src), s.mapping.To(in.Dst)
@@ -97,8 +99,7 @@ func (s *Session) sendOnce(ctx context.Context, w *watch, node string, from agen
 	if err != nil {
 		return scenarios.Way{}, err
 	}
-	way := s.sentWay(node, &in, &mapped, seen)
-	return way, s.forget(ctx, protoOfScenario(in.Proto), sourceOf(&mapped.Packet), destinationOf(&mapped.Packet))
+	return s.sentWay(node, &in, &mapped, seen), nil
 }
 
 func protoOfScenario(p packetsim.Proto) string {
