@@ -345,8 +345,14 @@ func (s *Session) Sync(ctx context.Context, _ []string) error {
 	if err := s.awaitSlices(ctx); err != nil {
 		return err
 	}
-	if err := s.backend.sentinel.wait(ctx); err != nil {
-		return err
+	rounds := 1
+	if slices.ContainsFunc(s.allFlows(), func(f *flow) bool { return f.attempt.To.Proto == "udp" }) {
+		rounds = 2 // conntrack is cleaned up behind the rules, and before the rules of the next sync
+	}
+	for range rounds {
+		if err := s.backend.sentinel.wait(ctx); err != nil {
+			return err
+		}
 	}
 	if err := s.awaitHealthChecks(ctx); err != nil {
 		return err
