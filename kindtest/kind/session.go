@@ -346,8 +346,8 @@ func (s *Session) Sync(ctx context.Context, _ []string) error {
 		return err
 	}
 	rounds := 1
-	if slices.ContainsFunc(s.allFlows(), func(f *flow) bool { return f.attempt.To.Proto == "udp" }) {
-		rounds = 2 // conntrack is cleaned up behind the rules, and before the rules of the next sync
+	if len(s.knows.checked()) > 0 || slices.ContainsFunc(s.allFlows(), func(f *flow) bool { return f.attempt.To.Proto == "udp" }) {
+		rounds = 2 // health checks are told, and conntrack cleaned up, behind the rules and before those of the next sync
 	}
 	for range rounds {
 		if err := s.backend.sentinel.wait(ctx); err != nil {
