@@ -186,8 +186,7 @@ func scripted(t *testing.T) (*Backend, *script) {
 	s := &script{api: fake.NewClientset(nodes...)}
 	s.api.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		name := ""
-		switch named := a.(type) {
-		case interface{ GetName() string }:
+		if named, ok := a.(interface{ GetName() string }); ok {
 			name = named.GetName()
 		}
 		if o, ok := a.(interface{ GetObject() runtime.Object }); ok {
