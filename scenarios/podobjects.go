@@ -14,8 +14,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
-// A Pod object is a pod of the topology from where it has addresses until it is deleted. Services that select it have endpoint slices made of it,
-// by package controller here and by the real controller in a cluster that has one.
+// A Pod object is a pod of the topology from where it has addresses until it is deleted. Services that select it have endpoint slices
+// made of it, by package controller here and by the real controller in a cluster that has one.
 
 // ever are the objects that a scenario has at some time.
 func (s *Scenario) ever() []manifest.Object {
@@ -26,8 +26,8 @@ func (s *Scenario) ever() []manifest.Object {
 	return out
 }
 
-// podObjects has the pods of Pod objects that are there from the start, and the slices that are made of them. A pod of the topology that has
-// the addresses of one is its pod.
+// podObjects has the pods of Pod objects that are there from the start, and the slices that are made of them. A pod of the topology
+// that has the addresses of one is its pod.
 func (r *resolver) podObjects(s *Scenario) {
 	c := &r.cluster
 	for _, o := range s.Objects {
@@ -58,7 +58,9 @@ func (r *resolver) podOf(o manifest.Object) (Pod, bool) {
 		return Pod{}, false
 	}
 	c := &r.cluster
-	pod := Pod{Located: document.Located{Pos: o.Pos}, Name: object.Name, Node: object.Spec.NodeName, Addresses: podAddresses(o), Object: object}
+	pod := Pod{
+		Located: document.Located{Pos: o.Pos}, Name: object.Name, Node: object.Spec.NodeName, Addresses: podAddresses(o), Object: object,
+	}
 	if pod.Node == "" {
 		r.errorf(o.Pos, "%s: spec.nodeName: missing (a pod with an address is on a node)", o.Ref())
 		return Pod{}, false
@@ -197,8 +199,8 @@ func (r *runner) remove(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// slicesEver are all slices that a scenario has at some time, those that are made of its pods among them. What is wrong with a pod of a step
-// is found where the step is checked.
+// slicesEver are all slices that a scenario has at some time, those that are made of its pods among them. What is wrong with a pod of a
+// step is found where the step is checked.
 func (r *resolver) slicesEver(s *Scenario) []manifest.Object {
 	ever, later := s.ever(), r.cluster.controller.Clone()
 	for _, o := range r.cluster.Objects {

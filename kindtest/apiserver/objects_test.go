@@ -235,7 +235,7 @@ func written(o manifest.Object) (*unstructured.Unstructured, error) {
 	object.SetNamespace(o.Ref().Namespace)
 	object.SetResourceVersion("")
 	object.SetUID("")
-	for _, field := range []string{"deletionTimestamp", "deletionGracePeriodSeconds"} { // nobody writes them: a pod has them once it is deleted
+	for _, field := range []string{"deletionTimestamp", "deletionGracePeriodSeconds"} { // a pod has them once it is deleted
 		unstructured.RemoveNestedField(object.Object, "metadata", field)
 	}
 	if service, ok := o.Object.(*corev1.Service); ok && service.Spec.ClusterIP != "" {

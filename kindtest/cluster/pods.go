@@ -34,8 +34,8 @@ func poolPod(node string, number int, image string) *corev1.Pod {
 // terminating is how long a pod of AgentPod goes on once it was deleted, unless that says otherwise.
 const terminating = 10 * time.Minute
 
-// AgentPod is a pod of no name yet that is as those of the pool are, with an agent of its own in it. It is not made by this. Once it is deleted it is terminating,
-// and its agent goes on, for ten minutes or for as long as the deletion says.
+// AgentPod is a pod of no name yet that is as those of the pool are, with an agent of its own in it. It is not made by this. Once it is
+// deleted it is terminating, and its agent goes on, for ten minutes or for as long as the deletion says.
 func (c *Cluster) AgentPod(agent, node string) *corev1.Pod {
 	pod := agentPod(agent, node, c.agentImage.String())
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To(int64(terminating.Seconds()))

@@ -167,7 +167,8 @@ func (p *pods) follow(ctx context.Context, objects []manifest.Object) error {
 func (p *pods) followOne(ctx context.Context, ref manifest.Ref, now *corev1.Pod) error {
 	before, client := p.now(ref), p.backend.client.CoreV1().Pods(ref.Namespace)
 	if !maps.Equal(before.Labels, now.Labels) {
-		if err := patch(ctx, client, ref.Name, map[string]any{"metadata": map[string]any{"labels": otherLabels(before.Labels, now.Labels)}}); err != nil {
+		labels := map[string]any{"labels": otherLabels(before.Labels, now.Labels)}
+		if err := patch(ctx, client, ref.Name, map[string]any{"metadata": labels}); err != nil {
 			return err
 		}
 	}
@@ -176,7 +177,8 @@ func (p *pods) followOne(ctx context.Context, ref manifest.Ref, now *corev1.Pod)
 		if ready {
 			condition.Status = corev1.ConditionTrue
 		}
-		if err := patch(ctx, client, ref.Name, map[string]any{"status": map[string]any{"conditions": []corev1.PodCondition{condition}}}, "status"); err != nil {
+		status := map[string]any{"conditions": []corev1.PodCondition{condition}}
+		if err := patch(ctx, client, ref.Name, map[string]any{"status": status}, "status"); err != nil {
 			return err
 		}
 		if err := p.becomes(ctx, ref, ready); err != nil {
@@ -217,7 +219,9 @@ func otherLabels(before, now map[string]string) map[string]*string {
 
 // patcher is the part of a client that changes pods.
 type patcher interface {
-	Patch(ctx context.Context, name string, how types.PatchType, patch []byte, o metav1.PatchOptions, subresources ...string) (*corev1.Pod, error)
+	Patch(
+		ctx context.Context, name string, how types.PatchType, patch []byte, o metav1.PatchOptions, subresources ...string,
+	) (*corev1.Pod, error)
 }
 
 func patch(ctx context.Context, client patcher, name string, fields map[string]any, subresources ...string) error {
@@ -268,8 +272,8 @@ func (b *Backend) deletePods(ctx context.Context) error {
 	return together(list.Items, func(pod corev1.Pod) error { return b.deletePod(ctx, &pod) })
 }
 
-// deletePod deletes a pod, and waits until it is gone, with its addresses. A kubelet that already waits for a pod to terminate waits on, however short the time has become; so its
-// agent is ended on the node.
+// deletePod deletes a pod, and waits until it is gone, with its addresses. A kubelet that already waits for a pod to terminate waits
+// on, however short the time has become; so its agent is ended on the node.
 func (b *Backend) deletePod(ctx context.Context, pod *corev1.Pod) error {
 	pods := b.client.CoreV1().Pods(pod.Namespace)
 	if err := gone(pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](leaving)})); err != nil {

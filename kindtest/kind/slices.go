@@ -13,8 +13,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/controller"
 )
 
-// awaitSlices returns when the cluster's own controller has made the slices that follow from the scenario's pods: for every service that has such the same endpoints with the
-// same ports and conditions.
+// awaitSlices returns when the cluster's own controller has made the slices that follow from the scenario's pods: for every service
+// that has such the same endpoints with the same ports and conditions.
 func (s *Session) awaitSlices(ctx context.Context) error {
 	return together(s.knows.services(), func(service *corev1.Service) error {
 		made := s.knows.made(service)

@@ -71,8 +71,8 @@ func (c *Controller) Clone() *Controller {
 	return &own
 }
 
-// Apply is told of objects that are new or others now. As in a cluster, a service's slices are looked at when it or one of its pods changes, and not when a
-// node does.
+// Apply is told of objects that are new or others now. As in a cluster, a service's slices are looked at when it or one of its pods
+// changes, and not when a node does.
 func (c *Controller) Apply(objects []manifest.Object) (Change, error) {
 	if c == nil {
 		return Change{}, nil

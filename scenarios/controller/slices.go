@@ -27,7 +27,8 @@ import (
 // Name is what Kubernetes' controller calls itself in the label endpointslice.kubernetes.io/managed-by of its slices.
 const Name = "endpointslice-controller.k8s.io"
 
-// maxEndpoints is how many endpoints the API allows a slice. With the controller's default of 100 chance would say which of more pods are in which slice.
+// maxEndpoints is how many endpoints the API allows a slice. With the controller's default of 100 chance would say which of more pods
+// are in which slice.
 const maxEndpoints = 1000
 
 // slicesOf are the slices of a service with a selector, under names that follow from their order: SERVICE-ipv4-1, SERVICE-ipv6-1.
@@ -93,8 +94,8 @@ func (c *Controller) desired(service *corev1.Service) ([]*discoveryv1.EndpointSl
 		made = append(made, slice)
 		return true, slice, nil
 	})
-	r := endpointslice.NewReconciler(client, corelisters.NewNodeLister(nodes), maxEndpoints, sliceutil.NewEndpointSliceTracker(), nil, &record.FakeRecorder{}, Name,
-		endpointslice.WithPreferSameTrafficDistributionEnabled(true))
+	r := endpointslice.NewReconciler(client, corelisters.NewNodeLister(nodes), maxEndpoints, sliceutil.NewEndpointSliceTracker(), nil,
+		&record.FakeRecorder{}, Name, endpointslice.WithPreferSameTrafficDistributionEnabled(true))
 	err := r.Reconcile(klog.Background(), service, pods, nil, time.Time{})
 	return made, err
 }

@@ -21,8 +21,8 @@ import (
 type Object struct {
 	runtime.Object
 	Pos document.Position
-	// Derived says that it was not written, but follows from other objects as a controller of Kubernetes makes it (package controller). A cluster
-	// that has this controller makes it by itself.
+	// Derived says that it was not written, but follows from other objects as a controller of Kubernetes makes it (package controller).
+	// A cluster that has this controller makes it by itself.
 	Derived bool
 	node    *yaml.Node
 }
