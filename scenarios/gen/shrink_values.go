@@ -2,14 +2,18 @@ package gen
 
 import (
 	"fmt"
+	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	netutils "k8s.io/utils/net"
 )
 
 // values makes names, ports, addresses and times the plainest ones that will do.
 func (s *shrinking) values() {
+	s.spellings()
 	s.numbers()
 	s.names()
 	for _, d := range []string{"1s", "30s", "1m", "1h"} {
@@ -19,6 +23,37 @@ func (s *shrinking) values() {
 			}
 		}
 	}
+}
+
+// spellings makes addresses and ranges be written as everybody writes them, all of them or each alone.
+func (s *shrinking) spellings() {
+	all := map[string]string{}
+	mapped(s.tree, "", func(_ string, v any) any {
+		if word, ok := v.(string); ok && plainSpelling(word) != word {
+			all[word] = plainSpelling(word)
+		}
+		return v
+	})
+	if len(all) == 0 || s.try(renamed(s.tree, all)) {
+		return
+	}
+	for _, word := range slices.Sorted(maps.Keys(all)) {
+		s.try(renamed(s.tree, map[string]string{word: all[word]}))
+	}
+}
+
+// plainSpelling is an address or a range without leading zeros, blanks and IPv6 around IPv4; any other word as it is.
+func plainSpelling(word string) string {
+	bare := strings.TrimSpace(word)
+	if a, ok := netip.AddrFromSlice(netutils.ParseIPSloppy(bare)); ok {
+		return a.Unmap().String()
+	}
+	if _, network, err := netutils.ParseCIDRSloppy(bare); err == nil {
+		a, _ := netip.AddrFromSlice(network.IP)
+		ones, bits := network.Mask.Size()
+		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()-(bits-ones)).String()
+	}
+	return word
 }
 
 // numbers makes ports plain, each of them wherever it is.
