@@ -281,14 +281,14 @@ func (r *run) outOfWindow(m *moment) error {
 	return nil
 }
 
-// concernedServices are those that nodes know something else of than the connections were told, or knew in a sync that may have ended
-// well since; everything says that it may be all of them.
+// concernedServices are those that nodes know something else of than the connections were told, or knew in a sync that ended well, or may
+// have, since; everything says that it may be all of them.
 func (r *run) concernedServices() (services []types.NamespacedName, everything bool) {
 	for i, last := range r.tried() {
 		n := r.nodes[i]
-		for _, tried := range append(slices.Clip(n.tried), last) {
-			everything = everything || n.fresh || !r.told[i].sameNode(tried)
-			services = append(services, changed(r.told[i].View, tried.View)...)
+		for _, known := range append(slices.Clip(n.tried), n.ruled, last) {
+			everything = everything || n.fresh || !r.told[i].sameNode(known)
+			services = append(services, changed(r.told[i].View, known.View)...)
 		}
 	}
 	return services, everything

@@ -654,3 +654,28 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// One node's sync failed while the service was away, and the others' did not. Within their next ones, in which it comes back, it is open
+// which of their connections go to it already.
+func TestServiceAwayWhileAnotherNodeFails(t *testing.T) {
+	const service = "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: NodePort, clusterIP: 172.30.0.2, " +
+		"ports: [{port: 80, protocol: UDP, nodePort: 30001}]}}"
+	s := read(t, `name: away while another node fails
+objects:
+- `+service+`
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{port: 80, protocol: UDP}]
+  endpoints: [{addresses: [10.244.1.10]}, {addresses: [10.244.2.10]}]
+steps:
+- fault: {restoreFails: 1, node: node1}
+- {delete: [service default/web], syncMayFail: true}
+- {apply: [`+service+`], syncMayFail: true}
+`)
+	s.Steps[2].Apply[0] = s.Objects[0] // the very same object, as generated cases have it
+	report, err := Run(t.Context(), s, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
