@@ -122,7 +122,9 @@ func (r *run) judge(ctx context.Context, all []*scenarios.Scenario) (held bool, 
 		r.scenarios(ctx, all)
 	}
 	if r.only != partScenarios && ctx.Err() == nil {
-		r.changes(ctx)
+		if err := r.changes(ctx); err != nil {
+			return false, err
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -202,11 +204,14 @@ func (s *scenarioRow) tellAllowed(say func(format string, values ...any)) {
 	}
 }
 
-// changes runs what changes under traffic.
-func (r *run) changes(ctx context.Context) {
+// changes runs what changes under traffic, on nodes with labels of their own.
+func (r *run) changes(ctx context.Context) error {
+	if err := r.kind.RestoreLabels(ctx); err != nil {
+		return err
+	}
 	for _, change := range traffic.Changes() {
 		if ctx.Err() != nil {
-			return
+			return ctx.Err()
 		}
 		row := changeRow{Name: change.Name, Result: resultHeld}
 		told, err := change.Run(ctx, traffic.Bench{Cluster: r.cluster, Machine: r.machines.machine, Mode: r.mode})
@@ -217,6 +222,7 @@ func (r *run) changes(ctx context.Context) {
 		r.report.Changes = append(r.report.Changes, row)
 		r.say("%-6s under traffic: %s: %s", row.Result, row.Name, row.Told)
 	}
+	return nil
 }
 
 // end keeps what the nodes are like if something failed, and takes the cluster down.

@@ -258,10 +258,15 @@ func (b *Backend) configure(ctx context.Context, byNode map[string]*kubeproxycon
 // closing is how long it may take to put back one thing that was changed.
 const closing = time.Minute
 
+// RestoreLabels gives the Node objects the labels back that scenarios have changed.
+func (b *Backend) RestoreLabels(ctx context.Context) error {
+	w := writer{client: b.client, labels: b.labels}
+	return w.restoreLabels(ctx)
+}
+
 // Close gives the Node objects their labels back, takes the sentinel away and ends the relays. The cluster stays.
 func (b *Backend) Close(ctx context.Context) error {
-	w := writer{client: b.client, labels: b.labels}
-	errs := []error{w.restoreLabels(ctx)}
+	errs := []error{b.RestoreLabels(ctx)}
 	if b.sentinel != nil {
 		errs = append(errs, b.sentinel.remove(ctx))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,7 +20,6 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/endpointslice"
 	sliceutil "k8s.io/endpointslice/util"
-	"k8s.io/klog/v2"
 
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
@@ -96,6 +96,6 @@ func (c *Controller) desired(service *corev1.Service) ([]*discoveryv1.EndpointSl
 	})
 	r := endpointslice.NewReconciler(client, corelisters.NewNodeLister(nodes), maxEndpoints, sliceutil.NewEndpointSliceTracker(), nil,
 		&record.FakeRecorder{}, Name, endpointslice.WithPreferSameTrafficDistributionEnabled(true))
-	err := r.Reconcile(klog.Background(), service, pods, nil, time.Time{})
+	err := r.Reconcile(logr.Discard(), service, pods, nil, time.Time{})
 	return made, err
 }
