@@ -237,7 +237,7 @@ func (s *Spec) untouched(q *question, node int) Answer {
 	k := s.known[node].spec.services
 	if q.Protocol == ICMP {
 		a.served = pingUntouched
-	} else if k.health[portPlace{q.To.Port(), q.protocol, q.To.Addr().Is6()}] && s.isNode(a.Host) {
+	} else if s.healthPort(q, a.Host) {
 		a.served = healthPortOpen
 	} else if why := k.left[place{q.To, q.protocol}]; why != nil {
 		a.served = why
@@ -245,9 +245,10 @@ func (s *Spec) untouched(q *question, node int) Answer {
 	return a
 }
 
-func (s *Spec) isNode(name string) bool {
-	h := s.network.byName[name]
-	return h != nil && h.kind == aNode
+// healthPort says whether a packet is for a health check node port of the node that has the address called, as that one knows it.
+func (s *Spec) healthPort(q *question, called string) bool {
+	h := s.network.byName[called]
+	return h != nil && h.kind == aNode && s.known[h.node].spec.services.health[portPlace{q.To.Port(), q.protocol, q.To.Addr().Is6()}]
 }
 
 // answer is what a service port does with a packet on a node.

@@ -679,3 +679,37 @@ steps:
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }
+
+// A node port becomes a health check node port of the service. The node that is called opens it with its own sync, whatever the node that
+// sends the packet there knows by then.
+func TestHealthPortThatTheSendersNodeDoesNotKnow(t *testing.T) {
+	service := func(spec string) string {
+		return "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.2, " + spec + "}}"
+	}
+	report, err := Run(t.Context(), read(t, `name: a health check node port
+topology: {pods: [{name: client, node: node2}]}
+kubeProxy: {nodePortAddresses: [127.0.0.1/32]}
+iptables:
+  preload:
+  - nodes: [node1]
+    save: |
+      *filter
+      :INPUT DROP [0:0]
+      -A INPUT -i lo -j ACCEPT
+      -A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+      COMMIT
+objects:
+- `+service("type: NodePort, ports: [{port: 80, nodePort: 30001}]")+`
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-v4-1, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{port: 80}]
+  endpoints: [{addresses: [10.244.1.10], nodeName: node1}]
+steps:
+- apply:
+  - `+service("type: LoadBalancer, externalTrafficPolicy: Local, healthCheckNodePort: 30001, ports: [{port: 80, nodePort: 30003}]")+`
+`), Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
