@@ -44,12 +44,20 @@ const (
 const apiServerPort = "6443"
 
 // supervise runs a proxy with the configuration of its node, and runs it anew when that is another one, as proxies ask of whoever starts them: they
-// end when their file changes, so that they are given a copy. A proxy that ends by itself ends the container. The shell, cmp, cp and sleep are
-// the node's, as iptables is.
+// end when their file changes, so that they are given a copy. A tool that the old one has begun may go on without it, and would write what the new one
+// does not know: it is waited for, up to 5 seconds. A proxy that ends by itself ends the container. The shell, cmp, cp and sleep are the node's, as
+// iptables is.
 const supervise = `
 given=$2 copy=$3
 cp "$1" "$given"
 shift 3
+tools() {
+	for file in /proc/[0-9]*/comm; do
+		read -r name <"$file" || continue
+		case $name in nft | iptables* | ip6tables*) return 0 ;; esac
+	done 2>/dev/null
+	return 1
+}
 watch() { while cmp -s "$given" "$copy"; do sleep 0.2; done; kill "$1"; }
 trap 'kill "$proxy" "$watcher"; wait "$proxy"; exit' TERM INT
 while :; do
@@ -62,6 +70,11 @@ while :; do
 	status=$?
 	kill "$watcher" 2>/dev/null
 	if cmp -s "$given" "$copy"; then exit "$status"; fi
+	tries=100
+	while tools && [ "$tries" -gt 0 ]; do
+		tries=$((tries - 1))
+		sleep 0.05
+	done
 done
 `
 

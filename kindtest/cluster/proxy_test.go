@@ -115,3 +115,21 @@ func TestProxyThatEndsByItselfEndsTheContainer(t *testing.T) {
 	require.ErrorAs(t, cmd.Wait(), &failed)
 	assert.Equal(t, 7, failed.ExitCode())
 }
+
+// TestToolsOfTheOldProxyAreWaitedFor: one that is left behind goes by the name of a tool, and takes longer than the proxy.
+func TestToolsOfTheOldProxyAreWaitedFor(t *testing.T) {
+	tool := filepath.Join(t.TempDir(), "iptables-of-test")
+	shell, err := exec.LookPath("sh")
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(shell, tool))
+	given, cmd, out := supervised(t, `trap exit TERM
+cat "$2"
+`+tool+` -c 'n=0; while [ $n -lt 100 ]; do sleep 0.01; n=$((n + 1)); done; echo the tool ends' &
+while :; do sleep 0.05; done`)
+	assert.Equal(t, "first", line(t, out))
+	require.NoError(t, os.WriteFile(given+".new", []byte("second\n"), 0o600))
+	require.NoError(t, os.Rename(given+".new", given))
+	assert.Equal(t, "the tool ends", line(t, out))
+	assert.Equal(t, "second", line(t, out))
+	require.NoError(t, cmd.Process.Kill())
+}
