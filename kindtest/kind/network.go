@@ -130,7 +130,7 @@ func (l *links) leadNowhere(ctx context.Context, addresses []netip.Addr, via str
 	outside := l.backend.facts.Outside.Name
 	for _, a := range addresses {
 		before, known := l.nobody[a]
-		if known && before == via {
+		if known && before == via || !l.backend.facts.has(a.Is6()) { // of a family that the cluster has not nobody calls it
 			continue
 		}
 		l.nobody[a] = via

@@ -352,3 +352,21 @@ func TestListsAreForgottenButForWhatWasThere(t *testing.T) {
 	assert.Contains(t, script[0], "'{ 10.244.1.10 }'")
 	assert.NotContains(t, script[0], "10.244.1.2 ")
 }
+
+// TestNothingLeadsToAFamilyThatTheClusterHasNot: a service may have an address of it all the same.
+func TestNothingLeadsToAFamilyThatTheClusterHasNot(t *testing.T) {
+	b, s := scripted(t)
+	six := func(addresses []netip.Addr) []netip.Addr {
+		return slices.DeleteFunc(slices.Clone(addresses), func(a netip.Addr) bool { return !a.Is6() })
+	}
+	for i := range b.facts.Nodes {
+		b.facts.Nodes[i].Addresses = six(b.facts.Nodes[i].Addresses)
+	}
+	b.facts.Outside.Addresses = six(b.facts.Outside.Addresses)
+	s.forgetLog()
+	l := newLinks(b)
+	require.NoError(t, l.leadNowhere(t.Context(), []netip.Addr{netip.MustParseAddr("198.51.100.1")}, b.facts.Nodes[0].Name))
+	assert.Empty(t, s.asked(""))
+	require.NoError(t, l.leadNowhere(t.Context(), []netip.Addr{netip.MustParseAddr("2001:db8:ffff::1")}, b.facts.Nodes[0].Name))
+	assert.NotEmpty(t, s.asked(""))
+}
