@@ -67,7 +67,7 @@ func (a *argumentReader) place() (column int, word string) {
 	return a.columns[i], string(a.words[i])
 }
 
-// noArgument is the error of an option that lacks its argument.
-func noArgument(option string) error {
-	return badParameter("option \"%s\" requires an argument", option)
+// noArgument is the error of the option that was read last, as it was typed, and that lacks its argument.
+func (a *argumentReader) noArgument() error {
+	return badParameter("option \"%s\" requires an argument", a.last())
 }

@@ -32,7 +32,7 @@ func (p *commandParser) setCommand(letter byte) error {
 func (p *commandParser) commandWithChain(letter byte, attached []byte) error {
 	chain, ok := p.args.argument(attached)
 	if !ok {
-		return noArgument("-" + string(letter))
+		return p.args.noArgument()
 	}
 	if err := p.setCommand(letter); err != nil {
 		return err

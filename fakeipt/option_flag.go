@@ -32,7 +32,7 @@ func (p *commandParser) flagOption(letter byte, attached []byte) error {
 		return p.waitOption(letter, attached)
 	case 'M':
 		if _, ok := p.args.argument(attached); !ok {
-			return noArgument("-M")
+			return p.args.noArgument()
 		}
 	case '4', '6':
 		return p.familyOption(letter)
@@ -48,7 +48,7 @@ func (f *farewell) Error() string { return "the tool prints its version or its h
 func (p *commandParser) tableOption(attached []byte) error {
 	name, ok := p.args.argument(attached)
 	if !ok {
-		return noArgument("-t")
+		return p.args.noArgument()
 	}
 	if p.inv {
 		return badParameter("unexpected ! flag before --table")

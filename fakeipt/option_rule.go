@@ -17,7 +17,7 @@ func (p *commandParser) ruleOption(letter byte, attached, word []byte) error {
 	}
 	arg, ok := p.args.argument(attached)
 	if !ok {
-		return noArgument(string(word))
+		return p.args.noArgument()
 	}
 	if attached != nil && strings.IndexByte("sdpjio", letter) >= 0 {
 		// The tool reads the whole word here, or the one before if it has gone back.
@@ -69,7 +69,7 @@ func (p *commandParser) fragmentOption() error {
 func (p *commandParser) countersOption(attached []byte) error {
 	packets, ok := p.args.argument(attached)
 	if !ok {
-		return noArgument("-c")
+		return p.args.noArgument()
 	}
 	if err := p.once('c', false); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (p *commandParser) jumpOption(letter byte, arg []byte) error {
 func (p *commandParser) matchOption(attached []byte) error {
 	name, ok := p.args.argument(attached)
 	if !ok {
-		return noArgument("-m")
+		return p.args.noArgument()
 	}
 	switch {
 	case p.inv:

@@ -121,10 +121,9 @@ func (x *ruleExtensions) give(l *loadedExtension, id int, value []byte, invert b
 		return unknownOption(x.args.last())
 	}
 	if !spec.flag {
-		word := x.args.last()
 		var ok bool
 		if call.arg, ok = x.args.argument(value); !ok {
-			return noArgument(string(word))
+			return x.args.noArgument()
 		}
 	}
 	if err := l.ext.before(id, invert, l.seen); err != nil {
