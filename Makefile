@@ -147,3 +147,4 @@ verify: ## check that go.mod is tidy, the code formatted and generated files are
 	$(GO) vet ./...
 	$(GO) run ./cmd/chainwalk schema | diff docs/scenario.schema.json - || { echo "docs/scenario.schema.json is stale: go run ./cmd/chainwalk schema > docs/scenario.schema.json"; exit 1; }
 	$(GO) test -run TestSpecificationIsFresh ./scenarios/oracle
+	$(GO) test -run TestExtensionsAreFresh ./packetsim

@@ -1,11 +1,15 @@
 package packetsim
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
+
+// errNoWalk says that a match or target is not evaluated.
+var errNoWalk = errors.New("not supported")
 
 // ruleMatches says whether every condition of the rule holds, in the kernel's order: the rule's own first, then its matches.
 func (w *walk) ruleMatches(s *skb, r *fakeipt.Rule) bool {
@@ -81,7 +85,7 @@ func (w *walk) matches(s *skb, m fakeipt.Match) bool {
 	case *fakeipt.MatchSocket:
 		return w.matchSocket(s, m)
 	}
-	w.fail(fmt.Errorf("not supported: match %s", m.Name()))
+	w.fail(fmt.Errorf("%w: match %s", errNoWalk, m.Name()))
 	return false
 }
 

@@ -47,6 +47,6 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 		w.outcome.SourceTranslated = true
 		return w.masquerade(s, t)
 	}
-	w.fail(fmt.Errorf("not supported: target %s", t.Name()))
+	w.fail(fmt.Errorf("%w: target %s", errNoWalk, t.Name()))
 	return stopped
 }

@@ -1,0 +1,210 @@
+package packetsim
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write docs/extensions.md")
+
+const extensionsPath = "../docs/extensions.md"
+
+// TestExtensionsAreFresh compares docs/extensions.md with what the tools and the walk know of each extension.
+func TestExtensionsAreFresh(t *testing.T) {
+	text := extensionsDocument(t)
+	if *update {
+		require.NoError(t, os.WriteFile(extensionsPath, []byte(text), 0o644))
+	}
+	written, err := os.ReadFile(extensionsPath)
+	require.NoError(t, err)
+	assert.Equal(t, text, string(written), "stale: go test ./packetsim -run TestExtensionsAreFresh -update")
+}
+
+// TestExtensionsSayWhatTheyNeed: who writes the walk of an extension says what it needs.
+func TestExtensionsSayWhatTheyNeed(t *testing.T) {
+	for _, x := range allShipped() {
+		walked := x.walked(t)
+		assert.Equal(t, walked, x.needs != "", "%s: there is a walk: %v; what it needs: %q", x.name, walked, x.needs)
+	}
+}
+
+// shippedKind is a shipped extension with what it is.
+type shippedKind struct {
+	*shippedExtension
+	option string // the one that names it
+}
+
+func allShipped() []shippedKind {
+	var all []shippedKind
+	for i := range shippedMatches {
+		all = append(all, shippedKind{&shippedMatches[i], "-m"})
+	}
+	for i := range shippedTargets {
+		all = append(all, shippedKind{&shippedTargets[i], "-j"})
+	}
+	return all
+}
+
+func (x shippedKind) families() []fakeipt.Family {
+	if x.family != 0 {
+		return []fakeipt.Family{x.family}
+	}
+	return []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6}
+}
+
+// sampleWords are what the words of samples that begin with @ stand for.
+var sampleWords = map[fakeipt.Family]*strings.Replacer{
+	fakeipt.IPv4: strings.NewReplacer("@1", "10.244.0.11", "@2", "10.244.0.12", "@ones", "255.255.255.255", "@any", "0.0.0.0",
+		"@net", "10.9.0.0/16", "@family", "4", "@bits", "32", "@unreachable", "icmp-port-unreachable"),
+	fakeipt.IPv6: strings.NewReplacer("@1", "fd00:2::11", "@2", "fd00:2::12", "@ones", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+		"@any", "::", "@net", "fd00:9::/32", "@family", "6", "@bits", "128", "@unreachable", "icmp6-port-unreachable"),
+}
+
+// dump is iptables-save text with the sample alone.
+func (x shippedKind) dump(f fakeipt.Family) string {
+	table, chain, _ := strings.Cut(x.place, " ")
+	rules := "-A " + chain + " " + strings.ReplaceAll(sampleWords[f].Replace(x.sample), ";", "\n-A "+chain+" ")
+	return fmt.Sprintf("*%s\n%s\nCOMMIT\n", table, rules)
+}
+
+// sampleObjects make the sets that samples name.
+var sampleObjects = []string{"ipset create listed4 hash:ip", "ipset create listed6 hash:ip family inet6"}
+
+// sampleKernel has the objects that samples name.
+func sampleKernel(t *testing.T) *fakeipt.Kernel {
+	k := fakeipt.New(fakeipt.Options{})
+	require.NoError(t, k.NFAcct().Add("counted"))
+	for _, command := range sampleObjects {
+		require.Zero(t, k.Run(strings.Fields(command), nil, &bytes.Buffer{}, &bytes.Buffer{}), command)
+	}
+	return k
+}
+
+// spelled says whether the tools of a family know the extension.
+func (x shippedKind) spelled(t *testing.T, f fakeipt.Family) bool {
+	tool := map[fakeipt.Family]string{fakeipt.IPv4: "iptables", fakeipt.IPv6: "ip6tables"}[f]
+	var stderr bytes.Buffer
+	sampleKernel(t).Run([]string{tool, "-A", "FORWARD", x.option, x.name}, nil, &bytes.Buffer{}, &stderr)
+	return !strings.Contains(stderr.String(), "Couldn't load")
+}
+
+// walked says whether a packet that comes to the extension goes on, or lacks something: in every family that has it.
+func (x shippedKind) walked(t *testing.T) bool {
+	for _, f := range x.families() {
+		k := sampleKernel(t)
+		tool := map[fakeipt.Family]string{fakeipt.IPv4: "iptables-restore", fakeipt.IPv6: "ip6tables-restore"}[f]
+		if k.Run([]string{tool}, strings.NewReader(x.dump(f)), &bytes.Buffer{}, &bytes.Buffer{}) != 0 {
+			return false
+		}
+		h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Netfilter: k,
+			Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"}})
+		require.NoError(t, err)
+		x.bare(t, k.Ruleset(f))
+		outcomes, err := h.Walk(x.packet(t, f))
+		if errors.Is(err, errNoWalk) {
+			return false
+		}
+		if err == nil && outcomes[0].Verdict == Accept {
+			assert.Contains(t, way(outcomes[0]), strings.ReplaceAll(x.place, " ", ":"), "%s: the packet does not come to the rule", x.name)
+		}
+	}
+	return true
+}
+
+func (x shippedKind) chain() string {
+	_, chain, _ := strings.Cut(x.place, " ")
+	return chain
+}
+
+// bare makes the rule of the sample one that every packet comes to: the extension is all that is left of it.
+func (x shippedKind) bare(t *testing.T, rs *fakeipt.Ruleset) {
+	table, _, _ := strings.Cut(x.place, " ")
+	chain := rs.Table(table).Chain(x.chain())
+	chain.Rules = chain.Rules[strings.Count(x.sample, ";"):]
+	require.Len(t, chain.Rules, 1, x.name)
+	r := chain.Rules[0]
+	kept := r.Matches[:0]
+	for _, m := range r.Matches {
+		if x.option == "-m" && m.Name() == x.name {
+			kept = append(kept, m)
+		}
+	}
+	*r = fakeipt.Rule{Matches: kept, Target: r.Target, Counters: r.Counters}
+	if x.option == "-j" {
+		require.Equal(t, x.name, r.Target.Name())
+	} else {
+		require.Len(t, r.Matches, 1, x.name)
+	}
+}
+
+// packet is one that comes to the chain of the sample.
+func (x shippedKind) packet(t *testing.T, f fakeipt.Family) Input {
+	packet := map[string]string{
+		"PREROUTING": "tcp @1:1000 > @2:80 in veth1", "FORWARD": "tcp @1:1000 > @2:80 in veth1",
+		"POSTROUTING": "tcp @1:1000 > @2:80 in veth1",
+		"INPUT":       "tcp @1:1000 > @self:80 in veth1", "OUTPUT": "tcp @self:1000 > @2:80 local",
+	}[x.chain()]
+	self := map[fakeipt.Family]string{fakeipt.IPv4: "192.168.0.3", fakeipt.IPv6: "fd00:1::3"}[f]
+	packet = strings.ReplaceAll(packet, "@self", self)
+	if f == fakeipt.IPv6 {
+		for _, address := range []string{"@1", "@2", self} {
+			packet = strings.ReplaceAll(packet, address+":", "["+address+"]:")
+		}
+	}
+	return parse(t, sampleWords[f].Replace(packet))
+}
+
+// yes is a word for it, or else a dash.
+func yes(is bool) string {
+	if is {
+		return "yes"
+	}
+	return "-"
+}
+
+func extensionsDocument(t *testing.T) string {
+	var out strings.Builder
+	out.WriteString(`# Extensions
+
+The matches and targets that version 1.8.9 of the tools ships, and what of them is there. This page is generated from the
+tools of ` + "`fakeipt`" + ` and the walk of ` + "`packetsim`" + ` themselves: ` + "`go test ./packetsim -run TestExtensionsAreFresh -update`" + `.
+
+- **text**: rules with it are parsed, checked, saved and listed as the real tools do, in both dialects.
+- **walk**: packets that meet it are judged. Where there is no walk, a packet that meets such a rule ends in an error that names it.
+- **needs**: what the walk asks for. A packet that lacks it ends in an error that names the field, if it meets such a rule.
+
+The verdicts (ACCEPT, DROP, RETURN, QUEUE) and jumps are not listed; they are there, with their walk. Whoever
+adds an extension ([add-a-match.md](add-a-match.md)) says in ` + "`packetsim/extensions_test.go`" + ` what it needs.
+`)
+	for _, kind := range []struct{ title, option string }{{"Matches", "-m"}, {"Targets", "-j"}} {
+		fmt.Fprintf(&out, "\n## %s\n\n| name | family | text | walk | needs |\n|---|---|---|---|---|\n", kind.title)
+		for _, x := range allShipped() {
+			if x.option == kind.option {
+				fmt.Fprintf(&out, "| %s | %s | %s | %s | %s |\n", x.name, x.familyWords(), yes(x.spelledEverywhere(t)), yes(x.walked(t)), x.needs)
+			}
+		}
+	}
+	return out.String()
+}
+
+func (x shippedKind) spelledEverywhere(t *testing.T) bool {
+	for _, f := range x.families() {
+		if !x.spelled(t, f) {
+			return false
+		}
+	}
+	return true
+}
+
+func (x shippedKind) familyWords() string {
+	return map[fakeipt.Family]string{0: "both", fakeipt.IPv4: "IPv4", fakeipt.IPv6: "IPv6"}[x.family]
+}

@@ -1,0 +1,130 @@
+package packetsim
+
+import "github.com/chainwalk/chainwalk/fakeipt"
+
+// shippedExtension is a match or a target that version 1.8.9 of the tools ships.
+type shippedExtension struct {
+	name   string
+	family fakeipt.Family // 0 for both
+	// place is the table and the chain of the sample.
+	place string
+	// sample is a rule with the extension, as iptables-save prints it behind "-A CHAIN". A rule that it needs stands before it and a ";".
+	sample string
+	// needs is what the walk asks for beyond the rule, and is empty as long as there is no walk.
+	needs string
+}
+
+// onlyHeader is what most extensions need: addresses, protocol, ports, and what else every packet has.
+const onlyHeader = "the packet's header"
+
+// shippedMatches are the matches, by name.
+var shippedMatches = []shippedExtension{
+	{"addrtype", 0, "filter FORWARD", "-m addrtype --dst-type LOCAL", "addresses and routes of the host"},
+	{"ah", 0, "filter FORWARD", "-p ah -m ah --ahspi 5", ""},
+	{"bpf", 0, "filter FORWARD", `-m bpf --bytecode "1,6 0 0 1"`, ""},
+	{"cgroup", 0, "filter OUTPUT", "-m cgroup --cgroup 5", ""},
+	{"cluster", 0, "mangle PREROUTING",
+		"-m cluster --cluster-local-nodemask 0x00000001 --cluster-total-nodes 2 --cluster-hash-seed 0x00000001", ""},
+	{"comment", 0, "filter FORWARD", `-m comment --comment "a word"`, "nothing"},
+	{"connbytes", 0, "filter FORWARD", "-m connbytes --connbytes 5 --connbytes-mode packets --connbytes-dir both", ""},
+	{"connlabel", 0, "filter FORWARD", `-m connlabel --label "5"`, ""},
+	{"connlimit", 0, "filter FORWARD", "-m connlimit --connlimit-upto 5 --connlimit-mask 32 --connlimit-saddr", ""},
+	{"connmark", 0, "filter FORWARD", "-m connmark --mark 0x1", "the connection"},
+	{"conntrack", 0, "filter FORWARD", "-m conntrack --ctstate NEW", "the connection"},
+	{"cpu", 0, "filter FORWARD", "-m cpu --cpu 0", ""},
+	{"dccp", 0, "filter FORWARD", "-p dccp -m dccp --dport 5", ""},
+	{"devgroup", 0, "filter FORWARD", "-m devgroup --src-group 0x5", ""},
+	{"dscp", 0, "filter FORWARD", "-m dscp --dscp 0x05", ""},
+	{"dst", fakeipt.IPv6, "filter FORWARD", "-m dst --dst-len 5", ""},
+	{"ecn", 0, "filter FORWARD", "-p tcp -m ecn --ecn-tcp-ece", ""},
+	{"esp", 0, "filter FORWARD", "-p esp -m esp --espspi 5", ""},
+	{"eui64", fakeipt.IPv6, "filter FORWARD", "-m eui64", ""},
+	{"frag", fakeipt.IPv6, "filter FORWARD", "-m frag --fragid 5 --fragmore", ""},
+	{"hashlimit", 0, "filter FORWARD",
+		"-m hashlimit --hashlimit-upto 5/min --hashlimit-burst 5 --hashlimit-mode srcip --hashlimit-name h", "the host's clock"},
+	{"hbh", fakeipt.IPv6, "filter FORWARD", "-m hbh --hbh-len 5", ""},
+	{"helper", 0, "filter FORWARD", "-m helper --helper ftp", ""},
+	{"hl", fakeipt.IPv6, "filter FORWARD", "-m hl --hl-eq 5", ""},
+	{"icmp", fakeipt.IPv4, "filter FORWARD", "-p icmp -m icmp --icmp-type 8", onlyHeader},
+	{"icmp6", fakeipt.IPv6, "filter FORWARD", "-p ipv6-icmp -m icmp6 --icmpv6-type 128", onlyHeader},
+	{"ipcomp", 0, "filter FORWARD", "-p ipcomp -m ipcomp --ipcompspi 5", ""},
+	{"iprange", 0, "filter FORWARD", "-m iprange --src-range @1-@2", onlyHeader},
+	{"ipv6header", fakeipt.IPv6, "filter FORWARD", "-m ipv6header --header ipv6-frag --soft", ""},
+	{"ipvs", 0, "filter FORWARD", "-m ipvs --ipvs", ""},
+	{"length", 0, "filter FORWARD", "-m length --length 40", "the packet's length"},
+	{"limit", 0, "filter FORWARD", "-m limit --limit 5/sec", "the host's clock"},
+	{"mac", 0, "filter FORWARD", "-m mac --mac-source 02:00:00:00:00:01", "the link-layer address that the packet came from"},
+	{"mark", 0, "filter FORWARD", "-m mark --mark 0x1", "the packet's mark"},
+	{"mh", fakeipt.IPv6, "filter FORWARD", "-p mobility-header -m mh --mh-type 5", ""},
+	{"multiport", 0, "filter FORWARD", "-p tcp -m multiport --dports 80,443", onlyHeader},
+	{"nfacct", 0, "filter FORWARD", "-m nfacct --nfacct-name  counted", "the accounting object"},
+	{"osf", fakeipt.IPv4, "filter FORWARD", "-p tcp -m osf --genre Linux", ""},
+	{"owner", 0, "filter OUTPUT", "-m owner --uid-owner 0", "the packet's socket and its owner"},
+	{"physdev", 0, "filter FORWARD", "-m physdev --physdev-is-bridged", "ports of bridges that the packet passed"},
+	{"pkttype", 0, "filter FORWARD", "-m pkttype --pkt-type broadcast", "the kind of link-layer address that the packet came to"},
+	{"policy", 0, "filter FORWARD", "-m policy --dir in --pol none", ""},
+	{"quota", 0, "filter FORWARD", "-m quota --quota 5000", ""},
+	{"rateest", 0, "filter FORWARD", "-j RATEEST --rateest-name counted --rateest-interval 250.0ms --rateest-ewmalog 500.0ms;" +
+		"-m rateest --rateest counted --rateest-gt --rateest-bps 1000bit", ""},
+	{"realm", fakeipt.IPv4, "filter FORWARD", "-m realm --realm 0x5", ""},
+	{"recent", 0, "filter FORWARD", "-m recent --set --name l --mask @ones --rsource", "the list, which the host keeps, and its clock"},
+	{"rpfilter", 0, "raw PREROUTING", "-m rpfilter", "routes of the host"},
+	{"rt", fakeipt.IPv6, "filter FORWARD", "-m rt --rt-type 0", ""},
+	{"sctp", 0, "filter FORWARD", "-p sctp -m sctp --dport 5", "the packet's chunks, where the rule asks for them"},
+	{"set", 0, "filter FORWARD", "-m set --match-set listed@family src", "the set"},
+	{"socket", 0, "mangle PREROUTING", "-m socket", "the packet's socket"},
+	{"srh", fakeipt.IPv6, "filter FORWARD", "-m srh --srh-segs-left-eq 1", ""},
+	{"state", 0, "filter FORWARD", "-m state --state NEW", "the connection"},
+	{"statistic", 0, "filter FORWARD", "-m statistic --mode random --probability 0.50000000000", "a draw, or the count of the rule"},
+	{"string", 0, "filter FORWARD", `-m string --string "word" --algo bm`, ""},
+	{"tcp", 0, "filter FORWARD", "-p tcp -m tcp --dport 80", onlyHeader},
+	{"tcpmss", 0, "filter FORWARD", "-p tcp -m tcp --tcp-flags SYN,RST SYN -m tcpmss --mss 500", ""},
+	{"time", 0, "filter FORWARD", "-m time --timestart 08:00:00 --timestop 17:00:00 --datestop 2038-01-19T03:14:07", ""},
+	{"tos", 0, "filter FORWARD", "-m tos --tos 0x10/0x3f", ""},
+	{"ttl", fakeipt.IPv4, "filter FORWARD", "-m ttl --ttl-eq 5", ""},
+	{"u32", 0, "filter FORWARD", `-m u32 --u32 "0x0=0x0"`, ""},
+	{"udp", 0, "filter FORWARD", "-p udp -m udp --dport 53", onlyHeader},
+}
+
+// shippedTargets are the targets, by name.
+var shippedTargets = []shippedExtension{
+	{"AUDIT", 0, "filter FORWARD", "-j AUDIT --type drop", ""},
+	{"CHECKSUM", 0, "mangle FORWARD", "-p udp -j CHECKSUM --checksum-fill", "nothing"},
+	{"CLASSIFY", 0, "mangle FORWARD", "-j CLASSIFY --set-class 0001:0002", ""},
+	{"CLUSTERIP", fakeipt.IPv4, "filter INPUT", "-d 192.168.0.99/32 -i eth0 -j CLUSTERIP --new --hashmode sourceip " +
+		"--clustermac 01:00:5E:00:00:01 --total-nodes 2 --local-node 1 --hash-init 1", ""},
+	{"CONNMARK", 0, "mangle FORWARD", "-j CONNMARK --set-xmark 0x1/0xffffffff", "the connection"},
+	{"CONNSECMARK", 0, "mangle FORWARD", "-j CONNSECMARK --save", ""},
+	{"CT", 0, "raw PREROUTING", "-j CT --zone 5", "nothing"},
+	{"DNAT", 0, "nat PREROUTING", "-p tcp -j DNAT --to-destination @2", "the connection"},
+	{"DNPT", fakeipt.IPv6, "mangle PREROUTING", "-j DNPT --src-pfx fd00:1::/64 --dst-pfx fd00:2::/64", ""},
+	{"DSCP", 0, "mangle FORWARD", "-j DSCP --set-dscp 0x05", ""},
+	{"ECN", fakeipt.IPv4, "mangle FORWARD", "-p tcp -j ECN --ecn-tcp-remove", ""},
+	{"HL", fakeipt.IPv6, "mangle FORWARD", "-j HL --hl-set 5", ""},
+	{"HMARK", 0, "mangle FORWARD", "-j HMARK --hmark-src-prefix @bits --hmark-rnd 0x00000001 --hmark-mod 2 --hmark-offset 1", ""},
+	{"IDLETIMER", 0, "filter FORWARD", "-j IDLETIMER --timeout 5 --label idle", ""},
+	{"LED", 0, "filter FORWARD", `-j LED --led-trigger-id "lamp"`, ""},
+	{"LOG", 0, "filter FORWARD", "-j LOG", "nothing"},
+	{"MARK", 0, "mangle FORWARD", "-j MARK --set-xmark 0x1/0xffffffff", "the packet's mark"},
+	{"MASQUERADE", 0, "nat POSTROUTING", "-j MASQUERADE", "the connection, addresses and routes of the host"},
+	{"NETMAP", 0, "nat PREROUTING", "-j NETMAP --to @net", "the connection"},
+	{"NFLOG", 0, "filter FORWARD", "-j NFLOG --nflog-group 5", "nothing"},
+	{"NFQUEUE", 0, "filter FORWARD", "-j NFQUEUE --queue-num 5", "nothing: no program listens"},
+	{"NOTRACK", 0, "raw PREROUTING", "-j NOTRACK", "nothing"},
+	{"RATEEST", 0, "filter FORWARD", "-j RATEEST --rateest-name counted --rateest-interval 250.0ms --rateest-ewmalog 500.0ms", ""},
+	{"REDIRECT", 0, "nat PREROUTING", "-p tcp -j REDIRECT --to-ports 80", "the connection, addresses of the host"},
+	{"REJECT", 0, "filter FORWARD", "-j REJECT --reject-with @unreachable", "routes of the host"},
+	{"SECMARK", 0, "mangle FORWARD", "-j SECMARK --selctx system_u:object_r:any_t", ""},
+	{"SET", 0, "mangle FORWARD", "-j SET --add-set listed@family src", "the set"},
+	{"SNAT", 0, "nat POSTROUTING", "-j SNAT --to-source @1", "the connection"},
+	{"SNPT", fakeipt.IPv6, "mangle POSTROUTING", "-j SNPT --src-pfx fd00:1::/64 --dst-pfx fd00:2::/64", ""},
+	{"SYNPROXY", 0, "filter FORWARD", "-p tcp -m tcp --tcp-flags FIN,SYN,RST,ACK SYN -j SYNPROXY --mss 500", ""},
+	{"TCPMSS", 0, "mangle FORWARD", "-p tcp -m tcp --tcp-flags SYN,RST SYN -j TCPMSS --set-mss 500", "the packet's length"},
+	{"TCPOPTSTRIP", 0, "mangle FORWARD", "-p tcp -j TCPOPTSTRIP --strip-options 8", ""},
+	{"TEE", 0, "mangle FORWARD", "-j TEE --gateway @2", ""},
+	{"TOS", 0, "mangle FORWARD", "-j TOS --set-tos 0x10/0x3f", ""},
+	{"TPROXY", 0, "mangle PREROUTING", "-p tcp -j TPROXY --on-port 80 --on-ip @any --tproxy-mark 0x0/0x0", "sockets of the host"},
+	{"TRACE", 0, "raw PREROUTING", "-j TRACE", "nothing"},
+	{"TTL", fakeipt.IPv4, "mangle FORWARD", "-j TTL --ttl-set 5", ""},
+	{"ULOG", fakeipt.IPv4, "filter FORWARD", "-j ULOG --ulog-nlgroup 1", ""},
+}
