@@ -129,7 +129,7 @@ func (p *commandParser) option(word []byte) error {
 	if !hasValue {
 		value = nil
 	}
-	if letter, ok := longOptions[string(name)]; ok && !p.lacks(letter) {
+	if letter, ok := longOptions[string(name)]; ok && !p.lacks(letter) && !p.extensions.takes(name) {
 		return p.long(letter, value, word)
 	}
 	if err, ok := p.extensionOption(name, value); ok {

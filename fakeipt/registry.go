@@ -6,7 +6,10 @@ var matchExtensions = map[string]*extension{
 	"comment":   commentExtension,
 	"connmark":  connmarkMatchExtension,
 	"conntrack": conntrackExtension,
+	"dscp":      dscpExtension,
+	"ecn":       ecnExtension,
 	"hashlimit": hashlimitExtension,
+	"hl":        hlExtension,
 	"icmp":      icmpExtension,
 	"icmp6":     icmp6Extension,
 	"iprange":   iprangeExtension,
@@ -19,6 +22,7 @@ var matchExtensions = map[string]*extension{
 	"owner":     ownerExtension,
 	"physdev":   physdevExtension,
 	"pkttype":   pkttypeExtension,
+	"policy":    policyExtension,
 	"recent":    recentExtension,
 	"rpfilter":  rpfilterExtension,
 	"sctp":      sctpExtension,
@@ -27,29 +31,38 @@ var matchExtensions = map[string]*extension{
 	"state":     stateExtension,
 	"statistic": statisticExtension,
 	"tcp":       tcpExtension,
+	"tcpmss":    tcpmssMatchExtension,
+	"tos":       tosExtension,
+	"ttl":       ttlExtension,
 	"udp":       udpExtension,
 }
 
 // targetExtensions are the targets of -j, by name. The verdicts and chains are not among them.
 var targetExtensions = map[string]*extension{
-	"CHECKSUM":   checksumExtension,
-	"CONNMARK":   connmarkExtension,
-	"CT":         ctExtension,
-	"DNAT":       dnatExtension,
-	"LOG":        logExtension,
-	"MARK":       markTargetExtension,
-	"MASQUERADE": masqueradeExtension,
-	"NETMAP":     netmapExtension,
-	"NFLOG":      nflogExtension,
-	"NFQUEUE":    nfqueueExtension,
-	"NOTRACK":    notrackExtension,
-	"REDIRECT":   redirectExtension,
-	"REJECT":     rejectExtension,
-	"SET":        setTargetExtension,
-	"SNAT":       snatExtension,
-	"TCPMSS":     tcpmssExtension,
-	"TPROXY":     tproxyExtension,
-	"TRACE":      traceExtension,
+	"CHECKSUM":    checksumExtension,
+	"CONNMARK":    connmarkExtension,
+	"CT":          ctExtension,
+	"DNAT":        dnatExtension,
+	"DSCP":        dscpTargetExtension,
+	"ECN":         ecnTargetExtension,
+	"HL":          hlTargetExtension,
+	"LOG":         logExtension,
+	"MARK":        markTargetExtension,
+	"MASQUERADE":  masqueradeExtension,
+	"NETMAP":      netmapExtension,
+	"NFLOG":       nflogExtension,
+	"NFQUEUE":     nfqueueExtension,
+	"NOTRACK":     notrackExtension,
+	"REDIRECT":    redirectExtension,
+	"REJECT":      rejectExtension,
+	"SET":         setTargetExtension,
+	"SNAT":        snatExtension,
+	"TCPMSS":      tcpmssExtension,
+	"TCPOPTSTRIP": tcpoptstripExtension,
+	"TOS":         tosTargetExtension,
+	"TPROXY":      tproxyExtension,
+	"TRACE":       traceExtension,
+	"TTL":         ttlTargetExtension,
 }
 
 // standardTarget is the extension that stands for the verdicts and chains.
@@ -58,9 +71,8 @@ const standardTarget = "standard"
 // otherTargets are the further targets that version 1.8.9 has, with the family that they are in, 0 for both. No rule can have them here,
 // but no new chain can have their names either.
 var otherTargets = map[string]Family{
-	"AUDIT": 0, "CLASSIFY": 0, "CLUSTERIP": IPv4, "CONNSECMARK": 0, "DNPT": IPv6, "DSCP": 0, "ECN": IPv4,
-	"HL": IPv6, "HMARK": 0, "IDLETIMER": 0, "LED": 0, "RATEEST": 0, "SECMARK": 0, "SNPT": IPv6, "SYNPROXY": 0,
-	"TCPOPTSTRIP": 0, "TEE": 0, "TOS": 0, "TTL": IPv4, "ULOG": IPv4, standardTarget: 0,
+	"AUDIT": 0, "CLASSIFY": 0, "CLUSTERIP": IPv4, "CONNSECMARK": 0, "DNPT": IPv6, "HMARK": 0, "IDLETIMER": 0, "LED": 0,
+	"RATEEST": 0, "SECMARK": 0, "SNPT": IPv6, "SYNPROXY": 0, "TEE": 0, "ULOG": IPv4, standardTarget: 0,
 }
 
 // targetsGone are those among them that kernels no longer have, which the tools say when they meet the name.
@@ -68,7 +80,7 @@ var targetsGone = map[string]bool{"CLUSTERIP": true, "ULOG": true}
 
 // isTarget says whether the tools have a target of that name.
 func (p *commandParser) isTarget(name string) bool {
-	if targetExtensions[name] != nil {
+	if findTarget([]byte(name), p.family) != nil {
 		return true
 	}
 	family, ok := otherTargets[name]
@@ -84,8 +96,16 @@ func findMatch(name []byte, f Family) *extension {
 	case "icmpv6", "ipv6-icmp":
 		name = []byte("icmp6")
 	}
-	if e := matchExtensions[string(name)]; e != nil && (e.onlyIn == 0 || e.onlyIn == f) {
-		return e
+	return matchExtensions[string(name)].in(f)
+}
+
+// findTarget returns the target of that name for the family, nil if there is none.
+func findTarget(name []byte, f Family) *extension { return targetExtensions[string(name)].in(f) }
+
+// in is the extension if the family has it, else nil.
+func (e *extension) in(f Family) *extension {
+	if e != nil && e.onlyIn != 0 && e.onlyIn != f {
+		return nil
 	}
-	return nil
+	return e
 }

@@ -49,7 +49,7 @@ func (r *restorer) rule(line []byte) error {
 
 // ignored is a rule for the other family. The legacy tools look for its target all the same.
 func (r *restorer) ignored(cmd *command) error {
-	if r.kernel.dialect == NFT || targetExtensions[string(cmd.spec.jump)] != nil {
+	if r.kernel.dialect == NFT || findTarget(cmd.spec.jump, r.parser.family) != nil {
 		return nil
 	}
 	_, err := r.x.target(&ruleSpec{jump: cmd.spec.jump, target: cmd.spec.target})

@@ -100,6 +100,12 @@ func (x *ruleExtensions) owner(name []byte) (l *loadedExtension, id int) {
 	return nil, -1
 }
 
+// takes says that an extension has an option of the same name as a standard one, which means the extension's then.
+func (x *ruleExtensions) takes(name []byte) bool {
+	l, _ := x.owner(name)
+	return l != nil
+}
+
 // abbreviated counts the options that begin so; name is the last of them.
 func (x *ruleExtensions) abbreviated(prefix string) (name string, count int) {
 	for i := range x.loaded {

@@ -16,6 +16,7 @@ const (
 	ProtoUDPLite = 136
 	ProtoESP     = 50
 	ProtoAH      = 51
+	ProtoIPComp  = 108
 	ProtoMH      = 135
 )
 
