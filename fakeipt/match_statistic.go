@@ -69,11 +69,13 @@ var statisticExtension = &extension{
 }
 
 type statisticParser struct {
-	m     MatchStatistic
-	arena arena[MatchStatistic]
+	m MatchStatistic
+	// shared is where the tool keeps both the probability and the last of a round's numbers, whichever was given last.
+	shared uint32
+	arena  arena[MatchStatistic]
 }
 
-func (p *statisticParser) begin(Family) { p.m = MatchStatistic{} }
+func (p *statisticParser) begin(Family) { p.m, p.shared = MatchStatistic{}, 0 }
 
 func (p *statisticParser) option(o *optionCall) error {
 	switch o.name {
@@ -85,6 +87,7 @@ func (p *statisticParser) option(o *optionCall) error {
 			return badParameter("statistic: bad value for option \"--%s\", or out of range (0-1).\n", o.name)
 		}
 		p.m.Probability = uint32(math.Round(f * statisticUnit))
+		p.shared = p.m.Probability
 		p.m.Invert = p.m.Invert || o.invert
 	case "every":
 		n, err := o.number(1, math.MaxUint32)
@@ -92,6 +95,7 @@ func (p *statisticParser) option(o *optionCall) error {
 			return err
 		}
 		p.m.Every = uint32(n)
+		p.shared = p.m.Every - 1
 		p.m.Invert = p.m.Invert || o.invert
 	case "packet":
 		n, err := o.number(0, math.MaxUint32)
@@ -119,9 +123,9 @@ func (p *statisticParser) finish(seen uint32) (Match, error) {
 	switch {
 	case p.m.Mode == StatisticRandom && seen&(1<<1) == 0:
 		return nil, badParameter("--probability must be specified when using random mode")
-	case p.m.Mode == StatisticNth && seen&(1<<2) == 0:
-		return nil, badParameter("--every must be specified when using nth mode")
-	case p.m.Mode == StatisticNth && p.m.Packet >= p.m.Every:
+	case p.m.Mode == StatisticNth && seen&(1<<2|1<<3) == 0:
+		return nil, badParameter("--every and --packet must be specified when using nth mode")
+	case p.m.Mode == StatisticNth && p.m.Packet > p.shared:
 		return nil, badParameter("the --packet p must be 0 <= p <= n-1")
 	}
 	return p.arena.intern(p.m), nil
