@@ -3,6 +3,8 @@
 package fakeipt
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -18,6 +20,15 @@ func TestRulesOnTheRealKernel(t *testing.T) {
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
 		runRulesFile(t, path, machines)
 	})
+}
+
+// TestOptionsAskedAboutKernel prints the numbers for the summary of the kernel tests.
+func TestOptionsAskedAboutKernel(t *testing.T) {
+	needKernel(t)
+	all, missing := len(everyOption()), optionsNotAsked(t)
+	line, err := json.Marshal(map[string]any{"options": map[string]any{"all": all, "asked": all - len(missing), "missing": missing}})
+	require.NoError(t, err)
+	fmt.Printf("\ndiffer-json %s\n", line)
 }
 
 // TestSetsOnTheRealKernel does the same with the files about sets.

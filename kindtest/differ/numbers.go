@@ -15,9 +15,17 @@ const numbersPrefix = "differ-json "
 
 // numbersLine is one such line: exactly one of its fields is set.
 type numbersLine struct {
-	Walk   *walkNumbers   `json:"walk,omitempty"`
-	Text   *textNumbers   `json:"text,omitempty"`
-	Replay *replayNumbers `json:"replay,omitempty"`
+	Walk    *walkNumbers   `json:"walk,omitempty"`
+	Text    *textNumbers   `json:"text,omitempty"`
+	Replay  *replayNumbers `json:"replay,omitempty"`
+	Options *optionNumbers `json:"options,omitempty"`
+}
+
+// optionNumbers are the options of extensions that the real tools were asked about, rule by rule.
+type optionNumbers struct {
+	All     int      `json:"all"`
+	Asked   int      `json:"asked"`
+	Missing []string `json:"missing"`
 }
 
 // walkNumbers are what a walk differential compared.

@@ -202,6 +202,14 @@ func (s *Summary) printLeftOut() {
 		}
 	}
 	fmt.Fprintf(s.Out, "matches and targets met by packets: %d of %d, over all dialects and families\n", reached, all)
+	for i := range s.numbers {
+		if o := s.numbers[i].Options; o != nil {
+			fmt.Fprintf(s.Out, "options of matches and targets in rules that the tools were asked about: %d of %d\n", o.Asked, o.All)
+			for _, name := range o.Missing {
+				fmt.Fprintf(s.Out, "not asked about: %s\n", name)
+			}
+		}
+	}
 	for _, what := range sortedKeys(counts) {
 		fmt.Fprintf(s.Out, "%d times %s\n", counts[what], what)
 	}

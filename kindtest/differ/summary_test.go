@@ -28,6 +28,7 @@ func TestSummaryAddsUp(t *testing.T) {
 		printed("TestA", `differ-json {"walk": {"dialect": "nft", "family": 6, "rulesets": 2, "rules": 7, "packets": 8, "steps": 9, `+
 			`"endedEarly": {"no socket": 1}, "leftOut": [{"piece": "match x", "reason": "no"}]}}`+"\n"),
 		printed("TestA", `differ-json {"replay": {"cases": 1, "packets": 2, "steps": 3}}`+"\n"),
+		printed("TestA", `differ-json {"options": {"all": 9, "asked": 7, "missing": ["-m mark --mark", "-j LOG --log-uid"]}}`+"\n"),
 		ended("pass", "TestA"),
 		ended("pass", "TestKernelTextCases/one"),
 		ended("pass", ""),
@@ -44,6 +45,7 @@ func TestSummaryAddsUp(t *testing.T) {
 		"in 12 s", "legacy IPv4 3 30 20 100 5 40 0", "nft IPv6 2 7 8 9 0 0 0", "recorded walk cases 1 0 2 3 0 0 0",
 		"recorded text cases 0 0 0 0 0 1 0", "together 6 37 30 112 5 41 0",
 		"2 times rulesets not compared to their end: no socket", "2 times text cases excused: help", "1 times left out: match x: no",
+		"in rules that the tools were asked about: 7 of 9 not asked about: -m mark --mark not asked about: -j LOG --log-uid",
 		"tests: 2 passed, 0 failed, 0 skipped",
 	} {
 		assert.Contains(t, strings.Join(strings.Fields(out.String()), " "), want)
