@@ -26,6 +26,7 @@ type commandParser struct {
 
 	lastChain string
 	chains    func(name []byte) string // gives a chain's name as a string
+	hidden    map[string]bool          // targets that restore input has declared chains of
 }
 
 func newCommandParser(f Family, c caller) *commandParser {
@@ -54,7 +55,7 @@ func (k *Kernel) parser(f Family, c caller) *commandParser {
 	p := (*idle)[last]
 	*idle = (*idle)[:last]
 	p.caller, p.extensions.call.caller = c, c
-	p.restore, p.chains, p.lastChain = "", nil, ""
+	p.restore, p.chains, p.lastChain, p.hidden = "", nil, "", nil
 	return p
 }
 

@@ -10,6 +10,8 @@ type execution struct {
 	room         []Match             // for the matches of rules
 	out          []byte              // what the commands print
 	warnOfLegacy func(suffix string) // of rules that a listing does not show
+	warn         func(format string, args ...any)
+	namesakes    *[]string // chains of the table that have the name of a target; nil: not looked for yet
 }
 
 // run carries one command out.

@@ -1,6 +1,9 @@
 package fakeipt
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // ruleCell is a rule together with its counters, so that both are one allocation.
 type ruleCell struct {
@@ -10,10 +13,13 @@ type ruleCell struct {
 
 // target finds what the rule does: an extension, a verdict, or a chain that must be there.
 func (x *execution) target(spec *ruleSpec) (Target, error) {
-	if spec.jump == nil || spec.target != nil {
+	if spec.jump == nil || spec.target != nil && !x.isNamesake(spec.jump) {
 		return spec.target, nil
 	}
 	s := x.edit.slotOfWord(spec.jump)
+	if spec.target != nil {
+		x.warn("Warning: using chain %s, not extension\n", s.name)
+	}
 	if s.hook != 0 && x.edit.dialect == Legacy {
 		return s.jumpTo(spec.isGoto), errJumpToBuiltin
 	}
@@ -27,6 +33,23 @@ func (x *execution) target(spec *ruleSpec) (Target, error) {
 		return nil, badParameter("goto '%s' is not a chain", spec.jump)
 	}
 	return nil, badParameter("Couldn't load target `%s':No such file or directory\n", spec.jump)
+}
+
+// isNamesake says that the legacy tools take the name of a target for the chain of that name. Only the lines of restore input that
+// declare chains can make such a chain.
+func (x *execution) isNamesake(name []byte) bool {
+	if x.edit.dialect == NFT {
+		return false
+	}
+	if x.namesakes == nil {
+		x.namesakes = &[]string{}
+		for target := range targetExtensions {
+			if x.edit.base.Chain(target) != nil {
+				*x.namesakes = append(*x.namesakes, target)
+			}
+		}
+	}
+	return len(*x.namesakes) > 0 && slices.Contains(*x.namesakes, string(name)) && x.edit.slotOfWord(name).live
 }
 
 // build makes a rule; matches and target are shared, the rule is new.

@@ -58,7 +58,7 @@ func (run *toolRun) onTable(kind *tableKind, cmd *command) int {
 	run.kernel.lock.Lock()
 	defer run.kernel.lock.Unlock()
 	run.kernel.ensure(run.family, kind)
-	x := &execution{edit: run.kernel.edit(run.family, kind, 0), warnOfLegacy: run.warnOfLegacy}
+	x := &execution{edit: run.kernel.edit(run.family, kind, 0), warnOfLegacy: run.warnOfLegacy, warn: caller{run: run}.warn}
 	err := x.run(cmd)
 	if err == nil && x.edit.changed {
 		err = run.kernel.commit(run.family, x.edit)

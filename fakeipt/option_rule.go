@@ -156,7 +156,7 @@ func (p *commandParser) jumpOption(letter byte, arg []byte) error {
 		spec.target = &TargetQueue{}
 		return nil
 	}
-	if ext := findTarget(arg, p.family); ext != nil {
+	if ext := findTarget(arg, p.family); ext != nil && !p.hidden[string(arg)] {
 		p.extensions.loadTarget(ext)
 	}
 	return nil

@@ -90,6 +90,20 @@ func (p *commandParser) isTarget(name string) bool {
 	return ok
 }
 
+// maxTargetName is the length of the longest name in targetExtensions.
+const maxTargetName = len("TCPOPTSTRIP")
+
+// hideTarget makes the name of a target the one of a chain for all input to come.
+func (p *commandParser) hideTarget(name []byte) {
+	if len(name) > maxTargetName || findTarget(name, p.family) == nil {
+		return
+	}
+	if p.hidden == nil {
+		p.hidden = map[string]bool{}
+	}
+	p.hidden[string(name)] = true
+}
+
 // findMatch returns the match of that name for the family, nil if there is none.
 func findMatch(name []byte, f Family) *extension {
 	switch string(name) {

@@ -126,7 +126,7 @@ func (r *restorer) begin(line []byte) error {
 	r.late = nil
 	edit := r.kernel.edit(r.family, kind, r.expect)
 	r.parser.chains = func(name []byte) string { return edit.slotOfWord(name).name }
-	r.x = &execution{edit: edit, warnOfLegacy: r.warnOfLegacy}
+	r.x = &execution{edit: edit, warnOfLegacy: r.warnOfLegacy, warn: r.warn}
 	if r.noflush {
 		return nil
 	}

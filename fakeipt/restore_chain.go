@@ -16,6 +16,7 @@ func (r *restorer) declare(line []byte) error {
 	}
 	policy, rest := cutWord(rest)
 	s := r.x.edit.slotOfWord(name)
+	r.parser.hideTarget(name)
 	var err error
 	if r.kernel.dialect == NFT {
 		err = r.declareNFT(s, name, policy)
