@@ -74,7 +74,7 @@ func (e *tableEdit) findRule(s *chainSlot, r *Rule) int {
 			continue
 		}
 		text = other.appendOptions(text[:0], e.family, e.dialect)
-		if bytes.Equal(text, want) && !unlikeMatches(others, matches) {
+		if bytes.Equal(text, want) && !unlikeRules(others, matches, other.Target, r.Target) {
 			return i
 		}
 	}
@@ -136,17 +136,25 @@ func (e *tableEdit) oldCounters(s *chainSlot) map[*Counters]bool {
 	return old
 }
 
-// unlike is a match that may be saved as another one is and still is another one to the tools.
+// unlike is a match or target that may be saved as another one is and still is another one to the tools.
 type unlike interface {
-	unlike(other Match) bool
+	unlike(other any) bool
 }
 
-// unlikeMatches compares what is not in the text of two rules that are saved alike.
-func unlikeMatches(a, b []Match) bool {
+// differs is for those of which the tools compare all that the kernel holds.
+func differs[T comparable](m *T, other any) bool {
+	o, ok := other.(*T)
+	return ok && *o != *m
+}
+
+// unlikeRules compares what is not in the text of two rules that are saved alike, of which these are the matches and
+// targets.
+func unlikeRules(a, b []Match, target, otherTarget Target) bool {
 	for i := range a {
 		if u, ok := a[i].(unlike); ok && u.unlike(b[i]) {
 			return true
 		}
 	}
-	return false
+	u, ok := target.(unlike)
+	return ok && u.unlike(otherTarget)
 }

@@ -24,17 +24,37 @@ func TestExtensionSpelling(t *testing.T) {
 		"limit beyond the counter": {"iptables", "-m limit --limit 1/day --limit-burst 5", "", "Numerical result out of range"},
 		"hashlimit": {"iptables", "-m hashlimit --hashlimit 5/m --hashlimit-name h",
 			"-m hashlimit --hashlimit-upto 5/min --hashlimit-burst 5 --hashlimit-name h", ""},
-		"iprange":                   {"iptables", "-m iprange --src-range 10.0.0.1", "-m iprange --src-range 10.0.0.1-10.0.0.1", ""},
-		"owner":                     {"iptables", "-m owner --uid-owner root", "-m owner --uid-owner 0", ""},
-		"pkttype":                   {"iptables", "-m pkttype --pkt-type mcast", "-m pkttype --pkt-type multicast", ""},
-		"mac in the wrong hook":     {"iptables", "-m mac --mac-source 0:1:2:3:4:5", "", "Invalid argument"},
-		"length":                    {"iptables", "-m length --length 5:", "-m length --length 5:65535", ""},
-		"socket in the wrong hook":  {"iptables", "-m socket", "", "Invalid argument"},
-		"rpfilter in filter":        {"iptables", "-m rpfilter", "", "Invalid argument"},
-		"connmark match":            {"iptables", "-m connmark --mark 1/0xf", "-m connmark --mark 0x1/0xf", ""},
-		"set that is not there":     {"iptables", "-m set --match-set gone src", "", "Set gone doesn't exist."},
-		"ct":                        {"iptables", "-t raw -j CT --zone-reply 0x5", "-j CT --zone-reply 5", ""},
-		"ct with a helper":          {"iptables", "-t raw -p tcp -j CT --helper gone", "", "No chain/target/match by that name"},
+		"iprange":                  {"iptables", "-m iprange --src-range 10.0.0.1", "-m iprange --src-range 10.0.0.1-10.0.0.1", ""},
+		"owner":                    {"iptables", "-m owner --uid-owner root", "-m owner --uid-owner 0", ""},
+		"pkttype":                  {"iptables", "-m pkttype --pkt-type mcast", "-m pkttype --pkt-type multicast", ""},
+		"mac in the wrong hook":    {"iptables", "-m mac --mac-source 0:1:2:3:4:5", "", "Invalid argument"},
+		"length":                   {"iptables", "-m length --length 5:", "-m length --length 5:65535", ""},
+		"socket in the wrong hook": {"iptables", "-m socket", "", "Invalid argument"},
+		"rpfilter in filter":       {"iptables", "-m rpfilter", "", "Invalid argument"},
+		"connmark match":           {"iptables", "-m connmark --mark 1/0xf", "-m connmark --mark 0x1/0xf", ""},
+		"set that is not there":    {"iptables", "-m set --match-set gone src", "", "Set gone doesn't exist."},
+		"ct":                       {"iptables", "-t raw -j CT --zone-reply 0x5", "-j CT --zone-reply 5", ""},
+		"ct with a helper":         {"iptables", "-t raw -p tcp -j CT --helper gone", "", "No chain/target/match by that name"},
+		"helper":                   {"iptables", "-m helper ! --helper ftp-21", "-m helper ! --helper ftp-21", ""},
+		"connlimit": {"iptables", "-m connlimit ! --connlimit-upto 3 --connlimit-mask 255.0.0.0",
+			"-m connlimit --connlimit-above 3 --connlimit-mask 8 --connlimit-saddr", ""},
+		"connbytes": {"iptables", "-m connbytes ! --connbytes 5: --connbytes-dir both --connbytes-mode avgpkt",
+			"-m connbytes ! --connbytes 5 --connbytes-mode avgpkt --connbytes-dir both", ""},
+		"connlabel": {"iptables", "-m connlabel --label 0x10 --set", `-m connlabel --label "16" --set`, ""},
+		"time": {"iptables", "-m time --timestart 9:5 --weekdays Mo,7 --datestop 2024-02-30",
+			"-m time --timestart 09:05:00 --timestop 23:59:59 --weekdays Mon,Sun --datestop 2024-03-01T00:00:00", ""},
+		"quota":                     {"iptables", "-m quota ! --quota 0x10", "-m quota ! --quota 16", ""},
+		"realm":                     {"iptables", "-m realm --realm 0/0xff", "-m realm --realm 0x0/0xff", ""},
+		"devgroup in a wrong hook":  {"iptables", "-m devgroup --src-group 1", "", "Invalid argument"},
+		"devgroup":                  {"iptables", "-m devgroup ! --dst-group 0", "-m devgroup ! --dst-group default", ""},
+		"cpu":                       {"iptables", "-m cpu --cpu 1", "-m cpu --cpu 1", ""},
+		"cgroup that is not there":  {"iptables", "-m cgroup --path system.slice", "", "Invalid argument"},
+		"classify":                  {"iptables", "-j CLASSIFY --set-class 1:fF", "-j CLASSIFY --set-class 0001:00ff", ""},
+		"tee":                       {"ip6tables", "-j TEE --gateway fd00:0::1", "-j TEE --gateway fd00::1", ""},
+		"connsecmark in filter":     {"iptables", "-j CONNSECMARK --save", "", "Invalid argument"},
+		"secmark without a module":  {"iptables", "-t mangle -j SECMARK --selctx a", "", "No chain/target/match by that name"},
+		"audit":                     {"iptables", "-j AUDIT --type DROP", "-j AUDIT --type drop", ""},
+		"synproxy in a wrong hook":  {"iptables", "-p tcp -j SYNPROXY", "", "Invalid argument"},
 		"netmap":                    {"iptables", "-t nat -j NETMAP --to 10.1.2.3/16", "-j NETMAP --to 10.1.0.0/16", ""},
 		"nflog":                     {"iptables", "-j NFLOG --nflog-group 5", "-j NFLOG --nflog-group 5", ""},
 		"nfqueue":                   {"iptables", "-j NFQUEUE --queue-balance 0:3", "-j NFQUEUE --queue-balance 0:3", ""},
@@ -109,5 +129,29 @@ func TestExtensionSpelling(t *testing.T) {
 			require.Len(t, rules, 1)
 			assert.Equal(t, "-A OUTPUT "+row.saved, rules[0].Text("OUTPUT", f, Legacy))
 		})
+	}
+}
+
+// TestLoadTakesWhatAnotherMachineHas holds that the dump of a machine loads though this one has not all that it names.
+func TestLoadTakesWhatAnotherMachineHas(t *testing.T) {
+	for _, rule := range []string{
+		"-A OUTPUT -m cgroup --path \"system.slice/docker.service\"",
+		"-A OUTPUT -p tcp -j CT --helper own",
+		"-A OUTPUT -p tcp -j CT --timeout policy",
+		"-A OUTPUT -j SECMARK --selctx system_u:object_r:httpd_packet_t:s0",
+	} {
+		table := "raw"
+		if strings.Contains(rule, "SECMARK") {
+			table = "security"
+		}
+		for _, d := range []Dialect{Legacy, NFT} {
+			text := "*" + table + "\n:OUTPUT ACCEPT [0:0]\n" + rule + "\nCOMMIT\n"
+			k, err := LoadSave(IPv4, d, "dump", strings.NewReader(text))
+			require.NoError(t, err, rule)
+			assert.Equal(t, rule, k.Ruleset(IPv4).Table(table).Chain("OUTPUT").Rules[0].Text("OUTPUT", IPv4, d))
+
+			status := New(Options{Dialect: d}).Run([]string{"iptables-restore"}, strings.NewReader(text), new(bytes.Buffer), new(bytes.Buffer))
+			assert.NotZero(t, status, rule)
+		}
 	}
 }

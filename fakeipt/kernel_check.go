@@ -95,6 +95,8 @@ type checkContext struct {
 	rule    *Rule
 	acct    *nfacct.Table
 	sets    *ipset.Table
+	// elsewhere says that another machine has had the rule, with what is not here: modules, objects, control groups.
+	elsewhere bool
 }
 
 // checker is a match or target that the kernel may refuse wherever the chain is.

@@ -79,7 +79,7 @@ func (m *MatchHashlimit) appendList(dst []byte, style listStyle) []byte {
 	return m.appendOptions(append(dst, word...), " ", "-", style.family)
 }
 
-func (m *MatchHashlimit) unlike(other Match) bool {
+func (m *MatchHashlimit) unlike(other any) bool {
 	o, ok := other.(*MatchHashlimit)
 	return ok && o.RateInterval != m.RateInterval
 }

@@ -94,7 +94,7 @@ func (m *MatchRecent) appendList(dst []byte, _ listStyle) []byte {
 	return libc.AppendInetNtop(append(dst, " mask: "...), m.Mask)
 }
 
-func (m *MatchRecent) unlike(other Match) bool {
+func (m *MatchRecent) unlike(other any) bool {
 	o, ok := other.(*MatchRecent)
 	return ok && o.MaskGiven != m.MaskGiven && m.Mask == IPv4.facts().ones
 }

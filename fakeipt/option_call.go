@@ -146,6 +146,18 @@ func (o *optionCall) mark() (value, mask uint32, err error) {
 	return uint32(v), uint32(m), nil
 }
 
+// namedMark reads "VALUE[/MASK]", or the name of the value 0, which has no mask.
+func (o *optionCall) namedMark(first string) (value, mask uint32, err error) {
+	n, rest, ok := libc.CutNumber(o.arg)
+	switch {
+	case ok && n <= math.MaxUint32 && (len(rest) == 0 || rest[0] == '/'):
+		return o.mark()
+	case string(o.arg) != first:
+		return 0, 0, badParameter("%s: could not map name %s to an integer value for option \"--%s\".\n", o.ext, o.arg, o.name)
+	}
+	return 0, math.MaxUint32, nil
+}
+
 // badInteger is the error of an option's value that is no number in its range.
 func (o *optionCall) badInteger() error {
 	return badParameter("%s: bad integer value for option \"--%s\", or out of range.\n", o.ext, o.name)

@@ -3,12 +3,19 @@ package fakeipt
 // matchExtensions are the matches of -m, by name.
 var matchExtensions = map[string]*extension{
 	"addrtype":  addrtypeExtension,
+	"cgroup":    cgroupExtension,
 	"comment":   commentExtension,
+	"connbytes": connbytesExtension,
+	"connlabel": connlabelExtension,
+	"connlimit": connlimitExtension,
 	"connmark":  connmarkMatchExtension,
 	"conntrack": conntrackExtension,
+	"cpu":       cpuExtension,
+	"devgroup":  devgroupExtension,
 	"dscp":      dscpExtension,
 	"ecn":       ecnExtension,
 	"hashlimit": hashlimitExtension,
+	"helper":    helperExtension,
 	"hl":        hlExtension,
 	"icmp":      icmpExtension,
 	"icmp6":     icmp6Extension,
@@ -23,6 +30,8 @@ var matchExtensions = map[string]*extension{
 	"physdev":   physdevExtension,
 	"pkttype":   pkttypeExtension,
 	"policy":    policyExtension,
+	"quota":     quotaExtension,
+	"realm":     realmExtension,
 	"recent":    recentExtension,
 	"rpfilter":  rpfilterExtension,
 	"sctp":      sctpExtension,
@@ -32,6 +41,7 @@ var matchExtensions = map[string]*extension{
 	"statistic": statisticExtension,
 	"tcp":       tcpExtension,
 	"tcpmss":    tcpmssMatchExtension,
+	"time":      timeExtension,
 	"tos":       tosExtension,
 	"ttl":       ttlExtension,
 	"udp":       udpExtension,
@@ -39,8 +49,11 @@ var matchExtensions = map[string]*extension{
 
 // targetExtensions are the targets of -j, by name. The verdicts and chains are not among them.
 var targetExtensions = map[string]*extension{
+	"AUDIT":       auditExtension,
 	"CHECKSUM":    checksumExtension,
+	"CLASSIFY":    classifyExtension,
 	"CONNMARK":    connmarkExtension,
+	"CONNSECMARK": connsecmarkExtension,
 	"CT":          ctExtension,
 	"DNAT":        dnatExtension,
 	"DSCP":        dscpTargetExtension,
@@ -55,10 +68,13 @@ var targetExtensions = map[string]*extension{
 	"NOTRACK":     notrackExtension,
 	"REDIRECT":    redirectExtension,
 	"REJECT":      rejectExtension,
+	"SECMARK":     secmarkExtension,
 	"SET":         setTargetExtension,
 	"SNAT":        snatExtension,
+	"SYNPROXY":    synproxyExtension,
 	"TCPMSS":      tcpmssExtension,
 	"TCPOPTSTRIP": tcpoptstripExtension,
+	"TEE":         teeExtension,
 	"TOS":         tosTargetExtension,
 	"TPROXY":      tproxyExtension,
 	"TRACE":       traceExtension,
@@ -71,8 +87,7 @@ const standardTarget = "standard"
 // otherTargets are the further targets that version 1.8.9 has, with the family that they are in, 0 for both. No rule can have them here,
 // but no new chain can have their names either.
 var otherTargets = map[string]Family{
-	"AUDIT": 0, "CLASSIFY": 0, "CLUSTERIP": IPv4, "CONNSECMARK": 0, "DNPT": IPv6, "HMARK": 0, "IDLETIMER": 0, "LED": 0,
-	"RATEEST": 0, "SECMARK": 0, "SNPT": IPv6, "SYNPROXY": 0, "TEE": 0, "ULOG": IPv4, standardTarget: 0,
+	"CLUSTERIP": IPv4, "DNPT": IPv6, "HMARK": 0, "IDLETIMER": 0, "LED": 0, "RATEEST": 0, "SNPT": IPv6, "ULOG": IPv4, standardTarget: 0,
 }
 
 // targetsGone are those among them that kernels no longer have, which the tools say when they meet the name.

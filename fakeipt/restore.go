@@ -125,6 +125,7 @@ func (r *restorer) begin(line []byte) error {
 	r.parser.inTable(r.table, r.table)
 	r.late = nil
 	edit := r.kernel.edit(r.family, kind, r.expect)
+	edit.context.elsewhere = r.caller.run == nil
 	r.parser.chains = func(name []byte) string { return edit.slotOfWord(name).name }
 	r.x = &execution{edit: edit, warnOfLegacy: r.warnOfLegacy, warn: r.warn}
 	if r.noflush {

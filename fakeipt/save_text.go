@@ -24,6 +24,15 @@ func appendOption(dst []byte, option string, invert bool) []byte {
 	return append(append(dst, ' '), option...)
 }
 
+// appendAfter appends " WORD [!]".
+func appendAfter(dst []byte, word string, invert bool) []byte {
+	dst = append(append(dst, ' '), word...)
+	if invert {
+		dst = append(dst, " !"...)
+	}
+	return dst
+}
+
 // bang is "!" or nothing.
 func bang(invert bool) string {
 	if invert {
@@ -62,6 +71,11 @@ func appendQuoted(dst []byte, s string) []byte {
 	if plain {
 		return append(dst, s...)
 	}
+	return appendInQuotes(dst, s)
+}
+
+// appendInQuotes appends the string in quotes.
+func appendInQuotes(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(s); i++ {
 		switch s[i] {

@@ -27,8 +27,11 @@ type TargetCT struct {
 	// ZoneMark is --zone mark: the zone is the packet's mark.
 	ZoneMark bool
 	ZoneSide CTZoneSide
-	Helper   string
-	Timeout  string
+	// BothNamed says that each direction was given, one after the other. The tools take the rule for another one than that
+	// with --zone, though it is saved alike.
+	BothNamed bool
+	Helper    string
+	Timeout   string
 	// CTEvents and ExpEvents are the kernel's bits of --ctevents and --expevents.
 	CTEvents, ExpEvents uint32
 }
@@ -80,6 +83,8 @@ func (t *TargetCT) appendOptions(dst []byte, prefix string) []byte {
 	return dst
 }
 
+func (t *TargetCT) unlike(other any) bool { return differs(t, other) }
+
 // ctHelpers are the helpers of the kernel's own.
 var ctHelpers = [...]struct {
 	name     string
@@ -101,11 +106,11 @@ func (t *TargetCT) check(c *checkContext) syscall.Errno {
 	proto := c.rule.Proto
 	known := proto.Number != 0 && !proto.Invert
 	switch {
-	case t.Helper != "" && !(known && hasCTHelper(t.Helper, proto.Number, c.family)):
+	case t.Helper != "" && !(known && (c.elsewhere || hasCTHelper(t.Helper, proto.Number, c.family))):
 		return syscall.ENOENT
 	case t.Timeout != "" && !known:
 		return syscall.EINVAL
-	case t.Timeout != "":
+	case t.Timeout != "" && !c.elsewhere:
 		return syscall.ENOENT
 	}
 	return 0
@@ -193,7 +198,7 @@ func parseCTEvents(events *bitNames, arg []byte) (uint32, error) {
 func (p *ctParser) finish(uint32) (Target, error) {
 	if p.t.ZoneSide > CTZoneReply {
 		// Both directions are all there are.
-		p.t.ZoneSide = CTZoneBoth
+		p.t.ZoneSide, p.t.BothNamed = CTZoneBoth, true
 	}
 	return p.arena.intern(p.t), nil
 }

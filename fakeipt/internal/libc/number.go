@@ -75,13 +75,13 @@ func Atoll(s []byte) int64 {
 
 // Decimal is what C's strtoul makes of s with base 10, if that is all of s.
 func Decimal(s []byte) (uint64, bool) {
-	n, rest, ok := cutDecimal(s)
+	n, rest, ok := CutDecimal(s)
 	return n, ok && len(rest) == 0
 }
 
 // ScanUnsigned reads the number at the beginning of s as scanf of the C library does with %llu.
 func ScanUnsigned(s []byte) (uint64, bool) {
-	n, _, ok := cutDecimal(s)
+	n, _, ok := CutDecimal(s)
 	return n, ok
 }
 
@@ -100,8 +100,10 @@ func ScanInteger(s string) (int, bool) {
 	return int(n), true
 }
 
-// cutDecimal reads the decimal number at the beginning of s. It may have a sign; one that is too great becomes the greatest.
-func cutDecimal(s []byte) (n uint64, rest []byte, ok bool) {
+// CutDecimal reads the decimal number at the beginning of s as C does. It may have a sign; one that is too great becomes the
+// greatest. It returns what stands behind it: all of s if there is no number.
+func CutDecimal(s []byte) (n uint64, rest []byte, ok bool) {
+	all := s
 	s = bytes.TrimLeft(s, blanks)
 	negative := len(s) > 0 && s[0] == '-'
 	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
@@ -111,13 +113,39 @@ func cutDecimal(s []byte) (n uint64, rest []byte, ok bool) {
 	n, err := strconv.ParseUint(string(s[:digits]), 10, 64)
 	switch {
 	case digits == 0:
-		return 0, s, false
+		return 0, all, false
 	case err != nil:
 		return math.MaxUint64, s[digits:], true
 	case negative:
 		n = -n
 	}
 	return n, s[digits:], true
+}
+
+// ScanHex reads the number at the beginning of s as scanf of the C library does with %x, of which there is place for 32 bits. It
+// returns what stands behind it.
+func ScanHex(s []byte) (n uint32, rest []byte, ok bool) {
+	s = bytes.TrimLeft(s, blanks)
+	negative := len(s) > 0 && s[0] == '-'
+	if negative || len(s) > 0 && s[0] == '+' {
+		s = s[1:]
+	}
+	if len(s) > 1 && s[0] == '0' && s[1]|0x20 == 'x' {
+		s, ok = s[2:], true
+	}
+	var all uint64
+	for len(s) > 0 && Digit(s[0]) < 16 {
+		if all > math.MaxUint64>>4 {
+			all = math.MaxUint64
+		} else {
+			all = all<<4 | Digit(s[0])
+		}
+		s, ok = s[1:], true
+	}
+	if n = uint32(all); negative {
+		n = -n
+	}
+	return n, s, ok
 }
 
 // leadingDigits is the number of decimal digits that s begins with.

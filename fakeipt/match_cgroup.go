@@ -1,0 +1,75 @@
+package fakeipt
+
+import (
+	"math"
+	"strconv"
+	"syscall"
+)
+
+// MatchCgroup is -m cgroup: the control group of the socket that a packet is from or for.
+type MatchCgroup struct {
+	// Path is the group's in cgroup2, of which those below it match too; it is looked at if HasPath is set.
+	Path    string
+	HasPath bool
+	// ClassID is that of net_cls; it is looked at if HasClassID is set.
+	ClassID    uint32
+	HasClassID bool
+	// InvertPath and InvertClassID are the "!" of each.
+	InvertPath, InvertClassID bool
+}
+
+// Name is "cgroup".
+func (*MatchCgroup) Name() string { return "cgroup" }
+
+func (m *MatchCgroup) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	if m.HasPath {
+		return appendInQuotes(append(appendOption(dst, "--path", m.InvertPath), ' '), m.Path)
+	}
+	return strconv.AppendUint(append(appendOption(dst, "--cgroup", m.InvertClassID), ' '), uint64(m.ClassID), 10)
+}
+
+func (m *MatchCgroup) appendList(dst []byte, _ listStyle) []byte {
+	if m.HasPath {
+		return append(append(appendAfter(dst, "cgroup", m.InvertPath), ' '), m.Path...)
+	}
+	return strconv.AppendUint(append(appendAfter(dst, "cgroup", m.InvertClassID), ' '), uint64(m.ClassID), 10)
+}
+
+// check: the machine has no group in cgroup2 but the root.
+func (m *MatchCgroup) check(c *checkContext) syscall.Errno {
+	root := m.Path == "" || m.Path == "/"
+	if m.HasPath == m.HasClassID || m.HasPath && !root && !c.elsewhere {
+		return syscall.EINVAL
+	}
+	return 0
+}
+
+func (*MatchCgroup) allowedHooks(bool) hookMask { return hookInput | hookOutput | hookPostrouting }
+
+var cgroupExtension = &extension{
+	name:     "cgroup",
+	options:  []optionSpec{{name: "cgroup", invert: true}, {name: "path", invert: true}},
+	newMatch: func() matchParser { return &cgroupParser{} },
+}
+
+type cgroupParser struct {
+	m     MatchCgroup
+	arena arena[MatchCgroup]
+}
+
+func (p *cgroupParser) begin(Family) { p.m = MatchCgroup{} }
+
+// maxCgroupPath is the length of a path that the kernel keeps; the tool cuts the rest off.
+const maxCgroupPath = 511
+
+func (p *cgroupParser) option(o *optionCall) error {
+	if o.name == "path" {
+		p.m.Path, p.m.HasPath, p.m.InvertPath = string(o.arg[:min(len(o.arg), maxCgroupPath)]), true, o.invert
+		return nil
+	}
+	n, err := o.number(0, math.MaxUint32)
+	p.m.ClassID, p.m.HasClassID, p.m.InvertClassID = uint32(n), true, o.invert
+	return err
+}
+
+func (p *cgroupParser) finish(uint32) (Match, error) { return p.arena.intern(p.m), nil }
