@@ -114,7 +114,7 @@ func (m *AddrMatch) appendTunnel(dst []byte, option string) []byte {
 }
 
 // unlike looks at the transformations that do not count too.
-func (m *MatchPolicy) unlike(other Match) bool {
+func (m *MatchPolicy) unlike(other any) bool {
 	o, ok := other.(*MatchPolicy)
 	return !ok || *o != *m
 }
