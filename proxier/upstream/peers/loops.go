@@ -49,7 +49,8 @@ func (l *syncLoop) turn(now time.Time, soon time.Duration, sync func() error) er
 type monitor struct {
 	programs utiliptables.Interface
 	mends    Mends
-	set      bool // the canaries were made
+	set      bool                 // the canaries were made
+	ruled    []utiliptables.Table // had rules of kube-proxy's when it was looked at last, if emptied chains are looked for
 	reload   func()
 }
 
@@ -61,7 +62,8 @@ const canary = utiliptables.Chain("KUBE-PROXY-CANARY")
 // turn looks once.
 func (m *monitor) turn() error {
 	if m.set {
-		if !m.flushed() {
+		if !m.flushed() && !m.emptied() {
+			m.learn()
 			return nil
 		}
 		m.set = false
@@ -73,6 +75,7 @@ func (m *monitor) turn() error {
 		}
 	}
 	m.set = true
+	m.learn()
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"bytes"
 	"errors"
 	"math/bits"
 	"reflect"
@@ -30,6 +31,8 @@ const (
 	ServicesInOrder
 	// AllCanaries has the monitor look at the canaries of all tables.
 	AllCanaries
+	// EmptiedChains has the monitor look at the rules that lead to kube-proxy's chains too: a flush may leave the chains.
+	EmptiedChains
 	// LockIsNoFlush has the monitor look again where it could not look for want of the lock.
 	LockIsNoFlush
 	// ReloadTriedAgain tries again what the monitor has reloaded in vain.
@@ -62,7 +65,8 @@ const (
 
 // names are what the findings are called.
 var names = [mends]string{
-	"duplicates-by-chance", "conflicts-by-chance", "flush-of-one-table", "held-lock-taken-for-flush", "failed-reload-forgotten",
+	"duplicates-by-chance", "conflicts-by-chance", "flush-of-one-table", "flush-that-leaves-chains",
+	"held-lock-taken-for-flush", "failed-reload-forgotten",
 	"failed-start-forgotten", "large-cluster-not-written-hourly", "slice-loses-its-service", "address-of-other-family",
 	"loopback-opened-by-restart",
 	"flows-of-service-without-endpoints", "flows-of-deleted-service", "flows-forgotten-by-failed-sync", "conntrack-failure-forgotten",
@@ -130,11 +134,43 @@ func (m *monitor) looksAt() []utiliptables.Table {
 	return canaryTables[:1]
 }
 
+// emptied says whether a table that had rules of kube-proxy's when it was looked at last has none any more, though its chains are there.
+func (m *monitor) emptied() bool {
+	return m.mends.Has(EmptiedChains) && slices.ContainsFunc(m.ruled, func(table utiliptables.Table) bool { return !m.hasRules(table) })
+}
+
+// learn notes which tables have rules of kube-proxy's now.
+func (m *monitor) learn() {
+	if !m.mends.Has(EmptiedChains) {
+		return
+	}
+	m.ruled = nil
+	for _, table := range canaryTables {
+		if m.hasRules(table) {
+			m.ruled = append(m.ruled, table)
+		}
+	}
+}
+
+// hasRules says whether a table has rules that lead to chains of kube-proxy's. One that cannot be seen is taken to have them.
+func (m *monitor) hasRules(table utiliptables.Table) bool {
+	var save bytes.Buffer
+	return m.programs.SaveInto(table, &save) != nil || strings.Contains(save.String(), " -j KUBE-")
+}
+
 // mendBefore mends what a sync is about to do.
 func (k *process) mendBefore(f *processFamily) {
 	if k.mends.Has(LargeInFull) && f.large() && time.Since(*field[time.Time](f.proxier, "lastFullSync")) > proxyutil.FullSyncPeriod {
 		f.forceFullSync()
 	}
+}
+
+// mendLoopback closes loopback behind a sync that ended well, after which no rule sends anybody there.
+func (k *process) mendLoopback() error {
+	if !k.mends.Has(LoopbackClosed) || k.routesLoopback {
+		return nil
+	}
+	return k.process.Kernel.Sysctls.Set(sysctlRouteLocalnet, 0)
 }
 
 // inOrder has the rules of the chains that all services share in the order of their services, the jump to node ports last.

@@ -38,11 +38,6 @@ func newProcess(p simnode.Process, mends Mends) (simnode.Proxy, []string, error)
 			return nil, nil, fmt.Errorf("kube-proxy: %w", err)
 		}
 	}
-	if mends.Has(LoopbackClosed) {
-		if err := p.Kernel.Sysctls.Set(sysctlRouteLocalnet, 0); err != nil { // a kube-proxy that needs it sets it again
-			return nil, nil, fmt.Errorf("kube-proxy: %w", err)
-		}
-	}
 	k := &process{process: p, mends: mends, families: map[v1.IPFamily]*processFamily{}}
 	for _, family := range Families {
 		f, err := k.newFamily(c, family)
@@ -86,6 +81,8 @@ type process struct {
 	families map[v1.IPFamily]*processFamily
 	// services and slices say that all objects of the kind were delivered.
 	services, slices, started bool
+	// routesLoopback says that kube-proxy needs route_localnet: it has looked for it, or it would not.
+	routesLoopback bool
 }
 
 // processFamily is the proxier of one family, with its loops.
@@ -106,7 +103,7 @@ func (k *process) surroundings(
 		masqueradeAll: c.IPTables.MasqueradeAll, masqueradeBit: int(*c.IPTables.MasqueradeBit),
 		localhostNodePorts: *c.IPTables.LocalhostNodePorts && family == v1.IPv4Protocol,
 		nodePortAddresses:  k.nodePortAddresses(c), syncPeriod: c.IPTables.SyncPeriod.Duration,
-		programs: &kubeTools{Interface: programs}, sysctls: processSysctls{k.process.Kernel.Sysctls},
+		programs: &kubeTools{Interface: programs}, sysctls: processSysctls{k.process.Kernel.Sysctls, &k.routesLoopback},
 		network:    processNetwork{k.process.Kernel.Network},
 		conntrack:  f.flows,
 		accounting: kubeAccounting{node: proxier.NFAcctTool{Exec: k.process.Kernel.Exec}},
@@ -245,7 +242,7 @@ func (k *process) timed(family v1.IPFamily, sync func() error) error {
 		return err
 	}
 	k.process.Health.Updated(family)
-	return k.mendFlows(f, family)
+	return errors.Join(k.mendLoopback(), k.mendFlows(f, family))
 }
 
 // virtualTimes translate the times that kube-proxy remembers, which are those of the machine's
@@ -408,10 +405,16 @@ func (k *process) topology(n *v1.Node) {
 	})
 }
 
-type processSysctls struct{ proxier.Sysctls }
+type processSysctls struct {
+	proxier.Sysctls
+	routesLoopback *bool
+}
 
 // GetSysctl is what kube-proxy calls.
-func (s processSysctls) GetSysctl(name string) (int, error) { return s.Get(name) }
+func (s processSysctls) GetSysctl(name string) (int, error) {
+	*s.routesLoopback = *s.routesLoopback || name == sysctlRouteLocalnet
+	return s.Get(name)
+}
 
 // SetSysctl is what kube-proxy calls.
 func (s processSysctls) SetSysctl(name string, value int) error { return s.Set(name, value) }
