@@ -199,26 +199,33 @@ func (s *Session) observeForgetting(ctx context.Context, w *watch, a scenarios.A
 	if err != nil {
 		return nil, err
 	}
-	var all []scenarios.Way
-	for range min(times, stickySamples) {
+	all, err := s.tryWays(ctx, w, &a, 1)
+	if err != nil {
+		return nil, err
+	}
+	after, err := s.memory.entries(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	rest := min(times, stickySamples) - 1
+	if maps.Equal(before, after) { // no rule has remembered the client, as none does that stops a packet
+		if rest == 0 {
+			return observed(all), nil
+		}
+		ways, err := s.tryWays(ctx, w, &a, rest)
+		return observed(append(all, ways...)), err
+	}
+	for ; rest > 0; rest-- {
+		if err := s.memory.forget(ctx, nodes, before); err != nil {
+			return nil, err
+		}
 		ways, err := s.tryWays(ctx, w, &a, 1)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, ways...)
-		after, err := s.memory.entries(ctx, nodes)
-		if err != nil {
-			return nil, err
-		}
-		if maps.Equal(before, after) { // no rule has remembered the client, as none does that stops a packet
-			rest, err := s.tryWays(ctx, w, &a, max(min(times, stickySamples)-len(all), 1))
-			return observed(append(all, rest...)), err
-		}
-		if err := s.memory.forget(ctx, nodes, before); err != nil {
-			return nil, err
-		}
 	}
-	return observed(all), nil
+	return observed(all), s.memory.forget(ctx, nodes, before)
 }
 
 // deciding are the nodes of the cluster whose rules may decide about a connection: the client's, that by which it comes from outside, and that of the

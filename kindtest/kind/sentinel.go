@@ -132,10 +132,11 @@ func (t *sentinel) wait(ctx context.Context) error {
 	})
 }
 
-// patience is how long a proxy may take to write what it was told, and lookAgain how soon to look again.
+// patience is how long a proxy may take to write what it was told, and lookAgain how soon to look again: not too often, as each look is work for
+// a machine that has rules to write.
 const (
 	patience  = time.Minute
-	lookAgain = 10 * time.Millisecond
+	lookAgain = 30 * time.Millisecond
 )
 
 // reached waits until a node reaches the sentinel.

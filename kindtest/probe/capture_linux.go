@@ -19,9 +19,10 @@ import (
 
 // capture sees the packets of the agent's host.
 type capture struct {
-	agent   *Agent
 	seen    *record[sighting]
 	sockets []*watched
+	// devices are the names of devices that packets were seen on, by index: the socket of all devices alone uses them.
+	devices map[int]string
 }
 
 // watched is a socket of a capture. What waits in it is taken by who comes first: the goroutine that waits for more, or somebody who asks.
@@ -61,7 +62,7 @@ const mostCaptures = 64
 
 // capture is Client.Capture.
 func (a *Agent) capture(name string) error {
-	c := &capture{agent: a, seen: newRecord[sighting](mostSightings)}
+	c := &capture{seen: newRecord[sighting](mostSightings), devices: map[int]string{}}
 	if err := c.open(); err != nil {
 		c.close()
 		return fmt.Errorf("capture: %w", err)
@@ -164,14 +165,20 @@ func (c *capture) takeOnDevice(packet, _ []byte, from unix.Sockaddr, when time.T
 	if link.Pkttype == unix.PACKET_OUTGOING {
 		point = Out
 	}
-	c.add(seen, point, deviceName(link.Ifindex), when)
+	c.add(seen, point, c.deviceName(link.Ifindex), when)
 }
 
-func deviceName(index int) string {
-	if device, err := net.InterfaceByIndex(index); err == nil {
-		return device.Name
+// deviceName asks the kernel once for each device: it lists them all to tell of one.
+func (c *capture) deviceName(index int) string {
+	name, known := c.devices[index]
+	if !known {
+		name = fmt.Sprint(index) // if it is gone already
+		if device, err := net.InterfaceByIndex(index); err == nil {
+			name = device.Name
+		}
+		c.devices[index] = name
 	}
-	return fmt.Sprint(index) // it is gone already
+	return name
 }
 
 func (c *capture) add(seen *raw.Capture, point Point, device string, when time.Time) {
