@@ -60,12 +60,18 @@ func (e *tableEdit) remove(s *chainSlot, index int) {
 	s.rules = slices.Delete(s.rules, index, index+1)
 }
 
-// findRule returns the index of the first rule equal to r, -1 if there is none.
-func (e *tableEdit) findRule(s *chainSlot, r *Rule) int {
+// findRule returns the index of the first rule equal to r, -1 if there is none. With part only that of a rule is compared
+// which it gives; nil is a rule that is not equal.
+func (e *tableEdit) findRule(s *chainSlot, r *Rule, part func(*Rule) *Rule) int {
 	want := r.appendOptions(nil, e.family, e.dialect)
 	matches := matchesReadBack(r.Matches, e.dialect)
 	var text []byte
 	for i, other := range s.currentRules() {
+		if part != nil {
+			if other = part(other); other == nil {
+				continue
+			}
+		}
 		if other.Proto != r.Proto || !sameChain(other.Target, r.Target) {
 			continue
 		}

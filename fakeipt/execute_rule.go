@@ -180,14 +180,16 @@ func (x *execution) applyRule(c *command, s *chainSlot, r *Rule) error {
 		}
 		e.replace(s, c.number-1, r)
 		e.admit(s, r, batchReplace)
+	case 'C':
+		if e.findChecked(s, r) < 0 {
+			return e.notFound(r)
+		}
 	default:
-		index := e.findRule(s, r)
+		index := e.findRule(s, r, nil)
 		if index < 0 {
 			return e.notFound(r)
 		}
-		if c.op == 'D' {
-			e.remove(s, index)
-		}
+		e.remove(s, index)
 	}
 	return nil
 }

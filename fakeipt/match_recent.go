@@ -46,16 +46,17 @@ type MatchRecent struct {
 // Name is "recent".
 func (*MatchRecent) Name() string { return "recent" }
 
+// appendSave prints numbers as C does that has them for signed ones.
 func (m *MatchRecent) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	dst = appendOption(dst, [...]string{"", "--set", "--rcheck", "--update", "--remove"}[m.Mode], m.Invert)
 	if m.Seconds != 0 {
-		dst = strconv.AppendUint(append(dst, " --seconds "...), uint64(m.Seconds), 10)
+		dst = strconv.AppendInt(append(dst, " --seconds "...), int64(int32(m.Seconds)), 10)
 	}
 	if m.Reap {
 		dst = append(dst, " --reap"...)
 	}
 	if m.HitCount != 0 {
-		dst = strconv.AppendUint(append(dst, " --hitcount "...), uint64(m.HitCount), 10)
+		dst = strconv.AppendInt(append(dst, " --hitcount "...), int64(int32(m.HitCount)), 10)
 	}
 	if m.TTL {
 		dst = append(dst, " --rttl"...)
@@ -74,13 +75,13 @@ func (m *MatchRecent) appendList(dst []byte, _ listStyle) []byte {
 	}
 	dst = append(append(dst, " recent: "...), [...]string{"", "SET", "CHECK", "UPDATE", "REMOVE"}[m.Mode]...)
 	if m.Seconds != 0 {
-		dst = strconv.AppendUint(append(dst, " seconds: "...), uint64(m.Seconds), 10)
+		dst = strconv.AppendInt(append(dst, " seconds: "...), int64(int32(m.Seconds)), 10)
 	}
 	if m.Reap {
 		dst = append(dst, " reap"...)
 	}
 	if m.HitCount != 0 {
-		dst = strconv.AppendUint(append(dst, " hit_count: "...), uint64(m.HitCount), 10)
+		dst = strconv.AppendInt(append(dst, " hit_count: "...), int64(int32(m.HitCount)), 10)
 	}
 	if m.TTL {
 		dst = append(dst, " TTL-Match"...)
@@ -127,7 +128,7 @@ var recentExtension = &extension{
 		{name: "seconds"},
 		{name: "reap", flag: true, requires: 1 << 4},
 		{name: "hitcount"},
-		{name: "rttl", flag: true},
+		{name: "rttl", flag: true, excludes: 1<<0 | 1<<3},
 		{name: "name"},
 		{name: "mask"},
 		{name: "rsource", flag: true},
