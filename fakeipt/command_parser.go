@@ -19,6 +19,8 @@ type commandParser struct {
 	inv   bool // the word before was "!"
 	again bool // the option is to be read again
 
+	protocol []byte // the word of -p
+
 	extensions ruleExtensions
 	addresses  addressReader
 	devices    deviceReader
@@ -201,7 +203,7 @@ func (p *commandParser) extensionOption(name, value []byte) (error, bool) {
 
 // unknown tries the protocol's own match before it gives the option up.
 func (p *commandParser) unknown(name, value, word []byte) error {
-	if p.extensions.loadProtocol(p.cmd.spec.proto.Number) {
+	if p.extensions.loadProtocol(p.cmd.spec.proto.Number, p.protocol) {
 		if err, ok := p.extensionOption(name, value); ok {
 			return err
 		}
@@ -215,7 +217,7 @@ func (p *commandParser) unknown(name, value, word []byte) error {
 // unknownLetter acts on a letter that is no option. If that makes the tool load the protocol's match, it goes on with
 // the letters left as if they were of the word before. Otherwise it names the last word it is through with.
 func (p *commandParser) unknownLetter(attached, word []byte) error {
-	switch loaded := p.extensions.loadProtocol(p.cmd.spec.proto.Number); {
+	switch loaded := p.extensions.loadProtocol(p.cmd.spec.proto.Number, p.protocol); {
 	case loaded && attached != nil:
 		p.args.at--
 		p.again = true

@@ -3,7 +3,6 @@ package fakeipt
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -202,12 +201,6 @@ func (e *PolicyElement) read(o *optionCall) (err error) {
 		return badParameter("policy match: double --%s option", o.name)
 	}
 	return err
-}
-
-// uint32 reads a number of 32 bits.
-func (o *optionCall) uint32() (uint32, error) {
-	n, err := o.number(0, math.MaxUint32)
-	return uint32(n), err
 }
 
 func policyProto(o *optionCall) (uint8, error) {

@@ -47,6 +47,13 @@ func (m *MatchSCTP) appendList(dst []byte, style listStyle) []byte {
 	return dst
 }
 
+// unlike looks at the flags that are not printed, and at the order in which they were given.
+func (m *MatchSCTP) unlike(other any) bool {
+	o, ok := other.(*MatchSCTP)
+	return !ok || (m.Chunks == nil) != (o.Chunks == nil) || m.Chunks != nil &&
+		(!slices.Equal(m.Chunks.Types, o.Chunks.Types) || !slices.Equal(m.Chunks.flagged, o.Chunks.flagged))
+}
+
 func (m *MatchSCTP) check(c *checkContext) syscall.Errno { return c.wantProto(libc.ProtoSCTP) }
 
 var sctpExtension = &extension{

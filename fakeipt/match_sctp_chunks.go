@@ -29,6 +29,8 @@ type SCTPChunks struct {
 	All    bool // every type there is
 	Types  []SCTPChunk
 	Invert bool
+
+	flagged []uint8 // the types with flags, in the order in which they were given
 }
 
 // sctpChunkName is a type's name, with the letters of its flags from bit 7.
@@ -46,7 +48,8 @@ var sctpChunkNames = [...]sctpChunkName{
 	{"HEARTBEAT", 4, noSCTPFlags}, {"HEARTBEAT_ACK", 5, noSCTPFlags}, {"ABORT", 6, "-------T"}, {"SHUTDOWN", 7, noSCTPFlags},
 	{"SHUTDOWN_ACK", 8, noSCTPFlags}, {"ERROR", 9, noSCTPFlags}, {"COOKIE_ECHO", 10, noSCTPFlags}, {"COOKIE_ACK", 11, noSCTPFlags},
 	{"ECN_ECNE", 12, noSCTPFlags}, {"ECN_CWR", 13, noSCTPFlags}, {"SHUTDOWN_COMPLETE", 14, "-------T"},
-	{"ASCONF", 193, noSCTPFlags}, {"ASCONF_ACK", 128, noSCTPFlags}, {"FORWARD_TSN", 192, noSCTPFlags},
+	{"I_DATA", 64, "----IUBE"}, {"RE_CONFIG", 130, noSCTPFlags}, {"PAD", 132, noSCTPFlags}, {"ASCONF", 193, noSCTPFlags},
+	{"ASCONF_ACK", 128, noSCTPFlags}, {"FORWARD_TSN", 192, noSCTPFlags}, {"I_FORWARD_TSN", 194, noSCTPFlags},
 }
 
 // append appends " MODE TYPES".
@@ -67,12 +70,15 @@ func (c *SCTPChunks) append(dst []byte, numeric bool) []byte {
 		} else {
 			dst = append(dst, n.name...)
 		}
-		if t.FlagMask != 0 {
+		if t.FlagMask != 0 && t.Type <= lastSCTPPrinted {
 			dst = t.appendFlags(append(dst, ':'), n.flags)
 		}
 	}
 	return dst
 }
+
+// lastSCTPPrinted is the last type of which the tools print the flags.
+const lastSCTPPrinted = 14
 
 func sctpNameOf(number uint8) *sctpChunkName {
 	i := slices.IndexFunc(sctpChunkNames[:], func(n sctpChunkName) bool { return n.number == number })
@@ -122,6 +128,9 @@ func parseSCTPChunks(mode, list []byte) (*SCTPChunks, error) {
 	return c, nil
 }
 
+// maxSCTPFlagged is how many types can have flags.
+const maxSCTPFlagged = 4
+
 // add reads "TYPE[:FLAGS]".
 func (c *SCTPChunks) add(word []byte) error {
 	name, flags, _ := bytes.Cut(word, []byte(":"))
@@ -136,6 +145,12 @@ func (c *SCTPChunks) add(word []byte) error {
 		c.Types = append(c.Types, SCTPChunk{Type: n.number})
 	}
 	t := &c.Types[at]
+	if len(flags) > 0 && !slices.Contains(c.flagged, n.number) {
+		if c.flagged = append(c.flagged, n.number); len(c.flagged) > maxSCTPFlagged {
+			return badParameter("Number of chunk types with flags exceeds currently allowed limit. Increasing this limit involves " +
+				"changing IPT_NUM_SCTP_FLAGS and recompiling both the kernel space and user space modules")
+		}
+	}
 	for _, letter := range flags {
 		capital := letter
 		if 'a' <= letter && letter <= 'z' {

@@ -29,6 +29,12 @@ func (o *optionCall) number(low, high uint64) (uint64, error) {
 	return n, nil
 }
 
+// uint32 reads a number of 32 bits.
+func (o *optionCall) uint32() (uint32, error) {
+	n, err := o.number(0, math.MaxUint32)
+	return uint32(n), err
+}
+
 // numbers reads "LOW:HIGH" or one number; what is left out is the end of the range.
 func (o *optionCall) numbers(limit uint64) (low, high uint64, err error) {
 	var values [2]uint64

@@ -99,6 +99,7 @@ func (p *commandParser) protocolOption(arg []byte) error {
 		return err
 	}
 	spec := &p.cmd.spec
+	p.protocol = arg
 	switch string(arg) {
 	case "tcp":
 		spec.proto.Number = libc.ProtoTCP

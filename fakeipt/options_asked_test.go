@@ -95,4 +95,3 @@ func optionsOfRule(words []string, f Family) []string {
 	}
 	return options
 }
-

@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"math"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
@@ -75,9 +76,13 @@ func (x *ruleExtensions) loadTarget(ext *extension) {
 	x.loaded = append(x.loaded, loadedExtension{ext: ext, target: pool.target})
 }
 
-// loadProtocol loads the match of the rule's protocol, once.
-func (x *ruleExtensions) loadProtocol(number uint8) bool {
+// loadProtocol loads the match of the rule's protocol, once. It is called as the word that was given, or where that is a number as the
+// protocol of that number.
+func (x *ruleExtensions) loadProtocol(number uint8, word []byte) bool {
 	name := libc.ProtocolName(number)
+	if _, isNumber := libc.WholeNumber(word, math.MaxUint8); !isNumber && name != "" {
+		name = string(libc.Lower(word))
+	}
 	if name == "" || x.protocolTried {
 		return false
 	}

@@ -1,0 +1,118 @@
+package fakeipt
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
+
+// IPv6Headers is a set of the headers that a packet has behind the IPv6 header.
+type IPv6Headers uint8
+
+// The headers, with the kernel's values.
+const (
+	IPv6Protocol     IPv6Headers = 1 << iota // the one of a protocol above
+	IPv6NoNextHeader                         // there is nothing
+	IPv6ESP
+	IPv6AH
+	IPv6Fragment
+	IPv6Route
+	IPv6DestinationOptions
+	IPv6HopByHop
+)
+
+// MatchIPv6Header is -m ipv6header (IPv6 only): the headers that the packet has.
+type MatchIPv6Header struct {
+	Headers IPv6Headers
+	Soft    bool // the packet may have other headers too
+	Invert  bool
+}
+
+// ipv6HeaderNames are the headers from bit 7 on, with the names that are printed and taken, and their numbers.
+var ipv6HeaderNames = [...]struct {
+	name, short string
+	number      uint8
+	header      IPv6Headers
+}{
+	{"hop-by-hop", "hop", 0, IPv6HopByHop}, {"ipv6-opts", "dst", 60, IPv6DestinationOptions}, {"ipv6-route", "route", 43, IPv6Route},
+	{"ipv6-frag", "frag", 44, IPv6Fragment}, {"ah", "auth", 51, IPv6AH}, {"esp", "esp", 50, IPv6ESP}, {"ipv6-nonxt", "none", 59, IPv6NoNextHeader},
+	{"protocol", "prot", 255, IPv6Protocol},
+}
+
+// Name is "ipv6header".
+func (*MatchIPv6Header) Name() string { return "ipv6header" }
+
+func (m *MatchIPv6Header) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	dst = m.Headers.append(append(appendOption(dst, "--header", m.Invert), ' '))
+	return appendFlags(dst, " --", flagWord{"soft", m.Soft})
+}
+
+func (m *MatchIPv6Header) appendList(dst []byte, style listStyle) []byte {
+	dst = append(append(dst, " ipv6header flags:"...), bang(m.Invert)...)
+	if style.numeric {
+		dst = fmt.Appendf(dst, "0x%02X", uint8(m.Headers))
+	} else {
+		dst = m.Headers.append(dst)
+	}
+	return appendFlags(dst, " ", flagWord{"soft", m.Soft})
+}
+
+func (h IPv6Headers) append(dst []byte) []byte {
+	between := ""
+	for _, n := range ipv6HeaderNames {
+		if h&n.header != 0 {
+			dst = append(append(dst, between...), n.name...)
+			between = ","
+		}
+	}
+	return dst
+}
+
+var ipv6headerExtension = &extension{
+	name:     "ipv6header",
+	onlyIn:   IPv6,
+	options:  []optionSpec{{name: "header", invert: true, mandatory: true}, {name: "soft", flag: true}},
+	newMatch: matchOf(valueParser[MatchIPv6Header]{read: (*MatchIPv6Header).read}),
+}
+
+func (m *MatchIPv6Header) read(o *optionCall) error {
+	if o.name == "soft" {
+		m.Soft = true
+		return nil
+	}
+	m.Invert = o.invert
+	for word := range bytes.FieldsFuncSeq(o.arg, func(r rune) bool { return r == ',' }) {
+		header, err := parseIPv6Header(string(word))
+		if err != nil {
+			return err
+		}
+		m.Headers |= header
+	}
+	if m.Headers == 0 {
+		return badParameter("ip6t_ipv6header: cannot parse header names")
+	}
+	return nil
+}
+
+// parseIPv6Header reads a name, or a number without zeros before it. The tools know the protocols' names too, as their numbers.
+func parseIPv6Header(word string) (IPv6Headers, error) {
+	if word[0] < '0' || word[0] > '9' {
+		if number, ok := libc.Protocol([]byte(word)); ok {
+			word = strconv.Itoa(int(number))
+		}
+	}
+	i := slices.IndexFunc(ipv6HeaderNames[:], func(n struct {
+		name, short string
+		number      uint8
+		header      IPv6Headers
+	}) bool {
+		return word == n.name || word == n.short || word == strconv.Itoa(int(n.number))
+	})
+	if i < 0 {
+		return 0, badParameter("unknown header `%s' specified", word)
+	}
+	return ipv6HeaderNames[i].header, nil
+}
