@@ -222,8 +222,9 @@ func proxyCommand(program string) []string {
 	return append(command, "--hostname-override=$(NODE_NAME)")
 }
 
-// nodeFolders are what a proxy's pod has of its node: what the node's tools consist of, and where it is given its configuration. The proxy's image has no tools, and those of another machine might write another variant of
-// iptables' rules than the node's other programs do.
+// nodeFolders are what a proxy's pod has of its node: what the node's tools consist of, and where it is given its configuration. The proxy's image has
+// no tools, and those of another machine might write another variant of iptables' rules than the node's other programs do. Without the names of
+// protocols nft prints their numbers, and kube-proxy in mode nftables, which reads back what it has written by names, deletes what it has just added.
 var nodeFolders = []struct {
 	name, path string
 	kind       corev1.HostPathType
@@ -232,6 +233,7 @@ var nodeFolders = []struct {
 	{name: "programs", path: "/usr", kind: corev1.HostPathDirectory, readOnly: true},
 	{name: "libraries", path: "/lib", kind: corev1.HostPathUnset, readOnly: true},
 	{name: "loader", path: "/lib64", kind: corev1.HostPathUnset, readOnly: true},
+	{name: "protocols", path: "/etc/protocols", kind: corev1.HostPathFile, readOnly: true},
 	{name: "alternatives", path: "/etc/alternatives", kind: corev1.HostPathUnset, readOnly: true},
 	{name: "given", path: givenFolder, kind: corev1.HostPathDirectoryOrCreate},
 	{name: "lock", path: "/run/xtables.lock", kind: corev1.HostPathFileOrCreate},
