@@ -145,9 +145,21 @@ func (r *run) judge(ctx context.Context, all []*scenarios.Scenario) (held bool, 
 	return t.failed == 0 && t.changes == t.changesHeld, nil
 }
 
-// scenarios runs all of them, one after the other.
+// scenarios runs all of them, one after the other, those with one configuration together. The report has them in their own order.
 func (r *run) scenarios(ctx context.Context, all []*scenarios.Scenario) {
-	for _, s := range all {
+	places := map[*scenarios.Scenario]int{}
+	for i, s := range all {
+		places[s] = i
+	}
+	rows := make([]*scenarioRow, len(all))
+	defer func() {
+		for _, row := range rows {
+			if row != nil {
+				r.report.Scenarios = append(r.report.Scenarios, *row)
+			}
+		}
+	}()
+	for _, s := range kind.Order(all) {
 		if ctx.Err() != nil {
 			return
 		}
@@ -162,7 +174,7 @@ func (r *run) scenarios(ctx context.Context, all []*scenarios.Scenario) {
 		}
 		row := rowOf(result, sound, r.mode, clausesOf(s))
 		row.OfIPTables = result.Skipped != "" && r.kind.OfIPTables(s)
-		r.report.Scenarios = append(r.report.Scenarios, row)
+		rows[places[s]] = &row
 		r.tell(result, &row, time.Since(began))
 	}
 }
