@@ -4,6 +4,7 @@ package fakeipt
 var matchExtensions = map[string]*extension{
 	"addrtype":   addrtypeExtension,
 	"ah":         ahExtension,
+	"bpf":        bpfExtension,
 	"cgroup":     cgroupExtension,
 	"comment":    commentExtension,
 	"connbytes":  connbytesExtension,
@@ -51,11 +52,13 @@ var matchExtensions = map[string]*extension{
 	"srh":        srhExtension,
 	"state":      stateExtension,
 	"statistic":  statisticExtension,
+	"string":     stringExtension,
 	"tcp":        tcpExtension,
 	"tcpmss":     tcpmssMatchExtension,
 	"time":       timeExtension,
 	"tos":        tosExtension,
 	"ttl":        ttlExtension,
+	"u32":        u32Extension,
 	"udp":        udpExtension,
 }
 

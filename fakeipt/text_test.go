@@ -63,8 +63,9 @@ func result(stdout, stderr string, status int) string {
 	return b.String()
 }
 
-// escapeText keeps trailing blanks and empty lines visible, which the test files need.
+// escapeText keeps trailing blanks, empty lines and the byte 0 visible, which the test files need.
 func escapeText(line string) string {
+	line = strings.ReplaceAll(line, "\x00", "\\0")
 	if line == "" || strings.HasSuffix(line, " ") {
 		return line + "$"
 	}

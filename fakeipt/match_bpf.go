@@ -1,0 +1,211 @@
+package fakeipt
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
+
+// MatchBPF is -m bpf --bytecode: a program of the classic Berkeley packet filter, which sees the packet from its IP header on.
+type MatchBPF struct {
+	Program []BPFInstruction
+}
+
+// BPFInstruction is one instruction, as the kernel's struct sock_filter has it.
+type BPFInstruction struct {
+	Code   uint16
+	JT, JF uint8 // instructions to skip where a comparison holds, and where it does not
+	K      uint32
+}
+
+// maxBPF is the length of a program.
+const maxBPF = 64
+
+// Name is "bpf".
+func (*MatchBPF) Name() string { return "bpf" }
+
+func (m *MatchBPF) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	dst = strconv.AppendInt(append(dst, " --bytecode \""...), int64(len(m.Program)), 10)
+	return append(m.appendProgram(append(dst, ',')), '"')
+}
+
+// appendList ends in the byte 0, as the tools print it.
+func (m *MatchBPF) appendList(dst []byte, _ listStyle) []byte {
+	return append(m.appendProgram(append(dst, "match bpf "...)), 0)
+}
+
+func (m *MatchBPF) appendProgram(dst []byte) []byte {
+	for i, in := range m.Program {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendUint(dst, uint64(in.Code), 10)
+		dst = strconv.AppendUint(append(dst, ' '), uint64(in.JT), 10)
+		dst = strconv.AppendUint(append(dst, ' '), uint64(in.JF), 10)
+		dst = strconv.AppendUint(append(dst, ' '), uint64(in.K), 10)
+	}
+	return dst
+}
+
+func (m *MatchBPF) check(*checkContext) syscall.Errno {
+	if !checkBPF(m.Program) {
+		return syscall.EINVAL
+	}
+	return 0
+}
+
+var bpfExtension = &extension{
+	name:     "bpf",
+	options:  []optionSpec{{name: "bytecode"}, {name: "object-pinned"}},
+	newMatch: func() matchParser { return &bpfParser{} },
+}
+
+type bpfParser struct {
+	program []BPFInstruction
+}
+
+func (p *bpfParser) begin(Family) { p.program = nil }
+
+func (p *bpfParser) option(o *optionCall) error {
+	if o.name == "object-pinned" {
+		return badParameter("bpf: failed to get bpf object")
+	}
+	count, rest, ok := libc.CutDecimal(o.arg)
+	count = uint64(uint16(count))
+	switch {
+	case !ok || len(rest) == 0 || rest[0] != ',':
+		return badParameter("bpf: error parsing program length")
+	case count == 0:
+		return badParameter("bpf: illegal zero length program")
+	case count > maxBPF:
+		return badParameter("bpf: number of instructions exceeds maximum")
+	}
+	for rest = rest[1:]; len(rest) > 0; {
+		if len(p.program) == int(count) {
+			return badParameter("bpf: real program length exceeds the encoded length parameter")
+		}
+		var word []byte
+		word, rest, _ = bytes.Cut(rest, []byte(","))
+		in, ok := parseBPFInstruction(word)
+		if !ok {
+			return badParameter("bpf: error at instr %d", len(p.program))
+		}
+		p.program = append(p.program, in)
+	}
+	if len(p.program) < int(count) {
+		return badParameter("bpf: parsed program length is less than the encoded length parameter")
+	}
+	return nil
+}
+
+// parseBPFInstruction reads "CODE JT JF K" and nothing behind it; of each number the lowest bits are kept.
+func parseBPFInstruction(word []byte) (in BPFInstruction, ok bool) {
+	var numbers [4]uint64
+	for i := range numbers {
+		if numbers[i], word, ok = libc.CutDecimal(word); !ok {
+			return in, false
+		}
+	}
+	return BPFInstruction{uint16(numbers[0]), uint8(numbers[1]), uint8(numbers[2]), uint32(numbers[3])}, true
+}
+
+func (p *bpfParser) finish(seen uint32) (Match, error) {
+	if seen == 0 {
+		return nil, badParameter("bpf: one of --bytecode or --pinned is required")
+	}
+	return &MatchBPF{Program: p.program}, nil
+}
+
+// The codes of instructions: of loads and stores, of arithmetic, and of jumps and returns. Those that end in X use the index register.
+const (
+	BPFLoadWord, BPFLoadHalf, BPFLoadByte            uint16 = 0x20, 0x28, 0x30 // at K
+	BPFLoadWordX, BPFLoadHalfX, BPFLoadByteX         uint16 = 0x40, 0x48, 0x50 // at X + K
+	BPFLoadLength, BPFLoadConstant, BPFLoadMemory    uint16 = 0x80, 0x00, 0x60
+	BPFLoadXLength, BPFLoadXConstant, BPFLoadXMemory uint16 = 0x81, 0x01, 0x61
+	BPFLoadXHeaderLength                             uint16 = 0xb1 // four times the lower half of the byte at K
+	BPFStore, BPFStoreX, BPFMoveToX, BPFMoveFromX    uint16 = 0x02, 0x03, 0x07, 0x87
+	BPFAdd, BPFSubtract, BPFMultiply, BPFDivide      uint16 = 0x04, 0x14, 0x24, 0x34
+	BPFOr, BPFAnd, BPFLeftShift, BPFRightShift       uint16 = 0x44, 0x54, 0x64, 0x74
+	BPFNegate, BPFModulo, BPFXor                     uint16 = 0x84, 0x94, 0xa4
+	BPFJump, BPFJumpEqual, BPFJumpGreater            uint16 = 0x05, 0x15, 0x25
+	BPFJumpGreaterOrEqual, BPFJumpSet                uint16 = 0x35, 0x45
+	BPFReturn, BPFReturnAccumulator                  uint16 = 0x06, 0x16
+	BPFIndex                                         uint16 = 0x08 // set in arithmetic and comparisons with X
+)
+
+const (
+	// BPFMemory is how many numbers a program can store.
+	BPFMemory = 16
+	// BPFAncillary is where the places begin that stand for what is known of a packet beside its bytes.
+	BPFAncillary = math.MaxUint32 - 0xfff
+	// lastBPFAncillary is the last of those places, which are 4 apart.
+	lastBPFAncillary = BPFAncillary + 60
+)
+
+// checkBPF is what the kernel asks of a program (bpf_check_classic in net/core/filter.c).
+func checkBPF(program []BPFInstruction) bool {
+	for pc, in := range program {
+		if !in.allowed(uint64(len(program) - pc - 1)) {
+			return false
+		}
+	}
+	last := program[len(program)-1].Code
+	return (last == BPFReturn || last == BPFReturnAccumulator) && checkBPFMemory(program)
+}
+
+// allowed looks at one instruction, behind which there are so many.
+func (in BPFInstruction) allowed(behind uint64) bool {
+	switch in.Code {
+	case BPFLoadWord, BPFLoadHalf, BPFLoadByte:
+		return in.K < BPFAncillary || in.K <= lastBPFAncillary && in.K%4 == 0
+	case BPFLoadWordX, BPFLoadHalfX, BPFLoadByteX, BPFLoadLength, BPFLoadConstant, BPFLoadXLength, BPFLoadXConstant, BPFLoadXHeaderLength,
+		BPFMoveToX, BPFMoveFromX, BPFNegate, BPFReturn, BPFReturnAccumulator:
+		return true
+	case BPFLoadMemory, BPFLoadXMemory, BPFStore, BPFStoreX:
+		return in.K < BPFMemory
+	case BPFDivide, BPFModulo:
+		return in.K != 0
+	case BPFLeftShift, BPFRightShift:
+		return in.K < 32
+	case BPFJump:
+		return uint64(in.K) < behind
+	}
+	switch in.Code &^ BPFIndex {
+	case BPFAdd, BPFSubtract, BPFMultiply, BPFDivide, BPFOr, BPFAnd, BPFLeftShift, BPFRightShift, BPFModulo, BPFXor:
+		return true
+	case BPFJumpEqual, BPFJumpGreater, BPFJumpGreaterOrEqual, BPFJumpSet:
+		return uint64(in.JT) < behind && uint64(in.JF) < behind
+	}
+	return false
+}
+
+// checkBPFMemory says whether nothing is read from memory that was not stored on every way there.
+func checkBPFMemory(program []BPFInstruction) bool {
+	const all = 1<<BPFMemory - 1
+	var missing [maxBPF]uint16 // at each instruction what some way to it has not stored
+	stored := uint16(0)
+	for pc, in := range program {
+		stored &^= missing[pc]
+		switch in.Code {
+		case BPFStore, BPFStoreX:
+			stored |= 1 << in.K
+		case BPFLoadMemory, BPFLoadXMemory:
+			if stored&(1<<in.K) == 0 {
+				return false
+			}
+		case BPFJump:
+			missing[pc+1+int(in.K)] |= ^stored
+			stored = all
+		default:
+			if in.Code&7 == BPFJump {
+				missing[pc+1+int(in.JT)] |= ^stored
+				missing[pc+1+int(in.JF)] |= ^stored
+				stored = all
+			}
+		}
+	}
+	return true
+}
