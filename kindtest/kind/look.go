@@ -132,9 +132,9 @@ func (s *Session) awaitHealthChecks(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, serveCheckWithin)
 	defer cancel()
-	again := time.NewTicker(lookForCheck)
-	defer again.Stop()
 	return together(s.names(), func(node string) error {
+		again := time.NewTicker(lookForCheck)
+		defer again.Stop()
 		for _, service := range checked {
 			for !s.servesCheck(ctx, node, s.knows.checks[service]) {
 				select {
