@@ -7,7 +7,9 @@ type extension struct {
 	name    string
 	options []optionSpec
 	// onlyIn is the family it exists in, 0 for both.
-	onlyIn    Family
+	onlyIn Family
+	// gone says that the tools have it and the kernel has not.
+	gone      bool
 	newMatch  func() matchParser
 	newTarget func() targetParser
 }

@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"iter"
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/ipset"
@@ -53,6 +54,35 @@ func (e *tableEdit) empty(s *chainSlot) bool {
 	return true
 }
 
+// allTargets are the targets of all rules that the kernel has, and of those of the edit that come with the same table.
+func (e *tableEdit) allTargets(k *Kernel) iter.Seq[Target] {
+	return func(yield func(Target) bool) {
+		for _, rs := range k.allRulesets() {
+			for _, t := range rs.Tables() {
+				for c := range t.Chains() {
+					if !yieldTargets(c.Rules, yield) {
+						return
+					}
+				}
+			}
+		}
+		for _, s := range e.drafts {
+			if !yieldTargets(s.rules, yield) {
+				return
+			}
+		}
+	}
+}
+
+func yieldTargets(rules []*Rule, yield func(Target) bool) bool {
+	for _, r := range rules {
+		if r.Target != nil && !yield(r.Target) {
+			return false
+		}
+	}
+	return true
+}
+
 // check asks every match and the target of a rule.
 func (e *tableEdit) check(r *Rule) syscall.Errno {
 	c := &e.context
@@ -97,6 +127,8 @@ type checkContext struct {
 	sets    *ipset.Table
 	// elsewhere says that another machine has had the rule, with what is not here: modules, objects, control groups.
 	elsewhere bool
+	// targets are those of all rules that the kernel has or is given with this one.
+	targets iter.Seq[Target]
 }
 
 // checker is a match or target that the kernel may refuse wherever the chain is.

@@ -56,8 +56,8 @@ func (p *connlabelParser) option(o *optionCall) error {
 		p.m.Set = true
 		return nil
 	}
-	if len(o.arg) == 0 {
-		return badParameter("Argument must have a minimum length of 1 characters\n")
+	if err := wantText(o); err != nil {
+		return err
 	}
 	// The tool keeps 32 bits with a sign, and the kernel's struct 16 of them.
 	n, ok := libc.WholeNumber(o.arg, math.MaxUint64)

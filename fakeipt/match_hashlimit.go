@@ -235,8 +235,8 @@ func (p *hashlimitParser) option(o *optionCall) (err error) {
 	case "hashlimit-mode":
 		return p.key(o)
 	case "hashlimit-name":
-		if len(o.arg) == 0 {
-			return badParameter("Argument must have a minimum length of 1 characters\n")
+		if err := wantText(o); err != nil {
+			return err
 		}
 		p.m.Table = string(o.arg[:min(len(o.arg), maxHashlimitName)])
 	case "hashlimit-srcmask":

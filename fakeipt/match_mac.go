@@ -47,22 +47,27 @@ type macParser struct {
 
 func (p *macParser) begin(Family) { p.m = MatchMAC{} }
 
-func (p *macParser) option(o *optionCall) error {
+func (p *macParser) option(o *optionCall) (err error) {
 	p.m.Invert = o.invert
-	s := o.arg
-	for i := range p.m.Source {
+	p.m.Source, err = parseMAC(o.arg)
+	return err
+}
+
+// parseMAC reads six hexadecimal numbers with colons between them.
+func parseMAC(s []byte) (mac [6]byte, err error) {
+	for i := range mac {
 		n := 0
 		for n < len(s) && libc.Digit(s[n]) < 16 {
-			p.m.Source[i] = p.m.Source[i]<<4 | byte(libc.Digit(s[n]))
+			mac[i] = mac[i]<<4 | byte(libc.Digit(s[n]))
 			n++
 		}
-		last := i == len(p.m.Source)-1
+		last := i == len(mac)-1
 		if n == 0 || n > 2 || last != (n == len(s)) || !last && s[n] != ':' {
-			return badParameter("Invalid MAC address specified.")
+			return mac, badParameter("Invalid MAC address specified.")
 		}
 		s = s[min(n+1, len(s)):]
 	}
-	return nil
+	return mac, nil
 }
 
 func (p *macParser) finish(uint32) (Match, error) { return p.arena.intern(p.m), nil }

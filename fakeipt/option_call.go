@@ -164,6 +164,14 @@ func (o *optionCall) namedMark(first string) (value, mask uint32, err error) {
 	return 0, math.MaxUint32, nil
 }
 
+// wantText refuses an option without text.
+func wantText(o *optionCall) error {
+	if len(o.arg) == 0 {
+		return badParameter("Argument must have a minimum length of 1 characters\n")
+	}
+	return nil
+}
+
 // badInteger is the error of an option's value that is no number in its range.
 func (o *optionCall) badInteger() error {
 	return badParameter("%s: bad integer value for option \"--%s\", or out of range.\n", o.ext, o.name)

@@ -157,7 +157,8 @@ func (p *commandParser) jumpOption(letter byte, arg []byte) error {
 		spec.target = &TargetQueue{}
 		return nil
 	}
-	if ext := findTarget(arg, p.family); ext != nil && !p.hidden[string(arg)] {
+	if ext := findTarget(arg, p.family); ext != nil && !p.hidden[string(arg)] && !p.elsewhere(ext) {
+		p.warnOfGone(ext)
 		p.extensions.loadTarget(ext)
 	}
 	return nil
@@ -175,13 +176,17 @@ func (p *commandParser) matchOption(attached []byte) error {
 		return badParameter("Invalid match name \"%s\" (%d chars max)", name, maxChainName)
 	}
 	ext := findMatch(name, p.family)
-	if ext == nil {
+	if ext == nil || p.elsewhere(ext) {
 		if n := string(name); n == "icmpv6" || n == "ipv6-icmp" {
 			// Other names of the match, under which the tool looks for it.
 			name = []byte("icmp6")
 		}
 		return badParameter("Couldn't load match `%s':No such file or directory\n", name)
 	}
+	p.warnOfGone(ext)
 	p.extensions.loadMatch(ext)
 	return nil
 }
+
+// elsewhere says that another machine has a rule with an extension of which nothing is kept here.
+func (p *commandParser) elsewhere(ext *extension) bool { return ext.gone && p.run == nil }

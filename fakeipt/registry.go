@@ -6,6 +6,7 @@ var matchExtensions = map[string]*extension{
 	"ah":         ahExtension,
 	"bpf":        bpfExtension,
 	"cgroup":     cgroupExtension,
+	"cluster":    clusterExtension,
 	"comment":    commentExtension,
 	"connbytes":  connbytesExtension,
 	"connlabel":  connlabelExtension,
@@ -30,6 +31,7 @@ var matchExtensions = map[string]*extension{
 	"ipcomp":     ipcompExtension,
 	"iprange":    iprangeExtension,
 	"ipv6header": ipv6headerExtension,
+	"ipvs":       ipvsExtension,
 	"length":     lengthExtension,
 	"limit":      limitExtension,
 	"mac":        macExtension,
@@ -37,6 +39,7 @@ var matchExtensions = map[string]*extension{
 	"mh":         mhExtension,
 	"multiport":  multiportExtension,
 	"nfacct":     nfacctExtension,
+	"osf":        osfExtension,
 	"owner":      ownerExtension,
 	"physdev":    physdevExtension,
 	"pkttype":    pkttypeExtension,
@@ -67,13 +70,18 @@ var targetExtensions = map[string]*extension{
 	"AUDIT":       auditExtension,
 	"CHECKSUM":    checksumExtension,
 	"CLASSIFY":    classifyExtension,
+	"CLUSTERIP":   clusteripExtension,
 	"CONNMARK":    connmarkExtension,
 	"CONNSECMARK": connsecmarkExtension,
 	"CT":          ctExtension,
 	"DNAT":        dnatExtension,
+	"DNPT":        dnptExtension,
 	"DSCP":        dscpTargetExtension,
 	"ECN":         ecnTargetExtension,
 	"HL":          hlTargetExtension,
+	"HMARK":       hmarkExtension,
+	"IDLETIMER":   idletimerExtension,
+	"LED":         ledExtension,
 	"LOG":         logExtension,
 	"MARK":        markTargetExtension,
 	"MASQUERADE":  masqueradeExtension,
@@ -81,11 +89,13 @@ var targetExtensions = map[string]*extension{
 	"NFLOG":       nflogExtension,
 	"NFQUEUE":     nfqueueExtension,
 	"NOTRACK":     notrackExtension,
+	"RATEEST":     rateestTargetExtension,
 	"REDIRECT":    redirectExtension,
 	"REJECT":      rejectExtension,
 	"SECMARK":     secmarkExtension,
 	"SET":         setTargetExtension,
 	"SNAT":        snatExtension,
+	"SNPT":        snptExtension,
 	"SYNPROXY":    synproxyExtension,
 	"TCPMSS":      tcpmssExtension,
 	"TCPOPTSTRIP": tcpoptstripExtension,
@@ -94,30 +104,24 @@ var targetExtensions = map[string]*extension{
 	"TPROXY":      tproxyExtension,
 	"TRACE":       traceExtension,
 	"TTL":         ttlTargetExtension,
+	"ULOG":        ulogExtension,
 }
 
 // standardTarget is the extension that stands for the verdicts and chains.
 const standardTarget = "standard"
 
-// otherTargets are the further targets that version 1.8.9 has, with the family that they are in, 0 for both. No rule can have them here,
-// but no new chain can have their names either.
-var otherTargets = map[string]Family{
-	"CLUSTERIP": IPv4, "DNPT": IPv6, "HMARK": 0, "IDLETIMER": 0, "LED": 0, "RATEEST": 0, "SNPT": IPv6, "ULOG": IPv4, standardTarget: 0,
+// isTarget says whether the tools have a target of that name, which no new chain can have.
+func (p *commandParser) isTarget(name string) bool {
+	ext := findTarget([]byte(name), p.family)
+	p.warnOfGone(ext)
+	return ext != nil || name == standardTarget
 }
 
-// targetsGone are those among them that kernels no longer have, which the tools say when they meet the name.
-var targetsGone = map[string]bool{"CLUSTERIP": true, "ULOG": true}
-
-// isTarget says whether the tools have a target of that name.
-func (p *commandParser) isTarget(name string) bool {
-	if findTarget([]byte(name), p.family) != nil {
-		return true
+// warnOfGone says, if the kernel lacks an extension, what the tools say when they meet its name.
+func (p *commandParser) warnOfGone(ext *extension) {
+	if ext != nil && ext.gone {
+		p.warn("Warning: Extension %s revision 0 not supported, missing kernel module?\n", ext.name)
 	}
-	family, ok := otherTargets[name]
-	if ok = ok && (family == 0 || family == p.family); ok && targetsGone[name] {
-		p.warn("Warning: Extension %s revision 0 not supported, missing kernel module?\n", name)
-	}
-	return ok
 }
 
 // maxTargetName is the length of the longest name in targetExtensions.

@@ -97,8 +97,8 @@ func (p *logParser) option(o *optionCall) error {
 	case "log-level":
 		return p.level(o)
 	case "log-prefix":
-		if len(o.arg) == 0 {
-			return badParameter("Argument must have a minimum length of 1 characters\n")
+		if err := wantText(o); err != nil {
+			return err
 		}
 		p.t.Prefix = string(o.arg[:min(len(o.arg), maxLogPrefix)])
 	default:

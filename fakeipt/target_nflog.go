@@ -73,6 +73,9 @@ func (p *nflogParser) option(o *optionCall) error {
 	var err error
 	switch o.name {
 	case "nflog-prefix":
+		if err := wantText(o); err != nil {
+			return err
+		}
 		return p.prefix(o.arg, o.dialect())
 	case "nflog-group":
 		n, err = o.number(0, math.MaxUint16)
@@ -91,9 +94,6 @@ func (p *nflogParser) option(o *optionCall) error {
 }
 
 func (p *nflogParser) prefix(arg []byte, d Dialect) error {
-	if len(arg) == 0 {
-		return badParameter("Argument must have a minimum length of 1 characters\n")
-	}
 	limit := maxNFLOGPrefix
 	if d == NFT {
 		limit = maxNFLOGPrefixNFT

@@ -148,6 +148,25 @@ func ScanHex(s []byte) (n uint32, rest []byte, ok bool) {
 	return n, s, ok
 }
 
+// LeadingFloat is the length of the decimal fraction that s begins with, its sign included; 0 if there is none. It has no
+// exponent.
+func LeadingFloat(s []byte) int {
+	sign := 0
+	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
+		sign = 1
+	}
+	whole := leadingDigits(s[sign:])
+	n, fraction := sign+whole, 0
+	if n < len(s) && s[n] == '.' {
+		fraction = leadingDigits(s[n+1:])
+		n += 1 + fraction
+	}
+	if whole+fraction == 0 {
+		return 0
+	}
+	return n
+}
+
 // leadingDigits is the number of decimal digits that s begins with.
 func leadingDigits(s []byte) int {
 	n := 0
