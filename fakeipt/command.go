@@ -35,6 +35,10 @@ type ruleSpec struct {
 	isGoto           bool
 	counters         bool
 	packets, bytes   uint64
+
+	dump    *dumpText   // nil: a tool reads the rule
+	opaque  *OpaqueRule // of a rule with an extension that is not known
+	foreign []byte      // the first option behind -j that nothing has
 }
 
 // isRuleCommand says that the command is about a rule that is spelled out.

@@ -29,6 +29,7 @@ type commandParser struct {
 	lastChain string
 	chains    func(name []byte) string // gives a chain's name as a string
 	hidden    map[string]bool          // targets that restore input has declared chains of
+	dump      *dumpText                // nil for tools
 }
 
 func newCommandParser(f Family, c caller) *commandParser {
@@ -57,7 +58,7 @@ func (k *Kernel) parser(f Family, c caller) *commandParser {
 	p := (*idle)[last]
 	*idle = (*idle)[:last]
 	p.caller, p.extensions.call.caller = c, c
-	p.restore, p.chains, p.lastChain, p.hidden = "", nil, "", nil
+	p.restore, p.chains, p.lastChain, p.hidden, p.dump = "", nil, "", nil, nil
 	return p
 }
 
@@ -90,6 +91,9 @@ func (p *commandParser) parse() (*command, error) {
 			p.args.words[p.args.at-1] = nil
 			continue
 		case len(word) < 2 || word[0] != '-':
+			if p.unsupportedRevision(word) {
+				continue
+			}
 			return nil, badArgument(word)
 		}
 		err := p.option(word)
@@ -110,7 +114,7 @@ var errOtherFamily = errors.New("a line for the other family")
 // begin forgets the command before.
 func (p *commandParser) begin() {
 	p.cmd.clear()
-	p.cmd.table = p.table
+	p.cmd.table, p.cmd.spec.dump = p.table, p.dump
 	p.args.at, p.inv, p.again = 0, false, false
 	p.extensions.begin()
 }
@@ -159,7 +163,10 @@ func (p *commandParser) long(letter byte, value, word []byte) error {
 func (p *commandParser) short(letter byte, attached, word []byte) error {
 	switch letter {
 	case 'A', 'C', 'D', 'I', 'R', 'N', 'E', 'P':
-		return p.commandWithChain(letter, attached)
+		word := p.args.at - 1
+		err := p.commandWithChain(letter, attached)
+		p.dump.command(word, p.args.at)
+		return err
 	case 'L', 'S', 'F', 'Z', 'X':
 		return p.commandWithOptionalChain(letter, attached)
 	case 's', 'd', 'p', 'i', 'o', 'j', 'g', 'f', 'c':
@@ -203,6 +210,9 @@ func (p *commandParser) extensionOption(name, value []byte) (error, bool) {
 
 // unknown tries the protocol's own match before it gives the option up.
 func (p *commandParser) unknown(name, value, word []byte) error {
+	if p.foreignOption(name, word) {
+		return nil
+	}
 	if p.extensions.loadProtocol(p.cmd.spec.proto.Number, p.protocol) {
 		if err, ok := p.extensionOption(name, value); ok {
 			return err

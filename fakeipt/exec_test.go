@@ -70,13 +70,13 @@ func TestParseErrorsHaveTheirPlace(t *testing.T) {
 		text         string
 		line, column int
 	}{
-		"unknown match":       {"*filter\n:A - [0:0]\n-A A -m nonesuch\nCOMMIT\n", 3, 9},
+		"unknown option":      {"*filter\n:A - [0:0]\n-A A -p tcp --nonesuch\nCOMMIT\n", 3, 13},
 		"bad port":            {"*filter\n[1:2] -A INPUT -p tcp --dport 99999\nCOMMIT\n", 2, 31},
 		"missing chain":       {"*filter\n-A NOPE -j ACCEPT\nCOMMIT\n", 2, 4},
 		"no table":            {"-A INPUT -j ACCEPT\n", 1, 0},
 		"no commit":           {"*filter\n", 2, 0},
 		"refused by a kernel": {"*nat\n-A POSTROUTING -j REDIRECT\nCOMMIT\n", 3, 0},
-		"missing target":      {"*filter\n-A INPUT -j NOPE -p tcp\nCOMMIT\n", 2, 13},
+		"missing destination": {"*filter\n-A INPUT -g NOPE -p tcp\nCOMMIT\n", 2, 13},
 		"a bad rule":          {"*filter\n-A INPUT\n-A INPUT -j DNAT --to-destination 1.1.1.1\nCOMMIT\n", 3, 1},
 		"a very long line":    {"*filter\n-A " + strings.Repeat("x", 1<<20), 2, 0},
 		"binary garbage":      {"\x7fELF\x00\x01\x02\n", 1, 0},
@@ -96,10 +96,10 @@ func TestErrorsOfTheCommitHaveTheRulesPlace(t *testing.T) {
 		text         string
 		line, column int
 	}{
-		"missing chain":  {"*filter\n-A NOPE -j ACCEPT\n-A INPUT\nCOMMIT\n", 2, 4},
-		"missing target": {"*filter\n-A INPUT -j NOPE -p tcp\n-A INPUT\nCOMMIT\n", 2, 13},
-		"a bad rule":     {"*nat\n-A POSTROUTING\n-A POSTROUTING -j REDIRECT\nCOMMIT\n", 3, 1},
-		"a circle":       {"*filter\n:A - [0:0]\n-A A -j A\n-A INPUT -j A\nCOMMIT\n", 4, 1},
+		"missing chain":       {"*filter\n-A NOPE -j ACCEPT\n-A INPUT\nCOMMIT\n", 2, 4},
+		"missing destination": {"*filter\n-A INPUT -g NOPE -p tcp\n-A INPUT\nCOMMIT\n", 2, 13},
+		"a bad rule":          {"*nat\n-A POSTROUTING\n-A POSTROUTING -j REDIRECT\nCOMMIT\n", 3, 1},
+		"a circle":            {"*filter\n:A - [0:0]\n-A A -j A\n-A INPUT -j A\nCOMMIT\n", 4, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := LoadSave(IPv4, NFT, "file", strings.NewReader(row.text))

@@ -87,6 +87,10 @@ func (x *execution) listRules(c *command) error {
 				continue
 			}
 			x.out = append(append(x.out, "-A "...), s.name...)
+			if r.opaque {
+				x.out = append(r.appendOptions(x.out, x.edit.family, x.edit.dialect), '\n')
+				continue
+			}
 			x.out = r.appendMatches(x.out, x.edit.family, x.edit.dialect)
 			if c.verbose > 0 {
 				x.out = r.Counters.appendCounters(x.out, " -c ", " ", "")

@@ -24,7 +24,13 @@ func (x *execution) target(spec *ruleSpec) (Target, error) {
 		return s.jumpTo(spec.isGoto), errJumpToBuiltin
 	}
 	if s.live && (x.edit.exists || s.hook != 0 || x.edit.dialect == Legacy) {
+		if spec.foreign != nil {
+			return nil, unknownOption(spec.foreign)
+		}
 		return s.jumpTo(spec.isGoto), nil
+	}
+	if t := spec.opaqueTarget(); t != nil {
+		return t, nil
 	}
 	if x.edit.dialect == NFT {
 		return nil, &missingChain{string(spec.jump)}
@@ -57,7 +63,7 @@ func (x *execution) build(spec *ruleSpec, target Target, src, dst *AddrMatch) *R
 	cell := x.cells.alloc()
 	r := &cell.rule
 	r.Src, r.Dst, r.In, r.Out, r.Proto, r.Fragment = src, dst, spec.in, spec.out, spec.proto, spec.fragment
-	r.Target, r.Counters = target, &cell.counters
+	r.Target, r.Counters, r.opaque = target, &cell.counters, spec.opaque != nil
 	r.Matches = x.matches(spec.matches)
 	if spec.counters {
 		r.Counters.set(spec.packets, spec.bytes)
@@ -95,6 +101,9 @@ func (x *execution) ruleCommand(c *command) error {
 	target, err := x.target(&c.spec)
 	if err != nil && !errors.Is(err, errJumpToBuiltin) {
 		return err
+	}
+	if spec := &c.spec; spec.opaque != nil && len(spec.srcs)*len(spec.dsts) > 1 {
+		return badParameter("not supported: several addresses in a rule with an extension that is not known")
 	}
 	s, chainErr := x.ruleChain(c)
 	// Legacy prints the rules and then tries; nft prints each once it is done, or if there is no chain to append to.

@@ -22,7 +22,9 @@ func (k *Kernel) Load(f Family, name string, r io.Reader) error {
 	k.addNamedObjects(text)
 	restore := newRestorer(f, caller{kernel: k}, f.facts().tool+"-restore", io.Discard)
 	defer restore.close()
-	restore.counters, restore.lenient = true, true
+	restore.counters = true
+	restore.dump = &dumpText{source: name, words: &restore.parser.args}
+	restore.parser.dump = restore.dump
 	before := k.Ruleset(f)
 	if err := restore.run(endLine(text)); err != nil {
 		k.rulesets[f.index()].Store(before)

@@ -177,6 +177,9 @@ func (p *commandParser) matchOption(attached []byte) error {
 	}
 	ext := findMatch(name, p.family)
 	if ext == nil || p.elsewhere(ext) {
+		if p.opaqueMatch(name) {
+			return nil
+		}
 		if n := string(name); n == "icmpv6" || n == "ipv6-icmp" {
 			// Other names of the match, under which the tool looks for it.
 			name = []byte("icmp6")

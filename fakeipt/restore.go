@@ -14,7 +14,7 @@ type restorer struct {
 	tool     string // as messages name it
 	noflush  bool
 	counters bool
-	lenient  bool // the counters of a policy may be missing
+	dump     *dumpText // of Kernel.Load: the counters of a policy may be missing, and extensions need not be known
 	test     bool
 	verbose  bool
 	only     string // the table of -T, "" for all

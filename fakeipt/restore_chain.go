@@ -27,7 +27,7 @@ func (r *restorer) declare(line []byte) error {
 		return err
 	}
 	counters := &Counters{}
-	if r.counters && !(r.lenient && firstWord(rest) == nil) {
+	if r.counters && !(r.dump != nil && firstWord(rest) == nil) {
 		if counters, err = parsePolicyCounters(rest); err != nil {
 			return badParameter("invalid policy counters for chain '%s'", name)
 		}

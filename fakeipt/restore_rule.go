@@ -16,6 +16,7 @@ func (r *restorer) rule(line []byte) error {
 			return err
 		}
 	}
+	r.dump.nextLine(r.line, len(w.words))
 	if err := w.add(line, column); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
@@ -76,22 +77,32 @@ func (x *ruleExtensions) loadTarget(ext *extension) {
 	x.loaded = append(x.loaded, loadedExtension{ext: ext, target: pool.target})
 }
 
-// loadProtocol loads the match of the rule's protocol, once. It is called as the word that was given, or where that is a number as the
-// protocol of that number.
+// loadProtocol loads the match of the rule's protocol, once.
 func (x *ruleExtensions) loadProtocol(number uint8, word []byte) bool {
-	name := libc.ProtocolName(number)
-	if _, isNumber := libc.WholeNumber(word, math.MaxUint8); !isNumber && name != "" {
-		name = string(libc.Lower(word))
-	}
-	if name == "" || x.protocolTried {
+	if libc.ProtocolName(number) == "" || x.protocolTried {
 		return false
 	}
 	x.protocolTried = true
-	ext := findMatch([]byte(name), x.call.family)
+	ext := x.ofProtocol(number, word)
 	if ext != nil {
 		x.loadMatch(ext)
 	}
 	return ext != nil
+}
+
+// ofProtocol is the match of a protocol, nil if it has none. It is called as the word that was given, or where that is a number as the
+// protocol of that number.
+func (x *ruleExtensions) ofProtocol(number uint8, word []byte) *extension {
+	name := libc.ProtocolName(number)
+	if _, isNumber := libc.WholeNumber(word, math.MaxUint8); !isNumber && name != "" {
+		name = string(libc.Lower(word))
+	}
+	return findMatch([]byte(name), x.call.family)
+}
+
+// hasTarget says that the rule has a target that is known.
+func (x *ruleExtensions) hasTarget() bool {
+	return slices.ContainsFunc(x.loaded, func(l loadedExtension) bool { return l.target != nil })
 }
 
 // owner is the extension that was loaded last and has an option of that name, nil if none has; id is the option's.

@@ -19,6 +19,9 @@ func (r *Rule) Text(chain string, f Family, d Dialect) string {
 
 // appendOptions appends everything behind the chain's name.
 func (r *Rule) appendOptions(dst []byte, f Family, d Dialect) []byte {
+	if r.opaque {
+		return append(append(dst, ' '), r.Opaque().Text...)
+	}
 	return r.appendTarget(r.appendMatches(dst, f, d), f, d)
 }
 

@@ -137,6 +137,7 @@ type Rule struct {
 	In, Out  *IfaceMatch // nil: any
 	Proto    ProtoMatch
 	Fragment FragmentMatch
+	opaque   bool    // an extension is not known
 	Matches  []Match // in the order given, which is the order of evaluation
 	Target   Target  // nil: count and go on
 	Counters *Counters

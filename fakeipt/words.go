@@ -10,6 +10,8 @@ type wordList struct {
 	words   [][]byte
 	columns []int  // where each word begins in its line, from 1
 	buf     []byte // holds words that are not a piece of the line as it stands
+	line    []byte // that words were added from last
+	column  int    // its first one
 }
 
 // maxWord is the length at which the real tool gives a word up.
@@ -41,6 +43,7 @@ func (w *wordList) setArgs(args []string) {
 // keep blanks together, and inside of them a backslash keeps the next character
 // as it is. A closing quote ends the word.
 func (w *wordList) add(line []byte, column int) error {
+	w.line, w.column = line, column
 	for i := 0; i < len(line); {
 		if isBlank(line[i]) {
 			i++
@@ -62,6 +65,17 @@ func (w *wordList) add(line []byte, column int) error {
 	}
 	return nil
 }
+
+// textFrom is the line from a word of it on, without its end.
+func (w *wordList) textFrom(word int) string {
+	if word >= len(w.words) {
+		return ""
+	}
+	return string(bytes.TrimRight(w.line[w.columns[word]-w.column:], "\r\n"))
+}
+
+// quoted says whether a word of the line begins with a quote.
+func (w *wordList) quoted(word int) bool { return w.line[w.columns[word]-w.column] == '"' }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 

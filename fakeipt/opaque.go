@@ -1,0 +1,207 @@
+package fakeipt
+
+import "strings"
+
+// OpaqueRule is a rule that Kernel.Load has read and that has an extension which this package does not know, word by word. The
+// tools themselves refuse such a rule, as on a machine whose tools have not the extension.
+type OpaqueRule struct {
+	// Text is what stands behind "-A CHAIN ".
+	Text string
+	// Source is what Load was told that its text is called.
+	Source string
+	// Line is the rule's line there, from 1.
+	Line int
+}
+
+// MatchOpaque is a match that is not known. Whether it matches a packet is not known either.
+type MatchOpaque struct {
+	Extension string // as -m spells it
+	Rule      *OpaqueRule
+}
+
+// Name is the extension's.
+func (m *MatchOpaque) Name() string { return m.Extension }
+
+// appendSave appends nothing: the text of the whole rule is kept.
+func (*MatchOpaque) appendSave(dst []byte, _ Family, _ Dialect) []byte { return dst }
+
+func (m *MatchOpaque) appendList(dst []byte, _ listStyle) []byte {
+	return append(append(append(dst, "UNKNOWN match `"...), m.Extension...), "' "...)
+}
+
+// TargetOpaque is a target that is not known.
+type TargetOpaque struct {
+	Extension string // as -j spells it
+	Rule      *OpaqueRule
+}
+
+// Name is the extension's.
+func (t *TargetOpaque) Name() string { return t.Extension }
+
+// appendSave appends nothing: the text of the whole rule is kept.
+func (*TargetOpaque) appendSave(dst []byte, _ Family, _ Dialect) []byte { return dst }
+
+func (t *TargetOpaque) appendList(dst []byte, _ listStyle) []byte {
+	return append(append(append(dst, "UNKNOWN target `"...), t.Extension...), "' "...)
+}
+
+// Opaque is the rule's text if it has an extension that is not known, else nil.
+func (r *Rule) Opaque() *OpaqueRule {
+	if !r.opaque {
+		return nil
+	}
+	if t, ok := r.Target.(*TargetOpaque); ok {
+		return t.Rule
+	}
+	for _, m := range r.Matches {
+		if m, ok := m.(*MatchOpaque); ok {
+			return m.Rule
+		}
+	}
+	return nil
+}
+
+// dumpText is the text that a parser reads rules of, if it is not the input of a tool: extensions need not be known there.
+type dumpText struct {
+	source string
+	line   int
+	words  *argumentReader // of the line
+	first  int             // the first word that is no counter
+	body   int             // the word that is first behind the chain; 0: the line does not begin with a command on a chain
+}
+
+// command notes where the rule begins whose command is that word.
+func (d *dumpText) command(word, body int) {
+	if d != nil && word == d.first {
+		d.body = body
+	}
+}
+
+// nextLine forgets the rule before.
+func (d *dumpText) nextLine(line, first int) {
+	if d != nil {
+		d.line, d.first, d.body = line, first, 0
+	}
+}
+
+// opaqueRule keeps the text of the rule, once. It is nil if the rule has to be understood: for a tool, and where words stand before the
+// chain.
+func (spec *ruleSpec) opaqueRule() *OpaqueRule {
+	d := spec.dump
+	if spec.opaque == nil && d != nil && d.body > 0 {
+		spec.opaque = &OpaqueRule{Text: d.words.textFrom(d.body), Source: d.source, Line: d.line}
+	}
+	return spec.opaque
+}
+
+// opaqueExtension stands for every extension that is not known.
+var opaqueExtension = &extension{name: "opaque"}
+
+// opaqueMatchParser is the parser of a match that is not known: its words are not given to it.
+type opaqueMatchParser struct{ m MatchOpaque }
+
+func (*opaqueMatchParser) begin(Family)                   {}
+func (*opaqueMatchParser) option(*optionCall) error       { return nil }
+func (p *opaqueMatchParser) finish(uint32) (Match, error) { return &p.m, nil }
+
+// opaqueTargetParser is the same of a target.
+type opaqueTargetParser struct{ t TargetOpaque }
+
+func (*opaqueTargetParser) begin(Family)                    {}
+func (*opaqueTargetParser) option(*optionCall) error        { return nil }
+func (p *opaqueTargetParser) finish(uint32) (Target, error) { return &p.t, nil }
+
+// loadOpaque adds an extension that is not known to the rule.
+func (x *ruleExtensions) loadOpaque(l loadedExtension) {
+	x.pool(opaqueExtension)
+	l.ext = opaqueExtension
+	x.loaded = append(x.loaded, l)
+}
+
+// opaqueMatch adds a match that is not known, if the rule need not be understood. Everything up to the next option that rules have
+// themselves is its own.
+func (p *commandParser) opaqueMatch(name []byte) bool {
+	rule := p.cmd.spec.opaqueRule()
+	if rule == nil {
+		return false
+	}
+	p.extensions.loadOpaque(loadedExtension{match: &opaqueMatchParser{MatchOpaque{string(name), rule}}})
+	p.skipForeign()
+	return true
+}
+
+// opaqueTarget is the target of a name that is neither a chain's nor that of a target that is known, nil if the rule has to be understood.
+func (spec *ruleSpec) opaqueTarget() Target {
+	if rule := spec.opaqueRule(); rule != nil && !spec.isGoto {
+		return &TargetOpaque{string(spec.jump), rule}
+	}
+	return nil
+}
+
+// foreignOption says that an option that nothing has belongs to the name behind -j, which is that of a target that is not known, if there
+// is no chain of it.
+func (p *commandParser) foreignOption(name, word []byte) bool {
+	spec := &p.cmd.spec
+	if spec.dump == nil || spec.jump == nil || spec.isGoto || spec.target != nil || p.extensions.hasTarget() {
+		return false
+	}
+	if own := p.extensions.ofProtocol(spec.proto.Number, p.protocol); own != nil && own.find(name) >= 0 {
+		return false
+	}
+	spec.foreign = word
+	p.skipForeign()
+	return true
+}
+
+// skipForeign passes by the words of an extension that is not known.
+func (p *commandParser) skipForeign() {
+	a := &p.args
+	for a.at < len(a.words) && !p.beginsOwn(a.at) {
+		a.at++
+	}
+}
+
+// beginsOwn says whether a word begins an option that rules have themselves, whatever their extensions; a "!" may stand before it.
+func (p *commandParser) beginsOwn(at int) bool {
+	a := &p.args
+	if at >= len(a.words) || a.quoted(at) {
+		return false
+	}
+	word := string(a.words[at])
+	if word == "!" {
+		return at+1 < len(a.words) && string(a.words[at+1]) != "!" && p.beginsOwn(at+1)
+	}
+	if len(word) == 2 && word[0] == '-' {
+		return strings.IndexByte(ownLetters, word[1]) >= 0
+	}
+	long, ok := strings.CutPrefix(word, "--")
+	letter, known := longOptions[long]
+	return ok && known && strings.IndexByte(ownLetters, letter) >= 0
+}
+
+// ownLetters are the options of rules that are not an extension's.
+const ownLetters = "sdiopfcmjg"
+
+// unsupportedRevision acts on what iptables-save prints in the place of options that it cannot read: the extension that was named last
+// is as good as one that is not known.
+func (p *commandParser) unsupportedRevision(word []byte) bool {
+	x, a := &p.extensions, &p.args
+	last := len(x.loaded) - 1
+	behind, _ := a.peek()
+	rule := p.cmd.spec.opaqueRule()
+	if rule == nil || last < 0 || string(word) != "[unsupported" || string(behind) != "revision]" {
+		return false
+	}
+	a.at++
+	l := x.loaded[last]
+	x.loaded = x.loaded[:last]
+	if l.match == nil {
+		x.loadOpaque(loadedExtension{target: &opaqueTargetParser{TargetOpaque{l.ext.name, rule}}})
+		return true
+	}
+	if l.ext != opaqueExtension {
+		x.pools[l.ext].used--
+	}
+	x.loadOpaque(loadedExtension{match: &opaqueMatchParser{MatchOpaque{l.ext.name, rule}}})
+	return true
+}
