@@ -84,6 +84,8 @@ func (w *walk) matches(s *skb, m fakeipt.Match) bool {
 		return w.matchSet(s, m)
 	case *fakeipt.MatchSocket:
 		return w.matchSocket(s, m)
+	case *fakeipt.MatchOpaque:
+		return w.matchOpaque(s, m)
 	}
 	w.fail(fmt.Errorf("%w: match %s", errNoWalk, m.Name()))
 	return false

@@ -46,6 +46,8 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 	case *fakeipt.TargetMasquerade:
 		w.outcome.SourceTranslated = true
 		return w.masquerade(s, t)
+	case *fakeipt.TargetOpaque:
+		return w.opaqueTarget(t)
 	}
 	w.fail(fmt.Errorf("%w: target %s", errNoWalk, t.Name()))
 	return stopped
