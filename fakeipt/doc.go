@@ -13,7 +13,8 @@
 // programs.
 //
 // What is not understood is refused with the real tool's words for an unknown
-// match, target, option or table, so that a rule is never taken for less than it says.
+// match, target, option or table, so that a rule is never taken for less than it says. Kernel.Load alone keeps
+// rules with an extension that it does not know, word by word (OpaqueRule).
 // Refused are: extensions other than those in registry.go, names of hosts (nothing
 // is resolved) and of users but root, names of services beyond the list in internal/libc, and tables other
 // than raw, mangle, nat, filter and security. Sets and accounting objects are packages of their own, ipset and nfacct,

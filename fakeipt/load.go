@@ -11,7 +11,7 @@ import (
 // Load fills the kernel's tables of one family from iptables-save text, with or
 // without counters and comments. The tables in the text replace those in the kernel.
 // name is what errors call the text; they are *ParseError. Accounting objects
-// that rules name are made.
+// that rules name are made. A rule with an extension that is not known is kept as an OpaqueRule.
 func (k *Kernel) Load(f Family, name string, r io.Reader) error {
 	text, err := readAll(r)
 	if err != nil {

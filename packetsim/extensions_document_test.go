@@ -182,14 +182,16 @@ tools of ` + "`fakeipt`" + ` and the walk of ` + "`packetsim`" + ` themselves: `
 - **walk**: packets that meet it are judged. Where there is no walk, a packet that meets such a rule ends in an error that names it.
 - **needs**: what the walk asks for. A packet that lacks it ends in an error that names the field, if it meets such a rule.
 
-The verdicts (ACCEPT, DROP, RETURN, QUEUE) and jumps are not listed; they are there, with their walk. Whoever
-adds an extension ([add-a-match.md](add-a-match.md)) says in ` + "`packetsim/extensions_test.go`" + ` what it needs.
+The verdicts (ACCEPT, DROP, RETURN, QUEUE) and jumps are not listed; they are there, with their walk.
+What is in no list does not hold up a ruleset that is loaded, see [Rules that nobody knows](tools.md#rules-that-nobody-knows). Whoever adds
+an extension ([add-a-match.md](add-a-match.md)) says in ` + "`packetsim/extensions_test.go`" + ` what it needs.
 `)
 	for _, kind := range []struct{ title, option string }{{"Matches", "-m"}, {"Targets", "-j"}} {
 		fmt.Fprintf(&out, "\n## %s\n\n| name | family | text | walk | needs |\n|---|---|---|---|---|\n", kind.title)
 		for _, x := range allShipped() {
 			if x.option == kind.option {
-				fmt.Fprintf(&out, "| %s | %s | %s | %s | %s |\n", x.name, x.familyWords(), yes(x.spelledEverywhere(t)), yes(x.walked(t)), x.needs)
+				text, walk := yes(x.spelledEverywhere(t)), yes(x.walked(t))
+				fmt.Fprintf(&out, "| %s | %s | %s | %s | %s |\n", x.name, x.familyWords(), text, walk, x.needs)
 			}
 		}
 	}

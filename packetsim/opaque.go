@@ -2,9 +2,29 @@ package packetsim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
+
+// OpaqueError says that a packet met a rule with an extension that is not known, so that nobody can say what becomes of it.
+type OpaqueError struct {
+	// Host is the one whose rule it is.
+	Host string
+	// Extension is what is not known: "match NAME" or "target NAME".
+	Extension string
+	// Table, Chain and Number (from 1) are the place of the rule now.
+	Table, Chain string
+	Number       int
+	// Rule is its text, and where it was loaded from.
+	Rule *fakeipt.OpaqueRule
+}
+
+// Error names the extension, the rule, and where it is from.
+func (e *OpaqueError) Error() string {
+	return fmt.Sprintf("not supported: an extension that is not known: %s of %s:%s:rule:%d (%s, line %d: -A %s %s)",
+		e.Extension, e.Table, e.Chain, e.Number, e.Rule.Source, e.Rule.Line, e.Chain, e.Rule.Text)
+}
 
 // matchOpaque is a match that is not known. The rule does not hold if one of the matches behind it does not; what a packet that all of
 // them let through meets is an error. A match that would remember that it was asked is not asked, since the kernel asks it only if
@@ -45,16 +65,13 @@ func (w *walk) opaqueTarget(t *fakeipt.TargetOpaque) fate {
 	return stopped
 }
 
-// opaqueError says at which rule the walk ends, and where that rule is from.
-func (w *walk) opaqueError(extension string, from *fakeipt.OpaqueRule) error {
-	table, chain, number := w.rule.table.Name(), "", 0
+// opaqueError says at which rule the walk ends.
+func (w *walk) opaqueError(extension string, rule *fakeipt.OpaqueRule) error {
+	e := &OpaqueError{Host: w.h.name, Extension: extension, Table: w.rule.table.Name(), Rule: rule}
 	for c := range w.rule.table.Unsorted() {
-		for i, r := range c.Rules {
-			if r == w.rule.rule {
-				chain, number = c.Name, i+1
-			}
+		if i := slices.Index(c.Rules, w.rule.rule); i >= 0 {
+			e.Chain, e.Number = c.Name, i+1
 		}
 	}
-	return fmt.Errorf("%w: the packet meets %s:%s:rule:%d, whose %s is not known (%s, line %d: -A %s %s)",
-		errNoWalk, table, chain, number, extension, from.Source, from.Line, chain, from.Text)
+	return e
 }

@@ -64,9 +64,10 @@ func TestOpaqueRulesThatPacketsMeet(t *testing.T) {
 				assert.Equal(t, Accept, outcomes[0].Verdict, row.rule)
 				continue
 			}
-			require.ErrorIs(t, err, errNoWalk, row.rule)
-			assert.EqualError(t, err, "host node: not supported: the packet meets filter:FORWARD:rule:2, whose "+row.unmet+
-				" is not known (dump.txt, line 5: -A FORWARD "+row.rule+")")
+			var opaque *OpaqueError
+			require.ErrorAs(t, err, &opaque, row.rule)
+			assert.EqualError(t, err, "host node: not supported: an extension that is not known: "+row.unmet+
+				" of filter:FORWARD:rule:2 (dump.txt, line 5: -A FORWARD "+row.rule+")")
 		}
 	}
 }

@@ -317,3 +317,23 @@ func TestTraceSaysThatThereAreNoRules(t *testing.T) {
 	assert.Equal(t, exitHeld, status, "a kernel without tables lets everything pass")
 	assert.Contains(t, errOut, "<stdin> holds no table")
 }
+
+// TestTraceEndsAtARuleThatNobodyKnows: other packets are traced, whatever else is in the rules.
+func TestTraceEndsAtARuleThatNobodyKnows(t *testing.T) {
+	const rules = "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n" +
+		"[3:4] -A FORWARD -p tcp -m tcp --dport 22 -m geoip ! --source-country  DE,FR -j ACCEPT\n-A FORWARD -p udp -j LOGMARK\nCOMMIT\n"
+	file := write(t, "rules.txt", rules)
+	for _, tools := range []string{"legacy", "nft"} {
+		status, out, errOut := call("", "trace", "--rules", file, "--tools", tools, "tcp 10.0.0.1:1 > 10.0.0.2:80")
+		assert.Equal(t, exitHeld, status, errOut)
+		assert.Contains(t, out, "filter:FORWARD:policy:3")
+		status, out, errOut = call("", "trace", "--rules", file, "--tools", tools, "tcp 10.0.0.1:1 > 10.0.0.2:22")
+		assert.Equal(t, exitNotHeld, status)
+		assert.Empty(t, out)
+		assert.Equal(t, "chainwalk: host node: not supported: an extension that is not known: match geoip of filter:FORWARD:rule:1 ("+file+
+			", line 5: -A FORWARD -p tcp -m tcp --dport 22 -m geoip ! --source-country  DE,FR -j ACCEPT)\n", errOut)
+		status, _, errOut = call("", "trace", "--rules", file, "--tools", tools, "udp 10.0.0.1:1 > 10.0.0.2:22")
+		assert.Equal(t, exitNotHeld, status)
+		assert.Contains(t, errOut, "target LOGMARK of filter:FORWARD:rule:2 ("+file+", line 6: -A FORWARD -p udp -j LOGMARK)")
+	}
+}

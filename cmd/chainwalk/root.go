@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // The exit statuses of every command.
@@ -43,10 +45,13 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 		return exitNotHeld
 	case errors.As(err, &status):
 		return int(status)
-	default:
-		fmt.Fprintf(errOut, "chainwalk: %v\n", err)
-		return exitUsage
 	}
+	fmt.Fprintf(errOut, "chainwalk: %v\n", err)
+	var opaque *packetsim.OpaqueError
+	if errors.As(err, &opaque) {
+		return exitNotHeld // the input is understood, but for what the packet met
+	}
+	return exitUsage
 }
 
 func newRootCommand(s streams) *cobra.Command {

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -21,13 +22,10 @@ func (c *Cluster) Examine(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	probes, unjudged := e.split(e.probes())
-	e.report.Unjudged = unjudged
-	suffering, err := e.judge(ctx, probes)
+	suffering, err := e.judge(ctx, e.split(e.probes()))
 	if err != nil {
 		return nil, err
 	}
-	e.report.Connections = len(probes)
 	if err := e.find(suffering); err != nil {
 		return nil, err
 	}
@@ -137,21 +135,16 @@ func nodeObjects(nodes []*corev1.Node) []manifest.Object {
 	return out
 }
 
-// split tells the probes that the given nodes alone decide from the others, and says why those cannot be judged.
-func (e *exam) split(all []probe) (judged []probe, unjudged []Unjudged) {
+// split are the probes that the given nodes alone decide. Of the others it notes why they cannot be judged.
+func (e *exam) split(all []probe) (judged []probe) {
 	for _, p := range all {
-		why := e.unknown(p.attempt)
-		if why == "" {
-			judged = append(judged, p)
+		if why := e.unknown(p.attempt); why != "" {
+			e.report.leaveOut(why)
 			continue
 		}
-		i := slices.IndexFunc(unjudged, func(u Unjudged) bool { return u.Why == why })
-		if i < 0 {
-			i, unjudged = len(unjudged), append(unjudged, Unjudged{Why: why})
-		}
-		unjudged[i].Connections++
+		judged = append(judged, p)
 	}
-	return judged, unjudged
+	return judged
 }
 
 // unknown says which node without a snapshot decides about an attempt; empty if none does.
@@ -181,7 +174,7 @@ type suffering struct {
 	violations []oracle.Violation
 }
 
-// judge makes probes on the nodes as they are.
+// judge makes probes on the nodes as they are. Those that meet a rule with an extension that nobody knows are not judged.
 func (e *exam) judge(ctx context.Context, probes []probe) ([]suffering, error) {
 	var out []suffering
 	for _, p := range probes {
@@ -189,9 +182,15 @@ func (e *exam) judge(ctx context.Context, probes []probe) ([]suffering, error) {
 			return nil, err
 		}
 		violations, _, err := e.lab.try(e.spec, p, false)
+		var opaque *packetsim.OpaqueError
+		if errors.As(err, &opaque) {
+			e.report.leaveOut(fmt.Sprintf("which meet a rule of %s: %s", opaque.Host, opaque))
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
+		e.report.Connections++
 		if len(violations) > 0 {
 			out = append(out, suffering{p, violations})
 		}

@@ -429,3 +429,35 @@ func TestPodsBehindABridgeAreJudged(t *testing.T) {
 		assert.Contains(t, strings.Join(f.Packets[0].Way, "\n"), "is not in hairpin mode")
 	}
 }
+
+// TestOpaqueRulesAreNotJudged: rules with an extension that nobody knows leave the rest of the node to be judged, and a scenario of the
+// cluster goes without them.
+func TestOpaqueRulesAreNotJudged(t *testing.T) {
+	const rule = "[0:0] -A FORWARD -p tcp -m geoip --source-country DE -m tcp --dport 53 -j TARPIT --tarpit"
+	for _, tools := range []string{"legacy", "nft"} {
+		cluster := recorded(t, tools, dumpNodes...)
+		for _, taken := range cluster.Snapshots {
+			for i := range taken.IPTables {
+				r := &taken.IPTables[i]
+				const chain = ":KUBE-SERVICES - [0:0]\n" // of table filter, the first
+				require.Equal(t, 2, strings.Count(r.Save, chain))
+				r.Save = strings.Replace(r.Save, chain, chain+rule+"\n", 1)
+			}
+		}
+		report, err := cluster.Examine(t.Context())
+		require.NoError(t, err)
+		assert.Empty(t, report.Findings, textOf(t, report))
+		assert.Greater(t, report.Connections, 1000)
+		require.NotEmpty(t, report.Unjudged)
+		for _, u := range report.Unjudged {
+			assert.Regexp(t, "which meet a rule of demo-.*: match geoip of filter:FORWARD:rule:.*--tarpit", strings.Replace(u.Why,
+				"not supported: an extension that is not known: ", "", 1))
+		}
+		s, notes, err := cluster.Scenario(ScenarioOptions{Name: "without"})
+		require.NoError(t, err)
+		assert.Len(t, notes, 2*len(dumpNodes))
+		assert.Contains(t, notes[0], "a scenario cannot have -A FORWARD -p tcp -m geoip")
+		_, read := written(t, s)
+		holds(t, read)
+	}
+}

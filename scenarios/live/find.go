@@ -2,6 +2,7 @@ package live
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -123,6 +124,10 @@ func (e *exam) blame(f *Finding, s suffering) error {
 		return err
 	}
 	wrong, would, err := e.healed.try(e.spec, s.probe, true)
+	var opaque *packetsim.OpaqueError
+	if errors.As(err, &opaque) {
+		wrong, err = s.violations, nil // nobody can say whether a sync heals it
+	}
 	if err != nil {
 		return err
 	}
@@ -261,7 +266,8 @@ func (e *exam) way(s suffering) ([]string, error) {
 		return nil, err
 	}
 	_, would, err := e.healed.try(e.spec, s.probe, true)
-	if err != nil {
+	var opaque *packetsim.OpaqueError
+	if err != nil && !errors.As(err, &opaque) {
 		return nil, err
 	}
 	wrong := wrongOf(stories, would)

@@ -134,8 +134,8 @@ func newMutations(t *testing.T, tools string) *mutations {
 	var err error
 	m.sound, err = recorded(t, tools, dumpNodes...).exam()
 	require.NoError(t, err)
-	probes, unjudged := m.sound.split(m.sound.probes())
-	require.Empty(t, unjudged)
+	probes := m.sound.split(m.sound.probes())
+	require.Empty(t, m.sound.report.Unjudged)
 	for _, p := range probes {
 		wrong, told, err := m.sound.lab.try(m.sound.spec, p, true)
 		require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	labs "github.com/chainwalk/chainwalk/scenarios/lab"
@@ -24,6 +25,10 @@ func (c *Cluster) preload(d *draft) (out []scenarios.Preload, notes []string, er
 		return nil, nil, err
 	}
 	for _, taken := range c.Snapshots {
+		opaque, err := opaqueLines(taken)
+		if err != nil {
+			return nil, nil, err
+		}
 		devices := simulatedDevices(resolved, labs.Attach(taken, resolved.Pods, isLive))
 		for i := range taken.IPTables {
 			rules := &taken.IPTables[i]
@@ -34,7 +39,7 @@ func (c *Cluster) preload(d *draft) (out []scenarios.Preload, notes []string, er
 			if c.Backend != "" && c.Backend != rules.Backend || d.topology.IPFamily != scenarios.FamilyDual && d.topology.IPFamily != family {
 				continue
 			}
-			save, left := othersRules(rules, devices)
+			save, left := othersRules(rules, devices, opaque[rules])
 			for _, rule := range left {
 				notes = append(notes, taken.Hostname+": a scenario cannot have "+rule)
 			}
@@ -68,12 +73,43 @@ func isKubeProxys(chain string) bool {
 	return strings.HasPrefix(chain, "KUBE-") && !slices.Contains(kubelets, chain)
 }
 
-// othersRules are the tables of a ruleset with the chains and rules that are not kube-proxy's, and the rules that name an object, which a
-// scenario has not. A table without any is left out.
-func othersRules(rules *snapshot.Rules, devices map[string]string) (save string, left []string) {
+// opaqueLines are the lines of rules with extensions that nobody knows.
+func opaqueLines(taken *snapshot.Node) (map[*snapshot.Rules]map[int]bool, error) {
+	out := map[*snapshot.Rules]map[int]bool{}
+	hosts := map[string]*packetsim.Host{}
+	for i := range taken.IPTables {
+		rules := &taken.IPTables[i]
+		if hosts[rules.Backend] == nil {
+			host, err := snapshot.NewHost(taken, snapshot.HostOptions{Backend: rules.Backend})
+			if err != nil {
+				return nil, err
+			}
+			hosts[rules.Backend] = host
+		}
+		lines := map[int]bool{}
+		for _, table := range hosts[rules.Backend].Netfilter().Ruleset(rules.Family).Tables() {
+			for chain := range table.Unsorted() {
+				for _, rule := range chain.Rules {
+					if opaque := rule.Opaque(); opaque != nil {
+						lines[opaque.Line] = true
+					}
+				}
+			}
+		}
+		out[rules] = lines
+	}
+	return out, nil
+}
+
+// othersRules are the tables of a ruleset with the chains and rules that are not kube-proxy's, and the rules that a scenario cannot have:
+// those that name an object, which it has not, and those on the lines that are opaque, which its tools refuse. A table without any is left
+// out.
+func othersRules(rules *snapshot.Rules, devices map[string]string, opaque map[int]bool) (save string, left []string) {
 	var out, table strings.Builder
 	worth := false
+	number := 0
 	for line := range strings.Lines(rules.Save) {
+		number++
 		line = strings.TrimRight(line, "\n")
 		if _, rule, counted := strings.Cut(line, "] "); counted && strings.HasPrefix(line, "[") {
 			line = rule
@@ -92,7 +128,7 @@ func othersRules(rules *snapshot.Rules, devices map[string]string) (save string,
 		case line == "COMMIT" && worth:
 			out.WriteString(table.String() + "COMMIT\n")
 		case !strings.HasPrefix(line, "-A ") || isKubeProxys(chainOf(line)) || isKubeProxys(targetOf(line)):
-		case strings.Contains(line, "--match-set ") || strings.Contains(line, "--nfacct-name "):
+		case opaque[number] || strings.Contains(line, "--match-set ") || strings.Contains(line, "--nfacct-name "):
 			left = append(left, line)
 		default:
 			table.WriteString(withDevices(line, devices) + "\n")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // ReportVersion is the version of the Report's JSON.
@@ -79,6 +80,15 @@ type Packet struct {
 type Unjudged struct {
 	Why         string `json:"why"`
 	Connections int    `json:"connections"`
+}
+
+// leaveOut counts a connection that could not be judged.
+func (r *Report) leaveOut(why string) {
+	i := slices.IndexFunc(r.Unjudged, func(u Unjudged) bool { return u.Why == why })
+	if i < 0 {
+		i, r.Unjudged = len(r.Unjudged), append(r.Unjudged, Unjudged{Why: why})
+	}
+	r.Unjudged[i].Connections++
 }
 
 // WriteJSON writes the report as JSON.
