@@ -12,7 +12,10 @@ import (
 // without counters and comments. The tables in the text replace those in the kernel.
 // name is what errors call the text; they are *ParseError. Accounting objects
 // that rules name are made. A rule with an extension that is not known is kept as an OpaqueRule.
-func (k *Kernel) Load(f Family, name string, r io.Reader) error {
+func (k *Kernel) Load(f Family, name string, r io.Reader) error { return k.load(f, name, r, true) }
+
+// load is Load. Extensions need not be known in what is foreign.
+func (k *Kernel) load(f Family, name string, r io.Reader, foreign bool) error {
 	text, err := readAll(r)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -23,7 +26,7 @@ func (k *Kernel) Load(f Family, name string, r io.Reader) error {
 	restore := newRestorer(f, caller{kernel: k}, f.facts().tool+"-restore", io.Discard)
 	defer restore.close()
 	restore.counters = true
-	restore.dump = &dumpText{source: name, words: &restore.parser.args}
+	restore.dump = &dumpText{source: name, foreign: foreign, words: &restore.parser.args}
 	restore.parser.dump = restore.dump
 	before := k.Ruleset(f)
 	if err := restore.run(endLine(text)); err != nil {

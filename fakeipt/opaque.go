@@ -61,13 +61,14 @@ func (r *Rule) Opaque() *OpaqueRule {
 	return nil
 }
 
-// dumpText is the text that a parser reads rules of, if it is not the input of a tool: extensions need not be known there.
+// dumpText is the text that a parser reads rules of, if it is not the input of a tool.
 type dumpText struct {
-	source string
-	line   int
-	words  *argumentReader // of the line
-	first  int             // the first word that is no counter
-	body   int             // the word that is first behind the chain; 0: the line does not begin with a command on a chain
+	source  string
+	foreign bool // other tools wrote it, which may have other extensions
+	line    int
+	words   *argumentReader // of the line
+	first   int             // the first word that is no counter
+	body    int             // the word that is first behind the chain; 0: the line does not begin with a command on a chain
 }
 
 // command notes where the rule begins whose command is that word.
@@ -84,11 +85,11 @@ func (d *dumpText) nextLine(line, first int) {
 	}
 }
 
-// opaqueRule keeps the text of the rule, once. It is nil if the rule has to be understood: for a tool, and where words stand before the
-// chain.
+// opaqueRule keeps the text of the rule, once. It is nil if the rule has to be understood: for a tool, in what a tool has kept, and where
+// words stand before the chain.
 func (spec *ruleSpec) opaqueRule() *OpaqueRule {
 	d := spec.dump
-	if spec.opaque == nil && d != nil && d.body > 0 {
+	if spec.opaque == nil && d != nil && d.foreign && d.body > 0 {
 		spec.opaque = &OpaqueRule{Text: d.words.textFrom(d.body), Source: d.source, Line: d.line}
 	}
 	return spec.opaque
@@ -142,7 +143,7 @@ func (spec *ruleSpec) opaqueTarget() Target {
 // is no chain of it.
 func (p *commandParser) foreignOption(name, word []byte) bool {
 	spec := &p.cmd.spec
-	if spec.dump == nil || spec.jump == nil || spec.isGoto || spec.target != nil || p.extensions.hasTarget() {
+	if spec.dump == nil || !spec.dump.foreign || spec.jump == nil || spec.isGoto || spec.target != nil || p.extensions.hasTarget() {
 		return false
 	}
 	if own := p.extensions.ofProtocol(spec.proto.Number, p.protocol); own != nil && own.find(name) >= 0 {

@@ -72,7 +72,7 @@ func (k *Kernel) ReadState(f Family, name string, r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if err := k.Load(f, name, bytes.NewReader(text)); err != nil {
+	if err := k.load(f, name, bytes.NewReader(text), false); err != nil {
 		return err
 	}
 	rs := &Ruleset{family: f, dialect: k.dialect, tables: slices.Clone(k.Ruleset(f).tables)}
