@@ -25,6 +25,8 @@ objects:
   metadata: {name: web}
   spec: {type: NodePort, clusterIP: 172.30.0.41, ports: [{port: 80, nodePort: 30080}]}
 steps:
+- connect: {name: nobody's yet, from: client, to: "tcp 172.30.0.42:80", expect: untouched}
+- connect: {name: nobody's ever, from: client, to: "tcp 172.30.0.99:80", expect: untouched}
 - connect: {name: loopback, from: node1, to: "tcp 127.0.0.1:30080", as: kept, expect: reject}
 - connect: {name: another address, from: internet, to: "tcp 192.168.1.2:30080", expect: reject}
 - connect: {name: the pods' gateway, from: client, to: "tcp 10.244.1.1:30080", expect: reject}
@@ -42,6 +44,14 @@ steps:
 - restart: [node1]
   kubeProxy: {nodePortAddresses: [192.168.1.0/24]}
 - connect: {name: an address that is asked for, from: internet, to: "tcp 192.168.1.2:30080", expect: reject}
+- apply:
+  - {apiVersion: v1, kind: Service, metadata: {name: late}, spec: {clusterIP: 172.30.0.42, ports: [{port: 80}]}}
+- connect: {name: somebody's now, from: client, to: "tcp 172.30.0.42:80", as: one, expect: reject}
+- {name: out of the window, flow: {of: one, from: server, send: outOfWindow, expect: {drop: true}}}
+- {name: after it, flow: {of: one, from: server, expect: {drop: true}}}
+- apply:
+  - {apiVersion: v1, kind: Service, metadata: {name: late}, spec: {type: ExternalName, externalName: example.com}}
+- connect: {name: without an address, from: client, to: "tcp 172.30.0.42:80", expect: untouched}
 - delete: [service default/web]
 - connect: {name: what is gone, from: client, to: "tcp 172.30.0.41:80", expect: untouched}
 `
@@ -68,6 +78,7 @@ func TestProbesAreFoundThatModesAnswerDifferently(t *testing.T) {
 		"loopback": {localhostNodePort}, "another address": {otherNodePort}, "the pods' gateway": {otherNodePort},
 		"a port it has not": {unusedPort}, "a protocol it has not": {unusedPort}, "flow": {localhostNodePort},
 		"of no connection": {invalidPacket}, "a first one": {localhostNodePort}, "what is gone": {unallocatedIP},
+		"nobody's yet": {unallocatedIP}, "without an address": {unallocatedIP}, "out of the window": {invalidPacket}, "after it": {invalidPacket},
 	}, byName)
 }
 
@@ -111,26 +122,30 @@ func TestEachAllowanceHasADocument(t *testing.T) {
 func TestOnlyWhatADocumentSaysIsAllowed(t *testing.T) {
 	for about, row := range map[string]struct {
 		mode     string
+		packet   string
 		clauses  []clause
 		outcomes []string
 		allowed  bool
 	}{
-		"as the document says":     {"nftables", []clause{localhostNodePort}, []string{"refused with tcp-reset"}, true},
-		"the node's own process":   {"nftables", []clause{localhostNodePort}, []string{"answered by node1 at 127.0.0.1:30080, from 127.0.0.1"}, true},
-		"an endpoint":              {"nftables", []clause{localhostNodePort}, []string{"answered by web at 10.244.1.2:80, from 10.244.1.1"}, false},
-		"another mode":             {"iptables", []clause{localhostNodePort}, []string{"refused with tcp-reset"}, false},
-		"another end":              {"nftables", []clause{localhostNodePort}, []string{"silent"}, false},
-		"an end of two":            {"nftables", []clause{localhostNodePort}, []string{"refused with tcp-reset", "silent"}, false},
-		"nothing was seen":         {"nftables", []clause{localhostNodePort}, nil, false},
-		"another clause":           {"nftables", []clause{unusedPort}, []string{"refused with tcp-reset"}, false},
-		"a port that is not used":  {"nftables", []clause{unusedPort}, []string{"refused with icmp-port-unreachable"}, true},
-		"one of two clauses":       {"nftables", []clause{unusedPort, invalidPacket}, []string{"silent"}, true},
-		"about nothing particular": {"nftables", nil, []string{"silent"}, false},
-		"gone":                     {"nftables", []clause{unallocatedIP}, []string{"silent"}, true},
-		"gone, and refused":        {"nftables", []clause{unallocatedIP}, []string{"refused with icmp-port-unreachable"}, false},
-		"not the primary address":  {"nftables", []clause{otherNodePort}, []string{"refused with icmp-port-unreachable"}, true},
+		"as the document says":     {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"refused with tcp-reset"}, true},
+		"the node's own process":   {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"answered by node1 at 127.0.0.1:30080, from 127.0.0.1"}, true},
+		"an endpoint":              {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"answered by web at 10.244.1.2:80, from 10.244.1.1"}, false},
+		"another process":          {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"answered by node1 at 127.0.0.1:80, from 127.0.0.1"}, false},
+		"at another address":       {"nftables", "tcp [fd00::2]:30080 from node1", []clause{otherNodePort}, []string{"answered by node1 at [fd00::2]:30080, from [fd00::3]"}, true},
+		"an endpoint of it":        {"nftables", "tcp [fd00::2]:30080 from node1", []clause{otherNodePort}, []string{"answered by web at [fd00::9]:30080, from [fd00::3]"}, false},
+		"another mode":             {"iptables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"refused with tcp-reset"}, false},
+		"another end":              {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"silent"}, false},
+		"an end of two":            {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, []string{"refused with tcp-reset", "silent"}, false},
+		"nothing was seen":         {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{localhostNodePort}, nil, false},
+		"another clause":           {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{unusedPort}, []string{"refused with tcp-reset"}, false},
+		"a port that is not used":  {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{unusedPort}, []string{"refused with icmp-port-unreachable"}, true},
+		"one of two clauses":       {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{unusedPort, invalidPacket}, []string{"silent"}, true},
+		"about nothing particular": {"nftables", "tcp 127.0.0.1:30080 from node1", nil, []string{"silent"}, false},
+		"gone":                     {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{unallocatedIP}, []string{"silent"}, true},
+		"gone, and refused":        {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{unallocatedIP}, []string{"refused with icmp-port-unreachable"}, false},
+		"not the primary address":  {"nftables", "tcp 127.0.0.1:30080 from node1", []clause{otherNodePort}, []string{"refused with icmp-port-unreachable"}, true},
 	} {
-		assert.Equal(t, row.allowed, allowedBy(row.mode, row.clauses, row.outcomes) != nil, about)
+		assert.Equal(t, row.allowed, allowedBy(row.mode, row.packet, row.clauses, row.outcomes) != nil, about)
 	}
 }
 

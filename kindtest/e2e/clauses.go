@@ -20,7 +20,7 @@ const (
 	localhostNodePort clause = "a node port at a loopback address"
 	otherNodePort     clause = "a node port at an address of the node that is not its primary one"
 	unusedPort        clause = "a port of a cluster IP that no service has there"
-	unallocatedIP     clause = "a cluster IP that no service has any more"
+	unallocatedIP     clause = "a cluster IP that no service has"
 	invalidPacket     clause = "a TCP segment that conntrack takes for invalid"
 )
 
@@ -34,7 +34,6 @@ type moment struct {
 type asked struct {
 	cluster  *scenarios.Cluster
 	services map[manifest.Ref]*corev1.Service
-	gone     []netip.Addr // cluster IPs of services that were deleted
 	kept     map[string][]clause
 	number   int // of the step
 	clauses  map[moment][]clause
@@ -59,8 +58,6 @@ func (a *asked) apply(objects []manifest.Object) {
 	for _, o := range objects {
 		if service, ok := o.Object.(*corev1.Service); ok {
 			a.services[o.Ref()] = service
-			ips := clusterIPs(service)
-			a.gone = slices.DeleteFunc(a.gone, func(at netip.Addr) bool { return slices.Contains(ips, at) })
 		}
 	}
 }
@@ -68,10 +65,7 @@ func (a *asked) apply(objects []manifest.Object) {
 func (a *asked) step(s *scenarios.Step) {
 	a.apply(s.Apply)
 	for _, ref := range s.Delete {
-		if service := a.services[ref.Ref]; service != nil {
-			a.gone = append(a.gone, clusterIPs(service)...)
-			delete(a.services, ref.Ref)
-		}
+		delete(a.services, ref.Ref)
 	}
 	if s.Restart != nil && s.Configure != nil {
 		for _, name := range s.Restart.Names {
@@ -85,16 +79,17 @@ func (a *asked) step(s *scenarios.Step) {
 	}
 	if s.Connect != nil {
 		a.connect(s.Connect)
+		a.note(s.Pos.String(), a.kept[s.Connect.As]) // where no connection could be kept
 	}
 	for i := range s.Cases {
 		a.connect(&s.Cases[i])
 	}
 	if f := s.Flow; f != nil {
-		clauses := a.kept[f.Of]
-		if f.Send == scenarios.PacketOutOfWindow {
-			clauses = append(slices.Clone(clauses), invalidPacket)
+		// It may end the connection, too: its other end resets what it does not know.
+		if f.Send == scenarios.PacketOutOfWindow && !slices.Contains(a.kept[f.Of], invalidPacket) {
+			a.kept[f.Of] = append(slices.Clone(a.kept[f.Of]), invalidPacket)
 		}
-		a.note(f.Expect.Pos.String(), clauses)
+		a.note(f.Expect.Pos.String(), a.kept[f.Of])
 		a.note(s.Pos.String(), a.kept[f.Of]) // where nothing could be sent
 	}
 	if in := s.Send; in != nil {
@@ -126,7 +121,7 @@ func (a *asked) note(at string, clauses []clause) {
 func (a *asked) of(proto string, to netip.AddrPort) []clause {
 	at := to.Addr().Unmap()
 	switch {
-	case slices.Contains(a.gone, at):
+	case a.isUnallocated(at):
 		return []clause{unallocatedIP}
 	case a.isUnused(proto, at, to.Port()):
 		return []clause{unusedPort}
@@ -138,6 +133,19 @@ func (a *asked) of(proto string, to netip.AddrPort) []clause {
 		return []clause{otherNodePort}
 	}
 	return nil
+}
+
+// isUnallocated reports whether an address is the cluster IP of a service that the scenario has had or will have, and of none that is there.
+func (a *asked) isUnallocated(at netip.Addr) bool {
+	if !slices.Contains(a.cluster.ServiceIPs, at) {
+		return false
+	}
+	for _, s := range a.services {
+		if slices.Contains(clusterIPs(s), at) {
+			return false
+		}
+	}
+	return true
 }
 
 // isUnused reports whether an address is a cluster IP whose service does not have the port. Echo requests have none.

@@ -189,7 +189,7 @@ func differenceAt(all []*report, file, at string, number int) (difference, bool)
 		p := &s.Probes[number]
 		d.scenario, d.probe, d.packet = s.Name, p.Name, p.Packet
 		d.outcomes = append(d.outcomes, p.Outcomes)
-		d.allowed = append(d.allowed, allowedBy(r.Mode, p.Clauses, p.Outcomes))
+		d.allowed = append(d.allowed, allowedBy(r.Mode, p.Packet, p.Clauses, p.Outcomes))
 		many = many || len(p.Outcomes) > manyOutcomes
 	}
 	for _, outcomes := range d.outcomes {

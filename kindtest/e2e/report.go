@@ -116,7 +116,7 @@ func rowOf(r, sound *scenarios.Result, mode string, clauses map[moment][]clause)
 			Outcomes: predict.Outcomes(protoOf(c.Packet), c.Ways), Clauses: about,
 		}
 		if !c.Passed {
-			p.Allowed = allowedBy(mode, about, p.Outcomes)
+			p.Allowed = allowedBy(mode, c.Packet, about, p.Outcomes)
 		}
 		if !c.Passed && p.Allowed == nil && sound != nil {
 			p.Rules = rulesBetween(c, sound)
