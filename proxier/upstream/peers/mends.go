@@ -45,6 +45,8 @@ const (
 	SlicesMove
 	// OwnFamilyOnly leaves out addresses of the other family that a slice has.
 	OwnFamilyOnly
+	// AddressesNoticed asks for a sync when the node has got other addresses.
+	AddressesNoticed
 	// LoopbackClosed takes back route_localnet where node ports are not served at localhost.
 	LoopbackClosed
 	// EmptyServicesFlows deletes flows of services without endpoints.
@@ -68,7 +70,7 @@ var names = [mends]string{
 	"duplicates-by-chance", "conflicts-by-chance", "flush-of-one-table", "flush-that-leaves-chains",
 	"held-lock-taken-for-flush", "failed-reload-forgotten",
 	"failed-start-forgotten", "large-cluster-not-written-hourly", "slice-loses-its-service", "address-of-other-family",
-	"loopback-opened-by-restart",
+	"node-addresses-not-noticed", "loopback-opened-by-restart",
 	"flows-of-service-without-endpoints", "flows-of-deleted-service", "flows-forgotten-by-failed-sync", "conntrack-failure-forgotten",
 	"flows-of-changed-service", "flows-of-other-machines",
 }
@@ -163,6 +165,20 @@ func (k *process) mendBefore(f *processFamily) {
 	if k.mends.Has(LargeInFull) && f.large() && time.Since(*field[time.Time](f.proxier, "lastFullSync")) > proxyutil.FullSyncPeriod {
 		f.forceFullSync()
 	}
+}
+
+// mendAddresses asks for a full sync if the node has other addresses than when it was asked for one last.
+func (k *process) mendAddresses(f *processFamily) error {
+	if !k.mends.Has(AddressesNoticed) {
+		return nil
+	}
+	now, err := k.process.Kernel.Network.NodeAddresses()
+	if err == nil && !slices.Equal(now, f.addresses) {
+		f.addresses = now
+		f.forceFullSync()
+		f.proxier.Sync()
+	}
+	return err
 }
 
 // mendLoopback closes loopback behind a sync that ended well, after which no rule sends anybody there.

@@ -67,6 +67,9 @@ func (k *process) newFamily(c *kubeproxyconfig.KubeProxyConfiguration, family v1
 			f.proxier.Sync()
 		}
 	}}
+	if f.addresses, err = k.process.Kernel.Network.NodeAddresses(); err != nil {
+		return nil, err
+	}
 	if k.mends.Has(OwnFlowsOnly) {
 		f.flows.own = func(a netip.Addr) bool { return k.own(f, a) }
 	}
@@ -93,6 +96,8 @@ type processFamily struct {
 	times   virtualTimes
 	flows   *processConntrack
 	mended  mendedFlows
+	// addresses are the node's, as they were at the start, or as the mend has seen them last.
+	addresses []netip.Addr
 }
 
 func (k *process) surroundings(
@@ -181,6 +186,9 @@ func (k *process) Sync() error {
 		f := k.families[family]
 		var err error
 		if k.started {
+			if err = k.mendAddresses(f); err != nil {
+				return err
+			}
 			err = f.loop.turn(k.process.Clock.Now(), f.loop.retry, func() error { return k.sync(family) })
 		} else {
 			err = k.first(family)
