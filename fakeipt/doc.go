@@ -16,7 +16,7 @@
 // match, target, option or table, so that a rule is never taken for less than it says. Kernel.Load alone keeps
 // rules with an extension that it does not know, word by word (OpaqueRule).
 // Refused are: extensions other than those in registry.go, names of hosts (nothing
-// is resolved) and of users but root, names of services beyond the list in internal/libc, and tables other
+// is resolved) and of users but root, names of services and protocols beyond those of Debian 12 (internal/libc), and tables other
 // than raw, mangle, nat, filter and security. Sets and accounting objects are packages of their own, ipset and nfacct,
 // which say what they refuse.
 //

@@ -116,7 +116,7 @@ func refuseNoIPVS(seen uint32) error {
 }
 
 func readGoneProtocol(o *optionCall) error {
-	_, err := parseProtocol(libc.Lower(o.arg))
+	_, err := parseProtocol(o.arg)
 	return err
 }
 

@@ -1,7 +1,6 @@
 package fakeipt
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 	"strings"
@@ -209,12 +208,13 @@ func (p *conntrackParser) option(o *optionCall) error {
 		}
 		p.m.States, p.m.InvStates = CTState(states), o.invert
 	case "ctproto":
-		n, err := parseProtocol(bytes.ToLower(o.arg))
+		n, err := parseProtocol(o.arg)
 		if err != nil {
-			return badParameter("unknown protocol \"%s\" specified", o.arg)
+			return err
 		}
-		if n == 0 && o.invert {
-			return badParameter("rule would never match protocol")
+		if n == 0 && p.m.Status != nil && p.m.Status.Invert {
+			// The tool takes the flag of another option for this one's.
+			return badParameter("conntrack: rule would never match protocol")
 		}
 		p.m.Proto = &ProtoMatch{Number: n, Invert: o.invert}
 	case "ctstatus":

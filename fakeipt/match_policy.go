@@ -1,7 +1,6 @@
 package fakeipt
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -204,10 +203,10 @@ func (e *PolicyElement) read(o *optionCall) (err error) {
 }
 
 func policyProto(o *optionCall) (uint8, error) {
-	n, err := parseProtocol(bytes.ToLower(o.arg))
+	n, err := parseProtocol(o.arg)
 	switch {
 	case err != nil:
-		return 0, badParameter("unknown protocol \"%s\" specified", o.arg)
+		return 0, err
 	case n != libc.ProtoAH && n != libc.ProtoESP && n != libc.ProtoIPComp:
 		return 0, badParameter("policy match: protocol must be ah/esp/ipcomp")
 	}

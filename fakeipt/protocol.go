@@ -2,7 +2,7 @@ package fakeipt
 
 import "github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 
-// parseProtocol reads a name or number; the word is in lower case.
+// parseProtocol reads a name or number. Behind -p the word is in lower case.
 func parseProtocol(s []byte) (uint8, error) {
 	if n, ok := libc.Protocol(s); ok {
 		return n, nil

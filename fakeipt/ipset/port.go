@@ -2,6 +2,7 @@ package ipset
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -16,14 +17,10 @@ func (e *element) parsePort(command, text string, f Family) error {
 	if !colon {
 		protoName, port = "tcp", text
 	} else {
-		n, ok := libc.Protocol(libc.Lower([]byte(protoName)))
-		switch {
-		case !ok:
-			return errorf("Syntax error: cannot parse '%s' as a protocol", protoName)
-		case n == 0:
-			return errorf("Invalid protocol specified")
+		var err error
+		if e.proto, err = parseProtocol(protoName); err != nil {
+			return err
 		}
-		e.proto = n
 	}
 	if f == 0 && e.proto != libc.ProtoTCP && e.proto != libc.ProtoUDP {
 		// bitmap:port, which does not keep the protocol.
@@ -46,7 +43,28 @@ func (e *element) parsePort(command, text string, f Family) error {
 	if n, err := parseNumber(port, 0, 65535); err != nil || n != 0 {
 		return errorf("Syntax error: Protocol %s can be used with pseudo port value 0 only.", protoName)
 	}
+	if e.proto == 0 {
+		return errorf("Invalid protocol specified")
+	}
 	return nil
+}
+
+// parseProtocol reads a number or a name.
+func parseProtocol(word string) (uint8, error) {
+	if n, err := parseNumber(word, 0, math.MaxUint8); err == nil {
+		return uint8(n), nil
+	}
+	if strings.EqualFold(word, "icmpv6") {
+		return libc.ProtoICMPv6, nil
+	}
+	n, ok := libc.ProtocolByName([]byte(word))
+	switch {
+	case !ok:
+		return 0, errorf("Syntax error: cannot parse '%s' as a protocol", word)
+	case n == 0:
+		return 0, errorf("Syntax error: Unsupported protocol '%s'", word)
+	}
+	return n, nil
 }
 
 func (e *element) parsePorts(text, proto string) error {

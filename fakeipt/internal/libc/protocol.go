@@ -20,32 +20,52 @@ const (
 	ProtoMH      = 135
 )
 
-// protocolName is a name of /etc/protocols or one that the tools know themselves.
+// protocolName is a protocol as Debian 12 lists it in /etc/protocols (netbase 6.4).
 type protocolName struct {
-	name   string
-	number uint8
+	name    string
+	number  uint8
+	aliases string // other names, with a blank between them
 }
 
-// protocolNames has the name to print first for each number.
+// protocolNames has the name to print first for each number. mptcp is not among them: its number, 262, is none that a header can have.
 var protocolNames = [...]protocolName{
-	{"tcp", 6}, {"udp", 17}, {"icmp", 1}, {"ipv6-icmp", 58}, {"sctp", 132}, {"esp", 50}, {"ah", 51}, {"udplite", 136},
-	{"dccp", 33}, {"gre", 47}, {"igmp", 2}, {"ipv6", 41}, {"ipencap", 4}, {"ospf", 89}, {"vrrp", 112}, {"pim", 103},
-	{"ggp", 3}, {"st", 5}, {"egp", 8}, {"igp", 9}, {"pup", 12}, {"hmp", 20}, {"xns-idp", 22}, {"rdp", 27},
-	{"iso-tp4", 29}, {"xtp", 36}, {"ddp", 37}, {"idpr-cmtp", 38}, {"ipv6-route", 43}, {"ipv6-frag", 44},
-	{"idrp", 45}, {"rsvp", 46}, {"skip", 57}, {"ipv6-nonxt", 59}, {"ipv6-opts", 60}, {"rspf", 73}, {"vmtp", 81},
-	{"eigrp", 88}, {"ax.25", 93}, {"ipip", 94}, {"etherip", 97}, {"encap", 98}, {"ipcomp", 108}, {"l2tp", 115},
-	{"isis", 124}, {"fc", 133}, {"mobility-header", 135}, {"mpls-in-ip", 137}, {"manet", 138}, {"hip", 139},
-	{"shim6", 140}, {"wesp", 141}, {"rohc", 142}, {"ethernet", 143},
-	{"icmpv6", 58}, {"ipv6-mh", 135}, {"mh", 135}, {"ip", 0}, {"hopopt", 0}, {"all", 0},
+	{"tcp", 6, "TCP"}, {"udp", 17, "UDP"}, {"icmp", 1, "ICMP"}, {"ipv6-icmp", 58, "IPv6-ICMP"}, {"sctp", 132, "SCTP"},
+	{"esp", 50, "IPSEC-ESP"}, {"ah", 51, "IPSEC-AH"}, {"udplite", 136, "UDPLite"}, {"ip", 0, "IP"}, {"hopopt", 0, "HOPOPT"},
+	{"igmp", 2, "IGMP"}, {"ggp", 3, "GGP"}, {"ipencap", 4, "IP-ENCAP"}, {"st", 5, "ST"}, {"egp", 8, "EGP"}, {"igp", 9, "IGP"},
+	{"pup", 12, "PUP"}, {"hmp", 20, "HMP"}, {"xns-idp", 22, "XNS-IDP"}, {"rdp", 27, "RDP"}, {"iso-tp4", 29, "ISO-TP4"},
+	{"dccp", 33, "DCCP"}, {"xtp", 36, "XTP"}, {"ddp", 37, "DDP"}, {"idpr-cmtp", 38, "IDPR-CMTP"}, {"ipv6", 41, "IPv6"},
+	{"ipv6-route", 43, "IPv6-Route"}, {"ipv6-frag", 44, "IPv6-Frag"}, {"idrp", 45, "IDRP"}, {"rsvp", 46, "RSVP"},
+	{"gre", 47, "GRE"}, {"skip", 57, "SKIP"}, {"ipv6-nonxt", 59, "IPv6-NoNxt"}, {"ipv6-opts", 60, "IPv6-Opts"},
+	{"rspf", 73, "RSPF CPHB"}, {"vmtp", 81, "VMTP"}, {"eigrp", 88, "EIGRP"}, {"ospf", 89, "OSPFIGP"}, {"ax.25", 93, "AX.25"},
+	{"ipip", 94, "IPIP"}, {"etherip", 97, "ETHERIP"}, {"encap", 98, "ENCAP"}, {"pim", 103, "PIM"}, {"ipcomp", 108, "IPCOMP"},
+	{"vrrp", 112, "VRRP"}, {"l2tp", 115, "L2TP"}, {"isis", 124, "ISIS"}, {"fc", 133, "FC"},
+	{"mobility-header", 135, "Mobility-Header"}, {"mpls-in-ip", 137, "MPLS-in-IP"}, {"manet", 138, ""}, {"hip", 139, "HIP"},
+	{"shim6", 140, "Shim6"}, {"wesp", 141, "WESP"}, {"rohc", 142, "ROHC"}, {"ethernet", 143, "Ethernet"},
 }
 
-// Protocol is the number that a word stands for: a number, or the name of a protocol in lower case.
+// ownProtocolNames are names that the tools know themselves.
+var ownProtocolNames = [...]protocolName{{"icmpv6", 58, ""}, {"ipv6-mh", 135, ""}, {"mh", 135, ""}, {"all", 0, ""}}
+
+// Protocol is the number that a word stands for: a number, or a name of a protocol as it is spelled.
 func Protocol(word []byte) (number uint8, ok bool) {
 	if n, ok := WholeNumber(word, math.MaxUint8); ok {
 		return uint8(n), true
 	}
+	if n, ok := ProtocolByName(word); ok {
+		return n, true
+	}
+	for i := range ownProtocolNames {
+		if ownProtocolNames[i].name == string(word) {
+			return ownProtocolNames[i].number, true
+		}
+	}
+	return 0, false
+}
+
+// ProtocolByName is the number of a protocol by its name or another name that it has (getprotobyname).
+func ProtocolByName(word []byte) (number uint8, ok bool) {
 	for i := range protocolNames {
-		if protocolNames[i].name == string(word) {
+		if p := &protocolNames[i]; p.name == string(word) || hasWord(p.aliases, string(word)) {
 			return protocolNames[i].number, true
 		}
 	}
