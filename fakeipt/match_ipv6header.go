@@ -38,7 +38,8 @@ var ipv6HeaderNames = [...]struct {
 	header      IPv6Headers
 }{
 	{"hop-by-hop", "hop", 0, IPv6HopByHop}, {"ipv6-opts", "dst", 60, IPv6DestinationOptions}, {"ipv6-route", "route", 43, IPv6Route},
-	{"ipv6-frag", "frag", 44, IPv6Fragment}, {"ah", "auth", 51, IPv6AH}, {"esp", "esp", 50, IPv6ESP}, {"ipv6-nonxt", "none", 59, IPv6NoNextHeader},
+	{"ipv6-frag", "frag", 44, IPv6Fragment}, {"ah", "auth", 51, IPv6AH}, {"esp", "esp", 50, IPv6ESP},
+	{"ipv6-nonxt", "none", 59, IPv6NoNextHeader},
 	{"protocol", "prot", 255, IPv6Protocol},
 }
 

@@ -86,6 +86,31 @@ func (w *walk) matches(s *skb, m fakeipt.Match) bool {
 		return w.matchSocket(s, m)
 	case *fakeipt.MatchOpaque:
 		return w.matchOpaque(s, m)
+	case *fakeipt.MatchTTL:
+		return matchTTL(s, m)
+	case *fakeipt.MatchTOS:
+		return matchTOS(s, m)
+	case *fakeipt.MatchDSCP:
+		return matchDSCP(s, m)
+	case *fakeipt.MatchECN:
+		return matchECN(s, m)
+	case *fakeipt.MatchTCPMSS:
+		return w.matchTCPMSS(s, m)
+	case *fakeipt.MatchPolicy:
+		return matchPolicy(m)
+	case *fakeipt.MatchAH:
+		return w.matchAH(s, m)
+	case *fakeipt.MatchESP:
+		return w.matchSPI(s, m.SPI)
+	case *fakeipt.MatchIPComp:
+		return w.matchSPI(s, m.CPI)
+	case *fakeipt.MatchFrag, *fakeipt.MatchIPv6Opts, *fakeipt.MatchRT, *fakeipt.MatchSRH:
+		w.lacksHeaders(s)
+		return false
+	case *fakeipt.MatchIPv6Header:
+		return w.lacksHeaders(s) && matchIPv6Header(s, m)
+	case *fakeipt.MatchEUI64:
+		return w.matchEUI64(s)
 	}
 	w.fail(fmt.Errorf("%w: match %s", errNoWalk, m.Name()))
 	return false

@@ -16,11 +16,15 @@ func (w *walk) matchTCP(s *skb, m *fakeipt.MatchTCP) bool {
 	if (uint8(s.TCPFlags)&m.FlagMask == m.FlagComp) == m.InvFlags {
 		return false
 	}
-	if m.Option != 0 {
+	if m.Option == 0 {
+		return true
+	}
+	has, known := s.hasTCPOption(m.Option)
+	if !known {
 		w.fail(errNoTCPOptions)
 		return false
 	}
-	return true
+	return has != m.InvOption
 }
 
 // matchPorts compares the ports of a packet of the protocol.

@@ -15,7 +15,10 @@ const (
 	ICMP   Proto = 1
 	TCP    Proto = 6
 	UDP    Proto = 17
+	ESP    Proto = 50
+	AH     Proto = 51
 	ICMPv6 Proto = 58
+	IPComp Proto = 108
 	SCTP   Proto = 132
 )
 
@@ -63,6 +66,9 @@ func (p *Proto) UnmarshalText(text []byte) error {
 
 // HasPorts says whether the protocol's header begins with two ports that conntrack and NAT know.
 func (p Proto) HasPorts() bool { return p == TCP || p == UDP || p == SCTP }
+
+// hasSPI says whether the protocol is one of IPsec, whose header has an index.
+func (p Proto) hasSPI() bool { return p == AH || p == ESP || p == IPComp }
 
 // IsICMP says whether the protocol is the control protocol of either family.
 func (p Proto) IsICMP() bool { return p == ICMP || p == ICMPv6 }
@@ -129,7 +135,7 @@ next:
 }
 
 // Packet is what a Host sees of one IP packet. Zero means "not given" only for
-// TTL (64 is assumed) and Length (the headers alone).
+// TTL (64 is assumed), Length (the headers alone) and MSS.
 type Packet struct {
 	Proto    Proto
 	Src, Dst netip.Addr
@@ -144,6 +150,13 @@ type Packet struct {
 	Mark   uint32
 	TTL    uint8
 	Length int
+	// TOS is the byte of the IP header that was called type of service, of IPv6 the traffic class: the code point of the service (DSCP) in
+	// its upper six bits, and what is told of congestion (ECN) in the others.
+	TOS uint8
+	// MSS is the greatest segment that a TCP packet announces; 0: not known, and where there are Numbers, not announced.
+	MSS uint16
+	// SPI is the index of the security parameters of a packet of AH, ESP or IPComp (which has 16 bits for it), nil if it is not known.
+	SPI *uint32
 	// Inner is the packet that an ICMP error quotes.
 	Inner *Packet
 	// OutOfWindow is a TCP segment that conntrack's window check does not accept. It is the short form of Numbers.
@@ -200,6 +213,9 @@ func (p *Packet) size() int {
 	switch p.Proto {
 	case TCP:
 		size += 20 + p.Numbers.size()
+		if p.MSS != 0 {
+			size += mssOption
+		}
 	case SCTP:
 		size += 12
 		for i := range p.Chunks {

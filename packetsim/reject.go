@@ -114,6 +114,8 @@ func (w *walk) sendError(s *skb, typ, code uint8) {
 	reflect := w.h.conf.fwmarkReflect
 	if s.Is6() {
 		answer.Proto, reflect = ICMPv6, w.h.conf.fwmarkReflect6
+	} else {
+		answer.TOS = s.TOS&errorTOSKept | errorTOS
 	}
 	if reflect {
 		answer.Mark = s.Mark
@@ -125,6 +127,13 @@ func (w *walk) sendError(s *skb, typ, code uint8) {
 	}
 	w.emit(answerOf(s, answer), false)
 }
+
+// ICMP errors of IPv4 are for the control of networks, and keep a part of the TOS of what they are about (IPTOS_PREC_INTERNETCONTROL and
+// IPTOS_TOS_MASK).
+const (
+	errorTOS     = 0xc0
+	errorTOSKept = 0x1e
+)
 
 // lastICMPType is the last type that IPv4 knows (NR_ICMP_TYPES): packets of others get no answer.
 const lastICMPType = 18

@@ -1,6 +1,7 @@
 package packetsim
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -81,6 +82,28 @@ func (p *syntaxParser) sack(_, value word) error {
 
 func (p *syntaxParser) outOfWindow(_, _ word) error {
 	p.input.OutOfWindow = true
+	return nil
+}
+
+func (p *syntaxParser) mss(_, value word) error {
+	n, err := p.number(value, 16)
+	if err == nil && n == 0 {
+		return p.errorAt(value, "no segment fits: write a number from 1 to 65535, or leave the word out")
+	}
+	p.input.MSS = uint16(n)
+	return err
+}
+
+func (p *syntaxParser) spi(_, value word) error {
+	n, msg := parseMark(value.text)
+	if msg == "" && p.input.Proto == IPComp && n > math.MaxUint16 {
+		msg = "more than 16 bits: a packet of protocol 108 has an index up to 65535"
+	}
+	if msg != "" {
+		return p.errorAt(value, "%s", msg)
+	}
+	index := uint32(n)
+	p.input.SPI = &index
 	return nil
 }
 

@@ -30,6 +30,8 @@ func (s protoSet) has(p Proto) bool {
 		return p == SCTP
 	case "ICMP":
 		return p.IsICMP()
+	case "IPsec":
+		return p.hasSPI()
 	}
 	return true
 }
@@ -44,6 +46,7 @@ func syntaxOptions() []syntaxOption {
 		{"mark", " N", "a mark such as 0x4000", "", "", (*syntaxParser).mark},
 		{"ttl", " N", "a hop limit from 1 to 255", "", "", (*syntaxParser).ttl},
 		{"len", " N", "a length in bytes", "", "", (*syntaxParser).length},
+		{"tos", " N", "a type of service such as 0x10", "", "", (*syntaxParser).tos},
 		{"id", " N", "an ICMP identifier", "ICMP", "an identifier", (*syntaxParser).icmpID},
 		{"seq", " N", "a sequence number", "TCP", "sequence numbers", (*syntaxParser).tcpNumber},
 		{"ack", " N", "an acknowledgement number", "TCP", "acknowledgement numbers", (*syntaxParser).tcpNumber},
@@ -53,6 +56,8 @@ func syntaxOptions() []syntaxOption {
 		{"sack-permitted", "", "", "TCP", "a SACK option", (*syntaxParser).sackPermitted},
 		{"sack", " LEFT-RIGHT,...", "SACK blocks such as 1000-2000", "TCP", "a SACK option", (*syntaxParser).sack},
 		{"out-of-window", "", "", "TCP", "a window", (*syntaxParser).outOfWindow},
+		{"mss", " N", "a segment size from 1 to 65535", "TCP", "a segment size", (*syntaxParser).mss},
+		{"spi", " N", "an index of security parameters such as 0x12", "IPsec", "an index of security parameters", (*syntaxParser).spi},
 		{"vtag", " N", "a verification tag such as 0x12", "SCTP", "a verification tag", (*syntaxParser).verificationTag},
 		{"chunks", " LIST", "SCTP chunks such as INIT or COOKIE_ACK,DATA", "SCTP", "chunks", (*syntaxParser).chunks},
 		{"socket", " LIST", "none, kernel or words such as uid=0,gid=0", "", "", (*syntaxParser).socket},
@@ -218,6 +223,18 @@ func (p *syntaxParser) length(_, value word) error {
 		return p.errorAt(value, "shorter than the IP header: write a number from %d to 65535", least)
 	}
 	p.input.Length = int(n)
+	return nil
+}
+
+func (p *syntaxParser) tos(_, value word) error {
+	n, msg := parseMark(value.text)
+	if msg == "" && n > 255 {
+		msg = "more than a byte: write a number from 0 to 255"
+	}
+	if msg != "" {
+		return p.errorAt(value, "%s", msg)
+	}
+	p.input.TOS = uint8(n)
 	return nil
 }
 

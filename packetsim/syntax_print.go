@@ -68,6 +68,9 @@ func (in Input) Full() string {
 
 // writeDetails writes the words between "len" and "nexthop".
 func (p *Packet) writeDetails(b *strings.Builder) {
+	if p.TOS != 0 {
+		fmt.Fprintf(b, " tos %#x", p.TOS)
+	}
 	switch {
 	case p.Proto.IsICMP() && p.ICMPID != 0:
 		fmt.Fprintf(b, " id %d", p.ICMPID)
@@ -78,6 +81,11 @@ func (p *Packet) writeDetails(b *strings.Builder) {
 		if p.OutOfWindow {
 			b.WriteString(" out-of-window")
 		}
+		if p.MSS != 0 {
+			fmt.Fprintf(b, " mss %d", p.MSS)
+		}
+	case p.Proto.hasSPI() && p.SPI != nil:
+		fmt.Fprintf(b, " spi %#x", *p.SPI)
 	case p.Proto == SCTP:
 		p.writeSCTP(b)
 	}

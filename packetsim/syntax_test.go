@@ -45,6 +45,11 @@ func TestParseInputReads(t *testing.T) {
 			Input{Packet: v4(Packet{Proto: TCP, SrcPort: 1, DstPort: 2, TCPFlags: SYN})}},
 		{"mark, hop limit and length in any order", "sctp 10.0.0.1:1 > 10.0.0.2:2 len 100 ttl 3 mark 0x4000 in eth0",
 			Input{Packet: v4(Packet{Proto: SCTP, SrcPort: 1, DstPort: 2, Mark: 0x4000, TTL: 3, Length: 100}), In: "eth0"}},
+		{"service", "udp 10.0.0.1:1 > 10.0.0.2:2 tos 0xb8 ttl 3",
+			Input{Packet: v4(Packet{Proto: UDP, SrcPort: 1, DstPort: 2, TTL: 3, TOS: 0xb8})}},
+		{"segment size", "tcp 10.0.0.1:1 > 10.0.0.2:2 mss 1460",
+			Input{Packet: v4(Packet{Proto: TCP, SrcPort: 1, DstPort: 2, TCPFlags: SYN, MSS: 1460})}},
+		{"index of IPsec", "50 10.0.0.1 > 10.0.0.2 spi 0x12", Input{Packet: v4(Packet{Proto: ESP, SPI: new(uint32(0x12))})}},
 		{"a decimal mark", "udp 10.0.0.1:0 > 10.0.0.2:65535 mark 16384",
 			Input{Packet: v4(Packet{Proto: UDP, DstPort: 65535, Mark: 0x4000})}},
 		{"words with several blanks between", "  udp\t10.0.0.1:1  >  10.0.0.2:2 ",
@@ -132,6 +137,11 @@ func TestParseInputRefuses(t *testing.T) {
 		{"a type beyond one byte", "icmp 10.0.0.1 > 10.0.0.2 type 256/0", 31, "out of range: write a number from 0 to 255"},
 		{"a mark that is no number", "udp 10.0.0.1:1 > 10.0.0.2:2 mark 0xg", 34, "not a 32-bit hexadecimal number"},
 		{"a mark beyond 32 bits", "udp 10.0.0.1:1 > 10.0.0.2:2 mark 4294967296", 34, "out of range"},
+		{"a service of more than a byte", "udp 10.0.0.1:1 > 10.0.0.2:2 tos 256", 33, "from 0 to 255"},
+		{"a segment size of zero", "tcp 10.0.0.1:1 > 10.0.0.2:2 mss 0", 33, "from 1 to 65535"},
+		{"a segment size of UDP", "udp 10.0.0.1:1 > 10.0.0.2:2 mss 5", 29, "only TCP packets have a segment size"},
+		{"an index of UDP", "udp 10.0.0.1:1 > 10.0.0.2:2 spi 5", 29, "only IPsec packets have an index of security parameters"},
+		{"an index of more than 16 bits", "108 10.0.0.1 > 10.0.0.2 spi 65536", 29, "up to 65535"},
 		{"a hop limit of zero", "udp 10.0.0.1:1 > 10.0.0.2:2 ttl 0", 33, "from 1 to 255"},
 		{"a length below the header", "udp [fd00::1]:1 > [fd00::2]:2 len 39", 35, "from 40 to 65535"},
 		{"TCP numbers on UDP", "udp 10.0.0.1:1 > 10.0.0.2:2 seq 1", 29, "only TCP packets have sequence numbers"},
@@ -210,7 +220,7 @@ func inputGen() *rapid.Generator[Input] {
 func packetGen(v6 bool, depth int) *rapid.Generator[Packet] {
 	return rapid.Custom(func(t *rapid.T) Packet {
 		p := Packet{Src: addrGen(v6).Draw(t, "src"), Dst: addrGen(v6).Draw(t, "dst"), Proto: Proto(rapid.Uint8().Draw(t, "proto"))}
-		if known := rapid.SampledFrom([]Proto{0, TCP, UDP, SCTP, ICMP, ICMPv6}).Draw(t, "known"); known != 0 {
+		if known := rapid.SampledFrom([]Proto{0, TCP, UDP, SCTP, ICMP, ICMPv6, ESP}).Draw(t, "known"); known != 0 {
 			p.Proto = known
 		}
 		some := func(what string) bool { return rapid.IntRange(0, 2).Draw(t, what) == 0 }
@@ -229,6 +239,9 @@ func packetGen(v6 bool, depth int) *rapid.Generator[Packet] {
 			if some("numbers") {
 				p.Numbers = numbersGen().Draw(t, "numbers")
 			}
+			p.MSS = rapid.Uint16().Draw(t, "mss")
+		case p.Proto == ESP && some("spi"):
+			p.SPI = new(rapid.Uint32().Draw(t, "index"))
 		case p.Proto == SCTP:
 			p.VerificationTag = rapid.Uint32().Draw(t, "vtag")
 			for range rapid.IntRange(0, 3).Draw(t, "chunks") {
@@ -239,7 +252,7 @@ func packetGen(v6 bool, depth int) *rapid.Generator[Packet] {
 			p.VNI, p.Carried = rapid.Uint32Max(1<<24-1).Draw(t, "vni"), new(packetGen(rapid.Bool().Draw(t, "carried v6"), depth-1).Draw(t,
 				"carried"))
 		}
-		p.Mark, p.TTL = rapid.Uint32().Draw(t, "mark"), rapid.Uint8().Draw(t, "ttl")
+		p.Mark, p.TTL, p.TOS = rapid.Uint32().Draw(t, "mark"), rapid.Uint8().Draw(t, "ttl"), rapid.Uint8().Draw(t, "tos")
 		if rapid.Bool().Draw(t, "hasLength") {
 			p.Length = rapid.IntRange(40, 65535).Draw(t, "len")
 		}
@@ -337,7 +350,9 @@ func addrGen(v6 bool) *rapid.Generator[netip.Addr] {
 
 func FuzzParseInput(f *testing.F) {
 	f.Add("tcp 10.244.0.11:40000 > 172.30.0.10:80 in veth1")
-	f.Add("udp [fd00::1]:53 > [fd00::2]:53 local mark 0x4000 ttl 3 len 100")
+	f.Add("udp [fd00::1]:53 > [fd00::2]:53 local mark 0x4000 ttl 3 len 100 tos 0x10")
+	f.Add("tcp 10.0.0.1:1 > 10.0.0.2:2 mss 1460 wscale 7")
+	f.Add("50 10.0.0.1 > 10.0.0.2 spi 0x12")
 	f.Add("icmp 10.0.0.1 > 10.0.0.2 type 3/1")
 	f.Add("tcp 10.0.0.1:1 > 10.0.0.2:2 flags SYN,ACK,")
 	f.Add("tcp 10.0.0.1:1 > 10.0.0.2:2 in eth0 seq 1 ack 2 window 3 data 4 wscale 7 sack-permitted sack 1-2,3-4 out-of-window")

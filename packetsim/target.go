@@ -28,7 +28,21 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 	case *fakeipt.TargetTPROXY:
 		return w.tproxy(s, t)
 	case *fakeipt.TargetTCPMSS:
-		addMSS(s)
+		return w.setMSS(s, t)
+	case *fakeipt.TargetTTL:
+		changeTTL(s, t)
+		return goOn
+	case *fakeipt.TargetTOS:
+		changeTOS(s, t)
+		return goOn
+	case *fakeipt.TargetDSCP:
+		changeDSCP(s, t)
+		return goOn
+	case *fakeipt.TargetECN:
+		changeECN(s, t)
+		return goOn
+	case *fakeipt.TargetTCPOptStrip:
+		stripOptions(s, t)
 		return goOn
 	case *fakeipt.TargetQueue:
 		return w.nfqueue(&fakeipt.TargetNFQUEUE{})

@@ -1,17 +1,74 @@
 package packetsim
 
-// mssOption is the length of TCP's option for the greatest segment.
-const mssOption = 4
+import (
+	"math"
 
-// addMSS is -j TCPMSS (net/netfilter/xt_TCPMSS.c). The option is taken not to be there, so that it is added to a packet without data; a
-// packet that is longer is left as it is.
-func addMSS(s *skb) {
-	if s.Proto != TCP || s.Numbers != nil && s.Numbers.Data > 0 {
-		return
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+const (
+	// mssOption is the length of TCP's option for the greatest segment.
+	mssOption = 4
+	// defaultMSS4 and defaultMSS6 are what is announced at most where nothing was announced (RFC 1122, RFC 2460).
+	defaultMSS4 = 536
+	defaultMSS6 = 1220
+)
+
+// setMSS is -j TCPMSS (net/netfilter/xt_TCPMSS.c). An option that is not known is taken not to be there, so that it is added to a packet
+// without data; a packet that is longer is left as it is.
+func (w *walk) setMSS(s *skb, t *fakeipt.TargetTCPMSS) fate {
+	if s.Proto != TCP {
+		return goOn
+	}
+	limit, ok := int(t.MSS), true
+	if t.ClampToPMTU {
+		if limit, ok = w.clampedMSS(s); !ok {
+			w.drop("no segment fits the MTU")
+			return stopped
+		}
+	}
+	if s.MSS != 0 {
+		s.MSS = uint16(min(int(s.MSS), limit))
+		return goOn
+	}
+	if s.Numbers != nil && s.Numbers.Data > 0 {
+		return goOn
 	}
 	headers := s.Packet
 	headers.Length = 0
 	if s.Length == 0 || s.Length == headers.size() {
 		s.Length = headers.size() + mssOption
+		if s.Numbers != nil {
+			s.MSS = uint16(min(limit, defaultMSS(s)))
+		}
 	}
+	return goOn
+}
+
+func defaultMSS(s *skb) int {
+	if s.Is6() {
+		return defaultMSS6
+	}
+	return defaultMSS4
+}
+
+// clampedMSS is the segment that fits the devices on both ways. ok is false if none does.
+func (w *walk) clampedMSS(s *skb) (mss int, ok bool) {
+	mtu := maxMTU(s.path.out)
+	if back, _, err := w.h.routeOutput(&flow{dst: s.Src, in: loopbackName, chance: w.chance}, true); err == nil {
+		mtu = min(mtu, maxMTU(back.out))
+	}
+	headers := 20 + 20
+	if s.Is6() {
+		headers = 40 + 20
+	}
+	return mtu - headers, mtu > headers
+}
+
+// maxMTU is the MTU of a device; one that is not known is no limit.
+func maxMTU(dev *device) int {
+	if dev == nil || dev.MTU == 0 {
+		return math.MaxUint16
+	}
+	return min(dev.MTU, math.MaxUint16)
 }

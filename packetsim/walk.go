@@ -169,7 +169,16 @@ type skb struct {
 	path     path
 	routed   bool // path holds the route
 	local    bool // the host made the packet
+	spent    bool // TTL is 0, and not one that is not given
 	bridged  bridged
+}
+
+// hopLimit is the TTL, or its default if it is not given.
+func (s *skb) hopLimit() uint8 {
+	if s.spent {
+		return 0
+	}
+	return s.Packet.hopLimit()
 }
 
 func (w *walk) fail(err error) {
@@ -316,6 +325,10 @@ func (w *walk) sendRouted(s *skb) {
 
 // leave hands the packet to the device.
 func (w *walk) leave(s *skb) {
+	if s.spent {
+		w.fail(errSpent)
+		return
+	}
 	if s.path.out.VXLAN != nil {
 		w.encapsulate(s)
 		return
@@ -382,11 +395,11 @@ func (w *walk) stage(s *skb, st stage) bool {
 	case natDst, natSrc:
 		return w.natStage(s, st)
 	case mangleTable:
-		dst, src, mark := s.Dst, s.Src, s.Mark
+		dst, src, mark, tos, ttl := s.Dst, s.Src, s.Mark, s.TOS, s.hopLimit()
 		if !w.runTable(s, st) {
 			return false
 		}
-		if s.hook == output && (s.Mark != mark || s.Dst != dst || s.Src != src) {
+		if s.hook == output && (s.Mark != mark || s.Dst != dst || s.Src != src || s.TOS != tos || s.Is6() && s.hopLimit() != ttl) {
 			return w.reroute(s)
 		}
 		return true

@@ -15,7 +15,7 @@ var ErrShort = errors.New("packet is too short")
 // Header is what an IP header says.
 type Header struct {
 	Proto    packetsim.Proto
-	TTL      uint8
+	TTL, TOS uint8
 	Src, Dst netip.Addr
 	ID       uint32 // IPv4's identification or IPv6's flow label
 	Length   int    // of the whole packet, more than the bytes where these are cut off
@@ -26,7 +26,8 @@ func DecodeHeader(b []byte) (h Header, transport []byte, err error) {
 	switch {
 	case len(b) >= 20 && b[0]>>4 == 4:
 		h = Header{
-			Proto: packetsim.Proto(b[9]), TTL: b[8], ID: uint32(binary.BigEndian.Uint16(b[4:])), Length: int(binary.BigEndian.Uint16(b[2:])),
+			Proto: packetsim.Proto(b[9]), TTL: b[8], TOS: b[1],
+			ID: uint32(binary.BigEndian.Uint16(b[4:])), Length: int(binary.BigEndian.Uint16(b[2:])),
 			Src: netip.AddrFrom4([4]byte(b[12:])), Dst: netip.AddrFrom4([4]byte(b[16:])),
 		}
 		size := int(b[0]&15) * 4
@@ -36,7 +37,8 @@ func DecodeHeader(b []byte) (h Header, transport []byte, err error) {
 		return h, b[size:], nil
 	case len(b) >= 40 && b[0]>>4 == 6:
 		h = Header{
-			Proto: packetsim.Proto(b[6]), TTL: b[7], ID: binary.BigEndian.Uint32(b) & 0xfffff, Length: 40 + int(binary.BigEndian.Uint16(b[4:])),
+			Proto: packetsim.Proto(b[6]), TTL: b[7], TOS: b[0]<<4 | b[1]>>4,
+			ID: binary.BigEndian.Uint32(b) & 0xfffff, Length: 40 + int(binary.BigEndian.Uint16(b[4:])),
 			Src: netip.AddrFrom16([16]byte(b[8:])), Dst: netip.AddrFrom16([16]byte(b[24:])),
 		}
 		return h, b[40:], nil
@@ -50,7 +52,7 @@ func Decode(b []byte) (p packetsim.Packet, id uint32, err error) {
 	if err != nil {
 		return p, 0, err
 	}
-	p.Proto, p.TTL, p.Src, p.Dst = h.Proto, h.TTL, h.Src, h.Dst
+	p.Proto, p.TTL, p.TOS, p.Src, p.Dst = h.Proto, h.TTL, h.TOS, h.Src, h.Dst
 	return p, h.ID, decodeTransport(&p, transport)
 }
 
@@ -64,6 +66,7 @@ func decodeTransport(p *packetsim.Packet, b []byte) error {
 		p.SrcPort, p.DstPort = binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
 		if p.Proto == packetsim.TCP && len(b) >= 20 {
 			p.TCPFlags = packetsim.TCPFlags(b[13])
+			p.MSS = decodeMSS(b[20:max(20, min(len(b), int(b[12]>>4)*4))])
 		}
 	case p.Proto.IsICMP():
 		p.ICMPType, p.ICMPCode = b[0], b[1]
@@ -74,4 +77,19 @@ func decodeTransport(p *packetsim.Packet, b []byte) error {
 		}
 	}
 	return nil
+}
+
+// decodeMSS is the greatest segment that TCP options announce, 0 if they do not.
+func decodeMSS(options []byte) uint16 {
+	for len(options) >= mssLength {
+		switch {
+		case options[0] == optionMSS && options[1] == mssLength:
+			return binary.BigEndian.Uint16(options[2:])
+		case options[0] < optionMSS || options[1] == 0:
+			options = options[1:]
+		default:
+			options = options[min(int(options[1]), len(options)):]
+		}
+	}
+	return 0
 }

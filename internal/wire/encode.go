@@ -32,13 +32,13 @@ func Encode(p *packetsim.Packet, f Fields) []byte {
 	}
 	if p.Is6() {
 		b := make([]byte, 8, 40+len(payload))
-		binary.BigEndian.PutUint32(b, 6<<28|uint32(f.ID))
+		binary.BigEndian.PutUint32(b, 6<<28|uint32(p.TOS)<<20|uint32(f.ID))
 		binary.BigEndian.PutUint16(b[4:], uint16(len(payload)))
 		b[6], b[7] = byte(p.Proto), ttl
 		return append(append(append(b, p.Src.AsSlice()...), p.Dst.AsSlice()...), payload...)
 	}
 	b := make([]byte, 12, 20+len(payload))
-	b[0] = 0x45
+	b[0], b[1] = 0x45, p.TOS
 	binary.BigEndian.PutUint16(b[2:], uint16(20+len(payload)))
 	binary.BigEndian.PutUint16(b[4:], f.ID)
 	if f.DontFragment {
@@ -67,11 +67,29 @@ func EncodeTransport(p *packetsim.Packet, payload []byte) []byte {
 	case packetsim.ICMP, packetsim.ICMPv6:
 		return withSum(p, append(encodeICMP(p), payload...), 2)
 	}
-	if payload == nil {
+	switch {
+	case p.SPI != nil:
+		return append(encodeSPI(p), payload...)
+	case payload == nil:
 		return make([]byte, 8)
 	}
 	return payload
 }
+
+// encodeSPI is a header of IPsec with nothing behind it.
+func encodeSPI(p *packetsim.Packet) []byte {
+	switch p.Proto {
+	case packetsim.AH:
+		b := []byte{noNextHeader, 1, 0, 0}
+		return append(binary.BigEndian.AppendUint32(b, *p.SPI), make([]byte, 4)...)
+	case packetsim.IPComp:
+		return binary.BigEndian.AppendUint16([]byte{noNextHeader, 0}, uint16(*p.SPI))
+	}
+	return append(binary.BigEndian.AppendUint32(nil, *p.SPI), make([]byte, 4)...)
+}
+
+// noNextHeader says that nothing is behind a header.
+const noNextHeader = 59
 
 func withPorts(p *packetsim.Packet, b []byte) []byte {
 	binary.BigEndian.PutUint16(b, p.SrcPort)
@@ -93,6 +111,12 @@ func withSum(p *packetsim.Packet, b []byte, at int) []byte {
 	return b
 }
 
+// The option for the greatest segment.
+const (
+	optionMSS = 2
+	mssLength = 4
+)
+
 // encodeTCP is a TCP header with its options and zeros as data, without ports and checksum.
 func encodeTCP(p *packetsim.Packet) []byte {
 	b := make([]byte, 20)
@@ -104,6 +128,9 @@ func encodeTCP(p *packetsim.Packet) []byte {
 	binary.BigEndian.PutUint32(b[8:], n.Ack)
 	b[13] = byte(p.TCPFlags)
 	binary.BigEndian.PutUint16(b[14:], n.Window)
+	if p.MSS != 0 {
+		b = binary.BigEndian.AppendUint16(append(b, optionMSS, mssLength), p.MSS)
+	}
 	if n.HasScale {
 		b = append(b, 1, 3, 3, n.Scale)
 	}

@@ -23,8 +23,8 @@ func packetOf(t testing.TB, text string) packetsim.Packet {
 // TestDecodeReadsWhatEncodeWrites has packets of every protocol, and an ICMP error about each.
 func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 	for _, text := range []string{
-		"tcp 10.78.1.2:40001 > 10.198.0.1:80 flags SYN,ACK ttl 63", "udp 10.78.1.2:1 > 10.198.0.1:65535 ttl 1",
-		"sctp [fd78:1::2]:40001 > [fd98::1]:80 ttl 64",
+		"tcp 10.78.1.2:40001 > 10.198.0.1:80 flags SYN,ACK ttl 63 tos 0xb9 mss 1460", "udp 10.78.1.2:1 > 10.198.0.1:65535 ttl 1",
+		"sctp [fd78:1::2]:40001 > [fd98::1]:80 ttl 64 tos 0xff",
 		"icmp 10.78.1.2 > 10.198.0.1 ttl 64", "icmpv6 fd78:1::2 > fd98::1 type 129/0 ttl 64", "47 10.78.1.2 > 10.198.0.1 ttl 64",
 	} {
 		t.Run(text, func(t *testing.T) {

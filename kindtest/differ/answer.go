@@ -20,9 +20,14 @@ func socketAnswer(o *packetsim.Outcome) (answer packetsim.Packet, answers bool) 
 		if p.TCPFlags&packetsim.ACK != 0 {
 			answer.TCPFlags = packetsim.RST
 		}
+		answer.TOS = p.TOS &^ 3 // what is told of congestion is not repeated
 		return answer, true
 	case p.Proto == packetsim.UDP:
-		return portUnreachable(p), true
+		answer = portUnreachable(p)
+		if p.Dst.Is4() {
+			answer.TOS = p.TOS&0x1e | 0xc0 // IPTOS_TOS_MASK, IPTOS_PREC_INTERNETCONTROL
+		}
+		return answer, true
 	}
 	return answer, false
 }
@@ -54,7 +59,7 @@ func portUnreachable(p packetsim.Packet) packetsim.Packet {
 
 // answerTo is the packet that a peer sends back to the source of p.
 func answerTo(p *packetsim.Packet) packetsim.Packet {
-	a := packetsim.Packet{Proto: p.Proto, Src: p.Dst, Dst: p.Src, SrcPort: p.DstPort, DstPort: p.SrcPort, ICMPID: p.ICMPID}
+	a := packetsim.Packet{Proto: p.Proto, Src: p.Dst, Dst: p.Src, SrcPort: p.DstPort, DstPort: p.SrcPort, ICMPID: p.ICMPID, SPI: p.SPI}
 	switch p.Proto {
 	case packetsim.TCP:
 		a.TCPFlags = packetsim.SYN | packetsim.ACK

@@ -61,6 +61,12 @@ func packetText(p *packetsim.Packet) string {
 		plain.TTL = 64
 	}
 	text := packetsim.Input{Packet: plain}.String()
+	if p.TOS != 0 {
+		text += fmt.Sprintf(" tos %#x", p.TOS)
+	}
+	if p.MSS != 0 {
+		text += fmt.Sprintf(" mss %d", p.MSS)
+	}
 	if p.Inner != nil {
 		text += " quoting (" + packetText(p.Inner) + ")"
 	}

@@ -124,6 +124,40 @@ var matchPieces = []piece{
 	{name: "physdev", weight: 1,
 		make: some("-m physdev --physdev-is-in", "-m physdev ! --physdev-is-bridged", "-m physdev ! --physdev-in cwdc")},
 	{name: "set", weight: 4, make: func(g *gen) string { return "-m set " + g.not("--match-set ") + g.set() }},
+	{name: "ttl", weight: 4, family: fakeipt.IPv4, make: func(g *gen) string { return "-m ttl " + g.limits("ttl") }},
+	{name: "hl", weight: 4, family: fakeipt.IPv6, make: func(g *gen) string { return "-m hl " + g.limits("hl") }},
+	{name: "tos", weight: 3, make: func(g *gen) string {
+		return "-m tos " + g.not("--tos ") + g.oneOf("0x10", "0", "Maximize-Throughput", "0xb8/0xfc", "2/3", "Normal-Service")
+	}},
+	{name: "dscp", weight: 3, make: func(g *gen) string {
+		return "-m dscp " + g.not(g.oneOf("--dscp-class EF", "--dscp 0", "--dscp 4", "--dscp-class AF11", "--dscp 63"))
+	}},
+	{name: "ecn", weight: 2, make: func(g *gen) string { return "-m ecn " + g.not("--ecn-ip-ect ") + g.oneOf("0", "1", "2", "3") }},
+	{name: "ecn flags", weight: 2, proto: "tcp", make: func(g *gen) string {
+		return "-m ecn " + g.oneOf(g.not("--ecn-tcp-ece"), g.not("--ecn-tcp-cwr"), g.not("--ecn-tcp-ece ")+g.not("--ecn-tcp-cwr"))
+	}},
+	{name: "tcpmss", weight: 3, proto: "tcp", make: func(g *gen) string {
+		return "-m tcpmss " + g.not("--mss ") + g.oneOf("500", "536:1460", ":1000", "1220:", "0")
+	}},
+	{name: "policy in", weight: 1, hooks: "PREROUTING INPUT FORWARD",
+		make: some("-m policy --dir in --pol none", "-m policy --dir in --pol ipsec",
+			"-m policy --dir in --pol ipsec --proto esp --mode tunnel")},
+	{name: "policy out", weight: 1, hooks: "FORWARD OUTPUT POSTROUTING",
+		make: some("-m policy --dir out --pol none", "-m policy --dir out --pol ipsec", "-m policy --dir out --pol ipsec --strict --reqid 5")},
+	{name: "esp", weight: 4, proto: "esp", make: func(g *gen) string {
+		return "-m esp " + g.not("--espspi ") + g.oneOf("5", "0:17", "18:")
+	}},
+	{name: "ah", weight: 4, proto: "ah", family: fakeipt.IPv4, make: func(g *gen) string {
+		return "-m ah " + g.not("--ahspi ") + g.oneOf("5", "0:17", "18:")
+	}},
+	{name: "extension headers", weight: 2, family: fakeipt.IPv6, make: func(g *gen) string {
+		return g.oneOf("-m frag --fragfirst", "-m hbh", "-m dst --dst-len 8", "-m rt ! --rt-type 0", "-m srh ! --srh-tag 5",
+			"-m frag ! --fragid 5")
+	}},
+	{name: "ipv6header", weight: 2, family: fakeipt.IPv6, make: func(g *gen) string {
+		return "-m ipv6header " + g.not("--header ") + g.oneOf("prot", "frag", "esp", "prot,frag", "none") + g.oneOf("", " --soft")
+	}},
+	{name: "eui64", weight: 1, family: fakeipt.IPv6, hooks: "PREROUTING INPUT FORWARD", make: some("-m eui64")},
 	{name: "set of sets", weight: 2, make: func(g *gen) string {
 		g.usesSets = true
 		return "-m set " + g.not("--match-set ") + g.oneOf("cwlist src", "cwlist dst", "cwlist src,src", "cwlist dst,dst")

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // gen makes rulesets and packets of one family from a seed.
@@ -158,7 +160,9 @@ func (g *gen) rule(table string, c *ruleChain, later []ruleChain) string {
 	proto := ""
 	words := ""
 	if g.chance(60) {
-		proto = g.oneOf("tcp", "tcp", "tcp", "udp", "udp", "icmp", "sctp")
+		if proto = g.oneOf("tcp", "tcp", "tcp", "udp", "udp", "icmp", "sctp", "esp"); proto == "esp" && g.w.family == fakeipt.IPv4 {
+			proto = g.oneOf("esp", "ah") // an IPv6 packet has the latter before the header of its protocol
+		}
 		words += " -p " + protoWord(proto, g.w.family)
 		g.protocols = append(g.protocols, proto)
 	} else if g.chance(8) {

@@ -89,6 +89,16 @@ var targetPieces = []piece{
 		make: some("-j TPROXY --on-port 8080 --tproxy-mark 0x1/0x1", "-j TPROXY --on-port 80")},
 	{name: "TCPMSS", weight: 2, tables: "mangle", proto: "tcp syn", hooks: "FORWARD OUTPUT POSTROUTING",
 		make: some("-j TCPMSS --clamp-mss-to-pmtu", "-j TCPMSS --set-mss 1000")},
+	{name: "TCPOPTSTRIP", weight: 2, tables: "mangle", proto: "tcp",
+		make: some("-j TCPOPTSTRIP --strip-options mss", "-j TCPOPTSTRIP --strip-options 8,19", "-j TCPOPTSTRIP --strip-options 2,3,4,5")},
+	{name: "TTL", weight: 4, tables: "mangle", family: fakeipt.IPv4, make: func(g *gen) string { return "-j TTL " + g.hops("ttl") }},
+	{name: "HL", weight: 4, tables: "mangle", family: fakeipt.IPv6, make: func(g *gen) string { return "-j HL " + g.hops("hl") }},
+	{name: "TOS", weight: 3, tables: "mangle", make: some("-j TOS --set-tos 0x10", "-j TOS --set-tos Minimize-Cost", "-j TOS --and-tos 0xf3",
+		"-j TOS --or-tos 0x8", "-j TOS --xor-tos 0x2f", "-j TOS --set-tos 0x40/0xf0")},
+	{name: "DSCP", weight: 3, tables: "mangle", make: some("-j DSCP --set-dscp-class EF", "-j DSCP --set-dscp 0", "-j DSCP --set-dscp 63")},
+	{name: "ECN", weight: 2, tables: "mangle", family: fakeipt.IPv4, make: some("-j ECN --ecn-ip-ect 0", "-j ECN --ecn-ip-ect 3")},
+	{name: "ECN of TCP", weight: 2, tables: "mangle", family: fakeipt.IPv4, proto: "tcp",
+		make: some("-j ECN --ecn-tcp-remove", "-j ECN --ecn-tcp-ece 1", "-j ECN --ecn-tcp-cwr 1 --ecn-tcp-ece 0 --ecn-ip-ect 1")},
 	{name: "CHECKSUM", weight: 2, tables: "mangle", make: some("-j CHECKSUM --checksum-fill")},
 	{name: "SET", weight: 3, make: func(g *gen) string {
 		return "-j SET " + g.oneOf("--add-set "+g.set()+g.oneOf("", " --exist"), "--del-set "+g.set())

@@ -51,12 +51,16 @@ func (g *gen) newFlow() (*flow, send) {
 	switch f.proto {
 	case "tcp", "udp", "sctp":
 		f.tuple = fmt.Sprintf("%s %s > %s", f.proto, netip.AddrPortFrom(src, uint16(40001+g.r.IntN(3))), netip.AddrPortFrom(dst, g.port()))
+	case "esp", "ah":
+		number := map[string]string{"esp": "50", "ah": "51"}[f.proto]
+		f.tuple = fmt.Sprintf("%s %s > %s spi %s", number, src, dst, g.oneOf("5", "0x11", "0xffffffff"))
 	default:
 		f.tuple = fmt.Sprintf("%s %s > %s", f.proto, src, dst)
 	}
 	s := send{From: f.from, Packet: f.tuple + g.extras(f)}
 	if f.proto == "tcp" && g.chance(12) {
-		s.Packet += " flags " + g.oneOf("ACK", "PSH,ACK", "SYN,ACK", "FIN,ACK", "RST", "NONE", "SYN,FIN", "FIN,PSH,URG")
+		s.Packet += " flags " + g.oneOf("ACK", "PSH,ACK", "SYN,ACK", "FIN,ACK", "RST", "NONE", "SYN,FIN", "FIN,PSH,URG", "SYN,ECE,CWR", "ACK,ECE",
+			"ACK,CWR")
 	}
 	if f.proto == "icmp" && g.chance(20) {
 		s.Packet += " type " + g.oneOf("0/0", "14/0", "30/0")
@@ -74,6 +78,14 @@ func (g *gen) extras(f *flow) string {
 	}
 	if f.from != nodePlace && g.chance(4) {
 		s += " ttl 1"
+	} else if g.chance(8) {
+		s += " ttl " + g.oneOf("2", "5", "63", "128", "255")
+	}
+	if g.chance(15) {
+		s += " tos " + g.oneOf("0x10", "0x8", "0xb8", "0x2", "0x3", "0x29", "0xff")
+	}
+	if f.proto == "tcp" && g.chance(30) {
+		s += " mss " + g.oneOf("500", "536", "1220", "1460", "9000")
 	}
 	return s
 }

@@ -19,6 +19,19 @@ func (g *gen) ports() string {
 		g.oneOf("80", "80", "443", "53", "8080", "1:1000", "40001", "40001:40002", "1000:")
 }
 
+// limits are the options of -m ttl and -m hl.
+func (g *gen) limits(name string) string {
+	if g.chance(40) {
+		return g.not("--"+name+"-eq ") + g.oneOf("64", "63", "5", "1")
+	}
+	return "--" + name + g.oneOf("-lt ", "-gt ") + g.oneOf("64", "63", "62", "5")
+}
+
+// hops are the options of -j TTL and -j HL.
+func (g *gen) hops(name string) string {
+	return "--" + name + g.oneOf("-set 1", "-set 2", "-set 64", "-set 255", "-inc 1", "-inc 200", "-dec 1", "-dec 1", "-dec 62")
+}
+
 func (g *gen) markMask() string {
 	return g.oneOf("0x1", "0x1/0x1", "0x1/0x1", "0x2/0x2", "0x4000/0x4000", "0x0/0x3", "0x3/0xff", "0x0")
 }

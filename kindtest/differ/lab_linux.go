@@ -243,7 +243,7 @@ func (l *lab) silenceProtocols() error {
 }
 
 // silentProtocols are those to which a socket of the node listens, without an answer.
-var silentProtocols = []int{47, 99, unix.IPPROTO_SCTP}
+var silentProtocols = []int{47, 99, unix.IPPROTO_SCTP, unix.IPPROTO_ESP, unix.IPPROTO_AH}
 
 // quietLooks is how often in a row nothing must have been sent: multicast reports come some hundred milliseconds after each other.
 const quietLooks = 10

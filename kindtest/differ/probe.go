@@ -87,6 +87,8 @@ func (g *gen) probeCase(p *piece, d fakeipt.Dialect) *walkCase {
 	for _, from := range []string{clientPlace, serverPlace, nodePlace} {
 		text := fmt.Sprintf("%s %s > %s", word, g.w.clients[0], g.w.services[0])
 		switch {
+		case word == "esp" || word == "ah":
+			text = strings.Replace(text, word, map[string]string{"esp": "50", "ah": "51"}[word], 1) + " spi 5"
 		case word == "icmp":
 			text = strings.Replace(text, "icmp", map[fakeipt.Family]string{fakeipt.IPv4: "icmp", fakeipt.IPv6: "icmpv6"}[g.w.family], 1)
 		case g.w.family == fakeipt.IPv6:

@@ -1,0 +1,50 @@
+package packetsim
+
+import (
+	"errors"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// ipv6NoNextHeader is the protocol number of a packet with nothing behind its headers.
+const ipv6NoNextHeader = 59
+
+// matchIPv6Header is -m ipv6header (net/ipv6/netfilter/ip6t_ipv6header.c) for packets that have the header of their protocol only.
+func matchIPv6Header(s *skb, m *fakeipt.MatchIPv6Header) bool {
+	has := fakeipt.IPv6Protocol
+	switch s.Proto {
+	case ESP:
+		has = fakeipt.IPv6ESP
+	case ipv6NoNextHeader:
+		has = fakeipt.IPv6NoNextHeader
+	}
+	if !m.Soft {
+		return (has == m.Headers) != m.Invert
+	}
+	if m.Invert {
+		return has&m.Headers == 0
+	}
+	return has&m.Headers == m.Headers
+}
+
+var errExtensionHeader = errors.New("not supported: a match of extension headers, of a packet whose protocol is one")
+
+// lacksHeaders says whether the packet has no extension headers, which -m frag, hbh, dst, rt and srh look for.
+func (w *walk) lacksHeaders(s *skb) bool {
+	switch s.Proto {
+	case 0, 43, 44, AH, 60:
+		w.fail(errExtensionHeader)
+		return false
+	}
+	return true
+}
+
+// matchEUI64 is -m eui64 (net/ipv6/netfilter/ip6t_eui64.c): the address is made of the sender's as RFC 4291 says, appendix A.
+func (w *walk) matchEUI64(s *skb) bool {
+	if s.MAC == (MAC{}) && s.in.Name != loopbackName {
+		w.fail(errNoMAC)
+		return false
+	}
+	m, host := s.MAC, s.Src.As16()
+	return [8]byte(host[8:]) == [8]byte{m[0] ^ 2, m[1], m[2], 0xff, 0xfe, m[3], m[4], m[5]}
+}

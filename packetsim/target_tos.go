@@ -1,0 +1,33 @@
+package packetsim
+
+import "github.com/chainwalk/chainwalk/fakeipt"
+
+// changeTOS is -j TOS (net/netfilter/xt_DSCP.c).
+func changeTOS(s *skb, t *fakeipt.TargetTOS) { s.TOS = s.TOS&^t.Mask ^ t.Value }
+
+// changeDSCP is -j DSCP (net/netfilter/xt_DSCP.c).
+func changeDSCP(s *skb, t *fakeipt.TargetDSCP) { s.TOS = s.TOS&ecnBits | t.Value<<dscpShift }
+
+// changeECN is -j ECN (net/ipv4/netfilter/ipt_ECN.c).
+func changeECN(s *skb, t *fakeipt.TargetECN) {
+	if t.HasECT {
+		s.TOS = s.TOS&^ecnBits | t.ECT
+	}
+	if s.Proto != TCP {
+		return
+	}
+	if t.HasECE {
+		s.TCPFlags = s.TCPFlags.with(ECE, t.ECE)
+	}
+	if t.HasCWR {
+		s.TCPFlags = s.TCPFlags.with(CWR, t.CWR)
+	}
+}
+
+// with is the flags with one of them set or not.
+func (f TCPFlags) with(flag TCPFlags, set bool) TCPFlags {
+	if set {
+		return f | flag
+	}
+	return f &^ flag
+}
