@@ -71,7 +71,8 @@ func (k *Kernel) edit(f Family, kind *tableKind, expect int) *tableEdit {
 	if expect > fewSlots {
 		e.slots, e.byName = make([]*chainSlot, 0, expect), make(map[string]*chainSlot, expect)
 	}
-	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, acct: k.acct, sets: k.sets, targets: e.allTargets(k)}
+	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, acct: k.acct, sets: k.sets, accounting: &k.accounting,
+		targets: e.allTargets(k)}
 	return e
 }
 

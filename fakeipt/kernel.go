@@ -72,6 +72,14 @@ type Kernel struct {
 
 	lock     *sync.Mutex // held by a tool that reads and then writes
 	rulesets [2]atomic.Pointer[Ruleset]
+	// accounting is set once a rule has asked for the packets and bytes of connections.
+	accounting atomic.Bool
+}
+
+// ForcesAccounting says that some rule has asked for the packets and bytes of connections, since when the kernel counts those
+// of all new ones (net/netfilter/xt_connbytes.c).
+func (k *Kernel) ForcesAccounting() bool {
+	return k.accounting.Load() || k.beside != nil && k.beside.accounting.Load()
 }
 
 // New returns a kernel on which no tool has run.

@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"iter"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/ipset"
@@ -125,6 +126,8 @@ type checkContext struct {
 	rule    *Rule
 	acct    *nfacct.Table
 	sets    *ipset.Table
+	// accounting is Kernel.accounting.
+	accounting *atomic.Bool
 	// elsewhere says that another machine has had the rule, with what is not here: modules, objects, control groups.
 	elsewhere bool
 	// targets are those of all rules that the kernel has or is given with this one.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"syscall"
 )
 
 // ConnbytesMode is what -m connbytes looks at.
@@ -59,6 +60,12 @@ func (m *MatchConnbytes) appendOptions(dst []byte, dashes, mode, dir string) []b
 		dst = fmt.Appendf(dst, ":%d", to)
 	}
 	return fmt.Appendf(dst, " %s%s %s%s", mode, connbytesModes[m.Mode], dir, connbytesDirs[m.Dir])
+}
+
+// check: the kernel begins to count the packets of connections, if it does not yet, and goes on when the rule is gone.
+func (*MatchConnbytes) check(c *checkContext) syscall.Errno {
+	c.accounting.Store(true)
+	return 0
 }
 
 func (m *MatchConnbytes) unlike(other any) bool { return differs(m, other) }

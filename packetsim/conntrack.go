@@ -87,6 +87,7 @@ type conn struct {
 	tuples   [2]Tuple
 	zone     Zone
 	template *fakeipt.TargetCT // of a rule's template, which is no connection
+	given    bool              // the host was made with it, so that not all of it is known
 	connState
 	// The connection's places in the table.
 	byTuple  [2]tupleLink
@@ -109,7 +110,9 @@ type connState struct {
 
 	tcp         tcpTrack
 	sctp        sctpTrack
-	streamAfter time.Time // UDP: from then on a replied flow is a stream
+	counters    *connCounters // nil if the connection counts nothing
+	labels      *connLabels   // nil: none
+	streamAfter time.Time     // UDP: from then on a replied flow is a stream
 }
 
 // sourceKey is the source of a connection's first packet.
@@ -274,7 +277,7 @@ func (h *Host) loadConntrack(entries []ConntrackEntry) error {
 			return fmt.Errorf("conntrack entry %d: the zones %d and %d differ: want one zone, or 0 for one direction", i, e.Zone.Original,
 				e.Zone.Reply)
 		}
-		c := &conn{tuples: [2]Tuple{e.Original, e.Reply}, zone: e.Zone, connState: connState{
+		c := &conn{tuples: [2]Tuple{e.Original, e.Reply}, zone: e.Zone, given: true, connState: connState{
 			seenReply: e.Replied, assured: e.Assured, mark: e.Mark,
 			expires: h.clock.Now().Add(time.Duration(e.Timeout) * time.Second),
 			srcDone: true, dstDone: true,

@@ -22,14 +22,13 @@ func (z Zone) Valid() bool { return z.Original == z.Reply || z.Original == 0 || 
 func (z Zone) number() uint16 { return max(z.Original, z.Reply) }
 
 // conntrackTarget is -j CT (net/netfilter/xt_CT.c): it tells conntrack, which comes after, what to do with the packet. The first of several
-// counts. Helpers, timeout policies and events are not imitated.
+// counts. Timeout policies are not imitated. Helpers look at what packets carry, and events tell programs: neither changes what becomes
+// of a packet here.
 func (w *walk) conntrackTarget(s *skb, t *fakeipt.TargetCT) fate {
 	switch {
 	case s.conn != nil || s.relation == isUntracked:
 	case t.Notrack:
 		s.relation = isUntracked
-	case t.Helper != "":
-		return w.unsupported("CT --helper")
 	case t.Timeout != "":
 		return w.unsupported("CT --timeout")
 	default:

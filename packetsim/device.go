@@ -13,6 +13,8 @@ type Device struct {
 	Kind string
 	MTU  int
 	MAC  string
+	// Group is the group that -m devgroup asks for.
+	Group uint32
 	// Up: a device that is down receives nothing and its routes are not used.
 	Up bool
 	// Master is the bridge or VRF that the device is a port of.

@@ -63,7 +63,8 @@ type Host struct {
 	journal     journal
 	idle        []*walk // walks that have ended
 	scratch     scratchConns
-	probes      int // open checkpoints that will be undone
+	refreshed   bool // the packet that conntrack looks at has made its connection's time longer
+	probes      int  // open checkpoints that will be undone
 }
 
 // device is a Device with its settings.

@@ -112,6 +112,29 @@ func (w *walk) matches(s *skb, m fakeipt.Match) bool {
 	case *fakeipt.MatchEUI64:
 		return w.matchEUI64(s)
 	}
+	return w.matchesMore(s, m)
+}
+
+// matchesMore is matches for what few rules have.
+func (w *walk) matchesMore(s *skb, m fakeipt.Match) bool {
+	switch m := m.(type) {
+	case *fakeipt.MatchCgroup:
+		return w.matchCgroup(s, m)
+	case *fakeipt.MatchConnbytes:
+		return w.matchConnbytes(s, m)
+	case *fakeipt.MatchConnlabel:
+		return w.matchConnlabel(s, m)
+	case *fakeipt.MatchConnlimit:
+		return w.matchConnlimit(s, m)
+	case *fakeipt.MatchDevgroup:
+		return matchDevgroup(s, m)
+	case *fakeipt.MatchHelper:
+		return matchHelper(m)
+	case *fakeipt.MatchQuota:
+		return w.matchQuota(s, m)
+	case *fakeipt.MatchTime:
+		return w.matchTime(m)
+	}
 	w.fail(fmt.Errorf("%w: match %s", errNoWalk, m.Name()))
 	return false
 }

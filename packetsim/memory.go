@@ -19,6 +19,8 @@ type memory struct {
 	hashlimits remembered[hashlimitName, hashlimitTable]
 	buckets    remembered[hashlimitAt, hashlimitBucket]
 	recent     remembered[string, *recentList]
+	quotas     remembered[matchKey, uint64] // bytes that are left
+	connlimits remembered[connlimitKey, []countedConn]
 	templates  remembered[matchKey, *conn] // of the rules with -j CT
 	paths      remembered[pathKey, int]    // the next hop that a flow takes on a route with several
 	sets       rememberedSets
@@ -43,8 +45,8 @@ type layered interface {
 	rollback(depth int)
 }
 
-func (m *memory) kinds() [8]layered {
-	return [...]layered{&m.nth, &m.limits, &m.hashlimits, &m.buckets, &m.recent, &m.templates, &m.paths, &m.sets}
+func (m *memory) kinds() [10]layered {
+	return [...]layered{&m.nth, &m.limits, &m.hashlimits, &m.buckets, &m.recent, &m.quotas, &m.connlimits, &m.templates, &m.paths, &m.sets}
 }
 
 // checkpoint opens a checkpoint.

@@ -18,6 +18,9 @@ type Socket struct {
 	Transparent, Wildcard bool
 	// Mark is SO_MARK.
 	Mark uint32
+	// Cgroup is the path of the socket's control group, "/" for the root; "" is not known. ClassID is that of net_cls; nil is not known.
+	Cgroup  string
+	ClassID *uint32
 }
 
 // MAC is a link-layer address of Ethernet.

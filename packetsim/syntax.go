@@ -41,7 +41,8 @@ func (e *SyntaxError) Error() string {
 //	chunks TYPE[/FLAGS[/TAG]],...
 //	                      the chunks of an SCTP packet, such as INIT/0/0x12 or COOKIE_ACK,DATA; TAG is the initiate tag
 //	socket none | kernel[,WORD,...] | WORD,...
-//	                      the packet's socket; WORD is uid=N, gid=N, groups=N+N, transparent, wildcard or mark=N
+//	                      the packet's socket; WORD is uid=N, gid=N, groups=N+N, transparent, wildcard, mark=N,
+//	                      cgroup=/PATH or classid=N
 //	mac ADDRESS           the link-layer address that the packet came from
 //	link KIND             the link-layer address that it came to: unicast, broadcast or multicast
 //	nexthop ADDRESS       the neighbour that the frame was handed to, where DEV is a port of a bridge

@@ -188,8 +188,8 @@ func (p *syntaxParser) socket(_, value word) error {
 func (s *Socket) set(key, number string, hasNumber bool) (msg string) {
 	var n uint64
 	switch {
-	case hasNumber != slices.Contains([]string{"uid", "gid", "groups", "mark"}, key):
-		return "write none, kernel, uid=N, gid=N, groups=N+N, transparent, wildcard or mark=N"
+	case hasNumber != slices.Contains([]string{"uid", "gid", "groups", "mark", "cgroup", "classid"}, key):
+		return "write none, kernel, uid=N, gid=N, groups=N+N, transparent, wildcard, mark=N, cgroup=PATH or classid=N"
 	case key == "none":
 		s.None = true
 	case key == "kernel":
@@ -207,6 +207,15 @@ func (s *Socket) set(key, number string, hasNumber bool) (msg string) {
 	case key == "mark":
 		n, msg = parseMark(number)
 		s.Mark = uint32(n)
+	case key == "classid":
+		n, msg = parseMark(number)
+		id := uint32(n)
+		s.ClassID = &id
+	case key == "cgroup":
+		if !strings.HasPrefix(number, "/") {
+			return "write the path of a control group, / for the root"
+		}
+		s.Cgroup = number
 	case key == "groups":
 		for text := range strings.SplitSeq(number, "+") {
 			if n, msg = parseNumber(text, 32); msg != "" {
@@ -215,7 +224,7 @@ func (s *Socket) set(key, number string, hasNumber bool) (msg string) {
 			s.Groups = append(s.Groups, uint32(n))
 		}
 	default:
-		return "unknown word: write none, kernel, uid=N, gid=N, groups=N+N, transparent, wildcard or mark=N"
+		return "unknown word: write none, kernel, uid=N, gid=N, groups=N+N, transparent, wildcard, mark=N, cgroup=PATH or classid=N"
 	}
 	return msg
 }

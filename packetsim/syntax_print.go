@@ -172,5 +172,11 @@ func (s *Socket) words() string {
 	if s.Mark != 0 {
 		words = append(words, fmt.Sprintf("mark=%#x", s.Mark))
 	}
+	if s.Cgroup != "" {
+		words = append(words, "cgroup="+s.Cgroup)
+	}
+	if s.ClassID != nil {
+		words = append(words, fmt.Sprintf("classid=%#x", *s.ClassID))
+	}
 	return strings.Join(words, ",")
 }

@@ -289,6 +289,10 @@ func socketGen() *rapid.Generator[*Socket] {
 		}
 		s.Kernel, s.Mark = rapid.Bool().Draw(t, "kernel"), rapid.Uint32Max(2).Draw(t, "mark")
 		s.Transparent, s.Wildcard = rapid.Bool().Draw(t, "transparent"), rapid.Bool().Draw(t, "wildcard")
+		s.Cgroup = rapid.SampledFrom([]string{"", "/", "/system.slice/a"}).Draw(t, "cgroup")
+		if rapid.Bool().Draw(t, "has classid") {
+			s.ClassID = new(rapid.Uint32Max(2).Draw(t, "classid"))
+		}
 		if !s.Kernel {
 			s.UID, s.GID = rapid.Uint32Max(2).Draw(t, "uid"), rapid.Uint32().Draw(t, "gid")
 			for range rapid.IntRange(0, 3).Draw(t, "groups") {

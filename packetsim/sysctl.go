@@ -50,6 +50,7 @@ type deviceSysctls struct {
 // hostSysctls are the settings of the whole namespace.
 type hostSysctls struct {
 	forwarding6      bool
+	accounts         bool
 	bridgeCalls      [2]bool // br_netfilter shows frames to the rules, of IPv4 and of IPv6
 	tcpLiberal       bool
 	tcpLoose         bool
@@ -171,6 +172,7 @@ func (r *sysctlReader) host() hostSysctls {
 	const ct = "net.netfilter.nf_conntrack_"
 	conf := hostSysctls{
 		forwarding6:      r.number(0, "net.ipv6.conf.all.forwarding") != 0,
+		accounts:         r.number(0, ct+"acct") != 0,
 		tcpLiberal:       r.number(0, ct+"tcp_be_liberal") != 0,
 		tcpLoose:         r.number(1, ct+"tcp_loose") != 0,
 		tcpIgnoreBadRST:  r.number(0, ct+"tcp_ignore_invalid_rst") != 0,

@@ -17,6 +17,12 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 		return goOn
 	case *fakeipt.TargetLog, *fakeipt.TargetTrace, *fakeipt.TargetNFLOG, *fakeipt.TargetChecksum:
 		return goOn
+	case *fakeipt.TargetAudit, *fakeipt.TargetIdletimer, *fakeipt.TargetRateest:
+		return goOn
+	case *fakeipt.TargetClassify, *fakeipt.TargetConnsecmark, *fakeipt.TargetSecmark:
+		return goOn // no rule here asks for a priority or a security mark
+	case *fakeipt.TargetTEE:
+		return goOn // the copy goes its own way: nothing of it is the packet's
 	case *fakeipt.TargetNotrack:
 		return notrack(s)
 	case *fakeipt.TargetCT:

@@ -69,10 +69,17 @@ func (w *walk) trackOnce(s *skb) trackVerdict {
 		}
 		c, dir = w.newConn(), original
 		c.tuples, c.zone = [2]Tuple{tuple, inverse}, s.zone
+		if w.h.accounts() {
+			c.counters = &connCounters{}
+		}
 	}
+	w.h.refreshed = false
 	verdict := w.h.track(c, dir, &s.Packet)
 	if verdict != trackAccept {
 		return verdict
+	}
+	if c.counters != nil && w.h.refreshed {
+		w.h.count(c, dir, s.size())
 	}
 	s.conn, s.dir, s.relation = c, dir, isNew
 	if dir == reply || c.seenReply {
@@ -113,6 +120,7 @@ func (h *Host) track(c *conn, dir direction, p *Packet) trackVerdict {
 const protoGRE Proto = 47
 
 func (h *Host) expireIn(c *conn, seconds int) {
+	h.refreshed = true
 	c.expires = h.clock.Now().Add(time.Duration(seconds) * time.Second)
 }
 

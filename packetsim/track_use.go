@@ -32,14 +32,15 @@ func conntrackUserOf(rules *fakeipt.Ruleset, before conntrackUser) conntrackUser
 func ruleAsksForConntrack(rule *fakeipt.Rule) bool {
 	switch t := rule.Target.(type) {
 	case *fakeipt.TargetDNAT, *fakeipt.TargetSNAT, *fakeipt.TargetMasquerade, *fakeipt.TargetRedirect,
-		*fakeipt.TargetConnmark, *fakeipt.TargetNetmap:
+		*fakeipt.TargetConnmark, *fakeipt.TargetNetmap, *fakeipt.TargetConnsecmark, *fakeipt.TargetSynproxy:
 		return true
 	case *fakeipt.TargetCT:
 		return !t.Notrack // which, as NOTRACK does, needs nothing to be tracked (xt_ct_tg_check)
 	}
 	for _, m := range rule.Matches {
 		switch m.(type) {
-		case *fakeipt.MatchConntrack, *fakeipt.MatchState, *fakeipt.MatchConnmark:
+		case *fakeipt.MatchConntrack, *fakeipt.MatchState, *fakeipt.MatchConnmark, *fakeipt.MatchCluster, *fakeipt.MatchConnbytes,
+			*fakeipt.MatchConnlabel, *fakeipt.MatchConnlimit, *fakeipt.MatchHelper:
 			return true
 		}
 	}

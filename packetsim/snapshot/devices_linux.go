@@ -30,6 +30,7 @@ func (t *taker) devices() error {
 		d := Device{
 			Name: attrs.Name, Index: attrs.Index, Kind: linkKind(link),
 			Up: attrs.Flags&net.FlagUp != 0, MTU: attrs.MTU, Master: names[attrs.MasterIndex],
+			Group:     attrs.Group,
 			Addresses: addresses[attrs.Index],
 		}
 		if len(attrs.HardwareAddr) > 0 {

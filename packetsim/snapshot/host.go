@@ -55,7 +55,7 @@ func NewHost(s *Node, options HostOptions) (*packetsim.Host, error) {
 
 func (d *Device) device() packetsim.Device {
 	device := packetsim.Device{Name: d.Name, Index: d.Index, Kind: d.Kind, MTU: d.MTU, MAC: d.MAC, Up: d.Up, Master: d.Master,
-		Hairpin: d.Hairpin, Neighbours: slices.Clone(d.Neighbours), VXLAN: d.VXLAN.vxlan()}
+		Group: d.Group, Hairpin: d.Hairpin, Neighbours: slices.Clone(d.Neighbours), VXLAN: d.VXLAN.vxlan()}
 	for _, a := range d.Addresses {
 		device.Addresses = append(device.Addresses, packetsim.Address(a))
 	}
@@ -246,7 +246,7 @@ func recentUnread(name string, addresses int) Unread {
 
 func deviceOf(d *packetsim.Device, i int) Device {
 	device := Device{Name: d.Name, Index: d.Index, Kind: d.Kind, MTU: d.MTU, MAC: d.MAC, Up: d.Up, Master: d.Master,
-		Hairpin: d.Hairpin, Neighbours: slices.Clone(d.Neighbours), VXLAN: vxlanOf(d.VXLAN)}
+		Group: d.Group, Hairpin: d.Hairpin, Neighbours: slices.Clone(d.Neighbours), VXLAN: vxlanOf(d.VXLAN)}
 	if device.Index == 0 {
 		device.Index = i + 1
 	}

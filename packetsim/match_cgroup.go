@@ -1,0 +1,41 @@
+package packetsim
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+var (
+	errNoCgroup  = errors.New("packet: the socket's cgroup is not set: a rule asks for it")
+	errNoClassID = errors.New("packet: the socket's classid is not set: a rule asks for it")
+)
+
+// matchCgroup is -m cgroup (net/netfilter/xt_cgroup.c). A packet without a socket never matches.
+func (w *walk) matchCgroup(s *skb, m *fakeipt.MatchCgroup) bool {
+	socket := s.Socket
+	switch {
+	case socket == nil && (s.local || s.hook == input):
+		w.fail(errNoSocket)
+		return false
+	case socket == nil || socket.None:
+		return false
+	case m.HasClassID:
+		if socket.ClassID == nil {
+			w.fail(errNoClassID)
+			return false
+		}
+		return (*socket.ClassID == m.ClassID) != m.InvertClassID
+	case socket.Cgroup == "":
+		w.fail(errNoCgroup)
+		return false
+	}
+	return isBelow(socket.Cgroup, m.Path) != m.InvertPath
+}
+
+// isBelow says whether a control group is the one of that path or below it. The root is "" or "/".
+func isBelow(group, path string) bool {
+	group, path = strings.Trim(group, "/")+"/", strings.Trim(path, "/")
+	return path == "" || strings.HasPrefix(group, path+"/")
+}

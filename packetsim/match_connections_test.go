@@ -1,0 +1,129 @@
+package packetsim
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fromPort is a packet to the server from one of the client's ports.
+func fromPort(port int, flags string) string {
+	return fmt.Sprintf("tcp 10.244.0.11:%d > 10.244.0.12:80 in veth1 flags %s", port, flags)
+}
+
+func TestMatchConnlimit(t *testing.T) {
+	h, clock := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n" +
+		"-A FORWARD -p tcp -m tcp --syn -m connlimit --connlimit-above 2 --connlimit-mask 24 -j DROP\nCOMMIT\n"}.build(t)
+	assert.Equal(t, Accept, step(t, h, fromPort(1, "SYN")).Verdict)
+	assert.Equal(t, Accept, step(t, h, fromPort(1, "SYN")).Verdict, "the same connection")
+	assert.Equal(t, Accept, step(t, h, "tcp 10.244.0.13:2 > 10.244.0.12:80 in veth1").Verdict, "another client of the network")
+	assert.Equal(t, Drop, walkOne(t, h, fromPort(3, "SYN")).Verdict)
+	assert.Equal(t, Drop, step(t, h, fromPort(3, "SYN")).Verdict)
+	assert.Equal(t, Drop, step(t, h, fromPort(4, "SYN")).Verdict, "the dropped one does not count")
+	assert.Equal(t, Drop, step(t, h, fromPort(1, "SYN")).Verdict, "as in the kernel, the last dropped one behind it still counts")
+	step(t, h, "tcp 10.244.0.12:80 > 10.244.0.11:1 in veth2 flags SYN,ACK")
+	step(t, h, fromPort(1, "RST"))
+	assert.Equal(t, Accept, step(t, h, fromPort(5, "SYN")).Verdict, "one is closed")
+	clock.Step(500e9)
+	assert.Equal(t, Accept, step(t, h, fromPort(6, "SYN")).Verdict, "the others have expired")
+	assert.Equal(t, Accept, step(t, h, fromPort(7, "SYN")).Verdict)
+	assert.Equal(t, Drop, step(t, h, fromPort(8, "SYN")).Verdict)
+}
+
+func TestMatchConnlimitByDestination(t *testing.T) {
+	h := forwardHost(t, "-p tcp -m connlimit --connlimit-upto 1 --connlimit-daddr")
+	assert.Equal(t, Drop, walkOne(t, h, fromPort(1, "SYN")).Verdict)
+	h = forwardHost(t, "-p tcp -m connlimit ! --connlimit-upto 0 --connlimit-daddr")
+	assert.Equal(t, Drop, walkOne(t, h, fromPort(1, "SYN")).Verdict)
+}
+
+func TestMatchConnbytes(t *testing.T) {
+	h := forwardHost(t, "-m connbytes --connbytes 2:3 --connbytes-dir original --connbytes-mode packets")
+	const there, back = "udp 10.244.0.11:1 > 10.244.0.12:9 in veth1 len 100", "udp 10.244.0.12:9 > 10.244.0.11:1 in veth2 len 60"
+	assert.Equal(t, Accept, step(t, h, there).Verdict)
+	assert.Equal(t, Accept, step(t, h, back).Verdict)
+	assert.Equal(t, Drop, walkOne(t, h, there).Verdict)
+	assert.Equal(t, Drop, step(t, h, there).Verdict)
+	assert.Equal(t, Drop, step(t, h, back).Verdict, "it is the connection that has sent two")
+	assert.Equal(t, Drop, step(t, h, there).Verdict)
+	assert.Equal(t, Accept, step(t, h, there).Verdict, "four")
+	for _, row := range []struct {
+		args string
+		want Verdict
+	}{
+		{"--connbytes 160 --connbytes-dir both --connbytes-mode bytes", Drop},
+		{"--connbytes 161 --connbytes-dir both --connbytes-mode bytes", Accept},
+		{"! --connbytes 160:161 --connbytes-dir both --connbytes-mode bytes", Accept},
+		{"! --connbytes 161:162 --connbytes-dir both --connbytes-mode bytes", Drop},
+		{"--connbytes 80:80 --connbytes-dir both --connbytes-mode avgpkt", Drop},
+		{"--connbytes 60:60 --connbytes-dir reply --connbytes-mode avgpkt", Drop},
+		{"--connbytes 100:100 --connbytes-dir original --connbytes-mode avgpkt", Drop},
+	} {
+		h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -i veth2 -m connbytes " + row.args + " -j DROP\nCOMMIT\n"}.build(t)
+		step(t, h, there)
+		assert.Equal(t, row.want, step(t, h, back).Verdict, row.args)
+	}
+}
+
+func TestConnectionsCountOnlyWhereSomebodyAsks(t *testing.T) {
+	const rule = "-m conntrack --ctstate INVALID"
+	const packet = "udp 10.244.0.11:1 > 10.244.0.12:9 in veth1"
+	h := forwardHost(t, rule)
+	step(t, h, packet)
+	require.Len(t, h.Conntrack(), 1)
+	for c := range h.tracked.all() {
+		assert.Nil(t, c.counters)
+	}
+	h, _ = testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD " + rule + "\nCOMMIT\n"}.build(t)
+	require.NoError(t, h.SetSysctl("net.netfilter.nf_conntrack_acct", "1"))
+	step(t, h, packet)
+	require.Len(t, h.Conntrack(), 1)
+	for c := range h.tracked.all() {
+		assert.EqualValues(t, 1, c.counters[original].packets)
+	}
+}
+
+func TestGivenConnectionsHaveNeitherCountersNorLabels(t *testing.T) {
+	h := forwardHost(t, "-m conntrack --ctstate INVALID")
+	step(t, h, "udp 10.244.0.11:1 > 10.244.0.12:9 in veth1")
+	require.Len(t, h.Conntrack(), 1)
+	for condition, want := range map[string]error{
+		"-m connbytes --connbytes 1 --connbytes-dir both --connbytes-mode packets": errNoAccounting,
+		"-m connlabel --label 1": errNoLabels,
+	} {
+		config := forwardHost(t, condition).Config()
+		config.Conntrack = h.Conntrack()
+		given, err := NewHost(config)
+		require.NoError(t, err)
+		_, err = given.Walk(parse(t, "udp 10.244.0.11:1 > 10.244.0.12:9 in veth1"))
+		require.ErrorIs(t, err, want, condition)
+		_, err = given.Walk(parse(t, "udp 10.244.0.11:2 > 10.244.0.12:9 in veth1"))
+		require.NoError(t, err, "a new one")
+	}
+}
+
+func TestMatchConnlabel(t *testing.T) {
+	h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m connlabel --label 100 -j DROP\n" +
+		"-A FORWARD -m mark --mark 1 -m connlabel ! --label 100 --set -j DROP\nCOMMIT\n"}.build(t)
+	const packet = "udp 10.244.0.11:1 > 10.244.0.12:9 in veth1"
+	assert.Equal(t, Accept, step(t, h, packet).Verdict)
+	assert.Equal(t, Accept, walkOne(t, h, packet+" mark 1").Verdict, "--set makes it hold, which is negated")
+	assert.Equal(t, Accept, step(t, h, packet).Verdict, "a walk keeps nothing")
+	assert.Equal(t, Accept, step(t, h, packet+" mark 1").Verdict)
+	assert.Equal(t, Drop, step(t, h, packet).Verdict)
+	assert.Equal(t, Accept, step(t, h, "udp 10.244.0.11:2 > 10.244.0.12:9 in veth1").Verdict, "another connection")
+}
+
+func TestMatchHelper(t *testing.T) {
+	checkMatches(t, []matchRow{
+		{"-m helper --helper ftp", tcpHTTP, false},
+		{"-m helper ! --helper ftp", tcpHTTP, true},
+		{`-m helper --helper ""`, tcpHTTP, false},
+	})
+	h, _ := testNode{rules4: "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -j CT --helper ftp --zone 3\nCOMMIT\n"}.build(t)
+	step(t, h, tcpHTTP)
+	require.Len(t, h.Conntrack(), 1)
+	assert.Equal(t, Zone{3, 3}, h.Conntrack()[0].Zone)
+}

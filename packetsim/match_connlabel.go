@@ -1,0 +1,39 @@
+package packetsim
+
+import (
+	"errors"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+var errNoLabels = errors.New("conntrack: the labels of the entry are not known: a rule asks for them")
+
+// connLabels are the labels of a connection, one bit each.
+type connLabels [2]uint64
+
+// matchConnlabel is -m connlabel (net/netfilter/xt_connlabel.c).
+func (w *walk) matchConnlabel(s *skb, m *fakeipt.MatchConnlabel) bool {
+	c := s.conn
+	if c == nil || c.template != nil {
+		return m.Invert
+	}
+	word, bit := m.Label/64, uint64(1)<<(m.Label%64)
+	var labels connLabels
+	switch {
+	case c.labels != nil:
+		labels = *c.labels
+	case c.given:
+		w.fail(errNoLabels)
+		return false
+	}
+	if labels[word]&bit != 0 {
+		return !m.Invert
+	}
+	if !m.Set {
+		return m.Invert
+	}
+	w.h.change(c)
+	labels[word] |= bit
+	c.labels = &labels
+	return !m.Invert
+}
