@@ -137,6 +137,10 @@ func (p *commandParser) option(word []byte) error {
 		value = nil
 	}
 	if letter, ok := longOptions[string(name)]; ok && !p.lacks(letter) && !p.extensions.takes(name) {
+		if strings.IndexByte(ownLetters, letter) < 0 && p.foreignOption(name, word) {
+			// No command stands within a rule.
+			return nil
+		}
 		return p.long(letter, value, word)
 	}
 	if err, ok := p.extensionOption(name, value); ok {

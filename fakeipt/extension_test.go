@@ -172,6 +172,9 @@ func TestLoadTakesWhatAnotherMachineHas(t *testing.T) {
 		"-A OUTPUT -p tcp -j CT --helper own",
 		"-A OUTPUT -p tcp -j CT --timeout policy",
 		"-A OUTPUT -j SECMARK --selctx system_u:object_r:httpd_packet_t:s0",
+		"-A OUTPUT -m ipvs --vaddr 10.0.0.1 --vport 80",
+		`-A OUTPUT -j LED --led-trigger-id "lamp"`,
+		"-A OUTPUT -d 10.0.0.1/32 -j CLUSTERIP --new --hashmode sourceip --clustermac 01:00:5E:00:00:01 --total-nodes 2 --local-node 1",
 	} {
 		table := "raw"
 		if strings.Contains(rule, "SECMARK") {
