@@ -52,6 +52,9 @@ type Config struct {
 	// NodePortAddresses allows these addresses. It makes the kernel route
 	// them. It has no effect on IPv6.
 	LocalhostNodePorts bool
+	// IgnoreExternalIPs leaves the externalIPs of Services alone (feature gate
+	// AllowServiceExternalIPs, KEP-5707).
+	IgnoreExternalIPs bool
 	// ConntrackTCPBeLiberal makes the kernel take TCP segments outside of the
 	// window for valid ones. No rule then drops invalid packets. If it is
 	// false, the kernel's setting stays and decides.

@@ -3,12 +3,14 @@ package proxier
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	netutils "k8s.io/utils/net"
 
+	"github.com/chainwalk/chainwalk/proxier/gates"
 	"github.com/chainwalk/chainwalk/proxier/node"
 )
 
@@ -48,7 +50,11 @@ func FromConfiguration(configuration *kubeproxy.KubeProxyConfiguration, nodeName
 	if err != nil {
 		return nil, fmt.Errorf("KubeProxyConfiguration: hostnameOverride: %w", err)
 	}
-	reader := settingsReader{configuration: c, settings: &Settings{
+	on, err := gates.New(c.FeatureGates)
+	if err != nil {
+		return nil, fmt.Errorf("KubeProxyConfiguration: featureGates: %w", err)
+	}
+	reader := settingsReader{configuration: c, gates: on, settings: &Settings{
 		NodeName:         name,
 		SyncPeriod:       c.IPTables.SyncPeriod.Duration,
 		MinSyncPeriod:    c.IPTables.MinSyncPeriod.Duration,
@@ -63,6 +69,7 @@ func FromConfiguration(configuration *kubeproxy.KubeProxyConfiguration, nodeName
 // settingsReader fills in Settings.
 type settingsReader struct {
 	configuration *kubeproxy.KubeProxyConfiguration
+	gates         *gates.Gates
 	settings      *Settings
 	addresses     node.Addresses
 }
@@ -84,6 +91,9 @@ func (r *settingsReader) read(object *v1.Node) error {
 	r.settings.IPv4 = r.config(v1.IPv4Protocol, detectors[v1.IPv4Protocol], ranges)
 	r.settings.IPv6 = r.config(v1.IPv6Protocol, detectors[v1.IPv6Protocol], ranges)
 	r.warnOfOpenNodePorts(ranges, object)
+	if without := r.gates.WithoutMeaning(); len(without) > 0 {
+		r.warn("these feature gates change nothing here: %s", strings.Join(without, ", "))
+	}
 	return nil
 }
 
@@ -98,6 +108,7 @@ func (r *settingsReader) config(family v1.IPFamily, detector LocalDetector, rang
 		NodePortAddresses:     ranges,
 		LocalhostNodePorts:    *r.configuration.IPTables.LocalhostNodePorts && family == v1.IPv4Protocol,
 		ConntrackTCPBeLiberal: r.configuration.Conntrack.TCPBeLiberal,
+		IgnoreExternalIPs:     !r.gates.Enabled(gates.AllowServiceExternalIPs),
 	}
 }
 

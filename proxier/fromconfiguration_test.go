@@ -326,7 +326,7 @@ func TestFromConfigurationRefuses(t *testing.T) {
 		{"mode nftables", "mode: nftables", "not supported: only iptables is"},
 		{"mode kernelspace", "mode: kernelspace", "not supported: only iptables is"},
 		{"unknown mode", "mode: userspace", "unknown; must be iptables or empty"},
-		{"feature gates", "featureGates: {Foo: true}", `KubeProxyConfiguration.featureGates: Invalid value: "Foo": not supported`},
+		{"feature gates", "featureGates: {Foo: true}", `KubeProxyConfiguration.featureGates: Invalid value: {"Foo":true}: unrecognized feature gate: Foo`},
 		{"hidden metrics", `showHiddenMetricsForVersion: "1.35"`, `KubeProxyConfiguration.showHiddenMetricsForVersion: Invalid value: ` +
 			`"1.35": not supported`},
 		{"mark bit", "iptables: {masqueradeBit: 32}", "KubeProxyConfiguration.iptables.masqueradeBit: Invalid value: 32: must be 0 to 31"},
@@ -371,5 +371,24 @@ func TestFromConfigurationRefuses(t *testing.T) {
 	for _, address := range []string{"0.0.0.0", "0.0.0.0:10256", "[::]:10256", "::"} {
 		_, err := proxier.FromConfiguration(&kubeproxy.KubeProxyConfiguration{HealthzBindAddress: address}, "here", nil)
 		require.NoError(t, err, address)
+	}
+}
+
+func TestFromConfigurationFeatureGates(t *testing.T) {
+	object := nodeWith(nil, "192.168.0.2")
+	for about, row := range map[string]struct {
+		gates   map[string]bool
+		ignores bool
+		warning string
+	}{
+		"none":            {nil, false, ""},
+		"external IPs":    {map[string]bool{"AllowServiceExternalIPs": false}, true, ""},
+		"without meaning": {map[string]bool{"WinOverlay": true, "ComponentFlagz": false}, false, "these feature gates change nothing here: ComponentFlagz, WinOverlay"},
+	} {
+		settings, err := proxier.FromConfiguration(&kubeproxy.KubeProxyConfiguration{FeatureGates: row.gates}, "here", object)
+		require.NoError(t, err, about)
+		assert.Equal(t, row.ignores, settings.IPv4.IgnoreExternalIPs, about)
+		assert.Equal(t, row.ignores, settings.IPv6.IgnoreExternalIPs, about)
+		assert.Equal(t, row.warning != "", slices.Contains(settings.Warnings, row.warning), "%s: %q", about, settings.Warnings)
 	}
 }

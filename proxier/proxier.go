@@ -82,7 +82,7 @@ func New(config Config) (*Proxier, error) {
 		jumps:        jumps,
 		monitored:    monitoredRules(jumps),
 		rules:        config.modelConfig(),
-		services:     changes.NewServiceTracker(config.Family, config.Logger),
+		services:     changes.NewServiceTracker(config.Family, config.IgnoreExternalIPs, config.Logger),
 		endpoints:    changes.NewEndpointsTracker(config.Family, config.NodeName, config.Clock.Now(), config.Logger),
 		state:        newState(),
 		serviceMap:   changes.Services{},

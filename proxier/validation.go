@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
+
+	"github.com/chainwalk/chainwalk/proxier/gates"
 )
 
 // Ports and values that kube-proxy has too.
@@ -108,8 +110,8 @@ func validateMode(c *kubeproxy.KubeProxyConfiguration, root *field.Path) field.E
 	default:
 		errs = append(errs, field.Invalid(root.Child("mode"), c.Mode, "unknown; must be iptables or empty"))
 	}
-	for gate := range c.FeatureGates {
-		errs = append(errs, field.Invalid(root.Child("featureGates"), gate, "not supported: there are no feature gates"))
+	if _, err := gates.New(c.FeatureGates); err != nil {
+		errs = append(errs, field.Invalid(root.Child("featureGates"), c.FeatureGates, err.Error()))
 	}
 	if c.ShowHiddenMetricsForVersion != "" {
 		errs = append(errs, field.Invalid(root.Child("showHiddenMetricsForVersion"), c.ShowHiddenMetricsForVersion,

@@ -60,7 +60,7 @@ func (f *proxyFlags) addNode() {
 	c := f.configuration
 	f.set.StringVar(&c.HostnameOverride, "hostname-override", c.HostnameOverride, "the node's name in the API (default: the host's name)")
 	f.set.StringVar(&c.BindAddress, "bind-address", c.BindAddress, "the node's main IP address; nothing listens there")
-	f.set.Var(cliflag.NewMapStringBool(&c.FeatureGates), "feature-gates", "no gates are known: any is refused")
+	f.set.Var(cliflag.NewMapStringBool(&c.FeatureGates), "feature-gates", "gates of kube-proxy: AllowServiceExternalIPs counts, the others are taken and change nothing")
 	f.set.Var((*int32Value)(c.OOMScoreAdj), "oom-score-adj", "the process's oom-score-adj, -1000 to 1000")
 	f.set.DurationVar(&c.ConfigSyncPeriod.Duration, "config-sync-period", c.ConfigSyncPeriod.Duration,
 		"how often everything is taken from the API again")

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"net/netip"
+	"slices"
 )
 
 // question is an attempt with what is the same for every node that it passes.
@@ -113,8 +114,12 @@ func (s *Spec) on(q *question, first, second int) Answer {
 
 // decide is the answer of a node's proxy; it says nothing of packets of no service.
 func (s *Spec) decide(q *question, node, next int) (Answer, bool) {
-	k := s.known[node].spec.services
+	known := s.known[node]
+	k := known.spec.services
 	found := k.places[place{q.To, q.protocol}]
+	if known.spec.views[known.node].externalIPsOff {
+		found = slices.DeleteFunc(slices.Clone(found), func(s served) bool { return s.kind == atExternalIP })
+	}
 	var ports []served
 	if len(k.nodePorts) > 0 && (q.To.Addr().IsLoopback() || s.network.hosts[node].has(q.To.Addr())) {
 		ports = k.nodePorts[portPlace{q.To.Port(), q.protocol, q.To.Addr().Is6()}]

@@ -23,6 +23,8 @@ type view struct {
 	filters       bool
 	filter        filters
 	device        string
+	// externalIPsOff says that the node's proxy is told to leave the externalIPs of services alone (KEP-5707).
+	externalIPsOff bool
 }
 
 // family is the place of an address' family in a pair: 0 is IPv4.
@@ -54,6 +56,9 @@ func newView(n *Node) view {
 	}
 	if on, given := config.FeatureGates["PreferSameTrafficDistribution"]; given {
 		v.nodeHints = on
+	}
+	if on, given := config.FeatureGates["AllowServiceExternalIPs"]; given {
+		v.externalIPsOff = !on
 	}
 	cidrs := n.PodCIDRs
 	if n.Object != nil {

@@ -20,8 +20,9 @@ const LabelServiceProxyName = "service.kubernetes.io/service-proxy-name"
 // serviceReader turns Services into what one address family sees of them. What it
 // cannot use it logs and leaves out.
 type serviceReader struct {
-	family v1.IPFamily
-	logger klog.Logger
+	family            v1.IPFamily
+	ignoreExternalIPs bool
+	logger            klog.Logger
 }
 
 // read returns the ports of the Service, sorted by name and protocol, or nil where
@@ -82,7 +83,7 @@ func (r *serviceReader) base(service *v1.Service) ServicePort {
 	name := types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
 	base := ServicePort{
 		Name:                ServicePortName{NamespacedName: name},
-		ExternalIPs:         r.addresses(service, spec.ExternalIPs),
+		ExternalIPs:         r.externalIPs(service),
 		LoadBalancerVIPs:    r.loadBalancerVIPs(service),
 		SourceRanges:        r.sourceRanges(service),
 		ExternalPolicyLocal: externalPolicyLocal(service),
@@ -95,6 +96,14 @@ func (r *serviceReader) base(service *v1.Service) ServicePort {
 		base.StickyMaxAgeSeconds = affinitySeconds(spec.SessionAffinityConfig)
 	}
 	return base
+}
+
+// externalIPs returns none where the cluster does not allow any.
+func (r *serviceReader) externalIPs(service *v1.Service) []netip.Addr {
+	if r.ignoreExternalIPs {
+		return nil
+	}
+	return r.addresses(service, service.Spec.ExternalIPs)
 }
 
 // addresses returns the texts' addresses of one family, in their order. Blank

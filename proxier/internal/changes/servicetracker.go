@@ -45,9 +45,9 @@ type ServiceUpdate struct {
 
 // NewServiceTracker returns a tracker that knows of no Service. The logger is told
 // what of a Service cannot be used.
-func NewServiceTracker(family v1.IPFamily, logger klog.Logger) *ServiceTracker {
+func NewServiceTracker(family v1.IPFamily, ignoreExternalIPs bool, logger klog.Logger) *ServiceTracker {
 	return &ServiceTracker{
-		reader:               serviceReader{family: family, logger: logger},
+		reader:               serviceReader{family: family, ignoreExternalIPs: ignoreExternalIPs, logger: logger},
 		applied:              map[types.NamespacedName][]*ServicePort{},
 		pending:              map[types.NamespacedName][]*ServicePort{},
 		unsynced:             ServiceUpdate{UpdatedServices: sets.New[types.NamespacedName]()},
