@@ -168,9 +168,10 @@ func (c *Cluster) restart(ctx context.Context, nodes []string, before map[string
 	return c.waitForProxies(ctx, nodes, old)
 }
 
-// writeFile writes a proxy's file on its node. It is moved to its place, so that nobody reads half of it.
+// writeFile writes a proxy's file on its node, and ends the proxy that has another one; who supervises it would see the file by itself, but later. The file
+// is moved to its place, so that nobody reads half of it.
 func (c *Cluster) writeFile(ctx context.Context, node string) error {
-	const script = `cat > "$0.new" && mv "$0.new" "$0"`
+	const script = `cat > "$0.new" && mv "$0.new" "$0" && { pkill -f -- '--config ` + copiedFile + `$' || true; }`
 	cmd := exec.CommandContext(ctx, "docker", "exec", "--interactive", node, "sh", "-c", script, givenFile)
 	_, err := run(cmd, strings.NewReader(c.files[node].String()))
 	return err

@@ -29,6 +29,7 @@ const (
 	kubeconfigFile = "kubeconfig"
 	givenFolder    = "/run/service-proxy"
 	givenFile      = givenFolder + "/config.yaml"
+	copiedFile     = "/config.yaml" // in the proxy's container
 )
 
 // minSyncPeriod is short, since tests wait for syncs. Zero would be the proxy's default, a second.
@@ -58,7 +59,7 @@ tools() {
 	done 2>/dev/null
 	return 1
 }
-watch() { while cmp -s "$given" "$copy"; do sleep 0.2; done; kill "$1"; }
+watch() { while cmp -s "$given" "$copy"; do sleep 1; done; kill "$1"; }
 trap 'kill "$proxy" "$watcher"; wait "$proxy"; exit' TERM INT
 while :; do
 	cp "$given" "$copy"
@@ -197,7 +198,7 @@ func proxyPod(program, image string) corev1.PodSpec {
 			Name:            program,
 			Image:           image,
 			ImagePullPolicy: corev1.PullNever,
-			Command:         []string{"/usr/bin/sh", "-c", supervise, proxyName, configFolder + "/$(NODE_NAME)", givenFile, "/config.yaml"},
+			Command:         []string{"/usr/bin/sh", "-c", supervise, proxyName, configFolder + "/$(NODE_NAME)", givenFile, copiedFile},
 			Args:            proxyCommand(program),
 			Env: []corev1.EnvVar{
 				{Name: "NODE_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}},

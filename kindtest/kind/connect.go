@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/netip"
 	"sync"
-	"time"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -18,8 +17,6 @@ const (
 	protoICMP = "icmp"
 	// clientPort is that of a client that does not say it.
 	clientPort = 40000
-	// silence is how long a client waits until it takes silence for an answer.
-	silence = time.Second
 	// atOnce is how many connections of a table are made at the same time.
 	atOnce = 8
 )
@@ -139,7 +136,7 @@ func (s *Session) dialOf(a *scenarios.Attempt) (Host, probe.Dial, error) {
 		return from, probe.Dial{}, fmt.Errorf("there is no %s in the cluster", a.From)
 	}
 	v6 := a.To.Addr().Is6()
-	d := probe.Dial{Proto: protoOf(a.To.Proto, a.To.Addr()), To: s.mapping.ToPort(a.To.AddrPort), Timeout: silence, Keep: a.Keep}
+	d := probe.Dial{Proto: protoOf(a.To.Proto, a.To.Addr()), To: s.mapping.ToPort(a.To.AddrPort), Timeout: s.silence(), Keep: a.Keep}
 	source := netip.Addr{}
 	switch {
 	case a.Bind.Addr.IsValid():
@@ -288,7 +285,7 @@ func (s *Session) completeICMP(ctx context.Context, proto packetsim.Proto, resul
 		if !ok || ways[i].End != scenarios.Delivered {
 			continue
 		}
-		came, err := s.relay(host.Machine).Arrivals(ctx, host.Agent, probe.Arrived{Token: results[i].Token, Wait: silence})
+		came, err := s.relay(host.Machine).Arrivals(ctx, host.Agent, probe.Arrived{Token: results[i].Token, Wait: s.silence()})
 		if err != nil {
 			return err
 		}

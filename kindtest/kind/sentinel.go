@@ -22,6 +22,7 @@ type sentinel struct {
 	backend *Backend
 	ips     []netip.Addr // its cluster IPs, one for each family of the cluster
 	number  int
+	pace    pace
 }
 
 const (
@@ -110,6 +111,7 @@ func sliceName(kind discoveryv1.AddressType) string {
 // wait returns when the proxies of all nodes have written what was written to the API server before.
 func (t *sentinel) wait(ctx context.Context) error {
 	t.number++
+	t.pace.begin()
 	client := t.backend.client
 	updateService := func() error {
 		service, err := client.CoreV1().Services(sentinelNamespace).Get(ctx, sentinelName, metav1.GetOptions{})
@@ -139,6 +141,9 @@ const (
 	lookAgain = 30 * time.Millisecond
 )
 
+// tries of the sentinel wait for an answer twice as long as the try before, within these bounds: a packet to a port that is not there yet may end nowhere.
+const shortestTry, longestTry = 100 * time.Millisecond, time.Second
+
 // reached waits until a node reaches the sentinel.
 func (t *sentinel) reached(ctx context.Context, node string, at netip.AddrPort) error {
 	waiting, cancel := context.WithTimeout(ctx, patience)
@@ -146,11 +151,13 @@ func (t *sentinel) reached(ctx context.Context, node string, at netip.AddrPort) 
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()
 	var last probe.Result
-	for {
-		results, err := t.backend.relays[node].Dial(waiting, node, probe.Dial{Proto: packetsim.TCP, To: at, Timeout: time.Second})
+	for try := shortestTry; ; try = min(2*try, longestTry) {
+		began := time.Now()
+		results, err := t.backend.relays[node].Dial(waiting, node, probe.Dial{Proto: packetsim.TCP, To: at, Timeout: try})
 		if err == nil && len(results) > 0 {
 			last = results[0]
 			if last.End == probe.Answered && last.Server == t.backend.facts.Outside.Name {
+				t.pace.note(time.Since(began))
 				return nil
 			}
 		}

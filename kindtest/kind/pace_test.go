@@ -1,0 +1,25 @@
+package kind
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestSilenceIsAsLongAsTheMachineIsSlow, and never as short as an answer of a machine that stumbles.
+func TestSilenceIsAsLongAsTheMachineIsSlow(t *testing.T) {
+	p := &pace{}
+	assert.Equal(t, time.Second, p.silence(), "nothing is known")
+	for _, row := range []struct{ answer, silence time.Duration }{
+		{5 * time.Millisecond, 400 * time.Millisecond}, {30 * time.Millisecond, 600 * time.Millisecond}, {10 * time.Millisecond, 600 * time.Millisecond},
+		{200 * time.Millisecond, time.Second},
+	} {
+		p.note(row.answer)
+		assert.Equal(t, row.silence, p.silence(), "after an answer in %s", row.answer)
+	}
+	p.begin()
+	assert.Equal(t, time.Second, p.silence())
+	p.note(time.Millisecond)
+	assert.Equal(t, 400*time.Millisecond, p.silence(), "the slow answer was before")
+}
