@@ -168,21 +168,31 @@ func bothFamilies(detector LocalDetector) map[v1.IPFamily]LocalDetector {
 // own address in each family where it is known.
 func (r *settingsReader) nodePortRanges() []netip.Prefix {
 	var ranges []netip.Prefix
-	texts := r.configuration.NodePortAddresses
-	if len(texts) == 1 && texts[0] == primaryAddresses {
-		for _, family := range []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol} {
-			if ip := r.addresses.Of(family); !ip.IsLoopback() {
-				ranges = append(ranges, netip.PrefixFrom(ip, ip.BitLen()))
+	for _, text := range r.configuration.NodePortAddresses {
+		switch text {
+		case primaryAddresses:
+			for _, family := range []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol} {
+				if ip := r.addresses.Of(family); !ip.IsLoopback() {
+					ranges = append(ranges, netip.PrefixFrom(ip, ip.BitLen()))
+				}
 			}
-		}
-	} else {
-		for _, text := range texts {
+		case localhostAddresses:
+			ranges = append(ranges, loopback4, loopback6)
+		case allAddresses:
+			ranges = append(ranges, every4, every6)
+		default:
 			prefix, _ := parsePrefix(text) // checked by Validate
 			ranges = append(ranges, prefix)
 		}
 	}
 	return ranges
 }
+
+// The ranges that words of nodePortAddresses stand for.
+var (
+	loopback4, loopback6 = netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")
+	every4, every6       = netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")
+)
 
 // warnOfOpenNodePorts tells of families whose node ports are served at every
 // address: the primary one, and the other one where the cluster looks dual-stack.

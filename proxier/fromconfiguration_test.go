@@ -196,6 +196,9 @@ func TestFromConfigurationNodePortAddresses(t *testing.T) {
 		{"primary with one family: the other serves everywhere", "[primary]", nodeWith(nil, "192.168.0.2"), []string{"192.168.0.2/32"}, ""},
 		{"primary of a node without addresses", "[primary]", nodeWith(nil), nil,
 			`nodePortAddresses is not set: node ports are served at every address of the node; consider "primary"`},
+		{"words and a range", "[localhost, 10.0.0.0/8, primary]", nodeWith(nil, "192.168.0.2"),
+			[]string{"127.0.0.0/8", "::1/128", "10.0.0.0/8", "192.168.0.2/32"}, ""},
+		{"all", "[all]", nodeWith(nil, "192.168.0.2"), []string{"0.0.0.0/0", "::/0"}, ""},
 		{"ranges of the other family only", `["fd00::/64"]`, nodeWith(nil, "192.168.0.2"), []string{"fd00::/64"},
 			"nodePortAddresses has no range of family IPv4: its node ports are served at every address of the node"},
 	}
@@ -347,8 +350,7 @@ func TestFromConfigurationRefuses(t *testing.T) {
 		{"two cluster ranges of one family", "clusterCIDR: 10.0.0.0/8,11.0.0.0/8", "must be one range, or one of each family"},
 		{"three cluster ranges", "clusterCIDR: 10.0.0.0/8,11.0.0.0/8,fd00::/56", "must be one range, or one of each family"},
 		{"node port range that is none", "nodePortAddresses: [10.0.0.1]", `nodePortAddresses[0]: Invalid value: "10.0.0.1"`},
-		{"primary beside a range", "nodePortAddresses: [10.0.0.0/8, primary]", `nodePortAddresses[1]: Invalid value: "primary": cannot stand ` +
-			`beside ranges`},
+		{"a word that stands for nothing", "nodePortAddresses: [10.0.0.0/8, secondary]", `nodePortAddresses[1]: Invalid value: "secondary": `},
 		{"bind address", "bindAddress: here", `bindAddress: Invalid value: "here": must be an IP address`},
 		{"health address", "healthzBindAddress: here:10256", `healthzBindAddress: Invalid value: "here:10256"`},
 		{"health address without end", "healthzBindAddress: '[::'", `healthzBindAddress: Invalid value: "[::"`},

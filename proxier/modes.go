@@ -16,6 +16,9 @@ const (
 	// LocalModeNodeCIDR is the mode for which the node's pod ranges must be known.
 	LocalModeNodeCIDR kubeproxy.LocalMode = "NodeCIDR"
 
-	// primaryAddresses in nodePortAddresses stands for the node's own.
-	primaryAddresses = "primary"
+	// These words in nodePortAddresses stand for the node's own addresses, for its loopback addresses, and for every address. kube-proxy takes
+	// the first alone up to v1.36, and all of them beside ranges and each other since kubernetes#138427.
+	primaryAddresses   = "primary"
+	localhostAddresses = "localhost"
+	allAddresses       = "all"
 )

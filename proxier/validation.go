@@ -218,14 +218,11 @@ func validateClusterCIDRs(texts []string, path *field.Path) field.ErrorList {
 func validateNodePortAddresses(texts []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, text := range texts {
-		if text == primaryAddresses {
-			if len(texts) > 1 {
-				errs = append(errs, field.Invalid(path.Index(i), text, "cannot stand beside ranges"))
-			}
+		if text == primaryAddresses || text == localhostAddresses || text == allAddresses {
 			continue
 		}
 		if _, err := parsePrefix(text); err != nil {
-			errs = append(errs, field.Invalid(path.Index(i), text, err.Error()))
+			errs = append(errs, field.Invalid(path.Index(i), text, err.Error()+`; must be a range, "primary", "localhost" or "all"`))
 		}
 	}
 	return errs

@@ -90,7 +90,7 @@ func (f *proxyFlags) addIPTables() {
 	f.set.DurationVar(&c.IPTables.MinSyncPeriod.Duration, "iptables-min-sync-period", c.IPTables.MinSyncPeriod.Duration,
 		"the least time between two syncs")
 	f.set.StringSliceVar(&c.NodePortAddresses, "nodeport-addresses", c.NodePortAddresses,
-		`ranges of the node's addresses that serve node ports, or "primary" (default: every address)`)
+		`ranges of the node's addresses that serve node ports; "primary", "localhost" and "all" stand for some (default: every address)`)
 }
 
 func (f *proxyFlags) addLocalTraffic() {

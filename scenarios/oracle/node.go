@@ -167,6 +167,13 @@ type nodePorts struct {
 	found     []netip.Addr // nil: all
 }
 
+func loopbackRange(v6 bool) netip.Prefix {
+	if v6 {
+		return netip.MustParsePrefix("::1/128")
+	}
+	return netip.MustParsePrefix("127.0.0.0/8")
+}
+
 func newNodePorts(given []string, v6, localhost bool, primary netip.Addr) (p nodePorts) {
 	p.localhost = localhost && !v6
 	if len(given) == 1 && given[0] == "primary" {
@@ -176,13 +183,25 @@ func newNodePorts(given []string, v6, localhost bool, primary netip.Addr) (p nod
 		p.localhost = false
 		return p
 	}
+	for _, word := range given {
+		switch word { // beside ranges since kubernetes#138427
+		case "primary":
+			if primary.IsValid() {
+				p.prefixes = append(p.prefixes, netip.PrefixFrom(primary, primary.BitLen()))
+			}
+		case "localhost":
+			p.prefixes = append(p.prefixes, loopbackRange(v6))
+		case "all":
+			p.all = true
+		}
+	}
 	for _, cidr := range prefixes(given) {
 		if cidr.Addr().Is6() == v6 {
 			p.prefixes = append(p.prefixes, cidr)
 			p.all = p.all || cidr.Bits() == 0
 		}
 	}
-	if len(p.prefixes) == 0 {
+	if len(p.prefixes) == 0 && !p.all {
 		p.all, p.doubtful = true, len(given) > 0
 	}
 	return p
