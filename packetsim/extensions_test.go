@@ -21,7 +21,7 @@ const onlyHeader = "the packet's header"
 var shippedMatches = []shippedExtension{
 	{"addrtype", 0, "filter FORWARD", "-m addrtype --dst-type LOCAL", "addresses and routes of the host"},
 	{"ah", 0, "filter FORWARD", "-p ah -m ah --ahspi 5", "the index of IPsec; of IPv6 packets there is no walk"},
-	{"bpf", 0, "filter FORWARD", `-m bpf --bytecode "1,6 0 0 1"`, ""},
+	{"bpf", 0, "filter FORWARD", `-m bpf --bytecode "1,6 0 0 1"`, "bytes of the packet; which are not known is told by an error"},
 	{"cgroup", 0, "filter OUTPUT", "-m cgroup --cgroup 5", "the packet's socket and its control group"},
 	{"cluster", 0, "mangle PREROUTING",
 		"-m cluster --cluster-local-nodemask 0x00000001 --cluster-total-nodes 2 --cluster-hash-seed 0x00000001", ""},
@@ -78,13 +78,13 @@ var shippedMatches = []shippedExtension{
 	{"srh", fakeipt.IPv6, "filter FORWARD", "-m srh --srh-segs-left-eq 1", "nothing: no packet has extension headers"},
 	{"state", 0, "filter FORWARD", "-m state --state NEW", "the connection"},
 	{"statistic", 0, "filter FORWARD", "-m statistic --mode random --probability 0.50000000000", "a draw, or the count of the rule"},
-	{"string", 0, "filter FORWARD", `-m string --string "word" --algo bm`, ""},
+	{"string", 0, "filter FORWARD", `-m string --string "word" --algo bm`, "the packet's payload"},
 	{"tcp", 0, "filter FORWARD", "-p tcp -m tcp --dport 80", onlyHeader},
 	{"tcpmss", 0, "filter FORWARD", "-p tcp -m tcp --tcp-flags SYN,RST SYN -m tcpmss --mss 500", "the segment size that the packet announces"},
 	{"time", 0, "filter FORWARD", "-m time --timestart 08:00:00 --timestop 17:00:00 --datestop 2038-01-19T03:14:07", "the host's clock"},
 	{"tos", 0, "filter FORWARD", "-m tos --tos 0x10/0x3f", onlyHeader},
 	{"ttl", fakeipt.IPv4, "filter FORWARD", "-m ttl --ttl-eq 5", onlyHeader},
-	{"u32", 0, "filter FORWARD", `-m u32 --u32 "0x0=0x0"`, ""},
+	{"u32", 0, "filter FORWARD", `-m u32 --u32 "0x0=0x0"`, "bytes of the packet; which are not known is told by an error"},
 	{"udp", 0, "filter FORWARD", "-p udp -m udp --dport 53", onlyHeader},
 }
 

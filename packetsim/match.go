@@ -109,6 +109,18 @@ func (w *walk) matches(s *skb, m fakeipt.Match) bool {
 		return false
 	case *fakeipt.MatchIPv6Header:
 		return w.lacksHeaders(s) && matchIPv6Header(s, m)
+	case *fakeipt.MatchMH:
+		w.fail(errNoMHType)
+		return false
+	case *fakeipt.MatchDCCP:
+		w.fail(errNoDCCP)
+		return false
+	case *fakeipt.MatchU32:
+		return w.matchU32(s, m)
+	case *fakeipt.MatchString:
+		return w.matchString(s, m)
+	case *fakeipt.MatchBPF:
+		return w.matchBPF(s, m)
 	case *fakeipt.MatchEUI64:
 		return w.matchEUI64(s)
 	}

@@ -2,12 +2,19 @@ package packetsim
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // ipv6NoNextHeader is the protocol number of a packet with nothing behind its headers.
 const ipv6NoNextHeader = 59
+
+// The fields that -m mh and -m dccp look at are not in a Packet.
+var (
+	errNoMHType = fmt.Errorf("%w: match mh: a packet here says no type of its mobility header", errNoWalk)
+	errNoDCCP   = fmt.Errorf("%w: match dccp: a packet here says no ports, type and options of DCCP", errNoWalk)
+)
 
 // matchIPv6Header is -m ipv6header (net/ipv6/netfilter/ip6t_ipv6header.c) for packets that have the header of their protocol only.
 func matchIPv6Header(s *skb, m *fakeipt.MatchIPv6Header) bool {

@@ -157,6 +157,9 @@ type Packet struct {
 	MSS uint16
 	// SPI is the index of the security parameters of a packet of AH, ESP or IPComp (which has 16 bits for it), nil if it is not known.
 	SPI *uint32
+	// Payload is what is behind the headers, nil if it is not known. Of a TCP packet with Numbers it is as long as these say. A packet that
+	// quotes or carries another one has none.
+	Payload []byte
 	// Inner is the packet that an ICMP error quotes.
 	Inner *Packet
 	// OutOfWindow is a TCP segment that conntrack's window check does not accept. It is the short form of Numbers.
@@ -216,6 +219,9 @@ func (p *Packet) size() int {
 		if p.MSS != 0 {
 			size += mssOption
 		}
+		if p.Numbers == nil {
+			size += len(p.Payload)
+		}
 	case SCTP:
 		size += 12
 		for i := range p.Chunks {
@@ -226,6 +232,9 @@ func (p *Packet) size() int {
 	}
 	if p.Inner != nil {
 		size += p.Inner.size()
+	}
+	if p.Proto != TCP {
+		size += len(p.Payload)
 	}
 	return size
 }

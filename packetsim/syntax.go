@@ -88,6 +88,8 @@ type syntaxParser struct {
 	depth int // how many packets this one is in
 	input Input
 	seen  map[string]bool
+
+	payloadWord word
 }
 
 func (p *syntaxParser) parse() error {

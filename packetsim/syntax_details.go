@@ -1,6 +1,7 @@
 package packetsim
 
 import (
+	"encoding/hex"
 	"math"
 	"math/bits"
 	"slices"
@@ -106,6 +107,50 @@ func (p *syntaxParser) spi(_, value word) error {
 	p.input.SPI = &index
 	return nil
 }
+
+func (p *syntaxParser) payload(name, value word) error {
+	if p.input.Proto.hasSPI() || p.input.Proto == SCTP {
+		return p.errorAt(name, "of a packet of protocol %s no rule looks at the payload: leave it out", p.input.Proto)
+	}
+	p.payloadWord = name
+	if value.text == noPayload {
+		p.input.Payload = []byte{}
+		return nil
+	}
+	b, err := hex.DecodeString(value.text)
+	switch {
+	case err != nil:
+		return p.errorAt(value, "not pairs of hexadecimal digits: write bytes such as 474554, or none")
+	case len(b) > maxPayload:
+		return p.errorAt(value, "%d bytes are more than a packet has: write at most %d", len(b), maxPayload)
+	}
+	p.input.Payload = b
+	return nil
+}
+
+// checkPayload holds the payload against the other words.
+func (p *syntaxParser) checkPayload() error {
+	in := &p.input
+	switch {
+	case in.Inner != nil || in.Carried != nil:
+		return p.errorAt(p.payloadWord, "a packet that quotes or carries another one has no payload of its own: leave it out")
+	case p.seen["len"]:
+		return p.errorAt(p.payloadWord, "\"len\" is given as well: leave one of the words out")
+	case in.Numbers == nil:
+		return nil
+	case p.seen["data"] && int(in.Numbers.Data) != len(in.Payload):
+		return p.errorAt(p.payloadWord, "%d bytes, and \"data\" says %d: leave one of the words out", len(in.Payload), in.Numbers.Data)
+	}
+	in.Numbers.Data = uint32(len(in.Payload))
+	return nil
+}
+
+const (
+	// noPayload says that there is nothing behind the headers.
+	noPayload = "none"
+	// maxPayload leaves place for the headers.
+	maxPayload = 65000
+)
 
 func (p *syntaxParser) verificationTag(_, value word) error {
 	n, msg := parseMark(value.text)

@@ -63,6 +63,7 @@ func syntaxOptions() []syntaxOption {
 		{"socket", " LIST", "none, kernel or words such as uid=0,gid=0", "", "", (*syntaxParser).socket},
 		{"mac", " ADDRESS", "a link-layer address such as 02:00:00:00:00:01", "", "", (*syntaxParser).mac},
 		{"link", " KIND", "unicast, broadcast or multicast", "", "", (*syntaxParser).link},
+		{"payload", " HEX", "bytes as pairs of hexadecimal digits, or none", "", "", (*syntaxParser).payload},
 		{"nexthop", " ADDRESS", "the address of a neighbour", "", "", (*syntaxParser).nextHop},
 		{"quotes", " { PACKET }", "", "ICMP", "a quoted packet", (*syntaxParser).quotes},
 		{"vxlan", " VNI { PACKET }", "a network identifier from 0 to 16777215", "UDP", "a carried packet", (*syntaxParser).vxlan},
@@ -125,6 +126,11 @@ func (p *syntaxParser) defaults() error {
 	}
 	if in.Proto == TCP && !p.seen["flags"] {
 		in.TCPFlags = SYN
+	}
+	if in.Payload != nil {
+		if err := p.checkPayload(); err != nil {
+			return err
+		}
 	}
 	if !p.seen["type"] {
 		in.ICMPType = in.Proto.EchoRequestType()

@@ -98,6 +98,13 @@ func (p *Packet) writeDetails(b *strings.Builder) {
 	if p.LinkType != "" {
 		fmt.Fprintf(b, " link %s", p.LinkType)
 	}
+	switch {
+	case p.Payload == nil || p.Inner != nil || p.Carried != nil || p.Length != 0:
+	case len(p.Payload) == 0:
+		b.WriteString(" payload " + noPayload)
+	default:
+		fmt.Fprintf(b, " payload %x", p.Payload)
+	}
 }
 
 // write always writes seq, which tells numbers that are all zero from none.

@@ -49,6 +49,11 @@ func TestParseInputReads(t *testing.T) {
 			Input{Packet: v4(Packet{Proto: UDP, SrcPort: 1, DstPort: 2, TTL: 3, TOS: 0xb8})}},
 		{"segment size", "tcp 10.0.0.1:1 > 10.0.0.2:2 mss 1460",
 			Input{Packet: v4(Packet{Proto: TCP, SrcPort: 1, DstPort: 2, TCPFlags: SYN, MSS: 1460})}},
+		{"payload", "tcp 10.0.0.1:1 > 10.0.0.2:2 payload 47455420 seq 1",
+			Input{Packet: v4(Packet{Proto: TCP, SrcPort: 1, DstPort: 2, TCPFlags: SYN, Numbers: &TCPNumbers{Seq: 1, Data: 4},
+				Payload: []byte("GET ")})}},
+		{"no payload", "udp 10.0.0.1:1 > 10.0.0.2:2 payload none",
+			Input{Packet: v4(Packet{Proto: UDP, SrcPort: 1, DstPort: 2, Payload: []byte{}})}},
 		{"index of IPsec", "50 10.0.0.1 > 10.0.0.2 spi 0x12", Input{Packet: v4(Packet{Proto: ESP, SPI: new(uint32(0x12))})}},
 		{"a decimal mark", "udp 10.0.0.1:0 > 10.0.0.2:65535 mark 16384",
 			Input{Packet: v4(Packet{Proto: UDP, DstPort: 65535, Mark: 0x4000})}},
@@ -142,6 +147,12 @@ func TestParseInputRefuses(t *testing.T) {
 		{"a segment size of UDP", "udp 10.0.0.1:1 > 10.0.0.2:2 mss 5", 29, "only TCP packets have a segment size"},
 		{"an index of UDP", "udp 10.0.0.1:1 > 10.0.0.2:2 spi 5", 29, "only IPsec packets have an index of security parameters"},
 		{"an index of more than 16 bits", "108 10.0.0.1 > 10.0.0.2 spi 65536", 29, "up to 65535"},
+		{"a payload of half a byte", "udp 10.0.0.1:1 > 10.0.0.2:2 payload 123", 37, "pairs of hexadecimal digits"},
+		{"a payload of another length", "tcp 10.0.0.1:1 > 10.0.0.2:2 payload 12 data 2", 29, "1 bytes, and \"data\" says 2"},
+		{"a payload and a length", "udp 10.0.0.1:1 > 10.0.0.2:2 payload 12 len 50", 29, "\"len\" is given as well"},
+		{"a payload of IPsec", "50 10.0.0.1 > 10.0.0.2 payload 12", 24, "no rule looks at the payload"},
+		{"a payload beside a quoted packet", "icmp 10.0.0.1 > 10.0.0.2 type 3/3 payload 12 quotes { udp 10.0.0.2:1 > 10.0.0.9:2 }", 35,
+			"no payload of its own"},
 		{"a hop limit of zero", "udp 10.0.0.1:1 > 10.0.0.2:2 ttl 0", 33, "from 1 to 255"},
 		{"a length below the header", "udp [fd00::1]:1 > [fd00::2]:2 len 39", 35, "from 40 to 65535"},
 		{"TCP numbers on UDP", "udp 10.0.0.1:1 > 10.0.0.2:2 seq 1", 29, "only TCP packets have sequence numbers"},
@@ -253,8 +264,14 @@ func packetGen(v6 bool, depth int) *rapid.Generator[Packet] {
 				"carried"))
 		}
 		p.Mark, p.TTL, p.TOS = rapid.Uint32().Draw(t, "mark"), rapid.Uint8().Draw(t, "ttl"), rapid.Uint8().Draw(t, "tos")
-		if rapid.Bool().Draw(t, "hasLength") {
+		switch {
+		case rapid.Bool().Draw(t, "hasLength"):
 			p.Length = rapid.IntRange(40, 65535).Draw(t, "len")
+		case p.Proto != SCTP && !p.Proto.hasSPI() && p.Inner == nil && p.Carried == nil && some("payload"):
+			p.Payload = rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(t, "payload")
+			if p.Numbers != nil {
+				p.Numbers.Data = uint32(len(p.Payload))
+			}
 		}
 		if some("socket") {
 			p.Socket = socketGen().Draw(t, "socket")
@@ -356,6 +373,7 @@ func FuzzParseInput(f *testing.F) {
 	f.Add("tcp 10.244.0.11:40000 > 172.30.0.10:80 in veth1")
 	f.Add("udp [fd00::1]:53 > [fd00::2]:53 local mark 0x4000 ttl 3 len 100 tos 0x10")
 	f.Add("tcp 10.0.0.1:1 > 10.0.0.2:2 mss 1460 wscale 7")
+	f.Add("tcp 10.0.0.1:1 > 10.0.0.2:2 payload 4745 seq 1")
 	f.Add("50 10.0.0.1 > 10.0.0.2 spi 0x12")
 	f.Add("icmp 10.0.0.1 > 10.0.0.2 type 3/1")
 	f.Add("tcp 10.0.0.1:1 > 10.0.0.2:2 flags SYN,ACK,")

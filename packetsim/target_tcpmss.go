@@ -31,7 +31,7 @@ func (w *walk) setMSS(s *skb, t *fakeipt.TargetTCPMSS) fate {
 		s.MSS = uint16(min(int(s.MSS), limit))
 		return goOn
 	}
-	if s.Numbers != nil && s.Numbers.Data > 0 {
+	if s.Numbers != nil && s.Numbers.Data > 0 || len(s.Payload) > 0 {
 		return goOn
 	}
 	headers := s.Packet

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -57,7 +58,7 @@ func EncodeTransport(p *packetsim.Packet, payload []byte) []byte {
 	case packetsim.TCP:
 		return withSum(p, withPorts(p, append(encodeTCP(p), payload...)), 16)
 	case packetsim.UDP:
-		b := append(make([]byte, 8), payload...)
+		b := append(append(make([]byte, 8), p.Payload...), payload...)
 		binary.BigEndian.PutUint16(b[4:], uint16(len(b)))
 		return withSum(p, withPorts(p, b), 6)
 	case packetsim.SCTP:
@@ -65,15 +66,15 @@ func EncodeTransport(p *packetsim.Packet, payload []byte) []byte {
 		binary.LittleEndian.PutUint32(b[8:], crc32c(b))
 		return b
 	case packetsim.ICMP, packetsim.ICMPv6:
-		return withSum(p, append(encodeICMP(p), payload...), 2)
+		return withSum(p, append(append(encodeICMP(p), p.Payload...), payload...), 2)
 	}
 	switch {
 	case p.SPI != nil:
 		return append(encodeSPI(p), payload...)
-	case payload == nil:
+	case p.Payload == nil && payload == nil:
 		return make([]byte, 8)
 	}
-	return payload
+	return slices.Concat(p.Payload, payload)
 }
 
 // encodeSPI is a header of IPsec with nothing behind it.
@@ -144,6 +145,9 @@ func encodeTCP(p *packetsim.Packet) []byte {
 		b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, block.Left), block.Right)
 	}
 	b[12] = byte(len(b) / 4 << 4)
+	if p.Payload != nil {
+		return append(b, p.Payload...)
+	}
 	return append(b, make([]byte, n.Data)...)
 }
 

@@ -44,6 +44,22 @@ func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 	}
 }
 
+// TestEncodeWritesThePayload and the indexes of IPsec, which Decode does not read.
+func TestEncodeWritesThePayload(t *testing.T) {
+	for text, want := range map[string]string{
+		"tcp 10.0.0.1:1 > 10.0.0.2:2 payload 474554 seq 1": "GET", "udp 10.0.0.1:1 > 10.0.0.2:2 payload 474554": "GET",
+		"icmp 10.0.0.1 > 10.0.0.2 payload 474554": "GET", "47 10.0.0.1 > 10.0.0.2 payload 474554": "GET",
+		"50 10.0.0.1 > 10.0.0.2 spi 0x01020304": "\x01\x02\x03\x04\x00\x00\x00\x00",
+		"51 10.0.0.1 > 10.0.0.2 spi 0x01020304": "\x3b\x01\x00\x00\x01\x02\x03\x04\x00\x00\x00\x00",
+		"108 10.0.0.1 > 10.0.0.2 spi 0x0304":    "\x3b\x00\x03\x04",
+	} {
+		p := packetOf(t, text)
+		b := wire.Encode(&p, wire.Fields{})
+		assert.Equal(t, want, string(b[len(b)-len(want):]), text)
+		assert.Equal(t, len(b), int(binary.BigEndian.Uint16(b[2:])), text)
+	}
+}
+
 func TestEncodeSumsUp(t *testing.T) {
 	payload := []byte("odd") // of an odd length, as the sum takes two bytes at a time
 	for at, text := range map[int]string{20: "udp 10.0.0.1:40000 > 10.0.0.2:53", 40: "tcp [fd00::1]:40000 > [fd00::2]:80"} {

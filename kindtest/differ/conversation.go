@@ -27,6 +27,7 @@ func complete(p *packetsim.Packet) {
 		if p.TCPFlags&packetsim.ACK != 0 {
 			n.Ack = firstSequence + 1
 		}
+		n.Data = uint32(len(p.Payload))
 		p.Numbers, p.OutOfWindow = n, false
 	case p.Proto == packetsim.SCTP && len(p.Chunks) == 0:
 		setChunk(p, packetsim.SCTPInit)

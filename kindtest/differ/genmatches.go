@@ -158,6 +158,28 @@ var matchPieces = []piece{
 		return "-m ipv6header " + g.not("--header ") + g.oneOf("prot", "frag", "esp", "prot,frag", "none") + g.oneOf("", " --soft")
 	}},
 	{name: "eui64", weight: 1, family: fakeipt.IPv6, hooks: "PREROUTING INPUT FORWARD", make: some("-m eui64")},
+	{name: "string", weight: 3, proto: "ports", make: func(g *gen) string {
+		return "-m string --algo " + g.oneOf("bm", "kmp") + " " + g.not(g.oneOf("--string GET", "--string get", "--hex-string |0506070809|",
+			"--hex-string |202f|")) + g.oneOf("", "", " --icase", " --from 28", " --to 44", " --from 40 --to 65")
+	}},
+	{name: "u32 of IPv4", weight: 3, proto: "ports", family: fakeipt.IPv4, make: func(g *gen) string {
+		return "-m u32 " + g.not("--u32 ") + g.oneOf(`"6&0xff=6"`, `"4&0x3fff=0"`, `"0&0xffff=40:60"`, `"5&0xff=62:64"`, `"12=0x0a4e0102"`,
+			`"0>>22&0x3c@0>>16=1:40001"`, `"0>>22&0x3c@0&0xffff=80"`, `"6&0xff=17&&28=0x47455420"`)
+	}},
+	{name: "u32 of IPv6", weight: 3, proto: "ports", family: fakeipt.IPv6, make: func(g *gen) string {
+		return "-m u32 " + g.not("--u32 ") + g.oneOf(`"3&0xff=6"`, `"4>>16=20:40"`, `"4&0xff=62:64"`, `"8=0xfd780001"`, `"40>>16=1:40001"`,
+			`"40&0xffff=80"`, `"3&0xff=17&&48=0x47455420"`)
+	}},
+	{name: "u32 of TCP", weight: 2, proto: "tcp", family: fakeipt.IPv4, make: func(g *gen) string {
+		return "-m u32 " + g.not("--u32 ") + g.oneOf(`"0>>22&0x3c@12>>26&0x3c@0=0x47455420"`, `"0>>22&0x3c@12>>28=5"`)
+	}},
+	{name: "bpf of IPv4", weight: 3, proto: "ports", family: fakeipt.IPv4,
+		make: some(`-m bpf --bytecode "4,48 0 0 9,21 0 1 6,6 0 0 1,6 0 0 0"`, `-m bpf --bytecode "5,177 0 0 0,72 0 0 2,21 0 1 80,6 0 0 1,6 0 0 0"`,
+			`-m bpf --bytecode "4,32 0 0 12,21 0 1 172884226,6 0 0 1,6 0 0 0"`, `-m bpf --bytecode "4,128 0 0 0,37 0 1 44,6 0 0 1,6 0 0 0"`)},
+	{name: "bpf of IPv6", weight: 3, proto: "ports", family: fakeipt.IPv6,
+		make: some(`-m bpf --bytecode "4,48 0 0 6,21 0 1 6,6 0 0 1,6 0 0 0"`, `-m bpf --bytecode "4,40 0 0 42,21 0 1 80,6 0 0 1,6 0 0 0"`)},
+	{name: "bpf", weight: 2, make: some(`-m bpf --bytecode "4,32 0 0 4294963220,21 0 1 1,6 0 0 1,6 0 0 0"`,
+		`-m bpf --bytecode "4,40 0 0 4294963200,21 0 1 2048,6 0 0 1,6 0 0 0"`, `-m bpf --bytecode "2,32 0 0 60,6 0 0 1"`)},
 	{name: "set of sets", weight: 2, make: func(g *gen) string {
 		g.usesSets = true
 		return "-m set " + g.not("--match-set ") + g.oneOf("cwlist src", "cwlist dst", "cwlist src,src", "cwlist dst,dst")

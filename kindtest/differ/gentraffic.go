@@ -84,6 +84,9 @@ func (g *gen) extras(f *flow) string {
 	if g.chance(15) {
 		s += " tos " + g.oneOf("0x10", "0x8", "0xb8", "0x2", "0x3", "0x29", "0xff")
 	}
+	if (f.proto == "tcp" || f.proto == "udp") && g.chance(20) {
+		s += " payload " + g.oneOf("474554202f", "676574202f", "00", "0102030405060708090a0b0c0d0e0f10")
+	}
 	if f.proto == "tcp" && g.chance(30) {
 		s += " mss " + g.oneOf("500", "536", "1220", "1460", "9000")
 	}

@@ -1,0 +1,49 @@
+package packetsim
+
+import "github.com/chainwalk/chainwalk/fakeipt"
+
+// matchU32 is -m u32 (net/netfilter/xt_u32.c).
+func (w *walk) matchU32(s *skb, m *fakeipt.MatchU32) bool {
+	b := s.wireBytes()
+	for i := range m.Tests {
+		if !w.u32Test(b, &m.Tests[i]) {
+			return m.Invert
+		}
+	}
+	return !m.Invert
+}
+
+func (w *walk) u32Test(b *maskedBytes, t *fakeipt.U32Test) bool {
+	value, unknown, ok := b.load(uint64(t.Start), 4)
+	at := uint64(0)
+	for i := 0; ok && i < len(t.Steps); i++ {
+		switch step := t.Steps[i]; step.Op {
+		case fakeipt.U32And:
+			value, unknown = value&step.Number, unknown&step.Number
+		case fakeipt.U32LeftShift:
+			value, unknown = value<<step.Number, unknown<<step.Number
+		case fakeipt.U32RightShift:
+			value, unknown = value>>step.Number, unknown>>step.Number
+		case fakeipt.U32At:
+			if unknown != 0 {
+				w.fail(errUnknownBytes)
+				return false
+			}
+			at += uint64(value)
+			value, unknown, ok = b.load(at+uint64(step.Number), 4)
+		}
+	}
+	if !ok {
+		return false
+	}
+	if unknown != 0 {
+		w.fail(errUnknownBytes)
+		return false
+	}
+	for _, r := range t.Values {
+		if r.Contains(value) {
+			return true
+		}
+	}
+	return false
+}
