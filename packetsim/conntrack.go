@@ -72,6 +72,11 @@ type ConntrackEntry struct {
 	Mark             uint32
 	// Zone is the conntrack zone of each direction.
 	Zone Zone
+	// Helper looks at what the packets carry; "" for most connections.
+	Helper string
+	// Counted says that the kernel counts the connection's packets, with their bytes: of the original direction and of the reply.
+	Counted        bool
+	Packets, Bytes [2]uint64
 }
 
 // direction is a side of a connection, and the index of its tuple.
@@ -86,6 +91,7 @@ const (
 type conn struct {
 	tuples   [2]Tuple
 	zone     Zone
+	helper   string            // that -j CT has given it
 	template *fakeipt.TargetCT // of a rule's template, which is no connection
 	given    bool              // the host was made with it, so that not all of it is known
 	connState
@@ -233,10 +239,17 @@ func (h *Host) conntrack() []ConntrackEntry {
 }
 
 func (c *conn) entry(now time.Time) ConntrackEntry {
-	return ConntrackEntry{
+	e := ConntrackEntry{
 		Original: c.tuples[original], Reply: c.tuples[reply], State: c.stateName(),
 		Timeout: uint32(c.expires.Sub(now) / time.Second), Replied: c.seenReply, Assured: c.assured, Mark: c.mark, Zone: c.zone,
+		Helper: c.helper, Counted: c.counters != nil,
 	}
+	if e.Counted {
+		for dir, n := range c.counters {
+			e.Packets[dir], e.Bytes[dir] = n.packets, n.bytes
+		}
+	}
+	return e
 }
 
 func (t Tuple) compare(u Tuple) int {
@@ -277,13 +290,16 @@ func (h *Host) loadConntrack(entries []ConntrackEntry) error {
 			return fmt.Errorf("conntrack entry %d: the zones %d and %d differ: want one zone, or 0 for one direction", i, e.Zone.Original,
 				e.Zone.Reply)
 		}
-		c := &conn{tuples: [2]Tuple{e.Original, e.Reply}, zone: e.Zone, given: true, connState: connState{
+		c := &conn{tuples: [2]Tuple{e.Original, e.Reply}, zone: e.Zone, helper: e.Helper, given: true, connState: connState{
 			seenReply: e.Replied, assured: e.Assured, mark: e.Mark,
 			expires: h.clock.Now().Add(time.Duration(e.Timeout) * time.Second),
 			srcDone: true, dstDone: true,
 			tcp: tcpTrack{kind: tcpNoFlag, numberless: true}, sctp: sctpTrack{tagless: true},
 		}}
 		c.srcNAT, c.dstNAT = e.translated()
+		if e.Counted {
+			c.counters = &connCounters{{e.Packets[original], e.Bytes[original]}, {e.Packets[reply], e.Bytes[reply]}}
+		}
 		if err := c.setStateName(e.State); err != nil {
 			return fmt.Errorf("conntrack entry %d: %w", i, err)
 		}

@@ -348,7 +348,8 @@ func (h *Host) refreshTCP(c *conn, kind tcpKind, before tcpState) trackVerdict {
 	state := c.tcp.state
 	if !c.seenReply {
 		if kind == tcpRst && c.confirmed {
-			h.remove(c) // the only answer is a reset: nothing was established
+			h.refreshed = true // it counts all the same
+			h.remove(c)        // the only answer is a reset: nothing was established
 			return trackAccept
 		}
 		if kind == tcpSyn && before == tcpSynSent {

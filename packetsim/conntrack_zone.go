@@ -55,11 +55,11 @@ func (w *walk) template(s *skb, t *fakeipt.TargetCT) *conn {
 
 // takeTemplate takes the template off the packet: it says in which zone conntrack looks for the connection, this time only.
 func (s *skb) takeTemplate() {
-	s.zone = Zone{}
+	s.zone, s.helper = Zone{}, ""
 	if s.conn == nil || s.conn.template == nil {
 		return
 	}
-	s.zone = zoneOf(s.conn.template, s.Mark)
+	s.zone, s.helper = zoneOf(s.conn.template, s.Mark), s.conn.template.Helper
 	s.conn, s.relation = nil, isInvalid
 }
 

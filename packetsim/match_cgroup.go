@@ -21,12 +21,18 @@ func (w *walk) matchCgroup(s *skb, m *fakeipt.MatchCgroup) bool {
 		return false
 	case socket == nil || socket.None:
 		return false
+	case m.HasClassID && socket.Kernel:
+		return (m.ClassID == 0) != m.InvertClassID
 	case m.HasClassID:
 		if socket.ClassID == nil {
 			w.fail(errNoClassID)
 			return false
 		}
 		return (*socket.ClassID == m.ClassID) != m.InvertClassID
+	case isBelow("/", m.Path):
+		return !m.InvertPath // every group is below the root
+	case socket.Kernel:
+		return m.InvertPath // its group is the root
 	case socket.Cgroup == "":
 		w.fail(errNoCgroup)
 		return false

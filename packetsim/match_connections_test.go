@@ -127,3 +127,20 @@ func TestMatchHelper(t *testing.T) {
 	require.Len(t, h.Conntrack(), 1)
 	assert.Equal(t, Zone{3, 3}, h.Conntrack()[0].Zone)
 }
+
+func TestConnectionsSayTheirHelperAndCounts(t *testing.T) {
+	h, _ := testNode{rules4: "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -j CT --helper ftp\nCOMMIT\n" +
+		"*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m connbytes --connbytes 9 --connbytes-dir both --connbytes-mode packets -j DROP\nCOMMIT\n"}.build(t)
+	step(t, h, fromPort(1, "SYN"))
+	step(t, h, "tcp 10.244.0.12:80 > 10.244.0.11:1 in veth2 flags SYN,ACK")
+	require.Len(t, h.Conntrack(), 1)
+	e := h.Conntrack()[0]
+	assert.Equal(t, "ftp", e.Helper)
+	assert.True(t, e.Counted)
+	assert.Equal(t, [2]uint64{1, 1}, e.Packets)
+	assert.Equal(t, [2]uint64{40, 40}, e.Bytes)
+
+	given, err := NewHost(h.Config())
+	require.NoError(t, err)
+	assert.Equal(t, h.Conntrack(), given.Conntrack())
+}

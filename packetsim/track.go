@@ -68,7 +68,7 @@ func (w *walk) trackOnce(s *skb) trackVerdict {
 			return trackInvalid
 		}
 		c, dir = w.newConn(), original
-		c.tuples, c.zone = [2]Tuple{tuple, inverse}, s.zone
+		c.tuples, c.zone, c.helper = [2]Tuple{tuple, inverse}, s.zone, s.helper
 		if w.h.accounts() {
 			c.counters = &connCounters{}
 		}

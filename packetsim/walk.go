@@ -165,7 +165,8 @@ type skb struct {
 	conn     *conn
 	dir      direction
 	relation relation
-	zone     Zone // that conntrack looks for it in
+	zone     Zone   // that conntrack looks for it in
+	helper   string // that conntrack gives its connection, if that is new
 	path     path
 	routed   bool // path holds the route
 	local    bool // the host made the packet

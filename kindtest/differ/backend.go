@@ -146,16 +146,19 @@ func hostConnectionLines(h *packetsim.Host, f fakeipt.Family, real func(packetsi
 		if e.State != "" {
 			words = append(words, e.State)
 		}
-		words = append(words, tupleText(real(e.Original)))
+		words = append(words, tupleText(real(e.Original))+countsText(&e, 0))
 		if !e.Replied {
 			words = append(words, "[UNREPLIED]")
 		}
-		words = append(words, tupleText(real(e.Reply)))
+		words = append(words, tupleText(real(e.Reply))+countsText(&e, 1))
 		if e.Assured {
 			words = append(words, "[ASSURED]")
 		}
 		if e.Mark != 0 {
 			words = append(words, fmt.Sprintf("mark=%d", e.Mark))
+		}
+		if e.Helper != "" {
+			words = append(words, "helper="+e.Helper)
 		}
 		words = append(words, zoneWords(e.Zone)...)
 		lines = append(lines, strings.Join(words, " "))
@@ -174,6 +177,14 @@ func zoneWords(z packetsim.Zone) []string {
 		return []string{fmt.Sprintf("zone-orig=%d", z.Original)}
 	}
 	return []string{fmt.Sprintf("zone-reply=%d", z.Reply)}
+}
+
+// countsText is what conntrack prints behind the tuple of a direction, if packets are counted.
+func countsText(e *packetsim.ConntrackEntry, direction int) string {
+	if !e.Counted {
+		return ""
+	}
+	return fmt.Sprintf(" packets=%d bytes=%d", e.Packets[direction], e.Bytes[direction])
 }
 
 func tupleText(t packetsim.Tuple) string {

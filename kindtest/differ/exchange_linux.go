@@ -39,6 +39,9 @@ func (k *labKernel) begin(c *walkCase) (toolRun, error) {
 	if err := k.objects(c); err != nil {
 		return toolRun{}, err
 	}
+	if err := k.countNothing(); err != nil {
+		return toolRun{}, err
+	}
 	run, err := runIn(k.node, []string{tool("iptables-restore", k.dialect, family)}, c.Rules)
 	if err != nil || run.Status != 0 {
 		return run, err
@@ -86,6 +89,12 @@ func (k *labKernel) objects(c *walkCase) error {
 
 func (k *labKernel) tool(name, stdin string, args ...string) (string, error) {
 	return k.node.Output(append([]string{tool(name, k.dialect, k.family)}, args...), stdin)
+}
+
+// countNothing undoes what rules with -m connbytes leave behind: the kernel goes on to count the packets of connections.
+func (k *labKernel) countNothing() error {
+	_, err := k.node.Output([]string{"sh", "-c", "echo 0 >/proc/sys/net/netfilter/nf_conntrack_acct"}, "")
+	return err
 }
 
 func (k *labKernel) forget() error {

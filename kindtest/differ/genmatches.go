@@ -123,6 +123,22 @@ var matchPieces = []piece{
 	{name: "socket", weight: 2, hooks: "PREROUTING INPUT", make: some("-m socket", "-m socket --transparent", "-m socket --nowildcard")},
 	{name: "physdev", weight: 1,
 		make: some("-m physdev --physdev-is-in", "-m physdev ! --physdev-is-bridged", "-m physdev ! --physdev-in cwdc")},
+	{name: "connbytes", weight: 3, make: func(g *gen) string {
+		return "-m connbytes " + g.not("--connbytes ") + g.oneOf("1:2", "2", "40:60", "60", ":100", "80:200") +
+			" --connbytes-dir " + g.oneOf("original", "reply", "both") + " --connbytes-mode " + g.oneOf("packets", "bytes", "avgpkt")
+	}},
+	{name: "connlabel", weight: 2, make: func(g *gen) string {
+		return "-m connlabel " + g.not("--label ") + g.oneOf("3", "100") + g.oneOf("", " --set", " --set")
+	}},
+	{name: "helper", weight: 1, make: some("-m helper --helper ftp", "-m helper ! --helper tftp", `-m helper ! --helper ""`)},
+	{name: "quota", weight: 3, make: func(g *gen) string { return "-m quota " + g.not("--quota ") + g.oneOf("50", "100", "150", "300", "0") }},
+	{name: "time", weight: 2, // which holds or not at every time of some decades
+		make: some("-m time", "-m time --datestart 2037", "-m time --datestop 2037", "-m time ! --weekdays 1,2,3,4,5,6,7")},
+	{name: "devgroup in", weight: 1, hooks: "PREROUTING INPUT FORWARD",
+		make: some("-m devgroup --src-group 0", "-m devgroup ! --src-group 0", "-m devgroup --src-group 0x1/0x1")},
+	{name: "devgroup out", weight: 1, hooks: "FORWARD OUTPUT POSTROUTING",
+		make: some("-m devgroup --dst-group 0", "-m devgroup ! --dst-group 0x1/0x1")},
+	{name: "cgroup", weight: 1, hooks: "OUTPUT POSTROUTING", make: some(`-m cgroup --path /`, `-m cgroup ! --path /`)},
 	{name: "set", weight: 4, make: func(g *gen) string { return "-m set " + g.not("--match-set ") + g.set() }},
 	{name: "ttl", weight: 4, family: fakeipt.IPv4, make: func(g *gen) string { return "-m ttl " + g.limits("ttl") }},
 	{name: "hl", weight: 4, family: fakeipt.IPv6, make: func(g *gen) string { return "-m hl " + g.limits("hl") }},

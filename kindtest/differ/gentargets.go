@@ -85,6 +85,14 @@ var targetPieces = []piece{
 		make: some("-j NFQUEUE --queue-num 3", "-j NFQUEUE --queue-num 3 --queue-bypass", "-j NFQUEUE --queue-balance 3:5 --queue-bypass")},
 	{name: "LOG", weight: 2, make: some(`-j LOG --log-prefix "cw "`, "-j LOG --log-level 7")},
 	{name: "NFLOG", weight: 2, make: some("-j NFLOG --nflog-group 5", `-j NFLOG --nflog-prefix "x"`)},
+	{name: "CT helper", weight: 2, tables: "raw", proto: "tcp", make: some("-j CT --helper ftp", "-j CT --helper ftp --zone 1")},
+	{name: "CLASSIFY", weight: 1, hooks: "FORWARD OUTPUT POSTROUTING", make: some("-j CLASSIFY --set-class 1:2")},
+	{name: "AUDIT", weight: 1, make: some("-j AUDIT --type accept")},
+	{name: "CONNSECMARK", weight: 1, tables: "mangle security", make: some("-j CONNSECMARK --save", "-j CONNSECMARK --restore")},
+	{name: "IDLETIMER", weight: 1, make: func(g *gen) string { return "-j IDLETIMER --timeout 600 --label " + g.unique("i") }},
+	{name: "RATEEST", weight: 1, make: func(g *gen) string {
+		return "-j RATEEST --rateest-interval 1s --rateest-ewmalog 2s --rateest-name " + g.unique("r")
+	}},
 	{name: "TPROXY", weight: 2, tables: "mangle", hooks: "PREROUTING", proto: "tcp",
 		make: some("-j TPROXY --on-port 8080 --tproxy-mark 0x1/0x1", "-j TPROXY --on-port 80")},
 	{name: "TCPMSS", weight: 2, tables: "mangle", proto: "tcp syn", hooks: "FORWARD OUTPUT POSTROUTING",
