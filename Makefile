@@ -105,7 +105,7 @@ bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 bench-kernel: ## measure restore, save and verdicts beside the real tools and kernel in one run; root on Linux
-	CHAINWALK_KERNEL=1 $(GO) test -run '^$$' -bench BesideTheRealKernel ./fakeipt ./packetsim
+	CHAINWALK_KERNEL=1 $(GO) test -run '^$$' -bench BesideTheRealKernel ./fakeipt ./packetsim ./cmd/chainwalk
 
 # The nested module proxier/upstream imports kube-proxy, which this module never does.
 PEER_CASES ?= 1000

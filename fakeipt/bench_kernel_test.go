@@ -76,8 +76,12 @@ func (d *duel) report(b *testing.B) {
 	cpu := ratio(func(c cost) time.Duration { return c.cpu })
 	n := len(wall)
 	b.ReportMetric(wall[n/2], d.about+"-ratio")
-	b.Logf("%-28s real %v, fake %v: time ratio %.3f (%.3f to %.3f), processor ratio %.3f (%.3f to %.3f), %d runs; goal %.2f",
-		d.about, median(d.real), median(d.fake), wall[n/2], wall[0], wall[n-1], cpu[n/2], cpu[0], cpu[n-1], n, d.goal)
+	held := "held"
+	if wall[n/2] > d.goal {
+		held = "not held"
+	}
+	b.Logf("%-28s real %v, fake %v: time ratio %.3f (%.3f to %.3f), processor ratio %.3f (%.3f to %.3f), %d runs; goal %.2f: %s",
+		d.about, median(d.real), median(d.fake), wall[n/2], wall[0], wall[n-1], cpu[n/2], cpu[0], cpu[n-1], n, d.goal, held)
 }
 
 // BenchmarkBesideTheRealKernel gives kube-proxy's rules for 10,000 services with 5 endpoints to the real legacy tools and
@@ -92,8 +96,8 @@ func BenchmarkBesideTheRealKernel(b *testing.B) {
 	b.Logf("%d bytes of input, %d rules", len(input), strings.Count(string(input), "\n-A "))
 	b.Logf("memory: %.0f bytes a rule", bytesPerRule(b, input))
 	host := newRealMachine(b)
-	restore := duel{about: "restore", goal: 0.25}
-	save := duel{about: "save", goal: 0.4}
+	restore := duel{about: "restore", goal: 0.15}
+	save := duel{about: "save", goal: 0.25}
 	small := duel{about: "small-restore", goal: 0.25}
 	change := filepath.Join(b.TempDir(), "change")
 	require.NoError(b, os.WriteFile(change, smallRestore(), 0o600))

@@ -38,6 +38,8 @@ type Visit struct {
 	Locks bool
 	// Wait is the number of seconds that it waits for the lock, 0 for as long as it takes.
 	Wait int
+	// Table is the only table that a legacy tool looks at, "" if that may be any.
+	Table string
 }
 
 // GateError keeps a tool out of the kernel.
@@ -134,6 +136,16 @@ func (k *Kernel) Sets() *ipset.Table { return k.sets }
 // store makes a table the current one.
 func (k *Kernel) store(f Family, t *Table) {
 	k.rulesets[f.index()].Store(k.Ruleset(f).with(t))
+}
+
+// Adopt gives the kernel a ruleset that another one has, in the place of its own for that family. Both must have the same dialect, and the
+// objects that rules name must be there.
+func (k *Kernel) Adopt(rs *Ruleset) error {
+	if rs.dialect != k.dialect {
+		return fmt.Errorf("a ruleset of the %s tools cannot be that of a kernel with the %s tools", rs.dialect, k.dialect)
+	}
+	k.rulesets[rs.family.index()].Store(rs)
+	return nil
 }
 
 // drop takes a table away, which the nft tools do when they flush it.

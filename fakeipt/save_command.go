@@ -24,7 +24,7 @@ func (run *toolRun) save() int {
 	if f.version {
 		return run.printVersion()
 	}
-	if status, ok := run.enter(Visit{}); !ok {
+	if status, ok := run.enter(Visit{Table: f.table}); !ok {
 		return status
 	}
 	rs, status := run.savedTables(f)

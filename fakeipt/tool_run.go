@@ -116,6 +116,9 @@ func (run *toolRun) enter(v Visit) (status int, ok bool) {
 	run.entered = true
 	v.Family = run.family
 	v.Locks = v.Locks && run.kernel.dialect == Legacy
+	if run.kernel.dialect == NFT || findTableKind(v.Table) == nil {
+		v.Table = ""
+	}
 	err := run.kernel.gate(v)
 	if err == nil {
 		return 0, true

@@ -55,6 +55,45 @@ func BenchmarkVerdictBesideTheRealKernel(b *testing.B) {
 	}
 }
 
+// eachGoal is the time of a verdict for each of 10,000 services in turn, in times that for a single service.
+const eachGoal = 1.5
+
+// BenchmarkEachVerdictBesideTheRealKernel compares verdicts for each of 10,000 services in turn with those for one of 1. It needs no kernel, but
+// belongs to the ratios that are read together.
+func BenchmarkEachVerdictBesideTheRealKernel(b *testing.B) {
+	needKernel(b)
+	const services = 10000
+	rules := func(n int) string {
+		return strings.Replace(manyServices(n), "COMMIT\n", "-A OUTPUT -j SERVICES\nCOMMIT\n", 1)
+	}
+	many, _ := testNode{rules4: rules(services)}.build(b)
+	one, _ := testNode{rules4: rules(1)}.build(b)
+	each, alone := eachTime(b, many, services), eachTime(b, one, 1)
+	held := "held"
+	ratio := float64(each) / float64(alone)
+	if ratio > eachGoal {
+		held = "not held"
+	}
+	b.ReportMetric(ratio, "each-ratio")
+	b.Logf("Host.Verdict: each of %d services in turn %v, one service %v: ratio %.2f; goal %.2f: %s", services, each, alone, ratio, eachGoal, held)
+}
+
+// eachTime is the processor time of a Verdict of one of the SYNs, which go to one service after the other.
+func eachTime(b *testing.B, h *Host, services int) time.Duration {
+	in, chance := parse(b, "tcp 192.168.0.3:1000 > 10.0.0.1:80 local"), SeededChance(1)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const stride = 7919 // so far apart are services that are asked for one after the other
+	return fastest(func() {}, func() {
+		for i := range synsOfRun {
+			in.SrcPort, in.Dst = synPort(i), serviceAddr(i*stride%services)
+			if _, err := h.Verdict(in, chance); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
 // verdictTime is the processor time of a Verdict of one of the SYNs.
 func verdictTime(b *testing.B, h *Host, service int) time.Duration {
 	in, chance := parse(b, "tcp 192.168.0.3:1000 > 10.0.0.1:80 local"), SeededChance(1)

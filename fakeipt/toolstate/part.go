@@ -55,9 +55,12 @@ type stored struct {
 	written time.Time
 }
 
+// path is the part's file.
+func (s *Store) path(p part) string { return filepath.Join(s.dir, p.name()) }
+
 // read returns a part.
 func (s *Store) read(p part) (stored, error) {
-	path := filepath.Join(s.dir, p.name())
+	path := s.path(p)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return stored{}, nil
@@ -93,7 +96,7 @@ func (s *Store) read(p part) (stored, error) {
 
 // write replaces a part. The caller holds the lock.
 func (s *Store) write(p part, body []byte, now time.Time) error {
-	path := filepath.Join(s.dir, p.name())
+	path := s.path(p)
 	body = append(fmt.Appendf(nil, "%s%s\n", writtenPrefix, now.UTC().Format(time.RFC3339)), body...)
 	head := fmt.Appendf(nil, headFormat, formatVersion, p.name(), len(body), checksum(body))
 	if err := writeSynced(path+".new", head, body); err != nil {
@@ -122,26 +125,43 @@ func writeSynced(path string, pieces ...[]byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// load fills a kernel with a part. Its clock stands at the time of writing meanwhile.
-func (s *Store) load(k *fakeipt.Kernel, p part, clock *runClock) error {
+// load fills a kernel with a part: with one table of it if only that is looked at, and then others are the rest. Its clock stands at the
+// time of writing meanwhile.
+func (s *Store) load(k *fakeipt.Kernel, p part, table string, clock *runClock) (others otherTables, err error) {
+	if rs := s.known.ruleset(s.path(p), p); rs != nil {
+		return others, k.Adopt(rs)
+	}
 	found, err := s.read(p)
 	if err != nil || found.text == nil {
-		return err
+		return others, err
 	}
 	now := clock.now
 	clock.now = found.written
 	defer func() { clock.now = now }()
-	path := filepath.Join(s.dir, p.name())
+	path := s.path(p)
 	if p == objects {
-		err = k.ReadObjects(path, bytes.NewReader(found.text))
-	} else {
-		err = k.ReadState(p.family, path, bytes.NewReader(found.text))
+		return others, unusable(k.ReadObjects(path, bytes.NewReader(found.text)))
 	}
-	if err != nil {
-		return fmt.Errorf("the state cannot be used: %w; correct the rules with the program that wrote them, "+
-			"or remove the file to begin with none", err)
+	if s.known == nil && table != "" {
+		one, rest := split(found.text, table)
+		if one != nil && k.ReadState(p.family, path, bytes.NewReader(one)) == nil {
+			return rest, nil
+		}
 	}
-	return nil
+	if err := k.ReadState(p.family, path, bytes.NewReader(found.text)); err != nil {
+		return others, unusable(err)
+	}
+	s.known.keep(path, p, k.Ruleset(p.family))
+	return others, nil
+}
+
+// unusable says what to do about a state that cannot be read.
+func unusable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the state cannot be used: %w; correct the rules with the program that wrote them, "+
+		"or remove the file to begin with none", err)
 }
 
 // body is a part of a kernel as it is written.

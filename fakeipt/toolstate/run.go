@@ -50,6 +50,8 @@ type run struct {
 	beside *fakeipt.Kernel // of the other dialect
 	clock  *runClock
 	loaded map[part]fingerprint
+	// others are the tables of a part that were not read, because the tool looks at one alone.
+	others map[part]otherTables
 	locks  []*os.File
 }
 
@@ -77,7 +79,7 @@ func newRun(s *Store, name string) *run {
 		withClock.clock = clock.RealClock{}
 		s = &withClock
 	}
-	r := &run{store: s, clock: &runClock{s.clock.Now()}, loaded: map[part]fingerprint{}}
+	r := &run{store: s, clock: &runClock{s.clock.Now()}, loaded: map[part]fingerprint{}, others: map[part]otherTables{}}
 	d := s.dialectOf(name)
 	r.beside = fakeipt.New(fakeipt.Options{Dialect: fakeipt.Legacy + fakeipt.NFT - d, Clock: r.clock})
 	r.kernel = fakeipt.New(fakeipt.Options{Dialect: d, Clock: r.clock, Beside: r.beside, Gate: r.enter})
@@ -108,7 +110,12 @@ func (r *run) enter(v fakeipt.Visit) error {
 		parts = append(parts, part{v.Family, fakeipt.Legacy})
 	}
 	for _, p := range parts {
-		if err := r.store.load(r.of(p), p, r.clock); err != nil {
+		table := ""
+		if p.family == v.Family && p.dialect == r.kernel.Dialect() {
+			table = v.Table
+		}
+		var err error
+		if r.others[p], err = r.store.load(r.of(p), p, table, r.clock); err != nil {
 			return err
 		}
 		m, err := r.fingerprint(p)
@@ -156,8 +163,12 @@ func (r *run) finish() error {
 		if err != nil {
 			return err
 		}
-		if err := r.store.write(p, text, r.clock.now); err != nil {
+		others := r.others[p]
+		if err := r.store.write(p, others.with(text), r.clock.now); err != nil {
 			return err
+		}
+		if p != objects && others.none() {
+			r.store.known.keep(r.store.path(p), p, r.kernel.Ruleset(p.family))
 		}
 	}
 	return nil

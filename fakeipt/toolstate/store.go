@@ -22,6 +22,8 @@ type Store struct {
 	lockFile string
 	// clock dates the output of iptables-save and measures waiting. Default: the real clock.
 	clock clock.Clock
+	// known is what tools of the same process have read or written before. Nil: nothing is kept.
+	known *knownRulesets
 }
 
 // The environment variables that FromEnvironment reads.
@@ -53,8 +55,13 @@ func FromEnvironment() (*Store, error) {
 	return s, nil
 }
 
-// Exec returns the tools as programs that can be run.
-func (s *Store) Exec() exec.Interface { return fakeipt.ExecOver(s, IsTool) }
+// Exec returns the tools as programs that can be run. What one of them has read or written the next one need not read again, as long as
+// nobody else has changed the file.
+func (s *Store) Exec() exec.Interface {
+	remembering := *s
+	remembering.known = &knownRulesets{parts: map[part]knownRuleset{}}
+	return fakeipt.ExecOver(&remembering, IsTool)
+}
 
 // IsTool says whether a program of that name is one of the tools. A folder in front of the name does not matter.
 func IsTool(name string) bool {

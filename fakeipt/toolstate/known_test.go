@@ -1,0 +1,107 @@
+package toolstate
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	clocktesting "k8s.io/utils/clock/testing"
+	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// toolRuns are runs of tools, the words of which are parted by blanks; restore input follows behind a "|", with ";" for the ends of lines.
+var toolRuns = []string{
+	"iptables -N A", "iptables -N B", "iptables -t nat -N A", "iptables -t nat -N B", "iptables -t mangle -N A",
+	"iptables -X A", "iptables -t nat -X B", "iptables -A INPUT -j A", "iptables -A A -p tcp --dport 80 -j B",
+	"iptables -t nat -A OUTPUT -j A", "iptables -t nat -A A -j B", "iptables -t nat -I OUTPUT -j B",
+	"iptables -t nat -D OUTPUT 1", "iptables -D INPUT -j A", "iptables -C INPUT -j A", "iptables -t nat -C OUTPUT -j A",
+	"iptables -t nat -C A -j B", "iptables -t nat -C OUTPUT -j GONE", "iptables -C A -p tcp --dport 80 -j B",
+	"iptables -P INPUT DROP", "iptables -F", "iptables -t nat -F A", "iptables -t raw -A OUTPUT -j NOTRACK",
+	"iptables -t nat -E B C", "iptables -Z", "iptables -S", "iptables -t nat -nvL",
+	"iptables -t nat -A B -m comment --comment *nat -j RETURN", "iptables -A B -m comment --comment COMMIT",
+	"iptables -t gone -S",
+	"iptables -t mangle -A FORWARD -j RATEEST --rateest-name r --rateest-interval 250ms --rateest-ewmalog 500ms",
+	"iptables -A FORWARD -m rateest --rateest r --rateest-gt --rateest-bps 1000bit", "iptables-save", "iptables-save -t nat",
+	"iptables-save -t raw", "ip6tables -t nat -N A", "ip6tables -A INPUT -j ACCEPT", "ip6tables-save -t filter",
+	"iptables-restore -n|*nat;:A - [0:0];-A A -j RETURN;COMMIT;", "iptables-restore|*filter;:A - [0:0];-A INPUT -j A;COMMIT;",
+	"iptables-restore -n|*mangle;-A INPUT -j MARK --set-mark 1;COMMIT;*nat;-A OUTPUT -j A;COMMIT;",
+}
+
+// TestToolsOfAStoreAreThoseOfAKernel: what tools print, and what is there in the end, does not depend on how much of the state each of them
+// reads: programs the tables that they look at, tools of one process what others have changed.
+func TestToolsOfAStoreAreThoseOfAKernel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		d := rapid.SampledFrom([]fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT}).Draw(rt, "dialect")
+		clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+		programs := &Store{dir: t.TempDir(), dialect: d, clock: clock}
+		process := &Store{dir: t.TempDir(), dialect: d, clock: clock, known: &knownRulesets{parts: map[part]knownRuleset{}}}
+		beside := &Store{dir: process.dir, dialect: d, clock: clock}
+		kernel := fakeipt.New(fakeipt.Options{Dialect: d, Clock: clock})
+		run := func(tools fakeipt.Tools, line string) (string, int) {
+			command, input, _ := strings.Cut(line, "|")
+			var out bytes.Buffer
+			status := tools.Run(strings.Fields(command), strings.NewReader(strings.ReplaceAll(input, ";", "\n")), &out, &out)
+			return out.String(), status
+		}
+		for range rapid.IntRange(1, 12).Draw(rt, "runs") {
+			line := rapid.SampledFrom(toolRuns).Draw(rt, "run")
+			want, status := run(kernel, line)
+			stores := []*Store{programs, process}
+			if rapid.IntRange(0, 3).Draw(rt, "by a program beside the process") == 0 {
+				stores[1] = beside
+			}
+			for _, s := range stores {
+				got, gotStatus := run(s, line)
+				require.Equal(rt, want, got, line)
+				require.Equal(rt, status, gotStatus, line)
+			}
+		}
+		want, _ := run(kernel, "iptables-save -c")
+		for _, s := range []*Store{programs, process, beside} {
+			got, _ := run(s, "iptables-save -c")
+			require.Equal(rt, want, got)
+		}
+	})
+}
+
+// TestExecRemembersWhatItKnows: the file need not even be readable, as long as it is the one that was written.
+func TestExecRemembersWhatItKnows(t *testing.T) {
+	s := &Store{dir: t.TempDir()}
+	tools := s.Exec()
+	require.NoError(t, tools.Command("iptables", "-N", "A").Run())
+	known := files(t, s.dir)["ipv4-legacy"]
+	out, err := tools.Command("iptables", "-S").Output()
+	require.NoError(t, err)
+	assert.Contains(t, string(out), "-N A\n")
+	assert.Equal(t, known.info.ModTime(), files(t, s.dir)["ipv4-legacy"].info.ModTime(), "nothing is written")
+
+	must(t, s, "iptables", "-N", "B") // by somebody else
+	out, err = tools.Command("iptables", "-S").Output()
+	require.NoError(t, err)
+	assert.Contains(t, string(out), "-N B\n")
+}
+
+func TestSplitOfTables(t *testing.T) {
+	const head = "#chainwalk-state\n#written x\n"
+	const filter, nat = "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n", "*nat\n:A - [0:0]\n[1:2] -A A -m comment --comment \"*filter\"\nCOMMIT\n"
+	for _, row := range []struct{ text, table, one, before, behind string }{
+		{head + nat + filter, "nat", head + nat, "", filter},
+		{head + nat + filter, "filter", head + filter, nat, ""},
+		{head + nat + filter, "mangle", head, "", nat + filter},
+		{head + nat, "nat", "", "", ""}, // there is nothing to leave out
+		{head, "nat", "", "", ""},
+		{head + strings.TrimSuffix(nat, "COMMIT\n"), "nat", "", "", ""},
+		{head + nat + "*mangle\n[0:0] -A FORWARD -j RATEEST --rateest-name r\nCOMMIT\n", "nat", "", "", ""},
+	} {
+		one, others := split([]byte(row.text), row.table)
+		assert.Equal(t, row.one, string(one), row)
+		assert.Equal(t, row.before, string(others.before), row)
+		assert.Equal(t, row.behind, string(others.behind), row)
+		assert.Equal(t, row.one == "", others.none(), row)
+	}
+}
