@@ -71,9 +71,13 @@ var sampleWords = map[fakeipt.Family]*strings.Replacer{
 
 // dump is iptables-save text with the sample alone.
 func (x shippedKind) dump(f fakeipt.Family) string {
-	table, chain, _ := strings.Cut(x.place, " ")
-	rules := "-A " + chain + " " + strings.ReplaceAll(sampleWords[f].Replace(x.sample), ";", "\n-A "+chain+" ")
-	return fmt.Sprintf("*%s\n%s\nCOMMIT\n", table, rules)
+	table, _, _ := strings.Cut(x.place, " ")
+	return fmt.Sprintf("*%s\n%sCOMMIT\n", table, x.rules(f))
+}
+
+// rules are the sample's lines.
+func (x shippedKind) rules(f fakeipt.Family) string {
+	return "-A " + x.chain() + " " + strings.ReplaceAll(sampleWords[f].Replace(x.sample), ";", "\n-A "+x.chain()+" ") + "\n"
 }
 
 // sampleObjects make the sets that samples name.
@@ -208,4 +212,29 @@ func (x shippedKind) spelledEverywhere(t *testing.T) bool {
 
 func (x shippedKind) familyWords() string {
 	return map[fakeipt.Family]string{0: "both", fakeipt.IPv4: "IPv4", fakeipt.IPv6: "IPv6"}[x.family]
+}
+
+// TestEveryExtensionLoads: a dump with any extension of the tools loads in both dialects and is saved as it was, whether this kernel has it
+// or not. A packet that comes to the rule goes on, or the walk ends in an error that names the extension or what the packet lacks.
+func TestEveryExtensionLoads(t *testing.T) {
+	for _, x := range allShipped() {
+		for _, f := range x.families() {
+			for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+				k := fakeipt.New(fakeipt.Options{Dialect: d})
+				var sets bytes.Buffer
+				require.NoError(t, sampleKernel(t).SaveSets(&sets))
+				require.NoError(t, k.LoadSets("sets", &sets))
+				require.NoError(t, k.Load(f, "dump", strings.NewReader(x.dump(f))), "%s, IPv%d, %s", x.name, f, d)
+				var saved bytes.Buffer
+				require.Zero(t, k.Run([]string{map[fakeipt.Family]string{fakeipt.IPv4: "iptables-save", fakeipt.IPv6: "ip6tables-save"}[f]}, nil,
+					&saved, &saved))
+				assert.Contains(t, saved.String(), x.rules(f), "%s, IPv%d, %s", x.name, f, d)
+				h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Netfilter: k})
+				require.NoError(t, err)
+				if _, err = h.Walk(x.packet(t, f)); err != nil {
+					assert.Regexp(t, "(match|target|-m|-j) "+x.name+"\\b|packet: .* (is|are) not (set|known)", err.Error(), x.name)
+				}
+			}
+		}
+	}
 }

@@ -51,7 +51,8 @@ func (w *walk) matchOpaque(s *skb, m *fakeipt.MatchOpaque) bool {
 // remembers says that a match changes something of the host where it does not hold.
 func remembers(m fakeipt.Match) bool {
 	switch m := m.(type) {
-	case *fakeipt.MatchRecent, *fakeipt.MatchHashlimit, *fakeipt.MatchLimit, *fakeipt.MatchNFAcct, *fakeipt.MatchSet:
+	case *fakeipt.MatchRecent, *fakeipt.MatchHashlimit, *fakeipt.MatchLimit, *fakeipt.MatchNFAcct, *fakeipt.MatchSet, *fakeipt.MatchQuota,
+		*fakeipt.MatchConnlimit:
 		return true
 	case *fakeipt.MatchStatistic:
 		return m.Mode == fakeipt.StatisticNth
