@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -27,11 +26,7 @@ type Exited struct {
 
 // Snapshot is the NodeSnapshot of the relay's machine, taken now.
 func (c *Client) Snapshot(ctx context.Context) (*snapshot.Node, error) {
-	text, err := ask[string](ctx, c, "", opSnapshot, nil)
-	if err != nil {
-		return nil, err
-	}
-	return snapshot.Read("snapshot", bytes.NewReader([]byte(text)))
+	return ask[*snapshot.Node](ctx, c, "", opSnapshot, nil)
 }
 
 // Exec runs a program on the relay's machine until it ends. An exit status is no error. Where the deadline comes first it is killed.

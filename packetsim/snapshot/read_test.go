@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/netip"
 	"os"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+	kjson "sigs.k8s.io/json"
 )
 
 // sample has something in every field.
@@ -82,6 +84,18 @@ func TestReadReadsWhatWriteWrites(t *testing.T) {
 			assert.Equal(t, b.String(), again.String(), "equal snapshots give equal bytes")
 		})
 	}
+}
+
+// TestJSONHasAllFields: a program that has a snapshot from another one may leave the document aside.
+func TestJSONHasAllFields(t *testing.T) {
+	want := sample()
+	text, err := json.Marshal(want)
+	require.NoError(t, err)
+	got := &Node{}
+	wrong, err := kjson.UnmarshalStrict(text, got)
+	require.NoError(t, err)
+	assert.Empty(t, wrong)
+	assert.Equal(t, want, got)
 }
 
 func TestWriteYAML(t *testing.T) {

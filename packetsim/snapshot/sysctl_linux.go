@@ -42,11 +42,23 @@ func sysctlFiles() []string {
 func (t *taker) sysctls() {
 	t.snapshot.Sysctls = map[string]string{}
 	root := filepath.Join(t.proc, "sys", "net")
+	devices := map[string][]os.DirEntry{} // by the folder that has one for each
 	for _, pattern := range sysctlFiles() {
-		// The patterns are well formed, which is all that Glob has errors for.
-		files, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
-		for _, file := range files {
-			t.sysctl(root, file)
+		folder, setting, ofDevices := strings.Cut(pattern, "/*/")
+		if !ofDevices {
+			// The patterns are well formed, which is all that Glob has errors for.
+			files, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+			for _, file := range files {
+				t.sysctl(root, file)
+			}
+			continue
+		}
+		folder = filepath.Join(root, filepath.FromSlash(folder))
+		if _, known := devices[folder]; !known {
+			devices[folder], _ = os.ReadDir(folder) // one that is not there has no settings
+		}
+		for _, device := range devices[folder] {
+			t.sysctl(root, filepath.Join(folder, device.Name(), setting))
 		}
 	}
 }
