@@ -119,21 +119,59 @@ func (p *bpfParser) finish(seen uint32) (Match, error) {
 	return &MatchBPF{Program: p.program}, nil
 }
 
-// The codes of instructions: of loads and stores, of arithmetic, and of jumps and returns. Those that end in X use the index register.
+// BPFIndex is the bit of a code of arithmetic or of a comparison whose operand is the index register, and not K.
+const BPFIndex uint16 = 0x08
+
+// The codes of instructions that load the accumulator: bytes of the packet at K or (X) at K and the index register, its length, K, or
+// what is stored.
 const (
-	BPFLoadWord, BPFLoadHalf, BPFLoadByte            uint16 = 0x20, 0x28, 0x30 // at K
-	BPFLoadWordX, BPFLoadHalfX, BPFLoadByteX         uint16 = 0x40, 0x48, 0x50 // at X + K
-	BPFLoadLength, BPFLoadConstant, BPFLoadMemory    uint16 = 0x80, 0x00, 0x60
-	BPFLoadXLength, BPFLoadXConstant, BPFLoadXMemory uint16 = 0x81, 0x01, 0x61
-	BPFLoadXHeaderLength                             uint16 = 0xb1 // four times the lower half of the byte at K
-	BPFStore, BPFStoreX, BPFMoveToX, BPFMoveFromX    uint16 = 0x02, 0x03, 0x07, 0x87
-	BPFAdd, BPFSubtract, BPFMultiply, BPFDivide      uint16 = 0x04, 0x14, 0x24, 0x34
-	BPFOr, BPFAnd, BPFLeftShift, BPFRightShift       uint16 = 0x44, 0x54, 0x64, 0x74
-	BPFNegate, BPFModulo, BPFXor                     uint16 = 0x84, 0x94, 0xa4
-	BPFJump, BPFJumpEqual, BPFJumpGreater            uint16 = 0x05, 0x15, 0x25
-	BPFJumpGreaterOrEqual, BPFJumpSet                uint16 = 0x35, 0x45
-	BPFReturn, BPFReturnAccumulator                  uint16 = 0x06, 0x16
-	BPFIndex                                         uint16 = 0x08 // set in arithmetic and comparisons with X
+	BPFLoadWord     uint16 = 0x20
+	BPFLoadHalf     uint16 = 0x28
+	BPFLoadByte     uint16 = 0x30
+	BPFLoadWordX    uint16 = 0x40
+	BPFLoadHalfX    uint16 = 0x48
+	BPFLoadByteX    uint16 = 0x50
+	BPFLoadLength   uint16 = 0x80
+	BPFLoadConstant uint16 = 0x00
+	BPFLoadMemory   uint16 = 0x60
+)
+
+// Those that load the index register, which BPFLoadXHeaderLength makes four times the lower half of the byte at K, and those that store.
+const (
+	BPFLoadXLength       uint16 = 0x81
+	BPFLoadXConstant     uint16 = 0x01
+	BPFLoadXMemory       uint16 = 0x61
+	BPFLoadXHeaderLength uint16 = 0xb1
+	BPFStore             uint16 = 0x02
+	BPFStoreX            uint16 = 0x03
+	BPFMoveToX           uint16 = 0x07
+	BPFMoveFromX         uint16 = 0x87
+)
+
+// Those of arithmetic with the accumulator.
+const (
+	BPFAdd        uint16 = 0x04
+	BPFSubtract   uint16 = 0x14
+	BPFMultiply   uint16 = 0x24
+	BPFDivide     uint16 = 0x34
+	BPFOr         uint16 = 0x44
+	BPFAnd        uint16 = 0x54
+	BPFLeftShift  uint16 = 0x64
+	BPFRightShift uint16 = 0x74
+	BPFNegate     uint16 = 0x84
+	BPFModulo     uint16 = 0x94
+	BPFXor        uint16 = 0xa4
+)
+
+// Jumps, and the ends of a program.
+const (
+	BPFJump               uint16 = 0x05
+	BPFJumpEqual          uint16 = 0x15
+	BPFJumpGreater        uint16 = 0x25
+	BPFJumpGreaterOrEqual uint16 = 0x35
+	BPFJumpSet            uint16 = 0x45
+	BPFReturn             uint16 = 0x06
+	BPFReturnAccumulator  uint16 = 0x16
 )
 
 const (

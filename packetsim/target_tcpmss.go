@@ -20,8 +20,9 @@ func (w *walk) setMSS(s *skb, t *fakeipt.TargetTCPMSS) fate {
 	if s.Proto != TCP {
 		return goOn
 	}
-	limit, ok := int(t.MSS), true
+	limit := int(t.MSS)
 	if t.ClampToPMTU {
+		var ok bool
 		if limit, ok = w.clampedMSS(s); !ok {
 			w.drop("no segment fits the MTU")
 			return stopped

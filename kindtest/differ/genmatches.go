@@ -190,7 +190,8 @@ var matchPieces = []piece{
 		return "-m u32 " + g.not("--u32 ") + g.oneOf(`"0>>22&0x3c@12>>26&0x3c@0=0x47455420"`, `"0>>22&0x3c@12>>28=5"`)
 	}},
 	{name: "bpf of IPv4", weight: 3, proto: "ports", family: fakeipt.IPv4,
-		make: some(`-m bpf --bytecode "4,48 0 0 9,21 0 1 6,6 0 0 1,6 0 0 0"`, `-m bpf --bytecode "5,177 0 0 0,72 0 0 2,21 0 1 80,6 0 0 1,6 0 0 0"`,
+		make: some(`-m bpf --bytecode "4,48 0 0 9,21 0 1 6,6 0 0 1,6 0 0 0"`,
+			`-m bpf --bytecode "5,177 0 0 0,72 0 0 2,21 0 1 80,6 0 0 1,6 0 0 0"`,
 			`-m bpf --bytecode "4,32 0 0 12,21 0 1 172884226,6 0 0 1,6 0 0 0"`, `-m bpf --bytecode "4,128 0 0 0,37 0 1 44,6 0 0 1,6 0 0 0"`)},
 	{name: "bpf of IPv6", weight: 3, proto: "ports", family: fakeipt.IPv6,
 		make: some(`-m bpf --bytecode "4,48 0 0 6,21 0 1 6,6 0 0 1,6 0 0 0"`, `-m bpf --bytecode "4,40 0 0 42,21 0 1 80,6 0 0 1,6 0 0 0"`)},
