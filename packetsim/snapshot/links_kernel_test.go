@@ -20,7 +20,7 @@ func TestTakeOfLinksOfTheKernel(t *testing.T) {
 		"ip link add br0 type bridge",
 		"ip link add p1 type veth peer name q1",
 		"ip link add p2 type veth peer name q2",
-		"ip link set p1 master br0 up", "ip link set p2 master br0 up", "ip link set q1 up", "ip link set br0 up",
+		"ip link set p1 master br0 group 5 up", "ip link set p2 master br0 up", "ip link set q1 up", "ip link set br0 up",
 		"ip link set p1 type bridge_slave hairpin on",
 		"ip addr add 10.66.0.1/24 dev br0",
 		"bridge fdb replace 02:00:00:00:66:02 dev p1 master static",
@@ -70,6 +70,8 @@ func checkLinks(t *testing.T, s *Node) {
 		devices[d.Name] = d
 	}
 	assert.True(t, devices["p1"].Hairpin)
+	assert.EqualValues(t, 5, devices["p1"].Group)
+	assert.Zero(t, devices["p2"].Group)
 	assert.Equal(t, []netip.Addr{addr("10.66.0.2"), addr("fd66::2")}, devices["p1"].Neighbours)
 	assert.False(t, devices["p2"].Hairpin)
 	assert.Equal(t, []netip.Addr{addr("10.66.0.3")}, devices["p2"].Neighbours)

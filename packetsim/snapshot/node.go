@@ -55,7 +55,8 @@ type Device struct {
 	Up bool `json:"up"`
 	// Master is the bridge, bond or VRF that the device is a port of.
 	Master string `json:"master,omitempty"`
-	Group  uint32 `json:"group,omitempty"`
+	// Group is the group that -m devgroup asks for.
+	Group uint32 `json:"group,omitempty"`
 	// PeerNetns is the id that this namespace has for the one that the other end of a veth is in.
 	PeerNetns *int      `json:"peerNetns,omitempty"`
 	Addresses []Address `json:"addresses,omitempty"`

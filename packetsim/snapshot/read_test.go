@@ -33,7 +33,7 @@ func sample() *Node {
 				{addr("10.244.1.0"), addr("10.0.0.2")}, {addr("fd44::"), addr("10.0.0.2")},
 			}}},
 			{Name: "eth0", Index: 3, Kind: "veth", MTU: 1500, MAC: "02:00:00:00:00:02", Up: true, Master: "br0", PeerNetns: &peer,
-				Hairpin: true, Neighbours: []netip.Addr{addr("10.0.0.7"), addr("fd00::7")},
+				Group: 5, Hairpin: true, Neighbours: []netip.Addr{addr("10.0.0.7"), addr("fd00::7")},
 				Addresses: []Address{
 					{Prefix: netip.MustParsePrefix("10.0.0.1/24"), Scope: packetsim.ScopeGlobal, Broadcast: addr("10.0.0.255"), Secondary: true},
 					{Prefix: netip.MustParsePrefix("fd00::1/64"), Deprecated: true},
