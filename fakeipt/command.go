@@ -41,6 +41,17 @@ type ruleSpec struct {
 	foreign []byte      // the first option behind -j that nothing has
 }
 
+// asksAbout are the chains that a command looks at that changes nothing, or nothing if they are there: -C and -N. Nil: others too.
+func (c *command) asksAbout() []string {
+	switch c.op {
+	case 'C':
+		return []string{c.chain, string(c.spec.jump)}
+	case 'N':
+		return []string{c.chain}
+	}
+	return nil
+}
+
 // isRuleCommand says that the command is about a rule that is spelled out.
 func (c *command) isRuleCommand() bool {
 	switch c.op {

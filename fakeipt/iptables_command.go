@@ -23,7 +23,7 @@ func (run *toolRun) command() int {
 	if err != nil {
 		return run.reportError(err)
 	}
-	if status, ok := run.enter(Visit{Locks: true, Wait: cmd.waitSeconds, Table: cmd.table}); !ok {
+	if status, ok := run.enter(Visit{Locks: true, Wait: cmd.waitSeconds, Table: cmd.table, Chains: cmd.asksAbout()}); !ok {
 		return status
 	}
 	kind := findTableKind(cmd.table)

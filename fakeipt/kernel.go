@@ -40,6 +40,9 @@ type Visit struct {
 	Wait int
 	// Table is the only table that a legacy tool looks at, "" if that may be any.
 	Table string
+	// Chains are the only chains of the table that it looks at as long as it changes nothing, and of all but the first no more than whether
+	// they are there. Without any it may look at all of them.
+	Chains []string
 }
 
 // GateError keeps a tool out of the kernel.

@@ -117,7 +117,7 @@ func (run *toolRun) enter(v Visit) (status int, ok bool) {
 	v.Family = run.family
 	v.Locks = v.Locks && run.kernel.dialect == Legacy
 	if run.kernel.dialect == NFT || findTableKind(v.Table) == nil {
-		v.Table = ""
+		v.Table, v.Chains = "", nil
 	}
 	err := run.kernel.gate(v)
 	if err == nil {

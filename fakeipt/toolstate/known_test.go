@@ -48,8 +48,9 @@ func TestToolsOfAStoreAreThoseOfAKernel(t *testing.T) {
 			status := tools.Run(strings.Fields(command), strings.NewReader(strings.ReplaceAll(input, ";", "\n")), &out, &out)
 			return out.String(), status
 		}
-		for range rapid.IntRange(1, 12).Draw(rt, "runs") {
-			line := rapid.SampledFrom(toolRuns).Draw(rt, "run")
+		lines := []string{"iptables -t nat -N A", "iptables -t nat -A OUTPUT -j A", "iptables -N A", "iptables -A INPUT -j A"}
+		lines = append(lines, rapid.SliceOfN(rapid.SampledFrom(toolRuns), 1, 10).Draw(rt, "runs")...)
+		for _, line := range lines {
 			want, status := run(kernel, line)
 			stores := []*Store{programs, process}
 			if rapid.IntRange(0, 3).Draw(rt, "by a program beside the process") == 0 {
@@ -93,7 +94,7 @@ func TestSplitOfTables(t *testing.T) {
 		{head + nat + filter, "nat", head + nat, "", filter},
 		{head + nat + filter, "filter", head + filter, nat, ""},
 		{head + nat + filter, "mangle", head, "", nat + filter},
-		{head + nat, "nat", "", "", ""}, // there is nothing to leave out
+		{head + nat, "nat", head + nat, "", ""}, // there is nothing to leave out
 		{head, "nat", "", "", ""},
 		{head + strings.TrimSuffix(nat, "COMMIT\n"), "nat", "", "", ""},
 		{head + nat + "*mangle\n[0:0] -A FORWARD -j RATEEST --rateest-name r\nCOMMIT\n", "nat", "", "", ""},
@@ -102,6 +103,21 @@ func TestSplitOfTables(t *testing.T) {
 		assert.Equal(t, row.one, string(one), row)
 		assert.Equal(t, row.before, string(others.before), row)
 		assert.Equal(t, row.behind, string(others.behind), row)
-		assert.Equal(t, row.one == "", others.none(), row)
+		assert.Equal(t, row.before+row.behind == "", len(others.with(nil)) == 0, row)
 	}
+}
+
+func TestNarrowedTable(t *testing.T) {
+	const text = "#head\n*nat\n:OUTPUT ACCEPT [1:2]\n:INPUT ACCEPT [0:0]\n:A - [0:0]\n:AA - [0:0]\n:B - [0:0]\n:C - [0:0]\n" +
+		"[0:0] -A OUTPUT -j A\n[0:0] -A A -m comment --comment \"] -A AA -j C\" -g B\n[3:4] -A A\n[0:0] -A AA -j C\nCOMMIT\n"
+	const declared = "#head\n*nat\n:OUTPUT ACCEPT [1:2]\n:INPUT ACCEPT [0:0]\n"
+	for chains, want := range map[string]string{
+		"A":       declared + ":A - [0:0]\n:B - [0:0]\n[0:0] -A A -m comment --comment \"] -A AA -j C\" -g B\n[3:4] -A A\nCOMMIT\n",
+		"AA B":    declared + ":AA - [0:0]\n:B - [0:0]\n:C - [0:0]\n[0:0] -A AA -j C\nCOMMIT\n",
+		"GONE":    declared + "COMMIT\n",
+		"INPUT C": declared + ":C - [0:0]\nCOMMIT\n",
+	} {
+		assert.Equal(t, want, string(narrowed([]byte(text), strings.Fields(chains))), chains)
+	}
+	assert.Nil(t, narrowed([]byte("#head\n"), []string{"A"}))
 }

@@ -125,9 +125,9 @@ func writeSynced(path string, pieces ...[]byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// load fills a kernel with a part: with one table of it if only that is looked at, and then others are the rest. Its clock stands at the
-// time of writing meanwhile.
-func (s *Store) load(k *fakeipt.Kernel, p part, table string, clock *runClock) (others otherTables, err error) {
+// load fills a kernel with a part: with no more than what is looked at, and then others are the rest. Its clock stands at the time of
+// writing meanwhile.
+func (s *Store) load(k *fakeipt.Kernel, p part, look view, clock *runClock) (others otherTables, err error) {
 	if rs := s.known.ruleset(s.path(p), p); rs != nil {
 		return others, k.Adopt(rs)
 	}
@@ -142,8 +142,8 @@ func (s *Store) load(k *fakeipt.Kernel, p part, table string, clock *runClock) (
 	if p == objects {
 		return others, unusable(k.ReadObjects(path, bytes.NewReader(found.text)))
 	}
-	if s.known == nil && table != "" {
-		one, rest := split(found.text, table)
+	if s.known == nil && look.table != "" {
+		one, rest := look.of(found.text)
 		if one != nil && k.ReadState(p.family, path, bytes.NewReader(one)) == nil {
 			return rest, nil
 		}

@@ -2,6 +2,7 @@ package toolstate
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,11 +25,19 @@ func (s *Store) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) in
 		fmt.Fprintln(stderr, "toolstate: no program named")
 		return statusFailed
 	}
-	run := newRun(s, argv[0])
 	// What is printed waits until the locks are free: whoever reads it may run a tool before it reads on.
 	var out, errOut bytes.Buffer
+	run := newRun(s, argv[0])
 	status := run.kernel.Run(argv, stdin, &out, &errOut)
 	err := run.finish()
+	if errors.Is(err, errNarrow) {
+		out.Reset()
+		errOut.Reset()
+		run = newRun(s, argv[0])
+		run.whole = true
+		status = run.kernel.Run(argv, stdin, &out, &errOut)
+		err = run.finish()
+	}
 	if err != nil {
 		fmt.Fprintf(&errOut, "%s: %v\n", path.Base(argv[0]), err)
 		status = statusFailed
@@ -53,7 +62,11 @@ type run struct {
 	// others are the tables of a part that were not read, because the tool looks at one alone.
 	others map[part]otherTables
 	locks  []*os.File
+	whole  bool // whole tables are read
 }
+
+// errNarrow says that a tool has changed a table of which only a few chains were read.
+var errNarrow = errors.New("a part of a table has changed")
 
 // runClock is the clock of a run: once the state is locked it stands, so that nothing expires while a tool is at work,
 // and at a whole second, since that is how timeouts are written.
@@ -110,12 +123,15 @@ func (r *run) enter(v fakeipt.Visit) error {
 		parts = append(parts, part{v.Family, fakeipt.Legacy})
 	}
 	for _, p := range parts {
-		table := ""
+		var look view
 		if p.family == v.Family && p.dialect == r.kernel.Dialect() {
-			table = v.Table
+			look.table = v.Table
+			if !r.whole {
+				look.chains = v.Chains
+			}
 		}
 		var err error
-		if r.others[p], err = r.store.load(r.of(p), p, table, r.clock); err != nil {
+		if r.others[p], err = r.store.load(r.of(p), p, look, r.clock); err != nil {
 			return err
 		}
 		m, err := r.fingerprint(p)
@@ -159,11 +175,14 @@ func (r *run) finish() error {
 		if now == before {
 			continue
 		}
+		others := r.others[p]
+		if others.narrow {
+			return errNarrow
+		}
 		text, err := body(r.kernel, p)
 		if err != nil {
 			return err
 		}
-		others := r.others[p]
 		if err := r.store.write(p, others.with(text), r.clock.now); err != nil {
 			return err
 		}

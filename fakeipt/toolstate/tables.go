@@ -3,7 +3,29 @@ package toolstate
 import "bytes"
 
 // otherTables are the tables of a part of the legacy tools that a tool has not read: each is written again as it stands.
-type otherTables struct{ before, behind []byte }
+type otherTables struct {
+	before, behind []byte
+	narrow         bool // not even of the table everything was read: it must not be written
+}
+
+// view is what a tool looks at in a part.
+type view struct {
+	table  string
+	chains []string // nil: all
+}
+
+// of is the text to read, and what is not in it. It is nil where all has to be read.
+func (v view) of(text []byte) (one []byte, others otherTables) {
+	one, others = split(text, v.table)
+	if one == nil || v.chains == nil {
+		return one, others
+	}
+	if few := narrowed(one, v.chains); few != nil {
+		others.narrow = true
+		return few, others
+	}
+	return one, others
+}
 
 // none says that everything was read.
 func (o otherTables) none() bool { return o.before == nil && o.behind == nil }
@@ -46,8 +68,60 @@ func split(text []byte, table string) (one []byte, others otherTables) {
 	}
 	stop := start + size + len(end)
 	if stop-start == len(tables) {
-		return nil, others
+		return text, others
 	}
-	others = otherTables{tables[:start:start], tables[stop:]}
+	others = otherTables{before: tables[:start:start], behind: tables[stop:]}
 	return append(bytes.Clone(head), tables[start:stop]...), others
+}
+
+// narrowed leaves in the text of one table the rules of the first chain, and the chains that are named and those that its rules lead to.
+// It is nil for a text without a table.
+func narrowed(text []byte, chains []string) []byte {
+	start := bytes.Index(text, []byte("\n*"))
+	if start < 0 {
+		return nil
+	}
+	start += 1 + bytes.IndexByte(text[start+1:], '\n') + 1
+	rules := start
+	for rules < len(text) && text[rules] == ':' {
+		rules += bytes.IndexByte(text[rules:], '\n') + 1
+	}
+	wanted := map[string]bool{}
+	for _, name := range chains {
+		wanted[name] = true
+	}
+	kept := rulesOf(text[rules:], chains[0])
+	words := bytes.Fields(kept)
+	for i, word := range words[:max(len(words)-1, 0)] {
+		if w := string(word); w == "-j" || w == "-g" {
+			wanted[string(words[i+1])] = true
+		}
+	}
+	out := bytes.Clone(text[:start])
+	for line := range bytes.Lines(text[start:rules]) {
+		name, policy, _ := bytes.Cut(line[1:], []byte(" "))
+		if !bytes.HasPrefix(policy, []byte("-")) || wanted[string(name)] {
+			out = append(out, line...)
+		}
+	}
+	return append(append(out, kept...), "COMMIT\n"...)
+}
+
+// rulesOf are the lines of a chain's rules.
+func rulesOf(text []byte, chain string) []byte {
+	var out []byte
+	head := []byte("] -A " + chain)
+	for {
+		at := bytes.Index(text, head)
+		if at < 0 {
+			return out
+		}
+		begin := bytes.LastIndexByte(text[:at], '\n') + 1
+		end := at + bytes.IndexByte(text[at:], '\n') + 1
+		behind := text[at+len(head)]
+		if bytes.IndexByte(text[begin:], ']') == at-begin && (behind == ' ' || behind == '\n') {
+			out = append(out, text[begin:end]...)
+		}
+		text = text[end:]
+	}
 }
