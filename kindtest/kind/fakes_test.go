@@ -37,6 +37,7 @@ type script struct {
 	refuse    func(asked string) error         // an error for what is asked, as it is written down
 	validate  func(clienttesting.Action) error // what the API server says against a request
 	sightings []probe.Sighting
+	later     [][]probe.Sighting // what is seen one look after the other, before sightings
 }
 
 func (s *script) note(format string, values ...any) error {
@@ -125,7 +126,15 @@ func (r scriptedRelay) Capture(_ context.Context, agent, _ string) error {
 }
 
 func (r scriptedRelay) Captured(_ context.Context, agent string, _ probe.Captured) ([]probe.Sighting, error) {
-	return r.sightings, r.note("captured %s", agent)
+	err := r.note("captured %s", agent)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.later) > 0 {
+		now := r.later[0]
+		r.later = r.later[1:]
+		return now, err
+	}
+	return r.sightings, err
 }
 
 func (r scriptedRelay) Release(_ context.Context, agent, _ string) error {

@@ -134,7 +134,11 @@ func (s *Session) spoken(ctx context.Context, w *watch, f *flow, p scenarios.Flo
 		}
 		print = prints[len(prints)-1]
 	}
-	seen, err := w.of(ctx, sender, print)
+	look := w.of
+	if past(&p, &r) { // nobody has waited for an answer
+		look = w.arrivedOf
+	}
+	seen, err := look(ctx, sender, print)
 	if err != nil {
 		return way, err
 	}

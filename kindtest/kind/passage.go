@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -67,6 +68,27 @@ func (w *watch) of(ctx context.Context, sender agent, print string) ([]sighting,
 		return nil
 	})
 	return journey(seen, sender), err
+}
+
+// underWay is how long a packet may be on its way from one sighting to the next.
+const underWay = 50 * time.Millisecond
+
+// arrivedOf is of for a packet that may be under way still: as soon as a host has taken it, or nobody has seen it once more for a while.
+func (w *watch) arrivedOf(ctx context.Context, sender agent, print string) ([]sighting, error) {
+	var before []sighting
+	for range settleTimes {
+		seen, err := w.of(ctx, sender, print)
+		if err != nil || len(seen) > 0 && (seen[len(seen)-1].Point == probe.Local || len(seen) == len(before)) {
+			return seen, err
+		}
+		before = seen
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(underWay):
+		}
+	}
+	return before, nil
 }
 
 // journey puts the sightings of one packet along its way: from its sender, or from where it was seen first if its sender does not look, to whom it came

@@ -2,6 +2,7 @@ package kind
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -174,4 +175,33 @@ func TestWhatIsDeliveredCameInBefore(t *testing.T) {
 	way := journey(seen, client)
 	require.Len(t, way, 3)
 	assert.Equal(t, probe.Local, way[2].Point)
+}
+
+// TestAPacketIsLookedForUntilItHasArrived: one that was sent past a socket may be under way still when somebody looks.
+func TestAPacketIsLookedForUntilItHasArrived(t *testing.T) {
+	const packet = "tcp 10.244.2.2:33000 > 10.244.1.2:8080"
+	in := probe.Sighting{Point: probe.In, Device: "eth0", Packet: packet, When: time.Unix(1, 0)}
+	local := probe.Sighting{Point: probe.Local, Packet: packet, When: time.Unix(2, 0)}
+	for about, row := range map[string]struct {
+		later [][]probe.Sighting
+		last  []probe.Sighting
+		takes time.Duration
+	}{
+		"it was there already":       {nil, []probe.Sighting{in, local}, 0},
+		"it comes while one looks":   {[][]probe.Sighting{{}, {in}}, []probe.Sighting{in, local}, 2 * underWay},
+		"it stops":                   {nil, []probe.Sighting{in}, underWay},
+		"nobody ever sees it":        {nil, nil, settleTimes * underWay},
+		"it comes after a long time": {[][]probe.Sighting{{}, {}, {}}, []probe.Sighting{in, local}, 3 * underWay},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b, s := scripted(t)
+			s.later, s.sightings = row.later, row.last
+			w := &watch{backend: b, name: "x", agents: []agent{{"worker", "worker"}}}
+			began := time.Now()
+			seen, err := w.arrivedOf(t.Context(), w.agents[0], "print")
+			require.NoError(t, err, about)
+			assert.Len(t, seen, len(row.last), about)
+			assert.Equal(t, row.takes, time.Since(began), about)
+		})
+	}
 }
