@@ -92,10 +92,16 @@ COMMIT
 	assert.ErrorContains(t, b.err, `a trace says "TRACE"`)
 }
 
-func TestRuleBookRefusesWhatItDoesNotKnow(t *testing.T) {
-	b := &ruleBook{chains: map[chainID]*savedChain{}}
-	err := b.parse(false, fakeipt.Legacy, "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -j SOMETHING\nCOMMIT\n")
-	assert.ErrorContains(t, err, "SOMETHING")
+// TestRuleBookKeepsRulesThatNobodyKnows, and refuses what is none.
+func TestRuleBookKeepsRulesThatNobodyKnows(t *testing.T) {
+	const unknown = "-A PREROUTING -m geoip --source-country DE -j SOMETHING --very"
+	b := readBook(t, fakeipt.Legacy, "*nat\n:PREROUTING ACCEPT [0:0]\n"+unknown+"\n-A PREROUTING -j ACCEPT\nCOMMIT\n")
+	assert.Equal(t, unknown, b.step(false, "nat:PREROUTING:rule:1").Text)
+	assert.Equal(t, "-A PREROUTING -j ACCEPT", b.step(false, "nat:PREROUTING:rule:2").Text)
+
+	b = &ruleBook{chains: map[chainID]*savedChain{}}
+	err := b.parse(false, fakeipt.Legacy, "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -m tcp --very -j ACCEPT\nCOMMIT\n")
+	assert.ErrorContains(t, err, "very")
 }
 
 func TestTallyCountsWays(t *testing.T) {
