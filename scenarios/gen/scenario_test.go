@@ -64,6 +64,16 @@ func TestAddressesOfHeadlessServicesAreNotUsedAgain(t *testing.T) {
 	})
 }
 
+// TestAServiceWithoutPortsStaysOne, as those of names outside are.
+func TestAServiceWithoutPortsStaysOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := &generator{draw: draw{t: t, bit: rapid.Bool()}, has: 1 << SeveralPorts}
+		s := &corev1.Service{}
+		g.editPorts(s)
+		require.Empty(t, s.Spec.Ports)
+	})
+}
+
 // TestRulesOfOthersAreKnown has the oracle told exactly what rules of others drop, in every scenario.
 func TestRulesOfOthersAreKnown(t *testing.T) {
 	stops := 0

@@ -128,7 +128,7 @@ func (g *generator) choosePorts(s *corev1.Service) {
 	}
 }
 
-// editPorts takes a port away, adds one or changes one, and leaves the others as they are.
+// editPorts takes a port away, adds one or changes one, and leaves the others as they are. A service without ports stays one.
 func (g *generator) editPorts(s *corev1.Service) {
 	was := slices.Clone(s.Spec.Ports)
 	g.choosePorts(s)
@@ -139,7 +139,7 @@ func (g *generator) editPorts(s *corev1.Service) {
 			return o.Name == p.Name || o.Port == p.Port && o.Protocol == p.Protocol
 		})
 		switch {
-		case i >= len(was) && i > 0 && free && p.Name != "" && was[0].Name != "":
+		case i >= len(was) && len(was) > 0 && i > 0 && free && p.Name != "" && was[0].Name != "":
 			s.Spec.Ports = append(s.Spec.Ports, p)
 			return
 		case i > 0 && i < len(was) && g.in(1, 2):
