@@ -22,9 +22,9 @@
 //
 // The kernel's clock is taken to have 250 ticks a second, which matters to the greatest burst of -m limit.
 //
-// -h has a short text of its own; -vv, with which the real tools dump their own structures, prints what -v does; and
-// the nft tools do not rename built-in chains, or chains to the name of a verdict, after which the real ones can no
-// longer list the table.
+// -h has a short text of its own, with the options of extensions and the names of ICMP types; -vv, with which the real
+// tools dump their own structures, prints what -v does; and the nft tools do not rename built-in chains, or chains to
+// the name of a verdict, after which the real ones can no longer list the table.
 //
 // docs/add-a-match.md says how to add an extension.
 package fakeipt

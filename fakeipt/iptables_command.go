@@ -122,37 +122,11 @@ func errnoSentence(errno syscall.Errno) string {
 func (run *toolRun) farewell(f *farewell) int {
 	switch {
 	case f.help:
-		fmt.Fprint(run.stdout, run.help())
+		_, _ = run.stdout.Write(run.help(f.of))
 	case f.inverted:
 		fmt.Fprintf(run.stdout, "Not %s (%s) ;-)\n", run.kernel.version, run.kernel.variant())
 	default:
 		return run.printVersion()
 	}
 	return 0
-}
-
-// help is what -h prints.
-func (run *toolRun) help() string {
-	return fmt.Sprintf(`%[1]s v%[2]s (%[3]s)
-
-Usage: %[1]s [-t TABLE] COMMAND [OPTION]...
-
-Commands:
-  -A, --append CHAIN RULE           -N, --new-chain CHAIN
-  -I, --insert CHAIN [N] RULE       -X, --delete-chain [CHAIN]
-  -R, --replace CHAIN N RULE        -E, --rename-chain OLD NEW
-  -D, --delete CHAIN RULE|N         -P, --policy CHAIN ACCEPT|DROP
-  -C, --check CHAIN RULE            -F, --flush [CHAIN]
-  -L, --list [CHAIN [N]]            -Z, --zero [CHAIN [N]]
-  -S, --list-rules [CHAIN [N]]
-
-Rules, each with "!" before it for the opposite where that makes sense:
-  -s, --source ADDRESS[/MASK][,...]        -i, --in-interface NAME[+]
-  -d, --destination ADDRESS[/MASK][,...]   -o, --out-interface NAME[+]
-  -run, --protocol NAME                      -f, --fragment
-  -m, --match NAME OPTIONS                 -c, --set-counters PACKETS BYTES
-  -j, --jump TARGET OPTIONS                -g, --goto CHAIN
-
-Other options: -n -v -x --line-numbers, -w [SECONDS], -t TABLE, -4, -6, -M FILE (not used), -V, -h.
-`, run.name, run.kernel.version, run.kernel.variant())
 }

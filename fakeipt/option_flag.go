@@ -27,7 +27,10 @@ func (p *commandParser) flagOption(letter byte, attached []byte) error {
 		return p.once('0', false)
 	case 'V', 'h':
 		// The tool does not look at what is behind these.
-		return &farewell{help: letter == 'h', inverted: p.inv}
+		if letter == 'h' && p.cmd.given.has('p') {
+			p.extensions.loadForHelp(p.protocol)
+		}
+		return &farewell{help: letter == 'h', inverted: p.inv, of: p.extensions.loaded}
 	case 'w', 'W':
 		return p.waitOption(letter, attached)
 	case 'M':
@@ -41,7 +44,10 @@ func (p *commandParser) flagOption(letter byte, attached []byte) error {
 }
 
 // farewell ends the tool with its version or its help.
-type farewell struct{ help, inverted bool }
+type farewell struct {
+	help, inverted bool
+	of             []loadedExtension // those that the help is about as well
+}
 
 func (f *farewell) Error() string { return "the tool prints its version or its help and ends" }
 

@@ -90,6 +90,16 @@ func (x *ruleExtensions) loadProtocol(number uint8, word []byte) bool {
 	return ext != nil
 }
 
+// loadForHelp loads the match that has the name of the protocol, if the rule has no match yet.
+func (x *ruleExtensions) loadForHelp(protocol []byte) {
+	if slices.ContainsFunc(x.loaded, func(l loadedExtension) bool { return l.match != nil }) {
+		return
+	}
+	if ext := findMatch(libc.Lower(protocol), x.call.family); ext != nil {
+		x.loadMatch(ext)
+	}
+}
+
 // ofProtocol is the match of a protocol, nil if it has none. It is called as the word that was given, or where that is a number as the
 // protocol of that number.
 func (x *ruleExtensions) ofProtocol(number uint8, word []byte) *extension {

@@ -3,7 +3,9 @@ package fakeipt
 import (
 	"bytes"
 	"io"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
@@ -102,5 +104,50 @@ func TestHelpIsPrinted(t *testing.T) {
 			assert.Contains(t, stderr.String(), "Usage: ", line)
 			assert.Empty(t, out.String(), line)
 		}
+	}
+}
+
+// TestHelpOfExtensions holds the help of extensions: those that stand before -h, the target first, and the protocol's match if there is
+// no other one.
+func TestHelpOfExtensions(t *testing.T) {
+	headings := func(line string) []string {
+		var out bytes.Buffer
+		require.Zero(t, New(Options{}).Run(strings.Fields(line), nil, &out, io.Discard), line)
+		var found []string
+		for text := range strings.Lines(out.String()) {
+			if strings.HasSuffix(text, " options:\n") || strings.HasSuffix(text, "any options\n") {
+				found = append(found, strings.TrimSpace(text))
+			}
+		}
+		return found
+	}
+	for line, want := range map[string][]string{
+		"iptables -h":                                    nil,
+		"iptables -p tcp -h":                             {"tcp match options:"},
+		"iptables -p TCP --help":                         {"tcp match options:"},
+		"iptables -p 6 -h":                               nil,
+		"iptables -p gre -h":                             nil,
+		"iptables -h -p tcp":                             nil,
+		"iptables -p tcp -m limit -j DNAT -h":            {"DNAT target options:", "limit match options:"},
+		"iptables -m limit -m mark -j TRACE -p udp -h":   {"TRACE does not take any options", "limit match options:", "mark match options:"},
+		"iptables -A INPUT -j MARK --set-mark 1 -h":      {"MARK target options:"},
+		"ip6tables -p icmpv6 -h":                         {"icmpv6 match options:"},
+		"ip6tables -m eui64 -h":                          {"eui64 does not take any options"},
+		"iptables -m statistic --mode nth --every 3 -h ": {"statistic match options:"},
+	} {
+		assert.Equal(t, want, headings(line), line)
+	}
+}
+
+// TestGateThatDenies holds what the nft tools say where the state of the kernel may not be read.
+func TestGateThatDenies(t *testing.T) {
+	denied := &fs.PathError{Op: "mkdir", Path: "/closed", Err: syscall.EACCES}
+	for _, line := range []string{"iptables -L", "iptables-save", "iptables-restore"} {
+		var stderr bytes.Buffer
+		k := New(Options{Dialect: NFT, Gate: func(Visit) error { return denied }})
+		assert.Equal(t, statusResource, k.Run(strings.Fields(line), strings.NewReader("*filter\nCOMMIT\n"), io.Discard, &stderr), line)
+		tool := strings.Fields(line)[0]
+		assert.Equal(t, tool+": mkdir /closed: permission denied\n"+
+			tool+" v1.8.9 (nf_tables): Could not fetch rule set generation id: Permission denied (you must be root)\n", stderr.String(), line)
 	}
 }

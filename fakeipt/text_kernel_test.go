@@ -94,3 +94,22 @@ func TestGeneratedRulesOnTheRealKernel(t *testing.T) {
 		})
 	}
 }
+
+// TestTypeNamesOfHelpOnTheRealKernel holds the list of ICMP types, which firewalld reads from the help of the protocol's match.
+func TestTypeNamesOfHelpOnTheRealKernel(t *testing.T) {
+	needKernel(t)
+	host := newRealMachine(t)
+	for _, d := range []Dialect{Legacy, NFT} {
+		for tool, protocol := range map[string]string{"iptables": "icmp", "ip6tables": "ipv6-icmp"} {
+			argv := []string{withDialect(tool, d), "-p", protocol, "--help"}
+			typeNames := func(m machine) string {
+				stdout, stderr, status := m.run(t, argv, "")
+				require.Zero(t, status, stderr)
+				_, names, ok := strings.Cut(stdout, "Valid ICMP")
+				require.True(t, ok, stdout)
+				return names
+			}
+			require.Equal(t, typeNames(host), typeNames(newFakeMachine(d)), argv)
+		}
+	}
+}

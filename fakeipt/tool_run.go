@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"strings"
 )
@@ -129,6 +130,10 @@ func (run *toolRun) enter(v Visit) (status int, ok bool) {
 		return refused.Status, false
 	}
 	fmt.Fprintf(run.stderr, "%s: %v\n", path.Base(run.argv0), err)
+	if run.kernel.dialect == NFT && errors.Is(err, fs.ErrPermission) {
+		return run.report(&problem{status: statusResource, msg: "Could not fetch rule set generation id: Permission denied (you must be root)"},
+			-1), false
+	}
 	return statusResource, false
 }
 

@@ -3,6 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -42,6 +45,8 @@ CHAINWALK_TOOLS is legacy (default) or nft for names without either.`,
 
 // runTool runs the tool args[0] on the stored state.
 func runTool(s streams, args []string) error {
+	// A signal ends a tool at once, also one that waits for its input or for a lock.
+	signal.Reset(os.Interrupt, syscall.SIGTERM)
 	if !toolstate.IsTool(args[0]) {
 		return fmt.Errorf("tool: there is no tool %q", args[0])
 	}

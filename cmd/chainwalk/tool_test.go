@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -65,6 +66,23 @@ func TestRunnerOnLinkedTools(t *testing.T) {
 		err = runner.RestoreAll([]byte("*nat\n-A NOPE\nCOMMIT\n"), iptables.NoFlushTables, iptables.RestoreCounters)
 		require.ErrorAs(t, err, &refused)
 	}
+}
+
+// TestToolEndsBySignal holds that a tool that waits for its input dies of SIGTERM, as the real ones do.
+func TestToolEndsBySignal(t *testing.T) {
+	linkTools(t, "iptables-restore", "iptables-save")
+	tool := exec.Command("iptables-restore", "-v")
+	in, err := tool.StdinPipe()
+	require.NoError(t, err)
+	defer func() { _ = in.Close() }()
+	require.NoError(t, tool.Start())
+	// More than a pipe holds: once all of it is written, the tool reads its input.
+	_, err = in.Write(bytes.Repeat([]byte("# nothing\n"), 1<<14))
+	require.NoError(t, err)
+	require.NoError(t, tool.Process.Signal(syscall.SIGTERM))
+	var ended *exec.ExitError
+	require.ErrorAs(t, tool.Wait(), &ended)
+	assert.Equal(t, syscall.SIGTERM, ended.Sys().(syscall.WaitStatus).Signal())
 }
 
 func TestToolCommand(t *testing.T) {

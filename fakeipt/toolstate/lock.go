@@ -30,13 +30,10 @@ func (r *run) lockState() error {
 // lockXtables takes the lock of the legacy tools with their words. Wait 0 is for ever: version 1.8.9 waits so
 // without -w too.
 func (r *run) lockXtables(wait int) error {
-	path := r.store.lockFile
-	if path == "" {
-		path = filepath.Join(r.store.dir, "xtables.lock")
-	}
+	path := r.store.xtablesLock()
 	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600)
 	if err != nil {
-		return &fakeipt.GateError{Status: statusFailed, Text: fmt.Sprintf("Fatal: can't open lock file %s: %s\n", path, libc.FileErrorText(err))}
+		return noLockFile(path, err)
 	}
 	r.locks = append(r.locks, f)
 	if wait == 0 {
@@ -51,6 +48,19 @@ func (r *run) lockXtables(wait int) error {
 		return fakeipt.LockHeld(path, wait)
 	}
 	return &fakeipt.GateError{Status: statusFailed, Text: fmt.Sprintf("Can't lock %s: %s\n", path, libc.FileErrorText(err))}
+}
+
+// xtablesLock is the file that the legacy tools lock.
+func (s *Store) xtablesLock() string {
+	if s.lockFile != "" {
+		return s.lockFile
+	}
+	return filepath.Join(s.dir, "xtables.lock")
+}
+
+// noLockFile is what the legacy tools say of a lock that they cannot open.
+func noLockFile(path string, err error) error {
+	return &fakeipt.GateError{Status: statusFailed, Text: fmt.Sprintf("Fatal: can't open lock file %s: %s\n", path, libc.FileErrorText(err))}
 }
 
 // errLocked says that somebody else has the lock.

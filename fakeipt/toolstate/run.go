@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"time"
@@ -102,7 +103,7 @@ func newRun(s *Store, name string) *run {
 // enter locks the state and reads what the tool is about to look at.
 func (r *run) enter(v fakeipt.Visit) error {
 	if err := os.MkdirAll(r.store.dir, 0o700); err != nil {
-		return fmt.Errorf("making the folder of the state: %w", err)
+		return r.noFolder(v, err)
 	}
 	if v.Locks {
 		if err := r.lockXtables(v.Wait); err != nil {
@@ -141,6 +142,14 @@ func (r *run) enter(v fakeipt.Visit) error {
 		r.loaded[p] = m
 	}
 	return nil
+}
+
+// noFolder is the error of a folder that cannot be made. A legacy tool that may not says what the real one says to whoever is not root.
+func (r *run) noFolder(v fakeipt.Visit, err error) error {
+	if v.Locks && errors.Is(err, fs.ErrPermission) {
+		return noLockFile(r.store.xtablesLock(), err)
+	}
+	return fmt.Errorf("making the folder of the state: %w", err)
 }
 
 // of is the kernel that has the part.

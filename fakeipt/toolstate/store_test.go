@@ -2,6 +2,7 @@ package toolstate
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -215,5 +217,20 @@ func TestIsTool(t *testing.T) {
 	}
 	for _, name := range []string{"", "chainwalk", "iptables-other", "iptables-save-nft"} {
 		assert.False(t, IsTool(name), name)
+	}
+}
+
+// TestFolderThatIsNotOurs holds what the legacy tools say where the folder of the state may not be made: what they say on a machine to
+// whoever is not root. The nft tools have it from fakeipt.
+func TestFolderThatIsNotOurs(t *testing.T) {
+	r := newRun(&Store{dir: "/closed/state"}, "iptables")
+	denied := &fs.PathError{Op: "mkdir", Path: "/closed/state", Err: syscall.EACCES}
+	var gate *fakeipt.GateError
+	require.ErrorAs(t, r.noFolder(fakeipt.Visit{Locks: true}, denied), &gate)
+	assert.Equal(t, fakeipt.GateError{Status: statusFailed,
+		Text: "Fatal: can't open lock file /closed/state/xtables.lock: Permission denied\n"}, *gate)
+	for _, err := range []error{r.noFolder(fakeipt.Visit{}, denied), r.noFolder(fakeipt.Visit{Locks: true}, syscall.ENOSPC)} {
+		assert.False(t, errors.As(err, &gate), err)
+		assert.ErrorContains(t, err, "making the folder of the state")
 	}
 }

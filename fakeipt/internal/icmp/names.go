@@ -40,8 +40,6 @@ var V6Names = []TypeName{
 	{"ttl-zero-during-transit", 3, 0, 0}, {"ttl-zero-during-reassembly", 3, 1, 1},
 	{"parameter-problem", 4, 0, 255}, {"bad-header", 4, 0, 0}, {"unknown-header-type", 4, 1, 1}, {"unknown-option", 4, 2, 2},
 	{"echo-request", 128, 0, 255}, {"ping", 128, 0, 255}, {"echo-reply", 129, 0, 255}, {"pong", 129, 0, 255},
-	{"mld-listener-query", 130, 0, 255}, {"mld-listener-report", 131, 0, 255}, {"mld-listener-done", 132, 0, 255},
-	{"mld-listener-reduction", 132, 0, 255},
 	{"router-solicitation", 133, 0, 255}, {"router-advertisement", 134, 0, 255},
 	{"neighbour-solicitation", 135, 0, 255}, {"neighbor-solicitation", 135, 0, 255},
 	{"neighbour-advertisement", 136, 0, 255}, {"neighbor-advertisement", 136, 0, 255},
