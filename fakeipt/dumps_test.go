@@ -30,7 +30,7 @@ func TestDumpsSaveAsTheyWere(t *testing.T) {
 				kernel, err := LoadSave(family, dialect, name, strings.NewReader(string(want)))
 				require.NoError(t, err)
 				var got strings.Builder
-				require.NoError(t, kernel.Ruleset(family).save(&got, true))
+				require.NoError(t, kernel.Ruleset(family).save(&got, saveOptions{counters: true}))
 				assert.Equal(t, commentLine.ReplaceAllString(string(want), ""), commentLine.ReplaceAllString(got.String(), ""), name)
 			}
 		}

@@ -81,7 +81,7 @@ func genRestore(t *rapid.T) string {
 
 func saved(t require.TestingT, k *Kernel, f Family) string {
 	var b bytes.Buffer
-	require.NoError(t, k.Ruleset(f).save(&b, true))
+	require.NoError(t, k.Ruleset(f).save(&b, saveOptions{counters: true}))
 	return b.String()
 }
 
@@ -139,10 +139,10 @@ func TestOldRulesetStaysAsItWas(t *testing.T) {
 		k.Run([]string{"iptables-restore"}, strings.NewReader(genRestore(t)), &bytes.Buffer{}, &bytes.Buffer{})
 		old := k.Ruleset(IPv4)
 		var before, after bytes.Buffer
-		require.NoError(t, old.save(&before, true))
+		require.NoError(t, old.save(&before, saveOptions{counters: true}))
 		k.Run([]string{"iptables-restore", "-n"}, strings.NewReader(genRestore(t)), &bytes.Buffer{}, &bytes.Buffer{})
 		k.Run([]string{"iptables", "-Z"}, nil, &bytes.Buffer{}, &bytes.Buffer{})
-		require.NoError(t, old.save(&after, true))
+		require.NoError(t, old.save(&after, saveOptions{counters: true}))
 		require.Equal(t, before.String(), after.String())
 	})
 }

@@ -46,8 +46,17 @@ type MatchRecent struct {
 // Name is "recent".
 func (*MatchRecent) Name() string { return "recent" }
 
-// appendSave prints numbers as C does that has them for signed ones.
 func (m *MatchRecent) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+	return m.appendOptions(dst, m.List, true)
+}
+
+// appendState leaves a mask out that was not given, and has the name in quotes.
+func (m *MatchRecent) appendState(dst []byte, f Family, _ Dialect) []byte {
+	return m.appendOptions(dst, string(appendInQuotes(nil, m.List)), m.MaskGiven || m.Mask != f.facts().ones)
+}
+
+// appendOptions prints numbers as C does that has them for signed ones.
+func (m *MatchRecent) appendOptions(dst []byte, list string, mask bool) []byte {
 	dst = appendOption(dst, [...]string{"", "--set", "--rcheck", "--update", "--remove"}[m.Mode], m.Invert)
 	if m.Seconds != 0 {
 		dst = strconv.AppendInt(append(dst, " --seconds "...), int64(int32(m.Seconds)), 10)
@@ -61,8 +70,10 @@ func (m *MatchRecent) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	if m.TTL {
 		dst = append(dst, " --rttl"...)
 	}
-	dst = append(append(dst, " --name "...), m.List...)
-	dst = libc.AppendInetNtop(append(dst, " --mask "...), m.Mask)
+	dst = append(append(dst, " --name "...), list...)
+	if mask {
+		dst = libc.AppendInetNtop(append(dst, " --mask "...), m.Mask)
+	}
 	if m.Side == RecentDest {
 		return append(dst, " --rdest"...)
 	}

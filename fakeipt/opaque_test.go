@@ -48,7 +48,7 @@ func TestOpaqueRulesAreKeptWordByWord(t *testing.T) {
 				k, err := LoadSave(f, d, "dump", strings.NewReader(text))
 				require.NoError(t, err)
 				var got bytes.Buffer
-				require.NoError(t, k.Ruleset(f).save(&got, counters != ""))
+				require.NoError(t, k.Ruleset(f).save(&got, saveOptions{counters: counters != ""}))
 				assert.Equal(t, text, got.String())
 				filter := k.Ruleset(f).Table("filter")
 				assert.Equal(t, 2, filter.References("USERS"))

@@ -12,6 +12,7 @@ type saveOptions struct {
 	tool     string // as the head line names it
 	version  string
 	now      time.Time
+	state    bool // for ReadState: what iptables-save does not say is said as well
 }
 
 // saveBuffer is the number of bytes that are written at once, of a table that has so many.
@@ -21,9 +22,9 @@ const (
 )
 
 // save writes the ruleset as iptables-save prints it, without the lines that have a date.
-func (rs *Ruleset) save(w io.Writer, counters bool) error {
+func (rs *Ruleset) save(w io.Writer, o saveOptions) error {
 	for _, t := range rs.tables {
-		if err := t.save(w, rs, saveOptions{counters: counters}); err != nil {
+		if err := t.save(w, rs, o); err != nil {
 			return err
 		}
 	}
@@ -54,14 +55,14 @@ func (t *Table) save(w io.Writer, rs *Ruleset, o saveOptions) error {
 			if block = append(block, savedRule{chain: c.Name, rule: r}); len(block) < saveBlock {
 				continue
 			}
-			buf = rs.appendBlock(buf, block, o.counters)
+			buf = rs.appendBlock(buf, block, o)
 			block = block[:0]
 			if err := flushBuffer(w, &buf, saveBuffer); err != nil {
 				return err
 			}
 		}
 	}
-	buf = append(rs.appendBlock(buf, block, o.counters), "COMMIT\n"...)
+	buf = append(rs.appendBlock(buf, block, o), "COMMIT\n"...)
 	if o.tool != "" {
 		buf = fmt.Appendf(buf, "# Completed on %s\n", date)
 	}
@@ -81,7 +82,7 @@ type savedRule struct {
 
 // appendBlock appends rules. They are all over the memory; looking at them in short loops before anything is written
 // lets the processor fetch many at a time, which takes a third off the time of a big save.
-func (rs *Ruleset) appendBlock(dst []byte, block []savedRule, counters bool) []byte {
+func (rs *Ruleset) appendBlock(dst []byte, block []savedRule, o saveOptions) []byte {
 	for i := range block {
 		c := block[i].rule.Counters
 		block[i].packets, block[i].bytes = c.Packets(), c.Bytes()
@@ -93,10 +94,14 @@ func (rs *Ruleset) appendBlock(dst []byte, block []savedRule, counters bool) []b
 	}
 	for i := range block {
 		s := &block[i]
-		if counters {
+		if o.counters {
 			dst = appendCounts(dst, s.packets, s.bytes, "[", ":", "] ")
 		}
-		dst = append(s.rule.appendSave(dst, s.chain, rs.family, rs.dialect), '\n')
+		rule := s.rule
+		if o.state {
+			rule = rule.asState()
+		}
+		dst = append(rule.appendSave(dst, s.chain, rs.family, rs.dialect), '\n')
 	}
 	return dst
 }

@@ -33,13 +33,58 @@ func (k *Kernel) WriteState(f Family, w io.Writer) error {
 		}
 	}
 	text := &lineCounter{to: w}
-	if err := rs.save(text, true); err != nil {
+	if err := rs.save(text, saveOptions{counters: true, state: true}); err != nil {
 		return err
 	}
 	if text.lines != rs.savedLines() {
 		return errLineBreak
 	}
 	return nil
+}
+
+// stateWriter is a match or target that iptables-save prints so that it is read as another one, or not at all. Its appendState appends
+// options that make it again.
+type stateWriter interface {
+	appendState(dst []byte, f Family, d Dialect) []byte
+}
+
+// matchState and targetState are saved as the state has them.
+type (
+	matchState struct {
+		Match
+		of stateWriter
+	}
+	targetState struct {
+		Target
+		of stateWriter
+	}
+)
+
+func (m matchState) appendSave(dst []byte, f Family, d Dialect) []byte { return m.of.appendState(dst, f, d) }
+
+func (t targetState) appendSave(dst []byte, f Family, d Dialect) []byte { return t.of.appendState(dst, f, d) }
+
+// asState is the rule that is saved as the state has it; most rules are that themselves.
+func (r *Rule) asState() *Rule {
+	out := r
+	own := func() {
+		if out == r {
+			changed := *r
+			changed.Matches = slices.Clone(r.Matches)
+			out = &changed
+		}
+	}
+	for i, m := range r.Matches {
+		if w, ok := m.(stateWriter); ok {
+			own()
+			out.Matches[i] = matchState{m, w}
+		}
+	}
+	if w, ok := r.Target.(stateWriter); ok {
+		own()
+		out.Target = targetState{r.Target, w}
+	}
+	return out
 }
 
 // errLineBreak is a rule that iptables-save prints so that nothing can read it again.

@@ -72,6 +72,21 @@ func (t *TargetHMARK) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	return dst
 }
 
+// appendState says masks of all bits by --hmark-tuple where they were said so.
+func (t *TargetHMARK) appendState(dst []byte, f Family, d Dialect) []byte {
+	rest := *t
+	for _, side := range []struct {
+		ones   bool
+		option int
+	}{{t.SrcAllOnes, hmarkSrcPrefix}, {t.DstAllOnes, hmarkDstPrefix}} {
+		if side.ones {
+			rest.Given &^= 1 << side.option
+			dst = append(append(dst, " --hmark-tuple "...), hmarkTypes[side.option].name...)
+		}
+	}
+	return rest.appendSave(dst, f, d)
+}
+
 func (t *TargetHMARK) appendList(dst []byte, style listStyle) []byte {
 	add := func(option int, value any) {
 		if t.has(option) {
