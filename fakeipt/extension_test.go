@@ -44,6 +44,7 @@ func TestExtensionSpelling(t *testing.T) {
 		"time": {"iptables", "-m time --timestart 9:5 --weekdays Mo,7 --datestop 2024-02-30",
 			"-m time --timestart 09:05:00 --timestop 23:59:59 --weekdays Mon,Sun --datestop 2024-03-01T00:00:00", ""},
 		"quota":                    {"iptables", "-m quota ! --quota 0x10", "-m quota ! --quota 16", ""},
+		"rateest without its rate": {"iptables", "-m rateest --rateest A --rateest-lt --rateest-bps 8bit", "", "No chain/target/match"},
 		"realm":                    {"iptables", "-m realm --realm 0/0xff", "-m realm --realm 0x0/0xff", ""},
 		"devgroup in a wrong hook": {"iptables", "-m devgroup --src-group 1", "", "Invalid argument"},
 		"devgroup":                 {"iptables", "-m devgroup ! --dst-group 0", "-m devgroup ! --dst-group default", ""},

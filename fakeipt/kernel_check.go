@@ -55,29 +55,29 @@ func (e *tableEdit) empty(s *chainSlot) bool {
 	return true
 }
 
-// allTargets are the targets of all rules that the kernel has, and of those of the edit that come with the same table.
-func (e *tableEdit) allTargets(k *Kernel) iter.Seq[Target] {
-	return func(yield func(Target) bool) {
+// allRules are all rules that the kernel has, and those of the edit that come with the same table, but for those that were refused.
+func (e *tableEdit) allRules(k *Kernel) iter.Seq[*Rule] {
+	return func(yield func(*Rule) bool) {
 		for _, rs := range k.allRulesets() {
 			for _, t := range rs.Tables() {
 				for c := range t.Chains() {
-					if !yieldTargets(c.Rules, yield) {
+					if !e.yieldRules(c.Rules, yield) {
 						return
 					}
 				}
 			}
 		}
 		for _, s := range e.drafts {
-			if !yieldTargets(s.rules, yield) {
+			if !e.yieldRules(s.rules, yield) {
 				return
 			}
 		}
 	}
 }
 
-func yieldTargets(rules []*Rule, yield func(Target) bool) bool {
+func (e *tableEdit) yieldRules(rules []*Rule, yield func(*Rule) bool) bool {
 	for _, r := range rules {
-		if r.Target != nil && !yield(r.Target) {
+		if e.bad[r].errno == 0 && !yield(r) {
 			return false
 		}
 	}
@@ -130,8 +130,8 @@ type checkContext struct {
 	accounting *atomic.Bool
 	// elsewhere says that another machine has had the rule, with what is not here: modules, objects, control groups.
 	elsewhere bool
-	// targets are those of all rules that the kernel has or is given with this one.
-	targets iter.Seq[Target]
+	// rules are all that the kernel has or is given with this one.
+	rules iter.Seq[*Rule]
 }
 
 // checker is a match or target that the kernel may refuse wherever the chain is.

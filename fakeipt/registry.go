@@ -45,6 +45,7 @@ var matchExtensions = map[string]*extension{
 	"pkttype":    pkttypeExtension,
 	"policy":     policyExtension,
 	"quota":      quotaExtension,
+	"rateest":    rateestExtension,
 	"realm":      realmExtension,
 	"recent":     recentExtension,
 	"rpfilter":   rpfilterExtension,

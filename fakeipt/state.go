@@ -60,9 +60,13 @@ type (
 	}
 )
 
-func (m matchState) appendSave(dst []byte, f Family, d Dialect) []byte { return m.of.appendState(dst, f, d) }
+func (m matchState) appendSave(dst []byte, f Family, d Dialect) []byte {
+	return m.of.appendState(dst, f, d)
+}
 
-func (t targetState) appendSave(dst []byte, f Family, d Dialect) []byte { return t.of.appendState(dst, f, d) }
+func (t targetState) appendSave(dst []byte, f Family, d Dialect) []byte {
+	return t.of.appendState(dst, f, d)
+}
 
 // asState is the rule that is saved as the state has it; most rules are that themselves.
 func (r *Rule) asState() *Rule {

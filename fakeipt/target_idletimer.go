@@ -37,8 +37,8 @@ func (t *TargetIdletimer) check(c *checkContext) syscall.Errno {
 	if t.Timeout == 0 || t.Timeout >= maxIdleTimeout || strings.Contains(t.Label, "/") {
 		return syscall.EINVAL
 	}
-	for other := range c.targets {
-		if o, ok := other.(*TargetIdletimer); ok && o.Label == t.Label && o.Alarm != t.Alarm {
+	for r := range c.rules {
+		if o, ok := r.Target.(*TargetIdletimer); ok && o.Label == t.Label && o.Alarm != t.Alarm {
 			return syscall.EINVAL
 		}
 	}

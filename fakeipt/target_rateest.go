@@ -45,8 +45,8 @@ func appendRateestTime(dst []byte, n uint64) []byte {
 
 // check: rules that name the same estimator say the same of it.
 func (t *TargetRateest) check(c *checkContext) syscall.Errno {
-	for other := range c.targets {
-		if o, ok := other.(*TargetRateest); ok && o.Estimator == t.Estimator && *o != *t {
+	for r := range c.rules {
+		if o, ok := r.Target.(*TargetRateest); ok && o.Estimator == t.Estimator && *o != *t {
 			return syscall.EINVAL
 		}
 	}

@@ -40,7 +40,7 @@ func (o otherTables) with(table []byte) []byte {
 }
 
 // wholeOnly are words in rules that the kernel checks together with those of other tables.
-var wholeOnly = [][]byte{[]byte(" RATEEST "), []byte(" IDLETIMER ")}
+var wholeOnly = [][]byte{[]byte(" RATEEST "), []byte(" rateest "), []byte(" IDLETIMER ")}
 
 // split takes one table out of the text of a part: what there is to read, and the others. It is nil where all has to be read.
 func split(text []byte, table string) (one []byte, others otherTables) {
