@@ -90,6 +90,7 @@ func (e *tableEdit) flushAll() {
 		e.exists, e.known, e.made, e.counted = false, false, 0, 0
 		return
 	}
+	e.base.registered = old.registered
 	for _, name := range e.kind.builtins() {
 		s := e.slotOf(name)
 		e.open(s)

@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,7 +76,8 @@ type Kernel struct {
 	gate    func(Visit) error
 	idle    idleParsers
 
-	lock     *sync.Mutex // held by a tool that reads and then writes
+	lock     *sync.Mutex    // held by a tool that reads and then writes
+	turns    *atomic.Uint64 // the registrations of hooks so far, of both dialects
 	rulesets [2]atomic.Pointer[Ruleset]
 	// accounting is set once a rule has asked for the packets and bytes of connections.
 	accounting atomic.Bool
@@ -89,9 +91,11 @@ func (k *Kernel) ForcesAccounting() bool {
 
 // New returns a kernel on which no tool has run.
 func New(o Options) *Kernel {
-	k := &Kernel{dialect: o.Dialect, version: o.Version, clock: o.Clock, acct: nfacct.NewTable(), gate: o.Gate, lock: &sync.Mutex{}}
+	k := &Kernel{dialect: o.Dialect, version: o.Version, clock: o.Clock, acct: nfacct.NewTable(), gate: o.Gate, lock: &sync.Mutex{},
+		turns: &atomic.Uint64{}}
 	if o.Beside != nil {
-		k.acct, k.sets, k.lock, k.beside, o.Beside.beside = o.Beside.acct, o.Beside.sets, o.Beside.lock, o.Beside, k
+		k.acct, k.sets, k.lock, k.turns = o.Beside.acct, o.Beside.sets, o.Beside.lock, o.Beside.turns
+		k.beside, o.Beside.beside = o.Beside, k
 	}
 	if k.version == "" {
 		k.version = toolsVersion
@@ -118,6 +122,9 @@ func (f Family) index() int {
 // Dialect is the kind of tools the kernel has.
 func (k *Kernel) Dialect() Dialect { return k.dialect }
 
+// Beside is the kernel of the other dialect in the same network namespace (Options.Beside, of either of them); nil if there is none.
+func (k *Kernel) Beside() *Kernel { return k.beside }
+
 // Ruleset is the family's ruleset as it is now. It never changes; later commits make others.
 func (k *Kernel) Ruleset(f Family) *Ruleset { return k.rulesets[f.index()].Load() }
 
@@ -138,6 +145,7 @@ func (k *Kernel) Sets() *ipset.Table { return k.sets }
 
 // store makes a table the current one.
 func (k *Kernel) store(f Family, t *Table) {
+	k.register(t)
 	k.rulesets[f.index()].Store(k.Ruleset(f).with(t))
 }
 
@@ -146,6 +154,9 @@ func (k *Kernel) store(f Family, t *Table) {
 func (k *Kernel) Adopt(rs *Ruleset) error {
 	if rs.dialect != k.dialect {
 		return fmt.Errorf("a ruleset of the %s tools cannot be that of a kernel with the %s tools", rs.dialect, k.dialect)
+	}
+	for _, t := range rs.tables {
+		k.turns.Store(max(k.turns.Load(), slices.Max(t.registered[:])))
 	}
 	k.rulesets[rs.family.index()].Store(rs)
 	return nil

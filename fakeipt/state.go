@@ -139,6 +139,9 @@ func (k *Kernel) ReadState(f Family, name string, r io.Reader) error {
 			return &ParseError{File: name, Line: number, Msg: err.Error()}
 		}
 	}
+	for _, t := range rs.tables {
+		k.register(t)
+	}
 	k.rulesets[f.index()].Store(rs)
 	return nil
 }

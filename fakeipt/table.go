@@ -18,6 +18,8 @@ type Table struct {
 	made hookMask
 	// counted are the built-in chains whose policy counts packets.
 	counted hookMask
+	// registered are the turns at which the kernel was given the built-in chains, by hook; 0 for a chain that it has not.
+	registered [hookNumber]uint64
 }
 
 // Chain is a list of rules. A Chain is immutable but for its Counters, and

@@ -40,7 +40,7 @@ func (w *walk) conntrackTarget(s *skb, t *fakeipt.TargetCT) fate {
 // template is the connection that a rule with -j CT puts on its packets until conntrack looks at them (nf_ct_tmpl_alloc). All packets
 // of the rule have the same one, so that a mark stays on it.
 func (w *walk) template(s *skb, t *fakeipt.TargetCT) *conn {
-	key := w.matchKey(s)
+	key := w.matchKey()
 	key.place = 0
 	templates := &w.h.memory.templates
 	if template, known := templates.get(key); known {

@@ -29,7 +29,8 @@ type HostConfig struct {
 	PolicyRules []PolicyRule
 	// Sysctls by their dotted names ("net.ipv4.ip_forward"); the kernel's default counts where one is missing.
 	Sysctls map[string]string
-	// Netfilter holds the rulesets of both families. Without it no packet is tracked or filtered.
+	// Netfilter holds the rulesets of both families; those of the kernel beside it (fakeipt.Options) count as well, which is a node with
+	// tables of both iptables-legacy and iptables-nft. Without it no packet is tracked or filtered.
 	Netfilter *fakeipt.Kernel
 	// Clock is read for timeouts; without it time stands still.
 	Clock     clock.PassiveClock

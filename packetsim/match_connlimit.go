@@ -26,7 +26,7 @@ func (w *walk) matchConnlimit(s *skb, m *fakeipt.MatchConnlimit) bool {
 	if c := s.conn; c != nil && c.template == nil {
 		own = countedConn{c.tuples[original], c.zone}
 	}
-	key := connlimitKey{matchKey: w.matchKey(s), addr: s.Src, zone: own.zone.number()}
+	key := connlimitKey{matchKey: w.matchKey(), addr: s.Src, zone: own.zone.number()}
 	if m.Dest {
 		key.addr = s.Dst
 	}

@@ -24,7 +24,7 @@ func limitCredits(units uint64) uint64 {
 
 // matchLimit is -m limit (net/netfilter/xt_limit.c).
 func (w *walk) matchLimit(s *skb, m *fakeipt.MatchLimit) bool {
-	key, now := w.matchKey(s), ticks(w.h.clock.Now())
+	key, now := w.matchKey(), ticks(w.h.clock.Now())
 	most, cost := limitCredits(uint64(m.Interval)*uint64(m.Burst)), limitCredits(uint64(m.Interval))
 	limits := &w.h.memory.limits
 	bucket, begun := limits.get(key)

@@ -7,7 +7,7 @@ func (w *walk) matchStatistic(s *skb, m *fakeipt.MatchStatistic) bool {
 	if m.Mode == fakeipt.StatisticRandom {
 		return w.chance.Draw(m.Probability) != m.Invert
 	}
-	key, nth := w.matchKey(s), &w.h.memory.nth
+	key, nth := w.matchKey(), &w.h.memory.nth
 	count, begun := nth.get(key)
 	if !begun {
 		count = m.Every - 1 - m.Packet

@@ -168,9 +168,9 @@ type matchKey struct {
 	table *fakeipt.Table
 }
 
-func (w *walk) matchKey(s *skb) matchKey {
+func (w *walk) matchKey() matchKey {
 	key := matchKey{rule: w.rule.rule, place: w.rule.place}
-	if s.hooks.rules.Dialect() == fakeipt.Legacy {
+	if w.rules.Dialect() == fakeipt.Legacy {
 		key.table = w.rule.table
 	}
 	return key

@@ -17,11 +17,13 @@ func (w *walk) natStage(s *skb, st stage) bool {
 	}
 	if s.relation != isEstablished && !s.conn.bound(st) {
 		w.bypassed = false
-		if !w.runTable(s, st) {
-			return false
-		}
-		if w.bypassed { // the packet goes on behind the nat hook, which has neither bound nor translated it
-			return true
+		for base := s.baseChain(st); base != nil && !s.conn.bound(st); base = base.next {
+			if !w.runTable(s, base) {
+				return false
+			}
+			if w.bypassed { // the packet goes on behind the nat hook, which has neither bound nor translated it
+				return true
+			}
 		}
 		if !s.conn.bound(st) {
 			w.bindNothing(s, st)

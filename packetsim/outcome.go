@@ -52,6 +52,8 @@ type Step struct {
 	Rule *fakeipt.Rule `json:"-"`
 	// Policy is the built-in chain's, where a policy decided and no rule.
 	Policy fakeipt.Policy `json:"-"`
+	// Backend is the tools that the chain belongs to, legacy or nft, on a host where both have tables of the packet's family; else empty.
+	Backend string `json:"backend,omitempty"`
 }
 
 // String is the step as the kernel's TRACE log spells it: "nat:KUBE-SERVICES:rule:1".

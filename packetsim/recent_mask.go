@@ -16,6 +16,11 @@ func (h *Host) recentMask(m *fakeipt.MatchRecent) netip.Addr {
 		if mask, ok := h.masksOf(h.netfilter.Ruleset(family))[m.List]; ok {
 			return mask
 		}
+		if beside := h.netfilter.Beside(); beside != nil {
+			if mask, ok := h.masksOf(beside.Ruleset(family))[m.List]; ok {
+				return mask
+			}
+		}
 	}
 	return m.Mask
 }
@@ -24,7 +29,7 @@ func (h *Host) recentMask(m *fakeipt.MatchRecent) netip.Addr {
 func (h *Host) masksOf(rules *fakeipt.Ruleset) map[string]netip.Addr {
 	masks, known := h.recentMasks[rules]
 	if !known {
-		if len(h.recentMasks) >= 2 {
+		if len(h.recentMasks) >= 4 {
 			h.recentMasks = nil
 		}
 		if h.recentMasks == nil {

@@ -29,14 +29,30 @@ const (
 	stopped // dropped, rejected, or the walk failed
 )
 
+// runTables takes the packet through the chains that its hook has in a stage, one after the other: a verdict to accept it in one says
+// nothing about the next. It is false if the packet goes no further.
+func (w *walk) runTables(s *skb, st stage) bool {
+	for base := s.baseChain(st); base != nil; base = base.next {
+		if !w.runTable(s, base) {
+			return false
+		}
+	}
+	return true
+}
+
+// baseChain is the first chain that the packet's hook has in a stage, or nil.
+func (s *skb) baseChain(st stage) *baseChain {
+	if base := &s.hooks.base[s.hook][st]; base.chain != nil {
+		return base
+	}
+	return nil
+}
+
 // runTable takes the packet through a table's chain of its hook (ipt_do_table in
 // net/ipv4/netfilter/ip_tables.c). It is false if the packet goes no further.
-func (w *walk) runTable(s *skb, st stage) bool {
-	base := &s.hooks.base[s.hook][st]
-	if base.chain == nil {
-		return true
-	}
+func (w *walk) runTable(s *skb, base *baseChain) bool {
 	bottom := len(w.stack)
+	w.rules = base.rules
 	passes := w.runChain(s, base.table, base.chain)
 	w.stack = w.stack[:bottom]
 	return passes
@@ -93,9 +109,12 @@ func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
 	if t.w.told != withSteps {
 		return
 	}
+	rules := t.w.rules
 	step := Step{Hook: t.s.hook.String(), Table: t.table.Name(), Chain: t.at.chain.Name, Kind: kind, Number: t.at.next + 1}
+	if t.s.hooks.mixed() {
+		step.Backend = rules.Dialect().String()
+	}
 	if rule != nil {
-		rules := t.s.hooks.rules
 		step.Rule, step.Text = rule, rule.Text(t.at.chain.Name, rules.Family(), rules.Dialect())
 	} else if kind == StepPolicy {
 		step.Policy = t.at.chain.Policy

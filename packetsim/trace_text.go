@@ -78,14 +78,17 @@ func addrText(addr netip.Addr, port uint16) string {
 	return joinPort(addr, port)
 }
 
-// writeSteps aligns hook, position and rule in columns.
+// writeSteps aligns hook, backend where the host has both, position and rule in columns.
 func writeSteps(b *strings.Builder, o *Outcome) {
-	hookWidth, stepWidth := 0, 0
+	hookWidth, backendWidth, stepWidth := 0, 0, 0
 	for _, s := range o.Steps {
 		hookWidth, stepWidth = max(hookWidth, len(s.Hook)), max(stepWidth, len(s.String()))
+		if s.Backend != "" {
+			backendWidth = max(backendWidth, len(s.Backend)+2)
+		}
 	}
 	for _, s := range o.Steps {
-		line := fmt.Sprintf("  %-*s  %-*s  %s", hookWidth, s.Hook, stepWidth, s.String(), s.Text)
+		line := fmt.Sprintf("  %-*s  %-*s%-*s  %s", hookWidth, s.Hook, backendWidth, s.Backend, stepWidth, s.String(), s.Text)
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 }

@@ -117,6 +117,7 @@ type walk struct {
 	told     text // the rest is nothing of a walk that has ended, but for stack
 	hooks    familyHooks
 	packet   skb
+	rules    *fakeipt.Ruleset // whose table the packet is in
 	rule     ruleState
 	hotdrop  bool // a match drops the packet
 	jumps    int
@@ -144,7 +145,7 @@ func (h *Host) newWalk(c Chance, told text, o *Outcome) *walk {
 
 // endWalk keeps the walk for the next one.
 func (h *Host) endWalk(w *walk) {
-	w.chance, w.outcome, w.hooks, w.packet, w.rule = nil, nil, familyHooks{}, skb{}, ruleState{}
+	w.chance, w.outcome, w.hooks, w.packet, w.rules, w.rule = nil, nil, familyHooks{}, skb{}, nil, ruleState{}
 	w.hotdrop, w.bypassed, w.jumps, w.tunnels, w.stack, w.err = false, false, 0, 0, w.stack[:0], nil
 	h.idle = append(h.idle, w)
 }
@@ -396,16 +397,26 @@ func (w *walk) stage(s *skb, st stage) bool {
 	case natDst, natSrc:
 		return w.natStage(s, st)
 	case mangleTable:
-		dst, src, mark, tos, ttl := s.Dst, s.Src, s.Mark, s.TOS, s.hopLimit()
-		if !w.runTable(s, st) {
-			return false
-		}
-		if s.hook == output && (s.Mark != mark || s.Dst != dst || s.Src != src || s.TOS != tos || s.Is6() && s.hopLimit() != ttl) {
-			return w.reroute(s)
+		for base := s.baseChain(st); base != nil; base = base.next {
+			if !w.mangle(s, base) {
+				return false
+			}
 		}
 		return true
 	}
-	return w.runTable(s, st)
+	return w.runTables(s, st)
+}
+
+// mangle runs a table mangle, after which a packet of the host may need another route.
+func (w *walk) mangle(s *skb, base *baseChain) bool {
+	dst, src, mark, tos, ttl := s.Dst, s.Src, s.Mark, s.TOS, s.hopLimit()
+	if !w.runTable(s, base) {
+		return false
+	}
+	if s.hook == output && (s.Mark != mark || s.Dst != dst || s.Src != src || s.TOS != tos || s.Is6() && s.hopLimit() != ttl) {
+		return w.reroute(s)
+	}
+	return true
 }
 
 // finish writes down what the packet is at the end.

@@ -219,15 +219,20 @@ func (lab *kernelLab) compareAll(g kernelGroup, c kernelCase, id uint16) {
 	require.Equal(lab.t, lab.connections(g), hostConnections(host, g.states), "connections")
 }
 
-// kernelHost is the Host that is like the lab's node.
+// kernelHost is the Host that is like the lab's node with the rules of a group.
 func kernelHost(t *testing.T, g kernelGroup) *Host {
+	return labHost(t, g.sysctls, restored(t, g.family, emptyRules+g.rules))
+}
+
+// labHost is the Host that is like the lab's node.
+func labHost(t *testing.T, set map[string]string, netfilter *fakeipt.Kernel) *Host {
 	sysctls := map[string]string{
 		"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1",
 		"net.ipv4.conf.cwpsc.route_localnet": "1", "net.ipv4.conf.all.rp_filter": "0",
 		"net.ipv4.conf.cwpsc.rp_filter": "0", "net.ipv4.conf.cwpss.rp_filter": "0",
 		"net.ipv4.conf.all.send_redirects": "0", "net.ipv4.conf.cwpsc.send_redirects": "0", "net.ipv4.conf.cwpss.send_redirects": "0",
 	}
-	maps.Copy(sysctls, g.sysctls)
+	maps.Copy(sysctls, set)
 	h, err := NewHost(HostConfig{
 		Name: "node",
 		Devices: []Device{
@@ -249,7 +254,7 @@ func kernelHost(t *testing.T, g kernelGroup) *Host {
 			{Family: fakeipt.IPv6, Priority: 96, In: "cwpss", To: netip.MustParsePrefix("fd99:3::/32"), Action: RuleBlackhole},
 		}...),
 		Sysctls:   sysctls,
-		Netfilter: restored(t, g.family, emptyRules+g.rules),
+		Netfilter: netfilter,
 	})
 	require.NoError(t, err)
 	return h

@@ -1,0 +1,50 @@
+package fakeipt
+
+import (
+	"fmt"
+	"slices"
+)
+
+// register notes when the kernel was given the built-in chains of a table that nobody reads yet: a table of the legacy tools with all of
+// its chains at once, those of the nft tools one by one.
+func (k *Kernel) register(t *Table) {
+	there := t.kind.hooks
+	if k.dialect == NFT {
+		there = t.made
+	}
+	for i := range t.registered {
+		switch has := there&(1<<i) != 0; {
+		case has && t.registered[i] == 0:
+			t.registered[i] = k.turns.Add(1)
+		case !has && t.registered[i] != 0:
+			t.registered[i] = 0
+		}
+	}
+}
+
+// Registered is the turn, counted over both dialects, at which the kernel was given a built-in chain; 0 for a chain that it has not. Of two
+// chains of the same hook and priority, packets meet the one first that was registered last (nf_hook_entries_grow in
+// net/netfilter/core.c). The legacy tools register a table when they first use it and never take it back; the nft tools register each
+// chain when it is made, and a table that they flush as a whole anew.
+func (t *Table) Registered(chain string) uint64 {
+	i := slices.Index(hookNames[:], chain)
+	if i < 0 {
+		return 0
+	}
+	return t.registered[i]
+}
+
+// Register makes a built-in chain the one that was registered last, so that packets meet it before that of the other dialect. It is for
+// rules that were loaded in another order than the one in which they came to be. A chain that the kernel has not is an error.
+func (k *Kernel) Register(f Family, table, chain string) error {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	old := k.Ruleset(f).Table(table)
+	if old == nil || old.Registered(chain) == 0 {
+		return fmt.Errorf("the kernel has no chain %s in a table %s of the %s tools", chain, table, k.dialect)
+	}
+	t := *old
+	t.registered[slices.Index(hookNames[:], chain)] = 0
+	k.store(f, &t)
+	return nil
+}
