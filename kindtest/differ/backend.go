@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // kernel is the side that is right: the lab, or its answer from a file.
 type kernel interface {
 	// begin loads the rules into a node without connections.
-	begin(c *walkCase) (toolRun, error)
+	begin(c *walkCase) (toolrun.Run, error)
 	// send sends a packet from the place. What is still on its way is awaited for a while, unless enough says that all is there.
 	send(from string, p packetsim.Packet, enough func(*observation) bool) (*observation, error)
 	// connections are the tracked connections as connectionLines spells them.
@@ -29,7 +30,7 @@ type recorded struct {
 	next   int
 }
 
-func (r *recorded) begin(*walkCase) (toolRun, error) { return r.answer.Restore, nil }
+func (r *recorded) begin(*walkCase) (toolrun.Run, error) { return r.answer.Restore, nil }
 
 func (r *recorded) send(string, packetsim.Packet, func(*observation) bool) (*observation, error) {
 	if r.next >= len(r.answer.Sends) {
@@ -77,17 +78,6 @@ func sortedLines(text string) []string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	sort.Strings(lines)
 	return lines
-}
-
-// withoutDates takes the comments with times out of the output of iptables-save.
-func withoutDates(save string) string {
-	var b strings.Builder
-	for line := range strings.Lines(save) {
-		if !strings.HasPrefix(line, "# Generated") && !strings.HasPrefix(line, "# Completed") {
-			b.WriteString(line)
-		}
-	}
-	return b.String()
 }
 
 // passing are the fields of a connection that are not compared.

@@ -3,6 +3,8 @@ package differ
 import (
 	"slices"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
 
 // end compares the state that is left.
@@ -21,18 +23,18 @@ func (j *judging) end() error {
 	ours := j.fakeEnd()
 	switch {
 	case end.Save != ours.Save:
-		j.disagree("counters", "iptables-save -c\n%s", diff(strings.Split(end.Save, "\n"), strings.Split(ours.Save, "\n")))
+		j.disagree("counters", "iptables-save -c\n%s", toolrun.Diff(strings.Split(end.Save, "\n"), strings.Split(ours.Save, "\n")))
 	case !slices.Equal(j.knownPorts(end.Conntrack), j.knownPorts(ours.Conntrack)):
-		j.disagree("conntrack", "\n%s", diff(end.Conntrack, ours.Conntrack))
+		j.disagree("conntrack", "\n%s", toolrun.Diff(end.Conntrack, ours.Conntrack))
 	case !slices.Equal(end.NFAcct, ours.NFAcct):
-		j.disagree("nfacct", "\n%s", diff(end.NFAcct, ours.NFAcct))
+		j.disagree("nfacct", "\n%s", toolrun.Diff(end.NFAcct, ours.NFAcct))
 	}
 	return nil
 }
 
 func (j *judging) fakeEnd() *endState {
 	save := runFake(j.fake, []string{tool("iptables-save", j.c.Dialect, j.family), "-c"}, "")
-	e := &endState{Save: withoutDates(save.Stdout), Conntrack: hostConnectionLines(j.host, j.family, j.realTuple)}
+	e := &endState{Save: toolrun.WithoutDates(save.Stdout), Conntrack: hostConnectionLines(j.host, j.family, j.realTuple)}
 	if len(j.c.NFAcct) > 0 {
 		e.NFAcct = sortedLines(runFake(j.fake, []string{"nfacct", "list"}, "").Stdout)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/wire"
+	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/kindtest/quiet"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -22,25 +23,25 @@ type labKernel struct {
 }
 
 // begin loads a case into the node.
-func (k *labKernel) begin(c *walkCase) (toolRun, error) {
+func (k *labKernel) begin(c *walkCase) (toolrun.Run, error) {
 	family, err := c.family()
 	if err != nil {
-		return toolRun{}, err
+		return toolrun.Run{}, err
 	}
 	k.current = c
 	for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
 		if k.family != family || f == family { // the other family's rules would hold sets and connection tracking
 			if _, err := k.node.Output([]string{tool("iptables-restore", k.dialect, f)}, emptyRules); err != nil {
-				return toolRun{}, err
+				return toolrun.Run{}, err
 			}
 		}
 	}
 	k.family = family
 	if err := k.objects(c); err != nil {
-		return toolRun{}, err
+		return toolrun.Run{}, err
 	}
 	if err := k.countNothing(); err != nil {
-		return toolRun{}, err
+		return toolrun.Run{}, err
 	}
 	run, err := runIn(k.node, []string{tool("iptables-restore", k.dialect, family)}, c.Rules)
 	if err != nil || run.Status != 0 {
@@ -116,7 +117,7 @@ func (k *labKernel) end() (*endState, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &endState{Save: withoutDates(save), Conntrack: connections}
+	e := &endState{Save: toolrun.WithoutDates(save), Conntrack: connections}
 	if len(k.current.NFAcct) > 0 {
 		list, err := k.node.Output([]string{"nfacct", "list"}, "")
 		if err != nil {

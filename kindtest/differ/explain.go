@@ -1,9 +1,7 @@
 package differ
 
 import (
-	"fmt"
-	"strings"
-
+	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -17,7 +15,7 @@ func (j *judging) explain(from string, p packetsim.Packet, outcomes []packetsim.
 	}
 	j.disagree(differenceOf(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect), obs), "%s %s (%d outcomes; the nearest: %s %s %s)\n%s",
 		from, packetText(&p), len(outcomes), o.Verdict, o.To, o.Reason,
-		diff(obs.lines(), j.lines(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect), seenOf(o))))
+		toolrun.Diff(obs.lines(), j.lines(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect), seenOf(o))))
 }
 
 // explainAnswer describes an answer of the node's stack.
@@ -26,7 +24,7 @@ func (j *judging) explainAnswer(answer *packetsim.Packet, outcomes []packetsim.O
 	steps := append(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect)...)
 	j.disagree("answer", "the node's answer %s (%d outcomes; the first: %s %s %s)\n%s", packetText(answer), len(outcomes),
 		o.Verdict, o.To, o.Reason,
-		diff(obs.lines(), j.lines(obs.Steps, steps, seenOf(o))))
+		toolrun.Diff(obs.lines(), j.lines(obs.Steps, steps, seenOf(o))))
 }
 
 // differenceOf is a short name for what differs, which a shrunk case must keep.
@@ -73,37 +71,4 @@ func (j *judging) lines(steps, replies []string, out []seen) []string {
 		o.Seen = append(o.Seen, seenText(out[i].place, &p))
 	}
 	return o.lines()
-}
-
-// diff lists two lists line by line: "  " in both, "- " the kernel's, "+ " ours.
-func diff(kernel, ours []string) string {
-	common := make([][]int, len(kernel)+1)
-	for i := range common {
-		common[i] = make([]int, len(ours)+1)
-	}
-	for i := len(kernel) - 1; i >= 0; i-- {
-		for k := len(ours) - 1; k >= 0; k-- {
-			if kernel[i] == ours[k] {
-				common[i][k] = common[i+1][k+1] + 1
-			} else {
-				common[i][k] = max(common[i+1][k], common[i][k+1])
-			}
-		}
-	}
-	var b strings.Builder
-	i, k := 0, 0
-	for i < len(kernel) || k < len(ours) {
-		switch {
-		case i < len(kernel) && k < len(ours) && kernel[i] == ours[k]:
-			fmt.Fprintf(&b, "  %s\n", kernel[i])
-			i, k = i+1, k+1
-		case k == len(ours) || i < len(kernel) && common[i+1][k] >= common[i][k+1]:
-			fmt.Fprintf(&b, "- kernel %s\n", kernel[i])
-			i++
-		default:
-			fmt.Fprintf(&b, "+ ours   %s\n", ours[k])
-			k++
-		}
-	}
-	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
 
 // TestCasesAreWrittenAsTheyWereRead holds the writer against the recorded cases, byte for byte.
@@ -42,7 +43,7 @@ func TestBytesThatAreNoTextAreKept(t *testing.T) {
 	want := textCase{
 		Dialect: fakeipt.NFT,
 		Steps:   []textStep{{Argv: []string{"iptables-nft", "-A", "\xc3"}, Stdin: "*nat\n\xff\x01\n"}},
-		Kernel:  []toolRun{{Stdout: "\xc3\n", Stderr: "\ta\nb\n", Status: 2}},
+		Kernel:  []toolrun.Run{{Stdout: "\xc3\n", Stderr: "\ta\nb\n", Status: 2}},
 	}
 	path, err := writeFile(t.TempDir(), "text.yaml", &want)
 	require.NoError(t, err)

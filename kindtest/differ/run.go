@@ -5,24 +5,18 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
 
-// toolRun is what one run of a tool gave.
-type toolRun struct {
-	Stdout string `json:"stdout,omitempty"`
-	Stderr string `json:"stderr,omitempty"`
-	Status int    `json:"status,omitempty"`
-}
-
 // runFake runs a tool on a fake kernel.
-func runFake(k *fakeipt.Kernel, argv []string, stdin string) toolRun {
+func runFake(k *fakeipt.Kernel, argv []string, stdin string) toolrun.Run {
 	var stdout, stderr bytes.Buffer
 	status := k.Run(argv, strings.NewReader(stdin), &stdout, &stderr)
-	return toolRun{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}
+	return toolrun.Run{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}
 }
 
 // newFake is a fake kernel with the objects and rules of a case.
-func newFake(c *walkCase, f fakeipt.Family) (*fakeipt.Kernel, toolRun) {
+func newFake(c *walkCase, f fakeipt.Family) (*fakeipt.Kernel, toolrun.Run) {
 	fake := fakeipt.New(fakeipt.Options{Dialect: c.Dialect})
 	runFake(fake, []string{tool("iptables-restore", c.Dialect, f)}, emptyRules)
 	for _, name := range c.NFAcct {

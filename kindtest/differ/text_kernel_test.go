@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
 
 func TestKernelTextDifferential(t *testing.T) {
@@ -56,7 +57,7 @@ func recordText(t *testing.T, path string, c *textCase, real runner) {
 	for i := range c.Steps {
 		run, err := real.run(&c.Steps[i])
 		require.NoError(t, err)
-		run, _ = steady(run)
+		run, _ = toolrun.Steady(run)
 		c.Kernel = append(c.Kernel, run)
 	}
 	_, err := writeFile(filepath.Dir(path), filepath.Base(path), c)

@@ -2,6 +2,7 @@ package differ
 
 import (
 	"github.com/chainwalk/chainwalk/internal/namespace"
+	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
 
 // realRunner runs the real tools in a namespace.
@@ -16,10 +17,10 @@ func freshRunner() (runner, func(), error) {
 	return &realRunner{ns}, func() { _ = ns.Close() }, nil
 }
 
-func (r *realRunner) run(s *textStep) (toolRun, error) { return runIn(r.ns, s.Argv, s.Stdin) }
+func (r *realRunner) run(s *textStep) (toolrun.Run, error) { return runIn(r.ns, s.Argv, s.Stdin) }
 
 // runIn runs a tool in a namespace.
-func runIn(ns *namespace.Namespace, argv []string, stdin string) (toolRun, error) {
+func runIn(ns *namespace.Namespace, argv []string, stdin string) (toolrun.Run, error) {
 	r, err := ns.Run(argv, stdin)
-	return toolRun{Stdout: r.Stdout, Stderr: r.Stderr, Status: r.Status}, err
+	return toolrun.Run{Stdout: r.Stdout, Stderr: r.Stderr, Status: r.Status}, err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
 
 // walkCase is a ruleset and the packets that are sent through it, with the kernel's answer if it is known.
@@ -42,7 +43,7 @@ type send struct {
 
 // kernelAnswer is what the kernel did with a case.
 type kernelAnswer struct {
-	Restore toolRun       `json:"restore,omitempty"`
+	Restore toolrun.Run   `json:"restore,omitempty"`
 	Sends   []observation `json:"sends,omitempty"`
 	endState
 }

@@ -1,4 +1,4 @@
-package differ
+package toolrun
 
 import (
 	"regexp"
@@ -15,7 +15,7 @@ type mask struct {
 
 // masks are what is not compared. Runs in which one of them finds something are counted.
 var masks = []mask{
-	{"the time in the comments of iptables-save", withoutDates},
+	{"the time in the comments of iptables-save", WithoutDates},
 	{"the time that nfacct list json prints", func(s string) string { return timestamp.ReplaceAllString(s, `"timestamp" : now`) }},
 	{"the number that the kernel draws for a set", func(s string) string { return drawnField.ReplaceAllString(s, "initval${1}drawn") }},
 	{"the order of a set's elements, which comes from that number", sortMembers},
@@ -26,8 +26,8 @@ var (
 	drawnField = regexp.MustCompile(`initval([ >])0x[0-9a-f]+`)
 )
 
-// steady applies the masks, and returns the reasons of those that found something.
-func steady(run toolRun) (toolRun, []string) {
+// Steady applies the masks, and returns the reasons of those that found something.
+func Steady(run Run) (Run, []string) {
 	var reasons []string
 	for _, m := range masks {
 		if masked := m.apply(run.Stdout); masked != run.Stdout {
@@ -36,6 +36,17 @@ func steady(run toolRun) (toolRun, []string) {
 		}
 	}
 	return run, reasons
+}
+
+// WithoutDates takes the comments with times out of the output of iptables-save.
+func WithoutDates(save string) string {
+	var b strings.Builder
+	for line := range strings.Lines(save) {
+		if !strings.HasPrefix(line, "# Generated") && !strings.HasPrefix(line, "# Completed") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 // sortMembers brings the elements of the sets that have a drawn number into one order.

@@ -1,0 +1,50 @@
+package toolrun
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Excuse is the reason why a difference is none, or empty. Who compares counts and prints each.
+func Excuse(theirs, ours *Run) string {
+	if theirs.Status > statusSignal && theirs.Status <= statusSignal+lastSignal {
+		return fmt.Sprintf("the real tool was ended by signal %d", theirs.Status-statusSignal)
+	}
+	if i := strings.Index(ours.Stderr, "not supported: "); i >= 0 {
+		return "the fake says " + strings.SplitN(ours.Stderr[i:], "\n", 2)[0]
+	}
+	if theirs.Status != ours.Status {
+		return ""
+	}
+	switch {
+	case leftOver.MatchString(theirs.Stderr) && strings.Contains(ours.Stderr, "Bad rule (does a matching rule exist in that chain?)"),
+		strings.HasSuffix(theirs.Stderr, ": Bad built-in chain name.\n") &&
+			strings.HasSuffix(ours.Stderr, ": No chain/target/match by that name.\n"):
+		return "the nft tools say of -Z of a chain or rule that is not there what an earlier command has left behind"
+	case debugging.MatchString(theirs.Stdout) && !debugging.MatchString(ours.Stdout):
+		return "with -v twice the real tools print what they keep in memory or send to the kernel, which spoils the reason of a later error"
+	case theirs.Stderr != ours.Stderr:
+		return ""
+	case sharesBuckets(theirs.Stdout, ours.Stdout):
+		return "elements of a set share a bucket in the kernel, by a number that it draws, and take less memory"
+	case usage.MatchString(theirs.Stdout) && usage.MatchString(ours.Stdout):
+		return "the fake has words of its own for the help"
+	}
+	return ""
+}
+
+// leftOver is a message of the nft tools that depends on an error which they have got over.
+var leftOver = regexp.MustCompile(`Incompatible with this kernel\.|restore: line [0-9]+ failed\n$`)
+
+// usage is a line of the help. debugging is how the dumps of -v -v begin: of the legacy tools, and of the nft tools.
+var (
+	usage     = regexp.MustCompile(`(?m)^Usage: `)
+	debugging = regexp.MustCompile(`(?m)^libiptc v|^(table )?\S+ \S+ .*\buse [0-9]+`)
+)
+
+// statusSignal is added to a signal that ended a tool; lastSignal is the greatest there is.
+const (
+	statusSignal = 128
+	lastSignal   = 64
+)
