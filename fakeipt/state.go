@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
@@ -185,8 +187,17 @@ func (k *Kernel) WriteObjects(w io.Writer) error {
 			return err
 		}
 	}
+	slots := k.sets.Slots()
+	for _, name := range slices.Sorted(maps.Keys(slots)) {
+		if _, err := fmt.Fprintf(w, "%s%d %s\n", slotPrefix, slots[name], name); err != nil {
+			return err
+		}
+	}
 	return nil
 }
+
+// slotPrefix begins a comment line with the place of a set in the kernel's table: a number and the set's name.
+const slotPrefix = "#slot "
 
 // setPrefix begins a line about sets.
 const setPrefix = "ipset "
@@ -195,8 +206,14 @@ const setPrefix = "ipset "
 func (k *Kernel) ReadObjects(name string, r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	var sets bytes.Buffer
+	slots := map[string]int{}
 	for number := 1; lines.Scan(); number++ {
 		line := lines.Text()
+		if words, ok := strings.CutPrefix(line, slotPrefix); ok {
+			if err := readSlot(slots, words); err != nil {
+				return &ParseError{File: name, Line: number, Token: words, Msg: err.Error()}
+			}
+		}
 		if text, ok := strings.CutPrefix(line, setPrefix); ok {
 			sets.WriteString(text)
 		}
@@ -216,5 +233,22 @@ func (k *Kernel) ReadObjects(name string, r io.Reader) error {
 	if err := lines.Err(); err != nil {
 		return err
 	}
-	return k.LoadSets(name, &sets)
+	if err := k.LoadSets(name, &sets); err != nil {
+		return err
+	}
+	if len(slots) > 0 && !k.sets.Place(slots) {
+		return &ParseError{File: name, Msg: "the lines " + strings.TrimSpace(slotPrefix) + " are not those of the sets"}
+	}
+	return nil
+}
+
+// readSlot reads what stands behind slotPrefix.
+func readSlot(slots map[string]int, words string) error {
+	digits, name, _ := strings.Cut(words, " ")
+	slot, err := strconv.Atoi(digits)
+	if err != nil {
+		return errors.New("want a number and the name of a set")
+	}
+	slots[name] = slot
+	return nil
 }

@@ -48,6 +48,40 @@ func readBack(t require.TestingT, k *Kernel) *Kernel {
 	return again
 }
 
+// TestStateKeepsThePlacesOfSets runs commands on one kernel, and on one that is written and read between any two of them: a set takes the
+// first place that is free, and is listed there.
+func TestStateKeepsThePlacesOfSets(t *testing.T) {
+	always, again := New(Options{}), New(Options{})
+	for _, command := range []string{
+		"create a hash:ip", "create b hash:net", "create of list:set", "create c hash:ip", "destroy a", "create last hash:net", "swap b last",
+		"add of c", "destroy b", "create d hash:ip,port", "rename d e", "create f hash:ip",
+	} {
+		for _, k := range []**Kernel{&always, &again} {
+			var said bytes.Buffer
+			require.Zero(t, (*k).Run(strings.Fields("ipset "+command), nil, &said, &said), "%s: %s", command, &said)
+		}
+		again = readBack(t, again)
+		var want, got bytes.Buffer
+		require.NoError(t, always.SaveSets(&want))
+		require.NoError(t, again.SaveSets(&got))
+		require.Equal(t, want.String(), got.String(), command)
+	}
+}
+
+func TestObjectsThatAreWrongAreRefused(t *testing.T) {
+	for about, text := range map[string]string{
+		"no number":       "ipset create a hash:ip\n#slot one a\n",
+		"another set":     "ipset create a hash:ip\n#slot 0 b\n",
+		"two of a place":  "ipset create a hash:ip\nipset create b hash:ip\n#slot 0 a\n#slot 0 b\n",
+		"a set too few":   "ipset create a hash:ip\nipset create b hash:ip\n#slot 0 a\n",
+		"below the first": "ipset create a hash:ip\n#slot -1 a\n",
+	} {
+		var parse *ParseError
+		require.ErrorAs(t, New(Options{}).ReadObjects("file", strings.NewReader(text)), &parse, about)
+		assert.Equal(t, "file", parse.File, about)
+	}
+}
+
 func TestStateThatIsWrongIsRefused(t *testing.T) {
 	for about, text := range map[string]string{
 		"chains of no table": "#made filter INPUT\n*nat\nCOMMIT\n",
