@@ -96,7 +96,7 @@ func judgeText(c *textCase, real, fake runner) (*textVerdict, error) {
 		if ours == theirs {
 			continue
 		}
-		if v.Excused = toolrun.Excuse(&theirs, &ours); v.Excused != "" {
+		if v.Excused = excuse(&theirs, &ours); v.Excused != "" {
 			return v, nil
 		}
 		v.Kind = textKind(s, &theirs, &ours)
@@ -104,6 +104,14 @@ func judgeText(c *textCase, real, fake runner) (*textVerdict, error) {
 		return v, nil
 	}
 	return v, nil
+}
+
+// excuse is the reason why a difference is none: the fake says what it lacks, or one that holds for every comparison of tools.
+func excuse(theirs, ours *toolrun.Run) string {
+	if i := strings.Index(ours.Stderr, "not supported: "); i >= 0 {
+		return "the fake says " + strings.SplitN(ours.Stderr[i:], "\n", 2)[0]
+	}
+	return toolrun.Excuse(theirs, ours)
 }
 
 // varying is what differs between messages of one kind: numbers and quoted words.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -23,10 +24,22 @@ var packages = []string{
 	"mount", "nfacct", "nftables", "procps", "runc", "socat", "systemd", "systemd-sysv", "tcpdump", "util-linux",
 }
 
+// fetched is what an installation leaves of its making.
+var fetched = []string{"var/cache/apt/archives/*.deb", "var/lib/apt/lists/*", "var/cache/debconf/*-old", "var/log/*.log", "var/log/apt/*"}
+
 // dropped is what no node reads.
-var dropped = []string{
-	"var/cache/apt/archives/*.deb", "var/lib/apt/lists/*", "var/cache/debconf/*-old", "var/log/*.log", "var/log/apt/*",
-	"usr/share/doc/*", "usr/share/man/*", "usr/share/info/*", "usr/share/locale/*",
+var dropped = append(slices.Clone(fetched), "usr/share/doc/*", "usr/share/man/*", "usr/share/info/*", "usr/share/locale/*")
+
+// InstallDebian installs packages of Debian, and what they need, into a folder of the cache, unless they are there, and returns the folder.
+// None of their daemons is started. It needs debootstrap and root.
+func InstallDebian(ctx context.Context, o Options, packages []string) (folder string, err error) {
+	return keep(o.Cache, "debian", keyOf(append([]string{release, o.Mirror}, packages...)...), func(folder string) error {
+		fmt.Fprintf(o.Out, "installing Debian %s from %s\n", release, o.Mirror)
+		if err := debootstrap(ctx, folder, o.Mirror, packages); err != nil {
+			return err
+		}
+		return drop(folder, fetched)
+	})
 }
 
 // importDebian makes an image of Debian's packages, unless Docker has it, and returns its name.
@@ -44,10 +57,10 @@ func importDebian(ctx context.Context, o Options) (tag string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(root)) }()
-	if err := debootstrap(ctx, root, o.Mirror); err != nil {
+	if err := debootstrap(ctx, root, o.Mirror, packages); err != nil {
 		return "", err
 	}
-	if err := drop(root); err != nil {
+	if err := drop(root, dropped); err != nil {
 		return "", err
 	}
 	return tag, importTree(ctx, root, tag)
@@ -59,7 +72,7 @@ func debianTag(mirror string) string {
 	return "chainwalk/node-debian:" + string(keyOf(append(append([]string{release, mirror}, packages...), dropped...)...))
 }
 
-func debootstrap(ctx context.Context, root, mirror string) error {
+func debootstrap(ctx context.Context, root, mirror string, packages []string) error {
 	if os.Geteuid() != 0 {
 		return errors.New("installing Debian into a folder needs root")
 	}
@@ -71,9 +84,9 @@ func debootstrap(ctx context.Context, root, mirror string) error {
 	return err
 }
 
-// drop removes what no node reads.
-func drop(root string) error {
-	for _, pattern := range dropped {
+// drop removes the files of these patterns.
+func drop(root string, patterns []string) error {
+	for _, pattern := range patterns {
 		paths, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			return err
