@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets track-record mutate peer hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join
+.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets track-record mutate peer hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join programs
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -128,6 +128,9 @@ kind-e2e: ## run the scenarios, and changes under traffic, on a kind cluster: ex
 
 kind-join: ## put the reports REPORTS of make kind-e2e beside one another, and list where they differ
 	$(GO) run ./kindtest/e2e -join $(REPORTS)
+
+programs: ## have firewall programs and kube-proxy live on the real tools and the fake at once, compare every call (docs/programs.md: PROGRAMS); root on Linux
+	$(GO) run ./kindtest/programs/run $(PROGRAMS)
 
 kind-node-image: ## build the node image for kind from Debian packages and Go modules; root on Linux, debootstrap, Docker (docs/kind.md)
 	$(GO) run ./kindtest/nodeimage/build

@@ -33,6 +33,10 @@ const (
 	envLockFile = "XTABLES_LOCKFILE"
 )
 
+// New returns the store in the folder dir, which is made when a tool first leaves something there. The dialect is that of tools whose name
+// does not say theirs.
+func New(dir string, dialect fakeipt.Dialect) *Store { return &Store{dir: dir, dialect: dialect} }
+
 // FromEnvironment returns the store that the environment asks for: CHAINWALK_STATE is the folder, by default
 // chainwalk/state in the user's cache folder; CHAINWALK_TOOLS is legacy (the default) or nft; XTABLES_LOCKFILE is the
 // lock of the legacy tools.

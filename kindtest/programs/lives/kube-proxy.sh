@@ -1,0 +1,157 @@
+# kube-proxy: services that come, change and go in an API server, and rules that others flush.
+folder=/var/lib/kube
+mkdir -p $folder
+printf 'apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nkubernetesVersion: %s\ncertificatesDir: %s\n' \
+	"$(/opt/kubeadm version -o short)" $folder >$folder/kubeadm
+/opt/kubeadm init phase certs sa --config $folder/kubeadm
+printf 'secret,admin,1,system:masters\n' >$folder/users.csv
+store=http://127.0.0.1:2379 server=https://127.0.0.1:6443
+/opt/etcd --data-dir $folder/etcd --unsafe-no-fsync --log-level warn --listen-client-urls $store --advertise-client-urls $store \
+	--listen-peer-urls http://127.0.0.1:2380 --initial-advertise-peer-urls http://127.0.0.1:2380 \
+	--initial-cluster default=http://127.0.0.1:2380 >/chainwalk/etcd 2>&1 &
+/opt/kube-apiserver --etcd-servers $store --bind-address 127.0.0.1 --secure-port 6443 --cert-dir $folder/certificates \
+	--token-auth-file $folder/users.csv --authorization-mode RBAC --service-account-issuer https://chainwalk \
+	--service-account-key-file $folder/sa.pub --service-account-signing-key-file $folder/sa.key \
+	--disable-admission-plugins ServiceAccount,TaintNodesByCondition --service-cluster-ip-range 172.30.0.0/16,fd00:172:30::/108 \
+	--endpoint-reconciler-type none >/chainwalk/apiserver 2>&1 &
+k() { /opt/kubectl --server $server --token secret --insecure-skip-tls-verify "$@"; }
+await k get --raw /readyz
+
+cat >$folder/kubeconfig <<END
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "$server", insecure-skip-tls-verify: true}}]
+users: [{name: u, user: {token: secret}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+END
+cat >$folder/config <<END
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+mode: iptables
+hostnameOverride: here
+clusterCIDR: 10.244.0.0/16,fd00:10:244::/64
+clientConnection: {kubeconfig: $folder/kubeconfig}
+conntrack: {maxPerCore: 0, min: 0}
+iptables: {minSyncPeriod: 100ms, syncPeriod: 3s}
+END
+proxy() { /opt/kube-proxy --config $folder/config "$@" >>/chainwalk/server 2>&1; }
+
+k apply -f - <<'END'
+apiVersion: v1
+kind: Node
+metadata: {name: here, labels: {kubernetes.io/hostname: here, topology.kubernetes.io/zone: one}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: there}
+END
+k patch node here --subresource=status --type=merge \
+	-p '{"status": {"addresses": [{"type": "InternalIP", "address": "192.0.2.1"}, {"type": "InternalIP", "address": "2001:db8::1"}]}}'
+proxy &
+pid=$!
+await shows KUBE-NODEPORTS iptables -t nat -S KUBE-SERVICES
+await shows KUBE-PROXY-CANARY ip6tables -t mangle -S
+await shows KUBE-NODEPORTS ip6tables -t nat -S KUBE-SERVICES
+phase start
+
+# slice SERVICE FAMILY PORTS ADDRESS/NODE...: the endpoints of a service.
+slice() {
+	service=$1 family=$2 ports=$3
+	shift 3
+	{
+		echo "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: $family, ports: [$ports], endpoints: ["
+		for endpoint in "$@"; do
+			echo "{addresses: ['${endpoint%/*}'], nodeName: ${endpoint#*/}, conditions: {ready: true}},"
+		done
+		lower=$(echo "$family" | tr A-Z a-z)
+		echo "], metadata: {name: $service-$lower, labels: {kubernetes.io/service-name: $service}}}"
+	} | k apply -f -
+}
+
+k apply -f - <<'END'
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {clusterIP: 172.30.0.10, clusterIPs: [172.30.0.10, "fd00:172:30::10"], ipFamilyPolicy: RequireDualStack, ports: [{name: http, port: 80, targetPort: 8080}, {name: s, port: 443, targetPort: 8443}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: dns}
+spec: {clusterIP: 172.30.0.53, ports: [{name: u, protocol: UDP, port: 53}, {name: t, protocol: TCP, port: 53}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: empty}
+spec: {clusterIP: 172.30.0.99, ports: [{port: 99}]}
+END
+await shows 172.30.0.99/32 iptables -t filter -S KUBE-SERVICES
+phase services
+
+slice web IPv4 '{name: http, port: 8080}, {name: s, port: 8443}' 10.244.0.11/here 10.244.1.11/there 10.244.1.12/there
+slice web IPv6 '{name: http, port: 8080}, {name: s, port: 8443}' fd00:10:244::11/here fd00:10:244:1::11/there
+slice dns IPv4 '{name: u, protocol: UDP, port: 5353}, {name: t, protocol: TCP, port: 5353}' 10.244.0.53/here
+await shows 10.244.1.12:8443 iptables -t nat -S
+await shows fd00:10:244:1::11 ip6tables -t nat -S
+await shows 10.244.0.53:5353 iptables -t nat -S
+phase endpoints
+
+k apply -f - <<'END'
+apiVersion: v1
+kind: Service
+metadata: {name: edge}
+spec:
+  type: LoadBalancer
+  clusterIP: 172.30.0.20
+  externalIPs: [203.0.113.20]
+  externalTrafficPolicy: Local
+  internalTrafficPolicy: Local
+  healthCheckNodePort: 30999
+  sessionAffinity: ClientIP
+  sessionAffinityConfig: {clientIP: {timeoutSeconds: 600}}
+  loadBalancerSourceRanges: [198.51.100.0/24, 192.0.2.77/32]
+  ports: [{name: p, port: 80, targetPort: 8080, nodePort: 30080}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: node}
+spec: {type: NodePort, clusterIP: 172.30.0.21, ports: [{name: t, port: 22, nodePort: 30022}, {name: u, protocol: UDP, port: 22, nodePort: 30022}, {name: s, protocol: SCTP, port: 22, nodePort: 30022}]}
+END
+k patch service edge --subresource=status --type=merge -p '{"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.80"}]}}}'
+slice edge IPv4 '{name: p, port: 8080}' 10.244.0.21/here 10.244.1.21/there
+slice node IPv4 '{name: t, port: 2222}, {name: u, protocol: UDP, port: 2222}, {name: s, protocol: SCTP, port: 2222}' 10.244.1.22/there
+await shows 203.0.113.80 iptables -t nat -S KUBE-SERVICES
+await shows 10.244.1.22:2222 iptables -t nat -S
+await shows 10.244.0.21:8080 iptables -t nat -S
+phase external
+
+slice web IPv4 '{name: http, port: 8080}, {name: s, port: 8443}' 10.244.1.12/there
+await lacks 10.244.1.11 iptables -t nat -S
+k delete endpointslice node-ipv4
+await lacks 10.244.1.22 iptables -t nat -S
+k delete service dns
+await lacks 172.30.0.53 iptables -t nat -S
+phase fewer
+
+iptables -t nat -F
+for tool in iptables ip6tables; do
+	for table in nat filter mangle; do $tool -t $table -X KUBE-PROXY-CANARY; done
+done
+await shows 10.244.0.21:8080 iptables -t nat -S
+await shows KUBE-PROXY-CANARY ip6tables -t mangle -S
+phase flushed-by-others
+
+kill $pid
+wait $pid || true
+k delete service node
+proxy &
+pid=$!
+await lacks 172.30.0.21 iptables -t filter -S
+await lacks KUBE-SVC-NODE iptables -t nat -S
+sleep 4 # its monitors look once
+phase restart
+
+kill $pid
+wait $pid || true
+proxy --cleanup || true
+phase cleanup

@@ -1,0 +1,30 @@
+# What every life begins with.
+
+# await COMMAND...: waits until the command succeeds, for a minute.
+await() {
+	tries=0
+	until "$@" >/dev/null 2>&1; do
+		tries=$((tries + 1))
+		if [ $tries -gt 600 ]; then
+			echo "a minute has passed, and this does not succeed: $*" >&2
+			return 1
+		fi
+		sleep 0.1
+	done
+}
+
+# real TOOL ARGS...: asks the real kernel, and nobody compares it.
+real() {
+	tool=$1
+	shift
+	"/chainwalk/real/$tool" "$@"
+}
+
+# shows TEXT TOOL ARGS..., lacks TEXT TOOL ARGS...: what the real tool prints has the text in it, or has not.
+shows() {
+	text=$1
+	shift
+	real "$@" | grep -qF -e "$text"
+}
+
+lacks() { ! shows "$@"; }

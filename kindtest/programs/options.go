@@ -1,0 +1,73 @@
+package programs
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// Options say which lives are lived, and where.
+type Options struct {
+	Source string // chainwalk's source tree
+	Cache  string // folder of Debian's packages as they are installed
+	Mirror string // of Debian's packages
+	// Kubernetes is the folder of Kubernetes' programs and etcd.
+	Kubernetes string
+	// Programs are those that live; all if there are none.
+	Programs []string
+	// Dialects of the tools; both if there are none.
+	Dialects []fakeipt.Dialect
+	// Keep is the folder in which each life leaves its calls and what it printed.
+	Keep string
+	// Show is how many differences of a life are shown.
+	Show int
+	Out  io.Writer
+}
+
+// Names are the programs, those first that nodes have most.
+var Names = []string{"ufw", "fail2ban", "ferm", "shorewall", "shorewall6", "firewalld", "kube-proxy"}
+
+// packages of Debian that the lives need: the programs, the tools, and what they ask for when they run.
+var packages = []string{
+	"conntrack", "dbus", "docker.io", "fail2ban", "ferm", "firewalld", "ipset", "iproute2", "iptables", "kmod", "libpam-systemd", "netbase", "nfacct",
+	"nftables", "procps", "python3-systemd", "shorewall", "shorewall6", "ufw",
+}
+
+//go:embed lives/*.sh stage.sh
+var scripts embed.FS
+
+// scriptOf is the life of a program.
+func scriptOf(program string) (string, error) {
+	if !slices.Contains(Names, program) {
+		return "", fmt.Errorf("there is no life of %q; there are %s", program, strings.Join(Names, ", "))
+	}
+	var script strings.Builder
+	for _, name := range []string{"prelude", program} {
+		text, err := scripts.ReadFile("lives/" + name + ".sh")
+		if err != nil {
+			return "", err
+		}
+		script.Write(text)
+	}
+	return script.String(), nil
+}
+
+// valid refuses programs that nobody knows, and fills in what is left open.
+func (o *Options) valid() error {
+	if len(o.Programs) == 0 {
+		o.Programs = Names
+	}
+	if len(o.Dialects) == 0 {
+		o.Dialects = []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT}
+	}
+	for _, program := range o.Programs {
+		if _, err := scriptOf(program); err != nil {
+			return err
+		}
+	}
+	return nil
+}
