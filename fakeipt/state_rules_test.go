@@ -16,7 +16,7 @@ import (
 // lostInState are extensions of which some odd rules are not kept as they are: iptables-save prints no words from which the real tools
 // could make them again either. docs/tools.md says so.
 var lostInState = []string{"ah", "dccp", "esp", "hashlimit", "ipcomp", "limit", "osf", "policy", "recent", "rt", "sctp", "tcp", "time", "udp",
-	"CT", "HMARK", "IDLETIMER", "NFLOG", "RATEEST", "SNPT"}
+	"CT", "IDLETIMER", "NFLOG", "RATEEST", "SNPT"}
 
 // TestStateKeepsRules holds that a rule of testdata/rules which was written with the state and read again is the same rule, also in what
 // iptables-save does not print: -D and -C compare that.
@@ -111,6 +111,8 @@ func TestToolsFindWhatIsNotPrinted(t *testing.T) {
 			{"-m recent --set", "-m recent --set --mask 255.255.255.255"},
 			{"-m recent --update --rttl --name x --rdest", "-m recent --update --rttl --name x --mask 255.255.255.255 --rdest"},
 			{"-m connlimit --connlimit-above 3", "-m connlimit --connlimit-above 3 --connlimit-mask 32"},
+			{"-j HMARK --hmark-tuple src,dst,ct --hmark-mod 10 --hmark-rnd 5",
+				"-j HMARK --hmark-src-prefix 32 --hmark-dst-prefix 32 --hmark-tuple ct --hmark-mod 10 --hmark-rnd 5"},
 			{"-j HMARK --hmark-tuple src --hmark-mod 10 --hmark-rnd 5", "-j HMARK --hmark-src-prefix 32 --hmark-mod 10 --hmark-rnd 5"},
 		} {
 			for _, words := range []string{row.rule, row.unlike} {

@@ -29,6 +29,9 @@ var kernelGroups = []kernelGroup{
 	{name: "transparent proxy", family: fakeipt.IPv4, rules: tproxyRules, cases: tproxyCases},
 	{name: "routes", family: fakeipt.IPv4, rules: routeRules, cases: routeCases},
 	{name: "routes of IPv6", family: fakeipt.IPv6, rules: routeRules, cases: routeCases6},
+	{name: "hashes", family: fakeipt.IPv4, rules: hashRules(fakeipt.IPv4), cases: hashCases},
+	{name: "hashes of IPv6", family: fakeipt.IPv6, rules: hashRules(fakeipt.IPv6), cases: hashCases6},
+	{name: "prefixes", family: fakeipt.IPv6, rules: prefixRules(), cases: prefixCases},
 	{name: "every answer", family: fakeipt.IPv4, rules: rejectRules, cases: rejectCases},
 	{name: "every answer of IPv6", family: fakeipt.IPv6, rules: rejectRules6, cases: rejectCases6},
 }

@@ -8,7 +8,7 @@ import (
 
 var (
 	errNoSPI = errors.New("packet: SPI is not set: a rule with -m ah, esp or ipcomp cannot be evaluated")
-	errAH6   = errors.New("not supported: -m ah of an IPv6 packet, which has the header before its protocol's")
+	errAH6   = errors.New("not supported: -m ah --ahlen or --ahres: a packet here does not say the length and the reserved field of the header")
 )
 
 // matchSPI compares the packet's SPI.
@@ -20,14 +20,18 @@ func (w *walk) matchSPI(s *skb, r fakeipt.NumberRange) bool {
 	return r.Contains(*s.SPI)
 }
 
-// matchAH is -m ah of IPv4 (net/ipv4/netfilter/ipt_ah.c), and of IPv6 (net/ipv6/netfilter/ip6t_ah.c) for packets without the header.
+// matchAH is -m ah of IPv4 (net/ipv4/netfilter/ipt_ah.c), and of IPv6 (net/ipv6/netfilter/ip6t_ah.c). The header
+// may stand before other ones there: of a packet here it is the last.
 func (w *walk) matchAH(s *skb, m *fakeipt.MatchAH) bool {
 	if s.Proto != AH {
 		return false
 	}
-	if s.Is6() {
+	if !w.matchSPI(s, m.SPI) {
+		return false
+	}
+	if s.Is6() && (m.Length != fakeipt.HeaderLength{} || m.Reserved) {
 		w.fail(errAH6)
 		return false
 	}
-	return w.matchSPI(s, m.SPI)
+	return true
 }

@@ -30,7 +30,7 @@ func (r *natRange) chooseAddr(t *Tuple, side stage, z Zone) {
 	if !r.Persistent {
 		seed = bits.ReverseBytes32(dst[n-1]) ^ uint32(z.number())
 	}
-	hash := jenkinsHash(addrWords(t.Src), seed)
+	hash := jhash(memoryWords(addrWords(t.Src)), seed)
 	if side == natDst {
 		dst = words
 	}
@@ -68,35 +68,4 @@ func wordsAddr(words [4]uint32, n int) netip.Addr {
 	}
 	addr, _ := netip.AddrFromSlice(raw[:4*n])
 	return addr
-}
-
-// jenkinsHash is Bob Jenkins' lookup3 over the words of an address as they lie in memory.
-func jenkinsHash(words [4]uint32, seed uint32) uint32 {
-	a := 0xdeadbeef + 4<<2 + seed
-	b, c := a, a
-	a += bits.ReverseBytes32(words[0])
-	b += bits.ReverseBytes32(words[1])
-	c += bits.ReverseBytes32(words[2])
-	a, b, c = jenkinsMix(a, b, c)
-	a += bits.ReverseBytes32(words[3])
-	return jenkinsFinal(a, b, c)
-}
-
-func jenkinsMix(a, b, c uint32) (uint32, uint32, uint32) {
-	for _, turn := range [...]int{4, 6, 8, 16, 19, 4} {
-		a -= c
-		a ^= bits.RotateLeft32(c, turn)
-		c += b
-		a, b, c = b, c, a
-	}
-	return a, b, c
-}
-
-func jenkinsFinal(a, b, c uint32) uint32 {
-	for _, turn := range [...]int{14, 11, 25, 16, 4, 14, 24} {
-		c ^= b
-		c -= bits.RotateLeft32(b, turn)
-		a, b, c = b, c, a
-	}
-	return b
 }

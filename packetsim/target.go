@@ -35,6 +35,10 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 		return w.tproxy(s, t)
 	case *fakeipt.TargetTCPMSS:
 		return w.setMSS(s, t)
+	case *fakeipt.TargetHMARK:
+		return w.hmark(s, t)
+	case *fakeipt.TargetNPT:
+		return w.npt(s, t)
 	case *fakeipt.TargetTTL:
 		changeTTL(s, t)
 		return goOn

@@ -1,0 +1,14 @@
+package packetsim
+
+import "github.com/chainwalk/chainwalk/fakeipt"
+
+// matchCluster is -m cluster (net/netfilter/xt_cluster.c): the node that the hash of the connection's first source says is one of the rule's.
+// Of an
+// IPv6 address the kernel hashes the first word alone. A packet without a connection never matches.
+func matchCluster(s *skb, m *fakeipt.MatchCluster) bool {
+	if s.conn == nil {
+		return false
+	}
+	hash := jhash(memoryWords(addrWords(s.conn.tuples[original].Src))[:1], m.HashSeed)
+	return (m.NodeMask>>scale(hash, m.TotalNodes)&1 != 0) != m.Invert
+}

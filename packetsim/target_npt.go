@@ -1,0 +1,99 @@
+package packetsim
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+// npt is -j SNPT or DNPT (net/ipv6/netfilter/ip6t_NPT.c, RFC 6296): a prefix of the source or destination becomes another one, and a word
+// behind it changes so that checksums stay right. In an ICMP error the packet that it quotes is translated back.
+func (w *walk) npt(s *skb, t *fakeipt.TargetNPT) fate {
+	addr := &s.Src
+	if t.Dest {
+		addr = &s.Dst
+	}
+	var ok bool
+	if *addr, ok = nptMap(*addr, t); !ok {
+		w.outcome.Verdict, w.outcome.To, w.outcome.RejectWith = Reject, ToNone, "icmp6-4/0"
+		w.outcome.Reason = "no word of the address can be changed for NPT"
+		w.sendError(s, ICMPv6ParameterProblem, 0)
+		return stopped
+	}
+	w.nptInner(s, t)
+	return goOn
+}
+
+// nptInner translates what an ICMP error quotes, where it went to or came from the rule's prefix.
+func (w *walk) nptInner(s *skb, t *fakeipt.TargetNPT) {
+	if s.Inner == nil {
+		return
+	}
+	inner := *s.Inner
+	addr := &inner.Dst
+	if t.Dest {
+		addr = &inner.Src
+	}
+	if maskedEqual(*addr, t.From.Addr, t.From.Mask) {
+		*addr, _ = nptMap(*addr, t)
+		s.Inner = &inner
+	}
+}
+
+// nptShortest is the length up to which the word behind the prefix is the fourth.
+const nptShortest = 48
+
+// nptMap translates an address. ok is false if every word that could be changed is all ones: then the prefix alone is another one.
+func nptMap(addr netip.Addr, t *fakeipt.TargetNPT) (translated netip.Addr, ok bool) {
+	b, to := addr.As16(), t.To.Addr.As16()
+	fromBits, toBits := prefixBits(t.From.Mask), prefixBits(t.To.Mask)
+	length := max(fromBits, toBits)
+	for i := range b {
+		keep := byte(0xff) >> min(8, max(0, length-8*i))
+		b[i] = b[i]&keep | to[i]&^keep
+	}
+	word := 3
+	if length > nptShortest {
+		for word = 4; word < 8 && binary.BigEndian.Uint16(b[2*word:]) == 0xffff; word++ {
+		}
+		if word == 8 {
+			return netip.AddrFrom16(b), false
+		}
+	}
+	sum := foldSum(uint32(binary.BigEndian.Uint16(b[2*word:])) + uint32(nptAdjustment(t)))
+	if sum == 0xffff {
+		sum = 0
+	}
+	binary.BigEndian.PutUint16(b[2*word:], sum)
+	return netip.AddrFrom16(b), true
+}
+
+// nptAdjustment is what the new prefix is less than the old one, in one's complement.
+func nptAdjustment(t *fakeipt.TargetNPT) uint16 {
+	return foldSum(uint32(wordSum(t.From.Addr)) + uint32(^wordSum(t.To.Addr)))
+}
+
+// wordSum is the sum of an address's words in one's complement.
+func wordSum(addr netip.Addr) uint16 {
+	sum := uint32(0)
+	for b := addr.AsSlice(); len(b) > 0; b = b[2:] {
+		sum += uint32(binary.BigEndian.Uint16(b))
+	}
+	return foldSum(sum)
+}
+
+func foldSum(sum uint32) uint16 {
+	sum = sum>>16 + sum&0xffff
+	return uint16(sum>>16 + sum)
+}
+
+// prefixBits is the length of a mask.
+func prefixBits(mask netip.Addr) int {
+	n := 0
+	for _, b := range mask.AsSlice() {
+		n += bits.OnesCount8(b)
+	}
+	return n
+}
