@@ -29,7 +29,7 @@ type Options struct {
 }
 
 // Names are the programs, those first that nodes have most.
-var Names = []string{"ufw", "fail2ban", "ferm", "shorewall", "shorewall6", "firewalld", "kube-proxy"}
+var Names = []string{"ufw", "fail2ban", "ferm", "shorewall", "shorewall6", "firewalld", "kube-proxy", "docker"}
 
 // packages of Debian that the lives need: the programs, the tools, and what they ask for when they run.
 var packages = []string{

@@ -11,6 +11,15 @@ mkdir "$folder/mnt/upper" "$folder/mnt/work" "$new"
 mount -t overlay -o "lowerdir=$root,upperdir=$folder/mnt/upper,workdir=$folder/mnt/work" chainwalk "$new"
 mount -t proc proc "$new/proc"
 mount -t sysfs -o ro sysfs "$new/sys"
+# An engine for containers looks whether there are control groups, though it has no container.
+groups=$new/sys/fs/cgroup devices=/sys/fs/cgroup
+if [ -d /sys/fs/cgroup/devices ]; then
+	mount -t tmpfs cgroup "$groups"
+	mkdir "$groups/devices"
+	groups=$groups/devices devices=$devices/devices
+fi
+mount --bind $devices "$groups"
+mount -o remount,bind,ro "$groups"
 mount -t tmpfs run "$new/run"
 mount -t tmpfs tmp "$new/tmp"
 mount -t tmpfs dev "$new/dev"
