@@ -13,10 +13,10 @@ import (
 // Close deletes the cluster and the container outside, or what Start has added to an existing cluster, which keeps its proxy. With Keep all stays. The
 // context bounds the cleaning up, so it should be one that outlives the work's.
 func (c *Cluster) Close(ctx context.Context) error {
+	failed := []error{c.dropHands()}
 	if c.config.Keep {
-		return nil
+		return failed[0]
 	}
-	var failed []error
 	if c.madeOutside {
 		_, err := docker(ctx, "rm", "--force", "--volumes", c.outsideName())
 		failed = append(failed, err)

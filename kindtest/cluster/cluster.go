@@ -2,12 +2,15 @@ package cluster
 
 import (
 	"net/netip"
+	"sync"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	kind "sigs.k8s.io/kind/pkg/cluster"
 	"sigs.k8s.io/kind/pkg/cluster/nodes"
+
+	"github.com/chainwalk/chainwalk/kindtest/probe"
 )
 
 // Cluster is a running one. Its methods are for one goroutine, but for Relay and Metrics, which are for any.
@@ -29,6 +32,9 @@ type Cluster struct {
 
 	foreign *kubeproxy.KubeProxyConfiguration
 	files   map[string]proxyFile // of the proxy, by node
+
+	handsMu sync.Mutex
+	hands   map[string]*probe.Client // by host
 }
 
 // Node is a node of the cluster.

@@ -249,11 +249,10 @@ func configure(t *testing.T, c *Cluster) {
 }
 
 func (c *Cluster) processes(t *testing.T) map[string]process {
-	pods, err := c.proxyPods(t.Context())
-	require.NoError(t, err)
 	found := map[string]process{}
-	for node, pod := range pods {
-		found[node], err = c.processOf(t.Context(), pod, c.files[node].metricsPort)
+	for _, node := range c.nodeNames() {
+		var err error
+		found[node], err = c.processOf(t.Context(), node, c.files[node].metricsPort)
 		require.NoError(t, err)
 	}
 	return found

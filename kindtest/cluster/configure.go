@@ -7,14 +7,14 @@ import (
 	"maps"
 	"net"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
-	"sigs.k8s.io/kind/pkg/exec"
+
+	"github.com/chainwalk/chainwalk/kindtest/probe"
 )
 
 // errForeign is what is said of a proxy that is not ours to change.
@@ -147,13 +147,9 @@ func (c *Cluster) restart(ctx context.Context, nodes []string, before map[string
 	if len(nodes) == 0 {
 		return nil
 	}
-	pods, err := c.proxyPods(ctx)
-	if err != nil {
-		return err
-	}
 	old := map[string]process{}
 	for _, node := range nodes {
-		old[node], _ = c.processOf(ctx, pods[node], before[node].metricsPort) // one that does not answer is none
+		old[node], _ = c.processOf(ctx, node, before[node].metricsPort) // one that does not answer is none
 	}
 	if err := c.applyConfigurations(ctx); err != nil {
 		return err
@@ -172,21 +168,26 @@ func (c *Cluster) restart(ctx context.Context, nodes []string, before map[string
 // is moved to its place, so that nobody reads half of it.
 func (c *Cluster) writeFile(ctx context.Context, node string) error {
 	const script = `cat > "$0.new" && mv "$0.new" "$0" && { pkill -f -- '--config ` + copiedFile + `$' || true; }`
-	cmd := exec.CommandContext(ctx, "docker", "exec", "--interactive", node, "sh", "-c", script, givenFile)
-	_, err := run(cmd, strings.NewReader(c.files[node].String()))
-	return err
+	hand, err := c.hand(ctx, node)
+	if err != nil {
+		return err
+	}
+	done, err := hand.Exec(ctx, probe.Command{Argv: []string{"sh", "-c", script, givenFile}, Stdin: c.files[node].String()})
+	if err == nil && done.Status != 0 {
+		err = fmt.Errorf("status %d: %s", done.Status, lastLines(done.Stderr))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s of node %s: %w", givenFile, node, err)
+	}
+	return nil
 }
 
 // waitForProxies waits until each node's proxy is another process than the old one and has synced.
 func (c *Cluster) waitForProxies(ctx context.Context, nodes []string, old map[string]process) error {
 	waiting := slices.Clone(nodes)
 	return until(ctx, func(ctx context.Context) (pending string, err error) {
-		pods, err := c.proxyPods(ctx)
-		if err != nil {
-			return "", err
-		}
 		waiting = slices.DeleteFunc(waiting, func(node string) bool {
-			why := c.proxyPending(ctx, node, pods[node], old[node])
+			why := c.proxyPending(ctx, node, old[node])
 			pending = or(why, pending)
 			return why == ""
 		})
@@ -195,8 +196,8 @@ func (c *Cluster) waitForProxies(ctx context.Context, nodes []string, old map[st
 }
 
 // proxyPending says what is still to come of a node's proxy.
-func (c *Cluster) proxyPending(ctx context.Context, node string, pod *corev1.Pod, old process) string {
-	now, err := c.processOf(ctx, pod, c.files[node].metricsPort)
+func (c *Cluster) proxyPending(ctx context.Context, node string, old process) string {
+	now, err := c.processOf(ctx, node, c.files[node].metricsPort)
 	switch {
 	case err != nil:
 		return fmt.Sprintf("the proxy of node %s does not answer: %v", node, err)
@@ -229,6 +230,18 @@ func (c *Cluster) replace(ctx context.Context, pods map[string]*corev1.Pod) erro
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
+	}
+	err := until(ctx, func(ctx context.Context) (pending string, err error) { // until those that were deleted are gone, and others there
+		now, err := c.proxyPods(ctx)
+		for _, node := range c.nodeNames() {
+			if now[node] == nil {
+				pending = fmt.Sprintf("there is no new pod of the proxy on node %s", node)
+			}
+		}
+		return pending, err
+	})
+	if err != nil {
+		return err
 	}
 	return c.waitForProxies(ctx, c.nodeNames(), nil)
 }

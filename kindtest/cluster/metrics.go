@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-
-	corev1 "k8s.io/api/core/v1"
+	"net/http"
+	"slices"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -16,24 +16,31 @@ import (
 // Metrics are those of a node's proxy, in Prometheus' text format.
 func (c *Cluster) Metrics(ctx context.Context, node string) ([]byte, error) {
 	if c.foreign != nil {
-		// kubeadm's kube-proxy offers them to its own machine only.
-		text, err := in(ctx, node, "curl --silent --fail http://127.0.0.1:"+metricsPort+"/metrics")
-		return []byte(text), err
+		return c.metricsOf(ctx, node, metricsPort)
 	}
-	pods, err := c.proxyPods(ctx)
+	return c.metricsOf(ctx, node, c.files[node].metricsPort)
+}
+
+// metricsOf asks on the node, on its own loopback: kubeadm's kube-proxy offers them nowhere else, and this machine may not reach the node.
+func (c *Cluster) metricsOf(ctx context.Context, node, port string) ([]byte, error) {
+	hand, err := c.hand(ctx, node)
 	if err != nil {
 		return nil, err
 	}
-	return c.metricsOf(ctx, pods[node], c.files[node].metricsPort)
-}
-
-// metricsOf asks through the API server, which reaches the nodes also where this machine does not.
-func (c *Cluster) metricsOf(ctx context.Context, pod *corev1.Pod, port string) ([]byte, error) {
-	if pod == nil {
-		return nil, errors.New("there is no pod of the proxy")
+	loopback := "127.0.0.1"
+	if i := slices.IndexFunc(c.nodes, func(n Node) bool { return n.Name == node }); i >= 0 && c.nodes[i].Addresses[0].Is6() {
+		loopback = "::1"
 	}
-	return c.client.CoreV1().RESTClient().Get().Namespace(pod.Namespace).Resource("pods").Name(net.JoinHostPort(pod.Name, port)).
-		SubResource("proxy").Suffix("metrics").DoRaw(ctx)
+	got, err := hand.Fetch(ctx, "http://"+net.JoinHostPort(loopback, port)+"/metrics")
+	switch {
+	case err != nil:
+		return nil, err
+	case got.Refused:
+		return nil, fmt.Errorf("nobody listens on port %s", port)
+	case got.Status != http.StatusOK:
+		return nil, fmt.Errorf("port %s says %d: %s", port, got.Status, lastLines(got.Body))
+	}
+	return []byte(got.Body), nil
 }
 
 // process is what the metrics say of the process that has them.
@@ -42,8 +49,8 @@ type process struct {
 	synced  bool    // in every family that it writes
 }
 
-func (c *Cluster) processOf(ctx context.Context, pod *corev1.Pod, port string) (process, error) {
-	text, err := c.metricsOf(ctx, pod, port)
+func (c *Cluster) processOf(ctx context.Context, node, port string) (process, error) {
+	text, err := c.metricsOf(ctx, node, port)
 	if err != nil {
 		return process{}, err
 	}

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+
+	"github.com/chainwalk/chainwalk/kindtest/probe"
 )
 
 // Relay starts the relay in a node or in the container outside, and returns its standard input and output. Closing ends it, as does the context.
@@ -19,6 +21,37 @@ func (c *Cluster) Relay(ctx context.Context, host string) (io.ReadWriteCloser, e
 	}
 	cmd := exec.CommandContext(ctx, "docker", "exec", "--interactive", "--privileged", host, programPath, "probe", "relay", "--dir", socketFolder)
 	return startStream(cmd)
+}
+
+// hand is the relay that the cluster itself has in a host, for what it does there while others run scenarios: to begin a program from outside takes
+// longer than most of that. Close ends it.
+func (c *Cluster) hand(ctx context.Context, host string) (*probe.Client, error) {
+	c.handsMu.Lock()
+	defer c.handsMu.Unlock()
+	if hand := c.hands[host]; hand != nil {
+		return hand, nil
+	}
+	s, err := c.Relay(context.WithoutCancel(ctx), host)
+	if err != nil {
+		return nil, err
+	}
+	if c.hands == nil {
+		c.hands = map[string]*probe.Client{}
+	}
+	c.hands[host] = probe.NewClient(s)
+	return c.hands[host], nil
+}
+
+// dropHands ends the cluster's own relays.
+func (c *Cluster) dropHands() error {
+	c.handsMu.Lock()
+	defer c.handsMu.Unlock()
+	var failed []error
+	for _, hand := range c.hands {
+		failed = append(failed, hand.Close())
+	}
+	clear(c.hands)
+	return errors.Join(failed...)
 }
 
 func (c *Cluster) has(host string) bool {

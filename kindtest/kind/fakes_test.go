@@ -151,6 +151,10 @@ func (r scriptedRelay) Exec(_ context.Context, c probe.Command) (probe.Exited, e
 	return probe.Exited{Stdout: r.exec(r.machine, c)}, nil
 }
 
+func (r scriptedRelay) Fetch(_ context.Context, url string) (probe.Fetched, error) {
+	return probe.Fetched{Refused: true}, r.note("fetch %s: %s", r.machine, url)
+}
+
 // scriptedHands are those of the cluster's proxies.
 type scriptedHands struct {
 	*script

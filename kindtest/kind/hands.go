@@ -46,6 +46,7 @@ type relay interface {
 	Release(ctx context.Context, agent, name string) error
 	Reset(ctx context.Context, agent string) error
 	Exec(ctx context.Context, command probe.Command) (probe.Exited, error)
+	Fetch(ctx context.Context, url string) (probe.Fetched, error)
 }
 
 // run runs a program on a machine, with a text as its input. Any status but 0 is an error.

@@ -174,32 +174,19 @@ func (s *Session) Healthz(ctx context.Context, node string) (bool, error) {
 
 var errRefused = errors.New("nobody listens")
 
-// request has a shell make an HTTP request: no node image has to have a program for it.
-const request = `exec 3<>"/dev/tcp/$1/$2" || exit 99
-printf 'GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n' "$3" >&3 && cat <&3`
-
 // get asks a node, on itself, by HTTP.
 func (s *Session) get(ctx context.Context, node string, port int, path string) (status int, body []byte, err error) {
 	host, ok := s.mapping.Host(node)
 	if !ok {
 		return 0, nil, fmt.Errorf("there is no node %s", node)
 	}
-	address := ofFamily(host.Addresses, s.cluster.IPFamily == scenarios.FamilyIPv6)
-	exited, err := s.relay(host.Machine).Exec(ctx, command("bash", "-c", request, "get", address.String(), strconv.Itoa(port), path))
+	at := netip.AddrPortFrom(ofFamily(host.Addresses, s.cluster.IPFamily == scenarios.FamilyIPv6), uint16(port))
+	got, err := s.relay(host.Machine).Fetch(ctx, "http://"+at.String()+path)
 	switch {
 	case err != nil:
-		return 0, nil, err
-	case exited.Status == 99 && strings.Contains(exited.Stderr, "refused"):
-		return 0, nil, errRefused
-	case exited.Status != 0:
-		return 0, nil, fmt.Errorf("%s: ask port %d: %s", node, port, exited.Stderr)
-	}
-	answer, err := http.ReadResponse(bufio.NewReader(strings.NewReader(exited.Stdout)), nil)
-	if err != nil {
 		return 0, nil, fmt.Errorf("%s: port %d: %w", node, port, err)
+	case got.Refused:
+		return 0, nil, errRefused
 	}
-	defer answer.Body.Close() //nolint:errcheck // it is text that is here already
-	var text bytes.Buffer
-	_, err = text.ReadFrom(answer.Body)
-	return answer.StatusCode, text.Bytes(), err
+	return got.Status, []byte(got.Body), nil
 }

@@ -2,6 +2,7 @@ package kind
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -114,12 +116,11 @@ func (t *sentinel) wait(ctx context.Context) error {
 	t.pace.begin()
 	client := t.backend.client
 	updateService := func() error {
-		service, err := client.CoreV1().Services(sentinelNamespace).Get(ctx, sentinelName, metav1.GetOptions{})
+		ports, err := json.Marshal(map[string]any{"spec": map[string]any{"ports": t.servicePorts()}})
 		if err != nil {
 			return err
 		}
-		service.Spec.Ports = t.servicePorts()
-		_, err = client.CoreV1().Services(sentinelNamespace).Update(ctx, service, metav1.UpdateOptions{})
+		_, err = client.CoreV1().Services(sentinelNamespace).Patch(ctx, sentinelName, types.MergePatchType, ports, metav1.PatchOptions{})
 		return err
 	}
 	updateSlice := func(ip netip.Addr) error {

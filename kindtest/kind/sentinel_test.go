@@ -63,7 +63,7 @@ func TestSentinelWaitsForEachNodeAndFamily(t *testing.T) {
 				want[fmt.Sprintf("%s [fd00:10:96::77]:%d", node, firstPort+number)] = 3
 			}
 			assert.Equal(t, want, dials, "the port is another one each time")
-			asked := s.asked("api update", "dial")
+			asked := s.asked("api update", "api patch", "dial")
 			assert.Len(t, slices.DeleteFunc(slices.Clone(asked[:3]), func(line string) bool { return line[:3] != "api" }), 3, "nobody asks before all is written")
 			service, err := s.api.CoreV1().Services(sentinelNamespace).Get(t.Context(), sentinelName, metav1.GetOptions{})
 			require.NoError(t, err)

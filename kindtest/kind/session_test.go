@@ -241,7 +241,7 @@ func TestAScenarioIsTakenAwayInOrder(t *testing.T) {
 		s.dial = answerSentinel
 		s.forgetLog()
 		require.NoError(t, session.Close())
-		assert.Equal(t, []string{"api delete", "api update", "dial", "reset", "conntrack", "ip"}, stagesOf(s.asked("")))
+		assert.Equal(t, []string{"api delete", "api change", "dial", "reset", "conntrack", "ip"}, stagesOf(s.asked("")))
 		last := s.asked("exec outside: ip")
 		require.Len(t, last, 1)
 		assert.Contains(t, last[0], "address del 203.0.113.7/32 dev eth0")
@@ -305,10 +305,14 @@ func stagesOf(log []string) []string {
 		stage := words[0]
 		switch stage {
 		case "api":
-			if words[1] == "get" || words[1] == "list" {
+			switch words[1] {
+			case "get", "list":
 				continue
+			case "update", "patch":
+				stage += " change"
+			default:
+				stage += " " + words[1]
 			}
-			stage += " " + words[1]
 		case "exec":
 			stage = words[2]
 		case "serve":

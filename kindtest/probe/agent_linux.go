@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -32,6 +33,7 @@ type Agent struct {
 	kept      map[keptEnd]*peer
 	peers     map[*peer]struct{} // all that are open
 	captures  map[string]*capture
+	deaf      []*capture // that nobody looks at now
 	loads     map[string]*load
 }
 
@@ -65,6 +67,11 @@ func NewAgent(name string, c clock.WithTicker) (*Agent, error) {
 // Run takes requests on the connections that control accepts, until the context ends. It closes control, and then all that the agent has
 // open, as the kernel does when a program ends.
 func (a *Agent) Run(ctx context.Context, control net.Listener) error {
+	times, err := socket.Times()
+	if err != nil {
+		_ = control.Close()
+		return fmt.Errorf("agent %s: %w", a.name, err)
+	}
 	var streams sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, func() { _ = control.Close() })
@@ -73,6 +80,8 @@ func (a *Agent) Run(ctx context.Context, control net.Listener) error {
 		stop()
 		streams.Wait()
 		a.reset(normally)
+		a.forgetDeaf()
+		_ = times.Close()
 	}()
 	for {
 		conn, err := control.Accept()
@@ -166,6 +175,17 @@ func (a *Agent) reset(how ending) {
 	}
 	a.sctp.forget()
 	a.arrivals.clear()
+}
+
+// forgetDeaf closes the captures that nobody looks at.
+func (a *Agent) forgetDeaf() {
+	a.mu.Lock()
+	closing := a.deaf
+	a.deaf = nil
+	a.mu.Unlock()
+	for _, c := range closing {
+		c.close()
+	}
 }
 
 // token makes the name of a question.

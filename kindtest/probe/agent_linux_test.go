@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -451,6 +453,19 @@ func TestRelayDoesCommands(t *testing.T) {
 	got, err = c.Exec(ctx, Command{Argv: []string{"sh", "-c", "kill -9 $$"}})
 	require.NoError(t, err)
 	assert.Equal(t, 137, got.Status)
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = fmt.Fprintf(w, "this is %s", r.URL.Path)
+	}))
+	fetched, err := c.Fetch(ctx, page.URL+"/metrics")
+	require.NoError(t, err)
+	assert.Equal(t, Fetched{Status: http.StatusTeapot, Body: "this is /metrics"}, fetched)
+	page.Close()
+	fetched, err = c.Fetch(ctx, page.URL)
+	require.NoError(t, err)
+	assert.Equal(t, Fetched{Refused: true}, fetched)
+	_, err = c.Fetch(ctx, "gopher://host")
+	require.ErrorContains(t, err, "gopher")
 	_, err = c.Exec(ctx, Command{Argv: []string{"no-such-program"}})
 	require.ErrorContains(t, err, "no-such-program")
 	soon, cancel := context.WithTimeout(ctx, 100*time.Millisecond)

@@ -11,6 +11,9 @@ type (
 		Conn string         `json:"conn"`
 		Side scenarios.Side `json:"side"`
 	}
+	fetchBody struct {
+		URL string `json:"url"`
+	}
 	nameBody struct {
 		Name string `json:"name"`
 	}

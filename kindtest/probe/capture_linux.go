@@ -21,7 +21,8 @@ import (
 type capture struct {
 	seen    *record[sighting]
 	sockets []*watched
-	// devices are the names of devices that packets were seen on, by index: the socket of all devices alone uses them.
+	// devices are the names of devices that packets were seen on, by index, which the kernel gives to no other device: the socket of all devices alone
+	// uses them.
 	devices map[int]string
 }
 
@@ -60,11 +61,13 @@ const mostSightings = 100_000
 // mostCaptures bounds how many an agent has.
 const mostCaptures = 64
 
+// mostDeaf bounds how many captures an agent keeps open for the next that is wanted.
+const mostDeaf = 2
+
 // capture is Client.Capture.
 func (a *Agent) capture(name string) error {
-	c := &capture{seen: newRecord[sighting](mostSightings), devices: map[int]string{}}
-	if err := c.open(); err != nil {
-		c.close()
+	c, err := a.hearing()
+	if err != nil {
 		return fmt.Errorf("capture: %w", err)
 	}
 	a.mu.Lock()
@@ -75,11 +78,70 @@ func (a *Agent) capture(name string) error {
 	a.mu.Unlock()
 	switch {
 	case before != nil:
-		c.close()
+		a.deafen(c)
 		return fmt.Errorf("capture %s is there already: release it first", name)
 	case many:
-		c.close()
+		a.deafen(c)
 		return fmt.Errorf("%d captures: release some", mostCaptures)
+	}
+	return nil
+}
+
+// hearing is a capture that nobody has: one that was deafened, or a new one.
+func (a *Agent) hearing() (*capture, error) {
+	a.mu.Lock()
+	var c *capture
+	if last := len(a.deaf) - 1; last >= 0 {
+		c, a.deaf = a.deaf[last], a.deaf[:last]
+	}
+	a.mu.Unlock()
+	var err error
+	if c != nil {
+		err = c.each(socket.Listen)
+	} else {
+		c = &capture{seen: newRecord[sighting](mostSightings), devices: map[int]string{}}
+		err = c.open()
+	}
+	if err != nil {
+		c.close()
+	}
+	return c, err
+}
+
+// deafen has a capture see nothing more, and keeps it for the next one. To close its sockets would take the kernel longer: it waits until none of its
+// processors can have a packet for them.
+func (a *Agent) deafen(c *capture) {
+	err := c.each(socket.Deafen)
+	if err == nil {
+		err = c.takeAll() // what had come already
+	}
+	c.seen.clear()
+	a.mu.Lock()
+	keep := err == nil && len(a.deaf) < mostDeaf
+	if keep {
+		a.deaf = append(a.deaf, c)
+	}
+	a.mu.Unlock()
+	if !keep {
+		c.close()
+	}
+}
+
+// each does something to each socket.
+func (c *capture) each(do func(fd int) error) error {
+	var errs []error
+	for _, s := range c.sockets {
+		errs = append(errs, s.Control(func(fd int) { errs = append(errs, do(fd)) }))
+	}
+	return errors.Join(errs...)
+}
+
+// takeAll takes what waits in the sockets.
+func (c *capture) takeAll() error {
+	for _, s := range c.sockets {
+		if err := s.Control(s.takeAll); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -215,10 +277,8 @@ func (a *Agent) captured(ctx context.Context, w *Captured) ([]Sighting, error) {
 	if c == nil {
 		return nil, fmt.Errorf("there is no capture %s", w.Name)
 	}
-	for _, s := range c.sockets { // what the kernel has handed over already is seen, however busy this program is
-		if err := s.Control(s.takeAll); err != nil {
-			return nil, err
-		}
+	if err := c.takeAll(); err != nil { // what the kernel has handed over already is seen, however busy this program is
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.Wait)
 	defer cancel()
@@ -290,7 +350,7 @@ func (a *Agent) release(name string) error {
 	delete(a.captures, name)
 	a.mu.Unlock()
 	if c != nil {
-		c.close()
+		a.deafen(c)
 	}
 	return nil
 }

@@ -34,6 +34,21 @@ func (c *Client) Exec(ctx context.Context, command Command) (Exited, error) {
 	return ask[Exited](ctx, c, "", opExec, command)
 }
 
+// Fetched is what came of an HTTP request.
+type Fetched struct {
+	// Refused says that nobody listens there.
+	Refused bool `json:"refused,omitzero"`
+	// Status is that of HTTP.
+	Status int `json:"status,omitzero"`
+	// Body is the first 32 MiB of the answer. Text: bytes that are no UTF-8 are replaced.
+	Body string `json:"body,omitzero"`
+}
+
+// Fetch asks an http URL from the relay's machine. Neither a status nor that nobody listens is an error.
+func (c *Client) Fetch(ctx context.Context, url string) (Fetched, error) {
+	return ask[Fetched](ctx, c, "", opFetch, fetchBody{url})
+}
+
 // Agents are the names of the agents that the relay can reach now.
 func (c *Client) Agents(ctx context.Context) ([]string, error) {
 	return ask[[]string](ctx, c, "", opAgents, nil)

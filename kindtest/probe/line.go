@@ -40,6 +40,7 @@ const (
 	// These are the relay's own.
 	opSnapshot operation = "snapshot"
 	opExec     operation = "exec"
+	opFetch    operation = "fetch"
 	opAgents   operation = "agents"
 )
 

@@ -309,6 +309,30 @@ func TestKernelInject(t *testing.T) {
 	}
 }
 
+// TestKernelCaptureAfterAnother sees what comes in its own time, though it has the sockets of the one before.
+func TestKernelCaptureAfterAnother(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	send := func(port int) string {
+		print, err := w.Inject(ctx, "router", Injection{Packet: fmt.Sprintf("udp 10.2.0.1:%d > 10.2.0.2:1 local", port), Number: uint32(port)})
+		require.NoError(t, err)
+		return print
+	}
+	var before string
+	for port := range 3 {
+		require.NoError(t, w.Capture(ctx, "router", "c"))
+		print := send(port + 1)
+		require.Equal(t, []string{"out to-s1"}, w.points("router", "c", print, 1))
+		seen, err := w.Captured(ctx, "router", Captured{Name: "c"})
+		require.NoError(t, err)
+		for _, s := range seen {
+			assert.NotEqual(t, before, s.Print, "sent while nobody looked")
+		}
+		require.NoError(t, w.Release(ctx, "router", "c"))
+		before = send(port + 101)
+	}
+}
+
 // TestKernelDropSaysNothing: neither end hears of it.
 func TestKernelDropSaysNothing(t *testing.T) {
 	w := newWorld(t)

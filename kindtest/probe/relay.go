@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,10 +61,12 @@ func (r *relay) answer(ctx context.Context, q *request) (any, error) {
 		return r.snapshot(ctx)
 	case opExec:
 		return with(q, func(c Command) (any, error) { return runCommand(ctx, &c) })
+	case opFetch:
+		return with(q, func(b fetchBody) (any, error) { return fetch(ctx, b.URL) })
 	case opAgents:
 		return r.names()
 	}
-	return nil, fmt.Errorf("a relay does %s, %s and %s itself; %q needs the name of an agent", opSnapshot, opExec, opAgents, q.Op)
+	return nil, fmt.Errorf("a relay does %s, %s, %s and %s itself; %q needs the name of an agent", opSnapshot, opExec, opFetch, opAgents, q.Op)
 }
 
 // pass has an agent answer. One that has been replaced meanwhile is connected to anew.
@@ -169,6 +172,26 @@ func runCommand(ctx context.Context, c *Command) (any, error) {
 		}
 	}
 	return exited, err
+}
+
+// fetch is Client.Fetch.
+func fetch(ctx context.Context, url string) (any, error) {
+	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	ask.Close = true // who is asked next may be another process
+	answer, err := http.DefaultClient.Do(ask)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return Fetched{Refused: true}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body := &bounded{left: mostOutput}
+	_, err = io.Copy(body, answer.Body)
+	return Fetched{Status: answer.StatusCode, Body: body.text()}, err
 }
 
 // bounded keeps the beginning of what is written.

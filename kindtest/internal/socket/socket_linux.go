@@ -132,6 +132,28 @@ func Destination(control []byte) (netip.Addr, []byte, error) {
 // WantTimes makes a socket say when the kernel had each packet.
 func WantTimes(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) }
 
+// Times has the kernel note when it had each packet, as long as the socket is open. It begins soon after the first socket of the machine that wants
+// times is there, and not at once (net_enable_timestamp in net/core/dev.c): until then a packet has the time at which somebody read it.
+func Times() (*Polled, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := WantTimes(fd); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	return Poll(fd)
+}
+
+// Deafen has the kernel hand over nothing more to a socket, until Listen (SO_ATTACH_FILTER of socket(7)). What it has handed over already waits there.
+func Deafen(fd int) error {
+	nothing := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 0}
+	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &nothing})
+}
+
+// Listen has the kernel hand over all packets to a socket that was deafened.
+func Listen(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DETACH_FILTER, 0) }
+
 // Received is when the kernel had a packet, by what it said beside it; the zero time if it did not say.
 func Received(control []byte) time.Time {
 	messages, err := unix.ParseSocketControlMessage(control)
