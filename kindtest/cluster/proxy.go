@@ -208,7 +208,7 @@ func proxyPod(program, image string) corev1.PodSpec {
 			VolumeMounts:    mounts,
 			ReadinessProbe: &corev1.Probe{
 				ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/healthz", Port: intstr.Parse(healthzPort)}},
-				PeriodSeconds: 1,
+				PeriodSeconds: 5,
 			},
 		}},
 	}

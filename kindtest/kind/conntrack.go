@@ -112,9 +112,19 @@ func (s *Session) forgetConnection(ctx context.Context, f *flow) error {
 	return s.forget(ctx, f.attempt.To.Proto, f.from, f.to)
 }
 
-// forgetFlows has all nodes forget the kept connections.
-func (s *Session) forgetFlows(ctx context.Context) error {
-	return together(s.allFlows(), func(f *flow) error { return s.forgetConnection(ctx, f) })
+// forgetAll has all nodes forget the kept connections, and what else was sent to and from the scenario's addresses and the sentinel: a snapshot has
+// it, and the next scenario has nothing to do with it.
+func (s *Session) forgetAll(ctx context.Context) error {
+	used := slices.Concat(s.backend.facts.Outside.Addresses, s.backend.sentinel.ips, s.mapping.givenAddresses())
+	rest := slices.DeleteFunc(s.allFlows(), func(f *flow) bool {
+		return slices.ContainsFunc([]netip.AddrPort{f.from, f.to, f.at, f.saw}, func(a netip.AddrPort) bool { return slices.Contains(used, a.Addr()) })
+	})
+	return inParallel(
+		func() error {
+			return together(s.backend.nodeNames(), func(node string) error { return s.relay(node).Forget(ctx, used) })
+		},
+		func() error { return together(rest, func(f *flow) error { return s.forgetConnection(ctx, f) }) },
+	)
 }
 
 // forget has all nodes forget a connection by what its client has sent. A node that does not remember it says so by its status.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -153,6 +154,10 @@ func (r scriptedRelay) Exec(_ context.Context, c probe.Command) (probe.Exited, e
 
 func (r scriptedRelay) Fetch(_ context.Context, url string) (probe.Fetched, error) {
 	return probe.Fetched{Refused: true}, r.note("fetch %s: %s", r.machine, url)
+}
+
+func (r scriptedRelay) Forget(_ context.Context, addresses []netip.Addr) error {
+	return r.note("forget %s: %d addresses", r.machine, len(addresses))
 }
 
 // scriptedHands are those of the cluster's proxies.

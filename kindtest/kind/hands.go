@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,6 +48,7 @@ type relay interface {
 	Reset(ctx context.Context, agent string) error
 	Exec(ctx context.Context, command probe.Command) (probe.Exited, error)
 	Fetch(ctx context.Context, url string) (probe.Fetched, error)
+	Forget(ctx context.Context, addresses []netip.Addr) error
 }
 
 // run runs a program on a machine, with a text as its input. Any status but 0 is an error.

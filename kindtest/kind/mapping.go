@@ -213,6 +213,21 @@ func (m *Mapping) agents() []agent {
 	return out
 }
 
+// givenAddresses are those of the pool, and those of the cluster that stand for addresses of the scenario, but for the nodes' own.
+func (m *Mapping) givenAddresses() []netip.Addr {
+	var out []netip.Addr
+	for i := range m.facts.Pods {
+		out = append(out, m.facts.Pods[i].Addresses...)
+	}
+	for in := range m.back {
+		if !slices.ContainsFunc(m.facts.Nodes, func(n cluster.Node) bool { return slices.Contains(n.Addresses, in) }) {
+			out = append(out, in)
+		}
+	}
+	slices.SortFunc(out, netip.Addr.Compare)
+	return slices.Compact(out)
+}
+
 // Shared reports whether a pod of the scenario is in a pod of the pool with another one, so that they reach one another without a node.
 func (m *Mapping) Shared(pod string) bool { return m.shared[pod] }
 

@@ -75,7 +75,7 @@ func (s *Session) onUndo(f func(context.Context) error) { s.undo = append(s.undo
 func (s *Session) start(ctx context.Context) error {
 	s.onUndo(s.pods.removeAll)
 	s.onUndo(s.links.take)
-	s.onUndo(s.forgetFlows)
+	s.onUndo(s.forgetAll)
 	s.onUndo(s.sockets.close)
 	s.onUndo(s.backend.sentinel.wait) // until the proxies have forgotten the objects
 	s.onUndo(s.kernels.putBack)

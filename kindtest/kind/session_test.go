@@ -241,7 +241,7 @@ func TestAScenarioIsTakenAwayInOrder(t *testing.T) {
 		s.dial = answerSentinel
 		s.forgetLog()
 		require.NoError(t, session.Close())
-		assert.Equal(t, []string{"api delete", "api change", "dial", "reset", "conntrack", "ip"}, stagesOf(s.asked("")))
+		assert.Equal(t, []string{"api delete", "api change", "dial", "reset", "forget", "ip"}, stagesOf(s.asked("")))
 		last := s.asked("exec outside: ip")
 		require.Len(t, last, 1)
 		assert.Contains(t, last[0], "address del 203.0.113.7/32 dev eth0")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 
 	"k8s.io/utils/clock"
 )
@@ -17,6 +18,8 @@ type Agent struct{}
 
 // NewAgent says that there are no agents here.
 func NewAgent(string, clock.WithTicker) (*Agent, error) { return nil, errSystem }
+
+func forget([]netip.Addr) error { return errSystem }
 
 // Run says so too.
 func (*Agent) Run(context.Context, net.Listener) error { return errSystem }

@@ -1,6 +1,10 @@
 package probe
 
-import "github.com/chainwalk/chainwalk/scenarios"
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/scenarios"
+)
 
 // The bodies of requests that have no type of their own.
 type (
@@ -13,6 +17,9 @@ type (
 	}
 	fetchBody struct {
 		URL string `json:"url"`
+	}
+	forgetBody struct {
+		Addresses []netip.Addr `json:"addresses"`
 	}
 	nameBody struct {
 		Name string `json:"name"`

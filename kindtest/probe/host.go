@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"net/netip"
 
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
@@ -47,6 +48,11 @@ type Fetched struct {
 // Fetch asks an http URL from the relay's machine. Neither a status nor that nobody listens is an error.
 func (c *Client) Fetch(ctx context.Context, url string) (Fetched, error) {
 	return ask[Fetched](ctx, c, "", opFetch, fetchBody{url})
+}
+
+// Forget has the kernel of the relay's machine forget all connections that one of the addresses has or had a part in, in either direction.
+func (c *Client) Forget(ctx context.Context, addresses []netip.Addr) error {
+	return c.tell(ctx, "", opForget, forgetBody{addresses})
 }
 
 // Agents are the names of the agents that the relay can reach now.

@@ -41,6 +41,7 @@ const (
 	opSnapshot operation = "snapshot"
 	opExec     operation = "exec"
 	opFetch    operation = "fetch"
+	opForget   operation = "forget"
 	opAgents   operation = "agents"
 )
 

@@ -11,8 +11,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	kexec "k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -331,6 +333,38 @@ func TestKernelCaptureAfterAnother(t *testing.T) {
 		require.NoError(t, w.Release(ctx, "router", "c"))
 		before = send(port + 101)
 	}
+}
+
+// TestKernelForgets the connections of an address, and no other.
+func TestKernelForgets(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	w.rules("iptables", "-A FORWARD -m conntrack --ctstate INVALID -j DROP") // connections are tracked where a rule asks
+	w.rules("ip6tables", "-A FORWARD -m conntrack --ctstate INVALID -j DROP")
+	for _, six := range []bool{false, true} {
+		for number, server := range []string{"s1", "s2"} {
+			to := netip.AddrPortFrom(address(server, six), 80)
+			require.NoError(t, w.Serve(ctx, server, []Listener{listenerAt(packetsim.TCP, to)}))
+			require.Equal(t, Answered, w.dial("client", Dial{Proto: packetsim.TCP, To: to, From: netip.AddrPortFrom(address("client", six), uint16(5000+number))}).End)
+		}
+	}
+	known := func() (ports []uint16) {
+		w.spaces["router"].Do(func() {
+			node, err := snapshot.Take(ctx, kexec.New())
+			require.NoError(t, err)
+			for i := range node.Conntrack {
+				if c := &node.Conntrack[i]; c.Original.Proto == packetsim.TCP {
+					ports = append(ports, c.Original.SrcPort)
+				}
+			}
+		})
+		return ports
+	}
+	require.Equal(t, []uint16{5000, 5001, 5000, 5001}, known())
+	w.spaces["router"].Do(func() {
+		require.NoError(t, forget([]netip.Addr{address("s1", false), address("s1", true), netip.MustParseAddr("192.0.2.1")}))
+	})
+	assert.Equal(t, []uint16{5001, 5001}, known())
 }
 
 // TestKernelDropSaysNothing: neither end hears of it.

@@ -63,10 +63,12 @@ func (r *relay) answer(ctx context.Context, q *request) (any, error) {
 		return with(q, func(c Command) (any, error) { return runCommand(ctx, &c) })
 	case opFetch:
 		return with(q, func(b fetchBody) (any, error) { return fetch(ctx, b.URL) })
+	case opForget:
+		return with(q, func(b forgetBody) (any, error) { return nil, forget(b.Addresses) })
 	case opAgents:
 		return r.names()
 	}
-	return nil, fmt.Errorf("a relay does %s, %s, %s and %s itself; %q needs the name of an agent", opSnapshot, opExec, opFetch, opAgents, q.Op)
+	return nil, fmt.Errorf("a relay does %s, %s, %s, %s and %s itself; %q needs the name of an agent", opSnapshot, opExec, opFetch, opForget, opAgents, q.Op)
 }
 
 // pass has an agent answer. One that has been replaced meanwhile is connected to anew.
