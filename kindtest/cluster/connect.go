@@ -17,7 +17,7 @@ import (
 
 // How often something is looked at that is waited for, and how long.
 const (
-	pollInterval = 100 * time.Millisecond
+	pollInterval = 50 * time.Millisecond
 	patience     = 2 * time.Minute
 )
 

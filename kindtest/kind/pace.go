@@ -28,7 +28,7 @@ func (p *pace) note(took time.Duration) {
 // How long a client waits until it takes silence for an answer: this many times as long as the slowest of the last answers took, within bounds.
 const (
 	slower                          = 20
-	shortestSilence, longestSilence = 400 * time.Millisecond, time.Second
+	shortestSilence, longestSilence = 250 * time.Millisecond, time.Second
 )
 
 // silence is how long a client waits until it takes silence for an answer.

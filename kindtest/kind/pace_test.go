@@ -12,7 +12,7 @@ func TestSilenceIsAsLongAsTheMachineIsSlow(t *testing.T) {
 	p := &pace{}
 	assert.Equal(t, time.Second, p.silence(), "nothing is known")
 	for _, row := range []struct{ answer, silence time.Duration }{
-		{5 * time.Millisecond, 400 * time.Millisecond}, {30 * time.Millisecond, 600 * time.Millisecond}, {10 * time.Millisecond, 600 * time.Millisecond},
+		{5 * time.Millisecond, 250 * time.Millisecond}, {30 * time.Millisecond, 600 * time.Millisecond}, {10 * time.Millisecond, 600 * time.Millisecond},
 		{200 * time.Millisecond, time.Second},
 	} {
 		p.note(row.answer)
@@ -21,5 +21,5 @@ func TestSilenceIsAsLongAsTheMachineIsSlow(t *testing.T) {
 	p.begin()
 	assert.Equal(t, time.Second, p.silence())
 	p.note(time.Millisecond)
-	assert.Equal(t, 400*time.Millisecond, p.silence(), "the slow answer was before")
+	assert.Equal(t, 250*time.Millisecond, p.silence(), "the slow answer was before")
 }

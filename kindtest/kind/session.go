@@ -77,7 +77,7 @@ func (s *Session) start(ctx context.Context) error {
 	s.onUndo(s.links.take)
 	s.onUndo(s.forgetAll)
 	s.onUndo(s.sockets.close)
-	s.onUndo(s.backend.sentinel.wait) // until the proxies have forgotten the objects
+	s.onUndo(s.awaitForgotten)
 	s.onUndo(s.kernels.putBack)
 	s.onUndo(s.writer.removeAll)
 	err := s.pods.start(ctx, s.cluster.Pods)
@@ -101,10 +101,19 @@ func (s *Session) start(ctx context.Context) error {
 	); err != nil {
 		return err
 	}
-	if err := s.Apply(ctx, s.cluster.Objects); err != nil {
-		return err
+	return inParallel(
+		func() error { return s.Apply(ctx, s.cluster.Objects) },
+		func() error { return s.countBefore(ctx) },
+	)
+}
+
+// awaitForgotten waits until the proxies have forgotten the objects, where they listen for them: the next scenario may have agents that want to. All
+// else is forgotten before the next one's first sync is over.
+func (s *Session) awaitForgotten(ctx context.Context) error {
+	if len(s.knows.checks) == 0 {
+		return nil
 	}
-	return s.countBefore(ctx)
+	return errors.Join(s.backend.sentinel.wait(ctx), s.backend.sentinel.wait(ctx)) // health checks end behind the rules, and before those of the next sync
 }
 
 // prepareProxies gives the nodes their settings and their rules from before, and the proxies their configurations.

@@ -230,26 +230,38 @@ func TestNobodySpeaksForAServerThatWasNotReached(t *testing.T) {
 	assert.ErrorContains(t, err, "flow of kept: no server was reached")
 }
 
-// TestAScenarioIsTakenAwayInOrder: its objects first, and what packets need to be refused by last.
+// TestAScenarioIsTakenAwayInOrder: its objects first, and what packets need to be refused by last. That the proxies have forgotten them is waited for
+// only where they listen for one.
 func TestAScenarioIsTakenAwayInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		session, s := opened(t, shop)
-		answer := endpointsAnswer(session, 8080, "one")
-		s.dial = func(_, _ string, d probe.Dial) probe.Result { return answer(d.From) }
-		_, err := session.Connect(t.Context(), attempt("tcp 172.30.0.41:80", "kept"))
-		require.NoError(t, err)
-		s.dial = answerSentinel
-		s.forgetLog()
-		require.NoError(t, session.Close())
-		assert.Equal(t, []string{"api delete", "api change", "dial", "reset", "forget", "ip"}, stagesOf(s.asked("")))
-		last := s.asked("exec outside: ip")
-		require.Len(t, last, 1)
-		assert.Contains(t, last[0], "address del 203.0.113.7/32 dev eth0")
-		for _, node := range []string{"worker", "worker2", "control-plane"} {
-			assert.Contains(t, strings.Join(s.asked("exec "+node+": ip"), "\n"), "route del 203.0.113.7/32 via 172.18.0.5 dev eth0")
-		}
-		assert.NoError(t, session.Close(), "nothing is left to be put back")
-	})
+	for about, row := range map[string]struct {
+		checks map[string]int32
+		want   []string
+	}{
+		"no health check": {nil, []string{"api delete", "reset", "forget", "ip"}},
+		"a health check":  {map[string]int32{"default/web": 30100}, []string{"api delete", "api change", "dial", "reset", "forget", "ip"}},
+	} {
+		t.Run(about, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				session, s := opened(t, shop)
+				answer := endpointsAnswer(session, 8080, "one")
+				s.dial = func(_, _ string, d probe.Dial) probe.Result { return answer(d.From) }
+				_, err := session.Connect(t.Context(), attempt("tcp 172.30.0.41:80", "kept"))
+				require.NoError(t, err)
+				s.dial = answerSentinel
+				session.knows.checks = row.checks
+				s.forgetLog()
+				require.NoError(t, session.Close())
+				assert.Equal(t, row.want, stagesOf(s.asked("")))
+				last := s.asked("exec outside: ip")
+				require.Len(t, last, 1)
+				assert.Contains(t, last[0], "address del 203.0.113.7/32 dev eth0")
+				for _, node := range []string{"worker", "worker2", "control-plane"} {
+					assert.Contains(t, strings.Join(s.asked("exec "+node+": ip"), "\n"), "route del 203.0.113.7/32 via 172.18.0.5 dev eth0")
+				}
+				assert.NoError(t, session.Close(), "nothing is left to be put back")
+			})
+		})
+	}
 }
 
 // TestWhatFailsKeepsNothingElseFromBeingPutBack.
