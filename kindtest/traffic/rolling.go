@@ -21,7 +21,7 @@ import (
 const (
 	rollingName = "traffic-rolling"
 	rollingPort = 8080
-	// serves is for how long its pods go on serving after they were told to end: longer than a new one takes to be ready.
+	// serves is for how long its pods go on serving after they were told to end, unless they are ended: longer than a new one takes to be ready.
 	serves = 20 * time.Second
 )
 
@@ -68,11 +68,7 @@ func rollingUpdate(ctx context.Context, s *stage) (told string, err error) {
 	if err != nil {
 		return "", err
 	}
-	after, err := s.update(ctx, before)
-	if err != nil {
-		return "", err
-	}
-	if err := s.answers(ctx, outside, packetsim.TCP, to, after); err != nil {
+	if err := s.update(ctx, node.Name, before, to); err != nil {
 		return "", err
 	}
 	asked, err := l.stop(ctx)
@@ -128,8 +124,11 @@ func deployment(node, image string) *appsv1.Deployment {
 					Containers: []corev1.Container{{
 						Name: "agent", Image: image, ImagePullPolicy: corev1.PullNever,
 						Args: []string{
-							"probe", "serve", "--grace", serves.String(), "--listen", fmt.Sprintf("tcp 0.0.0.0:%d", rollingPort),
+							"probe", "serve", "--name", "$(POD_NAME)", "--grace", serves.String(), "--listen", fmt.Sprintf("tcp 0.0.0.0:%d", rollingPort),
 							"--listen", fmt.Sprintf("tcp [::]:%d", rollingPort),
+						},
+						Env: []corev1.EnvVar{
+							{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
 						},
 						ReadinessProbe: &corev1.Probe{
 							PeriodSeconds: 1,
@@ -142,18 +141,24 @@ func deployment(node, image string) *appsv1.Deployment {
 	}
 }
 
-// update gives the Deployment's pods another label, and waits until the new one serves and the one of before is gone. It says the new one's
-// name.
-func (s *stage) update(ctx context.Context, before string) (after string, err error) {
+// update gives the Deployment's pods another label, waits until the new one answers, and ends the one of before.
+func (s *stage) update(ctx context.Context, node, before string, to netip.AddrPort) error {
 	patch := `{"spec": {"template": {"metadata": {"labels": {"version": "2"}}}}}`
 	deployments := s.Cluster.Client().AppsV1().Deployments(namespace)
 	if _, err := deployments.Patch(ctx, rollingName, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		return "", err
+		return err
 	}
-	if after, err = s.rolledOut(ctx, "2"); err != nil {
-		return "", err
+	after, err := s.rolledOut(ctx, "2")
+	if err != nil {
+		return err
 	}
-	return after, until(ctx, 2*serves, "the pod "+before+" is gone", func(ctx context.Context) (bool, error) {
+	if err := s.answers(ctx, s.outside(), packetsim.TCP, to, after); err != nil {
+		return err
+	}
+	if _, err := s.exec(ctx, node, "pkill", "-KILL", "-f", "--", "serve --name "+before+" "); err != nil {
+		return err
+	}
+	return until(ctx, 2*serves, "the pod "+before+" is gone", func(ctx context.Context) (bool, error) {
 		pods, err := s.Cluster.Client().CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + rollingName})
 		return err == nil && len(pods.Items) == 1, err
 	})
