@@ -105,6 +105,7 @@ func (s *session) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.
 	if err != nil {
 		return nil, err
 	}
+	s.Foretold(a, f.Heard())
 	seen, err := s.Session.Connect(ctx, a)
 	if err != nil {
 		return nil, err
@@ -126,6 +127,7 @@ func (s *session) ConnectAll(ctx context.Context, attempts []scenarios.Attempt) 
 		if forecasts[i], err = s.judge.Connect(ctx, t.attempt(a)); err != nil {
 			return nil, err
 		}
+		s.Foretold(a, forecasts[i].Heard())
 	}
 	seen, err := s.Session.ConnectAll(ctx, attempts)
 	if err != nil {
@@ -146,6 +148,7 @@ func (s *session) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenario
 	if s.datagrams[p.Of] && p.From == scenarios.SideClient {
 		f = f.Told(answeredByWhoever)
 	}
+	s.FollowForetold(f.Heard())
 	seen, err := s.Session.Follow(ctx, p)
 	if err == nil {
 		seen.Prediction = s.translation().against(f, seen)

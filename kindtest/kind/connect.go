@@ -136,7 +136,7 @@ func (s *Session) dialOf(a *scenarios.Attempt) (Host, probe.Dial, error) {
 		return from, probe.Dial{}, fmt.Errorf("there is no %s in the cluster", a.From)
 	}
 	v6 := a.To.Addr().Is6()
-	d := probe.Dial{Proto: protoOf(a.To.Proto, a.To.Addr()), To: s.mapping.ToPort(a.To.AddrPort), Timeout: s.silence(), Keep: a.Keep}
+	d := probe.Dial{Proto: protoOf(a.To.Proto, a.To.Addr()), To: s.mapping.ToPort(a.To.AddrPort), Timeout: s.silence(s.sure[*a]), Keep: a.Keep}
 	source := netip.Addr{}
 	switch {
 	case a.Bind.Addr.IsValid():
@@ -285,7 +285,7 @@ func (s *Session) completeICMP(ctx context.Context, proto packetsim.Proto, resul
 		if !ok || ways[i].End != scenarios.Delivered {
 			continue
 		}
-		came, err := s.relay(host.Machine).Arrivals(ctx, host.Agent, probe.Arrived{Token: results[i].Token, Wait: s.silence()})
+		came, err := s.relay(host.Machine).Arrivals(ctx, host.Agent, probe.Arrived{Token: results[i].Token, Wait: longestSilence})
 		if err != nil {
 			return err
 		}

@@ -73,6 +73,14 @@ func (f *Forecast) Told(way func(scenarios.Way) scenarios.Way) *Forecast {
 	return &told
 }
 
+// Heard reports whether an answer or a refusal comes back whichever way is taken.
+func (f *Forecast) Heard() bool {
+	return f.none == "" && len(f.ways) > 0 && !slices.ContainsFunc(f.ways, func(w scenarios.Way) bool {
+		kind := outcomeOf(f.proto, &w).kind
+		return kind != answered && kind != refused
+	})
+}
+
 // Connect foretells a connection, before it is made: the attempt as it will be, in the cluster's own names and addresses.
 func (j *Judge) Connect(ctx context.Context, a scenarios.Attempt) (*Forecast, error) {
 	if j.none != "" {

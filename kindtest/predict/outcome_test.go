@@ -75,6 +75,30 @@ func TestWhatHappenedIsHeldAgainstThePrediction(t *testing.T) {
 	}
 }
 
+// TestAnAnswerIsSureWhereEveryWayHasOne.
+func TestAnAnswerIsSureWhereEveryWayHasOne(t *testing.T) {
+	answered, refused := way(0.5, scenarios.Delivered, "10.0.1.1:80"), way(0.5, scenarios.Rejected, "10.0.1.1:80")
+	dropped, beyond := way(0.5, scenarios.Dropped, "10.0.1.1:80"), way(0.5, scenarios.Lost, "10.0.1.1:80")
+	beyond.Host = scenarios.RouterName
+	inVain := answered
+	inVain.Heard = false
+	for _, row := range []struct {
+		about string
+		of    Forecast
+		want  bool
+	}{
+		{"answered or refused", Forecast{ways: []scenarios.Way{answered, refused}}, true},
+		{"dropped by chance", Forecast{ways: []scenarios.Way{answered, dropped}}, false},
+		{"who knows who is out there", Forecast{ways: []scenarios.Way{refused, beyond}}, false},
+		{"the answer does not come back", Forecast{ways: []scenarios.Way{inVain}}, false},
+		{"no way", Forecast{}, false},
+		{"nothing is foretold", Forecast{none: "mode nftables", ways: []scenarios.Way{answered}}, false},
+	} {
+		row.of.proto = packetsim.TCP
+		assert.Equal(t, row.want, row.of.Heard(), row.about)
+	}
+}
+
 // TestRememberedClientsLeaveTheCountOpen: a snapshot does not say to whom a service's affinity binds a client.
 func TestRememberedClientsLeaveTheCountOpen(t *testing.T) {
 	a, b := way(0.5, scenarios.Delivered, "10.0.1.1:80"), way(0.5, scenarios.Delivered, "10.0.1.2:80")

@@ -101,7 +101,7 @@ func (l *load) short(ctx context.Context, asking *sync.WaitGroup) {
 // lasting asks on one connection, until that ends.
 func (l *load) lasting(ctx context.Context, conn int) {
 	timeout := timeoutOr(l.Timeout)
-	opening, cancel := context.WithTimeout(ctx, timeout)
+	opening, cancel := context.WithTimeout(context.Background(), timeout) // what is under way has its end, also when no more is asked
 	p, result := l.agent.open(opening, l.dial())
 	cancel()
 	if p == nil {

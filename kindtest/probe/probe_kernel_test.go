@@ -367,6 +367,25 @@ func TestKernelForgets(t *testing.T) {
 	assert.Equal(t, []uint16{5001, 5001}, known())
 }
 
+// TestKernelLoadThatIsStoppedAtOnce: a connection whose first packet is lost is no silent one because nobody asks any more.
+func TestKernelLoadThatIsStoppedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	to := netip.AddrPortFrom(address("s1", false), 80)
+	require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(packetsim.TCP, to)}))
+	w.rules("iptables", "-A FORWARD -p tcp --dport 80 -j DROP")
+	require.NoError(t, w.Capture(ctx, "router", "c"))
+	require.NoError(t, w.StartLoad(ctx, "client", Load{Name: "l", Kind: Lasting, Proto: packetsim.TCP, To: to, Every: time.Millisecond}))
+	_, err := w.Captured(ctx, "router", Captured{Name: "c", Wait: 5 * time.Second})
+	require.NoError(t, err)
+	w.flush()
+	asked, err := w.StopLoad(ctx, "client", "l")
+	require.NoError(t, err)
+	for i := range asked {
+		assert.Equal(t, Answered, asked[i].End)
+	}
+}
+
 // TestKernelDropSaysNothing: neither end hears of it.
 func TestKernelDropSaysNothing(t *testing.T) {
 	w := newWorld(t)
