@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,33 @@ func TestFourOfFiveScenariosHaveToRun(t *testing.T) {
 	assert.True(t, (&totals{}).enough(), "who runs none is not held to it")
 	assert.True(t, (&totals{all: 186, ran: 140, ofIPTables: 9}).enough())
 	assert.False(t, (&totals{all: 186, ran: 140, ofIPTables: 8}).enough())
+}
+
+// TestScenariosOfOneConfigurationRunTogether, and the report has them as they are listed.
+func TestScenariosOfOneConfigurationRunTogether(t *testing.T) {
+	folder := t.TempDir()
+	var files []string
+	for name, config := range map[string]string{"a": "", "b": "kubeProxy: {iptables: {masqueradeAll: true}}", "c": "", "d": "kubeProxy: {iptables: {masqueradeAll: true}}"} {
+		file := filepath.Join(folder, name+".yaml")
+		require.NoError(t, os.WriteFile(file, []byte("name: "+name+"\n"+config+"\nsteps: [{sync: true}]\n"), 0o600))
+		files = append(files, file)
+	}
+	slices.Sort(files)
+	all, err := scenarios.Load(files...)
+	require.NoError(t, err)
+	var ran, told []string
+	rows := rowsOf(all, func(s *scenarios.Scenario) *scenarioRow {
+		ran = append(ran, s.Name)
+		if s.Name == "b" {
+			return nil
+		}
+		return &scenarioRow{Name: s.Name}
+	})
+	for i := range rows {
+		told = append(told, rows[i].Name)
+	}
+	assert.Equal(t, []string{"a", "c", "b", "d"}, ran)
+	assert.Equal(t, []string{"a", "c", "d"}, told, "without the one that came to no end")
 }
 
 // sampleReport is a report of one probe in each of two scenarios, and a third that did not run.

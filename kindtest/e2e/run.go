@@ -145,28 +145,16 @@ func (r *run) judge(ctx context.Context, all []*scenarios.Scenario) (held bool, 
 	return t.failed == 0 && t.changes == t.changesHeld, nil
 }
 
-// scenarios runs all of them, one after the other, those with one configuration together. The report has them in their own order.
+// scenarios runs all of them.
 func (r *run) scenarios(ctx context.Context, all []*scenarios.Scenario) {
-	places := map[*scenarios.Scenario]int{}
-	for i, s := range all {
-		places[s] = i
-	}
-	rows := make([]*scenarioRow, len(all))
-	defer func() {
-		for _, row := range rows {
-			if row != nil {
-				r.report.Scenarios = append(r.report.Scenarios, *row)
-			}
-		}
-	}()
-	for _, s := range kind.Order(all) {
+	r.report.Scenarios = rowsOf(all, func(s *scenarios.Scenario) *scenarioRow {
 		if ctx.Err() != nil {
-			return
+			return nil
 		}
 		began := time.Now()
 		result := scenarios.Run(ctx, s, r.backend)
 		if ctx.Err() != nil {
-			return
+			return nil
 		}
 		var sound *scenarios.Result
 		if result.Failed() {
@@ -174,9 +162,25 @@ func (r *run) scenarios(ctx context.Context, all []*scenarios.Scenario) {
 		}
 		row := rowOf(result, sound, r.mode, clausesOf(s))
 		row.OfIPTables = result.Skipped != "" && r.kind.OfIPTables(s)
-		rows[places[s]] = &row
 		r.tell(result, &row, time.Since(began))
+		return &row
+	})
+}
+
+// rowsOf looks at scenarios one after the other, those with one configuration together. The rows are in the scenarios' own order, without those that
+// have come to no end (nil).
+func rowsOf(all []*scenarios.Scenario, look func(*scenarios.Scenario) *scenarioRow) []scenarioRow {
+	found := map[*scenarios.Scenario]*scenarioRow{}
+	for _, s := range kind.Order(all) {
+		found[s] = look(s)
 	}
+	var rows []scenarioRow
+	for _, s := range all {
+		if row := found[s]; row != nil {
+			rows = append(rows, *row)
+		}
+	}
+	return rows
 }
 
 // tell prints what came of a scenario: a line, and of what failed the three columns, the packet's way and the rules that make the difference.
