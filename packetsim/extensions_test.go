@@ -124,7 +124,7 @@ var shippedTargets = []shippedExtension{
 	{"SYNPROXY", 0, "filter FORWARD", "-p tcp -m tcp --tcp-flags FIN,SYN,RST,ACK SYN -j SYNPROXY --mss 500", ""},
 	{"TCPMSS", 0, "mangle FORWARD", "-p tcp -m tcp --tcp-flags SYN,RST SYN -j TCPMSS --set-mss 500", "the packet's length, and the segment size that it announces"},
 	{"TCPOPTSTRIP", 0, "mangle FORWARD", "-p tcp -j TCPOPTSTRIP --strip-options 8", onlyHeader},
-	{"TEE", 0, "mangle FORWARD", "-j TEE --gateway @2", "nothing: the copy is not followed"},
+	{"TEE", 0, "mangle FORWARD", "-j TEE --gateway @2", "routes of the host; the copy is walked beside the packet"},
 	{"TOS", 0, "mangle FORWARD", "-j TOS --set-tos 0x10/0x3f", onlyHeader},
 	{"TPROXY", 0, "mangle PREROUTING", "-p tcp -j TPROXY --on-port 80 --on-ip @any --tproxy-mark 0x0/0x0", "sockets of the host"},
 	{"TRACE", 0, "raw PREROUTING", "-j TRACE", "nothing"},

@@ -195,19 +195,39 @@ func (c *fixedChance) Draw(uint32) bool {
 }
 
 // traceLines is what the kernel logs for an outcome: the rule with TRACE itself is logged only if the packet was traced before.
+//
+// The copies that TEE makes are logged behind their rules. They are traced from their start if the packet was.
 func traceLines(o Outcome) []string {
+	copies, replies := takeCopies(o.Replies)
 	var lines []string
 	for i, s := range o.Steps {
 		if i > 0 || s.Table != "raw" || s.Number != 1 {
 			lines = append(lines, s.String())
 		}
+		if s.Rule != nil && s.Rule.Target != nil && s.Rule.Target.Name() == "TEE" && len(copies) > 0 {
+			for _, step := range copies[0].Outcome.Steps {
+				lines = append(lines, step.String())
+			}
+			copies = copies[1:]
+		}
 	}
-	for _, r := range o.Replies {
+	for _, r := range replies {
 		for _, line := range traceLines(r.Outcome) {
 			lines = append(lines, "reply "+line)
 		}
 	}
 	return lines
+}
+
+func takeCopies(all []Reply) (copies, replies []Reply) {
+	for _, r := range all {
+		if r.Copy {
+			copies = append(copies, r)
+		} else {
+			replies = append(replies, r)
+		}
+	}
+	return copies, replies
 }
 
 // traceLine finds the packet by its identification, or flow label in IPv6.

@@ -115,7 +115,7 @@ func TestMatchCgroup(t *testing.T) {
 }
 
 func TestTargetsThatChangeNothingHere(t *testing.T) {
-	for _, target := range []string{"AUDIT --type drop", "CLASSIFY --set-class 1:2", "IDLETIMER --timeout 5 --label a", "TEE --gateway 10.0.0.1",
+	for _, target := range []string{"AUDIT --type drop", "CLASSIFY --set-class 1:2", "IDLETIMER --timeout 5 --label a",
 		"RATEEST --rateest-name a --rateest-interval 250ms --rateest-ewmalog 1s"} {
 		h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -j " + target + "\n-A FORWARD -j DROP\nCOMMIT\n"}.build(t)
 		assert.Equal(t, Drop, walkOne(t, h, tcpHTTP).Verdict, target)

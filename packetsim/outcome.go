@@ -96,7 +96,8 @@ type Outcome struct {
 	SourceTranslated bool `json:"-"`
 	// NextHop is the neighbour that a forwarded packet is handed to.
 	NextHop netip.Addr `json:"-"`
-	// Replies are the packets that the host itself made because of this one (REJECT, no route, TTL), walked out already.
+	// Replies are the packets that the host itself made because of this one (REJECT, no route, TTL, TEE), walked out
+	// already.
 	Replies []Reply `json:"-"`
 }
 
@@ -104,4 +105,6 @@ type Outcome struct {
 type Reply struct {
 	Packet  Packet
 	Outcome Outcome
+	// Copy says that it is no answer, but the copy that TEE made of the packet.
+	Copy bool
 }

@@ -125,7 +125,7 @@ func (w *walk) sendError(s *skb, typ, code uint8) {
 	} else if s.Is6() && s.in != nil {
 		answer.Src = w.h.errorSource6(s)
 	}
-	w.emit(answerOf(s, answer), false)
+	w.answer(answerOf(s, answer), false)
 }
 
 // ICMP errors of IPv4 are for the control of networks, and keep a part of the TOS of what they are about (IPTOS_PREC_INTERNETCONTROL and
@@ -177,15 +177,20 @@ func (w *walk) sendReset(s *skb) {
 		answer.Mark = s.Mark
 	}
 	w.h.closeTCP(s.conn)
-	w.emit(answerOf(s, answer), true)
+	w.answer(answerOf(s, answer), true)
 }
 
-// emit sends a packet that the host makes because of the one it walks, and adds it to the outcome.
-func (w *walk) emit(p *skb, anySrc bool) {
+// answer sends a packet that the host makes because of the one it walks, and adds it to the outcome.
+func (w *walk) answer(p *skb, anySrc bool) {
 	f := &flow{dst: p.Dst, src: p.Src, mark: p.Mark, in: loopbackName, chance: w.chance}
 	if _, src, err := w.h.routeOutput(f, anySrc); err == nil {
 		p.Src = src
 	}
+	w.emit(p, func(sub *walk) { sub.send(p, anySrc) })
+}
+
+// emit walks a packet out that the host has made, and adds it to the outcome.
+func (w *walk) emit(p *skb, send func(sub *walk)) {
 	made := p.Packet
 	replies := w.outcome.Replies
 	replies = append(replies, Reply{})
@@ -193,7 +198,7 @@ func (w *walk) emit(p *skb, anySrc bool) {
 	sub := w.h.newWalk(w.chance, w.told, &reply.Outcome)
 	sub.hooks = w.hooks
 	defer w.h.endWalk(sub)
-	sub.send(p, anySrc)
+	send(sub)
 	sub.finish(p)
 	if sub.err != nil {
 		w.fail(fmt.Errorf("%s in answer: %w", made.Proto, sub.err))
@@ -202,5 +207,5 @@ func (w *walk) emit(p *skb, anySrc bool) {
 	if !made.Src.IsValid() {
 		made.Src = unspecified(made.Dst)
 	}
-	reply.Packet, w.outcome.Replies = made, replies
+	reply.Packet, reply.Copy, w.outcome.Replies = made, sub.copied, replies
 }

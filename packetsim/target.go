@@ -22,7 +22,8 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 	case *fakeipt.TargetClassify, *fakeipt.TargetConnsecmark, *fakeipt.TargetSecmark:
 		return goOn // no rule here asks for a priority or a security mark
 	case *fakeipt.TargetTEE:
-		return goOn // the copy goes its own way: nothing of it is the packet's
+		w.tee(s, t)
+		return goOn
 	case *fakeipt.TargetNotrack:
 		return notrack(s)
 	case *fakeipt.TargetCT:

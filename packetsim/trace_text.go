@@ -97,6 +97,9 @@ func writeSteps(b *strings.Builder, o *Outcome) {
 func (r *Reply) text() string {
 	answer := Input{Packet: r.Packet}
 	text := fmt.Sprintf("answered by %s: %s", r.Packet.Src, answer)
+	if r.Copy {
+		text = fmt.Sprintf("copied: %s, to %s", answer, r.Outcome.NextHop)
+	}
 	switch {
 	case r.Outcome.Verdict != Accept:
 		text += ", which comes no further: " + r.Outcome.verdictText()

@@ -122,6 +122,7 @@ type walk struct {
 	hotdrop  bool // a match drops the packet
 	jumps    int
 	tunnels  int
+	copied   bool // the packet is a copy that TEE made
 	bypassed bool // a table ended with a verdict to queue the packet for a program that is not there
 	stack    []position
 	err      error
@@ -146,7 +147,7 @@ func (h *Host) newWalk(c Chance, told text, o *Outcome) *walk {
 // endWalk keeps the walk for the next one.
 func (h *Host) endWalk(w *walk) {
 	w.chance, w.outcome, w.hooks, w.packet, w.rules, w.rule = nil, nil, familyHooks{}, skb{}, nil, ruleState{}
-	w.hotdrop, w.bypassed, w.jumps, w.tunnels, w.stack, w.err = false, false, 0, 0, w.stack[:0], nil
+	w.hotdrop, w.bypassed, w.copied, w.jumps, w.tunnels, w.stack, w.err = false, false, false, 0, 0, w.stack[:0], nil
 	h.idle = append(h.idle, w)
 }
 

@@ -37,6 +37,8 @@ type Journey struct {
 	Why string
 	// Answers are the journeys of the packets that hosts on the way made because of this one.
 	Answers []Journey
+	// Copies are the journeys of the copies that TEE made of the packet on the way.
+	Copies []Journey
 
 	// What the outcome in the host At says, and whether one of those on the way was SourceTranslated.
 	rejectWith, reason string
@@ -172,13 +174,17 @@ func (c *carrier) arrive(j *Journey, h *Host, at *step) error {
 	return nil
 }
 
-// answer follows a packet that a host made, which has left that host already.
+// answer follows a packet that a host made, or a copy, which has left that host already.
 func (c *carrier) answer(j *Journey, h *Host, reply *packetsim.Reply) error {
 	at := c.push()
 	defer c.pop()
 	at.in, at.outcome = packetsim.Input{Packet: reply.Packet, Local: true}, reply.Outcome
-	j.Answers = append(j.Answers, Journey{})
-	return c.follow(&j.Answers[len(j.Answers)-1], h, at)
+	to := &j.Answers
+	if reply.Copy {
+		to = &j.Copies
+	}
+	*to = append(*to, Journey{})
+	return c.follow(&(*to)[len(*to)-1], h, at)
 }
 
 // leaves is the device that an accepted packet leaves the host by: the port of a bridge, if there is one to tell.

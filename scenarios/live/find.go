@@ -207,7 +207,7 @@ func matched(stories []story) map[Rule]bool {
 	return out
 }
 
-// eachStep goes along a journey and the answers that it caused.
+// eachStep goes along a journey, and those of the answers and copies that it caused.
 func eachStep(j *network.Journey, do func(host string, family fakeipt.Family, step *packetsim.Step)) {
 	if j == nil {
 		return
@@ -220,6 +220,9 @@ func eachStep(j *network.Journey, do func(host string, family fakeipt.Family, st
 	}
 	for i := range j.Answers {
 		eachStep(&j.Answers[i], do)
+	}
+	for i := range j.Copies {
+		eachStep(&j.Copies[i], do)
 	}
 }
 

@@ -1,0 +1,45 @@
+package packetsim
+
+import (
+	"errors"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+)
+
+var errTEEToItself = errors.New("not supported: TEE to an address of the host itself")
+
+// tee is -j TEE (net/netfilter/xt_TEE.c, net/ipv4/netfilter/nf_dup_ipv4.c and its IPv6 twin): a copy of the packet as it is now goes out to
+// the gateway by way of OUTPUT and POSTROUTING. No connection is told of it, no socket sent it, and it is not copied again. Without a route
+// to the gateway there is none.
+func (w *walk) tee(s *skb, t *fakeipt.TargetTEE) {
+	if w.copied {
+		return
+	}
+	to, ok := w.teePath(t)
+	switch {
+	case !ok:
+		return
+	case to.local:
+		w.fail(errTEEToItself)
+		return
+	}
+	p := &skb{Packet: s.Packet, relation: isUntracked, path: to, routed: true, local: true, spent: s.spent}
+	p.Socket = &Socket{None: true}
+	if s.hook == preRouting || s.hook == input {
+		changeTTL(p, &fakeipt.TargetTTL{Change: fakeipt.TTLDecrement, Value: 1})
+	}
+	w.emit(p, func(sub *walk) {
+		sub.copied = true
+		sub.sendRouted(p)
+	})
+}
+
+// teePath is the way of a copy. By --oif IPv4 takes the gateway to be on the link where no route of the device says so
+// (ip_route_output_key_hash_rcu).
+func (w *walk) teePath(t *fakeipt.TargetTEE) (to path, ok bool) {
+	to, _, err := w.h.routeOutput(&flow{dst: t.Gateway, in: loopbackName, out: t.Oif, chance: w.chance}, true)
+	if dev := w.h.byName[t.Oif]; err != nil && t.Gateway.Is4() && dev != nil && dev.Up {
+		return path{out: dev, nextHop: t.Gateway, typ: RouteUnicast}, true
+	}
+	return to, err == nil
+}
