@@ -1,5 +1,7 @@
 package packetsim
 
+import "github.com/chainwalk/chainwalk/fakeipt"
+
 // hook is a place where netfilter looks at a packet.
 type hook uint8
 
@@ -15,6 +17,27 @@ var hookNames = [...]string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROU
 
 // String is the name of the hook's built-in chains.
 func (h hook) String() string { return hookNames[h] }
+
+// Hooks is a set of hooks of both families.
+type Hooks uint16
+
+// Has says whether a hook, by the name of its built-in chains, is in the set.
+func (s Hooks) Has(family fakeipt.Family, name string) bool {
+	for at, is := range hookNames {
+		if is == name {
+			return s&hook(at).in(family == fakeipt.IPv6) != 0
+		}
+	}
+	return false
+}
+
+// in is the hook of one family as a set.
+func (h hook) in(six bool) Hooks {
+	if six {
+		return 1 << (int(h) + len(hookNames))
+	}
+	return 1 << h
+}
 
 // stage is one thing that a hook does: a table's built-in chain, or a part of conntrack.
 type stage uint8

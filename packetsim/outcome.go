@@ -88,6 +88,8 @@ type Outcome struct {
 	Reason string `json:"reason,omitempty"`
 	Steps  []Step `json:"steps"`
 
+	// Passed are the hooks that the packet came to, whether or not it met a rule there.
+	Passed Hooks `json:"-"`
 	// Packet is the packet at the end of its walk, with the source port that the conntrack entry holds.
 	Packet Packet `json:"-"`
 	// Port is the port of the bridge Out that the packet leaves by, if it is known.

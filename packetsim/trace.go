@@ -15,6 +15,8 @@ type TraceResult struct {
 	// Packet is the packet in the PACKET syntax.
 	Packet   string    `json:"packet"`
 	Outcomes []Outcome `json:"outcomes"`
+	// Notes say what the walk could not see, each in a line.
+	Notes []string `json:"notes,omitempty"`
 
 	input Input
 }

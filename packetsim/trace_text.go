@@ -14,12 +14,18 @@ func (r TraceResult) WriteText(w io.Writer) error {
 	fmt.Fprintf(&b, "%s\n", r.Packet)
 	for i := range r.Outcomes {
 		o := &r.Outcomes[i]
-		fmt.Fprintf(&b, "\noutcome %d of %d, probability %.4g: %s\n", i+1, len(r.Outcomes), o.Probability, o.verdictText())
+		fmt.Fprintf(&b, "\noutcome %d of %d, probability %.4g: %s\n", i+1, len(r.Outcomes), o.Probability, o.Summary())
 		r.writeChanges(&b, o)
 		writeSteps(&b, o)
 		for j := range o.Replies {
 			fmt.Fprintf(&b, "  %s\n", o.Replies[j].text())
 		}
+	}
+	for i, note := range r.Notes {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "note: %s\n", note)
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("write trace: %w", err)
@@ -27,8 +33,8 @@ func (r TraceResult) WriteText(w io.Writer) error {
 	return nil
 }
 
-// verdictText is the verdict with where the packet went, or why it did not.
-func (o *Outcome) verdictText() string {
+// Summary is the verdict with where the packet went, or why it did not.
+func (o *Outcome) Summary() string {
 	text := string(o.Verdict)
 	switch {
 	case o.Verdict == Reject:
@@ -102,7 +108,7 @@ func (r *Reply) text() string {
 	}
 	switch {
 	case r.Outcome.Verdict != Accept:
-		text += ", which comes no further: " + r.Outcome.verdictText()
+		text += ", which comes no further: " + r.Outcome.Summary()
 	case r.Outcome.To == ToForward:
 		text += ", out of " + r.Outcome.Out
 	}

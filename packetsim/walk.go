@@ -363,6 +363,7 @@ func (w *walk) drop(reason string) {
 // pass takes the packet through the stages of a hook. It is false if the packet goes no further.
 func (w *walk) pass(s *skb, at hook, in, out *device) bool {
 	s.hook, s.in, s.out = at, in, out
+	w.outcome.Passed |= at.in(s.Is6())
 	if s.hooks = w.hooksOf(&s.Packet); s.hooks == nil {
 		return true
 	}

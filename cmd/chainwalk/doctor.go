@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/live"
 )
@@ -57,7 +56,7 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 		return err
 	}
 	report, err := cluster.Examine(ctx)
-	if errors.Is(err, snapshot.ErrBothBackends) {
+	if errors.Is(err, live.ErrBothBackends) {
 		return fmt.Errorf("%w (--tools)", err)
 	}
 	if err != nil {

@@ -16,9 +16,9 @@ func newSnapshotCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Print a NodeSnapshot of this machine (network namespace)",
-		Long: `Reads devices, addresses, routes and policy rules, sysctls, iptables rules of both backends, connections, sets and
-accounting objects, and prints them as one document that "chainwalk trace --node" walks packets through. What could
-not be read is listed in the document under "unread", and on stderr.`,
+		Long: `Reads devices, addresses, routes and policy rules, sysctls, iptables rules of both backends and the order in which the kernel
+runs them, native tables of nftables by name, connections, sets and accounting objects, and prints them as one document
+that "chainwalk trace --node" walks packets through. What could not be read is listed in the document under "unread", and on stderr.`,
 		Example: `  chainwalk snapshot > node.yaml
   ip netns exec NAME chainwalk snapshot -o json`,
 		Args: cobra.NoArgs,

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 
@@ -31,7 +30,9 @@ Addresses of IPv6 with a port take brackets. Without flags a TCP packet is a SYN
 request. What only some rules look at has words too: id, seq, ack, window, data, wscale, sack-permitted, sack, out-of-window,
 vtag, chunks, socket, mac, link, nexthop, quotes { PACKET }, vxlan VNI { PACKET }; docs/packet.md has them all.
 
-With --node the packet meets the node's routes, sysctls and live connections. With --rules there is no more than the
+With --node the packet meets the node's routes, sysctls and live connections, and the rules of both backends of iptables
+where the node has both. Notes at the end say what was not walked, such as native tables of nftables, and whether the packet
+came near it. With --rules there is no more than the
 rules: every destination that is not in --local is forwarded by the device eth0, which has the --local addresses, and
 any device may be named after "in" (eth0 if none is).`,
 		Example: `  chainwalk trace --node node.yaml 'tcp 10.244.0.11:40000 > 10.96.0.10:53 in veth1'
@@ -45,7 +46,7 @@ any device may be named after "in" (eth0 if none is).`,
 	flags.StringVar(&o.snapshot, "node", "", "file with a NodeSnapshot (- is stdin)")
 	flags.StringVar(&o.rules, "rules", "", "file with iptables-save or ip6tables-save text (- is stdin)")
 	flags.StringSliceVar(&o.local, "local", nil, "with --rules: the node's own addresses")
-	flags.StringVar(&o.tools, "tools", "", "legacy or nft: with --node the rules to take where both backends hold some")
+	flags.StringVar(&o.tools, "tools", "", "legacy or nft: with --node the only rules to walk where both backends hold some")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
 	cmd.MarkFlagsMutuallyExclusive("node", "rules")
 	cmd.MarkFlagsOneRequired("node", "rules")
@@ -63,38 +64,30 @@ func runTrace(s streams, o traceOptions, text string) error {
 	if err != nil {
 		return fmt.Errorf("packet: %w", err)
 	}
-	host, err := traceHost(s, o, &in)
+	result, err := traceResult(s, o, in)
 	if err != nil {
 		return err
 	}
-	outcomes, err := host.Walk(in)
-	if err != nil {
-		return err
-	}
-	result := packetsim.NewTraceResult(in, outcomes)
 	if o.output == "json" {
 		return result.WriteJSON(s.out)
 	}
 	return result.WriteText(s.out)
 }
 
-func traceHost(s streams, o traceOptions, in *packetsim.Input) (*packetsim.Host, error) {
+func traceResult(s streams, o traceOptions, in packetsim.Input) (packetsim.TraceResult, error) {
 	if o.snapshot != "" {
-		return hostFromSnapshot(s, o)
+		node, err := readSnapshot(s, o.snapshot)
+		if err != nil {
+			return packetsim.TraceResult{}, err
+		}
+		return node.Trace(in, snapshot.HostOptions{Backend: o.tools})
 	}
-	return hostFromRules(s, o, in)
-}
-
-func hostFromSnapshot(s streams, o traceOptions) (*packetsim.Host, error) {
-	node, err := readSnapshot(s, o.snapshot)
+	host, err := hostFromRules(s, o, &in)
 	if err != nil {
-		return nil, err
+		return packetsim.TraceResult{}, err
 	}
-	host, err := snapshot.NewHost(node, snapshot.HostOptions{Backend: o.tools})
-	if errors.Is(err, snapshot.ErrBothBackends) {
-		return nil, fmt.Errorf("%w (--tools)", err)
-	}
-	return host, err
+	outcomes, err := host.Walk(in)
+	return packetsim.NewTraceResult(in, outcomes), err
 }
 
 // traceDevice is the device of a host of which no more than its rules is known.

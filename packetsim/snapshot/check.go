@@ -19,7 +19,7 @@ func (s *Node) check() error {
 		return bad("version", "version %d is not supported: this program knows version %d", s.Version, Version)
 	}
 	for _, check := range []func() error{
-		s.checkDevices, s.checkRoutes, s.checkPolicyRules, s.checkSysctls, s.checkRules, s.checkConntrack, s.checkObjects,
+		s.checkDevices, s.checkRoutes, s.checkPolicyRules, s.checkSysctls, s.checkRules, s.checkHooks, s.checkConntrack, s.checkObjects,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -306,6 +306,63 @@ func (s *Node) checkRules() error {
 		if !utf8.ValidString(r.Save) {
 			return bad(path+".save", "the rules hold bytes that are not UTF-8")
 		}
+	}
+	return nil
+}
+
+// checkHooks checks what is said of hooks beside the rules in them.
+func (s *Node) checkHooks() error {
+	seen := map[place]bool{}
+	for i, o := range s.Order {
+		path := fmt.Sprintf("order[%d]", i)
+		if err := checkFamily(path, o.Family); err != nil {
+			return err
+		}
+		if err := badWord(path+".hook", o.Hook, hookNames[:]...); err != nil {
+			return err
+		}
+		if err := badWord(path+".table", o.Table, "raw", "mangle", "nat", "filter", "security"); err != nil {
+			return err
+		}
+		if err := badWord(path+".first", o.First, "legacy", "nft"); err != nil {
+			return err
+		}
+		at := place{o.Family, o.Hook, o.Table}
+		if seen[at] {
+			return bad(path, "the order of table %s in %s, IPv%d is given twice", o.Table, o.Hook, o.Family)
+		}
+		seen[at] = true
+	}
+	for i := range s.NFTables {
+		t, path := &s.NFTables[i], fmt.Sprintf("nftables[%d]", i)
+		if err := badWord(path+".family", t.Family, nftFamilies...); err != nil {
+			return err
+		}
+		if err := checkNFName(path, t.Name); err != nil {
+			return err
+		}
+		for j, c := range t.Chains {
+			path := fmt.Sprintf("%s.chains[%d]", path, j)
+			if err := checkNFName(path, c.Name); err != nil {
+				return err
+			}
+			if err := badWord(path+".hook", c.Hook, nftHooks...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// The words of nft, hooks by the kernel's numbers.
+var (
+	nftFamilies = []string{"ip", "ip6", "inet", "arp", "bridge", "netdev"}
+	nftHooks    = []string{"prerouting", "input", "forward", "output", "postrouting", "ingress", "egress"}
+)
+
+func checkNFName(path, name string) error {
+	if name == "" || !utf8.ValidString(name) {
+		return bad(path+".name", "%q is no name: write that of \"nft list tables\"", name)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -49,9 +48,12 @@ func (t *taker) conntrack() {
 const needsAdmin = "run as root or with CAP_NET_ADMIN"
 
 // dumpNetfilter lists what one message type of nfnetlink lists, without the netlink headers.
-func dumpNetfilter(message, family int) ([][]byte, error) {
+func dumpNetfilter(message, family int, attributes ...nl.NetlinkRequestData) ([][]byte, error) {
 	req := nl.NewNetlinkRequest(message, unix.NLM_F_DUMP)
 	req.AddData(&nl.Nfgenmsg{NfgenFamily: uint8(family), Version: nl.NFNETLINK_V0})
+	for _, a := range attributes {
+		req.AddData(a)
+	}
 	return req.Execute(unix.NETLINK_NETFILTER, 0)
 }
 
@@ -66,62 +68,4 @@ func compareTuples(a, b Tuple) int {
 		a.Src.Compare(b.Src), cmp.Compare(a.SrcPort, b.SrcPort), a.Dst.Compare(b.Dst), cmp.Compare(a.DstPort, b.DstPort),
 		cmp.Compare(a.ICMPID, b.ICMPID), cmp.Compare(a.ICMPType, b.ICMPType), cmp.Compare(a.ICMPCode, b.ICMPCode),
 	)
-}
-
-// nativeTables lists the nftables tables that the iptables tools do not show.
-func (t *taker) nativeTables() {
-	const (
-		what            = "nftables tables"
-		nftMsgGetTable  = 1
-		nftSubsystem    = 10
-		nftaTableName   = 1
-		nfgenmsgHeader  = 4
-		familyOfMessage = 0
-	)
-	// Asking loads nf_tables, unless iptables-nft-save has asked already.
-	if !t.nftAsked && !t.moduleLoaded("nf_tables") {
-		return
-	}
-	messages, err := dump(func() ([][]byte, error) { return dumpNetfilter(nftSubsystem<<8|nftMsgGetTable, unix.AF_UNSPEC) })
-	if err != nil {
-		t.unread(what, "%v: %s", err, needsAdmin)
-		return
-	}
-	for _, message := range messages {
-		if len(message) < nfgenmsgHeader {
-			continue
-		}
-		attrs, err := attributesByType(message[nfgenmsgHeader:])
-		if err != nil {
-			t.unread(what, "%v", err)
-			continue
-		}
-		name := attrs[nftaTableName].Text()
-		if family := message[familyOfMessage]; !isIPTablesTable(family, name) {
-			t.unread(fmt.Sprintf("nftables table %s %s", nftFamily(family), name), "not supported: only tables made by iptables are read")
-		}
-	}
-}
-
-func isIPTablesTable(family uint8, name string) bool {
-	return (family == unix.NFPROTO_IPV4 || family == unix.NFPROTO_IPV6) &&
-		slices.Contains([]string{"raw", "mangle", "nat", "filter", "security"}, name)
-}
-
-func nftFamily(family uint8) string {
-	switch family {
-	case unix.NFPROTO_INET:
-		return "inet"
-	case unix.NFPROTO_IPV4:
-		return "ip"
-	case unix.NFPROTO_IPV6:
-		return "ip6"
-	case unix.NFPROTO_ARP:
-		return "arp"
-	case unix.NFPROTO_BRIDGE:
-		return "bridge"
-	case unix.NFPROTO_NETDEV:
-		return "netdev"
-	}
-	return fmt.Sprintf("of family %d", family)
 }

@@ -15,18 +15,20 @@ import (
 
 // HostOptions says how a Host is built from a NodeSnapshot.
 type HostOptions struct {
-	// Backend is "legacy" or "nft": the rules to take where both backends hold some. Empty is
-	// the one that holds rules.
+	// Backend is "legacy" or "nft": the only rules to take. Empty is those of every backend that holds some.
 	Backend string
+	// Netfilter is "legacy" or "nft": the backend whose rules Host.Netfilter has if both are taken; the other's are in the kernel beside it.
+	// Empty is legacy.
+	Netfilter string
+	// First is "legacy" or "nft": the backend whose chains packets meet first where Node.Order does not say. Empty is nft.
+	First string
 	// Clock is the host's; nil is a clock that stands still.
 	Clock clock.PassiveClock
 }
 
 // NewHost builds a Host. The kernel runs the rules of both iptables backends, legacy
-// and nft, at the same hooks; a Host has one ruleset for each family. So where both hold rules it
-// is an error (ErrBothBackends) unless HostOptions.Backend chooses one, and the other's rules are then
-// left out. A backend whose chains are all empty and accept is no contender. IP sets that a Host
-// cannot hold are an error if a rule names a set, and left out otherwise.
+// and nft, at the same hooks, and so does the Host, unless HostOptions.Backend chooses one. A backend whose chains are all empty and accept
+// is left out where the other one holds rules. IP sets that a Host cannot hold are an error if a rule names a set, and left out otherwise.
 func NewHost(s *Node, options HostOptions) (*packetsim.Host, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("snapshot of %s: %w", s.Hostname, err)
@@ -121,92 +123,8 @@ func connectionOf(c packetsim.ConntrackEntry) Connection {
 	return s
 }
 
-// netfilter builds the rulesets, after the objects that they name.
-func (s *Node) netfilter(options HostOptions) (*fakeipt.Kernel, error) {
-	dialect, err := s.dialect(options.Backend)
-	if err != nil {
-		return nil, err
-	}
-	kernel, err := s.kernelWithSets(fakeipt.Options{Dialect: dialect, Clock: options.Clock})
-	if err != nil {
-		return nil, err
-	}
-	for i := range s.NFAcct {
-		if err := kernel.NFAcct().AddObject(s.NFAcct[i].object()); err != nil {
-			return nil, fmt.Errorf("nfacct object %s: %w", s.NFAcct[i].Name, err)
-		}
-	}
-	for i := range s.IPTables {
-		r := &s.IPTables[i]
-		if r.Backend != backendName(dialect) {
-			continue
-		}
-		name := fmt.Sprintf("iptables[%d].save", i)
-		if err := kernel.Load(r.Family, name, strings.NewReader(r.Save)); err != nil {
-			return nil, fmt.Errorf("IPv%d rules of the %s backend: %w", r.Family, r.Backend, err)
-		}
-	}
-	return kernel, nil
-}
-
-// kernelWithSets is a kernel without rules. A set that it cannot hold stands in the way only of rules that name one.
-func (s *Node) kernelWithSets(o fakeipt.Options) (*fakeipt.Kernel, error) {
-	kernel := fakeipt.New(o)
-	err := kernel.LoadSets("ipsets", strings.NewReader(s.IPSets))
-	if err == nil {
-		return kernel, nil
-	}
-	for i := range s.IPTables {
-		if r := &s.IPTables[i]; r.Backend == backendName(o.Dialect) &&
-			(strings.Contains(r.Save, " -m set ") || strings.Contains(r.Save, " -j SET ")) {
-			return nil, err
-		}
-	}
-	return fakeipt.New(o), nil
-}
-
 func (a *NFAcct) object() nfacct.Object {
 	return nfacct.Object{Name: a.Name, Packets: a.Packets, Bytes: a.Bytes, Mode: a.Mode, Quota: a.Quota, Over: a.Over}
-}
-
-// dialect is the backend whose rules the host gets.
-func (s *Node) dialect(backend string) (fakeipt.Dialect, error) {
-	legacy, nft := backendName(fakeipt.Legacy), backendName(fakeipt.NFT)
-	has, holds := map[string]bool{}, map[string]bool{}
-	for i := range s.IPTables {
-		r := &s.IPTables[i]
-		has[r.Backend] = true
-		holds[r.Backend] = holds[r.Backend] || r.holdsRules()
-	}
-	if backend != "" {
-		if err := badWord("backend", backend, legacy, nft); err != nil {
-			return 0, err
-		}
-		if len(has) > 0 && !has[backend] {
-			return 0, bad("backend", "the snapshot has no rules of %s: leave the choice out, or take the other backend", backend)
-		}
-	}
-	switch {
-	case backend == "" && holds[legacy] && holds[nft]:
-		return 0, fmt.Errorf("%w, and the kernel runs both: choose the backend to walk, %s or %s", ErrBothBackends, legacy, nft)
-	case backend == nft, backend == "" && (holds[nft] || !holds[legacy] && has[nft]):
-		return fakeipt.NFT, nil
-	}
-	return fakeipt.Legacy, nil
-}
-
-// holdsRules says whether the ruleset does anything to a packet.
-func (r *Rules) holdsRules() bool {
-	for line := range strings.Lines(r.Save) {
-		words := strings.Fields(line)
-		if len(words) > 1 && strings.HasPrefix(words[0], "[") {
-			words = words[1:] // the counters
-		}
-		if len(words) > 1 && (words[0] == "-A" || strings.HasPrefix(words[0], ":") && words[1] == "DROP") {
-			return true
-		}
-	}
-	return false
 }
 
 // Of is the host as a NodeSnapshot. What a Host does not keep is not in it, the peers of
@@ -270,31 +188,6 @@ func routeOf(r packetsim.Route) Route {
 		s.Via, s.Dev = netip.Addr{}, "" // as a Host, which takes the next hops
 	}
 	return s
-}
-
-// addNetfilter adds the rules of both families as iptables-save prints them, without the dates,
-// and the objects that they name.
-func (s *Node) addNetfilter(kernel *fakeipt.Kernel) error {
-	if kernel == nil {
-		return nil
-	}
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
-		save, err := savedRules(kernel, family)
-		if err != nil {
-			return err
-		}
-		if save != "" {
-			s.IPTables = append(s.IPTables, Rules{Backend: backendName(kernel.Dialect()), Family: family, Save: save})
-		}
-	}
-	for _, object := range kernel.NFAcct().List() {
-		s.NFAcct = append(s.NFAcct, NFAcct{Name: object.Name, Packets: object.Packets, Bytes: object.Bytes,
-			Mode: object.Mode, Quota: object.Quota, Over: object.Over})
-	}
-	var sets strings.Builder
-	err := kernel.SaveSets(&sets)
-	s.IPSets = sets.String()
-	return err
 }
 
 func savedRules(kernel *fakeipt.Kernel, family fakeipt.Family) (string, error) {

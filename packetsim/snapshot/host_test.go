@@ -83,6 +83,7 @@ func TestNewHostChoosesTheBackend(t *testing.T) {
 		legacy, nft string
 		choose      string
 		want        fakeipt.Dialect
+		beside      bool
 		err         string
 	}{
 		{name: "only legacy holds rules", legacy: rule, want: fakeipt.Legacy},
@@ -91,9 +92,8 @@ func TestNewHostChoosesTheBackend(t *testing.T) {
 		{name: "nft has empty tables", legacy: rule, nft: accept, want: fakeipt.Legacy},
 		{name: "only empty tables, of nft", nft: accept, want: fakeipt.NFT},
 		{name: "no table at all", want: fakeipt.Legacy},
-		{name: "a policy that drops is a rule", legacy: drop, nft: rule,
-			err: "both iptables backends hold rules, and the kernel runs both: choose the backend to walk, legacy or nft"},
-		{name: "both hold rules", legacy: rule, nft: rule, err: "both iptables backends hold rules"},
+		{name: "a policy that drops is a rule", legacy: drop, nft: rule, want: fakeipt.Legacy, beside: true},
+		{name: "both hold rules", legacy: rule, nft: rule, want: fakeipt.Legacy, beside: true},
 		{name: "both hold rules and one is chosen", legacy: rule, nft: rule, choose: "nft", want: fakeipt.NFT},
 		{name: "the chosen one has no rules", legacy: rule, choose: "nft", err: "backend: the snapshot has no rules of nft"},
 		{name: "one is chosen where there is no rule at all", choose: "nft", want: fakeipt.NFT},
@@ -114,6 +114,7 @@ func TestNewHostChoosesTheBackend(t *testing.T) {
 			}
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, h.Netfilter().Dialect())
+			assert.Equal(t, tc.beside, h.Netfilter().Beside() != nil)
 		})
 	}
 }

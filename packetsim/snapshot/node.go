@@ -32,6 +32,11 @@ type Node struct {
 	Sysctls map[string]string `json:"sysctls,omitempty"`
 	// IPTables holds the rules of each backend and family that has any table.
 	IPTables []Rules `json:"iptables,omitempty"`
+	// Order says, where both backends have a chain of the same table in a hook, which of the two packets meet first. What it leaves out is not
+	// known.
+	Order []HookOrder `json:"order,omitempty"`
+	// NFTables are the tables of nf_tables that are not those of iptables-nft. No packet is walked through them.
+	NFTables []NFTable `json:"nftables,omitempty"`
 	// Conntrack holds the connections that the node knows.
 	Conntrack []Connection `json:"conntrack,omitempty"`
 	// IPSets is what "ipset save" prints. It is read only where a rule of the walked backend names a set, or where a Host can hold all of it.
@@ -145,6 +150,35 @@ type Rules struct {
 	Save string `json:"save"`
 }
 
+// HookOrder is the backend whose chain packets meet first.
+type HookOrder struct {
+	// Family is 4 or 6.
+	Family fakeipt.Family `json:"family"`
+	// Hook is PREROUTING, INPUT, FORWARD, OUTPUT or POSTROUTING.
+	Hook  string `json:"hook"`
+	Table string `json:"table"`
+	// First is legacy or nft.
+	First string `json:"first"`
+}
+
+// NFTable is a table of nf_tables with the chains that packets meet in hooks.
+type NFTable struct {
+	// Family is that of nft: ip, ip6, inet, arp, bridge or netdev.
+	Family string    `json:"family"`
+	Name   string    `json:"name"`
+	Chains []NFChain `json:"chains,omitempty"`
+}
+
+// NFChain is a base chain.
+type NFChain struct {
+	Name string `json:"name"`
+	// Hook is that of nft: prerouting, input, forward, output, postrouting, ingress or egress.
+	Hook     string `json:"hook"`
+	Priority int32  `json:"priority"`
+	// Device is the only one whose packets come to the chain.
+	Device string `json:"device,omitempty"`
+}
+
 // Connection is a packetsim.ConntrackEntry in the document.
 type Connection struct {
 	Original Tuple `json:"original"`
@@ -198,11 +232,16 @@ type Unread struct {
 // is missing where the value did not come from a document.
 type Error = document.Error
 
-// ErrBothBackends says that a snapshot holds rules of both backends for one family.
-var ErrBothBackends = errors.New("both iptables backends hold rules")
-
 // errNotSupported is what a snapshot has no place for, or a Host no imitation.
 var errNotSupported = errors.New("not supported")
+
+// dialectOf reads what backendName writes.
+func dialectOf(backend string) fakeipt.Dialect {
+	if backend == backendName(fakeipt.NFT) {
+		return fakeipt.NFT
+	}
+	return fakeipt.Legacy
+}
 
 // backendName is how the document spells a dialect.
 func backendName(d fakeipt.Dialect) string {

@@ -19,6 +19,7 @@ func (t *taker) rules() {
 		t.rulesOfFamily(family)
 	}
 	t.nativeTables()
+	t.order()
 }
 
 func (t *taker) rulesOfFamily(family fakeipt.Family) {

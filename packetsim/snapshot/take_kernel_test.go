@@ -120,14 +120,63 @@ func TestTakeOfTheKernel(t *testing.T) {
 		assert.Equal(t, s, again)
 	})
 	t.Run("two backends hold rules", func(t *testing.T) {
-		_, err := NewHost(s, HostOptions{})
-		assert.ErrorIs(t, err, ErrBothBackends)
+		assert.Equal(t, []string{"legacy", "nft"}, s.Backends())
+		h, err := NewHost(s, HostOptions{})
+		require.NoError(t, err)
+		assert.NotNil(t, h.Netfilter().Beside())
 	})
 	t.Run("the live connection goes on in a host", func(t *testing.T) {
 		h, err := NewHost(s, HostOptions{Backend: "legacy"})
 		require.NoError(t, err)
 		walkLiveConnection(t, h, s, port)
 	})
+}
+
+// TestKernelTakeOfMixedTools takes a node with rules of both backends and with tables that are neither's. Whether the kernel says in which
+// order it runs them depends on nfnetlink_hook.
+func TestKernelTakeOfMixedTools(t *testing.T) {
+	kerneltest.Need(t, "nft")
+	lab := newLab(t)
+	lab.node.Must(
+		"iptables-legacy -A FORWARD -p tcp --dport 8080 -j ACCEPT",
+		"nft add table inet guard", "nft add chain inet guard onward { type filter hook forward priority 10; }", "nft add chain inet guard plain",
+		"nft add table netdev edge", "nft add chain netdev edge arriving { type filter hook ingress device n1 priority -5; }",
+		"nft add table bridge br", "nft add table ip mangle", "nft add chain ip mangle extra { type filter hook input priority -7; }",
+	)
+	s := lab.take()
+	assert.Equal(t, []string{"legacy", "nft"}, s.Backends())
+	assert.ElementsMatch(t, []NFTable{
+		{Family: "inet", Name: "guard", Chains: []NFChain{{Name: "onward", Hook: "forward", Priority: 10}}},
+		{Family: "netdev", Name: "edge", Chains: []NFChain{{Name: "arriving", Hook: "ingress", Priority: -5, Device: "n1"}}},
+		{Family: "bridge", Name: "br"},
+		{Family: "ip", Name: "mangle", Chains: []NFChain{{Name: "extra", Hook: "input", Priority: -7}}},
+	}, s.NFTables)
+	told := slices.ContainsFunc(s.Unread, func(u Unread) bool { return u.What == "order of the iptables backends" })
+	if len(s.Order) > 0 { // the legacy table came last
+		assert.Contains(t, s.Order, HookOrder{Family: fakeipt.IPv4, Hook: "FORWARD", Table: "filter", First: "legacy"})
+	}
+	assert.NotEqual(t, told, len(s.Order) > 0, "the order is known, or it is said that it is not")
+
+	in, err := packetsim.ParseInput("tcp 10.88.1.2:4000 > 10.99.0.1:80 in n0")
+	require.NoError(t, err)
+	result, err := s.Trace(in, HostOptions{First: "legacy"})
+	require.NoError(t, err)
+	require.Len(t, result.Outcomes, 1)
+	assert.Equal(t, "10.88.2.2:8080", result.Outcomes[0].DNAT)
+	var backends []string
+	for _, step := range result.Outcomes[0].Steps {
+		if step.Hook == "FORWARD" && step.Table == "filter" {
+			backends = append(backends, step.Backend)
+		}
+	}
+	assert.Equal(t, []string{"legacy", "nft"}, backends)
+	notes := strings.Join(result.Notes, "\n")
+	assert.Contains(t, notes, "nftables table inet guard (the packet passes it: chain onward in forward, priority 10)")
+	assert.Contains(t, notes, "nftables table netdev edge (the packet does not come near it)")
+	if told {
+		assert.Contains(t, notes, "which backend packets meet first in filter FORWARD is not known: legacy is taken to be; "+
+			"with nft first the packet ends the same")
+	}
 }
 
 // TestDevicesAreInTheOrderOfTheirCreation: the kernel masquerades what leaves by a device without a fitting address with that of the one that came

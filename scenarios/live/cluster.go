@@ -26,7 +26,8 @@ type Cluster struct {
 	NodeConfigs map[string]*kubeproxyconfig.KubeProxyConfiguration
 	// Snapshots are those of some of its nodes, found by their host names.
 	Snapshots []*snapshot.Node
-	// Backend is the backend of iptables whose rules are judged, legacy or nft, where a node has rules of both.
+	// Backend is the backend of iptables that kube-proxy writes, legacy or nft, where a node has rules of both. Packets are
+	// walked through both.
 	Backend string
 }
 

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -75,7 +77,14 @@ func (c *Cluster) exam() (*exam, error) {
 		name := resolved.Nodes[i].Name
 		report := NodeReport{Name: name, Judged: hosts[name] != nil}
 		if report.Judged {
-			report.Backend = hosts[name].Netfilter().Dialect().String()
+			kernel := hosts[name].Netfilter()
+			report.Backend = kernel.Dialect().String()
+			if kernel.Beside() != nil {
+				report.Beside = kernel.Beside().Dialect().String()
+			}
+			if note := e.nodes[name].NotWalked(hosts[name]); note != "" {
+				e.report.Notes = append(e.report.Notes, name+": "+note)
+			}
 		}
 		e.report.Nodes = append(e.report.Nodes, report)
 	}
@@ -90,13 +99,48 @@ func (c *Cluster) exam() (*exam, error) {
 func (e *exam) hosts() (map[string]*packetsim.Host, error) {
 	out := map[string]*packetsim.Host{}
 	for name, node := range e.nodes {
-		host, err := snapshot.NewHost(node.Node, snapshot.HostOptions{Backend: e.cluster.Backend})
+		options, err := e.cluster.hostOptions(node.Node)
+		if err != nil {
+			return nil, err
+		}
+		host, err := snapshot.NewHost(node.Node, options)
 		if err != nil {
 			return nil, err
 		}
 		out[name] = host
 	}
 	return out, nil
+}
+
+// ErrBothBackends says that a node has rules of kube-proxy of both backends, and that nobody said which of them it writes now.
+var ErrBothBackends = errors.New("both iptables backends hold rules of kube-proxy: say which one it writes")
+
+// hostOptions say, for a node with rules of both backends, all of which are walked, which of them kube-proxy writes.
+func (c *Cluster) hostOptions(taken *snapshot.Node) (snapshot.HostOptions, error) {
+	if len(taken.Backends()) < 2 {
+		return snapshot.HostOptions{Backend: c.Backend}, nil
+	}
+	if c.Backend != "" {
+		return snapshot.HostOptions{Netfilter: c.Backend}, nil
+	}
+	own := ""
+	for i := range taken.IPTables {
+		rules := &taken.IPTables[i]
+		if !strings.Contains(rules.Save, "KUBE-SERVICES") {
+			continue
+		}
+		if own != "" && own != rules.Backend {
+			return snapshot.HostOptions{}, fmt.Errorf("snapshot of %s: %w, legacy or nft", taken.Hostname, ErrBothBackends)
+		}
+		own = rules.Backend
+	}
+	return snapshot.HostOptions{Netfilter: own}, nil
+}
+
+// bothHave says whether both backends of a node have tables of a family.
+func bothHave(kernel *fakeipt.Kernel, family fakeipt.Family) bool {
+	beside := kernel.Beside()
+	return beside != nil && len(kernel.Ruleset(family).Tables()) > 0 && len(beside.Ruleset(family).Tables()) > 0
 }
 
 // oracleCluster is what the oracle judges by: the addresses of the nodes' devices, and the devices to pods, are those of

@@ -381,11 +381,39 @@ func TestLoneBackendIsChosen(t *testing.T) {
 	taken := cluster.Snapshots[0]
 	taken.IPTables = append(slices.Clone(taken.IPTables), recordedNode(t, "nft", "demo-worker").IPTables...)
 	_, err := cluster.Examine(t.Context())
-	require.ErrorIs(t, err, snapshot.ErrBothBackends)
+	require.ErrorIs(t, err, ErrBothBackends)
 	cluster.Backend = "nft"
 	report, err := cluster.Examine(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, "nft", report.Nodes[1].Backend)
+	assert.Equal(t, "legacy", report.Nodes[1].Beside)
+}
+
+// TestDoctorWalksBothBackends: a firewall of the other backend than kube-proxy's stops a service, and tables of nftables are named.
+func TestDoctorWalksBothBackends(t *testing.T) {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	for _, taken := range cluster.Snapshots {
+		taken.IPTables = append(slices.Clone(taken.IPTables), snapshot.Rules{Backend: "nft", Family: fakeipt.IPv4,
+			Save: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -d 10.244.2.3/32 -p tcp -m tcp --dport 8080 -j DROP\nCOMMIT\n"})
+	}
+	chains := []snapshot.NFChain{{Name: "f", Hook: "forward"}}
+	cluster.Snapshots[1].NFTables = []snapshot.NFTable{{Family: "inet", Name: "guard", Chains: chains}}
+	report, err := cluster.Examine(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, report.Findings)
+	foreign := report.Findings[0].Foreign
+	require.NotEmpty(t, foreign)
+	assert.Equal(t, "nft", foreign[0].Tools)
+	assert.Contains(t, foreign[0].String(), ": iptables-nft -t filter -A FORWARD -d 10.244.2.3/32")
+	notes := strings.Join(report.Notes, "\n")
+	assert.Contains(t, notes, cluster.Snapshots[1].Hostname+": not walked: nftables table inet guard (chain f in forward, priority 0: "+
+		"packets are judged as if it let them by); the order of both backends' chains")
+	var b strings.Builder
+	require.NoError(t, report.WriteText(&b))
+	assert.Contains(t, b.String(),
+		": judged by its legacy rules and those of nft beside them; of the legacy rules 0 of kube-proxy's are missing")
+	_, _, err = cluster.Witness(t.Context(), &report.Findings[0], 0)
+	assert.ErrorIs(t, err, ErrNoWitness, "a scenario's node has no tools beside kube-proxy's")
 }
 
 // bridged is a node whose pods are behind a bridge, as with the bridge plugin, and not each on a link with a route of its own.

@@ -87,7 +87,11 @@ func (e *exam) compare() error {
 			if err != nil {
 				return err
 			}
-			sum.add(compare(object.Name, family, was, will))
+			d := compare(object.Name, family, was, will)
+			if bothHave(have, family) {
+				d.belongTo(have.Dialect())
+			}
+			sum.add(d)
 		}
 		e.rules[object.Name] = sum
 		for i := range e.report.Nodes {
@@ -199,7 +203,7 @@ func matched(stories []story) map[Rule]bool {
 		for _, j := range s.journeys {
 			eachStep(j, func(host string, family fakeipt.Family, step *packetsim.Step) {
 				if step.Text != "" {
-					out[Rule{Node: host, Family: family, Table: step.Table, Text: step.Text}] = true
+					out[Rule{Node: host, Family: family, Table: step.Table, Text: step.Text, Tools: step.Backend}] = true
 				}
 			})
 		}
@@ -244,7 +248,7 @@ func deciding(stories []story) []Rule {
 			if text == "" {
 				text = "-P " + last.Chain + " " + policyWord(last.Policy)
 			}
-			r := Rule{Node: hops[h].Host, Family: packetsim.FamilyOf(hops[h].Input.Dst), Table: last.Table, Text: text}
+			r := Rule{Node: hops[h].Host, Family: packetsim.FamilyOf(hops[h].Input.Dst), Table: last.Table, Text: text, Tools: last.Backend}
 			if !slices.Contains(out, r) {
 				out = append(out, r)
 			}
@@ -307,7 +311,11 @@ func (s story) lines() []string {
 		out = append(out, fmt.Sprintf("  %s: %s", hop.Host, hop.Input))
 		for k := range hop.Outcome.Steps {
 			step := &hop.Outcome.Steps[k]
-			out = append(out, strings.TrimRight(fmt.Sprintf("    %s  %s", step, step.Text), " "))
+			backend := step.Backend
+			if backend != "" {
+				backend += " "
+			}
+			out = append(out, strings.TrimRight(fmt.Sprintf("    %s%s  %s", backend, step, step.Text), " "))
 		}
 	}
 	return append(out, "  "+s.result)

@@ -30,6 +30,8 @@ type NodeReport struct {
 	Judged bool `json:"judged"`
 	// Backend is the backend of iptables whose rules were walked.
 	Backend string `json:"backend,omitempty"`
+	// Beside is the other backend, on a node that has rules of both: they were walked as well.
+	Beside string `json:"beside,omitempty"`
 	// Missing and Foreign count the rules that are other than those that chainwalk's own proxier would leave there, whether
 	// a packet suffers or not. Another proxier may have its own words for the same.
 	Missing int `json:"missing"`
@@ -136,6 +138,11 @@ func (p *printer) printf(format string, args ...any) {
 }
 
 func (p *printer) node(n NodeReport) {
+	if n.Beside != "" {
+		p.printf("%s: judged by its %s rules and those of %s beside them; "+
+			"of the %s rules %d of kube-proxy's are missing, %d are not kube-proxy's\n", n.Name, n.Backend, n.Beside, n.Backend, n.Missing, n.Foreign)
+		return
+	}
 	switch {
 	case !n.Judged:
 		p.printf("%s: no snapshot\n", n.Name)

@@ -18,13 +18,19 @@ type Rule struct {
 	Table  string         `json:"table"`
 	// Text is the rule as iptables-save prints it.
 	Text string `json:"rule"`
+	// Tools are those that the rule belongs to, legacy or nft, on a node that has rules of both.
+	Tools string `json:"tools,omitempty"`
 	// Why says what kube-proxy would do with it, and of which service it is, as far as it tells.
 	Why string `json:"why,omitempty"`
 }
 
 // String is the rule as a command would name it.
 func (r Rule) String() string {
-	return fmt.Sprintf("%s: %s -t %s %s", r.Node, toolOf(r.Family), r.Table, r.Text)
+	tool := toolOf(r.Family)
+	if r.Tools != "" {
+		tool += "-" + r.Tools
+	}
+	return fmt.Sprintf("%s: %s -t %s %s", r.Node, tool, r.Table, r.Text)
 }
 
 // ruleset are the rules of one family of a node, in their order, by table and chain.
@@ -74,6 +80,15 @@ func (d *difference) add(other difference) {
 	d.missing = append(d.missing, other.missing...)
 	d.foreign = append(d.foreign, other.foreign...)
 	d.moved = append(d.moved, other.moved...)
+}
+
+// belongTo says which tools the rules are of, on a node that has rules of both.
+func (d *difference) belongTo(tools fakeipt.Dialect) {
+	for _, rules := range [][]Rule{d.missing, d.foreign, d.moved} {
+		for i := range rules {
+			rules[i].Tools = tools.String()
+		}
+	}
 }
 
 // compare says what the rules that a node has are other than those that it should.

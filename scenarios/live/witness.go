@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/gen"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -304,16 +305,21 @@ func (w *witness) commands(node string, family scenarios.IPFamily, simulated rul
 	}
 	t := &transcript{tool: toolOf(number), have: simulated, want: there, device: simulatedDevices(w.cluster, w.exam.nodes[node])}
 	for _, r := range slices.Concat(w.finding.Missing, w.finding.Moved) {
-		if r.Node == node && r.Family == number {
+		if r.Node == node && r.Family == number && isOf(r, host) {
 			t.remove(r)
 		}
 	}
 	for _, r := range slices.Concat(w.finding.Foreign, w.finding.Moved, w.finding.Deciding) {
-		if r.Node == node && r.Family == number {
+		if r.Node == node && r.Family == number && isOf(r, host) {
 			t.insert(r)
 		}
 	}
 	return t.lines, t.err
+}
+
+// isOf says whether a rule is one of the tools whose rules kube-proxy writes on a node. A scenario's node has no others.
+func isOf(r Rule, host *network.Host) bool {
+	return r.Tools == "" || r.Tools == host.Netfilter().Dialect().String()
 }
 
 func toolOf(family fakeipt.Family) string {

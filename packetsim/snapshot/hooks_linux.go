@@ -1,0 +1,120 @@
+package snapshot
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/nlattr"
+)
+
+// The message of nfnetlink_hook and its attributes (include/uapi/linux/netfilter/nfnetlink_hook.h).
+const (
+	hookGet          = 12 << 8 // message 0 of the subsystem
+	hookNumber       = 1
+	hookPriority     = 2
+	hookFunction     = 4
+	hookChainInfo    = 6
+	hookInfoDesc     = 1
+	hookInfoType     = 2
+	hookTypeNFTables = 1
+	hookChainTable   = 1
+	hookChainName    = 3
+)
+
+// order asks the kernel which of both backends' chains go first, where both have one table.
+func (t *taker) order() {
+	for _, family := range families {
+		if !t.snapshot.sharesTable(family) {
+			continue
+		}
+		for number, hook := range hookNames {
+			messages, err := dumpNetfilter(hookGet, nfprotoOf(family), nl.NewRtAttr(hookNumber, nlattrUint32(uint32(number))))
+			if err != nil {
+				t.unread(orderUnread, "the kernel does not list its hooks (nfnetlink_hook): %v", err)
+				return
+			}
+			t.snapshot.Order = append(t.snapshot.Order, orderOf(family, hook, messages)...)
+		}
+	}
+}
+
+func nfprotoOf(family fakeipt.Family) int {
+	if family == fakeipt.IPv6 {
+		return unix.NFPROTO_IPV6
+	}
+	return unix.NFPROTO_IPV4
+}
+
+// nlattrUint32 is a number as the value of an attribute.
+func nlattrUint32(v uint32) []byte {
+	return []byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}
+}
+
+// orderOf reads the functions of a hook, which come in the order in which packets meet them. A table of which only one backend's chain is
+// listed is left out; kernels before 6.16 do not list those of nat.
+func orderOf(family fakeipt.Family, hook string, messages [][]byte) []HookOrder {
+	first := map[string]string{}
+	var order []HookOrder
+	for _, message := range messages {
+		table, backend := hookedTable(message, hook)
+		switch before := first[table]; {
+		case table == "":
+		case before == "":
+			first[table] = backend
+		case before != backend && !slices.ContainsFunc(order, func(o HookOrder) bool { return o.Table == table }):
+			order = append(order, HookOrder{Family: family, Hook: hook, Table: table, First: before})
+		}
+	}
+	return order
+}
+
+// hookedTable is the table and the backend that a function of a hook belongs to; empty if it is another one's.
+func hookedTable(message []byte, hook string) (table, backend string) {
+	if len(message) < nfgenmsgHeader {
+		return "", ""
+	}
+	attrs, err := attributesByType(message[nfgenmsgHeader:])
+	if err != nil {
+		return "", ""
+	}
+	if info, is := attrs[hookChainInfo]; is {
+		return hookedChain(info, hook)
+	}
+	function := attrs[hookFunction].Text()
+	for _, prefix := range []string{"ipt_do_table", "ip6t_do_table", "iptable_", "ip6table_"} {
+		if strings.HasPrefix(function, prefix) {
+			priority, err := attrs[hookPriority].Uint32()
+			if err != nil {
+				return "", ""
+			}
+			return legacyTables[int32(priority)], "legacy"
+		}
+	}
+	return "", ""
+}
+
+// hookedChain is the table of a base chain of nf_tables, if it is a built-in chain of iptables.
+func hookedChain(info nlattr.Attribute, hook string) (table, backend string) {
+	attrs, err := attributesByType(info.Value)
+	if err != nil {
+		return "", ""
+	}
+	kind, err := attrs[hookInfoType].Uint32()
+	if err != nil || kind != hookTypeNFTables {
+		return "", ""
+	}
+	chain, err := attributesByType(attrs[hookInfoDesc].Value)
+	if err != nil || chain[hookChainName].Text() != hook {
+		return "", ""
+	}
+	return chain[hookChainTable].Text(), "nft"
+}
+
+// legacyTables are the tables of iptables-legacy by the priority of their functions. -450 is that of raw before defragmentation.
+var legacyTables = map[int32]string{
+	-450: "raw", -300: "raw", -150: "mangle", -100: "nat", 0: "filter", 50: "security", 100: "nat",
+}

@@ -1,0 +1,224 @@
+package snapshot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// Trace walks a packet through a Host built from the snapshot. The notes of the result say what the walk could not see.
+func (s *Node) Trace(in packetsim.Input, options HostOptions) (packetsim.TraceResult, error) {
+	host, err := NewHost(s, options)
+	if err != nil {
+		return packetsim.TraceResult{}, err
+	}
+	outcomes, err := host.Walk(in)
+	if err != nil {
+		return packetsim.TraceResult{}, err
+	}
+	result := packetsim.NewTraceResult(in, outcomes)
+	note, err := s.orderNote(host, in, outcomes, options)
+	if err != nil {
+		return packetsim.TraceResult{}, err
+	}
+	for _, note := range []string{note, s.leftOutNote(options), s.unseenNote(host, in, outcomes)} {
+		if note != "" {
+			result.Notes = append(result.Notes, note)
+		}
+	}
+	return result, nil
+}
+
+// orderNote is about chains of both backends of which nobody knows which one packets meet first: what becomes of the packet the other way
+// round.
+func (s *Node) orderNote(host *packetsim.Host, in packetsim.Input, outcomes []packetsim.Outcome, o HostOptions) (string, error) {
+	unknown := s.unknownOrder(host, outcomes)
+	if len(unknown) == 0 {
+		return "", nil
+	}
+	taken, other := "nft", "legacy"
+	if o.First == other {
+		taken, other = other, taken
+	}
+	o.First = other
+	again, err := NewHost(s, o)
+	if err != nil {
+		return "", err
+	}
+	note := fmt.Sprintf("which backend packets meet first in %s is not known: %s is taken to be", strings.Join(unknown, ", "), taken)
+	turned, err := again.Walk(in)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s; with %s first: %v", note, other, err), nil
+	case slices.EqualFunc(outcomes, turned, sameEnd):
+		return fmt.Sprintf("%s; with %s first the packet ends the same", note, other), nil
+	}
+	var ends []string
+	for i := range turned {
+		if end := turned[i].Summary(); !slices.Contains(ends, end) {
+			ends = append(ends, end)
+		}
+	}
+	return fmt.Sprintf("%s; with %s first the packet ends OTHERWISE: %s", note, other, strings.Join(ends, "; or ")), nil
+}
+
+// unknownOrder are the hooks and tables that the packet came to, where both backends have chains that are not empty in an order that is
+// not known.
+func (s *Node) unknownOrder(host *packetsim.Host, outcomes []packetsim.Outcome) []string {
+	kernel := host.Netfilter()
+	if kernel.Beside() == nil {
+		return nil
+	}
+	var unknown []string
+	passed, known := passedBy(outcomes), s.knownOrder()
+	decides := func(k *fakeipt.Kernel, at place) bool {
+		chain := k.Ruleset(at.family).Table(at.table).Chain(at.hook)
+		return len(chain.Rules) > 0 || chain.Policy == fakeipt.PolicyDrop
+	}
+	for _, at := range bothHave(kernel) {
+		if known[at] == "" && passed.Has(at.family, at.hook) && decides(kernel, at) && decides(kernel.Beside(), at) {
+			unknown = append(unknown, at.table+" "+at.hook)
+		}
+	}
+	return unknown
+}
+
+// passedBy are the hooks that packets came to, answers included.
+func passedBy(outcomes []packetsim.Outcome) packetsim.Hooks {
+	var passed packetsim.Hooks
+	for i := range outcomes {
+		passed |= outcomes[i].Passed
+		for j := range outcomes[i].Replies {
+			passed |= passedBy([]packetsim.Outcome{outcomes[i].Replies[j].Outcome})
+		}
+	}
+	return passed
+}
+
+// sameEnd says whether packets end in the same way, whatever rules they met.
+func sameEnd(a, b packetsim.Outcome) bool {
+	return a.Probability == b.Probability && a.Summary() == b.Summary() && a.Final == b.Final && a.DNAT == b.DNAT &&
+		a.Masqueraded == b.Masqueraded
+}
+
+// leftOutNote names the backend whose rules were chosen not to be walked.
+func (s *Node) leftOutNote(o HostOptions) string {
+	for _, backend := range s.Backends() {
+		if o.Backend != "" && backend != o.Backend {
+			return fmt.Sprintf("the rules of iptables-%s, which the kernel runs too, are left out", backend)
+		}
+	}
+	return ""
+}
+
+// unseenNote is the line about what no packet is walked through, and whether this one came near it.
+func (s *Node) unseenNote(host *packetsim.Host, in packetsim.Input, outcomes []packetsim.Outcome) string {
+	var unseen []string
+	for i := range s.NFTables {
+		t := &s.NFTables[i]
+		where := "the packet does not come near it"
+		if near := s.nearChains(t, in, outcomes); len(near) > 0 {
+			where = "the packet passes it: " + strings.Join(near, ", ")
+		}
+		unseen = append(unseen, fmt.Sprintf("nftables table %s %s (%s)", t.Family, t.Name, where))
+	}
+	if n := opaqueRules(host.Netfilter()); n > 0 {
+		unseen = append(unseen, fmt.Sprintf("%d rules with extensions that are not known (the packet meets none)", n))
+	}
+	for _, u := range s.Unread {
+		if !strings.HasPrefix(u.What, "nftables table ") && u.What != orderUnread {
+			unseen = append(unseen, u.What+" (unread, and the packet may depend on it)")
+		}
+	}
+	if len(unseen) == 0 {
+		return ""
+	}
+	return "not walked: " + strings.Join(unseen, "; ")
+}
+
+// NotWalked is a line about what packets of a Host, which is built from the snapshot, are not walked through, or that is not known for
+// sure; empty if there is nothing.
+func (s *Node) NotWalked(host *packetsim.Host) string {
+	var unseen []string
+	for i := range s.NFTables {
+		t := &s.NFTables[i]
+		var chains []string
+		for _, c := range t.Chains {
+			chains = append(chains, c.String())
+		}
+		text := fmt.Sprintf("nftables table %s %s", t.Family, t.Name)
+		if len(chains) > 0 {
+			text += " (" + strings.Join(chains, ", ") + ": packets are judged as if it let them by)"
+		}
+		unseen = append(unseen, text)
+	}
+	if n := opaqueRules(host.Netfilter()); n > 0 {
+		unseen = append(unseen, fmt.Sprintf("%d rules with extensions that are not known", n))
+	}
+	if host.Netfilter().Beside() != nil && len(s.knownOrder()) == 0 {
+		unseen = append(unseen, "the order of both backends' chains, which the snapshot does not say (nft is taken to be first)")
+	}
+	if len(unseen) == 0 {
+		return ""
+	}
+	return "not walked: " + strings.Join(unseen, "; ")
+}
+
+// String is the chain and its hook in words.
+func (c NFChain) String() string {
+	return fmt.Sprintf("chain %s in %s, priority %d", c.Name, c.Hook, c.Priority)
+}
+
+// nearChains are the chains of a table whose hooks the packet came to.
+func (s *Node) nearChains(t *NFTable, in packetsim.Input, outcomes []packetsim.Outcome) []string {
+	var near []string
+	passed := passedBy(outcomes)
+	for _, c := range t.Chains {
+		hook := strings.ToUpper(c.Hook)
+		comes := t.Family != "ip6" && passed.Has(fakeipt.IPv4, hook) || t.Family != "ip" && passed.Has(fakeipt.IPv6, hook)
+		switch {
+		case t.Family == "arp":
+			comes = false
+		case t.Family == "bridge":
+			comes = s.isPort(in.In) || slices.ContainsFunc(outcomes, func(o packetsim.Outcome) bool { return o.Port != "" })
+		case c.Hook == "ingress":
+			comes = !in.Local && (c.Device == "" || c.Device == in.In)
+		case c.Hook == "egress":
+			comes = slices.ContainsFunc(outcomes, func(o packetsim.Outcome) bool { return o.Out != "" && (c.Device == "" || c.Device == o.Out) })
+		}
+		if comes {
+			near = append(near, c.String())
+		}
+	}
+	return near
+}
+
+// isPort says whether a device is a port of a bridge.
+func (s *Node) isPort(device string) bool {
+	return slices.ContainsFunc(s.Devices, func(d Device) bool { return d.Name == device && d.Master != "" })
+}
+
+// opaqueRules is the number of rules with extensions that nobody knows, of both backends.
+func opaqueRules(kernel *fakeipt.Kernel) int {
+	n := 0
+	for _, k := range []*fakeipt.Kernel{kernel, kernel.Beside()} {
+		if k == nil {
+			continue
+		}
+		for _, family := range families {
+			for _, table := range k.Ruleset(family).Tables() {
+				for chain := range table.Unsorted() {
+					for _, rule := range chain.Rules {
+						if rule.Opaque() != nil {
+							n++
+						}
+					}
+				}
+			}
+		}
+	}
+	return n
+}
