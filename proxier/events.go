@@ -48,7 +48,8 @@ func (p *Proxier) OnEndpointSliceDelete(slice *discovery.EndpointSlice) {
 
 func (p *Proxier) noteSlice(slice *discovery.EndpointSlice, remove bool) {
 	waits := p.endpoints.EndpointSliceUpdate(slice, remove)
-	if string(slice.AddressType) == string(p.config.Family) {
+	// kube-proxy counts no event of a slice without a Service.
+	if string(slice.AddressType) == string(p.config.Family) && slice.Labels[discovery.LabelServiceName] != "" {
 		p.config.Metrics.EndpointSliceEvent(p.endpoints.Pending())
 	}
 	if waits {

@@ -112,10 +112,14 @@ func TestWhatIsReported(t *testing.T) {
 	slice.Annotations = map[string]string{v1.EndpointsLastChangeTriggerTime: time.Unix(1000001, 0).UTC().Format(time.RFC3339)}
 	p.OnEndpointSliceAdd(slice)
 	p.OnEndpointSliceAdd(webSlice(v1.IPv6Protocol, "fd00:10::1", true))
+	nobodys := webSlice(v1.IPv4Protocol, "10.180.0.9", true)
+	nobodys.Name, nobodys.Labels = "nobodys", nil
+	p.OnEndpointSliceAdd(nobodys)
 	assert.Equal(t, strings.Join([]string{
 		"service event, 1 pending", "IPv4 unhealthy from now on", "queued 1000000",
 		"slice event, 1 pending", "IPv4 unhealthy from now on", "queued 1000000",
 		"IPv4 unhealthy from now on", "queued 1000000", // still waits; the other family's slice is no event of this one
+		"IPv4 unhealthy from now on", "queued 1000000", // nor is one without a service
 	}, "\n"), w.take())
 
 	r.fail["restore"] = errFault
