@@ -64,6 +64,9 @@ type Config struct {
 	// more than 1,000 endpoints; 30 seconds by default. In a smaller one they go at
 	// once.
 	SyncPeriod time.Duration
+	// NoHourlyFullSync leaves out the hourly full sync while the cluster has more than 1,000 endpoints, as kube-proxy does since v1.36.
+	// What somebody else did to rules of a service then stays until that service changes, or the tables are flushed.
+	NoHourlyFullSync bool
 
 	// Conntrack is where stale entries of UDP services are deleted after the rules
 	// were written. Nil: nowhere.

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testclock "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/proxier"
@@ -322,4 +323,26 @@ func TestFullSyncEveryHour(t *testing.T) {
 	clock.Step(time.Second)
 	require.NoError(t, p.Sync())
 	assert.Empty(t, r.calls)
+}
+
+// A large cluster may ask for no hourly full sync. Once it is smaller, the next is due.
+func TestNoHourlyFullSyncInALargeCluster(t *testing.T) {
+	for _, test := range []struct {
+		endpoints int
+		none      bool
+		full      bool
+	}{{1001, true, false}, {1000, true, true}, {1001, false, true}} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			config, _ := testConfig(v1.IPv4Protocol)
+			clock := testclock.NewFakeClock(time.Unix(1000000, 0))
+			config.Clock, config.NoHourlyFullSync = clock, test.none
+			p, r := started(t, config), config.IPTables.(*recorder)
+			addClusterIPs(p, 1, test.endpoints)
+			require.NoError(t, p.Sync())
+			r.restored = nil
+			clock.Step(time.Hour)
+			require.NoError(t, p.Sync())
+			assert.Equal(t, test.full, strings.Contains(r.last(), ":KUBE-FORWARD "))
+		})
+	}
 }

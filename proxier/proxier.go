@@ -98,9 +98,10 @@ func New(config Config) (*Proxier, error) {
 
 // Sync makes the rules what the API asks for. It writes what has changed since
 // the last Sync, or everything: at first, after an error, after the node's zone
-// has changed, after the tables were flushed, and once an hour. After an error
-// the rules may be the old ones, and nothing is lost: the next Sync includes what
-// this one could not write.
+// has changed, after the tables were flushed, and once an hour, if
+// Config.NoHourlyFullSync does not forbid that. After an error the rules may be the
+// old ones, and nothing is lost: the next Sync includes what this one could not
+// write.
 //
 // Conntrack entries that keep UDP clients away from serving endpoints are deleted
 // after the rules were written, if Config.Conntrack is set; if that fails, the
@@ -129,7 +130,7 @@ func (p *Proxier) syncRules() (*staleConnections, error) {
 	endpoints := p.endpoints.Apply(p.endpointsMap)
 	p.config.Metrics.ChangesTaken()
 
-	hourly := p.config.Clock.Since(p.lastFull) >= fullSyncPeriod
+	hourly := p.config.Clock.Since(p.lastFull) >= fullSyncPeriod && (!p.config.NoHourlyFullSync || !p.renderer.Large())
 	mark.SyncHourly.HitIf(hourly && !full)
 	full = full || hourly
 	if err := p.write(full, zone, services, endpoints); err != nil {

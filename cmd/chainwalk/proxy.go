@@ -31,6 +31,7 @@ type proxyOptions struct {
 	master   string
 	objects  []string
 	fake     bool
+	noHourly bool
 	flags    *proxyFlags
 }
 
@@ -62,6 +63,8 @@ API server is needed.`,
 	flags.StringVar(&o.master, "master", "", "address of the API server, instead of that in the kubeconfig")
 	flags.StringArrayVarP(&o.objects, "filename", "f", nil, "file with Kubernetes objects instead of an API server (repeatable, - is stdin)")
 	flags.BoolVar(&o.fake, "fake", false, "write to the fake kernel")
+	flags.BoolVar(&o.noHourly, "no-hourly-full-sync", false,
+		"leave out the hourly full sync while there are more than 1,000 endpoints, as kube-proxy v1.36 does")
 	o.flags = addProxyFlags(cmd)
 	return cmd
 }
@@ -102,7 +105,9 @@ func runProxy(ctx context.Context, s streams, o proxyOptions) error {
 			return fmt.Errorf("watching %s: %w", o.config, err)
 		}
 	}
-	err = server.Run(ctx, server.Options{Configuration: configuration, Client: client, Host: *host, Logger: logger})
+	err = server.Run(ctx, server.Options{
+		Configuration: configuration, Client: client, Host: *host, NoHourlyFullSync: o.noHourly, Logger: logger,
+	})
 	if err == nil && errors.Is(context.Cause(ctx), errConfigChanged) {
 		return errConfigChanged
 	}

@@ -53,8 +53,6 @@ type Manager struct {
 	lock    sync.Mutex
 	settled bool
 	node    *v1.Node
-	// lastIPs are the addresses that were last seen.
-	lastIPs []netip.Addr
 }
 
 // Start follows the node until the informers stop. It returns when the node
@@ -91,7 +89,6 @@ func (m *Manager) settle(ctx context.Context) error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	m.nodeIPs, m.podCIDRs = HostIPs(m.node), podCIDRsOf(m.node)
-	m.lastIPs = m.nodeIPs
 	err := m.lacks()
 	m.settled = err == nil
 	return err
@@ -144,28 +141,30 @@ func (m *Manager) Node() *v1.Node {
 
 // see takes a new state of the node.
 func (m *Manager) see(node *v1.Node) {
-	if m.note(node) {
-		m.options.Logger.Info("Exiting: the node's pod ranges have changed", "node", m.options.Name,
-			"podCIDRs", node.Spec.PodCIDRs, "before", m.podCIDRs)
+	if changed := m.note(node); changed != "" {
+		m.options.Logger.Info("Exiting: the node's "+changed+" have changed", "node", m.options.Name,
+			"nodeIPs", HostIPs(node), "podCIDRs", node.Spec.PodCIDRs, "nodeIPsBefore", m.nodeIPs, "podCIDRsBefore", m.podCIDRs)
 		m.options.Exit(1)
 	}
 }
 
-// note reports whether the node is no longer the one that rules are made for.
-func (m *Manager) note(node *v1.Node) (mustExit bool) {
+// note says what has changed of that which rules are made from, "" if nothing has. An object without addresses knows of none that were
+// better than those of the start.
+func (m *Manager) note(node *v1.Node) (changed string) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	m.node = node
 	m.wake()
-	if !m.settled {
-		return false
+	ips := HostIPs(node)
+	switch {
+	case !m.settled:
+		return ""
+	case m.options.WatchPodCIDRs && !slices.Equal(node.Spec.PodCIDRs, m.podCIDRs):
+		return "pod ranges"
+	case len(ips) > 0 && !slices.Equal(ips, m.nodeIPs):
+		return "addresses"
 	}
-	if ips := HostIPs(node); !slices.Equal(ips, m.lastIPs) {
-		m.options.Logger.Info("The node's addresses have changed; rules keep those found at the start",
-			"node", m.options.Name, "nodeIPs", ips, "start", m.nodeIPs)
-		m.lastIPs = ips
-	}
-	return m.options.WatchPodCIDRs && !slices.Equal(node.Spec.PodCIDRs, m.podCIDRs)
+	return ""
 }
 
 // lose takes it that the node is gone.

@@ -219,7 +219,7 @@ func TestStartStopsWithItsContext(t *testing.T) {
 }
 
 func TestManagerReactsToChanges(t *testing.T) {
-	const changed = "addresses have changed"
+	const changed = "the node's addresses have changed"
 	first := nodeWith("192.168.1.1 fd00::1", "10.0.0.0/24 fd01::/64")
 	tests := []struct {
 		name   string
@@ -230,8 +230,12 @@ func TestManagerReactsToChanges(t *testing.T) {
 	}{
 		{"same addresses", false, nodeWith("192.168.1.1 fd00::1", ""), nil, ""},
 		{"the second address of a family", false, nodeWith("192.168.1.1 192.168.1.2 fd00::1", ""), nil, ""},
-		{"other addresses", false, nodeWith("10.0.1.1 fd00::2", ""), nil, changed},
-		{"no addresses", false, nodeWith("", ""), nil, changed},
+		{"other addresses", false, nodeWith("10.0.1.1 fd00::2", ""), []int{1}, changed},
+		{"another address of the second family", false, nodeWith("192.168.1.1 fd00::2", ""), []int{1}, changed},
+		{"one family less", false, nodeWith("192.168.1.1", ""), []int{1}, changed},
+		{"the other family first", false, nodeWith("fd00::1 192.168.1.1", ""), []int{1}, changed},
+		{"no addresses", false, nodeWith("", ""), nil, ""},
+		{"other addresses, with pod ranges", true, nodeWith("10.0.1.1", "10.0.0.0/24 fd01::/64"), []int{1}, changed},
 		{"other pod ranges that nobody watches", false, nodeWith("192.168.1.1 fd00::1", "172.16.0.0/24"), nil, ""},
 		{"same pod ranges", true, nodeWith("192.168.1.1 fd00::1", "10.0.0.0/24 fd01::/64"), nil, ""},
 		{"other pod ranges", true, nodeWith("192.168.1.1 fd00::1", "172.16.0.0/24 fd02::/64"), []int{1}, "pod ranges have changed"},
@@ -265,15 +269,16 @@ func TestManagerReactsToChanges(t *testing.T) {
 	}
 }
 
-func TestManagerLogsNewAddressesOnce(t *testing.T) {
+func TestManagerExitsWhenAddressesComeAfterAStartWithoutAny(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *fixture) {
-		f.put(t, nodeWith("192.168.1.1", ""))
+		f.put(t, nodeWith("", ""))
 		f.start(t.Context(), false)
+		f.step(30 * time.Second)
+		require.True(t, f.started)
+		f.put(t, inZone(nodeWith("", ""), "a"))
+		assert.Empty(t, f.exits)
 		f.put(t, nodeWith("192.168.1.2", ""))
-		f.put(t, inZone(nodeWith("192.168.1.2", ""), "a"))
-		assert.Len(t, f.logged, 1)
-		f.put(t, nodeWith("192.168.1.1", ""))
-		assert.Len(t, f.logged, 2)
+		assert.Equal(t, []int{1}, f.exits)
 	})
 }
 
@@ -283,12 +288,12 @@ func TestManagerHasTheNodeAsLastSeen(t *testing.T) {
 		f.step(30 * time.Second)
 		require.True(t, f.started)
 		assert.Nil(t, f.manager.Node(), "it does not exist")
-		f.put(t, nodeWith("192.168.1.1", ""))
-		assert.Equal(t, "192.168.1.1", f.manager.Node().Status.Addresses[0].Address)
 		f.put(t, named(nodeWith("192.168.9.9", ""), "there"))
 		f.remove(t, "there")
-		assert.NotNil(t, f.manager.Node())
+		assert.Nil(t, f.manager.Node())
 		assert.Empty(t, f.exits)
+		f.put(t, nodeWith("192.168.1.1", ""))
+		assert.Equal(t, "192.168.1.1", f.manager.Node().Status.Addresses[0].Address)
 		f.put(t, nodeWith("192.168.1.2", ""))
 		assert.Equal(t, "192.168.1.2", f.manager.Node().Status.Addresses[0].Address)
 		f.remove(t, "here")

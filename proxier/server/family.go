@@ -97,6 +97,7 @@ func (s *server) newFamily(settings proxier.Config) (*family, error) {
 		Logger:    s.Logger,
 	})
 	settings.Metrics, settings.Health, settings.ServiceHealth = s.metrics.ForFamily(settings.Family), s.health, f.checks
+	settings.NoHourlyFullSync = s.NoHourlyFullSync
 	settings.SyncPeriod, settings.Clock, settings.Logger = s.settings.SyncPeriod, s.clock, s.Logger
 	settings.Changed = f.runner.Run
 	var err error

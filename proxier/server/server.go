@@ -24,17 +24,19 @@ import (
 )
 
 // ErrNodeChanged says that the node is not what the proxy was started for: it was
-// deleted, or has other pod ranges. The process has to begin anew.
+// deleted, or has other addresses or pod ranges. The process has to begin anew.
 var ErrNodeChanged = errors.New("the Node object has changed: start again")
 
-// Options is what Run is told. All fields are required but Logger, whose zero
-// value is silent.
+// Options is what Run is told. All fields are required but NoHourlyFullSync and
+// Logger, whose zero value is silent.
 type Options struct {
 	// Configuration may leave out what has a default. It is not modified.
 	Configuration *kubeproxy.KubeProxyConfiguration
 	Client        kubernetes.Interface
 	Host          Host
-	Logger        klog.Logger
+	// NoHourlyFullSync is that of proxier.Config. kube-proxy's configuration has no such field.
+	NoHourlyFullSync bool
+	Logger           klog.Logger
 }
 
 // server is one Run.

@@ -76,6 +76,18 @@ func TestRunEndsWhenTheNodeIsDeleted(t *testing.T) {
 	require.Error(t, err, "nobody listens any longer")
 }
 
+func TestRunEndsWhenTheNodeHasOtherAddresses(t *testing.T) {
+	m := newMachine(t)
+	m.start(t)
+	m.awaitSync(t, "iptables-restore")
+	node, err := m.client.CoreV1().Nodes().Get(t.Context(), "here", metav1.GetOptions{})
+	require.NoError(t, err)
+	node.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "192.168.0.77"}}
+	_, err = m.client.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	require.ErrorIs(t, <-m.done, server.ErrNodeChanged)
+}
+
 func TestRunServesTheFamiliesThatHaveTools(t *testing.T) {
 	without := func(prefix string) func([]string) string {
 		return func(argv []string) string {
