@@ -38,6 +38,8 @@ type Settings struct {
 	TCPLiberal *int `json:"tcpLiberal,omitempty"`
 	// Accounting is "present", "absent" (no nfacct at all) or "failing".
 	Accounting string `json:"accounting"`
+	// NoHourlyFullSync is this project's setting for large clusters. It counts where kube-proxy has that behaviour, since v1.36.
+	NoHourlyFullSync bool `json:"noHourlyFullSync,omitempty"`
 }
 
 // Step is one event. Exactly one field is set.

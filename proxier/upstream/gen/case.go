@@ -79,6 +79,7 @@ func (g *generator) settings() cases.Settings {
 			[]string{"203.0.113.0/24", "2001:db8::/32"}, []string{"192.168.0.0/16", "192.168.10.0/24", "fd00:10::/64", "fd00::/8"}),
 		Accounting: pick(g, "present", "present", "absent", "failing"),
 	}
+	s.NoHourlyFullSync = g.in(1, 2)
 	if g.in(4, 5) {
 		liberal := pick(g, 0, 0, 0, 1)
 		s.TCPLiberal = &liberal
@@ -88,7 +89,7 @@ func (g *generator) settings() cases.Settings {
 
 // event adds one change.
 func (g *generator) event() {
-	switch n := g.IntN(100); {
+	switch n := g.IntN(104); {
 	case n < 14:
 		g.serviceWithSlices()
 	case n < 34:
@@ -111,6 +112,12 @@ func (g *generator) event() {
 		g.do(cases.Fail)
 	case n < 96:
 		g.do(cases.Hour)
+	case n < 97 && !g.holds:
+		g.handOver()
+	case n < 99:
+		g.headless()
+	case n < 101 && !g.holds:
+		g.relabel()
 	case g.large:
 		g.bigService()
 	case g.holds:

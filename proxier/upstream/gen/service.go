@@ -46,6 +46,33 @@ func (g *generator) changeService() {
 	g.add(cases.Step{Service: s})
 }
 
+const labelServiceProxyName = "service.kubernetes.io/service-proxy-name"
+
+// handOver gives a service to another proxy, or takes it back.
+func (g *generator) handOver() {
+	s := g.anyService().DeepCopy()
+	_, had := s.Labels[labelServiceProxyName]
+	s.Labels = map[string]string{}
+	if !had {
+		s.Labels[labelServiceProxyName] = "another"
+	}
+	g.add(cases.Step{Service: s})
+	g.mirror(s, labelServiceProxyName, !had)
+}
+
+// headless takes the cluster IP from a service, or gives it one: what was in between, or that it was made anew, went unseen.
+func (g *generator) headless() {
+	s := g.anyService().DeepCopy()
+	becomes := s.Spec.ClusterIP != v1.ClusterIPNone
+	s.Spec.Type, s.Spec.ClusterIP, s.Spec.ClusterIPs = v1.ServiceTypeClusterIP, "", nil
+	if becomes {
+		s.Spec.ClusterIP = v1.ClusterIPNone
+	}
+	g.normalize(s)
+	g.add(cases.Step{Service: s})
+	g.mirror(s, v1.IsHeadlessService, becomes)
+}
+
 func (g *generator) chooseType(s *v1.Service) {
 	spec := &s.Spec
 	spec.Type = pick(g, v1.ServiceTypeClusterIP, v1.ServiceTypeClusterIP, v1.ServiceTypeClusterIP,

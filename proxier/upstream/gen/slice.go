@@ -195,10 +195,43 @@ func (g *generator) changeSlice() {
 	if g.in(1, 8) {
 		s.Annotations = map[string]string{v1.EndpointsLastChangeTriggerTime: pick(g, "2020-01-01T00:00:00Z", "2099-01-01T00:00:00.5Z", "today")}
 	}
-	if g.in(1, 60) && !g.holds {
-		s.Labels = map[string]string{discovery.LabelServiceName: g.anyService().Name}
+	g.add(cases.Step{Slice: s})
+}
+
+// relabel gives a slice to another service, takes it from its service, or gives it one.
+func (g *generator) relabel() {
+	s := g.anySlice()
+	if s == nil {
+		return
+	}
+	s = s.DeepCopy()
+	if s.Labels == nil {
+		s.Labels = map[string]string{}
+	}
+	s.Labels[discovery.LabelServiceName] = g.anyService().Name
+	if g.in(1, 3) {
+		delete(s.Labels, discovery.LabelServiceName)
 	}
 	g.add(cases.Step{Slice: s})
+}
+
+// mirror puts a label on the slices of a service, or takes it away, as the controller does, a while after the service has it or not
+// any longer. Some slices have other owners.
+func (g *generator) mirror(service *v1.Service, label string, has bool) {
+	if g.in(1, 3) {
+		g.do(cases.Sync)
+	}
+	for _, s := range g.api.SlicesOf(cases.Key(service.Namespace + "/" + service.Name)) {
+		if g.in(1, 5) {
+			continue
+		}
+		s = s.DeepCopy()
+		delete(s.Labels, label)
+		if has {
+			s.Labels[label] = ""
+		}
+		g.add(cases.Step{Slice: s})
+	}
 }
 
 // moveEndpoint puts an endpoint of one slice into another of the same service, first there and then not here any longer.

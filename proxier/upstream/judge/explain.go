@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -22,13 +23,19 @@ type Explanation struct {
 	Why string
 	// Case is the file, below testdata, that shows it.
 	Case string
+	// Since is the first minor version of kube-proxy that does it; 0: all that can be linked.
+	Since int
 	// Chance says that it depends on the order of a Go map in kube-proxy whether there is a difference.
 	Chance bool
 	holds  func(r *run, d *Difference, all []*Difference) bool
 }
 
-// Explanations are all that are known, in the order in which they are tried.
+// Explanations are all that are known of the kube-proxy that is linked, in the order in which they are tried.
 func Explanations() []Explanation {
+	return slices.DeleteFunc(explanations(), func(e Explanation) bool { return e.Since > peers.Minor })
+}
+
+func explanations() []Explanation {
 	return []Explanation{
 		{
 			Name:   "contested",
@@ -56,12 +63,13 @@ func Explanations() []Explanation {
 			},
 		},
 		{
-			Name: "no-hourly-full-sync",
-			Case: "no-hourly-full-sync.yaml",
-			Why: "Where the last sync was one of a large cluster, kube-proxy makes no full sync after an hour; ours does. The chains of services " +
+			Name:  "no-hourly-full-sync",
+			Case:  "no-hourly-full-sync.yaml",
+			Since: 36,
+			Why: "Where the last sync was one of a large cluster, kube-proxy makes no full sync after an hour; ours does, unless Config.NoHourlyFullSync is set. The chains of services " +
 				"that have not changed get their comments, or lose them, then.",
 			holds: func(r *run, d *Difference, _ []*Difference) bool {
-				return r.history.large[d.Family] && r.history.hours > 0 && onlyComments(d)
+				return !r.settings.NoHourlyFullSync && r.history.large[d.Family] && r.history.hours > 0 && onlyComments(d)
 			},
 		},
 		{
@@ -78,17 +86,31 @@ func Explanations() []Explanation {
 			Chance: true,
 			Why: "Two EndpointSlices of a service hold the same address with other conditions. Which one counts is the order of a Go map " +
 				"in kube-proxy, and its own comment calls it undefined. In ours the slices have the order of their names.",
-			holds: func(r *run, _ *Difference, all []*Difference) bool {
-				return ambiguousDuplicates(r.objects) && r.freshAgrees(all, freshTries)
+			holds: func(r *run, d *Difference, all []*Difference) bool {
+				return !isCountOfEvents(d.Where) && ambiguousDuplicates(r.objects) && r.freshAgrees(all, freshTries)
+			},
+		},
+		{
+			Name:  "slices-of-other-proxies",
+			Case:  "slices-of-other-proxies.yaml",
+			Since: 36,
+			Why: "An EndpointSlice with the label service.kubernetes.io/service-proxy-name is not for kube-proxy, says KEP-2447. Since v1.36 " +
+				"kube-proxy looks at that label of services only: it counts the changes of such a slice, and serves its endpoints if its " +
+				"service is served. Ours leaves it alone.",
+			holds: func(r *run, d *Difference, all []*Difference) bool {
+				if strings.Contains(d.Where, "endpoint_changes_total") {
+					return r.history.countsForeign(d)
+				}
+				return !isCountOfEvents(d.Where) && slices.ContainsFunc(r.objects.SortedSlices(), peers.OfAnotherProxy) && r.freshAgrees(all, 1)
 			},
 		},
 		{
 			Name: "slice-relabelled",
 			Case: "slice-relabelled.yaml",
-			Why: "When the label of an EndpointSlice is changed to another service, kube-proxy adds the endpoints to the new service and " +
-				"never takes them from the old one. Ours moves them.",
-			holds: func(r *run, _ *Difference, all []*Difference) bool {
-				return r.history.relabelled && r.freshAgrees(all, 1)
+			Why: "When the label of an EndpointSlice is changed to another service, or is taken away, kube-proxy adds the endpoints to the new " +
+				"service and never takes them from the old one. Ours moves them.",
+			holds: func(r *run, d *Difference, all []*Difference) bool {
+				return !isCountOfEvents(d.Where) && r.history.relabelled && r.freshAgrees(all, 1)
 			},
 		},
 		{
@@ -152,6 +174,8 @@ type history struct {
 	hours int
 	// relabelled is set if a slice has changed its service.
 	relabelled bool
+	// foreign is how many more events kube-proxy has counted since the last sync than ours, of slices of other proxies.
+	foreign int
 	// wasFull is set if the last sync was a full one of kube-proxy.
 	wasFull map[v1.IPFamily]bool
 }
@@ -164,21 +188,43 @@ func (h *history) note(step *cases.Step, before *cases.Objects) {
 	if step.Do == cases.Hour {
 		h.hours++
 	}
-	if step.Slice == nil {
-		return
+	key := cases.Key(step.DeleteSlice)
+	if step.Slice != nil {
+		key = types.NamespacedName{Namespace: step.Slice.Namespace, Name: step.Slice.Name}
 	}
-	old := before.Slices[types.NamespacedName{Namespace: step.Slice.Namespace, Name: step.Slice.Name}]
-	if old != nil && old.Labels[discovery.LabelServiceName] != step.Slice.Labels[discovery.LabelServiceName] {
+	old := before.Slices[key]
+	h.foreign += counted(old, step.Slice, peers.FollowsSlice) - counted(old, step.Slice, peers.BothFollow)
+	if step.Slice != nil && old != nil && old.Labels[discovery.LabelServiceName] != step.Slice.Labels[discovery.LabelServiceName] {
 		h.relabelled = true
 	}
+}
+
+// counted is how many events of a slice that changes so a proxier counts that is told of those that it follows: one, if the slice that
+// it is shown is of a service and has addresses.
+func counted(before, after *discovery.EndpointSlice, follows func(*discovery.EndpointSlice) bool) int {
+	shown := after
+	if !follows(after) {
+		shown = before
+	}
+	if !follows(shown) || shown.Labels[discovery.LabelServiceName] == "" || shown.AddressType == discovery.AddressTypeFQDN {
+		return 0
+	}
+	return 1
+}
+
+// countsForeign says whether kube-proxy counts as many more events as there were of slices of other proxies.
+func (h *history) countsForeign(d *Difference) bool {
+	ours, _ := strconv.Atoi(d.Ours[0])
+	theirs, _ := strconv.Atoi(d.Theirs[0])
+	return theirs-ours == h.foreign
 }
 
 // freshTries is how often chance may decide otherwise. A map of two has one of its orders in one of eight times only, and a state
 // may have more than one such map.
 const freshTries = 1000
 
-// freshAgrees says whether a kube-proxy that starts now, at most so many of them, writes the rules that ours has written: then
-// kube-proxy's own answer depends on what was before, or on chance.
+// freshAgrees says whether a kube-proxy that starts now, at most so many of them, and that is not told of the slices of other proxies,
+// writes the rules that ours has written and counts as many: then kube-proxy's own answer depends on what was before, on chance, or on those.
 func (r *run) freshAgrees(all []*Difference, tries int) bool {
 	if len(all) > 0 && all[0].fresh != nil {
 		return *all[0].fresh
@@ -206,9 +252,14 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 		fresh.OnServiceAdd(service)
 	}
 	for _, slice := range r.objects.SortedSlices() {
-		fresh.OnEndpointSliceAdd(slice)
+		if !peers.OfAnotherProxy(slice) {
+			fresh.OnEndpointSliceAdd(slice)
+		}
 	}
 	fresh.Sync()
+	if !maps.Equal(totals(r.ours, family), totals(fresh, family)) {
+		return false
+	}
 	kernel := peers.KernelFamily(family)
 	ours, theirs := rulesOf(r.ours.Kernel().Ruleset(kernel), true), rulesOf(fresh.Kernel().Ruleset(kernel), true)
 	for name := range ours {
@@ -218,6 +269,15 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 	}
 	_, differences := compareRules(withoutComments(ours), withoutComments(theirs))
 	return len(differences) == 0
+}
+
+// totals are the numbers of rules that a proxier says it has.
+func totals(peer interface {
+	Metrics(family v1.IPFamily) map[string]float64
+}, family v1.IPFamily) map[string]float64 {
+	values := peer.Metrics(family)
+	maps.DeleteFunc(values, func(name string, _ float64) bool { return !strings.Contains(name, "iptables_total") })
+	return values
 }
 
 // onlyComments says whether the rules of a service's chain are the same but for comments.
@@ -309,7 +369,7 @@ func unreachablePorts(objects *cases.Objects, family v1.IPFamily) int {
 			return addr.IsValid() && addr.Is6() == (family == v1.IPv6Protocol)
 		})
 		for i := range service.Spec.Ports {
-			if !reachable && service.Spec.Ports[i].NodePort == 0 && service.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
+			if peers.FollowsService(service) && !reachable && service.Spec.Ports[i].NodePort == 0 && service.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
 				count++
 			}
 		}

@@ -89,10 +89,13 @@ func frontendsOf(service *v1.Service, port *v1.ServicePort, family v1.IPFamily) 
 	return out
 }
 
-// backendsOf are the endpoints of a service port that serve, in every slice that has them.
+// backendsOf are the endpoints of a service port that serve, in every slice that has them and that both proxiers follow.
 func backendsOf(objects *cases.Objects, service *v1.Service, port *v1.ServicePort, family v1.IPFamily) []netip.AddrPort {
 	var out, others []netip.AddrPort
 	for _, slice := range objects.SortedSlices() {
+		if !peers.BothFollow(slice) {
+			continue
+		}
 		owner := types.NamespacedName{Namespace: slice.Namespace, Name: slice.Labels[discovery.LabelServiceName]}
 		if owner != (types.NamespacedName{Namespace: service.Namespace, Name: service.Name}) || v1.IPFamily(slice.AddressType) != family {
 			continue
@@ -167,7 +170,7 @@ func (r *run) served(at netip.AddrPort, family v1.IPFamily) (claimed int, servin
 	for _, service := range r.objects.SortedServices() {
 		for i := range service.Spec.Ports {
 			port := &service.Spec.Ports[i]
-			if port.Protocol != v1.ProtocolUDP || !slices.Contains(frontendsOf(service, port, family), at) {
+			if !peers.FollowsService(service) || port.Protocol != v1.ProtocolUDP || !slices.Contains(frontendsOf(service, port, family), at) {
 				continue
 			}
 			claimed++

@@ -38,7 +38,7 @@ type run struct {
 type side struct {
 	peers.Peer
 	host *packetsim.Host
-	// base are the metrics before the sync.
+	// base are the metrics after the last sync that was compared.
 	base map[v1.IPFamily]map[string]float64
 }
 
@@ -93,8 +93,11 @@ func start(c *cases.Case, report *Report) (*run, error) {
 	if r.ours, err = newSide(chainwalk); err != nil {
 		return nil, err
 	}
-	r.theirs, err = newSide(kube)
-	return r, err
+	if r.theirs, err = newSide(kube); err != nil {
+		return nil, err
+	}
+	r.noteMetrics()
+	return r, nil
 }
 
 // take does what a step says, and compares after a sync.
@@ -171,7 +174,6 @@ func firstServiceChain(set *fakeipt.Ruleset) (first string) {
 func (r *run) sync(sync func(peers.Peer) map[v1.IPFamily]error) []*Difference {
 	for _, family := range peers.Families {
 		r.history.wasFull[family] = r.kube.NextIsFull(family)
-		r.ours.base[family], r.theirs.base[family] = r.ours.Metrics(family), r.theirs.Metrics(family)
 	}
 	r.giveFlows()
 	theirErrors, ourErrors := sync(r.theirs.Peer), sync(r.ours.Peer)
@@ -182,7 +184,17 @@ func (r *run) sync(sync func(peers.Peer) map[v1.IPFamily]error) []*Difference {
 		r.explainAll(family, differences, theirErrors[family] != nil)
 		all = append(all, differences...)
 	}
+	r.noteMetrics()
+	r.history.foreign = 0
 	return all
+}
+
+// noteMetrics notes the values from which those that only grow are counted. kube-proxy's are those of the whole process, to which the
+// explanations add.
+func (r *run) noteMetrics() {
+	for _, family := range peers.Families {
+		r.ours.base[family], r.theirs.base[family] = r.ours.Metrics(family), r.theirs.Metrics(family)
+	}
 }
 
 // explainAll looks for an explanation of each difference. After a failed sync nothing was written: what was different still is,
@@ -303,7 +315,7 @@ func (r *run) metricsOf(s side, family v1.IPFamily, failed bool) map[string]stri
 			continue
 		}
 		value := values[name] // 0 before its first use
-		if strings.Contains(name, "failures") {
+		if strings.Contains(name, "failures") || isCountOfEvents(name) {
 			value -= s.base[family][name]
 		}
 		all[name] = strconv.FormatFloat(value, 'g', -1, 64)
@@ -311,12 +323,17 @@ func (r *run) metricsOf(s side, family v1.IPFamily, failed bool) map[string]stri
 	return all
 }
 
+// isCountOfEvents says whether a metric counts what the API server tells, whatever becomes of it.
+func isCountOfEvents(name string) bool { return strings.Contains(name, "_changes_total") }
+
 // comparable says whether both must have the same value after this sync. Where there is nothing new, ours does not run the tool
 // and cannot fail; where both ran it but only one wrote everything, what was written and what failed are other things.
 // After a failed sync kube-proxy's counts are those of the rules that it did not get written.
 func (r *run) comparable(name string, family v1.IPFamily, failed bool) bool {
 	ours, theirs := r.own.WasFull(family), r.history.wasFull[family]
 	switch {
+	case isCountOfEvents(name):
+		return true
 	case strings.Contains(name, "partial_restore_failures"):
 		return r.own.Wrote(family) && ours == theirs
 	case strings.Contains(name, "restore_failures"):

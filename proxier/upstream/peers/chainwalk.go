@@ -14,6 +14,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/proxier"
+	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 	"github.com/chainwalk/chainwalk/proxier/metrics"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
@@ -25,6 +26,8 @@ type Chainwalk struct {
 	tools    *tools
 	clock    *testclock.FakeClock
 	families map[v1.IPFamily]*proxier.Proxier
+	// selected tell the proxiers what the watches of this project's server would.
+	selected []config.Handler
 	// wrote and full say what the last sync did.
 	wrote, full map[v1.IPFamily]bool
 	registry    basemetrics.KubeRegistry
@@ -53,11 +56,12 @@ func NewChainwalk(settings *cases.Settings) (*Chainwalk, error) {
 		if err != nil {
 			return nil, err
 		}
-		config := c.config(ipFamily, &ourTools{Interface: runner, noRandomFully: settings.NoRandomFully})
-		config.Metrics = measured.ForFamily(ipFamily)
-		if c.families[ipFamily], err = proxier.New(config); err != nil {
+		settings := c.config(ipFamily, &ourTools{Interface: runner, noRandomFully: settings.NoRandomFully})
+		settings.Metrics = measured.ForFamily(ipFamily)
+		if c.families[ipFamily], err = proxier.New(settings); err != nil {
 			return nil, fmt.Errorf("%s: %w", ipFamily, err)
 		}
+		c.selected = append(c.selected, config.Selected(c.families[ipFamily]))
 	}
 	return c, nil
 }
@@ -78,6 +82,7 @@ func (c *Chainwalk) config(ipFamily v1.IPFamily, programs iptables.Interface) pr
 		LocalhostNodePorts: s.LocalhostNodePorts,
 		LocalDetector:      detector(ipFamily, s.Detect),
 		SyncPeriod:         SyncPeriod,
+		NoHourlyFullSync:   s.NoHourlyFullSync && Minor >= 36,
 		Clock:              c.clock,
 	}
 	if s.Accounting != "absent" {
@@ -149,40 +154,40 @@ func (c *Chainwalk) Health(ipFamily v1.IPFamily) map[types.NamespacedName]Health
 	return all
 }
 
-func (c *Chainwalk) each(tell func(*proxier.Proxier)) {
-	for _, ipFamily := range Families {
-		tell(c.families[ipFamily])
+func (c *Chainwalk) each(tell func(config.Handler)) {
+	for _, handler := range c.selected {
+		tell(handler)
 	}
 }
 
 // OnServiceAdd implements cases.Handler.
 func (c *Chainwalk) OnServiceAdd(service *v1.Service) {
-	c.each(func(p *proxier.Proxier) { p.OnServiceAdd(service) })
+	c.each(func(p config.Handler) { p.OnServiceAdd(service) })
 }
 
 // OnServiceUpdate implements cases.Handler.
 func (c *Chainwalk) OnServiceUpdate(before, after *v1.Service) {
-	c.each(func(p *proxier.Proxier) { p.OnServiceUpdate(before, after) })
+	c.each(func(p config.Handler) { p.OnServiceUpdate(before, after) })
 }
 
 // OnServiceDelete implements cases.Handler.
 func (c *Chainwalk) OnServiceDelete(service *v1.Service) {
-	c.each(func(p *proxier.Proxier) { p.OnServiceDelete(service) })
+	c.each(func(p config.Handler) { p.OnServiceDelete(service) })
 }
 
 // OnEndpointSliceAdd implements cases.Handler.
 func (c *Chainwalk) OnEndpointSliceAdd(slice *discovery.EndpointSlice) {
-	c.each(func(p *proxier.Proxier) { p.OnEndpointSliceAdd(slice) })
+	c.each(func(p config.Handler) { p.OnEndpointSliceAdd(slice) })
 }
 
 // OnEndpointSliceUpdate implements cases.Handler.
 func (c *Chainwalk) OnEndpointSliceUpdate(before, after *discovery.EndpointSlice) {
-	c.each(func(p *proxier.Proxier) { p.OnEndpointSliceUpdate(before, after) })
+	c.each(func(p config.Handler) { p.OnEndpointSliceUpdate(before, after) })
 }
 
 // OnEndpointSliceDelete implements cases.Handler.
 func (c *Chainwalk) OnEndpointSliceDelete(slice *discovery.EndpointSlice) {
-	c.each(func(p *proxier.Proxier) { p.OnEndpointSliceDelete(slice) })
+	c.each(func(p config.Handler) { p.OnEndpointSliceDelete(slice) })
 }
 
 // OnZone implements cases.Handler.
@@ -191,7 +196,7 @@ func (c *Chainwalk) OnZone(zone string) {
 	if zone != "" {
 		object.Labels = map[string]string{v1.LabelTopologyZone: zone}
 	}
-	c.each(func(p *proxier.Proxier) { p.OnNodeUpdate(nil, object) })
+	c.each(func(p config.Handler) { p.OnNodeUpdate(nil, object) })
 }
 
 // ourTools are the tools, which may lack an option.

@@ -204,33 +204,33 @@ func (k *KubeProxy) each(tell func(*kubeiptables.Proxier)) {
 }
 
 // OnServiceAdd implements cases.Handler.
-func (k *KubeProxy) OnServiceAdd(service *v1.Service) {
-	k.each(func(p *kubeiptables.Proxier) { p.OnServiceAdd(service) })
-}
+func (k *KubeProxy) OnServiceAdd(service *v1.Service) { k.OnServiceUpdate(nil, service) }
 
 // OnServiceUpdate implements cases.Handler.
 func (k *KubeProxy) OnServiceUpdate(before, after *v1.Service) {
-	k.each(func(p *kubeiptables.Proxier) { p.OnServiceUpdate(before, after) })
+	k.each(func(p *kubeiptables.Proxier) {
+		watched(before, after, FollowsService, p.OnServiceAdd, p.OnServiceUpdate, p.OnServiceDelete)
+	})
 }
 
 // OnServiceDelete implements cases.Handler.
-func (k *KubeProxy) OnServiceDelete(service *v1.Service) {
-	k.each(func(p *kubeiptables.Proxier) { p.OnServiceDelete(service) })
-}
+func (k *KubeProxy) OnServiceDelete(service *v1.Service) { k.OnServiceUpdate(service, nil) }
 
 // OnEndpointSliceAdd implements cases.Handler.
 func (k *KubeProxy) OnEndpointSliceAdd(slice *discovery.EndpointSlice) {
-	k.each(func(p *kubeiptables.Proxier) { p.OnEndpointSliceAdd(slice) })
+	k.OnEndpointSliceUpdate(nil, slice)
 }
 
 // OnEndpointSliceUpdate implements cases.Handler.
 func (k *KubeProxy) OnEndpointSliceUpdate(before, after *discovery.EndpointSlice) {
-	k.each(func(p *kubeiptables.Proxier) { p.OnEndpointSliceUpdate(before, after) })
+	k.each(func(p *kubeiptables.Proxier) {
+		watched(before, after, FollowsSlice, p.OnEndpointSliceAdd, p.OnEndpointSliceUpdate, p.OnEndpointSliceDelete)
+	})
 }
 
 // OnEndpointSliceDelete implements cases.Handler.
 func (k *KubeProxy) OnEndpointSliceDelete(slice *discovery.EndpointSlice) {
-	k.each(func(p *kubeiptables.Proxier) { p.OnEndpointSliceDelete(slice) })
+	k.OnEndpointSliceUpdate(slice, nil)
 }
 
 // OnZone implements cases.Handler.

@@ -15,14 +15,16 @@ import (
 // familyLabel is the label that says which family a value is of.
 const familyLabel = "ip_family"
 
-// comparedMetrics are the metrics whose values must be the same: how many rules there are and were written, what failed, and what
-// has no endpoints on the node.
+// comparedMetrics are the metrics whose values must be the same: how many rules there are and were written, what failed, what
+// has no endpoints on the node, and how many events came.
 var comparedMetrics = []string{
 	"kubeproxy_sync_proxy_rules_iptables_total",
 	"kubeproxy_sync_proxy_rules_iptables_last",
 	"kubeproxy_sync_proxy_rules_no_local_endpoints_total",
 	"kubeproxy_sync_proxy_rules_iptables_restore_failures_total",
 	"kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total",
+	"kubeproxy_sync_proxy_rules_service_changes_total",
+	"kubeproxy_sync_proxy_rules_endpoint_changes_total",
 }
 
 // kubeRegistry holds kube-proxy's metrics that are compared, which are those of the whole process. They do not count before
@@ -31,11 +33,12 @@ var kubeRegistry = sync.OnceValue(func() metrics.KubeRegistry {
 	registry := metrics.NewKubeRegistry()
 	registry.MustRegister(kubemetrics.IPTablesRulesTotal, kubemetrics.IPTablesRulesLastSync,
 		kubemetrics.SyncProxyRulesNoLocalEndpointsTotal,
-		kubemetrics.IPTablesRestoreFailuresTotal, kubemetrics.IPTablesPartialRestoreFailuresTotal)
+		kubemetrics.IPTablesRestoreFailuresTotal, kubemetrics.IPTablesPartialRestoreFailuresTotal,
+		kubemetrics.ServiceChangesTotal, kubemetrics.EndpointChangesTotal)
 	return registry
 })
 
-// valuesOf reads the compared metrics of one family, by name and labels.
+// valuesOf reads the compared metrics of one family, by name and labels. Those of both families together are IPv4's.
 func valuesOf(gatherer metrics.Gatherer, family v1.IPFamily) map[string]float64 {
 	values := map[string]float64{}
 	for _, m := range gather(gatherer) {
@@ -44,7 +47,7 @@ func valuesOf(gatherer metrics.Gatherer, family v1.IPFamily) map[string]float64 
 		}
 		for _, sample := range m.GetMetric() {
 			name, of := labelled(m.GetName(), sample)
-			if of == string(family) {
+			if of == string(family) || of == "" && family == v1.IPv4Protocol {
 				values[name] = sample.GetGauge().GetValue() + sample.GetCounter().GetValue()
 			}
 		}

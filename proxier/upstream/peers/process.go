@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"reflect"
 	"strings"
 	"time"
 
 	"github.com/vishvananda/netlink"
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	"k8s.io/kubernetes/pkg/proxy/apis/config"
@@ -306,36 +304,16 @@ func (k *process) tell(event func(*kubeiptables.Proxier)) {
 	}
 }
 
-// lacks says whether an object is there and lacks a label: kube-proxy's server asks the API only for services without
-// labelServiceProxyName and for slices without v1.IsHeadlessService.
-func lacks[T metav1.Object](object T, label string) bool {
-	if reflect.ValueOf(object).IsNil() {
-		return false
-	}
-	_, ok := object.GetLabels()[label]
-	return !ok
-}
-
-const labelServiceProxyName = "service.kubernetes.io/service-proxy-name"
-
 // OnServiceAdd implements config.Handler.
 func (k *process) OnServiceAdd(s *v1.Service) { k.OnServiceUpdate(nil, s) }
 
 // OnServiceUpdate implements config.Handler.
 func (k *process) OnServiceUpdate(before, after *v1.Service) {
-	was, is := lacks(before, labelServiceProxyName), lacks(after, labelServiceProxyName)
 	for _, f := range k.families {
 		f.mended.serviceChanged = true
 	}
 	k.tell(func(p *kubeiptables.Proxier) {
-		switch {
-		case was && is:
-			p.OnServiceUpdate(before, after)
-		case was:
-			p.OnServiceDelete(before)
-		case is:
-			p.OnServiceAdd(after)
-		}
+		watched(before, after, FollowsService, p.OnServiceAdd, p.OnServiceUpdate, p.OnServiceDelete)
 	})
 }
 
@@ -365,16 +343,8 @@ func (k *process) sliceChanged(before, after *discovery.EndpointSlice) {
 		k.sliceChanged(before, nil)
 		before = nil
 	}
-	was, is := lacks(before, v1.IsHeadlessService), lacks(after, v1.IsHeadlessService)
 	k.tell(func(p *kubeiptables.Proxier) {
-		switch {
-		case was && is:
-			p.OnEndpointSliceUpdate(before, after)
-		case was:
-			p.OnEndpointSliceDelete(before)
-		case is:
-			p.OnEndpointSliceAdd(after)
-		}
+		watched(before, after, FollowsSlice, p.OnEndpointSliceAdd, p.OnEndpointSliceUpdate, p.OnEndpointSliceDelete)
 	})
 }
 

@@ -1,0 +1,6 @@
+//go:build !upstream_1_35
+
+package peers
+
+// Minor is the version of kube-proxy that is linked: 1.Minor.
+const Minor = 36
