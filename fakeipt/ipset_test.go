@@ -1,12 +1,16 @@
 package fakeipt
 
 import (
+	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -147,4 +151,51 @@ func genSetCommand(t *rapid.T, types map[string]string) string {
 		words = append(words, "-exist")
 	}
 	return strings.Join(words, " ")
+}
+
+// orderedElements are elements for each hash type, of addresses under a prefix that is %s.
+var orderedElements = map[string]string{
+	"hash:ip": "%s", "hash:net": "%s/NET", "hash:ip,port": "%s,udp:PORT", "hash:net,port": "%s/NET,tcp:PORT",
+	"hash:ip,port,ip": "%s,sctp:PORT,OTHER", "hash:ip,port,net": "%s,udp:PORT,OTHER/NET",
+}
+
+// orderedSets are commands that fill a set of each hash type and family with so many elements in an order of their own.
+func orderedSets(elements int) string {
+	var b strings.Builder
+	for _, family := range []string{"inet", "inet6"} {
+		for _, name := range slices.Sorted(maps.Keys(orderedElements)) {
+			set := fmt.Sprintf("%s-%s", strings.ReplaceAll(name, ":", "-"), family)
+			fmt.Fprintf(&b, "create %s %s family %s hashsize 64 initval 0x%x\n", set, name, family, 0xbeef+len(set))
+			for i := range elements {
+				n := i * 7919 % elements
+				addr, other, net := fmt.Sprintf("10.%d.%d.0", n>>8, n&255), fmt.Sprintf("10.9.%d.0", n&31), 24+n%2
+				if family == "inet6" {
+					addr, other, net = fmt.Sprintf("fd00:%x:%x::", n>>8, n&255), fmt.Sprintf("fd09:0:%x::", n&31), 64+n%2
+				}
+				element := strings.NewReplacer("%s", addr, "OTHER", other, "NET", fmt.Sprint(net), "PORT", fmt.Sprint(1+n)).
+					Replace(orderedElements[name])
+				fmt.Fprintf(&b, "add %s %s\n", set, element)
+			}
+		}
+	}
+	return b.String()
+}
+
+// TestSetsAreOrderedByTheirHash holds that the same initval gives the same order, whichever order elements are added in, and another one another.
+func TestSetsAreOrderedByTheirHash(t *testing.T) {
+	saved := func(initval string, elements ...string) string {
+		m := newFakeMachine(Legacy)
+		_, stderr, status := m.run(t, []string{"ipset", "restore"}, "create x hash:ip initval "+initval+"\nadd x "+strings.Join(elements, "\nadd x ")+"\n")
+		require.Zero(t, status, stderr)
+		out, _, _ := m.run(t, []string{"ipset", "save"}, "")
+		_, out, _ = strings.Cut(out, "\n")
+		return out
+	}
+	// As Linux 6.18 lists them.
+	const want = "add x 10.0.0.4\nadd x 10.0.0.3\nadd x 10.0.0.6\nadd x 10.0.0.1\nadd x 10.0.0.8\nadd x 10.0.0.5\nadd x 10.0.0.2\nadd x 10.0.0.7\n"
+	elements := []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6", "10.0.0.7", "10.0.0.8"}
+	assert.Equal(t, want, saved("0x1234", elements...))
+	slices.Reverse(elements)
+	assert.Equal(t, want, saved("0x1234", elements...))
+	assert.NotEqual(t, want, saved("0x1235", elements...))
 }

@@ -5,6 +5,7 @@ package fakeipt
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -38,6 +39,22 @@ func TestSetsOnTheRealKernel(t *testing.T) {
 	datadriven.Walk(t, "testdata/ipset", func(t *testing.T, path string) {
 		runSetsFile(t, path, m)
 	})
+}
+
+// TestSetOrderOnTheRealKernel holds the order in which elements are listed, of tables that grow too.
+func TestSetOrderOnTheRealKernel(t *testing.T) {
+	needKernel(t)
+	for _, elements := range []int{50, 700} {
+		var saved [2]string
+		for i, m := range []machine{newRealMachine(t), newFakeMachine(Legacy)} {
+			_, stderr, status := m.run(t, []string{"ipset", "restore"}, orderedSets(elements))
+			require.Zero(t, status, stderr)
+			out, _, _ := m.run(t, []string{"ipset", "save"}, "")
+			// The size of a table that has grown is not imitated.
+			saved[i] = regexp.MustCompile(`hashsize \d+`).ReplaceAllString(out, "hashsize N")
+		}
+		require.Equal(t, saved[0], saved[1])
+	}
 }
 
 // TestGeneratedSetsOnTheRealKernel gives the same generated commands to the real ipset and to the fake one.

@@ -1,6 +1,9 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import (
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/jhash"
+)
 
 // matchCluster is -m cluster (net/netfilter/xt_cluster.c): the node that the hash of the connection's first source says is one of the rule's.
 // Of an
@@ -9,6 +12,6 @@ func matchCluster(s *skb, m *fakeipt.MatchCluster) bool {
 	if s.conn == nil {
 		return false
 	}
-	hash := jhash(memoryWords(addrWords(s.conn.tuples[original].Src))[:1], m.HashSeed)
+	hash := jhash.Words(memoryWords(addrWords(s.conn.tuples[original].Src))[:1], m.HashSeed)
 	return (m.NodeMask>>scale(hash, m.TotalNodes)&1 != 0) != m.Invert
 }

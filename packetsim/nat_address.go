@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"net/netip"
+
+	"github.com/chainwalk/chainwalk/internal/jhash"
 )
 
 // chooseAddr gives the tuple an address of the range (find_best_ips_proto). Of several the kernel takes one by a hash of
@@ -30,7 +32,7 @@ func (r *natRange) chooseAddr(t *Tuple, side stage, z Zone) {
 	if !r.Persistent {
 		seed = bits.ReverseBytes32(dst[n-1]) ^ uint32(z.number())
 	}
-	hash := jhash(memoryWords(addrWords(t.Src)), seed)
+	hash := jhash.Words(memoryWords(addrWords(t.Src)), seed)
 	if side == natDst {
 		dst = words
 	}

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/jhash"
 )
 
 var (
@@ -24,7 +25,7 @@ func (w *walk) hmark(s *skb, t *fakeipt.TargetHMARK) fate {
 		from = hashedConn(s.conn)
 	}
 	src, dst := hashedAddr(from.src, t.SrcMask), hashedAddr(from.dst, t.DstMask)
-	hash := jhash([]uint32{min(src, dst), max(src, dst), from.portsUnder(t)}, t.Rnd) ^ uint32(from.proto)&uint32(t.ProtoMask)
+	hash := jhash.Words([]uint32{min(src, dst), max(src, dst), from.portsUnder(t)}, t.Rnd) ^ uint32(from.proto)&uint32(t.ProtoMask)
 	s.Mark = scale(hash, t.Modulus) + t.Offset
 	return goOn
 }

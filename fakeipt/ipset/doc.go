@@ -8,5 +8,6 @@
 // names that restore does not read back, and elements that stand for more than a million entries.
 //
 // What the kernel draws or what hangs on its memory is not imitated: initval comes from the name, "Size in memory" is about
-// right, hashsize does not grow, and elements are listed in the order they were added (with -s by address).
+// right, and hashsize does not grow. Elements are listed in the order of the kernel's buckets for the set's initval (with -s by address),
+// which deleting an element from a bucket of several may change there.
 package ipset

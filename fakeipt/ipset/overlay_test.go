@@ -20,7 +20,7 @@ func TestChangesAreSeenInTheOverlayOnly(t *testing.T) {
 		return func(o *Overlay) { assert.True(t, o.Match(&Query{Ref: setRef(set, "dst")}, tcpPacket())) }
 	}
 	apply := func(c Change) func(*Overlay) { return func(o *Overlay) { o.Apply(&c, tcpPacket()) } }
-	const added = "add ip 10.1.0.2 timeout 5 packets 1 bytes 60\nadd ip 10.0.0.1 timeout 10 packets 0 bytes 0\n"
+	const added = "add ip 10.0.0.1 timeout 10 packets 0 bytes 0\nadd ip 10.1.0.2 timeout 5 packets 1 bytes 60\n"
 	const counted = "packets 2 bytes 120"
 	for name, row := range map[string]struct {
 		change func(*Overlay)
@@ -69,7 +69,7 @@ func TestCommitKeepsWhatOthersDid(t *testing.T) {
 	count(sets, &Query{Ref: setRef("s", "src")}, tcpPacket())
 	require.NoError(t, testTool(sets, "add s 10.2.0.1\ndel s 10.1.0.2\ndel s 10.9.0.1\n").Load())
 	o.Commit()
-	assert.Contains(t, saved(t, sets), "\nadd s 10.0.0.1 packets 2 bytes 120\nadd s 10.2.0.1 packets 0 bytes 0\n")
+	assert.Contains(t, saved(t, sets), "\nadd s 10.2.0.1 packets 0 bytes 0\nadd s 10.0.0.1 packets 2 bytes 120\n")
 	assert.Equal(t, 2, strings.Count(saved(t, sets), "\nadd "))
 }
 

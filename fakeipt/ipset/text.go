@@ -103,7 +103,7 @@ func (s *set) entryFields(e *entry) []field {
 	return fields
 }
 
-// liveKeys are the keys of entries that have not expired: ports by number, others in the order they were added.
+// liveKeys are the keys of entries that have not expired: ports by number, those of hash types as the kernel's buckets have them.
 func (s *set) liveKeys(sorted bool) []key {
 	if s.kind == listSet {
 		return slices.DeleteFunc(slices.Clone(s.order), func(k key) bool { return !s.live(s.entries[k]) })
@@ -120,6 +120,9 @@ func (s *set) liveKeys(sorted bool) []key {
 		}
 		return a.compare(b)
 	})
+	if !sorted && s.kind.hash() {
+		s.byBucket(keys)
+	}
 	return keys
 }
 

@@ -1,0 +1,43 @@
+// Package jhash is the kernel's hash of words (include/linux/jhash.h), which is Bob Jenkins' lookup3. Addresses are hashed with it, and
+// elements of sets.
+package jhash
+
+import "math/bits"
+
+// Words is jhash2: the hash of words as they lie in the memory of the machine, with a seed.
+func Words(words []uint32, seed uint32) uint32 {
+	a := 0xdeadbeef + uint32(len(words))<<2 + seed
+	b, c := a, a
+	for ; len(words) > 3; words = words[3:] {
+		a, b, c = mix(a+words[0], b+words[1], c+words[2])
+	}
+	switch len(words) {
+	case 0:
+		return c
+	case 3:
+		c += words[2]
+		fallthrough
+	case 2:
+		b += words[1]
+	}
+	return final(a+words[0], b, c)
+}
+
+func mix(a, b, c uint32) (uint32, uint32, uint32) {
+	for _, turn := range [...]int{4, 6, 8, 16, 19, 4} {
+		a -= c
+		a ^= bits.RotateLeft32(c, turn)
+		c += b
+		a, b, c = b, c, a
+	}
+	return a, b, c
+}
+
+func final(a, b, c uint32) uint32 {
+	for _, turn := range [...]int{14, 11, 25, 16, 4, 14, 24} {
+		c ^= b
+		c -= bits.RotateLeft32(b, turn)
+		a, b, c = b, c, a
+	}
+	return b
+}

@@ -1,0 +1,16 @@
+package jhash
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestWords: the hashes of which Linux 6.18 has made nodes of -m cluster. Elsewhere whole walks and the order of sets are held against
+// the kernel.
+func TestWords(t *testing.T) {
+	node := func(hash uint32) uint64 { return uint64(hash) * 7 >> 32 }
+	assert.Equal(t, uint64(0), node(Words([]uint32{0x0100007f}, 0xdeadbeef)))
+	assert.Equal(t, uint64(4), node(Words([]uint32{0x02014d0a}, 0xdeadbeef)))
+	assert.Equal(t, uint32(0xdeadbef2), Words(nil, 3), "without words it is the constant and the seed")
+}
