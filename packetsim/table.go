@@ -145,7 +145,7 @@ func (t *tableWalk) policy() bool {
 // apply counts a rule that matched and does what its target says.
 func (t *tableWalk) apply(rule *fakeipt.Rule) fate {
 	t.w.count(rule.Counters, t.s)
-	t.step(t.kindOf(rule), rule)
+	t.step(RuleStepKind(rule, t.at.chain == t.base), rule)
 	switch target := rule.Target.(type) {
 	case nil:
 		t.at.next++
@@ -163,9 +163,10 @@ func (t *tableWalk) apply(rule *fakeipt.Rule) fate {
 	}
 }
 
-// kindOf is how the kernel's log calls the rule: a rule without conditions and with a plain verdict looks to it
-// like the tail of its chain (get_chainname_rulenum in net/ipv4/netfilter/ip_tables.c).
-func (t *tableWalk) kindOf(rule *fakeipt.Rule) StepKind {
+// RuleStepKind is how the legacy kernel's log calls a rule that a packet meets in a chain, which builtIn says to be one of the kernel's own:
+// a rule without conditions and with a plain verdict looks to it like the tail of its chain (get_chainname_rulenum in
+// net/ipv4/netfilter/ip_tables.c). The steps of a walk are spelled so, whatever the dialect.
+func RuleStepKind(rule *fakeipt.Rule, builtIn bool) StepKind {
 	switch rule.Target.(type) {
 	case *fakeipt.Verdict, *fakeipt.TargetQueue:
 	default:
@@ -174,7 +175,7 @@ func (t *tableWalk) kindOf(rule *fakeipt.Rule) StepKind {
 	if !unconditional(rule) {
 		return StepRule
 	}
-	if t.at.chain == t.base {
+	if builtIn {
 		return StepPolicy
 	}
 	return StepReturn

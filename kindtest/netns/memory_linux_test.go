@@ -83,7 +83,8 @@ COMMIT
 		}
 		return strings.TrimSpace(step.String() + " " + step.Text)
 	}
-	assert.Equal(t, "nat:A:B:rule:2 -A A:B -j ACCEPT", traced("A:B", "rule", 41))
+	assert.Equal(t, "nat:A:B:rule:1 -A A:B -m statistic --mode random --probability 0.50000000000 -j RETURN", traced("A:B", "rule", 40))
+	assert.Equal(t, "nat:A:B:return:2 -A A:B -j ACCEPT", traced("A:B", "rule", 41), "spelled as the legacy tables do")
 	assert.Equal(t, "nat:A:B:return:3", traced("A:B", "rule", 0), "the end of a chain")
 	assert.Equal(t, "nat:PREROUTING:policy:2", traced("PREROUTING", "policy", 0))
 	assert.Empty(t, traced("PREROUTING", "rule", 0), "the policy comes next")

@@ -167,6 +167,9 @@ func (b *ruleBook) traced(v6 bool, r *nftrace.Report) (packetsim.Step, bool) {
 			return packetsim.Step{}, false // the policy comes next
 		}
 	}
+	if isRule && kind == packetsim.StepRule && saved.rules[number-1].Rule != nil {
+		kind = packetsim.RuleStepKind(saved.rules[number-1].Rule, saved.policy != fakeipt.PolicyNone)
+	}
 	return b.met(id, kind, number), true
 }
 
