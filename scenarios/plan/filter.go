@@ -25,6 +25,11 @@ func filterOf(preloads []scenarios.Preload, node string, family scenarios.IPFami
 	if t.policies["OUTPUT"] == policyDrop {
 		return f, false
 	}
+	for _, chain := range []string{"INPUT", "FORWARD", "OUTPUT"} {
+		if t.policies[chain] != policyDrop && t.stops(chain, map[string]bool{}) {
+			return f, false
+		}
+	}
 	var ok bool
 	if t.policies["INPUT"] == policyDrop {
 		if f.Input, ok = t.passes("INPUT"); !ok || !slices.Contains(f.Input, known) {
@@ -70,6 +75,25 @@ func (t *table) read(save string) {
 			t.rules[words[1]] = append(t.rules[words[1]], line)
 		}
 	}
+}
+
+// stops says that a chain has a rule, or leads to one, that drops or rejects packets. Those chains that were looked through are seen.
+func (t *table) stops(chain string, seen map[string]bool) bool {
+	if seen[chain] {
+		return false
+	}
+	seen[chain] = true
+	for _, rule := range t.rules[chain] {
+		words := strings.Fields(comment.ReplaceAllString(rule, ""))
+		jump := slices.IndexFunc(words, func(word string) bool { return word == "-j" || word == "-g" })
+		if jump < 0 || jump+1 == len(words) {
+			continue
+		}
+		if target := words[jump+1]; target == "DROP" || target == "REJECT" || t.stops(target, seen) {
+			return true
+		}
+	}
+	return false
 }
 
 // passes are the rules of a chain, and of those that it leads to, that let packets pass. It is false if there are others.

@@ -34,6 +34,12 @@ func TestFilterOf(t *testing.T) {
 		},
 		{name: "no connection is known", save: ":INPUT DROP [0:0]\n", unknown: true},
 		{name: "what is sent", save: ":OUTPUT DROP [0:0]\n", unknown: true},
+		{name: "a rule that refuses the rest", save: "-A FORWARD -s 10.244.0.0/16 -j ACCEPT\n-A FORWARD -j REJECT\n", unknown: true},
+		{
+			name: "a chain that drops", unknown: true,
+			save: ":ZONES - [0:0]\n:ZONE - [0:0]\n-A INPUT -j ZONES\n-A ZONES -m comment --comment \"all of it\" -g ZONE\n-A ZONE -p tcp -j DROP\n",
+		},
+		{name: "a chain that nobody comes to", save: ":ZONE - [0:0]\n-A ZONE -j DROP\n"},
 		{name: "another match", save: ":FORWARD DROP [0:0]\n-A FORWARD -m mark --mark 0x1 -j ACCEPT\n", unknown: true},
 		{name: "another target", save: ":FORWARD DROP [0:0]\n-A FORWARD -j REJECT\n", unknown: true},
 		{name: "a jump of some", save: ":FORWARD DROP [0:0]\n:PODS - [0:0]\n-A FORWARD -s 10.244.0.0/16 -j PODS\n", unknown: true},
