@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -120,6 +121,9 @@ func guard() string {
 		fmt.Sprintf("-I INPUT -p tcp -m tcp --sport %d -j ACCEPT\nCOMMIT\n", sentinelPort)
 }
 
+// closed finds what closes INPUT: its policy, or a rule of its own that stops the rest.
+var closed = regexp.MustCompile(`(?m)^(:INPUT DROP|-A INPUT .*-j (DROP|REJECT))`)
+
 // preload adds rules to a node.
 func (k *kernels) preload(ctx context.Context, node string, p *scenarios.Preload) error {
 	if err := k.save(ctx, node); err != nil {
@@ -129,7 +133,7 @@ func (k *kernels) preload(ctx context.Context, node string, p *scenarios.Preload
 	if err != nil {
 		return err
 	}
-	if strings.Contains(rules, ":INPUT DROP") {
+	if closed.MatchString(rules) {
 		rules = guard() + rules
 	}
 	family := p.Family

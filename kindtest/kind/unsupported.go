@@ -245,6 +245,13 @@ func (v *visit) clients(s *scenarios.Step) string {
 // iptablesTool is one of iptables, of whichever family and variant.
 var iptablesTool = regexp.MustCompile(`^ip6?tables(-|$)`)
 
+// flushable says that a chain is the proxy's, or one that the scenario itself has made; FORWARD of a node has no rules of the machine's.
+func (v *visit) flushable(chain string) bool {
+	return strings.HasPrefix(chain, "KUBE-") || chain == "FORWARD" || slices.ContainsFunc(v.cluster.Preload, func(p scenarios.Preload) bool {
+		return strings.Contains("\n"+p.Save, "\n:"+chain+" - ")
+	})
+}
+
 func (v *visit) fault(f *scenarios.Fault) string {
 	switch {
 	case len(f.Flush) > 0:
@@ -257,7 +264,7 @@ func (v *visit) fault(f *scenarios.Fault) string {
 		if why := noRules(v.facts.Mode); why != "" && len(words) > 0 && iptablesTool.MatchString(words[0]) {
 			return fmt.Sprintf("run: %q changes rules of iptables, and %s", command, why)
 		}
-		if slices.Contains(words, "-F") && !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "KUBE-") || w == "FORWARD" }) {
+		if slices.Contains(words, "-F") && !slices.ContainsFunc(words, v.flushable) {
 			return fmt.Sprintf("run: %q would flush rules that are not the proxy's", command)
 		}
 		if _, err := v.mapping.toText(command); err != nil {

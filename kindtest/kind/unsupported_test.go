@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -86,4 +87,42 @@ func TestModeNFTablesRunsWhatIsNotOfIPTablesAlone(t *testing.T) {
 	t.Logf("%d of %d files can run, %d more are of iptables alone", can, len(all), ofIPTables)
 	assert.Positive(t, ofIPTables)
 	assert.GreaterOrEqual(t, can*100, len(all)*70, "fewer than 70 of 100")
+}
+
+// TestAScenarioFlushesItsOwnChainsOnly, and those of the proxy: others are the machine's.
+func TestAScenarioFlushesItsOwnChainsOnly(t *testing.T) {
+	for command, can := range map[string]bool{
+		"iptables -F zone":                       true,
+		"iptables -t nat -F KUBE-SERVICES":       true,
+		"iptables -F FORWARD":                    true,
+		"iptables -F":                            false,
+		"iptables -F INPUT":                      false, // it was there before
+		"iptables -t nat -F DOCKER_OUTPUT":       false,
+		"iptables -F zone-of-others":             false,
+		"iptables -A zone -p tcp -j ACCEPT":      true,
+		"iptables -t nat -X":                     true,
+		"iptables -t mangle -F zone-that-is-not": false,
+	} {
+		s, err := scenarios.Read("in.yaml", strings.NewReader("name: a\niptables:\n  preload:\n  - save: |\n      *filter\n      :INPUT DROP [0:0]\n"+
+			"      :zone - [0:0]\n      COMMIT\nsteps: [{fault: {node: node1, run: [\""+command+"\"]}}]\n"))
+		require.NoError(t, err)
+		why := Unsupported(s, threeNodes())
+		if can {
+			assert.Empty(t, why, command)
+			continue
+		}
+		assert.Contains(t, why, "would flush rules that are not the proxy's", command)
+	}
+}
+
+func TestClosedIsWhatNeedsAGuard(t *testing.T) {
+	for rules, want := range map[string]bool{
+		"*filter\n:INPUT DROP [0:0]\nCOMMIT\n":                                            true,
+		"*filter\n-A INPUT -i lo -j ACCEPT\n-A INPUT -j REJECT --reject-with x\nCOMMIT\n": true,
+		"*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -m conntrack --ctstate INVALID -j DROP\n": true,
+		"*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j ACCEPT\n-A FORWARD -j DROP\n":          false,
+		"*filter\n:FORWARD DROP [0:0]\nCOMMIT\n":                                          false,
+	} {
+		assert.Equal(t, want, closed.MatchString(rules), rules)
+	}
 }
