@@ -11,6 +11,7 @@ halt() {
 	wait $pid || true
 }
 
+echo 0 >/proc/sys/net/ipv4/ip_forward # which it switches on, and closes FORWARD then
 engine
 phase start
 docker network ls
