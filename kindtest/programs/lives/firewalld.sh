@@ -1,15 +1,8 @@
 # firewalld with the iptables backend, over a bus of its own.
-mkdir -p /run/dbus /run/firewalld
-dbus-uuidgen --ensure
-dbus-daemon --system --fork --nopidfile
-sed -i 's/^FirewallBackend=.*/FirewallBackend=iptables/' /etc/firewalld/firewalld.conf
-daemon() {
-	firewalld --nofork --nopid >>/chainwalk/server 2>&1 &
-	await firewall-cmd --state
-}
 c() { firewall-cmd "$@" || echo "firewall-cmd $*: $?"; }
 
-daemon
+firewalld_bus
+firewalld_start
 phase start
 
 c --get-default-zone
@@ -110,16 +103,14 @@ sed -i 's/^IndividualCalls=.*/IndividualCalls=yes/' /etc/firewalld/firewalld.con
 c --reload
 phase individual-calls
 
-kill $!
-wait $! || true
+firewalld_stop
 phase stop
 
 sed -i 's/^IndividualCalls=.*/IndividualCalls=no/; s/^CleanupOnExit=.*/CleanupOnExit=no/; s/^IPv6_rpfilter=.*/IPv6_rpfilter=no/; s/^FlushAllOnReload=.*/FlushAllOnReload=no/' /etc/firewalld/firewalld.conf
-daemon
+firewalld_start
 phase restart
 c --zone=home --add-port=1234/tcp
 c --reload
 phase reload-without-flush
-kill $!
-wait $! || true
+firewalld_stop
 phase end

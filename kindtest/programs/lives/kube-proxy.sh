@@ -125,6 +125,39 @@ await shows 10.244.1.22:2222 iptables -t nat -S
 await shows 10.244.0.21:8080 iptables -t nat -S
 phase external
 
+# complete: waits until kube-proxy has written again what others have flushed.
+complete() {
+	for tool in iptables ip6tables; do
+		for table in nat filter mangle; do await shows KUBE-PROXY-CANARY $tool -t $table -S; done
+		await shows KUBE-SERVICES $tool -t nat -S PREROUTING
+		await shows KUBE-FORWARD $tool -t filter -S FORWARD
+	done
+	await shows 10.244.0.21:8080 iptables -t nat -S
+}
+
+ufw --force enable
+ufw allow 22/tcp
+ufw route deny in on eth0 to 10.244.0.0/16
+phase ufw-beside
+ufw reload
+complete
+phase ufw-reload-beside
+ufw disable
+complete
+phase ufw-disabled
+
+firewalld_bus
+firewalld_start
+complete
+phase firewalld-beside
+firewall-cmd --zone=public --add-port=30080/tcp
+firewall-cmd --reload
+complete
+phase firewalld-reload-beside
+firewalld_stop
+complete
+phase firewalld-stopped
+
 slice web IPv4 '{name: http, port: 8080}, {name: s, port: 8443}' 10.244.1.12/there
 await lacks 10.244.1.11 iptables -t nat -S
 k delete endpointslice node-ipv4

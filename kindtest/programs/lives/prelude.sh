@@ -28,3 +28,20 @@ shows() {
 }
 
 lacks() { ! shows "$@"; }
+
+# firewalld_bus: a message bus and the iptables backend, which firewalld needs. firewalld_start, firewalld_stop: its daemon.
+firewalld_bus() {
+	mkdir -p /run/dbus /run/firewalld
+	dbus-uuidgen --ensure
+	dbus-daemon --system --fork --nopidfile
+	sed -i 's/^FirewallBackend=.*/FirewallBackend=iptables/' /etc/firewalld/firewalld.conf
+}
+firewalld_start() {
+	firewalld --nofork --nopid >>/chainwalk/firewalld 2>&1 &
+	firewalld_pid=$!
+	await firewall-cmd --state
+}
+firewalld_stop() {
+	kill $firewalld_pid
+	wait $firewalld_pid || true
+}
