@@ -88,3 +88,31 @@ shorewall stop
 phase stop
 shorewall clear
 phase clear
+
+# With sets: a list that grows by commands and by packets, one of the configuration's own, and the sets kept over a stop.
+sed -i 's/^DYNAMIC_BLACKLIST=.*/DYNAMIC_BLACKLIST="ipset,disconnect,timeout=600"/; s/^SAVE_IPSETS=.*/SAVE_IPSETS=Yes/' /etc/shorewall/shorewall.conf
+ipset create friends hash:net,port
+ipset add friends 198.51.100.0/24,tcp:8443
+ipset add friends 203.0.113.0/28,udp:500-501
+cat >>/etc/shorewall/rules <<'END'
+ACCEPT	net:+friends[src,dst]	$FW
+ADD(seen:src)	net	$FW	tcp	23
+DEL(seen:src)	net	$FW	tcp	24
+DROP	net:+seen	$FW
+END
+ipset create seen hash:ip timeout 300
+shorewall start
+phase sets
+shorewall blacklist 198.51.100.9 timeout 60
+shorewall blacklist 198.51.100.10
+shorewall show dynamic
+phase blacklist
+shorewall allow 198.51.100.9
+shorewall save
+shorewall restart
+phase sets-restart
+shorewall stop
+shorewall start
+phase sets-restored
+shorewall clear
+phase sets-clear
