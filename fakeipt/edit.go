@@ -72,7 +72,7 @@ func (k *Kernel) edit(f Family, kind *tableKind, expect int) *tableEdit {
 		e.slots, e.byName = make([]*chainSlot, 0, expect), make(map[string]*chainSlot, expect)
 	}
 	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, acct: k.acct, sets: k.sets, accounting: &k.accounting,
-		rules: e.allRules(k)}
+		labels: &k.labels, rules: e.allRules(k)}
 	return e
 }
 

@@ -63,6 +63,7 @@ func (x *execution) list(c *command) error {
 		}
 		for n, r := range s.currentRules() {
 			if c.number == 0 || c.number == n+1 {
+				x.warnOfLabel(r)
 				x.out = style.appendRule(x.out, n+1, r)
 			}
 		}
@@ -86,6 +87,7 @@ func (x *execution) listRules(c *command) error {
 			if c.number != 0 && c.number != n+1 {
 				continue
 			}
+			x.warnOfLabel(r)
 			x.out = append(append(x.out, "-A "...), s.name...)
 			if r.opaque {
 				x.out = append(r.appendOptions(x.out, x.edit.family, x.edit.dialect), '\n')
@@ -99,6 +101,13 @@ func (x *execution) listRules(c *command) error {
 		}
 	}
 	return nil
+}
+
+// warnOfLabel is what a tool says of a rule that it prints: it looks for the name of a label.
+func (x *execution) warnOfLabel(r *Rule) {
+	if x.edit.context.labels.Load() && r.printsLabel() {
+		x.warn(noLabelNames)
+	}
 }
 
 // appendRuleListHead appends "-P CHAIN POLICY" or "-N CHAIN".

@@ -141,6 +141,7 @@ func (x *execution) announceAll(spec *ruleSpec, target Target) {
 
 // announce prints one rule.
 func (x *execution) announce(r *Rule) {
+	x.warnOfLabel(r)
 	style := listStyle{numeric: true, bare: true, dialect: x.edit.dialect, family: x.edit.family}
 	x.out = style.appendRule(x.out, 0, r)
 }

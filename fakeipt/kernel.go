@@ -79,8 +79,8 @@ type Kernel struct {
 	lock     *sync.Mutex    // held by a tool that reads and then writes
 	turns    *atomic.Uint64 // the registrations of hooks so far, of both dialects
 	rulesets [2]atomic.Pointer[Ruleset]
-	// accounting is set once a rule has asked for the packets and bytes of connections.
-	accounting atomic.Bool
+	// accounting is set once a rule has asked for the packets and bytes of connections, and labels once one may have had a label of theirs.
+	accounting, labels atomic.Bool
 }
 
 // ForcesAccounting says that some rule has asked for the packets and bytes of connections, since when the kernel counts those
@@ -158,6 +158,7 @@ func (k *Kernel) Adopt(rs *Ruleset) error {
 	for _, t := range rs.tables {
 		k.turns.Store(max(k.turns.Load(), slices.Max(t.registered[:])))
 	}
+	k.labels.Store(true)
 	k.rulesets[rs.family.index()].Store(rs)
 	return nil
 }

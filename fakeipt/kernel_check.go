@@ -126,8 +126,8 @@ type checkContext struct {
 	rule    *Rule
 	acct    *nfacct.Table
 	sets    *ipset.Table
-	// accounting is Kernel.accounting.
-	accounting *atomic.Bool
+	// accounting and labels are those of Kernel.
+	accounting, labels *atomic.Bool
 	// elsewhere says that another machine has had the rule, with what is not here: modules, objects, control groups.
 	elsewhere bool
 	// rules are all that the kernel has or is given with this one.

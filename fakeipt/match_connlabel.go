@@ -3,6 +3,7 @@ package fakeipt
 import (
 	"fmt"
 	"math"
+	"slices"
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
@@ -30,11 +31,23 @@ func (m *MatchConnlabel) appendList(dst []byte, _ listStyle) []byte {
 // connlabels is the number of labels that a connection has.
 const connlabels = 128
 
-func (m *MatchConnlabel) check(*checkContext) syscall.Errno {
+func (m *MatchConnlabel) check(c *checkContext) syscall.Errno {
 	if m.Label >= connlabels {
 		return syscall.ERANGE
 	}
+	c.labels.Store(true)
 	return 0
+}
+
+// noLabelNames is what the tools say when they look for the name of a label.
+const noLabelNames = "Warning: cannot open /etc/xtables/connlabel.conf: No such file or directory\n"
+
+// printsLabel reports whether a rule has a label that a tool looks for the name of when it prints the rule.
+func (r *Rule) printsLabel() bool {
+	return slices.ContainsFunc(r.Matches, func(m Match) bool {
+		_, is := m.(*MatchConnlabel)
+		return is
+	})
 }
 
 var connlabelExtension = &extension{
@@ -62,7 +75,7 @@ func (p *connlabelParser) option(o *optionCall) error {
 	// The tool keeps 32 bits with a sign, and the kernel's struct 16 of them.
 	n, ok := libc.WholeNumber(o.arg, math.MaxUint64)
 	if !ok || int32(n) < 0 {
-		o.warn("Warning: cannot open /etc/xtables/connlabel.conf: No such file or directory\n")
+		o.warn(noLabelNames)
 		return badParameter("label '%s' not found or invalid value", o.arg)
 	}
 	p.m.Label, p.m.Invert = uint16(n), o.invert

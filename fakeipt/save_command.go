@@ -31,6 +31,7 @@ func (run *toolRun) save() int {
 	if rs == nil {
 		return status
 	}
+	run.warnOfLabels(rs)
 	run.warnOfLegacy("-save")
 	out := run.stdout
 	if f.file != "" {
@@ -47,6 +48,22 @@ func (run *toolRun) save() int {
 		return statusOther
 	}
 	return 0
+}
+
+// warnOfLabels is what a tool says of labels of connections that it prints: it looks for their names.
+func (run *toolRun) warnOfLabels(rs *Ruleset) {
+	if !run.kernel.labels.Load() {
+		return
+	}
+	for _, t := range rs.tables {
+		for c := range t.Unsorted() {
+			for _, r := range c.Rules {
+				if r.printsLabel() {
+					fmt.Fprint(run.stderr, noLabelNames)
+				}
+			}
+		}
+	}
 }
 
 func (run *toolRun) writeTables(out io.Writer, rs *Ruleset, counters bool) error {

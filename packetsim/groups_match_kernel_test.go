@@ -45,6 +45,9 @@ COMMIT
 -A FORWARD -p udp -m hashlimit --hashlimit-above 1/hour --hashlimit-burst 1 --hashlimit-mode dstip --hashlimit-dstmask 24 --hashlimit-name cwb
 -A FORWARD -p udp -m hashlimit --hashlimit-upto 30b/s --hashlimit-mode srcip --hashlimit-name cwc
 -A FORWARD -p udp -m hashlimit --hashlimit-upto 30b/s --hashlimit-burst 120b --hashlimit-mode srcip --hashlimit-name cwd
+-A FORWARD -p esp -m hashlimit --hashlimit-upto 1/hour --hashlimit-burst 1 --hashlimit-mode dstport --hashlimit-name cwe
+-A FORWARD -p esp -m hashlimit --hashlimit-upto 1/hour --hashlimit-burst 1 --hashlimit-mode srcport --hashlimit-name cwf
+-A FORWARD -p ah -m hashlimit --hashlimit-upto 1/hour --hashlimit-burst 1 --hashlimit-mode dstport --hashlimit-name cwg
 -A FORWARD -m iprange --src-range 10.77.1.0-10.77.1.9
 -A FORWARD -m iprange ! --dst-range 10.77.2.3-10.77.2.9
 -A FORWARD -m length --length 28
@@ -66,6 +69,12 @@ var packetMatchCases = []kernelCase{
 		{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7001"}, {place: "client", packet: "udp 10.77.1.2:41002 > 10.77.2.2:80"},
 		{place: "server", packet: "udp 10.77.2.2:7001 > 10.77.1.2:41001"}, {place: "client", packet: "udp 10.77.1.3:41002 > 10.77.2.2:80"},
 		{place: "client", packet: "udp 10.77.1.3:41002 > 10.99.0.9:80"}, {place: "client", packet: "udp 10.77.1.10:41002 > 10.77.2.2:80"},
+	}},
+	{"the index of IPsec as ports", []kernelPacket{
+		{place: "client", packet: "50 10.77.1.2 > 10.77.2.2 spi 5"}, {place: "client", packet: "50 10.77.1.2 > 10.77.2.2 spi 5"},
+		{place: "client", packet: "50 10.77.1.2 > 10.77.2.2 spi 0x10005"}, {place: "client", packet: "50 10.77.1.2 > 10.77.2.2 spi 6"},
+		{place: "client", packet: "51 10.77.1.2 > 10.77.2.2 spi 0x10005"}, {place: "client", packet: "51 10.77.1.2 > 10.77.2.2 spi 5"},
+		{place: "client", packet: "51 10.77.1.2 > 10.77.2.2 spi 7"},
 	}},
 	{"queues", []kernelPacket{
 		{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7002"}, {place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7003"},

@@ -51,7 +51,10 @@ type hashlimitBucket struct {
 func (w *walk) matchHashlimit(s *skb, m *fakeipt.MatchHashlimit) bool {
 	name := hashlimitName{m.Table, FamilyOf(s.Dst)}
 	t := w.h.hashlimit(name, m)
-	at := hashlimitKeyOf(s, t.made)
+	at := w.hashlimitKeyOf(s, t.made)
+	if w.err != nil {
+		return false
+	}
 	at.table = name
 	now, memory := w.h.clock.Now(), w.h.memory
 	b, begun := memory.buckets.get(at)
@@ -103,7 +106,7 @@ func (h *Host) hashlimit(name hashlimitName, m *fakeipt.MatchHashlimit) hashlimi
 	return t
 }
 
-func hashlimitKeyOf(s *skb, m *fakeipt.MatchHashlimit) hashlimitAt {
+func (w *walk) hashlimitKeyOf(s *skb, m *fakeipt.MatchHashlimit) hashlimitAt {
 	var at hashlimitAt
 	if m.Key&fakeipt.HashlimitSrcIP != 0 {
 		at.src = maskedAddr(s.Src, m.SrcMask)
@@ -111,13 +114,31 @@ func hashlimitKeyOf(s *skb, m *fakeipt.MatchHashlimit) hashlimitAt {
 	if m.Key&fakeipt.HashlimitDstIP != 0 {
 		at.dst = maskedAddr(s.Dst, m.DstMask)
 	}
-	if m.Key&fakeipt.HashlimitSrcPort != 0 && s.Proto.HasPorts() {
-		at.srcPort = s.SrcPort
+	if m.Key&(fakeipt.HashlimitSrcPort|fakeipt.HashlimitDstPort) == 0 {
+		return at
 	}
-	if m.Key&fakeipt.HashlimitDstPort != 0 && s.Proto.HasPorts() {
-		at.dstPort = s.DstPort
+	src, dst := w.portWords(s)
+	if m.Key&fakeipt.HashlimitSrcPort != 0 {
+		at.srcPort = src
+	}
+	if m.Key&fakeipt.HashlimitDstPort != 0 {
+		at.dstPort = dst
 	}
 	return at
+}
+
+// portWords are what the kernel takes for the ports of a packet (proto_ports_offset in linux/ip.h): of ESP and AH the halves of the index.
+func (w *walk) portWords(s *skb) (src, dst uint16) {
+	switch {
+	case s.Proto.HasPorts():
+		return s.SrcPort, s.DstPort
+	case s.Proto != ESP && s.Proto != AH:
+	case s.SPI == nil:
+		w.fail(errNoSPIPorts)
+	default:
+		return uint16(*s.SPI >> 16), uint16(*s.SPI)
+	}
+	return 0, 0
 }
 
 func maskedAddr(addr netip.Addr, bits uint8) netip.Addr {

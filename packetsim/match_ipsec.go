@@ -7,8 +7,9 @@ import (
 )
 
 var (
-	errNoSPI = errors.New("packet: SPI is not set: a rule with -m ah, esp or ipcomp cannot be evaluated")
-	errAH6   = errors.New("not supported: -m ah --ahlen or --ahres: a packet here does not say the length and the reserved field of the header")
+	errNoSPI      = errors.New("packet: SPI is not set: a rule with -m ah, esp or ipcomp cannot be evaluated")
+	errNoSPIPorts = errors.New("packet: SPI is not set: a rule with -m hashlimit asks for the ports, and takes them from it")
+	errAH6        = errors.New("not supported: -m ah --ahlen or --ahres: a packet here does not say the length and the reserved field of the header")
 )
 
 // matchSPI compares the packet's SPI.

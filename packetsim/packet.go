@@ -204,6 +204,17 @@ func (p *Packet) hopLimit() uint8 {
 	return p.TTL
 }
 
+// ipsecHeader is the length of a header of IPsec with nothing behind it, and without a check value.
+func ipsecHeader(p Proto) int {
+	switch p {
+	case AH:
+		return 12
+	case ESP:
+		return 8
+	}
+	return 4
+}
+
 // size is the length of the whole packet: what counters count.
 func (p *Packet) size() int {
 	if p.Length > 0 {
@@ -229,6 +240,10 @@ func (p *Packet) size() int {
 		}
 	case UDP, ICMP, ICMPv6:
 		size += 8
+	case AH, ESP, IPComp:
+		if p.SPI != nil {
+			size += ipsecHeader(p.Proto)
+		}
 	}
 	if p.Inner != nil {
 		size += p.Inner.size()

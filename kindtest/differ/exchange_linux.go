@@ -98,7 +98,13 @@ func (k *labKernel) countNothing() error {
 	return err
 }
 
+// forget has the node forget connections, and what ICMP errors have said of paths: -j TCPMSS --clamp-mss-to-pmtu asks for that.
 func (k *labKernel) forget() error {
+	for _, family := range []string{"ipv4", "ipv6"} {
+		if err := k.node.SetSysctl("net."+family+".route.flush", "1"); err != nil {
+			return err
+		}
+	}
 	_, err := k.node.Output([]string{"conntrack", "-F"}, "")
 	return err
 }
