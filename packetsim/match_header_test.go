@@ -81,6 +81,10 @@ func TestTargetsThatChangeTheHeader(t *testing.T) {
 		{"MSS", "-p tcp -m tcp --tcp-flags SYN SYN -j TCPMSS --set-mss 1000", "mss 1460", "mss 1000"},
 		{"MSS is never raised", "-p tcp -m tcp --tcp-flags SYN SYN -j TCPMSS --set-mss 1000", "mss 500", "mss 500"},
 		{"MSS is added", "-p tcp -m tcp --tcp-flags SYN SYN -j TCPMSS --set-mss 1000", "seq 1", "len 44 seq 1 mss 536"},
+		{"MSS is added where it was stripped", "-p tcp -j TCPOPTSTRIP --strip-options mss\n" +
+			"-A FORWARD -p tcp -m tcp --tcp-flags SYN SYN -j TCPMSS --set-mss 1000", "mss 1460", "len 48 mss 536"},
+		{"MSS is added behind what was stripped", "-p tcp -j TCPOPTSTRIP --strip-options sack-permitted\n" +
+			"-A FORWARD -p tcp -m tcp --tcp-flags SYN SYN -j TCPMSS --set-mss 500", "seq 1 sack-permitted", "len 48 seq 1 mss 500"},
 		{"options", "-p tcp -j TCPOPTSTRIP --strip-options mss,sack-permitted", "mss 1460 wscale 7 sack-permitted", "len 52 seq 0 wscale 7"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

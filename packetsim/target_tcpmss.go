@@ -35,11 +35,10 @@ func (w *walk) setMSS(s *skb, t *fakeipt.TargetTCPMSS) fate {
 	if s.Numbers != nil && s.Numbers.Data > 0 || len(s.Payload) > 0 {
 		return goOn
 	}
-	headers := s.Packet
-	headers.Length = 0
-	if s.Length == 0 || s.Length == headers.size() {
-		s.Length = headers.size() + mssOption
-		if s.Numbers != nil {
+	headers := s.headerSize() + s.padding
+	if s.Length == 0 || s.Length == headers {
+		s.Length = headers + mssOption
+		if s.Numbers != nil || s.noMSS {
 			s.MSS = uint16(min(limit, defaultMSS(s)))
 		}
 	}

@@ -13,8 +13,10 @@ const (
 // stripOptions is -j TCPOPTSTRIP (net/netfilter/xt_TCPOPTSTRIP.c): options are written over, so that the packet's length stays.
 func stripOptions(s *skb, t *fakeipt.TargetTCPOptStrip) {
 	s.Length = s.size()
+	before := s.headerSize()
+	defer func() { s.padding += before - s.headerSize() }()
 	if t.Strips(tcpOptionMSS) {
-		s.MSS = 0
+		s.MSS, s.noMSS = 0, true
 	}
 	if s.Numbers == nil {
 		return
@@ -30,6 +32,13 @@ func stripOptions(s *skb, t *fakeipt.TargetTCPOptStrip) {
 		n.SACK = nil
 	}
 	s.Numbers = &n
+}
+
+// headerSize is the length of the packet without the padding of its options.
+func (s *skb) headerSize() int {
+	headers := s.Packet
+	headers.Length = 0
+	return headers.size()
 }
 
 // hasTCPOption says whether the packet has the option; known is false if it cannot be told.

@@ -174,6 +174,8 @@ type skb struct {
 	local    bool // the host made the packet
 	spent    bool // TTL is 0, and not one that is not given
 	bridged  bridged
+	padding  int  // bytes of TCP options that were written over
+	noMSS    bool // the option for the greatest segment was
 }
 
 // hopLimit is the TTL, or its default if it is not given.
