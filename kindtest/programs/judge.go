@@ -55,8 +55,8 @@ func (n *numbers) add(c *call) {
 
 // print says what came of a life, and shows the first differences that nothing explains.
 func (n *numbers) print(out io.Writer, name string, most int) {
-	fmt.Fprintf(out, "%-22s calls %5d (%d refused), phases %2d, saved rulesets and sets %3d, differences %d", name, n.calls, n.refused, len(n.phases),
-		n.saved, len(n.differ))
+	fmt.Fprintf(out, "%-22s calls %5d (%d refused), phases %2d, saved rulesets and sets %3d, differences %d", name, n.calls, n.refused,
+		len(n.phases), n.saved, len(n.differ))
 	for _, reason := range slices.Sorted(maps.Keys(n.explained)) {
 		fmt.Fprintf(out, ", explained %d (%s)", n.explained[reason], reason)
 	}

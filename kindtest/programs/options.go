@@ -33,8 +33,8 @@ var Names = []string{"ufw", "fail2ban", "ferm", "shorewall", "shorewall6", "fire
 
 // packages of Debian that the lives need: the programs, the tools, and what they ask for when they run.
 var packages = []string{
-	"conntrack", "dbus", "docker.io", "fail2ban", "ferm", "firewalld", "ipset", "iproute2", "iptables", "kmod", "libpam-systemd", "netbase", "nfacct",
-	"nftables", "procps", "python3-systemd", "shorewall", "shorewall6", "ufw",
+	"conntrack", "dbus", "docker.io", "fail2ban", "ferm", "firewalld", "ipset", "iproute2", "iptables", "kmod", "libpam-systemd", "netbase",
+	"nfacct", "nftables", "procps", "python3-systemd", "shorewall", "shorewall6", "ufw",
 }
 
 //go:embed lives/*.sh stage.sh

@@ -107,8 +107,8 @@ func (r Recorder) record(c *call) (answer toolrun.Run, err error) {
 // nfacctOption names an accounting object in a rule.
 const nfacctOption = "--nfacct-name"
 
-// shareAccounts makes in the fake the accounting objects that the real kernel has, where a call names one: kube-proxy makes them by netlink,
-// for which no tool is called.
+// shareAccounts makes in the fake the accounting objects that the real kernel has, where a call names one: kube-proxy makes them by
+// netlink, for which no tool is called.
 func (r Recorder) shareAccounts(c *call, store *toolstate.Store) error {
 	if !strings.Contains(c.Stdin, nfacctOption) && !slices.Contains(c.Argv, nfacctOption) {
 		return nil

@@ -1,6 +1,6 @@
 # The first process of a life, in namespaces of its own: stage.sh ROOT FOLDER KUBERNETES.
-# ROOT is an installation of Debian, which stays as it is. FOLDER is the life's, where mnt is empty and shared is what the life has in /chainwalk.
-# KUBERNETES is where programs of Kubernetes are, or empty.
+# ROOT is an installation of Debian, which stays as it is. FOLDER is the life's, where mnt is empty and shared is what the life has in
+# /chainwalk. KUBERNETES is where programs of Kubernetes are, or empty.
 set -eu
 root=$1 folder=$2 kubernetes=$3 new=$2/mnt/root
 dialect=$(cat "$folder/shared/dialect")

@@ -106,7 +106,9 @@ phase individual-calls
 firewalld_stop
 phase stop
 
-sed -i 's/^IndividualCalls=.*/IndividualCalls=no/; s/^CleanupOnExit=.*/CleanupOnExit=no/; s/^IPv6_rpfilter=.*/IPv6_rpfilter=no/; s/^FlushAllOnReload=.*/FlushAllOnReload=no/' /etc/firewalld/firewalld.conf
+for setting in IndividualCalls CleanupOnExit IPv6_rpfilter FlushAllOnReload; do
+	sed -i "s/^$setting=.*/$setting=no/" /etc/firewalld/firewalld.conf
+done
 firewalld_start
 phase restart
 c --zone=home --add-port=1234/tcp

@@ -73,7 +73,11 @@ k apply -f - <<'END'
 apiVersion: v1
 kind: Service
 metadata: {name: web}
-spec: {clusterIP: 172.30.0.10, clusterIPs: [172.30.0.10, "fd00:172:30::10"], ipFamilyPolicy: RequireDualStack, ports: [{name: http, port: 80, targetPort: 8080}, {name: s, port: 443, targetPort: 8443}]}
+spec:
+  clusterIP: 172.30.0.10
+  clusterIPs: [172.30.0.10, "fd00:172:30::10"]
+  ipFamilyPolicy: RequireDualStack
+  ports: [{name: http, port: 80, targetPort: 8080}, {name: s, port: 443, targetPort: 8443}]
 ---
 apiVersion: v1
 kind: Service
@@ -115,7 +119,13 @@ spec:
 apiVersion: v1
 kind: Service
 metadata: {name: node}
-spec: {type: NodePort, clusterIP: 172.30.0.21, ports: [{name: t, port: 22, nodePort: 30022}, {name: u, protocol: UDP, port: 22, nodePort: 30022}, {name: s, protocol: SCTP, port: 22, nodePort: 30022}]}
+spec:
+  type: NodePort
+  clusterIP: 172.30.0.21
+  ports:
+  - {name: t, port: 22, nodePort: 30022}
+  - {name: u, protocol: UDP, port: 22, nodePort: 30022}
+  - {name: s, protocol: SCTP, port: 22, nodePort: 30022}
 END
 k patch service edge --subresource=status --type=merge -p '{"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.80"}]}}}'
 slice edge IPv4 '{name: p, port: 8080}' 10.244.0.21/here 10.244.1.21/there

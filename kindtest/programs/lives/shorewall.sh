@@ -90,7 +90,8 @@ shorewall clear
 phase clear
 
 # With sets: a list that grows by commands and by packets, one of the configuration's own, and the sets kept over a stop.
-sed -i 's/^DYNAMIC_BLACKLIST=.*/DYNAMIC_BLACKLIST="ipset,disconnect,timeout=600"/; s/^SAVE_IPSETS=.*/SAVE_IPSETS=Yes/' /etc/shorewall/shorewall.conf
+sed -i 's/^DYNAMIC_BLACKLIST=.*/DYNAMIC_BLACKLIST="ipset,disconnect,timeout=600"/' /etc/shorewall/shorewall.conf
+sed -i 's/^SAVE_IPSETS=.*/SAVE_IPSETS=Yes/' /etc/shorewall/shorewall.conf
 ipset create friends hash:net,port
 ipset add friends 198.51.100.0/24,tcp:8443
 ipset add friends 203.0.113.0/28,udp:500-501

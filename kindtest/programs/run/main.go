@@ -37,7 +37,8 @@ type flags struct {
 
 func (f *flags) define(set *flag.FlagSet) {
 	set.StringVar(&f.dialect, "dialect", "", "of the tools: legacy or nft (default both)")
-	set.StringVar(&f.keep, "keep", "", "folder in which each life leaves its calls and what it printed (default a temporary one, removed at the end)")
+	set.StringVar(&f.keep, "keep", "",
+		"folder in which each life leaves its calls and what it printed (default a temporary one, removed at the end)")
 	set.IntVar(&f.show, "show", 10, "how many differences of a life to show")
 	set.StringVar(&f.source, "source", ".", "chainwalk's source tree")
 	set.StringVar(&f.cache, "cache", "", "folder of what is installed (default chainwalk/programs in the user's cache folder)")
