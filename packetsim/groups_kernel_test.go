@@ -32,6 +32,7 @@ var kernelGroups = []kernelGroup{
 	{name: "hashes", family: fakeipt.IPv4, rules: hashRules(fakeipt.IPv4), cases: hashCases},
 	{name: "hashes of IPv6", family: fakeipt.IPv6, rules: hashRules(fakeipt.IPv6), cases: hashCases6},
 	{name: "prefixes", family: fakeipt.IPv6, rules: prefixRules(), cases: prefixCases},
+	{name: "counted connections", family: fakeipt.IPv4, rules: connlimitRules, cases: connlimitCases},
 	{name: "copies", family: fakeipt.IPv4, rules: copyRules("10.77.1.2"), cases: copyCases},
 	{name: "copies of IPv6", family: fakeipt.IPv6, rules: copyRules("fd77:1::2"), cases: copyCases6},
 	{name: "every answer", family: fakeipt.IPv4, rules: rejectRules, cases: rejectCases},

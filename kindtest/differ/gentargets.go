@@ -99,6 +99,10 @@ var targetPieces = []piece{
 		make: some("-j TCPMSS --clamp-mss-to-pmtu", "-j TCPMSS --set-mss 1000")},
 	{name: "TCPOPTSTRIP", weight: 2, tables: "mangle", proto: "tcp",
 		make: some("-j TCPOPTSTRIP --strip-options mss", "-j TCPOPTSTRIP --strip-options 8,19", "-j TCPOPTSTRIP --strip-options 2,3,4,5")},
+	{name: "HMARK", weight: 3, tables: "mangle", make: func(g *gen) string {
+		return "-j HMARK --hmark-tuple " + g.oneOf("src", "src,dst", "src,dst,sport,dport,proto", "src,dst,ct", "sport,dport") +
+			" --hmark-rnd " + g.oneOf("1", "0xfeedcafe") + " --hmark-mod " + g.oneOf("2", "5", "16") + g.oneOf("", " --hmark-offset 1")
+	}},
 	{name: "TTL", weight: 4, tables: "mangle", family: fakeipt.IPv4, make: func(g *gen) string { return "-j TTL " + g.hops("ttl") }},
 	{name: "HL", weight: 4, tables: "mangle", family: fakeipt.IPv6, make: func(g *gen) string { return "-j HL " + g.hops("hl") }},
 	{name: "TOS", weight: 3, tables: "mangle", make: some("-j TOS --set-tos 0x10", "-j TOS --set-tos Minimize-Cost", "-j TOS --and-tos 0xf3",
