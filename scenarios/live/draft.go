@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"strings"
 
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
@@ -148,11 +149,14 @@ func kubeProxyOf(c *kubeproxyconfig.KubeProxyConfiguration) (scenarios.KubeProxy
 
 // filters says whether rules of others drop packets at a node: a policy of DROP.
 func filters(taken *snapshot.Node) bool {
-	for i := range taken.IPTables {
-		for line := range strings.Lines(taken.IPTables[i].Save) {
-			if strings.HasPrefix(line, ":") && strings.Contains(line, " DROP ") {
-				return true
-			}
+	return slices.ContainsFunc(taken.IPTables, func(r snapshot.Rules) bool { return dropsByPolicy(r.Save) })
+}
+
+// dropsByPolicy says whether what iptables-save has printed has a policy of DROP.
+func dropsByPolicy(save string) bool {
+	for line := range strings.Lines(save) {
+		if strings.HasPrefix(line, ":") && strings.Contains(line, " DROP ") {
+			return true
 		}
 	}
 	return false

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"slices"
+
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
@@ -40,9 +42,19 @@ func (c *Cluster) Scenario(o ScenarioOptions) (s *scenarios.Scenario, notes []st
 	if err != nil {
 		return nil, nil, err
 	}
-	spec := oracle.New(plan.Of(resolved).Oracle(resolved.Objects))
-	s.Steps = steps(spec)
+	s.Steps = steps(oracle.New(promised(resolved)))
 	return s, notes, nil
+}
+
+// promised is what the objects promise of a cluster. Rules of others on its nodes, other than a policy of DROP, are no reason not to keep it: what
+// they stop is to be found.
+func promised(c *scenarios.Cluster) *oracle.Cluster {
+	out := plan.Of(c).Oracle(c.Objects)
+	for i := range out.Nodes {
+		n := &out.Nodes[i]
+		n.Filters = n.Filters && slices.ContainsFunc(c.Preload, func(p scenarios.Preload) bool { return p.IsFor(n.Name) && dropsByPolicy(p.Save) })
+	}
+	return out
 }
 
 // steps are the attempts of a state with the oracle's expectations: a step for each service, and one for what is for none.

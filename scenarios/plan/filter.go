@@ -47,6 +47,9 @@ func filterOf(preloads []scenarios.Preload, node string, family scenarios.IPFami
 
 const policyDrop = "DROP"
 
+// kubernetes begins the names of the chains of service proxies and of the kubelet, which drop only what they promise to.
+const kubernetes = "KUBE-"
+
 // known is the rule for packets of known connections.
 var known = oracle.Pass{Nothing: true}
 
@@ -77,7 +80,7 @@ func (t *table) read(save string) {
 	}
 }
 
-// stops says that a chain has a rule, or leads to one, that drops or rejects packets. Those chains that were looked through are seen.
+// stops says that a chain has a rule of others, or leads to one, that drops or rejects packets. Those chains that were looked through are seen.
 func (t *table) stops(chain string, seen map[string]bool) bool {
 	if seen[chain] {
 		return false
@@ -89,7 +92,9 @@ func (t *table) stops(chain string, seen map[string]bool) bool {
 		if jump < 0 || jump+1 == len(words) {
 			continue
 		}
-		if target := words[jump+1]; target == "DROP" || target == "REJECT" || t.stops(target, seen) {
+		switch target := words[jump+1]; {
+		case strings.HasPrefix(target, kubernetes):
+		case target == "DROP", target == "REJECT", t.stops(target, seen):
 			return true
 		}
 	}
@@ -109,7 +114,7 @@ func (t *table) passes(chain string) ([]oracle.Pass, bool) {
 		pass, ok := readConditions(words[:jump])
 		plain := pass == oracle.Pass{}
 		switch {
-		case strings.HasPrefix(target, "KUBE-"): // a service proxy's, as all before it
+		case strings.HasPrefix(target, kubernetes): // as all before it
 		case !ok || target != "ACCEPT" && !plain:
 			return nil, false
 		case target == "ACCEPT":

@@ -39,6 +39,7 @@ func TestFilterOf(t *testing.T) {
 			name: "a chain that drops", unknown: true,
 			save: ":ZONES - [0:0]\n:ZONE - [0:0]\n-A INPUT -j ZONES\n-A ZONES -m comment --comment \"all of it\" -g ZONE\n-A ZONE -p tcp -j DROP\n",
 		},
+		{name: "a chain of a service proxy", save: ":KUBE-SERVICES - [0:0]\n-A FORWARD -j KUBE-SERVICES\n-A KUBE-SERVICES -d 172.30.0.9/32 -j REJECT\n"},
 		{name: "a chain that nobody comes to", save: ":ZONE - [0:0]\n-A ZONE -j DROP\n"},
 		{name: "another match", save: ":FORWARD DROP [0:0]\n-A FORWARD -m mark --mark 0x1 -j ACCEPT\n", unknown: true},
 		{name: "another target", save: ":FORWARD DROP [0:0]\n-A FORWARD -j REJECT\n", unknown: true},
