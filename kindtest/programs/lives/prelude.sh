@@ -1,12 +1,12 @@
 # What every life begins with.
 
-# await COMMAND...: waits until the command succeeds, for a minute.
+# await COMMAND...: waits until the command succeeds, for five minutes at most.
 await() {
 	tries=0
 	until "$@" >/dev/null 2>&1; do
 		tries=$((tries + 1))
-		if [ $tries -gt 600 ]; then
-			echo "a minute has passed, and this does not succeed: $*" >&2
+		if [ $tries -gt 3000 ]; then
+			echo "five minutes have passed, and this does not succeed: $*" >&2
 			return 1
 		fi
 		sleep 0.1
