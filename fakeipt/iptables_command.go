@@ -3,6 +3,7 @@ package fakeipt
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -23,7 +24,8 @@ func (run *toolRun) command() int {
 	if err != nil {
 		return run.reportError(err)
 	}
-	if status, ok := run.enter(Visit{Locks: true, Wait: cmd.waitSeconds, Table: cmd.table, Chains: cmd.asksAbout()}); !ok {
+	if status, ok := run.enter(Visit{Locks: true, Wait: cmd.waitSeconds, Table: cmd.table, Chains: cmd.asksAbout(),
+		Objects: slices.Contains(run.args, rateestExtension.name)}); !ok {
 		return status
 	}
 	kind := findTableKind(cmd.table)

@@ -33,7 +33,8 @@ type Options struct {
 // Visit is a tool that is about to look at a kernel.
 type Visit struct {
 	Family Family
-	// Objects is set for a tool that is about objects that rules name, and not about one family.
+	// Objects is set for a tool that is not about one family: about objects that rules name, or a rule that names what one of either family
+	// has made.
 	Objects bool
 	// Locks is set if the real tool takes the lock of the legacy tools first.
 	Locks bool

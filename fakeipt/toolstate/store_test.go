@@ -234,3 +234,17 @@ func TestFolderThatIsNotOurs(t *testing.T) {
 		assert.ErrorContains(t, err, "making the folder of the state")
 	}
 }
+
+// TestEstimatorsOfTheOtherFamily: -m rateest names what a rule of either family has made, be it in another file of the state.
+func TestEstimatorsOfTheOtherFamily(t *testing.T) {
+	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+		s := &Store{dir: t.TempDir(), dialect: d}
+		match := []string{"ip6tables", "-A", "INPUT", "-m", "rateest", "--rateest", "A", "--rateest-lt", "--rateest-pps", "5"}
+		_, status := tool(s, "", match...)
+		require.NotZero(t, status)
+		must(t, s, "iptables", "-A", "INPUT", "-j", "RATEEST", "--rateest-name", "A", "--rateest-interval", "1s", "--rateest-ewmalog", "2s")
+		must(t, s, match...)
+		assert.Contains(t, must(t, s, "iptables", "-S"), "RATEEST")
+		assert.Contains(t, must(t, s, "ip6tables", "-S"), "-m rateest --rateest A")
+	}
+}
