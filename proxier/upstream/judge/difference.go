@@ -78,6 +78,9 @@ func (d *Difference) place() string {
 // Report counts what was compared.
 type Report struct {
 	Cases, Syncs, Rules, Packets, Metrics, Health int
+	// HandOvers are the starts of a proxier where the other one was stopped, Stale the chains of
+	// ours that had to go.
+	HandOvers, Stale int
 	// Flows are the UDP connections that a node knew at a sync, Deleted those of them that ours deleted.
 	Flows, Deleted int
 	// Large, Failed and Partial are the states of one family after a sync of kube-proxy's that was in a large cluster, failed, or

@@ -246,16 +246,7 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 	if err != nil {
 		return false
 	}
-	zone := r.objects.Zone
-	fresh.OnZone(zone)
-	for _, service := range r.objects.SortedServices() {
-		fresh.OnServiceAdd(service)
-	}
-	for _, slice := range r.objects.SortedSlices() {
-		if !peers.OfAnotherProxy(slice) {
-			fresh.OnEndpointSliceAdd(slice)
-		}
-	}
+	deliver(r.objects, fresh, func(slice *discovery.EndpointSlice) bool { return !peers.OfAnotherProxy(slice) })
 	fresh.Sync()
 	if !maps.Equal(totals(r.ours, family), totals(fresh, family)) {
 		return false
@@ -269,6 +260,19 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 	}
 	_, differences := compareRules(withoutComments(ours), withoutComments(theirs))
 	return len(differences) == 0
+}
+
+// deliver tells a proxier that starts of all objects, but of slices only those that are chosen.
+func deliver(objects *cases.Objects, to cases.Handler, chosen func(*discovery.EndpointSlice) bool) {
+	to.OnZone(objects.Zone)
+	for _, service := range objects.SortedServices() {
+		to.OnServiceAdd(service)
+	}
+	for _, slice := range objects.SortedSlices() {
+		if chosen(slice) {
+			to.OnEndpointSliceAdd(slice)
+		}
+	}
 }
 
 // totals are the numbers of rules that a proxier says it has.

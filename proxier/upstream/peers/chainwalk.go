@@ -37,7 +37,13 @@ var _ cases.Handler = (*Chainwalk)(nil)
 
 // NewChainwalk sets up this project's proxier on a new kernel.
 func NewChainwalk(settings *cases.Settings) (*Chainwalk, error) {
-	n := newNode(settings)
+	return newChainwalk(newNode(settings))
+}
+
+// HandOver sets up kube-proxy's proxier with the same settings on the node where this project's is not used any longer.
+func (c *Chainwalk) HandOver() (*KubeProxy, error) { return newKubeProxy(c.node) }
+
+func newChainwalk(n *node) (*Chainwalk, error) {
 	c := &Chainwalk{
 		node:     n,
 		tools:    &tools{Interface: n.kernel.Exec()},
@@ -56,7 +62,7 @@ func NewChainwalk(settings *cases.Settings) (*Chainwalk, error) {
 		if err != nil {
 			return nil, err
 		}
-		settings := c.config(ipFamily, &ourTools{Interface: runner, noRandomFully: settings.NoRandomFully})
+		settings := c.config(ipFamily, &ourTools{Interface: runner, noRandomFully: n.settings.NoRandomFully})
 		settings.Metrics = measured.ForFamily(ipFamily)
 		if c.families[ipFamily], err = proxier.New(settings); err != nil {
 			return nil, fmt.Errorf("%s: %w", ipFamily, err)

@@ -46,12 +46,18 @@ type kubeFamily struct {
 
 // NewKubeProxy sets up kube-proxy's proxier on a new kernel.
 func NewKubeProxy(settings *cases.Settings) (*KubeProxy, error) {
+	return newKubeProxy(newNode(settings))
+}
+
+// HandOver sets up this project's proxier with the same settings on the node where kube-proxy's is not used any longer.
+func (k *KubeProxy) HandOver() (*Chainwalk, error) { return newChainwalk(k.node) }
+
+func newKubeProxy(n *node) (*KubeProxy, error) {
 	kubeRegistry()
-	n := newNode(settings)
 	k := &KubeProxy{node: n, tools: &tools{Interface: n.kernel.Exec()}, families: map[v1.IPFamily]*kubeFamily{}}
 	for _, family := range Families {
 		programs := newKubeRunner(k.tools, utiliptables.Protocol(family), "", "")
-		f, err := newKubeFamily(family, n, &kubeTools{Interface: programs, noRandomFully: settings.NoRandomFully})
+		f, err := newKubeFamily(family, n, &kubeTools{Interface: programs, noRandomFully: n.settings.NoRandomFully})
 		if err != nil {
 			return nil, fmt.Errorf("kube-proxy, %s: %w", family, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 	"github.com/chainwalk/chainwalk/proxier/upstream/gen"
 	"github.com/chainwalk/chainwalk/proxier/upstream/judge"
+	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 	"github.com/chainwalk/chainwalk/proxier/upstream/shrink"
 )
 
@@ -145,8 +147,44 @@ func (o *options) search(report *judge.Report, out, errOut io.Writer) int {
 			o.printSmallest(c, d, out)
 			return 1
 		}
+		if status := o.handOver(c, number, report, out, errOut); status != 0 {
+			return status
+		}
 	}
 	printReport(report, time.Since(start), out)
+	return 0
+}
+
+// handOver stops each proxier somewhere in a case, and has the other one go on.
+func (o *options) handOver(c *cases.Case, number int, report *judge.Report, out, errOut io.Writer) int {
+	after := rand.New(rand.NewPCG(o.seed, uint64(number))).IntN(len(c.Steps) + 1)
+	for _, back := range []bool{false, true} {
+		differences, err := judge.HandOver(c, after, back, report)
+		if err != nil {
+			fmt.Fprintf(errOut, "case %d of seed %d, handed over after step %d: %v\n", number, o.seed, after, err)
+			return 2
+		}
+		if len(differences) == 0 {
+			continue
+		}
+		who := "ours after kube-proxy"
+		if back {
+			who = "kube-proxy after ours"
+		}
+		fmt.Fprintf(out, "case %d of seed %d, handed over after step %d: %s (ours:) does not do what it does on an empty kernel (kube-proxy:)\n",
+			number, o.seed, after, who)
+		small := shrink.Case(c, o.tries, func(c *cases.Case) bool {
+			differences, err := judge.HandOver(c, min(after, len(c.Steps)), back, judge.NewReport())
+			return err == nil && len(differences) > 0
+		})
+		if text, err := small.Marshal(); err == nil {
+			fmt.Fprintf(out, "\nThe smallest case found:\n%s\n", text)
+		}
+		for _, d := range differences {
+			fmt.Fprint(out, d)
+		}
+		return 1
+	}
 	return 0
 }
 
@@ -173,6 +211,7 @@ func (o *options) printSmallest(c *cases.Case, first *judge.Difference, out io.W
 }
 
 func printReport(r *judge.Report, took time.Duration, out io.Writer) {
+	fmt.Fprintf(out, "kube-proxy is v1.%d\n", peers.Minor)
 	total := 0
 	for _, n := range r.Explained {
 		total += n
@@ -182,6 +221,8 @@ func printReport(r *judge.Report, took time.Duration, out io.Writer) {
 	fmt.Fprintf(out, "of these after partial syncs %d, after failed ones %d, in large clusters %d\n", r.Partial, r.Failed, r.Large)
 	fmt.Fprintf(out, "rules %d, packets %d, metrics %d, health checks %d, UDP connections %d, %d of them deleted by ours\n",
 		r.Rules, r.Packets, r.Metrics, r.Health, r.Flows, r.Deleted)
+	fmt.Fprintf(out, "one proxier started where the other was stopped %d times, %d stale chains of ours had to go: no rule or packet differs from a start "+
+		"on an empty kernel\n", r.HandOvers, r.Stale)
 	fmt.Fprintf(out, "differences %d, all of them explained, each with a case that shows it:\n", total)
 	for _, e := range judge.Explanations() {
 		if n := r.Explained[e.Name]; n > 0 {
