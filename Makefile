@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets track-record mutate peer hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join programs
+.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets track-record mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join programs
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,8 +109,17 @@ bench-kernel: ## measure restore, save and verdicts beside the real tools and ke
 
 # The nested module proxier/upstream imports kube-proxy, which this module never does.
 PEER_CASES ?= 1000
-peer: ## compare with kube-proxy's own proxier: rules, packets and metrics after PEER_CASES (1000) sequences of changes (SEED=1)
-	cd proxier/upstream && $(GO) mod tidy -diff && $(GO) vet ./... && $(GO) test ./... && $(GO) run ./cmd/peer -seed $(SEED) -cases $(PEER_CASES)
+# Of another kube-proxy than that of its go.mod a module file in proxier/upstream/versions says what is linked.
+PEER_FLAGS = $(if $(UPSTREAM),-modfile=versions/$(UPSTREAM).mod -tags=upstream_$(subst .,_,$(UPSTREAM)))
+PEER_TIDY  = $(if $(UPSTREAM),-modfile=versions/$(UPSTREAM).mod)
+PEER_TESTS = $(if $(UPSTREAM),./cases ./judge ./cmd/peer ./shrink,./...)
+peer: ## compare with kube-proxy's own proxier: rules, packets and metrics after PEER_CASES (1000) sequences of changes (SEED=1, UPSTREAM=1.35 for that version)
+	cd proxier/upstream && $(GO) mod tidy -diff $(PEER_TIDY) && $(GO) vet $(PEER_FLAGS) ./... && $(GO) test $(PEER_FLAGS) $(PEER_TESTS) && \
+		$(GO) run $(PEER_FLAGS) ./cmd/peer -seed $(SEED) -cases $(PEER_CASES)
+
+peer-matrix: ## make peer with each version of kube-proxy that links: 1.35 and 1.36
+	$(MAKE) peer UPSTREAM=1.35
+	$(MAKE) peer
 
 HUNT_RUNS ?= 3000
 HUNT_OUT  ?= bin/hunt

@@ -25,6 +25,8 @@ type Explanation struct {
 	Case string
 	// Since is the first minor version of kube-proxy that does it; 0: all that can be linked.
 	Since int
+	// Until is the last one; 0: it still does.
+	Until int
 	// Chance says that it depends on the order of a Go map in kube-proxy whether there is a difference.
 	Chance bool
 	holds  func(r *run, d *Difference, all []*Difference) bool
@@ -32,7 +34,7 @@ type Explanation struct {
 
 // Explanations are all that are known of the kube-proxy that is linked, in the order in which they are tried.
 func Explanations() []Explanation {
-	return slices.DeleteFunc(explanations(), func(e Explanation) bool { return e.Since > peers.Minor })
+	return slices.DeleteFunc(explanations(), func(e Explanation) bool { return e.Since > peers.Minor || e.Until != 0 && e.Until < peers.Minor })
 }
 
 func explanations() []Explanation {
@@ -80,9 +82,22 @@ func explanations() []Explanation {
 			holds: func(r *run, d *Difference, _ []*Difference) bool { return r.history.large[d.Family] && onlyComments(d) },
 		},
 		{
+			Name:   "which-duplicate",
+			Case:   "which-duplicate.yaml",
+			Until:  35,
+			Chance: true,
+			Why: "A service has two endpoints with the same address. Of those kube-proxy takes the first, unless another one is on this node; " +
+				"between slices it is the order of a Go map. Ours takes the last that does not terminate, and so does kube-proxy since v1.36.",
+			holds: func(r *run, d *Difference, all []*Difference) bool {
+				_, duplicates := correct(r.objects, d.Family)
+				return duplicates && !isCountOfEvents(d.Where) && r.freshAgrees(all, 1)
+			},
+		},
+		{
 			// Before those that rest on a kube-proxy that starts now, which chance decides too.
 			Name:   "undefined-duplicate",
 			Case:   "undefined-duplicate.yaml",
+			Since:  36,
 			Chance: true,
 			Why: "Two EndpointSlices of a service hold the same address with other conditions. Which one counts is the order of a Go map " +
 				"in kube-proxy, and its own comment calls it undefined. In ours the slices have the order of their names.",
@@ -170,6 +185,9 @@ func (r *run) explain(d *Difference, all []*Difference) string {
 type history struct {
 	// large is set, for a family, if kube-proxy has taken the cluster for a large one.
 	large map[v1.IPFamily]bool
+	// unused is set, for a family, if chains may be there that no packet comes to: the last sync was one of a large cluster, or failed
+	// after one.
+	unused map[v1.IPFamily]bool
 	// hours counts those that have passed.
 	hours int
 	// relabelled is set if a slice has changed its service.
@@ -181,7 +199,7 @@ type history struct {
 }
 
 func newHistory() history {
-	return history{large: map[v1.IPFamily]bool{}, wasFull: map[v1.IPFamily]bool{}}
+	return history{large: map[v1.IPFamily]bool{}, unused: map[v1.IPFamily]bool{}, wasFull: map[v1.IPFamily]bool{}}
 }
 
 func (h *history) note(step *cases.Step, before *cases.Objects) {
@@ -223,8 +241,8 @@ func (h *history) countsForeign(d *Difference) bool {
 // may have more than one such map.
 const freshTries = 1000
 
-// freshAgrees says whether a kube-proxy that starts now, at most so many of them, and that is not told of the slices of other proxies,
-// writes the rules that ours has written and counts as many: then kube-proxy's own answer depends on what was before, on chance, or on those.
+// freshAgrees says whether a kube-proxy that starts now, at most so many of them, and that is told of slices as correct has them,
+// writes the rules that ours has written and counts as many: then kube-proxy's own answer depends on what was before, on chance, or on what is taken away there.
 func (r *run) freshAgrees(all []*Difference, tries int) bool {
 	if len(all) > 0 && all[0].fresh != nil {
 		return *all[0].fresh
@@ -246,7 +264,8 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 	if err != nil {
 		return false
 	}
-	deliver(r.objects, fresh, func(slice *discovery.EndpointSlice) bool { return !peers.OfAnotherProxy(slice) })
+	told, _ := correct(r.objects, family)
+	deliver(r.objects, told, fresh)
 	fresh.Sync()
 	if !maps.Equal(totals(r.ours, family), totals(fresh, family)) {
 		return false
@@ -262,16 +281,14 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 	return len(differences) == 0
 }
 
-// deliver tells a proxier that starts of all objects, but of slices only those that are chosen.
-func deliver(objects *cases.Objects, to cases.Handler, chosen func(*discovery.EndpointSlice) bool) {
+// deliver tells a proxier that starts of all objects, with these slices.
+func deliver(objects *cases.Objects, all []*discovery.EndpointSlice, to cases.Handler) {
 	to.OnZone(objects.Zone)
 	for _, service := range objects.SortedServices() {
 		to.OnServiceAdd(service)
 	}
-	for _, slice := range objects.SortedSlices() {
-		if chosen(slice) {
-			to.OnEndpointSliceAdd(slice)
-		}
+	for _, slice := range all {
+		to.OnEndpointSliceAdd(slice)
 	}
 }
 

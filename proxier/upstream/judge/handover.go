@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	discovery "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
@@ -43,7 +42,7 @@ func HandOver(c *cases.Case, after int, back bool, report *Report) ([]*Differenc
 	if err != nil {
 		return nil, err
 	}
-	deliver(objects, started, everySlice)
+	deliver(objects, objects.SortedSlices(), started)
 	h := handedOver{settings: &c.Settings, objects: objects, back: back, started: started, errs: started.Sync(), step: after}
 	report.HandOvers++
 	var all []*Difference
@@ -84,8 +83,6 @@ func play(action cases.Action, peer peers.Peer) {
 	}
 }
 
-func everySlice(*discovery.EndpointSlice) bool { return true }
-
 // handedOver is a proxier after its first sync on a node where another one was.
 type handedOver struct {
 	settings *cases.Settings
@@ -124,7 +121,7 @@ func (h *handedOver) fresh() (fresh peers.Peer, errs map[v1.IPFamily]error, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	deliver(h.objects, fresh, everySlice)
+	deliver(h.objects, h.objects.SortedSlices(), fresh)
 	return fresh, fresh.Sync(), nil
 }
 

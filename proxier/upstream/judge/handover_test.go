@@ -68,7 +68,7 @@ func TestHandOverFindsWhatIsLeft(t *testing.T) {
 			ours, err := peers.NewChainwalk(&c.Settings)
 			require.NoError(t, err)
 			started := &saboteur{Peer: ours, rules: rules}
-			deliver(objects, started, everySlice)
+			deliver(objects, objects.SortedSlices(), started)
 			h := handedOver{settings: &c.Settings, objects: objects, started: started, errs: started.Sync()}
 			differences, err := h.compare(v1.IPv4Protocol, NewReport())
 			require.NoError(t, err)

@@ -223,7 +223,10 @@ func (r *run) compare(family v1.IPFamily, ourError, theirError error) []*Differe
 	large := r.kube.Large(family)
 	r.history.large[family] = r.history.large[family] || large
 	r.report.count(large, theirError != nil, !r.history.wasFull[family])
-	rules, differences := compareRules(rulesOf(ourSet, large), rulesOf(theirSet, large))
+	// A sync that fails when the cluster is large no longer leaves the chains that wait for their deletion.
+	unused := large || theirError != nil && r.history.unused[family]
+	r.history.unused[family] = unused
+	rules, differences := compareRules(rulesOf(ourSet, unused), rulesOf(theirSet, unused))
 	r.report.Rules += rules
 	if (ourError == nil) != (theirError == nil) && r.own.Wrote(family) {
 		differences = append(differences, &Difference{
