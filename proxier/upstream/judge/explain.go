@@ -34,7 +34,9 @@ type Explanation struct {
 
 // Explanations are all that are known of the kube-proxy that is linked, in the order in which they are tried.
 func Explanations() []Explanation {
-	return slices.DeleteFunc(explanations(), func(e Explanation) bool { return e.Since > peers.Minor || e.Until != 0 && e.Until < peers.Minor })
+	return slices.DeleteFunc(explanations(), func(e Explanation) bool {
+		return e.Since > peers.Minor || e.Until != 0 && e.Until < peers.Minor
+	})
 }
 
 func explanations() []Explanation {
@@ -68,8 +70,8 @@ func explanations() []Explanation {
 			Name:  "no-hourly-full-sync",
 			Case:  "no-hourly-full-sync.yaml",
 			Since: 36,
-			Why: "Where the last sync was one of a large cluster, kube-proxy makes no full sync after an hour; ours does, unless Config.NoHourlyFullSync is set. The chains of services " +
-				"that have not changed get their comments, or lose them, then.",
+			Why: "Where the last sync was one of a large cluster, kube-proxy makes no full sync after an hour; ours does, " +
+				"unless Config.NoHourlyFullSync is set. The chains of services that have not changed get their comments, or lose them, then.",
 			holds: func(r *run, d *Difference, _ []*Difference) bool {
 				return !r.settings.NoHourlyFullSync && r.history.large[d.Family] && r.history.hours > 0 && onlyComments(d)
 			},
@@ -242,7 +244,8 @@ func (h *history) countsForeign(d *Difference) bool {
 const freshTries = 1000
 
 // freshAgrees says whether a kube-proxy that starts now, at most so many of them, and that is told of slices as correct has them,
-// writes the rules that ours has written and counts as many: then kube-proxy's own answer depends on what was before, on chance, or on what is taken away there.
+// writes the rules that ours has written and counts as many: then kube-proxy's own answer depends on what was
+// before, on chance, or on what is taken away there.
 func (r *run) freshAgrees(all []*Difference, tries int) bool {
 	if len(all) > 0 && all[0].fresh != nil {
 		return *all[0].fresh
@@ -385,12 +388,13 @@ func unreachablePorts(objects *cases.Objects, family v1.IPFamily) int {
 				texts = append(texts, ingress.IP)
 			}
 		}
+		local := peers.FollowsService(service) && service.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
 		reachable := slices.ContainsFunc(texts, func(text string) bool {
 			addr := parse(text)
 			return addr.IsValid() && addr.Is6() == (family == v1.IPv6Protocol)
 		})
 		for i := range service.Spec.Ports {
-			if peers.FollowsService(service) && !reachable && service.Spec.Ports[i].NodePort == 0 && service.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
+			if local && !reachable && service.Spec.Ports[i].NodePort == 0 {
 				count++
 			}
 		}

@@ -50,7 +50,8 @@ type endpointOf struct {
 
 type chosenEndpoints map[placeOfEndpoint]endpointOf
 
-// chooseEndpoints takes the last endpoint that does not terminate, or the first if all do, slices by name. It says whether any was left out.
+// chooseEndpoints takes the last endpoint that does not terminate, or the first if all do, slices by name. It says whether any
+// was left out.
 func chooseEndpoints(all []*discovery.EndpointSlice, family v1.IPFamily) (chosen chosenEndpoints, duplicates bool) {
 	chosen = chosenEndpoints{}
 	for _, slice := range all {

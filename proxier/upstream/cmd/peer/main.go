@@ -221,8 +221,8 @@ func printReport(r *judge.Report, took time.Duration, out io.Writer) {
 	fmt.Fprintf(out, "of these after partial syncs %d, after failed ones %d, in large clusters %d\n", r.Partial, r.Failed, r.Large)
 	fmt.Fprintf(out, "rules %d, packets %d, metrics %d, health checks %d, UDP connections %d, %d of them deleted by ours\n",
 		r.Rules, r.Packets, r.Metrics, r.Health, r.Flows, r.Deleted)
-	fmt.Fprintf(out, "one proxier started where the other was stopped %d times, %d stale chains of ours had to go: no rule or packet differs from a start "+
-		"on an empty kernel\n", r.HandOvers, r.Stale)
+	fmt.Fprintf(out, "one proxier started where the other was stopped %d times, %d stale chains of ours had to go: no rule or packet differs "+
+		"from a start on an empty kernel\n", r.HandOvers, r.Stale)
 	fmt.Fprintf(out, "differences %d, all of them explained, each with a case that shows it:\n", total)
 	for _, e := range judge.Explanations() {
 		if n := r.Explained[e.Name]; n > 0 {
