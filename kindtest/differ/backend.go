@@ -15,7 +15,7 @@ import (
 // kernel is the side that is right: the lab, or its answer from a file.
 type kernel interface {
 	// begin loads the rules into a node without connections.
-	begin(c *walkCase) (toolrun.Run, error)
+	begin(c *walkCase) (own, beside toolrun.Run, err error)
 	// send sends a packet from the place. What is still on its way is awaited for a while, unless enough says that all is there.
 	send(from string, p packetsim.Packet, enough func(*observation) bool) (*observation, error)
 	// connections are the tracked connections as connectionLines spells them.
@@ -30,7 +30,9 @@ type recorded struct {
 	next   int
 }
 
-func (r *recorded) begin(*walkCase) (toolrun.Run, error) { return r.answer.Restore, nil }
+func (r *recorded) begin(*walkCase) (own, beside toolrun.Run, err error) {
+	return r.answer.Restore, r.answer.Beside, nil
+}
 
 func (r *recorded) send(string, packetsim.Packet, func(*observation) bool) (*observation, error) {
 	if r.next >= len(r.answer.Sends) {

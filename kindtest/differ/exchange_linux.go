@@ -23,48 +23,62 @@ type labKernel struct {
 }
 
 // begin loads a case into the node.
-func (k *labKernel) begin(c *walkCase) (toolrun.Run, error) {
+func (k *labKernel) begin(c *walkCase) (own, beside toolrun.Run, err error) {
 	family, err := c.family()
 	if err != nil {
-		return toolrun.Run{}, err
+		return own, beside, err
 	}
 	k.current = c
-	for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
-		if k.family != family || f == family { // the other family's rules would hold sets and connection tracking
-			if _, err := k.node.Output([]string{tool("iptables-restore", k.dialect, f)}, emptyRules); err != nil {
-				return toolrun.Run{}, err
+	if err := k.clear(family); err != nil {
+		return own, beside, err
+	}
+	k.family, k.mixed = family, c.Beside != ""
+	if err := k.objects(c); err != nil {
+		return own, beside, err
+	}
+	if err := k.startAnew(); err != nil {
+		return own, beside, err
+	}
+	own, beside = restoreBoth(c, func(d fakeipt.Dialect, rules string) toolrun.Run {
+		run, failed := runIn(k.node, []string{tool("iptables-restore", d, family)}, rules)
+		err = errors.Join(err, failed)
+		return run
+	})
+	if err != nil || own.Status != 0 || beside.Status != 0 {
+		return own, beside, err
+	}
+	if err := k.forget(); err != nil {
+		return own, beside, err
+	}
+	if err := k.tracer.prepare(family); err != nil {
+		return own, beside, err
+	}
+	return own, beside, k.hear(&heard{})
+}
+
+// clear takes the rules of the case before away. The other family's would hold sets and connection tracking.
+func (k *labKernel) clear(family fakeipt.Family) error {
+	dialects := []fakeipt.Dialect{k.dialect}
+	if k.mixed || k.current.Beside != "" {
+		dialects = append(dialects, k.current.other())
+	}
+	for _, d := range dialects {
+		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+			if k.family == family && f != family {
+				continue
+			}
+			if _, err := k.node.Output([]string{tool("iptables-restore", d, f)}, emptyRules); err != nil {
+				return err
 			}
 		}
 	}
-	k.family = family
-	if err := k.objects(c); err != nil {
-		return toolrun.Run{}, err
-	}
-	if err := k.countNothing(); err != nil {
-		return toolrun.Run{}, err
-	}
-	run, err := runIn(k.node, []string{tool("iptables-restore", k.dialect, family)}, c.Rules)
-	if err != nil || run.Status != 0 {
-		return run, err
-	}
-	if err := k.forget(); err != nil {
-		return run, err
-	}
-	if err := k.tracer.prepare(family); err != nil {
-		return run, err
-	}
-	return run, k.hear(&heard{})
+	return nil
 }
 
 // objects makes what rules refer to. The rules of the case before are gone.
 func (k *labKernel) objects(c *walkCase) error {
 	if len(c.NFAcct) > 0 {
-		if _, err := k.node.Output([]string{"nfacct", "flush"}, ""); err != nil {
-			return err
-		}
-	}
-	for _, name := range c.NFAcct {
-		if _, err := k.node.Output([]string{"nfacct", "add", name}, ""); err != nil {
+		if err := k.untilFreed(func() error { return k.accounts(c.NFAcct) }); err != nil {
 			return err
 		}
 	}
@@ -74,27 +88,48 @@ func (k *labKernel) objects(c *walkCase) error {
 	if _, err := k.node.Output([]string{"ipset", "flush"}, ""); err != nil { // lists hold their sets
 		return err
 	}
-	// Rules of nft are freed a little after they are gone, and hold their sets until then.
-	for until := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	err := k.untilFreed(func() error {
 		_, err := k.node.Output([]string{"ipset", "destroy"}, "")
-		if err == nil {
-			break
-		}
-		if time.Now().After(until) {
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = k.node.Output([]string{"ipset", "restore"}, c.Sets)
+	return err
+}
+
+// untilFreed tries again for a while: rules of nft are freed a little after they are gone, and hold what they refer to until then.
+func (k *labKernel) untilFreed(try func() error) error {
+	for until := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if err := try(); err == nil || time.Now().After(until) {
 			return err
 		}
 	}
-	_, err := k.node.Output([]string{"ipset", "restore"}, c.Sets)
-	return err
+}
+
+// accounts makes accounting objects anew. One that a rule refers to stays, and cannot be made.
+func (k *labKernel) accounts(names []string) error {
+	if _, err := k.node.Output([]string{"nfacct", "flush"}, ""); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, err := k.node.Output([]string{"nfacct", "add", name}, ""); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (k *labKernel) tool(name, stdin string, args ...string) (string, error) {
 	return k.node.Output(append([]string{tool(name, k.dialect, k.family)}, args...), stdin)
 }
 
-// countNothing undoes what rules with -m connbytes leave behind: the kernel goes on to count the packets of connections.
-func (k *labKernel) countNothing() error {
-	_, err := k.node.Output([]string{"sh", "-c", "echo 0 >/proc/sys/net/netfilter/nf_conntrack_acct"}, "")
+// startAnew undoes what a case leaves behind: after a rule with -m connbytes the kernel goes on to count the packets of connections, and
+// after an ICMP error it knows a smaller MTU of a route, which -j TCPMSS asks for.
+func (k *labKernel) startAnew() error {
+	const commands = "echo 0 >/proc/sys/net/netfilter/nf_conntrack_acct; echo 1 >/proc/sys/net/ipv4/route/flush"
+	_, err := k.node.Output([]string{"sh", "-c", commands}, "")
 	return err
 }
 
@@ -124,6 +159,13 @@ func (k *labKernel) end() (*endState, error) {
 		return nil, err
 	}
 	e := &endState{Save: toolrun.WithoutDates(save), Conntrack: connections}
+	if k.current.Beside != "" {
+		beside, err := k.node.Output([]string{tool("iptables-save", k.current.other(), k.family), "-c"}, "")
+		if err != nil {
+			return nil, err
+		}
+		e.Beside = toolrun.WithoutDates(beside)
+	}
 	if len(k.current.NFAcct) > 0 {
 		list, err := k.node.Output([]string{"nfacct", "list"}, "")
 		if err != nil {

@@ -81,17 +81,19 @@ func (j *judging) disagree(kind, format string, args ...any) {
 
 // load gives the rules to both sides.
 func (j *judging) load() error {
-	run, err := j.real.begin(j.c)
+	run, beside, err := j.real.begin(j.c)
 	if err != nil {
 		return err
 	}
-	j.v.Answer.Restore = run
-	fake, ours := newFake(j.c, j.family)
+	j.v.Answer.Restore, j.v.Answer.Beside = run, beside
+	fake, ours, oursBeside := newFake(j.c, j.family)
 	j.fake = fake
 	switch {
 	case run != ours:
 		j.disagree("restore", "the real tool: %+v, ours: %+v", run, ours)
-	case run.Status != 0:
+	case beside != oursBeside:
+		j.disagree("restore", "the real tool of the other dialect: %+v, ours: %+v", beside, oursBeside)
+	case run.Status != 0 || beside.Status != 0:
 		j.v.RulesRefused = true
 	}
 	return nil

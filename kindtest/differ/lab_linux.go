@@ -26,6 +26,7 @@ type lab struct {
 	silent  []int // sockets that nobody reads
 	tracer  tracer
 	nextID  uint16
+	mixed   bool // the node has rules of the other dialect
 }
 
 // side is the client or the server.

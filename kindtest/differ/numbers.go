@@ -31,6 +31,7 @@ type optionNumbers struct {
 // walkNumbers are what a walk differential compared.
 type walkNumbers struct {
 	Dialect       fakeipt.Dialect `json:"dialect"`
+	Mixed         bool            `json:"mixed,omitempty"` // rules of the other dialect stood beside them
 	Family        int             `json:"family"`
 	Seed          uint64          `json:"seed"`
 	Rulesets      int             `json:"rulesets"`

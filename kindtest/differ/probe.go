@@ -41,7 +41,7 @@ func (g *gen) refusal(p *piece, d fakeipt.Dialect) string {
 	one := &gen{r: rand.New(rand.NewPCG(1, 1)), w: g.w}
 	for range probes {
 		c := one.probeCase(p, d)
-		fake, run := newFake(c, g.w.family)
+		fake, run, _ := newFake(c, g.w.family)
 		if run.Status != 0 {
 			return "fakeipt: " + strings.SplitN(run.Stderr, "\n", 2)[0]
 		}

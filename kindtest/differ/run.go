@@ -15,17 +15,39 @@ func runFake(k *fakeipt.Kernel, argv []string, stdin string) toolrun.Run {
 	return toolrun.Run{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}
 }
 
-// newFake is a fake kernel with the objects and rules of a case.
-func newFake(c *walkCase, f fakeipt.Family) (*fakeipt.Kernel, toolrun.Run) {
-	fake := fakeipt.New(fakeipt.Options{Dialect: c.Dialect})
+// newFake is a fake kernel with the objects and rules of a case, and what its tools said to its rules and to those beside them.
+func newFake(c *walkCase, f fakeipt.Family) (fake *fakeipt.Kernel, own, beside toolrun.Run) {
+	fake = fakeipt.New(fakeipt.Options{Dialect: c.Dialect})
+	if c.Beside != "" {
+		fakeipt.New(fakeipt.Options{Dialect: c.other(), Beside: fake})
+	}
 	runFake(fake, []string{tool("iptables-restore", c.Dialect, f)}, emptyRules)
 	for _, name := range c.NFAcct {
 		runFake(fake, []string{"nfacct", "add", name}, "")
 	}
 	if c.Sets != "" {
 		if run := runFake(fake, []string{"ipset", "restore"}, c.Sets); run.Status != 0 {
-			return fake, run
+			return fake, run, toolrun.Run{}
 		}
 	}
-	return fake, runFake(fake, []string{tool("iptables-restore", c.Dialect, f)}, c.Rules)
+	own, beside = restoreBoth(c, func(d fakeipt.Dialect, rules string) toolrun.Run {
+		k := fake
+		if d != c.Dialect {
+			k = fake.Beside()
+		}
+		return runFake(k, []string{tool("iptables-restore", d, f)}, rules)
+	})
+	return fake, own, beside
+}
+
+// restoreBoth restores a case's rules and those beside them, if there are any, those of the legacy tools first.
+func restoreBoth(c *walkCase, restore func(d fakeipt.Dialect, rules string) toolrun.Run) (own, beside toolrun.Run) {
+	if c.Beside != "" && c.Dialect == fakeipt.NFT {
+		beside = restore(c.other(), c.Beside)
+	}
+	own = restore(c.Dialect, c.Rules)
+	if c.Beside != "" && c.Dialect == fakeipt.Legacy {
+		beside = restore(c.other(), c.Beside)
+	}
+	return own, beside
 }

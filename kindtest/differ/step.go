@@ -18,15 +18,19 @@ func stepText(s packetsim.Step, d fakeipt.Dialect) string {
 	return s.Table + ":" + s.Chain + ":" + string(s.Kind)
 }
 
-// stepTexts are the lines that the kernel writes for an outcome: the rule with TRACE itself is written only if the packet is traced
-// already.
+// stepTexts are the lines that the kernel writes for an outcome, of the rules of one dialect: the rule with TRACE itself is written only if
+// the packet is traced already.
 func stepTexts(o *packetsim.Outcome, d fakeipt.Dialect) []string {
 	var lines []string
-	for i, s := range o.Steps {
-		if d == fakeipt.Legacy && i == 0 && s.Table == "raw" && s.Number == 1 && s.Rule != nil {
+	first := true
+	for _, s := range o.Steps {
+		if s.Backend != "" && s.Backend != d.String() {
 			continue
 		}
-		lines = append(lines, stepText(s, d))
+		if d != fakeipt.Legacy || !first || s.Table != "raw" || s.Number != 1 || s.Rule == nil {
+			lines = append(lines, stepText(s, d))
+		}
+		first = false
 	}
 	return lines
 }

@@ -99,6 +99,30 @@ func TestKernelWalkDifferential(t *testing.T) {
 	}
 }
 
+// TestKernelMixedDifferential draws rulesets of both dialects at once: packets are walked through both.
+func TestKernelMixedDifferential(t *testing.T) {
+	needKernel(t)
+	lock, err := takeMachineLock()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, lock.release()) }()
+	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+		l, err := newLab(d)
+		require.NoError(t, err)
+		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+			t.Run(fmt.Sprintf("%s/IPv%d", d, f), func(t *testing.T) {
+				b := bounds(t, 12, 100000)
+				b.Mixed, b.ChanceCases = true, 0
+				numbers, err := runWalks(b, d, f, &labKernel{lab: l}, os.Stdout)
+				require.NoError(t, err)
+				numbers.print(os.Stdout)
+				printJSON(t, numbers)
+				assert.Empty(t, numbers.Disagreements)
+			})
+		}
+		l.close()
+	}
+}
+
 // TestKernelWalkCases replays the recorded cases on this machine's kernel, with which the fake must agree. CHAINWALK_DIFFER_RECORD writes
 // the kernel's answers into the files.
 func TestKernelWalkCases(t *testing.T) {

@@ -14,9 +14,12 @@ type walkCase struct {
 	Dialect fakeipt.Dialect `json:"dialect" required:"true"`
 	Family  int             `json:"family"`
 	// NFAcct are accounting objects and Sets the input of "ipset restore", made before the rules.
-	NFAcct []string      `json:"nfacct,omitempty"`
-	Sets   string        `json:"sets,omitempty"`
-	Rules  string        `json:"rules"` // input of iptables-restore
+	NFAcct []string `json:"nfacct,omitempty"`
+	Sets   string   `json:"sets,omitempty"`
+	Rules  string   `json:"rules"` // input of iptables-restore
+	// Beside is the input of the other dialect's iptables-restore. The legacy tools are run first, so that chains of nft go first. Only steps
+	// in the rules of Dialect are compared, but counters of both.
+	Beside string        `json:"beside,omitempty"`
 	Sends  []send        `json:"sends"`
 	Kernel *kernelAnswer `json:"kernel,omitempty"`
 }
@@ -44,6 +47,7 @@ type send struct {
 // kernelAnswer is what the kernel did with a case.
 type kernelAnswer struct {
 	Restore toolrun.Run   `json:"restore,omitempty"`
+	Beside  toolrun.Run   `json:"besideRestore,omitempty"`
 	Sends   []observation `json:"sends,omitempty"`
 	endState
 }
@@ -62,6 +66,7 @@ type observation struct {
 // endState is the state after the last packet.
 type endState struct {
 	Save      string   `json:"save,omitempty"`
+	Beside    string   `json:"besideSave,omitempty"`
 	Conntrack []string `json:"conntrack,omitempty"`
 	NFAcct    []string `json:"nfacctList,omitempty"`
 }
@@ -72,6 +77,9 @@ func (c *walkCase) family() (fakeipt.Family, error) {
 	}
 	return fakeipt.Family(c.Family), nil
 }
+
+// other is the dialect that Beside is of.
+func (c *walkCase) other() fakeipt.Dialect { return fakeipt.Legacy + fakeipt.NFT - c.Dialect }
 
 // clone copies what shrinking changes.
 func (c *walkCase) clone() *walkCase {

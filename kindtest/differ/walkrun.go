@@ -22,6 +22,8 @@ type runBounds struct {
 	Most int
 	// ChanceCases is the number of cases with many draws each.
 	ChanceCases int
+	// Mixed gives every case rules of the other dialect beside its own.
+	Mixed bool
 }
 
 // walkRun is a walk differential of one dialect and family.
@@ -41,7 +43,7 @@ func runWalks(b runBounds, d fakeipt.Dialect, f fakeipt.Family, real kernel, log
 	r := &walkRun{
 		bounds: b, dialect: d, real: real, log: log,
 		gen:     &gen{r: rand.New(rand.NewPCG(b.Seed, uint64(f)<<8|uint64(d))), w: worlds[f]},
-		numbers: &walkNumbers{Dialect: d, Family: int(f), Seed: b.Seed, Ended: map[string]int{}, Coverage: coverage{}},
+		numbers: &walkNumbers{Dialect: d, Mixed: b.Mixed, Family: int(f), Seed: b.Seed, Ended: map[string]int{}, Coverage: coverage{}},
 	}
 	r.numbers.LeftOut = r.gen.probe(d)
 	for range b.ChanceCases {
@@ -62,15 +64,31 @@ func runWalks(b runBounds, d fakeipt.Dialect, f fakeipt.Family, real kernel, log
 // one makes a case and judges it.
 func (r *walkRun) one() error {
 	c := &walkCase{Dialect: r.dialect, Family: int(r.gen.w.family)}
+	accountsBeside, setsBeside := false, false
+	if r.bounds.Mixed {
+		c.Beside = besideOthers(r.gen.ruleset())
+		accountsBeside, setsBeside = r.gen.usesAccounts, r.gen.usesSets
+	}
 	c.Rules = r.gen.ruleset()
 	c.Sends = r.gen.traffic(r.bounds.Packets)
-	if r.gen.usesAccounts {
+	if r.gen.usesAccounts || accountsBeside {
 		c.NFAcct = accounts
 	}
-	if r.gen.usesSets {
+	if r.gen.usesSets || setsBeside {
 		c.Sets = r.gen.w.sets()
 	}
 	return r.compare(c)
+}
+
+// besideOthers are rules without those that trace, and without chance: how it fell does not show in the trace of the others.
+func besideOthers(rules string) string {
+	var b strings.Builder
+	for line := range strings.Lines(rules) {
+		if !strings.HasSuffix(line, "-j TRACE\n") && !strings.Contains(line, "--mode random") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 // compare judges a case and counts it.

@@ -31,7 +31,8 @@ func shrink(c *walkCase, v *verdict, judge func(*walkCase) (*verdict, error)) (*
 		before := s.tries
 		size := len(s.best.Rules) + len(s.best.Sends)
 		s.sends()
-		s.ruleLines()
+		s.ruleLines(func(c *walkCase) *string { return &c.Beside })
+		s.ruleLines(func(c *walkCase) *string { return &c.Rules })
 		s.ruleWords()
 		if s.over() || len(s.best.Rules)+len(s.best.Sends) == size || s.tries == before {
 			return s.best, s.last
@@ -97,11 +98,11 @@ func renumber(sends []send, gone int) bool {
 	return true
 }
 
-// ruleLines drops lines of the rules, large pieces first.
-func (s *shrinking) ruleLines() {
-	for size := strings.Count(s.best.Rules, "\n") / 2; size > 0; size /= 2 {
+// ruleLines drops lines of the rules, or of those beside them, large pieces first.
+func (s *shrinking) ruleLines(of func(*walkCase) *string) {
+	for size := strings.Count(*of(s.best), "\n") / 2; size > 0; size /= 2 {
 		for at := 0; ; {
-			lines := strings.SplitAfter(s.best.Rules, "\n")
+			lines := strings.SplitAfter(*of(s.best), "\n")
 			if at >= len(lines) {
 				break
 			}
@@ -113,8 +114,8 @@ func (s *shrinking) ruleLines() {
 				}
 			}
 			c := s.best.clone()
-			c.Rules = strings.Join(append(kept, lines[end:]...), "")
-			if c.Rules == s.best.Rules || !s.try(c) {
+			*of(c) = strings.Join(append(kept, lines[end:]...), "")
+			if *of(c) == *of(s.best) || !s.try(c) {
 				at = end
 			}
 		}
