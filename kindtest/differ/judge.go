@@ -128,8 +128,11 @@ func (j *judging) send(s *send) error {
 	j.v.Answer.Sends = append(j.v.Answer.Sends, *obs)
 	n := j.pick(outcomes, obs, false)
 	if n < 0 {
-		j.explain(from, p, outcomes, obs)
-		return nil
+		twice, err := j.drawsTwice(in, outcomes, obs)
+		if err == nil && !twice {
+			j.explain(from, p, outcomes, obs)
+		}
+		return err
 	}
 	if n, err = j.settle(outcomes, obs, n); err != nil {
 		return err
@@ -176,6 +179,10 @@ func (j *judging) keep(from string, p packetsim.Packet, in packetsim.Input, outc
 		return err
 	}
 	j.forgetPorts()
+	if j.drawnTwice() {
+		j.endOfPorts()
+		return nil
+	}
 	return j.learnUnseen()
 }
 

@@ -101,14 +101,52 @@ func (j *judging) settle(outcomes []packetsim.Outcome, obs *observation, first i
 
 // isUnknown is for connections whose source port or ICMP identifier is the walk's choice, and the kernel's is not known.
 func (j *judging) isUnknown(e *packetsim.ConntrackEntry) bool {
-	if _, known := j.ports[conversationOfEntry(e)]; known {
-		return false
-	}
+	_, known := j.ports[conversationOfEntry(e)]
+	return !known && j.isDrawn(e)
+}
+
+// isDrawn is for connections whose source port or ICMP identifier is the walk's choice.
+func (j *judging) isDrawn(e *packetsim.ConntrackEntry) bool {
 	if isEcho(e.Original.Proto) {
 		return e.Reply.ICMPID != e.Original.ICMPID
 	}
 	port := e.Reply.DstPort
 	return port != e.Original.SrcPort && (j.ranged(port) || !j.mentions(strconv.Itoa(int(port))))
+}
+
+// drawnTwice reports whether the walk has drawn one port for two connections with one other side, as it may in two zones. What the kernel has drawn for
+// each cannot be told apart then.
+func (j *judging) drawnTwice() bool {
+	known := map[conversation]bool{}
+	for _, e := range j.host.Conntrack() {
+		c := conversationOfEntry(&e)
+		if j.isDrawn(&e) && known[c] {
+			return true
+		}
+		known[c] = known[c] || j.isDrawn(&e)
+	}
+	return false
+}
+
+// drawsTwice reports whether a packet that looks otherwise than the kernel's does so because it begins a second such connection, and ends the case then.
+func (j *judging) drawsTwice(in packetsim.Input, outcomes []packetsim.Outcome, obs *observation) (bool, error) {
+	known := j.ports
+	j.ports = map[conversation]uint16{}
+	n := j.pick(outcomes, obs, false)
+	j.ports = known
+	if n < 0 {
+		return false, nil
+	}
+	if _, err := j.host.Step(in, newGuide(outcomes, n)); err != nil || !j.drawnTwice() {
+		return false, err
+	}
+	j.endOfPorts()
+	return true, nil
+}
+
+// endOfPorts ends the case: what the kernel has drawn for which connection is not known any more.
+func (j *judging) endOfPorts() {
+	j.v.Refused, j.apart = "the walk has drawn one port for connections of two zones, and the kernel one for each", true
 }
 
 // ranged says whether the port is of a range in the rules.
