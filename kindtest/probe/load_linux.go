@@ -102,7 +102,7 @@ func (l *load) short(ctx context.Context, asking *sync.WaitGroup) {
 func (l *load) lasting(ctx context.Context, conn int) {
 	timeout := timeoutOr(l.Timeout)
 	opening, cancel := context.WithTimeout(context.Background(), timeout) // what is under way has its end, also when no more is asked
-	p, result := l.agent.open(opening, l.dial())
+	p, result := l.agent.openFromAnyPort(opening, l.dial())
 	cancel()
 	if p == nil {
 		l.note(Asked{Conn: conn, Seq: 1, When: l.agent.clock.Now(), Result: result})
