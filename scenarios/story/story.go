@@ -72,6 +72,8 @@ type Passage struct {
 	In   string `json:"in"`
 	// Left is the packet as it left, or as it was when it ended here.
 	Left Header `json:"left"`
+	// Out is the device that it left by, "local" if a socket of the host took it, empty if it ended here.
+	Out string `json:"out,omitempty"`
 	// Result is what the host did with it: "forwarded by eth0 to 172.18.0.2".
 	Result string `json:"result"`
 	Lines  []Line `json:"lines"`
