@@ -49,8 +49,6 @@ type Backend struct {
 	sentinel *sentinel
 	labels   labels
 	options  Options
-	// cleansUp says that the session before had services of UDP: the proxies clean up conntrack behind the rules of their next sync.
-	cleansUp bool
 	// configured are the configurations that the nodes were given last.
 	configured map[string]*kubeproxyconfig.KubeProxyConfiguration
 }

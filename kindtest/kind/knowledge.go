@@ -16,8 +16,6 @@ type knowledge struct {
 	order   []manifest.Ref
 	// checks are the health check ports that services have or have had.
 	checks map[string]int32
-	// udp says that a service has or had a port of UDP.
-	udp bool
 }
 
 // checked are the services that have a health check now.
@@ -41,9 +39,6 @@ func (k *knowledge) add(o manifest.Object) {
 		k.order = append(k.order, ref)
 	}
 	k.objects[ref] = o
-	if s, ok := o.Object.(*corev1.Service); ok {
-		k.udp = k.udp || slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Protocol == corev1.ProtocolUDP })
-	}
 	if s, ok := o.Object.(*corev1.Service); ok && s.Spec.HealthCheckNodePort > 0 {
 		k.checks[s.Namespace+"/"+s.Name] = s.Spec.HealthCheckNodePort
 	}

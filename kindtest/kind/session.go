@@ -113,7 +113,6 @@ func (s *Session) start(ctx context.Context) error {
 // awaitForgotten waits until the proxies have forgotten the objects, where they listen for them: the next scenario may have agents that want to. All
 // else is forgotten before the next one's first sync is over.
 func (s *Session) awaitForgotten(ctx context.Context) error {
-	s.backend.cleansUp = s.backend.cleansUp || s.knows.udp
 	if len(s.knows.checks) == 0 {
 		return nil
 	}
@@ -361,9 +360,6 @@ func (s *Session) Sync(ctx context.Context, _ []string) error {
 	rounds := 1
 	if len(s.knows.checked()) > 0 || slices.ContainsFunc(s.allFlows(), func(f *flow) bool { return f.attempt.To.Proto == "udp" }) {
 		rounds = 2 // health checks are told, and conntrack cleaned up, behind the rules and before those of the next sync
-	}
-	if s.backend.cleansUp {
-		rounds, s.backend.cleansUp = 2, false
 	}
 	for range rounds {
 		if err := s.backend.sentinel.wait(ctx); err != nil {
