@@ -3,14 +3,19 @@
 package probe
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+	"k8s.io/utils/clock"
 	kexec "k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -182,6 +187,31 @@ func TestKernelManyDials(t *testing.T) {
 		assert.GreaterOrEqual(t, servers["s2"], 20)
 		assert.Len(t, servers, 2)
 	}
+}
+
+// TestKernelDatagramsThatWait has hundreds of questions come while an agent reads none: none of them is lost.
+func TestKernelDatagramsThatWait(t *testing.T) {
+	const questions = 1000
+	agent, err := NewAgent("server", clock.RealClock{})
+	require.NoError(t, err)
+	at := loopback(t, unix.SOCK_DGRAM, "127.0.0.1")
+	closeIt, err := agent.listenUDP(at)
+	require.NoError(t, err)
+	defer closeIt()
+	client, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(at))
+	require.NoError(t, err)
+	defer func() { _ = client.Close() }()
+	agent.arrivals.mu.Lock() // the first question is not read to its end
+	for i := range questions {
+		_, err := client.Write(message{Question: strconv.Itoa(i)}.line())
+		require.NoError(t, err)
+	}
+	agent.arrivals.mu.Unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	last := strconv.Itoa(questions - 1)
+	_ = agent.arrivals.find(ctx, 0, func(a *Arrival) bool { return a.Token == last })
+	assert.Equal(t, questions, len(agent.arrivals.found(func(*Arrival) bool { return true })))
 }
 
 // fence gives an agent's host a packet and waits until that is seen there: what came before it by the same way was seen, too.

@@ -120,6 +120,10 @@ func (a *Agent) accept(listener net.Listener) {
 	}
 }
 
+// datagramsBehind is how much of what comes to a listener of UDP may wait to be read. Clients send hundreds of questions at once, each of them is
+// some 800 bytes to the kernel, and of what has no room nobody hears.
+const datagramsBehind = 8 << 20
+
 func (a *Agent) listenUDP(at netip.AddrPort) (func(), error) {
 	fd, err := socket.Open(unix.SOCK_DGRAM, unix.IPPROTO_UDP, at, true)
 	if err != nil {
@@ -127,7 +131,7 @@ func (a *Agent) listenUDP(at netip.AddrPort) (func(), error) {
 	}
 	file := os.NewFile(uintptr(fd), at.String())
 	defer func() { _ = file.Close() }()
-	if err := socket.WantDestination(fd, at.Addr().Is6()); err != nil {
+	if err := errors.Join(socket.WantDestination(fd, at.Addr().Is6()), socket.ReadBehind(fd, datagramsBehind)); err != nil {
 		return nil, err
 	}
 	conn, err := net.FilePacketConn(file)

@@ -75,6 +75,15 @@ func WantDestination(fd int, v6 bool) error {
 	return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_PKTINFO, 1)
 }
 
+// ReadBehind makes room in a socket for so many bytes that came and were not read yet, as the kernel counts them, which is more than a datagram holds.
+// Without CAP_NET_ADMIN it is no more than net.core.rmem_max allows.
+func ReadBehind(fd, bytes int) error {
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, bytes); !errors.Is(err, unix.EPERM) {
+		return err
+	}
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, bytes)
+}
+
 // WantErrors makes ICMP errors end a socket's waiting.
 func WantErrors(fd int, v6 bool) error {
 	if v6 {
