@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"slices"
+
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -38,6 +40,17 @@ const kubeletPatch = `kind: KubeletConfiguration
 failCgroupV1: false
 `
 
+// hastePatches have etcd not wait until the disk has what it writes. A cluster that outlives no crash of its machine need not, and what is written waits
+// for it one after the other, some milliseconds each.
+var hastePatches = []string{
+	hastePatch("v1beta4", `[{name: unsafe-no-fsync, value: "true"}]`),
+	hastePatch("v1beta3", `{unsafe-no-fsync: "true"}`),
+}
+
+func hastePatch(version, arguments string) string {
+	return "apiVersion: kubeadm.k8s.io/" + version + "\nkind: ClusterConfiguration\netcd: {local: {extraArgs: " + arguments + "}}\n"
+}
+
 // kindConfig is the cluster as kind is told to make it. The control plane is in zone a, the workers in those that follow.
 func kindConfig(c Config) *v1alpha4.Cluster {
 	pods, services := ranges(c.Family)
@@ -50,7 +63,7 @@ func kindConfig(c Config) *v1alpha4.Cluster {
 			DisableDefaultCNI: true,
 			KubeProxyMode:     v1alpha4.ProxyMode("none"),
 		},
-		KubeadmConfigPatches: append([]string{initPatch, kubeletPatch}, patiencePatches...),
+		KubeadmConfigPatches: slices.Concat([]string{initPatch, kubeletPatch}, patiencePatches, hastePatches),
 	}
 	for i := range c.Workers + 1 {
 		role := v1alpha4.WorkerRole

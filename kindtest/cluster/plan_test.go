@@ -48,6 +48,14 @@ func TestPatienceIsOfTheVersionThatHasIt(t *testing.T) {
 	assert.Contains(t, patches[0], "skipPhases: [preflight, addon/kube-proxy, addon/coredns]")
 }
 
+// What a list of arguments looks like depends on the version as well.
+func TestHasteIsSaidToEachVersion(t *testing.T) {
+	patches := kindConfig(Config{}).KubeadmConfigPatches
+	for version, arguments := range map[string]string{"v1beta3": `{unsafe-no-fsync: "true"}`, "v1beta4": `[{name: unsafe-no-fsync, value: "true"}]`} {
+		assert.Contains(t, patches, "apiVersion: kubeadm.k8s.io/"+version+"\nkind: ClusterConfiguration\netcd: {local: {extraArgs: "+arguments+"}}\n")
+	}
+}
+
 func TestKindPublishesAnImageWhereNoneIsGiven(t *testing.T) {
 	assert.Contains(t, kindConfig(Config{}).Nodes[0].Image, "kindest/node:")
 }
