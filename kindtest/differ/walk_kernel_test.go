@@ -78,6 +78,24 @@ func printJSON(t *testing.T, numbers any) {
 }
 
 func TestKernelWalkDifferential(t *testing.T) {
+	inLabs(t, func(t *testing.T, l *lab, d fakeipt.Dialect, f fakeipt.Family) {
+		numbers := agreeOnWalks(t, bounds(t, 6, 100000), l, d, f)
+		assert.Greater(t, numbers.Fit.P, falseAlarm, "draws of the kernel")
+	})
+}
+
+// TestKernelMixedDifferential draws rulesets of both dialects at once: packets are walked through both.
+func TestKernelMixedDifferential(t *testing.T) {
+	inLabs(t, func(t *testing.T, l *lab, d fakeipt.Dialect, f fakeipt.Family) {
+		b := bounds(t, 12, 100000)
+		b.Mixed, b.ChanceCases = true, 0
+		agreeOnWalks(t, b, l, d, f)
+	})
+}
+
+// inLabs runs a test in a lab of each dialect, for each family.
+func inLabs(t *testing.T, test func(*testing.T, *lab, fakeipt.Dialect, fakeipt.Family)) {
+	t.Helper()
 	needKernel(t)
 	lock, err := takeMachineLock()
 	require.NoError(t, err)
@@ -86,41 +104,21 @@ func TestKernelWalkDifferential(t *testing.T) {
 		l, err := newLab(d)
 		require.NoError(t, err)
 		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
-			t.Run(fmt.Sprintf("%s/IPv%d", d, f), func(t *testing.T) {
-				numbers, err := runWalks(bounds(t, 6, 100000), d, f, &labKernel{lab: l}, os.Stdout)
-				require.NoError(t, err)
-				numbers.print(os.Stdout)
-				printJSON(t, numbers)
-				assert.Empty(t, numbers.Disagreements)
-				assert.Greater(t, numbers.Fit.P, falseAlarm, "draws of the kernel")
-			})
+			t.Run(fmt.Sprintf("%s/IPv%d", d, f), func(t *testing.T) { test(t, l, d, f) })
 		}
 		l.close()
 	}
 }
 
-// TestKernelMixedDifferential draws rulesets of both dialects at once: packets are walked through both.
-func TestKernelMixedDifferential(t *testing.T) {
-	needKernel(t)
-	lock, err := takeMachineLock()
+// agreeOnWalks demands that the kernel does with each packet what the simulation foretells.
+func agreeOnWalks(t *testing.T, b runBounds, l *lab, d fakeipt.Dialect, f fakeipt.Family) *walkNumbers {
+	t.Helper()
+	numbers, err := runWalks(b, d, f, &labKernel{lab: l}, os.Stdout)
 	require.NoError(t, err)
-	defer func() { require.NoError(t, lock.release()) }()
-	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
-		l, err := newLab(d)
-		require.NoError(t, err)
-		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
-			t.Run(fmt.Sprintf("%s/IPv%d", d, f), func(t *testing.T) {
-				b := bounds(t, 12, 100000)
-				b.Mixed, b.ChanceCases = true, 0
-				numbers, err := runWalks(b, d, f, &labKernel{lab: l}, os.Stdout)
-				require.NoError(t, err)
-				numbers.print(os.Stdout)
-				printJSON(t, numbers)
-				assert.Empty(t, numbers.Disagreements)
-			})
-		}
-		l.close()
-	}
+	numbers.print(os.Stdout)
+	printJSON(t, numbers)
+	assert.Empty(t, numbers.Disagreements)
+	return numbers
 }
 
 // TestKernelWalkCases replays the recorded cases on this machine's kernel, with which the fake must agree. CHAINWALK_DIFFER_RECORD writes
