@@ -25,13 +25,7 @@ type textStep struct {
 }
 
 func (s *textStep) String() string {
-	text := "$"
-	for _, a := range s.Argv {
-		if a == "" || strings.ContainsAny(a, " \"'\\!*") {
-			a = fmt.Sprintf("%q", a)
-		}
-		text += " " + a
-	}
+	text := toolrun.CommandLine(s.Argv)
 	if s.Stdin != "" {
 		text += "\n" + strings.TrimSuffix(fmt.Sprintf("%q", s.Stdin), "\n")
 	}

@@ -24,13 +24,7 @@ type call struct {
 
 // String is the call as a shell has it, with its input below.
 func (c *call) String() string {
-	text := "$"
-	for _, a := range c.Argv {
-		if a == "" || strings.ContainsAny(a, " \"'\\!*") {
-			a = fmt.Sprintf("%q", a)
-		}
-		text += " " + a
-	}
+	text := toolrun.CommandLine(c.Argv)
 	if c.Stdin != "" {
 		text += "\n" + strings.TrimSuffix(c.Stdin, "\n")
 	}

@@ -23,3 +23,15 @@ func (r *Run) Lines() []string {
 	}
 	return append(lines, fmt.Sprintf("exit %d", r.Status))
 }
+
+// CommandLine is a command as people type it, behind their shell's "$".
+func CommandLine(argv []string) string {
+	text := "$"
+	for _, a := range argv {
+		if a == "" || strings.ContainsAny(a, " \"'\\!*") {
+			a = fmt.Sprintf("%q", a)
+		}
+		text += " " + a
+	}
+	return text
+}
