@@ -90,6 +90,11 @@ func actions() []action {
 // onlySync is the action of a step that does nothing but to sync.
 const onlySync = "sync"
 
+// checkingActions are the names of the actions that check something.
+func checkingActions() []string {
+	return actionNames(slices.DeleteFunc(actions(), func(a action) bool { return !a.looks && a.name != "writes" }))
+}
+
 func actionNames(actions []action) []string {
 	names := make([]string, len(actions))
 	for i := range actions {

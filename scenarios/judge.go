@@ -13,6 +13,8 @@ type judge struct {
 	kept   map[string]keptConnection
 	nodes  func(netip.Addr) bool
 	seen   *Observed
+
+	difference string // the kind of what verdict found wrong
 }
 
 // verdict returns what is wrong, empty if everything is as expected, and the place of the way that is at fault, -1 if it is no single one.
@@ -26,10 +28,16 @@ func (j *judge) verdict() (wrong string, way int) {
 	kind := j.expect.kind()
 	for i := range j.seen.Ways {
 		w := &j.seen.Ways[i]
-		if wrong := firstOf(kind.judge(j, w), j.extras(w)); wrong != "" {
+		if wrong := kind.judge(j, w); wrong != "" {
+			j.difference = fmt.Sprintf("%s: %s, heard %v", kind.name, w.End, w.Heard)
+			return wrong, i
+		}
+		if field, wrong := j.extras(w); wrong != "" {
+			j.difference = field
 			return wrong, i
 		}
 	}
+	j.difference = "chances"
 	return j.shares(), -1
 }
 
@@ -44,6 +52,7 @@ func (j *judge) anyOf() (wrong string, way int) {
 			return "", -1
 		}
 		wrongs, way = append(wrongs, fmt.Sprintf("not %s: %s", one.expect, w)), at
+		j.difference += one.difference + "; "
 	}
 	return strings.Join(wrongs, "; "), way
 }
@@ -153,24 +162,24 @@ func (j *judge) dropped(w *Way) string {
 	return fmt.Sprintf("%s, without %q", w.describe(), text)
 }
 
-// extras checks the fields that narrow an expectation.
-func (j *judge) extras(w *Way) string {
+// extras checks the fields that narrow an expectation, and names the one that does not hold.
+func (j *judge) extras(w *Way) (field, wrong string) {
 	e := j.expect
 	if e.Out != "" && w.Out != e.Out {
-		return fmt.Sprintf("it leaves by %s, not by %s", w.Out, e.Out)
+		return "out", fmt.Sprintf("it leaves by %s, not by %s", w.Out, e.Out)
 	}
 	if wrong := j.source(w); wrong != "" || j.seen.NoRules {
-		return wrong
+		return "source " + e.Source.String(), wrong
 	}
 	if wrong := textIn("the rule that decided", e.Rule, w.Rule); wrong != "" {
-		return wrong
+		return "rule", wrong
 	}
 	for _, want := range e.Through {
 		if !w.passes(want) {
-			return fmt.Sprintf("its way has no step %q", want)
+			return "through", fmt.Sprintf("its way has no step %q", want)
 		}
 	}
-	return strings.Join(e.RulesWalked.wrong("rules walked", w.RulesWalked()), "")
+	return "rulesWalked", strings.Join(e.RulesWalked.wrong("rules walked", w.RulesWalked()), "")
 }
 
 func (j *judge) source(w *Way) string {

@@ -70,7 +70,37 @@ func TestLoadReadsFoldersSorted(t *testing.T) {
 	require.ErrorContains(t, err, "find scenarios")
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))
 	_, err = Load(filepath.Join(dir, "empty"))
-	require.ErrorContains(t, err, "no .yaml file in")
+	require.ErrorContains(t, err, "no scenario in")
+}
+
+// TestLoadTakesNoObjectsForScenarios: files that scenarios include stand beside them, under the same endings.
+func TestLoadTakesNoObjectsForScenarios(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	write("a.yml", "{name: a, steps: [{sync: true}], objects: [{file: shop.yaml}]}")
+	shop := write("shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n---\n{apiVersion: v1, kind: Node, metadata: {name: n}}")
+	write("odd.yaml", "{apiVersion: v1, kind: Scenario, steps: []}")
+	files, err := LoadEach(strings.NewReader("{name: piped, steps: [{sync: true}]}"), dir, "-")
+	require.NoError(t, err)
+	require.Len(t, files, 3, "shop.yaml is none")
+	assert.Equal(t, "a", files[0].Scenario.Name)
+	assert.Len(t, files[0].Scenario.Objects, 2)
+	require.ErrorContains(t, files[1].Err, `odd.yaml:1:2: unknown field "apiVersion"`)
+	assert.Equal(t, "<stdin>", files[2].Path)
+	assert.Equal(t, "piped", files[2].Scenario.Name)
+
+	files, err = LoadEach(nil, shop)
+	require.NoError(t, err)
+	require.Len(t, files, 1, "it was asked for")
+	require.ErrorContains(t, files[0].Err, "shop.yaml:1:1: Kubernetes objects, and no scenario")
+	_, err = LoadEach(strings.NewReader("{name: piped, steps: [{sync: true}]}"), "-", "-")
+	require.EqualError(t, err, "- is given twice: standard input can be read only once")
+	_, err = Load("-")
+	require.EqualError(t, err, "-: there is no standard input to read")
 }
 
 func FuzzRead(f *testing.F) {

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"strings"
+	"time"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 )
@@ -12,8 +13,13 @@ type Result struct {
 	File    string `json:"file"`
 	Backend string `json:"backend"`
 	// Skipped says why the scenario was not run, empty if it was.
-	Skipped string  `json:"skipped,omitempty"`
-	Checks  []Check `json:"checks"`
+	Skipped string `json:"skipped,omitempty"`
+	// Unread says that the file could not be read as a scenario; the one check says why.
+	Unread bool    `json:"unread,omitempty"`
+	Checks []Check `json:"checks"`
+	// Started is when the run began, and Duration how long it took, with all variants of the tools together. Both are zero without a clock.
+	Started  time.Time     `json:"-"`
+	Duration time.Duration `json:"-"`
 }
 
 // Failed reports whether anything was not as expected.
@@ -34,6 +40,8 @@ type Check struct {
 	Step     int               `json:"step"` // counted from 1; 0 is the start of the cluster
 	Name     string            `json:"name"`
 	Passed   bool              `json:"passed"`
+	// Error says that nothing could be looked at: the step itself failed, or the scenario was not read. The check has not passed then.
+	Error bool `json:"error,omitempty"`
 	// Skipped says why nothing was looked at, empty if something was. The check has passed then.
 	Skipped string `json:"skipped,omitempty"`
 	// Packet is what was sent, in the words of the scenario.
@@ -50,7 +58,11 @@ type Check struct {
 	// PredictedWays are those that were predicted; reports show them where a check failed.
 	PredictedWays []Way `json:"predictedWays,omitempty"`
 
-	faulty int // the place in Ways of the one that is at fault, -1 for none
+	// Duration is the time since the check before, or since the run began.
+	Duration time.Duration `json:"-"`
+
+	difference string // the kind of what is wrong, for reports that show one of each; empty: a kind of its own
+	faulty     int    // the place in Ways of the one that is at fault, -1 for none
 }
 
 // foretold puts beside a check what was predicted of it.

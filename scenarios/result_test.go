@@ -27,7 +27,7 @@ func TestWhatIsNotAsPredictedFails(t *testing.T) {
 	assert.Equal(t, "too late; not as predicted: it was answered", unexpected.Wrong)
 
 	var out strings.Builder
-	require.NoError(t, WriteText(&out, []*Result{{Name: "n", File: "f", Checks: []Check{wrong}}}, WaysNone))
+	require.NoError(t, WriteText(&out, []*Result{{Name: "n", File: "f", Checks: []Check{wrong}}}, WaysFailed))
 	assert.Contains(t, out.String(), "    expected:  e\n    predicted: dropped on node1 by -A FORWARD -j DROP\n    got:       g\n")
 	assert.Contains(t, out.String(), "predicted with the chance 1: dropped on node1 by -A FORWARD -j DROP\n    decided by -A FORWARD -j DROP\n      there, node1: tcp 1\n")
 }

@@ -8,19 +8,31 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 )
 
 // Run runs a scenario on a backend, once with each of its iptables tools.
 // Whatever goes wrong, a panic among it, is a failed check of the result.
-func Run(ctx context.Context, s *Scenario, b Backend) *Result {
-	result := &Result{Name: s.Name, File: s.Pos.File, Backend: b.Name(), Checks: []Check{}}
+func Run(ctx context.Context, s *Scenario, b Backend) *Result { return run(ctx, s, b, standing{}) }
+
+// standing is a clock that does not go, for runs whose time nobody asks for.
+type standing struct{}
+
+func (standing) Now() time.Time                { return time.Time{} }
+func (standing) Since(time.Time) time.Duration { return 0 }
+
+// run is Run, timed by a clock.
+func run(ctx context.Context, s *Scenario, b Backend, clock clock.PassiveClock) *Result {
+	result := &Result{Name: s.Name, File: s.Pos.File, Backend: b.Name(), Checks: []Check{}, Started: clock.Now()}
+	defer func() { result.Duration = clock.Since(result.Started) }()
 	cluster, errs := s.checked()
 	if len(errs) > 0 {
-		result.Checks = append(result.Checks, Check{Position: s.Pos, At: s.Pos.String(), Name: "read the scenario", Wrong: errs.Error()})
+		result.Checks = append(result.Checks, unread(s.Pos, errs))
 		return result
 	}
 	tools, why := s.toolsOn(b)
@@ -31,11 +43,23 @@ func Run(ctx context.Context, s *Scenario, b Backend) *Result {
 	for _, tool := range tools {
 		r := &runner{
 			scenario: s, cluster: cluster.With(tool), tool: tool, result: result,
-			kept: map[string]keptConnection{}, nodes: map[string]*corev1.Node{},
+			kept: map[string]keptConnection{}, nodes: map[string]*corev1.Node{}, clock: clock, since: clock.Now(),
 		}
 		r.run(ctx, b)
+		if ctx.Err() != nil {
+			return result
+		}
+	}
+	if len(result.Checks) == 0 {
+		result.Checks = append(result.Checks, Check{Position: s.Pos, At: s.Pos.String(), Name: "look for checks", Error: true,
+			Wrong: fmt.Sprintf("no step checks anything (want at least one of %s, or syncError)", strings.Join(checkingActions(), ", "))})
 	}
 	return result
+}
+
+// unread is the check of a scenario that could not be read.
+func unread(pos document.Position, why error) Check {
+	return Check{Position: pos, At: pos.String(), Name: "read the scenario", Error: true, Wrong: why.Error()}
 }
 
 // toolsOn are the variants of the tools that a scenario runs with on a backend, or why it does not run there.
@@ -85,6 +109,8 @@ type runner struct {
 	nodes    map[string]*corev1.Node // the Node objects as they are now
 	held     []string                // the nodes that are not told of changes
 	point    string                  // within a sync: when, for the names of checks
+	clock    clock.PassiveClock
+	since    time.Time // when the last check was made, or the run began
 }
 
 // keptConnection is what later steps say of a connection that was kept.
@@ -103,7 +129,7 @@ func (r *runner) run(ctx context.Context, b Backend) {
 	r.note(r.cluster.Objects)
 	session, err := b.Start(ctx, r.cluster)
 	if err != nil {
-		r.fail(pos, "start the cluster", err.Error())
+		r.fail(pos, "start the cluster", because(ctx, err).Error())
 		return
 	}
 	r.session = session
@@ -114,7 +140,7 @@ func (r *runner) run(ctx context.Context, b Backend) {
 	}()
 	failed, err := r.watched(ctx, r.scenario.start(), r.cluster.nodeNames())
 	if err = errors.Join(failed, err); err != nil {
-		r.fail(pos, "first sync", err.Error())
+		r.fail(pos, "first sync", because(ctx, err).Error())
 		return
 	}
 	for i := range r.scenario.Steps {
@@ -132,10 +158,18 @@ func (r *runner) do(ctx context.Context, s *Step) error {
 		err = s.action().act(r, ctx, s)
 	}
 	if err != nil {
-		r.fail(s.Pos, s.describe(), err.Error())
+		r.fail(s.Pos, s.describe(), because(ctx, err).Error())
 		return errStopped
 	}
 	return r.sync(ctx, s)
+}
+
+// because is why a run was ended, if it was: an error is only how it ended then.
+func because(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 func (r *runner) advance(ctx context.Context, s *Step) error {
@@ -170,7 +204,7 @@ func (r *runner) sync(ctx context.Context, s *Step) error {
 		err = failed
 	}
 	if err != nil {
-		r.fail(s.Pos, "sync after "+s.describe(), err.Error())
+		r.fail(s.Pos, "sync after "+s.describe(), because(ctx, err).Error())
 		return errStopped
 	}
 	if s.SyncError == "" {
@@ -189,16 +223,18 @@ func (r *runner) judge(pos document.Position, name, packet string, j judge) {
 	j.nodes = func(a netip.Addr) bool { return r.cluster.nodeWith(a) != nil }
 	check := Check{Name: name, Packet: packet, Expected: j.expect.String(), Got: describeWays(j.seen.Ways)}
 	check.Wrong, check.faulty = j.verdict()
+	check.difference = j.difference
 	check.Passed, check.Ways = check.Wrong == "", j.seen.Ways
 	check.foretold(j.seen.Prediction)
 	r.add(pos, check)
 }
 
 func (r *runner) fail(pos document.Position, name, wrong string) {
-	r.add(pos, Check{Name: name, Wrong: wrong})
+	r.add(pos, Check{Name: name, Error: true, Wrong: wrong})
 }
 
 func (r *runner) add(pos document.Position, c Check) {
 	c.Position, c.At, c.Tool, c.Step, c.Name = pos, pos.String(), r.tool, r.step, r.point+c.Name
+	c.Duration, r.since = r.clock.Since(r.since), r.clock.Now()
 	r.result.Checks = append(r.result.Checks, c)
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // TestRunning runs testdata/running: a scenario on the backend below, and the
-// report of it. The commands are text, json, junit, ways with which ways to
+// report of it. The commands are text, verbose, json, junit, ways with which ways to
 // show in a text, and calls for what the backend was asked to do.
 func TestRunning(t *testing.T) {
 	datadriven.Walk(t, "testdata/running", func(t *testing.T, path string) {
@@ -30,13 +30,16 @@ func TestRunning(t *testing.T) {
 			var out strings.Builder
 			switch d.Cmd {
 			case "text":
-				err = WriteText(&out, []*Result{result}, WaysNone)
+				err = WriteText(&out, []*Result{result}, WaysFailed)
+			case "verbose":
+				report := NewTextReport(&out, WaysFailed, Verbose)
+				err = errors.Join(report.Add(result), report.End())
 			case "ways":
 				ways, wrong := ParseWays(d.CmdArgs[0].Key)
 				require.NoError(t, wrong)
 				err = WriteText(&out, []*Result{result}, ways)
 			case "json":
-				err = WriteJSON(&out, []*Result{result}, WaysNone)
+				err = WriteJSON(&out, []*Result{result}, WaysFailed)
 			case "junit":
 				err = WriteJUnit(&out, []*Result{result})
 			case "calls":
@@ -373,7 +376,7 @@ func TestRulesArePassedOverWhereThereAreNone(t *testing.T) {
 	assert.Equal(t, "it writes none", result.Checks[0].Skipped)
 	assert.Empty(t, result.Checks[1].Skipped)
 	var text, junit strings.Builder
-	require.NoError(t, WriteText(&text, []*Result{result}, WaysNone))
+	require.NoError(t, WriteText(&text, []*Result{result}, WaysFailed))
 	assert.Contains(t, text.String(), "1 check, 1 skipped)\n")
 	assert.Contains(t, text.String(), "1 scenario, 0 failed, 0 skipped; 1 check, 0 failed, 1 skipped\n")
 	require.NoError(t, WriteJUnit(&junit, []*Result{result}))
@@ -399,7 +402,7 @@ func mustChance(t *testing.T, s string) *big.Rat {
 
 func TestParseWaysRefusesOtherWords(t *testing.T) {
 	_, err := ParseWays("some")
-	require.EqualError(t, err, `unknown word "some" (want none, one or all)`)
+	require.EqualError(t, err, `unknown word "some" (want none, failed, one or all)`)
 }
 
 func TestACancelledRunSaysSo(t *testing.T) {

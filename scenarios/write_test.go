@@ -120,7 +120,9 @@ func TestAScenarioMadeInGoRunsAndIsWritten(t *testing.T) {
 	require.NoError(t, err)
 	s := &Scenario{Name: "made in Go", KubeProxy: config, Objects: Objects{object}, Steps: []Step{{Sync: &NodeSet{All: true}}}}
 	b := &canned{}
-	assert.False(t, Run(t.Context(), s, b).Failed())
+	result := Run(t.Context(), s, b)
+	require.Len(t, result.Checks, 1)
+	assert.Equal(t, "look for checks", result.Checks[0].Name, "all else held")
 	assert.True(t, b.cluster.Configs["node1"].IPTables.MasqueradeAll)
 	assert.Empty(t, b.cluster.Configs["node1"].ClusterCIDR)
 	assert.Equal(t, `name: made in Go
@@ -135,7 +137,7 @@ steps:
 `, written(t, s))
 
 	s.Steps = []Step{{Sync: &NodeSet{Names: []string{"node7"}}}}
-	result := Run(t.Context(), s, b)
+	result = Run(t.Context(), s, b)
 	require.Len(t, result.Checks, 1)
 	assert.Contains(t, result.Checks[0].Wrong, `there is no node "node7"`)
 }

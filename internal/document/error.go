@@ -1,6 +1,7 @@
 package document
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -74,4 +75,17 @@ func (e Errors) Unwrap() []error {
 		out[i] = one
 	}
 	return out
+}
+
+// FirstPosition is where the first of the mistakes is that an error tells of; the zero Position if it tells of none.
+func FirstPosition(err error) Position {
+	var list Errors
+	var one *Error
+	switch {
+	case errors.As(err, &list) && len(list) > 0:
+		return list[0].Position
+	case errors.As(err, &one):
+		return one.Position
+	}
+	return Position{}
 }

@@ -196,7 +196,7 @@ func (r *run) tell(result *scenarios.Result, row *scenarioRow, took time.Duratio
 		row.tellAllowed(r.say)
 		return
 	}
-	if err := scenarios.WriteText(r.out, []*scenarios.Result{result}, scenarios.WaysNone); err != nil {
+	if err := scenarios.WriteText(r.out, []*scenarios.Result{result}, scenarios.WaysFailed); err != nil {
 		r.say("%v", err)
 	}
 	for i := range row.Probes {

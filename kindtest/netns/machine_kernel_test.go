@@ -104,7 +104,7 @@ func TestKernelAMissingRuleIsSeen(t *testing.T) {
 		assert.Equal(t, i%2 == 0, c.Passed, "check %d with %s: %s", i, c.Tool, c.Wrong)
 	}
 	var report strings.Builder
-	require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysNone))
+	require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysFailed))
 	assert.Contains(t, report.String(), "nat:KUBE-MARK-MASQ:return:1")
 	assert.Contains(t, report.String(), "lost at 10.244.1.2: martian source")
 }

@@ -91,7 +91,7 @@ func (c *compared) compare(t *testing.T, real, simulated *scenarios.Result) {
 	if len(real.Checks) != len(simulated.Checks) {
 		var report strings.Builder
 		c.disagreements++
-		require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{real}, scenarios.WaysNone))
+		require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{real}, scenarios.WaysFailed))
 		t.Fatal(report.String())
 	}
 	for i := range real.Checks {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 
@@ -170,6 +171,14 @@ func typeMetaOf(d *document.Decoder, n *yaml.Node, fallback metav1.TypeMeta) (me
 		return meta, false
 	}
 	return meta, true
+}
+
+// AreObjects reports whether documents are Kubernetes objects, right ones or wrong ones: each has apiVersion and kind, and no steps, which
+// only scenarios have.
+func AreObjects(docs []*document.Document) bool {
+	return len(docs) > 0 && !slices.ContainsFunc(docs, func(doc *document.Document) bool {
+		return child(doc.Node, "apiVersion") == nil || child(doc.Node, "kind") == nil || child(doc.Node, "steps") != nil
+	})
 }
 
 // listOf says whether the type is a list, and the type of its items: none for

@@ -31,7 +31,7 @@ steps:
 		return
 	}
 	result := scenarios.Run(context.Background(), scenario, sim.Backend{})
-	if err := scenarios.WriteText(os.Stdout, []*scenarios.Result{result}, scenarios.WaysNone); err != nil {
+	if err := scenarios.WriteText(os.Stdout, []*scenarios.Result{result}, scenarios.WaysFailed); err != nil {
 		fmt.Println(err)
 	}
 	// Output:

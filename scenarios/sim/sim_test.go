@@ -20,7 +20,7 @@ func mustHold(t *testing.T, s *scenarios.Scenario) {
 	result := scenarios.Run(t.Context(), s, sim.Backend{})
 	if result.Failed() || len(result.Checks) == 0 && result.Skipped == "" {
 		var report strings.Builder
-		require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysNone))
+		require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysFailed))
 		t.Error(report.String())
 	}
 }
@@ -115,7 +115,7 @@ steps:
 	assert.True(t, result.Checks[0].Passed)
 	require.False(t, result.Checks[1].Passed)
 	var report strings.Builder
-	require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysNone))
+	require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysFailed))
 	assert.Contains(t, report.String(), "in.yaml:11:65: tcp 172.30.0.41:80 from 10.244.1.2")
 	assert.Contains(t, report.String(), "nat:KUBE-MARK-MASQ:return:1")
 	assert.Contains(t, report.String(), "lost at 10.244.1.2: martian source")
