@@ -57,6 +57,9 @@ func (w *walk) receiveFrame(s *skb, bridge *device, nextHop netip.Addr) {
 		w.receive(s)
 	case w.maySendBack(port, to):
 		s.path = path{out: bridge, nextHop: nextHop}
+		if w.tells() {
+			w.tellRoute(s.path, nil, Routing{Port: to.Name})
+		}
 		w.leaveBy(s, to)
 	}
 }
@@ -93,6 +96,9 @@ func (w *walk) filterFrame(s *skb, bridge, to *device) {
 			err = errForwardingOff
 		}
 	}
+	if w.tells() && (err != nil || way.local || way.out != bridge) {
+		w.tellRoute(way, err, Routing{})
+	}
 	if err != nil {
 		w.routeError(s, err)
 		return
@@ -115,6 +121,9 @@ func (w *walk) bridge(s *skb, bridge, to *device) {
 		return
 	}
 	s.bridged.out = to
+	if w.tells() {
+		w.tellRoute(s.path, nil, Routing{Port: to.Name})
+	}
 	if w.pass(s, forward, bridge, bridge) && w.pass(s, postRouting, nil, bridge) {
 		w.leaveBy(s, to)
 	}

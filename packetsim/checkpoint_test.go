@@ -56,11 +56,13 @@ func TestPassIsStepWithoutText(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, quiet.Pass(&in, SeededChance(seed), &got))
 			assert.Nil(t, got.Steps)
+			assert.Nil(t, got.Events)
 			assert.Empty(t, got.DNAT)
-			want.Steps, want.DNAT = nil, ""
+			want.Steps, want.Events, want.DNAT = nil, nil, ""
 			require.Len(t, got.Replies, len(want.Replies), packet)
 			for i := range want.Replies {
-				want.Replies[i].Outcome.Steps, want.Replies[i].Outcome.DNAT = nil, ""
+				without := &want.Replies[i].Outcome
+				without.Steps, without.Events, without.DNAT = nil, nil, ""
 				assert.Equal(t, want.Replies[i], got.Replies[i], packet)
 			}
 			want.Replies, got.Replies = nil, nil

@@ -12,12 +12,15 @@ import (
 
 // Tuple is one direction of a connection.
 type Tuple struct {
-	Proto            Proto
-	Src, Dst         netip.Addr
-	SrcPort, DstPort uint16
+	Proto   Proto      `json:"proto"`
+	Src     netip.Addr `json:"src"`
+	Dst     netip.Addr `json:"dst"`
+	SrcPort uint16     `json:"sport,omitempty"`
+	DstPort uint16     `json:"dport,omitempty"`
 	// ICMPType, ICMPCode and ICMPID stand for the ports in a tuple of ICMP queries.
-	ICMPType, ICMPCode uint8
-	ICMPID             uint16
+	ICMPType uint8  `json:"icmpType,omitempty"`
+	ICMPCode uint8  `json:"icmpCode,omitempty"`
+	ICMPID   uint16 `json:"icmpID,omitempty"`
 }
 
 // answer is the tuple of a packet that answers one with this tuple. An ICMP query that has no answer has
@@ -62,21 +65,24 @@ func (t *Tuple) sourcePart() *uint16 {
 
 // ConntrackEntry is one tracked connection, as "conntrack -L" lists it.
 type ConntrackEntry struct {
-	Original, Reply Tuple
+	Original Tuple `json:"original"`
+	Reply    Tuple `json:"reply"`
 	// State is the protocol's state by the name that conntrack prints; only TCP and SCTP have one.
-	State string
+	State string `json:"state,omitempty"`
 	// Timeout is the number of seconds that the entry still lives.
-	Timeout uint32
+	Timeout uint32 `json:"timeout"`
 	// Replied: a packet of the reply direction was seen (conntrack prints [UNREPLIED] without it).
-	Replied, Assured bool
-	Mark             uint32
+	Replied bool   `json:"replied,omitempty"`
+	Assured bool   `json:"assured,omitempty"`
+	Mark    uint32 `json:"mark,omitempty"`
 	// Zone is the conntrack zone of each direction.
-	Zone Zone
+	Zone Zone `json:"zone,omitzero"`
 	// Helper looks at what the packets carry; "" for most connections.
-	Helper string
+	Helper string `json:"helper,omitempty"`
 	// Counted says that the kernel counts the connection's packets, with their bytes: of the original direction and of the reply.
-	Counted        bool
-	Packets, Bytes [2]uint64
+	Counted bool      `json:"counted,omitempty"`
+	Packets [2]uint64 `json:"packets,omitzero"`
+	Bytes   [2]uint64 `json:"bytes,omitzero"`
 }
 
 // direction is a side of a connection, and the index of its tuple.

@@ -5,7 +5,8 @@ import "github.com/chainwalk/chainwalk/fakeipt"
 // Zone is the conntrack zone of a packet or a connection: connections of other zones are not seen. A zone is for both directions,
 // or for one, the other then being in zone 0 (include/net/netfilter/nf_conntrack_zones.h).
 type Zone struct {
-	Original, Reply uint16
+	Original uint16 `json:"original"`
+	Reply    uint16 `json:"reply"`
 }
 
 func (z Zone) id(dir direction) uint16 {

@@ -41,6 +41,9 @@ func (w *walk) natStage(s *skb, st stage) bool {
 func (w *walk) natWrite(s *skb, st stage, write func(*skb, stage)) bool {
 	before := s.Dst
 	write(s, st)
+	if w.tells() {
+		w.notice(s, translationOf(s.dir, st))
+	}
 	if s.hook == preRouting && s.Dst != before {
 		s.routed = false
 	}
@@ -48,6 +51,19 @@ func (w *walk) natWrite(s *skb, st stage, write func(*skb, stage)) bool {
 		return w.reroute(s)
 	}
 	return true
+}
+
+// translationOf is what a stage of NAT does to packets of a direction.
+func translationOf(dir direction, st stage) Translation {
+	switch {
+	case dir == original && st == natDst:
+		return TranslationDNAT
+	case dir == original:
+		return TranslationSNAT
+	case st == natDst:
+		return TranslationUnSNAT
+	}
+	return TranslationUnDNAT
 }
 
 // bound says whether the side that the stage decides is decided.

@@ -87,6 +87,8 @@ type Outcome struct {
 	// Reason says why a packet was dropped or rejected without a rule: "martian source", "no route", ...
 	Reason string `json:"reason,omitempty"`
 	Steps  []Step `json:"steps"`
+	// Events are what happened beside the steps: conntrack, routing, changes of the header.
+	Events []Event `json:"events,omitempty"`
 
 	// Passed are the hooks that the packet came to, whether or not it met a rule there.
 	Passed Hooks `json:"-"`

@@ -106,7 +106,7 @@ func (t *tableWalk) enter(to position) {
 
 // step notes the rule (nil: the end of the chain) as a line of the trace.
 func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
-	if t.w.told != withSteps {
+	if !t.w.tells() {
 		return
 	}
 	rules := t.w.rules
@@ -156,6 +156,9 @@ func (t *tableWalk) apply(rule *fakeipt.Rule) fate {
 		return t.jump(target)
 	default:
 		f := t.w.target(t.s, target)
+		if t.w.tells() {
+			t.w.notice(t.s, "")
+		}
 		if f == goOn {
 			t.at.next++
 		}

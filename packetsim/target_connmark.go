@@ -8,6 +8,7 @@ func (w *walk) connmark(s *skb, t *fakeipt.TargetConnmark) {
 	if c == nil {
 		return
 	}
+	before := c.mark
 	switch t.Mode {
 	case fakeipt.ConnmarkSet:
 		w.h.change(c)
@@ -17,5 +18,8 @@ func (w *walk) connmark(s *skb, t *fakeipt.TargetConnmark) {
 		c.mark = c.mark&^t.CTMask ^ s.Mark&t.NFMask
 	case fakeipt.ConnmarkRestore:
 		s.Mark = s.Mark&^t.NFMask ^ c.mark&t.CTMask
+	}
+	if w.tells() && c.mark != before {
+		w.tell(Event{Kind: EventConnmark, Entry: w.entryOf(c)})
 	}
 }

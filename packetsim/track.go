@@ -26,6 +26,18 @@ const (
 	isRelated
 )
 
+// trackStage is trackStep, and tells what conntrack found. It is false if the packet goes no further.
+func (w *walk) trackStage(s *skb) bool {
+	known := s.conn != nil && s.conn.template == nil
+	if !w.trackStep(s) || w.err != nil {
+		return false
+	}
+	if w.tells() && !known {
+		w.tellTracked(s)
+	}
+	return true
+}
+
 // trackStep is conntrack's look at a packet (nf_conntrack_in). A packet that it has seen, on its first
 // pass through the host, keeps its connection.
 //
@@ -149,5 +161,11 @@ func (w *walk) confirm(s *skb) bool {
 	if s.conn == nil || s.conn.confirmed || s.dir != original {
 		return true
 	}
-	return w.h.insert(s.conn)
+	if !w.h.insert(s.conn) {
+		return false
+	}
+	if w.tells() {
+		w.tell(Event{Kind: EventEntry, Entry: w.entryOf(s.conn)})
+	}
+	return true
 }

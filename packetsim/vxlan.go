@@ -50,6 +50,11 @@ func (w *walk) encapsulate(s *skb) {
 	}
 	outer.Length = outer.size() - 8 + vxlanHeaders + inner.size()
 	way, src, err := w.h.routeOutput(&flow{dst: remote, src: v.Local, in: loopbackName, chance: w.chance}, false)
+	if w.tells() {
+		outer.Src = src
+		w.tellTunnel(EventEncapsulate, s, &skb{Packet: outer})
+		w.tellRoute(way, err, Routing{})
+	}
 	if err != nil {
 		w.drop("tunnel: " + err.Error())
 		return
@@ -87,6 +92,9 @@ func (h *Host) vxlanOf(p *Packet) *device {
 func (w *walk) decapsulate(s *skb, dev *device) {
 	inner := *s.Carried
 	inner.Mark = s.Mark
+	if w.tells() {
+		w.tellTunnel(EventDecapsulate, s, &skb{Packet: inner})
+	}
 	*s = skb{Packet: inner, in: dev}
 	w.receive(s)
 }

@@ -126,6 +126,7 @@ type walk struct {
 	bypassed bool // a table ended with a verdict to queue the packet for a program that is not there
 	stack    []position
 	err      error
+	tale     tale // of the walk that tells its steps
 }
 
 // newWalk takes a walk that has ended, if there is one: most of them need no memory of their own then.
@@ -138,8 +139,9 @@ func (h *Host) newWalk(c Chance, told text, o *Outcome) *walk {
 	}
 	w.chance, w.told, w.outcome = c, told, o
 	w.outcome.Verdict, w.outcome.To = Drop, ToNone
-	if told == withSteps {
+	if w.tells() {
 		w.outcome.Steps = []Step{}
+		w.tale = tale{}
 	}
 	return w
 }
@@ -256,7 +258,11 @@ func (w *walk) receive(s *skb) {
 func (w *walk) route(s *skb) {
 	if !s.routed {
 		var err error
-		if s.path, err = w.h.routeInput(&s.Packet, s.in, w.chance); err != nil {
+		s.path, err = w.h.routeInput(&s.Packet, s.in, w.chance)
+		if w.tells() {
+			w.tellRoute(s.path, err, Routing{})
+		}
+		if err != nil {
 			w.routeError(s, err)
 			return
 		}
@@ -304,6 +310,9 @@ func (w *walk) forward(s *skb) {
 func (w *walk) send(s *skb, anySrc bool) {
 	s.local = true
 	to, src, err := w.h.routeOutput(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName, chance: w.chance}, anySrc)
+	if w.tells() {
+		w.tellRoute(to, err, Routing{Src: chosenSource(s.Src, src)})
+	}
 	if err != nil {
 		w.drop(err.Error())
 		return
@@ -349,6 +358,10 @@ func (w *walk) leave(s *skb) {
 // the hook still sees the first device.
 func (w *walk) reroute(s *skb) bool {
 	to, _, err := w.h.routeOutput(&flow{dst: s.Dst, src: s.Src, mark: s.Mark, in: loopbackName, chance: w.chance}, true)
+	if w.tells() {
+		w.notice(s, "")
+		w.tellRoute(to, err, Routing{Again: true})
+	}
 	if err != nil {
 		w.drop(err.Error())
 		return false
@@ -366,6 +379,9 @@ func (w *walk) drop(reason string) {
 func (w *walk) pass(s *skb, at hook, in, out *device) bool {
 	s.hook, s.in, s.out = at, in, out
 	w.outcome.Passed |= at.in(s.Is6())
+	if w.tells() {
+		w.tellHook(s, at)
+	}
 	if s.hooks = w.hooksOf(&s.Packet); s.hooks == nil {
 		return true
 	}
@@ -388,10 +404,7 @@ func (h *Host) rules(p *Packet) *fakeipt.Ruleset {
 func (w *walk) stage(s *skb, st stage) bool {
 	switch st {
 	case trackStage:
-		if s.hooks.tracks && !w.trackStep(s) {
-			return false
-		}
-		return w.err == nil
+		return !s.hooks.tracks || w.trackStage(s)
 	case confirmStage:
 		if !w.confirm(s) {
 			w.drop("connection clashes with another")
@@ -427,7 +440,7 @@ func (w *walk) mangle(s *skb, base *baseChain) bool {
 func (w *walk) finish(s *skb) {
 	o := w.outcome
 	o.Packet = s.Packet
-	o.Final = Final{Proto: s.Proto, Src: s.Src, SrcPort: s.SrcPort, Dst: s.Dst, DstPort: s.DstPort, Mark: s.Mark}
+	o.Final = finalOf(&s.Packet)
 	if s.conn == nil || s.dir != original || s.relation == isRelated {
 		return
 	}
@@ -438,6 +451,10 @@ func (w *walk) finish(s *skb) {
 	if s.conn.chosenPort && o.To == ToForward {
 		o.Final.SrcPort = 0
 	}
+}
+
+func finalOf(p *Packet) Final {
+	return Final{Proto: p.Proto, Src: p.Src, SrcPort: p.SrcPort, Dst: p.Dst, DstPort: p.DstPort, Mark: p.Mark}
 }
 
 // addrPortText is the source of a tuple: "ADDRESS:PORT", or "ADDRESS" for a protocol without ports.

@@ -240,13 +240,13 @@ func assertWalk(t *testing.T, h *Host, in Input, want []Outcome) bool {
 		return false
 	}
 	for i := range quiet {
-		quiet[i].Steps = want[i].Steps
+		quiet[i].Steps, quiet[i].Events = want[i].Steps, want[i].Events
 	}
 	if !assert.Equal(t, want, quiet, "%s", in) {
 		return false
 	}
 	verdict, err := h.Verdict(in, &replayChance{})
-	verdict.Steps = want[0].Steps
+	verdict.Steps, verdict.Events = want[0].Steps, want[0].Events
 	return assert.NoError(t, err) && assert.Equal(t, withoutProbability(want[0]), verdict, "%s", in)
 }
 

@@ -1,0 +1,175 @@
+package packetsim
+
+import "net/netip"
+
+// EventKind says what happened to a packet beside the rules that it met.
+type EventKind string
+
+// The kinds of events.
+const (
+	EventConntrack   EventKind = "conntrack"   // conntrack looked at the packet: State, Reply, Entry
+	EventEntry       EventKind = "entry"       // the packet's connection was put into conntrack's table: Entry
+	EventConnmark    EventKind = "connmark"    // the connection has another mark: Entry
+	EventRoute       EventKind = "route"       // routing decided: Route
+	EventRewrite     EventKind = "rewrite"     // the header became another one: NAT, Before, After
+	EventMark        EventKind = "mark"        // the packet has another mark, and all else is the same: Before, After
+	EventEncapsulate EventKind = "encapsulate" // a tunnel put the packet into another one: Before, After
+	EventDecapsulate EventKind = "decapsulate" // a tunnel took the packet out of another one: Before, After
+)
+
+// Event is something that happened to a packet between the steps of its trace. Those of an outcome are in the order of time.
+type Event struct {
+	Kind EventKind `json:"kind"`
+	// Step is how many of the outcome's steps were before it.
+	Step int `json:"step"`
+	// Hook is the one that the packet was in, or came from last; empty before the first.
+	Hook string `json:"hook,omitempty"`
+	// State is the packet's state in the words of -m conntrack --ctstate.
+	State string `json:"state,omitempty"`
+	// Reply: the packet is of the connection's reply direction.
+	Reply bool `json:"reply,omitempty"`
+	// Entry is the connection in the table, with what this packet changed of it; nil if it has none.
+	Entry *ConntrackEntry `json:"entry,omitempty"`
+	Route *Routing        `json:"route,omitempty"`
+	// NAT is the kind of translation; empty if the header was changed by something else.
+	NAT    Translation `json:"nat,omitempty"`
+	Before *Header     `json:"before,omitempty"`
+	After  *Header     `json:"after,omitempty"`
+}
+
+// Translation is what NAT does to a packet: to those of a connection's original direction what the rules say, to replies the reverse.
+type Translation string
+
+// The translations.
+const (
+	TranslationDNAT   Translation = "dnat"
+	TranslationSNAT   Translation = "snat" // MASQUERADE too
+	TranslationUnDNAT Translation = "un-dnat"
+	TranslationUnSNAT Translation = "un-snat"
+)
+
+// Header is what a packet's way can change of its header. SrcPort is 0 where the kernel chooses it.
+type Header struct {
+	Final
+	TTL uint8 `json:"ttl,omitempty"` // 0: not known
+	TOS uint8 `json:"tos,omitempty"`
+	// ICMPID is the identifier of a query.
+	ICMPID uint16   `json:"icmpID,omitempty"`
+	Flags  TCPFlags `json:"-"`
+	MSS    uint16   `json:"mss,omitempty"`
+}
+
+// Routing is a decision of routing.
+type Routing struct {
+	// Local: the packet is for the host itself.
+	Local bool `json:"local,omitempty"`
+	// Out is the device that the packet goes to; of a bridge Port is the port, if it is known.
+	Out  string `json:"out,omitempty"`
+	Port string `json:"port,omitempty"`
+	// NextHop is the neighbour that it is handed to.
+	NextHop netip.Addr `json:"nextHop,omitzero"`
+	// Src is the source address that a packet of the host got.
+	Src netip.Addr `json:"src,omitzero"`
+	// Again: a change in OUTPUT made the kernel look up the route of the host's own packet again.
+	Again bool `json:"again,omitempty"`
+	// Refused is why the packet goes nowhere; empty if it has a route.
+	Refused string `json:"refused,omitempty"`
+}
+
+// tale is what a walk that tells its steps has told of the packet so far.
+type tale struct {
+	header Header
+	begun  bool // there is a header
+	hook   string
+}
+
+func (w *walk) tells() bool { return w.told >= withSteps }
+
+// tell notes an event.
+func (w *walk) tell(e Event) {
+	e.Step, e.Hook = len(w.outcome.Steps), w.tale.hook
+	w.outcome.Events = append(w.outcome.Events, e)
+}
+
+// notice tells what has changed of the header since it was looked at last.
+func (w *walk) notice(s *skb, nat Translation) {
+	now, before := s.header(), w.tale.header
+	w.tale.header = now
+	if now == before || !w.tale.begun {
+		w.tale.begun = true
+		return
+	}
+	kind, marked := EventRewrite, before
+	if marked.Mark = now.Mark; marked == now {
+		kind = EventMark
+	}
+	w.tell(Event{Kind: kind, Before: &before, After: &now, NAT: nat})
+}
+
+// tellHook tells that the packet comes to a hook.
+func (w *walk) tellHook(s *skb, at hook) {
+	w.notice(s, "")
+	w.tale.hook = at.String()
+}
+
+// tellTunnel tells that a tunnel made another packet of the packet.
+func (w *walk) tellTunnel(kind EventKind, before, after *skb) {
+	now := after.header()
+	was := before.header()
+	w.tale.header = now
+	w.tell(Event{Kind: kind, Before: &was, After: &now})
+}
+
+// header is the packet's header now.
+func (s *skb) header() Header {
+	h := Header{Final: finalOf(&s.Packet), TTL: s.TTL, TOS: s.TOS, MSS: s.MSS, Flags: s.TCPFlags}
+	if s.Proto.IsICMP() {
+		h.ICMPID = s.ICMPID
+	}
+	if c := s.conn; c != nil && c.chosenPort && s.dir == original && s.relation != isRelated && s.SrcPort == c.tuples[reply].DstPort &&
+		s.SrcPort != c.tuples[original].SrcPort {
+		h.SrcPort = 0
+	}
+	return h
+}
+
+// tellTracked tells what conntrack found.
+func (w *walk) tellTracked(s *skb) {
+	e := Event{Kind: EventConntrack, State: stateNames[s.relation]}
+	if s.conn != nil {
+		e.Reply = s.dir == reply
+		if s.conn.confirmed {
+			e.Entry = w.entryOf(s.conn)
+		}
+	}
+	w.tell(e)
+}
+
+func (w *walk) entryOf(c *conn) *ConntrackEntry {
+	e := c.entry(w.h.clock.Now())
+	if c.chosenPort {
+		e.Reply.DstPort = 0
+	}
+	return &e
+}
+
+// stateNames are the states that rules know, by relation.
+var stateNames = [...]string{isInvalid: "INVALID", isUntracked: "UNTRACKED", isNew: "NEW", isEstablished: "ESTABLISHED", isRelated: "RELATED"}
+
+// tellRoute tells what routing decided, and what else is in r.
+func (w *walk) tellRoute(to path, err error, r Routing) {
+	if err != nil {
+		r.Refused = err.Error()
+	} else if r.Local = to.local; to.out != nil {
+		r.Out, r.NextHop = to.out.Name, to.nextHop
+	}
+	w.tell(Event{Kind: EventRoute, Route: &r})
+}
+
+// chosenSource is the source that routing gave to a packet that had none; unset if it had one.
+func chosenSource(had, has netip.Addr) netip.Addr {
+	if had.IsValid() && !had.IsUnspecified() {
+		return netip.Addr{}
+	}
+	return has
+}
