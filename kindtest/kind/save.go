@@ -1,8 +1,6 @@
 package kind
 
 import (
-	"crypto/sha256"
-	"encoding/base32"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -10,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/chainwalk/chainwalk/proxier/chains"
 )
 
 // saves maps what iptables-save prints on a node back to the scenario: addresses, ranges, the names of chains that are made of addresses. What is none
@@ -28,8 +28,8 @@ func newSaves(m *Mapping) *saves {
 
 // endpointChain is the name of an endpoint's chain, as kube-proxy makes it.
 func endpointChain(servicePort string, protocol corev1.Protocol, endpoint netip.AddrPort) string {
-	sum := sha256.Sum256([]byte(servicePort + strings.ToLower(string(protocol)) + endpoint.String()))
-	return "KUBE-SEP-" + base32.StdEncoding.EncodeToString(sum[:])[:16]
+	hash := chains.HashOf([]byte(servicePort + strings.ToLower(string(protocol)) + endpoint.String()))
+	return chains.EndpointPrefix + string(hash[:])
 }
 
 // noteService remembers a service of the scenario.

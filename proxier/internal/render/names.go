@@ -2,12 +2,11 @@ package render
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/base32"
 	"net/netip"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/chainwalk/chainwalk/proxier/chains"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 )
 
@@ -30,23 +29,15 @@ const CanaryChain = "KUBE-PROXY-CANARY"
 
 // Prefixes of the chains of one service port.
 const (
-	clusterPrefix  = "KUBE-SVC-"
-	localPrefix    = "KUBE-SVL-"
-	externalPrefix = "KUBE-EXT-"
-	lbPrefix       = "KUBE-FW-"
-	endpointPrefix = "KUBE-SEP-"
+	clusterPrefix  = chains.ClusterPrefix
+	localPrefix    = chains.LocalPrefix
+	externalPrefix = chains.ExternalPrefix
+	lbPrefix       = chains.FirewallPrefix
+	endpointPrefix = chains.EndpointPrefix
 )
 
-// hashText ends the name of a chain. A chain name holds at most 28 bytes.
-type hashText [16]byte
-
-// hashOf returns the first 16 characters of the base32 text of the SHA-256 sum.
-func hashOf(key []byte) hashText {
-	sum := sha256.Sum256(key)
-	var text hashText
-	base32.StdEncoding.Encode(text[:], sum[:10])
-	return text
-}
+// hashText ends the name of a chain.
+type hashText = chains.Hash
 
 // appendHashKey appends what the names of a service port's chains are made of.
 func appendHashKey(dst []byte, name *changes.ServicePortName) []byte {
