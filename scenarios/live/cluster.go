@@ -34,30 +34,11 @@ type Cluster struct {
 // ErrNoNodes says that a cluster cannot be told from its objects: they have no Node.
 var ErrNoNodes = errors.New("the objects have no Node: give those of kubectl get services,endpointslices,nodes,pods -A")
 
-// objectsOf are the objects of a type, of several with one name the last.
-func objectsOf[T any](objects []manifest.Object) []T {
-	places := map[manifest.Ref]int{}
-	var out []T
-	for _, o := range objects {
-		typed, ok := o.Object.(T)
-		if !ok {
-			continue
-		}
-		if place, known := places[o.Ref()]; known {
-			out[place] = typed
-			continue
-		}
-		places[o.Ref()] = len(out)
-		out = append(out, typed)
-	}
-	return out
-}
-
-func (c *Cluster) nodes() []*corev1.Node       { return objectsOf[*corev1.Node](c.Objects) }
-func (c *Cluster) pods() []*corev1.Pod         { return objectsOf[*corev1.Pod](c.Objects) }
-func (c *Cluster) services() []*corev1.Service { return objectsOf[*corev1.Service](c.Objects) }
+func (c *Cluster) nodes() []*corev1.Node       { return manifest.Of[*corev1.Node](c.Objects) }
+func (c *Cluster) pods() []*corev1.Pod         { return manifest.Of[*corev1.Pod](c.Objects) }
+func (c *Cluster) services() []*corev1.Service { return manifest.Of[*corev1.Service](c.Objects) }
 func (c *Cluster) slices() []*discoveryv1.EndpointSlice {
-	return objectsOf[*discoveryv1.EndpointSlice](c.Objects)
+	return manifest.Of[*discoveryv1.EndpointSlice](c.Objects)
 }
 
 // snapshotOf is the snapshot of a node, nil if none was given.
@@ -111,7 +92,7 @@ func (c *Cluster) config() (*kubeproxyconfig.KubeProxyConfiguration, error) {
 	if c.Config != nil {
 		return c.Config, nil
 	}
-	for _, m := range objectsOf[*corev1.ConfigMap](c.Objects) {
+	for _, m := range manifest.Of[*corev1.ConfigMap](c.Objects) {
 		if text, ok := m.Data[configKey]; ok && m.Namespace == configNamespace && m.Name == configName {
 			return manifest.ReadKubeProxyConfiguration(configNamespace+"/"+configName+":"+configKey, strings.NewReader(text))
 		}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/scenarios/names"
 )
 
 // Rule is a rule of a node.
@@ -142,14 +142,8 @@ func without(list, other []string) []string {
 	return out
 }
 
-// commentedService is how kube-proxy names a service port in a rule's comment.
-var commentedService = regexp.MustCompile(`--comment "?([a-z0-9.-]+/[a-z0-9.-]+)(?::[a-z0-9-]+)?[ "]`)
-
 // serviceOf is the service that a rule's comment names, NAMESPACE/NAME; empty if it names none.
 func serviceOf(rule string) string {
-	m := commentedService.FindStringSubmatch(rule + " ")
-	if m == nil {
-		return ""
-	}
-	return m[1]
+	service, _, _ := strings.Cut(names.CommentedService(rule), ":")
+	return service
 }
