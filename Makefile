@@ -153,6 +153,9 @@ apiserver-test: kind-binaries ## run the proxier and the scenarios' objects agai
 kind-engine: ## start a Docker engine where the machine has one that nothing starts; root on Linux
 	$(GO) run ./kindtest/nodeimage/engine
 
+examples: ## build and test the modules of docs/examples, which use chainwalk as any other module does
+	set -e; for module in docs/examples/*/; do (cd $$module && $(GO) mod tidy -diff && $(GO) vet ./... && $(GO) test ./...); done
+
 verify: ## check that go.mod is tidy, the code formatted and generated files are fresh
 	$(GO) mod tidy -diff
 	@test -z "$$(gofmt -s -l .)" || { echo "not gofmt-ed (make fmt):"; gofmt -s -l .; exit 1; }

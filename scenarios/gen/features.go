@@ -124,6 +124,9 @@ func Of(list ...Feature) Features {
 	return set
 }
 
+// AllBut is the set of all features but some, for Options.Without.
+func AllBut(list ...Feature) Features { return ^Of(list...) }
+
 // Has reports whether a feature is in the set.
 func (s Features) Has(f Feature) bool { return s>>f&1 == 1 }
 

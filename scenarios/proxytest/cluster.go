@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,17 +52,28 @@ func New(s *scenarios.Scenario) (*Cluster, error) {
 		tool = s.IPTables.Tools[0]
 	}
 	c := &Cluster{scenario: resolved.With(tool)}
-	c.world, err = sim.NewWorld(context.Background(), c.scenario, sim.Options{Direct: true, Proxier: c.start})
-	return c, err
+	return c, c.start(context.Background(), func(*Node) error { return nil })
 }
 
-// start takes a node over in the place of a proxier.
-func (c *Cluster) start(p node.Process) (node.Proxy, []string, error) {
-	n := c.scenario.Node(p.Node)
-	c.nodes = append(c.nodes, &Node{
-		Name: n.Name, Addresses: n.Addresses, PodCIDRs: n.PodCIDRs, sysctls: p.Kernel.Sysctls, tools: p.Kernel.Exec, cluster: c,
-	})
-	return absent{}, nil, nil
+// start starts a world in which the program under test is what syncs nodes.
+func (c *Cluster) start(ctx context.Context, sync func(*Node) error) (err error) {
+	c.world, err = sim.NewWorld(ctx, c.scenario, sim.Options{Direct: true, Proxier: func(p node.Process) (node.Proxy, []string, error) {
+		n := c.takeOver(p)
+		return &substitute{sync: func() error { return sync(n) }}, nil, nil
+	}})
+	return err
+}
+
+// takeOver makes a node of a process that a proxier would be: one for each node, whose process may start anew.
+func (c *Cluster) takeOver(p node.Process) *Node {
+	of := c.scenario.Node(p.Node)
+	n := &Node{Name: of.Name, Addresses: of.Addresses, PodCIDRs: of.PodCIDRs, sysctls: p.Kernel.Sysctls, tools: p.Kernel.Exec, cluster: c}
+	if i := slices.IndexFunc(c.nodes, func(known *Node) bool { return known.Name == n.Name }); i >= 0 {
+		c.nodes[i] = n
+	} else {
+		c.nodes = append(c.nodes, n)
+	}
+	return n
 }
 
 // Objects reads Kubernetes objects from YAML or JSON, several documents or lists, for Scenario.Objects.
@@ -73,12 +85,10 @@ func Objects(text string) (scenarios.Objects, error) {
 func (c *Cluster) Nodes() []*Node { return c.nodes }
 
 // Services are the services that are there now, sorted. They are not to be changed.
-func (c *Cluster) Services() []*corev1.Service { return c.world.View(c.nodes[0].Name).Services }
+func (c *Cluster) Services() []*corev1.Service { return c.nodes[0].Services() }
 
 // EndpointSlices are the slices that are there now, sorted. They are not to be changed.
-func (c *Cluster) EndpointSlices() []*discoveryv1.EndpointSlice {
-	return c.world.View(c.nodes[0].Name).Slices
-}
+func (c *Cluster) EndpointSlices() []*discoveryv1.EndpointSlice { return c.nodes[0].EndpointSlices() }
 
 // Apply creates or replaces objects; the proxy under test has to be told.
 func (c *Cluster) Apply(objects ...runtime.Object) error {
@@ -109,6 +119,15 @@ func (c *Cluster) Run(proxy func(*Node) error) error {
 		}
 	}
 	return nil
+}
+
+// Services are the services that the node's proxy has been told of, sorted: those that are there, unless a scenario holds something back. They
+// are not to be changed.
+func (n *Node) Services() []*corev1.Service { return n.cluster.world.View(n.Name).Services }
+
+// EndpointSlices are the slices that the node's proxy has been told of, as Services are.
+func (n *Node) EndpointSlices() []*discoveryv1.EndpointSlice {
+	return n.cluster.world.View(n.Name).Slices
 }
 
 // Exec runs the iptables tools of the node: iptables, iptables-save, iptables-restore, their twins for IPv6, ipset, nfacct.

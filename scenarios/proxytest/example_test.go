@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/proxytest"
 )
@@ -15,8 +18,14 @@ func unfair(_, n int) int { return n }
 // fair is the same without the bug.
 func fair(i, n int) int { return n - i }
 
+// served is what the API says that there is: a Cluster, or a Node of one.
+type served interface {
+	Services() []*corev1.Service
+	EndpointSlices() []*discoveryv1.EndpointSlice
+}
+
 // rulesOf is what the proxier gives to iptables-restore.
-func rulesOf(c *proxytest.Cluster, oneIn func(i, n int) int) string {
+func rulesOf(c served, oneIn func(i, n int) int) string {
 	chains, rules := ":MY-MASQ - [0:0]\n:MY-SERVICES - [0:0]\n:MY-POSTROUTING - [0:0]\n", `-A PREROUTING -j MY-SERVICES
 -A OUTPUT -j MY-SERVICES
 -A POSTROUTING -j MY-POSTROUTING
@@ -44,7 +53,7 @@ func rulesOf(c *proxytest.Cluster, oneIn func(i, n int) int) string {
 }
 
 // endpointsOf are the ready endpoints of a service port, ADDRESS:PORT.
-func endpointsOf(c *proxytest.Cluster, service, port string) []string {
+func endpointsOf(c served, service, port string) []string {
 	var out []string
 	for _, slice := range c.EndpointSlices() {
 		for _, p := range slice.Ports {
@@ -77,14 +86,17 @@ endpoints:
 
 // write lets the proxier write its rules on every node.
 func write(c *proxytest.Cluster, oneIn func(i, n int) int) error {
-	return c.Run(func(node *proxytest.Node) error {
-		restore := node.Exec().Command("iptables-restore")
-		restore.SetStdin(strings.NewReader(rulesOf(c, oneIn)))
-		if out, err := restore.CombinedOutput(); err != nil {
-			return fmt.Errorf("%w: %s", err, out)
-		}
-		return nil
-	})
+	return c.Run(func(node *proxytest.Node) error { return restore(node, rulesOf(node, oneIn)) })
+}
+
+// restore gives rules to a node.
+func restore(node *proxytest.Node, rules string) error {
+	cmd := node.Exec().Command("iptables-restore")
+	cmd.SetStdin(strings.NewReader(rules))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
 }
 
 // A proxier that shares connections out wrongly, and what finds it.

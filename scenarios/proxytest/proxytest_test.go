@@ -1,6 +1,7 @@
 package proxytest_test
 
 import (
+	"errors"
 	"net/netip"
 	"os"
 	osexec "os/exec"
@@ -141,4 +142,46 @@ func TestAMistakeInTheObjectsIsSaid(t *testing.T) {
 	require.ErrorContains(t, err, "clusterIp")
 	_, err = proxytest.New(&scenarios.Scenario{Topology: scenarios.Topology{Pods: []scenarios.Pod{{Name: "a", Node: "nobody"}}}})
 	require.ErrorContains(t, err, "nobody")
+}
+
+// TestBackendPlaysScenarios has a scenario file sync, restart and change what the program under test serves.
+func TestBackendPlaysScenarios(t *testing.T) {
+	s, err := scenarios.Read("in.yaml", strings.NewReader(`
+name: shares
+iptables: {tools: [nft]}
+objects:
+- {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.41, ports: [{name: http, port: 80}]}}
+- {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, addressType: IPv4,
+   ports: [{name: http, port: 8080}], endpoints: [{addresses: [10.244.1.10]}, {addresses: [10.244.1.11]}, {addresses: [10.244.2.10]}]}
+steps:
+- connect: {from: 10.244.1.9, to: "tcp 172.30.0.41:80", expect: {endpoints: ["10.244.1.10:8080", "10.244.1.11:8080", "10.244.2.10:8080"]}}
+- restart: [node1]
+- apply:
+  - {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, addressType: IPv4,
+     ports: [{name: http, port: 8080}], endpoints: [{addresses: [10.244.1.10]}]}
+- connect: {from: 10.244.1.9, bind: ":40001", to: "tcp 172.30.0.41:80", expect: {endpoints: ["10.244.1.10:8080"]}}
+`))
+	require.NoError(t, err)
+	for name, row := range map[string]struct {
+		oneIn func(i, n int) int
+		holds []bool
+	}{"with the bug": {unfair, []bool{false, true}}, "without": {fair, []bool{true, true}}} {
+		t.Run(name, func(t *testing.T) {
+			syncs := map[string]int{}
+			result := scenarios.Run(t.Context(), s, proxytest.Backend(func(n *proxytest.Node) error {
+				syncs[n.Name]++
+				return restore(n, rulesOf(n, row.oneIn))
+			}))
+			var held []bool
+			for _, c := range result.Checks {
+				held = append(held, c.Passed)
+			}
+			assert.Equal(t, row.holds, held)
+			assert.Equal(t, map[string]int{"node1": 3, "node2": 3}, syncs, "at first, after the restart, after the change")
+		})
+	}
+
+	result := scenarios.Run(t.Context(), s, proxytest.Backend(func(*proxytest.Node) error { return errors.New("no rules today") }))
+	assert.True(t, result.Failed())
+	assert.Contains(t, result.Checks[0].Wrong, "node1: no rules today")
 }

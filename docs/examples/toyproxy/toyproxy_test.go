@@ -1,0 +1,60 @@
+package toyproxy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/gen"
+	"github.com/chainwalk/chainwalk/scenarios/proxytest"
+	"pgregory.net/rapid"
+)
+
+func syncNode(n *proxytest.Node) error { return Sync(n.Exec(), n.Services(), n.EndpointSlices()) }
+
+// TestScenarios plays the scenario files with the toy as every node's proxy.
+func TestScenarios(t *testing.T) {
+	scenarios.Test(t, proxytest.Backend(syncNode), "testdata")
+}
+
+// known are the features of generated clusters that the toy knows of.
+var known = []gen.Feature{
+	gen.SeveralNodes, gen.SeveralServices, gen.SeveralPorts, gen.UDP, gen.SeveralSlices, gen.NotReady, gen.HostEndpoints, gen.ManyEndpoints,
+}
+
+// TestGeneratedClusters has the specification judge what the toy makes of clusters that nobody thought of: what it promises of cluster IPs that have
+// endpoints. The rest of the Service API the toy does not know.
+func TestGeneratedClusters(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		scenario := gen.Scenario(gen.Options{Without: gen.AllBut(known...)}).Draw(t, "scenario")
+		cluster, err := proxytest.New(scenario)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cluster.Run(syncNode); err != nil {
+			t.Fatal(err)
+		}
+		failures, err := cluster.Judge()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range failures {
+			if failures[i].Clause.Name == "cluster-ip-served" {
+				t.Error(failures[i].String())
+			}
+		}
+	})
+}
+
+// TestRules is a unit test: the program's commands run on a fake kernel, and the rules are looked at.
+func TestRules(t *testing.T) {
+	kernel := fakeipt.New(fakeipt.Options{Dialect: fakeipt.NFT})
+	if err := Sync(kernel.Exec(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	out, err := kernel.Exec().Command("iptables", "-t", "nat", "-S", "TOY").CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != "-N TOY" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
