@@ -16,9 +16,9 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 )
 
-// TestMain is chainwalk itself if the test binary was started by the name of a tool.
+// TestMain is chainwalk itself if the test binary was started by the name of a tool, or by its own.
 func TestMain(m *testing.M) {
-	if toolstate.IsTool(os.Args[0]) {
+	if toolstate.IsTool(os.Args[0]) || filepath.Base(os.Args[0]) == "chainwalk" {
 		main()
 	}
 	os.Exit(m.Run())
