@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// links are those of a page to other files, without the part behind "#".
+var links = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+
+// linksOf are the files that a page leads to, from the root of the repository.
+func linksOf(t *testing.T, page string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", page))
+	require.NoError(t, err)
+	var out []string
+	for _, found := range links.FindAllSubmatch(text, -1) {
+		out = append(out, filepath.Join(filepath.Dir(page), string(found[1])))
+	}
+	return out
+}
+
+// TestPagesLeadToPages: no link of the README and of docs leads nowhere, and the index leads to every page.
+func TestPagesLeadToPages(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	require.NoError(t, err)
+	index := linksOf(t, "docs/README.md")
+	for _, path := range append(pages, "../../README.md") {
+		page, err := filepath.Rel("../..", path)
+		require.NoError(t, err)
+		for _, to := range linksOf(t, page) {
+			_, err := os.Stat(filepath.Join("../..", to))
+			assert.NoError(t, err, "%s leads to %s", page, to)
+		}
+		if page != "README.md" && page != "docs/README.md" {
+			assert.Contains(t, index, page, "docs/README.md has every page")
+		}
+	}
+}
