@@ -15,6 +15,7 @@ type endpoint struct {
 	ready    bool
 	serving  bool
 	draining bool // it serves while it terminates
+	ending   bool // it terminates, serving or not
 	forZones []discoveryv1.ForZone
 	forNodes []discoveryv1.ForNode
 	// other is what another slice says of the same endpoint, if that is not the same.
@@ -31,6 +32,7 @@ func yes(condition *bool, notGiven bool) bool {
 
 // join takes the endpoints of all slices of the service.
 func (p *port) join(slices []*discoveryv1.EndpointSlice) {
+	p.slices = slices
 	for _, slice := range slices {
 		if why := p.refuses(slice); why != nil {
 			p.note(why)
@@ -105,7 +107,8 @@ func newEndpoint(at netip.AddrPort, given *discoveryv1.Endpoint) endpoint {
 	e := endpoint{
 		at: at, ready: yes(given.Conditions.Ready, true), serving: yes(given.Conditions.Serving, true),
 	}
-	e.draining = e.serving && yes(given.Conditions.Terminating, false)
+	e.ending = yes(given.Conditions.Terminating, false)
+	e.draining = e.serving && e.ending
 	if given.NodeName != nil {
 		e.node = *given.NodeName
 	}

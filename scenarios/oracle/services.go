@@ -78,6 +78,7 @@ type port struct {
 	ranges        []netip.Prefix
 	affinity      time.Duration // 0: none
 	endpoints     []endpoint
+	slices        []*discoveryv1.EndpointSlice // all of the service's
 	notes         []*Clause
 	doubt         bool // an endpoint is there twice, and differs
 	open          bool // an endpoint is itself a destination
