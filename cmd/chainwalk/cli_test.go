@@ -238,7 +238,8 @@ func TestTraceErrors(t *testing.T) {
 		{"no packet", []string{"--rules", good, "tcp 10.0.0.1:1"}, "packet: "},
 		{"both families", []string{"--rules", good, "tcp 10.0.0.1:1 > [fd00::1]:2"}, "packet: "},
 		{"no address", []string{"--rules", good, "--local", "here", "tcp 10.0.0.1:1 > 10.0.0.2:2"}, `--local: "here" is not an IP address`},
-		{"no snapshot", []string{"--node", rules, "tcp 10.0.0.1:1 > 10.0.0.2:2 in eth0"}, "rules:1:1: not YAML: "},
+		{"no snapshot", []string{"--node", rules, "tcp 10.0.0.1:1 > 10.0.0.2:2 in eth0"},
+			"rules is what iptables-save prints, not a NodeSnapshot: give it to \"chainwalk trace --rules\""},
 		{"a field that no snapshot has", []string{"--node", odd, "tcp 10.0.0.1:1 > 10.0.0.2:2 in eth0"}, "odd:2:1: "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,7 +80,15 @@ func readSnapshot(s streams, file string) (*snapshot.Node, error) {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // only read
-	node, err := snapshot.Read(name, r)
+	text, err := io.ReadAll(r)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w%s", err, howToSnapshot(file))
+	case isSaveText(text):
+		return nil, fmt.Errorf("%s is what iptables-save prints, not a NodeSnapshot: give it to \"chainwalk trace --rules\", or put it into "+
+			"a folder with more of the node and write \"chainwalk snapshot --from FOLDER > node.yaml\"", name)
+	}
+	node, err := snapshot.Read(name, bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
@@ -85,4 +96,12 @@ func readSnapshot(s streams, file string) (*snapshot.Node, error) {
 		fmt.Fprintf(s.errOut, "chainwalk: warning: the snapshot lacks %s: %s\n", unread.What, unread.Why)
 	}
 	return node, nil
+}
+
+// howToSnapshot is what to do with a folder that is given in the place of a snapshot.
+func howToSnapshot(file string) string {
+	if info, err := os.Stat(file); err != nil || !info.IsDir() {
+		return ""
+	}
+	return fmt.Sprintf(": write \"chainwalk snapshot --from %s > node.yaml\", and give node.yaml", file)
 }

@@ -22,6 +22,9 @@ type rulesOptions struct {
 	node         string
 	nodeIPs      []string
 	tools        string
+	family       string
+	clusterCIDR  string
+	diff         string
 	restoreInput bool
 }
 
@@ -33,9 +36,16 @@ func newRulesCommand(s streams) *cobra.Command {
 		Long: `Syncs the proxier once on the fake kernel and prints what iptables-save and then ip6tables-save print there.
 
 The objects are Services, EndpointSlices and Nodes as "kubectl get -o yaml" prints them. The Node object
-gives the node's addresses, pod CIDRs and labels; --node-ip gives the addresses where there is none.`,
+gives the node's addresses, pod CIDRs and labels; --node-ip gives the addresses where there is none.
+The configuration is that of --config, or of the ConfigMap kube-system/kube-proxy among the objects; --config takes that ConfigMap too.
+
+With --diff it says instead what is other on a node: DUMP is what iptables-save and ip6tables-save printed there, one after the other, or a
+NodeSnapshot. Our proxier syncs on a copy of the node: what it would add is missing (+), what it would remove is stale or strange (-),
+and what is not kube-proxy's is left alone. The exit status is 1 if there is any difference.`,
 		Example: `  kubectl get services,endpointslices,nodes -A -o yaml | chainwalk rules -f - --node worker1
-  chainwalk rules -f objects.yaml --config kube-proxy.yaml --node worker1 --restore-input`,
+  chainwalk rules -f objects.yaml | chainwalk trace --rules - 'tcp 10.244.0.11:40000 > 10.96.0.10:53'
+  chainwalk rules -f objects.yaml --config kube-proxy.yaml --node worker1 --restore-input
+  chainwalk rules -f objects.yaml --cluster-cidr 10.244.0.0/16 --node worker1 --diff dump.txt`,
 		Args: cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			return runRules(s, o)
@@ -43,13 +53,19 @@ gives the node's addresses, pod CIDRs and labels; --node-ip gives the addresses 
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "file with Kubernetes objects (repeatable, - is stdin)")
-	flags.StringVar(&o.config, "config", "", "KubeProxyConfiguration (v1alpha1) file")
+	flags.StringVar(&o.config, "config", "", "KubeProxyConfiguration (v1alpha1) file, or the ConfigMap with it")
+	flags.StringVar(&o.clusterCIDR, "cluster-cidr", "", "the range of the pods' addresses, or one of each family with a comma between")
 	flags.StringVar(&o.node, "node", "", "the node to write rules for (default: hostnameOverride, or the only Node)")
 	flags.StringSliceVar(&o.nodeIPs, "node-ip", nil, "the node's addresses, instead of those of the Node object")
-	flags.StringVar(&o.tools, "tools", "legacy", "the iptables tools to imitate: legacy or nft")
+	flags.StringVar(&o.tools, "tools", "", "the iptables tools to imitate: legacy or nft (default: legacy, with --diff those of the dump)")
+	flags.StringVar(&o.diff, "diff", "", "file with iptables-save text or a NodeSnapshot of the node: say what is other there (- is stdin)")
+	flags.StringVar(&o.family, "family", "", "4 or 6: the only family whose rules to print (default: both)")
 	flags.BoolVar(&o.restoreInput, "restore-input", false, "print the bytes given to iptables-restore instead")
 	_ = cmd.MarkFlagRequired("filename") // the flag is there
+	cmd.MarkFlagsMutuallyExclusive("family", "restore-input")
+	cmd.MarkFlagsMutuallyExclusive("diff", "restore-input")
 	completeWords(cmd, "tools", "legacy", "nft")
+	completeWords(cmd, "family", "4", "6")
 	return cmd
 }
 
@@ -58,11 +74,15 @@ func runRules(s streams, o rulesOptions) error {
 	if err != nil {
 		return err
 	}
+	families, err := parseFamilies(o.family)
+	if err != nil {
+		return err
+	}
 	objects, err := readObjects(s, o.files)
 	if err != nil {
 		return err
 	}
-	config, err := readProxyConfig(s, o.config)
+	config, err := rulesConfig(s, o, objects)
 	if err != nil {
 		return err
 	}
@@ -70,7 +90,11 @@ func runRules(s streams, o rulesOptions) error {
 	if err != nil {
 		return err
 	}
-	rules, err := sim.Rules(sim.RulesInput{Objects: objects, Configuration: config, Node: node, Dialect: dialect})
+	in := sim.RulesInput{Objects: objects, Configuration: config, Node: node, Dialect: dialect}
+	if o.diff != "" {
+		return diffRules(s, o, in, families)
+	}
+	rules, err := sim.Rules(in)
 	if err != nil {
 		return err
 	}
@@ -81,12 +105,46 @@ func runRules(s streams, o rulesOptions) error {
 		_, err = s.out.Write(bytes.Join(rules.RestoreInputs, nil))
 		return err
 	}
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, family := range families {
 		if err := rules.Save(family, s.out); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// parseFamilies reads the flag --family; empty is both.
+func parseFamilies(family string) ([]fakeipt.Family, error) {
+	switch family {
+	case "":
+		return []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6}, nil
+	case "4", "IPv4", "ipv4":
+		return []fakeipt.Family{fakeipt.IPv4}, nil
+	case "6", "IPv6", "ipv6":
+		return []fakeipt.Family{fakeipt.IPv6}, nil
+	}
+	return nil, fmt.Errorf("--family %s: want 4 or 6", family)
+}
+
+// rulesConfig is the configuration of the file, or that among the objects, or the default one.
+func rulesConfig(s streams, o rulesOptions, objects []manifest.Object) (*kubeproxyconfig.KubeProxyConfiguration, error) {
+	var config *kubeproxyconfig.KubeProxyConfiguration
+	var err error
+	if o.config != "" {
+		config, err = readProxyConfig(s, o.config)
+	} else {
+		config, err = manifest.KubeProxyConfigurationOf(objects)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if config == nil {
+		config = &kubeproxyconfig.KubeProxyConfiguration{}
+	}
+	if o.clusterCIDR != "" {
+		config.ClusterCIDR = o.clusterCIDR
+	}
+	return config, nil
 }
 
 func readProxyConfig(s streams, file string) (*kubeproxyconfig.KubeProxyConfiguration, error) {

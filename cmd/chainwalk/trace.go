@@ -6,8 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
@@ -33,11 +31,13 @@ vtag, chunks, socket, mac, link, nexthop, quotes { PACKET }, vxlan VNI { PACKET 
 With --node the packet meets the node's routes, sysctls and live connections, and the rules of both backends of iptables
 where the node has both. Notes at the end say what was not walked, such as native tables of nftables, and whether the packet
 came near it. With --rules there is no more than the
-rules: every destination that is not in --local is forwarded by the device eth0, which has the --local addresses, and
+rules, those of the packet's family where the text has both (what "chainwalk rules" prints, or iptables-save and ip6tables-save one after the
+other): every destination that is not in --local is forwarded by the device eth0, which has the --local addresses, and
 any device may be named after "in" (eth0 if none is).`,
 		Example: `  chainwalk trace --node node.yaml 'tcp 10.244.0.11:40000 > 10.96.0.10:53 in veth1'
+  chainwalk rules -f objects.yaml | chainwalk trace --rules - 'tcp 10.244.0.11:40000 > 10.96.0.10:53'
   iptables-save | chainwalk trace --rules - --local 192.168.0.2 'udp 192.168.0.2:5353 > 10.96.0.10:53 local'`,
-		Args: cobra.ExactArgs(1),
+		Args: onePacket,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return runTrace(s, o, args[0])
 		},
@@ -46,7 +46,8 @@ any device may be named after "in" (eth0 if none is).`,
 	flags.StringVar(&o.snapshot, "node", "", "file with a NodeSnapshot (- is stdin)")
 	flags.StringVar(&o.rules, "rules", "", "file with iptables-save or ip6tables-save text (- is stdin)")
 	flags.StringSliceVar(&o.local, "local", nil, "with --rules: the node's own addresses")
-	flags.StringVar(&o.tools, "tools", "", "legacy or nft: with --node the only rules to walk where both backends hold some")
+	flags.StringVar(&o.tools, "tools", "",
+		"legacy or nft: the only rules to walk where both backends hold some; with --rules also how text is read that does not say its backend")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
 	cmd.MarkFlagsMutuallyExclusive("node", "rules")
 	cmd.MarkFlagsOneRequired("node", "rules")
@@ -62,7 +63,7 @@ func runTrace(s streams, o traceOptions, text string) error {
 	}
 	in, err := packetsim.ParseInput(text)
 	if err != nil {
-		return fmt.Errorf("packet: %w", err)
+		return err
 	}
 	result, err := traceResult(s, o, in)
 	if err != nil {
@@ -78,6 +79,9 @@ func traceResult(s streams, o traceOptions, in packetsim.Input) (packetsim.Trace
 	if o.snapshot != "" {
 		node, err := readSnapshot(s, o.snapshot)
 		if err != nil {
+			return packetsim.TraceResult{}, err
+		}
+		if err := checkArrival(node, in); err != nil {
 			return packetsim.TraceResult{}, err
 		}
 		return node.Trace(in, snapshot.HostOptions{Backend: o.tools})
@@ -117,31 +121,9 @@ func hostFromRules(s streams, o traceOptions, in *packetsim.Input) (*packetsim.H
 		config.Devices = append(config.Devices, packetsim.Device{Name: in.In, Up: true})
 	}
 	var err error
-	config.Netfilter, err = loadRules(s, o, in)
+	config.Netfilter, err = loadRules(s, o, in.Src)
 	if err != nil {
 		return nil, err
 	}
 	return packetsim.NewHost(config)
-}
-
-// loadRules fills a fake kernel with iptables-save text of the packet's family.
-func loadRules(s streams, o traceOptions, in *packetsim.Input) (*fakeipt.Kernel, error) {
-	dialect, err := parseTools(o.tools)
-	if err != nil {
-		return nil, err
-	}
-	family := fakeipt.IPv4
-	if in.Src.Is6() {
-		family = fakeipt.IPv6
-	}
-	r, name, err := document.Open(o.rules, s.in)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = r.Close() }() // only read
-	kernel, err := fakeipt.LoadSave(family, dialect, name, r)
-	if err == nil && len(kernel.Ruleset(family).Tables()) == 0 {
-		fmt.Fprintf(s.errOut, "chainwalk: warning: %s holds no table\n", name)
-	}
-	return kernel, err
 }

@@ -3,8 +3,10 @@ package toolstate
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
@@ -16,9 +18,12 @@ const lockPoll = 10 * time.Millisecond
 
 // lockState keeps other tools away from the folder.
 func (r *run) lockState() error {
-	f, err := os.OpenFile(filepath.Join(r.store.dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openLock(filepath.Join(r.store.dir, "lock"))
 	if err != nil {
 		return fmt.Errorf("locking the state: %w", err)
+	}
+	if f == nil {
+		return nil
 	}
 	r.locks = append(r.locks, f)
 	if err := lockFile(f); err != nil {
@@ -27,13 +32,40 @@ func (r *run) lockState() error {
 	return nil
 }
 
+// openLock opens a file to lock. In a folder that is only to be read it is nil if there is no such file: parts are replaced as a whole, so
+// who reads one needs no lock, and who writes is told so by the write.
+func openLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+		return f, err
+	}
+	if _, dirErr := os.ReadDir(filepath.Dir(path)); dirErr != nil {
+		return nil, err // not even to be read
+	}
+	f, readErr := os.Open(path)
+	switch {
+	case readErr == nil:
+		return f, nil
+	case errors.Is(readErr, fs.ErrNotExist):
+		return nil, nil
+	}
+	return nil, err
+}
+
 // lockXtables takes the lock of the legacy tools with their words. Wait 0 is for ever: version 1.8.9 waits so
 // without -w too.
 func (r *run) lockXtables(wait int) error {
 	path := r.store.xtablesLock()
-	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600)
+	open := openLock
+	if r.store.lockFile != "" { // as the real tools open it
+		open = func(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600) }
+	}
+	f, err := open(path)
 	if err != nil {
 		return noLockFile(path, err)
+	}
+	if f == nil {
+		return nil
 	}
 	r.locks = append(r.locks, f)
 	if wait == 0 {

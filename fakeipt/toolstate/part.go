@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
@@ -100,12 +101,20 @@ func (s *Store) write(p part, body []byte, now time.Time) error {
 	body = append(fmt.Appendf(nil, "%s%s\n", writtenPrefix, now.UTC().Format(time.RFC3339)), body...)
 	head := fmt.Appendf(nil, headFormat, formatVersion, p.name(), len(body), checksum(body))
 	if err := writeSynced(path+".new", head, body); err != nil {
-		return fmt.Errorf("writing the state: %w", err)
+		return fmt.Errorf("writing the state: %w%s", err, elsewhere(err))
 	}
 	if err := os.Rename(path+".new", path); err != nil {
 		return fmt.Errorf("writing the state: %w", err)
 	}
 	return syncDir(s.dir)
+}
+
+// elsewhere says what to do about a folder that cannot be written.
+func elsewhere(err error) string {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return "; set " + envState + " to a folder that can be written"
+	}
+	return ""
 }
 
 // writeSynced makes a file that is on the disk when it returns.

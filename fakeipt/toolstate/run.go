@@ -149,7 +149,7 @@ func (r *run) noFolder(v fakeipt.Visit, err error) error {
 	if v.Locks && errors.Is(err, fs.ErrPermission) {
 		return noLockFile(r.store.xtablesLock(), err)
 	}
-	return fmt.Errorf("making the folder of the state: %w", err)
+	return fmt.Errorf("making the folder of the state: %w%s", err, elsewhere(err))
 }
 
 // of is the kernel that has the part.

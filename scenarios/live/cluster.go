@@ -80,22 +80,10 @@ func (c *Cluster) checkSnapshots() error {
 	return nil
 }
 
-// The ConfigMap of kube-proxy, as kubeadm makes it.
-const (
-	configNamespace = "kube-system"
-	configName      = "kube-proxy"
-	configKey       = "config.conf"
-)
-
 // config is the configuration of all kube-proxies but those of NodeConfigs; nil if nothing says it.
 func (c *Cluster) config() (*kubeproxyconfig.KubeProxyConfiguration, error) {
 	if c.Config != nil {
 		return c.Config, nil
 	}
-	for _, m := range manifest.Of[*corev1.ConfigMap](c.Objects) {
-		if text, ok := m.Data[configKey]; ok && m.Namespace == configNamespace && m.Name == configName {
-			return manifest.ReadKubeProxyConfiguration(configNamespace+"/"+configName+":"+configKey, strings.NewReader(text))
-		}
-	}
-	return nil, nil
+	return manifest.KubeProxyConfigurationOf(c.Objects)
 }

@@ -79,17 +79,9 @@ func (e *exam) compare() error {
 		have := e.lab.Network.Host(object.Name).Netfilter()
 		var sum difference
 		for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
-			was, err := rulesetOf(have, family)
+			d, err := changed(object.Name, family, have, host.Netfilter())
 			if err != nil {
 				return err
-			}
-			will, err := rulesetOf(host.Netfilter(), family)
-			if err != nil {
-				return err
-			}
-			d := compare(object.Name, family, was, will)
-			if bothHave(have, family) {
-				d.belongTo(have.Dialect())
 			}
 			sum.add(d)
 		}

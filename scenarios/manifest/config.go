@@ -2,15 +2,19 @@ package manifest
 
 import (
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 )
 
 const configKind = "KubeProxyConfiguration"
 
-// ReadKubeProxyConfiguration reads one kube-proxy configuration file. The fields
+// ReadKubeProxyConfiguration reads one kube-proxy configuration file, or the one in a ConfigMap as kubectl prints it. The fields
 // that it does not name keep their zero values: defaults are the proxier's matter.
 func ReadKubeProxyConfiguration(name string, r io.Reader) (*kubeproxyconfig.KubeProxyConfiguration, error) {
 	docs, err := document.Parse(name, r)
@@ -22,6 +26,9 @@ func ReadKubeProxyConfiguration(name string, r io.Reader) (*kubeproxyconfig.Kube
 	}
 	d := document.NewDecoder(name)
 	var config kubeproxyconfig.KubeProxyConfiguration
+	if kind := kindOf(docs[0].Node); kind == "ConfigMap" || strings.HasSuffix(kind, "List") {
+		return readConfigMap(d, docs[0].Node)
+	}
 	if meta, ok := typeMetaOf(d, docs[0].Node, config.TypeMeta); ok {
 		if !isConfig(meta.APIVersion, meta.Kind) {
 			d.Errorf(docs[0].Node, "this is %s of %s (want %s of %s)", meta.Kind, meta.APIVersion, configKind, kubeproxyconfig.SchemeGroupVersion)
@@ -32,6 +39,55 @@ func ReadKubeProxyConfiguration(name string, r io.Reader) (*kubeproxyconfig.Kube
 		return nil, err
 	}
 	return &config, nil
+}
+
+// kindOf is the word behind kind, "" if there is none.
+func kindOf(n *yaml.Node) string {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == "kind" {
+			return n.Content[i+1].Value
+		}
+	}
+	return ""
+}
+
+// The ConfigMap of kube-proxy, as kubeadm makes it.
+const (
+	configNamespace = "kube-system"
+	configName      = "kube-proxy"
+	configKey       = "config.conf"
+)
+
+// readConfigMap reads the configuration in the only ConfigMap of a document that has one.
+func readConfigMap(d *document.Decoder, n *yaml.Node) (*kubeproxyconfig.KubeProxyConfiguration, error) {
+	objects := DecodeObjects(d, n)
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	for _, m := range Of[*corev1.ConfigMap](objects) {
+		for _, key := range append([]string{configKey}, slices.Sorted(maps.Keys(m.Data))...) {
+			if text := m.Data[key]; strings.Contains(text, configKind) {
+				return configIn(m, key)
+			}
+		}
+	}
+	d.Errorf(n, "no ConfigMap here holds a %s: give that of kubectl get configmap -n %s %s -o yaml", configKind, configNamespace, configName)
+	return nil, d.Err()
+}
+
+// configIn is the configuration under a key of a ConfigMap, which errors name.
+func configIn(m *corev1.ConfigMap, key string) (*kubeproxyconfig.KubeProxyConfiguration, error) {
+	return ReadKubeProxyConfiguration(m.Namespace+"/"+m.Name+":"+key, strings.NewReader(m.Data[key]))
+}
+
+// KubeProxyConfigurationOf is the configuration in the ConfigMap kube-system/kube-proxy, nil if the objects have none.
+func KubeProxyConfigurationOf(objects []Object) (*kubeproxyconfig.KubeProxyConfiguration, error) {
+	for _, m := range Of[*corev1.ConfigMap](objects) {
+		if m.Namespace == configNamespace && m.Name == configName && m.Data[configKey] != "" {
+			return configIn(m, configKey)
+		}
+	}
+	return nil, nil
 }
 
 func isConfig(apiVersion, kind string) bool {

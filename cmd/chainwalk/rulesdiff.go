@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/live"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
+)
+
+// diffRules is rules --diff: it says what is other on a node than kube-proxy would leave it.
+func diffRules(s streams, o rulesOptions, in sim.RulesInput, families []fakeipt.Family) error {
+	dump, err := readDump(s, o, in.Node)
+	if err != nil {
+		return err
+	}
+	compared := slices.DeleteFunc(families, func(f fakeipt.Family) bool { return !slices.Contains(dump.families, f) })
+	if len(compared) == 0 {
+		return fmt.Errorf("--diff %s: it has no rules of the family that is asked for", o.diff)
+	}
+	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		if o.family == "" && !slices.Contains(compared, family) {
+			fmt.Fprintf(s.errOut, "chainwalk: warning: %s has no rules of IPv%d: they are not compared\n", o.diff, family)
+		}
+	}
+	drift, err := live.DriftOf(in, compared, dump.host)
+	if err != nil {
+		return err
+	}
+	for _, warning := range drift.Warnings {
+		fmt.Fprintf(s.errOut, "chainwalk: warning: %s\n", warning)
+	}
+	if err := drift.WriteText(s.out); err != nil {
+		return err
+	}
+	if !drift.None() {
+		return errNotHeld
+	}
+	return nil
+}
+
+// dump is a node with its rules.
+type dump struct {
+	families []fakeipt.Family
+	host     func() (*packetsim.Host, error)
+}
+
+func readDump(s streams, o rulesOptions, node *v1.Node) (*dump, error) {
+	r, name, err := document.Open(o.diff, s.in)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // only read
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if isSaveText(text) {
+		return dumpOfTexts(name, fakeipt.SaveTexts(string(text)), o, node)
+	}
+	nodeSnapshot, err := snapshot.Read(name, bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("--diff takes what iptables-save prints, or a NodeSnapshot: %w", err)
+	}
+	var texts []fakeipt.SaveText
+	for _, rules := range nodeSnapshot.IPTables {
+		texts = append(texts, fakeipt.SaveText{Family: rules.Family, Backend: rules.Backend, Text: rules.Save})
+	}
+	backend, err := proxyBackend(name, texts, o.tools)
+	if err != nil {
+		return nil, err
+	}
+	return &dump{familiesOf(choose(texts, backend)), func() (*packetsim.Host, error) {
+		return snapshot.NewHost(nodeSnapshot, snapshot.HostOptions{Netfilter: backend})
+	}}, nil
+}
+
+// dumpOfTexts is a node of which no more than the rules is known, and the addresses of its Node object.
+func dumpOfTexts(name string, texts []fakeipt.SaveText, o rulesOptions, node *v1.Node) (*dump, error) {
+	if texts[0].Family == 0 {
+		families, err := parseFamilies(o.family)
+		if err != nil || len(families) > 1 {
+			return nil, fmt.Errorf("%s does not tell whether it is of iptables-save or of ip6tables-save: write --family 4 or --family 6", name)
+		}
+		texts[0].Family = families[0]
+	}
+	backend, err := proxyBackend(name, texts, o.tools)
+	if err != nil {
+		return nil, err
+	}
+	texts = choose(texts, backend)
+	eth := packetsim.Device{Name: traceDevice, Up: true}
+	for _, address := range node.Status.Addresses {
+		if a, err := netip.ParseAddr(address.Address); err == nil {
+			eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: netip.PrefixFrom(a, a.BitLen())})
+		}
+	}
+	return &dump{familiesOf(texts), func() (*packetsim.Host, error) {
+		kernel, err := loadTexts(name, texts, 0)
+		if err != nil {
+			return nil, err
+		}
+		return packetsim.NewHost(packetsim.HostConfig{Name: node.Name, Devices: []packetsim.Device{eth}, Netfilter: kernel})
+	}}, nil
+}
+
+func familiesOf(texts []fakeipt.SaveText) []fakeipt.Family {
+	var families []fakeipt.Family
+	for _, t := range texts {
+		if !slices.Contains(families, t.Family) {
+			families = append(families, t.Family)
+		}
+	}
+	return families
+}
+
+// proxyBackend is the backend that kube-proxy writes: the one asked for, or the only one that holds rules of kube-proxy.
+func proxyBackend(name string, texts []fakeipt.SaveText, asked string) (string, error) {
+	if asked != "" {
+		return asked, nil
+	}
+	var all, with []string
+	for _, t := range texts {
+		if !slices.Contains(all, t.Backend) {
+			all = append(all, t.Backend)
+		}
+		if strings.Contains(t.Text, "\n:KUBE-SERVICES ") && !slices.Contains(with, t.Backend) {
+			with = append(with, t.Backend)
+		}
+	}
+	switch {
+	case len(with) == 1:
+		return with[0], nil
+	case len(all) == 1:
+		return all[0], nil
+	}
+	return "", fmt.Errorf("%s has rules of both backends: say with --tools which of them kube-proxy writes, legacy or nft", name)
+}
