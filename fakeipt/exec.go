@@ -15,7 +15,7 @@ import (
 
 // Exec returns the kernel's tools as programs that can be run. Programs of other names are not found.
 func (k *Kernel) Exec() exec.Interface {
-	return ExecOver(k, func(name string) bool { return (&toolRun{kernel: k, argv0: name}).identify() != toolNone })
+	return ExecOver(k, func(name string) bool { return k.has(name) || k.beside != nil && k.beside.has(name) })
 }
 
 // Tools runs a tool. A Kernel does, and whatever keeps the kernel between two runs.

@@ -123,6 +123,27 @@ func TestBesideSharesObjectsAndWarns(t *testing.T) {
 	assert.Empty(t, out)
 }
 
+func TestToolsOfTheKernelBesideByTheirNames(t *testing.T) {
+	legacy := New(Options{})
+	nft := New(Options{Dialect: NFT, Beside: legacy})
+	run := func(argv ...string) (string, error) {
+		out, err := nft.Exec().Command(argv[0], argv[1:]...).CombinedOutput()
+		return string(out), err
+	}
+	for _, tool := range []string{"iptables", "iptables-nft", "iptables-legacy"} {
+		_, err := run(tool, "-N", "OF-"+tool)
+		require.NoError(t, err)
+	}
+	out, err := run("iptables-legacy", "-S")
+	require.NoError(t, err)
+	assert.Equal(t, "-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n-N OF-iptables-legacy\n", out)
+	assert.NotNil(t, nft.Ruleset(IPv4).Table("filter").Chain("OF-iptables-nft"))
+	assert.NotNil(t, nft.Ruleset(IPv4).Table("filter").Chain("OF-iptables"))
+	assert.Nil(t, nft.Ruleset(IPv4).Table("filter").Chain("OF-iptables-legacy"))
+	_, err = New(Options{Dialect: NFT}).Exec().LookPath("iptables-legacy")
+	assert.Error(t, err, "there is no kernel beside")
+}
+
 func TestHelpIsPrinted(t *testing.T) {
 	for _, d := range []Dialect{Legacy, NFT} {
 		for _, line := range []string{"iptables -h", "ip6tables --help", "iptables -h extra", "iptables -A INPUT -h", "iptables -p tcp -h",

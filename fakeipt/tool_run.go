@@ -29,7 +29,8 @@ const statusNotFound = 127
 
 // Run runs a tool and returns its exit status. argv[0] is iptables, iptables-save,
 // iptables-restore, an ip6tables twin, one of these with "-legacy" or "-nft" behind
-// the family's name, nfacct or ipset; a folder in front of it does not matter.
+// the family's name, nfacct or ipset; a folder in front of it does not matter. The tools of the other dialect, by their
+// names with "-legacy" or "-nft", are those of the kernel beside, if there is one.
 func (k *Kernel) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(argv) == 0 {
 		fmt.Fprintln(stderr, "fakeipt: no program named")
@@ -57,8 +58,16 @@ func (k *Kernel) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) i
 		}
 		return run.ipset()
 	}
+	if k.beside != nil && k.beside.has(argv[0]) {
+		return k.beside.Run(argv, stdin, stdout, stderr)
+	}
 	fmt.Fprintf(stderr, "%s: not found\n", argv[0])
 	return statusNotFound
+}
+
+// has says whether a program is one of the kernel's own tools.
+func (k *Kernel) has(name string) bool {
+	return (&toolRun{kernel: k, argv0: name}).identify() != toolNone
 }
 
 // toolKind is what a tool does, whatever its family and its dialect.

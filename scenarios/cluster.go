@@ -31,6 +31,8 @@ type Cluster struct {
 	// Configs are the kube-proxy configurations by node name.
 	Configs map[string]*kubeproxyconfig.KubeProxyConfiguration
 	Preload []Preload
+	// named are the tools that the scenario writes rules with itself.
+	named []ToolOf
 	// Underlay are the networks of the underlay, Router the router's address in each.
 	Underlay []netip.Prefix
 	Router   []netip.Addr
@@ -54,6 +56,14 @@ func (c *Cluster) With(tool Tool) *Cluster {
 	}
 	own.controller = c.controller.Clone()
 	return &own
+}
+
+// Tools are the variants whose rules nodes have: that of Tool, and the other one where the scenario writes rules with it.
+func (c *Cluster) Tools() []Tool {
+	if slices.ContainsFunc(c.named, func(o ToolOf) bool { return o.In(c.Tool) != c.Tool }) {
+		return []Tool{c.Tool, c.Tool.other()}
+	}
+	return []Tool{c.Tool}
 }
 
 // RouterName is the name of the router in reports.

@@ -2,7 +2,10 @@ package scenarios
 
 import (
 	"context"
+	"path"
 	"reflect"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -14,6 +17,7 @@ type Fault struct {
 	document.Located
 	Node   string   `json:"node" doc:"The node; every node if not given."`
 	Family IPFamily `json:"family" enum:"ipv4 ipv6" doc:"Only the tools, entries and tables of this family: ipv4 or ipv6. All that the cluster has if not given."`
+	Tool   ToolOf   `json:"tool" enum:"legacy nft other" doc:"The iptables tools of flush and run: legacy, nft, or other, which are those that kube-proxy does not use in the run. Kube-proxy's if not given."`
 	Flush  []string `json:"flush" doc:"Tables whose rules and chains are all removed."`
 	Run    []string `json:"run" doc:"Command lines run on the node, such as: iptables -t nat -F KUBE-SERVICES."`
 
@@ -34,6 +38,9 @@ func (c *checker) fault(s *Step) {
 	c.tables(f.Pos, "flush", f.Flush)
 	c.tables(f.Pos, "commits", f.Commits)
 	c.family(f.Pos, f.Family)
+	if slices.ContainsFunc(f.Run, func(line string) bool { return strings.TrimSpace(line) == "" }) {
+		c.errorf(f.Pos, "run: a command line is empty")
+	}
 	for _, count := range []struct {
 		name string
 		n    int
@@ -47,6 +54,8 @@ func (c *checker) fault(s *Step) {
 		c.errorf(f.Pos, "heal: nothing else goes with it (write one step for each)")
 	case f.only(&Fault{}):
 		c.errorf(f.Pos, "fault: nothing goes wrong (want flush, run, restoreFails, saveFails, conntrackFails, lockHeld, restoreTakes or heal)")
+	case f.Tool != "" && len(f.Flush)+len(f.Run) == 0:
+		c.errorf(f.Pos, "tool says nothing without flush or run")
 	case len(f.Commits) > 0 && f.RestoreFails == 0:
 		c.errorf(f.Pos, "commits says nothing without restoreFails")
 	case f.RestoreTakes != nil && f.RestoreTakes.Duration <= 0:
@@ -63,8 +72,21 @@ func (c *checker) tables(pos document.Position, field string, names []string) {
 // only reports whether a fault is another one but for its place and its node.
 func (f *Fault) only(other *Fault) bool {
 	bare := *f
-	bare.Located, bare.Node, bare.Family = other.Located, "", ""
+	bare.Located, bare.Node, bare.Family, bare.Tool = other.Located, "", "", ""
 	return reflect.DeepEqual(&bare, other)
+}
+
+// toolsRun are the tools that command lines name by their variant, such as iptables-nft.
+func (f *Fault) toolsRun() (named []ToolOf) {
+	for _, line := range f.Run {
+		program, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		for _, tool := range []Tool{ToolLegacy, ToolNFT} {
+			if slices.Contains(strings.Split(path.Base(program), "-"), string(tool)) {
+				named = append(named, ToolOf(tool))
+			}
+		}
+	}
+	return named
 }
 
 // family refuses a family that the cluster does not have.

@@ -68,6 +68,44 @@ func (t Tool) Dialect() fakeipt.Dialect {
 	return fakeipt.Legacy
 }
 
+// other is the variant that a tool is not.
+func (t Tool) other() Tool {
+	if t == ToolNFT {
+		return ToolLegacy
+	}
+	return ToolNFT
+}
+
+// ToolOf says whose rules something is about: ToolLegacy's, ToolNFT's, or OtherTool's; empty are those that kube-proxy has in the run.
+type ToolOf string
+
+// OtherTool is the variant that kube-proxy does not have in the run: nft beside legacy, legacy beside nft.
+const OtherTool ToolOf = "other"
+
+// In is the variant that is meant in a run with a tool.
+func (o ToolOf) In(run Tool) Tool {
+	switch o {
+	case "":
+		return run
+	case OtherTool:
+		return run.other()
+	}
+	return Tool(o)
+}
+
+// toolsNamed are the tools that rules on nodes are written with beside those of kube-proxy.
+func (s *Scenario) toolsNamed() (named []ToolOf) {
+	for i := range s.IPTables.Preload {
+		named = append(named, s.IPTables.Preload[i].Tool)
+	}
+	for i := range s.Steps {
+		if f := s.Steps[i].Fault; f != nil {
+			named = append(append(named, f.Tool), f.toolsRun()...)
+		}
+	}
+	return named
+}
+
 // IPTables says which tools a node has, and what they already hold.
 type IPTables struct {
 	Tools   []Tool    `json:"tools" doc:"The scenario runs once with each: legacy, nft. Both if not given."`
@@ -79,6 +117,7 @@ type Preload struct {
 	document.Located
 	Nodes  []string `json:"nodes" doc:"The nodes that have them; all if not given."`
 	Family IPFamily `json:"family" enum:"ipv4 ipv6" doc:"ipv4 (if not given) or ipv6."`
+	Tool   ToolOf   `json:"tool" enum:"legacy nft other" doc:"The iptables tools that they are restored with: legacy, nft, or other, which are those that kube-proxy does not use in the run. Kube-proxy's if not given. A packet meets the rules of both."`
 	Save   string   `json:"save" required:"true" doc:"The rules as iptables-save prints them."`
 }
 

@@ -273,7 +273,7 @@ func textHops(b *strings.Builder, direction string, hops []Hop) {
 		}
 		fmt.Fprintf(b, "      %s, %s: %s\n", direction, h.Host, h.Packet)
 		for _, s := range h.Steps {
-			fmt.Fprintf(b, "        %s\n", strings.TrimSpace(s.At+"  "+s.Rule))
+			fmt.Fprintf(b, "        %s\n", s.String())
 		}
 		fmt.Fprintf(b, "        %s\n", h.Result)
 	}

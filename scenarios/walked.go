@@ -40,13 +40,13 @@ func rulesIn(steps []TraceStep) int {
 func placeOf(s *TraceStep) (chain string, rules int) {
 	parts := strings.Split(s.At, ":")
 	if len(parts) != 4 {
-		return s.At, 0
+		return s.Backend + ":" + s.At, 0
 	}
 	number, err := strconv.Atoi(parts[3])
 	if err == nil && s.Rule == "" && parts[2] != "rule" {
 		number-- // behind the last rule
 	}
-	return parts[0] + ":" + parts[1], number
+	return s.Backend + ":" + parts[0] + ":" + parts[1], number
 }
 
 // enter goes back to a chain that the packet was sent on from, or into another one.
@@ -67,8 +67,7 @@ func enter(stack []visit, chain string) []visit {
 
 // isBase reports whether a chain is one that a hook begins.
 func isBase(chain string) bool {
-	_, name, _ := strings.Cut(chain, ":")
-	switch name {
+	switch chain[strings.LastIndexByte(chain, ':')+1:] {
 	case "PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING":
 		return true
 	}

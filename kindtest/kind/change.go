@@ -144,5 +144,5 @@ func (s *Session) Fault(ctx context.Context, f scenarios.Fault) error {
 	if len(f.Run) == 0 {
 		return errors.New("the tools of a real node cannot be made to fail")
 	}
-	return s.kernels.run(ctx, s.mapping.Node(f.Node), f.Run)
+	return s.kernels.run(ctx, s.mapping.Node(f.Node), f.Run, f.Tool)
 }

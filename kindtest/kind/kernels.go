@@ -22,11 +22,11 @@ type kernels struct {
 
 	mu       sync.Mutex
 	settings map[string]map[string]string // before, by node
-	saved    map[string]map[scenarios.IPFamily]string
+	saved    map[string]map[string]string // what the tools print, by node and tool
 }
 
 func newKernels(b *Backend, c *scenarios.Cluster, m *Mapping) *kernels {
-	return &kernels{backend: b, cluster: c, mapping: m, settings: map[string]map[string]string{}, saved: map[string]map[scenarios.IPFamily]string{}}
+	return &kernels{backend: b, cluster: c, mapping: m, settings: map[string]map[string]string{}, saved: map[string]map[string]string{}}
 }
 
 // prepare gives the nodes their settings and the rules that are there before a proxy. It says on which nodes the proxy is to begin anew.
@@ -140,7 +140,8 @@ func (k *kernels) preload(ctx context.Context, node string, p *scenarios.Preload
 	if family == "" {
 		family = scenarios.FamilyIPv4
 	}
-	_, err = run(ctx, k.backend.relays[node], strings.TrimRight(rules, "\n")+"\n", tools.Name(family, "-restore"), "-w", "--noflush")
+	restore := tools.Of(tools.Name(family, "-restore"), p.Tool, k.cluster.Tool)
+	_, err = run(ctx, k.backend.relays[node], strings.TrimRight(rules, "\n")+"\n", restore, "-w", "--noflush")
 	if err != nil {
 		return fmt.Errorf("%s: preload: %w", node, err)
 	}
@@ -154,20 +155,23 @@ func (k *kernels) save(ctx context.Context, node string) error {
 	if k.saved[node] != nil {
 		return nil
 	}
-	saved := map[scenarios.IPFamily]string{}
+	saved := map[string]string{}
 	for _, v6 := range families(k.cluster.IPFamily) {
-		text, err := run(ctx, k.backend.relays[node], "", tools.Name(familyName(v6), "-save"), "-c")
-		if err != nil {
-			return err
+		for _, of := range k.cluster.Tools() {
+			tool := tools.Of(tools.Name(familyName(v6), "-save"), scenarios.ToolOf(of), k.cluster.Tool)
+			text, err := run(ctx, k.backend.relays[node], "", tool, "-c")
+			if err != nil {
+				return err
+			}
+			saved[tool] = text
 		}
-		saved[familyName(v6)] = text
 	}
 	k.saved[node] = saved
 	return nil
 }
 
 // run runs the commands of a fault on a node.
-func (k *kernels) run(ctx context.Context, node string, commands []string) error {
+func (k *kernels) run(ctx context.Context, node string, commands []string, of scenarios.ToolOf) error {
 	if err := k.save(ctx, node); err != nil {
 		return err
 	}
@@ -176,7 +180,9 @@ func (k *kernels) run(ctx context.Context, node string, commands []string) error
 		if err != nil {
 			return err
 		}
-		if _, err := run(ctx, k.backend.relays[node], "", strings.Fields(mapped)...); err != nil {
+		words := strings.Fields(mapped)
+		words[0] = tools.Of(words[0], of, k.cluster.Tool)
+		if _, err := run(ctx, k.backend.relays[node], "", words...); err != nil {
 			return fmt.Errorf("%s: %w", node, err)
 		}
 	}
@@ -193,8 +199,12 @@ func (k *kernels) putBack(ctx context.Context) error {
 	var nodes []string
 	for _, node := range sorted(k.saved) {
 		nodes = append(nodes, node)
-		for family, text := range k.saved[node] {
-			_, err := run(ctx, k.backend.relays[node], text, tools.Name(family, "-restore"), "-w", "-c")
+		for tool, before := range k.saved[node] {
+			now, err := run(ctx, k.backend.relays[node], "", tool)
+			if err == nil {
+				text := before + emptied(before, now)
+				_, err = run(ctx, k.backend.relays[node], text, strings.TrimSuffix(tool, "-save")+"-restore", "-w", "-c")
+			}
 			errs = append(errs, err)
 		}
 	}
@@ -210,4 +220,27 @@ func (k *kernels) putBack(ctx context.Context) error {
 		errs = append(errs, k.backend.hands.RestartProxy(ctx, nodes))
 	}
 	return errors.Join(errs...)
+}
+
+// emptied are the tables that are saved now and were not before, as they are without rules: to restore what was saved before does not reach them.
+func emptied(before, now string) string {
+	var out strings.Builder
+	for _, table := range strings.SplitAfter(now, "COMMIT\n") {
+		at := strings.Index("\n"+table, "\n*")
+		if at < 0 {
+			continue
+		}
+		name, rest, _ := strings.Cut(table[at:], "\n")
+		if strings.Contains("\n"+before, "\n"+name+"\n") {
+			continue
+		}
+		out.WriteString(name + "\n")
+		for line := range strings.Lines(rest) {
+			if words := strings.Fields(line); len(words) > 1 && strings.HasPrefix(line, ":") && words[1] != "-" {
+				out.WriteString(words[0] + " ACCEPT [0:0]\n")
+			}
+		}
+		out.WriteString("COMMIT\n")
+	}
+	return out.String()
 }

@@ -71,6 +71,9 @@ func (v *visit) config(node string, c *kubeproxyconfig.KubeProxyConfiguration) s
 	return errText(err)
 }
 
+// beyondFilter finds a table in which it matters whose rules packets meet first.
+var beyondFilter = regexp.MustCompile(`(?m)^\*(raw|mangle|nat)$`)
+
 // cutsOff finds policies that would cut a node off from the API server. INPUT may be closed, since a guard lets in what the cluster needs.
 var cutsOff = regexp.MustCompile(`(?m)^:(OUTPUT) DROP`)
 
@@ -79,7 +82,10 @@ func (v *visit) preloads() string {
 		return "preload: what is there before is rules of iptables, and " + why
 	}
 	for i := range v.cluster.Preload {
-		save := v.cluster.Preload[i].Save
+		save, tool := v.cluster.Preload[i].Save, v.cluster.Preload[i].Tool
+		if tool.In(v.facts.Tool) != v.facts.Tool && beyondFilter.MatchString(save) {
+			return "preload: packets meet the chains first that were made last, and those of a real node's kube-proxy are there already"
+		}
 		if found := cutsOff.FindStringSubmatch(save); found != nil {
 			return fmt.Sprintf("preload: an %s policy of DROP cuts a real node off from the API server", found[1])
 		}

@@ -126,3 +126,13 @@ func TestClosedIsWhatNeedsAGuard(t *testing.T) {
 		assert.Equal(t, want, closed.MatchString(rules), rules)
 	}
 }
+
+// TestTablesThatCameAreEmptied: a table that nobody had is not in what is restored.
+func TestTablesThatCameAreEmptied(t *testing.T) {
+	const nat = "# of the tool\n*nat\n:PREROUTING DROP [1:2]\n:MINE - [0:0]\n-A PREROUTING -j MINE\nCOMMIT\n# end\n"
+	const filter = "*filter\n:INPUT DROP [0:0]\nCOMMIT\n"
+	assert.Equal(t, "*nat\n:PREROUTING ACCEPT [0:0]\nCOMMIT\n", emptied(filter, filter+nat))
+	assert.Equal(t, "*nat\n:PREROUTING ACCEPT [0:0]\nCOMMIT\n*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n", emptied("", nat+filter))
+	assert.Empty(t, emptied(filter+nat, nat))
+	assert.Empty(t, emptied(nat, ""))
+}

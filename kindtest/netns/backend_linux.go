@@ -67,7 +67,7 @@ func (s *session) start(ctx context.Context, proxier node.Proxier) error {
 	}
 	kernels := map[string]node.Kernel{}
 	for _, h := range s.network.hosts {
-		if err := h.startWatch(cluster.Tool); err != nil {
+		if err := h.startWatch(); err != nil {
 			return fmt.Errorf("watch %s: %w", h.Name, err)
 		}
 		if h.Node != nil {

@@ -18,6 +18,7 @@ import (
 type network struct {
 	plan  *plan.Plan
 	hosts []*host
+	tools []scenarios.Tool // whose rules nodes have
 	// underlay is the namespace of the bridge that is the underlay.
 	underlay *linked
 	mac      uint32
@@ -27,7 +28,7 @@ type network struct {
 // build makes all namespaces of a cluster and joins them. What it has made when it
 // fails is in the network that it returns.
 func build(cluster *scenarios.Cluster) (*network, error) {
-	n := &network{plan: plan.Of(cluster)}
+	n := &network{plan: plan.Of(cluster), tools: cluster.Tools()}
 	var err error
 	if n.underlay, err = newLinked(); err != nil {
 		return n, err
@@ -37,7 +38,7 @@ func build(cluster *scenarios.Cluster) (*network, error) {
 		return n, fmt.Errorf("make the underlay: %w", err)
 	}
 	for i := range n.plan.Hosts {
-		if err := n.addHost(&n.plan.Hosts[i], cluster.Tool); err != nil {
+		if err := n.addHost(&n.plan.Hosts[i]); err != nil {
 			return n, fmt.Errorf("host %s: %w", n.plan.Hosts[i].Name, err)
 		}
 	}

@@ -21,7 +21,7 @@ func (s *session) StartPods(_ context.Context, pods []scenarios.Pod) error {
 	if err := s.cluster.StartPods(pods); err != nil {
 		return err
 	}
-	return s.network.become(plan.Of(s.cluster), s.cluster.Tool)
+	return s.network.become(plan.Of(s.cluster))
 }
 
 // StopPods gives the namespaces of pods up. Their sockets say nothing of it.
@@ -32,7 +32,7 @@ func (s *session) StopPods(_ context.Context, names []string) error {
 	for _, f := range s.flows {
 		f.lose(names)
 	}
-	return s.network.become(plan.Of(s.cluster), s.cluster.Tool)
+	return s.network.become(plan.Of(s.cluster))
 }
 
 // SetAddresses gives a node other addresses.
@@ -40,7 +40,7 @@ func (s *session) SetAddresses(_ context.Context, node string, addresses []netip
 	if err := s.cluster.SetAddresses(node, addresses); err != nil {
 		return err
 	}
-	return s.network.become(plan.Of(s.cluster), s.cluster.Tool)
+	return s.network.become(plan.Of(s.cluster))
 }
 
 // lose closes the sockets that a kept connection has on hosts that go.
@@ -54,13 +54,13 @@ func (f *keptFlow) lose(names []string) {
 }
 
 // become makes the network another one: hosts go and come, and those that stay have other addresses and routes.
-func (n *network) become(p *plan.Plan, tool scenarios.Tool) error {
+func (n *network) become(p *plan.Plan) error {
 	before := n.plan
 	n.plan = p
 	if err := n.drop(before); err != nil {
 		return err
 	}
-	if err := n.grow(tool); err != nil {
+	if err := n.grow(); err != nil {
 		return err
 	}
 	for _, h := range n.hosts {
@@ -128,14 +128,14 @@ func (n *network) cut(name, device string) error {
 }
 
 // grow makes the hosts of the plan that are not there yet.
-func (n *network) grow(tool scenarios.Tool) error {
+func (n *network) grow() error {
 	var made []*host
 	for i := range n.plan.Hosts {
 		p := &n.plan.Hosts[i]
 		if n.host(p.Name) != nil {
 			continue
 		}
-		if err := n.addHost(p, tool); err != nil {
+		if err := n.addHost(p); err != nil {
 			return err
 		}
 		made = append(made, n.host(p.Name))
@@ -149,7 +149,7 @@ func (n *network) grow(tool scenarios.Tool) error {
 				return fmt.Errorf("join %s and %s: %w", link[0].Host, link[1].Host, err)
 			}
 		}
-		if err := errors.Join(n.configure(h), h.startWatch(tool)); err != nil {
+		if err := errors.Join(n.configure(h), h.startWatch()); err != nil {
 			return fmt.Errorf("host %s: %w", h.Name, err)
 		}
 	}

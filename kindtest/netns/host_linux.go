@@ -20,6 +20,7 @@ type host struct {
 	*plan.Host
 	ns      *linked
 	exec    *variantExec
+	tools   []scenarios.Tool  // whose rules it has if it is a node, those of its kube-proxy first
 	devices map[uint32]string // by index
 	watch   *watch
 	sockets map[socketKey]int // the sockets that listen
@@ -51,12 +52,14 @@ func settings() [][2]string {
 	}
 }
 
-func (n *network) addHost(p *plan.Host, tool scenarios.Tool) error {
+func (n *network) addHost(p *plan.Host) error {
 	ns, err := newLinked()
 	if err != nil {
 		return err
 	}
-	h := &host{Host: p, ns: ns, exec: newExec(ns.Namespace, tool), devices: map[uint32]string{}, sockets: map[socketKey]int{}}
+	h := &host{
+		Host: p, ns: ns, exec: newExec(ns.Namespace, n.tools[0]), tools: n.tools, devices: map[uint32]string{}, sockets: map[socketKey]int{},
+	}
 	n.hosts = append(n.hosts, h)
 	if err := ns.setSysctls(settings()); err != nil {
 		return err

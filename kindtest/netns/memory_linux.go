@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/scenarios"
 )
 
 // memory is what is known of a node's kernel state: what belongs to connections that
@@ -47,7 +48,7 @@ func (s *session) takeBackState() error {
 		if err := n.restoreRecent(); err != nil {
 			return err
 		}
-		n.memory.discount(n.watch.seen)
+		n.memory.discount(n.watch.seen, n.exec.tool)
 	}
 	return s.bookError()
 }
@@ -65,14 +66,16 @@ func (s *session) keepState() error {
 	return nil
 }
 
-// discount notes what packets have counted that do not count.
-func (m *memory) discount(seen []sighting) {
+// discount notes what packets have counted that do not count; of rules, those of the node's own tools, which alone are saved.
+func (m *memory) discount(seen []sighting, own scenarios.Tool) {
 	for i := range seen {
 		s := &seen[i]
 		if s.point != "" || s.step.Rule == nil {
 			continue
 		}
-		m.counted[countedRule{s.Src.Is6(), s.step.Table, s.step.Text}]++
+		if s.step.Backend == "" || s.step.Backend == string(own) {
+			m.counted[countedRule{s.Src.Is6(), s.step.Table, s.step.Text}]++
+		}
 		for object := range matches[*fakeipt.MatchNFAcct](s.step.Rule) {
 			m.accounted[object.Object]++
 		}
@@ -106,7 +109,7 @@ func (n *nodeHost) rulesChanged() error {
 		n.memory.recount(v6, save)
 		return nil
 	}
-	return n.eachSave(recount, "-c")
+	return n.eachSave(n.exec.tool, recount, "-c")
 }
 
 func (m *memory) recount(v6 bool, save string) {

@@ -23,21 +23,21 @@ COMMIT
 `
 
 // readBook is a book of rules that were printed.
-func readBook(t *testing.T, dialect fakeipt.Dialect, save string) *ruleBook {
-	h := &host{Host: &plan.Host{Name: "node"}}
-	b := &ruleBook{host: h, read: true, chains: map[chainID]*savedChain{}, numbers: map[chainID]map[uint64]int{}}
-	require.NoError(t, b.parse(false, dialect, save))
+func readBook(t *testing.T, tool scenarios.Tool, save string) *ruleBook {
+	h := &host{Host: &plan.Host{Name: "node"}, exec: &variantExec{tool: tool}}
+	b := &ruleBook{host: h, read: true, chains: map[chainID]*savedChain{}, has: map[chainID]bool{}, numbers: map[chainID]map[uint64]int{}}
+	require.NoError(t, b.parse(false, tool, save))
 	return b
 }
 
 func TestWhatIsTakenBackDoesNotCount(t *testing.T) {
 	const rule = "-A INPUT -m conntrack --ctstate INVALID -m nfacct --nfacct-name  dropped -j DROP"
-	b := readBook(t, fakeipt.Legacy, "*filter\n:INPUT ACCEPT [0:0]\n"+rule+"\n-A INPUT -j ACCEPT\nCOMMIT\n")
+	b := readBook(t, scenarios.ToolLegacy, "*filter\n:INPUT ACCEPT [0:0]\n"+rule+"\n-A INPUT -j ACCEPT\nCOMMIT\n")
 	seen := func(at string) sighting { return sighting{step: b.step(false, at), Capture: &raw.Capture{}} }
 	m := newMemory()
 	m.discount([]sighting{
 		seen("filter:INPUT:rule:1"), seen("filter:INPUT:rule:1"), seen("filter:INPUT:policy:3"), {point: pointIn, Capture: &raw.Capture{}},
-	})
+	}, scenarios.ToolLegacy)
 	saved := m.discountRules(false, savedText)
 	assert.Contains(t, saved, "[1:180] "+rule)
 	assert.Contains(t, saved, "[5:300] -A INPUT -j ACCEPT")
@@ -55,15 +55,17 @@ func TestRulesThatAreWrittenAnewCountFromZero(t *testing.T) {
 }
 
 func TestRuleBookReadsSteps(t *testing.T) {
-	b := readBook(t, fakeipt.NFT, `*nat
+	const rules = `*nat
 :PREROUTING ACCEPT [0:0]
 :A:B - [0:0]
 -A PREROUTING -j A:B
 -A A:B -m statistic --mode random --probability 0.50000000000 -j RETURN
 -A A:B -j ACCEPT
 COMMIT
-`)
-	b.numbers[chainID{false, "nat", "A:B"}] = map[uint64]int{40: 1, 41: 2}
+`
+	b := readBook(t, scenarios.ToolLegacy, rules)
+	n := readBook(t, scenarios.ToolNFT, rules)
+	n.numbers[chainID{scenarios.ToolNFT, false, "nat", "A:B"}] = map[uint64]int{40: 1, 41: 2}
 	chancy := func(at string) bool {
 		step := b.step(false, at)
 		return b.chancy(false, &step)
@@ -77,7 +79,7 @@ COMMIT
 	assert.False(t, chancy("nat:PREROUTING:rule:1"))
 	assert.True(t, chancy("nat:A:B:rule:2"), "the rule before it did not match, by chance")
 	traced := func(chain string, kind packetsim.StepKind, handle uint64) string {
-		step, said := b.traced(false, &nftrace.Report{Table: "nat", Chain: chain, Kind: kind, Handle: handle})
+		step, said := n.traced(false, &nftrace.Report{Table: "nat", Chain: chain, Kind: kind, Handle: handle})
 		if !said {
 			return ""
 		}
@@ -96,12 +98,12 @@ COMMIT
 // TestRuleBookKeepsRulesThatNobodyKnows, and refuses what is none.
 func TestRuleBookKeepsRulesThatNobodyKnows(t *testing.T) {
 	const unknown = "-A PREROUTING -m geoip --source-country DE -j SOMETHING --very"
-	b := readBook(t, fakeipt.Legacy, "*nat\n:PREROUTING ACCEPT [0:0]\n"+unknown+"\n-A PREROUTING -j ACCEPT\nCOMMIT\n")
+	b := readBook(t, scenarios.ToolLegacy, "*nat\n:PREROUTING ACCEPT [0:0]\n"+unknown+"\n-A PREROUTING -j ACCEPT\nCOMMIT\n")
 	assert.Equal(t, unknown, b.step(false, "nat:PREROUTING:rule:1").Text)
 	assert.Equal(t, "-A PREROUTING -j ACCEPT", b.step(false, "nat:PREROUTING:rule:2").Text)
 
 	b = &ruleBook{chains: map[chainID]*savedChain{}}
-	err := b.parse(false, fakeipt.Legacy, "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -m tcp --very -j ACCEPT\nCOMMIT\n")
+	err := b.parse(false, scenarios.ToolLegacy, "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -m tcp --very -j ACCEPT\nCOMMIT\n")
 	assert.ErrorContains(t, err, "very")
 }
 

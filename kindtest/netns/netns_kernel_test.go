@@ -42,7 +42,7 @@ func stepLines(w *scenarios.Way) (lines []string) {
 	add := func(direction string, hops []scenarios.Hop) {
 		for i, h := range hops {
 			for _, s := range h.Steps {
-				lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s, host %d, %s: %s %s", direction, i+1, h.Host, s.At, s.Rule)))
+				lines = append(lines, fmt.Sprintf("%s, host %d, %s: %s", direction, i+1, h.Host, &s))
 			}
 		}
 	}

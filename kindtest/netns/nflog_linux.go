@@ -42,11 +42,8 @@ func (w *watch) bindLog() error {
 }
 
 // onLog takes a packet of NFLOG: at a point, or a step of the legacy tables. Where the
-// nft tables are traced nobody listens to it: the trace has the points as well and in their order.
+// nft tables are traced as well the points are those of the trace.
 func (w *watch) onLog(m nftrace.Message) error {
-	if m.Kind != logPacket {
-		return nil
-	}
 	r, err := readLog(m)
 	if err != nil {
 		return err
@@ -55,9 +52,12 @@ func (w *watch) onLog(m nftrace.Message) error {
 	if s.Capture, err = raw.Parse(r.packet); err != nil {
 		return err
 	}
-	if at, isStep := strings.CutPrefix(r.prefix, "TRACE: "); isStep {
+	switch at, isStep := strings.CutPrefix(r.prefix, "TRACE: "); {
+	case isStep:
 		s.step = w.rules.step(s.Src.Is6(), at)
-	} else {
+	case w.traced:
+		return nil
+	default:
 		s.point = r.prefix
 	}
 	w.seen = append(w.seen, s)

@@ -17,6 +17,7 @@ import (
 
 // chainID names a chain of a node.
 type chainID struct {
+	tool         scenarios.Tool
 	v6           bool
 	table, chain string
 }
@@ -27,6 +28,8 @@ type ruleBook struct {
 	err    error // the first that came while a step was read
 	read   bool
 	chains map[chainID]*savedChain
+	// has says of which tools and family there are tables; of a chain's name, only these are filled in.
+	has map[chainID]bool
 	// numbers are the places of the nft tables' rules, by the kernel's handles.
 	numbers map[chainID]map[uint64]int
 }
@@ -50,14 +53,16 @@ func (b *ruleBook) load() {
 		return
 	}
 	b.read = true
-	b.chains, b.numbers = map[chainID]*savedChain{}, map[chainID]map[uint64]int{}
-	err := b.host.eachSave(func(v6 bool, save string) error { return b.parse(v6, b.host.exec.tool.Dialect(), save) })
-	if err != nil {
-		b.fail(err)
-		return
-	}
-	if b.host.exec.tool == scenarios.ToolNFT {
-		b.fail(b.number())
+	b.chains, b.has, b.numbers = map[chainID]*savedChain{}, map[chainID]bool{}, map[chainID]map[uint64]int{}
+	for _, tool := range b.host.tools {
+		err := b.host.eachSave(tool, func(v6 bool, save string) error { return b.parse(v6, tool, save) })
+		if err != nil {
+			b.fail(err)
+			return
+		}
+		if tool == scenarios.ToolNFT {
+			b.fail(b.number())
+		}
 	}
 }
 
@@ -68,29 +73,30 @@ func (b *ruleBook) fail(err error) {
 }
 
 // parse reads what iptables-save has printed: the lines as they are, and the rules that fakeipt makes of them.
-func (b *ruleBook) parse(v6 bool, dialect fakeipt.Dialect, save string) error {
+func (b *ruleBook) parse(v6 bool, tool scenarios.Tool, save string) error {
 	family := fakeipt.IPv4
 	if v6 {
 		family = fakeipt.IPv6
 	}
-	kernel, err := fakeipt.LoadSave(family, dialect, "the saved rules", strings.NewReader(save))
+	kernel, err := fakeipt.LoadSave(family, tool.Dialect(), "the saved rules", strings.NewReader(save))
 	if err != nil {
 		return err
 	}
 	for _, table := range kernel.Ruleset(family).Tables() {
+		b.has[chainID{tool: tool, v6: v6}] = true
 		for chain := range table.Chains() {
 			saved := &savedChain{policy: chain.Policy}
 			for _, rule := range chain.Rules {
 				saved.rules = append(saved.rules, savedRule{Rule: rule})
 			}
-			b.chains[chainID{v6, table.Name(), chain.Name}] = saved
+			b.chains[chainID{tool, v6, table.Name(), chain.Name}] = saved
 		}
 	}
-	return b.note(v6, save)
+	return b.note(v6, tool, save)
 }
 
 // note notes the lines that the rules were read from.
-func (b *ruleBook) note(v6 bool, save string) error {
+func (b *ruleBook) note(v6 bool, tool scenarios.Tool, save string) error {
 	noted := map[chainID]int{}
 	for table, line := range savedLines(save) {
 		appended, isRule := strings.CutPrefix(line, "-A ")
@@ -98,7 +104,7 @@ func (b *ruleBook) note(v6 bool, save string) error {
 			continue
 		}
 		name, _, _ := strings.Cut(appended, " ")
-		id := chainID{v6, table, name}
+		id := chainID{tool, v6, table, name}
 		if chain := b.chains[id]; chain == nil || noted[id] >= len(chain.rules) {
 			return fmt.Errorf("table %s has a line that makes no rule: %s", table, line)
 		}
@@ -126,7 +132,7 @@ func (b *ruleBook) number() error {
 	defer func() { _ = socket.Close() }()
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		err := socket.Rules(family, func(table, chain string, handle uint64) {
-			id := chainID{v6: family == unix.AF_INET6, table: table, chain: chain}
+			id := chainID{tool: scenarios.ToolNFT, v6: family == unix.AF_INET6, table: table, chain: chain}
 			if b.numbers[id] == nil {
 				b.numbers[id] = map[uint64]int{}
 			}
@@ -148,14 +154,14 @@ func (b *ruleBook) step(v6 bool, at string) packetsim.Step {
 	}
 	number, err := strconv.Atoi(parts[len(parts)-1])
 	b.fail(err)
-	id := chainID{v6: v6, table: parts[0], chain: strings.Join(parts[1:len(parts)-2], ":")}
+	id := chainID{tool: scenarios.ToolLegacy, v6: v6, table: parts[0], chain: strings.Join(parts[1:len(parts)-2], ":")}
 	return b.met(id, packetsim.StepKind(parts[len(parts)-2]), number)
 }
 
 // traced is a step of the nft tables, spelled as the legacy tables would; false if
 // those would say nothing.
 func (b *ruleBook) traced(v6 bool, r *nftrace.Report) (packetsim.Step, bool) {
-	id, kind := chainID{v6: v6, table: r.Table, chain: r.Chain}, r.Kind
+	id, kind := chainID{tool: scenarios.ToolNFT, v6: v6, table: r.Table, chain: r.Chain}, r.Kind
 	saved := b.chain(id)
 	number, isRule := b.numbers[id][r.Handle]
 	if kind != packetsim.StepRule || !isRule {
@@ -178,6 +184,9 @@ func (b *ruleBook) traced(v6 bool, r *nftrace.Report) (packetsim.Step, bool) {
 func (b *ruleBook) met(id chainID, kind packetsim.StepKind, number int) packetsim.Step {
 	step := packetsim.Step{Table: id.table, Chain: id.chain, Kind: kind, Number: number}
 	saved := b.chain(id)
+	if b.has[chainID{tool: scenarios.ToolLegacy, v6: id.v6}] && b.has[chainID{tool: scenarios.ToolNFT, v6: id.v6}] {
+		step.Backend = string(id.tool)
+	}
 	switch {
 	case number >= 1 && number <= len(saved.rules):
 		rule := &saved.rules[number-1]
@@ -191,7 +200,11 @@ func (b *ruleBook) met(id chainID, kind packetsim.StepKind, number int) packetsi
 // chancy reports whether chance had a part in a step: whether the chain's rules up
 // to this one have some that match at random.
 func (b *ruleBook) chancy(v6 bool, step *packetsim.Step) bool {
-	rules := b.chain(chainID{v6, step.Table, step.Chain}).rules
+	tool := b.host.exec.tool
+	if step.Backend != "" {
+		tool = scenarios.Tool(step.Backend)
+	}
+	rules := b.chain(chainID{tool, v6, step.Table, step.Chain}).rules
 	if step.Kind == packetsim.StepRule && step.Number <= len(rules) {
 		rules = rules[:step.Number]
 	}

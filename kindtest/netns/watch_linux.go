@@ -2,6 +2,7 @@ package netns
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
@@ -64,8 +65,7 @@ type sighting struct {
 // watch collects the sightings of a namespace.
 type watch struct {
 	reports *nftrace.Socket
-	take    func(nftrace.Message) error
-	traced  bool // the reports are those of the nft tables' trace, otherwise those of NFLOG
+	traced  bool // the points are those of the nft tables' trace, otherwise those of NFLOG
 	seen    []sighting
 	last    map[uint32]*sighting // of the trace's packets, by the kernel's number
 	host    *host
@@ -73,8 +73,8 @@ type watch struct {
 }
 
 // startWatch makes a namespace's packets seen.
-func (h *host) startWatch(tool scenarios.Tool) error {
-	w := &watch{host: h, last: map[uint32]*sighting{}, traced: h.Node != nil && tool == scenarios.ToolNFT}
+func (h *host) startWatch() error {
+	w := &watch{host: h, last: map[uint32]*sighting{}, traced: h.Node != nil && slices.Contains(h.tools, scenarios.ToolNFT)}
 	h.watch = w
 	if h.Node != nil {
 		w.rules = &ruleBook{host: h}
@@ -84,10 +84,9 @@ func (h *host) startWatch(tool scenarios.Tool) error {
 		return err
 	}
 	if w.traced {
-		w.take = w.onTrace
 		err = w.reports.Join()
-	} else {
-		w.take = w.onLog
+	}
+	if err == nil && (!w.traced || slices.Contains(h.tools, scenarios.ToolLegacy)) {
 		err = w.bindLog()
 	}
 	if err != nil {
@@ -106,7 +105,12 @@ func (w *watch) close() error {
 
 // collect takes in what was reported. It says whether there was anything.
 func (w *watch) collect() (bool, error) {
-	count, err := w.reports.Receive(w.take)
+	count, err := w.reports.Receive(func(m nftrace.Message) error {
+		if m.Kind == logPacket {
+			return w.onLog(m)
+		}
+		return w.onTrace(m)
+	})
 	if err != nil {
 		return false, fmt.Errorf("watch %s: %w", w.host.Name, err)
 	}

@@ -6,6 +6,9 @@
 // scenario expects is no matter of this package: a prediction follows from what is on the nodes alone, whoever wrote it, so that an
 // expectation, a prediction and what happened are three voices.
 //
+// Packets are walked through the rules of both variants of iptables where a node has both, in the order that its snapshot says. Where it does
+// not say, and the two orders end otherwise, a prediction says what can happen, and not how often.
+//
 // Connections that nodes remember are part of a prediction, as they are part of what a kernel does: a later packet of a connection goes
 // where the first one went. They are not in the way of new connections, since no two probes have the same port: where the client leaves
 // its port to the kernel, the prediction takes one that no node remembers, and whoever sends from a port of its own choice more than once

@@ -97,11 +97,11 @@ func (j *Judge) Connect(ctx context.Context, a scenarios.Attempt) (*Forecast, er
 	if a.Bind.Port == 0 {
 		a.Bind.Port = n.freePort(proto)
 	}
-	seen, err := n.Connect(a)
+	f, err := j.forecast(n, proto, func(n *network) (*scenarios.Observed, error) { return n.Connect(a) })
 	if err != nil {
 		return nil, fmt.Errorf("predict %s from %s: %w", a.To, a.From, err)
 	}
-	return j.forecast(n, proto, seen), nil
+	return f, nil
 }
 
 // Keep notes a connection whose later packets will be foretold: the attempt, and the way that it took, with the addresses of both ends as
@@ -125,15 +125,18 @@ func (j *Judge) Follow(ctx context.Context, p scenarios.FlowPacket) (*Forecast, 
 		return nil, err
 	}
 	j.Changed() // what the packet does stays
-	flow, err := n.Resume(kept.attempt, &kept.way)
+	proto := plan.Proto(kept.attempt.To.Proto, kept.attempt.To.Addr().Is6())
+	f, err := j.forecast(n, proto, func(n *network) (*scenarios.Observed, error) {
+		flow, err := n.Resume(kept.attempt, &kept.way)
+		if err != nil {
+			return nil, err
+		}
+		return n.Follow(flow, kept.attempt, p)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("predict a packet of %s: %w", p.Of, err)
 	}
-	seen, err := n.Follow(flow, kept.attempt, p)
-	if err != nil {
-		return nil, fmt.Errorf("predict a packet of %s: %w", p.Of, err)
-	}
-	return j.forecast(n, plan.Proto(kept.attempt.To.Proto, kept.attempt.To.Addr().Is6()), seen), nil
+	return f, nil
 }
 
 // Send foretells a packet that is given to one node, before it is: by a device that the node has, or from a pod.
@@ -145,19 +148,31 @@ func (j *Judge) Send(ctx context.Context, node string, in packetsim.Input) (*For
 	if err != nil {
 		return nil, err
 	}
-	seen, err := n.Send(node, in)
+	f, err := j.forecast(n, in.Proto, func(n *network) (*scenarios.Observed, error) { return n.Send(node, in) })
 	if err != nil {
 		return nil, fmt.Errorf("predict a packet given to %s: %w", node, err)
 	}
-	return j.forecast(n, in.Proto, seen), nil
+	return f, nil
 }
 
-func (j *Judge) forecast(n *network, proto packetsim.Proto, seen *scenarios.Observed) *Forecast {
+// forecast asks the network what comes of a probe. Where nobody knows which rules packets meet first, and it matters, what can come is known,
+// and not how often.
+func (j *Judge) forecast(n *network, proto packetsim.Proto, ask func(*network) (*scenarios.Observed, error)) (*Forecast, error) {
+	seen, err := ask(n)
+	if err != nil {
+		return nil, err
+	}
 	f := &Forecast{judge: j, proto: proto, ways: seen.Ways}
 	if len(n.remembered) > 0 && slices.ContainsFunc(seen.Ways, asksForClients) {
 		f.partly = "clients are remembered that a snapshot does not have (" + strings.Join(n.remembered, ", ") + ")"
 	}
-	return f
+	if n.turned == nil {
+		return f, nil
+	}
+	if seen, err = ask(n.turned); err == nil && !slices.Equal(sharesOf(proto, f.ways), sharesOf(proto, seen.Ways)) {
+		f.ways, f.partly = slices.Concat(f.ways, seen.Ways), "nobody knows which of both iptables' rules packets meet first"
+	}
+	return f, err
 }
 
 // asksForClients reports whether a rule on a way remembers clients.

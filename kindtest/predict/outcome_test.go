@@ -107,8 +107,15 @@ func TestRememberedClientsLeaveTheCountOpen(t *testing.T) {
 	always := a
 	always.Probability = 1
 	seen := &scenarios.Observed{Samples: 100, Ways: []scenarios.Way{always}}
-	assert.NotEmpty(t, j.forecast(&network{}, packetsim.TCP, &scenarios.Observed{Ways: []scenarios.Way{a, b}}).wrong(seen))
-	f := j.forecast(&network{remembered: []string{"node1: recent list A"}}, packetsim.TCP, &scenarios.Observed{Ways: []scenarios.Way{a, b}})
+	forecast := func(n *network) *Forecast {
+		f, err := j.forecast(n, packetsim.TCP, func(*network) (*scenarios.Observed, error) {
+			return &scenarios.Observed{Ways: []scenarios.Way{a, b}}, nil
+		})
+		require.NoError(t, err)
+		return f
+	}
+	assert.NotEmpty(t, forecast(&network{}).wrong(seen))
+	f := forecast(&network{remembered: []string{"node1: recent list A"}})
 	assert.Empty(t, f.wrong(seen))
 	always.Server = netip.MustParseAddrPort("10.0.1.3:80")
 	assert.Contains(t, f.wrong(&scenarios.Observed{Samples: 100, Ways: []scenarios.Way{always}}), "no way leads there")
@@ -117,7 +124,7 @@ func TestRememberedClientsLeaveTheCountOpen(t *testing.T) {
 func TestFalseAlarmsAreCounted(t *testing.T) {
 	a, b := way(0.5, scenarios.Delivered, "10.0.1.1:80"), way(0.5, scenarios.Delivered, "10.0.1.2:80")
 	j := &Judge{}
-	f := j.forecast(&network{}, packetsim.TCP, &scenarios.Observed{Ways: []scenarios.Way{a, b}})
+	f := &Forecast{judge: j, proto: packetsim.TCP, ways: []scenarios.Way{a, b}}
 	require.Empty(t, f.wrong(&scenarios.Observed{Samples: 100, Ways: []scenarios.Way{a, b}}))
 	assert.InDelta(t, 4*2.87e-7, j.FalseAlarm(), 1e-12)
 }

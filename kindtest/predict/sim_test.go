@@ -97,10 +97,11 @@ func (s *foretoldSession) Send(ctx context.Context, node string, in packetsim.In
 	return seen, s.compare(f, seen)
 }
 
-// withoutPolicies leaves out the steps of base chains' policies. iptables-nft-save prints every base chain of a table, whether the kernel
+// told leaves out whose rules those of a step are, since the tables of tools that hold no rule are not in a snapshot's host, and the
+// steps of base chains' policies. iptables-nft-save prints every base chain of a table, whether the kernel
 // has it or not (nft_xt_fake_builtin_chains in iptables/nft.c), so that a snapshot has some that do nothing. A policy that drops is the
 // end of a way.
-func withoutPolicies(ways []scenarios.Way) []scenarios.Way {
+func told(ways []scenarios.Way) []scenarios.Way {
 	out := slices.Clone(ways)
 	for i := range out {
 		for _, hops := range []*[]scenarios.Hop{&out[i].Forward, &out[i].Back} {
@@ -108,6 +109,9 @@ func withoutPolicies(ways []scenarios.Way) []scenarios.Way {
 			for j := range *hops {
 				h := &(*hops)[j]
 				h.Steps = slices.DeleteFunc(slices.Clone(h.Steps), func(s scenarios.TraceStep) bool { return strings.Contains(s.At, ":policy:") })
+				for k := range h.Steps {
+					h.Steps[k].Backend = ""
+				}
 			}
 		}
 	}
@@ -118,7 +122,7 @@ func (s *foretoldSession) compare(f *Forecast, seen *scenarios.Observed) error {
 	s.probes++
 	seen.Prediction = f.Against(seen)
 	if s.law && f.partly == "" {
-		diff := cmp.Diff(withoutPolicies(seen.Ways), withoutPolicies(f.ways), cmpopts.EquateApprox(0, 1e-12), cmpopts.EquateEmpty(),
+		diff := cmp.Diff(told(seen.Ways), told(f.ways), cmpopts.EquateApprox(0, 1e-12), cmpopts.EquateEmpty(),
 			cmpopts.EquateComparable(scenarios.Way{}.Client))
 		assert.Empty(s.t, diff, "the simulator's ways (-), those predicted from its snapshots (+)")
 	}

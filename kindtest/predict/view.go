@@ -15,8 +15,8 @@ import (
 // View is a cluster at one moment, in its own names and addresses.
 type View struct {
 	// Cluster is what is around the nodes: the pods and machines with their addresses and listeners, the networks between the nodes and
-	// their gateways. A machine that is on the nodes' own network has one of its addresses in Cluster.Underlay. Tool is the variant of
-	// iptables whose rules are walked. Objects and Configs are not looked at.
+	// their gateways. A machine that is on the nodes' own network has one of its addresses in Cluster.Underlay. Tool is the nodes' own
+	// variant of iptables; packets are walked through the rules of both. Objects and Configs are not looked at.
 	Cluster *scenarios.Cluster
 	// Snapshots are one of each node. The name of a node is the host name of its snapshot.
 	Snapshots []*snapshot.Node
@@ -27,6 +27,8 @@ type network struct {
 	sim.Observer
 	ports      map[portOf]bool // that nodes remember connections from
 	remembered []string        // the lists of the match recent that hold addresses, NODE: LIST
+	// turned is the same with the rules of iptables-legacy first; nil where nodes say which ones packets meet first, or have only one of them.
+	turned *network
 }
 
 // portOf is a client's port.
@@ -37,6 +39,15 @@ type portOf struct {
 
 // build joins the hosts of a view.
 func (v *View) build() (*network, error) {
+	n, err := v.join(scenarios.ToolNFT)
+	if err == nil && slices.ContainsFunc(v.Snapshots, v.orderOpen) {
+		n.turned, err = v.join(scenarios.ToolLegacy)
+	}
+	return n, err
+}
+
+// join joins the hosts. Of chains of both variants of iptables whose order nobody knows, those of first go first.
+func (v *View) join(first scenarios.Tool) (*network, error) {
 	n := &network{ports: map[portOf]bool{}}
 	cluster := v.Cluster.With(v.Cluster.Tool)
 	for i := range cluster.Pods {
@@ -48,7 +59,7 @@ func (v *View) build() (*network, error) {
 			return nil, fmt.Errorf("predict: there is a snapshot of %s, which is no node of the cluster", taken.Hostname)
 		}
 		node := lab.Attach(taken, cluster.Pods, func(*snapshot.Connection) bool { return true })
-		host, err := hostOf(node.Node, v.Cluster.Tool)
+		host, err := snapshot.NewHost(node.Node, snapshot.HostOptions{First: string(first)})
 		if err != nil {
 			return nil, fmt.Errorf("predict: %w", err)
 		}
@@ -68,34 +79,19 @@ func (v *View) build() (*network, error) {
 	return n, nil
 }
 
-// hostOf is a node with the rules of one variant of iptables. The kernel runs those of both: what the other one holds must not matter.
-func hostOf(taken *snapshot.Node, tool scenarios.Tool) (*packetsim.Host, error) {
-	own := *taken
-	own.IPTables = nil
-	for i := range taken.IPTables {
-		r := &taken.IPTables[i]
-		if r.Backend == string(tool) {
-			own.IPTables = append(own.IPTables, *r)
-			continue
-		}
-		if rule := decides(r.Save); rule != "" {
-			return nil, fmt.Errorf("%s has rules of iptables-%s beside those of iptables-%s, and packets meet both: %s", taken.Hostname,
-				r.Backend, tool, rule)
-		}
-	}
-	options := snapshot.HostOptions{}
-	if len(own.IPTables) > 0 {
-		options.Backend = string(tool)
-	}
-	return snapshot.NewHost(&own, options)
+// orderOpen reports whether a node has rules of both variants of iptables that matter, and does not say which of them packets meet first.
+func (v *View) orderOpen(taken *snapshot.Node) bool {
+	return len(taken.Order) == 0 && slices.ContainsFunc(taken.IPTables, func(r snapshot.Rules) bool {
+		return r.Backend != string(v.Cluster.Tool) && decides(r.Save)
+	})
 }
 
 // dockerDNS begins the names of the chains that Docker makes in the namespace of every container, for the name server at 127.0.0.11 (or
 // the gateway, as kind rewrites them). They are in the tables of the host's iptables, whatever the node's own is.
 const dockerDNS = "DOCKER_"
 
-// decides is the first rule or policy of a ruleset that can stop or change a packet of ours; empty if there is none.
-func decides(save string) string {
+// decides reports whether a ruleset has a rule or a policy that can stop or change a packet of ours.
+func decides(save string) bool {
 	for line := range strings.Lines(save) {
 		words := strings.Fields(line)
 		if len(words) > 0 && strings.HasPrefix(words[0], "[") {
@@ -105,10 +101,10 @@ func decides(save string) string {
 		isRule := len(words) > 1 && words[0] == "-A"
 		isPolicy := len(words) > 1 && strings.HasPrefix(words[0], ":") && words[1] == "DROP"
 		if (isRule || isPolicy) && !ofDocker {
-			return strings.Join(words, " ")
+			return true
 		}
 	}
-	return ""
+	return false
 }
 
 // remember notes what a node knows of earlier connections.

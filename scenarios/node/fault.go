@@ -14,8 +14,8 @@ func (n *Node) Faulty() bool { return n.tools.Faults.Pending() }
 // Failures are how many commands are still to fail without which a sync has not done its work.
 func (n *Node) Failures() int { return n.tools.Faults.Failures() }
 
-// fault makes something go wrong behind the proxier's back.
-func (n *Node) fault(f scenarios.Fault, families []scenarios.IPFamily) error {
+// fault makes something go wrong behind the proxier's back. The tools that it runs are called what name makes of them.
+func (n *Node) fault(f scenarios.Fault, families []scenarios.IPFamily, name func(string) string) error {
 	n.tools.Faults.Add(f)
 	if f.Family != "" {
 		families = []scenarios.IPFamily{f.Family}
@@ -31,6 +31,7 @@ func (n *Node) fault(f scenarios.Fault, families []scenarios.IPFamily) error {
 		lines = append(lines, strings.Fields(line))
 	}
 	for _, line := range lines {
+		line[0] = name(line[0])
 		if _, err := n.Run("", line...); err != nil {
 			return fmt.Errorf("fault: %w", err)
 		}

@@ -51,6 +51,9 @@ func started(t *testing.T, on exec.Interface) (*Node, *api.API) {
 	return n, kube
 }
 
+// asItIs is the name of a tool of the node's own.
+func asItIs(name string) string { return name }
+
 func saved(t *testing.T, n *Node) string {
 	t.Helper()
 	text, err := n.Save(scenarios.FamilyIPv4)
@@ -60,7 +63,7 @@ func saved(t *testing.T, n *Node) string {
 
 func TestARestoreFailsAndHeals(t *testing.T) {
 	n, _ := started(t, fakeipt.New(fakeipt.Options{}).Exec())
-	require.NoError(t, n.fault(scenarios.Fault{RestoreFails: 2}, nil))
+	require.NoError(t, n.fault(scenarios.Fault{RestoreFails: 2}, nil, asItIs))
 	_, err := n.Run("*filter\n:MINE - [0:0]\nCOMMIT\n", "iptables-restore", "--noflush")
 	require.NoError(t, err, "restores of others do not fail")
 	require.ErrorContains(t, n.Sync(), "exit status 2", "both families fail with the tool's own error")
@@ -74,7 +77,7 @@ func TestFlushedRulesAreMissed(t *testing.T) {
 	require.NoError(t, n.Sync())
 	synced := saved(t, n)
 	ipv4 := []scenarios.IPFamily{scenarios.FamilyIPv4}
-	require.NoError(t, n.fault(scenarios.Fault{Flush: []string{"filter", "nat", "mangle"}, Run: []string{"iptables -N MINE"}}, ipv4))
+	require.NoError(t, n.fault(scenarios.Fault{Flush: []string{"filter", "nat", "mangle"}, Run: []string{"iptables -N MINE"}}, ipv4, asItIs))
 	assert.NotContains(t, saved(t, n), "KUBE-")
 	require.NoError(t, n.Sync())
 	assert.Equal(t, strings.Count(synced, "-A KUBE-"), strings.Count(saved(t, n), "-A KUBE-"))
@@ -83,9 +86,9 @@ func TestFlushedRulesAreMissed(t *testing.T) {
 
 func TestAFaultSaysWhatFailed(t *testing.T) {
 	n, _ := started(t, fakeipt.New(fakeipt.Options{}).Exec())
-	err := n.fault(scenarios.Fault{Run: []string{"iptables -t nat -F NOSUCH"}}, nil)
+	err := n.fault(scenarios.Fault{Run: []string{"iptables -t nat -F NOSUCH"}}, nil, asItIs)
 	require.ErrorContains(t, err, "fault: node1: iptables -t nat -F NOSUCH: exit status 1: iptables: No chain/target/match by that name.")
-	err = n.fault(scenarios.Fault{Run: []string{"nosuch -x"}}, nil)
+	err = n.fault(scenarios.Fault{Run: []string{"nosuch -x"}}, nil, asItIs)
 	require.ErrorContains(t, err, "fault: node1: nosuch -x: ")
 	require.ErrorIs(t, err, exec.ErrExecutableNotFound)
 }

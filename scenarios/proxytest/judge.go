@@ -89,7 +89,7 @@ func (f *Failure) String() string {
 		for _, hop := range w.Forward {
 			fmt.Fprintf(&b, "    %s: %s\n", hop.Host, hop.Packet)
 			for _, step := range hop.Steps {
-				fmt.Fprintf(&b, "      %s\n", strings.TrimSpace(step.At+"  "+step.Rule))
+				fmt.Fprintf(&b, "      %s\n", step.String())
 			}
 			fmt.Fprintf(&b, "      %s\n", hop.Result)
 		}

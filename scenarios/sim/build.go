@@ -28,6 +28,9 @@ func (w *World) addHost(h *plan.Host, kernels map[string]node.Kernel) error {
 	lock := &xtablesLock{}
 	if h.Node != nil {
 		config.Netfilter = fakeipt.New(fakeipt.Options{Dialect: w.cluster.Tool.Dialect(), Clock: w.clock, Gate: lock.enter})
+		for _, tool := range w.cluster.Tools()[1:] {
+			fakeipt.New(fakeipt.Options{Dialect: tool.Dialect(), Clock: w.clock, Beside: config.Netfilter})
+		}
 	}
 	host, err := packetsim.NewHost(config)
 	if err != nil {

@@ -16,7 +16,7 @@ type damage struct {
 	// proxier may have written everything before, so that the first sync of it that ends well need not be a full one.
 	edited, late bool
 	since        time.Duration
-	// foreign: something else was done, which nobody mends.
+	// foreign: something else was done, which nobody mends, or rules of the other tools are there.
 	foreign bool
 }
 
@@ -37,6 +37,10 @@ func (r *run) faulty(f *scenarios.Fault) {
 		}
 		if len(f.Flush)+len(f.Run) > 0 {
 			r.affinity.Forget(n.name)
+		}
+		if f.Tool.In(r.cluster.Tool) != r.cluster.Tool {
+			n.damage.foreign = true
+			continue
 		}
 		n.damage.flushed = n.damage.flushed || len(f.Flush) > 0
 		if slices.Contains(f.Flush, "filter") {

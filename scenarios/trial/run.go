@@ -143,6 +143,9 @@ func (r *run) begin(ctx context.Context) error {
 	for i := range r.cluster.Nodes {
 		n := &nodeState{name: r.cluster.Nodes[i].Name, seen: map[scenarios.IPFamily]*fakeipt.Ruleset{}}
 		r.started(n)
+		n.damage.foreign = slices.ContainsFunc(r.cluster.Preload, func(p scenarios.Preload) bool {
+			return p.IsFor(n.name) && p.Tool.In(r.cluster.Tool) != r.cluster.Tool
+		})
 		n.ruled = &view{new(api.View), n.config, n.object, nil}
 		r.nodes = append(r.nodes, n)
 	}
