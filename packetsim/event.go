@@ -122,7 +122,7 @@ func (w *walk) tellTunnel(kind EventKind, before, after *skb) {
 
 // header is the packet's header now.
 func (s *skb) header() Header {
-	h := Header{Final: finalOf(&s.Packet), TTL: s.TTL, TOS: s.TOS, MSS: s.MSS, Flags: s.TCPFlags}
+	h := Header{Final: FinalOf(&s.Packet), TTL: s.TTL, TOS: s.TOS, MSS: s.MSS, Flags: s.TCPFlags}
 	if s.Proto.IsICMP() {
 		h.ICMPID = s.ICMPID
 	}

@@ -90,15 +90,14 @@ func TestBackendIsToldOfMixedNodesOnly(t *testing.T) {
 		outcomes, err := mixedHost(t, commands...).Walk(in)
 		require.NoError(t, err)
 		var b strings.Builder
-		require.NoError(t, NewTraceResult(in, outcomes).WriteText(&b))
 		require.NoError(t, NewTraceResult(in, outcomes).WriteJSON(&b))
 		return b.String()
 	}
 	one := text("iptables-nft -A FORWARD -p tcp -j DROP")
-	assert.Contains(t, one, "  FORWARD  filter:FORWARD:rule:1")
+	assert.Contains(t, one, `"chain": "FORWARD"`)
 	assert.NotContains(t, one, "backend")
 	both := text("iptables-nft -A FORWARD -p tcp -j DROP", "iptables-legacy -A INPUT -p tcp")
-	assert.Contains(t, both, "  FORWARD  nft     filter:FORWARD:rule:1")
+	assert.Contains(t, both, `"backend": "nft"`)
 	assert.Contains(t, both, `"backend": "legacy"`)
 }
 

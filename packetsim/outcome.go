@@ -1,6 +1,7 @@
 package packetsim
 
 import (
+	"fmt"
 	"net/netip"
 	"strconv"
 
@@ -111,4 +112,23 @@ type Reply struct {
 	Outcome Outcome
 	// Copy says that it is no answer, but the copy that TEE made of the packet.
 	Copy bool
+}
+
+// Summary is the verdict with where the packet went, or why it did not.
+func (o *Outcome) Summary() string {
+	text := string(o.Verdict)
+	switch {
+	case o.Verdict == Reject:
+		text += " with " + o.RejectWith
+	case o.To == ToLocal:
+		text += ", to the host itself"
+	case o.To == ToForward && o.NextHop.IsValid():
+		text += fmt.Sprintf(", out of %s to %s", o.Out, o.NextHop)
+	case o.To == ToForward:
+		text += ", out of " + o.Out
+	}
+	if o.Reason != "" {
+		text += " (" + o.Reason + ")"
+	}
+	return text
 }

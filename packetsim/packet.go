@@ -196,10 +196,13 @@ func (p *Packet) Answer() Packet {
 	return answer
 }
 
+// DefaultTTL is the TTL of a packet that says none.
+const DefaultTTL = 64
+
 // hopLimit is the TTL with its default.
 func (p *Packet) hopLimit() uint8 {
 	if p.TTL == 0 {
-		return 64
+		return DefaultTTL
 	}
 	return p.TTL
 }

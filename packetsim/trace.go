@@ -17,13 +17,13 @@ type TraceResult struct {
 	Outcomes []Outcome `json:"outcomes"`
 	// Notes say what the walk could not see, each in a line.
 	Notes []string `json:"notes,omitempty"`
-
-	input Input
+	// Input is Packet as data.
+	Input Input `json:"-"`
 }
 
 // NewTraceResult puts the outcomes of Host.Walk for a packet into one result.
 func NewTraceResult(in Input, outcomes []Outcome) TraceResult {
-	result := TraceResult{Version: TraceVersion, Packet: in.Full(), Outcomes: make([]Outcome, len(outcomes)), input: in}
+	result := TraceResult{Version: TraceVersion, Packet: in.Full(), Outcomes: make([]Outcome, len(outcomes)), Input: in}
 	copy(result.Outcomes, outcomes)
 	for i := range result.Outcomes {
 		// A list without members is [] in the JSON, never null.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTrace walks packets on a node and prints them, as text or as JSON. The command rules gives the node's rules.
+// TestTrace walks packets on a node and prints them as JSON. The command rules gives the node's rules.
 func TestTrace(t *testing.T) {
 	var node *Host
 	datadriven.RunTest(t, "testdata/trace.txt", func(t *testing.T, d *datadriven.TestData) string {
@@ -25,12 +25,7 @@ func TestTrace(t *testing.T) {
 		outcomes, err := node.Walk(in)
 		require.NoError(t, err)
 		var b strings.Builder
-		result := NewTraceResult(in, outcomes)
-		if d.Cmd == "json" {
-			require.NoError(t, result.WriteJSON(&b))
-		} else {
-			require.NoError(t, result.WriteText(&b))
-		}
+		require.NoError(t, NewTraceResult(in, outcomes).WriteJSON(&b))
 		return b.String()
 	})
 }
@@ -73,24 +68,8 @@ func TestTraceHasNoNullLists(t *testing.T) {
 	assert.Contains(t, b.String(), `"outcomes": []`)
 }
 
-func TestTraceTextSaysWhoChoosesThePort(t *testing.T) {
-	in, err := ParseInput("tcp 10.0.0.1:40000 > 10.0.0.2:80 in eth0")
-	require.NoError(t, err)
-	outcomes := []Outcome{{
-		Probability: 1.0 / 3, Verdict: Accept, To: ToForward, Out: "eth1", Masqueraded: true,
-		Final: Final{Proto: TCP, Src: netip.MustParseAddr("10.0.0.9"), Dst: in.Dst, DstPort: 80},
-	}}
-	var b strings.Builder
-	require.NoError(t, NewTraceResult(in, outcomes).WriteText(&b))
-	assert.Equal(t, "tcp 10.0.0.1:40000 > 10.0.0.2:80 in eth0\n\n"+
-		"outcome 1 of 1, probability 0.3333: accept, out of eth1\n"+
-		"  source 10.0.0.1:40000 becomes 10.0.0.9, with a port that the kernel chooses\n", b.String())
-}
-
 func TestTraceSaysThatItCouldNotWrite(t *testing.T) {
-	result := NewTraceResult(Input{}, nil)
-	assert.ErrorIs(t, result.WriteText(closedWriter{}), os.ErrClosed)
-	assert.ErrorIs(t, result.WriteJSON(closedWriter{}), os.ErrClosed)
+	assert.ErrorIs(t, NewTraceResult(Input{}, nil).WriteJSON(closedWriter{}), os.ErrClosed)
 }
 
 type closedWriter struct{}

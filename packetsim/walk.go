@@ -440,7 +440,7 @@ func (w *walk) mangle(s *skb, base *baseChain) bool {
 func (w *walk) finish(s *skb) {
 	o := w.outcome
 	o.Packet = s.Packet
-	o.Final = finalOf(&s.Packet)
+	o.Final = FinalOf(&s.Packet)
 	if s.conn == nil || s.dir != original || s.relation == isRelated {
 		return
 	}
@@ -453,7 +453,8 @@ func (w *walk) finish(s *skb) {
 	}
 }
 
-func finalOf(p *Packet) Final {
+// FinalOf is the packet's header as trace reports it.
+func FinalOf(p *Packet) Final {
 	return Final{Proto: p.Proto, Src: p.Src, SrcPort: p.SrcPort, Dst: p.Dst, DstPort: p.DstPort, Mark: p.Mark}
 }
 

@@ -284,20 +284,21 @@ func TestTraceOfASnapshot(t *testing.T) {
 	}{
 		{
 			name: "a first packet", packet: "tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba",
-			want: []string{"outcome 1 of 3, probability 0.3333: accept, out of eth0 to 172.18.0.2",
+			want: []string{"shop/web:http -> 3 endpoints, 1/3 each, source kept, forwarded by eth0 or vethb246c797\n",
+				"outcome 1 of 3, 1/3: to 10.244.1.2:8080, source kept, forwarded by eth0 to 172.18.0.2",
 				"destination 10.96.125.22:80 becomes 10.244.1.2:8080"},
 		},
 		{
 			name: "a live connection", packet: "tcp 172.18.0.3:55080 > 172.18.0.4:6443 local flags ACK",
-			want: []string{"accept, out of eth0 to 172.18.0.4"}, not: "nat:",
+			want: []string{"packet of a known connection: sent by eth0 to 172.18.0.4\n"}, not: "nat:",
 		},
 		{
 			name: "masquerade to a pod of the node", packet: "tcp 172.18.0.3:50000 > 10.96.233.187:80 local",
-			want: []string{"source 172.18.0.3:50000 becomes 10.244.2.1, with a port that the kernel chooses"},
+			want: []string{"source 172.18.0.3:50000 becomes 10.244.2.1:?, a port that the kernel chooses (SNAT)"},
 		},
 		{
 			name: "nobody serves it", packet: "tcp 172.18.0.1:50000 > 172.18.0.3:30084 in eth0",
-			want: []string{"reject with icmp-port-unreachable", "answered by 172.18.0.3: icmp 172.18.0.3 > 172.18.0.1 type 3/3, out of eth0"},
+			want: []string{"rejected: shop/empty:http has no endpoints\n", "answers: icmp 172.18.0.3 > 172.18.0.1 type 3/3; sent by eth0"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/story"
 )
 
 type traceOptions struct {
@@ -72,7 +73,8 @@ func runTrace(s streams, o traceOptions, text string) error {
 	if o.output == "json" {
 		return result.WriteJSON(s.out)
 	}
-	return result.WriteText(s.out)
+	told := story.Of(result, story.Options{})
+	return told.WriteText(s.out, story.TextOptions{})
 }
 
 func traceResult(s streams, o traceOptions, in packetsim.Input) (packetsim.TraceResult, error) {

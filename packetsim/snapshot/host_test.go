@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"net/netip"
-	"os"
 	"strings"
 	"testing"
 
@@ -184,14 +183,11 @@ iptables:
 		fmt.Println(err)
 		return
 	}
-	if err := packetsim.NewTraceResult(in, outcomes).WriteText(os.Stdout); err != nil {
-		fmt.Println(err)
+	for _, o := range outcomes {
+		fmt.Println(o.Summary(), o.Steps)
 	}
 	// Output:
-	// tcp 10.0.0.9:40000 > 10.0.0.1:23 in eth0
-	//
-	// outcome 1 of 1, probability 1: drop
-	//   INPUT  filter:INPUT:policy:2
+	// drop [filter:INPUT:policy:2]
 }
 
 func walkOne(t *testing.T, h *packetsim.Host, packet string) packetsim.Outcome {

@@ -15,8 +15,6 @@ type Story struct {
 	Packet string `json:"packet"`
 	// Sentence says what happened, all outcomes together: "shop/web:http -> 3 endpoints, 1/3 each, source kept, forwarded by eth0".
 	Sentence string `json:"sentence"`
-	// Shared are the lines at the begin of the way that all outcomes have in common, as a number of lines of the first outcome.
-	Shared int `json:"shared,omitempty"`
 	// Outcomes are the ways that the packet can take, the likeliest first; those of one probability in the order of the rules.
 	Outcomes []Outcome `json:"outcomes"`
 	// Unreached are the endpoints that could have been expected and are in no outcome.

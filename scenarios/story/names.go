@@ -1,0 +1,29 @@
+package story
+
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// Names knows the objects behind addresses and rules. What it does not know is the empty string.
+type Names interface {
+	// Address is the object that has an address: "pod shop/web-1", "node worker".
+	Address(addr netip.Addr) string
+	// Destination is what a client calls at an address: "service shop/web:http".
+	Destination(proto packetsim.Proto, to netip.AddrPort) string
+	// Rule is the object that a rule was written for: "service shop/web:http", "policy shop/deny". The text is as iptables-save prints it.
+	Rule(table, chain, text string) string
+}
+
+// noNames is a Names that knows nothing.
+type noNames struct{}
+
+// Address is empty.
+func (noNames) Address(netip.Addr) string { return "" }
+
+// Destination is empty.
+func (noNames) Destination(packetsim.Proto, netip.AddrPort) string { return "" }
+
+// Rule is empty.
+func (noNames) Rule(string, string, string) string { return "" }

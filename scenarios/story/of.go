@@ -1,0 +1,118 @@
+package story
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// Options say what a story is told with.
+type Options struct {
+	// Host is the name of the host; empty is "node".
+	Host string
+	// Names are the objects behind addresses and rules; nil knows none.
+	Names Names
+}
+
+func (o Options) host() string { return cmp.Or(o.Host, "node") }
+
+func (o Options) names() Names {
+	if o.Names == nil {
+		return noNames{}
+	}
+	return o.Names
+}
+
+// Of is the story of a packet in one host.
+func Of(r packetsim.TraceResult, o Options) Story {
+	names := o.names()
+	s := Story{Packet: r.Packet, Notes: r.Notes, Outcomes: make([]Outcome, len(r.Outcomes))}
+	endings := make([]ending, len(r.Outcomes))
+	for i := range r.Outcomes {
+		way := &r.Outcomes[i]
+		endings[i] = endingOf(r.Input, way, names)
+		s.Outcomes[i] = outcomeOf(r.Input, way, o.host(), names)
+		s.Outcomes[i].Sentence = endings[i].sentence()
+	}
+	s.Sentence = sentenceOf(endings)
+	sortOutcomes(s.Outcomes)
+	return s
+}
+
+// sortOutcomes puts the likeliest first.
+func sortOutcomes(outcomes []Outcome) {
+	slices.SortStableFunc(outcomes, func(a, b Outcome) int { return -compareShares(a.Probability, b.Probability) })
+}
+
+// outcomeOf is one way through one host, with the answers that the host made.
+func outcomeOf(in packetsim.Input, way *packetsim.Outcome, host string, names Names) Outcome {
+	o := Outcome{Probability: way.Probability, Passages: []Passage{PassageOf(There, Node, host, in, way, names)}}
+	o.Decided = decided(way, o.Passages[0].Lines)
+	for i := range way.Replies {
+		o.Passages = append(o.Passages, PassageOfReply(Node, host, &way.Replies[i], names))
+	}
+	return o
+}
+
+// PassageOf is what a host did with a packet, as a walk of it or a hop of a journey says.
+func PassageOf(d Direction, role Role, host string, in packetsim.Input, way *packetsim.Outcome, names Names) Passage {
+	p := Passage{
+		Direction: d, Host: host, Role: role, In: in.In,
+		Came:   headerOf(packetsim.FinalOf(&in.Packet), names),
+		Left:   headerOf(way.Final, names),
+		Out:    way.Out,
+		Result: resultOf(way),
+		Lines:  linesOf(way, names),
+	}
+	if in.Local {
+		p.In = local
+	}
+	if way.To == packetsim.ToLocal {
+		p.Out = local
+	}
+	p.Came.Rest = restOf(in)
+	return p
+}
+
+// PassageOfReply is the way out of a packet that a host made because of another one.
+func PassageOfReply(role Role, host string, reply *packetsim.Reply, names Names) Passage {
+	d := Answer
+	if reply.Copy {
+		d = Copy
+	}
+	return PassageOf(d, role, host, packetsim.Input{Packet: reply.Packet, Local: true}, &reply.Outcome, names)
+}
+
+// local is the place of a device for packets of the host itself.
+const local = "local"
+
+// decided is the line where the decision fell: of the rule that translated the destination, or of what ended the packet.
+func decided(way *packetsim.Outcome, lines []Line) *Place {
+	step := decidingStep(way)
+	for i := range lines {
+		if lines[i].Table == "" {
+			continue
+		}
+		if step == 0 {
+			return &Place{Line: i}
+		}
+		step--
+	}
+	return nil
+}
+
+// decidingStep is the place of that rule or policy among the steps; -1 if there is none.
+func decidingStep(way *packetsim.Outcome) int {
+	d := packetsim.DecisionOf(way.Steps)
+	at := d.Translation
+	if way.Verdict != packetsim.Accept {
+		at = d.Last
+	}
+	if at == nil || way.Verdict != packetsim.Accept && way.Reason != "" {
+		return -1
+	}
+	return slices.IndexFunc(way.Steps, func(s packetsim.Step) bool {
+		return s.Hook == at.Hook && s.String() == at.String() && s.Text == at.Text
+	})
+}
