@@ -77,7 +77,7 @@ func (j *judge) ended(w *Way, end End) string {
 	if w.End == end {
 		return ""
 	}
-	return w.describe()
+	return w.Describe()
 }
 
 func (j *judge) heard(w *Way) string { return j.heardBy(w, "the client") }
@@ -86,7 +86,7 @@ func (j *judge) heardBy(w *Way, who string) string {
 	if w.Heard || j.expect.OneWay {
 		return ""
 	}
-	return who + " does not take it: " + w.describe()
+	return who + " does not take it: " + w.Describe()
 }
 
 func (j *judge) at(w *Way, host string) string {
@@ -112,7 +112,7 @@ func (j *judge) rejected(w *Way) string {
 
 func (j *judge) unanswered(w *Way) string {
 	if w.Heard || w.Answered {
-		return "the client hears an answer: " + w.describe()
+		return "the client hears an answer: " + w.Describe()
 	}
 	return ""
 }
@@ -123,7 +123,7 @@ func (j *judge) delivered(w *Way) string {
 
 func (j *judge) stray(w *Way) string {
 	if w.Heard || w.End != Delivered && w.End != Refused {
-		return "not a stray packet: " + w.describe()
+		return "not a stray packet: " + w.Describe()
 	}
 	return ""
 }
@@ -143,7 +143,7 @@ func (j *judge) asCalled(w *Way) string {
 func (j *judge) untouched(w *Way) string {
 	lostOutside := w.End == Lost && (w.Host == RouterName || w.OnTheWire)
 	if w.End != Delivered && w.End != Refused && !lostOutside {
-		return w.describe()
+		return w.Describe()
 	}
 	return j.asCalled(w)
 }
@@ -154,12 +154,12 @@ func (j *judge) dropped(w *Way) string {
 		return j.ended(w, Dropped)
 	}
 	if w.End != Dropped && w.End != Lost {
-		return w.describe()
+		return w.Describe()
 	}
 	if j.seen.NoRules || strings.Contains(w.Rule, text) || strings.Contains(w.Reason, text) {
 		return ""
 	}
-	return fmt.Sprintf("%s, without %q", w.describe(), text)
+	return fmt.Sprintf("%s, without %q", w.Describe(), text)
 }
 
 // extras checks the fields that narrow an expectation, and names the one that does not hold.

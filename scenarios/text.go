@@ -246,14 +246,14 @@ func textCheck(b *strings.Builder, c *Check, tools string, ways []int) {
 // textPredicted shows the ways that were predicted where what happened is another thing, or not as expected.
 func textPredicted(b *strings.Builder, ways []Way) {
 	for i := range ways[:min(len(ways), fewWays)] {
-		fmt.Fprintf(b, "    predicted with the chance %.9g: %s\n", ways[i].Probability, ways[i].describe())
+		fmt.Fprintf(b, "    predicted with the chance %.9g: %s\n", ways[i].Probability, ways[i].Describe())
 		textWay(b, &ways[i], i+1, 1)
 	}
 }
 
 func textWay(b *strings.Builder, w *Way, number, of int) {
 	if of > 1 {
-		fmt.Fprintf(b, "    way %d of %d, with the chance %.9g: %s\n", number, of, w.Probability, w.describe())
+		fmt.Fprintf(b, "    way %d of %d, with the chance %.9g: %s\n", number, of, w.Probability, w.Describe())
 	}
 	if w.Rule != "" {
 		fmt.Fprintf(b, "    decided by %s\n", w.Rule)

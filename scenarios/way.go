@@ -132,8 +132,8 @@ func (w *Way) Decide(d packetsim.Decision) {
 	}
 }
 
-// describe says in one line how a way ends.
-func (w *Way) describe() string {
+// Describe says in one line how a way ends.
+func (w *Way) Describe() string {
 	switch w.End {
 	case Delivered:
 		switch {
@@ -173,7 +173,7 @@ func describeWays(ways []Way) string {
 	chance := map[string]float64{}
 	var ends []string
 	for i := range ways {
-		text := ways[i].describe()
+		text := ways[i].Describe()
 		if _, known := chance[text]; !known {
 			ends = append(ends, text)
 		}
