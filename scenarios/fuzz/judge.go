@@ -38,7 +38,7 @@ func Judge(ctx context.Context, list []*scenarios.Scenario, o trial.Options) (*V
 			for _, f := range report.Findings {
 				seen := Failure{Step: f.Step, Node: f.Node, Within: pointOf(f.Point)}
 				out.Findings = append(out.Findings, fmt.Sprintf("%s (%s): %s %s\n      want %s\n      got  %s",
-					s.Pos.File, o.Tool, f.Clause.Name, seen.where(), f.Want, f.Got))
+					s.Pos.File, o.Tool, f.Clause.Name, seen.Where(), f.Want, f.Got))
 			}
 		}
 	}

@@ -64,7 +64,7 @@ func (r *Result) WriteText(w io.Writer) error {
 	}
 	r.writeRules(&b)
 	for i := range r.Failures {
-		r.Failures[i].writeText(&b, cmp.Or(r.Program, defaultProgram))
+		r.Failures[i].writeText(&b, r.Program)
 	}
 	r.Found.writeText(&b)
 	fmt.Fprintf(&b, "%d failures\n", len(r.Failures))
@@ -103,8 +103,8 @@ func (f *Failure) writeText(b *strings.Builder, program string) {
 	if f.Cause != "" {
 		fmt.Fprintf(b, "      cause: %s\n", f.Cause)
 	}
-	fmt.Fprintf(b, "      %s%s\n      want %s\n      got  %s\n", f.where(), f.byTwins(), f.Want, f.Got)
-	fmt.Fprintf(b, "      again: %s --seed %d --case %d\n", program, f.Seed, f.Case)
+	fmt.Fprintf(b, "      %s%s\n      want %s\n      got  %s\n", f.Where(), f.byTwins(), f.Want, f.Got)
+	fmt.Fprintf(b, "      again: %s\n", f.Again(program))
 	for line := range strings.SplitSeq(strings.TrimRight(f.File, "\n"), "\n") {
 		b.WriteString(strings.TrimRight("    "+line, " ") + "\n")
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/klog/v2"
+
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/gen"
 	"github.com/chainwalk/chainwalk/scenarios/trial"
@@ -142,7 +144,7 @@ func (f *Failure) file(o *Options, s *scenarios.Scenario, finding *trial.Finding
 	head := []string{
 		fmt.Sprintf("%s (%s): %s", f.Clause, cmp.Or(f.Law, "no law"), f.Text),
 		fmt.Sprintf("Found by %s --seed %d, case %d, at commit %s%s.", o.Program, f.Seed, f.Case, cmp.Or(o.Commit, "unknown"), f.byTwins()),
-		fmt.Sprintf("%s: want %s, got %s.", f.where(), f.Want, f.Got),
+		fmt.Sprintf("%s: want %s, got %s.", f.Where(), f.Want, f.Got),
 	}
 	err := scenarios.Write(&b, &witness, head...)
 	return b.String(), err
@@ -163,8 +165,13 @@ func pointOf(p *scenarios.Point) string {
 	return p.String()
 }
 
-// where says in words when and where a failure was seen.
-func (f *Failure) where() string {
+// Again is the command that finds the failure again: a call of the program that found it (Result.Program).
+func (f *Failure) Again(program string) string {
+	return fmt.Sprintf("%s --seed %d --case %d", cmp.Or(program, defaultProgram), f.Seed, f.Case)
+}
+
+// Where says in words when and where a failure was seen.
+func (f *Failure) Where() string {
 	out := "after the first sync"
 	if f.Step > 0 {
 		out = fmt.Sprintf("after step %d", f.Step)
@@ -176,4 +183,14 @@ func (f *Failure) where() string {
 		out += ", on " + f.Node
 	}
 	return out
+}
+
+// Replay runs the failure's scenario. It fails there as well, unless what ran the case was another program, or what it had found is within a
+// sync that goes otherwise now.
+func (f *Failure) Replay(ctx context.Context, b scenarios.Backend) (*scenarios.Result, error) {
+	s, err := scenarios.Read(f.Name(), strings.NewReader(f.File))
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.Run(klog.NewContext(ctx, klog.New(nil)), s, b), nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
 	"github.com/chainwalk/chainwalk/scenarios/trial"
 )
 
@@ -71,6 +72,18 @@ name: no affinity
 		assert.LessOrEqual(t, len(s.Objects), 1)
 		assert.Len(t, s.Steps, 1)
 	}
+}
+
+func TestAFailureIsReplayed(t *testing.T) {
+	r := found(t, Options{Seed: 3, Runs: 100})
+	result, err := r.Failures[0].Replay(t.Context(), sim.Backend{})
+	require.NoError(t, err)
+	assert.Equal(t, r.Failures[0].Name(), result.File)
+	assert.Equal(t, "no affinity", result.Name)
+	assert.NotNil(t, result.Checks)
+	assert.Equal(t, fmt.Sprintf("chainwalk fuzz --seed 3 --case %d", r.Failures[0].Case), r.Failures[0].Again(r.Program))
+	_, err = (&Failure{Clause: "c", File: "name: [\n"}).Replay(t.Context(), sim.Backend{})
+	assert.ErrorContains(t, err, "c-0-0.yaml")
 }
 
 func TestOneCaseIsLookedAtAgain(t *testing.T) {
