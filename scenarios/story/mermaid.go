@@ -1,0 +1,205 @@
+package story
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// drawnOutcomes is as many outcomes as a diagram has room for.
+const drawnOutcomes = 12
+
+// WriteMermaid writes the story as a flowchart in the language of Mermaid, which GitHub and others draw within Markdown: the packet, the
+// rules with a name that it met, what they changed, and a branch for each outcome, the twelve likeliest.
+func (s *Story) WriteMermaid(w io.Writer) error {
+	root := &branch{label: []string{s.Packet, s.Sentence}}
+	drawn := min(len(s.Outcomes), drawnOutcomes)
+	for i := range s.Outcomes[:drawn] {
+		root.grow(s.Outcomes[i].Probability, drawing(&s.Outcomes[i]))
+	}
+	if rest := s.Outcomes[drawn:]; len(rest) > 0 {
+		sum := 0.0
+		for i := range rest {
+			sum += rest[i].Probability
+		}
+		root.grow(sum, []mark{{label: fmt.Sprintf("%d more outcomes", len(rest))}})
+	}
+	m := &mermaid{}
+	m.printf("flowchart TD\n")
+	m.node(root)
+	m.printf("  classDef decided stroke-width:3px\n")
+	_, err := io.WriteString(w, m.String())
+	return err
+}
+
+// mark is what a diagram shows of a line, or of the begin or end of a passage.
+type mark struct {
+	label   string
+	begins  bool // a new box begins with it
+	decided bool
+}
+
+// branch is a box, with what follows it in the outcomes that it is part of.
+type branch struct {
+	label   []string
+	key     string
+	chance  float64
+	decided bool
+	next    []*branch
+}
+
+// grow adds the marks of one outcome behind those that it shares with others.
+func (b *branch) grow(chance float64, marks []mark) {
+	b.chance += chance
+	if len(marks) == 0 {
+		return
+	}
+	first := marks[0]
+	for _, next := range b.next {
+		if next.key == first.key() {
+			next.grow(chance, marks[1:])
+			return
+		}
+	}
+	next := &branch{label: []string{first.label}, key: first.key(), decided: first.decided}
+	b.next = append(b.next, next)
+	next.grow(chance, marks[1:])
+}
+
+func (m *mark) key() string { return fmt.Sprint(m.begins, m.decided, m.label) }
+
+// drawing are the marks of one outcome.
+func drawing(o *Outcome) []mark {
+	var out []mark
+	for i := range o.Passages {
+		p := &o.Passages[i]
+		out = append(out, mark{label: fmt.Sprintf("%s: %s %s, in %s", p.Direction, p.Role, p.Host, p.In), begins: true})
+		before := p.Came
+		named := hasObject(p.Lines)
+		for j := range p.Lines {
+			l := &p.Lines[j]
+			decided := o.Decided != nil && *o.Decided == Place{i, j}
+			out = append(out, drawn(l, &before, named, decided)...)
+			if l.After != nil {
+				before = *l.After
+			}
+		}
+		out = append(out, mark{label: p.Result, begins: true})
+	}
+	return out
+}
+
+func hasObject(lines []Line) bool {
+	for i := range lines {
+		if lines[i].Kind == Rule && lines[i].Object != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// drawn are the marks of a line. Where rules have names, those without are left out, unless the decision fell at one.
+func drawn(l *Line, before *Header, named, decided bool) []mark {
+	switch l.Kind {
+	case Rule, Opaque, Policy:
+		if !decided && (l.Kind == Policy || l.Kind == Rule && named && l.Object == "") {
+			return nil
+		}
+		label := l.At
+		if l.Object != "" {
+			label += " (" + l.Object + ")"
+		}
+		return []mark{{label: label, decided: decided}}
+	case Rewrite, Marked:
+		var out []mark
+		add := func(what, from, to, name string) {
+			if from == to {
+				return
+			}
+			if name != "" {
+				name = " (" + name + ")"
+			}
+			out = append(out, mark{label: what + " becomes " + to + name})
+		}
+		if l.After != nil {
+			add("source", shown(before.Src), shown(l.After.Src), l.After.SrcName)
+			add("destination", shown(before.Dst), shown(l.After.Dst), l.After.DstName)
+			add("mark", hex(before.Mark), hex(l.After.Mark), "")
+		}
+		return out
+	}
+	return nil
+}
+
+func hex(mark uint32) string { return "0x" + strconv.FormatUint(uint64(mark), 16) }
+
+// shown is ADDRESS:PORT, or the address where there is no port.
+func shown(a netip.AddrPort) string {
+	if a.Port() == 0 {
+		return a.Addr().String()
+	}
+	return a.String()
+}
+
+// mermaid is a diagram that is being written.
+type mermaid struct {
+	strings.Builder
+	nodes int
+}
+
+func (m *mermaid) printf(format string, args ...any) { fmt.Fprintf(m, format, args...) }
+
+// node writes a box and those behind it, and returns its name. What follows without a branch, and begins nothing, is in the same box.
+func (m *mermaid) node(b *branch) string {
+	m.nodes++
+	name := "n" + strconv.Itoa(m.nodes)
+	for len(b.next) == 1 && !strings.HasPrefix(b.next[0].key, "true") && m.nodes > 1 {
+		next := b.next[0]
+		next.label, next.decided = append(b.label, next.label...), b.decided || next.decided
+		b = next
+	}
+	lines := make([]string, len(b.label))
+	for i, l := range b.label {
+		lines[i] = escaped(l)
+	}
+	class := ""
+	if b.decided {
+		class = ":::decided"
+	}
+	m.printf("  %s[\"%s\"]%s\n", name, strings.Join(lines, "<br>"), class)
+	for _, next := range b.next {
+		to := m.node(next)
+		if len(b.next) > 1 {
+			m.printf("  %s -->|%.3g %%| %s\n", name, 100*next.chance, to)
+		} else {
+			m.printf("  %s --> %s\n", name, to)
+		}
+	}
+	return name
+}
+
+// escaped is text in a label: what is a sign to Mermaid, or to HTML, is written by its number.
+func escaped(s string) string {
+	var b strings.Builder
+	for _, r := range plain(s) {
+		switch {
+		case strings.ContainsRune("#&<>\"`;%{}", r):
+			fmt.Fprintf(&b, "#%d;", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// plain is text in one line.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+}
