@@ -61,6 +61,16 @@ steps:
 - connect: {from: client, to: "tcp 172.30.0.41:80", expect: {endpoints: ["10.244.2.2:8080"], source: kept}}
 `
 
+func TestRunWritesAPage(t *testing.T) {
+	status, out, errOut := call("", "run", "-o", "html", write(t, "scenario.yaml", strings.Replace(small, "source: kept", "source: masqueraded", 1)))
+	assert.Equal(t, exitNotHeld, status, errOut)
+	for _, want := range []string{
+		"<!DOCTYPE html>", "1 of 1 scenario failed", "the source is not masqueraded", "nat:KUBE-SERVICES:rule:1", "name: a small scenario\ntopology: {pods: [{name: client",
+	} {
+		assert.True(t, strings.Contains(out, want), want)
+	}
+}
+
 func TestRunExitStatus(t *testing.T) {
 	for _, tc := range []struct {
 		name, scenario string
@@ -90,7 +100,7 @@ func TestRunExitStatus(t *testing.T) {
 		{name: "binary garbage", scenario: "\x00\xff\x13name", status: exitUsage, errOut: []string{"scenario.yaml:1:1"}},
 		{name: "another backend", scenario: small, args: []string{"--on", "moon"}, status: exitUsage, errOut: []string{"--on moon"}},
 		{name: "another output", scenario: small, args: []string{"-o", "xml"}, status: exitUsage,
-			errOut: []string{"-o xml: want text, json or junit"}},
+			errOut: []string{"-o xml: want text, json, junit or html"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			path := write(t, "scenario.yaml", tc.scenario)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/fuzz"
 	"github.com/chainwalk/chainwalk/scenarios/gen"
+	"github.com/chainwalk/chainwalk/scenarios/page"
+	"github.com/chainwalk/chainwalk/scenarios/sim"
 	"github.com/chainwalk/chainwalk/scenarios/trial"
 )
 
@@ -68,12 +71,12 @@ runs depends on the machine. What was asked for holds if no case failed, and if 
 	flags.StringVar(&o.shard, "shard", "1/1", "I/N: the cases of this one of N processes")
 	flags.IntVar(&o.first, "case", -1, "judge this case alone")
 	flags.StringVar(&o.out, "out", "", "folder to write the result and the scenarios that fail to")
-	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
+	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json or html (a page for a browser)")
 	flags.StringSliceVar(&o.without, "without", nil, "features that no case has")
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many cases to judge at the same time")
 	flags.IntVar(&o.shrinks, "shrinks", 1000, "how many smaller cases to try for a failure; -1: none")
 	flags.BoolVar(&o.until, "until-found", false, "end after the first case that fails")
-	completeWords(cmd, "output", "text", "json")
+	completeWords(cmd, "output", fuzzOutputs...)
 	cmd.AddCommand(newFuzzMergeCommand(s), newFuzzJudgeCommand(s))
 	return cmd
 }
@@ -94,15 +97,16 @@ func runFuzz(ctx context.Context, s streams, o fuzzOptions) error {
 	if err != nil {
 		return err
 	}
+	inTime := ctx
 	if o.time > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.time)
+		inTime, cancel = context.WithTimeout(ctx, o.time)
 		defer cancel()
 	}
 	defer collectSeldom()()
 	begin := time.Now()
 	options.Progress = progress(s.errOut, begin)
-	result, err := fuzz.Run(ctx, options)
+	result, err := fuzz.Run(inTime, options)
 	if err != nil {
 		return err
 	}
@@ -113,14 +117,14 @@ func runFuzz(ctx context.Context, s streams, o fuzzOptions) error {
 			return err
 		}
 	}
-	return tell(s, o.output, result)
+	return tell(ctx, s, o.output, result)
 }
 
 // options are those of the run.
 func (o *fuzzOptions) options() (fuzz.Options, error) {
 	out := fuzz.Options{Seed: o.seed, Runs: o.runs, Workers: o.workers, Shrinks: o.shrinks, UntilFound: o.until, Commit: commit()}
-	if o.output != "text" && o.output != "json" {
-		return out, fmt.Errorf("-o %s: want text or json", o.output)
+	if err := checkFuzzOutput(o.output); err != nil {
+		return out, err
 	}
 	if o.runs < 0 || o.time < 0 {
 		return out, errors.New("--runs and --time: want more than 0")
@@ -200,11 +204,24 @@ func rare() map[string]bool {
 	return out
 }
 
+// fuzzOutputs are the forms of a result.
+var fuzzOutputs = []string{"text", "json", "html"}
+
+func checkFuzzOutput(output string) error {
+	if !slices.Contains(fuzzOutputs, output) {
+		return fmt.Errorf("-o %s: want text, json or html", output)
+	}
+	return nil
+}
+
 // tell prints a result, and says whether it is good.
-func tell(s streams, output string, r *fuzz.Result) error {
+func tell(ctx context.Context, s streams, output string, r *fuzz.Result) error {
 	write := r.WriteText
-	if output == "json" {
+	switch output {
+	case "json":
 		write = r.WriteJSON
+	case "html":
+		write = func(w io.Writer) error { return writeFuzzPage(ctx, w, r) }
 	}
 	if err := write(s.out); err != nil {
 		return err
@@ -219,6 +236,18 @@ func tell(s streams, output string, r *fuzz.Result) error {
 	return nil
 }
 
+// writeFuzzPage runs the scenarios of the failures once more, for the ways of their packets.
+func writeFuzzPage(ctx context.Context, w io.Writer, r *fuzz.Result) error {
+	replayed := make([]*scenarios.Result, len(r.Failures))
+	for i := range r.Failures {
+		var err error
+		if replayed[i], err = r.Failures[i].Replay(ctx, sim.Backend{}); err != nil {
+			return fmt.Errorf("run what was found again: %w", err)
+		}
+	}
+	return page.Fuzz(w, r, replayed)
+}
+
 func newFuzzMergeCommand(s streams) *cobra.Command {
 	var output, out string
 	cmd := &cobra.Command{
@@ -227,9 +256,9 @@ func newFuzzMergeCommand(s streams) *cobra.Command {
 		Long: `Reads the results (result-*.json) that "chainwalk fuzz --out" wrote into folders, and prints them as one. Of each clause the smallest
 failure is kept. Results of one commit only are joined.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if output != "text" && output != "json" {
-				return fmt.Errorf("-o %s: want text or json", output)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkFuzzOutput(output); err != nil {
+				return err
 			}
 			results, err := readResults(args)
 			if err != nil {
@@ -244,12 +273,12 @@ failure is kept. Results of one commit only are joined.`,
 					return err
 				}
 			}
-			return tell(s, output, merged)
+			return tell(cmd.Context(), s, output, merged)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print the result: text or json")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print the result: text, json or html (a page for a browser)")
 	cmd.Flags().StringVar(&out, "out", "", "folder to write the joined result and its scenarios to")
-	completeWords(cmd, "output", "text", "json")
+	completeWords(cmd, "output", fuzzOutputs...)
 	return cmd
 }
 

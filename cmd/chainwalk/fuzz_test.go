@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -41,6 +42,26 @@ func TestFuzzShardsAreJoined(t *testing.T) {
 	assert.Equal(t, figuresIn(t, one), figuresIn(t, two), "the cases of two shards are those of one process")
 }
 
+// TestFuzzPageHasTheWaysOfWhatWasFound: what is stored is run once more for its page.
+func TestFuzzPageHasTheWaysOfWhatWasFound(t *testing.T) {
+	folder := t.TempDir()
+	failing := strings.Replace(small, "source: kept", "source: masqueraded", 1)
+	stored, err := os.Create(filepath.Join(folder, "result-1-1-of-1.json"))
+	require.NoError(t, err)
+	require.NoError(t, (&fuzz.Result{Version: 1, Seed: 1, Shard: 1, Shards: 1, Failures: []fuzz.Failure{
+		{Clause: "client-address", Law: "S9", Text: "Who is called sees who calls.", Want: "masqueraded", Got: "kept", File: failing},
+	}}).WriteJSON(stored))
+	require.NoError(t, stored.Close())
+	status, out, errOut := call("", "fuzz", "merge", folder, "-o", "html")
+	assert.Equal(t, exitNotHeld, status, errOut)
+	for _, want := range []string{"1 finding against the specification", "client-address", "Who is called sees who calls.", "nat:KUBE-SERVICES:rule:1", "name: a small scenario"} {
+		assert.True(t, strings.Contains(out, want), want)
+	}
+	status, _, errOut = call("", "fuzz", "merge", folder, "-o", "page")
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, errOut, "want text, json or html")
+}
+
 func figuresIn(t *testing.T, path string) *fuzz.Result {
 	t.Helper()
 	file, err := os.Open(path)
@@ -58,7 +79,7 @@ func TestFuzzRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	}{
 		"a shard of none":       {[]string{"--shard", "3/2"}, "want I/N"},
 		"no shard":              {[]string{"--shard", "two"}, "want I/N"},
-		"an output":             {[]string{"-o", "xml"}, "want text or json"},
+		"an output":             {[]string{"-o", "xml"}, "want text, json or html"},
 		"a feature":             {[]string{"--without", "nothing"}, `no feature "nothing"`},
 		"fewer runs than none":  {[]string{"--runs", "-1"}, "want more than 0"},
 		"an argument":           {[]string{"more"}, "unknown command"},

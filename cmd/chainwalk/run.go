@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/kindtest/kind"
 	"github.com/chainwalk/chainwalk/kindtest/netns"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/page"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
@@ -38,12 +40,12 @@ expected. Folders are searched for *.yaml files.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.backend, "on", scenarios.BackendSim, "the backend to run on: sim, netns for this machine's kernel (Linux, root), or kind for a kind cluster (Docker)")
-	flags.StringVarP(&o.output, "output", "o", "text", "how to print the results: text, json or junit")
+	flags.StringVarP(&o.output, "output", "o", "text", "how to print the results: text, json, junit or html (a page for a browser)")
 	flags.StringVar(&o.ways, "ways", "one",
 		"which packets to show the way of, beside those of failures: none, one (of the last scenario) or all")
 	o.kind.addFlags(flags)
 	completeWords(cmd, "on", scenarios.BackendSim, scenarios.BackendNetns, scenarios.BackendKind)
-	completeWords(cmd, "output", "text", "json", "junit")
+	completeWords(cmd, "output", "text", "json", "junit", "html")
 	completeWords(cmd, "ways", "none", "one", "all")
 	return cmd
 }
@@ -123,6 +125,19 @@ func reportWriter(o runOptions) (func(io.Writer, []*scenarios.Result) error, err
 		}, nil
 	case "junit":
 		return scenarios.WriteJUnit, nil
+	case "html":
+		return func(w io.Writer, results []*scenarios.Result) error {
+			return page.Run(w, results, page.RunOptions{Ways: ways, Source: sourceOf})
+		}, nil
 	}
-	return nil, fmt.Errorf("-o %s: want text, json or junit", o.output)
+	return nil, fmt.Errorf("-o %s: want text, json, junit or html", o.output)
+}
+
+// sourceOf is the text of a scenario's file; empty if it cannot be read once more.
+func sourceOf(r *scenarios.Result) string {
+	text, err := os.ReadFile(r.File)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }

@@ -1,0 +1,54 @@
+package page
+
+import "strings"
+
+// Of rules that did not match in a row so many are shown; those that nearly matched come first to it.
+const shownMissed = 20
+
+// missed are rules in a row that did not match.
+type missed struct {
+	Lines []*line // that are shown
+	Near  int     // of them nearly matched: a condition before the one that failed held
+	More  int     // that are left out
+}
+
+func missedOf(lines []*line) *missed {
+	m := &missed{}
+	for _, l := range lines {
+		if near(l) {
+			m.Near++
+		}
+	}
+	room := shownMissed - min(m.Near, shownMissed) // for those that did not
+	nearRoom := shownMissed
+	for _, l := range lines {
+		left := &room
+		if near(l) {
+			left = &nearRoom
+		}
+		if *left == 0 {
+			m.More++
+			continue
+		}
+		*left--
+		m.Lines = append(m.Lines, l)
+	}
+	return m
+}
+
+// All is how many they are.
+func (m *missed) All() int { return len(m.Lines) + m.More }
+
+// near reports whether a rule nearly matched: some condition is written before the one that failed.
+func near(l *line) bool {
+	before, _, found := strings.Cut(l.Text, l.Failed)
+	if !found || l.Failed == "" {
+		return false
+	}
+	for _, w := range wordsOf(before, "") {
+		if w.Class == "" && strings.TrimSpace(w.Text) != "" && strings.TrimSpace(w.Text) != "-p tcp" {
+			return true
+		}
+	}
+	return false
+}
