@@ -183,7 +183,7 @@ func (m *mermaid) node(b *branch) string {
 // escaped is text in a label: what is a sign to Mermaid, or to HTML, is written by its number.
 func escaped(s string) string {
 	var b strings.Builder
-	for _, r := range plain(s) {
+	for _, r := range inOneLine(s) {
 		switch {
 		case strings.ContainsRune("#&<>\"`;%{}", r):
 			fmt.Fprintf(&b, "#%d;", r)
@@ -194,8 +194,8 @@ func escaped(s string) string {
 	return b.String()
 }
 
-// plain is text in one line.
-func plain(s string) string {
+// inOneLine is text in one line.
+func inOneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
 			return ' '
