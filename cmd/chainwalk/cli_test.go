@@ -324,6 +324,23 @@ func TestTraceOfASnapshot(t *testing.T) {
 	}
 }
 
+func TestTraceAsAPageAndAsADiagram(t *testing.T) {
+	snapshot := filepath.Join(clusterDump(t), "legacy", "demo-worker.yaml")
+	args := []string{"trace", "--node", snapshot, "tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba", "-o"}
+	status, out, errOut := call("", append(args, "html")...)
+	require.Equal(t, exitHeld, status, errOut)
+	for _, want := range []string{"<!DOCTYPE html>", "shop/web:http -&gt; 3 endpoints", "nat:KUBE-SERVICES:rule:16", "<ins>10.244.1.2:8080</ins>", "decided here"} {
+		assert.True(t, strings.Contains(out, want), want)
+	}
+	status, out, errOut = call("", append(args, "mermaid")...)
+	require.Equal(t, exitHeld, status, errOut)
+	assert.Contains(t, out, "flowchart TD\n")
+	assert.Equal(t, 3, strings.Count(out, ":::decided"), out)
+	status, _, errOut = call("", append(args, "dot")...)
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, errOut, "want text, json, html or mermaid")
+}
+
 func TestTraceSaysThatThereAreNoRules(t *testing.T) {
 	status, _, errOut := call("", "trace", "--rules", "-", "tcp 10.0.0.1:1 > 10.0.0.2:2")
 	assert.Equal(t, exitHeld, status, "a kernel without tables lets everything pass")

@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/page"
 	"github.com/chainwalk/chainwalk/scenarios/story"
 )
 
@@ -18,6 +20,9 @@ type traceOptions struct {
 	tools    string
 	output   string
 }
+
+// traceOutputs are the forms of a trace.
+var traceOutputs = []string{"text", "json", "html", "mermaid"}
 
 func newTraceCommand(s streams) *cobra.Command {
 	var o traceOptions
@@ -49,18 +54,18 @@ any device may be named after "in" (eth0 if none is).`,
 	flags.StringSliceVar(&o.local, "local", nil, "with --rules: the node's own addresses")
 	flags.StringVar(&o.tools, "tools", "",
 		"legacy or nft: the only rules to walk where both backends hold some; with --rules also how text is read that does not say its backend")
-	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text or json")
+	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json, html (a page for a browser) or mermaid (a diagram for Markdown)")
 	cmd.MarkFlagsMutuallyExclusive("node", "rules")
 	cmd.MarkFlagsOneRequired("node", "rules")
 	cmd.MarkFlagsMutuallyExclusive("node", "local")
 	completeWords(cmd, "tools", "legacy", "nft")
-	completeWords(cmd, "output", "text", "json")
+	completeWords(cmd, "output", traceOutputs...)
 	return cmd
 }
 
 func runTrace(s streams, o traceOptions, text string) error {
-	if o.output != "text" && o.output != "json" {
-		return fmt.Errorf("-o %s: want text or json", o.output)
+	if !slices.Contains(traceOutputs, o.output) {
+		return fmt.Errorf("-o %s: want text, json, html or mermaid", o.output)
 	}
 	in, err := packetsim.ParseInput(text)
 	if err != nil {
@@ -74,6 +79,12 @@ func runTrace(s streams, o traceOptions, text string) error {
 		return result.WriteJSON(s.out)
 	}
 	told := story.Of(result, story.Options{})
+	switch o.output {
+	case "html":
+		return page.Trace(s.out, &told)
+	case "mermaid":
+		return told.WriteMermaid(s.out)
+	}
 	return told.WriteText(s.out, story.TextOptions{})
 }
 

@@ -18,7 +18,6 @@ func threeEndpoints() *story.Story {
 	s := &story.Story{
 		Packet:   "tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba",
 		Sentence: "shop/web:http -> 3 endpoints, 1/3 each, source kept, 2 of them forwarded by eth0, 1 by vethb246c797",
-		Shared:   5,
 		Unreached: []story.Unreached{
 			{What: "10.244.1.9:8080 (pod shop/web-4)", Why: "not ready"},
 		},

@@ -75,7 +75,11 @@ func drawing(o *Outcome) []mark {
 	var out []mark
 	for i := range o.Passages {
 		p := &o.Passages[i]
-		out = append(out, mark{label: fmt.Sprintf("%s: %s %s, in %s", p.Direction, p.Role, p.Host, p.In), begins: true})
+		host := p.Host
+		if host != string(p.Role) {
+			host = string(p.Role) + " " + host
+		}
+		out = append(out, mark{label: fmt.Sprintf("%s: %s, in %s", p.Direction, host, p.In), begins: true})
 		before := p.Came
 		named := hasObject(p.Lines)
 		for j := range p.Lines {
