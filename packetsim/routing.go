@@ -25,7 +25,6 @@ type path struct {
 	out     *device // lo for packets of the host to itself; nil for other local ones
 	nextHop netip.Addr
 	typ     RouteType
-	realms  uint32 // the dst entry's tclassid
 }
 
 // routeOutput routes a packet of the host itself and chooses its source, if it has none
@@ -64,7 +63,7 @@ func unspecified(like netip.Addr) netip.Addr {
 }
 
 func (h *Host) outputPath(r *route, dst netip.Addr) path {
-	to := path{out: r.dev, nextHop: dst, typ: r.Type, realms: r.Realms}
+	to := path{out: r.dev, nextHop: dst, typ: r.Type}
 	if r.Via.IsValid() {
 		to.nextHop = r.Via
 	}
@@ -114,27 +113,13 @@ func (h *Host) routeInput(p *Packet, in *device, chance Chance) (path, error) {
 	}
 	switch r.Type {
 	case RouteLocal, RouteBroadcast, RouteAnycast:
-		realms, err := h.validateSource(p, in, "")
-		return path{local: true, typ: r.Type, realms: realms}, err
+		return path{local: true, typ: r.Type}, h.validateSource(p, in, "")
 	}
 	if !h.forwards(p, in) {
 		return path{}, errForwardingOff
 	}
 	r = h.hopOf(r, &f)
-	to := h.outputPath(r, p.Dst)
-	realms, err := h.validateSource(p, in, r.Dev)
-	to.realms = withSourceRealm(to.realms, realms)
-	return to, err
-}
-
-// withSourceRealm fills in the halves that a route's realms leave open (set_class_tag in net/ipv4/route.c).
-func withSourceRealm(realms, source uint32) uint32 {
-	for _, half := range [...]uint32{0xffff, 0xffff0000} {
-		if realms&half == 0 {
-			realms |= source & half
-		}
-	}
-	return realms
+	return h.outputPath(r, p.Dst), h.validateSource(p, in, r.Dev)
 }
 
 func (h *Host) forwards(p *Packet, in *device) bool {
@@ -169,28 +154,27 @@ func checkInputAddresses(p *Packet, in *device) error {
 }
 
 // validateSource is the check of an IPv4 packet's source against the routing tables (fib_validate_source in
-// net/ipv4/fib_frontend.c). out is the device that the packet is forwarded to; empty if it is for the host. realms has the realm of
-// the route back to the source in its upper half.
-func (h *Host) validateSource(p *Packet, in *device, out string) (realms uint32, err error) {
+// net/ipv4/fib_frontend.c). out is the device that the packet is forwarded to; empty if it is for the host.
+func (h *Host) validateSource(p *Packet, in *device, out string) error {
 	if p.Is6() {
-		return 0, nil
+		return nil
 	}
 	tables := h.fib(p.Src)
-	if in.conf.rpFilter == 0 && !tables.realms && (in.Name != out || !in.conf.sendRedirects) {
+	if in.conf.rpFilter == 0 && (in.Name != out || !in.conf.sendRedirects) {
 		if in.conf.acceptLocal {
-			return 0, nil
+			return nil
 		}
 		if !tables.custom {
 			if h.hasAddress(p.Src) {
-				return 0, errMartianSource
+				return errMartianSource
 			}
-			return 0, nil
+			return nil
 		}
 	}
 	return h.validateSourceFully(p, in, out, tables)
 }
 
-func (h *Host) validateSourceFully(p *Packet, in *device, out string, tables *fib) (realms uint32, err error) {
+func (h *Host) validateSourceFully(p *Packet, in *device, out string, tables *fib) error {
 	back := flow{dst: p.Src, src: p.Dst, in: out}
 	if out == "" {
 		back.in = loopbackName
@@ -198,30 +182,29 @@ func (h *Host) validateSourceFully(p *Packet, in *device, out string, tables *fi
 	if in.conf.srcValidMark {
 		back.mark = p.Mark
 	}
-	lastResort := func() (uint32, error) {
+	lastResort := func() error {
 		if in.conf.rpFilter != 0 {
-			return 0, errReversePath
+			return errReversePath
 		}
-		return 0, nil
+		return nil
 	}
 	r, err := tables.lookup(&back)
 	if err != nil {
 		return lastResort()
 	}
 	if r.Type != RouteUnicast && (r.Type != RouteLocal || !in.conf.acceptLocal) {
-		return 0, errMartianSource
+		return errMartianSource
 	}
-	realms = r.Realms << 16 // fib_combine_itag
 	if r.uses(in) || (r.Type == RouteLocal && in.Name == loopbackName) {
-		return realms, nil
+		return nil
 	}
 	if !hasIPv4(in) {
 		return lastResort()
 	}
 	if in.conf.rpFilter == 1 {
-		return 0, errReversePath
+		return errReversePath
 	}
-	return realms, nil
+	return nil
 }
 
 func hasIPv4(dev *device) bool {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -9,16 +10,19 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/live"
 	"github.com/chainwalk/chainwalk/scenarios/page"
 	"github.com/chainwalk/chainwalk/scenarios/story"
 )
 
 type traceOptions struct {
-	snapshot string
-	rules    string
-	local    []string
-	tools    string
-	output   string
+	snapshots []string
+	objects   []string
+	via       string
+	rules     string
+	local     []string
+	tools     string
+	output    string
 }
 
 // traceOutputs are the forms of a trace.
@@ -27,7 +31,7 @@ var traceOutputs = []string{"text", "json", "html", "mermaid"}
 func newTraceCommand(s streams) *cobra.Command {
 	var o traceOptions
 	cmd := &cobra.Command{
-		Use:   "trace (--node SNAPSHOT | --rules SAVE [--local ADDR,...]) PACKET",
+		Use:   "trace (--node SNAPSHOT... | --rules SAVE [--local ADDR,...]) [--objects FILE...] PACKET",
 		Short: "Walk one packet and print its way, every outcome with its probability",
 		Long: `PACKET is PROTO SRC[:PORT] > DST[:PORT] [in DEV|local] [flags SYN,ACK] [type T/C] [mark N] [ttl N] [len N].
 Addresses of IPv6 with a port take brackets. Without flags a TCP packet is a SYN, without type an ICMP packet is an echo
@@ -39,9 +43,16 @@ where the node has both. Notes at the end say what was not walked, such as nativ
 came near it. With --rules there is no more than the
 rules, those of the packet's family where the text has both (what "chainwalk rules" prints, or iptables-save and ip6tables-save one after the
 other): every destination that is not in --local is forwarded by the device eth0, which has the --local addresses, and
-any device may be named after "in" (eth0 if none is).`,
+any device may be named after "in" (eth0 if none is).
+
+With --objects the story names the pods, nodes and services behind addresses and rules, and says of each endpoint of the service that no
+outcome reaches why not. PACKET may then have svc/NAMESPACE/NAME:PORT, pod/NAMESPACE/NAME:PORT and node/NAME:PORT in the place of addresses.
+With several --node the connection that PACKET begins is followed from its client through the nodes and back. Pods, machines and nodes are
+taken to answer on every port; a node without a snapshot has no rules.`,
 		Example: `  chainwalk trace --node node.yaml 'tcp 10.244.0.11:40000 > 10.96.0.10:53 in veth1'
   chainwalk rules -f objects.yaml | chainwalk trace --rules - 'tcp 10.244.0.11:40000 > 10.96.0.10:53'
+  chainwalk trace --objects objects.yaml --node node.yaml 'tcp pod/shop/client:40000 > svc/shop/web:http'
+  chainwalk trace --objects objects.yaml --node node1.yaml --node node2.yaml 'tcp pod/shop/client:40000 > svc/shop/web:http'
   iptables-save | chainwalk trace --rules - --local 192.168.0.2 'udp 192.168.0.2:5353 > 10.96.0.10:53 local'`,
 		Args: onePacket,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -49,7 +60,11 @@ any device may be named after "in" (eth0 if none is).`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.snapshot, "node", "", "file with a NodeSnapshot (- is stdin)")
+	flags.StringArrayVar(&o.snapshots, "node", nil,
+		"file with a NodeSnapshot (- is stdin); several follow the connection through these nodes and back")
+	flags.StringArrayVar(&o.objects, "objects", nil,
+		"file with Kubernetes objects (repeatable, - is stdin): names in the story and in PACKET, and why endpoints are not reached")
+	flags.StringVar(&o.via, "via", "", "with several --node: the node that packets from outside to a service's address are handed to (the first)")
 	flags.StringVar(&o.rules, "rules", "", "file with iptables-save or ip6tables-save text (- is stdin)")
 	flags.StringSliceVar(&o.local, "local", nil, "with --rules: the node's own addresses")
 	flags.StringVar(&o.tools, "tools", "",
@@ -67,44 +82,72 @@ func runTrace(s streams, o traceOptions, text string) error {
 	if !slices.Contains(traceOutputs, o.output) {
 		return fmt.Errorf("-o %s: want text, json, html or mermaid", o.output)
 	}
-	in, err := packetsim.ParseInput(text)
+	if o.via != "" && len(o.snapshots) < 2 {
+		return errors.New("--via is for several --node: a packet that one node has comes \"in DEVICE\"")
+	}
+	p, err := readPacket(s, o.objects, text)
 	if err != nil {
 		return err
 	}
-	result, err := traceResult(s, o, in)
+	if len(o.snapshots) > 1 {
+		document, err := followPacket(s, o, p)
+		if err != nil {
+			return err
+		}
+		return writeStory(s, o, &document.Story, func() error { return writeDocument(s, document) })
+	}
+	result, why, host, err := traceResult(s, o, p)
 	if err != nil {
 		return err
 	}
-	if o.output == "json" {
-		return result.WriteJSON(s.out)
-	}
-	told := story.Of(result, story.Options{})
+	told := story.Of(result, story.Options{Host: host, Names: p.names()})
+	told.Unreached = why.Unreached
+	return writeStory(s, o, &told, func() error {
+		if p.book == nil {
+			return result.WriteJSON(s.out)
+		}
+		return writeDocument(s, traceDocument{result, told.Sentence, told.Unreached})
+	})
+}
+
+// writeStory prints a story in the form that was asked for; its JSON is the caller's matter.
+func writeStory(s streams, o traceOptions, told *story.Story, writeJSON func() error) error {
 	switch o.output {
+	case "json":
+		return writeJSON()
 	case "html":
-		return page.Trace(s.out, &told)
+		return page.Trace(s.out, told)
 	case "mermaid":
 		return told.WriteMermaid(s.out)
 	}
 	return told.WriteText(s.out, story.TextOptions{})
 }
 
-func traceResult(s streams, o traceOptions, in packetsim.Input) (packetsim.TraceResult, error) {
-	if o.snapshot != "" {
-		node, err := readSnapshot(s, o.snapshot)
+// traceResult walks a packet through a host, and says what the objects say of that. The host's name is empty if nobody knows it.
+func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResult, live.WhyNot, string, error) {
+	if len(o.snapshots) > 0 {
+		node, err := readSnapshot(s, o.snapshots[0])
 		if err != nil {
-			return packetsim.TraceResult{}, err
+			return packetsim.TraceResult{}, live.WhyNot{}, "", err
 		}
-		if err := checkArrival(node, in); err != nil {
-			return packetsim.TraceResult{}, err
+		p.arrive(node)
+		if err := checkArrival(node, p.Input); err != nil {
+			return packetsim.TraceResult{}, live.WhyNot{}, "", err
 		}
-		return node.Trace(in, snapshot.HostOptions{Backend: o.tools})
+		result, err := node.Trace(p.Input, snapshot.HostOptions{Backend: o.tools})
+		if err != nil {
+			return result, live.WhyNot{}, "", err
+		}
+		why, err := p.whyNot(node, o, &result)
+		result.Notes = append(result.Notes, why.Notes...)
+		return result, why, node.Hostname, err
 	}
-	host, err := hostFromRules(s, o, &in)
+	host, err := hostFromRules(s, o, &p.Input)
 	if err != nil {
-		return packetsim.TraceResult{}, err
+		return packetsim.TraceResult{}, live.WhyNot{}, "", err
 	}
-	outcomes, err := host.Walk(in)
-	return packetsim.NewTraceResult(in, outcomes), err
+	outcomes, err := host.Walk(p.Input)
+	return packetsim.NewTraceResult(p.Input, outcomes), live.WhyNot{}, "", err
 }
 
 // traceDevice is the device of a host of which no more than its rules is known.

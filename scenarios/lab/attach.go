@@ -40,7 +40,7 @@ func Attach(taken *snapshot.Node, pods []scenarios.Pod, keep func(*snapshot.Conn
 func (a *Node) plug(pod *scenarios.Pod) {
 	device := ""
 	for _, address := range pod.Addresses {
-		if found := a.deviceTo(address); found != "" {
+		if found := DeviceTo(a.Node, address); found != "" {
 			device = found
 			break
 		}
@@ -56,18 +56,18 @@ func (a *Node) plug(pod *scenarios.Pod) {
 	}
 	a.Pods[pod.Name] = device
 	for _, address := range pod.Addresses {
-		if a.deviceTo(address) == "" {
+		if DeviceTo(a.Node, address) == "" {
 			a.route(address, device)
 		}
 	}
 }
 
-// deviceTo is the device by which a node reaches an address without a gateway; empty if there is none.
-func (a *Node) deviceTo(address netip.Addr) string {
+// DeviceTo is the device by which a node reaches an address without a gateway; empty if there is none.
+func DeviceTo(taken *snapshot.Node, address netip.Addr) string {
 	best := -1
 	var device string
-	for i := range a.Routes {
-		r := &a.Routes[i]
+	for i := range taken.Routes {
+		r := &taken.Routes[i]
 		if r.Dst.Contains(address) && r.Dst.Bits() > best && r.Table != packetsim.TableLocal && len(r.NextHops) == 0 {
 			best, device = r.Dst.Bits(), r.Dev
 			if r.Via.IsValid() || r.Type != "" && r.Type != packetsim.RouteUnicast {

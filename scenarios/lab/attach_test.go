@@ -52,8 +52,8 @@ func TestPodsArePluggedInWhereRoutesLead(t *testing.T) {
 	}, a.Pods)
 	require.Len(t, a.Notes, 1)
 	assert.Contains(t, a.Notes[0], "node1 has no route to nowhere")
-	assert.Equal(t, "cali1", a.deviceTo(netip.MustParseAddr("fd00::7")), "the pod's other address")
-	assert.Equal(t, "pod8", a.deviceTo(netip.MustParseAddr("10.9.0.1")))
+	assert.Equal(t, "cali1", DeviceTo(a.Node, netip.MustParseAddr("fd00::7")), "the pod's other address")
+	assert.Equal(t, "pod8", DeviceTo(a.Node, netip.MustParseAddr("10.9.0.1")))
 	assert.Equal(t, addresses("10.244.1.6"), a.Devices[4].Neighbours)
 	assert.Empty(t, taken.Devices[4].Neighbours, "the snapshot itself is left alone")
 	_, err := snapshot.NewHost(&snapshot.Node{Version: snapshot.Version, Hostname: "node1", Devices: a.Devices, Routes: a.Routes},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
@@ -29,6 +31,11 @@ type Cluster struct {
 	// Backend is the backend of iptables that kube-proxy writes, legacy or nft, where a node has rules of both. Packets are
 	// walked through both.
 	Backend string
+
+	// ends are addresses of which the topology has who has them, found those of pods that snapshots alone tell of, and only is the one family
+	// that the topology is of; see View.
+	ends, found []netip.Addr
+	only        scenarios.IPFamily
 }
 
 // ErrNoNodes says that a cluster cannot be told from its objects: they have no Node.

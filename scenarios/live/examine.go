@@ -16,6 +16,7 @@ import (
 	labs "github.com/chainwalk/chainwalk/scenarios/lab"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
 
 // Examine judges what the nodes with a snapshot do with packets by what the objects promise.
@@ -48,33 +49,16 @@ type exam struct {
 }
 
 func (c *Cluster) exam() (*exam, error) {
-	d, notes, err := c.draft()
+	e, err := c.prepared(isLive)
 	if err != nil {
 		return nil, err
 	}
-	draft, err := d.scenario("examined")
+	hosts, err := e.hosts(c.hostOptions)
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := scenarios.Resolve(draft)
-	if err != nil {
-		return nil, err
-	}
-	labs.Widen(resolved, c.Snapshots)
-	e := &exam{cluster: c, topology: resolved, nodes: map[string]*labs.Node{},
-		report: &Report{Version: ReportVersion, Findings: []Finding{}, Notes: notes}}
-	for _, taken := range c.Snapshots {
-		node := labs.Attach(taken, resolved.Pods, isLive)
-		e.nodes[taken.Hostname] = node
-		e.report.Notes = append(e.report.Notes, node.Notes...)
-		e.report.Notes = append(e.report.Notes, c.newerThan(taken)...)
-	}
-	hosts, err := e.hosts()
-	if err != nil {
-		return nil, err
-	}
-	for i := range resolved.Nodes {
-		name := resolved.Nodes[i].Name
+	for i := range e.topology.Nodes {
+		name := e.topology.Nodes[i].Name
 		report := NodeReport{Name: name, Judged: hosts[name] != nil}
 		if report.Judged {
 			kernel := hosts[name].Netfilter()
@@ -88,18 +72,48 @@ func (c *Cluster) exam() (*exam, error) {
 		}
 		e.report.Nodes = append(e.report.Nodes, report)
 	}
-	if e.lab, err = newLab(resolved, e.nodes, hosts); err != nil {
+	if e.lab, err = newLab(e.topology, e.nodes, hosts); err != nil {
 		return nil, err
 	}
-	e.spec = oracle.New(e.oracleCluster(d.objects))
 	return e, e.compare()
 }
 
+// prepared is an examination that has no hosts yet: the topology, the nodes with their pods, and what the objects promise. Of the nodes'
+// connections it has those that are to be kept.
+func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) {
+	d, notes, err := c.draft()
+	if err != nil {
+		return nil, err
+	}
+	draft, err := d.scenario("examined")
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range c.ends {
+		draft.Steps = append(draft.Steps, scenarios.Step{Connect: &scenarios.Connect{From: a.String()}}) // somebody has it
+	}
+	resolved, err := scenarios.Resolve(draft)
+	if err != nil {
+		return nil, err
+	}
+	labs.Widen(resolved, c.Snapshots)
+	e := &exam{cluster: c, topology: resolved, nodes: map[string]*labs.Node{},
+		report: &Report{Version: ReportVersion, Findings: []Finding{}, Notes: notes}}
+	for _, taken := range c.Snapshots {
+		node := labs.Attach(taken, resolved.Pods, keep)
+		e.nodes[taken.Hostname] = node
+		e.report.Notes = append(e.report.Notes, node.Notes...)
+		e.report.Notes = append(e.report.Notes, c.newerThan(taken)...)
+	}
+	e.spec = oracle.New(e.oracleCluster(plan.Of(resolved), d.objects))
+	return e, nil
+}
+
 // hosts builds the nodes with a snapshot.
-func (e *exam) hosts() (map[string]*packetsim.Host, error) {
+func (e *exam) hosts(optionsOf func(*snapshot.Node) (snapshot.HostOptions, error)) (map[string]*packetsim.Host, error) {
 	out := map[string]*packetsim.Host{}
 	for name, node := range e.nodes {
-		options, err := e.cluster.hostOptions(node.Node)
+		options, err := optionsOf(node.Node)
 		if err != nil {
 			return nil, err
 		}
@@ -145,8 +159,8 @@ func bothHave(kernel *fakeipt.Kernel, family fakeipt.Family) bool {
 
 // oracleCluster is what the oracle judges by: the addresses of the nodes' devices, and the devices to pods, are those of
 // the snapshots.
-func (e *exam) oracleCluster(objects []manifest.Object) *oracle.Cluster {
-	out := e.lab.Plan.Oracle(slices.Concat(objects, nodeObjects(e.cluster.nodes())))
+func (e *exam) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracle.Cluster {
+	out := p.Oracle(slices.Concat(objects, nodeObjects(e.cluster.nodes())))
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
 		node := e.nodes[n.Name]

@@ -63,7 +63,7 @@ func (f *Finding) add(other *Finding) {
 
 // compare heals a copy of the nodes and keeps what is other there.
 func (e *exam) compare() error {
-	hosts, err := e.hosts()
+	hosts, err := e.hosts(e.cluster.hostOptions)
 	if err != nil {
 		return err
 	}

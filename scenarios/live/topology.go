@@ -74,6 +74,9 @@ func parse(text string) (netip.Addr, bool) {
 
 // families finds the families of which every node has an address.
 func (s *survey) families() {
+	if s.family = s.cluster.only; s.family != "" {
+		return
+	}
 	all := [2]bool{true, true}
 	for _, node := range s.cluster.nodes() {
 		for i, a := range internal(node) {
@@ -182,7 +185,9 @@ func (s *survey) pods() {
 		if !ok {
 			continue
 		}
-		serves := slices.ContainsFunc(addresses, func(a netip.Addr) bool { return serving[a] })
+		serves := slices.ContainsFunc(addresses, func(a netip.Addr) bool {
+			return serving[a] || slices.Contains(s.cluster.ends, a) || slices.Contains(s.cluster.found, a)
+		})
 		if !serves && bystander[pod.Spec.NodeName] {
 			continue
 		}

@@ -184,6 +184,12 @@ func (h *Header) text() string {
 }
 
 func (t *textWriter) notes() {
+	for i, u := range t.story.Unreached {
+		if i == 0 {
+			t.b.WriteString("\nnot reached:\n")
+		}
+		fmt.Fprintf(&t.b, "  %s: %s\n", u.What, u.Why)
+	}
 	for i, note := range t.story.Notes {
 		if i == 0 {
 			t.b.WriteString("\n")

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/live"
+	"github.com/chainwalk/chainwalk/scenarios/story"
+)
+
+// connectionDocument is the JSON of a trace through several nodes.
+type connectionDocument struct {
+	Version int    `json:"version"`
+	Kind    string `json:"kind"`
+	// Nodes are those with a snapshot.
+	Nodes []string `json:"nodes"`
+	story.Story
+	// Connections are what became of the connection, in the order of the story's outcomes.
+	Connections []connectionEnd `json:"connections"`
+}
+
+// The kind and version of connectionDocument.
+const (
+	connectionKind    = "ConnectionTrace"
+	connectionVersion = 1
+)
+
+// connectionEnd is what became of a connection in one way.
+type connectionEnd struct {
+	Probability float64 `json:"probability"`
+	// Made: the client has its answer from where it called, and the server hears it.
+	Made bool `json:"made"`
+	// Refused: the client was told that there is nobody.
+	Refused     bool       `json:"refused"`
+	RefusedBy   netip.Addr `json:"refusedBy,omitzero"`
+	RefusedWith string     `json:"refusedWith,omitempty"`
+	// Why says why it is not made.
+	Why string `json:"why,omitempty"`
+	// Socket is the client's own address and port; Server is the host that the first packet reached, at Asked, and sees Client.
+	Socket netip.AddrPort `json:"socket"`
+	Server string         `json:"server,omitempty"`
+	Asked  netip.AddrPort `json:"asked,omitzero"`
+	Client netip.AddrPort `json:"client,omitzero"`
+}
+
+func endOf(c *network.Connection) connectionEnd {
+	return connectionEnd{
+		Probability: c.Probability, Made: c.Made, Refused: c.Refused, RefusedBy: c.RefusedBy, RefusedWith: c.RefusedWith, Why: c.Why,
+		Socket: c.Socket, Server: c.Server, Asked: c.Asked, Client: c.Client,
+	}
+}
+
+// followPacket follows a connection through several nodes and back.
+func followPacket(s streams, o traceOptions, p *namedPacket) (*connectionDocument, error) {
+	cluster := live.Cluster{Objects: p.objects, Backend: o.tools}
+	document := &connectionDocument{Version: connectionVersion, Kind: connectionKind}
+	seen := map[string]bool{}
+	for _, file := range o.snapshots {
+		node, err := readSnapshot(s, file)
+		if err != nil {
+			return nil, err
+		}
+		if seen[node.Hostname] {
+			return nil, fmt.Errorf("two snapshots are of %s: give one of each node", node.Hostname)
+		}
+		seen[node.Hostname] = true
+		cluster.Snapshots = append(cluster.Snapshots, node)
+		document.Nodes = append(document.Nodes, node.Hostname)
+	}
+	if err := p.leave(cluster.Snapshots); err != nil {
+		return nil, err
+	}
+	view, err := cluster.View(p.Src, p.Dst)
+	if err != nil {
+		return nil, err
+	}
+	followed, err := view.Follow(p.Input, o.via)
+	if errors.Is(err, live.ErrNoFirstPacket) {
+		return nil, fmt.Errorf("packet: %w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	document.Story = story.OfConnections(p.Full(), followed.Connections, story.Options{Names: p.names()})
+	document.Notes = append(document.Notes, followed.Notes...)
+	if p.book != nil {
+		why := view.WhyNotFollowed(followed, p.book)
+		document.Unreached, document.Notes = why.Unreached, append(document.Notes, why.Notes...)
+	}
+	for i := range followed.Connections {
+		document.Connections = append(document.Connections, endOf(&followed.Connections[i]))
+	}
+	return document, nil
+}
+
+// leave has a packet that its node is said to send begin there: without a source it has the node's own one.
+func (p *namedPacket) leave(nodes []*snapshot.Node) error {
+	if !p.Local {
+		return nil
+	}
+	for _, node := range nodes {
+		if arrivesBy(node, p.Src) == "local" {
+			p.Local = false
+			return nil
+		}
+	}
+	return fmt.Errorf("packet: \"local\" is for what a node sends, and no node has the address %s", p.Src)
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/live"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/names"
+	"github.com/chainwalk/chainwalk/scenarios/story"
+)
+
+// namedPacket is a packet of the command line with what is known of its cluster.
+type namedPacket struct {
+	packetsim.Input
+	objects []manifest.Object
+	book    *names.Book   // nil without objects
+	source  *names.Source // the object that is named as the source; nil if none is
+}
+
+// readPacket reads the objects and the packet, in which they may be named.
+func readPacket(s streams, files []string, text string) (*namedPacket, error) {
+	p := &namedPacket{}
+	var err error
+	if len(files) > 0 {
+		if p.objects, err = readObjects(s, files); err != nil {
+			return nil, err
+		}
+		p.book = names.New(p.objects)
+	}
+	if !names.IsNamed(text) {
+		p.Input, err = packetsim.ParseInput(text)
+		return p, err
+	}
+	if p.book == nil {
+		return nil, errors.New("packet: names of objects take the objects: give --objects FILE " +
+			"(kubectl get services,endpointslices,nodes,pods -A -o yaml)")
+	}
+	named, err := p.book.Packet(text)
+	if err != nil {
+		return nil, err
+	}
+	p.source = named.Source
+	p.Input, err = packetsim.ParseInput(named.Text)
+	return p, named.Error(err)
+}
+
+// names are the story's; none without objects.
+func (p *namedPacket) names() story.Names {
+	if p.book == nil {
+		return nil
+	}
+	return p.book
+}
+
+// arrive says how a packet of a named object comes to a node, if the packet does not.
+func (p *namedPacket) arrive(node *snapshot.Node) {
+	if p.source == nil || p.In != "" || p.Local {
+		return
+	}
+	if p.source.Host && p.source.Node == node.Hostname {
+		p.Local = true
+		return
+	}
+	p.In = arrivesBy(node, p.source.Address)
+	if p.In == "local" {
+		p.In, p.Local = "", true
+	}
+}
+
+// whyNot is what the objects say of a packet that a node had.
+func (p *namedPacket) whyNot(node *snapshot.Node, o traceOptions, result *packetsim.TraceResult) (live.WhyNot, error) {
+	if p.book == nil {
+		return live.WhyNot{}, nil
+	}
+	cluster := live.Cluster{Objects: p.objects, Snapshots: []*snapshot.Node{node}, Backend: o.tools}
+	view, err := cluster.View(p.Src, p.Dst)
+	if err != nil {
+		return live.WhyNot{}, fmt.Errorf("what the objects say of the packet: %w", err)
+	}
+	host, err := snapshot.NewHost(node, snapshot.HostOptions{Backend: o.tools})
+	if err != nil {
+		return live.WhyNot{}, err
+	}
+	out, _ := view.WhyNot(host, result.Input, result.Outcomes, p.book)
+	return out, nil
+}
+
+// traceDocument is the JSON of a trace with objects.
+type traceDocument struct {
+	packetsim.TraceResult
+	// Sentence is what happened, in words.
+	Sentence string `json:"sentence"`
+	// Unreached are the endpoints that could have been expected and are in no outcome.
+	Unreached []story.Unreached `json:"unreached,omitempty"`
+}
+
+// writeDocument writes a document as JSON.
+func writeDocument(s streams, document any) error {
+	encoder := json.NewEncoder(s.out)
+	encoder.SetEscapeHTML(false) // the ">" of a packet is to be read by people too
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(document); err != nil {
+		return fmt.Errorf("write trace: %w", err)
+	}
+	return nil
+}
