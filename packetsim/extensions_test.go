@@ -20,7 +20,7 @@ const onlyHeader = "the packet's header"
 // shippedMatches are the matches, by name.
 var shippedMatches = []shippedExtension{
 	{"addrtype", 0, "filter FORWARD", "-m addrtype --dst-type LOCAL", "addresses and routes of the host"},
-	{"ah", 0, "filter FORWARD", "-p ah -m ah --ahspi 5", "the index of IPsec; of IPv6 packets the header's length and reserved field are not known"},
+	{"ah", 0, "filter FORWARD", "-p ah -m ah --ahspi 5", "the index of IPsec; of IPv6 packets the header's length and reserved field, where the rule asks for them"},
 	{"bpf", 0, "filter FORWARD", `-m bpf --bytecode "1,6 0 0 1"`, "bytes of the packet; which are not known is told by an error"},
 	{"cgroup", 0, "filter OUTPUT", "-m cgroup --cgroup 5", "the packet's socket and its control group"},
 	{"cluster", 0, "mangle PREROUTING",
@@ -68,7 +68,7 @@ var shippedMatches = []shippedExtension{
 	{"quota", 0, "filter FORWARD", "-m quota --quota 5000", "the packet's length"},
 	{"rateest", 0, "filter FORWARD", "-j RATEEST --rateest-name counted --rateest-interval 250.0ms --rateest-ewmalog 500.0ms;" +
 		"-m rateest --rateest counted --rateest-gt --rateest-bps 1000bit", ""},
-	{"realm", fakeipt.IPv4, "filter FORWARD", "-m realm --realm 0x5", ""},
+	{"realm", fakeipt.IPv4, "filter FORWARD", "-m realm --realm 0x5", "realms of the host's routes"},
 	{"recent", 0, "filter FORWARD", "-m recent --set --name l --mask @ones --rsource", "the list, which the host keeps, and its clock"},
 	{"rpfilter", 0, "raw PREROUTING", "-m rpfilter", "routes of the host"},
 	{"rt", fakeipt.IPv6, "filter FORWARD", "-m rt --rt-type 0", "nothing: no packet has extension headers"},

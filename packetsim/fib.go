@@ -31,6 +31,7 @@ type fib struct {
 	rules  []PolicyRule
 	tables map[RouteTable]*fibTable
 	custom bool // rules other than the kernel's own
+	realms bool // some route has a realm
 }
 
 // fibTable finds the routes to an address by longest prefix: one map look-up for each prefix length in use.

@@ -335,6 +335,7 @@ func (b *networkBuilder) addRoute(i int, r *route) error {
 		return fmt.Errorf("route %s: next hop %s is of the other family", r.Dst, r.Via)
 	}
 	f := b.fibs[FamilyOf(r.Dst.Addr())]
+	f.realms = f.realms || r.Realms != 0
 	if f.tables[r.Table] == nil {
 		f.tables[r.Table] = &fibTable{}
 	}

@@ -132,6 +132,8 @@ func (w *walk) matchesMore(s *skb, m fakeipt.Match) bool {
 	switch m := m.(type) {
 	case *fakeipt.MatchCgroup:
 		return w.matchCgroup(s, m)
+	case *fakeipt.MatchRealm:
+		return (s.path.realms&m.Mask == m.Value) != m.Invert // xt_realm.c
 	case *fakeipt.MatchCluster:
 		return matchCluster(s, m)
 	case *fakeipt.MatchConnbytes:

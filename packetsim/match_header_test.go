@@ -100,3 +100,29 @@ func TestTargetsThatChangeTheHeader(t *testing.T) {
 		})
 	}
 }
+
+func TestMatchAHOfIPv6(t *testing.T) {
+	for _, row := range []struct {
+		args, packet string
+		want         bool
+	}{
+		{"--ahspi 5 --ahlen 24", "spi 5 ah 24", true},
+		{"--ahspi 5 --ahlen 24", "spi 5 ah 28", false},
+		{"--ahlen 24", "spi 6 ah 24/9", true},
+		{"! --ahlen 24", "spi 5 ah 24", false},
+		{"! --ahlen 24", "spi 5 ah 28", true},
+		{"--ahlen 0", "spi 5", true},
+		{"--ahres", "spi 5 ah 24/9", false},
+		{"--ahres", "spi 5 ah 24", true},
+		{"--ahlen 24 --ahres", "spi 5 ah 28", false},
+	} {
+		t.Run(row.args+" | "+row.packet, func(t *testing.T) {
+			h, _ := testNode{rules6: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m ah " + row.args + " -j DROP\nCOMMIT\n"}.build(t)
+			const packet = "51 fd00:2::11 > fd00:2::12 in veth1 "
+			assert.Equal(t, row.want, walkOne(t, h, packet+row.packet).Verdict == Drop)
+		})
+	}
+	h, _ := testNode{rules6: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m ah --ahlen 24 -j DROP\nCOMMIT\n"}.build(t)
+	_, err := h.Walk(parse(t, "51 fd00:2::11 > fd00:2::12 in veth1 spi 5"))
+	require.ErrorIs(t, err, errNoAH)
+}

@@ -1,6 +1,7 @@
 package packetsim
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -123,5 +124,33 @@ func TestTargetsThatChangeNothingHere(t *testing.T) {
 	for _, target := range []string{"CONNSECMARK --save", "CONNSECMARK --restore", "SECMARK --selctx a"} {
 		h := dumpHost(t, "*security\n:FORWARD ACCEPT [0:0]\n-A FORWARD -j "+target+"\n-A FORWARD -j DROP\nCOMMIT\n")
 		assert.Equal(t, Drop, walkOne(t, h, tcpHTTP).Verdict, target)
+	}
+}
+
+func TestMatchRealm(t *testing.T) {
+	route := func(to, dev string, realms uint32) Route {
+		return Route{Dst: netip.MustParsePrefix(to), Dev: dev, Realms: realms}
+	}
+	for _, row := range []struct {
+		name, chain, args, packet string
+		routes                    []Route
+		want                      bool
+	}{
+		{"of the way on", "FORWARD", "--realm 0x5", "udp 10.244.0.11:1 > 10.8.0.1:2 in veth1", []Route{route("10.8.0.0/16", "veth2", 5)}, true},
+		{"no realm", "FORWARD", "--realm 0x0", tcpHTTP, nil, true},
+		{"another one", "FORWARD", "! --realm 0x5", "udp 10.244.0.11:1 > 10.8.0.1:2 in veth1", []Route{route("10.8.0.0/16", "veth2", 6)}, true},
+		{"of the way back", "FORWARD", "--realm 0x60000/0xffff0000", "udp 10.7.0.1:1 > 10.8.0.1:2 in veth1",
+			[]Route{route("10.8.0.0/16", "veth2", 5), route("10.7.0.0/16", "veth1", 6)}, true},
+		{"the route's own source realm counts first", "FORWARD", "--realm 0x90005", "udp 10.7.0.1:1 > 10.8.0.1:2 in veth1",
+			[]Route{route("10.8.0.0/16", "veth2", 9<<16|5), route("10.7.0.0/16", "veth1", 6)}, true},
+		{"for the node the way back alone", "INPUT", "--realm 0x60000", "udp 10.7.0.1:1 > 192.168.0.3:2 in veth1",
+			[]Route{route("10.7.0.0/16", "veth1", 6)}, true},
+		{"of the node", "OUTPUT", "--realm 0x90005", "udp 192.168.0.3:1 > 10.8.0.1:2 local", []Route{route("10.8.0.0/16", "veth2", 9<<16|5)}, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			rules := "*filter\n:" + row.chain + " ACCEPT [0:0]\n-A " + row.chain + " -m realm " + row.args + " -j DROP\nCOMMIT\n"
+			h, _ := testNode{rules4: rules, routes: row.routes}.build(t)
+			assert.Equal(t, row.want, walkOne(t, h, row.packet).Verdict == Drop)
+		})
 	}
 }

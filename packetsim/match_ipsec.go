@@ -9,7 +9,7 @@ import (
 var (
 	errNoSPI      = errors.New("packet: SPI is not set: a rule with -m ah, esp or ipcomp cannot be evaluated")
 	errNoSPIPorts = errors.New("packet: SPI is not set: a rule with -m hashlimit asks for the ports, and takes them from it")
-	errAH6        = errors.New("not supported: -m ah --ahlen or --ahres: a packet here does not say the length and the reserved field of the header")
+	errNoAH       = errors.New("packet: AH is not set: a rule with -m ah --ahlen or --ahres cannot be evaluated")
 )
 
 // matchSPI compares the packet's SPI.
@@ -30,9 +30,12 @@ func (w *walk) matchAH(s *skb, m *fakeipt.MatchAH) bool {
 	if !w.matchSPI(s, m.SPI) {
 		return false
 	}
-	if s.Is6() && (m.Length != fakeipt.HeaderLength{} || m.Reserved) {
-		w.fail(errAH6)
+	if !s.Is6() || m.Length.Value == 0 && !m.Reserved {
+		return true
+	}
+	if s.AH == nil {
+		w.fail(errNoAH)
 		return false
 	}
-	return true
+	return (m.Length.Value == 0 || (m.Length.Value == uint32(s.AH.Length)) != m.Length.Invert) && (!m.Reserved || s.AH.Reserved == 0)
 }

@@ -157,6 +157,8 @@ type Packet struct {
 	MSS uint16
 	// SPI is the index of the security parameters of a packet of AH, ESP or IPComp (which has 16 bits for it), nil if it is not known.
 	SPI *uint32
+	// AH is what else the header of an AH packet says, nil if it is not known; its length is 12 then.
+	AH *AHHeader
 	// Payload is what is behind the headers, nil if it is not known. Of a TCP packet with Numbers it is as long as these say. A packet that
 	// quotes or carries another one has none.
 	Payload []byte
@@ -180,6 +182,20 @@ type Packet struct {
 	Carried *Packet
 	VNI     uint32
 }
+
+// AHHeader is a part of the authentication header of IPsec.
+type AHHeader struct {
+	// Length is that of the header with its check value, in bytes: a multiple of 4 from 8 to 1028.
+	Length uint16
+	// Reserved is the field that should be 0.
+	Reserved uint16
+}
+
+// The lengths that an authentication header can say: its field counts words of 32 bits, without two.
+const (
+	minAHLength = 8
+	maxAHLength = (255 + 2) * 4
+)
 
 // Is6 says whether the packet is an IPv6 packet. An unset source does not matter.
 func (p *Packet) Is6() bool { return p.Dst.Is6() }
@@ -207,10 +223,13 @@ func (p *Packet) hopLimit() uint8 {
 	return p.TTL
 }
 
-// ipsecHeader is the length of a header of IPsec with nothing behind it, and without a check value.
-func ipsecHeader(p Proto) int {
-	switch p {
+// ipsecHeader is the length of a header of IPsec with nothing behind it; that of AH is without a check value, where it is not known.
+func ipsecHeader(p *Packet) int {
+	switch p.Proto {
 	case AH:
+		if p.AH != nil {
+			return max(int(p.AH.Length), 12)
+		}
 		return 12
 	case ESP:
 		return 8
@@ -245,7 +264,7 @@ func (p *Packet) size() int {
 		size += 8
 	case AH, ESP, IPComp:
 		if p.SPI != nil {
-			size += ipsecHeader(p.Proto)
+			size += ipsecHeader(p)
 		}
 	}
 	if p.Inner != nil {

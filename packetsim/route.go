@@ -67,6 +67,8 @@ type Route struct {
 	Steered bool
 	// Protocol says who made the route (kernel, static, ...); a host does not look at it.
 	Protocol string
+	// Realms are those of an IPv4 route, for -m realm: of what is sent by it, plus 65536 times that of what has come by it (RTA_FLOW).
+	Realms uint32
 }
 
 // NextHop is one way of a route.

@@ -25,6 +25,7 @@ type path struct {
 	out     *device // lo for packets of the host to itself; nil for other local ones
 	nextHop netip.Addr
 	typ     RouteType
+	realms  uint32 // the dst entry's tclassid
 }
 
 // routeOutput routes a packet of the host itself and chooses its source, if it has none
@@ -63,7 +64,7 @@ func unspecified(like netip.Addr) netip.Addr {
 }
 
 func (h *Host) outputPath(r *route, dst netip.Addr) path {
-	to := path{out: r.dev, nextHop: dst, typ: r.Type}
+	to := path{out: r.dev, nextHop: dst, typ: r.Type, realms: r.Realms}
 	if r.Via.IsValid() {
 		to.nextHop = r.Via
 	}
@@ -113,13 +114,27 @@ func (h *Host) routeInput(p *Packet, in *device, chance Chance) (path, error) {
 	}
 	switch r.Type {
 	case RouteLocal, RouteBroadcast, RouteAnycast:
-		return path{local: true, typ: r.Type}, h.validateSource(p, in, "")
+		realms, err := h.validateSource(p, in, "")
+		return path{local: true, typ: r.Type, realms: realms}, err
 	}
 	if !h.forwards(p, in) {
 		return path{}, errForwardingOff
 	}
 	r = h.hopOf(r, &f)
-	return h.outputPath(r, p.Dst), h.validateSource(p, in, r.Dev)
+	to := h.outputPath(r, p.Dst)
+	realms, err := h.validateSource(p, in, r.Dev)
+	to.realms = withSourceRealm(to.realms, realms)
+	return to, err
+}
+
+// withSourceRealm fills in the halves that a route's realms leave open (set_class_tag in net/ipv4/route.c).
+func withSourceRealm(realms, source uint32) uint32 {
+	for _, half := range [...]uint32{0xffff, 0xffff0000} {
+		if realms&half == 0 {
+			realms |= source & half
+		}
+	}
+	return realms
 }
 
 func (h *Host) forwards(p *Packet, in *device) bool {
@@ -154,27 +169,28 @@ func checkInputAddresses(p *Packet, in *device) error {
 }
 
 // validateSource is the check of an IPv4 packet's source against the routing tables (fib_validate_source in
-// net/ipv4/fib_frontend.c). out is the device that the packet is forwarded to; empty if it is for the host.
-func (h *Host) validateSource(p *Packet, in *device, out string) error {
+// net/ipv4/fib_frontend.c). out is the device that the packet is forwarded to; empty if it is for the host. realms has the realm of
+// the route back to the source in its upper half.
+func (h *Host) validateSource(p *Packet, in *device, out string) (realms uint32, err error) {
 	if p.Is6() {
-		return nil
+		return 0, nil
 	}
 	tables := h.fib(p.Src)
-	if in.conf.rpFilter == 0 && (in.Name != out || !in.conf.sendRedirects) {
+	if in.conf.rpFilter == 0 && !tables.realms && (in.Name != out || !in.conf.sendRedirects) {
 		if in.conf.acceptLocal {
-			return nil
+			return 0, nil
 		}
 		if !tables.custom {
 			if h.hasAddress(p.Src) {
-				return errMartianSource
+				return 0, errMartianSource
 			}
-			return nil
+			return 0, nil
 		}
 	}
 	return h.validateSourceFully(p, in, out, tables)
 }
 
-func (h *Host) validateSourceFully(p *Packet, in *device, out string, tables *fib) error {
+func (h *Host) validateSourceFully(p *Packet, in *device, out string, tables *fib) (realms uint32, err error) {
 	back := flow{dst: p.Src, src: p.Dst, in: out}
 	if out == "" {
 		back.in = loopbackName
@@ -182,29 +198,30 @@ func (h *Host) validateSourceFully(p *Packet, in *device, out string, tables *fi
 	if in.conf.srcValidMark {
 		back.mark = p.Mark
 	}
-	lastResort := func() error {
+	lastResort := func() (uint32, error) {
 		if in.conf.rpFilter != 0 {
-			return errReversePath
+			return 0, errReversePath
 		}
-		return nil
+		return 0, nil
 	}
 	r, err := tables.lookup(&back)
 	if err != nil {
 		return lastResort()
 	}
 	if r.Type != RouteUnicast && (r.Type != RouteLocal || !in.conf.acceptLocal) {
-		return errMartianSource
+		return 0, errMartianSource
 	}
+	realms = r.Realms << 16 // fib_combine_itag
 	if r.uses(in) || (r.Type == RouteLocal && in.Name == loopbackName) {
-		return nil
+		return realms, nil
 	}
 	if !hasIPv4(in) {
 		return lastResort()
 	}
 	if in.conf.rpFilter == 1 {
-		return errReversePath
+		return 0, errReversePath
 	}
-	return nil
+	return realms, nil
 }
 
 func hasIPv4(dev *device) bool {

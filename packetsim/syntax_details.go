@@ -2,6 +2,7 @@ package packetsim
 
 import (
 	"encoding/hex"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -105,6 +106,24 @@ func (p *syntaxParser) spi(_, value word) error {
 	}
 	index := uint32(n)
 	p.input.SPI = &index
+	return nil
+}
+
+func (p *syntaxParser) ah(_, value word) error {
+	length, reserved, both := strings.Cut(value.text, "/")
+	n, msg := parseNumber(length, 16)
+	if msg == "" && (n%4 != 0 || n < minAHLength || n > maxAHLength) {
+		msg = fmt.Sprintf("no length of an authentication header: write a multiple of 4 from %d to %d", minAHLength, maxAHLength)
+	}
+	header := &AHHeader{Length: uint16(n)}
+	if msg == "" && both {
+		n, msg = parseNumber(reserved, 16)
+		header.Reserved = uint16(n)
+	}
+	if msg != "" {
+		return p.errorAt(value, "%s", msg)
+	}
+	p.input.AH = header
 	return nil
 }
 

@@ -32,6 +32,8 @@ func (s protoSet) has(p Proto) bool {
 		return p.IsICMP()
 	case "IPsec":
 		return p.hasSPI()
+	case "AH":
+		return p == AH
 	}
 	return true
 }
@@ -58,6 +60,7 @@ func syntaxOptions() []syntaxOption {
 		{"out-of-window", "", "", "TCP", "a window", (*syntaxParser).outOfWindow},
 		{"mss", " N", "a segment size from 1 to 65535", "TCP", "a segment size", (*syntaxParser).mss},
 		{"spi", " N", "an index of security parameters such as 0x12", "IPsec", "an index of security parameters", (*syntaxParser).spi},
+		{"ah", " LENGTH", "the length of the header in bytes, such as 24, or with its reserved field, such as 24/0", "AH", "such a header", (*syntaxParser).ah},
 		{"vtag", " N", "a verification tag such as 0x12", "SCTP", "a verification tag", (*syntaxParser).verificationTag},
 		{"chunks", " LIST", "SCTP chunks such as INIT or COOKIE_ACK,DATA", "SCTP", "chunks", (*syntaxParser).chunks},
 		{"socket", " LIST", "none, kernel or words such as uid=0,gid=0", "", "", (*syntaxParser).socket},

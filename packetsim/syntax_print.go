@@ -84,8 +84,13 @@ func (p *Packet) writeDetails(b *strings.Builder) {
 		if p.MSS != 0 {
 			fmt.Fprintf(b, " mss %d", p.MSS)
 		}
-	case p.Proto.hasSPI() && p.SPI != nil:
-		fmt.Fprintf(b, " spi %#x", *p.SPI)
+	case p.Proto.hasSPI():
+		if p.SPI != nil {
+			fmt.Fprintf(b, " spi %#x", *p.SPI)
+		}
+		if p.Proto == AH && p.AH != nil {
+			fmt.Fprintf(b, " ah %d/%d", p.AH.Length, p.AH.Reserved)
+		}
 	case p.Proto == SCTP:
 		p.writeSCTP(b)
 	}

@@ -55,6 +55,9 @@ func TestParseInputReads(t *testing.T) {
 		{"no payload", "udp 10.0.0.1:1 > 10.0.0.2:2 payload none",
 			Input{Packet: v4(Packet{Proto: UDP, SrcPort: 1, DstPort: 2, Payload: []byte{}})}},
 		{"index of IPsec", "50 10.0.0.1 > 10.0.0.2 spi 0x12", Input{Packet: v4(Packet{Proto: ESP, SPI: new(uint32(0x12))})}},
+		{"a header of AH", "51 10.0.0.1 > 10.0.0.2 ah 24", Input{Packet: v4(Packet{Proto: AH, AH: &AHHeader{Length: 24}})}},
+		{"all of a header of AH", "51 10.0.0.1 > 10.0.0.2 spi 7 ah 1028/5",
+			Input{Packet: v4(Packet{Proto: AH, SPI: new(uint32(7)), AH: &AHHeader{Length: 1028, Reserved: 5}})}},
 		{"a decimal mark", "udp 10.0.0.1:0 > 10.0.0.2:65535 mark 16384",
 			Input{Packet: v4(Packet{Proto: UDP, DstPort: 65535, Mark: 0x4000})}},
 		{"words with several blanks between", "  udp\t10.0.0.1:1  >  10.0.0.2:2 ",
@@ -146,6 +149,9 @@ func TestParseInputRefuses(t *testing.T) {
 		{"a segment size of zero", "tcp 10.0.0.1:1 > 10.0.0.2:2 mss 0", 33, "from 1 to 65535"},
 		{"a segment size of UDP", "udp 10.0.0.1:1 > 10.0.0.2:2 mss 5", 29, "only TCP packets have a segment size"},
 		{"an index of UDP", "udp 10.0.0.1:1 > 10.0.0.2:2 spi 5", 29, "only IPsec packets have an index of security parameters"},
+		{"a header of AH in ESP", "50 10.0.0.1 > 10.0.0.2 ah 24", 24, "only AH packets have such a header"},
+		{"a header of AH with half a word", "51 10.0.0.1 > 10.0.0.2 ah 26", 27, "write a multiple of 4 from 8 to 1028"},
+		{"a header of AH with a reserved field that is too great", "51 10.0.0.1 > 10.0.0.2 ah 24/65536", 27, "65535"},
 		{"an index of more than 16 bits", "108 10.0.0.1 > 10.0.0.2 spi 65536", 29, "up to 65535"},
 		{"a payload of half a byte", "udp 10.0.0.1:1 > 10.0.0.2:2 payload 123", 37, "pairs of hexadecimal digits"},
 		{"a payload of another length", "tcp 10.0.0.1:1 > 10.0.0.2:2 payload 12 data 2", 29, "1 bytes, and \"data\" says 2"},
@@ -231,7 +237,7 @@ func inputGen() *rapid.Generator[Input] {
 func packetGen(v6 bool, depth int) *rapid.Generator[Packet] {
 	return rapid.Custom(func(t *rapid.T) Packet {
 		p := Packet{Src: addrGen(v6).Draw(t, "src"), Dst: addrGen(v6).Draw(t, "dst"), Proto: Proto(rapid.Uint8().Draw(t, "proto"))}
-		if known := rapid.SampledFrom([]Proto{0, TCP, UDP, SCTP, ICMP, ICMPv6, ESP}).Draw(t, "known"); known != 0 {
+		if known := rapid.SampledFrom([]Proto{0, TCP, UDP, SCTP, ICMP, ICMPv6, ESP, AH}).Draw(t, "known"); known != 0 {
 			p.Proto = known
 		}
 		some := func(what string) bool { return rapid.IntRange(0, 2).Draw(t, what) == 0 }
@@ -251,8 +257,13 @@ func packetGen(v6 bool, depth int) *rapid.Generator[Packet] {
 				p.Numbers = numbersGen().Draw(t, "numbers")
 			}
 			p.MSS = rapid.Uint16().Draw(t, "mss")
-		case p.Proto == ESP && some("spi"):
-			p.SPI = new(rapid.Uint32().Draw(t, "index"))
+		case p.Proto.hasSPI() && p.Proto != IPComp:
+			if some("spi") {
+				p.SPI = new(rapid.Uint32().Draw(t, "index"))
+			}
+			if p.Proto == AH && some("ah") {
+				p.AH = &AHHeader{Length: 8 + 4*uint16(rapid.Uint8().Draw(t, "ah length")), Reserved: rapid.Uint16().Draw(t, "reserved")}
+			}
 		case p.Proto == SCTP:
 			p.VerificationTag = rapid.Uint32().Draw(t, "vtag")
 			for range rapid.IntRange(0, 3).Draw(t, "chunks") {
@@ -328,7 +339,7 @@ func TestInputGenFillsEveryField(t *testing.T) {
 	}
 	for _, typ := range []reflect.Type{reflect.TypeFor[Input](), reflect.TypeFor[Packet](), reflect.TypeFor[TCPNumbers](),
 		reflect.TypeFor[SACKBlock](),
-		reflect.TypeFor[SCTPChunk](), reflect.TypeFor[Socket]()} {
+		reflect.TypeFor[SCTPChunk](), reflect.TypeFor[Socket](), reflect.TypeFor[AHHeader]()} {
 		for i := range typ.NumField() {
 			assert.True(t, filled[typ.Name()+"."+typ.Field(i).Name], "%s.%s", typ.Name(), typ.Field(i).Name)
 		}

@@ -94,6 +94,10 @@ type Hop struct {
 	Steps  []TraceStep `json:"steps,omitempty"`
 	// Result is what the host did with it, in words.
 	Result string `json:"result"`
+	// Input and Walk are the packet as it came and the walk through the host, with the changes of its header and what conntrack knew, where
+	// the backend walks packets; Walk is nil elsewhere.
+	Input packetsim.Input    `json:"-"`
+	Walk  *packetsim.Outcome `json:"-"`
 }
 
 // TraceStep is a rule that a packet met on its way.

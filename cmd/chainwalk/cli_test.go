@@ -65,7 +65,7 @@ func TestRunWritesAPage(t *testing.T) {
 	status, out, errOut := call("", "run", "-o", "html", write(t, "scenario.yaml", strings.Replace(small, "source: kept", "source: masqueraded", 1)))
 	assert.Equal(t, exitNotHeld, status, errOut)
 	for _, want := range []string{
-		"<!DOCTYPE html>", "1 of 1 scenario failed", "the source is not masqueraded", "nat:KUBE-SERVICES:rule:1", "name: a small scenario\ntopology: {pods: [{name: client",
+		"<!DOCTYPE html>", "1 of 1 scenario failed", "entry made: tcp SYN_SENT", "ESTABLISHED, a reply of tcp", "<ins>10.244.2.2:8080</ins>", "the source is not masqueraded", "nat:KUBE-SERVICES:rule:1", "name: a small scenario\ntopology: {pods: [{name: client",
 	} {
 		assert.True(t, strings.Contains(out, want), want)
 	}

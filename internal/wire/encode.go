@@ -81,8 +81,12 @@ func EncodeTransport(p *packetsim.Packet, payload []byte) []byte {
 func encodeSPI(p *packetsim.Packet) []byte {
 	switch p.Proto {
 	case packetsim.AH:
-		b := []byte{noNextHeader, 1, 0, 0}
-		return append(binary.BigEndian.AppendUint32(b, *p.SPI), make([]byte, 4)...)
+		header := packetsim.AHHeader{Length: 12}
+		if p.AH != nil {
+			header = *p.AH
+		}
+		b := binary.BigEndian.AppendUint16([]byte{noNextHeader, byte(header.Length/4 - 2)}, header.Reserved)
+		return append(binary.BigEndian.AppendUint32(b, *p.SPI), make([]byte, max(int(header.Length), 12)-8)...)
 	case packetsim.IPComp:
 		return binary.BigEndian.AppendUint16([]byte{noNextHeader, 0}, uint16(*p.SPI))
 	}

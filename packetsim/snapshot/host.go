@@ -92,6 +92,7 @@ func vxlanOf(v *packetsim.VXLAN) *VXLAN {
 func (r *Route) route() packetsim.Route {
 	route := packetsim.Route{
 		Dst: r.Dst, Type: r.Type, Via: r.Via, Dev: r.Dev, Src: r.Src, Table: r.Table, Metric: r.Metric, Scope: r.Scope, Protocol: r.Protocol,
+		Realms: r.Realms,
 	}
 	for _, hop := range r.NextHops {
 		route.NextHops = append(route.NextHops, packetsim.NextHop(hop))
@@ -180,6 +181,7 @@ func routeOf(r packetsim.Route) Route {
 	}
 	s := Route{
 		Dst: r.Dst, Type: r.Type, Via: r.Via, Dev: r.Dev, Src: r.Src, Table: r.Table, Metric: r.Metric, Scope: r.Scope, Protocol: r.Protocol,
+		Realms: r.Realms,
 	}
 	for _, hop := range r.NextHops {
 		s.NextHops = append(s.NextHops, NextHop{hop.Via, hop.Dev, max(hop.Weight, 1)})

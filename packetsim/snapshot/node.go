@@ -113,6 +113,8 @@ type Route struct {
 	// Protocol says who made the route: kernel, boot, static, ra or a number.
 	Protocol string    `json:"protocol,omitempty"`
 	NextHops []NextHop `json:"nexthops,omitempty"`
+	// Realms are those of an IPv4 route: of what is sent by it, plus 65536 times that of what has come by it.
+	Realms uint32 `json:"realms,omitempty"`
 }
 
 // NextHop is one of several next hops of a route.

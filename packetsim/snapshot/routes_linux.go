@@ -76,7 +76,7 @@ func routeFromNetlink(r *netlink.Route, family fakeipt.Family, names map[int]str
 		return s, errors.New("dead: the kernel does not use it")
 	}
 	s.Table, s.Metric, s.Dev, s.Protocol = packetsim.RouteTable(r.Table), uint32(r.Priority), names[r.LinkIndex], r.Protocol.String()
-	s.Via, s.Src = addrOf(r.Gw), addrOf(r.Src)
+	s.Via, s.Src, s.Realms = addrOf(r.Gw), addrOf(r.Src), uint32(r.Realm)
 	s.Dst = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 	if family == fakeipt.IPv4 {
 		s.Dst = netip.PrefixFrom(netip.IPv4Unspecified(), 0)

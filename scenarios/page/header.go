@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/scenarios/story"
 )
@@ -21,8 +22,21 @@ func changesOf(before, after *story.Header) []change {
 	add("source", address(before.Src), address(after.Src), before.SrcName, after.SrcName)
 	add("destination", address(before.Dst), address(after.Dst), before.DstName, after.DstName)
 	add("mark", fmt.Sprintf("%#x", before.Mark), fmt.Sprintf("%#x", after.Mark), "", "")
-	add("rest", before.Rest, after.Rest, "", "")
 	return out
+}
+
+// noteOf is what the words of a rewrite say beyond the changes of addresses and marks: all of them if it changed another field, and why.
+func noteOf(l *line) string {
+	if len(l.Changes) == 0 {
+		return ""
+	}
+	if strings.Count(l.Text, " becomes ") > len(l.Changes) || strings.Contains(l.Text, "a port that the kernel chooses") {
+		return "(" + l.Text + ")"
+	}
+	if i := strings.LastIndex(l.Text, " ("); i >= 0 {
+		return l.Text[i+1:]
+	}
+	return ""
 }
 
 // address is ADDRESS:PORT, or the address where there is no port.

@@ -10,44 +10,79 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/story"
 )
 
-// storyOf is what became of a check's packet, by the ways at those places.
-func storyOf(c *scenarios.Check, places []int) *story.Story {
+// teller makes stories of the ways that a run has seen.
+type teller struct{ names story.Names }
+
+// check is what became of a check's packet, by the ways at those places.
+func (t teller) check(c *scenarios.Check, places []int) *story.Story {
 	ways := make([]scenarios.Way, 0, len(places))
 	for _, i := range places {
 		ways = append(ways, c.Ways[i])
 	}
-	s := storyOfWays(ways)
+	s := t.ways(ways)
 	s.Packet, s.Sentence = c.Packet, c.Got
 	return s
 }
 
-func storyOfWays(ways []scenarios.Way) *story.Story {
+func (t teller) ways(ways []scenarios.Way) *story.Story {
 	s := &story.Story{}
 	for i := range ways {
-		s.Outcomes = append(s.Outcomes, outcomeOfWay(&ways[i]))
+		s.Outcomes = append(s.Outcomes, t.outcome(&ways[i]))
 	}
 	return s
 }
 
-func outcomeOfWay(w *scenarios.Way) story.Outcome {
+func (t teller) outcome(w *scenarios.Way) story.Outcome {
 	o := story.Outcome{Probability: w.Probability, Sentence: w.Describe()}
-	for i := range w.Forward {
-		o.Passages = append(o.Passages, passageOfHop(w.Forward, i, story.There))
-	}
-	for i := range w.Back {
-		o.Passages = append(o.Passages, passageOfHop(w.Back, i, story.Back))
-	}
+	o.Passages = t.hops(o.Passages, w.Forward, story.There)
 	o.Decided = decidedAt(o.Passages, w.Rule)
+	if w.End == scenarios.Rejected {
+		o.Passages = t.answers(o.Passages, w.Forward)
+	}
+	o.Passages = t.hops(o.Passages, w.Back, story.Back)
 	return o
 }
 
-// passageOfHop is one host's part of a way.
-func passageOfHop(hops []scenarios.Hop, i int, direction story.Direction) story.Passage {
+// hops adds the hosts of one packet's way.
+func (t teller) hops(passages []story.Passage, hops []scenarios.Hop, d story.Direction) []story.Passage {
+	for i := range hops {
+		h := &hops[i]
+		if h.Walk == nil {
+			passages = append(passages, passageOfHop(hops, i, d))
+			continue
+		}
+		role := roleOf(d, i == 0 && h.Input.Local, i == len(hops)-1 && h.Walk.To == packetsim.ToLocal)
+		p := story.PassageOf(d, role, h.Host, h.Input, h.Walk, t.names)
+		if strings.HasPrefix(h.Result, "lost") {
+			p.Result = h.Result
+		}
+		passages = append(passages, p)
+	}
+	return passages
+}
+
+// answers adds what the host said that rejected the packet.
+func (t teller) answers(passages []story.Passage, hops []scenarios.Hop) []story.Passage {
+	if len(hops) == 0 || hops[len(hops)-1].Walk == nil {
+		return passages
+	}
+	last := &hops[len(hops)-1]
+	for i := range last.Walk.Replies {
+		passages = append(passages, story.PassageOfReply(story.Node, last.Host, &last.Walk.Replies[i], t.names))
+	}
+	return passages
+}
+
+// passageOfHop is one host's part of a way of which no more is known than the packet as it came and the rules that it met.
+func passageOfHop(hops []scenarios.Hop, i int, d story.Direction) story.Passage {
 	h := &hops[i]
 	in, _ := packetsim.ParseInput(h.Packet) // what it does not understand is shown without addresses
+	role := roleOf(d, i == 0 && in.Local, i == len(hops)-1 && strings.HasPrefix(h.Result, "delivered"))
 	p := story.Passage{
-		Direction: direction, Host: h.Host, Role: roleOf(hops, i, direction), Came: headerOfPacket(&in.Packet), In: deviceOf(&in),
-		Result: h.Result, Lines: linesOfSteps(h.Steps),
+		Direction: d, Host: h.Host, Role: role, Came: headerOfPacket(&in.Packet), In: in.In, Result: h.Result, Lines: linesOfSteps(h.Steps),
+	}
+	if in.Local {
+		p.In = local
 	}
 	p.Left = p.Came
 	if i+1 < len(hops) {
@@ -58,26 +93,18 @@ func passageOfHop(hops []scenarios.Hop, i int, direction story.Direction) story.
 }
 
 // roleOf tells the ends of a way from the hosts between them.
-func roleOf(hops []scenarios.Hop, i int, direction story.Direction) story.Role {
-	ends := [2]story.Role{story.Client, story.Server}
-	if direction == story.Back {
-		slices.Reverse(ends[:])
+func roleOf(d story.Direction, sends, takes bool) story.Role {
+	from, to := story.Client, story.Server
+	if d == story.Back {
+		from, to = to, from
 	}
-	in, _ := packetsim.ParseInput(hops[i].Packet)
 	switch {
-	case i == 0 && in.Local:
-		return ends[0]
-	case i == len(hops)-1 && strings.HasPrefix(hops[i].Result, "delivered"):
-		return ends[1]
+	case sends:
+		return from
+	case takes:
+		return to
 	}
 	return story.Node
-}
-
-func deviceOf(in *packetsim.Input) string {
-	if in.Local {
-		return local
-	}
-	return in.In
 }
 
 func headerOfPacket(p *packetsim.Packet) story.Header {

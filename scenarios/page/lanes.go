@@ -174,7 +174,7 @@ func (l *layout) row(passages []passage, direction story.Direction) row {
 	case direction == story.There && l.last:
 		to := len(l.columns) - 1
 		r.Cells = append(r.Cells, arrow(from, to, last.Out), cell{End: &end{address(last.Left.Dst), last.Left.DstName}, At: at(to)})
-	case r.Backward && l.first:
+	case r.Backward && from > 0:
 		r.Cells = append(r.Cells, arrow(from, 0, last.Out), cell{End: &end{address(last.Left.Dst), last.Left.DstName}, At: at(0)})
 	}
 	return r
@@ -198,7 +198,7 @@ func (l *layout) grid() declaration {
 	var widths []string
 	for i := range l.columns {
 		if i > 0 {
-			widths = append(widths, "minmax(4rem,6.2rem)")
+			widths = append(widths, "minmax(4rem,7rem)")
 		}
 		switch c := &l.columns[i]; {
 		case !c.Walked:

@@ -16,6 +16,8 @@ type RunOptions struct {
 	Ways scenarios.Ways
 	// Source is the text of a scenario's file; empty if it is not known.
 	Source func(r *scenarios.Result) string
+	// Names are the names of a scenario's objects; nil knows none.
+	Names func(r *scenarios.Result) story.Names
 }
 
 // Run writes the page of a run: the scenarios with their verdicts, what failed with its way, and each scenario's file.
@@ -154,8 +156,12 @@ func (r *run) scenario(result *scenarios.Result, told []scenarios.Told, id strin
 	if result.Duration > 0 {
 		s.Time = fmt.Sprintf("%.2f s", result.Duration.Seconds())
 	}
+	t := teller{}
+	if o.Names != nil {
+		t.names = o.Names(result)
+	}
 	for i := range told {
-		one := r.check(&told[i], fmt.Sprintf("%sc%d", id, i+1))
+		one := r.check(&told[i], fmt.Sprintf("%sc%d", id, i+1), t)
 		one.Scenario = result.Name
 		if one.Passed {
 			s.Passed = append(s.Passed, one)
@@ -200,18 +206,18 @@ func (s *scenario) refer(line int) (id string) {
 	return id
 }
 
-func (r *run) check(told *scenarios.Told, id string) *check {
+func (r *run) check(told *scenarios.Told, id string, t teller) *check {
 	c := told.Check
 	one := &check{Check: c, ID: id, Tools: told.Tools}
 	if len(told.Ways) == 0 {
 		return one
 	}
 	one.More = len(c.Ways) - len(told.Ways)
-	if s := storyOf(c, told.Ways); r.room(s) {
+	if s := t.check(c, told.Ways); r.room(s) {
 		one.Way = wayOf(s, id+"w")
 	}
 	if !c.Passed && len(c.PredictedWays) > 0 {
-		if s := storyOfWays(c.PredictedWays[:min(len(c.PredictedWays), fewPredicted)]); r.room(s) {
+		if s := t.ways(c.PredictedWays[:min(len(c.PredictedWays), fewPredicted)]); r.room(s) {
 			one.Foretold = wayOf(s, id+"p")
 		}
 	}

@@ -32,6 +32,8 @@ type outcome struct {
 	Passages []passage
 	// Deciding is the line where the decision fell; nil if no rule decided.
 	Deciding *line
+
+	lines []*line
 }
 
 // passage is one packet's way through one host.
@@ -41,6 +43,8 @@ type passage struct {
 	Hooks []hook
 	// Changed says that the packet left with another header than it came with.
 	Changed bool
+	// Told says that its lines are told below the lanes: not of a host that has no rules and no conntrack, of which the lanes say all.
+	Told bool
 }
 
 // hook is what happened in one hook of a passage, or between two.
@@ -65,8 +69,10 @@ type line struct {
 	ID      string
 	Depth   int // of the chain: 0 is one that a hook begins
 	Decided bool
+	Own     bool     // it is not in all outcomes
 	Words   []word   // the rule's
 	Changes []change // what a rewrite or a mark changed
+	Note    string   // what else a rewrite did, and why
 }
 
 // group is a line, or the rules before it that did not match.
@@ -85,7 +91,28 @@ func wayOf(s *story.Story, prefix string) *way {
 		o.Number, o.Of = i+1, len(s.Outcomes)
 		w.Outcomes = append(w.Outcomes, o)
 	}
+	w.markOwn()
 	return w
+}
+
+// markOwn finds the lines that are not in all outcomes.
+func (w *way) markOwn() {
+	type key struct{ hook, at, text string }
+	keyOf := func(l *line) key { return key{l.Hook, l.At, l.Text} }
+	outcomes := map[key]map[int]bool{}
+	for i := range w.Outcomes {
+		for _, l := range w.Outcomes[i].lines {
+			if outcomes[keyOf(l)] == nil {
+				outcomes[keyOf(l)] = map[int]bool{}
+			}
+			outcomes[keyOf(l)][i] = true
+		}
+	}
+	for i := range w.Outcomes {
+		for _, l := range w.Outcomes[i].lines {
+			l.Own = len(outcomes[keyOf(l)]) < len(w.Outcomes)
+		}
+	}
 }
 
 func outcomeOf(of *story.Outcome, id string) outcome {
@@ -100,6 +127,13 @@ func outcomeOf(of *story.Outcome, id string) outcome {
 			o.Deciding = deciding
 		}
 		o.Passages = append(o.Passages, p)
+		for _, h := range p.Hooks {
+			for _, g := range h.Groups {
+				if g.line != nil {
+					o.lines = append(o.lines, g.line)
+				}
+			}
+		}
 	}
 	o.Lanes = lanesOf(o.Passages)
 	return o
@@ -117,7 +151,9 @@ func passageOf(of *story.Passage, id string, decided int) (passage, *line) {
 		l.Words = wordsOf(l.Text, l.Failed)
 		if l.After != nil {
 			l.Changes, header = changesOf(header, l.After), l.After
+			l.Note = noteOf(l)
 		}
+		p.Told = p.Told || l.Kind != story.Route
 		if i == decided {
 			l.Decided, deciding = true, l
 		}

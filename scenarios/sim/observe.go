@@ -184,6 +184,8 @@ func hopsOf(j *network.Journey) []scenarios.Hop {
 			Packet: hop.Input.String(),
 			Steps:  scenarios.TraceOf(hop.Outcome.Steps),
 			Result: resultOf(&hop.Outcome),
+			Input:  hop.Input,
+			Walk:   &hop.Outcome,
 		})
 	}
 	if len(out) > 0 && j.End == network.EndLost {

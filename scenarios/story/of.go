@@ -17,11 +17,14 @@ type Options struct {
 
 func (o Options) host() string { return cmp.Or(o.Host, "node") }
 
-func (o Options) names() Names {
-	if o.Names == nil {
+func (o Options) names() Names { return orNone(o.Names) }
+
+// orNone are names, or none if they are nil.
+func orNone(names Names) Names {
+	if names == nil {
 		return noNames{}
 	}
-	return o.Names
+	return names
 }
 
 // Of is the story of a packet in one host.
@@ -55,8 +58,9 @@ func outcomeOf(in packetsim.Input, way *packetsim.Outcome, host string, names Na
 	return o
 }
 
-// PassageOf is what a host did with a packet, as a walk of it or a hop of a journey says.
+// PassageOf is what a host did with a packet, as a walk of it or a hop of a journey says. Names may be nil.
 func PassageOf(d Direction, role Role, host string, in packetsim.Input, way *packetsim.Outcome, names Names) Passage {
+	names = orNone(names)
 	p := Passage{
 		Direction: d, Host: host, Role: role, In: in.In,
 		Came:   headerOf(packetsim.FinalOf(&in.Packet), names),
