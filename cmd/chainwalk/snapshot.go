@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -9,17 +12,24 @@ import (
 	"k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot/files"
 )
 
 func newSnapshotCommand(s streams) *cobra.Command {
-	var output string
+	var output, from, hostname string
 	cmd := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Print a NodeSnapshot of this machine (network namespace)",
 		Long: `Reads devices, addresses, routes and policy rules, sysctls, iptables rules of both backends and the order in which the kernel
 runs them, native tables of nftables by name, connections, sets and accounting objects, and prints them as one document
-that "chainwalk trace --node" walks packets through. What could not be read is listed in the document under "unread", and on stderr.`,
+that "chainwalk trace --node" walks packets through. What could not be read is listed in the document under "unread", and on stderr.
+
+With --from the snapshot is made of files that tools have printed on a node, as support bundles have them: iptables-save and
+ip6tables-save (also -legacy and -nft), ip -j addr, ip -d -j link, ip -j route show table all, ip -6 -j route show table all,
+ip -j rule, ip -6 -j rule, sysctl -a, conntrack -L, ipset save, nfacct list, bridge -j fdb, ip -j neigh. Without -j they are read
+as well. What a file holds is told by its text. Only the devices are needed; what else is missing is listed under "unread".`,
 		Example: `  chainwalk snapshot > node.yaml
+  chainwalk snapshot --from bundle/node1 > node1.yaml
   ip netns exec NAME chainwalk snapshot -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -27,20 +37,53 @@ that "chainwalk trace --node" walks packets through. What could not be read is l
 			if err != nil {
 				return err
 			}
-			node, err := snapshot.Take(cmd.Context(), exec.New())
+			node, err := snapshotOf(cmd.Context(), s, from)
 			if err != nil {
 				return err
 			}
-			node.Taken = clock.RealClock{}.Now().UTC().Truncate(time.Second)
+			if hostname != "" {
+				node.Hostname = hostname
+			}
 			for _, unread := range node.Unread {
 				fmt.Fprintf(s.errOut, "chainwalk: not read: %s: %s\n", unread.What, unread.Why)
 			}
 			return node.Write(s.out, format)
 		},
 	}
+	cmd.Flags().StringVar(&from, "from", "", "folder with files that tools have printed on a node, instead of this machine")
+	cmd.Flags().StringVar(&hostname, "hostname", "", "the node's name in the document (default: what the machine or the files say, else the folder's name)")
 	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "the form of the document: yaml or json")
 	completeWords(cmd, "output", "yaml", "json")
 	return cmd
+}
+
+// snapshotOf takes a snapshot of this machine, or makes one of files.
+func snapshotOf(ctx context.Context, s streams, from string) (*snapshot.Node, error) {
+	if from == "" {
+		node, err := snapshot.Take(ctx, exec.New())
+		if err == nil {
+			node.Taken = clock.RealClock{}.Now().UTC().Truncate(time.Second)
+		}
+		return node, err
+	}
+	if info, err := os.Stat(from); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("--from %s: want a folder with files of a node (if it is an archive, unpack it)", from)
+	}
+	result, err := files.Read(os.DirFS(from))
+	if err != nil {
+		return nil, fmt.Errorf("--from %s: %w", from, err)
+	}
+	if result.Node.Hostname == "" {
+		path, err := filepath.Abs(from)
+		if err != nil {
+			return nil, err
+		}
+		result.Node.Hostname = filepath.Base(path)
+	}
+	for _, ignored := range result.Ignored {
+		fmt.Fprintf(s.errOut, "chainwalk: not used: %s: %s\n", ignored.What, ignored.Why)
+	}
+	return result.Node, nil
 }
 
 func snapshotFormat(output string) (snapshot.Format, error) {

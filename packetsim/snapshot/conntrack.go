@@ -45,8 +45,7 @@ func ParseConntrack(name string, r io.Reader) ([]Connection, error) {
 		if strings.TrimSpace(scanner.Text()) == "" {
 			continue
 		}
-		p := &conntrackLine{file: name, line: line, words: entryWords(scanner.Text()), conn: Connection{Replied: true}}
-		c, err := p.parse()
+		c, err := ParseConnection(name, line, scanner.Text())
 		if err != nil {
 			return nil, err
 		}
@@ -56,6 +55,15 @@ func ParseConntrack(name string, r io.Reader) ([]Connection, error) {
 		return nil, fmt.Errorf("%s: read conntrack entries: %w", name, err)
 	}
 	return connections, nil
+}
+
+// ParseConnection reads one line of what ParseConntrack reads, which is not blank.
+func ParseConnection(name string, line int, text string) (Connection, error) {
+	p := &conntrackLine{file: name, line: line, words: entryWords(text), conn: Connection{Replied: true}}
+	if len(p.words) == 0 {
+		return p.conn, p.errorAt(word{}, "the entry is empty")
+	}
+	return p.parse()
 }
 
 // word is a word of an entry and the byte offset that it begins at.

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
@@ -55,17 +53,4 @@ func dumpNetfilter(message, family int, attributes ...nl.NetlinkRequestData) ([]
 		req.AddData(a)
 	}
 	return req.Execute(unix.NETLINK_NETFILTER, 0)
-}
-
-func compareConnections(a, b Connection) int {
-	return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.OrigZone, b.OrigZone), cmp.Compare(a.ReplyZone, b.ReplyZone),
-		compareTuples(a.Original, b.Original), compareTuples(a.Reply, b.Reply))
-}
-
-func compareTuples(a, b Tuple) int {
-	return cmp.Or(
-		cmp.Compare(packetsim.FamilyOf(a.Src), packetsim.FamilyOf(b.Src)), cmp.Compare(a.Proto, b.Proto),
-		a.Src.Compare(b.Src), cmp.Compare(a.SrcPort, b.SrcPort), a.Dst.Compare(b.Dst), cmp.Compare(a.DstPort, b.DstPort),
-		cmp.Compare(a.ICMPID, b.ICMPID), cmp.Compare(a.ICMPType, b.ICMPType), cmp.Compare(a.ICMPCode, b.ICMPCode),
-	)
 }

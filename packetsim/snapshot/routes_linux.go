@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -49,18 +48,6 @@ func (t *taker) routes() {
 		}
 	}
 	slices.SortStableFunc(t.snapshot.Routes, compareRoutes)
-}
-
-// compareRoutes sorts by family, table, and within one table as a lookup looks: the longest
-// prefix and the smallest metric first. Routes that are equal in all of that keep the kernel's order.
-func compareRoutes(a, b Route) int {
-	return cmp.Or(
-		cmp.Compare(packetsim.FamilyOf(a.Dst.Addr()), packetsim.FamilyOf(b.Dst.Addr())),
-		cmp.Compare(a.Table, b.Table),
-		-cmp.Compare(a.Dst.Bits(), b.Dst.Bits()),
-		a.Dst.Addr().Compare(b.Dst.Addr()),
-		cmp.Compare(a.Metric, b.Metric),
-	)
 }
 
 func routeFromNetlink(r *netlink.Route, family fakeipt.Family, names map[int]string) (Route, error) {

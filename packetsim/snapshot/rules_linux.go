@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -154,7 +153,7 @@ func (t *taker) nfacct() {
 	if !ok {
 		return
 	}
-	objects, err := parseNFAcct(list)
+	objects, err := ParseNFAcct(list)
 	if err != nil {
 		t.unread("nfacct objects", "%v", err)
 	}
@@ -173,53 +172,4 @@ func (t *taker) object(what, tool string, args ...string) (string, bool) {
 		return "", false
 	}
 	return list, true
-}
-
-// parseNFAcct reads lines like "{ pkts = 00000000000000000000, bytes = 00000000000000000000 } = NAME;".
-func parseNFAcct(list string) ([]NFAcct, error) {
-	var objects []NFAcct
-	for line := range strings.Lines(list) {
-		line = strings.TrimSpace(line)
-		if line == "" {
-			continue
-		}
-		object, err := parseNFAcctLine(line)
-		if err != nil {
-			return objects, fmt.Errorf("nfacct list: %q: %w", line, err)
-		}
-		objects = append(objects, object)
-	}
-	return objects, nil
-}
-
-func parseNFAcctLine(line string) (NFAcct, error) {
-	var object NFAcct
-	counters, name, ok := strings.Cut(line, "} = ")
-	if !ok {
-		return object, errors.New("want \"{ pkts = N, bytes = N } = NAME;\"")
-	}
-	object.Name = strings.TrimSuffix(name, ";")
-	for part := range strings.SplitSeq(strings.Trim(counters, "{ "), ",") {
-		key, value, _ := strings.Cut(part, "=")
-		value = strings.TrimSpace(value)
-		var err error
-		switch strings.TrimSpace(key) {
-		case "pkts":
-			object.Packets, err = strconv.ParseUint(value, 10, 64)
-		case "bytes":
-			object.Bytes, err = strconv.ParseUint(value, 10, 64)
-		case "quota":
-			object.Quota, err = strconv.ParseUint(value, 10, 64)
-		case "mode":
-			if object.Mode = value; value != "byte" && value != "packet" {
-				err = fmt.Errorf("unknown mode %q", value)
-			}
-		case "overquota":
-			object.Over = value != "no" && value != "0"
-		}
-		if err != nil {
-			return object, err
-		}
-	}
-	return object, nil
 }

@@ -10,37 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sysctlFiles are the settings under /proc/sys/net that decide where a packet goes. The device
-// part of a name stands as it is, also where it holds a dot.
-func sysctlFiles() []string {
-	return []string{
-		"ipv4/ip_forward",
-		"ipv4/ip_forward_update_priority",
-		"ipv4/ip_forward_use_pmtu",
-		"ipv4/ip_default_ttl",
-		"ipv4/ip_local_port_range",
-		"ipv4/ip_nonlocal_bind",
-		"ipv4/fwmark_reflect",
-		"ipv4/icmp_echo_ignore_all",
-		"ipv4/fib_multipath_hash_policy",
-		"ipv4/conf/*/accept_local",
-		"ipv4/conf/*/forwarding",
-		"ipv4/conf/*/route_localnet",
-		"ipv4/conf/*/rp_filter",
-		"ipv4/conf/*/send_redirects",
-		"ipv4/conf/*/src_valid_mark",
-		"ipv4/conf/*/ignore_routes_with_linkdown",
-		"ipv6/bindv6only",
-		"ipv6/fwmark_reflect",
-		"ipv6/fib_multipath_hash_policy",
-		"ipv6/conf/*/disable_ipv6",
-		"ipv6/conf/*/forwarding",
-		"ipv6/conf/*/ignore_routes_with_linkdown",
-		"bridge/bridge-nf-*",
-		"netfilter/nf_conntrack_*",
-	}
-}
-
 func (t *taker) sysctls() {
 	t.snapshot.Sysctls = map[string]string{}
 	root := filepath.Join(t.proc, "sys", "net")
@@ -101,8 +70,3 @@ func readSetting(file string) ([]byte, error) {
 
 // settingSize is longer than any setting that is known.
 const settingSize = 256
-
-// isSysctlOfMoment tells counters from settings: they differ each time they are read.
-func isSysctlOfMoment(name string) bool {
-	return strings.HasSuffix(name, "nf_conntrack_count")
-}

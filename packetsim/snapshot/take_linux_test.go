@@ -395,7 +395,7 @@ func FuzzParsePolicyRule(f *testing.F) {
 func FuzzParseNFAcct(f *testing.F) {
 	f.Add("{ pkts = 00000000000000000003, bytes = 00000000000000000180 } = name;\n")
 	f.Fuzz(func(t *testing.T, list string) {
-		objects, err := parseNFAcct(list)
+		objects, err := ParseNFAcct(list)
 		if err == nil {
 			require.LessOrEqual(t, len(objects), strings.Count(list, "\n")+1)
 		}

@@ -1,0 +1,255 @@
+package files_test
+
+import (
+	"io/fs"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/dumps"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot/files"
+)
+
+// folder makes a folder of pairs of a name and a text.
+func folder(pairs ...string) fstest.MapFS {
+	f := fstest.MapFS{}
+	for i := 0; i < len(pairs); i += 2 {
+		f[pairs[i]] = &fstest.MapFile{Data: []byte(pairs[i+1])}
+	}
+	return f
+}
+
+func read(t *testing.T, pairs ...string) *files.Result {
+	t.Helper()
+	result, err := files.Read(folder(pairs...))
+	require.NoError(t, err)
+	_, err = snapshot.NewHost(result.Node, snapshot.HostOptions{})
+	require.NoError(t, err)
+	return result
+}
+
+// unread are the things that are said to be missing.
+func unread(s *snapshot.Node) []string {
+	var list []string
+	for _, u := range s.Unread {
+		list = append(list, u.What+": "+u.Why)
+	}
+	return list
+}
+
+// addr is what "ip addr" prints of a node with one address of each family.
+const addr = `1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN group default qlen 1000
+    link/loopback 00:00:00:00:00:00 brd 00:00:00:00:00:00
+    inet 127.0.0.1/8 scope host lo
+       valid_lft forever preferred_lft forever
+2: eth0@if7: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue state UP group default
+    link/ether 02:00:00:00:00:01 brd ff:ff:ff:ff:ff:ff link-netnsid 0
+    inet 192.0.2.1/24 brd 192.0.2.255 scope global eth0
+       valid_lft forever preferred_lft forever
+    inet6 2001:db8::1/64 scope global
+       valid_lft forever preferred_lft forever
+    inet6 fe80::1/64 scope link tentative
+`
+
+// TestFilesOfRecordedNodes: packets go where they go in the snapshots that were made of the same nodes.
+func TestFilesOfRecordedNodes(t *testing.T) {
+	for _, backend := range []string{"legacy", "nft"} {
+		for _, name := range []string{"demo-control-plane", "demo-worker", "demo-worker2"} {
+			sub, err := fs.Sub(dumps.Kind(), backend+"/"+name)
+			require.NoError(t, err)
+			result, err := files.Read(sub)
+			require.NoError(t, err)
+			result.Node.Hostname = name
+			assert.Equal(t, []string{
+				`kinds of devices: bridges and tunnels are taken for plain devices: add what "ip -d -j link" prints`,
+				`IPv6 policy rules: they are taken to be those that a kernel begins with: add what "ip -6 -j rule" prints`,
+			}, unread(result.Node))
+			assert.Equal(t, []snapshot.Unread{{What: "kube-proxy.yaml", Why: "nothing in it is of a tool that is known"}}, result.Ignored)
+			f, err := dumps.Kind().Open(backend + "/" + name + ".yaml")
+			require.NoError(t, err)
+			shipped, err := snapshot.Read(name, f)
+			require.NoError(t, err)
+			assert.Equal(t, []string{backend}, result.Node.Backends())
+			assert.Len(t, result.Node.Conntrack, len(shipped.Conntrack))
+			for _, packet := range []string{
+				"tcp 10.244.7.7:40000 > 10.96.125.22:80 in eth0", "tcp [fd00:10:244:7::7]:40000 > [fd00:10:96::2b36]:80 in eth0",
+				"tcp 172.18.0.1:40000 > 172.18.0.3:30084 in eth0", "udp 10.244.7.7:40000 > 10.96.0.10:53 in eth0",
+			} {
+				in, err := packetsim.ParseInput(packet)
+				require.NoError(t, err)
+				got, err := result.Node.Trace(in, snapshot.HostOptions{})
+				require.NoError(t, err)
+				want, err := shipped.Trace(in, snapshot.HostOptions{})
+				require.NoError(t, err)
+				assert.Equal(t, want.Outcomes, got.Outcomes, "%s %s", name, packet)
+			}
+		}
+	}
+}
+
+// TestFilesOfDevicesAlone: everything else is missing, and is said to be.
+func TestFilesOfDevicesAlone(t *testing.T) {
+	s := read(t, "addr.txt", addr).Node
+	var missing []string
+	for _, u := range unread(s) {
+		what, _, _ := strings.Cut(u, ": ")
+		missing = append(missing, what)
+	}
+	assert.Equal(t, []string{"address fe80::1/64 of device eth0", "kinds of devices", "IPv4 routes", "IPv6 routes", "IPv4 policy rules", "IPv6 policy rules", "sysctls",
+		"IPv4 rules", "IPv6 rules", "conntrack entries"}, missing)
+	require.Len(t, s.Devices, 2)
+	assert.Equal(t, "02:00:00:00:00:01", s.Devices[1].MAC)
+	assert.Equal(t, 0, *s.Devices[1].PeerNetns)
+	host, err := snapshot.NewHost(s, snapshot.HostOptions{})
+	require.NoError(t, err)
+	assert.True(t, host.IsLocal(netip.MustParseAddr("192.0.2.1")), "the routes of the addresses are made")
+	assert.True(t, host.IsLocal(netip.MustParseAddr("2001:db8::1")))
+}
+
+func TestFilesUnderstood(t *testing.T) {
+	const filter = "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n"
+	for _, tc := range []struct {
+		name  string
+		files []string
+		check func(t *testing.T, s *snapshot.Node)
+	}{
+		{"one file of all", []string{"all", addr + "default via 192.0.2.254 dev eth0 \n10.0.0.0/8 \n\tnexthop via 192.0.2.7 dev eth0 weight 2 \n\tnexthop via 192.0.2.8 dev eth0 weight 1 \n" +
+			"0:\tfrom all lookup local\n32766:\tfrom all lookup main\n32767:\tfrom all lookup default\n0:\tfrom all lookup local\n91:\tfrom 2001:db8:7::/48 prohibit\n" +
+			"net.ipv4.ip_forward = 1\nkernel.hostname = n7\nnet.ipv4.conf.eth0/7.rp_filter = 1\nvm.swappiness = 60\n" +
+			"# Generated by iptables-save v1.8.9 (nf_tables) on Fri\n" + filter + "# Generated by ip6tables-save v1.8.9 (nf_tables) on Fri\n" + filter +
+			"udp      17 29 src=192.0.2.1 dst=192.0.2.9 sport=4 dport=53 [UNREPLIED] src=192.0.2.9 dst=192.0.2.1 sport=53 dport=4 mark=0 use=1\n" +
+			"create s hash:ip family inet hashsize 1024 maxelem 65536 bucketsize 12 initval 0x1\nadd s 10.0.0.1\n"},
+			func(t *testing.T, s *snapshot.Node) {
+				assert.Equal(t, "n7", s.Hostname)
+				assert.Equal(t, map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.eth0.7.rp_filter": "1"}, s.Sysctls)
+				assert.Len(t, s.PolicyRules, 5)
+				assert.Len(t, s.Conntrack, 1)
+				assert.Equal(t, []string{"nft"}, s.Backends())
+				assert.Len(t, s.IPTables, 2)
+				assert.Contains(t, s.IPSets, "add s 10.0.0.1\n")
+				assert.Len(t, s.Routes[len(s.Routes)-1:], 1)
+				var hops int
+				for _, r := range s.Routes {
+					hops += len(r.NextHops)
+				}
+				assert.Equal(t, 2, hops)
+			}},
+		{"a table in a file of its own", []string{"addr", addr, "nat.txt", "*nat\n:OUTPUT ACCEPT [0:0]\n-A OUTPUT -d 10.0.0.1 -j ACCEPT\nCOMMIT\n", "filter.txt", filter,
+			"iptables-version", "iptables v1.8.9 (nf_tables)\n"}, func(t *testing.T, s *snapshot.Node) {
+			require.Len(t, s.IPTables, 1)
+			assert.Equal(t, "nft", s.IPTables[0].Backend)
+			assert.Equal(t, 2, strings.Count(s.IPTables[0].Save, "COMMIT"))
+		}},
+		{"the backend in the file's name", []string{"addr", addr, "ip6tables-nft-save", filter, "iptables-legacy-save", filter}, func(t *testing.T, s *snapshot.Node) {
+			require.Len(t, s.IPTables, 2)
+			assert.Equal(t, "legacy", s.IPTables[0].Backend)
+			assert.Equal(t, "nft", s.IPTables[1].Backend)
+		}},
+		{"empty lists of old versions", []string{"addr", addr, "ip-route.json", "[{},{}]\n", "conntrack", "", "ipset_save", "\n"}, func(t *testing.T, s *snapshot.Node) {
+			assert.NotContains(t, strings.Join(unread(s), "\n"), "conntrack")
+			assert.NotContains(t, strings.Join(unread(s), "\n"), "IPv4 routes: ")
+		}},
+		{"what the tools said beside", []string{"addr", addr, "ct", "conntrack v1.4.7 (conntrack-tools): 0 flow entries have been shown.\n",
+			"sysctl", "sysctl: permission denied on key 'net.core.x'\nnet.ipv4.ip_forward=1\r\n"}, func(t *testing.T, s *snapshot.Node) {
+			assert.Equal(t, "1", s.Sysctls["net.ipv4.ip_forward"])
+			assert.NotContains(t, strings.Join(unread(s), "\n"), "not understood")
+			assert.NotContains(t, strings.Join(unread(s), "\n"), "conntrack")
+		}},
+		{"a VXLAN, a bridge and its port", []string{"d.txt", `1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN
+    link/loopback 00:00:00:00:00:00 brd 00:00:00:00:00:00 promiscuity 0
+2: br0: <BROADCAST,UP> mtu 1500 qdisc noqueue state UP
+    link/ether 02:00:00:00:00:02 brd ff:ff:ff:ff:ff:ff promiscuity 0
+    bridge forward_delay 1500
+3: v0@if2: <BROADCAST,UP> mtu 1500 qdisc noqueue master br0 state UP
+    link/ether 02:00:00:00:00:03 brd ff:ff:ff:ff:ff:ff promiscuity 1
+    veth
+    bridge_slave state forwarding priority 32 cost 2 hairpin on guard off
+4: flannel.1: <BROADCAST,UP> mtu 1450 qdisc noqueue state UNKNOWN
+    link/ether 02:00:00:00:00:04 brd ff:ff:ff:ff:ff:ff promiscuity 0
+    vxlan id 1 local 192.0.2.1 dev eth0 srcport 0 0 dstport 8472 nolearning
+`, "fdb", "02:00:00:00:00:44 dev flannel.1 dst 192.0.2.2 self permanent\n02:00:00:00:00:33 dev v0 master br0\n",
+			"neigh", "10.1.0.0 dev flannel.1 lladdr 02:00:00:00:00:44 PERMANENT\n10.1.1.3 dev br0 lladdr 02:00:00:00:00:33 REACHABLE\n10.1.1.4 dev br0 FAILED\n"},
+			func(t *testing.T, s *snapshot.Node) {
+				require.Len(t, s.Devices, 4)
+				assert.Equal(t, "device bridge veth vxlan", strings.ReplaceAll(s.Devices[0].Kind, "loopback", "device")+" "+s.Devices[1].Kind+" "+s.Devices[2].Kind+" "+s.Devices[3].Kind)
+				assert.True(t, s.Devices[2].Hairpin)
+				assert.Equal(t, []netip.Addr{netip.MustParseAddr("10.1.1.3")}, s.Devices[2].Neighbours)
+				assert.Equal(t, &snapshot.VXLAN{ID: 1, Port: 8472, Local: netip.MustParseAddr("192.0.2.1"), Remotes: []snapshot.Remote{
+					{Neighbour: netip.MustParseAddr("10.1.0.0"), Remote: netip.MustParseAddr("192.0.2.2")}}}, s.Devices[3].VXLAN)
+			}},
+		{"accounting objects that rules name", []string{"addr", addr, "s", strings.Replace(filter, "COMMIT", "-A INPUT -m nfacct --nfacct-name  ct_state_invalid_dropped_pkts -j DROP\nCOMMIT", 1)},
+			func(t *testing.T, s *snapshot.Node) {
+				assert.Equal(t, []snapshot.NFAcct{{Name: "ct_state_invalid_dropped_pkts"}}, s.NFAcct)
+			}},
+	} {
+		t.Run(tc.name, func(t *testing.T) { tc.check(t, read(t, tc.files...).Node) })
+	}
+}
+
+func TestFilesNotUnderstood(t *testing.T) {
+	for _, tc := range []struct {
+		name, file, text, want string
+	}{
+		{"a route that ip prints otherwise", "r", "10.0.0.0/8 dev eth0 via-magic 7\n10.1.0.0/16 dev eth0\n", `line of r: not understood: "10.0.0.0/8 dev eth0 via-magic 7"`},
+		{"several lines", "r", "10.1.0.0/16 dev eth0\nwhat\nis this\n", `2 lines of r: not understood, the first being "what"`},
+		{"a table with a name", "r", "10.1.0.0/16 dev eth0 table blue\n", `the number of table "blue" is in /etc/iproute2/rt_tables of the node: take it with "ip -N"`},
+		{"a route of a device that is not there", "r", "10.1.0.0/16 dev eth9\n", "route to 10.1.0.0/16: no file tells of its device eth9"},
+		{"an encapsulation", "r", "10.1.0.0/16 encap ip id 7 dst 10.9.9.9 dev eth0\n", "not supported: a route with an encapsulation"},
+		{"iptables -L", "f", "Chain INPUT (policy ACCEPT)\ntarget     prot opt source               destination\n", `file f: what "iptables -L" prints does not say all of a rule: take "iptables-save -c"`},
+		{"ipset list", "i", "Name: s\nType: hash:ip\n", `file i: what "ipset list" prints is for people: take "ipset save"`},
+		{"nft list ruleset", "n", "table inet firewall {\n\tchain input {\n\t}\n}\n", "native nftables tables (n): not supported"},
+		{"nft -j list ruleset", "n", `{"nftables": [{"metainfo": {}}]}`, "native nftables tables (n): not supported"},
+		{"a connection of a protocol that is not known", "c", "gre 47 17 src=10.0.0.1 dst=10.0.0.2 srckey=0x0 dstkey=0x1 src=10.0.0.2 dst=10.0.0.1 srckey=0x1 dstkey=0x0 mark=0 use=1\n" +
+			"udp 17 9 src=10.0.0.1 dst=10.0.0.2 sport=1 dport=2 src=10.0.0.2 dst=10.0.0.1 sport=2 dport=1 mark=0 use=1\n", `line of c: not understood: "gre 47`},
+		{"a rule of policy that is not held", "p", "0:\tfrom all lookup local\n9:\tfrom all uidrange 5-9 lookup 7\n32767:\tfrom all lookup default\n", "IPv4 policy rule of priority 9 (p): not supported: selector or option uidrange, 5-9"},
+		{"rules that name sets", "s", "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -m set --match-set s src -j DROP\nCOMMIT\n", `ipsets: rules name sets: add what "ipset save" prints`},
+		{"rules of no known tool", "s", "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n", "backend of the rules in s: no head line says it: they are taken for those of legacy"},
+		{"a table that is no one's", "s", "# Generated by iptables-save v1.8.9 (nf_tables) on Fri\n*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n# Table `nat' is incompatible, use 'nft' tool.\n", "IPv4 rules: Table `nat' is incompatible, use 'nft' tool."},
+		{"JSON that ends early", "j", `[{"dst":"10.0.0.0/8","dev":"eth0","flags":[]}] [{"dst":`, "file j: not understood to its end: "},
+		{"an element of another type", "j", `[{"dst":"10.0.0.0/8","dev":"eth0","flags":[]},{"dst":"10.0.0.0/8","dev":7,"flags":[]}]`, "route in j: json: cannot unmarshal number"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			result, err := files.Read(folder("addr", addr, tc.file, tc.text))
+			require.NoError(t, err)
+			assert.Contains(t, strings.Join(unread(result.Node), "\n"), tc.want)
+		})
+	}
+}
+
+func TestFilesOfNoNode(t *testing.T) {
+	_, err := files.Read(folder("iptables-save", "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n"))
+	require.ErrorIs(t, err, files.ErrNoDevices)
+	_, err = files.Read(folder("a/addr", addr, "b/addr", strings.Replace(addr, "00:01", "00:02", 1)))
+	require.ErrorContains(t, err, "a/addr and b/addr tell different things of device eth0: give the files of one node")
+	result, err := files.Read(folder("addr", addr, "twice", addr, "x.json", "{}", "y.json", "{", "z.json", "[1]", "empty", "", "k.json", `[{"kind":"List"}]`))
+	require.NoError(t, err)
+	assert.Len(t, result.Node.Devices, 2)
+	assert.Len(t, result.Node.Devices[1].Addresses, 2)
+	assert.Len(t, result.Ignored, 5)
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(addr, "10.0.0.0/8 via 10.0.0.1 dev eth0\n\tnexthop via 192.0.2.7 dev eth0\n0:\tnot from all fwmark 1/2 lookup 7")
+	f.Add(`[{"ifindex":1,"ifname":"lo","flags":["UP"],"addr_info":[{"local":"10.0.0.1","prefixlen":8}],"linkinfo":{"info_kind":"vxlan"}}]`,
+		`[{"dst":"default","dev":"lo","flags":[]}][{"priority":0,"src":"all","not":null}][{"mac":"m","ifname":"lo"}][{"dst":"10.0.0.1","lladdr":"m","dev":"lo"}]`)
+	f.Add("*nat\nCOMMIT\n{ pkts = 1, bytes = 2 } = x;\nnet.ipv4.ip_forward = 1", "udp 17 9 src=10.0.0.1 dst=10.0.0.2 sport=1 dport=2 src=10.0.0.2 dst=10.0.0.1 sport=2 dport=1")
+	f.Fuzz(func(t *testing.T, one, two string) {
+		result, err := files.Read(folder("addr.txt", addr, "one", one, "two", two))
+		if err != nil {
+			return
+		}
+		var b strings.Builder
+		if err := result.Node.Write(&b, snapshot.YAML); err != nil {
+			t.Fatalf("%v\n%q\n%q", err, one, two)
+		}
+		if _, err := snapshot.Read("again", strings.NewReader(b.String())); err != nil {
+			t.Fatalf("%v\n%s", err, b.String())
+		}
+	})
+}

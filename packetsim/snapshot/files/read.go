@@ -1,0 +1,174 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+)
+
+// Result is a snapshot and what it was not made of.
+type Result struct {
+	Node *snapshot.Node
+	// Ignored are the files in which there was nothing for a snapshot, and why.
+	Ignored []snapshot.Unread
+}
+
+// ErrNoDevices says that no file tells the devices of the node, without which nothing else can be understood.
+var ErrNoDevices = errors.New("no file tells the node's devices: add what \"ip -j addr\" prints there (ip-addr.json); " +
+	"for rules alone there is \"chainwalk trace --rules\"")
+
+// maxFile is the size in bytes from which on a file is not looked at.
+const maxFile = 512 << 20
+
+// Read makes a snapshot of the files in a folder and the folders in it. The name of the node is empty if no file says it.
+func Read(folder fs.FS) (*Result, error) {
+	r := &reader{
+		result: &Result{Node: &snapshot.Node{Version: snapshot.Version, Sysctls: map[string]string{}}},
+		found:  map[string]string{}, links: map[string]*link{}, tuples: map[tupleIn]tupleIn{},
+	}
+	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		return r.file(folder, name)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := r.finish(); err != nil {
+		return nil, err
+	}
+	return r.result, nil
+}
+
+// The things that files can tell, as Unread calls them.
+const (
+	conntrackEntries = "conntrack entries"
+	ipsets           = "ipsets"
+	nfacctObjects    = "nfacct objects"
+	sysctls          = "sysctls"
+	linkDetails      = "kinds of devices"
+	fdbEntries       = "forwarding databases of bridges and tunnels"
+	neighbourTable   = "neighbour table"
+)
+
+func rulesOf(family fakeipt.Family) string       { return fmt.Sprintf("IPv%d rules", family) }
+func routesOf(family fakeipt.Family) string      { return fmt.Sprintf("IPv%d routes", family) }
+func policyRulesOf(family fakeipt.Family) string { return fmt.Sprintf("IPv%d policy rules", family) }
+
+// reader collects what the files say.
+type reader struct {
+	result *Result
+	found  map[string]string // which file told a thing
+	links  map[string]*link
+	order  []*link
+	saves  []save
+	tuples map[tupleIn]tupleIn // of the connections, each with the other one of its entry
+	tools  string              // the backend of the plain tools, if a file says it
+	fdb    []fdbEntry
+	neighs []neighbour
+	name   string // of the file that is read
+	anyUse bool   // something was found in it
+}
+
+func (r *reader) unread(what, format string, args ...any) {
+	r.result.Node.Unread = append(r.result.Node.Unread, snapshot.Unread{What: what, Why: fmt.Sprintf(format, args...)})
+}
+
+func (r *reader) ignore(format string, args ...any) {
+	r.result.Ignored = append(r.result.Ignored, snapshot.Unread{What: r.name, Why: fmt.Sprintf(format, args...)})
+}
+
+// tell notes that the file tells a thing.
+func (r *reader) tell(what string) {
+	r.anyUse = true
+	if r.found[what] == "" {
+		r.found[what] = r.name
+	}
+}
+
+func (r *reader) file(folder fs.FS, name string) error {
+	r.name, r.anyUse = name, false
+	f, err := folder.Open(name)
+	if err != nil {
+		r.unread("file "+name, "%v", err)
+		return nil
+	}
+	defer func() { _ = f.Close() }() // only read
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		r.unread("file "+name, "%v", err)
+		return nil
+	case len(data) > maxFile:
+		r.unread("file "+name, "it is larger than %d bytes", maxFile)
+		return nil
+	case bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data):
+		r.ignore("it is not text in UTF-8; unpack it if it is an archive")
+		return nil
+	}
+	text := strings.ReplaceAll(string(data), "\r\n", "\n")
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case trimmed == "" || trimmed == "[]":
+		r.empty()
+	case trimmed[0] == '{' && !strings.HasPrefix(trimmed, "{ pkts") || trimmed[0] == '[' && !strings.HasPrefix(trimmed, "[0"):
+		return r.json(trimmed)
+	default:
+		return r.text(text)
+	}
+	return nil
+}
+
+// empty is a tool that had nothing to print, as its file's name has it.
+func (r *reader) empty() {
+	base := strings.ToLower(path.Base(r.name))
+	family := r.nameFamily()
+	switch {
+	case strings.Contains(base, "conntrack"):
+		r.tell(conntrackEntries)
+	case strings.Contains(base, "ipset"):
+		r.tell(ipsets)
+	case strings.Contains(base, "nfacct"):
+		r.tell(nfacctObjects)
+	case strings.Contains(base, "tables") && strings.Contains(base, "save"):
+		r.tell(rulesOf(family))
+	case strings.Contains(base, "fdb"):
+		r.tell(fdbEntries)
+	case strings.Contains(base, "neigh"):
+		r.tell(neighbourTable)
+	case strings.Contains(base, "route"):
+		r.tell(routesOf(family))
+	default:
+		r.ignore("it is empty")
+	}
+}
+
+// sixInName is how people say IPv6 in the name of a file.
+var sixInName = regexp.MustCompile(`(?i)ip[-_ ]?v?6|inet6|[-_ ]6([-_ .]|$)`)
+
+// nameFamily is the family that the name of the file tells, IPv4 if it tells none.
+func (r *reader) nameFamily() fakeipt.Family {
+	if sixInName.MatchString(path.Base(r.name)) {
+		return fakeipt.IPv6
+	}
+	return fakeipt.IPv4
+}
+
+// addUnique adds what the list does not have.
+func addUnique[T any](list []T, item T, same func(a, b T) bool) []T {
+	if slices.ContainsFunc(list, func(other T) bool { return same(other, item) }) {
+		return list
+	}
+	return append(list, item)
+}
