@@ -64,8 +64,9 @@ type Host struct {
 	journal     journal
 	idle        []*walk // walks that have ended
 	scratch     scratchConns
-	refreshed   bool // the packet that conntrack looks at has made its connection's time longer
-	probes      int  // open checkpoints that will be undone
+	verdict     Outcome // of the last Verdict
+	refreshed   bool    // the packet that conntrack looks at has made its connection's time longer
+	probes      int     // open checkpoints that will be undone
 }
 
 // device is a Device with its settings.

@@ -48,14 +48,15 @@ func (h *Host) outcomes(in Input, told text) ([]Outcome, error) {
 
 // Verdict walks the packet once, with the draws of c, and notes no steps. The host is unchanged afterwards. The outcome's
 // probability is left 0.
-func (h *Host) Verdict(in Input, c Chance) (o Outcome, err error) {
+func (h *Host) Verdict(in Input, c Chance) (Outcome, error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	h.memory.sets.freeze()
 	defer h.memory.sets.release()
 	var hooks familyHooks
-	err = h.look(&in, c, withDNAT, &hooks, &o)
-	return o, err
+	h.verdict = Outcome{}
+	err := h.look(&in, c, withDNAT, &hooks, &h.verdict)
+	return h.verdict, err
 }
 
 // look is a step that is undone.
