@@ -68,8 +68,8 @@ func (e *tableEdit) firstBad() badRule {
 
 // build makes the new table from the base and what changed.
 func (e *tableEdit) build() *Table {
-	t := &Table{kind: e.kind, chains: e.base.chains.edit(len(e.drafts)), order: &chainOrder{}, made: e.made, counted: e.counted,
-		registered: e.base.registered}
+	t := &Table{id: &TableID{}, kind: e.kind, chains: e.base.chains.edit(len(e.drafts)), order: &chainOrder{}, made: e.made,
+		counted: e.counted, registered: e.base.registered}
 	for _, s := range e.drafts {
 		if !s.live {
 			if s.base != nil {

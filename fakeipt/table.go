@@ -11,6 +11,7 @@ import (
 
 // Table is one table of a ruleset. A Table is immutable.
 type Table struct {
+	id     *TableID
 	kind   *tableKind
 	chains *chainMap
 	order  *chainOrder
@@ -22,6 +23,9 @@ type Table struct {
 	registered [hookNumber]uint64
 }
 
+// TableID is the identity of a Table: no two tables have the same pointer. Who keeps it does not keep the table's rules in memory.
+type TableID struct{ _ byte }
+
 // Chain is a list of rules. A Chain is immutable but for its Counters, and
 // stays the same pointer as long as no commit changes it.
 type Chain struct {
@@ -30,7 +34,7 @@ type Chain struct {
 	Rules    []*Rule   // not to be written to
 	Counters *Counters // what the policy has decided; nil for a user-defined chain
 	// Memo is for what a reader works out from the chain and wants to find again, such as an index of its rules.
-	// This package neither sets nor reads it. It is gone with the chain.
+	// This package neither sets nor reads it. It is gone with the chain, but for a chain that differs by its Counters alone.
 	Memo atomic.Value
 }
 
@@ -43,7 +47,7 @@ type chainOrder struct {
 // newTable returns the table as the kernel sets it up.
 func newTable(kind *tableKind) *Table {
 	empty := &chainMap{}
-	t := &Table{kind: kind, chains: empty.edit(hookNumber), order: &chainOrder{}, counted: kind.hooks}
+	t := &Table{id: &TableID{}, kind: kind, chains: empty.edit(hookNumber), order: &chainOrder{}, counted: kind.hooks}
 	for _, name := range kind.builtins() {
 		e := chainEntry{chain: &Chain{Name: name, Policy: PolicyAccept, Counters: &Counters{}}, hash: hashName(name)}
 		e.reached.add(kind.hookOf(name), 1)
@@ -51,6 +55,9 @@ func newTable(kind *tableKind) *Table {
 	}
 	return t
 }
+
+// ID is the table's identity.
+func (t *Table) ID() *TableID { return t.id }
 
 // Name is the table's name.
 func (t *Table) Name() string { return t.kind.name }

@@ -180,9 +180,10 @@ func (s *sourceKey) hash() uint32 {
 	return mixAddrs(s.src, netip.Addr{}, uint64(s.port)<<32|uint64(s.zone)<<16|uint64(s.proto))
 }
 
-// mixAddrs multiplies as wyhash does: the upper half of each product holds bits of all that went into it.
-func mixAddrs(a, b netip.Addr, rest uint64) uint32 {
-	x, y := bitsOf(a), bitsOf(b)
+func mixAddrs(a, b netip.Addr, rest uint64) uint32 { return mixBits(bitsOf(a), bitsOf(b), rest) }
+
+// mixBits multiplies as wyhash does: the upper half of each product holds bits of all that went into it.
+func mixBits(x, y addrBits, rest uint64) uint32 {
 	high, low := bits.Mul64(x.high^rest^0x9e3779b97f4a7c15, x.low^0xe7037ed1a0b428db)
 	high, low = bits.Mul64(high^low^y.high^0x8ebc6af09c88c6e3, y.low^rest^0x589965cc75374cc3)
 	return uint32(high>>32) ^ uint32(low>>32) ^ uint32(high) ^ uint32(low)

@@ -3,20 +3,22 @@ package packetsim
 import (
 	"cmp"
 	"encoding/binary"
+	"math/bits"
 	"net/netip"
 	"slices"
-	"sync/atomic"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// indexPolicy says which chains get an index: those of so many rules, once they were walked through so many times. A
+// indexPolicy says how chains are walked. Those of so many rules get an index, once they were walked through so many times: a
 // chain that a commit changed is a new one, and building its index costs more than a few walks. From least rules
-// of a shape on, a look-up is cheaper than trying each of them.
+// of a shape on, a look-up is cheaper than trying each of them. Shorter chains are compiled at their first walk, unless plain
+// says that they are not.
 type indexPolicy struct {
 	rules int
 	walks int32
 	least int
+	plain bool
 }
 
 var usualIndexPolicy = indexPolicy{rules: 16, walks: 8, least: 4}
@@ -25,16 +27,26 @@ var usualIndexPolicy = indexPolicy{rules: 16, walks: 8, least: 4}
 const maxShapes = 8
 
 // chainIndex finds the rules of a chain that a packet may match, without looking at the others. A rule stands in
-// one shape, by the most telling of its conditions, or in rest. It is immutable, and kept in the chain's Memo.
+// one shape, by the most telling of its conditions, or in rest. It is immutable, and kept in the chain's program.
 type chainIndex struct {
-	shapes []indexShape
-	rest   []int32 // the rules that any packet may match, ascending
+	shapes   []indexShape
+	rest     []int32        // the rules that any packet may match, ascending
+	compiled []compiledRule // all rules of the chain
 }
 
-// indexShape is the rules that have conditions on the same parts of a packet.
+// indexShape is the rules that have conditions on the same parts of a packet. They are found by a hash of these parts: rules whose
+// hashes are equal are found together, which tells a packet no lie, since each of them is asked. All of it is three flat
+// lists, because a packet for one of many services finds little of them in the processor's cache.
 type indexShape struct {
 	shape
-	rules map[indexKey][]int32 // ascending
+	places []indexPlace // a power of two, of which the hash says where to begin to look; some are empty
+	rules  []int32      // those of each hash together, ascending
+}
+
+// indexPlace is a hash and its rules, rules[from:to] of the shape; to is 0 if the place is empty.
+type indexPlace struct {
+	hash     uint32
+	from, to int32
 }
 
 // shape says which parts of a packet are in a key.
@@ -81,10 +93,13 @@ func (a addrBits) masked(mask addrBits) addrBits {
 	return addrBits{a.high & mask.high, a.low & mask.low}
 }
 
+// mappedBits is the bits of addrBits before an IPv4 address.
+const mappedBits = 96
+
 // prefixMask is the mask of a prefix of so many bits.
 func prefixMask(bits int, is4 bool) addrBits {
 	if is4 {
-		bits += 96
+		bits += mappedBits
 	}
 	if bits <= 64 {
 		return addrBits{high: ^uint64(0) << (64 - bits)}
@@ -92,44 +107,24 @@ func prefixMask(bits int, is4 bool) addrBits {
 	return addrBits{^uint64(0), ^uint64(0) << (128 - bits)}
 }
 
-// memo is what packetsim keeps in a chain: the number of walks through it, then its index.
-type memo struct {
-	walks atomic.Int32
-	index atomic.Pointer[chainIndex]
-}
-
-// indexOf is the chain's index, nil if it has none yet. Several goroutines may ask at once: each gets a whole index or none.
-func (p indexPolicy) indexOf(chain *fakeipt.Chain) *chainIndex {
-	if len(chain.Rules) < p.rules {
-		return nil
-	}
-	m, _ := chain.Memo.Load().(*memo)
-	if m == nil {
-		chain.Memo.CompareAndSwap(nil, &memo{})
-		m = chain.Memo.Load().(*memo)
-	}
-	if x := m.index.Load(); x != nil {
-		return x
-	}
-	if m.walks.Add(1) != p.walks {
-		return nil // one of those that ask at once builds it
-	}
-	x := newChainIndex(chain.Rules, p.least)
-	m.index.Store(x)
-	return x
+// hash is the same for equal keys.
+func (k indexKey) hash() uint32 {
+	return mixBits(k.addrBits, addrBits{}, uint64(k.port)<<8|uint64(k.proto))
 }
 
 // newChainIndex builds the index of a list of rules.
 func newChainIndex(rules []*fakeipt.Rule, least int) *chainIndex {
 	shapes := usefulShapes(rules, least)
-	x := &chainIndex{shapes: make([]indexShape, len(shapes))}
+	x := &chainIndex{shapes: make([]indexShape, len(shapes)), compiled: make([]compiledRule, len(rules))}
 	place := make(map[shape]int, len(shapes))
+	found := make([][]hashedRule, len(shapes))
 	for i, s := range shapes {
 		place[s.shape] = i
-		x.shapes[i] = indexShape{shape: s.shape, rules: make(map[indexKey][]int32, s.count)}
+		found[i] = make([]hashedRule, 0, s.count)
 	}
 	var ports []uint16
 	for n, rule := range rules {
+		x.compiled[n].compile(rule)
 		var k indexKey
 		var s shape
 		s, k, ports = keyOf(rule, ports[:0])
@@ -139,17 +134,62 @@ func newChainIndex(rules []*fakeipt.Rule, least int) *chainIndex {
 			continue
 		}
 		if !s.ports {
-			x.shapes[i].add(k, n)
+			found[i] = append(found[i], hashedRule{k.hash(), int32(n)})
 			continue
 		}
 		for _, k.port = range ports {
-			x.shapes[i].add(k, n)
+			found[i] = append(found[i], hashedRule{k.hash(), int32(n)})
 		}
+	}
+	for i, s := range shapes {
+		x.shapes[i] = newIndexShape(s.shape, found[i])
 	}
 	return x
 }
 
-func (s *indexShape) add(k indexKey, rule int) { s.rules[k] = append(s.rules[k], int32(rule)) }
+// hashedRule is a rule and the hash that it is found by.
+type hashedRule struct {
+	hash uint32
+	rule int32
+}
+
+// newIndexShape puts rules, which are ascending, together by their hashes.
+func newIndexShape(s shape, found []hashedRule) indexShape {
+	size := 1
+	for size*2 < len(found)*3 {
+		size *= 2
+	}
+	x := indexShape{shape: s, places: make([]indexPlace, size), rules: make([]int32, 1+len(found))}
+	for _, r := range found {
+		at := x.place(r.hash)
+		at.hash = r.hash
+		at.to++ // how many they are, until all are counted
+	}
+	end := int32(1) // no place that is taken ends at 0
+	for i := range x.places {
+		if at := &x.places[i]; at.to != 0 {
+			count := at.to
+			at.from, at.to = end, end
+			end += count
+		}
+	}
+	for _, r := range found {
+		at := x.place(r.hash)
+		x.rules[at.to] = r.rule
+		at.to++
+	}
+	return x
+}
+
+// place is where a hash has its rules, or an empty place if it has none.
+func (s *indexShape) place(hash uint32) *indexPlace {
+	mask := uint32(len(s.places) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		if at := &s.places[i]; at.to == 0 || at.hash == hash {
+			return at
+		}
+	}
+}
 
 type countedShape struct {
 	shape
@@ -209,20 +249,26 @@ func wholeBits(m *fakeipt.AddrMatch) int {
 	if m == nil || m.Invert {
 		return 0
 	}
-	bits, prefix := 0, true
-	for _, b := range m.Mask.AsSlice() {
-		for bit := range 8 {
-			if b&(0x80>>bit) == 0 {
-				prefix = false
-				continue
-			}
-			if !prefix {
-				return 0
-			}
-			bits++
-		}
+	return maskLength(m.Mask)
+}
+
+// maskLength is the length of the prefix that the mask is of, 0 if it is of none.
+func maskLength(mask netip.Addr) int {
+	b := bitsOf(mask)
+	if mask.Is4() {
+		b = addrBits{^uint64(0), b.low << 32}
 	}
-	return bits
+	ones := bits.LeadingZeros64(^b.high)
+	if ones == 64 {
+		ones += bits.LeadingZeros64(^b.low)
+	}
+	if b != prefixMask(ones, false) {
+		return 0
+	}
+	if mask.Is4() {
+		ones -= 64
+	}
+	return ones
 }
 
 func isDevice(m *fakeipt.IfaceMatch) bool {
@@ -291,7 +337,13 @@ func (s *indexShape) find(p *skb) []int32 {
 	if s.ports {
 		k.port, k.proto = p.DstPort, p.Proto
 	}
-	return s.rules[k]
+	return s.of(k.hash())
+}
+
+// of is the rules of a hash.
+func (s *indexShape) of(hash uint32) []int32 {
+	at := s.place(hash)
+	return s.rules[at.from:at.to]
 }
 
 // cursor goes through the rules of a chain that a packet may match, in their order.

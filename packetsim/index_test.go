@@ -19,10 +19,12 @@ import (
 
 var (
 	alwaysIndex = indexPolicy{rules: 1, walks: 1, least: 1}
-	neverIndex  = indexPolicy{rules: math.MaxInt}
+	neverIndex  = indexPolicy{rules: math.MaxInt, plain: true} // and nothing is compiled
+	onlyCompile = indexPolicy{rules: math.MaxInt}
 )
 
-// TestIndexedWalkIsLinearWalk walks the same packets through the same random rules with and without indexes.
+// TestIndexedWalkIsLinearWalk walks the same packets through the same random rules, which commits change meanwhile, as they stand and with
+// indexes or programs.
 func TestIndexedWalkIsLinearWalk(t *testing.T) { rapid.Check(t, checkIndexedWalk) }
 
 // FuzzIndexedWalk is the same law, driven by the fuzzer.
@@ -31,10 +33,17 @@ func FuzzIndexedWalk(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkIndexedWalk)) }
 func checkIndexedWalk(t *rapid.T) {
 	six := rapid.Bool().Draw(t, "IPv6")
 	rules := drawTables(t, six)
-	indexed, linear := indexHost(t, rules, six, alwaysIndex), indexHost(t, rules, six, neverIndex)
+	policy := rapid.SampledFrom([]indexPolicy{alwaysIndex, onlyCompile, {rules: 4, walks: 2, least: 2}}).Draw(t, "policy")
+	indexed, linear := indexHost(t, rules, six, policy), indexHost(t, rules, six, neverIndex)
 	seed := rapid.Uint64().Draw(t, "seed")
 	chanceA, chanceB := SeededChance(seed), SeededChance(seed)
 	for range rapid.IntRange(1, 8).Draw(t, "packets") {
+		if rapid.IntRange(0, 3).Draw(t, "commits") == 0 {
+			change := drawChange(t, six)
+			for _, h := range []*Host{indexed, linear} {
+				restoreRules(t, h.Netfilter(), six, change, "--noflush")
+			}
+		}
 		in := drawPacket(t, six)
 		a, errA := indexed.Step(in, chanceA)
 		b, errB := linear.Step(in, chanceB)
@@ -76,12 +85,7 @@ func savedCounters(t require.TestingT, h *Host, six bool) string {
 func indexHost(t require.TestingT, rules string, six bool, policy indexPolicy) *Host {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	k := fakeipt.New(fakeipt.Options{Clock: clock})
-	tool := "iptables-restore"
-	if six {
-		tool = "ip6tables-restore"
-	}
-	var out, errOut bytes.Buffer
-	require.Zerof(t, k.Run([]string{tool}, strings.NewReader(rules), &out, &errOut), "%s\n%s", errOut.String(), rules)
+	restoreRules(t, k, six, rules)
 	h, err := NewHost(HostConfig{
 		Name: "node", Devices: testDevices(), Routes: testRoutes(), Netfilter: k, Clock: clock,
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"},
@@ -89,6 +93,16 @@ func indexHost(t require.TestingT, rules string, six bool, policy indexPolicy) *
 	require.NoError(t, err)
 	h.indexing = policy
 	return h
+}
+
+// restoreRules is restoreInto for a property.
+func restoreRules(t require.TestingT, k *fakeipt.Kernel, six bool, rules string, options ...string) {
+	tool := "iptables-restore"
+	if six {
+		tool = "ip6tables-restore"
+	}
+	var out, errOut bytes.Buffer
+	require.Zerof(t, k.Run(append([]string{tool}, options...), strings.NewReader(rules), &out, &errOut), "%s\n%s", errOut.String(), rules)
 }
 
 // The addresses that rules and packets are made of, by family.
@@ -139,8 +153,22 @@ func drawTables(t *rapid.T, six bool) string {
 	for range rapid.IntRange(0, 10).Draw(t, "nat rules") {
 		fmt.Fprintf(&text, "-A PREROUTING%s -j SEP\n", drawConditions(t, six, false))
 	}
+	for port := range rapid.IntRange(0, 2).Draw(t, "other endpoints") {
+		fmt.Fprintf(&text, "-A SEP -s %s -p tcp -j DNAT --to-destination %s:%d\n", drawPrefix(t, six), to, 8000+port)
+	}
 	fmt.Fprintf(&text, "-A SEP -p tcp -j DNAT --to-destination %s:80\nCOMMIT\n", to)
 	return text.String()
+}
+
+// drawChange is a commit that gives one of the chains that drawTables makes other rules, or adds one to it.
+func drawChange(t *rapid.T, six bool) string {
+	chains := []string{"FORWARD", "AAA", "BBB", "CCC"}
+	i := rapid.IntRange(0, len(chains)-1).Draw(t, "changed")
+	chain, text := chains[i], "*filter\n"
+	if rapid.Bool().Draw(t, "flushes") {
+		text += "-F " + chain + "\n"
+	}
+	return text + "-A " + chain + drawConditions(t, six, chain == "FORWARD") + drawTarget(t, chains[i+1:]) + "\nCOMMIT\n"
 }
 
 func drawConditions(t *rapid.T, six, withOut bool) string {
@@ -167,7 +195,6 @@ func drawConditions(t *rapid.T, six, withOut bool) string {
 	ported := inverted == "" && (proto == "tcp" || proto == "udp" || proto == "sctp")
 	for range rapid.IntRange(0, 2).Draw(t, "matches") {
 		text.WriteString(drawMatch(t, six, proto, ported))
-		ported = ported && !strings.Contains(text.String(), "port ")
 	}
 	return text.String()
 }
@@ -178,6 +205,9 @@ func drawPrefix(t *rapid.T, six bool) string {
 	if six {
 		bits *= 4
 	}
+	if rapid.IntRange(0, 5).Draw(t, "mask is no prefix") == 0 {
+		return addr + map[bool]string{false: "/255.0.0.255", true: "/ffff::ff"}[six]
+	}
 	return fmt.Sprintf("%s/%d", addr, bits)
 }
 
@@ -187,7 +217,8 @@ func drawMatch(t *rapid.T, six bool, proto string, ported bool) string {
 	matches := []string{
 		" -m comment --comment words",
 		" -m mark --mark 0x1/0x1", " -m connmark ! --mark 0x2",
-		" -m statistic --mode random --probability 0.50000000000", " -m statistic --mode nth --every 2 --packet 0",
+		" -m statistic --mode random --probability 0.50000000000", " -m statistic --mode random ! --probability 0.25000000000",
+		" -m statistic --mode nth --every 2 --packet 0",
 		" -m conntrack --ctstate NEW", " -m state --state INVALID", " -m addrtype --dst-type LOCAL",
 		" -m recent --set --name one --rsource", " -m recent ! --rcheck --seconds 60 --name one --rsource",
 		" -m limit --limit 1/sec --limit-burst 2",
@@ -198,8 +229,11 @@ func drawMatch(t *rapid.T, six bool, proto string, ported bool) string {
 	if ported {
 		matches = append(matches, fmt.Sprintf(" -m %s --dport %d", proto, port), fmt.Sprintf(" -m %s --dport %d", proto, port),
 			fmt.Sprintf(" -m %s ! --dport %d", proto, port), fmt.Sprintf(" -m %s --dport %d:500", proto, min(port, 500)),
-			fmt.Sprintf(" -m %s --sport %d", proto, port),
+			fmt.Sprintf(" -m %s --sport %d", proto, port), fmt.Sprintf(" -m %s ! --sport %d", proto, port), " -m "+proto,
 			fmt.Sprintf(" -m multiport --dports 53,%d", port), fmt.Sprintf(" -m multiport ! --dports %d,443", port), " -m multiport --dports 50:100")
+	}
+	if ported && proto == "tcp" {
+		matches = append(matches, " -m tcp --syn", " -m tcp ! --syn --dport 80")
 	}
 	return rapid.SampledFrom(matches).Draw(t, "match")
 }
@@ -221,10 +255,10 @@ func TestIndexIsUsed(t *testing.T) {
 	services := h.Netfilter().Ruleset(fakeipt.IPv4).Table("nat").Chain("SERVICES")
 	for range usualIndexPolicy.walks - 1 {
 		walkOne(t, h, "tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1")
-		require.Nil(t, services.Memo.Load().(*memo).index.Load())
+		require.Nil(t, services.Memo.Load().(*program).long.index.Load())
 	}
 	walkOne(t, h, "tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1")
-	index := services.Memo.Load().(*memo).index.Load()
+	index := services.Memo.Load().(*program).long.index.Load()
 	require.NotNil(t, index)
 	assert.Empty(t, index.rest)
 	require.Len(t, index.shapes, 1)
@@ -235,6 +269,21 @@ func TestIndexIsUsed(t *testing.T) {
 	assert.Nil(t, changed.Memo.Load(), "a chain that changed has no index")
 }
 
+// TestVerdictAllocatesItsText holds that a walk through compiled chains takes no memory.
+func TestVerdictAllocatesItsText(t *testing.T) {
+	h, _ := testNode{rules4: manyServices(1)}.build(t)
+	in, chance := parse(t, lastService(1)), SeededChance(1)
+	verdict := func() {
+		if _, err := h.Verdict(in, chance); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 { // all endpoints are chosen
+		verdict()
+	}
+	assert.InDelta(t, 1, testing.AllocsPerRun(100, verdict), 0, "Outcome.DNAT")
+}
+
 // TestWalksWhileCommitting has hosts on one kernel walk while rules are committed: every walk is of one commit as a whole. Run it with the
 // race detector.
 func TestWalksWhileCommitting(t *testing.T) {
@@ -242,6 +291,8 @@ func TestWalksWhileCommitting(t *testing.T) {
 	first, _ := testNode{rules4: manyServices(services)}.build(t)
 	second, err := NewHost(first.Config())
 	require.NoError(t, err)
+	restoreInto(t, first.Netfilter(), fakeipt.IPv4,
+		"*mangle\n:SET - [0:0]\n:CHECK - [0:0]\n-A PREROUTING -j SET\n-A FORWARD -j CHECK\nCOMMIT\n")
 	stop := make(chan struct{})
 	var walkers sync.WaitGroup
 	for h, walk := range map[*Host]func(Input, Chance) (Outcome, error){first: first.Verdict, second: second.Step} {
@@ -268,9 +319,67 @@ func TestWalksWhileCommitting(t *testing.T) {
 	walkers.Wait()
 }
 
-// marksAndChecks changes an early and a late hook in one commit: a packet that meets one of them as it was before the commit is dropped.
+// marksAndChecks changes a chain of an early and one of a late hook in one commit: a packet that meets one of them as it was before the
+// commit is dropped.
 func marksAndChecks(mark int) string {
-	return fmt.Sprintf("*mangle\n-F PREROUTING\n-F FORWARD\n-A PREROUTING -j MARK --set-mark %d\n-A FORWARD -m mark ! --mark %d -j "+
-		"DROP\nCOMMIT\n"+
+	return fmt.Sprintf("*mangle\n:SET - [0:0]\n:CHECK - [0:0]\n-A SET -j MARK --set-mark %d\n-A CHECK -m mark ! --mark %d -j DROP\nCOMMIT\n"+
 		"*nat\n-A SERVICES -d 10.1.1.1/32 -j MASQ\nCOMMIT\n", mark, mark)
+}
+
+// TestCompiledPortsHoldAsTheRule asks rules for ports, of which a compiled rule has a place for some, about packets of all kinds.
+func TestCompiledPortsHoldAsTheRule(t *testing.T) {
+	dropped := 0
+	for _, conditions := range []string{
+		"-p tcp -m tcp", "-p tcp -m tcp --dport 80", "-p tcp -m tcp ! --dport 80", "-p tcp -m tcp --dport 80:443", "-p tcp -m tcp --sport 80",
+		"-p tcp -m tcp ! --sport 80", "-p tcp -m tcp ! --sport 0:65535", "-p tcp -m tcp --sport 53:80 --dport 80", "-p tcp -m tcp --syn",
+		"-p tcp -m tcp ! --syn", "-p tcp -m tcp --tcp-flags ALL SYN", "-p tcp -m tcp --dport 80 -m tcp --dport 53:443",
+		"-p tcp -m tcp --dport 53:443 -m tcp ! --dport 80", "-p tcp -m tcp -m tcp --dport 80", "-p udp -m udp --dport 53",
+		"-p udp -m udp --sport 53", "-p udp -m udp ! --sport 53", "-p udp -m udp --dport 53 -m udp --dport 80", "-p tcp -m multiport --dports 53,80 -m tcp --dport 80",
+	} {
+		rules := "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD " + conditions + " -j DROP\nCOMMIT\n"
+		compiled, plain := indexHost(t, rules, false, onlyCompile), indexHost(t, rules, false, neverIndex)
+		for _, proto := range []string{"tcp", "udp"} {
+			for _, from := range []int{53, 80, 1000} {
+				for _, to := range []int{53, 80, 443, 1000} {
+					packet := fmt.Sprintf("%s 10.244.0.11:%d > 10.244.0.12:%d in veth1", proto, from, to)
+					want := walkOne(t, plain, packet).Verdict
+					assert.Equal(t, want, walkOne(t, compiled, packet).Verdict, "%s: %s", conditions, packet)
+					if want == Drop {
+						dropped++
+					}
+				}
+			}
+		}
+	}
+	assert.NotZero(t, dropped)
+}
+
+// TestIndexShapeFindsEachHash looks rules up by hashes of which many are equal or begin at the same place.
+func TestIndexShapeFindsEachHash(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		hashes := rapid.SliceOfN(rapid.SampledFrom([]uint32{0, 1, 2, 64, 128, 129, 1 << 31, math.MaxUint32}), 1, 40).Draw(t, "hashes")
+		found, want := make([]hashedRule, len(hashes)), map[uint32][]int32{}
+		for i, hash := range hashes {
+			found[i] = hashedRule{hash, int32(i)}
+			want[hash] = append(want[hash], int32(i))
+		}
+		x := newIndexShape(shape{}, found)
+		for hash, rules := range want {
+			require.Equal(t, rules, x.of(hash))
+		}
+		require.Empty(t, x.of(77))
+	})
+}
+
+// TestMaskLength compares with the prefix that the standard library makes of so many bits.
+func TestMaskLength(t *testing.T) {
+	for _, ones := range []string{"255.255.255.255", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"} {
+		all := netip.MustParseAddr(ones)
+		for n := range all.BitLen() + 1 {
+			assert.Equal(t, n, maskLength(netip.PrefixFrom(all, n).Masked().Addr()))
+		}
+	}
+	for _, mask := range []string{"0.0.0.255", "255.0.255.0", "127.0.0.0", "::1", "ffff::1", "0:ffff::", "::ffff:ffff:ffff:ffff"} {
+		assert.Zero(t, maskLength(netip.MustParseAddr(mask)), mask)
+	}
 }

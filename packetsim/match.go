@@ -22,9 +22,14 @@ func (w *walk) ruleMatches(s *skb, r *fakeipt.Rule) bool {
 	if r.Fragment == fakeipt.FragmentOnly {
 		return false // no packet here is a second fragment
 	}
-	for i, m := range r.Matches {
+	return w.matchesFrom(s, r, 0)
+}
+
+// matchesFrom says whether the rule's matches hold from the one of that number on.
+func (w *walk) matchesFrom(s *skb, r *fakeipt.Rule, from int) bool {
+	for i := from; i < len(r.Matches); i++ {
 		w.rule.place = i
-		if !w.matches(s, m) {
+		if !w.matches(s, r.Matches[i]) {
 			return false
 		}
 	}

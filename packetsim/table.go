@@ -16,8 +16,8 @@ var errLoop = errors.New("rules loop")
 
 // position is a rule to come back to.
 type position struct {
-	chain *fakeipt.Chain
-	next  int
+	program *program
+	next    int
 }
 
 // fate is what a target decides.
@@ -59,21 +59,20 @@ func (w *walk) runTable(s *skb, base *baseChain) bool {
 }
 
 func (w *walk) runChain(s *skb, table *fakeipt.Table, base *fakeipt.Chain) bool {
-	t := tableWalk{w: w, table: table, s: s, base: base, bottom: len(w.stack)}
-	t.enter(position{base, 0})
+	t := tableWalk{w: w, table: table, s: s, base: w.h.indexing.programOf(base), bottom: len(w.stack)}
+	t.enter(position{t.base, 0})
 	for w.err == nil {
 		t.at.next = t.cursor.next(t.at.next)
-		if t.at.next >= len(t.at.chain.Rules) {
-			if t.at.chain == base {
-				return t.policy()
+		if t.at.next >= t.cursor.all {
+			if t.at.program == t.base {
+				return t.policy(base)
 			}
 			t.step(StepReturn, nil)
 			t.pop()
 			continue
 		}
-		rule := t.at.chain.Rules[t.at.next]
-		w.rule = ruleState{rule: rule, table: table}
-		if !w.ruleMatches(s, rule) {
+		rule := t.look()
+		if rule == nil {
 			if w.hotdrop {
 				return false
 			}
@@ -92,16 +91,67 @@ type tableWalk struct {
 	w      *walk
 	table  *fakeipt.Table
 	s      *skb
-	base   *fakeipt.Chain
-	at     position // the rule that is looked at
-	cursor cursor   // the rules of its chain that are worth a look
-	bottom int      // w.stack's height at the start
+	base   *program
+	at     position    // the rule that is looked at
+	index  *chainIndex // of its chain, if it has one
+	cursor cursor      // the rules of its chain that are worth a look
+	bottom int         // w.stack's height at the start
 }
 
 // enter goes to a rule of another chain.
 func (t *tableWalk) enter(to position) {
-	t.at = to
-	t.cursor.start(t.w.h.indexing.indexOf(to.chain), t.s, len(to.chain.Rules), to.next)
+	t.at, t.index = to, nil
+	if to.program.long != nil {
+		t.index = t.w.h.indexing.indexOf(to.program)
+	}
+	t.cursor.start(t.index, t.s, to.program.rules, to.next)
+}
+
+// rule is the rule that is looked at.
+func (t *tableWalk) rule() *fakeipt.Rule { return t.at.program.chain.Rules[t.at.next] }
+
+// compiled is the rule that is looked at as it is compiled, nil if it is not.
+func (t *tableWalk) compiled() *compiledRule {
+	switch {
+	case t.at.program.long == nil:
+		return t.at.program.short(t.at.next)
+	case t.index != nil:
+		return &t.index.compiled[t.at.next]
+	}
+	return nil
+}
+
+// look is the rule that is looked at, if the packet meets its conditions, or nil.
+func (t *tableWalk) look() *compiledRule {
+	if r := t.compiled(); r != nil {
+		if t.holds(r) {
+			return r
+		}
+		return nil
+	}
+	rule := t.rule()
+	t.w.rule = ruleState{rule: rule, table: t.table}
+	if !t.w.ruleMatches(t.s, rule) {
+		return nil
+	}
+	t.w.plain = compiledRule{op: opOf(rule.Target)}
+	return &t.w.plain
+}
+
+// holds asks the compiled conditions first, which stand before the others in the rule, and then the rule if there are others.
+func (t *tableWalk) holds(r *compiledRule) bool {
+	if r.flags&asksRule == 0 && (!r.comparesEqual(t.s) || r.flags&draws != 0 && t.w.chance.Draw(r.draw) == (r.flags&invertsDraw != 0)) {
+		return false
+	}
+	if r.flags&(asksRule|asksMatches) == 0 {
+		return true
+	}
+	rule := t.rule()
+	t.w.rule = ruleState{rule: rule, table: t.table}
+	if r.flags&asksRule != 0 {
+		return t.w.ruleMatches(t.s, rule)
+	}
+	return t.w.matchesFrom(t.s, rule, int(r.rest))
 }
 
 // step notes the rule (nil: the end of the chain) as a line of the trace.
@@ -109,15 +159,15 @@ func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
 	if !t.w.tells() {
 		return
 	}
-	rules := t.w.rules
-	step := Step{Hook: t.s.hook.String(), Table: t.table.Name(), Chain: t.at.chain.Name, Kind: kind, Number: t.at.next + 1}
+	rules, chain := t.w.rules, t.at.program.chain
+	step := Step{Hook: t.s.hook.String(), Table: t.table.Name(), Chain: chain.Name, Kind: kind, Number: t.at.next + 1}
 	if t.s.hooks.mixed() {
 		step.Backend = rules.Dialect().String()
 	}
 	if rule != nil {
-		step.Rule, step.Text = rule, rule.Text(t.at.chain.Name, rules.Family(), rules.Dialect())
+		step.Rule, step.Text = rule, rule.Text(chain.Name, rules.Family(), rules.Dialect())
 	} else if kind == StepPolicy {
-		step.Policy = t.at.chain.Policy
+		step.Policy = chain.Policy
 	}
 	t.w.outcome.Steps = append(t.w.outcome.Steps, step)
 }
@@ -126,7 +176,7 @@ func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
 func (t *tableWalk) pop() {
 	stack := t.w.stack
 	if len(stack) == t.bottom {
-		t.enter(position{t.base, len(t.base.Rules)})
+		t.enter(position{t.base, t.base.rules})
 		return
 	}
 	t.enter(stack[len(stack)-1])
@@ -134,36 +184,53 @@ func (t *tableWalk) pop() {
 }
 
 // policy ends the built-in chain.
-func (t *tableWalk) policy() bool {
+func (t *tableWalk) policy(base *fakeipt.Chain) bool {
 	t.step(StepPolicy, nil)
-	if t.table.CountsPolicy(t.base.Name) {
-		t.w.count(t.base.Counters, t.s)
+	if t.table.CountsPolicy(base.Name) {
+		t.w.count(base.Counters, t.s)
 	}
-	return t.base.Policy != fakeipt.PolicyDrop
+	return base.Policy != fakeipt.PolicyDrop
 }
 
 // apply counts a rule that matched and does what its target says.
-func (t *tableWalk) apply(rule *fakeipt.Rule) fate {
-	t.w.count(rule.Counters, t.s)
-	t.step(RuleStepKind(rule, t.at.chain == t.base), rule)
-	switch target := rule.Target.(type) {
-	case nil:
+func (t *tableWalk) apply(r *compiledRule) fate {
+	if t.w.counts() || t.w.tells() {
+		rule := t.rule()
+		t.w.count(rule.Counters, t.s)
+		t.step(RuleStepKind(rule, t.at.program == t.base), rule)
+	}
+	switch r.op {
+	case toNext:
 		t.at.next++
 		return goOn
-	case *fakeipt.Verdict:
-		return t.verdict(target)
-	case *fakeipt.Jump:
-		return t.jump(target)
-	default:
-		f := t.w.target(t.s, target)
-		if t.w.tells() {
-			t.w.notice(t.s, "")
-		}
-		if f == goOn {
-			t.at.next++
-		}
-		return f
+	case toAccept:
+		return accepted
+	case toDrop:
+		return stopped
+	case toReturn:
+		t.pop()
+		return goOn
+	case toChain, toChainForGood:
+		return t.jump(r)
 	}
+	f := t.target(r)
+	if t.w.tells() {
+		t.w.notice(t.s, "")
+	}
+	if f == goOn {
+		t.at.next++
+	}
+	return f
+}
+
+// target does what a target says that is no verdict and no jump.
+func (t *tableWalk) target(r *compiledRule) fate {
+	if r.op == toDNAT {
+		return t.w.dnat(t.s, &t.at.program.dnat)
+	}
+	rule := t.rule()
+	t.w.rule = ruleState{rule: rule, table: t.table}
+	return t.w.target(t.s, rule.Target)
 }
 
 // RuleStepKind is how the legacy kernel's log calls a rule that a packet meets in a chain, which builtIn says to be one of the kernel's own:
@@ -189,38 +256,46 @@ func unconditional(r *fakeipt.Rule) bool {
 		r.Fragment == fakeipt.FragmentAny && len(r.Matches) == 0
 }
 
-func (t *tableWalk) verdict(v *fakeipt.Verdict) fate {
-	switch v.Kind {
-	case fakeipt.VerdictAccept:
-		return accepted
-	case fakeipt.VerdictDrop:
+func (t *tableWalk) jump(r *compiledRule) fate {
+	w := t.w
+	to := r.to.Load()
+	if to == nil || to.table.Load() != t.table.ID() {
+		if to = t.find(); to == nil {
+			return stopped
+		}
+		r.to.Store(to)
+	}
+	if w.jumps++; w.jumps > maxJumps {
+		w.fail(fmt.Errorf("table %s: chain %s: %w: gave up after %d jumps", t.table.Name(), t.at.program.chain.Name, errLoop, maxJumps))
 		return stopped
 	}
-	t.pop()
+	if r.op == toChain {
+		w.stack = append(w.stack, position{t.at.program, t.at.next + 1})
+	}
+	t.enter(position{to, 0})
 	return goOn
 }
 
-func (t *tableWalk) jump(j *fakeipt.Jump) fate {
-	w := t.w
-	chain := t.table.Chain(j.Chain)
+// find looks the chain up that the rule jumps to.
+func (t *tableWalk) find() *program {
+	name := t.rule().Target.Name()
+	chain := t.table.Chain(name)
 	if chain == nil {
-		w.fail(fmt.Errorf("table %s: chain %s: rule %d jumps to %s, which is not there", t.table.Name(), t.at.chain.Name, t.at.next+1, j.Chain))
-		return stopped
+		t.w.fail(fmt.Errorf("table %s: chain %s: rule %d jumps to %s, which is not there", t.table.Name(), t.at.program.chain.Name, t.at.next+1,
+			name))
+		return nil
 	}
-	if w.jumps++; w.jumps > maxJumps {
-		w.fail(fmt.Errorf("table %s: chain %s: %w: gave up after %d jumps", t.table.Name(), t.at.chain.Name, errLoop, maxJumps))
-		return stopped
-	}
-	if !j.Goto {
-		w.stack = append(w.stack, position{t.at.chain, t.at.next + 1})
-	}
-	t.enter(position{chain, 0})
-	return goOn
+	to := t.w.h.indexing.programOf(chain)
+	to.table.Store(t.table.ID())
+	return to
 }
+
+// counts says that what walks count may be kept.
+func (w *walk) counts() bool { return w.h.probes == 0 }
 
 // count notes one packet for the counters; keep adds it. What a probe counts is never kept.
 func (w *walk) count(c *fakeipt.Counters, s *skb) {
-	if c != nil && w.h.probes == 0 {
+	if c != nil && w.counts() {
 		j := &w.h.journal
 		j.pending = append(j.pending, pendingCount{counters: c, bytes: uint64(s.size())})
 	}

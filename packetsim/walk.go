@@ -120,7 +120,8 @@ type walk struct {
 	packet   skb
 	rules    *fakeipt.Ruleset // whose table the packet is in
 	rule     ruleState
-	hotdrop  bool // a match drops the packet
+	plain    compiledRule // the last rule that held and is not compiled
+	hotdrop  bool         // a match drops the packet
 	jumps    int
 	tunnels  int
 	copied   bool // the packet is a copy that TEE made
@@ -150,6 +151,7 @@ func (h *Host) newWalk(c Chance, told text, o *Outcome) *walk {
 // endWalk keeps the walk for the next one.
 func (h *Host) endWalk(w *walk) {
 	w.chance, w.outcome, w.hooks, w.packet, w.rules, w.rule = nil, nil, familyHooks{}, skb{}, nil, ruleState{}
+	w.plain = compiledRule{}
 	w.hotdrop, w.bypassed, w.copied, w.jumps, w.tunnels, w.stack, w.err = false, false, false, 0, 0, w.stack[:0], nil
 	h.idle = append(h.idle, w)
 }
