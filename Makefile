@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore fuzz-targets track-record mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join programs
+.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore page fuzz-targets track-record mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join programs
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +87,12 @@ fuzz: build ## generate clusters and what happens to them for TIME (60s), or FUZ
 
 rejudge: build ## have the specification judge all stored scenarios, whatever they expect themselves
 	bin/chainwalk fuzz judge $(CASES) $(REGRESS)
+
+CHROMIUM ?= chromium
+PAGE_OUT := bin/page
+page: ## show pages (-o html) in a headless Chromium (CHROMIUM), try what can be clicked, leave pictures in bin/page; the README's is docs/trace.png
+	CHAINWALK_CHROMIUM=$(CHROMIUM) CHAINWALK_PAGE_OUT=$(abspath $(PAGE_OUT)) $(GO) test -count=1 -v -run TestPagesInABrowser ./scenarios/page
+	cp $(PAGE_OUT)/readme.png docs/trace.png
 
 FUZZTIME ?= 20s
 fuzz-targets: ## run every Go fuzz target for FUZZTIME (20s), a time or a number of inputs such as 1000000x

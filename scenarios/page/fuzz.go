@@ -40,7 +40,10 @@ func searchOf(r *fuzz.Result, replayed []*scenarios.Result) *search {
 		s.Sentence = plural(n, "finding") + " against the specification"
 	}
 	f := &r.Figures
-	s.Figures = []figure{{r.Cases, "cases"}, {f.States, "states"}, {f.Connections, "connections"}, {f.Packets, "packets of kept ones"}, {len(r.Failures), "findings"}}
+	s.Figures = []figure{
+		figureOf(r.Cases, "case"), figureOf(f.States, "state"), figureOf(f.Connections, "connection"), {f.Packets, "packets of kept ones"},
+		figureOf(len(r.Failures), "finding"),
+	}
 	room := &run{lines: roomLines, bytes: roomSource}
 	for i := range r.Failures {
 		failure := &r.Failures[i]

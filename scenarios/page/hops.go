@@ -51,7 +51,8 @@ func (t teller) hops(passages []story.Passage, hops []scenarios.Hop, d story.Dir
 			passages = append(passages, passageOfHop(hops, i, d))
 			continue
 		}
-		role := roleOf(d, i == 0 && h.Input.Local, i == len(hops)-1 && h.Walk.To == packetsim.ToLocal)
+		sends := h.Input.Local && h.Host == hops[0].Host || hops[0].Input.Local && h.Host == hops[0].Host && h.Walk.To != packetsim.ToLocal
+		role := roleOf(d, sends, i == len(hops)-1 && h.Walk.To == packetsim.ToLocal)
 		p := story.PassageOf(d, role, h.Host, h.Input, h.Walk, t.names)
 		if strings.HasPrefix(h.Result, "lost") {
 			p.Result = h.Result

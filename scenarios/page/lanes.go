@@ -198,15 +198,15 @@ func (l *layout) grid() declaration {
 	var widths []string
 	for i := range l.columns {
 		if i > 0 {
-			widths = append(widths, "minmax(4rem,7rem)")
+			widths = append(widths, "minmax(3.4rem,7rem)")
 		}
 		switch c := &l.columns[i]; {
 		case !c.Walked:
-			widths = append(widths, "minmax(9rem,1fr)")
+			widths = append(widths, "minmax(8.5rem,1fr)")
 		case c.Role == story.Node:
-			widths = append(widths, "minmax(19rem,3fr)")
+			widths = append(widths, "minmax(15rem,3fr)")
 		default:
-			widths = append(widths, "minmax(13rem,1.4fr)")
+			widths = append(widths, "minmax(10.5rem,1.4fr)")
 		}
 	}
 	return declaration("grid-template-columns:" + strings.Join(widths, " "))

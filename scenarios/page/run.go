@@ -115,7 +115,9 @@ func runOf(results []*scenarios.Result, o RunOptions) *run {
 			}
 		}
 	}
-	r.Figures = []figure{{len(results), "scenarios"}, {held, "held"}, {failed, "failed"}, {skipped, "skipped"}, {checks, "checks"}, {bad, "of them failed"}}
+	r.Figures = []figure{
+		figureOf(len(results), "scenario"), {held, "held"}, {failed, "failed"}, {skipped, "skipped"}, figureOf(checks, "check"), {bad, "of them failed"},
+	}
 	r.Sentence = sentenceOf(len(results), failed, skipped)
 	return r
 }
@@ -129,6 +131,12 @@ func sentenceOf(all, failed, skipped int) string {
 		return "no scenario was run"
 	}
 	return plural(ran, "scenario") + " held"
+}
+
+// figureOf is a number of things.
+func figureOf(n int, what string) figure {
+	_, what, _ = strings.Cut(plural(n, what), " ")
+	return figure{n, what}
 }
 
 func plural(n int, what string) string {
