@@ -69,6 +69,7 @@ func startShell(t *testing.T) *shell {
 		}
 	}
 	linkTools(t, "chainwalk")
+	t.Setenv("GOFLAGS", "") // what a page builds is what any reader builds
 	cmd := exec.Command("sh")
 	cmd.Dir = folder
 	in, err := cmd.StdinPipe()
