@@ -52,6 +52,8 @@ type Check struct {
 	// Got is what was seen; Wrong says what of it is not as expected, or not as predicted.
 	Got   string `json:"got,omitempty"`
 	Wrong string `json:"wrong,omitempty"`
+	// Names are the objects behind the addresses of Packet, Expected and Got, if the check has failed.
+	Names []Named `json:"names,omitempty"`
 	// Ways are the ways that the packet took; reports show those of failures, and
 	// of others where they are asked to.
 	Ways []Way `json:"ways,omitempty"`

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/scenarios/names"
 )
 
 // Run runs a scenario on a backend, once with each of its iptables tools.
@@ -108,6 +109,7 @@ type runner struct {
 	kept     map[string]keptConnection
 	nodes    map[string]*corev1.Node // the Node objects as they are now
 	held     []string                // the nodes that are not told of changes
+	book     *names.Book             // of a run with a failed check
 	point    string                  // within a sync: when, for the names of checks
 	clock    clock.PassiveClock
 	since    time.Time // when the last check was made, or the run began
@@ -236,5 +238,6 @@ func (r *runner) fail(pos document.Position, name, wrong string) {
 func (r *runner) add(pos document.Position, c Check) {
 	c.Position, c.At, c.Tool, c.Step, c.Name = pos, pos.String(), r.tool, r.step, r.point+c.Name
 	c.Duration, r.since = r.clock.Since(r.since), r.clock.Now()
+	r.name(&c)
 	r.result.Checks = append(r.result.Checks, c)
 }

@@ -233,6 +233,7 @@ func textCheck(b *strings.Builder, c *Check, tools string, ways []int) {
 	}
 	for _, line := range []struct{ label, text string }{
 		{"sent", c.Packet}, {"expected", c.Expected}, {"predicted", c.Predicted}, {"got", c.Got}, {"wrong", c.Wrong},
+		{"names", namesText(c.Names)},
 	} {
 		if line.text != "" && (line.label != "wrong" || line.text != c.Got) {
 			fmt.Fprintf(b, "    %-*s %s\n", width, line.label+":", strings.ReplaceAll(line.text, "\n", "\n      "))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -152,4 +153,31 @@ func TestTraceDocumentHasWhatTheResultHas(t *testing.T) {
 	}
 	assert.Len(t, is["unreached"], 2)
 	assert.Contains(t, is["sentence"], "shop/zoned:http -> 10.244.2.70:8080")
+}
+
+func TestRunNamesTheScenariosObjects(t *testing.T) {
+	path := write(t, "scenario.yaml", `name: named
+objects:
+- {apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {clusterIP: 172.30.0.41, ports: [{name: http, port: 80}]}}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: web-1, namespace: shop, labels: {kubernetes.io/service-name: web}}
+  addressType: IPv4
+  ports: [{name: http, port: 8080}]
+  endpoints: [{addresses: [10.244.1.5], nodeName: node1, targetRef: {kind: Pod, name: web-1}}]
+steps:
+- connect: {from: 10.244.1.9, to: "tcp 172.30.0.41:80", expect: EXPECT}
+`)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	wrong := write(t, "wrong.yaml", strings.Replace(string(text), "EXPECT", "drop", 1))
+	status, out, errOut := call("", "run", "--ways", "none", wrong)
+	require.Equal(t, exitNotHeld, status, errOut)
+	assert.Contains(t, out, "    names:    172.30.0.41:80 is service shop/web:http, 10.244.1.5 is pod shop/web-1\n")
+	_, out, _ = call("", "run", "-o", "json", wrong)
+	assert.Contains(t, out, `"name": "service shop/web:http"`)
+	right := write(t, "right.yaml", strings.Replace(string(text), "EXPECT", `{endpoints: ["10.244.1.5:8080"]}`, 1))
+	status, out, _ = call("", "run", "-o", "json", right)
+	assert.Equal(t, exitHeld, status)
+	assert.NotContains(t, out, `"names"`, "a report says of what holds no more than that")
 }
