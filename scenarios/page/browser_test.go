@@ -187,6 +187,14 @@ func (b *browser) truth(expression string) (yes bool) {
 	return yes
 }
 
+// soon says whether something becomes true within five seconds: what a click does is done after it.
+func (b *browser) soon(expression string) (yes bool) {
+	b.t.Helper()
+	b.ask(`new Promise(done => { const end = performance.now() + 5000;
+		const look = () => (`+expression+`) ? done(true) : performance.now() > end ? done(false) : setTimeout(look, 10); look(); })`, &yes)
+	return yes
+}
+
 // click clicks in the middle of the first element that a selector finds, as a mouse does.
 func (b *browser) click(selector string) {
 	b.t.Helper()
@@ -237,7 +245,7 @@ func (b *browser) picture(path string, height float64) {
 	require.NoError(b.t, file.Close())
 }
 
-// fewColours is a picture in its 256 most frequent colours, which is a third of the size.
+// fewColours is a picture in 256 colours, which is a third of the size: those that are most frequent, and one of each corner of the others.
 func fewColours(full image.Image) image.Image {
 	bounds := full.Bounds()
 	often := map[color.RGBA]int{}
@@ -250,9 +258,15 @@ func fewColours(full image.Image) image.Image {
 	all := slices.SortedFunc(maps.Keys(often), func(a, b color.RGBA) int {
 		return cmp.Or(often[b]-often[a], int(a.R)-int(b.R), int(a.G)-int(b.G), int(a.B)-int(b.B))
 	})
+	const frequent = 64
 	var palette color.Palette
-	for _, c := range all[:min(len(all), 256)] {
-		palette = append(palette, c)
+	corners := map[[3]uint8]bool{}
+	for i, c := range all {
+		corner := [3]uint8{c.R >> 5, c.G >> 5, c.B >> 5}
+		if (i < frequent || !corners[corner]) && len(palette) < 256 {
+			palette = append(palette, c)
+			corners[corner] = true
+		}
 	}
 	nearest := map[color.RGBA]uint8{}
 	for _, c := range all {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -188,17 +189,17 @@ const chosen = `[...document.querySelectorAll(".outcome")].filter(o => o.checkVi
 func (b *browser) outcomes(t *testing.T, path string) {
 	b.screen(1280, "light")
 	b.open(path)
-	assert.Equal(t, "wo1", b.text(chosen), "the first outcome is shown")
+	assert.True(t, b.soon(chosen+` == "wo1"`), "the first outcome is shown")
 	b.click(`.outcomes a:nth-child(3)`)
-	assert.Equal(t, "wo3", b.text(chosen), "by the mouse")
+	assert.True(t, b.soon(chosen+` == "wo3"`), "by the mouse")
 	assert.Equal(t, "true", b.text(`document.querySelector(".outcomes a:nth-child(3)").getAttribute("aria-current")`))
 	assert.Equal(t, float64(1), b.number(`document.querySelectorAll(".outcomes [aria-current]").length`))
 	b.ask(`document.querySelector(".outcomes a").focus() || true`, new(bool))
 	b.press("Tab")
 	b.press("Enter")
-	assert.Equal(t, "wo2", b.text(chosen), "by the keyboard")
+	assert.True(t, b.soon(chosen+` == "wo2"`), "by the keyboard")
 	b.open(path + "#wo3")
-	assert.Equal(t, "wo3", b.text(chosen), "by the address")
+	assert.True(t, b.soon(chosen+` == "wo3"`), "by the address")
 }
 
 func (b *browser) jump(t *testing.T, path string) {
@@ -207,8 +208,8 @@ func (b *browser) jump(t *testing.T, path string) {
 	b.ask(`(scrollTo(0, 0), true)`, new(bool))
 	b.click("#wo1 .jump")
 	const place = `document.querySelector("#wo1 li.decided").getBoundingClientRect()`
-	assert.True(t, b.truth(place+".top >= 0 && "+place+".bottom <= innerHeight"), "the rule is in the window")
-	assert.Contains(t, b.text(`document.activeElement.textContent`), "KUBE-SEP-", "it has the focus")
+	assert.True(t, b.soon(place+".top >= 0 && "+place+".bottom <= innerHeight"), "the rule is in the window")
+	assert.True(t, b.soon(`document.activeElement.textContent.includes("KUBE-SEP-")`), "it has the focus")
 }
 
 func (b *browser) themes(t *testing.T, path string) {
@@ -216,12 +217,12 @@ func (b *browser) themes(t *testing.T, path string) {
 	b.open(path)
 	light := b.number(lightness)
 	b.click(`#themes [data-theme=dark]`)
-	assert.Less(t, b.number(lightness), 0.5)
+	assert.True(t, b.soon(lightness+" < 0.5"))
 	assert.Equal(t, "true", b.text(`document.querySelector("#themes [data-theme=dark]").getAttribute("aria-pressed")`))
 	b.open(path)
 	assert.Less(t, b.number(lightness), 0.5, "it stays so")
 	b.click(`#themes [data-theme=""]`)
-	assert.InDelta(t, light, b.number(lightness), 0.01)
+	assert.True(t, b.soon(fmt.Sprintf("%s == %v", lightness, light)))
 }
 
 const listed = `[...document.querySelectorAll(".scenarios > .scenario")].filter(s => s.checkVisibility()).length`
@@ -229,16 +230,16 @@ const listed = `[...document.querySelectorAll(".scenarios > .scenario")].filter(
 func (b *browser) filter(t *testing.T, path string) {
 	b.screen(1280, "light")
 	b.open(path)
-	assert.Equal(t, float64(13), b.number(listed))
+	assert.True(t, b.soon(listed+" == 13"))
 	b.click(`#filter [data-verdict=FAIL]`)
-	assert.Equal(t, float64(1), b.number(listed))
+	assert.True(t, b.soon(listed+" == 1"))
 	b.click(`#filter [data-verdict=""]`)
 	b.click(`#filter input`)
 	b.call("Input.insertText", map[string]any{"text": "calls ITSELF"}, nil)
-	assert.Equal(t, float64(1), b.number(listed))
+	assert.True(t, b.soon(listed+" == 1"))
 	assert.Equal(t, "1 of 13", b.text(`document.querySelector("#filter output").textContent`))
 	b.call("Input.insertText", map[string]any{"text": " and nobody else"}, nil)
-	assert.Equal(t, float64(0), b.number(listed))
+	assert.True(t, b.soon(listed+" == 0"))
 }
 
 // failures: a link leads to what failed, and from there to the line of the scenario, whatever is folded or filtered out.
@@ -248,8 +249,8 @@ func (b *browser) failures(t *testing.T, path string) {
 	b.click(`#filter [data-verdict=ok]`)
 	b.ask(`document.querySelectorAll("details").forEach(d => { d.open = false }) || true`, new(bool))
 	b.click(".failures a")
-	assert.True(t, b.truth(`document.querySelector(".check.bad").checkVisibility()`))
+	assert.True(t, b.soon(`document.querySelector(".check.bad").checkVisibility()`))
 	b.click(".check.bad > .asked a")
-	assert.True(t, b.truth(`document.querySelector("mark").checkVisibility()`))
+	assert.True(t, b.soon(`document.querySelector("mark").checkVisibility()`))
 	assert.Contains(t, b.text(`document.querySelector("mark").textContent`), "without a rule of it")
 }
