@@ -144,6 +144,7 @@ func (p *Proxier) syncRules() (*staleConnections, error) {
 	p.noteHealth(endpoints.UpdatedServices)
 	p.udp.add(services, endpoints)
 	p.config.Metrics.Synced(p.config.Clock.Now(), endpoints.LastChangeTriggerTimes)
+	p.config.Logger.V(2).Info("The rules are synced", "family", p.config.Family, "full", full)
 	p.reportHealth()
 	return p.takeChangedUDP(), nil
 }

@@ -11,7 +11,9 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/kubernetes"
+	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/klog/v2"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	"sigs.k8s.io/yaml"
@@ -42,20 +44,20 @@ func newProxyCommand(s streams) *cobra.Command {
 		Short: "Be the kube-proxy of this machine, or of a fake kernel",
 		Long: `Runs the proxier for real: it follows Services and EndpointSlices in the API and keeps this machine's iptables rules as they
 ask for. Flags and configuration file are kube-proxy's: with --config, flags that the file can replace do not count, apart from
---hostname-override.
+--hostname-override and those of logging.
 
 With --fake the rules go to the fake kernel of "chainwalk tool" and no privileges are needed: CHAINWALK_STATE is its folder, and
 "chainwalk tool iptables-save" shows the rules. With -f the objects come from files, and from them again when they change, and no
-API server is needed.`,
+API server is needed; the files must have the proxy's Node, and with --fake the only one is taken.`,
 		Example: `  chainwalk proxy --config kube-proxy.yaml
-  chainwalk proxy --fake -f objects.yaml --hostname-override worker1
+  chainwalk proxy --fake -f objects.yaml
   chainwalk proxy --cleanup`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runProxy(cmd.Context(), s, o)
 		},
 	}
-	flags := cmd.Flags()
+	flags := pflag.NewFlagSet("what to do", pflag.ContinueOnError)
 	flags.StringVar(&o.config, "config", "", "KubeProxyConfiguration (v1alpha1) file; the process exits when it changes")
 	flags.StringVar(&o.writeTo, "write-config-to", "", "write the configuration with all defaults to this file, and exit")
 	flags.BoolVar(&o.cleanup, "cleanup", false, "remove all rules of kube-proxy, and exit")
@@ -65,7 +67,10 @@ API server is needed.`,
 	flags.BoolVar(&o.fake, "fake", false, "write to the fake kernel")
 	flags.BoolVar(&o.noHourly, "no-hourly-full-sync", false,
 		"leave out the hourly full sync while there are more than 1,000 endpoints, as kube-proxy v1.36 does")
+	cmd.Flags().AddFlagSet(flags)
 	o.flags = addProxyFlags(cmd)
+	groups := append([]flagGroup{{"What to do", flags}}, o.flags.groups...)
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error { return groupedUsage(cmd, groups) })
 	return cmd
 }
 
@@ -82,7 +87,7 @@ func runProxy(ctx context.Context, s streams, o proxyOptions) error {
 		return err
 	}
 	defer closeHost()
-	logger := proxyLogger(s)
+	logger := proxyLogger(s, &configuration.Logging)
 	switch {
 	case o.cleanup:
 		return removeRules(host, logger)
@@ -93,7 +98,7 @@ func runProxy(ctx context.Context, s streams, o proxyOptions) error {
 	defer stop(nil)
 	var client kubernetes.Interface
 	if len(o.objects) > 0 {
-		client, err = fileClient(ctx, s, o.objects, logger)
+		client, err = fileClient(ctx, s, o, configuration, host, logger)
 	} else {
 		client, err = apiClient(o.master, configuration)
 	}
@@ -124,8 +129,7 @@ func proxyConfiguration(s streams, o proxyOptions) (*kubeproxy.KubeProxyConfigur
 		}
 		var ignored []string
 		for _, flag := range o.flags.given() {
-			if flag == "hostname-override" {
-				configuration.HostnameOverride = o.flags.configuration.HostnameOverride
+			if o.flags.over(configuration, flag) {
 				continue
 			}
 			ignored = append(ignored, "--"+flag)
@@ -133,6 +137,9 @@ func proxyConfiguration(s streams, o proxyOptions) (*kubeproxy.KubeProxyConfigur
 		if len(ignored) > 0 {
 			fmt.Fprintf(s.errOut, "chainwalk: warning: --config is given, so these flags do not count: %s\n", strings.Join(ignored, ", "))
 		}
+	}
+	if format := configuration.Logging.Format; format != "" && format != logsapi.DefaultLogFormat && format != logsapi.JSONLogFormat {
+		return nil, fmt.Errorf("logging format %q: want text or json", format)
 	}
 	configuration = proxier.WithDefaults(configuration)
 	return configuration, proxier.Validate(configuration)
@@ -169,6 +176,11 @@ func adjustKernel(host *server.Host, configuration *kubeproxy.KubeProxyConfigura
 	return err
 }
 
-func proxyLogger(s streams) klog.Logger {
-	return funcr.New(func(_, args string) { fmt.Fprintf(s.errOut, "chainwalk: %s\n", args) }, funcr.Options{})
+// proxyLogger writes what the verbosity lets through, as lines of text or of JSON.
+func proxyLogger(s streams, c *logsapi.LoggingConfiguration) klog.Logger {
+	options := funcr.Options{Verbosity: int(c.Verbosity)}
+	if c.Format == logsapi.JSONLogFormat {
+		return funcr.NewJSON(func(line string) { fmt.Fprintln(s.errOut, line) }, options)
+	}
+	return funcr.New(func(_, args string) { fmt.Fprintf(s.errOut, "chainwalk: %s\n", args) }, options)
 }

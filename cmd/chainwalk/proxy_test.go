@@ -16,8 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	logsapi "k8s.io/component-base/logs/api/v1"
 
 	"github.com/chainwalk/chainwalk/internal/freeport"
 )
@@ -92,8 +95,13 @@ func newProxyRun(t *testing.T) *proxyRun {
 }
 
 func (r *proxyRun) start(t *testing.T, args ...string) {
-	args = append([]string{"proxy", "--hostname-override", "worker1", "--cluster-cidr", "10.244.0.0/16",
-		"--healthz-bind-address", r.healthz, "--metrics-bind-address", r.metric}, args...)
+	r.startArgs(t, append([]string{"--hostname-override", "worker1", "--cluster-cidr", "10.244.0.0/16",
+		"--healthz-bind-address", r.healthz, "--metrics-bind-address", r.metric}, args...)...)
+}
+
+// startArgs starts it with no other arguments.
+func (r *proxyRun) startArgs(t *testing.T, args ...string) {
+	args = append([]string{"proxy"}, args...)
 	ctx, stop := context.WithCancel(t.Context())
 	r.stop = stop
 	root := newRootCommand(streams{in: strings.NewReader(""), out: io.Discard, errOut: &r.log})
@@ -334,4 +342,77 @@ func TestProxyInitOnly(t *testing.T) {
 	t.Setenv("CHAINWALK_STATE", t.TempDir())
 	assert.Zero(t, run([]string{"proxy", "--fake", "--init-only"}, nil, io.Discard, io.Discard))
 	assert.NotContains(t, savedRules(t, "iptables-save"), "KUBE")
+}
+
+// TestProxyTakesTheNodeOfItsFiles: the only one on the fake kernel; where it is not clear, or there is none, that is said at once.
+func TestProxyTakesTheNodeOfItsFiles(t *testing.T) {
+	t.Setenv("CHAINWALK_STATE", t.TempDir())
+	const service = "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.41, ports: [{port: 80}]}}\n"
+	two := node + "\n---\n" + strings.Replace(node, "n1", "n2", 1)
+	for _, tc := range []struct {
+		name, objects, want string
+		args                []string
+	}{
+		{"no Node", service, "the files have no Node: add that of this proxy", []string{"--fake"}},
+		{"two", two, "the files have no Node of that name, but n1, n2: choose one with --hostname-override", []string{"--fake"}},
+		{"another one", two, "--hostname-override n3: the files have no Node of that name, but n1, n2", []string{"--fake", "--hostname-override", "n3"}},
+	} {
+		status, _, errOut := call(tc.objects, append([]string{"proxy", "-f", "-"}, tc.args...)...)
+		assert.Equal(t, exitUsage, status, tc.name)
+		assert.Contains(t, errOut, tc.want, tc.name)
+	}
+
+	r := newProxyRun(t)
+	r.objects = write(t, "objects.yaml", fmt.Sprintf(proxyObjects, r.check))
+	r.startArgs(t, "--healthz-bind-address", r.healthz, "--metrics-bind-address", r.metric, "--fake", "-f", r.objects, "-v", "2")
+	r.get(t, r.metric+"/metrics", contains(`kubeproxy_sync_full_proxy_rules_duration_seconds_count{ip_family="IPv4"} 1`))
+	assert.Contains(t, savedRules(t, "iptables-save"), "--to-destination 10.244.1.2:8080")
+	assert.Contains(t, r.get(t, r.metric+"/configz", ok), `"hostnameOverride":"worker1"`)
+	assert.Contains(t, r.log.String(), `"msg"="The rules are synced" "family"="IPv4" "full"=true`)
+}
+
+// TestProxyLogsWhatIsAskedFor: -v counts beside a configuration file too, as kube-proxy's.
+func TestProxyLogsWhatIsAskedFor(t *testing.T) {
+	config := write(t, "config.yaml", "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\nlogging: {verbosity: 4}\n")
+	for _, tc := range []struct {
+		args []string
+		want int
+	}{
+		{nil, 0}, {[]string{"-v", "2"}, 2}, {[]string{"--v=3", "--vmodule", "a=1", "--log-flush-frequency", "1s"}, 3},
+		{[]string{"--config", config}, 4}, {[]string{"--config", config, "-v", "5"}, 5},
+	} {
+		var o proxyOptions
+		cmd := &cobra.Command{}
+		o.flags = addProxyFlags(cmd)
+		cmd.Flags().StringVar(&o.config, "config", "", "")
+		require.NoError(t, cmd.ParseFlags(tc.args))
+		c, err := proxyConfiguration(streams{errOut: io.Discard}, o)
+		require.NoError(t, err)
+		assert.EqualValues(t, tc.want, c.Logging.Verbosity, tc.args)
+		var out bytes.Buffer
+		for v := range 7 {
+			proxyLogger(streams{errOut: &out}, &c.Logging).V(v).Info("said", "v", v)
+		}
+		assert.Equal(t, tc.want+1, strings.Count(out.String(), "said"))
+	}
+	var out bytes.Buffer
+	proxyLogger(streams{errOut: &out}, &logsapi.LoggingConfiguration{Format: "json"}).Info("said", "v", 1)
+	assert.JSONEq(t, `{"logger":"","level":0,"msg":"said","v":1}`, out.String())
+	status, _, errOut := call("", "proxy", "--logging-format", "xml")
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, errOut, `logging format "xml": want text or json`)
+}
+
+// TestProxyHelpIsInGroups: every flag is in one group, and nothing else is in the help.
+func TestProxyHelpIsInGroups(t *testing.T) {
+	status, out, _ := call("", "proxy", "--help")
+	require.Equal(t, exitHeld, status)
+	for _, title := range []string{"What to do", "Node", "Rules", "Traffic of this node's pods", "Connections", "Health and metrics", "API server", "Logging"} {
+		assert.Contains(t, out, "\n"+title+":\n")
+	}
+	cmd := newProxyCommand(streams{})
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		assert.Equal(t, 1, len(regexp.MustCompile(`(?m)^  (-.,|   ) --`+flag.Name+` `).FindAllString(out, -1)), flag.Name)
+	})
+	assert.Contains(t, out, "chainwalk proxy --fake -f objects.yaml\n")
 }

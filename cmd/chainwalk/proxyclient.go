@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/proxier/server"
 	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
@@ -40,12 +44,17 @@ type objectFiles struct {
 	objects []manifest.Object
 }
 
-// fileClient returns a clientset that holds what the files hold, also when they change, until the context ends. A file that
-// cannot be read when it has changed is logged and leaves everything as it was.
-func fileClient(ctx context.Context, s streams, files []string, logger klog.Logger) (kubernetes.Interface, error) {
+// fileClient returns a clientset that holds what the files hold, also when they change, until the context ends, and sees to it that the
+// configuration names one of their nodes. A file that cannot be read when it has changed is logged and leaves everything as it was.
+func fileClient(ctx context.Context, s streams, o proxyOptions, c *kubeproxy.KubeProxyConfiguration, host *server.Host,
+	logger klog.Logger) (kubernetes.Interface, error) {
+	files := o.objects
 	f := &objectFiles{streams: s, files: files, logger: logger}
 	var err error
 	if f.objects, err = readObjects(s, files); err != nil {
+		return nil, err
+	}
+	if err := nodeOfFiles(f.objects, c, host.Name, o.fake); err != nil {
 		return nil, err
 	}
 	if f.client, err = api.Clientset(f.objects); err != nil {
@@ -68,6 +77,33 @@ func fileClient(ctx context.Context, s streams, files []string, logger klog.Logg
 	}
 	go f.follow(ctx, changes)
 	return f.client, nil
+}
+
+// nodeOfFiles makes the configuration name a node of the objects: the one that it has a name of, that of this machine, or on the fake kernel,
+// which is no machine's, the only one. A proxy would wait for ever for a node that no file has.
+func nodeOfFiles(objects []manifest.Object, c *kubeproxy.KubeProxyConfiguration, machine string, fake bool) error {
+	var names []string
+	for _, node := range manifest.Of[*v1.Node](objects) {
+		names = append(names, node.Name)
+	}
+	name := c.HostnameOverride
+	if name == "" {
+		name = strings.ToLower(strings.TrimSpace(machine))
+	}
+	switch {
+	case len(names) == 0:
+		return errors.New("the files have no Node: add that of this proxy, with its addresses, such as {apiVersion: v1, kind: Node, " +
+			"metadata: {name: worker1}, status: {addresses: [{type: InternalIP, address: 192.168.0.2}]}}")
+	case slices.Contains(names, name):
+	case c.HostnameOverride != "":
+		return fmt.Errorf("--hostname-override %s: the files have no Node of that name, but %s", name, strings.Join(names, ", "))
+	case fake && len(names) == 1:
+		c.HostnameOverride = names[0]
+	default:
+		return fmt.Errorf("this machine is %s, and the files have no Node of that name, but %s: choose one with --hostname-override", name,
+			strings.Join(names, ", "))
+	}
+	return nil
 }
 
 // settling is how long a file is given to be written in whole, and watches to be read between writes.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cliflag "k8s.io/component-base/cli/flag"
+	logsapi "k8s.io/component-base/logs/api/v1"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/proxier"
@@ -15,21 +17,33 @@ import (
 
 // proxyFlags are kube-proxy's flags that a configuration file can replace. Each writes into its field of the configuration.
 type proxyFlags struct {
-	set           *pflag.FlagSet
+	set           *pflag.FlagSet // of the group that is made
+	groups        []flagGroup
 	configuration *kubeproxy.KubeProxyConfiguration
+}
+
+// flagGroup are flags about one thing.
+type flagGroup struct {
+	title string
+	set   *pflag.FlagSet
 }
 
 // addProxyFlags adds the flags to a command. Their defaults are kube-proxy's.
 func addProxyFlags(cmd *cobra.Command) *proxyFlags {
-	f := &proxyFlags{set: pflag.NewFlagSet("configuration", pflag.ContinueOnError)}
-	f.configuration = proxier.WithDefaults(&kubeproxy.KubeProxyConfiguration{})
-	f.addNode()
-	f.addServing()
-	f.addIPTables()
-	f.addLocalTraffic()
-	f.addConntrack()
-	f.addClient()
-	cmd.Flags().AddFlagSet(f.set)
+	f := &proxyFlags{configuration: proxier.WithDefaults(&kubeproxy.KubeProxyConfiguration{})}
+	logsapi.SetRecommendedLoggingConfiguration(&f.configuration.Logging)
+	for _, group := range []struct {
+		title string
+		add   func()
+	}{
+		{"Node", f.addNode}, {"Rules", f.addIPTables}, {"Traffic of this node's pods", f.addLocalTraffic}, {"Connections", f.addConntrack},
+		{"Health and metrics", f.addServing}, {"API server", f.addClient}, {"Logging", f.addLogging},
+	} {
+		f.set = pflag.NewFlagSet(group.title, pflag.ContinueOnError)
+		group.add()
+		f.groups = append(f.groups, flagGroup{group.title, f.set})
+		cmd.Flags().AddFlagSet(f.set)
+	}
 	completeWords(cmd, "proxy-mode", "iptables")
 	completeWords(cmd, "detect-local-mode", "ClusterCIDR", "NodeCIDR", "BridgeInterface", "InterfaceNamePrefix")
 	return f
@@ -48,12 +62,51 @@ func (f *proxyFlags) read() *kubeproxy.KubeProxyConfiguration {
 // given returns the names of the flags that were set.
 func (f *proxyFlags) given() []string {
 	var names []string
-	f.set.VisitAll(func(flag *pflag.Flag) {
-		if flag.Changed {
-			names = append(names, flag.Name)
-		}
-	})
+	for _, group := range f.groups {
+		group.set.VisitAll(func(flag *pflag.Flag) {
+			if flag.Changed {
+				names = append(names, flag.Name)
+			}
+		})
+	}
 	return names
+}
+
+// over puts the value of a flag over that of a configuration file, if it is one that counts beside a file.
+func (f *proxyFlags) over(c *kubeproxy.KubeProxyConfiguration, flag string) bool {
+	from := f.configuration
+	switch flag {
+	case "hostname-override":
+		c.HostnameOverride = from.HostnameOverride
+	case "v":
+		c.Logging.Verbosity = from.Logging.Verbosity
+	case "logging-format":
+		c.Logging.Format = from.Logging.Format
+	case "vmodule", "log-flush-frequency": // they change nothing
+	default:
+		return false
+	}
+	return true
+}
+
+// addLogging adds the flags of logging that kube-proxy has in common with all of Kubernetes.
+func (f *proxyFlags) addLogging() {
+	c := &f.configuration.Logging
+	f.set.VarP(logsapi.VerbosityLevelPflag(&c.Verbosity), "v", "v", "how much to log: 0 is what matters, 2 also each sync, 3 also what is tried again")
+	f.set.StringVar(&c.Format, "logging-format", c.Format, "how to write the log: text or json")
+	f.set.Var(logsapi.VModuleConfigurationPflag(&c.VModule), "vmodule", "pattern=N,...: taken and changes nothing, as -v counts for every file")
+	f.set.DurationVar(&c.FlushFrequency.Duration.Duration, "log-flush-frequency", c.FlushFrequency.Duration.Duration,
+		"taken and changes nothing, as each line is written at once")
+}
+
+// groupedUsage is the help of a command whose flags are too many for one list.
+func groupedUsage(cmd *cobra.Command, groups []flagGroup) error {
+	w := cmd.OutOrStderr()
+	fmt.Fprintf(w, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
+	for _, group := range groups {
+		fmt.Fprintf(w, "\n%s:\n%s", group.title, group.set.FlagUsages())
+	}
+	return nil
 }
 
 func (f *proxyFlags) addNode() {
