@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,7 +35,7 @@ func (s *Story) WriteMermaid(w io.Writer) error {
 	return err
 }
 
-// mark is what a diagram shows of a line, or of the begin or end of a passage.
+// mark is what a diagram shows of a line, or of the begin or the end of a passage.
 type mark struct {
 	label   string
 	begins  bool // a new box begins with it
@@ -73,15 +74,19 @@ func (m *mark) key() string { return fmt.Sprint(m.begins, m.decided, m.label) }
 // drawing are the marks of one outcome.
 func drawing(o *Outcome) []mark {
 	var out []mark
+	named := o.hasObject()
 	for i := range o.Passages {
 		p := &o.Passages[i]
 		host := p.Host
 		if host != string(p.Role) {
 			host = string(p.Role) + " " + host
 		}
-		out = append(out, mark{label: fmt.Sprintf("%s: %s, in %s", p.Direction, host, p.In), begins: true})
+		in := "in " + p.In
+		if p.In == local {
+			in = "made here"
+		}
+		out = append(out, mark{label: fmt.Sprintf("%s: %s, %s", p.Direction, host, in), begins: true})
 		before := p.Came
-		named := hasObject(p.Lines)
 		for j := range p.Lines {
 			l := &p.Lines[j]
 			decided := o.Decided != nil && *o.Decided == Place{i, j}
@@ -90,18 +95,16 @@ func drawing(o *Outcome) []mark {
 				before = *l.After
 			}
 		}
-		out = append(out, mark{label: p.Result, begins: true})
+		out = append(out, mark{label: p.Result})
 	}
 	return out
 }
 
-func hasObject(lines []Line) bool {
-	for i := range lines {
-		if lines[i].Kind == Rule && lines[i].Object != "" {
-			return true
-		}
-	}
-	return false
+// hasObject says whether any rule has a name.
+func (o *Outcome) hasObject() bool {
+	return slices.ContainsFunc(o.Passages, func(p Passage) bool {
+		return slices.ContainsFunc(p.Lines, func(l Line) bool { return l.Kind == Rule && l.Object != "" })
+	})
 }
 
 // drawn are the marks of a line. Where rules have names, those without are left out, unless the decision fell at one.
@@ -189,7 +192,7 @@ func escaped(s string) string {
 	var b strings.Builder
 	for _, r := range inOneLine(s) {
 		switch {
-		case strings.ContainsRune("#&<>\"`;%{}", r):
+		case strings.ContainsRune("#&<\"`;%{}", r):
 			fmt.Fprintf(&b, "#%d;", r)
 		default:
 			b.WriteRune(r)
