@@ -46,6 +46,7 @@ func (j *judging) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Se
 		objects: map[manifest.Ref]manifest.Object{}, known: map[string]*oracle.Spec{}, flows: map[string]*oracle.Flow{},
 	}
 	s.note(c.Objects)
+	s.broken = slices.ContainsFunc(c.Preload, func(p scenarios.Preload) bool { return p.Tool.In(c.Tool) != c.Tool })
 	return s, err
 }
 
@@ -61,7 +62,7 @@ type judged struct {
 	flows   map[string]*oracle.Flow
 	now     time.Time
 	within  bool // a sync runs
-	broken  bool // something went wrong behind the proxiers' back, or they are not told everything
+	broken  bool // something went wrong behind the proxiers' back, or they are not told everything, or rules of the other tools are there
 }
 
 func (s *judged) note(objects []manifest.Object) {
