@@ -38,6 +38,9 @@ func (r *runner) name(c *Check) {
 		} else if a, err := netip.ParseAddr(address); err == nil {
 			name = r.book.Address(a)
 		}
+		if strings.HasPrefix(name, "endpoint of ") {
+			continue // the check itself says as much
+		}
 		if named := (Named{address, name}); name != "" && !slices.Contains(c.Names, named) {
 			c.Names = append(c.Names, named)
 		}
