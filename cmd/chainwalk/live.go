@@ -73,22 +73,13 @@ func (o *liveOptions) read(s streams) (*live.Cluster, error) {
 	return cluster, nil
 }
 
-// readSnapshot reads a NodeSnapshot, and says what it lacks.
+// readSnapshot reads a NodeSnapshot, or makes one of the files in a folder, and says what it lacks.
 func readSnapshot(s streams, file string) (*snapshot.Node, error) {
-	r, name, err := document.Open(file, s.in)
-	if err != nil {
-		return nil, err
+	read := readSnapshotFile
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		read = snapshotOfFiles
 	}
-	defer func() { _ = r.Close() }() // only read
-	text, err := io.ReadAll(r)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%w%s", err, howToSnapshot(file))
-	case isSaveText(text):
-		return nil, fmt.Errorf("%s is what iptables-save prints, not a NodeSnapshot: give it to \"chainwalk trace --rules\", or put it into "+
-			"a folder with more of the node and write \"chainwalk snapshot --from FOLDER > node.yaml\"", name)
-	}
-	node, err := snapshot.Read(name, bytes.NewReader(text))
+	node, err := read(s, file)
 	if err != nil {
 		return nil, err
 	}
@@ -98,10 +89,19 @@ func readSnapshot(s streams, file string) (*snapshot.Node, error) {
 	return node, nil
 }
 
-// howToSnapshot is what to do with a folder that is given in the place of a snapshot.
-func howToSnapshot(file string) string {
-	if info, err := os.Stat(file); err != nil || !info.IsDir() {
-		return ""
+func readSnapshotFile(s streams, file string) (*snapshot.Node, error) {
+	r, name, err := document.Open(file, s.in)
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Sprintf(": write \"chainwalk snapshot --from %s > node.yaml\", and give node.yaml", file)
+	defer func() { _ = r.Close() }() // only read
+	text, err := io.ReadAll(r)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", name, err)
+	case isSaveText(text):
+		return nil, fmt.Errorf("%s is what iptables-save prints, not a NodeSnapshot: give it to \"chainwalk trace --rules\", or put it into "+
+			"a folder with more of the node and give the folder", name)
+	}
+	return snapshot.Read(name, bytes.NewReader(text))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 
@@ -56,6 +57,13 @@ type dump struct {
 }
 
 func readDump(s streams, o rulesOptions, node *v1.Node) (*dump, error) {
+	if info, err := os.Stat(o.diff); err == nil && info.IsDir() {
+		of, err := readSnapshot(s, o.diff)
+		if err != nil {
+			return nil, err
+		}
+		return dumpOfSnapshot(o.diff, of, o)
+	}
 	r, name, err := document.Open(o.diff, s.in)
 	if err != nil {
 		return nil, err
@@ -72,6 +80,11 @@ func readDump(s streams, o rulesOptions, node *v1.Node) (*dump, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--diff takes what iptables-save prints, or a NodeSnapshot: %w", err)
 	}
+	return dumpOfSnapshot(name, nodeSnapshot, o)
+}
+
+// dumpOfSnapshot is a node of which more than the rules is known.
+func dumpOfSnapshot(name string, nodeSnapshot *snapshot.Node, o rulesOptions) (*dump, error) {
 	var texts []fakeipt.SaveText
 	for _, rules := range nodeSnapshot.IPTables {
 		texts = append(texts, fakeipt.SaveText{Family: rules.Family, Backend: rules.Backend, Text: rules.Save})

@@ -31,7 +31,8 @@ func TestRulesDiffOfTheDump(t *testing.T) {
 				"--config", filepath.Join(dump, tools, "demo-worker", "kube-proxy.yaml"), "--diff"}, args...)...)
 		}
 		saved := savedOf(t, tools, "demo-worker")
-		for _, tc := range []struct{ stdin, dump string }{{saved, "-"}, {"", filepath.Join(dump, tools, "demo-worker.yaml")}} {
+		for _, tc := range []struct{ stdin, dump string }{{saved, "-"}, {"", filepath.Join(dump, tools, "demo-worker.yaml")},
+			{"", filepath.Join(dump, tools, "demo-worker")}} {
 			status, out, errOut := diff(tc.stdin, tc.dump)
 			assert.Equal(t, exitHeld, status, errOut)
 			assert.Equal(t, "no drift: the rules of IPv4 and IPv6 are those that kube-proxy would leave\n", out)

@@ -66,12 +66,17 @@ func snapshotOf(ctx context.Context, s streams, from string) (*snapshot.Node, er
 		}
 		return node, err
 	}
+	return snapshotOfFiles(s, from)
+}
+
+// snapshotOfFiles makes a snapshot of the files in a folder.
+func snapshotOfFiles(s streams, from string) (*snapshot.Node, error) {
 	if info, err := os.Stat(from); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("--from %s: want a folder with files of a node (if it is an archive, unpack it)", from)
+		return nil, fmt.Errorf("%s: want a folder with files of a node (if it is an archive, unpack it)", from)
 	}
 	result, err := files.Read(os.DirFS(from))
 	if err != nil {
-		return nil, fmt.Errorf("--from %s: %w", from, err)
+		return nil, fmt.Errorf("%s: %w", from, err)
 	}
 	if result.Node.Hostname == "" {
 		path, err := filepath.Abs(from)

@@ -21,6 +21,10 @@ func TestSnapshotFromFiles(t *testing.T) {
 	require.Equal(t, exitHeld, status, errOut)
 	assert.Contains(t, result, `"dnat": "10.244.1.2:8080"`)
 
+	_, direct, errOut := call("", "trace", "--node", from, "-o", "json", "tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba")
+	assert.Equal(t, result, direct, "the folder is as good as its snapshot")
+	assert.Contains(t, errOut, "warning: the snapshot lacks kinds of devices")
+
 	_, out, _ = call("", "snapshot", "--from", from, "--hostname", "n1", "-o", "json")
 	assert.Contains(t, out, `"hostname": "n1"`)
 	for want, folder := range map[string]string{

@@ -93,7 +93,7 @@ func TestTraceSaysWhatToWrite(t *testing.T) {
 		{"no such device", []string{"--node", snapshot, "tcp 10.0.0.1:1 > 10.0.0.2:2 in eth7"},
 			`packet: node demo-worker has no device "eth7": write one of lo, vethb0aa81ba, vethb246c797, eth0`},
 		{"save text as a snapshot", []string{"--node", save, "tcp 10.0.0.1:1 > 10.0.0.2:2"}, "is what iptables-save prints, not a NodeSnapshot"},
-		{"a folder as a snapshot", []string{"--node", dump, "tcp 10.0.0.1:1 > 10.0.0.2:2"}, "chainwalk snapshot --from " + dump},
+		{"a folder of no node", []string{"--node", t.TempDir(), "tcp 10.0.0.1:1 > 10.0.0.2:2"}, "no file tells the node's devices"},
 		{"a snapshot as save text", []string{"--rules", snapshot, "tcp 10.0.0.1:1 > 10.0.0.2:2"}, "is a NodeSnapshot, not what iptables-save prints: give it to --node"},
 		{"rules of the other family", []string{"--rules", save, "tcp [fd00::1]:1 > [fd00::2]:2"},
 			"has rules of IPv4 only (iptables-save (legacy)), and the packet is of IPv6: add what ip6tables-save prints"},

@@ -31,7 +31,8 @@ func versionText(info *debug.BuildInfo) string {
 	case commit == "" && info.Main.Version != "" && info.Main.Version != "(devel)":
 		commit = info.Main.Version
 	case commit == "":
-		commit = "unknown (built without version control)"
+		commit = "unknown: the program was built from a copy or a worktree, or with -buildvcs=false, and then Go does not record it; " +
+			"build it in a clone, or go install a version of the module"
 	case setting(info, "vcs.modified") == "true":
 		commit += " with changes"
 	}
