@@ -156,7 +156,8 @@ func drawTables(t *rapid.T, six bool) string {
 	for port := range rapid.IntRange(0, 2).Draw(t, "other endpoints") {
 		fmt.Fprintf(&text, "-A SEP -s %s -p tcp -j DNAT --to-destination %s:%d\n", drawPrefix(t, six), to, 8000+port)
 	}
-	fmt.Fprintf(&text, "-A SEP -p tcp -j DNAT --to-destination %s:80\nCOMMIT\n", to)
+	last := rapid.SampledFrom([]string{to + ":80", to + ":80-90", indexAddresses[six][1]}).Draw(t, "endpoint")
+	fmt.Fprintf(&text, "-A SEP -p tcp -j DNAT --to-destination %s\nCOMMIT\n", last)
 	return text.String()
 }
 

@@ -10,16 +10,20 @@ import (
 
 // program is a chain as walks read it, kept in the chain's Memo. A packet for one of many services finds nothing of that service's rules in
 // the processor's cache, and each look-up that waits for another one's memory costs it as much as all else of a rule: what most walks
-// need of a short chain lies together, the first rule and the target that an endpoint's chain has at a fixed place.
+// need of a short chain lies together, the first rule and the endpoint that it translates to at a fixed place.
+//
+// Without rules behind it a program is 128 bytes, which many processors fetch at once.
 type program struct {
-	dnat fakeipt.TargetDNAT // of the rule with toDNAT
 	// table is one that is known to have the chain, so that a jump that led here before leads here again.
-	table atomic.Pointer[fakeipt.TableID]
-	chain *fakeipt.Chain
-	rules int
-	long  *longChain // nil: first, more and dnat are the chain's rules
-	more  []compiledRule
-	first compiledRule
+	table   atomic.Pointer[fakeipt.TableID]
+	chain   *fakeipt.Chain
+	long    *longChain // nil: first and more are the chain's rules
+	more    []compiledRule
+	rules   int32
+	port    uint16     // of the rule with toEndpoint
+	bound   bool       // there is one
+	address netip.Addr // of that rule
+	first   compiledRule
 }
 
 // longChain is what a chain has whose rules are not compiled, or only with its index.
@@ -40,19 +44,33 @@ func (p indexPolicy) programOf(chain *fakeipt.Chain) *program {
 func (p indexPolicy) newProgram(chain *fakeipt.Chain) *program {
 	rules := len(chain.Rules)
 	if p.plain || rules >= p.rules {
-		return &program{chain: chain, rules: rules, long: &longChain{}}
+		return &program{chain: chain, rules: int32(rules), long: &longChain{}}
 	}
 	x := roomFor(rules)
-	x.chain, x.rules = chain, rules
-	held := false
+	x.chain, x.rules = chain, int32(rules)
 	for i, rule := range chain.Rules {
 		r := x.short(i)
 		r.compile(rule)
-		if target, ok := rule.Target.(*fakeipt.TargetDNAT); ok && !held {
-			r.op, x.dnat, held = toDNAT, *target, true
+		if target, ok := rule.Target.(*fakeipt.TargetDNAT); ok && x.holdEndpoint(target) {
+			r.op = toEndpoint
 		}
 	}
 	return x
+}
+
+// holdEndpoint keeps what the target translates to, if that is the only one in the chain and an address with a port.
+func (x *program) holdEndpoint(t *fakeipt.TargetDNAT) bool {
+	address, port := t.Range.MinAddr, t.Range.MinPort
+	if x.bound || *t != *endpointTarget(address, port) {
+		return false
+	}
+	x.bound, x.address, x.port = true, address, port
+	return true
+}
+
+// endpointTarget is -j DNAT --to-destination ADDRESS:PORT.
+func endpointTarget(address netip.Addr, port uint16) *fakeipt.TargetDNAT {
+	return &fakeipt.TargetDNAT{Range: fakeipt.NATRange{MinAddr: address, MaxAddr: address, MinPort: port, MaxPort: port, HasPorts: true}}
 }
 
 // roomFor is a program and its rules in one piece of memory, if they are as few as a service's.
@@ -131,7 +149,7 @@ const (
 	toReturn
 	toChain
 	toChainForGood // a goto
-	toDNAT         // the one of the program
+	toEndpoint     // the one of the program
 	toTarget       // what the rule itself says
 )
 
@@ -168,7 +186,7 @@ func (c *compiledRule) compile(r *fakeipt.Rule) {
 	}
 }
 
-// opOf is what a target does, but for toDNAT, which is for programs that have its target.
+// opOf is what a target does, but for toEndpoint, which is for programs that have its address.
 func opOf(t fakeipt.Target) ruleOp {
 	switch t := t.(type) {
 	case nil:

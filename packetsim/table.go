@@ -104,7 +104,7 @@ func (t *tableWalk) enter(to position) {
 	if to.program.long != nil {
 		t.index = t.w.h.indexing.indexOf(to.program)
 	}
-	t.cursor.start(t.index, t.s, to.program.rules, to.next)
+	t.cursor.start(t.index, t.s, int(to.program.rules), to.next)
 }
 
 // rule is the rule that is looked at.
@@ -176,7 +176,7 @@ func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
 func (t *tableWalk) pop() {
 	stack := t.w.stack
 	if len(stack) == t.bottom {
-		t.enter(position{t.base, t.base.rules})
+		t.enter(position{t.base, int(t.base.rules)})
 		return
 	}
 	t.enter(stack[len(stack)-1])
@@ -225,8 +225,8 @@ func (t *tableWalk) apply(r *compiledRule) fate {
 
 // target does what a target says that is no verdict and no jump.
 func (t *tableWalk) target(r *compiledRule) fate {
-	if r.op == toDNAT {
-		return t.w.dnat(t.s, &t.at.program.dnat)
+	if r.op == toEndpoint {
+		return t.w.dnat(t.s, endpointTarget(t.at.program.address, t.at.program.port))
 	}
 	rule := t.rule()
 	t.w.rule = ruleState{rule: rule, table: t.table}
