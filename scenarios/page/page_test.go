@@ -113,7 +113,7 @@ func failedResult() *scenarios.Result {
 	check := scenarios.Check{
 		Position: document.Position{File: "small.yaml", Line: 3, Column: 3}, At: "small.yaml:3:3", Tool: scenarios.ToolLegacy, Name: "pod to cluster IP",
 		Packet: "tcp 172.30.0.41:80 from client", Expected: "source masqueraded", Got: "reaches 10.244.1.2:8080", Wrong: "the source is not masqueraded",
-		Ways: []scenarios.Way{way},
+		Ways: []scenarios.Way{way}, Names: []scenarios.Named{{Address: "172.30.0.41:80", Name: "service default/web:http"}},
 	}
 	held := check
 	held.Name, held.Passed, held.Wrong = "the same, as it is", true, ""
@@ -354,6 +354,7 @@ func TestRunPage(t *testing.T) {
 	for _, want := range []string{
 		"1 of 1 scenario failed", "What failed", "pod to cluster IP", "iptables-legacy and -nft", "expected", "source masqueraded", "got", "reaches 10.244.1.2:8080",
 		"the source is not masqueraded", "Not run: needs a kernel", "name: small", "tcp 172.30.0.41:80 from client", "KUBE-SEP-A", "the same, as it is",
+		"service default/web:http",
 	} {
 		says(t, seen, want)
 	}

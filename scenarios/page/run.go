@@ -16,8 +16,6 @@ type RunOptions struct {
 	Ways scenarios.Ways
 	// Source is the text of a scenario's file; empty if it is not known.
 	Source func(r *scenarios.Result) string
-	// Names are the names of a scenario's objects; nil knows none.
-	Names func(r *scenarios.Result) story.Names
 }
 
 // Run writes the page of a run: the scenarios with their verdicts, what failed with its way, and each scenario's file.
@@ -164,12 +162,8 @@ func (r *run) scenario(result *scenarios.Result, told []scenarios.Told, id strin
 	if result.Duration > 0 {
 		s.Time = fmt.Sprintf("%.2f s", result.Duration.Seconds())
 	}
-	t := teller{}
-	if o.Names != nil {
-		t.names = o.Names(result)
-	}
 	for i := range told {
-		one := r.check(&told[i], fmt.Sprintf("%sc%d", id, i+1), t)
+		one := r.check(&told[i], fmt.Sprintf("%sc%d", id, i+1))
 		one.Scenario = result.Name
 		if one.Passed {
 			s.Passed = append(s.Passed, one)
@@ -214,12 +208,13 @@ func (s *scenario) refer(line int) (id string) {
 	return id
 }
 
-func (r *run) check(told *scenarios.Told, id string, t teller) *check {
+func (r *run) check(told *scenarios.Told, id string) *check {
 	c := told.Check
 	one := &check{Check: c, ID: id, Tools: told.Tools}
 	if len(told.Ways) == 0 {
 		return one
 	}
+	t := teller{knownOf(c.Names)}
 	one.More = len(c.Ways) - len(told.Ways)
 	if s := t.check(c, told.Ways); r.room(s) {
 		one.Way = wayOf(s, id+"w")
