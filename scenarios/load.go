@@ -19,6 +19,8 @@ type File struct {
 	// Scenario is nil where Err says why the file is none.
 	Scenario *Scenario
 	Err      error
+	// Objects are those of a file that holds objects and no scenario, if they were asked for (Loader.Objects).
+	Objects []manifest.Object
 }
 
 // Load reads scenario files, as LoadEach does. What is wrong with any of them is in the
@@ -40,26 +42,40 @@ func Load(paths ...string) ([]*Scenario, error) {
 	return out, errors.Join(errs...)
 }
 
-// LoadEach reads scenario files. Of a folder it reads every file below it whose name ends in .yaml or .yml, sorted by path, but for those
-// that hold Kubernetes objects, which scenarios include. "-" is standard input, which is read from stdin and may be given once. The
-// error is of paths that lead to no scenario; what is wrong with one file is in its File.
+// LoadEach reads scenario files, as a Loader does.
 func LoadEach(stdin io.Reader, paths ...string) ([]File, error) {
+	return (&Loader{Stdin: stdin}).Load(paths...)
+}
+
+// Loader says how files are read.
+type Loader struct {
+	Stdin io.Reader // what the path - is; nil: there is none
+	// Ignored has objects of unknown kinds and unknown fields of objects passed over, and is told of each; nil: they are errors.
+	Ignored func(at document.Position, what string)
+	// Objects has files of Kubernetes objects read as well, which are otherwise passed over in folders and no scenarios where they are given.
+	Objects bool
+}
+
+// Load reads scenario files. Of a folder it reads every file below it whose name ends in .yaml or .yml, sorted by path, but for those
+// that hold Kubernetes objects, which scenarios include. "-" is standard input, which may be given once. The
+// error is of paths that lead to no scenario; what is wrong with one file is in its File.
+func (l *Loader) Load(paths ...string) ([]File, error) {
 	var files []File
 	for i, path := range paths {
 		switch {
-		case path == "-" && stdin == nil:
+		case path == "-" && l.Stdin == nil:
 			return nil, errors.New("-: there is no standard input to read")
 		case path == "-" && slices.Contains(paths[:i], path):
 			return nil, errors.New("- is given twice: standard input can be read only once")
 		}
-		found, err := findFiles(path)
+		found, err := FindFiles(path)
 		if err != nil {
-			return nil, fmt.Errorf("find scenarios: %w", err)
+			return nil, err
 		}
 		before := len(files)
 		for _, name := range found {
-			f, objects := loadFile(name, stdin)
-			if !objects || name == path {
+			f, objects := l.file(name)
+			if !objects || name == path || l.Objects {
 				files = append(files, f)
 			}
 		}
@@ -70,38 +86,47 @@ func LoadEach(stdin io.Reader, paths ...string) ([]File, error) {
 	return files, nil
 }
 
-// findFiles are the files that a path may stand for, in order.
-func findFiles(path string) ([]string, error) {
+// FindFiles are the files that a path may stand for, in order: itself, or the YAML files of a folder.
+func FindFiles(path string) ([]string, error) {
 	if path == "-" {
 		return []string{path}, nil
 	}
 	var files []string
 	err := filepath.WalkDir(path, func(p string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && (p == path || isYAML(p)) {
+		if err == nil && !entry.IsDir() && (p == path || IsYAML(p)) {
 			files = append(files, p)
 		}
 		return err
 	})
 	slices.Sort(files)
-	return files, err
+	if err != nil {
+		return nil, fmt.Errorf("find scenarios: %w", err)
+	}
+	return files, nil
 }
 
-func isYAML(path string) bool { return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) }
+// IsYAML reports whether a file is taken for one in YAML, by its name.
+func IsYAML(path string) bool { return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) }
 
-// loadFile reads a file, and says whether it holds Kubernetes objects in place of a scenario.
-func loadFile(path string, stdin io.Reader) (f File, objects bool) {
-	r, name, err := document.Open(path, stdin)
+// file reads a file, and says whether it holds Kubernetes objects in place of a scenario.
+func (l *Loader) file(path string) (f File, objects bool) {
+	r, name, err := document.Open(path, l.Stdin)
 	if err != nil {
 		return File{Path: name, Err: err}, false
 	}
 	defer r.Close() //nolint:errcheck // nothing was written
 	f = File{Path: name}
 	docs, err := document.Parse(name, r)
-	if err == nil {
-		f.Scenario, err = decode(name, docs)
+	objects = manifest.AreObjects(docs)
+	switch {
+	case err != nil:
+	case objects && l.Objects:
+		f.Objects, err = manifest.Decode(name, docs, l.Ignored)
+	default:
+		f.Scenario, err = decode(name, docs, l.Ignored)
 	}
 	f.Err = err
-	return f, manifest.AreObjects(docs)
+	return f, objects
 }
 
 // Read reads one scenario. Files that it refers to are looked for beside the
@@ -111,10 +136,10 @@ func Read(name string, r io.Reader) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode(name, docs)
+	return decode(name, docs, nil)
 }
 
-func decode(name string, docs []*document.Document) (*Scenario, error) {
+func decode(name string, docs []*document.Document, ignored func(document.Position, string)) (*Scenario, error) {
 	if manifest.AreObjects(docs) {
 		return nil, &document.Error{
 			Position: document.At(name, docs[0].Node),
@@ -128,7 +153,10 @@ func decode(name string, docs []*document.Document) (*Scenario, error) {
 		}
 	}
 	var s Scenario
-	if err := document.Decode(docs[0], &s); err != nil {
+	d := document.NewDecoder(name)
+	d.Ignore(ignored)
+	d.Decode(docs[0].Node, &s)
+	if err := d.Err(); err != nil {
 		return nil, err
 	}
 	c := checker{scenario: &s}

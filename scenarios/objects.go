@@ -46,7 +46,7 @@ func readBeside(d *document.Decoder, n *yaml.Node) []manifest.Object {
 		return nil
 	}
 	defer r.Close() //nolint:errcheck // nothing was written
-	objects, err := manifest.ReadObjects(path, r)
+	objects, err := manifest.ReadKnownObjects(path, r, d.Ignored())
 	if err != nil {
 		d.Note(n, err)
 	}

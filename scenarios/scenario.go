@@ -15,6 +15,7 @@ type Scenario struct {
 	Description string    `json:"description" doc:"Why it matters, and what is expected in plain words."`
 	Refs        []string  `json:"refs" doc:"Issues and documents, such as kubernetes#20475 or a URL."`
 	RunsOn      *RunsOn   `json:"runsOn" doc:"The backends that can run it; all of them if not given."`
+	Mistakes    []string  `json:"mistakes" doc:"Kinds of mistakes that are its point, as chainwalk check prints them in brackets."`
 	Topology    Topology  `json:"topology" doc:"Nodes, pods and machines outside of the cluster; two nodes if not given."`
 	KubeProxy   KubeProxy `json:"kubeProxy" doc:"Fields of a KubeProxyConfiguration (v1alpha1) for every node."`
 	IPTables    IPTables  `json:"iptables" doc:"The iptables tools and the rules that are there before kube-proxy."`
@@ -36,6 +37,25 @@ const (
 type RunsOn struct {
 	Backends []string `json:"backends" required:"true" doc:"Some of sim, netns, kind."`
 	Because  string   `json:"because" required:"true" doc:"Why the others cannot run it."`
+}
+
+// Checks reports whether any step checks something.
+func (s *Scenario) Checks() bool {
+	return len(s.During) > 0 || slices.ContainsFunc(s.Steps, func(step Step) bool {
+		return step.SyncError != "" || len(step.During) > 0 || slices.Contains(checkingActions(), step.action().name)
+	})
+}
+
+// Files are the files of objects that the scenario includes, each once, sorted.
+func (s *Scenario) Files() []string {
+	var out []string
+	for _, o := range s.ever() {
+		if o.Pos.File != s.Pos.File {
+			out = append(out, o.Pos.File)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // start is what happens before the steps, as if it were one: every node syncs for the first time.

@@ -115,7 +115,7 @@ func TestSuiteTimesRuns(t *testing.T) {
 	assert.Contains(t, out.String(), `<error message="no YAML">`)
 	out.Reset()
 	require.NoError(t, WriteText(&out, results, WaysNone))
-	assert.Contains(t, out.String(), "FAIL  broken.yaml could not be read\n  no YAML\n")
+	assert.Contains(t, out.String(), "FAIL  broken.yaml could not be read: no YAML\n")
 }
 
 // checkJUnit holds a report to what the JUnit plugin of Jenkins and GitLab's reader take from one: the elements and attributes of their

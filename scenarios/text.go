@@ -75,27 +75,18 @@ func (t *TextReport) result(b *strings.Builder, r *Result) {
 	case r.Skipped != "":
 		fmt.Fprintf(b, "skip  %s (%s): %s\n", r.Name, r.File, r.Skipped)
 	case r.Unread:
-		fmt.Fprintf(b, "FAIL  %s could not be read\n", r.File)
+		fmt.Fprintf(b, "FAIL  %s could not be read: %s\n", r.File, firstLine(r.Checks[0].Wrong))
 	case r.Failed():
 		fmt.Fprintf(b, "FAIL  %s (%s on %s)\n", r.Name, r.File, r.Backend)
 	default:
 		fmt.Fprintf(b, "ok    %s (%s on %s, %s)\n", r.Name, r.File, r.Backend, checksOf(r))
 	}
 	before := b.Len()
-	if r.Unread {
-		t.unread(b, r)
-	} else {
+	if !r.Unread {
 		t.checks(b, r)
 	}
 	if b.Len() > before && !strings.HasSuffix(b.String(), "\n\n") && (r.Failed() || t.ways == WaysAll) {
 		b.WriteByte('\n')
-	}
-}
-
-// unread is why a file could not be read.
-func (t *TextReport) unread(b *strings.Builder, r *Result) {
-	for i := range r.Checks {
-		fmt.Fprintf(b, "  %s\n", strings.ReplaceAll(r.Checks[i].Wrong, "\n", "\n  "))
 	}
 }
 

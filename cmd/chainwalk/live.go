@@ -22,6 +22,7 @@ type liveOptions struct {
 	config    string
 	own       []string
 	tools     string
+	ignored   ignored
 }
 
 func (o *liveOptions) addFlags(cmd *cobra.Command) {
@@ -32,6 +33,7 @@ func (o *liveOptions) addFlags(cmd *cobra.Command) {
 		"KubeProxyConfiguration (v1alpha1) file of every node, instead of the ConfigMap kube-system/kube-proxy")
 	flags.StringArrayVar(&o.own, "node-config", nil, "NODE=FILE: the KubeProxyConfiguration of one node (repeatable)")
 	flags.StringVar(&o.tools, "tools", "", "legacy or nft: what kube-proxy writes on a node that has rules of both")
+	o.ignored.addFlag(flags)
 	_ = cmd.MarkFlagRequired("filename") // the flag is there
 	completeWords(cmd, "tools", "legacy", "nft")
 }
@@ -41,7 +43,7 @@ func (o *liveOptions) read(s streams) (*live.Cluster, error) {
 	if _, err := parseTools(o.tools); err != nil {
 		return nil, err
 	}
-	objects, err := readObjects(s, o.files)
+	objects, err := readKnownObjects(s, o.files, &o.ignored)
 	if err != nil {
 		return nil, err
 	}

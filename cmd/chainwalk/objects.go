@@ -12,8 +12,14 @@ import (
 
 // readObjects reads all files of -f; "-" is stdin and may be given once.
 func readObjects(s streams, files []string) ([]manifest.Object, error) {
+	return readKnownObjects(s, files, &ignored{})
+}
+
+// readKnownObjects is readObjects, but passes over what is not known if it is to.
+func readKnownObjects(s streams, files []string, skip *ignored) ([]manifest.Object, error) {
 	var objects []manifest.Object
-	stdin := 0
+	stdin, ignore := 0, skip.ignore()
+	defer skip.warn(s)
 	for _, file := range files {
 		if file == "-" {
 			if stdin++; stdin > 1 {
@@ -24,7 +30,7 @@ func readObjects(s streams, files []string) ([]manifest.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		more, err := manifest.ReadObjects(name, r)
+		more, err := manifest.ReadKnownObjects(name, r, ignore)
 		_ = r.Close() // only read
 		if err != nil {
 			return nil, err

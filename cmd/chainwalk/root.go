@@ -33,6 +33,7 @@ type streams struct {
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // who interrupts a second time does not want to wait for the end
 
 	root := newRootCommand(streams{in: in, out: out, errOut: errOut})
 	root.SetArgs(args)
@@ -74,6 +75,7 @@ Exit status: 0 what was asked holds, 1 it does not, 2 bad usage or input.`,
 	root.SetErr(s.errOut)
 	root.AddCommand(
 		newRunCommand(s),
+		newCheckCommand(s),
 		newRulesCommand(s),
 		newTraceCommand(s),
 		newSnapshotCommand(s),

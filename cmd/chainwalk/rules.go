@@ -26,6 +26,7 @@ type rulesOptions struct {
 	clusterCIDR  string
 	diff         string
 	restoreInput bool
+	ignored      ignored
 }
 
 func newRulesCommand(s streams) *cobra.Command {
@@ -61,6 +62,7 @@ and what is not kube-proxy's is left alone. The exit status is 1 if there is any
 	flags.StringVar(&o.diff, "diff", "", "file with iptables-save text or a NodeSnapshot of the node: say what is other there (- is stdin)")
 	flags.StringVar(&o.family, "family", "", "4 or 6: the only family whose rules to print (default: both)")
 	flags.BoolVar(&o.restoreInput, "restore-input", false, "print the bytes given to iptables-restore instead")
+	o.ignored.addFlag(flags)
 	_ = cmd.MarkFlagRequired("filename") // the flag is there
 	cmd.MarkFlagsMutuallyExclusive("family", "restore-input")
 	cmd.MarkFlagsMutuallyExclusive("diff", "restore-input")
@@ -78,10 +80,11 @@ func runRules(s streams, o rulesOptions) error {
 	if err != nil {
 		return err
 	}
-	objects, err := readObjects(s, o.files)
+	objects, err := readKnownObjects(s, o.files, &o.ignored)
 	if err != nil {
 		return err
 	}
+	warnOfObjects(s, objects)
 	config, err := rulesConfig(s, o, objects)
 	if err != nil {
 		return err

@@ -4,34 +4,52 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/kindtest/kind"
 	"github.com/chainwalk/chainwalk/kindtest/netns"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/page"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
 type runOptions struct {
-	backend string
-	output  string
-	ways    string
-	kind    kindOptions
+	backend        string
+	match          string
+	list           bool
+	watch          bool
+	failFast       bool
+	parallel       int
+	timeout        time.Duration
+	output         string
+	ways           string
+	quiet, verbose bool
+	progress       string
+	kind           kindOptions
+	ignored        ignored
+	clock          clock.WithDelayedExecution
 }
 
 func newRunCommand(s streams) *cobra.Command {
-	var o runOptions
+	o := runOptions{clock: clock.RealClock{}}
 	cmd := &cobra.Command{
 		Use:   "run PATH...",
 		Short: "Run scenario files or folders",
-		Long: `Runs scenarios and prints a verdict for each. A failure shows the packet, its way, the rule that decided and what was
-expected. Folders are searched for *.yaml files.`,
+		Long: `Runs scenarios and prints a verdict for each as soon as those before it are done. A failure shows the packet, its way, the rule that
+decided and what was expected: the first of each kind in full, once for both variants of the tools where they agree.
+
+Folders are searched for *.yaml and *.yml files; files of Kubernetes objects among them are what scenarios include. - is standard input. A file that
+cannot be read is a failure, and the others are run. Likely mistakes in objects are warned of, as "chainwalk check" finds them.
+
+Exit status: 0 all held, 1 a scenario failed or the run was interrupted, 2 a file could not be read, or bad usage.`,
 		Example: `  chainwalk run scenarios/testdata/cases
   chainwalk run hairpin.yaml --ways all
+  chainwalk run scenarios/testdata/cases --run 'node-port|hairpin' --watch
   chainwalk run scenarios/testdata/cases -o junit > report.xml`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,25 +58,41 @@ expected. Folders are searched for *.yaml files.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.backend, "on", scenarios.BackendSim, "the backend to run on: sim, netns for this machine's kernel (Linux, root), or kind for a kind cluster (Docker)")
+	flags.StringVar(&o.match, "run", "", "run only scenarios with this regular expression in their name or the path of their file")
+	flags.BoolVar(&o.list, "list", false, "print the scenarios that would run, and run none")
+	flags.BoolVar(&o.failFast, "fail-fast", false, "end with the first scenario that fails")
+	flags.IntVar(&o.parallel, "parallel", 0, "how many scenarios run at once, on sim; 0: one for each core")
+	flags.DurationVar(&o.timeout, "timeout", 0, "how long one scenario may take, such as 30s; 0: no limit")
+	flags.BoolVar(&o.watch, "watch", false, "run again whenever a file changes, until interrupted")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the results: text, json, junit or html (a page for a browser)")
 	flags.StringVar(&o.ways, "ways", "one",
-		"which packets to show the way of, beside those of failures: none, one (of the last scenario) or all")
+		"which packets to show the way of: none (in json those of failures), failed, one (those of failures and one of the last scenario) or all")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print failures and totals only")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print every check, and each failure in full")
+	flags.StringVar(&o.progress, "progress", "auto", "show on standard error what is running: auto (on a terminal), always or never")
+	flags.Lookup("progress").NoOptDefVal = "always"
+	o.ignored.addFlag(flags)
 	o.kind.addFlags(flags)
+	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
 	completeWords(cmd, "on", scenarios.BackendSim, scenarios.BackendNetns, scenarios.BackendKind)
 	completeWords(cmd, "output", "text", "json", "junit", "html")
-	completeWords(cmd, "ways", "none", "one", "all")
+	completeWords(cmd, "ways", "none", "failed", "one", "all")
+	completeWords(cmd, "progress", "auto", "always", "never")
 	return cmd
 }
 
+// runScenarios runs what the paths hold, once or as often as it changes.
 func runScenarios(ctx context.Context, s streams, paths []string, o runOptions) (err error) {
-	write, err := reportWriter(o)
-	if err != nil {
+	if err := o.check(paths); err != nil {
 		return err
 	}
-	if err := checkBackend(o.backend); err != nil {
-		return err
+	if o.list {
+		return listScenarios(s, paths, o)
 	}
-	loaded, err := scenarios.Load(paths...)
+	if o.watch {
+		return watchScenarios(ctx, s, paths, o)
+	}
+	files, err := o.load(s, paths)
 	if err != nil {
 		return err
 	}
@@ -67,34 +101,140 @@ func runScenarios(ctx context.Context, s streams, paths []string, o runOptions) 
 		return err
 	}
 	defer func() { err = errors.Join(err, closeBackend()) }()
-	if o.backend == scenarios.BackendKind {
-		loaded = kind.Order(loaded)
-	}
-	results := make([]*scenarios.Result, 0, len(loaded))
-	held := true
-	for _, scenario := range loaded {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("interrupted before %s", scenario.Pos.File)
-		}
-		result := scenarios.Run(ctx, scenario, backend)
-		held = held && !result.Failed()
-		results = append(results, result)
-	}
-	if err := write(s.out, results); err != nil {
+	return runFiles(ctx, s, backend, files, o)
+}
+
+// check refuses options that cannot be, before anything is read or started.
+func (o *runOptions) check(paths []string) error {
+	if _, err := o.reporter(streams{}); err != nil {
 		return err
 	}
-	if !held {
-		return errNotHeld
+	if _, err := regexp.Compile(o.match); err != nil {
+		return fmt.Errorf("--run: %w", err)
+	}
+	switch o.backend {
+	case scenarios.BackendSim, scenarios.BackendNetns, scenarios.BackendKind:
+	default:
+		return fmt.Errorf("--on %s: this build has the backends sim, netns and kind", o.backend)
+	}
+	switch {
+	case o.parallel < 0:
+		return fmt.Errorf("--parallel %d: want at least 1, or 0 for one for each core", o.parallel)
+	case o.parallel > 1 && o.backend != scenarios.BackendSim:
+		return fmt.Errorf("--parallel %d: on %s scenarios run one after the other (only sim runs several at once)", o.parallel, o.backend)
+	case o.timeout < 0:
+		return fmt.Errorf("--timeout %s: want a time such as 30s", o.timeout)
+	case o.progress != "auto" && o.progress != "always" && o.progress != "never":
+		return fmt.Errorf("--progress %s: want auto, always or never", o.progress)
+	}
+	for _, path := range paths {
+		if path == "-" && o.watch {
+			return errors.New("--watch: standard input cannot change (give a file)")
+		}
 	}
 	return nil
 }
 
-func checkBackend(name string) error {
-	switch name {
-	case scenarios.BackendSim, scenarios.BackendNetns, scenarios.BackendKind:
-		return nil
+// load reads the scenarios that are chosen, in the order in which they run.
+func (o *runOptions) load(s streams, paths []string) ([]scenarios.File, error) {
+	loader := scenarios.Loader{Stdin: s.in, Ignored: o.ignored.ignore()}
+	all, err := loader.Load(paths...)
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Errorf("--on %s: this build has the backends sim, netns and kind", name)
+	o.ignored.warn(s)
+	match := regexp.MustCompile(o.match)
+	var files []scenarios.File
+	for _, f := range all {
+		if match.MatchString(f.Path) || f.Scenario != nil && match.MatchString(f.Scenario.Name) {
+			files = append(files, f)
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("--run %s: is in the name or path of no scenario (--list prints them)", o.match)
+	}
+	if o.backend == scenarios.BackendKind {
+		files = kindOrder(files)
+	}
+	return files, nil
+}
+
+// kindOrder puts files in the order of kind.Order, those that could not be read before all others.
+func kindOrder(files []scenarios.File) []scenarios.File {
+	var out []scenarios.File
+	var all []*scenarios.Scenario
+	of := map[*scenarios.Scenario]scenarios.File{}
+	for _, f := range files {
+		if f.Scenario == nil {
+			out = append(out, f)
+			continue
+		}
+		all = append(all, f.Scenario)
+		of[f.Scenario] = f
+	}
+	for _, scenario := range kind.Order(all) {
+		out = append(out, of[scenario])
+	}
+	return out
+}
+
+// runFiles runs files and reports what comes of them.
+func runFiles(ctx context.Context, s streams, backend scenarios.Backend, files []scenarios.File, o runOptions) error {
+	report, err := o.reporter(s)
+	if err != nil {
+		return err
+	}
+	warnOfMistakes(s, files)
+	progress := newProgressLine(s.errOut, len(files), o)
+	var failed []error
+	suite := scenarios.Suite{
+		Backend: backend, Clock: o.clock, Parallel: o.workers(), Timeout: o.timeout, FailFast: o.failFast,
+		Begin: progress.begin,
+		Done: func(r *scenarios.Result) {
+			progress.clear()
+			failed = append(failed, report.add(r))
+			progress.done()
+		},
+	}
+	results := suite.Run(ctx, files)
+	progress.clear()
+	if err := errors.Join(append(failed, report.end(results))...); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		fmt.Fprintf(s.errOut, "chainwalk: interrupted: %d of %d scenarios were run\n", len(results), len(files))
+	}
+	return verdict(files, results)
+}
+
+// workers are how many scenarios run at once.
+func (o *runOptions) workers() int {
+	switch {
+	case o.backend != scenarios.BackendSim:
+		return 1 // one kind cluster; connections in namespaces of several scenarios get in each other's way
+	case o.parallel == 0:
+		return runtime.GOMAXPROCS(0)
+	}
+	return o.parallel
+}
+
+// verdict is what the exit status follows from. A run of fewer files than were wanted did not hold: it failed early, or was interrupted.
+func verdict(files []scenarios.File, results []*scenarios.Result) error {
+	var unread []string
+	held := len(results) == len(files)
+	for _, r := range results {
+		held = held && !r.Failed()
+		if r.Unread {
+			unread = append(unread, r.Checks[0].Wrong)
+		}
+	}
+	switch {
+	case len(unread) > 0:
+		return fmt.Errorf("%d of %d files could not be read:\n%s", len(unread), len(files), strings.Join(unread, "\n"))
+	case !held:
+		return errNotHeld
+	}
+	return nil
 }
 
 // startBackend makes what a backend runs on. Closing takes it away.
@@ -102,42 +242,12 @@ func startBackend(ctx context.Context, s streams, o runOptions) (b scenarios.Bac
 	nothing := func() error { return nil }
 	switch o.backend {
 	case scenarios.BackendNetns:
+		if err := netns.Usable(); err != nil {
+			return nil, nil, fmt.Errorf("--on netns: %w", err)
+		}
 		return netns.Backend{}, nothing, nil
 	case scenarios.BackendKind:
 		return o.kind.startKind(ctx, s)
 	}
 	return sim.Backend{}, nothing, nil
-}
-
-func reportWriter(o runOptions) (func(io.Writer, []*scenarios.Result) error, error) {
-	ways, err := scenarios.ParseWays(o.ways)
-	if err != nil {
-		return nil, fmt.Errorf("--ways: %w", err)
-	}
-	switch o.output {
-	case "text":
-		return func(w io.Writer, results []*scenarios.Result) error {
-			return scenarios.WriteText(w, results, ways)
-		}, nil
-	case "json":
-		return func(w io.Writer, results []*scenarios.Result) error {
-			return scenarios.WriteJSON(w, results, ways)
-		}, nil
-	case "junit":
-		return scenarios.WriteJUnit, nil
-	case "html":
-		return func(w io.Writer, results []*scenarios.Result) error {
-			return page.Run(w, results, page.RunOptions{Ways: ways, Source: sourceOf})
-		}, nil
-	}
-	return nil, fmt.Errorf("-o %s: want text, json, junit or html", o.output)
-}
-
-// sourceOf is the text of a scenario's file; empty if it cannot be read once more.
-func sourceOf(r *scenarios.Result) string {
-	text, err := os.ReadFile(r.File)
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }

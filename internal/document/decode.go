@@ -46,6 +46,30 @@ type Decoder struct {
 	inAlias int
 	full    bool // maxErrors reached: go no further
 	errs    Errors
+	ignore  func(Position, string) // told of what is passed over in lenient parts; nil: nothing is
+	lenient bool
+}
+
+// Ignore has unknown fields passed over in lenient parts, and f told of each.
+func (d *Decoder) Ignore(f func(at Position, what string)) { d.ignore = f }
+
+// Ignored is who is told of what is passed over; nil if nothing is.
+func (d *Decoder) Ignored() func(at Position, what string) { return d.ignore }
+
+// Lenient calls f, within which what is unknown is passed over if it is to be ignored anywhere.
+func (d *Decoder) Lenient(f func()) {
+	before := d.lenient
+	d.lenient = d.ignore != nil
+	f()
+	d.lenient = before
+}
+
+// PassOver reports whether something unknown is to be passed over, and tells of it then.
+func (d *Decoder) PassOver(n *yaml.Node, what string) bool {
+	if d.lenient {
+		d.ignore(At(d.file, n), what)
+	}
+	return d.lenient
 }
 
 // NewDecoder returns a decoder for nodes of the named file.
@@ -309,6 +333,9 @@ func (d *Decoder) structValue(n *yaml.Node, v reflect.Value) {
 	fields, given := fieldsOf(v.Type()), map[string]bool{}
 	d.pairs(n, v.Type(), "a mapping", func(key, value *yaml.Node) {
 		f := fields.named(key.Value)
+		if f == nil && d.PassOver(key, fmt.Sprintf("field %s of %s", key.Value, cmp.Or(d.where(), "an object"))) {
+			return
+		}
 		if f == nil {
 			d.problem(key, &Problem{Kind: UnknownField, Type: v.Type(), Name: key.Value, Known: fields.names()})
 			return

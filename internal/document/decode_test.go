@@ -97,7 +97,8 @@ func TestGarbageIsNoText(t *testing.T) {
 		{"Latin-1", "a: b\xe4r", "in.yaml:1:5: byte 0xe4 is not UTF-8"},
 		{"UTF-16", "\xff\xfea\x00", "in.yaml:1:1: byte 0xff is not UTF-8"},
 		{"a C1 control character", "a: \u0080", "in.yaml:1:4: control character U+0080"},
-		{"a tab for an indent", "a:\n\tb: 1", "in.yaml:2:2: not YAML"},
+		{"a tab for an indent", "a:\n\tb: 1", "in.yaml:2:1: not YAML: a tab (lines are indented with blanks: put blanks in its place)"},
+		{"a tab behind blanks", "a:\n  \tb: 1", "in.yaml:2:3: not YAML: a tab "},
 		{"an unknown alias", "a: *b", "in.yaml: not YAML: unknown anchor 'b' referenced"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -222,17 +222,24 @@ func (in *input) syntaxError(err error) error {
 	if line, convErr := strconv.Atoi(m[1]); convErr == nil {
 		pos.Line, pos.Column = line, firstColumn(in.data, line)
 	}
+	if tab := strings.IndexByte(indentOf(in.data, pos.Line), '\t'); tab >= 0 {
+		pos.Column = tab + 1
+		return &Error{Position: pos, Msg: "not YAML: a tab (lines are indented with blanks: put blanks in its place)", Err: err}
+	}
 	return &Error{Position: pos, Msg: "not YAML: " + m[2], Err: err}
 }
 
-func firstColumn(data []byte, line int) int {
+func firstColumn(data []byte, line int) int { return len(indentOf(data, line)) + 1 }
+
+// indentOf is what a line begins with, up to its first character; empty if there is no such line.
+func indentOf(data []byte, line int) string {
 	for ; line > 1; line-- {
 		_, rest, found := bytes.Cut(data, []byte("\n"))
 		if !found {
-			return 1
+			return ""
 		}
 		data = rest
 	}
 	text, _, _ := bytes.Cut(data, []byte("\n"))
-	return len(text) - len(bytes.TrimLeft(text, " \t")) + 1
+	return string(text[:len(text)-len(bytes.TrimLeft(text, " \t"))])
 }

@@ -17,10 +17,15 @@ type Backend struct {
 	Proxier node.Proxier
 }
 
+// Usable says that this system has no network namespaces.
+func Usable() error { return errUnsupported }
+
+var errUnsupported = errors.New("not supported: network namespaces on a system other than Linux")
+
 // Name is "netns".
 func (Backend) Name() string { return scenarios.BackendNetns }
 
 // Start says that it cannot.
 func (Backend) Start(context.Context, *scenarios.Cluster) (scenarios.Session, error) {
-	return nil, errors.New("not supported: network namespaces on a system other than Linux")
+	return nil, errUnsupported
 }

@@ -31,6 +31,35 @@ type Object struct {
 // Meta returns the object's metadata.
 func (o Object) Meta() metav1.Object { return o.Object.(metav1.Object) }
 
+// At is where a field was written, by a path of keys and indexes: the deepest part of it that was. Of an object that was not written it is
+// the object's own place.
+func (o Object) At(path ...any) document.Position {
+	n := o.node
+	if n == nil {
+		return o.Pos
+	}
+	for _, step := range path {
+		next := child(n, step)
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	return document.At(o.Pos.File, n)
+}
+
+// Has reports whether a field was written, by a path of keys and indexes.
+func (o Object) Has(path ...any) bool {
+	n := o.node
+	for _, step := range path {
+		if n == nil {
+			return false
+		}
+		n = child(n, step)
+	}
+	return n != nil
+}
+
 // Ref returns the name by which the object is deleted.
 func (o Object) Ref() Ref {
 	return Ref{
@@ -114,6 +143,12 @@ func kindNames() []string {
 // ReadObjects reads Kubernetes objects: YAML or JSON, several documents, and
 // the lists that kubectl prints. An input without an object is an error.
 func ReadObjects(name string, r io.Reader) ([]Object, error) {
+	return ReadKnownObjects(name, r, nil)
+}
+
+// ReadKnownObjects is ReadObjects, but passes over objects of unknown kinds and unknown fields, and tells ignored of each of them: "kind
+// Deployment". With a nil function they are errors.
+func ReadKnownObjects(name string, r io.Reader, ignored func(at document.Position, what string)) ([]Object, error) {
 	docs, err := document.Parse(name, r)
 	if err != nil {
 		return nil, err
@@ -124,7 +159,13 @@ func ReadObjects(name string, r io.Reader) ([]Object, error) {
 			Msg:      "no object in it (want Kubernetes manifests, as kubectl get -o yaml prints them)",
 		}
 	}
+	return Decode(name, docs, ignored)
+}
+
+// Decode reads the objects of a file that was parsed, as ReadKnownObjects does.
+func Decode(name string, docs []*document.Document, ignored func(at document.Position, what string)) ([]Object, error) {
 	d := document.NewDecoder(name)
+	d.Ignore(ignored)
 	var out []Object
 	for _, doc := range docs {
 		out = append(out, DecodeObjects(d, doc.Node)...)
@@ -134,7 +175,12 @@ func ReadObjects(name string, r io.Reader) ([]Object, error) {
 
 // DecodeObjects decodes a node that is one object or a list object, checks it and
 // fills in the API server's defaults.
-func DecodeObjects(d *document.Decoder, n *yaml.Node) []Object {
+func DecodeObjects(d *document.Decoder, n *yaml.Node) (out []Object) {
+	d.Lenient(func() { out = decodeObjects(d, n) })
+	return out
+}
+
+func decodeObjects(d *document.Decoder, n *yaml.Node) []Object {
 	n = document.Resolve(n)
 	before := d.Count()
 	meta, ok := typeMetaOf(d, n, metav1.TypeMeta{})
@@ -158,6 +204,7 @@ func typeMetaOf(d *document.Decoder, n *yaml.Node, fallback metav1.TypeMeta) (me
 		return fallback, false
 	}
 	meta := fallback
+	merged := false
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		switch value := document.Resolve(n.Content[i+1]); n.Content[i].Value {
 		case "apiVersion":
@@ -165,6 +212,11 @@ func typeMetaOf(d *document.Decoder, n *yaml.Node, fallback metav1.TypeMeta) (me
 		case "kind":
 			meta.Kind = value.Value
 		}
+		merged = merged || n.Content[i].ShortTag() == "!!merge"
+	}
+	if merged {
+		d.Errorf(n, "merge keys (<<) are not supported (write the fields out)")
+		return meta, false
 	}
 	if meta.Kind == "" || meta.APIVersion == "" {
 		d.Errorf(n, "no apiVersion and kind (every Kubernetes object has both)")
@@ -237,6 +289,8 @@ func decodeObject(d *document.Decoder, n *yaml.Node, meta metav1.TypeMeta) (Obje
 	switch {
 	case meta.Kind == "KubeProxyConfiguration":
 		d.Errorf(n, "a KubeProxyConfiguration is no cluster object (give it as the kube-proxy configuration)")
+		return Object{}, false
+	case (k == nil || k.kind != meta.Kind || k.apiVersion != meta.APIVersion) && d.PassOver(n, "kind "+meta.Kind):
 		return Object{}, false
 	case k == nil || k.kind != meta.Kind:
 		d.Errorf(n, "unknown kind %q of %q (objects read are of kind %s)", meta.Kind, meta.APIVersion, strings.Join(kindNames(), ", "))
