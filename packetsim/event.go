@@ -15,6 +15,8 @@ const (
 	EventMark        EventKind = "mark"        // the packet has another mark, and all else is the same: Before, After
 	EventEncapsulate EventKind = "encapsulate" // a tunnel put the packet into another one: Before, After
 	EventDecapsulate EventKind = "decapsulate" // a tunnel took the packet out of another one: Before, After
+	EventMissed      EventKind = "missed"      // a rule did not match: Rule. Only WalkOptions.Missed tells it
+	EventOpaque      EventKind = "opaque"      // a rule that nobody knows was taken to give an answer: Rule. Only WalkOptions.Guess tells it
 )
 
 // Event is something that happened to a packet between the steps of its trace. Those of an outcome are in the order of time.
@@ -35,7 +37,40 @@ type Event struct {
 	NAT    Translation `json:"nat,omitempty"`
 	Before *Header     `json:"before,omitempty"`
 	After  *Header     `json:"after,omitempty"`
+	Rule   *RuleLook   `json:"lookedAt,omitempty"`
 }
+
+// RuleLook is a rule that the packet came to and that is no step.
+type RuleLook struct {
+	Table   string `json:"table"`
+	Chain   string `json:"chain"`
+	Number  int    `json:"number"`
+	Backend string `json:"backend,omitempty"` // as in a Step
+	// Text is the rule as iptables-save prints it.
+	Text string `json:"rule"`
+	// Failed is the first condition that did not hold, as iptables-save prints it; for EventMissed.
+	Failed string `json:"failed,omitempty"`
+	// Extension is what is not known of the rule, "match NAME" or "target NAME", and Answer what it was taken to do; for EventOpaque.
+	Extension string     `json:"extension,omitempty"`
+	Answer    RuleAnswer `json:"answer,omitempty"`
+}
+
+// String is the place as a Step spells it: "filter:FORWARD:rule:2".
+func (l *RuleLook) String() string {
+	return Step{Table: l.Table, Chain: l.Chain, Kind: StepRule, Number: l.Number}.String()
+}
+
+// RuleAnswer is what a rule that nobody knows is taken to do.
+type RuleAnswer string
+
+// The answers: of a match that is not known the first two, of a target the others.
+const (
+	AnswerMatches  RuleAnswer = "matches"
+	AnswerDiffers  RuleAnswer = "does not match"
+	AnswerGoesOn   RuleAnswer = "lets the packet go on as it is"
+	AnswerDecides  RuleAnswer = "decides" // what, nobody knows: the outcome's verdict is Unknown
+	answersPerRule            = 2
+)
 
 // Translation is what NAT does to a packet: to those of a connection's original direction what the rules say, to replies the reverse.
 type Translation string
@@ -83,7 +118,7 @@ type tale struct {
 	hook   string
 }
 
-func (w *walk) tells() bool { return w.told >= withSteps }
+func (w *walk) tells() bool { return w.told&tellEvents != 0 }
 
 // tell notes an event.
 func (w *walk) tell(e Event) {

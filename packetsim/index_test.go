@@ -54,7 +54,7 @@ func checkIndexedWalk(t *rapid.T) {
 		}
 		quiet, err := indexed.Verdict(in, SeededChance(seed))
 		require.NoError(t, err)
-		traced, err := linear.outcomes(in, withSteps)
+		traced, err := linear.outcomes(in, tellSteps)
 		require.NoError(t, err)
 		require.True(t, containsOutcome(traced, quiet), "%s", in)
 	}

@@ -36,6 +36,25 @@ func (w *walk) matchesFrom(s *skb, r *fakeipt.Rule, from int) bool {
 	return true
 }
 
+// failedCondition is the part of a rule that did not hold a moment ago, as a rule of its own.
+func (w *walk) failedCondition(s *skb, r *fakeipt.Rule) fakeipt.Rule {
+	switch {
+	case !addrMatches(r.Src, s.Src):
+		return fakeipt.Rule{Src: r.Src}
+	case !addrMatches(r.Dst, s.Dst):
+		return fakeipt.Rule{Dst: r.Dst}
+	case !deviceMatches(r.In, s.in):
+		return fakeipt.Rule{In: r.In}
+	case !deviceMatches(r.Out, s.out):
+		return fakeipt.Rule{Out: r.Out}
+	case r.Proto.Number != 0 && (r.Proto.Number == uint8(s.Proto)) == r.Proto.Invert:
+		return fakeipt.Rule{Proto: r.Proto}
+	case r.Fragment == fakeipt.FragmentOnly:
+		return fakeipt.Rule{Fragment: r.Fragment}
+	}
+	return fakeipt.Rule{Matches: r.Matches[w.rule.place : w.rule.place+1]}
+}
+
 // matches evaluates one match. This is the list of those that are supported.
 func (w *walk) matches(s *skb, m fakeipt.Match) bool {
 	switch m := m.(type) {

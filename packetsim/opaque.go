@@ -26,11 +26,15 @@ func (e *OpaqueError) Error() string {
 		e.Extension, e.Table, e.Chain, e.Number, e.Rule.Source, e.Rule.Line, e.Chain, e.Rule.Text)
 }
 
+// MarshalText gives Error.
+func (e *OpaqueError) MarshalText() ([]byte, error) { return []byte(e.Error()), nil }
+
 // matchOpaque is a match that is not known. The rule does not hold if one of the matches behind it does not; what a packet that all of
 // them let through meets is an error. A match that would remember that it was asked is not asked, since the kernel asks it only if
 // the unknown one holds.
 func (w *walk) matchOpaque(s *skb, m *fakeipt.MatchOpaque) bool {
-	behind := w.rule.rule.Matches[w.rule.place+1:]
+	place := w.rule.place
+	behind := w.rule.rule.Matches[place+1:]
 	for i, other := range behind {
 		if remembers(other) {
 			continue
@@ -44,8 +48,42 @@ func (w *walk) matchOpaque(s *skb, m *fakeipt.MatchOpaque) bool {
 		}
 		w.hotdrop = false // it drops only what comes to it
 	}
-	w.fail(w.opaqueError("match "+m.Extension, m.Rule))
-	return false
+	w.rule.place = place
+	e := w.opaqueError("match "+m.Extension, m.Rule)
+	if w.told&guess == 0 {
+		w.fail(e)
+		return false
+	}
+	return w.guess(s, e, AnswerMatches, AnswerDiffers)
+}
+
+// guess takes a rule that nobody knows to give either answer. It is true for the first.
+func (w *walk) guess(s *skb, e *OpaqueError, yes, no RuleAnswer) bool {
+	look := &RuleLook{Table: e.Table, Chain: e.Chain, Number: e.Number, Extension: e.Extension, Answer: no,
+		Text: w.rule.rule.Text(e.Chain, w.rules.Family(), w.rules.Dialect())}
+	if s.hooks.mixed() {
+		look.Backend = w.rules.Dialect().String()
+	}
+	fell := w.chance.Draw(certain / answersPerRule)
+	if fell {
+		look.Answer = yes
+	}
+	w.tell(Event{Kind: EventOpaque, Rule: look})
+	return fell
+}
+
+// guesses is how many times as likely the outcome is if the rules that nobody knows give the answers that they were taken to give.
+func (o *Outcome) guesses() float64 {
+	times := 1.0
+	for i := range o.Events {
+		if o.Events[i].Kind == EventOpaque {
+			times *= answersPerRule
+		}
+	}
+	for i := range o.Replies {
+		times *= o.Replies[i].Outcome.guesses()
+	}
+	return times
 }
 
 // remembers says that a match changes something of the host where it does not hold.
@@ -61,13 +99,21 @@ func remembers(m fakeipt.Match) bool {
 }
 
 // opaqueTarget is a target that is not known.
-func (w *walk) opaqueTarget(t *fakeipt.TargetOpaque) fate {
-	w.fail(w.opaqueError("target "+t.Extension, t.Rule))
+func (w *walk) opaqueTarget(s *skb, t *fakeipt.TargetOpaque) fate {
+	e := w.opaqueError("target "+t.Extension, t.Rule)
+	switch {
+	case w.told&guess == 0:
+		w.fail(e)
+	case w.guess(s, e, AnswerGoesOn, AnswerDecides):
+		return goOn
+	default:
+		w.outcome.Verdict, w.outcome.To = Unknown, ToNone
+	}
 	return stopped
 }
 
 // opaqueError says at which rule the walk ends.
-func (w *walk) opaqueError(extension string, rule *fakeipt.OpaqueRule) error {
+func (w *walk) opaqueError(extension string, rule *fakeipt.OpaqueRule) *OpaqueError {
 	e := &OpaqueError{Host: w.h.name, Extension: extension, Table: w.rule.table.Name(), Rule: rule}
 	for c := range w.rule.table.Unsorted() {
 		if i := slices.Index(c.Rules, w.rule.rule); i >= 0 {

@@ -144,3 +144,41 @@ func unnumbered(o Outcome) Outcome {
 	}
 	return o
 }
+
+// TestWalkThatGuesses: the packet is tcp 10.244.0.11:40000 > 10.244.0.12:80, and the rule the second of FORWARD.
+func TestWalkThatGuesses(t *testing.T) {
+	for _, row := range []struct {
+		name, rule string
+		want       []string
+	}{
+		{"a match", "-m geioip --cc DE -j DROP", []string{"1 matches: drop", "1 does not match: accept"}},
+		{"behind one that holds", "-p tcp -m geioip --cc DE -m tcp --dport 80 -j DROP", []string{"1 matches: drop", "1 does not match: accept"}},
+		{"two matches", "-m geioip --cc DE -m ipp2p --bit -j DROP",
+			[]string{"1 matches, matches: drop", "1 matches, does not match: accept", "1 does not match: accept"}},
+		{"a target", "-j LOGMARK", []string{"1 lets the packet go on as it is: accept", "1 decides: unknown"}},
+		{"both", "-m geioip --cc DE -j LOGMARK",
+			[]string{"1 matches, lets the packet go on as it is: accept", "1 matches, decides: unknown", "1 does not match: accept"}},
+		{"with a chance", "-m statistic --mode random --probability 0.25000000000 -m geioip --cc DE -j DROP",
+			[]string{"0.25 matches: drop", "0.25 does not match: accept", "0.75: accept"}},
+		{"one that the packet does not come to", "-p udp -m geioip --cc DE -j DROP", []string{"1: accept"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dump := "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p 99\n-A FORWARD " + row.rule + "\nCOMMIT\n"
+			h := loadedHost(t, false, fakeipt.Legacy, dump, neverIndex)
+			outcomes, err := h.WalkWith(parse(t, tcpHTTP), WalkOptions{Guess: true})
+			require.NoError(t, err)
+			var got []string
+			for _, o := range outcomes {
+				var answers []string
+				for _, e := range o.Events {
+					if e.Kind == EventOpaque {
+						assert.Equal(t, "filter:FORWARD:rule:2", e.Rule.String())
+						answers = append(answers, string(e.Rule.Answer))
+					}
+				}
+				got = append(got, strings.TrimSpace(fmt.Sprintf("%.4g %s", o.Probability, strings.Join(answers, ", ")))+": "+string(o.Verdict))
+			}
+			assert.Equal(t, row.want, got)
+		})
+	}
+}

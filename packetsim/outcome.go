@@ -16,6 +16,8 @@ const (
 	Accept Verdict = "accept"
 	Drop   Verdict = "drop"
 	Reject Verdict = "reject"
+	// Unknown is the verdict of a target that nobody knows. Only a walk that guesses has it.
+	Unknown Verdict = "unknown"
 )
 
 // Destination is where an accepted packet went.

@@ -3,6 +3,7 @@ package packetsim
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
@@ -59,7 +60,7 @@ func (w *walk) runTable(s *skb, base *baseChain) bool {
 }
 
 func (w *walk) runChain(s *skb, table *fakeipt.Table, base *fakeipt.Chain) bool {
-	t := tableWalk{w: w, table: table, s: s, base: w.h.indexing.programOf(base), bottom: len(w.stack)}
+	t := tableWalk{w: w, table: table, s: s, base: w.h.indexing.programOf(base), bottom: len(w.stack), plain: w.told&tellMissed != 0}
 	t.enter(position{t.base, 0})
 	for w.err == nil {
 		t.at.next = t.cursor.next(t.at.next)
@@ -73,6 +74,9 @@ func (w *walk) runChain(s *skb, table *fakeipt.Table, base *fakeipt.Chain) bool 
 		}
 		rule := t.look()
 		if rule == nil {
+			if t.plain {
+				t.missed()
+			}
 			if w.hotdrop {
 				return false
 			}
@@ -96,12 +100,13 @@ type tableWalk struct {
 	index  *chainIndex // of its chain, if it has one
 	cursor cursor      // the rules of its chain that are worth a look
 	bottom int         // w.stack's height at the start
+	plain  bool        // each rule is asked itself, and those that do not match are told
 }
 
 // enter goes to a rule of another chain.
 func (t *tableWalk) enter(to position) {
 	t.at, t.index = to, nil
-	if to.program.long != nil {
+	if to.program.long != nil && !t.plain {
 		t.index = t.w.h.indexing.indexOf(to.program)
 	}
 	t.cursor.start(t.index, t.s, int(to.program.rules), to.next)
@@ -113,6 +118,7 @@ func (t *tableWalk) rule() *fakeipt.Rule { return t.at.program.chain.Rules[t.at.
 // compiled is the rule that is looked at as it is compiled, nil if it is not.
 func (t *tableWalk) compiled() *compiledRule {
 	switch {
+	case t.plain:
 	case t.at.program.long == nil:
 		return t.at.program.short(t.at.next)
 	case t.index != nil:
@@ -152,6 +158,18 @@ func (t *tableWalk) holds(r *compiledRule) bool {
 		return t.w.ruleMatches(t.s, rule)
 	}
 	return t.w.matchesFrom(t.s, rule, int(r.rest))
+}
+
+// missed tells the rule that was looked at and does not match.
+func (t *tableWalk) missed() {
+	rule, rules, chain := t.rule(), t.w.rules, t.at.program.chain
+	look := &RuleLook{Table: t.table.Name(), Chain: chain.Name, Number: t.at.next + 1, Text: rule.Text(chain.Name, rules.Family(), rules.Dialect())}
+	if t.s.hooks.mixed() {
+		look.Backend = rules.Dialect().String()
+	}
+	failed := t.w.failedCondition(t.s, rule)
+	look.Failed = strings.TrimPrefix(failed.Text("", rules.Family(), rules.Dialect()), "-A  ")
+	t.w.tell(Event{Kind: EventMissed, Rule: look})
 }
 
 // step notes the rule (nil: the end of the chain) as a line of the trace.

@@ -72,7 +72,7 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 		w.outcome.SourceTranslated = true
 		return w.masquerade(s, t)
 	case *fakeipt.TargetOpaque:
-		return w.opaqueTarget(t)
+		return w.opaqueTarget(s, t)
 	}
 	w.fail(fmt.Errorf("%w: target %s", errNoWalk, t.Name()))
 	return stopped

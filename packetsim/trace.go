@@ -2,6 +2,7 @@ package packetsim
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -15,6 +16,9 @@ type TraceResult struct {
 	// Packet is the packet in the PACKET syntax.
 	Packet   string    `json:"packet"`
 	Outcomes []Outcome `json:"outcomes"`
+	// Opaque is the rule that nobody knows and that the packet met first; nil if it met none. The outcomes are guesses then: what would
+	// come of each answer that such rules could give (EventOpaque).
+	Opaque *OpaqueError `json:"opaque,omitempty"`
 	// Notes say what the walk could not see, each in a line.
 	Notes []string `json:"notes,omitempty"`
 	// Input is Packet as data.
@@ -32,6 +36,19 @@ func NewTraceResult(in Input, outcomes []Outcome) TraceResult {
 		}
 	}
 	return result
+}
+
+// Trace walks a packet and puts the outcomes into one result, also where only guesses can be made (TraceResult.Opaque).
+func (h *Host) Trace(in Input, o WalkOptions) (TraceResult, error) {
+	outcomes, err := h.WalkWith(in, o)
+	var opaque *OpaqueError
+	if errors.As(err, &opaque) {
+		o.Guess = true
+		outcomes, err = h.WalkWith(in, o)
+	}
+	result := NewTraceResult(in, outcomes)
+	result.Opaque = opaque
+	return result, err
 }
 
 // WriteJSON writes the result as one JSON document. Its form is stable within a version.

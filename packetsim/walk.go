@@ -10,19 +10,44 @@ import (
 
 // Walk gives every outcome of a packet, the probabilities adding up to 1. The host is unchanged afterwards: no entry
 // is made and nothing is counted. All outcomes are of the rulesets and sets that the first one met, and tools wait to change these sets.
-func (h *Host) Walk(in Input) ([]Outcome, error) { return h.outcomes(in, withSteps) }
+func (h *Host) Walk(in Input) ([]Outcome, error) { return h.outcomes(in, tellSteps) }
+
+// WalkOptions say what a walk tells beside the steps, and what it takes for granted.
+type WalkOptions struct {
+	// Missed tells also the rules that were looked at and did not match (EventMissed).
+	Missed bool
+	// Guess goes on at a rule that nobody knows, once for each answer it could give (EventOpaque), where Walk ends with an OpaqueError.
+	// An outcome's probability is then that under its answers.
+	Guess bool
+}
+
+// WalkWith is Walk with options.
+func (h *Host) WalkWith(in Input, o WalkOptions) ([]Outcome, error) {
+	told := tellSteps
+	if o.Missed {
+		told |= tellMissed
+	}
+	if o.Guess {
+		told |= guess
+	}
+	return h.outcomes(in, told)
+}
 
 // Verdicts is Walk without steps, which takes far less time.
-func (h *Host) Verdicts(in Input) ([]Outcome, error) { return h.outcomes(in, withDNAT) }
+func (h *Host) Verdicts(in Input) ([]Outcome, error) { return h.outcomes(in, tellDNAT) }
 
-// text is how much a walk puts into words.
+// text is what a walk puts into words.
 type text uint8
 
 const (
-	without text = iota
-	withDNAT
-	withSteps // and DNAT
+	tellDNAT text = 1 << iota
+	tellEvents
+	tellMissed
+	guess // at rules that nobody knows
 )
+
+// tellSteps is what Walk tells.
+const tellSteps = tellDNAT | tellEvents
 
 func (h *Host) outcomes(in Input, told text) ([]Outcome, error) {
 	h.lock.Lock()
@@ -36,7 +61,7 @@ func (h *Host) outcomes(in Input, told text) ([]Outcome, error) {
 		current = Outcome{}
 		return h.look(&in, c, told, &hooks, &current)
 	}, func(probability float64) error {
-		current.setProbability(probability)
+		current.setProbability(probability * current.guesses())
 		outcomes = append(outcomes, current)
 		return nil
 	})
@@ -55,7 +80,7 @@ func (h *Host) Verdict(in Input, c Chance) (Outcome, error) {
 	defer h.memory.sets.release()
 	var hooks familyHooks
 	h.verdict = Outcome{}
-	err := h.look(&in, c, withDNAT, &hooks, &h.verdict)
+	err := h.look(&in, c, tellDNAT, &hooks, &h.verdict)
 	return h.verdict, err
 }
 
@@ -79,7 +104,7 @@ func (h *Host) Step(in Input, c Chance) (o Outcome, err error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	var hooks familyHooks
-	err = h.step(&in, c, withSteps, &hooks, &o)
+	err = h.step(&in, c, tellSteps, &hooks, &o)
 	return o, err
 }
 
@@ -90,7 +115,7 @@ func (h *Host) Pass(in *Input, c Chance, o *Outcome) error {
 	defer h.lock.Unlock()
 	var hooks familyHooks
 	*o = Outcome{Replies: o.Replies[:0]}
-	return h.step(in, c, without, &hooks, o)
+	return h.step(in, c, 0, &hooks, o)
 }
 
 // step writes the outcome to o, which is empty. Hooks that are missing are those of the rulesets that the walk begins with.
@@ -448,7 +473,7 @@ func (w *walk) finish(s *skb) {
 		return
 	}
 	o.Masqueraded = s.conn.srcNAT
-	if s.conn.dstNAT && w.told != without {
+	if s.conn.dstNAT && w.told&tellDNAT != 0 {
 		o.DNAT = addrPortText(s.conn.tuples[reply])
 	}
 	if s.conn.chosenPort && o.To == ToForward {

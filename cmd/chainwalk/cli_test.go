@@ -347,8 +347,30 @@ func TestTraceSaysThatThereAreNoRules(t *testing.T) {
 	assert.Contains(t, errOut, "<stdin> holds no table")
 }
 
-// TestTraceEndsAtARuleThatNobodyKnows: other packets are traced, whatever else is in the rules.
-func TestTraceEndsAtARuleThatNobodyKnows(t *testing.T) {
+// TestTraceTellsMoreOrLess: --summary has no steps, --all-rules those rules that did not match as well, and colours are for terminals.
+func TestTraceTellsMoreOrLess(t *testing.T) {
+	const rules = "*filter\n:FORWARD DROP [0:0]\n-A FORWARD -p udp -j ACCEPT\n-A FORWARD -p sctp -j ACCEPT\nCOMMIT\n"
+	file := write(t, "rules.txt", rules)
+	trace := func(flags ...string) string {
+		status, out, errOut := call("", append([]string{"trace", "--rules", file, "tcp 10.0.0.1:1 > 10.0.0.2:80"}, flags...)...)
+		require.Equal(t, exitHeld, status, errOut)
+		return out
+	}
+	const sentence = "dropped by the policy of filter FORWARD"
+	assert.Equal(t, sentence+"\npacket: tcp 10.0.0.1:1 > 10.0.0.2:80 in eth0\n", trace("--summary"))
+	assert.NotContains(t, trace(), "rule:1")
+	assert.Contains(t, trace("--all-rules"), "filter:FORWARD:rule:1    -A FORWARD -p udp -j ACCEPT  <- no match: -p udp\n")
+	assert.Contains(t, trace("--all-rules", "-o", "json"), `"failed": "-p sctp"`)
+	assert.True(t, strings.HasPrefix(trace("--color", "always"), "\x1b[1m"+sentence+"\x1b[0m\n"))
+	t.Setenv("NO_COLOR", "1")
+	assert.Equal(t, trace("--color", "never"), trace())
+	status, _, errOut := call("", "trace", "--rules", file, "--color", "red", "tcp 10.0.0.1:1 > 10.0.0.2:80")
+	assert.Equal(t, exitUsage, status)
+	assert.Equal(t, "chainwalk: --color red: want auto, always or never\n", errOut)
+}
+
+// TestTraceSaysWhatARuleThatNobodyKnowsMayDo: other packets are traced, whatever else is in the rules.
+func TestTraceSaysWhatARuleThatNobodyKnowsMayDo(t *testing.T) {
 	const rules = "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n" +
 		"[3:4] -A FORWARD -p tcp -m tcp --dport 22 -m geoip ! --source-country  DE,FR -j ACCEPT\n-A FORWARD -p udp -j LOGMARK\nCOMMIT\n"
 	file := write(t, "rules.txt", rules)
@@ -358,10 +380,14 @@ func TestTraceEndsAtARuleThatNobodyKnows(t *testing.T) {
 		assert.Contains(t, out, "filter:FORWARD:policy:3")
 		status, out, errOut = call("", "trace", "--rules", file, "--tools", tools, "tcp 10.0.0.1:1 > 10.0.0.2:22")
 		assert.Equal(t, exitNotHeld, status)
-		assert.Empty(t, out)
+		assert.True(t, strings.HasPrefix(out, "NOT KNOWN, for the packet comes to a rule that nobody knows: "+
+			"if -m geoip matches at filter:FORWARD:rule:1, forwarded as it was by eth0 to 10.0.0.2; "+
+			"if -m geoip does not match at filter:FORWARD:rule:1, dropped by the policy of filter FORWARD\n"), out)
 		assert.Equal(t, "chainwalk: host node: not supported: an extension that is not known: match geoip of filter:FORWARD:rule:1 ("+file+
 			", line 5: -A FORWARD -p tcp -m tcp --dport 22 -m geoip ! --source-country  DE,FR -j ACCEPT)\n", errOut)
-		status, _, errOut = call("", "trace", "--rules", file, "--tools", tools, "udp 10.0.0.1:1 > 10.0.0.2:22")
+		status, out, errOut = call("", "trace", "--rules", file, "--tools", tools, "-o", "json", "udp 10.0.0.1:1 > 10.0.0.2:22")
+		assert.Contains(t, out, `"opaque": "not supported: an extension that is not known: target LOGMARK of filter:FORWARD:rule:2`)
+		assert.Contains(t, out, `"verdict": "unknown"`)
 		assert.Equal(t, exitNotHeld, status)
 		assert.Contains(t, errOut, "target LOGMARK of filter:FORWARD:rule:2 ("+file+", line 6: -A FORWARD -p udp -j LOGMARK)")
 	}

@@ -23,6 +23,7 @@ type traceOptions struct {
 	local     []string
 	tools     string
 	output    string
+	text      traceText
 }
 
 // traceOutputs are the forms of a trace.
@@ -70,6 +71,7 @@ taken to answer on every port; a node without a snapshot has no rules.`,
 	flags.StringVar(&o.tools, "tools", "",
 		"legacy or nft: the only rules to walk where both backends hold some; with --rules also how text is read that does not say its backend")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json, html (a page for a browser) or mermaid (a diagram for Markdown)")
+	o.text.addFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("node", "rules")
 	cmd.MarkFlagsOneRequired("node", "rules")
 	cmd.MarkFlagsMutuallyExclusive("node", "local")
@@ -81,6 +83,9 @@ taken to answer on every port; a node without a snapshot has no rules.`,
 func runTrace(s streams, o traceOptions, text string) error {
 	if !slices.Contains(traceOutputs, o.output) {
 		return fmt.Errorf("-o %s: want text, json, html or mermaid", o.output)
+	}
+	if err := o.text.check(); err != nil {
+		return err
 	}
 	if o.via != "" && len(o.snapshots) < 2 {
 		return errors.New("--via is for several --node: a packet that one node has comes \"in DEVICE\"")
@@ -102,12 +107,16 @@ func runTrace(s streams, o traceOptions, text string) error {
 	}
 	told := story.Of(result, story.Options{Host: host, Names: p.names()})
 	told.Unreached = why.Unreached
-	return writeStory(s, o, &told, func() error {
+	err = writeStory(s, o, &told, func() error {
 		if p.book == nil {
 			return result.WriteJSON(s.out)
 		}
 		return writeDocument(s, traceDocument{result, told.Sentence, told.Unreached})
 	})
+	if err == nil && result.Opaque != nil {
+		err = fmt.Errorf("host %s: %w", result.Opaque.Host, result.Opaque)
+	}
+	return err
 }
 
 // writeStory prints a story in the form that was asked for; its JSON is the caller's matter.
@@ -120,7 +129,7 @@ func writeStory(s streams, o traceOptions, told *story.Story, writeJSON func() e
 	case "mermaid":
 		return told.WriteMermaid(s.out)
 	}
-	return told.WriteText(s.out, story.TextOptions{})
+	return told.WriteText(s.out, o.text.story(s.out))
 }
 
 // traceResult walks a packet through a host, and says what the objects say of that. The host's name is empty if nobody knows it.
@@ -134,7 +143,7 @@ func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResu
 		if err := checkArrival(node, p.Input); err != nil {
 			return packetsim.TraceResult{}, live.WhyNot{}, "", err
 		}
-		result, err := node.Trace(p.Input, snapshot.HostOptions{Backend: o.tools})
+		result, err := node.Trace(p.Input, snapshot.HostOptions{Backend: o.tools}, o.text.walk())
 		if err != nil {
 			return result, live.WhyNot{}, "", err
 		}
@@ -146,8 +155,8 @@ func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResu
 	if err != nil {
 		return packetsim.TraceResult{}, live.WhyNot{}, "", err
 	}
-	outcomes, err := host.Walk(p.Input)
-	return packetsim.NewTraceResult(p.Input, outcomes), live.WhyNot{}, "", err
+	result, err := host.Trace(p.Input, o.text.walk())
+	return result, live.WhyNot{}, "", err
 }
 
 // traceDevice is the device of a host of which no more than its rules is known.

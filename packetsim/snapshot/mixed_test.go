@@ -53,7 +53,7 @@ const mixedPacket = "tcp 10.0.0.1:40000 > 10.9.0.1:80 in eth0"
 func traceOf(t *testing.T, s *Node, o HostOptions) packetsim.TraceResult {
 	in, err := packetsim.ParseInput(mixedPacket)
 	require.NoError(t, err)
-	result, err := s.Trace(in, o)
+	result, err := s.Trace(in, o, packetsim.WalkOptions{})
 	require.NoError(t, err)
 	require.Len(t, result.Outcomes, 1)
 	return result

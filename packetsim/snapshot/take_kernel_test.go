@@ -159,7 +159,7 @@ func TestKernelTakeOfMixedTools(t *testing.T) {
 
 	in, err := packetsim.ParseInput("tcp 10.88.1.2:4000 > 10.99.0.1:80 in n0")
 	require.NoError(t, err)
-	result, err := s.Trace(in, HostOptions{First: "legacy"})
+	result, err := s.Trace(in, HostOptions{First: "legacy"}, packetsim.WalkOptions{})
 	require.NoError(t, err)
 	require.Len(t, result.Outcomes, 1)
 	assert.Equal(t, "10.88.2.2:8080", result.Outcomes[0].DNAT)

@@ -10,21 +10,21 @@ import (
 )
 
 // Trace walks a packet through a Host built from the snapshot. The notes of the result say what the walk could not see.
-func (s *Node) Trace(in packetsim.Input, options HostOptions) (packetsim.TraceResult, error) {
+func (s *Node) Trace(in packetsim.Input, options HostOptions, walk packetsim.WalkOptions) (packetsim.TraceResult, error) {
 	host, err := NewHost(s, options)
 	if err != nil {
 		return packetsim.TraceResult{}, err
 	}
-	outcomes, err := host.Walk(in)
+	result, err := host.Trace(in, walk)
 	if err != nil {
 		return packetsim.TraceResult{}, err
 	}
-	result := packetsim.NewTraceResult(in, outcomes)
+	outcomes := result.Outcomes
 	note, err := s.orderNote(host, in, outcomes, options)
 	if err != nil {
 		return packetsim.TraceResult{}, err
 	}
-	for _, note := range []string{note, s.leftOutNote(options), s.unseenNote(host, in, outcomes)} {
+	for _, note := range []string{note, s.leftOutNote(options), s.unseenNote(host, in, &result)} {
 		if note != "" {
 			result.Notes = append(result.Notes, note)
 		}
@@ -49,7 +49,8 @@ func (s *Node) orderNote(host *packetsim.Host, in packetsim.Input, outcomes []pa
 		return "", err
 	}
 	note := fmt.Sprintf("which backend packets meet first in %s is not known: %s is taken to be", strings.Join(unknown, ", "), taken)
-	turned, err := again.Walk(in)
+	result, err := again.Trace(in, packetsim.WalkOptions{})
+	turned := result.Outcomes
 	switch {
 	case err != nil:
 		return fmt.Sprintf("%s; with %s first: %v", note, other, err), nil
@@ -115,18 +116,22 @@ func (s *Node) leftOutNote(o HostOptions) string {
 }
 
 // unseenNote is the line about what no packet is walked through, and whether this one came near it.
-func (s *Node) unseenNote(host *packetsim.Host, in packetsim.Input, outcomes []packetsim.Outcome) string {
+func (s *Node) unseenNote(host *packetsim.Host, in packetsim.Input, result *packetsim.TraceResult) string {
 	var unseen []string
 	for i := range s.NFTables {
 		t := &s.NFTables[i]
 		where := "the packet does not come near it"
-		if near := s.nearChains(t, in, outcomes); len(near) > 0 {
+		if near := s.nearChains(t, in, result.Outcomes); len(near) > 0 {
 			where = "the packet passes it: " + strings.Join(near, ", ")
 		}
 		unseen = append(unseen, fmt.Sprintf("nftables table %s %s (%s)", t.Family, t.Name, where))
 	}
 	if n := opaqueRules(host.Netfilter()); n > 0 {
-		unseen = append(unseen, fmt.Sprintf("%d rules with extensions that are not known (the packet meets none)", n))
+		where := "the packet meets none"
+		if result.Opaque != nil {
+			where = "the packet MEETS " + metOpaque(result.Outcomes)
+		}
+		unseen = append(unseen, fmt.Sprintf("%d rules with extensions that are not known (%s)", n, where))
 	}
 	for _, u := range s.Unread {
 		if !strings.HasPrefix(u.What, "nftables table ") && u.What != orderUnread {
@@ -137,6 +142,26 @@ func (s *Node) unseenNote(host *packetsim.Host, in packetsim.Input, outcomes []p
 		return ""
 	}
 	return "not walked: " + strings.Join(unseen, "; ")
+}
+
+// metOpaque are the places of the rules that nobody knows and that the packet met, answers to it included.
+func metOpaque(outcomes []packetsim.Outcome) string {
+	var met []string
+	var look func([]packetsim.Outcome)
+	look = func(outcomes []packetsim.Outcome) {
+		for i := range outcomes {
+			for _, e := range outcomes[i].Events {
+				if at := e.Rule; e.Kind == packetsim.EventOpaque && !slices.Contains(met, at.String()) {
+					met = append(met, at.String())
+				}
+			}
+			for j := range outcomes[i].Replies {
+				look([]packetsim.Outcome{outcomes[i].Replies[j].Outcome})
+			}
+		}
+	}
+	look(outcomes)
+	return strings.Join(met, ", ")
 }
 
 // NotWalked is a line about what packets of a Host, which is built from the snapshot, are not walked through, or that is not known for

@@ -52,7 +52,7 @@ func realTrace(t *testing.T) string {
 	require.NoError(t, err)
 	in, err := packetsim.ParseInput("tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba")
 	require.NoError(t, err)
-	result, err := node.Trace(in, snapshot.HostOptions{})
+	result, err := node.Trace(in, snapshot.HostOptions{}, packetsim.WalkOptions{})
 	require.NoError(t, err)
 	objects, err := os.Open("../../internal/dumps/kind-v1.34/objects.yaml")
 	require.NoError(t, err)

@@ -61,6 +61,8 @@ func appendEvent(lines []Line, e *packetsim.Event, names Names) []Line {
 			return lines
 		}
 		line.Kind, line.Text = Rewrite, rewriteText(e)
+	case packetsim.EventMissed, packetsim.EventOpaque:
+		return append(lines, lineOfLook(e, names))
 	case packetsim.EventEncapsulate:
 		line.Hook, line.Kind, line.Text = "", Rewrite, "a tunnel puts the packet into another one: "+headerText(e.After)
 	case packetsim.EventDecapsulate:
@@ -73,6 +75,26 @@ func appendEvent(lines []Line, e *packetsim.Event, names Names) []Line {
 		line.After = &after
 	}
 	return append(lines, line)
+}
+
+// lineOfLook is a rule that did not match, or one that nobody knows and what it is taken to do.
+func lineOfLook(e *packetsim.Event, names Names) Line {
+	r := e.Rule
+	line := Line{Hook: e.Hook, Table: r.Table, Backend: r.Backend, Kind: Missed, At: r.String(), Text: r.Text, Failed: r.Failed,
+		Object: names.Rule(r.Table, r.Chain, r.Text)}
+	if e.Kind == packetsim.EventOpaque {
+		line.Kind, line.Assumed = Opaque, assumedText(r)
+	}
+	return line
+}
+
+// assumedText is what an extension that nobody knows is taken to do.
+func assumedText(r *packetsim.RuleLook) string {
+	text := strings.NewReplacer("match ", "-m ", "target ", "-j ").Replace(r.Extension)
+	if r.Answer == packetsim.AnswerDecides {
+		return text + " does something else"
+	}
+	return text + " " + string(r.Answer)
 }
 
 func onlyTTL(e *packetsim.Event) bool {

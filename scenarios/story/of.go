@@ -35,6 +35,7 @@ func Of(r packetsim.TraceResult, o Options) Story {
 	for i := range r.Outcomes {
 		way := &r.Outcomes[i]
 		endings[i] = endingOf(r.Input, way, names)
+		endings[i].assumed = assumed(way)
 		s.Outcomes[i] = outcomeOf(r.Input, way, o.host(), names)
 		s.Outcomes[i].Sentence = endings[i].sentence()
 	}
@@ -52,10 +53,25 @@ func sortOutcomes(outcomes []Outcome) {
 func outcomeOf(in packetsim.Input, way *packetsim.Outcome, host string, names Names) Outcome {
 	o := Outcome{Probability: way.Probability, Passages: []Passage{PassageOf(There, Node, host, in, way, names)}}
 	o.Decided = decided(way, o.Passages[0].Lines)
+	o.Assumed = assumed(way)
 	for i := range way.Replies {
 		o.Passages = append(o.Passages, PassageOfReply(Node, host, &way.Replies[i], names))
 	}
 	return o
+}
+
+// assumed are the answers that a way, and those of the host's answers, takes rules to give that nobody knows.
+func assumed(way *packetsim.Outcome) []string {
+	var all []string
+	for i := range way.Events {
+		if e := &way.Events[i]; e.Kind == packetsim.EventOpaque {
+			all = append(all, assumedText(e.Rule)+" at "+e.Rule.String())
+		}
+	}
+	for i := range way.Replies {
+		all = append(all, assumed(&way.Replies[i].Outcome)...)
+	}
+	return all
 }
 
 // PassageOf is what a host did with a packet, as a walk of it or a hop of a journey says. Names may be nil.
@@ -95,7 +111,7 @@ const local = "local"
 func decided(way *packetsim.Outcome, lines []Line) *Place {
 	step := decidingStep(way)
 	for i := range lines {
-		if lines[i].Table == "" {
+		if !lines[i].isStep() {
 			continue
 		}
 		if step == 0 {
@@ -105,6 +121,9 @@ func decided(way *packetsim.Outcome, lines []Line) *Place {
 	}
 	return nil
 }
+
+// isStep says whether the line is one of the kernel's TRACE log.
+func (l *Line) isStep() bool { return l.Kind == Rule || l.Kind == Policy || l.Kind == Return }
 
 // decidingStep is the place of that rule or policy among the steps; -1 if there is none.
 func decidingStep(way *packetsim.Outcome) int {

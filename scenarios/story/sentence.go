@@ -23,12 +23,14 @@ type ending struct {
 	// result is what becomes of the packet: "forwarded by eth0", and nextHop the neighbour that it is handed to.
 	result  string
 	nextHop string
-	ends   bool // it goes no further
-	local  bool // the host itself takes it
+	ends    bool // it goes no further
+	local   bool // the host itself takes it
 	// known says in words what the packet is to a known connection; empty for a new one.
 	known string
 	// sticky is what session affinity has to do with it.
 	sticky string
+	// assumed are the answers of rules that nobody knows.
+	assumed []string
 	// services: the packet met kube-proxy's rules for services.
 	services bool
 }
@@ -154,6 +156,8 @@ func shortResult(way *packetsim.Outcome) string {
 		return "rejected" + why(way)
 	case way.Verdict == packetsim.Drop:
 		return "dropped" + why(way)
+	case way.Verdict == packetsim.Unknown:
+		return "nobody knows what becomes of it"
 	case way.To == packetsim.ToLocal:
 		return "delivered to the host itself"
 	}
@@ -214,6 +218,8 @@ func sentenceOf(endings []ending) string {
 	switch {
 	case len(endings) == 0:
 		return "nothing happens"
+	case slices.ContainsFunc(endings, func(e ending) bool { return len(e.assumed) > 0 }):
+		return unknownSentence(endings)
 	case len(endings) == 1:
 		return endings[0].alone()
 	}
@@ -233,6 +239,37 @@ func sentenceOf(endings []ending) string {
 		ways = append(ways[:fewWays], fmt.Sprintf("and %d more ways", len(ways)-fewWays))
 	}
 	return strings.Join(ways, "; or ")
+}
+
+// unknownSentence says on what it depends what happens, and what happens then. Where the ends do not depend on it, it says so.
+func unknownSentence(endings []ending) string {
+	var cases []string
+	ways := map[string][]ending{}
+	for _, e := range endings {
+		key := strings.Join(e.assumed, " and ")
+		if len(ways[key]) == 0 {
+			cases = append(cases, key)
+		}
+		ways[key] = append(ways[key], e)
+	}
+	var texts, ends []string
+	for i, key := range cases {
+		for n := range ways[key] {
+			ways[key][n].assumed = nil
+		}
+		end := sentenceOf(ways[key])
+		if i < fewWays {
+			texts = append(texts, "if "+key+", "+end)
+		}
+		ends = addNew(ends, end)
+	}
+	if len(ends) == 1 {
+		return fmt.Sprintf("not known for sure, but the same either way at a rule that nobody knows: %s", ends[0])
+	}
+	if len(cases) > fewWays {
+		texts = append(texts, fmt.Sprintf("and %d more cases", len(cases)-fewWays))
+	}
+	return "NOT KNOWN, for the packet comes to a rule that nobody knows: " + strings.Join(texts, "; ")
 }
 
 // fewWays is as many different things as a sentence lists.

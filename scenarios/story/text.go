@@ -56,8 +56,23 @@ func (t *textWriter) summary() {
 	}
 	for i := range t.story.Outcomes {
 		o := &t.story.Outcomes[i]
-		fmt.Fprintf(&t.b, "  %-6s %s\n", shareText(o.Probability), t.verdict(o, o.Sentence))
+		share := o.share()
+		if len(o.Assumed) > 0 {
+			share += ":"
+		}
+		fmt.Fprintf(&t.b, "  %-6s %s\n", share, t.verdict(o, o.Sentence))
 	}
+}
+
+// share is how likely an outcome is, and on what answers of rules that nobody knows it depends.
+func (o *Outcome) share() string {
+	switch {
+	case len(o.Assumed) == 0:
+		return shareText(o.Probability)
+	case compareShares(o.Probability, 1) == 0:
+		return "if " + strings.Join(o.Assumed, " and ")
+	}
+	return shareText(o.Probability) + " if " + strings.Join(o.Assumed, " and ")
 }
 
 // measure finds the widths of the columns.
@@ -102,7 +117,7 @@ func (t *textWriter) together() {
 	}
 	for i := range t.story.Outcomes {
 		o := &t.story.Outcomes[i]
-		fmt.Fprintf(&t.b, "\noutcome %d of %d, %s: %s\n", i+1, len(s.own), shareText(o.Probability), t.verdict(o, o.Sentence))
+		fmt.Fprintf(&t.b, "\noutcome %d of %d, %s: %s\n", i+1, len(s.own), o.share(), t.verdict(o, o.Sentence))
 		for gap, own := range s.own[i] {
 			for n := range own {
 				mark := ""
@@ -135,7 +150,10 @@ func (t *textWriter) line(l *Line) string {
 		text += "  (" + l.Object + ")"
 	}
 	if l.Failed != "" {
-		text += "  (not" + l.Failed + ")"
+		text += "  <- no match: " + l.Failed
+	}
+	if l.Assumed != "" {
+		text += "  <- NOT KNOWN, taken that " + l.Assumed
 	}
 	place := fmt.Sprintf("%-*s%-*s", t.backendWidth, l.Backend, t.placeWidth, l.place())
 	if text == "" {

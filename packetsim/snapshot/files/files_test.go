@@ -83,9 +83,9 @@ func TestFilesOfRecordedNodes(t *testing.T) {
 			} {
 				in, err := packetsim.ParseInput(packet)
 				require.NoError(t, err)
-				got, err := result.Node.Trace(in, snapshot.HostOptions{})
+				got, err := result.Node.Trace(in, snapshot.HostOptions{}, packetsim.WalkOptions{})
 				require.NoError(t, err)
-				want, err := shipped.Trace(in, snapshot.HostOptions{})
+				want, err := shipped.Trace(in, snapshot.HostOptions{}, packetsim.WalkOptions{})
 				require.NoError(t, err)
 				assert.Equal(t, want.Outcomes, got.Outcomes, "%s %s", name, packet)
 			}
