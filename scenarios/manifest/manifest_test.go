@@ -180,6 +180,7 @@ func FuzzReadObjects(f *testing.F) {
 	f.Add([]byte("apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n"))
 	f.Add([]byte("{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": []}"))
 	f.Add([]byte("a: &a [*a]\n---\n- b\n"))
+	f.Add([]byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {new: 1}}\n"))
 	f.Add([]byte("apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\niptables: {syncPeriod: 30s}\n"))
 	pod, err := os.ReadFile("testdata/pod.yaml")
 	if err != nil {
@@ -187,7 +188,11 @@ func FuzzReadObjects(f *testing.F) {
 	}
 	f.Add(pod)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, objectsErr := ReadObjects("in", bytes.NewReader(data))
+		objects, objectsErr := ReadObjects("in", bytes.NewReader(data))
+		known, knownErr := ReadKnownObjects("in", bytes.NewReader(data), func(document.Position, string) {})
+		if objectsErr == nil && (knownErr != nil || len(known) != len(objects)) {
+			t.Errorf("what is known is read otherwise where unknown things are passed over: %v", knownErr)
+		}
 		_, configErr := ReadKubeProxyConfiguration("in", bytes.NewReader(data))
 		if objectsErr == nil && configErr == nil {
 			t.Error("the same text is both objects and a configuration")
