@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -33,6 +34,42 @@ func TestText(t *testing.T) {
 			return b.String()
 		})
 	})
+}
+
+// TestManyEndpoints: each of a hundred has its own lines, and no more.
+func TestManyEndpoints(t *testing.T) {
+	const endpoints = 100
+	var chains, rules strings.Builder
+	for n := range endpoints {
+		fmt.Fprintf(&chains, ":KUBE-SEP-%d - [0:0]\n", n)
+		chance := ""
+		if left := endpoints - n; left > 1 {
+			chance = fmt.Sprintf(" -m statistic --mode random --probability %.11f", 1/float64(left))
+		}
+		fmt.Fprintf(&rules, "-A KUBE-SVC -m comment --comment \"shop/web -> 10.244.2.%d:8080\"%s -j KUBE-SEP-%d\n"+
+			"-A KUBE-SEP-%d -p tcp -m tcp -j DNAT --to-destination 10.244.2.%d:8080\n", n, chance, n, n, n)
+	}
+	node := traceNode(t, "*nat\n:PREROUTING ACCEPT [0:0]\n:KUBE-SERVICES - [0:0]\n:KUBE-SVC - [0:0]\n"+chains.String()+
+		"-A PREROUTING -j KUBE-SERVICES\n"+
+		"-A KUBE-SERVICES -d 10.96.0.10/32 -p tcp -m comment --comment \"shop/web cluster IP\" -m tcp --dport 80 -j KUBE-SVC\n"+
+		rules.String()+"COMMIT\n*filter\n:FORWARD ACCEPT [0:0]\nCOMMIT\n")
+	in, err := packetsim.ParseInput("tcp 10.244.1.3:40000 > 10.96.0.10:80 in veth-b")
+	require.NoError(t, err)
+	result, err := node.Trace(in, packetsim.WalkOptions{})
+	require.NoError(t, err)
+	told := story.Of(result, story.Options{})
+	require.Len(t, told.Outcomes, endpoints)
+	require.Equal(t, "shop/web -> 100 endpoints, 1/100 each, source kept, forwarded by eth0", told.Sentence)
+	for _, summary := range []bool{false, true} {
+		var b strings.Builder
+		require.NoError(t, told.WriteText(&b, story.TextOptions{Summary: summary}))
+		most := 30 + 7*endpoints // a blank line, the outcome, two rules, the destination, the route, the entry
+		if summary {
+			most = 2 + endpoints
+		}
+		require.LessOrEqual(t, strings.Count(b.String(), "\n"), most)
+		require.Equal(t, 1, strings.Count(b.String(), "shop/web -> 100"))
+	}
 }
 
 // traceNode has two pods and a way to those of another node.
