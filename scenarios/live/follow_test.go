@@ -189,6 +189,10 @@ func TestWhyNotByTheRules(t *testing.T) {
 		"(kube-proxy there has not written it, or somebody has removed it)"}, whyNotOf(t, lost, toWeb))
 	save.Save = was
 	assert.Empty(t, whyNotOf(t, lost, toWeb), "mended")
+	save.Save = strings.Replace(was, "-A KUBE-SERVICES -d 10.96.125.22/32 -p tcp", "-A KUBE-SERVICES -s 10.9.0.0/16 -d 10.96.125.22/32 -p tcp", 1)
+	got = whyNotOf(t, lost, toWeb)
+	require.Len(t, got, 4, "three endpoints, and the rule that has one condition too many")
+	assert.Contains(t, got[3], `(service shop/web:http): nearly matched, but for "-s 10.9.0.0/16": -A KUBE-SERVICES -s 10.9.0.0/16 -d 10.96.125.22/32`)
 	save.Save = "*raw\n:PREROUTING ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A PREROUTING -p tcp -j DROP\nCOMMIT\n" + was
 	got = whyNotOf(t, lost, toWeb)
 	require.Len(t, got, 3)
@@ -228,7 +232,12 @@ func TestWhyNotByTheObjects(t *testing.T) {
 	assert.Equal(t, []string{none + ", and it has no selector by which Kubernetes would make one"},
 		whyNotOf(t, unselecting, toEmpty))
 
-	assert.Equal(t, []string{"service shop/web: it has no port 81 of TCP: it has http 80/TCP, dns-udp 53/UDP"},
+	assert.Equal(t, []string{"service shop/web: it has no port 81 of TCP: it has http 80/TCP, dns-udp 53/UDP",
+		`nat:KUBE-SERVICES:rule:6 (service shop/web:http): nearly matched, but for "-m tcp --dport 80": ` +
+			`-A KUBE-SERVICES -d 10.96.125.22/32 -p tcp -m comment --comment "shop/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-67NZLRHBNDSAWJRO`,
+		`nat:KUBE-SERVICES:rule:7 (service shop/web:dns-udp): nearly matched, but for "-p udp": ` +
+			`-A KUBE-SERVICES -d 10.96.125.22/32 -p udp -m comment --comment "shop/web:dns-udp cluster IP" -m udp --dport 53 ` +
+			`-j KUBE-SVC-YVNUGCWTMBPPQARL`},
 		whyNotOf(t, c, "tcp 10.244.2.2:40000 > 10.96.125.22:81 in vethb0aa81ba"))
 	assert.Equal(t, []string{"service shop/lb-proxy: Nodes leave an address of ipMode Proxy to the load balancer: " +
 		"what they send there is not translated."},

@@ -99,6 +99,7 @@ func (w *whyNot) noService(why *oracle.Clause) {
 		}
 	}
 	w.out.Unreached = append(w.out.Unreached, stories.Unreached{What: what, Why: reason})
+	w.nearly(owner)
 }
 
 // service goes through the endpoints of the service that the packet is for.
@@ -124,6 +125,13 @@ func (w *whyNot) service(served *oracle.Served) {
 		w.out.Unreached = append(w.out.Unreached, stories.Unreached{What: "service " + service, Why: w.noSlices(service)})
 	}
 	w.stale(served)
+	if len(w.out.Unreached) > 0 {
+		service := answer.Service.String()
+		if answer.Port != "" {
+			service += ":" + answer.Port
+		}
+		w.nearly(service)
+	}
 }
 
 func (w *whyNot) add(endpoint netip.AddrPort, why string) {
