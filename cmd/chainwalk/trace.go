@@ -90,6 +90,9 @@ func runTrace(s streams, o traceOptions, text string) error {
 	if o.via != "" && len(o.snapshots) < 2 {
 		return errors.New("--via is for several --node: a packet that one node has comes \"in DEVICE\"")
 	}
+	if o.text.allRules && len(o.snapshots) > 1 {
+		return errors.New("--all-rules is for one node: give the --node whose rules are to be told")
+	}
 	p, err := readPacket(s, o.objects, text)
 	if err != nil {
 		return err

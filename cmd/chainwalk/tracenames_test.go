@@ -82,6 +82,7 @@ func TestTraceRefusesNames(t *testing.T) {
 		{"a wrong word behind names", []string{"--node", node, "--objects", objects, "tcp pod/echo-77c9b5bcb7-d6rwv:1 > svc/web:http flag SYN"},
 			`packet: column 48: "flag"`},
 		{"a way for one node", []string{"--node", node, "--via", "demo-worker", packet}, "--via is for several --node"},
+		{"all rules of several nodes", []string{"--node", node, "--node", node, "--all-rules", packet}, "--all-rules is for one node"},
 		{"the same node twice", []string{"--node", node, "--node", node, "tcp 10.244.2.3:1 > 10.96.125.22:80"},
 			"two snapshots are of demo-worker"},
 		{"a device with several nodes", []string{"--node", node, "--node", filepath.Join(folder, "nft", "demo-worker2.yaml"),
@@ -118,6 +119,10 @@ func TestTraceThroughSeveralNodes(t *testing.T) {
 	}
 	_, out, _ := call("", append(traced(folder, "nft", dumpNodes...), "tcp 198.51.100.77:40000 > node/demo-worker2:30081")...)
 	assert.Contains(t, out, "policy Local: it is on demo-worker and the packet on demo-worker2")
+	assert.True(t, strings.HasPrefix(out, "dropped on demo-worker2: shop/lb-local:http has no local endpoints\n"), out)
+	_, out, _ = call("", append(traced(folder, "nft", dumpNodes...), "udp pod/echo-77c9b5bcb7-d6rwv:40000 > svc/kube-dns:dns")...)
+	assert.True(t, strings.HasPrefix(out, "rejected on demo-worker: kube-system/kube-dns:dns has no endpoints, which the client is told\n"), out)
+	assert.Contains(t, out, "sent by eth0 to 10.244.2.1", "a pod sends its own packets")
 
 	status, out, errOut := call("", append(traced(folder, "nft", dumpNodes...), "-o", "json", "tcp node/demo-worker:40000 > svc/zoned")...)
 	require.Equal(t, exitHeld, status, errOut)

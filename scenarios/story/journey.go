@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
@@ -90,10 +91,28 @@ func endingOfConnection(c *network.Connection, names Names) ending {
 		e.result = "connected to " + c.Server
 	case c.Server != "" && !e.ends:
 		e.result, e.ends = fmt.Sprintf("%s is reached, but %s", c.Server, c.Why), true
+	case c.Server == "" && last.Verdict != packetsim.Accept:
+		e.result = stoppedText(c, e.result)
 	case c.Why != "":
 		e.result, e.ends = c.Why, true
 	}
 	return e
+}
+
+// stoppedText says on which host a first packet ended, and whether the client learns it. The result is that of the host.
+func stoppedText(c *network.Connection, result string) string {
+	for _, word := range []string{"rejected", "dropped"} {
+		if rest, ok := strings.CutPrefix(result, word); ok {
+			result = word + " on " + c.Forward.At + rest
+		}
+	}
+	switch {
+	case c.Refused:
+		return result + ", which the client is told"
+	case strings.HasPrefix(result, "rejected"):
+		return result + ", which the client does not learn"
+	}
+	return result
 }
 
 // decidedOfJourney is the line where the decision fell, of the first host where a rule decided.

@@ -161,7 +161,7 @@ func shortResult(way *packetsim.Outcome) string {
 	case way.To == packetsim.ToLocal:
 		return "delivered to the host itself"
 	}
-	if len(way.Steps) > 0 && way.Steps[0].Hook == "OUTPUT" {
+	if way.Passed.Has(packetsim.FamilyOf(way.Final.Dst), "OUTPUT") || len(way.Steps) > 0 && way.Steps[0].Hook == "OUTPUT" {
 		return "sent by " + way.Out
 	}
 	return "forwarded by " + way.Out
