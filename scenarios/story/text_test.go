@@ -2,6 +2,7 @@ package story_test
 
 import (
 	"fmt"
+	"io"
 	"net/netip"
 	"strings"
 	"testing"
@@ -10,14 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/story"
 )
 
 // TestText walks packets on a node and tells the story of each. The command rules gives the node's rules, text writes the whole
 // story and summary its short form.
 func TestText(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/hosts", func(t *testing.T, path string) {
 		var node *packetsim.Host
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "rules" {
@@ -33,6 +36,27 @@ func TestText(t *testing.T) {
 			require.NoError(t, told.WriteText(&b, story.TextOptions{Summary: d.Cmd == "summary"}))
 			return b.String()
 		})
+	})
+}
+
+// TestSentencesOfRecordedNodes: what is said first of packets on the nodes of a real cluster. The argument is the node.
+func TestSentencesOfRecordedNodes(t *testing.T) {
+	datadriven.RunTest(t, "testdata/sentences.txt", func(t *testing.T, d *datadriven.TestData) string {
+		file, err := dumps.Kind().Open(d.CmdArgs[0].Key + ".yaml")
+		require.NoError(t, err)
+		node, err := snapshot.Read(d.CmdArgs[0].Key, file)
+		require.NoError(t, err)
+		var b strings.Builder
+		for _, packet := range strings.Split(d.Input, "\n") {
+			in, err := packetsim.ParseInput(packet)
+			require.NoError(t, err)
+			result, err := node.Trace(in, snapshot.HostOptions{}, packetsim.WalkOptions{})
+			require.NoError(t, err)
+			told := story.Of(result, story.Options{})
+			b.WriteString(told.Sentence + "\n")
+			require.NoError(t, told.WriteText(io.Discard, story.TextOptions{}))
+		}
+		return b.String()
 	})
 }
 
