@@ -189,7 +189,9 @@ func (w *walk) entryOf(c *conn) *ConntrackEntry {
 }
 
 // stateNames are the states that rules know, by relation.
-var stateNames = [...]string{isInvalid: "INVALID", isUntracked: "UNTRACKED", isNew: "NEW", isEstablished: "ESTABLISHED", isRelated: "RELATED"}
+var stateNames = [...]string{
+	isInvalid: "INVALID", isUntracked: "UNTRACKED", isNew: "NEW", isEstablished: "ESTABLISHED", isRelated: "RELATED",
+}
 
 // tellRoute tells what routing decided, and what else is in r.
 func (w *walk) tellRoute(to path, err error, r Routing) {

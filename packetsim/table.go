@@ -163,7 +163,8 @@ func (t *tableWalk) holds(r *compiledRule) bool {
 // missed tells the rule that was looked at and does not match.
 func (t *tableWalk) missed() {
 	rule, rules, chain := t.rule(), t.w.rules, t.at.program.chain
-	look := &RuleLook{Table: t.table.Name(), Chain: chain.Name, Number: t.at.next + 1, Text: rule.Text(chain.Name, rules.Family(), rules.Dialect())}
+	look := &RuleLook{Table: t.table.Name(), Chain: chain.Name, Number: t.at.next + 1,
+		Text: rule.Text(chain.Name, rules.Family(), rules.Dialect())}
 	if t.s.hooks.mixed() {
 		look.Backend = rules.Dialect().String()
 	}

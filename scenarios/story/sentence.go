@@ -38,7 +38,8 @@ type ending struct {
 func endingOf(in packetsim.Input, way *packetsim.Outcome, names Names) ending {
 	to := netip.AddrPortFrom(in.Dst, in.DstPort)
 	e := ending{
-		probability: way.Probability, called: endText(in.Dst, in.DstPort, in.Proto), result: shortResult(way), ends: way.Verdict != packetsim.Accept,
+		probability: way.Probability, called: endText(in.Dst, in.DstPort, in.Proto), result: shortResult(way),
+		ends:  way.Verdict != packetsim.Accept,
 		local: way.To == packetsim.ToLocal,
 	}
 	if name, ok := strings.CutPrefix(names.Destination(in.Proto, to), "service "); ok {

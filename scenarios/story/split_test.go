@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSplitLosesNothing: what outcomes share and what one has of its own, put together, is that outcome, whatever the lines are; and it can be
-// written.
+// TestSplitLosesNothing: what outcomes share and what one has of its own, put together, is that outcome, whatever the lines are; and it can
+// be written.
 func TestSplitLosesNothing(t *testing.T) {
 	line := rapid.Custom(func(t *rapid.T) Line {
 		return Line{Hook: rapid.SampledFrom([]string{"", "FORWARD"}).Draw(t, "hook"), Kind: Rule,
