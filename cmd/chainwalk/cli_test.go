@@ -329,7 +329,8 @@ func TestTraceAsAPageAndAsADiagram(t *testing.T) {
 	args := []string{"trace", "--node", snapshot, "tcp 10.244.2.2:40000 > 10.96.125.22:80 in vethb0aa81ba", "-o"}
 	status, out, errOut := call("", append(args, "html")...)
 	require.Equal(t, exitHeld, status, errOut)
-	for _, want := range []string{"<!DOCTYPE html>", "shop/web:http -&gt; 3 endpoints", "nat:KUBE-SERVICES:rule:16", "<ins>10.244.1.2:8080</ins>", "decided here"} {
+	for _, want := range []string{"<!DOCTYPE html>", "shop/web:http -&gt; 3 endpoints", "nat:KUBE-SERVICES:rule:16", "<ins>10.244.1.2:8080</ins>", "decided here", "15 rules did not match, 1 nearly",
+		`failed: -p udp`} {
 		assert.True(t, strings.Contains(out, want), want)
 	}
 	status, out, errOut = call("", append(args, "mermaid")...)

@@ -146,7 +146,7 @@ func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResu
 		if err := checkArrival(node, p.Input); err != nil {
 			return packetsim.TraceResult{}, live.WhyNot{}, "", err
 		}
-		result, err := node.Trace(p.Input, snapshot.HostOptions{Backend: o.tools}, o.text.walk())
+		result, err := node.Trace(p.Input, snapshot.HostOptions{Backend: o.tools}, o.walk())
 		if err != nil {
 			return result, live.WhyNot{}, "", err
 		}
@@ -158,8 +158,15 @@ func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResu
 	if err != nil {
 		return packetsim.TraceResult{}, live.WhyNot{}, "", err
 	}
-	result, err := host.Trace(p.Input, o.text.walk())
+	result, err := host.Trace(p.Input, o.walk())
 	return result, live.WhyNot{}, "", err
+}
+
+// walk says what is told of the walk: a page has room for the rules that did not match, which it folds.
+func (o *traceOptions) walk() packetsim.WalkOptions {
+	options := o.text.walk()
+	options.Missed = options.Missed || o.output == "html"
+	return options
 }
 
 // traceDevice is the device of a host of which no more than its rules is known.
