@@ -29,7 +29,8 @@ func (s *SaveText) String() string {
 }
 
 // SaveTexts takes a text apart into what iptables-save, ip6tables-save and their -legacy and -nft twins have printed, in the order in which
-// they begin. The tools say in their head lines which they are; a table without one is of the family that its addresses and protocols have, or
+// they begin. The tools say in their head lines which they are; a table without one is of the family that its addresses and protocols have,
+// or
 // of that of its neighbours: a table that comes again begins the output of another tool.
 func SaveTexts(text string) []SaveText {
 	tables := saveTables(text)

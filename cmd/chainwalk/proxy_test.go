@@ -355,7 +355,8 @@ func TestProxyTakesTheNodeOfItsFiles(t *testing.T) {
 	}{
 		{"no Node", service, "the files have no Node: add that of this proxy", []string{"--fake"}},
 		{"two", two, "the files have no Node of that name, but n1, n2: choose one with --hostname-override", []string{"--fake"}},
-		{"another one", two, "--hostname-override n3: the files have no Node of that name, but n1, n2", []string{"--fake", "--hostname-override", "n3"}},
+		{"another one", two, "--hostname-override n3: the files have no Node of that name, but n1, n2", []string{"--fake",
+			"--hostname-override", "n3"}},
 	} {
 		status, _, errOut := call(tc.objects, append([]string{"proxy", "-f", "-"}, tc.args...)...)
 		assert.Equal(t, exitUsage, status, tc.name)
@@ -407,7 +408,8 @@ func TestProxyLogsWhatIsAskedFor(t *testing.T) {
 func TestProxyHelpIsInGroups(t *testing.T) {
 	status, out, _ := call("", "proxy", "--help")
 	require.Equal(t, exitHeld, status)
-	for _, title := range []string{"What to do", "Node", "Rules", "Traffic of this node's pods", "Connections", "Health and metrics", "API server", "Logging"} {
+	for _, title := range []string{"What to do", "Node", "Rules", "Traffic of this node's pods", "Connections", "Health and metrics",
+		"API server", "Logging"} {
 		assert.Contains(t, out, "\n"+title+":\n")
 	}
 	cmd := newProxyCommand(streams{})

@@ -79,7 +79,8 @@ func fileClient(ctx context.Context, s streams, o proxyOptions, c *kubeproxy.Kub
 	return f.client, nil
 }
 
-// nodeOfFiles makes the configuration name a node of the objects: the one that it has a name of, that of this machine, or on the fake kernel,
+// nodeOfFiles makes the configuration name a node of the objects: the one that it has a name of, that of this machine, or on the fake
+// kernel,
 // which is no machine's, the only one. A proxy would wait for ever for a node that no file has.
 func nodeOfFiles(objects []manifest.Object, c *kubeproxy.KubeProxyConfiguration, machine string, fake bool) error {
 	var names []string

@@ -92,9 +92,11 @@ func (f *proxyFlags) over(c *kubeproxy.KubeProxyConfiguration, flag string) bool
 // addLogging adds the flags of logging that kube-proxy has in common with all of Kubernetes.
 func (f *proxyFlags) addLogging() {
 	c := &f.configuration.Logging
-	f.set.VarP(logsapi.VerbosityLevelPflag(&c.Verbosity), "v", "v", "how much to log: 0 is what matters, 2 also each sync, 3 also what is tried again")
+	f.set.VarP(logsapi.VerbosityLevelPflag(&c.Verbosity), "v", "v", "how much to log: 0 is what matters, 2 also each sync, 3 also what is "+
+		"tried again")
 	f.set.StringVar(&c.Format, "logging-format", c.Format, "how to write the log: text or json")
-	f.set.Var(logsapi.VModuleConfigurationPflag(&c.VModule), "vmodule", "pattern=N,...: taken and changes nothing, as -v counts for every file")
+	f.set.Var(logsapi.VModuleConfigurationPflag(&c.VModule), "vmodule", "pattern=N,...: taken and changes nothing, as -v counts for every "+
+		"file")
 	f.set.DurationVar(&c.FlushFrequency.Duration.Duration, "log-flush-frequency", c.FlushFrequency.Duration.Duration,
 		"taken and changes nothing, as each line is written at once")
 }
@@ -113,7 +115,8 @@ func (f *proxyFlags) addNode() {
 	c := f.configuration
 	f.set.StringVar(&c.HostnameOverride, "hostname-override", c.HostnameOverride, "the node's name in the API (default: the host's name)")
 	f.set.StringVar(&c.BindAddress, "bind-address", c.BindAddress, "the node's main IP address; nothing listens there")
-	f.set.Var(cliflag.NewMapStringBool(&c.FeatureGates), "feature-gates", "gates of kube-proxy: AllowServiceExternalIPs counts, the others are taken and change nothing")
+	f.set.Var(cliflag.NewMapStringBool(&c.FeatureGates), "feature-gates", "gates of kube-proxy: AllowServiceExternalIPs counts, the others "+
+		"are taken and change nothing")
 	f.set.Var((*int32Value)(c.OOMScoreAdj), "oom-score-adj", "the process's oom-score-adj, -1000 to 1000")
 	f.set.DurationVar(&c.ConfigSyncPeriod.Duration, "config-sync-period", c.ConfigSyncPeriod.Duration,
 		"how often everything is taken from the API again")

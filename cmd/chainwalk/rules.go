@@ -41,7 +41,8 @@ gives the node's addresses, pod CIDRs and labels; --node-ip gives the addresses 
 The configuration is that of --config, or of the ConfigMap kube-system/kube-proxy among the objects; --config takes that ConfigMap too.
 
 With --diff it says instead what is other on a node: DUMP is what iptables-save and ip6tables-save printed there, one after the other, a
-NodeSnapshot, or a folder with files of the node. Our proxier syncs on a copy of the node: what it would add is missing (+), what it would remove is stale or strange (-),
+NodeSnapshot, or a folder with files of the node. Our proxier syncs on a copy of the node: what it would add is missing (+), what it
+would remove is stale or strange (-),
 and what is not kube-proxy's is left alone. The exit status is 1 if there is any difference.`,
 		Example: `  kubectl get services,endpointslices,nodes -A -o yaml | chainwalk rules -f - --node worker1
   chainwalk rules -f objects.yaml | chainwalk trace --rules - 'tcp 10.244.0.11:40000 > 10.96.0.10:53'

@@ -104,8 +104,10 @@ data:
 		assert.Contains(t, out, "! -s 10.99.0.0/16 -d 172.30.0.41/32", args)
 	}
 	for text, want := range map[string]string{
-		strings.Replace(config, "clusterCIDR", "clusterCIDRs", 1):                               `kube-system/kube-proxy:config.conf:3:1: unknown field "clusterCIDRs"`,
-		"{apiVersion: v1, kind: ConfigMap, metadata: {name: other}, data: {a: b}}":              "no ConfigMap here holds a KubeProxyConfiguration",
+		strings.Replace(config, "clusterCIDR", "clusterCIDRs", 1): `kube-system/kube-proxy:config.conf:3:1: ` +
+			`unknown field "clusterCIDRs"`,
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: other}, data: {a: b}}": "no ConfigMap here holds a " +
+			"KubeProxyConfiguration",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namspace: x}, data: {a: b}}": `unknown field "metadata.namspace"`,
 	} {
 		status, _, errOut := call("", "rules", "-f", objects, "--config", write(t, "bad.yaml", text))

@@ -51,7 +51,8 @@ as well. What a file holds is told by its text. Only the devices are needed; wha
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "folder with files that tools have printed on a node, instead of this machine")
-	cmd.Flags().StringVar(&hostname, "hostname", "", "the node's name in the document (default: what the machine or the files say, else the folder's name)")
+	cmd.Flags().StringVar(&hostname, "hostname", "", "the node's name in the document (default: what the machine or the files say, else "+
+		"the folder's name)")
 	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "the form of the document: yaml or json")
 	completeWords(cmd, "output", "yaml", "json")
 	return cmd

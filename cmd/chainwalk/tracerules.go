@@ -151,7 +151,8 @@ func choose(texts []fakeipt.SaveText, backend string) []fakeipt.SaveText {
 	return chosen
 }
 
-// loadTexts puts each backend into a kernel of its own. A text that does not say its family is of the one given. What comes later in the text is what packets meet first, as if it had been loaded so.
+// loadTexts puts each backend into a kernel of its own. A text that does not say its family is of the one given. What comes later in the
+// text is what packets meet first, as if it had been loaded so.
 func loadTexts(name string, texts []fakeipt.SaveText, family fakeipt.Family) (*fakeipt.Kernel, error) {
 	kernels := map[fakeipt.Dialect]*fakeipt.Kernel{}
 	var first *fakeipt.Kernel

@@ -104,7 +104,8 @@ func (d *Drift) WriteText(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "no drift: the rules of %s are those that kube-proxy would leave\n", of)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "drift of %s: %d rules are missing (+), %d are stale or strange in kube-proxy's chains (-), %d are in another order (~); "+
+	_, err := fmt.Fprintf(w, "drift of %s: %d rules are missing (+), %d are stale or strange in kube-proxy's chains (-), %d are in another "+
+		"order (~); "+
 		"kube-proxy would mend it with its next full sync\n", of, len(d.Missing), len(d.Foreign), len(d.Moved))
 	return err
 }

@@ -30,7 +30,8 @@ func (r *reader) finish() error {
 	r.defaultRules()
 	r.need(sysctls, "settings are taken to be those of a kernel that has just started, which forwards nothing", "sysctl -a")
 	r.finishSaves()
-	r.need(conntrackEntries, "live connections are not known: every packet is taken for the first of its connection", "conntrack -L -o extended")
+	r.need(conntrackEntries, "live connections are not known: every packet is taken for the first of its connection",
+		"conntrack -L -o extended")
 	r.objects()
 	return r.result.Node.Finish("the files do not say it; \"chainwalk snapshot\" on the node asks the kernel")
 }

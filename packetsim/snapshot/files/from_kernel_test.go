@@ -39,7 +39,8 @@ func bundleNode(t *testing.T) *kerneltest.Namespace {
 		"ip link add down type veth peer name down1",
 		"ip route add default via 10.3.0.254", "ip route add 10.5.0.0/16 nexthop via 10.3.0.7 dev br0 weight 2 nexthop via 10.3.0.8 dev br0",
 		"ip route add blackhole 10.6.0.0/16 table 100", "ip route add unreachable 10.8.0.0/16",
-		"ip route add 10.77.0.0/16 via 10.3.0.3 src 10.3.0.2 table 100 metric 7 proto static mtu 1300", "ip route add 10.9.0.0/16 dev v1 tos 0x10",
+		"ip route add 10.77.0.0/16 via 10.3.0.3 src 10.3.0.2 table 100 metric 7 proto static mtu 1300",
+		"ip route add 10.9.0.0/16 dev v1 tos 0x10",
 		"ip -6 route add default via fd33::9 metric 5", "ip -6 route add prohibit fd99::/64", "ip -6 route add fd98::/64 dev br0",
 		"ip rule add priority 90 fwmark 0x10/0xff iif br0 table 100", "ip rule add priority 94 fwmark 0x4 table 100",
 		"ip rule add not from 10.9.0.0/16 to 10.8.0.1 oif v1 lookup 200 priority 95", "ip rule add priority 92 ipproto tcp table 100",
@@ -91,7 +92,8 @@ var common = map[string]string{
 	"ipset_save": "ipset save", "nfacct": "nfacct list",
 }
 
-// TestKernelFilesSayWhatTheMachineSays: a snapshot of files is the one that is taken of the machine, but for what no file says: the order of
+// TestKernelFilesSayWhatTheMachineSays: a snapshot of files is the one that is taken of the machine, but for what no file says: the order
+// of
 // both backends and the order in which devices came.
 func TestKernelFilesSayWhatTheMachineSays(t *testing.T) {
 	node := bundleNode(t)

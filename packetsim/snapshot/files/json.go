@@ -63,7 +63,8 @@ func (r *reader) other(value json.RawMessage) {
 	var o object
 	_ = json.Unmarshal(value, &o) // of another type it has no keys
 	if o.has("nftables") {
-		r.unread("native nftables tables ("+r.name+")", "not supported: rules are read from what iptables-save prints, and those of nft are not walked")
+		r.unread("native nftables tables ("+r.name+")", "not supported: rules are read from what iptables-save prints, and those of nft are "+
+			"not walked")
 		return
 	}
 	r.ignore("it is JSON of another kind")

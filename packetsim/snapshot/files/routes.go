@@ -212,7 +212,10 @@ func (r *reader) addPolicyRules(rules []policyRule) {
 			r.unread(fmt.Sprintf("IPv%d policy rule of priority %d (%s)", family, rules[i].Priority, r.name), "%v", err)
 			continue
 		}
-		r.result.Node.PolicyRules = addUnique(r.result.Node.PolicyRules, p, func(a, b snapshot.PolicyRule) bool { return reflect.DeepEqual(a, b) })
+		r.result.Node.PolicyRules = addUnique(r.result.Node.PolicyRules, p, func(a, b snapshot.PolicyRule) bool {
+			return reflect.DeepEqual(a,
+				b)
+		})
 	}
 }
 
