@@ -159,20 +159,13 @@ func (h *Host) find(t *Tuple, z Zone) (*conn, direction) {
 // findBy returns the connection that has the tuple where the kernel's hash of the tuple and the direction's zone leads. In a zone of one
 // direction the tuples of the other are elsewhere. An expired connection is taken out. The tuple's hash of this package is at hand.
 func (h *Host) findBy(t *Tuple, hash uint32, z Zone, by direction) (*conn, direction) {
-	for _, dir := range [...]direction{reply, original} {
-		if z.id(dir) != z.id(by) {
-			continue
-		}
-		c := h.tracked.get(t, hash, dir, z)
-		if c == nil {
-			continue
-		}
-		if h.clock.Now().Before(c.expires) {
+	for {
+		c, dir := h.tracked.get(t, hash, z, by)
+		if c == nil || h.clock.Now().Before(c.expires) {
 			return c, dir
 		}
 		h.remove(c)
 	}
-	return nil, original
 }
 
 // leastSweep is the size of the table below which expired connections are left until somebody asks for them.

@@ -113,7 +113,7 @@ func checkTable(rt *rapid.T, h *Host) {
 	require.Len(rt, tuples, 2*h.tracked.size())
 	for key, c := range tuples {
 		require.True(rt, c.confirmed && c.listed)
-		found := h.tracked.get(&c.tuples[key.dir], c.tuples[key.dir].hash(), key.dir, c.zone)
+		found, _ := h.tracked.get(&c.tuples[key.dir], c.tuples[key.dir].hash(), c.zone, key.dir)
 		require.Same(rt, c, found)
 		if key.dir == reply {
 			continue

@@ -15,6 +15,7 @@ type conntrack struct {
 	conns    int
 	entered  uint64 // the number of connections that were ever entered
 	sweepAt  int    // the number of connections from which expired ones are looked for
+	split    bool   // some connection was in a zone of one direction
 }
 
 // tupleLink is a connection's place in the list of one of its tuples.
@@ -53,17 +54,25 @@ func (t *conntrack) all() iter.Seq[*conn] {
 	}
 }
 
-// get is the connection whose tuple of the direction this is, in the zone. Its hash is at hand.
-func (t *conntrack) get(tuple *Tuple, hash uint32, dir direction, z Zone) *conn {
+// get is the connection that has the tuple where the hash of by's zone leads, and the direction that it is of. A tuple can be in one place
+// for two connections, of which one is in a zone of one direction: the kernel finds the one that was entered last. The tuple's hash is at hand.
+func (t *conntrack) get(tuple *Tuple, hash uint32, z Zone, by direction) (found *conn, dir direction) {
 	if len(t.byTuple) == 0 {
-		return nil
+		return nil, original
 	}
 	for link := t.byTuple[hash&t.mask()]; link != nil; link = link.next {
-		if link.hash == hash && link.dir == dir && link.conn.zone.id(dir) == z.id(dir) && link.conn.tuples[dir] == *tuple {
-			return link.conn
+		zone := z.id(link.dir)
+		if link.hash != hash || zone != z.id(by) || link.conn.zone.id(link.dir) != zone || link.conn.tuples[link.dir] != *tuple {
+			continue
+		}
+		if !t.split {
+			return link.conn, link.dir
+		}
+		if found == nil || link.conn.bySource.order > found.bySource.order {
+			found, dir = link.conn, link.dir
 		}
 	}
-	return nil
+	return found, dir
 }
 
 func (t *conntrack) mask() uint32 { return uint32(len(t.byTuple) - 1) }
@@ -96,6 +105,7 @@ func (c *conn) ofSource(source *sourceKey, hash uint32) *conn {
 func (t *conntrack) enter(c *conn) {
 	t.entered++
 	c.bySource.order = t.entered
+	t.split = t.split || c.zone.Original != c.zone.Reply
 	t.link(c)
 }
 

@@ -27,7 +27,7 @@ func (z Zone) number() uint16 { return max(z.Original, z.Reply) }
 // of a packet here.
 func (w *walk) conntrackTarget(s *skb, t *fakeipt.TargetCT) fate {
 	switch {
-	case s.conn != nil || s.relation == isUntracked:
+	case s.conn != nil || s.relation == isUntracked || s.attached:
 	case t.Notrack:
 		s.relation = isUntracked
 	case t.Timeout != "":

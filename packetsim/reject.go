@@ -148,9 +148,10 @@ func (h *Host) errorSource6(s *skb) netip.Addr {
 	return h.selectAddr6(s.in, s.Src)
 }
 
-// answerOf is an answer to the packet. It belongs to the packet's connection from the start, be it confirmed or not (nf_ct_attach).
+// answerOf is an answer to the packet. It belongs to the packet's connection from the start, be it confirmed or not (nf_ct_attach). Of one
+// that is not tracked it has no connection, and still is no packet without one to those who look for either (nf_conntrack_attach).
 func answerOf(s *skb, answer Packet) *skb {
-	p := &skb{Packet: answer, conn: s.conn}
+	p := &skb{Packet: answer, conn: s.conn, attached: s.relation == isUntracked}
 	if s.conn != nil {
 		p.relation, p.dir = isRelated, 1-s.dir
 	}

@@ -203,6 +203,7 @@ type skb struct {
 	routed   bool // path holds the route
 	local    bool // the host made the packet
 	spent    bool // TTL is 0, and not one that is not given
+	attached bool // it answers a packet that conntrack left alone, so that -j CT takes it for one that was seen
 	bridged  bridged
 	padding  int  // bytes of TCP options that were written over
 	noMSS    bool // the option for the greatest segment was

@@ -118,13 +118,17 @@ func protocolName(number string) string {
 	return packetsim.Proto(n).String()
 }
 
-// roundTimeout takes the seconds away that may have passed.
+// roundTimeout takes the seconds away that may have passed: on a busy machine a case takes some.
 func roundTimeout(seconds string) string {
 	n, err := strconv.Atoi(seconds)
 	if err != nil {
 		return seconds
 	}
-	return strconv.Itoa((n + 4) / 5 * 5)
+	step := 5
+	if n > 20 { // where all timeouts are multiples of ten
+		step = 10
+	}
+	return strconv.Itoa((n + step - 1) / step * step)
 }
 
 // hostConnectionLines are the connections of a walk's host as connectionLines spells the kernel's.

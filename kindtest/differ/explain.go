@@ -7,6 +7,9 @@ import (
 
 // explain describes a packet that the kernel took where no outcome goes.
 func (j *judging) explain(from string, p packetsim.Packet, outcomes []packetsim.Outcome, obs *observation) {
+	if j.hashesDrawn(obs) {
+		return
+	}
 	o := &outcomes[0]
 	for n := range outcomes {
 		if commonPrefix(stepTexts(&outcomes[n], j.c.Dialect), obs.Steps) > commonPrefix(stepTexts(o, j.c.Dialect), obs.Steps) {
@@ -20,6 +23,9 @@ func (j *judging) explain(from string, p packetsim.Packet, outcomes []packetsim.
 
 // explainAnswer describes an answer of the node's stack.
 func (j *judging) explainAnswer(answer *packetsim.Packet, outcomes []packetsim.Outcome, obs *observation) {
+	if j.hashesDrawn(obs) {
+		return
+	}
 	o := &outcomes[0]
 	steps := append(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect)...)
 	j.disagree("answer", "the node's answer %s (%d outcomes; the first: %s %s %s)\n%s", packetText(answer), len(outcomes),

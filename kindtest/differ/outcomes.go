@@ -7,9 +7,17 @@ import (
 )
 
 // pick finds the outcome that the kernel took, -1 if there is none. While packets are awaited, an answer of the node's sockets has to be
-// there too.
+// there too. One that is lost on its way to them, as the second connection of a port that was drawn twice, looks the same until then.
 func (j *judging) pick(outcomes []packetsim.Outcome, obs *observation, awaited bool) int {
-	return slices.IndexFunc(outcomes, func(o packetsim.Outcome) bool { return j.fits(&o, obs, awaited) })
+	complete := slices.IndexFunc(outcomes, func(o packetsim.Outcome) bool { return j.fits(&o, obs, true) })
+	unanswered := slices.IndexFunc(outcomes, func(o packetsim.Outcome) bool { return j.fits(&o, obs, false) && !j.fits(&o, obs, true) })
+	switch {
+	case unanswered < 0 || complete >= 0 && !awaited:
+		return complete
+	case awaited:
+		return -1
+	}
+	return unanswered
 }
 
 func (j *judging) fits(o *packetsim.Outcome, obs *observation, awaited bool) bool {

@@ -149,6 +149,24 @@ func (j *judging) endOfPorts() {
 	j.v.Refused, j.apart = "the walk has drawn one port for connections of two zones, and the kernel one for each", true
 }
 
+// hashesDrawn ends the case where a packet met -j HMARK and the kernel has drawn another port than the walk: a hash of the port is another one.
+func (j *judging) hashesDrawn(obs *observation) bool {
+	lines := rulesByPlace(j.c.Rules)
+	met := slices.ContainsFunc(slices.Concat(obs.Steps, obs.Replies), func(step string) bool {
+		return strings.Contains(lines[placeOfStep(step)], "-j HMARK ")
+	})
+	if !met {
+		return false
+	}
+	for _, e := range j.host.Conntrack() {
+		if port, known := j.ports[conversationOfEntry(&e)]; j.isDrawn(&e) && (!known || port != conversationOfEntry(&e).chosen.Port()) {
+			j.v.Refused, j.apart = "a rule hashes a port that the kernel has drawn", true
+			return true
+		}
+	}
+	return false
+}
+
 // ranged says whether the port is of a range in the rules.
 func (j *judging) ranged(port uint16) bool {
 	for _, text := range portRange.FindAllString(j.c.Rules, -1) {
