@@ -10,7 +10,7 @@ const maxTimeout = 2147483
 
 // typeAliases are older names of types.
 var typeAliases = map[string]string{"iphash": "hash:ip", "nethash": "hash:net", "ipporthash": "hash:ip,port",
-	"ipportiphash": "hash:ip,port,ip", "ipportnethash": "hash:ip,port,net", "netporthash": "hash:net,port",
+	"ipportiphash": "hash:ip,port,ip", "ipmap": "bitmap:ip", "macipmap": "bitmap:ip,mac", "ipportnethash": "hash:ip,port,net", "netporthash": "hash:net,port",
 	"portmap": "bitmap:port", "setlist": "list:set"}
 
 // parseCreate reads what follows "create NAME".
@@ -23,7 +23,12 @@ func parseCreate(typeName string, w *wordReader) (*setType, options, error) {
 		return nil, o, errorf("Syntax error: typename '%s' is longer than %d characters", typeName, MaxName)
 	}
 	kind := findType(typeName)
-	if kind == nil {
+	switch {
+	case slices.Contains(typesWithoutModule[:], typeName):
+		return nil, o, errNoModule
+	case slices.Contains(typesNotHere[:], typeName):
+		return nil, o, errorf("not supported: sets of type %s", typeName)
+	case kind == nil:
 		return nil, o, errorf("Syntax error: typename '%s' is unknown", typeName)
 	}
 	if kind.hash() {

@@ -35,6 +35,7 @@ var (
 	errNoRef        = errorf("The set to which you referred with 'before' or 'after' does not exist.")
 	errRefNotAdded  = errorf("The set to which you referred with 'before' or 'after' is not added to the set.")
 	errProtocol     = errorf("Kernel error received: ipset protocol error")
+	errNoModule     = errorf("Kernel error received: set type not supported")
 	errInvalid      = errorf("Kernel error received: Invalid argument")
 	errNoElemSet    = errorf("Set to be added/deleted/tested as element does not exist.")
 	errNoTimeout    = errorf("Timeout cannot be used: set was created without timeout support")

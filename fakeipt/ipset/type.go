@@ -34,6 +34,13 @@ var (
 	}
 )
 
+// typesWithoutModule are those that the tool knows and the kernel has not, as a machine without their modules; typesNotHere are those that
+// the kernel has as well.
+var (
+	typesWithoutModule = [...]string{"hash:mac", "hash:ip,mac", "hash:net,net", "hash:net,port,net", "hash:ip,mark"}
+	typesNotHere       = [...]string{"bitmap:ip", "bitmap:ip,mac", "hash:net,iface"}
+)
+
 func findType(name string) *setType {
 	for _, k := range setTypes {
 		if k.name == name {
