@@ -119,7 +119,7 @@ func (c coverage) reach(name string) *reach {
 var wanted = []string{
 	"tcp", "udp", "sctp", "icmp", "icmp6", "comment", "conntrack", "state", "addrtype", "mark", "connmark", "statistic", "recent", "nfacct",
 	"set", "multiport",
-	"physdev", "limit", "hashlimit", "iprange", "owner", "pkttype", "mac", "length", "socket", "rpfilter",
+	"physdev", "limit", "connlimit", "hashlimit", "iprange", "owner", "pkttype", "mac", "length", "socket", "rpfilter",
 	"ACCEPT", "DROP", "RETURN", "jump", "goto", "REJECT", "DNAT", "SNAT", "MASQUERADE", "REDIRECT", "NETMAP", "MARK", "CONNMARK", "CT",
 	"NOTRACK", "LOG", "NFLOG",
 	"TRACE", "TPROXY", "TCPMSS", "CHECKSUM", "SET", "NFQUEUE",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -183,12 +184,18 @@ const (
 	pause    = 5 * time.Millisecond
 )
 
+// twoTicks is a time in which the kernel's clock goes on, if it has 250 ticks a second or more.
+const twoTicks = 8 * time.Millisecond
+
 // send sends a packet and hears what became of it.
 func (k *labKernel) send(from string, p packetsim.Packet, enough func(*observation) bool) (*observation, error) {
 	if k.nextID++; k.nextID < 0x4000 {
 		k.nextID = 0x4000
 	}
 	id := uint32(k.nextID)
+	if strings.Contains(k.current.Rules, " connlimit ") {
+		time.Sleep(twoTicks)
+	}
 	if err := k.transmit(from, p, k.nextID); err != nil {
 		return nil, fmt.Errorf("sending %s: %w", packetText(&p), err)
 	}

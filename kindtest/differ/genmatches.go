@@ -6,9 +6,9 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// matchPieces are the matches. One is missing: of -m connlimit the kernel counts a connection again whose packets come within one tick of its
-// clock (last_gc of net/netfilter/nf_conncount.c), so that what it says of packets in a row hangs on the time; packetsim's own tests send
-// them apart. Chances are the last match of a rule (see gen.rule), so each draw shows in the trace.
+// matchPieces are the matches. Chances are the last match of a rule (see gen.rule), so each draw shows in the trace. Of -m connlimit the kernel
+// counts a connection again whose packets come within one tick of its clock (last_gc of net/netfilter/nf_conncount.c): packets are
+// sent apart where a rule has it, and it is in chains that no packet comes to twice.
 var matchPieces = []piece{
 	{name: "source", weight: 12, make: func(g *gen) string { return g.not("-s ") + g.network() }},
 	{name: "destination", weight: 12, make: func(g *gen) string { return g.not("-d ") + g.network() }},
@@ -132,6 +132,10 @@ var matchPieces = []piece{
 	{name: "cluster", weight: 2, make: func(g *gen) string {
 		return "-m cluster --cluster-total-nodes " + g.oneOf("2", "3", "5") + " " + g.not("--cluster-local-node ") + g.oneOf("1", "2") +
 			" --cluster-hash-seed " + g.oneOf("0", "7", "0xdeadbeef")
+	}},
+	{name: "connlimit", weight: 3, hooks: "FORWARD", base: true, make: func(g *gen) string {
+		return "-m connlimit " + g.oneOf("--connlimit-above ", "--connlimit-upto ") + g.oneOf("0", "1", "1", "2", "3") +
+			g.oneOf("", "", " --connlimit-mask 24", " --connlimit-mask 0") + g.oneOf("", " --connlimit-daddr", " --connlimit-saddr")
 	}},
 	{name: "connlabel", weight: 2, make: func(g *gen) string {
 		return "-m connlabel " + g.not("--label ") + g.oneOf("3", "100") + g.oneOf("", " --set", " --set")

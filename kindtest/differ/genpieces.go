@@ -13,7 +13,9 @@ type piece struct {
 	// tables and hooks are where it is legal, separated by blanks; empty is everywhere.
 	tables, hooks string
 	// proto is the protocol that the rule must name for it: tcp, udp, sctp, icmp, or "ports" for the first three.
-	proto  string
+	proto string
+	// base keeps it out of user-defined chains, to which a packet may come twice.
+	base   bool
 	family fakeipt.Family // 0: both
 	make   func(g *gen) string
 }
@@ -36,12 +38,12 @@ func allPieces() map[string]piece {
 	return all
 }
 
-// fits says whether the piece may stand in a rule of the table in a chain that these hooks reach.
-func (p *piece) fits(g *gen, table string, hooks []string, proto string) bool {
-	if g.off[p.name] || p.family != 0 && p.family != g.w.family || p.tables != "" && !strings.Contains(" "+p.tables+" ", " "+table+" ") {
+// fits says whether the piece may stand in a rule of the table in the chain.
+func (p *piece) fits(g *gen, table string, c *ruleChain, proto string) bool {
+	if g.off[p.name] || p.base && c.user || p.family != 0 && p.family != g.w.family || p.tables != "" && !strings.Contains(" "+p.tables+" ", " "+table+" ") {
 		return false
 	}
-	for _, h := range hooks {
+	for _, h := range c.hooks {
 		if p.hooks != "" && !strings.Contains(" "+p.hooks+" ", " "+h+" ") {
 			return false
 		}

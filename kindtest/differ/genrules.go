@@ -170,7 +170,7 @@ func (g *gen) rule(table string, c *ruleChain, later []ruleChain) string {
 	}
 	used := map[string]bool{}
 	for range g.r.IntN(3) {
-		p := g.pick(matchPieces, table, c.hooks, proto)
+		p := g.pick(matchPieces, table, c, proto)
 		if p == nil {
 			continue
 		}
@@ -211,7 +211,7 @@ func (g *gen) target(table string, c *ruleChain, later []ruleChain, proto string
 	case n < 45:
 		return "-j " + g.verdict(table)
 	}
-	if p := g.pick(targetPieces, table, c.hooks, proto); p != nil {
+	if p := g.pick(targetPieces, table, c, proto); p != nil {
 		return p.text(g)
 	}
 	return ""
@@ -240,11 +240,11 @@ func (g *gen) jump(c *ruleChain, later []ruleChain) string {
 }
 
 // pick chooses a piece that fits: by weight, or the one that was chosen least, so that a short run has them all.
-func (g *gen) pick(pieces []piece, table string, hooks []string, proto string) *piece {
+func (g *gen) pick(pieces []piece, table string, c *ruleChain, proto string) *piece {
 	var fit []*piece
 	total := 0
 	for i := range pieces {
-		if p := &pieces[i]; p.fits(g, table, hooks, proto) {
+		if p := &pieces[i]; p.fits(g, table, c, proto) {
 			fit = append(fit, p)
 			total += p.weight
 		}
