@@ -204,3 +204,26 @@ func TestNothingIsPredictedWithoutIPTables(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "nothing: kube-proxy is in mode nftables", f.Against(&scenarios.Observed{}).String())
 }
+
+// TestARuleThatNobodyKnowsEndsWhatMeetsIt: a snapshot with it is loaded, and what does not come to the rule is predicted.
+func TestARuleThatNobodyKnowsEndsWhatMeetsIt(t *testing.T) {
+	const rule = "-A FORWARD -p tcp -m tcp --dport 8080 -m geoip --source-country DE -j ACCEPT"
+	for _, tool := range []scenarios.Tool{scenarios.ToolNFT, scenarios.ToolLegacy} {
+		v := recordedView(t, tool)
+		for _, taken := range v.Snapshots {
+			for i := range taken.IPTables {
+				r := &taken.IPTables[i]
+				filter := strings.Index(r.Save, "*filter\n")
+				require.GreaterOrEqual(t, filter, 0)
+				end := filter + strings.Index(r.Save[filter:], "COMMIT\n")
+				r.Save = strings.Replace(r.Save[:end], " -A FORWARD ", " "+rule+"\n[0:0] -A FORWARD ", 1) + r.Save[end:]
+				require.Contains(t, r.Save, rule)
+			}
+		}
+		_, err := v.judge().Connect(t.Context(), attempt(t, "one", "tcp 10.96.125.22:80", ""))
+		require.ErrorContains(t, err, "not supported: an extension that is not known: match geoip of filter:FORWARD:rule:1")
+		require.ErrorContains(t, err, rule)
+		f := predicted(t, v, attempt(t, "router", "tcp 172.18.0.2:30084", "demo-worker"))
+		assert.Equal(t, []string{"refused with icmp-port-unreachable"}, Outcomes(f.proto, f.ways), "it is no packet of that port")
+	}
+}
