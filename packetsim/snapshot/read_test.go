@@ -131,7 +131,7 @@ func TestReadRefuses(t *testing.T) {
 		want string
 	}{
 		{"an empty document", "", "n:1:1: the document is empty"},
-		{"a tab that indents", "version: 1\n\tx: 2\n", "n:2:2: not YAML: found a tab character"},
+		{"a tab that indents", "version: 1\n\tx: 2\n", "n:2:1: not YAML: a tab (lines are indented with blanks"},
 		{"an error in the first line", "a: b: c\n", "n:1:1: not YAML: mapping values are not allowed"},
 		{"a string that does not end", "version: 1\n  hostname: \"a\n", "n:2:3: not YAML: "},
 		{"bytes that are not UTF-8", "version: 1\nhostname: ä\xff\n", "n:2:12: not YAML: byte 0xff is not UTF-8"},
