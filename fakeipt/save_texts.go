@@ -227,3 +227,35 @@ func sameOutput(output []*savedTable, t *savedTable) bool {
 	}
 	return true
 }
+
+// LoadTexts returns a new kernel with the rulesets of texts; where they are of both backends, those of the later one are in a kernel beside it. A
+// text that does not tell its backend is of legacy, and one that does not tell its family of the one given. What comes later is what
+// packets meet first, as if it had been loaded so. Errors are those of Kernel.Load.
+func LoadTexts(name string, texts []SaveText, family Family) (*Kernel, error) {
+	kernels := map[Dialect]*Kernel{}
+	var first *Kernel
+	for _, t := range texts {
+		dialect := Legacy
+		if t.Backend == NFT.String() {
+			dialect = NFT
+		}
+		k := kernels[dialect]
+		if k == nil {
+			k = New(Options{Dialect: dialect, Beside: first})
+			kernels[dialect] = k
+		}
+		if first == nil {
+			first = k
+		}
+		if t.Family == 0 {
+			t.Family = family
+		}
+		if err := k.Load(t.Family, name, strings.NewReader(t.Text)); err != nil {
+			return nil, err
+		}
+	}
+	if first == nil {
+		first = New(Options{})
+	}
+	return first, nil
+}

@@ -112,14 +112,14 @@ func dumpOfTexts(name string, texts []fakeipt.SaveText, o rulesOptions, node *v1
 		return nil, err
 	}
 	texts = choose(texts, backend)
-	eth := packetsim.Device{Name: traceDevice, Up: true}
+	eth := packetsim.Device{Name: snapshot.RulesDevice, Up: true}
 	for _, address := range node.Status.Addresses {
 		if a, err := netip.ParseAddr(address.Address); err == nil {
 			eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: netip.PrefixFrom(a, a.BitLen())})
 		}
 	}
 	return &dump{familiesOf(texts), func() (*packetsim.Host, error) {
-		kernel, err := loadTexts(name, texts, 0)
+		kernel, err := fakeipt.LoadTexts(name, texts, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -169,36 +169,24 @@ func (o *traceOptions) walk() packetsim.WalkOptions {
 	return options
 }
 
-// traceDevice is the device of a host of which no more than its rules is known.
-const traceDevice = "eth0"
-
 func hostFromRules(s streams, o traceOptions, in *packetsim.Input) (*packetsim.Host, error) {
 	if in.In == "" && !in.Local {
-		in.In = traceDevice
+		in.In = snapshot.RulesDevice
 	}
-	config := packetsim.HostConfig{
-		Name:    "node",
-		Devices: []packetsim.Device{{Name: traceDevice, Up: true}},
-		Routes: []packetsim.Route{
-			{Dst: netip.PrefixFrom(netip.IPv4Unspecified(), 0), Dev: traceDevice},
-			{Dst: netip.PrefixFrom(netip.IPv6Unspecified(), 0), Dev: traceDevice},
-		},
-		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"},
-	}
+	var known snapshot.RulesOptions
 	for _, text := range o.local {
 		addr, err := netip.ParseAddr(text)
 		if err != nil {
 			return nil, fmt.Errorf("--local: %q is not an IP address", text)
 		}
-		config.Devices[0].Addresses = append(config.Devices[0].Addresses, packetsim.Address{Prefix: netip.PrefixFrom(addr, addr.BitLen())})
+		known.Local = append(known.Local, addr)
 	}
-	if in.In != "" && in.In != traceDevice && in.In != "lo" {
-		config.Devices = append(config.Devices, packetsim.Device{Name: in.In, Up: true})
+	if in.In != "" {
+		known.Devices = []string{in.In}
 	}
-	var err error
-	config.Netfilter, err = loadRules(s, o, in.Src)
+	netfilter, err := loadRules(s, o, in.Src)
 	if err != nil {
 		return nil, err
 	}
-	return packetsim.NewHost(config)
+	return snapshot.HostOfRules(netfilter, known)
 }

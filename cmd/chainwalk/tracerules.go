@@ -104,7 +104,7 @@ func loadRules(s streams, o traceOptions, src netip.Addr) (*fakeipt.Kernel, erro
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := loadTexts(name, choose(texts, o.tools), family)
+	kernel, err := fakeipt.LoadTexts(name, choose(texts, o.tools), family)
 	if err == nil && len(kernel.Ruleset(family).Tables()) == 0 {
 		fmt.Fprintf(s.errOut, "chainwalk: warning: %s holds no table\n", name)
 	}
@@ -149,32 +149,4 @@ func choose(texts []fakeipt.SaveText, backend string) []fakeipt.SaveText {
 		}
 	}
 	return chosen
-}
-
-// loadTexts puts each backend into a kernel of its own. A text that does not say its family is of the one given. What comes later in the
-// text is what packets meet first, as if it had been loaded so.
-func loadTexts(name string, texts []fakeipt.SaveText, family fakeipt.Family) (*fakeipt.Kernel, error) {
-	kernels := map[fakeipt.Dialect]*fakeipt.Kernel{}
-	var first *fakeipt.Kernel
-	for _, t := range texts {
-		dialect, err := parseTools(t.Backend)
-		if err != nil {
-			return nil, err
-		}
-		k := kernels[dialect]
-		if k == nil {
-			k = fakeipt.New(fakeipt.Options{Dialect: dialect, Beside: first})
-			kernels[dialect] = k
-		}
-		if first == nil {
-			first = k
-		}
-		if t.Family == 0 {
-			t.Family = family
-		}
-		if err := k.Load(t.Family, name, strings.NewReader(t.Text)); err != nil {
-			return nil, err
-		}
-	}
-	return first, nil
 }

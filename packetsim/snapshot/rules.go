@@ -1,0 +1,81 @@
+package snapshot
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim"
+)
+
+// RulesDevice is the device of a host of which no more than its rules is known.
+const RulesDevice = "eth0"
+
+// RulesOptions are what is known of a host beside its rules. The zero value knows nothing.
+type RulesOptions struct {
+	// Local are the host's own addresses, those of RulesDevice.
+	Local []netip.Addr
+	// Devices are devices that packets may come by, beside RulesDevice.
+	Devices []string
+	// Family is that of rules that do not tell theirs; IPv4 if it is 0.
+	Family fakeipt.Family
+}
+
+// HostOfRules is a host with these rules: what is not for an address of its own it forwards by RulesDevice.
+func HostOfRules(netfilter *fakeipt.Kernel, o RulesOptions) (*packetsim.Host, error) {
+	eth := packetsim.Device{Name: RulesDevice, Up: true}
+	for _, a := range o.Local {
+		eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: netip.PrefixFrom(a, a.BitLen())})
+	}
+	config := packetsim.HostConfig{
+		Name:    "node",
+		Devices: []packetsim.Device{eth},
+		Routes: []packetsim.Route{
+			{Dst: netip.PrefixFrom(netip.IPv4Unspecified(), 0), Dev: RulesDevice},
+			{Dst: netip.PrefixFrom(netip.IPv6Unspecified(), 0), Dev: RulesDevice},
+		},
+		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"},
+		Netfilter: netfilter,
+	}
+	for _, name := range o.Devices {
+		there := slices.ContainsFunc(config.Devices, func(d packetsim.Device) bool { return d.Name == name })
+		if !there && name != "lo" {
+			config.Devices = append(config.Devices, packetsim.Device{Name: name, Up: true})
+		}
+	}
+	return packetsim.NewHost(config)
+}
+
+// HostOfSave is HostOfRules for what iptables-save and ip6tables-save have printed, of both families and backends one after the other. Errors
+// name the text and its line.
+func HostOfSave(name string, r io.Reader, o RulesOptions) (*packetsim.Host, error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if o.Family == 0 {
+		o.Family = fakeipt.IPv4
+	}
+	netfilter, err := fakeipt.LoadTexts(name, fakeipt.SaveTexts(string(text)), o.Family)
+	if err != nil {
+		return nil, err
+	}
+	return HostOfRules(netfilter, o)
+}
+
+// OpenHost reads the snapshot of a node from a file, and makes a host of it.
+func OpenHost(file string, o HostOptions) (*packetsim.Host, error) {
+	r, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // only read
+	node, err := Read(file, r)
+	if err != nil {
+		return nil, err
+	}
+	return NewHost(node, o)
+}
