@@ -124,9 +124,10 @@ func TestToolsOfTheOldProxyAreWaitedFor(t *testing.T) {
 	require.NoError(t, os.Symlink(shell, tool))
 	given, cmd, out := supervised(t, `trap exit TERM
 cat "$2"
-`+tool+` -c 'n=0; while [ $n -lt 100 ]; do sleep 0.01; n=$((n + 1)); done; echo the tool ends' &
+`+tool+` -c 'echo the tool begins; n=0; while [ $n -lt 100 ]; do sleep 0.01; n=$((n + 1)); done; echo the tool ends' &
 while :; do sleep 0.05; done`)
 	assert.Equal(t, "first", line(t, out))
+	assert.Equal(t, "the tool begins", line(t, out)) // or the supervisor might be told before there is one
 	require.NoError(t, os.WriteFile(given+".new", []byte("second\n"), 0o600))
 	require.NoError(t, os.Rename(given+".new", given))
 	assert.Equal(t, "the tool ends", line(t, out))
