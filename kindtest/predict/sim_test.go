@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -135,7 +136,7 @@ func (s *foretoldSession) compare(f *Forecast, seen *scenarios.Observed) error {
 func TestASnapshotForetellsTheSimulator(t *testing.T) {
 	all, err := scenarios.Load("../../scenarios/testdata")
 	require.NoError(t, err)
-	for _, s := range all {
+	for _, s := range race.Some(all, 4) {
 		t.Run(s.Name, func(t *testing.T) {
 			b := &foretold{t: t, law: true}
 			for _, c := range scenarios.Run(t.Context(), s, b).Checks {
