@@ -6,10 +6,9 @@ import (
 )
 
 // matchCluster is -m cluster (net/netfilter/xt_cluster.c): the node that the hash of the connection's first source says is one of the rule's.
-// Of an
-// IPv6 address the kernel hashes the first word alone. A packet without a connection never matches.
+// Of an IPv6 address the kernel hashes the first word alone. A packet without a connection never matches, nor does one that has a template.
 func matchCluster(s *skb, m *fakeipt.MatchCluster) bool {
-	if s.conn == nil {
+	if s.conn == nil || s.conn.template != nil {
 		return false
 	}
 	hash := jhash.Words(memoryWords(addrWords(s.conn.tuples[original].Src))[:1], m.HashSeed)

@@ -193,7 +193,7 @@ func (k *labKernel) send(from string, p packetsim.Packet, enough func(*observati
 		k.nextID = 0x4000
 	}
 	id := uint32(k.nextID)
-	if strings.Contains(k.current.Rules, " connlimit ") {
+	if strings.Contains(k.current.Rules+k.current.Beside, " connlimit ") {
 		time.Sleep(twoTicks)
 	}
 	if err := k.transmit(from, p, k.nextID); err != nil {
