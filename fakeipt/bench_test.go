@@ -159,3 +159,23 @@ func BenchmarkFirstSave(b *testing.B) {
 		k.Run([]string{"iptables-save", "-c"}, nil, io.Discard, io.Discard)
 	}
 }
+
+func BenchmarkSaveIntoBuffer(b *testing.B) {
+	k := New(Options{})
+	restored(b, k, serviceRules(10000, 5))
+	b.ReportAllocs()
+	for b.Loop() {
+		var kept bytes.Buffer
+		k.Run([]string{"iptables-save", "-c"}, nil, &kept, io.Discard)
+	}
+}
+
+// TestSaveMakesRoomAtOnce fails if a buffer that a big ruleset is saved into is doubled on the way.
+func TestSaveMakesRoomAtOnce(t *testing.T) {
+	k := New(Options{})
+	restored(t, k, serviceRules(300, 5))
+	var kept bytes.Buffer
+	require.Zero(t, k.Run([]string{"iptables-save"}, nil, &kept, io.Discard))
+	require.Greater(t, kept.Len(), 2*saveBuffer)
+	require.Less(t, kept.Cap(), kept.Len()*5/4, "of %d bytes", kept.Len())
+}
