@@ -20,7 +20,8 @@ type traceText struct {
 func (t *traceText) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&t.summary, "summary", false, "print the sentence and one line for each outcome, without the steps")
-	flags.BoolVar(&t.allRules, "all-rules", false, "also tell the rules that were looked at and did not match, each with the condition that failed")
+	flags.BoolVar(&t.allRules, "all-rules", false,
+		"also tell the rules that were looked at and did not match, each with the condition that failed, and each outcome apart from those like it")
 	flags.StringVar(&t.color, "color", "auto", "colours in the text: auto (on a terminal, unless NO_COLOR is set), always or never")
 	cmd.MarkFlagsMutuallyExclusive("summary", "all-rules")
 	completeWords(cmd, "color", "auto", "always", "never")
@@ -38,5 +39,5 @@ func (t *traceText) walk() packetsim.WalkOptions { return packetsim.WalkOptions{
 
 func (t *traceText) story(out io.Writer) story.TextOptions {
 	color := t.color == "always" || t.color == "auto" && isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	return story.TextOptions{Summary: t.summary, Color: color}
+	return story.TextOptions{Summary: t.summary, Apart: t.allRules, Color: color}
 }

@@ -20,7 +20,7 @@ func TestSplitLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Story{Outcomes: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Outcome {
 			return Outcome{Probability: 0.5, Passages: rapid.SliceOfN(passage, 1, 3).Draw(t, "passages")}
-		}), 1, 5).Draw(t, "outcomes")}
+		}), 1, 9).Draw(t, "outcomes")}
 		split := splitOf(s.Outcomes)
 		for i := range s.Outcomes {
 			var joined []part
@@ -40,7 +40,19 @@ func TestSplitLosesNothing(t *testing.T) {
 				}
 			}
 		}
-		for _, o := range []TextOptions{{}, {Summary: true}, {Color: true}} {
+		seen := map[int]bool{}
+		for _, group := range s.groups() {
+			for _, place := range group {
+				if seen[place] || place >= len(s.Outcomes) || s.Outcomes[place].likeness() != s.Outcomes[group[0]].likeness() {
+					t.Fatalf("%v of the groups %v of %d outcomes", group, s.groups(), len(s.Outcomes))
+				}
+				seen[place] = true
+			}
+		}
+		if len(seen) != len(s.Outcomes) {
+			t.Fatalf("the groups %v have %d of %d outcomes", s.groups(), len(seen), len(s.Outcomes))
+		}
+		for _, o := range []TextOptions{{}, {Apart: true}, {Summary: true}, {Color: true}} {
 			if err := s.WriteText(io.Discard, o); err != nil {
 				t.Fatal(err)
 			}

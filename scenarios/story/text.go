@@ -10,6 +10,8 @@ import (
 type TextOptions struct {
 	// Summary leaves the lines out: the sentence and one line for each outcome.
 	Summary bool
+	// Apart tells each outcome with its own lines, also where several differ in nothing but their endpoint.
+	Apart bool
 	// Color writes the escapes of a terminal that has colours.
 	Color bool
 }
@@ -27,7 +29,7 @@ func (s *Story) WriteText(w io.Writer, o TextOptions) error {
 		t.alone()
 	case len(s.Outcomes) > 1:
 		t.measure()
-		t.together()
+		t.together(o.Apart)
 	}
 	t.notes()
 	if _, err := io.WriteString(w, t.b.String()); err != nil {
@@ -101,8 +103,8 @@ func (t *textWriter) alone() {
 	}
 }
 
-// together writes what outcomes share, then each of them.
-func (t *textWriter) together() {
+// together writes what outcomes share, then each of them, or those that are alike together.
+func (t *textWriter) together(apart bool) {
 	s := splitOf(t.story.Outcomes)
 	marks := map[int]string{}
 	fmt.Fprintf(&t.b, "\nall %d outcomes:\n", len(s.own))
@@ -115,17 +117,52 @@ func (t *textWriter) together() {
 			t.part(&s.shared[gap], "")
 		}
 	}
+	for _, group := range t.groups(apart) {
+		if len(group) > 1 {
+			t.alike(group)
+		} else {
+			o := &t.story.Outcomes[group[0]]
+			fmt.Fprintf(&t.b, "\noutcome %d of %d, %s: %s\n", group[0]+1, len(s.own), o.share(), t.verdict(o, o.Sentence))
+		}
+		t.own(s.own[group[0]], marks)
+	}
+}
+
+// groups are the outcomes that are told together.
+func (t *textWriter) groups(apart bool) [][]int {
+	if !apart && len(t.story.Outcomes) > fewAlike {
+		return t.story.groups()
+	}
+	var out [][]int
 	for i := range t.story.Outcomes {
-		o := &t.story.Outcomes[i]
-		fmt.Fprintf(&t.b, "\noutcome %d of %d, %s: %s\n", i+1, len(s.own), o.share(), t.verdict(o, o.Sentence))
-		for gap, own := range s.own[i] {
-			for n := range own {
-				mark := ""
-				if n == 0 {
-					mark = marks[gap]
-				}
-				t.part(&own[n], mark)
+		out = append(out, []int{i})
+	}
+	return out
+}
+
+// alike writes a line for each of several outcomes, and says that the lines of the first stand for all of them.
+func (t *textWriter) alike(group []int) {
+	all, shares := len(t.story.Outcomes), make([]float64, len(group))
+	for i, place := range group {
+		shares[i] = t.story.Outcomes[place].Probability
+	}
+	fmt.Fprintf(&t.b, "\noutcomes %s of %d, %s, alike but for the endpoint and the way to it:\n", numbersText(group), all, sharesText(shares))
+	for _, place := range group {
+		o := &t.story.Outcomes[place]
+		fmt.Fprintf(&t.b, "%*d  %-6s %s\n", len(fmt.Sprint(all))+2, place+1, o.share(), t.verdict(o, o.Sentence))
+	}
+	fmt.Fprintf(&t.b, "outcome %d, which stands for them:\n", group[0]+1)
+}
+
+// own writes the lines that an outcome has of its own.
+func (t *textWriter) own(own [][]part, marks map[int]string) {
+	for gap, parts := range own {
+		for n := range parts {
+			mark := ""
+			if n == 0 {
+				mark = marks[gap]
 			}
+			t.part(&parts[n], mark)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // TestText walks packets on a node and tells the story of each. The command rules gives the node's rules, text writes the whole
-// story and summary its short form.
+// story, apart each of its outcomes, and summary its short form.
 func TestText(t *testing.T) {
 	datadriven.Walk(t, "testdata/hosts", func(t *testing.T, path string) {
 		var node *packetsim.Host
@@ -33,7 +33,7 @@ func TestText(t *testing.T) {
 			require.NoError(t, err)
 			told := story.Of(packetsim.NewTraceResult(in, outcomes), story.Options{Host: "node1"})
 			var b strings.Builder
-			require.NoError(t, told.WriteText(&b, story.TextOptions{Summary: d.Cmd == "summary"}))
+			require.NoError(t, told.WriteText(&b, story.TextOptions{Summary: d.Cmd == "summary", Apart: d.Cmd == "apart"}))
 			return b.String()
 		})
 	})
@@ -84,15 +84,24 @@ func TestManyEndpoints(t *testing.T) {
 	told := story.Of(result, story.Options{})
 	require.Len(t, told.Outcomes, endpoints)
 	require.Equal(t, "shop/web -> 100 endpoints, 1/100 each, source kept, forwarded by eth0", told.Sentence)
-	for _, summary := range []bool{false, true} {
+	for name, tc := range map[string]struct {
+		options story.TextOptions
+		most    int // lines
+		rules   int // lines with the rule of the Service's address
+	}{
+		"summary":  {story.TextOptions{Summary: true}, 2 + endpoints, 0},
+		"together": {story.TextOptions{}, 40 + endpoints, 1},              // a line for each
+		"apart":    {story.TextOptions{Apart: true}, 30 + 7*endpoints, 1}, // a blank line, the outcome, two rules, the destination, route, entry
+	} {
 		var b strings.Builder
-		require.NoError(t, told.WriteText(&b, story.TextOptions{Summary: summary}))
-		most := 30 + 7*endpoints // a blank line, the outcome, two rules, the destination, the route, the entry
-		if summary {
-			most = 2 + endpoints
+		require.NoError(t, told.WriteText(&b, tc.options), name)
+		text := b.String()
+		require.LessOrEqual(t, strings.Count(text, "\n"), tc.most, name)
+		require.Equal(t, 1, strings.Count(text, "shop/web -> 100"), name)
+		require.Equal(t, tc.rules, strings.Count(text, "-A KUBE-SERVICES "), name)
+		for n := range endpoints {
+			require.Contains(t, text, fmt.Sprintf(" to 10.244.2.%d:8080, source kept, forwarded by eth0 to 192.168.0.2\n", n), name)
 		}
-		require.LessOrEqual(t, strings.Count(b.String(), "\n"), most)
-		require.Equal(t, 1, strings.Count(b.String(), "shop/web -> 100"))
 	}
 }
 
