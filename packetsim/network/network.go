@@ -59,11 +59,12 @@ type Port struct {
 func (p Port) String() string { return p.Host + "/" + p.Device }
 
 // wire joins ports. On a link of two ports what goes in at one end comes out at the other; on a
-// segment a packet goes to the port of the host that owns its next hop's address.
+// segment a packet goes to the port of the host that owns its next hop's address, but what a leaf of a star sends goes to its centre.
 type wire struct {
-	name  string
-	link  bool
-	ports []plug // sorted by host, then device
+	name   string
+	link   bool
+	centre Port   // of a star
+	ports  []plug // sorted by host, then device
 }
 
 // plug is a port with its host at hand.
@@ -122,6 +123,12 @@ func (n *Network) Segment(name string, ports ...Port) error {
 	return n.plug(&wire{name: name}, ports...)
 }
 
+// Star joins the device of a router to those of hosts that send all that they send to it, as a switch does that the router answers for every
+// address on: pods behind the one device that a node has for all of them.
+func (n *Network) Star(centre Port, leaves ...Port) error {
+	return n.plug(&wire{name: "of " + centre.String(), centre: centre}, slices.Concat([]Port{centre}, leaves)...)
+}
+
 func (n *Network) plug(w *wire, ports ...Port) error {
 	ports = slices.Clone(ports)
 	slices.SortFunc(ports, comparePorts)
@@ -160,8 +167,10 @@ func (h *Host) deliver(device string, nextHop netip.Addr) *plug {
 		switch {
 		case p.host == h && p.Device == device:
 			continue
-		case w.link:
+		case w.link || p.Port == w.centre:
 			return p
+		case w.centre.Host != "" && w.centre != (Port{h.Name(), device}): // a leaf hears nothing of another one
+			continue
 		case first == nil && p.owns(nextHop):
 			first = p
 		}

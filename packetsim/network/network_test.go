@@ -133,6 +133,37 @@ func TestNetworkRemoveHost(t *testing.T) {
 		l.connect("b1", packetsim.TCP, "10.244.2.2:8080"))
 }
 
+// TestNetworkStar: leaves send to the centre whatever the next hop is, and the centre sends to the leaf that has the next hop's address.
+func TestNetworkStar(t *testing.T) {
+	n := New()
+	for host, config := range map[string]packetsim.HostConfig{
+		"router": {Sysctls: map[string]string{"net.ipv4.ip_forward": "1"}, Routes: []packetsim.Route{
+			{Dst: netip.MustParsePrefix("10.244.1.0/24"), Dev: "eth0"}}},
+		"a": {Devices: []packetsim.Device{{Addresses: []packetsim.Address{{Prefix: netip.MustParsePrefix("10.244.1.2/32")}}}},
+			Routes: []packetsim.Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Dev: "eth0"}}},
+		"b": {Devices: []packetsim.Device{{Addresses: []packetsim.Address{{Prefix: netip.MustParsePrefix("10.244.1.3/32")}}}},
+			Routes: []packetsim.Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Dev: "eth0"}}},
+	} {
+		config.Name = host
+		config.Devices = append(config.Devices, packetsim.Device{})[:1]
+		config.Devices[0].Name, config.Devices[0].Up = "eth0", true
+		h, err := packetsim.NewHost(config)
+		require.NoError(t, err)
+		require.NoError(t, n.AddHost(h, Listener{}))
+	}
+	require.NoError(t, n.Star(Port{"router", "eth0"}, Port{"a", "eth0"}, Port{"b", "eth0"}))
+	for to, hosts := range map[string][]string{"10.244.1.3": {"a", "router", "b"}, "10.244.1.9": {"a", "router"}} {
+		journeys, err := n.Send("a", packetsim.Packet{Proto: packetsim.UDP, Dst: netip.MustParseAddr(to), SrcPort: 1, DstPort: 2})
+		require.NoError(t, err)
+		require.Len(t, journeys, 1)
+		var passed []string
+		for _, hop := range journeys[0].Hops {
+			passed = append(passed, hop.Host)
+		}
+		assert.Equal(t, hosts, passed, to)
+	}
+}
+
 func TestNetworkRefusesBadWiring(t *testing.T) {
 	l := newNetLab(t, labRules)
 	for _, tc := range []struct {

@@ -16,7 +16,7 @@ import (
 type Lab struct {
 	Network *network.Network
 	Plan    *plan.Plan
-	// Pods are the pods behind nodes' devices, as the nodes call them.
+	// Pods are the pods behind nodes' devices, as the nodes call them; a device that several are behind has none.
 	Pods map[network.Port]string
 
 	entrances map[[2]string]string // devices, by who sends and the node that hears it; of the underlay if nobody is named
@@ -41,23 +41,44 @@ func New(cluster *scenarios.Cluster, nodes map[string]*Node, hosts map[string]*p
 			return nil, err
 		}
 	}
-	for _, link := range l.Plan.Links {
-		if node := nodes[link[0].Host]; node != nil {
-			link[0].Device = node.Pods[link[1].Host]
-		}
-		l.entrances[[2]string{link[1].Host, link[0].Host}] = link[0].Device
-		if cluster.Pod(link[1].Host) != nil {
-			l.Pods[link[0]] = link[1].Host
-		}
-		if err := l.Network.Link(link[0], link[1]); err != nil {
-			return nil, err
-		}
+	if err := l.join(cluster, nodes); err != nil {
+		return nil, err
 	}
 	underlay := underlayPorts(l.Plan.Segment, cluster, nodes)
 	for _, port := range underlay {
 		l.entrances[[2]string{"", port.Host}] = port.Device
 	}
 	return l, l.Network.Segment("underlay", underlay...)
+}
+
+// join links pods and machines to the device of who hears them. Some networks have one device of a node for all pods of it.
+func (l *Lab) join(cluster *scenarios.Cluster, nodes map[string]*Node) error {
+	var near []network.Port
+	far := map[network.Port][]network.Port{}
+	for _, link := range l.Plan.Links {
+		if node := nodes[link[0].Host]; node != nil {
+			link[0].Device = node.Pods[link[1].Host]
+		}
+		l.entrances[[2]string{link[1].Host, link[0].Host}] = link[0].Device
+		if far[link[0]] == nil {
+			near = append(near, link[0])
+		}
+		far[link[0]] = append(far[link[0]], link[1])
+	}
+	for _, port := range near {
+		behind := far[port]
+		join := func() error { return l.Network.Star(port, behind...) }
+		if len(behind) == 1 {
+			join = func() error { return l.Network.Link(port, behind[0]) }
+			if cluster.Pod(behind[0].Host) != nil {
+				l.Pods[port] = behind[0].Host
+			}
+		}
+		if err := join(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Entrance is the device by which a node hears from a pod or, where that is none of its own, from the underlay.

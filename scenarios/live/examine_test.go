@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/race"
@@ -456,6 +457,40 @@ func TestPodsBehindABridgeAreJudged(t *testing.T) {
 		assert.Empty(t, slices.Concat(f.Missing, f.Foreign, f.Moved, f.Deciding), "no rule is at fault")
 		assert.Contains(t, strings.Join(f.Packets[0].Way, "\n"), "is not in hairpin mode")
 	}
+}
+
+// TestPodsBehindOneDeviceAreJudged: some networks have one device of a node for all of its pods, and no bridge (Antrea, OVN-Kubernetes).
+func TestPodsBehindOneDeviceAreJudged(t *testing.T) {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	for _, taken := range cluster.Snapshots {
+		var only string // of the devices to pods
+		for i := range taken.Devices {
+			if name := taken.Devices[i].Name; only == "" && strings.HasPrefix(name, "veth") {
+				only = name
+			}
+		}
+		require.NotEmpty(t, only)
+		for i := range taken.Routes {
+			if r := &taken.Routes[i]; strings.HasPrefix(r.Dev, "veth") {
+				r.Dev = only
+			}
+		}
+		taken.Routes = slices.CompactFunc(taken.Routes, func(a, b snapshot.Route) bool { return a.Dst == b.Dst && a.Dev == b.Dev && a.Table == b.Table })
+	}
+	report, err := cluster.Examine(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings, textOf(t, report))
+	assert.Greater(t, report.Connections, 1500)
+}
+
+// TestEndpointsWithoutPodsAreJudged: who gives no Pods has an endpoint of each family behind one device.
+func TestEndpointsWithoutPodsAreJudged(t *testing.T) {
+	cluster := recorded(t, "legacy", dumpNodes...)
+	cluster.Objects = slices.DeleteFunc(cluster.Objects, func(o manifest.Object) bool { _, isPod := o.Object.(*corev1.Pod); return isPod })
+	report, err := cluster.Examine(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings, textOf(t, report))
+	assert.Greater(t, report.Connections, 1500)
 }
 
 // TestOpaqueRulesAreNotJudged: rules with an extension that nobody knows leave the rest of the node to be judged, and a scenario of the
