@@ -10,6 +10,8 @@
 // What kinds of documents see differently is in Rules: what a plain value or a string may look like, whether there are aliases and bounds,
 // and the words for a mistake. YAML and JSON write a value so that it is read back.
 //
+// Open also takes what people hand on: gzip, UTF-16.
+//
 // Refused by design: YAML merge keys, input that is not text, documents nested deeper than any API object, aliases that multiply a document
 // beyond a bound, and, unless the Rules allow them, lines and inputs of absurd length.
 package document

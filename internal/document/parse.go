@@ -33,17 +33,29 @@ func At(file string, n *yaml.Node) Position {
 	return Position{File: file, Line: n.Line, Column: n.Column}
 }
 
-// Open opens the file of that name; "-" is stdin, whose name in errors is
+// Open opens the file of that name and makes it Plain; "-" is stdin, whose name in errors is
 // "<stdin>". The caller closes what it gets.
 func Open(path string, stdin io.Reader) (io.ReadCloser, string, error) {
-	if path == "-" {
-		return io.NopCloser(stdin), "<stdin>", nil
+	name, in := "<stdin>", io.NopCloser(stdin)
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, path, fmt.Errorf("read %s: %w", path, cause(err))
+		}
+		name, in = path, f
 	}
-	f, err := os.Open(path)
+	text, err := Plain(in)
 	if err != nil {
-		return nil, path, fmt.Errorf("read %s: %w", path, cause(err))
+		_ = in.Close() // only read
+		return nil, name, fmt.Errorf("read %s: %w", name, err)
 	}
-	return f, path, nil
+	return &opened{text, in}, name, nil
+}
+
+// opened is a text and the file that it is in.
+type opened struct {
+	io.Reader
+	io.Closer
 }
 
 // cause drops the path that os already wrote into the error.
