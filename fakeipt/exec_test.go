@@ -90,6 +90,26 @@ func TestParseErrorsHaveTheirPlace(t *testing.T) {
 	}
 }
 
+func TestParseErrorsSayWhatTheTextIs(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"[sudo] password for joe: \n*filter\nCOMMIT\n", `f:1: not in a table: "[sudo] password for joe: "`},
+		{"*filter\nCOMMIT\nroot@node1:~# exit\n", `f:3: not in a table: "root@node1:~# exit"`},
+		{"Chain INPUT (policy ACCEPT)\ntarget prot opt\n", `what "iptables -L" prints does not say all of a rule`},
+		{"-P INPUT ACCEPT\n-A INPUT -j DROP\n", `put a line "*TABLE", such as *filter, before it, and COMMIT behind it`},
+		{"table ip nat {\n}\n", "what nft prints is not read"},
+		{"*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j DROP\n", "f:4: COMMIT expected: the text ends within a table"},
+		{"*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -m addrty", "if it was cut off, give all of it"},
+	} {
+		_, err := LoadSave(IPv4, Legacy, "f", strings.NewReader(tc.text))
+		assert.ErrorContains(t, err, tc.want)
+	}
+	_, err := LoadSave(IPv4, NFT, "f", strings.NewReader("*filter\n-A NOPE -j DROP\nCOMMIT"))
+	require.Error(t, err)
+	assert.NotContains(t, err.Error(), "cut off", "what the commit finds is no line that ends too early")
+	_, err = LoadSave(IPv4, Legacy, "f", strings.NewReader("*filter\n-P INPUT DROP\n-N A\n-A INPUT -j A\nCOMMIT\n"))
+	assert.NoError(t, err, "what \"iptables -S\" prints, with what it is told to add")
+}
+
 // The nft tools notice these with the commit, and tell of its line.
 func TestErrorsOfTheCommitHaveTheRulesPlace(t *testing.T) {
 	for name, row := range map[string]struct {

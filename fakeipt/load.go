@@ -31,7 +31,7 @@ func (k *Kernel) load(f Family, name string, r io.Reader, foreign bool) error {
 	before := k.Ruleset(f)
 	if err := restore.run(endLine(text)); err != nil {
 		k.rulesets[f.index()].Store(before)
-		return parseError(name, err)
+		return parseError(name, text, err)
 	}
 	k.orderAs(f, text)
 	return nil
@@ -94,7 +94,7 @@ func (k *Kernel) addNamedObjects(text []byte) {
 }
 
 // parseError puts an error of the input into words for people.
-func parseError(name string, err error) error {
+func parseError(name string, text []byte, err error) error {
 	var placed *restoreError
 	if !errors.As(err, &placed) {
 		return fmt.Errorf("%s: %w", name, err)
@@ -102,17 +102,51 @@ func parseError(name string, err error) error {
 	p := &ParseError{File: name, Line: placed.line, Column: placed.column, Token: placed.token, Msg: placed.err.Error()}
 	switch {
 	case errors.Is(err, errLineFailed):
-		p.Msg = "not in a table: a line \"*TABLE\" must come first"
+		p.Msg = notInTable(lineOf(text, placed.line))
 	case errors.Is(err, errCommitExpected):
-		p.Msg = "COMMIT expected"
+		p.Msg = "COMMIT expected: " + cutOff
 	}
 	// What the tools notice with the commit is told of the line that it comes from.
 	var commit *commitError
-	switch {
-	case errors.As(err, &commit) && commit.line > 0:
+	switch atCommit := errors.As(err, &commit); {
+	case !atCommit && !bytes.HasSuffix(text, []byte("\n")) && placed.line == bytes.Count(text, []byte("\n"))+1:
+		p.Msg += ": " + cutOff
+	case atCommit && commit.line > 0:
 		p.Line, p.Column = commit.line, 1
 	case placed.origin != nil:
 		p.Line, p.Column, p.Token = placed.origin.line, placed.origin.column, placed.origin.token
 	}
 	return p
+}
+
+// cutOff is what is likely if the last line cannot be.
+const cutOff = "the text ends within a table: if it was cut off, give all of it"
+
+// otherTools are the first words of what people give in the place of what iptables-save prints.
+var otherTools = [...]struct{ begins, advice string }{
+	{"Chain ", "what \"iptables -L\" prints does not say all of a rule: give what iptables-save prints"},
+	{"-P ", inOneTable}, {"-N ", inOneTable}, {"-A ", inOneTable},
+	{"table ", "what nft prints is not read: give what iptables-save prints"},
+}
+
+const inOneTable = "what \"iptables -S\" prints does not say its table: put a line \"*TABLE\", such as *filter, before it, and COMMIT behind it"
+
+// notInTable says what to do about a line that is in no table.
+func notInTable(line []byte) string {
+	for _, other := range otherTools {
+		if bytes.HasPrefix(line, []byte(other.begins)) {
+			return other.advice
+		}
+	}
+	return fmt.Sprintf("not in a table: %.40q: a line \"*TABLE\" must come first; what is not of iptables-save is to be taken out", line)
+}
+
+// lineOf is a line of a text, by its number.
+func lineOf(text []byte, number int) []byte {
+	for line := range bytes.Lines(text) {
+		if number--; number == 0 {
+			return bytes.TrimRight(line, "\r\n")
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -30,10 +31,11 @@ func (s *SaveText) String() string {
 
 // SaveTexts takes a text apart into what iptables-save, ip6tables-save and their -legacy and -nft twins have printed, in the order in which
 // they begin. The tools say in their head lines which they are; a table without one is of the family that its addresses and protocols have,
-// or
-// of that of its neighbours: a table that comes again begins the output of another tool.
+// or of that of its neighbours: a table that comes again begins the output of another tool. Lines may end as those of Windows do.
 func SaveTexts(text string) []SaveText {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
 	tables := saveTables(text)
+	tellBackends(tables)
 	tellFamilies(tables)
 	var texts []SaveText
 	var parts []*strings.Builder
@@ -165,6 +167,20 @@ func addressFamily(text string) Family {
 	return IPv6
 }
 
+// tellBackends gives the tables without a head line the backend of the others, if that is one.
+func tellBackends(tables []*savedTable) {
+	backend := ""
+	for _, t := range tables {
+		if t.headed && backend != "" && t.backend != backend {
+			return
+		}
+		backend = cmp.Or(t.backend, backend)
+	}
+	for _, t := range tables {
+		t.backend = backend
+	}
+}
+
 // tellFamilies gives a family to tables that do not tell it: that of another table of the same output.
 func tellFamilies(tables []*savedTable) {
 	var outputs [][]*savedTable
@@ -220,7 +236,7 @@ func otherFamily(f Family) Family {
 // sameOutput says whether a table can be one of those before it, all printed by one tool.
 func sameOutput(output []*savedTable, t *savedTable) bool {
 	for _, other := range output {
-		if other.name == t.name || other.backend != t.backend || other.headed != t.headed ||
+		if other.name == t.name || other.backend != t.backend || !other.headed && t.headed ||
 			other.family != 0 && t.family != 0 && other.family != t.family {
 			return false
 		}
