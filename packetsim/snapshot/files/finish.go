@@ -174,8 +174,26 @@ func (r *reader) finishSaves() {
 		}
 		return strings.Compare(a.Backend, b.Backend)
 	})
+	r.otherTables()
 	r.need(rulesOf(fakeipt.IPv4), "no rules of IPv4 are walked", "iptables-save -c")
 	r.need(rulesOf(fakeipt.IPv6), "no rules of IPv6 are walked", "ip6tables-save -c")
+}
+
+// otherTables says which table is not there that kube-proxy always has: people save one with -t, and what they print does not say so.
+func (r *reader) otherTables() {
+	for i := range r.result.Node.IPTables {
+		rules := &r.result.Node.IPTables[i]
+		if !strings.Contains(rules.Save, "\n:KUBE-SERVICES ") {
+			continue
+		}
+		names := tableNames(rules.Save)
+		for _, table := range []string{"nat", "filter"} {
+			if !slices.Contains(names, table) {
+				r.unread(fmt.Sprintf("table %s of the %s", table, rulesOf(rules.Family)),
+					"none of its rules are walked, and kube-proxy has some in it: add what the save tool prints without -t")
+			}
+		}
+	}
 }
 
 func tableNames(text string) []string {

@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
@@ -105,29 +105,44 @@ func (r *reader) file(folder fs.FS, name string) error {
 		return nil
 	}
 	defer func() { _ = f.Close() }() // only read
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	text, err := plain(f)
 	switch {
+	case errors.Is(err, document.ErrArchive):
+		r.ignore("it is %v", err)
+		return nil
 	case err != nil:
 		r.unread("file "+name, "%v", err)
 		return nil
-	case len(data) > maxFile:
+	case len(text) > maxFile:
 		r.unread("file "+name, "it is larger than %d bytes", maxFile)
 		return nil
-	case bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data):
+	case strings.Contains(text, "\x00") || !utf8.ValidString(text):
 		r.ignore("it is not text in UTF-8; unpack it if it is an archive")
 		return nil
 	}
-	text := strings.ReplaceAll(string(data), "\r\n", "\n")
 	trimmed := strings.TrimSpace(text)
 	switch {
 	case trimmed == "" || trimmed == "[]":
 		r.empty()
-	case trimmed[0] == '{' && !strings.HasPrefix(trimmed, "{ pkts") || trimmed[0] == '[' && !strings.HasPrefix(trimmed, "[0"):
+	case startOfJSON.MatchString(trimmed):
 		return r.json(trimmed)
 	default:
 		return r.text(text)
 	}
 	return nil
+}
+
+// startOfJSON is how what tools print as JSON begins: not as counters of rules or of nfacct, or as "[sudo] password for" does.
+var startOfJSON = regexp.MustCompile(`^(?:\[\s*)?\{\s*["}]`)
+
+// plain reads a file as document.Plain does, with lines that end as those of Linux, and no more of it than decides that it is too large.
+func plain(f io.Reader) (string, error) {
+	text, err := document.Plain(f)
+	if err != nil {
+		return "", err
+	}
+	data, err := io.ReadAll(io.LimitReader(text, maxFile+1))
+	return strings.ReplaceAll(string(data), "\r\n", "\n"), err
 }
 
 // empty is a tool that had nothing to print, as its file's name has it.

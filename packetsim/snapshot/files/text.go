@@ -61,7 +61,7 @@ func (r *reader) text(text string) error {
 	}
 	t.addRoutes(t.routes)
 	t.endRules()
-	t.endSave()
+	t.endSave(text)
 	if t.sets.Len() > 0 {
 		t.tell(ipsets)
 		r.result.Node.IPSets += t.sets.String()
@@ -566,12 +566,15 @@ type save struct {
 	file string
 }
 
-func (t *textReader) endSave() {
-	text := t.save.String()
-	if strings.TrimSpace(text) == "" {
+func (t *textReader) endSave(text string) {
+	saved := t.save.String()
+	if strings.TrimSpace(saved) == "" {
 		return
 	}
-	for _, s := range fakeipt.SaveTexts(text) {
+	if t.inTable {
+		saved = t.cutOff(text, saved)
+	}
+	for _, s := range fakeipt.SaveTexts(saved) {
 		base := strings.ToLower(path.Base(t.name))
 		if s.Family == 0 {
 			s.Family = t.nameFamily()
@@ -589,6 +592,16 @@ func (t *textReader) endSave() {
 			}
 		}
 	}
+}
+
+// cutOff ends a table that the file does not end, without the line that is a part of one.
+func (t *textReader) cutOff(text, saved string) string {
+	names := tableNames(saved)
+	t.unread("end of "+t.name, "line %d ends within the table %s, without COMMIT: what was cut off is not walked", t.number, names[len(names)-1])
+	if !strings.HasSuffix(text, "\n") {
+		saved = saved[:strings.LastIndexByte(strings.TrimSuffix(saved, "\n"), '\n')+1]
+	}
+	return saved + "COMMIT\n"
 }
 
 // endFile says what was not understood.
