@@ -7,6 +7,8 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/names"
+	"github.com/chainwalk/chainwalk/scenarios/whynot"
 )
 
 // Backend builds clusters: in memory, in network namespaces, or in kind.
@@ -39,6 +41,14 @@ type RulelessSession interface {
 	Session
 	// NoRules says why it says nothing to look at the rules of the nodes; empty if it does. Such checks are passed over then.
 	NoRules() string
+}
+
+// WhySession is a session that can say why packets do not come to endpoints that they could have been expected to come to.
+type WhySession interface {
+	Session
+	// WhyNot says it of the ways that a first packet was seen to take, as long as the cluster is as it is now: the API holds the objects, and
+	// the book has the names of all that there is at some time.
+	WhyNot(objects []manifest.Object, book *names.Book) func(ways []Way) whynot.Answer
 }
 
 // Session is one running cluster. The runner calls its methods one at a time.

@@ -106,9 +106,9 @@ func (c *Cluster) nodeWith(a netip.Addr) *Node {
 	return nil
 }
 
-// owner is the name of the node, pod or machine that has an address, empty if
+// Owner is the name of the node, pod or machine that has an address, empty if
 // nothing has it.
-func (c *Cluster) owner(a netip.Addr) string {
+func (c *Cluster) Owner(a netip.Addr) string {
 	if node := c.nodeWith(a); node != nil {
 		return node.Name
 	}

@@ -170,7 +170,7 @@ func (c *checker) connect(f *Connect) {
 // client checks that the client is there and has an address of the family.
 func (c *checker) client(f *Connect) {
 	if a, err := netip.ParseAddr(f.From); err == nil {
-		if c.cluster.owner(a) == "" {
+		if c.cluster.Owner(a) == "" {
 			c.errorf(f.Pos, "from: %s is not of the cluster's family %s", a, c.cluster.IPFamily)
 		}
 		if f.Bind.Addr.IsValid() {
@@ -222,7 +222,7 @@ func (r *runner) table(ctx context.Context, t TableSession, s *Step, all []*Conn
 func (r *runner) attempt(c *Connect) Attempt {
 	attempt := Attempt{From: c.From, Bind: c.Bind, To: c.To, Via: c.Via, Keep: c.As, Pick: c.Pick}
 	if a, err := netip.ParseAddr(c.From); err == nil {
-		attempt.From, attempt.Bind.Addr = r.cluster.owner(a), a
+		attempt.From, attempt.Bind.Addr = r.cluster.Owner(a), a
 	}
 	if attempt.Via == "" {
 		attempt.Via = r.cluster.Nodes[0].Name
@@ -233,7 +233,7 @@ func (r *runner) attempt(c *Connect) Attempt {
 // connected judges what became of a connection.
 func (r *runner) connected(s *Step, c *Connect, seen *Observed) {
 	packet := fmt.Sprintf("%s from %s", c.To, c.From)
-	j := judge{expect: &c.Expect, called: c.To.AddrPort, kept: r.kept, seen: seen}
+	j := judge{expect: &c.Expect, called: c.To.AddrPort, kept: r.kept, seen: seen, first: true}
 	r.judge(c.Expect.Pos, s.caseName(c, packet), packet, j)
 	if c.As != "" && seen.Kept >= 0 && seen.Kept < len(seen.Ways) {
 		r.kept[c.As] = keptConnection{called: c.To.AddrPort, endpoint: seen.Ways[seen.Kept].Server}

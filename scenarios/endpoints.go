@@ -58,7 +58,7 @@ func (r *resolver) endpoint(o manifest.Object, slice *discoveryv1.EndpointSlice,
 		listenOn(node, a, slice.Ports)
 		return
 	}
-	if c.owner(a) != "" || !c.IPFamily.has(a) {
+	if c.Owner(a) != "" || !c.IPFamily.has(a) {
 		return
 	}
 	switch {
@@ -94,7 +94,7 @@ func (r *resolver) clients(s *Scenario) {
 		connections = append(connections, s.Steps[i].allConnections()...)
 	}
 	for _, c := range connections {
-		if a, err := netip.ParseAddr(c.From); err == nil && r.cluster.owner(a) == "" && r.cluster.IPFamily.has(a) && !started[a] {
+		if a, err := netip.ParseAddr(c.From); err == nil && r.cluster.Owner(a) == "" && r.cluster.IPFamily.has(a) && !started[a] {
 			r.byAddress(a)
 		}
 	}

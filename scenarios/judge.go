@@ -13,6 +13,7 @@ type judge struct {
 	kept   map[string]keptConnection
 	nodes  func(netip.Addr) bool
 	seen   *Observed
+	first  bool // the packet is the first one of its connection
 
 	difference string // the kind of what verdict found wrong
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/scenarios/names"
 )
 
 // Named is an address of a check, with its port if that tells more than the address alone, and the object behind it.
@@ -21,9 +20,7 @@ func (r *runner) name(c *Check) {
 	if c.Passed || c.Packet == "" {
 		return
 	}
-	if r.book == nil {
-		r.book = names.New(slices.Concat(r.cluster.Objects, r.scenario.ever()))
-	}
+	book := r.names()
 	word, _, _ := strings.Cut(c.Packet, " ")
 	var proto packetsim.Proto
 	if err := proto.UnmarshalText([]byte(word)); err != nil {
@@ -32,11 +29,11 @@ func (r *runner) name(c *Check) {
 	for _, address := range addressesIn(c.Packet + " " + c.Expected + " " + c.Got) {
 		name := ""
 		if at, err := netip.ParseAddrPort(address); err == nil {
-			if name = r.book.Destination(proto, at); name == r.book.Address(at.Addr()) {
+			if name = book.Destination(proto, at); name == book.Address(at.Addr()) {
 				address = at.Addr().String() // whatever the port
 			}
 		} else if a, err := netip.ParseAddr(address); err == nil {
-			name = r.book.Address(a)
+			name = book.Address(a)
 		}
 		if strings.HasPrefix(name, "endpoint of ") {
 			continue // the check itself says as much

@@ -5,8 +5,6 @@ import (
 	"net/netip"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
@@ -18,15 +16,6 @@ type NodeChange struct {
 	Labels map[string]*string `json:"labels" doc:"Labels to set; null takes one away."`
 	// Addresses replace those of the Node object and of eth0, but for extra ones.
 	Addresses []netip.Addr `json:"addresses" doc:"The addresses of eth0 that the Node object names from here on, one for each family, in the networks that nodes had addresses in before."`
-}
-
-// note remembers the Node objects that were applied.
-func (r *runner) note(objects []manifest.Object) {
-	for _, o := range objects {
-		if node, ok := o.Object.(*corev1.Node); ok {
-			r.nodes[node.Name] = node
-		}
-	}
 }
 
 func (c *checker) nodeChange(s *Step) {
@@ -52,7 +41,7 @@ func (c *Cluster) setAddresses(pos document.Position, name string, addresses []n
 		if !slices.Contains(c.Underlay, underlayOf(a)) {
 			r.errorf(pos, "addresses of %s: %s is in no network of the nodes (%s)", name, a, listOf(c.Underlay, netip.Prefix.String))
 		}
-		if owner := c.owner(a); owner != "" && owner != name {
+		if owner := c.Owner(a); owner != "" && owner != name {
 			r.errorf(pos, "%s already has the address %s", owner, a)
 		}
 	}
@@ -63,7 +52,7 @@ func (c *Cluster) setAddresses(pos document.Position, name string, addresses []n
 
 func (r *runner) changeNode(ctx context.Context, s *Step) error {
 	change := s.Node
-	node := r.nodes[change.Name].DeepCopy()
+	node := r.objects.nodes[change.Name].DeepCopy()
 	if node.Labels == nil {
 		node.Labels = map[string]string{}
 	}

@@ -2,8 +2,6 @@ package scenarios
 
 import (
 	"context"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Player makes the steps of a scenario in a session one by one, for a judge who is not the
@@ -12,8 +10,8 @@ type Player struct{ r runner }
 
 // NewPlayer returns a player for a session, and the cluster that the session was started with. Steps change the cluster.
 func NewPlayer(c *Cluster, s Session) *Player {
-	p := &Player{runner{cluster: c, session: s, tool: c.Tool, result: &Result{}, nodes: map[string]*corev1.Node{}}}
-	p.r.note(c.Objects)
+	p := &Player{runner{cluster: c, session: s, tool: c.Tool, result: &Result{}}}
+	p.r.objects.put(c.Objects)
 	return p
 }
 

@@ -157,15 +157,26 @@ func (r *runner) apply(ctx context.Context, s *Step) error {
 
 // applyObjects applies objects, and what follows from them.
 func (r *runner) applyObjects(ctx context.Context, objects []manifest.Object) error {
-	r.note(objects)
 	change, err := r.cluster.controller.Apply(objects)
 	if err != nil {
 		return err
 	}
-	if err := r.session.Apply(ctx, slices.Concat(objects, change.Apply)); err != nil {
+	if err := r.put(ctx, slices.Concat(objects, change.Apply)); err != nil {
 		return err
 	}
 	return r.removeMade(ctx, change.Delete)
+}
+
+// put writes objects into the API.
+func (r *runner) put(ctx context.Context, objects []manifest.Object) error {
+	r.objects.put(objects)
+	return r.session.Apply(ctx, objects)
+}
+
+// take deletes objects from the API.
+func (r *runner) take(ctx context.Context, refs []manifest.Ref) error {
+	r.objects.remove(refs)
+	return r.session.Delete(ctx, refs)
 }
 
 // removeMade deletes slices that were made.
@@ -173,7 +184,7 @@ func (r *runner) removeMade(ctx context.Context, refs []manifest.Ref) error {
 	if len(refs) == 0 {
 		return nil
 	}
-	return r.session.Delete(ctx, refs)
+	return r.take(ctx, refs)
 }
 
 func (r *runner) remove(ctx context.Context, s *Step) error {
@@ -182,11 +193,11 @@ func (r *runner) remove(ctx context.Context, s *Step) error {
 	if err != nil {
 		return err
 	}
-	if err := r.session.Delete(ctx, refs); err != nil {
+	if err := r.take(ctx, refs); err != nil {
 		return err
 	}
 	if len(change.Apply) > 0 {
-		if err := r.session.Apply(ctx, change.Apply); err != nil {
+		if err := r.put(ctx, change.Apply); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/scenarios/story"
 )
 
 // Result is what came of one scenario on one backend.
@@ -54,6 +55,11 @@ type Check struct {
 	Wrong string `json:"wrong,omitempty"`
 	// Names are the objects behind the addresses of Packet, Expected and Got, if the check has failed.
 	Names []Named `json:"names,omitempty"`
+	// Unreached are the endpoints of the service, and its rules, that could have been expected and are in none of Ways, with the reason: of
+	// the first packet of a failed check, by the objects that there are at the step, where the backend can tell.
+	Unreached []story.Unreached `json:"unreached,omitempty"`
+	// Notes are about what was reached, though by the objects it should not be.
+	Notes []string `json:"notes,omitempty"`
 	// Ways are the ways that the packet took; reports show those of failures, and
 	// of others where they are asked to.
 	Ways []Way `json:"ways,omitempty"`

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios/names"
+	"github.com/chainwalk/chainwalk/scenarios/whynot"
 )
 
 // Run runs a scenario on a backend, once with each of its iptables tools.
@@ -44,7 +44,7 @@ func run(ctx context.Context, s *Scenario, b Backend, clock clock.PassiveClock) 
 	for _, tool := range tools {
 		r := &runner{
 			scenario: s, cluster: cluster.With(tool), tool: tool, result: result,
-			kept: map[string]keptConnection{}, nodes: map[string]*corev1.Node{}, clock: clock, since: clock.Now(),
+			kept: map[string]keptConnection{}, clock: clock, since: clock.Now(),
 		}
 		r.run(ctx, b)
 		if ctx.Err() != nil {
@@ -107,10 +107,11 @@ type runner struct {
 	result   *Result
 	step     int
 	kept     map[string]keptConnection
-	nodes    map[string]*corev1.Node // the Node objects as they are now
-	held     []string                // the nodes that are not told of changes
-	book     *names.Book             // of a run with a failed check
-	point    string                  // within a sync: when, for the names of checks
+	objects  apiObjects                // what the API holds now
+	held     []string                  // the nodes that are not told of changes
+	book     *names.Book               // of a run with a failed check
+	why      func([]Way) whynot.Answer // of a state with a failed check; nil elsewhere
+	point    string                    // within a sync: when, for the names of checks
 	clock    clock.PassiveClock
 	since    time.Time // when the last check was made, or the run began
 }
@@ -128,7 +129,7 @@ func (r *runner) run(ctx context.Context, b Backend) {
 			r.fail(pos, "panic", fmt.Sprintf("%v\n%s", p, debug.Stack()))
 		}
 	}()
-	r.note(r.cluster.Objects)
+	r.objects.put(r.cluster.Objects)
 	session, err := b.Start(ctx, r.cluster)
 	if err != nil {
 		r.fail(pos, "start the cluster", because(ctx, err).Error())
@@ -155,6 +156,7 @@ func (r *runner) run(ctx context.Context, b Backend) {
 
 // do makes one step. An error stops the run; it was noted as a failed check.
 func (r *runner) do(ctx context.Context, s *Step) error {
+	r.why = nil
 	err := ctx.Err()
 	if err == nil {
 		err = s.action().act(r, ctx, s)
@@ -228,6 +230,10 @@ func (r *runner) judge(pos document.Position, name, packet string, j judge) {
 	check.difference = j.difference
 	check.Passed, check.Ways = check.Wrong == "", j.seen.Ways
 	check.foretold(j.seen.Prediction)
+	if !check.Passed && j.first {
+		why := r.whyNot(j.seen.Ways)
+		check.Unreached, check.Notes = why.Unreached, why.Notes
+	}
 	r.add(pos, check)
 }
 

@@ -67,6 +67,6 @@ func (r *runner) send(ctx context.Context, s *Step) error {
 	packet := in.String() + " at " + s.Send.Node
 	expect := s.Send.Expect.ofSingle()
 	called := netip.AddrPortFrom(in.Dst, in.DstPort)
-	r.judge(expect.Pos, cmp.Or(s.Send.Name, s.Name, packet), packet, judge{expect: expect, called: called, seen: seen})
+	r.judge(expect.Pos, cmp.Or(s.Send.Name, s.Name, packet), packet, judge{expect: expect, called: called, seen: seen, first: true})
 	return nil
 }

@@ -164,14 +164,15 @@ type group struct {
 // agreed puts checks together that differ in the tools only, in the order of the first ones.
 func agreed(checks []Check) []group {
 	type key struct {
-		at, name, packet, expected, predicted, got, wrong, skipped string
-		step, nth                                                  int
+		at, name, packet, expected, predicted, got, wrong, skipped, unreached string
+		step, nth                                                             int
 	}
 	var out []group
 	place, nth := map[key]int{}, map[key]int{}
 	for i := range checks {
 		c := &checks[i]
-		k := key{at: c.At, name: c.Name, packet: c.Packet, expected: c.Expected, predicted: c.Predicted, got: c.Got, wrong: c.Wrong, skipped: c.Skipped, step: c.Step}
+		k := key{at: c.At, name: c.Name, packet: c.Packet, expected: c.Expected, predicted: c.Predicted, got: c.Got, wrong: c.Wrong, skipped: c.Skipped, step: c.Step,
+			unreached: fmt.Sprint(c.Unreached, c.Notes)}
 		own := k
 		own.skipped += "\x00" + string(c.Tool)
 		k.nth = nth[own]
@@ -224,11 +225,16 @@ func textCheck(b *strings.Builder, c *Check, tools string, ways []int) {
 	}
 	for _, line := range []struct{ label, text string }{
 		{"sent", c.Packet}, {"expected", c.Expected}, {"predicted", c.Predicted}, {"got", c.Got}, {"wrong", c.Wrong},
-		{"names", namesText(c.Names)},
+		{"names", namesText(c.Names)}, {"note", strings.Join(c.Notes, "\n")},
 	} {
 		if line.text != "" && (line.label != "wrong" || line.text != c.Got) {
 			fmt.Fprintf(b, "    %-*s %s\n", width, line.label+":", strings.ReplaceAll(line.text, "\n", "\n      "))
 		}
+	}
+	if len(ways) == 0 {
+		textUnreached(b, c.Unreached, fewestUnreached)
+	} else {
+		textUnreached(b, c.Unreached, fewUnreached)
 	}
 	for _, i := range ways {
 		textWay(b, &c.Ways[i], i+1, len(c.Ways))

@@ -71,6 +71,16 @@ func TestRunWritesAPage(t *testing.T) {
 	}
 }
 
+// TestPageOfARunSaysWhyEndpointsAreNotReached, with their ways and without.
+func TestPageOfARunSaysWhyEndpointsAreNotReached(t *testing.T) {
+	file := write(t, "scenario.yaml", strings.Replace(small, "nodeName: node2}", "nodeName: node2, conditions: {ready: false}}", 1))
+	for _, ways := range []string{"none", "one"} {
+		status, out, errOut := call("", "run", "-o", "html", "--ways", ways, file)
+		assert.Equal(t, exitNotHeld, status, errOut)
+		assert.Contains(t, out, "<h2>Not reached, and why</h2><dl><div><dt>10.244.2.2:8080</dt><dd>not ready</dd></div></dl>")
+	}
+}
+
 func TestRunExitStatus(t *testing.T) {
 	for _, tc := range []struct {
 		name, scenario string

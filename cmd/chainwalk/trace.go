@@ -10,9 +10,9 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
-	"github.com/chainwalk/chainwalk/scenarios/live"
 	"github.com/chainwalk/chainwalk/scenarios/page"
 	"github.com/chainwalk/chainwalk/scenarios/story"
+	"github.com/chainwalk/chainwalk/scenarios/whynot"
 )
 
 type traceOptions struct {
@@ -136,19 +136,19 @@ func writeStory(s streams, o traceOptions, told *story.Story, writeJSON func() e
 }
 
 // traceResult walks a packet through a host, and says what the objects say of that. The host's name is empty if nobody knows it.
-func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResult, live.WhyNot, string, error) {
+func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResult, whynot.Answer, string, error) {
 	if len(o.snapshots) > 0 {
 		node, err := readSnapshot(s, o.snapshots[0])
 		if err != nil {
-			return packetsim.TraceResult{}, live.WhyNot{}, "", err
+			return packetsim.TraceResult{}, whynot.Answer{}, "", err
 		}
 		p.arrive(node)
 		if err := checkArrival(node, p.Input); err != nil {
-			return packetsim.TraceResult{}, live.WhyNot{}, "", err
+			return packetsim.TraceResult{}, whynot.Answer{}, "", err
 		}
 		result, err := node.Trace(p.Input, snapshot.HostOptions{Backend: o.tools}, o.walk())
 		if err != nil {
-			return result, live.WhyNot{}, "", err
+			return result, whynot.Answer{}, "", err
 		}
 		why, err := p.whyNot(node, o, &result)
 		result.Notes = append(result.Notes, why.Notes...)
@@ -156,10 +156,10 @@ func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResu
 	}
 	host, err := hostFromRules(s, o, &p.Input)
 	if err != nil {
-		return packetsim.TraceResult{}, live.WhyNot{}, "", err
+		return packetsim.TraceResult{}, whynot.Answer{}, "", err
 	}
 	result, err := host.Trace(p.Input, o.walk())
-	return result, live.WhyNot{}, "", err
+	return result, whynot.Answer{}, "", err
 }
 
 // walk says what is told of the walk: a page has room for the rules that did not match, which it folds.

@@ -11,6 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/names"
 	"github.com/chainwalk/chainwalk/scenarios/story"
+	"github.com/chainwalk/chainwalk/scenarios/whynot"
 )
 
 // namedPacket is a packet of the command line with what is known of its cluster.
@@ -72,18 +73,18 @@ func (p *namedPacket) arrive(node *snapshot.Node) {
 }
 
 // whyNot is what the objects say of a packet that a node had.
-func (p *namedPacket) whyNot(node *snapshot.Node, o traceOptions, result *packetsim.TraceResult) (live.WhyNot, error) {
+func (p *namedPacket) whyNot(node *snapshot.Node, o traceOptions, result *packetsim.TraceResult) (whynot.Answer, error) {
 	if p.book == nil {
-		return live.WhyNot{}, nil
+		return whynot.Answer{}, nil
 	}
 	cluster := live.Cluster{Objects: p.objects, Snapshots: []*snapshot.Node{node}, Backend: o.tools}
 	view, err := cluster.View(p.Src, p.Dst)
 	if err != nil {
-		return live.WhyNot{}, fmt.Errorf("what the objects say of the packet: %w", err)
+		return whynot.Answer{}, fmt.Errorf("what the objects say of the packet: %w", err)
 	}
 	host, err := snapshot.NewHost(node, snapshot.HostOptions{Backend: o.tools})
 	if err != nil {
-		return live.WhyNot{}, err
+		return whynot.Answer{}, err
 	}
 	out, _ := view.WhyNot(host, result.Input, result.Outcomes, p.book)
 	return out, nil

@@ -12,7 +12,6 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	labs "github.com/chainwalk/chainwalk/scenarios/lab"
-	"github.com/chainwalk/chainwalk/scenarios/names"
 )
 
 // Followed is what became of a connection in the network of a cluster.
@@ -136,43 +135,6 @@ func notesAbout(notes []string, pod string) []string {
 	for _, note := range notes {
 		if strings.Contains(note, " has no route to "+pod+" ") {
 			out = append(out, note)
-		}
-	}
-	return out
-}
-
-// WhyNotFollowed is WhyNot for a connection that was followed: of the first node with a snapshot that its first packet came to as one to a
-// service.
-func (v *View) WhyNotFollowed(f *Followed, book *names.Book) WhyNot {
-	var nearly WhyNot
-	if len(f.Connections) == 0 {
-		return nearly
-	}
-	for _, hop := range f.Connections[0].Forward.Hops {
-		host := f.hosts[hop.Host]
-		if host == nil {
-			continue
-		}
-		out, served := v.WhyNot(host, hop.Input, f.outcomesAt(hop.Host), book)
-		if served {
-			return out
-		}
-		if len(nearly.Unreached) == 0 {
-			nearly = out
-		}
-	}
-	return nearly
-}
-
-// outcomesAt are what a host did with the first packets.
-func (f *Followed) outcomesAt(host string) []packetsim.Outcome {
-	var out []packetsim.Outcome
-	for i := range f.Connections {
-		for _, hop := range f.Connections[i].Forward.Hops {
-			if hop.Host == host {
-				out = append(out, hop.Outcome)
-				break
-			}
 		}
 	}
 	return out

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios/names"
 )
 
 // wholeMutation has every rule of the recorded nodes mutated, and not a few of each.
@@ -49,7 +50,7 @@ func idleOn(r Rule, chains ruleset) string {
 			return i.why
 		}
 	}
-	target := targetOf(r.Text)
+	target := names.TargetOf(r.Text)
 	switch {
 	case r.Family == fakeipt.IPv6 && len(chains[r.Table+" "+target]) == 0 && strings.HasPrefix(target, "KUBE-"):
 		return "the chain that it leads to is empty"
@@ -71,9 +72,9 @@ func sameEndpoints(r Rule, chains ruleset) bool {
 	if !strings.Contains(r.Text, "route LOCAL traffic") {
 		return false
 	}
-	svc := chains["nat "+targetOf(r.Text)]
-	svl := chains["nat "+strings.Replace(targetOf(r.Text), "KUBE-SVC-", "KUBE-SVL-", 1)]
-	return len(svl) == 1 && len(svc) == 2 && targetOf(svl[0]) == targetOf(svc[1])
+	svc := chains["nat "+names.TargetOf(r.Text)]
+	svl := chains["nat "+strings.Replace(names.TargetOf(r.Text), "KUBE-SVC-", "KUBE-SVL-", 1)]
+	return len(svl) == 1 && len(svc) == 2 && names.TargetOf(svl[0]) == names.TargetOf(svc[1])
 }
 
 func TestEveryRuleThatIsMissedIsNamed(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	labs "github.com/chainwalk/chainwalk/scenarios/lab"
+	"github.com/chainwalk/chainwalk/scenarios/names"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
 
@@ -127,7 +128,7 @@ func othersRules(rules *snapshot.Rules, devices map[string]string, opaque map[in
 			}
 		case line == "COMMIT" && worth:
 			out.WriteString(table.String() + "COMMIT\n")
-		case !strings.HasPrefix(line, "-A ") || isKubeProxys(chainOf(line)) || isKubeProxys(targetOf(line)):
+		case !strings.HasPrefix(line, "-A ") || isKubeProxys(chainOf(line)) || isKubeProxys(names.TargetOf(line)):
 		case opaque[number] || strings.Contains(line, "--match-set ") || strings.Contains(line, "--nfacct-name "):
 			left = append(left, line)
 		default:

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/scenarios/names"
 )
 
 // transcript writes the commands that lead from one ruleset to another, rule by rule.
@@ -73,7 +75,7 @@ func builtin(chain string) bool {
 
 // follow copies the chain that a rule leads to, if it is not there.
 func (t *transcript) follow(r Rule) {
-	target := targetOf(r.Text)
+	target := names.TargetOf(r.Text)
 	key := r.Table + " " + target
 	if _, there := t.have[key]; there {
 		return
@@ -111,14 +113,4 @@ func chainOf(rule string) string {
 		return ""
 	}
 	return words[1]
-}
-
-func targetOf(rule string) string {
-	words := strings.Fields(rule)
-	for i := 0; i+1 < len(words); i++ {
-		if words[i] == "-j" || words[i] == "-g" {
-			return words[i+1]
-		}
-	}
-	return ""
 }

@@ -54,7 +54,7 @@ func commentedPolicy(rule string) string {
 // endpoint, "service shop/web:http", "policy shop/deny"; empty if nobody knows. An object that the Book does not have is named with a word
 // about that.
 func (b *Book) Rule(_, chain, text string) string {
-	target := targetOf(text)
+	target := TargetOf(text)
 	for _, name := range []string{target, chain} {
 		if strings.HasPrefix(name, chains.EndpointPrefix) {
 			return b.endpointOf(name, text)
@@ -74,7 +74,8 @@ func (b *Book) Rule(_, chain, text string) string {
 	return ""
 }
 
-func targetOf(rule string) string {
+// TargetOf is the target of a rule, or the chain that it leads to, as iptables-save prints the rule; empty if it has none.
+func TargetOf(rule string) string {
 	words := strings.Fields(rule)
 	for i := 0; i+1 < len(words); i++ {
 		if words[i] == "-j" || words[i] == "-g" {

@@ -1,4 +1,4 @@
-package live
+package whynot
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/names"
 	stories "github.com/chainwalk/chainwalk/scenarios/story"
 )
 
 // nearly adds the rules that nearly matched: those of a service, or of one of its ports, that the packet came to, that are for the address
 // that it calls, and of which another condition failed in all outcomes.
-func (w *whyNot) nearly(service string) {
-	outcomes, err := w.host.WalkWith(w.in, packetsim.WalkOptions{Missed: true})
+func (w *asked) nearly(service string) {
+	outcomes, err := w.Host.WalkWith(w.In, packetsim.WalkOptions{Missed: true})
 	if err != nil {
 		return // the packet meets a rule that nobody knows: the trace itself says so
 	}
@@ -28,7 +29,7 @@ func (w *whyNot) nearly(service string) {
 			if outcomes[i].Events[k].Kind != packetsim.EventMissed || matched[look.Text] || seen[look.Text] || !isNear(look) {
 				continue
 			}
-			object := w.book.Rule(look.Table, look.Chain, look.Text)
+			object := w.Book.Rule(look.Table, look.Chain, look.Text)
 			if name, ok := strings.CutPrefix(object, "service "); ok && (name == service || strings.HasPrefix(name, service+":")) {
 				seen[look.Text] = true
 				w.out.Unreached = append(w.out.Unreached, stories.Unreached{
@@ -42,7 +43,7 @@ func (w *whyNot) nearly(service string) {
 // isNear says whether a rule is for the packet's destination, and leads somewhere: not whether to masquerade, and not where chance or a
 // remembered client lead.
 func isNear(look *packetsim.RuleLook) bool {
-	target := targetOf(look.Text)
+	target := names.TargetOf(look.Text)
 	return !strings.Contains(look.Failed, "-d ") && target != "KUBE-MARK-MASQ" && target != "" &&
 		!slices.ContainsFunc([]string{"statistic", "recent"}, func(m string) bool { return strings.Contains(look.Failed, "-m "+m) })
 }
