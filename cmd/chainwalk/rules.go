@@ -25,6 +25,7 @@ type rulesOptions struct {
 	family       string
 	clusterCIDR  string
 	diff         string
+	output       string
 	restoreInput bool
 	ignored      ignored
 }
@@ -42,12 +43,12 @@ The configuration is that of --config, or of the ConfigMap kube-system/kube-prox
 
 With --diff it says instead what is other on a node: DUMP is what iptables-save and ip6tables-save printed there, one after the other, a
 NodeSnapshot, or a folder with files of the node. Our proxier syncs on a copy of the node: what it would add is missing (+), what it
-would remove is stale or strange (-),
-and what is not kube-proxy's is left alone. The exit status is 1 if there is any difference.`,
+would remove is stale or strange (-), what stands in another order is marked (~), and what is not kube-proxy's is left alone. The exit status is 1 if there is any difference.`,
 		Example: `  kubectl get services,endpointslices,nodes -A -o yaml | chainwalk rules -f - --node worker1
   chainwalk rules -f objects.yaml | chainwalk trace --rules - 'tcp 10.244.0.11:40000 > 10.96.0.10:53'
   chainwalk rules -f objects.yaml --config kube-proxy.yaml --node worker1 --restore-input
-  chainwalk rules -f objects.yaml --cluster-cidr 10.244.0.0/16 --node worker1 --diff dump.txt`,
+  chainwalk rules -f objects.yaml --cluster-cidr 10.244.0.0/16 --node worker1 --diff dump.txt
+  chainwalk rules -f objects.yaml --node worker1 --diff node.yaml -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			return runRules(s, o)
@@ -61,6 +62,7 @@ and what is not kube-proxy's is left alone. The exit status is 1 if there is any
 	flags.StringSliceVar(&o.nodeIPs, "node-ip", nil, "the node's addresses, instead of those of the Node object")
 	flags.StringVar(&o.tools, "tools", "", "the iptables tools to imitate: legacy or nft (default: legacy, with --diff those of the dump)")
 	flags.StringVar(&o.diff, "diff", "", "file with iptables-save text or a NodeSnapshot of the node: say what is other there (- is stdin)")
+	flags.StringVarP(&o.output, "output", "o", "text", "with --diff: how to print what is other: text or json")
 	flags.StringVar(&o.family, "family", "", "4 or 6: the only family whose rules to print (default: both)")
 	flags.BoolVar(&o.restoreInput, "restore-input", false, "print the bytes given to iptables-restore instead")
 	o.ignored.addFlag(flags)
@@ -69,10 +71,17 @@ and what is not kube-proxy's is left alone. The exit status is 1 if there is any
 	cmd.MarkFlagsMutuallyExclusive("diff", "restore-input")
 	completeWords(cmd, "tools", "legacy", "nft")
 	completeWords(cmd, "family", "4", "6")
+	completeWords(cmd, "output", "text", "json")
 	return cmd
 }
 
 func runRules(s streams, o rulesOptions) error {
+	switch {
+	case o.output != "text" && o.output != "json":
+		return fmt.Errorf("-o %s: want text or json", o.output)
+	case o.output == "json" && o.diff == "":
+		return errors.New("-o json is for --diff: rules themselves are printed as iptables-save prints them")
+	}
 	dialect, err := parseTools(o.tools)
 	if err != nil {
 		return err

@@ -41,7 +41,11 @@ func diffRules(s streams, o rulesOptions, in sim.RulesInput, families []fakeipt.
 	for _, warning := range drift.Warnings {
 		fmt.Fprintf(s.errOut, "chainwalk: warning: %s\n", warning)
 	}
-	if err := drift.WriteText(s.out); err != nil {
+	write := drift.WriteText
+	if o.output == "json" {
+		write = drift.WriteJSON
+	}
+	if err := write(s.out); err != nil {
 		return err
 	}
 	if !drift.None() {

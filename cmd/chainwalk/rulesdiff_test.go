@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -50,6 +51,31 @@ func TestRulesDiffOfTheDump(t *testing.T) {
 		assert.Contains(t, out, "- demo-worker: iptables -t nat -A KUBE-SVC-67NZLRHBNDSAWJRO -j RETURN\n")
 		assert.NotContains(t, out, "-A PREROUTING", "a rule of others is no drift")
 
+		status, out, _ = diff(lost, "-", "-o", "json")
+		assert.Equal(t, exitNotHeld, status)
+		var document struct {
+			Version                 int
+			Kind, Node              string
+			Families                []int
+			Foreign, Missing, Moved []struct {
+				Node, Table, Rule, Service string
+				Family                     int
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(out), &document))
+		assert.Equal(t, 1, document.Version)
+		assert.Equal(t, []any{"RulesDiff", "demo-worker", []int{4, 6}}, []any{document.Kind, document.Node, document.Families})
+		assert.NotNil(t, document.Foreign)
+		assert.Empty(t, document.Foreign)
+		assert.Empty(t, document.Moved)
+		require.Len(t, document.Missing, 1)
+		missing := document.Missing[0]
+		assert.Equal(t, []any{"demo-worker", 4, "nat", "shop/web"}, []any{missing.Node, missing.Family, missing.Table, missing.Service})
+		assert.Regexp(t, `^-A KUBE-SVC-67NZLRHBNDSAWJRO .*10.244.1.2:8080`, missing.Rule)
+		status, out, _ = diff(saved, "-", "-o", "json")
+		assert.Equal(t, exitHeld, status)
+		assert.Contains(t, out, `"missing": [],`)
+
 		after := rule.FindString(saved)
 		next := saved[strings.Index(saved, after)+len(after):]
 		next = next[:strings.Index(next, "\n")+1]
@@ -78,6 +104,15 @@ func TestRulesDiffErrors(t *testing.T) {
 		assert.Equal(t, exitUsage, status, tc.name)
 		assert.Empty(t, out)
 		assert.Contains(t, errOut, tc.want, tc.name)
+	}
+	for args, want := range map[string]string{
+		"-o json":         "-o json is for --diff: ",
+		"-o xml --diff -": "-o xml: want text or json",
+	} {
+		status, out, errOut := call("", append([]string{"rules", "-f", objects}, strings.Fields(args)...)...)
+		assert.Equal(t, exitUsage, status, args)
+		assert.Empty(t, out)
+		assert.Contains(t, errOut, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +14,8 @@ import (
 
 // Drift is what the rules of a node are other than those that its kube-proxy would leave there.
 type Drift struct {
+	// Node is the node's name.
+	Node string
 	// Families are those that were compared.
 	Families []fakeipt.Family
 	// Missing are the rules that kube-proxy would add, and Foreign those that it would remove.
@@ -39,7 +42,7 @@ func DriftOf(in sim.RulesInput, families []fakeipt.Family, node func() (*packets
 	if err != nil {
 		return nil, fmt.Errorf("what kube-proxy would write on %s: %w", in.Node.Name, err)
 	}
-	drift, sum := &Drift{Families: families, Warnings: rules.Warnings}, difference{}
+	drift, sum := &Drift{Node: in.Node.Name, Families: families, Warnings: rules.Warnings}, difference{}
 	for _, family := range families {
 		d, err := changed(in.Node.Name, family, is.Netfilter(), in.Host.Netfilter())
 		if err != nil {
@@ -78,6 +81,46 @@ func changed(node string, family fakeipt.Family, have, healed *fakeipt.Kernel) (
 
 // None says whether the rules are as they should be.
 func (d *Drift) None() bool { return len(d.Missing)+len(d.Foreign)+len(d.Moved) == 0 }
+
+// DriftVersion is the version of the JSON of a Drift, and DriftKind its kind.
+const (
+	DriftVersion = 1
+	DriftKind    = "RulesDiff"
+)
+
+// driftRule is a rule with the service that it is of.
+type driftRule struct {
+	Rule
+	// Service is NAMESPACE/NAME, as the rule's comment has it; empty if it names none.
+	Service string `json:"service,omitempty"`
+}
+
+// WriteJSON writes the drift as JSON, with the rules in the order of the text.
+func (d *Drift) WriteJSON(w io.Writer) error {
+	of := func(rules []Rule) []driftRule {
+		out := make([]driftRule, len(rules))
+		for i, r := range rules {
+			out[i] = driftRule{r, serviceOf(r.Text)}
+		}
+		return out
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	families := make([]int, len(d.Families))
+	for i, family := range d.Families {
+		families[i] = int(family)
+	}
+	return encoder.Encode(struct {
+		Version  int         `json:"version"`
+		Kind     string      `json:"kind"`
+		Node     string      `json:"node"`
+		Families []int       `json:"families"` // those that were compared: 4, 6
+		Foreign  []driftRule `json:"foreign"`  // kube-proxy would remove them
+		Missing  []driftRule `json:"missing"`  // kube-proxy would add them
+		Moved    []driftRule `json:"moved"`    // they stand in another order than kube-proxy would give them
+	}{DriftVersion, DriftKind, d.Node, families, of(d.Foreign), of(d.Missing), of(d.Moved)})
+}
 
 // WriteText writes a line for each rule: + is missing, - is foreign, ~ is in another order.
 func (d *Drift) WriteText(w io.Writer) error {
