@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -129,7 +130,40 @@ func (r *Rules) open(name string, reader io.Reader) (*input, error) {
 	if err := r.checkText(name, data); err != nil {
 		return nil, err
 	}
-	return &input{name: name, data: data, decoder: yaml.NewDecoder(bytes.NewReader(data))}, nil
+	in := &input{name: name, data: data, values: jsonValues(data)}
+	in.decoder = yaml.NewDecoder(bytes.NewReader(in.values[0].data))
+	return in, nil
+}
+
+// jsonValue is one of several values of JSON that stand one after the other.
+type jsonValue struct {
+	data []byte
+	line int // the number of lines before it
+}
+
+// jsonValues takes apart what people make of several outputs in JSON, each of which begins a line: YAML knows no such stream. Everything else
+// is one.
+func jsonValues(data []byte) []jsonValue {
+	whole := []jsonValue{{data: data}}
+	if !startsLikeJSON(data) {
+		return whole
+	}
+	var values []jsonValue
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	for begin, line := 0, 0; ; {
+		var value json.RawMessage
+		err := decoder.Decode(&value)
+		switch end := int(decoder.InputOffset()); {
+		case errors.Is(err, io.EOF) && len(values) > 1:
+			return values
+		case err != nil || len(values) > 0 && !bytes.ContainsRune(data[begin:end-len(value)], '\n'):
+			return whole
+		default:
+			values = append(values, jsonValue{data[begin:end], line})
+			line += bytes.Count(data[begin:end], []byte("\n"))
+			begin = end
+		}
+	}
 }
 
 // checkText refuses what no YAML parser should be given, since the library's
@@ -194,6 +228,7 @@ func notInYAML(r rune) bool {
 type input struct {
 	name    string
 	data    []byte
+	values  []jsonValue // what is read yet, and the one that is being read
 	decoder *yaml.Decoder
 }
 
@@ -207,10 +242,26 @@ func (in *input) next() (n *yaml.Node, err error) {
 	}()
 	n = &yaml.Node{}
 	err = in.decoder.Decode(n)
+	for errors.Is(err, io.EOF) && len(in.values) > 1 {
+		in.values = in.values[1:]
+		in.decoder = yaml.NewDecoder(bytes.NewReader(in.values[0].data))
+		err = in.decoder.Decode(n)
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, in.syntaxError(err)
 	}
+	if lines := in.values[0].line; lines > 0 {
+		moveDown(n, lines)
+	}
 	return n, err
+}
+
+// moveDown puts a value where it is in the whole text.
+func moveDown(n *yaml.Node, lines int) {
+	n.Line += lines
+	for _, child := range n.Content {
+		moveDown(child, lines)
+	}
 }
 
 // topValue unwraps a document node; an empty document holds null.
@@ -232,6 +283,7 @@ func (in *input) syntaxError(err error) error {
 	}
 	pos := Position{File: in.name, Column: firstColumn(in.data, 1)}
 	if line, convErr := strconv.Atoi(m[1]); convErr == nil {
+		line += in.values[0].line
 		pos.Line, pos.Column = line, firstColumn(in.data, line)
 	}
 	if tab := strings.IndexByte(indentOf(in.data, pos.Line), '\t'); tab >= 0 {

@@ -219,7 +219,11 @@ func typeMetaOf(d *document.Decoder, n *yaml.Node, fallback metav1.TypeMeta) (me
 		return meta, false
 	}
 	if meta.Kind == "" || meta.APIVersion == "" {
-		d.Errorf(n, "no apiVersion and kind (every Kubernetes object has both)")
+		advice := "every Kubernetes object has both"
+		if child(n, "items") != nil {
+			advice += "; kubectl prints the kind of a list behind its items: if it was cut off, give all of it"
+		}
+		d.Errorf(n, "no apiVersion and kind (%s)", advice)
 		return meta, false
 	}
 	return meta, true
@@ -275,7 +279,9 @@ func decodeList(d *document.Decoder, n *yaml.Node, item metav1.TypeMeta) []Objec
 			if !ok {
 				return
 			}
-			if o, ok := decodeObject(d, one, meta); ok {
+			if inner, isList := listOf(meta); isList { // of several outputs that were put together
+				out = append(out, decodeList(d, one, inner)...)
+			} else if o, ok := decodeObject(d, one, meta); ok {
 				out = append(out, o)
 			}
 		})
