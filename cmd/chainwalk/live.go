@@ -47,6 +47,9 @@ func (o *liveOptions) read(s streams) (*live.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := needSlices(objects); err != nil {
+		return nil, err
+	}
 	cluster := &live.Cluster{Objects: objects, Backend: o.tools}
 	if o.config != "" {
 		if cluster.Config, err = readProxyConfig(s, o.config); err != nil {

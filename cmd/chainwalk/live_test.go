@@ -78,6 +78,7 @@ func TestScenarioFromRunsGreen(t *testing.T) {
 }
 
 func TestLiveCommandsRefuse(t *testing.T) {
+	someNode := write(t, "node.yaml", node)
 	folder := clusterDump(t)
 	objects := filepath.Join(folder, "objects.yaml")
 	node := filepath.Join(folder, "legacy", "demo-worker.yaml")
@@ -91,6 +92,8 @@ func TestLiveCommandsRefuse(t *testing.T) {
 		{"no snapshot", []string{"doctor", "-f", objects}, `required flag(s) "node" not set`},
 		{"no snapshot for a scenario is none to refuse", []string{"scenario", "from"}, `required flag(s) "filename" not set`},
 		{"objects without a node", []string{"doctor", "-f", service, "--node", node}, "the objects have no Node"},
+		{"objects without an endpoint slice", []string{"doctor", "-f", service, "-f", someNode, "--node", node}, "the objects have no EndpointSlice"},
+		{"drift without an endpoint slice", []string{"rules", "-f", service, "-f", someNode, "--diff", node}, "the objects have no EndpointSlice"},
 		{"a snapshot twice", []string{"doctor", "-f", objects, "--node", node, "--node", node}, "two snapshots are of demo-worker"},
 		{"a file that is no snapshot", []string{"doctor", "-f", objects, "--node", objects}, "objects.yaml:1:1: version: the version is missing"},
 		{"a form that is none", []string{"doctor", "-f", objects, "--node", node, "-o", "junit"}, "-o junit: want text or json"},

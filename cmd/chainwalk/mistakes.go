@@ -37,11 +37,12 @@ func warnOf(s streams, mistakes []mistake.Mistake) {
 
 // ignored counts what --ignore-unknown passes over, by file.
 type ignored struct {
-	on    bool
-	files map[string]map[string]int
+	offered, on bool // the command has the flag; it is given
+	files       map[string]map[string]int
 }
 
 func (i *ignored) addFlag(flags *pflag.FlagSet) {
+	i.offered = true
 	flags.BoolVar(&i.on, "ignore-unknown", false, "pass over objects of other kinds and fields that are not known, as kubectl get all and newer clusters have")
 }
 

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -30,14 +34,33 @@ func readKnownObjects(s streams, files []string, skip *ignored) ([]manifest.Obje
 		if err != nil {
 			return nil, err
 		}
-		more, err := manifest.ReadKnownObjects(name, r, ignore)
+		text, err := io.ReadAll(r)
 		_ = r.Close() // only read
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		more, err := manifest.ReadKnownObjects(name, bytes.NewReader(text), ignore)
+		if err != nil && skip.offered && !skip.on {
+			if _, other := manifest.ReadKnownObjects(name, bytes.NewReader(text), func(document.Position, string) {}); other == nil {
+				err = fmt.Errorf("%w\n--ignore-unknown passes over what is not known, and says what that is", err)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
 		objects = append(objects, more...)
 	}
 	return objects, nil
+}
+
+// needSlices refuses objects that a node cannot be held against: of a cluster's nodes and services without an EndpointSlice, of which every
+// cluster has one for its API server.
+func needSlices(objects []manifest.Object) error {
+	nodes, services := manifest.Of[*v1.Node](objects), manifest.Of[*v1.Service](objects)
+	if len(nodes) > 0 && len(services) > 0 && len(manifest.Of[*discoveryv1.EndpointSlice](objects)) == 0 {
+		return errors.New("the objects have no EndpointSlice: give those of kubectl get services,endpointslices,nodes,pods -A")
+	}
+	return nil
 }
 
 // pickNode returns the Node object of that name, or the only one where no name is given. It returns nil if there is no Node object

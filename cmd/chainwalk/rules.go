@@ -105,6 +105,9 @@ func runRules(s streams, o rulesOptions) error {
 	}
 	in := sim.RulesInput{Objects: objects, Configuration: config, Node: node, Dialect: dialect}
 	if o.diff != "" {
+		if err := needSlices(objects); err != nil {
+			return err
+		}
 		return diffRules(s, o, in, families)
 	}
 	rules, err := sim.Rules(in)

@@ -18,6 +18,7 @@ import (
 type traceOptions struct {
 	snapshots []string
 	objects   []string
+	ignored   ignored
 	via       string
 	rules     string
 	local     []string
@@ -71,6 +72,7 @@ taken to answer on every port; a node without a snapshot has no rules.`,
 	flags.StringVar(&o.tools, "tools", "",
 		"legacy or nft: the only rules to walk where both backends hold some; with --rules also how text is read that does not say its backend")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the result: text, json, html (a page for a browser) or mermaid (a diagram for Markdown)")
+	o.ignored.addFlag(flags)
 	o.text.addFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("node", "rules")
 	cmd.MarkFlagsOneRequired("node", "rules")
@@ -93,7 +95,7 @@ func runTrace(s streams, o traceOptions, text string) error {
 	if o.text.allRules && len(o.snapshots) > 1 {
 		return errors.New("--all-rules is for one node: give the --node whose rules are to be told")
 	}
-	p, err := readPacket(s, o.objects, text)
+	p, err := readPacket(s, &o, text)
 	if err != nil {
 		return err
 	}

@@ -23,11 +23,11 @@ type namedPacket struct {
 }
 
 // readPacket reads the objects and the packet, in which they may be named.
-func readPacket(s streams, files []string, text string) (*namedPacket, error) {
+func readPacket(s streams, o *traceOptions, text string) (*namedPacket, error) {
 	p := &namedPacket{}
 	var err error
-	if len(files) > 0 {
-		if p.objects, err = readObjects(s, files); err != nil {
+	if len(o.objects) > 0 {
+		if p.objects, err = readKnownObjects(s, o.objects, &o.ignored); err != nil {
 			return nil, err
 		}
 		p.book = names.New(p.objects)
