@@ -16,6 +16,8 @@ type ending struct {
 	// called is what the packet is for, "shop/web:http", or its address and port; service says that it is a service.
 	called  string
 	service bool
+	// address is the protocol, the address and the port that it calls.
+	address string
 	// target is the translated destination, with its name; empty if it is not translated.
 	target string
 	// source is "source kept", or what it becomes.
@@ -25,14 +27,14 @@ type ending struct {
 	nextHop string
 	ends    bool // it goes no further
 	local   bool // the host itself takes it
-	// known says in words what the packet is to a known connection; empty for a new one.
+	// known says in words what the packet is to conntrack; empty for the first one of a connection.
 	known string
 	// sticky is what session affinity has to do with it.
 	sticky string
 	// assumed are the answers of rules that nobody knows.
 	assumed []string
-	// services: the packet met kube-proxy's rules for services.
-	services bool
+	// services: the packet met kube-proxy's rules for services; served: one of them was for it.
+	services, served bool
 }
 
 func endingOf(in packetsim.Input, way *packetsim.Outcome, names Names) ending {
@@ -42,7 +44,9 @@ func endingOf(in packetsim.Input, way *packetsim.Outcome, names Names) ending {
 		ends:  way.Verdict != packetsim.Accept,
 		local: way.To == packetsim.ToLocal,
 	}
+	e.address = in.Proto.String() + " " + e.called
 	if name, ok := strings.CutPrefix(names.Destination(in.Proto, to), "service "); ok {
+		e.address = withName(e.address, name)
 		e.called, e.service = name, true
 	}
 	if way.To == packetsim.ToForward && way.NextHop.IsValid() {
@@ -67,7 +71,7 @@ func (e *ending) read(s *packetsim.Step) {
 		return
 	}
 	if service := serviceOfStep(s); service != "" {
-		e.called, e.service = service, true
+		e.called, e.service, e.served = service, true, true
 	}
 	for _, m := range s.Rule.Matches {
 		recent, ok := m.(*fakeipt.MatchRecent)
@@ -81,7 +85,7 @@ func (e *ending) read(s *packetsim.Step) {
 	}
 }
 
-// knownText says what a packet is to a connection that conntrack knew.
+// knownText says what a packet is to conntrack: of which connection that it knew, or that it has no part in any, and is not translated.
 func knownText(events []packetsim.Event) string {
 	for i := range events {
 		e := &events[i]
@@ -94,6 +98,8 @@ func knownText(events []packetsim.Event) string {
 			return "reply of a known connection"
 		case e.State == "ESTABLISHED", e.Entry != nil:
 			return "packet of a known connection"
+		case e.State == "INVALID", e.State == "UNTRACKED":
+			return "packet that conntrack calls " + e.State
 		}
 		return ""
 	}
@@ -291,8 +297,8 @@ func (e *ending) alone() string {
 		return e.called + " " + e.arrow()
 	case e.ends:
 		return e.result
-	case e.services && !e.service:
-		return fmt.Sprintf("no Service has %s; %s", e.called, e.asItWas())
+	case e.services && !e.served:
+		return fmt.Sprintf("no rule of a Service matches %s; %s", e.address, e.asItWas())
 	}
 	return e.asItWas()
 }

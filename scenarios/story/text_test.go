@@ -18,7 +18,7 @@ import (
 )
 
 // TestText walks packets on a node and tells the story of each. The command rules gives the node's rules, text writes the whole
-// story, apart each of its outcomes, and summary its short form.
+// story, apart each of its outcomes, and summary its short form; send has the packet pass, and the node remember it.
 func TestText(t *testing.T) {
 	datadriven.Walk(t, "testdata/hosts", func(t *testing.T, path string) {
 		var node *packetsim.Host
@@ -29,6 +29,11 @@ func TestText(t *testing.T) {
 			}
 			in, err := packetsim.ParseInput(d.Input)
 			require.NoError(t, err)
+			if d.Cmd == "send" {
+				_, err := node.Step(in, packetsim.SeededChance(1))
+				require.NoError(t, err)
+				return ""
+			}
 			outcomes, err := node.Walk(in)
 			require.NoError(t, err)
 			told := story.Of(packetsim.NewTraceResult(in, outcomes), story.Options{Host: "node1"})
@@ -39,13 +44,14 @@ func TestText(t *testing.T) {
 	})
 }
 
-// TestSentencesOfRecordedNodes: what is said first of packets on the nodes of a real cluster. The argument is the node.
+// TestSentencesOfRecordedNodes: what is said first of packets on the nodes of a real cluster. The argument is the node; beside has one whose rules,
+// of the other backend, are there too.
 func TestSentencesOfRecordedNodes(t *testing.T) {
 	datadriven.RunTest(t, "testdata/sentences.txt", func(t *testing.T, d *datadriven.TestData) string {
-		file, err := dumps.Kind().Open(d.CmdArgs[0].Key + ".yaml")
-		require.NoError(t, err)
-		node, err := snapshot.Read(d.CmdArgs[0].Key, file)
-		require.NoError(t, err)
+		node := recordedNode(t, d.CmdArgs[0].Key)
+		if d.HasArg("beside") {
+			node.IPTables = append(node.IPTables, recordedNode(t, d.CmdArgs[1].Vals[0]).IPTables...)
+		}
 		var b strings.Builder
 		for _, packet := range strings.Split(d.Input, "\n") {
 			in, err := packetsim.ParseInput(packet)
@@ -58,6 +64,15 @@ func TestSentencesOfRecordedNodes(t *testing.T) {
 		}
 		return b.String()
 	})
+}
+
+func recordedNode(t *testing.T, name string) *snapshot.Node {
+	t.Helper()
+	file, err := dumps.Kind().Open(name + ".yaml")
+	require.NoError(t, err)
+	node, err := snapshot.Read(name, file)
+	require.NoError(t, err)
+	return node
 }
 
 // TestManyEndpoints: each of a hundred has its own lines, and no more.
