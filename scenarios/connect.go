@@ -192,13 +192,20 @@ func (r *runner) connections(ctx context.Context, s *Step) error {
 	if t, ok := r.session.(TableSession); ok && s.Cases != nil {
 		return r.table(ctx, t, s, all)
 	}
-	for _, c := range all {
+	for i, c := range all {
+		if len(all) > 1 {
+			r.nth = fmt.Sprintf(", at connection %d of %d", i+1, len(all))
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		seen, err := r.session.Connect(ctx, r.attempt(c))
 		if err != nil {
 			return err
 		}
 		r.connected(s, c, seen)
 	}
+	r.nth = ""
 	return nil
 }
 

@@ -111,6 +111,7 @@ type runner struct {
 	held     []string                  // the nodes that are not told of changes
 	book     *names.Book               // of a run with a failed check
 	why      func([]Way) whynot.Answer // of a state with a failed check; nil elsewhere
+	nth      string                    // which of a step's connections is made, for a run that ends
 	point    string                    // within a sync: when, for the names of checks
 	clock    clock.PassiveClock
 	since    time.Time // when the last check was made, or the run began
@@ -132,7 +133,7 @@ func (r *runner) run(ctx context.Context, b Backend) {
 	r.objects.put(r.cluster.Objects)
 	session, err := b.Start(ctx, r.cluster)
 	if err != nil {
-		r.fail(pos, "start the cluster", because(ctx, err).Error())
+		r.fail(pos, "start the cluster", r.because(ctx, err).Error())
 		return
 	}
 	r.session = session
@@ -143,7 +144,7 @@ func (r *runner) run(ctx context.Context, b Backend) {
 	}()
 	failed, err := r.watched(ctx, r.scenario.start(), r.cluster.nodeNames())
 	if err = errors.Join(failed, err); err != nil {
-		r.fail(pos, "first sync", because(ctx, err).Error())
+		r.fail(pos, "first sync", r.because(ctx, err).Error())
 		return
 	}
 	for i := range r.scenario.Steps {
@@ -162,18 +163,21 @@ func (r *runner) do(ctx context.Context, s *Step) error {
 		err = s.action().act(r, ctx, s)
 	}
 	if err != nil {
-		r.fail(s.Pos, s.describe(), because(ctx, err).Error())
+		r.fail(s.Pos, s.describe(), r.because(ctx, err).Error())
 		return errStopped
 	}
 	return r.sync(ctx, s)
 }
 
-// because is why a run was ended, if it was: an error is only how it ended then.
-func because(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+// because is why a run was ended, if it was, and what it was at: an error is only how it ended then.
+func (r *runner) because(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	if r.step == 0 {
+		return fmt.Errorf("%w; no step was made", context.Cause(ctx))
+	}
+	return fmt.Errorf("%w; it was in step %d of %d%s", context.Cause(ctx), r.step, len(r.scenario.Steps), r.nth)
 }
 
 func (r *runner) advance(ctx context.Context, s *Step) error {
@@ -204,11 +208,14 @@ func (r *runner) sync(ctx context.Context, s *Step) error {
 		return nil
 	}
 	failed, err := r.watched(ctx, s, nodes)
+	if err == nil {
+		err = ctx.Err() // what failed may have been broken by that
+	}
 	if err == nil && s.SyncError == "" && !s.MayFail {
 		err = failed
 	}
 	if err != nil {
-		r.fail(s.Pos, "sync after "+s.describe(), because(ctx, err).Error())
+		r.fail(s.Pos, "sync after "+s.describe(), r.because(ctx, err).Error())
 		return errStopped
 	}
 	if s.SyncError == "" {

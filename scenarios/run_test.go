@@ -412,7 +412,7 @@ func TestACancelledRunSaysSo(t *testing.T) {
 	cancel()
 	result := Run(ctx, s, &canned{})
 	require.Len(t, result.Checks, 1)
-	assert.Equal(t, "context canceled", result.Checks[0].Wrong)
+	assert.Equal(t, "context canceled; it was in step 1 of 2", result.Checks[0].Wrong)
 }
 
 func TestAPanicIsAFailureOfItsScenario(t *testing.T) {

@@ -199,7 +199,7 @@ func TestSuiteEndsAScenarioThatTakesTooLong(t *testing.T) {
 	require.Len(t, results, 2)
 	require.Len(t, results[0].Checks, 1)
 	assert.Equal(t, "start the cluster", results[0].Checks[0].Name)
-	assert.Equal(t, "stopped: it has taken 1m0s, which is as long as one scenario may take", results[0].Checks[0].Wrong)
+	assert.Equal(t, "stopped: it has taken 1m0s, which is as long as one scenario may take; no step was made", results[0].Checks[0].Wrong)
 	assert.False(t, results[1].Failed(), "it has a minute of its own")
 }
 

@@ -45,6 +45,9 @@ func (c *carrier) branches(walk func(*carrier) error, done func(probability floa
 		return walk(c)
 	}, func(probability float64) error {
 		done(probability, c.recorder.draws)
+		if c.network.Interrupted != nil {
+			return c.network.Interrupted()
+		}
 		return nil
 	})
 }

@@ -17,6 +17,10 @@ import (
 // A segment is a switch that no rule sees. A bridge whose ports are devices of their own (Device.Master, Device.Neighbours), each with a
 // link, is walked with br_netfilter. The ICMP error that a router sends when a neighbour does not answer is not imitated.
 type Network struct {
+	// Interrupted is asked after each way that chance can fall; its error ends what is being done, and is what that returns. Nil: nobody
+	// interrupts.
+	Interrupted func() error
+
 	hosts map[string]*Host
 	probe carrier // that Reach uses again
 }

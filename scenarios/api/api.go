@@ -98,6 +98,9 @@ func (a *API) Delete(ctx context.Context, refs []manifest.Ref) error {
 // each makes a number of writes and waits until they are delivered.
 func (a *API) each(ctx context.Context, writes int, write func(int) error) error {
 	for i := range writes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := write(i); err != nil {
 			return err
 		}

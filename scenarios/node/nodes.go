@@ -23,6 +23,7 @@ import (
 type Nodes struct {
 	cluster *scenarios.Cluster
 	clock   *clocktesting.FakeClock
+	breaks  bool
 	api     kubeAPI
 	stop    context.CancelFunc
 	nodes   map[string]*Node
@@ -44,6 +45,9 @@ type Options struct {
 	Proxier Proxier
 	// OneFamily has proxiers in a cluster of one family serve that alone, as on machines that lack the tools of the other one.
 	OneFamily bool
+	// Breaks has a sync end with an error when its context does, between two nodes or two tools. Who judges what a sync leaves behind takes whole
+	// ones.
+	Breaks bool
 }
 
 // Start makes the nodes of a cluster on the kernels, which go by the nodes' names:
@@ -53,7 +57,7 @@ func Start(
 	ctx context.Context, cluster *scenarios.Cluster, clock *clocktesting.FakeClock, kernels map[string]Kernel, o Options,
 ) (*Nodes, error) {
 	ctx, stop := context.WithCancel(ctx)
-	s := &Nodes{cluster: cluster, clock: clock, stop: stop, nodes: map[string]*Node{}}
+	s := &Nodes{cluster: cluster, clock: clock, stop: stop, breaks: o.Breaks, nodes: map[string]*Node{}}
 	for name, kernel := range kernels {
 		n := New(name, kernel, clock)
 		if o.Proxier != nil {
@@ -96,6 +100,9 @@ func (s *Nodes) start(ctx context.Context, direct bool) error {
 		return err
 	}
 	for i := range s.cluster.Nodes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := s.startProxier(ctx, s.cluster.Nodes[i].Name); err != nil {
 			return err
 		}
@@ -151,14 +158,27 @@ func (s *Nodes) Delete(ctx context.Context, refs []manifest.Ref) error {
 }
 
 // Sync syncs the proxiers of these nodes one after the other.
-func (s *Nodes) Sync(_ context.Context, nodes []string) error {
+func (s *Nodes) Sync(ctx context.Context, nodes []string) error {
 	var errs []error
 	for _, name := range nodes {
-		if err := s.nodes[name].Sync(); err != nil {
+		if s.breaks && ctx.Err() != nil {
+			errs = append(errs, ctx.Err())
+			break
+		}
+		if err := s.sync(ctx, s.nodes[name]); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// sync syncs the proxier of one node.
+func (s *Nodes) sync(ctx context.Context, n *Node) error {
+	if s.breaks {
+		n.tools.Interrupted = ctx.Err
+		defer func() { n.tools.Interrupted = nil }()
+	}
+	return n.Sync()
 }
 
 // Restart replaces the proxiers of these nodes by new ones on the same kernels.

@@ -16,5 +16,7 @@ func (Backend) Name() string { return scenarios.BackendSim }
 
 // Start builds the network, fills the API and starts the proxiers.
 func (b Backend) Start(ctx context.Context, cluster *scenarios.Cluster) (scenarios.Session, error) {
-	return NewWorld(ctx, cluster, b.Options)
+	options := b.Options
+	options.Breaks = true
+	return NewWorld(ctx, cluster, options)
 }

@@ -51,7 +51,8 @@ func (o Observer) Resume(a scenarios.Attempt, way *scenarios.Way) (*network.Flow
 }
 
 // Connect makes a connection along every way that it can take.
-func (w *World) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
+func (w *World) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
+	defer w.until(ctx)()
 	if a.Keep == "" {
 		return w.observer().Connect(a)
 	}
@@ -60,6 +61,14 @@ func (w *World) Connect(_ context.Context, a scenarios.Attempt) (*scenarios.Obse
 		w.flows[a.Keep] = &keptFlow{flow, a}
 	}
 	return seen, err
+}
+
+// until has packets end when the context does, if they are to. What it returns ends that.
+func (w *World) until(ctx context.Context) func() {
+	if w.breaks {
+		w.network.Interrupted = ctx.Err
+	}
+	return func() { w.network.Interrupted = nil }
 }
 
 func (w *World) observer() Observer { return Observer{w.network, w.plan, w.plan.Pods} }
@@ -210,7 +219,8 @@ func resultOf(o *packetsim.Outcome) string {
 }
 
 // Follow sends a later packet of a kept connection.
-func (w *World) Follow(_ context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
+func (w *World) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
+	defer w.until(ctx)()
 	flow := w.flows[p.Of]
 	return w.observer().Follow(flow.Flow, flow.attempt, p)
 }

@@ -26,6 +26,9 @@ type Options struct {
 	// OneFamily has proxiers in a cluster of one family serve that alone, as on machines that lack the tools of the other one. It halves
 	// what a first sync costs.
 	OneFamily bool
+	// Breaks has syncs and packets end with an error when their context does, in the middle of what they do. Who judges what they leave
+	// behind takes whole ones.
+	Breaks bool
 }
 
 // World is one simulated cluster. It is a scenarios.Session, and answers the oracle's questions beside. It is for one goroutine.
@@ -38,6 +41,7 @@ type World struct {
 	kernels map[string]*fakeipt.Kernel // by node
 	flows   map[string]*keptFlow
 	reached []network.Reached
+	breaks  bool
 }
 
 var _ scenarios.Session = (*World)(nil)
@@ -47,13 +51,15 @@ var _ scenarios.Session = (*World)(nil)
 func NewWorld(ctx context.Context, cluster *scenarios.Cluster, o Options) (*World, error) {
 	w := &World{
 		cluster: cluster, clock: node.NewClock(), network: network.New(), plan: plan.Of(cluster),
-		kernels: map[string]*fakeipt.Kernel{}, flows: map[string]*keptFlow{},
+		kernels: map[string]*fakeipt.Kernel{}, flows: map[string]*keptFlow{}, breaks: o.Breaks,
 	}
 	kernels, err := w.build()
 	if err != nil {
 		return nil, fmt.Errorf("build the network: %w", err)
 	}
-	w.Nodes, err = node.Start(ctx, cluster, w.clock, kernels, node.Options{Direct: o.Direct, Proxier: o.Proxier, OneFamily: o.OneFamily})
+	w.Nodes, err = node.Start(ctx, cluster, w.clock, kernels, node.Options{
+		Direct: o.Direct, Proxier: o.Proxier, OneFamily: o.OneFamily, Breaks: o.Breaks,
+	})
 	if err != nil {
 		return nil, err
 	}

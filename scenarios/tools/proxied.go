@@ -25,6 +25,8 @@ type Proxied struct {
 	HoldLock func() (release func(), err error)
 	// Sleep moves the clock while a tool that takes long runs. Required if one does.
 	Sleep func(time.Duration)
+	// Interrupted is asked before each tool is run, and its error is the run's. Nil: nobody interrupts.
+	Interrupted func() error
 	// Written is what restores were given since it was set.
 	Written scenarios.Written
 	// Inputs are those of the restores so far, if KeepInputs is set.
@@ -140,6 +142,11 @@ func (c *command) Output() ([]byte, error) {
 
 // Run runs the tool, or has it fail.
 func (c *command) Run() error {
+	if c.proxied.Interrupted != nil {
+		if err := c.proxied.Interrupted(); err != nil {
+			return err
+		}
+	}
 	release := func() {}
 	if hold := c.proxied.HoldLock; hold != nil && c.locks() && c.proxied.Faults.take(c.family, lockHeld) != nil {
 		var err error
