@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +36,9 @@ type runOptions struct {
 	ignored        ignored
 	clock          clock.WithDelayedExecution
 }
+
+// progresses are the words of --progress.
+var progresses = []string{"auto", "always", "never"}
 
 func newRunCommand(s streams) *cobra.Command {
 	o := runOptions{clock: clock.RealClock{}}
@@ -69,7 +74,7 @@ Exit status: 0 all held, 1 a scenario failed or the run was interrupted, 2 a fil
 		"which packets to show the way of: none (in json those of failures), failed, one (those of failures and one of the last scenario) or all")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print failures and totals only")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print every check, and each failure in full")
-	flags.StringVar(&o.progress, "progress", "auto", "show on standard error what is running: auto (on a terminal), always or never")
+	flags.StringVar(&o.progress, "progress", "auto", "show on standard error what is running: auto (on a terminal), always (as --progress alone) or never, behind a \"=\"")
 	flags.Lookup("progress").NoOptDefVal = "always"
 	o.ignored.addFlag(flags)
 	o.kind.addFlags(flags)
@@ -77,7 +82,7 @@ Exit status: 0 all held, 1 a scenario failed or the run was interrupted, 2 a fil
 	completeWords(cmd, "on", scenarios.BackendSim, scenarios.BackendNetns, scenarios.BackendKind)
 	completeWords(cmd, "output", "text", "json", "junit", "html")
 	completeWords(cmd, "ways", "none", "failed", "one", "all")
-	completeWords(cmd, "progress", "auto", "always", "never")
+	completeWords(cmd, "progress", progresses...)
 	return cmd
 }
 
@@ -124,12 +129,15 @@ func (o *runOptions) check(paths []string) error {
 		return fmt.Errorf("--parallel %d: on %s scenarios run one after the other (only sim runs several at once)", o.parallel, o.backend)
 	case o.timeout < 0:
 		return fmt.Errorf("--timeout %s: want a time such as 30s", o.timeout)
-	case o.progress != "auto" && o.progress != "always" && o.progress != "never":
+	case !slices.Contains(progresses, o.progress):
 		return fmt.Errorf("--progress %s: want auto, always or never", o.progress)
 	}
 	for _, path := range paths {
 		if path == "-" && o.watch {
 			return errors.New("--watch: standard input cannot change (give a file)")
+		}
+		if _, err := os.Stat(path); err != nil && slices.Contains(progresses, path) {
+			return fmt.Errorf("%s: there is no such file (if it is a word of --progress, write --progress=%s)", path, path)
 		}
 	}
 	return nil

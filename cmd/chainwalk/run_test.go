@@ -138,6 +138,7 @@ func TestRunRefusesOptions(t *testing.T) {
 		{"--parallel 2: on netns scenarios run one after the other", "--parallel 2 --on netns"},
 		{"--timeout -1s: want a time such as 30s", "--timeout -1s"},
 		{"--progress often: want auto, always or never", "--progress=often"},
+		{"never: there is no such file (if it is a word of --progress, write --progress=never)", "--progress never"},
 		{"--ways: unknown word", "--ways some"},
 		{"were all set", "-q -v"},
 		{"--watch: standard input cannot change", "--watch -"},
