@@ -117,6 +117,19 @@ func (n *Network) Host(name string) *Host { return n.hosts[name] }
 // Hosts are the names of all hosts, sorted.
 func (n *Network) Hosts() []string { return slices.Sorted(maps.Keys(n.hosts)) }
 
+// Checkpoint opens one on every host; what it returns takes back all that hosts have come to remember since.
+func (n *Network) Checkpoint() (undo func()) {
+	var opened []packetsim.Checkpoint
+	for _, name := range n.Hosts() {
+		opened = append(opened, n.hosts[name].Checkpoint())
+	}
+	return func() {
+		for _, c := range opened {
+			c.Undo()
+		}
+	}
+}
+
 // Link joins two devices point to point, as a veth pair does.
 func (n *Network) Link(a, b Port) error {
 	return n.plug(&wire{name: a.String() + " - " + b.String(), link: true}, a, b)

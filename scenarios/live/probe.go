@@ -224,7 +224,7 @@ func (l *lab) try(spec *oracle.Spec, p probe, tell bool) (wrong []oracle.Violati
 	case actLive:
 		return l.goOn(spec, p)
 	}
-	defer l.checkpoint()()
+	defer l.Network.Checkpoint()()
 	flow, way, err := l.keep(p)
 	if err != nil || way.End != oracle.Delivered || !way.Heard {
 		return nil, nil, err // the connection itself is wrong, or there is none to the endpoint: other probes say so
@@ -233,19 +233,6 @@ func (l *lab) try(spec *oracle.Spec, p probe, tell bool) (wrong []oracle.Violati
 		return l.again(spec, p, way, tell)
 	}
 	return l.answer(spec, p, flow, way, tell)
-}
-
-// checkpoint opens one on every host; what it returns takes everything back.
-func (l *lab) checkpoint() func() {
-	var opened []packetsim.Checkpoint
-	for _, name := range l.Network.Hosts() {
-		opened = append(opened, l.Network.Host(name).Checkpoint())
-	}
-	return func() {
-		for _, c := range opened {
-			c.Undo()
-		}
-	}
 }
 
 func (l *lab) connect(spec *oracle.Spec, p probe, tell bool) ([]oracle.Violation, []story, error) {
@@ -296,7 +283,7 @@ func (l *lab) answer(spec *oracle.Spec, p probe, flow *network.Flow, first oracl
 	packet := network.FlowPacket{OutOfWindow: p.act == actInvalid}
 	var told []story
 	if tell {
-		end := l.checkpoint()
+		end := l.Network.Checkpoint()
 		journeys, err := flow.Send(network.FromServer, packet)
 		end()
 		if err != nil {

@@ -3,7 +3,7 @@
 //
 // New makes a simulated cluster of a scenario's topology and objects, whose nodes have kernels and no proxy. The program
 // under test gets the objects, writes rules by running the iptables tools of a node (Node.Exec, which is a
-// k8s.io/utils/exec.Interface, or Node.Run for a program as it is), and Judge asks the oracle what the Service API promises
+// k8s.io/utils/exec.Interface, or Program.Run for a program as it is), and Judge asks the oracle what the Service API promises
 // for every class of packets, tries each of them, and names the clause that is broken.
 //
 // It stands behind scenarios/sim and scenarios/oracle on the project's line and decides nothing itself. It knows no

@@ -81,6 +81,73 @@ func TestTheProxierIsToldOfChanges(t *testing.T) {
 	assert.Empty(t, c.EndpointSlices())
 }
 
+// TestAffinityIsJudged: a client that reached an endpoint of a service with session affinity has to reach it again, and what is tried for
+// that leaves nothing behind.
+func TestAffinityIsJudged(t *testing.T) {
+	const rules = `*nat
+:MY - [0:0]
+:MY-1 - [0:0]
+:MY-2 - [0:0]
+-A PREROUTING -j MY
+-A OUTPUT -j MY
+-A POSTROUTING -m mark --mark 1 -j MASQUERADE
+-A MY ! -s 10.244.0.0/16 -d 172.30.0.41 -p tcp --dport 80 -j MARK --set-mark 1
+REMEMBERED
+-A MY -d 172.30.0.41 -p tcp --dport 80 -m statistic --mode random --probability 0.5 -j MY-1
+-A MY -d 172.30.0.41 -p tcp --dport 80 -j MY-2
+-A MY-1 -s 10.244.1.10 -j MARK --set-mark 1
+-A MY-1 -p tcp -m recent --name one --set -j DNAT --to-destination 10.244.1.10:8080
+-A MY-2 -s 10.244.2.10 -j MARK --set-mark 1
+-A MY-2 -p tcp -m recent --name two --set -j DNAT --to-destination 10.244.2.10:8080
+COMMIT
+`
+	for _, tc := range []struct {
+		name, remembered string
+		after            map[string]bool
+	}{
+		{"nobody is remembered", "", map[string]bool{"10.244.1.10:8080": true, "10.244.2.10:8080": true}},
+		{"one endpoint is forgotten", "-A MY -d 172.30.0.41 -p tcp --dport 80 -m recent --name one --rcheck --seconds 10800 -j MY-1",
+			map[string]bool{"10.244.2.10:8080": true}},
+		{"as it should be", "-A MY -d 172.30.0.41 -p tcp --dport 80 -m recent --name one --rcheck --seconds 10800 -j MY-1\n" +
+			"-A MY -d 172.30.0.41 -p tcp --dport 80 -m recent --name two --rcheck --seconds 10800 -j MY-2", map[string]bool{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCluster(t, `
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {clusterIP: 172.30.0.41, sessionAffinity: ClientIP, ports: [{port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+ports: [{port: 8080}]
+endpoints: [{addresses: [10.244.1.10], nodeName: node1}, {addresses: [10.244.2.10], nodeName: node2}]`)
+			require.NoError(t, c.Run(func(n *proxytest.Node) error {
+				cmd := n.Exec().Command("iptables-restore")
+				cmd.SetStdin(strings.NewReader(strings.Replace(rules, "REMEMBERED", tc.remembered, 1)))
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, err, string(out))
+				return nil
+			}))
+			for range 2 {
+				failures, err := c.Judge()
+				require.NoError(t, err)
+				after := map[string]bool{}
+				for i := range failures {
+					f := &failures[i]
+					assert.Equal(t, "affinity-sticks", f.Clause.Name, f.String())
+					assert.Contains(t, f.String(), ", again after a connection to "+f.After.String())
+					assert.NotEmpty(t, f.Ways)
+					after[f.After.String()] = true
+				}
+				assert.Equal(t, tc.after, after)
+			}
+		})
+	}
+}
+
 func TestSettingsOfTheKernelCount(t *testing.T) {
 	c := newCluster(t, web)
 	node := c.Nodes()[0]

@@ -21,6 +21,9 @@ func (w *World) Reach(a oracle.Attempt) ([]oracle.Way, error) {
 	return WaysOf(w.reached), nil
 }
 
+// Checkpoint opens one on every host; what it returns takes back what was kept since: connections and what rules remember of clients.
+func (w *World) Checkpoint() (undo func()) { return w.network.Checkpoint() }
+
 // ConnectOf is an attempt in the words of a network that was laid out by a plan.
 func ConnectOf(p *plan.Plan, a oracle.Attempt) network.Connect {
 	v6 := a.To.Addr().Is6()
