@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/dumps"
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 var (
@@ -30,7 +31,7 @@ func clusterDump(t *testing.T) string {
 // TestRulesEqualTheDumps holds the proxier to what upstream's kube-proxy wrote on each node of a real cluster.
 func TestRulesEqualTheDumps(t *testing.T) {
 	cluster := clusterDump(t)
-	for _, tools := range dumpTools {
+	for _, tools := range race.Some(dumpTools, 2) {
 		for _, node := range dumpNodes {
 			t.Run(tools+"/"+node, func(t *testing.T) {
 				dir := filepath.Join(cluster, tools, node)

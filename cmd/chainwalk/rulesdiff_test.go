@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 // savedOf is what both families' save tools printed on a node of the dump.
@@ -26,7 +28,7 @@ func savedOf(t *testing.T, tools, node string) string {
 // TestRulesDiffOfTheDump: a real kube-proxy's rules have no drift, and what somebody does to them has.
 func TestRulesDiffOfTheDump(t *testing.T) {
 	dump := clusterDump(t)
-	for _, tools := range []string{"legacy", "nft"} {
+	for _, tools := range race.Some(dumpTools, 2) {
 		diff := func(stdin string, args ...string) (int, string, string) {
 			return call(stdin, append([]string{"rules", "-f", filepath.Join(dump, "objects.yaml"), "--node", "demo-worker",
 				"--config", filepath.Join(dump, tools, "demo-worker", "kube-proxy.yaml"), "--diff"}, args...)...)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/race"
 )
 
 // traced are the arguments of a trace on the recorded cluster, with its objects and some of its nodes.
@@ -53,7 +55,7 @@ func TestTraceNamesObjects(t *testing.T) {
 			"not reached:\n  service shop/web: it has no port 81 of TCP: it has http 80/TCP, dns-udp 53/UDP\n"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			for _, tools := range dumpTools {
+			for _, tools := range race.Some(dumpTools, 2) {
 				status, out, errOut := call("", append(traced(folder, tools, tc.node), tc.packet)...)
 				require.Equal(t, exitHeld, status, errOut)
 				for _, text := range tc.want {
@@ -105,7 +107,7 @@ func TestTraceRefusesNames(t *testing.T) {
 func TestTraceThroughSeveralNodes(t *testing.T) {
 	folder := clusterDump(t)
 	packet := "tcp pod/shop/echo-77c9b5bcb7-d6rwv:40000 > svc/shop/web:http"
-	for _, tools := range dumpTools {
+	for _, tools := range race.Some(dumpTools, 2) {
 		status, out, errOut := call("", append(traced(folder, tools, dumpNodes...), packet)...)
 		require.Equal(t, exitHeld, status, errOut)
 		first, _, _ := strings.Cut(out, "\n")
@@ -138,7 +140,7 @@ func TestTraceThroughSeveralNodes(t *testing.T) {
 	assert.Len(t, document.Unreached, 2)
 	assert.Equal(t, "demo-worker", document.Outcomes[0].Passages[0].Host)
 
-	for _, form := range []string{"html", "mermaid"} {
+	for _, form := range race.Some([]string{"html", "mermaid"}, 2) {
 		status, out, errOut := call("", append(traced(folder, "nft", dumpNodes...), "-o", form, packet)...)
 		require.Equal(t, exitHeld, status, errOut)
 		assert.Contains(t, out, "echo-77c9b5bcb7-ngq5b", form)

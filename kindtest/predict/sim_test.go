@@ -136,7 +136,7 @@ func (s *foretoldSession) compare(f *Forecast, seen *scenarios.Observed) error {
 func TestASnapshotForetellsTheSimulator(t *testing.T) {
 	all, err := scenarios.Load("../../scenarios/testdata")
 	require.NoError(t, err)
-	for _, s := range race.Some(all, 4) {
+	for _, s := range race.Some(all, 12) {
 		t.Run(s.Name, func(t *testing.T) {
 			b := &foretold{t: t, law: true}
 			for _, c := range scenarios.Run(t.Context(), s, b).Checks {

@@ -37,7 +37,7 @@ func written(t *testing.T, s *scenarios.Scenario) (string, *scenarios.Scenario) 
 // holds runs a scenario in the simulator, with some of its connections.
 func holds(t *testing.T, s *scenarios.Scenario) {
 	for i := range s.Steps {
-		s.Steps[i].Cases = race.Some(s.Steps[i].Cases, 8)
+		s.Steps[i].Cases = race.Some(s.Steps[i].Cases, 24)
 	}
 	result := scenarios.Run(t.Context(), s, sim.Backend{})
 	require.NotEmpty(t, result.Checks)
