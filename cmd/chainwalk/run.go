@@ -66,7 +66,7 @@ Exit status: 0 all held, 1 a scenario failed or the run was interrupted, 2 a fil
 	flags.StringVar(&o.match, "run", "", "run only scenarios with this regular expression in their name or the path of their file")
 	flags.BoolVar(&o.list, "list", false, "print the scenarios that would run, and run none")
 	flags.BoolVar(&o.failFast, "fail-fast", false, "end with the first scenario that fails")
-	flags.IntVar(&o.parallel, "parallel", 0, "how many scenarios run at once, on sim; 0: one for each core")
+	flags.IntVar(&o.parallel, "parallel", 0, "how many scenarios run at once, on sim and netns; 0: one for each core")
 	flags.DurationVar(&o.timeout, "timeout", 0, "how long one scenario may take, such as 30s; 0: no limit")
 	flags.BoolVar(&o.watch, "watch", false, "run again whenever a file changes, until interrupted")
 	flags.StringVarP(&o.output, "output", "o", "text", "how to print the results: text, json, junit or html (a page for a browser)")
@@ -125,8 +125,8 @@ func (o *runOptions) check(paths []string) error {
 	switch {
 	case o.parallel < 0:
 		return fmt.Errorf("--parallel %d: want at least 1, or 0 for one for each core", o.parallel)
-	case o.parallel > 1 && o.backend != scenarios.BackendSim:
-		return fmt.Errorf("--parallel %d: on %s scenarios run one after the other (only sim runs several at once)", o.parallel, o.backend)
+	case o.parallel > 1 && o.backend == scenarios.BackendKind:
+		return fmt.Errorf("--parallel %d: on kind scenarios run one after the other (sim and netns run several at once)", o.parallel)
 	case o.timeout < 0:
 		return fmt.Errorf("--timeout %s: want a time such as 30s", o.timeout)
 	case !slices.Contains(progresses, o.progress):
@@ -218,8 +218,8 @@ func runFiles(ctx context.Context, s streams, backend scenarios.Backend, files [
 // workers are how many scenarios run at once.
 func (o *runOptions) workers() int {
 	switch {
-	case o.backend != scenarios.BackendSim:
-		return 1 // one kind cluster; connections in namespaces of several scenarios get in each other's way
+	case o.backend == scenarios.BackendKind:
+		return 1 // they share a cluster
 	case o.parallel == 0:
 		return runtime.GOMAXPROCS(0)
 	}

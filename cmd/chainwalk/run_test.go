@@ -137,7 +137,6 @@ func TestRunRefusesOptions(t *testing.T) {
 		{"--run: error parsing regexp", "--run ("},
 		{"--parallel -1: want at least 1", "--parallel -1"},
 		{"--parallel 2: on kind scenarios run one after the other", "--parallel 2 --on kind"},
-		{"--parallel 2: on netns scenarios run one after the other", "--parallel 2 --on netns"},
 		{"--timeout -1s: want a time such as 30s", "--timeout -1s"},
 		{"--progress often: want auto, always or never", "--progress=often"},
 		{"never: there is no such file (if it is a word of --progress, write --progress=never)", "--progress never"},

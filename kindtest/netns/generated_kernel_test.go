@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,30 +29,33 @@ const (
 // back, what becomes of packets is the same after each step, and so is what the proxiers wrote and say.
 func TestKernelGeneratedScenarios(t *testing.T) {
 	needKernel(t)
-	kept := 0
-	for seed := range uint64(generatedSeeds) {
-		s := gen.Example(gen.Options{}, seed)
-		tool := []scenarios.Tool{scenarios.ToolLegacy, scenarios.ToolNFT}[seed%2]
-		if len(s.IPTables.Tools) > 0 {
-			tool = s.IPTables.Tools[0]
-		}
-		t.Run(fmt.Sprintf("seed %d with %s", seed, tool), func(t *testing.T) {
-			both := []*played{play(t, s, tool, sim.Backend{}), play(t, s, tool, Backend{Samples: 60})}
-			for i := 0; i <= len(s.Steps) && !t.Failed(); i++ {
-				if i > 0 {
-					compareBoth(t, i, "the step", both, func(p *played) string { return p.step(&s.Steps[i-1]) })
+	var kept atomic.Int64
+	t.Run("scenarios", func(t *testing.T) {
+		for seed := range uint64(generatedSeeds) {
+			s := gen.Example(gen.Options{}, seed)
+			tool := []scenarios.Tool{scenarios.ToolLegacy, scenarios.ToolNFT}[seed%2]
+			if len(s.IPTables.Tools) > 0 {
+				tool = s.IPTables.Tools[0]
+			}
+			t.Run(fmt.Sprintf("seed %d with %s", seed, tool), func(t *testing.T) {
+				t.Parallel()
+				both := []*played{play(t, s, tool, sim.Backend{}), play(t, s, tool, Backend{Samples: 60})}
+				for i := 0; i <= len(s.Steps) && !t.Failed(); i++ {
+					if i > 0 {
+						compareBoth(t, i, "the step", both, func(p *played) string { return p.step(&s.Steps[i-1]) })
+					}
+					comparePackets(t, i, both)
 				}
-				comparePackets(t, i, both)
-			}
-			kept += both[0].kept
-			if t.Failed() {
-				var text strings.Builder
-				require.NoError(t, scenarios.Write(&text, s))
-				t.Log(text.String())
-			}
-		})
-	}
-	assert.Greater(t, kept, generatedSeeds/2, "connections that are kept")
+				kept.Add(int64(both[0].kept))
+				if t.Failed() {
+					var text strings.Builder
+					require.NoError(t, scenarios.Write(&text, s))
+					t.Log(text.String())
+				}
+			})
+		}
+	})
+	assert.Greater(t, kept.Load(), int64(generatedSeeds/2), "connections that are kept")
 }
 
 // played is a scenario that is played on a backend.

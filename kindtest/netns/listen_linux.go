@@ -1,7 +1,6 @@
 package netns
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 
@@ -94,7 +93,8 @@ func (h *host) reopen(proto packetsim.Proto, at netip.AddrPort) error {
 		key := socketKey{proto, netip.AddrPortFrom(addr, at.Port())}
 		if fd, ok := h.sockets[key]; ok {
 			delete(h.sockets, key)
-			if err := errors.Join(unix.Close(fd), h.listen(key)); err != nil {
+			socket.Reset(fd)
+			if err := h.listen(key); err != nil {
 				return err
 			}
 		}

@@ -30,9 +30,7 @@ func TestKernelMachineIsAsItWas(t *testing.T) {
 		}
 		value, err := os.ReadFile("/proc/sys/net/netfilter/nf_log_all_netns")
 		require.NoError(t, err)
-		open, err := os.ReadDir("/proc/self/fd")
-		require.NoError(t, err)
-		return named, string(value), len(open)
+		return named, string(value), openFiles(t)
 	}
 	run := func() {
 		s, err := scenarios.Read("in.yaml", strings.NewReader(hairpin))
@@ -52,6 +50,14 @@ func TestKernelMachineIsAsItWas(t *testing.T) {
 	assert.Equal(t, named, namedAfter)
 	assert.Equal(t, logAll, logAllAfter)
 	assert.Equal(t, files, filesAfter, "open files")
+}
+
+// openFiles is how many descriptors the process has, those of namespaces among them.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	open, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(open)
 }
 
 // TestKernelICMPClosesNothingElse calls by a protocol that nobody listens to with a socket of its own, and looks whether the run has closed

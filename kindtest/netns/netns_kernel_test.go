@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,8 +60,11 @@ func stepsByWay(c *scenarios.Check) map[wayKey][]string {
 	return out
 }
 
-// compared counts what a comparison has looked at.
-type compared struct{ scenarios, checks, ways, steps, undrawn, disagreements int }
+// compared counts what a comparison has looked at, by several tests at once.
+type compared struct {
+	lock                                                   sync.Mutex
+	scenarios, checks, ways, steps, undrawn, disagreements int
+}
 
 // TestKernelCases runs every scenario file on the kernel and in memory. Each must hold
 // on the kernel with both tools, and every way that a packet takes there must be one of
@@ -74,7 +78,7 @@ func TestKernelCases(t *testing.T) {
 	t.Run("scenarios", func(t *testing.T) {
 		for _, s := range all {
 			t.Run(s.Name, func(t *testing.T) {
-				// Not in parallel: a program that another test starts would hold this one's sockets open for a moment after they are closed.
+				t.Parallel()
 				real := scenarios.Run(t.Context(), s, Backend{})
 				require.Empty(t, real.Skipped, "every shipped scenario runs on the real kernel")
 				count.compare(t, real, scenarios.Run(t.Context(), s, sim.Backend{}))
@@ -87,6 +91,8 @@ func TestKernelCases(t *testing.T) {
 }
 
 func (c *compared) compare(t *testing.T, real, simulated *scenarios.Result) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
 	c.scenarios++
 	if len(real.Checks) != len(simulated.Checks) {
 		var report strings.Builder

@@ -42,7 +42,10 @@ func (n *nodeHost) holdLock() (release func(), err error) {
 	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: hold the lock of the tools: %w", n.Name, err), file.Close())
 	}
-	return func() { _ = file.Close() }, nil
+	return func() {
+		_ = unix.Flock(int(file.Fd()), unix.LOCK_UN) // a program that is being started has the file, too, for a moment after it is closed
+		_ = file.Close()
+	}, nil
 }
 
 // sysctls lets a proxier read and set its namespace's kernel settings.

@@ -104,19 +104,6 @@ func IsAnswer(err error) bool {
 	return false
 }
 
-// Reset ends a connection by telling the other end so.
-func Reset(fd int) {
-	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
-	_ = unix.Close(fd)
-}
-
-// CloseSilently ends a connection without a packet: a socket under repair says nothing.
-// The connection is there as long as a program that is being started has the socket, too.
-func CloseSilently(fd int) {
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_REPAIR, 1) // of no meaning to other sockets than TCP's
-	_ = unix.Close(fd)
-}
-
 // Destination reads to which address a datagram was sent, and makes the control
 // message that answers from there.
 func Destination(control []byte) (netip.Addr, []byte, error) {
