@@ -151,23 +151,31 @@ func (r *resolver) configs(common KubeProxy) {
 	}
 }
 
-// podRange covers the podCIDRs of all nodes: one prefix for each family.
+// podRange covers the podCIDRs of all nodes.
 func (c *Cluster) podRange() string {
+	var cidrs []netip.Prefix
+	for i := range c.Nodes {
+		cidrs = append(cidrs, c.Nodes[i].PodCIDRs...)
+	}
+	return PodRange(cidrs)
+}
+
+// PodRange is the clusterCIDR that covers podCIDRs, those of all nodes: one prefix for each family, with a comma between, and the usual ones if
+// they do.
+func PodRange(podCIDRs []netip.Prefix) string {
 	var out string
 	for _, usual := range []string{defaultPods4, defaultPods6} {
 		cover := netip.MustParsePrefix(usual)
 		found := false
-		for _, node := range c.Nodes {
-			for _, cidr := range node.PodCIDRs {
-				if cidr.Addr().Is6() != cover.Addr().Is6() {
-					continue
-				}
-				if !found && (!cover.Contains(cidr.Addr()) || cover.Bits() > cidr.Bits()) {
-					cover = cidr
-				}
-				found = true
-				cover = widen(cover, cidr)
+		for _, cidr := range podCIDRs {
+			if cidr.Addr().Is6() != cover.Addr().Is6() {
+				continue
 			}
+			if !found && (!cover.Contains(cidr.Addr()) || cover.Bits() > cidr.Bits()) {
+				cover = cidr
+			}
+			found = true
+			cover = widen(cover, cidr)
 		}
 		if found && out != "" {
 			out += ","

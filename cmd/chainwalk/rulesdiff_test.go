@@ -40,9 +40,13 @@ func TestRulesDiffOfTheDump(t *testing.T) {
 			assert.Equal(t, exitHeld, status, errOut)
 			assert.Equal(t, "no drift: the rules of IPv4 and IPv6 are those that kube-proxy would leave\n", out)
 		}
+		status, out, errOut := call("", "rules", "-f", filepath.Join(dump, "objects.yaml"), "--node", "demo-worker",
+			"--diff", filepath.Join(dump, tools, "demo-worker.yaml"))
+		assert.Equal(t, exitHeld, status, out)
+		assert.Contains(t, errOut, "note: no kube-proxy configuration is known", "the usual clusterCIDR is taken")
 		rule := regexp.MustCompile(`(?m)^.*-A KUBE-SVC-67NZLRHBNDSAWJRO .*10.244.1.2:8080.*\n`)
 		lost := strings.Replace(saved, rule.FindString(saved), "", 1)
-		status, out, _ := diff(lost, "-")
+		status, out, _ = diff(lost, "-")
 		assert.Equal(t, exitNotHeld, status)
 		assert.Regexp(t, `^\+ demo-worker: iptables -t nat -A KUBE-SVC-67NZLRHBNDSAWJRO .* \(of shop/web\)\n`+
 			`drift of IPv4 and IPv6: 1 rules are missing \(\+\), 0 are stale .*, 0 are in another order`, out)
@@ -87,7 +91,7 @@ func TestRulesDiffOfTheDump(t *testing.T) {
 
 		four, err := os.ReadFile(filepath.Join(dump, tools, "demo-worker", "iptables-save.txt"))
 		require.NoError(t, err)
-		status, out, errOut := diff(string(four), "-")
+		status, out, errOut = diff(string(four), "-")
 		assert.Equal(t, exitHeld, status, out)
 		assert.Contains(t, errOut, "has no rules of IPv6: they are not compared")
 	}

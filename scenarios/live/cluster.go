@@ -94,3 +94,19 @@ func (c *Cluster) config() (*kubeproxyconfig.KubeProxyConfiguration, error) {
 	}
 	return manifest.KubeProxyConfigurationOf(c.Objects)
 }
+
+// ConfigurationAssumed is the note that nobody has said how kube-proxy is configured.
+const ConfigurationAssumed = "no kube-proxy configuration is known: its defaults count, with the range of the nodes' podCIDRs as clusterCIDR"
+
+// AssumedConfiguration is that of kube-proxies of which nobody has said how they are configured.
+func AssumedConfiguration(objects []manifest.Object) *kubeproxyconfig.KubeProxyConfiguration {
+	var all []netip.Prefix
+	for _, node := range manifest.Of[*corev1.Node](objects) {
+		for _, text := range podCIDRs(node) {
+			if cidr, err := netip.ParsePrefix(text); err == nil {
+				all = append(all, cidr)
+			}
+		}
+	}
+	return &kubeproxyconfig.KubeProxyConfiguration{ClusterCIDR: scenarios.PodRange(all)}
+}

@@ -42,7 +42,7 @@ func (c *Cluster) draft() (*draft, []string, error) {
 		return nil, nil, err
 	}
 	if config == nil && len(c.NodeConfigs) < len(c.nodes()) {
-		s.notef("no kube-proxy configuration is known: its defaults count, with the range of the nodes' podCIDRs as clusterCIDR")
+		s.notef(ConfigurationAssumed)
 	}
 	objects, err := c.pruned()
 	d := &draft{topology: s.out, tools: c.tools(), objects: objects, config: pruneConfig(config)}
