@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/internal/interrupt"
 )
 
 // terminal makes a pseudo-terminal. What is written to it can be read once it was closed.
@@ -72,6 +74,7 @@ func TestTraceHasColoursOnATerminal(t *testing.T) {
 // process is a chainwalk of its own.
 func process(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
+	interrupt.Heard(t)
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Args[0] = "chainwalk"
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")

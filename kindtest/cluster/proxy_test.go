@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/internal/interrupt"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
@@ -80,6 +81,7 @@ func TestDaemonSetRunsTheProgramWithTheNodesTools(t *testing.T) {
 
 // supervised runs the supervisor with a program, a line of shell, as its proxy.
 func supervised(t *testing.T, proxy string) (given string, cmd *exec.Cmd, out *bufio.Scanner) {
+	interrupt.Heard(t)
 	folder := t.TempDir()
 	first, given := filepath.Join(folder, "first"), filepath.Join(folder, "given")
 	require.NoError(t, os.WriteFile(first, []byte("first\n"), 0o600))

@@ -1,0 +1,21 @@
+// Package interrupt has programs that tests start be interrupted like those of a terminal. It is for tests only.
+//
+// A shell without job control has what it runs in the background ignore SIGINT (POSIX, 2.11 Signals and Error Handling), and what is
+// ignored stays so in every program that is started from there: `make test &` in a script. A shell cannot even trap it then.
+package interrupt
+
+import (
+	"os"
+	"os/signal"
+	"testing"
+)
+
+// Heard has the programs that are started before the test ends be interrupted by os.Interrupt, whoever runs the test.
+func Heard(tb testing.TB) {
+	tb.Helper()
+	if !signal.Ignored(os.Interrupt) {
+		return
+	}
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // a signal with a handler has its default in a program that is started
+	tb.Cleanup(func() { signal.Ignore(os.Interrupt) })
+}
