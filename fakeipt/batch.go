@@ -21,6 +21,7 @@ const (
 	batchAppend batchKind = iota
 	batchInsert
 	batchReplace
+	batchDelete
 	batchDeleteChain
 	batchRenameChain
 	batchZeroChain
@@ -29,7 +30,7 @@ const (
 // isOfChain says that the change is of a chain and not of one rule.
 func (k batchKind) isOfChain() bool { return k >= batchDeleteChain }
 
-var batchNames = [...]string{"RULE_APPEND", "RULE_INSERT", "RULE_REPLACE", "CHAIN_DEL", "CHAIN_RENAME", "CHAIN_ZERO"}
+var batchNames = [...]string{"RULE_APPEND", "RULE_INSERT", "RULE_REPLACE", "RULE_DELETE", "CHAIN_DEL", "CHAIN_RENAME", "CHAIN_ZERO"}
 
 // batchError is a change that the kernel refused.
 type batchError struct {

@@ -1,61 +1,59 @@
 package fakeipt
 
-// When ip6tables of the legacy kind looks for a rule of -C, it holds the options of extensions against each other under
-// a mask that it made without room for the head of the rule, but which it reads from behind that head. So the mask lies too
-// far in front: it ends by the length of the head before the options do, and what is behind its end does not count. The
-// addresses, the protocol and the names of extensions are compared, and the options of the first extensions only if there is
-// much behind them. -D, and both of the other tools, compare everything.
+import "bytes"
 
-// The lengths in bytes of the head of an IPv6 rule, and of an extension before its options (struct ip6t_entry,
-// struct xt_entry_match).
+// When ip6tables of the legacy kind looks for a rule of -C, it holds the options of extensions against each other under a mask
+// that it made without room for the head of the rule, but which it reads from behind that head. So the mask lies too far in
+// front: it ends by the length of the head before the options do, and what is behind its end does not count. The addresses, the
+// protocol and the names of extensions are compared, and the options of the first extensions only if there is much behind
+// them. -D, and both of the other tools, compare everything.
+//
+// What stands in the tool's memory behind the mask is taken for zeros, which it mostly is: with some lengths a few bits are not,
+// and the real tool compares these bits too.
+
+// The lengths in bytes of an extension's head before its options (struct xt_entry_match, struct xt_entry_target), and by how much
+// the mask lies too far in front: the head of an IPv6 rule (struct ip6t_entry) without the pointer that the tool measured instead.
 const (
-	ruleHeadIPv6  = 168
 	extensionHead = 32
+	maskTooEarly  = 168 - 8
 )
 
-// optionBytes are the lengths of the options of extensions in the kernel's structs, as far as the tools compare them. A
-// rule with another extension is compared wholly.
-var optionBytes = map[string]int{
-	"addrtype": 8, "comment": 256, "connmark": 16, "conntrack": 168, "connlimit": 24, "icmp6": 8, "iprange": 72, "length": 8,
-	"limit": 8, "mac": 16, "mark": 16, "multiport": 48, "owner": 24, "physdev": 72, "pkttype": 8, "quota": 16, "recent": 232,
-	"set": 48, "state": 8, "statistic": 16, "tcp": 16, "udp": 16,
-	"CONNMARK": 16, "DNAT": 48, "LOG": 32, "MARK": 8, "MASQUERADE": 40, "NFLOG": 80, "REDIRECT": 40, "REJECT": 8, "SET": 24, "SNAT": 40,
-}
+// kernelOptions are the options of an extension as the kernel has them (for IPv6): their length in bytes, and how many of these
+// the tools compare at most. 0: all.
+type kernelOptions struct{ size, compared int }
 
-// verdictBytes is that length of what is a verdict or a jump.
-const verdictBytes = 8
+// matchOptions and targetOptions are by the kernel's name of the extension.
+var (
+	matchOptions = map[string]kernelOptions{
+		"addrtype": {size: 8}, "ah": {size: 16}, "bpf": {528, 520}, "cgroup": {528, 520}, "cluster": {size: 16}, "comment": {size: 256},
+		"connbytes": {size: 24}, "connlabel": {size: 8}, "connlimit": {32, 24}, "connmark": {size: 16}, "conntrack": {size: 168},
+		"cpu": {size: 8}, "dccp": {size: 16}, "devgroup": {size: 24}, "dscp": {size: 8}, "dst": {size: 40}, "ecn": {size: 8},
+		"esp": {size: 16}, "eui64": {size: 8}, "frag": {size: 16}, "hashlimit": {312, 304}, "hbh": {size: 40}, "helper": {size: 40},
+		"hl": {size: 8}, "icmp6": {size: 8}, "ipcomp": {size: 16}, "iprange": {size: 72}, "ipv6header": {size: 8}, "length": {size: 8},
+		"limit": {40, 8}, "mac": {size: 16}, "mark": {size: 16}, "mh": {size: 8}, "multiport": {size: 48}, "nfacct": {40, 32},
+		"owner": {size: 24}, "physdev": {size: 72}, "pkttype": {size: 8}, "policy": {size: 312}, "quota": {24, 16}, "rateest": {72, 56},
+		"recent": {size: 232}, "rpfilter": {size: 8}, "rt": {size: 280}, "sctp": {size: 296}, "set": {size: 48}, "socket": {size: 8},
+		"srh": {size: 112}, "statistic": {24, 12}, "string": {160, 152}, "tcp": {size: 16}, "tcpmss": {size: 8}, "time": {size: 24},
+		"tos": {size: 8}, "u32": {size: 1984}, "udp": {size: 16},
+	}
+	targetOptions = map[string]kernelOptions{
+		"": {size: 8}, "AUDIT": {size: 8}, "CHECKSUM": {size: 8}, "CLASSIFY": {size: 8}, "CONNMARK": {size: 16}, "CONNSECMARK": {size: 8},
+		"CT": {size: 72}, "DNAT": {size: 48}, "DNPT": {size: 40}, "DSCP": {size: 8}, "HL": {size: 8}, "HMARK": {size: 64},
+		"IDLETIMER": {size: 48}, "LOG": {size: 32}, "MARK": {size: 8}, "MASQUERADE": {size: 40}, "NETMAP": {size: 40}, "NFLOG": {size: 80},
+		"NFQUEUE": {size: 8}, "RATEEST": {size: 32}, "REDIRECT": {size: 40}, "REJECT": {size: 8}, "SECMARK": {size: 264}, "SET": {size: 24},
+		"SNAT": {size: 40}, "SNPT": {size: 40}, "SYNPROXY": {size: 8}, "TCPMSS": {size: 8}, "TCPOPTSTRIP": {size: 32}, "TEE": {size: 40},
+		"TOS": {size: 8}, "TPROXY": {size: 32}, "TRACE": {size: 0},
+	}
+)
 
-// longTexts are the extensions whose options say at their beginning what they mostly differ in.
-var longTexts = map[string]bool{"comment": true, "recent": true}
+// kernelNames are the names that the kernel has for what the tools know by another one.
+var kernelNames = map[string]string{"state": "conntrack", "NOTRACK": "CT"}
 
-// matchesChecked is how many of a rule's matches -C of ip6tables compares by their options, and all is whether it
-// compares everything.
-func matchesChecked(r *Rule) (n int, all bool) {
-	end := extensionHead + verdictBytes - ruleHeadIPv6
-	if !plainTarget(r.Target) {
-		size, ok := optionBytes[r.Target.Name()]
-		if !ok {
-			return 0, true
-		}
-		end += size - verdictBytes
+func kernelName(name string) string {
+	if real, ok := kernelNames[name]; ok {
+		return real
 	}
-	for _, m := range r.Matches {
-		size, ok := optionBytes[m.Name()]
-		if !ok {
-			return 0, true
-		}
-		end += extensionHead + size
-	}
-	at := 0
-	for _, m := range r.Matches {
-		at += extensionHead
-		if at >= end || !longTexts[m.Name()] && at+optionBytes[m.Name()] > end {
-			break
-		}
-		at += optionBytes[m.Name()]
-		n++
-	}
-	return n, false
+	return name
 }
 
 // plainTarget says that a rule's target is the kernel's own: a verdict, a jump, or none.
@@ -67,39 +65,81 @@ func plainTarget(t Target) bool {
 	return false
 }
 
+// targetKernelName is "" for what is plain.
+func targetKernelName(t Target) string {
+	if plainTarget(t) {
+		return ""
+	}
+	return kernelName(t.Name())
+}
+
 // findChecked is findRule for -C.
 func (e *tableEdit) findChecked(s *chainSlot, r *Rule) int {
 	if e.family == IPv4 || e.dialect == NFT {
-		return e.findRule(s, r, nil)
+		return e.findRule(s, r)
 	}
-	n, all := matchesChecked(r)
-	if all {
-		return e.findRule(s, r, nil)
+	counting := bytesChecked(r)
+	head := r.withoutExtensions()
+	for i, other := range s.currentRules() {
+		if len(other.Matches) == len(r.Matches) && targetKernelName(other.Target) == targetKernelName(r.Target) &&
+			sameMatches(r.Matches, other.Matches, counting) && e.findIn([]*Rule{other.withoutExtensions()}, head) == 0 {
+			return i
+		}
 	}
-	want := *r
-	want.Matches = r.Matches[:n]
-	return e.findRule(s, &want, func(other *Rule) *Rule {
-		if len(other.Matches) != len(r.Matches) || !sameNames(other, r, n) {
-			return nil
-		}
-		part := *other
-		part.Matches = other.Matches[:n]
-		if !plainTarget(r.Target) {
-			part.Target = r.Target
-		}
-		return &part
-	})
+	return -1
 }
 
-// sameNames says whether the target and all matches from the n-th on have the same names in both rules.
-func sameNames(a, b *Rule, n int) bool {
-	for i := n; i < len(a.Matches); i++ {
-		if a.Matches[i].Name() != b.Matches[i].Name() {
+// withoutExtensions is the rule with nothing of them.
+func (r *Rule) withoutExtensions() *Rule {
+	head := *r
+	head.Matches = nil
+	if !plainTarget(r.Target) {
+		head.Target = nil
+	}
+	return &head
+}
+
+// bytesChecked is how many bytes of the options of each of a rule's matches -C of ip6tables compares. The mask ends too early for all
+// targets.
+func bytesChecked(r *Rule) []int {
+	end := extensionHead + targetOptions[targetKernelName(r.Target)].size - maskTooEarly
+	for _, m := range r.Matches {
+		end += extensionHead + matchOptions[kernelName(m.Name())].size
+	}
+	counting := make([]int, len(r.Matches))
+	at := 0
+	for i, m := range r.Matches {
+		at += extensionHead
+		counting[i] = min(max(end-at, 0), matchOptions[kernelName(m.Name())].size)
+		at += matchOptions[kernelName(m.Name())].size
+	}
+	return counting
+}
+
+// sameMatches says whether matches are the same ones, with the same options as far as these are compared.
+func sameMatches(as, bs []Match, counting []int) bool {
+	for i, a := range as {
+		b := bs[i]
+		if kernelName(a.Name()) != kernelName(b.Name()) || !sameOptions(a, b, counting[i]) {
 			return false
 		}
 	}
-	if plainTarget(a.Target) || plainTarget(b.Target) {
-		return plainTarget(a.Target) == plainTarget(b.Target)
+	return true
+}
+
+// sameOptions says whether two matches of one name are the same in so many bytes.
+func sameOptions(a, b Match, n int) bool {
+	if n == 0 {
+		return true
 	}
-	return a.Target.Name() == b.Target.Name()
+	options := matchOptions[kernelName(a.Name())]
+	if whole := options.compared; n >= whole && whole > 0 || n >= options.size {
+		return sameMatch(a, b)
+	}
+	image, ok := kernelBytes(a)
+	if !ok {
+		return true
+	}
+	other, _ := kernelBytes(b)
+	return bytes.Equal(image[:min(n, len(image))], other[:min(n, len(other))])
 }

@@ -173,12 +173,19 @@ func (p *commandParser) short(letter byte, attached, word []byte) error {
 		return err
 	case 'L', 'S', 'F', 'Z', 'X':
 		return p.commandWithOptionalChain(letter, attached)
-	case 's', 'd', 'p', 'i', 'o', 'j', 'g', 'f', 'c':
+	case 's', 'd', 'p', 'i', 'o', 'j', 'g', 'c':
 		return p.ruleOption(letter, attached, word)
 	case 'm':
 		return p.matchOption(attached)
 	}
 	long := word[1] == '-'
+	if letter == 'f' {
+		if err := p.fragmentOption(); err != nil || attached == nil || long {
+			return err
+		}
+		p.inv = false
+		return p.short(attached[0], rest(attached), word)
+	}
 	if letter == '0' && !long {
 		return p.unknownLetter(attached, word)
 	}

@@ -68,7 +68,7 @@ func (e *tableEdit) firstBad() badRule {
 
 // build makes the new table from the base and what changed.
 func (e *tableEdit) build() *Table {
-	t := &Table{id: &TableID{}, kind: e.kind, chains: e.base.chains.edit(len(e.drafts)), order: &chainOrder{}, made: e.made,
+	t := &Table{id: &TableID{}, kind: e.kind, chains: e.base.chains.edit(len(e.drafts)), order: &chainOrder{}, made: e.made | e.forgotten,
 		counted: e.counted, registered: e.base.registered}
 	for _, s := range e.drafts {
 		if !s.live {

@@ -17,6 +17,8 @@ type tableEdit struct {
 	changed bool
 	// made are the built-in chains that exist: the nft tools make each when it is first used.
 	made hookMask
+	// forgotten are built-in chains that the kernel has and the tools have lost sight of (nft).
+	forgotten hookMask
 	// counted are the built-in chains whose policy the kernel counts.
 	counted hookMask
 
@@ -35,12 +37,13 @@ type tableEdit struct {
 
 // chainSlot is one chain name within an edit.
 type chainSlot struct {
-	name  string
-	hook  hookMask    // of a built-in chain
-	base  *chainEntry // nil if the base table has no such chain
-	live  bool        // the chain exists now
-	draft bool        // the fields below, not base, are the chain
-	fresh bool        // made by this edit
+	name   string
+	hook   hookMask    // of a built-in chain
+	base   *chainEntry // nil if the base table has no such chain
+	live   bool        // the chain exists now
+	draft  bool        // the fields below, not base, are the chain
+	fresh  bool        // made by this edit
+	remade bool        // of a built-in chain that was forgotten: the tools have made it again
 
 	rules    []*Rule
 	owned    bool // rules may be appended to in place

@@ -78,7 +78,12 @@ func (s *chainSlot) grown() bool {
 }
 
 // basePolicy is the policy that the tools know of a built-in chain: not one that the same input sets.
-func (s *chainSlot) basePolicy() Policy { return s.base.chain.Policy }
+func (s *chainSlot) basePolicy() Policy {
+	if s.remade {
+		return PolicyAccept
+	}
+	return s.base.chain.Policy
+}
 
 // deleteAllChains removes every user-defined chain, and for the nft tools the built-in ones that do nothing.
 func (e *tableEdit) deleteAllChains() error {
@@ -150,9 +155,28 @@ func (e *tableEdit) makeBuiltins(name string, one bool) {
 		return
 	}
 	e.touch()
-	e.made |= hooks
+	e.make(hooks)
 	e.changed = true
 }
+
+// make makes built-in chains be there. One that was forgotten gets the policy of a new chain.
+func (e *tableEdit) make(hooks hookMask) {
+	e.made |= hooks
+	if e.forgotten&hooks == 0 {
+		return
+	}
+	for _, name := range e.kind.builtins() {
+		if s := e.slotOf(name); e.forgotten&hooks&s.hook != 0 {
+			e.open(s)
+			s.policy, s.remade = PolicyAccept, true
+		}
+	}
+	e.forgotten &^= hooks
+}
+
+// forgetBuiltins is what the nft tools do when -v has them empty a table for a restore: they try to delete all built-in chains, and take
+// even those for deleted that they leave, since their policy is DROP.
+func (e *tableEdit) forgetBuiltins() { e.forgotten, e.made = e.made, 0 }
 
 // renameChain gives a chain another name, in every jump as well.
 func (e *tableEdit) renameChain(from, to string) error {
@@ -221,7 +245,7 @@ func (e *tableEdit) setPolicy(name, policy string, counters *Counters) error {
 		return errBadPolicy
 	}
 	e.touch()
-	e.made |= s.hook
+	e.make(s.hook)
 	e.open(s)
 	s.policy, s.counters = p, counters
 	return nil

@@ -45,6 +45,13 @@ func (e *tableEdit) insert(s *chainSlot, index int, r *Rule) {
 	e.count(r, 1)
 }
 
+// failOn notes a change of the nft tools that names a rule which the kernel has refused within the same input.
+func (e *tableEdit) failOn(r *Rule, kind batchKind, s *chainSlot) {
+	if e.dialect == NFT && e.bad[r].errno != 0 {
+		e.fail(e.line, kind, syscall.ENOENT, s.name)
+	}
+}
+
 // replace puts a rule in the place of another one.
 func (e *tableEdit) replace(s *chainSlot, index int, r *Rule) {
 	e.own(s)
@@ -53,24 +60,29 @@ func (e *tableEdit) replace(s *chainSlot, index int, r *Rule) {
 	e.count(r, 1)
 }
 
-// remove deletes the rule with that index.
+// remove deletes the rule with that index. The nft tools ask the kernel for it even if it has refused that rule.
 func (e *tableEdit) remove(s *chainSlot, index int) {
+	e.failOn(s.currentRules()[index], batchDelete, s)
 	e.own(s)
 	e.count(s.rules[index], -1)
 	s.rules = slices.Delete(s.rules, index, index+1)
 }
 
-// findRule returns the index of the first rule equal to r, -1 if there is none. With part only that of a rule is compared
-// which it gives; nil is a rule that is not equal.
-func (e *tableEdit) findRule(s *chainSlot, r *Rule, part func(*Rule) *Rule) int {
+// findRule returns the index of the first rule equal to r, -1 if there is none.
+func (e *tableEdit) findRule(s *chainSlot, r *Rule) int { return e.findIn(s.currentRules(), r) }
+
+// findIn is findRule in a list.
+func (e *tableEdit) findIn(rules []*Rule, r *Rule) int {
+	r, part := r.compared()
 	want := r.appendOptions(nil, e.family, e.dialect)
 	matches := matchesReadBack(r.Matches, e.dialect)
+	if e.dialect == NFT && r.inKernel() != r {
+		return -1
+	}
 	var text []byte
-	for i, other := range s.currentRules() {
-		if part != nil {
-			if other = part(other); other == nil {
-				continue
-			}
+	for i, other := range rules {
+		if part {
+			other, _ = other.compared()
 		}
 		if other.Proto != r.Proto || !sameChain(other.Target, r.Target) {
 			continue
@@ -85,6 +97,34 @@ func (e *tableEdit) findRule(s *chainSlot, r *Rule, part func(*Rule) *Rule) int 
 		}
 	}
 	return -1
+}
+
+// partly is a match or target of which the tools do not compare everything: it returns one with what they compare.
+type partly interface {
+	compared() any
+}
+
+// compared is the rule with what the tools compare of it, and whether that is less than all.
+func (r *Rule) compared() (*Rule, bool) {
+	out := r
+	own := func() {
+		if out == r {
+			changed := *r
+			changed.Matches = slices.Clone(r.Matches)
+			out = &changed
+		}
+	}
+	for i, m := range r.Matches {
+		if p, ok := m.(partly); ok {
+			own()
+			out.Matches[i] = p.compared().(Match)
+		}
+	}
+	if p, ok := r.Target.(partly); ok {
+		own()
+		out.Target = p.compared().(Target)
+	}
+	return out, out != r
 }
 
 // sameChain says whether targets jump to the same chain, or are no jumps.
@@ -163,4 +203,15 @@ func unlikeRules(a, b []Match, target, otherTarget Target) bool {
 	}
 	u, ok := target.(unlike)
 	return ok && u.unlike(otherTarget)
+}
+
+// sameMatch says whether the tools take two matches for the same one.
+func sameMatch(a, b Match) bool {
+	if p, ok := a.(partly); ok {
+		return sameMatch(p.compared().(Match), b.(partly).compared().(Match))
+	}
+	if u, ok := a.(unlike); ok && u.unlike(b) {
+		return false
+	}
+	return a.Name() == b.Name() && bytes.Equal(a.appendSave(nil, IPv6, Legacy), b.appendSave(nil, IPv6, Legacy))
 }

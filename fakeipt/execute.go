@@ -1,6 +1,9 @@
 package fakeipt
 
-import "fmt"
+import (
+	"fmt"
+	"io"
+)
 
 // execution carries commands out on a table that is being edited.
 type execution struct {
@@ -11,7 +14,21 @@ type execution struct {
 	out          []byte              // what the commands print
 	warnOfLegacy func(suffix string) // of rules that a listing does not show
 	warn         func(format string, args ...any)
+	labels       int       // of connections, in rules that -v prints
 	namesakes    *[]string // chains of the table that have the name of a target; nil: not looked for yet
+}
+
+// print writes what the commands print.
+func (x *execution) print(stdout io.Writer) error {
+	for ; x.labels > 0; x.labels-- {
+		x.warn(noLabelNames)
+	}
+	if len(x.out) == 0 {
+		return nil
+	}
+	_, err := stdout.Write(x.out)
+	x.out = x.out[:0]
+	return err
 }
 
 // run carries one command out.

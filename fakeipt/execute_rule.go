@@ -141,7 +141,9 @@ func (x *execution) announceAll(spec *ruleSpec, target Target) {
 
 // announce prints one rule.
 func (x *execution) announce(r *Rule) {
-	x.warnOfLabel(r)
+	if r.printsLabel() {
+		x.labels++
+	}
 	style := listStyle{numeric: true, bare: true, dialect: x.edit.dialect, family: x.edit.family}
 	x.out = style.appendRule(x.out, 0, r)
 }
@@ -156,7 +158,7 @@ func (x *execution) ruleChain(c *command) (*chainSlot, error) {
 		}
 		if s.live && (x.edit.exists || s.hook != 0) {
 			x.edit.touch()
-			x.edit.made |= s.hook
+			x.edit.make(s.hook)
 			return s, nil
 		}
 		return nil, errNoChain
@@ -169,6 +171,9 @@ func (x *execution) ruleChain(c *command) (*chainSlot, error) {
 
 func (x *execution) applyRule(c *command, s *chainSlot, r *Rule) error {
 	e := x.edit
+	if e.dialect == NFT && c.op != 'C' && c.op != 'D' {
+		r = r.inKernel()
+	}
 	switch c.op {
 	case 'A':
 		e.insert(s, len(s.currentRules()), r)
@@ -181,6 +186,9 @@ func (x *execution) applyRule(c *command, s *chainSlot, r *Rule) error {
 		kind := batchInsert
 		if index > 0 && index == len(s.currentRules()) {
 			kind = batchAppend
+		}
+		if kind == batchInsert && index > 0 {
+			e.failOn(s.currentRules()[index], kind, s)
 		}
 		e.insert(s, index, r)
 		e.admit(s, r, kind)
@@ -195,7 +203,7 @@ func (x *execution) applyRule(c *command, s *chainSlot, r *Rule) error {
 			return e.notFound(r)
 		}
 	default:
-		index := e.findRule(s, r, nil)
+		index := e.findRule(s, r)
 		if index < 0 {
 			return e.notFound(r)
 		}

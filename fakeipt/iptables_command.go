@@ -65,10 +65,8 @@ func (run *toolRun) onTable(kind *tableKind, cmd *command) int {
 	if err == nil && x.edit.changed {
 		err = run.kernel.commit(run.family, x.edit)
 	}
-	if len(x.out) > 0 {
-		if _, werr := run.stdout.Write(x.out); werr != nil && err == nil {
-			err = &problem{status: statusOther, msg: werr.Error()}
-		}
+	if werr := x.print(run.stdout); werr != nil && err == nil {
+		err = &problem{status: statusOther, msg: werr.Error()}
 	}
 	return run.reportError(err)
 }

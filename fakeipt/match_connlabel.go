@@ -28,6 +28,9 @@ func (m *MatchConnlabel) appendList(dst []byte, _ listStyle) []byte {
 	return appendFlags(fmt.Appendf(appendAfter(dst, "connlabel", m.Invert), " %d", m.Label), " ", flagWord{"set", m.Set})
 }
 
+// compared is any label: the tools compare nothing of the match, as with -m helper.
+func (*MatchConnlabel) compared() any { return &MatchConnlabel{} }
+
 // connlabels is the number of labels that a connection has.
 const connlabels = 128
 

@@ -17,6 +17,10 @@ func (m *MatchHelper) appendList(dst []byte, _ listStyle) []byte {
 	return append(append(append(appendAfter(dst, "helper match", m.Invert), ` "`...), m.Helper...), '"')
 }
 
+// compared is any helper: the tools compare nothing of the match, so that -C and -D take a rule with another helper, or with "!", for the
+// one that is asked for.
+func (*MatchHelper) compared() any { return &MatchHelper{} }
+
 // maxMatchHelper is the length of a name that the kernel keeps; the tool cuts the rest off.
 const maxMatchHelper = 29
 

@@ -3,6 +3,7 @@ package fakeipt
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -13,7 +14,7 @@ import (
 type MatchLimit struct {
 	// Interval is the time of one packet, in units of 1/10000 s.
 	Interval uint32
-	// Burst is the size of the bucket. The nft tools take 0 for 5.
+	// Burst is the size of the bucket. With 0, which only the nft tools take, the kernel makes it 5.
 	Burst uint32
 }
 
@@ -48,12 +49,23 @@ func (m *MatchLimit) in(d Dialect) MatchLimit {
 	if d == Legacy {
 		return n
 	}
-	if n.Burst == 0 {
-		n.Burst = limitBurst
-	}
 	unit := rateUnitOf(uint64(n.Interval), limitScale)
 	n.Interval = uint32(unit / (unit / uint64(n.Interval)))
 	return n
+}
+
+// inKernel is the rule with the burst that the kernel of nftables makes of 0.
+func (r *Rule) inKernel() *Rule {
+	kept := r
+	for i, m := range r.Matches {
+		if l, ok := m.(*MatchLimit); ok && l.Burst == 0 {
+			changed := *kept
+			changed.Matches = slices.Clone(kept.Matches)
+			changed.Matches[i] = &MatchLimit{Interval: l.Interval, Burst: limitBurst}
+			kept = &changed
+		}
+	}
+	return kept
 }
 
 // limitCredits is what the kernel keeps of a time, with its clock of 250 ticks a second.

@@ -54,7 +54,7 @@ func (m *MatchPolicy) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 func (m *MatchPolicy) appendList(dst []byte, style listStyle) []byte {
 	dst = m.appendWords(append(dst, " policy match"...), " ", "dir", "pol")
 	for i := range m.Elements() {
-		if m.Strict {
+		if m.Strict && m.depth > 1 {
 			dst = fmt.Appendf(dst, " [%d]", i)
 		}
 		dst = m.elements[i].append(dst, "", style.numeric)
@@ -185,7 +185,7 @@ func (e *PolicyElement) read(o *optionCall) (err error) {
 		e.Proto, err = policyProto(o)
 	case "mode":
 		mode := slices.Index(policyModes[:], string(o.arg))
-		if mode < 0 {
+		if mode < 0 && !e.HasMode {
 			err = badParameter("policy match: invalid mode \"%s\"", o.arg)
 		}
 		double, e.HasMode, e.InvMode, e.Tunnel = e.HasMode, true, o.invert, mode == 1

@@ -9,9 +9,6 @@ import (
 
 // ruleOption acts on an option about the rule.
 func (p *commandParser) ruleOption(letter byte, attached, word []byte) error {
-	if letter == 'f' {
-		return p.fragmentOption()
-	}
 	if letter == 'c' {
 		return p.countersOption(attached)
 	}

@@ -136,7 +136,9 @@ func (r *restorer) begin(line []byte) error {
 		all.verbose = 1
 		if r.kernel.dialect == NFT {
 			// With -v these tools do not take the table away but empty it.
-			return errors.Join(r.x.flush(all), r.x.deleteChains(all))
+			err := errors.Join(r.x.flush(all), r.x.deleteChains(all))
+			edit.forgetBuiltins()
+			return err
 		}
 		r.x.announceFlush(all)
 	}
@@ -148,14 +150,7 @@ func (r *restorer) begin(line []byte) error {
 func (r *restorer) tellAll() bool { return r.verbose && !r.noflush }
 
 // flushOutput writes what commands print.
-func (r *restorer) flushOutput() error {
-	if len(r.x.out) == 0 {
-		return nil
-	}
-	_, err := r.stdout.Write(r.x.out)
-	r.x.out = r.x.out[:0]
-	return err
-}
+func (r *restorer) flushOutput() error { return r.x.print(r.stdout) }
 
 // commit ends a table.
 func (r *restorer) commit() error {

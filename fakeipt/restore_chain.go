@@ -88,7 +88,7 @@ func (r *restorer) declareNFT(s *chainSlot, name, policy []byte) error {
 	switch {
 	case s.hook != 0:
 		e.changed = true
-		e.made |= s.hook
+		e.make(s.hook)
 	case s.live:
 		e.flushChain(s)
 		s.fresh = true

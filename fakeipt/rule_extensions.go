@@ -115,15 +115,34 @@ func (x *ruleExtensions) hasTarget() bool {
 	return slices.ContainsFunc(x.loaded, func(l loadedExtension) bool { return l.target != nil })
 }
 
-// owner is the extension that was loaded last and has an option of that name, nil if none has; id is the option's.
+// owner is the extension that was named last and has an option of that name, nil if none has; id is the option's. A match that is named
+// again is a further one of its kind, but its options keep the place that they had.
 func (x *ruleExtensions) owner(name []byte) (l *loadedExtension, id int) {
 	for i := len(x.loaded) - 1; i >= 0; i-- {
-		l := &x.loaded[i]
-		if id := l.ext.find(name); id >= 0 {
-			return l, id
+		ext := x.loaded[i].ext
+		if id := ext.find(name); id >= 0 && !hasExtension(x.loaded[:i], ext) {
+			return x.latest(ext), id
 		}
 	}
 	return nil, -1
+}
+
+func hasExtension(loaded []loadedExtension, ext *extension) bool {
+	for i := range loaded {
+		if loaded[i].ext == ext {
+			return true
+		}
+	}
+	return false
+}
+
+// latest is the one of a kind that was loaded last.
+func (x *ruleExtensions) latest(ext *extension) *loadedExtension {
+	i := len(x.loaded) - 1
+	for x.loaded[i].ext != ext {
+		i--
+	}
+	return &x.loaded[i]
 }
 
 // takes says that an extension has an option of the same name as a standard one, which means the extension's then.

@@ -52,6 +52,15 @@ func (t *TargetNFLOG) appendOptions(dst []byte, prefix string, d Dialect) []byte
 	return dst
 }
 
+// comparedNFLOGPrefix is how much of the prefix lies within the struct that the nft tools compare.
+const comparedNFLOGPrefix = 68
+
+func (t *TargetNFLOG) compared() any {
+	cut := *t
+	cut.Prefix = cut.Prefix[:min(len(cut.Prefix), comparedNFLOGPrefix)]
+	return &cut
+}
+
 var nflogExtension = &extension{
 	name: "NFLOG",
 	options: []optionSpec{{name: "nflog-group"}, {name: "nflog-prefix"}, {name: "nflog-range", excludes: 1 << 3},

@@ -94,19 +94,17 @@ func (t *run) options(args []string) ([]string, error) {
 			}
 			if i++; option == "f" {
 				t.file = args[i]
-			} else {
-				t.output = args[i]
+			} else if t.output = args[i]; !isOutputMode(t.output) {
+				return nil, errorf("Syntax error: unknown output mode '%s'", t.output)
 			}
 		default:
 			words = append(words, args[i])
 		}
 	}
-	switch t.output {
-	case "", "plain", "save", "xml":
-		return words, nil
-	}
-	return nil, errorf("Syntax error: unknown output mode '%s'", t.output)
+	return words, nil
 }
+
+func isOutputMode(mode string) bool { return slices.Contains([]string{"plain", "save", "xml"}, mode) }
 
 // optionLetters are the letters of the options by their names.
 var optionLetters = map[string]string{

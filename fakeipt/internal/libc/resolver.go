@@ -28,7 +28,8 @@ func GetAddrInfo(s []byte, bits int) (netip.Addr, error) {
 	if err == nil || isShort {
 		return netip.Addr{}, addrInfoError("Address family for hostname not supported")
 	}
-	if numeric := len(bytes.Trim(s, "0123456789.")) == 0; numeric && bits == 32 || !isHostName(s) {
+	// With a dot at its end a number is looked up as any name.
+	if numeric := len(bytes.Trim(s, "0123456789.")) == 0 && !bytes.HasSuffix(s, []byte(".")); numeric && bits == 32 || !isHostName(s) {
 		return netip.Addr{}, addrInfoError("Name or service not known")
 	}
 	return netip.Addr{}, addrInfoError("Temporary failure in name resolution")

@@ -34,10 +34,10 @@ func Excuse(theirs, ours *Run) string {
 // leftOver is a message of the nft tools that depends on an error which they have got over.
 var leftOver = regexp.MustCompile(`Incompatible with this kernel\.|restore: line [0-9]+ failed\n$`)
 
-// usage is a line of the help. debugging is how the dumps of -v -v begin: of the legacy tools, and of the nft tools.
+// usage is a line of the help. debugging is how the dumps of -v -v begin: of the legacy tools, of the nft tools, and of their rules.
 var (
 	usage     = regexp.MustCompile(`(?m)^Usage: `)
-	debugging = regexp.MustCompile(`(?m)^libiptc v|^(table )?\S+ \S+ .*\buse [0-9]+`)
+	debugging = regexp.MustCompile(`(?m)^libiptc v|^(table )?\S+ \S+ .*\buse [0-9]+|^  \[ [a-z]+ `)
 )
 
 // StatusSignal is added to a signal that ended a tool; lastSignal is the greatest there is.
