@@ -2,9 +2,11 @@ package scenarios
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -26,8 +28,24 @@ func (o *Objects) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 			*o = append(*o, readBeside(d, item.Content[1])...)
 			continue
 		}
-		*o = append(*o, manifest.DecodeObjects(d, item)...)
+		*o = append(*o, served(d, item, manifest.DecodeObjects(d, item))...)
 	}
+}
+
+// served are objects without the NetworkPolicies among them, which kube-proxy does not read: one in a scenario would promise what nothing here
+// holds.
+func served(d *document.Decoder, n *yaml.Node, objects []manifest.Object) []manifest.Object {
+	return slices.DeleteFunc(objects, func(o manifest.Object) bool {
+		_, policy := o.Object.(*networkingv1.NetworkPolicy)
+		switch {
+		case !policy:
+		case d.Ignored() != nil:
+			d.Ignored()(o.Pos, "kind NetworkPolicy")
+		default:
+			d.Note(n, &document.Error{Position: o.Pos, Msg: "a NetworkPolicy has no part in a scenario: kube-proxy does not read it. Leave it out"})
+		}
+		return policy
+	})
 }
 
 // readBeside reads the objects of a file that a scenario refers to.
@@ -50,7 +68,7 @@ func readBeside(d *document.Decoder, n *yaml.Node) []manifest.Object {
 	if err != nil {
 		d.Note(n, err)
 	}
-	return objects
+	return served(d, n, objects)
 }
 
 func (o Objects) spell() (*yaml.Node, error) {

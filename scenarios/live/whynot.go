@@ -10,16 +10,22 @@ import (
 )
 
 // WhyNot says of the endpoints of the service that a packet is for which of them no outcome at a node reaches, and why. Of a packet that is
-// for no service it says which one was nearly meant, and is false.
+// for no service it says which one was nearly meant, and is false. What NetworkPolicies have to do with it is said of any packet.
 func (v *View) WhyNot(host *packetsim.Host, in packetsim.Input, outcomes []packetsim.Outcome, book *names.Book) (whynot.Answer, bool) {
-	if v.exam.topology.Node(host.Name()) == nil {
+	if host == nil || v.exam.topology.Node(host.Name()) == nil {
 		return whynot.Answer{}, false
 	}
+	q := v.question(host, in, outcomes, book)
+	out, served := q.Answer()
+	return out.With(q.Policies()), served
+}
+
+func (v *View) question(host *packetsim.Host, in packetsim.Input, outcomes []packetsim.Outcome, book *names.Book) whynot.Question {
 	return whynot.Question{
 		Spec: v.exam.spec, Objects: v.exam.cluster.Objects, Book: book,
 		Host: host, From: v.clientOf(host.Name(), &in), In: in, Outcomes: outcomes,
 		Newer: func(service string) string { return v.exam.cluster.changedSince(host.Name(), service) },
-	}.Answer()
+	}
 }
 
 // clientOf is who sends a packet that a node has.
@@ -50,7 +56,7 @@ func (c *Cluster) changedSince(node, service string) string {
 }
 
 // WhyNotFollowed is WhyNot for a connection that was followed: of the first node with a snapshot that its first packet came to as one to a
-// service.
+// service. What NetworkPolicies have to do with it each node says.
 func (v *View) WhyNotFollowed(f *Followed, book *names.Book) whynot.Answer {
 	ways := make([][]whynot.Passage, len(f.Connections))
 	for i := range f.Connections {
@@ -59,11 +65,20 @@ func (v *View) WhyNotFollowed(f *Followed, book *names.Book) whynot.Answer {
 			ways[i] = append(ways[i], whynot.Passage{Host: hop.Host, In: hop.Input, Outcome: &hop.Outcome})
 		}
 	}
-	return whynot.Along(ways, func(name string, in packetsim.Input, outcomes []packetsim.Outcome) (whynot.Answer, bool) {
-		host := f.hosts[name]
-		if host == nil {
+	isNode := func(name string) bool { return f.hosts[name] != nil && v.exam.topology.Node(name) != nil }
+	var policies whynot.Answer
+	out := whynot.Along(ways, func(name string, in packetsim.Input, outcomes []packetsim.Outcome) (whynot.Answer, bool) {
+		if !isNode(name) {
 			return whynot.Answer{}, false
 		}
-		return v.WhyNot(host, in, outcomes, book)
+		return v.question(f.hosts[name], in, outcomes, book).Answer()
 	})
+	for _, way := range ways {
+		for _, p := range way {
+			if isNode(p.Host) {
+				policies = policies.With(v.question(f.hosts[p.Host], p.In, []packetsim.Outcome{*p.Outcome}, book).Policies())
+			}
+		}
+	}
+	return out.With(policies)
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	netutils "k8s.io/utils/net"
@@ -19,6 +20,32 @@ func setDefaults(o runtime.Object) {
 		sliceDefaults(obj)
 	case *corev1.Pod:
 		podDefaults(obj)
+	case *networkingv1.NetworkPolicy:
+		policyDefaults(&obj.Spec)
+	}
+}
+
+// policyDefaults say for which direction a policy is that does not: for packets to its pods, and for those from them if it has rules for them.
+func policyDefaults(s *networkingv1.NetworkPolicySpec) {
+	if len(s.PolicyTypes) == 0 {
+		s.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
+		if len(s.Egress) > 0 {
+			s.PolicyTypes = append(s.PolicyTypes, networkingv1.PolicyTypeEgress)
+		}
+	}
+	tcp := corev1.ProtocolTCP
+	protocols := func(ports []networkingv1.NetworkPolicyPort) {
+		for i := range ports {
+			if ports[i].Protocol == nil {
+				ports[i].Protocol = &tcp
+			}
+		}
+	}
+	for i := range s.Ingress {
+		protocols(s.Ingress[i].Ports)
+	}
+	for i := range s.Egress {
+		protocols(s.Egress[i].Ports)
 	}
 }
 

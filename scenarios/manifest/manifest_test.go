@@ -115,7 +115,7 @@ func TestParseRef(t *testing.T) {
 		{name: "namespace and name", in: "service shop/web", want: "service shop/web"},
 		{name: "namespace left out", in: "EndpointSlice web-1", want: "endpointslice default/web-1"},
 		{name: "kind without namespaces", in: "node node1", want: "node node1"},
-		{name: "unknown kind", in: "ingress web", err: "want KIND NAMESPACE/NAME with a kind of ConfigMap, EndpointSlice, Namespace, Node, Pod, Service"},
+		{name: "unknown kind", in: "ingress web", err: "want KIND NAMESPACE/NAME with a kind of ConfigMap, EndpointSlice, Namespace, NetworkPolicy, Node, Pod, Service"},
 		{name: "no name", in: "service", err: "want KIND NAMESPACE/NAME"},
 		{name: "empty name", in: "service shop/", err: "no valid name"},
 	} {

@@ -11,14 +11,15 @@ import (
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Object is a Kubernetes object and where it was written. It has one of the
 // types *corev1.Service, *corev1.Node, *corev1.Pod, *corev1.Namespace,
-// *corev1.ConfigMap and *discoveryv1.EndpointSlice, with the API server's defaults
-// filled in.
+// *corev1.ConfigMap, *discoveryv1.EndpointSlice and *networkingv1.NetworkPolicy,
+// with the API server's defaults filled in.
 type Object struct {
 	runtime.Object
 	Pos document.Position
@@ -119,6 +120,7 @@ func kinds() []kind {
 		{"v1", "Pod", true, func() runtime.Object { return &corev1.Pod{} }},
 		{"v1", "Namespace", false, func() runtime.Object { return &corev1.Namespace{} }},
 		{"v1", "ConfigMap", true, func() runtime.Object { return &corev1.ConfigMap{} }},
+		{"networking.k8s.io/v1", "NetworkPolicy", true, func() runtime.Object { return &networkingv1.NetworkPolicy{} }},
 	}
 }
 

@@ -1,12 +1,15 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	netutils "k8s.io/utils/net"
@@ -29,6 +32,43 @@ func validate(d *document.Decoder, o Object) {
 		c.clusterNode(obj)
 	case *corev1.Pod:
 		c.pod(obj)
+	case *networkingv1.NetworkPolicy:
+		c.policy(&obj.Spec)
+	}
+}
+
+// policy checks what nobody could say of a packet whether it holds: selectors, ranges and types.
+func (c check) policy(s *networkingv1.NetworkPolicySpec) {
+	c.selector(at("spec", "podSelector"), &s.PodSelector)
+	for i, t := range s.PolicyTypes {
+		c.oneOf(at("spec", "policyTypes", i), string(t), string(networkingv1.PolicyTypeIngress), string(networkingv1.PolicyTypeEgress))
+	}
+	for i := range s.Ingress {
+		c.peers(at("spec", "ingress", i, "from"), s.Ingress[i].From)
+	}
+	for i := range s.Egress {
+		c.peers(at("spec", "egress", i, "to"), s.Egress[i].To)
+	}
+}
+
+func (c check) peers(path []any, peers []networkingv1.NetworkPolicyPeer) {
+	for i := range peers {
+		p, at := &peers[i], func(more ...any) []any { return append(append(slices.Clone(path), i), more...) }
+		c.selector(at("podSelector"), p.PodSelector)
+		c.selector(at("namespaceSelector"), p.NamespaceSelector)
+		if p.IPBlock == nil {
+			continue
+		}
+		c.cidr(at("ipBlock", "cidr"), p.IPBlock.CIDR)
+		for n, except := range p.IPBlock.Except {
+			c.cidr(at("ipBlock", "except", n), except)
+		}
+	}
+}
+
+func (c check) selector(path []any, s *metav1.LabelSelector) {
+	if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
+		c.errorf(path, "%s", document.Shorten(err.Error()))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	netutils "k8s.io/utils/net"
 
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -25,6 +26,7 @@ type Book struct {
 	nodePorts map[place]string      // the same at a port of nodes, which has no address
 	endpoints map[place]string      // pods behind endpoints, by their place
 	chains    map[string]string     // what a chain was made for
+	policies  map[string][]string   // NAMESPACE/NAME of the NetworkPolicies of a name
 }
 
 // place is an address and a port of a protocol.
@@ -47,7 +49,7 @@ func New(objects []manifest.Object) *Book {
 	b := &Book{
 		services: manifest.Of[*corev1.Service](objects), nodes: manifest.Of[*corev1.Node](objects),
 		owners: map[netip.Addr]string{}, ports: map[place]string{}, nodePorts: map[place]string{}, endpoints: map[place]string{},
-		chains: map[string]string{},
+		chains: map[string]string{}, policies: map[string][]string{},
 	}
 	for _, node := range b.nodes {
 		b.owns("node "+node.Name, nodeAddresses(node)...)
@@ -57,6 +59,9 @@ func New(objects []manifest.Object) *Book {
 	}
 	for _, p := range manifest.Of[*corev1.Pod](objects) {
 		b.addPod(p)
+	}
+	for _, p := range manifest.Of[*networkingv1.NetworkPolicy](objects) {
+		b.addPolicy(p)
 	}
 	for _, slice := range manifest.Of[*discoveryv1.EndpointSlice](objects) {
 		b.addSlice(slice)

@@ -33,27 +33,13 @@ func CommentedService(rule string) string {
 	return m[1]
 }
 
-// policies are the comments of those who write rules for NetworkPolicies: kube-router names them as "policy name: NAME namespace
-// NAMESPACE", Calico as "Policy NAMESPACE/knp.default.NAME".
-var policies = []*regexp.Regexp{
-	regexp.MustCompile(`policy name:? (?P<name>[a-z0-9.-]+),? namespace:? (?P<namespace>[a-z0-9.-]+)`),
-	regexp.MustCompile(`Policy (?P<namespace>[a-z0-9.-]+)/(?:knp\.default\.)?(?P<name>[a-z0-9.-]+)`),
-}
-
-func commentedPolicy(rule string) string {
-	comment := commentOf(rule)
-	for _, p := range policies {
-		if m := p.FindStringSubmatch(comment); m != nil {
-			return m[p.SubexpIndex("namespace")] + "/" + m[p.SubexpIndex("name")]
-		}
-	}
-	return ""
-}
-
 // Rule names what a rule of a chain was written for: "pod shop/web-1" or "endpoint ADDRESS:PORT of shop/web" for one that leads to an
 // endpoint, "service shop/web:http", "policy shop/deny"; empty if nobody knows. An object that the Book does not have is named with a word
 // about that.
 func (b *Book) Rule(_, chain, text string) string {
+	if PolicyToolOf(chain) != "" || PolicyToolOf(TargetOf(text)) != "" {
+		return b.ofPolicies(chain, text)
+	}
 	target := TargetOf(text)
 	for _, name := range []string{target, chain} {
 		if strings.HasPrefix(name, chains.EndpointPrefix) {
@@ -67,9 +53,6 @@ func (b *Book) Rule(_, chain, text string) string {
 	}
 	if service := CommentedService(text); service != "" {
 		return b.service(service)
-	}
-	if policy := commentedPolicy(text); policy != "" {
-		return "policy " + policy
 	}
 	return ""
 }

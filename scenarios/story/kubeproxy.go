@@ -1,6 +1,7 @@
 package story
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
@@ -10,9 +11,15 @@ import (
 // kubeChain begins the names of kube-proxy's chains.
 const kubeChain = "KUBE-"
 
+// isKubeProxys says whether a chain has one of kube-proxy's names, and not one of kube-router's for NetworkPolicies, whose comments name those.
+func isKubeProxys(chain string) bool {
+	return strings.HasPrefix(chain, kubeChain) &&
+		!slices.ContainsFunc([]string{"KUBE-ROUTER-", "KUBE-POD-FW-", "KUBE-NWPLCY-"}, func(p string) bool { return strings.HasPrefix(chain, p) })
+}
+
 // serviceOfStep is the service that a rule of kube-proxy is for, "shop/web:http", as the rule's comment says; empty for other rules.
 func serviceOfStep(s *packetsim.Step) string {
-	if s.Rule == nil || !strings.HasPrefix(s.Chain, kubeChain) {
+	if s.Rule == nil || !isKubeProxys(s.Chain) {
 		return ""
 	}
 	for _, word := range strings.Fields(commentOf(s.Rule)) {
@@ -29,12 +36,13 @@ func isName(s string) bool {
 	return s != "" && strings.Trim(s, letters) == "" && s[0] != '-'
 }
 
-// commentOf is the text of the rule's first comment.
+// commentOf joins a rule's comments, without those that only number Calico's rules.
 func commentOf(r *fakeipt.Rule) string {
+	var all []string
 	for _, m := range r.Matches {
-		if comment, ok := m.(*fakeipt.MatchComment); ok {
-			return comment.Text
+		if comment, ok := m.(*fakeipt.MatchComment); ok && !strings.HasPrefix(comment.Text, "cali:") {
+			all = append(all, comment.Text)
 		}
 	}
-	return ""
+	return strings.Join(all, " ")
 }

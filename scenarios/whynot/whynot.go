@@ -22,13 +22,28 @@ import (
 type Answer struct {
 	// Unreached are the endpoints that could have been expected and are in no outcome, and rules that nearly matched.
 	Unreached []stories.Unreached
-	// Notes are about what was reached, though the objects do not say so.
+	// Notes are about what was reached, though the objects do not say so, and about NetworkPolicies that a node's rules do not have.
 	Notes []string
+}
+
+// With is this answer and then another one, without what both say.
+func (a Answer) With(b Answer) Answer {
+	for _, u := range b.Unreached {
+		if !slices.Contains(a.Unreached, u) {
+			a.Unreached = append(a.Unreached, u)
+		}
+	}
+	for _, note := range b.Notes {
+		if !slices.Contains(a.Notes, note) {
+			a.Notes = append(a.Notes, note)
+		}
+	}
+	return a
 }
 
 // Question is about a packet that one node had.
 type Question struct {
-	// Spec is what the objects promise, Objects are the Services and Pods among them, and Book has their names.
+	// Spec is what the objects promise, Objects are the Services, Pods, Namespaces and NetworkPolicies among them, and Book has their names.
 	Spec    *oracle.Spec
 	Objects []manifest.Object
 	Book    *names.Book
