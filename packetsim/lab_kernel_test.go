@@ -156,7 +156,7 @@ func (lab *kernelLab) compare(host *Host, p kernelPacket, id uint16) {
 	}
 	switch p.place {
 	case "node":
-		in.Local, in.Socket = true, &Socket{} // of root
+		in.Local, in.Socket = true, &Socket{Raw: true} // of root
 	case "client":
 		in.In = "cwpsc"
 	case "server":

@@ -9,6 +9,10 @@ func (w *walk) natStage(s *skb, st stage) bool {
 		return true
 	}
 	if s.relation == isRelated && s.IsICMPError() {
+		if !s.sumHolds() {
+			w.drop("wrong checksum of an error about a connection")
+			return false
+		}
 		if s.Proto == ICMP && s.ICMPType == icmpRedirect && (s.conn.srcNAT || s.conn.dstNAT) {
 			w.drop("redirect of a translated connection")
 			return false
@@ -121,6 +125,7 @@ func (w *walk) translateError(s *skb, st stage) {
 	}
 	inner.translateICMPID(other.ICMPID)
 	s.Inner = &inner
+	s.mendSum()
 }
 
 func (w *walk) unsupported(what string) fate {

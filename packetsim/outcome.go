@@ -114,6 +114,8 @@ type Reply struct {
 	Outcome Outcome
 	// Copy says that it is no answer, but the copy that TEE made of the packet.
 	Copy bool
+	// After is how many of the packet's steps there were before it.
+	After int
 }
 
 // Summary is the verdict with where the packet went, or why it did not.

@@ -153,6 +153,9 @@ type Packet struct {
 	// TOS is the byte of the IP header that was called type of service, of IPv6 the traffic class: the code point of the service (DSCP) in
 	// its upper six bits, and what is told of congestion (ECN) in the others.
 	TOS uint8
+	// ChecksumOff is what the checksum of TCP, UDP, ICMP or ICMPv6 is too much, in one's complement; 0: it is right. SNPT and DNPT leave
+	// others behind.
+	ChecksumOff uint16
 	// MSS is the greatest segment that a TCP packet announces; 0: not known, and where there are Numbers, not announced.
 	MSS uint16
 	// SPI is the index of the security parameters of a packet of AH, ESP or IPComp (which has 16 bits for it), nil if it is not known.

@@ -11,6 +11,8 @@ type Socket struct {
 	None bool
 	// Kernel is a socket of the kernel itself, which has no owner.
 	Kernel bool
+	// Raw is a socket that writes IP headers and checksums by itself, so that no device does.
+	Raw bool
 	// UID and GID are the owner's, Groups the supplementary groups.
 	UID, GID uint32
 	Groups   []uint32

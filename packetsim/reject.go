@@ -64,7 +64,9 @@ func (w *walk) reject(s *skb, t *fakeipt.TargetReject) fate {
 	if !known {
 		return w.unsupported("REJECT --reject-with " + t.With)
 	}
-	w.sendError(s, unreachableType(s.Is6()), code)
+	if !s.rejectsSum() {
+		w.sendError(s, unreachableType(s.Is6()), code)
+	}
 	return stopped
 }
 
@@ -122,7 +124,7 @@ func (w *walk) sendError(s *skb, typ, code uint8) {
 	}
 	if s.Is6() && w.h.hasAddress(s.Dst) || s.Dst.Is4() && s.routed && s.path.local {
 		answer.Src = s.Dst
-	} else if s.Is6() && s.in != nil {
+	} else if s.Is6() && s.came != nil {
 		answer.Src = w.h.errorSource6(s)
 	}
 	w.answer(answerOf(s, answer), false)
@@ -145,7 +147,7 @@ func (h *Host) errorSource6(s *skb) netip.Addr {
 	if err != nil || r.Src.IsValid() {
 		return netip.Addr{}
 	}
-	return h.selectAddr6(s.in, s.Src)
+	return h.selectAddr6(s.came, s.Src)
 }
 
 // answerOf is an answer to the packet. It belongs to the packet's connection from the start, be it confirmed or not (nf_ct_attach). Of one
@@ -165,7 +167,7 @@ func (w *walk) sendReset(s *skb) {
 		w.fail(errors.New("rule: REJECT with tcp-reset meets a packet that is not TCP"))
 		return
 	}
-	if s.TCPFlags&RST != 0 || s.path.typ == RouteBroadcast {
+	if s.TCPFlags&RST != 0 || !s.sumHolds() || s.path.typ == RouteBroadcast {
 		return
 	}
 	answer := Packet{Proto: TCP, Src: s.Dst, SrcPort: s.DstPort, Dst: s.Src, DstPort: s.SrcPort, TCPFlags: RST | ACK,
@@ -187,26 +189,34 @@ func (w *walk) answer(p *skb, anySrc bool) {
 	if _, src, err := w.h.routeOutput(f, anySrc); err == nil {
 		p.Src = src
 	}
-	w.emit(p, func(sub *walk) { sub.send(p, anySrc) })
+	w.emit(Reply{Packet: p.Packet}, p, func(sub *walk) { sub.send(p, anySrc) })
 }
 
+// maxMade is the number of packets, each made because of the one before it, after which a walk is taken for endless.
+const maxMade = 32
+
+var errEndless = errors.New("not supported: a packet is copied or answered again and again")
+
 // emit walks a packet out that the host has made, and adds it to the outcome.
-func (w *walk) emit(p *skb, send func(sub *walk)) {
-	made := p.Packet
-	replies := w.outcome.Replies
-	replies = append(replies, Reply{})
+func (w *walk) emit(made Reply, p *skb, send func(sub *walk)) {
+	if w.made == maxMade {
+		w.fail(errEndless)
+		return
+	}
+	made.After = len(w.outcome.Steps)
+	replies := append(w.outcome.Replies, made)
 	reply := &replies[len(replies)-1]
 	sub := w.h.newWalk(w.chance, w.told, &reply.Outcome)
-	sub.hooks = w.hooks
+	sub.hooks, sub.copied, sub.made = w.hooks, w.copied || made.Copy, w.made+1
 	defer w.h.endWalk(sub)
 	send(sub)
 	sub.finish(p)
 	if sub.err != nil {
-		w.fail(fmt.Errorf("%s in answer: %w", made.Proto, sub.err))
+		w.fail(fmt.Errorf("%s in answer: %w", made.Packet.Proto, sub.err))
 		return
 	}
-	if !made.Src.IsValid() {
-		made.Src = unspecified(made.Dst)
+	if !made.Packet.Src.IsValid() {
+		reply.Packet.Src = unspecified(made.Packet.Dst)
 	}
-	reply.Packet, reply.Copy, w.outcome.Replies = made, sub.copied, replies
+	w.outcome.Replies = replies
 }

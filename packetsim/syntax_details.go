@@ -253,11 +253,13 @@ func (s *Socket) set(key, number string, hasNumber bool) (msg string) {
 	var n uint64
 	switch {
 	case hasNumber != slices.Contains([]string{"uid", "gid", "groups", "mark", "cgroup", "classid"}, key):
-		return "write none, kernel, uid=N, gid=N, groups=N+N, transparent, wildcard, mark=N, cgroup=PATH or classid=N"
+		return "write none, kernel, uid=N, gid=N, groups=N+N, raw, transparent, wildcard, mark=N, cgroup=PATH or classid=N"
 	case key == "none":
 		s.None = true
 	case key == "kernel":
 		s.Kernel = true
+	case key == "raw":
+		s.Raw = true
 	case key == "transparent":
 		s.Transparent = true
 	case key == "wildcard":
@@ -288,7 +290,7 @@ func (s *Socket) set(key, number string, hasNumber bool) (msg string) {
 			s.Groups = append(s.Groups, uint32(n))
 		}
 	default:
-		return "unknown word: write none, kernel, uid=N, gid=N, groups=N+N, transparent, wildcard, mark=N, cgroup=PATH or classid=N"
+		return "unknown word: write none, kernel, uid=N, gid=N, groups=N+N, raw, transparent, wildcard, mark=N, cgroup=PATH or classid=N"
 	}
 	return msg
 }

@@ -49,6 +49,7 @@ func syntaxOptions() []syntaxOption {
 		{"ttl", " N", "a hop limit from 1 to 255", "", "", (*syntaxParser).ttl},
 		{"len", " N", "a length in bytes", "", "", (*syntaxParser).length},
 		{"tos", " N", "a type of service such as 0x10", "", "", (*syntaxParser).tos},
+		{"checksum-off", " N", "a number such as 0x1e, by which the checksum is wrong", "", "", (*syntaxParser).checksumOff},
 		{"id", " N", "an ICMP identifier", "ICMP", "an identifier", (*syntaxParser).icmpID},
 		{"seq", " N", "a sequence number", "TCP", "sequence numbers", (*syntaxParser).tcpNumber},
 		{"ack", " N", "an acknowledgement number", "TCP", "acknowledgement numbers", (*syntaxParser).tcpNumber},
@@ -244,6 +245,18 @@ func (p *syntaxParser) tos(_, value word) error {
 		return p.errorAt(value, "%s", msg)
 	}
 	p.input.TOS = uint8(n)
+	return nil
+}
+
+func (p *syntaxParser) checksumOff(_, value word) error {
+	n, msg := parseMark(value.text)
+	if msg == "" && n >= 0xffff {
+		msg = "as good as 0, or more than two bytes: write a number from 0 to 65534"
+	}
+	if msg != "" {
+		return p.errorAt(value, "%s", msg)
+	}
+	p.input.ChecksumOff = uint16(n)
 	return nil
 }
 

@@ -71,6 +71,9 @@ func (p *Packet) writeDetails(b *strings.Builder) {
 	if p.TOS != 0 {
 		fmt.Fprintf(b, " tos %#x", p.TOS)
 	}
+	if p.ChecksumOff != 0 {
+		fmt.Fprintf(b, " checksum-off %#x", p.ChecksumOff)
+	}
 	switch {
 	case p.Proto.IsICMP() && p.ICMPID != 0:
 		fmt.Fprintf(b, " id %d", p.ICMPID)
@@ -174,6 +177,9 @@ func (s *Socket) words() string {
 				words[len(words)-1] += fmt.Sprintf("+%d", group)
 			}
 		}
+	}
+	if s.Raw {
+		words = append(words, "raw")
 	}
 	if s.Transparent {
 		words = append(words, "transparent")

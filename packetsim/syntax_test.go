@@ -284,6 +284,9 @@ func packetGen(v6 bool, depth int) *rapid.Generator[Packet] {
 				p.Numbers.Data = uint32(len(p.Payload))
 			}
 		}
+		if some("checksum") {
+			p.ChecksumOff = rapid.Uint16Max(0xfffe).Draw(t, "checksum off")
+		}
 		if some("socket") {
 			p.Socket = socketGen().Draw(t, "socket")
 		}
@@ -316,6 +319,7 @@ func socketGen() *rapid.Generator[*Socket] {
 			return s
 		}
 		s.Kernel, s.Mark = rapid.Bool().Draw(t, "kernel"), rapid.Uint32Max(2).Draw(t, "mark")
+		s.Raw = rapid.Bool().Draw(t, "raw")
 		s.Transparent, s.Wildcard = rapid.Bool().Draw(t, "transparent"), rapid.Bool().Draw(t, "wildcard")
 		s.Cgroup = rapid.SampledFrom([]string{"", "/", "/system.slice/a"}).Draw(t, "cgroup")
 		if rapid.Bool().Draw(t, "has classid") {

@@ -51,6 +51,7 @@ type deviceSysctls struct {
 type hostSysctls struct {
 	forwarding6      bool
 	accounts         bool
+	checksums        bool    // conntrack looks at them
 	bridgeCalls      [2]bool // br_netfilter shows frames to the rules, of IPv4 and of IPv6
 	tcpLiberal       bool
 	tcpLoose         bool
@@ -173,6 +174,7 @@ func (r *sysctlReader) host() hostSysctls {
 	conf := hostSysctls{
 		forwarding6:      r.number(0, "net.ipv6.conf.all.forwarding") != 0,
 		accounts:         r.number(0, ct+"acct") != 0,
+		checksums:        r.number(1, ct+"checksum") != 0,
 		tcpLiberal:       r.number(0, ct+"tcp_be_liberal") != 0,
 		tcpLoose:         r.number(1, ct+"tcp_loose") != 0,
 		tcpIgnoreBadRST:  r.number(0, ct+"tcp_ignore_invalid_rst") != 0,

@@ -15,7 +15,10 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 	case *fakeipt.TargetConnmark:
 		w.connmark(s, t)
 		return goOn
-	case *fakeipt.TargetLog, *fakeipt.TargetTrace, *fakeipt.TargetNFLOG, *fakeipt.TargetChecksum:
+	case *fakeipt.TargetLog, *fakeipt.TargetTrace, *fakeipt.TargetNFLOG:
+		return goOn
+	case *fakeipt.TargetChecksum:
+		s.sums &^= sumTrusted
 		return goOn
 	case *fakeipt.TargetAudit, *fakeipt.TargetIdletimer, *fakeipt.TargetRateest:
 		return goOn

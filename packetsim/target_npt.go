@@ -10,15 +10,25 @@ import (
 
 // npt is -j SNPT or DNPT (net/ipv6/netfilter/ip6t_NPT.c, RFC 6296): a prefix of the source or destination becomes another one, and a word
 // behind it changes so that checksums stay right. In an ICMP error the packet that it quotes is translated back.
+//
+// They do so where the address has the rule's first prefix, and both prefixes are of one length. Other addresses are translated as well,
+// and the packet's checksum is wrong from then on.
 func (w *walk) npt(s *skb, t *fakeipt.TargetNPT) fate {
 	addr := &s.Src
 	if t.Dest {
 		addr = &s.Dst
 	}
+	before := wordSum(*addr)
 	var ok bool
-	if *addr, ok = nptMap(*addr, t); !ok {
+	*addr, ok = nptMap(*addr, t)
+	s.reckon(before, wordSum(*addr))
+	if !ok && s.hook == output && !s.isCopy { // it has no device yet, which icmp6_send wants
+		w.drop(nptFailed)
+		return stopped
+	}
+	if !ok {
 		w.outcome.Verdict, w.outcome.To, w.outcome.RejectWith = Reject, ToNone, "icmp6-4/0"
-		w.outcome.Reason = "no word of the address can be changed for NPT"
+		w.outcome.Reason = nptFailed
 		w.sendError(s, ICMPv6ParameterProblem, 0)
 		return stopped
 	}
@@ -26,9 +36,11 @@ func (w *walk) npt(s *skb, t *fakeipt.TargetNPT) fate {
 	return goOn
 }
 
+const nptFailed = "no word of the address can be changed for NPT"
+
 // nptInner translates what an ICMP error quotes, where it went to or came from the rule's prefix.
 func (w *walk) nptInner(s *skb, t *fakeipt.TargetNPT) {
-	if s.Inner == nil {
+	if s.Inner == nil || s.Socket != nil && s.Socket.Raw { // where its transport header is meant to begin, its own begins
 		return
 	}
 	inner := *s.Inner
@@ -37,7 +49,9 @@ func (w *walk) nptInner(s *skb, t *fakeipt.TargetNPT) {
 		addr = &inner.Src
 	}
 	if maskedEqual(*addr, t.From.Addr, t.From.Mask) {
+		before := wordSum(*addr)
 		*addr, _ = nptMap(*addr, t)
+		s.reckon(before, wordSum(*addr))
 		s.Inner = &inner
 	}
 }

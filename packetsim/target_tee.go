@@ -23,22 +23,24 @@ func (w *walk) tee(s *skb, t *fakeipt.TargetTEE) {
 		w.fail(errTEEToItself)
 		return
 	}
-	p := &skb{Packet: s.Packet, relation: isUntracked, path: to, routed: true, local: true, spent: s.spent}
+	p := &skb{Packet: s.Packet, relation: isUntracked, path: to, routed: true, came: s.came, isCopy: true, local: true, spent: s.spent, sums: s.sums}
 	p.Socket = &Socket{None: true}
 	if s.hook == preRouting || s.hook == input {
 		changeTTL(p, &fakeipt.TargetTTL{Change: fakeipt.TTLDecrement, Value: 1})
 	}
-	w.emit(p, func(sub *walk) {
-		sub.copied = true
-		sub.sendRouted(p)
-	})
+	w.emit(Reply{Packet: p.Packet, Copy: true}, p, func(sub *walk) { sub.sendRouted(p) })
 }
 
-// teePath is the way of a copy. By --oif IPv4 takes the gateway to be on the link where no route of the device says so
+// teePath is the way of a copy. A device that is not there does not bind it. By --oif IPv4 takes the gateway to be on the link where no route of the device says so
 // (ip_route_output_key_hash_rcu).
 func (w *walk) teePath(t *fakeipt.TargetTEE) (to path, ok bool) {
-	to, _, err := w.h.routeOutput(&flow{dst: t.Gateway, in: loopbackName, out: t.Oif, chance: w.chance}, true)
-	if dev := w.h.byName[t.Oif]; err != nil && t.Gateway.Is4() && dev != nil && dev.Up {
+	f := &flow{dst: t.Gateway, in: loopbackName, chance: w.chance}
+	dev := w.h.byName[t.Oif]
+	if dev != nil {
+		f.out = t.Oif
+	}
+	to, _, err := w.h.routeOutput(f, true)
+	if err != nil && t.Gateway.Is4() && dev != nil && dev.Up {
 		return path{out: dev, nextHop: t.Gateway, typ: RouteUnicast}, true
 	}
 	return to, err == nil

@@ -23,7 +23,7 @@ func TestTEE(t *testing.T) {
 		{"the packet may be dropped", "*filter\n-A FORWARD -j TEE --gateway 10.244.0.11\n-A FORWARD -j DROP", 1, "veth1", "10.244.0.11", 8, Drop, Accept},
 		{"the copy may be dropped", "*filter\n-A FORWARD -j TEE --gateway 10.244.0.11\n-A OUTPUT -j DROP", 1, "", "", 8, Accept, Drop},
 		{"by a device without a route", "*mangle\n-A FORWARD -j TEE --gateway 10.244.0.11 --oif veth2", 1, "veth2", "10.244.0.11", 8, Accept, Accept},
-		{"no such device", "*mangle\n-A FORWARD -j TEE --gateway 10.244.0.11 --oif none", 0, "", "", 0, Accept, Accept},
+		{"no such device", "*mangle\n-A FORWARD -j TEE --gateway 10.244.0.11 --oif none", 1, "veth1", "10.244.0.11", 8, Accept, Accept},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			h, _ := testNode{rules4: row.rules + "\nCOMMIT\n*raw\n-A OUTPUT -m conntrack --ctstate NEW -j DROP\nCOMMIT\n"}.build(t)
@@ -45,7 +45,10 @@ func TestTEE(t *testing.T) {
 			}
 		})
 	}
-	h, _ := testNode{rules4: "*mangle\n-A FORWARD -j TEE --gateway 10.244.0.1\nCOMMIT\n"}.build(t)
-	_, err := h.Walk(parse(t, packet))
+	h, _ := testNode{rules4: "*mangle\n-A PREROUTING -j TEE --gateway 10.244.0.11\n-A OUTPUT -j MARK --xor-mark 1\nCOMMIT\n"}.build(t)
+	_, err := h.Walk(parse(t, "udp 10.244.0.11:5 > 192.168.0.3:9 in veth1"))
+	assert.ErrorIs(t, err, errEndless, "the copy, routed again, comes in by lo")
+	h, _ = testNode{rules4: "*mangle\n-A FORWARD -j TEE --gateway 10.244.0.1\nCOMMIT\n"}.build(t)
+	_, err = h.Walk(parse(t, packet))
 	assert.ErrorIs(t, err, errTEEToItself)
 }

@@ -47,6 +47,8 @@ func (w *walk) trackStep(s *skb) bool {
 	switch {
 	case s.conn != nil || s.relation == isUntracked:
 		return true
+	case w.h.conf.checksums && s.hook == preRouting && !s.sumHolds():
+		return true
 	case s.IsICMPError():
 		w.trackError(s)
 		return true

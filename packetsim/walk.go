@@ -149,7 +149,8 @@ type walk struct {
 	hotdrop  bool         // a match drops the packet
 	jumps    int
 	tunnels  int
-	copied   bool // the packet is a copy that TEE made
+	made     int  // how many packets were made, each because of the one before it, of which this is the last
+	copied   bool // the packet is a copy that TEE made, or one made because of it: neither is copied
 	bypassed bool // a table ended with a verdict to queue the packet for a program that is not there
 	stack    []position
 	err      error
@@ -177,7 +178,7 @@ func (h *Host) newWalk(c Chance, told text, o *Outcome) *walk {
 func (h *Host) endWalk(w *walk) {
 	w.chance, w.outcome, w.hooks, w.packet, w.rules, w.rule = nil, nil, familyHooks{}, skb{}, nil, ruleState{}
 	w.plain = compiledRule{}
-	w.hotdrop, w.bypassed, w.copied, w.jumps, w.tunnels, w.stack, w.err = false, false, false, 0, 0, w.stack[:0], nil
+	w.hotdrop, w.bypassed, w.copied, w.jumps, w.tunnels, w.made, w.stack, w.err = false, false, false, 0, 0, 0, w.stack[:0], nil
 	h.idle = append(h.idle, w)
 }
 
@@ -194,6 +195,8 @@ type skb struct {
 	hook     hook
 	hooks    *rulesetHooks
 	in, out  *device // as the hook sees them
+	came     *device // by which the packet, or what it is a copy of, came to the host
+	isCopy   bool    // TEE made it
 	conn     *conn
 	dir      direction
 	relation relation
@@ -203,6 +206,7 @@ type skb struct {
 	routed   bool // path holds the route
 	local    bool // the host made the packet
 	spent    bool // TTL is 0, and not one that is not given
+	sums     sums
 	attached bool // it answers a packet that conntrack left alone, so that -j CT takes it for one that was seen
 	bridged  bridged
 	padding  int  // bytes of TCP options that were written over
@@ -231,7 +235,10 @@ func (w *walk) run(in *Input) error {
 	s := &w.packet
 	s.Packet = in.Packet
 	if in.Local {
-		w.send(s, false)
+		if (s.Proto == TCP || s.Proto == UDP) && (s.Socket == nil || !s.Socket.Raw) {
+			s.sums = sumTrusted
+		}
+		w.send(s, s.Is6() && s.Socket != nil && (s.Socket.None || s.Socket.Kernel || s.Socket.Raw)) // it is asked when a socket is bound
 	} else {
 		s.in = w.h.byName[in.In]
 		if s.in == nil {
@@ -274,6 +281,7 @@ func (w *walk) receive(s *skb) {
 		w.drop("device is down")
 		return
 	}
+	s.came = s.in
 	if err := checkReceive(&s.Packet, s.in); err != nil {
 		w.drop(err.Error())
 		return
@@ -308,6 +316,10 @@ func (w *walk) deliver(s *skb) {
 	if !w.pass(s, input, s.in, nil) {
 		return
 	}
+	if s.sumIsWrong() {
+		w.drop("wrong checksum")
+		return
+	}
 	if dev := w.h.vxlanOf(&s.Packet); dev != nil {
 		w.decapsulate(s, dev)
 		return
@@ -330,6 +342,7 @@ func (w *walk) forward(s *skb) {
 		return
 	}
 	s.TTL = s.hopLimit() - 1
+	s.sums &^= sumComplete | sumKept // skb_forward_csum
 	if w.pass(s, forward, s.in, s.path.out) && w.pass(s, postRouting, s.in, s.path.out) {
 		w.leave(s)
 	}
@@ -363,6 +376,7 @@ func (w *walk) sendRouted(s *skb) {
 		return
 	}
 	s.in, s.Socket = s.path.out, nil // the one that takes it is another
+	w.copied = false                 // it is taken when all else is done
 	w.receive(s)
 }
 
@@ -458,6 +472,9 @@ func (w *walk) mangle(s *skb, base *baseChain) bool {
 	dst, src, mark, tos, ttl := s.Dst, s.Src, s.Mark, s.TOS, s.hopLimit()
 	if !w.runTable(s, base) {
 		return false
+	}
+	if s.TOS != tos || s.hopLimit() != ttl { // which do not tell the sum of all bytes either
+		s.sums &^= sumKept
 	}
 	if s.hook == output && (s.Mark != mark || s.Dst != dst || s.Src != src || s.TOS != tos || s.Is6() && s.hopLimit() != ttl) {
 		return w.reroute(s)

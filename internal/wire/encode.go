@@ -109,6 +109,9 @@ func withSum(p *packetsim.Packet, b []byte, at int) []byte {
 		pseudo = append(append(p.Src.AsSlice(), p.Dst.AsSlice()...), 0, byte(p.Proto), byte(len(b)>>8), byte(len(b)))
 	}
 	sum := Checksum(append(pseudo, b...))
+	if p.ChecksumOff != 0 {
+		sum = ^Checksum(binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, sum), p.ChecksumOff))
+	}
 	if sum == 0 && p.Proto == packetsim.UDP {
 		sum = 0xffff
 	}

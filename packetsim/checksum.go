@@ -1,0 +1,57 @@
+package packetsim
+
+// sums is what the kernel knows of the checksum of TCP, UDP and ICMP in a packet (ip_summed, csum_valid and csum of struct sk_buff).
+type sums uint8
+
+const (
+	sumTrusted  sums = 1 << iota // nobody looks at it: a device writes it (CHECKSUM_PARTIAL), or it was right (CHECKSUM_UNNECESSARY)
+	sumComplete                  // the sum of all bytes was taken (CHECKSUM_COMPLETE)
+	sumValid                     // the checksum was right then
+	sumKept                      // and so it is by the sum of all bytes, which NPT does not tell of what it changes
+)
+
+// isSummed says whether the protocol's checksum is one that the kernel looks at, and that addresses are a part of, or what is quoted.
+func (p *Packet) isSummed() bool { return p.Proto == TCP || p.Proto == UDP || p.Proto.IsICMP() }
+
+// sumHolds is the look that conntrack, NAT and REJECT have at the checksum (nf_ip6_checksum in net/netfilter/utils.c). On the packet's way
+// in an earlier look counts for addresses that NPT has changed since.
+func (s *skb) sumHolds() bool {
+	switch {
+	case !s.isSummed() || s.sums&sumTrusted != 0:
+		return true
+	case s.sums&sumComplete != 0 && s.hook != preRouting && s.hook != input:
+		return true
+	case s.sums&sumKept != 0:
+		s.sums |= sumTrusted
+		return true
+	}
+	s.sums |= sumComplete
+	if s.ChecksumOff == 0 {
+		s.sums |= sumValid | sumKept
+	}
+	return s.ChecksumOff == 0
+}
+
+// rejectsSum is the look that REJECT has at the checksum before it sends an ICMP error (reject6_csum_ok in
+// net/ipv6/netfilter/nf_reject_ipv6.c).
+func (s *skb) rejectsSum() bool { return s.sums&(sumTrusted|sumValid) == 0 && !s.sumHolds() }
+
+// sumIsWrong is the look that sockets have at the checksum (__skb_checksum_validate in include/linux/skbuff.h).
+func (s *skb) sumIsWrong() bool {
+	return s.isSummed() && s.sums&(sumTrusted|sumKept) == 0 && s.ChecksumOff != 0
+}
+
+// mendSum is what NAT does to the checksum of an ICMP error: it is written anew.
+func (s *skb) mendSum() {
+	if s.sums&sumTrusted == 0 {
+		s.ChecksumOff = 0
+	}
+}
+
+// reckon adds to how far the checksum is off what becomes another word of one's complement in the packet, and not in the checksum.
+func (p *Packet) reckon(before, after uint16) {
+	p.ChecksumOff = foldSum(uint32(foldSum(uint32(p.ChecksumOff)+uint32(after))) + uint32(^before))
+	if p.ChecksumOff == 0xffff {
+		p.ChecksumOff = 0
+	}
+}
