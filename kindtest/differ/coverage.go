@@ -122,26 +122,26 @@ var wanted = []string{
 	"physdev", "limit", "connlimit", "hashlimit", "iprange", "owner", "pkttype", "mac", "length", "socket", "rpfilter",
 	"ACCEPT", "DROP", "RETURN", "jump", "goto", "REJECT", "DNAT", "SNAT", "MASQUERADE", "REDIRECT", "NETMAP", "MARK", "CONNMARK", "CT",
 	"NOTRACK", "LOG", "NFLOG",
-	"TRACE", "TPROXY", "TCPMSS", "CHECKSUM", "SET", "NFQUEUE",
+	"TRACE", "TPROXY", "TCPMSS", "CHECKSUM", "SET", "NFQUEUE", "TEE", "SNPT", "DNPT",
 }
 
 // otherFamily are the wanted ones that the family does not have.
-var otherFamily = map[int]string{4: "icmp6", 6: "icmp"}
+var otherFamily = map[int][]string{4: {"icmp6", "SNPT", "DNPT"}, 6: {"icmp"}}
 
 // noPacket are the wanted ones that no packet of the lab can meet, with the reason.
 var noPacket = map[string]string{"socket": "no socket of the node is bound to a port; rules with it are compared as ones that do not match"}
 
 // reachable is how many of the wanted ones packets of one family can meet.
-var reachable = len(wanted) - len(noPacket) - 1
+func reachable(family int) int { return len(wanted) - len(noPacket) - len(otherFamily[family]) }
 
 // reached is how many of those packets met.
-func (c coverage) reached(family int) int { return reachable - len(c.missing(family)) }
+func (c coverage) reached(family int) int { return reachable(family) - len(c.missing(family)) }
 
 // missing are the wanted ones that no packet met.
 func (c coverage) missing(family int) []string {
 	var none []string
 	for _, name := range wanted {
-		if name != otherFamily[family] && noPacket[name] == "" && (c[name] == nil || c[name].Met == 0) {
+		if !slices.Contains(otherFamily[family], name) && noPacket[name] == "" && (c[name] == nil || c[name].Met == 0) {
 			none = append(none, name)
 		}
 	}
@@ -158,7 +158,7 @@ func (c coverage) print(w io.Writer, family int) {
 	}
 	none := c.missing(family)
 	fmt.Fprintf(w, "  reached by packets: %d of %d matches and targets, %d of %d of their options\n",
-		c.reached(family), reachable, len(c)-len(unmet), len(c))
+		c.reached(family), reachable(family), len(c)-len(unmet), len(c))
 	for _, name := range sortedKeys(noPacket) {
 		if c[name] != nil {
 			fmt.Fprintf(w, "  not reached: %s, %d rules: %s\n", name, c[name].Rules, noPacket[name])

@@ -19,7 +19,8 @@
 // reason. Nothing else is left out.
 //
 // The kernel tests (CHAINWALK_KERNEL=1, root) are bounded by CHAINWALK_DIFFER_TIME (60s for both differentials, dialects and families
-// together) and CHAINWALK_DIFFER_RULESETS, begin at CHAINWALK_DIFFER_SEED, and write cases to CHAINWALK_DIFFER_OUT. CHAINWALK_DIFFER_REPLAY
+// together) and CHAINWALK_DIFFER_RULESETS, begin at CHAINWALK_DIFFER_SEED, and write cases to CHAINWALK_DIFFER_OUT. Of the pieces of rules
+// that CHAINWALK_DIFFER_FAVOUR lists by name ("TEE,SNPT,connlimit"), every second one is drawn where one fits. CHAINWALK_DIFFER_REPLAY
 // names a folder with more cases to replay.
 //
 // Not compared: the contents of packets beyond their headers, fragments, timing (only entries that live for the whole sequence), source

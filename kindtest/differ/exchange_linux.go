@@ -239,13 +239,20 @@ func (k *labKernel) hear(all *heard) error {
 	return nil
 }
 
-// observation sorts the lines into those of the packet with the identification and those of others, which it caused.
+// observation sorts the lines into those of the packet with the identification and those of others, which it caused. In nft copies of it,
+// which have the same identification, are of other groups, and begin in OUTPUT.
+// If the packet came in, all groups but the first are of copies.
 func (h *heard) observation(id uint32) *observation {
 	o := &observation{Seen: slices.Sorted(slices.Values(h.seen))}
 	var groups []uint32
-	replies := map[uint32][]string{}
+	replies, copies := map[uint32][]string{}, map[uint32]bool{}
+	cameIn := false
 	for _, l := range h.lines {
-		if l.id == id {
+		if _, known := copies[l.group]; l.group != 0 && l.id == id && !known {
+			copies[l.group] = len(copies) > 0 && (cameIn || strings.HasPrefix(l.text, "raw:OUTPUT:"))
+			cameIn = cameIn || len(copies) == 1 && strings.HasPrefix(l.text, "raw:PREROUTING:")
+		}
+		if l.id == id && !copies[l.group] {
 			o.Steps = append(o.Steps, l.text)
 			continue
 		}

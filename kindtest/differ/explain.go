@@ -22,15 +22,15 @@ func (j *judging) explain(from string, p packetsim.Packet, outcomes []packetsim.
 }
 
 // explainAnswer describes an answer of the node's stack.
-func (j *judging) explainAnswer(answer *packetsim.Packet, outcomes []packetsim.Outcome, obs *observation) {
+func (j *judging) explainAnswer(answer *packetsim.Packet, to *packetsim.Outcome, outcomes []packetsim.Outcome, obs *observation) {
 	if j.hashesDrawn(obs) {
 		return
 	}
 	o := &outcomes[0]
-	steps := append(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect)...)
+	both := withAnswer(to, o)
 	j.disagree("answer", "the node's answer %s (%d outcomes; the first: %s %s %s)\n%s", packetText(answer), len(outcomes),
 		o.Verdict, o.To, o.Reason,
-		toolrun.Diff(obs.lines(), j.lines(obs.Steps, steps, seenOf(o))))
+		toolrun.Diff(obs.lines(), j.lines(obs.Steps, replySteps(both, j.c.Dialect), seenOf(both))))
 }
 
 // differenceOf is a short name for what differs, which a shrunk case must keep.

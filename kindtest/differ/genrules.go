@@ -16,6 +16,8 @@ type gen struct {
 	w *world
 	// off are the pieces that are left out, by name.
 	off map[string]bool
+	// favoured are the pieces that every second choice falls on, by name.
+	favoured []string
 	// used is how often each piece was chosen, protocols are those that rules of this ruleset name.
 	used         map[string]int
 	protocols    []string
@@ -252,6 +254,9 @@ func (g *gen) pick(pieces []piece, table string, c *ruleChain, proto string) *pi
 	if len(fit) == 0 {
 		return nil
 	}
+	if favoured := g.favouredOf(fit); len(favoured) > 0 && g.chance(50) {
+		return favoured[g.r.IntN(len(favoured))]
+	}
 	chosen := slices.MinFunc(fit, func(a, b *piece) int { return g.used[a.name] - g.used[b.name] })
 	if n := g.r.IntN(total); g.chance(60) {
 		i := slices.IndexFunc(fit, func(p *piece) bool {
@@ -265,4 +270,8 @@ func (g *gen) pick(pieces []piece, table string, c *ruleChain, proto string) *pi
 	}
 	g.used[chosen.name]++
 	return chosen
+}
+
+func (g *gen) favouredOf(pieces []*piece) []*piece {
+	return slices.DeleteFunc(slices.Clone(pieces), func(p *piece) bool { return !slices.Contains(g.favoured, p.name) })
 }

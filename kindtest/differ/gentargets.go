@@ -111,6 +111,16 @@ var targetPieces = []piece{
 	{name: "ECN", weight: 2, tables: "mangle", family: fakeipt.IPv4, make: some("-j ECN --ecn-ip-ect 0", "-j ECN --ecn-ip-ect 3")},
 	{name: "ECN of TCP", weight: 2, tables: "mangle", family: fakeipt.IPv4, proto: "tcp",
 		make: some("-j ECN --ecn-tcp-remove", "-j ECN --ecn-tcp-ece 1", "-j ECN --ecn-tcp-cwr 1 --ecn-tcp-ece 0 --ecn-ip-ect 1")},
+	{name: "SNPT", weight: 4, tables: "mangle", hooks: "INPUT POSTROUTING", family: fakeipt.IPv6, make: func(g *gen) string {
+		return "-j SNPT " + g.prefixes()
+	}},
+	{name: "DNPT", weight: 4, tables: "mangle", hooks: "PREROUTING OUTPUT", family: fakeipt.IPv6, make: func(g *gen) string {
+		return "-j DNPT " + g.prefixes()
+	}},
+	{name: "TEE", weight: 3, make: func(g *gen) string {
+		return "-j TEE --gateway " + g.oneAddr(g.w.clients, g.w.servers, g.w.services, g.w.deadEnds) +
+			g.oneOf("", "", " --oif "+clientDev, " --oif "+serverDev, " --oif none")
+	}},
 	{name: "CHECKSUM", weight: 2, tables: "mangle", make: some("-j CHECKSUM --checksum-fill")},
 	{name: "SET", weight: 3, make: func(g *gen) string {
 		return "-j SET " + g.oneOf("--add-set "+g.set()+g.oneOf("", " --exist"), "--del-set "+g.set())

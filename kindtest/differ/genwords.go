@@ -65,6 +65,18 @@ func (g *gen) set() string {
 		"cwipportip dst,dst,src", "cwipportnet src,dst,dst", "cwnetport dst,dst", "cwport dst", "cwport src")
 }
 
+// prefixes are the options of -j SNPT and -j DNPT. Checksums stay right only where the address has the first prefix and both are of one
+// length.
+func (g *gen) prefixes() string {
+	length := g.oneOf("/64", "/64", "/48")
+	from := g.oneOf("fd78:1::", "fd78:2::", "fd98:1::", "fd98:2::", "fd98::")
+	to := g.oneOf("fd78:1::", "fd78:2::", "fd98:1::", "fd98:2::")
+	if g.chance(15) {
+		return "--src-pfx fd98::/16 --dst-pfx " + to + length
+	}
+	return "--src-pfx " + from + length + " --dst-pfx " + to + length
+}
+
 func (g *gen) account() string {
 	g.usesAccounts = true
 	return g.oneOf(accounts...)

@@ -119,6 +119,10 @@ func (j *judging) send(s *send) error {
 		j.v.Refused = refusalReason(err)
 		return nil
 	}
+	if slices.ContainsFunc(outcomes, j.copyComesIn) {
+		j.v.Refused = "a copy comes in again, which looks like the packet, and which the node may answer"
+		return nil
+	}
 	obs, err := j.real.send(from, j.realPacket(p), func(o *observation) bool { return j.pick(outcomes, o, true) >= 0 })
 	if err != nil {
 		return err
@@ -140,6 +144,13 @@ func (j *judging) send(s *send) error {
 	return j.keep(from, p, in, outcomes, n, obs)
 }
 
+// copyComesIn says whether a copy of the packet, or of one that the node makes, goes to the node itself.
+func (j *judging) copyComesIn(o packetsim.Outcome) bool {
+	return slices.ContainsFunc(o.Replies, func(r packetsim.Reply) bool {
+		return r.Copy && r.Outcome.Passed.Has(j.family, "PREROUTING") || j.copyComesIn(r.Outcome)
+	})
+}
+
 // input is the packet on its way into the walk, with what the lab knows of its sender.
 func input(from string, p packetsim.Packet) packetsim.Input {
 	in := packetsim.Input{Packet: p}
@@ -149,7 +160,7 @@ func input(from string, p packetsim.Packet) packetsim.Input {
 	case serverPlace:
 		in.In = serverDev
 	default:
-		in.Local, in.Socket = true, &packetsim.Socket{Mark: p.Mark} // the raw socket of root
+		in.Local, in.Socket = true, &packetsim.Socket{Mark: p.Mark, Raw: true} // of root
 		return in
 	}
 	in.MAC, in.LinkType, in.Socket = packetsim.MAC(sideMAC(from)), packetsim.LinkUnicast, &packetsim.Socket{None: true}
@@ -175,7 +186,7 @@ func (j *judging) keep(from string, p packetsim.Packet, in packetsim.Input, outc
 	answer, answers := socketAnswer(&outcomes[n])
 	if !answers {
 		j.learn(seenOf(&o), obs.Seen)
-	} else if err := j.answer(&answer, obs); err != nil {
+	} else if err := j.answer(&answer, &o, obs); err != nil {
 		return err
 	}
 	j.forgetPorts()
@@ -186,8 +197,8 @@ func (j *judging) keep(from string, p packetsim.Packet, in packetsim.Input, outc
 	return j.learnUnseen()
 }
 
-// answer walks what the node's own stack says to a packet that no socket waits for.
-func (j *judging) answer(answer *packetsim.Packet, obs *observation) error {
+// answer walks what the node's own stack says to a packet that no socket waits for. Before it the walk of that packet may have made copies.
+func (j *judging) answer(answer *packetsim.Packet, to *packetsim.Outcome, obs *observation) error {
 	if err := j.learnUnseen(); err != nil { // the answer may go to a port that the kernel chose
 		return err
 	}
@@ -202,10 +213,13 @@ func (j *judging) answer(answer *packetsim.Packet, obs *observation) error {
 		j.v.Refused, j.apart = "answer of the node: "+refusalReason(err), true
 		return nil
 	}
+	if slices.ContainsFunc(outcomes, j.copyComesIn) {
+		j.v.Refused, j.apart = "answer of the node: a copy comes in again", true
+		return nil
+	}
 	for n := range outcomes {
-		o := &outcomes[n]
-		steps := append(stepTexts(o, j.c.Dialect), replySteps(o, j.c.Dialect)...)
-		if !slices.Equal(steps, obs.Replies) || !j.sameSeen(seenOf(o), obs.Seen) {
+		o := withAnswer(to, &outcomes[n])
+		if !sameReplies(replySteps(o, j.c.Dialect), obs.Replies, j.c.Dialect) || !j.sameSeen(seenOf(o), obs.Seen) {
 			continue
 		}
 		j.learn(seenOf(o), obs.Seen)
@@ -214,8 +228,15 @@ func (j *judging) answer(answer *packetsim.Packet, obs *observation) error {
 		j.v.Draws = append(j.v.Draws, chance.draws...)
 		return err
 	}
-	j.explainAnswer(answer, outcomes, obs)
+	j.explainAnswer(answer, to, outcomes, obs)
 	return nil
+}
+
+// withAnswer is the outcome of a packet with that of the answer among what the node made.
+func withAnswer(to, answer *packetsim.Outcome) *packetsim.Outcome {
+	o := *to
+	o.Replies = append(slices.Clone(o.Replies), packetsim.Reply{Outcome: *answer, After: len(o.Steps)})
+	return &o
 }
 
 // refusalReason is the walk's reason without the host's name.

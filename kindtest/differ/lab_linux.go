@@ -169,16 +169,19 @@ func (s *side) open() (err error) {
 	})
 }
 
-// addAddresses gives the node's device its addresses, and its neighbours their places for good.
+// addAddresses gives the node's device its addresses. It asks for no neighbours: whatever address is behind it, the side gets the packet.
 func (l *lab) addAddresses(s *side) error {
 	link, err := netlink.LinkByName(s.nodeDev())
 	if err != nil {
 		return err
 	}
+	if err := netlink.LinkSetARPOff(link); err != nil {
+		return err
+	}
 	for f, w := range worlds {
-		address, neighbours, bits := w.node[0], w.clients, 24
+		address, bits := w.node[0], 24
 		if s.name == serverPlace {
-			address, neighbours = w.node[1], w.servers
+			address = w.node[1]
 		}
 		if f == fakeipt.IPv6 {
 			bits = 64
@@ -189,14 +192,6 @@ func (l *lab) addAddresses(s *side) error {
 		}
 		if err := netlink.AddrAdd(link, a); err != nil {
 			return fmt.Errorf("%s: %w", address, err)
-		}
-		for _, n := range neighbours {
-			err := netlink.NeighSet(&netlink.Neigh{
-				LinkIndex: link.Attrs().Index, State: netlink.NUD_PERMANENT, IP: n.AsSlice(), HardwareAddr: sideMAC(s.name),
-			})
-			if err != nil {
-				return fmt.Errorf("neighbour %s: %w", n, err)
-			}
 		}
 	}
 	return netlink.LinkSetUp(link)

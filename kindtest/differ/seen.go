@@ -36,16 +36,21 @@ func (j *judging) sameSeen(ours []seen, kernel []string) bool {
 // matchSeen pairs each of our packets with one of the kernel's and gives the source ports of those.
 func (j *judging) matchSeen(ours []seen, kernel []string) []uint16 {
 	left := slices.Clone(kernel)
-	var ports []uint16
-	for i := range ours {
-		want := j.seenPattern(&ours[i])
-		k := slices.IndexFunc(left, want.MatchString)
-		if k < 0 {
-			return nil
+	ports := make([]uint16, len(ours))
+	for _, chosen := range []bool{false, true} { // a chosen port may be any, also that of another packet
+		for i := range ours {
+			if ours[i].chosen != chosen {
+				continue
+			}
+			want := j.seenPattern(&ours[i])
+			k := slices.IndexFunc(left, want.MatchString)
+			if k < 0 {
+				return nil
+			}
+			port, _ := strconv.ParseUint(want.FindStringSubmatch(left[k])[1], 10, 16)
+			ports[i] = uint16(port)
+			left = slices.Delete(left, k, k+1)
 		}
-		port, _ := strconv.ParseUint(want.FindStringSubmatch(left[k])[1], 10, 16)
-		ports = append(ports, uint16(port))
-		left = slices.Delete(left, k, k+1)
 	}
 	return ports
 }

@@ -1,6 +1,8 @@
 package differ
 
 import (
+	"slices"
+
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -18,29 +20,145 @@ func stepText(s packetsim.Step, d fakeipt.Dialect) string {
 	return s.Table + ":" + s.Chain + ":" + string(s.Kind)
 }
 
-// stepTexts are the lines that the kernel writes for an outcome, of the rules of one dialect: the rule with TRACE itself is written only if
-// the packet is traced already.
-func stepTexts(o *packetsim.Outcome, d fakeipt.Dialect) []string {
-	var lines []string
-	first := true
-	for _, s := range o.Steps {
-		if s.Backend != "" && s.Backend != d.String() {
-			continue
-		}
-		if d != fakeipt.Legacy || !first || s.Table != "raw" || s.Number != 1 || s.Rule == nil {
-			lines = append(lines, stepText(s, d))
-		}
-		first = false
-	}
-	return lines
+// account is what the kernel tells of a packet, of the rules of one dialect: its own steps, and those of packets that the node made because
+// of it. The legacy kernel tells the copies of a packet in their places among the packet's own steps. A packet that the node sends to itself
+// comes in when all before it is done: with what a program on the node sends, a table is.
+type account struct {
+	dialect     fakeipt.Dialect
+	steps, made []string
+	later       []part
+	sent        bool // a program on the node is sending the first packet
+	depth       int
 }
 
-// replySteps are the steps of the packets that the node made because of the one that the outcome is of, each followed by those about it.
-func replySteps(o *packetsim.Outcome, d fakeipt.Dialect) []string {
-	var lines []string
-	for i := range o.Replies {
-		r := &o.Replies[i].Outcome
-		lines = append(append(lines, stepTexts(r, d)...), replySteps(r, d)...)
+// part is what is to be told of an outcome: the steps from one on. The packet may be traced before the first of them.
+type part struct {
+	o      *packetsim.Outcome
+	from   int
+	own    bool
+	traced bool
+}
+
+func accountOf(o *packetsim.Outcome, d fakeipt.Dialect) *account {
+	a := &account{dialect: d, sent: len(o.Steps) > 0 && o.Steps[0].Hook == "OUTPUT"}
+	a.tell(part{o: o, own: true})
+	a.catchUp()
+	return a
+}
+
+// catchUp tells what waits.
+func (a *account) catchUp() {
+	a.sent = false
+	for len(a.later) > 0 {
+		next := a.later[0]
+		a.later = a.later[1:]
+		a.tell(next)
 	}
-	return lines
+}
+
+// tell tells a part up to where the packet comes in by lo. In nft each packet's lines are together.
+func (a *account) tell(p part) {
+	a.depth++
+	defer func() { a.depth-- }()
+	to := p.end()
+	var made []packetsim.Reply
+	for i := p.from; i <= to; i++ {
+		for _, r := range p.o.Replies {
+			switch {
+			case r.After != i || i == p.from && p.from > 0: // told with the part before
+			case a.dialect == fakeipt.Legacy:
+				a.tell(a.partOf(p, r))
+			default:
+				made = append(made, r)
+			}
+		}
+		if i > 0 && i < to && a.sent && a.depth == 1 && p.o.Steps[i].Table != p.o.Steps[i-1].Table {
+			a.catchUp()
+			a.sent = true
+		}
+		if i < to {
+			a.step(&p, p.o.Steps[i])
+		}
+	}
+	for _, r := range made {
+		a.tell(a.partOf(p, r))
+	}
+	if to < len(p.o.Steps) {
+		a.later = append(a.later, part{o: p.o, from: to, own: p.own, traced: p.traced})
+	}
+}
+
+// partOf is what is to be told of a packet that was made on p's way. A copy is traced if the packet is, and in the log it looks like it.
+func (a *account) partOf(p part, r packetsim.Reply) part {
+	copied := r.Copy && a.dialect == fakeipt.Legacy
+	return part{o: &r.Outcome, own: p.own && copied, traced: p.traced && r.Copy}
+}
+
+// end is the number of the first step that is told later, or of all steps.
+func (p *part) end() int {
+	for i := p.from + 1; i < len(p.o.Steps); i++ {
+		if p.o.Steps[i].Hook == "PREROUTING" && p.o.Steps[i-1].Hook != "PREROUTING" {
+			return i
+		}
+	}
+	return len(p.o.Steps)
+}
+
+// step tells a step. The legacy kernel does not tell the rule with TRACE itself of a packet that is not traced before it.
+func (a *account) step(p *part, s packetsim.Step) {
+	if s.Backend != "" && s.Backend != a.dialect.String() {
+		return
+	}
+	lines := &a.made
+	if p.own {
+		lines = &a.steps
+	}
+	if a.dialect != fakeipt.Legacy || p.traced || s.Table != "raw" || s.Number != 1 || s.Rule == nil {
+		*lines = append(*lines, stepText(s, a.dialect))
+	}
+	p.traced = true
+}
+
+// stepTexts are the lines of the outcome's packet.
+func stepTexts(o *packetsim.Outcome, d fakeipt.Dialect) []string { return accountOf(o, d).steps }
+
+// replySteps are those of the packets that the node made because of it.
+func replySteps(o *packetsim.Outcome, d fakeipt.Dialect) []string { return accountOf(o, d).made }
+
+// sameReplies compares lines of packets that the node made. In nft their order says nothing: the lines of packets are known by the places of
+// their buffers, and come together where one takes the place of another.
+func sameReplies(ours, kernel []string, d fakeipt.Dialect) bool {
+	if d == fakeipt.NFT {
+		ours, kernel = inOrder(ours), inOrder(kernel)
+	}
+	return slices.Equal(ours, kernel)
+}
+
+// someReplies says that the lines are among those of the kernel, where the dialect tells them apart.
+func someReplies(ours, kernel []string, d fakeipt.Dialect) bool {
+	if d != fakeipt.NFT {
+		return true
+	}
+	left := inOrder(kernel)
+	for _, packet := range inOrder(ours) {
+		i := slices.Index(left, packet)
+		if i < 0 {
+			return false
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return true
+}
+
+// inOrder sorts the packets whose lines these are. Each begins with the rule that traces it.
+func inOrder(lines []string) []string {
+	var packets []string
+	for _, line := range lines {
+		if len(packets) == 0 || line == "raw:OUTPUT:rule:1" || line == "raw:PREROUTING:rule:1" {
+			packets = append(packets, "")
+		}
+		packets[len(packets)-1] += line + "\n"
+	}
+	slices.Sort(packets)
+	return packets
 }

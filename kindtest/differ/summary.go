@@ -188,7 +188,7 @@ func (s *Summary) printLeftOut() {
 		switch n := &s.numbers[i]; {
 		case n.Walk != nil:
 			reached += n.Walk.Coverage.reached(n.Walk.Family)
-			all += reachable
+			all += reachable(n.Walk.Family)
 			for _, l := range n.Walk.LeftOut {
 				counts["left out: "+l.Piece+": "+l.Reason]++
 			}

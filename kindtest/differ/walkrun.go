@@ -24,6 +24,8 @@ type runBounds struct {
 	ChanceCases int
 	// Mixed gives every case rules of the other dialect beside its own.
 	Mixed bool
+	// Favoured are names of pieces of rules that are drawn more often than others.
+	Favoured []string
 }
 
 // walkRun is a walk differential of one dialect and family.
@@ -42,7 +44,7 @@ func runWalks(b runBounds, d fakeipt.Dialect, f fakeipt.Family, real kernel, log
 	start := time.Now()
 	r := &walkRun{
 		bounds: b, dialect: d, real: real, log: log,
-		gen:     &gen{r: rand.New(rand.NewPCG(b.Seed, uint64(f)<<8|uint64(d))), w: worlds[f]},
+		gen:     &gen{r: rand.New(rand.NewPCG(b.Seed, uint64(f)<<8|uint64(d))), w: worlds[f], favoured: b.Favoured},
 		numbers: &walkNumbers{Dialect: d, Mixed: b.Mixed, Family: int(f), Seed: b.Seed, Ended: map[string]int{}, Coverage: coverage{}},
 	}
 	r.numbers.LeftOut = r.gen.probe(d)

@@ -51,11 +51,13 @@ var worlds = map[fakeipt.Family]*world{
 		prohibited: netip.MustParsePrefix("10.196.0.0/16"),
 	},
 	fakeipt.IPv6: {
-		family:     fakeipt.IPv6,
-		node:       literal.Addrs("fd78:1::1", "fd78:2::1", "::1"),
-		clients:    literal.Addrs("fd78:1::2", "fd78:1::3"),
-		servers:    literal.Addrs("fd78:2::2", "fd78:2::3"),
-		services:   literal.Addrs("fd98::1", "fd98::2", "fd98::3"),
+		family:  fakeipt.IPv6,
+		node:    literal.Addrs("fd78:1::1", "fd78:2::1", "::1"),
+		clients: literal.Addrs("fd78:1::2", "fd78:1::3"),
+		servers: literal.Addrs("fd78:2::2", "fd78:2::3"),
+		services: literal.Addrs("fd98::1", "fd98::2", "fd98::3",
+			// what the prefixes of SNPT and DNPT make of addresses of the node and the server, and what they cannot translate
+			"fd98:1::ffdf:0:0:1", "fd98:2::ffdf:0:0:2", "fd98::ffff:ffff:ffff:ffff"),
 		deadEnds:   literal.Addrs("fd97::1", "fd96::1", "fd95::1"),
 		networks:   literal.Prefixes("fd78:1::/64", "fd78:2::/64", "fd98::/16", "fd78::/16"),
 		gateway:    netip.MustParseAddr("fd78:2::2"),
