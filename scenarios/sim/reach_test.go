@@ -131,7 +131,7 @@ func TestReachIsConnectWithoutText(t *testing.T) {
 	all, err := scenarios.Load("../testdata/cases")
 	require.NoError(t, err)
 	attempts, asked := 0, 0
-	some := race.Some(all, 6)
+	some := race.Some(all, 12)
 	for _, s := range some {
 		t.Run(s.Name, func(t *testing.T) {
 			result := scenarios.Run(t.Context(), s, reachBackend{t: t, attempts: &attempts, asked: &asked})

@@ -28,7 +28,7 @@ func mustHold(t *testing.T, s *scenarios.Scenario) {
 func TestCases(t *testing.T) {
 	all, err := scenarios.Load("../testdata")
 	require.NoError(t, err)
-	for _, s := range race.Some(all, 3) {
+	for _, s := range race.Some(all, 6) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			mustHold(t, s)

@@ -19,7 +19,7 @@ func TestShippedScenariosHold(t *testing.T) {
 	all, err := scenarios.Load("../testdata/cases")
 	require.NoError(t, err)
 	var sum Figures
-	for _, s := range race.Some(all, 6) {
+	for _, s := range race.Some(all, 12) {
 		t.Run(s.Name, func(t *testing.T) {
 			report, err := Run(t.Context(), s, Options{})
 			require.NoError(t, err)
