@@ -21,7 +21,18 @@ func (t teller) check(c *scenarios.Check, places []int) *story.Story {
 	}
 	s := t.ways(ways)
 	s.Packet, s.Sentence = c.Packet, c.Got
+	if slices.ContainsFunc(ways, func(w scenarios.Way) bool { return isOfRules(&w) }) {
+		s.Notes = append(s.Notes, notRecorded)
+	}
 	return s
+}
+
+// notRecorded is what a page lacks of ways through a real kernel.
+const notRecorded = "A real kernel told the rules that the packet met: what conntrack knew of it and where routing sent it were not recorded."
+
+// isOfRules says whether no more is known of a part of a way than the rules that the packet met.
+func isOfRules(w *scenarios.Way) bool {
+	return slices.ContainsFunc(slices.Concat(w.Forward, w.Back), func(h scenarios.Hop) bool { return h.Walk == nil && len(h.Steps) > 0 })
 }
 
 func (t teller) ways(ways []scenarios.Way) *story.Story {

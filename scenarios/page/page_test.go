@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/fuzz"
 	"github.com/chainwalk/chainwalk/scenarios/story"
@@ -360,6 +361,18 @@ func TestRunPage(t *testing.T) {
 	}
 	assert.True(t, strings.Contains(text, `<mark id="r1y3">- connect: {}`), "the line of the scenario's file that failed")
 	assert.True(t, strings.Contains(text, `href="#r1y3"`))
+}
+
+// TestPageSaysWhatWasNotRecorded: of a way through a real kernel, of which the rules alone are known, and not of one that was walked.
+func TestPageSaysWhatWasNotRecorded(t *testing.T) {
+	c := &failedResult().Checks[0]
+	assert.Equal(t, []string{notRecorded}, teller{}.check(c, []int{0}).Notes)
+	for _, hops := range [][]scenarios.Hop{c.Ways[0].Forward, c.Ways[0].Back} {
+		for i := range hops {
+			hops[i].Walk = &packetsim.Outcome{}
+		}
+	}
+	assert.Empty(t, teller{}.check(c, []int{0}).Notes)
 }
 
 // TestRunPageStaysSmall: ways and files beyond the room of a page are counted.
