@@ -137,7 +137,7 @@ func (t *tableWalk) look() *compiledRule {
 	}
 	rule := t.rule()
 	t.w.rule = ruleState{rule: rule, table: t.table}
-	if !t.w.ruleMatches(t.s, rule) {
+	if !t.blames(t.w.ruleMatches(t.s, rule)) {
 		return nil
 	}
 	t.w.plain = compiledRule{op: opOf(rule.Target)}
@@ -155,10 +155,38 @@ func (t *tableWalk) holds(r *compiledRule) bool {
 	rule := t.rule()
 	t.w.rule = ruleState{rule: rule, table: t.table}
 	if r.flags&asksRule != 0 {
-		return t.w.ruleMatches(t.s, rule)
+		return t.blames(t.w.ruleMatches(t.s, rule))
 	}
-	return t.w.matchesFrom(t.s, rule, int(r.rest))
+	return t.blames(t.w.matchesFrom(t.s, rule, int(r.rest)))
 }
+
+// blames is what a rule was found to do; if the walk failed by that, its error names the rule.
+func (t *tableWalk) blames(holds bool) bool {
+	if t.w.err != nil {
+		t.blame()
+	}
+	return holds
+}
+
+func (t *tableWalk) blame() {
+	if errors.As(t.w.err, new(*OpaqueError)) || errors.As(t.w.err, new(*ruleError)) {
+		return
+	}
+	chain, rules := t.at.program.chain, t.w.rules
+	t.w.err = &ruleError{cause: t.w.err, rule: fmt.Sprintf("%s:%s:rule:%d: %s", t.table.Name(), chain.Name, t.at.next+1,
+		t.rule().Text(chain.Name, rules.Family(), rules.Dialect()))}
+}
+
+// ruleError is why a walk cannot go on, and the rule that it cannot judge.
+type ruleError struct {
+	cause error
+	rule  string
+}
+
+func (e *ruleError) Error() string { return e.cause.Error() + " (" + e.rule + ")" }
+
+// Unwrap returns the cause.
+func (e *ruleError) Unwrap() error { return e.cause }
 
 // missed tells the rule that was looked at and does not match.
 func (t *tableWalk) missed() {
@@ -249,7 +277,11 @@ func (t *tableWalk) target(r *compiledRule) fate {
 	}
 	rule := t.rule()
 	t.w.rule = ruleState{rule: rule, table: t.table}
-	return t.w.target(t.s, rule.Target)
+	f := t.w.target(t.s, rule.Target)
+	if t.w.err != nil {
+		t.blame()
+	}
+	return f
 }
 
 // RuleStepKind is how the legacy kernel's log calls a rule that a packet meets in a chain, which builtIn says to be one of the kernel's own:
