@@ -15,8 +15,8 @@ import (
 
 // lostInState are extensions of which some odd rules are not kept as they are: iptables-save prints no words from which the real tools
 // could make them again either. docs/tools.md says so.
-var lostInState = []string{"ah", "dccp", "esp", "hashlimit", "ipcomp", "osf", "policy", "recent", "rt", "sctp", "tcp", "time", "udp",
-	"CT", "IDLETIMER", "NFLOG", "RATEEST", "SNPT"}
+var lostInState = []string{"dccp", "hashlimit", "policy", "rt", "sctp", "tcp", "time", "udp",
+	"CT", "NFLOG", "SNPT"}
 
 // TestStateKeepsRules holds that a rule of testdata/rules which was written with the state and read again is the same rule, also in what
 // iptables-save does not print: -D and -C compare that.

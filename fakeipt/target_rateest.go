@@ -21,14 +21,21 @@ type TargetRateest struct {
 func (*TargetRateest) Name() string { return "RATEEST" }
 
 func (t *TargetRateest) appendSave(dst []byte, _ Family, _ Dialect) []byte {
-	return t.appendOptions(dst, " --rateest-")
+	return t.appendOptions(dst, " --rateest-", t.Estimator)
 }
 
-func (t *TargetRateest) appendList(dst []byte, _ listStyle) []byte { return t.appendOptions(dst, " ") }
+// appendState has the name in quotes.
+func (t *TargetRateest) appendState(dst []byte, _ Family, _ Dialect) []byte {
+	return t.appendOptions(dst, " --rateest-", string(appendInQuotes(nil, t.Estimator)))
+}
 
-func (t *TargetRateest) appendOptions(dst []byte, prefix string) []byte {
+func (t *TargetRateest) appendList(dst []byte, _ listStyle) []byte {
+	return t.appendOptions(dst, " ", t.Estimator)
+}
+
+func (t *TargetRateest) appendOptions(dst []byte, prefix, name string) []byte {
 	interval := uint64(rateestSecond) << (t.Interval + 2) / 4
-	dst = fmt.Appendf(dst, "%sname %s", prefix, t.Estimator)
+	dst = fmt.Appendf(dst, "%sname %s", prefix, name)
 	dst = appendRateestTime(append(append(dst, prefix...), "interval "...), interval)
 	return appendRateestTime(append(append(dst, prefix...), "ewmalog "...), interval<<t.EWMALog)
 }
