@@ -41,15 +41,20 @@ func run(ctx context.Context, s *Scenario, b Backend, clock clock.PassiveClock) 
 		result.Skipped = why
 		return result
 	}
-	for _, tool := range tools {
+	for i, tool := range tools {
 		r := &runner{
 			scenario: s, cluster: cluster.With(tool), tool: tool, result: result,
 			kept: map[string]keptConnection{}, clock: clock, since: clock.Now(),
 		}
 		r.run(ctx, b)
-		if ctx.Err() != nil {
-			return result
+		if ctx.Err() == nil {
+			continue
 		}
+		if i+1 < len(tools) && !result.Failed() {
+			r.tool = tools[i+1]
+			r.fail(s.Pos, "go on with iptables-"+string(r.tool), r.because(ctx, nil).Error())
+		}
+		return result
 	}
 	if len(result.Checks) == 0 {
 		result.Checks = append(result.Checks, Check{Position: s.Pos, At: s.Pos.String(), Name: "look for checks", Error: true,

@@ -75,3 +75,25 @@ func TestRunsBreakWithinSteps(t *testing.T) {
 		assert.GreaterOrEqual(t, places[place], least/race.Every(3), "%s: %v", place, places)
 	}
 }
+
+// TestRunsThatBreakBetweenToolsFail: a scenario that was not run with all tools has not held, though what was checked has.
+func TestRunsThatBreakBetweenToolsFail(t *testing.T) {
+	s, err := scenarios.Read("breaks.yaml", strings.NewReader(
+		"name: breaks\ntopology: {nodes: 1}\nsteps:\n- connect: {from: node1, to: 'tcp 172.30.0.41:80', expect: untouched}\n"))
+	require.NoError(t, err)
+	const all = 2 // the checks of a whole run
+	between := false
+	for left := range 1000 {
+		result, wrong, _ := patient(t, s, left)
+		if len(result.Checks) == all && !result.Failed() {
+			break
+		}
+		require.True(t, result.Failed(), "after %d questions", left)
+		if last := result.Checks[len(result.Checks)-1]; last.Name == "go on with iptables-nft" {
+			between = true
+			assert.Equal(t, scenarios.ToolNFT, last.Tool)
+			assert.Equal(t, "over; it was in step 1 of 1", wrong)
+		}
+	}
+	assert.True(t, between, "it has ended between the tools")
+}
