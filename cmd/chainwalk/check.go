@@ -35,7 +35,7 @@ that is about a mistake names it in its field mistakes, by the word that is prin
 Exit status: 0 nothing found, 1 mistakes, 2 a file could not be read, or bad usage.`,
 		Example: `  chainwalk check scenarios/testdata/cases
   kubectl get services,endpointslices,nodes,pods -A -o yaml | chainwalk check -`,
-		Args: cobra.MinimumNArgs(1),
+		Args: somePaths,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return runCheck(s, args, o)
 		},

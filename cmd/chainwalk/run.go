@@ -56,7 +56,7 @@ Exit status: 0 all held, 1 a scenario failed or the run was interrupted, 2 a fil
   chainwalk run hairpin.yaml --ways all
   chainwalk run scenarios/testdata/cases --run 'node-port|hairpin' --watch
   chainwalk run scenarios/testdata/cases -o junit > report.xml`,
-		Args: cobra.MinimumNArgs(1),
+		Args: somePaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runScenarios(cmd.Context(), s, args, o)
 		},
@@ -84,6 +84,14 @@ Exit status: 0 all held, 1 a scenario failed or the run was interrupted, 2 a fil
 	completeWords(cmd, "ways", "none", "failed", "one", "all")
 	completeWords(cmd, "progress", progresses...)
 	return cmd
+}
+
+// somePaths wants a file or a folder.
+func somePaths(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("no PATH is given: name scenario files, folders of them, or - for standard input")
+	}
+	return nil
 }
 
 // runScenarios runs what the paths hold, once or as often as it changes.

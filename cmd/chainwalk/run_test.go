@@ -153,6 +153,15 @@ func TestRunRefusesOptions(t *testing.T) {
 	}
 }
 
+func TestRunAndCheckWantPaths(t *testing.T) {
+	for _, command := range []string{"run", "check"} {
+		status, out, errOut := call("", command)
+		assert.Equal(t, exitUsage, status)
+		assert.Empty(t, out)
+		assert.Equal(t, "chainwalk: no PATH is given: name scenario files, folders of them, or - for standard input\n", errOut)
+	}
+}
+
 func TestRunThatIsInterruptedSaysSo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
