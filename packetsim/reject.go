@@ -204,19 +204,20 @@ func (w *walk) emit(made Reply, p *skb, send func(sub *walk)) {
 		return
 	}
 	made.After = len(w.outcome.Steps)
-	replies := append(w.outcome.Replies, made)
-	reply := &replies[len(replies)-1]
+	before := len(w.outcome.Replies)
+	w.outcome.Replies = append(w.outcome.Replies, made)
+	reply := &w.outcome.Replies[before]
 	sub := w.h.newWalk(w.chance, w.told, &reply.Outcome)
 	sub.hooks, sub.copied, sub.made = w.hooks, w.copied || made.Copy, w.made+1
 	defer w.h.endWalk(sub)
 	send(sub)
 	sub.finish(p)
 	if sub.err != nil {
+		w.outcome.Replies = w.outcome.Replies[:before]
 		w.fail(fmt.Errorf("%s in answer: %w", made.Packet.Proto, sub.err))
 		return
 	}
 	if !made.Packet.Src.IsValid() {
 		reply.Packet.Src = unspecified(made.Packet.Dst)
 	}
-	w.outcome.Replies = replies
 }

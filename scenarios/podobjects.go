@@ -175,7 +175,7 @@ func (r *runner) put(ctx context.Context, objects []manifest.Object) error {
 
 // take deletes objects from the API.
 func (r *runner) take(ctx context.Context, refs []manifest.Ref) error {
-	r.objects.remove(refs)
+	r.objects.Remove(refs...)
 	return r.session.Delete(ctx, refs)
 }
 

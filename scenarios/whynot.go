@@ -16,7 +16,7 @@ func (r *runner) whyNot(ways []Way) whynot.Answer {
 	if r.why == nil {
 		r.why = func([]Way) whynot.Answer { return whynot.Answer{} }
 		if s, ok := r.session.(WhySession); ok {
-			r.why = s.WhyNot(r.objects.list(), r.names())
+			r.why = s.WhyNot(r.objects.List(), r.names())
 		}
 	}
 	return r.why(ways)

@@ -34,12 +34,13 @@ type node struct {
 type cluster struct {
 	services map[string][]manifest.Object // by NAMESPACE/NAME: what they are at some time
 	slices   []manifest.Object
+	ofName   map[string][]manifest.Object // slices by NAMESPACE/NAME of the service that their label names
 	pods     []*corev1.Pod
 	nodes    []node // none: nothing is known of nodes
 }
 
 func newCluster(objects []manifest.Object) *cluster {
-	c := &cluster{services: map[string][]manifest.Object{}}
+	c := &cluster{services: map[string][]manifest.Object{}, ofName: map[string][]manifest.Object{}}
 	for _, o := range objects {
 		switch obj := o.Object.(type) {
 		case *corev1.Service:
@@ -47,6 +48,7 @@ func newCluster(objects []manifest.Object) *cluster {
 			c.services[name] = append(c.services[name], o)
 		case *discoveryv1.EndpointSlice:
 			c.slices = append(c.slices, o)
+			c.ofName[serviceOf(o)] = append(c.ofName[serviceOf(o)], o)
 		case *corev1.Pod:
 			c.pods = append(c.pods, obj)
 		case *corev1.Node:
@@ -235,7 +237,7 @@ func (f *finder) serviceIn(c *cluster, o manifest.Object, s *corev1.Service) {
 	if s.Spec.Type == corev1.ServiceTypeExternalName {
 		return
 	}
-	own := c.slicesOf(s)
+	own := c.ofName[s.Namespace+"/"+s.Name]
 	if len(own) == 0 {
 		if len(s.Spec.Selector) > 0 && len(c.slices) > 0 && !c.selects(s) {
 			f.errorf(SelectorWithoutSlice, o, at("spec", "selector"), "selects no pod and has no EndpointSlice, so it has no endpoints")
@@ -283,14 +285,9 @@ func slicePorts(own []manifest.Object) string {
 	return strings.Join(out, "; ")
 }
 
-// slicesOf are the slices whose label names a service.
-func (c *cluster) slicesOf(s *corev1.Service) (out []manifest.Object) {
-	for _, o := range c.slices {
-		if o.Meta().GetNamespace() == s.Namespace && o.Meta().GetLabels()[discoveryv1.LabelServiceName] == s.Name {
-			out = append(out, o)
-		}
-	}
-	return out
+// serviceOf is NAMESPACE/NAME of the service that a slice's label names.
+func serviceOf(slice manifest.Object) string {
+	return slice.Meta().GetNamespace() + "/" + slice.Meta().GetLabels()[discoveryv1.LabelServiceName]
 }
 
 // selects reports whether a service selects any pod.
@@ -317,7 +314,7 @@ func (c *cluster) ownerOf(a netip.Addr) string {
 // sliceOf finds slices that are never a service's, or never have a port of it. One that is at some time, and not at another, is a change.
 func (f *finder) sliceOf(c *cluster, versions []manifest.Object) {
 	of := func(o manifest.Object) []manifest.Object {
-		return c.services[o.Meta().GetNamespace()+"/"+o.Meta().GetLabels()[discoveryv1.LabelServiceName]]
+		return c.services[serviceOf(o)]
 	}
 	o := versions[0]
 	name, labelled := o.Meta().GetLabels()[discoveryv1.LabelServiceName]

@@ -39,27 +39,22 @@ func InScenario(s *scenarios.Scenario) []Mistake {
 
 // states looks at the objects as they are after each step, and returns all that there are at some time.
 func (f *finder) states(s *scenarios.Scenario) []manifest.Object {
-	now, ever := []manifest.Object{}, []manifest.Object{}
+	var now manifest.Held
+	var ever []manifest.Object
 	apply := func(objects []manifest.Object) {
 		f.twice(objects)
-		for _, o := range objects {
-			now = append(without(now, o.Ref()), o)
-		}
+		now.Put(objects...)
 		ever = append(ever, objects...)
-		f.conflicts(now)
+		f.conflicts(now.List())
 	}
 	apply(s.Objects)
 	for i := range s.Steps {
 		for _, ref := range s.Steps[i].Delete {
-			now = without(now, ref.Ref)
+			now.Remove(ref.Ref)
 		}
 		apply(s.Steps[i].Apply)
 	}
 	return ever
-}
-
-func without(objects []manifest.Object, ref manifest.Ref) []manifest.Object {
-	return slices.DeleteFunc(objects, func(o manifest.Object) bool { return o.Ref() == ref })
 }
 
 // laterNodes adds what nodes become by steps: their zones and addresses.

@@ -1,4 +1,4 @@
-package packetsim_test
+package snapshot_test
 
 import (
 	"strings"
