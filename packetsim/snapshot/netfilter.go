@@ -113,6 +113,9 @@ func (s *Node) Backends() []string {
 	return slices.Sorted(slices.Values(taken))
 }
 
+// nftTableUnread is how the name in Unread begins of a table that NFTables has too.
+const nftTableUnread = "nftables table "
+
 // orderUnread is what Unread calls the order of both backends.
 const orderUnread = "order of the iptables backends"
 

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +16,7 @@ const (
 	nftSubsystem   = 10 << 8
 	nftGetTable    = nftSubsystem | 1
 	nftGetChain    = nftSubsystem | 4
+	nftGetRule     = nftSubsystem | 7
 	nftTableName   = 1
 	nftChainTable  = 1
 	nftChainName   = 3
@@ -22,16 +24,22 @@ const (
 	nftHookNumber  = 1
 	nftHookPrio    = 2
 	nftHookDevice  = 3
+	nftRuleTable   = 1
+	nftRuleChain   = 2
+	nftRuleExprs   = 4
+	nftExprName    = 1
+	nftExprData    = 2
+	nftPayloadSreg = 5 // of an expression that writes
 	nfgenmsgHeader = 4
 )
 
-// nftMessage is what nf_tables says of a table or a chain.
+// nftMessage is what nf_tables says of a table, a chain or a rule.
 type nftMessage struct {
 	family uint8
 	attrs  map[uint16]nlattr.Attribute
 }
 
-// nftMessages lists tables or chains.
+// nftMessages lists tables, chains or rules.
 func (t *taker) nftMessages(message int) ([]nftMessage, error) {
 	dumped, err := dump(func() ([][]byte, error) { return dumpNetfilter(message, unix.AF_UNSPEC) })
 	if err != nil {
@@ -68,30 +76,98 @@ func (t *taker) nativeTables() {
 		t.unread("nftables chains", "%v", err)
 	}
 	for i := range tables {
-		m := &tables[i]
-		table := NFTable{Family: nftFamily(m.family), Name: m.attrs[nftTableName].Text()}
-		own := t.ofIPTables(m.family, table.Name)
-		for j := range chains {
-			if c := &chains[j]; c.family == m.family && c.attrs[nftChainTable].Text() == table.Name {
-				table.add(c, own)
-			}
+		t.nativeTable(&tables[i], chains)
+	}
+	t.nativeRules()
+}
+
+// nativeTable notes a table that the tools did not show, or the chains of it that they did not.
+func (t *taker) nativeTable(m *nftMessage, chains []nftMessage) {
+	table := NFTable{Family: nftFamily(m.family), Name: m.attrs[nftTableName].Text()}
+	own := t.ofIPTables(m.family, table.Name)
+	for i := range chains {
+		if c := &chains[i]; c.family == m.family && c.attrs[nftChainTable].Text() == table.Name {
+			table.add(c, own)
 		}
-		if own && len(table.Chains) == 0 {
-			continue
-		}
-		if !own && !t.noted(table.Name, m.family) {
-			t.unread(fmt.Sprintf("nftables table %s %s", table.Family, table.Name), "not supported: only tables made by iptables are read")
-		}
-		if own {
-			t.unread(fmt.Sprintf("chains of nftables table %s %s", table.Family, table.Name), "not supported: they are not those of iptables")
-		}
-		if slices.Contains(nftFamilies, table.Family) && table.Name != "" {
-			t.snapshot.NFTables = append(t.snapshot.NFTables, table)
-		}
+	}
+	what := nftTableUnread + table.Family + " " + table.Name
+	switch {
+	case own && len(table.Chains) == 0:
+		return
+	case own:
+		t.unread(what, "not supported: only its chains that iptables made are read")
+	case t.unshown[nftTableID{m.family, table.Name}] != "":
+		t.unread(what, "%s", t.unshown[nftTableID{m.family, table.Name}])
+	default:
+		t.unread(what, "not supported: only tables made by iptables are read")
+	}
+	if slices.Contains(nftFamilies, table.Family) && table.Name != "" {
+		t.snapshot.NFTables = append(t.snapshot.NFTables, table)
 	}
 }
 
-// add adds a chain that hangs on a hook. In a table of iptables those with the names of its built-in chains are read as its rules.
+// nativeRules names the chains of iptables' tables with rules that nft made. iptables-nft-save prints those without the parts that it does not
+// know, such as what is looked up in a set, and says nothing.
+func (t *taker) nativeRules() {
+	rules, err := t.nftMessages(nftGetRule)
+	if err != nil {
+		t.unread("nftables rules", "%v", err)
+		return
+	}
+	type place struct {
+		nftTableID
+		chain string
+	}
+	var places []place
+	number, native := map[place]int{}, map[place][]string{}
+	for i := range rules {
+		r := &rules[i]
+		at := place{nftTableID{r.family, r.attrs[nftRuleTable].Text()}, r.attrs[nftRuleChain].Text()}
+		number[at]++
+		if !t.ofIPTables(r.family, at.name) || !madeWithNFT(r.attrs[nftRuleExprs].Value) {
+			continue
+		}
+		if native[at] == nil {
+			places = append(places, at)
+		}
+		native[at] = append(native[at], strconv.Itoa(number[at]))
+	}
+	for _, at := range places {
+		t.unread(fmt.Sprintf("chain %s of nftables table %s %s", at.chain, nftFamily(at.family), at.name),
+			"not supported: nft made rules in it, of which iptables-nft-save may leave parts out in silence (rule %s)",
+			strings.Join(native[at], ", "))
+	}
+}
+
+// madeWithNFT says whether a rule has what iptables-nft never writes into one: no counter, something looked up in a set, or something written
+// into the packet.
+func madeWithNFT(expressions []byte) bool {
+	counted := false
+	for element, err := range nlattr.All(expressions) {
+		if err != nil {
+			return true
+		}
+		expression, err := attributesByType(element.Value)
+		if err != nil {
+			return true
+		}
+		switch expression[nftExprName].Text() {
+		case "counter":
+			counted = true
+		case "lookup":
+			return true
+		case "payload":
+			data, err := attributesByType(expression[nftExprData].Value)
+			if _, writes := data[nftPayloadSreg]; err != nil || writes {
+				return true
+			}
+		}
+	}
+	return !counted
+}
+
+// add adds a chain that hangs on a hook. In a table of iptables those with the names and the priorities of its built-in chains are read as
+// its rules.
 func (n *NFTable) add(chain *nftMessage, own bool) {
 	hook, err := attributesByType(chain.attrs[nftChainHook].Value)
 	if err != nil {
@@ -104,7 +180,7 @@ func (n *NFTable) add(chain *nftMessage, own bool) {
 	priority, _ := hook[nftHookPrio].Uint32()
 	c := NFChain{Name: chain.attrs[nftChainName].Text(), Hook: nftHookName(chain.family, number), Priority: int32(priority),
 		Device: hook[nftHookDevice].Text()}
-	if own && c.Name == strings.ToUpper(c.Hook) || c.Hook == "" || c.Name == "" {
+	if own && c.Name == strings.ToUpper(c.Hook) && legacyTables[c.Priority] == n.Name || c.Hook == "" || c.Name == "" {
 		return
 	}
 	n.Chains = append(n.Chains, c)
@@ -125,19 +201,20 @@ func nftHookName(family uint8, number uint32) string {
 	return names[number]
 }
 
-// ofIPTables says whether the tools of iptables have read a table.
-func (t *taker) ofIPTables(family uint8, name string) bool {
-	return (family == unix.NFPROTO_IPV4 || family == unix.NFPROTO_IPV6) &&
-		slices.Contains([]string{"raw", "mangle", "nat", "filter", "security"}, name) && !t.noted(name, family)
+// nftTableID names a table of nf_tables.
+type nftTableID struct {
+	family uint8
+	name   string
 }
 
-// noted says whether the tools said of a table that they cannot show it.
-func (t *taker) noted(name string, family uint8) bool {
-	what := map[uint8]string{unix.NFPROTO_IPV4: "IPv4 rules", unix.NFPROTO_IPV6: "IPv6 rules"}[family]
-	return slices.ContainsFunc(t.snapshot.Unread, func(u Unread) bool {
-		return u.What == what && strings.HasPrefix(u.Why, "Table `"+name+"'")
-	})
+// ofIPTables says whether the tools of iptables have read a table.
+func (t *taker) ofIPTables(family uint8, name string) bool {
+	return (family == unix.NFPROTO_IPV4 || family == unix.NFPROTO_IPV6) && slices.Contains(tablesOfIPTables, name) &&
+		t.unshown[nftTableID{family, name}] == ""
 }
+
+// tablesOfIPTables are those that the tools of iptables look for.
+var tablesOfIPTables = []string{"raw", "mangle", "nat", "filter", "security"}
 
 func nftFamily(family uint8) string {
 	switch family {

@@ -35,7 +35,8 @@ type Node struct {
 	// Order says, where both backends have a chain of the same table in a hook, which of the two packets meet first. What it leaves out is not
 	// known.
 	Order []HookOrder `json:"order,omitempty"`
-	// NFTables are the tables of nf_tables that are not those of iptables-nft. No packet is walked through them.
+	// NFTables are the tables of nf_tables that iptables-nft-save does not show, and of those that it shows the chains that it does not. No
+	// packet is walked through them.
 	NFTables []NFTable `json:"nftables,omitempty"`
 	// Conntrack holds the connections that the node knows.
 	Conntrack []Connection `json:"conntrack,omitempty"`

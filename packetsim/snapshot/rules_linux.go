@@ -24,6 +24,9 @@ func (t *taker) rules() {
 func (t *taker) rulesOfFamily(family fakeipt.Family) {
 	for _, dialect := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
 		if err := t.rulesOf(dialect, family); err != nil {
+			if dialect == fakeipt.NFT {
+				t.showNone(family)
+			}
 			t.unread(fmt.Sprintf("IPv%d rules of the %s backend", family, backendName(dialect)), "%v", err)
 		}
 	}
@@ -57,13 +60,28 @@ func (t *taker) rulesOf(dialect fakeipt.Dialect, family fakeipt.Family) error {
 	return nil
 }
 
-// foreignTables notes the tables that iptables-nft-save cannot show: it says so in comments.
+// foreignTables keeps the tables that iptables-nft-save cannot show: it says so in comments. Those of which it only leaves chains out it shows.
 func (t *taker) foreignTables(save string, family fakeipt.Family) {
 	for line := range strings.SplitSeq(save, "\n") {
-		if strings.HasPrefix(line, "# Table `") {
-			t.unread(fmt.Sprintf("IPv%d rules", family), "%s", strings.TrimPrefix(line, "# "))
+		name, why, found := strings.Cut(strings.TrimPrefix(line, "# Table `"), "' ")
+		if found && strings.HasPrefix(line, "# Table `") && strings.HasPrefix(why, "is incompatible") {
+			t.cannotShow(family, name, strings.TrimPrefix(line, "# "))
 		}
 	}
+}
+
+// showNone keeps that no table of the nft backend was shown.
+func (t *taker) showNone(family fakeipt.Family) {
+	for _, name := range tablesOfIPTables {
+		t.cannotShow(family, name, "iptables-nft-save does not show it")
+	}
+}
+
+func (t *taker) cannotShow(family fakeipt.Family, table, why string) {
+	if t.unshown == nil {
+		t.unshown = map[nftTableID]string{}
+	}
+	t.unshown[nftTableID{uint8(nfprotoOf(family)), table}] = why
 }
 
 // legacyHolds says whether the namespace has legacy tables. Saving would make those that are not

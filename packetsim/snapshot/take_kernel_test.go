@@ -179,6 +179,54 @@ func TestKernelTakeOfMixedTools(t *testing.T) {
 	}
 }
 
+// TestKernelTakeOfTablesThatNFTChanged takes tables with names of iptables' that hold what nft made.
+func TestKernelTakeOfTablesThatNFTChanged(t *testing.T) {
+	kerneltest.Need(t, "ip", "iptables-nft", "iptables-nft-save", "ip6tables-nft-save", "nft")
+	const incompatible = "Table `filter' is incompatible, use 'nft' tool."
+	whole := []NFChain{{Name: "FORWARD", Hook: "forward"}}
+	rule := func(text string) string { return "nft add rule ip filter FORWARD " + text }
+	inForward := func(numbers string) []Unread {
+		return []Unread{{"chain FORWARD of nftables table ip filter", "not supported: nft made rules in it, of which iptables-nft-save may leave " +
+			"parts out in silence (rule " + numbers + ")"}}
+	}
+	for _, row := range []struct {
+		name     string
+		commands []string
+		tables   []NFTable
+		unread   []Unread
+	}{
+		{"what iptables makes", []string{
+			"iptables-nft -A FORWARD -p tcp --dport 80 -m mark --mark 5 -j ACCEPT", "iptables-nft -A FORWARD -p tcp --syn -m comment --comment a -j LOG",
+			"iptables-nft -A FORWARD -s 10.0.0.0/9 -m limit --limit 5/s", "iptables-nft -t nat -A POSTROUTING -j MASQUERADE",
+			"iptables-nft -t mangle -A PREROUTING -p udp -m multiport --dports 1,2 -j MARK --set-mark 5", "iptables-nft -A FORWARD -j NFLOG",
+		}, nil, nil},
+		{"a lookup", []string{rule("ip saddr vmap { 10.0.0.1 : drop } counter"), rule("counter accept"), rule("tcp dport { 22, 80 } counter drop")}, nil,
+			inForward("2, 4")},
+		{"a range, which is printed as its end", []string{rule("ip saddr 10.0.0.1-10.0.0.9 drop")}, nil, inForward("2")},
+		{"a chain of another name", []string{"nft add chain ip filter own { type filter hook input priority 5; }"},
+			[]NFTable{{Family: "ip", Name: "filter", Chains: []NFChain{{Name: "own", Hook: "input", Priority: 5}}}},
+			[]Unread{{"nftables table ip filter", "not supported: only its chains that iptables made are read"}}},
+		{"a chain of another priority", []string{"nft add chain ip filter INPUT { type filter hook input priority -5; }"},
+			[]NFTable{{Family: "ip", Name: "filter", Chains: []NFChain{{Name: "INPUT", Hook: "input", Priority: -5}}}},
+			[]Unread{{"nftables table ip filter", "not supported: only its chains that iptables made are read"}}},
+		{"an expression that no tool knows", []string{rule("ct state new drop")}, []NFTable{{Family: "ip", Name: "filter", Chains: whole}},
+			[]Unread{{"nftables table ip filter", incompatible}}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			node := kerneltest.New(t)
+			node.Must("nft add table ip filter", "nft add chain ip filter FORWARD { type filter hook forward priority 0; }",
+				"iptables-nft -A FORWARD -p tcp --dport 5 -j ACCEPT")
+			node.Must(row.commands...)
+			node.Do(func() {
+				s, err := Take(t.Context(), exec.New())
+				require.NoError(t, err)
+				assert.Equal(t, row.tables, s.NFTables)
+				assert.Equal(t, row.unread, s.Unread)
+			})
+		})
+	}
+}
+
 // TestDevicesAreInTheOrderOfTheirCreation: the kernel masquerades what leaves by a device without a fitting address with that of the one that came
 // first, whatever its index. The walk takes the same from a snapshot.
 func TestDevicesAreInTheOrderOfTheirCreation(t *testing.T) {

@@ -39,6 +39,8 @@ type taker struct {
 	lib       string // the folder that holds modules/RELEASE
 	snapshot  *Node
 	nftAsked  bool // a tool has asked the kernel for nftables tables
+	// unshown are tables with names of iptables' that iptables-nft-save did not show, and why.
+	unshown map[nftTableID]string
 }
 
 func (t *taker) take() (*Node, error) {

@@ -106,7 +106,9 @@ func TestTakeRules(t *testing.T) {
 		tools  cannedTools
 		want   []string // backend and family of the rules read
 		unread []string
-		ran    []string
+		// unshown are the tables of nf_tables that no tool shows.
+		unshown map[nftTableID]string
+		ran     []string
 	}{
 		{
 			name: "each backend by its own tool, and legacy only where tables are loaded", files: loaded,
@@ -142,19 +144,27 @@ func TestTakeRules(t *testing.T) {
 				"IPv6 rules of the legacy backend: neither ip6tables-legacy-save nor ip6tables-save is installed: executable file not found in $PATH",
 				"IPv6 rules of the nft backend: neither ip6tables-nft-save nor ip6tables-save is installed: executable file not found in $PATH",
 			},
+			unshown: allUnshown(unix.NFPROTO_IPV4, unix.NFPROTO_IPV6),
 		},
 		{
 			name: "a tool that fails", files: loaded,
-			tools:  cannedTools{"iptables-legacy-save -c": someRules, "iptables-nft-save -V": "", "ip6tables-nft-save -c": noRules},
-			want:   []string{"legacy 4"},
-			unread: []string{"IPv4 rules of the nft backend: iptables-nft-save -c: exit 4: iptables-nft-save: no permission"},
-			ran:    []string{"iptables-legacy-save -c", "iptables-nft-save -c", "ip6tables-nft-save -c"},
+			tools:   cannedTools{"iptables-legacy-save -c": someRules, "iptables-nft-save -V": "", "ip6tables-nft-save -c": noRules},
+			want:    []string{"legacy 4"},
+			unread:  []string{"IPv4 rules of the nft backend: iptables-nft-save -c: exit 4: iptables-nft-save: no permission"},
+			unshown: allUnshown(unix.NFPROTO_IPV4),
+			ran:     []string{"iptables-legacy-save -c", "iptables-nft-save -c", "ip6tables-nft-save -c"},
 		},
 		{
-			name:   "a table that iptables does not understand",
-			tools:  cannedTools{"iptables-nft-save -c": "# Table `filter' is incompatible, use 'nft' tool.\n", "ip6tables-nft-save -c": noRules},
-			unread: []string{"IPv4 rules: Table `filter' is incompatible, use 'nft' tool."},
-			ran:    []string{"iptables-nft-save -c", "ip6tables-nft-save -c"},
+			name: "chains that iptables does not understand",
+			tools: cannedTools{"iptables-nft-save -c": "# Table `filter' contains incompatible base-chains, use 'nft' tool to list them.\n" + someRules,
+				"ip6tables-nft-save -c": noRules},
+			want: []string{"nft 4"},
+		},
+		{
+			name:    "a table that iptables does not understand",
+			tools:   cannedTools{"iptables-nft-save -c": "# Table `filter' is incompatible, use 'nft' tool.\n", "ip6tables-nft-save -c": noRules},
+			unshown: map[nftTableID]string{{unix.NFPROTO_IPV4, "filter"}: "Table `filter' is incompatible, use 'nft' tool."},
+			ran:     []string{"iptables-nft-save -c", "ip6tables-nft-save -c"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -171,10 +181,42 @@ func TestTakeRules(t *testing.T) {
 			}
 			assert.Equal(t, tc.want, got)
 			assert.Equal(t, tc.unread, unread)
+			assert.Equal(t, tc.unshown, taker.unshown)
 			if tc.ran != nil {
 				assert.Equal(t, tc.ran, *ran)
 			}
 		})
+	}
+}
+
+// allUnshown are the tables of families of which no tool shows anything.
+func allUnshown(families ...uint8) map[nftTableID]string {
+	all := map[nftTableID]string{}
+	for _, f := range families {
+		for _, name := range []string{"raw", "mangle", "nat", "filter", "security"} {
+			all[nftTableID{f, name}] = "iptables-nft-save does not show it"
+		}
+	}
+	return all
+}
+
+func TestMadeWithNFT(t *testing.T) {
+	expression := func(name string, data ...byte) []byte {
+		return nlattr.Append(nil, 1, append(nlattr.Append(nil, nftExprName, append([]byte(name), 0)...), nlattr.Append(nil, nftExprData, data...)...)...)
+	}
+	load, write := nlattr.Append(nil, 1, 0, 0, 0, 1), nlattr.Append(nil, nftPayloadSreg, 0, 0, 0, 1)
+	for _, row := range []struct {
+		name        string
+		expressions [][]byte
+		want        bool
+	}{
+		{"a rule of iptables-nft", [][]byte{expression("payload", load...), expression("cmp"), expression("counter"), expression("immediate")}, false},
+		{"no counter", [][]byte{expression("payload", load...), expression("cmp"), expression("immediate")}, true},
+		{"a set", [][]byte{expression("payload", load...), expression("lookup"), expression("counter")}, true},
+		{"what writes", [][]byte{expression("counter"), expression("immediate"), expression("payload", write...)}, true},
+		{"what cannot be read", [][]byte{expression("counter"), {1}}, true},
+	} {
+		assert.Equal(t, row.want, madeWithNFT(slices.Concat(row.expressions...)), row.name)
 	}
 }
 

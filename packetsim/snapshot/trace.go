@@ -134,7 +134,7 @@ func (s *Node) unseenNote(host *packetsim.Host, in packetsim.Input, result *pack
 		unseen = append(unseen, fmt.Sprintf("%d rules with extensions that are not known (%s)", n, where))
 	}
 	for _, u := range s.Unread {
-		if !strings.HasPrefix(u.What, "nftables table ") && u.What != orderUnread {
+		if !strings.HasPrefix(u.What, nftTableUnread) && u.What != orderUnread {
 			unseen = append(unseen, u.What+" (unread, and the packet may depend on it)")
 		}
 	}
