@@ -4,11 +4,15 @@ package packetsim
 type sums uint8
 
 const (
-	sumTrusted  sums = 1 << iota // nobody looks at it: a device writes it (CHECKSUM_PARTIAL), or it was right (CHECKSUM_UNNECESSARY)
+	sumPartial  sums = 1 << iota // a device writes it (CHECKSUM_PARTIAL)
+	sumRight                     // it was right, and nobody looks again (CHECKSUM_UNNECESSARY)
 	sumComplete                  // the sum of all bytes was taken (CHECKSUM_COMPLETE)
 	sumValid                     // the checksum was right then
 	sumKept                      // and so it is by the sum of all bytes, which NPT does not tell of what it changes
 )
+
+// sumTrusted is of a packet at whose checksum nobody looks.
+const sumTrusted = sumPartial | sumRight
 
 // isSummed says whether the protocol's checksum is one that the kernel looks at, and that addresses are a part of, or what is quoted.
 func (p *Packet) isSummed() bool { return p.Proto == TCP || p.Proto == UDP || p.Proto.IsICMP() }
@@ -22,7 +26,7 @@ func (s *skb) sumHolds() bool {
 	case s.sums&sumComplete != 0 && s.hook != preRouting && s.hook != input:
 		return true
 	case s.sums&sumKept != 0:
-		s.sums |= sumTrusted
+		s.sums |= sumRight
 		return true
 	}
 	s.sums |= sumComplete
@@ -41,10 +45,15 @@ func (s *skb) sumIsWrong() bool {
 	return s.isSummed() && s.sums&(sumTrusted|sumKept) == 0 && s.ChecksumOff != 0
 }
 
-// mendSum is what NAT does to the checksum of an ICMP error: it is written anew.
+// mendSum is what NAT does to the checksum of an ICMP error: it is written anew. Where the error quotes a packet of SCTP, the kernel
+// forgets that it has looked at it (sctp_manip_pkt in net/netfilter/nf_nat_proto.c).
 func (s *skb) mendSum() {
-	if s.sums&sumTrusted == 0 {
-		s.ChecksumOff = 0
+	if s.sums&sumPartial != 0 {
+		return
+	}
+	s.ChecksumOff = 0
+	if s.Inner.Proto == SCTP {
+		s.sums = 0
 	}
 }
 

@@ -18,7 +18,7 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 	case *fakeipt.TargetLog, *fakeipt.TargetTrace, *fakeipt.TargetNFLOG:
 		return goOn
 	case *fakeipt.TargetChecksum:
-		s.sums &^= sumTrusted
+		s.sums &^= sumPartial
 		return goOn
 	case *fakeipt.TargetAudit, *fakeipt.TargetIdletimer, *fakeipt.TargetRateest:
 		return goOn

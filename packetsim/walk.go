@@ -236,7 +236,7 @@ func (w *walk) run(in *Input) error {
 	s.Packet = in.Packet
 	if in.Local {
 		if (s.Proto == TCP || s.Proto == UDP) && (s.Socket == nil || !s.Socket.Raw) {
-			s.sums = sumTrusted
+			s.sums = sumPartial
 		}
 		w.send(s, s.Is6() && s.Socket != nil && (s.Socket.None || s.Socket.Kernel || s.Socket.Raw)) // it is asked when a socket is bound
 	} else {
