@@ -165,11 +165,15 @@ func (b *optionImage) rt(m *MatchRT) {
 	}
 }
 
-// sctp: of the map of chunks only the first bits are used, but for all types at once.
+// sctp: ports that were not given are zeros. Of the map of chunks only the first bits are used, but for all types at once.
 func (b *optionImage) sctp(m *MatchSCTP) {
 	const mapAt, mapBytes = 8, 256
-	b.number(0, uint32(m.DstPorts.Min)|uint32(m.DstPorts.Max)<<16)
-	b.number(4, uint32(m.SrcPorts.Min)|uint32(m.SrcPorts.Max)<<16)
+	if m.DstGiven {
+		b.number(0, uint32(m.DstPorts.Min)|uint32(m.DstPorts.Max)<<16)
+	}
+	if m.SrcGiven {
+		b.number(4, uint32(m.SrcPorts.Min)|uint32(m.SrcPorts.Max)<<16)
+	}
 	b.grow(mapAt + mapBytes)
 	if m.Chunks == nil {
 		return

@@ -165,8 +165,11 @@ func resolvedPort(s []byte) (uint16, error) {
 	if n, ok := libc.Decimal(s); ok && int32(n) >= 0 {
 		return uint16(n), nil
 	}
-	if port, ok := libc.Service(s, 0); ok {
-		return port, nil
+	// It asks for each protocol that has ports, and so finds no service of AppleTalk.
+	for _, proto := range []uint8{libc.ProtoTCP, libc.ProtoUDP, libc.ProtoSCTP} {
+		if port, ok := libc.Service(s, proto); ok {
+			return port, nil
+		}
 	}
 	return 0, badParameter("Port \"%s\" does not resolve to anything.\n", s)
 }

@@ -189,7 +189,9 @@ func (s *sameRules) compare(rules [][]string, most int) {
 			continue
 		}
 		if refused, status := s.on(s.real, args...); status != 0 {
-			assert.Fail(s.t, "the real tool refuses a rule", "%s %v %q: %s", s.tool, s.dialect, args, refused)
+			// Some kernels refuse a name in use by a table with the other kind of rate.
+			sharedName := slices.Contains(words, "hashlimit") && strings.Contains(refused, "Invalid argument")
+			assert.True(s.t, sharedName, "the real tool refuses a rule: %s %v %q: %s", s.tool, s.dialect, args, refused)
 			s.on(s.fake, "-D", s.chain, strconv.Itoa(len(there)+1))
 			continue
 		}
