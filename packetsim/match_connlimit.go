@@ -2,7 +2,6 @@ package packetsim
 
 import (
 	"net/netip"
-	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
@@ -40,21 +39,19 @@ func (w *walk) matchConnlimit(s *skb, m *fakeipt.MatchConnlimit) bool {
 	return (uint32(len(list)) > m.Limit) != m.Upto
 }
 
-// recount is the list with a packet's own connection, and without those before it that are over (__nf_conncount_add).
+// recount is the list with a packet's own connection, and without those before it that are over (__nf_conncount_add). Where the table does
+// not have the packet's own connection, as before it is confirmed, it goes to the end of the list: all others are before it.
 func (w *walk) recount(list []countedConn, own countedConn) []countedConn {
 	next := make([]countedConn, 0, len(list)+1)
 	for i, counted := range list {
-		if !w.isTracked(counted) {
-			if counted != own {
-				continue
-			}
+		if c, _ := w.h.find(&counted.tuple, counted.zone); c != nil && counted == own {
+			return append(next, list[i:]...)
 		}
-		next = append(next, counted)
-		if counted == own {
-			return append(next, list[i+1:]...)
+		if w.isTracked(counted) {
+			next = append(next, counted)
 		}
 	}
-	return append(slices.Clip(next), own)
+	return append(next, own)
 }
 
 // isTracked says whether a connection is in the table and not closed.
