@@ -106,6 +106,24 @@ type partly interface {
 
 // compared is the rule with what the tools compare of it, and whether that is less than all.
 func (r *Rule) compared() (*Rule, bool) {
+	out := r.replaced(
+		func(m Match) (Match, bool) {
+			if p, ok := m.(partly); ok {
+				return p.compared().(Match), true
+			}
+			return nil, false
+		},
+		func(t Target) (Target, bool) {
+			if p, ok := t.(partly); ok {
+				return p.compared().(Target), true
+			}
+			return nil, false
+		})
+	return out, out != r
+}
+
+// replaced is the rule with others in the place of the matches and the target for which there is another, the rule itself if there is none.
+func (r *Rule) replaced(match func(Match) (Match, bool), target func(Target) (Target, bool)) *Rule {
 	out := r
 	own := func() {
 		if out == r {
@@ -115,16 +133,16 @@ func (r *Rule) compared() (*Rule, bool) {
 		}
 	}
 	for i, m := range r.Matches {
-		if p, ok := m.(partly); ok {
+		if other, ok := match(m); ok {
 			own()
-			out.Matches[i] = p.compared().(Match)
+			out.Matches[i] = other
 		}
 	}
-	if p, ok := r.Target.(partly); ok {
+	if other, ok := target(r.Target); ok {
 		own()
-		out.Target = p.compared().(Target)
+		out.Target = other
 	}
-	return out, out != r
+	return out
 }
 
 // sameChain says whether targets jump to the same chain, or are no jumps.

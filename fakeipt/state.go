@@ -72,25 +72,15 @@ func (t targetState) appendSave(dst []byte, f Family, d Dialect) []byte {
 
 // asState is the rule that is saved as the state has it; most rules are that themselves.
 func (r *Rule) asState() *Rule {
-	out := r
-	own := func() {
-		if out == r {
-			changed := *r
-			changed.Matches = slices.Clone(r.Matches)
-			out = &changed
-		}
-	}
-	for i, m := range r.Matches {
-		if w, ok := m.(stateWriter); ok {
-			own()
-			out.Matches[i] = matchState{m, w}
-		}
-	}
-	if w, ok := r.Target.(stateWriter); ok {
-		own()
-		out.Target = targetState{r.Target, w}
-	}
-	return out
+	return r.replaced(
+		func(m Match) (Match, bool) {
+			w, ok := m.(stateWriter)
+			return matchState{m, w}, ok
+		},
+		func(t Target) (Target, bool) {
+			w, ok := t.(stateWriter)
+			return targetState{t, w}, ok
+		})
 }
 
 // errLineBreak is a rule that iptables-save prints so that nothing can read it again.
