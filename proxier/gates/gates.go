@@ -1,6 +1,6 @@
-// Package gates has the feature gates that a KubeProxyConfiguration may set: all that kube-proxy v1.36.3 takes, which are those of every
-// component of Kubernetes. One of them changes what an iptables proxier of that version does, AllowServiceExternalIPs; the others are
-// taken, so that a configuration of a cluster can be used as it is, and mean nothing here.
+// Package gates has the feature gates that a KubeProxyConfiguration may set: all that kube-proxy v1.36.3 or v1.37.2 takes, which are
+// those of every component of Kubernetes. One of them changes what an iptables proxier of these versions does, AllowServiceExternalIPs;
+// the others are taken, so that a configuration of a cluster of either version can be used as it is, and mean nothing here.
 package gates
 
 import (
@@ -19,11 +19,14 @@ const AllowServiceExternalIPs featuregate.Feature = "AllowServiceExternalIPs"
 // meaningful are the gates that change something here.
 var meaningful = []featuregate.Feature{AllowServiceExternalIPs}
 
-// known has a line for each gate: its name, its default, whether that is locked, and its stage. A test of proxier/upstream holds it against
-// Kubernetes.
-//
-//go:embed known.txt
-var known string
+// known136 and known137 have a line for each gate of a version of Kubernetes: its name, its default, whether that is locked, and its
+// stage. A test of proxier/upstream holds each against the version.
+var (
+	//go:embed known-1.36.txt
+	known136 string
+	//go:embed known-1.37.txt
+	known137 string
+)
 
 // Gates are feature gates as a configuration sets them.
 type Gates struct {
@@ -31,8 +34,8 @@ type Gates struct {
 	given []string
 }
 
-// New sets gates to what a configuration says, and those of a stage by AllAlpha and AllBeta. An error names a gate that is not known, or one that is
-// locked to its default.
+// New sets gates to what a configuration says, and those of a stage by AllAlpha and AllBeta. An error names a gate that is not known, or
+// one that is locked to its default.
 func New(given map[string]bool) (*Gates, error) {
 	all, err := defaults()
 	if err != nil {
@@ -56,8 +59,28 @@ func (g *Gates) WithoutMeaning() []string {
 	return slices.DeleteFunc(slices.Clone(g.given), func(name string) bool { return slices.Contains(meaningful, featuregate.Feature(name)) })
 }
 
-// defaults are all gates that are known, as they are if nobody sets them.
+// defaults are all gates that are known, as they are if nobody sets them: as the last version has them that knows them. A gate is locked
+// only if it is in every version that knows it, and to the same.
 func defaults() (map[featuregate.Feature]featuregate.FeatureSpec, error) {
+	out, err := parse(known136)
+	if err != nil {
+		return nil, err
+	}
+	newer, err := parse(known137)
+	if err != nil {
+		return nil, err
+	}
+	for name, spec := range newer {
+		if older, ok := out[name]; ok {
+			spec.LockToDefault = spec.LockToDefault && older.LockToDefault && spec.Default == older.Default
+		}
+		out[name] = spec
+	}
+	return out, nil
+}
+
+// parse reads the gates of a version.
+func parse(known string) (map[featuregate.Feature]featuregate.FeatureSpec, error) {
 	out := map[featuregate.Feature]featuregate.FeatureSpec{}
 	for line := range strings.Lines(known) {
 		words := strings.Fields(line)

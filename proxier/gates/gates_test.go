@@ -21,6 +21,9 @@ func TestGatesAreOnOrOff(t *testing.T) {
 		"all of a stage":           {map[string]bool{"AllAlpha": true, "AllBeta": false}, true, []string{"AllAlpha", "AllBeta"}, ""},
 		"unknown":                  {map[string]bool{"AllowServiceExternalIP": false}, false, nil, "unrecognized feature gate: AllowServiceExternalIP"},
 		"locked to its default":    {map[string]bool{"PreferSameTrafficDistribution": false}, false, nil, "PreferSameTrafficDistribution"},
+		"known since v1.37":        {map[string]bool{"KubeProxyIPVS": false}, true, []string{"KubeProxyIPVS"}, ""},
+		"known until v1.36":        {map[string]bool{"SidecarContainers": true}, true, []string{"SidecarContainers"}, ""},
+		"locked since v1.37 only":  {map[string]bool{"DRAExtendedResource": false}, true, []string{"DRAExtendedResource"}, ""},
 		"set to what it is locked": {map[string]bool{"PreferSameTrafficDistribution": true}, true, []string{"PreferSameTrafficDistribution"}, ""},
 	} {
 		g, err := New(row.given)

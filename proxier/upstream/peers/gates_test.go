@@ -16,9 +16,10 @@ import (
 	_ "k8s.io/kubernetes/pkg/features" // Kubernetes' own gates
 )
 
-// TestFeatureGatesAreKubernetes holds that the gates that are known are those of kube-proxy, with their defaults. UPDATE_GATES=1 writes them anew.
+// TestFeatureGatesAreKubernetes holds that the gates that are known of the version are those of kube-proxy, with their defaults.
+// UPDATE_GATES=1 writes them anew.
 func TestFeatureGatesAreKubernetes(t *testing.T) {
-	const file = "../../gates/known.txt"
+	file := fmt.Sprintf("../../gates/known-1.%d.txt", Minor)
 	all := utilfeature.DefaultMutableFeatureGate.DeepCopy()
 	require.NoError(t, metricsfeatures.AddFeatureGates(all))
 	require.NoError(t, logsapi.AddFeatureGates(all))
