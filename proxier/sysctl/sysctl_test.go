@@ -25,7 +25,7 @@ const (
 
 // limits is a limit of connections and what the hash table must hold for it.
 func limits(entries int) []Setting {
-	return []Setting{{maxFile, entries, false}, {hashFile, entries / 4, true}}
+	return []Setting{{maxFile, entries, true}, {hashFile, entries / 4, true}}
 }
 
 func TestWanted(t *testing.T) {
@@ -129,10 +129,10 @@ func TestApply(t *testing.T) {
 			want: map[string]string{maxFile: "262144\n", hashFile: "65536\n"}},
 		{name: "a larger hash table stays", files: map[string]string{maxFile: "262144\n", hashFile: "262144\n"},
 			want: map[string]string{maxFile: "262144\n", hashFile: "262144\n"}},
-		{name: "the limit is set to what is asked for, as kube-proxy does", files: map[string]string{maxFile: "500000\n", hashFile: "65536\n"},
-			want: map[string]string{maxFile: "262144", hashFile: "65536\n"}, changed: limits(262144)[:1]},
-		{name: "a value that is none is replaced", files: map[string]string{maxFile: "\n", hashFile: "65536\n"},
-			want: map[string]string{maxFile: "262144", hashFile: "65536\n"}, changed: limits(262144)[:1]},
+		{name: "a higher limit stays, as with kube-proxy since v1.37", files: map[string]string{maxFile: "500000\n", hashFile: "65536\n"},
+			want: map[string]string{maxFile: "500000\n", hashFile: "65536\n"}},
+		{name: "a higher limit stays, with a hash table for what is asked for", files: map[string]string{maxFile: "500000\n", hashFile: "16384\n"},
+			want: map[string]string{maxFile: "500000\n", hashFile: "65536"}, changed: limits(262144)[1:]},
 		{name: "a hash table of unknown size stays", files: map[string]string{maxFile: "262144\n", hashFile: "big\n"},
 			want: map[string]string{maxFile: "262144\n", hashFile: "big\n"}, err: "not a number"},
 		{name: "one that is missing does not keep the others", files: map[string]string{hashFile: "16384\n"},

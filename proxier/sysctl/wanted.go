@@ -33,7 +33,7 @@ const (
 
 // Wanted returns the settings that kube-proxy makes when it starts, in its order. cores are those of the machine, not of this
 // process. localhostNodePorts is true if node ports are served at 127.0.0.0/8. What the configuration leaves to the kernel
-// (no value, 0, or false for tcpBeLiberal) is not among them.
+// (no value, 0, or false for tcpBeLiberal) is not among them. A higher limit of connections stays, as with kube-proxy since v1.37.
 func Wanted(config *kubeproxy.KubeProxyConntrackConfiguration, cores int, localhostNodePorts bool) []Setting {
 	var settings []Setting
 	want := func(path string, value int) {
@@ -42,9 +42,10 @@ func Wanted(config *kubeproxy.KubeProxyConntrackConfiguration, cores int, localh
 		}
 	}
 	entries := conntrackMax(config, cores)
-	want(conntrack+"max", entries)
 	if entries > 0 {
-		settings = append(settings, Setting{Path: hashSize, Value: entries / entriesPerBucket, AtLeast: true})
+		settings = append(settings,
+			Setting{Path: conntrack + "max", Value: entries, AtLeast: true},
+			Setting{Path: hashSize, Value: entries / entriesPerBucket, AtLeast: true})
 	}
 	want(conntrack+"tcp_timeout_established", seconds(config.TCPEstablishedTimeout))
 	want(conntrack+"tcp_timeout_close_wait", seconds(config.TCPCloseWaitTimeout))
