@@ -29,12 +29,17 @@ type informer[T object] struct {
 func newInformer[T object](k kind[T], options Options) *informer[T] {
 	s := newStream(k.marker)
 	watched := listWatch{list: k.list, watch: k.watch, stream: s, logger: options.Logger}
-	return &informer[T]{
-		kind:   k,
-		shared: cache.NewSharedIndexInformer(watched, k.example, options.ResyncPeriod, cache.Indexers{}),
-		stream: s,
-		logger: options.Logger,
+	shared := cache.NewSharedIndexInformer(watched, k.example, options.ResyncPeriod, cache.Indexers{})
+	_ = shared.SetTransform(withoutManagedFields) // which only one that runs refuses
+	return &informer[T]{kind: k, shared: shared, stream: s, logger: options.Logger}
+}
+
+// withoutManagedFields takes from an object who has written which of its fields, which is a good part of what it takes to keep it.
+func withoutManagedFields(obj any) (any, error) {
+	if o, ok := obj.(metav1.Object); ok {
+		o.SetManagedFields(nil)
 	}
+	return obj, nil
 }
 
 func (i *informer[T]) start(ctx context.Context) {

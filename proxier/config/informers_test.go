@@ -131,6 +131,21 @@ func TestConsumerGetsWhatIsThereThenSynced(t *testing.T) {
 	assert.Equal(t, []string{"nodes synced", "services synced", "slices synced"}, events[3:])
 }
 
+// TestManagedFieldsAreNotKept has objects say who has written which of their fields, which costs memory and means nothing to a proxier.
+func TestManagedFieldsAreNotKept(t *testing.T) {
+	by := []metav1.ManagedFieldsEntry{{Manager: "somebody"}}
+	web, web1, n1 := service("web", "10.96.0.1", nil), slice("web-1", nil), node("n1")
+	web.ManagedFields, web1.ManagedFields, n1.ManagedFields = by, by, by
+	client := fake.NewClientset(web, web1, n1)
+	r, _ := attach(t, start(t, client, Options{}))
+	assert.Empty(t, r.services["web"].ManagedFields)
+	assert.Empty(t, r.slices["web-1"].ManagedFields)
+	assert.Empty(t, r.nodes["n1"].ManagedFields)
+	kept, err := client.CoreV1().Services("shop").Get(t.Context(), "web", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.NotEmpty(t, kept.ManagedFields, "the server's own is as it was")
+}
+
 func TestSelection(t *testing.T) {
 	foreign := map[string]string{changes.LabelServiceProxyName: "mesh"}
 	headless := map[string]string{v1.IsHeadlessService: ""}
