@@ -115,6 +115,7 @@ func (s *server) start(ctx context.Context) error {
 	if err := s.startFamilies(ctx, informers); err != nil {
 		return err
 	}
+	s.tellDefaultedMode(name)
 	s.recorder.Eventf(s.nodeReference(name), nil, v1.EventTypeNormal, "Starting", "StartKubeProxy", "")
 	return nil
 }
@@ -198,6 +199,17 @@ func (s *server) applySettings() error {
 		s.recorder.Eventf(s.nodeReference(s.settings.NodeName), nil, v1.EventTypeWarning, "ReadOnlySysctls", "StartKubeProxy", "%s", warning)
 	}
 	return err
+}
+
+// tellDefaultedMode says that nobody has chosen the mode, by the log and an event, as kube-proxy does since v1.37.
+func (s *server) tellDefaultedMode(name string) {
+	if s.Configuration.Mode != "" {
+		return
+	}
+	const warning = "The configuration names no mode, so it is iptables. kube-proxy's default is to be nftables from Kubernetes v1.40 on: " +
+		"name the mode to be sure of it"
+	s.Logger.Info(warning)
+	s.recorder.Eventf(s.nodeReference(name), nil, v1.EventTypeWarning, "KubeProxyDefaultMode", "StartKubeProxy", warning)
 }
 
 func (s *server) nodeReference(name string) *v1.ObjectReference {

@@ -173,15 +173,16 @@ func TestEvents(t *testing.T) {
 	m.readOnly = true
 	m.start(t)
 	found := map[string]string{}
-	m.await(t, "two events", func() bool {
+	m.await(t, "all events", func() bool {
 		events, err := m.client.EventsV1().Events("").List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		for _, event := range events.Items {
 			found[event.Reason] = fmt.Sprintf("%s %s %s %s", event.Type, event.Regarding.Kind, event.Regarding.Name, event.Note)
 		}
-		return len(found) == 2
+		return len(found) == 3
 	})
 	assert.Equal(t, "Normal Node here ", found["Starting"])
+	assert.Regexp(t, "^Warning Node here .*mode.*iptables.*nftables.*v1.40", found["KubeProxyDefaultMode"])
 	assert.Regexp(t, "^Warning Node here The node needs repair: .*/proc/sys/net/netfilter/nf_conntrack_max = 131072", found["ReadOnlySysctls"])
 }
 
