@@ -115,22 +115,26 @@ bench-kernel: ## measure restore, save and verdicts beside the real tools and ke
 
 # The nested module proxier/upstream imports kube-proxy, which this module never does.
 PEER_CASES ?= 1000
-# Of another kube-proxy than that of its go.mod a module file in proxier/upstream/versions says what is linked.
-PEER_FLAGS = $(if $(UPSTREAM),-modfile=versions/$(UPSTREAM).mod -tags=upstream_$(subst .,_,$(UPSTREAM)))
-PEER_TIDY  = $(if $(UPSTREAM),-modfile=versions/$(UPSTREAM).mod)
-PEER_TESTS = $(if $(UPSTREAM),./cases ./judge ./cmd/peer ./shrink,./...)
-peer: ## compare with kube-proxy's own proxier: rules, packets and metrics after PEER_CASES (1000) sequences of changes (SEED=1, UPSTREAM=1.35 for that version)
-	cd proxier/upstream && $(GO) mod tidy -diff $(PEER_TIDY) && $(GO) vet $(PEER_FLAGS) ./... && $(GO) test $(PEER_FLAGS) $(PEER_TESTS) && \
+# UPSTREAM is the version of kube-proxy: 1.37 of its go.mod unless another one is named, of which a module file in proxier/upstream/versions says what
+# is linked.
+UPSTREAM     ?= 1.37
+PEER_MOD      = $(if $(filter-out 1.37,$(UPSTREAM)),-modfile=versions/$(UPSTREAM).mod)
+PEER_FLAGS    = $(PEER_MOD) $(if $(PEER_MOD),-tags=upstream_$(subst .,_,$(UPSTREAM)))
+# Of v1.35 only what the peer compares is held: which findings it has, and which feature gates, nobody has written down.
+PEER_TESTS   ?= $(if $(filter 1.35,$(UPSTREAM)),./cases ./judge ./cmd/peer ./shrink,./...)
+peer: ## compare with kube-proxy's own proxier: rules, packets and metrics after PEER_CASES (1000) sequences of changes (SEED=1, UPSTREAM=1.36 or 1.35 for that version and not 1.37)
+	cd proxier/upstream && $(GO) mod tidy -diff $(PEER_MOD) && $(GO) vet $(PEER_FLAGS) ./... && $(GO) test $(PEER_FLAGS) $(PEER_TESTS) && \
 		$(GO) run $(PEER_FLAGS) ./cmd/peer -seed $(SEED) -cases $(PEER_CASES)
 
-peer-matrix: ## make peer with each version of kube-proxy that links: 1.35 and 1.36
+peer-matrix: ## make peer with each version of kube-proxy that links: 1.35, 1.36 and 1.37
 	$(MAKE) peer UPSTREAM=1.35
-	$(MAKE) peer
+	$(MAKE) peer UPSTREAM=1.36
+	$(MAKE) peer UPSTREAM=1.37
 
 HUNT_RUNS ?= 3000
 HUNT_OUT  ?= bin/hunt
-hunt: ## play HUNT_RUNS (3000) generated cases (SEED=1) with kube-proxy's own proxier, and judge them by the specification; what breaks it goes to HUNT_OUT
-	cd proxier/upstream && $(GO) run ./cmd/hunt -seed $(SEED) -runs $(HUNT_RUNS) -out $(abspath $(HUNT_OUT))
+hunt: ## play HUNT_RUNS (3000) generated cases (SEED=1) with kube-proxy's own proxier (UPSTREAM as for peer), and judge them by the specification; what breaks it goes to HUNT_OUT
+	cd proxier/upstream && $(GO) run $(PEER_FLAGS) ./cmd/hunt -seed $(SEED) -runs $(HUNT_RUNS) -out $(abspath $(HUNT_OUT))
 
 bench-peer: ## measure time, bytes and memory beside kube-proxy's own proxier in one run
 	cd proxier/upstream && $(GO) run ./cmd/bench

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The node image, the programs and kube-proxy that this project is compared with are one version.
+// The node image, the programs and a kube-proxy that this project is compared with are one version.
 func TestVersionIsThatOfTheModules(t *testing.T) {
-	for _, module := range []string{"kubernetes/go.mod", "../../proxier/upstream/go.mod"} {
+	for _, module := range []string{"kubernetes/go.mod", "../../proxier/upstream/versions/1.36.mod"} {
 		text, err := os.ReadFile(module)
 		require.NoError(t, err)
 		required := regexp.MustCompile(`\tk8s\.io/kubernetes (v[^ \n]*)`).FindSubmatch(text)

@@ -7,14 +7,7 @@ import (
 
 	"github.com/vishvananda/netlink/nl"
 	"k8s.io/kubernetes/pkg/proxy/util/nfacct"
-	utiliptables "k8s.io/kubernetes/pkg/util/iptables"
-	"k8s.io/utils/exec"
 )
-
-// newKubeRunner is kube-proxy's own runner over the given programs. What its package exports runs those of the machine.
-//
-//go:linkname newKubeRunner k8s.io/kubernetes/pkg/util/iptables.newInternal
-func newKubeRunner(programs exec.Interface, protocol utiliptables.Protocol, lockSocket, lockFile string) utiliptables.Interface
 
 // isResourceError is kube-proxy's own way to tell that a tool failed for want of the lock.
 //

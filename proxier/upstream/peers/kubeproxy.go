@@ -1,11 +1,9 @@
 package peers
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/netip"
 	"time"
 
@@ -56,7 +54,7 @@ func newKubeProxy(n *node) (*KubeProxy, error) {
 	kubeRegistry()
 	k := &KubeProxy{node: n, tools: &tools{Interface: n.kernel.Exec()}, families: map[v1.IPFamily]*kubeFamily{}}
 	for _, family := range Families {
-		programs := newKubeRunner(k.tools, utiliptables.Protocol(family), "", "")
+		programs := newKubeRunner(k.tools, utiliptables.Protocol(family))
 		f, err := newKubeFamily(family, n, &kubeTools{Interface: programs, noRandomFully: n.settings.NoRandomFully})
 		if err != nil {
 			return nil, fmt.Errorf("kube-proxy, %s: %w", family, err)
@@ -102,10 +100,7 @@ type kubeSurroundings struct {
 func (s *kubeSurroundings) family(family v1.IPFamily) (*kubeFamily, error) {
 	f := &kubeFamily{health: &kubeHealth{}}
 	var err error
-	f.proxier, err = kubeiptables.NewProxier(context.Background(), family, s.programs, s.sysctls, s.syncPeriod, 0,
-		s.masqueradeAll, s.localhostNodePorts, s.masqueradeBit, s.detector, s.node,
-		net.IP(s.address.AsSlice()), nil, nil, s.nodePortAddresses, false)
-	if err != nil {
+	if f.proxier, err = s.newProxier(family); err != nil {
 		return nil, err
 	}
 	*field[conntrack.Interface](f.proxier, "conntrack") = s.conntrack
@@ -251,15 +246,12 @@ func (k *KubeProxy) OnZone(zone string) {
 // kubeTools are kube-proxy's tools without a monitor, which a case calls for itself.
 type kubeTools struct {
 	utiliptables.Interface
-	noRandomFully bool
+	noRandomFully bool // which kube-proxy asks for until v1.36
 }
 
 // Monitor does nothing.
 func (t *kubeTools) Monitor(utiliptables.Chain, []utiliptables.Table, func(), time.Duration, <-chan struct{}) {
 }
-
-// HasRandomFully is that of the tools, or false.
-func (t *kubeTools) HasRandomFully() bool { return !t.noRandomFully && t.Interface.HasRandomFully() }
 
 // kubeAccounting is an nfacct.Interface that can ensure and nothing else, which is all that a sync needs.
 type kubeAccounting struct {

@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"slices"
 	"time"
 
 	"k8s.io/kubernetes/pkg/proxy/runner"
@@ -48,6 +47,7 @@ func (l *syncLoop) turn(now time.Time, soon time.Duration, sync func() error) er
 // the canary of the first table alone. It does not wait for the other tables to be flushed too, as the real one does for five seconds.
 type monitor struct {
 	programs utiliptables.Interface
+	look     utiliptables.Interface // for looks of mends, which meet no fault and nobody sees
 	mends    Mends
 	set      bool                 // the canaries were made
 	ruled    []utiliptables.Table // had rules of kube-proxy's when it was looked at last, if emptied chains are looked for
@@ -81,8 +81,6 @@ func (m *monitor) turn() error {
 
 // flushed says whether a canary is gone.
 func (m *monitor) flushed() bool {
-	return slices.ContainsFunc(m.looksAt(), func(table utiliptables.Table) bool {
-		there, err := m.programs.ChainExists(table, canary)
-		return !there && m.gone(err)
-	})
+	there, err := m.programs.ChainExists(canaryTables[0], canary)
+	return !there && m.gone(err) || m.otherFlushed()
 }

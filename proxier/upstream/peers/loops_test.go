@@ -137,7 +137,7 @@ func watch(begin func(programs utiliptables.Interface, reload func()) (look, sto
 		HoldLock: func() (func(), error) { held = true; return func() { held = false }, nil },
 	}
 	count := 0
-	look, stop := begin(newKubeRunner(proxied, utiliptables.ProtocolIPv4, "", ""), func() { count++ })
+	look, stop := begin(newKubeRunner(proxied, utiliptables.ProtocolIPv4), func() { count++ })
 	look()
 	for _, flush := range flushes {
 		count = 0

@@ -2,7 +2,10 @@ package peers
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"net/netip"
+	"reflect"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -11,14 +14,17 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
+	simtools "github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 // mendedFlows is what a mended kube-proxy remembers about flows.
 type mendedFlows struct {
-	// syncFailed and serviceChanged say what happened since it last looked.
+	// syncFailed and serviceChanged (one that speaks UDP) say what happened since it last looked.
 	syncFailed, serviceChanged bool
 	// served are the places where UDP services were.
 	served map[place]bool
+	// known is what the last look went by.
+	known []string
 }
 
 // place is an address and port of a UDP service; without an address it is a node port.
@@ -43,26 +49,16 @@ func (k *process) mendFlows(f *processFamily, family v1.IPFamily) error {
 		kubeconntrack.CleanStaleEntries(f.flows, family, services, endpoints)
 	}
 	m.syncFailed, m.serviceChanged = false, false
-	all, empty := map[place]bool{}, map[place]bool{}
-	for name, service := range services {
-		if service.Protocol() != v1.ProtocolUDP {
-			continue
-		}
-		serves := slices.ContainsFunc(endpoints[name], proxy.Endpoint.IsServing)
-		for _, at := range placesOf(service) {
-			all[at] = true
-			empty[at] = !serves
-		}
-	}
+	served, idle := placesOfUDP(services, endpoints)
 	if k.mends.Has(EmptyServicesFlows) && f.flows.looked {
-		k.deleteFlows(f, family, func(e *conntrack.Entry) bool { return k.isAt(empty, e.Original.Dst) })
+		k.deleteFlows(f, family, idle, func(*conntrack.Entry) bool { return true })
 	}
 	if k.mends.Has(DeletedServicesFlows) {
-		k.deleteFlows(f, family, func(e *conntrack.Entry) bool {
-			return k.isAt(m.served, e.Original.Dst) && !k.isAt(all, e.Original.Dst) && e.Reply.Src != e.Original.Dst
+		k.deleteFlows(f, family, without(m.served, served), func(e *conntrack.Entry) bool {
+			return !k.isAt(served, e.Original.Dst) && e.Reply.Src != e.Original.Dst
 		})
 	}
-	m.served = all
+	m.served = served
 	if f.flows.failed && k.mends.Has(FailedLooksFlows) {
 		f.proxier.Sync()
 		return errLook
@@ -70,18 +66,86 @@ func (k *process) mendFlows(f *processFamily, family v1.IPFamily) error {
 	return nil
 }
 
-// deleteFlows deletes the UDP flows that are to go.
-func (k *process) deleteFlows(f *processFamily, family v1.IPFamily, goes func(*conntrack.Entry) bool) {
+// nothingNew says that stale flows need not be looked for, as all that such a look goes by is as at the last one.
+func (k *process) nothingNew(f *processFamily) bool {
+	if !k.mends.Has(SameNotLookedFor) {
+		return false
+	}
+	services, endpoints := *field[proxy.ServicePortMap](f.proxier, "svcPortMap"), *field[proxy.EndpointsMap](f.proxier, "endpointsMap")
+	var known []string
+	for name, service := range services {
+		if service.Protocol() != v1.ProtocolUDP {
+			continue
+		}
+		serving := slices.DeleteFunc(slices.Clone(endpoints[name]), func(e proxy.Endpoint) bool { return !e.IsServing() })
+		known = append(known, fmt.Sprint(name, placesOf(service), serving))
+	}
+	slices.Sort(known)
+	same := f.mended.known != nil && !f.flows.failed && slices.Equal(known, f.mended.known)
+	f.mended.known = append([]string{}, known...)
+	return same
+}
+
+// placesOfUDP are the places of UDP services, and those of them behind which no endpoint serves.
+func placesOfUDP(services proxy.ServicePortMap, endpoints proxy.EndpointsMap) (all, idle map[place]bool) {
+	all, serving := map[place]bool{}, map[place]bool{}
+	for name, service := range services {
+		if service.Protocol() != v1.ProtocolUDP {
+			continue
+		}
+		serves := slices.ContainsFunc(endpoints[name], proxy.Endpoint.IsServing)
+		for _, at := range placesOf(service) {
+			all[at] = true
+			if serves {
+				serving[at] = true
+			}
+		}
+	}
+	return all, without(all, serving)
+}
+
+// without are the places that are not among others.
+func without(places, others map[place]bool) map[place]bool {
+	out := maps.Clone(places)
+	maps.DeleteFunc(out, func(at place, _ bool) bool { return others[at] })
+	return out
+}
+
+// deleteFlows deletes the UDP flows to some places that are to go.
+func (k *process) deleteFlows(f *processFamily, family v1.IPFamily, to map[place]bool, goes func(*conntrack.Entry) bool) {
+	if len(to) == 0 {
+		return
+	}
 	var list []conntrack.Entry
-	err := f.flows.table.Walk(family, func(e conntrack.Entry) {
-		if e.Protocol == uint8(packetsim.UDP) && goes(&e) {
+	table := unseen(f.flows.table)
+	err := table.Walk(family, func(e conntrack.Entry) {
+		if e.Protocol == uint8(packetsim.UDP) && k.isAt(to, e.Original.Dst) && goes(&e) {
 			list = append(list, e)
 		}
 	})
 	if err == nil && len(list) > 0 {
-		_, err = f.flows.table.Delete(family, list)
+		_, err = table.Delete(family, list)
 	}
 	f.flows.failed = f.flows.failed || err != nil
+}
+
+// unseen is a table of connections for mends: what they do meets no fault, and nobody takes it for what kube-proxy does.
+func unseen(table conntrack.Table) conntrack.Table {
+	if seen, ok := table.(*simtools.Conntrack); ok {
+		return seen.Table
+	}
+	return table
+}
+
+// udpServiceChanged says whether a service that speaks UDP has come, gone, or changed in what it asks for.
+func udpServiceChanged(before, after *v1.Service) bool {
+	speaks := func(s *v1.Service) bool {
+		return s != nil && slices.ContainsFunc(s.Spec.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolUDP })
+	}
+	if !speaks(before) && !speaks(after) {
+		return false
+	}
+	return before == nil || after == nil || !reflect.DeepEqual(before.Spec, after.Spec) || !reflect.DeepEqual(before.Status, after.Status)
 }
 
 func placesOf(service proxy.ServicePort) []place {

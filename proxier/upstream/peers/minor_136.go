@@ -1,4 +1,4 @@
-//go:build !upstream_1_35
+//go:build upstream_1_36
 
 package peers
 

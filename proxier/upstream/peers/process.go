@@ -24,32 +24,33 @@ import (
 	simnode "github.com/chainwalk/chainwalk/scenarios/node"
 )
 
-// Process is kube-proxy's proxier of both families on a node of a simulated
-// cluster, as its server sets it up there.
-func Process(p simnode.Process) (simnode.Proxy, []string, error) { return newProcess(p, 0) }
-
-func newProcess(p simnode.Process, mends Mends) (simnode.Proxy, []string, error) {
+// newProcess sets up kube-proxy's proxier of both families as its server does.
+func newProcess(p simnode.Process, mends Mends) (*process, error) {
 	kubeRegistry()
 	c := proxier.WithDefaults(p.Configuration)
 	if c.Conntrack.TCPBeLiberal {
 		if err := p.Kernel.Sysctls.Set(sysctlTCPLiberal, 1); err != nil {
-			return nil, nil, fmt.Errorf("kube-proxy: %w", err)
+			return nil, fmt.Errorf("kube-proxy: %w", err)
 		}
 	}
 	k := &process{process: p, mends: mends, families: map[v1.IPFamily]*processFamily{}}
 	for _, family := range Families {
 		f, err := k.newFamily(c, family)
 		if err != nil {
-			return nil, nil, fmt.Errorf("kube-proxy, %s: %w", family, err)
+			return nil, fmt.Errorf("kube-proxy, %s: %w", family, err)
 		}
 		k.families[family] = f
 		k.process.Health.Updated(family)
 	}
-	return k, nil, nil
+	return k, nil
 }
 
 func (k *process) newFamily(c *kubeproxyconfig.KubeProxyConfiguration, family v1.IPFamily) (*processFamily, error) {
-	programs := newKubeRunner(k.process.Kernel.Exec, utiliptables.Protocol(family), "", "")
+	programs := newKubeRunner(k.process.Kernel.Exec, utiliptables.Protocol(family))
+	look := newKubeRunner(unwatched(k.process.Kernel.Exec), utiliptables.Protocol(family))
+	if k.mends.Has(SameNotRestored) {
+		programs = &sparingTools{Interface: programs, look: look}
+	}
 	if k.mends.Has(ServicesInOrder) {
 		programs = orderedTools{programs}
 	}
@@ -59,7 +60,7 @@ func (k *process) newFamily(c *kubeproxyconfig.KubeProxyConfiguration, family v1
 		return nil, err
 	}
 	f.loop = newSyncLoop(f.runner(), k.process.Clock.Now())
-	f.monitor = monitor{programs: programs, mends: k.mends, reload: func() {
+	f.monitor = monitor{programs: programs, look: look, mends: k.mends, reload: func() {
 		f.forceFullSync()
 		if err := k.sync(family); err != nil && k.mends.Has(ReloadTriedAgain) { // which kube-proxy does not look at
 			f.proxier.Sync()
@@ -68,6 +69,7 @@ func (k *process) newFamily(c *kubeproxyconfig.KubeProxyConfiguration, family v1
 	if f.addresses, err = k.process.Kernel.Network.NodeAddresses(); err != nil {
 		return nil, err
 	}
+	f.flows.nothingNew = func() bool { return k.nothingNew(f) }
 	if k.mends.Has(OwnFlowsOnly) {
 		f.flows.own = func(a netip.Addr) bool { return k.own(f, a) }
 	}
@@ -129,10 +131,30 @@ func (k *process) address(family v1.IPFamily) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, 0, 0, 1})
 }
 
+// nodePortAddresses are those of the configuration, with the words that its server puts addresses for: until v1.36 one word that stands
+// alone, since v1.37 (kubernetes#138427) three, beside ranges and each other.
 func (k *process) nodePortAddresses(c *kubeproxyconfig.KubeProxyConfiguration) []string {
-	if len(c.NodePortAddresses) != 1 || c.NodePortAddresses[0] != config.NodePortAddressesPrimary {
+	if Minor < 37 && len(c.NodePortAddresses) != 1 {
 		return c.NodePortAddresses
 	}
+	var out []string
+	for _, text := range c.NodePortAddresses {
+		switch {
+		case text == config.NodePortAddressesPrimary:
+			out = append(out, k.primary()...)
+		case text == "localhost" && Minor >= 37:
+			out = append(out, "127.0.0.0/8", "::1/128")
+		case text == "all" && Minor >= 37:
+			out = append(out, proxyutil.IPv4ZeroCIDR, proxyutil.IPv6ZeroCIDR)
+		default:
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// primary are the node's own addresses, as ranges of one.
+func (k *process) primary() []string {
 	var own []string
 	for _, family := range Families {
 		if ip := k.address(family); !ip.IsLoopback() {
@@ -310,7 +332,7 @@ func (k *process) OnServiceAdd(s *v1.Service) { k.OnServiceUpdate(nil, s) }
 // OnServiceUpdate implements config.Handler.
 func (k *process) OnServiceUpdate(before, after *v1.Service) {
 	for _, f := range k.families {
-		f.mended.serviceChanged = true
+		f.mended.serviceChanged = f.mended.serviceChanged || udpServiceChanged(before, after)
 	}
 	k.tell(func(p *kubeiptables.Proxier) {
 		watched(before, after, FollowsService, p.OnServiceAdd, p.OnServiceUpdate, p.OnServiceDelete)
@@ -338,6 +360,9 @@ func (k *process) OnEndpointSliceUpdate(before, after *discovery.EndpointSlice) 
 }
 
 func (k *process) sliceChanged(before, after *discovery.EndpointSlice) {
+	if k.mends.Has(SameNotTold) && before != nil && after != nil && saysTheSame(before, after) {
+		return
+	}
 	if k.mends.Has(SlicesMove) && before != nil && after != nil &&
 		before.Labels[discovery.LabelServiceName] != after.Labels[discovery.LabelServiceName] {
 		k.sliceChanged(before, nil)
@@ -411,15 +436,20 @@ func (n processNetwork) InterfaceAddrs() ([]net.Addr, error) {
 
 // processConntrack shows kube-proxy the connections of a node.
 type processConntrack struct {
-	table  conntrack.Table
-	own    func(netip.Addr) bool // nil: all
-	listed map[*netlink.ConntrackFlow]conntrack.Entry
+	table conntrack.Table
+	own   func(netip.Addr) bool // nil: all
+	// nothingNew says that there is nothing to look for, nil: never.
+	nothingNew func() bool
+	listed     map[*netlink.ConntrackFlow]conntrack.Entry
 	// looked says that they were listed, failed that the last list or deletion failed.
 	looked, failed bool
 }
 
 // ListEntries is what kube-proxy calls.
 func (c *processConntrack) ListEntries(family uint8) ([]*netlink.ConntrackFlow, error) {
+	if c.nothingNew != nil && c.nothingNew() {
+		return nil, nil
+	}
 	c.listed = map[*netlink.ConntrackFlow]conntrack.Entry{}
 	var flows []*netlink.ConntrackFlow
 	err := c.table.Walk(familyNumbered(family), func(e conntrack.Entry) {

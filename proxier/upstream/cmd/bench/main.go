@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/chainwalk/chainwalk/internal/command"
+	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 )
 
 func main() {
@@ -46,7 +47,8 @@ func (b *bench) define(flags *flag.FlagSet) {
 func (b *bench) look(_ context.Context, _ []string, out io.Writer) (held bool, err error) {
 	b.out = out
 	fmt.Fprintf(out, "Services of %d endpoints each, one EndpointSlice a service. Times are CPU times of the process, with garbage\n"+
-		"collection: median of %d rounds (smallest to largest); the two take turns. kube-proxy is v1.36.3.\n\n", endpointsEach, b.rounds)
+		"collection: median of %d rounds (smallest to largest); the two take turns. kube-proxy is %s.\n\n",
+		endpointsEach, b.rounds, peers.Version())
 	err = errors.Join(b.memory(), b.firstSync(), b.fullSync(), b.partialSyncs())
 	return !b.failed, err
 }

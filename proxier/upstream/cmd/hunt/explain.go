@@ -10,21 +10,11 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/trial"
 )
 
-// restoresForNothing is the cause of broken clauses of costs: kube-proxy restores both tables in each sync, whatever has changed.
-const restoresForNothing = "restores-for-nothing"
-
-// syncsForNothing is the cause of syncs that are due though nothing has changed: kube-proxy compares whole EndpointSlices, with their
-// annotations.
-const syncsForNothing = "syncs-for-nothing"
-
-// costs are the clauses of costs, which a kube-proxy with all mends breaks too.
-var costs = []*oracle.Clause{oracle.SecondSyncWritesNothing, oracle.CostByChange, oracle.NoSyncForNothing}
-
 // explain says what each violation of a case comes of: the mends of kube-proxy without which there is none. What a kube-proxy with all
 // mends breaks is of no known cause. Some clauses are not looked at.
 func explain(ctx context.Context, report *trial.Report, again fuzz.Again, except []*oracle.Clause) error {
-	e := &explanation{ctx: ctx, again: again, except: except, known: map[peers.Mends][]trial.Finding{}}
-	rest, err := e.found(peers.AllMends())
+	e := &explanation{ctx: ctx, again: again, except: except}
+	rest, err := e.found(peers.AllMends(), except)
 	if err != nil {
 		return err
 	}
@@ -42,88 +32,94 @@ func explain(ctx context.Context, report *trial.Report, again fuzz.Again, except
 	return nil
 }
 
-// explanation are the findings of one case, with some things mended.
+// explanation asks what becomes of a case with some things mended.
 type explanation struct {
 	ctx    context.Context
 	again  fuzz.Again
 	except []*oracle.Clause
-	known  map[peers.Mends][]trial.Finding
 }
 
-// found are the findings with some things mended.
-func (e *explanation) found(set peers.Mends) ([]trial.Finding, error) {
-	if findings, ok := e.known[set]; ok {
-		return findings, nil
-	}
-	o := trial.Options{Proxier: peers.Mended(set), Except: e.except}
-	if set == peers.AllMends() {
-		o.Except = slices.Concat(e.except, costs)
-	}
-	report, err := e.again(e.ctx, o)
+// found are the findings with some things mended, in one more play.
+func (e *explanation) found(set peers.Mends, except []*oracle.Clause) ([]trial.Finding, error) {
+	report, err := e.again(e.ctx, trial.Options{Proxier: peers.Mended(set), Except: except})
 	if err != nil {
 		return nil, err
 	}
-	e.known[set] = report.Findings
 	return report.Findings, nil
 }
 
-// holds says that with some things mended a clause is not broken as it was.
-func (e *explanation) holds(f *trial.Finding, set peers.Mends) (bool, error) {
-	findings, err := e.found(set)
-	return err == nil && !slices.ContainsFunc(findings, func(o trial.Finding) bool { return o.Clause == f.Clause && o.Step <= f.Step }), err
+// holds says that with some things mended a clause is not broken as it was, in as many plays: each has other orders of kube-proxy's maps.
+// No other clause is looked at, as a play ends with the first violation and says nothing of what would have come.
+func (e *explanation) holds(f *trial.Finding, set peers.Mends, plays int) (bool, error) {
+	others := slices.DeleteFunc(oracle.Clauses(), func(c *oracle.Clause) bool { return c == f.Clause })
+	for range plays {
+		findings, err := e.found(set, others)
+		if err != nil || slices.ContainsFunc(findings, func(o trial.Finding) bool { return o.Clause == f.Clause && o.Step <= f.Step }) {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
-// cause is what a violation comes of, empty if that is not known: what chance decides, one mend, or the fewest that it takes.
+// How often a case is played with a mend before that is believed: for a violation that comes up in as many plays with the placebo before
+// and after these, and for one that chance decides.
+const (
+	plays       = 5
+	chanceTries = 16
+)
+
+// cause is what a violation comes of, empty if that is not known. What a kube-proxy with nothing mended does not break either, however
+// often it tries, is explained by nothing.
 func (e *explanation) cause(f *trial.Finding) (string, error) {
-	if holds, err := e.holds(f, peers.AllMends()); err != nil || !holds {
+	again, err := e.comesAgain(f)
+	if err != nil {
 		return "", err
 	}
-	chance := peers.ByChance()
-	if holds, err := e.holds(f, chance); err != nil || holds {
-		return e.chance(f), err
+	if again {
+		cause, err := e.mended(f, plays)
+		if err != nil || cause == "" {
+			return "", err
+		}
+		if again, err = e.comesAgain(f); err != nil || again {
+			return cause, err
+		}
 	}
-	for _, m := range (peers.AllMends() &^ chance).List() {
-		if holds, err := e.holds(f, chance|peers.MendsOf(m)); err != nil || holds {
+	if gone, err := e.holds(f, peers.Placebo, chanceTries); err != nil || gone {
+		return "", err
+	}
+	return e.mended(f, chanceTries)
+}
+
+// mended is the mend that holds what is broken in so many plays, one of those that are there for its clause, or the fewest that it takes.
+func (e *explanation) mended(f *trial.Finding, tries int) (string, error) {
+	all := peers.Breaking(f.Clause)
+	for _, m := range all.List() {
+		if holds, err := e.holds(f, peers.MendsOf(m), tries); err != nil || holds {
 			return m.String(), err
 		}
 	}
-	switch {
-	case f.Clause == oracle.NoSyncForNothing:
-		return syncsForNothing, nil
-	case slices.Contains(costs, f.Clause):
-		return restoresForNothing, nil
+	if holds, err := e.holds(f, all, tries); err != nil || !holds {
+		return "", err
 	}
-	fewest := peers.AllMends()
-	for _, m := range (fewest &^ chance).List() {
-		less := fewest &^ peers.MendsOf(m)
-		holds, err := e.holds(f, less)
+	for _, m := range all.List() {
+		less := all &^ peers.MendsOf(m)
+		holds, err := e.holds(f, less, tries)
 		if err != nil {
 			return "", err
 		}
 		if holds {
-			fewest = less
+			all = less
 		}
 	}
-	return (fewest &^ chance).String(), nil
+	return all.String(), nil
 }
 
-// chanceTries is how often a violation must not come up that chance decides about.
-const chanceTries = 12
-
-// chance says which order of a map a violation comes of.
-func (e *explanation) chance(f *trial.Finding) string {
-	for _, m := range peers.ByChance().List() {
-		holds := true
-		for range chanceTries {
-			delete(e.known, peers.MendsOf(m))
-			again, err := e.holds(f, peers.MendsOf(m))
-			if holds = again && err == nil; !holds {
-				break
-			}
-		}
-		if holds {
-			return m.String()
+// comesAgain says that a violation comes up in each of some plays with the placebo.
+func (e *explanation) comesAgain(f *trial.Finding) (bool, error) {
+	for range plays {
+		if gone, err := e.holds(f, peers.Placebo, 1); err != nil || gone {
+			return false, err
 		}
 	}
-	return peers.ByChance().String()
+	return true, nil
 }

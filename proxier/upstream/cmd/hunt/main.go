@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -35,7 +34,7 @@ import (
 func main() {
 	klog.SetLogger(logr.Discard())
 	o := options{number: -1, fuzz: fuzz.Options{
-		Commit: version(), Program: "hunt", Trial: trial.Options{Proxier: peers.Process}, Gen: gen.Options{OtherFamily: true, FarFlows: true, OwnSysctls: true},
+		Commit: "kube-proxy " + peers.Version(), Program: "hunt", Trial: trial.Options{Proxier: peers.Process}, Gen: gen.Options{OtherFamily: true, FarFlows: true, OwnSysctls: true},
 	}}
 	c := command.Command{Name: "hunt", Flags: o.define, Look: func(ctx context.Context, files []string, out io.Writer) (bool, error) {
 		broken, err := o.hunt(ctx, files, out)
@@ -79,20 +78,6 @@ func (o *options) hunt(ctx context.Context, files []string, out io.Writer) (brok
 		return o.play(ctx, files, out)
 	}
 	return o.search(ctx, out)
-}
-
-// version is kube-proxy's, for the heads of files.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, m := range info.Deps {
-		if m.Path == "k8s.io/kubernetes" {
-			return "kube-proxy " + m.Version
-		}
-	}
-	return ""
 }
 
 // leaveOut reads what not to make and what not to look at.
@@ -173,7 +158,7 @@ func (o *options) play(ctx context.Context, paths []string, out io.Writer) (brok
 			return false, err
 		}
 		broken = broken || theirs.Failed()
-		fmt.Fprintf(out, "%s on %s: kube-proxy %s, chainwalk %s\n", s.Pos.File, o.on, inWords(theirs), inWords(ours))
+		fmt.Fprintf(out, "%s on %s: kube-proxy %s %s, chainwalk %s\n", s.Pos.File, o.on, peers.Version(), inWords(theirs), inWords(ours))
 	}
 	return broken, nil
 }

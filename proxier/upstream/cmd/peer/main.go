@@ -211,7 +211,7 @@ func (o *options) printSmallest(c *cases.Case, first *judge.Difference, out io.W
 }
 
 func printReport(r *judge.Report, took time.Duration, out io.Writer) {
-	fmt.Fprintf(out, "kube-proxy is v1.%d\n", peers.Minor)
+	fmt.Fprintf(out, "kube-proxy is %s\n", peers.Version())
 	total := 0
 	for _, n := range r.Explained {
 		total += n
