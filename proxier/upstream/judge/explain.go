@@ -39,128 +39,6 @@ func Explanations() []Explanation {
 	})
 }
 
-func explanations() []Explanation {
-	return []Explanation{
-		{
-			Name:   "contested",
-			Case:   "contested.yaml",
-			Chance: true,
-			Why: "Two services claim the same address, protocol and port. The one whose rule comes first gets the packets; kube-proxy " +
-				"writes them in the order of a Go map, which is another one in each sync. Ours are sorted by name. So is which of them decides " +
-				"about UDP connections to the address; ours keeps those to the endpoints of both.",
-			holds: func(r *run, d *Difference, all []*Difference) bool {
-				if d.Kind == "conntrack" {
-					claimed, _ := r.served(d.entry.Original.Dst, d.Family)
-					return claimed > 1
-				}
-				return d.contested && !slices.ContainsFunc(all, func(other *Difference) bool { return other.Kind == "rules" })
-			},
-		},
-		{
-			Name: "no-local-unreachable",
-			Case: "no-local-unreachable.yaml",
-			Why: "sync_proxy_rules_no_local_endpoints_total counts, in kube-proxy, also service ports with externalTrafficPolicy Local that " +
-				"nobody can reach from outside (a load balancer without an address and without node ports), even if they have local endpoints. " +
-				"Ours counts those whose traffic is dropped.",
-			holds: func(r *run, d *Difference, _ []*Difference) bool {
-				return d.Kind == "metrics" && r.countsUnreachable(d)
-			},
-		},
-		{
-			Name:  "no-hourly-full-sync",
-			Case:  "no-hourly-full-sync.yaml",
-			Since: 36,
-			Why: "Where the last sync was one of a large cluster, kube-proxy makes no full sync after an hour; ours does, " +
-				"unless Config.NoHourlyFullSync is set. The chains of services that have not changed get their comments, or lose them, then.",
-			holds: func(r *run, d *Difference, _ []*Difference) bool {
-				return !r.settings.NoHourlyFullSync && r.history.large[d.Family] && r.history.hours > 0 && onlyComments(d)
-			},
-		},
-		{
-			Name: "unchanged-in-large-cluster",
-			Case: "unchanged-in-large-cluster.yaml",
-			Why: "When a cluster becomes a large one, or stops being one, the chains that a partial sync writes get the new style, without " +
-				"comments or with them. kube-proxy writes the chains of every service of which an object was touched; ours those that differ.",
-			holds: func(r *run, d *Difference, _ []*Difference) bool { return r.history.large[d.Family] && onlyComments(d) },
-		},
-		{
-			Name:   "which-duplicate",
-			Case:   "which-duplicate.yaml",
-			Until:  35,
-			Chance: true,
-			Why: "A service has two endpoints with the same address. Of those kube-proxy takes the first, unless another one is on this node; " +
-				"between slices it is the order of a Go map. Ours takes the last that does not terminate, and so does kube-proxy since v1.36.",
-			holds: func(r *run, d *Difference, all []*Difference) bool {
-				_, duplicates := correct(r.objects, d.Family)
-				return duplicates && !isCountOfEvents(d.Where) && r.freshAgrees(all, 1)
-			},
-		},
-		{
-			// Before those that rest on a kube-proxy that starts now, which chance decides too.
-			Name:   "undefined-duplicate",
-			Case:   "undefined-duplicate.yaml",
-			Since:  36,
-			Chance: true,
-			Why: "Two EndpointSlices of a service hold the same address with other conditions. Which one counts is the order of a Go map " +
-				"in kube-proxy, and its own comment calls it undefined. In ours the slices have the order of their names.",
-			holds: func(r *run, d *Difference, all []*Difference) bool {
-				return !isCountOfEvents(d.Where) && ambiguousDuplicates(r.objects) && r.freshAgrees(all, freshTries)
-			},
-		},
-		{
-			Name:  "slices-of-other-proxies",
-			Case:  "slices-of-other-proxies.yaml",
-			Since: 36,
-			Why: "An EndpointSlice with the label service.kubernetes.io/service-proxy-name is not for kube-proxy, says KEP-2447. Since v1.36 " +
-				"kube-proxy looks at that label of services only: it counts the changes of such a slice, and serves its endpoints if its " +
-				"service is served. Ours leaves it alone.",
-			holds: func(r *run, d *Difference, all []*Difference) bool {
-				if strings.Contains(d.Where, "endpoint_changes_total") {
-					return r.history.countsForeign(d)
-				}
-				return !isCountOfEvents(d.Where) && slices.ContainsFunc(r.objects.SortedSlices(), peers.OfAnotherProxy) && r.freshAgrees(all, 1)
-			},
-		},
-		{
-			Name: "slice-relabelled",
-			Case: "slice-relabelled.yaml",
-			Why: "When the label of an EndpointSlice is changed to another service, or is taken away, kube-proxy adds the endpoints to the new " +
-				"service and never takes them from the old one. Ours moves them.",
-			holds: func(r *run, d *Difference, all []*Difference) bool {
-				return !isCountOfEvents(d.Where) && r.history.relabelled && r.freshAgrees(all, 1)
-			},
-		},
-		{
-			Name: "flows-without-endpoints",
-			Case: "flows-without-endpoints.yaml",
-			Why: "kube-proxy leaves out the UDP services that have no serving endpoint when it looks for stale connections, and those that are " +
-				"gone (kubernetes#139628): a client that goes on sending stays with an endpoint that is no more. Ours deletes them.",
-			holds: func(r *run, d *Difference, _ []*Difference) bool {
-				claimed, serving := r.served(d.entry.Original.Dst, d.Family)
-				return d.onlyOursDeletes() && r.theirs.Flows().Looked(d.Family) && (claimed == 0 || !serving)
-			},
-		},
-		{
-			Name: "flows-not-looked-at",
-			Case: "flows-not-looked-at.yaml",
-			Why: "kube-proxy looks for stale connections only in a sync that takes a change of the endpoints of a UDP service. If the service itself " +
-				"changes, or that sync fails, nobody looks. Ours looks after both, and again after a failure.",
-			holds: func(r *run, d *Difference, _ []*Difference) bool {
-				return d.onlyOursDeletes() && !r.theirs.Flows().Looked(d.Family)
-			},
-		},
-		{
-			Name: "flows-of-other-machines",
-			Case: "flows-of-other-machines.yaml",
-			Why: "kube-proxy takes every connection to the number of a node port for one to its own, also to the port of another machine. Ours " +
-				"looks at the address.",
-			holds: func(_ *run, d *Difference, _ []*Difference) bool {
-				return d.onlyTheirsDeletes() && d.entry.Original.Dst.Addr() == foreignMachine[d.Family]
-			},
-		},
-	}
-}
-
 // chanceTries is how often the case of an explanation that rests on chance is run at most until it shows its difference.
 const chanceTries = 20
 
@@ -278,6 +156,11 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 	for name := range ours {
 		if _, ok := theirs[name]; !ok && (len(ours[name]) == 0 || strings.HasSuffix(name, foreign)) {
 			delete(ours, name) // a table that something else has used, or somebody else's chain
+		}
+	}
+	if r.settings.NoRandomFully {
+		for name := range theirs {
+			theirs[name] = withoutRandomFully(theirs[name])
 		}
 	}
 	_, differences := compareRules(withoutComments(ours), withoutComments(theirs))
