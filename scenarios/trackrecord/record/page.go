@@ -75,7 +75,8 @@ for how a fault is put in, and why no shipped binary has one.
 		"everything up to the first failing case. The file is made of the one that was found first, and of what is not needed for it to fail\n"+
 		"nothing is left: it fails with the fault and holds without, on every replay. Its steps count what happens and what is looked at. It has\n"+
 		"more than three where a fault shows only to what was there before (a connection that is kept, a client that is remembered), or after\n"+
-		"something else went wrong, was noticed and was mended.\n\n", o.seeds)
+		"something else went wrong, was noticed and was mended.\n\n"+
+		"Which of these files kube-proxy itself breaks, v1.36.3 and v1.37.2, and what that comes of, is in [findings.md](findings.md#the-track-record).\n\n", o.seeds)
 	b.WriteString("| fault | issues | what is wrong | clauses that showed it | cases | seconds | Services | steps | file |\n|---|---|---|---|---|---|---|---|---|\n")
 	for i := range hunts {
 		b.WriteString(hunts[i].row())
