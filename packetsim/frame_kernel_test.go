@@ -33,7 +33,6 @@ func newFrameLab(t *testing.T) *kernelLab {
 	lab.sysctl("net.ipv6.conf.default.disable_ipv6", "1")
 	lab.sysctl("net.ipv4.ip_forward", "1")
 	lab.sysctl("net.ipv4.icmp_ratemask", "0")
-	logAllNamespaces(t)
 	lab.openLog()
 	return lab
 }

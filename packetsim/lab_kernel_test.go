@@ -3,10 +3,11 @@
 package packetsim
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,7 +20,8 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
-	"github.com/chainwalk/chainwalk/internal/kmsg"
+	"github.com/chainwalk/chainwalk/internal/nfnetlink"
+	"github.com/chainwalk/chainwalk/internal/quiet"
 )
 
 // emptyRules take every rule away.
@@ -28,9 +30,9 @@ const emptyRules = "*raw\nCOMMIT\n*mangle\nCOMMIT\n*nat\nCOMMIT\n*filter\nCOMMIT
 // kernelLab is a node between a client and a server, each a network namespace. Client and server drop what they
 // get, so that only crafted packets are on the way.
 type kernelLab struct {
-	t      *testing.T
-	log    *kmsg.Log
-	places map[string]*kerneltest.Namespace
+	t       *testing.T
+	reports *nfnetlink.Socket // of the node
+	places  map[string]*kerneltest.Namespace
 }
 
 // newPlaces makes the lab's namespaces, in which nothing but lo is up.
@@ -52,7 +54,8 @@ func newKernelLab(t *testing.T) *kernelLab {
 		dev := "cwps" + place[:1]
 		lab.run("node", "ip", "link", "add", dev, "type", "veth", "peer", "name", "eth0", "netns", lab.places[place].Path())
 		lab.run("node", "ip", "addr", "add", "10.77."+subnet+".1/24", "dev", dev)
-		lab.run("node", "ip", "link", "set", dev, "address", nodeMAC(place).String(), "up")
+		// Whatever address is behind the device, nobody is asked for it: an answer that is missing would be told of seconds later.
+		lab.run("node", "ip", "link", "set", dev, "address", nodeMAC(place).String(), "arp", "off", "up")
 		lab.run(place, "ip", "addr", "add", "10.77."+subnet+".2/24", "dev", "eth0")
 		lab.run(place, "ip", "link", "set", "eth0", "up")
 		lab.run(place, "ip", "route", "add", "default", "via", "10.77."+subnet+".1")
@@ -79,7 +82,6 @@ func newKernelLab(t *testing.T) *kernelLab {
 	lab.sysctl("net.ipv4.conf.all.send_redirects", "0") // redirects are not imitated
 	lab.sysctl("net.ipv4.conf.cwpsc.route_localnet", "1")
 	lab.sysctl("net.ipv4.icmp_ratemask", "0") // no ICMP message is held back for its rate
-	logAllNamespaces(t)
 	lab.openLog()
 	return lab
 }
@@ -103,7 +105,7 @@ func (lab *kernelLab) addRoutes() {
 
 // in is the lab for a subtest.
 func (lab *kernelLab) in(t *testing.T) *kernelLab {
-	return &kernelLab{t: t, log: lab.log, places: lab.places}
+	return &kernelLab{t: t, reports: lab.reports, places: lab.places}
 }
 
 // run runs a program in a place that must not fail, and returns what it prints.
@@ -137,12 +139,18 @@ func (lab *kernelLab) restore(family fakeipt.Family, rules string) {
 	lab.places["node"].In(lab.t).Feed(rules, tool)
 }
 
-// openLog opens the kernel's log behind what it holds now.
+// openLog lets the node's rules with TRACE report to the lab.
 func (lab *kernelLab) openLog() {
-	var err error
-	lab.log, err = kmsg.Open()
-	require.NoError(lab.t, err)
-	lab.t.Cleanup(func() { _ = lab.log.Close() })
+	for _, s := range nfnetlink.LogSysctls() {
+		lab.sysctl(s[0], s[1])
+	}
+	lab.within("node", func() {
+		var err error
+		lab.reports, err = nfnetlink.Open()
+		require.NoError(lab.t, err)
+	})
+	lab.t.Cleanup(func() { require.NoError(lab.t, lab.reports.Close()) })
+	require.NoError(lab.t, lab.reports.BindLog(func(nfnetlink.Message) error { return nil }))
 }
 
 // compare sends one packet both ways. id is its IP identification, by which its lines are known.
@@ -231,43 +239,68 @@ func takeCopies(all []Reply) (copies, replies []Reply) {
 	return copies, replies
 }
 
-// traceLine finds the packet by its identification, or flow label in IPv6.
-var traceLine = regexp.MustCompile(`TRACE: ((\w+):\S+) IN=(\S*) OUT=(\S*).*? (?:ID|FLOWLBL)=(\d+) `)
+// pause is how long a look for more lines waits.
+const pause = 10 * time.Millisecond
 
-// trace reads the packet's lines, until there are as many as are awaited at least and no more come.
+// trace reads the packet's lines, until there are as many as are awaited at least and no packet is on its way.
 func (lab *kernelLab) trace(awaited int, id uint16) []string {
 	var own, replies []string
-	deadline := time.Now().Add(2 * time.Second)
+	waited := quiet.Patience{}
 	for {
-		record, there, err := lab.log.Next()
+		count, err := lab.reports.Receive(func(m nfnetlink.Message) error {
+			r, _, err := nfnetlink.ParseLog(m)
+			step, isStep := r.Step()
+			switch {
+			case err != nil || !isStep || isUnasked(r.Packet):
+			case identification(r.Packet) == uint32(id):
+				own = append(own, step)
+			default:
+				replies = append(replies, "reply "+step)
+			}
+			return err
+		})
 		require.NoError(lab.t, err)
-		if !there {
-			wait := time.Until(deadline)
-			if len(own)+len(replies) >= awaited {
-				wait = 10 * time.Millisecond
-			}
-			more, err := lab.log.Wait(wait)
-			require.NoError(lab.t, err)
-			if !more {
-				return append(own, replies...)
-			}
-			continue
+		if count > 0 {
+			waited.Restart()
 		}
-		m := traceLine.FindStringSubmatch(strings.SplitN(record, "[SRC=", 2)[0])
-		ours := strings.Contains(record, "10.77.") || strings.Contains(record, "fd77:")
-		if m == nil || neighbours.MatchString(record) || !ours && m[5] != fmt.Sprint(id) {
-			continue
+		if waited.Least = patience; len(own)+len(replies) >= awaited {
+			waited.Least = pause
 		}
-		if m[5] == fmt.Sprint(id) {
-			own = append(own, m[1])
-		} else {
-			replies = append(replies, "reply "+m[1])
+		over, err := waited.Over(lab.wait())
+		require.NoError(lab.t, err)
+		if over {
+			return append(own, replies...)
 		}
 	}
 }
 
-// neighbours are the messages that IPv6 and multicast routing send on their own.
-var neighbours = regexp.MustCompile(`PROTO=ICMPv6 TYPE=1(3[0-7]|43) |PROTO=2 `)
+// patience is how long lines that are missing are awaited at least.
+const patience = 300 * time.Millisecond
+
+// wait waits for a report, but not longer than a pause. It returns the time in which there was none.
+func (lab *kernelLab) wait() time.Duration {
+	fds := []unix.PollFd{{Fd: int32(lab.reports.FD()), Events: unix.POLLIN}}
+	if n, err := unix.Poll(fds, int(pause/time.Millisecond)); n > 0 || errors.Is(err, unix.EINTR) {
+		return 0
+	}
+	return pause
+}
+
+// identification is that of an IPv4 packet, or the flow label of an IPv6 packet.
+func identification(packet []byte) uint32 {
+	if packet[0]>>4 == 6 {
+		return binary.BigEndian.Uint32(packet) & 0xfffff
+	}
+	return uint32(binary.BigEndian.Uint16(packet[4:]))
+}
+
+// isUnasked is for the messages that IPv6 and multicast routing send on their own. Those of MLD have a header of hop-by-hop options first.
+func isUnasked(packet []byte) bool {
+	if packet[0]>>4 == 4 {
+		return packet[9] == unix.IPPROTO_IGMP
+	}
+	return packet[6] == unix.IPPROTO_HOPOPTS || Proto(packet[6]) == ICMPv6 && packet[40] >= 130 && packet[40] <= 143
+}
 
 // connections lists the node's connections as hostConnections does.
 func (lab *kernelLab) connections(g kernelGroup) []string {
@@ -355,12 +388,3 @@ func nodeMAC(place string) net.HardwareAddr { return net.HardwareAddr{2, 0x77, 0
 
 // placeMAC is the hardware address of the place's device.
 func placeMAC(place string) net.HardwareAddr { return net.HardwareAddr{2, 0x78, 0, 0, 0, place[0]} }
-
-// logAllNamespaces lets the kernel log traces of every namespace while the test runs. The setting is the whole machine's.
-func logAllNamespaces(t *testing.T) {
-	const file = "/proc/sys/net/netfilter/nf_log_all_netns"
-	before, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file, []byte("1"), 0o644))
-	t.Cleanup(func() { require.NoError(t, os.WriteFile(file, before, 0o644)) })
-}

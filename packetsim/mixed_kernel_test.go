@@ -16,8 +16,8 @@ import (
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
-// mixedRules are the rules of one dialect's tools on a node that has both: every built-in chain begins with a rule that writes to the
-// kernel's log, in the words of TRACE, which chain the packet is in. N is 1 in those of legacy and 2 in those of nft.
+// mixedRules are the rules of one dialect's tools on a node that has both: every built-in chain begins with a rule that reports, in
+// the words of TRACE, which chain the packet is in. N is 1 in those of legacy and 2 in those of nft.
 func mixedRules(d fakeipt.Dialect, f fakeipt.Family) string {
 	letter, rules := "l", mixedRules4
 	if d == fakeipt.NFT {
@@ -34,7 +34,7 @@ func mixedRules(d fakeipt.Dialect, f fakeipt.Family) string {
 			table = strings.TrimSpace(name)
 		}
 		if words := strings.Fields(line); strings.HasPrefix(line, ":") {
-			fmt.Fprintf(&text, "-A %s -j LOG --log-prefix \"TRACE: %s:%s:%s \"\n", words[0][1:], letter, table, words[0][1:])
+			fmt.Fprintf(&text, "-A %s -j NFLOG --nflog-prefix \"TRACE: %s:%s:%s \"\n", words[0][1:], letter, table, words[0][1:])
 		}
 	}
 	return text.String()
@@ -288,13 +288,13 @@ func (lab *kernelLab) compareMixed(host *Host, p kernelPacket, id uint16) {
 	assert.Equal(lab.t, real, want, p.packet)
 }
 
-// loggedChains is what the rules with LOG write to the log for an outcome.
+// loggedChains is what the rules with NFLOG report of an outcome.
 func loggedChains(o *Outcome) []string {
 	var lines []string
 	for i := range o.Steps {
 		s := &o.Steps[i]
 		if s.Rule != nil {
-			if log, is := s.Rule.Target.(*fakeipt.TargetLog); is {
+			if log, is := s.Rule.Target.(*fakeipt.TargetNFLOG); is {
 				lines = append(lines, strings.TrimSpace(strings.TrimPrefix(log.Prefix, "TRACE: ")))
 			}
 		}

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/quiet"
 	"github.com/chainwalk/chainwalk/internal/wire"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
-	"github.com/chainwalk/chainwalk/kindtest/quiet"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -316,13 +316,14 @@ func (s *side) hear() ([]string, error) {
 			continue
 		}
 		p, _, err := wire.Decode(buf[:n])
-		if err == nil && !isNeighbourMessage(&p) {
+		if err == nil && !isUnasked(p.Proto, p.ICMPType) {
 			seen = append(seen, seenText(s.name, &p))
 		}
 	}
 }
 
-// isNeighbourMessage is for what IPv6 sends by itself.
-func isNeighbourMessage(p *packetsim.Packet) bool {
-	return p.Dst.IsMulticast() || p.Proto == packetsim.ICMPv6 && p.ICMPType >= 130 && p.ICMPType <= 143
+// isUnasked is for what the kernel sends by itself: reports of the groups that it is in, which in IPv6 have a header of hop-by-hop options
+// first, and what IPv6 says to find neighbours.
+func isUnasked(proto packetsim.Proto, icmpType uint8) bool {
+	return proto == unix.IPPROTO_IGMP || proto == unix.IPPROTO_HOPOPTS || proto == packetsim.ICMPv6 && icmpType >= 130 && icmpType <= 143
 }

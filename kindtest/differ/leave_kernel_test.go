@@ -19,8 +19,12 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// endEnv says how the child process of TestKernelNothingIsLeft ends.
-const endEnv = "CHAINWALK_DIFFER_END"
+// endEnv says how the child process of TestKernelNothingIsLeft ends; folderEnv and sysctlsEnv are its machine.
+const (
+	endEnv     = "CHAINWALK_DIFFER_END"
+	folderEnv  = "CHAINWALK_DIFFER_END_FOLDER"
+	sysctlsEnv = "CHAINWALK_DIFFER_END_SYSCTLS"
+)
 
 // TestKernelChild is the child of TestKernelNothingIsLeft: it builds a lab with rules, sets and a connection, and then panics or waits to
 // be ended.
@@ -29,9 +33,10 @@ func TestKernelChild(t *testing.T) {
 	if end == "" {
 		return // it is only the other test's child
 	}
-	lock, err := takeMachineLock()
+	m := machine{folder: os.Getenv(folderEnv), sysctls: os.Getenv(sysctlsEnv)}
+	use, err := m.begin()
 	require.NoError(t, err)
-	defer func() { require.NoError(t, lock.release()) }()
+	defer func() { require.NoError(t, use.end()) }()
 	l, err := newLab(fakeipt.Legacy)
 	require.NoError(t, err)
 	var c walkCase
@@ -47,15 +52,15 @@ func TestKernelChild(t *testing.T) {
 }
 
 // TestKernelNothingIsLeft ends a run in each way that a run can end, and looks for what it leaves on the machine. Its namespaces, with the
-// rules, sets and connections in them, have no names and no process.
+// rules, sets and connections in them, have no names and no process. The machine's settings are files of the test: other runs go on.
 func TestKernelNothingIsLeft(t *testing.T) {
 	needKernel(t)
-	before := ownSysctls(t)
 	for end, send := range map[string]unix.Signal{"panic": 0, "interrupt": unix.SIGINT, "terminate": unix.SIGTERM, "kill": unix.SIGKILL} {
 		t.Run(end, func(t *testing.T) {
+			m := machineOf(t)
 			child := exec.Command(os.Args[0], "-test.run", "^TestKernelChild$")
 			child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			child.Env = append(os.Environ(), endEnv+"="+end)
+			child.Env = append(os.Environ(), endEnv+"="+end, folderEnv+"="+m.folder, sysctlsEnv+"="+m.sysctls)
 			out, err := child.StdoutPipe()
 			require.NoError(t, err)
 			require.NoError(t, child.Start())
@@ -67,45 +72,29 @@ func TestKernelNothingIsLeft(t *testing.T) {
 				}
 			}
 			if send != 0 {
+				m.assertSet(t)
 				require.NoError(t, child.Process.Signal(send))
 			}
 			require.Error(t, child.Wait(), "it was broken off")
 			if end == "kill" { // nobody could clean up: the next run does
-				lock, err := takeMachineLock()
+				use, err := m.begin()
 				require.NoError(t, err)
-				require.NoError(t, lock.release())
+				require.NoError(t, use.end())
 			}
-			assertNothingLeft(t, child.Process.Pid, before)
+			m.assertPutBack(t)
+			assertNoProcess(t, child.Process.Pid)
 		})
 	}
+	entries, err := os.ReadDir("/run/netns")
+	if err == nil {
+		for _, e := range entries {
+			assert.NotContains(t, e.Name(), "differ", "namespaces of the lab have no names")
+		}
+	}
 }
 
-// ownSysctls are the values of machineSysctls while no run has changed them.
-func ownSysctls(t *testing.T) map[string]string {
-	lock, err := takeMachineLock()
-	require.NoError(t, err)
-	values := map[string]string{}
-	for name := range machineSysctls {
-		value, err := os.ReadFile(filepath.Join(savedValues(), strings.ReplaceAll(name, "/", ".")))
-		require.NoError(t, err)
-		values[name] = string(value)
-	}
-	require.NoError(t, lock.release())
-	return values
-}
-
-// assertNothingLeft looks for what the process may have left. Other runs, which have to wait for the lock, are kept out meanwhile.
-func assertNothingLeft(t *testing.T, pid int, before map[string]string) {
-	file, err := os.OpenFile(filepath.Join(runFolder(), "lock"), os.O_RDWR, 0)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, file.Close()) }()
-	require.NoError(t, unix.Flock(int(file.Fd()), unix.LOCK_EX))
-	saved, err := os.ReadDir(savedValues())
-	require.NoError(t, err)
-	assert.Empty(t, saved, "values of sysctls that are not put back")
-	for name, value := range before {
-		assert.Equal(t, value, readSysctl(t, name), name)
-	}
+// assertNoProcess demands that no process of a run's group is left.
+func assertNoProcess(t *testing.T, group int) {
 	processes, err := filepath.Glob("/proc/[0-9]*/stat")
 	require.NoError(t, err)
 	for _, path := range processes {
@@ -114,6 +103,6 @@ func assertNothingLeft(t *testing.T, pid int, before map[string]string) {
 			continue // it has ended meanwhile
 		}
 		words := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		assert.NotEqual(t, fmt.Sprint(pid), words[2], "a process of the run's group: %s", path)
+		assert.NotEqual(t, fmt.Sprint(group), words[2], "a process of the run's group: %s", path)
 	}
 }

@@ -1,6 +1,9 @@
 package differ
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import (
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/wire"
+)
 
 // tracer reads the kernel's account of what packets met.
 type tracer interface {
@@ -24,5 +27,11 @@ func newTracer(l *lab) (tracer, error) {
 	if l.dialect == fakeipt.NFT {
 		return newNFTTracer(l.node)
 	}
-	return newLegacyTracer()
+	return newLegacyTracer(l.node)
+}
+
+// identify is the identification of a packet, and whether the kernel sent it by itself.
+func identify(packet []byte) (id uint32, unasked bool, err error) {
+	h, transport, err := wire.DecodeHeader(packet)
+	return h.ID, len(transport) > 0 && isUnasked(h.Proto, transport[0]), err
 }

@@ -9,25 +9,27 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/namespace"
-	"github.com/chainwalk/chainwalk/internal/wire"
+	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // nftTracer reads the traces of nf_tables, which name rules by their handles.
 type nftTracer struct {
-	events, requests *nftrace.Socket
+	events, requests *nfnetlink.Socket
 	numbers          map[string]int // "TABLE:CHAIN:HANDLE" to the rule's place in its chain
-	ids              map[uint32]uint32
+	// ids are the packets' identifications by the kernel's numbers of them; unasked are those that it sent by itself.
+	ids     map[uint32]uint32
+	unasked map[uint32]bool
 }
 
 func newNFTTracer(node *namespace.Namespace) (*nftTracer, error) {
-	t := &nftTracer{ids: map[uint32]uint32{}}
+	t := &nftTracer{ids: map[uint32]uint32{}, unasked: map[uint32]bool{}}
 	err := node.Do(func() (err error) {
-		if t.events, err = nftrace.Open(); err != nil {
+		if t.events, err = nfnetlink.Open(); err != nil {
 			return err
 		}
-		if t.requests, err = nftrace.Open(); err != nil {
+		if t.requests, err = nfnetlink.Open(); err != nil {
 			return errors.Join(err, t.events.Close())
 		}
 		return nil
@@ -35,7 +37,7 @@ func newNFTTracer(node *namespace.Namespace) (*nftTracer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.events.Join(); err != nil {
+	if err := nftrace.Join(t.events); err != nil {
 		t.close()
 		return nil, fmt.Errorf("trace socket: %w", err)
 	}
@@ -49,13 +51,13 @@ func (t *nftTracer) close() {
 
 // prepare lists the rules to learn their handles.
 func (t *nftTracer) prepare(f fakeipt.Family) error {
-	t.numbers, t.ids = map[string]int{}, map[uint32]uint32{}
+	t.numbers, t.ids, t.unasked = map[string]int{}, map[uint32]uint32{}, map[uint32]bool{}
 	family := uint8(unix.AF_INET)
 	if f == fakeipt.IPv6 {
 		family = unix.AF_INET6
 	}
 	last := map[string]int{}
-	err := t.requests.Rules(family, func(table, chain string, handle uint64) {
+	err := nftrace.Rules(t.requests, family, func(table, chain string, handle uint64) {
 		last[table+":"+chain]++
 		t.numbers[handleKey(table, chain, handle)] = last[table+":"+chain]
 	})
@@ -70,7 +72,7 @@ func handleKey(table, chain string, handle uint64) string {
 }
 
 func (t *nftTracer) read() (lines []traceLine, err error) {
-	_, err = t.events.Receive(func(m nftrace.Message) error {
+	_, err = t.events.Receive(func(m nfnetlink.Message) error {
 		report, isTrace, err := nftrace.Parse(m)
 		if !isTrace {
 			return err
@@ -88,8 +90,11 @@ func (t *nftTracer) read() (lines []traceLine, err error) {
 
 // line spells a report as stepText does. The packet's header is in the first report of a hook's chain only.
 func (t *nftTracer) line(r *nftrace.Report) traceLine {
-	if h, _, err := wire.DecodeHeader(r.Header); err == nil {
-		t.ids[r.PacketID] = h.ID
+	if id, unasked, err := identify(r.Header); err == nil {
+		t.ids[r.PacketID], t.unasked[r.PacketID] = id, unasked
+	}
+	if t.unasked[r.PacketID] {
+		return traceLine{}
 	}
 	chain := r.Table + ":" + r.Chain
 	line := traceLine{id: t.ids[r.PacketID], group: r.PacketID}

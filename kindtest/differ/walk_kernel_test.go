@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -99,9 +98,9 @@ func TestKernelMixedDifferential(t *testing.T) {
 func inLabs(t *testing.T, test func(*testing.T, *lab, fakeipt.Dialect, fakeipt.Family)) {
 	t.Helper()
 	needKernel(t)
-	lock, err := takeMachineLock()
+	use, err := thisMachine().begin()
 	require.NoError(t, err)
-	defer func() { require.NoError(t, lock.release()) }()
+	defer func() { require.NoError(t, use.end()) }()
 	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
 		l, err := newLab(d)
 		require.NoError(t, err)
@@ -127,9 +126,9 @@ func agreeOnWalks(t *testing.T, b runBounds, l *lab, d fakeipt.Dialect, f fakeip
 // the kernel's answers into the files.
 func TestKernelWalkCases(t *testing.T) {
 	needKernel(t)
-	lock, err := takeMachineLock()
+	use, err := thisMachine().begin()
 	require.NoError(t, err)
-	defer func() { require.NoError(t, lock.release()) }()
+	defer func() { require.NoError(t, use.end()) }()
 	labs := map[fakeipt.Dialect]*lab{}
 	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
 		labs[d], err = newLab(d)
@@ -154,55 +153,4 @@ func TestKernelWalkCases(t *testing.T) {
 		})
 	}
 	printJSON(t, replay)
-}
-
-// TestKernelLabLeavesNothing looks for what a lab might leave on the machine.
-func TestKernelLabLeavesNothing(t *testing.T) {
-	needKernel(t)
-	before := map[string]string{}
-	for name := range machineSysctls {
-		before[name] = readSysctl(t, name)
-	}
-	lock, err := takeMachineLock()
-	require.NoError(t, err)
-	l, err := newLab(fakeipt.Legacy)
-	require.NoError(t, err)
-	l.close()
-	require.NoError(t, lock.release())
-	for name, value := range before {
-		assert.Equal(t, value, readSysctl(t, name), name)
-	}
-	entries, err := os.ReadDir("/run/netns")
-	if err == nil {
-		for _, e := range entries {
-			assert.NotContains(t, e.Name(), "differ", "namespaces of the lab have no names")
-		}
-	}
-}
-
-func readSysctl(t *testing.T, name string) string {
-	value, err := os.ReadFile("/proc/sys/" + name)
-	require.NoError(t, err)
-	return string(value)
-}
-
-// TestKernelLeftoversOfDeadRunsGo makes what a killed run leaves: changed sysctls with the saved values.
-func TestKernelLeftoversOfDeadRunsGo(t *testing.T) {
-	needKernel(t)
-	lock, err := takeMachineLock()
-	require.NoError(t, err)
-	const cost = "net/ipv4/route/error_cost"
-	saved, err := os.ReadFile(filepath.Join(savedValues(), "net.ipv4.route.error_cost"))
-	require.NoError(t, err)
-	signal.Stop(lock.signals)
-	close(lock.signals)
-	require.NoError(t, lock.file.Close()) // as the end of the process does
-
-	again, err := takeMachineLock()
-	require.NoError(t, err)
-	kept, err := os.ReadFile(filepath.Join(savedValues(), "net.ipv4.route.error_cost"))
-	require.NoError(t, err)
-	assert.Equal(t, string(saved), string(kept), "the value from before the first run")
-	require.NoError(t, again.release())
-	assert.Equal(t, string(saved), readSysctl(t, cost))
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/internal/ctnetlink"
-	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
+	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -48,13 +48,13 @@ func (n *nodeHost) deleteConnection(c *raw.Capture) error {
 }
 
 // change asks to make, change or delete the entry with the original tuple.
-func change(ct *nftrace.Socket, kind uint16, e *ctnetlink.Entry) error {
-	ignore := func(nftrace.Message) error { return nil }
+func change(ct *nfnetlink.Socket, kind uint16, e *ctnetlink.Entry) error {
+	ignore := func(nfnetlink.Message) error { return nil }
 	return ct.Request(kind, unix.NLM_F_ACK, uint8(socket.Domain(e.Original.Src.Is6())), 0, ctnetlink.AppendEntry(nil, e), ignore)
 }
 
 // conntrack is a socket for the node's conntrack.
-func (n *nodeHost) conntrack() (*nftrace.Socket, error) {
+func (n *nodeHost) conntrack() (*nfnetlink.Socket, error) {
 	if n.ct != nil {
 		return n.ct, nil
 	}
@@ -98,7 +98,7 @@ func (n *nodeHost) tracked() (entries []ctnetlink.Entry, err error) {
 		return nil, err
 	}
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		err := ct.Request(ctnetlink.MessageGet, unix.NLM_F_DUMP, family, 0, nil, func(m nftrace.Message) error {
+		err := ct.Request(ctnetlink.MessageGet, unix.NLM_F_DUMP, family, 0, nil, func(m nfnetlink.Message) error {
 			e, err := ctnetlink.Parse(m.Body)
 			entries = append(entries, e)
 			return err

@@ -9,7 +9,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
+	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
@@ -25,7 +25,7 @@ type host struct {
 	watch   *watch
 	sockets map[socketKey]int // the sockets that listen
 	spoken  int               // how many sightings speakSCTP has looked at
-	ct      *nftrace.Socket   // of conntrack, once it is needed
+	ct      *nfnetlink.Socket // of conntrack, once it is needed
 }
 
 func (h *host) close() error {
@@ -41,15 +41,14 @@ func (h *host) close() error {
 
 // settings are what all hosts have: nothing that answers, asks or limits by itself.
 func settings() [][2]string {
-	return [][2]string{
+	return append(nfnetlink.LogSysctls(), [][2]string{
 		{"net.ipv4.conf.all.rp_filter", "0"}, {"net.ipv4.conf.default.rp_filter", "0"},
 		{"net.ipv4.conf.all.send_redirects", "0"}, {"net.ipv4.conf.default.send_redirects", "0"},
 		{"net.ipv4.icmp_ratemask", "0"}, {"net.ipv6.icmp.ratelimit", "0"},
 		{"net.ipv4.ping_group_range", "0 2147483647"}, {"net.ipv4.tcp_synack_retries", "0"},
 		{"net.ipv6.conf.default.addr_gen_mode", "1"}, {"net.ipv6.conf.default.accept_ra", "0"},
 		{"net.ipv6.conf.default.dad_transmits", "0"}, {"net.ipv6.conf.default.router_solicitations", "0"},
-		{"net.netfilter.nf_log.2", "nfnetlink_log"}, {"net.netfilter.nf_log.10", "nfnetlink_log"},
-	}
+	}...)
 }
 
 func (n *network) addHost(p *plan.Host) error {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/internal/namespace"
-	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
+	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 )
 
 // linked is a namespace with the sockets that ask for its devices, addresses and routes, and set them.
@@ -36,9 +36,9 @@ func (l *linked) close() error {
 }
 
 // netfilter opens a socket that speaks with the namespace's netfilter.
-func (l *linked) netfilter() (socket *nftrace.Socket, err error) {
+func (l *linked) netfilter() (socket *nfnetlink.Socket, err error) {
 	err = l.Do(func() (err error) {
-		socket, err = nftrace.Open()
+		socket, err = nfnetlink.Open()
 		return err
 	})
 	return socket, err

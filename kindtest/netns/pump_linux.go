@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/chainwalk/chainwalk/kindtest/quiet"
+	"github.com/chainwalk/chainwalk/internal/quiet"
 )
 
 // The times that are waited. A packet's way ends within microseconds: the kernel

@@ -131,7 +131,7 @@ func (b *ruleBook) number() error {
 	}
 	defer func() { _ = socket.Close() }()
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		err := socket.Rules(family, func(table, chain string, handle uint64) {
+		err := nftrace.Rules(socket, family, func(table, chain string, handle uint64) {
 			id := chainID{tool: scenarios.ToolNFT, v6: family == unix.AF_INET6, table: table, chain: chain}
 			if b.numbers[id] == nil {
 				b.numbers[id] = map[uint64]int{}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -64,7 +65,7 @@ type sighting struct {
 
 // watch collects the sightings of a namespace.
 type watch struct {
-	reports *nftrace.Socket
+	reports *nfnetlink.Socket
 	traced  bool // the points are those of the nft tables' trace, otherwise those of NFLOG
 	seen    []sighting
 	last    map[uint32]*sighting // of the trace's packets, by the kernel's number
@@ -84,10 +85,13 @@ func (h *host) startWatch() error {
 		return err
 	}
 	if w.traced {
-		err = w.reports.Join()
+		err = nftrace.Join(w.reports)
 	}
 	if err == nil && (!w.traced || slices.Contains(h.tools, scenarios.ToolLegacy)) {
-		err = w.bindLog()
+		err = w.reports.BindLog(func(m nfnetlink.Message) error {
+			_, err := w.onLog(m)
+			return err
+		})
 	}
 	if err != nil {
 		return err
@@ -105,9 +109,9 @@ func (w *watch) close() error {
 
 // collect takes in what was reported. It says whether there was anything.
 func (w *watch) collect() (bool, error) {
-	count, err := w.reports.Receive(func(m nftrace.Message) error {
-		if m.Kind == logPacket {
-			return w.onLog(m)
+	count, err := w.reports.Receive(func(m nfnetlink.Message) error {
+		if isLog, err := w.onLog(m); isLog || err != nil {
+			return err
 		}
 		return w.onTrace(m)
 	})
@@ -121,7 +125,7 @@ func (w *watch) collect() (bool, error) {
 func (w *watch) forget() { w.seen = nil; clear(w.last) }
 
 // onTrace takes a report of the nft tables' trace.
-func (w *watch) onTrace(m nftrace.Message) error {
+func (w *watch) onTrace(m nfnetlink.Message) error {
 	r, isTrace, err := nftrace.Parse(m)
 	if !isTrace {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/internal/nlattr"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -19,13 +20,13 @@ const (
 )
 
 // Join lets the socket receive the traces of its namespace.
-func (s *Socket) Join() error {
-	return unix.SetsockoptInt(s.fd, unix.SOL_NETLINK, unix.NETLINK_ADD_MEMBERSHIP, unix.NFNLGRP_NFTRACE)
+func Join(s *nfnetlink.Socket) error {
+	return unix.SetsockoptInt(s.FD(), unix.SOL_NETLINK, unix.NETLINK_ADD_MEMBERSHIP, unix.NFNLGRP_NFTRACE)
 }
 
 // Rules calls back for each rule of a family (AF_INET, AF_INET6), chain by chain and in a chain's order. Traces name a rule by its handle.
-func (s *Socket) Rules(family uint8, each func(table, chain string, handle uint64)) error {
-	return s.Request(kindGetRule, unix.NLM_F_DUMP, family, 0, nil, func(m Message) error {
+func Rules(s *nfnetlink.Socket, family uint8, each func(table, chain string, handle uint64)) error {
+	return s.Request(kindGetRule, unix.NLM_F_DUMP, family, 0, nil, func(m nfnetlink.Message) error {
 		if m.Kind != kindNewRule || m.Family != family {
 			return nil
 		}
@@ -73,7 +74,7 @@ var kinds = map[uint32]packetsim.StepKind{
 }
 
 // Parse reads a trace; false for other messages.
-func Parse(m Message) (r Report, isTrace bool, err error) {
+func Parse(m nfnetlink.Message) (r Report, isTrace bool, err error) {
 	if m.Kind != kindTrace {
 		return r, false, nil
 	}

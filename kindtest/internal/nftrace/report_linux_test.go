@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/internal/nlattr"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -22,7 +23,7 @@ func TestParse(t *testing.T) {
 	b = nlattr.AppendUint32(b, unix.NFTA_TRACE_IIF, 4)
 	b = nlattr.AppendUint32(b, unix.NFTA_TRACE_OIF, 5)
 	b = nlattr.AppendUint32(b, unix.NFTA_TRACE_MARK, 6)
-	r, isTrace, err := Parse(Message{Kind: kindTrace, Attributes: b})
+	r, isTrace, err := Parse(nfnetlink.Message{Kind: kindTrace, Attributes: b})
 	require.NoError(t, err)
 	assert.True(t, isTrace)
 	assert.Equal(t, Report{
@@ -30,11 +31,11 @@ func TestParse(t *testing.T) {
 		Header: []byte{0x45, 1, 2, 3}, In: 4, Out: 5, Mark: 6,
 	}, r)
 
-	_, isTrace, err = Parse(Message{Kind: kindNewRule, Attributes: b})
+	_, isTrace, err = Parse(nfnetlink.Message{Kind: kindNewRule, Attributes: b})
 	require.NoError(t, err)
 	assert.False(t, isTrace)
-	_, _, err = Parse(Message{Kind: kindTrace, Attributes: nlattr.Append(nil, unix.NFTA_TRACE_ID, 1)})
+	_, _, err = Parse(nfnetlink.Message{Kind: kindTrace, Attributes: nlattr.Append(nil, unix.NFTA_TRACE_ID, 1)})
 	require.ErrorIs(t, err, nlattr.ErrMessage)
-	_, _, err = Parse(Message{Kind: kindTrace, Attributes: nlattr.Append(nil, unix.NFTA_TRACE_TRANSPORT_HEADER, 1)})
+	_, _, err = Parse(nfnetlink.Message{Kind: kindTrace, Attributes: nlattr.Append(nil, unix.NFTA_TRACE_TRANSPORT_HEADER, 1)})
 	require.Error(t, err)
 }

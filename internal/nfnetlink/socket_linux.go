@@ -1,4 +1,4 @@
-package nftrace
+package nfnetlink
 
 import (
 	"encoding/binary"
