@@ -30,7 +30,7 @@ var shippedMatches = []shippedExtension{
 		"the connection's packets and bytes"},
 	{"connlabel", 0, "filter FORWARD", `-m connlabel --label "5"`, "the connection's labels"},
 	{"connlimit", 0, "filter FORWARD", "-m connlimit --connlimit-upto 5 --connlimit-mask 32 --connlimit-saddr",
-		"connections that came to the rule before, which the host keeps"},
+		"connections that came to the rule before, which the host keeps; each packet comes in a tick of the kernel's clock of its own"},
 	{"connmark", 0, "filter FORWARD", "-m connmark --mark 0x1", "the connection"},
 	{"conntrack", 0, "filter FORWARD", "-m conntrack --ctstate NEW", "the connection"},
 	{"cpu", 0, "filter FORWARD", "-m cpu --cpu 0", ""},

@@ -67,6 +67,7 @@ type Host struct {
 	verdict     Outcome // of the last Verdict
 	refreshed   bool    // the packet that conntrack looks at has made its connection's time longer
 	probes      int     // open checkpoints that will be undone
+	tick        uint64  // of the kernel's clock: each packet comes in one of its own, whatever the clock says
 }
 
 // device is a Device with its settings.

@@ -13,32 +13,6 @@ func fromPort(port int, flags string) string {
 	return fmt.Sprintf("tcp 10.244.0.11:%d > 10.244.0.12:80 in veth1 flags %s", port, flags)
 }
 
-func TestMatchConnlimit(t *testing.T) {
-	h, clock := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n" +
-		"-A FORWARD -p tcp -m tcp --syn -m connlimit --connlimit-above 2 --connlimit-mask 24 -j DROP\nCOMMIT\n"}.build(t)
-	assert.Equal(t, Accept, step(t, h, fromPort(1, "SYN")).Verdict)
-	assert.Equal(t, Accept, step(t, h, fromPort(1, "SYN")).Verdict, "the same connection")
-	assert.Equal(t, Accept, step(t, h, "tcp 10.244.0.13:2 > 10.244.0.12:80 in veth1").Verdict, "another client of the network")
-	assert.Equal(t, Drop, walkOne(t, h, fromPort(3, "SYN")).Verdict)
-	assert.Equal(t, Drop, step(t, h, fromPort(3, "SYN")).Verdict)
-	assert.Equal(t, Drop, step(t, h, fromPort(4, "SYN")).Verdict, "the dropped one does not count")
-	assert.Equal(t, Drop, step(t, h, fromPort(1, "SYN")).Verdict, "as in the kernel, the last dropped one behind it still counts")
-	step(t, h, "tcp 10.244.0.12:80 > 10.244.0.11:1 in veth2 flags SYN,ACK")
-	step(t, h, fromPort(1, "RST"))
-	assert.Equal(t, Accept, step(t, h, fromPort(5, "SYN")).Verdict, "one is closed")
-	clock.Step(500e9)
-	assert.Equal(t, Accept, step(t, h, fromPort(6, "SYN")).Verdict, "the others have expired")
-	assert.Equal(t, Accept, step(t, h, fromPort(7, "SYN")).Verdict)
-	assert.Equal(t, Drop, step(t, h, fromPort(8, "SYN")).Verdict)
-}
-
-func TestMatchConnlimitByDestination(t *testing.T) {
-	h := forwardHost(t, "-p tcp -m connlimit --connlimit-upto 1 --connlimit-daddr")
-	assert.Equal(t, Drop, walkOne(t, h, fromPort(1, "SYN")).Verdict)
-	h = forwardHost(t, "-p tcp -m connlimit ! --connlimit-upto 0 --connlimit-daddr")
-	assert.Equal(t, Drop, walkOne(t, h, fromPort(1, "SYN")).Verdict)
-}
-
 func TestMatchConnbytes(t *testing.T) {
 	h := forwardHost(t, "-m connbytes --connbytes 2:3 --connbytes-dir original --connbytes-mode packets")
 	const there, back = "udp 10.244.0.11:1 > 10.244.0.12:9 in veth1 len 100", "udp 10.244.0.12:9 > 10.244.0.11:1 in veth2 len 60"

@@ -2,6 +2,7 @@ package packetsim
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
@@ -13,19 +14,29 @@ type connlimitKey struct {
 	zone uint16
 }
 
-// countedConn is a connection that was counted, by the direction of its first packet.
+// countedConn is a connection that was counted, by the tuple of its first packet.
 type countedConn struct {
 	tuple Tuple
 	zone  Zone
 }
 
-// matchConnlimit is -m connlimit (net/netfilter/xt_connlimit.c): each rule counts the connections whose packets come to it.
+// connlimitList is the connections that were counted of a key (struct nf_conncount_list). It outlives them, though the kernel frees an empty
+// one when a new key falls into the same of its 256 slots, which no walk can foretell.
+type connlimitList struct {
+	conns []countedConn
+	// swept is the tick in which those that are over were last taken out, or the list was made, and left is how many there were then.
+	swept uint64
+	left  int
+}
+
+// mostOver is the number of connections that are over after which the kernel leaves the others for the next time
+// (CONNCOUNT_GC_MAX_COLLECT).
+const mostOver = 64
+
+// matchConnlimit is -m connlimit (net/netfilter/xt_connlimit.c): each rule counts the connections whose packets come to it. A packet that
+// finds none, not even its own, is dropped: the one that closes the last connection.
 func (w *walk) matchConnlimit(s *skb, m *fakeipt.MatchConnlimit) bool {
-	own := countedConn{tuple: tupleOf(&s.Packet)}
-	if c := s.conn; c != nil && c.template == nil {
-		own = countedConn{c.tuples[original], c.zone}
-	}
-	key := connlimitKey{matchKey: w.matchKey(), addr: s.Src, zone: own.zone.number()}
+	key := connlimitKey{matchKey: w.matchKey(), addr: s.Src, zone: s.connZone().number()}
 	if m.Dest {
 		key.addr = s.Dst
 	}
@@ -33,29 +44,85 @@ func (w *walk) matchConnlimit(s *skb, m *fakeipt.MatchConnlimit) bool {
 		key.addr = prefix.Addr()
 	}
 	lists := &w.h.memory.connlimits
-	list, _ := lists.get(key)
-	list = w.recount(list, own)
+	list, known := lists.get(key)
+	own, c := w.countedOf(s)
+	if known {
+		list = w.countConn(list, own, c)
+	} else {
+		list = connlimitList{conns: []countedConn{own}, swept: w.h.tick}
+	}
 	lists.put(key, list)
-	return (uint32(len(list)) > m.Limit) != m.Upto
+	if len(list.conns) == 0 {
+		w.drop("connlimit finds no connection that is open")
+		w.hotdrop = true
+		return false
+	}
+	return (uint32(len(list.conns)) > m.Limit) != m.Upto
 }
 
-// recount is the list with a packet's own connection, and without those before it that are over (__nf_conncount_add). Where the table does
-// not have the packet's own connection, as before it is confirmed, it goes to the end of the list: all others are before it.
-func (w *walk) recount(list []countedConn, own countedConn) []countedConn {
-	next := make([]countedConn, 0, len(list)+1)
-	for i, counted := range list {
-		if c, _ := w.h.find(&counted.tuple, counted.zone); c != nil && counted == own {
-			return append(next, list[i:]...)
+// connZone is the zone of the packet's connection or template (nf_ct_zone); 0 if it has neither.
+func (s *skb) connZone() Zone {
+	switch {
+	case s.conn == nil:
+		return Zone{}
+	case s.conn.template != nil:
+		return zoneOf(s.conn.template, 0)
+	}
+	return s.conn.zone
+}
+
+// countedOf is as what the packet counts, and its connection; nil if there is none yet (get_ct_or_tuple_from_skb). A packet that conntrack
+// has not looked at, or leaves alone, counts as what it is itself, though its connection is in the table.
+func (w *walk) countedOf(s *skb) (own countedConn, c *conn) {
+	if s.conn != nil && s.conn.template == nil {
+		return countedConn{s.conn.tuples[original], s.conn.zone}, s.conn
+	}
+	own = countedConn{tupleOf(&s.Packet), s.connZone()}
+	c, _ = w.h.find(&own.tuple, own.zone)
+	return own, c
+}
+
+// countConn adds a packet's connection to the list, if it is not in it, and takes out what is over (__nf_conncount_add and its callers). The
+// kernel does either once a tick: a new connection whose packet comes to the rule again within a tick is counted again.
+func (w *walk) countConn(list connlimitList, own countedConn, c *conn) connlimitList {
+	confirmed := c != nil && c.confirmed
+	switch {
+	case confirmed && c.assured:
+		if list.swept != w.h.tick {
+			list.conns, _ = w.sweepCounted(list.conns, nil)
+			list.swept, list.left = w.h.tick, len(list.conns)
 		}
-		if w.isTracked(counted) {
-			next = append(next, counted)
+		return list
+	case confirmed, list.swept != w.h.tick, len(list.conns)-list.left >= mostOver:
+		var there bool
+		if list.conns, there = w.sweepCounted(list.conns, &own); there {
+			return list
+		}
+		list.swept, list.left = w.h.tick, len(list.conns)
+	}
+	list.conns = append(slices.Clip(list.conns), own)
+	return list
+}
+
+// sweepCounted is the list without connections that are over, as far as the kernel looks: up to own, or until it has found many. Where it
+// does not look for own, it goes on to the next that is not over.
+func (w *walk) sweepCounted(list []countedConn, own *countedConn) (left []countedConn, there bool) {
+	left = make([]countedConn, 0, len(list)+1)
+	over, enough := 0, false
+	for i, counted := range list {
+		if enough || own != nil && over > mostOver {
+			return append(left, list[i:]...), false
+		}
+		c, _ := w.h.find(&counted.tuple, counted.zone)
+		switch {
+		case c != nil && own != nil && counted.tuple == own.tuple && c.zone.Original == own.zone.Original:
+			return append(left, list[i:]...), true
+		case c == nil || counted.tuple.Proto == TCP && (c.tcp.state == tcpTimeWait || c.tcp.state == tcpClose):
+			over++
+		default:
+			left = append(left, counted)
+			enough = over > mostOver
 		}
 	}
-	return append(next, own)
-}
-
-// isTracked says whether a connection is in the table and not closed.
-func (w *walk) isTracked(counted countedConn) bool {
-	c, _ := w.h.find(&counted.tuple, counted.zone)
-	return c != nil && !(counted.tuple.Proto == TCP && (c.tcp.state == tcpTimeWait || c.tcp.state == tcpClose))
+	return left, false
 }

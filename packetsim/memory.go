@@ -20,7 +20,7 @@ type memory struct {
 	buckets    remembered[hashlimitAt, hashlimitBucket]
 	recent     remembered[string, *recentList]
 	quotas     remembered[matchKey, uint64] // bytes that are left
-	connlimits remembered[connlimitKey, []countedConn]
+	connlimits remembered[connlimitKey, connlimitList]
 	templates  remembered[matchKey, *conn] // of the rules with -j CT
 	paths      remembered[pathKey, int]    // the next hop that a flow takes on a route with several
 	sets       rememberedSets

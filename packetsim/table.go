@@ -78,6 +78,7 @@ func (w *walk) runChain(s *skb, table *fakeipt.Table, base *fakeipt.Chain) bool 
 				t.missed()
 			}
 			if w.hotdrop {
+				t.tellHotdrop()
 				return false
 			}
 			t.at.next++
@@ -199,6 +200,13 @@ func (t *tableWalk) missed() {
 	failed := t.w.failedCondition(t.s, rule)
 	look.Failed = strings.TrimPrefix(failed.Text("", rules.Family(), rules.Dialect()), "-A  ")
 	t.w.tell(Event{Kind: EventMissed, Rule: look})
+}
+
+// tellHotdrop notes the rule of which a match has dropped the packet: the trace of nf_tables has it, that of the legacy tables has not.
+func (t *tableWalk) tellHotdrop() {
+	if t.w.rules.Dialect() == fakeipt.NFT {
+		t.step(StepRule, t.rule())
+	}
 }
 
 // step notes the rule (nil: the end of the chain) as a line of the trace.

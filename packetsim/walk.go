@@ -234,6 +234,9 @@ func (w *walk) run(in *Input) error {
 	}
 	s := &w.packet
 	s.Packet = in.Packet
+	if !in.isAnswer() {
+		w.h.tick++
+	}
 	if in.Local {
 		if (s.Proto == TCP || s.Proto == UDP) && (s.Socket == nil || !s.Socket.Raw) {
 			s.sums = sumPartial
@@ -273,6 +276,11 @@ func checkInput(in *Input) error {
 		return fmt.Errorf("packet: protocol %s is of the other family than %s", in.Proto, in.Dst)
 	}
 	return nil
+}
+
+// isAnswer says that the host's stack sends the packet because of the one that was delivered to it just now.
+func (in *Input) isAnswer() bool {
+	return in.Local && in.Socket != nil && (in.Socket.Kernel || in.Socket.None)
 }
 
 // receive takes a packet that came in by s.in. On lo it may have its route already.

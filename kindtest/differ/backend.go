@@ -22,6 +22,8 @@ type kernel interface {
 	connections() ([]string, error)
 	forget() error
 	end() (*endState, error)
+	// disturbed says what else the machine did while the case was played, so that its answer may be another one; empty: nothing.
+	disturbed() string
 }
 
 // recorded is the kernel's answer in a case.
@@ -47,6 +49,8 @@ func (r *recorded) connections() ([]string, error) { return r.answer.Sends[r.nex
 func (r *recorded) forget() error { return nil }
 
 func (r *recorded) end() (*endState, error) { return &r.answer.endState, nil }
+
+func (r *recorded) disturbed() string { return "" }
 
 // emptyRules take every rule away, and make the tables be there.
 const emptyRules = "*raw\nCOMMIT\n*mangle\nCOMMIT\n*nat\nCOMMIT\n*filter\nCOMMIT\n"

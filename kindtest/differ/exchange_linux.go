@@ -21,6 +21,9 @@ type labKernel struct {
 	*lab
 	current *walkCase
 	family  fakeipt.Family
+	began   time.Time
+	took    time.Duration
+	crossed bool // a packet was on its way for longer than a tick of the kernel's clock, where that matters
 }
 
 // begin loads a case into the node.
@@ -54,6 +57,7 @@ func (k *labKernel) begin(c *walkCase) (own, beside toolrun.Run, err error) {
 	if err := k.tracer.prepare(family); err != nil {
 		return own, beside, err
 	}
+	k.crossed, k.began = false, time.Now()
 	return own, beside, k.hear(&heard{})
 }
 
@@ -151,6 +155,7 @@ func (k *labKernel) connections() ([]string, error) {
 }
 
 func (k *labKernel) end() (*endState, error) {
+	defer func() { k.took = time.Since(k.began) }()
 	save, err := k.tool("iptables-save", "", "-c")
 	if err != nil {
 		return nil, err
@@ -184,31 +189,34 @@ const (
 	pause    = 5 * time.Millisecond
 )
 
-// twoTicks is a time in which the kernel's clock goes on, if it has 250 ticks a second or more.
-const twoTicks = 8 * time.Millisecond
-
 // send sends a packet and hears what became of it.
 func (k *labKernel) send(from string, p packetsim.Packet, enough func(*observation) bool) (*observation, error) {
 	if k.nextID++; k.nextID < 0x4000 {
 		k.nextID = 0x4000
 	}
 	id := uint32(k.nextID)
-	if strings.Contains(k.current.Rules+k.current.Beside, " connlimit ") {
-		time.Sleep(twoTicks)
+	began, err := k.awaitTick()
+	if err != nil {
+		return nil, err
 	}
 	if err := k.transmit(from, p, k.nextID); err != nil {
 		return nil, fmt.Errorf("sending %s: %w", packetText(&p), err)
 	}
 	all, waited, over := &heard{}, quiet.Patience{Least: patience}, false
 	for {
+		before := len(all.lines)
 		if err := k.hear(all); err != nil {
 			return nil, err
+		}
+		if len(all.lines) > before {
+			if err := k.watchTick(began); err != nil {
+				return nil, err
+			}
 		}
 		o := all.observation(id)
 		if over || enough(o) {
 			return o, nil
 		}
-		var err error
 		if over, err = waited.Over(pause); err != nil {
 			return nil, err
 		}

@@ -6,9 +6,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
-// matchPieces are the matches. Chances are the last match of a rule (see gen.rule), so each draw shows in the trace. Of -m connlimit the kernel
-// counts a connection again whose packets come within one tick of its clock (last_gc of net/netfilter/nf_conncount.c): packets are
-// sent apart where a rule has it, and it is in chains that no packet comes to twice.
+// matchPieces are the matches. Chances are the last match of a rule (see gen.rule), so each draw shows in the trace.
 var matchPieces = []piece{
 	{name: "source", weight: 12, make: func(g *gen) string { return g.not("-s ") + g.network() }},
 	{name: "destination", weight: 12, make: func(g *gen) string { return g.not("-d ") + g.network() }},
@@ -133,7 +131,7 @@ var matchPieces = []piece{
 		return "-m cluster --cluster-total-nodes " + g.oneOf("2", "3", "5") + " " + g.not("--cluster-local-node ") + g.oneOf("1", "2") +
 			" --cluster-hash-seed " + g.oneOf("0", "7", "0xdeadbeef")
 	}},
-	{name: "connlimit", weight: 3, hooks: "FORWARD", base: true, make: func(g *gen) string {
+	{name: "connlimit", weight: 3, make: func(g *gen) string {
 		return "-m connlimit " + g.oneOf("--connlimit-above ", "--connlimit-upto ") + g.oneOf("0", "1", "1", "2", "3") +
 			g.oneOf("", "", " --connlimit-mask 24", " --connlimit-mask 0") + g.oneOf("", " --connlimit-daddr", " --connlimit-saddr")
 	}},

@@ -13,9 +13,7 @@ type piece struct {
 	// tables and hooks are where it is legal, separated by blanks; empty is everywhere.
 	tables, hooks string
 	// proto is the protocol that the rule must name for it: tcp, udp, sctp, icmp, or "ports" for the first three.
-	proto string
-	// base keeps it out of user-defined chains, to which a packet may come twice.
-	base   bool
+	proto  string
 	family fakeipt.Family // 0: both
 	make   func(g *gen) string
 }
@@ -40,7 +38,7 @@ func allPieces() map[string]piece {
 
 // fits says whether the piece may stand in a rule of the table in the chain.
 func (p *piece) fits(g *gen, table string, c *ruleChain, proto string) bool {
-	if g.off[p.name] || p.base && c.user || p.family != 0 && p.family != g.w.family || p.tables != "" && !strings.Contains(" "+p.tables+" ", " "+table+" ") {
+	if g.off[p.name] || p.family != 0 && p.family != g.w.family || p.tables != "" && !strings.Contains(" "+p.tables+" ", " "+table+" ") {
 		return false
 	}
 	for _, h := range c.hooks {

@@ -17,7 +17,7 @@ type conversation struct{ chosen, peer netip.AddrPort }
 
 // conversationOf is that of a packet whose source port is chosen.
 func conversationOf(p *packetsim.Packet) conversation {
-	return conversation{netip.AddrPortFrom(p.Src, p.SrcPort), netip.AddrPortFrom(p.Dst, p.DstPort)}
+	return conversation{sourceOf(p), netip.AddrPortFrom(p.Dst, p.DstPort)}
 }
 
 // conversationOfEntry is that of a connection whose source the kernel translates.
@@ -37,7 +37,7 @@ func isEcho(p packetsim.Proto) bool { return p == packetsim.ICMP || p == packets
 // learn notes the source ports that the kernel chose.
 func (j *judging) learn(ours []seen, kernel []string) {
 	for i, port := range j.matchSeen(ours, kernel) {
-		if ours[i].chosen {
+		if ours[i].chosen || len(j.sourcePorts(sourceOf(&ours[i].packet))) > 1 {
 			j.ports[conversationOf(&ours[i].packet)] = port
 		}
 	}
@@ -243,20 +243,27 @@ func (j *judging) realPorts(src netip.Addr, sport uint16, dst netip.Addr, dport 
 	return j.sourcePort(from), j.sourcePort(to)
 }
 
-// sourcePort is the port that the kernel chose for the address and port in all known conversations, or the port itself: what one source is
-// translated to is used again for other peers (find_appropriate_src).
-func (j *judging) sourcePort(ours netip.AddrPort) uint16 {
-	port, known := ours.Port(), false
+func sourceOf(p *packetsim.Packet) netip.AddrPort { return netip.AddrPortFrom(p.Src, p.SrcPort) }
+
+// sourcePorts are the ports that the kernel chose for the address and port in the known conversations: what one source is translated to is
+// used again for other peers (find_appropriate_src). They are several where the walk has chosen one port for two sources.
+func (j *judging) sourcePorts(ours netip.AddrPort) []uint16 {
+	var ports []uint16
 	for c, real := range j.ports {
-		if c.chosen != ours || c.peer.Port() == 0 {
-			continue
+		if c.chosen == ours && c.peer.Port() != 0 && !slices.Contains(ports, real) {
+			ports = append(ports, real)
 		}
-		if known && port != real {
-			return ours.Port()
-		}
-		port, known = real, true
 	}
-	return port
+	slices.Sort(ports)
+	return ports
+}
+
+// sourcePort is the one port that the kernel chose for the address and port, or the port itself.
+func (j *judging) sourcePort(ours netip.AddrPort) uint16 {
+	if ports := j.sourcePorts(ours); len(ports) == 1 {
+		return ports[0]
+	}
+	return ours.Port()
 }
 
 // realID replaces an ICMP identifier by the one that the kernel chose for it.

@@ -55,19 +55,23 @@ func (j *judging) matchSeen(ours []seen, kernel []string) []uint16 {
 	return ports
 }
 
-// seenPattern is the text of a packet with its source port in a group, which is open if the kernel chooses.
+// seenPattern is the text of a packet with its source port in a group, which is open if the kernel chooses now, and which may be each of
+// those that it has chosen for what is one source in the walk.
 func (j *judging) seenPattern(s *seen) *regexp.Regexp {
 	p := j.realPacket(s.packet)
 	text := regexp.QuoteMeta(seenText(s.place, &p))
-	port := fmt.Sprintf(":%d > ", p.SrcPort)
-	_, known := j.ports[conversationOf(&s.packet)]
-	switch {
-	case !p.Proto.HasPorts():
-		text = "()" + text
-	case s.chosen && !known:
-		text = strings.Replace(text, port, `:(\d+) > `, 1)
-	default:
-		text = strings.Replace(text, port, fmt.Sprintf(":(%d) > ", p.SrcPort), 1)
+	if !p.Proto.HasPorts() {
+		return regexp.MustCompile("^()" + text + "$")
 	}
+	port := strconv.Itoa(int(p.SrcPort))
+	if _, known := j.ports[conversationOf(&s.packet)]; !known {
+		switch ports := j.sourcePorts(sourceOf(&s.packet)); {
+		case s.chosen:
+			port = `\d+`
+		case len(ports) > 1:
+			port = strings.ReplaceAll(strings.Trim(fmt.Sprint(ports), "[]"), " ", "|")
+		}
+	}
+	text = strings.Replace(text, fmt.Sprintf(":%d > ", p.SrcPort), ":("+port+") > ", 1)
 	return regexp.MustCompile("^" + text + "$")
 }
