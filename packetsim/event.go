@@ -87,7 +87,9 @@ const (
 type Header struct {
 	Final
 	TTL uint8 `json:"ttl,omitempty"` // 0: not known
-	TOS uint8 `json:"tos,omitempty"`
+	// Spent says that the TTL is 0.
+	Spent bool  `json:"spent,omitempty"`
+	TOS   uint8 `json:"tos,omitempty"`
 	// ICMPID is the identifier of a query.
 	ICMPID uint16   `json:"icmpID,omitempty"`
 	Flags  TCPFlags `json:"-"`
@@ -157,7 +159,7 @@ func (w *walk) tellTunnel(kind EventKind, before, after *skb) {
 
 // header is the packet's header now.
 func (s *skb) header() Header {
-	h := Header{Final: FinalOf(&s.Packet), TTL: s.TTL, TOS: s.TOS, MSS: s.MSS, Flags: s.TCPFlags}
+	h := Header{Final: FinalOf(&s.Packet), TTL: s.TTL, Spent: s.Spent, TOS: s.TOS, MSS: s.MSS, Flags: s.TCPFlags}
 	if s.Proto.IsICMP() {
 		h.ICMPID = s.ICMPID
 	}

@@ -4,7 +4,7 @@ import "github.com/chainwalk/chainwalk/fakeipt"
 
 // matchTTL is -m ttl and -m hl (net/netfilter/xt_hl.c).
 func matchTTL(s *skb, m *fakeipt.MatchTTL) bool {
-	ttl := s.hopLimit()
+	ttl := s.HopLimit()
 	switch m.Comparison {
 	case fakeipt.TTLNotEqual:
 		return ttl != m.Value

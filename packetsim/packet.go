@@ -147,8 +147,10 @@ type Packet struct {
 	ICMPType, ICMPCode uint8
 	ICMPID             uint16
 	// Mark is the skb's mark (fwmark).
-	Mark   uint32
-	TTL    uint8
+	Mark uint32
+	TTL  uint8
+	// Spent says that the TTL is 0, which no router passes on but a rule can make on the way out.
+	Spent  bool
 	Length int
 	// TOS is the byte of the IP header that was called type of service, of IPv6 the traffic class: the code point of the service (DSCP) in
 	// its upper six bits, and what is told of congestion (ECN) in the others.
@@ -218,13 +220,16 @@ func (p *Packet) Answer() Packet {
 // DefaultTTL is the TTL of a packet that says none.
 const DefaultTTL = 64
 
-// hopLimit is the TTL with its default.
-func (p *Packet) hopLimit() uint8 {
-	if p.TTL == 0 {
+// HopLimit is the TTL with its default.
+func (p *Packet) HopLimit() uint8 {
+	if p.TTL == 0 && !p.Spent {
 		return DefaultTTL
 	}
 	return p.TTL
 }
+
+// SetHopLimit sets the TTL, which may be 0.
+func (p *Packet) SetHopLimit(ttl uint8) { p.TTL, p.Spent = ttl, ttl == 0 }
 
 // ipsecHeader is the length of a header of IPsec with nothing behind it; that of AH is without a check value, where it is not known.
 func ipsecHeader(p *Packet) int {

@@ -60,13 +60,13 @@ func (s *skb) wireBytes() *maskedBytes {
 		m.addMasked(s.TOS<<4, 0xf0) // the flow label is not known
 		m.skip(2)
 		m.add16(uint16(m.size - 40))
-		m.add(byte(s.Proto), s.hopLimit())
+		m.add(byte(s.Proto), s.HopLimit())
 	} else {
 		m.add(0x45, s.TOS)
 		m.add16(uint16(m.size))
 		m.skip(2)            // the identification
 		m.addMasked(0, 0xbf) // whether it may be cut into fragments is not known
-		m.add(0, s.hopLimit(), byte(s.Proto))
+		m.add(0, s.HopLimit(), byte(s.Proto))
 		m.skip(2) // the checksum
 	}
 	m.add(s.Src.AsSlice()...)

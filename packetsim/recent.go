@@ -48,7 +48,7 @@ func (h *Host) RecentLists() map[string]int {
 // matchRecent is -m recent (recent_mt in net/netfilter/xt_recent.c).
 func (w *walk) matchRecent(s *skb, m *fakeipt.MatchRecent) bool {
 	list := w.h.recentList(m)
-	addr, ttl := s.Src, s.hopLimit()
+	addr, ttl := s.Src, s.HopLimit()
 	if m.Side == fakeipt.RecentDest {
 		addr = s.Dst
 	}

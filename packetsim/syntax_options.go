@@ -46,7 +46,7 @@ func syntaxOptions() []syntaxOption {
 		{"flags", " LIST", "TCP flags such as SYN,ACK", "TCP", "flags", (*syntaxParser).flags},
 		{"type", " T/C", "an ICMP type and code such as 8/0", "ICMP", "a type", (*syntaxParser).icmpType},
 		{"mark", " N", "a mark such as 0x4000", "", "", (*syntaxParser).mark},
-		{"ttl", " N", "a hop limit from 1 to 255", "", "", (*syntaxParser).ttl},
+		{"ttl", " N", "a hop limit from 0 to 255", "", "", (*syntaxParser).ttl},
 		{"len", " N", "a length in bytes", "", "", (*syntaxParser).length},
 		{"tos", " N", "a type of service such as 0x10", "", "", (*syntaxParser).tos},
 		{"checksum-off", " N", "a number such as 0x1e, by which the checksum is wrong", "", "", (*syntaxParser).checksumOff},
@@ -217,10 +217,7 @@ func (p *syntaxParser) ttl(_, value word) error {
 	if msg != "" {
 		return p.errorAt(value, "%s", msg)
 	}
-	if n == 0 {
-		return p.errorAt(value, "a packet on the way has a hop limit: write a number from 1 to 255")
-	}
-	p.input.TTL = uint8(n)
+	p.input.SetHopLimit(uint8(n))
 	return nil
 }
 

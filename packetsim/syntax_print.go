@@ -38,7 +38,7 @@ func (in Input) String() string {
 	if in.Mark != 0 {
 		fmt.Fprintf(&b, " mark %#x", in.Mark)
 	}
-	if in.TTL != 0 {
+	if in.TTL != 0 || in.Spent {
 		fmt.Fprintf(&b, " ttl %d", in.TTL)
 	}
 	if in.Length != 0 {

@@ -159,7 +159,7 @@ func TestParseInputRefuses(t *testing.T) {
 		{"a payload of IPsec", "50 10.0.0.1 > 10.0.0.2 payload 12", 24, "no rule looks at the payload"},
 		{"a payload beside a quoted packet", "icmp 10.0.0.1 > 10.0.0.2 type 3/3 payload 12 quotes { udp 10.0.0.2:1 > 10.0.0.9:2 }", 35,
 			"no payload of its own"},
-		{"a hop limit of zero", "udp 10.0.0.1:1 > 10.0.0.2:2 ttl 0", 33, "from 1 to 255"},
+		{"a hop limit that is too large", "udp 10.0.0.1:1 > 10.0.0.2:2 ttl 256", 33, "from 0 to 255"},
 		{"a length below the header", "udp [fd00::1]:1 > [fd00::2]:2 len 39", 35, "from 40 to 65535"},
 		{"TCP numbers on UDP", "udp 10.0.0.1:1 > 10.0.0.2:2 seq 1", 29, "only TCP packets have sequence numbers"},
 		{"a window beyond 16 bits", "tcp 10.0.0.1:1 > 10.0.0.2:2 window 65536", 36, "from 0 to 65535"},
@@ -275,6 +275,7 @@ func packetGen(v6 bool, depth int) *rapid.Generator[Packet] {
 				"carried"))
 		}
 		p.Mark, p.TTL, p.TOS = rapid.Uint32().Draw(t, "mark"), rapid.Uint8().Draw(t, "ttl"), rapid.Uint8().Draw(t, "tos")
+		p.Spent = p.TTL == 0 && some("spent")
 		switch {
 		case rapid.Bool().Draw(t, "hasLength"):
 			p.Length = rapid.IntRange(40, 65535).Draw(t, "len")

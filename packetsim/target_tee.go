@@ -23,10 +23,10 @@ func (w *walk) tee(s *skb, t *fakeipt.TargetTEE) {
 		w.fail(errTEEToItself)
 		return
 	}
-	p := &skb{Packet: s.Packet, relation: isUntracked, path: to, routed: true, came: s.came, isCopy: true, local: true, spent: s.spent, sums: s.sums}
+	p := &skb{Packet: s.Packet, relation: isUntracked, path: to, routed: true, came: s.came, isCopy: true, local: true, sums: s.sums}
 	p.Socket = &Socket{None: true}
 	if s.hook == preRouting || s.hook == input {
-		changeTTL(p, &fakeipt.TargetTTL{Change: fakeipt.TTLDecrement, Value: 1})
+		p.SetHopLimit(p.HopLimit() - 1) // of 0 it makes 255
 	}
 	w.emit(Reply{Packet: p.Packet, Copy: true}, p, func(sub *walk) { sub.sendRouted(p) })
 }

@@ -1,14 +1,10 @@
 package packetsim
 
-import (
-	"errors"
-
-	"github.com/chainwalk/chainwalk/fakeipt"
-)
+import "github.com/chainwalk/chainwalk/fakeipt"
 
 // changeTTL is -j TTL and -j HL (net/netfilter/xt_HL.c).
 func changeTTL(s *skb, t *fakeipt.TargetTTL) {
-	ttl := s.hopLimit()
+	ttl := s.HopLimit()
 	switch t.Change {
 	case fakeipt.TTLDecrement:
 		ttl -= min(ttl, t.Value)
@@ -17,8 +13,5 @@ func changeTTL(s *skb, t *fakeipt.TargetTTL) {
 	default:
 		ttl = t.Value
 	}
-	s.TTL, s.spent = ttl, ttl == 0
+	s.SetHopLimit(ttl)
 }
-
-// errSpent is a packet whose TTL would stand for none in the Outcome.
-var errSpent = errors.New("not supported: a packet that leaves with TTL 0")

@@ -205,20 +205,11 @@ type skb struct {
 	path     path
 	routed   bool // path holds the route
 	local    bool // the host made the packet
-	spent    bool // TTL is 0, and not one that is not given
 	sums     sums
 	attached bool // it answers a packet that conntrack left alone, so that -j CT takes it for one that was seen
 	bridged  bridged
 	padding  int  // bytes of TCP options that were written over
 	noMSS    bool // the option for the greatest segment was
-}
-
-// hopLimit is the TTL, or its default if it is not given.
-func (s *skb) hopLimit() uint8 {
-	if s.spent {
-		return 0
-	}
-	return s.Packet.hopLimit()
 }
 
 func (w *walk) fail(err error) {
@@ -345,11 +336,11 @@ func (w *walk) forward(s *skb) {
 		w.routeError(s, errBeyondScope)
 		return
 	}
-	if s.hopLimit() <= 1 {
+	if s.HopLimit() <= 1 {
 		w.routeError(s, errTimeExceeded)
 		return
 	}
-	s.TTL = s.hopLimit() - 1
+	s.TTL = s.HopLimit() - 1
 	s.sums &^= sumComplete | sumKept // skb_forward_csum
 	if w.pass(s, forward, s.in, s.path.out) && w.pass(s, postRouting, s.in, s.path.out) {
 		w.leave(s)
@@ -368,7 +359,7 @@ func (w *walk) send(s *skb, anySrc bool) {
 		return
 	}
 	s.Src, s.path, s.routed = src, to, true
-	if s.TTL == 0 {
+	if s.TTL == 0 && !s.Spent {
 		s.TTL = uint8(w.h.conf.defaultTTL)
 	}
 	w.sendRouted(s)
@@ -390,10 +381,6 @@ func (w *walk) sendRouted(s *skb) {
 
 // leave hands the packet to the device.
 func (w *walk) leave(s *skb) {
-	if s.spent {
-		w.fail(errSpent)
-		return
-	}
 	if s.path.out.VXLAN != nil {
 		w.encapsulate(s)
 		return
@@ -477,14 +464,14 @@ func (w *walk) stage(s *skb, st stage) bool {
 
 // mangle runs a table mangle, after which a packet of the host may need another route.
 func (w *walk) mangle(s *skb, base *baseChain) bool {
-	dst, src, mark, tos, ttl := s.Dst, s.Src, s.Mark, s.TOS, s.hopLimit()
+	dst, src, mark, tos, ttl := s.Dst, s.Src, s.Mark, s.TOS, s.HopLimit()
 	if !w.runTable(s, base) {
 		return false
 	}
-	if s.TOS != tos || s.hopLimit() != ttl { // which do not tell the sum of all bytes either
+	if s.TOS != tos || s.HopLimit() != ttl { // which do not tell the sum of all bytes either
 		s.sums &^= sumKept
 	}
-	if s.hook == output && (s.Mark != mark || s.Dst != dst || s.Src != src || s.TOS != tos || s.Is6() && s.hopLimit() != ttl) {
+	if s.hook == output && (s.Mark != mark || s.Dst != dst || s.Src != src || s.TOS != tos || s.Is6() && s.HopLimit() != ttl) {
 		return w.reroute(s)
 	}
 	return true

@@ -52,7 +52,8 @@ func Decode(b []byte) (p packetsim.Packet, id uint32, err error) {
 	if err != nil {
 		return p, 0, err
 	}
-	p.Proto, p.TTL, p.TOS, p.Src, p.Dst = h.Proto, h.TTL, h.TOS, h.Src, h.Dst
+	p.Proto, p.TOS, p.Src, p.Dst = h.Proto, h.TOS, h.Src, h.Dst
+	p.SetHopLimit(h.TTL)
 	return p, h.ID, decodeTransport(&p, transport)
 }
 

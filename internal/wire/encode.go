@@ -18,19 +18,13 @@ type Fields struct {
 	Payload []byte
 }
 
-// defaultTTL is that of a packet that gives none.
-const defaultTTL = 64
-
 // quotedID is the identification of packets inside ICMP errors.
 const quotedID = 1
 
 // Encode is a whole IP packet with its checksums. TCP numbers that are not given are zeros.
 func Encode(p *packetsim.Packet, f Fields) []byte {
 	payload := EncodeTransport(p, f.Payload)
-	ttl := p.TTL
-	if ttl == 0 {
-		ttl = defaultTTL
-	}
+	ttl := p.HopLimit()
 	if p.Is6() {
 		b := make([]byte, 8, 40+len(payload))
 		binary.BigEndian.PutUint32(b, 6<<28|uint32(p.TOS)<<20|uint32(f.ID))

@@ -64,9 +64,7 @@ func seenText(place string, p *packetsim.Packet) string {
 func packetText(p *packetsim.Packet) string {
 	plain := *p
 	plain.Mark, plain.Length = 0, 0
-	if plain.TTL == 0 {
-		plain.TTL = 64
-	}
+	plain.SetHopLimit(p.HopLimit())
 	text := packetsim.Input{Packet: plain}.String()
 	if p.TOS != 0 {
 		text += fmt.Sprintf(" tos %#x", p.TOS)

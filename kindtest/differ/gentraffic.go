@@ -79,7 +79,7 @@ func (g *gen) extras(f *flow) string {
 	if f.from != nodePlace && g.chance(4) {
 		s += " ttl 1"
 	} else if g.chance(8) {
-		s += " ttl " + g.oneOf("2", "5", "63", "128", "255")
+		s += " ttl " + g.oneOf("0", "2", "5", "63", "128", "255")
 	}
 	if g.chance(15) {
 		s += " tos " + g.oneOf("0x10", "0x8", "0xb8", "0x2", "0x3", "0x29", "0xff")

@@ -28,7 +28,7 @@ func (j *judging) resolve(s *send) (from string, p packetsim.Packet, err error) 
 		from, subject = otherSide(r.from), r.sent
 	}
 	subject = bare(subject)
-	subject.TTL, subject.Length = 0, 0
+	subject.TTL, subject.Spent, subject.Length = 0, false, 0
 	if s.About != 0 {
 		p = errorAbout(&subject)
 	} else {

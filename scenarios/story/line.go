@@ -99,7 +99,7 @@ func assumedText(r *packetsim.RuleLook) string {
 
 func onlyTTL(e *packetsim.Event) bool {
 	before := *e.Before
-	before.TTL = e.After.TTL
+	before.TTL, before.Spent = e.After.TTL, e.After.Spent
 	return before == *e.After
 }
 
@@ -217,7 +217,7 @@ func rewriteText(e *packetsim.Event) string {
 	change("id", fmt.Sprint(b.ICMPID), fmt.Sprint(a.ICMPID))
 	change("mark", fmt.Sprintf("%#x", b.Mark), fmt.Sprintf("%#x", a.Mark))
 	change("tos", fmt.Sprintf("%#x", b.TOS), fmt.Sprintf("%#x", a.TOS))
-	change("ttl", fmt.Sprint(cmp.Or(b.TTL, packetsim.DefaultTTL)), fmt.Sprint(cmp.Or(a.TTL, packetsim.DefaultTTL)))
+	change("ttl", ttlText(b), ttlText(a))
 	change("mss", fmt.Sprint(b.MSS), fmt.Sprint(a.MSS))
 	change("flags", b.Flags.String(), a.Flags.String())
 	return strings.Join(parts, ", ") + translationText[e.NAT]
@@ -236,4 +236,12 @@ func nameOf(names Names, proto packetsim.Proto, at netip.AddrPort) string {
 		return name
 	}
 	return names.Address(at.Addr())
+}
+
+// ttlText is the TTL with its default.
+func ttlText(h *packetsim.Header) string {
+	if h.Spent {
+		return "0"
+	}
+	return fmt.Sprint(cmp.Or(h.TTL, packetsim.DefaultTTL))
 }

@@ -30,7 +30,7 @@ func (c *Capture) Destination() netip.AddrPort { return netip.AddrPortFrom(c.Dst
 // Shown is the packet with what a person wants to read of it.
 func (c *Capture) Shown() packetsim.Packet {
 	p := c.Packet
-	p.TTL, p.Length = 0, 0
+	p.TTL, p.Spent, p.Length = 0, false, 0
 	return p
 }
 
@@ -40,7 +40,8 @@ func Parse(b []byte) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Capture{Packet: packetsim.Packet{Proto: h.Proto, TTL: h.TTL, Src: h.Src, Dst: h.Dst, Length: h.Length}}
+	c := &Capture{Packet: packetsim.Packet{Proto: h.Proto, Src: h.Src, Dst: h.Dst, Length: h.Length}}
+	c.SetHopLimit(h.TTL)
 	c.transport(transport, h.Length-(len(b)-len(transport)))
 	c.quote(transport)
 	return c, nil

@@ -21,7 +21,7 @@ type Tell struct {
 // Craft makes the bytes of a packet, with checksums.
 func Craft(p *packetsim.Packet, t Tell) []byte {
 	said := packetsim.Packet{
-		Proto: p.Proto, Src: p.Src, Dst: p.Dst, SrcPort: p.SrcPort, DstPort: p.DstPort, TTL: p.TTL, TCPFlags: p.TCPFlags,
+		Proto: p.Proto, Src: p.Src, Dst: p.Dst, SrcPort: p.SrcPort, DstPort: p.DstPort, TTL: p.TTL, Spent: p.Spent, TCPFlags: p.TCPFlags,
 		ICMPType: p.ICMPType, ICMPCode: p.ICMPCode, ICMPID: p.ICMPID, VerificationTag: t.Seq,
 		Numbers: &packetsim.TCPNumbers{Seq: t.Seq, Ack: t.Ack, Window: 8192},
 	}
