@@ -462,14 +462,19 @@ func (w *walk) stage(s *skb, st stage) bool {
 	return w.runTables(s, st)
 }
 
-// mangle runs a table mangle, after which a packet of the host may need another route.
+// mangle runs a table mangle, after which a packet of the host may need another route. One that nf_tables queued gets none
+// (nf_route_table_hook4 in net/netfilter/nft_chain_route.c).
 func (w *walk) mangle(s *skb, base *baseChain) bool {
+	w.bypassed = false
 	dst, src, mark, tos, ttl := s.Dst, s.Src, s.Mark, s.TOS, s.HopLimit()
 	if !w.runTable(s, base) {
 		return false
 	}
 	if s.TOS != tos || s.HopLimit() != ttl { // which do not tell the sum of all bytes either
 		s.sums &^= sumKept
+	}
+	if w.bypassed && base.rules.Dialect() == fakeipt.NFT {
+		return true
 	}
 	if s.hook == output && (s.Mark != mark || s.Dst != dst || s.Src != src || s.TOS != tos || s.Is6() && s.HopLimit() != ttl) {
 		return w.reroute(s)
