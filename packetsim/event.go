@@ -163,11 +163,17 @@ func (s *skb) header() Header {
 	if s.Proto.IsICMP() {
 		h.ICMPID = s.ICMPID
 	}
-	if c := s.conn; c != nil && c.chosenPort && s.dir == original && s.relation != isRelated && s.SrcPort == c.tuples[reply].DstPort &&
-		s.SrcPort != c.tuples[original].SrcPort {
+	if s.hasDrawnPort() {
 		h.SrcPort = 0
 	}
 	return h
+}
+
+// hasDrawnPort says whether the source port is one that the kernel chose.
+func (s *skb) hasDrawnPort() bool {
+	c := s.conn
+	return s.drawn || c != nil && c.chosenPort && s.dir == original && s.relation != isRelated && s.SrcPort == c.tuples[reply].DstPort &&
+		s.SrcPort != c.tuples[original].SrcPort
 }
 
 // tellTracked tells what conntrack found.

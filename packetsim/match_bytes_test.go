@@ -87,3 +87,11 @@ func TestMatchesNeverGuessBytes(t *testing.T) {
 		assert.ErrorContains(t, err, "not ", condition)
 	}
 }
+
+func TestOptionsWrittenOverStayInTheHeader(t *testing.T) {
+	h, _ := testNode{rules4: "*mangle\n-A FORWARD -p tcp -j TCPOPTSTRIP --strip-options 2\nCOMMIT\n" +
+		"*filter\n-A FORWARD -m u32 --u32 \"0>>22&0x3c@12>>28=6\" -j DROP\nCOMMIT\n"}.build(t)
+	const packet = "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1 seq 1"
+	assert.Equal(t, Drop, walkOne(t, h, packet+" mss 1460").Verdict)
+	assert.Equal(t, Accept, walkOne(t, h, packet).Verdict)
+}

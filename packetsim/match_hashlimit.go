@@ -74,7 +74,7 @@ func (w *walk) matchHashlimit(s *skb, m *fakeipt.MatchHashlimit) bool {
 		b.refill(t.made, ticks(now))
 	}
 	b.expires = now.Add(t.expire())
-	under := b.take(m, uint64(s.size()))
+	under := b.take(m, uint64(s.Size()))
 	memory.buckets.put(at, b)
 	return under != m.Above
 }

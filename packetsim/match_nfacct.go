@@ -7,7 +7,7 @@ import "github.com/chainwalk/chainwalk/fakeipt"
 func (w *walk) matchNFAcct(s *skb, m *fakeipt.MatchNFAcct) bool {
 	if w.h.probes == 0 {
 		j := &w.h.journal
-		j.pending = append(j.pending, pendingCount{object: m.Object, bytes: uint64(s.size())})
+		j.pending = append(j.pending, pendingCount{object: m.Object, bytes: uint64(s.Size())})
 	}
-	return w.h.netfilter.NFAcct().Matches(m.Object, uint64(s.size()))
+	return w.h.netfilter.NFAcct().Matches(m.Object, uint64(s.Size()))
 }

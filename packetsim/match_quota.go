@@ -9,7 +9,7 @@ func (w *walk) matchQuota(s *skb, m *fakeipt.MatchQuota) bool {
 	if !begun {
 		left = m.Quota
 	}
-	size := uint64(s.size())
+	size := uint64(s.Size())
 	fits := left >= size
 	if fits {
 		left -= size

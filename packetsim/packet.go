@@ -245,8 +245,8 @@ func ipsecHeader(p *Packet) int {
 	return 4
 }
 
-// size is the length of the whole packet: what counters count.
-func (p *Packet) size() int {
+// Size is the length of the whole packet in bytes: what counters count.
+func (p *Packet) Size() int {
 	if p.Length > 0 {
 		return p.Length
 	}
@@ -276,7 +276,7 @@ func (p *Packet) size() int {
 		}
 	}
 	if p.Inner != nil {
-		size += p.Inner.size()
+		size += p.Inner.Size()
 	}
 	if p.Proto != TCP {
 		size += len(p.Payload)

@@ -54,7 +54,7 @@ func (m *maskedBytes) load(at uint64, size int) (value, unknown uint32, ok bool)
 
 // wireBytes are the packet's bytes.
 func (s *skb) wireBytes() *maskedBytes {
-	m := &maskedBytes{size: s.size()}
+	m := &maskedBytes{size: s.Size()}
 	if s.Is6() {
 		m.add(6<<4 | s.TOS>>4)
 		m.addMasked(s.TOS<<4, 0xf0) // the flow label is not known
@@ -106,7 +106,7 @@ func (s *skb) addTransport(m *maskedBytes) {
 	m.add(s.Payload...)
 }
 
-// addTCP adds the header behind the ports. Where there are options, only their length is known.
+// addTCP adds the header behind the ports. Where there are options, or were until a rule wrote over them, only their length is known.
 func (s *skb) addTCP(m *maskedBytes) {
 	n := s.Numbers
 	if n == nil {
@@ -117,7 +117,7 @@ func (s *skb) addTCP(m *maskedBytes) {
 	}
 	m.add32(n.Seq)
 	m.add32(n.Ack)
-	options := n.size() - int(n.Data)
+	options := n.size() - int(n.Data) + s.padding
 	if s.MSS != 0 {
 		options += mssOption
 	}

@@ -356,6 +356,6 @@ func (w *walk) counts() bool { return w.h.probes == 0 }
 func (w *walk) count(c *fakeipt.Counters, s *skb) {
 	if c != nil && w.counts() {
 		j := &w.h.journal
-		j.pending = append(j.pending, pendingCount{counters: c, bytes: uint64(s.size())})
+		j.pending = append(j.pending, pendingCount{counters: c, bytes: uint64(s.Size())})
 	}
 }

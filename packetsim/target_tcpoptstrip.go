@@ -12,7 +12,7 @@ const (
 
 // stripOptions is -j TCPOPTSTRIP (net/netfilter/xt_TCPOPTSTRIP.c): options are written over, so that the packet's length stays.
 func stripOptions(s *skb, t *fakeipt.TargetTCPOptStrip) {
-	s.Length = s.size()
+	s.Length = s.Size()
 	before := s.headerSize()
 	defer func() { s.padding += before - s.headerSize() }()
 	if t.Strips(tcpOptionMSS) {
@@ -38,7 +38,7 @@ func stripOptions(s *skb, t *fakeipt.TargetTCPOptStrip) {
 func (s *skb) headerSize() int {
 	headers := s.Packet
 	headers.Length = 0
-	return headers.size()
+	return headers.Size()
 }
 
 // hasTCPOption says whether the packet has the option; known is false if it cannot be told.

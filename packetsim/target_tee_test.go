@@ -58,3 +58,12 @@ func TestTEE(t *testing.T) {
 	_, err = h.Walk(parse(t, packet))
 	assert.ErrorIs(t, err, errTEEToItself)
 }
+
+func TestCopyOfADrawnPort(t *testing.T) {
+	h, _ := testNode{rules4: "*nat\n-A POSTROUTING -p udp -j SNAT --to-source 10.244.0.1:50001-50009\nCOMMIT\n" +
+		"*mangle\n-A OUTPUT -p udp -j TEE --gateway 10.244.0.11\n-A PREROUTING -i lo -p udp -j TEE --gateway 10.244.0.11\nCOMMIT\n"}.build(t)
+	o := step(t, h, "udp 10.244.0.1:5 > 10.244.0.1:8 local")
+	require.Len(t, o.Replies, 2)
+	assert.EqualValues(t, 5, o.Replies[0].Outcome.Final.SrcPort, "the copy of before it is drawn")
+	assert.Zero(t, o.Replies[1].Outcome.Final.SrcPort)
+}

@@ -93,7 +93,7 @@ func (w *walk) trackOnce(s *skb) trackVerdict {
 		return verdict
 	}
 	if c.counters != nil && w.h.refreshed {
-		w.h.count(c, dir, s.size())
+		w.h.count(c, dir, s.Size())
 	}
 	s.conn, s.dir, s.relation = c, dir, isNew
 	if dir == reply || c.seenReply {

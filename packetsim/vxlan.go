@@ -48,7 +48,7 @@ func (w *walk) encapsulate(s *skb) {
 	if s.local {
 		outer.Socket = s.Socket
 	}
-	outer.Length = outer.size() - 8 + vxlanHeaders + inner.size()
+	outer.Length = outer.Size() - 8 + vxlanHeaders + inner.Size()
 	way, src, err := w.h.routeOutput(&flow{dst: remote, src: v.Local, in: loopbackName, chance: w.chance}, false)
 	if w.tells() {
 		outer.Src = src

@@ -210,6 +210,7 @@ type skb struct {
 	bridged  bridged
 	padding  int  // bytes of TCP options that were written over
 	noMSS    bool // the option for the greatest segment was
+	drawn    bool // it is a copy of a packet whose source port the kernel chose
 }
 
 func (w *walk) fail(err error) {
@@ -487,6 +488,9 @@ func (w *walk) finish(s *skb) {
 	o := w.outcome
 	o.Packet = s.Packet
 	o.Final = FinalOf(&s.Packet)
+	if s.drawn && o.To == ToForward {
+		o.Final.SrcPort = 0
+	}
 	if s.conn == nil || s.dir != original || s.relation == isRelated {
 		return
 	}

@@ -100,6 +100,7 @@ func (c coverage) add(rules string, a *kernelAnswer) {
 
 // placeOfStep is "TABLE:CHAIN:NUMBER" of a step's line. A bare verdict is told as its chain's end, with its own number.
 func placeOfStep(step string) string {
+	step, _, _ = strings.Cut(step, " ")
 	parts := strings.Split(step, ":")
 	if len(parts) != 4 {
 		return ""

@@ -267,7 +267,7 @@ func (h *heard) observation(id uint32) *observation {
 		if _, known := replies[l.group]; !known {
 			groups = append(groups, l.group)
 		}
-		replies[l.group] = append(replies[l.group], l.text)
+		replies[l.group] = append(replies[l.group], l.text+l.made)
 	}
 	for _, g := range groups {
 		o.Replies = append(o.Replies, replies[g]...)

@@ -27,7 +27,7 @@ func (j *judging) explainAnswer(answer *packetsim.Packet, to *packetsim.Outcome,
 		return
 	}
 	o := &outcomes[0]
-	both := withAnswer(to, o)
+	both := withAnswer(to, answer, o)
 	j.disagree("answer", "the node's answer %s (%d outcomes; the first: %s %s %s)\n%s", packetText(answer), len(outcomes),
 		o.Verdict, o.To, o.Reason,
 		toolrun.Diff(obs.lines(), j.lines(obs.Steps, replySteps(both, j.c.Dialect), seenOf(both))))

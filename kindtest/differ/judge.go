@@ -240,7 +240,7 @@ func (j *judging) answer(answer *packetsim.Packet, to *packetsim.Outcome, obs *o
 		return nil
 	}
 	for n := range outcomes {
-		o := withAnswer(to, &outcomes[n])
+		o := withAnswer(to, answer, &outcomes[n])
 		if !sameReplies(replySteps(o, j.c.Dialect), obs.Replies, j.c.Dialect) || !j.sameSeen(seenOf(o), obs.Seen) {
 			continue
 		}
@@ -255,9 +255,9 @@ func (j *judging) answer(answer *packetsim.Packet, to *packetsim.Outcome, obs *o
 }
 
 // withAnswer is the outcome of a packet with that of the answer among what the node made.
-func withAnswer(to, answer *packetsim.Outcome) *packetsim.Outcome {
+func withAnswer(to *packetsim.Outcome, answer *packetsim.Packet, became *packetsim.Outcome) *packetsim.Outcome {
 	o := *to
-	o.Replies = append(slices.Clone(o.Replies), packetsim.Reply{Outcome: *answer, After: len(o.Steps)})
+	o.Replies = append(slices.Clone(o.Replies), packetsim.Reply{Packet: *answer, Outcome: *became, After: len(o.Steps)})
 	return &o
 }
 

@@ -1,7 +1,9 @@
 package differ
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -18,6 +20,25 @@ func stepText(s packetsim.Step, d fakeipt.Dialect) string {
 		return s.String()
 	}
 	return s.Table + ":" + s.Chain + ":" + string(s.Kind)
+}
+
+// sentStep and receivedStep are where a packet begins to be traced: one that the node sends, and one that comes in.
+const (
+	sentStep     = "raw:OUTPUT:rule:1"
+	receivedStep = "raw:PREROUTING:rule:1"
+)
+
+// madeText tells a packet that the node makes from others that it makes at the same time, with what is known of it where it begins to be
+// traced: the kernel tells several in any order. Ports, which the kernel may have chosen, are left out.
+func madeText(p *packetsim.Packet) string {
+	text := fmt.Sprintf(" of %s %s > %s", p.Proto, p.Src, p.Dst)
+	switch {
+	case p.Proto == packetsim.TCP:
+		text += " flags " + p.TCPFlags.String()
+	case p.Proto.IsICMP():
+		text += fmt.Sprintf(" type %d/%d", p.ICMPType, p.ICMPCode)
+	}
+	return text + fmt.Sprintf(" ttl %d len %d", p.HopLimit(), p.Size())
 }
 
 // account is what the kernel tells of a packet, of the rules of one dialect: its own steps, and those of packets that the node made because
@@ -37,6 +58,7 @@ type part struct {
 	from   int
 	own    bool
 	traced bool
+	made   *packetsim.Packet // as the node made it
 }
 
 func accountOf(o *packetsim.Outcome, d fakeipt.Dialect) *account {
@@ -91,7 +113,7 @@ func (a *account) tell(p part) {
 // partOf is what is to be told of a packet that was made on p's way. A copy is traced if the packet is, and in the log it looks like it.
 func (a *account) partOf(p part, r packetsim.Reply) part {
 	copied := r.Copy && a.dialect == fakeipt.Legacy
-	return part{o: &r.Outcome, own: p.own && copied, traced: p.traced && r.Copy}
+	return part{o: &r.Outcome, own: p.own && copied, traced: p.traced && r.Copy, made: &r.Packet}
 }
 
 // end is the number of the first step that is told later, or of all steps.
@@ -114,7 +136,11 @@ func (a *account) step(p *part, s packetsim.Step) {
 		lines = &a.steps
 	}
 	if a.dialect != fakeipt.Legacy || p.traced || s.Table != "raw" || s.Number != 1 || s.Rule == nil {
-		*lines = append(*lines, stepText(s, a.dialect))
+		text := stepText(s, a.dialect)
+		if a.dialect == fakeipt.NFT && p.made != nil && text == sentStep {
+			text += madeText(p.made)
+		}
+		*lines = append(*lines, text)
 	}
 	p.traced = true
 }
@@ -154,7 +180,7 @@ func someReplies(ours, kernel []string, d fakeipt.Dialect) bool {
 func inOrder(lines []string) []string {
 	var packets []string
 	for _, line := range lines {
-		if len(packets) == 0 || line == "raw:OUTPUT:rule:1" || line == "raw:PREROUTING:rule:1" {
+		if len(packets) == 0 || strings.HasPrefix(line+" ", sentStep+" ") || line == receivedStep {
 			packets = append(packets, "")
 		}
 		packets[len(packets)-1] += line + "\n"

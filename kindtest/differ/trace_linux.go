@@ -18,6 +18,7 @@ type tracer interface {
 type traceLine struct {
 	id   uint32
 	text string // as stepText spells it
+	made string // the packet as madeText has it, in nft where it begins to be traced as one that the node sends
 	// group tells packets with the same identification apart. The nft kernel writes the line of a REJECT after those of
 	// the packet that it sends, so that lines of several packets are mixed. Legacy lines are all of one group.
 	group uint32
@@ -28,6 +29,16 @@ func newTracer(l *lab) (tracer, error) {
 		return newNFTTracer(l.node)
 	}
 	return newLegacyTracer(l.node)
+}
+
+// madeTextOf is madeText of a packet's bytes, of which the end may be missing.
+func madeTextOf(packet []byte) string {
+	p, _, err := wire.Decode(packet)
+	h, _, short := wire.DecodeHeader(packet)
+	if p.Length = h.Length; err != nil || short != nil {
+		return ""
+	}
+	return madeText(&p)
 }
 
 // identify is the identification of a packet, and whether the kernel sent it by itself.

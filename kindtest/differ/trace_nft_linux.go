@@ -107,6 +107,9 @@ func (t *nftTracer) line(r *nftrace.Report) traceLine {
 		if r.Handle != 0 {
 			line.text = fmt.Sprintf("%s:rule:%d", chain, t.numbers[handleKey(r.Table, r.Chain, r.Handle)])
 		}
+		if line.text == sentStep {
+			line.made = madeTextOf(r.Header)
+		}
 	case packetsim.StepReturn:
 		line.text = chain + ":return"
 	case packetsim.StepPolicy:
