@@ -1,6 +1,7 @@
 package packetsim
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -50,6 +51,8 @@ func (w *walk) receiveFrame(s *skb, bridge *device, nextHop netip.Addr) {
 	to := w.h.portTo(bridge, nextHop)
 	s.in = bridge
 	switch {
+	case w.h.fib(s.Dst).isToMany(s.Dst) || s.cameToMany():
+		w.fail(errors.New("not supported: a frame to many by a port of a bridge, which goes to the other ports as well"))
 	case w.h.bridgeCalls(s):
 		s.bridged = bridged{seen: true, in: port}
 		w.filterFrame(s, bridge, to)
@@ -73,7 +76,7 @@ func (h *Host) bridgeCalls(s *skb) bool {
 // (br_nf_pre_routing_finish in net/bridge/br_netfilter_hooks.c).
 func (w *walk) filterFrame(s *skb, bridge, to *device) {
 	dst := s.Dst
-	if err := checkReceive(&s.Packet, bridge); err != nil {
+	if err := checkReceive(s, bridge); err != nil {
 		w.drop(err.Error())
 		return
 	}

@@ -20,6 +20,9 @@ type Device struct {
 	// Master is the bridge or VRF that the device is a port of.
 	Master    string
 	Addresses []Address
+	// Groups are the multicast groups that programs have joined on the device; nil: not known. Those that the kernel joins by itself are not
+	// among them.
+	Groups []netip.Addr
 	// Hairpin lets a bridge send a frame back to the port that it came in by.
 	Hairpin bool
 	// Neighbours are the addresses behind a port of a bridge: what the bridge's forwarding database and the host's neighbour

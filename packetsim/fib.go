@@ -164,6 +164,12 @@ func (b *fib) addressType(addr netip.Addr, dev string) RouteType {
 	return RouteUnicast
 }
 
+// isToMany says whether the address is a group or that of all on a link.
+func (b *fib) isToMany(addr netip.Addr) bool {
+	t := b.addressType(addr, "")
+	return t == RouteBroadcast || t == RouteMulticast
+}
+
 // isLocal says whether the host takes packets for the address.
 func (b *fib) isLocal(addr netip.Addr) bool { return b.addressType(addr, "") == RouteLocal }
 
@@ -179,6 +185,20 @@ func defaultRules(family fakeipt.Family) []PolicyRule {
 		rules = append(rules, PolicyRule{Family: family, Priority: 32767, Table: TableDefault})
 	}
 	return rules
+}
+
+// deviceRoutes are the routes that the kernel makes for a device with its addresses.
+func deviceRoutes(dev *Device) []Route {
+	var routes []Route
+	speaks6 := false
+	for i := range dev.Addresses {
+		routes = append(routes, addressRoutes(dev, &dev.Addresses[i])...)
+		speaks6 = speaks6 || dev.Addresses[i].Prefix.Addr().Is6()
+	}
+	if speaks6 && dev.Name != loopbackName {
+		routes = append(routes, groupRoute(dev.Name))
+	}
+	return routes
 }
 
 // addressRoutes are the routes that the kernel makes for an address of a device (fib_add_ifaddr, addrconf_prefix_route).
@@ -208,6 +228,11 @@ func addressRoutes(dev *Device, a *Address) []Route {
 		}
 	}
 	return routes
+}
+
+// groupRoute is the route to all IPv6 groups that the kernel makes for a device (addrconf_add_mroute).
+func groupRoute(dev string) Route {
+	return Route{Dst: netip.MustParsePrefix("ff00::/8"), Type: RouteMulticast, Dev: dev, Table: TableLocal, Metric: 256, Protocol: "kernel"}
 }
 
 // lastAddr is the highest address of an IPv4 prefix.

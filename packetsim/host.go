@@ -221,9 +221,7 @@ func (b *networkBuilder) build(devices []Device, routes []Route, rules []PolicyR
 	b.routes = make([]Route, 0, len(routes)+routesOfAddress*len(b.addresses))
 	if !onlyGivenRoutes {
 		for i := range b.given {
-			for j := range b.given[i].Addresses {
-				b.routes = append(b.routes, addressRoutes(&b.given[i], &b.given[i].Addresses[j])...)
-			}
+			b.routes = append(b.routes, deviceRoutes(&b.given[i])...)
 		}
 	}
 	b.routes = append(b.routes, routes...)
@@ -246,7 +244,7 @@ const routesOfAddress = 3
 func (b *networkBuilder) addDevices(devices []Device) error {
 	isLoopback := func(d Device) bool { return d.Name == loopbackName }
 	if !slices.ContainsFunc(devices, isLoopback) {
-		b.given = append(b.given, Device{Name: loopbackName, Kind: "loopback", MTU: 65536, Up: true, Addresses: []Address{
+		b.given = append(b.given, Device{Name: loopbackName, Kind: "loopback", MTU: 65536, Up: true, Groups: []netip.Addr{}, Addresses: []Address{
 			{Prefix: netip.MustParsePrefix("127.0.0.1/8")}, {Prefix: netip.MustParsePrefix("::1/128")},
 		}})
 	}

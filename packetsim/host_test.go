@@ -228,7 +228,8 @@ func TestWalkRefusesInput(t *testing.T) {
 		{"two families", func() Input { in := local; in.Dst = netip.MustParseAddr("fd00::1"); return in }, "different families"},
 		{"local and by a device", func() Input { in := local; in.In = "eth0"; return in }, "want one of them"},
 		{"by a missing device", func() Input { in := local; in.Local, in.In = false, "eth9"; return in }, `no device "eth9"`},
-		{"multicast", func() Input { in := local; in.Dst = netip.MustParseAddr("224.0.0.1"); return in }, "not supported: multicast"},
+		{"a group that programs may have joined", func() Input { in := local; in.Dst = netip.MustParseAddr("239.1.1.1"); return in },
+			"not known"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func (w *walk) lacksHeaders(s *skb) bool {
 
 // matchEUI64 is -m eui64 (net/ipv6/netfilter/ip6t_eui64.c): the address is made of the sender's as RFC 4291 says, appendix A.
 func (w *walk) matchEUI64(s *skb) bool {
-	if s.MAC == (MAC{}) && s.in.Name != loopbackName {
+	if s.MAC == (MAC{}) && s.in.Name != loopbackName && !s.looped {
 		w.fail(errNoMAC)
 		return false
 	}

@@ -11,7 +11,7 @@ var errNoMAC = errors.New("packet: MAC is not set: a rule asks for the address t
 // matchMAC is -m mac (net/netfilter/xt_mac.c). Without Ethernet it does not hold, negated or not.
 func (w *walk) matchMAC(s *skb, m *fakeipt.MatchMAC) bool {
 	switch {
-	case s.in == nil, s.in.Name == loopbackName:
+	case s.in == nil, s.in.Name == loopbackName, s.looped:
 		return false
 	case s.MAC == MAC{}:
 		w.fail(errNoMAC)

@@ -13,10 +13,16 @@ var linkTypes = [...]LinkType{
 	fakeipt.PacketUnicast: LinkUnicast, fakeipt.PacketBroadcast: LinkBroadcast, fakeipt.PacketMulticast: LinkMulticast,
 }
 
-// matchPktType is -m pkttype (net/netfilter/xt_pkttype.c). The host's own packets count as unicast.
+// matchPktType is -m pkttype (net/netfilter/xt_pkttype.c). The host's own packets count as unicast, but for its copies of what it
+// sends to many.
 func (w *walk) matchPktType(s *skb, m *fakeipt.MatchPktType) bool {
 	kind := s.LinkType
-	if s.local {
+	switch {
+	case s.looped && s.Dst.IsMulticast():
+		kind = LinkMulticast
+	case s.looped:
+		kind = LinkBroadcast
+	case s.local:
 		kind = LinkUnicast
 	}
 	if kind == "" {

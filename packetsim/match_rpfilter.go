@@ -9,7 +9,7 @@ import (
 // matchRPFilter is -m rpfilter (net/ipv4/netfilter/ipt_rpfilter.c and its IPv6 twin).
 func (w *walk) matchRPFilter(s *skb, m *fakeipt.MatchRPFilter) bool {
 	switch {
-	case s.in == nil, s.in.Name == loopbackName,
+	case s.in == nil, s.in.Name == loopbackName, s.looped,
 		s.Is6() && s.Src.IsUnspecified(),
 		s.Src.Is4() && s.Src.As4()[0] == 0 && s.Dst == limitedBroadcast:
 		return !m.Invert

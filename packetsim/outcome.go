@@ -103,7 +103,7 @@ type Outcome struct {
 	SourceTranslated bool `json:"-"`
 	// NextHop is the neighbour that a forwarded packet is handed to.
 	NextHop netip.Addr `json:"-"`
-	// Replies are the packets that the host itself made because of this one (REJECT, no route, TTL, TEE), walked out
+	// Replies are the packets that the host itself made because of this one (REJECT, no route, TTL, copies), walked out
 	// already.
 	Replies []Reply `json:"-"`
 }
@@ -112,8 +112,9 @@ type Outcome struct {
 type Reply struct {
 	Packet  Packet
 	Outcome Outcome
-	// Copy says that it is no answer, but the copy that TEE made of the packet.
-	Copy bool
+	// Copy says that it is no answer, but a copy of the packet: the one that TEE made, or
+	// if it is Looped the one that the host's own sockets get of what it sends to a group or to everybody on a link.
+	Copy, Looped bool
 	// After is how many of the packet's steps there were before it.
 	After int
 }

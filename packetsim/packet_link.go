@@ -43,6 +43,11 @@ func ParseMAC(s string) (MAC, error) {
 // LinkType is the kind of link-layer address that a packet came to.
 type LinkType string
 
+// cameToMany says whether the packet came in a frame to several machines.
+func (s *skb) cameToMany() bool {
+	return !s.local && (s.LinkType == LinkBroadcast || s.LinkType == LinkMulticast)
+}
+
 // The kinds, as -m pkttype calls them.
 const (
 	LinkUnicast   LinkType = "unicast"

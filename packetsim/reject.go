@@ -91,6 +91,10 @@ var routeReasons = map[error]icmpReason{
 
 // routeError ends the walk of a packet that came in and cannot be routed.
 func (w *walk) routeError(s *skb, err error) {
+	if errors.Is(err, errGroupUnknown) {
+		w.fail(err)
+		return
+	}
 	why, told := routeReasons[err]
 	if !told || (s.Dst.Is4() && !s.in.conf.forwarding) {
 		w.drop(err.Error())
@@ -107,7 +111,7 @@ func (w *walk) routeError(s *skb, err error) {
 
 // sendError sends an ICMP error about the packet, unless Linux sends none (icmp_send in net/ipv4/icmp.c, icmp6_send in net/ipv6/icmp.c).
 func (w *walk) sendError(s *skb, typ, code uint8) {
-	if s.IsICMPError() || s.Proto == ICMP && s.ICMPType > lastICMPType || s.path.typ == RouteBroadcast || s.Src.IsUnspecified() ||
+	if s.IsICMPError() || s.Proto == ICMP && s.ICMPType > lastICMPType || s.goesToMany() || s.cameToMany() || s.Src.IsUnspecified() ||
 		s.Src.IsMulticast() {
 		return
 	}
@@ -128,6 +132,11 @@ func (w *walk) sendError(s *skb, typ, code uint8) {
 		answer.Src = w.h.errorSource6(s)
 	}
 	w.answer(answerOf(s, answer), false)
+}
+
+// goesToMany says whether the packet is for several machines, to none of which anybody answers with an error.
+func (s *skb) goesToMany() bool {
+	return s.path.isToMany() || s.Dst.IsMulticast()
 }
 
 // ICMP errors of IPv4 are for the control of networks, and keep a part of the TOS of what they are about (IPTOS_PREC_INTERNETCONTROL and
@@ -167,7 +176,7 @@ func (w *walk) sendReset(s *skb) {
 		w.fail(errors.New("rule: REJECT with tcp-reset meets a packet that is not TCP"))
 		return
 	}
-	if s.TCPFlags&RST != 0 || !s.sumHolds() || s.path.typ == RouteBroadcast {
+	if s.TCPFlags&RST != 0 || !s.sumHolds() || s.goesToMany() {
 		return
 	}
 	answer := Packet{Proto: TCP, Src: s.Dst, SrcPort: s.DstPort, Dst: s.Src, DstPort: s.SrcPort, TCPFlags: RST | ACK,
@@ -208,7 +217,7 @@ func (w *walk) emit(made Reply, p *skb, send func(sub *walk)) {
 	w.outcome.Replies = append(w.outcome.Replies, made)
 	reply := &w.outcome.Replies[before]
 	sub := w.h.newWalk(w.chance, w.told, &reply.Outcome)
-	sub.hooks, sub.copied, sub.made = w.hooks, w.copied || made.Copy, w.made+1
+	sub.hooks, sub.copied, sub.made = w.hooks, w.copied || made.Copy && !made.Looped, w.made+1
 	defer w.h.endWalk(sub)
 	send(sub)
 	sub.finish(p)

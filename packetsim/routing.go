@@ -38,6 +38,13 @@ func (h *Host) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
 	if !f.src.IsValid() {
 		f.src = unspecified(f.dst)
 	}
+	if goesToMany(f.dst) && !f.src.IsUnspecified() {
+		dev := h.deviceOf(f.src)
+		if dev == nil {
+			return path{}, f.src, errForeignSource
+		}
+		return pathToMany(dev, f.dst), f.src, h.checkLoopback(f.src, dev)
+	}
 	r, err := tables.lookup(f)
 	if err != nil {
 		return path{}, f.src, err
@@ -50,10 +57,15 @@ func (h *Host) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
 	if !f.src.IsValid() {
 		return path{}, f.src, errNoSource
 	}
-	if f.src.Is4() && f.src.IsLoopback() && to.out.Name != loopbackName && !to.out.conf.routeLocalnet {
-		return path{}, f.src, errLoopbackLeaves
+	return to, f.src, h.checkLoopback(f.src, to.out)
+}
+
+// checkLoopback keeps loopback sources in the host.
+func (h *Host) checkLoopback(src netip.Addr, out *device) error {
+	if src.Is4() && src.IsLoopback() && out.Name != loopbackName && !out.conf.routeLocalnet {
+		return errLoopbackLeaves
 	}
-	return to, f.src, nil
+	return nil
 }
 
 func unspecified(like netip.Addr) netip.Addr {
@@ -64,6 +76,13 @@ func unspecified(like netip.Addr) netip.Addr {
 }
 
 func (h *Host) outputPath(r *route, dst netip.Addr) path {
+	if r.Type == RouteBroadcast || dst == limitedBroadcast || dst.IsMulticast() {
+		to := pathToMany(r.dev, dst)
+		if to.realms = r.Realms; to.typ == RouteMulticast && r.Via.IsValid() && r.Dst.Bits() >= leastGroupBits {
+			to.nextHop = r.Via
+		}
+		return to
+	}
 	to := path{out: r.dev, nextHop: dst, typ: r.Type, realms: r.Realms}
 	if r.Via.IsValid() {
 		to.nextHop = r.Via
@@ -88,24 +107,35 @@ func (h *Host) routeSource(r *route, dst netip.Addr) netip.Addr {
 }
 
 // checkReceive makes the checks that come before PREROUTING (ip6_rcv_core in net/ipv6/ip6_input.c; IPv4 leaves them to routing).
-func checkReceive(p *Packet, in *device) error {
-	if !p.Is6() || in.Name == loopbackName {
+func checkReceive(s *skb, in *device) error {
+	switch {
+	case !s.Is6() || in.Name == loopbackName:
 		return nil
-	}
-	if p.Src.IsLoopback() || p.Dst.IsLoopback() || p.Src.IsMulticast() {
+	case s.Src.IsLoopback(), s.Dst.IsLoopback(), s.Src.IsMulticast(), s.Dst.IsMulticast() && groupScope(s.Dst) == 0,
+		s.Dst.IsMulticast() && groupScope(s.Dst) == 1 && !s.looped:
 		return errBadAddress
 	}
 	return nil
 }
 
+// leastGroupBits is the length of the prefix of all groups: a route that holds more gives the way of a group by its device alone.
+const leastGroupBits = 4
+
 // routeInput routes a packet that came in (ip_route_input_slow in net/ipv4/route.c).
-func (h *Host) routeInput(p *Packet, in *device, chance Chance) (path, error) {
+func (h *Host) routeInput(p *Packet, in *device, chance Chance) (to path, err error) {
+	if p.Dst.IsMulticast() {
+		return h.routeGroup(p, in)
+	}
 	if err := checkInputAddresses(p, in); err != nil {
 		return path{}, err
 	}
 	tables := h.fib(p.Dst)
 	if p.Dst == limitedBroadcast || (p.Dst.Is4() && p.Dst.IsUnspecified()) {
-		return path{local: true, typ: RouteBroadcast}, nil
+		to = path{local: true, typ: RouteBroadcast}
+		if !p.Src.IsUnspecified() {
+			to.realms, err = h.validateSource(p, in, "")
+		}
+		return to, err
 	}
 	f := flow{dst: p.Dst, src: p.Src, mark: p.Mark, in: in.Name, chance: chance}
 	r, err := tables.lookup(&f)
@@ -121,7 +151,7 @@ func (h *Host) routeInput(p *Packet, in *device, chance Chance) (path, error) {
 		return path{}, errForwardingOff
 	}
 	r = h.hopOf(r, &f)
-	to := h.outputPath(r, p.Dst)
+	to = h.outputPath(r, p.Dst)
 	realms, err := h.validateSource(p, in, r.Dev)
 	to.realms = withSourceRealm(to.realms, realms)
 	return to, err

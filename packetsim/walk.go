@@ -210,6 +210,7 @@ type skb struct {
 	bridged  bridged
 	padding  int  // bytes of TCP options that were written over
 	noMSS    bool // the option for the greatest segment was
+	looped   bool // it is the host's own copy of what it has sent to many
 	drawn    bool // it is a copy of a packet whose source port the kernel chose
 }
 
@@ -262,8 +263,6 @@ func checkInput(in *Input) error {
 		return fmt.Errorf("packet: Src %s and Dst %s are of different families", in.Src, in.Dst)
 	case in.Local && in.In != "":
 		return fmt.Errorf("packet: it is local and also comes in by %s: want one of them", in.In)
-	case in.Dst.IsMulticast():
-		return fmt.Errorf("not supported: multicast destination %s", in.Dst)
 	case in.Proto == ICMP && in.Dst.Is6(), in.Proto == ICMPv6 && in.Dst.Is4():
 		return fmt.Errorf("packet: protocol %s is of the other family than %s", in.Proto, in.Dst)
 	}
@@ -282,7 +281,7 @@ func (w *walk) receive(s *skb) {
 		return
 	}
 	s.came = s.in
-	if err := checkReceive(&s.Packet, s.in); err != nil {
+	if err := checkReceive(s, s.in); err != nil {
 		w.drop(err.Error())
 		return
 	}
@@ -305,9 +304,16 @@ func (w *walk) route(s *skb) {
 		}
 		s.routed = true
 	}
-	if s.path.local {
+	switch {
+	case s.path.local:
 		w.deliver(s)
-	} else {
+	case s.path.typ == RouteMulticast: // by lo
+		if w.hears(s) {
+			w.deliver(s)
+		} else {
+			w.drop(errNotMember.Error())
+		}
+	default:
 		w.forward(s)
 	}
 }
@@ -331,6 +337,10 @@ func (w *walk) deliver(s *skb) {
 func (w *walk) forward(s *skb) {
 	if s.Is6() && (s.Src.IsUnspecified() || s.Src.IsLoopback()) {
 		w.drop(errBadAddress.Error())
+		return
+	}
+	if s.cameToMany() {
+		w.drop("a frame to many is not forwarded")
 		return
 	}
 	if s.Is6() && s.Src.IsLinkLocalUnicast() {
@@ -360,15 +370,29 @@ func (w *walk) send(s *skb, anySrc bool) {
 		return
 	}
 	s.Src, s.path, s.routed = src, to, true
-	if s.TTL == 0 && !s.Spent {
+	switch {
+	case s.TTL != 0 || s.Spent:
+	case s.path.typ == RouteMulticast:
+		s.TTL = groupTTL
+	default:
 		s.TTL = uint8(w.h.conf.defaultTTL)
 	}
 	w.sendRouted(s)
 }
 
+// groupTTL is what a socket sends to a group with, if no program has asked for another (IP_MULTICAST_TTL, IPV6_MULTICAST_HOPS).
+const groupTTL = 1
+
 // sendRouted takes a packet of the host that has its route out.
 func (w *walk) sendRouted(s *skb) {
-	if !w.pass(s, output, nil, s.path.out) || !w.pass(s, postRouting, nil, s.path.out) {
+	if !w.pass(s, output, nil, s.path.out) {
+		return
+	}
+	if s.path.out.Name != loopbackName && s.path.isToMany() {
+		w.sendToMany(s)
+		return
+	}
+	if !w.pass(s, postRouting, nil, s.path.out) {
 		return
 	}
 	if s.path.out.Name != loopbackName {

@@ -6,7 +6,7 @@ import "github.com/chainwalk/chainwalk/packetsim"
 // answered by a reset and a UDP datagram by an ICMP error. Everything else is taken in silence.
 func socketAnswer(o *packetsim.Outcome) (answer packetsim.Packet, answers bool) {
 	p := o.Packet
-	if o.To != packetsim.ToLocal || p.Src.IsUnspecified() || p.Src.IsMulticast() {
+	if o.To != packetsim.ToLocal || p.Src.IsUnspecified() || p.Src.IsMulticast() || p.Dst.IsMulticast() || isBroadcast(p.Dst) {
 		return answer, false
 	}
 	switch {

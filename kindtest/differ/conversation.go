@@ -37,6 +37,7 @@ func complete(p *packetsim.Packet) {
 		complete(&inner)
 		p.Inner = &inner
 	}
+	p.SetHopLimit(p.HopLimit())
 	p.Length = len(wire.Encode(p, wire.Fields{}))
 }
 

@@ -3,6 +3,7 @@ package differ
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -285,7 +286,8 @@ func (k *labKernel) transmit(from string, p packetsim.Packet, id uint16) error {
 	if s == nil {
 		return fmt.Errorf("unknown place %q", from)
 	}
-	return unix.Sendto(s.fd, data, 0, wire.LinkAddress(data, s.index, nodeMAC(from)))
+	to, _ := frameTo(from, p.Dst)
+	return unix.Sendto(s.fd, data, 0, wire.LinkAddress(data, s.index, to))
 }
 
 func (k *labKernel) transmitRaw(p packetsim.Packet, data []byte) error {
@@ -297,6 +299,9 @@ func (k *labKernel) transmitRaw(p packetsim.Packet, data []byte) error {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, int(p.Mark)); err != nil {
 		return err
 	}
+	if err := k.bindSource(fd, &p); err != nil {
+		return err
+	}
 	err := unix.Sendto(fd, data, 0, to)
 	for _, refused := range []unix.Errno{unix.EPERM, unix.ENETUNREACH, unix.EHOSTUNREACH, unix.EACCES, unix.EINVAL} {
 		if errors.Is(err, refused) { // dropped in OUTPUT, or no route: the walk has to say so as well
@@ -305,6 +310,21 @@ func (k *labKernel) transmitRaw(p packetsim.Packet, data []byte) error {
 	}
 	return err
 }
+
+// bindSource binds the socket to the packet's source, or to none. The kernel sends by the device of that address what goes to a group or to
+// everybody, and does not look for a route.
+func (k *labKernel) bindSource(fd int, p *packetsim.Packet) error {
+	source := netip.IPv4Unspecified()
+	if p.Src.Is4() && k.isNodes(p.Src) && (p.Dst.IsMulticast() || p.Dst == broadcast) {
+		source = p.Src
+	}
+	if p.Src.Is6() {
+		return nil
+	}
+	return unix.Bind(fd, &unix.SockaddrInet4{Addr: source.As4()})
+}
+
+func (k *labKernel) isNodes(a netip.Addr) bool { return slices.Contains(worlds[k.family].node, a) }
 
 // hear reads the packets that came to the side.
 func (s *side) hear() ([]string, error) {

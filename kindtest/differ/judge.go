@@ -169,7 +169,7 @@ func (j *judging) send(s *send) error {
 // copyComesIn says whether a copy of the packet, or of one that the node makes, goes to the node itself.
 func (j *judging) copyComesIn(o packetsim.Outcome) bool {
 	return slices.ContainsFunc(o.Replies, func(r packetsim.Reply) bool {
-		return r.Copy && r.Outcome.Passed.Has(j.family, "PREROUTING") || j.copyComesIn(r.Outcome)
+		return r.Copy && !r.Looped && r.Outcome.Passed.Has(j.family, "PREROUTING") || j.copyComesIn(r.Outcome)
 	})
 }
 
@@ -185,7 +185,8 @@ func input(from string, p packetsim.Packet) packetsim.Input {
 		in.Local, in.Socket = true, &packetsim.Socket{Mark: p.Mark, Raw: true} // of root
 		return in
 	}
-	in.MAC, in.LinkType, in.Socket = packetsim.MAC(sideMAC(from)), packetsim.LinkUnicast, &packetsim.Socket{None: true}
+	_, link := frameTo(from, p.Dst)
+	in.MAC, in.LinkType, in.Socket = packetsim.MAC(sideMAC(from)), link, &packetsim.Socket{None: true}
 	return in
 }
 

@@ -81,11 +81,20 @@ func (l *lab) build() (err error) {
 		if l.raw[f], err = l.node.Socket(domain, unix.SOCK_RAW, unix.IPPROTO_RAW); err != nil {
 			return err
 		}
+		if err := unix.SetsockoptInt(l.raw[f], unix.SOL_SOCKET, unix.SO_BROADCAST, 1); err != nil {
+			return err
+		}
 	}
 	if err := l.silenceProtocols(); err != nil {
 		return err
 	}
+	if err := l.join(); err != nil {
+		return fmt.Errorf("joining groups: %w", err)
+	}
 	if err := l.waitQuiet(); err != nil {
+		return err
+	}
+	if err := errors.Join(l.node.Do(askForNobody), l.node.Do(orderGroupRoutes)); err != nil {
 		return err
 	}
 	l.tracer, err = newTracer(l)
@@ -169,13 +178,10 @@ func (s *side) open() (err error) {
 	})
 }
 
-// addAddresses gives the node's device its addresses. It asks for no neighbours: whatever address is behind it, the side gets the packet.
+// addAddresses gives the node's device its addresses.
 func (l *lab) addAddresses(s *side) error {
 	link, err := netlink.LinkByName(s.nodeDev())
 	if err != nil {
-		return err
-	}
-	if err := netlink.LinkSetARPOff(link); err != nil {
 		return err
 	}
 	for f, w := range worlds {
@@ -233,6 +239,21 @@ func (l *lab) silenceProtocols() error {
 			if err != nil {
 				return fmt.Errorf("filter of protocol %d: %w", protocol, err)
 			}
+		}
+	}
+	return nil
+}
+
+// askForNobody keeps the node's devices from asking for neighbours: whatever address is behind one, its side gets the packet. The kernel has
+// joined the groups in which the node's own addresses are asked for by then.
+func askForNobody() error {
+	for _, dev := range []string{clientDev, serverDev} {
+		link, err := netlink.LinkByName(dev)
+		if err != nil {
+			return err
+		}
+		if err := netlink.LinkSetARPOff(link); err != nil {
+			return err
 		}
 	}
 	return nil

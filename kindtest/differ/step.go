@@ -42,7 +42,8 @@ func madeText(p *packetsim.Packet) string {
 }
 
 // account is what the kernel tells of a packet, of the rules of one dialect: its own steps, and those of packets that the node made because
-// of it. The legacy kernel tells the copies of a packet in their places among the packet's own steps. A packet that the node sends to itself
+// of it. The legacy kernel tells the copies of a packet in their places among the packet's own steps, and either does so with the copy that
+// the node's own sockets get. A packet that the node sends to itself
 // comes in when all before it is done: with what a program on the node sends, a table is.
 type account struct {
 	dialect     fakeipt.Dialect
@@ -88,7 +89,7 @@ func (a *account) tell(p part) {
 		for _, r := range p.o.Replies {
 			switch {
 			case r.After != i || i == p.from && p.from > 0: // told with the part before
-			case a.dialect == fakeipt.Legacy:
+			case a.dialect == fakeipt.Legacy || r.Looped:
 				a.tell(a.partOf(p, r))
 			default:
 				made = append(made, r)
@@ -112,7 +113,7 @@ func (a *account) tell(p part) {
 
 // partOf is what is to be told of a packet that was made on p's way. A copy is traced if the packet is, and in the log it looks like it.
 func (a *account) partOf(p part, r packetsim.Reply) part {
-	copied := r.Copy && a.dialect == fakeipt.Legacy
+	copied := r.Copy && (a.dialect == fakeipt.Legacy || r.Looped)
 	return part{o: &r.Outcome, own: p.own && copied, traced: p.traced && r.Copy, made: &r.Packet}
 }
 

@@ -3,6 +3,7 @@ package differ
 import (
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
@@ -29,6 +30,8 @@ type world struct {
 	node []netip.Addr
 	// clients and servers are neighbours of the node on either device; the first of the servers is the gateway to the services.
 	clients, servers []netip.Addr
+	// many are addresses of several machines: everybody on a link, groups that the node is in and others.
+	many []netip.Addr
 	// services are behind the gateway; dead ends lead nowhere: blackhole, prohibited, no route.
 	services, deadEnds []netip.Addr
 	networks           []netip.Prefix // of client, server and services
@@ -39,11 +42,13 @@ type world struct {
 
 var worlds = map[fakeipt.Family]*world{
 	fakeipt.IPv4: {
-		family:     fakeipt.IPv4,
-		node:       literal.Addrs("10.78.1.1", "10.78.2.1", "127.0.0.1"),
-		clients:    literal.Addrs("10.78.1.2", "10.78.1.3"),
-		servers:    literal.Addrs("10.78.2.2", "10.78.2.3"),
-		services:   literal.Addrs("10.198.0.1", "10.198.0.2", "10.198.0.3"),
+		family:   fakeipt.IPv4,
+		node:     literal.Addrs("10.78.1.1", "10.78.2.1", "127.0.0.1"),
+		clients:  literal.Addrs("10.78.1.2", "10.78.1.3"),
+		servers:  literal.Addrs("10.78.2.2", "10.78.2.3"),
+		services: literal.Addrs("10.198.0.1", "10.198.0.2", "10.198.0.3"),
+		many: literal.Addrs("10.78.1.255", "10.78.2.255", "127.255.255.255", "255.255.255.255",
+			"224.0.0.1", "224.0.0.9", "239.1.1.1", "239.1.1.2"),
 		deadEnds:   literal.Addrs("10.197.0.1", "10.196.0.1", "10.195.0.1"),
 		networks:   literal.Prefixes("10.78.1.0/24", "10.78.2.0/24", "10.198.0.0/16", "10.78.0.0/16"),
 		gateway:    netip.MustParseAddr("10.78.2.2"),
@@ -55,6 +60,7 @@ var worlds = map[fakeipt.Family]*world{
 		node:    literal.Addrs("fd78:1::1", "fd78:2::1", "::1"),
 		clients: literal.Addrs("fd78:1::2", "fd78:1::3"),
 		servers: literal.Addrs("fd78:2::2", "fd78:2::3"),
+		many:    literal.Addrs("ff02::1", "ff01::1", "ff05::2", "ff02::9", "ff0e::1:1", "ff0e::1:2"),
 		services: literal.Addrs("fd98::1", "fd98::2", "fd98::3",
 			// what the prefixes of SNPT and DNPT make of addresses of the node and the server, and what they cannot translate
 			"fd98:1::ffdf:0:0:1", "fd98:2::ffdf:0:0:2", "fd98::ffff:ffff:ffff:ffff"),
@@ -64,6 +70,27 @@ var worlds = map[fakeipt.Family]*world{
 		blackhole:  netip.MustParsePrefix("fd97::/16"),
 		prohibited: netip.MustParsePrefix("fd96::/16"),
 	},
+}
+
+// broadcast goes to everybody on the link.
+var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
+// isBroadcast says whether the node takes the address for everybody's on a link of its own.
+func isBroadcast(a netip.Addr) bool {
+	return slices.Contains(worlds[fakeipt.IPv4].many, a) && !a.IsMulticast()
+}
+
+// frameTo is the hardware address that a place sends a packet to, and its kind.
+func frameTo(place string, dst netip.Addr) (net.HardwareAddr, packetsim.LinkType) {
+	switch bytes := dst.AsSlice(); {
+	case isBroadcast(dst):
+		return net.HardwareAddr{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, packetsim.LinkBroadcast
+	case dst.IsMulticast() && dst.Is4():
+		return net.HardwareAddr{1, 0, 0x5e, bytes[1] & 0x7f, bytes[2], bytes[3]}, packetsim.LinkMulticast
+	case dst.IsMulticast():
+		return append(net.HardwareAddr{0x33, 0x33}, bytes[12:]...), packetsim.LinkMulticast
+	}
+	return nodeMAC(place), packetsim.LinkUnicast
 }
 
 // sysctls of the node, in the lab and in the walk.
@@ -93,6 +120,9 @@ func sysctls() map[string]string {
 	return values
 }
 
+// joined are the groups that the node is in on the client's device.
+var joined = literal.Addrs("239.1.1.1", "ff0e::1:1")
+
 // newHost is the walk's node: like that of the lab.
 func newHost(kernel *fakeipt.Kernel) (*packetsim.Host, error) {
 	four, six := worlds[fakeipt.IPv4], worlds[fakeipt.IPv6]
@@ -111,8 +141,8 @@ func newHost(kernel *fakeipt.Kernel) (*packetsim.Host, error) {
 	return packetsim.NewHost(packetsim.HostConfig{
 		Name: nodePlace,
 		Devices: []packetsim.Device{
-			{Name: clientDev, Up: true, MTU: 1500, Addresses: addresses(0)},
-			{Name: serverDev, Up: true, MTU: 1500, Addresses: addresses(1)},
+			{Name: clientDev, Up: true, MTU: 1500, Addresses: addresses(0), Groups: joined},
+			{Name: serverDev, Up: true, MTU: 1500, Addresses: addresses(1), Groups: []netip.Addr{}},
 		},
 		Routes: routes, Sysctls: sysctls(), Netfilter: kernel,
 	})
