@@ -116,10 +116,10 @@ func (h *Host) routeGroup(p *Packet, in *device) (to path, err error) {
 // hears says whether the host itself is one of those that its packet by the device of its path is for (RTCF_LOCAL in net/ipv4/route.c). It
 // does not hear what it sends by a tunnel (setup_udp_tunnel_sock in net/ipv4/udp_tunnel_core.c).
 func (w *walk) hears(s *skb) bool {
-	if s.path.typ != RouteMulticast {
+	switch {
+	case !s.Dst.IsMulticast():
 		return true
-	}
-	if s.Carried != nil {
+	case s.Carried != nil:
 		return false
 	}
 	member, err := w.h.isMember(s.path.out, s.Dst)
@@ -127,6 +127,11 @@ func (w *walk) hears(s *skb) bool {
 		w.fail(err)
 	}
 	return member
+}
+
+// leavesForMany says whether the host's packet leaves for several machines. IPv6 asks for the address alone, whatever the route.
+func (s *skb) leavesForMany() bool {
+	return s.path.out.Name != loopbackName && (s.path.isToMany() || s.Is6() && s.Dst.IsMulticast())
 }
 
 // sendToMany takes a packet of the host to a group or to everybody on, behind OUTPUT. The host's own sockets get a copy, in IPv4 before
@@ -148,7 +153,7 @@ func (w *walk) sendToMany(s *skb) {
 // endsHere drops a packet to a group that the host hears itself and whose hop limit is 0, or that is for the device alone.
 func (w *walk) endsHere(s *skb, hears bool) bool {
 	switch {
-	case s.path.typ != RouteMulticast:
+	case !s.Dst.IsMulticast():
 		return false
 	case hears && s.HopLimit() == 0:
 		w.drop("ttl exceeded")
@@ -160,15 +165,16 @@ func (w *walk) endsHere(s *skb, hears bool) bool {
 	return true
 }
 
-// loop gives the host's own sockets a copy of a packet to many. It belongs to the packet's connection, and to no socket.
+// loop gives the host's own sockets a copy of a packet to many. It belongs to the packet's connection, and to no socket. That of a packet
+// whose route was not looked up for the group, as that of TEE, ends with this route.
 func (w *walk) loop(s *skb) {
 	p := *s
-	p.Socket = &Socket{None: true}
+	p.Socket, p.shared = &Socket{None: true}, true
 	w.emit(Reply{Packet: p.Packet, Copy: true, Looped: true}, &p, func(sub *walk) {
 		if !sub.pass(&p, postRouting, nil, p.path.out) {
 			return
 		}
-		p.in, p.Socket, p.looped, p.path.local = p.path.out, nil, true, true
+		p.in, p.Socket, p.looped, p.path.local = p.path.out, nil, true, p.path.isToMany()
 		sub.receive(&p)
 	})
 }

@@ -2,6 +2,7 @@ package packetsim
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,8 +16,10 @@ func manyNode(t *testing.T, rules string) *Host {
 	t.Helper()
 	k := fakeipt.New(fakeipt.Options{})
 	if rules != "" {
-		restoreInto(t, k, fakeipt.IPv4, rules)
 		restoreInto(t, k, fakeipt.IPv6, rules)
+	}
+	if rules != "" && !strings.Contains(rules, "fd00") {
+		restoreInto(t, k, fakeipt.IPv4, rules)
 	}
 	h, err := NewHost(HostConfig{
 		Name: "node", Netfilter: k, Routes: testRoutes(),
@@ -149,4 +152,20 @@ func TestWhatIsNotKnownOfManyIsRefused(t *testing.T) {
 		_, err := bridged.Walk(parse(t, "udp 10.244.0.2:1 > "+dst+":9 in veth1"))
 		require.ErrorContains(t, err, "not supported: a frame to many by a port of a bridge")
 	}
+}
+
+// TestCopyForAGroupIsHeardByNobody: IPv6 gives the host what TEE sends for a group, too, by the route to the gateway.
+func TestCopyForAGroupIsHeardByNobody(t *testing.T) {
+	h := manyNode(t, "*mangle\n-A INPUT -s fd00:1::9/128 -j TEE --gateway fd00:1::8\nCOMMIT\n")
+	o := walkOne(t, h, "udp [fd00:1::9]:1 > [ff02::1]:9 in eth0 link multicast")
+	require.Len(t, o.Replies, 1)
+	assert.Equal(t, []string{"accept forward eth0 [fd00:1::9]:1>[ff02::1]:9 via fd00:1::8", "drop a frame to many is not forwarded"},
+		withCopies(o.Replies[0].Outcome))
+}
+
+// TestNPTOfTheHostsOwnCopyIsRefused: in the kernel it changes the packet that leaves as well.
+func TestNPTOfTheHostsOwnCopyIsRefused(t *testing.T) {
+	h := manyNode(t, "*mangle\n-A INPUT -j SNPT --src-pfx fd00:1::/64 --dst-pfx fd00:9::/64\nCOMMIT\n")
+	_, err := h.Walk(parse(t, "udp [fd00:1::3]:1 > [ff02::1]:9 local"))
+	require.ErrorContains(t, err, "not supported: SNPT or DNPT of the host's own copy")
 }

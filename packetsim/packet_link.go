@@ -43,9 +43,9 @@ func ParseMAC(s string) (MAC, error) {
 // LinkType is the kind of link-layer address that a packet came to.
 type LinkType string
 
-// cameToMany says whether the packet came in a frame to several machines.
+// cameToMany says whether the packet came in a frame to several machines, or is the host's own copy of one.
 func (s *skb) cameToMany() bool {
-	return !s.local && (s.LinkType == LinkBroadcast || s.LinkType == LinkMulticast)
+	return s.looped || !s.local && (s.LinkType == LinkBroadcast || s.LinkType == LinkMulticast)
 }
 
 // The kinds, as -m pkttype calls them.

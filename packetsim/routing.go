@@ -108,11 +108,12 @@ func (h *Host) routeSource(r *route, dst netip.Addr) netip.Addr {
 
 // checkReceive makes the checks that come before PREROUTING (ip6_rcv_core in net/ipv6/ip6_input.c; IPv4 leaves them to routing).
 func checkReceive(s *skb, in *device) error {
+	onWire := in.Name != loopbackName
 	switch {
-	case !s.Is6() || in.Name == loopbackName:
+	case !s.Is6():
 		return nil
-	case s.Src.IsLoopback(), s.Dst.IsLoopback(), s.Src.IsMulticast(), s.Dst.IsMulticast() && groupScope(s.Dst) == 0,
-		s.Dst.IsMulticast() && groupScope(s.Dst) == 1 && !s.looped:
+	case onWire && (s.Src.IsLoopback() || s.Dst.IsLoopback()), s.Src.IsMulticast(), s.Dst.IsMulticast() && groupScope(s.Dst) == 0,
+		onWire && !s.looped && s.Dst.IsMulticast() && groupScope(s.Dst) == 1:
 		return errBadAddress
 	}
 	return nil

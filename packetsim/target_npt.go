@@ -2,6 +2,7 @@ package packetsim
 
 import (
 	"encoding/binary"
+	"errors"
 	"math/bits"
 	"net/netip"
 
@@ -14,6 +15,10 @@ import (
 // They do so where the address has the rule's first prefix, and both prefixes are of one length. Other addresses are translated as well,
 // and the packet's checksum is wrong from then on.
 func (w *walk) npt(s *skb, t *fakeipt.TargetNPT) fate {
+	if s.shared { // of which the kernel takes no copy before it writes
+		w.fail(errSharedNPT)
+		return stopped
+	}
 	addr := &s.Src
 	if t.Dest {
 		addr = &s.Dst
@@ -35,6 +40,8 @@ func (w *walk) npt(s *skb, t *fakeipt.TargetNPT) fate {
 	w.nptInner(s, t)
 	return goOn
 }
+
+var errSharedNPT = errors.New("not supported: SNPT or DNPT of the host's own copy of what it sends to a group, which changes that as well")
 
 const nptFailed = "no word of the address can be changed for NPT"
 

@@ -210,7 +210,8 @@ type skb struct {
 	bridged  bridged
 	padding  int  // bytes of TCP options that were written over
 	noMSS    bool // the option for the greatest segment was
-	looped   bool // it is the host's own copy of what it has sent to many
+	shared   bool // it is the host's own copy of what it sends to many, with the same bytes
+	looped   bool // and has come in
 	drawn    bool // it is a copy of a packet whose source port the kernel chose
 }
 
@@ -388,7 +389,7 @@ func (w *walk) sendRouted(s *skb) {
 	if !w.pass(s, output, nil, s.path.out) {
 		return
 	}
-	if s.path.out.Name != loopbackName && s.path.isToMany() {
+	if s.leavesForMany() {
 		w.sendToMany(s)
 		return
 	}

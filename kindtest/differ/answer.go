@@ -6,7 +6,8 @@ import "github.com/chainwalk/chainwalk/packetsim"
 // answered by a reset and a UDP datagram by an ICMP error. Everything else is taken in silence.
 func socketAnswer(o *packetsim.Outcome) (answer packetsim.Packet, answers bool) {
 	p := o.Packet
-	if o.To != packetsim.ToLocal || p.Src.IsUnspecified() || p.Src.IsMulticast() || p.Dst.IsMulticast() || isBroadcast(p.Dst) {
+	if o.To != packetsim.ToLocal || p.Src.IsUnspecified() || p.Src.IsMulticast() || p.Dst.IsMulticast() || isBroadcast(p.Dst) ||
+		p.LinkType == packetsim.LinkBroadcast || p.LinkType == packetsim.LinkMulticast {
 		return answer, false
 	}
 	switch {

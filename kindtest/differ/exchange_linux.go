@@ -315,7 +315,7 @@ func (k *labKernel) transmitRaw(p packetsim.Packet, data []byte) error {
 // everybody, and does not look for a route.
 func (k *labKernel) bindSource(fd int, p *packetsim.Packet) error {
 	source := netip.IPv4Unspecified()
-	if p.Src.Is4() && k.isNodes(p.Src) && (p.Dst.IsMulticast() || p.Dst == broadcast) {
+	if p.Src.Is4() && k.isNodes(p.Src) && leadsBySource(p.Dst) {
 		source = p.Src
 	}
 	if p.Src.Is6() {

@@ -42,7 +42,7 @@ func (g *gen) newFlow() (*flow, send) {
 		f.proto = g.oneOf(g.protocols...)
 	}
 	src, dst := g.sourceOf(f.from), g.destination()
-	if f.from == nodePlace && src.IsLoopback() && !slices.Contains(g.w.node, dst) {
+	if f.from == nodePlace && src.IsLoopback() && !slices.Contains(g.w.node, dst) && !leadsBySource(dst) {
 		src = g.w.node[0] // a raw socket gets past the check that keeps loopback sources in the host; others do not
 	}
 	if f.proto == "icmp" && g.w.node[0].Is6() {
@@ -115,8 +115,11 @@ func (g *gen) sourceOf(place string) netip.Addr {
 func (g *gen) destination() netip.Addr {
 	lists := [][]netip.Addr{g.w.services, g.w.services, g.w.services, g.w.servers, g.w.servers, g.w.node, g.w.node, g.w.clients}
 	list := lists[g.r.IntN(len(lists))]
-	if g.chance(4) {
+	switch {
+	case g.chance(4):
 		list = g.w.deadEnds
+	case g.chance(8):
+		list = g.w.many
 	}
 	return list[g.r.IntN(len(list))]
 }

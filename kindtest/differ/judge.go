@@ -166,11 +166,20 @@ func (j *judging) send(s *send) error {
 	return j.keep(from, p, in, outcomes, n, obs)
 }
 
-// copyComesIn says whether a copy of the packet, or of one that the node makes, goes to the node itself.
+// copyComesIn says whether a copy of the packet, or of one that the node makes, goes to the node itself. In nft that is so of a copy of it as
+// well, which nothing tells from the node's own copy of the packet.
 func (j *judging) copyComesIn(o packetsim.Outcome) bool {
 	return slices.ContainsFunc(o.Replies, func(r packetsim.Reply) bool {
-		return r.Copy && !r.Looped && r.Outcome.Passed.Has(j.family, "PREROUTING") || j.copyComesIn(r.Outcome)
+		if r.Copy && !r.Looped && (r.Outcome.Passed.Has(j.family, "PREROUTING") || j.c.Dialect == fakeipt.NFT && isHeard(&r.Outcome)) {
+			return true
+		}
+		return j.copyComesIn(r.Outcome)
 	})
+}
+
+// isHeard says whether the node hears the packet that it sends.
+func isHeard(o *packetsim.Outcome) bool {
+	return slices.ContainsFunc(o.Replies, func(r packetsim.Reply) bool { return r.Looped })
 }
 
 // input is the packet on its way into the walk, with what the lab knows of its sender.

@@ -34,8 +34,8 @@ func (j *judging) resolve(s *send) (from string, p packetsim.Packet, err error) 
 	} else {
 		p = answerTo(&subject)
 	}
-	if from == nodePlace && p.Src.IsLoopback() && !j.host.IsLocal(p.Dst) {
-		p.Src = worlds[j.family].node[0] // see newFlow
+	if from == nodePlace && (p.Src.IsLoopback() && !j.host.IsLocal(p.Dst) || p.Src.IsMulticast() || isBroadcast(p.Src)) {
+		p.Src = worlds[j.family].node[0] // see newFlow; what was sent to many is answered by one
 	}
 	return from, p, j.adorn(s, &p)
 }

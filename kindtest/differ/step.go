@@ -43,14 +43,13 @@ func madeText(p *packetsim.Packet) string {
 
 // account is what the kernel tells of a packet, of the rules of one dialect: its own steps, and those of packets that the node made because
 // of it. The legacy kernel tells the copies of a packet in their places among the packet's own steps, and either does so with the copy that
-// the node's own sockets get. A packet that the node sends to itself
-// comes in when all before it is done: with what a program on the node sends, a table is.
+// the node's own sockets get. A packet that the node sends to itself comes in when all before it is done: with what a program on the node
+// sends, a table is.
 type account struct {
 	dialect     fakeipt.Dialect
 	steps, made []string
 	later       []part
 	sent        bool // a program on the node is sending the first packet
-	depth       int
 }
 
 // part is what is to be told of an outcome: the steps from one on. The packet may be traced before the first of them.
@@ -60,6 +59,7 @@ type part struct {
 	own    bool
 	traced bool
 	made   *packetsim.Packet // as the node made it
+	within bool              // it was made within a table that another packet is in
 }
 
 func accountOf(o *packetsim.Outcome, d fakeipt.Dialect) *account {
@@ -81,23 +81,23 @@ func (a *account) catchUp() {
 
 // tell tells a part up to where the packet comes in by lo. In nft each packet's lines are together.
 func (a *account) tell(p part) {
-	a.depth++
-	defer func() { a.depth-- }()
 	to := p.end()
 	var made []packetsim.Reply
 	for i := p.from; i <= to; i++ {
 		for _, r := range p.o.Replies {
 			switch {
 			case r.After != i || i == p.from && p.from > 0: // told with the part before
-			case a.dialect == fakeipt.Legacy || r.Looped:
+			case r.Looped:
+				a.betweenTables(&p)
+				a.tell(a.partOf(p, r))
+			case a.dialect == fakeipt.Legacy:
 				a.tell(a.partOf(p, r))
 			default:
 				made = append(made, r)
 			}
 		}
-		if i > 0 && i < to && a.sent && a.depth == 1 && p.o.Steps[i].Table != p.o.Steps[i-1].Table {
-			a.catchUp()
-			a.sent = true
+		if i > 0 && i < to && p.o.Steps[i].Table != p.o.Steps[i-1].Table {
+			a.betweenTables(&p)
 		}
 		if i < to {
 			a.step(&p, p.o.Steps[i])
@@ -111,10 +111,18 @@ func (a *account) tell(p part) {
 	}
 }
 
+// betweenTables tells what waits for a table to be done.
+func (a *account) betweenTables(p *part) {
+	if a.sent && !p.within {
+		a.catchUp()
+		a.sent = true
+	}
+}
+
 // partOf is what is to be told of a packet that was made on p's way. A copy is traced if the packet is, and in the log it looks like it.
 func (a *account) partOf(p part, r packetsim.Reply) part {
 	copied := r.Copy && (a.dialect == fakeipt.Legacy || r.Looped)
-	return part{o: &r.Outcome, own: p.own && copied, traced: p.traced && r.Copy, made: &r.Packet}
+	return part{o: &r.Outcome, own: p.own && copied, traced: p.traced && r.Copy, made: &r.Packet, within: p.within || !r.Looped}
 }
 
 // end is the number of the first step that is told later, or of all steps.

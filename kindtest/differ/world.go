@@ -60,7 +60,7 @@ var worlds = map[fakeipt.Family]*world{
 		node:    literal.Addrs("fd78:1::1", "fd78:2::1", "::1"),
 		clients: literal.Addrs("fd78:1::2", "fd78:1::3"),
 		servers: literal.Addrs("fd78:2::2", "fd78:2::3"),
-		many:    literal.Addrs("ff02::1", "ff01::1", "ff05::2", "ff02::9", "ff0e::1:1", "ff0e::1:2"),
+		many:    literal.Addrs("ff02::1", "ff01::1", "ff05::2", "ff02::9", "ff02::1:ff00:1", "ff0e::1:1", "ff0e::1:2"),
 		services: literal.Addrs("fd98::1", "fd98::2", "fd98::3",
 			// what the prefixes of SNPT and DNPT make of addresses of the node and the server, and what they cannot translate
 			"fd98:1::ffdf:0:0:1", "fd98:2::ffdf:0:0:2", "fd98::ffff:ffff:ffff:ffff"),
@@ -74,6 +74,9 @@ var worlds = map[fakeipt.Family]*world{
 
 // broadcast goes to everybody on the link.
 var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
+// leadsBySource says whether the node sends to the address by the device of the sender's, and looks for no route.
+func leadsBySource(dst netip.Addr) bool { return dst.Is4() && (dst.IsMulticast() || dst == broadcast) }
 
 // isBroadcast says whether the node takes the address for everybody's on a link of its own.
 func isBroadcast(a netip.Addr) bool {
