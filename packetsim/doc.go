@@ -32,7 +32,10 @@
 // net/ipv4/netfilter/ip_tables.c, net/netfilter/nf_conntrack_*.c, net/netfilter/nf_nat_core.c, net/ipv4/route.c and net/ipv4/fib_*.c
 // and their IPv6 twins.
 //
-// Refused with an error that begins "not supported": matches and targets that have no file here, multicast destinations. A match
-// that asks for something that the packet does not say is an error that names the field. Fragments, path MTU, redirects, conntrack
-// helpers, ICMP rate limits and VRFs are not imitated.
+// What the host sends to a group or to all on a link it hears itself where it is one of them: a copy of the packet, among its Replies.
+//
+// Refused with an error that begins "not supported": matches and targets that have no file here, groups of which the host is not told
+// whether a program has joined them (Device.Groups), and frames to a group or to all by a port of a bridge. A match that asks for
+// something that the packet does not say is an error that names the field. Fragments, path MTU, redirects, routing of groups
+// (mc_forwarding), conntrack helpers, ICMP rate limits and VRFs are not imitated.
 package packetsim
