@@ -70,7 +70,8 @@ func TestHostSendsToMany(t *testing.T) {
 		{"another group", "udp [fd00:1::3]:1 > [ff0e::1:2]:9 local", []string{"accept forward eth0 [fd00:1::3]:1>[ff0e::1:2]:9"}},
 		{"all nodes of the device", "udp [fd00:1::3]:1 > [ff01::1]:9 local",
 			[]string{"drop the group is the host's own", "accept local [fd00:1::3]:1>[ff01::1]:9"}},
-		{"a group without a hop", "udp 192.168.0.3:1 > 239.1.1.1:9 local ttl 0", []string{"drop ttl exceeded", "accept local 192.168.0.3:1>239.1.1.1:9"}},
+		{"a group without a hop", "udp 192.168.0.3:1 > 239.1.1.1:9 local ttl 0",
+			[]string{"drop ttl exceeded", "accept local 192.168.0.3:1>239.1.1.1:9"}},
 		{"another group without a hop", "udp 192.168.0.3:1 > 239.1.1.2:9 local ttl 0", []string{"accept forward eth0 192.168.0.3:1>239.1.1.2:9"}},
 	}
 	for _, row := range rows {
@@ -91,7 +92,8 @@ func TestHostHearsWhatIsForMany(t *testing.T) {
 		{"that group by another device", "udp 10.244.0.11:1 > 239.1.1.1:9 in veth1 link multicast", "drop no member of the group"},
 		{"in a frame to all", "udp 192.168.0.9:1 > 10.244.0.11:9 in eth0 link broadcast", "drop a frame to many is not forwarded"},
 		{"all nodes", "udp [fd00:1::9]:1 > [ff02::1]:9 in eth0 link multicast", "accept local [fd00:1::9]:1>[ff02::1]:9"},
-		{"who has the host's address", "icmpv6 fd00:1::9 > ff02::1:ff00:3 type 135/0 in eth0 link multicast", "accept local fd00:1::9>ff02::1:ff00:3"},
+		{"who has the host's address", "icmpv6 fd00:1::9 > ff02::1:ff00:3 type 135/0 in eth0 link multicast",
+			"accept local fd00:1::9>ff02::1:ff00:3"},
 		{"who has another", "icmpv6 fd00:1::9 > ff02::1:ff00:4 type 135/0 in eth0 link multicast", "drop no member of the group"},
 		{"the sender's own group", "udp [fd00:1::9]:1 > [ff01::1]:9 in eth0 link multicast", "drop address is not allowed on the wire"},
 	}
