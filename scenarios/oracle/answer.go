@@ -180,8 +180,34 @@ func (a *Answer) ofEndpoints(add func(*Clause)) {
 	}
 }
 
+// Agrees says whether a node may do the same for two answers: they allow one thing alike, or one of them leaves something open.
+func (a *Answer) Agrees(o *Answer) bool {
+	return a.allows(func(one *Answer) bool {
+		return o.allows(func(other *Answer) bool {
+			return one.Open || one.Loose || other.Open || other.Loose || one.inWords() == other.inWords()
+		})
+	})
+}
+
+// allows says whether one of the answers that are allowed is such.
+func (a *Answer) allows(such func(one *Answer) bool) bool {
+	return such(a) || slices.ContainsFunc(a.Others, func(o Answer) bool { return such(&o) })
+}
+
 // String says in words what is allowed.
 func (a *Answer) String() string {
+	out := a.inWords()
+	if a.Open {
+		return out
+	}
+	for i := range a.Others {
+		out += fmt.Sprintf(", or %s", &a.Others[i])
+	}
+	return out
+}
+
+// inWords is the answer without the others.
+func (a *Answer) inWords() string {
 	if a.Open {
 		return "anything"
 	}
@@ -196,9 +222,6 @@ func (a *Answer) String() string {
 		if a.Node != "" {
 			out.WriteString(" on " + a.Node)
 		}
-	}
-	for i := range a.Others {
-		fmt.Fprintf(&out, ", or %s", &a.Others[i])
 	}
 	return out.String()
 }

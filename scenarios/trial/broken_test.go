@@ -458,6 +458,27 @@ func TestFaultsWithoutAWitness(t *testing.T) {
 	}
 }
 
+// TestWhatIsOpenMakesNoSyncDue has a second slice say something else of an endpoint for a while. Which of them counts is open, so that a
+// proxier may go by the first one all the time, and need say of neither change that a sync is due.
+func TestWhatIsOpenMakesNoSyncDue(t *testing.T) {
+	s := read(t, cluster+`
+- apply:
+  - apiVersion: discovery.k8s.io/v1
+    kind: EndpointSlice
+    metadata: {name: web-2, labels: {kubernetes.io/service-name: web}}
+    addressType: IPv4
+    ports: [{port: 8080}]
+    endpoints: [{addresses: [10.244.1.2], conditions: {ready: false}, nodeName: node1}]
+- delete: [endpointslice web-2]
+`)
+	report, err := Run(t.Context(), s, Options{Proxier: func(p node.Process) (node.Proxy, []string, error) {
+		p.Health = deaf{}
+		return node.Chainwalk(p)
+	}})
+	require.NoError(t, err)
+	assert.Empty(t, report.Findings)
+}
+
 func checkWitness(t *testing.T, f *Finding, s *scenarios.Scenario, proxier node.Proxier) {
 	t.Helper()
 	witness := f.Witness(s)

@@ -169,7 +169,7 @@ func (r *run) hasToWrite(n *nodeState, tried *view) bool {
 }
 
 // elsewhere are the families, IPv6 or not, in which packets to some services, or to all if none are named, are to go elsewhere
-// if a node's rules are made of another view.
+// if a node's rules are made of another view. What is open may have been so already.
 func (r *run) elsewhere(n *nodeState, tried *view, services []types.NamespacedName) map[bool]bool {
 	before := r.spec(r.ruled())
 	after := r.spec(r.views(func(o *nodeState) *view {
@@ -185,7 +185,7 @@ func (r *run) elsewhere(n *nodeState, tried *view, services []types.NamespacedNa
 	out := map[bool]bool{}
 	for _, a := range attempts {
 		was, is := before.Expect(a), after.Expect(a)
-		if was.String() != is.String() {
+		if !was.Agrees(&is) {
 			out[a.To.Addr().Is6()] = true
 		}
 	}
