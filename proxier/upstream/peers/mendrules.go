@@ -12,7 +12,8 @@ import (
 	simtools "github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
-// inOrder has the rules of the chains that all services share in the order of their services, the jump to node ports last.
+// inOrder has the rules of the chains that all services share in the order of their services, the jumps to node ports last, in that of the
+// node's addresses.
 func inOrder(data []byte) []byte {
 	lines := strings.Split(string(data), "\n")
 	places := map[string][]int{} // of each chain, the lines of its table
@@ -22,7 +23,7 @@ func inOrder(data []byte) []byte {
 			for i, line := range at {
 				rules[i] = lines[line]
 			}
-			slices.SortStableFunc(rules, func(a, b string) int { return strings.Compare(commentOf(a), commentOf(b)) })
+			slices.SortStableFunc(rules, inChain)
 			for i, line := range at {
 				lines[line] = rules[i]
 			}
@@ -40,10 +41,26 @@ func inOrder(data []byte) []byte {
 	return []byte(strings.Join(lines, "\n"))
 }
 
+// inChain compares two rules of a shared chain by their place in it.
+func inChain(a, b string) int {
+	switch aLast, bLast := strings.Contains(a, lastRule), strings.Contains(b, lastRule); {
+	case aLast && bLast:
+		return strings.Compare(a, b)
+	case aLast:
+		return 1
+	case bLast:
+		return -1
+	}
+	return strings.Compare(commentOf(a), commentOf(b))
+}
+
+// lastRule is what the jumps to node ports say of themselves.
+const lastRule = "must be the last rule"
+
 // sharedChain is the chain that a rule of a service is added to, empty if that is none that services share.
 func sharedChain(line string) string {
 	words := strings.Fields(line)
-	if len(words) < 2 || words[0] != "-A" || strings.Contains(line, "must be the last rule") {
+	if len(words) < 2 || words[0] != "-A" {
 		return ""
 	}
 	switch words[1] {
