@@ -218,7 +218,7 @@ func passes(a *Attempt, answer *Answer, w *Way) (*Clause, string) {
 }
 
 // staysOut holds a way to that of a packet that no node takes. What is translated before a node looks for whom it is, may be
-// translated here too; then it is as any other packet to a node port.
+// translated here too; then it is as any other packet to a node port, and comes to an endpoint of one.
 func (s *Spec) staysOut(answer *Answer, w *Way) (*Clause, string) {
 	if w.End == Dropped || w.End == Lost || w.End == Rejected {
 		return nil, ""
@@ -227,6 +227,9 @@ func (s *Spec) staysOut(answer *Answer, w *Way) (*Clause, string) {
 		if p.nodePort != 0 && p.isEndpoint(w.Server) {
 			return nil, ""
 		}
+	}
+	if !w.Server.Addr().IsLoopback() {
+		return nodePortServed, "no node port has that endpoint"
 	}
 	return answer.chosen, ""
 }

@@ -294,6 +294,10 @@ func TestMartiansStayOut(t *testing.T) {
 		assert.Empty(t, broken(s.Judge(a, out)))
 		in := []oracle.Way{{Probability: 1, End: oracle.Delivered, Host: a.Via, Sender: sender, Client: sender, Server: a.To, Heard: true}}
 		assert.Equal(t, "loopback-from-outside", broken(s.Judge(a, in)))
+		gone := []oracle.Way{{
+			Probability: 1, End: oracle.Delivered, Host: a.Via, Sender: sender, Client: sender, Server: netip.MustParseAddrPort("10.244.1.99:8080"),
+		}}
+		assert.Equal(t, "node-port-served", broken(s.Judge(a, gone)), "no process that listens on loopback hears what is sent elsewhere")
 	}
 }
 
