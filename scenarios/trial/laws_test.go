@@ -173,6 +173,12 @@ func TestLawsAreBroken(t *testing.T) {
 	}
 }
 
+// TestOtherFamilyHasNoMirror has a slice of IPv4 hold an address of IPv6, which counts for nothing there and would count in the mirror.
+func TestOtherFamilyHasNoMirror(t *testing.T) {
+	assert.NotNil(t, mirrored(read(t, cluster+web(onNode1))))
+	assert.Nil(t, mirrored(read(t, cluster+web("{addresses: ['2001:db8::2'], nodeName: node1}"))))
+}
+
 func lawNamed(name string) *Law {
 	for _, law := range Laws() {
 		if law.Name == name {

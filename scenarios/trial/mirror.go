@@ -105,12 +105,14 @@ func (m *mirror) prefix(p netip.Prefix) netip.Prefix {
 	return netip.PrefixFrom(a, 16+bits).Masked()
 }
 
-// text is an address or a network as an object has it.
+// text is an address or a network as an object has it. One of the other family counts for nothing there, and would count in the mirror.
 func (m *mirror) text(s string) string {
 	if a, err := netip.ParseAddr(s); err == nil {
+		m.ok = m.ok && a.Is4()
 		return m.addr(a).String()
 	}
 	if p, err := netip.ParsePrefix(strings.TrimSpace(s)); err == nil {
+		m.ok = m.ok && p.Addr().Is4()
 		return m.prefix(p).String()
 	}
 	m.ok = m.ok && !ipv4Text.MatchString(s) // a spelling of its own
