@@ -72,29 +72,31 @@ func Faults() []Fault {
 	}
 }
 
+// Absent is what NotMade says of a number that the list of known bugs does not have.
+const Absent = "not in the list"
+
 // NotMade says of the other numbers in the list of known bugs why they are not made
 // again.
 func NotMade() map[int]string {
-	const absent = "not in the list"
 	return map[int]string{
 		3:  "of the kernel: two flows get one source port only if they race; that --random-fully is asked for is held by tests",
 		7:  "the shipped rules have it, as kube-proxy's have: there is no rule for INPUT",
-		8:  absent,
-		11: absent,
-		13: absent,
+		8:  Absent,
+		11: Absent,
+		13: Absent,
 		15: "of netlink: how long the kernel takes for each deletion",
-		16: absent,
+		16: Absent,
 		20: "by design: a node port comes before a process of the host",
-		22: absent,
-		24: absent,
-		26: absent,
+		22: Absent,
+		24: Absent,
+		26: Absent,
 		28: "by design: source ranges do not guard node ports",
 		29: "of the tool: a rule is read back without a match",
 		31: "by design: an external IP captures any address",
-		33: absent,
+		33: Absent,
 		35: "the shipped rules have it, as kube-proxy's have: each new connection renews the affinity",
 		36: "by design: affinity is of one port",
-		39: absent,
+		39: Absent,
 		41: "there are no sockets that hold node ports any more",
 		46: "of the tool: legacy and nft tables do not see each other",
 		47: "of the tool: a library of another version stores other bytes",

@@ -72,18 +72,19 @@ for how a fault is put in, and why no shipped binary has one.
 
 `)
 	fmt.Fprintf(&b, "Each fault was looked for with %d seeds, one case after the other. Cases, and seconds of a processor, are the median, and count\n"+
-		"everything up to the first failing case. The file is made of the one that was found first, and of what is not needed for it to fail\n"+
-		"nothing is left: it fails with the fault and holds without, on every replay. Its steps count what happens and what is looked at. It has\n"+
-		"more than three where a fault shows only to what was there before (a connection that is kept, a client that is remembered), or after\n"+
-		"something else went wrong, was noticed and was mended.\n\n"+
-		"Which of these files kube-proxy itself breaks, v1.36.3 and v1.37.2, and what that comes of, is in [findings.md](findings.md#the-track-record).\n\n", o.seeds)
+		"everything up to the first failing case. The file is the failure that was found first, without everything that the failure does not need. It\n"+
+		"fails with the fault and holds without it, on every replay. Its steps are what happens and what is looked at. There are more than three where\n"+
+		"a fault shows only to what was there before (a connection that is kept, a client that is remembered), or after something else went wrong,\n"+
+		"was noticed and was mended.\n\n"+
+		"kube-proxy v1.36.3 and v1.37.2 break some of these files themselves. [findings.md](findings.md#the-track-record) says which, and why.\n\n", o.seeds)
 	b.WriteString("| fault | issues | what is wrong | clauses that showed it | cases | seconds | Services | steps | file |\n|---|---|---|---|---|---|---|---|---|\n")
 	for i := range hunts {
 		b.WriteString(hunts[i].row())
 	}
 	b.WriteString("\nA seed: `CHAINWALK_FAULT=NAME chainwalk fuzz --seed N --until-found` with a build of the overlay; the file: `chainwalk run FILE`.\n")
-	b.WriteString("\n## Not made again\n\n| number | why |\n|---|---|\n")
+	b.WriteString("\n## Not made again\n\nThe numbers are those of the list of known bugs from which the faults come.\n\n| number | why |\n|---|---|\n")
 	reasons := trackrecord.NotMade()
+	maps.DeleteFunc(reasons, func(_ int, why string) bool { return why == trackrecord.Absent })
 	for _, bug := range slices.Sorted(maps.Keys(reasons)) {
 		fmt.Fprintf(&b, "| %d | %s |\n", bug, reasons[bug])
 	}
