@@ -72,10 +72,10 @@ for how a fault is put in, and why no shipped binary has one.
 
 `)
 	fmt.Fprintf(&b, "Each fault was looked for with %d seeds, one case after the other. Cases, and seconds of a processor, are the median, and count\n"+
-		"everything up to the first failing case. The file is the failure that was found first, without everything that the failure does not need. It\n"+
-		"fails with the fault and holds without it, on every replay. Its steps are what happens and what is looked at. There are more than three where\n"+
-		"a fault shows only to what was there before (a connection that is kept, a client that is remembered), or after something else went wrong,\n"+
-		"was noticed and was mended.\n\n"+
+		"everything up to the first failing case. The file is the failure that was found first, without all that the failure does not\n"+
+		"need. It fails with the fault and holds without it, on every replay. Its steps are what happens and what is looked at. There are more\n"+
+		"than three where a fault shows only to what was there before (a connection that is kept, a client that is remembered), or after\n"+
+		"something else went wrong, was noticed and was mended.\n\n"+
 		"kube-proxy v1.36.3 and v1.37.2 break some of these files themselves. [findings.md](findings.md#the-track-record) says which, and why.\n\n", o.seeds)
 	b.WriteString("| fault | issues | what is wrong | clauses that showed it | cases | seconds | Services | steps | file |\n|---|---|---|---|---|---|---|---|---|\n")
 	for i := range hunts {
