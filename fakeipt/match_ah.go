@@ -22,16 +22,7 @@ func (*MatchAH) Name() string { return "ah" }
 func (m *MatchAH) asksLength() bool { return m.Length != HeaderLength{} }
 
 func (m *MatchAH) appendSave(dst []byte, _ Family, _ Dialect) []byte {
-	return m.appendOthers(m.SPI.appendSave(dst, "--ahspi"))
-}
-
-// appendState says the range also where it is all numbers, since an inversion of it counts.
-func (m *MatchAH) appendState(dst []byte, _ Family, _ Dialect) []byte {
-	return m.appendOthers(m.SPI.appendState(dst, "--ahspi"))
-}
-
-// appendOthers appends the options behind the range.
-func (m *MatchAH) appendOthers(dst []byte) []byte {
+	dst = m.SPI.appendSave(dst, "--ahspi")
 	if m.asksLength() {
 		dst = m.Length.appendSave(dst, "--ahlen")
 	}

@@ -3,7 +3,6 @@ package fakeipt
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"syscall"
 )
 
@@ -21,15 +20,6 @@ func (*MatchCluster) Name() string { return "cluster" }
 func (m *MatchCluster) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	return fmt.Appendf(appendOption(dst, "--cluster-local-nodemask", m.Invert),
 		" 0x%08x --cluster-total-nodes %d --cluster-hash-seed 0x%08x", m.NodeMask, m.TotalNodes, m.HashSeed)
-}
-
-// appendState says the node instead of a mask that the tool does not read.
-func (m *MatchCluster) appendState(dst []byte, f Family, d Dialect) []byte {
-	if bits.OnesCount32(m.NodeMask) != 1 {
-		return m.appendSave(dst, f, d)
-	}
-	return fmt.Appendf(appendOption(dst, "--cluster-local-node", m.Invert), " %d --cluster-total-nodes %d --cluster-hash-seed 0x%08x",
-		bits.Len32(m.NodeMask), m.TotalNodes, m.HashSeed)
 }
 
 func (m *MatchCluster) appendList(dst []byte, _ listStyle) []byte {

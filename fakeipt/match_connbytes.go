@@ -46,13 +46,6 @@ func (m *MatchConnbytes) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	return m.appendOptions(dst, "--", "--connbytes-mode ", "--connbytes-dir ")
 }
 
-// appendState says both ends of the range, also 0 and those of which iptables-save says one.
-func (m *MatchConnbytes) appendState(dst []byte, _ Family, _ Dialect) []byte {
-	from, to := min(m.From, m.To), max(m.From, m.To)
-	dst = fmt.Appendf(appendOption(dst, "--connbytes", m.From > m.To), " %d:%d", from, to)
-	return fmt.Appendf(dst, " --connbytes-mode %s --connbytes-dir %s", connbytesModes[m.Mode], connbytesDirs[m.Dir])
-}
-
 func (m *MatchConnbytes) appendList(dst []byte, _ listStyle) []byte {
 	return m.appendOptions(dst, "", "connbytes mode ", "connbytes direction ")
 }

@@ -21,15 +21,6 @@ type MatchConnlimit struct {
 func (*MatchConnlimit) Name() string { return "connlimit" }
 
 func (m *MatchConnlimit) appendSave(dst []byte, _ Family, _ Dialect) []byte {
-	return m.appendOptions(dst, true)
-}
-
-// appendState leaves a mask out that was not given.
-func (m *MatchConnlimit) appendState(dst []byte, f Family, _ Dialect) []byte {
-	return m.appendOptions(dst, m.PrefixGiven || int(m.Prefix) != f.facts().bits)
-}
-
-func (m *MatchConnlimit) appendOptions(dst []byte, mask bool) []byte {
 	option, side := "above", "saddr"
 	if m.Upto {
 		option = "upto"
@@ -37,11 +28,7 @@ func (m *MatchConnlimit) appendOptions(dst []byte, mask bool) []byte {
 	if m.Dest {
 		side = "daddr"
 	}
-	dst = fmt.Appendf(dst, " --connlimit-%s %d", option, m.Limit)
-	if mask {
-		dst = fmt.Appendf(dst, " --connlimit-mask %d", m.Prefix)
-	}
-	return fmt.Appendf(dst, " --connlimit-%s", side)
+	return fmt.Appendf(dst, " --connlimit-%s %d --connlimit-mask %d --connlimit-%s", option, m.Limit, m.Prefix, side)
 }
 
 func (m *MatchConnlimit) appendList(dst []byte, _ listStyle) []byte {

@@ -18,11 +18,6 @@ func (m *MatchESP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	return m.SPI.appendSave(dst, "--espspi")
 }
 
-// appendState says the range also where it is all numbers, since an inversion of it counts.
-func (m *MatchESP) appendState(dst []byte, _ Family, _ Dialect) []byte {
-	return m.SPI.appendState(dst, "--espspi")
-}
-
 func (m *MatchESP) appendList(dst []byte, _ listStyle) []byte {
 	return m.SPI.appendList(append(dst, " esp"...), " spi")
 }

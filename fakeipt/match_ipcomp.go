@@ -19,11 +19,6 @@ func (m *MatchIPComp) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	return appendFlags(m.CPI.appendSave(dst, "--ipcompspi"), " --", flagWord{"compres", m.Reserved})
 }
 
-// appendState says the range also where it is all numbers.
-func (m *MatchIPComp) appendState(dst []byte, _ Family, _ Dialect) []byte {
-	return appendFlags(m.CPI.appendState(dst, "--ipcompspi"), " --", flagWord{"compres", m.Reserved})
-}
-
 func (m *MatchIPComp) appendList(dst []byte, _ listStyle) []byte {
 	return appendFlags(m.CPI.appendList(append(dst, " comp "...), "spi"), " ", flagWord{"reserved", m.Reserved})
 }

@@ -20,16 +20,7 @@ type MatchOSF struct {
 func (*MatchOSF) Name() string { return "osf" }
 
 func (m *MatchOSF) appendSave(dst []byte, _ Family, _ Dialect) []byte {
-	return m.appendOptions(dst, m.Genre)
-}
-
-// appendState has the name in quotes.
-func (m *MatchOSF) appendState(dst []byte, _ Family, _ Dialect) []byte {
-	return m.appendOptions(dst, string(appendInQuotes(nil, m.Genre)))
-}
-
-func (m *MatchOSF) appendOptions(dst []byte, genre string) []byte {
-	dst = append(append(appendOption(dst, "--genre", m.Invert), ' '), genre...)
+	dst = append(append(appendOption(dst, "--genre", m.Invert), ' '), m.Genre...)
 	if m.HasTTL {
 		dst = strconv.AppendUint(append(dst, " --ttl "...), uint64(m.TTL), 10)
 	}

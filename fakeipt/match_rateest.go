@@ -72,23 +72,6 @@ func (m *MatchRateest) appendRates(dst []byte, word string, rates [2]string) []b
 	return dst
 }
 
-// appendState says each option once and rates in full.
-func (m *MatchRateest) appendState(dst []byte, _ Family, _ Dialect) []byte {
-	dst = appendFlags(dst, " --", flagWord{"rateest-delta", m.Delta})
-	dst = appendInQuotes(append(dst, " --rateest1 "...), m.Estimators[0])
-	dst = m.appendMode(dst, "--rateest-")
-	if m.Bytes {
-		dst = fmt.Appendf(dst, " --rateest-bps1 %d --rateest-bps2 %d", 8*uint64(m.Bps[0]), 8*uint64(m.Bps[1]))
-	}
-	if m.Packets {
-		dst = fmt.Appendf(dst, " --rateest-pps1 %d --rateest-pps2 %d", m.Pps[0], m.Pps[1])
-	}
-	if m.Relative {
-		dst = appendInQuotes(append(dst, " --rateest2 "...), m.Estimators[1])
-	}
-	return dst
-}
-
 func (m *MatchRateest) appendMode(dst []byte, prefix string) []byte {
 	return append(appendOption(dst, prefix, m.Invert), [...]string{"", "eq", "lt", "gt"}[m.Mode]...)
 }
@@ -105,6 +88,8 @@ func bitRate(bytes uint32) string {
 		return fmt.Sprintf("%.0fbit", n)
 	}
 }
+
+func (*MatchRateest) tied() {}
 
 func (m *MatchRateest) appendList(dst []byte, style listStyle) []byte {
 	rate := func(n uint32) string {

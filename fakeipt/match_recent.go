@@ -47,19 +47,9 @@ type MatchRecent struct {
 func (*MatchRecent) Name() string { return "recent" }
 
 func (m *MatchRecent) appendSave(dst []byte, _ Family, _ Dialect) []byte {
-	return m.appendOptions(dst, m.List, true, int64(int32(m.Seconds)))
-}
-
-// appendState leaves a mask out that was not given, and has the name in quotes and the seconds without a sign.
-func (m *MatchRecent) appendState(dst []byte, f Family, _ Dialect) []byte {
-	return m.appendOptions(dst, string(appendInQuotes(nil, m.List)), m.MaskGiven || m.Mask != f.facts().ones, int64(m.Seconds))
-}
-
-// appendOptions appends the options; iptables-save has its numbers for signed ones.
-func (m *MatchRecent) appendOptions(dst []byte, list string, mask bool, seconds int64) []byte {
 	dst = appendOption(dst, [...]string{"", "--set", "--rcheck", "--update", "--remove"}[m.Mode], m.Invert)
-	if seconds != 0 {
-		dst = strconv.AppendInt(append(dst, " --seconds "...), seconds, 10)
+	if m.Seconds != 0 { // numbers are printed as if they were signed
+		dst = strconv.AppendInt(append(dst, " --seconds "...), int64(int32(m.Seconds)), 10)
 	}
 	if m.Reap {
 		dst = append(dst, " --reap"...)
@@ -70,10 +60,7 @@ func (m *MatchRecent) appendOptions(dst []byte, list string, mask bool, seconds 
 	if m.TTL {
 		dst = append(dst, " --rttl"...)
 	}
-	dst = append(append(dst, " --name "...), list...)
-	if mask {
-		dst = libc.AppendInetNtop(append(dst, " --mask "...), m.Mask)
-	}
+	dst = libc.AppendInetNtop(append(append(append(dst, " --name "...), m.List...), " --mask "...), m.Mask)
 	if m.Side == RecentDest {
 		return append(dst, " --rdest"...)
 	}

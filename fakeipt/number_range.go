@@ -39,11 +39,6 @@ func (r NumberRange) appendSave(dst []byte, option string) []byte {
 	if r.Min == 0 && r.Max == math.MaxUint32 {
 		return dst
 	}
-	return r.appendState(dst, option)
-}
-
-// appendState appends it also where it is all numbers.
-func (r NumberRange) appendState(dst []byte, option string) []byte {
 	return r.append(append(appendOption(dst, option, r.Invert), ' '))
 }
 

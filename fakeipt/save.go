@@ -12,7 +12,6 @@ type saveOptions struct {
 	tool     string // as the head line names it
 	version  string
 	now      time.Time
-	state    bool // for ReadState: what iptables-save does not say is said as well
 }
 
 // saveBuffer is the number of bytes that are written at once, of a table that has so many.
@@ -98,11 +97,7 @@ func (rs *Ruleset) appendBlock(dst []byte, block []savedRule, o saveOptions) []b
 		if o.counters {
 			dst = appendCounts(dst, s.packets, s.bytes, "[", ":", "] ")
 		}
-		rule := s.rule
-		if o.state {
-			rule = rule.asState()
-		}
-		dst = append(rule.appendSave(dst, s.chain, rs.family, rs.dialect), '\n')
+		dst = append(s.rule.appendSave(dst, s.chain, rs.family, rs.dialect), '\n')
 	}
 	return dst
 }

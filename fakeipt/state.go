@@ -1,244 +1,258 @@
 package fakeipt
 
 import (
-	"bufio"
-	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+	"github.com/chainwalk/chainwalk/fakeipt/internal/record"
 )
 
-// madePrefix begins a comment line that says which built-in chains of a table the nft tools have made.
-const madePrefix = "#made "
+// ErrOtherState says that a program whose matches and targets are other types has written a state.
+var ErrOtherState = record.ErrOther
 
-// WriteState writes one family's tables so that ReadState makes them again: iptables-save text with counters, and
-// before it comment lines with what that text does not say. A rule that cannot be read again is an error.
-func (k *Kernel) WriteState(f Family, w io.Writer) error {
-	rs := k.Ruleset(f)
-	if k.dialect == NFT {
-		for _, t := range rs.tables {
-			line := madePrefix + t.kind.name
-			for _, name := range t.kind.builtins() {
-				if t.made&t.kind.hookOf(name) != 0 {
-					line += " " + name
-				}
-			}
-			if _, err := io.WriteString(w, line+"\n"); err != nil {
-				return err
-			}
+// StateTable is one table of a ruleset as AppendState has written it.
+type StateTable struct {
+	// Name is the table's, as -t has it.
+	Name string
+	// Tied says that some of its rules were checked together with those of other tables: no table can be read without the others then.
+	Tied bool
+	// Text is all that was written of the table. Tables are written one after the other, so that each can be written again as it stands.
+	Text []byte
+
+	rules, chains []byte // records: the chainRules, and a tableState
+}
+
+// tableState is what the state says of a table beside the rules.
+type tableState struct {
+	Made, Counted hookMask
+	Chains        []chainState
+}
+
+// chainState is what the state says of a chain beside its rules.
+type chainState struct {
+	Name     string
+	Policy   Policy
+	Counters *Counters // nil for a user-defined chain
+	Refs     int32
+	Reached  hookCounts
+	Place    uint64 // of its rules, in the record of them
+}
+
+// chainRules are the rules of a chain.
+type chainRules struct{ Rules []*Rule }
+
+// tied is a match or target that the kernel checks together with those of other tables.
+type tied interface{ tied() }
+
+// AppendState appends the tables of a family so that ReadState makes them again, just as they are.
+func (k *Kernel) AppendState(dst []byte, f Family) []byte {
+	for _, t := range k.Ruleset(f).tables {
+		dst = t.appendState(dst)
+	}
+	return dst
+}
+
+// appendState appends the name and the two records, each behind its length; a byte behind the name says whether the table is tied.
+func (t *Table) appendState(dst []byte) []byte {
+	state := tableState{Made: t.made, Counted: t.counted, Chains: make([]chainState, 0, t.chains.count)}
+	dst = appendSized(dst, t.kind.name)
+	isTied := len(dst)
+	dst = append(dst, 0)
+	dst, end := beginSized(dst, t.ruleCount()*roomOfRule)
+	rules := stateTypes().Writer(dst, t.ruleCount())
+	for c := range t.Chains() {
+		e := t.chains.get(c.Name)
+		state.Chains = append(state.Chains, chainState{c.Name, c.Policy, c.Counters, e.refs, e.reached, uint64(rules.Len())})
+		if slices.ContainsFunc(c.Rules, (*Rule).isTied) {
+			dst[isTied] = 1
 		}
+		rules.Write(&chainRules{c.Rules})
 	}
-	text := &lineCounter{to: w}
-	if err := rs.save(text, saveOptions{counters: true, state: true}); err != nil {
-		return err
-	}
-	if text.lines != rs.savedLines() {
-		return errLineBreak
-	}
-	return nil
+	dst, end = beginSized(end(rules.Record()), t.chains.count*roomOfChain)
+	chains := stateTypes().Writer(dst, 0)
+	chains.Write(&state)
+	return end(chains.Record())
 }
 
-// stateWriter is a match or target that iptables-save prints so that it is read as another one, or not at all. Its appendState appends
-// options that make it again.
-type stateWriter interface {
-	appendState(dst []byte, f Family, d Dialect) []byte
-}
-
-// matchState and targetState are saved as the state has them.
-type (
-	matchState struct {
-		Match
-		of stateWriter
-	}
-	targetState struct {
-		Target
-		of stateWriter
-	}
+// The bytes for which room is made for a rule and for a chain, of which most have fewer.
+const (
+	roomOfRule  = 64
+	roomOfChain = 64
 )
 
-func (m matchState) appendSave(dst []byte, f Family, d Dialect) []byte {
-	return m.of.appendState(dst, f, d)
+// isTied says that the rule was checked together with those of other tables.
+func (r *Rule) isTied() bool {
+	_, is := r.Target.(tied)
+	return is || slices.ContainsFunc(r.Matches, func(m Match) bool { _, is := m.(tied); return is })
 }
 
-func (t targetState) appendSave(dst []byte, f Family, d Dialect) []byte {
-	return t.of.appendState(dst, f, d)
-}
-
-// asState is the rule that is saved as the state has it; most rules are that themselves.
-func (r *Rule) asState() *Rule {
-	return r.replaced(
-		func(m Match) (Match, bool) {
-			w, ok := m.(stateWriter)
-			return matchState{m, w}, ok
-		},
-		func(t Target) (Target, bool) {
-			w, ok := t.(stateWriter)
-			return targetState{t, w}, ok
-		})
-}
-
-// errLineBreak is a rule that iptables-save prints so that nothing can read it again.
-var errLineBreak = errors.New("not supported: a rule with a line break in a text cannot be kept")
-
-// savedLines is the number of lines that iptables-save prints without comments, if no rule has a line break in it.
-func (rs *Ruleset) savedLines() int {
-	n := 0
-	for _, t := range rs.tables {
-		n += 2 + t.chains.count + t.ruleCount()
+// beginSized makes room for a text that is appended behind its length, which end notes.
+func beginSized(dst []byte, room int) (begun []byte, end func([]byte) []byte) {
+	begin := len(dst) + sizeOfSize
+	dst = slices.Grow(dst, sizeOfSize+room)[:begin]
+	return dst, func(dst []byte) []byte {
+		binary.BigEndian.PutUint64(dst[begin-sizeOfSize:], uint64(len(dst)-begin))
+		return dst
 	}
-	return n
 }
 
-// lineCounter counts the lines that are written through it.
-type lineCounter struct {
-	to    io.Writer
-	lines int
+// sizeOfSize is that of the length before a text.
+const sizeOfSize = 8
+
+func appendSized(dst []byte, text string) []byte {
+	dst, end := beginSized(dst, len(text))
+	return end(append(dst, text...))
 }
 
-func (l *lineCounter) Write(p []byte) (int, error) {
-	l.lines += bytes.Count(p, []byte("\n"))
-	return l.to.Write(p)
-}
-
-// ReadState fills a kernel on which no tool has run with what WriteState wrote. name is what errors call the text.
-// Objects that rules name are to be read before.
-func (k *Kernel) ReadState(f Family, name string, r io.Reader) error {
-	text, err := readAll(r)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+// cutSized takes such a text from the beginning.
+func cutSized(text []byte) (cut, rest []byte, err error) {
+	if len(text) < sizeOfSize {
+		return nil, nil, errTableEnds
 	}
-	if err := k.load(f, name, bytes.NewReader(text), false); err != nil {
-		return err
+	size, rest := binary.BigEndian.Uint64(text), text[sizeOfSize:]
+	if size > uint64(len(rest)) {
+		return nil, nil, errTableEnds
 	}
-	rs := &Ruleset{family: f, dialect: k.dialect, tables: slices.Clone(k.Ruleset(f).tables)}
-	number := 0
-	for line := range bytes.Lines(text) {
-		number++
-		if line[0] != '#' {
-			break
+	return rest[:size:size], rest[size:], nil
+}
+
+var errTableEnds = errors.New("a table ends too early")
+
+// StateTables takes what AppendState has appended apart.
+func StateTables(text []byte) ([]StateTable, error) {
+	var tables []StateTable
+	for len(text) > 0 {
+		t, rest, err := cutTable(text)
+		if err != nil {
+			return nil, err
 		}
-		words, ok := strings.CutPrefix(string(line), madePrefix)
-		if !ok {
-			continue
-		}
-		if err := rs.setMade(strings.Fields(words)); err != nil {
-			return &ParseError{File: name, Line: number, Msg: err.Error()}
-		}
+		tables, text = append(tables, t), rest
 	}
-	for _, t := range rs.tables {
-		k.register(t)
+	return tables, nil
+}
+
+func cutTable(text []byte) (t StateTable, rest []byte, err error) {
+	name, rest, err := cutSized(text)
+	if err != nil || len(rest) == 0 {
+		return t, nil, errTableEnds
 	}
+	t.Name, t.Tied = string(name), rest[0] != 0
+	if t.rules, rest, err = cutSized(rest[1:]); err != nil {
+		return t, nil, err
+	}
+	if t.chains, rest, err = cutSized(rest); err != nil {
+		return t, nil, err
+	}
+	size := len(text) - len(rest)
+	t.Text = text[:size:size]
+	return t, rest, nil
+}
+
+// ReadState fills a kernel on which no tool has run with tables of a family. Objects that rules name are to be read before. With names of
+// chains no more is read than the rules of the first of them, and which of the others and of the built-in chains are there.
+func (k *Kernel) ReadState(f Family, tables []StateTable, chains []string) error {
+	rs := &Ruleset{family: f, dialect: k.dialect, tables: make([]*Table, len(tables))}
+	// The legacy tools have the table first that was made last.
+	for i, t := range slices.Backward(tables) {
+		table, err := t.read(chains)
+		if err != nil {
+			return fmt.Errorf("table %s: %w", t.Name, err)
+		}
+		k.register(table)
+		rs.tables[i] = table
+	}
+	k.noteRules(rs)
 	k.rulesets[f.index()].Store(rs)
 	return nil
 }
 
-// setMade notes the built-in chains that are made: the words are a table and its chains.
-func (rs *Ruleset) setMade(words []string) error {
-	if len(words) == 0 || rs.Table(words[0]) == nil {
-		return fmt.Errorf("%sneeds one of the tables below", madePrefix)
-	}
-	t := *rs.Table(words[0])
-	t.made = 0
-	for _, chain := range words[1:] {
-		hook := t.kind.hookOf(chain)
-		if hook == 0 {
-			return fmt.Errorf("table %s has no built-in chain %q", words[0], chain)
-		}
-		t.made |= hook
-	}
-	for i, old := range rs.tables {
-		if old.kind == t.kind {
-			rs.tables[i] = &t
-		}
-	}
-	return nil
-}
+// errTableState is a state that is whole, but of no table that there can be.
+var errTableState = errors.New("the chains are not those of the table")
 
-// WriteObjects writes the objects that rules name so that ReadObjects makes them again: what "nfacct list" prints and, each
-// line behind the word "ipset", what "ipset save" prints. Accounting objects come first.
-func (k *Kernel) WriteObjects(w io.Writer) error {
-	for _, o := range k.acct.List() {
-		if _, err := io.WriteString(w, o.Line()); err != nil {
-			return err
-		}
+// read makes the table.
+func (s *StateTable) read(chains []string) (*Table, error) {
+	t := &Table{id: &TableID{}, kind: findTableKind(s.Name), order: &chainOrder{}}
+	var state tableState
+	if err := readRecord(s.chains, &state); err != nil {
+		return nil, err
 	}
-	var sets bytes.Buffer
-	if err := k.SaveSets(&sets); err != nil {
-		return err
+	if t.kind == nil {
+		return nil, errTableState
 	}
-	for line := range bytes.Lines(sets.Bytes()) {
-		if _, err := fmt.Fprintf(w, "%s%s", setPrefix, line); err != nil {
-			return err
-		}
+	rules, err := stateTypes().Reader(s.rules)
+	if err != nil {
+		return nil, err
 	}
-	slots := k.sets.Slots()
-	for _, name := range slices.Sorted(maps.Keys(slots)) {
-		if _, err := fmt.Fprintf(w, "%s%d %s\n", slotPrefix, slots[name], name); err != nil {
-			return err
+	t.made, t.counted = state.Made, state.Counted
+	t.chains = (&chainMap{}).edit(len(state.Chains))
+	var builtins hookMask
+	for i := range state.Chains {
+		c := &state.Chains[i]
+		hook := t.kind.hookOf(c.Name)
+		if !c.fits(hook) {
+			return nil, errTableState
 		}
-	}
-	return nil
-}
-
-// slotPrefix begins a comment line with the place of a set in the kernel's table: a number and the set's name.
-const slotPrefix = "#slot "
-
-// setPrefix begins a line about sets.
-const setPrefix = "ipset "
-
-// ReadObjects makes the objects that WriteObjects wrote. name is what errors call the text.
-func (k *Kernel) ReadObjects(name string, r io.Reader) error {
-	lines := bufio.NewScanner(r)
-	var sets bytes.Buffer
-	slots := map[string]int{}
-	for number := 1; lines.Scan(); number++ {
-		line := lines.Text()
-		if words, ok := strings.CutPrefix(line, slotPrefix); ok {
-			if err := readSlot(slots, words); err != nil {
-				return &ParseError{File: name, Line: number, Token: words, Msg: err.Error()}
-			}
-		}
-		if text, ok := strings.CutPrefix(line, setPrefix); ok {
-			sets.WriteString(text)
-		}
-		// Every line has one, so that errors tell the right number.
-		sets.WriteByte('\n')
-		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, setPrefix) {
+		builtins |= hook
+		if chains != nil && hook == 0 && !slices.Contains(chains, c.Name) {
 			continue
 		}
-		o, ok := nfacct.ParseLine(line)
-		if !ok {
-			return &ParseError{File: name, Line: number, Token: line, Msg: "want an object as nfacct lists it"}
+		chain := &Chain{Name: c.Name, Policy: c.Policy, Counters: c.Counters}
+		if chains == nil || c.Name == chains[0] {
+			rules.Seek(int(c.Place))
+			if chain.Rules, err = readRules(rules); err != nil {
+				return nil, err
+			}
 		}
-		if err := k.acct.AddObject(o); err != nil {
-			return &ParseError{File: name, Line: number, Token: o.Name, Msg: err.Error()}
-		}
+		t.chains.set(chainEntry{chain: chain, hash: hashName(c.Name), refs: c.Refs, reached: c.Reached})
 	}
-	if err := lines.Err(); err != nil {
-		return err
+	if builtins != t.kind.hooks {
+		return nil, errTableState
 	}
-	if err := k.LoadSets(name, &sets); err != nil {
-		return err
-	}
-	if len(slots) > 0 && !k.sets.Place(slots) {
-		return &ParseError{File: name, Msg: "the lines " + strings.TrimSpace(slotPrefix) + " are not those of the sets"}
-	}
-	return nil
+	return t, nil
 }
 
-// readSlot reads what stands behind slotPrefix.
-func readSlot(slots map[string]int, words string) error {
-	digits, name, _ := strings.Cut(words, " ")
-	slot, err := strconv.Atoi(digits)
+// readRecord reads the only value of a record.
+func readRecord(text []byte, v any) error {
+	r, err := stateTypes().Reader(text)
 	if err != nil {
-		return errors.New("want a number and the name of a set")
+		return err
 	}
-	slots[name] = slot
-	return nil
+	return r.Read(v)
+}
+
+// fits says whether a chain can be the built-in one of that hook, or one without a hook.
+func (c *chainState) fits(hook hookMask) bool {
+	builtin := c.Policy == PolicyAccept || c.Policy == PolicyDrop
+	return builtin == (hook != 0) && (c.Counters != nil) == builtin && (builtin || c.Policy == PolicyNone)
+}
+
+// readRules reads the rules of a chain.
+func readRules(from *record.Reader) ([]*Rule, error) {
+	var read chainRules
+	if err := from.Read(&read); err != nil {
+		return nil, err
+	}
+	for _, r := range read.Rules {
+		if r == nil || r.Counters == nil || slices.Contains(r.Matches, nil) {
+			return nil, errTableState
+		}
+	}
+	return read.Rules, nil
+}
+
+// noteRules notes what the kernel keeps in mind of the rules that it has had.
+func (k *Kernel) noteRules(rs *Ruleset) {
+	// What is said of labels is looked for in each rule.
+	k.labels.Store(true)
+	for _, t := range rs.tables {
+		t.chains.each(func(e *chainEntry) {
+			for _, r := range e.chain.Rules {
+				if slices.ContainsFunc(r.Matches, func(m Match) bool { _, counts := m.(*MatchConnbytes); return counts }) {
+					k.accounting.Store(true)
+				}
+			}
+		})
+	}
 }

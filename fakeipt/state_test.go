@@ -25,8 +25,7 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 				k.Run([]string{"iptables-restore", "-n"}, strings.NewReader(genRestore(t)), io.Discard, io.Discard)
 			}
 			again := readBack(t, k)
-			require.Equal(t, saved(t, k, IPv4), saved(t, again, IPv4))
-			require.Equal(t, k.NFAcct().List(), again.NFAcct().List())
+			requireSame(t, k, again)
 
 			input := genRestore(t)
 			var want, got bytes.Buffer
@@ -39,12 +38,13 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 }
 
 func readBack(t require.TestingT, k *Kernel) *Kernel {
-	var objects, rules bytes.Buffer
-	require.NoError(t, k.WriteObjects(&objects))
-	require.NoError(t, k.WriteState(IPv4, &rules))
-	again := New(Options{Dialect: k.Dialect()})
-	require.NoError(t, again.ReadObjects("objects", &objects))
-	require.NoError(t, again.ReadState(IPv4, "rules", &rules))
+	again := New(Options{Dialect: k.Dialect(), Clock: k.clock})
+	require.NoError(t, again.ReadObjects(k.AppendObjects(nil)))
+	for _, f := range []Family{IPv4, IPv6} {
+		tables, err := StateTables(k.AppendState(nil, f))
+		require.NoError(t, err)
+		require.NoError(t, again.ReadState(f, tables, nil))
+	}
 	return again
 }
 
@@ -68,33 +68,43 @@ func TestStateKeepsThePlacesOfSets(t *testing.T) {
 	}
 }
 
-func TestObjectsThatAreWrongAreRefused(t *testing.T) {
-	for about, text := range map[string]string{
-		"no number":       "ipset create a hash:ip\n#slot one a\n",
-		"another set":     "ipset create a hash:ip\n#slot 0 b\n",
-		"two of a place":  "ipset create a hash:ip\nipset create b hash:ip\n#slot 0 a\n#slot 0 b\n",
-		"a set too few":   "ipset create a hash:ip\nipset create b hash:ip\n#slot 0 a\n",
-		"below the first": "ipset create a hash:ip\n#slot -1 a\n",
-	} {
-		var parse *ParseError
-		require.ErrorAs(t, New(Options{}).ReadObjects("file", strings.NewReader(text)), &parse, about)
-		assert.Equal(t, "file", parse.File, about)
-	}
-}
-
+// TestStateThatIsWrongIsRefused: what was not written so is an error, whatever it is.
 func TestStateThatIsWrongIsRefused(t *testing.T) {
-	for about, text := range map[string]string{
-		"chains of no table": "#made filter INPUT\n*nat\nCOMMIT\n",
-		"no built-in chain":  "#made filter WEB\n*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n",
-		"no table named":     "#made \n*filter\nCOMMIT\n",
-		"no COMMIT":          "*filter\n",
-	} {
-		var parse *ParseError
-		err := New(Options{Dialect: NFT}).ReadState(IPv4, "file", strings.NewReader(text))
-		require.ErrorAs(t, err, &parse, about)
-		assert.Equal(t, "file", parse.File, about)
+	k := New(Options{})
+	require.Zero(t, k.Run([]string{"iptables", "-A", "INPUT", "-s", "1.2.3.4", "-m", "comment", "--comment", "x", "-j", "DROP"}, nil, io.Discard,
+		io.Discard))
+	good := k.AppendState(nil, IPv4)
+	table := func(name string, chains ...chainState) StateTable {
+		w := stateTypes().Writer(nil, 0)
+		w.Write(&tableState{Chains: chains})
+		return StateTable{Name: name, chains: w.Record(), rules: stateTypes().Writer(nil, 0).Record()}
 	}
-	assert.Error(t, New(Options{}).ReadObjects("file", strings.NewReader("something else\n")))
+	input := chainState{Name: "INPUT", Policy: PolicyAccept, Counters: &Counters{}}
+	noCounters, user := input, chainState{Name: "A"}
+	noCounters.Counters, user.Policy = nil, PolicyDrop
+	for about, tables := range map[string][]StateTable{
+		"no such table":              {table("nope")},
+		"no built-in chains":         {table("filter")},
+		"a policy that counts not":   {table("filter", noCounters)},
+		"a chain that has a policy":  {table("filter", user)},
+		"rules that are not there":   {table("filter", input)},
+		"no record":                  {{Name: "filter"}},
+		"a record of something else": {{Name: "filter", chains: k.AppendObjects(nil)}},
+	} {
+		assert.Error(t, New(Options{}).ReadState(IPv4, tables, nil), about)
+	}
+	for end := 1; end < len(good); end++ {
+		tables, err := StateTables(good[:end])
+		if err == nil {
+			err = New(Options{}).ReadState(IPv4, tables, nil)
+		}
+		assert.Error(t, err, "the first %d bytes of %d", end, len(good))
+	}
+	assert.Error(t, New(Options{}).ReadObjects([]byte("something else")))
+	again := New(Options{})
+	require.NoError(t, again.NFAcct().Add("there"))
+	require.Zero(t, k.Run([]string{"nfacct", "add", "there"}, nil, io.Discard, io.Discard))
+	assert.Error(t, again.ReadObjects(k.AppendObjects(nil)), "an object that is there")
 }
 
 func TestBesideSharesObjectsAndWarns(t *testing.T) {

@@ -2,7 +2,6 @@ package fakeipt
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -82,16 +81,6 @@ func (t *TargetCT) appendOptions(dst []byte, prefix string) []byte {
 		word([...]string{"zone", "zone-orig", "zone-reply"}[t.ZoneSide], value)
 	}
 	return dst
-}
-
-// appendState says a zone of both directions that each was given for once for each.
-func (t *TargetCT) appendState(dst []byte, f Family, d Dialect) []byte {
-	if !t.BothNamed || t.ZoneMark {
-		return t.appendSave(dst, f, d)
-	}
-	rest := *t
-	rest.Zone = 0
-	return fmt.Appendf(rest.appendSave(dst, f, d), " --zone-orig %[1]d --zone-reply %[1]d", t.Zone)
 }
 
 func (t *TargetCT) unlike(other any) bool { return differs(t, other) }

@@ -72,27 +72,6 @@ func (t *TargetHMARK) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	return dst
 }
 
-// appendState says masks of all bits by --hmark-tuple where they were said so.
-func (t *TargetHMARK) appendState(dst []byte, f Family, d Dialect) []byte {
-	if !t.SrcAllOnes && !t.DstAllOnes {
-		return t.appendSave(dst, f, d)
-	}
-	rest, words := *t, []string{}
-	if t.SrcAllOnes {
-		rest.Given &^= 1 << hmarkSrcPrefix
-		words = append(words, "src")
-	}
-	if t.DstAllOnes {
-		rest.Given &^= 1 << hmarkDstPrefix
-		words = append(words, "dst")
-	}
-	if t.Conntrack {
-		rest.Conntrack = false
-		words = append(words, "ct")
-	}
-	return rest.appendSave(append(append(dst, " --hmark-tuple "...), strings.Join(words, ",")...), f, d)
-}
-
 func (t *TargetHMARK) appendList(dst []byte, style listStyle) []byte {
 	add := func(option int, value any) {
 		if t.has(option) {

@@ -18,21 +18,14 @@ type TargetIdletimer struct {
 func (*TargetIdletimer) Name() string { return "IDLETIMER" }
 
 func (t *TargetIdletimer) appendSave(dst []byte, _ Family, _ Dialect) []byte {
-	return t.appendOptions(dst, t.Label)
-}
-
-// appendState has the label in quotes.
-func (t *TargetIdletimer) appendState(dst []byte, _ Family, _ Dialect) []byte {
-	return t.appendOptions(dst, string(appendInQuotes(nil, t.Label)))
-}
-
-func (t *TargetIdletimer) appendOptions(dst []byte, label string) []byte {
-	return appendFlags(fmt.Appendf(dst, " --timeout %d --label %s", t.Timeout, label), " --", flagWord{"alarm", t.Alarm})
+	return appendFlags(fmt.Appendf(dst, " --timeout %d --label %s", t.Timeout, t.Label), " --", flagWord{"alarm", t.Alarm})
 }
 
 func (t *TargetIdletimer) appendList(dst []byte, _ listStyle) []byte {
 	return appendFlags(fmt.Appendf(dst, " timeout:%d label:%s", t.Timeout, t.Label), " ", flagWord{"alarm", t.Alarm})
 }
+
+func (*TargetIdletimer) tied() {}
 
 // maxIdleTimeout is the longest time that the kernel can count in milliseconds.
 const maxIdleTimeout = math.MaxInt32 / 1000

@@ -21,24 +21,21 @@ type TargetRateest struct {
 func (*TargetRateest) Name() string { return "RATEEST" }
 
 func (t *TargetRateest) appendSave(dst []byte, _ Family, _ Dialect) []byte {
-	return t.appendOptions(dst, " --rateest-", t.Estimator)
-}
-
-// appendState has the name in quotes.
-func (t *TargetRateest) appendState(dst []byte, _ Family, _ Dialect) []byte {
-	return t.appendOptions(dst, " --rateest-", string(appendInQuotes(nil, t.Estimator)))
+	return t.appendOptions(dst, " --rateest-")
 }
 
 func (t *TargetRateest) appendList(dst []byte, _ listStyle) []byte {
-	return t.appendOptions(dst, " ", t.Estimator)
+	return t.appendOptions(dst, " ")
 }
 
-func (t *TargetRateest) appendOptions(dst []byte, prefix, name string) []byte {
+func (t *TargetRateest) appendOptions(dst []byte, prefix string) []byte {
 	interval := uint64(rateestSecond) << (t.Interval + 2) / 4
-	dst = fmt.Appendf(dst, "%sname %s", prefix, name)
+	dst = fmt.Appendf(dst, "%sname %s", prefix, t.Estimator)
 	dst = appendRateestTime(append(append(dst, prefix...), "interval "...), interval)
 	return appendRateestTime(append(append(dst, prefix...), "ewmalog "...), interval<<t.EWMALog)
 }
+
+func (*TargetRateest) tied() {}
 
 // rateestSecond is a second in the unit of RATEEST's times.
 const rateestSecond = 1000000

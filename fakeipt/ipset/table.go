@@ -135,39 +135,6 @@ func (t *Table) swap(a, b string) error {
 	return nil
 }
 
-// Slots are the places of the sets in the kernel's table, which what Save writes does not say: a new set takes the first free one.
-func (t *Table) Slots() map[string]int {
-	t.lock.RLock()
-	defer t.lock.RUnlock()
-	slots := make(map[string]int, len(t.order))
-	for _, s := range t.order {
-		slots[s.name] = s.slot
-	}
-	return slots
-}
-
-// Place puts the sets into the slots that Slots told. It reports whether these are the table's sets, each with a slot of its own.
-func (t *Table) Place(slots map[string]int) bool {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	taken := map[int]bool{}
-	for _, s := range t.order {
-		slot, ok := slots[s.name]
-		if !ok || slot < 0 || taken[slot] {
-			return false
-		}
-		taken[slot] = true
-	}
-	if len(slots) != len(t.order) {
-		return false
-	}
-	for _, s := range t.order {
-		s.slot = slots[s.name]
-	}
-	slices.SortFunc(t.order, func(a, b *set) int { return cmp.Compare(a.slot, b.slot) })
-	return true
-}
-
 func (t *Table) flush(s *set) {
 	t.lock.Lock()
 	defer t.lock.Unlock()

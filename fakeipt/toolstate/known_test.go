@@ -2,6 +2,7 @@ package toolstate
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -87,37 +88,66 @@ func TestExecRemembersWhatItKnows(t *testing.T) {
 	assert.Contains(t, string(out), "-N B\n")
 }
 
-func TestSplitOfTables(t *testing.T) {
-	const head = "#chainwalk-state\n#written x\n"
-	const filter, nat = "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n", "*nat\n:A - [0:0]\n[1:2] -A A -m comment --comment \"*filter\"\nCOMMIT\n"
-	for _, row := range []struct{ text, table, one, before, behind string }{
-		{head + nat + filter, "nat", head + nat, "", filter},
-		{head + nat + filter, "filter", head + filter, nat, ""},
-		{head + nat + filter, "mangle", head, "", nat + filter},
-		{head + nat, "nat", head + nat, "", ""}, // there is nothing to leave out
-		{head, "nat", "", "", ""},
-		{head + strings.TrimSuffix(nat, "COMMIT\n"), "nat", "", "", ""},
-		{head + nat + "*mangle\n[0:0] -A FORWARD -j RATEEST --rateest-name r\nCOMMIT\n", "nat", "", "", ""},
+// tablesOf are the tables that restore input makes, as the state has them.
+func tablesOf(t *testing.T, input string) []fakeipt.StateTable {
+	k := fakeipt.New(fakeipt.Options{})
+	require.NoError(t, k.Load(fakeipt.IPv4, "input", strings.NewReader(input)))
+	tables, err := fakeipt.StateTables(k.AppendState(nil, fakeipt.IPv4))
+	require.NoError(t, err)
+	return tables
+}
+
+func TestViewOfTables(t *testing.T) {
+	const nat, filter, mangle = "*nat\n-A OUTPUT -j ACCEPT\nCOMMIT\n", "*filter\nCOMMIT\n", "*mangle\nCOMMIT\n"
+	const tied = "*raw\n-A OUTPUT -j RATEEST --rateest-name r --rateest-interval 1s --rateest-ewmalog 2s\nCOMMIT\n"
+	for _, row := range []struct{ input, table, read, before, behind string }{
+		{nat + filter + mangle, "filter", "filter", "nat", "mangle"},
+		{nat + filter, "nat", "nat", "", "filter"},
+		{nat + filter, "filter", "filter", "nat", ""},
+		{nat + filter, "mangle", "", "", "nat filter"},
+		{nat + filter, "", "nat filter", "", ""}, // all of them
+		{nat, "nat", "nat", "", ""},
+		{nat + tied, "nat", "nat raw", "", ""},
+		{"", "nat", "", "", ""},
 	} {
-		one, others := split([]byte(row.text), row.table)
-		assert.Equal(t, row.one, string(one), row)
-		assert.Equal(t, row.before, string(others.before), row)
-		assert.Equal(t, row.behind, string(others.behind), row)
-		assert.Equal(t, row.before+row.behind == "", len(others.with(nil)) == 0, row)
+		tables := tablesOf(t, row.input)
+		look := view{table: row.table, chains: []string{"OUTPUT"}}
+		read, others := look.of(tables)
+		assert.Equal(t, strings.Fields(row.read), namesOf(read), row)
+		for words, text := range map[string][]byte{row.before: others.before, row.behind: others.behind} {
+			found, err := fakeipt.StateTables(text)
+			require.NoError(t, err)
+			assert.Equal(t, strings.Fields(words), namesOf(found), row)
+		}
+		all := row.table == "" || strings.Contains(row.input, "RATEEST")
+		assert.Equal(t, !all, others.narrow, row)
+		assert.Equal(t, all, look.chains == nil, row)
 	}
 }
 
-func TestNarrowedTable(t *testing.T) {
-	const text = "#head\n*nat\n:OUTPUT ACCEPT [1:2]\n:INPUT ACCEPT [0:0]\n:A - [0:0]\n:AA - [0:0]\n:B - [0:0]\n:C - [0:0]\n" +
-		"[0:0] -A OUTPUT -j A\n[0:0] -A A -m comment --comment \"] -A AA -j C\" -g B\n[3:4] -A A\n[0:0] -A AA -j C\nCOMMIT\n"
-	const declared = "#head\n*nat\n:OUTPUT ACCEPT [1:2]\n:INPUT ACCEPT [0:0]\n"
-	for chains, want := range map[string]string{
-		"A":       declared + ":A - [0:0]\n:B - [0:0]\n[0:0] -A A -m comment --comment \"] -A AA -j C\" -g B\n[3:4] -A A\nCOMMIT\n",
-		"AA B":    declared + ":AA - [0:0]\n:B - [0:0]\n:C - [0:0]\n[0:0] -A AA -j C\nCOMMIT\n",
-		"GONE":    declared + "COMMIT\n",
-		"INPUT C": declared + ":C - [0:0]\nCOMMIT\n",
-	} {
-		assert.Equal(t, want, string(narrowed([]byte(text), strings.Fields(chains))), chains)
+func namesOf(tables []fakeipt.StateTable) []string {
+	names := []string{}
+	for _, t := range tables {
+		names = append(names, t.Name)
 	}
-	assert.Nil(t, narrowed([]byte("#head\n"), []string{"A"}))
+	return names
+}
+
+// TestFewChainsAreRead: of a table that a tool only asks about a chain of, no more is read.
+func TestFewChainsAreRead(t *testing.T) {
+	tables := tablesOf(t, "*nat\n:A - [0:0]\n:AA - [0:0]\n:B - [0:0]\n-A OUTPUT -j A\n-A A -j B\n-A A\n-A AA -j B\nCOMMIT\n")
+	for chains, want := range map[string]string{
+		"A":        "PREROUTING:0 INPUT:0 OUTPUT:0 POSTROUTING:0 A:2",
+		"AA B":     "PREROUTING:0 INPUT:0 OUTPUT:0 POSTROUTING:0 AA:1 B:0",
+		"GONE":     "PREROUTING:0 INPUT:0 OUTPUT:0 POSTROUTING:0",
+		"OUTPUT A": "PREROUTING:0 INPUT:0 OUTPUT:1 POSTROUTING:0 A:0",
+	} {
+		k := fakeipt.New(fakeipt.Options{})
+		require.NoError(t, k.ReadState(fakeipt.IPv4, tables, strings.Fields(chains)))
+		var got []string
+		for c := range k.Ruleset(fakeipt.IPv4).Table("nat").Chains() {
+			got = append(got, fmt.Sprintf("%s:%d", c.Name, len(c.Rules)))
+		}
+		assert.Equal(t, want, strings.Join(got, " "), chains)
+	}
 }

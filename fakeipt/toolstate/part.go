@@ -8,9 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
-	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 )
@@ -32,73 +30,57 @@ func (p part) name() string {
 }
 
 // formatVersion is the version of the format.
-const formatVersion = 1
+const formatVersion = 2
 
 // headFormat is the first line of a part: the format's version, the part, the length and checksum of what follows.
 const headFormat = "#chainwalk-state %d %s %d %08x\n"
-
-// writtenPrefix begins the second line: when the part was written, which the timeouts of sets count from.
-const writtenPrefix = "#written "
 
 // checksum is there to notice damage, not malice.
 func checksum(body []byte) uint32 {
 	return crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli))
 }
 
-// damaged is a part that is not what was written.
-func damaged(path, why string) error {
-	return fmt.Errorf("%s is damaged: %s; restore it from a copy, or remove it to begin with no rules", path, why)
-}
+// unusable is a part that cannot be read, and why.
+type unusable struct{ why string }
 
-// stored is a part as it was found.
-type stored struct {
-	text    []byte // with the head, which is comments to the readers; nil if nothing has been written
-	written time.Time
-}
+func (u *unusable) Error() string { return u.why }
 
 // path is the part's file.
 func (s *Store) path(p part) string { return filepath.Join(s.dir, p.name()) }
 
-// read returns a part.
-func (s *Store) read(p part) (stored, error) {
-	path := s.path(p)
-	text, err := os.ReadFile(path)
+// read returns what is in a part, nil if nothing has been written. An unusable one is not what was written.
+func (s *Store) read(p part) ([]byte, error) {
+	text, err := os.ReadFile(s.path(p))
 	if errors.Is(err, fs.ErrNotExist) {
-		return stored{}, nil
+		return nil, nil
 	}
 	if err != nil {
-		return stored{}, fmt.Errorf("reading the state: %w", err)
+		return nil, fmt.Errorf("reading the state: %w", err)
 	}
 	head, body, _ := bytes.Cut(text, []byte("\n"))
 	var version, length int
 	var name string
 	var sum uint32
-	if _, err := fmt.Sscanf(string(head)+"\n", headFormat, &version, &name, &length, &sum); err != nil {
-		return stored{}, damaged(path, "its first line is not that of a state file")
+	_, err = fmt.Sscanf(string(head)+"\n", headFormat, &version, &name, &length, &sum)
+	if err != nil || fmt.Sprintf(headFormat, version, name, length, sum) != string(head)+"\n" {
+		return nil, &unusable{"its first line is not that of a state file"}
 	}
 	switch {
 	case version != formatVersion:
-		return stored{}, fmt.Errorf("%s has version %d of the format, this program knows %d: use the program that wrote it, "+
-			"or remove the file to begin with no rules", path, version, formatVersion)
+		return nil, &unusable{fmt.Sprintf("it has version %d of the format, and this program knows %d", version, formatVersion)}
 	case name != p.name():
-		return stored{}, damaged(path, fmt.Sprintf("it says that it is %q", name))
+		return nil, &unusable{fmt.Sprintf("it says that it is %q", name)}
 	case length != len(body):
-		return stored{}, damaged(path, fmt.Sprintf("it has %d bytes below its first line and should have %d", len(body), length))
+		return nil, &unusable{fmt.Sprintf("it has %d bytes below its first line and should have %d", len(body), length)}
 	case sum != checksum(body):
-		return stored{}, damaged(path, "its checksum is wrong")
+		return nil, &unusable{"its checksum is wrong"}
 	}
-	second, _, _ := bytes.Cut(body, []byte("\n"))
-	written, err := time.Parse(time.RFC3339, strings.TrimPrefix(string(second), writtenPrefix))
-	if err != nil {
-		return stored{}, damaged(path, "its second line does not say when it was written")
-	}
-	return stored{text, written}, nil
+	return body, nil
 }
 
 // write replaces a part. The caller holds the lock.
-func (s *Store) write(p part, body []byte, now time.Time) error {
+func (s *Store) write(p part, body []byte) error {
 	path := s.path(p)
-	body = append(fmt.Appendf(nil, "%s%s\n", writtenPrefix, now.UTC().Format(time.RFC3339)), body...)
 	head := fmt.Appendf(nil, headFormat, formatVersion, p.name(), len(body), checksum(body))
 	if err := writeSynced(path+".new", head, body); err != nil {
 		return fmt.Errorf("writing the state: %w%s", err, elsewhere(err))
@@ -111,10 +93,15 @@ func (s *Store) write(p part, body []byte, now time.Time) error {
 
 // elsewhere says what to do about a folder that cannot be written.
 func elsewhere(err error) string {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+	if isReadOnly(err) {
 		return "; set " + envState + " to a folder that can be written"
 	}
 	return ""
+}
+
+// isReadOnly says that a folder or a file may not be written.
+func isReadOnly(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // writeSynced makes a file that is on the disk when it returns.
@@ -134,53 +121,50 @@ func writeSynced(path string, pieces ...[]byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// load fills a kernel with a part: with no more than what is looked at, and then others are the rest. Its clock stands at the time of
-// writing meanwhile.
-func (s *Store) load(k *fakeipt.Kernel, p part, look view, clock *runClock) (others otherTables, err error) {
+// load fills a kernel with a part: with no more than what is looked at, and then others are the rest.
+func (s *Store) load(k *fakeipt.Kernel, p part, look view) (others otherTables, err error) {
 	if rs := s.known.ruleset(s.path(p), p); rs != nil {
 		return others, k.Adopt(rs)
 	}
-	found, err := s.read(p)
-	if err != nil || found.text == nil {
+	body, err := s.read(p)
+	if err != nil || body == nil {
 		return others, err
 	}
-	now := clock.now
-	clock.now = found.written
-	defer func() { clock.now = now }()
-	path := s.path(p)
 	if p == objects {
-		return others, unusable(k.ReadObjects(path, bytes.NewReader(found.text)))
+		return others, asUnusable(k.ReadObjects(body))
 	}
-	if s.known == nil && look.table != "" {
-		one, rest := look.of(found.text)
-		if one != nil && k.ReadState(p.family, path, bytes.NewReader(one)) == nil {
-			return rest, nil
-		}
+	tables, err := fakeipt.StateTables(body)
+	if err != nil {
+		return others, asUnusable(err)
 	}
-	if err := k.ReadState(p.family, path, bytes.NewReader(found.text)); err != nil {
-		return others, unusable(err)
+	if s.known != nil {
+		look = view{}
 	}
-	s.known.keep(path, p, k.Ruleset(p.family))
+	tables, others = look.of(tables)
+	if err := k.ReadState(p.family, tables, look.chains); err != nil {
+		return otherTables{}, asUnusable(err)
+	}
+	if s.known != nil {
+		s.known.keep(s.path(p), p, k.Ruleset(p.family))
+	}
 	return others, nil
 }
 
-// unusable says what to do about a state that cannot be read.
-func unusable(err error) error {
-	if err == nil {
+// asUnusable is an error of reading what was stored.
+func asUnusable(err error) error {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, fakeipt.ErrOtherState):
+		return &unusable{"another version of chainwalk has written it"}
 	}
-	return fmt.Errorf("the state cannot be used: %w; correct the rules with the program that wrote them, "+
-		"or remove the file to begin with none", err)
+	return &unusable{err.Error()}
 }
 
 // body is a part of a kernel as it is written.
-func body(k *fakeipt.Kernel, p part) ([]byte, error) {
-	var b bytes.Buffer
-	var err error
+func body(k *fakeipt.Kernel, p part) []byte {
 	if p == objects {
-		err = k.WriteObjects(&b)
-	} else {
-		err = k.WriteState(p.family, &b)
+		return k.AppendObjects(nil)
 	}
-	return b.Bytes(), err
+	return k.AppendState(nil, p.family)
 }

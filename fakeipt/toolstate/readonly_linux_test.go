@@ -61,3 +61,26 @@ func TestReadOnlyFolder(t *testing.T) {
 		}
 	}
 }
+
+// TestDamageInReadOnlyFolder: who may only read a folder gets by a part that cannot be used, and is told each time.
+func TestDamageInReadOnlyFolder(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
+	s := &Store{dir: dir}
+	must(t, s, "iptables", "-A", "INPUT", "-j", "DROP")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ipv4-legacy"), []byte("damage"), 0o600))
+	for path := range files(t, dir) {
+		require.NoError(t, os.Chmod(dir+"/"+path, 0o444))
+	}
+	require.NoError(t, os.Chmod(dir, 0o555))
+	defer func() { assert.NoError(t, os.Chmod(dir, 0o755)) }()
+	asNobody(t, func() {
+		for range 2 {
+			got, status := tool(s, "", "iptables-save")
+			assert.Zero(t, status, got)
+			assert.Contains(t, got, "iptables-save: "+dir+"/ipv4-legacy cannot be used: its first line is not that of a state file; "+
+				"it may not be put aside, and is passed by: there are no rules\n")
+		}
+	})
+	assert.Equal(t, "damage", files(t, dir)["ipv4-legacy"].text)
+}

@@ -31,6 +31,7 @@ func (s *Store) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) in
 	run := newRun(s, argv[0])
 	status := run.kernel.Run(argv, stdin, &out, &errOut)
 	err := run.finish()
+	notes := run.notes
 	if errors.Is(err, errNarrow) {
 		out.Reset()
 		errOut.Reset()
@@ -38,6 +39,10 @@ func (s *Store) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) in
 		run.whole = true
 		status = run.kernel.Run(argv, stdin, &out, &errOut)
 		err = run.finish()
+		notes = append(notes, run.notes...)
+	}
+	for _, note := range notes {
+		fmt.Fprintf(stderr, "%s: %s\n", path.Base(argv[0]), note)
 	}
 	if err != nil {
 		fmt.Fprintf(&errOut, "%s: %v\n", path.Base(argv[0]), err)
@@ -62,6 +67,7 @@ type run struct {
 	loaded map[part]fingerprint
 	// others are the tables of a part that were not read, because the tool looks at one alone.
 	others map[part]otherTables
+	notes  []string // of parts that were put aside
 	locks  []*os.File
 	whole  bool // whole tables are read
 }
@@ -69,8 +75,7 @@ type run struct {
 // errNarrow says that a tool has changed a table of which only a few chains were read.
 var errNarrow = errors.New("a part of a table has changed")
 
-// runClock is the clock of a run: once the state is locked it stands, so that nothing expires while a tool is at work,
-// and at a whole second, since that is how timeouts are written.
+// runClock is the clock of a run: once the state is locked it stands, so that nothing expires while a tool is at work.
 type runClock struct {
 	now time.Time
 }
@@ -113,7 +118,7 @@ func (r *run) enter(v fakeipt.Visit) error {
 	if err := r.lockState(); err != nil {
 		return err
 	}
-	r.clock.now = r.store.clock.Now().Truncate(time.Second)
+	r.clock.now = r.store.clock.Now()
 	parts := []part{objects, {v.Family, r.kernel.Dialect()}}
 	switch {
 	case v.Objects:
@@ -131,17 +136,24 @@ func (r *run) enter(v fakeipt.Visit) error {
 				look.chains = v.Chains
 			}
 		}
-		var err error
-		if r.others[p], err = r.store.load(r.of(p), p, look, r.clock); err != nil {
+		if err := r.load(p, look); err != nil {
 			return err
 		}
-		m, err := r.fingerprint(p)
-		if err != nil {
-			return err
-		}
-		r.loaded[p] = m
+		r.loaded[p] = r.fingerprint(p)
 	}
 	return nil
+}
+
+// load reads a part. One that cannot be used is put aside.
+func (r *run) load(p part, look view) (err error) {
+	r.others[p], err = r.store.load(r.of(p), p, look)
+	var why *unusable
+	if !errors.As(err, &why) {
+		return err
+	}
+	note, err := r.store.setAside(p, why)
+	r.notes = append(r.notes, note)
+	return err
 }
 
 // noFolder is the error of a folder that cannot be made. A legacy tool that may not says what the real one says to whoever is not root.
@@ -160,12 +172,11 @@ func (r *run) of(p part) *fakeipt.Kernel {
 	return r.beside
 }
 
-func (r *run) fingerprint(p part) (fingerprint, error) {
+func (r *run) fingerprint(p part) fingerprint {
 	if p != objects {
-		return fingerprint{ruleset: r.of(p).Ruleset(p.family)}, nil
+		return fingerprint{ruleset: r.of(p).Ruleset(p.family)}
 	}
-	text, err := body(r.kernel, objects)
-	return fingerprint{objects: string(text)}, err
+	return fingerprint{objects: string(body(r.kernel, objects))}
 }
 
 // finish writes what the tool has changed and releases the locks.
@@ -177,22 +188,14 @@ func (r *run) finish() error {
 		if !ok {
 			continue
 		}
-		now, err := r.fingerprint(p)
-		if err != nil {
-			return err
-		}
-		if now == before {
+		if r.fingerprint(p) == before {
 			continue
 		}
 		others := r.others[p]
 		if others.narrow {
 			return errNarrow
 		}
-		text, err := body(r.kernel, p)
-		if err != nil {
-			return err
-		}
-		if err := r.store.write(p, others.with(text), r.clock.now); err != nil {
+		if err := r.store.write(p, others.with(body(r.kernel, p))); err != nil {
 			return err
 		}
 		if p != objects && others.none() {

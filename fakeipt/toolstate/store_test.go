@@ -180,8 +180,8 @@ func TestSetsKeepTheirTimeouts(t *testing.T) {
 	now.Step(30*time.Second + 300*time.Millisecond)
 	before := files(t, s.dir)
 	saved := must(t, s, "ipset", "save")
-	assert.Contains(t, saved, "add blocked 10.0.0.1 timeout 10\n")
-	assert.Contains(t, saved, "add blocked 10.0.0.2 timeout 30\n")
+	assert.Contains(t, saved, "add blocked 10.0.0.1 timeout 9\n")
+	assert.Contains(t, saved, "add blocked 10.0.0.2 timeout 29\n")
 	now.Step(10 * time.Second)
 	assert.NotContains(t, must(t, s, "ipset", "save"), "10.0.0.1")
 	assert.Equal(t, before["objects"].text, files(t, s.dir)["objects"].text)
@@ -192,14 +192,28 @@ func TestSetsKeepTheirTimeouts(t *testing.T) {
 	must(t, s, "ipset", "destroy", "blocked")
 }
 
-func TestRuleThatCannotBeKept(t *testing.T) {
+// TestOddThingsAreKept: whatever a tool has accepted is there for the next one, whatever its text.
+func TestOddThingsAreKept(t *testing.T) {
+	for _, argv := range [][]string{
+		{"-A", "INPUT", "-i", "eth 0"}, {"-A", "OUTPUT", "-o", "a\nb"}, {"-A", "INPUT", "-m", "physdev", "--physdev-in", "eth 0"},
+		{"-A", "INPUT", "-m", "comment", "--comment", "two\nlines"}, {"-A", "INPUT", "-m", "time", "--weekdays", ""},
+		{"-A", "INPUT", "-m", "comment", "--comment", "\xff\"\\"},
+	} {
+		for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+			s := &Store{dir: t.TempDir(), dialect: d}
+			must(t, s, append([]string{"iptables"}, argv...)...)
+			before := must(t, s, "iptables", "-S")
+			must(t, s, append([]string{"iptables", "-C"}, argv[1:]...)...)
+			must(t, s, "iptables", "-N", "A")
+			assert.Contains(t, must(t, s, "iptables", "-S"), strings.TrimPrefix(before, "-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n"))
+			must(t, s, append([]string{"iptables", "-D"}, argv[1:]...)...)
+		}
+	}
 	s := &Store{dir: t.TempDir()}
-	must(t, s, "iptables", "-A", "INPUT", "-j", "ACCEPT")
-	before := files(t, s.dir)["ipv4-legacy"].text
-	out, status := tool(s, "", "iptables", "-A", "INPUT", "-m", "comment", "--comment", "two\nlines")
-	assert.Equal(t, 4, status)
-	assert.Equal(t, "iptables: not supported: a rule with a line break in a text cannot be kept\n", out)
-	assert.Equal(t, before, files(t, s.dir)["ipv4-legacy"].text)
+	must(t, s, "nfacct", "add", "a b")
+	assert.Contains(t, must(t, s, "nfacct", "list"), "} = a b;\n")
+	must(t, s, "iptables", "-A", "INPUT", "-m", "nfacct", "--nfacct-name", "a b")
+	assert.Contains(t, must(t, s, "nfacct", "list"), "} = a b;\n")
 }
 
 func TestQuotasAreKept(t *testing.T) {

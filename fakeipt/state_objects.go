@@ -1,0 +1,32 @@
+package fakeipt
+
+import (
+	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+)
+
+// objectState is the objects that rules name.
+type objectState struct {
+	Accounts []nfacct.Object
+	Sets     []byte // as ipset.Table.AppendState has written them
+}
+
+// AppendObjects appends the objects that rules name so that ReadObjects makes them again, just as they are.
+func (k *Kernel) AppendObjects(dst []byte) []byte {
+	w := stateTypes().Writer(dst, 0)
+	w.Write(&objectState{Accounts: k.acct.List(), Sets: k.sets.AppendState(nil)})
+	return w.Record()
+}
+
+// ReadObjects makes the objects that AppendObjects has written, in a kernel without any.
+func (k *Kernel) ReadObjects(text []byte) error {
+	var state objectState
+	if err := readRecord(text, &state); err != nil {
+		return err
+	}
+	for _, o := range state.Accounts {
+		if err := k.acct.AddObject(o); err != nil {
+			return err
+		}
+	}
+	return k.sets.ReadState(state.Sets)
+}
