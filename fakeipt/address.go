@@ -90,14 +90,15 @@ func parseNumeric(s []byte, f Family) (netip.Addr, bool) {
 	return libc.InetPton(s, f.facts().bits)
 }
 
-// parseHost reads an address of the family as the tools do for -s and -d. No name is looked up.
-func parseHost(s []byte, f Family) (netip.Addr, bool) {
-	a, ok := parseNumeric(s, f)
-	if ok {
-		return a, true
+// parseName reads the name of a network or of a host, as the tools do for -s and -d.
+func parseName(s []byte, f Family, names *libc.Names) []netip.Addr {
+	if f == IPv4 {
+		if a, ok := names.Network(string(s)); ok {
+			return []netip.Addr{a}
+		}
 	}
-	a, err := libc.GetAddrInfo(s, f.facts().bits)
-	return a, err == nil
+	addrs, _ := names.GetAddrInfo(s, f.facts().bits)
+	return addrs
 }
 
 // parseMask reads what follows the "/" of an address.
@@ -115,36 +116,37 @@ func parseMask(s []byte, f Family) (netip.Addr, error) {
 	return netip.Addr{}, badParameter("invalid mask `%s' specified", s)
 }
 
-// parseHostMask reads "ADDRESS[/MASK]". The address is left as it is spelled.
-func parseHostMask(s []byte, f Family) (AddrMatch, error) {
+// parseHostMask reads "ADDRESS[/MASK]", where a name may stand for several addresses. They are left as they are spelled.
+func parseHostMask(s []byte, f Family, names *libc.Names) (addrs []netip.Addr, mask netip.Addr, named bool, err error) {
 	host := s
-	m := AddrMatch{Mask: f.facts().ones}
+	mask = f.facts().ones
 	if i := bytes.LastIndexByte(s, '/'); i >= 0 {
 		host = s[:i]
-		mask, err := parseMask(s[i+1:], f)
-		if err != nil {
-			return AddrMatch{}, err
+		if mask, err = parseMask(s[i+1:], f); err != nil {
+			return nil, mask, false, err
 		}
-		m.Mask = mask
 	}
-	var ok bool
-	if m.Mask == f.facts().zero {
+	if mask == f.facts().zero {
 		// With an empty mask the tool does not look at the address.
-		m.Addr, ok = f.facts().zero, true
-	} else {
-		m.Addr, ok = parseHost(host, f)
+		return []netip.Addr{f.facts().zero}, mask, false, nil
 	}
-	if !ok {
-		return AddrMatch{}, badParameter("host/network `%s' not found", host)
+	if a, ok := parseNumeric(host, f); ok {
+		return []netip.Addr{a}, mask, false, nil
 	}
-	return m, nil
+	if addrs = parseName(host, f, names); addrs == nil {
+		return nil, mask, true, badParameter("host/network `%s' not found", host)
+	}
+	return addrs, mask, true, nil
 }
 
-// resolvedAddr reads an address as the C library's resolver does where the tools ask it.
-func resolvedAddr(s []byte, f Family) (netip.Addr, error) {
-	a, err := libc.GetAddrInfo(s, f.facts().bits)
-	if err != nil {
-		return a, badParameter("getaddrinfo: %v\n", err)
+// resolvedAddr reads an option's address as the C library's resolver does where the tools ask it. A name must have one address.
+func (c caller) resolvedAddr(s []byte, f Family) (netip.Addr, error) {
+	addrs, err := c.names().GetAddrInfo(s, f.facts().bits)
+	switch {
+	case err != nil:
+		return netip.Addr{}, badParameter("getaddrinfo: %v\n", err)
+	case len(addrs) > 1:
+		return netip.Addr{}, badParameter("%s resolves to more than one address\n", s)
 	}
-	return a, nil
+	return addrs[0], nil
 }

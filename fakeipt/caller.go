@@ -1,6 +1,10 @@
 package fakeipt
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
 
 // caller is who reads a command: a tool, or Kernel.Load.
 type caller struct {
@@ -20,6 +24,17 @@ func (c caller) warnOfLegacy(suffix string) {
 	if c.run != nil {
 		c.run.warnOfLegacy(suffix)
 	}
+}
+
+// names are where the tool looks names up; nil for Kernel.Load.
+func (c caller) names() *libc.Names {
+	if c.run == nil {
+		return nil
+	}
+	if c.run.names == nil {
+		c.run.names = libc.NewNames(c.kernel.etc)
+	}
+	return c.run.names
 }
 
 // dialect is that of the tool.

@@ -17,6 +17,7 @@ type command struct {
 	verbose                             int
 	numeric, exact, lineNumbers, ignore bool
 	zero                                bool // -Z beside -L or -S
+	zeroRule                            bool // -Z was given the number of a rule
 	wait, waitInterval                  bool
 	waitSeconds                         int
 }

@@ -36,6 +36,7 @@ func newCommandParser(f Family, c caller) *commandParser {
 	p := &commandParser{caller: c, family: f}
 	p.extensions = newRuleExtensions(f, c, &p.args)
 	p.addresses, p.devices = newAddressReader(f), newDeviceReader()
+	p.addresses.names = c.names()
 	p.verdicts = &[3]Verdict{{VerdictAccept}, {VerdictDrop}, {VerdictReturn}}
 	return p
 }
@@ -58,6 +59,7 @@ func (k *Kernel) parser(f Family, c caller) *commandParser {
 	p := (*idle)[last]
 	*idle = (*idle)[:last]
 	p.caller, p.extensions.call.caller = c, c
+	p.addresses.names = c.names()
 	p.restore, p.chains, p.lastChain, p.hidden, p.dump = "", nil, "", nil, nil
 	return p
 }

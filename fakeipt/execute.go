@@ -7,15 +7,14 @@ import (
 
 // execution carries commands out on a table that is being edited.
 type execution struct {
-	edit         *tableEdit
-	cells        slab[ruleCell]
-	lastMatches  []Match
-	room         []Match             // for the matches of rules
-	out          []byte              // what the commands print
-	warnOfLegacy func(suffix string) // of rules that a listing does not show
-	warn         func(format string, args ...any)
-	labels       int       // of connections, in rules that -v prints
-	namesakes    *[]string // chains of the table that have the name of a target; nil: not looked for yet
+	caller
+	edit        *tableEdit
+	cells       slab[ruleCell]
+	lastMatches []Match
+	room        []Match   // for the matches of rules
+	out         []byte    // what the commands print
+	labels      int       // of connections, in rules that -v prints
+	namesakes   *[]string // chains of the table that have the name of a target; nil: not looked for yet
 }
 
 // print writes what the commands print.

@@ -14,6 +14,12 @@ func (x *execution) listAndZero(c *command) error {
 	if err := list(c); err != nil || !c.zero {
 		return err
 	}
+	if c.zeroRule {
+		if s := x.edit.slotOf(c.chain); x.edit.dialect == NFT && s.hook&^x.edit.made != 0 {
+			return nil // the chain was made for the listing alone, and is empty
+		}
+		return x.zeroRule(c)
+	}
 	e := x.edit
 	if e.dialect == NFT {
 		// The tool takes the chains that it has listed for chains that exist.
@@ -53,7 +59,7 @@ func (x *execution) list(c *command) error {
 		return err
 	}
 	style := listStyle{numeric: c.numeric, verbose: c.verbose > 0, exact: c.exact, lineNumbers: c.lineNumbers,
-		dialect: x.edit.dialect, family: x.edit.family}
+		dialect: x.edit.dialect, family: x.edit.family, names: x.names()}
 	for i, s := range chains {
 		if i > 0 {
 			x.out = append(x.out, '\n')

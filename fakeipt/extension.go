@@ -24,6 +24,8 @@ type optionSpec struct {
 	aliasOf   string // the option that this is another spelling of
 	excludes  uint32 // ids that cannot be given as well
 	requires  uint32 // ids that must be given as well
+	// rank is the option's number in the tool, where that is not its place: of several options in the way the one of the lowest is told.
+	rank uint8
 }
 
 // matchParser makes one match of a rule. It is used again for the next rule.
@@ -75,13 +77,23 @@ func (e *extension) after(seen uint32) error {
 			}
 			continue
 		}
-		if missing := spec.requires &^ seen; missing != 0 {
-			return badParameter("%s: option \"--%s\" also requires \"--%s\".\n", e.name, spec.name, e.options[bits.TrailingZeros32(missing)].name)
-		}
-		if both := spec.excludes & seen; both != 0 {
-			return badParameter("%s: option \"--%s\" cannot be used together with \"--%s\".\n",
-				e.name, spec.name, e.options[bits.TrailingZeros32(both)].name)
+		if id := e.first(spec.requires&^seen | spec.excludes&seen); id >= 0 {
+			if spec.requires&^seen&(1<<id) != 0 {
+				return badParameter("%s: option \"--%s\" also requires \"--%s\".\n", e.name, spec.name, e.options[id].name)
+			}
+			return badParameter("%s: option \"--%s\" cannot be used together with \"--%s\".\n", e.name, spec.name, e.options[id].name)
 		}
 	}
 	return nil
+}
+
+// first is the option of the lowest rank in a set, -1 if that is empty.
+func (e *extension) first(set uint32) int {
+	first := -1
+	for ; set != 0; set &= set - 1 {
+		if id := bits.TrailingZeros32(set); first < 0 || e.options[id].rank < e.options[first].rank {
+			first = id
+		}
+	}
+	return first
 }

@@ -22,7 +22,15 @@ func (*Gone) appendSave(dst []byte, _ Family, _ Dialect) []byte { return dst }
 
 func (*Gone) appendList(dst []byte, _ listStyle) []byte { return dst }
 
-func (*Gone) check(*checkContext) syscall.Errno { return syscall.ENOENT }
+func (g *Gone) check(c *checkContext) syscall.Errno { return g.absent(c.dialect) }
+
+// absent: of nft the kernel takes a word for a target that stands for none.
+func (g *Gone) absent(d Dialect) syscall.Errno {
+	if g.Extension == standardTarget && d == NFT {
+		return syscall.EINVAL
+	}
+	return syscall.ENOENT
+}
 
 // goneOption is an option and what the tools refuse of its value.
 type goneOption struct {

@@ -60,7 +60,7 @@ func (run *toolRun) onTable(kind *tableKind, cmd *command) int {
 	run.kernel.lock.Lock()
 	defer run.kernel.lock.Unlock()
 	run.kernel.ensure(run.family, kind)
-	x := &execution{edit: run.kernel.edit(run.family, kind, 0), warnOfLegacy: run.warnOfLegacy, warn: caller{run: run}.warn}
+	x := &execution{caller: caller{run, run.kernel}, edit: run.kernel.edit(run.family, kind, 0)}
 	err := x.run(cmd)
 	if err == nil && x.edit.changed {
 		err = run.kernel.commit(run.family, x.edit)

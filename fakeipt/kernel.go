@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,9 @@ type Options struct {
 	// Beside is a kernel of the other dialect in the same network namespace: the two share the objects that rules name,
 	// wait for one another, and the nft tools warn of rules of the legacy tools.
 	Beside *Kernel
+	// Etc has the files in which the C library looks names up: hosts, networks, passwd and group, as /etc has them. Nil: localhost and root
+	// are all that is known. What stands in none of the files is told as on a host without a resolver.
+	Etc fs.FS
 	// Gate is asked before a tool looks at the kernel, after it has read its command line. An error keeps the tool out. It must not wait
 	// for another tool.
 	Gate func(Visit) error
@@ -75,6 +79,7 @@ type Kernel struct {
 	sets    *ipset.Table
 	beside  *Kernel
 	gate    func(Visit) error
+	etc     fs.FS
 	idle    idleParsers
 
 	lock     *sync.Mutex    // held by a tool that reads and then writes
@@ -92,7 +97,7 @@ func (k *Kernel) ForcesAccounting() bool {
 
 // New returns a kernel on which no tool has run.
 func New(o Options) *Kernel {
-	k := &Kernel{dialect: o.Dialect, version: o.Version, clock: o.Clock, acct: nfacct.NewTable(), gate: o.Gate, lock: &sync.Mutex{},
+	k := &Kernel{dialect: o.Dialect, version: o.Version, clock: o.Clock, acct: nfacct.NewTable(), gate: o.Gate, etc: o.Etc, lock: &sync.Mutex{},
 		turns: &atomic.Uint64{}}
 	if o.Beside != nil {
 		k.acct, k.sets, k.lock, k.turns = o.Beside.acct, o.Beside.sets, o.Beside.lock, o.Beside.turns

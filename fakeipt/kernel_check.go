@@ -91,6 +91,11 @@ func (e *tableEdit) check(r *Rule) syscall.Errno {
 	if e.dialect == NFT && (neverMatches(r.Src) || neverMatches(r.Dst)) {
 		return syscall.EINVAL
 	}
+	if e.dialect == NFT {
+		if errno := r.absent(); errno != 0 {
+			return errno
+		}
+	}
 	for _, m := range r.Matches {
 		if k, ok := m.(checker); ok {
 			if errno := k.check(c); errno != 0 {
@@ -109,6 +114,24 @@ func (e *tableEdit) check(r *Rule) syscall.Errno {
 		}
 	case checker:
 		return t.check(c)
+	}
+	return 0
+}
+
+// absentExtension is a match or target that the kernel may not have.
+type absentExtension interface {
+	absent(d Dialect) syscall.Errno
+}
+
+// absent looks for all matches and the target, as the nft tools have the kernel do before it checks the first.
+func (r *Rule) absent() syscall.Errno {
+	for _, m := range r.Matches {
+		if a, ok := m.(absentExtension); ok {
+			return a.absent(NFT)
+		}
+	}
+	if a, ok := r.Target.(absentExtension); ok {
+		return a.absent(NFT)
 	}
 	return 0
 }

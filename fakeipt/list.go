@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"fmt"
+	"net/netip"
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
@@ -17,6 +18,7 @@ type listStyle struct {
 	family      Family
 	proto       uint8 // of the rule
 	bare        bool  // of a single rule that was added with -v: no columns for it
+	names       *libc.Names
 }
 
 // appendChainHead appends the two lines above the rules of a chain.
@@ -197,13 +199,43 @@ func appendInvertColumn(dst []byte, m *AddrMatch) []byte {
 	return append(dst, ' ')
 }
 
-// address is an address as a listing has it: nothing is looked up.
+// address is an address as a listing has it.
 func (style listStyle) address(m *AddrMatch) string {
-	if m == nil || maskBits(m.Mask) == 0 {
-		if style.numeric || style.bare {
-			return style.family.facts().anywhere
-		}
+	numeric := style.numeric || style.bare
+	switch {
+	case m == nil && numeric:
+		return style.family.facts().anywhere
+	case m == nil:
+		return "anywhere"
+	case !numeric && (m.Mask == style.family.facts().zero || style.family == IPv6 && m.Addr == style.family.facts().zero):
 		return "anywhere"
 	}
-	return string(appendPlainAddr(nil, m))
+	return string(style.appendNetwork(nil, m))
+}
+
+// appendNetwork appends an address, by its name unless the listing is numeric, and a mask that has not all bits.
+func (style listStyle) appendNetwork(dst []byte, m *AddrMatch) []byte {
+	dst = style.appendHost(dst, m.Addr)
+	switch bits := maskBits(m.Mask); bits {
+	case m.Mask.BitLen():
+		return dst
+	case -1:
+		return libc.AppendInetNtop(append(dst, '/'), m.Mask)
+	default:
+		return strconv.AppendInt(append(dst, '/'), int64(bits), 10)
+	}
+}
+
+// appendHost appends an address, by the name of its host or network unless the listing is numeric.
+func (style listStyle) appendHost(dst []byte, a netip.Addr) []byte {
+	if !style.numeric {
+		name, ok := style.names.HostName(a)
+		if !ok && a.Is4() {
+			name, ok = style.names.NetworkName(a)
+		}
+		if ok {
+			return append(dst, name...)
+		}
+	}
+	return libc.AppendInetNtop(dst, a)
 }

@@ -3,6 +3,7 @@ package fakeipt
 import (
 	"math"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -37,7 +38,7 @@ func (m *MatchCgroup) appendList(dst []byte, _ listStyle) []byte {
 
 // check: the machine has no group in cgroup2 but the root.
 func (m *MatchCgroup) check(c *checkContext) syscall.Errno {
-	root := m.Path == "" || m.Path == "/"
+	root := strings.Trim(m.Path, "/") == ""
 	if m.HasPath == m.HasClassID || m.HasPath && !root && !c.elsewhere {
 		return syscall.EINVAL
 	}

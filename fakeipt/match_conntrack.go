@@ -4,8 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // CTState is a set of conntrack states, of --ctstate and of --state.
@@ -97,15 +95,15 @@ type MatchConntrack struct {
 func (*MatchConntrack) Name() string { return "conntrack" }
 
 func (m *MatchConntrack) appendSave(dst []byte, _ Family, _ Dialect) []byte {
-	return m.appendOptions(dst, "--")
+	return m.appendOptions(dst, "--", listStyle{numeric: true})
 }
 
-func (m *MatchConntrack) appendList(dst []byte, _ listStyle) []byte {
-	return m.appendOptions(dst, "")
+func (m *MatchConntrack) appendList(dst []byte, style listStyle) []byte {
+	return m.appendOptions(dst, "", style)
 }
 
 // appendOptions writes every option behind a prefix: "--" for iptables-save, nothing in a listing.
-func (m *MatchConntrack) appendOptions(dst []byte, prefix string) []byte {
+func (m *MatchConntrack) appendOptions(dst []byte, prefix string, style listStyle) []byte {
 	option := func(name string, invert bool) {
 		dst = append(appendOption(dst, prefix+name, invert), ' ')
 	}
@@ -120,7 +118,7 @@ func (m *MatchConntrack) appendOptions(dst []byte, prefix string) []byte {
 	for _, a := range m.addresses() {
 		if *a.match != nil {
 			option(a.name, (*a.match).Invert)
-			dst = appendPlainAddr(dst, *a.match)
+			dst = style.appendConnectionAddr(dst, *a.match)
 		}
 	}
 	for _, p := range m.ports() {
@@ -152,12 +150,12 @@ func (e *ExpireRange) append(dst []byte) []byte {
 	return dst
 }
 
-// appendPlainAddr leaves the mask out where it has all bits.
-func appendPlainAddr(dst []byte, m *AddrMatch) []byte {
-	if maskBits(m.Mask) == m.Mask.BitLen() {
-		return libc.AppendInetNtop(dst, m.Addr)
+// appendConnectionAddr appends an address of a connection, of which a listing leaves out the one that is zero, whatever its mask.
+func (style listStyle) appendConnectionAddr(dst []byte, m *AddrMatch) []byte {
+	if !style.numeric && m.Addr.IsUnspecified() {
+		return append(dst, "anywhere"...)
 	}
-	return m.appendSave(dst)
+	return style.appendNetwork(dst, m)
 }
 
 type ctAddress struct {

@@ -134,7 +134,7 @@ func (m *MatchHashlimit) appendLimit(dst []byte, prefix string) ([]byte, uint32)
 func (m *MatchHashlimit) appendBytes(dst []byte, prefix string) ([]byte, uint32) {
 	n := costToBytes(m.Interval)
 	i := 0
-	for i < len(byteUnits)-1 && (n < byteUnits[i].size || bytesToCost(n&^(byteUnits[i].size-1)) != m.Interval) {
+	for i < len(byteUnits)-1 && (n < byteUnits[i].size || bytesToCost(n&uint64(-uint32(byteUnits[i].size))) != m.Interval) {
 		i++
 	}
 	dst = fmt.Appendf(dst, "%d%sb/s", n/byteUnits[i].size, byteUnits[i].name)

@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
@@ -53,19 +54,16 @@ func (p *macParser) option(o *optionCall) (err error) {
 	return err
 }
 
-// parseMAC reads six hexadecimal numbers with colons between them.
+// parseMAC reads six hexadecimal numbers with colons between them, each of them as strtoul does: with a sign or a blank before it, or none at
+// all, but of no more than two letters.
 func parseMAC(s []byte) (mac [6]byte, err error) {
 	for i := range mac {
-		n := 0
-		for n < len(s) && libc.Digit(s[n]) < 16 {
-			mac[i] = mac[i]<<4 | byte(libc.Digit(s[n]))
-			n++
-		}
-		last := i == len(mac)-1
-		if n == 0 || n > 2 || last != (n == len(s)) || !last && s[n] != ':' {
+		word, rest, more := bytes.Cut(s, []byte(":"))
+		n, left := libc.CutHex(word)
+		if len(left) > 0 || len(word) > 2 || more != (i < len(mac)-1) {
 			return mac, badParameter("Invalid MAC address specified.")
 		}
-		s = s[min(n+1, len(s)):]
+		mac[i], s = byte(n), rest
 	}
 	return mac, nil
 }

@@ -27,32 +27,35 @@ type MatchOwner struct {
 func (*MatchOwner) Name() string { return "owner" }
 
 func (m *MatchOwner) appendSave(dst []byte, _ Family, _ Dialect) []byte {
-	return m.appendOptions(dst, [...]string{"--socket-exists", "--uid-owner", "--gid-owner", "--suppl-groups"}, true)
+	return m.appendOptions(dst, [...]string{"--socket-exists", "--uid-owner", "--gid-owner", "--suppl-groups"}, listStyle{numeric: true})
 }
 
 func (m *MatchOwner) appendList(dst []byte, style listStyle) []byte {
-	return m.appendOptions(dst, [...]string{"owner socket exists", "owner UID match", "owner GID match", "incl. suppl. groups"}, style.numeric)
+	return m.appendOptions(dst, [...]string{"owner socket exists", "owner UID match", "owner GID match", "incl. suppl. groups"}, style)
 }
 
-func (m *MatchOwner) appendOptions(dst []byte, words [4]string, numeric bool) []byte {
+func (m *MatchOwner) appendOptions(dst []byte, words [4]string, style listStyle) []byte {
 	if m.SocketExists || m.InvSocketExists {
 		dst = appendOption(dst, words[0], m.InvSocketExists)
 	}
-	dst = m.GID.appendBehind(m.UID.appendBehind(dst, words[1], numeric), words[2], numeric)
+	dst = m.UID.appendBehind(dst, words[1], style, (*libc.Names).UserName)
+	dst = m.GID.appendBehind(dst, words[2], style, (*libc.Names).GroupName)
 	if m.SupplGroups {
 		dst = append(append(dst, ' '), words[3]...)
 	}
 	return dst
 }
 
-// appendBehind appends " [!] WORD ID[-ID]". The only name that is known is that of number 0.
-func (r *IDRange) appendBehind(dst []byte, word string, numeric bool) []byte {
+// appendBehind appends " [!] WORD ID[-ID]", or the name of a single one.
+func (r *IDRange) appendBehind(dst []byte, word string, style listStyle, name func(*libc.Names, uint32) (string, bool)) []byte {
 	if r == nil {
 		return dst
 	}
 	dst = append(appendOption(dst, word, r.Invert), ' ')
-	if r.Min == 0 && r.Max == 0 && !numeric {
-		return append(dst, rootName...)
+	if r.Min == r.Max && !style.numeric {
+		if name, ok := name(style.names, r.Min); ok {
+			return append(dst, name...)
+		}
 	}
 	dst = strconv.AppendUint(dst, uint64(r.Min), 10)
 	if r.Min != r.Max {
@@ -60,9 +63,6 @@ func (r *IDRange) appendBehind(dst []byte, word string, numeric bool) []byte {
 	}
 	return dst
 }
-
-// rootName is the name of the user and the group of number 0. Other names are not looked up.
-const rootName = "root"
 
 func (m *MatchOwner) check(*checkContext) syscall.Errno {
 	for _, r := range []*IDRange{m.UID, m.GID} {
@@ -93,9 +93,9 @@ func (p *ownerParser) begin(Family) { p.m = MatchOwner{} }
 func (p *ownerParser) option(o *optionCall) (err error) {
 	switch o.name {
 	case "uid-owner":
-		p.m.UID, err = parseIDs(o)
+		p.m.UID, err = o.ids((*libc.Names).User)
 	case "gid-owner":
-		p.m.GID, err = parseIDs(o)
+		p.m.GID, err = o.ids((*libc.Names).Group)
 	case "socket-exists":
 		p.m.SocketExists, p.m.InvSocketExists = !o.invert, o.invert
 	case "suppl-groups":
@@ -107,9 +107,10 @@ func (p *ownerParser) option(o *optionCall) (err error) {
 	return err
 }
 
-func parseIDs(o *optionCall) (*IDRange, error) {
-	if string(o.arg) == rootName {
-		return &IDRange{Invert: o.invert}, nil
+// ids reads a name, or a range of numbers.
+func (o *optionCall) ids(lookUp func(*libc.Names, string) (uint32, bool)) (*IDRange, error) {
+	if id, ok := lookUp(o.names(), string(o.arg)); ok {
+		return &IDRange{Min: id, Max: id, Invert: o.invert}, nil
 	}
 	low, rest, ok := libc.CutNumber(o.arg)
 	high := low

@@ -10,12 +10,13 @@ const (
 	PacketUnicast   PacketType = 0 // to this host
 	PacketBroadcast PacketType = 1
 	PacketMulticast PacketType = 2
+	PacketOtherHost PacketType = 3 // to another host, seen by a device that takes all packets
 )
 
 // packetTypeNames are the names by value, packetTypeAliases those that are taken but not printed.
 var (
-	packetTypeNames   = [...]string{"unicast", "broadcast", "multicast"}
-	packetTypeAliases = [...]string{"host", "bcast", "mcast"}
+	packetTypeNames   = [...]string{"unicast", "broadcast", "multicast", "otherhost"}
+	packetTypeAliases = [...]string{"host", "bcast", "mcast", "otherhost"}
 )
 
 // MatchPktType is -m pkttype.

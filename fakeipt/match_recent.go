@@ -167,7 +167,7 @@ func (p *recentParser) option(o *optionCall) error {
 	case "name":
 		p.m.List = p.name(o.arg[:min(len(o.arg), maxRecentName)])
 	case "mask":
-		mask, err := resolvedAddr(o.arg, o.family)
+		mask, err := o.resolvedAddr(o.arg, o.family)
 		if err != nil {
 			return err
 		}

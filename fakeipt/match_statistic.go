@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"math"
 	"strconv"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // StatisticMode is --mode of -m statistic.
@@ -82,11 +84,12 @@ func (p *statisticParser) option(o *optionCall) error {
 	case "mode":
 		return p.mode(o.arg)
 	case "probability":
-		f, err := strconv.ParseFloat(string(o.arg), 64)
-		if err != nil || !(f >= 0 && f <= 1) {
+		f, ok := libc.WholeFloat(o.arg)
+		if !ok || f < 0 || f > 1 {
 			return badParameter("statistic: bad value for option \"--%s\", or out of range (0-1).\n", o.name)
 		}
-		p.m.Probability = uint32(math.Round(f * statisticUnit))
+		// What is not a number becomes 0, as in the tool.
+		p.m.Probability = uint32(int64(math.Round(max(f, 0) * statisticUnit)))
 		p.shared = p.m.Probability
 		p.m.Invert = p.m.Invert || o.invert
 	case "every":

@@ -44,11 +44,11 @@ func (m *MatchTTL) appendList(dst []byte, _ listStyle) []byte {
 
 var (
 	ttlExtension = &extension{name: "ttl", onlyIn: IPv4, newMatch: newTTLMatch, options: []optionSpec{
-		{name: "ttl-lt", excludes: 6}, {name: "ttl-gt", excludes: 5}, {name: "ttl-eq", invert: true, excludes: 3},
+		{name: "ttl-lt", rank: 1, excludes: 6}, {name: "ttl-gt", rank: 2, excludes: 5}, {name: "ttl-eq", invert: true, excludes: 3},
 		{name: "ttl", aliasOf: "ttl-eq"},
 	}}
 	hlExtension = &extension{name: "hl", onlyIn: IPv6, newMatch: newTTLMatch, options: []optionSpec{
-		{name: "hl-lt", excludes: 6}, {name: "hl-gt", excludes: 5}, {name: "hl-eq", invert: true, excludes: 3},
+		{name: "hl-lt", rank: 1, excludes: 6}, {name: "hl-gt", rank: 2, excludes: 5}, {name: "hl-eq", invert: true, excludes: 3},
 		{name: "hl", aliasOf: "hl-eq"},
 	}}
 )

@@ -102,7 +102,7 @@ func (o *optionCall) resolvedHostMask() (AddrMatch, error) {
 	host, length, slash := bytes.Cut(o.arg, []byte("/"))
 	m := AddrMatch{Mask: o.family.facts().ones, Invert: o.invert}
 	var err error
-	if m.Addr, err = resolvedAddr(host, o.family); err != nil || !slash {
+	if m.Addr, err = o.resolvedAddr(host, o.family); err != nil || !slash {
 		return m, err
 	}
 	n, err := o.prefixLength(length)

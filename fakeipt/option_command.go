@@ -95,16 +95,16 @@ func (p *commandParser) commandWithOptionalChain(letter byte, attached []byte) e
 		p.cmd.number = before
 	case letter == 'Z':
 		// The number makes the tool forget that it was to list.
-		p.cmd.op, p.cmd.zero = 'Z', false
+		p.cmd.op, p.cmd.zero, p.cmd.zeroRule = 'Z', false, true
 	}
 	return nil
 }
 
 // ruleNumber reads the number behind a chain's name, if there is one.
 func (p *commandParser) ruleNumber(must bool) error {
-	w, _ := p.args.peek()
+	w, ok := p.args.peek()
 	switch {
-	case len(w) > 0 && !beginsOption(w):
+	case ok && !beginsOption(w):
 		p.args.at++
 		n, ok := libc.WholeNumber(w, math.MaxInt32)
 		if !ok || n == 0 {

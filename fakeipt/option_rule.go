@@ -16,6 +16,9 @@ func (p *commandParser) ruleOption(letter byte, attached, word []byte) error {
 	if !ok {
 		return p.args.noArgument()
 	}
+	if (letter == 'i' || letter == 'o') && len(arg) == 0 {
+		return errEmptyDevice
+	}
 	if attached != nil && strings.IndexByte("sdpjio", letter) >= 0 {
 		// The tool reads the whole word here, or the one before if it has gone back.
 		if arg = word; p.again {
@@ -146,11 +149,12 @@ func (p *commandParser) jumpOption(letter byte, arg []byte) error {
 	if spec.isGoto {
 		return nil
 	}
-	if kind, ok := findVerdict(arg); ok {
+	// To the nft tools all verdicts are of the target "standard".
+	if kind, ok := findVerdict(arg); ok && !p.verdictsHidden() {
 		spec.target = &p.verdicts[kind]
 		return nil
 	}
-	if string(arg) == queueName {
+	if string(arg) == queueName && !p.verdictsHidden() {
 		spec.target = &TargetQueue{}
 		return nil
 	}

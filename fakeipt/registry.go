@@ -106,23 +106,32 @@ var targetExtensions = map[string]*extension{
 	"TRACE":       traceExtension,
 	"TTL":         ttlTargetExtension,
 	"ULOG":        ulogExtension,
+
+	standardTarget: standardExtension,
 }
 
-// standardTarget is the extension that stands for the verdicts and chains.
+// standardTarget is the extension that stands for the verdicts and chains. The tools know it by name, and the kernel has none of that name.
 const standardTarget = "standard"
+
+var standardExtension = &extension{name: standardTarget, newTarget: func() targetParser { return plainParser{&Gone{standardTarget}} }}
 
 // isTarget says whether the tools have a target of that name, which no new chain can have.
 func (p *commandParser) isTarget(name string) bool {
 	ext := findTarget([]byte(name), p.family)
 	p.warnOfGone(ext)
-	return ext != nil || name == standardTarget
+	return ext != nil
 }
 
-// warnOfGone says, if the kernel lacks an extension, what the tools say when they meet its name.
+// warnOfGone says, if the kernel lacks an extension, what the tools say when they first meet its name.
 func (p *commandParser) warnOfGone(ext *extension) {
-	if ext != nil && ext.gone {
-		p.warn("Warning: Extension %s revision 0 not supported, missing kernel module?\n", ext.name)
+	if ext == nil || !ext.gone || p.run == nil || p.run.gone[ext] {
+		return
 	}
+	if p.run.gone == nil {
+		p.run.gone = map[*extension]bool{}
+	}
+	p.run.gone[ext] = true
+	p.warn("Warning: Extension %s revision 0 not supported, missing kernel module?\n", ext.name)
 }
 
 // maxTargetName is the length of the longest name in targetExtensions.
@@ -138,6 +147,9 @@ func (p *commandParser) hideTarget(name []byte) {
 	}
 	p.hidden[string(name)] = true
 }
+
+// verdictsHidden says that the tools know no verdict any more, since input has declared a chain of the name that stands for them (nft).
+func (p *commandParser) verdictsHidden() bool { return p.hidden[standardTarget] && p.dialect() == NFT }
 
 // findMatch returns the match of that name for the family, nil if there is none.
 func findMatch(name []byte, f Family) *extension {

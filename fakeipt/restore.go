@@ -17,7 +17,7 @@ type restorer struct {
 	dump     *dumpText // of Kernel.Load: the counters of a policy may be missing, and extensions need not be known
 	test     bool
 	verbose  bool
-	only     string // the table of -T, "" for all
+	only     *string // the table of -T; nil: all
 
 	stdout io.Writer
 	line   int
@@ -89,7 +89,7 @@ func (r *restorer) one(line []byte) error {
 		return r.begin(line)
 	case r.x == nil:
 		// The nft tools look at what comes before the first table.
-		if r.only != "" && r.table != r.only && (r.table != "" || r.kernel.dialect == Legacy) {
+		if r.only != nil && r.table != *r.only && (r.table != "" || r.kernel.dialect == Legacy) {
 			return nil
 		}
 		return errLineFailed
@@ -116,7 +116,7 @@ func (r *restorer) begin(line []byte) error {
 	switch {
 	case kind == nil && r.kernel.dialect == NFT:
 		return badParameter("%s: line %d table name '%s' invalid", r.tool, r.line, name)
-	case r.only != "" && r.only != r.table:
+	case r.only != nil && *r.only != r.table:
 		return nil
 	case kind == nil:
 		return badParameter("%s: unable to initialize table '%s'", r.tool, name)
@@ -127,7 +127,7 @@ func (r *restorer) begin(line []byte) error {
 	edit := r.kernel.edit(r.family, kind, r.expect)
 	edit.context.elsewhere = r.caller.run == nil
 	r.parser.chains = func(name []byte) string { return edit.slotOfWord(name).name }
-	r.x = &execution{edit: edit, warnOfLegacy: r.warnOfLegacy, warn: r.warn}
+	r.x = &execution{caller: r.caller, edit: edit}
 	if r.noflush {
 		return nil
 	}

@@ -25,6 +25,10 @@ func (run *toolRun) restore() int {
 		return statusOther
 	}
 	defer done()
+	if flags.interval && !flags.wait && run.kernel.dialect == Legacy {
+		fmt.Fprintln(run.stderr, "Option --wait-interval requires option --wait")
+		return statusOther
+	}
 	input, err := readAll(in)
 	if err != nil {
 		fmt.Fprintf(run.stderr, "%s: %v\n", run.name, err)
@@ -123,12 +127,8 @@ func (run *toolRun) restoreFlags(r *restorer) (f restoreFlags, status int, ok bo
 		}
 	}
 	f.files = g.Rest
-	switch {
-	case len(f.files) > 1:
+	if len(f.files) > 1 {
 		fmt.Fprintln(run.stderr, "Unknown arguments found on commandline")
-		return f, statusOther, false
-	case f.interval && !f.wait && run.kernel.dialect == Legacy:
-		fmt.Fprintln(run.stderr, "Option --wait-interval requires option --wait")
 		return f, statusOther, false
 	}
 	return f, 0, true
@@ -157,7 +157,7 @@ func (run *toolRun) restoreFlag(r *restorer, f *restoreFlags, letter byte, arg s
 	case 'n':
 		r.noflush = true
 	case 'T':
-		r.only = arg
+		r.only = &arg
 	case 'M':
 	case 'w', 'W':
 		return run.restoreWait(f, letter, arg, given)

@@ -1,16 +1,21 @@
 package fakeipt
 
-import "bytes"
+import (
+	"bytes"
 
-// addressReader reads what -s and -d say; equal words give the same pointer.
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
+
+// addressReader reads what -s and -d say; equal words give the same pointers.
 type addressReader struct {
 	family          Family
-	known, inverted map[string]*AddrMatch
+	known, inverted map[string][]*AddrMatch
 	slab            slab[AddrMatch]
+	names           *libc.Names // of this run
 }
 
 func newAddressReader(f Family) addressReader {
-	return addressReader{family: f, known: map[string]*AddrMatch{}, inverted: map[string]*AddrMatch{}}
+	return addressReader{family: f, known: map[string][]*AddrMatch{}, inverted: map[string][]*AddrMatch{}}
 }
 
 // list reads a list of addresses; no list is one that matches anything.
@@ -20,11 +25,11 @@ func (a *addressReader) list(list []*AddrMatch, text []byte, invert bool) ([]*Ad
 	}
 	for text != nil {
 		word, next, comma := bytes.Cut(text, []byte(","))
-		m, err := a.one(bytes.TrimLeft(word, " "), invert)
+		matches, err := a.some(bytes.TrimLeft(word, " "), invert)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, m)
+		list = append(list, matches...)
 		if text = next; !comma {
 			text = nil
 		}
@@ -35,28 +40,31 @@ func (a *addressReader) list(list []*AddrMatch, text []byte, invert bool) ([]*Ad
 // maxHostName is the length of an address with its mask.
 const maxHostName = 255
 
-// one reads one address, nil for one that matches anything.
-func (a *addressReader) one(word []byte, invert bool) (*AddrMatch, error) {
+// some reads one address, or the name of a host with some; nil is one that matches anything.
+func (a *addressReader) some(word []byte, invert bool) ([]*AddrMatch, error) {
 	known := a.known
 	if invert {
 		known = a.inverted
 	}
-	if m, ok := known[string(word)]; ok {
-		return m, nil
+	if matches, ok := known[string(word)]; ok {
+		return matches, nil
 	}
 	if len(word) > maxHostName {
 		return nil, badParameter("Hostname too long")
 	}
-	m, err := parseHostMask(word, a.family)
+	addrs, mask, named, err := parseHostMask(word, a.family, a.names)
 	if err != nil {
 		return nil, err
 	}
-	m.Addr, m.Invert = MaskAddr(m.Addr, m.Mask), invert
-	var result *AddrMatch
-	if invert || m.Mask != a.family.facts().zero {
-		result = a.slab.alloc()
-		*result = m
+	matches := make([]*AddrMatch, len(addrs))
+	if invert || mask != a.family.facts().zero {
+		for i, addr := range addrs {
+			matches[i] = a.slab.alloc()
+			*matches[i] = AddrMatch{Addr: MaskAddr(addr, mask), Mask: mask, Invert: invert}
+		}
 	}
-	known[string(word)] = result
-	return result, nil
+	if !named { // a name may be another address in the next run
+		known[string(word)] = matches
+	}
+	return matches, nil
 }

@@ -5,6 +5,9 @@ import "bytes"
 // maxIfaceName is the length of a device's name.
 const maxIfaceName = 15
 
+// errEmptyDevice is a device without a name.
+var errEmptyDevice = badParameter("Empty interface is likely to be undesired")
+
 // deviceReader reads what -i and -o say; equal words give the same pointer.
 type deviceReader struct {
 	known map[string]*IfaceMatch // an inverted one has "!" before its name
@@ -13,9 +16,6 @@ type deviceReader struct {
 func newDeviceReader() deviceReader { return deviceReader{known: map[string]*IfaceMatch{}} }
 
 func (d *deviceReader) read(word []byte, invert bool) (*IfaceMatch, error) {
-	if len(word) == 0 {
-		return nil, badParameter("Empty interface is likely to be undesired")
-	}
 	if len(word) > maxIfaceName {
 		return nil, badParameter("interface name `%s' must be shorter than IFNAMSIZ (%d)", word, maxIfaceName)
 	}

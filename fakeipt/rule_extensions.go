@@ -151,11 +151,14 @@ func (x *ruleExtensions) takes(name []byte) bool {
 	return l != nil
 }
 
-// abbreviated counts the options that begin so; name is the last of them.
+// abbreviated counts the options that begin so, of an extension that was named more than once once; name is the last of them.
 func (x *ruleExtensions) abbreviated(prefix string) (name string, count int) {
 	for i := range x.loaded {
+		if hasExtension(x.loaded[:i], x.loaded[i].ext) {
+			continue
+		}
 		for _, spec := range x.loaded[i].ext.options {
-			if strings.HasPrefix(spec.name, prefix) && spec.name != name {
+			if strings.HasPrefix(spec.name, prefix) {
 				name, count = spec.name, count+1
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 // TargetECN is -j ECN (IPv4 only): it sets what the packet says of congestion. The packet goes on.
 type TargetECN struct {
-	// HasECT sets the lower two bits of what -j TOS changes to ECT.
+	// HasECT sets the lower two bits of what -j TOS changes to ECT. The tools compare ECT also where it is not set.
 	HasECT bool
 	ECT    uint8
 	// HasECE and HasCWR set the TCP flags ECE and CWR.
@@ -21,7 +21,9 @@ type TargetECN struct {
 func (*TargetECN) Name() string { return "ECN" }
 
 // removes says that the target is --ecn-tcp-remove alone.
-func (t *TargetECN) removes() bool { return *t == TargetECN{HasECE: true, HasCWR: true} }
+func (t *TargetECN) removes() bool { return t.HasECE && t.HasCWR && !t.ECE && !t.CWR && !t.HasECT }
+
+func (t *TargetECN) unlike(other any) bool { return differs(t, other) }
 
 func (t *TargetECN) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	if t.removes() {
@@ -78,7 +80,8 @@ var ecnTargetExtension = &extension{
 
 func (t *TargetECN) read(o *optionCall) error {
 	if o.name == "ecn-tcp-remove" {
-		t.HasECE, t.HasCWR = true, true
+		// What was to be set in the IP header before is left alone.
+		t.HasECE, t.HasCWR, t.HasECT = true, true, false
 		return nil
 	}
 	if o.name == "ecn-ip-ect" {

@@ -15,8 +15,10 @@ func (*TargetQueue) appendSave(dst []byte, _ Family, _ Dialect) []byte { return 
 
 func (*TargetQueue) appendList(dst []byte, _ listStyle) []byte { return dst }
 
-func (*TargetQueue) check(c *checkContext) syscall.Errno {
-	if c.dialect == NFT {
+func (t *TargetQueue) check(c *checkContext) syscall.Errno { return t.absent(c.dialect) }
+
+func (*TargetQueue) absent(d Dialect) syscall.Errno {
+	if d == NFT {
 		return syscall.ENOENT
 	}
 	return 0

@@ -72,9 +72,11 @@ func (t *TargetSet) allowedHooks(hidden bool) hookMask {
 var setTargetExtension = &extension{
 	name: "SET",
 	options: []optionSpec{
-		{name: "add-set", multi: true}, {name: "del-set", multi: true}, {name: "timeout", multi: true}, {name: "exist", flag: true, multi: true},
-		{name: "map-set", multi: true}, {name: "map-mark", flag: true, multi: true}, {name: "map-prio", flag: true, multi: true},
-		{name: "map-queue", flag: true, multi: true},
+		// The tool does not look at a "!" before any of them.
+		{name: "add-set", multi: true, invert: true}, {name: "del-set", multi: true, invert: true}, {name: "timeout", multi: true, invert: true},
+		{name: "exist", flag: true, multi: true, invert: true}, {name: "map-set", multi: true, invert: true},
+		{name: "map-mark", flag: true, multi: true, invert: true}, {name: "map-prio", flag: true, multi: true, invert: true},
+		{name: "map-queue", flag: true, multi: true, invert: true},
 	},
 	newTarget: func() targetParser { return &setTargetParser{} },
 }

@@ -24,8 +24,8 @@ func (t *TargetTEE) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	return dst
 }
 
-func (t *TargetTEE) appendList(dst []byte, _ listStyle) []byte {
-	dst = libc.AppendInetNtop(append(dst, " TEE gw:"...), t.Gateway)
+func (t *TargetTEE) appendList(dst []byte, style listStyle) []byte {
+	dst = style.appendHost(append(dst, " TEE gw:"...), t.Gateway)
 	if t.Oif != "" {
 		dst = append(append(dst, " oif="...), t.Oif...)
 	}
@@ -57,7 +57,7 @@ func (p *teeParser) option(o *optionCall) (err error) {
 		p.t.Oif = string(o.arg[:min(len(o.arg), maxIfaceName)])
 		return nil
 	}
-	p.t.Gateway, err = resolvedAddr(o.arg, o.family)
+	p.t.Gateway, err = o.resolvedAddr(o.arg, o.family)
 	return err
 }
 

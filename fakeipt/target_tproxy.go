@@ -58,7 +58,7 @@ func (p *tproxyParser) option(o *optionCall) (err error) {
 	case "on-port":
 		p.t.Port, err = resolvedPort(o.arg)
 	case "on-ip":
-		p.t.Addr, err = resolvedAddr(o.arg, o.family)
+		p.t.Addr, err = o.resolvedAddr(o.arg, o.family)
 	}
 	return err
 }

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // toolRun is one run of a tool.
@@ -21,7 +23,9 @@ type toolRun struct {
 	stdout io.Writer
 	stderr io.Writer
 
-	entered bool // the gate is open
+	entered bool                // the gate is open
+	names   *libc.Names         // made when a name is first looked up
+	gone    map[*extension]bool // those that the tool has warned of
 }
 
 // statusNotFound is the exit status of a shell that finds no such program.

@@ -100,8 +100,8 @@ func newRun(s *Store, name string) *run {
 	}
 	r := &run{store: s, clock: &runClock{s.clock.Now()}, loaded: map[part]fingerprint{}, others: map[part]otherTables{}}
 	d := s.dialectOf(name)
-	r.beside = fakeipt.New(fakeipt.Options{Dialect: fakeipt.Legacy + fakeipt.NFT - d, Clock: r.clock})
-	r.kernel = fakeipt.New(fakeipt.Options{Dialect: d, Clock: r.clock, Beside: r.beside, Gate: r.enter})
+	r.beside = fakeipt.New(fakeipt.Options{Dialect: fakeipt.Legacy + fakeipt.NFT - d, Clock: r.clock, Etc: s.etc})
+	r.kernel = fakeipt.New(fakeipt.Options{Dialect: d, Clock: r.clock, Etc: s.etc, Beside: r.beside, Gate: r.enter})
 	return r
 }
 

@@ -2,6 +2,7 @@ package toolstate
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,8 @@ type Store struct {
 	dialect fakeipt.Dialect
 	// lockFile is the lock of the legacy tools; "" is xtables.lock in dir.
 	lockFile string
+	// etc has the files in which names are looked up.
+	etc fs.FS
 	// clock dates the output of iptables-save and measures waiting. Default: the real clock.
 	clock clock.Clock
 	// known is what tools of the same process have read or written before. Nil: nothing is kept.
@@ -34,14 +37,16 @@ const (
 )
 
 // New returns the store in the folder dir, which is made when a tool first leaves something there. The dialect is that of tools whose name
-// does not say theirs.
-func New(dir string, dialect fakeipt.Dialect) *Store { return &Store{dir: dir, dialect: dialect} }
+// does not say theirs; names are looked up in etc (fakeipt.Options.Etc).
+func New(dir string, dialect fakeipt.Dialect, etc fs.FS) *Store {
+	return &Store{dir: dir, dialect: dialect, etc: etc}
+}
 
 // FromEnvironment returns the store that the environment asks for: CHAINWALK_STATE is the folder, by default
 // chainwalk/state in the user's cache folder; CHAINWALK_TOOLS is legacy (the default) or nft; XTABLES_LOCKFILE is the
-// lock of the legacy tools.
+// lock of the legacy tools. Names are looked up in the files of this machine's /etc.
 func FromEnvironment() (*Store, error) {
-	s := &Store{dir: os.Getenv(envState), lockFile: os.Getenv(envLockFile)}
+	s := &Store{dir: os.Getenv(envState), lockFile: os.Getenv(envLockFile), etc: os.DirFS("/etc")}
 	switch tools := os.Getenv(envTools); tools {
 	case "", "legacy":
 	case "nft":

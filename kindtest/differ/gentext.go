@@ -12,6 +12,8 @@ type textGen struct {
 	dialect fakeipt.Dialect
 	ipset   bool           // the fake has it
 	dropped map[string]int // reason to the number of runs that are not made
+	// sessions counts the wide ones: labels of timers are the whole machine's.
+	sessions int
 }
 
 // session makes the runs of one namespace. Each change is followed by a look at the ruleset.

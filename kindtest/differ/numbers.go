@@ -97,6 +97,7 @@ type textNumbers struct {
 	Sessions      int             `json:"sessions"`
 	Runs          int             `json:"textCases"` // tool runs compared
 	Failing       int             `json:"failing"`   // runs that both sides refused
+	Differ        int             `json:"differ"`    // runs that were not the same, be it for a reason that excuses it
 	Seconds       float64         `json:"seconds"`
 	Excused       map[string]int  `json:"excused"`   // reason to count
 	Masked        map[string]int  `json:"masked"`    // reason to the number of runs in which a part is not compared

@@ -50,7 +50,7 @@ func TestTextCasesOnTheFake(t *testing.T) {
 		t.Run(caseName(path), func(t *testing.T) {
 			var c textCase
 			require.NoError(t, readFile(path, &c))
-			v, err := judgeText(&c, &recordedRuns{c.Kernel}, newFakeRunner(c.Dialect))
+			v, err := judgeText(&c, &recordedRuns{c.Kernel}, newFolderRunner(c.Dialect, t.TempDir(), os.DirFS("testdata/etc")))
 			require.NoError(t, err)
 			require.Empty(t, v.Disagreement)
 			require.Empty(t, v.Excused)

@@ -15,6 +15,9 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
 
+// textRuns is the number of runs that a number of calls is shared by: each dialect and family has one.
+const textRuns = 4
+
 func TestKernelTextDifferential(t *testing.T) {
 	needKernel(t)
 	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {

@@ -1,12 +1,15 @@
 package differ
 
 import (
+	"bytes"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakeipt/toolstate"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
 
@@ -40,13 +43,43 @@ type runner interface {
 // fakeRunner is a namespace of the fake.
 type fakeRunner struct{ kernel *fakeipt.Kernel }
 
-func newFakeRunner(d fakeipt.Dialect) *fakeRunner {
-	return &fakeRunner{fakeipt.New(fakeipt.Options{Dialect: d})}
+// newFakeRunner is a namespace where no tool has run. Names are looked up in the files of etc.
+func newFakeRunner(d fakeipt.Dialect, etc fs.FS) *fakeRunner {
+	return &fakeRunner{fakeipt.New(fakeipt.Options{Dialect: d, Etc: etc})}
 }
 
 func (f *fakeRunner) run(s *textStep) (toolrun.Run, error) {
 	return runFake(f.kernel, slices.Clone(s.Argv), s.Stdin), nil
 }
+
+// folderRunner is a namespace of the fake whose tools are programs that keep their state in a folder. Each run is also made in memory, and
+// must give the same.
+type folderRunner struct {
+	memory *fakeRunner
+	store  *toolstate.Store
+}
+
+// newFolderRunner has its state in a folder, which the caller removes.
+func newFolderRunner(d fakeipt.Dialect, folder string, etc fs.FS) *folderRunner {
+	return &folderRunner{newFakeRunner(d, etc), toolstate.New(folder, d, etc)}
+}
+
+func (f *folderRunner) run(s *textStep) (toolrun.Run, error) {
+	run, _ := f.memory.run(s)
+	var stdout, stderr bytes.Buffer
+	status := f.store.Run(slices.Clone(s.Argv), strings.NewReader(s.Stdin), &stdout, &stderr)
+	stored := toolrun.Run{Stdout: stdout.String(), Stderr: stderr.String(), Status: status}
+	steady, _ := toolrun.Steady(run)
+	if storedSteady, _ := toolrun.Steady(stored); storedSteady != steady {
+		// What differs in memory, too, is no matter of the folder.
+		stored.Stderr += notAsInMemory
+		return stored, nil
+	}
+	return run, nil
+}
+
+// notAsInMemory ends what a tool has said that found in its folder another state than it had left.
+const notAsInMemory = "(in memory the tool says something else)\n"
 
 // recordedRuns is the real tools' answer in a case.
 type recordedRuns struct{ runs []toolrun.Run }
@@ -111,11 +144,33 @@ func excuse(theirs, ours *toolrun.Run) string {
 // varying is what differs between messages of one kind: numbers and quoted words.
 var varying = regexp.MustCompile("[0-9]+|`[^']*'|\"[^\"]*\"|'[^']*'")
 
-// textKind names a difference by the tool and the real tool's first message, or ours if it says nothing.
+// textKind names a difference by the tool and the first message of each side, and where these are the same by what differs in the output.
 func textKind(s *textStep, theirs, ours *toolrun.Run) string {
 	first := func(r *toolrun.Run) string {
 		line := strings.SplitN(r.Stderr, "\n", 2)[0]
 		return varying.ReplaceAllString(line, "*")
 	}
-	return fmt.Sprintf("%s: real %d %q, ours %d %q", s.Argv[0], theirs.Status, first(theirs), ours.Status, first(ours))
+	kind := fmt.Sprintf("%s: real %d %q, ours %d %q", s.Argv[0], theirs.Status, first(theirs), ours.Status, first(ours))
+	if theirs.Stderr == ours.Stderr {
+		kind += ", in the output: " + outputKind(theirs.Stdout, ours.Stdout)
+	}
+	return kind
+}
+
+// outputKind names the first line that differs by the extensions and options in it.
+func outputKind(theirs, ours string) string {
+	real, fake := strings.Split(theirs, "\n"), strings.Split(ours, "\n")
+	i := 0
+	for i < len(real)-1 && i < len(fake)-1 && real[i] == fake[i] {
+		i++
+	}
+	var names []string
+	words := strings.Fields(real[i] + " " + fake[i])
+	for n, w := range words {
+		if strings.HasPrefix(w, "--") || n > 0 && (words[n-1] == "-m" || words[n-1] == "-j") {
+			names = append(names, varying.ReplaceAllString(w, "*"))
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), " ")
 }

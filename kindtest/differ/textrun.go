@@ -3,7 +3,9 @@ package differ
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
+	"os"
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
@@ -31,11 +33,11 @@ func runTexts(b runBounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (ru
 		numbers: &textNumbers{Dialect: d, Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Masked: map[string]int{},
 			Repeated: map[string]int{}},
 	}
-	r.gen.ipset = runFake(newFakeRunner(d).kernel, []string{"ipset", "list"}, "").Status == 0
+	r.gen.ipset = runFake(newFakeRunner(d, nil).kernel, []string{"ipset", "list"}, "").Status == 0
 	if !r.gen.ipset {
 		r.numbers.Excused["the fake has no ipset: it is left out"] = 0
 	}
-	for r.numbers.Sessions < b.Rulesets && time.Since(start) < b.Time && len(r.numbers.Disagreements) < b.Most {
+	for r.goesOn(start) {
 		if err := r.one(); err != nil {
 			return r.numbers, err
 		}
@@ -44,18 +46,39 @@ func runTexts(b runBounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (ru
 	return r.numbers, nil
 }
 
+// goesOn says that no bound is reached. The time does not bound a run of a number of calls.
+func (r *textRun) goesOn(start time.Time) bool {
+	if r.bounds.Calls > 0 {
+		return r.numbers.Runs < r.bounds.Calls && len(r.numbers.Disagreements) < r.bounds.Most
+	}
+	return r.numbers.Sessions < r.bounds.Rulesets && time.Since(start) < r.bounds.Time && len(r.numbers.Disagreements) < r.bounds.Most
+}
+
 func (r *textRun) judge(c *textCase) (*textVerdict, error) {
 	real, done, err := r.fresh()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	return judgeText(c, real, newFakeRunner(r.dialect))
+	folder, err := os.MkdirTemp("", "chainwalk-differ")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	return judgeText(c, real, newFolderRunner(r.dialect, folder, machineEtc()))
 }
 
-// one makes a session and judges it.
+// machineEtc has the names of this machine, which its tools look up.
+func machineEtc() fs.FS { return os.DirFS("/etc") }
+
+// one makes a session and judges it. Two of three are wide.
 func (r *textRun) one() error {
-	c := &textCase{Dialect: r.dialect, Steps: r.gen.session()}
+	c := &textCase{Dialect: r.dialect}
+	if r.numbers.Sessions%3 == 0 {
+		c.Steps = r.gen.session()
+	} else {
+		c.Steps = r.gen.wide()
+	}
 	v, err := r.judge(c)
 	if err != nil {
 		return fmt.Errorf("session %d: %w", r.numbers.Sessions+1, err)
@@ -67,6 +90,9 @@ func (r *textRun) one() error {
 		if run.Status != 0 {
 			n.Failing++
 		}
+	}
+	if v.Excused != "" || v.Disagreement != "" {
+		n.Differ++
 	}
 	for _, reason := range v.Masked {
 		n.Masked[reason]++

@@ -18,6 +18,8 @@ type runBounds struct {
 	Time     time.Duration
 	// Folder gets the cases of disagreements.
 	Folder string
+	// Calls is the number of tool runs of a text differential; 0: as many as the time allows.
+	Calls int
 	// Most is the number of disagreements after which a run gives up.
 	Most int
 	// ChanceCases is the number of cases with many draws each.

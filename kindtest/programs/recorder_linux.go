@@ -170,7 +170,7 @@ func (r Recorder) fake(c *call) (toolrun.Run, error) {
 	if err := dialect.UnmarshalText(name); err != nil {
 		return toolrun.Run{}, err
 	}
-	store := toolstate.New(filepath.Join(r.Folder, stateFolder), dialect)
+	store := toolstate.New(filepath.Join(r.Folder, stateFolder), dialect, os.DirFS("/etc"))
 	if err := r.shareAccounts(c, store); err != nil {
 		return toolrun.Run{}, err
 	}

@@ -2,7 +2,9 @@ package libc
 
 import (
 	"bytes"
+	"errors"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -122,6 +124,31 @@ func CutDecimal(s []byte) (n uint64, rest []byte, ok bool) {
 	return n, s[digits:], true
 }
 
+// CutHex is what C's strtoul makes of the beginning of s with base 16, 0 if there is no number, and what stands behind it.
+func CutHex(s []byte) (n uint64, rest []byte) {
+	digits := bytes.TrimLeft(s, blanks)
+	negative := len(digits) > 0 && digits[0] == '-'
+	if negative || len(digits) > 0 && digits[0] == '+' {
+		digits = digits[1:]
+	}
+	if len(digits) > 2 && digits[0] == '0' && digits[1]|0x20 == 'x' && Digit(digits[2]) < 16 {
+		digits = digits[2:]
+	}
+	end := 0
+	for ; end < len(digits) && Digit(digits[end]) < 16; end++ {
+		n = n<<4 | Digit(digits[end])
+	}
+	switch {
+	case end == 0:
+		return 0, s
+	case end > 16:
+		return math.MaxUint64, digits[end:]
+	case negative:
+		n = -n
+	}
+	return n, digits[end:]
+}
+
 // ScanHex reads the number at the beginning of s as scanf of the C library does with %x, of which there is place for 32 bits. It
 // returns what stands behind it.
 func ScanHex(s []byte) (n uint32, rest []byte, ok bool) {
@@ -147,6 +174,27 @@ func ScanHex(s []byte) (n uint32, rest []byte, ok bool) {
 	}
 	return n, s, ok
 }
+
+// WholeFloat is the number that all of s says, as strtod of the C library reads it: decimal or hexadecimal, with an exponent, infinite, or
+// not a number.
+func WholeFloat(s []byte) (float64, bool) {
+	text := strings.ToLower(string(bytes.TrimLeft(s, blanks)))
+	digits := strings.TrimLeft(text, "+-")
+	switch {
+	case len(text)-len(digits) > 1 || strings.Contains(text, "_"):
+		return 0, false
+	case nanText.MatchString(digits):
+		return math.NaN(), true
+	case strings.HasPrefix(digits, "0x") && !strings.Contains(digits, "p"):
+		text += "p0"
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	// What is too great is infinite.
+	return f, err == nil || errors.Is(err, strconv.ErrRange)
+}
+
+// nanText is how what is not a number may be written.
+var nanText = regexp.MustCompile(`^nan(\([a-z0-9_]*\))?$`)
 
 // LeadingFloat is the length of the decimal fraction that s begins with, its sign included; 0 if there is none. It has no
 // exponent.

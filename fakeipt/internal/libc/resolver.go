@@ -11,28 +11,42 @@ type addrInfoError string
 // Error is the text.
 func (e addrInfoError) Error() string { return string(e) }
 
-// GetAddrInfo reads an address of so many bits, 32 or 128, as the C library's resolver does. No name is looked up; what is
-// none is told as on a host without a resolver, by an error with the library's text.
+// GetAddrInfo reads an address of so many bits, 32 or 128, as the C library's resolver does on a host without files of names and without
+// a resolver; see Names.GetAddrInfo.
 func GetAddrInfo(s []byte, bits int) (netip.Addr, error) {
+	addrs, err := (*Names)(nil).GetAddrInfo(s, bits)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	return addrs[0], nil
+}
+
+// GetAddrInfo reads an address of so many bits, 32 or 128, or the name of a host, which may have several, as the C library's resolver does
+// on a host that has the files of names alone: what is in none of them is told as if no server answered, by an error with the library's
+// text.
+func (n *Names) GetAddrInfo(s []byte, bits int) ([]netip.Addr, error) {
 	if a, ok := InetPton(s, bits); ok {
-		return a, nil
+		return []netip.Addr{a}, nil
 	}
 	short, isShort := InetAton(s)
 	if isShort && bits == 32 {
-		return short, nil
+		return []netip.Addr{short}, nil
 	}
 	other, err := netip.ParseAddr(string(s))
 	if bits == 32 && other.Is4In6() {
-		return other.Unmap(), nil
+		return []netip.Addr{other.Unmap()}, nil
 	}
 	if err == nil || isShort {
-		return netip.Addr{}, addrInfoError("Address family for hostname not supported")
+		return nil, addrInfoError("Address family for hostname not supported")
+	}
+	if addrs := n.host(string(s), bits); addrs != nil {
+		return addrs, nil
 	}
 	// With a dot at its end a number is looked up as any name.
 	if numeric := len(bytes.Trim(s, "0123456789.")) == 0 && !bytes.HasSuffix(s, []byte(".")); numeric && bits == 32 || !isHostName(s) {
-		return netip.Addr{}, addrInfoError("Name or service not known")
+		return nil, addrInfoError("Name or service not known")
 	}
-	return netip.Addr{}, addrInfoError("Temporary failure in name resolution")
+	return nil, addrInfoError("Temporary failure in name resolution")
 }
 
 // The lengths of a host's name and of a part of it.

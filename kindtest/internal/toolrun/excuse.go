@@ -21,6 +21,8 @@ func Excuse(theirs, ours *Run) string {
 		return "the nft tools say of -Z of a chain or rule that is not there what an earlier command has left behind"
 	case debugging.MatchString(theirs.Stdout) && !debugging.MatchString(ours.Stdout):
 		return "with -v twice the real tools print what they keep in memory or send to the kernel, which spoils the reason of a later error"
+	case usage.MatchString(theirs.Stderr) && usage.MatchString(ours.Stderr) && theirs.Stdout == ours.Stdout:
+		return "the fake has words of its own for the help"
 	case theirs.Stderr != ours.Stderr:
 		return ""
 	case sharesBuckets(theirs.Stdout, ours.Stdout):
