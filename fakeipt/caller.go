@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
@@ -16,6 +17,13 @@ type caller struct {
 func (c caller) warn(format string, args ...any) {
 	if c.run != nil {
 		fmt.Fprintf(c.run.stderr, format, args...)
+	}
+}
+
+// warnOfDevice warns of the name of a device that no device can have.
+func (c caller) warnOfDevice(name []byte) {
+	if bytes.ContainsAny(name, "/ ") {
+		c.warn("Warning: weird character in interface `%s' ('/' and ' ' are not allowed by the kernel).\n", name)
 	}
 }
 

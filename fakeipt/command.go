@@ -34,6 +34,7 @@ type ruleSpec struct {
 	target           Target // an extension or a verdict
 	jump             []byte // the word of -j or -g
 	isGoto           bool
+	noStandard       bool // input has declared a chain of the name of the target that stands for jumps
 	counters         bool
 	packets, bytes   uint64
 

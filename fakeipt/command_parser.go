@@ -116,7 +116,7 @@ var errOtherFamily = errors.New("a line for the other family")
 // begin forgets the command before.
 func (p *commandParser) begin() {
 	p.cmd.clear()
-	p.cmd.table, p.cmd.spec.dump = p.table, p.dump
+	p.cmd.table, p.cmd.spec.dump, p.cmd.spec.noStandard = p.table, p.dump, p.hidden[standardTarget]
 	p.args.at, p.inv, p.again = 0, false, false
 	p.extensions.begin()
 }
@@ -179,6 +179,9 @@ func (p *commandParser) short(letter byte, attached, word []byte) error {
 		return p.ruleOption(letter, attached, word)
 	case 'm':
 		return p.matchOption(attached)
+	case 'b':
+		// The tools have it among their letters, and nobody to read it.
+		return badParameter("Unknown arg \"(null)\"")
 	}
 	long := word[1] == '-'
 	if letter == 'f' {

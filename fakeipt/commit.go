@@ -25,11 +25,14 @@ func (e *tableEdit) verify() error {
 	if len(e.failures) > 0 {
 		return e.batchFailure()
 	}
-	if bad := e.firstBad(); bad.errno != 0 {
-		return &commitError{errno: bad.errno, line: bad.line}
-	}
+	bad, rule, chain := e.firstBad()
 	errno := e.update()
 	switch {
+	case bad.errno != 0 && errno == syscall.ELOOP:
+		return &commitError{errno: errno}
+	case bad.errno != 0:
+		// What of the rule the kernel comes to first may be one that the hooks of the chain forbid.
+		return &commitError{errno: e.check(rule, chain.reached.mask()), line: bad.line}
 	case errno == 0:
 		return nil
 	case e.dialect == Legacy:
@@ -51,19 +54,19 @@ func (c *commitError) Error() string { return "commit refused: " + c.errno.Error
 // Unwrap gives the errno.
 func (c *commitError) Unwrap() error { return c.errno }
 
-// firstBad is the first rule that the kernel refuses for itself and that is still there; without an errno if there is none.
-func (e *tableEdit) firstBad() badRule {
+// firstBad is the first rule that the kernel refuses for itself and that is still there, and its chain; without an errno if there is none.
+func (e *tableEdit) firstBad() (badRule, *Rule, *chainSlot) {
 	if len(e.bad) == 0 {
-		return badRule{}
+		return badRule{}, nil, nil
 	}
 	for _, s := range e.drafts {
 		for _, r := range s.currentRules() {
 			if bad := e.bad[r]; bad.errno != 0 {
-				return bad
+				return bad, r, s
 			}
 		}
 	}
-	return badRule{}
+	return badRule{}, nil, nil
 }
 
 // build makes the new table from the base and what changed.

@@ -189,8 +189,12 @@ func (e *tableEdit) renameChain(from, to string) error {
 		return badParameter("not supported: a chain with the name of the verdict %s", to)
 	case next.live || isVerdictName(to):
 		return errRenameExists
+	case e.dialect == Legacy && len(to) > maxLegacyName:
+		return errLongName
 	case !old.live || !e.exists || old.hook != 0:
 		return errNoChain
+	case e.dialect == NFT && len(to) > maxNFTName:
+		e.fail(e.line, batchRenameChain, syscall.ERANGE, to)
 	case e.dialect == NFT && old.fresh:
 		e.fail(e.line, batchRenameChain, syscall.ENOENT, to)
 	case e.dialect == NFT:
@@ -201,6 +205,12 @@ func (e *tableEdit) renameChain(from, to string) error {
 	}
 	return nil
 }
+
+// The kernel has room for names of these lengths, to which a chain can be renamed; new ones must be shorter.
+const (
+	maxLegacyName = 31
+	maxNFTName    = 255
+)
 
 // rename is a change of a chain's name that the kernel is asked for. Until the commit the nft tools know the chain by
 // its old name.

@@ -86,6 +86,7 @@ var (
 	errDeleteBuiltin = &refusal{syscall.EINVAL, "Invalid argument"}
 	errJumpToBuiltin = &refusal{syscall.EINVAL, "Invalid argument"}
 	errRenameExists  = &refusal{syscall.EEXIST, "File exists"}
+	errLongName      = &refusal{syscall.EINVAL, "Invalid argument"}
 )
 
 // asProblem is the usage error in err, if it is one.

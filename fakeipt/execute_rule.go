@@ -13,10 +13,17 @@ type ruleCell struct {
 
 // target finds what the rule does: an extension, a verdict, or a chain that must be there.
 func (x *execution) target(spec *ruleSpec) (Target, error) {
+	lost := spec.noStandard && x.edit.dialect == Legacy // what the tool makes rules with that have no extension for a target
+	if lost && spec.jump == nil {
+		return nil, noTarget([]byte(standardTarget))
+	}
 	if spec.jump == nil || spec.target != nil && !x.isNamesake(spec.jump) {
 		return spec.target, nil
 	}
 	s := x.edit.slotOfWord(spec.jump)
+	if lost && s.live {
+		return nil, noTarget([]byte(standardTarget))
+	}
 	if spec.target != nil {
 		x.warn("Warning: using chain %s, not extension\n", s.name)
 	}
@@ -38,7 +45,12 @@ func (x *execution) target(spec *ruleSpec) (Target, error) {
 	if spec.isGoto {
 		return nil, badParameter("goto '%s' is not a chain", spec.jump)
 	}
-	return nil, badParameter("Couldn't load target `%s':No such file or directory\n", spec.jump)
+	return nil, noTarget(spec.jump)
+}
+
+// noTarget is the error of a name that is neither a chain's nor a target's.
+func noTarget(name []byte) error {
+	return badParameter("Couldn't load target `%s':No such file or directory\n", name)
 }
 
 // isNamesake says that the legacy tools take the name of a target for the chain of that name. Only the lines of restore input that
@@ -63,6 +75,9 @@ func (x *execution) build(spec *ruleSpec, target Target, src, dst *AddrMatch) *R
 	cell := x.cells.alloc()
 	r := &cell.rule
 	r.Src, r.Dst, r.In, r.Out, r.Proto, r.Fragment = src, dst, spec.in, spec.out, spec.proto, spec.fragment
+	if x.edit.dialect == NFT {
+		r.Proto.Number = uint16(uint8(spec.proto.Number)) // of an expression
+	}
 	r.Target, r.Counters, r.opaque = target, &cell.counters, spec.opaque != nil
 	r.Matches = x.matches(spec.matches)
 	if spec.counters {

@@ -11,15 +11,16 @@ import (
 
 // admit makes the kernel's checks of a rule that do not depend on the rest of the table.
 func (e *tableEdit) admit(s *chainSlot, r *Rule, kind batchKind) {
-	errno := e.check(r)
+	hooks := s.hook // of a user-defined chain the kernel looks at them when the table is whole
+	if e.dialect == Legacy {
+		hooks = 0
+	}
+	errno := e.check(r, hooks)
 	if e.dialect == Legacy {
 		if errno != 0 {
 			e.setBad(r, errno)
 		}
 		return
-	}
-	if errno == 0 && s.hook&^ruleHooks(r, false) != 0 {
-		errno = syscall.EINVAL
 	}
 	if errno != 0 {
 		// The kernel goes on without the rule.
@@ -84,8 +85,8 @@ func (e *tableEdit) yieldRules(rules []*Rule, yield func(*Rule) bool) bool {
 	return true
 }
 
-// check asks every match and the target of a rule.
-func (e *tableEdit) check(r *Rule) syscall.Errno {
+// check asks every match and the target of a rule in a chain that these hooks reach: for each whether it may be there, and then itself.
+func (e *tableEdit) check(r *Rule, hooks hookMask) syscall.Errno {
 	c := &e.context
 	c.rule = r
 	if e.dialect == NFT && (neverMatches(r.Src) || neverMatches(r.Dst)) {
@@ -97,23 +98,26 @@ func (e *tableEdit) check(r *Rule) syscall.Errno {
 		}
 	}
 	for _, m := range r.Matches {
-		if k, ok := m.(checker); ok {
-			if errno := k.check(c); errno != 0 {
-				return errno
-			}
+		if errno := c.checkPart(m, hooks); errno != 0 {
+			return errno
 		}
 	}
-	switch t := r.Target.(type) {
-	case nil:
-	case *Jump:
-		if e.kind.hookOf(t.Chain) != 0 {
-			if e.made&e.kind.hookOf(t.Chain) == 0 {
-				return syscall.ENOENT
-			}
-			return syscall.EOPNOTSUPP
+	if t, ok := r.Target.(*Jump); ok && e.kind.hookOf(t.Chain) != 0 {
+		if e.made&e.kind.hookOf(t.Chain) == 0 {
+			return syscall.ENOENT
 		}
-	case checker:
-		return t.check(c)
+		return syscall.EOPNOTSUPP
+	}
+	return c.checkPart(r.Target, hooks)
+}
+
+// checkPart asks a match or a target.
+func (c *checkContext) checkPart(part any, hooks hookMask) syscall.Errno {
+	if l, ok := part.(hookLimited); ok && hooks&^l.allowedHooks(false) != 0 {
+		return syscall.EINVAL
+	}
+	if k, ok := part.(checker); ok {
+		return k.check(c)
 	}
 	return 0
 }
@@ -170,7 +174,7 @@ type hookLimited interface {
 }
 
 // wantProto is the kernel's check of a match that needs its protocol.
-func (c *checkContext) wantProto(number uint8) syscall.Errno {
+func (c *checkContext) wantProto(number uint16) syscall.Errno {
 	if c.rule.Proto.Number != number || c.rule.Proto.Invert {
 		return syscall.EINVAL
 	}

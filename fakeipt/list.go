@@ -16,8 +16,8 @@ type listStyle struct {
 	lineNumbers bool // --line-numbers
 	dialect     Dialect
 	family      Family
-	proto       uint8 // of the rule
-	bare        bool  // of a single rule that was added with -v: no columns for it
+	proto       uint16 // of the rule
+	bare        bool   // of a single rule that was added with -v: no columns for it
 	names       *libc.Names
 }
 
@@ -93,7 +93,7 @@ func (style listStyle) appendRule(dst []byte, number int, r *Rule) []byte {
 		dst = append(style.appendNumber(dst, r.Counters.Packets(), width), ' ')
 		dst = append(style.appendNumber(dst, r.Counters.Bytes(), byteWidth), ' ')
 	}
-	style.proto = r.Proto.Number
+	style.proto = uint16(uint8(r.Proto.Number)) // as a listing has it
 	dst = style.appendHead(dst, r)
 	if style.verbose || style.bare {
 		dst = style.appendDevices(dst, r)
@@ -129,14 +129,14 @@ func (style listStyle) appendHead(dst []byte, r *Rule) []byte {
 	if style.bare {
 		dst = append(append(dst, name...), ' ')
 	} else {
-		dst = fmt.Appendf(dst, "%-9s ", name)
+		dst = appendPadded(dst, name, 9)
 	}
 	if r.Proto.Invert {
 		dst = append(dst, '!')
 	} else {
 		dst = append(dst, ' ')
 	}
-	proto := style.protocol(r.Proto.Number)
+	proto := style.protocol(style.proto)
 	opt := [...]string{"--", "-f", "!f"}[r.Fragment]
 	if style.bare {
 		return fmt.Appendf(dst, "%s opt %s ", proto, opt)
@@ -145,7 +145,7 @@ func (style listStyle) appendHead(dst []byte, r *Rule) []byte {
 }
 
 // protocol is a protocol's number or name. Of a rule that was added it is a name only if the tools have one themselves.
-func (style listStyle) protocol(number uint8) string {
+func (style listStyle) protocol(number uint16) string {
 	switch {
 	case style.numeric && !style.bare || style.bare && !isOwnProtocol(number):
 		return strconv.Itoa(int(number))
@@ -161,7 +161,16 @@ func (style listStyle) appendDevices(dst []byte, r *Rule) []byte {
 	if style.bare {
 		return fmt.Appendf(dst, "in %s out %s ", in, out)
 	}
-	return fmt.Appendf(dst, " %-6s %-6s ", in, out)
+	return appendPadded(appendPadded(append(dst, ' '), in, 6), out, 6)
+}
+
+// appendPadded appends a text in a column of so many bytes, and a blank.
+func appendPadded(dst []byte, text string, width int) []byte {
+	dst = append(dst, text...)
+	for n := len(text); n < width; n++ {
+		dst = append(dst, ' ')
+	}
+	return append(dst, ' ')
 }
 
 func (style listStyle) device(m *IfaceMatch) string {
@@ -187,9 +196,9 @@ func (style listStyle) appendAddresses(dst []byte, r *Rule) []byte {
 		return fmt.Appendf(appendInvertColumn(dst, r.Dst), "-> %s  ", dst2)
 	}
 	dst = appendInvertColumn(dst, r.Src)
-	dst = fmt.Appendf(dst, "%-19s ", src)
+	dst = appendPadded(dst, src, 19)
 	dst = appendInvertColumn(dst, r.Dst)
-	return fmt.Appendf(dst, "%-19s ", dst2)
+	return appendPadded(dst, dst2, 19)
 }
 
 func appendInvertColumn(dst []byte, m *AddrMatch) []byte {

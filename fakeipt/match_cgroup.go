@@ -1,6 +1,8 @@
 package fakeipt
 
 import (
+	"bytes"
+	"encoding/binary"
 	"math"
 	"strconv"
 	"strings"
@@ -30,10 +32,14 @@ func (m *MatchCgroup) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 }
 
 func (m *MatchCgroup) appendList(dst []byte, _ listStyle) []byte {
+	dst = append(dst, " cgroup"...)
 	if m.HasPath {
-		return append(append(appendAfter(dst, "cgroup", m.InvertPath), ' '), m.Path...)
+		dst = append(appendOption(dst, "", m.InvertPath), m.Path...)
 	}
-	return strconv.AppendUint(append(appendAfter(dst, "cgroup", m.InvertClassID), ' '), uint64(m.ClassID), 10)
+	if m.HasClassID {
+		dst = strconv.AppendUint(appendOption(dst, "", m.InvertClassID), uint64(m.ClassID), 10)
+	}
+	return dst
 }
 
 // check: the machine has no group in cgroup2 but the root.
@@ -60,17 +66,33 @@ type cgroupParser struct {
 
 func (p *cgroupParser) begin(Family) { p.m = MatchCgroup{} }
 
+// share is what the tool makes of a path and an ID that are both given, for which it has one place. The kernel takes no such rule.
+func (p *cgroupParser) share(both []byte) {
+	path, _, _ := bytes.Cut(both, []byte{0})
+	p.m.Path, p.m.ClassID = string(path), binary.LittleEndian.Uint32(both)
+}
+
 // maxCgroupPath is the length of a path that the kernel keeps; the tool cuts the rest off.
 const maxCgroupPath = 511
 
 func (p *cgroupParser) option(o *optionCall) error {
 	if o.name == "path" {
-		p.m.Path, p.m.HasPath, p.m.InvertPath = string(o.arg[:min(len(o.arg), maxCgroupPath)]), true, o.invert
+		p.m.HasPath, p.m.InvertPath = true, o.invert
+		p.share(append(bytes.Clone(o.arg[:min(len(o.arg), maxCgroupPath)]), make([]byte, 4)...))
 		return nil
 	}
 	n, err := o.number(0, math.MaxUint32)
-	p.m.ClassID, p.m.HasClassID, p.m.InvertClassID = uint32(n), true, o.invert
+	p.m.HasClassID, p.m.InvertClassID = true, o.invert
+	p.share(append(binary.LittleEndian.AppendUint32(nil, uint32(n)), p.m.Path[min(4, len(p.m.Path)):]...))
 	return err
 }
 
-func (p *cgroupParser) finish(uint32) (Match, error) { return p.arena.intern(p.m), nil }
+func (p *cgroupParser) finish(uint32) (Match, error) {
+	if !p.m.HasPath {
+		p.m.Path = ""
+	}
+	if !p.m.HasClassID {
+		p.m.ClassID = 0
+	}
+	return p.arena.intern(p.m), nil
+}

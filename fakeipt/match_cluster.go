@@ -75,7 +75,7 @@ func (p *clusterParser) option(o *optionCall) error {
 func (p *clusterParser) finish(seen uint32) (Match, error) {
 	tooGreat := seen&1 != 0 && seen&(1<<3) != 0 && uint64(p.m.NodeMask) >= 1<<p.m.TotalNodes
 	switch node, mask := seen&(1<<1) != 0, seen&(1<<2) != 0; {
-	case node && tooGreat && !mask:
+	case node && tooGreat:
 		return nil, badParameter("cluster match: `--cluster-local-node' must be <= `--cluster-total-nodes'")
 	case mask && tooGreat && !node:
 		return nil, badParameter("cluster match: `--cluster-local-nodemask' too big for `--cluster-total-nodes'")

@@ -2,7 +2,6 @@ package fakeipt
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"syscall"
 
@@ -76,7 +75,7 @@ func (p *connlabelParser) option(o *optionCall) error {
 		return err
 	}
 	// The tool keeps 32 bits with a sign, and the kernel's struct 16 of them.
-	n, ok := libc.WholeNumber(o.arg, math.MaxUint64)
+	n, ok := libc.WholeSigned(o.arg)
 	if !ok || int32(n) < 0 {
 		o.warn(noLabelNames)
 		return badParameter("label '%s' not found or invalid value", o.arg)

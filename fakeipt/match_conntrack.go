@@ -214,7 +214,7 @@ func (p *conntrackParser) option(o *optionCall) error {
 			// The tool takes the flag of another option for this one's.
 			return badParameter("conntrack: rule would never match protocol")
 		}
-		p.m.Proto = &ProtoMatch{Number: n, Invert: o.invert}
+		p.m.Proto = &ProtoMatch{Number: uint16(uint8(n)), Invert: o.invert}
 	case "ctstatus":
 		status, bad := ctStatusNames.parse(o.arg)
 		if bad != nil {

@@ -2,7 +2,6 @@ package fakeipt
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
@@ -77,7 +76,8 @@ func (p *multiportParser) option(o *optionCall) error {
 	if o.proto.Invert {
 		return badParameter("multiport only works with TCP, UDP, UDPLITE, SCTP and DCCP")
 	}
-	switch o.proto.Number {
+	proto := uint16(uint8(o.proto.Number)) // the tool looks at 8 bits
+	switch proto {
 	case libc.ProtoTCP, libc.ProtoUDP, libc.ProtoUDPLite, libc.ProtoSCTP, libc.ProtoDCCP:
 	default:
 		if o.proto.Number != 0 {
@@ -96,30 +96,32 @@ func (p *multiportParser) option(o *optionCall) error {
 	default:
 		p.m.Side = MultiportEither
 	}
-	return p.ports(o.arg, o.proto.Number)
+	return p.ports(o.arg, proto)
 }
 
-func (p *multiportParser) ports(arg []byte, proto uint8) error {
+// ports reads ports and ranges one after the other, as far as there is room.
+func (p *multiportParser) ports(arg []byte, proto uint16) error {
 	places := 0
 	for word := range bytes.SplitSeq(arg, []byte(",")) {
-		if i := bytes.IndexByte(word, ':'); i == 0 || i >= 0 && i == len(word)-1 {
-			return badParameter("invalid port/service `' specified")
-		}
-		r, err := parsePortRange(word, proto)
-		switch {
-		case errors.Is(err, errPortRange):
-			return badParameter("invalid portrange specified")
-		case err != nil:
-			return err
-		}
-		places++
-		if bytes.IndexByte(word, ':') >= 0 {
-			places++
-		}
-		if places > maxMultiport {
+		first, last, isRange := bytes.Cut(word, []byte(":"))
+		if places++; places > maxMultiport || isRange && places == maxMultiport {
 			return badParameter("too many ports specified")
 		}
-		p.m.Ports = append(p.m.Ports, r)
+		low, err := parsePort(first, proto)
+		if err != nil {
+			return err
+		}
+		high := low
+		if isRange {
+			places++
+			if high, err = parsePort(last, proto); err != nil {
+				return err
+			}
+			if low >= high {
+				return badParameter("invalid portrange specified")
+			}
+		}
+		p.m.Ports = append(p.m.Ports, PortRange{low, high})
 	}
 	return nil
 }

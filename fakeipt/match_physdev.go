@@ -90,6 +90,7 @@ func parsePhysdev(o *optionCall) (*IfaceMatch, error) {
 	if len(o.arg) > maxIfaceName {
 		return nil, badParameter("interface name `%s' must be shorter than IFNAMSIZ (%d)", o.arg, maxIfaceName)
 	}
+	o.warnOfDevice(o.arg)
 	name, prefix := bytes.CutSuffix(o.arg, []byte("+"))
 	return &IfaceMatch{Name: string(name), Prefix: prefix, Invert: o.invert}, nil
 }

@@ -87,7 +87,7 @@ func (e *PolicyElement) append(dst []byte, prefix string, numeric bool) []byte {
 		if numeric {
 			dst = strconv.AppendUint(dst, uint64(e.Proto), 10)
 		} else {
-			dst = libc.AppendProtocol(dst, e.Proto)
+			dst = libc.AppendProtocol(dst, uint16(e.Proto))
 		}
 	}
 	if e.HasMode {
@@ -210,7 +210,7 @@ func policyProto(o *optionCall) (uint8, error) {
 	case n != libc.ProtoAH && n != libc.ProtoESP && n != libc.ProtoIPComp:
 		return 0, badParameter("policy match: protocol must be ah/esp/ipcomp")
 	}
-	return n, nil
+	return uint8(n), nil
 }
 
 func (m *MatchPolicy) whole(seen uint32) error {

@@ -128,7 +128,7 @@ func (p *statisticParser) finish(seen uint32) (Match, error) {
 		return nil, badParameter("--probability must be specified when using random mode")
 	case p.m.Mode == StatisticNth && seen&(1<<2|1<<3) == 0:
 		return nil, badParameter("--every and --packet must be specified when using nth mode")
-	case p.m.Mode == StatisticNth && p.m.Packet > p.shared:
+	case p.m.Packet > p.shared:
 		return nil, badParameter("the --packet p must be 0 <= p <= n-1")
 	}
 	return p.arena.intern(p.m), nil

@@ -100,17 +100,27 @@ func (p *commandParser) waitOption(letter byte, attached []byte) error {
 
 // waitInterval is -W, which says nothing any more.
 func (p *commandParser) waitInterval(arg []byte, given bool) error {
-	_, number := libc.ScanUnsigned(arg)
+	p.cmd.waitInterval = true
+	return p.readWaitInterval(arg, given)
+}
+
+// readWaitInterval reads the number of -W.
+func (c caller) readWaitInterval(arg []byte, given bool) error {
+	n, number := libc.ScanUnsigned(arg)
 	switch {
 	case !given:
 		return badParameter("wait interval value required")
 	case !number:
 		return badParameter("wait interval not numeric")
+	case uint32(n) > maxWaitInterval:
+		return badParameter("too long usec wait %d > %d usec", uint32(n), maxWaitInterval)
 	}
-	p.warn("Ignoring deprecated --wait-interval option.\n")
-	p.cmd.waitInterval = true
+	c.warn("Ignoring deprecated --wait-interval option.\n")
 	return nil
 }
+
+// maxWaitInterval is in microseconds.
+const maxWaitInterval = 999999
 
 // isZero says that a number is 0 where C has 32 bits for it.
 func isZero(s []byte) bool {

@@ -126,8 +126,8 @@ func (p *commandParser) deviceOption(letter byte, arg []byte, to **IfaceMatch) (
 	if err := p.once(letter, true); err != nil {
 		return err
 	}
-	if *to, err = p.devices.read(arg, p.inv); err == nil && bytes.ContainsAny(arg, "/ ") {
-		p.warn("Warning: weird character in interface `%s' ('/' and ' ' are not allowed by the kernel).\n", arg)
+	if *to, err = p.devices.read(arg, p.inv); err == nil {
+		p.warnOfDevice(arg)
 	}
 	return err
 }

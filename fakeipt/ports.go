@@ -23,7 +23,7 @@ func (r PortRange) isAny() bool { return r == anyPort }
 func (r PortRange) Contains(port uint16) bool { return r.Min <= port && port <= r.Max }
 
 // parsePort reads a port number or the name of a service of the protocol; 0 is any protocol.
-func parsePort(s []byte, proto uint8) (uint16, error) {
+func parsePort(s []byte, proto uint16) (uint16, error) {
 	n := 0
 	digits := len(s) > 0 && len(s) <= 5 && s[0] != '0' // what begins with 0 is octal
 	for _, c := range s {
@@ -49,7 +49,7 @@ func parsePort(s []byte, proto uint8) (uint16, error) {
 var errPortRange = badParameter("invalid portrange (min > max)")
 
 // parsePortRange reads "PORT", "PORT:PORT", "PORT:" or ":PORT".
-func parsePortRange(s []byte, proto uint8) (PortRange, error) {
+func parsePortRange(s []byte, proto uint16) (PortRange, error) {
 	first, last, colon := bytes.Cut(s, []byte(":"))
 	if !colon {
 		p, err := parsePort(s, proto)
@@ -125,7 +125,7 @@ func appendPortList(dst []byte, word string, r PortRange, invert bool, style lis
 // portsGiven knows which port options of tcp, udp and sctp a rule has.
 type portsGiven struct {
 	source, destination bool
-	proto               uint8 // of the match
+	proto               uint16 // of the match
 }
 
 func (g *portsGiven) src(o *optionCall, r *PortRange, invert *bool) error {
@@ -166,7 +166,7 @@ func resolvedPort(s []byte) (uint16, error) {
 		return uint16(n), nil
 	}
 	// It asks for each protocol that has ports, and so finds no service of AppleTalk.
-	for _, proto := range []uint8{libc.ProtoTCP, libc.ProtoUDP, libc.ProtoSCTP} {
+	for _, proto := range []uint16{libc.ProtoTCP, libc.ProtoUDP, libc.ProtoSCTP} {
 		if port, ok := libc.Service(s, proto); ok {
 			return port, nil
 		}

@@ -3,7 +3,7 @@ package fakeipt
 import "github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 
 // parseProtocol reads a name or number. Behind -p the word is in lower case.
-func parseProtocol(s []byte) (uint8, error) {
+func parseProtocol(s []byte) (uint16, error) {
 	if n, ok := libc.Protocol(s); ok {
 		return n, nil
 	}
@@ -11,7 +11,7 @@ func parseProtocol(s []byte) (uint8, error) {
 }
 
 // isExtensionHeader says that IPv6 has the number for a header that stands before the protocol's own.
-func isExtensionHeader(number uint8) bool {
+func isExtensionHeader(number uint16) bool {
 	switch number {
 	case 43, 44, 51, 60:
 		return true
@@ -20,7 +20,7 @@ func isExtensionHeader(number uint8) bool {
 }
 
 // isOwnProtocol says that the tools know the protocol's name without /etc/protocols.
-func isOwnProtocol(number uint8) bool {
+func isOwnProtocol(number uint16) bool {
 	switch number {
 	case 0, libc.ProtoTCP, libc.ProtoUDP, libc.ProtoICMP, libc.ProtoICMPv6, libc.ProtoSCTP, libc.ProtoUDPLite,
 		libc.ProtoESP, libc.ProtoAH, libc.ProtoMH:

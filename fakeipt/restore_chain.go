@@ -23,7 +23,9 @@ func (r *restorer) declare(line []byte) error {
 	} else {
 		err = r.declareLegacy(s, name, policy)
 	}
-	if err != nil || policy == nil || string(policy) == "-" || s.hook == 0 && r.kernel.dialect == NFT {
+	nft := r.kernel.dialect == NFT
+	kept := string(policy) == "-" // the policy; of nft the counters are set all the same
+	if err != nil || policy == nil || kept && !nft || s.hook == 0 && nft {
 		return err
 	}
 	counters := &Counters{}
@@ -31,6 +33,14 @@ func (r *restorer) declare(line []byte) error {
 		if counters, err = parsePolicyCounters(rest); err != nil {
 			return badParameter("invalid policy counters for chain '%s'", name)
 		}
+	}
+	if kept {
+		if r.late == nil {
+			r.x.edit.open(s)
+			s.counters = counters
+			r.x.edit.counted |= s.hook
+		}
+		return nil
 	}
 	return r.setPolicy(s, string(policy), counters)
 }

@@ -136,7 +136,7 @@ func (run *toolRun) restoreFlags(r *restorer) (f restoreFlags, status int, ok bo
 
 // optionalArg is the argument of an option that takes the next word too, unless that looks like an option.
 func optionalArg(g *libc.Getopt, arg string, given bool) (string, bool) {
-	if given || len(g.Args) == 0 || strings.HasPrefix(g.Args[0], "-") || strings.HasPrefix(g.Args[0], "!") {
+	if given || g.InWord() || len(g.Args) == 0 || strings.HasPrefix(g.Args[0], "-") || strings.HasPrefix(g.Args[0], "!") {
 		return arg, given
 	}
 	arg, g.Args = g.Args[0], g.Args[1:]
@@ -178,22 +178,19 @@ func (run *toolRun) restoreWait(f *restoreFlags, letter byte, arg string, given 
 	if run.kernel.dialect == NFT {
 		return 0, true
 	}
-	refuse := func(msg string) (int, bool) {
-		return run.report(&problem{status: statusParameter, msg: msg}, 0), false
-	}
+	var err error
 	number, numeric := libc.ScanInteger(arg)
 	switch {
-	case letter == 'w' && given && !numeric:
-		return refuse("wait seconds not numeric")
-	case letter == 'w':
-		f.wait, f.waitSeconds = true, number
-	case !given:
-		return refuse("wait interval value required")
-	case !numeric:
-		return refuse("wait interval not numeric")
-	default:
+	case letter == 'W':
 		f.interval = true
-		fmt.Fprintln(run.stderr, "Ignoring deprecated --wait-interval option.")
+		err = caller{run, run.kernel}.readWaitInterval([]byte(arg), given)
+	case given && !numeric:
+		err = badParameter("wait seconds not numeric")
+	default:
+		f.wait, f.waitSeconds = true, number
+	}
+	if usage, bad := asProblem(err); bad {
+		return run.report(usage, 0), false
 	}
 	return 0, true
 }

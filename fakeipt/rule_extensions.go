@@ -78,7 +78,7 @@ func (x *ruleExtensions) loadTarget(ext *extension) {
 }
 
 // loadProtocol loads the match of the rule's protocol, once.
-func (x *ruleExtensions) loadProtocol(number uint8, word []byte) bool {
+func (x *ruleExtensions) loadProtocol(number uint16, word []byte) bool {
 	if libc.ProtocolName(number) == "" || x.protocolTried {
 		return false
 	}
@@ -102,7 +102,7 @@ func (x *ruleExtensions) loadForHelp(protocol []byte) {
 
 // ofProtocol is the match of a protocol, nil if it has none. It is called as the word that was given, or where that is a number as the
 // protocol of that number.
-func (x *ruleExtensions) ofProtocol(number uint8, word []byte) *extension {
+func (x *ruleExtensions) ofProtocol(number uint16, word []byte) *extension {
 	name := libc.ProtocolName(number)
 	if _, isNumber := libc.WholeNumber(word, math.MaxUint8); !isNumber && name != "" {
 		name = string(libc.Lower(word))

@@ -156,9 +156,9 @@ type IfaceMatch struct {
 	Invert bool
 }
 
-// ProtoMatch is -p; Number 0 is any protocol.
+// ProtoMatch is -p. Number 0 is any protocol; one beyond 255, which the legacy tools take (mptcp), is none that a packet has.
 type ProtoMatch struct {
-	Number uint8
+	Number uint16
 	Invert bool
 }
 

@@ -116,9 +116,9 @@ func (t *TargetCT) check(c *checkContext) syscall.Errno {
 	return 0
 }
 
-func hasCTHelper(name string, proto uint8, f Family) bool {
+func hasCTHelper(name string, proto uint16, f Family) bool {
 	for _, h := range ctHelpers {
-		if h.name == name && h.proto == proto && (f == IPv4 || !h.onlyIPv4) {
+		if h.name == name && uint16(h.proto) == proto && (f == IPv4 || !h.onlyIPv4) {
 			return true
 		}
 	}

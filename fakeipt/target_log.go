@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -99,6 +100,9 @@ func (p *logParser) option(o *optionCall) error {
 	case "log-prefix":
 		if err := wantText(o); err != nil {
 			return err
+		}
+		if bytes.IndexByte(o.arg, '\n') >= 0 {
+			return badParameter("Newlines not allowed in --log-prefix")
 		}
 		p.t.Prefix = string(o.arg[:min(len(o.arg), maxLogPrefix)])
 	default:

@@ -96,11 +96,11 @@ func parseRateestTime(o *optionCall, word string) (float64, error) {
 	if err != nil || !ok {
 		return 0, badParameter("RATEEST: bad %s value \"%s\"", word, o.arg)
 	}
-	if n < 0 {
-		// The tool counts without a sign.
-		return math.MaxUint32, nil
+	if n *= unit; math.Abs(n) >= math.MaxInt64 {
+		return 0, nil
 	}
-	return math.Trunc(n * unit), nil
+	// The tool counts in 32 bits without a sign.
+	return float64(uint32(int64(n))), nil
 }
 
 // The kernel's intervals are a quarter of a second and up to 32 of those, by powers of 2.

@@ -81,7 +81,7 @@ func (p *rejectParser) option(o *optionCall) error {
 		}
 	}
 	const gone, alsoGone = "echo-reply", "echoreply" // names that arg may be short for
-	if strings.HasPrefix(gone, arg) || strings.HasPrefix(alsoGone, arg) {
+	if o.family == IPv4 && (strings.HasPrefix(gone, arg) || strings.HasPrefix(alsoGone, arg)) {
 		o.warn("--reject-with echo-reply no longer supported\n")
 	}
 	return badParameter("unknown reject type \"%s\"", o.arg)

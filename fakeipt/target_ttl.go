@@ -44,10 +44,10 @@ func (*TargetTTL) check(c *checkContext) syscall.Errno { return c.wantTable("man
 
 var (
 	ttlTargetExtension = &extension{name: "TTL", onlyIn: IPv4, newTarget: newTTLTarget, options: []optionSpec{
-		{name: "ttl-set", excludes: 6}, {name: "ttl-dec", excludes: 5}, {name: "ttl-inc", excludes: 3},
+		{name: "ttl-set", excludes: 6}, {name: "ttl-dec", rank: 2, excludes: 5}, {name: "ttl-inc", rank: 1, excludes: 3},
 	}}
 	hlTargetExtension = &extension{name: "HL", onlyIn: IPv6, newTarget: newTTLTarget, options: []optionSpec{
-		{name: "hl-set", excludes: 6}, {name: "hl-dec", excludes: 5}, {name: "hl-inc", excludes: 3},
+		{name: "hl-set", excludes: 6}, {name: "hl-dec", rank: 2, excludes: 5}, {name: "hl-inc", rank: 1, excludes: 3},
 	}}
 )
 

@@ -41,7 +41,8 @@ func (run *toolRun) reportBatch(failures []batchError, lines bool) int {
 		if f.kind.isOfChain() {
 			what = "chain"
 		}
-		text = fmt.Appendf(text, "%s failed (%s): %s %s", batchNames[f.kind], libc.Strerror(f.errno), what, f.chain)
+		what += " " + f.chain
+		text = fmt.Appendf(text, "%s failed (%s): %s", batchNames[f.kind], libc.Strerror(f.errno), what[:min(len(what), maxBatchChange)])
 		if len(text) >= maxBatchText {
 			text = text[:maxBatchText]
 			break
@@ -50,6 +51,9 @@ func (run *toolRun) reportBatch(failures []batchError, lines bool) int {
 	fmt.Fprintf(run.stderr, "%s v%s (%s): %s\n", run.name, run.kernel.version, run.kernel.variant(), text)
 	return statusResource
 }
+
+// maxBatchChange is the room the tool has for what it says a change is about.
+const maxBatchChange = 127
 
 // maxBatchText is the room the tool has for the message.
 const maxBatchText = 1023

@@ -3,6 +3,7 @@ package packetsim
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"net/netip"
 	"slices"
@@ -236,7 +237,7 @@ func keyOf(r *fakeipt.Rule, ports []uint16) (shape, indexKey, []uint16) {
 		s.field = byOut
 		k.addrBits = bitsOfName(r.Out.Name)
 	}
-	if r.Proto.Number != 0 && !r.Proto.Invert && Proto(r.Proto.Number).HasPorts() {
+	if r.Proto.Number != 0 && r.Proto.Number <= math.MaxUint8 && !r.Proto.Invert && Proto(r.Proto.Number).HasPorts() {
 		if ports = rulePorts(r, ports); len(ports) > 0 {
 			s.ports, k.proto = true, Proto(r.Proto.Number)
 		}

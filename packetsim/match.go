@@ -16,7 +16,7 @@ func (w *walk) ruleMatches(s *skb, r *fakeipt.Rule) bool {
 	if !addrMatches(r.Src, s.Src) || !addrMatches(r.Dst, s.Dst) || !deviceMatches(r.In, s.in) || !deviceMatches(r.Out, s.out) {
 		return false
 	}
-	if r.Proto.Number != 0 && (r.Proto.Number == uint8(s.Proto)) == r.Proto.Invert {
+	if r.Proto.Number != 0 && (r.Proto.Number == uint16(s.Proto)) == r.Proto.Invert {
 		return false
 	}
 	if r.Fragment == fakeipt.FragmentOnly {
@@ -47,7 +47,7 @@ func (w *walk) failedCondition(s *skb, r *fakeipt.Rule) fakeipt.Rule {
 		return fakeipt.Rule{In: r.In}
 	case !deviceMatches(r.Out, s.out):
 		return fakeipt.Rule{Out: r.Out}
-	case r.Proto.Number != 0 && (r.Proto.Number == uint8(s.Proto)) == r.Proto.Invert:
+	case r.Proto.Number != 0 && (r.Proto.Number == uint16(s.Proto)) == r.Proto.Invert:
 		return fakeipt.Rule{Proto: r.Proto}
 	case r.Fragment == fakeipt.FragmentOnly:
 		return fakeipt.Rule{Fragment: r.Fragment}

@@ -45,7 +45,7 @@ func (s *skb) ctStates() fakeipt.CTState {
 
 func matchTuples(c *conn, m *fakeipt.MatchConntrack) bool {
 	to, back := &c.tuples[original], &c.tuples[reply]
-	if m.Proto != nil && m.Proto.Number != 0 && (uint8(to.Proto) == m.Proto.Number) == m.Proto.Invert {
+	if m.Proto != nil && m.Proto.Number != 0 && (uint16(to.Proto) == m.Proto.Number) == m.Proto.Invert {
 		return false
 	}
 	return addrMatches(m.OrigSrc, to.Src) && addrMatches(m.OrigDst, to.Dst) &&

@@ -23,6 +23,8 @@ func TestRuleConditions(t *testing.T) {
 		{"-o eth0", tcpHTTP, false},
 		{"-p tcp", tcpHTTP, true},
 		{"! -p tcp", tcpHTTP, false},
+		{"-p mptcp", tcpHTTP, false},
+		{"! -p mptcp", tcpHTTP, true},
 		{"-p udp", tcpHTTP, false},
 		{"-f", tcpHTTP, false},
 		{"! -f", tcpHTTP, true},

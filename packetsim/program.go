@@ -171,7 +171,8 @@ const (
 // compile makes a rule of the zero value.
 func (c *compiledRule) compile(r *fakeipt.Rule) {
 	c.op = opOf(r.Target)
-	if r.In != nil || r.Out != nil || r.Fragment == fakeipt.FragmentOnly || len(r.Matches) > math.MaxUint8 || !c.compileAddrs(r) {
+	if r.In != nil || r.Out != nil || r.Fragment == fakeipt.FragmentOnly || r.Proto.Number > math.MaxUint8 ||
+		len(r.Matches) > math.MaxUint8 || !c.compileAddrs(r) {
 		c.flags |= asksRule
 		return
 	}

@@ -28,7 +28,7 @@ func (e *element) parsePort(command, text string, f Family) error {
 	}
 	switch e.proto {
 	case libc.ProtoTCP, libc.ProtoUDP, libc.ProtoSCTP, libc.ProtoUDPLite:
-		return e.parsePorts(port, libc.ProtocolName(e.proto))
+		return e.parsePorts(port, libc.ProtocolName(uint16(e.proto)))
 	case libc.ProtoICMP:
 		if f == inet6 {
 			return errorf("Syntax error: Protocol ICMP can be used with family inet only\nInvalid %s command: missing setname", command)
@@ -138,7 +138,7 @@ func oneCode(n icmp.TypeName, names []icmp.TypeName) bool {
 }
 
 func appendPort(dst []byte, proto uint8, port uint16) []byte {
-	dst = append(libc.AppendProtocol(dst, proto), ':')
+	dst = append(libc.AppendProtocol(dst, uint16(proto)), ':')
 	names := icmp.V4Names
 	switch proto {
 	case libc.ProtoICMP:

@@ -44,6 +44,9 @@ const (
 	GetoptBad byte = '?' // a message has been printed
 )
 
+// InWord says that letters are left in the word that is being read.
+func (g *Getopt) InWord() bool { return g.cluster != "" }
+
 // Next returns the next option by its letter, with its argument and whether it was given one.
 func (g *Getopt) Next() (letter byte, arg string, given bool) {
 	for g.cluster == "" {

@@ -9,7 +9,7 @@ import (
 func TestServices(t *testing.T) {
 	for _, row := range []struct {
 		name  string
-		proto uint8
+		proto uint16
 		port  uint16 // 0: there is none
 	}{
 		{"ssmtp", ProtoTCP, 465}, {"imap2", ProtoTCP, 143}, {"imap", ProtoTCP, 143}, {"qmtp", ProtoTCP, 209}, {"www", ProtoTCP, 80},
@@ -28,11 +28,11 @@ func TestServices(t *testing.T) {
 func TestProtocols(t *testing.T) {
 	for word, want := range map[string]int{
 		"tcp": 6, "TCP": 6, "Tcp": -1, "IPSEC-ESP": 50, "ipsec-esp": -1, "icmpv6": 58, "mh": 135, "all": 0, "ALL": -1, "IP": 0, "0x11": 17,
-		"256": -1, "mptcp": -1, "CPHB": 73, "": -1,
+		"256": -1, "mptcp": 262, "MPTCP": 262, "CPHB": 73, "": -1,
 	} {
 		n, ok := Protocol([]byte(word))
 		assert.Equal(t, want >= 0, ok, word)
-		assert.Equal(t, uint8(max(want, 0)), n, word)
+		assert.Equal(t, uint16(max(want, 0)), n, word)
 	}
 	assert.Equal(t, "ipv6-icmp", ProtocolName(58))
 	assert.Equal(t, "mobility-header", ProtocolName(135))

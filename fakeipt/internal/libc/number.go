@@ -61,6 +61,19 @@ func WholeNumber(s []byte, limit uint64) (uint64, bool) {
 	return n, ok && len(rest) == 0 && n <= limit
 }
 
+// WholeSigned is a number that is all of s, as strtoul reads it with base 0: what has a "-" before it is counted down from 0.
+func WholeSigned(s []byte) (uint64, bool) {
+	digits, negative := bytes.CutPrefix(bytes.TrimLeft(s, blanks), []byte("-"))
+	if !negative {
+		return WholeNumber(s, math.MaxUint64)
+	}
+	if len(digits) == 0 || Digit(digits[0]) > 9 {
+		return 0, false
+	}
+	n, ok := WholeNumber(digits, math.MaxUint64)
+	return -n, ok
+}
+
 // Atoi is what C's atoi makes of s: the decimal number at its beginning, of which an int keeps the lower 32 bits; else 0.
 func Atoi(s []byte) int32 { return int32(Atoll(s)) }
 

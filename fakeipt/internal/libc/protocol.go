@@ -3,6 +3,7 @@ package libc
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Numbers of protocols, as netinet/in.h has them.
@@ -27,7 +28,7 @@ type protocolName struct {
 	aliases string // other names, with a blank between them
 }
 
-// protocolNames has the name to print first for each number. mptcp is not among them: its number, 262, is none that a header can have.
+// protocolNames has the name to print first for each number. mptcp is apart.
 var protocolNames = [...]protocolName{
 	{"tcp", 6, "TCP"}, {"udp", 17, "UDP"}, {"icmp", 1, "ICMP"}, {"ipv6-icmp", 58, "IPv6-ICMP"}, {"sctp", 132, "SCTP"},
 	{"esp", 50, "IPSEC-ESP"}, {"ah", 51, "IPSEC-AH"}, {"udplite", 136, "UDPLite"}, {"ip", 0, "IP"}, {"hopopt", 0, "HOPOPT"},
@@ -46,17 +47,26 @@ var protocolNames = [...]protocolName{
 // ownProtocolNames are names that the tools know themselves.
 var ownProtocolNames = [...]protocolName{{"icmpv6", 58, ""}, {"ipv6-mh", 135, ""}, {"mh", 135, ""}, {"all", 0, ""}}
 
+// mptcp is the one protocol in the list that has no number which a header can have.
+const (
+	mptcpName   = "mptcp"
+	mptcpNumber = 262
+)
+
 // Protocol is the number that a word stands for: a number, or a name of a protocol as it is spelled.
-func Protocol(word []byte) (number uint8, ok bool) {
+func Protocol(word []byte) (number uint16, ok bool) {
 	if n, ok := WholeNumber(word, math.MaxUint8); ok {
-		return uint8(n), true
+		return uint16(n), true
 	}
 	if n, ok := ProtocolByName(word); ok {
-		return n, true
+		return uint16(n), true
+	}
+	if strings.EqualFold(string(word), mptcpName) {
+		return mptcpNumber, true
 	}
 	for i := range ownProtocolNames {
 		if ownProtocolNames[i].name == string(word) {
-			return ownProtocolNames[i].number, true
+			return uint16(ownProtocolNames[i].number), true
 		}
 	}
 	return 0, false
@@ -73,12 +83,15 @@ func ProtocolByName(word []byte) (number uint8, ok bool) {
 }
 
 // ProtocolName is the name of a protocol, "" if it has none. 0, which rules take for all protocols, has none.
-func ProtocolName(number uint8) string {
-	if number == 0 {
+func ProtocolName(number uint16) string {
+	switch number {
+	case 0:
 		return ""
+	case mptcpNumber:
+		return mptcpName
 	}
 	for i := range protocolNames {
-		if protocolNames[i].number == number {
+		if uint16(protocolNames[i].number) == number {
 			return protocolNames[i].name
 		}
 	}
@@ -86,7 +99,7 @@ func ProtocolName(number uint8) string {
 }
 
 // AppendProtocol appends the name or else the number.
-func AppendProtocol(dst []byte, number uint8) []byte {
+func AppendProtocol(dst []byte, number uint16) []byte {
 	if name := ProtocolName(number); name != "" {
 		return append(dst, name...)
 	}

@@ -3,6 +3,7 @@ package libc
 import (
 	"bytes"
 	"net/netip"
+	"strconv"
 )
 
 // addrInfoError is why GetAddrInfo finds no address, in the C library's words (gai_strerror).
@@ -32,11 +33,15 @@ func (n *Names) GetAddrInfo(s []byte, bits int) ([]netip.Addr, error) {
 	if isShort && bits == 32 {
 		return []netip.Addr{short}, nil
 	}
-	other, err := netip.ParseAddr(string(s))
-	if bits == 32 && other.Is4In6() {
-		return []netip.Addr{other.Unmap()}, nil
-	}
-	if err == nil || isShort {
+	other, isOther := parseZoned(s)
+	switch {
+	case isOther && bits == 32 && other.Is4In6():
+		return []netip.Addr{other.WithZone("").Unmap()}, nil
+	case isOther && bits == 128 && isZone(other):
+		return []netip.Addr{other.WithZone("")}, nil
+	case isOther && bits == 128:
+		return nil, addrInfoError("Name or service not known")
+	case isOther || isShort || bits == 128 && isDotted(s):
 		return nil, addrInfoError("Address family for hostname not supported")
 	}
 	if addrs := n.host(string(s), bits); addrs != nil {
@@ -47,6 +52,31 @@ func (n *Names) GetAddrInfo(s []byte, bits int) ([]netip.Addr, error) {
 		return nil, addrInfoError("Name or service not known")
 	}
 	return nil, addrInfoError("Temporary failure in name resolution")
+}
+
+// parseZoned reads an address of IPv6 with its zone, which may be empty.
+func parseZoned(s []byte) (netip.Addr, bool) {
+	text, zone, zoned := bytes.Cut(s, []byte("%"))
+	a, ok := InetPton(text, 128)
+	if zoned {
+		a = a.WithZone("%" + string(zone))
+	}
+	return a, ok
+}
+
+// isZone says that the zone of an address, behind a "%", is one that it can have: the number of a device or, of an address that is good on
+// one link alone, the name of one. The only device that is known is lo.
+func isZone(a netip.Addr) bool {
+	zone := a.Zone()[1:]
+	linkLocal := a.IsLinkLocalUnicast() || a.IsLinkLocalMulticast()
+	_, err := strconv.ParseUint(zone, 10, 32)
+	return err == nil || linkLocal && zone == "lo"
+}
+
+// isDotted says that it is an address of IPv4.
+func isDotted(s []byte) bool {
+	_, ok := InetPton(s, 32)
+	return ok
 }
 
 // The lengths of a host's name and of a part of it.
