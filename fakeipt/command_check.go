@@ -5,11 +5,11 @@ import "github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 // finish makes the checks of the whole command.
 func (p *commandParser) finish() error {
 	c := &p.cmd
-	if c.waitInterval && !c.wait {
-		return badParameter("--wait-interval only makes sense with --wait\n")
-	}
 	if c.table == "nat" && (c.policy == "DROP" || string(c.spec.jump) == "DROP") {
 		return badParameter("\nThe \"nat\" table is not intended for filtering, the use of DROP is therefore inhibited.\n\n")
+	}
+	if c.waitInterval && !c.wait {
+		return badParameter("--wait-interval only makes sense with --wait\n")
 	}
 	if err := p.extensions.finish(&c.spec); err != nil {
 		return err

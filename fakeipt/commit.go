@@ -71,6 +71,9 @@ func (e *tableEdit) firstBad() (badRule, *Rule, *chainSlot) {
 
 // build makes the new table from the base and what changed.
 func (e *tableEdit) build() *Table {
+	if e.context.keptOtherwise {
+		e.keepRules()
+	}
 	t := &Table{id: &TableID{}, kind: e.kind, chains: e.base.chains.edit(len(e.drafts)), order: &chainOrder{}, made: e.made | e.forgotten,
 		counted: e.counted, registered: e.base.registered}
 	for _, s := range e.drafts {
@@ -91,6 +94,18 @@ func (e *tableEdit) build() *Table {
 		e.resetPolicyCounters(t)
 	}
 	return t
+}
+
+// keepRules makes the rules of the edit what the kernel gives back of them.
+func (e *tableEdit) keepRules() {
+	for _, s := range e.drafts {
+		for i, r := range s.currentRules() {
+			if other := r.kept(e.dialect); other != r {
+				e.own(s)
+				s.rules[i] = other
+			}
+		}
+	}
 }
 
 func (s *chainSlot) entry(c *Chain) chainEntry {

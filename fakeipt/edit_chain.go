@@ -189,10 +189,10 @@ func (e *tableEdit) renameChain(from, to string) error {
 		return badParameter("not supported: a chain with the name of the verdict %s", to)
 	case next.live || isVerdictName(to):
 		return errRenameExists
-	case e.dialect == Legacy && len(to) > maxLegacyName:
-		return errLongName
 	case !old.live || !e.exists || old.hook != 0:
 		return errNoChain
+	case e.dialect == Legacy && len(to) > maxLegacyName:
+		return errLongName
 	case e.dialect == NFT && len(to) > maxNFTName:
 		e.fail(e.line, batchRenameChain, syscall.ERANGE, to)
 	case e.dialect == NFT && old.fresh:

@@ -76,15 +76,12 @@ func (e *tableEdit) findIn(rules []*Rule, r *Rule) int {
 	r, part := r.compared()
 	want := r.appendOptions(nil, e.family, e.dialect)
 	matches := matchesReadBack(r.Matches, e.dialect)
-	if e.dialect == NFT && r.inKernel() != r {
-		return -1
-	}
 	var text []byte
 	for i, other := range rules {
 		if part {
 			other, _ = other.compared()
 		}
-		if other.Proto != r.Proto || !sameChain(other.Target, r.Target) {
+		if other.Proto != r.Proto || !sameChain(other.Target, r.Target) || !sameSide(other.In, r.In) || !sameSide(other.Out, r.Out) {
 			continue
 		}
 		others := matchesReadBack(other.Matches, e.dialect)
@@ -97,6 +94,33 @@ func (e *tableEdit) findIn(rules []*Rule, r *Rule) int {
 		}
 	}
 	return -1
+}
+
+// sameSide says whether two devices are both inverted or both not: of one that stands for all, nothing else need be printed.
+func sameSide(a, b *IfaceMatch) bool { return (a != nil && a.Invert) == (b != nil && b.Invert) }
+
+// keptOtherwise is a match or target of which the kernel may give back another one than it was given.
+type keptOtherwise interface {
+	kept(d Dialect) (any, bool)
+}
+
+// kept is the rule as the kernel gives it back, the rule itself if that is the same.
+func (r *Rule) kept(d Dialect) *Rule {
+	return r.replaced(
+		func(m Match) (Match, bool) {
+			if k, ok := m.(keptOtherwise); ok {
+				other, is := k.kept(d)
+				return other.(Match), is
+			}
+			return nil, false
+		},
+		func(t Target) (Target, bool) {
+			if k, ok := t.(keptOtherwise); ok {
+				other, is := k.kept(d)
+				return other.(Target), is
+			}
+			return nil, false
+		})
 }
 
 // partly is a match or target of which the tools do not compare everything: it returns one with what they compare.

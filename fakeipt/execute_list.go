@@ -111,8 +111,10 @@ func (x *execution) listRules(c *command) error {
 
 // warnOfLabel is what a tool says of a rule that it prints: it looks for the name of a label.
 func (x *execution) warnOfLabel(r *Rule) {
-	if x.edit.context.labels.Load() && r.printsLabel() {
-		x.warn(noLabelNames)
+	if x.edit.context.labels.Load() {
+		for range r.labels() {
+			x.warn(noLabelNames)
+		}
 	}
 }
 

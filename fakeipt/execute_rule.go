@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 )
@@ -129,7 +130,8 @@ func (x *execution) ruleCommand(c *command) error {
 		return chainErr
 	}
 	if err != nil {
-		return err
+		// It is a jump to a built-in chain, which the legacy tools see when they have found the place.
+		return cmp.Or(x.noPlace(c, s), err)
 	}
 	for _, src := range c.spec.srcs {
 		for _, dst := range c.spec.dsts {
@@ -156,9 +158,7 @@ func (x *execution) announceAll(spec *ruleSpec, target Target) {
 
 // announce prints one rule.
 func (x *execution) announce(r *Rule) {
-	if r.printsLabel() {
-		x.labels++
-	}
+	x.labels += r.labels()
 	style := listStyle{numeric: true, bare: true, dialect: x.edit.dialect, family: x.edit.family}
 	x.out = style.appendRule(x.out, 0, r)
 }
@@ -184,10 +184,21 @@ func (x *execution) ruleChain(c *command) (*chainSlot, error) {
 	return s, nil
 }
 
+// noPlace refuses a number that the chain has no rule of.
+func (x *execution) noPlace(c *command, s *chainSlot) error {
+	switch n := len(s.currentRules()); {
+	case c.op == 'I' && c.number-1 > n:
+		return errInsertIndex
+	case c.op == 'R' && c.number > n:
+		return errReplaceIndex
+	}
+	return nil
+}
+
 func (x *execution) applyRule(c *command, s *chainSlot, r *Rule) error {
 	e := x.edit
-	if e.dialect == NFT && c.op != 'C' && c.op != 'D' {
-		r = r.inKernel()
+	if err := x.noPlace(c, s); err != nil {
+		return err
 	}
 	switch c.op {
 	case 'A':
@@ -195,9 +206,6 @@ func (x *execution) applyRule(c *command, s *chainSlot, r *Rule) error {
 		e.admit(s, r, batchAppend)
 	case 'I':
 		index := max(c.number-1, 0)
-		if index > len(s.currentRules()) {
-			return errInsertIndex
-		}
 		kind := batchInsert
 		if index > 0 && index == len(s.currentRules()) {
 			kind = batchAppend
@@ -208,9 +216,6 @@ func (x *execution) applyRule(c *command, s *chainSlot, r *Rule) error {
 		e.insert(s, index, r)
 		e.admit(s, r, kind)
 	case 'R':
-		if c.number > len(s.currentRules()) {
-			return errReplaceIndex
-		}
 		e.replace(s, c.number-1, r)
 		e.admit(s, r, batchReplace)
 	case 'C':

@@ -113,6 +113,10 @@ func (e *tableEdit) check(r *Rule, hooks hookMask) syscall.Errno {
 
 // checkPart asks a match or a target.
 func (c *checkContext) checkPart(part any, hooks hookMask) syscall.Errno {
+	if k, ok := part.(keptOtherwise); ok && !c.elsewhere {
+		_, otherwise := k.kept(c.dialect)
+		c.keptOtherwise = c.keptOtherwise || otherwise
+	}
 	if l, ok := part.(hookLimited); ok && hooks&^l.allowedHooks(false) != 0 {
 		return syscall.EINVAL
 	}
@@ -157,6 +161,8 @@ type checkContext struct {
 	accounting, labels *atomic.Bool
 	// elsewhere says that another machine has had the rule, with what is not here: modules, objects, control groups.
 	elsewhere bool
+	// keptOtherwise says that of some rule the kernel gives back another one.
+	keptOtherwise bool
 	// rules are all that the kernel has or is given with this one.
 	rules iter.Seq[*Rule]
 }

@@ -2,7 +2,6 @@ package fakeipt
 
 import (
 	"fmt"
-	"slices"
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
@@ -44,12 +43,15 @@ func (m *MatchConnlabel) check(c *checkContext) syscall.Errno {
 // noLabelNames is what the tools say when they look for the name of a label.
 const noLabelNames = "Warning: cannot open /etc/xtables/connlabel.conf: No such file or directory\n"
 
-// printsLabel reports whether a rule has a label that a tool looks for the name of when it prints the rule.
-func (r *Rule) printsLabel() bool {
-	return slices.ContainsFunc(r.Matches, func(m Match) bool {
-		_, is := m.(*MatchConnlabel)
-		return is
-	})
+// labels is the number of labels in a rule: a tool looks for the name of each when it prints the rule.
+func (r *Rule) labels() int {
+	n := 0
+	for _, m := range r.Matches {
+		if _, is := m.(*MatchConnlabel); is {
+			n++
+		}
+	}
+	return n
 }
 
 var connlabelExtension = &extension{

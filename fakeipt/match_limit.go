@@ -3,7 +3,6 @@ package fakeipt
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"syscall"
 
@@ -54,18 +53,9 @@ func (m *MatchLimit) in(d Dialect) MatchLimit {
 	return n
 }
 
-// inKernel is the rule with the burst that the kernel of nftables makes of 0.
-func (r *Rule) inKernel() *Rule {
-	kept := r
-	for i, m := range r.Matches {
-		if l, ok := m.(*MatchLimit); ok && l.Burst == 0 {
-			changed := *kept
-			changed.Matches = slices.Clone(kept.Matches)
-			changed.Matches[i] = &MatchLimit{Interval: l.Interval, Burst: limitBurst}
-			kept = &changed
-		}
-	}
-	return kept
+// kept: the kernel of nftables makes a burst of 0 the usual one.
+func (m *MatchLimit) kept(d Dialect) (any, bool) {
+	return &MatchLimit{Interval: m.Interval, Burst: limitBurst}, d == NFT && m.Burst == 0
 }
 
 // limitCredits is what the kernel keeps of a time, with its clock of 250 ticks a second.

@@ -20,7 +20,7 @@ func (m *MatchNFAcct) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 }
 
 func (m *MatchNFAcct) appendList(dst []byte, _ listStyle) []byte {
-	return append(append(dst, " nfacct-name  "...), m.Object...)
+	return appendQuoted(append(dst, " nfacct-name "...), m.Object)
 }
 
 func (m *MatchNFAcct) check(c *checkContext) syscall.Errno {

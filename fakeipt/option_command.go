@@ -34,6 +34,11 @@ func (p *commandParser) commandWithChain(letter byte, attached []byte) error {
 	if !ok {
 		return p.args.noArgument()
 	}
+	if letter == 'N' {
+		if err := p.checkChainName(chain); err != nil {
+			return err
+		}
+	}
 	if err := p.setCommand(letter); err != nil {
 		return err
 	}
@@ -43,8 +48,6 @@ func (p *commandParser) commandWithChain(letter byte, attached []byte) error {
 		return p.ruleNumber(false)
 	case 'R':
 		return p.ruleNumber(true)
-	case 'N':
-		return p.checkChainName(chain, p.cmd.chain)
 	case 'E':
 		next, ok := p.args.further()
 		if !ok {
@@ -121,13 +124,13 @@ func (p *commandParser) ruleNumber(must bool) error {
 const maxChainName = 28
 
 // checkChainName refuses what cannot name a chain.
-func (p *commandParser) checkChainName(word []byte, name string) error {
+func (p *commandParser) checkChainName(word []byte) error {
 	switch {
 	case beginsOption(word):
 		return badParameter("chain name not allowed to start with `%c'", word[0])
 	case len(word) > maxChainName:
 		return badParameter("chain name `%s' too long (must be under %d chars)", word, maxChainName+1)
-	case name == "" || isVerdictName(name) || p.isTarget(name):
+	case len(word) == 0 || isVerdictName(string(word)) || p.isTarget(string(word)):
 		return badParameter("chain name may not clash with target name")
 	case bytes.ContainsAny(word, " \t\n\v\f\r"):
 		return badParameter("Invalid chain name `%s'", word)

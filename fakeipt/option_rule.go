@@ -116,6 +116,7 @@ func (p *commandParser) protocolOption(arg []byte) error {
 		spec.proto.Number = number
 	}
 	spec.proto.Invert = p.inv
+	spec.proto.All = spec.proto.Number == 0 && p.family == IPv6 && p.dialect() == Legacy
 	if p.family == IPv6 && !p.inv && isExtensionHeader(spec.proto.Number) {
 		p.warn("Warning: never matched protocol: %s. use extension match instead.\n", libc.Lower(arg))
 	}

@@ -28,7 +28,7 @@ func edges(rules []*Rule, d Dialect, f func(*Jump)) {
 
 // unconditional says that every packet matches.
 func (r *Rule) unconditional() bool {
-	return r.Src == nil && r.Dst == nil && r.In == nil && r.Out == nil && r.Proto.Number == 0 &&
+	return r.Src == nil && r.Dst == nil && r.In == nil && r.Out == nil && r.Proto == (ProtoMatch{}) &&
 		r.Fragment == FragmentAny && len(r.Matches) == 0
 }
 

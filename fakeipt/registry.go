@@ -118,6 +118,9 @@ var standardExtension = &extension{name: standardTarget, newTarget: func() targe
 // isTarget says whether the tools have a target of that name, which no new chain can have.
 func (p *commandParser) isTarget(name string) bool {
 	ext := findTarget([]byte(name), p.family)
+	if p.hidden[name] {
+		return false
+	}
 	p.warnOfGone(ext)
 	return ext != nil
 }

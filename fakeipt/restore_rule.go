@@ -60,14 +60,13 @@ func (r *restorer) ignored(cmd *command) error {
 	return nil
 }
 
-// ruleCounters takes the leading "[PACKETS:BYTES]" off a line; with -c it becomes an option.
+// ruleCounters takes the leading "[PACKETS:BYTES]" off a line; with -c it becomes an option. The tool looks for the colon in the whole line,
+// and then for the end of the bytes, and cuts the line at what it finds.
 func (r *restorer) ruleCounters(line []byte) (rest []byte, column int, err error) {
 	end := bytes.IndexByte(line, ']')
-	if end < 0 {
-		return nil, 0, badParameter("Bad line %d: need ]", r.line)
-	}
-	packets, count, ok := bytes.Cut(bytes.TrimLeft(line[1:end], ":"), []byte(":"))
-	if !ok || len(count) == 0 {
+	packets, behind, ok := bytes.Cut(bytes.TrimLeft(line[1:], ":"), []byte(":"))
+	count, after, _ := bytes.Cut(bytes.TrimLeft(behind, "]"), []byte("]"))
+	if end < 0 || !ok || len(count) == 0 {
 		return nil, 0, badParameter("Bad line %d: need ]", r.line)
 	}
 	if r.counters {
@@ -75,7 +74,13 @@ func (r *restorer) ruleCounters(line []byte) (rest []byte, column int, err error
 		w.words = append(w.words, setCountersOption, packets, count)
 		w.columns = append(w.columns, 1, 2, 3+len(packets))
 	}
-	return line[end+1:], end + 2, nil
+	stop := len(line)
+	for _, cut := range [...]int{len(line) - len(behind) - 1, len(line) - len(after) - 1} {
+		if cut > end {
+			stop = min(stop, cut)
+		}
+	}
+	return line[end+1 : stop], end + 2, nil
 }
 
 var setCountersOption = []byte("-c")

@@ -25,7 +25,7 @@ func (a *addressReader) list(list []*AddrMatch, text []byte, invert bool) ([]*Ad
 	}
 	for text != nil {
 		word, next, comma := bytes.Cut(text, []byte(","))
-		matches, err := a.some(bytes.TrimLeft(word, " "), invert)
+		matches, err := a.some(bytes.TrimLeft(word, " \t\n\v\f\r"), invert)
 		if err != nil {
 			return nil, err
 		}

@@ -187,8 +187,15 @@ func (x *ruleExtensions) give(l *loadedExtension, id int, value []byte, invert b
 	if l.match != nil {
 		return l.match.option(call)
 	}
-	return l.target.option(call)
+	err := l.target.option(call)
+	if giving, ok := l.target.(givingParser); ok {
+		l.seen |= giving.alsoSeen()
+	}
+	return err
 }
+
+// givingParser is a parser of which one option gives others: their ids.
+type givingParser interface{ alsoSeen() uint32 }
 
 // finish puts the matches into the rule, in the order they were loaded, and then the target.
 func (x *ruleExtensions) finish(spec *ruleSpec) error {

@@ -160,6 +160,8 @@ type IfaceMatch struct {
 type ProtoMatch struct {
 	Number uint16
 	Invert bool
+	// All says that all protocols were asked for by name: the legacy tools of IPv6 take the rule for another one then.
+	All bool
 }
 
 // FragmentMatch is -f (IPv4 only).

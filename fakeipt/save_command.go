@@ -58,7 +58,7 @@ func (run *toolRun) warnOfLabels(rs *Ruleset) {
 	for _, t := range rs.tables {
 		for c := range t.Unsorted() {
 			for _, r := range c.Rules {
-				if r.printsLabel() {
+				for range r.labels() {
 					fmt.Fprint(run.stderr, noLabelNames)
 				}
 			}

@@ -125,6 +125,16 @@ func hasCTHelper(name string, proto uint16, f Family) bool {
 	return false
 }
 
+// keptTimeout is how much of the name of a timeout the kernel gives back.
+const keptTimeout = 4
+
+// kept: of the name of a timeout, which a rule can only have beside --notrack, the kernel gives back the beginning.
+func (t *TargetCT) kept(Dialect) (any, bool) {
+	other := *t
+	other.Timeout = t.Timeout[:min(len(t.Timeout), keptTimeout)]
+	return &other, other != *t
+}
+
 var ctExtension = &extension{
 	name: "CT",
 	options: []optionSpec{{name: "notrack", flag: true}, {name: "helper"}, {name: "timeout"}, {name: "ctevents"}, {name: "expevents"},

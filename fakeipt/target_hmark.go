@@ -144,10 +144,6 @@ func (p *hmarkParser) begin(Family) { p.t = TargetHMARK{} }
 
 func (p *hmarkParser) option(o *optionCall) (err error) {
 	id := slices.IndexFunc(hmarkOptions, func(spec optionSpec) bool { return spec.name == o.name })
-	if p.t.has(id) {
-		// --hmark-tuple has given it.
-		return badParameter("%s: option \"--%s\" can only be used once.\n", o.ext, o.name)
-	}
 	var n uint64
 	switch id {
 	case hmarkTuple:
@@ -166,6 +162,9 @@ func (p *hmarkParser) option(o *optionCall) (err error) {
 	p.set(id, n)
 	return err
 }
+
+// alsoSeen: --hmark-tuple gives other options.
+func (p *hmarkParser) alsoSeen() uint32 { return p.t.Given }
 
 // hmarkPrefix reads a prefix; what is none has all bits.
 func hmarkPrefix(o *optionCall) (mask netip.Addr, allOnes bool, err error) {

@@ -31,8 +31,8 @@ func (t *TargetRateest) appendList(dst []byte, _ listStyle) []byte {
 func (t *TargetRateest) appendOptions(dst []byte, prefix string) []byte {
 	interval := uint64(rateestSecond) << (t.Interval + 2) / 4
 	dst = fmt.Appendf(dst, "%sname %s", prefix, t.Estimator)
-	dst = appendRateestTime(append(append(dst, prefix...), "interval "...), interval)
-	return appendRateestTime(append(append(dst, prefix...), "ewmalog "...), interval<<t.EWMALog)
+	dst = appendRateestTime(append(append(dst, prefix...), "interval "...), uint32(interval))
+	return appendRateestTime(append(append(dst, prefix...), "ewmalog "...), uint32(interval<<t.EWMALog))
 }
 
 func (*TargetRateest) tied() {}
@@ -40,7 +40,7 @@ func (*TargetRateest) tied() {}
 // rateestSecond is a second in the unit of RATEEST's times.
 const rateestSecond = 1000000
 
-func appendRateestTime(dst []byte, n uint64) []byte {
+func appendRateestTime(dst []byte, n uint32) []byte {
 	if n >= rateestSecond {
 		return fmt.Appendf(dst, "%.1fs", float64(n)/rateestSecond)
 	}

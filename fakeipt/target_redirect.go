@@ -33,14 +33,9 @@ type redirectParser struct {
 	arena arena[TargetRedirect]
 }
 
-func (p *redirectParser) option(o *optionCall) error {
-	err := p.natParser.option(o)
-	if err == nil && p.basePort != 0 {
-		return badParameter("Shifted portmap ranges not supported with this kernel")
-	}
-	return err
-}
-
 func (p *redirectParser) finish(uint32) (Target, error) {
+	if p.basePort != 0 {
+		return nil, badParameter("Shifted portmap ranges not supported with this kernel")
+	}
 	return p.arena.intern(TargetRedirect{Range: p.r}), nil
 }

@@ -17,6 +17,9 @@ type wordList struct {
 // maxWord is the length at which the real tool gives a word up.
 const maxWord = 1024
 
+// maxWords is the number of words of a line for which the real tool has room.
+const maxWords = 251
+
 // reset empties the list. Words that were taken from it are lost.
 func (w *wordList) reset() {
 	w.words, w.columns, w.buf = w.words[:0], w.columns[:0], w.buf[:0]
@@ -55,8 +58,11 @@ func (w *wordList) add(line []byte, column int) error {
 			word, next = w.quotedWord(line, i)
 		}
 		i = next
-		if len(word) >= maxWord {
+		switch {
+		case len(word) >= maxWord:
 			return badParameter("Parameter too long!")
+		case word != nil && len(w.words) == maxWords:
+			return badParameter("Parser cannot handle more arguments")
 		}
 		if word != nil {
 			w.words = append(w.words, word)
