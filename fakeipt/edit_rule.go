@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 	"syscall"
 )
@@ -224,27 +225,28 @@ func (e *tableEdit) oldCounters(s *chainSlot) map[*Counters]bool {
 	return old
 }
 
-// unlike is a match or target that may be saved as another one is and still is another one to the tools.
+// unlike is a match or target of which the tools compare less than all that it holds: unlike says what they compare beside what is saved.
 type unlike interface {
 	unlike(other any) bool
 }
 
-// differs is for those of which the tools compare all that the kernel holds.
-func differs[T comparable](m *T, other any) bool {
-	o, ok := other.(*T)
-	return ok && *o != *m
+// differ says whether two matches or targets that are saved alike are others to the tools, which compare all that they hold.
+func differ(a, b any) bool {
+	if u, ok := a.(unlike); ok {
+		return u.unlike(b)
+	}
+	return !reflect.DeepEqual(a, b)
 }
 
 // unlikeRules compares what is not in the text of two rules that are saved alike, of which these are the matches and
 // targets.
 func unlikeRules(a, b []Match, target, otherTarget Target) bool {
 	for i := range a {
-		if u, ok := a[i].(unlike); ok && u.unlike(b[i]) {
+		if a[i] != b[i] && differ(a[i], b[i]) {
 			return true
 		}
 	}
-	u, ok := target.(unlike)
-	return ok && u.unlike(otherTarget)
+	return target != otherTarget && differ(target, otherTarget)
 }
 
 // sameMatch says whether the tools take two matches for the same one.
@@ -252,7 +254,7 @@ func sameMatch(a, b Match) bool {
 	if p, ok := a.(partly); ok {
 		return sameMatch(p.compared().(Match), b.(partly).compared().(Match))
 	}
-	if u, ok := a.(unlike); ok && u.unlike(b) {
+	if differ(a, b) {
 		return false
 	}
 	return a.Name() == b.Name() && bytes.Equal(a.appendSave(nil, IPv6, Legacy), b.appendSave(nil, IPv6, Legacy))

@@ -37,8 +37,6 @@ func (m *MatchAH) appendList(dst []byte, _ listStyle) []byte {
 	return appendFlags(dst, " ", flagWord{"reserved", m.Reserved})
 }
 
-func (m *MatchAH) unlike(other any) bool { return differs(m, other) }
-
 func (*MatchAH) check(c *checkContext) syscall.Errno {
 	if c.family == IPv6 {
 		return 0

@@ -68,8 +68,6 @@ func (*MatchConnbytes) check(c *checkContext) syscall.Errno {
 	return 0
 }
 
-func (m *MatchConnbytes) unlike(other any) bool { return differs(m, other) }
-
 var connbytesExtension = &extension{
 	name: "connbytes",
 	options: []optionSpec{

@@ -42,8 +42,6 @@ func (m *MatchConnlimit) appendList(dst []byte, _ listStyle) []byte {
 	return fmt.Appendf(dst, " #conn %s/%d %s %d", side, m.Prefix, sign, m.Limit)
 }
 
-func (m *MatchConnlimit) unlike(other any) bool { return differs(m, other) }
-
 var connlimitExtension = &extension{
 	name: "connlimit",
 	options: []optionSpec{

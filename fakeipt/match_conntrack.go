@@ -107,13 +107,13 @@ func (m *MatchConntrack) appendOptions(dst []byte, prefix string, style listStyl
 	option := func(name string, invert bool) {
 		dst = append(appendOption(dst, prefix+name, invert), ' ')
 	}
-	if m.Proto != nil {
-		option("ctproto", m.Proto.Invert)
-		dst = strconv.AppendUint(dst, uint64(m.Proto.Number), 10)
-	}
 	if m.States != 0 {
 		option("ctstate", m.InvStates)
 		dst = m.States.append(dst)
+	}
+	if m.Proto != nil {
+		option("ctproto", m.Proto.Invert)
+		dst = strconv.AppendUint(dst, uint64(m.Proto.Number), 10)
 	}
 	for _, a := range m.addresses() {
 		if *a.match != nil {

@@ -22,8 +22,6 @@ func (m *MatchESP) appendList(dst []byte, _ listStyle) []byte {
 	return m.SPI.appendList(append(dst, " esp"...), " spi")
 }
 
-func (m *MatchESP) unlike(other any) bool { return differs(m, other) }
-
 func (*MatchESP) check(c *checkContext) syscall.Errno { return c.wantProto(libc.ProtoESP) }
 
 var espExtension = &extension{

@@ -32,8 +32,6 @@ func (m *MatchFrag) appendList(dst []byte, _ listStyle) []byte {
 		flagWord{"last", m.Last})
 }
 
-func (m *MatchFrag) unlike(other any) bool { return differs(m, other) }
-
 var fragExtension = &extension{
 	name:   "frag",
 	onlyIn: IPv6,

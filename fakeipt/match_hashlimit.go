@@ -84,6 +84,16 @@ func (m *MatchHashlimit) unlike(other any) bool {
 	return ok && o.RateInterval != m.RateInterval
 }
 
+// maxHashlimitTable is the number of buckets and of entries to which the kernel holds a table.
+const maxHashlimitTable = 1 << 20
+
+// kept: the kernel writes into the rule what it makes of the sizes.
+func (m *MatchHashlimit) kept(Dialect) (any, bool) {
+	other := *m
+	other.Size, other.Max = min(m.Size, maxHashlimitTable), min(m.Max, maxHashlimitTable)
+	return &other, other != *m
+}
+
 // appendOptions appends the rate and all that is not as by default, each word behind a prefix.
 func (m *MatchHashlimit) appendOptions(dst []byte, prefix, separator string, f Family) []byte {
 	save := prefix != " "

@@ -23,8 +23,6 @@ func (m *MatchIPComp) appendList(dst []byte, _ listStyle) []byte {
 	return appendFlags(m.CPI.appendList(append(dst, " comp "...), "spi"), " ", flagWord{"reserved", m.Reserved})
 }
 
-func (m *MatchIPComp) unlike(other any) bool { return differs(m, other) }
-
 func (*MatchIPComp) check(c *checkContext) syscall.Errno { return c.wantProto(libc.ProtoIPComp) }
 
 var ipcompExtension = &extension{

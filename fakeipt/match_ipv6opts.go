@@ -105,6 +105,9 @@ func (m *MatchIPv6Opts) read(o *optionCall) (err error) {
 	}
 	list := bytes.Split(o.arg, []byte(","))
 	for i := range min(len(list), maxIPv6Options) {
+		if i == maxIPv6Options-1 && bytes.IndexByte(list[i], ':') >= 0 {
+			return badParameter("too many ports specified")
+		}
 		if m.options[i], err = m.parseOption(list[i]); err != nil {
 			return err
 		}

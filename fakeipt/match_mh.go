@@ -54,8 +54,6 @@ func appendMHType(dst []byte, number uint8, numeric bool) []byte {
 	return strconv.AppendUint(dst, uint64(number), 10)
 }
 
-func (m *MatchMH) unlike(other any) bool { return differs(m, other) }
-
 func (*MatchMH) check(c *checkContext) syscall.Errno { return c.wantProto(libc.ProtoMH) }
 
 var mhExtension = &extension{

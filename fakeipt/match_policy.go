@@ -111,12 +111,6 @@ func (m *AddrMatch) appendTunnel(dst []byte, option string) []byte {
 	return dst
 }
 
-// unlike looks at the transformations that do not count too.
-func (m *MatchPolicy) unlike(other any) bool {
-	o, ok := other.(*MatchPolicy)
-	return !ok || *o != *m
-}
-
 // allowedHooks are those of the packets that IPsec has handled, or will handle.
 func (m *MatchPolicy) allowedHooks(hidden bool) hookMask {
 	switch {

@@ -125,8 +125,6 @@ func (m *MatchRateest) appendList(dst []byte, style listStyle) []byte {
 	return dst
 }
 
-func (m *MatchRateest) unlike(other any) bool { return differs(m, other) }
-
 // check wants something to compare, and estimators that are there: a rule made them, or another match still holds them.
 func (m *MatchRateest) check(c *checkContext) syscall.Errno {
 	if !m.Bytes && !m.Packets || m.Mode == 0 {

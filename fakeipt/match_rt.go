@@ -74,8 +74,6 @@ func (m *MatchRT) appendAddrs(dst []byte) []byte {
 	return dst
 }
 
-func (m *MatchRT) unlike(other any) bool { return differs(m, other) }
-
 var rtExtension = &extension{
 	name:   "rt",
 	onlyIn: IPv6,

@@ -58,8 +58,6 @@ func (m *MatchTCP) appendList(dst []byte, style listStyle) []byte {
 	return appendTCPFlags(dst, m.FlagComp)
 }
 
-func (m *MatchTCP) unlike(other any) bool { return differs(m, other) }
-
 func (m *MatchTCP) check(c *checkContext) syscall.Errno {
 	if c.dialect == NFT && m.nativeInNFT() {
 		return 0

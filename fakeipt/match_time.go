@@ -120,8 +120,6 @@ func ordinal(day int) string {
 	return "th"
 }
 
-func (m *MatchTime) unlike(other any) bool { return differs(m, other) }
-
 var timeExtension = &extension{
 	name: "time",
 	options: []optionSpec{

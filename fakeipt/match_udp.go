@@ -26,8 +26,6 @@ func (m *MatchUDP) appendList(dst []byte, style listStyle) []byte {
 	return appendPortList(dst, " dpt", m.DstPorts, m.InvDst, style)
 }
 
-func (m *MatchUDP) unlike(other any) bool { return differs(m, other) }
-
 func (m *MatchUDP) check(c *checkContext) syscall.Errno {
 	if c.dialect == NFT && m.nativeInNFT() {
 		return 0

@@ -130,7 +130,7 @@ func (p *commandParser) checkChainName(word []byte) error {
 		return badParameter("chain name not allowed to start with `%c'", word[0])
 	case len(word) > maxChainName:
 		return badParameter("chain name `%s' too long (must be under %d chars)", word, maxChainName+1)
-	case len(word) == 0 || isVerdictName(string(word)) || p.isTarget(string(word)):
+	case len(word) == 0 || isVerdictName(string(word)) && !p.hidden[standardTarget] || p.isTarget(string(word)):
 		return badParameter("chain name may not clash with target name")
 	case bytes.ContainsAny(word, " \t\n\v\f\r"):
 		return badParameter("Invalid chain name `%s'", word)

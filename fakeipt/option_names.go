@@ -44,6 +44,11 @@ func (p *commandParser) abbreviation(name, value []byte) (letter byte, err error
 	if full == "" {
 		return letter, nil, true
 	}
+	if _, more := p.args.peek(); !more && value == nil && p.extensions.wantsArgument([]byte(full)) &&
+		p.extensions.loadProtocol(p.cmd.spec.proto.Number, p.protocol) {
+		// The tool looks again now, and finds the option of the protocol's own match as well.
+		return 0, nil, false
+	}
 	err, ok = p.extensionOption([]byte(full), value)
 	return 0, err, ok
 }

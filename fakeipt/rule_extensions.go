@@ -145,6 +145,12 @@ func (x *ruleExtensions) latest(ext *extension) *loadedExtension {
 	return &x.loaded[i]
 }
 
+// wantsArgument says that an option takes an argument.
+func (x *ruleExtensions) wantsArgument(name []byte) bool {
+	l, id := x.owner(name)
+	return l != nil && !l.ext.options[id].flag
+}
+
 // takes says that an extension has an option of the same name as a standard one, which means the extension's then.
 func (x *ruleExtensions) takes(name []byte) bool {
 	l, _ := x.owner(name)

@@ -83,8 +83,6 @@ func (t *TargetCT) appendOptions(dst []byte, prefix string) []byte {
 	return dst
 }
 
-func (t *TargetCT) unlike(other any) bool { return differs(t, other) }
-
 // ctHelpers are the helpers of the kernel's own.
 var ctHelpers = [...]struct {
 	name     string

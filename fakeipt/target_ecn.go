@@ -23,8 +23,6 @@ func (*TargetECN) Name() string { return "ECN" }
 // removes says that the target is --ecn-tcp-remove alone.
 func (t *TargetECN) removes() bool { return t.HasECE && t.HasCWR && !t.ECE && !t.CWR && !t.HasECT }
 
-func (t *TargetECN) unlike(other any) bool { return differs(t, other) }
-
 func (t *TargetECN) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 	if t.removes() {
 		return append(dst, " --ecn-tcp-remove"...)

@@ -110,8 +110,6 @@ func (style listStyle) maskText(mask netip.Addr) string {
 	return ""
 }
 
-func (t *TargetHMARK) unlike(other any) bool { return differs(t, other) }
-
 // check: ports and SPI are the same place of the kernel's struct.
 func (t *TargetHMARK) check(*checkContext) syscall.Errno {
 	if t.has(hmarkSPI) && (t.has(hmarkSrcPort) || t.has(hmarkDstPort)) {

@@ -61,6 +61,9 @@ func (t *TargetNFLOG) compared() any {
 	return &cut
 }
 
+// unlike: what the nft tools do not save is not in the kernel.
+func (t *TargetNFLOG) unlike(any) bool { return false }
+
 var nflogExtension = &extension{
 	name: "NFLOG",
 	options: []optionSpec{{name: "nflog-group"}, {name: "nflog-prefix"}, {name: "nflog-range", excludes: 1 << 3},

@@ -132,7 +132,7 @@ var matchDrawings = map[string]drawing{
 		"hashlimit-mode": often(listOf(wordOf("srcip", "dstip", "srcport", "dstport"), ",", 5), wordOf("", "none", "SRCIP",
 			"srcip|dstip", ","), 12),
 		"hashlimit-name": often(plainName, oddText, 15), "hashlimit-srcmask": numberTo(32), "hashlimit-dstmask": numberTo(32),
-		"hashlimit-htable-size": often(numberTo(4096), wordOf("-1", "0", "4294967296", "x"), 20), "hashlimit-htable-max": wideNumber,
+		"hashlimit-htable-size": often(numberTo(1<<20), wordOf("-1", "0", "4294967296", "x"), 20), "hashlimit-htable-max": wideNumber,
 		"hashlimit-htable-gcinterval": wideNumber, "hashlimit-htable-expire": wideNumber, "hashlimit-rate-interval": wideNumber},
 		more: []string{"hashlimit", "hashlimit-rate-match"}},
 	"hbh": {needs: []string{"hbh-len|hbh-opts"}, values: map[string]valueKind{"hbh-len": wideNumber, "hbh-opts": ip6Opts},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 )
 
 // wideSession draws a sequence of runs on one state from all that the tools have: every option, legal and odd values, and commands about
@@ -14,7 +15,9 @@ type wideSession struct {
 	// shadow is a fake that has had the steps so far. What it has saved is asked about again.
 	shadow *fakeRunner
 	added  []drawnRule
+	good   []drawnRule // of these what was taken
 	steps  []textStep
+	last   toolrun.Run // of the shadow
 }
 
 // drawnRule is a rule as it was typed, and where.
@@ -50,7 +53,7 @@ func (s *wideSession) take(step textStep) {
 	}
 	s.steps = append(s.steps, step)
 	// The shadow never fails: it runs in this process.
-	_, _ = s.shadow.run(&step)
+	s.last, _ = s.shadow.run(&step)
 }
 
 // changes makes a run and looks at what is there then.
@@ -139,9 +142,13 @@ func (s *wideSession) add() {
 		words = words[2:]
 	}
 	words = append(words, r.words...)
-	s.changes(s.run(words...))
+	s.take(s.run(words...))
 	s.added = append(s.added, r)
-	if s.chance(25) {
+	if s.last.Status == 0 {
+		s.good = append(s.good, r)
+	}
+	s.take(textStep{Argv: []string{s.name("iptables-save"), "-c"}})
+	if s.chance(35) {
 		s.take(textStep{Argv: append([]string{s.name("iptables"), "-t", r.table}, strings.Fields(s.oneOf("-S "+r.chain, "-L "+r.chain+" -n",
 			"-nvL "+r.chain, "-L "+r.chain+" -v", "-nxvL "+r.chain+" --line-numbers", "-vS "+r.chain))...)})
 	}
@@ -342,15 +349,25 @@ func (s *wideSession) restoreWide() textStep {
 			"--", "-6", "-4", "word", "-tn"))
 		step.Argv = append(step.Argv, words...)
 	}
-	var b strings.Builder
-	for range 1 + s.r.IntN(2) {
-		s.restoreTable(&b)
+	if s.chance(25) {
+		saved, _ := s.shadow.run(&textStep{Argv: []string{s.name("iptables-save"), "-c"}})
+		step.Stdin = toolrun.WithoutDates(saved.Stdout)
+	} else {
+		step.Stdin = s.restoreTables()
 	}
-	step.Stdin = b.String()
 	for s.chance(12) {
 		step.Stdin = s.damage(step.Stdin)
 	}
 	return step
+}
+
+// restoreTables are one or two tables of restore input.
+func (s *wideSession) restoreTables() string {
+	var b strings.Builder
+	for range 1 + s.r.IntN(2) {
+		s.restoreTable(&b)
+	}
+	return b.String()
 }
 
 // restoreTable is a table of restore input.
@@ -392,7 +409,13 @@ func (s *wideSession) restoreLine(table string, hooks []string) string {
 		}
 		return s.ruleLine(table, hooks)
 	}
-	r := s.ruleFor(table, chain)
+	var r []string
+	if good := slices.DeleteFunc(slices.Clone(s.good), func(r drawnRule) bool { return r.table != table }); len(good) > 0 && s.chance(70) {
+		known := good[s.r.IntN(len(good))]
+		chain, r = known.chain, known.words
+	} else {
+		r = s.ruleFor(table, chain)
+	}
 	words := []string{s.oneOf("-A", "-A", "-A", "-I", "-D", "-C", "-R"), chain}
 	if words[0] == "-R" || words[0] == "-I" && s.chance(30) {
 		words = append(words, numberTo(3)(s.textGen))

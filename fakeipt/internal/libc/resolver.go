@@ -88,6 +88,9 @@ const (
 // isHostName says that the C library would ask a server for a name.
 func isHostName(s []byte) bool {
 	name := bytes.TrimSuffix(s, []byte("."))
+	if string(s) == "." {
+		return true
+	}
 	if len(name) == 0 || len(name) > maxName || name[0] == '-' {
 		return false
 	}
