@@ -4,7 +4,7 @@ package fakeipt
 type argumentReader struct {
 	wordList
 	at int // the next word
-	// head is what messages name as the word before the first one: the tool, in a restore the table.
+	// head is what messages name as the word before the first one: the tool, in a restore the table or what is behind it.
 	head string
 }
 

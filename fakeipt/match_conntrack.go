@@ -124,7 +124,7 @@ func (m *MatchConntrack) appendOptions(dst []byte, prefix string, style listStyl
 	for _, p := range m.ports() {
 		if *p.match != nil {
 			option(p.name, (*p.match).Invert)
-			dst = (*p.match).appendSave(dst)
+			dst = (*p.match).append(dst)
 		}
 	}
 	if m.Status != nil {
@@ -140,6 +140,14 @@ func (m *MatchConntrack) appendOptions(dst []byte, prefix string, style listStyl
 		dst = append(dst, [...]string{"", "ORIGINAL", "REPLY"}[m.Direction]...)
 	}
 	return dst
+}
+
+// append: the tool takes a last port of 0 for none.
+func (p *PortRangeInv) append(dst []byte) []byte {
+	if p.Max == 0 {
+		return strconv.AppendUint(dst, uint64(p.Min), 10)
+	}
+	return p.appendSave(dst)
 }
 
 func (e *ExpireRange) append(dst []byte) []byte {

@@ -98,10 +98,11 @@ func (m *MatchIPv6Header) read(o *optionCall) error {
 	return nil
 }
 
-// parseIPv6Header reads a name, or a number without zeros before it. The tools know the protocols' names too, as their numbers.
+// parseIPv6Header reads a name, or a number without zeros before it. The tools know the names of /etc/protocols too, as their
+// numbers.
 func parseIPv6Header(word string) (IPv6Headers, error) {
 	if word[0] < '0' || word[0] > '9' {
-		if number, ok := libc.Protocol([]byte(word)); ok {
+		if number, ok := libc.ListedProtocol([]byte(word)); ok {
 			word = strconv.Itoa(int(number))
 		}
 	}

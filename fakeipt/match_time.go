@@ -231,7 +231,7 @@ func (p *timeParser) monthDays(o *optionCall) error {
 	var days uint32
 	for day, list := []byte(nil), o.arg; len(list) > 0; {
 		day, list = cutDay(list, 2)
-		n, ok := libc.Decimal(day)
+		n, ok := libc.WholeSigned(day)
 		if !ok && len(day) > 0 || n > 31 {
 			return badParameter("%s is not a valid day for --monthdays", day)
 		}
@@ -263,16 +263,12 @@ func (p *timeParser) weekDays(o *optionCall) error {
 
 // parseWeekDay reads a number, of which the tool does not say what is too great, or the first two letters of a name.
 func parseWeekDay(day []byte) (uint64, error) {
-	digits, sign := day, uint64(1)
-	if len(day) > 0 && day[0] == '-' {
-		digits, sign = day[1:], math.MaxUint64
-	}
-	n, ok := libc.WholeNumber(digits, math.MaxUint64)
+	n, ok := libc.WholeSigned(day)
 	switch {
 	case len(day) == 0 || ok && n == 0:
 		return 0, badParameter("No, the week does NOT begin with Sunday.")
 	case ok:
-		return n * sign, nil
+		return n, nil
 	}
 	for i, name := range weekDays {
 		if len(day) > 1 && i > 0 && name[:2] == string(day[:2]) {

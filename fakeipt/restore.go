@@ -122,7 +122,11 @@ func (r *restorer) begin(line []byte) error {
 		return badParameter("%s: unable to initialize table '%s'", r.tool, name)
 	}
 	r.kernel.ensure(r.family, kind)
-	r.parser.inTable(r.table, r.table)
+	head := r.table
+	if r.tellAll() {
+		head = "-v" // the tool puts it behind the table's name
+	}
+	r.parser.inTable(r.table, head)
 	r.late = nil
 	edit := r.kernel.edit(r.family, kind, r.expect)
 	edit.context.elsewhere = r.caller.run == nil

@@ -31,8 +31,6 @@ func (run *toolRun) save() int {
 	if rs == nil {
 		return status
 	}
-	run.warnOfLabels(rs)
-	run.warnOfLegacy("-save")
 	out := run.stdout
 	if f.file != "" {
 		file, err := os.Create(f.file)
@@ -43,6 +41,8 @@ func (run *toolRun) save() int {
 		defer func() { _ = file.Close() }()
 		out = file
 	}
+	run.warnOfLabels(rs)
+	run.warnOfLegacy("-save")
 	if err := run.writeTables(out, rs, f.counters); err != nil {
 		fmt.Fprintf(run.stderr, "%s: %v\n", run.name, err)
 		return statusOther

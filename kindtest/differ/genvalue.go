@@ -44,7 +44,7 @@ var oddNumbers = []string{
 // spanOf draws ranges of values: whole ones, open ones, and those that stand upside down.
 func spanOf(kind valueKind, separator string) valueKind {
 	return func(g *textGen) string {
-		switch g.r.IntN(16) {
+		switch g.r.IntN(18) {
 		case 0:
 			return kind(g) + separator
 		case 1:
@@ -55,7 +55,12 @@ func spanOf(kind valueKind, separator string) valueKind {
 			return separator
 		case 4:
 			return "0" + separator + kind(g)
-		case 5, 6, 7, 8:
+		case 5:
+			return kind(g) + separator + "0"
+		case 6:
+			end := kind(g)
+			return end + separator + end
+		case 7, 8, 9, 10:
 			return kind(g) + separator + kind(g)
 		}
 		return kind(g)

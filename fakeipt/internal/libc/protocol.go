@@ -58,11 +58,8 @@ func Protocol(word []byte) (number uint16, ok bool) {
 	if n, ok := WholeNumber(word, math.MaxUint8); ok {
 		return uint16(n), true
 	}
-	if n, ok := ProtocolByName(word); ok {
-		return uint16(n), true
-	}
-	if strings.EqualFold(string(word), mptcpName) {
-		return mptcpNumber, true
+	if n, ok := ListedProtocol(word); ok {
+		return n, true
 	}
 	for i := range ownProtocolNames {
 		if ownProtocolNames[i].name == string(word) {
@@ -72,7 +69,16 @@ func Protocol(word []byte) (number uint16, ok bool) {
 	return 0, false
 }
 
-// ProtocolByName is the number of a protocol by its name or another name that it has (getprotobyname).
+// ListedProtocol is the number of a protocol by a name in /etc/protocols.
+func ListedProtocol(word []byte) (number uint16, ok bool) {
+	if w := string(word); w == mptcpName || w == strings.ToUpper(mptcpName) {
+		return mptcpNumber, true
+	}
+	n, ok := ProtocolByName(word)
+	return uint16(n), ok
+}
+
+// ProtocolByName is the number of a protocol that a header can have by its name or another name that it has (getprotobyname).
 func ProtocolByName(word []byte) (number uint8, ok bool) {
 	for i := range protocolNames {
 		if p := &protocolNames[i]; p.name == string(word) || hasWord(p.aliases, string(word)) {
