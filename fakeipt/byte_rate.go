@@ -17,8 +17,13 @@ func costToBytes(cost uint64) uint64 {
 	return (r - 1) << hashlimitByteShift
 }
 
+// bytesToCost is the kernel's number for a rate of bytes, 0 for the greatest one: with that the tool divides by 0, and is killed.
 func bytesToCost(n uint64) uint64 {
-	return math.MaxUint32 / uint64(uint32(n>>hashlimitByteShift)+1)
+	per := uint32(n>>hashlimitByteShift) + 1
+	if per == 0 {
+		return 0
+	}
+	return uint64(math.MaxUint32 / per)
 }
 
 // byteFactor is what the letter behind a number of bytes stands for.

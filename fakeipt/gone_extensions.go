@@ -175,7 +175,7 @@ var ulogExtension = goneExtension("ULOG", IPv4, endULOG,
 )
 
 func readULOGPrefix(o *optionCall) (string, error) {
-	if err := wantText(o); err != nil {
+	if err := wantLine(o); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("\"%s\"", o.arg), nil

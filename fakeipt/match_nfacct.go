@@ -44,7 +44,7 @@ type nfacctParser struct {
 func (p *nfacctParser) begin(Family) { p.m = MatchNFAcct{} }
 
 func (p *nfacctParser) option(o *optionCall) error {
-	if err := wantText(o); err != nil {
+	if err := wantLine(o); err != nil {
 		return err
 	}
 	p.m.Object = string(o.arg[:min(len(o.arg), nfacct.MaxName)])

@@ -3,7 +3,6 @@ package fakeipt
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -239,13 +238,9 @@ var bitRateUnits = map[string]float64{
 
 // parseBitRate reads a rate with its unit; a number alone is bits. What is too big loses its upper bits, as in the tool.
 func parseBitRate(arg []byte) (uint32, bool) {
-	end := libc.LeadingFloat(arg)
-	n, err := strconv.ParseFloat(string(arg[:end]), 64)
-	unit, ok := bitRateUnits[string(libc.Lower(arg[end:]))]
-	if n = n * unit / 8; math.Abs(n) >= 1<<63 {
-		n = 0
-	}
-	return uint32(int64(n)), err == nil && ok
+	n, rest, ok := libc.CutFloat(arg)
+	unit, known := bitRateUnits[string(libc.Lower(rest))]
+	return libc.Uint32(n * unit / 8), ok && known
 }
 
 func (p *rateestParser) finish(uint32) (Match, error) { return p.arena.intern(p.m), nil }

@@ -172,6 +172,14 @@ func wantText(o *optionCall) error {
 	return nil
 }
 
+// wantLine refuses an option without text, or with several lines of it.
+func wantLine(o *optionCall) error {
+	if bytes.IndexByte(o.arg, '\n') >= 0 {
+		return badParameter("Newlines not allowed in --%s", o.name)
+	}
+	return wantText(o)
+}
+
 // badInteger is the error of an option's value that is no number in its range.
 func (o *optionCall) badInteger() error {
 	return badParameter("%s: bad integer value for option \"--%s\", or out of range.\n", o.ext, o.name)

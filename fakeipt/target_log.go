@@ -1,7 +1,6 @@
 package fakeipt
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -98,11 +97,8 @@ func (p *logParser) option(o *optionCall) error {
 	case "log-level":
 		return p.level(o)
 	case "log-prefix":
-		if err := wantText(o); err != nil {
+		if err := wantLine(o); err != nil {
 			return err
-		}
-		if bytes.IndexByte(o.arg, '\n') >= 0 {
-			return badParameter("Newlines not allowed in --log-prefix")
 		}
 		p.t.Prefix = string(o.arg[:min(len(o.arg), maxLogPrefix)])
 	default:

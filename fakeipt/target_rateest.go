@@ -3,7 +3,6 @@ package fakeipt
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
@@ -88,19 +87,14 @@ func (p *rateestTargetParser) option(o *optionCall) (err error) {
 
 // parseRateestTime reads a time with its unit; a number alone is microseconds.
 func parseRateestTime(o *optionCall, word string) (float64, error) {
-	end := libc.LeadingFloat(o.arg)
-	n, err := strconv.ParseFloat(string(o.arg[:end]), 64)
-	unit, ok := map[string]float64{"": 1, "s": rateestSecond, "sec": rateestSecond, "secs": rateestSecond,
+	n, rest, ok := libc.CutFloat(o.arg)
+	unit, known := map[string]float64{"": 1, "s": rateestSecond, "sec": rateestSecond, "secs": rateestSecond,
 		"ms": rateestSecond / 1000, "msec": rateestSecond / 1000, "msecs": rateestSecond / 1000,
-		"us": 1, "usec": 1, "usecs": 1}[string(libc.Lower(o.arg[end:]))]
-	if err != nil || !ok {
+		"us": 1, "usec": 1, "usecs": 1}[string(libc.Lower(rest))]
+	if !ok || !known {
 		return 0, badParameter("RATEEST: bad %s value \"%s\"", word, o.arg)
 	}
-	if n *= unit; math.Abs(n) >= math.MaxInt64 {
-		return 0, nil
-	}
-	// The tool counts in 32 bits without a sign.
-	return float64(uint32(int64(n))), nil
+	return float64(libc.Uint32(n * unit)), nil
 }
 
 // The kernel's intervals are a quarter of a second and up to 32 of those, by powers of 2.

@@ -1,6 +1,7 @@
 package differ
 
 import (
+	"math/rand/v2"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
@@ -14,6 +15,16 @@ type textGen struct {
 	dropped map[string]int // reason to the number of runs that are not made
 	// sessions counts the wide ones: labels of timers are the whole machine's.
 	sessions int
+	// swept counts the options that sweeps have had.
+	swept int
+}
+
+// newTextGen draws from a stream of its own, apart from the walk differential of the same seed.
+func newTextGen(seed uint64, d fakeipt.Dialect, f fakeipt.Family) *textGen {
+	const stream = 0x7e87
+	g := &gen{r: rand.New(rand.NewPCG(seed, stream<<16|uint64(f)<<8|uint64(d))), w: worlds[f]}
+	ipset := runFake(newFakeRunner(d, nil).kernel, []string{"ipset", "list"}, "").Status == 0
+	return &textGen{gen: g, dialect: d, ipset: ipset, dropped: map[string]int{}}
 }
 
 // session makes the runs of one namespace. Each change is followed by a look at the ruleset.

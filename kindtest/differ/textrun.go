@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"time"
 
@@ -25,15 +24,12 @@ type textRun struct {
 // runTexts compares sessions of tool runs until a bound is reached.
 func runTexts(b runBounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (runner, func(), error), log io.Writer) (*textNumbers, error) {
 	start := time.Now()
-	const stream = 0x7e87 // apart from the walk differential of the same seed
 	r := &textRun{
 		bounds: b, dialect: d, fresh: fresh, log: log,
-		gen: &textGen{gen: &gen{r: rand.New(rand.NewPCG(b.Seed, stream<<16|uint64(f)<<8|uint64(d))), w: worlds[f]}, dialect: d,
-			dropped: map[string]int{}},
+		gen: newTextGen(b.Seed, d, f),
 		numbers: &textNumbers{Dialect: d, Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Masked: map[string]int{},
 			Repeated: map[string]int{}},
 	}
-	r.gen.ipset = runFake(newFakeRunner(d, nil).kernel, []string{"ipset", "list"}, "").Status == 0
 	if !r.gen.ipset {
 		r.numbers.Excused["the fake has no ipset: it is left out"] = 0
 	}
@@ -74,9 +70,14 @@ func machineEtc() fs.FS { return os.DirFS("/etc") }
 // one makes a session and judges it. Two of three are wide.
 func (r *textRun) one() error {
 	c := &textCase{Dialect: r.dialect}
-	if r.numbers.Sessions%3 == 0 {
+	switch {
+	case os.Getenv("SWEEP") != "":
+		c.Steps = r.gen.sweep()
+	case r.numbers.Sessions%4 == 0:
 		c.Steps = r.gen.session()
-	} else {
+	case r.numbers.Sessions%4 == 1:
+		c.Steps = r.gen.sweep()
+	default:
 		c.Steps = r.gen.wide()
 	}
 	v, err := r.judge(c)

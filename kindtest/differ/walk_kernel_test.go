@@ -58,7 +58,7 @@ func bounds(t *testing.T, share int, rulesets uint64) runBounds {
 		Seed: number(t, "CHAINWALK_DIFFER_SEED", uint64(time.Now().UnixNano())), Rulesets: int(number(t, "CHAINWALK_DIFFER_RULESETS", rulesets)),
 		Packets: int(number(t, "CHAINWALK_DIFFER_PACKETS", 10)), Time: total / time.Duration(share), Folder: folder,
 		Calls: (int(number(t, "CHAINWALK_DIFFER_CALLS", 0)) + textRuns - 1) / textRuns,
-		Most: int(number(t, "CHAINWALK_DIFFER_MOST", 10)), ChanceCases: int(number(t, "CHAINWALK_DIFFER_CHANCE", 4)),
+		Most:  int(number(t, "CHAINWALK_DIFFER_MOST", 10)), ChanceCases: int(number(t, "CHAINWALK_DIFFER_CHANCE", 4)),
 		Favoured: strings.Split(os.Getenv("CHAINWALK_DIFFER_FAVOUR"), ","),
 	}
 }

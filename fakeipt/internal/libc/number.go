@@ -2,7 +2,6 @@ package libc
 
 import (
 	"bytes"
-	"errors"
 	"math"
 	"regexp"
 	"strconv"
@@ -188,44 +187,41 @@ func ScanHex(s []byte) (n uint32, rest []byte, ok bool) {
 	return n, s, ok
 }
 
-// WholeFloat is the number that all of s says, as strtod of the C library reads it: decimal or hexadecimal, with an exponent, infinite, or
-// not a number.
+// WholeFloat is the number that all of s says, as strtod of the C library reads it.
 func WholeFloat(s []byte) (float64, bool) {
-	text := strings.ToLower(string(bytes.TrimLeft(s, blanks)))
+	f, rest, ok := CutFloat(s)
+	return f, ok && len(rest) == 0
+}
+
+// CutFloat reads the number at the beginning of s as strtod of the C library does: decimal or hexadecimal, with an exponent, infinite, or
+// not a number. It returns what stands behind it: all of s if there is no number.
+func CutFloat(s []byte) (f float64, rest []byte, ok bool) {
+	found := floatText.FindSubmatchIndex(s)
+	if found == nil {
+		return 0, s, false
+	}
+	text, rest := strings.ToLower(string(s[found[2]:found[3]])), s[found[1]:]
 	digits := strings.TrimLeft(text, "+-")
 	switch {
-	case len(text)-len(digits) > 1 || strings.Contains(text, "_"):
-		return 0, false
-	case nanText.MatchString(digits):
-		return math.NaN(), true
+	case strings.HasPrefix(digits, "nan"):
+		return math.NaN(), rest, true
 	case strings.HasPrefix(digits, "0x") && !strings.Contains(digits, "p"):
 		text += "p0"
 	}
-	f, err := strconv.ParseFloat(text, 64)
-	// What is too great is infinite.
-	return f, err == nil || errors.Is(err, strconv.ErrRange)
+	f, _ = strconv.ParseFloat(text, 64) // what is too great is infinite
+	return f, rest, true
 }
 
-// nanText is how what is not a number may be written.
-var nanText = regexp.MustCompile(`^nan(\([a-z0-9_]*\))?$`)
+// floatText is a number as strtod reads it, behind blanks.
+var floatText = regexp.MustCompile(`^[ \t\n\v\f\r]*((?i)[+-]?(?:0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?|` +
+	`(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan(?:\([a-z0-9_]*\))?))`)
 
-// LeadingFloat is the length of the decimal fraction that s begins with, its sign included; 0 if there is none. It has no
-// exponent.
-func LeadingFloat(s []byte) int {
-	sign := 0
-	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
-		sign = 1
-	}
-	whole := leadingDigits(s[sign:])
-	n, fraction := sign+whole, 0
-	if n < len(s) && s[n] == '.' {
-		fraction = leadingDigits(s[n+1:])
-		n += 1 + fraction
-	}
-	if whole+fraction == 0 {
+// Uint32 is what C makes of a number for 32 bits without a sign: the lower bits of its whole part, and 0 where even 64 bits have no place.
+func Uint32(f float64) uint32 {
+	if !(math.Abs(f) < 1<<63) {
 		return 0
 	}
-	return n
+	return uint32(int64(f))
 }
 
 // leadingDigits is the number of decimal digits that s begins with.

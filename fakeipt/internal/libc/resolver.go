@@ -87,11 +87,11 @@ const (
 
 // isHostName says that the C library would ask a server for a name.
 func isHostName(s []byte) bool {
-	name := bytes.TrimSuffix(s, []byte("."))
 	if string(s) == "." {
 		return true
 	}
-	if len(name) == 0 || len(name) > maxName || name[0] == '-' {
+	name, ok := unescaped(bytes.TrimSuffix(s, []byte(".")))
+	if !ok || len(name) == 0 || len(name) > maxName || name[0] == '-' {
 		return false
 	}
 	for label := range bytes.SplitSeq(name, []byte(".")) {
@@ -105,6 +105,34 @@ func isHostName(s []byte) bool {
 		}
 	}
 	return true
+}
+
+// unescaped is a name without its backslashes, each of which stands before a letter as it is, or before the three digits of its number.
+// ok is false for a name that no host can have, such as one with a dot that parts nothing.
+func unescaped(name []byte) (plain []byte, ok bool) {
+	if bytes.IndexByte(name, '\\') < 0 {
+		return name, true
+	}
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c == '\\' {
+			if i++; i == len(name) {
+				return nil, false
+			}
+			if c = name[i]; '0' <= c && c <= '9' {
+				n, err := strconv.ParseUint(string(name[i:min(i+3, len(name))]), 10, 8)
+				if err != nil || i+3 > len(name) {
+					return nil, false
+				}
+				c, i = byte(n), i+2
+			}
+			if c == '.' {
+				return nil, false
+			}
+		}
+		plain = append(plain, c)
+	}
+	return plain, true
 }
 
 func isHostNameByte(c byte) bool {
