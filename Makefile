@@ -56,16 +56,19 @@ kernel-cases: ## run every scenario file on the real kernel in network namespace
 
 DIFFER_TIME ?= 90s
 DIFFER_OUT  ?= bin/differ
+# The text differential compares so many calls of the tools, however long that takes (50000: about 4 minutes); 0: for DIFFER_TIME too.
+DIFFER_CALLS ?= 50000
 ifndef DIFFER_SEED
 DIFFER_SEED := $(shell date +%s)
 endif
 kernel-long: SHELL := /bin/bash
-kernel-long: ## search for disagreements with the kernel for DIFFER_TIME (90s) from a new DIFFER_SEED; shrunk cases go to DIFFER_OUT (DIFFER_FAVOUR=TEE,connlimit: draw these more often)
+kernel-long: ## search for disagreements with the kernel for DIFFER_TIME (90s), and in DIFFER_CALLS (50000) calls of the tools, from a new DIFFER_SEED; shrunk cases go to DIFFER_OUT (DIFFER_FAVOUR=TEE,connlimit: draw these more often)
 	@mkdir -p $(DIFFER_OUT)
 	@echo "seed $(DIFFER_SEED)"
 	@set -o pipefail; { \
 		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 24h -run TestConntrackAsKernel -json ./packetsim -rapid.seed=$(DIFFER_SEED) -rapid.nofailfile && \
-		CHAINWALK_KERNEL=1 CHAINWALK_DIFFER_SEED=$(DIFFER_SEED) CHAINWALK_DIFFER_TIME=$(DIFFER_TIME) CHAINWALK_DIFFER_OUT=$(abspath $(DIFFER_OUT)) CHAINWALK_DIFFER_FAVOUR=$(DIFFER_FAVOUR) \
+		CHAINWALK_KERNEL=1 CHAINWALK_DIFFER_SEED=$(DIFFER_SEED) CHAINWALK_DIFFER_CALLS=$(DIFFER_CALLS) \
+			CHAINWALK_DIFFER_TIME=$(DIFFER_TIME) CHAINWALK_DIFFER_OUT=$(abspath $(DIFFER_OUT)) CHAINWALK_DIFFER_FAVOUR=$(DIFFER_FAVOUR) \
 			$(GO) test -count=1 -timeout 24h -run Kernel -json ./kindtest/differ; \
 	} 2>&1 | $(GO) run ./kindtest/differ/sum
 

@@ -177,8 +177,22 @@ func (s *Summary) Print(took time.Duration) {
 			r.disagreements)
 	}
 	_ = t.Flush()
+	s.printTexts()
 	s.printLeftOut()
 	fmt.Fprintf(w, "tests: %d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
+}
+
+// printTexts tells how many calls of the tools the text differential compared, and from which seed.
+func (s *Summary) printTexts() {
+	calls, failing, differ, seed := 0, 0, 0, uint64(0)
+	for i := range s.numbers {
+		if n := s.numbers[i].Text; n != nil {
+			calls, failing, differ, seed = calls+n.Runs, failing+n.Failing, differ+len(n.Disagreements), n.Seed
+		}
+	}
+	if calls > 0 {
+		fmt.Fprintf(s.Out, "calls of the tools compared: %d of seed %d (both refused %d), %d kinds of disagreement\n", calls, seed, failing, differ)
+	}
 }
 
 // printLeftOut tells what was not compared, with its reason and how often it came up.
