@@ -75,7 +75,8 @@ func (k *Kernel) edit(f Family, kind *tableKind, expect int) *tableEdit {
 		e.slots, e.byName = make([]*chainSlot, 0, expect), make(map[string]*chainSlot, expect)
 	}
 	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, acct: k.acct, sets: k.sets, accounting: &k.accounting,
-		labels: &k.labels, rules: e.allRules(k)}
+		labels: &k.labels, rateMatches: &k.rateMatches,
+		rules: e.allRules(k, IPv4, IPv6), familyRules: e.allRules(k, f)}
 	return e
 }
 

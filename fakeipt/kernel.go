@@ -87,6 +87,8 @@ type Kernel struct {
 	rulesets [2]atomic.Pointer[Ruleset]
 	// accounting is set once a rule has asked for the packets and bytes of connections, and labels once one may have had a label of theirs.
 	accounting, labels atomic.Bool
+	// rateMatches is set once a rule may have had --hashlimit-rate-match.
+	rateMatches atomic.Bool
 }
 
 // ForcesAccounting says that some rule has asked for the packets and bytes of connections, since when the kernel counts those
@@ -165,6 +167,7 @@ func (k *Kernel) Adopt(rs *Ruleset) error {
 		k.turns.Store(max(k.turns.Load(), slices.Max(t.registered[:])))
 	}
 	k.labels.Store(true)
+	k.rateMatches.Store(true)
 	k.rulesets[rs.family.index()].Store(rs)
 	return nil
 }

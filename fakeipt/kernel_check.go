@@ -2,6 +2,7 @@ package fakeipt
 
 import (
 	"iter"
+	"slices"
 	"sync/atomic"
 	"syscall"
 
@@ -56,10 +57,14 @@ func (e *tableEdit) empty(s *chainSlot) bool {
 	return true
 }
 
-// allRules are all rules that the kernel has, and those of the edit that come with the same table, but for those that were refused.
-func (e *tableEdit) allRules(k *Kernel) iter.Seq[*Rule] {
+// allRules are all rules that the kernel has of some families, and those of the edit that come with the same table, but for those that were
+// refused.
+func (e *tableEdit) allRules(k *Kernel, families ...Family) iter.Seq[*Rule] {
 	return func(yield func(*Rule) bool) {
 		for _, rs := range k.allRulesets() {
+			if !slices.Contains(families, rs.family) {
+				continue
+			}
 			for _, t := range rs.Tables() {
 				for c := range t.Chains() {
 					if !e.yieldRules(c.Rules, yield) {
@@ -157,14 +162,14 @@ type checkContext struct {
 	rule    *Rule
 	acct    *nfacct.Table
 	sets    *ipset.Table
-	// accounting and labels are those of Kernel.
-	accounting, labels *atomic.Bool
+	// accounting, labels and rateMatches are those of Kernel.
+	accounting, labels, rateMatches *atomic.Bool
 	// elsewhere says that another machine has had the rule, with what is not here: modules, objects, control groups.
 	elsewhere bool
 	// keptOtherwise says that of some rule the kernel gives back another one.
 	keptOtherwise bool
-	// rules are all that the kernel has or is given with this one.
-	rules iter.Seq[*Rule]
+	// rules are all that the kernel has or is given with this one, and familyRules those of its family.
+	rules, familyRules iter.Seq[*Rule]
 }
 
 // checker is a match or target that the kernel may refuse wherever the chain is.

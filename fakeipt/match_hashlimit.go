@@ -183,6 +183,25 @@ func (m *MatchHashlimit) check(c *checkContext) syscall.Errno {
 	case m.Burst == 0 || hashlimitCredits(m.Interval*m.Burst) < hashlimitCredits(m.Interval):
 		return syscall.ERANGE
 	}
+	return m.checkTable(c)
+}
+
+func (*MatchHashlimit) tied() {}
+
+// checkTable: rules that name the same table all have --hashlimit-rate-match, or none of them.
+func (m *MatchHashlimit) checkTable(c *checkContext) syscall.Errno {
+	if m.RateMatch {
+		c.rateMatches.Store(true)
+	} else if !c.rateMatches.Load() {
+		return 0
+	}
+	for r := range c.familyRules {
+		for _, other := range r.Matches {
+			if o, ok := other.(*MatchHashlimit); ok && o.Table == m.Table && o.RateMatch != m.RateMatch {
+				return syscall.EINVAL
+			}
+		}
+	}
 	return 0
 }
 

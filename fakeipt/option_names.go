@@ -46,8 +46,10 @@ func (p *commandParser) abbreviation(name, value []byte) (letter byte, err error
 	}
 	if _, more := p.args.peek(); !more && value == nil && p.extensions.wantsArgument([]byte(full)) &&
 		p.extensions.loadProtocol(p.cmd.spec.proto.Number, p.protocol) {
-		// The tool looks again now, and finds the option of the protocol's own match as well.
-		return 0, nil, false
+		// The tool looks again now, and may find an option of the protocol's own match as well.
+		if full, ofExtensions = p.extensions.abbreviated(string(name)); ofExtensions != 1 {
+			return 0, nil, false
+		}
 	}
 	err, ok = p.extensionOption([]byte(full), value)
 	return 0, err, ok

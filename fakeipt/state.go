@@ -246,6 +246,7 @@ func readRules(from *record.Reader) ([]*Rule, error) {
 func (k *Kernel) noteRules(rs *Ruleset) {
 	// What is said of labels is looked for in each rule.
 	k.labels.Store(true)
+	k.rateMatches.Store(true)
 	for _, t := range rs.tables {
 		t.chains.each(func(e *chainEntry) {
 			for _, r := range e.chain.Rules {

@@ -112,8 +112,8 @@ func (p *rateestTargetParser) finish(uint32) (Target, error) {
 	if quarters == rateestIntervals {
 		return nil, badParameter("RATEEST: interval value is too large")
 	}
-	ewma := 1
-	for ewma <= maxRateestEWMA && p.interval/-math.Log(1-1/float64(int(1)<<ewma)) <= p.ewma {
+	ewma := 1 // of which the tool shifts an int, the last time into its sign
+	for ewma <= maxRateestEWMA && p.interval/-math.Log(1-1/float64(int32(1)<<ewma)) <= p.ewma {
 		ewma++
 	}
 	if ewma == 1 || ewma >= maxRateestEWMA+1 {

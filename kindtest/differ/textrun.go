@@ -71,8 +71,6 @@ func machineEtc() fs.FS { return os.DirFS("/etc") }
 func (r *textRun) one() error {
 	c := &textCase{Dialect: r.dialect}
 	switch {
-	case os.Getenv("SWEEP") != "":
-		c.Steps = r.gen.sweep()
 	case r.numbers.Sessions%4 == 0:
 		c.Steps = r.gen.session()
 	case r.numbers.Sessions%4 == 1:
