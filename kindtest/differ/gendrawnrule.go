@@ -119,7 +119,7 @@ func (s *wideSession) ownOptions() [][]string {
 		{12, []string{"-s", "-s", "--source", "--src"}, networks}, {12, []string{"-d", "-d", "--destination", "--dst"}, networks},
 		{6, []string{"-i", "-i", "--in-interface"}, deviceWord}, {6, []string{"-o", "-o", "--out-interface"}, deviceWord},
 		{7, []string{"-p", "--protocol", "--proto"}, protocolWord}, {2, []string{"-f", "--fragments"}, nil},
-		{4, []string{"-c", "--set-counters"}, often(joined(behindBlank, longNumber, longNumber), joined(",", longNumber, longNumber), 20)},
+		{4, []string{"-c", "--set-counters"}, often(chained(behindBlank, longNumber, longNumber), chained(",", longNumber, longNumber), 20)},
 	} {
 		if !s.chance(o.percent) {
 			continue

@@ -10,12 +10,12 @@ var (
 	dscpClass = spelled(wordOf("EF", "BE", "CS0", "CS1", "CS7", "AF11", "AF43", "cs8", "VA", "LE"))
 	setName   = often(wordOf("cwip", "cwnet", "cwipport", "cwport", "cwlist", "cwipportip"), textWord, 15)
 	setSides  = often(listOf(wordOf("src", "dst"), ",", 6), wordOf("", "x", "src,", ",", "SRC", "src dst", "srcdst"), 12)
-	setRef    = joined(behindBlank, setName, setSides)
-	rate      = often(joined("/", numberTo(10000), wordOf("s", "sec", "second", "m", "min", "h", "hour", "d", "day")),
-		either(numberTo(1000001), joined("/", numberTo(100000), wordOf("", "x", "SEC", "se", "minut", "days", "week", "ss"))), 25)
-	byteRate = joined("", numberTo(4200000), wordOf("b/s", "kb/s", "mb/s", "gb/s", "B/s", "kb/min", "kbit", "b", "/s"))
+	setRef    = chained(behindBlank, setName, setSides)
+	rate      = often(chained("/", numberTo(10000), wordOf("s", "sec", "second", "m", "min", "h", "hour", "d", "day")),
+		either(numberTo(1000001), chained("/", numberTo(100000), wordOf("", "x", "SEC", "se", "minut", "days", "week", "ss"))), 25)
+	byteRate = chained("", numberTo(4200000), wordOf("b/s", "kb/s", "mb/s", "gb/s", "B/s", "kb/min", "kbit", "b", "/s"))
 	stateSet = listOf(spelled(wordOf("NEW", "ESTABLISHED", "RELATED", "INVALID", "UNTRACKED", "SNAT", "DNAT")), ",", 7)
-	clock    = joined(":", numberTo(23), numberTo(59))
+	clock    = chained(":", numberTo(23), numberTo(59))
 	date     = often(wordOf("2024-01-02T03:04:05", "2024-01-02", "2024-01", "2024", "1970-01-01", "2038-01-19T03:14:07",
 		"2024-01-02T03:04"),
 		wordOf("1969-12-31", "2038-01-19T03:14:08", "2039-01-01", "1970-01-01T00:00:00", "2024-13-01", "2024-02-30", "2024-00-00",
@@ -33,7 +33,7 @@ var (
 	userWord = often(spanOf(wideNumber, "-"), wordOf("root", "nobody", "daemon", "nosuch", "root-", "Root", "0-0", "5-4", "www-data",
 		"root-nobody", "root-5"), 35)
 	groupWord  = often(spanOf(wideNumber, "-"), wordOf("root", "nogroup", "daemon", "nosuch", "adm", "users-", "5-4", "sudo", "root-5"), 35)
-	addrRange  = often(joined("-", addressWord, addressWord), addressWord, 20)
+	addrRange  = often(chained("-", addressWord, addressWord), addressWord, 20)
 	pathWord   = wordOf("/", "/nosuch", "relative", "", "//", "/.", "/a b")
 	bpfProgram = wordOf("1,6 0 0 0", "4,48 0 0 9,21 0 1 6,6 0 0 1,6 0 0 0", "2,48 0 0 9,6 0 0 1", "1,6 0 0 4294967295", "1,6 0 0 0,",
 		"2,6 0 0 0", "0", "", "x",
@@ -46,17 +46,17 @@ var (
 		"0=1:", "0=:1", "0&1&2@3<<4>>5=6",
 		"0=1,2,3,4,5,6,7,8,9,10", "0=1,2,3,4,5,6,7,8,9,10,11", "0&1&2&3&4&5&6&7&8&9&10&11=1",
 		"0=1&&0=1&&0=1&&0=1&&0=1&&0=1&&0=1&&0=1&&0=1&&0=1&&0=1", "0=1|2")
-	icmpWord = either(joined("/", byteNumber, byteNumber), byteNumber, spelled(wordOf("echo-request", "echo-reply", "ping", "pong",
+	icmpWord = either(chained("/", byteNumber, byteNumber), byteNumber, spelled(wordOf("echo-request", "echo-reply", "ping", "pong",
 		"any", "host-unreachable",
 		"destination-unreachable", "fragmentation-needed", "time-exceeded", "ttl-exceeded", "redirect", "network-redirect",
 		"TOS-network-unreachable",
 		"timestamp-request", "router-advertisement", "parameter-problem", "bad-header")))
-	icmp6Word = either(joined("/", byteNumber, byteNumber), byteNumber, spelled(wordOf("echo-request", "echo-reply", "no-route",
+	icmp6Word = either(chained("/", byteNumber, byteNumber), byteNumber, spelled(wordOf("echo-request", "echo-reply", "no-route",
 		"packet-too-big", "neighbour-solicitation",
 		"neighbor-advertisement", "destination-unreachable", "time-exceeded", "unknown-option", "router-solicitation", "redirect",
 		"port-unreachable", "beyond-scope",
 		"failed-policy", "mld-listener-query", "bad-header", "ttl-zero-during-transit", "any")))
-	chunkTypes = joined(behindBlank, spelled(wordOf("all", "any", "only")), often(listOf(spelled(wordOf("DATA", "INIT", "INIT_ACK",
+	chunkTypes = chained(behindBlank, spelled(wordOf("all", "any", "only")), often(listOf(spelled(wordOf("DATA", "INIT", "INIT_ACK",
 		"SACK", "HEARTBEAT", "ABORT", "SHUTDOWN",
 		"ERROR", "COOKIE_ECHO", "ASCONF", "FORWARD_TSN", "SHUTDOWN_COMPLETE", "I_DATA", "RE_CONFIG", "PAD", "ECN_ECNE", "ECN_CWR",
 		"HEARTBEAT_ACK")), ",", 5),
@@ -64,7 +64,7 @@ var (
 			"DATA:u,INIT", "DATA:I", "I_DATA:I", "ABORT:TT", "data:Uu"), 30))
 	dccpTypes = listOf(spelled(wordOf("REQUEST", "RESPONSE", "DATA", "ACK", "DATAACK", "CLOSEREQ", "CLOSE", "RESET", "SYNC", "SYNCACK",
 		"INVALID")), ",", 11)
-	ip6Opts = often(listOf(often(byteNumber, joined(":", byteNumber, byteNumber), 50), ",", 16), wordOf("", ":", "1:2:3", "1,", ",1",
+	ip6Opts = often(listOf(often(byteNumber, chained(":", byteNumber, byteNumber), 50), ",", 16), wordOf("", ":", "1:2:3", "1,", ",1",
 		"256", "0:0,1:1"), 12)
 	tcpPorts = map[string]valueKind{"source-port": ports, "sport": ports, "destination-port": ports, "dport": ports}
 )
@@ -128,7 +128,7 @@ var matchDrawings = map[string]drawing{
 	"frag":  {values: map[string]valueKind{"fragid": spiRange, "fraglen": wideNumber}},
 	"hashlimit": {needs: []string{"hashlimit-upto|hashlimit-above|hashlimit", "hashlimit-name"}, values: map[string]valueKind{
 		"hashlimit": rate, "hashlimit-upto": either(rate, rate, byteRate), "hashlimit-above": either(rate, rate, byteRate),
-		"hashlimit-burst": often(numberTo(10000), joined("", numberTo(4096), wordOf("b", "k", "kb", "m", "mb", "g")), 30),
+		"hashlimit-burst": often(numberTo(10000), chained("", numberTo(4096), wordOf("b", "k", "kb", "m", "mb", "g")), 30),
 		"hashlimit-mode": often(listOf(wordOf("srcip", "dstip", "srcport", "dstport"), ",", 5), wordOf("", "none", "SRCIP",
 			"srcip|dstip", ","), 12),
 		"hashlimit-name": often(plainName, oddText, 15), "hashlimit-srcmask": numberTo(32), "hashlimit-dstmask": numberTo(32),
@@ -210,7 +210,7 @@ var matchDrawings = map[string]drawing{
 		"fsm")), "string": textWord, "hex-string": hexString,
 		"from": shortNumber, "to": shortNumber}},
 	"tcp": {before: []string{"-p tcp", "-p tcp", "-p 6"}, values: with(tcpPorts,
-		map[string]valueKind{"tcp-flags": joined(behindBlank, tcpFlags, tcpFlags), "tcp-option": byteNumber})},
+		map[string]valueKind{"tcp-flags": chained(behindBlank, tcpFlags, tcpFlags), "tcp-option": byteNumber})},
 	"tcpmss": {before: []string{"-p tcp", "-p tcp --syn"}, needs: []string{"mss"},
 		values: map[string]valueKind{"mss": spanOf(shortNumber, ":")}},
 	"time": {values: map[string]valueKind{"timestart": often(clock, clockWithSeconds, 30), "timestop": often(clock, clockWithSeconds,
@@ -228,7 +228,7 @@ var matchDrawings = map[string]drawing{
 var (
 	addrTypes = listOf(spelled(wordOf("LOCAL", "UNICAST", "BROADCAST", "MULTICAST", "ANYCAST", "BLACKHOLE", "UNREACHABLE",
 		"PROHIBIT", "UNSPEC", "THROW", "NAT", "XRESOLVE")), ",", 12)
-	clockWithSeconds = often(joined(":", numberTo(23), numberTo(59), numberTo(59)), wordOf("24:00", "23:60", "", ":", "1", "1:2:3:4",
+	clockWithSeconds = often(chained(":", numberTo(23), numberTo(59), numberTo(59)), wordOf("24:00", "23:60", "", ":", "1", "1:2:3:4",
 		"x:1", "01:02x", "00:00:00", "-1:5", "1:", ":1", "001:002", " 1:2", "23:59:60"), 50)
 	networkMask = wordOf("255.255.255.0", "255.255.255.255", "0.0.0.0", "255.0.255.0", "ffff:ffff::", "::",
 		"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "24", "64")

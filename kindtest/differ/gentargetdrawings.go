@@ -5,7 +5,7 @@ import "fmt"
 var (
 	natPort = wordOf("80", "8080", "1:2", "0", "65535", "65536", "80-90", "90-80", "http", "", "x", "1-65535", "80-90/100",
 		"http-https", "1-2-3", "0-0", "80-", "-80")
-	natRange = often(either(addressWord, joined("-", addressWord, addressWord), joined(":", addressWord, natPort), joined("",
+	natRange = often(either(addressWord, chained("-", addressWord, addressWord), chained(":", addressWord, natPort), chained("",
 		wordOf(":"), natPort), bracketed), oddText, 4)
 	zone     = often(shortNumber, wordOf("mark", "MARK", "x"), 20)
 	ctEvents = listOf(spelled(wordOf("new", "related", "destroy", "reply", "assured", "protoinfo", "helper", "mark", "natseqinfo",
@@ -29,7 +29,7 @@ var targetDrawings = map[string]drawing{
 	"AUDIT":    {needs: []string{"type"}, values: map[string]valueKind{"type": spelled(wordOf("accept", "drop", "reject"))}},
 	"CHECKSUM": {at: inMangle, needs: []string{"checksum-fill"}},
 	"CLASSIFY": {at: []string{"mangle FORWARD OUTPUT POSTROUTING", "filter FORWARD OUTPUT"}, needs: []string{"set-class"},
-		values: map[string]valueKind{"set-class": often(joined(":", wordOf("1", "0", "ffff", "10000", "a", "-1", "fffff"), wordOf("1",
+		values: map[string]valueKind{"set-class": often(chained(":", wordOf("1", "0", "ffff", "10000", "a", "-1", "fffff"), wordOf("1",
 			"0", "ffff", "10000", "b", "")), wordOf("1", ":", "", "1:2:3", "x:y", " 1:2", "0x1:0x2", "root", "none"), 20)}},
 	"CLUSTERIP": {},
 	"CONNMARK": {at: inMangle, needs: []string{"set-mark|set-xmark|save-mark|restore-mark|and-mark|or-mark|xor-mark"},

@@ -108,8 +108,8 @@ func either(kinds ...valueKind) valueKind {
 	return func(g *textGen) string { return kinds[g.r.IntN(len(kinds))](g) }
 }
 
-// joined draws one value of each kind.
-func joined(separator string, kinds ...valueKind) valueKind {
+// chained draws one value of each kind.
+func chained(separator string, kinds ...valueKind) valueKind {
 	return func(g *textGen) string {
 		parts := make([]string, len(kinds))
 		for i, kind := range kinds {
@@ -131,7 +131,7 @@ func often(kind, seldom valueKind, percent int) valueKind {
 
 // masked draws a value with a mask now and then.
 func masked(kind valueKind) valueKind {
-	return often(kind, joined("/", kind, kind), 40)
+	return often(kind, chained("/", kind, kind), 40)
 }
 
 var (

@@ -67,7 +67,7 @@ func (r *textRun) judge(c *textCase) (*textVerdict, error) {
 // machineEtc has the names of this machine, which its tools look up.
 func machineEtc() fs.FS { return os.DirFS("/etc") }
 
-// one makes a session and judges it. Two of three are wide.
+// one makes a session and judges it. Half of them are wide.
 func (r *textRun) one() error {
 	c := &textCase{Dialect: r.dialect}
 	switch {
