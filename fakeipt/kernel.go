@@ -99,7 +99,8 @@ func (k *Kernel) ForcesAccounting() bool {
 
 // New returns a kernel on which no tool has run.
 func New(o Options) *Kernel {
-	k := &Kernel{dialect: o.Dialect, version: o.Version, clock: o.Clock, acct: nfacct.NewTable(), gate: o.Gate, etc: o.Etc, lock: &sync.Mutex{},
+	k := &Kernel{dialect: o.Dialect, version: o.Version, clock: o.Clock, acct: nfacct.NewTable(), gate: o.Gate, etc: o.Etc,
+		lock:  &sync.Mutex{},
 		turns: &atomic.Uint64{}}
 	if o.Beside != nil {
 		k.acct, k.sets, k.lock, k.turns = o.Beside.acct, o.Beside.sets, o.Beside.lock, o.Beside.turns

@@ -54,8 +54,8 @@ func (p *macParser) option(o *optionCall) (err error) {
 	return err
 }
 
-// parseMAC reads six hexadecimal numbers with colons between them, each of them as strtoul does: with a sign or a blank before it, or none at
-// all, but of no more than two letters.
+// parseMAC reads six hexadecimal numbers with colons between them, each of them as strtoul does: with a sign or a blank before it, or
+// none at all, but of no more than two letters.
 func parseMAC(s []byte) (mac [6]byte, err error) {
 	for i := range mac {
 		word, rest, more := bytes.Cut(s, []byte(":"))

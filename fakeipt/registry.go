@@ -113,7 +113,10 @@ var targetExtensions = map[string]*extension{
 // standardTarget is the extension that stands for the verdicts and chains. The tools know it by name, and the kernel has none of that name.
 const standardTarget = "standard"
 
-var standardExtension = &extension{name: standardTarget, newTarget: func() targetParser { return plainParser{&Gone{Extension: standardTarget}} }}
+var standardExtension = &extension{
+	name:      standardTarget,
+	newTarget: func() targetParser { return plainParser{&Gone{Extension: standardTarget}} },
+}
 
 // isTarget says whether the tools have a target of that name, which no new chain can have.
 func (p *commandParser) isTarget(name string) bool {

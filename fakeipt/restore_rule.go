@@ -60,8 +60,8 @@ func (r *restorer) ignored(cmd *command) error {
 	return nil
 }
 
-// ruleCounters takes the leading "[PACKETS:BYTES]" off a line; with -c it becomes an option. The tool looks for the colon in the whole line,
-// and then for the end of the bytes, and cuts the line at what it finds.
+// ruleCounters takes the leading "[PACKETS:BYTES]" off a line; with -c it becomes an option. The tool looks for the colon in the whole
+// line, and then for the end of the bytes, and cuts the line at what it finds.
 func (r *restorer) ruleCounters(line []byte) (rest []byte, column int, err error) {
 	end := bytes.IndexByte(line, ']')
 	packets, behind, ok := bytes.Cut(bytes.TrimLeft(line[1:], ":"), []byte(":"))

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStateKeepsRules holds that every rule of testdata/rules which was written with the state and read again is the same rule, also in what
-// iptables-save does not print: -D and -C compare that.
+// TestStateKeepsRules holds that every rule of testdata/rules which was written with the state and read again is the same rule, also in
+// what iptables-save does not print: -D and -C compare that.
 func TestStateKeepsRules(t *testing.T) {
 	kept := 0
 	unmet := map[string]bool{}

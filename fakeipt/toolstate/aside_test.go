@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDamageAnywhere: wherever a byte of a part has changed, and wherever it was cut off (at every third), the next tool says so once and goes on, and those
-// after it do as on a new state.
+// TestDamageAnywhere: wherever a byte of a part has changed, and wherever it was cut off (at every third), the next tool says so once and
+// goes on, and those after it do as on a new state.
 func TestDamageAnywhere(t *testing.T) {
 	s := &Store{dir: t.TempDir()}
 	must(t, s, "nfacct", "add", "seen")

@@ -21,13 +21,13 @@
 // The kernel tests (CHAINWALK_KERNEL=1, root) are bounded by CHAINWALK_DIFFER_TIME (60s for both differentials, dialects and families
 // together) and CHAINWALK_DIFFER_RULESETS, begin at CHAINWALK_DIFFER_SEED, and write cases to CHAINWALK_DIFFER_OUT. Of the pieces of rules
 // that CHAINWALK_DIFFER_FAVOUR lists by name ("TEE,SNPT,connlimit"), every second one is drawn where one fits. CHAINWALK_DIFFER_REPLAY
-// names a folder with more cases to replay. With CHAINWALK_DIFFER_CALLS the text differential compares so many calls of the tools instead of
-// ending by time.
+// names a folder with more cases to replay. With CHAINWALK_DIFFER_CALLS the text differential compares so many calls of the tools instead
+// of ending by time.
 //
 // Sessions of the text differential are of three kinds: session (gentext.go) has commands about rules as programs write them; wide
 // (gensession.go) draws from every option that the real tools were found to have (tooloptions.txt), with legal and odd values, asks with -C
-// and -D about what was added, and goes on for up to 50 commands; sweep (gensweep.go) gives one option after the other many values. Each call
-// of the fake is made in memory and on a folder, which must agree.
+// and -D about what was added, and goes on for up to 50 commands; sweep (gensweep.go) gives one option after the other many values. Each
+// call of the fake is made in memory and on a folder, which must agree.
 //
 // Not compared: the contents of packets beyond their headers, fragments, timing (only entries that live for the whole sequence), source
 // ports that the kernel draws, and the hash seeds that ipset draws.

@@ -231,12 +231,12 @@ func (s *wideSession) changedRule(words []string) []string {
 		return out
 	}
 	i := s.r.IntN(len(out))
-	switch {
-	case s.chance(25):
+	switch n := s.r.IntN(100); {
+	case n < 25:
 		return slices.Insert(out, i, "!")
-	case s.chance(20):
+	case n < 40:
 		return slices.Delete(out, i, i+1)
-	case s.chance(20):
+	case n < 52:
 		return append(out, s.extensionWords(s.extension(false))...)
 	case i > 0 && strings.HasPrefix(out[i-1], "--"):
 		name := strings.TrimPrefix(out[i-1], "--")

@@ -34,8 +34,8 @@ func (g *textGen) sweptOptions() []sweptOption {
 // sweptValues is the number of values that a sweep gives an option.
 const sweptValues = 10
 
-// sweep makes the runs of one namespace: rules that differ in the value of one option. What is taken is saved, and checked or deleted by the
-// same words.
+// sweep makes the runs of one namespace: rules that differ in the value of one option. What is taken is saved, and checked or deleted by
+// the same words.
 func (g *textGen) sweep() []textStep {
 	g.serial = 0
 	g.sessions++

@@ -12,7 +12,6 @@ var (
 		"secmark", "label")), ",", 10)
 	logLevel = spelled(either(numberTo(7), wordOf("debug", "info", "notice", "warning", "warn", "err", "error", "crit", "alert",
 		"emerg", "panic")))
-	anywhere = []string{"filter INPUT FORWARD OUTPUT", "mangle PREROUTING FORWARD"}
 	inMangle = []string{"mangle PREROUTING INPUT FORWARD OUTPUT POSTROUTING"}
 	prefix6  = often(wordOf("fd00:1::/64", "fd00:2::/48", "fd00::/16", "2001:db8::/32", "::/0", "fd00:1::5/64"), either(networkWord,
 		wordOf("fd00::", "fd00::/65", "fd00::/129", "fd00::/x", "::1/128")), 25)

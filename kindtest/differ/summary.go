@@ -191,7 +191,8 @@ func (s *Summary) printTexts() {
 		}
 	}
 	if calls > 0 {
-		fmt.Fprintf(s.Out, "calls of the tools compared: %d of seed %d (both refused %d), %d kinds of disagreement\n", calls, seed, failing, differ)
+		fmt.Fprintf(s.Out, "calls of the tools compared: %d of seed %d (both refused %d), %d kinds of disagreement\n", calls, seed, failing,
+			differ)
 	}
 }
 

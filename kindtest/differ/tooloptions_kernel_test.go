@@ -20,9 +20,9 @@ import (
 // libraries is where Debian has the extensions of iptables.
 const libraries = "/usr/lib/*/xtables/lib"
 
-// TestKernelToolOptions holds the recorded options of extensions against this machine's tools: of every word in an extension's library and in
-// its help the tools are asked whether it is an option. That takes a while; CHAINWALK_DIFFER_RECORD has it done anew, and written down.
-// Without it the recorded options are asked about, and no extension may be missing.
+// TestKernelToolOptions holds the recorded options of extensions against this machine's tools: of every word in an extension's library
+// and in its help the tools are asked whether it is an option. That takes a while; CHAINWALK_DIFFER_RECORD has it done anew, and written
+// down. Without it the recorded options are asked about, and no extension may be missing.
 func TestKernelToolOptions(t *testing.T) {
 	needKernel(t)
 	a := &asking{ns: kerneltest.New(t)}

@@ -39,7 +39,8 @@ func (w *Writer) Write(v any) {
 	w.write(l, addressOf(v))
 }
 
-// Record ends the record with a list of the types that it is made of, and the length of the values before it. It returns dst with all of it.
+// Record ends the record with a list of the types that it is made of, and the length of the values before it. It returns dst with all of
+// it.
 func (w *Writer) Record() []byte {
 	values := w.Len()
 	w.out = binary.AppendUvarint(w.out, uint64(len(w.used)))
