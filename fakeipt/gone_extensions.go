@@ -90,7 +90,10 @@ func readLEDDelay(o *optionCall) (string, error) {
 	if !ok {
 		return "", badParameter("Delay value must be within range 0..%d", uint32(math.MaxUint32))
 	}
-	return fmt.Sprintf("%dms", n), nil
+	if n == math.MaxUint32 {
+		return "inf", nil
+	}
+	return fmt.Sprintf("%dms", int32(n)), nil // the tool prints it with a sign
 }
 
 func endLED(v []goneValue) (string, error) {
