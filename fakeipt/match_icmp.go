@@ -176,7 +176,7 @@ func (p *icmpParser) byNumber(arg []byte) error {
 	case rest[0] == ':':
 		return badParameter("%s type range not supported", p.m.kind())
 	case rest[0] != '/':
-		return badParameter("unknown character %c", rest[0])
+		return badParameter("unknown character %s", rest[:1])
 	}
 	code, rest, ok := libc.CutNumber(rest[1:])
 	if !ok || code > math.MaxUint8 {
@@ -187,14 +187,14 @@ func (p *icmpParser) byNumber(arg []byte) error {
 		return nil
 	}
 	if rest[0] != ':' {
-		return badParameter("unknown character %c", rest[0])
+		return badParameter("unknown character %s", rest[:1])
 	}
 	if code, rest, ok = libc.CutNumber(rest[1:]); !ok || code > math.MaxUint8 {
 		return badParameter("Unknown %s code `%s'", p.m.kind(), arg)
 	}
 	p.m.CodeMax = uint8(code)
 	if len(rest) > 0 {
-		return badParameter("unknown character %c", rest[0])
+		return badParameter("unknown character %s", rest[:1])
 	}
 	return nil
 }

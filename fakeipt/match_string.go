@@ -197,7 +197,7 @@ func parseHexByte(s []byte) (byte, error) {
 	}
 	for _, c := range s[:2] {
 		if libc.Digit(c) > 15 {
-			return 0, badParameter("Invalid hex char '%c'", c)
+			return 0, badParameter("Invalid hex char '%s'", []byte{c})
 		}
 	}
 	return byte(libc.Digit(s[0])<<4 | libc.Digit(s[1])), nil
