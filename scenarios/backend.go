@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -145,12 +146,17 @@ type Prediction struct {
 	Wrong string
 	// None says why nothing can be predicted; empty if something is.
 	None string
+	// Partly says why the probabilities of Ways are not known, which are what can happen then; empty if they are known.
+	Partly string
 }
 
 // String is the prediction in a few words.
 func (p *Prediction) String() string {
-	if p.None != "" {
+	switch {
+	case p.None != "":
 		return "nothing: " + p.None
+	case p.Partly != "":
+		return strings.Join(ends(p.Ways), "; ") + "; how often is not known: " + p.Partly
 	}
 	return describeWays(p.Ways)
 }

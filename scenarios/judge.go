@@ -14,6 +14,8 @@ type judge struct {
 	nodes  func(netip.Addr) bool
 	seen   *Observed
 	first  bool // the packet is the first one of its connection
+	// possible says that the ways are what can happen, and that how often is not known.
+	possible bool
 
 	difference string // the kind of what verdict found wrong
 }
@@ -26,20 +28,33 @@ func (j *judge) verdict() (wrong string, way int) {
 	if len(j.expect.AnyOf) > 0 {
 		return j.anyOf()
 	}
-	kind := j.expect.kind()
+	right := false
 	for i := range j.seen.Ways {
-		w := &j.seen.Ways[i]
-		if wrong := kind.judge(j, w); wrong != "" {
-			j.difference = fmt.Sprintf("%s: %s, heard %v", kind.name, w.End, w.Heard)
-			return wrong, i
+		found, difference := j.wayIsWrong(&j.seen.Ways[i])
+		if found == "" {
+			right = true
+			continue
 		}
-		if field, wrong := j.extras(w); wrong != "" {
-			j.difference = field
-			return wrong, i
+		wrong, way, j.difference = found, i, difference
+		if !j.possible {
+			return wrong, way
 		}
+	}
+	if !right {
+		return wrong, way
 	}
 	j.difference = "chances"
 	return j.shares(), -1
+}
+
+// wayIsWrong says what is wrong with one way, and the kind of that; empty if it is as expected.
+func (j *judge) wayIsWrong(w *Way) (wrong, difference string) {
+	kind := j.expect.kind()
+	if wrong := kind.judge(j, w); wrong != "" {
+		return wrong, fmt.Sprintf("%s: %s, heard %v", kind.name, w.End, w.Heard)
+	}
+	field, wrong := j.extras(w)
+	return wrong, field
 }
 
 // anyOf holds the ways to each of several expectations. If none holds, what is wrong with all of them is said.

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"strings"
 	"time"
 
 	"github.com/chainwalk/chainwalk/internal/document"
@@ -53,6 +52,8 @@ type Check struct {
 	// Got is what was seen; Wrong says what of it is not as expected, or not as predicted.
 	Got   string `json:"got,omitempty"`
 	Wrong string `json:"wrong,omitempty"`
+	// Disagreements are those of Expected, Predicted and Got that Wrong is made of, where the backend has a prediction beside what happens.
+	Disagreements []Disagreement `json:"disagreements,omitempty"`
 	// Names are the objects behind the addresses of Packet, Expected and Got, if the check has failed.
 	Names []Named `json:"names,omitempty"`
 	// Unreached are the endpoints of the service, and its rules, that could have been expected and are in none of Ways, with the reason: of
@@ -71,15 +72,4 @@ type Check struct {
 
 	difference string // the kind of what is wrong, for reports that show one of each; empty: a kind of its own
 	faulty     int    // the place in Ways of the one that is at fault, -1 for none
-}
-
-// foretold puts beside a check what was predicted of it.
-func (c *Check) foretold(p *Prediction) {
-	if p == nil {
-		return
-	}
-	c.Predicted, c.PredictedWays = p.String(), p.Ways
-	if p.Wrong != "" {
-		c.Passed, c.Wrong = false, strings.Trim(c.Wrong+"; not as predicted: "+p.Wrong, "; ")
-	}
 }

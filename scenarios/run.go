@@ -241,7 +241,7 @@ func (r *runner) judge(pos document.Position, name, packet string, j judge) {
 	check.Wrong, check.faulty = j.verdict()
 	check.difference = j.difference
 	check.Passed, check.Ways = check.Wrong == "", j.seen.Ways
-	check.foretold(j.seen.Prediction)
+	check.foretold(&j)
 	if !check.Passed && j.first {
 		why := r.whyNot(j.seen.Ways)
 		check.Unreached, check.Notes = why.Unreached, why.Notes

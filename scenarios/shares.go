@@ -137,6 +137,9 @@ func (j *judge) shares() string {
 		}
 		delete(got, share.Endpoint)
 	}
+	if j.possible {
+		return ""
+	}
 	for _, endpoint := range sortedKeys(got) {
 		return fmt.Sprintf("%s is none of the endpoints, and has the chance %.9g", endpoint, got[endpoint])
 	}
@@ -154,6 +157,9 @@ func sortedKeys(m map[netip.AddrPort]float64) []netip.AddrPort {
 
 // fits says whether a share can be that of an endpoint with this probability.
 func (j *judge) fits(share, probability float64) bool {
+	if j.possible {
+		return share > 0
+	}
 	if j.seen.Samples == 0 {
 		return math.Abs(share-probability) <= exactTolerance
 	}

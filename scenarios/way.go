@@ -175,19 +175,24 @@ func unheard(w *Way) string {
 // describeWays says in a few lines what was seen, ways of the same end together.
 func describeWays(ways []Way) string {
 	chance := map[string]float64{}
-	var ends []string
 	for i := range ways {
-		text := ways[i].Describe()
-		if _, known := chance[text]; !known {
-			ends = append(ends, text)
-		}
-		chance[text] += ways[i].Probability
+		chance[ways[i].Describe()] += ways[i].Probability
 	}
-	slices.Sort(ends)
-	for i, text := range ends {
-		if len(ends) > 1 {
-			ends[i] = fmt.Sprintf("%.9g %s", chance[text], text)
+	texts := ends(ways)
+	for i, text := range texts {
+		if len(texts) > 1 {
+			texts[i] = fmt.Sprintf("%.9g %s", chance[text], text)
 		}
 	}
-	return strings.Join(ends, "; ")
+	return strings.Join(texts, "; ")
+}
+
+// ends are how ways end, in words, sorted and each once.
+func ends(ways []Way) []string {
+	var out []string
+	for i := range ways {
+		out = append(out, ways[i].Describe())
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

@@ -114,7 +114,7 @@ func (f *Forecast) Against(seen *scenarios.Observed) *scenarios.Prediction {
 	if f.none != "" {
 		return &scenarios.Prediction{None: f.none}
 	}
-	return &scenarios.Prediction{Ways: f.ways, Wrong: f.wrong(seen)}
+	return &scenarios.Prediction{Ways: f.ways, Wrong: f.wrong(seen), Partly: f.partly}
 }
 
 // share is an outcome with its probability, predicted or counted.
