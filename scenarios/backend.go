@@ -136,6 +136,8 @@ type Observed struct {
 	Kept int
 	// Prediction is what a simulation says of it, for backends that have one beside what happens.
 	Prediction *Prediction
+	// Rules are the lines of iptables-save on a node as they were then, without counters; nil where the backend does not keep them.
+	Rules func(node string) []string
 }
 
 // Prediction is what was to be expected from the rules that are there, whatever a scenario expects of them.

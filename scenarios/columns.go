@@ -31,7 +31,7 @@ func (c *Check) foretold(j *judge) {
 	if p == nil {
 		return
 	}
-	c.Predicted, c.PredictedWays = p.String(), p.Ways
+	c.Predicted, c.PredictedWays, c.PredictedInPart = p.String(), p.Ways, p.Partly != ""
 	var wrongs []string
 	for _, d := range []Disagreement{{ExpectedGot, c.Wrong}, {PredictedGot, p.Wrong}, {ExpectedPredicted, j.ofPrediction(p)}} {
 		if d.Why == "" {

@@ -49,6 +49,8 @@ type Check struct {
 	Expected string `json:"expected,omitempty"`
 	// Predicted is what a simulation of the same cluster says, where the backend has one.
 	Predicted string `json:"predicted,omitempty"`
+	// PredictedInPart says that Predicted has what can happen, and not how often.
+	PredictedInPart bool `json:"predictedInPart,omitempty"`
 	// Got is what was seen; Wrong says what of it is not as expected, or not as predicted.
 	Got   string `json:"got,omitempty"`
 	Wrong string `json:"wrong,omitempty"`
@@ -66,6 +68,9 @@ type Check struct {
 	Ways []Way `json:"ways,omitempty"`
 	// PredictedWays are those that were predicted; reports show them where a check failed.
 	PredictedWays []Way `json:"predictedWays,omitempty"`
+
+	// Rules are the lines of iptables-save on a node as they were at the check, without counters; nil where the backend does not keep them.
+	Rules func(node string) []string `json:"-"`
 
 	// Duration is the time since the check before, or since the run began.
 	Duration time.Duration `json:"-"`

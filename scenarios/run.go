@@ -240,7 +240,7 @@ func (r *runner) judge(pos document.Position, name, packet string, j judge) {
 	check := Check{Name: name, Packet: packet, Expected: j.expect.String(), Got: describeWays(j.seen.Ways)}
 	check.Wrong, check.faulty = j.verdict()
 	check.difference = j.difference
-	check.Passed, check.Ways = check.Wrong == "", j.seen.Ways
+	check.Passed, check.Ways, check.Rules = check.Wrong == "", j.seen.Ways, j.seen.Rules
 	check.foretold(&j)
 	if !check.Passed && j.first {
 		why := r.whyNot(j.seen.Ways)

@@ -8,12 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/overlay"
 	"github.com/chainwalk/chainwalk/kindtest/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/nodeimage"
-	"github.com/chainwalk/chainwalk/scenarios/trackrecord"
 )
 
 // buildStatic builds chainwalk for the nodes, which may have no C library. What only debuggers need is left out: each node is sent a copy.
@@ -26,47 +24,6 @@ func buildStatic(ctx context.Context, root, path string, flags ...string) error 
 		return fmt.Errorf("build chainwalk for the nodes: %w\n%s", err, output)
 	}
 	return nil
-}
-
-// buildFaulty builds chainwalk with a fault that is always on.
-func buildFaulty(ctx context.Context, root, path, fault string) error {
-	o, err := trackrecord.Overlay(root)
-	if err == nil {
-		err = trackrecord.SwitchOn(o, fault)
-	}
-	if err != nil {
-		return err
-	}
-	folder, err := os.MkdirTemp("", "chainwalk-fault-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder) //nolint:errcheck // of the temporary folder
-	file, err := o.Write(folder)
-	if err != nil {
-		return err
-	}
-	return buildStatic(ctx, root, path, "-overlay", file)
-}
-
-// faultOf is the one fault of the track record whose name begins so.
-func faultOf(begin string) (string, error) {
-	var found []string
-	for _, f := range trackrecord.Faults() {
-		if f.Name == begin {
-			return begin, nil
-		}
-		if strings.HasPrefix(f.Name, begin) {
-			found = append(found, f.Name)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return "", fmt.Errorf("there is no fault %q: docs/track-record.md has them all", begin)
-	case 1:
-		return found[0], nil
-	}
-	return "", fmt.Errorf("the fault %q is one of %s", begin, strings.Join(found, ", "))
 }
 
 // binaries builds what the nodes run: the harness's part, and the proxy. The latter is the same unless it has a fault, or is another one.

@@ -8,26 +8,36 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// rulesBetween are the rules that a packet meets with this project's proxier in memory, and by the prediction does not meet here, and the
-// other way round, node by node: what a node lacks, or has too much. Empty if the prediction has no rules.
+// rulesBetween are the rules that make the difference between the prediction of a check and its twin with this project's proxier in memory, node by
+// node. The causes come first: rules that a node lacks, or has and should not. Then comes what follows from them: rules that are there, and that
+// the packet meets in one of the two only. Empty if the prediction has no rules.
 func rulesBetween(c *scenarios.Check, sound *scenarios.Result) []string {
 	twin := twinOf(c, sound)
 	if twin == nil || len(c.PredictedWays) == 0 {
 		return nil
 	}
 	here, there := rulesOf(c.PredictedWays), rulesOf(twin.Ways)
-	var out []string
-	for _, r := range there {
-		if !slices.ContainsFunc(here, r.is) {
-			out = append(out, fmt.Sprintf("%s lacks %s", r.node, r.text))
+	var causes, consequences []string
+	for _, r := range without(there, here) {
+		if r.isAmong(c.Rules) {
+			consequences = append(consequences, fmt.Sprintf("the packet does not meet on %s: %s", r.node, r.text))
+		} else {
+			causes = append(causes, fmt.Sprintf("%s lacks %s", r.node, r.text))
 		}
 	}
-	for _, r := range here {
-		if !slices.ContainsFunc(there, r.is) {
-			out = append(out, fmt.Sprintf("%s has %s", r.node, r.text))
+	for _, r := range without(here, there) {
+		if r.isAmong(twin.Rules) {
+			consequences = append(consequences, fmt.Sprintf("the packet meets on %s: %s", r.node, r.text))
+		} else {
+			causes = append(causes, fmt.Sprintf("%s has %s", r.node, r.text))
 		}
 	}
-	return out
+	return append(causes, consequences...)
+}
+
+// without are the rules of a list that another one does not have.
+func without(all, others []rule) []rule {
+	return slices.DeleteFunc(slices.Clone(all), func(r rule) bool { return slices.ContainsFunc(others, r.is) })
 }
 
 // twinOf is the same check of another run; nil if it has none.
@@ -51,7 +61,12 @@ func (r rule) is(other rule) bool {
 	return r.node == other.node && hashes.ReplaceAllString(r.text, "$1") == hashes.ReplaceAllString(other.text, "$1")
 }
 
-// rulesOf are the rules of ways, there and back, each once.
+// isAmong reports whether a node has the rule. Where nobody knows which rules there are, none is said to be missing.
+func (r rule) isAmong(rules func(node string) []string) bool {
+	return rules == nil || slices.ContainsFunc(rules(r.node), func(text string) bool { return r.is(rule{r.node, text}) })
+}
+
+// rulesOf are the rules of ways, there and back, each once, in the order in which packets meet them.
 func rulesOf(ways []scenarios.Way) []rule {
 	var out []rule
 	for i := range ways {

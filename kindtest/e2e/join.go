@@ -17,6 +17,10 @@ func joinFiles(out io.Writer, paths []string) (held bool, err error) {
 		}
 		all = append(all, r)
 	}
+	for _, r := range all {
+		fmt.Fprintf(out, "%s\n\n", r.title())
+		r.writeTotals(out)
+	}
 	writeTable(out, all)
 	differences := differencesOf(all)
 	findings := 0
@@ -43,6 +47,42 @@ func (d *difference) write(out io.Writer, all []*report) {
 	}
 	if d.isFinding() {
 		fmt.Fprintln(out, "  - a finding: no document allows it")
+	}
+}
+
+// writeMarkdown writes a report's sums, what failed, and its scenarios and changes.
+func (r *report) writeMarkdown(out io.Writer) {
+	fmt.Fprintf(out, "# %s, %s\n\n", r.title(), r.Family)
+	r.writeTotals(out)
+	if failures := r.failuresOf(); len(failures) > 0 {
+		fmt.Fprint(out, "## What failed\n\n")
+		for i := range failures {
+			failures[i].write(out)
+		}
+		fmt.Fprintln(out)
+	}
+	writeTable(out, []*report{r})
+}
+
+func (r *report) writeTotals(out io.Writer) {
+	for _, line := range r.summary() {
+		bare := strings.TrimLeft(line, " ")
+		fmt.Fprintf(out, "%s- %s\n", line[:len(line)-len(bare)], bare)
+	}
+	fmt.Fprintln(out)
+}
+
+func (f *failure) write(out io.Writer) {
+	where, between := "", ""
+	if f.At != "" {
+		where = " (" + f.At + ")"
+	}
+	if f.Between != "" {
+		between = string(f.Between) + ": "
+	}
+	fmt.Fprintf(out, "- %s%s: %s%s\n", f.Name, where, between, strings.ReplaceAll(f.Why, "\n", " "))
+	for _, r := range f.Rules {
+		fmt.Fprintf(out, "  - %s\n", r)
 	}
 }
 
@@ -125,7 +165,7 @@ func (s *scenarioRow) cell() string {
 		switch {
 		case s.Probes[i].Allowed != nil:
 			allowed++
-		case s.Probes[i].Wrong != "":
+		case s.Probes[i].wrong():
 			wrong++
 		}
 	}

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -17,7 +15,7 @@ import (
 )
 
 // reportVersion is raised when a field of the report changes its meaning.
-const reportVersion = 1
+const reportVersion = 2
 
 // report is what came of a run.
 type report struct {
@@ -30,9 +28,12 @@ type report struct {
 	Fault   string  `yaml:"fault,omitempty"`
 	Seconds float64 `yaml:"seconds"`
 	// FalseAlarm is a bound for the probability that a count is called wrong though it came of its probability.
-	FalseAlarm float64       `yaml:"falseAlarm"`
-	Scenarios  []scenarioRow `yaml:"scenarios"`
-	Changes    []changeRow   `yaml:"changes,omitempty"`
+	FalseAlarm float64 `yaml:"falseAlarm"`
+	// Totals and Failures are of all that follows.
+	Totals    totals        `yaml:"totals"`
+	Failures  []failure     `yaml:"failures,omitempty"`
+	Scenarios []scenarioRow `yaml:"scenarios"`
+	Changes   []changeRow   `yaml:"changes,omitempty"`
 }
 
 // The results.
@@ -64,15 +65,39 @@ type probeRow struct {
 	Packet    string `yaml:"packet"`
 	Expected  string `yaml:"expected"`
 	Predicted string `yaml:"predicted,omitempty"`
-	Happened  string `yaml:"happened"`
+	// InPart says that how often was not predicted.
+	InPart   bool   `yaml:"inPart,omitempty"`
+	Happened string `yaml:"happened"`
 	// Outcomes are what the two ends could know of it, without how often.
 	Outcomes []string `yaml:"outcomes,omitempty"`
-	Wrong    string   `yaml:"wrong,omitempty"`
+	// Disagreements are between its columns.
+	Disagreements []disagreement `yaml:"disagreements,omitempty"`
 	// Clauses are what it asks about where modes are known to differ, Allowed what allows that it is not as expected.
 	Clauses []clause   `yaml:"clauses,omitempty"`
 	Allowed *allowance `yaml:"allowed,omitempty"`
 	// Rules are those that a packet meets in one of this cluster and the simulated one, and not in the other, where it went wrong.
 	Rules []string `yaml:"rules,omitempty"`
+}
+
+// wrong reports whether its columns disagree, and may not.
+func (p *probeRow) wrong() bool { return len(p.Disagreements) > 0 && p.Allowed == nil }
+
+// disagreement says how two columns are not the same.
+type disagreement struct {
+	Between scenarios.Pair `yaml:"between"`
+	Why     string         `yaml:"why"`
+}
+
+// disagreementsOf are those of a check. Without a prediction what is wrong is between what was expected and what happened.
+func disagreementsOf(c *scenarios.Check) []disagreement {
+	var out []disagreement
+	for _, d := range c.Disagreements {
+		out = append(out, disagreement{d.Between, d.Why})
+	}
+	if len(out) == 0 && c.Wrong != "" {
+		out = append(out, disagreement{scenarios.ExpectedGot, c.Wrong})
+	}
+	return out
 }
 
 type otherRow struct {
@@ -112,8 +137,8 @@ func rowOf(r, sound *scenarios.Result, mode string, clauses map[moment][]clause)
 			continue
 		}
 		p := probeRow{
-			At: c.At, Name: c.Name, Packet: c.Packet, Expected: c.Expected, Predicted: c.Predicted, Happened: c.Got, Wrong: c.Wrong,
-			Outcomes: predict.Outcomes(protoOf(c.Packet), c.Ways), Clauses: about,
+			At: c.At, Name: c.Name, Packet: c.Packet, Expected: c.Expected, Predicted: c.Predicted, InPart: c.PredictedInPart, Happened: c.Got,
+			Disagreements: disagreementsOf(c), Outcomes: predict.Outcomes(protoOf(c.Packet), c.Ways), Clauses: about,
 		}
 		if !c.Passed {
 			p.Allowed = allowedBy(mode, c.Packet, about, p.Outcomes)
@@ -144,114 +169,27 @@ func protoOf(packet string) packetsim.Proto {
 	return map[string]packetsim.Proto{"tcp": packetsim.TCP, "udp": packetsim.UDP, "sctp": packetsim.SCTP}[word]
 }
 
-// totals are the sums of a report.
-type totals struct {
-	all, ran, failed         int
-	probes, predicted, wrong int
-	allowed                  int // probes and other checks that are not as expected, and may be
-	others, othersWrong      int
-	othersSkipped            int
-	ofIPTables               int // scenarios that are not run because they are of rules of iptables alone
-	changes, changesHeld     int
-	reasons                  map[string]int // why scenarios were not run
-}
-
-func (r *report) totals() totals {
-	t := totals{reasons: map[string]int{}, all: len(r.Scenarios), changes: len(r.Changes)}
-	for i := range r.Scenarios {
-		s := &r.Scenarios[i]
-		if s.Result == resultNotRun {
-			t.reasons[s.Why]++
-			if s.OfIPTables {
-				t.ofIPTables++
-			}
-			continue
-		}
-		t.ran++
-		if s.Result == resultFailed {
-			t.failed++
-		}
-		for j := range s.Probes {
-			t.probes++
-			if s.Probes[j].Predicted != "" && !strings.HasPrefix(s.Probes[j].Predicted, "nothing:") {
-				t.predicted++
-			}
-			switch {
-			case s.Probes[j].Allowed != nil:
-				t.allowed++
-			case s.Probes[j].Wrong != "":
-				t.wrong++
-			}
-		}
-		for j := range s.Others {
-			switch {
-			case s.Others[j].Skipped != "":
-				t.othersSkipped++
-				continue
-			case s.Others[j].Allowed != nil:
-				t.allowed++
-			case s.Others[j].Wrong != "":
-				t.othersWrong++
-			}
-			t.others++
-		}
-	}
-	for i := range r.Changes {
-		if r.Changes[i].Result == resultHeld {
-			t.changesHeld++
-		}
-	}
-	return t
-}
-
-// leastShare is how many of 100 shipped scenarios have to run.
-const leastShare = 80
-
-// enough reports whether so many scenarios ran as have to, or would with a proxy in mode iptables: a cluster that refuses more is too little of one.
-func (t *totals) enough() bool { return (t.ran+t.ofIPTables)*100 >= t.all*leastShare }
-
 // writeSummary prints the sums for a person.
 func (r *report) writeSummary(out io.Writer) {
-	t := r.totals()
 	fmt.Fprintf(out, "\n%s, mode %s, iptables-%s, %s\n", r.Proxy, r.Mode, r.Tool, r.Family)
-	if t.all > 0 {
-		fmt.Fprintf(out, "scenarios: %d of %d ran (%d of 100), %d failed\n", t.ran, t.all, t.ran*100/t.all, t.failed)
-		if t.ofIPTables > 0 {
-			fmt.Fprintf(out, "  of rules of iptables alone, and not missed: %d\n", t.ofIPTables)
-		}
-		for _, why := range slices.SortedFunc(keysOf(t.reasons), func(a, b string) int {
-			return cmp.Or(cmp.Compare(t.reasons[b], t.reasons[a]), cmp.Compare(a, b))
-		}) {
-			fmt.Fprintf(out, "  not run: %d: %s\n", t.reasons[why], why)
-		}
-		fmt.Fprintf(out, "probes: %d, of which %d were predicted; disagreements: %d\n", t.probes, t.predicted, t.wrong)
-		fmt.Fprintf(out, "other checks: %d, not as expected: %d\n", t.others, t.othersWrong)
-		if t.othersSkipped > 0 {
-			fmt.Fprintf(out, "  passed over, as there are no rules of iptables: %d\n", t.othersSkipped)
-		}
-		if t.allowed > 0 {
-			fmt.Fprintf(out, "other than expected, as documents allow for mode %s: %d\n", r.Mode, t.allowed)
-		}
-		fmt.Fprintf(out, "false alarm: at most %.2g (counts held against their probabilities)\n", r.FalseAlarm)
+	for _, line := range r.summary() {
+		fmt.Fprintln(out, line)
 	}
-	if t.changes > 0 {
-		fmt.Fprintf(out, "changes under traffic: %d of %d held\n", t.changesHeld, t.changes)
-	}
-	fmt.Fprintf(out, "time: %.0f s\n", r.Seconds)
 }
 
-func keysOf[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for key := range m {
-			if !yield(key) {
-				return
-			}
-		}
+// summary are the sums, a line for each.
+func (r *report) summary() []string {
+	t := r.sum()
+	out := t.lines(r.Mode)
+	if t.Scenarios > 0 {
+		out = append(out, fmt.Sprintf("false alarm: at most %.2g (counts held against their probabilities)", r.FalseAlarm))
 	}
+	return append(out, fmt.Sprintf("time: %.0f s", r.Seconds))
 }
 
 // writeFiles writes the report into a folder, as YAML and as a Markdown table, and says where.
 func (r *report) writeFiles(folder, name string) (path string, err error) {
+	r.Totals, r.Failures = r.sum(), r.failuresOf()
 	path = filepath.Join(folder, name+".yaml")
 	text, err := yaml.Marshal(r)
 	if err != nil {
@@ -261,7 +199,7 @@ func (r *report) writeFiles(folder, name string) (path string, err error) {
 		return "", err
 	}
 	var table strings.Builder
-	writeTable(&table, []*report{r})
+	r.writeMarkdown(&table)
 	return path, os.WriteFile(filepath.Join(folder, name+".md"), []byte(table.String()), 0o644)
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/kind"
 	"github.com/chainwalk/chainwalk/kindtest/traffic"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
 // shipped is the folder of the shipped scenarios in this module.
@@ -48,16 +47,27 @@ func (o *options) look(ctx context.Context, files []string, out io.Writer) (held
 	return held, errors.Join(err, r.end(ctx, held && err == nil))
 }
 
-// load reads the scenario files, or all shipped ones.
+// load reads the scenario files, or all shipped ones. Reports have their paths as seen from the working directory, wherever the module is.
 func load(files []string) ([]*scenarios.Scenario, error) {
-	if len(files) > 0 {
-		return scenarios.Load(files...)
+	if len(files) == 0 {
+		root, err := overlay.Root()
+		if err != nil {
+			return nil, err
+		}
+		files = []string{filepath.Join(root, shipped)}
 	}
-	root, err := overlay.Root()
+	here, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	return scenarios.Load(filepath.Join(root, shipped))
+	var paths []string
+	for _, file := range files {
+		if relative, err := filepath.Rel(here, file); err == nil && filepath.IsAbs(file) && filepath.IsLocal(relative) {
+			file = relative
+		}
+		paths = append(paths, file)
+	}
+	return scenarios.Load(paths...)
 }
 
 // run is one run.
@@ -137,12 +147,12 @@ func (r *run) judge(ctx context.Context, all []*scenarios.Scenario) (held bool, 
 	}
 	r.report.writeSummary(r.out)
 	r.say("report: %s", path)
-	t := r.report.totals()
+	t := r.report.Totals
 	if r.all && r.only != partChanges && !t.enough() {
-		r.say("too few scenarios ran: %d of %d, want %d of 100", t.ran, t.all, leastShare)
+		r.say("too few scenarios ran: %d of %d, want %d of 100", t.Ran, t.Scenarios, leastShare)
 		return false, nil
 	}
-	return t.failed == 0 && t.changes == t.changesHeld, nil
+	return t.Failed == 0 && t.Changes == t.ChangesHeld, nil
 }
 
 // scenarios runs all of them.
@@ -158,7 +168,7 @@ func (r *run) scenarios(ctx context.Context, all []*scenarios.Scenario) {
 		}
 		var sound *scenarios.Result
 		if result.Failed() {
-			sound = scenarios.Run(ctx, s, sim.Backend{})
+			sound = scenarios.Run(ctx, s, soundBackend{})
 		}
 		row := rowOf(result, sound, r.mode, clausesOf(s))
 		row.OfIPTables = result.Skipped != "" && r.kind.OfIPTables(s)

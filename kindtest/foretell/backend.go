@@ -66,6 +66,7 @@ type session struct {
 	*kind.Session
 	backend *Backend
 	judge   *predict.Judge
+	view    *predict.View // the last one
 	// datagrams are the kept connections of UDP.
 	datagrams map[string]bool
 }
@@ -94,7 +95,17 @@ func (s *session) look(ctx context.Context) (*predict.View, error) {
 			return nil, fmt.Errorf("snapshot of %s: %w", nodes[i].Name, err)
 		}
 	}
+	s.view = v
 	return v, nil
+}
+
+// tell puts beside what was seen what was foretold of it, and the rules that it was foretold from.
+func (s *session) tell(f *predict.Forecast, seen *scenarios.Observed) {
+	t := s.translation()
+	seen.Prediction = t.against(f, seen)
+	if s.view != nil {
+		seen.Rules = t.rulesIn(s.view)
+	}
 }
 
 // Connect makes a connection.
@@ -110,7 +121,7 @@ func (s *session) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.
 	if err != nil {
 		return nil, err
 	}
-	seen.Prediction = t.against(f, seen)
+	s.tell(f, seen)
 	if a.Keep != "" && seen.Kept >= 0 && seen.Kept < len(seen.Ways) {
 		s.judge.Keep(real, t.wayTo(seen.Ways[seen.Kept]))
 		s.datagrams[a.Keep] = a.To.Proto == "udp"
@@ -134,7 +145,7 @@ func (s *session) ConnectAll(ctx context.Context, attempts []scenarios.Attempt) 
 		return nil, err
 	}
 	for i := range seen {
-		seen[i].Prediction = t.against(forecasts[i], seen[i])
+		s.tell(forecasts[i], seen[i])
 	}
 	return seen, nil
 }
@@ -151,7 +162,7 @@ func (s *session) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenario
 	s.FollowForetold(f.Heard())
 	seen, err := s.Session.Follow(ctx, p)
 	if err == nil {
-		seen.Prediction = s.translation().against(f, seen)
+		s.tell(f, seen)
 	}
 	return seen, err
 }
@@ -171,7 +182,7 @@ func (s *session) Send(ctx context.Context, node string, in packetsim.Input) (*s
 	}
 	seen, err := s.Session.Send(ctx, node, in)
 	if err == nil {
-		seen.Prediction = t.against(f, seen)
+		s.tell(f, seen)
 	}
 	return seen, err
 }

@@ -2,8 +2,8 @@ package foretell
 
 import (
 	"net/netip"
-	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -178,6 +178,26 @@ func (t *translation) against(f *predict.Forecast, seen *scenarios.Observed) *sc
 	return f.Told(t.wayBack).Against(&tries)
 }
 
+// rulesIn are the rules of a view by the scenario's names of nodes, as iptables-save prints them without counters, with the scenario's addresses.
+func (t *translation) rulesIn(v *predict.View) func(node string) []string {
+	return func(node string) []string {
+		var out []string
+		for _, taken := range v.Snapshots {
+			if taken.Hostname != t.mapping.Node(node) {
+				continue
+			}
+			for i := range taken.IPTables {
+				for line := range strings.Lines(taken.IPTables[i].Save) {
+					if at := strings.Index(line, "-A "); at >= 0 {
+						out = append(out, t.mapping.BackText(strings.TrimSpace(line[at:])))
+					}
+				}
+			}
+		}
+		return out
+	}
+}
+
 // wayBack is a predicted way in the scenario's words.
 func (t *translation) wayBack(w scenarios.Way) scenarios.Way {
 	w.Sender, w.Server, w.Client = t.mapping.BackPort(w.Sender), t.mapping.BackPort(w.Server), t.mapping.BackPort(w.Client)
@@ -186,7 +206,7 @@ func (t *translation) wayBack(w scenarios.Way) scenarios.Way {
 	} else {
 		w.Host = t.hostBack(w.Host, w.Server.Addr(), w.End)
 	}
-	w.Rule, w.Reason, w.Why, w.Out = t.textBack(w.Rule), t.textBack(w.Reason), t.textBack(w.Why), t.nameBack(w.Out)
+	w.Rule, w.Reason, w.Why, w.Out = t.mapping.BackText(w.Rule), t.mapping.BackText(w.Reason), t.mapping.BackText(w.Why), t.nameBack(w.Out)
 	w.Forward, w.Back = t.hopsBack(w.Forward), t.hopsBack(w.Back)
 	return w
 }
@@ -195,10 +215,10 @@ func (t *translation) hopsBack(hops []scenarios.Hop) []scenarios.Hop {
 	out := slices.Clone(hops)
 	for i := range out {
 		h := &out[i]
-		h.Host, h.Packet, h.Result = t.nameBack(h.Host), t.textBack(h.Packet), t.textBack(h.Result)
+		h.Host, h.Packet, h.Result = t.nameBack(h.Host), t.mapping.BackText(h.Packet), t.mapping.BackText(h.Result)
 		h.Steps = slices.Clone(h.Steps)
 		for j := range h.Steps {
-			h.Steps[j].Rule = t.textBack(h.Steps[j].Rule)
+			h.Steps[j].Rule = t.mapping.BackText(h.Steps[j].Rule)
 		}
 	}
 	return out
@@ -229,20 +249,4 @@ func (t *translation) nameBack(name string) string {
 		}
 	}
 	return name
-}
-
-// addresses finds what may be an address, with or without a port, in the text of a rule or a packet.
-var addresses = regexp.MustCompile(`[0-9a-fA-F]*[.:][0-9a-fA-F.:]+`)
-
-// textBack is a text with the scenario's addresses.
-func (t *translation) textBack(text string) string {
-	return addresses.ReplaceAllStringFunc(text, func(word string) string {
-		if a, err := netip.ParseAddr(word); err == nil {
-			return t.mapping.Back(a).String()
-		}
-		if at, err := netip.ParseAddrPort(word); err == nil {
-			return t.mapping.BackPort(at).String()
-		}
-		return word
-	})
 }

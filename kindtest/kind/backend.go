@@ -21,20 +21,10 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// Observer looks on, as a judge with a prediction of its own does. Its methods are called one at a time for each session.
-type Observer interface {
-	// Synced is called when the proxies of all nodes have written what the scenario has made so far.
-	Synced(ctx context.Context, s *Session) error
-	// Connected is called with each connection, as the scenario has it, and with what came of it, to which it may add.
-	Connected(ctx context.Context, s *Session, a scenarios.Attempt, seen *scenarios.Observed) error
-}
-
 // Options are those of a Backend.
 type Options struct {
 	// Samples is how often a connection is made whose way depends on chance; 0 is 100.
 	Samples int
-	// Observer looks on; nil: nobody does.
-	Observer Observer
 }
 
 const defaultSamples = 100

@@ -38,15 +38,7 @@ func (s *Session) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.
 	if err != nil {
 		return nil, fmt.Errorf("%s from %s: %w", a.To, a.From, err)
 	}
-	return seen, s.tell(ctx, a, seen)
-}
-
-// tell tells the observer.
-func (s *Session) tell(ctx context.Context, a scenarios.Attempt, seen *scenarios.Observed) error {
-	if o := s.backend.options.Observer; o != nil {
-		return o.Connected(ctx, s, a, seen)
-	}
-	return nil
+	return seen, nil
 }
 
 // ConnectAll makes connections of which none is kept, several at a time: those by one node together, as the container outside has one route to
@@ -62,11 +54,6 @@ func (s *Session) ConnectAll(ctx context.Context, attempts []scenarios.Attempt) 
 			return nil, err
 		}
 		rest = end
-	}
-	for i := range attempts {
-		if err := s.tell(ctx, attempts[i], out[i]); err != nil {
-			return nil, err
-		}
 	}
 	return out, nil
 }

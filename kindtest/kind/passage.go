@@ -252,7 +252,7 @@ func (m *Mapping) hops(seen []sighting) []scenarios.Hop {
 	for i := range seen {
 		s := &seen[i]
 		out = append(out, scenarios.Hop{
-			Host: m.nodeNamed(s.at.name), Packet: m.backText(s.Packet), Result: fmt.Sprintf("seen %s %s", s.Point, s.Device),
+			Host: m.nodeNamed(s.at.name), Packet: m.BackText(s.Packet), Result: fmt.Sprintf("seen %s %s", s.Point, s.Device),
 		})
 	}
 	return out

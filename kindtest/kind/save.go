@@ -104,7 +104,7 @@ func (s *saves) line(line string) string {
 		return name
 	})
 	counters := counterPattern.FindString(line)
-	return counters + s.mapping.backText(line[len(counters):])
+	return counters + s.mapping.BackText(line[len(counters):])
 }
 
 // serviceOf is the service that a rule is about by its comment; empty if it says none.
@@ -159,8 +159,8 @@ func (s *saves) isForeign(table, line string, foreign map[string]bool) bool {
 	return false
 }
 
-// backText maps the addresses and ranges in a text back.
-func (m *Mapping) backText(text string) string {
+// BackText maps the addresses and ranges in a text back.
+func (m *Mapping) BackText(text string) string {
 	return addressPattern.ReplaceAllStringFunc(text, func(found string) string {
 		address, bits, isRange := strings.Cut(found, "/")
 		a, err := netip.ParseAddr(address)

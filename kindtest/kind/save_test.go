@@ -56,10 +56,10 @@ func TestARangeThatWasMappedComesBack(t *testing.T) {
 	c, m := mapped(t, smallDual)
 	_, err := m.Config("node1", c.Configs["node1"], "")
 	require.NoError(t, err)
-	assert.Equal(t, "-A X ! -s 10.244.0.0/16 -j Y", m.backText("-A X ! -s 10.244.0.0/22 -j Y"))
-	assert.Equal(t, "-A X -s fd00:10:244::/56 -j Y", m.backText("-A X -s fd00:10:244::/62 -j Y"))
-	assert.Equal(t, "--to-destination [fd00:10:244:1::64]:8080", m.backText("--to-destination [fd00:10:244:2::2]:8080"))
-	assert.Equal(t, "--set-xmark 0x4000/0x4000 [0:0] 12:34:56", m.backText("--set-xmark 0x4000/0x4000 [0:0] 12:34:56"))
+	assert.Equal(t, "-A X ! -s 10.244.0.0/16 -j Y", m.BackText("-A X ! -s 10.244.0.0/22 -j Y"))
+	assert.Equal(t, "-A X -s fd00:10:244::/56 -j Y", m.BackText("-A X -s fd00:10:244::/62 -j Y"))
+	assert.Equal(t, "--to-destination [fd00:10:244:1::64]:8080", m.BackText("--to-destination [fd00:10:244:2::2]:8080"))
+	assert.Equal(t, "--set-xmark 0x4000/0x4000 [0:0] 12:34:56", m.BackText("--set-xmark 0x4000/0x4000 [0:0] 12:34:56"))
 }
 
 func TestTextsOfTheScenarioAreMapped(t *testing.T) {

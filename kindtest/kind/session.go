@@ -366,13 +366,7 @@ func (s *Session) Sync(ctx context.Context, _ []string) error {
 			return err
 		}
 	}
-	if err := s.awaitHealthChecks(ctx); err != nil {
-		return err
-	}
-	if o := s.backend.options.Observer; o != nil {
-		return o.Synced(ctx, s)
-	}
-	return nil
+	return s.awaitHealthChecks(ctx)
 }
 
 // Restart ends the proxies of nodes, and gives those another configuration that the scenario's cluster now has one for.

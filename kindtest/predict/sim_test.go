@@ -161,3 +161,40 @@ func TestAMissingRuleIsFoundByThePrediction(t *testing.T) {
 	assert.Contains(t, result.Checks[i].Wrong, "not as predicted")
 	assert.NotEmpty(t, result.Checks[i].PredictedWays[0].Forward, "the way that was predicted is told")
 }
+
+// halfShare is how the real tool prints a share of one half, and thirdShare one of a third.
+const halfShare, thirdShare = "--probability 0.50000000000", "--probability 0.33333333349"
+
+// TestAnUnevenShareIsFoundInEveryProbeThatHasOne: the rules give a third where a half is due. What is counted in a hundred tries fits both.
+func TestAnUnevenShareIsFoundInEveryProbeThatHasOne(t *testing.T) {
+	all, err := scenarios.Load("../../scenarios/testdata/cases")
+	require.NoError(t, err)
+	found := 0
+	for _, s := range race.Some(all, 12) {
+		b := &foretold{t: t, spoil: func(taken *snapshot.Node) {
+			for i := range taken.IPTables {
+				taken.IPTables[i].Save = strings.ReplaceAll(taken.IPTables[i].Save, halfShare, thirdShare)
+			}
+		}}
+		for _, c := range scenarios.Run(t.Context(), s, b).Checks {
+			if c.PredictedInPart || !hasHalves(c.Ways) {
+				continue
+			}
+			found++
+			assert.True(t, slices.ContainsFunc(c.Disagreements, func(d scenarios.Disagreement) bool {
+				return d.Between == scenarios.ExpectedPredicted && strings.Contains(d.Why, "has the chance")
+			}), "%s: %s: %s", c.At, c.Name, c.Wrong)
+		}
+	}
+	assert.Greater(t, found, 10)
+	t.Logf("%d probes", found)
+}
+
+// hasHalves reports whether a rule on one of these ways gives a half.
+func hasHalves(ways []scenarios.Way) bool {
+	return slices.ContainsFunc(ways, func(w scenarios.Way) bool {
+		return slices.ContainsFunc(slices.Concat(w.Forward, w.Back), func(h scenarios.Hop) bool {
+			return slices.ContainsFunc(h.Steps, func(s scenarios.TraceStep) bool { return strings.Contains(s.Rule, halfShare) })
+		})
+	})
+}
