@@ -45,6 +45,22 @@ func (h *Host) RecentLists() map[string]int {
 	return addresses
 }
 
+// Remember puts an address into a list of the recent match, as if a packet of a hop limit of 64 had made a rule do it just now. The list is made if no
+// packet has made it.
+func (h *Host) Remember(list string, client netip.Addr) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	m := &fakeipt.MatchRecent{List: list, Mask: allOnes(client)}
+	l := h.recentList(m)
+	l = h.changeRecent(m, &l)
+	key, now := recentKey{applyMask(client, l.mask)}, h.clock.Now()
+	if l.entries[key] != nil {
+		l.touch(key, now, DefaultTTL)
+		return
+	}
+	l.add(key, now, DefaultTTL)
+}
+
 // matchRecent is -m recent (recent_mt in net/netfilter/xt_recent.c).
 func (w *walk) matchRecent(s *skb, m *fakeipt.MatchRecent) bool {
 	list := w.h.recentList(m)

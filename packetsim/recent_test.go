@@ -1,6 +1,7 @@
 package packetsim
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 
@@ -51,6 +52,25 @@ func TestMatchRecent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRememberedAddressesAreInTheList, masked as by the list's first rule, until their time is over.
+func TestRememberedAddressesAreInTheList(t *testing.T) {
+	h, clock := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n" +
+		"-A FORWARD -p udp -m recent --rcheck --seconds 10 --name L --mask 255.255.255.0 --rsource -j DROP\nCOMMIT\n"}.build(t)
+	const packet, other = "udp 10.244.0.11:9 > 10.244.0.12:1 in veth1", "udp 10.244.1.11:9 > 10.244.0.12:1 in veth1"
+	assert.Equal(t, Accept, step(t, h, packet).Verdict)
+	h.Remember("L", netip.MustParseAddr("10.244.0.99"))
+	assert.Equal(t, map[string]int{"L": 1}, h.RecentLists())
+	assert.Equal(t, Drop, step(t, h, packet).Verdict)
+	assert.Equal(t, Accept, step(t, h, other).Verdict)
+	clock.Step(10 * time.Second)
+	h.Remember("L", netip.MustParseAddr("10.244.0.98"))
+	assert.Equal(t, map[string]int{"L": 1}, h.RecentLists(), "the same by the mask")
+	clock.Step(10 * time.Second)
+	assert.Equal(t, Drop, step(t, h, packet).Verdict, "it was renewed")
+	clock.Step(time.Second)
+	assert.Equal(t, Accept, step(t, h, packet).Verdict)
 }
 
 func TestRecentMaskAndSide(t *testing.T) {

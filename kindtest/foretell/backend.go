@@ -3,8 +3,11 @@ package foretell
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/chainwalk/chainwalk/kindtest/kind"
 	"github.com/chainwalk/chainwalk/kindtest/predict"
@@ -80,23 +83,41 @@ func (s *session) translation() *translation {
 	return &translation{facts: s.backend.Facts(), mapping: s.Mapping(), scenario: s.Cluster()}
 }
 
-// look takes snapshots of all nodes.
+// look takes snapshots of all nodes, and asks which clients they remember.
 func (s *session) look(ctx context.Context) (*predict.View, error) {
 	nodes := s.backend.Facts().Nodes
-	v := &predict.View{Cluster: s.translation().cluster(s.Objects()), Snapshots: make([]*snapshot.Node, len(nodes))}
-	errs := make([]error, len(nodes))
+	v := &predict.View{
+		Cluster: s.translation().cluster(s.Objects()), Snapshots: make([]*snapshot.Node, len(nodes)), Remembered: map[string][]predict.Client{},
+	}
+	clients, errs := make([][]predict.Client, len(nodes)), make([]error, len(nodes))
 	var all sync.WaitGroup
 	for i := range nodes {
-		all.Go(func() { v.Snapshots[i], errs[i] = s.backend.snapshots.Snapshot(ctx, nodes[i].Name) })
+		all.Go(func() { v.Snapshots[i], clients[i], errs[i] = s.lookAt(ctx, nodes[i].Name) })
 	}
 	all.Wait()
 	for i, err := range errs {
 		if err != nil {
 			return nil, fmt.Errorf("snapshot of %s: %w", nodes[i].Name, err)
 		}
+		v.Remembered[nodes[i].Name] = clients[i]
 	}
 	s.view = v
 	return v, nil
+}
+
+func (s *session) lookAt(ctx context.Context, node string) (*snapshot.Node, []predict.Client, error) {
+	taken, err := s.backend.snapshots.Snapshot(ctx, node)
+	if err != nil || len(predict.UnreadLists(taken)) == 0 {
+		return taken, nil, err
+	}
+	lists, err := s.backend.Clients(ctx, node)
+	var clients []predict.Client
+	for _, list := range slices.Sorted(maps.Keys(lists)) {
+		for _, a := range lists[list] {
+			clients = append(clients, predict.Client{List: list, Addr: a})
+		}
+	}
+	return taken, clients, err
 }
 
 // tell puts beside what was seen what was foretold of it, and the rules that it was foretold from.
@@ -221,4 +242,10 @@ func (s *session) SetAddresses(ctx context.Context, node string, addresses []net
 func (s *session) Fault(ctx context.Context, f scenarios.Fault) error {
 	s.judge.Changed()
 	return s.Session.Fault(ctx, f)
+}
+
+// Advance makes what kernels remember older.
+func (s *session) Advance(ctx context.Context, d time.Duration) error {
+	s.judge.Changed()
+	return s.Session.Advance(ctx, d)
 }

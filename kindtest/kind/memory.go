@@ -2,6 +2,8 @@ package kind
 
 import (
 	"context"
+	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -65,6 +67,19 @@ func (m *memory) entries(ctx context.Context, nodes []string) (map[remembered]mo
 		}
 		return err
 	})
+	return out, err
+}
+
+// Clients are those that a node's lists of the match recent have, by list.
+func (b *Backend) Clients(ctx context.Context, node string) (map[string][]netip.Addr, error) {
+	entries, err := recentLists{}.read(ctx, b.relays[node])
+	out := map[string][]netip.Addr{}
+	for entry := range entries {
+		out[entry.list] = append(out[entry.list], parse(entry.client))
+	}
+	for _, clients := range out {
+		slices.SortFunc(clients, netip.Addr.Compare)
+	}
 	return out, err
 }
 

@@ -24,6 +24,7 @@ type foretold struct {
 	t      *testing.T
 	law    bool // predictions have to be exact
 	spoil  func(*snapshot.Node)
+	client netip.Addr // the one that all lists have, if it is known
 	probes int
 	judge  *Judge
 }
@@ -51,8 +52,22 @@ func (f *foretold) look(world *sim.World, c *scenarios.Cluster) (*View, error) {
 			f.spoil(taken)
 		}
 		v.Snapshots = append(v.Snapshots, taken)
+		if f.client.IsValid() {
+			f.remember(v, taken)
+		}
 	}
 	return v, nil
+}
+
+func (f *foretold) remember(v *View, taken *snapshot.Node) {
+	if v.Remembered == nil {
+		v.Remembered = map[string][]Client{}
+	}
+	v.Remembered[taken.Hostname] = nil
+	for _, list := range UnreadLists(taken) {
+		name := strings.TrimPrefix(list, taken.Hostname+": recent list ")
+		v.Remembered[taken.Hostname] = append(v.Remembered[taken.Hostname], Client{name, f.client})
+	}
 }
 
 type foretoldSession struct {
@@ -197,4 +212,27 @@ func hasHalves(ways []scenarios.Way) bool {
 			return slices.ContainsFunc(h.Steps, func(s scenarios.TraceStep) bool { return strings.Contains(s.Rule, halfShare) })
 		})
 	})
+}
+
+// TestRememberedClientsMakeAPredictionExact: of the client that is in a list, and of another one.
+func TestRememberedClientsMakeAPredictionExact(t *testing.T) {
+	all, err := scenarios.Load("../../scenarios/testdata/cases/affinity.yaml")
+	require.NoError(t, err)
+	s := all[0]
+	s.Steps = s.Steps[:2] // the first connection, and the same client again, another client, and another port
+	for name, tc := range map[string]struct {
+		client netip.Addr
+		inPart bool
+	}{
+		"the lists were read":      {client: netip.MustParseAddr("10.244.1.100")},
+		"nobody has read the list": {inPart: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := scenarios.Run(t.Context(), s, &foretold{t: t, client: tc.client, law: true})
+			for _, c := range result.Checks {
+				assert.True(t, c.Passed, "%s: %s", c.At, c.Wrong)
+				assert.Equal(t, tc.inPart && c.Step == 2, c.PredictedInPart, "%s: %s", c.At, c.Name)
+			}
+		})
+	}
 }

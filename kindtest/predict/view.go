@@ -2,6 +2,7 @@ package predict
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -20,13 +21,21 @@ type View struct {
 	Cluster *scenarios.Cluster
 	// Snapshots are one of each node. The name of a node is the host name of its snapshot.
 	Snapshots []*snapshot.Node
+	// Remembered are the clients in the nodes' lists of the match recent, which a snapshot does not have. Of a node that is not in it nobody knows them.
+	Remembered map[string][]Client
+}
+
+// Client is one that a list of the match recent has: it was remembered so lately that every rule that looks for it finds it.
+type Client struct {
+	List string
+	Addr netip.Addr
 }
 
 // network is a View as packets walk it.
 type network struct {
 	sim.Observer
 	ports      map[portOf]bool // that nodes remember connections from
-	remembered []string        // the lists of the match recent that hold addresses, NODE: LIST
+	remembered []string        // the lists of the match recent that hold addresses, and nobody knows which, NODE: LIST
 	// turned is the same with the rules of iptables-legacy first; nil where nodes say which ones packets meet first, or have only one of them.
 	turned *network
 }
@@ -65,6 +74,13 @@ func (v *View) join(first scenarios.Tool) (*network, error) {
 		}
 		nodes[taken.Hostname], hosts[taken.Hostname] = node, host
 		n.remember(taken)
+		clients, known := v.Remembered[taken.Hostname]
+		for _, c := range clients {
+			host.Remember(c.List, c.Addr)
+		}
+		if !known {
+			n.remembered = append(n.remembered, UnreadLists(taken)...)
+		}
 	}
 	for i := range v.Cluster.Nodes {
 		if name := v.Cluster.Nodes[i].Name; hosts[name] == nil {
@@ -114,11 +130,17 @@ func (n *network) remember(taken *snapshot.Node) {
 		n.ports[portOf{c.Original.Proto, c.Original.SrcPort}] = true
 		n.ports[portOf{c.Original.Proto, c.Original.ICMPID}] = true
 	}
+}
+
+// UnreadLists are the lists of the match recent that hold addresses which a snapshot does not have, NODE: LIST.
+func UnreadLists(taken *snapshot.Node) []string {
+	var out []string
 	for _, u := range taken.Unread {
 		if strings.HasPrefix(u.What, "recent list") {
-			n.remembered = append(n.remembered, taken.Hostname+": "+u.What)
+			out = append(out, taken.Hostname+": "+u.What)
 		}
 	}
+	return out
 }
 
 // firstPort is the client's port where it does not matter, and no node remembers it.
