@@ -129,6 +129,17 @@ func (s *session) tell(f *predict.Forecast, seen *scenarios.Observed) {
 	}
 }
 
+// outlookOf is what a forecast says of whether anything comes back.
+func outlookOf(f *predict.Forecast) kind.Outlook {
+	switch heard, known := f.Heard(); {
+	case heard:
+		return kind.AnswerForetold
+	case known:
+		return kind.SilenceForetold
+	}
+	return kind.Unforetold
+}
+
 // Connect makes a connection.
 func (s *session) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.Observed, error) {
 	t := s.translation()
@@ -137,7 +148,7 @@ func (s *session) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.
 	if err != nil {
 		return nil, err
 	}
-	s.Foretold(a, f.Heard())
+	s.Foretold(a, outlookOf(f))
 	seen, err := s.Session.Connect(ctx, a)
 	if err != nil {
 		return nil, err
@@ -159,7 +170,7 @@ func (s *session) ConnectAll(ctx context.Context, attempts []scenarios.Attempt) 
 		if forecasts[i], err = s.judge.Connect(ctx, t.attempt(a)); err != nil {
 			return nil, err
 		}
-		s.Foretold(a, forecasts[i].Heard())
+		s.Foretold(a, outlookOf(forecasts[i]))
 	}
 	seen, err := s.Session.ConnectAll(ctx, attempts)
 	if err != nil {
@@ -180,7 +191,7 @@ func (s *session) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenario
 	if s.datagrams[p.Of] && p.From == scenarios.SideClient {
 		f = f.Told(answeredByWhoever)
 	}
-	s.FollowForetold(f.Heard())
+	s.FollowForetold(outlookOf(f))
 	seen, err := s.Session.Follow(ctx, p)
 	if err == nil {
 		s.tell(f, seen)

@@ -123,7 +123,7 @@ func (s *Session) dialOf(a *scenarios.Attempt) (Host, probe.Dial, error) {
 		return from, probe.Dial{}, fmt.Errorf("there is no %s in the cluster", a.From)
 	}
 	v6 := a.To.Addr().Is6()
-	d := probe.Dial{Proto: protoOf(a.To.Proto, a.To.Addr()), To: s.mapping.ToPort(a.To.AddrPort), Timeout: s.silence(s.sure[*a]), Keep: a.Keep}
+	d := probe.Dial{Proto: protoOf(a.To.Proto, a.To.Addr()), To: s.mapping.ToPort(a.To.AddrPort), Timeout: s.silence(s.outlooks[*a]), First: true, Keep: a.Keep}
 	source := netip.Addr{}
 	switch {
 	case a.Bind.Addr.IsValid():
@@ -272,7 +272,7 @@ func (s *Session) completeICMP(ctx context.Context, proto packetsim.Proto, resul
 		if !ok || ways[i].End != scenarios.Delivered {
 			continue
 		}
-		came, err := s.relay(host.Machine).Arrivals(ctx, host.Agent, probe.Arrived{Token: results[i].Token, Wait: longestSilence})
+		came, err := s.relay(host.Machine).Arrivals(ctx, host.Agent, probe.Arrived{Token: results[i].Token, Wait: s.silence(AnswerForetold)})
 		if err != nil {
 			return err
 		}

@@ -100,7 +100,7 @@ func (s *Session) followOnce(ctx context.Context, f *flow, p scenarios.FlowPacke
 // spoken sends the packet, and says what came of it.
 func (s *Session) spoken(ctx context.Context, w *watch, f *flow, p scenarios.FlowPacket) (scenarios.Way, error) {
 	sender, taker, from, to := f.ends(p.From)
-	r, err := s.relay(sender.machine).Speak(ctx, sender.name, probe.Speech{Conn: p.Of, Side: p.From, Kind: p.Send, Timeout: s.silence(s.sureToFollow)})
+	r, err := s.relay(sender.machine).Speak(ctx, sender.name, probe.Speech{Conn: p.Of, Side: p.From, Kind: p.Send, Timeout: s.silence(s.followOutlook)})
 	if err != nil {
 		return scenarios.Way{}, err
 	}
@@ -180,7 +180,7 @@ func (s *Session) taken(ctx context.Context, f *flow, p scenarios.FlowPacket, r 
 	if p.From == scenarios.SideServer {
 		other = scenarios.SideClient
 	}
-	came, err := s.relay(taker.machine).Arrivals(ctx, taker.name, probe.Arrived{Conn: p.Of, Side: other, Kind: p.Send, Wait: s.silence(s.sureToFollow)})
+	came, err := s.relay(taker.machine).Arrivals(ctx, taker.name, probe.Arrived{Conn: p.Of, Side: other, Kind: p.Send, Wait: s.silence(s.followOutlook)})
 	return len(came) > 0, err
 }
 

@@ -118,11 +118,8 @@ func (s *Session) Health(ctx context.Context, node string) (map[string]int, erro
 	return out, nil
 }
 
-// Proxies serve the health checks of services soon after they have written the rules. How long that may take, and how soon to look again.
-const (
-	serveCheckWithin = time.Second
-	lookForCheck     = 10 * time.Millisecond
-)
+// lookForCheck is how soon to look again whether a proxy serves a health check, which it does soon after it has written the rules.
+const lookForCheck = 10 * time.Millisecond
 
 // awaitHealthChecks waits until all nodes serve the health checks of the services, or for a while: it may be that a proxy is not to serve one.
 func (s *Session) awaitHealthChecks(ctx context.Context) error {
@@ -130,7 +127,7 @@ func (s *Session) awaitHealthChecks(ctx context.Context) error {
 	if len(checked) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, serveCheckWithin)
+	ctx, cancel := context.WithTimeout(ctx, s.silence(Unforetold))
 	defer cancel()
 	return together(s.names(), func(node string) error {
 		again := time.NewTicker(lookForCheck)
@@ -155,7 +152,7 @@ func (s *Session) servesCheck(ctx context.Context, node string, port int32) bool
 		return true
 	}
 	at := netip.AddrPortFrom(ofFamily(host.Addresses, s.cluster.IPFamily == scenarios.FamilyIPv6), uint16(port))
-	results, err := s.relay(host.Machine).Dial(ctx, host.Agent, probe.Dial{Proto: packetsim.TCP, To: at, Timeout: serveCheckWithin})
+	results, err := s.relay(host.Machine).Dial(ctx, host.Agent, probe.Dial{Proto: packetsim.TCP, To: at, Timeout: s.silence(Unforetold)})
 	return err == nil && len(results) > 0 && results[0].End == probe.Answered
 }
 

@@ -27,34 +27,61 @@ func (p *pace) note(took time.Duration) {
 	p.slowest = max(p.slowest, took)
 }
 
-// How long a client waits until it takes silence for an answer: this many times as long as the slowest of the last answers took, within bounds.
+// Outlook is what is foretold of whether anything comes back to who sends a packet.
+type Outlook uint8
+
+// The outlooks.
 const (
-	slower                          = 20
-	shortestSilence, longestSilence = 250 * time.Millisecond, time.Second
+	Unforetold Outlook = iota
+	// AnswerForetold: something comes back, or may by chance.
+	AnswerForetold
+	SilenceForetold
+)
+
+// Silence is taken for an answer after this many times as long as the slowest of the last answers took, within bounds. Where an answer is foretold
+// it would be a wrong one: that is waited for as long as no machine is too slow for, since a fast one need not wait. Where silence is foretold, no
+// machine is slow enough to make a wrong answer of it.
+const (
+	slower           = 20
+	shortestSilence  = 250 * time.Millisecond
+	foretoldSilence  = time.Second
+	longestSilence   = 5 * time.Second
+	patientForAnswer = 20 * time.Second
 )
 
 // silence is how long a client waits until it takes silence for an answer.
-func (p *pace) silence() time.Duration {
+func (p *pace) silence(o Outlook) time.Duration {
+	longest := longestSilence
+	switch o {
+	case AnswerForetold:
+		return patientForAnswer
+	case SilenceForetold:
+		longest = foretoldSilence
+	case Unforetold:
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.slowest == 0 {
-		return longestSilence
+		return longest
 	}
-	return min(max(slower*p.slowest, shortestSilence), longestSilence)
+	return min(max(slower*p.slowest, shortestSilence), longest)
 }
 
-// silence is how long a client waits until it takes silence for an answer. Where one is sure to come, as far as can be told, it waits as long as it
-// takes at most: that costs nothing, and a machine that stumbles does not make a wrong answer of it.
-func (s *Session) silence(sure bool) time.Duration {
-	if sure {
-		return longestSilence
-	}
-	return s.backend.sentinel.pace.silence()
+// shortestWay is how long a packet may be under way from one sighting to the next on a machine that is not slow.
+const shortestWay = 50 * time.Millisecond
+
+// underWay is how long a packet may be under way from one sighting to the next.
+func (p *pace) underWay() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return min(max(shortestWay, 2*p.slowest), longestSilence)
 }
 
-// Foretold says whether something is sure to come back to the client of a connection, or to the sender of a later packet of one (Follow), until it is
-// said otherwise. Without it silence is taken for an answer as soon as the machine allows.
-func (s *Session) Foretold(a scenarios.Attempt, sure bool) { s.sure[a] = sure }
+// silence is how long to wait for what nobody has foretold.
+func (s *Session) silence(o Outlook) time.Duration { return s.backend.sentinel.pace.silence(o) }
+
+// Foretold says whether something comes back to the client of a connection, until it is said otherwise.
+func (s *Session) Foretold(a scenarios.Attempt, o Outlook) { s.outlooks[a] = o }
 
 // FollowForetold is Foretold for the next packet of a kept connection.
-func (s *Session) FollowForetold(sure bool) { s.sureToFollow = sure }
+func (s *Session) FollowForetold(o Outlook) { s.followOutlook = o }

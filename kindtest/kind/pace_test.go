@@ -10,23 +10,35 @@ import (
 
 // TestSilenceIsAsLongAsTheMachineIsSlow, and never as short as an answer of a machine that stumbles.
 func TestSilenceIsAsLongAsTheMachineIsSlow(t *testing.T) {
-	p := &pace{}
-	assert.Equal(t, time.Second, p.silence(), "nothing is known")
-	for _, row := range []struct{ answer, silence time.Duration }{
-		{5 * time.Millisecond, 250 * time.Millisecond}, {30 * time.Millisecond, 600 * time.Millisecond}, {10 * time.Millisecond, 600 * time.Millisecond},
-		{200 * time.Millisecond, time.Second},
+	for _, row := range []struct {
+		about   string
+		answers []time.Duration
+		// what is waited where nothing is foretold, and where silence is
+		unforetold, silent time.Duration
+	}{
+		{"nothing is known", nil, 5 * time.Second, time.Second},
+		{"a fast machine", []time.Duration{5 * time.Millisecond}, 250 * time.Millisecond, 250 * time.Millisecond},
+		{"a slower one", []time.Duration{5 * time.Millisecond, 30 * time.Millisecond, 10 * time.Millisecond}, 600 * time.Millisecond, 600 * time.Millisecond},
+		{"a busy one", []time.Duration{100 * time.Millisecond}, 2 * time.Second, time.Second},
+		{"one that stands still", []time.Duration{2 * time.Second}, 5 * time.Second, time.Second},
 	} {
-		p.note(row.answer)
-		assert.Equal(t, row.silence, p.silence(), "after an answer in %s", row.answer)
+		p := &pace{}
+		for _, took := range row.answers {
+			p.note(took)
+		}
+		assert.Equal(t, row.unforetold, p.silence(Unforetold), row.about)
+		assert.Equal(t, row.silent, p.silence(SilenceForetold), row.about)
+		assert.Equal(t, 20*time.Second, p.silence(AnswerForetold), row.about)
 	}
+	p := &pace{}
+	p.note(time.Second)
 	p.begin()
-	assert.Equal(t, time.Second, p.silence())
 	p.note(time.Millisecond)
-	assert.Equal(t, 250*time.Millisecond, p.silence(), "the slow answer was before")
+	assert.Equal(t, 250*time.Millisecond, p.silence(Unforetold), "the slow answer was before")
 }
 
-// TestAnAnswerThatIsForetoldIsWaitedFor, until it is said otherwise.
-func TestAnAnswerThatIsForetoldIsWaitedFor(t *testing.T) {
+// TestWhatIsForetoldDecidesHowLongIsWaited, until it is said otherwise.
+func TestWhatIsForetoldDecidesHowLongIsWaited(t *testing.T) {
 	session, _ := opened(t, shop)
 	session.backend.sentinel.pace.begin()
 	session.backend.sentinel.pace.note(time.Millisecond)
@@ -37,8 +49,8 @@ func TestAnAnswerThatIsForetoldIsWaitedFor(t *testing.T) {
 		return d.Timeout
 	}
 	assert.Equal(t, shortestSilence, timeout())
-	session.Foretold(to, true)
-	assert.Equal(t, longestSilence, timeout())
-	session.Foretold(to, false)
+	session.Foretold(to, AnswerForetold)
+	assert.Equal(t, patientForAnswer, timeout())
+	session.Foretold(to, SilenceForetold)
 	assert.Equal(t, shortestSilence, timeout())
 }

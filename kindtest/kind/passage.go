@@ -70,9 +70,6 @@ func (w *watch) of(ctx context.Context, sender agent, print string) ([]sighting,
 	return journey(seen, sender), err
 }
 
-// underWay is how long a packet may be on its way from one sighting to the next.
-const underWay = 50 * time.Millisecond
-
 // arrivedOf is of for a packet that may be under way still: as soon as a host has taken it, or nobody has seen it once more for a while.
 func (w *watch) arrivedOf(ctx context.Context, sender agent, print string) ([]sighting, error) {
 	var before []sighting
@@ -85,7 +82,7 @@ func (w *watch) arrivedOf(ctx context.Context, sender agent, print string) ([]si
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-time.After(underWay):
+		case <-time.After(w.backend.sentinel.pace.underWay()):
 		}
 	}
 	return before, nil
@@ -183,7 +180,7 @@ func (w *watch) reset(ctx context.Context, sender agent, from, to netip.AddrPort
 	sent := packetsim.Input{Local: true, Packet: packetsim.Packet{
 		Proto: packetsim.TCP, Src: from.Addr(), SrcPort: from.Port(), Dst: to.Addr(), DstPort: to.Port(), TCPFlags: packetsim.ACK,
 	}}
-	seen, err := w.backend.relays[sender.machine].Captured(ctx, sender.name, probe.Captured{Name: w.name, Refusing: sent.String(), Wait: settle})
+	seen, err := w.backend.relays[sender.machine].Captured(ctx, sender.name, probe.Captured{Name: w.name, Refusing: sent.String(), Wait: w.backend.sentinel.pace.silence(Unforetold)})
 	return slices.ContainsFunc(seen, func(s probe.Sighting) bool { return s.Answer }), err
 }
 

@@ -188,10 +188,10 @@ func TestAPacketIsLookedForUntilItHasArrived(t *testing.T) {
 		takes time.Duration
 	}{
 		"it was there already":       {nil, []probe.Sighting{in, local}, 0},
-		"it comes while one looks":   {[][]probe.Sighting{{}, {in}}, []probe.Sighting{in, local}, 2 * underWay},
-		"it stops":                   {nil, []probe.Sighting{in}, underWay},
-		"nobody ever sees it":        {nil, nil, settleTimes * underWay},
-		"it comes after a long time": {[][]probe.Sighting{{}, {}, {}}, []probe.Sighting{in, local}, 3 * underWay},
+		"it comes while one looks":   {[][]probe.Sighting{{}, {in}}, []probe.Sighting{in, local}, 2 * shortestWay},
+		"it stops":                   {nil, []probe.Sighting{in}, shortestWay},
+		"nobody ever sees it":        {nil, nil, settleTimes * shortestWay},
+		"it comes after a long time": {[][]probe.Sighting{{}, {}, {}}, []probe.Sighting{in, local}, 3 * shortestWay},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b, s := scripted(t)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"time"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -109,17 +108,14 @@ func protoOfScenario(p packetsim.Proto) string {
 	return p.String()
 }
 
-// settle is how long to wait for a packet to be seen once more, and settleTimes how often at most.
-const (
-	settle      = 200 * time.Millisecond
-	settleTimes = 5
-)
+// settleTimes is how often at most a packet is waited for to be seen once more.
+const settleTimes = 5
 
 // settled are the sightings of a packet on a node, and of what refuses it, once it has left the node, or after a while.
 func (w *watch) settled(ctx context.Context, node, print, packet string) ([]sighting, error) {
 	var out []sighting
 	for range settleTimes {
-		seen, err := w.backend.relays[node].Captured(ctx, node, probe.Captured{Name: w.name, Print: print, Refusing: packet, After: len(out), Wait: settle})
+		seen, err := w.backend.relays[node].Captured(ctx, node, probe.Captured{Name: w.name, Print: print, Refusing: packet, After: len(out), Wait: w.backend.sentinel.pace.silence(Unforetold)})
 		if err != nil {
 			return nil, err
 		}

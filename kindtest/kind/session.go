@@ -41,9 +41,9 @@ type Session struct {
 	sent    uint32       // raw packets so far
 	// local are, by node, the devices that stand for those that detectLocal names.
 	local map[string]string
-	// What is sure to be answered, as far as can be told: see Foretold.
-	sure         map[scenarios.Attempt]bool
-	sureToFollow bool
+	// Whether anything comes back, as far as that is foretold.
+	outlooks      map[scenarios.Attempt]Outlook
+	followOutlook Outlook
 	// vanished are the addresses of pods that have gone.
 	vanished map[netip.Addr]place
 }
@@ -57,7 +57,7 @@ func newSession(b *Backend, c *scenarios.Cluster, m *Mapping) *Session {
 	return &Session{
 		backend: b, cluster: c, mapping: m, writer: &writer{client: b.client, labels: b.labels}, links: newLinks(b), sockets: newSockets(b, c, m), saves: newSaves(m),
 		knows: newKnowledge(), kernels: newKernels(b, c, m), pods: newPods(b, m), memory: newMemory(b), flows: map[string]*flow{}, counted: map[string]map[string]int{},
-		vanished: map[netip.Addr]place{}, sure: map[scenarios.Attempt]bool{},
+		vanished: map[netip.Addr]place{}, outlooks: map[scenarios.Attempt]Outlook{},
 	}
 }
 

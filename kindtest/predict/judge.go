@@ -73,12 +73,19 @@ func (f *Forecast) Told(way func(scenarios.Way) scenarios.Way) *Forecast {
 	return &told
 }
 
-// Heard reports whether an answer or a refusal comes back whichever way is taken.
-func (f *Forecast) Heard() bool {
-	return f.none == "" && len(f.ways) > 0 && !slices.ContainsFunc(f.ways, func(w scenarios.Way) bool {
-		kind := outcomeOf(f.proto, &w).kind
-		return kind != answered && kind != refused
-	})
+// Heard reports whether an answer or a refusal comes back on any of the ways. It is not known of what nobody foretells, and of what leaves the cluster.
+func (f *Forecast) Heard() (heard, known bool) {
+	known = len(f.ways) > 0
+	for i := range f.ways {
+		switch outcomeOf(f.proto, &f.ways[i]).kind {
+		case answered, refused:
+			return true, true
+		case left:
+			known = false
+		case silent:
+		}
+	}
+	return false, known
 }
 
 // Connect foretells a connection, before it is made: the attempt as it will be, in the cluster's own names and addresses.

@@ -484,3 +484,40 @@ func TestKernelSnapshot(t *testing.T) {
 	assert.NotEmpty(t, node.Devices)
 	assert.NotZero(t, node.Taken)
 }
+
+// TestKernelFirstPacketThatIsLost: TCP's kernel sends it again, which is no answer to the first one.
+func TestKernelFirstPacketThatIsLost(t *testing.T) {
+	for _, v6 := range []bool{false, true} {
+		w := newWorld(t)
+		to := netip.AddrPortFrom(address("s1", v6), 80)
+		require.NoError(t, w.Serve(t.Context(), "s1", []Listener{listenerAt(packetsim.TCP, to)}))
+		tool := "iptables"
+		if v6 {
+			tool = "ip6tables"
+		}
+		w.rules(tool, "-A FORWARD -p tcp -m tcp --syn -m statistic --mode nth --every 2 --packet 0 -j DROP")
+		assert.Equal(t, Silent, w.dial("client", Dial{Proto: packetsim.TCP, To: to, First: true}).End)
+		assert.Equal(t, Answered, w.dial("client", Dial{Proto: packetsim.TCP, To: to}).End, "whoever takes the second one, too")
+	}
+}
+
+// TestKernelAnswerThatIsSlow: the first packet waits until the server's neighbour knows its hardware address, and is sent again meanwhile. It is answered all
+// the same.
+func TestKernelAnswerThatIsSlow(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	to := netip.AddrPortFrom(address("s1", false), 80)
+	require.NoError(t, w.Serve(ctx, "s1", []Listener{listenerAt(packetsim.TCP, to)}))
+	w.spaces["s1"].Must("ip link set eth0 arp off")
+	w.spaces["router"].Must("ip neigh flush dev to-s1")
+	require.NoError(t, w.Capture(ctx, "router", "c"))
+	ended := make(chan Result)
+	go func() { ended <- w.dial("client", Dial{Proto: packetsim.TCP, To: to, First: true}) }()
+	seen, err := w.Captured(ctx, "router", Captured{Name: "c", After: 1, Wait: 5 * time.Second})
+	require.NoError(t, err)
+	require.Len(t, seen, 1, "the second packet")
+	w.spaces["s1"].Must("ip link set eth0 arp on")
+	got := <-ended
+	assert.Equal(t, Answered, got.End)
+	assert.Greater(t, got.Took, repeats)
+}

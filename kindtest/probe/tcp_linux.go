@@ -22,6 +22,7 @@ import (
 
 // openTCP connects.
 func (p *peer) openTCP(ctx context.Context, d Dial) (*peer, Result) {
+	began := p.agent.clock.Now()
 	fd, result := openSocket(unix.SOCK_STREAM, unix.IPPROTO_TCP, bindTo(d.From, d.To), d.To)
 	if fd < 0 {
 		return nil, result
@@ -35,6 +36,10 @@ func (p *peer) openTCP(ctx context.Context, d Dial) (*peer, Result) {
 		_ = s.Close()
 		result.From = p.local
 		return nil, result
+	}
+	if d.First && cameAgain(s, p.agent.clock.Since(began)) {
+		_ = s.Close()
+		return nil, Result{End: Silent, From: p.local}
 	}
 	conn, err := s.Conn()
 	if err != nil {
@@ -97,6 +102,19 @@ func connected(ctx context.Context, s *socket.Polled, six bool) (result Result) 
 		return Result{End: Failed, Why: err.Error()}
 	}
 	return result
+}
+
+// repeats is how soon a kernel sends the first packet of a TCP connection again (TCP_TIMEOUT_INIT in include/net/tcp.h).
+const repeats = time.Second
+
+// cameAgain reports whether a connection, which was made within this time, came of a packet that was sent again. The round trip is that of the packet that was
+// answered, which the answer's time stamp tells: of one that is only slow it is as long as the connection took.
+func cameAgain(s *socket.Polled, took time.Duration) (again bool) {
+	err := s.Control(func(fd int) {
+		info, err := unix.GetsockoptTCPInfo(fd, unix.SOL_TCP, unix.TCP_INFO)
+		again = err == nil && info.Total_retrans > 0 && time.Duration(info.Rtt)*time.Microsecond < took-repeats/2
+	})
+	return err == nil && again
 }
 
 // tcpWay is a TCP connection.
