@@ -131,9 +131,11 @@ func (s *session) tell(f *predict.Forecast, seen *scenarios.Observed) {
 
 // outlookOf is what a forecast says of whether anything comes back.
 func outlookOf(f *predict.Forecast) kind.Outlook {
-	switch heard, known := f.Heard(); {
-	case heard:
+	switch some, all, known := f.Heard(); {
+	case all:
 		return kind.AnswerForetold
+	case some:
+		return kind.ChanceForetold
 	case known:
 		return kind.SilenceForetold
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -151,9 +152,29 @@ func (s *Session) servesCheck(ctx context.Context, node string, port int32) bool
 	if !ok {
 		return true
 	}
-	at := netip.AddrPortFrom(ofFamily(host.Addresses, s.cluster.IPFamily == scenarios.FamilyIPv6), uint16(port))
+	at := netip.AddrPortFrom(s.checkedAt(node, host), uint16(port))
+	if !at.IsValid() {
+		return true
+	}
 	results, err := s.relay(host.Machine).Dial(ctx, host.Agent, probe.Dial{Proto: packetsim.TCP, To: at, Timeout: s.silence(Unforetold)})
 	return err == nil && len(results) > 0 && results[0].End == probe.Answered
+}
+
+// checkedAt is an address of a node where its proxy serves health checks: on those that nodePortAddresses have, if they have any; invalid if it has none
+// of them.
+func (s *Session) checkedAt(node string, host Host) netip.Addr {
+	config := s.cluster.Configs[node]
+	first := ofFamily(host.Addresses, s.cluster.IPFamily == scenarios.FamilyIPv6)
+	if len(config.NodePortAddresses) == 0 || slices.Contains(config.NodePortAddresses, primaryAddresses) {
+		return first
+	}
+	served := prefixesOf(strings.Join(config.NodePortAddresses, ","))
+	for _, a := range host.Addresses {
+		if holds(served, s.mapping.Back(a)) {
+			return a
+		}
+	}
+	return netip.Addr{}
 }
 
 // defaultHealthz is where proxies say of themselves how they are.

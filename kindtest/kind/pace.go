@@ -33,14 +33,15 @@ type Outlook uint8
 // The outlooks.
 const (
 	Unforetold Outlook = iota
-	// AnswerForetold: something comes back, or may by chance.
 	AnswerForetold
 	SilenceForetold
+	// ChanceForetold: whether something comes back is a matter of chance.
+	ChanceForetold
 )
 
 // Silence is taken for an answer after this many times as long as the slowest of the last answers took, within bounds. Where an answer is foretold
 // it would be a wrong one: that is waited for as long as no machine is too slow for, since a fast one need not wait. Where silence is foretold, no
-// machine is slow enough to make a wrong answer of it.
+// machine is slow enough to make a wrong answer of it. Where it is one of several ways, both matter.
 const (
 	slower           = 20
 	shortestSilence  = 250 * time.Millisecond
@@ -51,12 +52,14 @@ const (
 
 // silence is how long a client waits until it takes silence for an answer.
 func (p *pace) silence(o Outlook) time.Duration {
-	longest := longestSilence
+	shortest, longest := shortestSilence, longestSilence
 	switch o {
 	case AnswerForetold:
 		return patientForAnswer
 	case SilenceForetold:
 		longest = foretoldSilence
+	case ChanceForetold:
+		shortest, longest = foretoldSilence, patientForAnswer
 	case Unforetold:
 	}
 	p.mu.Lock()
@@ -64,7 +67,7 @@ func (p *pace) silence(o Outlook) time.Duration {
 	if p.slowest == 0 {
 		return longest
 	}
-	return min(max(slower*p.slowest, shortestSilence), longest)
+	return min(max(slower*p.slowest, shortest), longest)
 }
 
 // shortestWay is how long a packet may be under way from one sighting to the next on a machine that is not slow.

@@ -13,14 +13,14 @@ func TestSilenceIsAsLongAsTheMachineIsSlow(t *testing.T) {
 	for _, row := range []struct {
 		about   string
 		answers []time.Duration
-		// what is waited where nothing is foretold, and where silence is
-		unforetold, silent time.Duration
+		// what is waited where nothing is foretold, where silence is, and where it is a matter of chance
+		unforetold, silent, chance time.Duration
 	}{
-		{"nothing is known", nil, 5 * time.Second, time.Second},
-		{"a fast machine", []time.Duration{5 * time.Millisecond}, 250 * time.Millisecond, 250 * time.Millisecond},
-		{"a slower one", []time.Duration{5 * time.Millisecond, 30 * time.Millisecond, 10 * time.Millisecond}, 600 * time.Millisecond, 600 * time.Millisecond},
-		{"a busy one", []time.Duration{100 * time.Millisecond}, 2 * time.Second, time.Second},
-		{"one that stands still", []time.Duration{2 * time.Second}, 5 * time.Second, time.Second},
+		{"nothing is known", nil, 5 * time.Second, time.Second, 20 * time.Second},
+		{"a fast machine", []time.Duration{5 * time.Millisecond}, 250 * time.Millisecond, 250 * time.Millisecond, time.Second},
+		{"a slower one", []time.Duration{5 * time.Millisecond, 30 * time.Millisecond, 10 * time.Millisecond}, 600 * time.Millisecond, 600 * time.Millisecond, time.Second},
+		{"a busy one", []time.Duration{100 * time.Millisecond}, 2 * time.Second, time.Second, 2 * time.Second},
+		{"one that stands still", []time.Duration{2 * time.Second}, 5 * time.Second, time.Second, 20 * time.Second},
 	} {
 		p := &pace{}
 		for _, took := range row.answers {
@@ -28,6 +28,7 @@ func TestSilenceIsAsLongAsTheMachineIsSlow(t *testing.T) {
 		}
 		assert.Equal(t, row.unforetold, p.silence(Unforetold), row.about)
 		assert.Equal(t, row.silent, p.silence(SilenceForetold), row.about)
+		assert.Equal(t, row.chance, p.silence(ChanceForetold), row.about)
 		assert.Equal(t, 20*time.Second, p.silence(AnswerForetold), row.about)
 	}
 	p := &pace{}

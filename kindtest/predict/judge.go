@@ -73,19 +73,21 @@ func (f *Forecast) Told(way func(scenarios.Way) scenarios.Way) *Forecast {
 	return &told
 }
 
-// Heard reports whether an answer or a refusal comes back on any of the ways. It is not known of what nobody foretells, and of what leaves the cluster.
-func (f *Forecast) Heard() (heard, known bool) {
-	known = len(f.ways) > 0
+// Heard reports whether an answer or a refusal comes back on some of the ways, and on all. It is not known of what nobody foretells, and of what leaves
+// the cluster.
+func (f *Forecast) Heard() (some, all, known bool) {
+	all, known = true, len(f.ways) > 0
 	for i := range f.ways {
 		switch outcomeOf(f.proto, &f.ways[i]).kind {
 		case answered, refused:
-			return true, true
+			some = true
 		case left:
-			known = false
+			all, known = false, false
 		case silent:
+			all = false
 		}
 	}
-	return false, known
+	return some, all && known, known
 }
 
 // Connect foretells a connection, before it is made: the attempt as it will be, in the cluster's own names and addresses.

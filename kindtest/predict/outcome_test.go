@@ -75,8 +75,8 @@ func TestWhatHappenedIsHeldAgainstThePrediction(t *testing.T) {
 	}
 }
 
-// TestAnAnswerIsForetoldWhereAnyWayHasOne, since who waits for it too short takes that way for another.
-func TestAnAnswerIsForetoldWhereAnyWayHasOne(t *testing.T) {
+// TestAnswersAreForetoldWayByWay: who waits too short for one that comes by chance takes that way for another.
+func TestAnswersAreForetoldWayByWay(t *testing.T) {
 	answered, refused := way(0.5, scenarios.Delivered, "10.0.1.1:80"), way(0.5, scenarios.Rejected, "10.0.1.1:80")
 	dropped, beyond := way(0.5, scenarios.Dropped, "10.0.1.1:80"), way(0.5, scenarios.Lost, "10.0.1.1:80")
 	beyond.Host = scenarios.RouterName
@@ -85,20 +85,22 @@ func TestAnAnswerIsForetoldWhereAnyWayHasOne(t *testing.T) {
 	for _, row := range []struct {
 		about string
 		of    Forecast
-		heard bool
+		some  bool
+		all   bool
 		known bool
 	}{
-		{"answered or refused", Forecast{ways: []scenarios.Way{answered, refused}}, true, true},
-		{"dropped by chance", Forecast{ways: []scenarios.Way{dropped, answered}}, true, true},
-		{"dropped", Forecast{ways: []scenarios.Way{dropped, inVain}}, false, true},
-		{"refused, unless it leaves the cluster", Forecast{ways: []scenarios.Way{beyond, refused}}, true, true},
-		{"who knows who is out there", Forecast{ways: []scenarios.Way{beyond}}, false, false},
-		{"no way", Forecast{}, false, false},
-		{"nothing is foretold", Forecast{none: "mode nftables"}, false, false},
+		{"answered or refused", Forecast{ways: []scenarios.Way{answered, refused}}, true, true, true},
+		{"dropped by chance", Forecast{ways: []scenarios.Way{dropped, answered}}, true, false, true},
+		{"dropped", Forecast{ways: []scenarios.Way{dropped, inVain}}, false, false, true},
+		{"refused, unless it leaves the cluster", Forecast{ways: []scenarios.Way{beyond, refused}}, true, false, false},
+		{"who knows who is out there", Forecast{ways: []scenarios.Way{beyond}}, false, false, false},
+		{"no way", Forecast{}, false, false, false},
+		{"nothing is foretold", Forecast{none: "mode nftables"}, false, false, false},
 	} {
 		row.of.proto = packetsim.TCP
-		heard, known := row.of.Heard()
-		assert.Equal(t, row.heard, heard, row.about)
+		some, all, known := row.of.Heard()
+		assert.Equal(t, row.some, some, row.about)
+		assert.Equal(t, row.all, all, row.about)
 		assert.Equal(t, row.known, known, row.about)
 	}
 }

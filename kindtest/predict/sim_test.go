@@ -185,7 +185,8 @@ func TestAnUnevenShareIsFoundInEveryProbeThatHasOne(t *testing.T) {
 	all, err := scenarios.Load("../../scenarios/testdata/cases")
 	require.NoError(t, err)
 	found := 0
-	for _, s := range race.Some(all, 12) {
+	for i := 0; i < len(all); i += 6 {
+		s := all[i]
 		b := &foretold{t: t, spoil: func(taken *snapshot.Node) {
 			for i := range taken.IPTables {
 				taken.IPTables[i].Save = strings.ReplaceAll(taken.IPTables[i].Save, halfShare, thirdShare)
@@ -201,7 +202,7 @@ func TestAnUnevenShareIsFoundInEveryProbeThatHasOne(t *testing.T) {
 			}), "%s: %s: %s", c.At, c.Name, c.Wrong)
 		}
 	}
-	assert.Greater(t, found, 10)
+	assert.Greater(t, found, 50)
 	t.Logf("%d probes", found)
 }
 
