@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	kind "sigs.k8s.io/kind/pkg/cluster"
 )
 
 // Close deletes the cluster and the container outside, or what Start has added to an existing cluster, which keeps its proxy. With Keep all stays. The
@@ -35,11 +36,29 @@ func (c *Cluster) delete(ctx context.Context) error {
 	if err := c.provider.Delete(c.config.Name, os.DevNull); err != nil || !c.madeNetwork {
 		return err
 	}
+	return removeNetwork(ctx)
+}
+
+// removeNetwork removes the network of kind's nodes, unless somebody is in it or it is not there.
+func removeNetwork(ctx context.Context) error {
 	_, err := docker(ctx, "network", "rm", network())
-	if err != nil && (strings.Contains(err.Error(), "active endpoints") || strings.Contains(err.Error(), "not found")) {
+	if err != nil && (strings.Contains(err.Error(), "active endpoints") || strings.Contains(err.Error(), "not found") || strings.Contains(err.Error(), "No such network")) {
 		return nil
 	}
 	return err
+}
+
+// Remove deletes a cluster that was kept: its nodes with their volumes, the container outside, and the network of kind's nodes if nobody else is in it. An
+// empty name is that of Config. What is not there is no error.
+func Remove(ctx context.Context, name string) error {
+	c := &Cluster{config: Config{Name: or(name, defaultName)}, provider: kind.NewProvider(kind.ProviderWithDocker())}
+	if _, err := docker(ctx, "rm", "--force", "--volumes", c.outsideName()); err != nil && !strings.Contains(err.Error(), "No such container") {
+		return err
+	}
+	if err := c.provider.Delete(c.config.Name, os.DevNull); err != nil {
+		return err
+	}
+	return removeNetwork(ctx)
 }
 
 // leave takes the pool and the agents from an existing cluster.

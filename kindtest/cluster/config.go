@@ -23,7 +23,7 @@ type Config struct {
 	Image string
 	// Family of the addresses of pods and services. Empty: both.
 	Family scenarios.IPFamily
-	// Workers are the nodes beside the control plane. 0: two.
+	// Workers are the nodes beside the control plane. 0: three.
 	Workers int
 	// Tool is the variant of iptables on the nodes. Empty: nft. It does not count for an existing cluster.
 	Tool scenarios.Tool
@@ -55,14 +55,17 @@ const (
 	KubeProxy = "kube-proxy"
 )
 
+// defaultName is the name of a cluster that is given none.
+const defaultName = "chainwalk"
+
 // names is what kind and Docker allow, and what leaves room for "-control-plane" in a host name.
 var names = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,48}$`)
 
 // withDefaults fills in what a user left out, and refuses what cannot be.
 func (c Config) withDefaults() (Config, error) {
-	c.Name = or(c.Name, "chainwalk")
+	c.Name = or(c.Name, defaultName)
 	c.Family = or(c.Family, scenarios.FamilyDual)
-	c.Workers = or(c.Workers, 2)
+	c.Workers = or(c.Workers, 3)
 	c.Tool = or(c.Tool, scenarios.ToolNFT)
 	c.Pool = or(c.Pool, 8)
 	c.Progress = or(c.Progress, io.Discard)

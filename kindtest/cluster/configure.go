@@ -28,9 +28,8 @@ func (c *Cluster) startProxy(ctx context.Context) error {
 	if err := c.removePredecessor(ctx); err != nil {
 		return err
 	}
-	pods, _ := ranges(c.config.Family)
 	for _, node := range c.nodes {
-		if err := c.setConfiguration(node, &kubeproxy.KubeProxyConfiguration{ClusterCIDR: pods}); err != nil {
+		if err := c.setConfiguration(node, c.defaultConfiguration()); err != nil {
 			return err
 		}
 	}
@@ -54,6 +53,24 @@ func (c *Cluster) startProxy(ctx context.Context) error {
 		return c.replace(ctx, earlier)
 	}
 	return c.waitForProxies(ctx, c.nodeNames(), nil)
+}
+
+// defaultConfiguration is that of a proxy that was given none.
+func (c *Cluster) defaultConfiguration() *kubeproxy.KubeProxyConfiguration {
+	pods, _ := ranges(c.config.Family)
+	return &kubeproxy.KubeProxyConfiguration{ClusterCIDR: pods}
+}
+
+// ResetProxies gives all proxies the configuration that they have at first.
+func (c *Cluster) ResetProxies(ctx context.Context) error {
+	if c.foreign != nil {
+		return nil
+	}
+	byNode := map[string]*kubeproxy.KubeProxyConfiguration{}
+	for _, node := range c.nodes {
+		byNode[node.Name] = c.defaultConfiguration()
+	}
+	return c.Configure(ctx, byNode)
 }
 
 // proxyFile is what a node's proxy is given.

@@ -51,6 +51,17 @@ func hastePatch(version, arguments string) string {
 	return "apiVersion: kubeadm.k8s.io/" + version + "\nkind: ClusterConfiguration\netcd: {local: {extraArgs: " + arguments + "}}\n"
 }
 
+// oldSpellings have the API server take what versions before v1.36 take by default: addresses with leading zeros, and ranges with bits beyond the prefix
+// length. Objects that have them stay in clusters that get a newer version, and scenarios are about what proxies make of them.
+var oldSpellings = []string{
+	spellingPatch("v1beta4", `[{name: feature-gates, value: "StrictIPCIDRValidation=false"}]`),
+	spellingPatch("v1beta3", `{feature-gates: "StrictIPCIDRValidation=false"}`),
+}
+
+func spellingPatch(version, arguments string) string {
+	return "apiVersion: kubeadm.k8s.io/" + version + "\nkind: ClusterConfiguration\napiServer: {extraArgs: " + arguments + "}\n"
+}
+
 // kindConfig is the cluster as kind is told to make it. The control plane is in zone a, the workers in those that follow.
 func kindConfig(c Config) *v1alpha4.Cluster {
 	pods, services := ranges(c.Family)
@@ -63,7 +74,7 @@ func kindConfig(c Config) *v1alpha4.Cluster {
 			DisableDefaultCNI: true,
 			KubeProxyMode:     v1alpha4.ProxyMode("none"),
 		},
-		KubeadmConfigPatches: slices.Concat([]string{initPatch, kubeletPatch}, patiencePatches, hastePatches),
+		KubeadmConfigPatches: slices.Concat([]string{initPatch, kubeletPatch}, patiencePatches, hastePatches, oldSpellings),
 	}
 	for i := range c.Workers + 1 {
 		role := v1alpha4.WorkerRole

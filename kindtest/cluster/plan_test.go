@@ -56,6 +56,16 @@ func TestHasteIsSaidToEachVersion(t *testing.T) {
 	}
 }
 
+// TestTheAPIServerTakesOldSpellings, whichever version of kubeadm's configuration there is.
+func TestTheAPIServerTakesOldSpellings(t *testing.T) {
+	patches := kindConfig(Config{}).KubeadmConfigPatches
+	for version, arguments := range map[string]string{
+		"v1beta3": `{feature-gates: "StrictIPCIDRValidation=false"}`, "v1beta4": `[{name: feature-gates, value: "StrictIPCIDRValidation=false"}]`,
+	} {
+		assert.Contains(t, patches, "apiVersion: kubeadm.k8s.io/"+version+"\nkind: ClusterConfiguration\napiServer: {extraArgs: "+arguments+"}\n")
+	}
+}
+
 func TestKindPublishesAnImageWhereNoneIsGiven(t *testing.T) {
 	assert.Contains(t, kindConfig(Config{}).Nodes[0].Image, "kindest/node:")
 }
@@ -88,7 +98,7 @@ func TestConfigIsCheckedBeforeAnythingIsMade(t *testing.T) {
 	got, err := Config{Binary: binary}.withDefaults()
 	require.NoError(t, err)
 	assert.Equal(t, Proxy{Name: "chainwalk", Mode: "iptables", Binary: binary}, got.Proxy)
-	assert.Equal(t, []any{"chainwalk", scenarios.FamilyDual, scenarios.ToolNFT, 2, 8}, []any{got.Name, got.Family, got.Tool, got.Workers, got.Pool})
+	assert.Equal(t, []any{"chainwalk", scenarios.FamilyDual, scenarios.ToolNFT, 3, 8}, []any{got.Name, got.Family, got.Tool, got.Workers, got.Pool})
 }
 
 // trio are the nodes of a dual-stack cluster.

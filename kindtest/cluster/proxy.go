@@ -32,6 +32,9 @@ const (
 	copiedFile     = "/config.yaml" // in the proxy's container
 )
 
+// ToolsFolder is a folder of each node that its proxy looks in first for its tools. It is empty, unless somebody wants one to be another program.
+const ToolsFolder = "/var/lib/chainwalk/tools"
+
 // minSyncPeriod is short, since tests wait for syncs. Zero would be the proxy's default, a second.
 const minSyncPeriod = 10 * time.Millisecond
 
@@ -202,7 +205,7 @@ func proxyPod(program, image string) corev1.PodSpec {
 			Args:            proxyCommand(program),
 			Env: []corev1.EnvVar{
 				{Name: "NODE_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}},
-				{Name: "PATH", Value: "/usr/sbin:/usr/bin"},
+				{Name: "PATH", Value: ToolsFolder + ":/usr/sbin:/usr/bin"},
 			},
 			SecurityContext: &corev1.SecurityContext{Privileged: ptr.To(true)},
 			VolumeMounts:    mounts,
@@ -237,5 +240,6 @@ var nodeFolders = []struct {
 	{name: "protocols", path: "/etc/protocols", kind: corev1.HostPathFile, readOnly: true},
 	{name: "alternatives", path: "/etc/alternatives", kind: corev1.HostPathUnset, readOnly: true},
 	{name: "given", path: givenFolder, kind: corev1.HostPathDirectoryOrCreate},
+	{name: "tools", path: ToolsFolder, kind: corev1.HostPathDirectoryOrCreate},
 	{name: "lock", path: "/run/xtables.lock", kind: corev1.HostPathFileOrCreate},
 }

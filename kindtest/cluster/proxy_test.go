@@ -75,7 +75,7 @@ func TestDaemonSetRunsTheProgramWithTheNodesTools(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"/usr", "/lib", "/lib64", "/etc/protocols", "/etc/alternatives"}, readOnly)
-	assert.Equal(t, []string{"/etc/service-proxy", "/run/service-proxy", "/run/xtables.lock"}, writable)
+	assert.Equal(t, []string{"/etc/service-proxy", "/run/service-proxy", ToolsFolder, "/run/xtables.lock"}, writable)
 	assert.Equal(t, []string{"/kube-proxy", "--hostname-override=$(NODE_NAME)"}, proxyCommand(KubeProxy))
 }
 

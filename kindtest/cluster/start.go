@@ -73,7 +73,7 @@ func (c *Cluster) find(ctx context.Context) error {
 	case c.config.Existing && !there:
 		return fmt.Errorf("there is no such cluster: `kind get clusters` lists %s", or(strings.Join(names, ", "), "none"))
 	case !c.config.Existing && there:
-		return fmt.Errorf("it exists already: use it with CLUSTER=%[1]s, or delete it with `kind delete cluster --name %[1]s`", c.config.Name)
+		return fmt.Errorf("it exists already: use it with CLUSTER=%[1]s, or delete it with `make kind-remove CLUSTER=%[1]s`", c.config.Name)
 	}
 	return nil
 }
