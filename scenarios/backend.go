@@ -37,11 +37,18 @@ type TableSession interface {
 	ConnectAll(ctx context.Context, attempts []Attempt) ([]*Observed, error)
 }
 
-// RulelessSession is a session on nodes whose proxies may write no rules of iptables.
-type RulelessSession interface {
+// BlindSession is a session that cannot look at everything that a step may ask for.
+type BlindSession interface {
 	Session
-	// NoRules says why it says nothing to look at the rules of the nodes; empty if it does. Such checks are passed over then.
-	NoRules() string
+	// Unseen says why it cannot look at what a step asks for; empty if it can. Such a check is passed over, and counted apart.
+	Unseen(s *Step) string
+}
+
+// PromptSession is a session on proxies that sync by themselves, soon after a change.
+type PromptSession interface {
+	Session
+	// NotYet says before a change which nodes' proxies are to write nothing of it until Sync or Restart names them.
+	NotYet(ctx context.Context, nodes []string) error
 }
 
 // WhySession is a session that can say why packets do not come to endpoints that they could have been expected to come to.

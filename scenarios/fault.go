@@ -76,6 +76,13 @@ func (f *Fault) only(other *Fault) bool {
 	return reflect.DeepEqual(&bare, other)
 }
 
+// Flushes reports whether a fault takes away rules beyond those of single chains of the proxy.
+func (f *Fault) Flushes() bool {
+	return len(f.Flush) > 0 || slices.ContainsFunc(f.Run, func(command string) bool {
+		return slices.Contains(strings.Fields(command), "-F") && !strings.Contains(command, "-F KUBE-")
+	})
+}
+
 // toolsRun are the tools that command lines name by their variant, such as iptables-nft.
 func (f *Fault) toolsRun() (named []ToolOf) {
 	for _, line := range f.Run {

@@ -45,6 +45,7 @@ func resolve(s *Scenario) (*Cluster, document.Errors) {
 	r.clients(s)
 	r.configs(s.KubeProxy)
 	c.ServiceIPs = serviceIPs(s)
+	c.Flushed = slices.ContainsFunc(s.Steps, func(step Step) bool { return step.Fault != nil && step.Fault.Flushes() })
 	return c, r.errs
 }
 

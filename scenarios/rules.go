@@ -40,12 +40,6 @@ func (c *checker) rules(s *Step) {
 
 func (r *runner) rules(ctx context.Context, s *Step) error {
 	want := s.Rules
-	if session, ok := r.session.(RulelessSession); ok {
-		if why := session.NoRules(); why != "" {
-			r.add(want.Pos, Check{Name: cmp.Or(want.Name, s.describe()), Passed: true, Skipped: why})
-			return nil
-		}
-	}
 	family := want.Family
 	if family == "" {
 		family = familyName(r.cluster.IPFamily == FamilyIPv6)

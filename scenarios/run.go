@@ -163,7 +163,14 @@ func (r *runner) run(ctx context.Context, b Backend) {
 // do makes one step. An error stops the run; it was noted as a failed check.
 func (r *runner) do(ctx context.Context, s *Step) error {
 	r.why = nil
+	if why := r.unseen(s); why != "" {
+		r.add(s.Pos, Check{Name: s.describe(), Passed: true, Skipped: why})
+		return r.sync(ctx, s)
+	}
 	err := ctx.Err()
+	if err == nil {
+		err = r.notYet(ctx, s)
+	}
 	if err == nil {
 		err = s.action().act(r, ctx, s)
 	}
@@ -172,6 +179,29 @@ func (r *runner) do(ctx context.Context, s *Step) error {
 		return errStopped
 	}
 	return r.sync(ctx, s)
+}
+
+// unseen says why the session cannot look at what a step asks for.
+func (r *runner) unseen(s *Step) string {
+	session, ok := r.session.(BlindSession)
+	if !ok {
+		return ""
+	}
+	return session.Unseen(s)
+}
+
+// notYet tells a session whose proxies sync by themselves which of them are not to after a step.
+func (r *runner) notYet(ctx context.Context, s *Step) error {
+	session, ok := r.session.(PromptSession)
+	if !ok || s.Apply == nil && s.Delete == nil && s.Node == nil {
+		return nil
+	}
+	synced := s.syncs(r.cluster)
+	late := slices.DeleteFunc(r.cluster.nodeNames(), func(name string) bool { return slices.Contains(synced, name) })
+	if len(late) == 0 {
+		return nil
+	}
+	return session.NotYet(ctx, late)
 }
 
 // because is why a run was ended, if it was, and what it was at: an error is only how it ended then.

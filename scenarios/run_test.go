@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -350,27 +351,32 @@ func TestTheConnectionsOfATableAreMadeTogether(t *testing.T) {
 	assert.Contains(t, b.calls, "connect node1 bind invalid IP 0 to tcp 172.30.0.1:81 via node1 keep \"\"")
 }
 
-// ruleless says why it has no rules to look at.
-type ruleless struct {
+// blind says why it has no rules to look at.
+type blind struct {
 	*canned
 	why string
 }
 
-func (r ruleless) Start(ctx context.Context, c *Cluster) (Session, error) {
+func (r blind) Start(ctx context.Context, c *Cluster) (Session, error) {
 	_, err := r.canned.Start(ctx, c)
 	return r, err
 }
 
-func (r ruleless) NoRules() string { return r.why }
+func (r blind) Unseen(s *Step) string {
+	if s.Rules == nil {
+		return ""
+	}
+	return r.why
+}
 
-func TestRulesArePassedOverWhereThereAreNone(t *testing.T) {
+func TestWhatASessionDoesNotSeeIsPassedOver(t *testing.T) {
 	s, err := Read("in.yaml", strings.NewReader(`{name: a, iptables: {tools: [legacy]}, steps: [
 		{rules: {contains: [nowhere]}}, {connect: {from: node1, to: "tcp 172.30.0.1:81", expect: reject}}]}`))
 	require.NoError(t, err)
-	result := Run(t.Context(), s, ruleless{canned: &canned{}})
+	result := Run(t.Context(), s, blind{canned: &canned{}})
 	assert.True(t, result.Failed(), "it has some")
 
-	result = Run(t.Context(), s, ruleless{&canned{}, "it writes none"})
+	result = Run(t.Context(), s, blind{&canned{}, "it writes none"})
 	require.Len(t, result.Checks, 2)
 	assert.False(t, result.Failed())
 	assert.Equal(t, "it writes none", result.Checks[0].Skipped)
@@ -381,6 +387,37 @@ func TestRulesArePassedOverWhereThereAreNone(t *testing.T) {
 	assert.Contains(t, text.String(), "1 scenario, 0 failed, 0 skipped; 1 check, 0 failed, 1 skipped\n")
 	require.NoError(t, WriteJUnit(&junit, []*Result{result}))
 	assert.Contains(t, junit.String(), `<skipped message="it writes none">`)
+}
+
+// prompt is a session on proxies that sync by themselves.
+type prompt struct{ *canned }
+
+func (p prompt) Start(ctx context.Context, c *Cluster) (Session, error) {
+	_, err := p.canned.Start(ctx, c)
+	return p, err
+}
+
+func (p prompt) NotYet(_ context.Context, nodes []string) error {
+	p.call("not yet %s", nodes)
+	return nil
+}
+
+// TestProxiesThatSyncByThemselvesAreToldWhichChangesAreNotForThemYet: before the change, and of no other one.
+func TestProxiesThatSyncByThemselvesAreToldWhichChangesAreNotForThemYet(t *testing.T) {
+	s, err := Read("in.yaml", strings.NewReader(`{name: a, iptables: {tools: [legacy]}, topology: {nodes: 2}, steps: [
+		{delete: [service one], sync: false}, {node: {name: node1, labels: {a: b}}, sync: [node1]}, {delete: [service two]}, {sync: true},
+		{connect: {from: node1, to: "tcp 172.30.0.1:81", expect: reject}}], objects: [
+		{apiVersion: v1, kind: Service, metadata: {name: one}, spec: {clusterIP: 172.30.0.2, ports: [{port: 80}]}},
+		{apiVersion: v1, kind: Service, metadata: {name: two}, spec: {clusterIP: 172.30.0.3, ports: [{port: 80}]}}]}`))
+	require.NoError(t, err)
+	b := &canned{}
+	Run(t.Context(), s, prompt{b})
+	told := slices.DeleteFunc(b.calls, func(call string) bool {
+		word, _, _ := strings.Cut(call, " ")
+		return !slices.Contains([]string{"not", "delete", "sync"}, word)
+	})
+	assert.Equal(t, []string{"sync [node1 node2]", "not yet [node1 node2]", "delete [service default/one]", "not yet [node2]", "sync [node1]",
+		"delete [service default/two]", "sync [node1 node2]", "sync [node1 node2]"}, told)
 }
 
 func TestADropWithoutRulesIsJudgedWithoutItsText(t *testing.T) {

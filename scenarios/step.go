@@ -45,6 +45,9 @@ type Step struct {
 	MayFail   bool     `json:"syncMayFail" doc:"The sync may fail or not: what counts comes later."`
 }
 
+// Looks reports whether the step looks at something, and changes nothing.
+func (s *Step) Looks() bool { return s.action().looks || s.Writes != nil }
+
 // syncs are the nodes that sync after a step.
 func (s *Step) syncs(cluster *Cluster) []string {
 	switch {

@@ -230,9 +230,12 @@ func (s *scenarioRow) tellAllowed(say func(format string, values ...any)) {
 	}
 }
 
-// changes runs what changes under traffic, on nodes with labels of their own.
+// changes runs what changes under traffic, on nodes with labels of their own, with proxies as they are at first.
 func (r *run) changes(ctx context.Context) error {
-	if err := r.kind.RestoreLabels(ctx); err != nil {
+	if err := r.kind.Rest(ctx); err != nil {
+		return err
+	}
+	if err := r.cluster.ResetProxies(ctx); err != nil {
 		return err
 	}
 	for _, change := range traffic.Changes() {

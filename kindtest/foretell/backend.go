@@ -14,6 +14,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // Snapshots takes a snapshot of a node of the cluster.
@@ -27,6 +28,13 @@ type Backend struct {
 	snapshots Snapshots
 	none      string
 	judges    []*predict.Judge
+	idle      map[string]idleNode
+}
+
+// idleNode is a node's snapshot from when its proxy was stopped, by the number of the stop.
+type idleNode struct {
+	since    int
+	snapshot *snapshot.Node
 }
 
 var _ scenarios.Limited = (*Backend)(nil)
@@ -34,7 +42,7 @@ var _ scenarios.Limited = (*Backend)(nil)
 // New predicts what becomes of the connections of a backend. None says why nothing can be predicted, as of a proxy whose rules are not
 // iptables'; empty: predictions are made.
 func New(b *kind.Backend, s Snapshots, none string) *Backend {
-	return &Backend{Backend: b, snapshots: s, none: none}
+	return &Backend{Backend: b, snapshots: s, none: none, idle: map[string]idleNode{}}
 }
 
 // FalseAlarm is a bound for the probability that a count of any session so far is called wrong though it came of its probability.
@@ -75,8 +83,9 @@ type session struct {
 }
 
 var (
-	_ scenarios.TableSession    = (*session)(nil)
-	_ scenarios.RulelessSession = (*session)(nil)
+	_ scenarios.TableSession  = (*session)(nil)
+	_ scenarios.BlindSession  = (*session)(nil)
+	_ scenarios.PromptSession = (*session)(nil)
 )
 
 func (s *session) translation() *translation {
@@ -92,6 +101,10 @@ func (s *session) look(ctx context.Context) (*predict.View, error) {
 	clients, errs := make([][]predict.Client, len(nodes)), make([]error, len(nodes))
 	var all sync.WaitGroup
 	for i := range nodes {
+		if known := s.backend.idle[nodes[i].Name]; known.snapshot != nil && known.since == s.backend.Idle(nodes[i].Name) {
+			v.Snapshots[i] = known.snapshot
+			continue
+		}
 		all.Go(func() { v.Snapshots[i], clients[i], errs[i] = s.lookAt(ctx, nodes[i].Name) })
 	}
 	all.Wait()
@@ -100,6 +113,9 @@ func (s *session) look(ctx context.Context) (*predict.View, error) {
 			return nil, fmt.Errorf("snapshot of %s: %w", nodes[i].Name, err)
 		}
 		v.Remembered[nodes[i].Name] = clients[i]
+		if since := s.backend.Idle(nodes[i].Name); since > 0 && len(clients[i]) == 0 {
+			s.backend.idle[nodes[i].Name] = idleNode{since, v.Snapshots[i]}
+		}
 	}
 	s.view = v
 	return v, nil
@@ -219,6 +235,18 @@ func (s *session) Send(ctx context.Context, node string, in packetsim.Input) (*s
 		s.tell(f, seen)
 	}
 	return seen, err
+}
+
+// Apply writes objects. Servers of their endpoints may be there before the proxies write.
+func (s *session) Apply(ctx context.Context, objects []manifest.Object) error {
+	s.judge.Changed()
+	return s.Session.Apply(ctx, objects)
+}
+
+// Delete deletes objects.
+func (s *session) Delete(ctx context.Context, refs []manifest.Ref) error {
+	s.judge.Changed()
+	return s.Session.Delete(ctx, refs)
 }
 
 // Sync waits until the proxies have written what was made so far.

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
@@ -39,6 +40,9 @@ type Backend struct {
 	sentinel *sentinel
 	labels   labels
 	options  Options
+	// idle are the nodes whose proxies are stopped, with the number of the stop; stops is how many there were.
+	idle  map[string]int
+	stops int
 	// configured are the configurations that the nodes were given last.
 	configured map[string]*kubeproxyconfig.KubeProxyConfiguration
 }
@@ -50,7 +54,7 @@ func New(ctx context.Context, hands Hands, o Options) (*Backend, error) {
 	if o.Samples == 0 {
 		o.Samples = defaultSamples
 	}
-	b := &Backend{hands: hands, client: hands.Client(), relays: map[string]relay{}, labels: labels{}, options: o}
+	b := &Backend{hands: hands, client: hands.Client(), relays: map[string]relay{}, labels: labels{}, options: o, idle: map[string]int{}}
 	b.configured = map[string]*kubeproxyconfig.KubeProxyConfiguration{}
 	if err := b.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare the cluster for scenarios: %w", err), b.Close(context.WithoutCancel(ctx)))
@@ -75,7 +79,9 @@ func (b *Backend) open(ctx context.Context) error {
 	if err := inParallel(
 		func() error { return b.learnNetwork(ctx) },
 		func() error { return b.learnServices(ctx) },
+		func() error { return b.learnSpellings(ctx) },
 		func() error { return together(b.machines(), func(m string) error { return b.quieten(ctx, m) }) },
+		func() error { return b.wakeProxies(ctx) },
 	); err != nil {
 		return err
 	}
@@ -181,6 +187,19 @@ func (b *Backend) learnServices(ctx context.Context) error {
 	return nil
 }
 
+// learnSpellings asks the API server whether it would take a service with an old spelling.
+func (b *Backend) learnSpellings(ctx context.Context) error {
+	_, err := b.client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: sentinelName + "-spelling"},
+		Spec:       corev1.ServiceSpec{ExternalIPs: []string{"192.168.099.022"}, Ports: []corev1.ServicePort{{Port: 80}}},
+	}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	b.facts.OldSpellings = err == nil
+	if apierrors.IsInvalid(err) {
+		return nil
+	}
+	return err
+}
+
 // Name is "kind".
 func (b *Backend) Name() string { return scenarios.BackendKind }
 
@@ -248,15 +267,9 @@ func (b *Backend) configure(ctx context.Context, byNode map[string]*kubeproxycon
 // closing is how long it may take to put back one thing that was changed.
 const closing = time.Minute
 
-// RestoreLabels gives the Node objects the labels back that scenarios have changed.
-func (b *Backend) RestoreLabels(ctx context.Context) error {
-	w := writer{client: b.client, labels: b.labels}
-	return w.restoreLabels(ctx)
-}
-
-// Close gives the Node objects their labels back, takes the sentinel away and ends the relays. The cluster stays.
+// Close has all proxies be at work, gives the Node objects their labels back, takes the sentinel away and ends the relays. The cluster stays.
 func (b *Backend) Close(ctx context.Context) error {
-	errs := []error{b.RestoreLabels(ctx)}
+	errs := []error{b.Rest(ctx)}
 	if b.sentinel != nil {
 		errs = append(errs, b.sentinel.remove(ctx))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 // StartPods gives pods a place in the pool. One with the address of a pod that has gone has its place, and is there again.
@@ -139,10 +140,39 @@ func (s *Session) addToPod(ctx context.Context, host Host) error {
 	return fmt.Errorf("the pool has no pod %s", host.Agent)
 }
 
-// Fault runs tools on a node. Nothing else can be made to go wrong there.
+// Fault makes something go wrong on a node. Where rules are flushed its proxy holds still until the next sync: a real one would notice by itself.
 func (s *Session) Fault(ctx context.Context, f scenarios.Fault) error {
-	if len(f.Run) == 0 {
-		return errors.New("the tools of a real node cannot be made to fail")
+	node := s.mapping.Node(f.Node)
+	if f.Heal {
+		delete(s.failing.nodes, node)
+		return s.failing.heal(ctx, []string{node})
 	}
-	return s.kernels.run(ctx, s.mapping.Node(f.Node), f.Run, f.Tool)
+	if f.Flushes() {
+		if err := s.still.stop(ctx, []string{node}); err != nil {
+			return err
+		}
+		s.still.flushed[node] = true
+	}
+	if err := s.kernels.run(ctx, node, append(flushCommands(&f, s.cluster.IPFamily), f.Run...), f.Tool); err != nil {
+		return err
+	}
+	if f.RestoreFails == 0 {
+		return nil
+	}
+	return s.failing.arm(ctx, node, &f)
+}
+
+// flushCommands remove all rules and chains of the tables of a fault.
+func flushCommands(f *scenarios.Fault, of scenarios.IPFamily) (commands []string) {
+	families := tools.Families(of)
+	if f.Family != "" {
+		families = []scenarios.IPFamily{f.Family}
+	}
+	for _, family := range families {
+		for _, table := range f.Flush {
+			tool := tools.Name(family, "") + " -t " + table
+			commands = append(commands, tool+" -F", tool+" -X")
+		}
+	}
+	return commands
 }

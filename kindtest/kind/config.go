@@ -12,6 +12,9 @@ import (
 // minSyncPeriod is how long proxies wait between two syncs, in place of a second: as little as they can be told.
 const minSyncPeriod = time.Millisecond
 
+// flushedSyncPeriod is how often proxies look whether somebody has flushed tables, in place of 30 seconds, where a scenario does so.
+const flushedSyncPeriod = time.Second
+
 // Config is a node's configuration as the cluster is given it. Bridge is the device that stands for the one that detectLocal names, where it
 // is a pod's.
 func (m *Mapping) Config(node string, c *kubeproxyconfig.KubeProxyConfiguration, bridge string) (*kubeproxyconfig.KubeProxyConfiguration, error) {
@@ -24,11 +27,15 @@ func (m *Mapping) Config(node string, c *kubeproxyconfig.KubeProxyConfiguration,
 		return nil, fmt.Errorf("clusterCIDR of %s: %w", node, err)
 	}
 	out.ClusterCIDR = strings.Join(ranges, ",")
-	if err := m.rangeTexts(out.NodePortAddresses); err != nil {
-		return nil, fmt.Errorf("nodePortAddresses of %s: %w", node, err)
+	out.NodePortAddresses = nil
+	for _, text := range c.NodePortAddresses {
+		out.NodePortAddresses = append(out.NodePortAddresses, m.rangeOrAddresses(text)...)
 	}
 	if out.DetectLocal.BridgeInterface != "" && bridge != "" {
 		out.DetectLocal.BridgeInterface = bridge
+	}
+	if m.cluster.Flushed {
+		out.IPTables.SyncPeriod = metav1.Duration{Duration: flushedSyncPeriod}
 	}
 	out.IPTables.MinSyncPeriod = metav1.Duration{Duration: minSyncPeriod}
 	inWordsOfNFTables(out)

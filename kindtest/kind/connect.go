@@ -123,7 +123,7 @@ func (s *Session) dialOf(a *scenarios.Attempt) (Host, probe.Dial, error) {
 		return from, probe.Dial{}, fmt.Errorf("there is no %s in the cluster", a.From)
 	}
 	v6 := a.To.Addr().Is6()
-	d := probe.Dial{Proto: protoOf(a.To.Proto, a.To.Addr()), To: s.mapping.ToPort(a.To.AddrPort), Timeout: s.silence(s.outlooks[*a]), First: true, Keep: a.Keep}
+	d := probe.Dial{Proto: protoOf(a.To.Proto, a.To.Addr()), To: s.mapping.ToPort(a.To.AddrPort), Timeout: s.silence(s.outlook(*a)), First: true, Keep: a.Keep}
 	source := netip.Addr{}
 	switch {
 	case a.Bind.Addr.IsValid():
@@ -155,11 +155,16 @@ func portOf(a *scenarios.Attempt) uint16 {
 	return clientPort
 }
 
+// chancy reports whether chance may have a part in where a connection goes. Rules that are older than the objects may have more endpoints.
+func (s *Session) chancy(at netip.AddrPort) bool {
+	return s.knows.chancy(at) || (s.still.stale() || len(s.failing.nodes) > 0) && len(s.knows.called(at)) > 0
+}
+
 // observe makes a connection that is not kept, as often as chance asks for.
 func (s *Session) observe(ctx context.Context, w *watch, a scenarios.Attempt) (*scenarios.Observed, error) {
 	a.Keep = ""
 	times := 1
-	if s.knows.chancy(a.To.AddrPort) {
+	if s.chancy(a.To.AddrPort) {
 		times = s.backend.options.Samples
 	}
 	if s.knows.sticky(a.To.AddrPort) {
@@ -175,6 +180,9 @@ func (s *Session) observe(ctx context.Context, w *watch, a scenarios.Attempt) (*
 // stickySamples is how often a connection is made where a node has to forget the client each time, which takes longer. It shows as well
 // whether there is a choice at all.
 const stickySamples = 30
+
+// silentSamples is how often, where silence alone is foretold: each takes as long as a client waits.
+const silentSamples = 2
 
 // observeForgetting makes connections one by one, and has the nodes forget the client each time.
 func (s *Session) observeForgetting(ctx context.Context, w *watch, a scenarios.Attempt, times int) (*scenarios.Observed, error) {
@@ -192,6 +200,9 @@ func (s *Session) observeForgetting(ctx context.Context, w *watch, a scenarios.A
 		return nil, err
 	}
 	rest := min(times, stickySamples) - 1
+	if s.outlook(a) == SilenceForetold {
+		rest = min(rest, silentSamples-1)
+	}
 	if maps.Equal(before, after) { // no rule has remembered the client, as none does that stops a packet
 		if rest == 0 {
 			return observed(all), nil

@@ -35,6 +35,7 @@ type script struct {
 	dial      func(machine, agent string, d probe.Dial) probe.Result
 	speak     func(machine, agent string, s probe.Speech) probe.Result
 	exec      func(machine string, c probe.Command) (stdout string)
+	status    func(machine string, c probe.Command) int
 	refuse    func(asked string) error         // an error for what is asked, as it is written down
 	validate  func(clienttesting.Action) error // what the API server says against a request
 	sightings []probe.Sighting
@@ -146,10 +147,14 @@ func (r scriptedRelay) Reset(_ context.Context, agent string) error { return r.n
 
 func (r scriptedRelay) Exec(_ context.Context, c probe.Command) (probe.Exited, error) {
 	err := r.note("exec %s: %s: %s", r.machine, strings.Join(c.Argv, " "), strings.ReplaceAll(strings.TrimSpace(c.Stdin), "\n", "; "))
-	if err != nil || r.exec == nil {
-		return probe.Exited{}, err
+	var done probe.Exited
+	if err == nil && r.exec != nil {
+		done.Stdout = r.exec(r.machine, c)
 	}
-	return probe.Exited{Stdout: r.exec(r.machine, c)}, nil
+	if err == nil && r.status != nil {
+		done.Status = r.status(r.machine, c)
+	}
+	return done, err
 }
 
 func (r scriptedRelay) Fetch(_ context.Context, url string) (probe.Fetched, error) {
@@ -231,7 +236,7 @@ func scripted(t *testing.T) (*Backend, *script) {
 		return false, nil, nil
 	})
 	b := &Backend{
-		hands: scriptedHands{s, facts}, client: s.api, facts: *facts, relays: map[string]relay{}, labels: labels{}, options: Options{Samples: 10},
+		hands: scriptedHands{s, facts}, client: s.api, facts: *facts, relays: map[string]relay{}, labels: labels{}, options: Options{Samples: 10}, idle: map[string]int{},
 		configured: map[string]*kubeproxyconfig.KubeProxyConfiguration{},
 	}
 	for _, machine := range b.machines() {

@@ -44,7 +44,7 @@ func (s *Session) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenario
 
 // beginsAnew reports whether chance decides about a datagram: its client's node has forgotten the flow, and there are several endpoints.
 func (s *Session) beginsAnew(ctx context.Context, f *flow, p scenarios.FlowPacket) (bool, error) {
-	if p.From == scenarios.SideServer || f.attempt.To.Proto != "udp" || !s.knows.chancy(f.attempt.To.AddrPort) {
+	if p.From == scenarios.SideServer || f.attempt.To.Proto != "udp" || !s.chancy(f.attempt.To.AddrPort) {
 		return false, nil
 	}
 	node := f.client.machine

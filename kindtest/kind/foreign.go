@@ -19,7 +19,7 @@ const (
 )
 
 // leftAsItIs is why a scenario is not run for which a kube-proxy of the cluster's own would have to be started anew.
-const leftAsItIs = "the cluster's own kube-proxy is left as it is, and is not started anew"
+const leftAsItIs = "the cluster's own kube-proxy is left as it is, and is neither stopped nor started anew"
 
 // foreign says why a scenario cannot be held against the kube-proxy that came with the cluster: it has the one configuration that it has, and goes on.
 func (v *visit) foreign(s *scenarios.Scenario) string {
@@ -42,8 +42,10 @@ func (v *visit) foreign(s *scenarios.Scenario) string {
 		switch step := &s.Steps[i]; {
 		case step.Restart != nil:
 			return "restart: " + leftAsItIs
-		case step.Fault != nil && len(step.Fault.Run) > 0:
-			return "run: the rules of a node are put back under a proxy that begins anew, and " + leftAsItIs
+		case step.Hold != nil && len(step.Hold.Names) > 0, step.Sync != nil && !step.Sync.All && (step.Apply != nil || step.Delete != nil || step.Node != nil):
+			return "sync: a change that waits for one needs a proxy that is stopped, and " + leftAsItIs
+		case step.Fault != nil:
+			return "fault: the rules of a node are put back under a proxy that begins anew, and " + leftAsItIs
 		}
 	}
 	return ""

@@ -63,7 +63,7 @@ func TestAForeignKubeProxyRunsWhatItIsConfiguredFor(t *testing.T) {
 		"the least time between syncs, as it is": {scenario: "kubeProxy: {iptables: {minSyncPeriod: 1s}}"},
 		"the least time between syncs":           {scenario: "kubeProxy: {iptables: {minSyncPeriod: 3s}}", why: `minSyncPeriod "3s"`},
 		"a restart":                              {scenario: "steps: [{restart: true}]", why: "restart: " + leftAsItIs},
-		"a change of rules":                      {scenario: "steps: [{fault: {node: node1, run: [ip route flush cache]}}]", why: "run: "},
+		"a change of rules":                      {scenario: "steps: [{fault: {node: node1, run: [ip route flush cache]}}]", why: "fault: "},
 		"rules that are there before":            {scenario: "iptables: {preload: [{save: \"*filter\\nCOMMIT\\n\"}]}", why: "preload: " + leftAsItIs},
 	} {
 		t.Run(about, func(t *testing.T) {

@@ -27,7 +27,7 @@ func (s *Session) keep(ctx context.Context, w *watch, a scenarios.Attempt) (*sce
 	if err != nil {
 		return nil, err
 	}
-	if before == nil && !s.knows.chancy(a.To.AddrPort) {
+	if before == nil && !s.chancy(a.To.AddrPort) {
 		if seen, err := s.keepAtOnce(ctx, &a); seen != nil || err != nil {
 			return seen, err
 		}

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,14 +112,42 @@ func (k *kernels) set(ctx context.Context, node string, settings map[string]stri
 	return before, nil
 }
 
+// clusterPorts are those of the control plane, the kubelet, and the proxy's health and metrics.
+const clusterPorts = "2379,2380,6443,10249,10250,10256,10257,10259"
+
 // guard lets in what the cluster needs where INPUT is closed: what a node says to itself, the control plane, the kubelet, the
 // proxy's health and metrics, and the sentinel's answer.
 func guard() string {
-	const ports = "2379,2380,6443,10249,10250,10256,10257,10259"
 	return "*filter\n-I INPUT -i lo -j ACCEPT\n" +
-		"-I INPUT -p tcp -m multiport --dports " + ports + " -j ACCEPT\n" +
-		"-I INPUT -p tcp -m multiport --sports " + ports + " -j ACCEPT\n" +
+		"-I INPUT -p tcp -m multiport --dports " + clusterPorts + " -j ACCEPT\n" +
+		"-I INPUT -p tcp -m multiport --sports " + clusterPorts + " -j ACCEPT\n" +
 		fmt.Sprintf("-I INPUT -p tcp -m tcp --sport %d -j ACCEPT\nCOMMIT\n", sentinelPort)
+}
+
+// closes finds commands that close a chain of a node's own packets, with the table, if it is given, and the chain.
+var closes = regexp.MustCompile(`(?:-t (\w+) )?-P (PREROUTING|INPUT|OUTPUT|POSTROUTING) DROP`)
+
+// openFor are the commands that let in or out by a chain what the cluster needs, before it is closed: what guard has, and what goes to the sentinel.
+func (k *kernels) openFor(command string) (commands []string) {
+	found := closes.FindStringSubmatch(command)
+	if found == nil {
+		return nil
+	}
+	tool, _, _ := strings.Cut(command, " ")
+	table, chain, loopback := cmp.Or(found[1], "filter"), found[2], "-i lo"
+	if chain == "OUTPUT" || chain == "POSTROUTING" {
+		loopback = "-o lo"
+	}
+	rules := []string{loopback, "-p tcp -m multiport --ports " + clusterPorts, fmt.Sprintf("-p tcp -m multiport --ports %d", sentinelPort)}
+	for _, ip := range k.backend.sentinel.ips {
+		if ip.Is6() == strings.HasPrefix(tool, "ip6") {
+			rules = append(rules, "-d "+ip.String())
+		}
+	}
+	for _, rule := range rules {
+		commands = append(commands, fmt.Sprintf("%s -w -t %s -I %s %s -j ACCEPT", tool, table, chain, rule))
+	}
+	return commands
 }
 
 // closed finds what closes INPUT: its policy, or a rule of its own that stops the rest.
@@ -172,6 +201,9 @@ func (k *kernels) save(ctx context.Context, node string) error {
 
 // run runs the commands of a fault on a node.
 func (k *kernels) run(ctx context.Context, node string, commands []string, of scenarios.ToolOf) error {
+	if len(commands) == 0 {
+		return nil
+	}
 	if err := k.save(ctx, node); err != nil {
 		return err
 	}
@@ -180,10 +212,12 @@ func (k *kernels) run(ctx context.Context, node string, commands []string, of sc
 		if err != nil {
 			return err
 		}
-		words := strings.Fields(mapped)
-		words[0] = tools.Of(words[0], of, k.cluster.Tool)
-		if _, err := run(ctx, k.backend.relays[node], "", words...); err != nil {
-			return fmt.Errorf("%s: %w", node, err)
+		for _, line := range append(k.openFor(mapped), mapped) {
+			words := strings.Fields(line)
+			words[0] = tools.Of(words[0], of, k.cluster.Tool)
+			if _, err := run(ctx, k.backend.relays[node], "", words...); err != nil {
+				return fmt.Errorf("%s: %w", node, err)
+			}
 		}
 	}
 	return nil

@@ -74,8 +74,23 @@ func (s *Session) countBefore(ctx context.Context) error {
 	})
 }
 
-// NoRules says that the proxies write no rules of iptables.
-func (s *Session) NoRules() string { return noRules(s.backend.facts.Mode) }
+// Unseen says why a step looks at what is not seen here.
+func (s *Session) Unseen(step *scenarios.Step) string { return overlooked(step, s.backend.facts.Mode) }
+
+// overlooked says why a step looks at what cannot be seen on nodes whose proxies have a mode; empty if it can.
+func overlooked(step *scenarios.Step, mode string) string {
+	switch {
+	case step.Writes != nil:
+		return "what a real proxy gives to iptables-restore is not seen"
+	case step.Send != nil && step.Send.Packet.Mark != 0 && !step.Send.Packet.Local:
+		return "a packet comes without its mark from another host"
+	case step.Rules == nil:
+		return ""
+	case len(step.Rules.Counters) > 0:
+		return "rules of a real node count other packets as well"
+	}
+	return noRules(mode)
+}
 
 // noRules says why nothing can be told from rules of iptables in a mode; empty if something can.
 func noRules(mode string) string {

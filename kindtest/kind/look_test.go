@@ -79,8 +79,11 @@ func TestServicesThatMayAnswer(t *testing.T) {
 
 func TestOrderKeepsConfigurationsTogether(t *testing.T) {
 	var all []*scenarios.Scenario
-	for _, text := range []string{"name: a", "name: b\nkubeProxy: {iptables: {masqueradeAll: true}}", "name: c", "name: d\nkubeProxy: {iptables: {masqueradeAll: true}}", "name: e\ntopology: {nodes: 1}"} {
-		s, err := scenarios.Read("in.yaml", strings.NewReader(text+"\nsteps: [{sync: true}]\n"))
+	for _, text := range []string{"name: a", "name: b\nkubeProxy: {iptables: {masqueradeAll: true}}", "name: c", "name: d\nkubeProxy: {iptables: {masqueradeAll: true}}", "name: e\ntopology: {nodes: 1}", "name: f\nsteps: [{fault: {flush: [nat]}}]"} {
+		if !strings.Contains(text, "steps") {
+			text += "\nsteps: [{sync: true}]"
+		}
+		s, err := scenarios.Read("in.yaml", strings.NewReader(text+"\n"))
 		require.NoError(t, err)
 		all = append(all, s)
 	}
@@ -88,7 +91,7 @@ func TestOrderKeepsConfigurationsTogether(t *testing.T) {
 	for _, s := range Order(all) {
 		names = append(names, s.Name)
 	}
-	assert.Equal(t, "a c e b d", strings.Join(names, " "))
+	assert.Equal(t, "a c e b d f", strings.Join(names, " "))
 }
 
 func TestWaysOfOneEndAreCounted(t *testing.T) {
@@ -117,22 +120,32 @@ func TestWaysOfOneEndAreCounted(t *testing.T) {
 func TestWhatCannotRunSaysWhy(t *testing.T) {
 	for _, row := range []struct{ what, text, why string }{
 		{"all that can be had", "steps: [{sync: true}]", ""},
-		{"a clock that a proxy looks at", "steps: [{advance: 1h}, {sync: true}]", "advance: the clock of a real proxy, which syncs after a time, cannot be moved"},
+		{"a clock that a proxy looks at", "steps: [{advance: 59m}, {sync: true}]", "advance: the clock of a real proxy, which syncs after a time, cannot be moved"},
 		{"a clock that kernels look at", "steps: [{advance: 1h}, {connect: {from: node1, to: \"tcp 10.0.0.1:80\", expect: drop}}]", ""},
-		{"events", "steps: [{hold: true}]", "hold: a real API server tells of every change at once"},
-		{"what is written", "steps: [{writes: {restores: 1}}]", "writes: what a real proxy gives to iptables-restore is not seen"},
+		{"an hour, after which a sync is another one", "steps: [{advance: 1h}, {sync: true}]", ""},
+		{"a clock that a proxy looks at whose tools fail", "steps: [{fault: {restoreFails: 1}}, {advance: 1h}]",
+			"advance: the clock of a real proxy, which says after a time that its syncs fail, cannot be moved"},
+		{"events", "steps: [{hold: true}, {deliver: {}}]", "deliver: a real API server tells of every change, in order"},
+		{"a node that is told of no events", "steps: [{hold: true}]", ""},
+		{"what is written", "steps: [{writes: {restores: 1}}]", "what a real proxy gives to iptables-restore is not seen"},
+		{"what is written, and more", "steps: [{writes: {restores: 1}}, {healthz: {healthy: true}}]", ""},
+		{"counters", "steps: [{rules: {table: nat, counters: {A: 1}}}]", "rules of a real node count other packets as well"},
+		{"the mark of a packet of another host", "topology: {pods: [{name: a, node: node1}]}\n" +
+			"steps: [{send: {node: node1, packet: \"udp 10.244.1.100:1 > 203.0.113.7:2 in a mark 0x1\", expect: drop}}]", "a packet comes without its mark from another host"},
+		{"saves that fail", "steps: [{fault: {saveFails: 1}}]", "fault: of the tools of a real node only iptables-restore can be made to fail"},
+		{"restores that fail, of two proxiers", "topology: {ipFamily: dual}\nsteps: [{fault: {restoreFails: 1}}]",
+			"restoreFails: the proxiers of both families sync apart, and the failures of each are not counted"},
+		{"a sync that fails for nothing", "steps: [{sync: true, syncError: a}]", "syncError: a real proxy does not say how a sync has ended"},
 		{"a closed OUTPUT", "iptables: {preload: [{save: \"*filter\\n:OUTPUT DROP [0:0]\\nCOMMIT\\n\"}]}\nsteps: [{sync: true}]",
 			"preload: an OUTPUT policy of DROP cuts a real node off from the API server"},
 		{"a firewall of other tools", "iptables: {preload: [{tool: other, save: \"*filter\\nCOMMIT\\n\"}]}\nsteps: [{fault: {tool: nft, run: [iptables -N A]}}]", ""},
 		{"translations of other tools", "iptables: {preload: [{tool: other, save: \"*nat\\nCOMMIT\\n\"}]}\nsteps: [{sync: true}]",
 			"preload: packets meet the chains first that were made last, and those of a real node's kube-proxy are there already"},
 		{"a closed INPUT", "iptables: {preload: [{save: \"*filter\\n:INPUT DROP [0:0]\\nCOMMIT\\n\"}]}\nsteps: [{sync: true}]", ""},
-		{"flushed tables", "steps: [{fault: {flush: [nat]}}]",
-			"flush: Docker's own rules are in the tables of the nodes, and a real proxy repairs its own when it likes"},
-		{"rules of others flushed", "steps: [{fault: {run: [iptables -t nat -F]}}]", "run: \"iptables -t nat -F\" would flush rules that are not the proxy's"},
+		{"flushed tables", "steps: [{fault: {flush: [nat]}}]", ""},
 		{"a chain of the proxy flushed", "steps: [{fault: {run: [iptables -t nat -F KUBE-SERVICES]}}]", ""},
 		{"a look before a sync", "steps: [{node: {name: node1, labels: {a: b}}, sync: false}, {healthz: {healthy: true}}]",
-			"sync: a real proxy does not wait with a change until it is told to sync"},
+			"healthz: a proxy that is stopped until a sync says nothing"},
 		{"a look after it", "steps: [{node: {name: node1, labels: {a: b}}, sync: false}, {sync: true}, {healthz: {healthy: true}}]", ""},
 		{"an object of the cluster's own", "objects: [{apiVersion: v1, kind: Service, metadata: {name: kubernetes}, spec: {ports: [{port: 1}]}}]\nsteps: [{sync: true}]",
 			"service default/kubernetes is one of the cluster's own"},

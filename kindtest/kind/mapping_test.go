@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clienttesting "k8s.io/client-go/testing"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	"k8s.io/utils/ptr"
 
@@ -247,6 +249,66 @@ func TestConfigurationsAreMapped(t *testing.T) {
 	config, err = m.Config("node1", c.Configs["node1"], "")
 	require.NoError(t, err)
 	assert.Empty(t, config.ClusterCIDR, "no detector stays none")
+}
+
+// TestARangeOfAListMayBecomeItsAddresses, where no range of the cluster has them and no others. Nothing else does.
+func TestARangeOfAListMayBecomeItsAddresses(t *testing.T) {
+	c, m := mapped(t, `
+topology: {nodes: [{extraAddresses: [192.168.1.2, 10.99.0.2]}, {}]}
+kubeProxy: {nodePortAddresses: [192.168.0.0/23, 10.99.0.0/16]}
+`)
+	config, err := m.Config("node1", c.Configs["node1"], "")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"172.18.0.4/32", "172.18.128.129/32", "172.18.0.3/32", "172.18.128.130/32"}, config.NodePortAddresses)
+}
+
+// TestProxiesLookOftenForAFlush that a scenario makes, and as often as ever otherwise.
+func TestProxiesLookOftenForAFlush(t *testing.T) {
+	for steps, want := range map[string]time.Duration{
+		"{fault: {flush: [nat]}}": flushedSyncPeriod, "{fault: {run: [iptables -F INPUT]}}": flushedSyncPeriod,
+		"{fault: {run: [iptables -t nat -F KUBE-SERVICES]}}": 0, "{fault: {run: [iptables -N A]}}": 0,
+	} {
+		s, err := scenarios.Read("in.yaml", strings.NewReader("name: a\nsteps: ["+steps+", {sync: true}]\n"))
+		require.NoError(t, err)
+		c, err := scenarios.Resolve(s)
+		require.NoError(t, err)
+		m, err := Map(threeNodes(), c)
+		require.NoError(t, err)
+		config, err := m.Config("node1", c.Configs["node1"], "")
+		require.NoError(t, err)
+		assert.Equal(t, want, config.IPTables.SyncPeriod.Duration, steps)
+	}
+}
+
+// TestOldSpellingsStayOld: an address with leading zeros stands for one with leading zeros, any other for a proper one.
+func TestOldSpellingsStayOld(t *testing.T) {
+	_, m := mapped(t, smallDual)
+	for text, want := range map[string]string{
+		"192.168.000.002": "172.018.000.004", "192.168.0.2": "172.18.0.4", "203.0.113.002": "203.000.113.002", "2001:db8::2": "fc00:f853:ccd:e793::4", "a name": "a name",
+	} {
+		assert.Equal(t, want, m.text(text), text)
+	}
+}
+
+// TestAnAPIServerThatTakesNoOldSpellingsIsGivenNone: it is asked, without anything being made.
+func TestAnAPIServerThatTakesNoOldSpellingsIsGivenNone(t *testing.T) {
+	const old = "name: a\nsteps: [{sync: true}]\nobjects: [{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {externalIPs: [192.168.099.022], ports: [{port: 80}]}}]\n"
+	parsed, err := scenarios.Read("in.yaml", strings.NewReader(old))
+	require.NoError(t, err)
+	b, s := scripted(t)
+	for refuses, want := range map[bool]string{false: "", true: `service default/web: an API server does not take "192.168.099.022", with leading zeros`} {
+		s.validate = func(a clienttesting.Action) error {
+			if create, ok := a.(clienttesting.CreateActionImpl); ok {
+				assert.Equal(t, []string{metav1.DryRunAll}, create.CreateOptions.DryRun)
+			}
+			if refuses {
+				return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), "a", nil)
+			}
+			return nil
+		}
+		require.NoError(t, b.learnSpellings(t.Context()))
+		assert.Equal(t, want, b.Unsupported(parsed))
+	}
 }
 
 func endpoint(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }

@@ -116,7 +116,16 @@ func (m *Mapping) text(text string) string {
 	if !a.IsValid() {
 		return text
 	}
-	return m.To(a).String()
+	return spelledAs(text, m.To(a))
+}
+
+// spelledAs is an address with leading zeros, if the text of another one has such.
+func spelledAs(text string, a netip.Addr) string {
+	if _, err := netip.ParseAddr(text); err == nil || !a.Is4() {
+		return a.String()
+	}
+	b := a.As4()
+	return fmt.Sprintf("%03d.%03d.%03d.%03d", b[0], b[1], b[2], b[3])
 }
 
 // parse reads an address as Kubernetes does: with leading zeros, in decimal.
@@ -126,7 +135,7 @@ func parse(text string) netip.Addr {
 	return a.Unmap()
 }
 
-// misspelled is the first address or range of an object with leading zeros, which an API server does not take any more; empty if there is none. A
+// misspelled is the first address or range of an object with leading zeros, which not every API server takes; empty if there is none. A
 // cluster IP is not looked at: it is mapped in any case, to one in its proper spelling.
 func misspelled(o manifest.Object) string {
 	var texts []string
@@ -150,12 +159,12 @@ func misspelled(o manifest.Object) string {
 	return ""
 }
 
-// refusedByAPI is what an API server of today refuses in an object and those of earlier versions let in; empty if there is nothing.
-func refusedByAPI(o manifest.Object) string {
+// refusedByAPI is what an API server refuses in an object and those of earlier versions let in; empty if there is nothing.
+func refusedByAPI(o manifest.Object, oldSpellings bool) string {
 	switch object := o.Object.(type) {
 	case *corev1.Service:
 		for _, text := range object.Spec.LoadBalancerSourceRanges {
-			if p, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil && p != p.Masked() {
+			if p, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil && p != p.Masked() && !oldSpellings {
 				return fmt.Sprintf("an API server does not take the source range %q, with bits beyond the prefix length", text)
 			}
 		}

@@ -2,6 +2,7 @@ package kind
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ func configurations(s *scenarios.Scenario) string {
 	if err != nil {
 		return ""
 	}
-	var texts []string
+	texts := []string{fmt.Sprintf("flushed: %v", c.Flushed)}
 	for i := range c.Nodes {
 		config := c.Configs[c.Nodes[i].Name].DeepCopy()
 		config.HostnameOverride = ""

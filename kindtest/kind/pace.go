@@ -84,7 +84,15 @@ func (p *pace) underWay() time.Duration {
 func (s *Session) silence(o Outlook) time.Duration { return s.backend.sentinel.pace.silence(o) }
 
 // Foretold says whether something comes back to the client of a connection, until it is said otherwise.
-func (s *Session) Foretold(a scenarios.Attempt, o Outlook) { s.outlooks[a] = o }
+func (s *Session) Foretold(a scenarios.Attempt, o Outlook) { s.outlooks[tried(a)] = o }
+
+// outlook is what was said of a connection, whether it is kept or not.
+func (s *Session) outlook(a scenarios.Attempt) Outlook { return s.outlooks[tried(a)] }
+
+func tried(a scenarios.Attempt) scenarios.Attempt {
+	a.Keep = ""
+	return a
+}
 
 // FollowForetold is Foretold for the next packet of a kept connection.
 func (s *Session) FollowForetold(o Outlook) { s.followOutlook = o }

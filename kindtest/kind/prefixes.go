@@ -120,16 +120,24 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return last
 }
 
-// rangeText maps a range as objects and configurations write it, blanks around it among them.
-func (m *Mapping) rangeText(text string) (string, error) {
-	bare := strings.TrimSpace(text)
-	_, network, err := netutils.ParseCIDRSloppy(bare)
+// parseRange reads a range as Kubernetes does: with leading zeros, in decimal, and with bits beyond the prefix length. What is none is not valid.
+func parseRange(text string) netip.Prefix {
+	_, network, err := netutils.ParseCIDRSloppy(text)
 	if err != nil {
-		return text, nil // a word, or nothing that any proxy understands: it stays what it is
+		return netip.Prefix{}
 	}
 	ip, _ := netip.AddrFromSlice(network.IP)
 	bits, _ := network.Mask.Size()
-	p := netip.PrefixFrom(ip.Unmap(), bits)
+	return netip.PrefixFrom(ip.Unmap(), bits)
+}
+
+// rangeText maps a range as objects and configurations write it, blanks around it among them.
+func (m *Mapping) rangeText(text string) (string, error) {
+	bare := strings.TrimSpace(text)
+	p := parseRange(bare)
+	if !p.IsValid() {
+		return text, nil // a word, or nothing that any proxy understands: it stays what it is
+	}
 	in, err := m.Range(p)
 	if err != nil {
 		return "", err
@@ -138,4 +146,17 @@ func (m *Mapping) rangeText(text string) (string, error) {
 		return text, nil
 	}
 	return strings.Replace(text, bare, in.String(), 1), nil
+}
+
+// rangeOrAddresses maps a range of a list, where several may stand for it: each address that it holds, if there is no range that holds them and no others.
+func (m *Mapping) rangeOrAddresses(text string) (out []string) {
+	in, err := m.rangeText(text)
+	if err == nil {
+		return []string{in}
+	}
+	for _, a := range m.members(parseRange(strings.TrimSpace(text))) {
+		in := m.To(a)
+		out = append(out, netip.PrefixFrom(in, in.BitLen()).String())
+	}
+	return out
 }

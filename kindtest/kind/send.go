@@ -21,7 +21,7 @@ func (s *Session) send(ctx context.Context, node string, in packetsim.Input) (*s
 	}
 	times := 1
 	to := netip.AddrPortFrom(in.Dst, in.DstPort)
-	if in.Proto.HasPorts() && s.knows.chancy(to) {
+	if in.Proto.HasPorts() && s.chancy(to) {
 		times = s.backend.options.Samples
 	}
 	from, hardware, err := s.injector(ctx, node, in)

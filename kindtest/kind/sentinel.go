@@ -110,8 +110,8 @@ func sliceName(kind discoveryv1.AddressType) string {
 	return sentinelName + "-ipv4"
 }
 
-// wait returns when the proxies of all nodes have written what was written to the API server before.
-func (t *sentinel) wait(ctx context.Context) error {
+// wait returns when the proxies of these nodes have written what was written to the API server before.
+func (t *sentinel) wait(ctx context.Context, nodes []string) error {
 	t.number++
 	t.pace.begin()
 	client := t.backend.client
@@ -130,7 +130,7 @@ func (t *sentinel) wait(ctx context.Context) error {
 	if err := inParallel(updateService, func() error { return together(t.ips, updateSlice) }); err != nil {
 		return fmt.Errorf("change the sentinel: %w", err)
 	}
-	return together(t.backend.nodeNames(), func(node string) error {
+	return together(nodes, func(node string) error {
 		return together(t.ips, func(ip netip.Addr) error { return t.reached(ctx, node, netip.AddrPortFrom(ip, t.port())) })
 	})
 }

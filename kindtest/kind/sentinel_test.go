@@ -55,7 +55,7 @@ func TestSentinelWaitsForEachNodeAndFamily(t *testing.T) {
 			s.forgetLog()
 			clear(dials)
 			began := time.Now()
-			require.NoError(t, b.sentinel.wait(t.Context()))
+			require.NoError(t, b.sentinel.wait(t.Context(), b.nodeNames()))
 			assert.Equal(t, 2*lookAgain, time.Since(began))
 			want := map[string]int{}
 			for _, node := range []string{"worker", "worker2", "control-plane"} {
@@ -83,7 +83,7 @@ func TestSentinelGivesUp(t *testing.T) {
 			return probe.Result{End: probe.Answered, Server: "outside"}
 		}
 		began := time.Now()
-		err := b.sentinel.wait(t.Context())
+		err := b.sentinel.wait(t.Context(), b.nodeNames())
 		assert.Equal(t, patience, time.Since(began))
 		assert.ErrorContains(t, err, "worker2: the proxy has not written in 1m0s what it was told: silent to the sentinel [fd00:10:96::77]:10001")
 		assert.NotContains(t, err.Error(), "worker:", "others have")
@@ -105,7 +105,7 @@ func TestSentinelEndsWithItsContext(t *testing.T) {
 			return nil
 		}
 		began := time.Now()
-		err := b.sentinel.wait(ctx)
+		err := b.sentinel.wait(ctx, b.nodeNames())
 		assert.Zero(t, time.Since(began))
 		assert.ErrorIs(t, err, interrupted)
 		assert.ErrorContains(t, err, "the relay has ended")

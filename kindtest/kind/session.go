@@ -34,6 +34,8 @@ type Session struct {
 	kernels *kernels
 	pods    *pods
 	memory  *memory
+	still   *still
+	failing *failing
 	flows   map[string]*flow
 	counted map[string]map[string]int // what the accounting objects had at the start, by node
 	undo    []func(context.Context) error
@@ -44,20 +46,23 @@ type Session struct {
 	// Whether anything comes back, as far as that is foretold.
 	outlooks      map[scenarios.Attempt]Outlook
 	followOutlook Outlook
+	// anHour says that so much time has passed since the last sync that proxies write everything at the next one.
+	anHour bool
 	// vanished are the addresses of pods that have gone.
 	vanished map[netip.Addr]place
 }
 
 var (
-	_ scenarios.TableSession    = (*Session)(nil)
-	_ scenarios.RulelessSession = (*Session)(nil)
+	_ scenarios.TableSession  = (*Session)(nil)
+	_ scenarios.BlindSession  = (*Session)(nil)
+	_ scenarios.PromptSession = (*Session)(nil)
 )
 
 func newSession(b *Backend, c *scenarios.Cluster, m *Mapping) *Session {
 	return &Session{
 		backend: b, cluster: c, mapping: m, writer: &writer{client: b.client, labels: b.labels}, links: newLinks(b), sockets: newSockets(b, c, m), saves: newSaves(m),
-		knows: newKnowledge(), kernels: newKernels(b, c, m), pods: newPods(b, m), memory: newMemory(b), flows: map[string]*flow{}, counted: map[string]map[string]int{},
-		vanished: map[netip.Addr]place{}, outlooks: map[scenarios.Attempt]Outlook{},
+		knows: newKnowledge(), kernels: newKernels(b, c, m), pods: newPods(b, m), memory: newMemory(b), still: newStill(b), failing: newFailing(b, c),
+		flows: map[string]*flow{}, counted: map[string]map[string]int{}, vanished: map[netip.Addr]place{}, outlooks: map[scenarios.Attempt]Outlook{},
 	}
 }
 
@@ -83,6 +88,8 @@ func (s *Session) start(ctx context.Context) error {
 	s.onUndo(s.awaitForgotten)
 	s.onUndo(s.kernels.putBack)
 	s.onUndo(s.writer.removeAll)
+	s.onUndo(s.failing.end)
+	s.onUndo(s.still.end)
 	err := s.pods.start(ctx, s.cluster.Pods)
 	if err != nil {
 		return err
@@ -110,17 +117,11 @@ func (s *Session) start(ctx context.Context) error {
 	)
 }
 
-// awaitForgotten waits until the proxies have forgotten the objects, where they listen for them: the next scenario may have agents that want to. All
-// else is forgotten before the next one's first sync is over.
-func (s *Session) awaitForgotten(ctx context.Context) error {
-	if len(s.knows.checks) == 0 {
-		return nil
-	}
-	return errors.Join(s.backend.sentinel.wait(ctx), s.backend.sentinel.wait(ctx)) // health checks end behind the rules, and before those of the next sync
-}
-
 // prepareProxies gives the nodes their settings and their rules from before, and the proxies their configurations.
 func (s *Session) prepareProxies(ctx context.Context) error {
+	if err := s.backend.use(ctx, s.used()); err != nil {
+		return err
+	}
 	changed, err := s.kernels.prepare(ctx)
 	if err != nil {
 		return err
@@ -148,6 +149,9 @@ func (s *Session) names() []string {
 	}
 	return out
 }
+
+// used are the nodes that the scenario has, by their names in the cluster.
+func (s *Session) used() []string { return s.realNodes(s.names()) }
 
 // localDevices are, by node, the device that stands for the one that detectLocal names, where that is a pod's.
 func (s *Session) localDevices(ctx context.Context) (map[string]string, error) {
@@ -185,7 +189,7 @@ func (s *Session) deviceTo(ctx context.Context, node string, pod netip.Addr) (st
 	return "", fmt.Errorf("%s: no device to %s in %q", node, pod, text)
 }
 
-// configs are the configurations of nodes, by their names in the cluster. Nodes that the scenario does not have are like its first one.
+// configs are the configurations of nodes, by their names in the cluster.
 func (s *Session) configs(nodes []string) (map[string]*kubeproxyconfig.KubeProxyConfiguration, error) {
 	byNode := map[string]*kubeproxyconfig.KubeProxyConfiguration{}
 	for _, name := range nodes {
@@ -194,12 +198,6 @@ func (s *Session) configs(nodes []string) (map[string]*kubeproxyconfig.KubeProxy
 			return nil, err
 		}
 		byNode[s.mapping.Node(name)] = config
-	}
-	if first := byNode[s.mapping.Node(s.cluster.Nodes[0].Name)]; first != nil {
-		for _, name := range s.backend.nodeNames()[len(s.cluster.Nodes):] {
-			byNode[name] = first.DeepCopy()
-			byNode[name].HostnameOverride = name
-		}
 	}
 	return byNode, nil
 }
@@ -330,7 +328,7 @@ func (s *Session) label(ctx context.Context, node *corev1.Node) error {
 	if zone != nil && before == *zone || zone == nil && before == "" {
 		return nil
 	}
-	return s.backend.sentinel.zone(ctx, name, before, zone)
+	return s.still.zone(ctx, name, before, zone)
 }
 
 // Delete deletes objects.
@@ -351,36 +349,18 @@ func (s *Session) Delete(ctx context.Context, refs []manifest.Ref) error {
 	return s.writer.remove(ctx, written)
 }
 
-// Sync waits until the proxies of all nodes have written what was made so far: real ones do so by themselves, and none does before the others are
-// told to.
-func (s *Session) Sync(ctx context.Context, _ []string) error {
-	if err := s.awaitSlices(ctx); err != nil {
-		return err
-	}
-	rounds := 1
-	if len(s.knows.checked()) > 0 || slices.ContainsFunc(s.allFlows(), func(f *flow) bool { return f.attempt.To.Proto == "udp" }) {
-		rounds = 2 // health checks are told, and conntrack cleaned up, behind the rules and before those of the next sync
-	}
-	for range rounds {
-		if err := s.backend.sentinel.wait(ctx); err != nil {
-			return err
-		}
-	}
-	return s.awaitHealthChecks(ctx)
-}
-
 // Restart ends the proxies of nodes, and gives those another configuration that the scenario's cluster now has one for.
 func (s *Session) Restart(ctx context.Context, nodes []string) error {
 	var err error
 	if s.local, err = s.localDevices(ctx); err != nil {
 		return err
 	}
-	var anew []string
-	for _, name := range nodes {
-		anew = append(anew, s.mapping.Node(name))
-	}
+	anew := s.realNodes(nodes)
 	configs, err := s.configs(nodes)
 	if err != nil {
+		return err
+	}
+	if err := s.still.goOn(ctx, anew); err != nil {
 		return err
 	}
 	s.onUndo(func(context.Context) error { // what another configuration has left behind is the next scenario's to clear away
@@ -395,14 +375,6 @@ func (s *Session) Restart(ctx context.Context, nodes []string) error {
 // SetAddresses is refused: the addresses of a node are the kubelet's matter.
 func (*Session) SetAddresses(context.Context, string, []netip.Addr) error {
 	return errors.New("the addresses of a real node cannot be changed")
-}
-
-// Hold is refused, but for nobody being held.
-func (*Session) Hold(_ context.Context, nodes []string) error {
-	if len(nodes) == 0 {
-		return nil
-	}
-	return errors.New("a real API server tells of every change at once")
 }
 
 // Deliver is refused.
@@ -440,8 +412,10 @@ func (s *Session) Send(ctx context.Context, node string, in packetsim.Input) (*s
 	return s.send(ctx, node, in)
 }
 
-// Advance makes what kernels remember of the scenario older. The clock of the proxies stands still.
+// Advance makes what kernels remember of the scenario older. The clock of the proxies stands still; what they do once in
+// an hour the next sync has them do.
 func (s *Session) Advance(ctx context.Context, d time.Duration) error {
+	s.anHour = s.anHour || d >= fullSyncPeriod
 	return errors.Join(s.memory.advance(ctx, d), s.forgetOldFlows(ctx, d))
 }
 

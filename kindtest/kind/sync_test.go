@@ -139,13 +139,31 @@ func TestAnotherConfigurationBeginsWithoutRoutedLoopback(t *testing.T) {
 		return out
 	}
 	all := []string{"unroute", "configure", "unguard"}
-	want := map[string][]string{"worker": all, "worker2": all, "control-plane": all}
+	want := map[string][]string{"worker": all, "worker2": all}
 	start("")
 	assert.Equal(t, want, begun(), "of the first one it is not known what was there before")
 	start("")
 	assert.Empty(t, maps.Clone(begun()), "the same configuration")
 	start("kubeProxy: {iptables: {localhostNodePorts: false}}\n")
 	assert.Equal(t, want, begun())
+}
+
+// TestProxiesThatNobodyLooksAtAreStopped, until a scenario has their nodes, or at the end.
+func TestProxiesThatNobodyLooksAtAreStopped(t *testing.T) {
+	session, s := opened(t, shop)
+	b := session.backend
+	require.NoError(t, session.Close())
+	first := b.Idle("control-plane")
+	assert.Positive(t, first)
+	assert.Zero(t, b.Idle("worker"))
+	s.forgetLog()
+	require.NoError(t, b.use(t.Context(), []string{"control-plane", "worker"}))
+	assert.ElementsMatch(t, []string{"worker2 STOP", "control-plane CONT"}, signals(s))
+	require.NoError(t, b.use(t.Context(), []string{"worker", "worker2"}))
+	assert.Greater(t, b.Idle("control-plane"), first, "its rules may be others than at the first stop")
+	s.forgetLog()
+	require.NoError(t, b.Rest(t.Context()))
+	assert.Equal(t, []string{"control-plane CONT"}, signals(s))
 }
 
 // TestLabelsAreGivenBack before anything else begins on the nodes.
@@ -156,11 +174,11 @@ func TestLabelsAreGivenBack(t *testing.T) {
 	_, changed, err := w.label(t.Context(), "worker", map[string]*string{"topology.kubernetes.io/zone": &zone, "own": nil})
 	require.NoError(t, err)
 	require.True(t, changed)
-	require.NoError(t, b.RestoreLabels(context.Background()))
+	require.NoError(t, b.Rest(context.Background()))
 	node, err := b.hands.Client().CoreV1().Nodes().Get(t.Context(), "worker", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"own": "1"}, node.Labels)
 	s.forgetLog()
-	require.NoError(t, b.RestoreLabels(t.Context()))
+	require.NoError(t, b.Rest(t.Context()))
 	assert.Empty(t, s.asked("api patch", "api update"), "there is nothing to give back any more")
 }

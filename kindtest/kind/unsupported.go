@@ -15,6 +15,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/mistake"
 )
 
 // Unsupported says why a scenario cannot run on a cluster; empty if it can.
@@ -27,7 +28,10 @@ func Unsupported(s *scenarios.Scenario, facts *Facts) string {
 	if err != nil {
 		return err.Error()
 	}
-	v := visit{mapping: m, cluster: c, facts: facts, synced: true, halfOpen: map[string]bool{}}
+	v := visit{mapping: m, cluster: c, facts: facts, halfOpen: map[string]bool{}}
+	if slices.Contains(s.Mistakes, string(mistake.NodePortTaken)) {
+		return "an API server gives a node port to one service at a time"
+	}
 	if len(s.During) > 0 {
 		return "during: nobody can look into a sync of a real proxy"
 	}
@@ -36,10 +40,19 @@ func Unsupported(s *scenarios.Scenario, facts *Facts) string {
 			return why
 		}
 	}
+	looks, blind := 0, ""
 	for i := range s.Steps {
 		if why := v.step(&s.Steps[i]); why != "" {
 			return why
 		}
+		if why := overlooked(&s.Steps[i], facts.Mode); why != "" {
+			blind = why
+		} else if s.Steps[i].Looks() {
+			looks++
+		}
+	}
+	if looks == 0 {
+		return blind
 	}
 	return ""
 }
@@ -49,10 +62,12 @@ type visit struct {
 	mapping *Mapping
 	cluster *scenarios.Cluster
 	facts   *Facts
-	// synced says that no change waits for a sync that the scenario holds back.
-	synced bool
-	// advanced says that a step has moved the clock.
+	// advanced says that a step has moved the clock, by less than the time after which a sync is another one.
 	advanced bool
+	// late says that a change waits for a sync that the scenario holds back.
+	late bool
+	// fails says that a fault has made syncs fail.
+	fails bool
 	// halfOpen are the TCP connections that are kept though their client may not hear of the server.
 	halfOpen map[string]bool
 }
@@ -107,10 +122,10 @@ func (v *visit) objects(objects []manifest.Object) string {
 			}
 			continue
 		}
-		if text := misspelled(o); text != "" {
+		if text := misspelled(o); text != "" && !v.facts.OldSpellings {
 			return fmt.Sprintf("%s: an API server does not take %q, with leading zeros", o.Ref(), text)
 		}
-		if why := refusedByAPI(o); why != "" {
+		if why := refusedByAPI(o, v.facts.OldSpellings); why != "" {
 			return fmt.Sprintf("%s: %s", o.Ref(), why)
 		}
 		if _, err := v.mapping.Object(o); err != nil {
@@ -125,18 +140,23 @@ func (v *visit) objects(objects []manifest.Object) string {
 
 // step says why a step cannot be made.
 func (v *visit) step(s *scenarios.Step) string {
+	defer func() {
+		if s.Sync != nil {
+			v.late = !s.Sync.All
+		}
+	}()
 	switch {
 	case len(s.During) > 0:
 		return "during: nobody can look into a sync of a real proxy"
-	case s.Hold != nil || s.Deliver != nil:
-		return "hold: a real API server tells of every change at once"
-	case s.SyncError != "":
+	case s.Deliver != nil:
+		return "deliver: a real API server tells of every change, in order"
+	case v.fails && s.Advance != nil:
+		return "advance: the clock of a real proxy, which says after a time that its syncs fail, cannot be moved"
+	case s.SyncError != "" && !v.fails:
 		return "syncError: a real proxy does not say how a sync has ended"
-	case s.Writes != nil:
-		return "writes: what a real proxy gives to iptables-restore is not seen"
 	case s.Advance != nil:
-		v.advanced = true
-	case v.advanced && s.Sync != nil && s.Sync.All && onlySync(s):
+		v.advanced = v.advanced || s.Advance.Duration < fullSyncPeriod
+	case v.advanced && !v.late && s.Sync != nil && s.Sync.All && onlySync(s):
 		return "advance: the clock of a real proxy, which syncs after a time, cannot be moved"
 	case s.Node != nil && s.Node.Addresses != nil:
 		return "node: the addresses of a real node are the kubelet's matter"
@@ -148,8 +168,10 @@ func (v *visit) step(s *scenarios.Step) string {
 		v.halfOpen[s.Connect.As] = s.Connect.Expect.OneWay
 	case s.Flow != nil && v.halfOpen[s.Flow.Of] && s.Flow.From == scenarios.SideServer && s.Flow.Expect.Stray:
 		return "flow: a real server has nothing to send by before its client has heard of it"
-	case s.Rules != nil && len(s.Rules.Counters) > 0:
-		return "counters: rules of a real node count other packets as well"
+	case s.Flow != nil && v.ofTCP(s.Flow.Of) && s.Flow.From == scenarios.SideServer && (s.Flow.Send == "" || s.Flow.Send == scenarios.PacketData) && s.Flow.Expect.Stray:
+		return "flow: a real client resets a connection that it does not know"
+	case (s.Health != nil || s.Healthz != nil) && v.late:
+		return "healthz: a proxy that is stopped until a sync says nothing"
 	case s.Apply != nil:
 		if why := cmp.Or(v.objects(s.Apply), v.pods(v.cluster.Begun(s), nil)); why != "" {
 			return why
@@ -163,7 +185,13 @@ func (v *visit) step(s *scenarios.Step) string {
 			return why
 		}
 	}
-	return v.timely(s)
+	return v.clients(s)
+}
+
+// ofTCP reports whether a connection that is kept is one of TCP.
+func (v *visit) ofTCP(name string) bool {
+	_, known := v.halfOpen[name]
+	return known
 }
 
 // onlySync reports whether a step does nothing but to sync.
@@ -217,22 +245,6 @@ func (v *visit) reconfigured(s *scenarios.Step) string {
 	return ""
 }
 
-// timely says why a look cannot be had: a real proxy syncs by itself, soon after a change.
-func (v *visit) timely(s *scenarios.Step) string {
-	switch {
-	case s.Connect != nil || s.Cases != nil || s.Flow != nil || s.Send != nil || s.Rules != nil || s.Health != nil || s.Healthz != nil || s.Conntrack != nil:
-		if !v.synced {
-			return "sync: a real proxy does not wait with a change until it is told to sync"
-		}
-		return v.clients(s)
-	case s.Sync != nil && !s.Sync.All && (s.Apply != nil || s.Delete != nil || s.Node != nil):
-		v.synced = false
-	case s.Restart != nil && (s.Sync == nil || s.Sync.All), s.Apply != nil, s.Delete != nil, s.Node != nil, s.Sync != nil && s.Sync.All:
-		v.synced = true
-	}
-	return ""
-}
-
 // clients says which client would reach a pod without its node, since both are one pod of the pool.
 func (v *visit) clients(s *scenarios.Step) string {
 	all := slices.Clone(s.Cases)
@@ -251,27 +263,22 @@ func (v *visit) clients(s *scenarios.Step) string {
 // iptablesTool is one of iptables, of whichever family and variant.
 var iptablesTool = regexp.MustCompile(`^ip6?tables(-|$)`)
 
-// flushable says that a chain is the proxy's, or one that the scenario itself has made; FORWARD of a node has no rules of the machine's.
-func (v *visit) flushable(chain string) bool {
-	return strings.HasPrefix(chain, "KUBE-") || chain == "FORWARD" || slices.ContainsFunc(v.cluster.Preload, func(p scenarios.Preload) bool {
-		return strings.Contains("\n"+p.Save, "\n:"+chain+" - ")
-	})
-}
-
 func (v *visit) fault(f *scenarios.Fault) string {
-	switch {
-	case len(f.Flush) > 0:
-		return "flush: Docker's own rules are in the tables of the nodes, and a real proxy repairs its own when it likes"
-	case f.RestoreFails > 0 || f.SaveFails > 0 || f.LockHeld > 0 || f.RestoreTakes != nil || f.ConntrackFails > 0 || f.Heal:
-		return "fault: the tools of a real node cannot be made to fail"
+	switch why := noRules(v.facts.Mode); {
+	case f.ConntrackFails > 0:
+		return "fault: proxies ask the kernel for conntrack's entries, by no tool that could fail"
+	case f.SaveFails > 0 || f.LockHeld > 0 || f.RestoreTakes != nil:
+		return "fault: of the tools of a real node only iptables-restore can be made to fail"
+	case f.RestoreFails > 0 && v.cluster.IPFamily == scenarios.FamilyDual && f.Family == "":
+		return "restoreFails: the proxiers of both families sync apart, and the failures of each are not counted"
+	case why != "" && (len(f.Flush) > 0 || f.RestoreFails > 0):
+		return "fault: it is about rules of iptables, and " + why
 	}
+	v.fails = v.fails || f.RestoreFails > 0
 	for _, command := range f.Run {
 		words := strings.Fields(command)
 		if why := noRules(v.facts.Mode); why != "" && len(words) > 0 && iptablesTool.MatchString(words[0]) {
 			return fmt.Sprintf("run: %q changes rules of iptables, and %s", command, why)
-		}
-		if slices.Contains(words, "-F") && !slices.ContainsFunc(words, v.flushable) {
-			return fmt.Sprintf("run: %q would flush rules that are not the proxy's", command)
 		}
 		if _, err := v.mapping.toText(command); err != nil {
 			return "run: " + err.Error()

@@ -1,0 +1,188 @@
+package kind
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// still are the nodes whose proxies hold still: they are stopped, and write nothing until they go on. Then they hear of all that came meanwhile, in order.
+type still struct {
+	backend *Backend
+	nodes   map[string]bool
+	held    map[string]bool // those that go on by no sync
+	flushed map[string]bool // those of which somebody has flushed tables
+	// zones are the nodes whose proxies have not heard of their zone.
+	zones map[string]zoneChange
+}
+
+// zoneChange is another zone of a node; now is nil where it has none any more.
+type zoneChange struct {
+	before string
+	now    *string
+}
+
+func newStill(b *Backend) *still {
+	return &still{backend: b, nodes: map[string]bool{}, held: map[string]bool{}, flushed: map[string]bool{}, zones: map[string]zoneChange{}}
+}
+
+// ofProxy is how the command line of a proxy ends, whichever proxy it is (package cluster).
+const ofProxy = `-- '--config /config.yaml$'`
+
+// stopProxy stops a node's proxy, and waits for a tool that it may have begun: that one would write still.
+const stopProxy = `pkill -STOP -f ` + ofProxy + ` || exit 1
+left=100
+while [ "$left" -gt 0 ] && pgrep '^(nft|ip6?tables.*)$' >/dev/null; do left=$((left - 1)); sleep 0.05; done`
+
+// goOnProxy lets it go on.
+const goOnProxy = `pkill -CONT -f ` + ofProxy
+
+// stop stops the proxies of nodes.
+func (t *still) stop(ctx context.Context, nodes []string) error {
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(node string) bool { return t.nodes[node] })
+	for _, node := range nodes {
+		t.nodes[node] = true
+	}
+	return t.signal(ctx, nodes, stopProxy)
+}
+
+// goOn lets the proxies of nodes go on, but for those that are held.
+func (t *still) goOn(ctx context.Context, nodes []string) error {
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(node string) bool { return !t.nodes[node] || t.held[node] })
+	for _, node := range nodes {
+		delete(t.nodes, node)
+	}
+	defer func() {
+		for _, node := range nodes {
+			delete(t.flushed, node)
+		}
+	}()
+	if err := t.signal(ctx, nodes, goOnProxy); err != nil {
+		return err
+	}
+	if err := t.noticed(ctx, nodes); err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		change, changed := t.zones[node]
+		delete(t.zones, node)
+		if !changed {
+			continue
+		}
+		if err := t.backend.sentinel.zone(ctx, node, change.before, change.now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noticing is how long a proxy may take to notice that tables were flushed: kube-proxy waits five seconds for the other ones to be flushed as well. One that
+// does not notice is no error here: what comes of it is looked at.
+const noticing = 5*time.Second + 10*flushedSyncPeriod
+
+// noticed waits until the proxies of nodes have noticed that tables were flushed: the chains are there again by which they do.
+func (t *still) noticed(ctx context.Context, nodes []string) error {
+	const script = `for tool in iptables ip6tables; do for table in mangle nat filter; do $tool -w -t $table -S KUBE-PROXY-CANARY >/dev/null 2>&1 || exit 1; done; done`
+	waiting, cancel := context.WithTimeout(ctx, noticing)
+	defer cancel()
+	return together(nodes, func(node string) error {
+		if !t.flushed[node] {
+			return nil
+		}
+		again := time.NewTicker(lookAgain)
+		defer again.Stop()
+		for {
+			done, err := t.backend.relays[node].Exec(ctx, command("sh", "-c", script))
+			if err != nil || done.Status == 0 {
+				return err
+			}
+			select {
+			case <-waiting.Done():
+				return nil
+			case <-again.C:
+			}
+		}
+	})
+}
+
+func (t *still) signal(ctx context.Context, nodes []string, script string) error {
+	return together(nodes, func(node string) error {
+		if _, err := run(ctx, t.backend.relays[node], "", "sh", "-c", script); err != nil {
+			return fmt.Errorf("%s: the proxy: %w", node, err)
+		}
+		return nil
+	})
+}
+
+// stale reports whether a proxy holds still that has not heard of all objects.
+func (t *still) stale() bool {
+	for node := range t.nodes {
+		if !t.flushed[node] {
+			return true
+		}
+	}
+	return false
+}
+
+// hold holds these nodes from here on, and lets others go on that were held.
+func (t *still) hold(ctx context.Context, nodes []string) error {
+	before := slices.Collect(maps.Keys(t.held))
+	clear(t.held)
+	for _, node := range nodes {
+		t.held[node] = true
+	}
+	if err := t.stop(ctx, nodes); err != nil {
+		return err
+	}
+	return t.goOn(ctx, before)
+}
+
+// end lets all go on.
+func (t *still) end(ctx context.Context) error {
+	clear(t.held)
+	return t.goOn(ctx, sorted(t.nodes))
+}
+
+// zone waits until a node's proxy knows that its zone has changed; one that holds still is waited for when it goes on.
+func (t *still) zone(ctx context.Context, node, before string, now *string) error {
+	if !t.nodes[node] {
+		return t.backend.sentinel.zone(ctx, node, before, now)
+	}
+	if earlier, known := t.zones[node]; known {
+		before = earlier.before
+	}
+	t.zones[node] = zoneChange{before, now}
+	return nil
+}
+
+// wakeProxies lets the proxies go on that an earlier run, which was killed, has left stopped or with tools that fail.
+func (b *Backend) wakeProxies(ctx context.Context) error {
+	if b.facts.Foreign != nil {
+		return nil
+	}
+	if err := newFailing(b, nil).heal(ctx, b.nodeNames()); err != nil {
+		return err
+	}
+	return newStill(b).signal(ctx, b.nodeNames(), goOnProxy+" || true")
+}
+
+// NotYet has the proxies of nodes write nothing of what comes, until a sync.
+func (s *Session) NotYet(ctx context.Context, nodes []string) error {
+	return s.still.stop(ctx, s.realNodes(nodes))
+}
+
+// Hold has the proxies of nodes hear of nothing from here on. Those that did not, and are none of these, go on.
+func (s *Session) Hold(ctx context.Context, nodes []string) error {
+	return s.still.hold(ctx, s.realNodes(nodes))
+}
+
+// realNodes are the names of the scenario's nodes in the cluster.
+func (s *Session) realNodes(nodes []string) []string {
+	var out []string
+	for _, name := range nodes {
+		out = append(out, s.mapping.Node(name))
+	}
+	return out
+}
