@@ -6,10 +6,10 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore page fuzz-targets track-record mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join programs
+.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore page fuzz-targets track-record mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/chainwalk
 	$(GO) build -o bin/chainwalk ./cmd/chainwalk
@@ -142,14 +142,18 @@ hunt: ## play HUNT_RUNS (3000) generated cases (SEED=1) with kube-proxy's own pr
 bench-peer: ## measure time, bytes and memory beside kube-proxy's own proxier in one run
 	cd proxier/upstream && $(GO) run ./cmd/bench
 
+# Without cgo, as the nodes have the same packages without it: one build in place of two.
 E2E_OUT ?= bin/kind-e2e
 E2E_FLAGS = -out $(E2E_OUT) $(if $(KEEP),-keep) $(if $(CLUSTER),-cluster $(CLUSTER)) $(if $(NODE_IMAGE),-image $(NODE_IMAGE)) $(if $(PROXY),-proxy $(PROXY)) \
 	$(if $(MODE),-mode $(MODE)) $(if $(TOOL),-tool $(TOOL)) $(if $(FAMILY),-family $(FAMILY)) $(if $(FAULT),-fault $(FAULT)) $(if $(ONLY),-only $(ONLY))
 kind-e2e: ## run the scenarios, and changes under traffic, on a kind cluster: expected, predicted, happened (docs/kind.md: PROXY, MODE, TOOL, FAMILY, FAULT, KEEP, CLUSTER, NODE_IMAGE, E2E_CASES)
-	$(GO) run ./kindtest/e2e $(E2E_FLAGS) $(E2E_CASES)
+	CGO_ENABLED=0 $(GO) run ./kindtest/e2e $(E2E_FLAGS) $(E2E_CASES)
+
+kind-remove: ## delete the cluster that KEEP=1 has left (CLUSTER, chainwalk if not given), with its volumes, its network and the container outside
+	CGO_ENABLED=0 $(GO) run ./kindtest/e2e -remove $(if $(CLUSTER),-cluster $(CLUSTER))
 
 kind-join: ## put the reports REPORTS of make kind-e2e beside one another, and list where they differ
-	$(GO) run ./kindtest/e2e -join $(REPORTS)
+	CGO_ENABLED=0 $(GO) run ./kindtest/e2e -join $(REPORTS)
 
 programs: ## have firewall programs and kube-proxy live on the real tools and the fake at once, compare every call (docs/programs.md: PROGRAMS); root on Linux
 	$(GO) run ./kindtest/programs/run $(PROGRAMS)
@@ -165,6 +169,9 @@ apiserver-test: kind-binaries ## run the proxier and the scenarios' objects agai
 
 kind-engine: ## start a Docker engine where the machine has one that nothing starts; root on Linux
 	$(GO) run ./kindtest/nodeimage/engine
+
+kind-engine-stop: ## end the Docker engine that kind-engine has started
+	$(GO) run ./kindtest/nodeimage/engine -stop
 
 examples: ## build and test the modules of docs/examples, which use chainwalk as any other module does
 	set -e; for module in docs/examples/*/; do (cd $$module && $(GO) mod tidy -diff && $(GO) vet ./... && $(GO) test ./...); done

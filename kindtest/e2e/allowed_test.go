@@ -177,7 +177,7 @@ func TestWhatIsAllowedDiffersAndDoesNotFail(t *testing.T) {
 	r.writeSummary(&told)
 	assert.Contains(t, told.String(), "1 ran (100 of 100), 0 failed\n")
 	assert.Contains(t, told.String(), "columns disagree: 0 (")
-	assert.Contains(t, told.String(), "other checks: 1, not as expected: 0\n  passed over, as there are no rules of iptables: 1\n")
+	assert.Contains(t, told.String(), "other checks: 1, not as expected: 0\n  passed over, as they cannot be seen here: 1\n")
 	assert.Contains(t, told.String(), "other than expected, as documents allow for mode nftables: 2\n")
 	assert.Equal(t, "differs as allowed (1 of 2 probes)", row.cell())
 	path, err := r.writeFiles(t.TempDir(), "sample")

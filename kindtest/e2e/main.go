@@ -4,14 +4,15 @@
 //	e2e [-keep] [-cluster NAME] [-image IMAGE] [-proxy PROXY] [-mode MODE] [-tool TOOL] [-family FAMILY] [-fault FAULT] [-out FOLDER] [FILE...]
 //	e2e -join REPORT...
 //	e2e -missing
+//	e2e -remove [-cluster NAME]
 //
 // It builds the binary, makes a kind cluster with the proxy as its only one, runs the scenario files (all shipped ones if none are given),
 // then what changes under traffic, and takes the cluster down. The report is written as YAML and as a Markdown table into FOLDER; beside it,
 // if anything failed, what the nodes were like. The status is 1 if anything is not as expected or as predicted, or if fewer than
-// 80 of 100 of the shipped files could run, and 2 if it could not look.
+// 90 of 100 of the shipped files could run, and 2 if it could not look.
 //
 // -join puts reports beside one another and lists where they differ. -missing says what of a Docker engine and a node image is not there;
-// the status is 1 then.
+// the status is 1 then. -remove deletes a cluster that was kept.
 package main
 
 import (
@@ -36,6 +37,8 @@ func newCommand() *command.Command {
 			return joinFiles(out, args)
 		case o.missing:
 			return sayMissing(ctx, out, o.image)
+		case o.remove:
+			return true, cluster.Remove(ctx, o.cluster)
 		}
 		return o.look(ctx, args, out)
 	}}
@@ -43,7 +46,7 @@ func newCommand() *command.Command {
 
 // options are the flags.
 type options struct {
-	keep, join, missing         bool
+	keep, join, missing, remove bool
 	cluster, image              string
 	proxy, mode                 string
 	tool, family, fault, folder string
@@ -63,8 +66,9 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.folder, "out", "bin/kind-e2e", "the folder for the report and what is kept of a failure")
 	flags.StringVar(&o.only, "only", "", "scenarios or changes: do only that part")
 	flags.StringVar(&o.binary, "binary", "", "the static binary of chainwalk, if it is not to be built")
-	flags.IntVar(&o.workers, "workers", 2, "nodes beside the control plane")
+	flags.IntVar(&o.workers, "workers", 3, "nodes beside the control plane")
 	flags.BoolVar(&o.join, "join", false, "put reports beside one another")
+	flags.BoolVar(&o.remove, "remove", false, "delete the cluster that was kept, chainwalk or that of -cluster")
 	flags.BoolVar(&o.missing, "missing", false, "say what is missing on this machine")
 }
 
