@@ -42,8 +42,10 @@ func (c *Cluster) delete(ctx context.Context) error {
 // removeNetwork removes the network of kind's nodes, unless somebody is in it or it is not there.
 func removeNetwork(ctx context.Context) error {
 	_, err := docker(ctx, "network", "rm", network())
-	if err != nil && (strings.Contains(err.Error(), "active endpoints") || strings.Contains(err.Error(), "not found") || strings.Contains(err.Error(), "No such network")) {
-		return nil
+	for _, harmless := range []string{"active endpoints", "not found", "No such network"} {
+		if err != nil && strings.Contains(err.Error(), harmless) {
+			return nil
+		}
 	}
 	return err
 }

@@ -81,15 +81,15 @@ func asker(t *testing.T, c *Cluster, host string) *probe.Client {
 func TestClusterWithNFT(t *testing.T) {
 	config := need(t)
 	c := started(t, config)
-	require.Len(t, c.Nodes(), 3)
-	require.Len(t, c.Pods(), 6)
+	require.Len(t, c.Nodes(), 4)
+	require.Len(t, c.Pods(), 8)
 	t.Run("everybody reaches everybody's pods", func(t *testing.T) { everybodyReachesPods(t, c) })
 	t.Run("only one variant has rules", func(t *testing.T) { onlyOneVariantHasRules(t, c, "nft", "legacy") })
 	t.Run("the proxy is configured and restarted", func(t *testing.T) { configure(t, c) })
 	t.Run("everything is exported", func(t *testing.T) { export(t, c) })
 	t.Run("a cluster of the name is not made twice", func(t *testing.T) {
 		_, err := Start(t.Context(), config)
-		assert.ErrorContains(t, err, "use it with CLUSTER=cluster-test, or delete it with `kind delete cluster --name cluster-test`")
+		assert.ErrorContains(t, err, "use it with CLUSTER=cluster-test, or delete it with `make kind-remove CLUSTER=cluster-test`")
 	})
 	t.Run("kube-proxy takes over", func(t *testing.T) {
 		other := config
@@ -233,7 +233,7 @@ func configure(t *testing.T, c *Cluster) {
 	}
 	first, second := c.Nodes()[1].Name, c.Nodes()[2].Name
 	before := c.processes(t)
-	step(t, "configure three nodes", func() error { return c.Configure(ctx, all) })
+	step(t, "configure all nodes", func() error { return c.Configure(ctx, all) })
 	middle := c.processes(t)
 	step(t, "configure none", func() error { return c.Configure(ctx, all) })
 	assert.Equal(t, middle, c.processes(t))

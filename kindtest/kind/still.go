@@ -84,7 +84,9 @@ const noticing = 5*time.Second + 10*flushedSyncPeriod
 
 // noticed waits until the proxies of nodes have noticed that tables were flushed: the chains are there again by which they do.
 func (t *still) noticed(ctx context.Context, nodes []string) error {
-	const script = `for tool in iptables ip6tables; do for table in mangle nat filter; do $tool -w -t $table -S KUBE-PROXY-CANARY >/dev/null 2>&1 || exit 1; done; done`
+	const script = `for tool in iptables ip6tables; do for table in mangle nat filter; do
+	$tool -w -t $table -S KUBE-PROXY-CANARY >/dev/null 2>&1 || exit 1
+done; done`
 	waiting, cancel := context.WithTimeout(ctx, noticing)
 	defer cancel()
 	return together(nodes, func(node string) error {

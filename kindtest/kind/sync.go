@@ -61,14 +61,15 @@ func (s *Session) awaitForgotten(ctx context.Context) error {
 	if len(s.knows.checks) == 0 {
 		return nil
 	}
-	return errors.Join(s.backend.sentinel.wait(ctx, s.used()), s.backend.sentinel.wait(ctx, s.used())) // health checks end behind the rules, and before those of the next sync
+	// Health checks end behind the rules, and before those of the next sync.
+	return errors.Join(s.backend.sentinel.wait(ctx, s.used()), s.backend.sentinel.wait(ctx, s.used()))
 }
 
 // fullSyncPeriod is after how long kube-proxy writes everything at the next sync, whatever has changed.
 const fullSyncPeriod = time.Hour
 
-// syncInFull has the proxies of nodes write everything, as they do every hour. Their clocks cannot be moved, but another zone of a node makes its proxy do so as
-// well.
+// syncInFull has the proxies of nodes write everything, as they do every hour. Their clocks cannot be moved, but another zone of
+// a node makes its proxy do so as well.
 func (s *Session) syncInFull(ctx context.Context, nodes []string) error {
 	for _, name := range nodes {
 		node := s.mapping.Node(name)

@@ -168,7 +168,7 @@ func (v *visit) step(s *scenarios.Step) string {
 		v.halfOpen[s.Connect.As] = s.Connect.Expect.OneWay
 	case s.Flow != nil && v.halfOpen[s.Flow.Of] && s.Flow.From == scenarios.SideServer && s.Flow.Expect.Stray:
 		return "flow: a real server has nothing to send by before its client has heard of it"
-	case s.Flow != nil && v.ofTCP(s.Flow.Of) && s.Flow.From == scenarios.SideServer && (s.Flow.Send == "" || s.Flow.Send == scenarios.PacketData) && s.Flow.Expect.Stray:
+	case s.Flow != nil && v.strayData(s.Flow):
 		return "flow: a real client resets a connection that it does not know"
 	case (s.Health != nil || s.Healthz != nil) && v.late:
 		return "healthz: a proxy that is stopped until a sync says nothing"
@@ -188,10 +188,11 @@ func (v *visit) step(s *scenarios.Step) string {
 	return v.clients(s)
 }
 
-// ofTCP reports whether a connection that is kept is one of TCP.
-func (v *visit) ofTCP(name string) bool {
-	_, known := v.halfOpen[name]
-	return known
+// strayData reports whether data of a TCP connection's server comes to a client that does not know it as that of the connection.
+func (v *visit) strayData(p *scenarios.FlowPacket) bool {
+	_, ofTCP := v.halfOpen[p.Of]
+	data := p.Send == "" || p.Send == scenarios.PacketData
+	return ofTCP && data && p.From == scenarios.SideServer && p.Expect.Stray
 }
 
 // onlySync reports whether a step does nothing but to sync.

@@ -23,7 +23,8 @@ func fourNodes() *Facts { return factsOf("worker", "worker2", "worker3", "contro
 func factsOf(nodes ...string) *Facts {
 	addr, prefix := netip.MustParseAddr, netip.MustParsePrefix
 	f := &Facts{
-		Outside:  cluster.Outside{Name: "outside", Addresses: []netip.Addr{addr(fmt.Sprintf("172.18.0.%d", len(nodes)+2)), addr(fmt.Sprintf("fc00:f853:ccd:e793::%d", len(nodes)+2))}},
+		Outside: cluster.Outside{Name: "outside", Addresses: []netip.Addr{addr(fmt.Sprintf("172.18.0.%d", len(nodes)+2)),
+			addr(fmt.Sprintf("fc00:f853:ccd:e793::%d", len(nodes)+2))}},
 		Tool:     scenarios.ToolNFT,
 		Networks: []netip.Prefix{prefix("172.18.0.0/16"), prefix("fc00:f853:ccd:e793::/64")},
 		Services: []netip.Prefix{prefix("10.96.0.0/12"), prefix("fd00:10:96::/112")},
