@@ -132,6 +132,8 @@ func TestWhatCannotRunSaysWhy(t *testing.T) {
 		{"counters", "steps: [{rules: {table: nat, counters: {A: 1}}}]", "rules of a real node count other packets as well"},
 		{"the mark of a packet of another host", "topology: {pods: [{name: a, node: node1}]}\n" +
 			"steps: [{send: {node: node1, packet: \"udp 10.244.1.100:1 > 203.0.113.7:2 in a mark 0x1\", expect: drop}}]", "a packet comes without its mark from another host"},
+		{"data that a client resets", "steps: [{connect: {from: node1, to: \"tcp 10.0.0.1:80\", as: a, expect: drop}}, {flow: {of: a, from: server, expect: stray}}]",
+			"flow: a real client resets a connection that it does not know"},
 		{"saves that fail", "steps: [{fault: {saveFails: 1}}]", "fault: of the tools of a real node only iptables-restore can be made to fail"},
 		{"restores that fail, of two proxiers", "topology: {ipFamily: dual}\nsteps: [{fault: {restoreFails: 1}}]",
 			"restoreFails: the proxiers of both families sync apart, and the failures of each are not counted"},
