@@ -1,125 +1,58 @@
 package ipset
 
-import "slices"
+import "errors"
 
-// maxRange is the greatest number of entries that one element may stand for. The kernel would go on.
+// maxRange is the greatest number of elements that one message may stand for. The kernel would go on.
 const maxRange = 1 << 20
 
 var errRangeSize = errorf("not supported: an element that stands for more than %d entries", maxRange)
 
 // change carries add or del out.
-func (t *Table) change(s *set, adds bool, c *entryChange, exist bool) error {
+func (t *Table) change(s *set, adds bool, m *message, exist bool) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if err := c.refused(s); err != nil {
-		return err
-	}
 	if s.kind == listSet {
-		return t.changeList(s, adds, c, exist)
+		return t.changeList(s, adds, m, exist)
 	}
-	e := c.entry
-	e.expires = s.expiry(c.hasTimeout, c.timeout)
-	number := 0
-	return s.keys(&c.element, func(k key) error {
+	e, number := s.entryOf(m), 0
+	return s.elements(m, false, func(k key) (err error) {
 		if number++; number > maxRange {
 			return errRangeSize
 		}
 		if adds {
-			return s.add(k, e, exist)
+			err = s.add(k, e, exist)
+		} else {
+			err = s.del(k)
 		}
-		if old := s.entries[k]; old == nil || !s.live(old) {
-			if exist {
-				return nil
-			}
-			return errElemMissing
+		if exist && (errors.Is(err, errElemExists) || errors.Is(err, errElemMissing)) {
+			return nil
 		}
-		s.remove(k)
-		return nil
+		return err
 	})
 }
 
-// changeList is change of a list:set.
-func (t *Table) changeList(s *set, adds bool, c *entryChange, exist bool) error {
-	member := t.sets[c.element.set]
+// entryOf is what a message says of its elements.
+func (s *set) entryOf(m *message) entry {
+	return entry{
+		nomatch: m.flags.nomatch, wildcard: m.flags.wildcard, mac: m.mac, filled: m.has(optMAC),
+		expires: s.expiry(m.has(optTimeout), m.timeout), stored: s.seconds(m.has(optTimeout), m.timeout),
+		packets: m.packets, bytes: m.bytes, comment: m.comment, skb: m.skb,
+	}
+}
+
+// add puts an entry in. Where there is one already, it is replaced if exist is set.
+func (s *set) add(k key, e entry, exist bool) error { return (*Overlay)(nil).add(s, k, e, exist) }
+
+// del takes an entry out. A bitmap loses one whose time is over and calls it missing all the same.
+func (s *set) del(k key) error {
+	k, e := s.entry(k)
 	switch {
-	case member == nil:
-		return errNoElemSet
-	case member.kind == listSet:
-		return errNestedList
-	case c.ref != "" && t.sets[c.ref] == nil:
-		return errNoRef
-	}
-	k, ref := key{set: c.element.set}, key{set: c.ref}
-	if c.ref != "" && s.entries[ref] == nil {
-		return errRefNotAdded
-	}
-	if !adds {
-		if s.entries[k] == nil {
-			if exist {
-				return nil
-			}
-			return errElemMissing
-		}
+	case e == nil || s.kind.hash() && !s.live(e):
+		return errElemMissing
+	case !s.settled(e):
 		s.remove(k)
-		return nil
+		return errElemMissing
 	}
-	e := c.entry
-	e.expires = s.expiry(c.hasTimeout, c.timeout)
-	known := s.entries[k] != nil
-	if err := s.add(k, e, exist); err != nil || known || c.ref == "" {
-		return err
-	}
-	s.order = s.order[:len(s.order)-1]
-	at := slices.Index(s.order, ref)
-	if !c.before {
-		at++
-	}
-	s.order = slices.Insert(s.order, at, k)
-	return nil
-}
-
-// refused is the kernel's refusal of options that the set was not created for.
-func (c *entryChange) refused(s *set) error {
-	o := &s.options
-	switch {
-	case s.kind == bitmapPort && (c.element.port < o.minPort || c.element.port > o.maxPort):
-		return errRange // the first port is looked at before anything else
-	case c.hasTimeout && !o.hasTimeout:
-		return errNoTimeout
-	case c.counted && !o.counters:
-		return errNoCounters
-	case c.commented && !o.comment:
-		return errNoComment
-	case c.mapped && !o.skbInfo:
-		return errNoSKBInfo
-	case s.kind == listSet:
-		return nil
-	case s.kind == bitmapPort:
-		if c.element.last > o.maxPort {
-			return errRange
-		}
-		return nil
-	}
-	return c.refusedElement(s)
-}
-
-// refusedElement is the kernel's refusal of elements that hash types cannot hold.
-func (c *entryChange) refusedElement(s *set) error {
-	for i, part := range s.kind.parts {
-		a := &c.element.addr
-		if i > 0 {
-			a = &c.element.addr2
-		}
-		switch {
-		case part == partPort:
-		case i == 0 && s.kind.masked() && s.cut(a.given).IsUnspecified():
-			if len(s.kind.parts) > 1 {
-				return errInvalid
-			}
-			return errNull
-		case a.bits == 0 && (part == partNet || c.command != "test"):
-			return errCIDR
-		}
-	}
+	s.remove(k)
 	return nil
 }

@@ -13,6 +13,26 @@ type Packet struct {
 	// SrcPort and DstPort are the ports; of an ICMP packet both are the type in the high byte and the code in the low one.
 	SrcPort, DstPort uint16
 	Length           uint64 // in bytes, for counters
+	// In and Out are the names of the devices, "" where there is none.
+	In, Out string
+	// SrcMAC and DstMAC are the link-layer addresses; zero: there is no Ethernet header.
+	SrcMAC, DstMAC [6]byte
+}
+
+// NeedsMAC says whether the set that a packet is looked up in, or one that is an element of it, asks for the packet's MAC address.
+func (t *Table) NeedsMAC(name string) bool {
+	t.lock.RLock()
+	defer t.lock.RUnlock()
+	s := t.sets[name]
+	if s == nil || s.kind != listSet {
+		return s != nil && s.kind.has(partMAC)
+	}
+	for _, k := range s.order {
+		if member := t.sets[k.name]; member != nil && member.kind.has(partMAC) {
+			return true
+		}
+	}
+	return false
 }
 
 // Match evaluates -m set for a packet, "!" included, and counts the packet in the counters of the entries that it finds, unless the match
@@ -32,34 +52,62 @@ func (o *Overlay) Apply(c *Change, p *Packet) {
 		o.table.lock.RLock()
 		defer o.table.lock.RUnlock()
 	}
-	if s := o.table.sets[c.Add.Set]; s != nil {
-		if k, ok := s.keyOf(&c.Add, p, o.hostPrefix(s)); ok {
-			o.addPacket(s, k, c)
+	o.each(c.Add.Set, func(s *set) bool {
+		k, ok := o.keyOf(s, &c.Add, p)
+		return ok && o.addPacket(s, k, c, p) == nil
+	})
+	o.each(c.Del.Set, func(s *set) bool {
+		k, ok := o.keyOf(s, &c.Del, p)
+		if ok {
+			k, _ = o.find(s, k)
+			ok = o.remove(s, k)
 		}
+		return ok
+	})
+}
+
+// each calls f for the set, or for the sets in it until f says that it is done.
+func (o *Overlay) each(name string, f func(*set) bool) {
+	s := o.table.sets[name]
+	if s == nil || s.kind != listSet {
+		if s != nil {
+			f(s)
+		}
+		return
 	}
-	if s := o.table.sets[c.Del.Set]; s != nil {
-		if k, ok := s.keyOf(&c.Del, p, o.hostPrefix(s)); ok {
-			o.remove(s, k)
+	for _, k := range s.order {
+		member := o.table.sets[k.name]
+		if s.live(o.entry(s, k)) && member != nil && f(member) {
+			return
 		}
 	}
 }
 
-// addPacket adds the key of a packet.
-func (o *Overlay) addPacket(s *set, k key, c *Change) {
-	// A set that is full stays as it is.
-	_ = o.add(s, k, entry{expires: s.expiry(c.HasTimeout, c.Timeout)}, c.Exist)
+// addPacket adds the key of a packet. A set that is full stays as it is.
+func (o *Overlay) addPacket(s *set, k key, c *Change, p *Packet) error {
+	seconds := s.seconds(c.HasTimeout, c.Timeout)
+	e := entry{expires: s.expiry(c.HasTimeout, c.Timeout), stored: seconds}
+	if s.kind == bitmapIPMAC {
+		e.mac, e.filled = p.mac(c.Add.src(1)), true
+	}
+	return o.add(s, k, e, c.Exist)
 }
 
-// hostPrefix is the prefix that packets are added with: the longest that is there, or a whole address.
-func (o *Overlay) hostPrefix(s *set) uint8 {
+// keyOf is the key of a packet that is added or deleted: with the longest net that is there, or a whole address.
+func (o *Overlay) keyOf(s *set, r *Ref, p *Packet) (k key, ok bool) {
+	bits := s.options.family.bits()
 	if s.kind.nets() {
-		for n := len(s.prefixes) - 1; n > 0; n-- {
+		for n := len(s.prefixes) - 1; n >= 0; n-- {
 			if o.nets(s, uint8(n)) > 0 {
-				return uint8(n)
+				bits = n
+				break
 			}
 		}
 	}
-	return uint8(s.options.family.bits())
+	if int(r.Dim) < len(s.kind.parts) || s.options.family != 0 && s.options.family.bits() != p.Src.BitLen() {
+		return k, false
+	}
+	return s.keyOf(r, p, uint8(bits))
 }
 
 // search is one look into a set.
@@ -79,14 +127,53 @@ func (q *search) finds(s *set) bool {
 	if s.kind == listSet {
 		return q.findsMember(s)
 	}
-	if f := s.options.family; f != 0 && f.bits() != q.packet.Src.BitLen() {
+	width := s.options.family.bits()
+	if s.options.family != 0 && width != q.packet.Src.BitLen() {
 		return false
 	}
-	k, e := q.entryIn(s)
-	if e == nil || !q.passes(s, k, e) {
+	k, ok := s.keyOf(&q.match.Ref, q.packet, uint8(width))
+	switch {
+	case !ok:
 		return false
+	case s.kind.nets():
+		return q.findsNet(s, k)
+	case s.kind == bitmapIPMAC:
+		return q.findsMAC(s, k)
 	}
-	return e.nomatch == (s.kind.nets() && q.match.ReturnNomatch)
+	e := q.overlay.entry(s, k)
+	return s.live(e) && q.passes(s, k, e)
+}
+
+// findsNet looks for the packet in nets, the longest first.
+func (q *search) findsNet(s *set, k key) bool {
+	for n := s.options.family.bits(); n >= 0; n-- {
+		at, e, over := q.overlay.underNet(s, k, uint8(n))
+		if over {
+			return false
+		}
+		if e != nil && q.passes(s, at, e) {
+			return e.nomatch == q.match.ReturnNomatch
+		}
+	}
+	return false
+}
+
+// findsMAC looks for the packet's address with its MAC address. An entry without one gets that of the packet.
+func (q *search) findsMAC(s *set, k key) bool {
+	e, mac := q.overlay.entry(s, k), q.packet.mac(q.match.src(1))
+	switch {
+	case !s.live(e):
+		return false
+	case e.filled:
+		return e.mac == mac && q.passes(s, k, e)
+	}
+	filled := entry{mac: mac, filled: true, stored: s.options.timeout}
+	if s.options.counters {
+		filled.packets, filled.bytes = 1, q.packet.Length
+	}
+	// The entry is there, and gets nothing but a MAC address.
+	_ = q.overlay.addMAC(s, k, filled, false)
+	return true
 }
 
 // findsMember looks the packet up in the sets of a list:set.
@@ -96,67 +183,63 @@ func (q *search) findsMember(s *set) bool {
 	inner.keep = q.keep || q.match.KeepSubcounters
 	for _, k := range s.order {
 		e := q.overlay.entry(s, k)
-		if s.live(e) && inner.finds(q.overlay.table.sets[k.set]) && q.passes(s, k, e) {
+		if inner.finds(q.overlay.table.sets[k.name]) && s.live(e) && q.passes(s, k, e) {
 			return true
 		}
 	}
 	return false
 }
 
-// entryIn is the entry that the packet is found in, and its key; of nets the longest prefix.
-func (q *search) entryIn(s *set) (key, *entry) {
-	longest, shortest := s.options.family.bits(), 1
-	if !s.kind.nets() {
-		shortest = longest
-	}
-	for n := longest; n >= shortest; n-- {
-		if s.kind.nets() && q.overlay.nets(s, uint8(n)) == 0 {
-			continue
-		}
-		k, ok := s.keyOf(&q.match.Ref, q.packet, uint8(n))
-		if !ok {
-			break
-		}
-		if e := q.overlay.entry(s, k); s.live(e) {
-			return k, e
-		}
-	}
-	return key{}, nil
-}
-
-// keyOf is the key of the packet's sides, with nets of that length.
+// keyOf is the key of the packet's sides, with nets of that length. ok is false for a packet that the set has no key for.
 func (s *set) keyOf(r *Ref, p *Packet, bits uint8) (k key, ok bool) {
 	for i, part := range s.kind.parts {
-		src := r.SrcSides&(1<<i) != 0
-		switch {
-		case part == partSet:
+		src := r.src(i)
+		switch part {
+		case partSet:
 			return k, false
-		case part == partPort:
-			if !s.portOf(&k, p, src) {
-				return k, false
-			}
-		default:
-			addr, length := p.Dst, uint8(s.options.family.bits())
+		case partPort:
+			ok = s.portOf(&k, p, src)
+		case partIface:
+			k.name = p.Out
 			if src {
-				addr = p.Src
+				k.name = p.In
 			}
-			if part == partNet {
-				length = bits
-			} else if s.options.netMask != 0 {
-				length = s.options.netMask
-			}
-			addr = cutAddr(addr, length)
-			if i == 0 {
-				k.addr, k.bits = addr, length
-				if part == partIP {
-					k.bits = uint8(addr.BitLen())
-				}
-			} else {
-				k.addr2, k.bits2 = addr, length
-			}
+			ok = k.name != ""
+		case partMAC:
+			ok = p.mac(src) != [6]byte{}
+		default:
+			ok = s.addressOf(&k, i, p, src, bits)
+		}
+		if !ok {
+			return k, false
 		}
 	}
 	return k, true
+}
+
+// addressOf sets the first or the second address of a key.
+func (s *set) addressOf(k *key, i int, p *Packet, src bool, bits uint8) bool {
+	addr := p.Dst
+	if src {
+		addr = p.Src
+	}
+	length := uint8(addr.BitLen())
+	if s.kind.parts[i] == partNet {
+		length = bits
+		addr = cutAddr(addr, bits)
+	}
+	if i > 0 {
+		k.addr2, k.bits2 = addr, length
+		return true
+	}
+	if s.kind.store == storeBitmap && (addr.Less(s.options.first) || s.options.last.Less(addr)) {
+		return false
+	}
+	if s.kind.parts[i] == partIP {
+		addr = s.cut(addr)
+	}
+	k.addr, k.bits = addr, length
+	return !s.kind.masked() || !addr.IsUnspecified()
 }
 
 // portOf sets the port of a key. bitmap:port takes TCP and UDP only and does not keep which.
@@ -185,16 +268,12 @@ func (s *set) portOf(k *key, p *Packet, src bool) bool {
 	return s.options.minPort <= port && port <= s.options.maxPort
 }
 
-// cutAddr is the address under a mask of so many bits.
-func cutAddr(a netip.Addr, bits uint8) netip.Addr {
-	if int(bits) == a.BitLen() {
-		return a
+// mac is the MAC address of a side.
+func (p *Packet) mac(src bool) [6]byte {
+	if src {
+		return p.SrcMAC
 	}
-	p, err := a.Prefix(int(bits))
-	if err != nil {
-		return a
-	}
-	return p.Addr()
+	return p.DstMAC
 }
 
 // passes counts the packet in the entry and compares the counters.

@@ -1,28 +1,30 @@
 package ipset
 
-// What the parts of a set take in the kernel, in bytes (net/netfilter/ipset/ip_set_hash_gen.h, ip_set_list_set.c, ip_set_bitmap_port.c).
+// What the parts of a set take in the kernel, in bytes (net/netfilter/ipset/ip_set_hash_gen.h, ip_set_list_set.c, ip_set_bitmap_*.c).
 const (
 	bucketHead  = 32 // struct hbucket before its elements
-	bucketStart = 2  // elements that a bucket has place for at first
-	regionSize  = 24 // struct htable's share for each 1024 buckets
+	regionSize  = 24 // struct htable's share for each region
 	listHead    = 80
 	listElement = 44
-	bitmapHead  = 72
+	macElement  = 8
 	commentHead = 17 // struct ip_set_comment_rcu with the closing zero
 )
 
+// bitmapHead is what a bitmap takes beside its elements.
+var bitmapHead = map[*setType]int{bitmapPort: 72, bitmapIP: 88, bitmapIPMAC: 80}
+
 // hashMemory is what a hash type takes: the set itself with its hash table, and an element, for IPv4 and IPv6.
-var hashMemory = map[string][2]struct{ head, element int }{
-	"hash:ip":          {{192, 4}, {200, 16}},
-	"hash:net":         {{432, 8}, {1216, 20}},
-	"hash:ip,port":     {{192, 8}, {208, 20}},
-	"hash:net,port":    {{432, 8}, {1216, 20}},
-	"hash:ip,port,ip":  {{184, 12}, {208, 36}},
-	"hash:ip,port,net": {{440, 12}, {1232, 36}},
+var hashMemory = map[*setType][2]struct{ head, element int }{
+	hashIP:        {{192, 4}, {200, 16}},
+	hashNet:       {{432, 8}, {1216, 20}},
+	hashIPPort:    {{192, 8}, {208, 20}},
+	hashNetPort:   {{432, 8}, {1216, 20}},
+	hashIPPortIP:  {{184, 12}, {208, 36}},
+	hashIPPortNet: {{440, 12}, {1232, 36}},
+	hashNetIface:  {{464, 28}, {1240, 40}},
 }
 
-// memory is what the kernel says that the set takes. Elements of a hash type count as if each had a bucket of its own: which
-// of them share one depends on a number that the kernel draws.
+// memory is what the kernel says that the set takes.
 func (s *set) memory() int {
 	text := 0
 	for _, e := range s.entries {
@@ -30,22 +32,44 @@ func (s *set) memory() int {
 			text += commentHead + len(e.comment)
 		}
 	}
-	switch s.kind {
-	case listSet:
-		return listHead + len(s.entries)*s.extended(listElement) + text
-	case bitmapPort:
-		ports := int(s.options.maxPort) - int(s.options.minPort) + 1
-		return bitmapHead + 8*((ports+63)/64) + ports*s.extended(0) + text
+	switch s.kind.store {
+	case storeList:
+		return listHead + len(s.entries)*s.elementSize() + text
+	case storeBitmap:
+		places := s.places()
+		return bitmapHead[s.kind] + 8*((places+63)/64) + places*s.elementSize() + text
 	}
-	size := hashMemory[s.kind.name][btoi(s.options.family == inet6)]
-	regions := max(1, int(s.options.hashSize)>>10)
-	bucket := bucketHead + bucketStart*s.extended(size.element)
-	return size.head + regionSize*regions + len(s.entries)*((bucket+7)&^7) + text
+	return s.hashMemory().head + regionSize*s.table.regions() + s.table.extSize + text
 }
 
-// extended is the size of an element with its extensions, which stand behind it in this order, each at a multiple of its alignment.
-func (s *set) extended(size int) int {
-	align := 1
+// places is the number of elements that a bitmap has room for.
+func (s *set) places() int {
+	o := &s.options
+	if s.kind == bitmapPort {
+		return int(o.maxPort) - int(o.minPort) + 1
+	}
+	first, last := number(o.first), number(o.last)
+	if o.netMask != 0 {
+		return 1 << (int(o.netMask) - commonBits(first, last))
+	}
+	return int(last-first) + 1
+}
+
+func (s *set) hashMemory() struct{ head, element int } {
+	return hashMemory[s.kind][btoi(s.options.family == inet6)]
+}
+
+// elementSize is the size of an element with its extensions, which stand behind it in this order, each at a multiple of its alignment.
+func (s *set) elementSize() int {
+	size, align := 0, 1
+	switch {
+	case s.kind == listSet:
+		size, align = listElement, 8 // pointers
+	case s.kind == bitmapIPMAC:
+		size, align = macElement, 8
+	case s.kind.hash():
+		size, align = s.hashMemory().element, 4
+	}
 	for _, x := range []struct {
 		has         bool
 		size, align int
@@ -54,11 +78,6 @@ func (s *set) extended(size int) int {
 			align = max(align, x.align)
 			size = roundUp(size, x.align) + x.size
 		}
-	}
-	if s.kind == listSet {
-		align = 8 // pointers
-	} else if s.kind.hash() {
-		align = max(align, 4)
 	}
 	return roundUp(size, align)
 }

@@ -1,6 +1,9 @@
 package ipset
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Overlay is sets as packets have left them, which nobody else sees: what packets add, delete and count lies over the table, or
 // over another overlay, until Commit writes it there. Dropping it undoes all of that. It is not safe for concurrent use,
@@ -133,21 +136,6 @@ func (o *Overlay) size(s *set) int {
 	return n
 }
 
-// add puts an entry in. An entry that is there is replaced if exist is set.
-func (o *Overlay) add(s *set, k key, e entry, exist bool) error {
-	switch old := o.entry(s, k); {
-	case old == nil:
-		o.expire(s)
-		if s.kind.hash() && o.size(s) >= int(s.options.maxElem) {
-			return errFull
-		}
-	case s.live(old) && !exist:
-		return errElemExists
-	}
-	o.put(s, k, e)
-	return nil
-}
-
 // put puts an entry in the place of the one that is there, or behind all others.
 func (o *Overlay) put(s *set, k key, e entry) {
 	if o == nil {
@@ -159,21 +147,24 @@ func (o *Overlay) put(s *set, k key, e entry) {
 	if before == nil || c.entries[k].kind == entryAdded {
 		kind = entryAdded
 	}
+	e.at.index = math.MaxInt32
 	if before == nil {
 		c.nets[s.prefixOf(k)]++
 		c.added = append(c.added, k)
+	} else {
+		e.at = before.at
 	}
 	c.entries[k] = change{kind: kind, entry: &e}
 }
 
-// remove takes an entry out, if there is one.
-func (o *Overlay) remove(s *set, k key) {
+// remove takes an entry out, and says whether there was one.
+func (o *Overlay) remove(s *set, k key) bool {
 	if o.entry(s, k) == nil {
-		return
+		return false
 	}
 	if o == nil {
 		s.remove(k)
-		return
+		return true
 	}
 	c := o.of(s)
 	c.nets[s.prefixOf(k)]--
@@ -185,6 +176,7 @@ func (o *Overlay) remove(s *set, k key) {
 	} else {
 		c.entries[k] = change{kind: entryRemoved}
 	}
+	return true
 }
 
 // count advances the counters of an entry, if there is one.
@@ -202,27 +194,4 @@ func (o *Overlay) count(s *set, k key, packets, bytes uint64) {
 	}
 	e.packets += packets
 	e.bytes += bytes
-}
-
-// expire removes the entries whose time is over.
-func (o *Overlay) expire(s *set) {
-	if !s.options.hasTimeout {
-		return
-	}
-	for k := range s.entries {
-		o.expireOne(s, k)
-	}
-	for at := o; at != nil; at = at.below {
-		if c := at.changed[s]; c != nil {
-			for k := range c.entries {
-				o.expireOne(s, k)
-			}
-		}
-	}
-}
-
-func (o *Overlay) expireOne(s *set, k key) {
-	if e := o.entry(s, k); e != nil && !s.live(e) {
-		o.remove(s, k)
-	}
 }

@@ -3,7 +3,6 @@ package ipset
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,16 +167,11 @@ func TestOverlaysAreSnapshots(t *testing.T) {
 	})
 }
 
+// copyOf is a copy, which is made as the state of the tools is kept.
 func copyOf(sets *Table) *Table {
 	c := NewTable(sets.clock)
-	for _, s := range sets.order {
-		set := *s
-		set.entries, set.order = map[key]*entry{}, slices.Clone(s.order)
-		for k, e := range s.entries {
-			kept := *e
-			set.entries[k] = &kept
-		}
-		c.sets[s.name], c.order = &set, append(c.order, &set)
+	if err := c.ReadState(sets.AppendState(nil)); err != nil {
+		panic(err)
 	}
 	return c
 }

@@ -9,6 +9,9 @@ type Ref struct {
 	SrcSides uint8
 }
 
+// src says that the part of that number is taken from the packet's source.
+func (r *Ref) src(part int) bool { return r.SrcSides&(1<<part) != 0 }
+
 // Query is what -m set asks of a packet.
 type Query struct {
 	Ref

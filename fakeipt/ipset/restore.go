@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
 
 // The tool reads a line of restore into a buffer, and its words into another; the command's own name takes a place there.
@@ -14,37 +16,30 @@ const (
 	maxWords = 30
 )
 
-// errNoFile is a file of restore that cannot be read, of which the tool says nothing.
-var errNoFile = errors.New("the file cannot be read")
-
-// statusNoFile is the exit status then.
-const statusNoFile = 255
-
 // restore reads commands from the standard input or the file of -f.
-func (t *run) restore(*wordReader) error {
-	in := t.Stdin
-	if t.file != "" {
-		text, err := t.ReadFile(t.file)
+func (r *run) restore() error {
+	lines := r.in
+	if r.hasFile {
+		text, err := r.ReadFile(r.file)
 		if err != nil {
-			return errNoFile
+			return &exit{status: statusNoFile, text: "Cannot open " + r.file + " for reading: " + libc.FileErrorText(err)}
 		}
-		in, t.file = bytes.NewReader(text), ""
+		lines = bufio.NewReader(bytes.NewReader(text))
 	}
-	lines := bufio.NewReader(in)
-	for number := 1; !t.ended; number++ {
+	for {
 		text, err := readLine(lines)
 		if err != nil {
 			return err
 		}
 		if text == "" {
-			return nil
+			break
 		}
-		t.line = number
-		if err := t.restoreLine(text); err != nil {
+		r.line++
+		if err := r.restoreLine(text); isExit(err) {
 			return err
 		}
 	}
-	return nil
+	return r.commitNow()
 }
 
 // readLine reads a line with its end, as far as the tool has room; "" is the end of the input.
@@ -56,7 +51,7 @@ func readLine(lines *bufio.Reader) (string, error) {
 			break
 		}
 		if err != nil {
-			return "", errorf("reading: %v", err)
+			return "", &exit{status: statusFailed, text: "reading: " + err.Error()}
 		}
 		if text = append(text, b); b == '\n' {
 			break
@@ -66,20 +61,27 @@ func readLine(lines *bufio.Reader) (string, error) {
 }
 
 // restoreLine carries one line of restore out.
-func (t *run) restoreLine(text string) error {
-	text, _, _ = strings.Cut(text, "\x00") // where the tool's strings end
-	text = strings.TrimLeft(text, " \t\n\v\f\r")
+func (r *run) restoreLine(text string) error {
+	text, blank := lineOf(text)
 	switch {
-	case text == "" || text[0] == '#':
+	case blank:
 		return nil
 	case text == "COMMIT\n" || text == "COMMIT\r\n":
-		return t.commit()
+		return r.commitNow()
 	}
-	words, err := lineWords(text)
+	words, err := r.lineWords(text)
 	if err != nil {
 		return err
 	}
-	return t.command(words)
+	return r.execute(words)
+}
+
+// commitNow sends what is noted.
+func (r *run) commitNow() error {
+	if r.commit() != nil {
+		return r.settle()
+	}
+	return nil
 }
 
 // blank are the characters between words.
@@ -87,13 +89,13 @@ const blank = " \t\r\n"
 
 // lineWords cuts a line of restore into words. Blanks within double quotes are part of the word; words that are empty, and one that the
 // line's end finds within quotes, are not there.
-func lineWords(text string) ([]string, error) {
+func (r *run) lineWords(text string) ([]string, error) {
 	var words []string
 	var word []byte
 	quoted := false
 	for i := range len(text) {
 		if len(words) == maxWords {
-			return nil, usagef("Line is too long to parse.")
+			return nil, r.usage("Line is too long to parse.")
 		}
 		c, last := text[i], i == len(text)-1
 		switch {
@@ -105,21 +107,16 @@ func lineWords(text string) ([]string, error) {
 			word = append(word, c)
 			continue
 		}
-		if !last && strings.IndexByte(blank, c) < 0 || len(word) == 0 {
+		if !last && strings.IndexByte(blank, c) < 0 {
 			continue
 		}
-		if quoted {
-			return nil, usagef("Missing close quote!")
+		if last && quoted {
+			return nil, r.usage("Missing close quote!")
+		}
+		if len(word) == 0 {
+			continue
 		}
 		words, word = append(words, string(word)), nil
 	}
 	return words, nil
-}
-
-// checkNewName refuses names that the real tool takes, and could then not read back of what it saves.
-func checkNewName(name string) error {
-	if name == "" || strings.ContainsAny(name, blank+"\"") {
-		return errorf("not supported: the name %q of a set, which restore does not read back", name)
-	}
-	return nil
 }

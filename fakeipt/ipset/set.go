@@ -17,8 +17,8 @@ type set struct {
 	kind    *setType
 	options options
 	entries map[key]*entry
-	order   []key  // of list:set
-	seq     uint64 // of the entry added last
+	order   []key      // of list:set
+	table   *hashTable // of the hash types
 	// prefixes counts the entries by the length of their net.
 	prefixes [129]int
 	clock    clock.PassiveClock
@@ -27,11 +27,15 @@ type set struct {
 // entry is what is kept with a key.
 type entry struct {
 	nomatch        bool
+	wildcard       bool      // the interface is the beginning of a name
+	mac            [6]byte   // of bitmap:ip,mac
+	filled         bool      // there is a MAC address
 	expires        time.Time // zero: never
+	stored         uint32    // the timeout of an entry without a MAC address, which does not run, in seconds
 	packets, bytes uint64
 	comment        string
 	skb            skbInfo
-	seq            uint64 // its place in the order of adding
+	at             place // in the table of a hash type
 }
 
 // skbInfo is what an entry says for packets that match it.
@@ -41,24 +45,46 @@ type skbInfo struct {
 	queue        uint16
 }
 
-// live reports whether the entry has not expired.
+// live reports whether the entry is there and has not expired.
 func (s *set) live(e *entry) bool {
 	return e != nil && (e.expires.IsZero() || s.clock.Now().Before(e.expires))
 }
 
+// settled is live in the eyes of add and del, which take the timeout of an entry without a MAC address for one that is long over.
+func (s *set) settled(e *entry) bool { return s.live(e) && e.stored == 0 }
+
 // expiry is when an entry that is added now expires: after so many seconds, if they are given, else after the set's own. 0 is never.
 func (s *set) expiry(given bool, seconds uint32) time.Time {
-	if !given {
-		seconds = s.options.timeout
-	}
-	if !s.options.hasTimeout || seconds == 0 {
+	if seconds = s.seconds(given, seconds); seconds == 0 {
 		return time.Time{}
 	}
 	return s.clock.Now().Add(time.Duration(seconds) * time.Second)
 }
 
+// seconds is the timeout of an entry: the one that is given, or else the set's own.
+func (s *set) seconds(given bool, seconds uint32) uint32 {
+	if !given {
+		seconds = s.options.timeout
+	}
+	if !s.options.hasTimeout {
+		return 0
+	}
+	return seconds
+}
+
+// entry is the entry of a key, and the key that it is kept with; nil if there is none.
+func (s *set) entry(k key) (key, *entry) { return (*Overlay)(nil).find(s, k) }
+
 // remove takes an entry out that is there.
 func (s *set) remove(k key) {
+	if s.kind.hash() {
+		s.table.remove(s, s.entries[k].at)
+	}
+	s.drop(k)
+}
+
+// drop forgets an entry that is there; its place in the table of a hash type is seen to.
+func (s *set) drop(k key) {
 	delete(s.entries, k)
 	s.prefixes[s.prefixOf(k)]--
 	if s.kind == listSet {
@@ -73,20 +99,38 @@ func (s *set) prefixOf(k key) uint8 {
 	return k.bits
 }
 
-// put puts an entry in the place of the one that is there, or behind all others.
+// put puts an entry in the place of the one that is there, or makes room for another.
 func (s *set) put(k key, e entry) {
 	if old := s.entries[k]; old != nil {
-		e.seq = old.seq
+		e.at = old.at
 	} else {
 		s.prefixes[s.prefixOf(k)]++
-		if s.kind == listSet {
+		switch s.kind.store {
+		case storeList:
 			s.order = append(s.order, k)
+		case storeHash:
+			e.at = s.table.room(s, k)
 		}
-		s.seq++
-		e.seq = s.seq
 	}
 	s.entries[k] = &e
 }
 
-// add puts an entry in. An entry that is there is replaced if exist is set.
-func (s *set) add(k key, e entry, exist bool) error { return (*Overlay)(nil).add(s, k, e, exist) }
+// flush removes all entries.
+func (s *set) flush() {
+	s.entries, s.order, s.prefixes = map[key]*entry{}, nil, [129]int{}
+	if s.table != nil {
+		s.table.flush()
+	}
+}
+
+// expire removes the entries of a hash type or a list whose time is over.
+func (s *set) expire() {
+	if !s.options.hasTimeout {
+		return
+	}
+	for k, e := range s.entries {
+		if !s.live(e) {
+			s.remove(k)
+		}
+	}
+}

@@ -14,9 +14,24 @@ type setState struct {
 	Slot    uint32
 	Type    string
 	Options options
-	Seq     uint64
 	Keys    []key // in the order of list:set
 	Entries []entry
+	Table   hashState // of the hash types
+}
+
+// hashState is the table of a hash type: the places of the elements, which decide where another one goes.
+type hashState struct {
+	Bits       uint8
+	BucketSize uint8
+	ExtSize    int64
+	Buckets    []bucketState
+}
+
+// bucketState is a bucket: how many places it has room for, and which of the keys stand in those that have been used.
+type bucketState struct {
+	Index  uint32
+	Size   uint8
+	Places []int32 // indices of keys, -1 for a place that is free
 }
 
 // tableState is a table as the state of the tools has it.
@@ -24,21 +39,55 @@ type tableState struct{ Sets []setState }
 
 var stateTypes = sync.OnceValue(func() *record.Types { return record.NewTypes(nil, &tableState{}) })
 
-// AppendState appends the sets with their elements so that ReadState makes them again, just as they are. What has expired is left out.
+// AppendState appends the sets with their elements so that ReadState makes them again, just as they are.
 func (t *Table) AppendState(dst []byte) []byte {
 	t.lock.RLock()
 	defer t.lock.RUnlock()
 	state := tableState{Sets: make([]setState, 0, len(t.order))}
 	for _, s := range t.order {
-		o := setState{Name: s.name, Slot: uint32(s.slot), Type: s.kind.name, Options: s.options, Seq: s.seq, Keys: s.liveKeys(true)}
-		for _, k := range o.Keys {
-			o.Entries = append(o.Entries, *s.entries[k])
-		}
-		state.Sets = append(state.Sets, o)
+		state.Sets = append(state.Sets, s.state())
 	}
 	w := stateTypes().Writer(dst, 0)
 	w.Write(&state)
 	return w.Record()
+}
+
+// state is the set as the state of the tools has it.
+func (s *set) state() setState {
+	state := setState{Name: s.name, Slot: uint32(s.slot), Type: s.kind.name, Options: s.options}
+	switch s.kind.store {
+	case storeList:
+		state.Keys = s.order
+	case storeHash:
+		state.Table, state.Keys = s.table.state()
+	default:
+		for k := range s.entries {
+			state.Keys = append(state.Keys, k)
+		}
+		slices.SortFunc(state.Keys, key.compare)
+	}
+	for _, k := range state.Keys {
+		state.Entries = append(state.Entries, *s.entries[k])
+	}
+	return state
+}
+
+// state is the table as the state of the tools has it, and the keys in it.
+func (h *hashTable) state() (state hashState, keys []key) {
+	state = hashState{Bits: uint8(h.bits), BucketSize: h.bucketSize, ExtSize: int64(h.extSize)}
+	for _, index := range h.indices() {
+		b := h.buckets[index]
+		kept := bucketState{Index: index, Size: uint8(b.size), Places: make([]int32, len(b.places))}
+		for i, p := range b.places {
+			kept.Places[i] = -1
+			if p.used {
+				kept.Places[i] = int32(len(keys))
+				keys = append(keys, p.key)
+			}
+		}
+		state.Buckets = append(state.Buckets, kept)
+	}
+	return state, keys
 }
 
 // ReadState makes the sets that AppendState has written, in a table without any.
@@ -54,21 +103,62 @@ func (t *Table) ReadState(text []byte) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	for i := range state.Sets {
-		o := &state.Sets[i]
-		kind := findType(o.Type)
-		if kind == nil || t.sets[o.Name] != nil || len(o.Keys) != len(o.Entries) {
-			return fmt.Errorf("a set %q of type %q cannot be", o.Name, o.Type)
+		if err := t.readSet(&state.Sets[i]); err != nil {
+			return err
 		}
-		s := &set{name: o.Name, slot: int(o.Slot), kind: kind, options: o.Options, entries: map[key]*entry{}, seq: o.Seq, clock: t.clock}
-		for i, k := range o.Keys {
-			s.entries[k] = &o.Entries[i]
-			s.prefixes[s.prefixOf(k)]++
-		}
-		if kind == listSet {
-			s.order = slices.Clone(o.Keys)
-		}
-		t.sets[s.name] = s
-		t.order = append(t.order, s)
 	}
 	return nil
+}
+
+// readSet makes one set.
+func (t *Table) readSet(state *setState) error {
+	kind := findType(state.Type)
+	cannotBe := fmt.Errorf("a set %q of type %q cannot be", state.Name, state.Type)
+	if kind == nil || kind.absent || t.sets[state.Name] != nil || len(state.Keys) != len(state.Entries) {
+		return cannotBe
+	}
+	s := newSet(state.Name, kind, state.Options, t.clock)
+	s.slot = int(state.Slot)
+	for i, k := range state.Keys {
+		s.entries[k] = &state.Entries[i]
+		s.prefixes[s.prefixOf(k)]++
+	}
+	switch kind.store {
+	case storeList:
+		s.order = slices.Clone(state.Keys)
+	case storeHash:
+		if !s.readTable(state) {
+			return cannotBe
+		}
+	}
+	t.sets[s.name] = s
+	t.order = append(t.order, s)
+	return nil
+}
+
+// readTable puts the elements into their places.
+func (s *set) readTable(state *setState) (ok bool) {
+	h := s.table
+	h.bits, h.bucketSize = int(state.Table.Bits), state.Table.BucketSize
+	if h.bits > maxHashBits {
+		return false
+	}
+	h.flush()
+	h.extSize = int(state.Table.ExtSize)
+	for _, kept := range state.Table.Buckets {
+		b := &bucket{size: int(kept.Size), places: make([]slot, len(kept.Places))}
+		for i, at := range kept.Places {
+			if at < 0 {
+				continue
+			}
+			if int(at) >= len(state.Keys) {
+				return false
+			}
+			k := state.Keys[at]
+			b.places[i] = slot{used: true, key: k, hash: s.entries[k].at.hash}
+			h.elements[h.region(kept.Index)]++
+		}
+		h.buckets[kept.Index] = b
+	}
+	return true
 }

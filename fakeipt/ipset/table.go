@@ -3,8 +3,6 @@ package ipset
 import (
 	"cmp"
 	"hash/fnv"
-	"io"
-	"math/bits"
 	"slices"
 	"sync"
 
@@ -69,29 +67,46 @@ func btoi(b bool) int {
 	return 0
 }
 
-// create makes a set.
-func (t *Table) create(name string, kind *setType, o options) error {
+// create makes a set. An error that says so leaves one that is there as it was; with exist it is none, if the two are the same.
+func (t *Table) create(m *message, exist bool) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if t.sets[name] != nil {
+	o, err := m.options()
+	if err != nil {
+		return err
+	}
+	if old := t.sets[m.name]; old != nil {
+		if exist && old.kind == m.kind && old.options.same(o) {
+			return nil
+		}
 		return errExists
 	}
-	if kind.hash() {
-		o.hashSize = uint32(1) << bits.Len32(max(o.hashSize, minHashSize)-1)
-		if o.initVal == 0 {
-			// The kernel draws this number; the same name always gets the same one here.
-			h := fnv.New32a()
-			_, _ = h.Write([]byte(name))
-			o.initVal = h.Sum32()
-		}
+	if m.kind.hash() && !m.has(optInitVal) {
+		// The kernel draws this number; the same name always gets the same one here.
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(m.name))
+		o.initVal = h.Sum32()
 	}
-	s := &set{name: name, kind: kind, options: o, entries: map[key]*entry{}, clock: t.clock}
+	t.insert(newSet(m.name, m.kind, o, t.clock))
+	return nil
+}
+
+// newSet is a set without entries.
+func newSet(name string, kind *setType, o options, c clock.PassiveClock) *set {
+	s := &set{name: name, kind: kind, options: o, entries: map[key]*entry{}, clock: c}
+	if kind.hash() {
+		s.table = newHashTable(&o)
+	}
+	return s
+}
+
+// insert gives a set the first free slot.
+func (t *Table) insert(s *set) {
 	for s.slot < len(t.order) && t.order[s.slot].slot == s.slot {
 		s.slot++
 	}
-	t.sets[name] = s
+	t.sets[s.name] = s
 	t.order = slices.Insert(t.order, s.slot, s)
-	return nil
 }
 
 func (t *Table) destroy(name string) {
@@ -114,7 +129,7 @@ func (t *Table) rename(from, to string) error {
 	return nil
 }
 
-// swap changes the contents of two sets of one type and family.
+// swap changes the contents of two sets of one family and of elements that are made alike.
 func (t *Table) swap(a, b string) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -124,7 +139,7 @@ func (t *Table) swap(a, b string) error {
 		return errMissing
 	case y == nil:
 		return errSwapMissing
-	case x.kind != y.kind || x.options.family != y.options.family:
+	case !x.kind.sameFeatures(y.kind) || x.options.family != y.options.family:
 		return errSwapType
 	}
 	x.name, y.name = b, a
@@ -138,17 +153,5 @@ func (t *Table) swap(a, b string) error {
 func (t *Table) flush(s *set) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	s.entries, s.order, s.prefixes = map[key]*entry{}, nil, [129]int{}
-}
-
-// Save writes every set as "ipset save" prints it.
-func (t *Table) Save(w io.Writer) error {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	var text []byte
-	for _, s := range t.dumped() {
-		text = s.appendSave(text, false)
-	}
-	_, err := w.Write(text)
-	return err
+	s.flush()
 }

@@ -1,7 +1,6 @@
 package ipset
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -33,80 +32,118 @@ func appendFieldsXML(dst []byte, fields []field) []byte {
 	return dst
 }
 
-// header are the options of create.
-func (s *set) header() []field {
-	o := &s.options
+// fieldsOf are the fields of keywords that have one.
+func fieldsOf(keywords []*keyword, text func(*keyword) (string, bool)) []field {
 	var fields []field
-	add := func(has bool, name, format string, args ...any) {
-		if has {
-			fields = append(fields, field{name, fmt.Sprintf(format, args...)})
+	for _, k := range keywords {
+		if value, has := text(k); has {
+			fields = append(fields, field{k.name, value})
 		}
 	}
-	hash := s.kind.hash()
-	add(s.kind == bitmapPort, "range", "%d-%d", o.minPort, o.maxPort)
-	add(s.kind == listSet, "size", "%d", o.size)
-	if hash {
-		add(o.family == inet6, "family", "inet6")
-		add(o.family != inet6, "family", "inet")
-		add(true, "hashsize", "%d", o.hashSize)
-		add(true, "maxelem", "%d", o.maxElem)
-		add(o.netMask != 0 && len(s.kind.parts) == 1, "netmask", "%d", o.netMask)
-	}
-	add(o.hasTimeout, "timeout", "%d", o.timeout)
-	add(o.counters, "counters", "")
-	add(o.comment, "comment", "")
-	add(o.skbInfo, "skbinfo", "")
-	add(hash, "bucketsize", "%d", o.bucketSize)
-	add(hash, "initval", "0x%08x", o.initVal)
-	add(hash && o.netMask != 0 && len(s.kind.parts) > 1, "netmask", "%d", o.netMask)
 	return fields
 }
 
-func (s *set) appendSave(dst []byte, sorted bool) []byte {
-	dst = append(appendFields(fmt.Appendf(dst, "create %s %s", s.name, s.kind.name), s.header()), '\n')
-	for _, k := range s.liveKeys(sorted) {
-		dst = append(s.appendEntry(fmt.Appendf(dst, "add %s ", s.name), k), '\n')
+// header are the options of create. The tool does not print that there is forceadd.
+func (s *set) header() []field { return fieldsOf(s.kind.createKeywords(), s.createText) }
+
+// createText is the value of an option of create, and whether it is printed.
+func (s *set) createText(k *keyword) (string, bool) {
+	o := &s.options
+	switch k {
+	case kwIPRange:
+		return fmt.Sprintf("%s-%s", o.first, o.last), true
+	case kwPortRange:
+		return fmt.Sprintf("%d-%d", o.minPort, o.maxPort), true
+	case kwSize:
+		return fmt.Sprint(o.size), true
+	case kwFamily:
+		return map[Family]string{inet: "inet", inet6: "inet6"}[o.family], true
+	case kwHashSize:
+		return fmt.Sprint(1 << s.table.bits), true
+	case kwMaxElem:
+		return fmt.Sprint(o.maxElem), true
+	case kwNetMask:
+		return fmt.Sprint(o.netMask), o.netMask != 0
+	case kwBitMask:
+		return o.bitMask.String(), o.bitMask.IsValid()
+	case kwTimeout:
+		return fmt.Sprint(o.timeout), o.hasTimeout
+	case kwCounters:
+		return "", o.counters
+	case kwComments:
+		return "", o.comment
+	case kwSKBInfo:
+		return "", o.skbInfo
+	case kwBucketSize:
+		return fmt.Sprint(s.table.bucketSize), true
+	case kwInitVal:
+		return fmt.Sprintf("0x%08x", o.initVal), true
 	}
-	return dst
+	return "", false
 }
 
 // appendEntry appends an element with what is kept of it.
 func (s *set) appendEntry(dst []byte, k key) []byte {
-	return appendFields(s.appendKey(dst, k), s.entryFields(s.entries[k]))
+	e := s.entries[k]
+	return appendFields(s.appendKey(dst, k, e), s.entryFields(e))
 }
 
 // entryFields are what is kept of an element.
 func (s *set) entryFields(e *entry) []field {
-	var fields []field
-	add := func(has bool, name, format string, args ...any) {
-		if has {
-			fields = append(fields, field{name, fmt.Sprintf(format, args...)})
-		}
-	}
-	left := int64(0)
-	if !e.expires.IsZero() {
-		left = int64(e.expires.Sub(s.clock.Now()) / time.Second)
-	}
-	add(s.options.hasTimeout, "timeout", "%d", left)
-	add(e.nomatch, "nomatch", "")
-	add(s.options.counters, "packets", "%d", e.packets)
-	add(s.options.counters, "bytes", "%d", e.bytes)
-	add(e.comment != "", "comment", `"%s"`, e.comment)
-	switch b := &e.skb; {
-	case b.mask == math.MaxUint32:
-		add(true, "skbmark", "%#x", b.mark)
-	case b.mark != 0 || b.mask != 0:
-		add(true, "skbmark", "%#x/%#x", b.mark, b.mask)
-	}
-	add(e.skb.major != 0 || e.skb.minor != 0, "skbprio", "%x:%x", e.skb.major, e.skb.minor)
-	add(e.skb.queue != 0, "skbqueue", "%d", e.skb.queue)
-	return fields
+	return fieldsOf(s.kind.addKeywords(), func(k *keyword) (string, bool) { return s.entryText(k, e) })
 }
 
-// liveKeys are the keys of entries that have not expired: ports by number, those of hash types as the kernel's buckets have them.
-func (s *set) liveKeys(sorted bool) []key {
-	if s.kind == listSet {
+// entryText is the value of an option of an entry, and whether it is printed.
+func (s *set) entryText(k *keyword, e *entry) (string, bool) {
+	o, b := &s.options, &e.skb
+	switch k {
+	case kwTimeout:
+		return fmt.Sprint(s.left(e)), o.hasTimeout
+	case kwNomatch:
+		return "", e.nomatch
+	case kwWildcard:
+		return "", e.wildcard
+	case kwPackets:
+		return fmt.Sprint(e.packets), o.counters
+	case kwBytes:
+		return fmt.Sprint(e.bytes), o.counters
+	case kwComment:
+		return `"` + e.comment + `"`, e.comment != ""
+	case kwSKBMark:
+		if b.mask == math.MaxUint32 {
+			return fmt.Sprintf("%#x", b.mark), true
+		}
+		return fmt.Sprintf("%#x/%#x", b.mark, b.mask), b.mark != 0 || b.mask != 0
+	case kwSKBPrio:
+		return fmt.Sprintf("%x:%x", b.major, b.minor), b.major != 0 || b.minor != 0
+	case kwSKBQueue:
+		return fmt.Sprint(b.queue), b.queue != 0
+	}
+	return "", false
+}
+
+// left is the time that is left to an entry, in seconds; 0 is for ever, so the last second is told as a whole one.
+func (s *set) left(e *entry) int64 {
+	if e.expires.IsZero() {
+		return int64(e.stored)
+	}
+	return max(1, int64(e.expires.Sub(s.clock.Now())/time.Second))
+}
+
+// liveKeys are the keys of entries that have not expired: ports and addresses of bitmaps by number, those of hash types as the kernel's
+// buckets have them.
+func (s *set) liveKeys() []key {
+	switch s.kind.store {
+	case storeList:
 		return slices.DeleteFunc(slices.Clone(s.order), func(k key) bool { return !s.live(s.entries[k]) })
+	case storeHash:
+		var keys []key
+		for _, p := range s.table.inOrder() {
+			if s.live(s.entries[p.key]) {
+				keys = append(keys, p.key)
+			}
+		}
+		return keys
 	}
 	keys := make([]key, 0, len(s.entries))
 	for k, e := range s.entries {
@@ -114,19 +151,6 @@ func (s *set) liveKeys(sorted bool) []key {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int {
-		if !sorted && s.kind.hash() {
-			return cmp.Compare(s.entries[a].seq, s.entries[b].seq)
-		}
-		return a.compare(b)
-	})
-	if !sorted && s.kind.hash() {
-		s.byBucket(keys)
-	}
+	slices.SortFunc(keys, key.compare)
 	return keys
-}
-
-func (k key) compare(o key) int {
-	return cmp.Or(k.addr.Compare(o.addr), cmp.Compare(k.bits, o.bits), cmp.Compare(k.proto, o.proto), cmp.Compare(k.port, o.port),
-		k.addr2.Compare(o.addr2), cmp.Compare(k.bits2, o.bits2))
 }

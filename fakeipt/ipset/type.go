@@ -9,70 +9,90 @@ const (
 	partIP part = iota
 	partNet
 	partPort
+	partMAC
+	partMark
+	partIface
 	partSet
+)
+
+// store is how the kernel keeps the elements of a type.
+type store uint8
+
+const (
+	storeBitmap store = iota
+	storeHash
+	storeList
 )
 
 // setType is a type of set.
 type setType struct {
-	name     string
-	revision int
-	parts    []part
+	name, alias string
+	revision    int
+	store       store
+	parts       []part
+	// family is that of the addresses where the type has but one.
+	family Family
+	// absent says that the tool knows the type and the kernel was built without it.
+	absent bool
 }
 
 var (
-	bitmapPort = &setType{"bitmap:port", 3, []part{partPort}}
-	listSet    = &setType{"list:set", 3, []part{partSet}}
+	listSet     = &setType{name: "list:set", alias: "setlist", revision: 3, store: storeList, parts: []part{partSet}}
+	bitmapPort  = &setType{name: "bitmap:port", alias: "portmap", revision: 3, store: storeBitmap, parts: []part{partPort}}
+	bitmapIP    = &setType{name: "bitmap:ip", alias: "ipmap", revision: 3, store: storeBitmap, parts: []part{partIP}, family: inet}
+	bitmapIPMAC = &setType{name: "bitmap:ip,mac", alias: "macipmap", revision: 3, store: storeBitmap, parts: []part{partIP, partMAC},
+		family: inet}
+	hashIP         = &setType{name: "hash:ip", alias: "iphash", revision: 6, store: storeHash, parts: []part{partIP}}
+	hashNet        = &setType{name: "hash:net", alias: "nethash", revision: 7, store: storeHash, parts: []part{partNet}}
+	hashIPPort     = &setType{name: "hash:ip,port", alias: "ipporthash", revision: 7, store: storeHash, parts: []part{partIP, partPort}}
+	hashNetPort    = &setType{name: "hash:net,port", alias: "netporthash", revision: 8, store: storeHash, parts: []part{partNet, partPort}}
+	hashIPPortIP   = &setType{name: "hash:ip,port,ip", alias: "ipportiphash", revision: 6, store: storeHash, parts: []part{partIP, partPort, partIP}}
+	hashIPPortNet  = &setType{name: "hash:ip,port,net", alias: "ipportnethash", revision: 8, store: storeHash, parts: []part{partIP, partPort, partNet}}
+	hashNetIface   = &setType{name: "hash:net,iface", alias: "netifacehash", revision: 8, store: storeHash, parts: []part{partNet, partIface}}
+	hashMAC        = &setType{name: "hash:mac", alias: "machash", revision: 1, store: storeHash, parts: []part{partMAC}, absent: true}
+	hashIPMAC      = &setType{name: "hash:ip,mac", alias: "ipmachash", revision: 1, store: storeHash, parts: []part{partIP, partMAC}, absent: true}
+	hashIPMark     = &setType{name: "hash:ip,mark", alias: "ipmarkhash", revision: 3, store: storeHash, parts: []part{partIP, partMark}, absent: true}
+	hashNetNet     = &setType{name: "hash:net,net", alias: "netnethash", revision: 4, store: storeHash, parts: []part{partNet, partNet}, absent: true}
+	hashNetPortNet = &setType{name: "hash:net,port,net", alias: "netportnethash", revision: 3, store: storeHash,
+		parts: []part{partNet, partPort, partNet}, absent: true}
 
+	// setTypes are the types that the tool knows.
 	setTypes = [...]*setType{
-		bitmapPort, listSet,
-		{"hash:ip", 6, []part{partIP}},
-		{"hash:net", 7, []part{partNet}},
-		{"hash:ip,port", 7, []part{partIP, partPort}},
-		{"hash:net,port", 8, []part{partNet, partPort}},
-		{"hash:ip,port,ip", 6, []part{partIP, partPort, partIP}},
-		{"hash:ip,port,net", 8, []part{partIP, partPort, partNet}},
+		listSet, hashMAC, hashIPMAC, hashNetIface, hashNetPort, hashNetPortNet, hashNetNet, hashNet, hashIPPortNet, hashIPPortIP,
+		hashIPMark, hashIPPort, hashIP, bitmapPort, bitmapIPMAC, bitmapIP,
 	}
 )
 
-// typesWithoutModule are those that the tool knows and the kernel has not, as a machine without their modules; typesNotHere are those that
-// the kernel has as well.
-var (
-	typesWithoutModule = [...]string{"hash:mac", "hash:ip,mac", "hash:net,net", "hash:net,port,net", "hash:ip,mark"}
-	typesNotHere       = [...]string{"bitmap:ip", "bitmap:ip,mac", "hash:net,iface"}
-)
-
+// findType is the type of that name, or of that older name.
 func findType(name string) *setType {
-	for _, k := range setTypes {
-		if k.name == name {
-			return k
-		}
+	i := slices.IndexFunc(setTypes[:], func(k *setType) bool { return name == k.name || name == k.alias })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return setTypes[i]
 }
 
-func (k *setType) hash() bool { return k != bitmapPort && k != listSet }
+func (k *setType) hash() bool { return k.store == storeHash }
+
+// has says that elements have such a part.
+func (k *setType) has(p part) bool { return slices.Contains(k.parts, p) }
 
 // nets says that an element has a net, which may be marked nomatch.
-func (k *setType) nets() bool { return slices.Contains(k.parts, partNet) }
+func (k *setType) nets() bool { return k.has(partNet) }
 
 // net2 says that the net is the second address.
 func (k *setType) net2() bool { return len(k.parts) == 3 && k.parts[2] == partNet }
 
-// masked says that addresses may be cut to a prefix, with netmask.
-func (k *setType) masked() bool { return k.parts[0] == partIP && len(k.parts) < 3 }
+// masked says that addresses may be put under a mask.
+func (k *setType) masked() bool { return k == hashIP || k == hashIPPort }
 
-// createOptions are the names of the options of create. The tool takes forceadd and does not tell the kernel of it.
-func (k *setType) createOptions() []string {
-	switch {
-	case k == bitmapPort:
-		return []string{"range", "timeout", "counters", "comment", "skbinfo"}
-	case k == listSet:
-		return []string{"size", "timeout", "counters", "comment", "skbinfo"}
+// sameFeatures says that sets of the two types may be swapped: the kernel compares what elements are made of, and not the types.
+func (k *setType) sameFeatures(o *setType) bool {
+	address := func(p part) part {
+		if p == partNet {
+			return partIP
+		}
+		return p
 	}
-	options := []string{"family", "-4", "-6", "hashsize", "maxelem", "timeout", "counters", "comment", "forceadd", "skbinfo",
-		"bucketsize", "initval"}
-	if k.masked() {
-		options = append(options, "netmask")
-	}
-	return options
+	return k.nets() == o.nets() && slices.EqualFunc(k.parts, o.parts, func(a, b part) bool { return address(a) == address(b) })
 }

@@ -1,0 +1,171 @@
+package ipset
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+)
+
+// cutAt cuts a text at the first separator. One that begins or ends the text makes the tool see none.
+func cutAt(text string, separator byte) (before, after string, found bool) {
+	if text == "" || text[0] == separator || text[len(text)-1] == separator {
+		return text, "", false
+	}
+	return strings.Cut(text, string(separator))
+}
+
+// isRange says that the text has a dash behind what stands in brackets.
+func isRange(text string) bool {
+	if strings.HasPrefix(text, "[") {
+		i := strings.IndexByte(text, ']')
+		if i < 0 {
+			return false
+		}
+		text = text[i:]
+	}
+	_, _, dash := cutAt(text, '-')
+	return dash
+}
+
+func isNet(text string) bool {
+	_, _, slash := cutAt(text, '/')
+	return slash
+}
+
+// parseSingleIP reads one address; its whole length may stand behind it.
+func (r *run) parseSingleIP(o option, word string) error {
+	family := r.familyOr4()
+	_, length, slash := cutAt(word, '/')
+	whole := map[Family]string{inet: "32", inet6: "128"}[family]
+	if isRange(word) || slash && length != whole {
+		return r.syntaxError("plain IP address must be supplied: %s", word)
+	}
+	return r.parseAddress(o, word, family)
+}
+
+func (r *run) parseNet(o option, word string) error {
+	family := r.familyOr4()
+	if !isNet(word) || isRange(word) {
+		return r.syntaxError("IP/netblock must be supplied: %s", word)
+	}
+	return r.parseAddress(o, word, family)
+}
+
+func (r *run) parseNetOrRange(o option, word string) error {
+	if !isRange(word) && !isNet(word) {
+		return r.syntaxError("IP/cidr or IP-IP range must be specified: %s", word)
+	}
+	return r.parseAddress(o, word, r.familyOr4())
+}
+
+// parseIP reads an address, a net or a range; of IPv6 an address.
+func (r *run) parseIP(o option, word string) error {
+	if family := r.familyOr4(); family == inet {
+		return r.parseAddress(o, word, family)
+	}
+	return r.parseSingleIP(o, word)
+}
+
+// parseIPOrNet reads an address, a net or a range; of IPv6 no range.
+func (r *run) parseIPOrNet(o option, word string) error {
+	family := r.familyOr4()
+	if family == inet6 && isRange(word) {
+		return r.syntaxError("IP address or IP/cidr must be specified: %s", word)
+	}
+	return r.parseAddress(o, word, family)
+}
+
+// parseAddress reads an address, which may be a net or a range. Names are not looked up.
+func (r *run) parseAddress(o option, word string, family Family) error {
+	length, end := optCIDR2, optIP2To
+	if o == optIP {
+		length, end = optCIDR, optIPTo
+	}
+	host, last, ranged := word, "", false
+	if before, text, slash := cutAt(word, '/'); slash {
+		n, err := r.length(text, 0, family.bits())
+		if err != nil {
+			return err
+		}
+		host = before
+		r.setAddress(length, netip.Addr{}, n)
+	} else {
+		var err error
+		if host, last, ranged, err = r.cutRange(word); err != nil {
+			return err
+		}
+	}
+	if err := r.resolve(o, host, family); err != nil || !ranged {
+		return err
+	}
+	return r.resolve(end, last, family)
+}
+
+// cutRange cuts a range into its ends. Either may stand in brackets.
+func (r *run) cutRange(word string) (first, last string, ranged bool, err error) {
+	if !strings.HasPrefix(word, "[") {
+		first, last, ranged = cutAt(word, '-')
+		return first, last, ranged, nil
+	}
+	i := strings.IndexByte(word, ']')
+	if i < 0 {
+		return word, "", false, r.syntaxError("cannot find closing escape character ']' in %s", word)
+	}
+	first, last = word[:i+1], word[i+1:]
+	if last == "" {
+		return first, "", false, nil
+	}
+	if last[0] != '-' {
+		return first, "", false, r.syntaxError("range separator expected after '%s'", first)
+	}
+	return first, last[1:], true, nil
+}
+
+// unescape takes the brackets away.
+func (r *run) unescape(text string) (string, error) {
+	inner, ok := strings.CutPrefix(text, "[")
+	if !ok {
+		return text, nil
+	}
+	if inner, ok = strings.CutSuffix(inner, "]"); !ok {
+		return "", r.syntaxError("cannot find closing escape character ']' in %s", text)
+	}
+	return inner, nil
+}
+
+// resolve sets an address. A name is looked up as on a host without a resolver.
+func (r *run) resolve(o option, text string, family Family) error {
+	text, err := r.unescape(text)
+	if err != nil {
+		return err
+	}
+	a, err := libc.GetAddrInfo([]byte(text), family.bits())
+	if err != nil {
+		return r.syntaxError("cannot parse %s: resolving to IPv%d address failed", text, family)
+	}
+	r.setAddress(o, a, 0)
+	return nil
+}
+
+// setAddress sets an address, or the length of a net.
+func (r *run) setAddress(o option, a netip.Addr, length uint8) {
+	m := &r.message
+	switch o {
+	case optIP:
+		m.addr = a
+	case optIPTo:
+		m.addrTo = a
+	case optIP2:
+		m.addr2 = a
+	case optIP2To:
+		m.addr2To = a
+	case optBitMask:
+		m.bitMask = a
+	case optCIDR:
+		m.cidr = length
+	case optCIDR2:
+		m.cidr2 = length
+	}
+	m.set(o)
+}
