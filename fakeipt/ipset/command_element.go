@@ -29,19 +29,12 @@ func (r *run) parseCreate(name, typeName string, words []string) error {
 		return r.syntaxError("typename '%s' is longer than %d characters", typeName, MaxName)
 	}
 	kind := findType(typeName)
-	switch {
-	case kind == nil:
+	if kind == nil {
 		return r.syntaxError("typename '%s' is unknown", typeName)
-	case kind.absent:
-		return r.refused(errNoModule)
 	}
-	m := &r.message
-	m.kind, m.family = kind, kind.family
-	m.set(optType)
-	m.set(optFamily)
-	if kind.hash() {
-		m.family = inet
-		m.ignored |= optionsOf(optFamily) // it may be said once
+	kind, err := r.typeOf(kind)
+	if err != nil {
+		return err
 	}
 	// The family comes first, since other options hang on it.
 	for _, family := range []bool{true, false} {
@@ -50,6 +43,38 @@ func (r *run) parseCreate(name, typeName string, words []string) error {
 		}
 	}
 	return r.check(kind, cmdCreate)
+}
+
+// typeOf is the type of a set to be made: the one that a line of the shell has left in the message, before a mistake was seen in it, or
+// else the one that the line names.
+func (r *run) typeOf(kind *setType) (*setType, error) {
+	m := &r.message
+	if m.has(optType) {
+		return m.kind, nil
+	}
+	if !m.has(optFamily) {
+		m.family = 0
+	}
+	if m.family != 0 && m.family != kind.family && !kind.bothFamilies() {
+		return nil, r.syntaxError("unknown settype %s", kind.name)
+	}
+	chosen := m.family == 0 && kind.bothFamilies()
+	switch {
+	case chosen:
+		m.family = inet
+	case m.family == 0:
+		m.family = kind.family
+	}
+	m.set(optFamily)
+	if err := r.ask(kind); err != nil {
+		return nil, err
+	}
+	m.kind = kind
+	m.set(optType)
+	if chosen {
+		m.ignored |= optionsOf(optFamily) // it may be said once
+	}
+	return kind, nil
 }
 
 // parseChange reads what stands behind add, del or test.
@@ -136,9 +161,9 @@ func (r *run) checkNeeded(kind *setType, c command) error {
 
 func (r *run) checkAllowed(kind *setType, c command) error {
 	m := &r.message
-	allowed, keywords := kind.allowed(c), kind.keywords(c)
+	allowed, keywords := kind.allowed(c)|unlooked(c), kind.keywords(c)
 	for o := firstElementOption; o < optFlags; o++ {
-		if allowed.has(o) || !m.has(o) || c == cmdCreate && !ofCreate.has(o) {
+		if allowed.has(o) || !m.has(o) {
 			continue
 		}
 		what := map[option]string{optCIDR: "IP/CIDR", optIPTo: "FROM-TO IP", optPortTo: "FROM-TO port"}[o]

@@ -16,6 +16,9 @@ func (m *message) options() (options, error) {
 	case listSet:
 		o.size = max(m.or(optSize, m.size, defaultListSize), minListSize)
 	case bitmapPort:
+		if !m.has(optPort) || !m.has(optPortTo) {
+			return o, errProtocol
+		}
 		o.minPort, o.maxPort = min(m.port, m.portTo), max(m.port, m.portTo)
 	case bitmapIP, bitmapIPMAC:
 		err = o.setRange(m)

@@ -61,7 +61,7 @@ func (h *hashTable) flush() {
 func (h *hashTable) bucketOf(hash uint32) uint32 { return hash & (1<<h.bits - 1) }
 
 // region is the region that a bucket's elements are counted in.
-func (h *hashTable) region(index uint32) int { return int(index) % len(h.elements) }
+func (h *hashTable) region(index uint32) int { return int(index >> regionBits) }
 
 // ofBucket is what a bucket takes with so many places for elements of the set, in bytes.
 func (s *set) ofBucket(places int) int { return bucketHead + places*s.elementSize() }
@@ -224,7 +224,7 @@ func (h *hashTable) remove(s *set, at place) {
 		}
 	}
 	switch {
-	case len(b.places) == 0:
+	case free == len(b.places):
 		h.extSize -= s.ofBucket(b.size)
 		delete(h.buckets, index)
 	case free >= bucketStep:

@@ -44,10 +44,15 @@ func (r *run) list(c command, m *message) error {
 	sets := table.dumped()
 	if m.has(optName) {
 		s := table.sets[m.name]
-		if s == nil {
-			return r.refused(errMissing)
+		if s == nil || r.behind {
+			err := r.answer(errMissing)
+			r.behind = true
+			return err
 		}
 		sets = []*set{s}
+	}
+	if r.behind {
+		return r.answer(nil)
 	}
 	for i, s := range sets {
 		l.appendSet(s, i == 0)

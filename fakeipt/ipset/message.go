@@ -63,9 +63,14 @@ const (
 // firstElementOption is the first of the options that say something of an element or of a set.
 const firstElementOption = optIP
 
-// ofCreate are the options that create may set; all others are those of add, del and test.
-var ofCreate = optionsOf(optType, optFamily, optIP, optIPTo, optCIDR, optPort, optPortTo, optTimeout, optHashSize, optMaxElem, optNetMask,
-	optBitMask, optSize)
+// unlooked are the options that the tool does not look at when it looks for those that a command does not allow: of create those of
+// elements, of the others one that was forgotten.
+func unlooked(c command) optionSet {
+	if c == cmdCreate {
+		return optionsOf(optCIDR2, optIP2To, optProto, optBucketSize, optInitVal)
+	}
+	return optionsOf(optIP2To)
+}
 
 // optionSet is a set of options.
 type optionSet uint64

@@ -6,8 +6,7 @@ func (o *Overlay) find(s *set, k key) (key, *entry) {
 	if !s.kind.has(partIface) {
 		return k, o.entry(s, k)
 	}
-	var found key
-	var best *entry
+	found, best := k, (*entry)(nil)
 	for n := len(k.name); n >= 0; n-- {
 		at := k
 		at.name = k.name[:n]

@@ -140,8 +140,8 @@ func (r *run) resolve(o option, text string, family Family) error {
 	if err != nil {
 		return err
 	}
-	a, err := libc.GetAddrInfo([]byte(text), family.bits())
-	if err != nil {
+	a, ok := libc.GetHostByName(text, family.bits())
+	if !ok {
 		return r.syntaxError("cannot parse %s: resolving to IPv%d address failed", text, family)
 	}
 	r.setAddress(o, a, 0)

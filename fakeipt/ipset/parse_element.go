@@ -117,7 +117,7 @@ func (m *message) appendElement(dst []byte) []byte {
 		case partMAC:
 			dst = appendMAC(dst, m.mac)
 		case partIface:
-			dst = appendIface(dst, m.iface, m.flags.physdev)
+			dst = append(dst, m.iface...)
 		case partPort:
 			dst = m.appendPort(dst)
 		default:

@@ -1,8 +1,6 @@
 package ipset
 
-import (
-	"errors"
-)
+import "slices"
 
 // pendingChanges are the adds or dels of restore that are noted and not yet sent: those of one set, one after the other, in one message.
 // They are lost where the tool ends before.
@@ -38,6 +36,31 @@ func (r *run) send(c command) error {
 	}
 	defer func() { r.message = message{} }()
 	return r.perform(c)
+}
+
+// ask asks the kernel for a type, which needs no answer where the tool knows it. It fails without a word where the answer is another one.
+func (r *run) ask(kind *setType) error {
+	if r.behind && !r.checked[kind] {
+		return errReported
+	}
+	if kind.absent {
+		return r.refused(errNoModule)
+	}
+	r.checked[kind] = true
+	return nil
+}
+
+// answer is what the tool makes of the kernel's answer to a command that was carried out.
+func (r *run) answer(err error) error {
+	switch {
+	case !r.behind && err == nil:
+		return nil
+	case !r.behind:
+		return r.refused(err)
+	case r.report.severity == sevNone:
+		return r.fail("Internal protocol error")
+	}
+	return errReported
 }
 
 // complete says what is missing in a message that an error has emptied.
@@ -87,68 +110,94 @@ func (r *run) commit() error {
 		return nil
 	}
 	r.pending = pendingChanges{}
+	at, err := r.sendChanges(&p)
+	if err != nil && !r.behind {
+		r.line = p.changes[at].line
+	}
+	return r.answer(err)
+}
+
+// sendChanges makes the kernel carry changes out up to the first that it refuses, which it tells.
+func (r *run) sendChanges(p *pendingChanges) (at int, err error) {
 	s := r.Sets.find(p.name)
+	if s == nil {
+		return 0, errMissing
+	}
 	for i := range p.changes {
-		c := &p.changes[i]
-		err := error(errMissing)
-		if s != nil {
-			err = r.Sets.change(s, p.adds, &c.message, p.exist)
-		}
-		if err != nil {
-			r.line = c.line
-			return r.refused(err)
+		if err := r.Sets.change(s, p.adds, &p.changes[i].message, p.exist); err != nil {
+			return i, err
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // perform asks the kernel for what the message says.
 func (r *run) perform(c command) error {
 	m := r.message
 	switch c {
-	case cmdCreate:
-		if err := r.Sets.create(&m, r.exist); err != nil {
-			return r.refused(err)
-		}
-		r.known.add(knownSet{m.name, m.kind, m.family})
-		return nil
-	case cmdDestroy:
-		return r.destroy(&m)
-	case cmdRename, cmdSwap:
-		return r.exchange(c, &m)
 	case cmdList, cmdSave:
 		return r.list(c, &m)
-	case cmdFlush:
-		return r.flush(&m)
+	case cmdTest:
+		return r.test(&m)
 	}
-	s := r.Sets.find(m.name)
-	switch {
-	case s == nil:
-		return r.refused(errMissing)
-	case c == cmdTest:
-		return r.test(s, &m)
+	err := r.answer(r.carryOut(c, &m))
+	if err == nil {
+		r.remember(c, &m)
 	}
-	if err := r.Sets.change(s, c == cmdAdd, &m, r.exist); err != nil {
-		return r.refused(err)
-	}
-	return nil
+	return err
 }
 
-func (r *run) test(s *set, m *message) error {
-	found := r.Sets.holds(s, m)
-	if r.quiet {
-		if found {
-			return nil
-		}
+// carryOut makes the kernel do what a command says.
+func (r *run) carryOut(c command, m *message) error {
+	switch c {
+	case cmdCreate:
+		return r.Sets.create(m, r.exist)
+	case cmdDestroy:
+		return r.destroy(m)
+	case cmdRename:
+		return r.rename(m)
+	case cmdSwap:
+		return r.Sets.swap(m.name, m.name2)
+	case cmdFlush:
+		return r.flush(m)
+	}
+	s := r.Sets.find(m.name)
+	if s == nil {
+		return errMissing
+	}
+	return r.Sets.change(s, c == cmdAdd, m, r.exist)
+}
+
+// remember keeps in mind what became of sets.
+func (r *run) remember(c command, m *message) {
+	switch c {
+	case cmdCreate:
+		r.known.add(knownSet{m.name, m.kind, m.family})
+	case cmdDestroy:
+		r.known.remove(m.name, !m.has(optName))
+	case cmdRename:
+		r.known.rename(m.name, m.name2)
+	case cmdSwap:
+		r.known.swap(m.name, m.name2)
+	}
+}
+
+func (r *run) test(m *message) error {
+	s := r.Sets.find(m.name)
+	found := s != nil && r.Sets.holds(s, m)
+	switch {
+	case s == nil || r.behind:
+		return r.answer(errMissing)
+	case found && r.quiet:
+		return nil
+	case r.quiet:
 		return r.fail("Internal protocol error")
 	}
-	text := string(m.appendElement(nil))
+	r.report.text = string(m.appendElement(nil))
 	if found {
-		r.report.text = text
 		r.note(sevWarning, " is in set %s.", m.name)
 		return nil
 	}
-	r.report.text = text
 	r.note(sevNotice, " is NOT in set %s.", m.name)
 	return errReported
 }
@@ -157,25 +206,21 @@ func (r *run) destroy(m *message) error {
 	references := r.references()
 	if !m.has(optName) {
 		names := r.Sets.names()
-		for _, name := range names {
-			if references[name] > 0 {
-				return r.refused(errBusy)
-			}
+		if slices.ContainsFunc(names, func(name string) bool { return references[name] > 0 }) {
+			return errBusy
 		}
 		for _, name := range names {
 			r.Sets.destroy(name)
 		}
-		r.known.remove("", true)
 		return nil
 	}
 	switch {
 	case !r.Sets.Has(m.name) && !r.exist:
-		return r.refused(errMissing)
+		return errMissing
 	case references[m.name] > 0:
-		return r.refused(errBusy)
+		return errBusy
 	}
 	r.Sets.destroy(m.name)
-	r.known.remove(m.name, false)
 	return nil
 }
 
@@ -187,34 +232,21 @@ func (r *run) flush(m *message) error {
 	for _, name := range names {
 		s := r.Sets.find(name)
 		if s == nil {
-			return r.refused(errMissing)
+			return errMissing
 		}
 		r.Sets.flush(s)
 	}
 	return nil
 }
 
-// exchange is rename and swap.
-func (r *run) exchange(c command, m *message) error {
-	var err error
+func (r *run) rename(m *message) error {
 	switch {
-	case c == cmdSwap:
-		if err = r.Sets.swap(m.name, m.name2); err == nil {
-			r.known.swap(m.name, m.name2)
-		}
 	case !r.Sets.Has(m.name):
-		err = errMissing
+		return errMissing
 	case r.references()[m.name] > 0:
-		err = errRenameBusy
-	default:
-		if err = r.Sets.rename(m.name, m.name2); err == nil {
-			r.known.rename(m.name, m.name2)
-		}
+		return errRenameBusy
 	}
-	if err != nil {
-		return r.refused(err)
-	}
-	return nil
+	return r.Sets.rename(m.name, m.name2)
 }
 
 // knownSet is what the tool takes the set to be that the message names: what it has created itself, or else what the kernel says.
@@ -222,15 +254,31 @@ func (r *run) knownSet() error {
 	m := &r.message
 	if i := r.known.index(m.name); i >= 0 {
 		m.kind, m.family = r.known[i].kind, r.known[i].family
-	} else if s := r.Sets.find(m.name); s != nil {
-		m.kind, m.family = s.kind, s.options.family
 	} else {
-		return r.refused(errMissing)
+		s := r.Sets.find(m.name)
+		if s == nil || r.behind {
+			return r.unknown()
+		}
+		m.family = s.options.family
+		// A type that a line of the shell has left in the message counts for more than the kernel's.
+		if !m.has(optType) {
+			m.kind = s.kind
+		} else if s.kind.revision > m.kind.revision {
+			family := map[Family]string{0: "unspec", inet: "inet", inet6: "inet6"}[m.family]
+			return r.fail("Kernel-library incompatibility: set %s in kernel has got settype %s with family %s and revision %d while ipset library "+
+				"does not support the settype with that family and revision.", m.name, m.kind.name, family, s.kind.revision)
+		}
+		r.checked[m.kind] = true
 	}
 	m.set(optType)
 	m.set(optFamily)
 	return nil
 }
 
-// isUnsupported says that the error is one of the imitation and not of the tool.
-func isUnsupported(err error) bool { return errors.Is(err, errRangeSize) }
+// unknown is a set that the tool cannot ask for.
+func (r *run) unknown() error {
+	if r.behind {
+		return errReported
+	}
+	return r.refused(errMissing)
+}

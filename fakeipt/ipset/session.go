@@ -25,12 +25,18 @@ type run struct {
 	line    int // of restore, 0: none
 	shell   bool
 
-	sent    command // the command that was sent last
+	sent    command           // the command that was sent last
+	checked map[*setType]bool // types that the kernel was asked for
+	// behind says that an answer of the kernel was left unread: a list of a set that is not there gets two errors. From then on the tool takes
+	// each answer for that of the next question, and believes none.
+	behind  bool
 	pending pendingChanges
 	out     []byte // what is printed once the kernel has answered
 }
 
-func (t *Tool) newRun() *run { return &run{Tool: t, in: bufio.NewReader(t.Stdin)} }
+func (t *Tool) newRun() *run {
+	return &run{Tool: t, in: bufio.NewReader(t.Stdin), checked: map[*setType]bool{}}
+}
 
 // severity is how bad a report is.
 type severity uint8

@@ -74,6 +74,9 @@ func findType(name string) *setType {
 
 func (k *setType) hash() bool { return k.store == storeHash }
 
+// bothFamilies says that a set of the type has a family that may be chosen.
+func (k *setType) bothFamilies() bool { return k.store == storeHash && k != hashMAC }
+
 // has says that elements have such a part.
 func (k *setType) has(p part) bool { return slices.Contains(k.parts, p) }
 

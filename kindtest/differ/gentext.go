@@ -2,6 +2,7 @@ package differ
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
@@ -12,6 +13,7 @@ type textGen struct {
 	*gen
 	dialect fakeipt.Dialect
 	ipset   bool           // the fake has it
+	help    *setHelp       // what the real ipset says of itself
 	dropped map[string]int // reason to the number of runs that are not made
 	// sessions counts the wide ones: labels of timers are the whole machine's.
 	sessions int
@@ -30,6 +32,12 @@ func newTextGen(seed uint64, d fakeipt.Dialect, f fakeipt.Family) *textGen {
 // session makes the runs of one namespace. Each change is followed by a look at the ruleset.
 func (g *textGen) session() []textStep {
 	g.serial = 0
+	switch n := g.r.IntN(100); {
+	case g.favours("ipset") || n < 8 && g.ipset:
+		return g.setSession()
+	case g.favours("nfacct") || n < 12:
+		return g.nfacctSession()
+	}
 	var steps []textStep
 	steps = append(steps, textStep{Argv: []string{"nfacct", "add", "cw-one"}})
 	if g.ipset {
@@ -49,6 +57,9 @@ func (g *textGen) session() []textStep {
 	return steps
 }
 
+// favours says that nothing but runs of a tool is asked for.
+func (g *textGen) favours(tool string) bool { return slices.Contains(g.favoured, tool) }
+
 func (g *textGen) name(of string) string { return tool(of, g.dialect, g.w.family) }
 
 func (g *textGen) step() textStep {
@@ -60,7 +71,7 @@ func (g *textGen) step() textStep {
 	case n < 88:
 		return g.nfacct()
 	case n < 96 && g.ipset:
-		return g.setCommand()
+		return (&setsGen{g, map[string]*genSet{}}).step()
 	default:
 		return textStep{Argv: append([]string{g.name("iptables-save")}, strings.Fields(g.oneOf("", "-c", "-t nat", "-t filter -c", "-c -t mangle",
 			"-t nope", "--table raw", "--counters", "-V", "-f /dev/null", "-c -f /no/folder/x", "--file /dev/null -t nat", "-M", "-x", "word",

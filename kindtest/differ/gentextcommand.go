@@ -40,22 +40,3 @@ func shellWords(line string) []string {
 	}
 	return words
 }
-
-func (g *textGen) nfacct() textStep {
-	line := g.oneOf("list", "list json", "list xml", "list reset", "list reset json", "add cw-two", "add cw-one", "add cw-quota byte 500",
-		"add cw-quota packet 2", "add", "get cw-one", "get nope", "get cw-quota", "get cw-one json",
-		"del cw-two", "del nope", "del cw-one", "del", "flush", "get cw-one reset", "nope", "add "+strings.Repeat("n", 31),
-		"add "+strings.Repeat("n", 32), "version", "add a b c", "flush x", "restore")
-	if g.chance(20) {
-		line = g.damageTokens(line)
-	}
-	s := textStep{Argv: append([]string{"nfacct"}, strings.Fields(line)...)}
-	if line == "restore" {
-		s.Stdin = g.oneOf("", "{ pkts = 00000000000000000003, bytes = 00000000000000000009 } = cw-back;\n", "{ pkts = 1, bytes = 2 } = cw-one;\n",
-			"{ pkts = x", "{ pkts = 1, bytes = 2, quota = 3, mode = byte, overquota = no } = cw-q;\n")
-		for g.chance(30) {
-			s.Stdin = g.damageBytes(s.Stdin)
-		}
-	}
-	return s
-}

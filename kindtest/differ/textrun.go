@@ -30,6 +30,15 @@ func runTexts(b runBounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (ru
 		numbers: &textNumbers{Dialect: d, Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Masked: map[string]int{},
 			Repeated: map[string]int{}},
 	}
+	real, done, err := fresh()
+	if err != nil {
+		return nil, err
+	}
+	r.gen.help, err = askSets(real)
+	done()
+	if err != nil {
+		return nil, err
+	}
 	if !r.gen.ipset {
 		r.numbers.Excused["the fake has no ipset: it is left out"] = 0
 	}

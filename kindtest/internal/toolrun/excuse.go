@@ -26,7 +26,7 @@ func Excuse(theirs, ours *Run) string {
 	case theirs.Stderr != ours.Stderr:
 		return ""
 	case sharesBuckets(theirs.Stdout, ours.Stdout):
-		return "elements of a set share a bucket in the kernel, by a number that it draws, and take less memory"
+		return "elements of a set share buckets, or have one each, by a number that the kernel draws, and take another part of memory"
 	case usage.MatchString(theirs.Stdout) && usage.MatchString(ours.Stdout):
 		return "the fake has words of its own for the help"
 	}
