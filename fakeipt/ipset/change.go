@@ -1,6 +1,9 @@
 package ipset
 
-import "errors"
+import (
+	"cmp"
+	"errors"
+)
 
 // maxRange is the greatest number of elements that one message may stand for. The kernel would go on.
 const maxRange = 1 << 20
@@ -11,6 +14,9 @@ var errRangeSize = errorf("not supported: an element that stands for more than %
 func (t *Table) change(s *set, adds bool, m *message, exist bool) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()
+	if err := cmp.Or(s.checkElement(m), s.checkParts(m)); err != nil {
+		return err
+	}
 	if s.kind == listSet {
 		return t.changeList(s, adds, m, exist)
 	}

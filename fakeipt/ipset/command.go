@@ -74,6 +74,7 @@ const maxArguments = 32
 
 // execute carries one command line out. An error is in the report of the shell then, or ends the tool.
 func (r *run) execute(args []string) error {
+	r.line = r.reached
 	c, err := r.parse(args)
 	switch {
 	case isExit(err):

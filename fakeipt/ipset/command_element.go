@@ -55,7 +55,7 @@ func (r *run) typeOf(kind *setType) (*setType, error) {
 	if !m.has(optFamily) {
 		m.family = 0
 	}
-	if m.family != 0 && m.family != kind.family && !kind.bothFamilies() {
+	if !kind.takes(m.family) {
 		return nil, r.syntaxError("unknown settype %s", kind.name)
 	}
 	chosen := m.family == 0 && kind.bothFamilies()

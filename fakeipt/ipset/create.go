@@ -11,7 +11,10 @@ func (m *message) options() (options, error) {
 		family: m.family, hasTimeout: m.has(optTimeout), timeout: m.timeout,
 		counters: m.flags.counters, comment: m.flags.comment, skbInfo: m.flags.skbInfo,
 	}
-	var err error
+	err := m.checkCreate()
+	if err != nil {
+		return o, err
+	}
 	switch m.kind {
 	case listSet:
 		o.size = max(m.or(optSize, m.size, defaultListSize), minListSize)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 )
@@ -16,6 +17,7 @@ type listing struct {
 	headersOnly bool // no heading of the elements
 	elements    bool
 	references  map[string]int
+	length2     bool // the tool still has the length of a second net from an element before
 	out         []byte
 }
 
@@ -91,7 +93,7 @@ func (l *listing) appendSet(s *set, first bool) {
 	keys := s.liveKeys()
 	switch l.mode {
 	case "save":
-		l.out = append(appendFields(fmt.Appendf(l.out, "create %s %s", s.name, s.kind.name), s.header()), '\n')
+		l.out = append(appendFields(fmt.Appendf(l.out, "create %s %s", s.name, s.kind.name), l.header(s)), '\n')
 	case "xml":
 		l.appendHeadXML(s, len(keys))
 	default:
@@ -110,9 +112,21 @@ func (l *listing) appendSet(s *set, first bool) {
 	}
 }
 
+// header are the options of a set. Behind an element with the length of a second net the tool prints a length with a bitmask: the byte that it
+// keeps this in is then the lowest one of the set's initval.
+func (l *listing) header(s *set) []field {
+	fields := s.header()
+	length := uint8(s.options.initVal)
+	if s.options.bitMask.IsValid() && l.length2 && int(length) != s.options.family.bits() {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == kwBitMask.name })
+		fields[i].text += fmt.Sprintf("/%d", length)
+	}
+	return fields
+}
+
 func (l *listing) appendHead(s *set, elements int) {
 	l.out = fmt.Appendf(l.out, "Name: %s\nType: %s\nRevision: %d\nHeader:", s.name, s.kind.name, s.kind.revision)
-	l.out = fmt.Appendf(appendFields(l.out, s.header()), "\nSize in memory: %d\nReferences: %d\nNumber of entries: %d\n",
+	l.out = fmt.Appendf(appendFields(l.out, l.header(s)), "\nSize in memory: %d\nReferences: %d\nNumber of entries: %d\n",
 		s.memory(), l.references[s.name], elements)
 	if !l.headersOnly {
 		l.out = append(l.out, "Members:\n"...)
@@ -121,7 +135,7 @@ func (l *listing) appendHead(s *set, elements int) {
 
 func (l *listing) appendHeadXML(s *set, elements int) {
 	l.out = fmt.Appendf(l.out, "<ipset name=\"%s\">\n<type>%s</type>\n<revision>%d</revision>\n<header>", s.name, s.kind.name, s.kind.revision)
-	l.out = fmt.Appendf(appendFieldsXML(l.out, s.header()),
+	l.out = fmt.Appendf(appendFieldsXML(l.out, l.header(s)),
 		"\n<memsize>%d</memsize>\n<references>%d</references>\n<numentries>%d</numentries>\n</header>\n",
 		s.memory(), l.references[s.name], elements)
 	if !l.headersOnly {
@@ -140,6 +154,9 @@ func (l *listing) appendElements(s *set, keys []key) {
 	}
 	if l.sorted && s.kind.hash() {
 		lines = sortLines(lines)
+	}
+	if len(lines) > 0 {
+		l.length2 = s.kind.net2()
 	}
 	for _, line := range lines {
 		l.out = append(l.out, line.text...)

@@ -1,21 +1,27 @@
 package ipset
 
-// holds reports whether the element is in the set, as "ipset test" asks. What the kernel refuses is just not there.
-func (t *Table) holds(s *set, m *message) bool {
+// holds reports whether the element is in the set, as "ipset test" asks. What the kernel refuses is just not there, but for a message that
+// the type has no use for.
+func (t *Table) holds(s *set, m *message) (found bool, err error) {
 	t.lock.RLock()
 	defer t.lock.RUnlock()
+	if err := s.checkElement(m); err != nil {
+		return false, err
+	}
+	if s.checkParts(m) != nil {
+		return false, nil
+	}
 	if s.kind == listSet {
 		member := t.sets[m.member]
 		known := member != nil && member.kind != listSet && (!m.has(optReference) || t.sets[m.reference] != nil)
-		return known && s.refuse(m) == nil && s.holdsMember(m)
+		return known && s.refuse(m) == nil && s.holdsMember(m), nil
 	}
-	found := false
-	// The error is that of an element that no set can hold, and then it is not there.
+	// An error is that of an element that no set can hold.
 	_ = s.elements(m, true, func(k key) error {
 		found = s.answersTest(k, m)
 		return nil
 	})
-	return found
+	return found, nil
 }
 
 // answersTest reports whether the element is there. With nomatch it asks for entries that are marked so.

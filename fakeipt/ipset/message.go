@@ -64,12 +64,12 @@ const (
 const firstElementOption = optIP
 
 // unlooked are the options that the tool does not look at when it looks for those that a command does not allow: of create those of
-// elements, of the others one that was forgotten.
+// elements, of the others those of create and one that was forgotten.
 func unlooked(c command) optionSet {
 	if c == cmdCreate {
-		return optionsOf(optCIDR2, optIP2To, optProto, optBucketSize, optInitVal)
+		return sentWithElement&^sentWithCreate | optionsOf(optProto, optBucketSize, optInitVal, optName2)
 	}
-	return optionsOf(optIP2To)
+	return sentWithCreate&^sentWithElement | optionsOf(optIP2To, optName2)
 }
 
 // optionSet is a set of options.

@@ -180,7 +180,11 @@ func oneCode(n icmp.TypeName, names []icmp.TypeName) bool {
 }
 
 func appendPort(dst []byte, proto uint8, port uint16) []byte {
-	dst = append(libc.AppendProtocol(dst, uint16(proto)), ':')
+	if proto == 0 {
+		dst = append(dst, "ip:"...)
+	} else {
+		dst = append(libc.AppendProtocol(dst, uint16(proto)), ':')
+	}
 	names := icmp.V4Names
 	switch proto {
 	case libc.ProtoICMP:

@@ -34,7 +34,8 @@ func (r *run) restore() error {
 		if text == "" {
 			break
 		}
-		r.line++
+		r.reached++
+		r.line = r.reached
 		if err := r.restoreLine(text); isExit(err) {
 			return err
 		}

@@ -184,10 +184,13 @@ func (r *run) remember(c command, m *message) {
 
 func (r *run) test(m *message) error {
 	s := r.Sets.find(m.name)
-	found := s != nil && r.Sets.holds(s, m)
-	switch {
-	case s == nil || r.behind:
+	if s == nil || r.behind {
 		return r.answer(errMissing)
+	}
+	found, err := r.Sets.holds(s, m)
+	switch {
+	case err != nil:
+		return r.answer(err)
 	case found && r.quiet:
 		return nil
 	case r.quiet:
@@ -263,7 +266,7 @@ func (r *run) knownSet() error {
 		// A type that a line of the shell has left in the message counts for more than the kernel's.
 		if !m.has(optType) {
 			m.kind = s.kind
-		} else if s.kind.revision > m.kind.revision {
+		} else if s.kind.revision > m.kind.revision || !m.kind.takes(m.family) {
 			family := map[Family]string{0: "unspec", inet: "inet", inet6: "inet6"}[m.family]
 			return r.fail("Kernel-library incompatibility: set %s in kernel has got settype %s with family %s and revision %d while ipset library "+
 				"does not support the settype with that family and revision.", m.name, m.kind.name, family, s.kind.revision)

@@ -22,7 +22,8 @@ type run struct {
 	message message
 	report  report
 	known   knownSets
-	line    int // of restore, 0: none
+	line    int // of restore that errors name, 0: none
+	reached int // the line of restore that was read last, 0: none
 	shell   bool
 
 	sent    command           // the command that was sent last

@@ -77,6 +77,9 @@ func (k *setType) hash() bool { return k.store == storeHash }
 // bothFamilies says that a set of the type has a family that may be chosen.
 func (k *setType) bothFamilies() bool { return k.store == storeHash && k != hashMAC }
 
+// takes says that a set of the type may be of that family, 0 for one that is not known.
+func (k *setType) takes(f Family) bool { return f == 0 || f == k.family || k.bothFamilies() }
+
 // has says that elements have such a part.
 func (k *setType) has(p part) bool { return slices.Contains(k.parts, p) }
 

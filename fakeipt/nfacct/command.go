@@ -1,11 +1,9 @@
 package nfacct
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -248,45 +246,6 @@ func (t *Tool) object(word string, args []string) int {
 		return t.fail("error: No such file or directory")
 	}
 	return 0
-}
-
-// restore makes the objects of list's output. The real tool does not read back what it prints itself of an object with a quota.
-func (t *Tool) restore() int {
-	lines := bufio.NewReader(t.Stdin)
-	for {
-		text, err := lines.ReadString('\n')
-		if text == "" && err != nil {
-			return 0
-		}
-		text, _, found := strings.Cut(text, ";")
-		if !found {
-			return t.fail("invalid line")
-		}
-		m := restoreLine.FindStringSubmatch(text)
-		if m == nil {
-			return t.fail("error reading input")
-		}
-		o := Object{Packets: scanned(m[1]), Bytes: scanned(m[2]), Name: m[5][:min(len(m[5]), MaxName)]}
-		if m[4] != "" {
-			o.Quota, o.Mode = scanned(m[3]), packetQuota
-			if m[4] == byteQuota {
-				o.Mode = byteQuota
-			}
-		}
-		if err := t.Objects.AddObject(o); err != nil {
-			return t.fail("error: Device or resource busy")
-		}
-	}
-}
-
-// restoreLine is what restore reads of a line before the semicolon: scanf leaves blanks out and stops at the end of the name.
-var restoreLine = regexp.MustCompile(`^\{\s*pkts\s*=\s*([+-]?\d+),\s*bytes\s*=\s*([+-]?\d+)` +
-	`(?:,\s*quota\s*=\s*([+-]?\d+),\s*mode\s*=\s*(\S+)\s+)?\s*\}\s*=\s*(\S+)`)
-
-// scanned is the value of a number that restoreLine has found.
-func scanned(text string) uint64 {
-	n, _ := libc.ScanUnsigned([]byte(text))
-	return n
 }
 
 // flush removes the objects that no rule names.

@@ -57,10 +57,8 @@ func isFileOption(word string) bool {
 func harmfulSets(text string) string {
 	exist := strings.Contains(text, "exist") || strings.Contains(text, "-!")
 	for line := range strings.Lines(text) {
-		for _, word := range strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" \t\r\n,\"", c) }) {
-			if exist && deletes.MatchString(line) && addressesOf(word) > 1<<18 {
-				return "ipset del -exist would try millions of elements"
-			}
+		if exist && deletes.MatchString(line) && largestSpan(line) > 1<<18 {
+			return "ipset del -exist would try millions of elements"
 		}
 		if m := hashSize.FindStringSubmatch(line); m != nil {
 			n, err := strconv.ParseUint(m[1], 0, 64)
@@ -80,6 +78,20 @@ var (
 	hashSize = regexp.MustCompile(`hashsize["\s]+(\w+)`)
 	maxElem  = regexp.MustCompile(`maxelem["\s]+(\w+)`)
 )
+
+// sorts says that a run of ipset sorts elements.
+func sorts(s *textStep) bool { return sorting.MatchString(strings.Join(s.Argv, " ") + "\n" + s.Stdin) }
+
+var sorting = regexp.MustCompile(`(^|\s|")-?-s(orted)?([\s"]|$)`)
+
+// largestSpan is the greatest number of addresses that a word stands for.
+func largestSpan(text string) uint64 {
+	most := uint64(0)
+	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\r\n,\"", c) }) {
+		most = max(most, addressesOf(word))
+	}
+	return most
+}
 
 // addressesOf is the number of addresses of IPv4 that a word stands for.
 func addressesOf(word string) uint64 {

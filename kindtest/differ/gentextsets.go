@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // setsGen makes runs of ipset on one set of sets. It keeps in mind which it has made, so that most elements fit.
@@ -22,18 +24,37 @@ type genSet struct {
 func (g *textGen) setSession() []textStep {
 	s := &setsGen{g, map[string]*genSet{}}
 	var steps []textStep
-	for range 5 + g.r.IntN(46) {
-		step := s.step()
-		if reason := harmful(&step); reason != "" {
+	fake := newFakeRunner(g.dialect)
+	add := func(step textStep) {
+		reason := harmful(&step)
+		if reason == "" && sorts(&step) && elements(fake.kernel) > mostSorted {
+			reason = "ipset -s takes minutes for thousands of elements"
+		}
+		if reason != "" {
 			g.dropped[reason]++
-			continue
+			return
 		}
 		steps = append(steps, step)
+		runFake(fake.kernel, step.Argv, step.Stdin)
+	}
+	for range 3 {
+		add(textStep{Argv: append([]string{"ipset"}, s.create()...)})
+	}
+	for range 5 + g.r.IntN(46) {
+		add(s.step())
 	}
 	for _, line := range []string{"list", "save", "list -o xml", "save -s"} {
-		steps = append(steps, textStep{Argv: append([]string{"ipset"}, strings.Fields(line)...)})
+		add(textStep{Argv: append([]string{"ipset"}, strings.Fields(line)...)})
 	}
 	return steps
+}
+
+// mostSorted is the number of elements of one set that the real tool sorts within a second.
+const mostSorted = 1000
+
+// elements is the number of elements that the sets of a fake have.
+func elements(k *fakeipt.Kernel) int {
+	return strings.Count(runFake(k, []string{"ipset", "save"}, "").Stdout, "\n")
 }
 
 func (g *setsGen) step() textStep {
@@ -170,7 +191,7 @@ func (g *setsGen) spiced(words ...string) []string {
 			all = append(all, w)
 		}
 	}
-	for g.chance(22) {
+	for g.chance(14) {
 		option := strings.Fields(g.oneOf(g.help.options...))
 		if len(option) > 1 {
 			option[1] = g.oneOf(strings.Split(option[1], "|")...)
@@ -202,6 +223,8 @@ func (g *setsGen) create() []string {
 		}
 	}
 	hash := false
+	// What the kernel draws decides which elements a set has that is full, if it has more than one region of buckets or forceadd.
+	drawn := g.chance(15)
 	for _, o := range form.options {
 		word, _, _ := strings.Cut(o, " ")
 		switch {
@@ -211,10 +234,13 @@ func (g *setsGen) create() []string {
 				options = append(options, "family "+g.oneOf(family, family, family, family, "x", "any"))
 			}
 		case word == "initval":
-			if g.chance(85) {
+			if drawn {
+				options = append(options, "maxelem 100")
+			} else {
 				options = append(options, "initval "+g.oneOf("0x1234", "0x1234", "0x1234", "0x1234", "0", "1", "4294967295", "4294967296"))
 			}
-		case g.chance(22):
+		case drawn && (word == "hashsize" || word == "maxelem" || word == "forceadd"):
+		case g.chance(15):
 			options = append(options, g.option(o, family))
 		}
 	}
@@ -247,11 +273,11 @@ func (g *setsGen) change(word, command string) []string {
 	form := s.kind.forms[command]
 	var parts []string
 	for _, p := range form.parts {
-		parts = append(parts, g.part(p, s.family))
+		parts = append(parts, g.part(p, s.family, strings.Contains(s.kind.name, "net")))
 	}
 	words := g.spiced(word, name, strings.Join(parts, ","))
 	for _, o := range form.options {
-		if g.chance(13) {
+		if g.chance(10) {
 			words = append(words, g.optionWords(o, s.family)...)
 		}
 	}

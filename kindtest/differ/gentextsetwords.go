@@ -27,36 +27,44 @@ func (g *setsGen) value(word, form, family string) string {
 	if g.chance(5) {
 		return g.oneOf("", "x", "-1", "1.5", "0x", "08", "+3", " 3", "18446744073709551615", "18446744073709551616", "-18446744073709551615", "1e3", "3 ")
 	}
+	fit, odd := "", ""
 	switch word {
 	case "hashsize":
-		return g.oneOf("0", "1", "64", "65", "128", "1024", "2048", "4096", "4294967295", "4294967296", "0x100", "0100")
+		fit, odd = "1 64 65 128 1024 2048 4096 0x100 0100", "0 4294967295 4294967296"
 	case "maxelem":
-		return g.oneOf("0", "1", "2", "3", "5", "30", "100", "65536", "4294967296")
+		fit, odd = "3 5 30 100 65536", "0 1 2 4294967296"
 	case "netmask":
-		return g.oneOf("0", "1", "8", "16", "24", "28", "30", "31", "32", "33", "64", "112", "128", "129", "255", "256")
+		fit, odd = "8 16 24 28 30 31", "0 1 32 33 64 112 128 129 255 256"
 	case "bitmask":
+		fit, odd = "255.0.255.0 255.255.255.255 255.255.255.0", "0.0.0.0 ::1 x 255.255.0.0/16"
 		if family == "inet6" {
-			return g.oneOf("ffff::ffff", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::", "1.2.3.4", "ffff::")
+			fit, odd = "ffff::ffff ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ffff::", ":: 1.2.3.4"
 		}
-		return g.oneOf("255.0.255.0", "255.255.255.255", "0.0.0.0", "255.255.255.0", "::1", "x")
 	case "timeout":
-		return g.oneOf("0", "300", "4000", "2147483", "2147484", "4294967295")
+		fit, odd = "0 300 4000 2147483", "2147484 4294967295"
 	case "bucketsize":
-		return g.oneOf("0", "1", "2", "3", "4", "11", "12", "13", "14", "64", "255", "256")
+		fit, odd = "0 1 2 3 4 11 12 13 14 64 255", "256"
 	case "size":
-		return g.oneOf("0", "1", "3", "4", "5", "8", "100", "4294967295", "4294967296")
+		fit, odd = "0 1 3 4 5 8 100 4294967295", "4294967296"
 	case "packets", "bytes":
-		return g.oneOf("0", "1", "500", "4294967296", "18446744073709551614", "18446744073709551615", "0x10")
+		fit, odd = "0 1 500 4294967296 18446744073709551614 0x10", "18446744073709551615"
 	case "skbmark":
-		return g.oneOf("0x1", "0x10/0xff", "0x0/0x0", "0x0", "0xffffffff", "0x1ffffffff", "0x1/", "0x1/5", "0x1/0x", "5", "0x", "0x-1", "0x0x3", "0X4", "0x5 ")
+		fit, odd = "0x1 0x10/0xff 0x0/0x0 0x0 0xffffffff 0x1/0x0", "0x1ffffffff 0x1/ 0x1/5 0x1/0x 5 0x 0x-1 0x0x3 0X4"
 	case "skbprio":
-		return g.oneOf("1:2", "0:0", "ffff:ffff", "10000:1", "1:10000", "0x1:0x2", ":1", "1:", "1", "-1:2", "1:2:3", "g:1")
+		fit, odd = "1:2 0:0 ffff:ffff 10000:1", "1:10000 0x1:0x2 :1 1: 1 -1:2 1:2:3 g:1"
 	case "skbqueue":
-		return g.oneOf("0", "1", "65535", "65536")
+		fit, odd = "0 1 65535", "65536"
 	case "comment":
-		return g.oneOf("c", "two words", "", `"`, "it's", "\x01", "\xc3\xbc", "\xff", `\`, "#", strings.Repeat("c", 255), strings.Repeat("c", 256), "a,b", "timeout 5")
+		return g.oneOf("c", "c", "two words", "two words", "", `"`, "it's", "\x01", "\xc3\xbc", "\xff", `\`, "#", strings.Repeat("c", 255), strings.Repeat("c", 256),
+			"a,b", "timeout 5")
 	case "before", "after":
 		return g.setName()
+	}
+	if fit != "" {
+		if g.chance(20) {
+			fit = odd
+		}
+		return g.oneOf(strings.Fields(fit)...)
 	}
 	if strings.Contains(form, "|") {
 		return g.oneOf(strings.Split(form, "|")...)
@@ -69,18 +77,24 @@ func (g *setsGen) rangeOf(form string) string {
 	if strings.Contains(form, "PORT") {
 		return g.oneOf("0-100", "0-100", "1-65535", "0-65535", "80", "100-1", "1-65536", "tcp:1-90", "udp:53-80", "ftp-http", "x", "1-", "[1]-[90]", "sctp:1-5")
 	}
-	return g.oneOf("10.0.0.0/24", "10.0.0.0/24", "10.0.0.0-10.0.0.99", "10.0.0.99-10.0.0.0", "10.0.0.0/16", "10.0.0.0/15", "0.0.0.0/0", "10.0.0.4/32",
+	if g.chance(70) {
+		return g.oneOf("10.0.0.0/24", "10.0.0.0/24", "10.0.0.0-10.0.0.99", "10.0.0.99-10.0.0.0", "10.0.0.0/16", "10.0.0.0/23", "10.0.0.0-10.0.1.6")
+	}
+	return g.oneOf("10.0.0.0/15", "0.0.0.0/0", "10.0.0.4/32",
 		"10.0.0.4/31", "10.0.0.1", "fd00::/120", "[10.0.0.0]-[10.0.0.9]", "10.0.0.0-10.0.0.47", "10.0.0.0-10.0.0.6", "10.0.0.0/0x18", "x")
 }
 
-// part is one part of an element, as the help has it.
-func (g *setsGen) part(form, family string) string {
+// part is one part of an element, as the help has it. nets says that the type is one of nets, of which an element may be a large one.
+func (g *setsGen) part(form, family string, nets bool) string {
 	switch {
 	case strings.Contains(form, "PORT"):
 		return g.port(family, strings.Contains(form, "PROTO"))
 	case strings.Contains(form, "IFACE"):
 		return g.iface()
 	case strings.Contains(form, "MAC"):
+		if g.chance(60) {
+			return g.oneOf("1:2:3:4:5:6", "00:11:22:33:44:55")
+		}
 		return g.oneOf("1:2:3:4:5:6", "1:2:3:4:5:6", "00:11:22:33:44:55", "0A:bb:cC:dd:ee:FF", ":::::", "1:2:3:4:5", "1:2:3:4:5:100", "-1:2:3:4:5:6", "x",
 			"0x1:2:3:4:5:6", " 1:2:3:4:5:6", "00:00:00:00:00:00", "1:2:3:4:5:6:7", "001:2:3:4:5:6")
 	case strings.Contains(form, "MARK"):
@@ -88,35 +102,47 @@ func (g *setsGen) part(form, family string) string {
 	case strings.Contains(form, "NAME"):
 		return g.oneOf(g.setName(), g.setName(), g.setName(), g.setName(), g.setName()+",before,"+g.setName(), g.setName()+",after,"+g.setName(), "a,b,c")
 	}
-	return g.address(form, family)
+	return g.address(form, family, nets)
 }
 
 // address is an address, or a net or a range where one may be.
-func (g *setsGen) address(form, family string) string {
+func (g *setsGen) address(form, family string, nets bool) string {
 	if g.chance(4) {
 		family = g.oneOf("", "inet6")
 	}
 	host := func() string { return fmt.Sprintf("10.0.%d.%d", g.r.IntN(2), g.r.IntN(12)) }
-	length := g.oneOf("8", "16", "24", "28", "30", "31", "32", "0", "33")
+	length := g.oneOf("24", "28", "30", "31", "32", "0x1c", "33")
+	if nets || g.chance(5) {
+		length = g.oneOf("8", "16", "24", "28", "30", "31", "32", "0", "33")
+	}
 	if family == "inet6" {
 		host = func() string { return fmt.Sprintf("fd00::%d:%d", g.r.IntN(2), g.r.IntN(12)) }
 		length = g.oneOf("16", "64", "112", "124", "127", "128", "0", "129")
 	}
 	switch n := g.r.IntN(100); {
-	case n < 60 || n < 70 && strings.HasPrefix(form, "IP") && !strings.ContainsAny(form, "/-"):
+	case n < 70 || n < 78 && strings.HasPrefix(form, "IP") && !strings.ContainsAny(form, "/-"):
 		return host()
-	case n < 78:
+	case n < 86:
 		return host() + "/" + length
-	case n < 90:
+	case n < 95:
 		return host() + "-" + host()
+	case n == 99:
+		return g.oneOf("0.0.0.0/0", "10.0.0.0-200.0.0.0", "0.0.0.0-255.255.255.255", "10.0.0.0/12")
 	}
-	return g.oneOf("0.0.0.0", "0.0.0.0/0", "::", "::/0", "255.255.255.255", "10.0.0.0-10.0.0.255", "10.0.0.0-200.0.0.0", "0.0.0.0-255.255.255.255",
+	return g.oneOf("0.0.0.0", "::", "::/0", "255.255.255.255", "10.0.0.0-10.0.0.255",
 		"["+host()+"]", "["+host()+"]-["+host()+"]", "["+host()+"]/31", "10.1", "0x0a000001", "10.0.0.01", "no.such.host", "1.2.3.4.5", "x",
-		"10.0.0.1/", "/24", "10.0.0.1-", "-10.0.0.1", "["+host(), "10.0.0.1/255.255.255.0", "::ffff:10.0.0.1", "fd00::1%lo", "10.0.0.0/12")
+		"10.0.0.1/", "/24", "10.0.0.1-", "-10.0.0.1", "["+host(), "10.0.0.1/255.255.255.0", "::ffff:10.0.0.1", "fd00::1%lo")
 }
 
 // port is a port, a range of ports, a service or a type of ICMP.
 func (g *setsGen) port(family string, proto bool) string {
+	if g.chance(60) {
+		plain := g.oneOf("80", "80", "53", "5-9", "http")
+		if proto {
+			plain = g.oneOf("", "", "tcp:", "udp:") + plain
+		}
+		return plain
+	}
 	plain := g.oneOf("80", "80", "53", "0", "65535", "5-9", "9-5", "65536", "http", "ssh-http", "nope", "[80]", "[5]-[9]", "-1", "0x50", "080", "80-")
 	if !proto || g.chance(40) {
 		return plain

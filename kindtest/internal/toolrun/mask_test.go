@@ -47,3 +47,9 @@ func TestSizesAreExcusedInSetsWithADrawnNumber(t *testing.T) {
 		"Header: initval drawn\nSize in memory: 256\n\nHeader: size 4\nSize in memory: 9\n"), "another set")
 	assert.False(t, sharesBuckets("Header: initval drawn\nSize in memory: 256\nx\n", "Header: initval drawn\nSize in memory: 256\ny\n"), "another difference")
 }
+
+func TestLostPortsAreExcused(t *testing.T) {
+	assert.True(t, losesPorts("add a 1.1.1.1,tcp:5\nadd a 1.1.1.2,tcp,2.2.2.2\n", "add a 1.1.1.1,tcp:5\nadd a 1.1.1.2,tcp:5,2.2.2.2\n"))
+	assert.False(t, losesPorts("add a 1.1.1.1,tcp:5\n", "add a 1.1.1.1,tcp:6\n"), "another port")
+	assert.False(t, losesPorts("add a 1.1.1.1,tcp:5\n", ""), "another number of lines")
+}
