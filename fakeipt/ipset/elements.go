@@ -201,18 +201,14 @@ func (s *set) addressElements(m *message, k key, f func(key) error) error {
 	case m.has(optCIDR):
 		from, to = network(from, m.cidr)
 	}
-	step := uint32(1)
+	step := uint64(1)
 	if s.kind == hashIP && s.options.netMask != 0 {
 		step = 1 << (32 - s.options.netMask)
 	}
-	// The end of all addresses is the end for hash:ip; other types begin again from 0.
-	for at := from; at <= to; {
-		k.addr = address(at)
+	for at := uint64(from); at <= uint64(to); at += step {
+		k.addr = address(uint32(at))
 		if err := f(k); err != nil {
 			return err
-		}
-		if at += step; at == 0 && s.kind == hashIP {
-			return nil
 		}
 	}
 	return nil

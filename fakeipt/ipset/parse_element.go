@@ -75,6 +75,10 @@ func (r *run) parseMember(text string) error {
 	if !found {
 		return r.parseName(optMember, text)
 	}
+	// A line of the shell has left a reference in the message. The tool says so, and reads on in the message that this has emptied.
+	if r.message.has(optReference) {
+		_ = r.syntaxError("mixed syntax, before|after option already used")
+	}
 	word, ref, found := cutAt(rest, ',')
 	if !found || !slices.Contains([]string{"before", "after"}, word) {
 		return r.fail("you must specify elements as setname,[before|after],setname")

@@ -33,14 +33,18 @@ var givenNumbers = []string{"0x00000000", "0x00000001", "0x00001234", "0xfffffff
 
 const drawn = "drawn"
 
+// maskLength is the length that ipset may print behind a set's bitmask: the lowest byte of its initval.
+var maskLength = regexp.MustCompile(`(bitmask[ >][0-9a-f.:]+)/[0-9]+(.*initval[ >]` + drawn + ")")
+
 func withoutDrawn(stdout string) string {
-	return drawnField.ReplaceAllStringFunc(stdout, func(field string) string {
+	stdout = drawnField.ReplaceAllStringFunc(stdout, func(field string) string {
 		m := drawnField.FindStringSubmatch(field)
 		if slices.Contains(givenNumbers, m[2]) {
 			return field
 		}
 		return m[1] + drawn
 	})
+	return maskLength.ReplaceAllString(stdout, "$1$2")
 }
 
 // steadySeconds is what the time that is left to an element is rounded up to.

@@ -10,6 +10,12 @@ func TestMasks(t *testing.T) {
 	for name, row := range map[string]struct{ in, want string }{
 		"elements of save": {"create a hash:ip initval 0x12\nadd a 2\nadd a 1\n",
 			"create a hash:ip initval drawn\nadd a 1\nadd a 2\n"},
+		"a bitmask with a byte of the number": {"Header: family inet bitmask 255.255.255.0/53 bucketsize 2 initval 0x12345635\n",
+			"Header: family inet bitmask 255.255.255.0 bucketsize 2 initval drawn\n"},
+		"a bitmask with a byte of a number that is given": {"Header: bitmask 255.255.255.0/52 bucketsize 2 initval 0x00001234\n",
+			"Header: bitmask 255.255.255.0/52 bucketsize 2 initval 0x00001234\n"},
+		"a bitmask in XML": {"<bitmask>ffff::/53</bitmask><initval>0x12345635</initval>\n",
+			"<bitmask>ffff::</bitmask><initval>drawn</initval>\n"},
 		"elements in the shell": {"ipset> ipset> create a hash:ip initval 0x12\nadd a 2\nadd a 1\nipset> ",
 			"ipset> ipset> create a hash:ip initval drawn\nadd a 1\nadd a 2\nipset> "},
 		"elements in an order that is given": {"create a hash:ip initval 0x00001234\nadd a 2\nadd a 1\n",
