@@ -29,6 +29,7 @@ func (r *run) send(c command) error {
 	}
 	r.sent = c
 	if err := r.complete(c); err != nil {
+		r.begun = true
 		return err
 	}
 	if changes && r.line != 0 {
@@ -103,8 +104,12 @@ func (r *run) aggregate(c command) error {
 	return nil
 }
 
-// commit sends the changes that are noted.
+// commit sends the changes that are noted, or what was begun of a message that lacks a name.
 func (r *run) commit() error {
+	if r.begun {
+		r.begun = false
+		return r.answer(errProtocol)
+	}
 	p := r.pending
 	if len(p.changes) == 0 {
 		return nil

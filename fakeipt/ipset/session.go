@@ -32,6 +32,8 @@ type run struct {
 	// each answer for that of the next question, and believes none.
 	behind  bool
 	pending pendingChanges
+	// begun says that the beginning of a message stands in the buffer, of a command that lacked a name. The next command of the shell sends it.
+	begun bool
 	out     []byte // what is printed once the kernel has answered
 }
 

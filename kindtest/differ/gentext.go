@@ -2,7 +2,6 @@ package differ
 
 import (
 	"math/rand/v2"
-	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
@@ -33,9 +32,9 @@ func newTextGen(seed uint64, d fakeipt.Dialect, f fakeipt.Family) *textGen {
 func (g *textGen) session() []textStep {
 	g.serial = 0
 	switch n := g.r.IntN(100); {
-	case g.favours("ipset") || n < 8 && g.ipset:
+	case n < 8 && g.ipset:
 		return g.setSession()
-	case g.favours("nfacct") || n < 12:
+	case n < 12:
 		return g.nfacctSession()
 	}
 	var steps []textStep
@@ -56,9 +55,6 @@ func (g *textGen) session() []textStep {
 	}
 	return steps
 }
-
-// favours says that nothing but runs of a tool is asked for.
-func (g *textGen) favours(tool string) bool { return slices.Contains(g.favoured, tool) }
 
 func (g *textGen) name(of string) string { return tool(of, g.dialect, g.w.family) }
 

@@ -18,13 +18,21 @@ type setsGen struct {
 type genSet struct {
 	kind   *setTypeHelp
 	family string // "inet6", or IPv4
+	// options are the words of those that it was made with.
+	options []string
+}
+
+// extends says whether the set keeps with an element what an option of add is about.
+func (s *genSet) extends(option string) bool {
+	of := map[string]string{"packets": "counters", "bytes": "counters", "skbmark": "skbinfo", "skbprio": "skbinfo", "skbqueue": "skbinfo"}[option]
+	return slices.Contains(s.options, option) || slices.Contains(s.options, of)
 }
 
 // setSession makes runs of ipset alone, with some rules that name the sets. What is left is looked at in the end.
 func (g *textGen) setSession() []textStep {
 	s := &setsGen{g, map[string]*genSet{}}
 	var steps []textStep
-	fake := newFakeRunner(g.dialect)
+	fake := newFakeRunner(g.dialect, nil)
 	add := func(step textStep) {
 		reason := harmful(&step)
 		if reason == "" && sorts(&step) && elements(fake.kernel) > mostSorted {
@@ -59,15 +67,15 @@ func elements(k *fakeipt.Kernel) int {
 
 func (g *setsGen) step() textStep {
 	switch n := g.r.IntN(100); {
-	case n < 70:
+	case n < 66:
 		return textStep{Argv: append([]string{"ipset"}, g.line()...)}
-	case n < 85:
+	case n < 82:
 		s := textStep{Argv: append([]string{"ipset"}, g.spiced(g.oneOf("restore", "restore", "-R", "--restore", "rest"))...), Stdin: g.lines()}
 		for g.chance(20) {
 			s.Stdin = g.damage(s.Stdin)
 		}
 		return s
-	case n < 93:
+	case n < 95:
 		s := textStep{Argv: []string{"ipset", "-"}, Stdin: g.lines()}
 		for g.chance(20) {
 			s.Stdin = g.damage(s.Stdin)
@@ -92,6 +100,9 @@ func (g *setsGen) sides() string { return g.oneOf("src", "dst", "src,dst", "dst,
 // lines is input of restore or of the shell.
 func (g *setsGen) lines() string {
 	var b strings.Builder
+	if g.chance(5) {
+		b.WriteString(g.many())
+	}
 	for range 1 + g.r.IntN(12) {
 		if g.chance(6) {
 			b.WriteString(g.oneOf("COMMIT", "# a comment", "", "   ", "quit", "-", "help", "version", "restore", "COMMIT ", "x", "q", "list -n", "save") + "\n")
@@ -102,6 +113,16 @@ func (g *setsGen) lines() string {
 			words = g.line()
 		}
 		b.WriteString(g.joined(words) + g.oneOf("\n", "\n", "\n", "\n", "\n", "\n", "\n", " \n", "\r\n", "\t\n", "\n\n"))
+	}
+	return b.String()
+}
+
+// many is input with more changes of one set than one message to the kernel has room for.
+func (g *setsGen) many() string {
+	name, command := g.setName(), g.oneOf("add", "add", "del")
+	var b strings.Builder
+	for range 40 + g.r.IntN(100) {
+		b.WriteString(g.joined(append([]string{command}, g.changeOf(name, command)...)) + "\n")
 	}
 	return b.String()
 }
@@ -181,13 +202,11 @@ func (g *setsGen) command() []string {
 	}
 }
 
-// spiced is words with options of the tool in between. Words that are empty are left out, but for names.
-func (g *setsGen) spiced(words ...string) []string {
-	var all []string
-	for i, w := range words {
-		if i == 0 {
-			all = append(all, strings.Fields(w)...)
-		} else if w != "" || g.chance(10) {
+// spiced is a command with words behind it and options of the tool in between. Of the words most that are empty are left out.
+func (g *setsGen) spiced(command string, words ...string) []string {
+	all := strings.Fields(command)
+	for _, w := range words {
+		if w != "" || g.chance(10) {
 			all = append(all, w)
 		}
 	}
@@ -257,7 +276,7 @@ func (g *setsGen) create() []string {
 		typeName = g.oneOf("iphash", "nethash", "ipporthash", "ipmap", "macipmap", "portmap", "setlist", "netifacehash", "hash:nope", strings.Repeat("t", 32))
 	}
 	if g.made[name] == nil && hash == (family != "" || hash) {
-		g.made[name] = &genSet{kind, family}
+		g.made[name] = &genSet{kind, family, strings.Fields(strings.Join(options, " "))}
 	}
 	words := g.spiced(g.oneOf("create", "create", "create", "-N", "new", "n", "c", "cr", "--create", "--new"), name, typeName)
 	return append(words, strings.Fields(strings.Join(options, " "))...)
@@ -265,7 +284,12 @@ func (g *setsGen) create() []string {
 
 // change is add, del or test.
 func (g *setsGen) change(word, command string) []string {
-	name := g.setName()
+	words := g.changeOf(g.setName(), command)
+	return append(g.spiced(word, words[:2]...), words[2:]...)
+}
+
+// changeOf is what stands behind add, del or test.
+func (g *setsGen) changeOf(name, command string) []string {
 	s := g.made[name]
 	if s == nil || g.chance(3) {
 		s = &genSet{kind: &g.help.types[g.r.IntN(len(g.help.types))], family: g.oneOf("", "inet6")}
@@ -275,9 +299,10 @@ func (g *setsGen) change(word, command string) []string {
 	for _, p := range form.parts {
 		parts = append(parts, g.part(p, s.family, strings.Contains(s.kind.name, "net")))
 	}
-	words := g.spiced(word, name, strings.Join(parts, ","))
+	words := []string{name, strings.Join(parts, ",")}
 	for _, o := range form.options {
-		if g.chance(10) {
+		word, _, _ := strings.Cut(o, " ")
+		if g.chance(6) || s.extends(word) && g.chance(35) {
 			words = append(words, g.optionWords(o, s.family)...)
 		}
 	}

@@ -119,6 +119,10 @@ func (g *setsGen) address(form, family string, nets bool) string {
 		host = func() string { return fmt.Sprintf("fd00::%d:%d", g.r.IntN(2), g.r.IntN(12)) }
 		length = g.oneOf("16", "64", "112", "124", "127", "128", "0", "129")
 	}
+	if g.chance(3) {
+		return g.oneOf("255.255.255.255", "255.255.255.254-255.255.255.255", "255.255.255.252/30", "0.0.0.0-0.0.0.3", "0.0.0.0/31", "128.0.0.0/1",
+			"127.255.255.255-128.0.0.1", "0.0.0.1-255.255.255.255", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::1", "8000::/1")
+	}
 	switch n := g.r.IntN(100); {
 	case n < 70 || n < 78 && strings.HasPrefix(form, "IP") && !strings.ContainsAny(form, "/-"):
 		return host()

@@ -91,6 +91,7 @@ type replayNumbers struct {
 
 // textNumbers are what a text differential compared.
 type textNumbers struct {
+	Tool          string          `json:"tool,omitempty"` // the one that was compared, empty: all
 	Dialect       fakeipt.Dialect `json:"dialect"`
 	Family        int             `json:"family"`
 	Seed          uint64          `json:"seed"`
@@ -106,11 +107,19 @@ type textNumbers struct {
 	Disagreements []disagreement  `json:"disagreements"`
 }
 
+// what is the tool that was compared, or "text" for all.
+func (n *textNumbers) what() string {
+	if n.Tool == "" {
+		return "text"
+	}
+	return "text-" + n.Tool
+}
+
 // print writes the numbers for people.
 func (n *textNumbers) print(w io.Writer) {
 	fmt.Fprintf(w,
-		"text %s IPv%d: seed %d, %d sessions, %d tool runs compared (%d of them refused by both), %d kinds of disagreement, %.1f s\n",
-		n.Dialect, n.Family, n.Seed, n.Sessions, n.Runs, n.Failing, len(n.Disagreements), n.Seconds)
+		"%s %s IPv%d: seed %d, %d sessions, %d tool runs compared (%d of them refused by both), %d kinds of disagreement, %.1f s\n",
+		n.what(), n.Dialect, n.Family, n.Seed, n.Sessions, n.Runs, n.Failing, len(n.Disagreements), n.Seconds)
 	for _, reason := range sortedKeys(n.Excused) {
 		fmt.Fprintf(w, "  excused: %d runs: %s\n", n.Excused[reason], reason)
 	}

@@ -130,7 +130,7 @@ func rowOf(n *numbersLine) row {
 		return row{rowName(w.Dialect, w.Family), w.Rulesets, w.Rules, w.Packets, w.Steps, w.Fit.Draws, 0, len(w.Disagreements)}
 	case n.Text != nil:
 		t := n.Text
-		return row{name: rowName(t.Dialect, t.Family), textCases: t.Runs, disagreements: len(t.Disagreements)}
+		return row{name: strings.TrimSpace(rowName(t.Dialect, t.Family) + " " + t.Tool), textCases: t.Runs, disagreements: len(t.Disagreements)}
 	case n.Replay != nil:
 		r := n.Replay
 		return row{name: "recorded walk cases", rulesets: r.Cases, packets: r.Packets, steps: r.Steps}

@@ -18,12 +18,33 @@ import (
 // textRuns is the number of runs that a number of calls is shared by: each dialect and family has one.
 const textRuns = 4
 
-func TestKernelTextDifferential(t *testing.T) {
+func TestKernelTextDifferential(t *testing.T) { agreeOnTexts(t, bounds(t, 12, 100000)) }
+
+// TestKernelIPSetDifferential compares sessions of ipset, as many calls as those of all tools.
+func TestKernelIPSetDifferential(t *testing.T) {
+	b := bounds(t, 48, 100000)
+	b.Tool, b.Rulesets = "ipset", (b.Rulesets+toolSessions-1)/toolSessions
+	agreeOnTexts(t, b)
+}
+
+// TestKernelNFAcctDifferential compares sessions of nfacct, which has few commands: a third as many calls.
+func TestKernelNFAcctDifferential(t *testing.T) {
+	b := bounds(t, 96, 100000)
+	b.Tool, b.Rulesets, b.Calls = "nfacct", (b.Rulesets+toolSessions-1)/toolSessions, (b.Calls+2)/3
+	agreeOnTexts(t, b)
+}
+
+// toolSessions is how many sessions of all tools one of a single tool is made for: it has more calls.
+const toolSessions = 4
+
+// agreeOnTexts demands that the fake's tools say in each dialect and family what the real ones say.
+func agreeOnTexts(t *testing.T, b runBounds) {
+	t.Helper()
 	needKernel(t)
 	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
 		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
 			t.Run(fmt.Sprintf("%s/IPv%d", d, f), func(t *testing.T) {
-				numbers, err := runTexts(bounds(t, 12, 100000), d, f, freshRunner, os.Stdout)
+				numbers, err := runTexts(b, d, f, freshRunner, os.Stdout)
 				require.NoError(t, err)
 				numbers.print(os.Stdout)
 				printJSON(t, numbers)

@@ -27,7 +27,7 @@ func runTexts(b runBounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (ru
 	r := &textRun{
 		bounds: b, dialect: d, fresh: fresh, log: log,
 		gen: newTextGen(b.Seed, d, f),
-		numbers: &textNumbers{Dialect: d, Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Masked: map[string]int{},
+		numbers: &textNumbers{Tool: b.Tool, Dialect: d, Family: int(f), Seed: b.Seed, Excused: map[string]int{}, Masked: map[string]int{},
 			Repeated: map[string]int{}},
 	}
 	real, done, err := fresh()
@@ -59,6 +59,21 @@ func (r *textRun) goesOn(start time.Time) bool {
 	return r.numbers.Sessions < r.bounds.Rulesets && time.Since(start) < r.bounds.Time && len(r.numbers.Disagreements) < r.bounds.Most
 }
 
+// session makes the runs of one namespace. Half of those of all tools are wide.
+func (r *textRun) session() []textStep {
+	switch {
+	case r.bounds.Tool == "ipset":
+		return r.gen.setSession()
+	case r.bounds.Tool == "nfacct":
+		return r.gen.nfacctSession()
+	case r.numbers.Sessions%4 == 0:
+		return r.gen.session()
+	case r.numbers.Sessions%4 == 1:
+		return r.gen.sweep()
+	}
+	return r.gen.wide()
+}
+
 func (r *textRun) judge(c *textCase) (*textVerdict, error) {
 	real, done, err := r.fresh()
 	if err != nil {
@@ -76,17 +91,9 @@ func (r *textRun) judge(c *textCase) (*textVerdict, error) {
 // machineEtc has the names of this machine, which its tools look up.
 func machineEtc() fs.FS { return os.DirFS("/etc") }
 
-// one makes a session and judges it. Half of them are wide.
+// one makes a session and judges it.
 func (r *textRun) one() error {
-	c := &textCase{Dialect: r.dialect}
-	switch {
-	case r.numbers.Sessions%4 == 0:
-		c.Steps = r.gen.session()
-	case r.numbers.Sessions%4 == 1:
-		c.Steps = r.gen.sweep()
-	default:
-		c.Steps = r.gen.wide()
-	}
+	c := &textCase{Dialect: r.dialect, Steps: r.session()}
 	v, err := r.judge(c)
 	if err != nil {
 		return fmt.Errorf("session %d: %w", r.numbers.Sessions+1, err)
@@ -124,7 +131,7 @@ func (r *textRun) report(c *textCase, v *textVerdict) error {
 	s.shrink()
 	n := len(r.numbers.Disagreements) + 1
 	s.best.Title, s.best.Kernel = s.last.Kind, s.last.Runs
-	path, err := writeFile(r.bounds.Folder, fmt.Sprintf("text-%s-%d-%d-%d.yaml", s.best.Dialect, r.gen.w.family, r.bounds.Seed, n), s.best)
+	path, err := writeFile(r.bounds.Folder, fmt.Sprintf("%s-%s-%d-%d-%d.yaml", r.numbers.what(), s.best.Dialect, r.gen.w.family, r.bounds.Seed, n), s.best)
 	if err != nil {
 		return err
 	}

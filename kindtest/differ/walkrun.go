@@ -20,6 +20,8 @@ type runBounds struct {
 	Folder string
 	// Calls is the number of tool runs of a text differential; 0: as many as the time allows.
 	Calls int
+	// Tool is ipset or nfacct for a text differential of that tool alone.
+	Tool string
 	// Most is the number of disagreements after which a run gives up.
 	Most int
 	// ChanceCases is the number of cases with many draws each.
