@@ -3,12 +3,13 @@ package ipset
 import (
 	"cmp"
 	"errors"
+	"fmt"
 )
 
 // maxRange is the greatest number of elements that one message may stand for. The kernel would go on.
 const maxRange = 1 << 20
 
-var errRangeSize = errorf("not supported: an element that stands for more than %d entries", maxRange)
+var errRangeSize = fmt.Errorf("not supported: an element that stands for more than %d entries", maxRange)
 
 // change carries add or del out.
 func (t *Table) change(s *set, adds bool, m *message, exist bool) error {

@@ -1,6 +1,7 @@
 package ipset
 
 import (
+	"math"
 	"net/netip"
 	"strings"
 
@@ -166,6 +167,8 @@ func (r *run) setAddress(o option, a netip.Addr, length uint8) {
 		m.cidr = length
 	case optCIDR2:
 		m.cidr2 = length
+		// The tool keeps both in one place: the length behind a bitmask changes an initval that stands before it.
+		m.initVal = m.initVal&^math.MaxUint8 | uint32(length)
 	}
 	m.set(o)
 }
