@@ -69,7 +69,7 @@ func (r *run) typeOf(kind *setType) (*setType, error) {
 	if err := r.ask(kind); err != nil {
 		return nil, err
 	}
-	m.kind = kind
+	m.kind, m.revision = kind, kind.revision
 	m.set(optType)
 	if chosen {
 		m.ignored |= optionsOf(optFamily) // it may be said once
@@ -109,6 +109,10 @@ func (r *run) parseKeywords(kind *setType, c command, words []string, family boo
 			return r.usage("Unknown argument: `%s'", word)
 		}
 		k := keywords[at]
+		if since := kind.revisions.of(k.opt); since > r.message.revision && r.message.has(optType) {
+			return r.usage("Argument `%s' is supported in the kernel module of the set type %s starting from the revision %d and you have installed "+
+				"revision %d only. Your kernel is behind your ipset utility.", k.name, kind.name, since, r.message.revision)
+		}
 		if k.value {
 			if i++; i == len(words) {
 				return r.usage("Missing mandatory argument of option `%s'", k.name)

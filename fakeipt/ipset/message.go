@@ -94,6 +94,7 @@ type message struct {
 
 	name, name2 string
 	kind        *setType
+	revision    int // of the type, as the kernel has it
 	family      Family
 
 	addr, addrTo, addr2, addr2To netip.Addr

@@ -261,13 +261,13 @@ func (r *run) rename(m *message) error {
 func (r *run) knownSet() error {
 	m := &r.message
 	if i := r.known.index(m.name); i >= 0 {
-		m.kind, m.family = r.known[i].kind, r.known[i].family
+		m.kind, m.revision, m.family = r.known[i].kind, r.known[i].kind.revision, r.known[i].family
 	} else {
 		s := r.Sets.find(m.name)
 		if s == nil || r.behind {
 			return r.unknown()
 		}
-		m.family = s.options.family
+		m.family, m.revision = s.options.family, s.kind.revision
 		// A type that a line of the shell has left in the message counts for more than the kernel's.
 		if !m.has(optType) {
 			m.kind = s.kind

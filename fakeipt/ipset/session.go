@@ -34,7 +34,7 @@ type run struct {
 	pending pendingChanges
 	// begun says that the beginning of a message stands in the buffer, of a command that lacked a name. The next command of the shell sends it.
 	begun bool
-	out     []byte // what is printed once the kernel has answered
+	out   []byte // what is printed once the kernel has answered
 }
 
 func (t *Tool) newRun() *run {

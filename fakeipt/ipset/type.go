@@ -32,6 +32,8 @@ type setType struct {
 	parts       []part
 	// family is that of the addresses where the type has but one.
 	family Family
+	// revisions are those that brought what came later than the oldest that a kernel has of any type.
+	revisions revisions
 	// absent says that the tool knows the type and the kernel was built without it.
 	absent bool
 }
@@ -42,13 +44,20 @@ var (
 	bitmapIP    = &setType{name: "bitmap:ip", alias: "ipmap", revision: 3, store: storeBitmap, parts: []part{partIP}, family: inet}
 	bitmapIPMAC = &setType{name: "bitmap:ip,mac", alias: "macipmap", revision: 3, store: storeBitmap, parts: []part{partIP, partMAC},
 		family: inet}
-	hashIP         = &setType{name: "hash:ip", alias: "iphash", revision: 6, store: storeHash, parts: []part{partIP}}
-	hashNet        = &setType{name: "hash:net", alias: "nethash", revision: 7, store: storeHash, parts: []part{partNet}}
-	hashIPPort     = &setType{name: "hash:ip,port", alias: "ipporthash", revision: 7, store: storeHash, parts: []part{partIP, partPort}}
-	hashNetPort    = &setType{name: "hash:net,port", alias: "netporthash", revision: 8, store: storeHash, parts: []part{partNet, partPort}}
-	hashIPPortIP   = &setType{name: "hash:ip,port,ip", alias: "ipportiphash", revision: 6, store: storeHash, parts: []part{partIP, partPort, partIP}}
-	hashIPPortNet  = &setType{name: "hash:ip,port,net", alias: "ipportnethash", revision: 8, store: storeHash, parts: []part{partIP, partPort, partNet}}
-	hashNetIface   = &setType{name: "hash:net,iface", alias: "netifacehash", revision: 8, store: storeHash, parts: []part{partNet, partIface}}
+	hashIP = &setType{name: "hash:ip", alias: "iphash", revision: 6, store: storeHash, parts: []part{partIP},
+		revisions: revisions{skbInfo: 4, bucketSize: 5, bitMask: 6}}
+	hashNet = &setType{name: "hash:net", alias: "nethash", revision: 7, store: storeHash, parts: []part{partNet},
+		revisions: revisions{comment: 4, forceAdd: 5, skbInfo: 6, bucketSize: 7}}
+	hashIPPort = &setType{name: "hash:ip,port", alias: "ipporthash", revision: 7, store: storeHash, parts: []part{partIP, partPort},
+		revisions: revisions{forceAdd: 4, skbInfo: 5, bucketSize: 6, bitMask: 7}}
+	hashNetPort = &setType{name: "hash:net,port", alias: "netporthash", revision: 8, store: storeHash, parts: []part{partNet, partPort},
+		revisions: revisions{counters: 4, comment: 5, forceAdd: 6, skbInfo: 7, bucketSize: 8}}
+	hashIPPortIP = &setType{name: "hash:ip,port,ip", alias: "ipportiphash", revision: 6, store: storeHash, parts: []part{partIP, partPort, partIP},
+		revisions: revisions{forceAdd: 4, skbInfo: 5, bucketSize: 6}}
+	hashIPPortNet = &setType{name: "hash:ip,port,net", alias: "ipportnethash", revision: 8, store: storeHash, parts: []part{partIP, partPort, partNet},
+		revisions: revisions{counters: 4, comment: 5, forceAdd: 6, skbInfo: 7, bucketSize: 8}}
+	hashNetIface = &setType{name: "hash:net,iface", alias: "netifacehash", revision: 8, store: storeHash, parts: []part{partNet, partIface},
+		revisions: revisions{comment: 4, forceAdd: 5, skbInfo: 6, wildcard: 7, bucketSize: 8}}
 	hashMAC        = &setType{name: "hash:mac", alias: "machash", revision: 1, store: storeHash, parts: []part{partMAC}, absent: true}
 	hashIPMAC      = &setType{name: "hash:ip,mac", alias: "ipmachash", revision: 1, store: storeHash, parts: []part{partIP, partMAC}, absent: true}
 	hashIPMark     = &setType{name: "hash:ip,mark", alias: "ipmarkhash", revision: 3, store: storeHash, parts: []part{partIP, partMark}, absent: true}
