@@ -1,27 +1,71 @@
 package packetsim
 
 import (
+	"errors"
+
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/fakeipt/ipset"
 )
 
-// setPacket is the packet as sets see it.
-func setPacket(s *skb) *ipset.Packet {
+var errNoTargetMAC = errors.New("not supported: a set asks for the link-layer address that the packet came to, which is not known: " +
+	"the frame was no unicast to a device with a MAC address")
+
+// setPacket is the packet as the sets see it that a rule names.
+func (w *walk) setPacket(s *skb, named ...*ipset.Ref) *ipset.Packet {
 	p := &ipset.Packet{Src: s.Src, Dst: s.Dst, Proto: uint8(s.Proto), SrcPort: s.SrcPort, DstPort: s.DstPort, Length: uint64(s.Size())}
 	if s.Proto.IsICMP() {
 		p.SrcPort = uint16(s.ICMPType)<<8 | uint16(s.ICMPCode)
 		p.DstPort = p.SrcPort
 	}
+	if s.in != nil {
+		p.In = s.in.Name
+	}
+	if s.out != nil {
+		p.Out = s.out.Name
+	}
+	for _, r := range named {
+		if r.Set != "" && hasFrame(s) && w.h.memory.sets.now().NeedsMAC(r) {
+			w.setMAC(p, s, r)
+		}
+	}
 	return p
+}
+
+// hasFrame says that the packet came in an Ethernet frame with addresses, which it has on its whole way through the host.
+func hasFrame(s *skb) bool {
+	return s.bridged.seen || s.came != nil && s.came.Name != loopbackName && !s.looped
+}
+
+// macSide is the part of an element of bitmap:ip,mac that has the MAC address: its side says which one of the frame is meant.
+const macSide = 1
+
+// setMAC finds out the MAC address of the frame that a set asks for (bitmap_ipmac_kadt in net/netfilter/ipset/ip_set_bitmap_ipmac.c).
+func (w *walk) setMAC(p *ipset.Packet, s *skb, r *ipset.Ref) {
+	if r.SrcSides&(1<<macSide) != 0 {
+		if s.MAC == (MAC{}) {
+			w.fail(errNoMAC)
+		}
+		p.SrcMAC = s.MAC
+		return
+	}
+	if s.came == nil || s.LinkType != "" && s.LinkType != LinkUnicast {
+		w.fail(errNoTargetMAC)
+		return
+	}
+	mac, err := ParseMAC(s.came.MAC)
+	if err != nil {
+		w.fail(errNoTargetMAC)
+	}
+	p.DstMAC = mac
 }
 
 // matchSet is -m set (net/netfilter/xt_set.c).
 func (w *walk) matchSet(s *skb, m *fakeipt.MatchSet) bool {
-	return w.h.memory.sets.now().Match(&m.Query, setPacket(s))
+	return w.h.memory.sets.now().Match(&m.Query, w.setPacket(s, &m.Ref))
 }
 
 // targetSet is -j SET. Rules after it see the set as it is then.
 func (w *walk) targetSet(s *skb, t *fakeipt.TargetSet) fate {
-	w.h.memory.sets.now().Apply(&t.Change, setPacket(s))
+	w.h.memory.sets.now().Apply(&t.Change, w.setPacket(s, &t.Add, &t.Del))
 	return goOn
 }

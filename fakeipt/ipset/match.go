@@ -19,20 +19,21 @@ type Packet struct {
 	SrcMAC, DstMAC [6]byte
 }
 
-// NeedsMAC says whether the set that a packet is looked up in, or one that is an element of it, asks for the packet's MAC address.
-func (t *Table) NeedsMAC(name string) bool {
-	t.lock.RLock()
-	defer t.lock.RUnlock()
-	s := t.sets[name]
-	if s == nil || s.kind != listSet {
-		return s != nil && s.kind.has(partMAC)
+// NeedsMAC says whether the set that a packet is looked up in, or one that is an element of it, asks for a MAC address of the packet.
+func (o *Overlay) NeedsMAC(r *Ref) bool {
+	if r.Dim < uint8(len(bitmapIPMAC.parts)) {
+		return false
 	}
-	for _, k := range s.order {
-		if member := t.sets[k.name]; member != nil && member.kind.has(partMAC) {
-			return true
-		}
+	if !o.frozen {
+		o.table.lock.RLock()
+		defer o.table.lock.RUnlock()
 	}
-	return false
+	needs := false
+	o.each(r.Set, func(s *set) bool {
+		needs = s.kind.has(partMAC)
+		return needs
+	})
+	return needs
 }
 
 // Match evaluates -m set for a packet, "!" included, and counts the packet in the counters of the entries that it finds, unless the match
