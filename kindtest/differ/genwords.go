@@ -61,6 +61,12 @@ func (g *gen) withPort(addr, port string) string {
 // set is the name of a set and the sides of the packet that are looked up.
 func (g *gen) set() string {
 	g.usesSets = true
+	if g.w.family == fakeipt.IPv4 && g.chance(20) {
+		return g.oneOf("cwbits src", "cwbits dst", "cwmac src,src", "cwmac src,dst", "cwmac dst,src", "cwmac dst,dst")
+	}
+	if g.chance(15) {
+		return "cwiface " + g.oneOf("src,src", "src,dst", "dst,src", "dst,dst")
+	}
 	return g.oneOf("cwip src", "cwip dst", "cwipport dst,dst", "cwipport src,src", "cwnet src", "cwnet dst",
 		"cwipportip dst,dst,src", "cwipportnet src,dst,dst", "cwnetport dst,dst", "cwport dst", "cwport src")
 }

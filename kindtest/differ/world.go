@@ -144,8 +144,8 @@ func newHost(kernel *fakeipt.Kernel) (*packetsim.Host, error) {
 	return packetsim.NewHost(packetsim.HostConfig{
 		Name: nodePlace,
 		Devices: []packetsim.Device{
-			{Name: clientDev, Up: true, MTU: 1500, Addresses: addresses(0), Groups: joined},
-			{Name: serverDev, Up: true, MTU: 1500, Addresses: addresses(1), Groups: []netip.Addr{}},
+			{Name: clientDev, Up: true, MAC: nodeMAC(clientPlace).String(), MTU: 1500, Addresses: addresses(0), Groups: joined},
+			{Name: serverDev, Up: true, MAC: nodeMAC(serverPlace).String(), MTU: 1500, Addresses: addresses(1), Groups: []netip.Addr{}},
 		},
 		Routes: routes, Sysctls: sysctls(), Netfilter: kernel,
 	})
