@@ -19,6 +19,7 @@ func TestStateOfWhatIsDrawnIsReadAgain(t *testing.T) {
 		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
 			t.Run(tool("iptables", d, f), rapid.MakeCheck(func(t *rapid.T) {
 				g := newTextGen(rapid.Uint64().Draw(t, "seed"), d, f)
+				g.help = drawnHelp()
 				session := rapid.SampledFrom([]func() []textStep{g.session, g.wide, g.sweep}).Draw(t, "session")
 				requireKept(t, d, session())
 			}))
