@@ -4,10 +4,12 @@
 // packetsim asks and changes an Overlay of a Table for packets. Rules are not known here: which sets they name is asked of whoever has the
 // rules.
 //
-// Refused are types other than those in type.go, the option bitmask, "ipset -" (commands that are typed), -r, the help of a type,
-// names that restore does not read back, and elements that stand for more than a million entries.
+// The tool is imitated with what it keeps from one command to the next (session.go, send.go): the message that is being made, changes of
+// restore that are not sent yet, the sets that it has made. In its shell, "ipset -", a mistake does not end it, and what is left shows. The
+// kernel's sets are kept in its hash tables (hashtable.go), with their sizes, so that order, "Size in memory" and forceadd are the kernel's.
 //
-// What the kernel draws or what hangs on its memory is not imitated: initval comes from the name, "Size in memory" is about
-// right, and hashsize does not grow. Elements are listed in the order of the kernel's buckets for the set's initval (with -s by address),
-// which deleting an element from a bucket of several may change there.
+// Refused are -r, which looks names up, and elements that stand for more than a million entries. The types of which type.go says that they
+// are absent the tool knows, and the kernel of which this is the imitation was built without. The help has words of its own.
+//
+// What the kernel draws is not imitated: an initval that is not given comes from the name.
 package ipset

@@ -29,6 +29,8 @@
 // and -D about what was added, and goes on for up to 50 commands; sweep (gensweep.go) gives one option after the other many values. Each
 // call of the fake is made in memory and on a folder, which must agree.
 //
+// Two more text differentials are of ipset and of nfacct alone. The words of ipset are asked of the real tool (gentextasked.go).
+//
 // Not compared: the contents of packets beyond their headers, fragments, timing (only entries that live for the whole sequence), source
 // ports that the kernel draws, and the hash seeds that ipset draws.
 package differ

