@@ -8,7 +8,7 @@ import (
 )
 
 var errNoTargetMAC = errors.New("not supported: a set asks for the link-layer address that the packet came to, which is not known: " +
-	"the frame was no unicast to a device with a MAC address")
+	"the frame was a multicast, or stayed in a bridge, or the device has no MAC address")
 
 // setPacket is the packet as the sets see it that a rule names.
 func (w *walk) setPacket(s *skb, named ...*ipset.Ref) *ipset.Packet {
@@ -48,7 +48,11 @@ func (w *walk) setMAC(p *ipset.Packet, s *skb, r *ipset.Ref) {
 		p.SrcMAC = s.MAC
 		return
 	}
-	if s.came == nil || s.LinkType != "" && s.LinkType != LinkUnicast {
+	if s.LinkType == LinkBroadcast {
+		p.DstMAC = MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+		return
+	}
+	if s.came == nil || s.LinkType == LinkMulticast {
 		w.fail(errNoTargetMAC)
 		return
 	}
