@@ -62,7 +62,7 @@ func (r *run) list(c command, m *message) error {
 	if l.mode == "xml" {
 		l.out = append(l.out, "</ipsets>\n"...)
 	}
-	text := append(r.out, l.out...)
+	text := slices.Concat(r.out, l.out)
 	r.out = nil
 	return r.print(text)
 }

@@ -83,7 +83,8 @@ func (r *run) parseAddress(o option, word string, family Family) error {
 	if o == optIP {
 		length, end = optCIDR, optIPTo
 	}
-	host, last, ranged := word, "", false
+	var host, last string
+	ranged := false
 	if before, text, slash := cutAt(word, '/'); slash {
 		n, err := r.length(text, 0, family.bits())
 		if err != nil {

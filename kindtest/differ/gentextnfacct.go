@@ -33,7 +33,7 @@ func (g *textGen) nfacct() textStep {
 		words = (&setsGen{textGen: g}).damagedWords(words)
 	}
 	s := textStep{Argv: append([]string{"nfacct"}, words...)}
-	if len(words) > 0 && words[0] != "" && strings.HasPrefix("restore", words[0]) {
+	if len(words) > 0 && words[0] != "" && strings.Index("restore", words[0]) == 0 {
 		for range g.r.IntN(4) {
 			s.Stdin += g.nfacctLine()
 		}
