@@ -2,6 +2,7 @@ package ipset
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -12,39 +13,17 @@ type elementLine struct {
 }
 
 // sortLines puts lines into the order of -s. The tool's comparison does not always put three lines into one order, so that the order in
-// which it compares counts: it merges runs that are twice as long each time, as the kernel's list_sort did.
+// which it compares counts: it puts each line before the first one that is greater.
 func sortLines(lines []elementLine) []elementLine {
-	var runs [][]elementLine // run i is of 1<<i lines, or empty
-	for i := range lines {
-		merged := lines[i : i+1 : i+1]
-		level := 0
-		for ; level < len(runs) && runs[level] != nil; level++ {
-			merged = mergeLines(runs[level], merged)
-			runs[level] = nil
+	sorted := make([]elementLine, 0, len(lines))
+	for _, line := range lines {
+		at := slices.IndexFunc(sorted, func(other elementLine) bool { return other.compare(line) > 0 })
+		if at < 0 {
+			at = len(sorted)
 		}
-		if level == len(runs) {
-			runs = append(runs, nil)
-		}
-		runs[level] = merged
+		sorted = slices.Insert(sorted, at, line)
 	}
-	var all []elementLine
-	for _, run := range runs {
-		all = mergeLines(run, all)
-	}
-	return all
-}
-
-// mergeLines merges two runs; of lines that are alike those of the first come first.
-func mergeLines(a, b []elementLine) []elementLine {
-	all := make([]elementLine, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if a[0].compare(b[0]) <= 0 {
-			all, a = append(all, a[0]), a[1:]
-		} else {
-			all, b = append(all, b[0]), b[1:]
-		}
-	}
-	return append(append(all, a...), b...)
+	return sorted
 }
 
 // compare compares numbers, which the tool takes for hexadecimal, with what stands between them skipped. Of two nets of one address the
