@@ -27,10 +27,10 @@ type setForm struct {
 }
 
 var (
-	helpOption = regexp.MustCompile(`(?m)^(-\S+ \S*)$`)
-	helpType   = regexp.MustCompile(`(?m)^    (\S+:\S+)\s`)
-	helpForm   = regexp.MustCompile(`^(create|add|del|test)\s+SETNAME\s+(\S+) ?(.*)$`)
-	helpWords  = regexp.MustCompile(`\[([^\[\]]+)\]`)
+	setOption = regexp.MustCompile(`(?m)^(-\S+ \S*)$`)
+	helpType  = regexp.MustCompile(`(?m)^    (\S+:\S+)\s`)
+	helpForm  = regexp.MustCompile(`^(create|add|del|test)\s+SETNAME\s+(\S+) ?(.*)$`)
+	helpWords = regexp.MustCompile(`\[([^\[\]]+)\]`)
 )
 
 // askSets asks the real tool.
@@ -40,7 +40,7 @@ func askSets(real runner) (*setHelp, error) {
 		return nil, fmt.Errorf("ipset help: status %d: %w", run.Status, err)
 	}
 	h := &setHelp{}
-	for _, m := range helpOption.FindAllStringSubmatch(run.Stdout, -1) {
+	for _, m := range setOption.FindAllStringSubmatch(run.Stdout, -1) {
 		h.options = append(h.options, strings.TrimSpace(m[1]))
 	}
 	for _, m := range helpType.FindAllStringSubmatch(run.Stdout, -1) {
