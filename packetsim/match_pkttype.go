@@ -13,18 +13,9 @@ var linkTypes = [...]LinkType{
 	fakeipt.PacketUnicast: LinkUnicast, fakeipt.PacketBroadcast: LinkBroadcast, fakeipt.PacketMulticast: LinkMulticast,
 }
 
-// matchPktType is -m pkttype (net/netfilter/xt_pkttype.c). The host's own packets count as unicast, but for its copies of what it
-// sends to many.
+// matchPktType is -m pkttype (net/netfilter/xt_pkttype.c).
 func (w *walk) matchPktType(s *skb, m *fakeipt.MatchPktType) bool {
-	kind := s.LinkType
-	switch {
-	case s.looped && s.Dst.IsMulticast():
-		kind = LinkMulticast
-	case s.looped:
-		kind = LinkBroadcast
-	case s.local:
-		kind = LinkUnicast
-	}
+	kind := s.frameType()
 	if kind == "" {
 		w.fail(errNoLinkType)
 		return false

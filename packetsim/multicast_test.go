@@ -115,6 +115,25 @@ func TestNobodyIsToldOfWhatIsForMany(t *testing.T) {
 	}
 }
 
+// TestCopyKeepsTheKindOfItsFrame has what Linux 6.18 did: nobody is told that the copy of a broadcast was refused, though its own way leads to one
+// machine.
+func TestCopyKeepsTheKindOfItsFrame(t *testing.T) {
+	h, _ := testNode{rules4: "*mangle\n-A INPUT -j TEE --gateway 10.244.0.12 --oif veth2\nCOMMIT\n" +
+		"*filter\n-A OUTPUT -m pkttype --pkt-type broadcast\n-A OUTPUT -j REJECT\nCOMMIT\n"}.build(t)
+	for packet, errors := range map[string]int{
+		"udp 192.168.0.9:1 > 192.168.0.255:9 in eth0 link broadcast": 0,
+		"udp 192.168.0.9:1 > 192.168.0.3:9 in eth0 link broadcast":   0,
+		"udp 192.168.0.9:1 > 192.168.0.3:9 in eth0 link unicast":     1,
+	} {
+		o := walkOne(t, h, packet)
+		require.Len(t, o.Replies, 1, packet)
+		assert.Equal(t, Reject, o.Replies[0].Outcome.Verdict, packet)
+		assert.Len(t, o.Replies[0].Outcome.Replies, errors, packet)
+	}
+	_, err := h.Walk(parse(t, "udp 192.168.0.9:1 > 192.168.0.3:9 in eth0"))
+	require.ErrorIs(t, err, errNoLinkType, "the copy is asked for what nobody has told")
+}
+
 // TestOwnCopyIsHeardAsOfItsKind asks for the kind of frame, which a packet of the host has not and its copy has.
 func TestOwnCopyIsHeardAsOfItsKind(t *testing.T) {
 	h := manyNode(t, "*filter\n-A INPUT -m pkttype --pkt-type broadcast -j DROP\n-A INPUT -m pkttype --pkt-type multicast -j DROP\n"+

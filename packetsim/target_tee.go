@@ -24,7 +24,7 @@ func (w *walk) tee(s *skb, t *fakeipt.TargetTEE) {
 		return
 	}
 	p := &skb{Packet: s.Packet, relation: isUntracked, path: to, routed: true, came: s.came, isCopy: true, local: true, sums: s.sums,
-		drawn: s.hasDrawnPort()}
+		copyOf: s.frameType(), drawn: s.hasDrawnPort()}
 	p.Socket = &Socket{None: true}
 	if s.hook == preRouting || s.hook == input {
 		p.SetHopLimit(p.HopLimit() - 1) // of 0 it makes 255

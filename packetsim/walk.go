@@ -194,9 +194,10 @@ type skb struct {
 	Packet
 	hook     hook
 	hooks    *rulesetHooks
-	in, out  *device // as the hook sees them
-	came     *device // by which the packet, or what it is a copy of, came to the host
-	isCopy   bool    // TEE made it
+	in, out  *device  // as the hook sees them
+	came     *device  // by which the packet, or what it is a copy of, came to the host
+	isCopy   bool     // TEE made it
+	copyOf   LinkType // the frame type of what it is a copy of
 	conn     *conn
 	dir      direction
 	relation relation
