@@ -242,7 +242,8 @@ func (g *setsGen) create() []string {
 		}
 	}
 	hash := false
-	// What the kernel draws decides which elements a set has that is full, if it has more than one region of buckets or forceadd.
+	// What the kernel draws decides which elements a set has that is full, if it has more than one region of buckets or forceadd. It comes to
+	// more regions where a bucket is full, which takes small ones.
 	drawn := g.chance(15)
 	for _, o := range form.options {
 		word, _, _ := strings.Cut(o, " ")
@@ -258,7 +259,7 @@ func (g *setsGen) create() []string {
 			} else {
 				options = append(options, "initval "+g.oneOf("0x1234", "0x1234", "0x1234", "0x1234", "0", "1", "4294967295", "4294967296"))
 			}
-		case drawn && (word == "hashsize" || word == "maxelem" || word == "forceadd"):
+		case drawn && (word == "hashsize" || word == "maxelem" || word == "forceadd" || word == "bucketsize"):
 		case g.chance(15):
 			options = append(options, g.option(o, family))
 		}
