@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // maskOf is the mask of the first n bits of an address of so many bits.
@@ -82,32 +83,32 @@ func parseDotted(s []byte) (addr netip.Addr, parts int) {
 }
 
 // parseNumeric reads an address of the family as the tools do where they ask nobody for names.
-func parseNumeric(s []byte, f Family) (netip.Addr, bool) {
-	if f == IPv4 {
+func parseNumeric(s []byte, f netfilter.Family) (netip.Addr, bool) {
+	if f == netfilter.IPv4 {
 		a, parts := parseDotted(s)
 		return a, parts > 0
 	}
-	return libc.InetPton(s, f.facts().bits)
+	return libc.InetPton(s, factsOf(f).bits)
 }
 
 // parseName reads the name of a network or of a host, as the tools do for -s and -d.
-func parseName(s []byte, f Family, names *libc.Names) []netip.Addr {
-	if f == IPv4 {
+func parseName(s []byte, f netfilter.Family, names *libc.Names) []netip.Addr {
+	if f == netfilter.IPv4 {
 		if a, ok := names.Network(string(s)); ok {
 			return []netip.Addr{a}
 		}
 	}
-	addrs, _ := names.GetAddrInfo(s, f.facts().bits)
+	addrs, _ := names.GetAddrInfo(s, factsOf(f).bits)
 	return addrs
 }
 
 // parseMask reads what follows the "/" of an address.
-func parseMask(s []byte, f Family) (netip.Addr, error) {
-	bits := f.facts().bits
+func parseMask(s []byte, f netfilter.Family) (netip.Addr, error) {
+	bits := factsOf(f).bits
 	if n, ok := libc.WholeNumber(s, uint64(bits)); ok {
 		return maskOf(int(n), bits), nil
 	}
-	if a, parts := parseDotted(s); f == IPv4 && parts == 4 {
+	if a, parts := parseDotted(s); f == netfilter.IPv4 && parts == 4 {
 		return a, nil
 	}
 	if a, ok := libc.InetPton(s, bits); ok {
@@ -117,18 +118,18 @@ func parseMask(s []byte, f Family) (netip.Addr, error) {
 }
 
 // parseHostMask reads "ADDRESS[/MASK]", where a name may stand for several addresses. They are left as they are spelled.
-func parseHostMask(s []byte, f Family, names *libc.Names) (addrs []netip.Addr, mask netip.Addr, named bool, err error) {
+func parseHostMask(s []byte, f netfilter.Family, names *libc.Names) (addrs []netip.Addr, mask netip.Addr, named bool, err error) {
 	host := s
-	mask = f.facts().ones
+	mask = factsOf(f).ones
 	if i := bytes.LastIndexByte(s, '/'); i >= 0 {
 		host = s[:i]
 		if mask, err = parseMask(s[i+1:], f); err != nil {
 			return nil, mask, false, err
 		}
 	}
-	if mask == f.facts().zero {
+	if mask == factsOf(f).zero {
 		// With an empty mask the tool does not look at the address.
-		return []netip.Addr{f.facts().zero}, mask, false, nil
+		return []netip.Addr{factsOf(f).zero}, mask, false, nil
 	}
 	if a, ok := parseNumeric(host, f); ok {
 		return []netip.Addr{a}, mask, false, nil
@@ -140,8 +141,8 @@ func parseHostMask(s []byte, f Family, names *libc.Names) (addrs []netip.Addr, m
 }
 
 // resolvedAddr reads an option's address as the C library's resolver does where the tools ask it. A name must have one address.
-func (c caller) resolvedAddr(s []byte, f Family) (netip.Addr, error) {
-	addrs, err := c.names().GetAddrInfo(s, f.facts().bits)
+func (c caller) resolvedAddr(s []byte, f netfilter.Family) (netip.Addr, error) {
+	addrs, err := c.names().GetAddrInfo(s, factsOf(f).bits)
 	switch {
 	case err != nil:
 		return netip.Addr{}, badParameter("getaddrinfo: %v\n", err)

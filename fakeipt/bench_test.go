@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // chainSuffix is a name's end that looks like a hash, as kube-proxy's chains have.
@@ -109,7 +111,7 @@ func bytesPerRule(tb testing.TB, input []byte) float64 {
 	restored(tb, k, input)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	rules := k.Ruleset(IPv4).Table("nat").ruleCount()
+	rules := k.Ruleset(netfilter.IPv4).Table("nat").ruleCount()
 	runtime.KeepAlive(k)
 	return float64(after.HeapAlloc-before.HeapAlloc) / float64(rules)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // caller is who reads a command: a tool, or Kernel.Load.
@@ -46,15 +47,15 @@ func (c caller) names() *libc.Names {
 }
 
 // dialect is that of the tool.
-func (c caller) dialect() Dialect { return c.kernel.dialect }
+func (c caller) dialect() netfilter.Dialect { return c.kernel.dialect }
 
 // findSet looks a set up in the kernel while the command line is read, as the tools do.
-func (c caller) findSet(name string) (f Family, ok bool, err error) {
+func (c caller) findSet(name string) (f netfilter.Family, ok bool, err error) {
 	if c.run != nil {
 		if status, ok := c.run.enter(Visit{Locks: true}); !ok {
 			return 0, false, &problem{status: status, bare: true}
 		}
 	}
 	set, ok := c.kernel.sets.Family(name)
-	return Family(set), ok, nil
+	return netfilter.Family(set), ok, nil
 }

@@ -1,6 +1,10 @@
 package fakeipt
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // When ip6tables of the legacy kind looks for a rule of -C, it holds the options of extensions against each other under a mask
 // that it made without room for the head of the rule, but which it reads from behind that head. So the mask lies too far in
@@ -75,7 +79,7 @@ func targetKernelName(t Target) string {
 
 // findChecked is findRule for -C.
 func (e *tableEdit) findChecked(s *chainSlot, r *Rule) int {
-	if e.family == IPv4 || e.dialect == NFT {
+	if e.family == netfilter.IPv4 || e.dialect == netfilter.NFT {
 		return e.findRule(s, r)
 	}
 	counting := bytesChecked(r)

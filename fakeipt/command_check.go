@@ -1,6 +1,9 @@
 package fakeipt
 
-import "github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+import (
+	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // finish makes the checks of the whole command.
 func (p *commandParser) finish() error {
@@ -35,7 +38,7 @@ func (p *commandParser) finish() error {
 	if err := c.checkDevices(); err != nil {
 		return err
 	}
-	if p.dialect() == NFT && c.isRuleCommand() {
+	if p.dialect() == netfilter.NFT && c.isRuleCommand() {
 		return c.spec.protocolGiven()
 	}
 	return nil

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"strings"
 	"sync"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // commandParser makes commands of words, one after the other; its memory is used again.
 type commandParser struct {
 	caller
-	family  Family
+	family  netfilter.Family
 	table   string // of a restore; a command sets it with -t
 	restore string // the name of the restore tool, "" for a command
 
@@ -32,7 +34,7 @@ type commandParser struct {
 	dump      *dumpText                // nil for tools
 }
 
-func newCommandParser(f Family, c caller) *commandParser {
+func newCommandParser(f netfilter.Family, c caller) *commandParser {
 	p := &commandParser{caller: c, family: f}
 	p.extensions = newRuleExtensions(f, c, &p.args)
 	p.addresses, p.devices = newAddressReader(f), newDeviceReader()
@@ -48,10 +50,10 @@ type idleParsers struct {
 }
 
 // parser gives a parser for a family; done takes it back.
-func (k *Kernel) parser(f Family, c caller) *commandParser {
+func (k *Kernel) parser(f netfilter.Family, c caller) *commandParser {
 	k.idle.lock.Lock()
 	defer k.idle.lock.Unlock()
-	idle := &k.idle.parsers[f.index()]
+	idle := &k.idle.parsers[indexOf(f)]
 	last := len(*idle) - 1
 	if last < 0 {
 		return newCommandParser(f, c)
@@ -69,7 +71,7 @@ func (k *Kernel) done(p *commandParser) {
 	p.caller, p.extensions.call.caller, p.chains = caller{}, caller{}, nil
 	k.idle.lock.Lock()
 	defer k.idle.lock.Unlock()
-	idle := &k.idle.parsers[p.family.index()]
+	idle := &k.idle.parsers[indexOf(p.family)]
 	*idle = append(*idle, p)
 }
 

@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"slices"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // commit makes the kernel's checks and returns the new table; nil if there is no table now.
@@ -35,7 +37,7 @@ func (e *tableEdit) verify() error {
 		return &commitError{errno: e.check(rule, chain.reached.mask()), line: bad.line}
 	case errno == 0:
 		return nil
-	case e.dialect == Legacy:
+	case e.dialect == netfilter.Legacy:
 		return &commitError{errno: errno}
 	}
 	e.blame()
@@ -90,7 +92,7 @@ func (e *tableEdit) build() *Table {
 			t.chains.set(s.entry(s.base.chain))
 		}
 	}
-	if e.dialect == Legacy {
+	if e.dialect == netfilter.Legacy {
 		e.resetPolicyCounters(t)
 	}
 	return t
@@ -147,7 +149,7 @@ func (e *tableEdit) resetPolicyCounters(t *Table) {
 }
 
 // commit checks an edit and makes its table the current one.
-func (k *Kernel) commit(f Family, e *tableEdit) error {
+func (k *Kernel) commit(f netfilter.Family, e *tableEdit) error {
 	t, err := e.commit()
 	switch {
 	case err != nil:

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestReadersWhileAnotherCommits lets two goroutines read rulesets, and count in them, while a third commits: whatever
@@ -35,7 +37,7 @@ func TestReadersWhileAnotherCommits(t *testing.T) {
 		all.Go(func() {
 			last := ""
 			for seen := 0; !done.Load() || seen < 2; seen++ {
-				last = readWhole(t, k.Ruleset(IPv4), last)
+				last = readWhole(t, k.Ruleset(netfilter.IPv4), last)
 			}
 		})
 	}
@@ -46,7 +48,7 @@ func TestReadersWhileAnotherCommits(t *testing.T) {
 		done.Store(true)
 	})
 	all.Wait()
-	assert.Equal(t, fmt.Sprint(commits), readWhole(t, k.Ruleset(IPv4), ""))
+	assert.Equal(t, fmt.Sprint(commits), readWhole(t, k.Ruleset(netfilter.IPv4), ""))
 }
 
 // readWhole looks at every rule as a walk does and returns the comment that they share. last is what was read before.

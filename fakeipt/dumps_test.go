@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/dumps"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 var commentLine = regexp.MustCompile(`(?m)^#.*\n`)
@@ -18,9 +19,9 @@ var commentLine = regexp.MustCompile(`(?m)^#.*\n`)
 // TestDumpsSaveAsTheyWere loads what the real tools printed on the nodes of a kind cluster and saves it: every byte but the
 // comment lines must come back, counters included.
 func TestDumpsSaveAsTheyWere(t *testing.T) {
-	for _, dialect := range []Dialect{Legacy, NFT} {
-		for family, file := range map[Family]string{IPv4: "iptables-save.txt", IPv6: "ip6tables-save.txt"} {
-			folder := dialect.String()
+	for _, dialect := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
+		for family, file := range map[netfilter.Family]string{netfilter.IPv4: "iptables-save.txt", netfilter.IPv6: "ip6tables-save.txt"} {
+			folder := string(dialect)
 			names, err := fs.Glob(dumps.Kind(), path.Join(folder, "*", file))
 			require.NoError(t, err)
 			require.Len(t, names, 3)

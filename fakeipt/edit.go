@@ -1,11 +1,13 @@
 package fakeipt
 
+import "github.com/chainwalk/chainwalk/netfilter"
+
 // tableEdit is a table being changed: by one command, or by all lines of a
 // restore up to COMMIT. Nobody else sees it, and nothing of the table it began
 // with is written to.
 type tableEdit struct {
-	family  Family
-	dialect Dialect
+	family  netfilter.Family
+	dialect netfilter.Dialect
 	kind    *tableKind
 	base    *Table // what the edit began with
 	// exists is false for a table that the nft tools have not made yet.
@@ -59,12 +61,12 @@ type chainSlot struct {
 }
 
 // edit begins to change a table, of which it expects to look at so many chains.
-func (k *Kernel) edit(f Family, kind *tableKind, expect int) *tableEdit {
+func (k *Kernel) edit(f netfilter.Family, kind *tableKind, expect int) *tableEdit {
 	rs := k.Ruleset(f)
 	e := &tableEdit{family: f, dialect: k.dialect, kind: kind, base: rs.Table(kind.name), exists: true}
 	if e.base == nil {
 		e.base = newTable(kind)
-		e.exists = k.dialect == Legacy
+		e.exists = k.dialect == netfilter.Legacy
 	}
 	e.known = e.exists
 	e.made, e.counted = e.base.made, e.base.counted
@@ -76,7 +78,7 @@ func (k *Kernel) edit(f Family, kind *tableKind, expect int) *tableEdit {
 	}
 	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, acct: k.acct, sets: k.sets, accounting: &k.accounting,
 		labels: &k.labels, rateMatches: &k.rateMatches,
-		rules: e.allRules(k, IPv4, IPv6), familyRules: e.allRules(k, f)}
+		rules: e.allRules(k, netfilter.IPv4, netfilter.IPv6), familyRules: e.allRules(k, f)}
 	return e
 }
 
@@ -90,7 +92,7 @@ func (e *tableEdit) flushAll() {
 		clear(e.byName)
 	}
 	e.flushed, e.changed = true, true
-	if e.dialect == NFT {
+	if e.dialect == netfilter.NFT {
 		e.exists, e.known, e.made, e.counted = false, false, 0, 0
 		return
 	}
@@ -206,7 +208,7 @@ func (e *tableEdit) touch() { e.exists = true }
 // chain returns the slot of a chain that must exist.
 func (e *tableEdit) chain(name string) (*chainSlot, error) {
 	s := e.slotOf(name)
-	if !s.live || !e.exists || e.dialect == NFT && s.hook&^e.made != 0 {
+	if !s.live || !e.exists || e.dialect == netfilter.NFT && s.hook&^e.made != 0 {
 		return nil, errNoChain
 	}
 	return s, nil

@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"slices"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // createChain adds a chain that must not exist.
@@ -38,11 +40,11 @@ func (e *tableEdit) deleteChain(name string) error {
 	switch {
 	case err != nil:
 		return err
-	case e.dialect == NFT && s.hook != 0:
+	case e.dialect == netfilter.NFT && s.hook != 0:
 		return e.deleteBuiltin(s)
-	case e.dialect == NFT && (s.refs > 0 || !e.empty(s)):
+	case e.dialect == netfilter.NFT && (s.refs > 0 || !e.empty(s)):
 		e.fail(e.line, batchDeleteChain, syscall.EBUSY, name)
-	case e.dialect == NFT:
+	case e.dialect == netfilter.NFT:
 	case s.hook != 0:
 		return errDeleteBuiltin
 	case s.refs > 0:
@@ -93,7 +95,7 @@ func (e *tableEdit) deleteAllChains() error {
 			last = err
 		}
 	}
-	if last != nil || e.dialect == Legacy {
+	if last != nil || e.dialect == netfilter.Legacy {
 		// The legacy tools try all chains and tell of the last one that is refused.
 		return last
 	}
@@ -139,7 +141,7 @@ func (e *tableEdit) madeChains() []*chainSlot {
 		return nil
 	}
 	chains := e.allChains()
-	if e.dialect == NFT {
+	if e.dialect == netfilter.NFT {
 		chains = slices.DeleteFunc(chains, func(s *chainSlot) bool { return s.hook&^e.made != 0 })
 	}
 	return chains
@@ -183,21 +185,21 @@ func (e *tableEdit) renameChain(from, to string) error {
 	old := e.slotOf(from)
 	next := e.slotOf(to)
 	switch {
-	case e.dialect == NFT && old.hook != 0:
+	case e.dialect == netfilter.NFT && old.hook != 0:
 		return badParameter("not supported: renaming the built-in chain %s, which these tools do and can then not list any more", from)
-	case e.dialect == NFT && isVerdictName(to):
+	case e.dialect == netfilter.NFT && isVerdictName(to):
 		return badParameter("not supported: a chain with the name of the verdict %s", to)
 	case next.live || isVerdictName(to):
 		return errRenameExists
 	case !old.live || !e.exists || old.hook != 0:
 		return errNoChain
-	case e.dialect == Legacy && len(to) > maxLegacyName:
+	case e.dialect == netfilter.Legacy && len(to) > maxLegacyName:
 		return errLongName
-	case e.dialect == NFT && len(to) > maxNFTName:
+	case e.dialect == netfilter.NFT && len(to) > maxNFTName:
 		e.fail(e.line, batchRenameChain, syscall.ERANGE, to)
-	case e.dialect == NFT && old.fresh:
+	case e.dialect == netfilter.NFT && old.fresh:
 		e.fail(e.line, batchRenameChain, syscall.ENOENT, to)
-	case e.dialect == NFT:
+	case e.dialect == netfilter.NFT:
 		e.renames = append(e.renames, rename{old, next})
 		e.changed = true
 	default:
@@ -249,7 +251,7 @@ func (e *tableEdit) setPolicy(name, policy string, counters *Counters) error {
 	s := e.slotOf(name)
 	p := policyOf(policy)
 	switch {
-	case s.hook == 0 && (e.dialect == Legacy || p != PolicyNone):
+	case s.hook == 0 && (e.dialect == netfilter.Legacy || p != PolicyNone):
 		return errNotBuiltin
 	case p == PolicyNone:
 		return errBadPolicy

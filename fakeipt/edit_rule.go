@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // jumpTo returns the target that jumps to the slot's chain.
@@ -48,7 +50,7 @@ func (e *tableEdit) insert(s *chainSlot, index int, r *Rule) {
 
 // failOn notes a change of the nft tools that names a rule which the kernel has refused within the same input.
 func (e *tableEdit) failOn(r *Rule, kind batchKind, s *chainSlot) {
-	if e.dialect == NFT && e.bad[r].errno != 0 {
+	if e.dialect == netfilter.NFT && e.bad[r].errno != 0 {
 		e.fail(e.line, kind, syscall.ENOENT, s.name)
 	}
 }
@@ -102,11 +104,11 @@ func sameSide(a, b *IfaceMatch) bool { return (a != nil && a.Invert) == (b != ni
 
 // keptOtherwise is a match or target of which the kernel may give back another one than it was given.
 type keptOtherwise interface {
-	kept(d Dialect) (any, bool)
+	kept(d netfilter.Dialect) (any, bool)
 }
 
 // kept is the rule as the kernel gives it back, the rule itself if that is the same.
-func (r *Rule) kept(d Dialect) *Rule {
+func (r *Rule) kept(d netfilter.Dialect) *Rule {
 	return r.replaced(
 		func(m Match) (Match, bool) {
 			if k, ok := m.(keptOtherwise); ok {
@@ -187,7 +189,7 @@ func (e *tableEdit) zero(s *chainSlot, index int) {
 			continue
 		}
 		if !old[r.Counters] {
-			if e.dialect == NFT && (r.Counters.Packets() > 0 || r.Counters.Bytes() > 0) {
+			if e.dialect == netfilter.NFT && (r.Counters.Packets() > 0 || r.Counters.Bytes() > 0) {
 				e.fail(e.line, batchReplace, syscall.EINVAL, s.name)
 			}
 			continue
@@ -198,10 +200,10 @@ func (e *tableEdit) zero(s *chainSlot, index int) {
 	}
 	// Legacy leaves counters alone that were set by the same input.
 	set := s.counters != nil && (s.base == nil || s.counters != s.base.chain.Counters)
-	if index < 0 && s.hook != 0 && !(set && e.dialect == Legacy) {
+	if index < 0 && s.hook != 0 && !(set && e.dialect == netfilter.Legacy) {
 		s.counters = &Counters{}
 		e.counted |= s.hook
-		if e.dialect == NFT {
+		if e.dialect == netfilter.NFT {
 			// The tools send the chain as they have read it.
 			s.policy = s.basePolicy()
 		}
@@ -257,5 +259,5 @@ func sameMatch(a, b Match) bool {
 	if differ(a, b) {
 		return false
 	}
-	return a.Name() == b.Name() && bytes.Equal(a.appendSave(nil, IPv6, Legacy), b.appendSave(nil, IPv6, Legacy))
+	return a.Name() == b.Name() && bytes.Equal(a.appendSave(nil, netfilter.IPv6, netfilter.Legacy), b.appendSave(nil, netfilter.IPv6, netfilter.Legacy))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 func ExampleKernel_Run() {
@@ -21,7 +22,7 @@ func ExampleKernel_Run() {
 }
 
 func ExampleKernel_Exec() {
-	k := fakeipt.New(fakeipt.Options{Dialect: fakeipt.NFT})
+	k := fakeipt.New(fakeipt.Options{Dialect: netfilter.NFT})
 	out, err := k.Exec().Command("iptables", "--version").CombinedOutput()
 	fmt.Print(string(out), err, "\n")
 	// Output:
@@ -31,14 +32,14 @@ func ExampleKernel_Exec() {
 
 func ExampleLoadSave() {
 	text := "*filter\n:INPUT ACCEPT [3:180]\n-A INPUT -i lo -j ACCEPT\nCOMMIT\n"
-	k, err := fakeipt.LoadSave(fakeipt.IPv4, fakeipt.Legacy, "node.txt", strings.NewReader(text))
+	k, err := fakeipt.LoadSave(netfilter.IPv4, netfilter.Legacy, "node.txt", strings.NewReader(text))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	input := k.Ruleset(fakeipt.IPv4).Table("filter").Chain("INPUT")
-	fmt.Println(input.Counters.Packets(), input.Rules[0].Text("INPUT", fakeipt.IPv4, fakeipt.Legacy))
-	_, err = fakeipt.LoadSave(fakeipt.IPv4, fakeipt.Legacy, "node.txt", strings.NewReader("*filter\n-A INPUT --colour red\nCOMMIT\n"))
+	input := k.Ruleset(netfilter.IPv4).Table("filter").Chain("INPUT")
+	fmt.Println(input.Counters.Packets(), input.Rules[0].Text("INPUT", netfilter.IPv4, netfilter.Legacy))
+	_, err = fakeipt.LoadSave(netfilter.IPv4, netfilter.Legacy, "node.txt", strings.NewReader("*filter\n-A INPUT --colour red\nCOMMIT\n"))
 	fmt.Println(err)
 	// Output:
 	// 3 -A INPUT -i lo -j ACCEPT

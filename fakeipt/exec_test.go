@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/utils/exec"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 func TestExecGivesOutputAndStatus(t *testing.T) {
@@ -45,7 +47,7 @@ func TestExecReadsStdinAndPipes(t *testing.T) {
 }
 
 func TestExecFindsOnlyItsTools(t *testing.T) {
-	x := New(Options{Dialect: NFT}).Exec()
+	x := New(Options{Dialect: netfilter.NFT}).Exec()
 	for _, name := range []string{"iptables", "ip6tables-restore", "iptables-nft-save", "nfacct"} {
 		path, err := x.LookPath(name)
 		assert.NoError(t, err, name)
@@ -82,7 +84,7 @@ func TestParseErrorsHaveTheirPlace(t *testing.T) {
 		"binary garbage":      {"\x7fELF\x00\x01\x02\n", 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := LoadSave(IPv4, Legacy, "file", strings.NewReader(row.text))
+			_, err := LoadSave(netfilter.IPv4, netfilter.Legacy, "file", strings.NewReader(row.text))
 			var parse *ParseError
 			require.ErrorAs(t, err, &parse)
 			assert.Equal(t, []any{"file", row.line, row.column}, []any{parse.File, parse.Line, parse.Column}, err)
@@ -100,13 +102,13 @@ func TestParseErrorsSayWhatTheTextIs(t *testing.T) {
 		{"*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j DROP\n", "f:4: COMMIT expected: the text ends within a table"},
 		{"*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -m addrty", "if it was cut off, give all of it"},
 	} {
-		_, err := LoadSave(IPv4, Legacy, "f", strings.NewReader(tc.text))
+		_, err := LoadSave(netfilter.IPv4, netfilter.Legacy, "f", strings.NewReader(tc.text))
 		assert.ErrorContains(t, err, tc.want)
 	}
-	_, err := LoadSave(IPv4, NFT, "f", strings.NewReader("*filter\n-A NOPE -j DROP\nCOMMIT"))
+	_, err := LoadSave(netfilter.IPv4, netfilter.NFT, "f", strings.NewReader("*filter\n-A NOPE -j DROP\nCOMMIT"))
 	require.Error(t, err)
 	assert.NotContains(t, err.Error(), "cut off", "what the commit finds is no line that ends too early")
-	_, err = LoadSave(IPv4, Legacy, "f", strings.NewReader("*filter\n-P INPUT DROP\n-N A\n-A INPUT -j A\nCOMMIT\n"))
+	_, err = LoadSave(netfilter.IPv4, netfilter.Legacy, "f", strings.NewReader("*filter\n-P INPUT DROP\n-N A\n-A INPUT -j A\nCOMMIT\n"))
 	assert.NoError(t, err, "what \"iptables -S\" prints, with what it is told to add")
 }
 
@@ -122,7 +124,7 @@ func TestErrorsOfTheCommitHaveTheRulesPlace(t *testing.T) {
 		"a circle":            {"*filter\n:A - [0:0]\n-A A -j A\n-A INPUT -j A\nCOMMIT\n", 4, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := LoadSave(IPv4, NFT, "file", strings.NewReader(row.text))
+			_, err := LoadSave(netfilter.IPv4, netfilter.NFT, "file", strings.NewReader(row.text))
 			var parse *ParseError
 			require.ErrorAs(t, err, &parse)
 			assert.Equal(t, []int{row.line, row.column}, []int{parse.Line, parse.Column}, err)
@@ -137,7 +139,7 @@ func TestConcurrentToolsAndReaders(t *testing.T) {
 		go func() {
 			var stderr bytes.Buffer
 			status := k.Run([]string{"iptables", "-N", chainSuffix(i)}, nil, io.Discard, &stderr)
-			for c := range k.Ruleset(IPv4).Table("filter").Chains() {
+			for c := range k.Ruleset(netfilter.IPv4).Table("filter").Chains() {
 				if c.Counters != nil {
 					c.Counters.Add(1, 2)
 				}
@@ -152,7 +154,7 @@ func TestConcurrentToolsAndReaders(t *testing.T) {
 		require.NoError(t, <-done)
 	}
 	n := 0
-	for range k.Ruleset(IPv4).Table("filter").Chains() {
+	for range k.Ruleset(netfilter.IPv4).Table("filter").Chains() {
 		n++
 	}
 	assert.Equal(t, 3+8, n)

@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"fmt"
 	"io"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // execution carries commands out on a table that is being edited.
@@ -60,7 +62,7 @@ func (x *execution) run(c *command) error {
 func (x *execution) policy(c *command) error {
 	e := x.edit
 	counters := &Counters{}
-	if c.spec.counters && e.dialect == Legacy {
+	if c.spec.counters && e.dialect == netfilter.Legacy {
 		counters.set(c.spec.packets, c.spec.bytes)
 	}
 	return e.setPolicy(c.chain, c.policy, counters)
@@ -69,7 +71,7 @@ func (x *execution) policy(c *command) error {
 func (x *execution) deleteChains(c *command) error {
 	e := x.edit
 	if c.chainGiven {
-		if s, err := e.chain(c.chain); e.dialect == Legacy || err == nil && s.hook == 0 {
+		if s, err := e.chain(c.chain); e.dialect == netfilter.Legacy || err == nil && s.hook == 0 {
 			x.tell(c, "Deleting", c.chain)
 		}
 		return e.deleteChain(c.chain)
@@ -97,7 +99,7 @@ func (x *execution) chainsOf(c *command, deed string, all func() []*chainSlot) (
 	}
 	s, err := x.edit.chain(c.chain)
 	if err != nil {
-		if x.edit.dialect == Legacy {
+		if x.edit.dialect == netfilter.Legacy {
 			x.tell(c, deed, c.chain)
 		}
 		return nil, err
@@ -107,7 +109,7 @@ func (x *execution) chainsOf(c *command, deed string, all func() []*chainSlot) (
 
 func (x *execution) flush(c *command) error {
 	e := x.edit
-	if (c.chainGiven || c.verbose > 0) && e.dialect == NFT {
+	if (c.chainGiven || c.verbose > 0) && e.dialect == netfilter.NFT {
 		e.makeBuiltins(c.chain, c.chainGiven)
 	}
 	chains, err := x.chainsOf(c, "Flushing", e.allChains)
@@ -152,11 +154,11 @@ func (x *execution) zeroRule(c *command) error {
 	e := x.edit
 	s, err := e.chain(c.chain)
 	switch {
-	case err != nil && e.dialect == NFT:
+	case err != nil && e.dialect == netfilter.NFT:
 		return errBadRule
 	case err != nil:
 		return err
-	case c.number > len(s.currentRules()) && e.dialect == NFT:
+	case c.number > len(s.currentRules()) && e.dialect == netfilter.NFT:
 		return nil
 	case c.number > len(s.currentRules()):
 		return errCounterIndex

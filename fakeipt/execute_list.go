@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"fmt"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // listAndZero is -L and -S, also with -Z.
@@ -15,13 +17,13 @@ func (x *execution) listAndZero(c *command) error {
 		return err
 	}
 	if c.zeroRule {
-		if s := x.edit.slotOf(c.chain); x.edit.dialect == NFT && s.hook&^x.edit.made != 0 {
+		if s := x.edit.slotOf(c.chain); x.edit.dialect == netfilter.NFT && s.hook&^x.edit.made != 0 {
 			return nil // the chain was made for the listing alone, and is empty
 		}
 		return x.zeroRule(c)
 	}
 	e := x.edit
-	if e.dialect == NFT {
+	if e.dialect == netfilter.NFT {
 		// The tool takes the chains that it has listed for chains that exist.
 		existed := e.exists
 		e.makeBuiltins(c.chain, c.chainGiven)
@@ -45,7 +47,7 @@ func (x *execution) listed(c *command) ([]*chainSlot, error) {
 	}
 	s := x.edit.slotOf(c.chain)
 	if !s.live {
-		if x.edit.dialect == NFT {
+		if x.edit.dialect == netfilter.NFT {
 			return nil, errIncompatible(c.chain, x.edit.kind.name)
 		}
 		return nil, errNoChain

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // ruleCell is a rule together with its counters, so that both are one allocation.
@@ -14,7 +16,7 @@ type ruleCell struct {
 
 // target finds what the rule does: an extension, a verdict, or a chain that must be there.
 func (x *execution) target(spec *ruleSpec) (Target, error) {
-	lost := spec.noStandard && x.edit.dialect == Legacy // what the tool makes rules with that have no extension for a target
+	lost := spec.noStandard && x.edit.dialect == netfilter.Legacy // what the tool makes rules with that have no extension for a target
 	if lost && spec.jump == nil {
 		return nil, noTarget([]byte(standardTarget))
 	}
@@ -28,10 +30,10 @@ func (x *execution) target(spec *ruleSpec) (Target, error) {
 	if spec.target != nil {
 		x.warn("Warning: using chain %s, not extension\n", s.name)
 	}
-	if s.hook != 0 && x.edit.dialect == Legacy {
+	if s.hook != 0 && x.edit.dialect == netfilter.Legacy {
 		return s.jumpTo(spec.isGoto), errJumpToBuiltin
 	}
-	if s.live && (x.edit.exists || s.hook != 0 || x.edit.dialect == Legacy) {
+	if s.live && (x.edit.exists || s.hook != 0 || x.edit.dialect == netfilter.Legacy) {
 		if spec.foreign != nil {
 			return nil, unknownOption(spec.foreign)
 		}
@@ -40,7 +42,7 @@ func (x *execution) target(spec *ruleSpec) (Target, error) {
 	if t := spec.opaqueTarget(); t != nil {
 		return t, nil
 	}
-	if x.edit.dialect == NFT {
+	if x.edit.dialect == netfilter.NFT {
 		return nil, &missingChain{string(spec.jump)}
 	}
 	if spec.isGoto {
@@ -57,7 +59,7 @@ func noTarget(name []byte) error {
 // isNamesake says that the legacy tools take the name of a target for the chain of that name. Only the lines of restore input that
 // declare chains can make such a chain.
 func (x *execution) isNamesake(name []byte) bool {
-	if x.edit.dialect == NFT {
+	if x.edit.dialect == netfilter.NFT {
 		return false
 	}
 	if x.namesakes == nil {
@@ -76,7 +78,7 @@ func (x *execution) build(spec *ruleSpec, target Target, src, dst *AddrMatch) *R
 	cell := x.cells.alloc()
 	r := &cell.rule
 	r.Src, r.Dst, r.In, r.Out, r.Proto, r.Fragment = src, dst, spec.in, spec.out, spec.proto, spec.fragment
-	if x.edit.dialect == NFT {
+	if x.edit.dialect == netfilter.NFT {
 		r.Proto.Number = uint16(uint8(spec.proto.Number)) // of an expression
 	}
 	r.Target, r.Counters, r.opaque = target, &cell.counters, spec.opaque != nil
@@ -123,7 +125,7 @@ func (x *execution) ruleCommand(c *command) error {
 	}
 	s, chainErr := x.ruleChain(c)
 	// Legacy prints the rules and then tries; nft prints each once it is done, or if there is no chain to append to.
-	if c.verbose > 0 && (x.edit.dialect == Legacy || chainErr != nil && c.op == 'A') {
+	if c.verbose > 0 && (x.edit.dialect == netfilter.Legacy || chainErr != nil && c.op == 'A') {
 		x.announceAll(&c.spec, target)
 	}
 	if chainErr != nil {
@@ -139,7 +141,7 @@ func (x *execution) ruleCommand(c *command) error {
 			if err := x.applyRule(c, s, r); err != nil {
 				return err
 			}
-			if c.verbose > 0 && x.edit.dialect == NFT {
+			if c.verbose > 0 && x.edit.dialect == netfilter.NFT {
 				x.announce(r)
 			}
 		}
@@ -168,7 +170,7 @@ func (x *execution) ruleChain(c *command) (*chainSlot, error) {
 	s := x.edit.slotOf(c.chain)
 	switch c.op {
 	case 'A', 'I', 'R':
-		if c.op == 'R' && x.edit.dialect == NFT && s.hook&^x.edit.made != 0 {
+		if c.op == 'R' && x.edit.dialect == netfilter.NFT && s.hook&^x.edit.made != 0 {
 			return nil, errNoChain
 		}
 		if s.live && (x.edit.exists || s.hook != 0) {
@@ -247,7 +249,7 @@ func (x *execution) deleteNumber(c *command) error {
 // notFound is the refusal of a rule that is not there. The legacy tools say something else of rules that do not end in a
 // verdict.
 func (e *tableEdit) notFound(r *Rule) error {
-	if r.Target == nil || isVerdict(r.Target) || e.dialect == NFT {
+	if r.Target == nil || isVerdict(r.Target) || e.dialect == netfilter.NFT {
 		return errBadRule
 	}
 	return errNoChain

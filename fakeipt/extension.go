@@ -1,13 +1,17 @@
 package fakeipt
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // extension is a match or a target that has options of its own.
 type extension struct {
 	name    string
 	options []optionSpec
 	// onlyIn is the family it exists in, 0 for both.
-	onlyIn Family
+	onlyIn netfilter.Family
 	// gone says that the tools have it and the kernel has not.
 	gone      bool
 	newMatch  func() matchParser
@@ -30,14 +34,14 @@ type optionSpec struct {
 
 // matchParser makes one match of a rule. It is used again for the next rule.
 type matchParser interface {
-	begin(f Family)
+	begin(f netfilter.Family)
 	option(o *optionCall) error
 	finish(seen uint32) (Match, error)
 }
 
 // targetParser makes the target of a rule.
 type targetParser interface {
-	begin(f Family)
+	begin(f netfilter.Family)
 	option(o *optionCall) error
 	finish(seen uint32) (Target, error)
 }

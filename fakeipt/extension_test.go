@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestExtensionSpelling has a row for each extension: a rule as it is given, and as it is saved or refused.
@@ -155,13 +157,13 @@ func TestExtensionSpelling(t *testing.T) {
 				return
 			}
 			require.Zero(t, status, stderr.String())
-			f := IPv4
+			f := netfilter.IPv4
 			if row.tool == "ip6tables" {
-				f = IPv6
+				f = netfilter.IPv6
 			}
 			rules := k.Ruleset(f).Tables()[0].Chain("OUTPUT").Rules
 			require.Len(t, rules, 1)
-			assert.Equal(t, "-A OUTPUT "+row.saved, rules[0].Text("OUTPUT", f, Legacy))
+			assert.Equal(t, "-A OUTPUT "+row.saved, rules[0].Text("OUTPUT", f, netfilter.Legacy))
 		})
 	}
 }
@@ -181,11 +183,11 @@ func TestLoadTakesWhatAnotherMachineHas(t *testing.T) {
 		if strings.Contains(rule, "SECMARK") {
 			table = "security"
 		}
-		for _, d := range []Dialect{Legacy, NFT} {
+		for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 			text := "*" + table + "\n:OUTPUT ACCEPT [0:0]\n" + rule + "\nCOMMIT\n"
-			k, err := LoadSave(IPv4, d, "dump", strings.NewReader(text))
+			k, err := LoadSave(netfilter.IPv4, d, "dump", strings.NewReader(text))
 			require.NoError(t, err, rule)
-			assert.Equal(t, rule, k.Ruleset(IPv4).Table(table).Chain("OUTPUT").Rules[0].Text("OUTPUT", IPv4, d))
+			assert.Equal(t, rule, k.Ruleset(netfilter.IPv4).Table(table).Chain("OUTPUT").Rules[0].Text("OUTPUT", netfilter.IPv4, d))
 
 			status := New(Options{Dialect: d}).Run([]string{"iptables-restore"}, strings.NewReader(text), new(bytes.Buffer), new(bytes.Buffer))
 			assert.NotZero(t, status, rule)

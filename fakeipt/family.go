@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // familyFacts is what differs between the tools of the two families.
@@ -24,8 +25,8 @@ var (
 		ones: maskOf(128, 128), icmp: "icmp6", icmpProto: libc.ProtoICMPv6, reject: "icmp6-port-unreachable"}
 )
 
-func (f Family) facts() *familyFacts {
-	if f == IPv6 {
+func factsOf(f netfilter.Family) *familyFacts {
+	if f == netfilter.IPv6 {
 		return &ipv6Facts
 	}
 	return &ipv4Facts

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Gone is a match or a target that the tools ship and whose module the kernel has not: IPVS and LEDs are not built in,
@@ -17,15 +19,15 @@ type Gone struct {
 // Name is the extension's name.
 func (g *Gone) Name() string { return g.Extension }
 
-func (*Gone) appendSave(dst []byte, _ Family, _ Dialect) []byte { return dst }
+func (*Gone) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte { return dst }
 
 func (g *Gone) appendList(dst []byte, _ listStyle) []byte { return append(dst, g.Said...) }
 
 func (g *Gone) check(c *checkContext) syscall.Errno { return g.absent(c.dialect) }
 
 // absent: of nft the kernel takes a word for a target that stands for none.
-func (g *Gone) absent(d Dialect) syscall.Errno {
-	if g.Extension == standardTarget && d == NFT {
+func (g *Gone) absent(d netfilter.Dialect) syscall.Errno {
+	if g.Extension == standardTarget && d == netfilter.NFT {
 		return syscall.EINVAL
 	}
 	return syscall.ENOENT
@@ -64,7 +66,7 @@ type goneParser struct {
 	values []goneValue // by the options' places
 }
 
-func (p *goneParser) begin(Family) { p.values = make([]goneValue, len(p.options)) }
+func (p *goneParser) begin(netfilter.Family) { p.values = make([]goneValue, len(p.options)) }
 
 func (p *goneParser) option(o *optionCall) (err error) {
 	id := p.extension.find([]byte(o.name))
@@ -91,7 +93,7 @@ func (p *goneMatchParser) finish(uint32) (Match, error) { return p.finished() }
 func (p *goneTargetParser) finish(uint32) (Target, error) { return p.finished() }
 
 // goneExtension is the extension of that name as a match and as a target: which it is, the registry says.
-func goneExtension(name string, f Family, end func(values []goneValue) (string, error), options ...goneOption) *extension {
+func goneExtension(name string, f netfilter.Family, end func(values []goneValue) (string, error), options ...goneOption) *extension {
 	e := &extension{name: name, onlyIn: f, gone: true}
 	for _, o := range options {
 		e.options = append(e.options, o.optionSpec)

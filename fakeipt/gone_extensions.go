@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // The places of ipvs' options.
@@ -117,7 +118,7 @@ const (
 	clusterIPHash
 )
 
-var clusteripExtension = goneExtension("CLUSTERIP", IPv4, endClusterIP,
+var clusteripExtension = goneExtension("CLUSTERIP", netfilter.IPv4, endClusterIP,
 	goneOption{optionSpec{name: "new", flag: true}, nil},
 	goneOption{optionSpec{name: "hashmode"}, readHashMode},
 	goneOption{optionSpec{name: "clustermac"}, readClusterMAC},
@@ -170,7 +171,7 @@ const (
 	maxULOGThreshold = 50
 )
 
-var ulogExtension = goneExtension("ULOG", IPv4, endULOG,
+var ulogExtension = goneExtension("ULOG", netfilter.IPv4, endULOG,
 	goneOption{optionSpec{name: "ulog-nlgroup"}, goneNumber(1, maxULOGGroup)},
 	goneOption{optionSpec{name: "ulog-cprange"}, goneNumber(0, math.MaxUint64)},
 	goneOption{optionSpec{name: "ulog-qthreshold"}, goneNumber(1, maxULOGThreshold)},

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // setNoise are the numbers of a set that the real kernel draws, and setMemory those that depend on them where there are many elements.
@@ -69,7 +71,7 @@ func runSetsFile(t *testing.T, path string, m machine) {
 			for line := range strings.Lines(td.Input) {
 				one := *td
 				one.Input = line
-				if got := cleaned(runCase(t, m, Legacy, &one)); got != "" {
+				if got := cleaned(runCase(t, m, netfilter.Legacy, &one)); got != "" {
 					out += "$ " + strings.TrimSpace(line) + "\n" + got
 				}
 			}
@@ -83,7 +85,7 @@ func runSetsFile(t *testing.T, path string, m machine) {
 
 func TestSetsOnTheFakeKernel(t *testing.T) {
 	datadriven.Walk(t, "testdata/ipset", func(t *testing.T, path string) {
-		runSetsFile(t, path, newFakeMachine(Legacy))
+		runSetsFile(t, path, newFakeMachine(netfilter.Legacy))
 	})
 }
 
@@ -184,7 +186,7 @@ func orderedSets(elements int) string {
 // TestSetsAreOrderedByTheirHash holds that the same initval gives the same order, whichever order elements are added in, and another one another.
 func TestSetsAreOrderedByTheirHash(t *testing.T) {
 	saved := func(initval string, elements ...string) string {
-		m := newFakeMachine(Legacy)
+		m := newFakeMachine(netfilter.Legacy)
 		_, stderr, status := m.run(t, []string{"ipset", "restore"}, "create x hash:ip initval "+initval+"\nadd x "+strings.Join(elements, "\nadd x ")+"\n")
 		require.Zero(t, status, stderr)
 		out, _, _ := m.run(t, []string{"ipset", "save"}, "")

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // command is iptables or ip6tables.
@@ -37,10 +38,10 @@ func (run *toolRun) command() int {
 
 // noTable is the error of a table that the kernel does not have.
 func (run *toolRun) noTable(name string) error {
-	if run.kernel.dialect == NFT {
+	if run.kernel.dialect == netfilter.NFT {
 		return &problem{status: statusVersion, msg: fmt.Sprintf("table '%s' does not exist", name)}
 	}
-	text := fmt.Sprintf("can't initialize %s table `%s': %s", run.family.facts().tool, name, noTableText(name))
+	text := fmt.Sprintf("can't initialize %s table `%s': %s", factsOf(run.family).tool, name, noTableText(name))
 	return &problem{status: statusVersion, msg: text}
 }
 

@@ -1,6 +1,7 @@
 package fakeipt
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -8,9 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"k8s.io/utils/clock"
+
 	"github.com/chainwalk/chainwalk/fakeipt/ipset"
 	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
-	"k8s.io/utils/clock"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // toolsVersion is the version of the tools that is imitated.
@@ -18,7 +21,7 @@ const toolsVersion = "1.8.9"
 
 // Options are what New takes. The zero value is the legacy tools of version 1.8.9 with the real clock.
 type Options struct {
-	Dialect Dialect
+	Dialect netfilter.Dialect
 	// Version is what the tools say theirs is; "" is 1.8.9.
 	Version string
 	// Clock dates the comments of iptables-save.
@@ -36,7 +39,7 @@ type Options struct {
 
 // Visit is a tool that is about to look at a kernel.
 type Visit struct {
-	Family Family
+	Family netfilter.Family
 	// Objects is set for a tool that is not about one family: about objects that rules name, or a rule that names what one of either family
 	// has made.
 	Objects bool
@@ -72,7 +75,7 @@ func (g *GateError) Error() string { return strings.TrimSpace(g.Text) }
 // that change it. It is safe for concurrent use: tools wait for one another as the
 // real ones do for their lock, and readers of Ruleset never wait.
 type Kernel struct {
-	dialect Dialect
+	dialect netfilter.Dialect
 	version string
 	clock   clock.PassiveClock
 	acct    *nfacct.Table
@@ -99,7 +102,7 @@ func (k *Kernel) ForcesAccounting() bool {
 
 // New returns a kernel on which no tool has run.
 func New(o Options) *Kernel {
-	k := &Kernel{dialect: o.Dialect, version: o.Version, clock: o.Clock, acct: nfacct.NewTable(), gate: o.Gate, etc: o.Etc,
+	k := &Kernel{dialect: cmp.Or(o.Dialect, netfilter.Legacy), version: o.Version, clock: o.Clock, acct: nfacct.NewTable(), gate: o.Gate, etc: o.Etc,
 		lock:  &sync.Mutex{},
 		turns: &atomic.Uint64{}}
 	if o.Beside != nil {
@@ -115,33 +118,33 @@ func New(o Options) *Kernel {
 	if k.sets == nil {
 		k.sets = ipset.NewTable(k.clock)
 	}
-	for _, f := range []Family{IPv4, IPv6} {
-		k.rulesets[f.index()].Store(&Ruleset{family: f, dialect: k.dialect})
+	for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+		k.rulesets[indexOf(f)].Store(&Ruleset{family: f, dialect: k.dialect})
 	}
 	return k
 }
 
-func (f Family) index() int {
-	if f == IPv6 {
+func indexOf(f netfilter.Family) int {
+	if f == netfilter.IPv6 {
 		return 1
 	}
 	return 0
 }
 
 // Dialect is the kind of tools the kernel has.
-func (k *Kernel) Dialect() Dialect { return k.dialect }
+func (k *Kernel) Dialect() netfilter.Dialect { return k.dialect }
 
 // Beside is the kernel of the other dialect in the same network namespace (Options.Beside, of either of them); nil if there is none.
 func (k *Kernel) Beside() *Kernel { return k.beside }
 
 // Ruleset is the family's ruleset as it is now. It never changes; later commits make others.
-func (k *Kernel) Ruleset(f Family) *Ruleset { return k.rulesets[f.index()].Load() }
+func (k *Kernel) Ruleset(f netfilter.Family) *Ruleset { return k.rulesets[indexOf(f)].Load() }
 
 // allRulesets are the rulesets of both families, and those of the kernel beside.
 func (k *Kernel) allRulesets() []*Ruleset {
-	all := []*Ruleset{k.Ruleset(IPv4), k.Ruleset(IPv6)}
+	all := []*Ruleset{k.Ruleset(netfilter.IPv4), k.Ruleset(netfilter.IPv6)}
 	if k.beside != nil {
-		all = append(all, k.beside.Ruleset(IPv4), k.beside.Ruleset(IPv6))
+		all = append(all, k.beside.Ruleset(netfilter.IPv4), k.beside.Ruleset(netfilter.IPv6))
 	}
 	return all
 }
@@ -153,9 +156,9 @@ func (k *Kernel) NFAcct() *nfacct.Table { return k.acct }
 func (k *Kernel) Sets() *ipset.Table { return k.sets }
 
 // store makes a table the current one.
-func (k *Kernel) store(f Family, t *Table) {
+func (k *Kernel) store(f netfilter.Family, t *Table) {
 	k.register(t)
-	k.rulesets[f.index()].Store(k.Ruleset(f).with(t))
+	k.rulesets[indexOf(f)].Store(k.Ruleset(f).with(t))
 }
 
 // Adopt gives the kernel a ruleset that another one has, in the place of its own for that family. Both must have the same dialect, and the
@@ -169,12 +172,12 @@ func (k *Kernel) Adopt(rs *Ruleset) error {
 	}
 	k.labels.Store(true)
 	k.rateMatches.Store(true)
-	k.rulesets[rs.family.index()].Store(rs)
+	k.rulesets[indexOf(rs.family)].Store(rs)
 	return nil
 }
 
 // drop takes a table away, which the nft tools do when they flush it.
-func (k *Kernel) drop(f Family, kind *tableKind) {
+func (k *Kernel) drop(f netfilter.Family, kind *tableKind) {
 	old := k.Ruleset(f)
 	n := &Ruleset{family: f, dialect: k.dialect}
 	for _, t := range old.tables {
@@ -182,12 +185,12 @@ func (k *Kernel) drop(f Family, kind *tableKind) {
 			n.tables = append(n.tables, t)
 		}
 	}
-	k.rulesets[f.index()].Store(n)
+	k.rulesets[indexOf(f)].Store(n)
 }
 
 // ensure makes the table be there, as the legacy tools do by looking at it.
-func (k *Kernel) ensure(f Family, kind *tableKind) {
-	if k.dialect == Legacy && k.Ruleset(f).Table(kind.name) == nil {
+func (k *Kernel) ensure(f netfilter.Family, kind *tableKind) {
+	if k.dialect == netfilter.Legacy && k.Ruleset(f).Table(kind.name) == nil {
 		k.store(f, newTable(kind))
 	}
 }

@@ -8,16 +8,17 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt/ipset"
 	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // admit makes the kernel's checks of a rule that do not depend on the rest of the table.
 func (e *tableEdit) admit(s *chainSlot, r *Rule, kind batchKind) {
 	hooks := s.hook // of a user-defined chain the kernel looks at them when the table is whole
-	if e.dialect == Legacy {
+	if e.dialect == netfilter.Legacy {
 		hooks = 0
 	}
 	errno := e.check(r, hooks)
-	if e.dialect == Legacy {
+	if e.dialect == netfilter.Legacy {
 		if errno != 0 {
 			e.setBad(r, errno)
 		}
@@ -59,7 +60,7 @@ func (e *tableEdit) empty(s *chainSlot) bool {
 
 // allRules are all rules that the kernel has of some families, and those of the edit that come with the same table, but for those that were
 // refused.
-func (e *tableEdit) allRules(k *Kernel, families ...Family) iter.Seq[*Rule] {
+func (e *tableEdit) allRules(k *Kernel, families ...netfilter.Family) iter.Seq[*Rule] {
 	return func(yield func(*Rule) bool) {
 		for _, rs := range k.allRulesets() {
 			if !slices.Contains(families, rs.family) {
@@ -94,10 +95,10 @@ func (e *tableEdit) yieldRules(rules []*Rule, yield func(*Rule) bool) bool {
 func (e *tableEdit) check(r *Rule, hooks hookMask) syscall.Errno {
 	c := &e.context
 	c.rule = r
-	if e.dialect == NFT && (neverMatches(r.Src) || neverMatches(r.Dst)) {
+	if e.dialect == netfilter.NFT && (neverMatches(r.Src) || neverMatches(r.Dst)) {
 		return syscall.EINVAL
 	}
-	if e.dialect == NFT {
+	if e.dialect == netfilter.NFT {
 		if errno := r.absent(); errno != 0 {
 			return errno
 		}
@@ -133,18 +134,18 @@ func (c *checkContext) checkPart(part any, hooks hookMask) syscall.Errno {
 
 // absentExtension is a match or target that the kernel may not have.
 type absentExtension interface {
-	absent(d Dialect) syscall.Errno
+	absent(d netfilter.Dialect) syscall.Errno
 }
 
 // absent looks for all matches and the target, as the nft tools have the kernel do before it checks the first.
 func (r *Rule) absent() syscall.Errno {
 	for _, m := range r.Matches {
 		if a, ok := m.(absentExtension); ok {
-			return a.absent(NFT)
+			return a.absent(netfilter.NFT)
 		}
 	}
 	if a, ok := r.Target.(absentExtension); ok {
-		return a.absent(NFT)
+		return a.absent(netfilter.NFT)
 	}
 	return 0
 }
@@ -156,8 +157,8 @@ func neverMatches(m *AddrMatch) bool {
 
 // checkContext is what the kernel's check of one match or target can see.
 type checkContext struct {
-	family  Family
-	dialect Dialect
+	family  netfilter.Family
+	dialect netfilter.Dialect
 	table   *tableKind
 	rule    *Rule
 	acct    *nfacct.Table

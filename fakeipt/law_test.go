@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Pieces of rules of the generator. Each is good by itself; together they may be refused.
@@ -79,14 +81,14 @@ func genRestore(t *rapid.T) string {
 	return b.String()
 }
 
-func saved(t require.TestingT, k *Kernel, f Family) string {
+func saved(t require.TestingT, k *Kernel, f netfilter.Family) string {
 	var b bytes.Buffer
 	require.NoError(t, k.Ruleset(f).save(&b, saveOptions{counters: true}))
 	return b.String()
 }
 
 func TestSavedRulesetLoadsAsItself(t *testing.T) {
-	for _, d := range []Dialect{Legacy, NFT} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		rapid.Check(t, func(t *rapid.T) {
 			k := New(Options{Dialect: d})
 			require.NoError(t, k.NFAcct().Add("there"))
@@ -94,24 +96,24 @@ func TestSavedRulesetLoadsAsItself(t *testing.T) {
 			for range 3 {
 				k.Run([]string{"iptables-restore", "-n"}, strings.NewReader(genRestore(t)), &bytes.Buffer{}, &bytes.Buffer{})
 			}
-			text := saved(t, k, IPv4)
+			text := saved(t, k, netfilter.IPv4)
 			again := New(Options{Dialect: d})
 			require.NoError(t, again.LoadSets("sets", strings.NewReader(genSets)))
-			require.NoError(t, again.Load(IPv4, "saved", strings.NewReader(text)), text)
-			require.Equal(t, text, saved(t, again, IPv4))
+			require.NoError(t, again.Load(netfilter.IPv4, "saved", strings.NewReader(text)), text)
+			require.Equal(t, text, saved(t, again, netfilter.IPv4))
 		})
 	}
 }
 
 // TestCountsAreWhatAFullCountSays holds the incremental counts against counting from nothing.
 func TestCountsAreWhatAFullCountSays(t *testing.T) {
-	for _, d := range []Dialect{Legacy, NFT} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		rapid.Check(t, func(t *rapid.T) {
 			k := New(Options{Dialect: d})
 			for range 4 {
 				k.Run([]string{"iptables-restore", "-n"}, strings.NewReader(genRestore(t)), &bytes.Buffer{}, &bytes.Buffer{})
-				text := saved(t, k, IPv4)
-				for _, table := range k.Ruleset(IPv4).Tables() {
+				text := saved(t, k, netfilter.IPv4)
+				for _, table := range k.Ruleset(netfilter.IPv4).Tables() {
 					for c := range table.Chains() {
 						require.Equal(t, countJumps(table, c.Name), table.References(c.Name), "references of %s in\n%s", c.Name, text)
 					}
@@ -137,7 +139,7 @@ func TestOldRulesetStaysAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := New(Options{})
 		k.Run([]string{"iptables-restore"}, strings.NewReader(genRestore(t)), &bytes.Buffer{}, &bytes.Buffer{})
-		old := k.Ruleset(IPv4)
+		old := k.Ruleset(netfilter.IPv4)
 		var before, after bytes.Buffer
 		require.NoError(t, old.save(&before, saveOptions{counters: true}))
 		k.Run([]string{"iptables-restore", "-n"}, strings.NewReader(genRestore(t)), &bytes.Buffer{}, &bytes.Buffer{})
@@ -152,9 +154,9 @@ func FuzzRestore(f *testing.F) {
 	f.Add("*filter\n-A INPUT -m comment --comment \"a \\\" b\" -j REJECT\nCOMMIT\n", false)
 	f.Add("*filter\n:INPUT ACCEPT [0:0]\n-A INPUT \x00 -j\nCOMMIT", false)
 	f.Fuzz(func(t *testing.T, input string, nft bool) {
-		d := Legacy
+		d := netfilter.Legacy
 		if nft {
-			d = NFT
+			d = netfilter.NFT
 		}
 		k := New(Options{Dialect: d})
 		var stdout, stderr bytes.Buffer
@@ -167,17 +169,17 @@ func FuzzRestore(f *testing.F) {
 }
 
 // requireLoadsAgain fails if what is saved does not load, or as something else.
-func requireLoadsAgain(t *testing.T, k *Kernel, d Dialect) {
-	text := saved(t, k, IPv4)
+func requireLoadsAgain(t *testing.T, k *Kernel, d netfilter.Dialect) {
+	text := saved(t, k, netfilter.IPv4)
 	for line := range strings.Lines(text) {
 		if !strings.ContainsAny(line[:1], "*:[C") {
 			// The tools save a line's end in a comment as it is, and do not read that back.
 			return
 		}
 	}
-	again, err := LoadSave(IPv4, d, "saved", strings.NewReader(text))
+	again, err := LoadSave(netfilter.IPv4, d, "saved", strings.NewReader(text))
 	require.NoError(t, err, text)
-	require.Equal(t, text, saved(t, again, IPv4))
+	require.Equal(t, text, saved(t, again, netfilter.IPv4))
 }
 
 func FuzzCommand(f *testing.F) {
@@ -186,7 +188,7 @@ func FuzzCommand(f *testing.F) {
 	f.Add("-w 5 -W 1000 -L -nvx --line-numbers")
 	f.Fuzz(func(t *testing.T, line string) {
 		argv := append([]string{"ip6tables"}, strings.Fields(line)...)
-		for _, d := range []Dialect{Legacy, NFT} {
+		for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 			var stdout, stderr bytes.Buffer
 			if status := New(Options{Dialect: d}).Run(argv, nil, &stdout, &stderr); status != 0 {
 				require.NotEmpty(t, stderr.String())

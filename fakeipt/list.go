@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // listStyle is the form of a listing (-L).
@@ -14,8 +15,8 @@ type listStyle struct {
 	verbose     bool // -v
 	exact       bool // -x
 	lineNumbers bool // --line-numbers
-	dialect     Dialect
-	family      Family
+	dialect     netfilter.Dialect
+	family      netfilter.Family
 	proto       uint16 // of the rule
 	bare        bool   // of a single rule that was added with -v: no columns for it
 	names       *libc.Names
@@ -122,7 +123,7 @@ func (style listStyle) appendHead(dst []byte, r *Rule) []byte {
 		// It is a revision of the kernel's CT.
 		name = "CT"
 	case *TargetQueue:
-		if style.dialect == NFT {
+		if style.dialect == netfilter.NFT {
 			name = standardTarget
 		}
 	}
@@ -178,7 +179,7 @@ func (style listStyle) device(m *IfaceMatch) string {
 	if style.numeric || style.bare {
 		any = "*"
 	}
-	if m == nil || m.Name == "" && style.dialect == NFT && !m.Invert {
+	if m == nil || m.Name == "" && style.dialect == netfilter.NFT && !m.Invert {
 		return any
 	}
 	name := bang(m.Invert) + m.Name
@@ -213,10 +214,10 @@ func (style listStyle) address(m *AddrMatch) string {
 	numeric := style.numeric || style.bare
 	switch {
 	case m == nil && numeric:
-		return style.family.facts().anywhere
+		return factsOf(style.family).anywhere
 	case m == nil:
 		return "anywhere"
-	case !numeric && (m.Mask == style.family.facts().zero || style.family == IPv6 && m.Addr == style.family.facts().zero):
+	case !numeric && (m.Mask == factsOf(style.family).zero || style.family == netfilter.IPv6 && m.Addr == factsOf(style.family).zero):
 		return "anywhere"
 	}
 	return string(style.appendNetwork(nil, m))

@@ -6,16 +6,20 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Load fills the kernel's tables of one family from iptables-save text, with or
 // without counters and comments. The tables in the text replace those in the kernel.
 // name is what errors call the text; they are *ParseError. Accounting objects
 // that rules name are made. A rule with an extension that is not known is kept as an OpaqueRule.
-func (k *Kernel) Load(f Family, name string, r io.Reader) error { return k.load(f, name, r, true) }
+func (k *Kernel) Load(f netfilter.Family, name string, r io.Reader) error {
+	return k.load(f, name, r, true)
+}
 
 // load is Load. Extensions need not be known in what is foreign.
-func (k *Kernel) load(f Family, name string, r io.Reader, foreign bool) error {
+func (k *Kernel) load(f netfilter.Family, name string, r io.Reader, foreign bool) error {
 	text, err := readAll(r)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -23,14 +27,14 @@ func (k *Kernel) load(f Family, name string, r io.Reader, foreign bool) error {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	k.addNamedObjects(text)
-	restore := newRestorer(f, caller{kernel: k}, f.facts().tool+"-restore", io.Discard)
+	restore := newRestorer(f, caller{kernel: k}, factsOf(f).tool+"-restore", io.Discard)
 	defer restore.close()
 	restore.counters = true
 	restore.dump = &dumpText{source: name, foreign: foreign, words: &restore.parser.args}
 	restore.parser.dump = restore.dump
 	before := k.Ruleset(f)
 	if err := restore.run(endLine(text)); err != nil {
-		k.rulesets[f.index()].Store(before)
+		k.rulesets[indexOf(f)].Store(before)
 		return parseError(name, text, err)
 	}
 	k.orderAs(f, text)
@@ -38,7 +42,7 @@ func (k *Kernel) load(f Family, name string, r io.Reader, foreign bool) error {
 }
 
 // LoadSave returns a new kernel with the ruleset of iptables-save text; see Kernel.Load.
-func LoadSave(f Family, d Dialect, name string, r io.Reader) (*Kernel, error) {
+func LoadSave(f netfilter.Family, d netfilter.Dialect, name string, r io.Reader) (*Kernel, error) {
 	k := New(Options{Dialect: d})
 	if err := k.Load(f, name, r); err != nil {
 		return nil, err
@@ -55,8 +59,8 @@ func endLine(text []byte) []byte {
 }
 
 // orderAs gives the tables the order of the text, which is the order of loading (legacy).
-func (k *Kernel) orderAs(f Family, text []byte) {
-	if k.dialect == NFT {
+func (k *Kernel) orderAs(f netfilter.Family, text []byte) {
+	if k.dialect == netfilter.NFT {
 		return
 	}
 	place := map[string]int{}
@@ -75,7 +79,7 @@ func (k *Kernel) orderAs(f Family, text []byte) {
 		}
 		return 0
 	})
-	k.rulesets[f.index()].Store(n)
+	k.rulesets[indexOf(f)].Store(n)
 }
 
 // addNamedObjects makes every accounting object that the text names.

@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"bytes"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // AddrTypeSet is a set of routing types of an address. The bit numbers are
@@ -52,7 +54,7 @@ type MatchAddrtype struct {
 // Name is "addrtype".
 func (*MatchAddrtype) Name() string { return "addrtype" }
 
-func (m *MatchAddrtype) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchAddrtype) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if m.SrcTypes != 0 {
 		dst = m.SrcTypes.append(append(appendOption(dst, "--src-type", m.InvSrc), ' '))
 	}
@@ -88,7 +90,7 @@ func (m *MatchAddrtype) appendList(dst []byte, _ listStyle) []byte {
 // check refuses types that IPv6 does not have.
 func (m *MatchAddrtype) check(c *checkContext) syscall.Errno {
 	types := m.SrcTypes | m.DstTypes
-	if c.family == IPv6 && (types&(AddrBlackhole|AddrBroadcast) != 0 || types >= AddrProhibit) {
+	if c.family == netfilter.IPv6 && (types&(AddrBlackhole|AddrBroadcast) != 0 || types >= AddrProhibit) {
 		return syscall.EINVAL
 	}
 	return 0
@@ -123,7 +125,7 @@ type addrtypeParser struct {
 	arena arena[MatchAddrtype]
 }
 
-func (p *addrtypeParser) begin(Family) { p.m = MatchAddrtype{} }
+func (p *addrtypeParser) begin(netfilter.Family) { p.m = MatchAddrtype{} }
 
 func (p *addrtypeParser) option(o *optionCall) (err error) {
 	switch o.name {

@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchAH is -m ah: the authentication header of IPsec.
@@ -21,7 +22,7 @@ func (*MatchAH) Name() string { return "ah" }
 // asksLength says that the length counts.
 func (m *MatchAH) asksLength() bool { return m.Length != HeaderLength{} }
 
-func (m *MatchAH) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchAH) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = m.SPI.appendSave(dst, "--ahspi")
 	if m.asksLength() {
 		dst = m.Length.appendSave(dst, "--ahlen")
@@ -38,20 +39,20 @@ func (m *MatchAH) appendList(dst []byte, _ listStyle) []byte {
 }
 
 func (*MatchAH) check(c *checkContext) syscall.Errno {
-	if c.family == IPv6 {
+	if c.family == netfilter.IPv6 {
 		return 0
 	}
 	return c.wantProto(libc.ProtoAH)
 }
 
 var (
-	ahExtension  = &extension{name: "ah", onlyIn: IPv4, options: ahOptions[:1], newMatch: newAHMatch}
-	ah6Extension = &extension{name: "ah", onlyIn: IPv6, options: ahOptions, newMatch: newAHMatch}
+	ahExtension  = &extension{name: "ah", onlyIn: netfilter.IPv4, options: ahOptions[:1], newMatch: newAHMatch}
+	ah6Extension = &extension{name: "ah", onlyIn: netfilter.IPv6, options: ahOptions, newMatch: newAHMatch}
 )
 
 var ahOptions = []optionSpec{{name: "ahspi", invert: true}, {name: "ahlen", invert: true}, {name: "ahres", flag: true}}
 
-var newAHMatch = matchOf(valueParser[MatchAH]{start: func(Family) MatchAH { return MatchAH{SPI: anyNumber} }, read: (*MatchAH).read})
+var newAHMatch = matchOf(valueParser[MatchAH]{start: func(netfilter.Family) MatchAH { return MatchAH{SPI: anyNumber} }, read: (*MatchAH).read})
 
 func (m *MatchAH) read(o *optionCall) (err error) {
 	switch o.name {

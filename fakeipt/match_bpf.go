@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchBPF is -m bpf --bytecode: a program of the classic Berkeley packet filter, which sees the packet from its IP header on.
@@ -27,7 +28,7 @@ const maxBPF = 64
 // Name is "bpf".
 func (*MatchBPF) Name() string { return "bpf" }
 
-func (m *MatchBPF) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchBPF) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = strconv.AppendInt(append(dst, " --bytecode \""...), int64(len(m.Program)), 10)
 	return append(m.appendProgram(append(dst, ',')), '"')
 }
@@ -67,7 +68,7 @@ type bpfParser struct {
 	program []BPFInstruction
 }
 
-func (p *bpfParser) begin(Family) { p.program = nil }
+func (p *bpfParser) begin(netfilter.Family) { p.program = nil }
 
 func (p *bpfParser) option(o *optionCall) error {
 	if o.name == "object-pinned" {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchCgroup is -m cgroup: the control group of the socket that a packet is from or for.
@@ -24,7 +26,7 @@ type MatchCgroup struct {
 // Name is "cgroup".
 func (*MatchCgroup) Name() string { return "cgroup" }
 
-func (m *MatchCgroup) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchCgroup) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if m.HasPath {
 		return appendInQuotes(append(appendOption(dst, "--path", m.InvertPath), ' '), m.Path)
 	}
@@ -64,7 +66,7 @@ type cgroupParser struct {
 	arena arena[MatchCgroup]
 }
 
-func (p *cgroupParser) begin(Family) { p.m = MatchCgroup{} }
+func (p *cgroupParser) begin(netfilter.Family) { p.m = MatchCgroup{} }
 
 // share is what the tool makes of a path and an ID that are both given, for which it has one place. The kernel takes no such rule.
 func (p *cgroupParser) share(both []byte) {

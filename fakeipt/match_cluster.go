@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchCluster is -m cluster: the hash of the connection's source says that a node of NodeMask is to handle it.
@@ -17,7 +19,7 @@ type MatchCluster struct {
 // Name is "cluster".
 func (*MatchCluster) Name() string { return "cluster" }
 
-func (m *MatchCluster) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchCluster) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return fmt.Appendf(appendOption(dst, "--cluster-local-nodemask", m.Invert),
 		" 0x%08x --cluster-total-nodes %d --cluster-hash-seed 0x%08x", m.NodeMask, m.TotalNodes, m.HashSeed)
 }
@@ -51,7 +53,7 @@ type clusterParser struct {
 	arena arena[MatchCluster]
 }
 
-func (p *clusterParser) begin(Family) { p.m = MatchCluster{} }
+func (p *clusterParser) begin(netfilter.Family) { p.m = MatchCluster{} }
 
 func (p *clusterParser) option(o *optionCall) error {
 	if o.name == "cluster-hash-seed" {

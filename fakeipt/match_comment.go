@@ -1,5 +1,7 @@
 package fakeipt
 
+import "github.com/chainwalk/chainwalk/netfilter"
+
 // MatchComment is -m comment. It matches every packet.
 type MatchComment struct {
 	Text string
@@ -8,7 +10,7 @@ type MatchComment struct {
 // Name is "comment".
 func (*MatchComment) Name() string { return "comment" }
 
-func (m *MatchComment) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchComment) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return appendQuoted(append(dst, " --comment"...), m.Text)
 }
 
@@ -32,7 +34,7 @@ type commentParser struct {
 	slab  slab[MatchComment]
 }
 
-func (p *commentParser) begin(Family) { p.m = nil }
+func (p *commentParser) begin(netfilter.Family) { p.m = nil }
 
 func (p *commentParser) option(o *optionCall) error {
 	text := o.arg[:min(len(o.arg), maxComment)]

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // ConnbytesMode is what -m connbytes looks at.
@@ -42,7 +44,7 @@ type MatchConnbytes struct {
 // Name is "connbytes".
 func (*MatchConnbytes) Name() string { return "connbytes" }
 
-func (m *MatchConnbytes) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchConnbytes) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return m.appendOptions(dst, "--", "--connbytes-mode ", "--connbytes-dir ")
 }
 
@@ -82,7 +84,7 @@ type connbytesParser struct {
 	arena arena[MatchConnbytes]
 }
 
-func (p *connbytesParser) begin(Family) { p.m = MatchConnbytes{} }
+func (p *connbytesParser) begin(netfilter.Family) { p.m = MatchConnbytes{} }
 
 func (p *connbytesParser) option(o *optionCall) error {
 	switch o.name {

@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchConnlabel is -m connlabel: the connection has a label, which Set gives it.
@@ -17,7 +18,7 @@ type MatchConnlabel struct {
 // Name is "connlabel".
 func (*MatchConnlabel) Name() string { return "connlabel" }
 
-func (m *MatchConnlabel) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchConnlabel) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = fmt.Appendf(appendOption(dst, "--label", m.Invert), " \"%d\"", m.Label)
 	return appendFlags(dst, " ", flagWord{"--set", m.Set})
 }
@@ -65,7 +66,7 @@ type connlabelParser struct {
 	arena arena[MatchConnlabel]
 }
 
-func (p *connlabelParser) begin(Family) { p.m = MatchConnlabel{} }
+func (p *connlabelParser) begin(netfilter.Family) { p.m = MatchConnlabel{} }
 
 // option: names of labels are in a file that is not looked for here.
 func (p *connlabelParser) option(o *optionCall) error {

@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"fmt"
 	"math"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchConnlimit is -m connlimit: more connections than Limit of one address or network, or with Upto at most so many.
@@ -20,7 +22,7 @@ type MatchConnlimit struct {
 // Name is "connlimit".
 func (*MatchConnlimit) Name() string { return "connlimit" }
 
-func (m *MatchConnlimit) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchConnlimit) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	option, side := "above", "saddr"
 	if m.Upto {
 		option = "upto"
@@ -57,14 +59,16 @@ type connlimitParser struct {
 	arena arena[MatchConnlimit]
 }
 
-func (p *connlimitParser) begin(f Family) { p.m = MatchConnlimit{Prefix: uint8(f.facts().bits)} }
+func (p *connlimitParser) begin(f netfilter.Family) {
+	p.m = MatchConnlimit{Prefix: uint8(factsOf(f).bits)}
+}
 
 func (p *connlimitParser) option(o *optionCall) error {
 	switch o.name {
 	case "connlimit-mask":
 		n, err := o.prefixLength(o.arg)
 		if n != noPrefix {
-			p.m.Prefix, p.m.PrefixGiven = n, o.family == IPv4
+			p.m.Prefix, p.m.PrefixGiven = n, o.family == netfilter.IPv4
 		}
 		return err
 	case "connlimit-daddr":

@@ -1,5 +1,7 @@
 package fakeipt
 
+import "github.com/chainwalk/chainwalk/netfilter"
+
 // MatchConnmark is -m connmark: the connection's mark under Mask is Value.
 type MatchConnmark struct {
 	Value, Mask uint32
@@ -9,7 +11,7 @@ type MatchConnmark struct {
 // Name is "connmark".
 func (*MatchConnmark) Name() string { return "connmark" }
 
-func (m *MatchConnmark) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchConnmark) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return appendMark(appendOption(dst, "--mark", m.Invert), m.Value, m.Mask)
 }
 

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // CTState is a set of conntrack states, of --ctstate and of --state.
@@ -94,7 +96,7 @@ type MatchConntrack struct {
 // Name is "conntrack".
 func (*MatchConntrack) Name() string { return "conntrack" }
 
-func (m *MatchConntrack) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchConntrack) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return m.appendOptions(dst, "--", listStyle{numeric: true})
 }
 
@@ -203,7 +205,7 @@ type conntrackParser struct {
 	arena arena[MatchConntrack]
 }
 
-func (p *conntrackParser) begin(Family) { p.m = MatchConntrack{} }
+func (p *conntrackParser) begin(netfilter.Family) { p.m = MatchConntrack{} }
 
 func (p *conntrackParser) option(o *optionCall) error {
 	switch o.name {

@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"math"
 	"strconv"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchCPU is -m cpu: the processor that handles the packet.
@@ -14,7 +16,7 @@ type MatchCPU struct {
 // Name is "cpu".
 func (*MatchCPU) Name() string { return "cpu" }
 
-func (m *MatchCPU) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchCPU) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return strconv.AppendUint(append(appendOption(dst, "--cpu", m.Invert), ' '), uint64(m.CPU), 10)
 }
 
@@ -33,7 +35,7 @@ type cpuParser struct {
 	arena arena[MatchCPU]
 }
 
-func (p *cpuParser) begin(Family) { p.m = MatchCPU{} }
+func (p *cpuParser) begin(netfilter.Family) { p.m = MatchCPU{} }
 
 func (p *cpuParser) option(o *optionCall) error {
 	n, err := o.number(0, math.MaxUint32)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchDCCP is -m dccp: ports, type and the presence of an option.
@@ -33,7 +34,7 @@ const dccpInvalid = len(dccpTypes) - 1
 // Name is "dccp".
 func (*MatchDCCP) Name() string { return "dccp" }
 
-func (m *MatchDCCP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchDCCP) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if m.SrcGiven {
 		dst = m.SrcPorts.appendSave(append(appendOption(dst, "--sport", m.InvSrc), ' '))
 	}
@@ -52,7 +53,7 @@ func (m *MatchDCCP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 func (m *MatchDCCP) appendList(dst []byte, style listStyle) []byte {
 	// The kernel's match lists ports in the same way in both dialects.
 	ports := style
-	ports.dialect = Legacy
+	ports.dialect = netfilter.Legacy
 	dst = appendPortList(append(dst, " dccp"...), " spt", m.SrcPorts, m.InvSrc, ports)
 	dst = appendPortList(dst, " dpt", m.DstPorts, m.InvDst, ports)
 	if m.HasTypes {
@@ -90,7 +91,7 @@ var dccpExtension = &extension{
 		{name: "dccp-types", invert: true}, {name: "dccp-option", invert: true},
 	},
 	newMatch: matchOf(valueParser[MatchDCCP]{
-		start: func(Family) MatchDCCP { return MatchDCCP{SrcPorts: anyPort, DstPorts: anyPort} },
+		start: func(netfilter.Family) MatchDCCP { return MatchDCCP{SrcPorts: anyPort, DstPorts: anyPort} },
 		read:  (*MatchDCCP).read,
 	}),
 }

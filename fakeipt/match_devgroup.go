@@ -1,6 +1,10 @@
 package fakeipt
 
-import "math"
+import (
+	"math"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // GroupMatch is a group of devices under a mask.
 type GroupMatch struct {
@@ -21,7 +25,7 @@ const firstGroup = "default"
 // Name is "devgroup".
 func (*MatchDevgroup) Name() string { return "devgroup" }
 
-func (m *MatchDevgroup) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchDevgroup) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if m.HasSrc {
 		dst = appendNamedMark(appendOption(dst, "--src-group", m.Src.Invert), m.Src.Value, m.Src.Mask, firstGroup)
 	}
@@ -82,7 +86,7 @@ type devgroupParser struct {
 	arena arena[MatchDevgroup]
 }
 
-func (p *devgroupParser) begin(Family) { p.m = MatchDevgroup{} }
+func (p *devgroupParser) begin(netfilter.Family) { p.m = MatchDevgroup{} }
 
 func (p *devgroupParser) option(o *optionCall) (err error) {
 	group := &p.m.Dst

@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"fmt"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // maxDSCP is the greatest code point.
@@ -17,7 +19,7 @@ type MatchDSCP struct {
 // Name is "dscp".
 func (*MatchDSCP) Name() string { return "dscp" }
 
-func (m *MatchDSCP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchDSCP) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return fmt.Appendf(appendOption(dst, "--dscp", m.Invert), " 0x%02x", m.Value)
 }
 

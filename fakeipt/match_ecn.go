@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // maxECT is the greatest value of the two bits of the IP header that tell of congestion.
@@ -24,7 +25,7 @@ type MatchECN struct {
 // Name is "ecn".
 func (*MatchECN) Name() string { return "ecn" }
 
-func (m *MatchECN) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchECN) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if m.ECE {
 		dst = appendOption(dst, "--ecn-tcp-ece", m.InvECE)
 	}

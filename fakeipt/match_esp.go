@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchESP is -m esp: the index of the security parameters of a packet that IPsec has encrypted.
@@ -14,7 +15,7 @@ type MatchESP struct {
 // Name is "esp".
 func (*MatchESP) Name() string { return "esp" }
 
-func (m *MatchESP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchESP) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return m.SPI.appendSave(dst, "--espspi")
 }
 
@@ -28,7 +29,7 @@ var espExtension = &extension{
 	name:    "esp",
 	options: []optionSpec{{name: "espspi", invert: true}},
 	newMatch: matchOf(valueParser[MatchESP]{
-		start: func(Family) MatchESP { return MatchESP{SPI: anyNumber} },
+		start: func(netfilter.Family) MatchESP { return MatchESP{SPI: anyNumber} },
 		read: func(m *MatchESP, o *optionCall) (err error) {
 			m.SPI, err = o.numberRange()
 			return err

@@ -1,5 +1,7 @@
 package fakeipt
 
+import "github.com/chainwalk/chainwalk/netfilter"
+
 // MatchFrag is -m frag (IPv6 only): the header of a fragment.
 type MatchFrag struct {
 	ID        NumberRange
@@ -14,7 +16,7 @@ type MatchFrag struct {
 // Name is "frag".
 func (*MatchFrag) Name() string { return "frag" }
 
-func (m *MatchFrag) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchFrag) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = m.ID.appendSave(dst, "--fragid")
 	if m.HasLength {
 		dst = m.Length.appendSave(dst, "--fraglen")
@@ -34,12 +36,12 @@ func (m *MatchFrag) appendList(dst []byte, _ listStyle) []byte {
 
 var fragExtension = &extension{
 	name:   "frag",
-	onlyIn: IPv6,
+	onlyIn: netfilter.IPv6,
 	options: []optionSpec{
 		{name: "fragid", invert: true}, {name: "fraglen", invert: true}, {name: "fragres", flag: true}, {name: "fragfirst", flag: true},
 		{name: "fragmore", flag: true, excludes: 1 << 5}, {name: "fraglast", flag: true, excludes: 1 << 4},
 	},
-	newMatch: matchOf(valueParser[MatchFrag]{start: func(Family) MatchFrag { return MatchFrag{ID: anyNumber} }, read: (*MatchFrag).read}),
+	newMatch: matchOf(valueParser[MatchFrag]{start: func(netfilter.Family) MatchFrag { return MatchFrag{ID: anyNumber} }, read: (*MatchFrag).read}),
 }
 
 func (m *MatchFrag) read(o *optionCall) (err error) {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // HashlimitKey is a set of what -m hashlimit keeps apart.
@@ -63,7 +64,7 @@ const (
 // Name is "hashlimit".
 func (*MatchHashlimit) Name() string { return "hashlimit" }
 
-func (m *MatchHashlimit) appendSave(dst []byte, f Family, _ Dialect) []byte {
+func (m *MatchHashlimit) appendSave(dst []byte, f netfilter.Family, _ netfilter.Dialect) []byte {
 	word := " --hashlimit-upto "
 	if m.Above {
 		word = " --hashlimit-above "
@@ -88,14 +89,14 @@ func (m *MatchHashlimit) unlike(other any) bool {
 const maxHashlimitTable = 1 << 20
 
 // kept: the kernel writes into the rule what it makes of the sizes.
-func (m *MatchHashlimit) kept(Dialect) (any, bool) {
+func (m *MatchHashlimit) kept(netfilter.Dialect) (any, bool) {
 	other := *m
 	other.Size, other.Max = min(m.Size, maxHashlimitTable), min(m.Max, maxHashlimitTable)
 	return &other, other != *m
 }
 
 // appendOptions appends the rate and all that is not as by default, each word behind a prefix.
-func (m *MatchHashlimit) appendOptions(dst []byte, prefix, separator string, f Family) []byte {
+func (m *MatchHashlimit) appendOptions(dst []byte, prefix, separator string, f netfilter.Family) []byte {
 	save := prefix != " "
 	dst, expire := m.appendLimit(dst, prefix)
 	if m.Key != 0 {
@@ -109,7 +110,7 @@ func (m *MatchHashlimit) appendOptions(dst []byte, prefix, separator string, f F
 			dst = fmt.Appendf(dst, "%s%s %d", prefix, word, n)
 		}
 	}
-	bits := uint32(f.facts().bits)
+	bits := uint32(factsOf(f).bits)
 	number("htable-size", m.Size, 0)
 	number("htable-max", m.Max, 0)
 	number("htable-gcinterval", m.GCInterval, hashlimitGCInterval)
@@ -167,7 +168,7 @@ func (m *MatchHashlimit) check(c *checkContext) syscall.Errno {
 	if errno := checkProcName(m.Table); errno != 0 {
 		return errno
 	}
-	bits := uint8(c.family.facts().bits)
+	bits := uint8(factsOf(c.family).bits)
 	switch {
 	case m.GCInterval == 0 || m.Expire == 0 || m.SrcMask > bits || m.DstMask > bits:
 		return syscall.EINVAL
@@ -243,8 +244,8 @@ type hashlimitParser struct {
 	seconds uint64 // of the unit of the rate
 }
 
-func (p *hashlimitParser) begin(f Family) {
-	bits := uint8(f.facts().bits)
+func (p *hashlimitParser) begin(f netfilter.Family) {
+	bits := uint8(factsOf(f).bits)
 	p.m = MatchHashlimit{Burst: limitBurst, GCInterval: hashlimitGCInterval, SrcMask: bits, DstMask: bits}
 }
 

@@ -1,5 +1,7 @@
 package fakeipt
 
+import "github.com/chainwalk/chainwalk/netfilter"
+
 // MatchHelper is -m helper: the connection, or the one that it is RELATED to, has a helper.
 type MatchHelper struct {
 	Helper string // the helper's name; "" is any
@@ -9,7 +11,7 @@ type MatchHelper struct {
 // Name is "helper".
 func (*MatchHelper) Name() string { return "helper" }
 
-func (m *MatchHelper) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchHelper) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return appendQuoted(appendOption(dst, "--helper", m.Invert), m.Helper)
 }
 
@@ -35,7 +37,7 @@ type helperParser struct {
 	arena arena[MatchHelper]
 }
 
-func (p *helperParser) begin(Family) { p.m = MatchHelper{} }
+func (p *helperParser) begin(netfilter.Family) { p.m = MatchHelper{} }
 
 func (p *helperParser) option(o *optionCall) error {
 	p.m = MatchHelper{Helper: string(o.arg[:min(len(o.arg), maxMatchHelper)]), Invert: o.invert}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/icmp"
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchICMP is -m icmp, and with V6 set -m icmp6.
@@ -27,7 +28,7 @@ func (m *MatchICMP) Name() string {
 	return "icmp"
 }
 
-func (m *MatchICMP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchICMP) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if m.V6 {
 		dst = appendOption(dst, "--icmpv6-type", m.Invert)
 	} else {
@@ -101,13 +102,13 @@ func (m *MatchICMP) typeName() string {
 var (
 	icmpExtension = &extension{
 		name:     "icmp",
-		onlyIn:   IPv4,
+		onlyIn:   netfilter.IPv4,
 		options:  []optionSpec{{name: "icmp-type", invert: true, mandatory: true}},
 		newMatch: func() matchParser { return &icmpParser{} },
 	}
 	icmp6Extension = &extension{
 		name:     "icmp6",
-		onlyIn:   IPv6,
+		onlyIn:   netfilter.IPv6,
 		options:  []optionSpec{{name: "icmpv6-type", invert: true, mandatory: true}},
 		newMatch: func() matchParser { return &icmpParser{} },
 	}
@@ -118,7 +119,7 @@ type icmpParser struct {
 	arena arena[MatchICMP]
 }
 
-func (p *icmpParser) begin(f Family) { p.m = MatchICMP{V6: f == IPv6} }
+func (p *icmpParser) begin(f netfilter.Family) { p.m = MatchICMP{V6: f == netfilter.IPv6} }
 
 func (p *icmpParser) option(o *optionCall) error {
 	p.m.Invert = o.invert

@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchIPComp is -m ipcomp: the index of the parameters (CPI) of a packet that is compressed (RFC 3173).
@@ -15,7 +16,7 @@ type MatchIPComp struct {
 // Name is "ipcomp".
 func (*MatchIPComp) Name() string { return "ipcomp" }
 
-func (m *MatchIPComp) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchIPComp) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return appendFlags(m.CPI.appendSave(dst, "--ipcompspi"), " --", flagWord{"compres", m.Reserved})
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // AddrRange is a range of addresses, both ends included, or with Invert every address outside of it.
@@ -26,7 +27,7 @@ type MatchIPRange struct {
 // Name is "iprange".
 func (*MatchIPRange) Name() string { return "iprange" }
 
-func (m *MatchIPRange) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchIPRange) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return m.Dst.appendBehind(m.Src.appendBehind(dst, " --src-range", " !", false), " --dst-range", " !", false)
 }
 
@@ -59,7 +60,7 @@ type iprangeParser struct {
 	m MatchIPRange
 }
 
-func (p *iprangeParser) begin(Family) { p.m = MatchIPRange{} }
+func (p *iprangeParser) begin(netfilter.Family) { p.m = MatchIPRange{} }
 
 func (p *iprangeParser) option(o *optionCall) (err error) {
 	if o.name == "src-range" {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // IPv6Headers is a set of the headers that a packet has behind the IPv6 header.
@@ -46,7 +47,7 @@ var ipv6HeaderNames = [...]struct {
 // Name is "ipv6header".
 func (*MatchIPv6Header) Name() string { return "ipv6header" }
 
-func (m *MatchIPv6Header) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchIPv6Header) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = m.Headers.append(append(appendOption(dst, "--header", m.Invert), ' '))
 	return appendFlags(dst, " --", flagWord{"soft", m.Soft})
 }
@@ -74,7 +75,7 @@ func (h IPv6Headers) append(dst []byte) []byte {
 
 var ipv6headerExtension = &extension{
 	name:     "ipv6header",
-	onlyIn:   IPv6,
+	onlyIn:   netfilter.IPv6,
 	options:  []optionSpec{{name: "header", invert: true, mandatory: true}, {name: "soft", flag: true}},
 	newMatch: matchOf(valueParser[MatchIPv6Header]{read: (*MatchIPv6Header).read}),
 }

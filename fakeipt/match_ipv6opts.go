@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchIPv6Opts is -m hbh, and with Destination set -m dst (IPv6 only): the header with options for every router, or for the destination.
@@ -44,7 +45,7 @@ func (m *MatchIPv6Opts) Name() string {
 	return "hbh"
 }
 
-func (m *MatchIPv6Opts) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchIPv6Opts) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	option := "--" + m.Name()
 	if m.HasLength {
 		dst = m.Length.appendSave(dst, option+"-len")
@@ -81,18 +82,18 @@ func (m *MatchIPv6Opts) appendOptions(dst []byte) []byte {
 
 var (
 	hbhExtension = &extension{
-		name: "hbh", onlyIn: IPv6, newMatch: newIPv6OptsMatch(false),
+		name: "hbh", onlyIn: netfilter.IPv6, newMatch: newIPv6OptsMatch(false),
 		options: []optionSpec{{name: "hbh-len", invert: true}, {name: "hbh-opts"}},
 	}
 	dstExtension = &extension{
-		name: "dst", onlyIn: IPv6, newMatch: newIPv6OptsMatch(true),
+		name: "dst", onlyIn: netfilter.IPv6, newMatch: newIPv6OptsMatch(true),
 		options: []optionSpec{{name: "dst-len", invert: true}, {name: "dst-opts"}},
 	}
 )
 
 func newIPv6OptsMatch(destination bool) func() matchParser {
 	return matchOf(valueParser[MatchIPv6Opts]{
-		start: func(Family) MatchIPv6Opts { return MatchIPv6Opts{Destination: destination} },
+		start: func(netfilter.Family) MatchIPv6Opts { return MatchIPv6Opts{Destination: destination} },
 		read:  (*MatchIPv6Opts).read,
 	})
 }

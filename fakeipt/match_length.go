@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"math"
 	"strconv"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchLength is -m length: the length of the packet with its IP header (of an IPv6
@@ -15,7 +17,7 @@ type MatchLength struct {
 // Name is "length".
 func (*MatchLength) Name() string { return "length" }
 
-func (m *MatchLength) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchLength) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return m.appendRange(append(appendOption(dst, "--length", m.Invert), ' '))
 }
 
@@ -42,7 +44,7 @@ type lengthParser struct {
 	arena arena[MatchLength]
 }
 
-func (p *lengthParser) begin(Family) { p.m = MatchLength{} }
+func (p *lengthParser) begin(netfilter.Family) { p.m = MatchLength{} }
 
 func (p *lengthParser) option(o *optionCall) error {
 	low, high, err := o.numbers(math.MaxUint16)

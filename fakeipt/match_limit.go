@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchLimit is -m limit: a bucket of Burst packets that gains one each Interval.
@@ -26,7 +27,7 @@ const (
 // Name is "limit".
 func (*MatchLimit) Name() string { return "limit" }
 
-func (m *MatchLimit) appendSave(dst []byte, _ Family, d Dialect) []byte {
+func (m *MatchLimit) appendSave(dst []byte, _ netfilter.Family, d netfilter.Dialect) []byte {
 	n := m.in(d)
 	dst = appendRate(append(dst, " --limit "...), uint64(n.Interval), limitScale)
 	if n.Burst != limitBurst {
@@ -43,9 +44,9 @@ func (m *MatchLimit) appendList(dst []byte, style listStyle) []byte {
 
 // in is the match as the tools of a dialect read it back. The nft tools keep a
 // whole number of packets in a unit of time, not the time of one packet.
-func (m *MatchLimit) in(d Dialect) MatchLimit {
+func (m *MatchLimit) in(d netfilter.Dialect) MatchLimit {
 	n := *m
-	if d == Legacy {
+	if d == netfilter.Legacy {
 		return n
 	}
 	unit := rateUnitOf(uint64(n.Interval), limitScale)
@@ -54,8 +55,8 @@ func (m *MatchLimit) in(d Dialect) MatchLimit {
 }
 
 // kept: the kernel of nftables makes a burst of 0 the usual one.
-func (m *MatchLimit) kept(d Dialect) (any, bool) {
-	return &MatchLimit{Interval: m.Interval, Burst: limitBurst}, d == NFT && m.Burst == 0
+func (m *MatchLimit) kept(d netfilter.Dialect) (any, bool) {
+	return &MatchLimit{Interval: m.Interval, Burst: limitBurst}, d == netfilter.NFT && m.Burst == 0
 }
 
 // limitCredits is what the kernel keeps of a time, with its clock of 250 ticks a second.
@@ -69,7 +70,7 @@ func limitCredits(units uint32) uint32 {
 
 // check refuses a bucket that is too big for the kernel's counter.
 func (m *MatchLimit) check(c *checkContext) syscall.Errno {
-	if c.dialect == Legacy && (m.Burst == 0 || limitCredits(m.Interval*m.Burst) < limitCredits(m.Interval)) {
+	if c.dialect == netfilter.Legacy && (m.Burst == 0 || limitCredits(m.Interval*m.Burst) < limitCredits(m.Interval)) {
 		return syscall.ERANGE
 	}
 	return 0
@@ -86,7 +87,7 @@ type limitParser struct {
 	arena arena[MatchLimit]
 }
 
-func (p *limitParser) begin(Family) {
+func (p *limitParser) begin(netfilter.Family) {
 	p.m = MatchLimit{Interval: limitScale * 3600 / 3, Burst: limitBurst}
 }
 

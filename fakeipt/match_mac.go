@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchMAC is -m mac: the link-layer address that the packet came from.
@@ -16,7 +17,7 @@ type MatchMAC struct {
 // Name is "mac".
 func (*MatchMAC) Name() string { return "mac" }
 
-func (m *MatchMAC) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchMAC) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return m.appendAddr(append(appendOption(dst, "--mac-source", m.Invert), ' '))
 }
 
@@ -46,7 +47,7 @@ type macParser struct {
 	arena arena[MatchMAC]
 }
 
-func (p *macParser) begin(Family) { p.m = MatchMAC{} }
+func (p *macParser) begin(netfilter.Family) { p.m = MatchMAC{} }
 
 func (p *macParser) option(o *optionCall) (err error) {
 	p.m.Invert = o.invert

@@ -1,5 +1,7 @@
 package fakeipt
 
+import "github.com/chainwalk/chainwalk/netfilter"
+
 // MatchMark is -m mark: the packet's mark under Mask is Value.
 type MatchMark struct {
 	Value, Mask uint32
@@ -9,7 +11,7 @@ type MatchMark struct {
 // Name is "mark".
 func (*MatchMark) Name() string { return "mark" }
 
-func (m *MatchMark) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchMark) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return appendMark(appendOption(dst, "--mark", m.Invert), m.Value, m.Mask)
 }
 
@@ -39,7 +41,7 @@ type markMatchParser[M MatchMark | MatchConnmark, P interface {
 	arena arena[M]
 }
 
-func (p *markMatchParser[M, P]) begin(Family) { p.m = M{} }
+func (p *markMatchParser[M, P]) begin(netfilter.Family) { p.m = M{} }
 
 func (p *markMatchParser[M, P]) option(o *optionCall) error {
 	value, mask, err := o.mark()

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchMH is -m mh (IPv6 only): the type of a message of mobile IP (RFC 6275).
@@ -24,7 +25,7 @@ var mhTypeNames = [...][2]string{
 // Name is "mh".
 func (*MatchMH) Name() string { return "mh" }
 
-func (m *MatchMH) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchMH) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if m.Min == 0 && m.Max == math.MaxUint8 {
 		return dst
 	}
@@ -58,10 +59,10 @@ func (*MatchMH) check(c *checkContext) syscall.Errno { return c.wantProto(libc.P
 
 var mhExtension = &extension{
 	name:    "mh",
-	onlyIn:  IPv6,
+	onlyIn:  netfilter.IPv6,
 	options: []optionSpec{{name: "mh-type", invert: true}},
 	newMatch: matchOf(valueParser[MatchMH]{
-		start: func(Family) MatchMH { return MatchMH{Max: math.MaxUint8} },
+		start: func(netfilter.Family) MatchMH { return MatchMH{Max: math.MaxUint8} },
 		read:  (*MatchMH).read,
 	}),
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MultiportSide is the port that -m multiport looks at.
@@ -27,7 +28,7 @@ type MatchMultiport struct {
 // Name is "multiport".
 func (*MatchMultiport) Name() string { return "multiport" }
 
-func (m *MatchMultiport) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchMultiport) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = append(appendOption(dst, [...]string{"--sports", "--dports", "--ports"}[m.Side], m.Invert), ' ')
 	return m.appendPorts(dst, listStyle{numeric: true})
 }
@@ -70,7 +71,7 @@ type multiportParser struct {
 // maxMultiport is the number of ports that one match can hold; a range counts as two.
 const maxMultiport = 15
 
-func (p *multiportParser) begin(Family) { p.m, p.given = MatchMultiport{}, false }
+func (p *multiportParser) begin(netfilter.Family) { p.m, p.given = MatchMultiport{}, false }
 
 func (p *multiportParser) option(o *optionCall) error {
 	if o.proto.Invert {

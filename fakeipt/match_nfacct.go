@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchNFAcct is -m nfacct: it counts the packet in a named object and matches always.
@@ -15,7 +16,7 @@ type MatchNFAcct struct {
 func (*MatchNFAcct) Name() string { return "nfacct" }
 
 // appendSave prints two spaces before the name, as the real tool does.
-func (m *MatchNFAcct) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchNFAcct) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return append(append(dst, " --nfacct-name  "...), m.Object...)
 }
 
@@ -41,7 +42,7 @@ type nfacctParser struct {
 	arena arena[MatchNFAcct]
 }
 
-func (p *nfacctParser) begin(Family) { p.m = MatchNFAcct{} }
+func (p *nfacctParser) begin(netfilter.Family) { p.m = MatchNFAcct{} }
 
 func (p *nfacctParser) option(o *optionCall) error {
 	if err := wantLine(o); err != nil {

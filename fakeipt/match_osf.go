@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchOSF is -m osf (IPv4): the operating system that a SYN looks to be from, by fingerprints that a program gives the kernel.
@@ -19,7 +20,7 @@ type MatchOSF struct {
 // Name is "osf".
 func (*MatchOSF) Name() string { return "osf" }
 
-func (m *MatchOSF) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchOSF) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = append(append(appendOption(dst, "--genre", m.Invert), ' '), m.Genre...)
 	if m.HasTTL {
 		dst = strconv.AppendUint(append(dst, " --ttl "...), uint64(m.TTL), 10)
@@ -40,7 +41,7 @@ func (*MatchOSF) allowedHooks(bool) hookMask { return hookPrerouting | hookInput
 
 var osfExtension = &extension{
 	name:     "osf",
-	onlyIn:   IPv4,
+	onlyIn:   netfilter.IPv4,
 	options:  []optionSpec{{name: "genre", invert: true, mandatory: true}, {name: "ttl"}, {name: "log"}},
 	newMatch: func() matchParser { return &osfParser{} },
 }
@@ -50,7 +51,7 @@ type osfParser struct {
 	arena arena[MatchOSF]
 }
 
-func (p *osfParser) begin(Family) { p.m = MatchOSF{} }
+func (p *osfParser) begin(netfilter.Family) { p.m = MatchOSF{} }
 
 // maxOSFGenre is the length of a name that the kernel keeps; the tool cuts the rest off.
 const maxOSFGenre = 31

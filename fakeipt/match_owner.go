@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // IDRange is a range of user or group numbers, both ends included, or with Invert every number outside of it.
@@ -26,7 +27,7 @@ type MatchOwner struct {
 // Name is "owner".
 func (*MatchOwner) Name() string { return "owner" }
 
-func (m *MatchOwner) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchOwner) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return m.appendOptions(dst, [...]string{"--socket-exists", "--uid-owner", "--gid-owner", "--suppl-groups"}, listStyle{numeric: true})
 }
 
@@ -88,7 +89,7 @@ type ownerParser struct {
 	m MatchOwner
 }
 
-func (p *ownerParser) begin(Family) { p.m = MatchOwner{} }
+func (p *ownerParser) begin(netfilter.Family) { p.m = MatchOwner{} }
 
 func (p *ownerParser) option(o *optionCall) (err error) {
 	switch o.name {

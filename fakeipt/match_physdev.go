@@ -1,6 +1,10 @@
 package fakeipt
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // MatchPhysdev is -m physdev: the ports of a bridge that the packet came in by or leaves by.
 type MatchPhysdev struct {
@@ -14,7 +18,7 @@ type MatchPhysdev struct {
 // Name is "physdev".
 func (*MatchPhysdev) Name() string { return "physdev" }
 
-func (m *MatchPhysdev) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchPhysdev) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if m.IsIn {
 		dst = appendOption(dst, "--physdev-is-in", m.InvIsIn)
 	}
@@ -67,7 +71,7 @@ type physdevParser struct {
 	m MatchPhysdev
 }
 
-func (p *physdevParser) begin(Family) { p.m = MatchPhysdev{} }
+func (p *physdevParser) begin(netfilter.Family) { p.m = MatchPhysdev{} }
 
 func (p *physdevParser) option(o *optionCall) (err error) {
 	switch o.name {

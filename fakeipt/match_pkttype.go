@@ -1,6 +1,10 @@
 package fakeipt
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // PacketType is the kind of the link-layer address that a packet came to.
 type PacketType uint8
@@ -28,7 +32,7 @@ type MatchPktType struct {
 // Name is "pkttype".
 func (*MatchPktType) Name() string { return "pkttype" }
 
-func (m *MatchPktType) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchPktType) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return append(append(appendOption(dst, "--pkt-type", m.Invert), ' '), packetTypeNames[m.Type]...)
 }
 
@@ -51,7 +55,7 @@ type pkttypeParser struct {
 	arena arena[MatchPktType]
 }
 
-func (p *pkttypeParser) begin(Family) { p.m = MatchPktType{} }
+func (p *pkttypeParser) begin(netfilter.Family) { p.m = MatchPktType{} }
 
 func (p *pkttypeParser) option(o *optionCall) error {
 	for i, name := range packetTypeNames {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // maxPolicyDepth is how many transformations a rule can name.
@@ -40,7 +41,7 @@ type PolicyElement struct {
 // Name is "policy".
 func (*MatchPolicy) Name() string { return "policy" }
 
-func (m *MatchPolicy) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchPolicy) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = m.appendWords(dst, " --", "dir", "pol")
 	for i := range m.Elements() {
 		if i > 0 {

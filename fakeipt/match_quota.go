@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"math"
 	"strconv"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchQuota is -m quota: packets match until they have been Quota bytes together, and with Invert from then on.
@@ -14,7 +16,7 @@ type MatchQuota struct {
 // Name is "quota".
 func (*MatchQuota) Name() string { return "quota" }
 
-func (m *MatchQuota) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchQuota) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return strconv.AppendUint(append(appendOption(dst, "--quota", m.Invert), ' '), m.Quota, 10)
 }
 
@@ -33,7 +35,7 @@ type quotaParser struct {
 	slab slab[MatchQuota]
 }
 
-func (p *quotaParser) begin(Family) { p.m = MatchQuota{} }
+func (p *quotaParser) begin(netfilter.Family) { p.m = MatchQuota{} }
 
 func (p *quotaParser) option(o *optionCall) error {
 	n, err := o.number(0, math.MaxUint64)

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // RateestMode is how -m rateest compares.
@@ -37,7 +38,7 @@ type MatchRateest struct {
 // Name is "rateest".
 func (*MatchRateest) Name() string { return "rateest" }
 
-func (m *MatchRateest) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchRateest) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = appendFlags(dst, " --", flagWord{"rateest-delta", m.Delta})
 	first := "rateest"
 	if m.Relative {
@@ -177,7 +178,7 @@ type rateestParser struct {
 	arena arena[MatchRateest]
 }
 
-func (p *rateestParser) begin(Family) { p.m, p.given = MatchRateest{}, map[string]bool{} }
+func (p *rateestParser) begin(netfilter.Family) { p.m, p.given = MatchRateest{}, map[string]bool{} }
 
 // option has its own words for what may not be inverted or given twice.
 func (p *rateestParser) option(o *optionCall) error {

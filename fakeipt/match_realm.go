@@ -1,5 +1,7 @@
 package fakeipt
 
+import "github.com/chainwalk/chainwalk/netfilter"
+
 // MatchRealm is -m realm (IPv4): the realm of the packet's route, under a mask.
 type MatchRealm struct {
 	Value, Mask uint32
@@ -12,7 +14,7 @@ const firstRealm = "cosmos"
 // Name is "realm".
 func (*MatchRealm) Name() string { return "realm" }
 
-func (m *MatchRealm) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchRealm) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return appendNamedMark(appendOption(dst, "--realm", m.Invert), m.Value, m.Mask, firstRealm)
 }
 
@@ -24,7 +26,7 @@ func (*MatchRealm) allowedHooks(bool) hookMask { return hooksAll &^ hookPrerouti
 
 var realmExtension = &extension{
 	name:     "realm",
-	onlyIn:   IPv4,
+	onlyIn:   netfilter.IPv4,
 	options:  []optionSpec{{name: "realm", invert: true, mandatory: true}},
 	newMatch: func() matchParser { return &realmParser{} },
 }
@@ -34,7 +36,7 @@ type realmParser struct {
 	arena arena[MatchRealm]
 }
 
-func (p *realmParser) begin(Family) { p.m = MatchRealm{} }
+func (p *realmParser) begin(netfilter.Family) { p.m = MatchRealm{} }
 
 func (p *realmParser) option(o *optionCall) (err error) {
 	p.m.Invert = o.invert

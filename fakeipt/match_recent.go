@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // RecentMode is what -m recent does with its list.
@@ -46,7 +47,7 @@ type MatchRecent struct {
 // Name is "recent".
 func (*MatchRecent) Name() string { return "recent" }
 
-func (m *MatchRecent) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchRecent) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = appendOption(dst, [...]string{"", "--set", "--rcheck", "--update", "--remove"}[m.Mode], m.Invert)
 	if m.Seconds != 0 { // numbers are printed as if they were signed
 		dst = strconv.AppendInt(append(dst, " --seconds "...), int64(int32(m.Seconds)), 10)
@@ -95,7 +96,7 @@ func (m *MatchRecent) appendList(dst []byte, _ listStyle) []byte {
 
 func (m *MatchRecent) unlike(other any) bool {
 	o, ok := other.(*MatchRecent)
-	return ok && o.MaskGiven != m.MaskGiven && m.Mask == IPv4.facts().ones
+	return ok && o.MaskGiven != m.MaskGiven && m.Mask == factsOf(netfilter.IPv4).ones
 }
 
 // maxRecentHits is the greatest --hitcount that the kernel's lists can tell.
@@ -141,7 +142,9 @@ type recentParser struct {
 	names map[string]string
 }
 
-func (p *recentParser) begin(f Family) { p.m = MatchRecent{List: "DEFAULT", Mask: f.facts().ones} }
+func (p *recentParser) begin(f netfilter.Family) {
+	p.m = MatchRecent{List: "DEFAULT", Mask: factsOf(f).ones}
+}
 
 // maxRecentName is the length of a list's name.
 const maxRecentName = 199
@@ -171,7 +174,7 @@ func (p *recentParser) option(o *optionCall) error {
 		if err != nil {
 			return err
 		}
-		p.m.Mask, p.m.MaskGiven = mask, o.family == IPv4
+		p.m.Mask, p.m.MaskGiven = mask, o.family == netfilter.IPv4
 	case "rsource":
 		p.m.Side = RecentSource
 	case "rdest":

@@ -1,6 +1,10 @@
 package fakeipt
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // MatchRPFilter is -m rpfilter: a reply would leave by the device that the packet came in by.
 type MatchRPFilter struct {
@@ -13,7 +17,7 @@ type MatchRPFilter struct {
 // Name is "rpfilter".
 func (*MatchRPFilter) Name() string { return "rpfilter" }
 
-func (m *MatchRPFilter) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchRPFilter) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return m.appendOptions(dst, " --")
 }
 
@@ -47,7 +51,7 @@ type rpfilterParser struct {
 	arena arena[MatchRPFilter]
 }
 
-func (p *rpfilterParser) begin(Family) { p.m = MatchRPFilter{} }
+func (p *rpfilterParser) begin(netfilter.Family) { p.m = MatchRPFilter{} }
 
 func (p *rpfilterParser) option(o *optionCall) error {
 	switch o.name {

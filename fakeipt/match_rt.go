@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // maxRouteAddrs is how many addresses a rule can name.
@@ -33,7 +34,7 @@ func (m *MatchRT) Addrs() []netip.Addr { return m.addrs[:m.count] }
 // Name is "rt".
 func (*MatchRT) Name() string { return "rt" }
 
-func (m *MatchRT) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchRT) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if m.HasType {
 		dst = fmt.Appendf(appendOption(dst, "--rt-type", m.InvType), " %d", m.Type)
 	}
@@ -76,12 +77,12 @@ func (m *MatchRT) appendAddrs(dst []byte) []byte {
 
 var rtExtension = &extension{
 	name:   "rt",
-	onlyIn: IPv6,
+	onlyIn: netfilter.IPv6,
 	options: []optionSpec{
 		{name: "rt-type", invert: true}, {name: "rt-segsleft", invert: true}, {name: "rt-len", invert: true}, {name: "rt-0-res", flag: true},
 		{name: "rt-0-addrs"}, {name: "rt-0-not-strict", flag: true},
 	},
-	newMatch: matchOf(valueParser[MatchRT]{start: func(Family) MatchRT { return MatchRT{Segments: anyNumber} }, read: (*MatchRT).read}),
+	newMatch: matchOf(valueParser[MatchRT]{start: func(netfilter.Family) MatchRT { return MatchRT{Segments: anyNumber} }, read: (*MatchRT).read}),
 }
 
 func (m *MatchRT) read(o *optionCall) (err error) {

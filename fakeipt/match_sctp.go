@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchSCTP is -m sctp: ports, and the chunks of the packet.
@@ -19,7 +20,7 @@ type MatchSCTP struct {
 // Name is "sctp".
 func (*MatchSCTP) Name() string { return "sctp" }
 
-func (m *MatchSCTP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchSCTP) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if m.SrcGiven {
 		dst = m.SrcPorts.appendSave(append(appendOption(dst, "--sport", m.InvSrc), ' '))
 	}
@@ -34,7 +35,7 @@ func (m *MatchSCTP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
 
 func (m *MatchSCTP) appendList(dst []byte, style listStyle) []byte {
 	// The kernel's match lists ports in the same way in both dialects.
-	style.dialect = Legacy
+	style.dialect = netfilter.Legacy
 	dst = append(dst, " sctp"...)
 	dst = appendPortList(dst, " spt", m.SrcPorts, m.InvSrc, style)
 	dst = appendPortList(dst, " dpt", m.DstPorts, m.InvDst, style)
@@ -68,7 +69,7 @@ type sctpParser struct {
 	given portsGiven
 }
 
-func (p *sctpParser) begin(Family) {
+func (p *sctpParser) begin(netfilter.Family) {
 	p.m, p.given = MatchSCTP{SrcPorts: anyPort, DstPorts: anyPort}, portsGiven{proto: libc.ProtoSCTP}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 	"github.com/chainwalk/chainwalk/fakeipt/ipset"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchSet is -m set.
@@ -18,7 +19,7 @@ type MatchSet struct {
 // Name is "set".
 func (*MatchSet) Name() string { return "set" }
 
-func (m *MatchSet) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchSet) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return m.appendOptions(dst, " --")
 }
 
@@ -93,7 +94,7 @@ type setMatchParser struct {
 	arena arena[MatchSet]
 }
 
-func (p *setMatchParser) begin(Family) { p.m = MatchSet{} }
+func (p *setMatchParser) begin(netfilter.Family) { p.m = MatchSet{} }
 
 func (p *setMatchParser) option(o *optionCall) error {
 	switch o.name {
@@ -143,7 +144,7 @@ func parseSetRef(r *ipset.Ref, o *optionCall, missing string) error {
 	case !ok:
 		return badParameter("Set %s doesn't exist.\n", o.arg)
 	case family != 0 && family != o.family:
-		return badParameter("The protocol family of set %s is %s, which is not applicable.\n", o.arg, family.wordIPv())
+		return badParameter("The protocol family of set %s is %s, which is not applicable.\n", o.arg, wordIPv(family))
 	}
 	r.Set = string(o.arg)
 	for sides != nil {
@@ -166,7 +167,7 @@ func parseSetRef(r *ipset.Ref, o *optionCall, missing string) error {
 }
 
 // wordIPv is "IPv4" or "IPv6".
-func (f Family) wordIPv() string { return "IPv" + strconv.Itoa(int(f)) }
+func wordIPv(f netfilter.Family) string { return "IPv" + strconv.Itoa(int(f)) }
 
 func parseSetCounter(c *ipset.Counter, o *optionCall, counter string) error {
 	if c.Op != ipset.CounterAny {

@@ -1,5 +1,7 @@
 package fakeipt
 
+import "github.com/chainwalk/chainwalk/netfilter"
+
 // MatchSocket is -m socket: an open socket would take the packet.
 type MatchSocket struct {
 	Transparent bool // only a socket with IP_TRANSPARENT
@@ -10,7 +12,7 @@ type MatchSocket struct {
 // Name is "socket".
 func (*MatchSocket) Name() string { return "socket" }
 
-func (m *MatchSocket) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchSocket) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return m.appendOptions(dst, " --")
 }
 
@@ -37,7 +39,7 @@ type socketParser struct {
 	arena arena[MatchSocket]
 }
 
-func (p *socketParser) begin(Family) { p.m = MatchSocket{} }
+func (p *socketParser) begin(netfilter.Family) { p.m = MatchSocket{} }
 
 func (p *socketParser) option(o *optionCall) error {
 	switch o.name {

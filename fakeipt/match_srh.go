@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // SRHField is a field of the header of segment routing that -m srh compares.
@@ -59,7 +61,7 @@ func (*MatchSRH) Name() string { return "srh" }
 
 func (m *MatchSRH) segments() [3]*AddrMatch { return [...]*AddrMatch{&m.Previous, &m.Next, &m.Last} }
 
-func (m *MatchSRH) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchSRH) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	for field, name := range srhFieldNames {
 		if number, invert, ok := m.Asks(SRHField(field)); ok {
 			dst = strconv.AppendUint(append(appendOption(dst, "--srh-"+name, invert), ' '), uint64(number), 10)
@@ -92,7 +94,7 @@ func (m *MatchSRH) appendList(dst []byte, _ listStyle) []byte {
 
 var srhExtension = &extension{
 	name:     "srh",
-	onlyIn:   IPv6,
+	onlyIn:   netfilter.IPv6,
 	options:  srhOptions(),
 	newMatch: matchOf(valueParser[MatchSRH]{read: (*MatchSRH).read}),
 }

@@ -1,5 +1,7 @@
 package fakeipt
 
+import "github.com/chainwalk/chainwalk/netfilter"
+
 // MatchState is -m state, the older spelling of -m conntrack --ctstate.
 type MatchState struct {
 	States CTState
@@ -9,7 +11,7 @@ type MatchState struct {
 // Name is "state".
 func (*MatchState) Name() string { return "state" }
 
-func (m *MatchState) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchState) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return m.States.append(append(appendOption(dst, "--state", m.Invert), ' '))
 }
 
@@ -28,7 +30,7 @@ type stateParser struct {
 	arena arena[MatchState]
 }
 
-func (p *stateParser) begin(Family) { p.m = MatchState{} }
+func (p *stateParser) begin(netfilter.Family) { p.m = MatchState{} }
 
 func (p *stateParser) option(o *optionCall) error {
 	states, bad := stateNames.parse(o.arg)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // StatisticMode is --mode of -m statistic.
@@ -32,7 +33,7 @@ const statisticUnit = 1 << 31
 // Name is "statistic".
 func (*MatchStatistic) Name() string { return "statistic" }
 
-func (m *MatchStatistic) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchStatistic) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if m.Mode == StatisticRandom {
 		dst = append(dst, " --mode random"...)
 		return m.appendProbability(append(appendOption(dst, "--probability", m.Invert), ' '))
@@ -77,7 +78,7 @@ type statisticParser struct {
 	arena  arena[MatchStatistic]
 }
 
-func (p *statisticParser) begin(Family) { p.m, p.shared = MatchStatistic{}, 0 }
+func (p *statisticParser) begin(netfilter.Family) { p.m, p.shared = MatchStatistic{}, 0 }
 
 func (p *statisticParser) option(o *optionCall) error {
 	switch o.name {

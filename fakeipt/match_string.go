@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchString is -m string: the packet has the pattern between two places, counted from the beginning of its IP header.
@@ -27,7 +28,7 @@ const (
 // Name is "string".
 func (*MatchString) Name() string { return "string" }
 
-func (m *MatchString) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchString) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	option := "--string"
 	if m.inHex() {
 		option = "--hex-string"
@@ -93,7 +94,7 @@ var stringExtension = &extension{
 		{name: "hex-string", invert: true, excludes: 1 << stringText}, {name: "icase", flag: true},
 	},
 	newMatch: matchOf(valueParser[MatchString]{
-		start: func(Family) MatchString { return MatchString{To: math.MaxUint16} },
+		start: func(netfilter.Family) MatchString { return MatchString{To: math.MaxUint16} },
 		read:  (*MatchString).read,
 		whole: (*MatchString).whole,
 	}),

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchTCP is -m tcp: ports, flags and the presence of a TCP option.
@@ -25,7 +26,7 @@ type MatchTCP struct {
 // Name is "tcp".
 func (*MatchTCP) Name() string { return "tcp" }
 
-func (m *MatchTCP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchTCP) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = appendPortOption(dst, "--sport", m.SrcPorts, m.InvSrc)
 	dst = appendPortOption(dst, "--dport", m.DstPorts, m.InvDst)
 	if m.Option != 0 || m.InvOption {
@@ -59,7 +60,7 @@ func (m *MatchTCP) appendList(dst []byte, style listStyle) []byte {
 }
 
 func (m *MatchTCP) check(c *checkContext) syscall.Errno {
-	if c.dialect == NFT && m.nativeInNFT() {
+	if c.dialect == netfilter.NFT && m.nativeInNFT() {
 		return 0
 	}
 	return c.wantProto(libc.ProtoTCP)
@@ -114,7 +115,7 @@ type tcpParser struct {
 	flags bool
 }
 
-func (p *tcpParser) begin(Family) {
+func (p *tcpParser) begin(netfilter.Family) {
 	p.m = MatchTCP{SrcPorts: anyPort, DstPorts: anyPort}
 	p.given, p.flags = portsGiven{proto: libc.ProtoTCP}, false
 }

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchTCPMSS is -m tcpmss: the greatest segment that the TCP packet announces.
@@ -17,7 +18,7 @@ type MatchTCPMSS struct {
 // Name is "tcpmss".
 func (*MatchTCPMSS) Name() string { return "tcpmss" }
 
-func (m *MatchTCPMSS) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchTCPMSS) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return m.appendRange(append(appendOption(dst, "--mss", m.Invert), ' '))
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchTime is -m time: when the packet came.
@@ -31,7 +32,7 @@ var weekDays = [...]string{1: "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
 // Name is "time".
 func (*MatchTime) Name() string { return "time" }
 
-func (m *MatchTime) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchTime) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if m.partOfDay() {
 		dst = appendDayTime(append(dst, " --timestart "...), m.DayStart)
 		dst = appendDayTime(append(dst, " --timestop "...), m.DayStop)
@@ -136,7 +137,7 @@ type timeParser struct {
 	arena arena[MatchTime]
 }
 
-func (p *timeParser) begin(Family) {
+func (p *timeParser) begin(netfilter.Family) {
 	p.m = MatchTime{DateStop: lastDate, DayStop: lastOfDay, MonthDays: allMonthDays, WeekDays: allWeekDays}
 }
 

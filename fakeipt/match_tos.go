@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchTOS is -m tos: the byte of the IP header that was called type of service (of IPv6: traffic class) under Mask is Value.
@@ -17,7 +18,7 @@ type MatchTOS struct {
 // Name is "tos".
 func (*MatchTOS) Name() string { return "tos" }
 
-func (m *MatchTOS) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchTOS) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return appendTOS(append(appendOption(dst, "--tos", m.Invert), ' '), m.Value, m.Mask)
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TTLComparison is how -m ttl and -m hl compare.
@@ -32,7 +34,7 @@ func (m *MatchTTL) Name() string {
 	return "ttl"
 }
 
-func (m *MatchTTL) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchTTL) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = appendOption(dst, "--", m.Comparison == TTLNotEqual)
 	return fmt.Appendf(dst, "%s-%s %d", m.Name(), [...]string{"eq", "eq", "lt", "gt"}[m.Comparison], m.Value)
 }
@@ -43,18 +45,18 @@ func (m *MatchTTL) appendList(dst []byte, _ listStyle) []byte {
 }
 
 var (
-	ttlExtension = &extension{name: "ttl", onlyIn: IPv4, newMatch: newTTLMatch, options: []optionSpec{
+	ttlExtension = &extension{name: "ttl", onlyIn: netfilter.IPv4, newMatch: newTTLMatch, options: []optionSpec{
 		{name: "ttl-lt", rank: 1, excludes: 6}, {name: "ttl-gt", rank: 2, excludes: 5}, {name: "ttl-eq", invert: true, excludes: 3},
 		{name: "ttl", aliasOf: "ttl-eq"},
 	}}
-	hlExtension = &extension{name: "hl", onlyIn: IPv6, newMatch: newTTLMatch, options: []optionSpec{
+	hlExtension = &extension{name: "hl", onlyIn: netfilter.IPv6, newMatch: newTTLMatch, options: []optionSpec{
 		{name: "hl-lt", rank: 1, excludes: 6}, {name: "hl-gt", rank: 2, excludes: 5}, {name: "hl-eq", invert: true, excludes: 3},
 		{name: "hl", aliasOf: "hl-eq"},
 	}}
 )
 
 var newTTLMatch = matchOf(valueParser[MatchTTL]{
-	start: func(f Family) MatchTTL { return MatchTTL{V6: f == IPv6} },
+	start: func(f netfilter.Family) MatchTTL { return MatchTTL{V6: f == netfilter.IPv6} },
 	read:  (*MatchTTL).read,
 	whole: (*MatchTTL).whole,
 })

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchU32 is -m u32: numbers of 32 bits in the packet, counted from the beginning of its IP header.
@@ -47,7 +48,7 @@ const maxU32 = 10
 // Name is "u32".
 func (*MatchU32) Name() string { return "u32" }
 
-func (m *MatchU32) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchU32) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return m.appendTests(append(appendOption(dst, "--u32", m.Invert), ' '))
 }
 
@@ -96,7 +97,7 @@ type u32Parser struct {
 	m MatchU32
 }
 
-func (p *u32Parser) begin(Family) { p.m = MatchU32{} }
+func (p *u32Parser) begin(netfilter.Family) { p.m = MatchU32{} }
 
 func (p *u32Parser) option(o *optionCall) (err error) {
 	p.m.Invert = o.invert

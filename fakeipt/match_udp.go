@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // MatchUDP is -m udp.
@@ -15,7 +16,7 @@ type MatchUDP struct {
 // Name is "udp".
 func (*MatchUDP) Name() string { return "udp" }
 
-func (m *MatchUDP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (m *MatchUDP) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = appendPortOption(dst, "--sport", m.SrcPorts, m.InvSrc)
 	return appendPortOption(dst, "--dport", m.DstPorts, m.InvDst)
 }
@@ -27,7 +28,7 @@ func (m *MatchUDP) appendList(dst []byte, style listStyle) []byte {
 }
 
 func (m *MatchUDP) check(c *checkContext) syscall.Errno {
-	if c.dialect == NFT && m.nativeInNFT() {
+	if c.dialect == netfilter.NFT && m.nativeInNFT() {
 		return 0
 	}
 	return c.wantProto(libc.ProtoUDP)
@@ -55,7 +56,7 @@ type udpParser struct {
 	arena arena[MatchUDP]
 }
 
-func (p *udpParser) begin(Family) { p.m = MatchUDP{SrcPorts: anyPort, DstPorts: anyPort} }
+func (p *udpParser) begin(netfilter.Family) { p.m = MatchUDP{SrcPorts: anyPort, DstPorts: anyPort} }
 
 func (p *udpParser) option(o *optionCall) (err error) {
 	ports, invert := &p.m.SrcPorts, &p.m.InvSrc

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // NATRange is what a NAT target chooses from.
@@ -96,7 +97,7 @@ func hasPortsToChange(proto ProtoMatch) bool {
 
 // splitAddrPort parts the addresses from the ports. IPv6 addresses with ports stand in brackets; without, more than one
 // colon makes an IPv6 address.
-func splitAddrPort(s []byte, f Family) (addrs, ports []byte, hasPorts bool, err error) {
+func splitAddrPort(s []byte, f netfilter.Family) (addrs, ports []byte, hasPorts bool, err error) {
 	open := bytes.IndexByte(s, '[')
 	if open < 0 {
 		if bytes.Count(s, []byte(":")) != 1 {
@@ -106,22 +107,22 @@ func splitAddrPort(s []byte, f Family) (addrs, ports []byte, hasPorts bool, err 
 		return addrs, ports, hasPorts, nil
 	}
 	length := bytes.IndexByte(s[open:], ']')
-	if length < 0 || f == IPv4 {
+	if length < 0 || f == netfilter.IPv4 {
 		return nil, nil, false, badParameter("Invalid address format")
 	}
 	_, ports, hasPorts = bytes.Cut(s[open+length+1:], []byte(":"))
 	return s[open+1 : open+length], ports, hasPorts, nil
 }
 
-func (r *NATRange) parseAddrs(s []byte, f Family) error {
+func (r *NATRange) parseAddrs(s []byte, f netfilter.Family) error {
 	first, last, dash := bytes.Cut(s, []byte("-"))
 	var ok bool
-	if r.MinAddr, ok = libc.InetPton(first, f.facts().bits); !ok {
+	if r.MinAddr, ok = libc.InetPton(first, factsOf(f).bits); !ok {
 		return badParameter("Bad IP address \"%s\"", first)
 	}
 	r.MaxAddr = r.MinAddr
 	if dash {
-		if r.MaxAddr, ok = libc.InetPton(last, f.facts().bits); !ok {
+		if r.MaxAddr, ok = libc.InetPton(last, factsOf(f).bits); !ok {
 			return badParameter("Bad IP address \"%s\"", last)
 		}
 	}
@@ -180,7 +181,7 @@ type natParser struct {
 	basePort uint16
 }
 
-func (p *natParser) begin(Family) { *p = natParser{} }
+func (p *natParser) begin(netfilter.Family) { *p = natParser{} }
 
 // option reads --to-ports and the flags.
 func (p *natParser) option(o *optionCall) error {

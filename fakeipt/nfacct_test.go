@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // nfacctTime is the time of "list json".
@@ -18,7 +20,7 @@ func runNFAcctFile(t *testing.T, path string, m machine) {
 		if td.Cmd == "nfacct-restore" {
 			out = result(m.run(t, []string{"nfacct", "restore"}, td.Input+"\n"))
 		} else {
-			out = runCase(t, m, Legacy, td)
+			out = runCase(t, m, netfilter.Legacy, td)
 		}
 		if out == "" {
 			return "ok\n"
@@ -29,6 +31,6 @@ func runNFAcctFile(t *testing.T, path string, m machine) {
 
 func TestNFAcctOnTheFakeKernel(t *testing.T) {
 	datadriven.Walk(t, "testdata/nfacct", func(t *testing.T, path string) {
-		runNFAcctFile(t, path, newFakeMachine(Legacy))
+		runNFAcctFile(t, path, newFakeMachine(netfilter.Legacy))
 	})
 }

@@ -1,6 +1,10 @@
 package fakeipt
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // OpaqueRule is a rule that Kernel.Load has read and that has an extension which this package does not know, word by word. The
 // tools themselves refuse such a rule, as on a machine whose tools have not the extension.
@@ -23,7 +27,9 @@ type MatchOpaque struct {
 func (m *MatchOpaque) Name() string { return m.Extension }
 
 // appendSave appends nothing: the text of the whole rule is kept.
-func (*MatchOpaque) appendSave(dst []byte, _ Family, _ Dialect) []byte { return dst }
+func (*MatchOpaque) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
+	return dst
+}
 
 func (m *MatchOpaque) appendList(dst []byte, _ listStyle) []byte {
 	return append(append(append(dst, "UNKNOWN match `"...), m.Extension...), "' "...)
@@ -39,7 +45,9 @@ type TargetOpaque struct {
 func (t *TargetOpaque) Name() string { return t.Extension }
 
 // appendSave appends nothing: the text of the whole rule is kept.
-func (*TargetOpaque) appendSave(dst []byte, _ Family, _ Dialect) []byte { return dst }
+func (*TargetOpaque) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
+	return dst
+}
 
 func (t *TargetOpaque) appendList(dst []byte, _ listStyle) []byte {
 	return append(append(append(dst, "UNKNOWN target `"...), t.Extension...), "' "...)
@@ -101,14 +109,14 @@ var opaqueExtension = &extension{name: "opaque"}
 // opaqueMatchParser is the parser of a match that is not known: its words are not given to it.
 type opaqueMatchParser struct{ m MatchOpaque }
 
-func (*opaqueMatchParser) begin(Family)                   {}
+func (*opaqueMatchParser) begin(netfilter.Family)         {}
 func (*opaqueMatchParser) option(*optionCall) error       { return nil }
 func (p *opaqueMatchParser) finish(uint32) (Match, error) { return &p.m, nil }
 
 // opaqueTargetParser is the same of a target.
 type opaqueTargetParser struct{ t TargetOpaque }
 
-func (*opaqueTargetParser) begin(Family)                    {}
+func (*opaqueTargetParser) begin(netfilter.Family)          {}
 func (*opaqueTargetParser) option(*optionCall) error        { return nil }
 func (p *opaqueTargetParser) finish(uint32) (Target, error) { return &p.t, nil }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // optionCall is one option as it was given.
@@ -13,7 +14,7 @@ type optionCall struct {
 	name   string
 	arg    []byte
 	invert bool
-	family Family
+	family netfilter.Family
 	proto  ProtoMatch            // what -p said up to here
 	next   func() ([]byte, bool) // a further argument
 
@@ -78,12 +79,12 @@ const noPrefix = 255
 
 // prefixLength reads the length of a prefix, or a mask, of which it gives the length.
 func (o *optionCall) prefixLength(s []byte) (uint8, error) {
-	bits := o.family.facts().bits
+	bits := factsOf(o.family).bits
 	if n, ok := libc.WholeNumber(s, uint64(bits)); ok {
 		return uint8(n), nil
 	}
 	mask, ok := libc.InetPton(s, bits)
-	if o.family == IPv4 {
+	if o.family == netfilter.IPv4 {
 		// The last number fills what is left of a short mask.
 		mask, ok = libc.InetAton(s)
 	}
@@ -100,14 +101,14 @@ func (o *optionCall) prefixLength(s []byte) (uint8, error) {
 // resolvedHostMask reads "ADDRESS[/LENGTH]" or "ADDRESS[/MASK]". A mask that is no prefix counts as all bits.
 func (o *optionCall) resolvedHostMask() (AddrMatch, error) {
 	host, length, slash := bytes.Cut(o.arg, []byte("/"))
-	m := AddrMatch{Mask: o.family.facts().ones, Invert: o.invert}
+	m := AddrMatch{Mask: factsOf(o.family).ones, Invert: o.invert}
 	var err error
 	if m.Addr, err = o.resolvedAddr(host, o.family); err != nil || !slash {
 		return m, err
 	}
 	n, err := o.prefixLength(length)
 	if n != noPrefix {
-		m.Mask = maskOf(int(n), o.family.facts().bits)
+		m.Mask = maskOf(int(n), factsOf(o.family).bits)
 	}
 	return m, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // flagOption acts on an option that is about the command and not about a rule.
@@ -68,7 +69,7 @@ func (p *commandParser) tableOption(attached []byte) error {
 
 // familyOption is -4 or -6: a line of the other family is left out.
 func (p *commandParser) familyOption(letter byte) error {
-	if (letter == '4') == (p.family == IPv4) {
+	if (letter == '4') == (p.family == netfilter.IPv4) {
 		return nil
 	}
 	if p.restore == "" {

@@ -1,6 +1,10 @@
 package fakeipt
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // longOptions are the long names of the options that are not an extension's. '0' stands for --line-numbers, which has
 // no letter.
@@ -22,7 +26,7 @@ const (
 
 // lacks says that the tool does not have the long name of an option.
 func (p *commandParser) lacks(letter byte) bool {
-	return letter == 'f' && p.family == IPv6 && p.dialect() == Legacy
+	return letter == 'f' && p.family == netfilter.IPv6 && p.dialect() == netfilter.Legacy
 }
 
 // abbreviation looks for the only long option that begins so. It gives the letter of a standard option; an extension's

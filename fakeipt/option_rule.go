@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // ruleOption acts on an option about the rule.
@@ -56,7 +57,7 @@ func (p *commandParser) once(letter byte, invertible bool) error {
 }
 
 func (p *commandParser) fragmentOption() error {
-	if p.family == IPv6 {
+	if p.family == netfilter.IPv6 {
 		return badParameter("`-f' is not supported in IPv6, use -m frag instead")
 	}
 	p.cmd.spec.fragment = FragmentOnly
@@ -90,7 +91,7 @@ func (p *commandParser) countersOption(attached []byte) error {
 		return badParameter("-c byte counter not numeric")
 	}
 	// The nft tools forget the counters of IPv6 rules.
-	spec.counters = p.dialect() == Legacy || p.family == IPv4 || p.run == nil
+	spec.counters = p.dialect() == netfilter.Legacy || p.family == netfilter.IPv4 || p.run == nil
 	return nil
 }
 
@@ -116,8 +117,8 @@ func (p *commandParser) protocolOption(arg []byte) error {
 		spec.proto.Number = number
 	}
 	spec.proto.Invert = p.inv
-	spec.proto.All = spec.proto.Number == 0 && p.family == IPv6 && p.dialect() == Legacy
-	if p.family == IPv6 && !p.inv && isExtensionHeader(spec.proto.Number) {
+	spec.proto.All = spec.proto.Number == 0 && p.family == netfilter.IPv6 && p.dialect() == netfilter.Legacy
+	if p.family == netfilter.IPv6 && !p.inv && isExtensionHeader(spec.proto.Number) {
 		p.warn("Warning: never matched protocol: %s. use extension match instead.\n", libc.Lower(arg))
 	}
 	return nil

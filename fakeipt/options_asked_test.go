@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestOptionsAreAskedAbout: the real tools were asked about every option of every extension, each with the names that it has.
@@ -47,7 +48,7 @@ func optionsAsked(t *testing.T) []string {
 			return err
 		}
 		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
-			if family, ok := map[string]Family{"rules": IPv4, "rules6": IPv6}[td.Cmd]; ok {
+			if family, ok := map[string]netfilter.Family{"rules": netfilter.IPv4, "rules6": netfilter.IPv6}[td.Cmd]; ok {
 				for line := range strings.Lines(td.Input) {
 					asked = append(asked, optionsOfRule(savedWords(t, line), family)...)
 				}
@@ -61,7 +62,7 @@ func optionsAsked(t *testing.T) []string {
 }
 
 // optionsOfRule are the options in a rule, with the extension that was named last and has them.
-func optionsOfRule(words []string, f Family) []string {
+func optionsOfRule(words []string, f netfilter.Family) []string {
 	type named struct {
 		kind string
 		ext  *extension

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // PortRange is a range of ports, both ends included. 0 to 65535 is any port.
@@ -112,7 +113,7 @@ func appendPortOption(dst []byte, option string, r PortRange, invert bool) []byt
 
 // appendPortList appends " WORD[s]:[!]RANGE" where the range says anything.
 func appendPortList(dst []byte, word string, r PortRange, invert bool, style listStyle) []byte {
-	if r.isAny() && (!invert || style.dialect == NFT) {
+	if r.isAny() && (!invert || style.dialect == netfilter.NFT) {
 		return dst
 	}
 	dst = append(dst, word...)

@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"slices"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // A jump counts for the kernel only if a packet can come to it: from a hook,
@@ -12,14 +14,14 @@ import (
 // its last way in; so whatever looks wrong is looked at again from the hooks.
 
 // edges calls f for every jump of the rules that can be come to.
-func edges(rules []*Rule, d Dialect, f func(*Jump)) {
+func edges(rules []*Rule, d netfilter.Dialect, f func(*Jump)) {
 	for _, r := range rules {
 		switch t := r.Target.(type) {
 		case *Jump:
 			f(t)
 		case *Verdict, *TargetQueue:
 			// The legacy kernel code does not look behind a rule that always decides.
-			if d == Legacy && r.unconditional() {
+			if d == netfilter.Legacy && r.unconditional() {
 				return
 			}
 		}
@@ -47,11 +49,11 @@ func ruleHooks(r *Rule, hidden bool) hookMask {
 }
 
 // chainHooks are the hooks from which all rules may be reached.
-func chainHooks(rules []*Rule, d Dialect) hookMask {
+func chainHooks(rules []*Rule, d netfilter.Dialect) hookMask {
 	hooks := hooksAll
 	for _, r := range rules {
-		hooks &= ruleHooks(r, d == NFT)
-		if d == Legacy && isVerdict(r.Target) && r.unconditional() {
+		hooks &= ruleHooks(r, d == netfilter.NFT)
+		if d == netfilter.Legacy && isVerdict(r.Target) && r.unconditional() {
 			break
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // genJumps are commands that make, move and cut jumps between few chains, so that circles, chains that lose their last
@@ -40,7 +42,7 @@ func genJumps(t *rapid.T) []string {
 
 // requireFreshCounts compares what the table knows about its chains with what a count from the hooks says.
 func requireFreshCounts(t *rapid.T, k *Kernel, history string) {
-	rs := k.Ruleset(IPv4)
+	rs := k.Ruleset(netfilter.IPv4)
 	for _, table := range rs.Tables() {
 		e := k.edit(rs.family, table.kind, 0)
 		require.Zero(t, e.fullUpdate(), "a committed table that the kernel would refuse, after\n%s", history)
@@ -53,7 +55,7 @@ func requireFreshCounts(t *rapid.T, k *Kernel, history string) {
 
 // A chain that loses its last way in and gets a jump to a chain with a circle does not make that one be reached.
 func TestACircleThatNothingComesToStaysUnreached(t *testing.T) {
-	for _, d := range []Dialect{Legacy, NFT} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		k := New(Options{Dialect: d})
 		run := func(args []string, input string) {
 			var out bytes.Buffer
@@ -61,13 +63,13 @@ func TestACircleThatNothingComesToStaysUnreached(t *testing.T) {
 		}
 		run([]string{"iptables-restore"}, "*nat\n:C - [0:0]\n:E - [0:0]\n-A C -j C\n-A POSTROUTING -j E\nCOMMIT\n")
 		run([]string{"iptables-restore", "-n"}, "*nat\n-D POSTROUTING 1\n-A E -j C\nCOMMIT\n")
-		require.Equal(t, hookCounts{}, k.Ruleset(IPv4).Table("nat").chains.get("C").reached)
+		require.Equal(t, hookCounts{}, k.Ruleset(netfilter.IPv4).Table("nat").chains.get("C").reached)
 	}
 }
 
 func TestHookCountsAreThoseOfAFreshCount(t *testing.T) {
-	for _, d := range []Dialect{Legacy, NFT} {
-		t.Run(d.String(), func(t *testing.T) {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
+		t.Run(string(d), func(t *testing.T) {
 			commits, refused := 0, 0
 			rapid.Check(t, func(t *rapid.T) {
 				k := New(Options{Dialect: d})

@@ -1,12 +1,14 @@
 package fakeipt
 
+import "github.com/chainwalk/chainwalk/netfilter"
+
 // The nft tools write most of -m tcp and -m udp as expressions of nftables. The kernel holds the packet against each
 // of them, but the tools read all of a rule's back into one match: what comes later takes the place of what came
 // before, and an inversion stays.
 
 // matchesReadBack is the matches of a rule as the tools of the dialect read them back from the kernel.
-func matchesReadBack(matches []Match, d Dialect) []Match {
-	if d == Legacy || !readDifferently(matches) {
+func matchesReadBack(matches []Match, d netfilter.Dialect) []Match {
+	if d == netfilter.Legacy || !readDifferently(matches) {
 		return matches
 	}
 	b := nativeMatches{out: make([]Match, 0, len(matches))}

@@ -3,13 +3,15 @@ package fakeipt
 import (
 	"fmt"
 	"slices"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // register notes when the kernel was given the built-in chains of a table that nobody reads yet: a table of the legacy tools with all of
 // its chains at once, those of the nft tools one by one.
 func (k *Kernel) register(t *Table) {
 	there := t.kind.hooks
-	if k.dialect == NFT {
+	if k.dialect == netfilter.NFT {
 		there = t.made
 	}
 	for i := range t.registered {
@@ -36,7 +38,7 @@ func (t *Table) Registered(chain string) uint64 {
 
 // Register makes a built-in chain the one that was registered last, so that packets meet it before that of the other dialect. It is for
 // rules that were loaded in another order than the one in which they came to be. A chain that the kernel has not is an error.
-func (k *Kernel) Register(f Family, table, chain string) error {
+func (k *Kernel) Register(f netfilter.Family, table, chain string) error {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	old := k.Ruleset(f).Table(table)

@@ -1,5 +1,7 @@
 package fakeipt
 
+import "github.com/chainwalk/chainwalk/netfilter"
+
 // matchExtensions are the matches of -m, by name.
 var matchExtensions = map[string]*extension{
 	"addrtype":   addrtypeExtension,
@@ -155,15 +157,17 @@ func (p *commandParser) hideTarget(name []byte) {
 }
 
 // verdictsHidden says that the tools know no verdict any more, since input has declared a chain of the name that stands for them (nft).
-func (p *commandParser) verdictsHidden() bool { return p.hidden[standardTarget] && p.dialect() == NFT }
+func (p *commandParser) verdictsHidden() bool {
+	return p.hidden[standardTarget] && p.dialect() == netfilter.NFT
+}
 
 // findMatch returns the match of that name for the family, nil if there is none.
-func findMatch(name []byte, f Family) *extension {
+func findMatch(name []byte, f netfilter.Family) *extension {
 	switch string(name) {
 	case "icmpv6", "ipv6-icmp":
 		name = []byte("icmp6")
 	case "ah":
-		if f == IPv6 {
+		if f == netfilter.IPv6 {
 			return ah6Extension
 		}
 	}
@@ -171,10 +175,12 @@ func findMatch(name []byte, f Family) *extension {
 }
 
 // findTarget returns the target of that name for the family, nil if there is none.
-func findTarget(name []byte, f Family) *extension { return targetExtensions[string(name)].in(f) }
+func findTarget(name []byte, f netfilter.Family) *extension {
+	return targetExtensions[string(name)].in(f)
+}
 
 // in is the extension if the family has it, else nil.
-func (e *extension) in(f Family) *extension {
+func (e *extension) in(f netfilter.Family) *extension {
 	if e != nil && e.onlyIn != 0 && e.onlyIn != f {
 		return nil
 	}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // restorer reads restore input and makes tables of it.
 type restorer struct {
 	caller
-	family   Family
+	family   netfilter.Family
 	parser   *commandParser
 	tool     string // as messages name it
 	noflush  bool
@@ -29,7 +31,7 @@ type restorer struct {
 }
 
 // newRestorer returns a restorer that speaks as that tool.
-func newRestorer(f Family, c caller, tool string, stdout io.Writer) *restorer {
+func newRestorer(f netfilter.Family, c caller, tool string, stdout io.Writer) *restorer {
 	r := &restorer{caller: c, family: f, tool: tool, stdout: stdout, parser: c.kernel.parser(f, c)}
 	r.parser.restore = tool
 	return r
@@ -89,7 +91,7 @@ func (r *restorer) one(line []byte) error {
 		return r.begin(line)
 	case r.x == nil:
 		// The nft tools look at what comes before the first table.
-		if r.only != nil && r.table != *r.only && (r.table != "" || r.kernel.dialect == Legacy) {
+		if r.only != nil && r.table != *r.only && (r.table != "" || r.kernel.dialect == netfilter.Legacy) {
 			return nil
 		}
 		return errLineFailed
@@ -102,7 +104,7 @@ func (r *restorer) one(line []byte) error {
 }
 
 func (r *restorer) isCommit(line []byte) bool {
-	return string(line) == "COMMIT\n" || r.kernel.dialect == NFT && string(line) == "COMMIT"
+	return string(line) == "COMMIT\n" || r.kernel.dialect == netfilter.NFT && string(line) == "COMMIT"
 }
 
 // begin acts on "*TABLE".
@@ -114,7 +116,7 @@ func (r *restorer) begin(line []byte) error {
 	r.table = string(name)
 	kind := findTableKind(r.table)
 	switch {
-	case kind == nil && r.kernel.dialect == NFT:
+	case kind == nil && r.kernel.dialect == netfilter.NFT:
 		return badParameter("%s: line %d table name '%s' invalid", r.tool, r.line, name)
 	case r.only != nil && *r.only != r.table:
 		return nil
@@ -138,7 +140,7 @@ func (r *restorer) begin(line []byte) error {
 	all := &command{}
 	if r.verbose {
 		all.verbose = 1
-		if r.kernel.dialect == NFT {
+		if r.kernel.dialect == netfilter.NFT {
 			// With -v these tools do not take the table away but empty it.
 			err := errors.Join(r.x.flush(all), r.x.deleteChains(all))
 			edit.forgetBuiltins()
@@ -159,7 +161,7 @@ func (r *restorer) flushOutput() error { return r.x.print(r.stdout) }
 // commit ends a table.
 func (r *restorer) commit() error {
 	x := r.x
-	if r.kernel.dialect == Legacy || !r.test {
+	if r.kernel.dialect == netfilter.Legacy || !r.test {
 		if err := r.flushOutput(); err != nil {
 			return err
 		}

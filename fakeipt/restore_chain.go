@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // declare acts on ":CHAIN POLICY [PACKETS:BYTES]".
@@ -18,12 +19,12 @@ func (r *restorer) declare(line []byte) error {
 	s := r.x.edit.slotOfWord(name)
 	r.parser.hideTarget(name)
 	var err error
-	if r.kernel.dialect == NFT {
+	if r.kernel.dialect == netfilter.NFT {
 		err = r.declareNFT(s, name, policy)
 	} else {
 		err = r.declareLegacy(s, name, policy)
 	}
-	nft := r.kernel.dialect == NFT
+	nft := r.kernel.dialect == netfilter.NFT
 	kept := string(policy) == "-" // the policy; of nft the counters are set all the same
 	if err != nil || policy == nil || kept && !nft || s.hook == 0 && nft {
 		return err
@@ -54,7 +55,7 @@ func (r *restorer) setPolicy(s *chainSlot, policy string, counters *Counters) er
 		r.x.edit.counted |= s.hook
 		return nil
 	}
-	if r.kernel.dialect == NFT {
+	if r.kernel.dialect == netfilter.NFT {
 		return r.delay(err)
 	}
 	var refused *refusal

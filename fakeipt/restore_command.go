@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // restore is iptables-restore or ip6tables-restore.
@@ -25,7 +26,7 @@ func (run *toolRun) restore() int {
 		return statusOther
 	}
 	defer done()
-	if flags.interval && !flags.wait && run.kernel.dialect == Legacy {
+	if flags.interval && !flags.wait && run.kernel.dialect == netfilter.Legacy {
 		fmt.Fprintln(run.stderr, "Option --wait-interval requires option --wait")
 		return statusOther
 	}
@@ -84,7 +85,7 @@ func (run *toolRun) reportInputError(err error) int {
 	switch {
 	case errors.Is(err, errCommitExpected):
 		fmt.Fprintf(run.stderr, "%s: COMMIT expected at line %d\n", run.name, placed.line)
-	case errors.As(err, &refused) && run.kernel.dialect == NFT:
+	case errors.As(err, &refused) && run.kernel.dialect == netfilter.NFT:
 		fmt.Fprintf(run.stderr, "%s: line %d failed: %s.\n", run.name, placed.line, refused.msg)
 	default:
 		fmt.Fprintf(run.stderr, "%s: line %d failed\n", run.name, placed.line)
@@ -110,7 +111,7 @@ var restoreLongs = []libc.LongOption{
 // restoreFlags reads the command line. ok is false if the tool ends here.
 func (run *toolRun) restoreFlags(r *restorer) (f restoreFlags, status int, ok bool) {
 	longs := restoreLongs
-	if run.kernel.dialect == Legacy {
+	if run.kernel.dialect == netfilter.Legacy {
 		longs = longs[:len(longs)-2]
 	}
 	g := libc.Getopt{Program: run.argv0, Stderr: run.stderr, Shorts: "bcvVthnwWT:M:", Longs: longs, Args: run.args}
@@ -175,7 +176,7 @@ func (run *toolRun) restoreFlag(r *restorer, f *restoreFlags, letter byte, arg s
 
 // restoreWait acts on -w and -W, which the nft tools do not look at.
 func (run *toolRun) restoreWait(f *restoreFlags, letter byte, arg string, given bool) (status int, ok bool) {
-	if run.kernel.dialect == NFT {
+	if run.kernel.dialect == netfilter.NFT {
 		return 0, true
 	}
 	var err error

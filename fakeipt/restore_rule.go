@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"bytes"
 	"errors"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // rule acts on a line that is a command.
@@ -33,15 +35,15 @@ func (r *restorer) rule(line []byte) error {
 	}
 	if err := r.x.run(cmd); err != nil {
 		err = r.placeAtWord(err, cmd)
-		if r.kernel.dialect == Legacy {
+		if r.kernel.dialect == netfilter.Legacy {
 			err = errors.Join(err, r.flushOutput())
 		}
-		if _, usage := asProblem(err); usage || r.kernel.dialect == Legacy {
+		if _, usage := asProblem(err); usage || r.kernel.dialect == netfilter.Legacy {
 			return err
 		}
 		return r.delay(err)
 	}
-	if r.kernel.dialect == NFT {
+	if r.kernel.dialect == netfilter.NFT {
 		// These tools run the commands when they commit.
 		return nil
 	}
@@ -50,7 +52,7 @@ func (r *restorer) rule(line []byte) error {
 
 // ignored is a rule for the other family. The legacy tools look for its target all the same.
 func (r *restorer) ignored(cmd *command) error {
-	if r.kernel.dialect == NFT || findTarget(cmd.spec.jump, r.parser.family) != nil {
+	if r.kernel.dialect == netfilter.NFT || findTarget(cmd.spec.jump, r.parser.family) != nil {
 		return nil
 	}
 	_, err := r.x.target(&ruleSpec{jump: cmd.spec.jump, target: cmd.spec.target})

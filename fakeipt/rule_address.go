@@ -4,17 +4,18 @@ import (
 	"bytes"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // addressReader reads what -s and -d say; equal words give the same pointers.
 type addressReader struct {
-	family          Family
+	family          netfilter.Family
 	known, inverted map[string][]*AddrMatch
 	slab            slab[AddrMatch]
 	names           *libc.Names // of this run
 }
 
-func newAddressReader(f Family) addressReader {
+func newAddressReader(f netfilter.Family) addressReader {
 	return addressReader{family: f, known: map[string][]*AddrMatch{}, inverted: map[string][]*AddrMatch{}}
 }
 
@@ -57,7 +58,7 @@ func (a *addressReader) some(word []byte, invert bool) ([]*AddrMatch, error) {
 		return nil, err
 	}
 	matches := make([]*AddrMatch, len(addrs))
-	if invert || mask != a.family.facts().zero {
+	if invert || mask != factsOf(a.family).zero {
 		for i, addr := range addrs {
 			matches[i] = a.slab.alloc()
 			*matches[i] = AddrMatch{Addr: MaskAddr(addr, mask), Mask: mask, Invert: invert}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // ruleExtensions are the matches and the target of the rule that is being read.
@@ -33,7 +34,7 @@ type parserPool struct {
 	target  targetParser
 }
 
-func newRuleExtensions(f Family, c caller, args *argumentReader) ruleExtensions {
+func newRuleExtensions(f netfilter.Family, c caller, args *argumentReader) ruleExtensions {
 	return ruleExtensions{pools: map[*extension]*parserPool{}, args: args,
 		call: optionCall{caller: c, family: f, next: args.further}}
 }

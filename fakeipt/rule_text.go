@@ -4,21 +4,22 @@ import (
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // appendSave appends "-A CHAIN ..." as iptables-save prints the rule.
-func (r *Rule) appendSave(dst []byte, chain string, f Family, d Dialect) []byte {
+func (r *Rule) appendSave(dst []byte, chain string, f netfilter.Family, d netfilter.Dialect) []byte {
 	dst = append(append(dst, "-A "...), chain...)
 	return r.appendOptions(dst, f, d)
 }
 
 // Text is "-A CHAIN ..." as iptables-save prints the rule.
-func (r *Rule) Text(chain string, f Family, d Dialect) string {
+func (r *Rule) Text(chain string, f netfilter.Family, d netfilter.Dialect) string {
 	return string(r.appendSave(nil, chain, f, d))
 }
 
 // appendOptions appends everything behind the chain's name.
-func (r *Rule) appendOptions(dst []byte, f Family, d Dialect) []byte {
+func (r *Rule) appendOptions(dst []byte, f netfilter.Family, d netfilter.Dialect) []byte {
 	if r.opaque {
 		return append(append(dst, ' '), r.Opaque().Text...)
 	}
@@ -26,7 +27,7 @@ func (r *Rule) appendOptions(dst []byte, f Family, d Dialect) []byte {
 }
 
 // appendMatches appends what a packet must have.
-func (r *Rule) appendMatches(dst []byte, f Family, d Dialect) []byte {
+func (r *Rule) appendMatches(dst []byte, f netfilter.Family, d netfilter.Dialect) []byte {
 	if r.Src != nil {
 		dst = r.Src.appendSave(append(appendOption(dst, "-s", r.Src.Invert), ' '))
 	}
@@ -49,7 +50,7 @@ func (r *Rule) appendMatches(dst []byte, f Family, d Dialect) []byte {
 }
 
 // appendTarget appends what happens to the packet.
-func (r *Rule) appendTarget(dst []byte, f Family, d Dialect) []byte {
+func (r *Rule) appendTarget(dst []byte, f netfilter.Family, d netfilter.Dialect) []byte {
 	if r.Target == nil {
 		return dst
 	}
@@ -62,8 +63,8 @@ func (r *Rule) appendTarget(dst []byte, f Family, d Dialect) []byte {
 }
 
 // appendSave appends " [!] OPTION DEVICE". Legacy says nothing about "+" alone, nft only if it is inverted.
-func (m *IfaceMatch) appendSave(dst []byte, option string, d Dialect) []byte {
-	if m == nil || m.Name == "" && (d == Legacy || !m.Invert) {
+func (m *IfaceMatch) appendSave(dst []byte, option string, d netfilter.Dialect) []byte {
+	if m == nil || m.Name == "" && (d == netfilter.Legacy || !m.Invert) {
 		return dst
 	}
 	dst = append(append(appendOption(dst, option, m.Invert), ' '), m.Name...)

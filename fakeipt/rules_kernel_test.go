@@ -12,12 +12,14 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestRulesOnTheRealKernel holds the rules' files against the real tools; -rewrite makes them from what these say.
 func TestRulesOnTheRealKernel(t *testing.T) {
 	needKernel(t)
-	machines := [2]machine{newRealMachine(t), newRealMachine(t)}
+	machines := map[netfilter.Dialect]machine{netfilter.Legacy: newRealMachine(t), netfilter.NFT: newRealMachine(t)}
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
 		runRulesFile(t, path, machines)
 	})
@@ -46,7 +48,7 @@ func TestSetOrderOnTheRealKernel(t *testing.T) {
 	needKernel(t)
 	for _, elements := range []int{50, 700} {
 		var saved [2]string
-		for i, m := range []machine{newRealMachine(t), newFakeMachine(Legacy)} {
+		for i, m := range []machine{newRealMachine(t), newFakeMachine(netfilter.Legacy)} {
 			_, stderr, status := m.run(t, []string{"ipset", "restore"}, orderedSets(elements))
 			require.Zero(t, status, stderr)
 			out, _, _ := m.run(t, []string{"ipset", "save"}, "")
@@ -62,7 +64,7 @@ func TestGeneratedSetsOnTheRealKernel(t *testing.T) {
 	needKernel(t)
 	host := newRealMachine(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		machines := [2]machine{host, newFakeMachine(Legacy)}
+		machines := [2]machine{host, newFakeMachine(netfilter.Legacy)}
 		var history strings.Builder
 		step := func(line string) {
 			history.WriteString("$ " + line + "\n")

@@ -7,6 +7,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // listColumns is where a listing without -v says what is not in its columns.
@@ -62,27 +64,27 @@ func savedWords(t *testing.T, line string) []string {
 // runRulesFile runs a file in which "rules TABLE CHAIN" and "rules6 TABLE CHAIN" are
 // followed by rules, one a line, each of which is tried in an empty chain. The other
 // directives are those of runCase.
-func runRulesFile(t *testing.T, path string, machines [2]machine) {
+func runRulesFile(t *testing.T, path string, machines map[netfilter.Dialect]machine) {
 	for _, m := range machines {
 		m.reset(t)
 	}
 	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
 		tool, ok := map[string]string{"rules": "iptables", "rules6": "ip6tables"}[td.Cmd]
 		if !ok {
-			return bothResults(runCase(t, machines[Legacy], Legacy, td), runCase(t, machines[NFT], NFT, td))
+			return bothResults(runCase(t, machines[netfilter.Legacy], netfilter.Legacy, td), runCase(t, machines[netfilter.NFT], netfilter.NFT, td))
 		}
 		var b strings.Builder
 		for line := range strings.Lines(td.Input) {
 			words := savedWords(t, line)
-			var reports [2]string
-			for _, d := range []Dialect{Legacy, NFT} {
+			reports := map[netfilter.Dialect]string{}
+			for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 				reports[d] = ruleReport(t, machines[d], withDialect(tool, d), td.CmdArgs[0].Key, td.CmdArgs[1].Key, words)
 			}
-			nft := strings.ReplaceAll(reports[NFT], "(nf_tables)", "(legacy)")
-			if nft == reports[Legacy] {
-				reports[NFT] = reports[Legacy]
+			nft := strings.ReplaceAll(reports[netfilter.NFT], "(nf_tables)", "(legacy)")
+			if nft == reports[netfilter.Legacy] {
+				reports[netfilter.NFT] = reports[netfilter.Legacy]
 			}
-			fmt.Fprintf(&b, "> %s\n%s", strings.TrimSuffix(line, "\n"), bothResults(reports[Legacy], reports[NFT]))
+			fmt.Fprintf(&b, "> %s\n%s", strings.TrimSuffix(line, "\n"), bothResults(reports[netfilter.Legacy], reports[netfilter.NFT]))
 		}
 		return b.String()
 	})
@@ -101,6 +103,6 @@ func bothResults(legacy, nft string) string {
 
 func TestRulesOnTheFakeKernel(t *testing.T) {
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
-		runRulesFile(t, path, [2]machine{newFakeMachine(Legacy), newFakeMachine(NFT)})
+		runRulesFile(t, path, map[netfilter.Dialect]machine{netfilter.Legacy: newFakeMachine(netfilter.Legacy), netfilter.NFT: newFakeMachine(netfilter.NFT)})
 	})
 }

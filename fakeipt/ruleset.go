@@ -1,48 +1,12 @@
 package fakeipt
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"sync/atomic"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
-
-// Family is the address family of a ruleset: iptables keeps one for each.
-type Family uint8
-
-// The two families; their values are the IP version numbers.
-const (
-	IPv4 Family = 4
-	IPv6 Family = 6
-)
-
-// Dialect is the kind of tool that is imitated. The two differ in error
-// texts, exit status, save order and some of the checks.
-type Dialect uint8
-
-// The dialects of version 1.8.9.
-const (
-	Legacy Dialect = iota // iptables v1.8.9 (legacy)
-	NFT                   // iptables v1.8.9 (nf_tables)
-)
-
-var dialectNames = [...]string{Legacy: "legacy", NFT: "nft"}
-
-// String is the dialect as it stands in the names of the tools, "iptables-nft-save": legacy or nft.
-func (d Dialect) String() string { return dialectNames[d] }
-
-// MarshalText spells the dialect as String does.
-func (d Dialect) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText reads what MarshalText writes. Anything else is an error.
-func (d *Dialect) UnmarshalText(text []byte) error {
-	n := slices.Index(dialectNames[:], string(text))
-	if n < 0 {
-		return fmt.Errorf("unknown dialect %q: want legacy or nft", text)
-	}
-	*d = Dialect(n)
-	return nil
-}
 
 // Policy is what a built-in chain does with a packet that no rule decided.
 type Policy uint8
@@ -81,16 +45,16 @@ func (c *Counters) set(packets, bytes uint64) {
 
 // Ruleset is every table of one family. A Ruleset is immutable; a commit makes a new one.
 type Ruleset struct {
-	family  Family
-	dialect Dialect
+	family  netfilter.Family
+	dialect netfilter.Dialect
 	tables  []*Table // in save order
 }
 
 // Family is the ruleset's address family.
-func (rs *Ruleset) Family() Family { return rs.family }
+func (rs *Ruleset) Family() netfilter.Family { return rs.family }
 
 // Dialect is the kind of tool that made the ruleset.
-func (rs *Ruleset) Dialect() Dialect { return rs.dialect }
+func (rs *Ruleset) Dialect() netfilter.Dialect { return rs.dialect }
 
 // Tables are the tables that are loaded, in the order of iptables-save.
 func (rs *Ruleset) Tables() []*Table { return rs.tables }
@@ -120,7 +84,7 @@ func (rs *Ruleset) with(t *Table) *Ruleset {
 		n.tables[place] = t
 		return n
 	}
-	if rs.dialect == Legacy {
+	if rs.dialect == netfilter.Legacy {
 		n.tables = append(append(n.tables, t), rs.tables...)
 		return n
 	}
@@ -180,7 +144,7 @@ type Match interface {
 	// Name is the extension's name as -m spells it.
 	Name() string
 	// appendSave appends the options behind "-m NAME" as iptables-save prints them.
-	appendSave(dst []byte, family Family, dialect Dialect) []byte
+	appendSave(dst []byte, family netfilter.Family, dialect netfilter.Dialect) []byte
 	// appendList appends what a listing says about the match.
 	appendList(dst []byte, style listStyle) []byte
 }
@@ -190,7 +154,7 @@ type Target interface {
 	// Name is the target's name as -j spells it.
 	Name() string
 	// appendSave appends the options behind "-j NAME" as iptables-save prints them.
-	appendSave(dst []byte, family Family, dialect Dialect) []byte
+	appendSave(dst []byte, family netfilter.Family, dialect netfilter.Dialect) []byte
 	// appendList appends what a listing says about the target.
 	appendList(dst []byte, style listStyle) []byte
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestSameRulesOnTheRealKernel holds which rules -C and -D take for the same one, of every extension: rules of testdata/rules, and those
@@ -21,8 +23,8 @@ import (
 // ones come from -rapid.seed, how many at once from -rapid.checks.
 func TestSameRulesOnTheRealKernel(t *testing.T) {
 	needKernel(t)
-	var pairs [2]*toolPair
-	for _, d := range []Dialect{Legacy, NFT} {
+	pairs := map[netfilter.Dialect]*toolPair{}
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		pairs[d] = &toolPair{real: newRealMachine(t), fake: newFakeMachine(d)}
 	}
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
@@ -36,7 +38,7 @@ func TestSameRulesOnTheRealKernel(t *testing.T) {
 			g := c.groups[name]
 			rules := g.withVariants(c.values)
 			rng.Shuffle(len(rules), func(i, k int) { rules[i], rules[k] = rules[k], rules[i] })
-			for _, d := range []Dialect{Legacy, NFT} {
+			for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 				s := &sameRules{ruleAt: g.ruleAt, t: t, dialect: d, toolPair: pairs[d]}
 				s.compare(rules, max(flagNumber(t, "rapid.checks")/4, 3))
 			}
@@ -67,12 +69,12 @@ type sameGroup struct {
 }
 
 // readSameCorpus reads a file and runs what it has besides rules.
-func readSameCorpus(t *testing.T, path string, pairs [2]*toolPair) *sameCorpus {
+func readSameCorpus(t *testing.T, path string, pairs map[netfilter.Dialect]*toolPair) *sameCorpus {
 	c := &sameCorpus{groups: map[string]*sameGroup{}, values: map[string][][]string{}}
 	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
 		tool, ok := map[string]string{"rules": "iptables", "rules6": "ip6tables"}[td.Cmd]
 		if !ok {
-			for _, d := range []Dialect{Legacy, NFT} {
+			for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 				runCase(t, pairs[d].real, d, td)
 				runCase(t, pairs[d].fake, d, td)
 			}
@@ -159,7 +161,7 @@ func (g *sameGroup) withVariants(values map[string][][]string) [][]string {
 type sameRules struct {
 	ruleAt
 	t       *testing.T
-	dialect Dialect
+	dialect netfilter.Dialect
 	*toolPair
 }
 
@@ -229,4 +231,4 @@ func (s *sameRules) takeOut(words []string, there [][]string) bool {
 }
 
 // masked says that -C compares with the mask that check_ipv6.go tells of.
-func (s *sameRules) masked() bool { return s.tool == "ip6tables" && s.dialect == Legacy }
+func (s *sameRules) masked() bool { return s.tool == "ip6tables" && s.dialect == netfilter.Legacy }

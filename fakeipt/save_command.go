@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // saveFlags is what the command line of iptables-save says.
@@ -85,7 +86,7 @@ func (run *toolRun) savedTables(f saveFlags) (*Ruleset, int) {
 	}
 	kind := findTableKind(name)
 	if kind == nil {
-		if run.kernel.dialect == NFT {
+		if run.kernel.dialect == netfilter.NFT {
 			fmt.Fprintf(run.stderr, "Table `%s' does not exist\n", name)
 			return nil, statusOther
 		}

@@ -5,14 +5,16 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // SaveText is what one tool has printed of a text in which the output of several may stand one after the other.
 type SaveText struct {
 	// Family is 0 where nothing in the text tells it.
-	Family Family
+	Family netfilter.Family
 	// Backend is "legacy" or "nft" if the head line of the tool tells it.
-	Backend string
+	Dialect netfilter.Dialect
 	// Text has the tool's lines where they are in the whole, so that the places of errors hold; the other lines are empty.
 	Text string
 }
@@ -21,10 +23,10 @@ type SaveText struct {
 func (s *SaveText) String() string {
 	tool := "iptables-save"
 	if s.Family != 0 {
-		tool = s.Family.facts().tool + "-save"
+		tool = factsOf(s.Family).tool + "-save"
 	}
-	if s.Backend != "" {
-		tool += " (" + s.Backend + ")"
+	if s.Dialect != "" {
+		tool += " (" + string(s.Dialect) + ")"
 	}
 	return tool
 }
@@ -41,10 +43,10 @@ func SaveTexts(text string) []SaveText {
 	var parts []*strings.Builder
 	lines := map[*strings.Builder]int{} // how many are in it
 	for _, t := range tables {
-		i := slices.IndexFunc(texts, func(s SaveText) bool { return s.Family == t.family && s.Backend == t.backend })
+		i := slices.IndexFunc(texts, func(s SaveText) bool { return s.Family == t.family && s.Dialect == t.dialect })
 		if i < 0 {
 			i = len(texts)
-			texts, parts = append(texts, SaveText{Family: t.family, Backend: t.backend}), append(parts, &strings.Builder{})
+			texts, parts = append(texts, SaveText{Family: t.family, Dialect: t.dialect}), append(parts, &strings.Builder{})
 		}
 		b := parts[i]
 		for ; lines[b] < t.line; lines[b]++ {
@@ -62,8 +64,8 @@ func SaveTexts(text string) []SaveText {
 // savedTable is a table of a save text, from the comments before it to its COMMIT.
 type savedTable struct {
 	name       string
-	family     Family // 0 is not known
-	backend    string
+	family     netfilter.Family // 0 is not known
+	dialect    netfilter.Dialect
 	headed     bool // the head line of a tool is before it
 	line       int  // the number of lines before it
 	begin, end int  // in the text
@@ -105,20 +107,20 @@ func (t *savedTable) read(line string) {
 
 // head reads the name of the tool and its version. Before 1.8.3 the name of the nft tools was the same for both families.
 func (t *savedTable) head(tool, version string) {
-	t.headed, t.backend = true, "legacy"
+	t.headed, t.dialect = true, "legacy"
 	switch {
 	case strings.HasPrefix(tool, "ip6tables"):
-		t.family = IPv6
+		t.family = netfilter.IPv6
 	case strings.HasPrefix(tool, "iptables"):
-		t.family = IPv4
+		t.family = netfilter.IPv4
 	}
 	if strings.HasPrefix(tool, "xtables") || strings.Contains(tool, "-nft") || strings.Contains(version, "nf_tables") {
-		t.backend = "nft"
+		t.dialect = "nft"
 	}
 }
 
 // ruleFamily is the family of the addresses and protocols in a rule, 0 if it has none.
-func ruleFamily(rule string) Family {
+func ruleFamily(rule string) netfilter.Family {
 	words := strings.Fields(rule)
 	for i, word := range words[:max(len(words)-1, 0)] {
 		value := words[i+1]
@@ -126,15 +128,15 @@ func ruleFamily(rule string) Family {
 		case "-p":
 			switch value {
 			case "icmp":
-				return IPv4
+				return netfilter.IPv4
 			case "ipv6-icmp", "icmpv6":
-				return IPv6
+				return netfilter.IPv6
 			}
 		case "--reject-with":
 			if strings.HasPrefix(value, "icmp6") {
-				return IPv6
+				return netfilter.IPv6
 			} else if strings.HasPrefix(value, "icmp") {
-				return IPv4
+				return netfilter.IPv4
 			}
 		case "-s", "-d", "--to-destination", "--to-source", "--to":
 			if f := addressFamily(value); f != 0 {
@@ -146,9 +148,9 @@ func ruleFamily(rule string) Family {
 }
 
 // addressFamily is the family of an address, with or without a mask or ports behind it.
-func addressFamily(text string) Family {
+func addressFamily(text string) netfilter.Family {
 	if strings.HasPrefix(text, "[") {
-		return IPv6
+		return netfilter.IPv6
 	}
 	if end := strings.IndexAny(text, "/-"); end >= 0 {
 		text = text[:end]
@@ -162,22 +164,22 @@ func addressFamily(text string) Family {
 	case err != nil:
 		return 0
 	case a.Is4():
-		return IPv4
+		return netfilter.IPv4
 	}
-	return IPv6
+	return netfilter.IPv6
 }
 
 // tellBackends gives the tables without a head line the backend of the others, if that is one.
 func tellBackends(tables []*savedTable) {
-	backend := ""
+	var backend netfilter.Dialect
 	for _, t := range tables {
-		if t.headed && backend != "" && t.backend != backend {
+		if t.headed && backend != "" && t.dialect != backend {
 			return
 		}
-		backend = cmp.Or(t.backend, backend)
+		backend = cmp.Or(t.dialect, backend)
 	}
 	for _, t := range tables {
-		t.backend = backend
+		t.dialect = backend
 	}
 }
 
@@ -209,14 +211,14 @@ func tellFamilies(tables []*savedTable) {
 	}
 }
 
-func setFamily(tables []*savedTable, family Family) {
+func setFamily(tables []*savedTable, family netfilter.Family) {
 	for _, t := range tables {
 		t.family = family
 	}
 }
 
 // knownFamily is the first that a table tells, 0 if none does.
-func knownFamily(tables []*savedTable) Family {
+func knownFamily(tables []*savedTable) netfilter.Family {
 	for _, t := range tables {
 		if t.family != 0 {
 			return t.family
@@ -226,17 +228,17 @@ func knownFamily(tables []*savedTable) Family {
 }
 
 // otherFamily is IPv6 for IPv4, else IPv4.
-func otherFamily(f Family) Family {
-	if f == IPv4 {
-		return IPv6
+func otherFamily(f netfilter.Family) netfilter.Family {
+	if f == netfilter.IPv4 {
+		return netfilter.IPv6
 	}
-	return IPv4
+	return netfilter.IPv4
 }
 
 // sameOutput says whether a table can be one of those before it, all printed by one tool.
 func sameOutput(output []*savedTable, t *savedTable) bool {
 	for _, other := range output {
-		if other.name == t.name || other.backend != t.backend || !other.headed && t.headed ||
+		if other.name == t.name || other.dialect != t.dialect || !other.headed && t.headed ||
 			other.family != 0 && t.family != 0 && other.family != t.family {
 			return false
 		}
@@ -247,13 +249,13 @@ func sameOutput(output []*savedTable, t *savedTable) bool {
 // LoadTexts returns a new kernel with the rulesets of texts; where they are of both backends, those of the later one are in a kernel beside it. A
 // text that does not tell its backend is of legacy, and one that does not tell its family of the one given. What comes later is what
 // packets meet first, as if it had been loaded so. Errors are those of Kernel.Load.
-func LoadTexts(name string, texts []SaveText, family Family) (*Kernel, error) {
-	kernels := map[Dialect]*Kernel{}
+func LoadTexts(name string, texts []SaveText, family netfilter.Family) (*Kernel, error) {
+	kernels := map[netfilter.Dialect]*Kernel{}
 	var first *Kernel
 	for _, t := range texts {
-		dialect := Legacy
-		if t.Backend == NFT.String() {
-			dialect = NFT
+		dialect := netfilter.Legacy
+		if t.Dialect == netfilter.NFT {
+			dialect = netfilter.NFT
 		}
 		k := kernels[dialect]
 		if k == nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/record"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // ErrOtherState says that a program whose matches and targets are other types has written a state.
@@ -47,7 +48,7 @@ type chainRules struct{ Rules []*Rule }
 type tied interface{ tied() }
 
 // AppendState appends the tables of a family so that ReadState makes them again, just as they are.
-func (k *Kernel) AppendState(dst []byte, f Family) []byte {
+func (k *Kernel) AppendState(dst []byte, f netfilter.Family) []byte {
 	for _, t := range k.Ruleset(f).tables {
 		dst = t.appendState(dst)
 	}
@@ -152,7 +153,7 @@ func cutTable(text []byte) (t StateTable, rest []byte, err error) {
 
 // ReadState fills a kernel on which no tool has run with tables of a family. Objects that rules name are to be read before. With names of
 // chains no more is read than the rules of the first of them, and which of the others and of the built-in chains are there.
-func (k *Kernel) ReadState(f Family, tables []StateTable, chains []string) error {
+func (k *Kernel) ReadState(f netfilter.Family, tables []StateTable, chains []string) error {
 	rs := &Ruleset{family: f, dialect: k.dialect, tables: make([]*Table, len(tables))}
 	// The legacy tools have the table first that was made last.
 	for i, t := range slices.Backward(tables) {
@@ -164,7 +165,7 @@ func (k *Kernel) ReadState(f Family, tables []StateTable, chains []string) error
 		rs.tables[i] = table
 	}
 	k.noteRules(rs)
-	k.rulesets[f.index()].Store(rs)
+	k.rulesets[indexOf(f)].Store(rs)
 	return nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestStateKeepsRules holds that every rule of testdata/rules which was written with the state and read again is the same rule, also in
@@ -22,12 +24,12 @@ func TestStateKeepsRules(t *testing.T) {
 		unmet[fmt.Sprintf("%T", v)] = true
 	}
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
-		machines := [2]machine{newFakeMachine(Legacy), newFakeMachine(NFT)}
+		machines := map[netfilter.Dialect]machine{netfilter.Legacy: newFakeMachine(netfilter.Legacy), netfilter.NFT: newFakeMachine(netfilter.NFT)}
 		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
 			tool, ok := map[string]string{"rules": "iptables", "rules6": "ip6tables"}[td.Cmd]
 			if !ok {
-				runCase(t, machines[Legacy], Legacy, td)
-				runCase(t, machines[NFT], NFT, td)
+				runCase(t, machines[netfilter.Legacy], netfilter.Legacy, td)
+				runCase(t, machines[netfilter.NFT], netfilter.NFT, td)
 				return td.Expected
 			}
 			at := ruleAt{tool: tool, table: td.CmdArgs[0].Key, chain: td.CmdArgs[1].Key}
@@ -74,7 +76,7 @@ func (at ruleAt) run(k *Kernel, command string, words ...string) bool {
 
 // requireSame holds that two kernels have the same tables and objects.
 func requireSame(t require.TestingT, want, got *Kernel) {
-	for _, f := range []Family{IPv4, IPv6} {
+	for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		tables, others := want.Ruleset(f).tables, got.Ruleset(f).tables
 		require.Len(t, others, len(tables))
 		for i, table := range tables {
@@ -101,7 +103,7 @@ func requireSameChain(t require.TestingT, want, got *chainEntry) {
 // TestToolsFindWhatIsNotPrinted gives rules to tools that keep their state, and deletes them by the same words.
 func TestToolsFindWhatIsNotPrinted(t *testing.T) {
 	at := ruleAt{tool: "iptables", table: "mangle", chain: "PREROUTING"}
-	for _, d := range []Dialect{Legacy, NFT} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		for _, row := range []struct{ rule, unlike string }{
 			{"-m recent --set", "-m recent --set --mask 255.255.255.255"},
 			{"-m recent --update --rttl --name x --rdest", "-m recent --update --rttl --name x --mask 255.255.255.255 --rdest"},

@@ -8,15 +8,17 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestStateIsReadAsItWasWritten holds that a kernel whose state was written and read goes on as the one it came from.
 func TestStateIsReadAsItWasWritten(t *testing.T) {
-	for _, d := range []Dialect{Legacy, NFT} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		rapid.Check(t, func(t *rapid.T) {
 			k := New(Options{Dialect: d})
 			require.NoError(t, k.NFAcct().AddObject(nfacct.Object{Name: "there", Packets: 3, Bytes: 4}))
@@ -32,7 +34,7 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 			status := k.Run([]string{"iptables-restore", "-n"}, strings.NewReader(input), &want, &want)
 			require.Equal(t, status, again.Run([]string{"iptables-restore", "-n"}, strings.NewReader(input), &got, &got), input)
 			require.Equal(t, want.String(), got.String(), input)
-			require.Equal(t, saved(t, k, IPv4), saved(t, again, IPv4), input)
+			require.Equal(t, saved(t, k, netfilter.IPv4), saved(t, again, netfilter.IPv4), input)
 		})
 	}
 }
@@ -40,7 +42,7 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 func readBack(t require.TestingT, k *Kernel) *Kernel {
 	again := New(Options{Dialect: k.Dialect(), Clock: k.clock})
 	require.NoError(t, again.ReadObjects(k.AppendObjects(nil)))
-	for _, f := range []Family{IPv4, IPv6} {
+	for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		tables, err := StateTables(k.AppendState(nil, f))
 		require.NoError(t, err)
 		require.NoError(t, again.ReadState(f, tables, nil))
@@ -73,7 +75,7 @@ func TestStateThatIsWrongIsRefused(t *testing.T) {
 	k := New(Options{})
 	require.Zero(t, k.Run([]string{"iptables", "-A", "INPUT", "-s", "1.2.3.4", "-m", "comment", "--comment", "x", "-j", "DROP"}, nil, io.Discard,
 		io.Discard))
-	good := k.AppendState(nil, IPv4)
+	good := k.AppendState(nil, netfilter.IPv4)
 	table := func(name string, chains ...chainState) StateTable {
 		w := stateTypes().Writer(nil, 0)
 		w.Write(&tableState{Chains: chains})
@@ -91,12 +93,12 @@ func TestStateThatIsWrongIsRefused(t *testing.T) {
 		"no record":                  {{Name: "filter"}},
 		"a record of something else": {{Name: "filter", chains: k.AppendObjects(nil)}},
 	} {
-		assert.Error(t, New(Options{}).ReadState(IPv4, tables, nil), about)
+		assert.Error(t, New(Options{}).ReadState(netfilter.IPv4, tables, nil), about)
 	}
 	for end := 1; end < len(good); end++ {
 		tables, err := StateTables(good[:end])
 		if err == nil {
-			err = New(Options{}).ReadState(IPv4, tables, nil)
+			err = New(Options{}).ReadState(netfilter.IPv4, tables, nil)
 		}
 		assert.Error(t, err, "the first %d bytes of %d", end, len(good))
 	}
@@ -109,7 +111,7 @@ func TestStateThatIsWrongIsRefused(t *testing.T) {
 
 func TestBesideSharesObjectsAndWarns(t *testing.T) {
 	legacy := New(Options{})
-	nft := New(Options{Dialect: NFT, Beside: legacy})
+	nft := New(Options{Dialect: netfilter.NFT, Beside: legacy})
 	require.NoError(t, legacy.NFAcct().Add("there"))
 	run := func(k *Kernel, argv ...string) (string, int) {
 		var out bytes.Buffer
@@ -135,7 +137,7 @@ func TestBesideSharesObjectsAndWarns(t *testing.T) {
 
 func TestToolsOfTheKernelBesideByTheirNames(t *testing.T) {
 	legacy := New(Options{})
-	nft := New(Options{Dialect: NFT, Beside: legacy})
+	nft := New(Options{Dialect: netfilter.NFT, Beside: legacy})
 	run := func(argv ...string) (string, error) {
 		out, err := nft.Exec().Command(argv[0], argv[1:]...).CombinedOutput()
 		return string(out), err
@@ -147,15 +149,15 @@ func TestToolsOfTheKernelBesideByTheirNames(t *testing.T) {
 	out, err := run("iptables-legacy", "-S")
 	require.NoError(t, err)
 	assert.Equal(t, "-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n-N OF-iptables-legacy\n", out)
-	assert.NotNil(t, nft.Ruleset(IPv4).Table("filter").Chain("OF-iptables-nft"))
-	assert.NotNil(t, nft.Ruleset(IPv4).Table("filter").Chain("OF-iptables"))
-	assert.Nil(t, nft.Ruleset(IPv4).Table("filter").Chain("OF-iptables-legacy"))
-	_, err = New(Options{Dialect: NFT}).Exec().LookPath("iptables-legacy")
+	assert.NotNil(t, nft.Ruleset(netfilter.IPv4).Table("filter").Chain("OF-iptables-nft"))
+	assert.NotNil(t, nft.Ruleset(netfilter.IPv4).Table("filter").Chain("OF-iptables"))
+	assert.Nil(t, nft.Ruleset(netfilter.IPv4).Table("filter").Chain("OF-iptables-legacy"))
+	_, err = New(Options{Dialect: netfilter.NFT}).Exec().LookPath("iptables-legacy")
 	assert.Error(t, err, "there is no kernel beside")
 }
 
 func TestHelpIsPrinted(t *testing.T) {
-	for _, d := range []Dialect{Legacy, NFT} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		for _, line := range []string{"iptables -h", "ip6tables --help", "iptables -h extra", "iptables -A INPUT -h", "iptables -p tcp -h",
 			"iptables -j DNAT -h"} {
 			var out, stderr bytes.Buffer
@@ -209,7 +211,7 @@ func TestGateThatDenies(t *testing.T) {
 	denied := &fs.PathError{Op: "mkdir", Path: "/closed", Err: syscall.EACCES}
 	for _, line := range []string{"iptables -L", "iptables-save", "iptables-restore"} {
 		var stderr bytes.Buffer
-		k := New(Options{Dialect: NFT, Gate: func(Visit) error { return denied }})
+		k := New(Options{Dialect: netfilter.NFT, Gate: func(Visit) error { return denied }})
 		assert.Equal(t, statusResource, k.Run(strings.Fields(line), strings.NewReader("*filter\nCOMMIT\n"), io.Discard, &stderr), line)
 		tool := strings.Fields(line)[0]
 		assert.Equal(t, tool+": mkdir /closed: permission denied\n"+

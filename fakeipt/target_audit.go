@@ -1,6 +1,10 @@
 package fakeipt
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // AuditType is what an audit record says of the packet.
 type AuditType uint8
@@ -22,7 +26,7 @@ type TargetAudit struct {
 // Name is "AUDIT".
 func (*TargetAudit) Name() string { return "AUDIT" }
 
-func (t *TargetAudit) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetAudit) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return append(append(dst, " --type "...), auditTypes[t.Type]...)
 }
 
@@ -41,7 +45,7 @@ type auditParser struct {
 	arena arena[TargetAudit]
 }
 
-func (p *auditParser) begin(Family) { p.t = TargetAudit{} }
+func (p *auditParser) begin(netfilter.Family) { p.t = TargetAudit{} }
 
 func (p *auditParser) option(o *optionCall) error {
 	for i, name := range auditTypes {

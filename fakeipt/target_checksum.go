@@ -1,6 +1,10 @@
 package fakeipt
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // TargetChecksum is -j CHECKSUM --checksum-fill: the packet goes on with its checksum written.
 type TargetChecksum struct{}
@@ -8,7 +12,7 @@ type TargetChecksum struct{}
 // Name is "CHECKSUM".
 func (*TargetChecksum) Name() string { return "CHECKSUM" }
 
-func (*TargetChecksum) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (*TargetChecksum) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return append(dst, " --checksum-fill"...)
 }
 
@@ -26,7 +30,7 @@ var checksumExtension = &extension{
 
 type checksumParser struct{}
 
-func (checksumParser) begin(Family) {}
+func (checksumParser) begin(netfilter.Family) {}
 
 func (checksumParser) option(*optionCall) error { return nil }
 

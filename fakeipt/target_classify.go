@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetClassify is -j CLASSIFY: it sets the packet's priority, which is a class of the device's queue. The packet goes on.
@@ -15,7 +16,7 @@ type TargetClassify struct {
 // Name is "CLASSIFY".
 func (*TargetClassify) Name() string { return "CLASSIFY" }
 
-func (t *TargetClassify) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetClassify) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return fmt.Appendf(dst, " --set-class %04x:%04x", t.Priority>>16, t.Priority&0xffff)
 }
 
@@ -36,7 +37,7 @@ type classifyParser struct {
 	arena arena[TargetClassify]
 }
 
-func (p *classifyParser) begin(Family) { p.t = TargetClassify{} }
+func (p *classifyParser) begin(netfilter.Family) { p.t = TargetClassify{} }
 
 // option reads hexadecimal numbers, of each of which 16 bits count, and does not look at what is behind them.
 func (p *classifyParser) option(o *optionCall) error {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // ConnmarkMode is what -j CONNMARK does.
@@ -29,7 +31,7 @@ type TargetConnmark struct {
 // Name is "CONNMARK".
 func (*TargetConnmark) Name() string { return "CONNMARK" }
 
-func (t *TargetConnmark) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetConnmark) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	switch t.Mode {
 	case ConnmarkSave:
 		dst = fmt.Appendf(dst, " --save-mark --nfmask %#x --ctmask %#x", t.NFMask, t.CTMask)
@@ -108,7 +110,7 @@ type connmarkParser struct {
 	arena arena[TargetConnmark]
 }
 
-func (p *connmarkParser) begin(Family) {
+func (p *connmarkParser) begin(netfilter.Family) {
 	p.t = TargetConnmark{CTMask: 0xffffffff, NFMask: 0xffffffff}
 }
 

@@ -1,6 +1,10 @@
 package fakeipt
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // TargetConnsecmark is -j CONNSECMARK: the security mark goes from the packet to its connection, or with Restore back.
 type TargetConnsecmark struct {
@@ -10,7 +14,7 @@ type TargetConnsecmark struct {
 // Name is "CONNSECMARK".
 func (*TargetConnsecmark) Name() string { return "CONNSECMARK" }
 
-func (t *TargetConnsecmark) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetConnsecmark) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return append(append(dst, " --"...), t.word()...)
 }
 
@@ -48,7 +52,7 @@ type connsecmarkParser struct {
 	arena arena[TargetConnsecmark]
 }
 
-func (p *connsecmarkParser) begin(Family) { p.t = TargetConnsecmark{} }
+func (p *connsecmarkParser) begin(netfilter.Family) { p.t = TargetConnsecmark{} }
 
 func (p *connsecmarkParser) option(o *optionCall) error {
 	p.t.Restore = o.name == "restore"

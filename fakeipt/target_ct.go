@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // CTZoneSide is the direction of a connection that -j CT's zone is for.
@@ -46,7 +47,7 @@ var (
 // Name is "CT".
 func (*TargetCT) Name() string { return "CT" }
 
-func (t *TargetCT) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetCT) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return t.appendOptions(dst, " --")
 }
 
@@ -114,9 +115,9 @@ func (t *TargetCT) check(c *checkContext) syscall.Errno {
 	return 0
 }
 
-func hasCTHelper(name string, proto uint16, f Family) bool {
+func hasCTHelper(name string, proto uint16, f netfilter.Family) bool {
 	for _, h := range ctHelpers {
-		if h.name == name && uint16(h.proto) == proto && (f == IPv4 || !h.onlyIPv4) {
+		if h.name == name && uint16(h.proto) == proto && (f == netfilter.IPv4 || !h.onlyIPv4) {
 			return true
 		}
 	}
@@ -127,7 +128,7 @@ func hasCTHelper(name string, proto uint16, f Family) bool {
 const keptTimeout = 4
 
 // kept: of the name of a timeout, which a rule can only have beside --notrack, the kernel gives back the beginning.
-func (t *TargetCT) kept(Dialect) (any, bool) {
+func (t *TargetCT) kept(netfilter.Dialect) (any, bool) {
 	other := *t
 	other.Timeout = t.Timeout[:min(len(t.Timeout), keptTimeout)]
 	return &other, other != *t
@@ -151,7 +152,7 @@ const (
 	maxCTTimeout = 31
 )
 
-func (p *ctParser) begin(Family) { p.t = TargetCT{} }
+func (p *ctParser) begin(netfilter.Family) { p.t = TargetCT{} }
 
 func (p *ctParser) option(o *optionCall) (err error) {
 	switch o.name {

@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"strconv"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetDNAT is -j DNAT.
@@ -15,7 +17,7 @@ type TargetDNAT struct {
 // Name is "DNAT".
 func (*TargetDNAT) Name() string { return "DNAT" }
 
-func (t *TargetDNAT) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetDNAT) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = t.appendTo(append(dst, " --to-destination "...))
 	return t.Range.appendFlags(dst, " --")
 }

@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"fmt"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetDSCP is -j DSCP: it sets the code point of the packet's service, the upper six bits of what -j TOS changes. The packet goes on.
@@ -13,7 +15,7 @@ type TargetDSCP struct {
 // Name is "DSCP".
 func (*TargetDSCP) Name() string { return "DSCP" }
 
-func (t *TargetDSCP) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetDSCP) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return fmt.Appendf(dst, " --set-dscp 0x%02x", t.Value)
 }
 

@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetECN is -j ECN (IPv4 only): it sets what the packet says of congestion. The packet goes on.
@@ -23,7 +24,7 @@ func (*TargetECN) Name() string { return "ECN" }
 // removes says that the target is --ecn-tcp-remove alone.
 func (t *TargetECN) removes() bool { return t.HasECE && t.HasCWR && !t.ECE && !t.CWR && !t.HasECT }
 
-func (t *TargetECN) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetECN) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if t.removes() {
 		return append(dst, " --ecn-tcp-remove"...)
 	}
@@ -68,7 +69,7 @@ func (t *TargetECN) check(c *checkContext) syscall.Errno {
 
 var ecnTargetExtension = &extension{
 	name:   "ECN",
-	onlyIn: IPv4,
+	onlyIn: netfilter.IPv4,
 	options: []optionSpec{
 		{name: "ecn-tcp-remove", flag: true, excludes: 6}, {name: "ecn-tcp-cwr", excludes: 1}, {name: "ecn-tcp-ece", excludes: 1},
 		{name: "ecn-ip-ect"},

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetHMARK is -j HMARK: the packet's mark becomes a number from a hash of the packet. The packet goes on.
@@ -48,7 +50,7 @@ func (*TargetHMARK) Name() string { return "HMARK" }
 
 func (t *TargetHMARK) has(option int) bool { return t.Given&(1<<option) != 0 }
 
-func (t *TargetHMARK) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetHMARK) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	add := func(option int, format string, value any) {
 		if t.has(option) {
 			dst = fmt.Appendf(dst, " --"+hmarkOptions[option].name+" "+format, value)
@@ -104,7 +106,7 @@ func (t *TargetHMARK) appendList(dst []byte, style listStyle) []byte {
 
 // maskText is the length of a mask in a listing, which says nothing of all bits in IPv6.
 func (style listStyle) maskText(mask netip.Addr) string {
-	if bits := maskBits(mask); style.family == IPv4 || bits < mask.BitLen() {
+	if bits := maskBits(mask); style.family == netfilter.IPv4 || bits < mask.BitLen() {
 		return fmt.Sprint(bits)
 	}
 	return ""
@@ -138,7 +140,7 @@ type hmarkParser struct {
 	arena arena[TargetHMARK]
 }
 
-func (p *hmarkParser) begin(Family) { p.t = TargetHMARK{} }
+func (p *hmarkParser) begin(netfilter.Family) { p.t = TargetHMARK{} }
 
 func (p *hmarkParser) option(o *optionCall) (err error) {
 	id := slices.IndexFunc(hmarkOptions, func(spec optionSpec) bool { return spec.name == o.name })
@@ -168,9 +170,9 @@ func (p *hmarkParser) alsoSeen() uint32 { return p.t.Given }
 func hmarkPrefix(o *optionCall) (mask netip.Addr, allOnes bool, err error) {
 	n, err := o.prefixLength(o.arg)
 	if n == noPrefix {
-		return o.family.facts().ones, o.family == IPv4, err
+		return factsOf(o.family).ones, o.family == netfilter.IPv4, err
 	}
-	return maskOf(int(n), o.family.facts().bits), false, err
+	return maskOf(int(n), factsOf(o.family).bits), false, err
 }
 
 // set gives a number to the field of an option, which is given then.
@@ -224,7 +226,7 @@ func (p *hmarkParser) tuple(o *optionCall) error {
 }
 
 // tupleType acts on one word, which may be cut short.
-func (p *hmarkParser) tupleType(word []byte, f Family) bool {
+func (p *hmarkParser) tupleType(word []byte, f netfilter.Family) bool {
 	for _, kind := range hmarkTypes {
 		if len(word) == 0 || !beginsLike(kind.name, word) {
 			continue
@@ -234,9 +236,9 @@ func (p *hmarkParser) tupleType(word []byte, f Family) bool {
 			p.t.Conntrack = true
 			return true
 		case hmarkSrcPrefix:
-			p.t.SrcMask, p.t.SrcAllOnes = f.facts().ones, f == IPv4
+			p.t.SrcMask, p.t.SrcAllOnes = factsOf(f).ones, f == netfilter.IPv4
 		case hmarkDstPrefix:
-			p.t.DstMask, p.t.DstAllOnes = f.facts().ones, f == IPv4
+			p.t.DstMask, p.t.DstAllOnes = factsOf(f).ones, f == netfilter.IPv4
 		}
 		p.set(kind.option, math.MaxUint64)
 		return true

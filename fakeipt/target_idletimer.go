@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetIdletimer is -j IDLETIMER: a timer starts again, of which programs hear when it ends. The packet goes on.
@@ -17,7 +19,7 @@ type TargetIdletimer struct {
 // Name is "IDLETIMER".
 func (*TargetIdletimer) Name() string { return "IDLETIMER" }
 
-func (t *TargetIdletimer) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetIdletimer) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return appendFlags(fmt.Appendf(dst, " --timeout %d --label %s", t.Timeout, t.Label), " --", flagWord{"alarm", t.Alarm})
 }
 
@@ -58,7 +60,7 @@ type idletimerParser struct {
 	arena arena[TargetIdletimer]
 }
 
-func (p *idletimerParser) begin(Family) { p.t = TargetIdletimer{} }
+func (p *idletimerParser) begin(netfilter.Family) { p.t = TargetIdletimer{} }
 
 // maxIdleLabel is the length of a label that the kernel keeps; the tool cuts the rest off.
 const maxIdleLabel = 27

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetLog is -j LOG.
@@ -53,7 +54,7 @@ const (
 // Name is "LOG".
 func (*TargetLog) Name() string { return "LOG" }
 
-func (t *TargetLog) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetLog) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if t.Prefix != "" {
 		dst = appendQuoted(append(dst, " --log-prefix"...), t.Prefix)
 	}
@@ -90,7 +91,7 @@ type logParser struct {
 	arena arena[TargetLog]
 }
 
-func (p *logParser) begin(Family) { p.t = TargetLog{Level: logDefaultLevel} }
+func (p *logParser) begin(netfilter.Family) { p.t = TargetLog{Level: logDefaultLevel} }
 
 func (p *logParser) option(o *optionCall) error {
 	switch o.name {

@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"fmt"
 	"math"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetMark is -j MARK: mark = (mark &^ Mask) ^ Value, which is --set-xmark.
@@ -13,7 +15,7 @@ type TargetMark struct {
 // Name is "MARK".
 func (*TargetMark) Name() string { return "MARK" }
 
-func (t *TargetMark) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetMark) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return fmt.Appendf(dst, " --set-xmark %#x/%#x", t.Value, t.Mask)
 }
 
@@ -83,7 +85,7 @@ type markTargetParser struct {
 	arena arena[TargetMark]
 }
 
-func (p *markTargetParser) begin(Family) { p.t = TargetMark{} }
+func (p *markTargetParser) begin(netfilter.Family) { p.t = TargetMark{} }
 
 func (p *markTargetParser) option(o *optionCall) (err error) {
 	p.t.Value, p.t.Mask, _, err = parseMarkOperation(o)

@@ -1,6 +1,10 @@
 package fakeipt
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // TargetMasquerade is -j MASQUERADE. Its range has no addresses.
 type TargetMasquerade struct {
@@ -10,7 +14,7 @@ type TargetMasquerade struct {
 // Name is "MASQUERADE".
 func (*TargetMasquerade) Name() string { return "MASQUERADE" }
 
-func (t *TargetMasquerade) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetMasquerade) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return t.Range.appendToPorts(dst, " --to-ports ", " --")
 }
 

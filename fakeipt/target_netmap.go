@@ -3,6 +3,8 @@ package fakeipt
 import (
 	"net/netip"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetNetmap is -j NETMAP: the bits of the address under Mask become those of
@@ -14,7 +16,7 @@ type TargetNetmap struct {
 // Name is "NETMAP".
 func (*TargetNetmap) Name() string { return "NETMAP" }
 
-func (t *TargetNetmap) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetNetmap) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	m := AddrMatch{Addr: t.Addr, Mask: t.Mask}
 	return m.appendSave(append(dst, " --to "...))
 }
@@ -41,7 +43,7 @@ type netmapParser struct {
 	arena arena[TargetNetmap]
 }
 
-func (p *netmapParser) begin(Family) { p.t = TargetNetmap{} }
+func (p *netmapParser) begin(netfilter.Family) { p.t = TargetNetmap{} }
 
 func (p *netmapParser) option(o *optionCall) error {
 	m, err := o.resolvedHostMask()

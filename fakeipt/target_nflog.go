@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetNFLOG is -j NFLOG. The packet goes on.
@@ -25,7 +27,7 @@ const (
 // Name is "NFLOG".
 func (*TargetNFLOG) Name() string { return "NFLOG" }
 
-func (t *TargetNFLOG) appendSave(dst []byte, _ Family, d Dialect) []byte {
+func (t *TargetNFLOG) appendSave(dst []byte, _ netfilter.Family, d netfilter.Dialect) []byte {
 	return t.appendOptions(dst, " --", d)
 }
 
@@ -33,7 +35,7 @@ func (t *TargetNFLOG) appendList(dst []byte, style listStyle) []byte {
 	return t.appendOptions(dst, " ", style.dialect)
 }
 
-func (t *TargetNFLOG) appendOptions(dst []byte, prefix string, d Dialect) []byte {
+func (t *TargetNFLOG) appendOptions(dst []byte, prefix string, d netfilter.Dialect) []byte {
 	if t.Prefix != "" {
 		dst = appendQuoted(append(append(dst, prefix...), "nflog-prefix"...), t.Prefix)
 	}
@@ -42,7 +44,7 @@ func (t *TargetNFLOG) appendOptions(dst []byte, prefix string, d Dialect) []byte
 	}
 	if t.HasSize {
 		dst = fmt.Appendf(dst, "%snflog-size %d", prefix, t.Size)
-	} else if t.Range != 0 && d == Legacy {
+	} else if t.Range != 0 && d == netfilter.Legacy {
 		// The nft tools have no place for it.
 		dst = fmt.Appendf(dst, "%snflog-range %d", prefix, t.Range)
 	}
@@ -78,7 +80,7 @@ type nflogParser struct {
 	arena  arena[TargetNFLOG]
 }
 
-func (p *nflogParser) begin(Family) { p.t, p.ranged = TargetNFLOG{}, nil }
+func (p *nflogParser) begin(netfilter.Family) { p.t, p.ranged = TargetNFLOG{}, nil }
 
 func (p *nflogParser) option(o *optionCall) error {
 	var n uint64
@@ -105,9 +107,9 @@ func (p *nflogParser) option(o *optionCall) error {
 	return err
 }
 
-func (p *nflogParser) prefix(arg []byte, d Dialect) error {
+func (p *nflogParser) prefix(arg []byte, d netfilter.Dialect) error {
 	limit := maxNFLOGPrefix
-	if d == NFT {
+	if d == netfilter.NFT {
 		limit = maxNFLOGPrefixNFT
 	}
 	p.t.Prefix = string(arg[:min(len(arg), limit)])

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetNFQUEUE is -j NFQUEUE: a program decides about the packet.
@@ -19,7 +21,7 @@ type TargetNFQUEUE struct {
 // Name is "NFQUEUE".
 func (*TargetNFQUEUE) Name() string { return "NFQUEUE" }
 
-func (t *TargetNFQUEUE) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetNFQUEUE) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return t.appendOptions(dst, " --queue-", " --queue-")
 }
 
@@ -55,7 +57,7 @@ type nfqueueParser struct {
 	arena arena[TargetNFQUEUE]
 }
 
-func (p *nfqueueParser) begin(Family) { p.t = TargetNFQUEUE{Queues: 1} }
+func (p *nfqueueParser) begin(netfilter.Family) { p.t = TargetNFQUEUE{Queues: 1} }
 
 func (p *nfqueueParser) option(o *optionCall) error {
 	switch o.name {

@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetNPT is -j SNPT or -j DNPT (IPv6): one prefix of the source or the destination becomes another one, without
@@ -24,7 +25,7 @@ func (t *TargetNPT) Name() string {
 }
 
 // appendSave leaves prefixes of no length out.
-func (t *TargetNPT) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetNPT) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	for _, prefix := range [...]struct {
 		word string
 		addr *AddrMatch
@@ -69,7 +70,7 @@ var snptExtension, dnptExtension = nptExtension("SNPT"), nptExtension("DNPT")
 func nptExtension(name string) *extension {
 	return &extension{
 		name:      name,
-		onlyIn:    IPv6,
+		onlyIn:    netfilter.IPv6,
 		options:   []optionSpec{{name: "src-pfx", mandatory: true}, {name: "dst-pfx", mandatory: true}},
 		newTarget: func() targetParser { return &nptParser{dest: name == "DNPT"} },
 	}
@@ -81,7 +82,7 @@ type nptParser struct {
 	arena arena[TargetNPT]
 }
 
-func (p *nptParser) begin(Family) { p.t = TargetNPT{Dest: p.dest} }
+func (p *nptParser) begin(netfilter.Family) { p.t = TargetNPT{Dest: p.dest} }
 
 func (p *nptParser) option(o *optionCall) (err error) {
 	if o.name == "src-pfx" {

@@ -1,6 +1,10 @@
 package fakeipt
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // TargetQueue is -j QUEUE, a verdict of the legacy tools: the packet waits for a program on queue 0. The nft tools take
 // it for an extension, which the kernel does not have.
@@ -11,14 +15,16 @@ func (*TargetQueue) Name() string { return queueName }
 
 const queueName = "QUEUE"
 
-func (*TargetQueue) appendSave(dst []byte, _ Family, _ Dialect) []byte { return dst }
+func (*TargetQueue) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
+	return dst
+}
 
 func (*TargetQueue) appendList(dst []byte, _ listStyle) []byte { return dst }
 
 func (t *TargetQueue) check(c *checkContext) syscall.Errno { return t.absent(c.dialect) }
 
-func (*TargetQueue) absent(d Dialect) syscall.Errno {
-	if d == NFT {
+func (*TargetQueue) absent(d netfilter.Dialect) syscall.Errno {
+	if d == netfilter.NFT {
 		return syscall.ENOENT
 	}
 	return 0

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetRateest is -j RATEEST: the packet counts for a rate that -m rateest asks for. The packet goes on.
@@ -19,7 +20,7 @@ type TargetRateest struct {
 // Name is "RATEEST".
 func (*TargetRateest) Name() string { return "RATEEST" }
 
-func (t *TargetRateest) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetRateest) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return t.appendOptions(dst, " --rateest-")
 }
 
@@ -68,7 +69,7 @@ type rateestTargetParser struct {
 	arena          arena[TargetRateest]
 }
 
-func (p *rateestTargetParser) begin(Family) { p.name, p.interval, p.ewma = "", 0, 0 }
+func (p *rateestTargetParser) begin(netfilter.Family) { p.name, p.interval, p.ewma = "", 0, 0 }
 
 // maxRateestName is the length of a name that the kernel keeps; the tool cuts the rest off.
 const maxRateestName = 15

@@ -1,6 +1,10 @@
 package fakeipt
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // TargetTrace is -j TRACE.
 type TargetTrace struct{}
@@ -8,13 +12,15 @@ type TargetTrace struct{}
 // Name is "TRACE".
 func (*TargetTrace) Name() string { return "TRACE" }
 
-func (*TargetTrace) appendSave(dst []byte, _ Family, _ Dialect) []byte { return dst }
+func (*TargetTrace) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
+	return dst
+}
 
 func (*TargetTrace) appendList(dst []byte, _ listStyle) []byte { return dst }
 
 // check: the nft tools write TRACE as an expression, which every table takes.
 func (*TargetTrace) check(c *checkContext) syscall.Errno {
-	if c.dialect == NFT {
+	if c.dialect == netfilter.NFT {
 		return 0
 	}
 	return c.wantTable("raw")
@@ -26,7 +32,9 @@ type TargetNotrack struct{}
 // Name is "NOTRACK".
 func (*TargetNotrack) Name() string { return "NOTRACK" }
 
-func (*TargetNotrack) appendSave(dst []byte, _ Family, _ Dialect) []byte { return dst }
+func (*TargetNotrack) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
+	return dst
+}
 
 func (*TargetNotrack) appendList(dst []byte, _ listStyle) []byte { return append(dst, " NOTRACK"...) }
 
@@ -47,7 +55,7 @@ type plainParser struct {
 	target Target
 }
 
-func (plainParser) begin(Family) {}
+func (plainParser) begin(netfilter.Family) {}
 
 func (p plainParser) option(o *optionCall) error {
 	return badParameter("unknown option \"--%s\"", o.name)

@@ -1,6 +1,10 @@
 package fakeipt
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // TargetRedirect is -j REDIRECT. Its range has no addresses.
 type TargetRedirect struct {
@@ -10,7 +14,7 @@ type TargetRedirect struct {
 // Name is "REDIRECT".
 func (*TargetRedirect) Name() string { return "REDIRECT" }
 
-func (t *TargetRedirect) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetRedirect) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return t.Range.appendToPorts(dst, " --to-ports ", " --")
 }
 

@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetReject is -j REJECT.
@@ -15,7 +16,7 @@ type TargetReject struct {
 // Name is "REJECT".
 func (*TargetReject) Name() string { return "REJECT" }
 
-func (t *TargetReject) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetReject) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return append(append(dst, " --reject-with "...), t.With...)
 }
 
@@ -65,11 +66,11 @@ type rejectParser struct {
 	arena arena[TargetReject]
 }
 
-func (p *rejectParser) begin(f Family) { p.t = TargetReject{With: f.facts().reject} }
+func (p *rejectParser) begin(f netfilter.Family) { p.t = TargetReject{With: factsOf(f).reject} }
 
 func (p *rejectParser) option(o *optionCall) error {
 	names := rejectNames4
-	if o.family == IPv6 {
+	if o.family == netfilter.IPv6 {
 		names = rejectNames6
 	}
 	arg := strings.ToLower(string(o.arg))
@@ -81,7 +82,7 @@ func (p *rejectParser) option(o *optionCall) error {
 		}
 	}
 	const gone, alsoGone = "echo-reply", "echoreply" // names that arg may be short for
-	if o.family == IPv4 && (strings.HasPrefix(gone, arg) || strings.HasPrefix(alsoGone, arg)) {
+	if o.family == netfilter.IPv4 && (strings.HasPrefix(gone, arg) || strings.HasPrefix(alsoGone, arg)) {
 		o.warn("--reject-with echo-reply no longer supported\n")
 	}
 	return badParameter("unknown reject type \"%s\"", o.arg)

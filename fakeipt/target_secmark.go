@@ -1,6 +1,10 @@
 package fakeipt
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // TargetSecmark is -j SECMARK: the packet gets the mark of a security context.
 type TargetSecmark struct {
@@ -10,7 +14,7 @@ type TargetSecmark struct {
 // Name is "SECMARK".
 func (*TargetSecmark) Name() string { return "SECMARK" }
 
-func (t *TargetSecmark) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetSecmark) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return append(append(dst, " --selctx "...), t.Context...)
 }
 
@@ -40,7 +44,7 @@ type secmarkParser struct {
 	arena arena[TargetSecmark]
 }
 
-func (p *secmarkParser) begin(Family) { p.t = TargetSecmark{} }
+func (p *secmarkParser) begin(netfilter.Family) { p.t = TargetSecmark{} }
 
 func (p *secmarkParser) option(o *optionCall) error {
 	p.t.Context = string(o.arg[:min(len(o.arg), maxSecmarkContext)])

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
 	"github.com/chainwalk/chainwalk/fakeipt/ipset"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetSet is -j SET. Each operation is one whose Ref names a set.
@@ -20,7 +21,7 @@ type TargetSet struct {
 // Name is "SET".
 func (*TargetSet) Name() string { return "SET" }
 
-func (t *TargetSet) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetSet) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return t.appendOptions(dst, " --", "-set")
 }
 
@@ -86,7 +87,7 @@ type setTargetParser struct {
 	arena arena[TargetSet]
 }
 
-func (p *setTargetParser) begin(Family) { p.t = TargetSet{} }
+func (p *setTargetParser) begin(netfilter.Family) { p.t = TargetSet{} }
 
 func (p *setTargetParser) option(o *optionCall) error {
 	switch o.name {

@@ -1,6 +1,10 @@
 package fakeipt
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // TargetSNAT is -j SNAT.
 type TargetSNAT struct {
@@ -10,7 +14,7 @@ type TargetSNAT struct {
 // Name is "SNAT".
 func (*TargetSNAT) Name() string { return "SNAT" }
 
-func (t *TargetSNAT) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetSNAT) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return t.Range.appendFlags(t.Range.appendAddrPort(append(dst, " --to-source "...)), " --")
 }
 

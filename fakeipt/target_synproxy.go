@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetSynproxy is -j SYNPROXY: the host makes the TCP handshake itself before the server hears of the connection.
@@ -19,7 +20,7 @@ type TargetSynproxy struct {
 // Name is "SYNPROXY".
 func (*TargetSynproxy) Name() string { return "SYNPROXY" }
 
-func (t *TargetSynproxy) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetSynproxy) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return t.appendOptions(dst, " --")
 }
 
@@ -54,7 +55,7 @@ type synproxyParser struct {
 	arena arena[TargetSynproxy]
 }
 
-func (p *synproxyParser) begin(Family) { p.t = TargetSynproxy{} }
+func (p *synproxyParser) begin(netfilter.Family) { p.t = TargetSynproxy{} }
 
 func (p *synproxyParser) option(o *optionCall) error {
 	switch o.name {

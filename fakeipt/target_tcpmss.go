@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetTCPMSS is -j TCPMSS: it lowers the greatest segment that a SYN announces. The packet goes on.
@@ -17,7 +18,7 @@ type TargetTCPMSS struct {
 // Name is "TCPMSS".
 func (*TargetTCPMSS) Name() string { return "TCPMSS" }
 
-func (t *TargetTCPMSS) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetTCPMSS) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if t.ClampToPMTU {
 		return append(dst, " --clamp-mss-to-pmtu"...)
 	}
@@ -36,7 +37,7 @@ func (t *TargetTCPMSS) check(c *checkContext) syscall.Errno {
 	if c.wantProto(libc.ProtoTCP) != 0 {
 		return syscall.EINVAL
 	}
-	if c.dialect == NFT {
+	if c.dialect == netfilter.NFT {
 		return 0
 	}
 	for _, m := range c.rule.Matches {
@@ -69,7 +70,7 @@ type tcpmssParser struct {
 	arena arena[TargetTCPMSS]
 }
 
-func (p *tcpmssParser) begin(Family) { p.t = TargetTCPMSS{} }
+func (p *tcpmssParser) begin(netfilter.Family) { p.t = TargetTCPMSS{} }
 
 func (p *tcpmssParser) option(o *optionCall) error {
 	// The last of the two counts.
@@ -78,7 +79,7 @@ func (p *tcpmssParser) option(o *optionCall) error {
 		return nil
 	}
 	headers := uint64(20)
-	if o.family == IPv6 {
+	if o.family == netfilter.IPv6 {
 		headers = 40
 	}
 	n, err := o.number(0, math.MaxUint16-headers)

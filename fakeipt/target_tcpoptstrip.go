@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetTCPOptStrip is -j TCPOPTSTRIP: it takes options out of the TCP header. The packet goes on.
@@ -22,7 +23,7 @@ func (t *TargetTCPOptStrip) Strips(option uint8) bool {
 // Name is "TCPOPTSTRIP".
 func (*TargetTCPOptStrip) Name() string { return "TCPOPTSTRIP" }
 
-func (t *TargetTCPOptStrip) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetTCPOptStrip) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	if t.options == [4]uint64{} {
 		return dst
 	}

@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetTEE is -j TEE: a copy of the packet goes to a gateway on its own, and the packet goes on.
@@ -16,7 +17,7 @@ type TargetTEE struct {
 // Name is "TEE".
 func (*TargetTEE) Name() string { return "TEE" }
 
-func (t *TargetTEE) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetTEE) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = libc.AppendInetNtop(append(dst, " --gateway "...), t.Gateway)
 	if t.Oif != "" {
 		dst = append(append(dst, " --oif "...), t.Oif...)
@@ -50,7 +51,7 @@ type teeParser struct {
 	arena arena[TargetTEE]
 }
 
-func (p *teeParser) begin(Family) { p.t = TargetTEE{} }
+func (p *teeParser) begin(netfilter.Family) { p.t = TargetTEE{} }
 
 func (p *teeParser) option(o *optionCall) (err error) {
 	if o.name == "oif" {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetTOS is -j TOS: the byte of the IP header that was called type of service (of IPv6: traffic class) becomes
@@ -15,7 +17,7 @@ type TargetTOS struct {
 // Name is "TOS".
 func (*TargetTOS) Name() string { return "TOS" }
 
-func (t *TargetTOS) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetTOS) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return appendTOS(append(dst, " --set-tos "...), t.Value, t.Mask)
 }
 

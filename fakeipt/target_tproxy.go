@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TargetTPROXY is -j TPROXY: the packet goes to a local socket and keeps its addresses.
@@ -19,7 +20,7 @@ type TargetTPROXY struct {
 // Name is "TPROXY".
 func (*TargetTPROXY) Name() string { return "TPROXY" }
 
-func (t *TargetTPROXY) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetTPROXY) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = fmt.Appendf(dst, " --on-port %d --on-ip ", t.Port)
 	return fmt.Appendf(libc.AppendInetNtop(dst, t.Addr), " --tproxy-mark 0x%x/0x%x", t.MarkValue, t.MarkMask)
 }
@@ -49,7 +50,7 @@ type tproxyParser struct {
 	arena arena[TargetTPROXY]
 }
 
-func (p *tproxyParser) begin(f Family) { p.t = TargetTPROXY{Addr: f.facts().zero} }
+func (p *tproxyParser) begin(f netfilter.Family) { p.t = TargetTPROXY{Addr: factsOf(f).zero} }
 
 func (p *tproxyParser) option(o *optionCall) (err error) {
 	switch o.name {

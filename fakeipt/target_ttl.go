@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"syscall"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TTLChange is what -j TTL and -j HL do.
@@ -32,7 +34,7 @@ func (t *TargetTTL) Name() string {
 	return "TTL"
 }
 
-func (t *TargetTTL) appendSave(dst []byte, _ Family, _ Dialect) []byte {
+func (t *TargetTTL) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	return fmt.Appendf(dst, " --%s-%s %d", strings.ToLower(t.Name()), [...]string{"set", "dec", "inc"}[t.Change], t.Value)
 }
 
@@ -43,16 +45,16 @@ func (t *TargetTTL) appendList(dst []byte, _ listStyle) []byte {
 func (*TargetTTL) check(c *checkContext) syscall.Errno { return c.wantTable("mangle") }
 
 var (
-	ttlTargetExtension = &extension{name: "TTL", onlyIn: IPv4, newTarget: newTTLTarget, options: []optionSpec{
+	ttlTargetExtension = &extension{name: "TTL", onlyIn: netfilter.IPv4, newTarget: newTTLTarget, options: []optionSpec{
 		{name: "ttl-set", excludes: 6}, {name: "ttl-dec", rank: 2, excludes: 5}, {name: "ttl-inc", rank: 1, excludes: 3},
 	}}
-	hlTargetExtension = &extension{name: "HL", onlyIn: IPv6, newTarget: newTTLTarget, options: []optionSpec{
+	hlTargetExtension = &extension{name: "HL", onlyIn: netfilter.IPv6, newTarget: newTTLTarget, options: []optionSpec{
 		{name: "hl-set", excludes: 6}, {name: "hl-dec", rank: 2, excludes: 5}, {name: "hl-inc", rank: 1, excludes: 3},
 	}}
 )
 
 var newTTLTarget = targetOf(valueParser[TargetTTL]{
-	start: func(f Family) TargetTTL { return TargetTTL{V6: f == IPv6} },
+	start: func(f netfilter.Family) TargetTTL { return TargetTTL{V6: f == netfilter.IPv6} },
 	read:  (*TargetTTL).read,
 	whole: (*TargetTTL).whole,
 })

@@ -1,5 +1,7 @@
 package fakeipt
 
+import "github.com/chainwalk/chainwalk/netfilter"
+
 // VerdictKind is a decision about the packet.
 type VerdictKind uint8
 
@@ -21,7 +23,7 @@ var verdictNames = [...]string{"ACCEPT", "DROP", "RETURN"}
 // Name is "ACCEPT", "DROP" or "RETURN".
 func (v *Verdict) Name() string { return verdictNames[v.Kind] }
 
-func (v *Verdict) appendSave(dst []byte, _ Family, _ Dialect) []byte { return dst }
+func (v *Verdict) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte { return dst }
 
 func (v *Verdict) appendList(dst []byte, _ listStyle) []byte { return dst }
 

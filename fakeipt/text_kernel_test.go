@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/internal/namespace"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // realMachine is a network namespace of its own on this machine.
@@ -55,7 +56,7 @@ func (m *realMachine) run(t testing.TB, argv []string, stdin string) (string, st
 
 func TestFilesOnTheRealKernel(t *testing.T) {
 	needKernel(t)
-	machines := [2]machine{newRealMachine(t), newRealMachine(t)}
+	machines := map[netfilter.Dialect]machine{netfilter.Legacy: newRealMachine(t), netfilter.NFT: newRealMachine(t)}
 	datadriven.Walk(t, "testdata/tools", func(t *testing.T, path string) {
 		runFile(t, path, machines)
 	})
@@ -65,8 +66,8 @@ func TestFilesOnTheRealKernel(t *testing.T) {
 // and to the fake ones.
 func TestGeneratedRulesOnTheRealKernel(t *testing.T) {
 	needKernel(t)
-	for _, d := range []Dialect{Legacy, NFT} {
-		t.Run(d.String(), func(t *testing.T) {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
+		t.Run(string(d), func(t *testing.T) {
 			host := newRealMachine(t)
 			rapid.Check(t, func(rt *rapid.T) {
 				machines := [2]machine{host, newFakeMachine(d)}
@@ -99,7 +100,7 @@ func TestGeneratedRulesOnTheRealKernel(t *testing.T) {
 func TestTypeNamesOfHelpOnTheRealKernel(t *testing.T) {
 	needKernel(t)
 	host := newRealMachine(t)
-	for _, d := range []Dialect{Legacy, NFT} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		for tool, protocol := range map[string]string{"iptables": "icmp", "ip6tables": "ipv6-icmp"} {
 			argv := []string{withDialect(tool, d), "-p", protocol, "--help"}
 			typeNames := func(m machine) string {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // machine runs a tool somewhere: on the fake kernel, or on a real one.
@@ -19,11 +21,11 @@ type machine interface {
 
 // fakeMachine is a Kernel.
 type fakeMachine struct {
-	dialect Dialect
+	dialect netfilter.Dialect
 	kernel  *Kernel
 }
 
-func newFakeMachine(d Dialect) *fakeMachine {
+func newFakeMachine(d netfilter.Dialect) *fakeMachine {
 	return &fakeMachine{dialect: d, kernel: New(Options{Dialect: d})}
 }
 
@@ -36,8 +38,8 @@ func (m *fakeMachine) run(_ testing.TB, argv []string, stdin string) (string, st
 }
 
 // withDialect is the full name of a tool: iptables-save becomes iptables-nft-save.
-func withDialect(name string, d Dialect) string {
-	word := [...]string{"-legacy", "-nft"}[d]
+func withDialect(name string, d netfilter.Dialect) string {
+	word := "-" + string(d)
 	for _, family := range []string{"ip6tables", "iptables"} {
 		if rest, ok := strings.CutPrefix(name, family); ok {
 			return family + word + rest
@@ -74,7 +76,7 @@ func escapeText(line string) string {
 
 // runCase runs one directive on a machine: the lines of the input are commands, or
 // the input of a restore.
-func runCase(t *testing.T, m machine, d Dialect, td *datadriven.TestData) string {
+func runCase(t *testing.T, m machine, d netfilter.Dialect, td *datadriven.TestData) string {
 	switch td.Cmd {
 	case "fresh":
 		m.reset(t)
@@ -105,24 +107,24 @@ func runCase(t *testing.T, m machine, d Dialect, td *datadriven.TestData) string
 	return ""
 }
 
-func oneRun(t *testing.T, m machine, d Dialect, argv []string, stdin string) string {
+func oneRun(t *testing.T, m machine, d netfilter.Dialect, argv []string, stdin string) string {
 	argv[0] = withDialect(argv[0], d)
 	return result(m.run(t, argv, stdin))
 }
 
 // runFile runs a test file on a machine of each dialect. Where the two do not say
 // the same, the expectation has both.
-func runFile(t *testing.T, path string, machines [2]machine) {
+func runFile(t *testing.T, path string, machines map[netfilter.Dialect]machine) {
 	for _, m := range machines {
 		m.reset(t)
 	}
 	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
-		return bothResults(runCase(t, machines[Legacy], Legacy, td), runCase(t, machines[NFT], NFT, td))
+		return bothResults(runCase(t, machines[netfilter.Legacy], netfilter.Legacy, td), runCase(t, machines[netfilter.NFT], netfilter.NFT, td))
 	})
 }
 
 func TestFilesOnTheFakeKernel(t *testing.T) {
 	datadriven.Walk(t, "testdata/tools", func(t *testing.T, path string) {
-		runFile(t, path, [2]machine{newFakeMachine(Legacy), newFakeMachine(NFT)})
+		runFile(t, path, map[netfilter.Dialect]machine{netfilter.Legacy: newFakeMachine(netfilter.Legacy), netfilter.NFT: newFakeMachine(netfilter.NFT)})
 	})
 }

@@ -21,7 +21,7 @@ func (run *toolRun) report(err *problem, line int) int {
 		}
 		fmt.Fprintf(run.stderr, "Try `%s -h' or '%s --help' for more information.\n", run.name, run.name)
 	case statusVersion:
-		fmt.Fprintf(run.stderr, "Perhaps %s or your kernel needs to be upgraded.\n", run.family.facts().tool)
+		fmt.Fprintf(run.stderr, "Perhaps %s or your kernel needs to be upgraded.\n", factsOf(run.family).tool)
 	}
 	return err.status
 }

@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // toolRun is one run of a tool.
 type toolRun struct {
 	kernel *Kernel
-	family Family
+	family netfilter.Family
 	name   string // as messages have it
 	argv0  string
 	args   []string
@@ -96,14 +97,14 @@ func (run *toolRun) identify() toolKind {
 		return toolIPSet
 	}
 	rest, ok := strings.CutPrefix(base, "ip6tables")
-	run.family = IPv6
+	run.family = netfilter.IPv6
 	if !ok {
 		if rest, ok = strings.CutPrefix(base, "iptables"); !ok {
 			return toolNone
 		}
-		run.family = IPv4
+		run.family = netfilter.IPv4
 	}
-	rest = strings.TrimPrefix(rest, [...]string{"-legacy", "-nft"}[run.kernel.dialect])
+	rest = strings.TrimPrefix(rest, "-"+string(run.kernel.dialect))
 	var kind toolKind
 	switch rest {
 	case "":
@@ -116,8 +117,8 @@ func (run *toolRun) identify() toolKind {
 		return toolNone
 	}
 	run.name = base
-	if run.kernel.dialect == Legacy || kind == toolCommand {
-		run.name = run.family.facts().tool + rest
+	if run.kernel.dialect == netfilter.Legacy || kind == toolCommand {
+		run.name = factsOf(run.family).tool + rest
 	}
 	return kind
 }
@@ -129,8 +130,8 @@ func (run *toolRun) enter(v Visit) (status int, ok bool) {
 	}
 	run.entered = true
 	v.Family = run.family
-	v.Locks = v.Locks && run.kernel.dialect == Legacy
-	if run.kernel.dialect == NFT || findTableKind(v.Table) == nil {
+	v.Locks = v.Locks && run.kernel.dialect == netfilter.Legacy
+	if run.kernel.dialect == netfilter.NFT || findTableKind(v.Table) == nil {
 		v.Table, v.Chains = "", nil
 	}
 	err := run.kernel.gate(v)
@@ -143,7 +144,7 @@ func (run *toolRun) enter(v Visit) (status int, ok bool) {
 		return refused.Status, false
 	}
 	fmt.Fprintf(run.stderr, "%s: %v\n", path.Base(run.argv0), err)
-	if run.kernel.dialect == NFT && errors.Is(err, fs.ErrPermission) {
+	if run.kernel.dialect == netfilter.NFT && errors.Is(err, fs.ErrPermission) {
 		return run.report(&problem{status: statusResource, msg: "Could not fetch rule set generation id: Permission denied (you must be root)"},
 			-1), false
 	}
@@ -153,15 +154,20 @@ func (run *toolRun) enter(v Visit) (status int, ok bool) {
 // warnOfLegacy is what the nft tools print about rules that they do not show.
 func (run *toolRun) warnOfLegacy(suffix string) {
 	k := run.kernel
-	if k.dialect != NFT || k.beside == nil || len(k.beside.Ruleset(run.family).tables) == 0 {
+	if k.dialect != netfilter.NFT || k.beside == nil || len(k.beside.Ruleset(run.family).tables) == 0 {
 		return
 	}
-	tool := run.family.facts().tool
+	tool := factsOf(run.family).tool
 	fmt.Fprintf(run.stderr, "# Warning: %s-legacy tables present, use %s-legacy%s to see them\n", tool, tool, suffix)
 }
 
 // variant is what the tools put behind their version.
-func (k *Kernel) variant() string { return [...]string{"legacy", "nf_tables"}[k.dialect] }
+func (k *Kernel) variant() string {
+	if k.dialect == netfilter.NFT {
+		return "nf_tables"
+	}
+	return string(k.dialect)
+}
 
 func (run *toolRun) printVersion() int {
 	fmt.Fprintf(run.stdout, "%s v%s (%s)\n", run.name, run.kernel.version, run.kernel.variant())

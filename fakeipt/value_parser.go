@@ -1,8 +1,10 @@
 package fakeipt
 
+import "github.com/chainwalk/chainwalk/netfilter"
+
 // valueParser parses an extension whose options say a value that can be compared. Equal values are one pointer.
 type valueParser[T comparable] struct {
-	start func(f Family) T                // the value without options; nil: the zero value
+	start func(f netfilter.Family) T      // the value without options; nil: the zero value
 	read  func(v *T, o *optionCall) error // takes one option
 	whole func(v *T, seen uint32) error   // makes the checks of all options; nil: there are none
 
@@ -10,7 +12,7 @@ type valueParser[T comparable] struct {
 	arena arena[T]
 }
 
-func (p *valueParser[T]) begin(f Family) {
+func (p *valueParser[T]) begin(f netfilter.Family) {
 	var zero T
 	if p.value = zero; p.start != nil {
 		p.value = p.start(f)

@@ -4,9 +4,10 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 const bridgedRules = "*nat\n:PREROUTING ACCEPT [0:0]\n:POSTROUTING ACCEPT [0:0]\n-A PREROUTING -d 10.96.0.1/32 -j DNAT --to-destination " +
@@ -29,7 +30,7 @@ func bridgeHost(t *testing.T, calls string, hairpin bool) *Host {
 			port("veth1", "10.244.0.11"), port("veth2", "10.244.0.12"), port("veth3", "10.244.0.13"),
 		},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1", "net.bridge.bridge-nf-call-iptables": calls},
-		Netfilter: restored(t, fakeipt.IPv4, bridgedRules),
+		Netfilter: restored(t, netfilter.IPv4, bridgedRules),
 	})
 	require.NoError(t, err)
 	return h

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // shortTimeouts are long enough that all packets are sent before the first entry expires.
@@ -22,7 +22,7 @@ var shortTimeouts = map[string]string{
 func TestExpiryAsKernel(t *testing.T) {
 	needKernel(t, "iptables-legacy-restore", "ip6tables-legacy-restore")
 	lab := newCTLab(t)
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		p := lab.scene(t, family, ctFilter)
 		sysctls := map[string]string{}
 		for name, value := range shortTimeouts {

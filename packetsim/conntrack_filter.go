@@ -3,13 +3,13 @@ package packetsim
 import (
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // ConntrackFilter chooses connections as the options of "conntrack -D" do. What is not set does not matter.
 type ConntrackFilter struct {
-	Family fakeipt.Family // -f
-	Proto  Proto          // -p
+	Family netfilter.Family // -f
+	Proto  Proto            // -p
 	// OrigSrc and OrigDst are -s and -d, ReplySrc and ReplyDst are -r and -q.
 	OrigSrc, OrigDst, ReplySrc, ReplyDst netip.Prefix
 	// The ports are --orig-port-src, --orig-port-dst, --reply-port-src and --reply-port-dst.

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // fullTable is the limit of the tests: above what other namespaces hold meanwhile, and below 100, from which on the kernel's
@@ -47,7 +47,7 @@ func TestFullTableAsKernel(t *testing.T) {
 	needKernel(t, "iptables-legacy-restore")
 	limit := machineConntrack(t, "max", fullTable)
 	lab := newCTLab(t)
-	p := lab.scene(t, fakeipt.IPv4, ctFilter)
+	p := lab.scene(t, netfilter.IPv4, ctFilter)
 	require.NoError(t, p.host.SetSysctl("net.netfilter.nf_conntrack_max", limit))
 	for i := range uint16(fullTable) {
 		p.establish(1000 + i)
@@ -96,7 +96,7 @@ func TestEvictionAsKernel(t *testing.T) {
 	limit := machineConntrack(t, "max", fullTable)
 	buckets := machineConntrack(t, "buckets", 512)
 	lab := newCTLab(t)
-	p := lab.scene(t, fakeipt.IPv4, ctFilter)
+	p := lab.scene(t, netfilter.IPv4, ctFilter)
 	require.NoError(t, p.host.SetSysctl("net.netfilter.nf_conntrack_max", limit))
 	require.NoError(t, p.host.SetSysctl("net.netfilter.nf_conntrack_buckets", buckets))
 	const assured, begun = 8, 400
@@ -113,7 +113,7 @@ func TestEvictionAsKernel(t *testing.T) {
 		if o.To == ToForward {
 			passed++
 		}
-		reached += len(lab.captured("server", fakeipt.IPv4)) // its buffer is small
+		reached += len(lab.captured("server", netfilter.IPv4)) // its buffer is small
 	}
 	reached += p.barrier(t, 1000)
 	share := func(n int) float64 { return float64(n) / (fullTable + begun) }
@@ -127,7 +127,7 @@ func TestEvictionAsKernel(t *testing.T) {
 		}
 		return n
 	}
-	assert.Equal(t, assured, isAssured(lab.entries(fakeipt.IPv4)))
+	assert.Equal(t, assured, isAssured(lab.entries(netfilter.IPv4)))
 	assert.Equal(t, assured, isAssured(p.host.Conntrack()))
 }
 

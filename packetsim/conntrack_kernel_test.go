@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // ctTimeouts are the node's timeouts: no two are so near that a second more or less hides which one it is.
@@ -141,17 +141,17 @@ COMMIT
 }
 
 // ctAddresses are the words in rules, and where packets go, by family.
-var ctAddresses = map[fakeipt.Family]map[string]string{
-	fakeipt.IPv4: {"VIP1": "10.99.0.1", "VIP2": "10.99.0.2", "SERVER": "10.78.2.2", "POOL1": "10.79.0.1", "POOL9": "10.79.0.9",
+var ctAddresses = map[netfilter.Family]map[string]string{
+	netfilter.IPv4: {"VIP1": "10.99.0.1", "VIP2": "10.99.0.2", "SERVER": "10.78.2.2", "POOL1": "10.79.0.1", "POOL9": "10.79.0.9",
 		"CLIENT": "10.78.1.2"},
-	fakeipt.IPv6: {"VIP1": "fd99::1", "VIP2": "fd99::2", "SERVER": "fd78:2::2", "POOL1": "fd79::1", "POOL9": "fd79:0:0:3::9",
+	netfilter.IPv6: {"VIP1": "fd99::1", "VIP2": "fd99::2", "SERVER": "fd78:2::2", "POOL1": "fd79::1", "POOL9": "fd79:0:0:3::9",
 		"CLIENT": "fd78:1::2"},
 }
 
 // ctRules are the rules for a family: an IPv6 address with a port takes brackets.
-func ctRules(family fakeipt.Family, rules string) string {
+func ctRules(family netfilter.Family, rules string) string {
 	for word, addr := range ctAddresses[family] {
-		if family == fakeipt.IPv6 {
+		if family == netfilter.IPv6 {
 			rules = strings.ReplaceAll(rules, word+":", "["+addr+"]:")
 		}
 		rules = strings.ReplaceAll(rules, word, addr)
@@ -172,7 +172,7 @@ func TestConntrackAsKernel(t *testing.T) {
 	machineConntrack(t, "buckets", quickTable)
 	lab := newCTLab(t)
 	packets := 0
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		for _, group := range ctGroups {
 			agreed := t.Run(fmt.Sprintf("IPv%d %s", family, group.name), func(t *testing.T) {
 				packets += lab.in(t).compareGroup(t, family, group)
@@ -198,7 +198,7 @@ func boundShrinking(t *testing.T) {
 }
 
 // compareGroup compares random sequences and says how many packets were sent.
-func (lab *ctLab) compareGroup(t *testing.T, family fakeipt.Family, group ctGroup) (packets int) {
+func (lab *ctLab) compareGroup(t *testing.T, family netfilter.Family, group ctGroup) (packets int) {
 	rules := ctRules(family, group.rules)
 	lab.restore(family, rules)
 	kernel := restored(t, family, emptyRules+rules)
@@ -211,13 +211,13 @@ func (lab *ctLab) compareGroup(t *testing.T, family fakeipt.Family, group ctGrou
 		lab.flush()
 		play := &ctPlay{lab: lab, rt: rt, fatalf: rt.Fatalf, family: family, host: lab.twin(kernel, sysctls), learned: map[Tuple]Tuple{}}
 		if real == nil {
-			real, ours = lab.counted(family), countedRules(savedCounters(t, play.host, family == fakeipt.IPv6))
+			real, ours = lab.counted(family), countedRules(savedCounters(t, play.host, family == netfilter.IPv6))
 		}
 		realBefore, oursBefore := real, ours
 		real, ours = nil, nil
 		group.play(rt, play)
 		packets += play.sent
-		realNow, oursNow := lab.counted(family), countedRules(savedCounters(t, play.host, family == fakeipt.IPv6))
+		realNow, oursNow := lab.counted(family), countedRules(savedCounters(t, play.host, family == netfilter.IPv6))
 		require.Equal(rt, since(realNow, realBefore), since(oursNow, oursBefore), "packets that the rules counted")
 		real, ours = realNow, oursNow
 	})
@@ -255,7 +255,7 @@ type ctPlay struct {
 	lab    *ctLab
 	rt     *rapid.T // of random plays
 	fatalf func(format string, args ...any)
-	family fakeipt.Family
+	family netfilter.Family
 	host   *Host
 	sent   int
 	late   time.Duration // the longest time that we were behind the kernel

@@ -22,6 +22,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/ctnetlink"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // ctLab is a node between a client and a server that only send and capture frames. A test of it stays in the node's namespace.
@@ -115,14 +116,14 @@ func (lab *ctLab) run(argv ...string) string {
 	return string(out)
 }
 
-func ctTool(family fakeipt.Family, tool string) string {
-	if family == fakeipt.IPv6 {
+func ctTool(family netfilter.Family, tool string) string {
+	if family == netfilter.IPv6 {
 		return "ip6tables-legacy-" + tool
 	}
 	return "iptables-legacy-" + tool
 }
 
-func (lab *ctLab) restore(family fakeipt.Family, rules string) {
+func (lab *ctLab) restore(family netfilter.Family, rules string) {
 	cmd := exec.Command(ctTool(family, "restore"))
 	cmd.Stdin = strings.NewReader(emptyRules + rules)
 	out, err := cmd.CombinedOutput()
@@ -168,7 +169,7 @@ func (lab *ctLab) flush() {
 }
 
 // entries are the node's connections of the family.
-func (lab *ctLab) entries(family fakeipt.Family) []ConntrackEntry {
+func (lab *ctLab) entries(family netfilter.Family) []ConntrackEntry {
 	req := nl.NewNetlinkRequest(nl.IPCTNL_MSG_CT_GET|1<<8, unix.NLM_F_DUMP)
 	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC, Version: nl.NFNETLINK_V0})
 	messages, err := req.Execute(unix.NETLINK_NETFILTER, 0)
@@ -227,7 +228,7 @@ func (lab *ctLab) send(place string, p Packet) {
 }
 
 // captured are the packets of the family that came to a place since the last call.
-func (lab *ctLab) captured(place string, family fakeipt.Family) []Packet {
+func (lab *ctLab) captured(place string, family netfilter.Family) []Packet {
 	var list []Packet
 	buf := make([]byte, 4096)
 	for {
@@ -312,7 +313,7 @@ const (
 )
 
 // counted are the packets that each rule of the node's filter table counted.
-func (lab *ctLab) counted(family fakeipt.Family) map[string]int {
+func (lab *ctLab) counted(family netfilter.Family) map[string]int {
 	return countedRules(lab.run(ctTool(family, "save"), "-c", "-t", "filter"))
 }
 

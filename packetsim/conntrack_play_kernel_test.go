@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // header draws the header of a client's packet from so few that flows meet.
@@ -30,7 +30,7 @@ func (p *ctPlay) header(proto Proto) Packet {
 }
 
 func (p *ctPlay) icmp() Proto {
-	if p.family == fakeipt.IPv6 {
+	if p.family == netfilter.IPv6 {
 		return ICMPv6
 	}
 	return ICMP
@@ -122,7 +122,7 @@ func (p *ctPlay) datagram(proto Proto) {
 	packet := p.header(proto)
 	if proto.IsICMP() && rapid.IntRange(0, 4).Draw(rt, "other type") == 0 {
 		packet.ICMPType = rapid.SampledFrom([]uint8{13, 15, 17, 10, 42}).Draw(rt, "type")
-		if p.family == fakeipt.IPv6 {
+		if p.family == netfilter.IPv6 {
 			packet.ICMPType = rapid.SampledFrom([]uint8{139, 128, 144, 200}).Draw(rt, "type")
 		}
 	}
@@ -148,16 +148,16 @@ func (p *ctPlay) icmpError(about Packet) {
 		place, inner = "client", answered(about)
 	}
 	packet := Packet{Proto: p.icmp(), Src: inner.Dst, Dst: inner.Src, ICMPType: ICMPUnreachable, ICMPCode: 1, Inner: &inner}
-	if p.family == fakeipt.IPv6 {
+	if p.family == netfilter.IPv6 {
 		packet.ICMPType, packet.ICMPCode = ICMPv6Unreachable, 3
 	}
 	if router {
-		packet.Src = map[string]map[fakeipt.Family]netip.Addr{
-			"server": {fakeipt.IPv4: netip.MustParseAddr("10.78.2.3"), fakeipt.IPv6: netip.MustParseAddr("fd78:2::3")},
-			"client": {fakeipt.IPv4: netip.MustParseAddr("10.78.1.3"), fakeipt.IPv6: netip.MustParseAddr("fd78:1::3")},
+		packet.Src = map[string]map[netfilter.Family]netip.Addr{
+			"server": {netfilter.IPv4: netip.MustParseAddr("10.78.2.3"), netfilter.IPv6: netip.MustParseAddr("fd78:2::3")},
+			"client": {netfilter.IPv4: netip.MustParseAddr("10.78.1.3"), netfilter.IPv6: netip.MustParseAddr("fd78:1::3")},
 		}[place][p.family]
 		packet.ICMPType = ICMPTimeExceeded
-		if p.family == fakeipt.IPv6 {
+		if p.family == netfilter.IPv6 {
 			packet.ICMPType = ICMPv6TimeExceeded
 		}
 		packet.ICMPCode = 0

@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // scene is a play of the test's own packets, with the rules given.
-func (lab *ctLab) scene(t *testing.T, family fakeipt.Family, rules string) *ctPlay {
+func (lab *ctLab) scene(t *testing.T, family netfilter.Family, rules string) *ctPlay {
 	rules = ctRules(family, rules)
 	lab.restore(family, rules)
 	sysctls := lab.conntrackSysctls()
@@ -56,7 +56,7 @@ func TestMasqueradesAreForgottenAsKernel(t *testing.T) {
 	needKernel(t, "iptables-legacy-restore", "ip6tables-legacy-restore")
 	lab := newCTLab(t)
 	rules := "*nat\n-A POSTROUTING -p udp -j MASQUERADE\n-A POSTROUTING -p tcp -j SNAT --to-source POOL1\nCOMMIT\n"
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		p := lab.scene(t, family, rules)
 		begin := func() {
 			lab.flush()
@@ -66,7 +66,7 @@ func TestMasqueradesAreForgottenAsKernel(t *testing.T) {
 			p.forward(p.flow(TCP, 1000, 80))
 		}
 		begin()
-		lab.run("ip", "addr", "del", map[fakeipt.Family]string{fakeipt.IPv4: "10.78.2.1/24", fakeipt.IPv6: "fd78:2::1/64"}[family], "dev", "cts")
+		lab.run("ip", "addr", "del", map[netfilter.Family]string{netfilter.IPv4: "10.78.2.1/24", netfilter.IPv6: "fd78:2::1/64"}[family], "dev", "cts")
 		devices := ctDevices()
 		devices[1].Addresses = nil
 		require.NoError(t, p.host.SetNetwork(devices, nil, nil, false))
@@ -104,7 +104,7 @@ func TestDeletionAsKernel(t *testing.T) {
 	needKernel(t, "iptables-legacy-restore", "conntrack")
 	machineConntrack(t, "buckets", quickTable)
 	lab := newCTLab(t)
-	p := lab.scene(t, fakeipt.IPv4, `*raw
+	p := lab.scene(t, netfilter.IPv4, `*raw
 -A PREROUTING -p udp -m udp --dport 9 -j CT --zone 3
 -A PREROUTING -p udp -m udp --dport 10 -j CT --zone-orig 4
 COMMIT
@@ -139,8 +139,8 @@ COMMIT
 		{"-u UNREPLIED", ConntrackFilter{}},
 		{"-u SEEN_REPLY", ConntrackFilter{SeenReply: true}},
 		{"-u ASSURED", ConntrackFilter{Assured: true}},
-		{"-f ipv6", ConntrackFilter{Family: fakeipt.IPv6}},
-		{"-f ipv4", ConntrackFilter{Family: fakeipt.IPv4}},
+		{"-f ipv6", ConntrackFilter{Family: netfilter.IPv6}},
+		{"-f ipv4", ConntrackFilter{Family: netfilter.IPv4}},
 		{"--orig-src 10.78.1.2 --orig-dst 10.78.2.2", ConntrackFilter{OrigSrc: netip.MustParsePrefix("10.78.1.2/32"),
 			OrigDst: netip.MustParsePrefix("10.78.2.2/32")}},
 		{"--reply-src 10.78.2.2 --reply-dst 10.78.1.2", ConntrackFilter{ReplySrc: netip.MustParsePrefix("10.78.2.2/32"),
@@ -169,7 +169,7 @@ COMMIT
 		out, _ := exec.Command("conntrack", append([]string{"-D"}, strings.Fields(row.args)...)...).CombinedOutput()
 		deleted := p.host.DeleteConntrack(row.filter.Matches)
 		assert.Contains(t, string(out), fmt.Sprintf(": %d flow entries have been deleted.", deleted), "conntrack -D %s", row.args)
-		why := compareEntries(lab.entries(fakeipt.IPv4), p.host.Conntrack(), p.late)
+		why := compareEntries(lab.entries(netfilter.IPv4), p.host.Conntrack(), p.late)
 		assert.Empty(t, why, "conntrack -D %s: %s", row.args, out)
 	}
 }
@@ -178,7 +178,7 @@ COMMIT
 func TestUDPStreamAsKernel(t *testing.T) {
 	needKernel(t, "iptables-legacy-restore", "ip6tables-legacy-restore")
 	lab := newCTLab(t)
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		p := lab.scene(t, family, ctFilter)
 		packet := p.flow(UDP, 1000, 80)
 		for i := range 2 {
@@ -199,7 +199,7 @@ func TestUDPStreamAsKernel(t *testing.T) {
 func TestPacketToItselfAsKernel(t *testing.T) {
 	needKernel(t, "iptables-legacy-restore")
 	lab := newCTLab(t)
-	p := lab.scene(t, fakeipt.IPv4, "*filter\n-A INPUT -m conntrack --ctstate NEW\n-A INPUT -m conntrack --ctstate "+
+	p := lab.scene(t, netfilter.IPv4, "*filter\n-A INPUT -m conntrack --ctstate NEW\n-A INPUT -m conntrack --ctstate "+
 		"ESTABLISHED\nCOMMIT\n*nat\n-A OUTPUT -p tcp -j ACCEPT\nCOMMIT\n")
 	self := netip.MustParseAddr("10.78.1.1")
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
@@ -221,7 +221,7 @@ func TestICMPIDsAsKernel(t *testing.T) {
 	needKernel(t, "iptables-legacy-restore", "ip6tables-legacy-restore")
 	lab := newCTLab(t)
 	rules := "*nat\n-A PREROUTING -d VIP1 -j DNAT --to-destination SERVER\n-A PREROUTING -d VIP2 -j DNAT --to-destination SERVER\nCOMMIT\n"
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		p := lab.scene(t, family, rules)
 		for _, queries := range icmpAnswers[p.icmp()] {
 			for _, word := range []string{"VIP1", "VIP2"} {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestTemplatesAsKernel sends a packet through rules with -j CT, and compares what each rule counted and the entries.
@@ -15,11 +15,11 @@ func TestTemplatesAsKernel(t *testing.T) {
 	needKernel(t, "iptables-legacy-restore", "ip6tables-legacy-restore", "iptables-legacy-save", "ip6tables-legacy-save")
 	lab := newCTLab(t)
 	for _, row := range templateRows {
-		p := lab.scene(t, fakeipt.IPv4, templateRules(row.rules))
+		p := lab.scene(t, netfilter.IPv4, templateRules(row.rules))
 		p.forward(p.flow(UDP, 40000, 80))
 		p.sameCounts(t, row.name)
 	}
-	p := lab.scene(t, fakeipt.IPv6, templateRules([]string{"-j CT", "-m connmark --mark 7", "-j CONNMARK --set-mark 7",
+	p := lab.scene(t, netfilter.IPv6, templateRules([]string{"-j CT", "-m connmark --mark 7", "-j CONNMARK --set-mark 7",
 		"-m conntrack ! --ctorigsrc fd78:1::2"}))
 	for sport := range uint16(3) {
 		p.forward(p.flow(UDP, 40000+sport, 80))
@@ -30,7 +30,7 @@ func TestTemplatesAsKernel(t *testing.T) {
 // sameCounts compares the counters of every rule.
 func (p *ctPlay) sameCounts(t *testing.T, when string) {
 	t.Helper()
-	ours := savedCounters(t, p.host, p.family == fakeipt.IPv6)
+	ours := savedCounters(t, p.host, p.family == netfilter.IPv6)
 	assert.Equal(t, countedRules(p.lab.run(ctTool(p.family, "save"), "-c")), countedRules(ours), when)
 }
 
@@ -38,7 +38,7 @@ func (p *ctPlay) sameCounts(t *testing.T, when string) {
 func TestReverseConnectionAsKernel(t *testing.T) {
 	needKernel(t, "iptables-legacy-restore", "ip6tables-legacy-restore")
 	lab := newCTLab(t)
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		for _, side := range []string{"--zone", "--zone-orig", "--zone-reply"} {
 			for _, proto := range []Proto{UDP, TCP} {
 				p := lab.scene(t, family, "*raw\n-A PREROUTING -i ctc -j CT "+side+" 1\nCOMMIT\n*nat\n-A POSTROUTING -p icmp -j MASQUERADE\nCOMMIT\n")

@@ -1,6 +1,10 @@
 package packetsim
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // EventKind says what happened to a packet beside the rules that it met.
 type EventKind string
@@ -42,10 +46,10 @@ type Event struct {
 
 // RuleLook is a rule that the packet came to and that is no step.
 type RuleLook struct {
-	Table   string `json:"table"`
-	Chain   string `json:"chain"`
-	Number  int    `json:"number"`
-	Backend string `json:"backend,omitempty"` // as in a Step
+	Table   string            `json:"table"`
+	Chain   string            `json:"chain"`
+	Number  int               `json:"number"`
+	Dialect netfilter.Dialect `json:"backend,omitempty"` // as in a Step
 	// Text is the rule as iptables-save prints it.
 	Text string `json:"rule"`
 	// Failed is the first condition that did not hold, as iptables-save prints it; for EventMissed.

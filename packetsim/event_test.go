@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestMissedRules: the condition is the first that does not hold of tcp 10.244.0.11:40000 > 10.244.0.12:80, in by veth1 and out by veth2.
@@ -22,7 +23,7 @@ func TestMissedRules(t *testing.T) {
 		{"-p tcp -m comment --comment \"two words\" -m tcp --dport 80 -m mark --mark 0x1 -j DROP", "-m mark --mark 0x1"},
 		{"-m conntrack --ctstate INVALID,ESTABLISHED -j DROP", "-m conntrack --ctstate INVALID,ESTABLISHED"},
 	} {
-		for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+		for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 			dump := "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p 99\n-A FORWARD " + row.rule + "\nCOMMIT\n"
 			h := loadedHost(t, false, d, dump, indexPolicy{rules: 1, walks: 1, least: 1})
 			for range 3 { // an index is no reason to be silent of a rule

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 var update = flag.Bool("update", false, "write docs/extensions.md")
@@ -54,29 +56,29 @@ func allShipped() []shippedKind {
 	return all
 }
 
-func (x shippedKind) families() []fakeipt.Family {
+func (x shippedKind) families() []netfilter.Family {
 	if x.family != 0 {
-		return []fakeipt.Family{x.family}
+		return []netfilter.Family{x.family}
 	}
-	return []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6}
+	return []netfilter.Family{netfilter.IPv4, netfilter.IPv6}
 }
 
 // sampleWords are what the words of samples that begin with @ stand for.
-var sampleWords = map[fakeipt.Family]*strings.Replacer{
-	fakeipt.IPv4: strings.NewReplacer("@1", "10.244.0.11", "@2", "10.244.0.12", "@ones", "255.255.255.255", "@any", "0.0.0.0",
+var sampleWords = map[netfilter.Family]*strings.Replacer{
+	netfilter.IPv4: strings.NewReplacer("@1", "10.244.0.11", "@2", "10.244.0.12", "@ones", "255.255.255.255", "@any", "0.0.0.0",
 		"@net", "10.9.0.0/16", "@family", "4", "@bits", "32", "@unreachable", "icmp-port-unreachable"),
-	fakeipt.IPv6: strings.NewReplacer("@1", "fd00:2::11", "@2", "fd00:2::12", "@ones", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+	netfilter.IPv6: strings.NewReplacer("@1", "fd00:2::11", "@2", "fd00:2::12", "@ones", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
 		"@any", "::", "@net", "fd00:9::/32", "@family", "6", "@bits", "128", "@unreachable", "icmp6-port-unreachable"),
 }
 
 // dump is iptables-save text with the sample alone.
-func (x shippedKind) dump(f fakeipt.Family) string {
+func (x shippedKind) dump(f netfilter.Family) string {
 	table, _, _ := strings.Cut(x.place, " ")
 	return fmt.Sprintf("*%s\n%sCOMMIT\n", table, x.rules(f))
 }
 
 // rules are the sample's lines.
-func (x shippedKind) rules(f fakeipt.Family) string {
+func (x shippedKind) rules(f netfilter.Family) string {
 	return "-A " + x.chain() + " " + strings.ReplaceAll(sampleWords[f].Replace(x.sample), ";", "\n-A "+x.chain()+" ") + "\n"
 }
 
@@ -94,8 +96,8 @@ func sampleKernel(t *testing.T) *fakeipt.Kernel {
 }
 
 // spelled says whether the tools of a family know the extension.
-func (x shippedKind) spelled(t *testing.T, f fakeipt.Family) bool {
-	tool := map[fakeipt.Family]string{fakeipt.IPv4: "iptables", fakeipt.IPv6: "ip6tables"}[f]
+func (x shippedKind) spelled(t *testing.T, f netfilter.Family) bool {
+	tool := map[netfilter.Family]string{netfilter.IPv4: "iptables", netfilter.IPv6: "ip6tables"}[f]
 	var stderr bytes.Buffer
 	sampleKernel(t).Run([]string{tool, "-A", "FORWARD", x.option, x.name}, nil, &bytes.Buffer{}, &stderr)
 	return !strings.Contains(stderr.String(), "Couldn't load")
@@ -150,15 +152,15 @@ func (x shippedKind) bare(t *testing.T, rs *fakeipt.Ruleset) {
 }
 
 // packet is one that comes to the chain of the sample.
-func (x shippedKind) packet(t *testing.T, f fakeipt.Family) Input {
+func (x shippedKind) packet(t *testing.T, f netfilter.Family) Input {
 	packet := map[string]string{
 		"PREROUTING": "tcp @1:1000 > @2:80 in veth1", "FORWARD": "tcp @1:1000 > @2:80 in veth1",
 		"POSTROUTING": "tcp @1:1000 > @2:80 in veth1",
 		"INPUT":       "tcp @1:1000 > @self:80 in veth1", "OUTPUT": "tcp @self:1000 > @2:80 local",
 	}[x.chain()]
-	self := map[fakeipt.Family]string{fakeipt.IPv4: "192.168.0.3", fakeipt.IPv6: "fd00:1::3"}[f]
+	self := map[netfilter.Family]string{netfilter.IPv4: "192.168.0.3", netfilter.IPv6: "fd00:1::3"}[f]
 	packet = strings.ReplaceAll(packet, "@self", self)
-	if f == fakeipt.IPv6 {
+	if f == netfilter.IPv6 {
 		for _, address := range []string{"@1", "@2", self} {
 			packet = strings.ReplaceAll(packet, address+":", "["+address+"]:")
 		}
@@ -211,7 +213,7 @@ func (x shippedKind) spelledEverywhere(t *testing.T) bool {
 }
 
 func (x shippedKind) familyWords() string {
-	return map[fakeipt.Family]string{0: "both", fakeipt.IPv4: "IPv4", fakeipt.IPv6: "IPv6"}[x.family]
+	return map[netfilter.Family]string{0: "both", netfilter.IPv4: "IPv4", netfilter.IPv6: "IPv6"}[x.family]
 }
 
 // TestEveryExtensionLoads: a dump with any extension of the tools loads in both dialects and is saved as it was, whether this kernel has it
@@ -219,14 +221,14 @@ func (x shippedKind) familyWords() string {
 func TestEveryExtensionLoads(t *testing.T) {
 	for _, x := range allShipped() {
 		for _, f := range x.families() {
-			for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+			for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 				k := fakeipt.New(fakeipt.Options{Dialect: d})
 				var sets bytes.Buffer
 				require.NoError(t, sampleKernel(t).SaveSets(&sets))
 				require.NoError(t, k.LoadSets("sets", &sets))
 				require.NoError(t, k.Load(f, "dump", strings.NewReader(x.dump(f))), "%s, IPv%d, %s", x.name, f, d)
 				var saved bytes.Buffer
-				require.Zero(t, k.Run([]string{map[fakeipt.Family]string{fakeipt.IPv4: "iptables-save", fakeipt.IPv6: "ip6tables-save"}[f]}, nil,
+				require.Zero(t, k.Run([]string{map[netfilter.Family]string{netfilter.IPv4: "iptables-save", netfilter.IPv6: "ip6tables-save"}[f]}, nil,
 					&saved, &saved))
 				assert.Contains(t, saved.String(), x.rules(f), "%s, IPv%d, %s", x.name, f, d)
 				h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Netfilter: k})

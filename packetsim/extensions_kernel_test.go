@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/internal/namespace"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/namespace"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // extensionFolders is where Debian keeps the tools' extensions.
@@ -23,12 +24,12 @@ var noExtensions = []string{"NAT" /* holds the targets of nat */, "standard" /* 
 // TestShippedExtensionsAreTheToolsKernel compares the lists with the files of the tools of this machine.
 func TestShippedExtensionsAreTheToolsKernel(t *testing.T) {
 	needKernel(t, "iptables-legacy")
-	listed := map[string]fakeipt.Family{}
+	listed := map[string]netfilter.Family{}
 	for _, x := range allShipped() {
 		listed[x.name] = x.family
 	}
-	shipped := map[string]fakeipt.Family{}
-	for prefix, family := range map[string]fakeipt.Family{"libipt_": fakeipt.IPv4, "libip6t_": fakeipt.IPv6, "libxt_": 0} {
+	shipped := map[string]netfilter.Family{}
+	for prefix, family := range map[string]netfilter.Family{"libipt_": netfilter.IPv4, "libip6t_": netfilter.IPv6, "libxt_": 0} {
 		files, err := filepath.Glob(filepath.Join(extensionFolders, prefix+"*.so"))
 		require.NoError(t, err)
 		require.NotEmpty(t, files)
@@ -47,7 +48,7 @@ func TestShippedExtensionsAreTheToolsKernel(t *testing.T) {
 	}
 	for _, name := range onlyIPv4 {
 		assert.Zero(t, shipped[name])
-		shipped[name] = fakeipt.IPv4
+		shipped[name] = netfilter.IPv4
 	}
 	assert.Equal(t, shipped, listed)
 }
@@ -72,7 +73,7 @@ func TestSamplesKernel(t *testing.T) {
 	var refused []string
 	for _, x := range allShipped() {
 		for _, f := range x.families() {
-			tool := map[fakeipt.Family]string{fakeipt.IPv4: "iptables-legacy", fakeipt.IPv6: "ip6tables-legacy"}[f]
+			tool := map[netfilter.Family]string{netfilter.IPv4: "iptables-legacy", netfilter.IPv6: "ip6tables-legacy"}[f]
 			if _, err := ns.Output([]string{tool + "-restore"}, x.dump(f)); err != nil {
 				t.Logf("%s, IPv%d: %v", x.name, f, err)
 				refused = append(refused, x.name)

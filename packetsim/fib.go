@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // The errors of a route lookup; their texts are the reasons of an Outcome.
@@ -176,12 +176,12 @@ func (b *fib) isLocal(addr netip.Addr) bool { return b.addressType(addr, "") == 
 var limitedBroadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
 // defaultRules are the rules that the kernel makes; IPv6 has no table default.
-func defaultRules(family fakeipt.Family) []PolicyRule {
+func defaultRules(family netfilter.Family) []PolicyRule {
 	rules := []PolicyRule{
 		{Family: family, Priority: 0, Table: TableLocal},
 		{Family: family, Priority: 32766, Table: TableMain},
 	}
-	if family == fakeipt.IPv4 {
+	if family == netfilter.IPv4 {
 		rules = append(rules, PolicyRule{Family: family, Priority: 32767, Table: TableDefault})
 	}
 	return rules

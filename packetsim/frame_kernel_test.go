@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // newFrameLab is a lab whose node has nothing but a device to each place: what they are is the caller's.
@@ -114,7 +114,7 @@ func TestBridgeAsKernel(t *testing.T) {
 func (lab *kernelLab) compareBridge(calls, hairpin string) {
 	lab.sysctl("net.bridge.bridge-nf-call-iptables", calls)
 	lab.run("node", "ip", "link", "set", "cwpsc", "type", "bridge_slave", "hairpin", hairpin)
-	lab.restore(fakeipt.IPv4, bridgeRules)
+	lab.restore(netfilter.IPv4, bridgeRules)
 	lab.run("node", "conntrack", "-F")
 	host, err := NewHost(HostConfig{
 		Name: "node",
@@ -125,7 +125,7 @@ func (lab *kernelLab) compareBridge(calls, hairpin string) {
 		},
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.bridge.bridge-nf-call-iptables": calls,
 			"net.ipv4.conf.all.send_redirects": "0", "net.ipv4.conf.cwbr.send_redirects": "0"},
-		Netfilter: restored(lab.t, fakeipt.IPv4, bridgeRules),
+		Netfilter: restored(lab.t, netfilter.IPv4, bridgeRules),
 	})
 	require.NoError(lab.t, err)
 	for i, c := range bridgeCases() {
@@ -135,7 +135,7 @@ func (lab *kernelLab) compareBridge(calls, hairpin string) {
 			require.Equal(lab.t, c.port, o.Port, c.name)
 		}
 	}
-	real := slices.DeleteFunc(lab.connections(kernelGroup{family: fakeipt.IPv4}), func(line string) bool {
+	real := slices.DeleteFunc(lab.connections(kernelGroup{family: netfilter.IPv4}), func(line string) bool {
 		return strings.Contains(line, "224.0.0.22") // the bridge's own
 	})
 	require.Equal(lab.t, real, hostConnections(host, false))
@@ -212,7 +212,7 @@ func TestTunnelAsKernel(t *testing.T) {
 	lab.run("node", "ip", "route", "add", "10.66.1.0/24", "via", "10.66.1.0", "dev", "cwvx", "onlink")
 	lab.sysctl("net.ipv4.conf.cwvx.rp_filter", "0")
 	lab.sysctl("net.ipv4.conf.cwvx.send_redirects", "0")
-	lab.restore(fakeipt.IPv4, tunnelRules)
+	lab.restore(netfilter.IPv4, tunnelRules)
 	remote := netip.MustParseAddr("10.66.1.0")
 	host, err := NewHost(HostConfig{
 		Name: "node",
@@ -226,7 +226,7 @@ func TestTunnelAsKernel(t *testing.T) {
 		Routes: []Route{{Dst: netip.MustParsePrefix("10.66.1.0/24"), Via: remote, Dev: "cwvx"}},
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.all.send_redirects": "0", "net.ipv4.conf.cwpsc.send_redirects": "0",
 			"net.ipv4.conf.cwpss.send_redirects": "0", "net.ipv4.conf.cwvx.send_redirects": "0"},
-		Netfilter: restored(t, fakeipt.IPv4, tunnelRules),
+		Netfilter: restored(t, netfilter.IPv4, tunnelRules),
 	})
 	require.NoError(t, err)
 	for i, c := range []frameCase{

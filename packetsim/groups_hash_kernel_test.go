@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // hashRules mark packets by hashes and tell the bits of the mark, and the node of each connection.
-func hashRules(f fakeipt.Family) string {
+func hashRules(f netfilter.Family) string {
 	var b strings.Builder
 	b.WriteString(traceFirst + "-A PREROUTING -p udp -m udp --dport 7009 -j NOTRACK\nCOMMIT\n*mangle\n:PREROUTING ACCEPT [0:0]\n")
 	long, short, icmp := "32", "9", "icmp"
-	if f == fakeipt.IPv6 {
+	if f == netfilter.IPv6 {
 		long, short, icmp = "128", "67", "ipv6-icmp"
 	}
 	const seed = " --hmark-rnd 0xfeedcafe --hmark-mod 65536"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // setText makes the sets of setRules.
@@ -113,13 +113,13 @@ var setPackets = []kernelPacket{
 func TestSetsAsKernel(t *testing.T) {
 	lab := newKernelLab(t)
 	lab.places["node"].Feed(setText, "ipset", "restore")
-	lab.restore(fakeipt.IPv4, emptyRules)
-	lab.restore(fakeipt.IPv4, setRules)
+	lab.restore(netfilter.IPv4, emptyRules)
+	lab.restore(netfilter.IPv4, setRules)
 
-	host := kernelHost(t, kernelGroup{family: fakeipt.IPv4, rules: emptyRules})
+	host := kernelHost(t, kernelGroup{family: netfilter.IPv4, rules: emptyRules})
 	var stdout, stderr bytes.Buffer
 	require.Zero(t, host.Netfilter().Run([]string{"ipset", "restore"}, strings.NewReader(setText), &stdout, &stderr), stderr.String())
-	restoreInto(t, host.Netfilter(), fakeipt.IPv4, setRules)
+	restoreInto(t, host.Netfilter(), netfilter.IPv4, setRules)
 	for i, p := range setPackets {
 		t.Run(fmt.Sprint(i, " ", p.packet), func(t *testing.T) { lab.in(t).compare(host, p, uint16(0xf000+i)) })
 	}

@@ -1,6 +1,6 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/netfilter"
 
 // hook is a place where netfilter looks at a packet.
 type hook uint8
@@ -22,10 +22,10 @@ func (h hook) String() string { return hookNames[h] }
 type Hooks uint16
 
 // Has says whether a hook, by the name of its built-in chains, is in the set.
-func (s Hooks) Has(family fakeipt.Family, name string) bool {
+func (s Hooks) Has(family netfilter.Family, name string) bool {
 	for at, is := range hookNames {
 		if is == name {
-			return s&hook(at).in(family == fakeipt.IPv6) != 0
+			return s&hook(at).in(family == netfilter.IPv6) != 0
 		}
 	}
 	return false

@@ -1,6 +1,9 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import (
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
+)
 
 // rulesetHooks is what the rulesets of a family have at the hooks, and what else every walk asks of them, looked up once: a ruleset never
 // changes.
@@ -62,7 +65,7 @@ func (r *rulesetHooks) add(rules *fakeipt.Ruleset, before conntrackUser) ruleset
 				continue
 			}
 			chain := table.Chain(hook(at).String())
-			if chain != nil && (rules.Dialect() != fakeipt.NFT || table.Made(chain.Name)) {
+			if chain != nil && (rules.Dialect() != netfilter.NFT || table.Made(chain.Name)) {
 				r.base[at][st].add(baseChain{rules: rules, table: table, chain: chain})
 			}
 		}

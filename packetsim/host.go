@@ -9,9 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/fakeipt/ipset"
-	"k8s.io/utils/clock"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 const loopbackName = "lo"
@@ -123,7 +125,7 @@ func (h *Host) SetNetwork(devices []Device, routes []Route, rules []PolicyRule, 
 	defer h.lock.Unlock()
 	before := h.byName
 	h.devices, h.byName, h.addresses = b.devices, b.byName, b.addresses
-	h.fib4, h.fib6 = b.fibs[fakeipt.IPv4], b.fibs[fakeipt.IPv6]
+	h.fib4, h.fib6 = b.fibs[netfilter.IPv4], b.fibs[netfilter.IPv6]
 	h.steered = b.steered
 	h.steer()
 	h.forgetMasquerades(before)
@@ -195,11 +197,11 @@ func (h *Host) fib(addr netip.Addr) *fib {
 }
 
 // FamilyOf is the family of an address.
-func FamilyOf(addr netip.Addr) fakeipt.Family {
+func FamilyOf(addr netip.Addr) netfilter.Family {
 	if addr.Is6() {
-		return fakeipt.IPv6
+		return netfilter.IPv6
 	}
-	return fakeipt.IPv4
+	return netfilter.IPv4
 }
 
 // networkBuilder makes the routing state of a host.
@@ -207,7 +209,7 @@ type networkBuilder struct {
 	devices   []*device
 	byName    map[string]*device
 	addresses map[netip.Addr]bool
-	fibs      map[fakeipt.Family]*fib
+	fibs      map[netfilter.Family]*fib
 	steered   []*route
 	given     []Device
 	routes    []Route
@@ -273,8 +275,8 @@ func (b *networkBuilder) addDevices(devices []Device) error {
 }
 
 func (b *networkBuilder) addRules(rules []PolicyRule) error {
-	b.fibs = map[fakeipt.Family]*fib{}
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	b.fibs = map[netfilter.Family]*fib{}
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		b.fibs[family] = &fib{tables: map[RouteTable]*fibTable{}}
 	}
 	for i, rule := range rules {
@@ -287,7 +289,7 @@ func (b *networkBuilder) addRules(rules []PolicyRule) error {
 		}
 		f.rules = append(f.rules, rule)
 	}
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		f, own := b.fibs[family], defaultRules(family)
 		if len(f.rules) == 0 {
 			f.rules = own

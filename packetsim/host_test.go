@@ -8,24 +8,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // restored is a netfilter configuration filled by iptables-restore.
-func restored(t testing.TB, family fakeipt.Family, rules string) *fakeipt.Kernel {
+func restored(t testing.TB, family netfilter.Family, rules string) *fakeipt.Kernel {
 	t.Helper()
 	k := fakeipt.New(fakeipt.Options{})
 	restoreInto(t, k, family, rules)
 	return k
 }
 
-func restoreInto(t testing.TB, k *fakeipt.Kernel, family fakeipt.Family, rules string, options ...string) {
+func restoreInto(t testing.TB, k *fakeipt.Kernel, family netfilter.Family, rules string, options ...string) {
 	t.Helper()
 	tool := "iptables-restore"
-	if family == fakeipt.IPv6 {
+	if family == netfilter.IPv6 {
 		tool = "ip6tables-restore"
 	}
 	var out, errOut bytes.Buffer
@@ -46,10 +48,10 @@ func (n testNode) build(t testing.TB) (*Host, *clocktesting.FakeClock) {
 	t.Helper()
 	k := fakeipt.New(fakeipt.Options{})
 	if n.rules4 != "" {
-		restoreInto(t, k, fakeipt.IPv4, n.rules4)
+		restoreInto(t, k, netfilter.IPv4, n.rules4)
 	}
 	if n.rules6 != "" {
-		restoreInto(t, k, fakeipt.IPv6, n.rules6)
+		restoreInto(t, k, netfilter.IPv6, n.rules6)
 	}
 	sysctls := map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"}
 	for key, value := range n.sysctls {

@@ -10,11 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 var (
@@ -253,7 +255,7 @@ func drawTarget(t *rapid.T, later []string) string {
 
 func TestIndexIsUsed(t *testing.T) {
 	h, _ := testNode{rules4: manyServices(100)}.build(t)
-	services := h.Netfilter().Ruleset(fakeipt.IPv4).Table("nat").Chain("SERVICES")
+	services := h.Netfilter().Ruleset(netfilter.IPv4).Table("nat").Chain("SERVICES")
 	for range usualIndexPolicy.walks - 1 {
 		walkOne(t, h, "tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1")
 		require.Nil(t, services.Memo.Load().(*program).long.index.Load())
@@ -265,8 +267,8 @@ func TestIndexIsUsed(t *testing.T) {
 	require.Len(t, index.shapes, 1)
 	assert.Equal(t, shape{field: byDst, bits: 32, ports: true}, index.shapes[0].shape)
 
-	restoreInto(t, h.Netfilter(), fakeipt.IPv4, "*nat\n-A SERVICES -p tcp -j MASQ\nCOMMIT\n", "--noflush")
-	changed := h.Netfilter().Ruleset(fakeipt.IPv4).Table("nat").Chain("SERVICES")
+	restoreInto(t, h.Netfilter(), netfilter.IPv4, "*nat\n-A SERVICES -p tcp -j MASQ\nCOMMIT\n", "--noflush")
+	changed := h.Netfilter().Ruleset(netfilter.IPv4).Table("nat").Chain("SERVICES")
 	assert.Nil(t, changed.Memo.Load(), "a chain that changed has no index")
 }
 
@@ -292,7 +294,7 @@ func TestWalksWhileCommitting(t *testing.T) {
 	first, _ := testNode{rules4: manyServices(services)}.build(t)
 	second, err := NewHost(first.Config())
 	require.NoError(t, err)
-	restoreInto(t, first.Netfilter(), fakeipt.IPv4,
+	restoreInto(t, first.Netfilter(), netfilter.IPv4,
 		"*mangle\n:SET - [0:0]\n:CHECK - [0:0]\n-A PREROUTING -j SET\n-A FORWARD -j CHECK\nCOMMIT\n")
 	stop := make(chan struct{})
 	var walkers sync.WaitGroup
@@ -314,7 +316,7 @@ func TestWalksWhileCommitting(t *testing.T) {
 		})
 	}
 	for i := range 100 {
-		restoreInto(t, first.Netfilter(), fakeipt.IPv4, marksAndChecks(i), "--noflush")
+		restoreInto(t, first.Netfilter(), netfilter.IPv4, marksAndChecks(i), "--noflush")
 	}
 	close(stop)
 	walkers.Wait()

@@ -18,10 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/internal/quiet"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // emptyRules take every rule away.
@@ -130,9 +130,9 @@ func (lab *kernelLab) groupSysctls(g kernelGroup) {
 	}
 }
 
-func (lab *kernelLab) restore(family fakeipt.Family, rules string) {
+func (lab *kernelLab) restore(family netfilter.Family, rules string) {
 	tool := "iptables-legacy-restore"
-	if family == fakeipt.IPv6 {
+	if family == netfilter.IPv6 {
 		tool = "ip6tables-legacy-restore"
 	}
 	lab.t.Helper()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // The kernel's numbers of net/netfilter/xt_hashlimit.c. A tick brings so many credits, of packets and of bytes.
@@ -27,7 +28,7 @@ type hashlimitTable struct {
 
 type hashlimitName struct {
 	name   string
-	family fakeipt.Family
+	family netfilter.Family
 }
 
 // hashlimitAt is a table and what a bucket of it is for.

@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // dumpHost is a host with the rules of another machine.
@@ -16,7 +18,7 @@ func dumpHost(t *testing.T, dump string) *Host {
 	h, _ := testNode{}.build(t)
 	config := h.Config()
 	var err error
-	config.Netfilter, err = fakeipt.LoadSave(fakeipt.IPv4, fakeipt.Legacy, "dump", strings.NewReader(dump))
+	config.Netfilter, err = fakeipt.LoadSave(netfilter.IPv4, netfilter.Legacy, "dump", strings.NewReader(dump))
 	require.NoError(t, err)
 	h, err = NewHost(config)
 	require.NoError(t, err)

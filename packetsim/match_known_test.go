@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // forwardHost drops what the condition of a rule of FORWARD holds for.
@@ -215,7 +217,7 @@ func TestEqualRulesCountApart(t *testing.T) {
 	assert.Equal(t, "filter:FORWARD:rule:1 filter:FORWARD:rule:2 filter:FORWARD:rule:3 filter:FORWARD:rule:4 filter:FORWARD:policy:5",
 		way(step(t, h, tcpHTTP)))
 	assert.Equal(t, "filter:FORWARD:policy:5", way(step(t, h, tcpHTTP)))
-	restoreInto(t, h.Netfilter(), fakeipt.IPv4, "*filter\n-A FORWARD -j ACCEPT\nCOMMIT\n", "--noflush")
+	restoreInto(t, h.Netfilter(), netfilter.IPv4, "*filter\n-A FORWARD -j ACCEPT\nCOMMIT\n", "--noflush")
 	assert.Equal(t, 5, len(step(t, h, tcpHTTP).Steps), "a commit of the legacy tools begins every count of its table anew")
 }
 
@@ -228,7 +230,7 @@ func TestSets(t *testing.T) {
 	} {
 		require.Zero(t, k.Run(argv, nil, &out, &errOut), errOut.String())
 	}
-	restoreInto(t, k, fakeipt.IPv4, "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m set --match-set seen src -j DROP\n-A FORWARD -m set "+
+	restoreInto(t, k, netfilter.IPv4, "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m set --match-set seen src -j DROP\n-A FORWARD -m set "+
 		"--match-set pods dst -j SET --add-set seen src\n-A FORWARD -d 10.244.0.12/32 -m set --match-set seen src\nCOMMIT\n")
 	h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
 		Netfilter: k})

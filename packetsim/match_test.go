@@ -3,9 +3,11 @@ package packetsim
 import (
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 const tcpHTTP = "tcp 10.244.0.11:1000 > 10.244.0.12:80 in veth1"
@@ -204,7 +206,7 @@ func TestMatchStatisticNth(t *testing.T) {
 func TestMatchNFAcctCounts(t *testing.T) {
 	k := fakeipt.New(fakeipt.Options{})
 	require.NoError(t, k.NFAcct().Add("seen"))
-	restoreInto(t, k, fakeipt.IPv4, "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m nfacct --nfacct-name seen -m mark --mark 1 -j "+
+	restoreInto(t, k, netfilter.IPv4, "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m nfacct --nfacct-name seen -m mark --mark 1 -j "+
 		"DROP\nCOMMIT\n")
 	h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
 		Netfilter: k})

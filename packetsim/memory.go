@@ -6,6 +6,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/fakeipt/ipset"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // memory is what packets leave behind in a host beside connections and counters. It has a layer for every open checkpoint under which
@@ -170,7 +171,7 @@ type matchKey struct {
 
 func (w *walk) matchKey() matchKey {
 	key := matchKey{rule: w.rule.rule, place: w.rule.place}
-	if w.rules.Dialect() == fakeipt.Legacy {
+	if w.rules.Dialect() == netfilter.Legacy {
 		key.table = w.rule.table
 	}
 	return key

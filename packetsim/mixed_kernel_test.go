@@ -14,16 +14,17 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // mixedRules are the rules of one dialect's tools on a node that has both: every built-in chain begins with a rule that reports, in
 // the words of TRACE, which chain the packet is in. N is 1 in those of legacy and 2 in those of nft.
-func mixedRules(d fakeipt.Dialect, f fakeipt.Family) string {
+func mixedRules(d netfilter.Dialect, f netfilter.Family) string {
 	letter, rules := "l", mixedRules4
-	if d == fakeipt.NFT {
+	if d == netfilter.NFT {
 		letter = "n"
 	}
-	if f == fakeipt.IPv6 {
+	if f == netfilter.IPv6 {
 		rules = mixedRules6
 	}
 	var text strings.Builder
@@ -40,8 +41,8 @@ func mixedRules(d fakeipt.Dialect, f fakeipt.Family) string {
 	return text.String()
 }
 
-var mixedRules4 = map[fakeipt.Dialect]string{
-	fakeipt.Legacy: `*raw
+var mixedRules4 = map[netfilter.Dialect]string{
+	netfilter.Legacy: `*raw
 :PREROUTING ACCEPT [0:0]
 :OUTPUT ACCEPT [0:0]
 -A PREROUTING -p udp -m udp --dport 7001 -j NOTRACK
@@ -80,7 +81,7 @@ COMMIT
 -A OUTPUT -p icmp -j ACCEPT
 COMMIT
 `,
-	fakeipt.NFT: `*raw
+	netfilter.NFT: `*raw
 :PREROUTING ACCEPT [0:0]
 :OUTPUT ACCEPT [0:0]
 -A PREROUTING -p udp -m udp --dport 7002
@@ -119,8 +120,8 @@ COMMIT
 `,
 }
 
-var mixedRules6 = map[fakeipt.Dialect]string{
-	fakeipt.Legacy: `*mangle
+var mixedRules6 = map[netfilter.Dialect]string{
+	netfilter.Legacy: `*mangle
 :PREROUTING ACCEPT [0:0]
 :OUTPUT ACCEPT [0:0]
 -A PREROUTING -p udp -m udp --dport 7003 -m mark --mark 0x2 -j DROP
@@ -138,7 +139,7 @@ COMMIT
 -A FORWARD -p udp -m udp --dport 8002 -j DROP
 COMMIT
 `,
-	fakeipt.NFT: `*mangle
+	netfilter.NFT: `*mangle
 :PREROUTING ACCEPT [0:0]
 :OUTPUT ACCEPT [0:0]
 -A PREROUTING -p udp -m udp --dport 7003 -m mark --mark 0x1 -j DROP
@@ -160,8 +161,8 @@ COMMIT
 }
 
 // mixedPackets are sent one after the other to one node.
-var mixedPackets = map[fakeipt.Family][]kernelPacket{
-	fakeipt.IPv4: {
+var mixedPackets = map[netfilter.Family][]kernelPacket{
+	netfilter.IPv4: {
 		{place: "client", packet: "tcp 10.77.1.2:41001 > 10.77.2.2:80"},
 		{place: "server", packet: "tcp 10.77.2.2:80 > 10.77.1.2:41001 flags SYN,ACK"},
 		{place: "client", packet: "udp 10.77.1.2:41001 > 10.77.2.2:7001"},
@@ -186,7 +187,7 @@ var mixedPackets = map[fakeipt.Family][]kernelPacket{
 		{place: "client", packet: "udp 10.77.1.2:41025 > 10.77.1.1:7025"},
 		{place: "client", packet: "udp 10.77.1.2:41026 > 10.77.1.1:7026"},
 	},
-	fakeipt.IPv6: {
+	netfilter.IPv6: {
 		{place: "client", packet: "udp [fd77:1::2]:41003 > [fd77:2::2]:7003"},
 		{place: "client", packet: "udp [fd77:1::2]:41010 > [fd99::1]:7010"},
 		{place: "client", packet: "udp [fd77:1::2]:41010 > [fd99::1]:7010"},
@@ -215,9 +216,9 @@ func TestKernelWalksBothBackends(t *testing.T) {
 		t.Run(strings.Join(order, ", "), func(t *testing.T) {
 			lab := newKernelLab(t)
 			legacy := fakeipt.New(fakeipt.Options{})
-			nft := fakeipt.New(fakeipt.Options{Dialect: fakeipt.NFT, Beside: legacy})
+			nft := fakeipt.New(fakeipt.Options{Dialect: netfilter.NFT, Beside: legacy})
 			host := labHost(t, nil, legacy)
-			for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+			for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 				for _, tools := range order {
 					if strings.HasPrefix(tools, "legacy") {
 						lab.restoreBoth(legacy, family)
@@ -230,12 +231,12 @@ func TestKernelWalksBothBackends(t *testing.T) {
 					packets++
 				}
 				known := slices.DeleteFunc(hostConnections(host, false), func(line string) bool {
-					return strings.Contains(line, "fd77") != (family == fakeipt.IPv6)
+					return strings.Contains(line, "fd77") != (family == netfilter.IPv6)
 				})
 				assert.Equal(t, lab.connections(kernelGroup{family: family}), known)
 			}
 			for _, k := range []*fakeipt.Kernel{legacy, nft} {
-				f := fakeipt.IPv4 // IPv6 sends messages of its own
+				f := netfilter.IPv4 // IPv6 sends messages of its own
 				assert.Equal(t, ruleCounts(lab.saveOf(k.Dialect(), f)), ruleCounts(fakeSave(t, k, f)), "%s IPv%d", k.Dialect(), f)
 			}
 		})
@@ -244,7 +245,7 @@ func TestKernelWalksBothBackends(t *testing.T) {
 }
 
 // restoreBoth gives the node and the fake kernel the dialect's rules. With "again" nothing that is there is made anew.
-func (lab *kernelLab) restoreBoth(k *fakeipt.Kernel, family fakeipt.Family, again ...string) {
+func (lab *kernelLab) restoreBoth(k *fakeipt.Kernel, family netfilter.Family, again ...string) {
 	lab.t.Helper()
 	tool := toolOf(k.Dialect(), family) + "-restore"
 	argv := []string{tool}
@@ -257,11 +258,11 @@ func (lab *kernelLab) restoreBoth(k *fakeipt.Kernel, family fakeipt.Family, agai
 	require.Zero(lab.t, k.Run(argv, strings.NewReader(rules), &stderr, &stderr), stderr.String())
 }
 
-func toolOf(d fakeipt.Dialect, family fakeipt.Family) string {
-	if family == fakeipt.IPv6 {
-		return "ip6tables-" + d.String()
+func toolOf(d netfilter.Dialect, family netfilter.Family) string {
+	if family == netfilter.IPv6 {
+		return "ip6tables-" + string(d)
 	}
-	return "iptables-" + d.String()
+	return "iptables-" + string(d)
 }
 
 // compareMixed sends one packet both ways.
@@ -307,11 +308,11 @@ func loggedChains(o *Outcome) []string {
 	return lines
 }
 
-func (lab *kernelLab) saveOf(d fakeipt.Dialect, family fakeipt.Family) string {
+func (lab *kernelLab) saveOf(d netfilter.Dialect, family netfilter.Family) string {
 	return lab.run("node", toolOf(d, family)+"-save", "-c")
 }
 
-func fakeSave(t *testing.T, k *fakeipt.Kernel, family fakeipt.Family) string {
+func fakeSave(t *testing.T, k *fakeipt.Kernel, family netfilter.Family) string {
 	var stdout, stderr strings.Builder
 	require.Zero(t, k.Run([]string{toolOf(k.Dialect(), family) + "-save", "-c"}, nil, &stdout, &stderr), stderr.String())
 	return stdout.String()

@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // mixedHost is a node with both dialects' tools, on which the commands ran one after the other.
 func mixedHost(t *testing.T, commands ...string) *Host {
 	legacy := fakeipt.New(fakeipt.Options{})
-	nft := fakeipt.New(fakeipt.Options{Dialect: fakeipt.NFT, Beside: legacy})
+	nft := fakeipt.New(fakeipt.Options{Dialect: netfilter.NFT, Beside: legacy})
 	for _, command := range commands {
 		k, argv := legacy, strings.Fields(command)
 		if strings.Contains(argv[0], "-nft") {
@@ -72,7 +73,7 @@ func TestBothBackends(t *testing.T) {
 			var steps []string
 			for _, s := range outcomes[0].Steps {
 				if s.Rule != nil {
-					steps = append(steps, s.Backend+" "+s.String())
+					steps = append(steps, string(s.Dialect)+" "+s.String())
 				}
 			}
 			assert.Equal(t, row.verdict, outcomes[0].Verdict)

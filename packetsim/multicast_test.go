@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // manyNode is a host on which programs have joined a group of each family on eth0.
@@ -16,10 +17,10 @@ func manyNode(t *testing.T, rules string) *Host {
 	t.Helper()
 	k := fakeipt.New(fakeipt.Options{})
 	if rules != "" {
-		restoreInto(t, k, fakeipt.IPv6, rules)
+		restoreInto(t, k, netfilter.IPv6, rules)
 	}
 	if rules != "" && !strings.Contains(rules, "fd00") {
-		restoreInto(t, k, fakeipt.IPv4, rules)
+		restoreInto(t, k, netfilter.IPv4, rules)
 	}
 	h, err := NewHost(HostConfig{
 		Name: "node", Netfilter: k, Routes: testRoutes(),

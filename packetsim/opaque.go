@@ -62,7 +62,7 @@ func (w *walk) guess(s *skb, e *OpaqueError, yes, no RuleAnswer) bool {
 	look := &RuleLook{Table: e.Table, Chain: e.Chain, Number: e.Number, Extension: e.Extension, Answer: no,
 		Text: w.rule.rule.Text(e.Chain, w.rules.Family(), w.rules.Dialect())}
 	if s.hooks.mixed() {
-		look.Backend = w.rules.Dialect().String()
+		look.Dialect = w.rules.Dialect()
 	}
 	fell := w.chance.Draw(certain / answersPerRule)
 	if fell {

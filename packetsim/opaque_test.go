@@ -6,20 +6,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // loadedHost is a node whose rules are a dump.
-func loadedHost(t require.TestingT, six bool, d fakeipt.Dialect, dump string, policy indexPolicy) *Host {
+func loadedHost(t require.TestingT, six bool, d netfilter.Dialect, dump string, policy indexPolicy) *Host {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	k := fakeipt.New(fakeipt.Options{Clock: clock, Dialect: d})
-	family := fakeipt.IPv4
+	family := netfilter.IPv4
 	if six {
-		family = fakeipt.IPv6
+		family = netfilter.IPv6
 	}
 	require.NoError(t, k.Load(family, "dump.txt", strings.NewReader(dump)), dump)
 	h, err := NewHost(HostConfig{
@@ -33,7 +35,7 @@ func loadedHost(t require.TestingT, six bool, d fakeipt.Dialect, dump string, po
 
 // TestOpaqueRulesThatPacketsMeet: the packet is tcp 10.244.0.11:40000 > 10.244.0.12:80, and the rule the second of FORWARD.
 func TestOpaqueRulesThatPacketsMeet(t *testing.T) {
-	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		for _, row := range []struct {
 			rule  string
 			unmet string // the extension that the error names, "" if the packet goes on
@@ -81,7 +83,7 @@ func TestOpaqueRulesLeaveNothingBehind(t *testing.T) {
 	dump := "*filter\n:FORWARD ACCEPT [0:0]\n" +
 		"-A FORWARD -m mark --mark 0x1 -m geoip --source-country DE -m statistic --mode nth --every 2 --packet 0 -j DROP\n" +
 		"-A FORWARD -m statistic --mode nth --every 2 --packet 0 -m mark --mark 0x2 -j TARPIT\nCOMMIT\n"
-	h := loadedHost(t, false, fakeipt.Legacy, dump, neverIndex)
+	h := loadedHost(t, false, netfilter.Legacy, dump, neverIndex)
 	for range 3 {
 		_, err := h.Step(parse(t, tcpHTTP+" mark 0x1"), &replayChance{})
 		require.ErrorContains(t, err, "match geoip")
@@ -117,7 +119,7 @@ func checkUnmetOpaque(t *rapid.T) {
 		with.WriteString(line)
 	}
 	policy := rapid.SampledFrom([]indexPolicy{alwaysIndex, neverIndex}).Draw(t, "index")
-	d := rapid.SampledFrom([]fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT}).Draw(t, "dialect")
+	d := rapid.SampledFrom([]netfilter.Dialect{netfilter.Legacy, netfilter.NFT}).Draw(t, "dialect")
 	seed := rapid.Uint64().Draw(t, "seed")
 	chanceA, chanceB := SeededChance(seed), SeededChance(seed)
 	a, b := loadedHost(t, six, d, with.String(), policy), loadedHost(t, six, d, plain, neverIndex)
@@ -164,7 +166,7 @@ func TestWalkThatGuesses(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dump := "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p 99\n-A FORWARD " + row.rule + "\nCOMMIT\n"
-			h := loadedHost(t, false, fakeipt.Legacy, dump, neverIndex)
+			h := loadedHost(t, false, netfilter.Legacy, dump, neverIndex)
 			outcomes, err := h.WalkWith(parse(t, tcpHTTP), WalkOptions{Guess: true})
 			require.NoError(t, err)
 			var got []string

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Verdict is what became of a packet in one host.
@@ -56,7 +57,7 @@ type Step struct {
 	// Policy is the built-in chain's, where a policy decided and no rule.
 	Policy fakeipt.Policy `json:"-"`
 	// Backend is the tools that the chain belongs to, legacy or nft, on a host where both have tables of the packet's family; else empty.
-	Backend string `json:"backend,omitempty"`
+	Dialect netfilter.Dialect `json:"backend,omitempty"`
 }
 
 // String is the step as the kernel's TRACE log spells it: "nat:KUBE-SERVICES:rule:1".

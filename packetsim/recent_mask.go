@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // tableOrder is the order in which the tables of a restore are usually committed.
@@ -12,7 +13,7 @@ var tableOrder = [...]string{"raw", "mangle", "nat", "filter", "security"}
 // recentMask is the mask of a list that a rule uses first. A list keeps the mask of the rule that made it, which is the first one that was
 // loaded and not the first one that a packet meets (recent_mt_check in net/netfilter/xt_recent.c).
 func (h *Host) recentMask(m *fakeipt.MatchRecent) netip.Addr {
-	for _, family := range [...]fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, family := range [...]netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		if mask, ok := h.masksOf(h.netfilter.Ruleset(family))[m.List]; ok {
 			return mask
 		}

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"strconv"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // RouteTable is the number of a routing table.
@@ -91,7 +91,7 @@ const (
 
 // PolicyRule is one line of "ip rule". Unset conditions hold for every packet.
 type PolicyRule struct {
-	Family   fakeipt.Family
+	Family   netfilter.Family
 	Priority uint32
 	Invert   bool
 	From     netip.Prefix

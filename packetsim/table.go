@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // maxJumps is the number of jumps after which a table's walk is taken for a loop. The kernel refuses loops that a hook reaches, but
@@ -195,7 +196,7 @@ func (t *tableWalk) missed() {
 	look := &RuleLook{Table: t.table.Name(), Chain: chain.Name, Number: t.at.next + 1,
 		Text: rule.Text(chain.Name, rules.Family(), rules.Dialect())}
 	if t.s.hooks.mixed() {
-		look.Backend = rules.Dialect().String()
+		look.Dialect = rules.Dialect()
 	}
 	failed := t.w.failedCondition(t.s, rule)
 	look.Failed = strings.TrimPrefix(failed.Text("", rules.Family(), rules.Dialect()), "-A  ")
@@ -204,7 +205,7 @@ func (t *tableWalk) missed() {
 
 // tellHotdrop notes the rule of which a match has dropped the packet: the trace of nf_tables has it, that of the legacy tables has not.
 func (t *tableWalk) tellHotdrop() {
-	if t.w.rules.Dialect() == fakeipt.NFT {
+	if t.w.rules.Dialect() == netfilter.NFT {
 		t.step(StepRule, t.rule())
 	}
 }
@@ -217,7 +218,7 @@ func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
 	rules, chain := t.w.rules, t.at.program.chain
 	step := Step{Hook: t.s.hook.String(), Table: t.table.Name(), Chain: chain.Name, Kind: kind, Number: t.at.next + 1}
 	if t.s.hooks.mixed() {
-		step.Backend = rules.Dialect().String()
+		step.Dialect = rules.Dialect()
 	}
 	if rule != nil {
 		step.Rule, step.Text = rule, rule.Text(chain.Name, rules.Family(), rules.Dialect())

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestTrace walks packets on a node and prints them as JSON. The command rules gives the node's rules.
@@ -48,7 +49,7 @@ func traceNode(t *testing.T, rules string) *Host {
 			{Dst: netip.MustParsePrefix("10.99.0.0/16"), Via: other, Dev: "eth0"},
 		},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1"},
-		Netfilter: restored(t, fakeipt.IPv4, rules),
+		Netfilter: restored(t, netfilter.IPv4, rules),
 	})
 	require.NoError(t, err)
 	return h

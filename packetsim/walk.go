@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Walk gives every outcome of a packet, the probabilities adding up to 1. The host is unchanged afterwards: no entry
@@ -500,7 +501,7 @@ func (w *walk) mangle(s *skb, base *baseChain) bool {
 	if s.TOS != tos || s.HopLimit() != ttl { // which do not tell the sum of all bytes either
 		s.sums &^= sumKept
 	}
-	if w.bypassed && base.rules.Dialect() == fakeipt.NFT {
+	if w.bypassed && base.rules.Dialect() == netfilter.NFT {
 		return true
 	}
 	if s.hook == output && (s.Mark != mark || s.Dst != dst || s.Src != src || s.TOS != tos || s.Is6() && s.HopLimit() != ttl) {

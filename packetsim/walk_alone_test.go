@@ -13,11 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // memorySets are the sets of memoryRules. Set other is for tools that run beside.
@@ -92,7 +94,7 @@ func memoryHosts(t testing.TB, n int) ([]*Host, *clocktesting.FakeClock) {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	k := fakeipt.New(fakeipt.Options{Clock: clock})
 	require.NoError(t, k.LoadSets("sets", strings.NewReader(memorySets)))
-	restoreInto(t, k, fakeipt.IPv4, memoryRules)
+	restoreInto(t, k, netfilter.IPv4, memoryRules)
 	routes := append(testRoutes(), Route{Dst: netip.MustParsePrefix("172.16.0.0/16"), NextHops: []NextHop{
 		{Via: netip.MustParseAddr("192.168.0.7"), Dev: "eth0", Weight: 1}, {Via: netip.MustParseAddr("192.168.0.8"), Dev: "eth0", Weight: 3}}})
 	var hosts []*Host
@@ -285,7 +287,7 @@ func TestWalkSeesOneState(t *testing.T) {
 	var tools sync.WaitGroup
 	tools.Go(func() {
 		for i := 0; !done.Load(); i++ {
-			restoreInto(t, k, fakeipt.IPv4, fmt.Sprintf(rules, [...]string{"", another}[i%2]))
+			restoreInto(t, k, netfilter.IPv4, fmt.Sprintf(rules, [...]string{"", another}[i%2]))
 			argv := []string{"ipset", [...]string{"add", "del"}[i/2%2], "seen", "10.244.0.11", "-exist"}
 			assert.Zero(t, k.Run(argv, nil, io.Discard, io.Discard))
 		}

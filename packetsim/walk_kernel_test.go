@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // serviceRules are the rules of the node: like those of kube-proxy, with TRACE first. The real tool and the fake one are given the same
@@ -95,7 +96,7 @@ COMMIT
 // kernelGroup is a ruleset of the node and what is sent to it.
 type kernelGroup struct {
 	name   string
-	family fakeipt.Family
+	family netfilter.Family
 	rules  string
 	cases  []kernelCase
 	// sysctls are those of the node for this group, all of which are 0 in the others but ip_forward.
@@ -225,7 +226,7 @@ func kernelHost(t *testing.T, g kernelGroup) *Host {
 }
 
 // labHost is the Host that is like the lab's node.
-func labHost(t *testing.T, set map[string]string, netfilter *fakeipt.Kernel) *Host {
+func labHost(t *testing.T, set map[string]string, kernel *fakeipt.Kernel) *Host {
 	sysctls := map[string]string{
 		"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1",
 		"net.ipv4.conf.cwpsc.route_localnet": "1", "net.ipv4.conf.all.rp_filter": "0",
@@ -247,14 +248,14 @@ func labHost(t *testing.T, set map[string]string, netfilter *fakeipt.Kernel) *Ho
 			{Dst: netip.MustParsePrefix("10.97.0.0/16"), Type: RouteBlackhole},
 			{Dst: netip.MustParsePrefix("10.96.0.0/16"), Type: RouteProhibit},
 		}...),
-		PolicyRules: append(append(defaultRules(fakeipt.IPv4), defaultRules(fakeipt.IPv6)...), []PolicyRule{
-			{Family: fakeipt.IPv4, Priority: 95, Mark: 95, Table: 95},
-			{Family: fakeipt.IPv6, Priority: 95, Mark: 95, Table: 95},
-			{Family: fakeipt.IPv4, Priority: 96, In: "cwpss", To: netip.MustParsePrefix("10.99.3.0/24"), Action: RuleProhibit},
-			{Family: fakeipt.IPv6, Priority: 96, In: "cwpss", To: netip.MustParsePrefix("fd99:3::/32"), Action: RuleBlackhole},
+		PolicyRules: append(append(defaultRules(netfilter.IPv4), defaultRules(netfilter.IPv6)...), []PolicyRule{
+			{Family: netfilter.IPv4, Priority: 95, Mark: 95, Table: 95},
+			{Family: netfilter.IPv6, Priority: 95, Mark: 95, Table: 95},
+			{Family: netfilter.IPv4, Priority: 96, In: "cwpss", To: netip.MustParsePrefix("10.99.3.0/24"), Action: RuleProhibit},
+			{Family: netfilter.IPv6, Priority: 96, In: "cwpss", To: netip.MustParsePrefix("fd99:3::/32"), Action: RuleBlackhole},
 		}...),
 		Sysctls:   sysctls,
-		Netfilter: netfilter,
+		Netfilter: kernel,
 	})
 	require.NoError(t, err)
 	return h

@@ -4,9 +4,10 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 func TestWalkRoutes(t *testing.T) {
@@ -95,11 +96,11 @@ func TestWalkSysctls(t *testing.T) {
 
 func TestPolicyRules(t *testing.T) {
 	const private RouteTable = 100
-	rules := append(defaultRules(fakeipt.IPv4),
-		PolicyRule{Family: fakeipt.IPv4, Priority: 100, Mark: 0x10, MarkMask: 0xf0, Table: private},
-		PolicyRule{Family: fakeipt.IPv4, Priority: 101, From: netip.MustParsePrefix("10.244.0.12/32"), Table: private},
-		PolicyRule{Family: fakeipt.IPv4, Priority: 102, In: "eth0", To: netip.MustParsePrefix("10.7.0.0/16"), Action: RuleProhibit},
-		PolicyRule{Family: fakeipt.IPv4, Priority: 103, In: "lo", To: netip.MustParsePrefix("10.8.0.0/16"), Action: RuleBlackhole},
+	rules := append(defaultRules(netfilter.IPv4),
+		PolicyRule{Family: netfilter.IPv4, Priority: 100, Mark: 0x10, MarkMask: 0xf0, Table: private},
+		PolicyRule{Family: netfilter.IPv4, Priority: 101, From: netip.MustParsePrefix("10.244.0.12/32"), Table: private},
+		PolicyRule{Family: netfilter.IPv4, Priority: 102, In: "eth0", To: netip.MustParsePrefix("10.7.0.0/16"), Action: RuleProhibit},
+		PolicyRule{Family: netfilter.IPv4, Priority: 103, In: "lo", To: netip.MustParsePrefix("10.8.0.0/16"), Action: RuleBlackhole},
 	)
 	h, _ := testNode{policy: rules, routes: []Route{
 		{Dst: netip.MustParsePrefix("0.0.0.0/0"), Dev: "eth0", Via: netip.MustParseAddr("192.168.0.77"), Table: private},
@@ -209,13 +210,13 @@ func TestStepHasTheRuleAsSaved(t *testing.T) {
 	require.Len(t, o.Steps, 1)
 	assert.Equal(t, Step{
 		Hook: "FORWARD", Table: "filter", Chain: "FORWARD", Kind: StepRule, Number: 1, Text: "-A FORWARD -d 10.244.0.12/32 -p tcp -j DROP",
-		Rule: h.Netfilter().Ruleset(fakeipt.IPv4).Table("filter").Chain("FORWARD").Rules[0],
+		Rule: h.Netfilter().Ruleset(netfilter.IPv4).Table("filter").Chain("FORWARD").Rules[0],
 	}, o.Steps[0])
 }
 
 func TestCountersAdvanceOnlyInAStep(t *testing.T) {
 	h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p tcp\nCOMMIT\n"}.build(t)
-	chain := h.Netfilter().Ruleset(fakeipt.IPv4).Table("filter").Chain("FORWARD")
+	chain := h.Netfilter().Ruleset(netfilter.IPv4).Table("filter").Chain("FORWARD")
 	walkOne(t, h, "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1 len 100")
 	assert.Zero(t, chain.Rules[0].Counters.Packets())
 	step(t, h, "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1 len 100")
@@ -229,7 +230,7 @@ func TestCountersAdvanceOnlyInAStep(t *testing.T) {
 func TestRerouteInOutput(t *testing.T) {
 	h, _ := testNode{
 		rules4: "*mangle\n:OUTPUT ACCEPT [0:0]\n-A OUTPUT -p udp -j MARK --set-mark 7\nCOMMIT\n",
-		policy: append(defaultRules(fakeipt.IPv4), PolicyRule{Family: fakeipt.IPv4, Priority: 5, Mark: 7, Table: 7}),
+		policy: append(defaultRules(netfilter.IPv4), PolicyRule{Family: netfilter.IPv4, Priority: 5, Mark: 7, Table: 7}),
 		routes: []Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Dev: "veth1", Table: 7}},
 	}.build(t)
 	assert.Equal(t, "accept forward eth0 192.168.0.3:1>8.8.8.8:1 via 192.168.0.1", brief(walkOne(t, h, "tcp 192.168.0.3:1 > 8.8.8.8:1 local")))

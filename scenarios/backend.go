@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/names"
@@ -27,7 +28,7 @@ type Limited interface {
 	// Unsupported says why the backend cannot run a scenario; empty if it can.
 	Unsupported(s *Scenario) string
 	// Tools are the variants that its nodes have. A scenario that wants others only is not run.
-	Tools() []Tool
+	Dialects() []netfilter.Dialect
 }
 
 // TableSession is a session that makes the connections of a table together, where that is quicker than one by one.

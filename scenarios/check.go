@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // checker finds in a scenario what its types alone cannot refuse: names of
@@ -48,8 +49,8 @@ func (c *checker) header() {
 			c.word(s.Pos, "runsOn", b, BackendSim, BackendNetns, BackendKind)
 		}
 	}
-	for _, tool := range s.IPTables.Tools {
-		c.word(s.Pos, "iptables.tools", string(tool), string(ToolLegacy), string(ToolNFT))
+	for _, tool := range s.IPTables.Dialects {
+		c.word(s.Pos, "iptables.tools", string(tool), string(netfilter.Legacy), string(netfilter.NFT))
 	}
 	for _, p := range s.IPTables.Preload {
 		c.nodes(p.Pos, p.Nodes)

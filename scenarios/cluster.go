@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
@@ -24,7 +25,7 @@ import (
 // the nodes; what nodes and pods send there has no route.
 type Cluster struct {
 	IPFamily IPFamily
-	Tool     Tool
+	Dialect  netfilter.Dialect
 	Nodes    []Node
 	Pods     []Pod
 	Outside  []Machine
@@ -34,7 +35,7 @@ type Cluster struct {
 	// Flushed says that a step flushes tables or chains: a real proxy looks only now and then whether somebody has, as often as its configuration says.
 	Flushed bool
 	// named are the tools that the scenario writes rules with itself.
-	named []ToolOf
+	named []DialectRef
 	// Underlay are the networks of the underlay, Router the router's address in each.
 	Underlay []netip.Prefix
 	Router   []netip.Addr
@@ -49,9 +50,9 @@ type Cluster struct {
 }
 
 // With returns the cluster with a variant of the tools, and with what steps change of its own.
-func (c *Cluster) With(tool Tool) *Cluster {
+func (c *Cluster) With(tool netfilter.Dialect) *Cluster {
 	own := *c
-	own.Tool, own.Nodes, own.Pods = tool, slices.Clone(c.Nodes), slices.Clone(c.Pods)
+	own.Dialect, own.Nodes, own.Pods = tool, slices.Clone(c.Nodes), slices.Clone(c.Pods)
 	own.Configs = map[string]*kubeproxyconfig.KubeProxyConfiguration{}
 	for name, config := range c.Configs {
 		own.Configs[name] = config.DeepCopy()
@@ -61,11 +62,11 @@ func (c *Cluster) With(tool Tool) *Cluster {
 }
 
 // Tools are the variants whose rules nodes have: that of Tool, and the other one where the scenario writes rules with it.
-func (c *Cluster) Tools() []Tool {
-	if slices.ContainsFunc(c.named, func(o ToolOf) bool { return o.In(c.Tool) != c.Tool }) {
-		return []Tool{c.Tool, c.Tool.other()}
+func (c *Cluster) Dialects() []netfilter.Dialect {
+	if slices.ContainsFunc(c.named, func(o DialectRef) bool { return o.In(c.Dialect) != c.Dialect }) {
+		return []netfilter.Dialect{c.Dialect, c.Dialect.Other()}
 	}
-	return []Tool{c.Tool}
+	return []netfilter.Dialect{c.Dialect}
 }
 
 // RouterName is the name of the router in reports.

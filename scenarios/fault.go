@@ -10,16 +10,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Fault is something that goes wrong on a node without kube-proxy's doing.
 type Fault struct {
 	document.Located
-	Node   string   `json:"node" doc:"The node; every node if not given."`
-	Family IPFamily `json:"family" enum:"ipv4 ipv6" doc:"Only the tools, entries and tables of this family: ipv4 or ipv6. All that the cluster has if not given."`
-	Tool   ToolOf   `json:"tool" enum:"legacy nft other" doc:"The iptables tools of flush and run: legacy, nft, or other, which are those that kube-proxy does not use in the run. Kube-proxy's if not given."`
-	Flush  []string `json:"flush" doc:"Tables whose rules and chains are all removed."`
-	Run    []string `json:"run" doc:"Command lines run on the node, such as: iptables -t nat -F KUBE-SERVICES."`
+	Node    string     `json:"node" doc:"The node; every node if not given."`
+	Family  IPFamily   `json:"family" enum:"ipv4 ipv6" doc:"Only the tools, entries and tables of this family: ipv4 or ipv6. All that the cluster has if not given."`
+	Dialect DialectRef `json:"tool" enum:"legacy nft other" doc:"The iptables tools of flush and run: legacy, nft, or other, which are those that kube-proxy does not use in the run. Kube-proxy's if not given."`
+	Flush   []string   `json:"flush" doc:"Tables whose rules and chains are all removed."`
+	Run     []string   `json:"run" doc:"Command lines run on the node, such as: iptables -t nat -F KUBE-SERVICES."`
 
 	RestoreFails   int              `json:"restoreFails" doc:"The next N calls of iptables-restore and ip6tables-restore fail."`
 	Commits        []string         `json:"commits" doc:"With restoreFails: the tables that a restore commits before it fails, in the order of its input."`
@@ -54,7 +55,7 @@ func (c *checker) fault(s *Step) {
 		c.errorf(f.Pos, "heal: nothing else goes with it (write one step for each)")
 	case f.only(&Fault{}):
 		c.errorf(f.Pos, "fault: nothing goes wrong (want flush, run, restoreFails, saveFails, conntrackFails, lockHeld, restoreTakes or heal)")
-	case f.Tool != "" && len(f.Flush)+len(f.Run) == 0:
+	case f.Dialect != "" && len(f.Flush)+len(f.Run) == 0:
 		c.errorf(f.Pos, "tool says nothing without flush or run")
 	case len(f.Commits) > 0 && f.RestoreFails == 0:
 		c.errorf(f.Pos, "commits says nothing without restoreFails")
@@ -72,7 +73,7 @@ func (c *checker) tables(pos document.Position, field string, names []string) {
 // only reports whether a fault is another one but for its place and its node.
 func (f *Fault) only(other *Fault) bool {
 	bare := *f
-	bare.Located, bare.Node, bare.Family, bare.Tool = other.Located, "", "", ""
+	bare.Located, bare.Node, bare.Family, bare.Dialect = other.Located, "", "", ""
 	return reflect.DeepEqual(&bare, other)
 }
 
@@ -84,12 +85,12 @@ func (f *Fault) Flushes() bool {
 }
 
 // toolsRun are the tools that command lines name by their variant, such as iptables-nft.
-func (f *Fault) toolsRun() (named []ToolOf) {
+func (f *Fault) dialectsRun() (named []DialectRef) {
 	for _, line := range f.Run {
 		program, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		for _, tool := range []Tool{ToolLegacy, ToolNFT} {
+		for _, tool := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 			if slices.Contains(strings.Split(path.Base(program), "-"), string(tool)) {
-				named = append(named, ToolOf(tool))
+				named = append(named, DialectRef(tool))
 			}
 		}
 	}

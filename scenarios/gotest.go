@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Test runs scenario files in a Go test: those that LoadEach finds at the paths, on a backend such as sim.Backend{}. Each file is a sub-test of its
@@ -35,14 +37,14 @@ func (r *Result) test(t *testing.T) {
 	if r.Skipped != "" {
 		t.Skip(r.Skipped)
 	}
-	byTool := map[Tool][]*Check{}
-	var tools []Tool
+	byTool := map[netfilter.Dialect][]*Check{}
+	var tools []netfilter.Dialect
 	for i := range r.Checks {
 		c := &r.Checks[i]
-		if byTool[c.Tool] == nil {
-			tools = append(tools, c.Tool)
+		if byTool[c.Dialect] == nil {
+			tools = append(tools, c.Dialect)
 		}
-		byTool[c.Tool] = append(byTool[c.Tool], c)
+		byTool[c.Dialect] = append(byTool[c.Dialect], c)
 	}
 	for _, tool := range tools {
 		if tool == "" { // of no variant: the scenario as a whole
@@ -67,7 +69,7 @@ func (c *Check) test(t *testing.T) {
 		t.Skip(c.Skipped)
 	case !c.Passed:
 		var b strings.Builder
-		textCheck(&b, c, string(c.Tool), places(min(len(c.Ways), fewWays)))
+		textCheck(&b, c, string(c.Dialect), places(min(len(c.Ways), fewWays)))
 		t.Error("\n" + b.String())
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/story"
 )
 
@@ -154,7 +155,7 @@ func TestJUnitTellsChecksOfOneNameApart(t *testing.T) {
 func reportOf(t *testing.T, text, file string, took time.Duration) string {
 	t.Helper()
 	way := Way{End: Lost, Host: text, Reason: text, Rule: text, Forward: []Hop{{Host: text, Packet: text, Result: text, Steps: []TraceStep{{Rule: text}}}}}
-	failed := Check{Name: text, At: text, Tool: ToolNFT, Packet: text, Expected: text, Got: text, Wrong: "wrong: " + text, Names: []Named{{text, text}},
+	failed := Check{Name: text, At: text, Dialect: netfilter.NFT, Packet: text, Expected: text, Got: text, Wrong: "wrong: " + text, Names: []Named{{text, text}},
 		Unreached: []story.Unreached{{What: text, Why: text}}, Notes: []string{text}, Ways: []Way{way}, Duration: took}
 	broken := failed
 	broken.Error = true

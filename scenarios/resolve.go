@@ -32,7 +32,7 @@ func Resolve(s *Scenario) (*Cluster, error) {
 func resolve(s *Scenario) (*Cluster, document.Errors) {
 	r := resolver{names: map[string]bool{RouterName: true}}
 	c := &r.cluster
-	c.IPFamily, c.Preload, c.named = s.Topology.IPFamily, s.IPTables.Preload, s.toolsNamed()
+	c.IPFamily, c.Preload, c.named = s.Topology.IPFamily, s.IPTables.Preload, s.dialectsNamed()
 	if c.IPFamily == "" {
 		c.IPFamily = FamilyIPv4
 	}

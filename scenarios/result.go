@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/story"
 )
 
@@ -36,7 +37,7 @@ func (r *Result) Failed() bool {
 type Check struct {
 	Position document.Position `json:"-"`
 	At       string            `json:"at"` // file:line:column of the expectation
-	Tool     Tool              `json:"tool"`
+	Dialect  netfilter.Dialect `json:"tool"`
 	Step     int               `json:"step"` // counted from 1; 0 is the start of the cluster
 	Name     string            `json:"name"`
 	Passed   bool              `json:"passed"`

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/gen"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
@@ -26,9 +27,9 @@ func TestARewrittenScenarioHasTheSameChecks(t *testing.T) {
 			require.NoError(t, scenarios.Write(&text, s))
 			again, err := scenarios.Read(s.Pos.File, strings.NewReader(text.String()))
 			require.NoError(t, err)
-			if len(s.IPTables.Tools) == 0 {
-				s.IPTables.Tools = []scenarios.Tool{scenarios.ToolLegacy} // a quarter of the time
-				again.IPTables.Tools = s.IPTables.Tools
+			if len(s.IPTables.Dialects) == 0 {
+				s.IPTables.Dialects = []netfilter.Dialect{netfilter.Legacy} // a quarter of the time
+				again.IPTables.Dialects = s.IPTables.Dialects
 			}
 			assert.Equal(t, checksOf(t, s), checksOf(t, again))
 		})

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/names"
 	"github.com/chainwalk/chainwalk/scenarios/whynot"
 )
@@ -36,14 +37,14 @@ func run(ctx context.Context, s *Scenario, b Backend, clock clock.PassiveClock) 
 		result.Checks = append(result.Checks, unread(s.Pos, errs))
 		return result
 	}
-	tools, why := s.toolsOn(b)
+	tools, why := s.dialectsOn(b)
 	if why != "" {
 		result.Skipped = why
 		return result
 	}
 	for i, tool := range tools {
 		r := &runner{
-			scenario: s, cluster: cluster.With(tool), tool: tool, result: result,
+			scenario: s, cluster: cluster.With(tool), dialect: tool, result: result,
 			kept: map[string]keptConnection{}, clock: clock, since: clock.Now(),
 		}
 		r.run(ctx, b)
@@ -51,8 +52,8 @@ func run(ctx context.Context, s *Scenario, b Backend, clock clock.PassiveClock) 
 			continue
 		}
 		if i+1 < len(tools) && !result.Failed() {
-			r.tool = tools[i+1]
-			r.fail(s.Pos, "go on with iptables-"+string(r.tool), r.because(ctx, nil).Error())
+			r.dialect = tools[i+1]
+			r.fail(s.Pos, "go on with iptables-"+string(r.dialect), r.because(ctx, nil).Error())
 		}
 		return result
 	}
@@ -69,13 +70,13 @@ func unread(pos document.Position, why error) Check {
 }
 
 // toolsOn are the variants of the tools that a scenario runs with on a backend, or why it does not run there.
-func (s *Scenario) toolsOn(b Backend) (tools []Tool, why string) {
+func (s *Scenario) dialectsOn(b Backend) (tools []netfilter.Dialect, why string) {
 	if !s.allows(b.Name()) {
 		return nil, fmt.Sprintf("runs on %s only: %s", strings.Join(s.RunsOn.Backends, ", "), s.RunsOn.Because)
 	}
-	tools = s.IPTables.Tools
+	tools = s.IPTables.Dialects
 	if len(tools) == 0 {
-		tools = []Tool{ToolLegacy, ToolNFT}
+		tools = []netfilter.Dialect{netfilter.Legacy, netfilter.NFT}
 	}
 	l, ok := b.(Limited)
 	if !ok {
@@ -84,15 +85,17 @@ func (s *Scenario) toolsOn(b Backend) (tools []Tool, why string) {
 	if why := l.Unsupported(s); why != "" {
 		return nil, why
 	}
-	has := l.Tools()
-	common := slices.DeleteFunc(slices.Clone(tools), func(t Tool) bool { return !slices.Contains(has, t) })
+	has := l.Dialects()
+	common := slices.DeleteFunc(slices.Clone(tools), func(t netfilter.Dialect) bool { return !slices.Contains(has, t) })
 	if len(common) == 0 {
-		return nil, fmt.Sprintf("runs with the tools %s only, and the nodes have %s", toolNames(tools), toolNames(has))
+		return nil, fmt.Sprintf("runs with the tools %s only, and the nodes have %s", dialectNames(tools), dialectNames(has))
 	}
 	return common, ""
 }
 
-func toolNames(tools []Tool) string { return listOf(tools, func(t Tool) string { return string(t) }) }
+func dialectNames(tools []netfilter.Dialect) string {
+	return listOf(tools, func(t netfilter.Dialect) string { return string(t) })
+}
 
 // checked is the cluster of a scenario that was read, or of one made in Go, which is checked now.
 func (s *Scenario) checked() (*Cluster, document.Errors) {
@@ -108,7 +111,7 @@ type runner struct {
 	scenario *Scenario
 	cluster  *Cluster
 	session  Session
-	tool     Tool
+	dialect  netfilter.Dialect
 	result   *Result
 	step     int
 	kept     map[string]keptConnection
@@ -284,7 +287,7 @@ func (r *runner) fail(pos document.Position, name, wrong string) {
 }
 
 func (r *runner) add(pos document.Position, c Check) {
-	c.Position, c.At, c.Tool, c.Step, c.Name = pos, pos.String(), r.tool, r.step, r.point+c.Name
+	c.Position, c.At, c.Dialect, c.Step, c.Name = pos, pos.String(), r.dialect, r.step, r.point+c.Name
 	c.Duration, r.since = r.clock.Since(r.since), r.clock.Now()
 	r.name(&c)
 	r.result.Checks = append(r.result.Checks, c)

@@ -11,11 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // TestRunning runs testdata/running: a scenario on the backend below, and the
@@ -64,7 +66,7 @@ type canned struct {
 func (c *canned) Name() string { return BackendSim }
 
 func (c *canned) Start(_ context.Context, cluster *Cluster) (Session, error) {
-	c.call("start %s", cluster.Tool)
+	c.call("start %s", cluster.Dialect)
 	c.cluster = cluster
 	if cluster.Node("broken") != nil {
 		return nil, errors.New("no such luck")
@@ -291,7 +293,7 @@ func (l limited) Unsupported(s *Scenario) string {
 	return ""
 }
 
-func (limited) Tools() []Tool { return []Tool{ToolNFT} }
+func (limited) Dialects() []netfilter.Dialect { return []netfilter.Dialect{netfilter.NFT} }
 
 func TestALimitedBackendRunsWhatItCan(t *testing.T) {
 	for _, row := range []struct{ name, head, skipped string }{

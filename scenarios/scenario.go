@@ -3,8 +3,8 @@ package scenarios
 import (
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Scenario is one scenario file, as Load and Read return it, or one that was made in Go.
@@ -71,56 +71,31 @@ func (s *Scenario) allows(backend string) bool {
 	return slices.Contains(s.RunsOn.Backends, backend)
 }
 
-// Tool is a variant of the iptables tools.
-type Tool string
+// DialectRef names a dialect of iptables: legacy, nft, or OtherDialect; empty is the one that kube-proxy has in the run.
+type DialectRef string
 
-// The variants.
-const (
-	ToolLegacy Tool = "legacy"
-	ToolNFT    Tool = "nft"
-)
+// OtherDialect is the one that kube-proxy does not have in the run: nft beside legacy, legacy beside nft.
+const OtherDialect DialectRef = "other"
 
-// Dialect is the dialect of fakeipt that the tools speak.
-func (t Tool) Dialect() fakeipt.Dialect {
-	if t == ToolNFT {
-		return fakeipt.NFT
-	}
-	return fakeipt.Legacy
-}
-
-// other is the variant that a tool is not.
-func (t Tool) other() Tool {
-	if t == ToolNFT {
-		return ToolLegacy
-	}
-	return ToolNFT
-}
-
-// ToolOf says whose rules something is about: ToolLegacy's, ToolNFT's, or OtherTool's; empty are those that kube-proxy has in the run.
-type ToolOf string
-
-// OtherTool is the variant that kube-proxy does not have in the run: nft beside legacy, legacy beside nft.
-const OtherTool ToolOf = "other"
-
-// In is the variant that is meant in a run with a tool.
-func (o ToolOf) In(run Tool) Tool {
+// In is the dialect that is meant in a run with a dialect.
+func (o DialectRef) In(run netfilter.Dialect) netfilter.Dialect {
 	switch o {
 	case "":
 		return run
-	case OtherTool:
-		return run.other()
+	case OtherDialect:
+		return run.Other()
 	}
-	return Tool(o)
+	return netfilter.Dialect(o)
 }
 
-// toolsNamed are the tools that rules on nodes are written with beside those of kube-proxy.
-func (s *Scenario) toolsNamed() (named []ToolOf) {
+// dialectsNamed are the dialects that rules on nodes are written with beside those of kube-proxy.
+func (s *Scenario) dialectsNamed() (named []DialectRef) {
 	for i := range s.IPTables.Preload {
-		named = append(named, s.IPTables.Preload[i].Tool)
+		named = append(named, s.IPTables.Preload[i].Dialect)
 	}
 	for i := range s.Steps {
 		if f := s.Steps[i].Fault; f != nil {
-			named = append(append(named, f.Tool), f.toolsRun()...)
+			named = append(append(named, f.Dialect), f.dialectsRun()...)
 		}
 	}
 	return named
@@ -128,17 +103,17 @@ func (s *Scenario) toolsNamed() (named []ToolOf) {
 
 // IPTables says which tools a node has, and what they already hold.
 type IPTables struct {
-	Tools   []Tool    `json:"tools" doc:"The scenario runs once with each: legacy, nft. Both if not given."`
-	Preload []Preload `json:"preload" doc:"Rules that are there before kube-proxy starts."`
+	Dialects []netfilter.Dialect `json:"tools" doc:"The scenario runs once with each: legacy, nft. Both if not given."`
+	Preload  []Preload           `json:"preload" doc:"Rules that are there before kube-proxy starts."`
 }
 
 // Preload are rules that are on nodes before kube-proxy starts.
 type Preload struct {
 	document.Located
-	Nodes  []string `json:"nodes" doc:"The nodes that have them; all if not given."`
-	Family IPFamily `json:"family" enum:"ipv4 ipv6" doc:"ipv4 (if not given) or ipv6."`
-	Tool   ToolOf   `json:"tool" enum:"legacy nft other" doc:"The iptables tools that they are restored with: legacy, nft, or other, which are those that kube-proxy does not use in the run. Kube-proxy's if not given. A packet meets the rules of both."`
-	Save   string   `json:"save" required:"true" doc:"The rules as iptables-save prints them."`
+	Nodes   []string   `json:"nodes" doc:"The nodes that have them; all if not given."`
+	Family  IPFamily   `json:"family" enum:"ipv4 ipv6" doc:"ipv4 (if not given) or ipv6."`
+	Dialect DialectRef `json:"tool" enum:"legacy nft other" doc:"The iptables tools that they are restored with: legacy, nft, or other, which are those that kube-proxy does not use in the run. Kube-proxy's if not given. A packet meets the rules of both."`
+	Save    string     `json:"save" required:"true" doc:"The rules as iptables-save prints them."`
 }
 
 // IsFor reports whether a node has the rules.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // schemaDialect names the schema's dialect.
@@ -85,8 +87,8 @@ func (b *schemaBuilder) special(t reflect.Type) object {
 		return object{"enum": []any{string(WatchedServices), string(WatchedEndpointSlices), string(WatchedNodes)}}
 	case reflect.TypeFor[Command]():
 		return object{"enum": words(commands())}
-	case reflect.TypeFor[Tool]():
-		return object{"enum": []any{string(ToolLegacy), string(ToolNFT)}}
+	case reflect.TypeFor[netfilter.Dialect]():
+		return object{"enum": []any{string(netfilter.Legacy), string(netfilter.NFT)}}
 	}
 	return nil
 }

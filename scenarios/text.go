@@ -62,7 +62,7 @@ func (t *TextReport) End() error {
 	var b strings.Builder
 	if t.ways == WaysOne && t.detail != Quiet && t.sample != nil && t.sample.Passed {
 		b.WriteByte('\n')
-		textCheck(&b, t.sample, string(t.sample.Tool), places(1))
+		textCheck(&b, t.sample, string(t.sample.Dialect), places(1))
 		b.WriteByte('\n')
 	}
 	b.WriteString(t.tally.String())
@@ -174,15 +174,15 @@ func agreed(checks []Check) []group {
 		k := key{at: c.At, name: c.Name, packet: c.Packet, expected: c.Expected, predicted: c.Predicted, got: c.Got, wrong: c.Wrong, skipped: c.Skipped, step: c.Step,
 			unreached: fmt.Sprint(c.Unreached, c.Notes)}
 		own := k
-		own.skipped += "\x00" + string(c.Tool)
+		own.skipped += "\x00" + string(c.Dialect)
 		k.nth = nth[own]
 		nth[own]++
 		if at, known := place[k]; known {
-			out[at].tools += " and -" + string(c.Tool)
+			out[at].tools += " and -" + string(c.Dialect)
 			continue
 		}
 		place[k] = len(out)
-		out = append(out, group{c, string(c.Tool)})
+		out = append(out, group{c, string(c.Dialect)})
 	}
 	return out
 }

@@ -40,13 +40,13 @@ func rulesIn(steps []TraceStep) int {
 func placeOf(s *TraceStep) (chain string, rules int) {
 	parts := strings.Split(s.At, ":")
 	if len(parts) != 4 {
-		return s.Backend + ":" + s.At, 0
+		return string(s.Dialect) + ":" + s.At, 0
 	}
 	number, err := strconv.Atoi(parts[3])
 	if err == nil && s.Rule == "" && parts[2] != "rule" {
 		number-- // behind the last rule
 	}
-	return s.Backend + ":" + parts[0] + ":" + parts[1], number
+	return string(s.Dialect) + ":" + parts[0] + ":" + parts[1], number
 }
 
 // enter goes back to a chain that the packet was sent on from, or into another one.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 func TestRulesWalked(t *testing.T) {
@@ -35,7 +37,7 @@ func TestRulesWalked(t *testing.T) {
 				if ofBoth {
 					backend, at, _ = strings.Cut(at, "/")
 				}
-				steps = append(steps, TraceStep{Backend: backend, At: at})
+				steps = append(steps, TraceStep{Dialect: netfilter.Dialect(backend), At: at})
 				if hasRule {
 					steps[len(steps)-1].Rule = "-A CHAIN -j X"
 				}

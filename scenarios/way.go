@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -24,7 +25,7 @@ func ruleText(step *packetsim.Step) string {
 func TraceOf(steps []packetsim.Step) []TraceStep {
 	var out []TraceStep
 	for _, step := range steps {
-		out = append(out, TraceStep{Backend: step.Backend, At: step.String(), Rule: step.Text})
+		out = append(out, TraceStep{Dialect: step.Dialect, At: step.String(), Rule: step.Text})
 	}
 	return out
 }
@@ -103,14 +104,14 @@ type Hop struct {
 // TraceStep is a rule that a packet met on its way.
 type TraceStep struct {
 	// Backend is the tools that the rule belongs to, legacy or nft, on a node where both have tables; else empty.
-	Backend string `json:"backend,omitempty"`
-	At      string `json:"at"` // as the kernel's TRACE spells it: nat:KUBE-SERVICES:rule:1
-	Rule    string `json:"rule,omitempty"`
+	Dialect netfilter.Dialect `json:"backend,omitempty"`
+	At      string            `json:"at"` // as the kernel's TRACE spells it: nat:KUBE-SERVICES:rule:1
+	Rule    string            `json:"rule,omitempty"`
 }
 
 // String is the step in one line.
 func (s *TraceStep) String() string {
-	return strings.Join(slices.DeleteFunc([]string{s.Backend, s.At, s.Rule}, func(part string) bool { return part == "" }), "  ")
+	return strings.Join(slices.DeleteFunc([]string{string(s.Dialect), s.At, s.Rule}, func(part string) bool { return part == "" }), "  ")
 }
 
 func (w *Way) passes(want string) bool {

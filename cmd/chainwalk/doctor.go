@@ -56,7 +56,7 @@ func runDoctor(ctx context.Context, s streams, o doctorOptions) error {
 		return err
 	}
 	report, err := cluster.Examine(ctx)
-	if errors.Is(err, live.ErrBothBackends) {
+	if errors.Is(err, live.ErrBothDialects) {
 		return fmt.Errorf("%w (--tools)", err)
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/live"
 )
@@ -50,7 +51,7 @@ func (o *liveOptions) read(s streams) (*live.Cluster, error) {
 	if err := needSlices(objects); err != nil {
 		return nil, err
 	}
-	cluster := &live.Cluster{Objects: objects, Backend: o.tools}
+	cluster := &live.Cluster{Objects: objects, Dialect: netfilter.Dialect(o.tools)}
 	if o.config != "" {
 		if cluster.Config, err = readProxyConfig(s, o.config); err != nil {
 			return nil, err

@@ -10,8 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/live"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
@@ -132,14 +132,14 @@ func runRules(s streams, o rulesOptions) error {
 }
 
 // parseFamilies reads the flag --family; empty is both.
-func parseFamilies(family string) ([]fakeipt.Family, error) {
+func parseFamilies(family string) ([]netfilter.Family, error) {
 	switch family {
 	case "":
-		return []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6}, nil
+		return []netfilter.Family{netfilter.IPv4, netfilter.IPv6}, nil
 	case "4", "IPv4", "ipv4":
-		return []fakeipt.Family{fakeipt.IPv4}, nil
+		return []netfilter.Family{netfilter.IPv4}, nil
 	case "6", "IPv6", "ipv6":
-		return []fakeipt.Family{fakeipt.IPv6}, nil
+		return []netfilter.Family{netfilter.IPv6}, nil
 	}
 	return nil, fmt.Errorf("--family %s: want 4 or 6", family)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/live"
@@ -20,16 +21,16 @@ import (
 )
 
 // diffRules is rules --diff: it says what is other on a node than kube-proxy would leave it.
-func diffRules(s streams, o rulesOptions, in sim.RulesInput, families []fakeipt.Family) error {
+func diffRules(s streams, o rulesOptions, in sim.RulesInput, families []netfilter.Family) error {
 	dump, err := readDump(s, o, in.Node)
 	if err != nil {
 		return err
 	}
-	compared := slices.DeleteFunc(families, func(f fakeipt.Family) bool { return !slices.Contains(dump.families, f) })
+	compared := slices.DeleteFunc(families, func(f netfilter.Family) bool { return !slices.Contains(dump.families, f) })
 	if len(compared) == 0 {
 		return fmt.Errorf("--diff %s: it has no rules of the family that is asked for", o.diff)
 	}
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		if o.family == "" && !slices.Contains(compared, family) {
 			fmt.Fprintf(s.errOut, "chainwalk: warning: %s has no rules of IPv%d: they are not compared\n", o.diff, family)
 		}
@@ -56,7 +57,7 @@ func diffRules(s streams, o rulesOptions, in sim.RulesInput, families []fakeipt.
 
 // dump is a node with its rules.
 type dump struct {
-	families []fakeipt.Family
+	families []netfilter.Family
 	host     func() (*packetsim.Host, error)
 }
 
@@ -91,9 +92,9 @@ func readDump(s streams, o rulesOptions, node *v1.Node) (*dump, error) {
 func dumpOfSnapshot(name string, nodeSnapshot *snapshot.Node, o rulesOptions) (*dump, error) {
 	var texts []fakeipt.SaveText
 	for _, rules := range nodeSnapshot.IPTables {
-		texts = append(texts, fakeipt.SaveText{Family: rules.Family, Backend: rules.Backend, Text: rules.Save})
+		texts = append(texts, fakeipt.SaveText{Family: rules.Family, Dialect: rules.Dialect, Text: rules.Save})
 	}
-	backend, err := proxyBackend(name, texts, o.tools)
+	backend, err := proxyDialect(name, texts, netfilter.Dialect(o.tools))
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func dumpOfTexts(name string, texts []fakeipt.SaveText, o rulesOptions, node *v1
 		}
 		texts[0].Family = families[0]
 	}
-	backend, err := proxyBackend(name, texts, o.tools)
+	backend, err := proxyDialect(name, texts, netfilter.Dialect(o.tools))
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +132,8 @@ func dumpOfTexts(name string, texts []fakeipt.SaveText, o rulesOptions, node *v1
 	}}, nil
 }
 
-func familiesOf(texts []fakeipt.SaveText) []fakeipt.Family {
-	var families []fakeipt.Family
+func familiesOf(texts []fakeipt.SaveText) []netfilter.Family {
+	var families []netfilter.Family
 	for _, t := range texts {
 		if !slices.Contains(families, t.Family) {
 			families = append(families, t.Family)
@@ -141,18 +142,18 @@ func familiesOf(texts []fakeipt.SaveText) []fakeipt.Family {
 	return families
 }
 
-// proxyBackend is the backend that kube-proxy writes: the one asked for, or the only one that holds rules of kube-proxy.
-func proxyBackend(name string, texts []fakeipt.SaveText, asked string) (string, error) {
+// proxyDialect is the dialect that kube-proxy writes: the one asked for, or the only one that holds rules of kube-proxy.
+func proxyDialect(name string, texts []fakeipt.SaveText, asked netfilter.Dialect) (netfilter.Dialect, error) {
 	if asked != "" {
 		return asked, nil
 	}
-	var all, with []string
+	var all, with []netfilter.Dialect
 	for _, t := range texts {
-		if !slices.Contains(all, t.Backend) {
-			all = append(all, t.Backend)
+		if !slices.Contains(all, t.Dialect) {
+			all = append(all, t.Dialect)
 		}
-		if strings.Contains(t.Text, "\n:KUBE-SERVICES ") && !slices.Contains(with, t.Backend) {
-			with = append(with, t.Backend)
+		if strings.Contains(t.Text, "\n:KUBE-SERVICES ") && !slices.Contains(with, t.Dialect) {
+			with = append(with, t.Dialect)
 		}
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/kindtest/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/kind"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -27,7 +28,7 @@ func (o *kindOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.existing, "cluster", os.Getenv("CLUSTER"), "with --on kind: use the kind cluster of this name, and leave it (CLUSTER)")
 	flags.BoolVar(&o.keep, "keep", os.Getenv("KEEP") != "", "with --on kind: leave the cluster that is made, for --cluster chainwalk (KEEP=1)")
 	flags.StringVar(&o.image, "node-image", os.Getenv("NODE_IMAGE"), "with --on kind: the image of the nodes; kind's own if not given (NODE_IMAGE)")
-	flags.StringVar(&o.tool, "tool", string(scenarios.ToolNFT), "with --on kind: the nodes' variant of iptables, nft or legacy")
+	flags.StringVar(&o.tool, "tool", string(netfilter.NFT), "with --on kind: the nodes' variant of iptables, nft or legacy")
 	flags.StringVar(&o.proxy.Name, "proxy", cluster.Chainwalk, "with --on kind: the service proxy, chainwalk or kube-proxy")
 	flags.StringVar(&o.proxy.Mode, "mode", "iptables", "with --on kind: the mode of the proxy, iptables or nftables")
 }
@@ -43,7 +44,7 @@ func (o *kindOptions) startKind(ctx context.Context, s streams) (backend scenari
 		return nil, nil, fmt.Errorf("--on kind: find this program, which goes into the cluster: %w", err)
 	}
 	c, err := cluster.Start(ctx, cluster.Config{
-		Name: o.existing, Existing: o.existing != "", Keep: o.keep, Image: o.image, Tool: scenarios.Tool(o.tool), Proxy: o.proxy,
+		Name: o.existing, Existing: o.existing != "", Keep: o.keep, Image: o.image, Dialect: netfilter.Dialect(o.tool), Proxy: o.proxy,
 		Binary: binary, Progress: s.errOut,
 	})
 	if err != nil {

@@ -3,16 +3,16 @@ package main
 import (
 	"fmt"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // parseTools reads the flag --tools; empty is legacy.
-func parseTools(tools string) (fakeipt.Dialect, error) {
+func parseTools(tools string) (netfilter.Dialect, error) {
 	switch tools {
 	case "", "legacy":
-		return fakeipt.Legacy, nil
+		return netfilter.Legacy, nil
 	case "nft":
-		return fakeipt.NFT, nil
+		return netfilter.NFT, nil
 	}
-	return fakeipt.Legacy, fmt.Errorf("--tools %s: want legacy or nft", tools)
+	return netfilter.Legacy, fmt.Errorf("--tools %s: want legacy or nft", tools)
 }

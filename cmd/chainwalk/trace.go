@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/page"
@@ -148,7 +149,7 @@ func traceResult(s streams, o traceOptions, p *namedPacket) (packetsim.TraceResu
 		if err := checkArrival(node, p.Input); err != nil {
 			return packetsim.TraceResult{}, whynot.Answer{}, "", err
 		}
-		result, err := node.Trace(p.Input, snapshot.HostOptions{Backend: o.tools}, o.walk())
+		result, err := node.Trace(p.Input, snapshot.HostOptions{Dialect: netfilter.Dialect(o.tools)}, o.walk())
 		if err != nil {
 			return result, whynot.Answer{}, "", err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/live"
@@ -55,7 +56,7 @@ func endOf(c *network.Connection) connectionEnd {
 
 // followPacket follows a connection through several nodes and back.
 func followPacket(s streams, o traceOptions, p *namedPacket) (*connectionDocument, error) {
-	cluster := live.Cluster{Objects: p.objects, Backend: o.tools}
+	cluster := live.Cluster{Objects: p.objects, Dialect: netfilter.Dialect(o.tools)}
 	document := &connectionDocument{Version: connectionVersion, Kind: connectionKind}
 	seen := map[string]bool{}
 	for _, file := range o.snapshots {

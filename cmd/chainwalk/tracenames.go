@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/live"
@@ -77,12 +78,12 @@ func (p *namedPacket) whyNot(node *snapshot.Node, o traceOptions, result *packet
 	if p.book == nil {
 		return whynot.Answer{}, nil
 	}
-	cluster := live.Cluster{Objects: p.objects, Snapshots: []*snapshot.Node{node}, Backend: o.tools}
+	cluster := live.Cluster{Objects: p.objects, Snapshots: []*snapshot.Node{node}, Dialect: netfilter.Dialect(o.tools)}
 	view, err := cluster.View(p.Src, p.Dst)
 	if err != nil {
 		return whynot.Answer{}, fmt.Errorf("what the objects say of the packet: %w", err)
 	}
-	host, err := snapshot.NewHost(node, snapshot.HostOptions{Backend: o.tools})
+	host, err := snapshot.NewHost(node, snapshot.HostOptions{Dialect: netfilter.Dialect(o.tools)})
 	if err != nil {
 		return whynot.Answer{}, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
@@ -104,7 +105,7 @@ func loadRules(s streams, o traceOptions, src netip.Addr) (*fakeipt.Kernel, erro
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := fakeipt.LoadTexts(name, choose(texts, o.tools), family)
+	kernel, err := fakeipt.LoadTexts(name, choose(texts, netfilter.Dialect(o.tools)), family)
 	if err == nil && len(kernel.Ruleset(family).Tables()) == 0 {
 		fmt.Fprintf(s.errOut, "chainwalk: warning: %s holds no table\n", name)
 	}
@@ -112,7 +113,7 @@ func loadRules(s streams, o traceOptions, src netip.Addr) (*fakeipt.Kernel, erro
 }
 
 // textsOf are those of a family.
-func textsOf(name, text string, family fakeipt.Family) ([]fakeipt.SaveText, error) {
+func textsOf(name, text string, family netfilter.Family) ([]fakeipt.SaveText, error) {
 	if strings.Contains(text, "\nhostname:") && !isSaveText([]byte(text)) {
 		return nil, fmt.Errorf("%s is a NodeSnapshot, not what iptables-save prints: give it to --node", name)
 	}
@@ -131,20 +132,20 @@ func textsOf(name, text string, family fakeipt.Family) ([]fakeipt.SaveText, erro
 }
 
 // choose leaves out the other backend where a text has both, and reads as of the backend what does not say its own.
-func choose(texts []fakeipt.SaveText, backend string) []fakeipt.SaveText {
+func choose(texts []fakeipt.SaveText, backend netfilter.Dialect) []fakeipt.SaveText {
 	if backend == "" {
 		return texts
 	}
 	var chosen []fakeipt.SaveText
 	for _, t := range texts {
-		if t.Backend == backend || t.Backend == "" {
-			t.Backend = backend
+		if t.Dialect == backend || t.Dialect == "" {
+			t.Dialect = backend
 			chosen = append(chosen, t)
 		}
 	}
 	if len(chosen) == 0 { // one backend's rules may be walked as if they were the other's
 		for _, t := range texts {
-			t.Backend = backend
+			t.Dialect = backend
 			chosen = append(chosen, t)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // toolRuns are runs of tools, the words of which are parted by blanks; restore input follows behind a "|", with ";" for the ends of lines.
@@ -37,7 +38,7 @@ var toolRuns = []string{
 // reads: programs the tables that they look at, tools of one process what others have changed.
 func TestToolsOfAStoreAreThoseOfAKernel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		d := rapid.SampledFrom([]fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT}).Draw(rt, "dialect")
+		d := rapid.SampledFrom([]netfilter.Dialect{netfilter.Legacy, netfilter.NFT}).Draw(rt, "dialect")
 		clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 		programs := &Store{dir: t.TempDir(), dialect: d, clock: clock}
 		process := &Store{dir: t.TempDir(), dialect: d, clock: clock, known: &knownRulesets{parts: map[part]knownRuleset{}}}
@@ -91,8 +92,8 @@ func TestExecRemembersWhatItKnows(t *testing.T) {
 // tablesOf are the tables that restore input makes, as the state has them.
 func tablesOf(t *testing.T, input string) []fakeipt.StateTable {
 	k := fakeipt.New(fakeipt.Options{})
-	require.NoError(t, k.Load(fakeipt.IPv4, "input", strings.NewReader(input)))
-	tables, err := fakeipt.StateTables(k.AppendState(nil, fakeipt.IPv4))
+	require.NoError(t, k.Load(netfilter.IPv4, "input", strings.NewReader(input)))
+	tables, err := fakeipt.StateTables(k.AppendState(nil, netfilter.IPv4))
 	require.NoError(t, err)
 	return tables
 }
@@ -143,9 +144,9 @@ func TestFewChainsAreRead(t *testing.T) {
 		"OUTPUT A": "PREROUTING:0 INPUT:0 OUTPUT:1 POSTROUTING:0 A:0",
 	} {
 		k := fakeipt.New(fakeipt.Options{})
-		require.NoError(t, k.ReadState(fakeipt.IPv4, tables, strings.Fields(chains)))
+		require.NoError(t, k.ReadState(netfilter.IPv4, tables, strings.Fields(chains)))
 		var got []string
-		for c := range k.Ruleset(fakeipt.IPv4).Table("nat").Chains() {
+		for c := range k.Ruleset(netfilter.IPv4).Table("nat").Chains() {
 			got = append(got, fmt.Sprintf("%s:%d", c.Name, len(c.Rules)))
 		}
 		assert.Equal(t, want, strings.Join(got, " "), chains)

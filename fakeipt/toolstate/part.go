@@ -11,12 +11,13 @@ import (
 	"syscall"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // part is one file of the state: the rules of a family and a dialect, or the objects.
 type part struct {
-	family  fakeipt.Family // 0: the objects
-	dialect fakeipt.Dialect
+	family  netfilter.Family // 0: the objects
+	dialect netfilter.Dialect
 }
 
 var objects = part{}

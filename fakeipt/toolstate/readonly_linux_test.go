@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // asNobody runs f as a user who owns no file.
@@ -30,7 +30,7 @@ func asNobody(t *testing.T, f func()) {
 // TestReadOnlyFolder: what a tool only reads it reads from a folder that it may not write, with the files of the locks or without; what it
 // would change is an error that says what to do.
 func TestReadOnlyFolder(t *testing.T) {
-	for _, dialect := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+	for _, dialect := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		dir := t.TempDir()
 		require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
 		s := &Store{dir: dir, dialect: dialect}

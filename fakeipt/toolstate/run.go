@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // statusFailed is the exit status of a tool that could not use the state; the real tools have it for what the
@@ -100,7 +101,7 @@ func newRun(s *Store, name string) *run {
 	}
 	r := &run{store: s, clock: &runClock{s.clock.Now()}, loaded: map[part]fingerprint{}, others: map[part]otherTables{}}
 	d := s.dialectOf(name)
-	r.beside = fakeipt.New(fakeipt.Options{Dialect: fakeipt.Legacy + fakeipt.NFT - d, Clock: r.clock, Etc: s.etc})
+	r.beside = fakeipt.New(fakeipt.Options{Dialect: d.Other(), Clock: r.clock, Etc: s.etc})
 	r.kernel = fakeipt.New(fakeipt.Options{Dialect: d, Clock: r.clock, Etc: s.etc, Beside: r.beside, Gate: r.enter})
 	return r
 }
@@ -122,11 +123,11 @@ func (r *run) enter(v fakeipt.Visit) error {
 	parts := []part{objects, {v.Family, r.kernel.Dialect()}}
 	switch {
 	case v.Objects:
-		parts = []part{objects, {fakeipt.IPv4, fakeipt.Legacy}, {fakeipt.IPv6, fakeipt.Legacy}, {fakeipt.IPv4, fakeipt.NFT},
-			{fakeipt.IPv6, fakeipt.NFT}}
-	case r.kernel.Dialect() == fakeipt.NFT:
+		parts = []part{objects, {netfilter.IPv4, netfilter.Legacy}, {netfilter.IPv6, netfilter.Legacy}, {netfilter.IPv4, netfilter.NFT},
+			{netfilter.IPv6, netfilter.NFT}}
+	case r.kernel.Dialect() == netfilter.NFT:
 		// The nft tools say whether there are rules of the legacy tools.
-		parts = append(parts, part{v.Family, fakeipt.Legacy})
+		parts = append(parts, part{v.Family, netfilter.Legacy})
 	}
 	for _, p := range parts {
 		var look view
@@ -183,7 +184,7 @@ func (r *run) fingerprint(p part) fingerprint {
 func (r *run) finish() error {
 	defer r.unlock()
 	// Objects come first: rules name them.
-	for _, p := range []part{objects, {fakeipt.IPv4, r.kernel.Dialect()}, {fakeipt.IPv6, r.kernel.Dialect()}} {
+	for _, p := range []part{objects, {netfilter.IPv4, r.kernel.Dialect()}, {netfilter.IPv6, r.kernel.Dialect()}} {
 		before, ok := r.loaded[p]
 		if !ok {
 			continue

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Store is the folder with the state of the tools.
@@ -18,7 +19,7 @@ type Store struct {
 	// dir is made if it is not there.
 	dir string
 	// dialect is that of tools whose name does not say theirs.
-	dialect fakeipt.Dialect
+	dialect netfilter.Dialect
 	// lockFile is the lock of the legacy tools; "" is xtables.lock in dir.
 	lockFile string
 	// etc has the files in which names are looked up.
@@ -38,7 +39,7 @@ const (
 
 // New returns the store in the folder dir, which is made when a tool first leaves something there. The dialect is that of tools whose name
 // does not say theirs; names are looked up in etc (fakeipt.Options.Etc).
-func New(dir string, dialect fakeipt.Dialect, etc fs.FS) *Store {
+func New(dir string, dialect netfilter.Dialect, etc fs.FS) *Store {
 	return &Store{dir: dir, dialect: dialect, etc: etc}
 }
 
@@ -50,7 +51,7 @@ func FromEnvironment() (*Store, error) {
 	switch tools := os.Getenv(envTools); tools {
 	case "", "legacy":
 	case "nft":
-		s.dialect = fakeipt.NFT
+		s.dialect = netfilter.NFT
 	default:
 		return nil, fmt.Errorf("%s is %q: want legacy or nft", envTools, tools)
 	}
@@ -74,7 +75,7 @@ func (s *Store) Exec() exec.Interface {
 
 // IsTool says whether a program of that name is one of the tools. A folder in front of the name does not matter.
 func IsTool(name string) bool {
-	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		if _, err := fakeipt.New(fakeipt.Options{Dialect: d}).Exec().LookPath(name); err == nil {
 			return true
 		}
@@ -83,13 +84,13 @@ func IsTool(name string) bool {
 }
 
 // dialectOf is the dialect that a tool's name asks for.
-func (s *Store) dialectOf(name string) fakeipt.Dialect {
+func (s *Store) dialectOf(name string) netfilter.Dialect {
 	base := filepath.Base(name)
 	switch {
 	case strings.HasPrefix(base, "iptables-nft"), strings.HasPrefix(base, "ip6tables-nft"):
-		return fakeipt.NFT
+		return netfilter.NFT
 	case strings.HasPrefix(base, "iptables-legacy"), strings.HasPrefix(base, "ip6tables-legacy"):
-		return fakeipt.Legacy
+		return netfilter.Legacy
 	}
 	return s.dialect
 }

@@ -20,6 +20,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // tool runs a tool on the store and returns all that it printed.
@@ -59,7 +60,7 @@ func files(t *testing.T, dir string) map[string]file {
 }
 
 func TestReadsWriteNothing(t *testing.T) {
-	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		s := &Store{dir: t.TempDir(), dialect: d}
 		must(t, s, "nfacct", "add", "seen")
 		must(t, s, "iptables", "-A", "INPUT", "-m", "nfacct", "--nfacct-name", "seen")
@@ -86,9 +87,9 @@ func TestReadsWriteNothing(t *testing.T) {
 }
 
 func TestNFTChainsMadeAreKept(t *testing.T) {
-	s := &Store{dir: t.TempDir(), dialect: fakeipt.NFT}
+	s := &Store{dir: t.TempDir(), dialect: netfilter.NFT}
 	must(t, s, "iptables", "-A", "INPUT", "-j", "ACCEPT")
-	memory := fakeipt.New(fakeipt.Options{Dialect: fakeipt.NFT})
+	memory := fakeipt.New(fakeipt.Options{Dialect: netfilter.NFT})
 	require.Zero(t, memory.Run([]string{"iptables", "-A", "INPUT", "-j", "ACCEPT"}, nil, io.Discard, io.Discard))
 	for _, chain := range []string{"INPUT", "FORWARD"} {
 		argv := []string{"iptables", "-A", "INPUT", "-j", chain}
@@ -199,7 +200,7 @@ func TestOddThingsAreKept(t *testing.T) {
 		{"-A", "INPUT", "-m", "comment", "--comment", "two\nlines"}, {"-A", "INPUT", "-m", "time", "--weekdays", ""},
 		{"-A", "INPUT", "-m", "comment", "--comment", "\xff\"\\"},
 	} {
-		for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+		for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 			s := &Store{dir: t.TempDir(), dialect: d}
 			must(t, s, append([]string{"iptables"}, argv...)...)
 			before := must(t, s, "iptables", "-S")
@@ -251,7 +252,7 @@ func TestFolderThatIsNotOurs(t *testing.T) {
 
 // TestEstimatorsOfTheOtherFamily: -m rateest names what a rule of either family has made, be it in another file of the state.
 func TestEstimatorsOfTheOtherFamily(t *testing.T) {
-	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		s := &Store{dir: t.TempDir(), dialect: d}
 		match := []string{"ip6tables", "-A", "INPUT", "-m", "rateest", "--rateest", "A", "--rateest-lt", "--rateest-pps", "5"}
 		_, status := tool(s, "", match...)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/kindtest/nodeimage"
 	"github.com/chainwalk/chainwalk/kindtest/probe"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -106,7 +107,7 @@ func TestClusterWithNFT(t *testing.T) {
 
 func TestClusterWithLegacy(t *testing.T) {
 	config := need(t)
-	config.Tool, config.Family = scenarios.ToolLegacy, scenarios.FamilyIPv6
+	config.Dialect, config.Family = netfilter.Legacy, scenarios.FamilyIPv6
 	config.Proxy = Proxy{Name: KubeProxy, Binary: kubeProxyBinary(t)}
 	c := started(t, config)
 	everybodyReachesPods(t, c)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -26,7 +27,7 @@ type Config struct {
 	// Workers are the nodes beside the control plane. 0: three.
 	Workers int
 	// Tool is the variant of iptables on the nodes. Empty: nft. It does not count for an existing cluster.
-	Tool scenarios.Tool
+	Dialect netfilter.Dialect
 	// Proxy is the service proxy.
 	Proxy Proxy
 	// Pool is how many pods there are on each node. 0: eight.
@@ -66,7 +67,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.Name = or(c.Name, defaultName)
 	c.Family = or(c.Family, scenarios.FamilyDual)
 	c.Workers = or(c.Workers, 3)
-	c.Tool = or(c.Tool, scenarios.ToolNFT)
+	c.Dialect = or(c.Dialect, netfilter.NFT)
 	c.Pool = or(c.Pool, 8)
 	c.Progress = or(c.Progress, io.Discard)
 	c.Proxy.Name = or(c.Proxy.Name, Chainwalk)
@@ -96,10 +97,10 @@ func (c Config) validate() error {
 	default:
 		refuse("the family is %q: want ipv4, ipv6 or dual", c.Family)
 	}
-	switch c.Tool {
-	case scenarios.ToolNFT, scenarios.ToolLegacy:
+	switch c.Dialect {
+	case netfilter.NFT, netfilter.Legacy:
 	default:
-		refuse("the tool is %q: want nft or legacy", c.Tool)
+		refuse("the tool is %q: want nft or legacy", c.Dialect)
 	}
 	switch name, mode := c.Proxy.Name, c.Proxy.Mode; {
 	case name == Chainwalk && mode == "iptables", name == KubeProxy && (mode == "iptables" || mode == "nftables"):

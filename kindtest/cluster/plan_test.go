@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 
 	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -79,7 +80,7 @@ func TestConfigIsCheckedBeforeAnythingIsMade(t *testing.T) {
 	}{
 		"a name that is no host's": {func(c *Config) { c.Name = "my cluster" }, `the name "my cluster"`},
 		"an unknown family":        {func(c *Config) { c.Family = "ipx" }, `the family is "ipx"`},
-		"an unknown tool":          {func(c *Config) { c.Tool = "pf" }, `the tool is "pf"`},
+		"an unknown tool":          {func(c *Config) { c.Dialect = "pf" }, `the tool is "pf"`},
 		"an unknown proxy":         {func(c *Config) { c.Proxy.Name = "envoy" }, `the proxy is "envoy"`},
 		"no such mode":             {func(c *Config) { c.Proxy.Mode = "nftables" }, `chainwalk has no mode "nftables"`},
 		"no such mode of another":  {func(c *Config) { c.Proxy = Proxy{Name: KubeProxy, Mode: "ipvs"} }, `the mode of kube-proxy is "ipvs"`},
@@ -98,7 +99,7 @@ func TestConfigIsCheckedBeforeAnythingIsMade(t *testing.T) {
 	got, err := Config{Binary: binary}.withDefaults()
 	require.NoError(t, err)
 	assert.Equal(t, Proxy{Name: "chainwalk", Mode: "iptables", Binary: binary}, got.Proxy)
-	assert.Equal(t, []any{"chainwalk", scenarios.FamilyDual, scenarios.ToolNFT, 3, 8}, []any{got.Name, got.Family, got.Tool, got.Workers, got.Pool})
+	assert.Equal(t, []any{"chainwalk", scenarios.FamilyDual, netfilter.NFT, 3, 8}, []any{got.Name, got.Family, got.Dialect, got.Workers, got.Pool})
 }
 
 // trio are the nodes of a dual-stack cluster.

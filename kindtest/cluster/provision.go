@@ -45,7 +45,7 @@ func (c *Cluster) provision(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, host := range c.hosts {
 		group.Go(func() error {
-			if _, err := in(ctx, host.String(), toolScript, string(c.config.Tool)); err != nil {
+			if _, err := in(ctx, host.String(), toolScript, string(c.config.Dialect)); err != nil {
 				return fmt.Errorf("choosing the iptables of %s: %w", host, err)
 			}
 			return nil

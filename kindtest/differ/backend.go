@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -138,10 +138,10 @@ func roundTimeout(seconds string) string {
 }
 
 // hostConnectionLines are the connections of a walk's host as connectionLines spells the kernel's.
-func hostConnectionLines(h *packetsim.Host, f fakeipt.Family, real func(packetsim.Tuple) packetsim.Tuple) []string {
+func hostConnectionLines(h *packetsim.Host, f netfilter.Family, real func(packetsim.Tuple) packetsim.Tuple) []string {
 	var lines []string
 	for _, e := range h.Conntrack() {
-		if e.Original.Dst.Is6() != (f == fakeipt.IPv6) {
+		if e.Original.Dst.Is6() != (f == netfilter.IPv6) {
 			continue
 		}
 		words := []string{e.Original.Proto.String(), roundTimeout(strconv.Itoa(int(e.Timeout)))}

@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/quiet"
 	"github.com/chainwalk/chainwalk/internal/wire"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -21,7 +21,7 @@ import (
 type labKernel struct {
 	*lab
 	current *walkCase
-	family  fakeipt.Family
+	family  netfilter.Family
 	began   time.Time
 	took    time.Duration
 	crossed bool // a packet was on its way for longer than a tick of the kernel's clock, where that matters
@@ -44,7 +44,7 @@ func (k *labKernel) begin(c *walkCase) (own, beside toolrun.Run, err error) {
 	if err := k.startAnew(); err != nil {
 		return own, beside, err
 	}
-	own, beside = restoreBoth(c, func(d fakeipt.Dialect, rules string) toolrun.Run {
+	own, beside = restoreBoth(c, func(d netfilter.Dialect, rules string) toolrun.Run {
 		run, failed := runIn(k.node, []string{tool("iptables-restore", d, family)}, rules)
 		err = errors.Join(err, failed)
 		return run
@@ -63,13 +63,13 @@ func (k *labKernel) begin(c *walkCase) (own, beside toolrun.Run, err error) {
 }
 
 // clear takes the rules of the case before away. The other family's would hold sets and connection tracking.
-func (k *labKernel) clear(family fakeipt.Family) error {
-	dialects := []fakeipt.Dialect{k.dialect}
+func (k *labKernel) clear(family netfilter.Family) error {
+	dialects := []netfilter.Dialect{k.dialect}
 	if k.mixed || k.current.Beside != "" {
 		dialects = append(dialects, k.current.other())
 	}
 	for _, d := range dialects {
-		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			if k.family == family && f != family {
 				continue
 			}

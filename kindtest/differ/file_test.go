@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestCasesAreWrittenAsTheyWereRead holds the writer against the recorded cases, byte for byte.
@@ -41,7 +41,7 @@ func TestCasesAreWrittenAsTheyWereRead(t *testing.T) {
 
 func TestBytesThatAreNoTextAreKept(t *testing.T) {
 	want := textCase{
-		Dialect: fakeipt.NFT,
+		Dialect: netfilter.NFT,
 		Steps:   []textStep{{Argv: []string{"iptables-nft", "-A", "\xc3"}, Stdin: "*nat\n\xff\x01\n"}},
 		Kernel:  []toolrun.Run{{Stdout: "\xc3\n", Stderr: "\ta\nb\n", Status: 2}},
 	}

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // chanceSends is how many packets of a chance case draw.
@@ -13,7 +13,7 @@ const chanceSends = 250
 
 // chanceCase is a service with endpoints that are drawn, as kube-proxy writes it, and rules of other probabilities, met by many
 // connections.
-func (g *gen) chanceCase(d fakeipt.Dialect) *walkCase {
+func (g *gen) chanceCase(d netfilter.Dialect) *walkCase {
 	var b strings.Builder
 	b.WriteString("*raw\n:PREROUTING ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A PREROUTING -j TRACE\n-A OUTPUT -j TRACE\nCOMMIT\n" +
 		"*mangle\nCOMMIT\n" +

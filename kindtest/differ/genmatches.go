@@ -3,14 +3,14 @@ package differ
 import (
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // matchPieces are the matches. Chances are the last match of a rule (see gen.rule), so each draw shows in the trace.
 var matchPieces = []piece{
 	{name: "source", weight: 12, make: func(g *gen) string { return g.not("-s ") + g.network() }},
 	{name: "destination", weight: 12, make: func(g *gen) string { return g.not("-d ") + g.network() }},
-	{name: "fragment", weight: 2, family: fakeipt.IPv4, make: some("-f", "! -f")},
+	{name: "fragment", weight: 2, family: netfilter.IPv4, make: some("-f", "! -f")},
 	{name: "in device", weight: 5, hooks: "PREROUTING INPUT FORWARD", make: func(g *gen) string {
 		return g.not("-i ") + g.oneOf(clientDev, serverDev, "lo", "cwd+")
 	}},
@@ -28,10 +28,10 @@ var matchPieces = []piece{
 	{name: "sctp ports", weight: 12, proto: "sctp", make: func(g *gen) string { return "-m sctp " + g.ports() }},
 	{name: "sctp chunks", weight: 3, proto: "sctp",
 		make: some("-m sctp --chunk-types any INIT", "-m sctp --chunk-types all INIT,DATA", "-m sctp ! --chunk-types only INIT")},
-	{name: "icmp type", weight: 12, proto: "icmp", family: fakeipt.IPv4, make: func(g *gen) string {
+	{name: "icmp type", weight: 12, proto: "icmp", family: netfilter.IPv4, make: func(g *gen) string {
 		return "-m icmp " + g.not("--icmp-type ") + g.oneOf("8", "0", "3", "3/3", "any", "11/0", "echo-request")
 	}},
-	{name: "icmp6 type", weight: 12, proto: "icmp", family: fakeipt.IPv6, make: func(g *gen) string {
+	{name: "icmp6 type", weight: 12, proto: "icmp", family: netfilter.IPv6, make: func(g *gen) string {
 		return "-m icmp6 " + g.not("--icmpv6-type ") + g.oneOf("128", "129", "1", "1/4", "3/0", "echo-request")
 	}},
 	{name: "multiport", weight: 6, proto: "ports", make: func(g *gen) string {
@@ -67,7 +67,7 @@ var matchPieces = []piece{
 		return "-m addrtype " + g.not(g.oneOf("--dst-type ", "--src-type ")) +
 			g.oneOf("LOCAL", "LOCAL", "UNICAST", "UNICAST,LOCAL", "UNSPEC", "MULTICAST", "ANYCAST", "UNREACHABLE")
 	}},
-	{name: "addrtype of IPv4", weight: 4, family: fakeipt.IPv4, make: func(g *gen) string {
+	{name: "addrtype of IPv4", weight: 4, family: netfilter.IPv4, make: func(g *gen) string {
 		return "-m addrtype " + g.not(g.oneOf("--dst-type ", "--dst-type ", "--src-type ")) +
 			g.oneOf("BROADCAST", "LOCAL,BROADCAST", "BLACKHOLE", "PROHIBIT", "THROW", "NAT", "XRESOLVE")
 	}},
@@ -89,7 +89,7 @@ var matchPieces = []piece{
 			" --seconds 600 --hitcount 3", " --seconds 600 --reap") + " --name " + g.list() + g.oneOf("", " --rdest")
 	}},
 	{name: "recent remove", weight: 2, make: func(g *gen) string { return "-m recent --remove --name " + g.list() }},
-	{name: "recent mask", weight: 2, family: fakeipt.IPv4, make: func(g *gen) string {
+	{name: "recent mask", weight: 2, family: netfilter.IPv4, make: func(g *gen) string {
 		return "-m recent " + g.oneOf("--set", "--rcheck") + " --name " + g.list() + " --mask 255.255.255.0"
 	}},
 	{name: "recent ttl", weight: 1, make: func(g *gen) string {
@@ -148,8 +148,8 @@ var matchPieces = []piece{
 		make: some("-m devgroup --dst-group 0", "-m devgroup ! --dst-group 0x1/0x1")},
 	{name: "cgroup", weight: 1, hooks: "OUTPUT POSTROUTING", make: some(`-m cgroup --path /`, `-m cgroup ! --path /`)},
 	{name: "set", weight: 4, make: func(g *gen) string { return "-m set " + g.not("--match-set ") + g.set() }},
-	{name: "ttl", weight: 4, family: fakeipt.IPv4, make: func(g *gen) string { return "-m ttl " + g.limits("ttl") }},
-	{name: "hl", weight: 4, family: fakeipt.IPv6, make: func(g *gen) string { return "-m hl " + g.limits("hl") }},
+	{name: "ttl", weight: 4, family: netfilter.IPv4, make: func(g *gen) string { return "-m ttl " + g.limits("ttl") }},
+	{name: "hl", weight: 4, family: netfilter.IPv6, make: func(g *gen) string { return "-m hl " + g.limits("hl") }},
 	{name: "tos", weight: 3, make: func(g *gen) string {
 		return "-m tos " + g.not("--tos ") + g.oneOf("0x10", "0", "Maximize-Throughput", "0xb8/0xfc", "2/3", "Normal-Service")
 	}},
@@ -171,37 +171,37 @@ var matchPieces = []piece{
 	{name: "esp", weight: 4, proto: "esp", make: func(g *gen) string {
 		return "-m esp " + g.not("--espspi ") + g.oneOf("5", "0:17", "18:")
 	}},
-	{name: "ah", weight: 4, proto: "ah", family: fakeipt.IPv4, make: func(g *gen) string {
+	{name: "ah", weight: 4, proto: "ah", family: netfilter.IPv4, make: func(g *gen) string {
 		return "-m ah " + g.not("--ahspi ") + g.oneOf("5", "0:17", "18:")
 	}},
-	{name: "extension headers", weight: 2, family: fakeipt.IPv6, make: func(g *gen) string {
+	{name: "extension headers", weight: 2, family: netfilter.IPv6, make: func(g *gen) string {
 		return g.oneOf("-m frag --fragfirst", "-m hbh", "-m dst --dst-len 8", "-m rt ! --rt-type 0", "-m srh ! --srh-tag 5",
 			"-m frag ! --fragid 5")
 	}},
-	{name: "ipv6header", weight: 2, family: fakeipt.IPv6, make: func(g *gen) string {
+	{name: "ipv6header", weight: 2, family: netfilter.IPv6, make: func(g *gen) string {
 		return "-m ipv6header " + g.not("--header ") + g.oneOf("prot", "frag", "esp", "prot,frag", "none") + g.oneOf("", " --soft")
 	}},
-	{name: "eui64", weight: 1, family: fakeipt.IPv6, hooks: "PREROUTING INPUT FORWARD", make: some("-m eui64")},
+	{name: "eui64", weight: 1, family: netfilter.IPv6, hooks: "PREROUTING INPUT FORWARD", make: some("-m eui64")},
 	{name: "string", weight: 3, proto: "ports", make: func(g *gen) string {
 		return "-m string --algo " + g.oneOf("bm", "kmp") + " " + g.not(g.oneOf("--string GET", "--string get", "--hex-string |0506070809|",
 			"--hex-string |202f|")) + g.oneOf("", "", " --icase", " --from 28", " --to 44", " --from 40 --to 65")
 	}},
-	{name: "u32 of IPv4", weight: 3, proto: "ports", family: fakeipt.IPv4, make: func(g *gen) string {
+	{name: "u32 of IPv4", weight: 3, proto: "ports", family: netfilter.IPv4, make: func(g *gen) string {
 		return "-m u32 " + g.not("--u32 ") + g.oneOf(`"6&0xff=6"`, `"4&0x3fff=0"`, `"0&0xffff=40:60"`, `"5&0xff=62:64"`, `"12=0x0a4e0102"`,
 			`"0>>22&0x3c@0>>16=1:40001"`, `"0>>22&0x3c@0&0xffff=80"`, `"6&0xff=17&&28=0x47455420"`)
 	}},
-	{name: "u32 of IPv6", weight: 3, proto: "ports", family: fakeipt.IPv6, make: func(g *gen) string {
+	{name: "u32 of IPv6", weight: 3, proto: "ports", family: netfilter.IPv6, make: func(g *gen) string {
 		return "-m u32 " + g.not("--u32 ") + g.oneOf(`"3&0xff=6"`, `"4>>16=20:40"`, `"4&0xff=62:64"`, `"8=0xfd780001"`, `"40>>16=1:40001"`,
 			`"40&0xffff=80"`, `"3&0xff=17&&48=0x47455420"`)
 	}},
-	{name: "u32 of TCP", weight: 2, proto: "tcp", family: fakeipt.IPv4, make: func(g *gen) string {
+	{name: "u32 of TCP", weight: 2, proto: "tcp", family: netfilter.IPv4, make: func(g *gen) string {
 		return "-m u32 " + g.not("--u32 ") + g.oneOf(`"0>>22&0x3c@12>>26&0x3c@0=0x47455420"`, `"0>>22&0x3c@12>>28=5"`)
 	}},
-	{name: "bpf of IPv4", weight: 3, proto: "ports", family: fakeipt.IPv4,
+	{name: "bpf of IPv4", weight: 3, proto: "ports", family: netfilter.IPv4,
 		make: some(`-m bpf --bytecode "4,48 0 0 9,21 0 1 6,6 0 0 1,6 0 0 0"`,
 			`-m bpf --bytecode "5,177 0 0 0,72 0 0 2,21 0 1 80,6 0 0 1,6 0 0 0"`,
 			`-m bpf --bytecode "4,32 0 0 12,21 0 1 172884226,6 0 0 1,6 0 0 0"`, `-m bpf --bytecode "4,128 0 0 0,37 0 1 44,6 0 0 1,6 0 0 0"`)},
-	{name: "bpf of IPv6", weight: 3, proto: "ports", family: fakeipt.IPv6,
+	{name: "bpf of IPv6", weight: 3, proto: "ports", family: netfilter.IPv6,
 		make: some(`-m bpf --bytecode "4,48 0 0 6,21 0 1 6,6 0 0 1,6 0 0 0"`, `-m bpf --bytecode "4,40 0 0 42,21 0 1 80,6 0 0 1,6 0 0 0"`)},
 	{name: "bpf", weight: 2, make: some(`-m bpf --bytecode "4,32 0 0 4294963220,21 0 1 1,6 0 0 1,6 0 0 0"`,
 		`-m bpf --bytecode "4,40 0 0 4294963200,21 0 1 2048,6 0 0 1,6 0 0 0"`, `-m bpf --bytecode "2,32 0 0 60,6 0 0 1"`)},

@@ -3,7 +3,7 @@ package differ
 import (
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // piece is one kind of match or target. The generator picks pieces by weight.
@@ -14,7 +14,7 @@ type piece struct {
 	tables, hooks string
 	// proto is the protocol that the rule must name for it: tcp, udp, sctp, icmp, or "ports" for the first three.
 	proto  string
-	family fakeipt.Family // 0: both
+	family netfilter.Family // 0: both
 	make   func(g *gen) string
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // gen makes rulesets and packets of one family from a seed.
@@ -162,7 +162,7 @@ func (g *gen) rule(table string, c *ruleChain, later []ruleChain) string {
 	proto := ""
 	words := ""
 	if g.chance(60) {
-		if proto = g.oneOf("tcp", "tcp", "tcp", "udp", "udp", "icmp", "sctp", "esp"); proto == "esp" && g.w.family == fakeipt.IPv4 {
+		if proto = g.oneOf("tcp", "tcp", "tcp", "udp", "udp", "icmp", "sctp", "esp"); proto == "esp" && g.w.family == netfilter.IPv4 {
 			proto = g.oneOf("esp", "ah") // an IPv6 packet has the latter before the header of its protocol
 		}
 		words += " -p " + protoWord(proto, g.w.family)

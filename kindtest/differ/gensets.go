@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // sets is the input of ipset for the sets of the generator.
 func (w *world) sets() string {
 	family := "inet"
-	if w.family == fakeipt.IPv6 {
+	if w.family == netfilter.IPv6 {
 		family = "inet6"
 	}
 	var b strings.Builder
@@ -28,7 +28,7 @@ func (w *world) sets() string {
 	b.WriteString("create cwport bitmap:port range 0-60000\nadd cwport 80\nadd cwport 40001-40002\n")
 	fmt.Fprintf(&b, "create cwiface hash:net,iface family %s\nadd cwiface %s,%s\nadd cwiface %s,cwd wildcard\n", family, w.networks[0], clientDev,
 		w.networks[2])
-	if w.family == fakeipt.IPv4 {
+	if w.family == netfilter.IPv4 {
 		fmt.Fprintf(&b, "create cwbits bitmap:ip range %s\nadd cwbits %s\nadd cwbits %s\n", w.networks[3], w.clients[0], w.servers[1])
 		fmt.Fprintf(&b, "create cwmac bitmap:ip,mac range %s\nadd cwmac %s,%s\nadd cwmac %s\n", w.networks[3], w.clients[0], sideMAC(clientPlace), w.servers[0])
 	}

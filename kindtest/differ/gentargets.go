@@ -1,6 +1,6 @@
 package differ
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/netfilter"
 
 // targetPieces are the targets besides verdicts and jumps.
 var targetPieces = []piece{
@@ -67,12 +67,12 @@ var targetPieces = []piece{
 		return "-j NETMAP --to " + g.oneOf(g.w.networks[1].String(), g.w.networks[0].String())
 	}},
 	{name: "REJECT", weight: 10, tables: "filter", make: some("-j REJECT")},
-	{name: "REJECT with", weight: 6, tables: "filter", family: fakeipt.IPv4,
+	{name: "REJECT with", weight: 6, tables: "filter", family: netfilter.IPv4,
 		make: some("-j REJECT --reject-with icmp-host-unreachable", "-j REJECT --reject-with icmp-net-unreachable",
 			"-j REJECT --reject-with icmp-proto-unreachable", "-j REJECT --reject-with icmp-admin-prohibited",
 			"-j REJECT --reject-with icmp-host-prohibited", "-j REJECT --reject-with icmp-net-prohibited",
 			"-j REJECT --reject-with icmp-port-unreachable")},
-	{name: "REJECT with 6", weight: 6, tables: "filter", family: fakeipt.IPv6,
+	{name: "REJECT with 6", weight: 6, tables: "filter", family: netfilter.IPv6,
 		make: some("-j REJECT --reject-with icmp6-no-route", "-j REJECT --reject-with icmp6-adm-prohibited",
 			"-j REJECT --reject-with icmp6-addr-unreachable", "-j REJECT --reject-with icmp6-policy-fail",
 			"-j REJECT --reject-with icmp6-reject-route", "-j REJECT --reject-with icmp6-port-unreachable")},
@@ -103,18 +103,18 @@ var targetPieces = []piece{
 		return "-j HMARK --hmark-tuple " + g.oneOf("src", "src,dst", "src,dst,sport,dport,proto", "src,dst,ct", "sport,dport") +
 			" --hmark-rnd " + g.oneOf("1", "0xfeedcafe") + " --hmark-mod " + g.oneOf("2", "5", "16") + g.oneOf("", " --hmark-offset 1")
 	}},
-	{name: "TTL", weight: 4, tables: "mangle", family: fakeipt.IPv4, make: func(g *gen) string { return "-j TTL " + g.hops("ttl") }},
-	{name: "HL", weight: 4, tables: "mangle", family: fakeipt.IPv6, make: func(g *gen) string { return "-j HL " + g.hops("hl") }},
+	{name: "TTL", weight: 4, tables: "mangle", family: netfilter.IPv4, make: func(g *gen) string { return "-j TTL " + g.hops("ttl") }},
+	{name: "HL", weight: 4, tables: "mangle", family: netfilter.IPv6, make: func(g *gen) string { return "-j HL " + g.hops("hl") }},
 	{name: "TOS", weight: 3, tables: "mangle", make: some("-j TOS --set-tos 0x10", "-j TOS --set-tos Minimize-Cost", "-j TOS --and-tos 0xf3",
 		"-j TOS --or-tos 0x8", "-j TOS --xor-tos 0x2f", "-j TOS --set-tos 0x40/0xf0")},
 	{name: "DSCP", weight: 3, tables: "mangle", make: some("-j DSCP --set-dscp-class EF", "-j DSCP --set-dscp 0", "-j DSCP --set-dscp 63")},
-	{name: "ECN", weight: 2, tables: "mangle", family: fakeipt.IPv4, make: some("-j ECN --ecn-ip-ect 0", "-j ECN --ecn-ip-ect 3")},
-	{name: "ECN of TCP", weight: 2, tables: "mangle", family: fakeipt.IPv4, proto: "tcp",
+	{name: "ECN", weight: 2, tables: "mangle", family: netfilter.IPv4, make: some("-j ECN --ecn-ip-ect 0", "-j ECN --ecn-ip-ect 3")},
+	{name: "ECN of TCP", weight: 2, tables: "mangle", family: netfilter.IPv4, proto: "tcp",
 		make: some("-j ECN --ecn-tcp-remove", "-j ECN --ecn-tcp-ece 1", "-j ECN --ecn-tcp-cwr 1 --ecn-tcp-ece 0 --ecn-ip-ect 1")},
-	{name: "SNPT", weight: 4, tables: "mangle", hooks: "INPUT POSTROUTING", family: fakeipt.IPv6, make: func(g *gen) string {
+	{name: "SNPT", weight: 4, tables: "mangle", hooks: "INPUT POSTROUTING", family: netfilter.IPv6, make: func(g *gen) string {
 		return "-j SNPT " + g.prefixes()
 	}},
-	{name: "DNPT", weight: 4, tables: "mangle", hooks: "PREROUTING OUTPUT", family: fakeipt.IPv6, make: func(g *gen) string {
+	{name: "DNPT", weight: 4, tables: "mangle", hooks: "PREROUTING OUTPUT", family: netfilter.IPv6, make: func(g *gen) string {
 		return "-j DNPT " + g.prefixes()
 	}},
 	{name: "TEE", weight: 3, make: func(g *gen) string {

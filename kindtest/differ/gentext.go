@@ -4,13 +4,13 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // textGen makes tool runs, whole and damaged.
 type textGen struct {
 	*gen
-	dialect fakeipt.Dialect
+	dialect netfilter.Dialect
 	ipset   bool           // the fake has it
 	help    *setHelp       // what the real ipset says of itself
 	dropped map[string]int // reason to the number of runs that are not made
@@ -21,9 +21,9 @@ type textGen struct {
 }
 
 // newTextGen draws from a stream of its own, apart from the walk differential of the same seed.
-func newTextGen(seed uint64, d fakeipt.Dialect, f fakeipt.Family) *textGen {
+func newTextGen(seed uint64, d netfilter.Dialect, f netfilter.Family) *textGen {
 	const stream = 0x7e87
-	g := &gen{r: rand.New(rand.NewPCG(seed, stream<<16|uint64(f)<<8|uint64(d))), w: worlds[f]}
+	g := &gen{r: rand.New(rand.NewPCG(seed, stream<<16|uint64(f)<<8|streamOf(d))), w: worlds[f]}
 	ipset := runFake(newFakeRunner(d, nil).kernel, []string{"ipset", "list"}, "").Status == 0
 	return &textGen{gen: g, dialect: d, ipset: ipset, dropped: map[string]int{}}
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // valueKind draws a value of an option: most are right, some are at an edge, and some are wrong.
@@ -151,7 +151,7 @@ var (
 
 // addressWord is an address of the family, and now and then of the other one, or a host.
 func addressWord(g *textGen) string {
-	v4 := g.w.family == fakeipt.IPv4
+	v4 := g.w.family == netfilter.IPv4
 	if g.chance(4) {
 		v4 = !v4
 	}
@@ -184,7 +184,7 @@ func networkWord(g *textGen) string {
 			"255", "-1", "x", "", "/", "24/8", "+8", "08", " 8", "129", "33", "1.2.3.4", "::ffff", "0x8", "8.0")
 	}
 	limit := 32
-	if g.w.family == fakeipt.IPv6 {
+	if g.w.family == netfilter.IPv6 {
 		limit = 128
 	}
 	return addressWord(g) + "/" + fmt.Sprint(g.r.IntN(limit+1))

@@ -3,12 +3,12 @@ package differ
 import (
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // protoWord is how -p names a protocol of the generator.
-func protoWord(proto string, f fakeipt.Family) string {
-	if proto == "icmp" && f == fakeipt.IPv6 {
+func protoWord(proto string, f netfilter.Family) string {
+	if proto == "icmp" && f == netfilter.IPv6 {
 		return "ipv6-icmp"
 	}
 	return proto
@@ -61,7 +61,7 @@ func (g *gen) withPort(addr, port string) string {
 // set is the name of a set and the sides of the packet that are looked up.
 func (g *gen) set() string {
 	g.usesSets = true
-	if g.w.family == fakeipt.IPv4 && g.chance(20) {
+	if g.w.family == netfilter.IPv4 && g.chance(20) {
 		return g.oneOf("cwbits src", "cwbits dst", "cwmac src,src", "cwmac src,dst", "cwmac dst,src", "cwmac dst,dst")
 	}
 	if g.chance(15) {

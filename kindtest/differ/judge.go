@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -26,7 +27,7 @@ type verdict struct {
 // judging is one comparison on its way.
 type judging struct {
 	c      *walkCase
-	family fakeipt.Family
+	family netfilter.Family
 	real   kernel
 	fake   *fakeipt.Kernel
 	host   *packetsim.Host
@@ -170,7 +171,7 @@ func (j *judging) send(s *send) error {
 // well, which nothing tells from the node's own copy of the packet.
 func (j *judging) copyComesIn(o packetsim.Outcome) bool {
 	return slices.ContainsFunc(o.Replies, func(r packetsim.Reply) bool {
-		if r.Copy && !r.Looped && (r.Outcome.Passed.Has(j.family, "PREROUTING") || j.c.Dialect == fakeipt.NFT && isHeard(&r.Outcome)) {
+		if r.Copy && !r.Looped && (r.Outcome.Passed.Has(j.family, "PREROUTING") || j.c.Dialect == netfilter.NFT && isHeard(&r.Outcome)) {
 			return true
 		}
 		return j.copyComesIn(r.Outcome)

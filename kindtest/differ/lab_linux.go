@@ -11,18 +11,18 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/namespace"
 	"github.com/chainwalk/chainwalk/internal/wire"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // lab is a node between a client and a server on the real kernel. Client and server have no addresses: their packets are
 // written to the wire and read from it, and nothing of them answers by itself.
 type lab struct {
-	dialect fakeipt.Dialect
+	dialect netfilter.Dialect
 	node    *namespace.Namespace
 	sides   map[string]*side
-	raw     map[fakeipt.Family]int
+	raw     map[netfilter.Family]int
 	silent  []int // sockets that nobody reads
 	tracer  tracer
 	nextID  uint16
@@ -48,8 +48,8 @@ func (s *side) nodeDev() string {
 }
 
 // newLab builds the namespaces. The machine's lock must be held.
-func newLab(d fakeipt.Dialect) (*lab, error) {
-	l := &lab{dialect: d, sides: map[string]*side{}, raw: map[fakeipt.Family]int{}, nextID: 0x4000}
+func newLab(d netfilter.Dialect) (*lab, error) {
+	l := &lab{dialect: d, sides: map[string]*side{}, raw: map[netfilter.Family]int{}, nextID: 0x4000}
 	if err := l.build(); err != nil {
 		l.close()
 		return nil, fmt.Errorf("building the lab: %w", err)
@@ -77,7 +77,7 @@ func (l *lab) build() (err error) {
 	if err := l.node.Do(l.addRoutes); err != nil {
 		return err
 	}
-	for f, domain := range map[fakeipt.Family]int{fakeipt.IPv4: unix.AF_INET, fakeipt.IPv6: unix.AF_INET6} {
+	for f, domain := range map[netfilter.Family]int{netfilter.IPv4: unix.AF_INET, netfilter.IPv6: unix.AF_INET6} {
 		if l.raw[f], err = l.node.Socket(domain, unix.SOCK_RAW, unix.IPPROTO_RAW); err != nil {
 			return err
 		}
@@ -189,11 +189,11 @@ func (l *lab) addAddresses(s *side) error {
 		if s.name == serverPlace {
 			address = w.node[1]
 		}
-		if f == fakeipt.IPv6 {
+		if f == netfilter.IPv6 {
 			bits = 64
 		}
 		a := &netlink.Addr{IPNet: &net.IPNet{IP: address.AsSlice(), Mask: net.CIDRMask(bits, address.BitLen())}}
-		if f == fakeipt.IPv6 {
+		if f == netfilter.IPv6 {
 			a.Flags = unix.IFA_F_NODAD
 		}
 		if err := netlink.AddrAdd(link, a); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // endEnv says how the child process of TestKernelNothingIsLeft ends; folderEnv and sysctlsEnv are its machine.
@@ -37,11 +37,11 @@ func TestKernelChild(t *testing.T) {
 	use, err := m.begin()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, use.end()) }()
-	l, err := newLab(fakeipt.Legacy)
+	l, err := newLab(netfilter.Legacy)
 	require.NoError(t, err)
 	var c walkCase
 	require.NoError(t, readFile(filepath.Join(walkCases, "walk-sctp-init-ack.yaml"), &c))
-	c.Dialect, c.Sets = fakeipt.Legacy, worlds[fakeipt.IPv4].sets()
+	c.Dialect, c.Sets = netfilter.Legacy, worlds[netfilter.IPv4].sets()
 	_, err = judge(&c, &labKernel{lab: l})
 	require.NoError(t, err)
 	fmt.Println("ready")

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // numbersPrefix begins the lines of JSON in which the kernel tests print what they compared.
@@ -30,21 +30,21 @@ type optionNumbers struct {
 
 // walkNumbers are what a walk differential compared.
 type walkNumbers struct {
-	Dialect       fakeipt.Dialect `json:"dialect"`
-	Mixed         bool            `json:"mixed,omitempty"` // rules of the other dialect stood beside them
-	Family        int             `json:"family"`
-	Seed          uint64          `json:"seed"`
-	Rulesets      int             `json:"rulesets"`
-	Rules         int             `json:"rules"`
-	Packets       int             `json:"packets"`
-	Steps         int             `json:"steps"`
-	Seconds       float64         `json:"seconds"`
-	Refused       int             `json:"rulesetsRefusedByBoth"`
-	Ended         map[string]int  `json:"endedEarly"` // reason to number of cases
-	LeftOut       []leftOut       `json:"leftOut"`
-	Fit           fit             `json:"chance"`
-	Coverage      coverage        `json:"coverage"`
-	Disagreements []disagreement  `json:"disagreements"`
+	Dialect       netfilter.Dialect `json:"dialect"`
+	Mixed         bool              `json:"mixed,omitempty"` // rules of the other dialect stood beside them
+	Family        int               `json:"family"`
+	Seed          uint64            `json:"seed"`
+	Rulesets      int               `json:"rulesets"`
+	Rules         int               `json:"rules"`
+	Packets       int               `json:"packets"`
+	Steps         int               `json:"steps"`
+	Seconds       float64           `json:"seconds"`
+	Refused       int               `json:"rulesetsRefusedByBoth"`
+	Ended         map[string]int    `json:"endedEarly"` // reason to number of cases
+	LeftOut       []leftOut         `json:"leftOut"`
+	Fit           fit               `json:"chance"`
+	Coverage      coverage          `json:"coverage"`
+	Disagreements []disagreement    `json:"disagreements"`
 }
 
 // disagreement is one that was shrunk and written to a file.
@@ -91,20 +91,20 @@ type replayNumbers struct {
 
 // textNumbers are what a text differential compared.
 type textNumbers struct {
-	Tool          string          `json:"tool,omitempty"` // the one that was compared, empty: all
-	Dialect       fakeipt.Dialect `json:"dialect"`
-	Family        int             `json:"family"`
-	Seed          uint64          `json:"seed"`
-	Sessions      int             `json:"sessions"`
-	Runs          int             `json:"textCases"` // tool runs compared
-	Failing       int             `json:"failing"`   // runs that both sides refused
-	Differ        int             `json:"differ"`    // runs that were not the same, be it for a reason that excuses it
-	Seconds       float64         `json:"seconds"`
-	Excused       map[string]int  `json:"excused"`   // reason to count
-	Masked        map[string]int  `json:"masked"`    // reason to the number of runs in which a part is not compared
-	LeftOut       map[string]int  `json:"leftOut"`   // reason to the number of runs that were not made
-	Repeated      map[string]int  `json:"differing"` // kind of disagreement to count
-	Disagreements []disagreement  `json:"disagreements"`
+	Tool          string            `json:"tool,omitempty"` // the one that was compared, empty: all
+	Dialect       netfilter.Dialect `json:"dialect"`
+	Family        int               `json:"family"`
+	Seed          uint64            `json:"seed"`
+	Sessions      int               `json:"sessions"`
+	Runs          int               `json:"textCases"` // tool runs compared
+	Failing       int               `json:"failing"`   // runs that both sides refused
+	Differ        int               `json:"differ"`    // runs that were not the same, be it for a reason that excuses it
+	Seconds       float64           `json:"seconds"`
+	Excused       map[string]int    `json:"excused"`   // reason to count
+	Masked        map[string]int    `json:"masked"`    // reason to the number of runs in which a part is not compared
+	LeftOut       map[string]int    `json:"leftOut"`   // reason to the number of runs that were not made
+	Repeated      map[string]int    `json:"differing"` // kind of disagreement to count
+	Disagreements []disagreement    `json:"disagreements"`
 }
 
 // what is the tool that was compared, or "text" for all.

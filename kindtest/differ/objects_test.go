@@ -10,6 +10,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestObjectsAreReadAsTheyWereWritten makes the sessions that are compared with the real tools, once in one kernel and once in kernels of which
@@ -42,12 +43,12 @@ func TestObjectsAreReadAsTheyWereWritten(t *testing.T) {
 const mostWritten = 1 << 16
 
 func objectsKernel() *fakeipt.Kernel {
-	return fakeipt.New(fakeipt.Options{Dialect: fakeipt.Legacy, Clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0))})
+	return fakeipt.New(fakeipt.Options{Dialect: netfilter.Legacy, Clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0))})
 }
 
 // drawnSession is a session of one tool. Rules are no part of it.
 func drawnSession(seed uint64, tool string) []textStep {
-	g := newTextGen(seed, fakeipt.Legacy, fakeipt.IPv4)
+	g := newTextGen(seed, netfilter.Legacy, netfilter.IPv4)
 	g.help = drawnHelp()
 	steps := g.nfacctSession
 	if tool == "ipset" {

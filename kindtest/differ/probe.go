@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // leftOut is a piece of rules that the generator does not use, and the words with which fakeipt or packetsim refuses it.
@@ -20,7 +20,7 @@ const probes = 40
 
 // probe tries each piece alone on the fake and turns those off that it refuses. A piece that turns out right on the fake but wrong is not
 // found here.
-func (g *gen) probe(d fakeipt.Dialect) []leftOut {
+func (g *gen) probe(d netfilter.Dialect) []leftOut {
 	g.off = map[string]bool{}
 	var left []leftOut
 	for name, p := range allPieces() {
@@ -37,7 +37,7 @@ func (g *gen) probe(d fakeipt.Dialect) []leftOut {
 }
 
 // refusal is why the fake does not take the piece, "" if it does.
-func (g *gen) refusal(p *piece, d fakeipt.Dialect) string {
+func (g *gen) refusal(p *piece, d netfilter.Dialect) string {
 	one := &gen{r: rand.New(rand.NewPCG(1, 1)), w: g.w}
 	for range probes {
 		c := one.probeCase(p, d)
@@ -65,7 +65,7 @@ func (g *gen) refusal(p *piece, d fakeipt.Dialect) string {
 }
 
 // probeCase is a ruleset with the piece in a rule, and packets that meet it in every hook.
-func (g *gen) probeCase(p *piece, d fakeipt.Dialect) *walkCase {
+func (g *gen) probeCase(p *piece, d netfilter.Dialect) *walkCase {
 	proto := strings.Fields(p.proto + " ")
 	word := "tcp"
 	if len(proto) > 0 && proto[0] != "ports" {
@@ -90,8 +90,8 @@ func (g *gen) probeCase(p *piece, d fakeipt.Dialect) *walkCase {
 		case word == "esp" || word == "ah":
 			text = strings.Replace(text, word, map[string]string{"esp": "50", "ah": "51"}[word], 1) + " spi 5"
 		case word == "icmp":
-			text = strings.Replace(text, "icmp", map[fakeipt.Family]string{fakeipt.IPv4: "icmp", fakeipt.IPv6: "icmpv6"}[g.w.family], 1)
-		case g.w.family == fakeipt.IPv6:
+			text = strings.Replace(text, "icmp", map[netfilter.Family]string{netfilter.IPv4: "icmp", netfilter.IPv6: "icmpv6"}[g.w.family], 1)
+		case g.w.family == netfilter.IPv6:
 			text = fmt.Sprintf("%s [%s]:40001 > [%s]:80", word, g.w.clients[0], g.w.services[0])
 		default:
 			text = fmt.Sprintf("%s %s:40001 > %s:80", word, g.w.clients[0], g.w.services[0])

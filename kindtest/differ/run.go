@@ -6,6 +6,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // runFake runs a tool on a fake kernel.
@@ -16,7 +17,7 @@ func runFake(k *fakeipt.Kernel, argv []string, stdin string) toolrun.Run {
 }
 
 // newFake is a fake kernel with the objects and rules of a case, and what its tools said to its rules and to those beside them.
-func newFake(c *walkCase, f fakeipt.Family) (fake *fakeipt.Kernel, own, beside toolrun.Run) {
+func newFake(c *walkCase, f netfilter.Family) (fake *fakeipt.Kernel, own, beside toolrun.Run) {
 	fake = fakeipt.New(fakeipt.Options{Dialect: c.Dialect})
 	if c.Beside != "" {
 		fakeipt.New(fakeipt.Options{Dialect: c.other(), Beside: fake})
@@ -30,7 +31,7 @@ func newFake(c *walkCase, f fakeipt.Family) (fake *fakeipt.Kernel, own, beside t
 			return fake, run, toolrun.Run{}
 		}
 	}
-	own, beside = restoreBoth(c, func(d fakeipt.Dialect, rules string) toolrun.Run {
+	own, beside = restoreBoth(c, func(d netfilter.Dialect, rules string) toolrun.Run {
 		k := fake
 		if d != c.Dialect {
 			k = fake.Beside()
@@ -41,12 +42,12 @@ func newFake(c *walkCase, f fakeipt.Family) (fake *fakeipt.Kernel, own, beside t
 }
 
 // restoreBoth restores a case's rules and those beside them, if there are any, those of the legacy tools first.
-func restoreBoth(c *walkCase, restore func(d fakeipt.Dialect, rules string) toolrun.Run) (own, beside toolrun.Run) {
-	if c.Beside != "" && c.Dialect == fakeipt.NFT {
+func restoreBoth(c *walkCase, restore func(d netfilter.Dialect, rules string) toolrun.Run) (own, beside toolrun.Run) {
+	if c.Beside != "" && c.Dialect == netfilter.NFT {
 		beside = restore(c.other(), c.Beside)
 	}
 	own = restore(c.Dialect, c.Rules)
-	if c.Beside != "" && c.Dialect == fakeipt.Legacy {
+	if c.Beside != "" && c.Dialect == netfilter.Legacy {
 		beside = restore(c.other(), c.Beside)
 	}
 	return own, beside

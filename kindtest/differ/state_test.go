@@ -10,13 +10,14 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestStateOfWhatIsDrawnIsReadAgain holds that all that the search of the tools' text can draw leaves a state which is read again, and is
 // the same: the tools say on a folder what they say in memory, and each rule has all its values again.
 func TestStateOfWhatIsDrawnIsReadAgain(t *testing.T) {
-	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
-		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
+		for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			t.Run(tool("iptables", d, f), rapid.MakeCheck(func(t *rapid.T) {
 				g := newTextGen(rapid.Uint64().Draw(t, "seed"), d, f)
 				g.help = drawnHelp()
@@ -28,17 +29,17 @@ func TestStateOfWhatIsDrawnIsReadAgain(t *testing.T) {
 }
 
 // requireKept makes runs and holds that the state is kept after each.
-func requireKept(t *rapid.T, d fakeipt.Dialect, steps []textStep) {
+func requireKept(t *rapid.T, d netfilter.Dialect, steps []textStep) {
 	memory := newFakeRunner(d, machineEtc())
 	for i := range steps {
 		_, err := memory.run(&steps[i])
 		require.NoError(t, err)
 		again, err := readAgain(memory.kernel)
 		require.NoError(t, err, "after %s", &steps[i])
-		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			requireSameTables(t, memory.kernel.Ruleset(f), again.Ruleset(f), &steps[i])
 		}
-		for _, argv := range [][]string{{tool("iptables-save", d, fakeipt.IPv4), "-c"}, {tool("iptables-save", d, fakeipt.IPv6), "-c"},
+		for _, argv := range [][]string{{tool("iptables-save", d, netfilter.IPv4), "-c"}, {tool("iptables-save", d, netfilter.IPv6), "-c"},
 			{"ipset", "save"}, {"nfacct", "list"}} {
 			look := &textStep{Argv: argv}
 			require.Equal(t, steadyRun(runFake(memory.kernel, look.Argv, "")), steadyRun(runFake(again, look.Argv, "")), "after %s", &steps[i])
@@ -63,8 +64,8 @@ func requireSameTables(t *rapid.T, want, got *fakeipt.Ruleset, step *textStep) {
 
 // TestStateOnAFolderIsThatInMemory runs what the search draws on a folder beside a kernel in memory.
 func TestStateOnAFolderIsThatInMemory(t *testing.T) {
-	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
-		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
+		for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			t.Run(tool("iptables", d, f), func(t *testing.T) {
 				g := newTextGen(1, d, f)
 				for range 3 {

@@ -5,15 +5,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // stepText is a step of a walk as the tracer of the dialect spells it. The nft kernel names every rule as a rule, and
 // gives no numbers to policies and ends of chains.
-func stepText(s packetsim.Step, d fakeipt.Dialect) string {
+func stepText(s packetsim.Step, d netfilter.Dialect) string {
 	switch {
-	case d == fakeipt.Legacy:
+	case d == netfilter.Legacy:
 		return s.String()
 	case s.Rule != nil:
 		s.Kind = packetsim.StepRule
@@ -46,7 +46,7 @@ func madeText(p *packetsim.Packet) string {
 // the node's own sockets get. A packet that the node sends to itself comes in when all before it is done: with what a program on the node
 // sends, a table is.
 type account struct {
-	dialect     fakeipt.Dialect
+	dialect     netfilter.Dialect
 	steps, made []string
 	later       []part
 	sent        bool // a program on the node is sending the first packet
@@ -62,7 +62,7 @@ type part struct {
 	within bool              // it was made within a table that another packet is in
 }
 
-func accountOf(o *packetsim.Outcome, d fakeipt.Dialect) *account {
+func accountOf(o *packetsim.Outcome, d netfilter.Dialect) *account {
 	a := &account{dialect: d, sent: len(o.Steps) > 0 && o.Steps[0].Hook == "OUTPUT"}
 	a.tell(part{o: o, own: true})
 	a.catchUp()
@@ -90,7 +90,7 @@ func (a *account) tell(p part) {
 			case r.Looped:
 				a.betweenTables(&p)
 				a.tell(a.partOf(p, r))
-			case a.dialect == fakeipt.Legacy:
+			case a.dialect == netfilter.Legacy:
 				a.tell(a.partOf(p, r))
 			default:
 				made = append(made, r)
@@ -121,7 +121,7 @@ func (a *account) betweenTables(p *part) {
 
 // partOf is what is to be told of a packet that was made on p's way. A copy is traced if the packet is, and in the log it looks like it.
 func (a *account) partOf(p part, r packetsim.Reply) part {
-	copied := r.Copy && (a.dialect == fakeipt.Legacy || r.Looped)
+	copied := r.Copy && (a.dialect == netfilter.Legacy || r.Looped)
 	return part{o: &r.Outcome, own: p.own && copied, traced: p.traced && r.Copy, made: &r.Packet, within: p.within || !r.Looped}
 }
 
@@ -137,16 +137,16 @@ func (p *part) end() int {
 
 // step tells a step. The legacy kernel does not tell the rule with TRACE itself of a packet that is not traced before it.
 func (a *account) step(p *part, s packetsim.Step) {
-	if s.Backend != "" && s.Backend != a.dialect.String() {
+	if s.Dialect != "" && s.Dialect != a.dialect {
 		return
 	}
 	lines := &a.made
 	if p.own {
 		lines = &a.steps
 	}
-	if a.dialect != fakeipt.Legacy || p.traced || s.Table != "raw" || s.Number != 1 || s.Rule == nil {
+	if a.dialect != netfilter.Legacy || p.traced || s.Table != "raw" || s.Number != 1 || s.Rule == nil {
 		text := stepText(s, a.dialect)
-		if a.dialect == fakeipt.NFT && p.made != nil && text == sentStep {
+		if a.dialect == netfilter.NFT && p.made != nil && text == sentStep {
 			text += madeText(p.made)
 		}
 		*lines = append(*lines, text)
@@ -155,23 +155,23 @@ func (a *account) step(p *part, s packetsim.Step) {
 }
 
 // stepTexts are the lines of the outcome's packet.
-func stepTexts(o *packetsim.Outcome, d fakeipt.Dialect) []string { return accountOf(o, d).steps }
+func stepTexts(o *packetsim.Outcome, d netfilter.Dialect) []string { return accountOf(o, d).steps }
 
 // replySteps are those of the packets that the node made because of it.
-func replySteps(o *packetsim.Outcome, d fakeipt.Dialect) []string { return accountOf(o, d).made }
+func replySteps(o *packetsim.Outcome, d netfilter.Dialect) []string { return accountOf(o, d).made }
 
 // sameReplies compares lines of packets that the node made. In nft their order says nothing: the lines of packets are known by the places of
 // their buffers, and come together where one takes the place of another.
-func sameReplies(ours, kernel []string, d fakeipt.Dialect) bool {
-	if d == fakeipt.NFT {
+func sameReplies(ours, kernel []string, d netfilter.Dialect) bool {
+	if d == netfilter.NFT {
 		ours, kernel = inOrder(ours), inOrder(kernel)
 	}
 	return slices.Equal(ours, kernel)
 }
 
 // someReplies says that the lines are among those of the kernel, where the dialect tells them apart.
-func someReplies(ours, kernel []string, d fakeipt.Dialect) bool {
-	if d != fakeipt.NFT {
+func someReplies(ours, kernel []string, d netfilter.Dialect) bool {
+	if d != netfilter.NFT {
 		return true
 	}
 	left := inOrder(kernel)

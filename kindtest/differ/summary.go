@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Summary adds up what the kernel tests print, read as the events of "go test -json".
@@ -138,7 +138,7 @@ func rowOf(n *numbersLine) row {
 	return row{}
 }
 
-func rowName(d fakeipt.Dialect, family int) string { return fmt.Sprintf("%s IPv%d", d, family) }
+func rowName(d netfilter.Dialect, family int) string { return fmt.Sprintf("%s IPv%d", d, family) }
 
 // rows are those of dialects and families in the order in which they came.
 func (s *Summary) rows() []row {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // textRuns is the number of runs that a number of calls is shared by: each dialect and family has one.
@@ -41,8 +41,8 @@ const toolSessions = 4
 func agreeOnTexts(t *testing.T, b runBounds) {
 	t.Helper()
 	needKernel(t)
-	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
-		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
+		for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			t.Run(fmt.Sprintf("%s/IPv%d", d, f), func(t *testing.T) {
 				numbers, err := runTexts(b, d, f, freshRunner, os.Stdout)
 				require.NoError(t, err)

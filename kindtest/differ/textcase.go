@@ -11,14 +11,15 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/fakeipt/toolstate"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // textCase is a sequence of tool runs in one namespace, with what the real tools gave if it is known.
 type textCase struct {
-	Title   string          `json:"title,omitempty"`
-	Dialect fakeipt.Dialect `json:"dialect" required:"true"`
-	Steps   []textStep      `json:"steps"`
-	Kernel  []toolrun.Run   `json:"kernel,omitempty"`
+	Title   string            `json:"title,omitempty"`
+	Dialect netfilter.Dialect `json:"dialect" required:"true"`
+	Steps   []textStep        `json:"steps"`
+	Kernel  []toolrun.Run     `json:"kernel,omitempty"`
 }
 
 // textStep is one run of a tool. Bytes that are no text are kept by YAML's !!binary.
@@ -44,7 +45,7 @@ type runner interface {
 type fakeRunner struct{ kernel *fakeipt.Kernel }
 
 // newFakeRunner is a namespace where no tool has run. Names are looked up in the files of etc.
-func newFakeRunner(d fakeipt.Dialect, etc fs.FS) *fakeRunner {
+func newFakeRunner(d netfilter.Dialect, etc fs.FS) *fakeRunner {
 	return &fakeRunner{fakeipt.New(fakeipt.Options{Dialect: d, Etc: etc})}
 }
 
@@ -60,7 +61,7 @@ type folderRunner struct {
 }
 
 // newFolderRunner has its state in a folder, which the caller removes.
-func newFolderRunner(d fakeipt.Dialect, folder string, etc fs.FS) *folderRunner {
+func newFolderRunner(d netfilter.Dialect, folder string, etc fs.FS) *folderRunner {
 	return &folderRunner{newFakeRunner(d, etc), toolstate.New(folder, d, etc)}
 }
 
@@ -90,7 +91,7 @@ type undefined interface {
 // covers, and not in all that it has: what it compares behind the mask is not to be known. -D compares everything.
 func (f *folderRunner) comparesUndefined(s *textStep, theirs, ours *toolrun.Run) bool {
 	at := slices.IndexFunc(s.Argv, func(w string) bool { return w == "-C" || w == "--check" })
-	if s.Argv[0] != tool("iptables", fakeipt.Legacy, fakeipt.IPv6) || at < 0 || theirs.Status != 1 || ours.Status != 0 {
+	if s.Argv[0] != tool("iptables", netfilter.Legacy, netfilter.IPv6) || at < 0 || theirs.Status != 1 || ours.Status != 0 {
 		return false
 	}
 	again, err := readAgain(f.memory.kernel)
@@ -109,7 +110,7 @@ func readAgain(k *fakeipt.Kernel) (*fakeipt.Kernel, error) {
 	if err := again.ReadObjects(k.AppendObjects(nil)); err != nil {
 		return nil, err
 	}
-	for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		tables, err := fakeipt.StateTables(k.AppendState(nil, f))
 		if err != nil {
 			return nil, err

@@ -7,13 +7,13 @@ import (
 	"os"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // textRun is a text differential of one dialect and family.
 type textRun struct {
 	bounds  runBounds
-	dialect fakeipt.Dialect
+	dialect netfilter.Dialect
 	// fresh makes a namespace where no tool has run.
 	fresh   func() (real runner, done func(), err error)
 	gen     *textGen
@@ -22,7 +22,7 @@ type textRun struct {
 }
 
 // runTexts compares sessions of tool runs until a bound is reached.
-func runTexts(b runBounds, d fakeipt.Dialect, f fakeipt.Family, fresh func() (runner, func(), error), log io.Writer) (*textNumbers, error) {
+func runTexts(b runBounds, d netfilter.Dialect, f netfilter.Family, fresh func() (runner, func(), error), log io.Writer) (*textNumbers, error) {
 	start := time.Now()
 	r := &textRun{
 		bounds: b, dialect: d, fresh: fresh, log: log,

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // toolExtension is a match or target of the real tools, as they were asked about it: what they read is no matter of what the fake reads.
 type toolExtension struct {
 	target   bool
 	name     string
-	families []fakeipt.Family
+	families []netfilter.Family
 	options  []toolOption
 	words    []string // that its library has, many of which are values of options
 }
@@ -37,7 +37,7 @@ var toolExtensions = sync.OnceValue(func() []toolExtension {
 		case line[0] != '\t':
 			x := toolExtension{target: words[0] == "target", name: words[1]}
 			for _, digit := range words[2] {
-				x.families = append(x.families, fakeipt.Family(digit-'0'))
+				x.families = append(x.families, netfilter.Family(digit-'0'))
 			}
 			all = append(all, x)
 		case words[0] == "=":

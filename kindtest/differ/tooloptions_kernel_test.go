@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // libraries is where Debian has the extensions of iptables.
@@ -60,8 +60,8 @@ func (a *asking) extensions(t *testing.T) []toolExtension {
 	var names []string
 	for _, prefix := range []struct {
 		word     string
-		families []fakeipt.Family
-	}{{"xt_", []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6}}, {"ipt_", []fakeipt.Family{fakeipt.IPv4}}, {"ip6t_", []fakeipt.Family{fakeipt.IPv6}}} {
+		families []netfilter.Family
+	}{{"xt_", []netfilter.Family{netfilter.IPv4, netfilter.IPv6}}, {"ipt_", []netfilter.Family{netfilter.IPv4}}, {"ip6t_", []netfilter.Family{netfilter.IPv6}}} {
 		paths, err := filepath.Glob(libraries + prefix.word + "*.so")
 		require.NoError(t, err)
 		require.NotEmpty(t, paths)
@@ -88,7 +88,7 @@ func (a *asking) extensions(t *testing.T) []toolExtension {
 func (a *asking) ask(x *toolExtension, words ...string) string {
 	said := ""
 	for _, f := range x.families {
-		argv := []string{tool("iptables", fakeipt.Legacy, f), "-C", "NOPE", "-m", x.name}
+		argv := []string{tool("iptables", netfilter.Legacy, f), "-C", "NOPE", "-m", x.name}
 		if x.target {
 			argv[3] = "-j"
 		}

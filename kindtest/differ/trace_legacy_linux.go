@@ -3,9 +3,9 @@ package differ
 import (
 	"fmt"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/namespace"
 	"github.com/chainwalk/chainwalk/internal/nfnetlink"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // legacyTracer reads the reports of the node's rules with TRACE, which no other namespace has.
@@ -32,7 +32,7 @@ func newLegacyTracer(node *namespace.Namespace) (*legacyTracer, error) {
 	return t, nil
 }
 
-func (t *legacyTracer) prepare(fakeipt.Family) error { return nil }
+func (t *legacyTracer) prepare(netfilter.Family) error { return nil }
 
 func (t *legacyTracer) close() { _ = t.reports.Close() }
 

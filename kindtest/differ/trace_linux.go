@@ -1,14 +1,14 @@
 package differ
 
 import (
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/wire"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // tracer reads the kernel's account of what packets met.
 type tracer interface {
 	// prepare is called when the family has a new ruleset.
-	prepare(f fakeipt.Family) error
+	prepare(f netfilter.Family) error
 	// read gives the lines that are there now.
 	read() ([]traceLine, error)
 	close()
@@ -25,7 +25,7 @@ type traceLine struct {
 }
 
 func newTracer(l *lab) (tracer, error) {
-	if l.dialect == fakeipt.NFT {
+	if l.dialect == netfilter.NFT {
 		return newNFTTracer(l.node)
 	}
 	return newLegacyTracer(l.node)

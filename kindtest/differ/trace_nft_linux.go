@@ -7,10 +7,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/namespace"
 	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -50,10 +50,10 @@ func (t *nftTracer) close() {
 }
 
 // prepare lists the rules to learn their handles.
-func (t *nftTracer) prepare(f fakeipt.Family) error {
+func (t *nftTracer) prepare(f netfilter.Family) error {
 	t.numbers, t.ids, t.unasked = map[string]int{}, map[uint32]uint32{}, map[uint32]bool{}
 	family := uint8(unix.AF_INET)
-	if f == fakeipt.IPv6 {
+	if f == netfilter.IPv6 {
 		family = unix.AF_INET6
 	}
 	last := map[string]int{}

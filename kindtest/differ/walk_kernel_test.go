@@ -15,16 +15,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // needKernel skips a test that is not asked to use the machine's kernel and tools.
 func needKernel(t *testing.T) {
 	t.Helper()
 	tools := []string{"nfacct", "ipset", "conntrack"}
-	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
-		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
+		for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			tools = append(tools, tool("iptables", d, f), tool("iptables-restore", d, f), tool("iptables-save", d, f))
 		}
 	}
@@ -80,7 +80,7 @@ func printJSON(t *testing.T, numbers any) {
 }
 
 func TestKernelWalkDifferential(t *testing.T) {
-	inLabs(t, func(t *testing.T, l *lab, d fakeipt.Dialect, f fakeipt.Family) {
+	inLabs(t, func(t *testing.T, l *lab, d netfilter.Dialect, f netfilter.Family) {
 		numbers := agreeOnWalks(t, bounds(t, 6, 100000), l, d, f)
 		assert.Greater(t, numbers.Fit.P, falseAlarm, "draws of the kernel")
 	})
@@ -88,7 +88,7 @@ func TestKernelWalkDifferential(t *testing.T) {
 
 // TestKernelMixedDifferential draws rulesets of both dialects at once: packets are walked through both.
 func TestKernelMixedDifferential(t *testing.T) {
-	inLabs(t, func(t *testing.T, l *lab, d fakeipt.Dialect, f fakeipt.Family) {
+	inLabs(t, func(t *testing.T, l *lab, d netfilter.Dialect, f netfilter.Family) {
 		b := bounds(t, 12, 100000)
 		b.Mixed, b.ChanceCases = true, 0
 		agreeOnWalks(t, b, l, d, f)
@@ -96,16 +96,16 @@ func TestKernelMixedDifferential(t *testing.T) {
 }
 
 // inLabs runs a test in a lab of each dialect, for each family.
-func inLabs(t *testing.T, test func(*testing.T, *lab, fakeipt.Dialect, fakeipt.Family)) {
+func inLabs(t *testing.T, test func(*testing.T, *lab, netfilter.Dialect, netfilter.Family)) {
 	t.Helper()
 	needKernel(t)
 	use, err := thisMachine().begin()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, use.end()) }()
-	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		l, err := newLab(d)
 		require.NoError(t, err)
-		for _, f := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			t.Run(fmt.Sprintf("%s/IPv%d", d, f), func(t *testing.T) { test(t, l, d, f) })
 		}
 		l.close()
@@ -113,7 +113,7 @@ func inLabs(t *testing.T, test func(*testing.T, *lab, fakeipt.Dialect, fakeipt.F
 }
 
 // agreeOnWalks demands that the kernel does with each packet what the simulation foretells.
-func agreeOnWalks(t *testing.T, b runBounds, l *lab, d fakeipt.Dialect, f fakeipt.Family) *walkNumbers {
+func agreeOnWalks(t *testing.T, b runBounds, l *lab, d netfilter.Dialect, f netfilter.Family) *walkNumbers {
 	t.Helper()
 	numbers, err := runWalks(b, d, f, &labKernel{lab: l}, os.Stdout)
 	require.NoError(t, err)
@@ -130,8 +130,8 @@ func TestKernelWalkCases(t *testing.T) {
 	use, err := thisMachine().begin()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, use.end()) }()
-	labs := map[fakeipt.Dialect]*lab{}
-	for _, d := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+	labs := map[netfilter.Dialect]*lab{}
+	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		labs[d], err = newLab(d)
 		require.NoError(t, err)
 		defer labs[d].close()

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // walkCase is a ruleset and the packets that are sent through it, with the kernel's answer if it is known.
 type walkCase struct {
-	Title   string          `json:"title,omitempty"`
-	Dialect fakeipt.Dialect `json:"dialect" required:"true"`
-	Family  int             `json:"family"`
+	Title   string            `json:"title,omitempty"`
+	Dialect netfilter.Dialect `json:"dialect" required:"true"`
+	Family  int               `json:"family"`
 	// NFAcct are accounting objects and Sets the input of "ipset restore", made before the rules.
 	NFAcct []string `json:"nfacct,omitempty"`
 	Sets   string   `json:"sets,omitempty"`
@@ -71,15 +71,15 @@ type endState struct {
 	NFAcct    []string `json:"nfacctList,omitempty"`
 }
 
-func (c *walkCase) family() (fakeipt.Family, error) {
+func (c *walkCase) family() (netfilter.Family, error) {
 	if c.Family != 4 && c.Family != 6 {
 		return 0, fmt.Errorf("unknown family %d: want 4 or 6", c.Family)
 	}
-	return fakeipt.Family(c.Family), nil
+	return netfilter.Family(c.Family), nil
 }
 
 // other is the dialect that Beside is of.
-func (c *walkCase) other() fakeipt.Dialect { return fakeipt.Legacy + fakeipt.NFT - c.Dialect }
+func (c *walkCase) other() netfilter.Dialect { return c.Dialect.Other() }
 
 // clone copies what shrinking changes.
 func (c *walkCase) clone() *walkCase {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // runBounds end a run by whichever comes first.
@@ -35,7 +35,7 @@ type runBounds struct {
 // walkRun is a walk differential of one dialect and family.
 type walkRun struct {
 	bounds  runBounds
-	dialect fakeipt.Dialect
+	dialect netfilter.Dialect
 	real    kernel
 	gen     *gen
 	numbers *walkNumbers
@@ -44,11 +44,11 @@ type walkRun struct {
 }
 
 // runWalks compares rulesets until a bound is reached.
-func runWalks(b runBounds, d fakeipt.Dialect, f fakeipt.Family, real kernel, log io.Writer) (*walkNumbers, error) {
+func runWalks(b runBounds, d netfilter.Dialect, f netfilter.Family, real kernel, log io.Writer) (*walkNumbers, error) {
 	start := time.Now()
 	r := &walkRun{
 		bounds: b, dialect: d, real: real, log: log,
-		gen:     &gen{r: rand.New(rand.NewPCG(b.Seed, uint64(f)<<8|uint64(d))), w: worlds[f], favoured: b.Favoured},
+		gen:     &gen{r: rand.New(rand.NewPCG(b.Seed, uint64(f)<<8|streamOf(d))), w: worlds[f], favoured: b.Favoured},
 		numbers: &walkNumbers{Dialect: d, Mixed: b.Mixed, Family: int(f), Seed: b.Seed, Ended: map[string]int{}, Coverage: coverage{}},
 	}
 	r.numbers.LeftOut = r.gen.probe(d)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // world is the addresses of one family in the lab.
 type world struct {
-	family fakeipt.Family
+	family netfilter.Family
 	// node are the node's own addresses: towards the client, towards the server, on lo.
 	node []netip.Addr
 	// clients and servers are neighbours of the node on either device; the first of the servers is the gateway to the services.
@@ -40,9 +41,9 @@ type world struct {
 	prohibited         netip.Prefix
 }
 
-var worlds = map[fakeipt.Family]*world{
-	fakeipt.IPv4: {
-		family:   fakeipt.IPv4,
+var worlds = map[netfilter.Family]*world{
+	netfilter.IPv4: {
+		family:   netfilter.IPv4,
 		node:     literal.Addrs("10.78.1.1", "10.78.2.1", "127.0.0.1"),
 		clients:  literal.Addrs("10.78.1.2", "10.78.1.3"),
 		servers:  literal.Addrs("10.78.2.2", "10.78.2.3"),
@@ -55,8 +56,8 @@ var worlds = map[fakeipt.Family]*world{
 		blackhole:  netip.MustParsePrefix("10.197.0.0/16"),
 		prohibited: netip.MustParsePrefix("10.196.0.0/16"),
 	},
-	fakeipt.IPv6: {
-		family:  fakeipt.IPv6,
+	netfilter.IPv6: {
+		family:  netfilter.IPv6,
 		node:    literal.Addrs("fd78:1::1", "fd78:2::1", "::1"),
 		clients: literal.Addrs("fd78:1::2", "fd78:1::3"),
 		servers: literal.Addrs("fd78:2::2", "fd78:2::3"),
@@ -80,7 +81,7 @@ func leadsBySource(dst netip.Addr) bool { return dst.Is4() && (dst.IsMulticast()
 
 // isBroadcast says whether the node takes the address for everybody's on a link of its own.
 func isBroadcast(a netip.Addr) bool {
-	return slices.Contains(worlds[fakeipt.IPv4].many, a) && !a.IsMulticast()
+	return slices.Contains(worlds[netfilter.IPv4].many, a) && !a.IsMulticast()
 }
 
 // frameTo is the hardware address that a place sends a packet to, and its kind.
@@ -128,7 +129,7 @@ var joined = literal.Addrs("239.1.1.1", "ff0e::1:1")
 
 // newHost is the walk's node: like that of the lab.
 func newHost(kernel *fakeipt.Kernel) (*packetsim.Host, error) {
-	four, six := worlds[fakeipt.IPv4], worlds[fakeipt.IPv6]
+	four, six := worlds[netfilter.IPv4], worlds[netfilter.IPv6]
 	addresses := func(i int) []packetsim.Address {
 		return []packetsim.Address{
 			{Prefix: netip.PrefixFrom(four.node[i], 24)}, {Prefix: netip.PrefixFrom(six.node[i], 64)},
@@ -162,13 +163,16 @@ func placeOf(dev string) string {
 	return nodePlace
 }
 
+// streamOf parts what is drawn for one dialect from what is drawn for the other.
+func streamOf(d netfilter.Dialect) uint64 { return uint64(slices.Index(netfilter.Dialects(), d)) }
+
 // tool is the name of a tool of the dialect and family: "iptables-restore" becomes "ip6tables-nft-restore".
-func tool(name string, d fakeipt.Dialect, f fakeipt.Family) string {
+func tool(name string, d netfilter.Dialect, f netfilter.Family) string {
 	prefix := "iptables"
-	if f == fakeipt.IPv6 {
+	if f == netfilter.IPv6 {
 		prefix = "ip6tables"
 	}
-	return prefix + "-" + d.String() + name[len("iptables"):]
+	return prefix + "-" + string(d) + name[len("iptables"):]
 }
 
 // nodeMAC is the hardware address of the node's device to the place.

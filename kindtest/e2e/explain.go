@@ -43,7 +43,7 @@ func without(all, others []rule) []rule {
 // twinOf is the same check of another run; nil if it has none.
 func twinOf(c *scenarios.Check, r *scenarios.Result) *scenarios.Check {
 	for i := range r.Checks {
-		if t := &r.Checks[i]; t.At == c.At && t.Step == c.Step && t.Name == c.Name && t.Tool == c.Tool {
+		if t := &r.Checks[i]; t.At == c.At && t.Step == c.Step && t.Name == c.Name && t.Dialect == c.Dialect {
 			return t
 		}
 	}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/command"
 	"github.com/chainwalk/chainwalk/kindtest/cluster"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -60,7 +61,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.image, "image", "", "the node image (default the one that is built here if it is there, else the one that kind publishes)")
 	flags.StringVar(&o.proxy, "proxy", cluster.Chainwalk, "the service proxy: chainwalk or kube-proxy")
 	flags.StringVar(&o.mode, "mode", "iptables", "the proxy's mode: iptables, or nftables for kube-proxy")
-	flags.StringVar(&o.tool, "tool", string(scenarios.ToolNFT), "the iptables of the nodes: nft or legacy")
+	flags.StringVar(&o.tool, "tool", string(netfilter.NFT), "the iptables of the nodes: nft or legacy")
 	flags.StringVar(&o.family, "family", string(scenarios.FamilyDual), "the addresses: ipv4, ipv6 or dual")
 	flags.StringVar(&o.fault, "fault", "", "build the proxy with a fault of the track record, by its name or how that begins: hairpin")
 	flags.StringVar(&o.folder, "out", "bin/kind-e2e", "the folder for the report and what is kept of a failure")

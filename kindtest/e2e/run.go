@@ -15,6 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/foretell"
 	"github.com/chainwalk/chainwalk/kindtest/kind"
 	"github.com/chainwalk/chainwalk/kindtest/traffic"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -92,7 +93,7 @@ func (r *run) start(ctx context.Context) error {
 	}
 	r.cluster, err = cluster.Start(ctx, cluster.Config{
 		Name: r.options.cluster, Existing: r.options.cluster != "", Keep: r.keep, Image: r.image, Family: scenarios.IPFamily(r.family),
-		Workers: r.workers, Tool: scenarios.Tool(r.tool), Binary: own, Progress: r.out, Artifacts: r.artifacts(),
+		Workers: r.workers, Dialect: netfilter.Dialect(r.tool), Binary: own, Progress: r.out, Artifacts: r.artifacts(),
 		Proxy: cluster.Proxy{Name: r.proxy, Mode: r.mode, Binary: proxy},
 	})
 	if err != nil {

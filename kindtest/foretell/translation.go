@@ -24,7 +24,7 @@ type translation struct {
 // cluster is what is around the nodes: the pods that the scenario has in the pool, and the container outside with all of its machines. On the nodes
 // their proxies listen for the health checks of services.
 func (t *translation) cluster(objects []manifest.Object) *scenarios.Cluster {
-	c := &scenarios.Cluster{IPFamily: scenarios.FamilyDual, Tool: t.facts.Tool, Underlay: slices.Clone(t.facts.Networks)}
+	c := &scenarios.Cluster{IPFamily: scenarios.FamilyDual, Dialect: t.facts.Dialect, Underlay: slices.Clone(t.facts.Networks)}
 	for _, network := range c.Underlay {
 		c.Router = append(c.Router, network.Masked().Addr().Next())
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/cluster"
 	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
 	"github.com/chainwalk/chainwalk/kindtest/kind"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -29,7 +30,7 @@ func facts() *kind.Facts {
 			{Name: "control-plane-pool-1", Node: "control-plane", Addresses: literal.Addrs("10.244.0.7")},
 		},
 		Outside: cluster.Outside{Name: "outside", Addresses: literal.Addrs("172.18.0.9")},
-		Tool:    scenarios.ToolNFT, Networks: literal.Prefixes("172.18.0.0/16"), Services: literal.Prefixes("10.96.0.0/12"),
+		Dialect: netfilter.NFT, Networks: literal.Prefixes("172.18.0.0/16"), Services: literal.Prefixes("10.96.0.0/12"),
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -149,9 +150,9 @@ func (b *Backend) learnNetwork(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.facts.Tool = scenarios.ToolLegacy
+	b.facts.Dialect = netfilter.Legacy
 	if strings.Contains(version, "nf_tables") {
-		b.facts.Tool = scenarios.ToolNFT
+		b.facts.Dialect = netfilter.NFT
 	}
 	return nil
 }
@@ -204,7 +205,7 @@ func (b *Backend) learnSpellings(ctx context.Context) error {
 func (b *Backend) Name() string { return scenarios.BackendKind }
 
 // Tools are the tools of the nodes.
-func (b *Backend) Tools() []scenarios.Tool { return []scenarios.Tool{b.facts.Tool} }
+func (b *Backend) Dialects() []netfilter.Dialect { return []netfilter.Dialect{b.facts.Dialect} }
 
 // Facts are what is known of the cluster.
 func (b *Backend) Facts() *Facts { return &b.facts }

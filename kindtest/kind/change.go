@@ -153,7 +153,7 @@ func (s *Session) Fault(ctx context.Context, f scenarios.Fault) error {
 		}
 		s.still.flushed[node] = true
 	}
-	if err := s.kernels.run(ctx, node, append(flushCommands(&f, s.cluster.IPFamily), f.Run...), f.Tool); err != nil {
+	if err := s.kernels.run(ctx, node, append(flushCommands(&f, s.cluster.IPFamily), f.Run...), f.Dialect); err != nil {
 		return err
 	}
 	if f.RestoreFails == 0 {

@@ -7,6 +7,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/kindtest/cluster"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -18,7 +19,7 @@ type Facts struct {
 	Pods    []cluster.Pod
 	Outside cluster.Outside
 	// Tool is the nodes' variant of iptables.
-	Tool scenarios.Tool
+	Dialect netfilter.Dialect
 	// Networks are those that the nodes and the container outside share, one for each family.
 	Networks []netip.Prefix
 	// Services are the ranges of cluster IPs, one for each family.

@@ -169,7 +169,7 @@ func (k *kernels) preload(ctx context.Context, node string, p *scenarios.Preload
 	if family == "" {
 		family = scenarios.FamilyIPv4
 	}
-	restore := tools.Of(tools.Name(family, "-restore"), p.Tool, k.cluster.Tool)
+	restore := tools.Of(tools.Name(family, "-restore"), p.Dialect, k.cluster.Dialect)
 	_, err = run(ctx, k.backend.relays[node], strings.TrimRight(rules, "\n")+"\n", restore, "-w", "--noflush")
 	if err != nil {
 		return fmt.Errorf("%s: preload: %w", node, err)
@@ -186,8 +186,8 @@ func (k *kernels) save(ctx context.Context, node string) error {
 	}
 	saved := map[string]string{}
 	for _, v6 := range families(k.cluster.IPFamily) {
-		for _, of := range k.cluster.Tools() {
-			tool := tools.Of(tools.Name(familyName(v6), "-save"), scenarios.ToolOf(of), k.cluster.Tool)
+		for _, of := range k.cluster.Dialects() {
+			tool := tools.Of(tools.Name(familyName(v6), "-save"), scenarios.DialectRef(of), k.cluster.Dialect)
 			text, err := run(ctx, k.backend.relays[node], "", tool, "-c")
 			if err != nil {
 				return err
@@ -200,7 +200,7 @@ func (k *kernels) save(ctx context.Context, node string) error {
 }
 
 // run runs the commands of a fault on a node.
-func (k *kernels) run(ctx context.Context, node string, commands []string, of scenarios.ToolOf) error {
+func (k *kernels) run(ctx context.Context, node string, commands []string, of scenarios.DialectRef) error {
 	if len(commands) == 0 {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (k *kernels) run(ctx context.Context, node string, commands []string, of sc
 		}
 		for _, line := range append(k.openFor(mapped), mapped) {
 			words := strings.Fields(line)
-			words[0] = tools.Of(words[0], of, k.cluster.Tool)
+			words[0] = tools.Of(words[0], of, k.cluster.Dialect)
 			if _, err := run(ctx, k.backend.relays[node], "", words...); err != nil {
 				return fmt.Errorf("%s: %w", node, err)
 			}

@@ -97,8 +97,8 @@ func (v *visit) preloads() string {
 		return "preload: what is there before is rules of iptables, and " + why
 	}
 	for i := range v.cluster.Preload {
-		save, tool := v.cluster.Preload[i].Save, v.cluster.Preload[i].Tool
-		if tool.In(v.facts.Tool) != v.facts.Tool && beyondFilter.MatchString(save) {
+		save, tool := v.cluster.Preload[i].Save, v.cluster.Preload[i].Dialect
+		if tool.In(v.facts.Dialect) != v.facts.Dialect && beyondFilter.MatchString(save) {
 			return "preload: packets meet the chains first that were made last, and those of a real node's kube-proxy are there already"
 		}
 		if found := cutsOff.FindStringSubmatch(save); found != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/kindtest/cluster"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -25,7 +26,7 @@ func factsOf(nodes ...string) *Facts {
 	f := &Facts{
 		Outside: cluster.Outside{Name: "outside", Addresses: []netip.Addr{addr(fmt.Sprintf("172.18.0.%d", len(nodes)+2)),
 			addr(fmt.Sprintf("fc00:f853:ccd:e793::%d", len(nodes)+2))}},
-		Tool:     scenarios.ToolNFT,
+		Dialect:  netfilter.NFT,
 		Networks: []netip.Prefix{prefix("172.18.0.0/16"), prefix("fc00:f853:ccd:e793::/64")},
 		Services: []netip.Prefix{prefix("10.96.0.0/12"), prefix("fd00:10:96::/112")},
 		TakenIPs: []netip.Addr{addr("10.96.0.1")}, TakenServices: []string{"default/kubernetes"}, Mode: "iptables", OldSpellings: true,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	simnet "github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
@@ -18,7 +19,7 @@ import (
 type network struct {
 	plan  *plan.Plan
 	hosts []*host
-	tools []scenarios.Tool // whose rules nodes have
+	tools []netfilter.Dialect // whose rules nodes have
 	// underlay is the namespace of the bridge that is the underlay.
 	underlay *linked
 	mac      uint32
@@ -28,7 +29,7 @@ type network struct {
 // build makes all namespaces of a cluster and joins them. What it has made when it
 // fails is in the network that it returns.
 func build(cluster *scenarios.Cluster) (*network, error) {
-	n := &network{plan: plan.Of(cluster), tools: cluster.Tools()}
+	n := &network{plan: plan.Of(cluster), tools: cluster.Dialects()}
 	var err error
 	if n.underlay, err = newLinked(); err != nil {
 		return n, err

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/gen"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -33,9 +34,9 @@ func TestKernelGeneratedScenarios(t *testing.T) {
 	t.Run("scenarios", func(t *testing.T) {
 		for seed := range uint64(generatedSeeds) {
 			s := gen.Example(gen.Options{}, seed)
-			tool := []scenarios.Tool{scenarios.ToolLegacy, scenarios.ToolNFT}[seed%2]
-			if len(s.IPTables.Tools) > 0 {
-				tool = s.IPTables.Tools[0]
+			tool := []netfilter.Dialect{netfilter.Legacy, netfilter.NFT}[seed%2]
+			if len(s.IPTables.Dialects) > 0 {
+				tool = s.IPTables.Dialects[0]
 			}
 			t.Run(fmt.Sprintf("seed %d with %s", seed, tool), func(t *testing.T) {
 				t.Parallel()
@@ -68,11 +69,11 @@ type played struct {
 }
 
 // play starts a scenario's cluster and syncs it.
-func play(t *testing.T, s *scenarios.Scenario, tool scenarios.Tool, b scenarios.Backend) *played {
+func play(t *testing.T, s *scenarios.Scenario, tool netfilter.Dialect, b scenarios.Backend) *played {
 	t.Helper()
 	c, err := scenarios.Resolve(s)
 	require.NoError(t, err)
-	c.Tool = tool
+	c.Dialect = tool
 	session, err := b.Start(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, session.Close()) })

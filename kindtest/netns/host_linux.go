@@ -10,22 +10,22 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/chainwalk/chainwalk/internal/nfnetlink"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
 
 // host is a host of the plan in its namespace.
 type host struct {
 	*plan.Host
-	ns      *linked
-	exec    *variantExec
-	tools   []scenarios.Tool  // whose rules it has if it is a node, those of its kube-proxy first
-	devices map[uint32]string // by index
-	watch   *watch
-	sockets map[socketKey]int // the sockets that listen
-	spoken  int               // how many sightings speakSCTP has looked at
-	ct      *nfnetlink.Socket // of conntrack, once it is needed
+	ns       *linked
+	exec     *dialectExec
+	dialects []netfilter.Dialect // whose rules it has if it is a node, those of its kube-proxy first
+	devices  map[uint32]string   // by index
+	watch    *watch
+	sockets  map[socketKey]int // the sockets that listen
+	spoken   int               // how many sightings speakSCTP has looked at
+	ct       *nfnetlink.Socket // of conntrack, once it is needed
 }
 
 func (h *host) close() error {
@@ -57,7 +57,7 @@ func (n *network) addHost(p *plan.Host) error {
 		return err
 	}
 	h := &host{
-		Host: p, ns: ns, exec: newExec(ns.Namespace, n.tools[0]), tools: n.tools, devices: map[uint32]string{}, sockets: map[socketKey]int{},
+		Host: p, ns: ns, exec: newExec(ns.Namespace, n.tools[0]), dialects: n.tools, devices: map[uint32]string{}, sockets: map[socketKey]int{},
 	}
 	n.hosts = append(n.hosts, h)
 	if err := ns.setSysctls(settings()); err != nil {

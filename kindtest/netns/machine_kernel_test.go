@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -39,7 +40,7 @@ func TestKernelMachineIsAsItWas(t *testing.T) {
 		for _, file := range []string{"pod-address-used-again", "lock-held"} { // hosts that go, and an open lock
 			changing, err := scenarios.Load("../../scenarios/testdata/cases/" + file + ".yaml")
 			require.NoError(t, err)
-			changing[0].IPTables.Tools = []scenarios.Tool{scenarios.ToolLegacy}
+			changing[0].IPTables.Dialects = []netfilter.Dialect{netfilter.Legacy}
 			require.False(t, scenarios.Run(t.Context(), changing[0], Backend{}).Failed())
 		}
 	}
@@ -107,7 +108,7 @@ func TestKernelAMissingRuleIsSeen(t *testing.T) {
 	result := scenarios.Run(t.Context(), s, Backend{})
 	require.Len(t, result.Checks, 4)
 	for i, c := range result.Checks {
-		assert.Equal(t, i%2 == 0, c.Passed, "check %d with %s: %s", i, c.Tool, c.Wrong)
+		assert.Equal(t, i%2 == 0, c.Passed, "check %d with %s: %s", i, c.Dialect, c.Wrong)
 	}
 	var report strings.Builder
 	require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{result}, scenarios.WaysFailed))

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // memory is what is known of a node's kernel state: what belongs to connections that
@@ -48,7 +48,7 @@ func (s *session) takeBackState() error {
 		if err := n.restoreRecent(); err != nil {
 			return err
 		}
-		n.memory.discount(n.watch.seen, n.exec.tool)
+		n.memory.discount(n.watch.seen, n.exec.dialect)
 	}
 	return s.bookError()
 }
@@ -67,13 +67,13 @@ func (s *session) keepState() error {
 }
 
 // discount notes what packets have counted that do not count; of rules, those of the node's own tools, which alone are saved.
-func (m *memory) discount(seen []sighting, own scenarios.Tool) {
+func (m *memory) discount(seen []sighting, own netfilter.Dialect) {
 	for i := range seen {
 		s := &seen[i]
 		if s.point != "" || s.step.Rule == nil {
 			continue
 		}
-		if s.step.Backend == "" || s.step.Backend == string(own) {
+		if s.step.Dialect == "" || s.step.Dialect == own {
 			m.counted[countedRule{s.Src.Is6(), s.step.Table, s.step.Text}]++
 		}
 		for object := range matches[*fakeipt.MatchNFAcct](s.step.Rule) {
@@ -109,7 +109,7 @@ func (n *nodeHost) rulesChanged() error {
 		n.memory.recount(v6, save)
 		return nil
 	}
-	return n.eachSave(n.exec.tool, recount, "-c")
+	return n.eachSave(n.exec.dialect, recount, "-c")
 }
 
 func (m *memory) recount(v6 bool, save string) {

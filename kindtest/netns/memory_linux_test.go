@@ -10,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
@@ -23,8 +24,8 @@ COMMIT
 `
 
 // readBook is a book of rules that were printed.
-func readBook(t *testing.T, tool scenarios.Tool, save string) *ruleBook {
-	h := &host{Host: &plan.Host{Name: "node"}, exec: &variantExec{tool: tool}}
+func readBook(t *testing.T, tool netfilter.Dialect, save string) *ruleBook {
+	h := &host{Host: &plan.Host{Name: "node"}, exec: &dialectExec{dialect: tool}}
 	b := &ruleBook{host: h, read: true, chains: map[chainID]*savedChain{}, has: map[chainID]bool{}, numbers: map[chainID]map[uint64]int{}}
 	require.NoError(t, b.parse(false, tool, save))
 	return b
@@ -32,12 +33,12 @@ func readBook(t *testing.T, tool scenarios.Tool, save string) *ruleBook {
 
 func TestWhatIsTakenBackDoesNotCount(t *testing.T) {
 	const rule = "-A INPUT -m conntrack --ctstate INVALID -m nfacct --nfacct-name  dropped -j DROP"
-	b := readBook(t, scenarios.ToolLegacy, "*filter\n:INPUT ACCEPT [0:0]\n"+rule+"\n-A INPUT -j ACCEPT\nCOMMIT\n")
+	b := readBook(t, netfilter.Legacy, "*filter\n:INPUT ACCEPT [0:0]\n"+rule+"\n-A INPUT -j ACCEPT\nCOMMIT\n")
 	seen := func(at string) sighting { return sighting{step: b.step(false, at), Capture: &raw.Capture{}} }
 	m := newMemory()
 	m.discount([]sighting{
 		seen("filter:INPUT:rule:1"), seen("filter:INPUT:rule:1"), seen("filter:INPUT:policy:3"), {point: pointIn, Capture: &raw.Capture{}},
-	}, scenarios.ToolLegacy)
+	}, netfilter.Legacy)
 	saved := m.discountRules(false, savedText)
 	assert.Contains(t, saved, "[1:180] "+rule)
 	assert.Contains(t, saved, "[5:300] -A INPUT -j ACCEPT")
@@ -63,9 +64,9 @@ func TestRuleBookReadsSteps(t *testing.T) {
 -A A:B -j ACCEPT
 COMMIT
 `
-	b := readBook(t, scenarios.ToolLegacy, rules)
-	n := readBook(t, scenarios.ToolNFT, rules)
-	n.numbers[chainID{scenarios.ToolNFT, false, "nat", "A:B"}] = map[uint64]int{40: 1, 41: 2}
+	b := readBook(t, netfilter.Legacy, rules)
+	n := readBook(t, netfilter.NFT, rules)
+	n.numbers[chainID{netfilter.NFT, false, "nat", "A:B"}] = map[uint64]int{40: 1, 41: 2}
 	chancy := func(at string) bool {
 		step := b.step(false, at)
 		return b.chancy(false, &step)
@@ -98,12 +99,12 @@ COMMIT
 // TestRuleBookKeepsRulesThatNobodyKnows, and refuses what is none.
 func TestRuleBookKeepsRulesThatNobodyKnows(t *testing.T) {
 	const unknown = "-A PREROUTING -m geoip --source-country DE -j SOMETHING --very"
-	b := readBook(t, scenarios.ToolLegacy, "*nat\n:PREROUTING ACCEPT [0:0]\n"+unknown+"\n-A PREROUTING -j ACCEPT\nCOMMIT\n")
+	b := readBook(t, netfilter.Legacy, "*nat\n:PREROUTING ACCEPT [0:0]\n"+unknown+"\n-A PREROUTING -j ACCEPT\nCOMMIT\n")
 	assert.Equal(t, unknown, b.step(false, "nat:PREROUTING:rule:1").Text)
 	assert.Equal(t, "-A PREROUTING -j ACCEPT", b.step(false, "nat:PREROUTING:rule:2").Text)
 
 	b = &ruleBook{chains: map[chainID]*savedChain{}}
-	err := b.parse(false, scenarios.ToolLegacy, "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -m tcp --very -j ACCEPT\nCOMMIT\n")
+	err := b.parse(false, netfilter.Legacy, "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -m tcp --very -j ACCEPT\nCOMMIT\n")
 	assert.ErrorContains(t, err, "very")
 }
 

@@ -103,7 +103,7 @@ func (c *compared) compare(t *testing.T, real, simulated *scenarios.Result) {
 	for i := range real.Checks {
 		r, m := &real.Checks[i], &simulated.Checks[i]
 		c.checks++
-		if !assert.True(t, r.Passed, "%s (iptables-%s): expected %s, got %s: %s", r.At, r.Tool, r.Expected, r.Got, r.Wrong) {
+		if !assert.True(t, r.Passed, "%s (iptables-%s): expected %s, got %s: %s", r.At, r.Dialect, r.Expected, r.Got, r.Wrong) {
 			c.disagreements++
 			continue
 		}
@@ -117,7 +117,7 @@ func (c *compared) compare(t *testing.T, real, simulated *scenarios.Result) {
 			c.steps += len(got)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); !known || diff != "" {
 				c.disagreements++
-				t.Errorf("%s (iptables-%s): %s: the simulator's way (-), the kernel's (+):\n%s", r.At, r.Tool, r.Packet, diff)
+				t.Errorf("%s (iptables-%s): %s: the simulator's way (-), the kernel's (+):\n%s", r.At, r.Dialect, r.Packet, diff)
 			}
 		}
 		c.undrawn += max(len(m.Ways)-len(r.Ways), 0)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
@@ -27,7 +28,7 @@ type nodeHost struct {
 // kernel is the namespace as the node's proxier meets it.
 func (n *nodeHost) kernel() node.Kernel {
 	k := node.Kernel{Exec: n.exec, Sysctls: sysctls{n.ns}, Network: addresses{n.ns}, Conntrack: connections{n.ns}}
-	if n.exec.tool == scenarios.ToolLegacy {
+	if n.exec.dialect == netfilter.Legacy {
 		k.HoldLock = n.holdLock
 	}
 	return k

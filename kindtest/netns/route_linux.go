@@ -11,8 +11,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/socket"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -96,7 +96,7 @@ func (h *host) addRules(rules []packetsim.PolicyRule) error {
 		}
 		rule := netlink.NewRule()
 		rule.IifName, rule.Table, rule.Priority = r.In, int(r.Table), viaPriority
-		rule.Family = socket.Domain(r.Family == fakeipt.IPv6)
+		rule.Family = socket.Domain(r.Family == netfilter.IPv6)
 		if err := h.ns.link.RuleAdd(rule); err != nil {
 			return fmt.Errorf("rule for %s: %w", r.In, err)
 		}

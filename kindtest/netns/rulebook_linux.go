@@ -11,13 +11,13 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/scenarios"
 )
 
 // chainID names a chain of a node.
 type chainID struct {
-	tool         scenarios.Tool
+	dialect      netfilter.Dialect
 	v6           bool
 	table, chain string
 }
@@ -54,13 +54,13 @@ func (b *ruleBook) load() {
 	}
 	b.read = true
 	b.chains, b.has, b.numbers = map[chainID]*savedChain{}, map[chainID]bool{}, map[chainID]map[uint64]int{}
-	for _, tool := range b.host.tools {
+	for _, tool := range b.host.dialects {
 		err := b.host.eachSave(tool, func(v6 bool, save string) error { return b.parse(v6, tool, save) })
 		if err != nil {
 			b.fail(err)
 			return
 		}
-		if tool == scenarios.ToolNFT {
+		if tool == netfilter.NFT {
 			b.fail(b.number())
 		}
 	}
@@ -73,17 +73,17 @@ func (b *ruleBook) fail(err error) {
 }
 
 // parse reads what iptables-save has printed: the lines as they are, and the rules that fakeipt makes of them.
-func (b *ruleBook) parse(v6 bool, tool scenarios.Tool, save string) error {
-	family := fakeipt.IPv4
+func (b *ruleBook) parse(v6 bool, tool netfilter.Dialect, save string) error {
+	family := netfilter.IPv4
 	if v6 {
-		family = fakeipt.IPv6
+		family = netfilter.IPv6
 	}
-	kernel, err := fakeipt.LoadSave(family, tool.Dialect(), "the saved rules", strings.NewReader(save))
+	kernel, err := fakeipt.LoadSave(family, tool, "the saved rules", strings.NewReader(save))
 	if err != nil {
 		return err
 	}
 	for _, table := range kernel.Ruleset(family).Tables() {
-		b.has[chainID{tool: tool, v6: v6}] = true
+		b.has[chainID{dialect: tool, v6: v6}] = true
 		for chain := range table.Chains() {
 			saved := &savedChain{policy: chain.Policy}
 			for _, rule := range chain.Rules {
@@ -96,7 +96,7 @@ func (b *ruleBook) parse(v6 bool, tool scenarios.Tool, save string) error {
 }
 
 // note notes the lines that the rules were read from.
-func (b *ruleBook) note(v6 bool, tool scenarios.Tool, save string) error {
+func (b *ruleBook) note(v6 bool, tool netfilter.Dialect, save string) error {
 	noted := map[chainID]int{}
 	for table, line := range savedLines(save) {
 		appended, isRule := strings.CutPrefix(line, "-A ")
@@ -132,7 +132,7 @@ func (b *ruleBook) number() error {
 	defer func() { _ = socket.Close() }()
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		err := nftrace.Rules(socket, family, func(table, chain string, handle uint64) {
-			id := chainID{tool: scenarios.ToolNFT, v6: family == unix.AF_INET6, table: table, chain: chain}
+			id := chainID{dialect: netfilter.NFT, v6: family == unix.AF_INET6, table: table, chain: chain}
 			if b.numbers[id] == nil {
 				b.numbers[id] = map[uint64]int{}
 			}
@@ -154,14 +154,14 @@ func (b *ruleBook) step(v6 bool, at string) packetsim.Step {
 	}
 	number, err := strconv.Atoi(parts[len(parts)-1])
 	b.fail(err)
-	id := chainID{tool: scenarios.ToolLegacy, v6: v6, table: parts[0], chain: strings.Join(parts[1:len(parts)-2], ":")}
+	id := chainID{dialect: netfilter.Legacy, v6: v6, table: parts[0], chain: strings.Join(parts[1:len(parts)-2], ":")}
 	return b.met(id, packetsim.StepKind(parts[len(parts)-2]), number)
 }
 
 // traced is a step of the nft tables, spelled as the legacy tables would; false if
 // those would say nothing.
 func (b *ruleBook) traced(v6 bool, r *nftrace.Report) (packetsim.Step, bool) {
-	id, kind := chainID{tool: scenarios.ToolNFT, v6: v6, table: r.Table, chain: r.Chain}, r.Kind
+	id, kind := chainID{dialect: netfilter.NFT, v6: v6, table: r.Table, chain: r.Chain}, r.Kind
 	saved := b.chain(id)
 	number, isRule := b.numbers[id][r.Handle]
 	if kind != packetsim.StepRule || !isRule {
@@ -184,8 +184,8 @@ func (b *ruleBook) traced(v6 bool, r *nftrace.Report) (packetsim.Step, bool) {
 func (b *ruleBook) met(id chainID, kind packetsim.StepKind, number int) packetsim.Step {
 	step := packetsim.Step{Table: id.table, Chain: id.chain, Kind: kind, Number: number}
 	saved := b.chain(id)
-	if b.has[chainID{tool: scenarios.ToolLegacy, v6: id.v6}] && b.has[chainID{tool: scenarios.ToolNFT, v6: id.v6}] {
-		step.Backend = string(id.tool)
+	if b.has[chainID{dialect: netfilter.Legacy, v6: id.v6}] && b.has[chainID{dialect: netfilter.NFT, v6: id.v6}] {
+		step.Dialect = id.dialect
 	}
 	switch {
 	case number >= 1 && number <= len(saved.rules):
@@ -200,9 +200,9 @@ func (b *ruleBook) met(id chainID, kind packetsim.StepKind, number int) packetsi
 // chancy reports whether chance had a part in a step: whether the chain's rules up
 // to this one have some that match at random.
 func (b *ruleBook) chancy(v6 bool, step *packetsim.Step) bool {
-	tool := b.host.exec.tool
-	if step.Backend != "" {
-		tool = scenarios.Tool(step.Backend)
+	tool := b.host.exec.dialect
+	if step.Dialect != "" {
+		tool = netfilter.Dialect(step.Dialect)
 	}
 	rules := b.chain(chainID{tool, v6, step.Table, step.Chain}).rules
 	if step.Kind == packetsim.StepRule && step.Number <= len(rules) {

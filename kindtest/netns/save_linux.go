@@ -4,12 +4,13 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 // eachSave gives what iptables-save of a variant prints with these arguments, then what ip6tables-save does. It ends with the first error.
-func (h *host) eachSave(tool scenarios.Tool, take func(v6 bool, save string) error, args ...string) error {
+func (h *host) eachSave(tool netfilter.Dialect, take func(v6 bool, save string) error, args ...string) error {
 	for _, family := range tools.Families(scenarios.FamilyDual) {
 		argv := append([]string{tools.Variant(tools.Name(family, "-save"), tool)}, args...)
 		save, err := tools.Run(h.exec, "", argv...)

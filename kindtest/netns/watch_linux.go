@@ -8,8 +8,8 @@ import (
 	"github.com/chainwalk/chainwalk/internal/nfnetlink"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
@@ -75,7 +75,7 @@ type watch struct {
 
 // startWatch makes a namespace's packets seen.
 func (h *host) startWatch() error {
-	w := &watch{host: h, last: map[uint32]*sighting{}, traced: h.Node != nil && slices.Contains(h.tools, scenarios.ToolNFT)}
+	w := &watch{host: h, last: map[uint32]*sighting{}, traced: h.Node != nil && slices.Contains(h.dialects, netfilter.NFT)}
 	h.watch = w
 	if h.Node != nil {
 		w.rules = &ruleBook{host: h}
@@ -87,7 +87,7 @@ func (h *host) startWatch() error {
 	if w.traced {
 		err = nftrace.Join(w.reports)
 	}
-	if err == nil && (!w.traced || slices.Contains(h.tools, scenarios.ToolLegacy)) {
+	if err == nil && (!w.traced || slices.Contains(h.dialects, netfilter.Legacy)) {
 		err = w.reports.BindLog(func(m nfnetlink.Message) error {
 			_, err := w.onLog(m)
 			return err

@@ -11,15 +11,16 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/kindtest/internal/literal"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
 // recordedView is the cluster of internal/dumps, with what was around its nodes.
-func recordedView(t *testing.T, tool scenarios.Tool) *View {
+func recordedView(t *testing.T, tool netfilter.Dialect) *View {
 	v := &View{Cluster: &scenarios.Cluster{
-		IPFamily: scenarios.FamilyDual, Tool: tool,
+		IPFamily: scenarios.FamilyDual, Dialect: tool,
 		Underlay: literal.Prefixes("172.18.0.0/16", "fc00:f853:ccd:e793::/64"), Router: literal.Addrs("172.18.0.1", "fc00:f853:ccd:e793::1"),
 		Nodes: []scenarios.Node{
 			{Name: "demo-control-plane", Addresses: literal.Addrs("172.18.0.4", "fc00:f853:ccd:e793::4"), PodCIDRs: literal.Prefixes("10.244.0.0/24", "fd00:10:244::/64")},
@@ -56,7 +57,7 @@ func attempt(t *testing.T, from, to, via string) scenarios.Attempt {
 
 // TestRecordedNodesForetellWhatWasSeen asks the recorded nodes for the traffic that internal/dumps/README.md says was seen there.
 func TestRecordedNodesForetellWhatWasSeen(t *testing.T) {
-	for _, tool := range []scenarios.Tool{scenarios.ToolNFT, scenarios.ToolLegacy} {
+	for _, tool := range []netfilter.Dialect{netfilter.NFT, netfilter.Legacy} {
 		judge := recordedView(t, tool).judge()
 		for _, row := range []struct {
 			name     string
@@ -85,7 +86,7 @@ func TestRecordedNodesForetellWhatWasSeen(t *testing.T) {
 // TestARuleDecidesAPrediction changes one rule of a recorded node after the other, and sees predictions change with it.
 func TestARuleDecidesAPrediction(t *testing.T) {
 	web := attempt(t, "one", "tcp 10.96.125.22:80", "")
-	before := predicted(t, recordedView(t, scenarios.ToolNFT), web)
+	before := predicted(t, recordedView(t, netfilter.NFT), web)
 	require.Len(t, before.ways, 3)
 	assert.Contains(t, before.Against(&scenarios.Observed{Samples: 100, Ways: before.ways}).Ways[0].Forward[1].Steps[2].Rule, "shop/web:http cluster IP",
 		"the way has the node's rules")
@@ -97,7 +98,7 @@ func TestARuleDecidesAPrediction(t *testing.T) {
 		{"the choice between endpoints", "-A KUBE-SVC-", "statistic", "no way leads there: 1 answered by"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			v := recordedView(t, scenarios.ToolNFT)
+			v := recordedView(t, netfilter.NFT)
 			removed := 0
 			for _, taken := range v.Snapshots {
 				for i := range taken.IPTables {
@@ -160,10 +161,10 @@ func TestRulesOfTheOtherToolAreNotOverlooked(t *testing.T) {
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			v := recordedView(t, scenarios.ToolNFT)
+			v := recordedView(t, netfilter.NFT)
 			for _, taken := range v.Snapshots {
 				taken.Order = row.order
-				taken.IPTables = append(taken.IPTables, snapshot.Rules{Backend: "legacy", Family: 4, Save: row.save})
+				taken.IPTables = append(taken.IPTables, snapshot.Rules{Dialect: "legacy", Family: 4, Save: row.save})
 			}
 			f := predicted(t, v, attempt(t, "demo-worker", portal, ""))
 			assert.Equal(t, row.want, Outcomes(f.proto, f.ways))
@@ -173,7 +174,7 @@ func TestRulesOfTheOtherToolAreNotOverlooked(t *testing.T) {
 }
 
 func TestEveryNodeHasASnapshot(t *testing.T) {
-	v := recordedView(t, scenarios.ToolLegacy)
+	v := recordedView(t, netfilter.Legacy)
 	v.Snapshots = v.Snapshots[1:]
 	_, err := v.build()
 	assert.ErrorContains(t, err, "no snapshot of node demo-control-plane")
@@ -184,7 +185,7 @@ func TestEveryNodeHasASnapshot(t *testing.T) {
 
 // TestAPortThatNodesRememberIsNotTaken: the kernel gives a client another one as well.
 func TestAPortThatNodesRememberIsNotTaken(t *testing.T) {
-	v := recordedView(t, scenarios.ToolNFT)
+	v := recordedView(t, netfilter.NFT)
 	a := attempt(t, "one", "tcp 10.96.125.22:80", "")
 	taken := v.Snapshots[1]
 	taken.Conntrack = append(taken.Conntrack, snapshot.Connection{
@@ -208,7 +209,7 @@ func TestNothingIsPredictedWithoutIPTables(t *testing.T) {
 // TestARuleThatNobodyKnowsEndsWhatMeetsIt: a snapshot with it is loaded, and what does not come to the rule is predicted.
 func TestARuleThatNobodyKnowsEndsWhatMeetsIt(t *testing.T) {
 	const rule = "-A FORWARD -p tcp -m tcp --dport 8080 -m geoip --source-country DE -j ACCEPT"
-	for _, tool := range []scenarios.Tool{scenarios.ToolNFT, scenarios.ToolLegacy} {
+	for _, tool := range []netfilter.Dialect{netfilter.NFT, netfilter.Legacy} {
 		v := recordedView(t, tool)
 		for _, taken := range v.Snapshots {
 			for i := range taken.IPTables {

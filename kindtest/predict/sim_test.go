@@ -128,7 +128,7 @@ func told(ways []scenarios.Way) []scenarios.Way {
 				h.Steps = slices.DeleteFunc(slices.Clone(h.Steps), func(s scenarios.TraceStep) bool { return strings.Contains(s.At, ":policy:") })
 				h.Input, h.Walk = packetsim.Input{}, nil // which reports tell the steps from, and more
 				for k := range h.Steps {
-					h.Steps[k].Backend = ""
+					h.Steps[k].Dialect = ""
 				}
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -48,17 +49,17 @@ type portOf struct {
 
 // build joins the hosts of a view.
 func (v *View) build() (*network, error) {
-	n, err := v.join(scenarios.ToolNFT)
+	n, err := v.join(netfilter.NFT)
 	if err == nil && slices.ContainsFunc(v.Snapshots, v.orderOpen) {
-		n.turned, err = v.join(scenarios.ToolLegacy)
+		n.turned, err = v.join(netfilter.Legacy)
 	}
 	return n, err
 }
 
 // join joins the hosts. Of chains of both variants of iptables whose order nobody knows, those of first go first.
-func (v *View) join(first scenarios.Tool) (*network, error) {
+func (v *View) join(first netfilter.Dialect) (*network, error) {
 	n := &network{ports: map[portOf]bool{}}
-	cluster := v.Cluster.With(v.Cluster.Tool)
+	cluster := v.Cluster.With(v.Cluster.Dialect)
 	for i := range cluster.Pods {
 		cluster.Pods[i].Place = i + 1
 	}
@@ -68,7 +69,7 @@ func (v *View) join(first scenarios.Tool) (*network, error) {
 			return nil, fmt.Errorf("predict: there is a snapshot of %s, which is no node of the cluster", taken.Hostname)
 		}
 		node := lab.Attach(taken, cluster.Pods, func(*snapshot.Connection) bool { return true })
-		host, err := snapshot.NewHost(node.Node, snapshot.HostOptions{First: string(first)})
+		host, err := snapshot.NewHost(node.Node, snapshot.HostOptions{First: first})
 		if err != nil {
 			return nil, fmt.Errorf("predict: %w", err)
 		}
@@ -98,7 +99,7 @@ func (v *View) join(first scenarios.Tool) (*network, error) {
 // orderOpen reports whether a node has rules of both variants of iptables that matter, and does not say which of them packets meet first.
 func (v *View) orderOpen(taken *snapshot.Node) bool {
 	return len(taken.Order) == 0 && slices.ContainsFunc(taken.IPTables, func(r snapshot.Rules) bool {
-		return r.Backend != string(v.Cluster.Tool) && decides(r.Save)
+		return r.Dialect != v.Cluster.Dialect && decides(r.Save)
 	})
 }
 

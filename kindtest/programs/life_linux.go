@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/nodeimage"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // lifetime bounds a life. Nothing waits for its end unless it hangs.
@@ -35,13 +35,13 @@ func Run(ctx context.Context, o Options) (held bool, err error) {
 	var sum total
 	for _, program := range o.Programs {
 		for _, dialect := range o.Dialects {
-			l := &life{program: program, dialect: dialect, folder: filepath.Join(o.Keep, program+"-"+dialect.String()), options: &o}
+			l := &life{program: program, dialect: dialect, folder: filepath.Join(o.Keep, program+"-"+string(dialect)), options: &o}
 			n, err := l.live(ctx, root, recorder)
 			if ctx.Err() != nil {
 				return false, ctx.Err()
 			}
 			if n != nil {
-				n.print(o.Out, program+" "+dialect.String(), o.Show)
+				n.print(o.Out, program+" "+string(dialect), o.Show)
 			}
 			sum.add(n, err)
 			if err != nil {
@@ -74,7 +74,7 @@ func buildRecorder(ctx context.Context, source, path string) error {
 // life is one program on the tools of one dialect.
 type life struct {
 	program string
-	dialect fakeipt.Dialect
+	dialect netfilter.Dialect
 	folder  string
 	options *Options
 }
@@ -119,7 +119,7 @@ func (l *life) prepare(recorder string) (stage string, err error) {
 	}
 	stage = filepath.Join(l.folder, "stage.sh")
 	for path, text := range map[string][]byte{
-		stage: first, filepath.Join(shared, "life"): []byte(script), filepath.Join(shared, dialectFile): []byte(l.dialect.String()),
+		stage: first, filepath.Join(shared, "life"): []byte(script), filepath.Join(shared, dialectFile): []byte(string(l.dialect)),
 	} {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			return "", err

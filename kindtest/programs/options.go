@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Options say which lives are lived, and where.
@@ -20,7 +20,7 @@ type Options struct {
 	// Programs are those that live; all if there are none.
 	Programs []string
 	// Dialects of the tools; both if there are none.
-	Dialects []fakeipt.Dialect
+	Dialects []netfilter.Dialect
 	// Keep is the folder in which each life leaves its calls and what it printed.
 	Keep string
 	// Show is how many differences of a life are shown.
@@ -62,7 +62,7 @@ func (o *Options) valid() error {
 		o.Programs = Names
 	}
 	if len(o.Dialects) == 0 {
-		o.Dialects = []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT}
+		o.Dialects = []netfilter.Dialect{netfilter.Legacy, netfilter.NFT}
 	}
 	for _, program := range o.Programs {
 		if _, err := scriptOf(program); err != nil {

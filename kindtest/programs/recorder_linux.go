@@ -13,9 +13,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/fakeipt/toolstate"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // What is in the folder of a life. The recorder stands there too, and every tool of the life is a link to it.
@@ -166,11 +166,7 @@ func (r Recorder) fake(c *call) (toolrun.Run, error) {
 	if err != nil {
 		return toolrun.Run{}, err
 	}
-	var dialect fakeipt.Dialect
-	if err := dialect.UnmarshalText(name); err != nil {
-		return toolrun.Run{}, err
-	}
-	store := toolstate.New(filepath.Join(r.Folder, stateFolder), dialect, os.DirFS("/etc"))
+	store := toolstate.New(filepath.Join(r.Folder, stateFolder), netfilter.Dialect(name), os.DirFS("/etc"))
 	if err := r.shareAccounts(c, store); err != nil {
 		return toolrun.Run{}, err
 	}

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // netLab is two nodes with two pods each and an outside machine on one LAN:
@@ -71,7 +73,7 @@ func (l *netLab) addNode(n int, rules string) {
 			{Dst: netip.MustParsePrefix("10.99.0.0/16"), Via: netip.MustParseAddr(fmt.Sprintf("192.168.0.%d", other)), Dev: "eth0"},
 		},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1"},
-		Netfilter: restored(l.t, fakeipt.IPv4, rules),
+		Netfilter: restored(l.t, netfilter.IPv4, rules),
 	}, Listener{Proto: packetsim.TCP, Port: 10250})
 }
 
@@ -167,11 +169,11 @@ COMMIT
 `
 
 // restored is a netfilter configuration filled by iptables-restore.
-func restored(t testing.TB, family fakeipt.Family, rules string) *fakeipt.Kernel {
+func restored(t testing.TB, family netfilter.Family, rules string) *fakeipt.Kernel {
 	t.Helper()
 	k := fakeipt.New(fakeipt.Options{})
 	tool := "iptables-restore"
-	if family == fakeipt.IPv6 {
+	if family == netfilter.IPv6 {
 		tool = "ip6tables-restore"
 	}
 	var out, errOut bytes.Buffer

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // withFilter is labRules with one more rule at the head of FORWARD.
@@ -94,7 +95,7 @@ func (l *netLab) requireUntouched() {
 	for _, name := range l.Hosts() {
 		require.Empty(l.t, l.Host(name).Conntrack(), "%s remembers a connection", name)
 		if kernel := l.Host(name).Netfilter(); kernel != nil {
-			for _, table := range kernel.Ruleset(fakeipt.IPv4).Tables() {
+			for _, table := range kernel.Ruleset(netfilter.IPv4).Tables() {
 				for chain := range table.Chains() {
 					for i, rule := range chain.Rules {
 						require.Zero(l.t, rule.Counters.Packets(), "%s: %s %d", name, chain.Name, i+1)

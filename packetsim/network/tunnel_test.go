@@ -4,10 +4,11 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // tunnelHost is one of two nodes that packetsim.VXLAN joins; a masquerades what is marked, and forgets the mark if it should.
@@ -30,7 +31,7 @@ func tunnelHost(t *testing.T, self, other, pods, othersPods string, unmark bool)
 		},
 		Routes:    []packetsim.Route{{Dst: netip.MustParsePrefix(othersPods), Via: tunnel, Dev: "flannel.1"}},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1"},
-		Netfilter: restored(t, fakeipt.IPv4, rules),
+		Netfilter: restored(t, netfilter.IPv4, rules),
 	})
 	require.NoError(t, err)
 	return h

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -124,7 +124,7 @@ func checkAddresses(path string, addresses []Address) error {
 			return err
 		}
 		if a.Broadcast.IsValid() {
-			if err := checkAddr(path+".broadcast", a.Broadcast, fakeipt.IPv4); err != nil {
+			if err := checkAddr(path+".broadcast", a.Broadcast, netfilter.IPv4); err != nil {
 				return err
 			}
 		}
@@ -141,14 +141,14 @@ func checkScope(path string, scope packetsim.Scope) error {
 }
 
 // checkPrefix wants a plain address with prefix length, of the family given unless that is 0.
-func checkPrefix(path string, p netip.Prefix, family fakeipt.Family) error {
+func checkPrefix(path string, p netip.Prefix, family netfilter.Family) error {
 	if !p.IsValid() {
 		return bad(path, "the address is missing: write one such as 10.0.0.0/24")
 	}
 	return checkAddr(path, p.Addr(), family)
 }
 
-func checkAddr(path string, a netip.Addr, family fakeipt.Family) error {
+func checkAddr(path string, a netip.Addr, family netfilter.Family) error {
 	switch {
 	case !a.IsValid():
 		return bad(path, "the address is missing")
@@ -265,8 +265,8 @@ func (s *Node) checkPolicyRules() error {
 	return nil
 }
 
-func checkFamily(path string, family fakeipt.Family) error {
-	if family != fakeipt.IPv4 && family != fakeipt.IPv6 {
+func checkFamily(path string, family netfilter.Family) error {
+	if family != netfilter.IPv4 && family != netfilter.IPv6 {
 		return bad(path+".family", "%d is not a family: write 4 or 6", family)
 	}
 	return nil
@@ -287,22 +287,22 @@ func (s *Node) checkSysctls() error {
 
 func (s *Node) checkRules() error {
 	type key struct {
-		backend string
-		family  fakeipt.Family
+		dialect netfilter.Dialect
+		family  netfilter.Family
 	}
 	seen := map[key]bool{}
 	for i := range s.IPTables {
 		r, path := &s.IPTables[i], fmt.Sprintf("iptables[%d]", i)
-		if err := badWord(path+".backend", r.Backend, "legacy", "nft"); err != nil {
+		if err := badWord(path+".backend", r.Dialect, netfilter.Legacy, netfilter.NFT); err != nil {
 			return err
 		}
 		if err := checkFamily(path, r.Family); err != nil {
 			return err
 		}
-		if seen[key{r.Backend, r.Family}] {
-			return bad(path, "the rules of backend %s, IPv%d are given twice", r.Backend, r.Family)
+		if seen[key{r.Dialect, r.Family}] {
+			return bad(path, "the rules of backend %s, IPv%d are given twice", r.Dialect, r.Family)
 		}
-		seen[key{r.Backend, r.Family}] = true
+		seen[key{r.Dialect, r.Family}] = true
 		if !utf8.ValidString(r.Save) {
 			return bad(path+".save", "the rules hold bytes that are not UTF-8")
 		}
@@ -377,7 +377,7 @@ func (s *Node) checkConntrack() error {
 }
 
 func (c *Connection) check(path string) error {
-	family := fakeipt.Family(0)
+	family := netfilter.Family(0)
 	for _, a := range []struct {
 		name string
 		addr netip.Addr

@@ -11,12 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/internal/dumps"
-	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/dumps"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/network"
 )
 
 // dumpNode makes a snapshot from what ip, sysctl, conntrack and iptables-save said on a node.
@@ -27,8 +28,8 @@ func dumpNode(t *testing.T, backend, node string) *Node {
 	d.policyRules()
 	d.sysctls()
 	d.snapshot.IPTables = []Rules{
-		{Backend: backend, Family: fakeipt.IPv4, Save: d.read("iptables-save.txt")},
-		{Backend: backend, Family: fakeipt.IPv6, Save: d.read("ip6tables-save.txt")},
+		{Dialect: netfilter.Dialect(backend), Family: netfilter.IPv4, Save: d.read("iptables-save.txt")},
+		{Dialect: netfilter.Dialect(backend), Family: netfilter.IPv6, Save: d.read("ip6tables-save.txt")},
 	}
 	connections, err := ParseConntrack("conntrack.txt", strings.NewReader(d.read("conntrack.txt")))
 	require.NoError(t, err)
@@ -124,7 +125,7 @@ func (d *dumpReader) policyRules() {
 	for _, r := range rules {
 		require.Equal(d.t, "all", r.Src)
 		d.snapshot.PolicyRules = append(d.snapshot.PolicyRules, PolicyRule{
-			Family: fakeipt.IPv4, Priority: r.Priority, Action: packetsim.RuleLookup, Table: tableOf(d.t, r.Table),
+			Family: netfilter.IPv4, Priority: r.Priority, Action: packetsim.RuleLookup, Table: tableOf(d.t, r.Table),
 		})
 	}
 }

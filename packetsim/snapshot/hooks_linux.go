@@ -7,8 +7,8 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/nlattr"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // The message of nfnetlink_hook and its attributes (include/uapi/linux/netfilter/nfnetlink_hook.h).
@@ -42,8 +42,8 @@ func (t *taker) order() {
 	}
 }
 
-func nfprotoOf(family fakeipt.Family) int {
-	if family == fakeipt.IPv6 {
+func nfprotoOf(family netfilter.Family) int {
+	if family == netfilter.IPv6 {
 		return unix.NFPROTO_IPV6
 	}
 	return unix.NFPROTO_IPV4
@@ -56,16 +56,16 @@ func nlattrUint32(v uint32) []byte {
 
 // orderOf reads the functions of a hook, which come in the order in which packets meet them. A table of which only one backend's chain is
 // listed is left out; kernels before 6.16 do not list those of nat.
-func orderOf(family fakeipt.Family, hook string, messages [][]byte) []HookOrder {
-	first := map[string]string{}
+func orderOf(family netfilter.Family, hook string, messages [][]byte) []HookOrder {
+	first := map[string]netfilter.Dialect{}
 	var order []HookOrder
 	for _, message := range messages {
-		table, backend := hookedTable(message, hook)
+		table, dialect := hookedTable(message, hook)
 		switch before := first[table]; {
 		case table == "":
 		case before == "":
-			first[table] = backend
-		case before != backend && !slices.ContainsFunc(order, func(o HookOrder) bool { return o.Table == table }):
+			first[table] = dialect
+		case before != dialect && !slices.ContainsFunc(order, func(o HookOrder) bool { return o.Table == table }):
 			order = append(order, HookOrder{Family: family, Hook: hook, Table: table, First: before})
 		}
 	}
@@ -73,7 +73,7 @@ func orderOf(family fakeipt.Family, hook string, messages [][]byte) []HookOrder 
 }
 
 // hookedTable is the table and the backend that a function of a hook belongs to; empty if it is another one's.
-func hookedTable(message []byte, hook string) (table, backend string) {
+func hookedTable(message []byte, hook string) (table string, dialect netfilter.Dialect) {
 	if len(message) < nfgenmsgHeader {
 		return "", ""
 	}
@@ -98,7 +98,7 @@ func hookedTable(message []byte, hook string) (table, backend string) {
 }
 
 // hookedChain is the table of a base chain of nf_tables, if it is a built-in chain of iptables.
-func hookedChain(info nlattr.Attribute, hook string) (table, backend string) {
+func hookedChain(info nlattr.Attribute, hook string) (table string, dialect netfilter.Dialect) {
 	attrs, err := attributesByType(info.Value)
 	if err != nil {
 		return "", ""

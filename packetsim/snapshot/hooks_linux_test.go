@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/nlattr"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // hookMessage is what nfnetlink_hook says of a function; table and chain are of nf_tables, whose functions are named by them.
@@ -28,8 +28,8 @@ func hookMessage(priority int32, function, table, chain string) []byte {
 
 // TestOrderOfHooks reads the functions of FORWARD and OUTPUT, in the order of the kernel's list, by the names that kernels have had.
 func TestOrderOfHooks(t *testing.T) {
-	order := func(table, first string) HookOrder {
-		return HookOrder{Family: fakeipt.IPv4, Hook: "OUTPUT", Table: table, First: first}
+	order := func(table string, first netfilter.Dialect) HookOrder {
+		return HookOrder{Family: netfilter.IPv4, Hook: "OUTPUT", Table: table, First: first}
 	}
 	messages := [][]byte{
 		hookMessage(-450, "ipt_do_table", "", ""),
@@ -48,8 +48,8 @@ func TestOrderOfHooks(t *testing.T) {
 		nil,
 	}
 	assert.Equal(t, []HookOrder{order("raw", "legacy"), order("mangle", "nft"), order("filter", "legacy")},
-		orderOf(fakeipt.IPv4, "OUTPUT", messages))
-	assert.Empty(t, orderOf(fakeipt.IPv4, "OUTPUT", nil))
+		orderOf(netfilter.IPv4, "OUTPUT", messages))
+	assert.Empty(t, orderOf(netfilter.IPv4, "OUTPUT", nil))
 }
 
 func TestNFTHookNames(t *testing.T) {

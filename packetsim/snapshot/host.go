@@ -7,21 +7,23 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/clock"
+
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"k8s.io/utils/clock"
 )
 
 // HostOptions says how a Host is built from a NodeSnapshot.
 type HostOptions struct {
 	// Backend is "legacy" or "nft": the only rules to take. Empty is those of every backend that holds some.
-	Backend string
+	Dialect netfilter.Dialect
 	// Netfilter is "legacy" or "nft": the backend whose rules Host.Netfilter has if both are taken; the other's are in the kernel beside it.
 	// Empty is legacy.
-	Netfilter string
+	Netfilter netfilter.Dialect
 	// First is "legacy" or "nft": the backend whose chains packets meet first where Node.Order does not say. Empty is nft.
-	First string
+	First netfilter.Dialect
 	// Clock is the host's; nil is a clock that stands still.
 	Clock clock.PassiveClock
 }
@@ -192,9 +194,9 @@ func routeOf(r packetsim.Route) Route {
 	return s
 }
 
-func savedRules(kernel *fakeipt.Kernel, family fakeipt.Family) (string, error) {
+func savedRules(kernel *fakeipt.Kernel, family netfilter.Family) (string, error) {
 	tool := "iptables-save"
-	if family == fakeipt.IPv6 {
+	if family == netfilter.IPv6 {
 		tool = "ip6tables-save"
 	}
 	var stdout, stderr strings.Builder

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // hostSample is sample without what a Host does not keep.
@@ -81,32 +82,32 @@ func TestNewHostChoosesTheBackend(t *testing.T) {
 		name        string
 		legacy, nft string
 		choose      string
-		want        fakeipt.Dialect
+		want        netfilter.Dialect
 		beside      bool
 		err         string
 	}{
-		{name: "only legacy holds rules", legacy: rule, want: fakeipt.Legacy},
-		{name: "only nft holds rules", nft: rule, want: fakeipt.NFT},
-		{name: "legacy has empty tables", legacy: accept, nft: rule, want: fakeipt.NFT},
-		{name: "nft has empty tables", legacy: rule, nft: accept, want: fakeipt.Legacy},
-		{name: "only empty tables, of nft", nft: accept, want: fakeipt.NFT},
-		{name: "no table at all", want: fakeipt.Legacy},
-		{name: "a policy that drops is a rule", legacy: drop, nft: rule, want: fakeipt.Legacy, beside: true},
-		{name: "both hold rules", legacy: rule, nft: rule, want: fakeipt.Legacy, beside: true},
-		{name: "both hold rules and one is chosen", legacy: rule, nft: rule, choose: "nft", want: fakeipt.NFT},
+		{name: "only legacy holds rules", legacy: rule, want: netfilter.Legacy},
+		{name: "only nft holds rules", nft: rule, want: netfilter.NFT},
+		{name: "legacy has empty tables", legacy: accept, nft: rule, want: netfilter.NFT},
+		{name: "nft has empty tables", legacy: rule, nft: accept, want: netfilter.Legacy},
+		{name: "only empty tables, of nft", nft: accept, want: netfilter.NFT},
+		{name: "no table at all", want: netfilter.Legacy},
+		{name: "a policy that drops is a rule", legacy: drop, nft: rule, want: netfilter.Legacy, beside: true},
+		{name: "both hold rules", legacy: rule, nft: rule, want: netfilter.Legacy, beside: true},
+		{name: "both hold rules and one is chosen", legacy: rule, nft: rule, choose: "nft", want: netfilter.NFT},
 		{name: "the chosen one has no rules", legacy: rule, choose: "nft", err: "backend: the snapshot has no rules of nft"},
-		{name: "one is chosen where there is no rule at all", choose: "nft", want: fakeipt.NFT},
+		{name: "one is chosen where there is no rule at all", choose: "nft", want: netfilter.NFT},
 		{name: "an unknown backend", choose: "ebtables", err: `backend: "ebtables" is not known: write one of legacy, nft`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := hostSample()
 			s.IPTables = nil
-			for backend, save := range map[string]string{"legacy": tc.legacy, "nft": tc.nft} {
+			for backend, save := range map[netfilter.Dialect]string{netfilter.Legacy: tc.legacy, netfilter.NFT: tc.nft} {
 				if save != "" {
-					s.IPTables = append(s.IPTables, Rules{Backend: backend, Family: fakeipt.IPv4, Save: save})
+					s.IPTables = append(s.IPTables, Rules{Dialect: backend, Family: netfilter.IPv4, Save: save})
 				}
 			}
-			h, err := NewHost(s, HostOptions{Backend: tc.choose})
+			h, err := NewHost(s, HostOptions{Dialect: netfilter.Dialect(tc.choose)})
 			if tc.err != "" {
 				require.ErrorContains(t, err, tc.err)
 				return

@@ -7,9 +7,10 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // TestTakeOfLinksOfTheKernel reads what a machine knows of the machines behind its bridges and tunnels, its routes with several
@@ -49,7 +50,7 @@ func TestTakeOfLinksOfTheKernel(t *testing.T) {
 		assert.Equal(t, s, again)
 	})
 	t.Run("a host built of it says the same", func(t *testing.T) {
-		h, err := NewHost(s, HostOptions{Backend: "nft"})
+		h, err := NewHost(s, HostOptions{Dialect: "nft"})
 		require.NoError(t, err)
 		again, err := Of(h)
 		require.NoError(t, err)

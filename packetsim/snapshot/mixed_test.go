@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -60,13 +60,13 @@ func traceOf(t *testing.T, s *Node, o HostOptions) packetsim.TraceResult {
 }
 
 func TestTraceTakesTheOrderOfTheSnapshot(t *testing.T) {
-	for first, want := range map[string]packetsim.Verdict{"nft": packetsim.Accept, "legacy": packetsim.Drop} {
+	for first, want := range map[netfilter.Dialect]packetsim.Verdict{"nft": packetsim.Accept, "legacy": packetsim.Drop} {
 		s := mixed(t)
-		s.Order = []HookOrder{{Family: fakeipt.IPv4, Hook: "FORWARD", Table: "filter", First: first}}
-		for _, assumed := range []string{"", "legacy", "nft"} {
+		s.Order = []HookOrder{{Family: netfilter.IPv4, Hook: "FORWARD", Table: "filter", First: first}}
+		for _, assumed := range []netfilter.Dialect{"", netfilter.Legacy, netfilter.NFT} {
 			result := traceOf(t, s, HostOptions{First: assumed})
 			assert.Equal(t, want, result.Outcomes[0].Verdict, "%s first", first)
-			assert.Equal(t, first, result.Outcomes[0].Steps[0].Backend)
+			assert.Equal(t, first, result.Outcomes[0].Steps[0].Dialect)
 			assert.Empty(t, result.Notes)
 		}
 	}
@@ -94,7 +94,7 @@ func TestTraceSaysWhatAnUnknownOrderMeans(t *testing.T) {
 }
 
 func TestTraceOfOneBackendNamesTheOther(t *testing.T) {
-	result := traceOf(t, mixed(t), HostOptions{Backend: "legacy"})
+	result := traceOf(t, mixed(t), HostOptions{Dialect: "legacy"})
 	assert.Equal(t, packetsim.Drop, result.Outcomes[0].Verdict)
 	assert.Equal(t, []string{"the rules of iptables-nft, which the kernel runs too, are left out"}, result.Notes)
 }
@@ -136,14 +136,14 @@ func TestTraceNamesWhatIsNotWalked(t *testing.T) {
 
 // TestMixedHostIsASnapshot: what Of makes of a host with both backends walks as it does, and says the order.
 func TestMixedHostIsASnapshot(t *testing.T) {
-	for _, first := range []string{"legacy", "nft"} {
+	for _, first := range netfilter.Dialects() {
 		s := mixed(t)
 		h, err := NewHost(s, HostOptions{First: first, Netfilter: "nft"})
 		require.NoError(t, err)
-		assert.Equal(t, fakeipt.NFT, h.Netfilter().Dialect())
+		assert.Equal(t, netfilter.NFT, h.Netfilter().Dialect())
 		again, err := Of(h)
 		require.NoError(t, err)
-		assert.Contains(t, again.Order, HookOrder{Family: fakeipt.IPv4, Hook: "FORWARD", Table: "filter", First: first})
+		assert.Contains(t, again.Order, HookOrder{Family: netfilter.IPv4, Hook: "FORWARD", Table: "filter", First: first})
 		var b bytes.Buffer
 		require.NoError(t, again.Write(&b, YAML))
 		read, err := Read("node.yaml", &b)

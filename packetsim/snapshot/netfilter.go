@@ -6,18 +6,19 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // families are those that iptables has rules of.
-var families = [...]fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6}
+var families = [...]netfilter.Family{netfilter.IPv4, netfilter.IPv6}
 
 // netfilter builds the rulesets, after the objects that they name.
 func (s *Node) netfilter(options HostOptions) (*fakeipt.Kernel, error) {
-	taken, err := s.backends(options)
+	taken, err := s.dialects(options)
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := s.kernelWithSets(fakeipt.Options{Dialect: dialectOf(taken[0]), Clock: options.Clock}, taken)
+	kernel, err := s.kernelWithSets(fakeipt.Options{Dialect: taken[0], Clock: options.Clock}, taken)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +29,7 @@ func (s *Node) netfilter(options HostOptions) (*fakeipt.Kernel, error) {
 	}
 	kernels := []*fakeipt.Kernel{kernel}
 	if len(taken) > 1 {
-		kernels = append(kernels, fakeipt.New(fakeipt.Options{Dialect: dialectOf(taken[1]), Clock: options.Clock, Beside: kernel}))
+		kernels = append(kernels, fakeipt.New(fakeipt.Options{Dialect: taken[1], Clock: options.Clock, Beside: kernel}))
 	}
 	for _, k := range kernels {
 		if err := s.loadRules(k); err != nil {
@@ -44,26 +45,26 @@ func (s *Node) netfilter(options HostOptions) (*fakeipt.Kernel, error) {
 func (s *Node) loadRules(kernel *fakeipt.Kernel) error {
 	for i := range s.IPTables {
 		r := &s.IPTables[i]
-		if r.Backend != backendName(kernel.Dialect()) {
+		if r.Dialect != kernel.Dialect() {
 			continue
 		}
 		name := fmt.Sprintf("iptables[%d].save", i)
 		if err := kernel.Load(r.Family, name, strings.NewReader(r.Save)); err != nil {
-			return fmt.Errorf("IPv%d rules of the %s backend: %w", r.Family, r.Backend, err)
+			return fmt.Errorf("IPv%d rules of the %s backend: %w", r.Family, r.Dialect, err)
 		}
 	}
 	return nil
 }
 
 // kernelWithSets is a kernel without rules. A set that it cannot hold stands in the way only of rules that name one.
-func (s *Node) kernelWithSets(o fakeipt.Options, taken []string) (*fakeipt.Kernel, error) {
+func (s *Node) kernelWithSets(o fakeipt.Options, taken []netfilter.Dialect) (*fakeipt.Kernel, error) {
 	kernel := fakeipt.New(o)
 	err := kernel.LoadSets("ipsets", strings.NewReader(s.IPSets))
 	if err == nil {
 		return kernel, nil
 	}
 	for i := range s.IPTables {
-		if r := &s.IPTables[i]; slices.Contains(taken, r.Backend) &&
+		if r := &s.IPTables[i]; slices.Contains(taken, r.Dialect) &&
 			(strings.Contains(r.Save, " -m set ") || strings.Contains(r.Save, " -j SET ")) {
 			return nil, err
 		}
@@ -71,42 +72,45 @@ func (s *Node) kernelWithSets(o fakeipt.Options, taken []string) (*fakeipt.Kerne
 	return fakeipt.New(o), nil
 }
 
-// backends are those whose rules the host gets, that of Host.Netfilter first.
-func (s *Node) backends(options HostOptions) ([]string, error) {
-	legacy, nft := backendName(fakeipt.Legacy), backendName(fakeipt.NFT)
-	for _, word := range [...]struct{ name, got string }{
-		{"backend", options.Backend}, {"netfilter", options.Netfilter}, {"first", options.First},
+// dialects are those whose rules the host gets, that of Host.Netfilter first.
+func (s *Node) dialects(options HostOptions) ([]netfilter.Dialect, error) {
+	legacy, nft := netfilter.Legacy, netfilter.NFT
+	for _, word := range [...]struct {
+		name string
+		got  netfilter.Dialect
+	}{
+		{"backend", options.Dialect}, {"netfilter", options.Netfilter}, {"first", options.First},
 	} {
 		if err := badWord(word.name, word.got, "", legacy, nft); err != nil {
 			return nil, err
 		}
 	}
-	has, holds := map[string]bool{}, map[string]bool{}
+	has, holds := map[netfilter.Dialect]bool{}, map[netfilter.Dialect]bool{}
 	for i := range s.IPTables {
 		r := &s.IPTables[i]
-		has[r.Backend] = true
-		holds[r.Backend] = holds[r.Backend] || r.holdsRules()
+		has[r.Dialect] = true
+		holds[r.Dialect] = holds[r.Dialect] || r.holdsRules()
 	}
-	if one := options.Backend; one != "" && len(has) > 0 && !has[one] {
+	if one := options.Dialect; one != "" && len(has) > 0 && !has[one] {
 		return nil, bad("backend", "the snapshot has no rules of %s: leave the choice out, or take the other backend", one)
 	}
 	switch {
-	case options.Backend != "":
-		return []string{options.Backend}, nil
+	case options.Dialect != "":
+		return []netfilter.Dialect{options.Dialect}, nil
 	case holds[legacy] && holds[nft]:
 		if options.Netfilter == nft {
-			return []string{nft, legacy}, nil
+			return []netfilter.Dialect{nft, legacy}, nil
 		}
-		return []string{legacy, nft}, nil
+		return []netfilter.Dialect{legacy, nft}, nil
 	case holds[nft] || !holds[legacy] && has[nft]:
-		return []string{nft}, nil
+		return []netfilter.Dialect{nft}, nil
 	}
-	return []string{legacy}, nil
+	return []netfilter.Dialect{legacy}, nil
 }
 
-// Backends are the backends whose rules a Host gets that is built without a choice: both where both hold rules.
-func (s *Node) Backends() []string {
-	taken, err := s.backends(HostOptions{})
+// Dialects are those whose rules a Host gets that is built without a choice: both where both hold rules.
+func (s *Node) Dialects() []netfilter.Dialect {
+	taken, err := s.dialects(HostOptions{})
 	if err != nil {
 		return nil // there is no choice that could be wrong
 	}
@@ -120,8 +124,8 @@ const nftTableUnread = "nftables table "
 const orderUnread = "order of the iptables backends"
 
 // sharesTable says whether both backends have one table of a family.
-func (s *Node) sharesTable(family fakeipt.Family) bool {
-	seen := map[string]string{}
+func (s *Node) sharesTable(family netfilter.Family) bool {
+	seen := map[string]netfilter.Dialect{}
 	for i := range s.IPTables {
 		r := &s.IPTables[i]
 		if r.Family != family {
@@ -131,10 +135,10 @@ func (s *Node) sharesTable(family fakeipt.Family) bool {
 			if !strings.HasPrefix(line, "*") {
 				continue
 			}
-			if before, is := seen[line]; is && before != r.Backend {
+			if before, is := seen[line]; is && before != r.Dialect {
 				return true
 			}
-			seen[line] = r.Backend
+			seen[line] = r.Dialect
 		}
 	}
 	return false
@@ -156,7 +160,7 @@ func (r *Rules) holdsRules() bool {
 
 // place is where both backends may have a chain.
 type place struct {
-	family      fakeipt.Family
+	family      netfilter.Family
 	hook, table string
 }
 
@@ -183,9 +187,9 @@ func bothHave(kernel *fakeipt.Kernel) []place {
 }
 
 // register gives the chains of both backends the order that the node has, or else the one that is asked for.
-func (s *Node) register(kernel *fakeipt.Kernel, first string) {
+func (s *Node) register(kernel *fakeipt.Kernel, first netfilter.Dialect) {
 	if first == "" {
-		first = backendName(fakeipt.NFT)
+		first = netfilter.NFT
 	}
 	known := s.knownOrder()
 	for _, at := range bothHave(kernel) {
@@ -193,15 +197,15 @@ func (s *Node) register(kernel *fakeipt.Kernel, first string) {
 		if is, ok := known[at]; ok {
 			want = is
 		}
-		if backendName(k.Dialect()) != want {
+		if k.Dialect() != want {
 			k = k.Beside()
 		}
 		_ = k.Register(at.family, at.table, at.hook) // it is there
 	}
 }
 
-func (s *Node) knownOrder() map[place]string {
-	known := map[place]string{}
+func (s *Node) knownOrder() map[place]netfilter.Dialect {
+	known := map[place]netfilter.Dialect{}
 	for _, o := range s.Order {
 		known[place{o.Family, o.Hook, o.Table}] = o.First
 	}
@@ -242,7 +246,7 @@ func (s *Node) addRules(kernel *fakeipt.Kernel) error {
 			return err
 		}
 		if save != "" {
-			s.IPTables = append(s.IPTables, Rules{Backend: backendName(kernel.Dialect()), Family: family, Save: save})
+			s.IPTables = append(s.IPTables, Rules{Dialect: kernel.Dialect(), Family: family, Save: save})
 		}
 	}
 	return nil
@@ -256,6 +260,6 @@ func (s *Node) addOrder(kernel *fakeipt.Kernel) {
 		if turn(kernel.Beside()) > turn(kernel) {
 			first = kernel.Beside()
 		}
-		s.Order = append(s.Order, HookOrder{Family: at.family, Hook: at.hook, Table: at.table, First: backendName(first.Dialect())})
+		s.Order = append(s.Order, HookOrder{Family: at.family, Hook: at.hook, Table: at.table, First: first.Dialect()})
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -129,8 +129,8 @@ type NextHop struct {
 // PolicyRule is a packetsim.PolicyRule in the document, field by field.
 type PolicyRule struct {
 	// Family is 4 or 6.
-	Family   fakeipt.Family `json:"family"`
-	Priority uint32         `json:"priority"`
+	Family   netfilter.Family `json:"family"`
+	Priority uint32           `json:"priority"`
 	// Invert turns the conditions round.
 	Invert   bool                 `json:"not,omitempty"`
 	From     netip.Prefix         `json:"from,omitzero"`
@@ -146,9 +146,9 @@ type PolicyRule struct {
 // Rules is the ruleset of one backend and family.
 type Rules struct {
 	// Backend is legacy or nft.
-	Backend string `json:"backend"`
+	Dialect netfilter.Dialect `json:"backend"`
 	// Family is 4 or 6.
-	Family fakeipt.Family `json:"family"`
+	Family netfilter.Family `json:"family"`
 	// Save is what "iptables-save -c" (or its ip6 twin) prints.
 	Save string `json:"save"`
 }
@@ -156,12 +156,12 @@ type Rules struct {
 // HookOrder is the backend whose chain packets meet first.
 type HookOrder struct {
 	// Family is 4 or 6.
-	Family fakeipt.Family `json:"family"`
+	Family netfilter.Family `json:"family"`
 	// Hook is PREROUTING, INPUT, FORWARD, OUTPUT or POSTROUTING.
 	Hook  string `json:"hook"`
 	Table string `json:"table"`
 	// First is legacy or nft.
-	First string `json:"first"`
+	First netfilter.Dialect `json:"first"`
 }
 
 // NFTable is a table of nf_tables with the chains that packets meet in hooks.
@@ -237,19 +237,3 @@ type Error = document.Error
 
 // errNotSupported is what a snapshot has no place for, or a Host no imitation.
 var errNotSupported = errors.New("not supported")
-
-// dialectOf reads what backendName writes.
-func dialectOf(backend string) fakeipt.Dialect {
-	if backend == backendName(fakeipt.NFT) {
-		return fakeipt.NFT
-	}
-	return fakeipt.Legacy
-}
-
-// backendName is how the document spells a dialect.
-func backendName(d fakeipt.Dialect) string {
-	if d == fakeipt.NFT {
-		return "nft"
-	}
-	return "legacy"
-}

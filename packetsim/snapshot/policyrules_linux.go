@@ -7,11 +7,12 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/internal/nlattr"
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/internal/nlattr"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // policyRules asks the kernel itself: the netlink library leaves out a rule's action, and what
@@ -39,7 +40,7 @@ func (t *taker) policyRules() {
 }
 
 // parsePolicyRule reads struct fib_rule_hdr and its attributes (linux/fib_rules.h).
-func parsePolicyRule(message []byte, family fakeipt.Family) (PolicyRule, error) {
+func parsePolicyRule(message []byte, family netfilter.Family) (PolicyRule, error) {
 	const header, flagInvert = 12, 2
 	p := PolicyRule{Family: family}
 	if len(message) < header {

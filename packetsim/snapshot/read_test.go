@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // sample has something in every field.
@@ -47,12 +48,12 @@ func sample() *Node {
 			{Dst: netip.MustParsePrefix("10.9.0.0/16"), Type: packetsim.RouteBlackhole, Table: packetsim.TableMain},
 		},
 		PolicyRules: []PolicyRule{
-			{Family: fakeipt.IPv4, Priority: 0, Action: packetsim.RuleLookup, Table: packetsim.TableLocal},
-			{Family: fakeipt.IPv4, Priority: 100, Invert: true, From: netip.MustParsePrefix("10.0.0.0/8"), To: netip.MustParsePrefix("10.1.0.0/16"),
+			{Family: netfilter.IPv4, Priority: 0, Action: packetsim.RuleLookup, Table: packetsim.TableLocal},
+			{Family: netfilter.IPv4, Priority: 100, Invert: true, From: netip.MustParsePrefix("10.0.0.0/8"), To: netip.MustParsePrefix("10.1.0.0/16"),
 				Mark: 0x10, MarkMask: 0xff, In: "eth0", Out: "br0", Action: packetsim.RuleProhibit},
 		},
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.eth0.rp_filter": "2"},
-		IPTables: []Rules{{Backend: "nft", Family: fakeipt.IPv4,
+		IPTables: []Rules{{Dialect: "nft", Family: netfilter.IPv4,
 			Save: "*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n[1:60] -A INPUT -j ACCEPT\nCOMMIT\n"}},
 		Conntrack: []Connection{{
 			Original: Tuple{Proto: packetsim.TCP, Src: addr("10.0.0.2"), Dst: addr("10.96.0.1"), SrcPort: 40000, DstPort: 443},

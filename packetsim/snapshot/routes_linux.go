@@ -6,17 +6,18 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
-func bothFamilies() []fakeipt.Family { return []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} }
+func bothFamilies() []netfilter.Family { return []netfilter.Family{netfilter.IPv4, netfilter.IPv6} }
 
 // netlinkFamily is AF_INET or AF_INET6.
-func netlinkFamily(f fakeipt.Family) int {
-	if f == fakeipt.IPv4 {
+func netlinkFamily(f netfilter.Family) int {
+	if f == netfilter.IPv4 {
 		return netlink.FAMILY_V4
 	}
 	return netlink.FAMILY_V6
@@ -50,7 +51,7 @@ func (t *taker) routes() {
 	slices.SortStableFunc(t.snapshot.Routes, compareRoutes)
 }
 
-func routeFromNetlink(r *netlink.Route, family fakeipt.Family, names map[int]string) (Route, error) {
+func routeFromNetlink(r *netlink.Route, family netfilter.Family, names map[int]string) (Route, error) {
 	var s Route
 	switch {
 	case r.Tos != 0:
@@ -65,7 +66,7 @@ func routeFromNetlink(r *netlink.Route, family fakeipt.Family, names map[int]str
 	s.Table, s.Metric, s.Dev, s.Protocol = packetsim.RouteTable(r.Table), uint32(r.Priority), names[r.LinkIndex], r.Protocol.String()
 	s.Via, s.Src, s.Realms = addrOf(r.Gw), addrOf(r.Src), uint32(r.Realm)
 	s.Dst = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
-	if family == fakeipt.IPv4 {
+	if family == netfilter.IPv4 {
 		s.Dst = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	}
 	if dst, ok := prefixOf(r.Dst); ok {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -21,7 +22,7 @@ type RulesOptions struct {
 	// Devices are devices that packets may come by, beside RulesDevice.
 	Devices []string
 	// Family is that of rules that do not tell theirs; IPv4 if it is 0.
-	Family fakeipt.Family
+	Family netfilter.Family
 }
 
 // HostOfRules is a host with these rules: what is not for an address of its own it forwards by RulesDevice.
@@ -57,7 +58,7 @@ func HostOfSave(name string, r io.Reader, o RulesOptions) (*packetsim.Host, erro
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if o.Family == 0 {
-		o.Family = fakeipt.IPv4
+		o.Family = netfilter.IPv4
 	}
 	netfilter, err := fakeipt.LoadTexts(name, fakeipt.SaveTexts(string(text)), o.Family)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // rules reads what each backend holds for each family. Both are read: the kernel runs both.
@@ -21,26 +21,26 @@ func (t *taker) rules() {
 	t.order()
 }
 
-func (t *taker) rulesOfFamily(family fakeipt.Family) {
-	for _, dialect := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+func (t *taker) rulesOfFamily(family netfilter.Family) {
+	for _, dialect := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		if err := t.rulesOf(dialect, family); err != nil {
-			if dialect == fakeipt.NFT {
+			if dialect == netfilter.NFT {
 				t.showNone(family)
 			}
-			t.unread(fmt.Sprintf("IPv%d rules of the %s backend", family, backendName(dialect)), "%v", err)
+			t.unread(fmt.Sprintf("IPv%d rules of the %s backend", family, dialect), "%v", err)
 		}
 	}
 }
 
-func (t *taker) rulesOf(dialect fakeipt.Dialect, family fakeipt.Family) error {
-	if dialect == fakeipt.Legacy {
+func (t *taker) rulesOf(dialect netfilter.Dialect, family netfilter.Family) error {
+	if dialect == netfilter.Legacy {
 		if holds, err := t.legacyHolds(family); err != nil || !holds {
 			return err
 		}
 	}
 	tool, err := t.saveTool(dialect, family)
 	if err != nil {
-		if dialect == fakeipt.NFT && !t.moduleLoaded("nf_tables") {
+		if dialect == netfilter.NFT && !t.moduleLoaded("nf_tables") {
 			return nil
 		}
 		return err
@@ -49,19 +49,19 @@ func (t *taker) rulesOf(dialect fakeipt.Dialect, family fakeipt.Family) error {
 	if err != nil {
 		return err
 	}
-	t.nftAsked = t.nftAsked || dialect == fakeipt.NFT
+	t.nftAsked = t.nftAsked || dialect == netfilter.NFT
 	if !utf8.ValidString(save) {
 		return errors.New("not supported: the rules hold bytes that are not UTF-8")
 	}
 	t.foreignTables(save, family)
 	if strings.HasPrefix(save, "*") || strings.Contains(save, "\n*") {
-		t.snapshot.IPTables = append(t.snapshot.IPTables, Rules{Backend: backendName(dialect), Family: family, Save: save})
+		t.snapshot.IPTables = append(t.snapshot.IPTables, Rules{Dialect: dialect, Family: family, Save: save})
 	}
 	return nil
 }
 
 // foreignTables keeps the tables that iptables-nft-save cannot show: it says so in comments. Those of which it only leaves chains out it shows.
-func (t *taker) foreignTables(save string, family fakeipt.Family) {
+func (t *taker) foreignTables(save string, family netfilter.Family) {
 	for line := range strings.SplitSeq(save, "\n") {
 		name, why, found := strings.Cut(strings.TrimPrefix(line, "# Table `"), "' ")
 		if found && strings.HasPrefix(line, "# Table `") && strings.HasPrefix(why, "is incompatible") {
@@ -71,13 +71,13 @@ func (t *taker) foreignTables(save string, family fakeipt.Family) {
 }
 
 // showNone keeps that no table of the nft backend was shown.
-func (t *taker) showNone(family fakeipt.Family) {
+func (t *taker) showNone(family netfilter.Family) {
 	for _, name := range tablesOfIPTables {
 		t.cannotShow(family, name, "iptables-nft-save does not show it")
 	}
 }
 
-func (t *taker) cannotShow(family fakeipt.Family, table, why string) {
+func (t *taker) cannotShow(family netfilter.Family, table, why string) {
 	if t.unshown == nil {
 		t.unshown = map[nftTableID]string{}
 	}
@@ -86,9 +86,9 @@ func (t *taker) cannotShow(family fakeipt.Family, table, why string) {
 
 // legacyHolds says whether the namespace has legacy tables. Saving would make those that are not
 // there: the tool asks for each, and the kernel then loads it.
-func (t *taker) legacyHolds(family fakeipt.Family) (bool, error) {
+func (t *taker) legacyHolds(family netfilter.Family) (bool, error) {
 	name := "ip_tables_names"
-	if family == fakeipt.IPv6 {
+	if family == netfilter.IPv6 {
 		name = "ip6_tables_names"
 	}
 	data, err := os.ReadFile(t.netFile(name))
@@ -103,12 +103,12 @@ func (t *taker) legacyHolds(family fakeipt.Family) (bool, error) {
 
 // saveTool finds the save program of a backend: by its own name, else the plain one if that is
 // of this backend.
-func (t *taker) saveTool(dialect fakeipt.Dialect, family fakeipt.Family) (string, error) {
+func (t *taker) saveTool(dialect netfilter.Dialect, family netfilter.Family) (string, error) {
 	prefix := "iptables"
-	if family == fakeipt.IPv6 {
+	if family == netfilter.IPv6 {
 		prefix = "ip6tables"
 	}
-	own, plain := prefix+"-"+backendName(dialect)+"-save", prefix+"-save"
+	own, plain := prefix+"-"+string(dialect)+"-save", prefix+"-save"
 	if _, err := t.exec.LookPath(own); err == nil {
 		return own, nil
 	}
@@ -120,9 +120,9 @@ func (t *taker) saveTool(dialect fakeipt.Dialect, family fakeipt.Family) (string
 		return "", err
 	}
 	// Versions before 1.8 have one backend and do not name it.
-	plainDialect := fakeipt.Legacy
+	plainDialect := netfilter.Legacy
 	if strings.Contains(version, "nf_tables") {
-		plainDialect = fakeipt.NFT
+		plainDialect = netfilter.NFT
 	}
 	if plainDialect != dialect {
 		return "", fmt.Errorf("%s is not installed, and %s is of the other backend (%s)", own, plain, strings.TrimSpace(version))

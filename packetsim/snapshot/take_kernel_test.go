@@ -11,12 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/internal/kerneltest"
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/utils/exec"
+
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // lab is a node between a client and a server on the real kernel:
@@ -120,13 +121,13 @@ func TestTakeOfTheKernel(t *testing.T) {
 		assert.Equal(t, s, again)
 	})
 	t.Run("two backends hold rules", func(t *testing.T) {
-		assert.Equal(t, []string{"legacy", "nft"}, s.Backends())
+		assert.Equal(t, []string{"legacy", "nft"}, s.Dialects())
 		h, err := NewHost(s, HostOptions{})
 		require.NoError(t, err)
 		assert.NotNil(t, h.Netfilter().Beside())
 	})
 	t.Run("the live connection goes on in a host", func(t *testing.T) {
-		h, err := NewHost(s, HostOptions{Backend: "legacy"})
+		h, err := NewHost(s, HostOptions{Dialect: "legacy"})
 		require.NoError(t, err)
 		walkLiveConnection(t, h, s, port)
 	})
@@ -144,7 +145,7 @@ func TestKernelTakeOfMixedTools(t *testing.T) {
 		"nft add table bridge br", "nft add table ip mangle", "nft add chain ip mangle extra { type filter hook input priority -7; }",
 	)
 	s := lab.take()
-	assert.Equal(t, []string{"legacy", "nft"}, s.Backends())
+	assert.Equal(t, []string{"legacy", "nft"}, s.Dialects())
 	assert.ElementsMatch(t, []NFTable{
 		{Family: "inet", Name: "guard", Chains: []NFChain{{Name: "onward", Hook: "forward", Priority: 10}}},
 		{Family: "netdev", Name: "edge", Chains: []NFChain{{Name: "arriving", Hook: "ingress", Priority: -5, Device: "n1"}}},
@@ -153,7 +154,7 @@ func TestKernelTakeOfMixedTools(t *testing.T) {
 	}, s.NFTables)
 	told := slices.ContainsFunc(s.Unread, func(u Unread) bool { return u.What == "order of the iptables backends" })
 	if len(s.Order) > 0 { // the legacy table came last
-		assert.Contains(t, s.Order, HookOrder{Family: fakeipt.IPv4, Hook: "FORWARD", Table: "filter", First: "legacy"})
+		assert.Contains(t, s.Order, HookOrder{Family: netfilter.IPv4, Hook: "FORWARD", Table: "filter", First: "legacy"})
 	}
 	assert.NotEqual(t, told, len(s.Order) > 0, "the order is known, or it is said that it is not")
 
@@ -163,13 +164,13 @@ func TestKernelTakeOfMixedTools(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, result.Outcomes, 1)
 	assert.Equal(t, "10.88.2.2:8080", result.Outcomes[0].DNAT)
-	var backends []string
+	var dialects []netfilter.Dialect
 	for _, step := range result.Outcomes[0].Steps {
 		if step.Hook == "FORWARD" && step.Table == "filter" {
-			backends = append(backends, step.Backend)
+			dialects = append(dialects, step.Dialect)
 		}
 	}
-	assert.Equal(t, []string{"legacy", "nft"}, backends)
+	assert.Equal(t, []netfilter.Dialect{netfilter.Legacy, netfilter.NFT}, dialects)
 	notes := strings.Join(result.Notes, "\n")
 	assert.Contains(t, notes, "nftables table inet guard (the packet passes it: chain onward in forward, priority 10)")
 	assert.Contains(t, notes, "nftables table netdev edge (the packet does not come near it)")
@@ -258,7 +259,7 @@ func TestDevicesAreInTheOrderOfTheirCreation(t *testing.T) {
 	assert.Less(t, slices.Index(names, "early"), slices.Index(names, "late"))
 	entry := node.Must("conntrack -L -p udp --orig-dst 10.9.9.9")
 	s.Conntrack = nil
-	h, err := NewHost(s, HostOptions{Backend: "nft"})
+	h, err := NewHost(s, HostOptions{Dialect: "nft"})
 	require.NoError(t, err)
 	sent := packetsim.Packet{Proto: packetsim.UDP, Src: netip.MustParseAddr("10.2.0.1"), Dst: netip.MustParseAddr("10.9.9.9"), SrcPort: 4000, DstPort: 53}
 	outcomes, err := h.Walk(packetsim.Input{Packet: sent, Local: true})
@@ -286,11 +287,11 @@ func checkKernelSnapshot(t *testing.T, s *Node, port uint16) {
 		Table: packetsim.TableMain, Metric: 5, Scope: packetsim.ScopeGlobal, Protocol: "boot"})
 	assert.Contains(t, s.Routes, Route{Dst: prefix("10.88.1.1/32"), Type: packetsim.RouteLocal, Dev: "n0", Src: addr("10.88.1.1"),
 		Table: packetsim.TableLocal, Scope: packetsim.ScopeHost, Protocol: "kernel"})
-	assert.Contains(t, s.PolicyRules, PolicyRule{Family: fakeipt.IPv4, Priority: 90, Mark: 0x10, MarkMask: 0xff, In: "n0",
+	assert.Contains(t, s.PolicyRules, PolicyRule{Family: netfilter.IPv4, Priority: 90, Mark: 0x10, MarkMask: 0xff, In: "n0",
 		Action: packetsim.RuleLookup, Table: 100})
-	assert.Contains(t, s.PolicyRules, PolicyRule{Family: fakeipt.IPv6, Priority: 91, From: prefix("fd77::/16"),
+	assert.Contains(t, s.PolicyRules, PolicyRule{Family: netfilter.IPv6, Priority: 91, From: prefix("fd77::/16"),
 		Action: packetsim.RuleProhibit})
-	assert.Contains(t, s.PolicyRules, PolicyRule{Family: fakeipt.IPv4, Priority: 0, Action: packetsim.RuleLookup, Table: packetsim.TableLocal})
+	assert.Contains(t, s.PolicyRules, PolicyRule{Family: netfilter.IPv4, Priority: 0, Action: packetsim.RuleLookup, Table: packetsim.TableLocal})
 
 	assert.Equal(t, []Unread{{What: "IPv4 policy rule of priority 92",
 		Why: "not supported: selector or option 22 (FRA_* of linux/fib_rules.h)"}}, withoutAddresses(s.Unread))
@@ -299,11 +300,11 @@ func checkKernelSnapshot(t *testing.T, s *Node, port uint16) {
 	assert.Contains(t, s.Sysctls, "net.ipv4.conf.n1.rp_filter")
 	assert.Contains(t, s.Sysctls, "net.netfilter.nf_conntrack_tcp_be_liberal")
 
-	var backends []string
+	var dialects []netfilter.Dialect
 	for _, r := range s.IPTables {
-		backends = append(backends, r.Backend)
+		dialects = append(dialects, r.Dialect)
 	}
-	assert.Equal(t, []string{"legacy", "nft", "nft"}, backends)
+	assert.Equal(t, []netfilter.Dialect{netfilter.Legacy, netfilter.NFT, netfilter.NFT}, dialects)
 	assert.Contains(t, s.IPTables[0].Save, "-j MASQUERADE")
 	assert.Contains(t, s.IPTables[1].Save, "--nfacct-name  cw-dropped")
 	assert.Equal(t, []NFAcct{{Name: "cw-dropped"}}, s.NFAcct)

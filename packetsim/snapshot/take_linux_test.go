@@ -16,15 +16,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/internal/nlattr"
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 	"k8s.io/utils/exec"
 	testingexec "k8s.io/utils/exec/testing"
+
+	"github.com/chainwalk/chainwalk/internal/nlattr"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 )
 
 // cannedTools are programs by their command line; what is not there is not installed.
@@ -174,7 +175,7 @@ func TestTakeRules(t *testing.T) {
 			}
 			var got, unread []string
 			for _, r := range taker.snapshot.IPTables {
-				got = append(got, fmt.Sprintf("%s %d", r.Backend, r.Family))
+				got = append(got, fmt.Sprintf("%s %d", r.Dialect, r.Family))
 			}
 			for _, u := range taker.snapshot.Unread {
 				unread = append(unread, u.What+": "+u.Why)
@@ -362,7 +363,7 @@ func TestRouteFromNetlink(t *testing.T) {
 			Route{}, "not supported: a next hop with an encapsulation"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := routeFromNetlink(&tc.route, fakeipt.IPv4, names)
+			got, err := routeFromNetlink(&tc.route, netfilter.IPv4, names)
 			if tc.err != "" {
 				require.ErrorContains(t, err, tc.err)
 				return
@@ -391,10 +392,10 @@ func policyRuleSample(more ...[]byte) []byte {
 }
 
 func TestParsePolicyRule(t *testing.T) {
-	got, err := parsePolicyRule(policyRuleSample(), fakeipt.IPv4)
+	got, err := parsePolicyRule(policyRuleSample(), netfilter.IPv4)
 	require.NoError(t, err)
 	assert.Equal(t, PolicyRule{
-		Family: fakeipt.IPv4, Priority: 90, Invert: true, From: netip.MustParsePrefix("10.0.0.0/8"), Mark: 0x10, MarkMask: 0xff, In: "eth0",
+		Family: netfilter.IPv4, Priority: 90, Invert: true, From: netip.MustParsePrefix("10.0.0.0/8"), Mark: 0x10, MarkMask: 0xff, In: "eth0",
 		Action: packetsim.RuleLookup, Table: 100,
 	}, got)
 
@@ -418,7 +419,7 @@ func TestParsePolicyRule(t *testing.T) {
 		{"no table", policyRuleSample()[:20], "not supported: a look-up that names no table"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := parsePolicyRule(tc.message, fakeipt.IPv4)
+			_, err := parsePolicyRule(tc.message, netfilter.IPv4)
 			assert.ErrorContains(t, err, tc.want)
 		})
 	}
@@ -427,7 +428,7 @@ func TestParsePolicyRule(t *testing.T) {
 func FuzzParsePolicyRule(f *testing.F) {
 	f.Add(policyRuleSample())
 	f.Fuzz(func(t *testing.T, message []byte) {
-		rule, err := parsePolicyRule(message, fakeipt.IPv4)
+		rule, err := parsePolicyRule(message, netfilter.IPv4)
 		if err == nil {
 			require.NotEmpty(t, rule.Action)
 		}

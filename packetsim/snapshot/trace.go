@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -39,7 +40,7 @@ func (s *Node) orderNote(host *packetsim.Host, in packetsim.Input, outcomes []pa
 	if len(unknown) == 0 {
 		return "", nil
 	}
-	taken, other := "nft", "legacy"
+	taken, other := netfilter.NFT, netfilter.Legacy
 	if o.First == other {
 		taken, other = other, taken
 	}
@@ -107,8 +108,8 @@ func sameEnd(a, b packetsim.Outcome) bool {
 
 // leftOutNote names the backend whose rules were chosen not to be walked.
 func (s *Node) leftOutNote(o HostOptions) string {
-	for _, backend := range s.Backends() {
-		if o.Backend != "" && backend != o.Backend {
+	for _, backend := range s.Dialects() {
+		if o.Dialect != "" && backend != o.Dialect {
 			return fmt.Sprintf("the rules of iptables-%s, which the kernel runs too, are left out", backend)
 		}
 	}
@@ -203,7 +204,7 @@ func (s *Node) nearChains(t *NFTable, in packetsim.Input, outcomes []packetsim.O
 	passed := passedBy(outcomes)
 	for _, c := range t.Chains {
 		hook := strings.ToUpper(c.Hook)
-		comes := t.Family != "ip6" && passed.Has(fakeipt.IPv4, hook) || t.Family != "ip" && passed.Has(fakeipt.IPv6, hook)
+		comes := t.Family != "ip6" && passed.Has(netfilter.IPv4, hook) || t.Family != "ip" && passed.Has(netfilter.IPv6, hook)
 		switch {
 		case t.Family == "arp":
 			comes = false

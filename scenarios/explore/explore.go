@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -30,7 +31,7 @@ type Exploration struct {
 	Path      Path
 	Endpoints int // 1 or 2
 	Depth     int // the number of letters of the longest sequences
-	Tool      scenarios.Tool
+	Dialect   netfilter.Dialect
 	// Proxier makes the node's proxiers; nil: this project's own.
 	Proxier node.Proxier
 }
@@ -55,12 +56,12 @@ type Finding struct {
 }
 
 // All are the explorations of every protocol and path, with one endpoint and with two.
-func All(depth int, tool scenarios.Tool) []Exploration {
+func All(depth int, tool netfilter.Dialect) []Exploration {
 	var out []Exploration
 	for _, protocol := range []corev1.Protocol{corev1.ProtocolUDP, corev1.ProtocolTCP, corev1.ProtocolSCTP} {
 		for _, path := range []Path{ClusterIP, NodePort} {
 			for endpoints := 1; endpoints <= 2; endpoints++ {
-				out = append(out, Exploration{Protocol: protocol, Path: path, Endpoints: endpoints, Depth: depth, Tool: tool})
+				out = append(out, Exploration{Protocol: protocol, Path: path, Endpoints: endpoints, Depth: depth, Dialect: tool})
 			}
 		}
 	}
@@ -69,7 +70,7 @@ func All(depth int, tool scenarios.Tool) []Exploration {
 
 // String names the exploration.
 func (e *Exploration) String() string {
-	return fmt.Sprintf("%s %s %d %s", e.Protocol, e.Path, e.Endpoints, e.Tool)
+	return fmt.Sprintf("%s %s %d %s", e.Protocol, e.Path, e.Endpoints, e.Dialect)
 }
 
 // Run tries every sequence. A sequence that begins with one that has a finding is left out. The error says that the world cannot be
@@ -90,7 +91,7 @@ func (e *Exploration) Run(ctx context.Context) (*Report, error) {
 		if broken != nil && len(s) > len(broken) && slices.Equal(s[:len(broken)], broken) {
 			return true
 		}
-		r := &run{small: world, cluster: cluster.With(e.Tool), specs: specs, report: report, sequence: s}
+		r := &run{small: world, cluster: cluster.With(e.Dialect), specs: specs, report: report, sequence: s}
 		report.Sequences++
 		before := len(report.Findings)
 		if err = r.all(ctx); err == nil {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -30,7 +31,7 @@ func depth(t *testing.T) int {
 
 // TestExplore finds no sequence after which a flow is where the specification does not allow it.
 func TestExplore(t *testing.T) {
-	for _, e := range race.Some(All(depth(t), scenarios.ToolLegacy), 5) {
+	for _, e := range race.Some(All(depth(t), netfilter.Legacy), 5) {
 		t.Run(e.String(), func(t *testing.T) {
 			t.Parallel()
 			report, err := e.Run(t.Context())
@@ -53,7 +54,7 @@ func neverCleans(p node.Process) (node.Proxy, []string, error) {
 // scenarios that fail with that proxier and with no other.
 func TestExploreFindsStaleFlows(t *testing.T) {
 	for _, path := range []Path{ClusterIP, NodePort} {
-		e := Exploration{Protocol: corev1.ProtocolUDP, Path: path, Endpoints: 1, Depth: 2, Tool: scenarios.ToolLegacy, Proxier: neverCleans}
+		e := Exploration{Protocol: corev1.ProtocolUDP, Path: path, Endpoints: 1, Depth: 2, Dialect: netfilter.Legacy, Proxier: neverCleans}
 		report, err := e.Run(t.Context())
 		require.NoError(t, err)
 		var found []string

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -67,7 +68,7 @@ func (e *Exploration) small() (*small, error) {
 			Pods:    []scenarios.Pod{pod(clientPod, clientIP)},
 			Outside: []scenarios.Machine{{Name: outside, Addresses: []netip.Addr{outsideIP}}},
 		},
-		IPTables: scenarios.IPTables{Tools: []scenarios.Tool{e.Tool}},
+		IPTables: scenarios.IPTables{Dialects: []netfilter.Dialect{e.Dialect}},
 		Objects:  scenarios.Objects{w.service, w.with},
 	}
 	for i, name := range []string{firstPod, secondPod}[:e.Endpoints] {

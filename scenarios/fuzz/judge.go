@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/trial"
 )
@@ -25,11 +26,11 @@ func Judge(ctx context.Context, list []*scenarios.Scenario, o trial.Options) (*V
 	ctx = klog.NewContext(ctx, klog.New(nil))
 	out := &Verdict{Scenarios: len(list)}
 	for _, s := range list {
-		tools := s.IPTables.Tools
+		tools := s.IPTables.Dialects
 		if len(tools) == 0 {
-			tools = []scenarios.Tool{scenarios.ToolLegacy, scenarios.ToolNFT}
+			tools = []netfilter.Dialect{netfilter.Legacy, netfilter.NFT}
 		}
-		for _, o.Tool = range tools {
+		for _, o.Dialect = range tools {
 			report, err := trial.Run(ctx, s, o)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.Pos.File, err)
@@ -38,7 +39,7 @@ func Judge(ctx context.Context, list []*scenarios.Scenario, o trial.Options) (*V
 			for _, f := range report.Findings {
 				seen := Failure{Step: f.Step, Node: f.Node, Within: pointOf(f.Point)}
 				out.Findings = append(out.Findings, fmt.Sprintf("%s (%s): %s %s\n      want %s\n      got  %s",
-					s.Pos.File, o.Tool, f.Clause.Name, seen.Where(), f.Want, f.Got))
+					s.Pos.File, o.Dialect, f.Clause.Name, seen.Where(), f.Want, f.Got))
 			}
 		}
 	}

@@ -3,16 +3,17 @@ package gen
 import (
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
 // iptables chooses the tools, and what they hold before kube-proxy starts.
 func (g *generator) iptables() {
-	tool := scenarios.ToolLegacy
+	tool := netfilter.Legacy
 	if g.has.Has(NFTTools) && g.in(2, 3) {
-		tool = scenarios.ToolNFT
+		tool = netfilter.NFT
 	}
-	g.out.IPTables.Tools = []scenarios.Tool{tool}
+	g.out.IPTables.Dialects = []netfilter.Dialect{tool}
 	for _, family := range g.families {
 		name := scenarios.FamilyIPv4
 		if family == corev1.IPv6Protocol {

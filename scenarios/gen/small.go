@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -112,7 +113,7 @@ func (s *short) begin() {
 		Pods:  []scenarios.Pod{{Name: "client1", Node: "node1"}},
 	}
 	s.out.Topology.Outside = []scenarios.Machine{{Name: "internet", Addresses: addressesOf(outsiders[corev1.IPv4Protocol])}}
-	s.out.IPTables.Tools = []scenarios.Tool{scenarios.ToolLegacy}
+	s.out.IPTables.Dialects = []netfilter.Dialect{netfilter.Legacy}
 	s.slice = &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "web-v4-1", Namespace: metav1.NamespaceDefault, Labels: map[string]string{discoveryv1.LabelServiceName: "web"},

@@ -12,6 +12,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -30,7 +31,7 @@ type Cluster struct {
 	Snapshots []*snapshot.Node
 	// Backend is the backend of iptables that kube-proxy writes, legacy or nft, where a node has rules of both. Packets are
 	// walked through both.
-	Backend string
+	Dialect netfilter.Dialect
 
 	// ends are addresses of which the topology has who has them, found those of pods that snapshots alone tell of, and only is the one family
 	// that the topology is of; see View.

@@ -6,6 +6,7 @@ import (
 
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -14,7 +15,7 @@ import (
 // draft is a scenario before it has steps: what it is made of.
 type draft struct {
 	topology scenarios.Topology
-	tools    []scenarios.Tool
+	tools    []netfilter.Dialect
 	objects  []manifest.Object
 	config   *kubeproxyconfig.KubeProxyConfiguration // nil: nobody knows
 	preload  []scenarios.Preload
@@ -45,7 +46,7 @@ func (c *Cluster) draft() (*draft, []string, error) {
 		s.notef(ConfigurationAssumed)
 	}
 	objects, err := c.pruned()
-	d := &draft{topology: s.out, tools: c.tools(), objects: objects, config: pruneConfig(config)}
+	d := &draft{topology: s.out, tools: c.dialects(), objects: objects, config: pruneConfig(config)}
 	if len(c.NodeConfigs) > 0 {
 		d.own = map[string]*kubeproxyconfig.KubeProxyConfiguration{}
 	}
@@ -56,12 +57,12 @@ func (c *Cluster) draft() (*draft, []string, error) {
 }
 
 // tools are the variants of iptables that the nodes have; none if no snapshot says so, or all.
-func (c *Cluster) tools() []scenarios.Tool {
-	found := map[scenarios.Tool]bool{}
+func (c *Cluster) dialects() []netfilter.Dialect {
+	found := map[netfilter.Dialect]bool{}
 	for _, taken := range c.Snapshots {
 		for i := range taken.IPTables {
 			if rules := &taken.IPTables[i]; strings.Contains(rules.Save, "KUBE-SERVICES") {
-				found[scenarios.Tool(rules.Backend)] = true
+				found[netfilter.Dialect(rules.Dialect)] = true
 			}
 		}
 	}
@@ -69,7 +70,7 @@ func (c *Cluster) tools() []scenarios.Tool {
 		return nil
 	}
 	for tool := range found {
-		return []scenarios.Tool{tool}
+		return []netfilter.Dialect{tool}
 	}
 	return nil
 }
@@ -116,7 +117,7 @@ func (d *draft) scenario(name string) (*scenarios.Scenario, error) {
 		d.topology.Outside = nil
 	}
 	return &scenarios.Scenario{
-		Name: name, Topology: d.topology, IPTables: scenarios.IPTables{Tools: d.tools, Preload: d.preload}, Objects: d.objects, KubeProxy: kubeProxy,
+		Name: name, Topology: d.topology, IPTables: scenarios.IPTables{Dialects: d.tools, Preload: d.preload}, Objects: d.objects, KubeProxy: kubeProxy,
 	}, nil
 }
 

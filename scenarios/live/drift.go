@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
@@ -17,7 +18,7 @@ type Drift struct {
 	// Node is the node's name.
 	Node string
 	// Families are those that were compared.
-	Families []fakeipt.Family
+	Families []netfilter.Family
 	// Missing are the rules that kube-proxy would add, and Foreign those that it would remove.
 	Missing []Rule
 	Foreign []Rule
@@ -30,7 +31,7 @@ type Drift struct {
 
 // DriftOf lets our proxier sync on a node that has rules, and says what it changes in those of the families. What is not kube-proxy's it
 // leaves alone, and so it is no drift. Node makes the node with its rules; it is called twice.
-func DriftOf(in sim.RulesInput, families []fakeipt.Family, node func() (*packetsim.Host, error)) (*Drift, error) {
+func DriftOf(in sim.RulesInput, families []netfilter.Family, node func() (*packetsim.Host, error)) (*Drift, error) {
 	is, err := node()
 	if err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func DriftOf(in sim.RulesInput, families []fakeipt.Family, node func() (*packets
 var sharedChains = []string{"KUBE-SERVICES", "KUBE-EXTERNAL-SERVICES", "KUBE-NODEPORTS", "KUBE-PROXY-FIREWALL"}
 
 // changed is what the rules of a node are other than after a sync.
-func changed(node string, family fakeipt.Family, have, healed *fakeipt.Kernel) (difference, error) {
+func changed(node string, family netfilter.Family, have, healed *fakeipt.Kernel) (difference, error) {
 	was, err := rulesetOf(have, family)
 	if err != nil {
 		return difference{}, err

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -62,9 +63,9 @@ func (c *Cluster) exam() (*exam, error) {
 		report := NodeReport{Name: name, Judged: hosts[name] != nil}
 		if report.Judged {
 			kernel := hosts[name].Netfilter()
-			report.Backend = kernel.Dialect().String()
+			report.Dialect = kernel.Dialect()
 			if kernel.Beside() != nil {
-				report.Beside = kernel.Beside().Dialect().String()
+				report.Beside = kernel.Beside().Dialect()
 			}
 			if note := e.nodes[name].NotWalked(hosts[name]); note != "" {
 				e.report.Notes = append(e.report.Notes, name+": "+note)
@@ -127,32 +128,32 @@ func (e *exam) hosts(optionsOf func(*snapshot.Node) (snapshot.HostOptions, error
 }
 
 // ErrBothBackends says that a node has rules of kube-proxy of both backends, and that nobody said which of them it writes now.
-var ErrBothBackends = errors.New("both iptables backends hold rules of kube-proxy: say which one it writes")
+var ErrBothDialects = errors.New("both iptables backends hold rules of kube-proxy: say which one it writes")
 
 // hostOptions say, for a node with rules of both backends, all of which are walked, which of them kube-proxy writes.
 func (c *Cluster) hostOptions(taken *snapshot.Node) (snapshot.HostOptions, error) {
-	if len(taken.Backends()) < 2 {
-		return snapshot.HostOptions{Backend: c.Backend}, nil
+	if len(taken.Dialects()) < 2 {
+		return snapshot.HostOptions{Dialect: c.Dialect}, nil
 	}
-	if c.Backend != "" {
-		return snapshot.HostOptions{Netfilter: c.Backend}, nil
+	if c.Dialect != "" {
+		return snapshot.HostOptions{Netfilter: c.Dialect}, nil
 	}
-	own := ""
+	var own netfilter.Dialect
 	for i := range taken.IPTables {
 		rules := &taken.IPTables[i]
 		if !strings.Contains(rules.Save, "KUBE-SERVICES") {
 			continue
 		}
-		if own != "" && own != rules.Backend {
-			return snapshot.HostOptions{}, fmt.Errorf("snapshot of %s: %w, legacy or nft", taken.Hostname, ErrBothBackends)
+		if own != "" && own != rules.Dialect {
+			return snapshot.HostOptions{}, fmt.Errorf("snapshot of %s: %w, legacy or nft", taken.Hostname, ErrBothDialects)
 		}
-		own = rules.Backend
+		own = rules.Dialect
 	}
 	return snapshot.HostOptions{Netfilter: own}, nil
 }
 
 // bothHave says whether both backends of a node have tables of a family.
-func bothHave(kernel *fakeipt.Kernel, family fakeipt.Family) bool {
+func bothHave(kernel *fakeipt.Kernel, family netfilter.Family) bool {
 	beside := kernel.Beside()
 	return beside != nil && len(kernel.Ruleset(family).Tables()) > 0 && len(beside.Ruleset(family).Tables()) > 0
 }

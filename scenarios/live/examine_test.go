@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -57,7 +57,7 @@ func TestNothingIsWrongWithTheRecordedCluster(t *testing.T) {
 }
 
 // edit changes the rules of a node's family by editing the text of iptables-save.
-func edit(t *testing.T, taken *snapshot.Node, family fakeipt.Family, old, now string) {
+func edit(t *testing.T, taken *snapshot.Node, family netfilter.Family, old, now string) {
 	taken.IPTables = slices.Clone(taken.IPTables)
 	for i := range taken.IPTables {
 		if r := &taken.IPTables[i]; r.Family == family {
@@ -88,7 +88,7 @@ func witnessed(t *testing.T, c *Cluster, f *Finding) string {
 func TestAWitnessIsMadeSmall(t *testing.T) {
 	cluster := recorded(t, "legacy", dumpNodes...)
 	const drop = "-A FORWARD -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP"
-	edit(t, cluster.Snapshots[1], fakeipt.IPv4, "-A FORWARD -m comment", drop+"\n[0:0] -A FORWARD -m comment")
+	edit(t, cluster.Snapshots[1], netfilter.IPv4, "-A FORWARD -m comment", drop+"\n[0:0] -A FORWARD -m comment")
 	report := examined(t, cluster)
 	i := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.Service == "shop/lb-local" })
 	whole, _, err := cluster.Witness(t.Context(), &report.Findings[i], 0)
@@ -107,7 +107,7 @@ func TestAWitnessIsMadeSmall(t *testing.T) {
 func TestAForeignRuleIsNamed(t *testing.T) {
 	cluster := recorded(t, "legacy", dumpNodes...)
 	const drop = "-A FORWARD -d 10.244.2.2/32 -p tcp -m tcp --dport 8080 -j DROP"
-	edit(t, cluster.Snapshots[1], fakeipt.IPv4, "-A FORWARD -m comment", drop+"\n[0:0] -A FORWARD -m comment")
+	edit(t, cluster.Snapshots[1], netfilter.IPv4, "-A FORWARD -m comment", drop+"\n[0:0] -A FORWARD -m comment")
 	report, err := cluster.Examine(t.Context())
 	require.NoError(t, err)
 	text := textOf(t, report)
@@ -135,10 +135,10 @@ func TestAMissingEndpointRuleIsNamed(t *testing.T) {
 	cluster := recorded(t, "nft", dumpNodes...)
 	rule := `-A KUBE-SVC-67NZLRHBNDSAWJRO -m comment --comment "shop/web:http -> 10.244.1.2:8080" -m statistic --mode random ` +
 		`--probability 0.33333333349 -j KUBE-SEP-XTJTEC7KOHLCQM25`
-	edit(t, cluster.Snapshots[0], fakeipt.IPv4, "[0:0] "+rule+"\n", "")
+	edit(t, cluster.Snapshots[0], netfilter.IPv4, "[0:0] "+rule+"\n", "")
 	f := finding(t, cluster)
 	assert.Equal(t, "shop/web", f.Service)
-	assert.Equal(t, []Rule{{Node: "demo-control-plane", Family: fakeipt.IPv4, Table: "nat", Text: rule, Why: "of shop/web"}}, f.Missing)
+	assert.Equal(t, []Rule{{Node: "demo-control-plane", Family: netfilter.IPv4, Table: "nat", Text: rule, Why: "of shop/web"}}, f.Missing)
 	assert.Empty(t, f.Foreign)
 	assert.True(t, f.Heals)
 	assert.NotEmpty(t, f.Packets[0].Way)
@@ -233,7 +233,7 @@ func TestLiveConnectionsAreJudged(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			cluster := recorded(t, "legacy", "demo-worker")
 			cluster.Snapshots[0].Conntrack = []snapshot.Connection{tc.entry}
-			edit(t, cluster.Snapshots[0], fakeipt.IPv4, "-A FORWARD -m comment", tc.rule+"\n[0:0] -A FORWARD -m comment")
+			edit(t, cluster.Snapshots[0], netfilter.IPv4, "-A FORWARD -m comment", tc.rule+"\n[0:0] -A FORWARD -m comment")
 			e, err := cluster.exam()
 			require.NoError(t, err)
 			suffering, err := e.judge(t.Context(), e.established())
@@ -283,11 +283,11 @@ func TestRulesForLaterPacketsAreMissed(t *testing.T) {
 	}, 3) {
 		t.Run(tc.name, func(t *testing.T) {
 			cluster := recorded(t, "legacy", dumpNodes...)
-			edit(t, cluster.Snapshots[2], fakeipt.IPv4, "[0:0] "+tc.rule+"\n", "")
+			edit(t, cluster.Snapshots[2], netfilter.IPv4, "[0:0] "+tc.rule+"\n", "")
 			report := examined(t, cluster)
 			require.NotEmpty(t, report.Findings)
 			missing, _ := named(report)
-			assert.Contains(t, missing, Rule{Node: "demo-worker2", Family: fakeipt.IPv4, Table: tableOf(tc.rule), Text: tc.rule})
+			assert.Contains(t, missing, Rule{Node: "demo-worker2", Family: netfilter.IPv4, Table: tableOf(tc.rule), Text: tc.rule})
 			assert.Contains(t, witnessed(t, cluster, &report.Findings[0]), tc.witness)
 		})
 	}
@@ -374,7 +374,7 @@ func TestObjectsNewerThanASnapshotAreNoted(t *testing.T) {
 
 func TestAReportIsJSON(t *testing.T) {
 	cluster := recorded(t, "legacy", dumpNodes...)
-	edit(t, cluster.Snapshots[1], fakeipt.IPv4, "--to-destination 10.244.2.3:8080\n", "--to-destination 10.244.2.9:8080\n")
+	edit(t, cluster.Snapshots[1], netfilter.IPv4, "--to-destination 10.244.2.3:8080\n", "--to-destination 10.244.2.9:8080\n")
 	report := examined(t, cluster)
 	var b strings.Builder
 	require.NoError(t, report.WriteJSON(&b))
@@ -391,11 +391,11 @@ func TestLoneBackendIsChosen(t *testing.T) {
 	taken := cluster.Snapshots[0]
 	taken.IPTables = append(slices.Clone(taken.IPTables), recordedNode(t, "nft", "demo-worker").IPTables...)
 	_, err := cluster.Examine(t.Context())
-	require.ErrorIs(t, err, ErrBothBackends)
-	cluster.Backend = "nft"
+	require.ErrorIs(t, err, ErrBothDialects)
+	cluster.Dialect = "nft"
 	report, err := cluster.Examine(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "nft", report.Nodes[1].Backend)
+	assert.Equal(t, "nft", report.Nodes[1].Dialect)
 	assert.Equal(t, "legacy", report.Nodes[1].Beside)
 }
 
@@ -403,7 +403,7 @@ func TestLoneBackendIsChosen(t *testing.T) {
 func TestDoctorWalksBothBackends(t *testing.T) {
 	cluster := recorded(t, "legacy", dumpNodes...)
 	for _, taken := range cluster.Snapshots {
-		taken.IPTables = append(slices.Clone(taken.IPTables), snapshot.Rules{Backend: "nft", Family: fakeipt.IPv4,
+		taken.IPTables = append(slices.Clone(taken.IPTables), snapshot.Rules{Dialect: "nft", Family: netfilter.IPv4,
 			Save: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -d 10.244.2.3/32 -p tcp -m tcp --dport 8080 -j DROP\nCOMMIT\n"})
 	}
 	chains := []snapshot.NFChain{{Name: "f", Hook: "forward"}}
@@ -412,7 +412,7 @@ func TestDoctorWalksBothBackends(t *testing.T) {
 	require.NotEmpty(t, report.Findings)
 	foreign := report.Findings[0].Foreign
 	require.NotEmpty(t, foreign)
-	assert.Equal(t, "nft", foreign[0].Tools)
+	assert.Equal(t, "nft", foreign[0].Dialect)
 	assert.Contains(t, foreign[0].String(), ": iptables-nft -t filter -A FORWARD -d 10.244.2.3/32")
 	notes := strings.Join(report.Notes, "\n")
 	assert.Contains(t, notes, cluster.Snapshots[1].Hostname+": not walked: nftables table inet guard (chain f in forward, priority 0: "+

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 )
@@ -78,7 +79,7 @@ func (e *exam) compare() error {
 		}
 		have := e.lab.Network.Host(object.Name).Netfilter()
 		var sum difference
-		for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			d, err := changed(object.Name, family, have, host.Netfilter())
 			if err != nil {
 				return err
@@ -193,9 +194,9 @@ func matched(stories []story) map[Rule]bool {
 	out := map[Rule]bool{}
 	for _, s := range stories {
 		for _, j := range s.journeys {
-			eachStep(j, func(host string, family fakeipt.Family, step *packetsim.Step) {
+			eachStep(j, func(host string, family netfilter.Family, step *packetsim.Step) {
 				if step.Text != "" {
-					out[Rule{Node: host, Family: family, Table: step.Table, Text: step.Text, Tools: step.Backend}] = true
+					out[Rule{Node: host, Family: family, Table: step.Table, Text: step.Text, Dialect: step.Dialect}] = true
 				}
 			})
 		}
@@ -204,7 +205,7 @@ func matched(stories []story) map[Rule]bool {
 }
 
 // eachStep goes along a journey, and those of the answers and copies that it caused.
-func eachStep(j *network.Journey, do func(host string, family fakeipt.Family, step *packetsim.Step)) {
+func eachStep(j *network.Journey, do func(host string, family netfilter.Family, step *packetsim.Step)) {
 	if j == nil {
 		return
 	}
@@ -240,7 +241,7 @@ func deciding(stories []story) []Rule {
 			if text == "" {
 				text = "-P " + last.Chain + " " + policyWord(last.Policy)
 			}
-			r := Rule{Node: hops[h].Host, Family: packetsim.FamilyOf(hops[h].Input.Dst), Table: last.Table, Text: text, Tools: last.Backend}
+			r := Rule{Node: hops[h].Host, Family: packetsim.FamilyOf(hops[h].Input.Dst), Table: last.Table, Text: text, Dialect: last.Dialect}
 			if !slices.Contains(out, r) {
 				out = append(out, r)
 			}
@@ -303,7 +304,7 @@ func (s story) lines() []string {
 		out = append(out, fmt.Sprintf("  %s: %s", hop.Host, hop.Input))
 		for k := range hop.Outcome.Steps {
 			step := &hop.Outcome.Steps[k]
-			backend := step.Backend
+			backend := step.Dialect
 			if backend != "" {
 				backend += " "
 			}

@@ -50,7 +50,7 @@ func (v *View) Follow(in packetsim.Input, via string) (*Followed, error) {
 	}
 	v.listen(&in)
 	hosts, err := e.hosts(func(*snapshot.Node) (snapshot.HostOptions, error) {
-		return snapshot.HostOptions{Backend: e.cluster.Backend}, nil
+		return snapshot.HostOptions{Dialect: e.cluster.Dialect}, nil
 	})
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -26,7 +27,7 @@ func simulated(t *testing.T, seed uint64) *Cluster {
 	s := gen.Example(gen.Options{}, seed)
 	resolved, err := scenarios.Resolve(s)
 	require.NoError(t, err)
-	resolved = resolved.With(scenarios.ToolLegacy)
+	resolved = resolved.With(netfilter.Legacy)
 	world, err := sim.NewWorld(t.Context(), resolved, sim.Options{Direct: true})
 	require.NoError(t, err)
 	c := &Cluster{Objects: resolved.Objects, NodeConfigs: resolved.Configs}
@@ -55,7 +56,7 @@ func simulated(t *testing.T, seed uint64) *Cluster {
 
 // withLocalnet are a node's settings with the one that its proxier makes, with the rule against what it lets in.
 func withLocalnet(t *testing.T, sysctls map[string]string, kernel *fakeipt.Kernel) map[string]string {
-	rules, err := rulesetOf(kernel, fakeipt.IPv4)
+	rules, err := rulesetOf(kernel, netfilter.IPv4)
 	require.NoError(t, err)
 	out := maps.Clone(sysctls)
 	if len(rules["filter KUBE-FIREWALL"]) > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/names"
 )
@@ -53,7 +53,7 @@ func idleOn(r Rule, chains ruleset) string {
 	}
 	target := names.TargetOf(r.Text)
 	switch {
-	case r.Family == fakeipt.IPv6 && len(chains[r.Table+" "+target]) == 0 && strings.HasPrefix(target, "KUBE-"):
+	case r.Family == netfilter.IPv6 && len(chains[r.Table+" "+target]) == 0 && strings.HasPrefix(target, "KUBE-"):
 		return "the chain that it leads to is empty"
 	case strings.Contains(r.Text, "--ctstate INVALID") && r.Node == "demo-control-plane",
 		strings.HasPrefix(r.Text, "-A FORWARD") && target == "KUBE-FORWARD" && r.Node == "demo-control-plane":
@@ -62,7 +62,7 @@ func idleOn(r Rule, chains ruleset) string {
 		return "the endpoint's own packets come by another chain or by another node"
 	case strings.Contains(r.Text, "default/kubernetes") && r.Node == "demo-control-plane" && target == "KUBE-MARK-MASQ":
 		return "the endpoint is the node itself, and what is for it passes no POSTROUTING"
-	case strings.Contains(r.Text, "masquerade LOCAL traffic") && r.Family == fakeipt.IPv6:
+	case strings.Contains(r.Text, "masquerade LOCAL traffic") && r.Family == netfilter.IPv6:
 		return "the node's own address is that of the packet already"
 	}
 	return ""
@@ -147,7 +147,7 @@ func newMutations(t *testing.T, tools string) *mutations {
 		}
 	}
 	for _, node := range dumpNodes {
-		for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			m.add(t, node, family)
 		}
 	}
@@ -155,7 +155,7 @@ func newMutations(t *testing.T, tools string) *mutations {
 }
 
 // add adds kube-proxy's rules of a node, in their order.
-func (m *mutations) add(t *testing.T, node string, family fakeipt.Family) {
+func (m *mutations) add(t *testing.T, node string, family netfilter.Family) {
 	host := m.sound.lab.Network.Host(node)
 	chains, err := rulesetOf(host.Netfilter(), family)
 	require.NoError(t, err)

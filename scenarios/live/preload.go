@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -34,10 +34,10 @@ func (c *Cluster) preload(d *draft) (out []scenarios.Preload, notes []string, er
 		for i := range taken.IPTables {
 			rules := &taken.IPTables[i]
 			family := scenarios.FamilyIPv4
-			if rules.Family == fakeipt.IPv6 {
+			if rules.Family == netfilter.IPv6 {
 				family = scenarios.FamilyIPv6
 			}
-			if c.Backend != "" && c.Backend != rules.Backend || d.topology.IPFamily != scenarios.FamilyDual && d.topology.IPFamily != family {
+			if c.Dialect != "" && c.Dialect != rules.Dialect || d.topology.IPFamily != scenarios.FamilyDual && d.topology.IPFamily != family {
 				continue
 			}
 			save, left := othersRules(rules, devices, opaque[rules])
@@ -77,18 +77,18 @@ func isKubeProxys(chain string) bool {
 // opaqueLines are the lines of rules with extensions that nobody knows.
 func opaqueLines(taken *snapshot.Node) (map[*snapshot.Rules]map[int]bool, error) {
 	out := map[*snapshot.Rules]map[int]bool{}
-	hosts := map[string]*packetsim.Host{}
+	hosts := map[netfilter.Dialect]*packetsim.Host{}
 	for i := range taken.IPTables {
 		rules := &taken.IPTables[i]
-		if hosts[rules.Backend] == nil {
-			host, err := snapshot.NewHost(taken, snapshot.HostOptions{Backend: rules.Backend})
+		if hosts[rules.Dialect] == nil {
+			host, err := snapshot.NewHost(taken, snapshot.HostOptions{Dialect: rules.Dialect})
 			if err != nil {
 				return nil, err
 			}
-			hosts[rules.Backend] = host
+			hosts[rules.Dialect] = host
 		}
 		lines := map[int]bool{}
-		for _, table := range hosts[rules.Backend].Netfilter().Ruleset(rules.Family).Tables() {
+		for _, table := range hosts[rules.Dialect].Netfilter().Ruleset(rules.Family).Tables() {
 			for chain := range table.Unsorted() {
 				for _, rule := range chain.Rules {
 					if opaque := rule.Opaque(); opaque != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // ReportVersion is the version of the Report's JSON.
@@ -29,9 +31,9 @@ type NodeReport struct {
 	// Judged says that a snapshot of the node was given.
 	Judged bool `json:"judged"`
 	// Backend is the backend of iptables whose rules were walked.
-	Backend string `json:"backend,omitempty"`
+	Dialect netfilter.Dialect `json:"backend,omitempty"`
 	// Beside is the other backend, on a node that has rules of both: they were walked as well.
-	Beside string `json:"beside,omitempty"`
+	Beside netfilter.Dialect `json:"beside,omitempty"`
 	// Missing and Foreign count the rules that are other than those that chainwalk's own proxier would leave there, whether
 	// a packet suffers or not. Another proxier may have its own words for the same.
 	Missing int `json:"missing"`
@@ -140,7 +142,7 @@ func (p *printer) printf(format string, args ...any) {
 func (p *printer) node(n NodeReport) {
 	if n.Beside != "" {
 		p.printf("%s: judged by its %s rules and those of %s beside them; "+
-			"of the %s rules %d of kube-proxy's are missing, %d are not kube-proxy's\n", n.Name, n.Backend, n.Beside, n.Backend, n.Missing, n.Foreign)
+			"of the %s rules %d of kube-proxy's are missing, %d are not kube-proxy's\n", n.Name, n.Dialect, n.Beside, n.Dialect, n.Missing, n.Foreign)
 		return
 	}
 	switch {
@@ -148,9 +150,9 @@ func (p *printer) node(n NodeReport) {
 		p.printf("%s: no snapshot\n", n.Name)
 	case n.Missing+n.Foreign > 0:
 		p.printf("%s: judged by its %s rules; %d of kube-proxy's are missing there, %d are not kube-proxy's\n",
-			n.Name, n.Backend, n.Missing, n.Foreign)
+			n.Name, n.Dialect, n.Missing, n.Foreign)
 	default:
-		p.printf("%s: judged by its %s rules, which are kube-proxy's word for word\n", n.Name, n.Backend)
+		p.printf("%s: judged by its %s rules, which are kube-proxy's word for word\n", n.Name, n.Dialect)
 	}
 }
 

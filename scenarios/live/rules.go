@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/names"
 )
 
 // Rule is a rule of a node.
 type Rule struct {
-	Node   string         `json:"node"`
-	Family fakeipt.Family `json:"family"`
-	Table  string         `json:"table"`
+	Node   string           `json:"node"`
+	Family netfilter.Family `json:"family"`
+	Table  string           `json:"table"`
 	// Text is the rule as iptables-save prints it.
 	Text string `json:"rule"`
 	// Tools are those that the rule belongs to, legacy or nft, on a node that has rules of both.
-	Tools string `json:"tools,omitempty"`
+	Dialect netfilter.Dialect `json:"tools,omitempty"`
 	// Why says what kube-proxy would do with it, and of which service it is, as far as it tells.
 	Why string `json:"why,omitempty"`
 }
@@ -27,8 +28,8 @@ type Rule struct {
 // String is the rule as a command would name it.
 func (r Rule) String() string {
 	tool := toolOf(r.Family)
-	if r.Tools != "" {
-		tool += "-" + r.Tools
+	if r.Dialect != "" {
+		tool += "-" + string(r.Dialect)
 	}
 	return fmt.Sprintf("%s: %s -t %s %s", r.Node, tool, r.Table, r.Text)
 }
@@ -37,7 +38,7 @@ func (r Rule) String() string {
 type ruleset map[string][]string
 
 // rulesetOf reads the rules of a kernel.
-func rulesetOf(kernel *fakeipt.Kernel, family fakeipt.Family) (ruleset, error) {
+func rulesetOf(kernel *fakeipt.Kernel, family netfilter.Family) (ruleset, error) {
 	tool := toolOf(family) + "-save"
 	var out, errOut bytes.Buffer
 	if status := kernel.Run([]string{tool}, strings.NewReader(""), &out, &errOut); status != 0 {
@@ -83,16 +84,16 @@ func (d *difference) add(other difference) {
 }
 
 // belongTo says which tools the rules are of, on a node that has rules of both.
-func (d *difference) belongTo(tools fakeipt.Dialect) {
+func (d *difference) belongTo(tools netfilter.Dialect) {
 	for _, rules := range [][]Rule{d.missing, d.foreign, d.moved} {
 		for i := range rules {
-			rules[i].Tools = tools.String()
+			rules[i].Dialect = tools
 		}
 	}
 }
 
 // compare says what the rules that a node has are other than those that it should.
-func compare(node string, family fakeipt.Family, have, want ruleset) difference {
+func compare(node string, family netfilter.Family, have, want ruleset) difference {
 	var d difference
 	chains := map[string]bool{}
 	for key := range have {

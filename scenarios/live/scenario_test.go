@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -51,7 +51,7 @@ func TestTheRecordedClusterIsAScenario(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, notes)
 	text, read := written(t, s)
-	assert.Equal(t, []scenarios.Tool{scenarios.ToolNFT}, read.IPTables.Tools)
+	assert.Equal(t, []netfilter.Dialect{netfilter.NFT}, read.IPTables.Dialects)
 	assert.Greater(t, strings.Count(text, "expect:"), 1000)
 	for _, noise := range []string{"resourceVersion", "managedFields", "ownerReferences", "last-change-trigger-time", "selector", "uid:"} {
 		assert.NotContains(t, text, noise)
@@ -156,10 +156,10 @@ func shapes(s *scenarios.Scenario) []string {
 func withPlugin(t *testing.T, drop string) *Cluster {
 	cluster := recorded(t, "legacy", dumpNodes...)
 	worker := cluster.Snapshots[1]
-	edit(t, worker, fakeipt.IPv4, "*nat\n", "*nat\n:PLUGIN-MASQ - [0:0]\n")
-	edit(t, worker, fakeipt.IPv4, "-A POSTROUTING ", `-A POSTROUTING -s 10.244.2.0/24 -m comment --comment "pods of shop" -j PLUGIN-MASQ`+
+	edit(t, worker, netfilter.IPv4, "*nat\n", "*nat\n:PLUGIN-MASQ - [0:0]\n")
+	edit(t, worker, netfilter.IPv4, "-A POSTROUTING ", `-A POSTROUTING -s 10.244.2.0/24 -m comment --comment "pods of shop" -j PLUGIN-MASQ`+
 		"\n-A PLUGIN-MASQ -d 10.244.0.0/16 -j RETURN\n-A PLUGIN-MASQ -m set --match-set shops dst -j RETURN\n[0:0] -A POSTROUTING ")
-	edit(t, worker, fakeipt.IPv4, "-A FORWARD ", drop+"\n[0:0] -A FORWARD ")
+	edit(t, worker, netfilter.IPv4, "-A FORWARD ", drop+"\n[0:0] -A FORWARD ")
 	worker.IPSets = "create shops hash:ip\n"
 	return cluster
 }

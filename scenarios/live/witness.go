@@ -14,7 +14,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/klog/v2"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/gen"
@@ -294,7 +294,7 @@ func (w *witness) faults(ctx context.Context, s *scenarios.Scenario) ([]scenario
 
 // commands turn the rules that kube-proxy wrote on a simulated node into those of the real one, as far as the finding goes.
 func (w *witness) commands(node string, family scenarios.IPFamily, simulated ruleset) ([]string, error) {
-	number := map[scenarios.IPFamily]fakeipt.Family{scenarios.FamilyIPv4: fakeipt.IPv4, scenarios.FamilyIPv6: fakeipt.IPv6}[family]
+	number := map[scenarios.IPFamily]netfilter.Family{scenarios.FamilyIPv4: netfilter.IPv4, scenarios.FamilyIPv6: netfilter.IPv6}[family]
 	host := w.exam.lab.Network.Host(node)
 	if w.exam.nodes[node] == nil {
 		return nil, nil
@@ -319,11 +319,11 @@ func (w *witness) commands(node string, family scenarios.IPFamily, simulated rul
 
 // isOf says whether a rule is one of the tools whose rules kube-proxy writes on a node. A scenario's node has no others.
 func isOf(r Rule, host *network.Host) bool {
-	return r.Tools == "" || r.Tools == host.Netfilter().Dialect().String()
+	return r.Dialect == "" || r.Dialect == host.Netfilter().Dialect()
 }
 
-func toolOf(family fakeipt.Family) string {
-	if family == fakeipt.IPv6 {
+func toolOf(family netfilter.Family) string {
+	if family == netfilter.IPv6 {
 		return "ip6tables"
 	}
 	return "iptables"

@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -46,7 +47,7 @@ func (j *judging) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Se
 		objects: map[manifest.Ref]manifest.Object{}, known: map[string]*oracle.Spec{}, flows: map[string]*oracle.Flow{},
 	}
 	s.note(c.Objects)
-	s.broken = slices.ContainsFunc(c.Preload, func(p scenarios.Preload) bool { return p.Tool.In(c.Tool) != c.Tool })
+	s.broken = slices.ContainsFunc(c.Preload, func(p scenarios.Preload) bool { return p.Dialect.In(c.Dialect) != c.Dialect })
 	return s, err
 }
 
@@ -269,7 +270,7 @@ var played = sync.OnceValues(func() (*playing, error) {
 	out := &playing{files: map[*oracle.Clause][]string{}}
 	for _, s := range all {
 		one := *s
-		one.IPTables.Tools = []scenarios.Tool{scenarios.ToolLegacy}
+		one.IPTables.Dialects = []netfilter.Dialect{netfilter.Legacy}
 		// Without informers, and without a family that a scenario has not: package sim holds that this comes to the same.
 		j := &judging{Backend: sim.Backend{Options: sim.Options{Direct: true, OneFamily: true}}, clauses: map[*oracle.Clause]int{}}
 		result := scenarios.Run(klog.NewContext(context.Background(), logr.Discard()), &one, j)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/fuzz"
@@ -112,14 +113,14 @@ func failedResult() *scenarios.Result {
 		},
 	}
 	check := scenarios.Check{
-		Position: document.Position{File: "small.yaml", Line: 3, Column: 3}, At: "small.yaml:3:3", Tool: scenarios.ToolLegacy, Name: "pod to cluster IP",
+		Position: document.Position{File: "small.yaml", Line: 3, Column: 3}, At: "small.yaml:3:3", Dialect: netfilter.Legacy, Name: "pod to cluster IP",
 		Packet: "tcp 172.30.0.41:80 from client", Expected: "source masqueraded", Got: "reaches 10.244.1.2:8080", Wrong: "the source is not masqueraded",
 		Ways: []scenarios.Way{way}, Names: []scenarios.Named{{Address: "172.30.0.41:80", Name: "service default/web:http"}},
 	}
 	held := check
 	held.Name, held.Passed, held.Wrong = "the same, as it is", true, ""
 	nft := check
-	nft.Tool = scenarios.ToolNFT
+	nft.Dialect = netfilter.NFT
 	return &scenarios.Result{Name: "small", File: "small.yaml", Backend: "sim", Checks: []scenarios.Check{check, held, nft}}
 }
 

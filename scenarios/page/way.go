@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/story"
 )
 
@@ -59,7 +60,7 @@ type hook struct {
 // table is one that the packet passed in a hook.
 type table struct {
 	Name    string
-	Backend string
+	Dialect netfilter.Dialect
 	Decided bool // the decision fell in it
 }
 
@@ -186,10 +187,10 @@ func (h *hook) add(l *line) {
 		h.Events = append(h.Events, l)
 		return
 	}
-	i := slices.IndexFunc(h.Tables, func(t table) bool { return t.Name == l.Table && t.Backend == l.Backend })
+	i := slices.IndexFunc(h.Tables, func(t table) bool { return t.Name == l.Table && t.Dialect == l.Dialect })
 	if i < 0 {
 		i = len(h.Tables)
-		h.Tables = append(h.Tables, table{Name: l.Table, Backend: l.Backend})
+		h.Tables = append(h.Tables, table{Name: l.Table, Dialect: l.Dialect})
 	}
 	h.Tables[i].Decided = h.Tables[i].Decided || l.Decided
 	if l.After != nil || l.Kind == story.Opaque {
@@ -212,7 +213,7 @@ func (n *nesting) depth(l *story.Line) int {
 	if len(parts) < 4 {
 		return 0
 	}
-	chain := l.Backend + ":" + l.Hook + ":" + parts[0] + ":" + parts[1]
+	chain := string(l.Dialect) + ":" + l.Hook + ":" + parts[0] + ":" + parts[1]
 	switch i := slices.Index(*n, chain); {
 	case i >= 0:
 		*n = (*n)[:i+1]

@@ -3,7 +3,7 @@ package plan
 import (
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -111,7 +111,7 @@ const tableVia packetsim.RouteTable = 100
 // What nodes and pods send there has no route: it would only come back to them.
 func (p *Plan) routerRules() []packetsim.PolicyRule {
 	var rules []packetsim.PolicyRule
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		rules = append(rules,
 			packetsim.PolicyRule{Family: family, Table: packetsim.TableLocal},
 			packetsim.PolicyRule{Family: family, Priority: 1, Table: packetsim.TableMain})
@@ -120,7 +120,7 @@ func (p *Plan) routerRules() []packetsim.PolicyRule {
 		if p.isNeighbour(&p.cluster.Outside[i]) {
 			continue
 		}
-		for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			rules = append(rules, packetsim.PolicyRule{Family: family, Priority: 2, In: machineDevice(i), Table: tableVia})
 		}
 	}

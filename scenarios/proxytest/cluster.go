@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/exec"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -47,9 +48,9 @@ func New(s *scenarios.Scenario) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	tool := scenarios.ToolLegacy
-	if len(s.IPTables.Tools) > 0 {
-		tool = s.IPTables.Tools[0]
+	tool := netfilter.Legacy
+	if len(s.IPTables.Dialects) > 0 {
+		tool = s.IPTables.Dialects[0]
 	}
 	c := &Cluster{scenario: resolved.With(tool)}
 	return c, c.start(context.Background(), func(*Node) error { return nil })

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Program runs a program that runs iptables, as it is: with a PATH on which the tools are chainwalk's own, over the node's
@@ -35,8 +35,8 @@ func (p Program) Run(n *Node, cmd *osexec.Cmd) error {
 	}
 	kernel := n.cluster.world.Kernel(n.Name)
 	environ := append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"CHAINWALK_STATE="+filepath.Join(folder, "state"), "CHAINWALK_TOOLS="+kernel.Dialect().String())
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		"CHAINWALK_STATE="+filepath.Join(folder, "state"), "CHAINWALK_TOOLS="+string(kernel.Dialect()))
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		var save bytes.Buffer
 		if status := kernel.Run([]string{tool(family) + "-save", "-c"}, strings.NewReader(""), &save, &save); status != 0 {
 			return fmt.Errorf("%s-save: exit status %d: %s", tool(family), status, &save)
@@ -57,7 +57,7 @@ func (p Program) Run(n *Node, cmd *osexec.Cmd) error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, strings.TrimSpace(errOut.String()))
 	}
-	for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		var save bytes.Buffer
 		if err := command(bin, environ, nil, &save, tool(family)+"-save", "-c"); err != nil {
 			return err
@@ -69,8 +69,8 @@ func (p Program) Run(n *Node, cmd *osexec.Cmd) error {
 	return nil
 }
 
-func tool(family fakeipt.Family) string {
-	if family == fakeipt.IPv6 {
+func tool(family netfilter.Family) string {
+	if family == netfilter.IPv6 {
 		return "ip6tables"
 	}
 	return "iptables"

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -38,7 +39,7 @@ steps:
 `
 
 // startSmall is the cluster of smallState after its first sync.
-func startSmall(b testing.TB, tool scenarios.Tool) *World {
+func startSmall(b testing.TB, tool netfilter.Dialect) *World {
 	s, err := scenarios.Read("small.yaml", strings.NewReader(smallState))
 	require.NoError(b, err)
 	cluster, err := scenarios.Resolve(s)
@@ -73,7 +74,7 @@ func smallConnects(s *World) []network.Connect {
 
 // BenchmarkReach asks for one connection after the other of a small state, each there and back.
 func BenchmarkReach(b *testing.B) {
-	for _, tool := range []scenarios.Tool{scenarios.ToolLegacy, scenarios.ToolNFT} {
+	for _, tool := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		b.Run(string(tool), func(b *testing.B) {
 			s := startSmall(b, tool)
 			all := smallConnects(s)
@@ -98,7 +99,7 @@ func BenchmarkBuild(b *testing.B) {
 	require.NoError(b, err)
 	cluster, err := scenarios.Resolve(s)
 	require.NoError(b, err)
-	cluster = cluster.With(scenarios.ToolLegacy)
+	cluster = cluster.With(netfilter.Legacy)
 	b.ReportAllocs()
 	for b.Loop() {
 		s := &World{
@@ -111,7 +112,7 @@ func BenchmarkBuild(b *testing.B) {
 }
 
 // smallCluster is the cluster of smallState.
-func smallCluster(b testing.TB, tool scenarios.Tool) *scenarios.Cluster {
+func smallCluster(b testing.TB, tool netfilter.Dialect) *scenarios.Cluster {
 	s, err := scenarios.Read("small.yaml", strings.NewReader(smallState))
 	require.NoError(b, err)
 	cluster, err := scenarios.Resolve(s)
@@ -123,7 +124,7 @@ func smallCluster(b testing.TB, tool scenarios.Tool) *scenarios.Cluster {
 // three proxiers anew, and asks what a new one would write.
 func BenchmarkWorld(b *testing.B) {
 	ctx, nodes := b.Context(), []string{"node1", "node2", "node3"}
-	for _, tool := range []scenarios.Tool{scenarios.ToolLegacy, scenarios.ToolNFT} {
+	for _, tool := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		cluster := smallCluster(b, tool)
 		start := func() *World {
 			w, err := NewWorld(ctx, cluster.With(tool), Options{Direct: true, OneFamily: true})

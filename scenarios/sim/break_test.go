@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -51,7 +52,7 @@ func TestRunsBreakWithinSteps(t *testing.T) {
 	s, err := scenarios.Read("breaks.yaml", strings.NewReader(failing("", "ports: [{name: http, port: 8080}], endpoints: ["+endpoints+"]",
 		"- fault: {flush: [nat]}\n  sync: true\n- cases: ["+one+", "+one+", "+one+"]\n- {restart: true, syncError: nothing}\n")))
 	require.NoError(t, err)
-	s.IPTables.Tools = []scenarios.Tool{scenarios.ToolLegacy}
+	s.IPTables.Dialects = []netfilter.Dialect{netfilter.Legacy}
 	places := map[string]int{}
 	for left := 0; ; left += race.Every(3) {
 		result, wrong, after := patient(t, s, left)
@@ -91,7 +92,7 @@ func TestRunsThatBreakBetweenToolsFail(t *testing.T) {
 		require.True(t, result.Failed(), "after %d questions", left)
 		if last := result.Checks[len(result.Checks)-1]; last.Name == "go on with iptables-nft" {
 			between = true
-			assert.Equal(t, scenarios.ToolNFT, last.Tool)
+			assert.Equal(t, netfilter.NFT, last.Dialect)
 			assert.Equal(t, "over; it was in step 1 of 1", wrong)
 		}
 	}

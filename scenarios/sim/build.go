@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
@@ -27,9 +28,9 @@ func (w *World) addHost(h *plan.Host, kernels map[string]node.Kernel) error {
 	}
 	lock := &xtablesLock{}
 	if h.Node != nil {
-		config.Netfilter = fakeipt.New(fakeipt.Options{Dialect: w.cluster.Tool.Dialect(), Clock: w.clock, Gate: lock.enter})
-		for _, tool := range w.cluster.Tools()[1:] {
-			fakeipt.New(fakeipt.Options{Dialect: tool.Dialect(), Clock: w.clock, Beside: config.Netfilter})
+		config.Netfilter = fakeipt.New(fakeipt.Options{Dialect: w.cluster.Dialect, Clock: w.clock, Gate: lock.enter})
+		for _, tool := range w.cluster.Dialects()[1:] {
+			fakeipt.New(fakeipt.Options{Dialect: tool, Clock: w.clock, Beside: config.Netfilter})
 		}
 	}
 	host, err := packetsim.NewHost(config)
@@ -38,7 +39,7 @@ func (w *World) addHost(h *plan.Host, kernels map[string]node.Kernel) error {
 	}
 	if h.Node != nil {
 		kernel := kernelOf(host, config.Netfilter)
-		if w.cluster.Tool.Dialect() == fakeipt.Legacy {
+		if w.cluster.Dialect == netfilter.Legacy {
 			kernel.HoldLock = lock.hold
 		}
 		kernels[h.Name], w.kernels[h.Name] = kernel, config.Netfilter

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
@@ -61,7 +61,7 @@ func ExampleRules() {
 	}
 	fmt.Println(len(rules.RestoreInputs), "restores")
 	var save strings.Builder
-	if err := rules.Save(fakeipt.IPv4, &save); err != nil {
+	if err := rules.Save(netfilter.IPv4, &save); err != nil {
 		fmt.Println(err)
 	}
 	for line := range strings.Lines(save.String()) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -57,12 +57,12 @@ func TestASaveThatFails(t *testing.T) {
 	w := worldOf(t, smallState, Options{Direct: true})
 	ctx := t.Context()
 	const stale = "nat KUBE-SEP-PXJ2U7QYT2QW5545" // of 10.244.1.2
-	require.Contains(t, rulesOf(w.Kernel("node1"), fakeipt.IPv4), stale)
+	require.Contains(t, rulesOf(w.Kernel("node1"), netfilter.IPv4), stale)
 	require.NoError(t, w.Apply(ctx, objects(t, webOn2)))
 	restart := func() map[string][]string {
 		require.NoError(t, w.Restart(ctx, []string{"node1"}))
 		require.NoError(t, w.Sync(ctx, []string{"node1"}))
-		return rulesOf(w.Kernel("node1"), fakeipt.IPv4)
+		return rulesOf(w.Kernel("node1"), netfilter.IPv4)
 	}
 	require.NoError(t, w.Fault(ctx, scenarios.Fault{Node: "node1", SaveFails: 1, Family: scenarios.FamilyIPv4}))
 	assert.Contains(t, restart(), stale)
@@ -76,7 +76,7 @@ func TestNoLockKeepsTheNftToolsOut(t *testing.T) {
 	require.NoError(t, err)
 	cluster, err := scenarios.Resolve(s)
 	require.NoError(t, err)
-	w, err := NewWorld(t.Context(), cluster.With(scenarios.ToolNFT), Options{Direct: true})
+	w, err := NewWorld(t.Context(), cluster.With(netfilter.NFT), Options{Direct: true})
 	require.NoError(t, err)
 	require.NoError(t, w.Fault(t.Context(), scenarios.Fault{Node: "node1", LockHeld: 1}))
 	require.NoError(t, w.Sync(t.Context(), []string{"node1"}))

@@ -13,7 +13,7 @@ import (
 // Fresh is the netfilter of a node that nobody has touched, over which a new proxier has synced that knows what the node's proxier
 // knows: its rules are those that the node's must come to.
 func (w *World) Fresh(name string) (*fakeipt.Kernel, error) {
-	netfilter := fakeipt.New(fakeipt.Options{Dialect: w.cluster.Tool.Dialect(), Clock: w.clock})
+	netfilter := fakeipt.New(fakeipt.Options{Dialect: w.cluster.Dialect, Clock: w.clock})
 	kernel := kernelOf(w.network.Host(name).Host, netfilter)
 	kernel.Sysctls, kernel.Conntrack = &beside{Sysctls: kernel.Sysctls, set: map[string]int{}}, noConnections{}
 	if err := w.Node(name).Fresh(kernel); err != nil {

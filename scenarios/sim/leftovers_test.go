@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/proxier/cleanup"
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
@@ -86,7 +87,7 @@ COMMIT
 
 // TestLeftoversAreRemoved syncs a proxier beside the rules of others, and cleans up: the rules of others stay, in their order.
 func TestLeftoversAreRemoved(t *testing.T) {
-	for _, dialect := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+	for _, dialect := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		t.Run(fmt.Sprint(dialect), func(t *testing.T) {
 			n, kernel := syncedNode(t, dialect)
 			var families []iptables.Interface
@@ -109,7 +110,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 }
 
 // syncedNode is a node with the rules of others on which a proxier has synced.
-func syncedNode(t *testing.T, dialect fakeipt.Dialect) (*node.Node, node.Kernel) {
+func syncedNode(t *testing.T, dialect netfilter.Dialect) (*node.Node, node.Kernel) {
 	objects, err := manifest.ReadObjects("leftovers.yaml", strings.NewReader(leftoversObjects))
 	require.NoError(t, err)
 	object := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node1"}, Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{
@@ -135,7 +136,7 @@ func restoreBoth(t *testing.T, on exec.Interface, rules string) {
 }
 
 // foreignOnly is what is saved of a node that has never had a proxier.
-func foreignOnly(t *testing.T, dialect fakeipt.Dialect) string {
+func foreignOnly(t *testing.T, dialect netfilter.Dialect) string {
 	fresh := fakeipt.New(fakeipt.Options{Dialect: dialect}).Exec()
 	restoreBoth(t, fresh, kubeletHooks+foreignRules)
 	return savedRules(t, fresh)

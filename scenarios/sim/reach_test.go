@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -110,7 +110,7 @@ func stateOf(n *network.Network) state {
 		if h.Netfilter() == nil {
 			continue
 		}
-		for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 			for _, table := range h.Netfilter().Ruleset(family).Tables() {
 				for chain := range table.Chains() {
 					if chain.Counters != nil {

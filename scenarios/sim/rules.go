@@ -13,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -29,7 +30,7 @@ type RulesInput struct {
 	Configuration *kubeproxyconfig.KubeProxyConfiguration
 	// Node is the node that the rules are for. It need not be among Objects.
 	Node    *corev1.Node
-	Dialect fakeipt.Dialect
+	Dialect netfilter.Dialect
 	// Host is a node with rules already, over which the proxier writes its own. If it is nil, the kernel is a fresh one
 	// of the Dialect, with the addresses of Node.
 	Host *packetsim.Host
@@ -101,9 +102,9 @@ func loneKernel(in RulesInput, clock *clocktesting.FakeClock) (node.Kernel, erro
 }
 
 // Save writes what iptables-save prints, for IPv6 ip6tables-save.
-func (r *NodeRules) Save(family fakeipt.Family, w io.Writer) error {
+func (r *NodeRules) Save(family netfilter.Family, w io.Writer) error {
 	name := tools.Name(scenarios.FamilyIPv4, "-save")
-	if family == fakeipt.IPv6 {
+	if family == netfilter.IPv6 {
 		name = tools.Name(scenarios.FamilyIPv6, "-save")
 	}
 	text, err := r.node.Run("", name)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -24,7 +25,7 @@ func worldOf(t testing.TB, text string, o Options) *World {
 	require.NoError(t, err)
 	cluster, err := scenarios.Resolve(s)
 	require.NoError(t, err)
-	w, err := NewWorld(t.Context(), cluster.With(scenarios.ToolLegacy), o)
+	w, err := NewWorld(t.Context(), cluster.With(netfilter.Legacy), o)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, w.Close()) })
 	require.NoError(t, w.Sync(t.Context(), nodesOf(w)))
@@ -235,10 +236,10 @@ func TestWorldKnowsWhatANewProxierWrites(t *testing.T) {
 			for _, node := range nodesOf(w) {
 				fresh, err := w.Fresh(node)
 				require.NoError(t, err)
-				for _, family := range []fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6} {
+				for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 					want, got := rulesOf(fresh, family), rulesOf(w.Kernel(node), family)
 					assert.Equal(t, want, got)
-					assert.Equal(t, family == fakeipt.IPv4 && node != "node3", strings.Contains(fmt.Sprint(got), "default/blog"), node)
+					assert.Equal(t, family == netfilter.IPv4 && node != "node3", strings.Contains(fmt.Sprint(got), "default/blog"), node)
 				}
 			}
 		})
@@ -276,7 +277,7 @@ func TestDirectAndInformersAgree(t *testing.T) {
 }
 
 // rulesOf are the rules of a family by "TABLE CHAIN", without counters. A chain without rules is there with none.
-func rulesOf(k *fakeipt.Kernel, family fakeipt.Family) map[string][]string {
+func rulesOf(k *fakeipt.Kernel, family netfilter.Family) map[string][]string {
 	out := map[string][]string{}
 	for _, table := range k.Ruleset(family).Tables() {
 		for chain := range table.Unsorted() {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/gen"
@@ -70,7 +71,7 @@ type walked struct {
 func drawCluster(t *rapid.T) *drawn {
 	resolved, err := scenarios.Resolve(gen.Scenario(gen.Options{Steps: 1}).Draw(t, "cluster"))
 	must(t, err)
-	world, err := sim.NewWorld(t.Context(), resolved.With(rapid.SampledFrom([]scenarios.Tool{scenarios.ToolLegacy, scenarios.ToolNFT}).Draw(t, "tool")),
+	world, err := sim.NewWorld(t.Context(), resolved.With(rapid.SampledFrom([]netfilter.Dialect{netfilter.Legacy, netfilter.NFT}).Draw(t, "tool")),
 		sim.Options{Direct: true})
 	must(t, err)
 	plan := world.Plan()
@@ -125,9 +126,9 @@ func (c *drawn) addService(s *corev1.Service) {
 func (c *drawn) disturb(t *rapid.T) {
 	kernel := c.host.Netfilter()
 	if rapid.Bool().Draw(t, "beside") {
-		other := fakeipt.NFT
-		if kernel.Dialect() == fakeipt.NFT {
-			other = fakeipt.Legacy
+		other := netfilter.NFT
+		if kernel.Dialect() == netfilter.NFT {
+			other = netfilter.Legacy
 		}
 		if kernel.Beside() == nil {
 			fakeipt.New(fakeipt.Options{Dialect: other, Beside: kernel})

@@ -47,7 +47,7 @@ func (o *Outcome) likeness() string {
 		fmt.Fprintf(&b, "%s %s %s: %s\n", p.Direction, u.blank(p.Host), u.blank(p.Came.text()), u.blank(p.Result))
 		for j := range p.Lines {
 			l := &p.Lines[j]
-			fmt.Fprintf(&b, "%s %s %s %s %s %s %s\n", l.Kind, l.Hook, l.Backend, u.place(l.At), u.blank(l.Text), u.blank(l.Failed), l.Assumed)
+			fmt.Fprintf(&b, "%s %s %s %s %s %s %s\n", l.Kind, l.Hook, l.Dialect, u.place(l.At), u.blank(l.Text), u.blank(l.Failed), l.Assumed)
 		}
 	}
 	return b.String()

@@ -26,7 +26,7 @@ func linesOf(o *packetsim.Outcome, names Names) []Line {
 }
 
 func lineOfStep(s *packetsim.Step, names Names) Line {
-	line := Line{Hook: s.Hook, Table: s.Table, Backend: s.Backend, Kind: Kind(s.Kind), At: s.String(), Text: s.Text}
+	line := Line{Hook: s.Hook, Table: s.Table, Dialect: s.Dialect, Kind: Kind(s.Kind), At: s.String(), Text: s.Text}
 	switch {
 	case s.Rule != nil:
 		line.Object = names.Rule(s.Table, s.Chain, s.Text)
@@ -80,7 +80,7 @@ func appendEvent(lines []Line, e *packetsim.Event, names Names) []Line {
 // lineOfLook is a rule that did not match, or one that nobody knows and what it is taken to do.
 func lineOfLook(e *packetsim.Event, names Names) Line {
 	r := e.Rule
-	line := Line{Hook: e.Hook, Table: r.Table, Backend: r.Backend, Kind: Missed, At: r.String(), Text: r.Text, Failed: r.Failed,
+	line := Line{Hook: e.Hook, Table: r.Table, Dialect: r.Dialect, Kind: Missed, At: r.String(), Text: r.Text, Failed: r.Failed,
 		Object: names.Rule(r.Table, r.Chain, r.Text)}
 	if e.Kind == packetsim.EventOpaque {
 		line.Kind, line.Assumed = Opaque, assumedText(r)

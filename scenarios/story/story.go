@@ -6,6 +6,7 @@ package story
 import (
 	"net/netip"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -113,9 +114,9 @@ const (
 type Line struct {
 	Hook string `json:"hook,omitempty"`
 	// Table is empty for what is no table's, such as routing.
-	Table   string `json:"table,omitempty"`
-	Backend string `json:"backend,omitempty"` // legacy or nft, on a host with rules of both
-	Kind    Kind   `json:"kind"`
+	Table   string            `json:"table,omitempty"`
+	Dialect netfilter.Dialect `json:"backend,omitempty"` // legacy or nft, on a host with rules of both
+	Kind    Kind              `json:"kind"`
 	// At is the place as the kernel's TRACE log spells it: "nat:KUBE-SERVICES:rule:16".
 	At string `json:"at,omitempty"`
 	// Text is the rule as iptables-save prints it, or what happened in words.

@@ -86,8 +86,8 @@ func (t *textWriter) measure() {
 				continue
 			}
 			t.hookWidth, t.placeWidth = max(t.hookWidth, len(p.line.Hook)), max(t.placeWidth, len(p.line.place()))
-			if p.line.Backend != "" {
-				t.backendWidth = max(t.backendWidth, len(p.line.Backend)+2)
+			if p.line.Dialect != "" {
+				t.backendWidth = max(t.backendWidth, len(p.line.Dialect)+2)
 			}
 		}
 	}
@@ -192,7 +192,7 @@ func (t *textWriter) line(l *Line) string {
 	if l.Assumed != "" {
 		text += "  <- NOT KNOWN, taken that " + l.Assumed
 	}
-	place := fmt.Sprintf("%-*s%-*s", t.backendWidth, l.Backend, t.placeWidth, l.place())
+	place := fmt.Sprintf("%-*s%-*s", t.backendWidth, l.Dialect, t.placeWidth, l.place())
 	if text == "" {
 		place = strings.TrimRight(place, " ")
 	} else {

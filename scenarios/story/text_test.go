@@ -12,6 +12,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/dumps"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/story"
@@ -124,7 +125,7 @@ func TestManyEndpoints(t *testing.T) {
 func traceNode(t *testing.T, rules string) *packetsim.Host {
 	t.Helper()
 	prefix, other := netip.MustParsePrefix, netip.MustParseAddr("192.168.0.2")
-	kernel, err := fakeipt.LoadSave(fakeipt.IPv4, fakeipt.Legacy, "rules", strings.NewReader(rules))
+	kernel, err := fakeipt.LoadSave(netfilter.IPv4, netfilter.Legacy, "rules", strings.NewReader(rules))
 	require.NoError(t, err)
 	h, err := packetsim.NewHost(packetsim.HostConfig{
 		Name: "node1",

@@ -3,6 +3,7 @@ package tools
 import (
 	"strings"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -23,7 +24,7 @@ func Families(f scenarios.IPFamily) []scenarios.IPFamily {
 }
 
 // Of is the name of a tool where it is to be that of a variant. In a run with a tool the names without a variant are its own.
-func Of(name string, of scenarios.ToolOf, run scenarios.Tool) string {
+func Of(name string, of scenarios.DialectRef, run netfilter.Dialect) string {
 	if tool := of.In(run); tool != run {
 		return Variant(name, tool)
 	}
@@ -31,7 +32,7 @@ func Of(name string, of scenarios.ToolOf, run scenarios.Tool) string {
 }
 
 // Variant is the name of a tool in one of its variants: of iptables-save and nft, iptables-nft-save. What is no such name stays as it is.
-func Variant(name string, tool scenarios.Tool) string {
+func Variant(name string, tool netfilter.Dialect) string {
 	for _, family := range []string{"iptables", "ip6tables"} {
 		if suffix, ok := strings.CutPrefix(name, family); ok && (suffix == "" || suffix == "-save" || suffix == "-restore") {
 			return family + "-" + string(tool) + suffix

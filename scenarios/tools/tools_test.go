@@ -10,19 +10,20 @@ import (
 	"k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
 const restored = "*filter\n:MINE - [0:0]\nCOMMIT\n"
 
 // proxied are the tools of a fake kernel as a proxier has them.
-func proxied(dialect fakeipt.Dialect) *Proxied {
+func proxied(dialect netfilter.Dialect) *Proxied {
 	kernel := fakeipt.New(fakeipt.Options{Dialect: dialect})
 	return &Proxied{Interface: kernel.Exec(), Faults: &Faults{}, Watch: NewWatch("node1")}
 }
 
 func TestRestoresFailAsOftenAsAsked(t *testing.T) {
-	p := proxied(fakeipt.Legacy)
+	p := proxied(netfilter.Legacy)
 	p.Faults.Add(scenarios.Fault{RestoreFails: 1})
 	_, err := Run(p, "", "iptables", "-N", "OTHER")
 	require.NoError(t, err, "only restores fail")
@@ -35,7 +36,7 @@ func TestRestoresFailAsOftenAsAsked(t *testing.T) {
 }
 
 func TestInputsOfRestoresAreKeptAndCounted(t *testing.T) {
-	p := proxied(fakeipt.Legacy)
+	p := proxied(netfilter.Legacy)
 	p.KeepInputs = true
 	for _, argv := range [][]string{{"iptables", "-L"}, {"iptables-restore", "--noflush"}, {"ip6tables-restore"}} {
 		_, err := Run(p, restored, argv...)
@@ -105,7 +106,7 @@ func TestWatchedRestoresEndAsOthersDo(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			run := func(watched bool) (points []string, save, failed string) {
-				p := proxied(fakeipt.Legacy)
+				p := proxied(netfilter.Legacy)
 				if row.commits != nil {
 					p.Faults.Add(scenarios.Fault{RestoreFails: 1, Commits: row.commits})
 				}
@@ -166,7 +167,7 @@ func TestWatchCounts(t *testing.T) {
 
 // A tool that is started, and not run, is the tool as it is.
 func TestStartedToolsDoNotBreak(t *testing.T) {
-	p := proxied(fakeipt.NFT)
+	p := proxied(netfilter.NFT)
 	p.Faults.Add(scenarios.Fault{RestoreFails: 1})
 	cmd := p.Command("iptables-restore")
 	cmd.SetStdin(strings.NewReader(restored))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
@@ -37,9 +38,9 @@ func (r *run) staleChains(n *nodeState) error {
 
 // ruleset are the rules of a node as its kernel has them.
 func (r *run) ruleset(n *nodeState, family scenarios.IPFamily) *fakeipt.Ruleset {
-	of := fakeipt.IPv4
+	of := netfilter.IPv4
 	if family == scenarios.FamilyIPv6 {
-		of = fakeipt.IPv6
+		of = netfilter.IPv6
 	}
 	return r.world.Kernel(n.name).Ruleset(of)
 }

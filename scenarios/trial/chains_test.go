@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
 func TestRulesetsAreAlikeIfPacketsMeetTheSame(t *testing.T) {
-	for _, dialect := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
+	for _, dialect := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		for _, c := range []struct {
 			name  string
 			lines string
@@ -34,9 +35,9 @@ func TestRulesetsAreAlikeIfPacketsMeetTheSame(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				kernel := fakeipt.New(fakeipt.Options{Dialect: dialect})
 				iptables(t, kernel, "-P FORWARD ACCEPT; -t nat -N OLD; -t nat -A PREROUTING -j OLD; -t nat -A PREROUTING -p udp -j ACCEPT")
-				before := kernel.Ruleset(fakeipt.IPv4)
+				before := kernel.Ruleset(netfilter.IPv4)
 				iptables(t, kernel, c.lines)
-				assert.Equal(t, c.alike, alike(before, kernel.Ruleset(fakeipt.IPv4)))
+				assert.Equal(t, c.alike, alike(before, kernel.Ruleset(netfilter.IPv4)))
 			})
 		}
 	}

@@ -38,7 +38,7 @@ func (r *run) faulty(f *scenarios.Fault) {
 		if len(f.Flush)+len(f.Run) > 0 {
 			r.affinity.Forget(n.name)
 		}
-		if f.Tool.In(r.cluster.Tool) != r.cluster.Tool {
+		if f.Dialect.In(r.cluster.Dialect) != r.cluster.Dialect {
 			n.damage.foreign = true
 			continue
 		}

@@ -52,7 +52,7 @@ func itself(s *scenarios.Scenario) *scenarios.Scenario { return s }
 
 // anyTool leaves the variant of the tools to the scenario.
 func anyTool(o Options) Options {
-	o.Tool = ""
+	o.Dialect = ""
 	return o
 }
 
@@ -84,8 +84,8 @@ func (f *fully) Sync() error { return f.all() }
 // Hold tries the case and its twin, and compares what packets meet in the end. What it finds
 // is different between the two; whether the case itself is right is for Run to say.
 func (l *Law) Hold(ctx context.Context, s *scenarios.Scenario, o Options) (*Report, error) {
-	if o.Tool == "" {
-		o.Tool = toolOf(s, o)
+	if o.Dialect == "" {
+		o.Dialect = dialectOf(s, o)
 	}
 	s = withoutTraffic(s)
 	twin := l.twin(s)

@@ -3,6 +3,7 @@ package trial
 import (
 	"slices"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -24,17 +25,17 @@ func playOf(s *scenarios.Scenario, o Options) (*play, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &play{cluster: cluster.With(toolOf(s, o)), steps: s.Steps, options: o, limit: maxWork}, nil
+	return &play{cluster: cluster.With(dialectOf(s, o)), steps: s.Steps, options: o, limit: maxWork}, nil
 }
 
-func toolOf(s *scenarios.Scenario, o Options) scenarios.Tool {
+func dialectOf(s *scenarios.Scenario, o Options) netfilter.Dialect {
 	switch {
-	case o.Tool != "":
-		return o.Tool
-	case len(s.IPTables.Tools) > 0:
-		return s.IPTables.Tools[0]
+	case o.Dialect != "":
+		return o.Dialect
+	case len(s.IPTables.Dialects) > 0:
+		return s.IPTables.Dialects[0]
 	}
-	return scenarios.ToolLegacy
+	return netfilter.Legacy
 }
 
 // isEvent reports whether a step changes what the API holds.

@@ -64,7 +64,7 @@ func (r *run) readBack(ctx context.Context, n *nodeState, rules []saved) error {
 	if err != nil {
 		return err
 	}
-	kernel := fakeipt.New(fakeipt.Options{Dialect: r.cluster.Tool.Dialect()}).Exec()
+	kernel := fakeipt.New(fakeipt.Options{Dialect: r.cluster.Dialect}).Exec()
 	for _, name := range slices.Sorted(maps.Keys(counters)) {
 		if _, err := tools.Run(kernel, "", "nfacct", "add", name); err != nil {
 			return err

@@ -144,7 +144,7 @@ func (r *run) begin(ctx context.Context) error {
 		n := &nodeState{name: r.cluster.Nodes[i].Name, seen: map[scenarios.IPFamily]*fakeipt.Ruleset{}}
 		r.started(n)
 		n.damage.foreign = slices.ContainsFunc(r.cluster.Preload, func(p scenarios.Preload) bool {
-			return p.IsFor(n.name) && p.Tool.In(r.cluster.Tool) != r.cluster.Tool
+			return p.IsFor(n.name) && p.Dialect.In(r.cluster.Dialect) != r.cluster.Dialect
 		})
 		n.ruled = &view{new(api.View), n.config, n.object, nil}
 		r.nodes = append(r.nodes, n)

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -12,7 +13,7 @@ import (
 type Options struct {
 	// Tool is the variant of the iptables tools; the first that the scenario names, or
 	// legacy, if not given.
-	Tool scenarios.Tool
+	Dialect netfilter.Dialect
 	// Proxier makes the nodes' proxiers; this project's own if not given.
 	Proxier node.Proxier
 	// Stop ends a trial after that many findings; 0: after the step that has the first ones.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
@@ -119,10 +120,10 @@ func otherTool(s *scenarios.Scenario) *scenarios.Scenario {
 		return nil // rules that only one of them takes; a lock that only one of them has
 	}
 	out := *s
-	if toolOf(s, Options{}) == scenarios.ToolNFT {
-		out.IPTables.Tools = []scenarios.Tool{scenarios.ToolLegacy}
+	if dialectOf(s, Options{}) == netfilter.NFT {
+		out.IPTables.Dialects = []netfilter.Dialect{netfilter.Legacy}
 	} else {
-		out.IPTables.Tools = []scenarios.Tool{scenarios.ToolNFT}
+		out.IPTables.Dialects = []netfilter.Dialect{netfilter.NFT}
 	}
 	return &out
 }

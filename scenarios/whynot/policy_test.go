@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/names"
@@ -62,7 +63,7 @@ func TestPolicies(t *testing.T) {
 func policyNode(t *testing.T, rules string) *packetsim.Host {
 	t.Helper()
 	prefix := netip.MustParsePrefix
-	kernel, err := fakeipt.LoadSave(fakeipt.IPv4, fakeipt.Legacy, "rules", strings.NewReader(rules))
+	kernel, err := fakeipt.LoadSave(netfilter.IPv4, netfilter.Legacy, "rules", strings.NewReader(rules))
 	require.NoError(t, err)
 	h, err := packetsim.NewHost(packetsim.HostConfig{
 		Name: "worker",

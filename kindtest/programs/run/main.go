@@ -16,10 +16,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/command"
 	"github.com/chainwalk/chainwalk/kindtest/nodeimage"
 	"github.com/chainwalk/chainwalk/kindtest/programs"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 func main() { newCommand().Main() }
@@ -48,11 +48,11 @@ func (f *flags) define(set *flag.FlagSet) {
 func (f *flags) look(ctx context.Context, args []string, out io.Writer) (held bool, err error) {
 	o := programs.Options{Source: f.source, Cache: f.cache, Mirror: f.mirror, Programs: args, Keep: f.keep, Show: f.show, Out: out}
 	if f.dialect != "" {
-		var d fakeipt.Dialect
-		if err := d.UnmarshalText([]byte(f.dialect)); err != nil {
+		d, err := netfilter.ParseDialect(f.dialect)
+		if err != nil {
 			return false, err
 		}
-		o.Dialects = []fakeipt.Dialect{d}
+		o.Dialects = []netfilter.Dialect{d}
 	}
 	if o.Cache == "" {
 		folder, err := os.UserCacheDir()

@@ -1,17 +1,18 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
-var families = [...]fakeipt.Family{fakeipt.IPv4, fakeipt.IPv6}
+var families = [...]netfilter.Family{netfilter.IPv4, netfilter.IPv6}
 
 // finish makes the snapshot of all that was found, and says what is missing.
 func (r *reader) finish() error {
@@ -66,7 +67,7 @@ func (r *reader) finishRoutes() error {
 	for _, family := range families {
 		all, local := r.found[routesOf(family)] != "", r.found[routesOf(family)+" of table local"] != ""
 		what, command := routesOf(family), "ip -j route show table all"
-		if family == fakeipt.IPv6 {
+		if family == netfilter.IPv6 {
 			command = "ip -6 -j route show table all"
 		}
 		switch {
@@ -113,7 +114,7 @@ func (r *reader) defaultRules() {
 		}
 		command := "ip -j rule"
 		tables := []packetsim.RouteTable{packetsim.TableLocal, packetsim.TableMain, packetsim.TableDefault}
-		if family == fakeipt.IPv6 {
+		if family == netfilter.IPv6 {
 			command, tables = "ip -6 -j rule", tables[:2]
 		}
 		r.need(policyRulesOf(family), "they are taken to be those that a kernel begins with", command)
@@ -131,19 +132,19 @@ func (r *reader) finishSaves() {
 	node := r.result.Node
 	tables := map[string]string{} // of backend, family and table, in which file
 	for _, s := range r.saves {
-		if s.Backend == "" && s.Text != "" && r.tools == "" && strings.Contains("\n"+s.Text, "\n*") {
+		if s.Dialect == "" && s.Text != "" && r.tools == "" && strings.Contains("\n"+s.Text, "\n*") {
 			r.unread("backend of the rules in "+s.file, "no head line says it: they are taken for those of legacy; the name of the file may say nft")
 		}
-		if s.Backend == "" {
-			s.Backend = r.tools
+		if s.Dialect == "" {
+			s.Dialect = r.tools
 		}
-		if s.Backend == "" {
-			s.Backend = "legacy"
+		if s.Dialect == "" {
+			s.Dialect = "legacy"
 		}
 		var twice []string
 		names := tableNames(s.Text)
 		for _, name := range names {
-			if key := fmt.Sprint(s.Backend, s.Family, name); tables[key] != "" && tables[key] != s.file {
+			if key := fmt.Sprint(s.Dialect, s.Family, name); tables[key] != "" && tables[key] != s.file {
 				twice = append(twice, name+" ("+tables[key]+")")
 			} else {
 				tables[key] = s.file
@@ -155,16 +156,16 @@ func (r *reader) finishSaves() {
 		if len(twice) > 0 {
 			r.name = s.file
 			if len(twice) == len(names) {
-				r.ignore("the same tables of IPv%d, %s, are in another file: %s", s.Family, s.Backend, strings.Join(twice, ", "))
+				r.ignore("the same tables of IPv%d, %s, are in another file: %s", s.Family, s.Dialect, strings.Join(twice, ", "))
 			} else {
-				r.unread("rules in "+s.file, "some tables of IPv%d, %s, are in another file too: %s", s.Family, s.Backend, strings.Join(twice, ", "))
+				r.unread("rules in "+s.file, "some tables of IPv%d, %s, are in another file too: %s", s.Family, s.Dialect, strings.Join(twice, ", "))
 			}
 			continue
 		}
-		i := slices.IndexFunc(node.IPTables, func(n snapshot.Rules) bool { return n.Backend == s.Backend && n.Family == s.Family })
+		i := slices.IndexFunc(node.IPTables, func(n snapshot.Rules) bool { return n.Dialect == s.Dialect && n.Family == s.Family })
 		if i < 0 {
 			i = len(node.IPTables)
-			node.IPTables = append(node.IPTables, snapshot.Rules{Backend: s.Backend, Family: s.Family})
+			node.IPTables = append(node.IPTables, snapshot.Rules{Dialect: s.Dialect, Family: s.Family})
 		}
 		node.IPTables[i].Save += strings.Trim(s.Text, "\n") + "\n"
 	}
@@ -172,11 +173,11 @@ func (r *reader) finishSaves() {
 		if a.Family != b.Family {
 			return int(a.Family) - int(b.Family)
 		}
-		return strings.Compare(a.Backend, b.Backend)
+		return cmp.Compare(a.Dialect, b.Dialect)
 	})
 	r.otherTables()
-	r.need(rulesOf(fakeipt.IPv4), "no rules of IPv4 are walked", "iptables-save -c")
-	r.need(rulesOf(fakeipt.IPv6), "no rules of IPv6 are walked", "ip6tables-save -c")
+	r.need(rulesOf(netfilter.IPv4), "no rules of IPv4 are walked", "iptables-save -c")
+	r.need(rulesOf(netfilter.IPv6), "no rules of IPv6 are walked", "ip6tables-save -c")
 }
 
 // otherTables says which table is not there that kube-proxy always has: people save one with -t, and what they print does not say so.

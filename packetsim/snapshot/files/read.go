@@ -11,8 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
@@ -62,9 +62,9 @@ const (
 	neighbourTable   = "neighbour table"
 )
 
-func rulesOf(family fakeipt.Family) string       { return fmt.Sprintf("IPv%d rules", family) }
-func routesOf(family fakeipt.Family) string      { return fmt.Sprintf("IPv%d routes", family) }
-func policyRulesOf(family fakeipt.Family) string { return fmt.Sprintf("IPv%d policy rules", family) }
+func rulesOf(family netfilter.Family) string       { return fmt.Sprintf("IPv%d rules", family) }
+func routesOf(family netfilter.Family) string      { return fmt.Sprintf("IPv%d routes", family) }
+func policyRulesOf(family netfilter.Family) string { return fmt.Sprintf("IPv%d policy rules", family) }
 
 // reader collects what the files say.
 type reader struct {
@@ -74,7 +74,7 @@ type reader struct {
 	order  []*link
 	saves  []save
 	tuples map[tupleIn]tupleIn // of the connections, each with the other one of its entry
-	tools  string              // the backend of the plain tools, if a file says it
+	tools  netfilter.Dialect   // the dialect of the plain tools, if a file says it
 	fdb    []fdbEntry
 	neighs []neighbour
 	name   string // of the file that is read
@@ -173,11 +173,11 @@ func (r *reader) empty() {
 var sixInName = regexp.MustCompile(`(?i)ip[-_ ]?v?6|inet6|[-_ ]6([-_ .]|$)`)
 
 // nameFamily is the family that the name of the file tells, IPv4 if it tells none.
-func (r *reader) nameFamily() fakeipt.Family {
+func (r *reader) nameFamily() netfilter.Family {
 	if sixInName.MatchString(path.Base(r.name)) {
-		return fakeipt.IPv6
+		return netfilter.IPv6
 	}
-	return fakeipt.IPv4
+	return netfilter.IPv4
 }
 
 // addUnique adds what the list does not have.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
@@ -45,7 +45,7 @@ type hop struct {
 var errNotSupported = errors.New("not supported")
 
 // family is that of the addresses, or else that of the file's name. Only routes of IPv6 have a preference, and always a metric.
-func (q *route) family(name fakeipt.Family) fakeipt.Family {
+func (q *route) family(name netfilter.Family) netfilter.Family {
 	addr := q.Gateway
 	if a, err := netip.ParseAddr(strings.Split(q.Dst, "/")[0]); err == nil {
 		addr = a
@@ -62,7 +62,7 @@ func (q *route) family(name fakeipt.Family) fakeipt.Family {
 	case addr.IsValid():
 		return packetsim.FamilyOf(addr)
 	case q.Pref != "":
-		return fakeipt.IPv6
+		return netfilter.IPv6
 	}
 	return name
 }
@@ -85,7 +85,7 @@ func (r *reader) addRoutes(routes []route) {
 	}
 }
 
-func (q *route) route(family fakeipt.Family) (snapshot.Route, error) {
+func (q *route) route(family netfilter.Family) (snapshot.Route, error) {
 	s := snapshot.Route{Type: packetsim.RouteType(q.Type), Via: q.Gateway, Dev: q.Dev, Src: q.Src, Protocol: q.Protocol}
 	switch {
 	case q.TOS != "" && q.TOS != "0" && q.TOS != "0x0":
@@ -147,9 +147,9 @@ func tableOf(name string) (packetsim.RouteTable, error) {
 }
 
 // destination reads an address, a prefix or "default".
-func destination(text string, family fakeipt.Family) (netip.Prefix, error) {
+func destination(text string, family netfilter.Family) (netip.Prefix, error) {
 	if text == "default" || text == "all" {
-		if family == fakeipt.IPv6 {
+		if family == netfilter.IPv6 {
 			return netip.PrefixFrom(netip.IPv6Unspecified(), 0), nil
 		}
 		return netip.PrefixFrom(netip.IPv4Unspecified(), 0), nil
@@ -196,7 +196,7 @@ type policyRule struct {
 func (r *reader) addPolicyRules(rules []policyRule) {
 	family := r.nameFamily()
 	if !slices.ContainsFunc(rules, func(q policyRule) bool { return q.Table == "default" }) {
-		family = fakeipt.IPv6
+		family = netfilter.IPv6
 	}
 	for _, q := range rules {
 		for _, text := range []string{q.Src, q.Dst} {
@@ -219,7 +219,7 @@ func (r *reader) addPolicyRules(rules []policyRule) {
 	}
 }
 
-func (q *policyRule) rule(family fakeipt.Family) (snapshot.PolicyRule, error) {
+func (q *policyRule) rule(family netfilter.Family) (snapshot.PolicyRule, error) {
 	p := snapshot.PolicyRule{Family: family, Priority: q.Priority, Invert: q.Not, In: q.In, Out: q.Out}
 	if len(q.Others) > 0 {
 		return p, fmt.Errorf("%w: selector or option %s", errNotSupported, strings.Join(q.Others, ", "))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
@@ -415,7 +416,7 @@ func routeOf(words []string) *route {
 	if len(words) == 0 {
 		return nil
 	}
-	if _, err := destination(words[0], fakeipt.IPv4); err != nil || words[0] == "all" {
+	if _, err := destination(words[0], netfilter.IPv4); err != nil || words[0] == "all" {
 		return nil
 	}
 	q.Dst, words = words[0], words[1:]
@@ -579,9 +580,9 @@ func (t *textReader) endSave(text string) {
 		if s.Family == 0 {
 			s.Family = t.nameFamily()
 		}
-		for _, backend := range []string{"legacy", "nft"} {
-			if s.Backend == "" && strings.Contains(base, backend) {
-				s.Backend = backend
+		for _, dialect := range netfilter.Dialects() {
+			if s.Dialect == "" && strings.Contains(base, string(dialect)) {
+				s.Dialect = dialect
 			}
 		}
 		t.tell(rulesOf(s.Family))

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 )
 
@@ -54,7 +55,7 @@ const (
 func newNode(settings *cases.Settings) *node {
 	options := fakeipt.Options{}
 	if settings.Dialect == "nft" {
-		options.Dialect = fakeipt.NFT
+		options.Dialect = netfilter.NFT
 	}
 	n := &node{settings: settings, kernel: fakeipt.New(options), sysctls: map[string]int{sysctlRouteLocalnet: 0}, flows: newFlows()}
 	if settings.TCPLiberal != nil {

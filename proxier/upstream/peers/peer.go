@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 )
 
@@ -44,11 +45,11 @@ type Health struct {
 }
 
 // KernelFamily is the kernel's number of a family.
-func KernelFamily(family v1.IPFamily) fakeipt.Family {
+func KernelFamily(family v1.IPFamily) netfilter.Family {
 	if family == v1.IPv6Protocol {
-		return fakeipt.IPv6
+		return netfilter.IPv6
 	}
-	return fakeipt.IPv4
+	return netfilter.IPv4
 }
 
 func nodeIP(family v1.IPFamily, settings *cases.Settings) netip.Addr {

@@ -39,7 +39,7 @@ func TestKubeProxyRunsScenarios(t *testing.T) {
 		why := known[filepath.Base(s.Pos.File)]
 		for i := range result.Checks {
 			if c := &result.Checks[i]; !c.Passed && why == "" {
-				t.Errorf("%s with %s: %s: want %s: %s", c.At, c.Tool, c.Name, c.Expected, c.Wrong)
+				t.Errorf("%s with %s: %s: want %s: %s", c.At, c.Dialect, c.Name, c.Expected, c.Wrong)
 			}
 		}
 		assert.Equal(t, why != "", result.Failed(), "%s: %s", s.Pos.File, why)
