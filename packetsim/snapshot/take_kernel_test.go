@@ -121,7 +121,7 @@ func TestTakeOfTheKernel(t *testing.T) {
 		assert.Equal(t, s, again)
 	})
 	t.Run("two backends hold rules", func(t *testing.T) {
-		assert.Equal(t, []string{"legacy", "nft"}, s.Dialects())
+		assert.Equal(t, netfilter.Dialects(), s.Dialects())
 		h, err := NewHost(s, HostOptions{})
 		require.NoError(t, err)
 		assert.NotNil(t, h.Netfilter().Beside())
@@ -145,7 +145,7 @@ func TestKernelTakeOfMixedTools(t *testing.T) {
 		"nft add table bridge br", "nft add table ip mangle", "nft add chain ip mangle extra { type filter hook input priority -7; }",
 	)
 	s := lab.take()
-	assert.Equal(t, []string{"legacy", "nft"}, s.Dialects())
+	assert.Equal(t, netfilter.Dialects(), s.Dialects())
 	assert.ElementsMatch(t, []NFTable{
 		{Family: "inet", Name: "guard", Chains: []NFChain{{Name: "onward", Hook: "forward", Priority: 10}}},
 		{Family: "netdev", Name: "edge", Chains: []NFChain{{Name: "arriving", Hook: "ingress", Priority: -5, Device: "n1"}}},

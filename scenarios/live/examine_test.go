@@ -395,8 +395,8 @@ func TestLoneBackendIsChosen(t *testing.T) {
 	cluster.Dialect = "nft"
 	report, err := cluster.Examine(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "nft", report.Nodes[1].Dialect)
-	assert.Equal(t, "legacy", report.Nodes[1].Beside)
+	assert.Equal(t, netfilter.NFT, report.Nodes[1].Dialect)
+	assert.Equal(t, netfilter.Legacy, report.Nodes[1].Beside)
 }
 
 // TestDoctorWalksBothBackends: a firewall of the other backend than kube-proxy's stops a service, and tables of nftables are named.
@@ -412,7 +412,7 @@ func TestDoctorWalksBothBackends(t *testing.T) {
 	require.NotEmpty(t, report.Findings)
 	foreign := report.Findings[0].Foreign
 	require.NotEmpty(t, foreign)
-	assert.Equal(t, "nft", foreign[0].Dialect)
+	assert.Equal(t, netfilter.NFT, foreign[0].Dialect)
 	assert.Contains(t, foreign[0].String(), ": iptables-nft -t filter -A FORWARD -d 10.244.2.3/32")
 	notes := strings.Join(report.Notes, "\n")
 	assert.Contains(t, notes, cluster.Snapshots[1].Hostname+": not walked: nftables table inet guard (chain f in forward, priority 0: "+

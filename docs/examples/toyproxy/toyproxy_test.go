@@ -4,11 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/gen"
 	"github.com/chainwalk/chainwalk/scenarios/proxytest"
-	"pgregory.net/rapid"
 )
 
 func syncNode(n *proxytest.Node) error { return Sync(n.Exec(), n.Services(), n.EndpointSlices()) }
@@ -49,7 +51,7 @@ func TestGeneratedClusters(t *testing.T) {
 
 // TestRules is a unit test: the program's commands run on a fake kernel, and the rules are looked at.
 func TestRules(t *testing.T) {
-	kernel := fakeipt.New(fakeipt.Options{Dialect: fakeipt.NFT})
+	kernel := fakeipt.New(fakeipt.Options{Dialect: netfilter.NFT})
 	if err := Sync(kernel.Exec(), nil, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/dumps"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot/files"
@@ -77,7 +78,7 @@ func TestFilesOfRecordedNodes(t *testing.T) {
 			require.NoError(t, err)
 			shipped, err := snapshot.Read(name, f)
 			require.NoError(t, err)
-			assert.Equal(t, []string{backend}, result.Node.Dialects())
+			assert.Equal(t, []netfilter.Dialect{netfilter.Dialect(backend)}, result.Node.Dialects())
 			assert.Len(t, result.Node.Conntrack, len(shipped.Conntrack))
 			for _, packet := range []string{
 				"tcp 10.244.7.7:40000 > 10.96.125.22:80 in eth0", "tcp [fd00:10:244:7::7]:40000 > [fd00:10:96::2b36]:80 in eth0",
@@ -192,7 +193,7 @@ func TestFilesUnderstood(t *testing.T) {
 				assert.Equal(t, map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.eth0.7.rp_filter": "1"}, s.Sysctls)
 				assert.Len(t, s.PolicyRules, 5)
 				assert.Len(t, s.Conntrack, 1)
-				assert.Equal(t, []string{"nft"}, s.Dialects())
+				assert.Equal(t, []netfilter.Dialect{netfilter.NFT}, s.Dialects())
 				assert.Len(t, s.IPTables, 2)
 				assert.Contains(t, s.IPSets, "add s 10.0.0.1\n")
 				assert.Len(t, s.Routes[len(s.Routes)-1:], 1)
@@ -206,14 +207,14 @@ func TestFilesUnderstood(t *testing.T) {
 			"ACCEPT\nCOMMIT\n", "filter.txt", filter,
 			"iptables-version", "iptables v1.8.9 (nf_tables)\n"}, func(t *testing.T, s *snapshot.Node) {
 			require.Len(t, s.IPTables, 1)
-			assert.Equal(t, "nft", s.IPTables[0].Dialect)
+			assert.Equal(t, netfilter.NFT, s.IPTables[0].Dialect)
 			assert.Equal(t, 2, strings.Count(s.IPTables[0].Save, "COMMIT"))
 		}},
 		{"the backend in the file's name", []string{"addr", addr, "ip6tables-nft-save", filter, "iptables-legacy-save", filter},
 			func(t *testing.T, s *snapshot.Node) {
 				require.Len(t, s.IPTables, 2)
-				assert.Equal(t, "legacy", s.IPTables[0].Dialect)
-				assert.Equal(t, "nft", s.IPTables[1].Dialect)
+				assert.Equal(t, netfilter.Legacy, s.IPTables[0].Dialect)
+				assert.Equal(t, netfilter.NFT, s.IPTables[1].Dialect)
 			}},
 		{"empty lists of old versions", []string{"addr", addr, "ip-route.json", "[{},{}]\n", "conntrack", "", "ipset_save", "\n"},
 			func(t *testing.T, s *snapshot.Node) {
