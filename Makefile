@@ -47,9 +47,8 @@ kernel: ## compare with the real kernel and tools, and print the numbers; root o
 		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
 		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./fakeipt/internal/libc ./fakeipt/toolstate ./proxier/iptables \
 			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier/cleanup ./kindtest/internal/socket ./kindtest/probe ./kindtest/kind ./cmd/chainwalk && \
-		CHAINWALK_KERNEL=1 CHAINWALK_DIFFER_SEED=$(SEED) CHAINWALK_DIFFER_RULESETS=$(KERNEL_CASES) CHAINWALK_DIFFER_CHANCE=1 CHAINWALK_DIFFER_TIME=$(KERNEL_TIME) \
-			$(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/differ; \
-	} 2>&1 | $(GO) run ./kindtest/differ/sum
+		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/differ; \
+	} 2>&1 | $(GO) run ./kindtest/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME)
 
 kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps
 	GOGC=400 CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/netns
@@ -63,14 +62,11 @@ DIFFER_SEED := $(shell date +%s)
 endif
 kernel-long: SHELL := /bin/bash
 kernel-long: ## search for disagreements with the kernel for DIFFER_TIME (90s), and in DIFFER_CALLS (50000) calls of the tools, from a new DIFFER_SEED; shrunk cases go to DIFFER_OUT (DIFFER_FAVOUR=TEE,connlimit: draw these more often)
-	@mkdir -p $(DIFFER_OUT)
 	@echo "seed $(DIFFER_SEED)"
 	@set -o pipefail; { \
 		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 24h -run TestConntrackAsKernel -json ./packetsim -rapid.seed=$(DIFFER_SEED) -rapid.nofailfile && \
-		CHAINWALK_KERNEL=1 CHAINWALK_DIFFER_SEED=$(DIFFER_SEED) CHAINWALK_DIFFER_CALLS=$(DIFFER_CALLS) \
-			CHAINWALK_DIFFER_TIME=$(DIFFER_TIME) CHAINWALK_DIFFER_OUT=$(abspath $(DIFFER_OUT)) CHAINWALK_DIFFER_FAVOUR=$(DIFFER_FAVOUR) \
-			$(GO) test -count=1 -timeout 24h -run Kernel -json ./kindtest/differ; \
-	} 2>&1 | $(GO) run ./kindtest/differ/sum
+		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/differ; \
+	} 2>&1 | $(GO) run ./kindtest/differ/search -tests -seed $(DIFFER_SEED) -calls $(DIFFER_CALLS) -time $(DIFFER_TIME) -out $(DIFFER_OUT) $(if $(DIFFER_FAVOUR),-favour $(DIFFER_FAVOUR))
 
 lint: .tools/golangci-lint-$(GOLANGCI_LINT) ## run golangci-lint, which also holds the direction of imports
 	$< run ./...

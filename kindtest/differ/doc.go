@@ -18,11 +18,9 @@
 // What the generator cannot use since fakeipt or packetsim refuses it is found out by trying it (probe.go), and is reported with its
 // reason. Nothing else is left out.
 //
-// The kernel tests (CHAINWALK_KERNEL=1, root) are bounded by CHAINWALK_DIFFER_TIME (60s for both differentials, dialects and families
-// together) and CHAINWALK_DIFFER_RULESETS, begin at CHAINWALK_DIFFER_SEED, and write cases to CHAINWALK_DIFFER_OUT. Of the pieces of rules
-// that CHAINWALK_DIFFER_FAVOUR lists by name ("TEE,SNPT,connlimit"), every second one is drawn where one fits. CHAINWALK_DIFFER_REPLAY
-// names a folder with more cases to replay. With CHAINWALK_DIFFER_CALLS the text differential compares so many calls of the tools instead
-// of ending by time.
+// Command search (kindtest/differ/search) makes the differentials from a seed, bounded by time, rulesets or calls; make kernel and kernel-long
+// run it. The recorded cases are replayed by the kernel tests (CHAINWALK_KERNEL=1, root): the flag -record writes the kernel's answers into the files,
+// -replay names a folder with more cases.
 //
 // Sessions of the text differential are of three kinds: session (gentext.go) has commands about rules as programs write them; wide
 // (gensession.go) draws from every option that the real tools were found to have (tooloptions.txt), with legal and odd values, asks with -C

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // fileRules are those of case files: input and output of tools, of any length, and bytes that are no text among it.
@@ -27,7 +28,20 @@ func readFile(path string, into any) error {
 	}
 	d := rules.NewDecoder(path)
 	d.Decode(doc.Node, into)
-	return d.Err()
+	if err := d.Err(); err != nil {
+		return err
+	}
+	var dialect netfilter.Dialect
+	switch c := into.(type) {
+	case *walkCase:
+		dialect = c.Dialect
+	case *textCase:
+		dialect = c.Dialect
+	}
+	if _, err := netfilter.ParseDialect(string(dialect)); err != nil {
+		return fmt.Errorf("%s: dialect: %w", path, err)
+	}
+	return nil
 }
 
 // writeFile writes a walkCase or textCase to a file of the folder, which is made if it is missing, and returns the file's path.

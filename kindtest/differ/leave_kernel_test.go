@@ -4,6 +4,7 @@ package differ
 
 import (
 	"bufio"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,21 +20,13 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// endEnv says how the child process of TestKernelNothingIsLeft ends; folderEnv and sysctlsEnv are its machine.
-const (
-	endEnv     = "CHAINWALK_DIFFER_END"
-	folderEnv  = "CHAINWALK_DIFFER_END_FOLDER"
-	sysctlsEnv = "CHAINWALK_DIFFER_END_SYSCTLS"
-)
-
-// TestKernelChild is the child of TestKernelNothingIsLeft: it builds a lab with rules, sets and a connection, and then panics or waits to
+// TestKernelChild is the child of TestKernelNothingIsLeft, which tells it by arguments how to end, and on which machine: it builds a lab with rules, sets and a connection, and then panics or waits to
 // be ended.
 func TestKernelChild(t *testing.T) {
-	end := os.Getenv(endEnv)
-	if end == "" {
+	if flag.NArg() != 3 {
 		return // it is only the other test's child
 	}
-	m := machine{folder: os.Getenv(folderEnv), sysctls: os.Getenv(sysctlsEnv)}
+	end, m := flag.Arg(0), machine{folder: flag.Arg(1), sysctls: flag.Arg(2)}
 	use, err := m.begin()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, use.end()) }()
@@ -58,9 +51,8 @@ func TestKernelNothingIsLeft(t *testing.T) {
 	for end, send := range map[string]unix.Signal{"panic": 0, "interrupt": unix.SIGINT, "terminate": unix.SIGTERM, "kill": unix.SIGKILL} {
 		t.Run(end, func(t *testing.T) {
 			m := machineOf(t)
-			child := exec.Command(os.Args[0], "-test.run", "^TestKernelChild$")
+			child := exec.Command(os.Args[0], "-test.run", "^TestKernelChild$", end, m.folder, m.sysctls)
 			child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			child.Env = append(os.Environ(), endEnv+"="+end, folderEnv+"="+m.folder, sysctlsEnv+"="+m.sysctls)
 			out, err := child.StdoutPipe()
 			require.NoError(t, err)
 			require.NoError(t, child.Start())

@@ -1,6 +1,7 @@
 package differ
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,11 +15,14 @@ const (
 	textCases = "testdata/text"
 )
 
-// caseFiles lists the cases of a folder, and those of the folder that CHAINWALK_DIFFER_REPLAY names.
+// replay is the flag that names a folder with more cases to replay, as a search leaves them.
+var replay = flag.String("replay", "", "a `folder` with more cases to replay")
+
+// caseFiles lists the cases of a folder, and those of the flag -replay.
 func caseFiles(t *testing.T, folder, prefix string) []string {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	require.NoError(t, err)
-	if more := os.Getenv("CHAINWALK_DIFFER_REPLAY"); more != "" {
+	if more := *replay; more != "" {
 		found, err := filepath.Glob(filepath.Join(more, prefix+"-*.yaml"))
 		require.NoError(t, err)
 		files = append(files, found...)

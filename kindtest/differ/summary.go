@@ -11,10 +11,10 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// Summary adds up what the kernel tests print, read as the events of "go test -json".
-type Summary struct {
-	// Out gets the output of tests that failed or were skipped, and of packages.
-	Out io.Writer
+// summary adds up what a search and the kernel tests compared. Tests are read as the events of "go test -json".
+type summary struct {
+	// out gets the output of tests that failed or were skipped, and of packages.
+	out io.Writer
 
 	numbers                 []numbersLine
 	passed, failed, skipped int
@@ -31,11 +31,11 @@ type event struct {
 	Output string
 }
 
-// Add takes a line of the events. Other lines are passed on. It is an error if numbers cannot be read.
-func (s *Summary) Add(line string) error {
+// add takes a line of the events. Other lines are passed on. It is an error if numbers cannot be read.
+func (s *summary) add(line string) error {
 	var e event
 	if err := json.Unmarshal([]byte(line), &e); err != nil || e.Action == "" {
-		fmt.Fprintln(s.Out, line)
+		fmt.Fprintln(s.out, line)
 		return nil
 	}
 	switch e.Action {
@@ -48,9 +48,9 @@ func (s *Summary) Add(line string) error {
 }
 
 // addOutput takes a piece of a test's output, of which only whole lines are looked at.
-func (s *Summary) addOutput(e *event) error {
+func (s *summary) addOutput(e *event) error {
 	if e.Test == "" {
-		fmt.Fprint(s.Out, e.Output)
+		fmt.Fprint(s.out, e.Output)
 		return nil
 	}
 	if s.output == nil {
@@ -79,7 +79,7 @@ func (s *Summary) addOutput(e *event) error {
 }
 
 // end counts a test and shows what it printed if it did not pass.
-func (s *Summary) end(e *event) {
+func (s *summary) end(e *event) {
 	text := s.output[e.testName]
 	delete(s.output, e.testName)
 	switch e.Action {
@@ -97,12 +97,12 @@ func (s *Summary) end(e *event) {
 		s.failed++
 	}
 	if text != nil {
-		fmt.Fprint(s.Out, text.String())
+		fmt.Fprint(s.out, text.String())
 	}
 }
 
-// Held says that tests ran, and none failed, was skipped or found a disagreement.
-func (s *Summary) Held() bool {
+// held says that tests ran, and none failed, was skipped or found a disagreement.
+func (s *summary) held() bool {
 	return s.passed > 0 && s.failed == 0 && s.skipped == 0 && s.total().disagreements == 0
 }
 
@@ -141,7 +141,7 @@ func rowOf(n *numbersLine) row {
 func rowName(d netfilter.Dialect, family int) string { return fmt.Sprintf("%s IPv%d", d, family) }
 
 // rows are those of dialects and families in the order in which they came.
-func (s *Summary) rows() []row {
+func (s *summary) rows() []row {
 	var rows []row
 	at := map[string]int{}
 	for i := range s.numbers {
@@ -158,7 +158,7 @@ func (s *Summary) rows() []row {
 	return rows
 }
 
-func (s *Summary) total() row {
+func (s *summary) total() row {
 	total := row{name: "together"}
 	for _, r := range s.rows() {
 		total.add(r)
@@ -166,9 +166,9 @@ func (s *Summary) total() row {
 	return total
 }
 
-// Print writes the table, what is left out, and the tests' results.
-func (s *Summary) Print(took time.Duration) {
-	w := s.Out
+// print writes the table, what is left out, and the tests' results.
+func (s *summary) print(took time.Duration) {
+	w := s.out
 	fmt.Fprintf(w, "\nCompared with this machine's kernel and tools in %.0f s:\n", took.Seconds())
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "\trulesets\trules\tpackets\tsteps\tdraws\ttext cases\tdisagreements\t")
@@ -183,7 +183,7 @@ func (s *Summary) Print(took time.Duration) {
 }
 
 // printTexts tells how many calls of the tools the text differential compared, and from which seed.
-func (s *Summary) printTexts() {
+func (s *summary) printTexts() {
 	calls, failing, differ, seed := 0, 0, 0, uint64(0)
 	for i := range s.numbers {
 		if n := s.numbers[i].Text; n != nil {
@@ -191,13 +191,13 @@ func (s *Summary) printTexts() {
 		}
 	}
 	if calls > 0 {
-		fmt.Fprintf(s.Out, "calls of the tools compared: %d of seed %d (both refused %d), %d kinds of disagreement\n", calls, seed, failing,
+		fmt.Fprintf(s.out, "calls of the tools compared: %d of seed %d (both refused %d), %d kinds of disagreement\n", calls, seed, failing,
 			differ)
 	}
 }
 
 // printLeftOut tells what was not compared, with its reason and how often it came up.
-func (s *Summary) printLeftOut() {
+func (s *summary) printLeftOut() {
 	counts, reached, all := map[string]int{}, 0, 0
 	for i := range s.numbers {
 		switch n := &s.numbers[i]; {
@@ -216,16 +216,16 @@ func (s *Summary) printLeftOut() {
 			}
 		}
 	}
-	fmt.Fprintf(s.Out, "matches and targets met by packets: %d of %d, over all dialects and families\n", reached, all)
+	fmt.Fprintf(s.out, "matches and targets met by packets: %d of %d, over all dialects and families\n", reached, all)
 	for i := range s.numbers {
 		if o := s.numbers[i].Options; o != nil {
-			fmt.Fprintf(s.Out, "options of matches and targets in rules that the tools were asked about: %d of %d\n", o.Asked, o.All)
+			fmt.Fprintf(s.out, "options of matches and targets in rules that the tools were asked about: %d of %d\n", o.Asked, o.All)
 			for _, name := range o.Missing {
-				fmt.Fprintf(s.Out, "not asked about: %s\n", name)
+				fmt.Fprintf(s.out, "not asked about: %s\n", name)
 			}
 		}
 	}
 	for _, what := range sortedKeys(counts) {
-		fmt.Fprintf(s.Out, "%d times %s\n", counts[what], what)
+		fmt.Fprintf(s.out, "%d times %s\n", counts[what], what)
 	}
 }

@@ -34,13 +34,13 @@ func TestSummaryAddsUp(t *testing.T) {
 		ended("pass", ""),
 	}
 	var out strings.Builder
-	s := Summary{Out: &out}
+	s := summary{out: &out}
 	for _, e := range events {
-		require.NoError(t, s.Add(e))
+		require.NoError(t, s.add(e))
 	}
-	assert.True(t, s.Held())
+	assert.True(t, s.held())
 	assert.Empty(t, out.String(), "what passed is not shown")
-	s.Print(12 * time.Second)
+	s.print(12 * time.Second)
 	for _, want := range []string{
 		"in 12 s", "legacy IPv4 3 30 20 100 5 40 0", "nft IPv6 2 7 8 9 0 0 0", "recorded walk cases 1 0 2 3 0 0 0",
 		"recorded text cases 0 0 0 0 0 1 0", "together 6 37 30 112 5 41 0",
@@ -61,19 +61,19 @@ func TestSummaryDoesNotHold(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			var out strings.Builder
-			s := Summary{Out: &out, passed: 1}
-			require.NoError(t, s.Add(printed("TestX", "why\n")))
-			require.NoError(t, s.Add(event))
-			assert.False(t, s.Held())
+			s := summary{out: &out, passed: 1}
+			require.NoError(t, s.add(printed("TestX", "why\n")))
+			require.NoError(t, s.add(event))
+			assert.False(t, s.held())
 			if strings.HasPrefix(what, "a failed test") || strings.HasPrefix(what, "a skipped") {
 				assert.Equal(t, "why\n", out.String())
 			}
 		})
 	}
 	var out strings.Builder
-	s := Summary{Out: &out}
-	assert.False(t, s.Held(), "nothing ran")
-	require.NoError(t, s.Add("no event"))
+	s := summary{out: &out}
+	assert.False(t, s.held(), "nothing ran")
+	require.NoError(t, s.add("no event"))
 	assert.Equal(t, "no event\n", out.String())
-	assert.Error(t, s.Add(printed("TestX", "differ-json {\n")))
+	assert.Error(t, s.add(printed("TestX", "differ-json {\n")))
 }

@@ -21,12 +21,12 @@ import (
 const libraries = "/usr/lib/*/xtables/lib"
 
 // TestKernelToolOptions holds the recorded options of extensions against this machine's tools: of every word in an extension's library
-// and in its help the tools are asked whether it is an option. That takes a while; CHAINWALK_DIFFER_RECORD has it done anew, and written
+// and in its help the tools are asked whether it is an option. That takes a while; the flag -record has it done anew, and written
 // down. Without it the recorded options are asked about, and no extension may be missing.
 func TestKernelToolOptions(t *testing.T) {
 	needKernel(t)
 	a := &asking{ns: kerneltest.New(t)}
-	if os.Getenv("CHAINWALK_DIFFER_RECORD") != "" {
+	if *record {
 		text := "# What the extensions of iptables 1.8.9 read, recorded by TestKernelToolOptions: options, and behind \"=\" words of the library.\n"
 		for _, x := range a.extensions(t) {
 			a.askForWords(&x, wordsIn(t, &x))
