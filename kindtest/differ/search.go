@@ -28,6 +28,8 @@ type Search struct {
 	Favoured []string
 	// Folder gets the shrunk cases of disagreements.
 	Folder string
+	// Verbose prints what each differential met and left out, of each dialect and family.
+	Verbose bool
 	// Tests has the events of "go test -json" whose tests and numbers are added up before; nil: none.
 	Tests io.Reader
 }
@@ -47,7 +49,7 @@ func (s *Search) Run(ctx context.Context, out io.Writer) (held bool, err error) 
 		return false, err
 	}
 	sum.print(time.Since(start))
-	return fits && sum.held(), nil
+	return fits && sum.held(s.Tests != nil), nil
 }
 
 // read adds up events.

@@ -54,7 +54,7 @@ func (s *Search) compare(ctx context.Context, sum *summary, out io.Writer) (fits
 	fits = true
 	for _, one := range s.differentials() {
 		for _, d := range netfilter.Dialects() {
-			fit, err := one.run(ctx, sum, d, out)
+			fit, err := one.run(ctx, sum, d, out, s.Verbose)
 			if err != nil {
 				return false, err
 			}
@@ -76,7 +76,7 @@ func tools() []string {
 }
 
 // run makes a differential of one dialect, for both families. Walks are in one lab.
-func (o *differential) run(ctx context.Context, sum *summary, d netfilter.Dialect, out io.Writer) (fits bool, err error) {
+func (o *differential) run(ctx context.Context, sum *summary, d netfilter.Dialect, out io.Writer, verbose bool) (fits bool, err error) {
 	var l *lab
 	if o.walks {
 		if l, err = newLab(d); err != nil {
@@ -94,7 +94,9 @@ func (o *differential) run(ctx context.Context, sum *summary, d netfilter.Dialec
 			if err != nil {
 				return false, fmt.Errorf("tools of %s IPv%d: %w", d, f, err)
 			}
-			numbers.print(out)
+			if verbose {
+				numbers.print(out)
+			}
 			sum.numbers = append(sum.numbers, numbersLine{Text: numbers})
 			continue
 		}
@@ -102,7 +104,9 @@ func (o *differential) run(ctx context.Context, sum *summary, d netfilter.Dialec
 		if err != nil {
 			return false, fmt.Errorf("walks of %s IPv%d: %w", d, f, err)
 		}
-		numbers.print(out)
+		if verbose {
+			numbers.print(out)
+		}
 		sum.numbers = append(sum.numbers, numbersLine{Walk: numbers})
 		fits = fits && (o.bounds.ChanceCases == 0 || numbers.Fit.P > falseAlarm)
 	}

@@ -101,9 +101,10 @@ func (s *summary) end(e *event) {
 	}
 }
 
-// held says that tests ran, and none failed, was skipped or found a disagreement.
-func (s *summary) held() bool {
-	return s.passed > 0 && s.failed == 0 && s.skipped == 0 && s.total().disagreements == 0
+// held says that something was compared, and tests ran if there were to be any, and that none failed, was skipped or found a disagreement.
+func (s *summary) held(withTests bool) bool {
+	ran := s.passed > 0 || !withTests && len(s.numbers) > 0
+	return ran && s.failed == 0 && s.skipped == 0 && s.total().disagreements == 0
 }
 
 // row is one line of the table.

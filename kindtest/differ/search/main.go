@@ -34,6 +34,7 @@ func newCommand(in io.Reader) *command.Command {
 			set.IntVar(&s.Most, "most", 10, "disagreements after which a differential of one dialect and family gives up")
 			set.StringVar(&favoured, "favour", "", "`PIECES` of rules that are drawn more often, such as TEE,SNPT,connlimit")
 			set.StringVar(&s.Folder, "out", "bin/differ", "`FOLDER` for the cases of disagreements")
+			set.BoolVar(&s.Verbose, "v", false, "print what each differential met and left out")
 			set.BoolVar(&tests, "tests", false, `standard input has the events of "go test -json" to add up`)
 		},
 		Valid: func(args []string) bool { return len(args) == 0 },
