@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore page fuzz-targets track-record mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
+.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore page fuzz-targets track-record mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,10 +17,18 @@ build: ## build bin/chainwalk
 run: ## run the shipped scenario files on the simulator
 	$(GO) run ./cmd/chainwalk run $(CASES)
 
-# What repeats in one goroutine is sampled with the race detector (internal/race); `go test ./...` has all of it. A test binary would
-# sleep for a second at its end, in case a goroutine is left.
-test: ## run the tests with the race detector (needs a C compiler; plain `go test ./...` does not)
-	GORACE=atexit_sleep_ms=50 GOFLAGS=-race $(GO) test ./...
+# The race detector finds something only where there are goroutines. What repeats in one of them is sampled with it (internal/race); `go test ./...` has all
+# of it. A test binary would sleep for a second at its end, in case a goroutine is left.
+RACE := GORACE=atexit_sleep_ms=50 GOFLAGS=-race
+test: ## run the tests, those of packages that start goroutines with the race detector (needs a C compiler; plain `go test ./...` does not)
+	$(GO) test $$($(GO) run ./internal/race/packages -others ./...)
+	$(MAKE) race
+
+race: ## run the tests of the packages that start goroutines with the race detector
+	packages=$$($(GO) run ./internal/race/packages ./...) && $(RACE) $(GO) test $$packages
+
+race-all: ## run all tests with the race detector
+	$(RACE) $(GO) test ./...
 
 RUNS      ?= 200
 PACKAGES  ?= ./...
