@@ -46,7 +46,7 @@ kernel: ## compare with the real kernel and tools, and print the numbers; root o
 	@set -o pipefail; { \
 		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
 		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./fakeipt/internal/libc ./fakeipt/toolstate ./proxier/iptables \
-			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier/cleanup ./kindtest/internal/socket ./kindtest/probe ./kindtest/kind ./cmd/chainwalk && \
+			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier ./kindtest/internal/socket ./kindtest/probe ./kindtest/kind ./cmd/chainwalk && \
 		CHAINWALK_KERNEL=1 CHAINWALK_DIFFER_SEED=$(SEED) CHAINWALK_DIFFER_RULESETS=$(KERNEL_CASES) CHAINWALK_DIFFER_CHANCE=1 CHAINWALK_DIFFER_TIME=$(KERNEL_TIME) \
 			$(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/differ; \
 	} 2>&1 | $(GO) run ./kindtest/differ/sum

@@ -15,7 +15,7 @@ import (
 const unevenShares = "uneven-shares"
 
 // unevenSharesEdit is where the proxier writes how likely a rule is, and what is written there instead.
-var unevenSharesEdit = struct{ file, old, now string }{"proxier/internal/render/chains.go", "t.probabilities.of(left)", "t.probabilities.of(left + 1)"}
+var unevenSharesEdit = struct{ file, old, now string }{"proxier/internal/ipt/chains.go", "t.probabilities.of(left)", "t.probabilities.of(left + 1)"}
 
 // faultOf is the one fault whose name begins so: of the track record, or this command's own.
 func faultOf(begin string) (string, error) {

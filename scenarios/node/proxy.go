@@ -77,17 +77,18 @@ func (p *Process) start(settings *proxier.Settings) (Proxy, error) {
 }
 
 // complete fills in what a configuration cannot say.
-func (p *Process) complete(c *proxier.Config) (err error) {
+func (p *Process) complete(c *proxier.Config) error {
 	protocol := iptables.ProtocolIPv4
 	if c.Family == corev1.IPv6Protocol {
 		protocol = iptables.ProtocolIPv6
 	}
-	if c.IPTables, err = iptables.New(p.Kernel.Exec, protocol, iptables.Options{Clock: p.Clock, TimeLimit: -1}); err != nil {
+	tools, err := iptables.New(p.Kernel.Exec, protocol, iptables.Options{Clock: p.Clock, TimeLimit: -1})
+	if err != nil {
 		return fmt.Errorf("the tools: %w", err)
 	}
+	c.Rules = proxier.IPTables{Tools: tools, Counters: proxier.NFAcctTool{Exec: p.Kernel.Exec}}
 	c.Sysctls, c.Network, c.Conntrack = p.Kernel.Sysctls, p.Kernel.Network, p.Kernel.Conntrack
-	c.NFAcct, c.Clock = proxier.NFAcctTool{Exec: p.Kernel.Exec}, p.Clock
-	c.Health, c.Logger = p.Health, p.Logger
+	c.Clock, c.Health, c.Logger = p.Clock, p.Health, p.Logger
 	return nil
 }
 

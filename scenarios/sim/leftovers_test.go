@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/proxier/cleanup"
+	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 	"github.com/chainwalk/chainwalk/scenarios/api"
@@ -89,18 +89,18 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	for _, dialect := range []fakeipt.Dialect{fakeipt.Legacy, fakeipt.NFT} {
 		t.Run(fmt.Sprint(dialect), func(t *testing.T) {
 			n, kernel := syncedNode(t, dialect)
-			var families []iptables.Interface
+			var families []proxier.Rules
 			for _, protocol := range []iptables.Protocol{iptables.ProtocolIPv4, iptables.ProtocolIPv6} {
 				runner, err := iptables.New(kernel.Exec, protocol, iptables.Options{})
 				require.NoError(t, err)
-				families = append(families, runner)
+				families = append(families, proxier.IPTables{Tools: runner})
 			}
 			withProxy := savedRules(t, kernel.Exec)
 			for _, chain := range []string{"KUBE-SVC-", "KUBE-SVL-", "KUBE-EXT-", "KUBE-FW-", "KUBE-SEP-", "KUBE-PROXY-CANARY", "KUBE-POSTROUTING"} {
 				require.Contains(t, withProxy, chain)
 			}
 			for round := range 2 {
-				assert.False(t, cleanup.Leftovers(klog.Background(), families...), "round %d", round)
+				assert.False(t, proxier.Cleanup(klog.Background(), families...), "round %d", round)
 				assert.Equal(t, foreignOnly(t, dialect), savedRules(t, kernel.Exec), "round %d", round)
 			}
 			require.NoError(t, n.Sync(), "a proxier can start again")

@@ -70,10 +70,10 @@ var edits = []edit{
 		`bool { return p.Contains(node.IP) })`,
 		`bool { return p.Contains(node.IP) && !fault.On("node-refused-by-firewall") })`},
 
-	{"proxier/internal/render/book.go",
+	{"proxier/internal/ipt/book.go",
 		`if len(service.Endpoints.Cluster) > 0 {`,
 		`if len(service.Endpoints.Cluster) > 0 || fault.On("refused-without-any-endpoint-only") {`},
-	{"proxier/internal/render/chains.go",
+	{"proxier/internal/ipt/chains.go",
 		`	dst = t.appendEndpointHead(dst, endpoint)
 	dst = append(dst, " -s "...)
 	dst = endpoint.IP.AppendTo(dst)
@@ -84,7 +84,7 @@ var edits = []edit{
 		dst = endpoint.IP.AppendTo(dst)
 		dst = append(dst, " -j "+markMasqChain+"\n"...)
 	}`},
-	{"proxier/internal/render/chains.go",
+	{"proxier/internal/ipt/chains.go",
 		`" will be dropped by "+proxyFirewallChain)
 	return append(dst, '\n')`,
 		`" will be dropped by "+proxyFirewallChain)
@@ -92,11 +92,11 @@ var edits = []edit{
 		dst = append(dst, " -j KUBE-MARK-DROP"...)
 	}
 	return append(dst, '\n')`},
-	{"proxier/internal/render/chains.go",
+	{"proxier/internal/ipt/chains.go",
 		`		t.eachOf(set, func(_ int, endpoint *endpointText) {`,
 		`		sticky := fault.Pick(fault.On("affinity-to-unready-endpoints"), t.service.Endpoints.Reachable, set)
 		t.eachOf(sticky, func(_ int, endpoint *endpointText) {`},
-	{"proxier/internal/render/chains.go",
+	{"proxier/internal/ipt/chains.go",
 		`			dst = append(dst, endpoint.hash[:]...)
 			dst = append(dst, " --rcheck --seconds "...)
 			dst = strconv.AppendInt(dst, int64(t.service.Port.StickyMaxAgeSeconds), 10)`,
@@ -110,7 +110,7 @@ var edits = []edit{
 				seconds = max(1, seconds/60)
 			}
 			dst = strconv.AppendInt(dst, int64(seconds), 10)`},
-	{"proxier/internal/render/chains.go",
+	{"proxier/internal/ipt/chains.go",
 		`		dst = append(dst, endpoint.hash[:]...)
 		dst = append(dst, " --set"...)`,
 		`		dst = append(dst, endpoint.hash[:]...)
@@ -118,7 +118,7 @@ var edits = []edit{
 			dst = strconv.AppendInt(append(dst, '-'), int64(len(t.endpoints)), 10)
 		}
 		dst = append(dst, " --set"...)`},
-	{"proxier/internal/render/filter.go",
+	{"proxier/internal/ipt/filter.go",
 		`	if verdict == model.Route {
 		return dst
 	}
@@ -127,31 +127,31 @@ var edits = []edit{
 		return dst
 	}
 	dst = t.appendRefusal(dst, servicesChain, verdict)`},
-	{"proxier/internal/render/filter.go",
+	{"proxier/internal/ipt/filter.go",
 		`[...][]netip.Addr{port.ExternalIPs, port.LoadBalancerVIPs} {`,
 		`[...][]netip.Addr{port.ExternalIPs, port.LoadBalancerVIPs} {
 		if fault.On("external-ips-not-refused") {
 			continue
 		}`},
-	{"proxier/internal/render/filter.go",
+	{"proxier/internal/ipt/filter.go",
 		`if port.NodePort != 0 {`,
 		`if port.NodePort != 0 && !fault.On("node-ports-not-refused") {`},
-	{"proxier/internal/render/filter.go",
+	{"proxier/internal/ipt/filter.go",
 		`if port.HealthCheckNodePort == 0 {`,
 		`if port.HealthCheckNodePort == 0 || fault.On("health-check-port-closed") {`},
-	{"proxier/internal/render/filter.go",
+	{"proxier/internal/ipt/filter.go",
 		`if t.service.Firewall == nil {`,
 		`if t.service.Firewall == nil || fault.On("firewall-does-not-drop") {`},
-	{"proxier/internal/render/jumps.go",
-		`	return []Jump{`,
-		`	jumps := []Jump{`},
-	{"proxier/internal/render/jumps.go",
+	{"proxier/internal/ipt/jumps.go",
+		`	return []jumpRule{`,
+		`	jumps := []jumpRule{`},
+	{"proxier/internal/ipt/jumps.go",
 		`jump("filter", "INPUT", externalServicesChain,`,
 		`jump("filter", fault.Pick(fault.On("external-ips-not-refused-to-input"), "FORWARD", "INPUT"), externalServicesChain,`},
-	{"proxier/internal/render/jumps.go",
+	{"proxier/internal/ipt/jumps.go",
 		`jump("filter", "FORWARD", servicesChain,`,
 		`jump("filter", fault.Pick(fault.On("refused-to-the-node-only"), "OUTPUT", "FORWARD"), servicesChain,`},
-	{"proxier/internal/render/jumps.go",
+	{"proxier/internal/ipt/jumps.go",
 		`		jump("filter", "OUTPUT", firewallChain, ""),
 	}`,
 		`		jump("filter", "OUTPUT", firewallChain, ""),
@@ -160,32 +160,32 @@ var edits = []edit{
 		jumps = append(jumps, jump("filter", "INPUT", servicesChain, "kubernetes service portals"))
 	}
 	return jumps`},
-	{"proxier/internal/render/partial.go",
-		`if deleteUnused || !r.Large() {`,
-		`if (deleteUnused || !r.Large()) && !fault.On("unused-chains-kept") {`},
-	{"proxier/internal/render/partial.go",
+	{"proxier/internal/ipt/partial.go",
+		`if deleteUnused || !r.large() {`,
+		`if (deleteUnused || !r.large()) && !fault.On("unused-chains-kept") {`},
+	{"proxier/internal/ipt/partial.go",
 		`	now.chains(r.leftover.remove)`,
-		`	if !fault.On("used-again-deleted") || !r.Large() {
+		`	if !fault.On("used-again-deleted") || !r.large() {
 		now.chains(r.leftover.remove)
 	}`},
-	{"proxier/internal/render/partial.go",
+	{"proxier/internal/ipt/partial.go",
 		`	clear(p.held)
 	if now.style != old.style {`,
 		`	if !fault.On("deleted-chains-not-declared") {
 		clear(p.held)
 	}
 	if now.style != old.style || fault.On("affinity-lost-by-change") {`},
-	{"proxier/internal/render/renderer.go",
+	{"proxier/internal/ipt/renderer.go",
 		`dst = appendChainLines(dst, servicesChain, nodePortsChain, postroutingChain, markMasqChain)`,
 		`dst = appendChainLines(dst, servicesChain, nodePortsChain)
 	if !fault.On("postrouting-not-emptied") {
 		dst = appendChainLines(dst, postroutingChain)
 	}
 	dst = appendChainLines(dst, markMasqChain)`},
-	{"proxier/internal/render/shared.go",
+	{"proxier/internal/ipt/shared.go",
 		`if !m.GuardLoopback {`,
 		`if !m.GuardLoopback || fault.On("loopback-unguarded") {`},
-	{"proxier/internal/render/shared.go",
+	{"proxier/internal/ipt/shared.go",
 		`	dst = append(dst, "-A "+forwardChain+` + "` -m comment --comment \"kubernetes forwarding rules\" -m mark --mark `" + `...)
 	dst = append(dst, mark+"/"+mark+" -j ACCEPT\n"...)
 	return`,
@@ -197,7 +197,7 @@ var edits = []edit{
 		return dst
 	}
 	return`},
-	{"proxier/internal/render/shared.go",
+	{"proxier/internal/ipt/shared.go",
 		`	dst = append(dst, "-A "+postroutingChain+" -j MARK --xor-mark "+mark+"\n"...)`,
 		`	if !fault.On("mark-kept") {
 		dst = append(dst, "-A "+postroutingChain+" -j MARK --xor-mark "+mark+"\n"...)
@@ -271,10 +271,10 @@ var edits = []edit{
 	if !fault.On("conntrack-before-rules") {
 		p.udp.add(services, endpoints)
 	}`},
-	{"proxier/proxier.go",
-		`if !existed && p.canaries {`,
-		`if !existed && p.canaries && !fault.On("flush-missed") {`},
-	{"proxier/proxier.go",
+	{"proxier/internal/ipt/intact.go",
+		`if !existed && w.canaries {`,
+		`if !existed && w.canaries && !fault.On("flush-missed") {`},
+	{"proxier/internal/ipt/intact.go",
 		`if !exists {`,
 		`if !exists && !fault.On("flush-missed") {`},
 	{"proxier/state.go",

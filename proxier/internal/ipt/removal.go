@@ -1,42 +1,41 @@
-package cleanup
+package ipt
 
 import (
 	"bytes"
 	"fmt"
 	"strings"
 
-	"k8s.io/klog/v2"
-
-	"github.com/chainwalk/chainwalk/proxier/internal/render"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 )
 
-// Leftovers removes all chains of a proxy, and the rules of the kernel's own chains that lead to them, also those that older
-// versions have made. families are the tools of each family that there is. Each table is changed at once or not at all, and a
-// table that fails does not keep the others. Errors are logged, and failed says whether there was one; it can be called again.
-func Leftovers(logger klog.Logger, families ...iptables.Interface) (failed bool) {
-	for _, tools := range families {
-		for _, table := range []iptables.Table{iptables.TableNAT, iptables.TableFilter, iptables.TableMangle} {
-			if err := cleanTable(tools, table); err != nil {
-				logger.Error(err, "Rules of the proxy are left", "family", tools.Protocol(), "table", table)
-				failed = true
-			}
+// Cleanup removes all chains of a proxy, this one or kube-proxy, and the rules of
+// the kernel's own chains that lead to them, also those that older versions have
+// made. Rules and chains of others stay, among them those of the kubelet
+// (KUBE-FIREWALL, KUBE-MARK-DROP, KUBE-KUBELET-CANARY), and so do nfacct objects.
+// Each table is changed at once or not at all, and a table that fails does not
+// keep the others. Errors are logged, and failed says whether there was one; it
+// can be called again.
+func (w *Writer) Cleanup() (failed bool) {
+	for _, table := range []iptables.Table{iptables.TableNAT, iptables.TableFilter, iptables.TableMangle} {
+		if err := w.cleanTable(table); err != nil {
+			w.config.Logger.Error(err, "Rules of the proxy are left", "family", w.config.Tools.Protocol(), "table", table)
+			failed = true
 		}
 	}
 	return failed
 }
 
-func cleanTable(tools iptables.Interface, table iptables.Table) error {
+func (w *Writer) cleanTable(table iptables.Table) error {
 	var save bytes.Buffer
-	if err := tools.SaveInto(table, &save); err != nil {
+	if err := w.config.Tools.SaveInto(table, &save); err != nil {
 		return err
 	}
-	own := render.OwnChains(string(table), save.Bytes())
+	own := ownChains(string(table), save.Bytes())
 	if len(own) == 0 {
 		return nil
 	}
 	r := removalOf(own, save.String())
-	if err := tools.Restore(table, r.input(table), iptables.NoFlushTables, iptables.RestoreCounters); err != nil {
+	if err := w.config.Tools.Restore(table, r.input(table), iptables.NoFlushTables, iptables.RestoreCounters); err != nil {
 		return err
 	}
 	return r.kept()

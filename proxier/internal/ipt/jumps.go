@@ -1,21 +1,20 @@
-package render
+package ipt
 
-// Jump leads from one of the kernel's own chains to one of ours.
-type Jump struct {
-	Table  string
-	From   string
-	Target string
-	// Args is the rule without "-A From", as arguments of iptables.
-	Args []string
+import "github.com/chainwalk/chainwalk/proxier/iptables"
+
+// jumpRule leads from one of the kernel's own chains to one of ours.
+type jumpRule struct {
+	iptables.Rule
+	target iptables.Chain
 }
 
-// Jumps returns the jumps that must exist before a restore. Each is put at the
+// jumps returns the jumps that must exist before a restore. Each is put at the
 // head of its chain if it is missing, in this order, so the last one of a
 // chain is met first. They are not part of the restore input, since the
 // kernel's own chains hold rules of others too.
-func Jumps() []Jump {
+func jumps() []jumpRule {
 	onlyNew := []string{"-m", "conntrack", "--ctstate", "NEW"}
-	return []Jump{
+	return []jumpRule{
 		jump("filter", "INPUT", externalServicesChain, "kubernetes externally-visible service portals", onlyNew...),
 		jump("filter", "FORWARD", externalServicesChain, "kubernetes externally-visible service portals", onlyNew...),
 		jump("filter", "INPUT", nodePortsChain, "kubernetes health check service ports"),
@@ -33,10 +32,13 @@ func Jumps() []Jump {
 	}
 }
 
-func jump(table, from, target, comment string, match ...string) Jump {
+func jump(table, from, target, comment string, match ...string) jumpRule {
 	args := append(make([]string, 0, len(match)+6), match...)
 	if comment != "" {
 		args = append(args, "-m", "comment", "--comment", comment)
 	}
-	return Jump{Table: table, From: from, Target: target, Args: append(args, "-j", target)}
+	return jumpRule{
+		Rule:   iptables.Rule{Table: iptables.Table(table), Chain: iptables.Chain(from), Args: append(args, "-j", target)},
+		target: iptables.Chain(target),
+	}
 }

@@ -1,4 +1,4 @@
-package render
+package ipt
 
 import (
 	"bytes"
@@ -23,9 +23,9 @@ const (
 	firewallChain = "KUBE-FIREWALL"
 )
 
-// CanaryChain is empty and never jumped to. If it disappears, somebody has
+// canaryChain is empty and never jumped to. If it disappears, somebody has
 // flushed the tables.
-const CanaryChain = "KUBE-PROXY-CANARY"
+const canaryChain = "KUBE-PROXY-CANARY"
 
 // Prefixes of the chains of one service port.
 const (

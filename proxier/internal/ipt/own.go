@@ -1,13 +1,13 @@
-package render
+package ipt
 
-// OwnChains returns the chains of a table that are this program's or
+// ownChains returns the chains of a table that are this program's or
 // kube-proxy's, of those that iptables-save printed, in its order. The
 // kubelet's are not among them.
-func OwnChains(table string, save []byte) []string {
-	shared := map[string]bool{CanaryChain: true}
-	for _, jump := range Jumps() {
-		if jump.Table == table && jump.Target != firewallChain {
-			shared[jump.Target] = true
+func ownChains(table string, save []byte) []string {
+	shared := map[string]bool{canaryChain: true}
+	for _, jump := range jumps() {
+		if string(jump.Table) == table && jump.target != firewallChain {
+			shared[string(jump.target)] = true
 		}
 	}
 	nat := table == "nat"

@@ -1,4 +1,4 @@
-package cleanup_test
+package ipt
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"k8s.io/klog/v2"
 
-	"github.com/chainwalk/chainwalk/proxier/cleanup"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 )
 
@@ -23,6 +22,7 @@ type tables struct {
 }
 
 func (*tables) Protocol() iptables.Protocol { return iptables.ProtocolIPv4 }
+func (*tables) HasRandomFully() bool        { return false }
 
 func (f *tables) SaveInto(table iptables.Table, buffer *bytes.Buffer) error {
 	buffer.WriteString(f.saved[table])
@@ -40,7 +40,7 @@ func (f *tables) Restore(table iptables.Table, data []byte, flush iptables.Flush
 	return f.restoreError
 }
 
-func TestLeftovers(t *testing.T) {
+func TestCleanup(t *testing.T) {
 	tests := []struct {
 		name  string
 		table iptables.Table
@@ -92,7 +92,7 @@ func TestLeftovers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			tools := &tables{saved: map[iptables.Table]string{test.table: "*" + string(test.table) + "\n" + test.save + "COMMIT\n"}}
 			logger, logged := logs()
-			assert.Equal(t, test.err != "", cleanup.Leftovers(logger, tools))
+			assert.Equal(t, test.err != "", New(Config{Tools: tools, Logger: logger}).Cleanup())
 			assert.Contains(t, *logged, test.err)
 			if test.want == "" {
 				assert.Empty(t, tools.restored)
@@ -109,13 +109,13 @@ func logs() (klog.Logger, *string) {
 }
 
 // A table that cannot be saved does not keep the others.
-func TestLeftoversErrors(t *testing.T) {
+func TestCleanupErrors(t *testing.T) {
 	tools := &tables{
 		saved:     map[iptables.Table]string{iptables.TableFilter: "*filter\n:KUBE-FORWARD - [0:0]\nCOMMIT\n"},
 		saveError: map[iptables.Table]error{iptables.TableNAT: errors.New("fault of saving")},
 	}
 	logger, logged := logs()
-	assert.True(t, cleanup.Leftovers(logger, tools))
+	assert.True(t, New(Config{Tools: tools, Logger: logger}).Cleanup())
 	assert.Contains(t, *logged, "fault of saving")
 	assert.Contains(t, *logged, `"table"="nat"`)
 	assert.NotContains(t, *logged, `"table"="filter"`)
@@ -123,6 +123,6 @@ func TestLeftoversErrors(t *testing.T) {
 
 	tools.saveError, tools.restoreError = nil, errors.New("fault of restoring")
 	logger, logged = logs()
-	assert.True(t, cleanup.Leftovers(logger, tools))
+	assert.True(t, New(Config{Tools: tools, Logger: logger}).Cleanup())
 	assert.Contains(t, *logged, "fault of restoring")
 }

@@ -1,4 +1,4 @@
-package render
+package ipt
 
 import (
 	"net/netip"

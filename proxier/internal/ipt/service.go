@@ -1,4 +1,4 @@
-package render
+package ipt
 
 import (
 	"github.com/chainwalk/chainwalk/proxier/chains"
@@ -11,7 +11,7 @@ import (
 // depends on the service port, the options and the Model's common decisions
 // only, never on another service port.
 type serviceText struct {
-	options *Options
+	options *options
 	model   *model.Model
 	// commented is false where the rules for endpoints go without comments, which
 	// are much of the text in a large cluster.

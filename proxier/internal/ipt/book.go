@@ -1,4 +1,4 @@
-package render
+package ipt
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ type entry struct {
 	rules int
 	// known counts all endpoints in the API.
 	known   int
-	noLocal NoLocal
+	noLocal model.NoLocal
 }
 
 // policyChains is a set of the chains that a service port may have once.
@@ -97,8 +97,8 @@ func (b *book) find(name *changes.ServicePortName) (int, bool) {
 	})
 }
 
-// PortsOf returns the ports of the Service for which the kernel holds something.
-func (r *Renderer) PortsOf(service types.NamespacedName) []changes.ServicePortName {
+// portsOf returns the ports of the Service for which the kernel holds something.
+func (r *renderer) portsOf(service types.NamespacedName) []changes.ServicePortName {
 	place, _ := r.book.find(&changes.ServicePortName{NamespacedName: service})
 	var names []changes.ServicePortName
 	for _, e := range r.book.entries[place:] {

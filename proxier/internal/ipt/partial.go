@@ -1,4 +1,4 @@
-package render
+package ipt
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
 
-// partial holds what one Partial has to write.
+// partial holds what one partialInput has to write.
 type partial struct {
 	// dirty are the shared chains whose lines are other ones now.
 	dirty [sharedChains]bool
@@ -20,22 +20,22 @@ type partial struct {
 	input, key []byte
 }
 
-// Partial returns the input of iptables-restore --noflush that turns what the
+// partialInput returns the input of iptables-restore --noflush that turns what the
 // kernel holds after the last input into what it must hold for the changed
 // service ports, and nil if that is the same. The cost is that of the changed
 // service ports; only a shared chain whose lines change is written whole. All
-// endpoints' rules are taken to follow the Model of the last Full, apart from
+// endpoints' rules are taken to follow the Model of the last fullInput, apart from
 // nodePorts.
 //
 // Chains that are out of use are deleted, but in a large cluster only if
 // deleteUnused is set; else they wait for a call that does. The result is valid
-// until the next call. If the kernel does not take it, Full must follow.
-func (r *Renderer) Partial(gone []changes.ServicePortName, changed []model.Service, nodePorts model.NodePorts, deleteUnused bool) []byte {
+// until the next call. If the kernel does not take it, fullInput must follow.
+func (r *renderer) partialInput(gone []changes.ServicePortName, changed []model.Service, nodePorts model.NodePorts, deleteUnused bool) []byte {
 	p := &r.partial
 	p.begin()
 	if !nodePorts.Equal(r.node.NodePorts) {
 		mark.RenderNodePortsMoved.Hit()
-		r.totals.Rules.NAT += len(nodePorts.Addresses) - len(r.node.NodePorts.Addresses)
+		r.rules.nat += len(nodePorts.Addresses) - len(r.node.NodePorts.Addresses)
 		r.node.NodePorts = nodePorts
 		p.dirty[natServices] = true
 	}
@@ -45,14 +45,14 @@ func (r *Renderer) Partial(gone []changes.ServicePortName, changed []model.Servi
 			mark.RenderPortGone.Hit()
 			p.compareLines(&sharedLines{}, &old.lines)
 			old.chains(r.leftover.add)
-			r.totals.add(old, -1)
+			r.count(old, -1)
 		}
 	}
 	for i := range changed {
 		r.change(&changed[i])
 	}
 	var stale []string
-	if deleteUnused || !r.Large() {
+	if deleteUnused || !r.large() {
 		stale = r.leftover.take()
 		mark.RenderUnusedDeleted.HitIf(len(stale) > 0)
 	} else {
@@ -71,7 +71,7 @@ func (p *partial) begin() {
 
 // endpointsAfter returns the number of endpoints in the cluster once the
 // changes are in the book.
-func (r *Renderer) endpointsAfter(gone []changes.ServicePortName, changed []model.Service) int {
+func (r *renderer) endpointsAfter(gone []changes.ServicePortName, changed []model.Service) int {
 	endpoints := r.totals.Endpoints
 	for i := range gone {
 		endpoints -= r.book.known(&gone[i])
@@ -92,7 +92,7 @@ func (p *partial) compareLines(now, before *sharedLines) {
 }
 
 // change replaces one service port.
-func (r *Renderer) change(service *model.Service) {
+func (r *renderer) change(service *model.Service) {
 	p, t := &r.partial, &r.service
 	hashes := make([]hashText, 0, 1+len(service.Endpoints.Reachable))
 	hashes, p.key = appendHashes(hashes, p.key, service)
@@ -121,8 +121,8 @@ func (r *Renderer) change(service *model.Service) {
 	}
 	old.chains(r.leftover.add)
 	now.chains(r.leftover.remove)
-	r.totals.add(old, -1)
-	r.totals.add(now, 1)
+	r.count(old, -1)
+	r.count(now, 1)
 }
 
 // rulesPerEndpoint is the number of rules in each endpoint's chain.
@@ -141,7 +141,7 @@ func (p *partial) hold(now, old *entry) {
 }
 
 // assemble puts the input together, or returns nil where nothing is to do.
-func (r *Renderer) assemble(stale []string) []byte {
+func (r *renderer) assemble(stale []string) []byte {
 	p := &r.partial
 	dst := p.input[:0]
 	p.hitMarks()
@@ -187,7 +187,7 @@ func (p *partial) anyDirty(first, last sharedChain) bool {
 	return false
 }
 
-func (r *Renderer) appendDirtyChainLines(dst []byte, first, last sharedChain) []byte {
+func (r *renderer) appendDirtyChainLines(dst []byte, first, last sharedChain) []byte {
 	for chain := first; chain <= last; chain++ {
 		if r.partial.dirty[chain] {
 			dst = appendChainLines(dst, chain.name())
@@ -197,7 +197,7 @@ func (r *Renderer) appendDirtyChainLines(dst []byte, first, last sharedChain) []
 }
 
 // appendDirtyLines writes the lines of all service ports in each dirty chain.
-func (r *Renderer) appendDirtyLines(dst []byte, first, last sharedChain) []byte {
+func (r *renderer) appendDirtyLines(dst []byte, first, last sharedChain) []byte {
 	for chain := first; chain <= last; chain++ {
 		if !r.partial.dirty[chain] {
 			continue

@@ -1,4 +1,4 @@
-package render
+package ipt
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
 
-// Options are the facts about tools and kernel that change the spelling.
-type Options struct {
+// options are the facts about tools and kernel that change the spelling.
+type options struct {
 	// MasqueradeMark is the bit of the packet mark that asks for masquerading.
 	MasqueradeMark uint32
 	// RandomFully is true if the tool knows MASQUERADE --random-fully.
@@ -22,46 +22,45 @@ type Options struct {
 	LargeCluster int
 }
 
-// Renderer writes the input of iptables-restore for one address family. It
-// remembers what the kernel holds after its last input, so that Partial can
+// renderer writes the input of iptables-restore for one address family. It
+// remembers what the kernel holds after its last input, so that partialInput can
 // leave out the rest. It is not safe for concurrent use.
-type Renderer struct {
-	options Options
+type renderer struct {
+	options options
 	service serviceText
-	// node is the Model of the last Full without its services.
+	// node is the Model of the last fullInput without its services.
 	node model.Model
 	book book
 	// leftover are chains in the kernel that no rule leads to any longer.
 	leftover leftover
 	partial  partial
-	totals   Totals
+	// totals and rules are of what the tables hold once the last input is taken.
+	totals model.Totals
+	rules  ruleCounts
 }
 
-// New returns a Renderer for one address family.
-func New(options Options) *Renderer {
-	r := &Renderer{options: options, leftover: leftover{}}
+// newRenderer returns a renderer for one address family.
+func newRenderer(options options) *renderer {
+	r := &renderer{options: options, leftover: leftover{}}
 	r.service.options = &r.options
 	return r
 }
 
-// SetCounters names the nfacct objects that rules may refer to from now on. A
-// Full must follow.
-func (r *Renderer) SetCounters(invalid, localhost string) {
+// setCounters names the nfacct objects that rules may refer to from now on. A
+// fullInput must follow.
+func (r *renderer) setCounters(invalid, localhost string) {
 	r.options.InvalidCounter = invalid
 	r.options.LocalhostCounter = localhost
 }
 
-// Totals returns what the tables hold once the last input is taken.
-func (r *Renderer) Totals() Totals { return r.totals }
+// large says whether the cluster is so large that comments are left out.
+func (r *renderer) large() bool { return r.totals.Endpoints > r.options.LargeCluster }
 
-// Large says whether the cluster is so large that comments are left out.
-func (r *Renderer) Large() bool { return r.totals.Endpoints > r.options.LargeCluster }
-
-// Full returns the input of iptables-restore --noflush that fills in all
+// fullInput returns the input of iptables-restore --noflush that fills in all
 // chains and deletes the chains of service ports that are in savedNAT and no
 // longer used. savedNAT is what iptables-save prints for table nat; nil, where
 // that is not known, deletes nothing.
-func (r *Renderer) Full(m *model.Model, savedNAT []byte) []byte {
+func (r *renderer) fullInput(m *model.Model, savedNAT []byte) []byte {
 	mark.RenderFull.Hit()
 	if savedNAT == nil {
 		mark.RenderStaleUnknown.Hit()
@@ -99,23 +98,23 @@ func (r *Renderer) Full(m *model.Model, savedNAT []byte) []byte {
 	dst = appendNodePortJumps(dst, m.NodePorts)
 	dst = append(dst, "COMMIT\n"...)
 	r.leftover.removeAll(r.book.entries)
-	r.totals.Rules = CountRules(dst)
+	r.rules = countRules(dst)
 	return dst
 }
 
 // open begins a new book. It returns what serviceText.set needs, for all
 // service ports.
-func (r *Renderer) open(m *model.Model) []hashText {
+func (r *renderer) open(m *model.Model) []hashText {
 	r.node = *m
 	r.node.Services = nil
 	r.service.model = &r.node
 	r.partial = partial{}
-	r.totals = Totals{}
+	r.totals = model.Totals{}
 	for i := range m.Services {
 		r.totals.Endpoints += m.Services[i].Endpoints.Known
 	}
-	r.service.commented = !r.Large()
-	mark.RenderWithoutComments.HitIf(r.Large())
+	r.service.commented = !r.large()
+	mark.RenderWithoutComments.HitIf(r.large())
 	size := len(m.Services)
 	for i := range m.Services {
 		size += len(m.Services[i].Endpoints.Reachable)
@@ -133,7 +132,7 @@ func (r *Renderer) open(m *model.Model) []hashText {
 	lines := make([]byte, 0, len(m.Services)*linesPerService)
 	r.each(m, hashes, func(e *entry) {
 		lines = r.service.describe(e, lines)
-		r.totals.NoLocal.add(e.noLocal, 1)
+		r.totals.Add(model.Totals{NoLocal: e.noLocal}, 1)
 	})
 	for i := range entries {
 		size := entries[i].lines.ends[sharedChains-1]
@@ -154,13 +153,13 @@ func (t *serviceText) describe(e *entry, dst []byte) []byte {
 	e.style = endpointStyle{sticky: t.service.Port.SessionAffinityClientIP, commented: t.commented}
 	e.endpoints = t.hashes[1:]
 	e.known = t.service.Endpoints.Known
-	e.noLocal = noLocalOf(t.service)
+	e.noLocal = model.NoLocalOf(t.service)
 	dst, e.lines = t.appendSharedLines(dst)
 	return dst
 }
 
 // each chooses every service port in turn.
-func (r *Renderer) each(m *model.Model, hashes []hashText, visit func(*entry)) {
+func (r *renderer) each(m *model.Model, hashes []hashText, visit func(*entry)) {
 	for i := range m.Services {
 		service := &m.Services[i]
 		n := 1 + len(service.Endpoints.Reachable)
@@ -172,7 +171,7 @@ func (r *Renderer) each(m *model.Model, hashes []hashText, visit func(*entry)) {
 
 // inputSize is about as large as the input will be: growing a buffer of many
 // megabytes costs more than to fill it.
-func (r *Renderer) inputSize(m *model.Model) int {
+func (r *renderer) inputSize(m *model.Model) int {
 	const shared, perService, perEndpoint, perComment, commentsPerEndpoint = 8 << 10, 600, 320, 24, 3
 	size := shared
 	for i := range m.Services {

@@ -1,4 +1,4 @@
-package render
+package ipt
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func appendLocalnetGuard(dst []byte, m *model.Model) []byte {
 
 // appendForward fills in the chain that lets service traffic pass even if the
 // policy of FORWARD is DROP.
-func appendForward(dst []byte, m *model.Model, o *Options) []byte {
+func appendForward(dst []byte, m *model.Model, o *options) []byte {
 	mark.RenderPassInvalid.HitIf(!m.DropInvalid)
 	if m.DropInvalid {
 		mark.RenderDropInvalid.Hit()
@@ -53,7 +53,7 @@ func appendForward(dst []byte, m *model.Model, o *Options) []byte {
 // appendMasquerade fills in the chains that set the mark and act on it. The
 // mark is cleared first, so that a packet that is encapsulated and passes
 // POSTROUTING again is not masqueraded twice (https://issue.k8s.io/78948).
-func appendMasquerade(dst []byte, o *Options) []byte {
+func appendMasquerade(dst []byte, o *options) []byte {
 	mark := markText(o.MasqueradeMark)
 	dst = append(dst, "-A "+postroutingChain+" -m mark ! --mark "+mark+"/"+mark+" -j RETURN\n"...)
 	dst = append(dst, "-A "+postroutingChain+" -j MARK --xor-mark "+mark+"\n"...)

@@ -1,6 +1,6 @@
 //go:build linux
 
-package cleanup_test
+package proxier_test
 
 import (
 	"net/netip"
@@ -18,7 +18,6 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 	"github.com/chainwalk/chainwalk/proxier"
-	"github.com/chainwalk/chainwalk/proxier/cleanup"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 )
 
@@ -63,13 +62,13 @@ func TestKernelLeftovers(t *testing.T) {
 				saved := func() string { return rules(ns.Must(names.Save)) }
 				before := saved()
 
-				sync(t, tools)
+				syncOnce(t, tools)
 				ns.Feed(oldHook, names.Restore, "--noflush")
 				for _, chain := range []string{"KUBE-SVC-", "KUBE-EXT-", "KUBE-SEP-", "KUBE-PROXY-CANARY", "KUBE-POSTROUTING"} {
 					require.Contains(t, saved(), chain)
 				}
 				for round := range 2 {
-					assert.False(t, cleanup.Leftovers(klog.Background(), tools))
+					assert.False(t, proxier.Cleanup(klog.Background(), proxier.IPTables{Tools: tools}))
 					assert.Equal(t, before, saved(), "round %d", round)
 				}
 			})
@@ -90,15 +89,15 @@ func rules(saved string) string {
 	return kept.String()
 }
 
-// sync writes the rules of a service of every kind.
-func sync(t *testing.T, tools iptables.Interface) {
+// syncOnce writes the rules of a service of every kind.
+func syncOnce(t *testing.T, tools iptables.Interface) {
 	family, addressType := v1.IPv4Protocol, discovery.AddressTypeIPv4
 	clusterIP, vip, endpoint, node := "172.30.0.41", "1.2.3.4", "10.244.1.2", "192.168.0.2"
 	if tools.IsIPv6() {
 		family, addressType = v1.IPv6Protocol, discovery.AddressTypeIPv6
 		clusterIP, vip, endpoint, node = "fd00:172:30::41", "2001:db8:1::4", "fd00:10:244::2", "2001:db8::1"
 	}
-	p, err := proxier.New(proxier.Config{Family: family, NodeName: "node1", NodeIP: netip.MustParseAddr(node), IPTables: tools,
+	p, err := proxier.New(proxier.Config{Family: family, NodeName: "node1", NodeIP: netip.MustParseAddr(node), Rules: proxier.IPTables{Tools: tools},
 		Sysctls: sysctls{}, MasqueradeBit: 14, LocalhostNodePorts: family == v1.IPv4Protocol})
 	require.NoError(t, err)
 	p.OnServiceAdd(&v1.Service{
