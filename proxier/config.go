@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
 )
@@ -80,6 +81,9 @@ type Config struct {
 	Changed func()
 	// Clock is the real one by default.
 	Clock clock.PassiveClock
+	// Marks counts the decisions that the Proxier takes, for who judges it. Nil, as in
+	// production: nobody counts.
+	Marks *mark.Recorder
 	// Logger gets what Sync does not return as an error, and what of an object
 	// cannot be used. The zero value is silent.
 	Logger klog.Logger

@@ -71,8 +71,8 @@ func New(config Config) (*Proxier, error) {
 	return &Proxier{
 		config:       config,
 		policy:       config.modelConfig(),
-		services:     changes.NewServiceTracker(config.Family, config.IgnoreExternalIPs, config.Logger),
-		endpoints:    changes.NewEndpointsTracker(config.Family, config.NodeName, config.Clock.Now(), config.Logger),
+		services:     changes.NewServiceTracker(config.Family, config.IgnoreExternalIPs, config.Logger, config.Marks),
+		endpoints:    changes.NewEndpointsTracker(config.Family, config.NodeName, config.Clock.Now(), config.Logger, config.Marks),
 		state:        newState(),
 		serviceMap:   changes.Services{},
 		endpointsMap: changes.Endpoints{},
@@ -107,7 +107,7 @@ func (p *Proxier) syncRules() (*staleConnections, error) {
 	p.syncing.Lock()
 	defer p.syncing.Unlock()
 	if !p.state.delivered() {
-		mark.SyncNotDelivered.Hit()
+		p.config.Marks.Hit(mark.SyncNotDelivered)
 		return nil, ErrNotDelivered
 	}
 	zone, full := p.state.beginSync()
@@ -116,10 +116,10 @@ func (p *Proxier) syncRules() (*staleConnections, error) {
 	p.config.Metrics.ChangesTaken()
 
 	hourly := p.config.Clock.Since(p.lastFull) >= fullSyncPeriod && (!p.config.NoHourlyFullSync || p.totals.Endpoints <= largeCluster)
-	mark.SyncHourly.HitIf(hourly && !full)
+	p.config.Marks.HitIf(mark.SyncHourly, hourly && !full)
 	full = full || hourly
 	if err := p.write(full, zone, services, endpoints); err != nil {
-		mark.SyncFailed.Hit()
+		p.config.Marks.Hit(mark.SyncFailed)
 		p.state.dirty()
 		return nil, fmt.Errorf("syncing %s rules: %w", p.config.Family, err)
 	}
@@ -138,11 +138,11 @@ func (p *Proxier) syncRules() (*staleConnections, error) {
 func (p *Proxier) write(full bool, zone string, services changes.ServiceUpdate, endpoints changes.EndpointsUpdate) (err error) {
 	start := p.config.Clock.Now()
 	if full {
-		mark.SyncFull.Hit()
+		p.config.Marks.Hit(mark.SyncFull)
 		defer func() { p.config.Metrics.FullSyncTook(p.config.Clock.Since(start)) }()
 		return p.writeAll(zone)
 	}
-	mark.SyncPartial.Hit()
+	p.config.Marks.Hit(mark.SyncPartial)
 	defer func() {
 		p.config.Metrics.PartialSyncTook(p.config.Clock.Since(start))
 		if err != nil {
@@ -175,11 +175,11 @@ func (p *Proxier) noteHealth(changed sets.Set[types.NamespacedName]) {
 		port := p.services.HealthCheckNodePort(service)
 		if port == 0 {
 			_, had := p.health[service]
-			mark.SyncHealthCheckGone.HitIf(had)
+			p.config.Marks.HitIf(mark.SyncHealthCheckGone, had)
 			delete(p.health, service)
 			continue
 		}
-		mark.SyncHealthCheck.Hit()
+		p.config.Marks.Hit(mark.SyncHealthCheck)
 		p.health[service] = ServiceHealth{Port: port, LocalEndpoints: p.endpoints.LocalReady(service)}
 	}
 }

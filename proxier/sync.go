@@ -66,7 +66,7 @@ func compareServices(a, b types.NamespacedName) int {
 // says that the rules depend on.
 func (p *Proxier) prepareKernel(policy *model.Config) error {
 	if policy.ServesLocalhost() {
-		mark.SyncRouteLocalnet.Hit()
+		p.config.Marks.Hit(mark.SyncRouteLocalnet)
 		if err := p.ensureSysctl(sysctlRouteLocalnet, 1); err != nil {
 			return fmt.Errorf("node ports at localhost cannot work "+
 				"(turn them off, or leave loopback out of the node port addresses): %w", err)
@@ -101,7 +101,7 @@ func (p *Proxier) ensureSysctl(name string, value int) error {
 
 // node returns what the decisions need to know of this node.
 func (p *Proxier) node(zone string) model.Node {
-	return model.Node{Name: p.config.NodeName, Zone: zone, IP: p.config.NodeIP, Addresses: p.nodeAddresses()}
+	return model.Node{Name: p.config.NodeName, Zone: zone, IP: p.config.NodeIP, Addresses: p.nodeAddresses(), Marks: p.config.Marks}
 }
 
 // nodeAddresses returns nothing where nothing depends on it. An error leaves
@@ -112,7 +112,7 @@ func (p *Proxier) nodeAddresses() []netip.Addr {
 	}
 	addresses, err := p.config.Network.NodeAddresses()
 	if err != nil {
-		mark.SyncAddressesUnknown.Hit()
+		p.config.Marks.Hit(mark.SyncAddressesUnknown)
 		p.config.Logger.Error(err, "Node ports are not served: the node's addresses are not known")
 	}
 	return addresses

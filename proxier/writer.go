@@ -71,6 +71,7 @@ func (r IPTables) newWriter(config *Config) writer {
 		UnusedPeriod:   config.SyncPeriod,
 		Clock:          config.Clock,
 		Logger:         config.Logger,
+		Marks:          config.Marks,
 	})
 }
 

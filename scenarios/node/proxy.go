@@ -9,6 +9,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
@@ -38,6 +39,8 @@ type Process struct {
 	Clock  *clocktesting.FakeClock
 	// Health is told whether the rules follow the API.
 	Health proxier.Health
+	// Marks counts the decisions of this project's own proxier. Nil: nobody counts.
+	Marks  *mark.Recorder
 	Logger klog.Logger
 }
 
@@ -61,6 +64,14 @@ func Chainwalk(p Process) (Proxy, []string, error) {
 	}
 	proxy, err := p.start(settings)
 	return proxy, settings.Warnings, err
+}
+
+// Counted is Chainwalk with a count of its decisions.
+func Counted(marks *mark.Recorder) Proxier {
+	return func(p Process) (Proxy, []string, error) {
+		p.Marks = marks
+		return Chainwalk(p)
+	}
 }
 
 func (p *Process) start(settings *proxier.Settings) (Proxy, error) {
@@ -88,7 +99,7 @@ func (p *Process) complete(c *proxier.Config) error {
 	}
 	c.Rules = proxier.IPTables{Tools: tools, Counters: proxier.NFAcctTool{Exec: p.Kernel.Exec}}
 	c.Sysctls, c.Network, c.Conntrack = p.Kernel.Sysctls, p.Kernel.Network, p.Kernel.Conntrack
-	c.Clock, c.Health, c.Logger = p.Clock, p.Health, p.Logger
+	c.Clock, c.Health, c.Marks, c.Logger = p.Clock, p.Health, p.Marks, p.Logger
 	return nil
 }
 

@@ -83,12 +83,12 @@ func (t *serviceText) appendExternalChain(dst []byte) []byte {
 // their traffic had gone to the load balancer and come back.
 func (t *serviceText) appendShortCircuit(dst []byte) []byte {
 	if t.model.LocalTraffic.Known() {
-		mark.RenderShortCircuitPods.Hit()
+		t.options.Marks.Hit(mark.RenderShortCircuitPods)
 		dst = t.appendExternalRule(dst, "pod traffic for ")
 		dst = appendLocalTraffic(dst, t.model.LocalTraffic)
 		dst = t.appendJump(dst, clusterPrefix)
 	} else {
-		mark.RenderShortCircuitNode.Hit()
+		t.options.Marks.Hit(mark.RenderShortCircuitNode)
 	}
 	dst = t.appendExternalRule(dst, "masquerade LOCAL traffic for ")
 	dst = append(dst, " -m addrtype --src-type LOCAL -j "+markMasqChain+"\n"...)
@@ -132,10 +132,10 @@ func (t *serviceText) appendPolicyChain(dst []byte, prefix string, set []changes
 	if len(set) == 0 {
 		return dst
 	}
-	mark.RenderShare.HitIf(len(set) > 1)
-	mark.RenderOneEndpoint.HitIf(len(set) == 1)
+	t.options.Marks.HitIf(mark.RenderShare, len(set) > 1)
+	t.options.Marks.HitIf(mark.RenderOneEndpoint, len(set) == 1)
 	if t.service.Port.SessionAffinityClientIP {
-		mark.RenderAffinity.Hit()
+		t.options.Marks.Hit(mark.RenderAffinity)
 		t.eachOf(set, func(_ int, endpoint *endpointText) {
 			dst = t.appendEndpointRule(dst, prefix, endpoint)
 			dst = append(dst, " -m recent --name "+endpointPrefix...)

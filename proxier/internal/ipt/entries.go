@@ -39,7 +39,7 @@ func (t *serviceText) appendNodePortEntry(dst []byte) []byte {
 		return dst
 	}
 	if t.model.Localhost && t.options.LocalhostCounter != "" {
-		mark.RenderLoopbackCounter.Hit()
+		t.options.Marks.Hit(mark.RenderLoopbackCounter)
 		dst = t.appendNodePortHead(dst)
 		dst = append(dst, " -d 127.0.0.0/8"...)
 		dst = appendPort(dst, t.service.Port.NodePort)

@@ -24,7 +24,7 @@ func (t *serviceText) appendHealthCheck(dst []byte) []byte {
 	if port.HealthCheckNodePort == 0 {
 		return dst
 	}
-	mark.RenderHealthCheckPort.Hit()
+	t.options.Marks.Hit(mark.RenderHealthCheckPort)
 	dst = append(dst, "-A "+nodePortsChain...)
 	dst = t.appendComment(dst, "", " health check node port")
 	dst = append(dst, " -m tcp -p tcp"...)
@@ -41,13 +41,13 @@ func (t *serviceText) appendExternalRefusals(dst []byte) []byte {
 	}
 	for _, vips := range [...][]netip.Addr{port.ExternalIPs, port.LoadBalancerVIPs} {
 		for _, ip := range vips {
-			mark.RenderRefusedExternalIP.Hit()
+			t.options.Marks.Hit(mark.RenderRefusedExternalIP)
 			dst = t.appendRefusal(dst, externalServicesChain, verdict)
 			dst = append(t.appendDestination(dst, ip, port.Port), refusalTarget(verdict)...)
 		}
 	}
 	if port.NodePort != 0 {
-		mark.RenderRefusedNodePort.Hit()
+		t.options.Marks.Hit(mark.RenderRefusedNodePort)
 		dst = t.appendRefusal(dst, externalServicesChain, verdict)
 		dst = append(dst, " -m addrtype --dst-type LOCAL"...)
 		dst = appendPort(t.appendProtocol(dst), port.NodePort)

@@ -20,7 +20,7 @@ func (w *Writer) Intact() (bool, error) {
 			return intact, err
 		}
 		if !existed && w.canaries {
-			mark.SyncCanaryGone.Hit()
+			w.config.Marks.Hit(mark.SyncCanaryGone)
 			intact = false
 		}
 	}
@@ -31,7 +31,7 @@ func (w *Writer) Intact() (bool, error) {
 			return intact, err
 		}
 		if !exists {
-			mark.SyncJumpGone.Hit()
+			w.config.Marks.Hit(mark.SyncJumpGone)
 			intact = false
 		}
 	}

@@ -34,7 +34,7 @@ func (r *renderer) partialInput(gone []changes.ServicePortName, changed []model.
 	p := &r.partial
 	p.begin()
 	if !nodePorts.Equal(r.node.NodePorts) {
-		mark.RenderNodePortsMoved.Hit()
+		r.options.Marks.Hit(mark.RenderNodePortsMoved)
 		r.rules.nat += len(nodePorts.Addresses) - len(r.node.NodePorts.Addresses)
 		r.node.NodePorts = nodePorts
 		p.dirty[natServices] = true
@@ -42,7 +42,7 @@ func (r *renderer) partialInput(gone []changes.ServicePortName, changed []model.
 	r.service.commented = r.endpointsAfter(gone, changed) <= r.options.LargeCluster
 	for i := range gone {
 		if old := r.book.remove(&gone[i]); old != nil {
-			mark.RenderPortGone.Hit()
+			r.options.Marks.Hit(mark.RenderPortGone)
 			p.compareLines(&sharedLines{}, &old.lines)
 			old.chains(r.leftover.add)
 			r.count(old, -1)
@@ -54,9 +54,9 @@ func (r *renderer) partialInput(gone []changes.ServicePortName, changed []model.
 	var stale []string
 	if deleteUnused || !r.large() {
 		stale = r.leftover.take()
-		mark.RenderUnusedDeleted.HitIf(len(stale) > 0)
+		r.options.Marks.HitIf(mark.RenderUnusedDeleted, len(stale) > 0)
 	} else {
-		mark.RenderUnusedKept.HitIf(len(r.leftover) > 0)
+		r.options.Marks.HitIf(mark.RenderUnusedKept, len(r.leftover) > 0)
 	}
 	return r.assemble(stale)
 }
@@ -104,7 +104,7 @@ func (r *renderer) change(service *model.Service) {
 		old = &entry{}
 	}
 	p.compareLines(&now.lines, &old.lines)
-	p.hold(now, old)
+	r.hold(now, old)
 
 	p.chainLines = t.appendPolicyChainLines(p.chainLines)
 	start := len(p.rules)
@@ -112,11 +112,11 @@ func (r *renderer) change(service *model.Service) {
 	now.rules = count(p.rules[start:]) + rulesPerEndpoint*len(now.endpoints)
 	for i := range t.endpoints {
 		if _, ok := p.held[t.endpoints[i].hash]; !ok {
-			mark.RenderUsedAgain.HitIf(r.leftover.has(endpointPrefix, t.endpoints[i].hash))
+			r.options.Marks.HitIf(mark.RenderUsedAgain, r.leftover.has(endpointPrefix, t.endpoints[i].hash))
 			p.chainLines = appendHashedChainLine(p.chainLines, endpointPrefix, t.endpoints[i].hash)
 			p.rules = t.appendEndpointChain(p.rules, &t.endpoints[i])
 		} else {
-			mark.RenderEndpointHeld.Hit()
+			r.options.Marks.Hit(mark.RenderEndpointHeld)
 		}
 	}
 	old.chains(r.leftover.add)
@@ -129,10 +129,11 @@ func (r *renderer) change(service *model.Service) {
 const rulesPerEndpoint = 2
 
 // hold notes the endpoints' chains that need not be written again.
-func (p *partial) hold(now, old *entry) {
+func (r *renderer) hold(now, old *entry) {
+	p := &r.partial
 	clear(p.held)
 	if now.style != old.style {
-		mark.RenderEndpointRestyled.HitIf(len(old.endpoints) > 0)
+		r.options.Marks.HitIf(mark.RenderEndpointRestyled, len(old.endpoints) > 0)
 		return
 	}
 	for _, hash := range old.endpoints {
@@ -144,7 +145,7 @@ func (p *partial) hold(now, old *entry) {
 func (r *renderer) assemble(stale []string) []byte {
 	p := &r.partial
 	dst := p.input[:0]
-	p.hitMarks()
+	r.hitMarks()
 	if p.anyDirty(filterServices, filterNodePorts) {
 		dst = append(dst, "*filter\n"...)
 		dst = r.appendDirtyChainLines(dst, filterServices, filterNodePorts)
@@ -166,16 +167,17 @@ func (r *renderer) assemble(stale []string) []byte {
 	}
 	p.input = dst
 	if len(dst) == 0 {
-		mark.RenderNothing.Hit()
+		r.options.Marks.Hit(mark.RenderNothing)
 		return nil
 	}
 	return dst
 }
 
-func (p *partial) hitMarks() {
+func (r *renderer) hitMarks() {
+	p := &r.partial
 	shared := p.anyDirty(filterServices, natNodePorts)
-	mark.RenderSharedChain.HitIf(shared)
-	mark.RenderOwnChainsOnly.HitIf(!shared && len(p.chainLines) > 0)
+	r.options.Marks.HitIf(mark.RenderSharedChain, shared)
+	r.options.Marks.HitIf(mark.RenderOwnChainsOnly, !shared && len(p.chainLines) > 0)
 }
 
 func (p *partial) anyDirty(first, last sharedChain) bool {

@@ -20,6 +20,8 @@ type options struct {
 	// LargeCluster is a number of endpoints. With more of them, rules for
 	// endpoints are written without comments, which are much of the text.
 	LargeCluster int
+	// Marks counts what is written. Nil: nobody counts.
+	Marks *mark.Recorder
 }
 
 // renderer writes the input of iptables-restore for one address family. It
@@ -61,9 +63,9 @@ func (r *renderer) large() bool { return r.totals.Endpoints > r.options.LargeClu
 // longer used. savedNAT is what iptables-save prints for table nat; nil, where
 // that is not known, deletes nothing.
 func (r *renderer) fullInput(m *model.Model, savedNAT []byte) []byte {
-	mark.RenderFull.Hit()
+	r.options.Marks.Hit(mark.RenderFull)
 	if savedNAT == nil {
-		mark.RenderStaleUnknown.Hit()
+		r.options.Marks.Hit(mark.RenderStaleUnknown)
 		r.leftover.addAll(r.book.entries)
 	} else {
 		clear(r.leftover)
@@ -73,7 +75,7 @@ func (r *renderer) fullInput(m *model.Model, savedNAT []byte) []byte {
 
 	dst = append(dst, "*filter\n"...)
 	dst = appendChainLines(dst, servicesChain, externalServicesChain, forwardChain, nodePortsChain, proxyFirewallChain)
-	dst = appendLocalnetGuard(dst, m)
+	dst = appendLocalnetGuard(dst, m, &r.options)
 	for _, e := range r.book.entries {
 		dst = append(dst, e.lines.inFilter()...)
 	}
@@ -85,7 +87,7 @@ func (r *renderer) fullInput(m *model.Model, savedNAT []byte) []byte {
 	own := len(dst)
 	r.each(m, hashes, func(_ *entry) { dst = r.service.appendChainLines(dst) })
 	stale := staleChains(savedNAT, dst[own:], len(hashes)+len(m.Services))
-	mark.RenderStaleDeleted.HitIf(len(stale) > 0)
+	r.options.Marks.HitIf(mark.RenderStaleDeleted, len(stale) > 0)
 	dst = appendChainLines(dst, stale...)
 	dst = appendMasquerade(dst, &r.options)
 	r.each(m, hashes, func(e *entry) {
@@ -114,7 +116,7 @@ func (r *renderer) open(m *model.Model) []hashText {
 		r.totals.Endpoints += m.Services[i].Endpoints.Known
 	}
 	r.service.commented = !r.large()
-	mark.RenderWithoutComments.HitIf(r.large())
+	r.options.Marks.HitIf(mark.RenderWithoutComments, r.large())
 	size := len(m.Services)
 	for i := range m.Services {
 		size += len(m.Services[i].Endpoints.Reachable)

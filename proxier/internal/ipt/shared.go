@@ -20,11 +20,11 @@ func appendChainLines(dst []byte, names ...string) []byte {
 // appendLocalnetGuard keeps others away from loopback addresses while the
 // kernel routes them (https://issue.k8s.io/90259). It ends the
 // chain lines of table filter.
-func appendLocalnetGuard(dst []byte, m *model.Model) []byte {
+func appendLocalnetGuard(dst []byte, m *model.Model, o *options) []byte {
 	if !m.GuardLoopback {
 		return dst
 	}
-	mark.RenderLoopbackGuard.Hit()
+	o.Marks.Hit(mark.RenderLoopbackGuard)
 	dst = appendChainLines(dst, firewallChain)
 	return append(dst, "-A "+firewallChain+` -m comment --comment "block incoming localnet connections"`+
 		" -d 127.0.0.0/8 ! -s 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP\n"...)
@@ -33,9 +33,9 @@ func appendLocalnetGuard(dst []byte, m *model.Model) []byte {
 // appendForward fills in the chain that lets service traffic pass even if the
 // policy of FORWARD is DROP.
 func appendForward(dst []byte, m *model.Model, o *options) []byte {
-	mark.RenderPassInvalid.HitIf(!m.DropInvalid)
+	o.Marks.HitIf(mark.RenderPassInvalid, !m.DropInvalid)
 	if m.DropInvalid {
-		mark.RenderDropInvalid.Hit()
+		o.Marks.Hit(mark.RenderDropInvalid)
 		dst = append(dst, "-A "+forwardChain+" -m conntrack --ctstate INVALID"...)
 		if o.InvalidCounter != "" {
 			dst = append(dst, " -m nfacct --nfacct-name "...)

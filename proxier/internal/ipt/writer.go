@@ -31,6 +31,8 @@ type Config struct {
 	UnusedPeriod time.Duration
 	Clock        clock.PassiveClock
 	Logger       klog.Logger
+	// Marks counts what is done. Nil: nobody counts.
+	Marks *mark.Recorder
 }
 
 // Counters keeps the kernel's accounting objects.
@@ -71,6 +73,7 @@ func New(config Config) *Writer {
 			MasqueradeMark: config.MasqueradeMark,
 			RandomFully:    config.Tools.HasRandomFully(),
 			LargeCluster:   config.LargeCluster,
+			Marks:          config.Marks,
 		}),
 	}
 }
@@ -92,7 +95,7 @@ func (w *Writer) Full(m *model.Model) (model.Totals, error) {
 // if it holds those of the last Full or Partial. After an error Full must follow.
 func (w *Writer) Partial(c *model.Changes) (model.Totals, error) {
 	deleteUnused := w.config.Clock.Since(w.lastDeletion) >= w.config.UnusedPeriod
-	mark.SyncDeleteUnused.HitIf(deleteUnused)
+	w.config.Marks.HitIf(mark.SyncDeleteUnused, deleteUnused)
 	if err := w.restore(w.renderer.partialInput(w.gone(c), c.Ports, c.NodePorts, deleteUnused)); err != nil {
 		return model.Totals{}, err
 	}
@@ -144,7 +147,7 @@ func (w *Writer) ensureCounter(name string) string {
 		return ""
 	}
 	if err := w.config.Counters.Ensure(name); err != nil {
-		mark.SyncCounterMissing.Hit()
+		w.config.Marks.Hit(mark.SyncCounterMissing)
 		w.config.Logger.Error(err, "No packets are counted", "counter", name)
 		return ""
 	}
@@ -158,7 +161,7 @@ func (w *Writer) savedNAT() []byte {
 	var saved bytes.Buffer
 	saved.Grow(w.savedSize)
 	if err := w.config.Tools.SaveInto(iptables.TableNAT, &saved); err != nil {
-		mark.SyncSaveFailed.Hit()
+		w.config.Marks.Hit(mark.SyncSaveFailed)
 		w.config.Logger.Error(err, "Stale chains are not deleted")
 		return nil
 	}
@@ -170,7 +173,7 @@ func (w *Writer) savedNAT() []byte {
 func (w *Writer) restore(input []byte) error {
 	if input != nil {
 		if err := w.config.Tools.RestoreAll(input, iptables.NoFlushTables, iptables.RestoreCounters); err != nil {
-			mark.SyncRestoreFailed.Hit()
+			w.config.Marks.Hit(mark.SyncRestoreFailed)
 			w.config.Metrics.RestoreFailed()
 			return err
 		}
