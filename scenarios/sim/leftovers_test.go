@@ -15,7 +15,6 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/proxier"
-	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -114,7 +113,7 @@ func syncedNode(t *testing.T, dialect fakeipt.Dialect) (*node.Node, node.Kernel)
 	require.NoError(t, err)
 	object := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node1"}, Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{
 		{Type: corev1.NodeInternalIP, Address: "192.168.0.2"}, {Type: corev1.NodeInternalIP, Address: "2001:db8::1"}}}}
-	kube, err := api.New(t.Context(), append(objects, manifest.Object{Object: object}), config.Options{})
+	kube, err := api.New(t.Context(), append(objects, manifest.Object{Object: object}), klog.Logger{})
 	require.NoError(t, err)
 	clock := node.NewClock()
 	kernel, err := loneKernel(RulesInput{Node: object, Dialect: dialect}, clock)
