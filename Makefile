@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore page fuzz-targets track-record mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
+.PHONY: help build run test flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore page fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ flaky: ## run the tests of PACKAGES (./...) RUNS (200) times, JOBS at once (twic
 RECORD ?= -kept -cases 800
 track-record: ## find the bugs of the track record again, and replay their scenarios with the bug and without (RECORD="-seeds 5 -write": all, written anew)
 	$(GO) run ./scenarios/trackrecord/record $(RECORD)
+
+track-record-patches: ## write the patches of the track record's faults anew where the lines around them have moved
+	$(GO) run ./scenarios/trackrecord/record -refresh
 
 MUTATE_WITH ?= tests
 mutate: ## change the proxier in many small ways, and print what no test (MUTATE_WITH=fuzz: what chainwalk fuzz) notices; MUTATE has more flags
