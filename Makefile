@@ -6,7 +6,7 @@ CASES         := scenarios/testdata/cases
 REGRESS       := scenarios/testdata/regress
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore page fuzz-targets track-record mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
+.PHONY: help build run test race race-all flaky kernel kernel-cases kernel-long lint fmt bench bench-kernel bench-peer fuzz rejudge explore page fuzz-targets track-record track-record-patches mutate peer peer-matrix hunt verify kind-node-image kind-binaries apiserver-test kind-engine kind-e2e kind-join kind-remove kind-engine-stop programs examples
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ RECORD ?= -kept -cases 800
 track-record: ## find the bugs of the track record again, and replay their scenarios with the bug and without (RECORD="-seeds 5 -write": all, written anew)
 	$(GO) run ./scenarios/trackrecord/record $(RECORD)
 
+track-record-patches: ## write the patches of the track record's faults anew where the lines around them have moved
+	$(GO) run ./scenarios/trackrecord/record -refresh
+
 MUTATE_WITH ?= tests
 mutate: ## change the proxier in many small ways, and print what no test (MUTATE_WITH=fuzz: what chainwalk fuzz) notices; MUTATE has more flags
 	$(GO) run ./internal/mutate -with $(MUTATE_WITH) $(MUTATE)
@@ -54,7 +57,7 @@ kernel: ## compare with the real kernel and tools, and print the numbers; root o
 	@set -o pipefail; { \
 		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
 		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./fakeipt/internal/libc ./fakeipt/toolstate ./proxier/iptables \
-			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier/cleanup ./kindtest/internal/socket ./kindtest/probe ./kindtest/kind ./cmd/chainwalk && \
+			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier ./kindtest/internal/socket ./kindtest/probe ./kindtest/kind ./cmd/chainwalk && \
 		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/differ; \
 	} 2>&1 | $(GO) run ./kindtest/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME)
 

@@ -55,7 +55,7 @@ func newLarge(b *testing.B) (*proxier.Proxier, *discard) {
 	config, _ := testConfig(v1.IPv4Protocol)
 	config.LocalDetector = proxier.DetectLocalByCIDR(prefix("10.0.0.0/8"))
 	tools := &discard{recorder: newRecorder(iptables.ProtocolIPv4)}
-	config.IPTables = tools
+	config.Rules = proxier.IPTables{Tools: tools}
 	p, err := proxier.New(config)
 	require.NoError(b, err)
 	addClusterIPs(p, 10000, 5)
@@ -97,7 +97,7 @@ func BenchmarkPartialSync(b *testing.B) {
 		b.Run(fmt.Sprint(services), func(b *testing.B) {
 			config, _ := testConfig(v1.IPv4Protocol)
 			tools := &discard{recorder: newRecorder(iptables.ProtocolIPv4)}
-			config.IPTables = tools
+			config.Rules = proxier.IPTables{Tools: tools}
 			p, err := proxier.New(config)
 			require.NoError(b, err)
 			addClusterIPs(p, services, 5)

@@ -38,8 +38,8 @@ func (f *flushed) RuleExists(table iptables.Table, _ iptables.Chain, _ ...string
 
 func startFlushed(t *testing.T) (*proxier.Proxier, *flushed) {
 	config, _ := testConfig(v1.IPv4Protocol)
-	f := &flushed{recorder: config.IPTables.(*recorder), chains: map[iptables.Table]bool{}, noJumps: map[iptables.Table]bool{}}
-	config.IPTables = f
+	f := &flushed{recorder: recorderOf(config), chains: map[iptables.Table]bool{}, noJumps: map[iptables.Table]bool{}}
+	config.Rules = proxier.IPTables{Tools: f}
 	return started(t, config), f
 }
 
@@ -106,7 +106,7 @@ func TestDualStackTellsBothFamilies(t *testing.T) {
 		assert.True(t, d.IPv6.NeedsSync())
 		require.NoError(t, d.Sync())
 	}
-	for _, r := range []*recorder{config4.IPTables.(*recorder), config6.IPTables.(*recorder)} {
+	for _, r := range []*recorder{recorderOf(config4), recorderOf(config6)} {
 		r.fail["chain mangle KUBE-PROXY-CANARY"] = errFault
 		require.ErrorIs(t, d.EnsureCanaries(), errFault, "one family is enough")
 		delete(r.fail, "chain mangle KUBE-PROXY-CANARY")
@@ -142,7 +142,7 @@ func TestReloadThatSucceedsIsSilent(t *testing.T) {
 	config.Logger, told = logOf()
 	p := started(t, config)
 	changes = 0
-	config.IPTables.(*recorder).monitored = func(reload func()) { reload() }
+	recorderOf(config).monitored = func(reload func()) { reload() }
 	p.Monitor(time.Minute, nil)
 	assert.Zero(t, changes)
 	assert.Empty(t, *told)
@@ -158,10 +158,10 @@ func TestKernelThatIsNotLiberal(t *testing.T) {
 	config, host := testConfig(v1.IPv4Protocol)
 	host.sysctls["net/netfilter/nf_conntrack_tcp_be_liberal"] = 0
 	started(t, config)
-	assert.Contains(t, config.IPTables.(*recorder).last(), "--ctstate INVALID -j DROP")
+	assert.Contains(t, recorderOf(config).last(), "--ctstate INVALID -j DROP")
 	host.sysctls["net/netfilter/nf_conntrack_tcp_be_liberal"] = 1
 	started(t, config)
-	assert.NotContains(t, config.IPTables.(*recorder).last(), "--ctstate INVALID")
+	assert.NotContains(t, recorderOf(config).last(), "--ctstate INVALID")
 }
 
 func TestHealthOfSeveralServices(t *testing.T) {
@@ -183,7 +183,7 @@ func TestMarkOfTheLowestBit(t *testing.T) {
 	config, _ := testConfig(v1.IPv4Protocol)
 	config.MasqueradeBit = 0
 	started(t, config)
-	assert.Contains(t, config.IPTables.(*recorder).last(), "--or-mark 0x00000001\n")
+	assert.Contains(t, recorderOf(config).last(), "--or-mark 0x00000001\n")
 }
 
 func TestDeviceNamesThatAreNoWord(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
-	"github.com/chainwalk/chainwalk/proxier/iptables"
 )
 
 // Config is all that a Proxier is told. FromConfiguration makes one from a
@@ -28,14 +28,13 @@ type Config struct {
 	// too. Required; loopback if it is not known.
 	NodeIP netip.Addr
 
-	// IPTables runs the tools of the family. Required.
-	IPTables iptables.Interface
+	// Rules says in which language the rules are written, and has the tools for it.
+	// Required.
+	Rules Rules
 	// Sysctls is required.
 	Sysctls Sysctls
 	// Network is required if NodePortAddresses leaves addresses out.
 	Network Network
-	// NFAcct may be nil: no rule then counts.
-	NFAcct NFAcct
 
 	// LocalDetector recognises traffic of this node's pods.
 	LocalDetector LocalDetector
@@ -82,6 +81,9 @@ type Config struct {
 	Changed func()
 	// Clock is the real one by default.
 	Clock clock.PassiveClock
+	// Marks counts the decisions that the Proxier takes, for who judges it. Nil, as in
+	// production: nobody counts.
+	Marks *mark.Recorder
 	// Logger gets what Sync does not return as an error, and what of an object
 	// cannot be used. The zero value is silent.
 	Logger klog.Logger
@@ -133,7 +135,7 @@ func (c *Config) validate() error {
 	check(known, "Family is %q: must be IPv4 or IPv6", c.Family)
 	check(c.NodeName != "", "NodeName is missing")
 	check(c.NodeIP.IsValid(), "NodeIP is missing: give a loopback address if it is not known")
-	check(c.IPTables != nil, "IPTables is missing")
+	check(c.Rules != nil, "Rules is missing: say which, for example IPTables")
 	check(c.Sysctls != nil, "Sysctls is missing")
 	for _, prefix := range c.NodePortAddresses {
 		check(prefix.IsValid(), "NodePortAddresses: empty range")
@@ -143,8 +145,11 @@ func (c *Config) validate() error {
 	check(c.MasqueradeBit >= 0 && c.MasqueradeBit <= 31, "MasqueradeBit is %d: must be 0 to 31", c.MasqueradeBit)
 	if known {
 		check(!c.NodeIP.IsValid() || c.inFamily(c.NodeIP), "NodeIP %s is not %s", c.NodeIP, c.Family)
-		check(c.IPTables == nil || string(c.IPTables.Protocol()) == string(c.Family),
-			"IPTables runs the wrong tools: the family is %s", c.Family)
+		if c.Rules != nil {
+			if err := c.Rules.check(c.Family); err != nil {
+				errs = append(errs, fmt.Errorf("Rules: %w", err))
+			}
+		}
 		pods := c.LocalDetector.traffic.Source
 		check(!pods.IsValid() || c.inFamily(pods.Addr()), "LocalDetector: range %s is not %s", pods, c.Family)
 		rules := c.modelConfig()

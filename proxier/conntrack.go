@@ -35,10 +35,10 @@ func (p *Proxier) takeChangedUDP() *staleConnections {
 	taken := p.udp
 	p.udp = changedUDP{}
 	if !taken.any || p.config.Conntrack == nil {
-		mark.ConntrackNothing.HitIf(!taken.any)
+		p.config.Marks.HitIf(mark.ConntrackNothing, !taken.any)
 		return nil
 	}
-	mark.ConntrackSearch.Hit()
+	p.config.Marks.Hit(mark.ConntrackSearch)
 	return &staleConnections{changed: taken, frontends: p.udpFrontends(taken.former)}
 }
 
@@ -51,7 +51,7 @@ func (p *Proxier) cleanConntrack(stale *staleConnections) error {
 	if err == nil {
 		return nil
 	}
-	mark.ConntrackFailed.Hit()
+	p.config.Marks.Hit(mark.ConntrackFailed)
 	p.syncing.Lock()
 	defer p.syncing.Unlock()
 	p.udp.any = true
@@ -63,9 +63,9 @@ func (p *Proxier) cleanConntrack(stale *staleConnections) error {
 // endpoints. Former addresses have none, but for those that another service has
 // now.
 func (p *Proxier) udpFrontends(former []*changes.ServicePort) *conntrack.Frontends {
-	frontends := &conntrack.Frontends{ServesNodePorts: p.servesNodePorts()}
+	frontends := &conntrack.Frontends{ServesNodePorts: p.servesNodePorts(), Marks: p.config.Marks}
 	for _, port := range former {
-		mark.ConntrackFormerAddress.Hit()
+		p.config.Marks.Hit(mark.ConntrackFormerAddress)
 		addFrontends(frontends, port, nil)
 	}
 	for name, port := range p.services.UDP() {
@@ -74,7 +74,7 @@ func (p *Proxier) udpFrontends(former []*changes.ServicePort) *conntrack.Fronten
 			if endpoint.Serving {
 				backends[endpoint.AddrPort()] = struct{}{}
 			} else {
-				mark.ConntrackNotServing.Hit()
+				p.config.Marks.Hit(mark.ConntrackNotServing)
 			}
 		}
 		addFrontends(frontends, port, backends)

@@ -262,7 +262,7 @@ func TestFlowsAfterAFailedRestore(t *testing.T) {
 	p.OnEndpointSliceAdd(slice)
 	require.NoError(t, p.Sync())
 	table.add("192.0.2.10:53", "10.180.0.53:53")
-	r := config.IPTables.(*recorder)
+	r := recorderOf(config)
 	r.fail["restore"] = errFault
 	changed := service.DeepCopy()
 	changed.Spec.ExternalIPs = nil

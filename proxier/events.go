@@ -3,6 +3,8 @@ package proxier
 import (
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
+
+	"github.com/chainwalk/chainwalk/internal/mark"
 )
 
 // OnServiceAdd notes a new Service.
@@ -71,6 +73,7 @@ func (p *Proxier) OnNodeAdd(node *v1.Node) {
 // OnNodeUpdate notes this node's zone. Other nodes are ignored.
 func (p *Proxier) OnNodeUpdate(_, node *v1.Node) {
 	if node.Name == p.config.NodeName && p.state.setZone(node.Labels[v1.LabelTopologyZone]) {
+		p.config.Marks.Hit(mark.SyncZone)
 		p.changed()
 	}
 }

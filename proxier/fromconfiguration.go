@@ -20,8 +20,8 @@ type Settings struct {
 	NodeName string
 	// PrimaryFamily is the family of the node's first address.
 	PrimaryFamily v1.IPFamily
-	// IPv4 and IPv6 lack what the configuration cannot say: IPTables, Sysctls,
-	// Network, NFAcct, and what is optional below these.
+	// IPv4 and IPv6 lack what the configuration cannot say: Rules, Sysctls,
+	// Network, and what is optional below these.
 	IPv4, IPv6 Config
 	// SyncPeriod and MinSyncPeriod are for whoever calls Sync: try again at
 	// the latest, and not sooner than, so long after the last time.

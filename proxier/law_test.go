@@ -188,11 +188,11 @@ func TestPartialSyncsAddUp(t *testing.T) {
 		family := rapid.SampledFrom([]v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol}).Draw(t, "family")
 		config, _ := testConfig(family)
 		if rapid.Bool().Draw(t, "counters") {
-			config.NFAcct = &host{}
+			countWith(&config, &host{})
 		}
 		config.MasqueradeAll = rapid.Bool().Draw(t, "masqueradeAll")
 		config.LocalhostNodePorts = rapid.Bool().Draw(t, "localhost")
-		r, counted := config.IPTables.(*recorder), &ruleCounts{witness: &witness{}}
+		r, counted := recorderOf(config), &ruleCounts{witness: &witness{}}
 		config.Metrics = counted
 		c := &cluster{family: family, services: map[string]*v1.Service{}, slices: map[string]*discovery.EndpointSlice{}}
 		p, err := proxier.New(config)
@@ -237,7 +237,9 @@ func (c *ruleCounts) SetRules(table string, total, _ int) {
 // fresh returns what a new proxier writes on a new node, and how many rules it says that there are.
 func (c *cluster) fresh(t *rapid.T, config proxier.Config) (chainText, map[string]int) {
 	r, counted := newRecorder(iptables.Protocol(c.family)), &ruleCounts{witness: &witness{}}
-	config.IPTables, config.Metrics = r, counted
+	rules := config.Rules.(proxier.IPTables)
+	rules.Tools = r
+	config.Rules, config.Metrics = rules, counted
 	p, err := proxier.New(config)
 	require.NoError(t, err)
 	c.tell(p)
@@ -336,7 +338,7 @@ func TestNoHourlyFullSyncInALargeCluster(t *testing.T) {
 			config, _ := testConfig(v1.IPv4Protocol)
 			clock := testclock.NewFakeClock(time.Unix(1000000, 0))
 			config.Clock, config.NoHourlyFullSync = clock, test.none
-			p, r := started(t, config), config.IPTables.(*recorder)
+			p, r := started(t, config), recorderOf(config)
 			addClusterIPs(p, 1, test.endpoints)
 			require.NoError(t, p.Sync())
 			r.restored = nil

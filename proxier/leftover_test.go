@@ -21,7 +21,7 @@ func startedWithClock(t *testing.T, syncPeriod time.Duration) (*proxier.Proxier,
 	config, _ := testConfig(v1.IPv4Protocol)
 	clock := testclock.NewFakeClock(time.Unix(1000000, 0))
 	config.Clock, config.SyncPeriod = clock, syncPeriod
-	return started(t, config), config.IPTables.(*recorder), clock
+	return started(t, config), recorderOf(config), clock
 }
 
 // addWeb adds a service and its endpoint.
@@ -72,7 +72,7 @@ func TestChainsOfAFullSyncThatCouldNotReadTheKernel(t *testing.T) {
 	q.OnServiceAdd(kept)
 	q.OnEndpointSliceAdd(keptSlice)
 	require.NoError(t, q.Sync())
-	assert.ElementsMatch(t, fresh.IPTables.(*recorder).natNames, r.natNames, "as if the first service had never been")
+	assert.ElementsMatch(t, recorderOf(fresh).natNames, r.natNames, "as if the first service had never been")
 }
 
 // A full sync that can read the kernel deletes what is in it and not in use, whoever wrote it, and then nothing is remembered.
@@ -185,7 +185,7 @@ func TestServiceWithoutANodePort(t *testing.T) {
 	p.OnServiceAdd(service)
 	p.OnEndpointSliceAdd(webSlice(v1.IPv4Protocol, "10.180.0.1", true))
 	require.NoError(t, p.SyncAll())
-	text := config.IPTables.(*recorder).last()
+	text := recorderOf(config).last()
 	assert.Contains(t, text, "-d 192.0.2.1 --dport 80 -j KUBE-EXT-")
 	assert.NotContains(t, text, "--dport 0")
 	assert.NotContains(t, text, "-A KUBE-NODEPORTS")

@@ -48,9 +48,10 @@ func TestLog(t *testing.T) {
 	config, h := testConfig(v1.IPv4Protocol)
 	var told *[]string
 	config.Logger, told = logOf()
-	config.NFAcct, h.nfacct = h, map[string]error{}
+	countWith(&config, h)
+	h.nfacct = map[string]error{}
 	h.nfacct["ct_state_invalid_dropped_pkts"] = errors.New("no module")
-	tools := config.IPTables.(*recorder)
+	tools := recorderOf(config)
 	tools.fail["save"] = errFault
 	p := started(t, config)
 	assert.Equal(t, []string{"No packets are counted", "Stale chains are not deleted"}, *told)

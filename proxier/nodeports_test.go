@@ -27,7 +27,7 @@ func TestNodePortsFollowTheNodesAddresses(t *testing.T) {
 	config, host := testConfig(v1.IPv4Protocol)
 	config.NodePortAddresses = []netip.Prefix{prefix("192.168.0.0/16"), prefix("127.0.0.0/8")}
 	host.addresses = addresses("192.168.0.2", "10.0.0.1", "127.0.0.1", "192.168.0.2", "2001:db8::1")
-	r := config.IPTables.(*recorder)
+	r := recorderOf(config)
 	p := started(t, config)
 	assert.Equal(t, []string{"192.168.0.2"}, nodePortJumps(r.last()), "each once, and no loopback address unless asked for")
 
@@ -55,7 +55,7 @@ func TestNodePortsOfAFullSyncWithoutAddresses(t *testing.T) {
 	config, host := testConfig(v1.IPv4Protocol)
 	config.NodePortAddresses = []netip.Prefix{prefix("192.168.0.0/16")}
 	host.noNetwork, host.addresses = errFault, addresses("192.168.0.2")
-	r := config.IPTables.(*recorder)
+	r := recorderOf(config)
 	p := started(t, config)
 	host.noNetwork = nil
 	require.NoError(t, p.Sync())

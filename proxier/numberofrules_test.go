@@ -22,10 +22,10 @@ func TestNumberOfRules(t *testing.T) {
 				config, _ := testConfig(v1.IPv4Protocol)
 				config.LocalDetector = proxier.DetectLocalByCIDR(prefix("10.0.0.0/8"))
 				p := started(t, config)
-				filter := countRules(config.IPTables.(*recorder).last(), "filter")
+				filter := countRules(recorderOf(config).last(), "filter")
 				addClusterIPs(p, services, endpoints)
 				require.NoError(t, p.SyncAll())
-				text := config.IPTables.(*recorder).last()
+				text := recorderOf(config).last()
 				if endpoints == 0 {
 					assert.Equal(t, 5, countRules(text, "nat"))
 					assert.Equal(t, filter+services, countRules(text, "filter"))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,8 +14,6 @@ import (
 	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 	"github.com/chainwalk/chainwalk/proxier/internal/model"
-	"github.com/chainwalk/chainwalk/proxier/internal/render"
-	"github.com/chainwalk/chainwalk/proxier/iptables"
 )
 
 // ErrNotDelivered is returned by Sync until both OnServiceSynced and
@@ -28,11 +25,10 @@ var ErrNotDelivered = errors.New("the first Services and EndpointSlices were not
 // from several goroutines.
 type Proxier struct {
 	config    Config
-	rules     model.Config
+	policy    model.Config
 	services  *changes.ServiceTracker
 	endpoints *changes.EndpointsTracker
-	jumps     []render.Jump
-	monitored []iptables.Rule // those of the jumps that Monitor and EnsureCanaries look for
+	writer    writer // apart from Monitor, syncing protects it
 
 	state state
 
@@ -40,15 +36,11 @@ type Proxier struct {
 	syncing      sync.Mutex
 	serviceMap   changes.Services
 	endpointsMap changes.Endpoints
-	renderer     *render.Renderer
 	udp          changedUDP
-	// lastFull and lastDeletion are when the last full sync and the last deletion
-	// of all unused chains ended well.
-	lastFull, lastDeletion time.Time
-	// savedSize is about how large table nat is as text.
-	savedSize int
-	// canaries says that EnsureCanaries made them.
-	canaries bool
+	// totals are of what the kernel holds since the last sync that ended well, and
+	// lastFull is when the last full one did.
+	totals   model.Totals
+	lastFull time.Time
 
 	// healthLock protects health, which can be read while a sync is under way.
 	healthLock sync.Mutex
@@ -76,23 +68,16 @@ func New(config Config) (*Proxier, error) {
 		config.SyncPeriod = defaultSyncPeriod
 	}
 	config.silentWhereNil()
-	jumps := render.Jumps()
 	return &Proxier{
 		config:       config,
-		jumps:        jumps,
-		monitored:    monitoredRules(jumps),
-		rules:        config.modelConfig(),
-		services:     changes.NewServiceTracker(config.Family, config.IgnoreExternalIPs, config.Logger),
-		endpoints:    changes.NewEndpointsTracker(config.Family, config.NodeName, config.Clock.Now(), config.Logger),
+		policy:       config.modelConfig(),
+		services:     changes.NewServiceTracker(config.Family, config.IgnoreExternalIPs, config.Logger, config.Marks),
+		endpoints:    changes.NewEndpointsTracker(config.Family, config.NodeName, config.Clock.Now(), config.Logger, config.Marks),
 		state:        newState(),
 		serviceMap:   changes.Services{},
 		endpointsMap: changes.Endpoints{},
-		renderer: render.New(render.Options{
-			MasqueradeMark: 1 << config.MasqueradeBit,
-			RandomFully:    config.IPTables.HasRandomFully(),
-			LargeCluster:   largeCluster,
-		}),
-		health: map[types.NamespacedName]ServiceHealth{},
+		writer:       config.Rules.newWriter(&config),
+		health:       map[types.NamespacedName]ServiceHealth{},
 	}, nil
 }
 
@@ -122,7 +107,7 @@ func (p *Proxier) syncRules() (*staleConnections, error) {
 	p.syncing.Lock()
 	defer p.syncing.Unlock()
 	if !p.state.delivered() {
-		mark.SyncNotDelivered.Hit()
+		p.config.Marks.Hit(mark.SyncNotDelivered)
 		return nil, ErrNotDelivered
 	}
 	zone, full := p.state.beginSync()
@@ -130,11 +115,11 @@ func (p *Proxier) syncRules() (*staleConnections, error) {
 	endpoints := p.endpoints.Apply(p.endpointsMap)
 	p.config.Metrics.ChangesTaken()
 
-	hourly := p.config.Clock.Since(p.lastFull) >= fullSyncPeriod && (!p.config.NoHourlyFullSync || !p.renderer.Large())
-	mark.SyncHourly.HitIf(hourly && !full)
+	hourly := p.config.Clock.Since(p.lastFull) >= fullSyncPeriod && (!p.config.NoHourlyFullSync || p.totals.Endpoints <= largeCluster)
+	p.config.Marks.HitIf(mark.SyncHourly, hourly && !full)
 	full = full || hourly
 	if err := p.write(full, zone, services, endpoints); err != nil {
-		mark.SyncFailed.Hit()
+		p.config.Marks.Hit(mark.SyncFailed)
 		p.state.dirty()
 		return nil, fmt.Errorf("syncing %s rules: %w", p.config.Family, err)
 	}
@@ -153,11 +138,11 @@ func (p *Proxier) syncRules() (*staleConnections, error) {
 func (p *Proxier) write(full bool, zone string, services changes.ServiceUpdate, endpoints changes.EndpointsUpdate) (err error) {
 	start := p.config.Clock.Now()
 	if full {
-		mark.SyncFull.Hit()
+		p.config.Marks.Hit(mark.SyncFull)
 		defer func() { p.config.Metrics.FullSyncTook(p.config.Clock.Since(start)) }()
 		return p.writeAll(zone)
 	}
-	mark.SyncPartial.Hit()
+	p.config.Marks.Hit(mark.SyncPartial)
 	defer func() {
 		p.config.Metrics.PartialSyncTook(p.config.Clock.Since(start))
 		if err != nil {
@@ -190,11 +175,11 @@ func (p *Proxier) noteHealth(changed sets.Set[types.NamespacedName]) {
 		port := p.services.HealthCheckNodePort(service)
 		if port == 0 {
 			_, had := p.health[service]
-			mark.SyncHealthCheckGone.HitIf(had)
+			p.config.Marks.HitIf(mark.SyncHealthCheckGone, had)
 			delete(p.health, service)
 			continue
 		}
-		mark.SyncHealthCheck.Hit()
+		p.config.Marks.Hit(mark.SyncHealthCheck)
 		p.health[service] = ServiceHealth{Port: port, LocalEndpoints: p.endpoints.LocalReady(service)}
 	}
 }
@@ -202,7 +187,7 @@ func (p *Proxier) noteHealth(changed sets.Set[types.NamespacedName]) {
 // Monitor writes everything each time somebody else flushed the tables, until
 // stop is closed. It looks for that once in every interval.
 func (p *Proxier) Monitor(interval time.Duration, stop <-chan struct{}) {
-	p.config.IPTables.Monitor(render.CanaryChain, monitoredTables(), p.monitored, p.reload, interval, stop)
+	p.writer.Monitor(p.reload, interval, stop)
 }
 
 func (p *Proxier) reload() {
@@ -212,50 +197,16 @@ func (p *Proxier) reload() {
 	}
 }
 
-// EnsureCanaries makes the chains by which one notices that somebody else
-// flushed the tables. If one that it made before is gone, or one of the jumps to
-// the rules, the next Sync writes everything. It is Monitor for those who sync by
-// hand.
+// EnsureCanaries makes what one notices by that somebody else removed the rules,
+// such as chains without use. If something that it made before is gone, or what
+// leads to the rules, the next Sync writes everything. It is Monitor for those who
+// sync by hand.
 func (p *Proxier) EnsureCanaries() error {
 	p.syncing.Lock()
 	defer p.syncing.Unlock()
-	for _, table := range monitoredTables() {
-		existed, err := p.config.IPTables.EnsureChain(table, render.CanaryChain)
-		if err != nil {
-			return err
-		}
-		if !existed && p.canaries {
-			mark.SyncCanaryGone.Hit()
-			p.state.dirty()
-		}
+	intact, err := p.writer.Intact()
+	if !intact {
+		p.state.dirty()
 	}
-	p.canaries = true
-	for _, rule := range p.monitored {
-		exists, err := p.config.IPTables.RuleExists(rule.Table, rule.Chain, rule.Args...)
-		if err != nil {
-			return err
-		}
-		if !exists {
-			mark.SyncJumpGone.Hit()
-			p.state.dirty()
-		}
-	}
-	return nil
-}
-
-func monitoredTables() []iptables.Table {
-	return []iptables.Table{iptables.TableMangle, iptables.TableNAT, iptables.TableFilter}
-}
-
-// monitoredRules are jumps that a flush removes even if it leaves all chains:
-// the first one of each table.
-func monitoredRules(jumps []render.Jump) []iptables.Rule {
-	var rules []iptables.Rule
-	for _, jump := range jumps {
-		table := iptables.Table(jump.Table)
-		if !slices.ContainsFunc(rules, func(r iptables.Rule) bool { return r.Table == table }) {
-			rules = append(rules, iptables.Rule{Table: table, Chain: iptables.Chain(jump.From), Args: jump.Args})
-		}
-	}
-	return rules
+	return err
 }

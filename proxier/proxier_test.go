@@ -74,9 +74,11 @@ func TestNewRefuses(t *testing.T) {
 		{"no node name", func(c *proxier.Config) { c.NodeName = "" }, "NodeName is missing"},
 		{"no node IP", func(c *proxier.Config) { c.NodeIP = netip.Addr{} }, "NodeIP is missing: give a loopback address if it is not known"},
 		{"node IP of the other family", func(c *proxier.Config) { c.NodeIP = netip.IPv6Loopback() }, "NodeIP ::1 is not IPv4"},
-		{"no tools", func(c *proxier.Config) { c.IPTables = nil }, "IPTables is missing"},
-		{"tools of the other family", func(c *proxier.Config) { c.IPTables = newRecorder(iptables.ProtocolIPv6) },
-			"IPTables runs the wrong tools: the family is IPv4"},
+		{"no rules", func(c *proxier.Config) { c.Rules = nil }, "Rules is missing: say which, for example IPTables"},
+		{"no tools", func(c *proxier.Config) { c.Rules = proxier.IPTables{} }, "Rules: IPTables has no Tools"},
+		{"tools of the other family", func(c *proxier.Config) {
+			c.Rules = proxier.IPTables{Tools: newRecorder(iptables.ProtocolIPv6)}
+		}, "Rules: IPTables runs the wrong tools: the family is IPv4"},
 		{"no sysctls", func(c *proxier.Config) { c.Sysctls = nil }, "Sysctls is missing"},
 		{"mark bit too high", func(c *proxier.Config) { c.MasqueradeBit = 32 }, "MasqueradeBit is 32: must be 0 to 31"},
 		{"mark bit negative", func(c *proxier.Config) { c.MasqueradeBit = -1 }, "MasqueradeBit is -1: must be 0 to 31"},
@@ -118,7 +120,7 @@ func TestSyncWaitsForFirstObjects(t *testing.T) {
 	require.ErrorIs(t, p.Sync(), proxier.ErrNotDelivered)
 	p.OnServiceSynced()
 	require.ErrorIs(t, p.Sync(), proxier.ErrNotDelivered)
-	assert.Empty(t, config.IPTables.(*recorder).calls, "nothing was written")
+	assert.Empty(t, recorderOf(config).calls, "nothing was written")
 	p.OnEndpointSlicesSynced()
 	require.NoError(t, p.Sync())
 }
@@ -126,9 +128,9 @@ func TestSyncWaitsForFirstObjects(t *testing.T) {
 func TestSyncOrder(t *testing.T) {
 	config, host := testConfig(v1.IPv4Protocol)
 	config.LocalhostNodePorts = true
-	config.NFAcct = host
+	countWith(&config, host)
 	started(t, config)
-	calls := config.IPTables.(*recorder).calls
+	calls := recorderOf(config).calls
 	require.Len(t, calls, 8+14+2)
 	for i, call := range calls[:22] {
 		what, rest, _ := strings.Cut(call, " ")
@@ -199,7 +201,7 @@ func TestLoopbackGuard(t *testing.T) {
 			}
 			test.edit(&config)
 			started(t, config)
-			assert.Equal(t, test.want, strings.Contains(config.IPTables.(*recorder).last(), guard))
+			assert.Equal(t, test.want, strings.Contains(recorderOf(config).last(), guard))
 		})
 	}
 }
@@ -222,7 +224,7 @@ func TestConntrackBeLiberal(t *testing.T) {
 	config.ConntrackTCPBeLiberal = true
 	started(t, config)
 	assert.Equal(t, 1, host.sysctls["net/netfilter/nf_conntrack_tcp_be_liberal"])
-	assert.NotContains(t, config.IPTables.(*recorder).last(), "INVALID")
+	assert.NotContains(t, recorderOf(config).last(), "INVALID")
 
 	config, host = testConfig(v1.IPv4Protocol)
 	config.ConntrackTCPBeLiberal = true
@@ -237,10 +239,10 @@ func TestConntrackBeLiberal(t *testing.T) {
 // A rule that refers to a counter that is not there fails the whole restore.
 func TestCounterThatCannotBeMade(t *testing.T) {
 	config, host := testConfig(v1.IPv4Protocol)
-	config.NFAcct = host
+	countWith(&config, host)
 	host.nfacct = map[string]error{"ct_state_invalid_dropped_pkts": errFault}
 	p := started(t, config)
-	r := config.IPTables.(*recorder)
+	r := recorderOf(config)
 	assert.Contains(t, r.last(), "--ctstate INVALID -j DROP")
 	assert.NotContains(t, r.last(), "nfacct")
 
@@ -254,7 +256,7 @@ func TestFailedSyncLosesNothing(t *testing.T) {
 		t.Run(call, func(t *testing.T) {
 			config, _ := testConfig(v1.IPv4Protocol)
 			p := started(t, config)
-			r := config.IPTables.(*recorder)
+			r := recorderOf(config)
 			r.restored = nil
 			p.OnServiceAdd(webService())
 			p.OnEndpointSliceAdd(webSlice(v1.IPv4Protocol, "10.180.0.1", true))
@@ -280,7 +282,7 @@ func TestSyncGoesOnWithout(t *testing.T) {
 	config, host := testConfig(v1.IPv4Protocol)
 	config.NodePortAddresses = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/24")}
 	host.noNetwork = errFault
-	r := config.IPTables.(*recorder)
+	r := recorderOf(config)
 	r.fail["save"] = errFault
 	r.natNames = []string{"KUBE-SVC-STALE"}
 	started(t, config)
@@ -370,7 +372,7 @@ func TestEventsDuringSync(t *testing.T) {
 // chainsOf are the chains after all restores.
 func chainsOf(t *testing.T, config proxier.Config) chainText {
 	chains := chainText{}
-	for _, input := range config.IPTables.(*recorder).restored {
+	for _, input := range recorderOf(config).restored {
 		chains.restore(t, input)
 	}
 	return chains
@@ -399,7 +401,7 @@ func TestHealth(t *testing.T) {
 func TestMonitorSyncsAfterFlush(t *testing.T) {
 	config, _ := testConfig(v1.IPv4Protocol)
 	p := started(t, config)
-	r := config.IPTables.(*recorder)
+	r := recorderOf(config)
 	r.calls, r.restored = nil, nil
 	r.monitored = func(reload func()) {
 		reload()
@@ -417,7 +419,7 @@ func TestDualStack(t *testing.T) {
 	ipv6, _ := testConfig(v1.IPv6Protocol)
 	d, err := proxier.NewDualStack(ipv4, ipv6)
 	require.NoError(t, err)
-	first, second := ipv4.IPTables.(*recorder), ipv6.IPTables.(*recorder)
+	first, second := recorderOf(ipv4), recorderOf(ipv6)
 	service, slice := webService(), webSlice(v1.IPv6Protocol, "fd00:10::1", true)
 	d.OnNodeAdd(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "here"}})
 	d.OnNodeSynced()
@@ -479,6 +481,6 @@ func TestDualStackTellsOfSlicesThatGo(t *testing.T) {
 		d.OnEndpointSliceDelete(slice)
 	}
 	require.NoError(t, d.Sync())
-	assert.Contains(t, ipv4.IPTables.(*recorder).last(), "has no endpoints\" -m tcp -p tcp -d 172.30.0.41")
-	assert.Contains(t, ipv6.IPTables.(*recorder).last(), "has no endpoints\" -m tcp -p tcp -d fd00:10:96::41")
+	assert.Contains(t, recorderOf(ipv4).last(), "has no endpoints\" -m tcp -p tcp -d 172.30.0.41")
+	assert.Contains(t, recorderOf(ipv6).last(), "has no endpoints\" -m tcp -p tcp -d fd00:10:96::41")
 }

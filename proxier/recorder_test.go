@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 )
 
@@ -119,6 +120,18 @@ func (r *recorder) DeleteRule(iptables.Table, iptables.Chain, ...string) error {
 
 func (r *recorder) Restore(iptables.Table, []byte, iptables.FlushFlag, iptables.RestoreCountersFlag) error {
 	panic("not expected")
+}
+
+// recorderOf are the tools of the Config.
+func recorderOf(config proxier.Config) *recorder {
+	return config.Rules.(proxier.IPTables).Tools.(*recorder)
+}
+
+// countWith has the rules count in the accounting objects.
+func countWith(config *proxier.Config, counters proxier.NFAcct) {
+	rules := config.Rules.(proxier.IPTables)
+	rules.Counters = counters
+	config.Rules = rules
 }
 
 // host is a node's Sysctls, Network and NFAcct.

@@ -5,8 +5,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/chainwalk/chainwalk/proxier/internal/render"
 )
 
 // Metrics is told by the Proxier of one family what it does. Package
@@ -89,14 +87,6 @@ func (c *Config) silentWhereNil() {
 	if c.ServiceHealth == nil {
 		c.ServiceHealth = silent{}
 	}
-}
-
-// reportRules tells the metrics what the tables hold now.
-func (p *Proxier) reportRules(input []byte) {
-	totals, written := p.renderer.Totals(), render.CountRules(input)
-	p.config.Metrics.SetRules("filter", totals.Rules.Filter, written.Filter)
-	p.config.Metrics.SetRules("nat", totals.Rules.NAT, written.NAT)
-	p.config.Metrics.SetNoLocalEndpoints(totals.NoLocal.Internal, totals.NoLocal.External)
 }
 
 // reportHealth tells the health checks what the last sync has found. What cannot

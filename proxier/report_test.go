@@ -102,7 +102,7 @@ func startWitnessed(t *testing.T) (*proxier.Proxier, *recorder, *witness) {
 		"changes taken", "filter 3 rules, 3 written", "nat 5 rules, 5 written", "no local 0 0", "full sync",
 		"synced 1000000, 0 triggers", "health ports map[]", "local endpoints map[]", "IPv4 healthy",
 	}, "\n"), w.take())
-	return p, config.IPTables.(*recorder), w
+	return p, recorderOf(config), w
 }
 
 func TestWhatIsReported(t *testing.T) {

@@ -93,7 +93,7 @@ func newBench(t *testing.T, d *datadriven.TestData) *bench {
 	for _, arg := range d.CmdArgs {
 		setOption(t, d, arg, &config, h)
 	}
-	r := config.IPTables.(*recorder)
+	r := recorderOf(config)
 	fake := testclock.NewFakeClock(time.Unix(1000000, 0))
 	config.Clock = fake
 	p, err := proxier.New(config)
@@ -116,7 +116,7 @@ func testConfig(family v1.IPFamily) (proxier.Config, *host) {
 		Family:   family,
 		NodeName: "here",
 		NodeIP:   netip.MustParseAddr("192.168.0.2"),
-		IPTables: newRecorder(iptables.Protocol(family)),
+		Rules:    proxier.IPTables{Tools: newRecorder(iptables.Protocol(family))},
 		Sysctls:  h,
 		Network:  h,
 
@@ -152,9 +152,9 @@ func setOption(t *testing.T, d *datadriven.TestData, arg datadriven.CmdArg, conf
 	case "liberal":
 		h.sysctls["net/netfilter/nf_conntrack_tcp_be_liberal"] = 1
 	case "counters":
-		config.NFAcct = h
+		countWith(config, h)
 	case "no-random-fully":
-		config.IPTables.(*recorder).randomFully = false
+		recorderOf(*config).randomFully = false
 	default:
 		d.Fatalf(t, "unknown option %s", arg.Key)
 	}

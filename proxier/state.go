@@ -1,10 +1,6 @@
 package proxier
 
-import (
-	"sync"
-
-	"github.com/chainwalk/chainwalk/internal/mark"
-)
+import "sync"
 
 // state holds what events say about when and where to sync.
 type state struct {
@@ -61,7 +57,6 @@ func (s *state) setZone(zone string) (changed bool) {
 	if s.zone == zone {
 		return false
 	}
-	mark.SyncZone.Hit()
 	s.zone = zone
 	s.stale = true
 	return true

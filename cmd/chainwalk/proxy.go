@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/go-logr/logr/funcr"
@@ -19,7 +17,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/chainwalk/chainwalk/proxier"
-	"github.com/chainwalk/chainwalk/proxier/cleanup"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 	"github.com/chainwalk/chainwalk/proxier/server"
 	"github.com/chainwalk/chainwalk/proxier/sysctl"
@@ -161,7 +158,11 @@ func removeRules(host *server.Host, logger klog.Logger) error {
 	if len(tools) == 0 {
 		return missing
 	}
-	if cleanup.Leftovers(logger, slices.Collect(maps.Values(tools))...) {
+	var rules []proxier.Rules
+	for _, family := range tools {
+		rules = append(rules, proxier.IPTables{Tools: family})
+	}
+	if proxier.Cleanup(logger, rules...) {
 		return errors.New("cleanup: some rules are left, see above")
 	}
 	return nil

@@ -20,21 +20,34 @@ func TestEachMarkHasANameOfItsOwnAndAMeaning(t *testing.T) {
 	}
 }
 
-func TestCountsSayWhatWasReachedSince(t *testing.T) {
-	before := mark.Snapshot()
-	mark.ModelFirewall.Hit()
-	mark.ModelFirewall.HitIf(true)
-	mark.ModelHintsOfZone.HitIf(false)
-	mark.SyncFull.Hit()
-	since := mark.Snapshot().Since(before)
-	assert.Equal(t, []mark.Mark{mark.ModelFirewall, mark.SyncFull}, since.Reached())
-	assert.Equal(t, uint64(2), since[mark.ModelFirewall])
-	assert.Len(t, since.Missed(), len(mark.All())-2)
-	assert.Equal(t, uint64(4), since.Plus(since)[mark.ModelFirewall])
+func TestRecorderCountsWhatWasReached(t *testing.T) {
+	r := &mark.Recorder{}
+	r.Hit(mark.ModelFirewall)
+	r.HitIf(mark.ModelFirewall, true)
+	r.HitIf(mark.ModelHintsOfZone, false)
+	r.Hit(mark.SyncFull)
+	counted := map[mark.Mark]int{}
+	for _, m := range mark.All() {
+		if n := r.Count(m); n > 0 {
+			counted[m] = n
+		}
+	}
+	assert.Equal(t, map[mark.Mark]int{mark.ModelFirewall: 2, mark.SyncFull: 1}, counted)
+}
+
+func TestNobodyCounts(t *testing.T) {
+	var none *mark.Recorder
+	none.Hit(mark.SyncFull)
+	none.HitIf(mark.SyncFull, true)
+	assert.Zero(t, none.Count(mark.SyncFull))
 }
 
 func BenchmarkHit(b *testing.B) {
-	for b.Loop() {
-		mark.ModelClusterReady.Hit()
+	for name, r := range map[string]*mark.Recorder{"counted": {}, "nobody counts": nil} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				r.Hit(mark.ModelClusterReady)
+			}
+		})
 	}
 }

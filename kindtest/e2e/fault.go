@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	_ "embed" // of the patch
 	"fmt"
 	"os"
 	"strings"
@@ -14,8 +14,10 @@ import (
 // unevenShares is a fault of this command alone, for what a hundred tries cannot tell: where two endpoints are left the first one gets a third.
 const unevenShares = "uneven-shares"
 
-// unevenSharesEdit is where the proxier writes how likely a rule is, and what is written there instead.
-var unevenSharesEdit = struct{ file, old, now string }{"proxier/internal/render/chains.go", "t.probabilities.of(left)", "t.probabilities.of(left + 1)"}
+// unevenSharesPatch is where the proxier writes how likely a rule is.
+//
+//go:embed uneven-shares.patch
+var unevenSharesPatch []byte
 
 // faultOf is the one fault whose name begins so: of the track record, or this command's own.
 func faultOf(begin string) (string, error) {
@@ -68,13 +70,6 @@ func overlayOf(root, fault string) (*overlay.Overlay, error) {
 		}
 		return o, err
 	}
-	o, edit := overlay.New(root), &unevenSharesEdit
-	source, err := o.Source(edit.file)
-	if err != nil {
-		return nil, err
-	}
-	if n := bytes.Count(source, []byte(edit.old)); n != 1 {
-		return nil, fmt.Errorf("%s: %s has %q %d times, not once", fault, edit.file, edit.old, n)
-	}
-	return o, o.Put(edit.file, bytes.Replace(source, []byte(edit.old), []byte(edit.now), 1))
+	o := overlay.New(root)
+	return o, o.Patch(overlay.Patch{Name: unevenShares, Text: unevenSharesPatch})
 }

@@ -11,14 +11,20 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/config"
 )
 
-// printer is a consumer that prints what it is told of Services. It takes the
-// other methods from an interface that is nil, so nothing else may happen.
-type printer struct{ config.Handler }
+// printer is a consumer that prints what it is told of Services, and says when it has.
+// It takes the other methods from an interface that is nil, so nothing else may happen.
+type printer struct {
+	config.Handler
+	printed chan struct{}
+}
 
-func (printer) OnServiceAdd(service *v1.Service) { fmt.Println("added", service.Name) }
-func (printer) OnServiceSynced()                 { fmt.Println("synced") }
-func (printer) OnEndpointSlicesSynced()          {}
-func (printer) OnNodeSynced()                    {}
+func (p printer) OnServiceAdd(service *v1.Service) {
+	fmt.Println("added", service.Name)
+	p.printed <- struct{}{}
+}
+func (printer) OnServiceSynced()        { fmt.Println("synced") }
+func (printer) OnEndpointSlicesSynced() {}
+func (printer) OnNodeSynced()           {}
 
 func ExampleWatch() {
 	ctx, stop := context.WithCancel(context.Background())
@@ -29,21 +35,21 @@ func ExampleWatch() {
 		fmt.Println(err)
 		return
 	}
-	if _, err := informers.AddConsumer(ctx, printer{}); err != nil {
+	consumer := printer{printed: make(chan struct{}, 2)}
+	if _, err := informers.AddConsumer(ctx, consumer); err != nil {
 		fmt.Println(err)
 		return
 	}
 
-	// A write, and the certainty that every consumer has seen it.
+	<-consumer.printed
+
+	// A write, which comes to every consumer.
 	mail := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "mail"}}
 	if _, err := client.CoreV1().Services("shop").Create(ctx, mail, metav1.CreateOptions{}); err != nil {
 		fmt.Println(err)
 		return
 	}
-	if err := informers.WaitDelivered(ctx); err != nil {
-		fmt.Println(err)
-		return
-	}
+	<-consumer.printed
 	// Output:
 	// added web
 	// synced

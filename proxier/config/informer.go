@@ -3,11 +3,12 @@ package config
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 )
@@ -22,16 +23,28 @@ type object interface {
 type informer[T object] struct {
 	kind   kind[T]
 	shared cache.SharedIndexInformer
-	stream *stream
 	logger klog.Logger
 }
 
-func newInformer[T object](k kind[T], options Options) *informer[T] {
-	s := newStream(k.marker)
-	watched := listWatch{list: k.list, watch: k.watch, stream: s, logger: options.Logger}
+func newInformer[T object](client kubernetes.Interface, k kind[T], options Options) *informer[T] {
+	watched := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: k.list, WatchFuncWithContext: logged(k.watch, options.Logger),
+	}, client)
 	shared := cache.NewSharedIndexInformer(watched, k.example, options.ResyncPeriod, cache.Indexers{})
 	_ = shared.SetTransform(withoutManagedFields) // which only one that runs refuses
-	return &informer[T]{kind: k, shared: shared, stream: s, logger: options.Logger}
+	return &informer[T]{kind: k, shared: shared, logger: options.Logger}
+}
+
+// logged tells the log of watches that cannot be had. A reflector that resumes a
+// watch says nothing for as long as nobody listens.
+func logged(watched cache.WatchFuncWithContext, logger klog.Logger) cache.WatchFuncWithContext {
+	return func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+		events, err := watched(ctx, options)
+		if err != nil && ctx.Err() == nil {
+			logger.Error(err, "The API server cannot be asked for changes; the rules stay as they are")
+		}
+		return events, err
+	}
 }
 
 // withoutManagedFields takes from an object who has written which of its fields, which is a good part of what it takes to keep it.
@@ -46,11 +59,8 @@ func (i *informer[T]) start(ctx context.Context) {
 	go i.shared.RunWithContext(ctx)
 }
 
-// ready returns channels that are closed when the store is filled and the watch
-// stands.
-func (i *informer[T]) ready() []<-chan struct{} {
-	return []<-chan struct{}{i.shared.HasSyncedChecker().Done(), i.stream.established}
-}
+// ready returns a channel that is closed when the store is filled.
+func (i *informer[T]) ready() <-chan struct{} { return i.shared.HasSyncedChecker().Done() }
 
 // callbacks are a consumer's methods for one kind.
 type callbacks[T object] struct {
@@ -60,7 +70,7 @@ type callbacks[T object] struct {
 }
 
 func (i *informer[T]) attach(on callbacks[T]) (delivery, error) {
-	d := &kindDelivery[T]{informer: i, on: on, gate: newGate()}
+	d := &kindDelivery[T]{informer: i, on: on}
 	registered, err := i.shared.AddEventHandlerWithOptions(d, cache.HandlerOptions{Logger: &i.logger})
 	if err != nil {
 		return nil, err
@@ -74,7 +84,6 @@ func (i *informer[T]) attach(on callbacks[T]) (delivery, error) {
 type kindDelivery[T object] struct {
 	informer   *informer[T]
 	registered cache.ResourceEventHandlerRegistration
-	gate       *gate
 
 	// lock is held while a callback runs.
 	lock    sync.Mutex
@@ -87,10 +96,6 @@ func (d *kindDelivery[T]) OnAdd(obj any, _ bool) {
 	current, ok := obj.(T)
 	if !ok {
 		d.logUnexpected(obj)
-		return
-	}
-	if isMarker(current) {
-		d.gate.reach(current.GetGeneration())
 		return
 	}
 	d.deliver(func() {
@@ -132,7 +137,7 @@ func (d *kindDelivery[T]) OnDelete(obj any) {
 		return
 	}
 	d.deliver(func() {
-		if !isMarker(old) && d.keep(old) {
+		if d.keep(old) {
 			d.on.remove(old)
 		}
 	})
@@ -151,8 +156,6 @@ func (d *kindDelivery[T]) deliver(call func()) {
 
 func (d *kindDelivery[T]) synced() <-chan struct{} { return d.registered.HasSyncedChecker().Done() }
 
-func (d *kindDelivery[T]) reached(ticket int64) <-chan struct{} { return d.gate.after(ticket) }
-
 func (d *kindDelivery[T]) remove() {
 	if err := d.informer.shared.RemoveEventHandler(d.registered); err != nil {
 		d.informer.logger.Error(err, "Removing event handler")
@@ -160,10 +163,7 @@ func (d *kindDelivery[T]) remove() {
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	d.removed = true
-	d.gate.open()
 }
-
-func isMarker(obj metav1.Object) bool { return strings.HasPrefix(obj.GetName(), markerPrefix) }
 
 func (d *kindDelivery[T]) logUnexpected(obj any) {
 	d.informer.logger.Error(nil, "Unexpected object in an informer's event", "type", fmt.Sprintf("%T", obj))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -35,31 +34,24 @@ type Informers struct {
 	services *informer[*v1.Service]
 	slices   *informer[*discovery.EndpointSlice]
 	nodes    *informer[*v1.Node]
-
-	lock          sync.Mutex
-	registrations map[*Registration]struct{}
 }
 
 // Watch starts informers that run until ctx is done. It returns when they hold
-// what the API holds and all watches stand, so that no later event is missed. As
-// long as the API cannot be read, it tries again.
+// what the API holds. As long as the API cannot be read, it tries again.
 func Watch(ctx context.Context, client kubernetes.Interface, options Options) (*Informers, error) {
 	ctx = klog.NewContext(ctx, options.Logger)
 	i := &Informers{
-		stopped:       ctx.Done(),
-		services:      newInformer(services(client), options),
-		slices:        newInformer(endpointSlices(client), options),
-		nodes:         newInformer(nodes(client, options.NodeName), options),
-		registrations: map[*Registration]struct{}{},
+		stopped:  ctx.Done(),
+		services: newInformer(client, services(client), options),
+		slices:   newInformer(client, endpointSlices(client), options),
+		nodes:    newInformer(client, nodes(client, options.NodeName), options),
 	}
 	i.services.start(ctx)
 	i.slices.start(ctx)
 	i.nodes.start(ctx)
-	for _, ready := range [][]<-chan struct{}{i.services.ready(), i.slices.ready(), i.nodes.ready()} {
-		for _, done := range ready {
-			if err := i.await(ctx, done); err != nil {
-				return nil, fmt.Errorf("read the first state of the API: %w", err)
-			}
+	for _, ready := range []<-chan struct{}{i.services.ready(), i.slices.ready(), i.nodes.ready()} {
+		if err := i.await(ctx, ready); err != nil {
+			return nil, fmt.Errorf("read the first state of the API: %w", err)
 		}
 	}
 	return i, nil
@@ -75,8 +67,6 @@ type Registration struct {
 type delivery interface {
 	// synced is closed when the handler has everything that was there first.
 	synced() <-chan struct{}
-	// reached is closed when the handler has everything before the marker.
-	reached(ticket int64) <-chan struct{}
 	remove()
 }
 
@@ -97,14 +87,10 @@ func (i *Informers) AddConsumer(ctx context.Context, handler Handler) (*Registra
 	handler.OnNodeSynced()
 	handler.OnServiceSynced()
 	handler.OnEndpointSlicesSynced()
-	i.lock.Lock()
-	defer i.lock.Unlock()
-	i.registrations[registration] = struct{}{}
 	return registration, nil
 }
 
-// attach registers the handler for each kind. The order of the deliveries is
-// that of Informers.mark.
+// attach registers the handler for each kind.
 func (r *Registration) attach(handler Handler) error {
 	services, err := r.informers.services.attach(callbacks[*v1.Service]{
 		add: handler.OnServiceAdd, update: handler.OnServiceUpdate, remove: handler.OnServiceDelete,
@@ -136,39 +122,6 @@ func (r *Registration) Remove() {
 	for _, d := range r.deliveries {
 		d.remove()
 	}
-	r.informers.lock.Lock()
-	defer r.informers.lock.Unlock()
-	delete(r.informers.registrations, r)
-}
-
-// WaitDelivered waits until every consumer that AddConsumer has returned for has
-// handled all events that had reached this process before the call.
-func (i *Informers) WaitDelivered(ctx context.Context) error {
-	waiting := i.consumers()
-	tickets := i.mark()
-	for _, registration := range waiting {
-		for n, d := range registration.deliveries {
-			if err := i.await(ctx, d.reached(tickets[n])); err != nil {
-				return fmt.Errorf("wait until events are delivered: %w", err)
-			}
-		}
-	}
-	return nil
-}
-
-func (i *Informers) consumers() []*Registration {
-	i.lock.Lock()
-	defer i.lock.Unlock()
-	waiting := make([]*Registration, 0, len(i.registrations))
-	for registration := range i.registrations {
-		waiting = append(waiting, registration)
-	}
-	return waiting
-}
-
-// mark puts a marker behind what each watch has received.
-func (i *Informers) mark() [3]int64 {
-	return [3]int64{i.services.stream.mark(), i.slices.stream.mark(), i.nodes.stream.mark()}
 }
 
 // await returns when the channel is closed, and an error if ctx or the informers

@@ -2,19 +2,24 @@ package config
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
@@ -107,10 +112,13 @@ func node(name string) *v1.Node {
 	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
+// start returns when the informers' watches stand. In the bubble of a test that is so
+// when every goroutine waits, and so is that every handler has seen what was written.
 func start(t *testing.T, client *fake.Clientset, options Options) *Informers {
 	t.Helper()
 	informers, err := Watch(t.Context(), client, options)
 	require.NoError(t, err)
+	synctest.Wait()
 	return informers
 }
 
@@ -123,27 +131,31 @@ func attach(t *testing.T, informers *Informers) (*recorder, *Registration) {
 }
 
 func TestConsumerGetsWhatIsThereThenSynced(t *testing.T) {
-	client := fake.NewClientset(service("web", "10.96.0.1", nil), slice("web-1", nil), node("n1"))
-	r, _ := attach(t, start(t, client, Options{}))
-	events := r.take()
-	require.Len(t, events, 6)
-	assert.ElementsMatch(t, []string{"add service web", "add slice web-1", "add node n1"}, events[:3])
-	assert.Equal(t, []string{"nodes synced", "services synced", "slices synced"}, events[3:])
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(service("web", "10.96.0.1", nil), slice("web-1", nil), node("n1"))
+		r, _ := attach(t, start(t, client, Options{}))
+		events := r.take()
+		require.Len(t, events, 6)
+		assert.ElementsMatch(t, []string{"add service web", "add slice web-1", "add node n1"}, events[:3])
+		assert.Equal(t, []string{"nodes synced", "services synced", "slices synced"}, events[3:])
+	})
 }
 
 // TestManagedFieldsAreNotKept has objects say who has written which of their fields, which costs memory and means nothing to a proxier.
 func TestManagedFieldsAreNotKept(t *testing.T) {
-	by := []metav1.ManagedFieldsEntry{{Manager: "somebody"}}
-	web, web1, n1 := service("web", "10.96.0.1", nil), slice("web-1", nil), node("n1")
-	web.ManagedFields, web1.ManagedFields, n1.ManagedFields = by, by, by
-	client := fake.NewClientset(web, web1, n1)
-	r, _ := attach(t, start(t, client, Options{}))
-	assert.Empty(t, r.services["web"].ManagedFields)
-	assert.Empty(t, r.slices["web-1"].ManagedFields)
-	assert.Empty(t, r.nodes["n1"].ManagedFields)
-	kept, err := client.CoreV1().Services("shop").Get(t.Context(), "web", metav1.GetOptions{})
-	require.NoError(t, err)
-	assert.NotEmpty(t, kept.ManagedFields, "the server's own is as it was")
+	synctest.Test(t, func(t *testing.T) {
+		by := []metav1.ManagedFieldsEntry{{Manager: "somebody"}}
+		web, web1, n1 := service("web", "10.96.0.1", nil), slice("web-1", nil), node("n1")
+		web.ManagedFields, web1.ManagedFields, n1.ManagedFields = by, by, by
+		client := fake.NewClientset(web, web1, n1)
+		r, _ := attach(t, start(t, client, Options{}))
+		assert.Empty(t, r.services["web"].ManagedFields)
+		assert.Empty(t, r.slices["web-1"].ManagedFields)
+		assert.Empty(t, r.nodes["n1"].ManagedFields)
+		kept, err := client.CoreV1().Services("shop").Get(t.Context(), "web", metav1.GetOptions{})
+		require.NoError(t, err)
+		assert.NotEmpty(t, kept.ManagedFields, "the server's own is as it was")
+	})
 }
 
 func TestSelection(t *testing.T) {
@@ -167,16 +179,20 @@ func TestSelection(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name+" that is there first", func(t *testing.T) {
-			r, _ := attach(t, start(t, fake.NewClientset(c.object), Options{NodeName: "n1"}))
-			assert.Equal(t, c.want, objectEvents(r.take()))
+			synctest.Test(t, func(t *testing.T) {
+				r, _ := attach(t, start(t, fake.NewClientset(c.object), Options{NodeName: "n1"}))
+				assert.Equal(t, c.want, objectEvents(r.take()))
+			})
 		})
 		t.Run(c.name+" that comes later", func(t *testing.T) {
-			client := fake.NewClientset()
-			informers := start(t, client, Options{NodeName: "n1"})
-			r, _ := attach(t, informers)
-			require.NoError(t, client.Tracker().Add(c.object))
-			require.NoError(t, informers.WaitDelivered(t.Context()))
-			assert.Equal(t, c.want, objectEvents(r.take()))
+			synctest.Test(t, func(t *testing.T) {
+				client := fake.NewClientset()
+				informers := start(t, client, Options{NodeName: "n1"})
+				r, _ := attach(t, informers)
+				require.NoError(t, client.Tracker().Add(c.object))
+				synctest.Wait()
+				assert.Equal(t, c.want, objectEvents(r.take()))
+			})
 		})
 	}
 }
@@ -193,192 +209,189 @@ func objectEvents(events []string) []string {
 }
 
 func TestSelectorsForTheServer(t *testing.T) {
-	var seen sync.Map
-	client := fake.NewClientset()
-	client.PrependWatchReactor("*", recordSelectors(&seen))
-	start(t, client, Options{NodeName: "n1"})
-	for resource, want := range map[string]string{
-		"services":       "!service.kubernetes.io/service-proxy-name spec.clusterIP!=None",
-		"endpointslices": "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name ",
-		"nodes":          " metadata.name=n1",
-	} {
-		got, _ := seen.Load(resource)
-		assert.Equal(t, want, got, resource)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var seen sync.Map
+		client := fake.NewClientset()
+		client.PrependWatchReactor("*", recordSelectors(&seen))
+		start(t, client, Options{NodeName: "n1"})
+		for resource, want := range map[string]string{
+			"services":       "!service.kubernetes.io/service-proxy-name spec.clusterIP!=None",
+			"endpointslices": "!service.kubernetes.io/headless,!service.kubernetes.io/service-proxy-name ",
+			"nodes":          " metadata.name=n1",
+		} {
+			got, _ := seen.Load(resource)
+			assert.Equal(t, want, got, resource)
+		}
+	})
 }
 
 func TestObjectThatCeasesToCountIsDeleted(t *testing.T) {
-	client := fake.NewClientset(service("web", "10.96.0.1", nil))
-	informers := start(t, client, Options{})
-	r, _ := attach(t, informers)
-	r.take()
-	for _, step := range []struct {
-		object *v1.Service
-		want   string
-	}{
-		{service("web", "10.96.0.2", nil), "update service web"},
-		{service("web", "10.96.0.2", map[string]string{changes.LabelServiceProxyName: "mesh"}), "delete service web"},
-		{service("web", "10.96.0.3", nil), "add service web"},
-	} {
-		_, err := client.CoreV1().Services("shop").Update(t.Context(), step.object, metav1.UpdateOptions{})
-		require.NoError(t, err)
-		require.NoError(t, informers.WaitDelivered(t.Context()))
-		assert.Equal(t, []string{step.want}, r.take())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(service("web", "10.96.0.1", nil))
+		informers := start(t, client, Options{})
+		r, _ := attach(t, informers)
+		r.take()
+		for _, step := range []struct {
+			object *v1.Service
+			want   string
+		}{
+			{service("web", "10.96.0.2", nil), "update service web"},
+			{service("web", "10.96.0.2", map[string]string{changes.LabelServiceProxyName: "mesh"}), "delete service web"},
+			{service("web", "10.96.0.3", nil), "add service web"},
+		} {
+			_, err := client.CoreV1().Services("shop").Update(t.Context(), step.object, metav1.UpdateOptions{})
+			require.NoError(t, err)
+			synctest.Wait()
+			assert.Equal(t, []string{step.want}, r.take())
+		}
+	})
 }
 
-func TestWaitDeliveredSeesEveryWrite(t *testing.T) {
-	const objects, consumers = 1000, 6
-	client := fake.NewClientset()
-	informers := start(t, client, Options{})
-	recorders := make([]*recorder, consumers)
-	for i := range recorders {
-		recorders[i], _ = attach(t, informers)
-	}
-	api := client.CoreV1().Services("shop")
-	var want []string
-	for i := range objects {
-		name := fmt.Sprintf("s%04d", i)
-		require.NoError(t, client.Tracker().Add(service(name, "10.96.0.1", nil)))
-		want = append(want, name)
-		if i%3 == 2 {
-			require.NoError(t, api.Delete(t.Context(), name, metav1.DeleteOptions{}))
-			want = want[:len(want)-1]
+func TestEveryConsumerSeesEveryWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const objects, consumers = 1000, 6
+		client := fake.NewClientset()
+		informers := start(t, client, Options{})
+		recorders := make([]*recorder, consumers)
+		for i := range recorders {
+			recorders[i], _ = attach(t, informers)
 		}
-		if i%40 == 39 {
-			requireDelivered(t, informers, recorders, want)
+		api := client.CoreV1().Services("shop")
+		var want []string
+		for i := range objects {
+			name := fmt.Sprintf("s%04d", i)
+			require.NoError(t, client.Tracker().Add(service(name, "10.96.0.1", nil)))
+			want = append(want, name)
+			if i%3 == 2 {
+				require.NoError(t, api.Delete(t.Context(), name, metav1.DeleteOptions{}))
+				want = want[:len(want)-1]
+			}
+			if i%40 == 39 {
+				requireDelivered(t, recorders, want)
+			}
 		}
-	}
-	requireDelivered(t, informers, recorders, want)
+		requireDelivered(t, recorders, want)
+	})
 }
 
-func requireDelivered(t *testing.T, informers *Informers, recorders []*recorder, want []string) {
+func requireDelivered(t *testing.T, recorders []*recorder, want []string) {
 	t.Helper()
-	require.NoError(t, informers.WaitDelivered(t.Context()))
+	synctest.Wait()
 	for _, r := range recorders {
 		require.Equal(t, want, r.serviceNames())
 	}
 }
 
 func TestThousandObjectsThatAreThereFirst(t *testing.T) {
-	client := fake.NewClientset()
-	for i := range 1000 {
-		require.NoError(t, client.Tracker().Add(service(fmt.Sprintf("s%04d", i), "10.96.0.1", nil)))
-		require.NoError(t, client.Tracker().Add(slice(fmt.Sprintf("e%04d", i), nil)))
-	}
-	informers := start(t, client, Options{})
-	for range 6 {
-		r, _ := attach(t, informers)
-		assert.Len(t, r.services, 1000)
-		assert.Len(t, r.slices, 1000)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		for i := range 1000 {
+			require.NoError(t, client.Tracker().Add(service(fmt.Sprintf("s%04d", i), "10.96.0.1", nil)))
+			require.NoError(t, client.Tracker().Add(slice(fmt.Sprintf("e%04d", i), nil)))
+		}
+		informers := start(t, client, Options{})
+		for range 6 {
+			r, _ := attach(t, informers)
+			assert.Len(t, r.services, 1000)
+			assert.Len(t, r.slices, 1000)
+		}
+	})
 }
 
 // TestWritesDuringStart makes objects while the informers list and begin to
 // watch. None may be lost.
 func TestWritesDuringStart(t *testing.T) {
-	client := fake.NewClientset()
-	var want []string
-	for i := range 50 {
-		want = append(want, fmt.Sprintf("s%02d", i))
-	}
-	var writer sync.WaitGroup
-	writer.Go(func() {
-		for _, name := range want {
-			_, err := client.CoreV1().Services("shop").Create(t.Context(), service(name, "10.96.0.1", nil), metav1.CreateOptions{})
-			assert.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		var want []string
+		for i := range 50 {
+			want = append(want, fmt.Sprintf("s%02d", i))
 		}
+		var writer sync.WaitGroup
+		writer.Go(func() {
+			for _, name := range want {
+				_, err := client.CoreV1().Services("shop").Create(t.Context(), service(name, "10.96.0.1", nil), metav1.CreateOptions{})
+				assert.NoError(t, err)
+			}
+		})
+		informers := start(t, client, Options{})
+		r, _ := attach(t, informers)
+		writer.Wait()
+		requireDelivered(t, []*recorder{r}, want)
 	})
-	informers := start(t, client, Options{})
-	r, _ := attach(t, informers)
-	writer.Wait()
-	requireDelivered(t, informers, []*recorder{r}, want)
 }
 
 func TestLateConsumerAndRemovedConsumer(t *testing.T) {
-	client := fake.NewClientset(service("a", "10.96.0.1", nil))
-	informers := start(t, client, Options{})
-	early, registration := attach(t, informers)
-	require.NoError(t, client.Tracker().Add(service("b", "10.96.0.2", nil)))
-	late, _ := attach(t, informers)
-	require.NoError(t, informers.WaitDelivered(t.Context()))
-	assert.Equal(t, []string{"a", "b"}, late.serviceNames())
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(service("a", "10.96.0.1", nil))
+		informers := start(t, client, Options{})
+		early, registration := attach(t, informers)
+		require.NoError(t, client.Tracker().Add(service("b", "10.96.0.2", nil)))
+		late, _ := attach(t, informers)
+		synctest.Wait()
+		assert.Equal(t, []string{"a", "b"}, late.serviceNames())
 
-	registration.Remove()
-	early.take()
-	require.NoError(t, client.Tracker().Add(service("c", "10.96.0.3", nil)))
-	require.NoError(t, informers.WaitDelivered(t.Context()))
-	assert.Equal(t, []string{"a", "b", "c"}, late.serviceNames())
-	assert.Empty(t, early.take())
-	registration.Remove()
-}
-
-func TestConcurrentWaits(t *testing.T) {
-	client := fake.NewClientset()
-	informers := start(t, client, Options{})
-	r, _ := attach(t, informers)
-	var callers sync.WaitGroup
-	for i := range 8 {
-		callers.Go(func() {
-			for n := range 5 {
-				name := fmt.Sprintf("s%d-%d", i, n)
-				assert.NoError(t, client.Tracker().Add(service(name, "10.96.0.1", nil)))
-				assert.NoError(t, informers.WaitDelivered(t.Context()))
-				assert.Contains(t, r.serviceNames(), name)
-			}
-		})
-	}
-	callers.Wait()
-}
-
-// blocker is a consumer that hangs in OnServiceAdd until it is released.
-type blocker struct {
-	*recorder
-	entered, release chan struct{}
-}
-
-func (b *blocker) OnServiceAdd(*v1.Service) {
-	close(b.entered)
-	<-b.release
-}
-
-func TestWaitDeliveredWaitsForTheHandlerToReturn(t *testing.T) {
-	client := fake.NewClientset()
-	informers := start(t, client, Options{})
-	b := &blocker{recorder: newRecorder(), entered: make(chan struct{}), release: make(chan struct{})}
-	_, err := informers.AddConsumer(t.Context(), b)
-	require.NoError(t, err)
-	require.NoError(t, client.Tracker().Add(service("a", "10.96.0.1", nil)))
-	<-b.entered
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.ErrorIs(t, informers.WaitDelivered(ctx), context.Canceled)
-	close(b.release)
-	require.NoError(t, informers.WaitDelivered(t.Context()))
+		registration.Remove()
+		early.take()
+		require.NoError(t, client.Tracker().Add(service("c", "10.96.0.3", nil)))
+		synctest.Wait()
+		assert.Equal(t, []string{"a", "b", "c"}, late.serviceNames())
+		assert.Empty(t, early.take())
+		registration.Remove()
+	})
 }
 
 func TestStoppedInformersSaySo(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	informers, err := Watch(ctx, fake.NewClientset(), Options{})
-	require.NoError(t, err)
-	attach(t, informers)
-	cancel()
-	require.ErrorIs(t, informers.WaitDelivered(t.Context()), errStopped)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		informers, err := Watch(ctx, fake.NewClientset(), Options{})
+		require.NoError(t, err)
+		attach(t, informers)
+		cancel()
+		_, err = informers.AddConsumer(t.Context(), newRecorder())
+		require.ErrorIs(t, err, errStopped)
 
-	_, err = Watch(ctx, fake.NewClientset(), Options{})
-	require.Error(t, err)
+		_, err = Watch(ctx, fake.NewClientset(), Options{})
+		require.Error(t, err)
+	})
 }
 
 func TestTombstone(t *testing.T) {
 	r := newRecorder()
-	informer := newInformer(services(fake.NewClientset()), Options{})
+	client := fake.NewClientset()
+	informer := newInformer(client, services(client), Options{})
 	d := &kindDelivery[*v1.Service]{
-		informer: informer, gate: newGate(),
-		on: callbacks[*v1.Service]{add: r.OnServiceAdd, update: func(_, _ *v1.Service) {}, remove: r.OnServiceDelete},
+		informer: informer,
+		on:       callbacks[*v1.Service]{add: r.OnServiceAdd, update: func(_, _ *v1.Service) {}, remove: r.OnServiceDelete},
 	}
 	d.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web", Obj: service("web", "10.96.0.1", nil)})
 	d.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/web"})
 	d.OnAdd("not an object", false)
 	assert.Equal(t, []string{"delete service web"}, r.take())
+}
+
+// recordSelectors remembers the selectors of each watch, by resource, and lets
+// the fake go on.
+func recordSelectors(seen *sync.Map) clienttesting.WatchReactionFunc {
+	return func(action clienttesting.Action) (bool, watch.Interface, error) {
+		restrictions := action.(clienttesting.WatchAction).GetWatchRestrictions()
+		seen.Store(action.GetResource().Resource, restrictions.Labels.String()+" "+restrictions.Fields.String())
+		return false, nil, nil
+	}
+}
+
+func TestWatchThatFailsIsLogged(t *testing.T) {
+	refused := errors.New("connection refused")
+	var log []string
+	watched := logged(func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, refused },
+		funcr.New(func(_, line string) { log = append(log, line) }, funcr.Options{}))
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := watched(ctx, metav1.ListOptions{})
+	require.ErrorIs(t, err, refused)
+	require.Len(t, log, 1)
+	assert.Contains(t, log[0], "connection refused")
+	cancel()
+	_, err = watched(ctx, metav1.ListOptions{})
+	require.ErrorIs(t, err, refused)
+	assert.Len(t, log, 1, "it is asked to end")
 }

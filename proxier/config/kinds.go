@@ -18,7 +18,6 @@ import (
 // kind says how objects of one kind are read and which of them count.
 type kind[T object] struct {
 	example T
-	marker  func() object
 	list    func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	watch   func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	// keep says the same of one object as the selectors say to the API server.
@@ -36,7 +35,6 @@ func services(client kubernetes.Interface) kind[*v1.Service] {
 	}
 	return kind[*v1.Service]{
 		example: &v1.Service{},
-		marker:  func() object { return &v1.Service{} },
 		list: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return all.List(ctx, selected(options))
 		},
@@ -56,7 +54,6 @@ func endpointSlices(client kubernetes.Interface) kind[*discovery.EndpointSlice] 
 	}
 	return kind[*discovery.EndpointSlice]{
 		example: &discovery.EndpointSlice{},
-		marker:  func() object { return &discovery.EndpointSlice{} },
 		list: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return all.List(ctx, selected(options))
 		},
@@ -78,7 +75,6 @@ func nodes(client kubernetes.Interface, name string) kind[*v1.Node] {
 	}
 	return kind[*v1.Node]{
 		example: &v1.Node{},
-		marker:  func() object { return &v1.Node{} },
 		list: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return all.List(ctx, selected(options))
 		},

@@ -58,14 +58,14 @@ func Clean(table Table, family v1.IPFamily, frontends *Frontends) (deleted int, 
 		return 0, fmt.Errorf("listing %s conntrack entries: %w", family, err)
 	}
 	if len(stale) == 0 {
-		mark.ConntrackNone.Hit()
+		frontends.Marks.Hit(mark.ConntrackNone)
 		return 0, nil
 	}
 	deleted, err = table.Delete(family, stale)
 	if err != nil {
 		return deleted, fmt.Errorf("deleting %d stale %s conntrack entries, of which %d are deleted: %w", len(stale), family, deleted, err)
 	}
-	mark.ConntrackDeleted.Hit()
+	frontends.Marks.Hit(mark.ConntrackDeleted)
 	return deleted, nil
 }
 
@@ -81,7 +81,7 @@ func find(table Table, family v1.IPFamily, frontends *Frontends) (stale []Entry,
 		if !errors.Is(err, ErrInterrupted) {
 			return stale, err
 		}
-		mark.ConntrackInterrupted.Hit()
+		frontends.Marks.Hit(mark.ConntrackInterrupted)
 	}
 	return distinct(stale), nil
 }

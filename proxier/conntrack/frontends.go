@@ -23,6 +23,8 @@ type Frontends struct {
 	// ServesNodePorts says whether node ports are served at the address: whether it is the node's own and among the node port
 	// addresses. Entries to the same port of any other machine are not the proxy's. Nil: every address.
 	ServesNodePorts func(netip.Addr) bool
+	// Marks counts the decisions of Clean. Nil: nobody counts.
+	Marks *mark.Recorder
 }
 
 // AddService adds a service at an address and port. If another service was added there, the backends of both are served: it is
@@ -31,7 +33,7 @@ func (f *Frontends) AddService(frontend netip.AddrPort, backends Backends) {
 	if f.Services == nil {
 		f.Services = map[netip.AddrPort]Backends{}
 	}
-	add(f.Services, frontend, backends)
+	add(f, f.Services, frontend, backends)
 }
 
 // AddNodePort adds a service at a node port, as AddService does.
@@ -39,12 +41,12 @@ func (f *Frontends) AddNodePort(port uint16, backends Backends) {
 	if f.NodePorts == nil {
 		f.NodePorts = map[uint16]Backends{}
 	}
-	add(f.NodePorts, port, backends)
+	add(f, f.NodePorts, port, backends)
 }
 
-func add[K comparable](all map[K]Backends, frontend K, backends Backends) {
+func add[K comparable](f *Frontends, all map[K]Backends, frontend K, backends Backends) {
 	if others := all[frontend]; len(others) > 0 {
-		mark.ConntrackSharedAddress.Hit()
+		f.Marks.Hit(mark.ConntrackSharedAddress)
 		both := maps.Clone(others)
 		maps.Copy(both, backends)
 		backends = both
@@ -64,14 +66,14 @@ func (f *Frontends) stale(e *Entry) bool {
 	if !ok {
 		backends, ok = f.NodePorts[e.Original.Dst.Port()]
 		own := f.ServesNodePorts == nil || f.ServesNodePorts(e.Original.Dst.Addr())
-		mark.ConntrackForeignNodePort.HitIf(ok && !own)
+		f.Marks.HitIf(mark.ConntrackForeignNodePort, ok && !own)
 		ok = ok && own
-		mark.ConntrackNodePort.HitIf(ok)
+		f.Marks.HitIf(mark.ConntrackNodePort, ok)
 	}
 	if !ok {
 		return false
 	}
 	_, serves := backends[e.Reply.Src]
-	mark.ConntrackServing.HitIf(serves)
+	f.Marks.HitIf(mark.ConntrackServing, serves)
 	return !serves
 }

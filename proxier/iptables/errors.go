@@ -87,7 +87,7 @@ func (e *CommandError) Is(target error) bool {
 }
 
 // notFound reads the words of the tool, since the exit status alone does not tell a missing chain from a bad argument. The
-// words differ by version and backend.
+// words differ by version and dialect.
 func (e *CommandError) notFound() bool {
 	switch e.ExitStatus {
 	case exitOther:

@@ -25,7 +25,7 @@ type Options struct {
 	// LockFile and LockSocket are the locks of the tools, which the Runner takes itself for tools before 1.6.2. Default:
 	// "/run/xtables.lock" and the abstract socket "@xtables".
 	LockFile, LockSocket string
-	// Logger gets what no caller is told: errors in Monitor, rules of both backends side by side. The zero value drops it.
+	// Logger gets what no caller is told: errors in Monitor, rules of both dialects side by side. The zero value drops it.
 	Logger klog.Logger
 }
 
@@ -145,7 +145,7 @@ func (r *Runner) Version() Version { return r.version }
 // HasRandomFully implements Interface.
 func (r *Runner) HasRandomFully() bool { return r.version.atLeast(hasRandomFully) }
 
-// Present implements Interface. It logs if rules of the other backend are there too: the kernel uses both, and each tool
+// Present implements Interface. It logs if rules of the other dialect are there too: the kernel uses both, and each tool
 // shows only its own, which has confused many a cluster.
 func (r *Runner) Present() error {
 	r.mu.Lock()
@@ -156,7 +156,7 @@ func (r *Runner) Present() error {
 	}
 	for line := range bytes.Lines(output) {
 		if bytes.Contains(line, []byte("tables present")) {
-			r.logger.Info("Rules of both backends are on this machine", "version", r.version.String(),
+			r.logger.Info("Rules of both dialects are on this machine", "version", r.version.String(),
 				"warning", string(bytes.TrimSpace(line)))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/kerneltest"
 )
 
-// onKernel runs the test with each backend and family, each in a new network namespace.
+// onKernel runs the test with each dialect and family, each in a new network namespace.
 func onKernel(t *testing.T, test func(t *testing.T, runner *Runner)) {
 	kerneltest.Need(t)
 	for _, variant := range []string{"legacy", "nft"} {
@@ -186,7 +186,7 @@ func TestKernelRestoreFlags(t *testing.T) {
 
 func TestKernelRestoreErrors(t *testing.T) {
 	onKernel(t, func(t *testing.T, runner *Runner) {
-		legacy := runner.Version().Backend == BackendLegacy
+		legacy := runner.Version().Dialect == DialectLegacy
 		rows := []struct {
 			name, input string
 			legacy, nft int // lines

@@ -49,7 +49,7 @@ func TestWaitOptionsByVersion(t *testing.T) {
 			assert.Equal(t, row.wait, strings.Join(runner.version.waitArgs(), " "))
 			assert.Equal(t, row.restoreWait, strings.Join(runner.version.restoreWaitArgs(), " "))
 			assert.Equal(t, row.randomFully, runner.HasRandomFully())
-			assert.Equal(t, strings.Contains(row.version, "nf_tables"), runner.Version().Backend == BackendNFTables)
+			assert.Equal(t, strings.Contains(row.version, "nf_tables"), runner.Version().Dialect == DialectNFT)
 		})
 	}
 }
@@ -240,7 +240,7 @@ func TestPresent(t *testing.T) {
 	require.NoError(t, runner.Present())
 	assert.Empty(t, log.String())
 	require.NoError(t, runner.Present())
-	assert.Contains(t, log.String(), "Rules of both backends")
+	assert.Contains(t, log.String(), "Rules of both dialects")
 	assert.Contains(t, log.String(), "iptables-legacy tables present")
 	assert.ErrorContains(t, runner.Present(), "IPv4 iptables is not usable with this kernel")
 }

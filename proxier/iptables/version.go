@@ -7,27 +7,28 @@ import (
 	"strconv"
 )
 
-// Backend is the part of the kernel that the tools write to. The rules of one are not seen by the tools of the other.
-type Backend string
+// Dialect says which variant of iptables the tools are, and so to what part of the kernel they write: legacy to its own tables, nft
+// (iptables-nft) to nf_tables. The rules of one are not seen by the tools of the other. Rules of nftables are another language.
+type Dialect string
 
-// The backends, as the tools print them.
+// The dialects. The values are what the tools print.
 const (
-	BackendLegacy   Backend = "legacy"
-	BackendNFTables Backend = "nf_tables"
+	DialectLegacy Dialect = "legacy"
+	DialectNFT    Dialect = "nf_tables"
 )
 
 // Version is the version of the tools.
 type Version struct {
 	Major, Minor, Patch int
-	Backend             Backend
+	Dialect             Dialect
 }
 
 // String returns the version as the tools print it, for example "1.8.9 (legacy)".
 func (v Version) String() string {
-	return fmt.Sprintf("%d.%d.%d (%s)", v.Major, v.Minor, v.Patch, v.Backend)
+	return fmt.Sprintf("%d.%d.%d (%s)", v.Major, v.Minor, v.Patch, v.Dialect)
 }
 
-// release is a version without a backend.
+// release is a version without a dialect.
 type release struct{ major, minor, patch int }
 
 // The releases that brought what the Runner uses.
@@ -53,18 +54,18 @@ func (v Version) usable() error {
 	case !v.atLeast(hasCheck):
 		return fmt.Errorf("iptables %s is not supported: it has no -C, so rules that are there cannot be found: "+
 			"install iptables 1.4.11 or later", v)
-	case v.Backend == BackendNFTables && v.atLeast(nftChecksBroken) && !v.atLeast(nftChecksMended):
+	case v.Dialect == DialectNFT && v.atLeast(nftChecksBroken) && !v.atLeast(nftChecksMended):
 		return fmt.Errorf("iptables %s is not supported: its -C does not find rules that are there, so they would be added "+
 			"again and again: install iptables 1.8.3 or later, or use the legacy tools", v)
 	}
 	return nil
 }
 
-// versionInOutput is "v", two or three numbers, whatever a distribution adds, and the backend in brackets.
+// versionInOutput is "v", two or three numbers, whatever a distribution adds, and the dialect in brackets.
 var versionInOutput = regexp.MustCompile(`\bv([0-9]+)\.([0-9]+)(?:\.([0-9]+))?[^\s()]*(?:[ \t]+\(([^()\s]+)\))?`)
 
 // parseVersion finds the version in the output of "iptables --version": "iptables v1.8.9 (legacy)". Tools before 1.8 name
-// no backend and are legacy.
+// no dialect and are legacy.
 func parseVersion(output string) (Version, error) {
 	found := versionInOutput.FindStringSubmatch(output)
 	if found == nil {
@@ -79,13 +80,13 @@ func parseVersion(output string) (Version, error) {
 		}
 		numbers[i] = n
 	}
-	v := Version{Major: numbers[0], Minor: numbers[1], Patch: numbers[2], Backend: BackendLegacy}
-	switch backend := Backend(found[4]); backend {
-	case "", BackendLegacy:
-	case BackendNFTables:
-		v.Backend = backend
+	v := Version{Major: numbers[0], Minor: numbers[1], Patch: numbers[2], Dialect: DialectLegacy}
+	switch dialect := Dialect(found[4]); dialect {
+	case "", DialectLegacy:
+	case DialectNFT:
+		v.Dialect = dialect
 	default:
-		return Version{}, fmt.Errorf("unknown backend %q in the output %q: legacy and nf_tables are known", backend, output)
+		return Version{}, fmt.Errorf("unknown dialect %q in the output %q: legacy and nf_tables are known", dialect, output)
 	}
 	return v, nil
 }

@@ -13,19 +13,19 @@ func TestParseVersion(t *testing.T) {
 		want         Version
 		wantErr      string
 	}{
-		{name: "legacy", output: "iptables v1.8.9 (legacy)\n", want: Version{1, 8, 9, BackendLegacy}},
-		{name: "nf_tables of IPv6", output: "ip6tables v1.8.10 (nf_tables)\n", want: Version{1, 8, 10, BackendNFTables}},
-		{name: "before backends had names", output: "iptables v1.6.2\n", want: Version{1, 6, 2, BackendLegacy}},
-		{name: "four numbers", output: "iptables v1.4.19.1\n", want: Version{1, 4, 19, BackendLegacy}},
-		{name: "two numbers", output: "iptables v1.9 (nf_tables)\n", want: Version{1, 9, 0, BackendNFTables}},
-		{name: "suffix of a distribution", output: "iptables v1.8.4-15.el8 (nf_tables)", want: Version{1, 8, 4, BackendNFTables}},
+		{name: "legacy", output: "iptables v1.8.9 (legacy)\n", want: Version{1, 8, 9, DialectLegacy}},
+		{name: "nf_tables of IPv6", output: "ip6tables v1.8.10 (nf_tables)\n", want: Version{1, 8, 10, DialectNFT}},
+		{name: "before dialects had names", output: "iptables v1.6.2\n", want: Version{1, 6, 2, DialectLegacy}},
+		{name: "four numbers", output: "iptables v1.4.19.1\n", want: Version{1, 4, 19, DialectLegacy}},
+		{name: "two numbers", output: "iptables v1.9 (nf_tables)\n", want: Version{1, 9, 0, DialectNFT}},
+		{name: "suffix of a distribution", output: "iptables v1.8.4-15.el8 (nf_tables)", want: Version{1, 8, 4, DialectNFT}},
 		{name: "a warning first", output: "# Warning: something (legacy)\niptables v1.8.7 (nf_tables)\n", want: Version{1, 8, 7,
-			BackendNFTables}},
-		{name: "brackets on the next line", output: "iptables v1.8.7\n(nf_tables)\n", want: Version{1, 8, 7, BackendLegacy}},
+			DialectNFT}},
+		{name: "brackets on the next line", output: "iptables v1.8.7\n(nf_tables)\n", want: Version{1, 8, 7, DialectLegacy}},
 		{name: "nothing", output: "", wantErr: "no version"},
 		{name: "another program", output: "Try --help\n", wantErr: "is this iptables?"},
 		{name: "number too large", output: "iptables v1.99999999999999999999.0", wantErr: "value out of range"},
-		{name: "unknown backend", output: "iptables v2.0.0 (ebpf)", wantErr: `unknown backend "ebpf"`},
+		{name: "unknown dialect", output: "iptables v2.0.0 (ebpf)", wantErr: `unknown dialect "ebpf"`},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

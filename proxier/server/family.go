@@ -41,7 +41,7 @@ func (s *server) startFamilies(ctx context.Context, informers *config.Informers)
 		}
 	}
 	for _, settings := range []proxier.Config{s.settings.IPv4, s.settings.IPv6} {
-		if settings.IPTables = tools[iptables.Protocol(settings.Family)]; settings.IPTables == nil {
+		if settings.Rules = s.rules(tools[iptables.Protocol(settings.Family)]); settings.Rules == nil {
 			continue
 		}
 		f, err := s.newFamily(settings)
@@ -74,6 +74,18 @@ func (s *server) otherFamilysPods() error {
 		s.settings.PrimaryFamily, s.configuration.ClusterCIDR)
 }
 
+// rules are those of the tools, nil where there are no tools.
+func (s *server) rules(tools iptables.Interface) proxier.Rules {
+	if tools == nil {
+		return nil
+	}
+	rules := proxier.IPTables{Tools: tools}
+	if s.Host.Counters != nil {
+		rules.Counters = s.Host.Counters
+	}
+	return rules
+}
+
 func (s *server) newFamily(settings proxier.Config) (*family, error) {
 	f := &family{}
 	f.runner = runner.NewBoundedFrequencyRunner(func() error { return s.sync(f) }, runner.Options{
@@ -85,9 +97,6 @@ func (s *server) newFamily(settings proxier.Config) (*family, error) {
 		Logger:        s.Logger,
 	})
 	settings.Sysctls, settings.Network, settings.Conntrack = s.Host.Settings, s.Host.Network, s.Host.Conntrack
-	if s.Host.Counters != nil {
-		settings.NFAcct = s.Host.Counters
-	}
 	f.checks = healthcheck.NewServiceServer(healthcheck.ServiceOptions{
 		Family:    settings.Family,
 		NodeName:  settings.NodeName,

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
 
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -16,18 +17,27 @@ import (
 type API struct {
 	client    *fake.Clientset
 	informers *config.Informers
+	fence     *fence
 }
 
 // New makes an API that holds the objects, of several with one name the last. Its
-// informers end with the context.
-func New(ctx context.Context, objects []manifest.Object, options config.Options) (*API, error) {
+// informers, which log to the logger, end with the context.
+func New(ctx context.Context, objects []manifest.Object, logger klog.Logger) (*API, error) {
 	client, err := Clientset(objects)
 	if err != nil {
 		return nil, err
 	}
-	a := &API{client: client}
-	a.informers, err = config.Watch(ctx, client, options)
-	return a, err
+	stands := watched(client)
+	informers, err := config.Watch(ctx, client, config.Options{Logger: logger})
+	if err != nil {
+		return nil, err
+	}
+	for range watchedKinds {
+		if err := await(ctx, nil, stands); err != nil {
+			return nil, fmt.Errorf("wait until all watches stand: %w", err)
+		}
+	}
+	return &API{client: client, informers: informers, fence: &fence{client: client, ended: ctx.Done()}}, nil
 }
 
 // Clientset returns a fake clientset that holds the objects, of several with one
@@ -69,15 +79,12 @@ func (a *API) Node(ctx context.Context, name string) (*corev1.Node, error) {
 
 // Feed tells a proxier what is there, and from then on what changes, until remove is called.
 func (a *API) Feed(ctx context.Context, proxy config.Handler) (remove func(), err error) {
-	registration, err := a.informers.AddConsumer(ctx, proxy)
-	if err != nil {
-		return nil, err
-	}
-	return registration.Remove, nil
+	return a.fence.add(ctx, a.informers, proxy)
 }
 
 // writesPerDelivery keeps a burst of writes below what the fake clientset's
-// watches hold; see package proxier/config.
+// watches hold: k8s.io/apimachinery/pkg/watch.DefaultChanSize events. They panic
+// beyond.
 const writesPerDelivery = 50
 
 // Apply writes objects and waits until every proxier has them.
@@ -105,10 +112,10 @@ func (a *API) each(ctx context.Context, writes int, write func(int) error) error
 			return err
 		}
 		if i%writesPerDelivery == writesPerDelivery-1 {
-			if err := a.informers.WaitDelivered(ctx); err != nil {
+			if err := a.fence.wait(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	return a.informers.WaitDelivered(ctx)
+	return a.fence.wait(ctx)
 }

@@ -12,6 +12,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -92,7 +93,7 @@ func queueOn(t *testing.T, kube kube) (*Queue, *listener) {
 func bothAPIs(t *testing.T, test func(*testing.T, kube)) {
 	first := []manifest.Object{node("node1", "1"), node("node2", "1"), service("web", "1"), slice("web-1", "1")}
 	t.Run("informers", func(t *testing.T) {
-		a, err := New(t.Context(), first, config.Options{})
+		a, err := New(t.Context(), first, klog.Logger{})
 		require.NoError(t, err)
 		test(t, a)
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/gen"
+	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/trial"
 )
 
@@ -66,13 +67,16 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	ctx = klog.NewContext(ctx, klog.New(nil)) // what proxiers say of odd objects is nothing that anybody asked for
 	o.Program = cmp.Or(o.Program, defaultProgram)
 	r := &run{options: o, first: map[string]failing{}, next: o.First, found: Found{}}
-	before := mark.Snapshot()
+	marks := &mark.Recorder{}
+	if r.options.Trial.Proxier == nil {
+		r.options.Trial.Proxier = node.Counted(marks)
+	}
 	var workers sync.WaitGroup
 	for range max(o.Workers, 1) {
 		workers.Go(func() { r.work(ctx) })
 	}
 	workers.Wait()
-	r.countMarks(mark.Snapshot().Since(before))
+	r.countMarks(marks)
 	return r.result(context.WithoutCancel(ctx))
 }
 
@@ -140,10 +144,12 @@ func (r *run) note(number int, q question, report *trial.Report) {
 }
 
 // countMarks puts the marks reached to the figures. Those of several trials at the same time cannot be told apart.
-func (r *run) countMarks(counts mark.Counts) {
+func (r *run) countMarks(marks *mark.Recorder) {
 	r.figures.Marks = map[string]int{}
-	for _, m := range counts.Reached() {
-		r.figures.Marks[m.String()] = int(counts[m])
+	for _, m := range mark.All() {
+		if n := marks.Count(m); n > 0 {
+			r.figures.Marks[m.String()] = n
+		}
 	}
 }
 

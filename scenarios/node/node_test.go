@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	"k8s.io/utils/exec"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/proxier"
-	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -41,7 +41,7 @@ func started(t *testing.T, on exec.Interface) (*Node, *api.API) {
 		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.168.0.2"}}}}
 	objects, err := manifest.ReadObjects("web.yaml", strings.NewReader(web))
 	require.NoError(t, err)
-	kube, err := api.New(t.Context(), append(objects, manifest.Object{Object: object}), config.Options{})
+	kube, err := api.New(t.Context(), append(objects, manifest.Object{Object: object}), klog.Logger{})
 	require.NoError(t, err)
 	n := New("node1", Kernel{Exec: on, Sysctls: settings{}, Network: addresses{netip.MustParseAddr("192.168.0.2")}}, NewClock())
 	warnings, err := n.Start(t.Context(), kube, &kubeproxyconfig.KubeProxyConfiguration{ClusterCIDR: "10.244.0.0/16"}, object)

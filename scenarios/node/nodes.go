@@ -11,7 +11,6 @@ import (
 	"k8s.io/klog/v2"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -94,7 +93,7 @@ func (s *Nodes) start(ctx context.Context, direct bool) error {
 	if direct {
 		s.api, err = api.NewDirect(s.cluster.Objects)
 	} else {
-		s.api, err = api.New(ctx, s.cluster.Objects, config.Options{Logger: klog.FromContext(ctx)})
+		s.api, err = api.New(ctx, s.cluster.Objects, klog.FromContext(ctx))
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/chainwalk/chainwalk/internal/mark"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
@@ -38,6 +39,8 @@ type Process struct {
 	Clock  *clocktesting.FakeClock
 	// Health is told whether the rules follow the API.
 	Health proxier.Health
+	// Marks counts the decisions of this project's own proxier. Nil: nobody counts.
+	Marks  *mark.Recorder
 	Logger klog.Logger
 }
 
@@ -63,6 +66,14 @@ func Chainwalk(p Process) (Proxy, []string, error) {
 	return proxy, settings.Warnings, err
 }
 
+// Counted is Chainwalk with a count of its decisions.
+func Counted(marks *mark.Recorder) Proxier {
+	return func(p Process) (Proxy, []string, error) {
+		p.Marks = marks
+		return Chainwalk(p)
+	}
+}
+
 func (p *Process) start(settings *proxier.Settings) (Proxy, error) {
 	switch p.Family {
 	case corev1.IPv4Protocol:
@@ -77,17 +88,18 @@ func (p *Process) start(settings *proxier.Settings) (Proxy, error) {
 }
 
 // complete fills in what a configuration cannot say.
-func (p *Process) complete(c *proxier.Config) (err error) {
+func (p *Process) complete(c *proxier.Config) error {
 	protocol := iptables.ProtocolIPv4
 	if c.Family == corev1.IPv6Protocol {
 		protocol = iptables.ProtocolIPv6
 	}
-	if c.IPTables, err = iptables.New(p.Kernel.Exec, protocol, iptables.Options{Clock: p.Clock, TimeLimit: -1}); err != nil {
+	tools, err := iptables.New(p.Kernel.Exec, protocol, iptables.Options{Clock: p.Clock, TimeLimit: -1})
+	if err != nil {
 		return fmt.Errorf("the tools: %w", err)
 	}
+	c.Rules = proxier.IPTables{Tools: tools, Counters: proxier.NFAcctTool{Exec: p.Kernel.Exec}}
 	c.Sysctls, c.Network, c.Conntrack = p.Kernel.Sysctls, p.Kernel.Network, p.Kernel.Conntrack
-	c.NFAcct, c.Clock = proxier.NFAcctTool{Exec: p.Kernel.Exec}, p.Clock
-	c.Health, c.Logger = p.Health, p.Logger
+	c.Clock, c.Health, c.Marks, c.Logger = p.Clock, p.Health, p.Marks, p.Logger
 	return nil
 }
 

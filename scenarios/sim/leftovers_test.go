@@ -15,8 +15,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/proxier/cleanup"
-	"github.com/chainwalk/chainwalk/proxier/config"
+	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
 	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -90,18 +89,18 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	for _, dialect := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		t.Run(fmt.Sprint(dialect), func(t *testing.T) {
 			n, kernel := syncedNode(t, dialect)
-			var families []iptables.Interface
+			var families []proxier.Rules
 			for _, protocol := range []iptables.Protocol{iptables.ProtocolIPv4, iptables.ProtocolIPv6} {
 				runner, err := iptables.New(kernel.Exec, protocol, iptables.Options{})
 				require.NoError(t, err)
-				families = append(families, runner)
+				families = append(families, proxier.IPTables{Tools: runner})
 			}
 			withProxy := savedRules(t, kernel.Exec)
 			for _, chain := range []string{"KUBE-SVC-", "KUBE-SVL-", "KUBE-EXT-", "KUBE-FW-", "KUBE-SEP-", "KUBE-PROXY-CANARY", "KUBE-POSTROUTING"} {
 				require.Contains(t, withProxy, chain)
 			}
 			for round := range 2 {
-				assert.False(t, cleanup.Leftovers(klog.Background(), families...), "round %d", round)
+				assert.False(t, proxier.Cleanup(klog.Background(), families...), "round %d", round)
 				assert.Equal(t, foreignOnly(t, dialect), savedRules(t, kernel.Exec), "round %d", round)
 			}
 			require.NoError(t, n.Sync(), "a proxier can start again")
@@ -115,7 +114,7 @@ func syncedNode(t *testing.T, dialect netfilter.Dialect) (*node.Node, node.Kerne
 	require.NoError(t, err)
 	object := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node1"}, Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{
 		{Type: corev1.NodeInternalIP, Address: "192.168.0.2"}, {Type: corev1.NodeInternalIP, Address: "2001:db8::1"}}}}
-	kube, err := api.New(t.Context(), append(objects, manifest.Object{Object: object}), config.Options{})
+	kube, err := api.New(t.Context(), append(objects, manifest.Object{Object: object}), klog.Logger{})
 	require.NoError(t, err)
 	clock := node.NewClock()
 	kernel, err := loneKernel(RulesInput{Node: object, Dialect: dialect}, clock)

@@ -15,7 +15,6 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
@@ -55,9 +54,7 @@ func Rules(in RulesInput) (*NodeRules, error) {
 	if err != nil {
 		return nil, err
 	}
-	kube, err := api.New(ctx, append(slices.Clip(in.Objects), manifest.Object{Object: in.Node}), config.Options{
-		NodeName: in.Node.Name, Logger: klog.FromContext(ctx),
-	})
+	kube, err := api.New(ctx, append(slices.Clip(in.Objects), manifest.Object{Object: in.Node}), klog.FromContext(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package trackrecord
 
 import (
+	"bytes"
 	"os/exec"
 	"regexp"
 	"testing"
@@ -25,24 +26,45 @@ func TestEachKnownBugIsMadeAgainOrNotForAReason(t *testing.T) {
 	}
 }
 
-func TestEachFaultHasEditsAndEachEditFaults(t *testing.T) {
-	switched := regexp.MustCompile(`fault\.(?:On|Octal)\("([^"]*)"`)
-	used := map[string]bool{}
-	for _, e := range edits {
-		for _, found := range switched.FindAllStringSubmatch(e.now, -1) {
-			used[found[1]] = true
-		}
-	}
+// TestEachFaultIsAPatch has each patch do what it is called after and no other fault, and no patch lie there unused.
+func TestEachFaultIsAPatch(t *testing.T) {
+	switched := regexp.MustCompile(`(?m)^\+.*fault\.(?:On|Octal)\("([^"]*)"`)
+	changed := regexp.MustCompile(`(?m)^\+\+\+ b/(.*)$`)
+	patches, err := Patches()
+	require.NoError(t, err)
 	names := map[string]bool{}
-	for _, f := range Faults() {
+	for i, f := range Faults() {
 		assert.False(t, names[f.Name], "%s is there twice", f.Name)
 		assert.NotEmpty(t, f.What, f.Name)
 		names[f.Name] = true
-		assert.True(t, used[f.Name], "no edit makes %s", f.Name)
-		delete(used, f.Name)
+		found := switched.FindAllSubmatch(patches[i].Text, -1)
+		assert.NotEmpty(t, found, "the patch makes no fault: %s", f.Name)
+		for _, name := range found {
+			assert.Equal(t, f.Name, string(name[1]), "a patch makes another fault")
+		}
+		for _, file := range changed.FindAllSubmatch(patches[i].Text, -1) {
+			assert.Regexp(t, `^proxier/.*[^_]\.go$`, string(file[1]), "%s: faults are of the proxier", f.Name)
+		}
 	}
-	for name := range used {
-		t.Errorf("an edit makes %s, which is no fault", name)
+	files, err := patchFiles.ReadDir("patches")
+	require.NoError(t, err)
+	assert.Len(t, files, len(names))
+}
+
+// TestGitTakesEachPatch, where git and a checkout are there.
+func TestGitTakesEachPatch(t *testing.T) {
+	root, err := overlay.Root()
+	require.NoError(t, err)
+	if err := exec.Command("git", "-C", root, "rev-parse", "--git-dir").Run(); err != nil {
+		t.Skipf("no git, or no checkout: %v", err)
+	}
+	patches, err := Patches()
+	require.NoError(t, err)
+	for _, p := range patches {
+		command := exec.Command("git", "-C", root, "apply", "--check", "-")
+		command.Stdin = bytes.NewReader(p.Text)
+		output, err := command.CombinedOutput()
+		assert.NoError(t, err, "%s: make track-record-patches may help\n%s", p.Name, output)
 	}
 }
 

@@ -1,8 +1,7 @@
 package trackrecord
 
 import (
-	"bytes"
-	"cmp"
+	"embed"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,7 +15,7 @@ const (
 	faultFile = "internal/fault/fault.go"
 )
 
-// faultSource is the package that the edits use, with a fault that is on where the environment names none. It is in the overlay only.
+// faultSource is the package that the patches use, with a fault that is on where the environment names none. It is in the overlay only.
 func faultSource(always string) []byte {
 	return []byte(strings.Replace(faultTemplate, "ALWAYS", strconv.Quote(always), 1))
 }
@@ -59,29 +58,49 @@ func Octal(name, text string) string {
 }
 `
 
-// imports are what edits need besides package fault, by file.
-var imports = map[string]string{"proxier/proxier.go": module + "/proxier/conntrack"}
+// patchFiles are the faults: NAME.patch has the one of that name behind its switch, fault.On or a function like it.
+//
+//go:embed patches/*.patch
+var patchFiles embed.FS
 
-// Overlay returns the edits of the module in the folder root that make all faults
-// possible.
+// Patches are the faults as changes of the source, in the order of Faults. Each applies to the module alone (git apply --check); all
+// of them together make the build that has every fault. None of them imports the package of the switches, which most of the files
+// need for several of them: Overlay does.
+func Patches() ([]overlay.Patch, error) {
+	var patches []overlay.Patch
+	for _, f := range Faults() {
+		text, err := patchFiles.ReadFile("patches/" + f.Name + ".patch")
+		if err != nil {
+			return nil, fmt.Errorf("fault %s: %w", f.Name, err)
+		}
+		patches = append(patches, overlay.Patch{Name: f.Name, Text: text})
+	}
+	return patches, nil
+}
+
+// Overlay returns the files of the module in the folder root with all faults.
 func Overlay(root string) (*overlay.Overlay, error) {
-	o := overlay.New(root)
-	if err := o.Put(faultFile, faultSource("")); err != nil {
+	patches, err := Patches()
+	if err != nil {
 		return nil, err
 	}
-	for _, file := range editedFiles() {
+	o := overlay.New(root)
+	if err := o.Patch(patches...); err != nil {
+		return nil, err
+	}
+	for _, file := range o.Files() {
 		source, err := o.Source(file)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			source, err = overlay.Import(source, module+"/internal/fault")
 		}
-		if source, err = apply(source, file); err != nil {
+		if err == nil {
+			err = o.Put(file, source)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		if err := o.Put(file, source); err != nil {
-			return nil, err
-		}
 	}
-	return o, nil
+	return o, o.Put(faultFile, faultSource(""))
 }
 
 // SwitchOn has the build of an Overlay one of the faults where the environment names none, as in a container that somebody else starts.
@@ -90,52 +109,4 @@ func SwitchOn(o *overlay.Overlay, fault string) error {
 		return fmt.Errorf("there is no fault %q", fault)
 	}
 	return o.Put(faultFile, faultSource(fault))
-}
-
-func editedFiles() []string {
-	var files []string
-	for _, e := range edits {
-		files = append(files, e.file)
-	}
-	slices.Sort(files)
-	return slices.Compact(files)
-}
-
-// apply makes all edits of a file.
-func apply(source []byte, file string) ([]byte, error) {
-	type place struct {
-		at int
-		edit
-	}
-	var places []place
-	for _, e := range edits {
-		if e.file != file {
-			continue
-		}
-		if n := bytes.Count(source, []byte(e.old)); n != 1 {
-			return nil, fmt.Errorf("this text is there %d times, not once:\n%s", n, e.old)
-		}
-		places = append(places, place{at: bytes.Index(source, []byte(e.old)), edit: e})
-	}
-	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.at, b.at) })
-	var edited []byte
-	done := 0
-	for _, p := range places {
-		if p.at < done {
-			return nil, fmt.Errorf("this text is in that of another edit:\n%s", p.old)
-		}
-		edited = append(append(edited, source[done:p.at]...), p.now...)
-		done = p.at + len(p.old)
-	}
-	edited = append(edited, source[done:]...)
-	for _, needed := range []string{module + "/internal/fault", imports[file]} {
-		if needed == "" {
-			continue
-		}
-		var err error
-		if edited, err = overlay.Import(edited, needed); err != nil {
-			return nil, err
-		}
-	}
-	return edited, nil
 }

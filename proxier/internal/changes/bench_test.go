@@ -54,7 +54,7 @@ func BenchmarkFirstApply(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		serviceTracker, endpointsTracker := NewServiceTracker(v1.IPv4Protocol, false, klog.Logger{}), newIPv4Tracker()
+		serviceTracker, endpointsTracker := NewServiceTracker(v1.IPv4Protocol, false, klog.Logger{}, nil), newIPv4Tracker()
 		for n := range size {
 			serviceTracker.Update(nil, services[n])
 			endpointsTracker.EndpointSliceUpdate(slices[n], false)

@@ -21,6 +21,7 @@ type sliceReader struct {
 	family   v1.IPFamily
 	nodeName string
 	logger   klog.Logger
+	marks    *mark.Recorder // of the decisions; may be nil
 	// byPort is what the slices of one Service hold. Its lists are used again for
 	// the next Service.
 	byPort portLists
@@ -69,7 +70,7 @@ func (r *sliceReader) read(service types.NamespacedName, byName map[string]*disc
 	}
 	endpoints := make(Endpoints, len(r.byPort.places))
 	for port := range r.byPort.places {
-		endpoints[port] = merge(*r.byPort.of(port))
+		endpoints[port] = r.merge(*r.byPort.of(port))
 	}
 	return endpoints
 }
@@ -108,7 +109,7 @@ func (r *sliceReader) readSlice(service types.NamespacedName, slice *discovery.E
 // to the other, or because a pod got the address of a pod that is still
 // terminating. A terminating endpoint never replaces another one; among the rest
 // the one that was read later wins.
-func merge(list []found) []Endpoint {
+func (r *sliceReader) merge(list []found) []Endpoint {
 	slices.SortStableFunc(list, func(a, b found) int { return strings.Compare(a.text, b.text) })
 	merged := make([]Endpoint, 0, len(list))
 	for i, next := range list {
@@ -116,10 +117,10 @@ func merge(list []found) []Endpoint {
 		case i == 0 || list[i-1].text != next.text:
 			merged = append(merged, next.endpoint)
 		case !next.endpoint.Terminating:
-			mark.ChangesEndpointTwice.Hit()
+			r.marks.Hit(mark.ChangesEndpointTwice)
 			merged[len(merged)-1] = next.endpoint
 		default:
-			mark.ChangesEndpointTwiceTerminating.Hit()
+			r.marks.Hit(mark.ChangesEndpointTwiceTerminating)
 		}
 	}
 	return merged

@@ -23,6 +23,7 @@ type sliceCache struct {
 	owners map[types.NamespacedName]types.NamespacedName
 	// changed names the Services with pending slices.
 	changed sets.Set[types.NamespacedName]
+	marks   *mark.Recorder // of the decisions; may be nil
 }
 
 // serviceSlices holds the slices of one Service.
@@ -37,11 +38,12 @@ type serviceSlices struct {
 	triggerTimes []time.Time
 }
 
-func newSliceCache() *sliceCache {
+func newSliceCache(marks *mark.Recorder) *sliceCache {
 	return &sliceCache{
 		services: map[types.NamespacedName]*serviceSlices{},
 		owners:   map[types.NamespacedName]types.NamespacedName{},
 		changed:  sets.New[types.NamespacedName](),
+		marks:    marks,
 	}
 }
 
@@ -49,7 +51,7 @@ func newSliceCache() *sliceCache {
 func (c *sliceCache) put(service types.NamespacedName, slice *discovery.EndpointSlice, trigger time.Time) {
 	name := types.NamespacedName{Namespace: slice.Namespace, Name: slice.Name}
 	if owner, ok := c.owners[name]; ok && owner != service {
-		mark.ChangesSliceMoved.Hit()
+		c.marks.Hit(mark.ChangesSliceMoved)
 		c.remove(name)
 	}
 	c.owners[name] = service
@@ -61,7 +63,7 @@ func (c *sliceCache) put(service types.NamespacedName, slice *discovery.Endpoint
 		}
 		c.services[service] = held
 	}
-	if !held.set(slice.Name, slice) {
+	if !c.set(held, slice.Name, slice) {
 		return
 	}
 	if !trigger.IsZero() {
@@ -76,10 +78,10 @@ func (c *sliceCache) remove(name types.NamespacedName) {
 	if !ok {
 		return
 	}
-	mark.ChangesSliceRemoved.Hit()
+	c.marks.Hit(mark.ChangesSliceRemoved)
 	delete(c.owners, name)
 	held := c.services[owner]
-	held.set(name.Name, nil)
+	c.set(held, name.Name, nil)
 	// The trigger time of a deleted slice is that of its last update, so it
 	// says nothing about how long the deletion took.
 	held.triggerTimes = nil
@@ -110,17 +112,17 @@ func (c *sliceCache) takeChanged() sets.Set[types.NamespacedName] {
 
 // set makes slice (nil for none) the pending state, or drops the pending state
 // if that is as applied. It reports whether the latest state differs now.
-func (s *serviceSlices) set(name string, slice *discovery.EndpointSlice) bool {
+func (c *sliceCache) set(s *serviceSlices, name string, slice *discovery.EndpointSlice) bool {
 	latest, waits := s.pending[name]
 	if !waits {
 		latest = s.applied[name]
 	}
 	if sameContent(latest, slice) {
-		mark.ChangesSliceSame.Hit()
+		c.marks.Hit(mark.ChangesSliceSame)
 		return false
 	}
 	if sameContent(s.applied[name], slice) {
-		mark.ChangesSliceAsApplied.Hit()
+		c.marks.Hit(mark.ChangesSliceAsApplied)
 		delete(s.pending, name)
 	} else {
 		s.pending[name] = slice

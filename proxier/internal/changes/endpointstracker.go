@@ -47,17 +47,20 @@ type EndpointsUpdate struct {
 // NewEndpointsTracker returns a tracker that knows of no slice. Endpoints on
 // nodeName are local; with an empty name none is. Trigger times that are not
 // after started are not reported, for they say nothing about this process. The
-// logger is told what of a slice cannot be used.
-func NewEndpointsTracker(family v1.IPFamily, nodeName string, started time.Time, logger klog.Logger) *EndpointsTracker {
+// logger is told what of a slice cannot be used; marks, which may be nil, counts the
+// decisions.
+func NewEndpointsTracker(
+	family v1.IPFamily, nodeName string, started time.Time, logger klog.Logger, marks *mark.Recorder,
+) *EndpointsTracker {
 	addressType := discovery.AddressTypeIPv4
 	if family == v1.IPv6Protocol {
 		addressType = discovery.AddressTypeIPv6
 	}
 	return &EndpointsTracker{
 		addressType: addressType,
-		reader:      sliceReader{family: family, nodeName: nodeName, logger: logger},
+		reader:      sliceReader{family: family, nodeName: nodeName, logger: logger, marks: marks},
 		started:     started,
-		cache:       newSliceCache(),
+		cache:       newSliceCache(marks),
 		unsynced:    newEndpointsUpdate(),
 		localReady:  map[types.NamespacedName]int{},
 	}
@@ -82,7 +85,7 @@ func (t *EndpointsTracker) EndpointSliceUpdate(slice *discovery.EndpointSlice, r
 		// A slice without a Service, or of a type that is not the family's,
 		// counts for nothing, also when it used to count.
 		if remove || service.Name == "" || slice.AddressType != t.addressType {
-			mark.ChangesSliceIgnored.HitIf(!remove)
+			t.reader.marks.HitIf(mark.ChangesSliceIgnored, !remove)
 			t.cache.remove(name)
 		} else {
 			t.cache.put(service, slice, t.triggerTime(slice))
@@ -151,7 +154,7 @@ func (t *EndpointsTracker) replace(endpoints, previous, current Endpoints) bool 
 	changed := false
 	for port := range previous {
 		if _, stays := current[port]; !stays {
-			mark.ChangesEndpointsGone.Hit()
+			t.reader.marks.Hit(mark.ChangesEndpointsGone)
 			delete(endpoints, port)
 			changed = true
 			t.noteProtocol(port.Protocol)
@@ -159,7 +162,7 @@ func (t *EndpointsTracker) replace(endpoints, previous, current Endpoints) bool 
 	}
 	for port, list := range current {
 		if slices.EqualFunc(list, previous[port], Endpoint.equal) {
-			mark.ChangesEndpointsStay.Hit()
+			t.reader.marks.Hit(mark.ChangesEndpointsStay)
 			current[port] = previous[port]
 			continue
 		}
@@ -172,7 +175,7 @@ func (t *EndpointsTracker) replace(endpoints, previous, current Endpoints) bool 
 
 func (t *EndpointsTracker) noteProtocol(protocol v1.Protocol) {
 	if protocol == v1.ProtocolUDP {
-		mark.ChangesUDPEndpoints.Hit()
+		t.reader.marks.Hit(mark.ChangesUDPEndpoints)
 		t.unsynced.UDPChanged = true
 	}
 }

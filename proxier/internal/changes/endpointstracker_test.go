@@ -22,7 +22,7 @@ const (
 var httpPort = []string{"http/TCP/8080"}
 
 func newIPv4Tracker() *EndpointsTracker {
-	return NewEndpointsTracker(v1.IPv4Protocol, "here", start, klog.Logger{})
+	return NewEndpointsTracker(v1.IPv4Protocol, "here", start, klog.Logger{}, nil)
 }
 
 func TestEndpointsOfSlices(t *testing.T) {
@@ -113,7 +113,7 @@ func TestEndpointsOfSlices(t *testing.T) {
 }
 
 func TestEndpointsOfIPv6(t *testing.T) {
-	tracker := NewEndpointsTracker(v1.IPv6Protocol, "", start, klog.Logger{})
+	tracker := NewEndpointsTracker(v1.IPv6Protocol, "", start, klog.Logger{}, nil)
 	tracker.EndpointSliceUpdate(makeSlice("web", "a", ipv6, httpPort,
 		makeEndpoint("fd00:10::0002", "here"), makeEndpoint("fd00:10::10", ""), makeEndpoint("10.244.1.1", "")), false)
 	tracker.EndpointSliceUpdate(makeSlice("web", "b", ipv4, httpPort, makeEndpoint("10.244.1.2", "")), false)

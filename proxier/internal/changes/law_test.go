@@ -55,7 +55,7 @@ func drawService(t *rapid.T, name string) *v1.Service {
 func TestServiceTrackerLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		family := rapid.SampledFrom([]v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol}).Draw(t, "family")
-		tracker := NewServiceTracker(family, false, klog.Logger{})
+		tracker := NewServiceTracker(family, false, klog.Logger{}, nil)
 		services, objects, unsynced := Services{}, map[string]*v1.Service{}, sets.New[types.NamespacedName]()
 		needsCleanup := false
 		t.Repeat(map[string]func(*rapid.T){
@@ -73,7 +73,7 @@ func TestServiceTrackerLaw(t *testing.T) {
 			"apply": func(t *rapid.T) {
 				before := maps.Clone(services)
 				update := tracker.Apply(services)
-				fresh := NewServiceTracker(family, false, klog.Logger{})
+				fresh := NewServiceTracker(family, false, klog.Logger{}, nil)
 				for _, service := range objects {
 					fresh.Update(nil, service)
 				}

@@ -23,6 +23,7 @@ type serviceReader struct {
 	family            v1.IPFamily
 	ignoreExternalIPs bool
 	logger            klog.Logger
+	marks             *mark.Recorder // of the decisions; may be nil
 }
 
 // read returns the ports of the Service, sorted by name and protocol, or nil where
@@ -32,12 +33,12 @@ func (r *serviceReader) read(service *v1.Service) []*ServicePort {
 		return nil
 	}
 	if skipped(service) {
-		mark.ChangesServiceSkipped.Hit()
+		r.marks.Hit(mark.ChangesServiceSkipped)
 		return nil
 	}
 	clusterIP, ok := r.clusterIP(service)
 	if !ok {
-		mark.ChangesServiceOfOtherFamily.Hit()
+		r.marks.Hit(mark.ChangesServiceOfOtherFamily)
 		return nil
 	}
 	base := r.base(service)
@@ -86,7 +87,7 @@ func (r *serviceReader) base(service *v1.Service) ServicePort {
 		ExternalIPs:         r.externalIPs(service),
 		LoadBalancerVIPs:    r.loadBalancerVIPs(service),
 		SourceRanges:        r.sourceRanges(service),
-		ExternalPolicyLocal: externalPolicyLocal(service),
+		ExternalPolicyLocal: r.externalPolicyLocal(service),
 		InternalPolicyLocal: spec.InternalTrafficPolicy != nil &&
 			*spec.InternalTrafficPolicy == v1.ServiceInternalTrafficPolicyLocal,
 		HealthCheckNodePort: r.healthCheckNodePort(service),
@@ -135,7 +136,7 @@ func (r *serviceReader) loadBalancerVIPs(service *v1.Service) []netip.Addr {
 		if ingress.IPMode == nil || *ingress.IPMode == v1.LoadBalancerIPModeVIP {
 			texts = append(texts, ingress.IP)
 		} else {
-			mark.ChangesVIPOfProxy.Hit()
+			r.marks.Hit(mark.ChangesVIPOfProxy)
 		}
 	}
 	return r.addresses(service, texts)
@@ -157,11 +158,11 @@ func (r *serviceReader) sourceRanges(service *v1.Service) []netip.Prefix {
 			continue
 		}
 		if !inFamily(prefix.Addr(), r.family) {
-			mark.ChangesSourceRangeOfOtherFamily.Hit()
+			r.marks.Hit(mark.ChangesSourceRangeOfOtherFamily)
 			continue
 		}
 		if prefix.Bits() == 0 {
-			mark.ChangesSourceRangeOfAll.Hit()
+			r.marks.Hit(mark.ChangesSourceRangeOfAll)
 			return nil
 		}
 		ranges = append(ranges, prefix)
@@ -171,13 +172,13 @@ func (r *serviceReader) sourceRanges(service *v1.Service) []netip.Prefix {
 
 // externalPolicyLocal says whether external traffic stays on the node. On a
 // Service without an external way in the field has no meaning.
-func externalPolicyLocal(service *v1.Service) bool {
+func (r *serviceReader) externalPolicyLocal(service *v1.Service) bool {
 	local := service.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
 	switch service.Spec.Type {
 	case v1.ServiceTypeLoadBalancer, v1.ServiceTypeNodePort:
 	default:
 		if len(service.Spec.ExternalIPs) == 0 {
-			mark.ChangesPolicyWithoutMeaning.HitIf(local)
+			r.marks.HitIf(mark.ChangesPolicyWithoutMeaning, local)
 			return false
 		}
 	}
@@ -186,7 +187,7 @@ func externalPolicyLocal(service *v1.Service) bool {
 
 // healthCheckNodePort returns 0 where the Service needs no health check.
 func (r *serviceReader) healthCheckNodePort(service *v1.Service) uint16 {
-	if service.Spec.Type != v1.ServiceTypeLoadBalancer || !externalPolicyLocal(service) {
+	if service.Spec.Type != v1.ServiceTypeLoadBalancer || !r.externalPolicyLocal(service) {
 		return 0
 	}
 	port, ok := portNumber(service.Spec.HealthCheckNodePort)

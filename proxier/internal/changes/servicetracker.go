@@ -44,10 +44,10 @@ type ServiceUpdate struct {
 }
 
 // NewServiceTracker returns a tracker that knows of no Service. The logger is told
-// what of a Service cannot be used.
-func NewServiceTracker(family v1.IPFamily, ignoreExternalIPs bool, logger klog.Logger) *ServiceTracker {
+// what of a Service cannot be used; marks, which may be nil, counts the decisions.
+func NewServiceTracker(family v1.IPFamily, ignoreExternalIPs bool, logger klog.Logger, marks *mark.Recorder) *ServiceTracker {
 	return &ServiceTracker{
-		reader:               serviceReader{family: family, ignoreExternalIPs: ignoreExternalIPs, logger: logger},
+		reader:               serviceReader{family: family, ignoreExternalIPs: ignoreExternalIPs, logger: logger, marks: marks},
 		applied:              map[types.NamespacedName][]*ServicePort{},
 		pending:              map[types.NamespacedName][]*ServicePort{},
 		unsynced:             ServiceUpdate{UpdatedServices: sets.New[types.NamespacedName]()},
@@ -71,7 +71,7 @@ func (t *ServiceTracker) Update(previous, current *v1.Service) bool {
 		ports := t.reader.read(current)
 		if equalPorts(ports, t.applied[name]) {
 			_, waited := t.pending[name]
-			mark.ChangesServiceAsApplied.HitIf(waited)
+			t.reader.marks.HitIf(mark.ChangesServiceAsApplied, waited)
 			delete(t.pending, name)
 		} else {
 			t.pending[name] = ports
@@ -105,23 +105,23 @@ func (t *ServiceTracker) Apply(services Services) ServiceUpdate {
 func (t *ServiceTracker) apply(services Services, name types.NamespacedName, ports []*ServicePort) {
 	for _, old := range t.applied[name] {
 		if !slices.ContainsFunc(ports, old.equal) {
-			mark.ChangesServiceRemoved.Hit()
+			t.reader.marks.Hit(mark.ChangesServiceRemoved)
 			delete(services, old.Name)
 			t.noteProtocol(old.Name.Protocol)
 			if old.Name.Protocol == v1.ProtocolUDP {
 				delete(t.udp, old.Name)
-				mark.ChangesFormerUDP.Hit()
+				t.reader.marks.Hit(mark.ChangesFormerUDP)
 				t.unsynced.FormerUDP = append(t.unsynced.FormerUDP, old)
 			}
 		}
 	}
 	for i, port := range ports {
 		if old, ok := services[port.Name]; ok {
-			mark.ChangesServicePortStays.Hit()
+			t.reader.marks.Hit(mark.ChangesServicePortStays)
 			ports[i] = old
 			continue
 		}
-		mark.ChangesServiceAdded.Hit()
+		t.reader.marks.Hit(mark.ChangesServiceAdded)
 		services[port.Name] = port
 		t.noteProtocol(port.Name.Protocol)
 		if port.Name.Protocol == v1.ProtocolUDP {

@@ -39,7 +39,7 @@ func TestServicesComeChangeAndGo(t *testing.T) {
 		func(s *v1.Service) { s.Labels = map[string]string{"team": "a"} })
 	webHeadless := makeService("web", v1.ClusterIPNone, withPorts("http/TCP/80/0"))
 
-	tracker := NewServiceTracker(v1.IPv4Protocol, false, klog.Logger{})
+	tracker := NewServiceTracker(v1.IPv4Protocol, false, klog.Logger{}, nil)
 	services := Services{}
 	steps := []struct {
 		name      string
@@ -82,7 +82,7 @@ func TestServicesComeChangeAndGo(t *testing.T) {
 func TestServiceUpdatesThatCancelOut(t *testing.T) {
 	web := makeService("web", "10.96.0.20", withPorts("http/TCP/80/0"))
 	moved := makeService("web", "10.96.0.21", withPorts("http/TCP/80/0"))
-	tracker := NewServiceTracker(v1.IPv4Protocol, false, klog.Logger{})
+	tracker := NewServiceTracker(v1.IPv4Protocol, false, klog.Logger{}, nil)
 	assert.True(t, tracker.Update(nil, web))
 	assert.False(t, tracker.Update(web, nil), "added and removed")
 	tracker.Update(nil, web)
@@ -95,7 +95,7 @@ func TestServiceUpdatesThatCancelOut(t *testing.T) {
 }
 
 func TestPortsThatStayKeepTheirPointer(t *testing.T) {
-	tracker := NewServiceTracker(v1.IPv4Protocol, false, klog.Logger{})
+	tracker := NewServiceTracker(v1.IPv4Protocol, false, klog.Logger{}, nil)
 	services := Services{}
 	tracker.Update(nil, makeService("web", "10.96.0.20", withPorts("a/TCP/80/0", "b/TCP/81/0")))
 	tracker.Apply(services)
@@ -110,7 +110,7 @@ func TestPortsThatStayKeepTheirPointer(t *testing.T) {
 // TestFailedSyncLosesNoServiceChange applies without MarkSynced, as a proxier
 // does whose restore has failed.
 func TestFailedSyncLosesNoServiceChange(t *testing.T) {
-	tracker := NewServiceTracker(v1.IPv4Protocol, false, klog.Logger{})
+	tracker := NewServiceTracker(v1.IPv4Protocol, false, klog.Logger{}, nil)
 	services := Services{}
 	dns := makeService("dns", "10.96.0.10", withPorts("dns/UDP/53/0"))
 	tracker.Update(nil, dns)
@@ -137,7 +137,7 @@ func TestHealthCheckNodePorts(t *testing.T) {
 			s.HealthCheckNodePort = port
 		})
 	}
-	tracker := NewServiceTracker(v1.IPv4Protocol, false, klog.Logger{})
+	tracker := NewServiceTracker(v1.IPv4Protocol, false, klog.Logger{}, nil)
 	services := Services{}
 	web := makeService("web", "10.96.0.20", withPorts("a/TCP/80/30080", "b/TCP/81/30081"), local(31000))
 	tracker.Update(nil, web)

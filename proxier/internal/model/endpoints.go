@@ -47,16 +47,16 @@ func selectEndpoints(all []changes.Endpoint, port *changes.ServicePort, node Nod
 	if usesClusterPolicy(port) {
 		useCluster = clusterPolicy(all, node)
 	} else {
-		mark.ModelClusterUnused.Hit()
+		node.Marks.Hit(mark.ModelClusterUnused)
 	}
 	useLocal := never
 	if usesLocalPolicy(port) {
-		useLocal = localPolicy(all)
+		useLocal = localPolicy(all, node)
 	}
 	sets.Cluster = filter(all, useCluster)
 	sets.Local = filter(all, useLocal)
 	sets.Reachable = filter(all, func(e *changes.Endpoint) bool { return useCluster(e) || useLocal(e) })
-	mark.ModelPoliciesDiffer.HitIf(len(sets.Reachable) > len(sets.Cluster) && len(sets.Cluster) > 0)
+	node.Marks.HitIf(mark.ModelPoliciesDiffer, len(sets.Reachable) > len(sets.Cluster) && len(sets.Cluster) > 0)
 	sets.Any = slices.ContainsFunc(all, func(e changes.Endpoint) bool { return ready(&e) || draining(&e) })
 	return sets
 }
@@ -91,23 +91,23 @@ func localDraining(e *changes.Endpoint) bool { return e.Local && draining(e) }
 
 func clusterPolicy(all []changes.Endpoint, node Node) predicate {
 	if !slices.ContainsFunc(all, func(e changes.Endpoint) bool { return ready(&e) }) {
-		mark.ModelClusterDraining.HitIf(slices.ContainsFunc(all, func(e changes.Endpoint) bool { return draining(&e) }))
+		node.Marks.HitIf(mark.ModelClusterDraining, slices.ContainsFunc(all, func(e changes.Endpoint) bool { return draining(&e) }))
 		return draining
 	}
 	allowed := topologyOf(all, node)
 	if allowed == nil {
-		mark.ModelClusterReady.Hit()
+		node.Marks.Hit(mark.ModelClusterReady)
 		return ready
 	}
 	return func(e *changes.Endpoint) bool { return ready(e) && allowed(e) }
 }
 
-func localPolicy(all []changes.Endpoint) predicate {
+func localPolicy(all []changes.Endpoint, node Node) predicate {
 	if slices.ContainsFunc(all, func(e changes.Endpoint) bool { return localReady(&e) }) {
-		mark.ModelLocalReady.Hit()
+		node.Marks.Hit(mark.ModelLocalReady)
 		return localReady
 	}
-	mark.ModelLocalDraining.HitIf(slices.ContainsFunc(all, func(e changes.Endpoint) bool { return localDraining(&e) }))
+	node.Marks.HitIf(mark.ModelLocalDraining, slices.ContainsFunc(all, func(e changes.Endpoint) bool { return localDraining(&e) }))
 	return localDraining
 }
 
@@ -133,14 +133,14 @@ func topologyOf(all []changes.Endpoint, node Node) predicate {
 	}
 	switch {
 	case allNode && anyNode:
-		mark.ModelHintsOfNode.Hit()
+		node.Marks.Hit(mark.ModelHintsOfNode)
 		return forNode
 	case allZone && anyZone:
-		mark.ModelHintsOfZone.Hit()
+		node.Marks.Hit(mark.ModelHintsOfZone)
 		return forZone
 	default:
-		mark.ModelHintsElsewhere.HitIf(allNode || allZone)
-		mark.ModelHintsIncomplete.HitIf(anyNode && !allNode || anyZone && !allZone)
+		node.Marks.HitIf(mark.ModelHintsElsewhere, allNode || allZone)
+		node.Marks.HitIf(mark.ModelHintsIncomplete, anyNode && !allNode || anyZone && !allZone)
 		return nil
 	}
 }

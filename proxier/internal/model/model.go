@@ -38,6 +38,8 @@ type Node struct {
 	// Addresses are all addresses of the host. They matter only if
 	// Config.ServesAllAddresses is false.
 	Addresses []netip.Addr
+	// Marks counts the decisions for the node. Nil: nobody counts.
+	Marks *mark.Recorder
 }
 
 // LocalTraffic says how traffic of this node's pods is recognised: by exactly
@@ -98,7 +100,7 @@ type Model struct {
 func Decide(config Config, services changes.Services, endpoints changes.Endpoints, node Node) *Model {
 	m := &Model{
 		Services:     make([]Service, 0, len(services)),
-		ClusterIPs:   decideMasquerade(&config),
+		ClusterIPs:   decideMasquerade(&config, node),
 		LocalTraffic: config.LocalTraffic,
 		NodePorts:    DecideNodePorts(&config, node),
 		Localhost:    config.ServesLocalhost(),
@@ -113,16 +115,16 @@ func Decide(config Config, services changes.Services, endpoints changes.Endpoint
 	return m
 }
 
-func decideMasquerade(config *Config) Masquerade {
+func decideMasquerade(config *Config, node Node) Masquerade {
 	switch {
 	case config.MasqueradeAll:
-		mark.ModelMasqueradeAll.Hit()
+		node.Marks.Hit(mark.ModelMasqueradeAll)
 		return MasqueradeEverything
 	case config.LocalTraffic.Known():
-		mark.ModelMasqueradeNotLocal.Hit()
+		node.Marks.Hit(mark.ModelMasqueradeNotLocal)
 		return MasqueradeNotLocal
 	default:
-		mark.ModelMasqueradeNone.Hit()
+		node.Marks.Hit(mark.ModelMasqueradeNone)
 		return MasqueradeNone
 	}
 }

@@ -61,17 +61,17 @@ func DecideNodePorts(c *Config, node Node) NodePorts {
 		ports := NodePorts{All: true}
 		if !localhost {
 			ports.Except = loopbackPrefix(c.Family)
-			mark.ModelNodePortsNotLoopback.Hit()
+			node.Marks.Hit(mark.ModelNodePortsNotLoopback)
 		}
-		mark.ModelNodePortsEverywhere.HitIf(localhost)
+		node.Marks.HitIf(mark.ModelNodePortsEverywhere, localhost)
 		return ports
 	}
-	mark.ModelNodePortsChosen.Hit()
+	node.Marks.Hit(mark.ModelNodePortsChosen)
 	var addresses []netip.Addr
 	for _, address := range node.Addresses {
 		address = address.Unmap().WithZone("")
 		if address.IsLoopback() && !localhost {
-			mark.ModelNodePortsLeaveLoopback.Hit()
+			node.Marks.Hit(mark.ModelNodePortsLeaveLoopback)
 			continue
 		}
 		if slices.ContainsFunc(c.NodePortPrefixes, func(p netip.Prefix) bool { return p.Contains(address) }) {

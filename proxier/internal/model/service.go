@@ -72,20 +72,20 @@ func DecideService(port *changes.ServicePort, all []changes.Endpoint, node Node)
 		EntersExternal: sets.Any && ExternallyAccessible(port),
 		Firewall:       decideFirewall(port, sets, node),
 	}
-	service.hitMarks()
+	service.hitMarks(node.Marks)
 	return service
 }
 
-func (s *Service) hitMarks() {
-	mark.ModelInternalReject.HitIf(s.Internal.Verdict == Reject)
-	mark.ModelInternalDrop.HitIf(s.Internal.Verdict == Drop)
-	mark.ModelInternalLocal.HitIf(s.Internal.Verdict == Route && s.Internal.Local)
+func (s *Service) hitMarks(marks *mark.Recorder) {
+	marks.HitIf(mark.ModelInternalReject, s.Internal.Verdict == Reject)
+	marks.HitIf(mark.ModelInternalDrop, s.Internal.Verdict == Drop)
+	marks.HitIf(mark.ModelInternalLocal, s.Internal.Verdict == Route && s.Internal.Local)
 	if !ExternallyAccessible(s.Port) {
 		return
 	}
-	mark.ModelExternalReject.HitIf(s.External.Verdict == Reject)
-	mark.ModelExternalDrop.HitIf(s.External.Verdict == Drop)
-	mark.ModelExternalLocal.HitIf(s.External.Verdict == Route && s.External.Local)
+	marks.HitIf(mark.ModelExternalReject, s.External.Verdict == Reject)
+	marks.HitIf(mark.ModelExternalDrop, s.External.Verdict == Drop)
+	marks.HitIf(mark.ModelExternalLocal, s.External.Verdict == Route && s.External.Local)
 }
 
 func decideTraffic(sets EndpointSets, local bool) Traffic {
@@ -103,10 +103,10 @@ func decideFirewall(port *changes.ServicePort, sets EndpointSets, node Node) *Fi
 	if !sets.Any || len(port.LoadBalancerVIPs) == 0 || len(port.SourceRanges) == 0 {
 		return nil
 	}
-	mark.ModelFirewall.Hit()
+	node.Marks.Hit(mark.ModelFirewall)
 	firewall := &Firewall{Sources: port.SourceRanges}
 	if slices.ContainsFunc(port.SourceRanges, func(p netip.Prefix) bool { return p.Contains(node.IP) }) {
-		mark.ModelFirewallOfNode.Hit()
+		node.Marks.Hit(mark.ModelFirewallOfNode)
 		firewall.VIPs = port.LoadBalancerVIPs
 	}
 	return firewall

@@ -79,7 +79,7 @@ func (c *Chainwalk) config(ipFamily v1.IPFamily, programs iptables.Interface) pr
 		Family:             ipFamily,
 		NodeName:           NodeName,
 		NodeIP:             nodeIP(ipFamily, s),
-		IPTables:           programs,
+		Rules:              c.rules(programs),
 		Sysctls:            c.node,
 		Network:            c.node,
 		Conntrack:          c.node.flows,
@@ -91,13 +91,19 @@ func (c *Chainwalk) config(ipFamily v1.IPFamily, programs iptables.Interface) pr
 		NoHourlyFullSync:   s.NoHourlyFullSync && Minor >= 36,
 		Clock:              c.clock,
 	}
-	if s.Accounting != "absent" {
-		config.NFAcct = c.node
-	}
 	for _, text := range s.NodePortAddresses {
 		config.NodePortAddresses = append(config.NodePortAddresses, netip.MustParsePrefix(text))
 	}
 	return config
+}
+
+// rules are those of the tools, which count where the settings have accounting objects.
+func (c *Chainwalk) rules(tools iptables.Interface) proxier.Rules {
+	rules := proxier.IPTables{Tools: tools}
+	if c.node.settings.Accounting != "absent" {
+		rules.Counters = c.node
+	}
+	return rules
 }
 
 func detector(ipFamily v1.IPFamily, detect string) proxier.LocalDetector {

@@ -2,11 +2,15 @@
 // look for each, without telling it what is wrong.
 //
 //	record [-seeds N] [-cases N] [-jobs N] [-only NAME,...] [-kept] [-write]
+//	record -refresh
 //
 // With -write a small scenario that shows a fault is kept in scenarios/testdata/regress, if it fails with the fault and holds
 // without, and docs/track-record.md is written, but not for -only. Without it the command says what was found, and replays the kept files on both
 // proxiers; with -kept that is all it looks for. It ends with status 1 if a fault was not found, if the sound proxier fails a case, or if a kept file does not fail with its
 // fault, or fails without.
+//
+// With -refresh it looks for nothing: it writes the patches of the faults anew, with the lines around them as the source has them now, and
+// names those that were others.
 package main
 
 import (
@@ -38,6 +42,7 @@ type options struct {
 	seeds, cases, jobs int
 	only               string
 	write, kept        bool
+	refresh            bool
 }
 
 func (o *options) define(flags *flag.FlagSet) {
@@ -46,6 +51,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "how many faults are looked for at once")
 	flags.StringVar(&o.only, "only", "", "these faults only: their names with commas between them")
 	flags.BoolVar(&o.kept, "kept", false, "look only for the faults of which a file is kept")
+	flags.BoolVar(&o.refresh, "refresh", false, "write the patches of the faults anew where lines have moved, and no more")
 	flags.BoolVar(&o.write, "write", false, "keep what was found, and write docs/track-record.md")
 }
 
@@ -58,6 +64,9 @@ func record(ctx context.Context, o options, out io.Writer) (held bool, err error
 	root, err := overlay.Root()
 	if err != nil {
 		return false, err
+	}
+	if o.refresh {
+		return true, refresh(ctx, root, out)
 	}
 	dir, err := os.MkdirTemp("", "trackrecord")
 	if err != nil {

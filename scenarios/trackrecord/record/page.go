@@ -68,7 +68,7 @@ func page(hunts []hunt, o options) []byte {
 Bugs that proxies of Kubernetes are known to have had, made again in chainwalk's own proxier one at a time, and found by
 ` + "`chainwalk fuzz`" + ` without being told which. This page is written by
 ` + "`make track-record RECORD=\"-seeds 5 -write\"`" + `; see the package documentation of ` + "`scenarios/trackrecord`" + `
-for how a fault is put in, and why no shipped binary has one.
+for how a fault, which is a patch, is put in, and why no shipped binary has one.
 
 `)
 	fmt.Fprintf(&b, "Each fault was looked for with %d seeds, one case after the other. Cases, and seconds of a processor, are the median, and count\n"+
