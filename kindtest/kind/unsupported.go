@@ -14,13 +14,14 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/mistake"
 )
 
 // Unsupported says why a scenario cannot run on a cluster; empty if it can.
 func Unsupported(s *scenarios.Scenario, facts *Facts) string {
-	c, err := scenarios.Resolve(s)
+	c, err := scenarios.ResolveWith(s, controller.New)
 	if err != nil {
 		return err.Error()
 	}

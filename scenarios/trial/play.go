@@ -5,6 +5,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 )
 
 // play is what is played in a world: a scenario's cluster, and what happens in it.
@@ -21,7 +22,7 @@ type play struct {
 
 // playOf is what is played of a scenario.
 func playOf(s *scenarios.Scenario, o Options) (*play, error) {
-	cluster, err := scenarios.Resolve(s)
+	cluster, err := scenarios.ResolveWith(s, controller.New)
 	if err != nil {
 		return nil, err
 	}
