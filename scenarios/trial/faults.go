@@ -36,7 +36,7 @@ func (r *run) faulty(f *scenarios.Fault) {
 			continue
 		}
 		if len(f.Flush)+len(f.Run) > 0 {
-			r.affinity.Forget(n.name)
+			r.kept.affinity.Forget(n.name)
 		}
 		if f.Dialect.In(r.cluster.Dialect) != r.cluster.Dialect {
 			n.damage.foreign = true
@@ -57,7 +57,7 @@ func (r *run) faulty(f *scenarios.Fault) {
 			}
 		}
 	}
-	r.networkChanged()
+	r.specs.renew()
 }
 
 // flushedTable is the table whose rules a command line takes away, and leaves its chains. That the jumps to them are gone, a proxier's
@@ -83,23 +83,6 @@ func ownChain(line string) bool {
 		}
 	}
 	return false
-}
-
-// blind reports whether the rules of a node are damaged, so that nothing is promised.
-func (r *run) blind() bool {
-	for _, n := range r.nodes {
-		if n.damage.any() {
-			return true
-		}
-	}
-	return false
-}
-
-// forget notes that nobody can say what nodes remember of clients.
-func (r *run) forget() {
-	for _, n := range r.nodes {
-		r.affinity.Forget(n.name)
-	}
 }
 
 // repaired notes that a sync of a node ended well. It wrote everything if it was the proxier's first since it started, or

@@ -161,35 +161,11 @@ func (r *run) hasToWrite(n *nodeState, tried *view) bool {
 	if len(services) == 0 {
 		return false
 	}
-	elsewhere := r.elsewhere(n, tried, services)
+	elsewhere := r.specs.elsewhere(n, tried, services)
 	if r.cluster.IPFamily == scenarios.FamilyDual {
 		return elsewhere[true] && elsewhere[false]
 	}
 	return len(elsewhere) > 0
-}
-
-// elsewhere are the families, IPv6 or not, in which packets to some services, or to all if none are named, are to go elsewhere
-// if a node's rules are made of another view. What is open may have been so already.
-func (r *run) elsewhere(n *nodeState, tried *view, services []types.NamespacedName) map[bool]bool {
-	before := r.spec(r.ruled())
-	after := r.spec(r.views(func(o *nodeState) *view {
-		if o == n {
-			return tried
-		}
-		return o.ruled
-	}))
-	attempts := after.Attempts()
-	if len(services) > 0 {
-		attempts = after.Concerning(services...)
-	}
-	out := map[bool]bool{}
-	for _, a := range attempts {
-		was, is := before.Expect(a), after.Expect(a)
-		if !was.Agrees(&is) {
-			out[a.To.Addr().Is6()] = true
-		}
-	}
-	return out
 }
 
 // failing notes how a sync ended.

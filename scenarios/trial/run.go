@@ -16,7 +16,6 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
-	"github.com/chainwalk/chainwalk/scenarios/plan"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
@@ -26,10 +25,9 @@ type run struct {
 	world  *sim.World
 	player *scenarios.Player
 	report *Report
-	nodes  []*nodeState // in the cluster's order
-	// network is the cluster without its objects, as the oracle knows it: another one when it has changed.
-	network *oracle.Cluster
-	specs   []known
+	nodes  nodes
+	specs  specifications
+	kept   connections
 	// began is the time of the world's clock when the play began, passed how long ago that is.
 	began  time.Time
 	passed time.Duration
@@ -38,14 +36,7 @@ type run struct {
 	faults, unsaved bool
 	// unsearched says that conntrack could not be asked.
 	unsearched bool
-
-	affinity oracle.Affinity
-	// sticky says that a connection was kept, so that a service may remember its client.
-	sticky bool
-	flows  []*flow
-	// told is what the nodes knew when the connections were last told of it.
-	told []*view
-	step int
+	step       int
 	// mending are the steps made so far to let the faults stop.
 	mending []scenarios.Step
 	// syncing is the node that syncs now, nil between syncs.
@@ -150,7 +141,8 @@ func (r *run) begin(ctx context.Context) error {
 		r.nodes = append(r.nodes, n)
 	}
 	r.player = scenarios.NewPlayer(r.cluster, r.world)
-	r.networkChanged()
+	r.specs = specifications{cluster: r.cluster, nodes: r.nodes}
+	r.specs.renew()
 	first := len(r.cluster.Preload) == 0 // what the rules of others lead to is nobody's promise
 	if first {
 		if err := r.watch(ctx); err != nil {
@@ -180,7 +172,7 @@ func (r *run) one(ctx context.Context, s *scenarios.Step) error {
 	if isTraffic(s) {
 		return r.traffic(s)
 	}
-	before, gone := r.cluster.Pods, r.renumbered(s)
+	before, gone := r.cluster.Pods, renumbered(r.cluster, s)
 	others := len(r.cluster.Begun(s))+len(r.cluster.Ended(s)) > 0
 	if err := r.player.Act(ctx, s); err != nil {
 		return fmt.Errorf("step %d: %w", r.step, err)
@@ -188,9 +180,9 @@ func (r *run) one(ctx context.Context, s *scenarios.Step) error {
 	if others {
 		gone = addressesOf(before, r.cluster.Pods)
 	}
-	r.addressesChanged(gone)
+	r.kept.addressesChanged(gone)
 	if others || s.Node != nil {
-		r.networkChanged()
+		r.specs.renew()
 	}
 	r.note(s)
 	if err := r.judgeHealthz(ctx); err != nil {
@@ -201,20 +193,15 @@ func (r *run) one(ctx context.Context, s *scenarios.Step) error {
 			return err
 		}
 	}
-	return r.synced(ctx, r.named(r.player.Syncs(s)))
-}
-
-// addressesOf are the addresses of a node's devices.
-func (r *run) addressesOf(n *nodeState) []netip.Addr {
-	return r.network.Nodes[slices.Index(r.nodes, n)].Addresses
+	return r.synced(ctx, r.nodes.named(r.player.Syncs(s)))
 }
 
 // renumbered are the addresses that a node has no longer after a step.
-func (r *run) renumbered(s *scenarios.Step) []netip.Addr {
+func renumbered(c *scenarios.Cluster, s *scenarios.Step) []netip.Addr {
 	if s.Node == nil || s.Node.Addresses == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(r.cluster.Node(s.Node.Name).Addresses), func(a netip.Addr) bool {
+	return slices.DeleteFunc(slices.Clone(c.Node(s.Node.Name).Addresses), func(a netip.Addr) bool {
 		return slices.Contains(s.Node.Addresses, a)
 	})
 }
@@ -227,7 +214,7 @@ func (r *run) note(s *scenarios.Step) {
 	case s.Fault != nil:
 		r.faulty(s.Fault)
 	case s.Restart != nil:
-		r.networkChanged()
+		r.specs.renew()
 		for _, n := range r.nodes {
 			if s.Restart.All || slices.Contains(s.Restart.Names, n.name) {
 				r.started(n)
@@ -260,29 +247,7 @@ func (r *run) started(n *nodeState) {
 	n.fresh, n.begun, n.damage.late = true, false, false
 	n.config = r.cluster.Configs[n.name].DeepCopy() // a restart changes it in its place
 	n.object = r.world.View(n.name).Node
-	for _, f := range r.flows {
-		f.judged.Restarted(n.name)
-	}
-}
-
-// networkChanged takes the network as it is now.
-func (r *run) networkChanged() {
-	r.network = plan.Of(r.cluster).Oracle(nil)
-	for i, n := range r.nodes {
-		if node := &r.network.Nodes[i]; n.unfiltered {
-			node.Filters = node.Filters || node.Filter[0].Stops() || node.Filter[1].Stops()
-		}
-	}
-}
-
-func (r *run) named(names []string) []*nodeState {
-	var out []*nodeState
-	for _, n := range r.nodes {
-		if slices.Contains(names, n.name) {
-			out = append(out, n)
-		}
-	}
-	return out
+	r.kept.restarted(n.name)
 }
 
 // guarded notes a panic as a finding.

@@ -27,9 +27,9 @@ func (r *run) synced(ctx context.Context, nodes []*nodeState) error {
 	if r.quiet {
 		return nil
 	}
-	if r.blind() {
-		r.forget()
-		r.flowsTried(r.spec(r.tried())) // where rules are damaged still, what a sync forgets of connections is forgotten all the same
+	if r.nodes.blind() {
+		r.kept.forget(r.nodes)
+		r.kept.tried(r.specs.of(r.nodes.tried())) // where rules are damaged still, what a sync forgets of connections is forgotten all the same
 		return nil
 	}
 	if err := r.after(ctx, attempts.list); err != nil {
@@ -40,7 +40,7 @@ func (r *run) synced(ctx context.Context, nodes []*nodeState) error {
 
 // sync syncs one node.
 func (r *run) sync(ctx context.Context, n *nodeState) error {
-	n.next = &view{r.world.View(n.name), n.config, n.object, r.addressesOf(n)}
+	n.next = &view{r.world.View(n.name), n.config, n.object, r.specs.addressesOf(n)}
 	n.concerned, n.large = r.concerned(n), n.large || endpointsOf(n.next) > maxFewEndpoints
 	if err := r.syncDue(n); err != nil {
 		return err
@@ -62,11 +62,11 @@ func (r *run) sync(ctx context.Context, n *nodeState) error {
 	}
 	n.begun = true
 	n.failing(err != nil && !errors.As(err, new(*node.CanariesError)) && r.hasToWrite(n, tried), r.passed)
-	if err == nil && r.world.Node(n.name).Failures() < failures && !r.blind() {
+	if err == nil && r.world.Node(n.name).Failures() < failures && !r.nodes.blind() {
 		n.ruled, n.tried, n.doubtful, n.first, n.fresh, n.word = tried, nil, false, false, false, r.step
 		return nil
 	}
-	if faulty || err != nil && r.blind() {
+	if faulty || err != nil && r.nodes.blind() {
 		n.tried = append(n.tried, tried) // if it says that it ended well, that shows later
 		n.doubtful = n.doubtful || err == nil
 		return nil
@@ -103,21 +103,21 @@ func (r *run) concerned(n *nodeState) []oracle.Attempt {
 // after judges what the syncs of some nodes have led to.
 func (r *run) after(ctx context.Context, attempts []oracle.Attempt) error {
 	m := r.moment()
-	if err := r.judge(m, attempts); err != nil {
+	if err := m.judge(attempts); err != nil {
 		return err
 	}
 	if !m.settled() {
-		r.flowsTried(m.after)
+		r.kept.tried(m.after)
 	} else {
-		r.flowsSynced(m.after)
+		r.kept.synced(m.after, r.nodes)
 		if err := r.judgeHealth(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.judgeFlows(&m); err != nil {
+	if err := m.judgeFlows(); err != nil {
 		return err
 	}
-	return r.keep(&m, attempts)
+	return m.keep(attempts)
 }
 
 // within judges at a point of the sync that runs.
@@ -127,17 +127,17 @@ func (r *run) within(p scenarios.Point) {
 	if n != nil && p.Command == scenarios.CommandConntrackList {
 		n.searched = true
 	}
-	if n == nil || r.failed != nil || r.quiet || r.blind() || !r.matters(n, p) {
+	if n == nil || r.failed != nil || r.quiet || r.nodes.blind() || !r.matters(n, p) {
 		return
 	}
 	m := r.moment()
 	m.point = &p
 	v6 := strings.HasPrefix(string(p.Command), "ip6")
 	r.failed = r.guarded(func() error {
-		if err := r.judge(m, m.of(n.concerned, n.name, v6)); err != nil {
+		if err := m.judge(m.of(n.concerned, n.name, v6)); err != nil {
 			return err
 		}
-		return r.judgeFlows(&m)
+		return m.judgeFlows()
 	})
 }
 
