@@ -40,7 +40,7 @@ func (c *connections) synced(s *oracle.Spec, all nodes) {
 	c.told = all.ruled()
 	var synced []string
 	for _, n := range all {
-		if !n.fresh {
+		if !n.fresh() {
 			synced = append(synced, n.name)
 		}
 	}
@@ -87,7 +87,7 @@ func (c *connections) concerned(all nodes) (services []types.NamespacedName, eve
 	for i, last := range all.tried() {
 		n := all[i]
 		for _, known := range append(slices.Clip(n.tried), n.ruled, last) {
-			everything = everything || n.fresh || !c.told[i].sameNode(known)
+			everything = everything || n.fresh() || !c.told[i].sameNode(known)
 			services = append(services, changed(c.told[i].View, known.View)...)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // syncDue judges whether the proxier of a node that is about to sync has said that a sync is due, if it was told of something by
 // which packets are to go elsewhere. Of addresses of the node it is not told.
 func (r *run) syncDue(n *nodeState) error {
-	if r.quiet || n.fresh || len(n.tried) > 0 || n.word > 0 || r.nodes.blind() || n.next.same(n.ruled) || n.next.config != n.ruled.config ||
+	if r.quiet || n.fresh() || len(n.tried) > 0 || n.word > 0 || r.nodes.blind() || n.next.same(n.ruled) || n.next.config != n.ruled.config ||
 		!slices.Equal(n.next.found, n.ruled.found) {
 		return nil
 	}

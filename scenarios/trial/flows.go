@@ -142,7 +142,7 @@ func (m *moment) keepOne(s *oracle.Spec, a oracle.Attempt, pick netip.AddrPort) 
 		judged: s.Keep(a, way), silent: len(m.r.kept.flows)%2 == 1,
 	}
 	for _, n := range m.r.nodes {
-		if n.fresh {
+		if n.fresh() {
 			f.judged.Restarted(n.name) // what it serves, the proxier before it wrote
 		}
 	}

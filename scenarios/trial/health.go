@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -20,7 +19,7 @@ import (
 // judgeHealth asks each node's health checks of services. They are those of the cluster's first family.
 func (r *run) judgeHealth(ctx context.Context) error {
 	for _, n := range r.nodes {
-		if n.fresh {
+		if n.fresh() {
 			continue // a proxier that has not synced yet answers nothing
 		}
 		for _, s := range n.ruled.Services {
@@ -168,18 +167,10 @@ func (r *run) hasToWrite(n *nodeState, tried *view) bool {
 	return len(elsewhere) > 0
 }
 
-// failing notes how a sync ended.
-func (n *nodeState) failing(fails bool, now time.Duration) {
-	if fails && !n.failsNow {
-		n.failed = now
-	}
-	n.failsNow = fails
-}
-
 // judgeHealthz asks the nodes whose syncs have failed for long whether they say so.
 func (r *run) judgeHealthz(ctx context.Context) error {
 	for _, n := range r.nodes {
-		if r.quiet || !n.failsNow || n.fresh || r.passed-n.failed <= 2*proxier.WithDefaults(n.config).IPTables.SyncPeriod.Duration {
+		if r.quiet || !n.failing.now || n.fresh() || r.passed-n.failing.since <= 2*proxier.WithDefaults(n.config).IPTables.SyncPeriod.Duration {
 			continue
 		}
 		r.exercised(oracle.HealthTellsFailure)

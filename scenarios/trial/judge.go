@@ -103,14 +103,6 @@ func (m *moment) halfApplied(views []*view, mixed *oracle.Spec, a oracle.Attempt
 	return false, nil
 }
 
-// allTried are what the node's syncs have tried since the last one that ended well, the one that runs among them, in their order.
-func (n *nodeState) allTried() []*view {
-	if n.next == nil {
-		return n.tried
-	}
-	return append(slices.Clip(n.tried), n.next)
-}
-
 // judgeRemembered tries the services that remember clients: time has passed, and what they remember ends by that alone.
 func (r *run) judgeRemembered() error {
 	if r.quiet || !r.kept.sticky || r.nodes.blind() {

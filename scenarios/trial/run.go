@@ -52,41 +52,40 @@ type run struct {
 // nodeState is what a trial knows of a node.
 type nodeState struct {
 	name string
-	// fresh says that no sync of its proxier has ended well yet, begun that one was tried, and first that the last one that ended
-	// well was the first.
-	fresh, begun, first bool
-	config              *kubeproxyconfig.KubeProxyConfiguration
+	kernel
+	config *kubeproxyconfig.KubeProxyConfiguration
 	// object is the Node object that its proxier found when it started.
-	object *corev1.Node
+	object  *corev1.Node
+	failing failing
+	sync    lastSync
 	// full is when its proxier last wrote everything, at the latest.
 	full time.Duration
 	// waiting is how many endpoints of service ports had chains that may wait, while the cluster was large, to go with a later sync.
 	waiting int
-	// ruled is what its rules were last made of.
-	ruled *view
-	// tried is what syncs were made of that failed since.
-	tried []*view
-	// doubtful says that one of them may have written all: it said that it ended well while a fault was to come.
-	doubtful bool
-	// word is the last step whose sync said that it ended well though a command of it had failed. Nobody tries it again soon, so it is taken
-	// at its word. 0: the last sync was none.
-	word int
-	// failed is since when syncs have failed that had something to write; failsNow says that the last one did.
-	failed   time.Duration
-	failsNow bool
-	// next is what the sync that runs is made of, and concerned are the attempts that it can concern.
-	next      *view
-	concerned []oracle.Attempt
-	damage    damage
-	// unfiltered says that table filter was flushed: rules of others that let packets pass are gone, their policies of DROP are not.
-	unfiltered bool
-	// searched says that its last sync looked through conntrack.
-	searched bool
-	// took is how long its last sync took: restores may be slow.
-	took time.Duration
 	// large says that the cluster was a large one, for which less is written and deleted.
 	large bool
-	// seen are the rules at the last point of a sync, by family.
+}
+
+// failing says whether the last sync of a node failed that had something to write.
+type failing struct {
+	now   bool
+	since time.Duration // of the first that did, without one that ended well in between
+}
+
+// synced notes how a sync ended.
+func (f *failing) synced(fails bool, at time.Duration) {
+	if fails && !f.now {
+		f.since = at
+	}
+	f.now = fails
+}
+
+// lastSync is what was seen of the last sync of a node, which may run still.
+type lastSync struct {
+	concerned []oracle.Attempt // that it can concern
+	searched  bool             // it looked through conntrack
+	took      time.Duration    // restores may be slow
+	// seen are the rules at its last point, by family.
 	seen map[scenarios.IPFamily]*fakeipt.Ruleset
 }
 
@@ -132,7 +131,7 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	r.began = r.world.Now()
 	for i := range r.cluster.Nodes {
-		n := &nodeState{name: r.cluster.Nodes[i].Name, seen: map[scenarios.IPFamily]*fakeipt.Ruleset{}}
+		n := &nodeState{name: r.cluster.Nodes[i].Name, sync: lastSync{seen: map[scenarios.IPFamily]*fakeipt.Ruleset{}}}
 		r.started(n)
 		n.damage.foreign = slices.ContainsFunc(r.cluster.Preload, func(p scenarios.Preload) bool {
 			return p.IsFor(n.name) && p.Dialect.In(r.cluster.Dialect) != r.cluster.Dialect
@@ -244,7 +243,7 @@ func addressesOf(before, after []scenarios.Pod) []netip.Addr {
 
 // started notes that a node's proxier begins, with the configuration that the cluster now has for it.
 func (r *run) started(n *nodeState) {
-	n.fresh, n.begun, n.damage.late = true, false, false
+	n.restarted()
 	n.config = r.cluster.Configs[n.name].DeepCopy() // a restart changes it in its place
 	n.object = r.world.View(n.name).Node
 	r.kept.restarted(n.name)

@@ -79,7 +79,7 @@ func (k *specifications) ofOne(v *view, views []*view) *oracle.Spec {
 func (k *specifications) renew() {
 	k.network = plan.Of(k.cluster).Oracle(nil)
 	for i, n := range k.nodes {
-		if node := &k.network.Nodes[i]; n.unfiltered {
+		if node := &k.network.Nodes[i]; n.damage.unfiltered {
 			node.Filters = node.Filters || node.Filter[0].Stops() || node.Filter[1].Stops()
 		}
 	}
@@ -135,12 +135,7 @@ func (r *run) moment() moment {
 	m.after = m.before
 	if slices.ContainsFunc(r.nodes, func(n *nodeState) bool { return n.next != nil || len(n.tried) > 0 }) {
 		m.after = r.specs.of(r.nodes.tried())
-		m.tried = slices.ContainsFunc(r.nodes, (*nodeState).triedOther)
+		m.tried = slices.ContainsFunc(r.nodes, func(n *nodeState) bool { return n.triedOther() })
 	}
 	return m
-}
-
-// triedOther reports whether a sync since the last one that ended well may have made the node's rules of something else.
-func (n *nodeState) triedOther() bool {
-	return slices.ContainsFunc(n.tried, func(v *view) bool { return !v.same(n.ruled) })
 }
