@@ -149,7 +149,7 @@ func (v *visit) step(s *scenarios.Step) string {
 	switch {
 	case len(s.During) > 0:
 		return "during: nobody can look into a sync of a real proxy"
-	case s.Deliver != nil:
+	case s.Needs() == scenarios.NeedOrder:
 		return "deliver: a real API server tells of every change, in order"
 	case v.fails && s.Advance != nil:
 		return "advance: the clock of a real proxy, which says after a time that its syncs fail, cannot be moved"

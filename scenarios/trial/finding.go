@@ -194,7 +194,7 @@ func mayFail(steps []scenarios.Step) []scenarios.Step {
 			faulty = !s.Fault.Heal
 		}
 		syncs := s.Sync != nil && (s.Sync.All || len(s.Sync.Names) > 0) ||
-			s.Sync == nil && (isEvent(s) || s.Restart != nil || s.Deliver != nil)
+			s.Sync == nil && (s.Tells() || s.Restart != nil || s.Deliver != nil)
 		s.MayFail = s.MayFail || faulty && syncs && s.SyncError == ""
 	}
 	return out

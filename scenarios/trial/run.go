@@ -168,7 +168,7 @@ func (r *run) one(ctx context.Context, s *scenarios.Step) error {
 		return err
 	}
 	clear(r.broken)
-	if isTraffic(s) {
+	if s.Looks() {
 		return r.traffic(s)
 	}
 	before, gone := r.cluster.Pods, renumbered(r.cluster, s)
