@@ -12,10 +12,9 @@ import (
 type action struct {
 	name  string
 	given func(*Step) bool
-	// changes says that every node syncs after it, if the file does not say.
-	changes bool
-	// looks says that it changes nothing in the cluster, so that it can stand within a sync.
-	looks bool
+	does  effect
+	// needs is what a backend must be able to do for it, beyond what every backend can.
+	needs Need
 	// check finds what the types cannot refuse; nil where that is nothing.
 	check func(*checker, *Step)
 	act   func(*runner, context.Context, *Step) error
@@ -23,23 +22,49 @@ type action struct {
 	title func(*Step) string
 }
 
+// effect is what an action does to the cluster.
+type effect uint8
+
+const (
+	acts      effect = iota // changes something of which proxiers are not told, or not now
+	changes                 // every node syncs after it, if the file does not say
+	tells                   // changes what the API holds, and every node syncs after it
+	looks                   // changes nothing, so that it can stand within a sync
+	looksBack               // changes nothing, and is about syncs that have ended
+)
+
+// Need is something that not every backend can do.
+type Need string
+
+// The needs.
+const (
+	NeedOrder  Need = "order"  // say in which order a proxy is told of changes
+	NeedWrites Need = "writes" // see what a proxy gives to the tools
+)
+
+// syncs says that every node syncs after it, if the file does not say.
+func (e effect) syncs() bool { return e == changes || e == tells }
+
+// nothing says that the cluster stays as it is.
+func (e effect) nothing() bool { return e == looks || e == looksBack }
+
 // actions are all actions, in the order in which they are listed.
 func actions() []action {
 	return []action{
 		{
-			name: "apply", given: func(s *Step) bool { return s.Apply != nil }, changes: true,
+			name: "apply", given: func(s *Step) bool { return s.Apply != nil }, does: tells,
 			check: (*checker).applied, act: (*runner).apply,
 			title: func(s *Step) string {
 				return "apply " + listOf(s.Apply, func(o manifest.Object) string { return o.Ref().String() })
 			},
 		},
 		{
-			name: "delete", given: func(s *Step) bool { return s.Delete != nil }, changes: true,
+			name: "delete", given: func(s *Step) bool { return s.Delete != nil }, does: tells,
 			check: (*checker).deleted, act: (*runner).remove,
 			title: func(s *Step) string { return "delete " + listOf(s.Delete, func(r Ref) string { return r.String() }) },
 		},
 		{
-			name: "node", given: func(s *Step) bool { return s.Node != nil }, changes: true,
+			name: "node", given: func(s *Step) bool { return s.Node != nil }, does: tells,
 			check: (*checker).nodeChange, act: (*runner).changeNode,
 			title: func(s *Step) string { return "change node " + s.Node.Name },
 		},
@@ -48,10 +73,10 @@ func actions() []action {
 			check: (*checker).advance, act: (*runner).advance,
 			title: func(s *Step) string { return "advance " + s.Advance.Duration.String() },
 		},
-		{name: "restart", given: func(s *Step) bool { return s.Restart != nil }, changes: true, act: (*runner).restart},
+		{name: "restart", given: func(s *Step) bool { return s.Restart != nil }, does: changes, act: (*runner).restart},
 		{name: "hold", given: func(s *Step) bool { return s.Hold != nil }, check: (*checker).hold, act: (*runner).hold},
 		{
-			name: "deliver", given: func(s *Step) bool { return s.Deliver != nil }, changes: true,
+			name: "deliver", given: func(s *Step) bool { return s.Deliver != nil }, does: changes, needs: NeedOrder,
 			check: (*checker).deliver, act: (*runner).deliver,
 		},
 		{
@@ -63,26 +88,29 @@ func actions() []action {
 			title: func(s *Step) string { return "stop " + strings.Join(s.Stop, ", ") },
 		},
 		{
-			name: "connect", given: func(s *Step) bool { return s.Connect != nil }, looks: true,
+			name: "connect", given: func(s *Step) bool { return s.Connect != nil }, does: looks,
 			check: (*checker).connections, act: (*runner).connections,
 		},
 		{
-			name: "cases", given: func(s *Step) bool { return s.Cases != nil }, looks: true,
+			name: "cases", given: func(s *Step) bool { return s.Cases != nil }, does: looks,
 			check: (*checker).connections, act: (*runner).connections,
 		},
-		{name: "flow", given: func(s *Step) bool { return s.Flow != nil }, looks: true, check: (*checker).flow, act: (*runner).follow},
-		{name: "send", given: func(s *Step) bool { return s.Send != nil }, looks: true, check: (*checker).send, act: (*runner).send},
-		{name: "rules", given: func(s *Step) bool { return s.Rules != nil }, looks: true, check: (*checker).rules, act: (*runner).rules},
-		{name: "health", given: func(s *Step) bool { return s.Health != nil }, looks: true, check: (*checker).health, act: (*runner).health},
+		{name: "flow", given: func(s *Step) bool { return s.Flow != nil }, does: looks, check: (*checker).flow, act: (*runner).follow},
+		{name: "send", given: func(s *Step) bool { return s.Send != nil }, does: looks, check: (*checker).send, act: (*runner).send},
+		{name: "rules", given: func(s *Step) bool { return s.Rules != nil }, does: looks, check: (*checker).rules, act: (*runner).rules},
+		{name: "health", given: func(s *Step) bool { return s.Health != nil }, does: looks, check: (*checker).health, act: (*runner).health},
 		{
-			name: "healthz", given: func(s *Step) bool { return s.Healthz != nil }, looks: true,
+			name: "healthz", given: func(s *Step) bool { return s.Healthz != nil }, does: looks,
 			check: (*checker).healthz, act: (*runner).healthz,
 		},
 		{
-			name: "conntrack", given: func(s *Step) bool { return s.Conntrack != nil }, looks: true,
+			name: "conntrack", given: func(s *Step) bool { return s.Conntrack != nil }, does: looks,
 			check: (*checker).conntrack, act: (*runner).conntrack,
 		},
-		{name: "writes", given: func(s *Step) bool { return s.Writes != nil }, check: (*checker).writes, act: (*runner).writes},
+		{
+			name: "writes", given: func(s *Step) bool { return s.Writes != nil }, does: looksBack, needs: NeedWrites,
+			check: (*checker).writes, act: (*runner).writes,
+		},
 		{name: "fault", given: func(s *Step) bool { return s.Fault != nil }, check: (*checker).fault, act: (*runner).fault},
 	}
 }
@@ -92,7 +120,7 @@ const onlySync = "sync"
 
 // checkingActions are the names of the actions that check something.
 func checkingActions() []string {
-	return actionNames(slices.DeleteFunc(actions(), func(a action) bool { return !a.looks && a.name != "writes" }))
+	return actionNames(slices.DeleteFunc(actions(), func(a action) bool { return !a.does.nothing() }))
 }
 
 func actionNames(actions []action) []string {

@@ -32,6 +32,6 @@ func TestActionsAreFieldsAndDocumented(t *testing.T) {
 	_, changing, _ := strings.Cut(string(page), "**Sync.** After ")
 	changing, _, _ = strings.Cut(changing, " kube-proxy syncs")
 	for _, a := range actions() {
-		assert.Equal(t, a.changes, strings.Contains(changing, "`"+a.name+"`"), a.name)
+		assert.Equal(t, a.does.syncs(), strings.Contains(changing, "`"+a.name+"`"), a.name)
 	}
 }

@@ -31,6 +31,14 @@ type Limited interface {
 	Dialects() []netfilter.Dialect
 }
 
+// ControlledBackend is a backend that knows the controller that makes the EndpointSlices of services that select pods. Run asks it for
+// scenarios that were read without one.
+type ControlledBackend interface {
+	Backend
+	// SliceController is a manifest.NewSliceController.
+	SliceController(ever []manifest.Object) manifest.SliceController
+}
+
 // TableSession is a session that makes the connections of a table together, where that is quicker than one by one.
 type TableSession interface {
 	Session

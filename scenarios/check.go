@@ -7,16 +7,18 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // checker finds in a scenario what its types alone cannot refuse: names of
 // things that are not there, and fields that say nothing together.
 type checker struct {
-	scenario *Scenario
-	cluster  *Cluster
-	kept     []string // the connections kept so far
-	held     []string // the nodes that are held
-	errs     document.Errors
+	scenario   *Scenario
+	controller manifest.NewSliceController // nil: slices of pods are left out
+	cluster    *Cluster
+	kept       []string // the connections kept so far
+	held       []string // the nodes that are held
+	errs       document.Errors
 }
 
 func (c *checker) errorf(pos document.Position, format string, args ...any) {
@@ -26,7 +28,7 @@ func (c *checker) errorf(pos document.Position, format string, args ...any) {
 // run checks the scenario and returns what it is resolved into.
 func (c *checker) run() *Cluster {
 	s := c.scenario
-	cluster, errs := resolve(s)
+	cluster, errs := resolve(s, c.controller)
 	c.cluster, c.errs = cluster.With(""), errs // steps change it
 	c.header()
 	if len(s.Steps) == 0 {

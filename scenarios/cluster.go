@@ -9,7 +9,6 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
@@ -45,8 +44,8 @@ type Cluster struct {
 	Objects []manifest.Object
 	// ServiceIPs are the cluster IPs of all services that are there at the start or come in a step.
 	ServiceIPs []netip.Addr
-	// controller makes the slices of pods that steps change.
-	controller *controller.Controller
+	// controller makes the slices of pods that steps change; nil where there are none to make.
+	controller manifest.SliceController
 }
 
 // With returns the cluster with a variant of the tools, and with what steps change of its own.
@@ -57,7 +56,9 @@ func (c *Cluster) With(tool netfilter.Dialect) *Cluster {
 	for name, config := range c.Configs {
 		own.Configs[name] = config.DeepCopy()
 	}
-	own.controller = c.controller.Clone()
+	if c.controller != nil {
+		own.controller = c.controller.Clone()
+	}
 	return &own
 }
 

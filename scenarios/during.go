@@ -90,7 +90,7 @@ func (c *checker) during(s *Step) {
 		for j := range d.Steps {
 			step := &d.Steps[j]
 			given := step.actions()
-			if len(given) == 1 && !given[0].looks || step.Sync != nil || step.SyncError != "" || step.MayFail || step.During != nil {
+			if len(given) == 1 && given[0].does != looks || step.Sync != nil || step.SyncError != "" || step.MayFail || step.During != nil {
 				c.errorf(step.Pos, "within a sync things are looked at only (want one of %s)", strings.Join(lookingActions(), ", "))
 				continue
 			}
@@ -122,7 +122,7 @@ func (c *checker) duringPoint(d *During, syncs []string) {
 
 // lookingActions are the names of the actions that change nothing.
 func lookingActions() []string {
-	return actionNames(slices.DeleteFunc(actions(), func(a action) bool { return !a.looks }))
+	return actionNames(slices.DeleteFunc(actions(), func(a action) bool { return a.does != looks }))
 }
 
 // watched syncs nodes and makes the checks of a step within it. It returns two errors: the sync's, and that of a backend that could not do

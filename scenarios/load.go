@@ -54,6 +54,9 @@ type Loader struct {
 	Ignored func(at document.Position, what string)
 	// Objects has files of Kubernetes objects read as well, which are otherwise passed over in folders and no scenarios where they are given.
 	Objects bool
+	// Controller makes the EndpointSlices of services that select pods: controller.New. Scenarios that need it keep it. Those that are read
+	// without one are checked, as far as these slices go, when they are run on a backend that has one.
+	Controller manifest.NewSliceController
 }
 
 // Load reads scenario files. Of a folder it reads every file below it whose name ends in .yaml or .yml, sorted by path, but for those
@@ -123,7 +126,7 @@ func (l *Loader) file(path string) (f File, objects bool) {
 	case objects && l.Objects:
 		f.Objects, err = manifest.Decode(name, docs, l.Ignored)
 	default:
-		f.Scenario, err = decode(name, docs, l.Ignored)
+		f.Scenario, err = l.decode(name, docs)
 	}
 	f.Err = err
 	return f, objects
@@ -132,14 +135,19 @@ func (l *Loader) file(path string) (f File, objects bool) {
 // Read reads one scenario. Files that it refers to are looked for beside the
 // file of that name.
 func Read(name string, r io.Reader) (*Scenario, error) {
+	return new(Loader).Read(name, r)
+}
+
+// Read reads one scenario, as the function Read does.
+func (l *Loader) Read(name string, r io.Reader) (*Scenario, error) {
 	docs, err := document.Parse(name, r)
 	if err != nil {
 		return nil, err
 	}
-	return decode(name, docs, nil)
+	return l.decode(name, docs)
 }
 
-func decode(name string, docs []*document.Document, ignored func(document.Position, string)) (*Scenario, error) {
+func (l *Loader) decode(name string, docs []*document.Document) (*Scenario, error) {
 	if manifest.AreObjects(docs) {
 		return nil, &document.Error{
 			Position: document.At(name, docs[0].Node),
@@ -152,17 +160,20 @@ func decode(name string, docs []*document.Document, ignored func(document.Positi
 			Msg:      fmt.Sprintf("has %d YAML documents (want one scenario)", len(docs)),
 		}
 	}
-	var s Scenario
+	s := Scenario{controller: l.Controller}
 	d := document.NewDecoder(name)
-	d.Ignore(ignored)
+	d.Ignore(l.Ignored)
 	d.Decode(docs[0].Node, &s)
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	c := checker{scenario: &s}
-	s.cluster = c.run()
+	c := checker{scenario: &s, controller: l.Controller}
+	cluster := c.run()
 	if len(c.errs) > 0 {
 		return nil, c.errs
+	}
+	if l.Controller != nil || !s.NeedsController() {
+		s.cluster = cluster
 	}
 	return &s, nil
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 )
 
 // TestLoading runs testdata/loading: a scenario, and what it is resolved into or
@@ -17,7 +19,7 @@ import (
 func TestLoading(t *testing.T) {
 	datadriven.Walk(t, "testdata/loading", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			s, err := Read("testdata/in.yaml", strings.NewReader(d.Input))
+			s, err := (&Loader{Controller: controller.New}).Read("testdata/in.yaml", strings.NewReader(d.Input))
 			if err != nil {
 				return strings.ReplaceAll(err.Error(), "testdata/", "")
 			}
@@ -115,7 +117,7 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
-		if _, errs := resolve(s); len(errs) > 0 || s.cluster == nil {
+		if _, errs := resolve(s, nil); len(errs) > 0 || s.cluster == nil && !s.NeedsController() {
 			t.Errorf("read, and not resolved: %v", errs)
 		}
 	})

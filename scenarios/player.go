@@ -18,7 +18,7 @@ func NewPlayer(c *Cluster, s Session) *Player {
 // Act makes a step, but for its sync. Of a step that only looks at something it makes nothing.
 func (p *Player) Act(ctx context.Context, s *Step) error {
 	a := s.action()
-	if a.looks || s.Writes != nil {
+	if a.does.nothing() {
 		return nil
 	}
 	return a.act(&p.r, ctx, s)

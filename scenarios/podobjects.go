@@ -10,12 +10,30 @@ import (
 	netutils "k8s.io/utils/net"
 
 	"github.com/chainwalk/chainwalk/internal/document"
-	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // A Pod object is a pod of the topology from where it has addresses until it is deleted. Services that select it have endpoint slices
-// made of it, by package controller here and by the real controller in a cluster that has one.
+// made of it: by the controller that whoever reads or runs the scenario has given, and by the real one in a cluster that has it.
+
+// NeedsController reports whether a scenario's services have EndpointSlices that a controller makes of its pods.
+func (s *Scenario) NeedsController() bool { return manifest.NeedController(s.ever()) }
+
+// made are the slices that follow from objects that are new or others now.
+func (c *Cluster) made(objects []manifest.Object) (manifest.Change, error) {
+	if c.controller == nil {
+		return manifest.Change{}, nil
+	}
+	return c.controller.Apply(objects)
+}
+
+// unmade are the slices that follow from objects that are gone.
+func (c *Cluster) unmade(refs []manifest.Ref) (manifest.Change, error) {
+	if c.controller == nil {
+		return manifest.Change{}, nil
+	}
+	return c.controller.Delete(refs)
+}
 
 // ever are the objects that a scenario has at some time.
 func (s *Scenario) ever() []manifest.Object {
@@ -43,8 +61,10 @@ func (r *resolver) podObjects(s *Scenario) {
 		r.pods([]Pod{pod})
 	}
 	c.Objects = append(c.nodeObjects(), s.Objects...)
-	c.controller = controller.New(s.ever())
-	change, err := c.controller.Apply(c.Objects)
+	if s.NeedsController() && r.controller != nil {
+		c.controller = r.controller(s.ever())
+	}
+	change, err := c.made(c.Objects)
 	if err != nil && len(r.errs) == 0 {
 		r.errorf(s.Pos, "%v", err)
 	}
@@ -157,7 +177,7 @@ func (r *runner) apply(ctx context.Context, s *Step) error {
 
 // applyObjects applies objects, and what follows from them.
 func (r *runner) applyObjects(ctx context.Context, objects []manifest.Object) error {
-	change, err := r.cluster.controller.Apply(objects)
+	change, err := r.cluster.made(objects)
 	if err != nil {
 		return err
 	}
@@ -189,7 +209,7 @@ func (r *runner) removeMade(ctx context.Context, refs []manifest.Ref) error {
 
 func (r *runner) remove(ctx context.Context, s *Step) error {
 	refs := s.refs()
-	change, err := r.cluster.controller.Delete(refs)
+	change, err := r.cluster.unmade(refs)
 	if err != nil {
 		return err
 	}
@@ -213,7 +233,7 @@ func (r *runner) remove(ctx context.Context, s *Step) error {
 // slicesEver are all slices that a scenario has at some time, those that are made of its pods among them. What is wrong with a pod of a
 // step is found where the step is checked.
 func (r *resolver) slicesEver(s *Scenario) []manifest.Object {
-	ever, later := s.ever(), r.cluster.controller.Clone()
+	ever, later := s.ever(), r.cluster.With(r.cluster.Dialect)
 	for _, o := range r.cluster.Objects {
 		if o.Derived {
 			ever = append(ever, o)
@@ -221,9 +241,9 @@ func (r *resolver) slicesEver(s *Scenario) []manifest.Object {
 	}
 	for i := range s.Steps {
 		step := &s.Steps[i]
-		change, _ := later.Apply(step.Apply)
+		change, _ := later.made(step.Apply)
 		ever = append(ever, change.Apply...)
-		change, _ = later.Delete(step.refs())
+		change, _ = later.unmade(step.refs())
 		ever = append(ever, change.Apply...)
 	}
 	return slices.DeleteFunc(ever, func(o manifest.Object) bool {

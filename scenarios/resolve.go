@@ -8,13 +8,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/internal/document"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // resolver fills a Cluster in; what does not fit is noted with its position.
 type resolver struct {
-	cluster Cluster
-	errs    document.Errors
-	names   map[string]bool
+	cluster    Cluster
+	controller manifest.NewSliceController // nil: slices of pods are left out
+	errs       document.Errors
+	names      map[string]bool
 }
 
 func (r *resolver) errorf(pos document.Position, format string, args ...any) {
@@ -22,15 +24,28 @@ func (r *resolver) errorf(pos document.Position, format string, args ...any) {
 }
 
 // Resolve fills in the cluster of a scenario, one of its own for each call: what Run builds, but for the variant of the tools. A scenario
-// that was made in Go needs no positions; its objects are made with manifest.New.
-func Resolve(s *Scenario) (*Cluster, error) {
-	c, errs := resolve(s)
+// that was made in Go needs no positions; its objects are made with manifest.New. One that needs a controller has to have been read with it
+// (Loader.Controller); ResolveWith has one for any.
+func Resolve(s *Scenario) (*Cluster, error) { return ResolveWith(s, s.controller) }
+
+// ResolveWith is Resolve, with the controller that makes the slices of a scenario's pods.
+func ResolveWith(s *Scenario, controller manifest.NewSliceController) (*Cluster, error) {
+	if controller == nil && s.NeedsController() {
+		return nil, s.uncontrolled("nobody has given a controller")
+	}
+	c, errs := resolve(s, controller)
 	return c, asError(errs)
 }
 
+// uncontrolled says that a scenario cannot be resolved without a controller.
+func (s *Scenario) uncontrolled(why string) *document.Error {
+	return &document.Error{Position: s.Pos, Msg: "services select pods, whose EndpointSlices a controller makes, and " + why +
+		" (write the slices, or see scenarios.Loader.Controller)"}
+}
+
 // resolve fills in the topology of a scenario.
-func resolve(s *Scenario) (*Cluster, document.Errors) {
-	r := resolver{names: map[string]bool{RouterName: true}}
+func resolve(s *Scenario, controller manifest.NewSliceController) (*Cluster, document.Errors) {
+	r := resolver{names: map[string]bool{RouterName: true}, controller: controller}
 	c := &r.cluster
 	c.IPFamily, c.Preload, c.named = s.Topology.IPFamily, s.IPTables.Preload, s.dialectsNamed()
 	if c.IPFamily == "" {

@@ -32,7 +32,7 @@ func (standing) Since(time.Time) time.Duration { return 0 }
 func run(ctx context.Context, s *Scenario, b Backend, clock clock.PassiveClock) *Result {
 	result := &Result{Name: s.Name, File: s.Pos.File, Backend: b.Name(), Checks: []Check{}, Started: clock.Now()}
 	defer func() { result.Duration = clock.Since(result.Started) }()
-	cluster, errs := s.checked()
+	cluster, errs := s.checked(b)
 	if len(errs) > 0 {
 		result.Checks = append(result.Checks, unread(s.Pos, errs))
 		return result
@@ -97,12 +97,20 @@ func dialectNames(tools []netfilter.Dialect) string {
 	return listOf(tools, func(t netfilter.Dialect) string { return string(t) })
 }
 
-// checked is the cluster of a scenario that was read, or of one made in Go, which is checked now.
-func (s *Scenario) checked() (*Cluster, document.Errors) {
+// checked is the cluster of a scenario that was read, or of one that is checked now: made in Go, or read without the controller that
+// it needs, which the backend has.
+func (s *Scenario) checked(b Backend) (*Cluster, document.Errors) {
 	if s.cluster != nil {
 		return s.cluster, nil
 	}
-	c := checker{scenario: s}
+	controller := s.controller
+	if with, ok := b.(ControlledBackend); ok && controller == nil {
+		controller = with.SliceController
+	}
+	if controller == nil && s.NeedsController() {
+		return nil, document.Errors{s.uncontrolled("the backend " + b.Name() + " has none")}
+	}
+	c := checker{scenario: s, controller: controller}
 	return c.run(), c.errs
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // Scenario is one scenario file, as Load and Read return it, or one that was made in Go.
@@ -23,7 +24,8 @@ type Scenario struct {
 	During      []During  `json:"during" doc:"What is looked at within the first sync."`
 	Steps       []Step    `json:"steps" required:"true" doc:"What happens, one after the other."`
 
-	cluster *Cluster // what the file is resolved into; every run has a copy of its own
+	cluster    *Cluster // what the file is resolved into, if it was read with the controller that it needs; every run has a copy of its own
+	controller manifest.NewSliceController
 }
 
 // The names of the backends that a scenario may be held to.

@@ -46,12 +46,18 @@ type Step struct {
 }
 
 // Looks reports whether the step looks at something, and changes nothing.
-func (s *Step) Looks() bool { return s.action().looks || s.Writes != nil }
+func (s *Step) Looks() bool { return s.action().does.nothing() }
+
+// Tells reports whether the step changes what the API holds, of which proxiers are told.
+func (s *Step) Tells() bool { return s.action().does == tells }
+
+// Needs is what a backend must be able to do for the step, beyond what every backend can; empty: nothing.
+func (s *Step) Needs() Need { return s.action().needs }
 
 // syncs are the nodes that sync after a step.
 func (s *Step) syncs(cluster *Cluster) []string {
 	switch {
-	case s.Sync == nil && s.action().changes:
+	case s.Sync == nil && s.action().does.syncs():
 		return cluster.nodeNames()
 	case s.Sync != nil:
 		return s.Sync.of(cluster)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/mistake"
 )
@@ -80,7 +81,7 @@ func runCheck(s streams, paths []string, o checkOptions) error {
 
 // checkPaths reads scenarios and objects, and looks at them. What scenarios include is theirs, and not looked at for itself.
 func checkPaths(s streams, paths []string, skip *ignored) (*checked, error) {
-	loader := scenarios.Loader{Stdin: s.in, Ignored: skip.ignore(), Objects: true}
+	loader := scenarios.Loader{Stdin: s.in, Ignored: skip.ignore(), Objects: true, Controller: controller.New}
 	files, err := loader.Load(paths...)
 	if err != nil {
 		return nil, err

@@ -238,14 +238,22 @@ func tell(ctx context.Context, s streams, output string, r *fuzz.Result) error {
 
 // writeFuzzPage runs the scenarios of the failures once more, for the ways of their packets.
 func writeFuzzPage(ctx context.Context, w io.Writer, r *fuzz.Result) error {
-	replayed := make([]*scenarios.Result, len(r.Failures))
+	found := &page.Search{
+		Seed: r.Seed, Shard: r.Shard, Shards: r.Shards, Commit: r.Commit,
+		Cases: r.Cases, States: r.Figures.States, Connections: r.Figures.Connections, Packets: r.Figures.Packets,
+	}
 	for i := range r.Failures {
-		var err error
-		if replayed[i], err = r.Failures[i].Replay(ctx, sim.Backend{}); err != nil {
+		f := &r.Failures[i]
+		replayed, err := f.Replay(ctx, sim.Backend{})
+		if err != nil {
 			return fmt.Errorf("run what was found again: %w", err)
 		}
+		found.Findings = append(found.Findings, page.Finding{
+			Clause: f.Clause, Law: f.Law, Text: f.Text, Cause: f.Cause, Where: f.Where(), Again: f.Again(r.Program),
+			Want: f.Want, Got: f.Got, File: f.File, Replayed: replayed,
+		})
 	}
-	return page.Fuzz(w, r, replayed)
+	return page.Fuzz(w, found)
 }
 
 func newFuzzMergeCommand(s streams) *cobra.Command {

@@ -17,6 +17,7 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/kind"
 	"github.com/chainwalk/chainwalk/kindtest/netns"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
@@ -153,7 +154,7 @@ func (o *runOptions) check(paths []string) error {
 
 // load reads the scenarios that are chosen, in the order in which they run.
 func (o *runOptions) load(s streams, paths []string) ([]scenarios.File, error) {
-	loader := scenarios.Loader{Stdin: s.in, Ignored: o.ignored.ignore()}
+	loader := scenarios.Loader{Stdin: s.in, Ignored: o.ignored.ignore(), Controller: controller.New}
 	all, err := loader.Load(paths...)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
@@ -41,7 +42,7 @@ type asked struct {
 
 // clausesOf are the clauses of a scenario's probes.
 func clausesOf(s *scenarios.Scenario) map[moment][]clause {
-	c, err := scenarios.Resolve(s)
+	c, err := scenarios.ResolveWith(s, controller.New)
 	if err != nil {
 		return nil // it says so itself when it runs
 	}

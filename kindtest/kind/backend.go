@@ -21,6 +21,8 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // Options are those of a Backend.
@@ -203,6 +205,11 @@ func (b *Backend) learnSpellings(ctx context.Context) error {
 
 // Name is "kind".
 func (b *Backend) Name() string { return scenarios.BackendKind }
+
+// SliceController foretells what the cluster's own controller makes.
+func (*Backend) SliceController(ever []manifest.Object) manifest.SliceController {
+	return controller.New(ever)
+}
 
 // Tools are the tools of the nodes.
 func (b *Backend) Dialects() []netfilter.Dialect { return []netfilter.Dialect{b.facts.Dialect} }

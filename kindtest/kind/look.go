@@ -80,7 +80,7 @@ func (s *Session) Unseen(step *scenarios.Step) string { return overlooked(step, 
 // overlooked says why a step looks at what cannot be seen on nodes whose proxies have a mode; empty if it can.
 func overlooked(step *scenarios.Step, mode string) string {
 	switch {
-	case step.Writes != nil:
+	case step.Needs() == scenarios.NeedWrites:
 		return "what a real proxy gives to iptables-restore is not seen"
 	case step.Send != nil && step.Send.Packet.Mark != 0 && !step.Send.Packet.Local:
 		return "a packet comes without its mark from another host"

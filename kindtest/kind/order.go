@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 )
 
 // Order puts scenarios with the same configuration of their proxies after one another, and leaves them in their order otherwise: to give a proxy
@@ -29,7 +30,7 @@ func Order(all []*scenarios.Scenario) []*scenarios.Scenario {
 
 // configurations are those of a scenario's nodes as a text, the names of nodes apart.
 func configurations(s *scenarios.Scenario) string {
-	c, err := scenarios.Resolve(s)
+	c, err := scenarios.ResolveWith(s, controller.New)
 	if err != nil {
 		return ""
 	}

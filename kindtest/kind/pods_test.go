@@ -15,6 +15,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/kindtest/cluster"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
@@ -51,7 +52,7 @@ objects:
 steps: [{sync: true}]
 `))
 	require.NoError(t, err)
-	c, err := scenarios.Resolve(s)
+	c, err := scenarios.ResolveWith(s, controller.New)
 	require.NoError(t, err)
 	return c
 }

@@ -14,13 +14,14 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/mistake"
 )
 
 // Unsupported says why a scenario cannot run on a cluster; empty if it can.
 func Unsupported(s *scenarios.Scenario, facts *Facts) string {
-	c, err := scenarios.Resolve(s)
+	c, err := scenarios.ResolveWith(s, controller.New)
 	if err != nil {
 		return err.Error()
 	}
@@ -148,7 +149,7 @@ func (v *visit) step(s *scenarios.Step) string {
 	switch {
 	case len(s.During) > 0:
 		return "during: nobody can look into a sync of a real proxy"
-	case s.Deliver != nil:
+	case s.Needs() == scenarios.NeedOrder:
 		return "deliver: a real API server tells of every change, in order"
 	case v.fails && s.Advance != nil:
 		return "advance: the clock of a real proxy, which says after a time that its syncs fail, cannot be moved"

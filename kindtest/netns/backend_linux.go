@@ -10,6 +10,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 )
@@ -22,12 +23,17 @@ type Backend struct {
 	Proxier node.Proxier
 }
 
-var _ scenarios.Backend = Backend{}
+var _ scenarios.ControlledBackend = Backend{}
 
 const defaultSamples = 100
 
 // Name is "netns".
 func (Backend) Name() string { return scenarios.BackendNetns }
+
+// SliceController is Kubernetes' own, as package controller has it.
+func (Backend) SliceController(ever []manifest.Object) manifest.SliceController {
+	return controller.New(ever)
+}
 
 // session is one cluster.
 type session struct {

@@ -14,58 +14,37 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
-// Controller knows a scenario's objects as they are now, and the slices that it has made. A nil one makes none.
-type Controller struct {
+// controller knows a scenario's objects as they are now, and the slices that it has made.
+type controller struct {
 	services map[types.NamespacedName]manifest.Object
 	pods     map[types.NamespacedName]*corev1.Pod
 	nodes    map[string]*corev1.Node
 	made     map[types.NamespacedName][]manifest.Object // by service
-	// own are the services whose slices the scenario writes itself, and taken the names of all slices that it writes.
-	own, taken map[types.NamespacedName]bool
+	own      map[manifest.Ref]bool                      // the services whose slices the scenario writes itself
+	taken    map[types.NamespacedName]bool              // the names of all slices that it writes
 }
 
-// Change is what becomes of the slices that are made: those that are new or others now, and those that are gone.
-type Change struct {
-	Apply  []manifest.Object
-	Delete []manifest.Ref
-}
-
-// New makes a controller that knows nothing yet, for a scenario that ever has these objects. It is nil where there is no pod among them, or
-// no service with a selector whose slices are not there as well.
-func New(ever []manifest.Object) *Controller {
-	c := &Controller{
+// New makes a controller that knows nothing yet, for a scenario that ever has these objects. It is a manifest.NewSliceController.
+func New(ever []manifest.Object) manifest.SliceController {
+	c := &controller{
 		services: map[types.NamespacedName]manifest.Object{}, pods: map[types.NamespacedName]*corev1.Pod{}, nodes: map[string]*corev1.Node{},
-		made: map[types.NamespacedName][]manifest.Object{}, own: map[types.NamespacedName]bool{}, taken: map[types.NamespacedName]bool{},
+		made: map[types.NamespacedName][]manifest.Object{}, own: manifest.ServicesOfSlices(ever), taken: map[types.NamespacedName]bool{},
 	}
-	pods := false
 	for _, o := range ever {
-		switch object := o.Object.(type) {
-		case *corev1.Pod:
-			pods = true
-		case *discoveryv1.EndpointSlice:
+		if _, ok := o.Object.(*discoveryv1.EndpointSlice); ok {
 			c.taken[nameOf(o)] = true
-			if service := object.Labels[discoveryv1.LabelServiceName]; service != "" {
-				c.own[types.NamespacedName{Namespace: object.Namespace, Name: service}] = true
-			}
 		}
-	}
-	if !pods || !slices.ContainsFunc(ever, c.selects) {
-		return nil
 	}
 	return c
 }
 
 // selects reports whether an object is a service that slices are made of.
-func (c *Controller) selects(o manifest.Object) bool {
-	service, ok := o.Object.(*corev1.Service)
-	return ok && service.Spec.Selector != nil && service.Spec.Type != corev1.ServiceTypeExternalName && !c.own[nameOf(o)]
+func (c *controller) selects(o manifest.Object) bool {
+	return manifest.SelectsPods(o) && !c.own[o.Ref()]
 }
 
 // Clone is a controller of its own that knows and has made the same.
-func (c *Controller) Clone() *Controller {
-	if c == nil {
-		return nil
-	}
+func (c *controller) Clone() manifest.SliceController {
 	own := *c
 	own.services, own.pods, own.nodes, own.made = maps.Clone(c.services), maps.Clone(c.pods), maps.Clone(c.nodes), maps.Clone(c.made)
 	return &own
@@ -73,10 +52,7 @@ func (c *Controller) Clone() *Controller {
 
 // Apply is told of objects that are new or others now. As in a cluster, a service's slices are looked at when it or one of its pods
 // changes, and not when a node does.
-func (c *Controller) Apply(objects []manifest.Object) (Change, error) {
-	if c == nil {
-		return Change{}, nil
-	}
+func (c *controller) Apply(objects []manifest.Object) (manifest.Change, error) {
 	affected := map[types.NamespacedName]bool{}
 	for _, o := range objects {
 		name := nameOf(o)
@@ -100,10 +76,7 @@ func (c *Controller) Apply(objects []manifest.Object) (Change, error) {
 }
 
 // Delete is told of objects that are gone. The slices of a service go with it.
-func (c *Controller) Delete(refs []manifest.Ref) (Change, error) {
-	if c == nil {
-		return Change{}, nil
-	}
+func (c *controller) Delete(refs []manifest.Ref) (manifest.Change, error) {
 	affected := map[types.NamespacedName]bool{}
 	for _, ref := range refs {
 		name := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
@@ -122,7 +95,7 @@ func (c *Controller) Delete(refs []manifest.Ref) (Change, error) {
 }
 
 // affects notes the services that select a pod; nil selects none.
-func (c *Controller) affects(pod *corev1.Pod, affected map[types.NamespacedName]bool) {
+func (c *controller) affects(pod *corev1.Pod, affected map[types.NamespacedName]bool) {
 	if pod == nil {
 		return
 	}
@@ -138,8 +111,8 @@ func selected(service *corev1.Service, pod *corev1.Pod) bool {
 }
 
 // reconcile makes the slices of services anew, and says what is another thing than before.
-func (c *Controller) reconcile(affected map[types.NamespacedName]bool) (Change, error) {
-	var change Change
+func (c *controller) reconcile(affected map[types.NamespacedName]bool) (manifest.Change, error) {
+	var change manifest.Change
 	for _, name := range slices.SortedFunc(maps.Keys(affected), compareNames) {
 		o, there := c.services[name]
 		if there && !c.selects(o) {
@@ -149,17 +122,17 @@ func (c *Controller) reconcile(affected map[types.NamespacedName]bool) (Change, 
 		if there {
 			var err error
 			if now, err = c.slicesOf(o); err != nil {
-				return Change{}, err
+				return manifest.Change{}, err
 			}
 		}
-		change.add(c.made[name], now)
+		add(&change, c.made[name], now)
 		c.made[name] = now
 	}
 	return change, nil
 }
 
 // add notes what makes the slices of a service those that it has now.
-func (c *Change) add(before, now []manifest.Object) {
+func add(c *manifest.Change, before, now []manifest.Object) {
 	find := func(in []manifest.Object, ref manifest.Ref) (manifest.Object, bool) {
 		at := slices.IndexFunc(in, func(o manifest.Object) bool { return o.Ref() == ref })
 		if at < 0 {

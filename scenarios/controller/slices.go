@@ -32,7 +32,7 @@ const Name = "endpointslice-controller.k8s.io"
 const maxEndpoints = 1000
 
 // slicesOf are the slices of a service with a selector, under names that follow from their order: SERVICE-ipv4-1, SERVICE-ipv6-1.
-func (c *Controller) slicesOf(o manifest.Object) ([]manifest.Object, error) {
+func (c *controller) slicesOf(o manifest.Object) ([]manifest.Object, error) {
 	made, err := c.desired(o.Object.(*corev1.Service))
 	if err != nil {
 		return nil, fmt.Errorf("%s: endpoint slices of %s: %w", o.Pos, o.Ref(), err)
@@ -59,7 +59,7 @@ func (c *Controller) slicesOf(o manifest.Object) ([]manifest.Object, error) {
 }
 
 // freeName is the next name of a service's slices that the scenario has not given to a slice of another one.
-func (c *Controller) freeName(slice *discoveryv1.EndpointSlice, service manifest.Object, numbers map[discoveryv1.AddressType]int) string {
+func (c *controller) freeName(slice *discoveryv1.EndpointSlice, service manifest.Object, numbers map[discoveryv1.AddressType]int) string {
 	for {
 		numbers[slice.AddressType]++
 		name := fmt.Sprintf("%s-%s-%d", service.Meta().GetName(), strings.ToLower(string(slice.AddressType)), numbers[slice.AddressType])
@@ -74,7 +74,7 @@ func portText(p discoveryv1.EndpointPort) string {
 }
 
 // desired are the slices that the controller would make of a service that has none, in any order and without names.
-func (c *Controller) desired(service *corev1.Service) ([]*discoveryv1.EndpointSlice, error) {
+func (c *controller) desired(service *corev1.Service) ([]*discoveryv1.EndpointSlice, error) {
 	nodes := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
 	for _, node := range c.nodes {
 		if err := nodes.Add(node); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 )
@@ -80,7 +81,7 @@ func (e *Exploration) Run(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := scenarios.Resolve(world.base)
+	cluster, err := scenarios.ResolveWith(world.base, controller.New)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	labs "github.com/chainwalk/chainwalk/scenarios/lab"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -93,7 +94,7 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 	for _, a := range c.ends {
 		draft.Steps = append(draft.Steps, scenarios.Step{Connect: &scenarios.Connect{From: a.String()}}) // somebody has it
 	}
-	resolved, err := scenarios.Resolve(draft)
+	resolved, err := scenarios.ResolveWith(draft, controller.New)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	labs "github.com/chainwalk/chainwalk/scenarios/lab"
 	"github.com/chainwalk/chainwalk/scenarios/names"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
@@ -21,7 +22,7 @@ func (c *Cluster) preload(d *draft) (out []scenarios.Preload, notes []string, er
 	if err != nil {
 		return nil, nil, err
 	}
-	resolved, err := scenarios.Resolve(s)
+	resolved, err := scenarios.ResolveWith(s, controller.New)
 	if err != nil {
 		return nil, nil, err
 	}

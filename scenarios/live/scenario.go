@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
@@ -38,7 +39,7 @@ func (c *Cluster) Scenario(o ScenarioOptions) (s *scenarios.Scenario, notes []st
 	if s, err = d.scenario(o.Name); err != nil {
 		return nil, nil, err
 	}
-	resolved, err := scenarios.Resolve(s)
+	resolved, err := scenarios.ResolveWith(s, controller.New)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/gen"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
@@ -118,7 +119,7 @@ func (w *witness) scenario(ctx context.Context, narrow bool) (*scenarios.Scenari
 	if err != nil {
 		return nil, err
 	}
-	if w.cluster, err = scenarios.Resolve(s); err != nil {
+	if w.cluster, err = scenarios.ResolveWith(s, controller.New); err != nil {
 		return nil, err
 	}
 	faults, err := w.faults(ctx, s)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
@@ -23,7 +24,7 @@ func TestFinding(t *testing.T) {
 				require.NoError(t, err)
 				found = InObjects(objects)
 			case "scenario":
-				s, err := scenarios.Read("in.yaml", strings.NewReader(d.Input))
+				s, err := (&scenarios.Loader{Controller: controller.New}).Read("in.yaml", strings.NewReader(d.Input))
 				require.NoError(t, err)
 				found = InScenario(s)
 			default:
@@ -43,7 +44,7 @@ func TestFinding(t *testing.T) {
 
 // TestShippedScenariosHaveNoMistakes but for those that they say to be their point.
 func TestShippedScenariosHaveNoMistakes(t *testing.T) {
-	files, err := scenarios.LoadEach(nil, "../testdata/cases", "../testdata/regress")
+	files, err := (&scenarios.Loader{Controller: controller.New}).Load("../testdata/cases", "../testdata/regress")
 	require.NoError(t, err)
 	require.Greater(t, len(files), 190)
 	for _, f := range files {

@@ -5,57 +5,71 @@ import (
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/fuzz"
 )
 
-// Fuzz writes the page of a search: what it found, made small, and the ways of the packets. Replayed is what came of each failure's
-// scenario, in the order of the failures; nil of one that was not run.
-func Fuzz(w io.Writer, r *fuzz.Result, replayed []*scenarios.Result) error {
-	s := searchOf(r, replayed)
+// Search is what a search came to, as its page tells it.
+type Search struct {
+	Seed          uint64
+	Shard, Shards int    // which part of the search it is; 0 of one that was joined
+	Commit        string // empty: unknown
+	// Cases were judged: States by Connections there and back, and by single Packets of connections that were kept.
+	Cases, States, Connections, Packets int
+	Findings                            []Finding
+}
+
+// Finding is what a search found, made small.
+type Finding struct {
+	Clause, Law, Text string // the clause that is broken, and what it promises
+	Cause             string // empty: nobody looked for one
+	Where             string // when and where it was seen
+	Again             string // the command that finds it again
+	Want, Got         string
+	File              string // the scenario with the expectation that fails
+	// Replayed is what came of the scenario when it was run once more; nil of one that was not run.
+	Replayed *scenarios.Result
+}
+
+// Fuzz writes the page of a search: what it found, and the ways of the packets.
+func Fuzz(w io.Writer, found *Search) error {
+	s := searchOf(found)
 	return write(w, content{Title: s.Sentence, Fuzz: s})
 }
 
 // search is a search as the page shows it.
 type search struct {
-	*fuzz.Result
+	*Search
 	Sentence string
 	Figures  []figure
-	Findings []finding
+	Sections []section
 	LeftOut  int
 }
 
-// finding is a failure with what came of its scenario when it was run again.
-type finding struct {
-	*fuzz.Failure
-	ID    string
-	Where string
-	Again string
+// section is a finding with what came of its scenario when it was run again.
+type section struct {
+	*Finding
+	ID string
 	// Replay is nil if the scenario was not run.
 	Replay *scenario
 }
 
-func searchOf(r *fuzz.Result, replayed []*scenarios.Result) *search {
-	s := &search{Result: r, Sentence: "no clause of the specification was broken"}
-	if n := len(r.Failures); n > 0 {
+func searchOf(found *Search) *search {
+	s := &search{Search: found, Sentence: "no clause of the specification was broken"}
+	if n := len(found.Findings); n > 0 {
 		s.Sentence = plural(n, "finding") + " against the specification"
 	}
-	f := &r.Figures
 	s.Figures = []figure{
-		figureOf(r.Cases, "case"), figureOf(f.States, "state"), figureOf(f.Connections, "connection"), {f.Packets, "packets of kept ones"},
-		figureOf(len(r.Failures), "finding"),
+		figureOf(found.Cases, "case"), figureOf(found.States, "state"), figureOf(found.Connections, "connection"),
+		{found.Packets, "packets of kept ones"}, figureOf(len(found.Findings), "finding"),
 	}
 	room := &run{lines: roomLines, bytes: roomSource}
-	for i := range r.Failures {
-		failure := &r.Failures[i]
-		one := finding{
-			Failure: failure, ID: "f" + strconv.Itoa(i+1), Where: failure.Where(),
-			Again: failure.Again(r.Program),
-		}
-		if result := replayed[i]; result != nil {
+	for i := range found.Findings {
+		f := &found.Findings[i]
+		one := section{Finding: f, ID: "f" + strconv.Itoa(i+1)}
+		if result := f.Replayed; result != nil {
 			told := scenarios.WaysOne.Told([]*scenarios.Result{result})[0]
-			one.Replay = room.scenario(result, told, one.ID, RunOptions{Source: func(*scenarios.Result) string { return failure.File }})
+			one.Replay = room.scenario(result, told, one.ID, RunOptions{Source: func(*scenarios.Result) string { return f.File }})
 		}
-		s.Findings = append(s.Findings, one)
+		s.Sections = append(s.Sections, one)
 	}
 	s.LeftOut = room.LeftOut
 	return s

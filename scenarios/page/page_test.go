@@ -19,7 +19,6 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/fuzz"
 	"github.com/chainwalk/chainwalk/scenarios/story"
 )
 
@@ -71,24 +70,24 @@ func pages(t *testing.T) map[string]string {
 			return Run(w, []*scenarios.Result{failedResult(), {Name: "left out", Skipped: "needs a kernel"}},
 				RunOptions{Ways: scenarios.WaysAll, Source: func(*scenarios.Result) string { return "name: small\nsteps:\n- connect: {}\n" }})
 		}),
-		"fuzz": written(t, func(w io.Writer) error { return Fuzz(w, fuzzResult(), []*scenarios.Result{failedResult()}) }),
+		"fuzz": written(t, func(w io.Writer) error { return Fuzz(w, searched(failedResult())) }),
 	}
 }
 
 // filled are the pages with one text wherever others write.
 func filled(t *testing.T, with string) map[string]string {
 	t.Helper()
-	s, results, found := threeEndpoints(), []*scenarios.Result{failedResult()}, fuzzResult()
+	s, results, found := threeEndpoints(), []*scenarios.Result{failedResult()}, searched(failedResult())
 	s.Notes = []string{""}
 	fill(reflect.ValueOf(s), with)
 	fill(reflect.ValueOf(results), with)
-	fill(reflect.ValueOf(found.Failures), with)
+	fill(reflect.ValueOf(found.Findings), with)
 	return map[string]string{
 		"trace": tracePage(t, s),
 		"run": written(t, func(w io.Writer) error {
 			return Run(w, results, RunOptions{Ways: scenarios.WaysAll, Source: func(*scenarios.Result) string { return strings.Repeat(with+"\n", 4) }})
 		}),
-		"fuzz": written(t, func(w io.Writer) error { return Fuzz(w, found, results) }),
+		"fuzz": written(t, func(w io.Writer) error { return Fuzz(w, found) }),
 	}
 }
 
@@ -124,10 +123,12 @@ func failedResult() *scenarios.Result {
 	return &scenarios.Result{Name: "small", File: "small.yaml", Backend: "sim", Checks: []scenarios.Check{check, held, nft}}
 }
 
-func fuzzResult() *fuzz.Result {
-	return &fuzz.Result{Seed: 7, Shard: 1, Shards: 1, Cases: 40, Failures: []fuzz.Failure{{
-		Clause: "cluster-ip-reaches-endpoints", Law: "S1", Text: "A cluster IP leads to ready endpoints.", Seed: 7, Case: 12, Step: 1, Node: "node1",
-		Want: "10.244.1.2:8080", Got: "rejected", File: "name: small\nsteps:\n- connect: {}\n",
+// searched is a search that has found one thing.
+func searched(replayed *scenarios.Result) *Search {
+	return &Search{Seed: 7, Shard: 1, Shards: 1, Cases: 40, Findings: []Finding{{
+		Clause: "cluster-ip-reaches-endpoints", Law: "S1", Text: "A cluster IP leads to ready endpoints.", Where: "after step 1, on node1",
+		Again: "chainwalk fuzz --seed 7 --case 12", Want: "10.244.1.2:8080", Got: "rejected", File: "name: small\nsteps:\n- connect: {}\n",
+		Replayed: replayed,
 	}}}
 }
 
@@ -401,6 +402,6 @@ func TestFuzzPage(t *testing.T) {
 	} {
 		says(t, seen, want)
 	}
-	none := written(t, func(w io.Writer) error { return Fuzz(w, &fuzz.Result{Cases: 3}, nil) })
+	none := written(t, func(w io.Writer) error { return Fuzz(w, &Search{Cases: 3}) })
 	says(t, pageText(t, none), "no clause of the specification was broken")
 }

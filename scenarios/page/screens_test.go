@@ -14,7 +14,6 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/fuzz"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/names"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
@@ -83,13 +82,16 @@ func realRun(t *testing.T) string {
 // realFuzz is a search that has found the failing scenario.
 func realFuzz(t *testing.T) string {
 	t.Helper()
-	r := &fuzz.Result{Seed: 7, Shard: 1, Shards: 1, Cases: 1000, Failures: []fuzz.Failure{{
-		Clause: "hairpin-masquerade", Law: "S8", Text: "A pod that is sent back to itself sees another address than its own.", Seed: 7, Case: 4711, Step: 2,
-		Node: "node1", Want: "10.244.1.2:8080 or 10.244.2.2:8080", Got: "no reply from 10.244.1.2:8080", File: failing,
-	}}}
-	replayed, err := r.Failures[0].Replay(t.Context(), sim.Backend{})
+	read, err := scenarios.Read("found.yaml", strings.NewReader(failing))
 	require.NoError(t, err)
-	return written(t, func(w io.Writer) error { return Fuzz(w, r, []*scenarios.Result{replayed}) })
+	return written(t, func(w io.Writer) error {
+		return Fuzz(w, &Search{Seed: 7, Shard: 1, Shards: 1, Cases: 1000, Findings: []Finding{{
+			Clause: "hairpin-masquerade", Law: "S8", Text: "A pod that is sent back to itself sees another address than its own.",
+			Where: "after step 2, on node1", Again: "chainwalk fuzz --seed 7 --case 4711",
+			Want: "10.244.1.2:8080 or 10.244.2.2:8080", Got: "no reply from 10.244.1.2:8080", File: failing,
+			Replayed: scenarios.Run(t.Context(), read, sim.Backend{}),
+		}}})
+	})
 }
 
 // TestPagesInABrowser shows pages in a real browser, tries what can be clicked and leaves pictures: make page.

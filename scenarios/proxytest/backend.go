@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
 // Backend runs scenario files with the program under test in the place of the proxier, for scenarios.Run and scenarios.Test: sync is called for a
@@ -17,6 +19,11 @@ type backend struct {
 
 // Name is "sim": scenarios that are for the simulator run.
 func (backend) Name() string { return scenarios.BackendSim }
+
+// SliceController is Kubernetes' own, as package controller has it.
+func (backend) SliceController(ever []manifest.Object) manifest.SliceController {
+	return controller.New(ever)
+}
 
 // Start makes the scenario's cluster.
 func (b backend) Start(ctx context.Context, of *scenarios.Cluster) (scenarios.Session, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
@@ -44,7 +45,7 @@ type Node struct {
 // looked at, and of iptables.tools the first counts (legacy if none is given). A zero Scenario has two nodes. Objects reads
 // objects from YAML.
 func New(s *scenarios.Scenario) (*Cluster, error) {
-	resolved, err := scenarios.Resolve(s)
+	resolved, err := scenarios.ResolveWith(s, controller.New)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ const (
 // cost judges what a sync wrote of which only services have changed: it may write all that is of
 // them, and the chains that all services share, but not what is of other services alone.
 func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
-	if r.quiet || n.fresh || !n.ruled.sameNode(now) || len(n.tried) > 0 || r.blind() || r.passed-n.full >= fullSyncPeriod {
+	if r.quiet || n.fresh() || !n.ruled.sameNode(now) || len(n.tried) > 0 || r.nodes.blind() || r.passed-n.full >= fullSyncPeriod {
 		n.full = r.passed
 		n.leaveWaiting(now, nil)
 		return nil
@@ -36,7 +36,7 @@ func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
 	}
 	services := changedInMeaning(n.ruled.View, now.View)
 	switch {
-	case n.searched && !r.unsearched && !speaksUDP(n.ruled, services) && !speaksUDP(now, services):
+	case n.sync.searched && !r.unsearched && !speaksUDP(n.ruled, services) && !speaksUDP(now, services):
 		return r.add(Finding{
 			Clause: oracle.CostByChange, Node: n.name, Want: "no look through conntrack", Got: fmt.Sprintf("one, though of %v none speaks UDP", services),
 		})

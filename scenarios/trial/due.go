@@ -17,7 +17,7 @@ import (
 // syncDue judges whether the proxier of a node that is about to sync has said that a sync is due, if it was told of something by
 // which packets are to go elsewhere. Of addresses of the node it is not told.
 func (r *run) syncDue(n *nodeState) error {
-	if r.quiet || n.fresh || len(n.tried) > 0 || n.word > 0 || r.blind() || n.next.same(n.ruled) || n.next.config != n.ruled.config ||
+	if r.quiet || n.fresh() || len(n.tried) > 0 || n.word > 0 || r.nodes.blind() || n.next.same(n.ruled) || n.next.config != n.ruled.config ||
 		!slices.Equal(n.next.found, n.ruled.found) {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (r *run) syncDue(n *nodeState) error {
 	if n.next.Node != n.ruled.Node {
 		services = nil
 	}
-	if len(r.elsewhere(n, n.next, services)) == 0 {
+	if len(r.specs.elsewhere(n, n.next, services)) == 0 {
 		return nil
 	}
 	return r.add(Finding{
@@ -41,7 +41,7 @@ func (r *run) syncDue(n *nodeState) error {
 // that is made writes nothing, even if words have changed that are for others.
 func (r *run) toldAgain(ctx context.Context) error {
 	r.exercised(oracle.NoSyncForNothing, oracle.SecondSyncWritesNothing)
-	if err := r.world.Apply(ctx, append(r.again(touchedSlice), r.nodesAgain()...)); err != nil {
+	if err := r.world.Apply(ctx, append(r.nodes.again(touchedSlice), r.nodes.nodesAgain()...)); err != nil {
 		return err
 	}
 	for _, n := range r.nodes {
@@ -53,7 +53,7 @@ func (r *run) toldAgain(ctx context.Context) error {
 			return err
 		}
 	}
-	objects := r.again(reboundSlice)
+	objects := r.nodes.again(reboundSlice)
 	if err := r.world.Apply(ctx, objects); err != nil {
 		return err
 	}
@@ -78,9 +78,9 @@ func (r *run) toldAgain(ctx context.Context) error {
 }
 
 // again are the services, with other annotations and their ports the other way round, and the slices, changed, that every proxier knows.
-func (r *run) again(change func(*discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice) []manifest.Object {
+func (all nodes) again(change func(*discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice) []manifest.Object {
 	var out []manifest.Object
-	known := r.nodes[0].ruled
+	known := all[0].ruled
 	for _, s := range known.Services {
 		touched := *s
 		touch(&touched.ObjectMeta)
@@ -95,9 +95,9 @@ func (r *run) again(change func(*discoveryv1.EndpointSlice) *discoveryv1.Endpoin
 }
 
 // nodesAgain are the Node objects that proxiers watch, with other annotations.
-func (r *run) nodesAgain() []manifest.Object {
+func (all nodes) nodesAgain() []manifest.Object {
 	var out []manifest.Object
-	for _, n := range r.nodes {
+	for _, n := range all {
 		if n.ruled.Node != nil {
 			touched := *n.ruled.Node
 			touch(&touched.ObjectMeta)

@@ -12,31 +12,31 @@ import (
 // end lets the faults stop, tells everybody everything, and judges all of it.
 func (r *run) end(ctx context.Context) error {
 	r.step = len(r.steps)
-	if err := r.mend(ctx); err != nil || r.blind() {
+	if err := r.mend(ctx); err != nil || r.nodes.blind() {
 		return err
 	}
 	m := r.moment()
 	clear(r.broken)
 	if r.quiet {
-		return r.meet(&m)
+		return m.meet()
 	}
-	if err := r.judge(m, m.after.Attempts()); err != nil {
+	if err := m.judge(m.after.Attempts()); err != nil {
 		return err
 	}
-	if err := r.judgeMartians(ctx, &m); err != nil {
+	if err := m.judgeMartians(ctx); err != nil {
 		return err
 	}
-	if err := r.judgeStrays(ctx, &m); err != nil {
+	if err := m.judgeStrays(ctx); err != nil {
 		return err
 	}
 	if err := r.judgeWalks(ctx); err != nil {
 		return err
 	}
-	if err := r.outOfWindow(&m); err != nil {
+	if err := m.outOfWindow(); err != nil {
 		return err
 	}
 	r.exercised(oracle.NeverPanics)
-	r.countClauses(&m)
+	m.countClauses()
 	if r.options.Rules {
 		if err := r.countRules(ctx, &m); err != nil {
 			return err
@@ -67,13 +67,13 @@ func (r *run) mend(ctx context.Context) error {
 	if r.faults {
 		steps = append(steps, scenarios.Step{Fault: &scenarios.Fault{Heal: true}})
 	}
-	steps = append(steps, scenarios.Step{Hold: &scenarios.NodeSet{}, Sync: everybody, MayFail: r.blind()})
+	steps = append(steps, scenarios.Step{Hold: &scenarios.NodeSet{}, Sync: everybody, MayFail: r.nodes.blind()})
 	for i := range steps {
 		if err := r.mendBy(ctx, &steps[i]); err != nil {
 			return err
 		}
 	}
-	if !r.blind() && !r.unsaved {
+	if !r.nodes.blind() && !r.unsaved {
 		return nil
 	}
 	return r.mendBy(ctx, &scenarios.Step{Advance: &metav1.Duration{Duration: fullSyncPeriod}, Sync: everybody})
@@ -104,16 +104,16 @@ func (r *run) exercised(clauses ...*oracle.Clause) {
 }
 
 // countClauses notes which clauses decide.
-func (r *run) countClauses(m *moment) {
+func (m *moment) countClauses() {
 	counts := map[string]int{}
 	for _, a := range m.after.Attempts() {
 		answer := m.after.Expect(a)
-		if r.sticky {
-			answer = r.affinity.Expect(m.after, a, r.time())
+		if m.r.kept.sticky {
+			answer = m.r.kept.affinity.Expect(m.after, a, m.r.time())
 		}
 		for _, clause := range answer.Clauses() {
 			counts[clause.Name]++
 		}
 	}
-	mergeCounts(&r.report.Figures.Clauses, counts)
+	mergeCounts(&m.r.report.Figures.Clauses, counts)
 }

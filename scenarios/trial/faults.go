@@ -1,26 +1,11 @@
 package trial
 
 import (
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/chainwalk/chainwalk/scenarios"
 )
-
-// damage is what was done to a node's rules behind its proxier's back.
-type damage struct {
-	// flushed: tables were emptied, which the proxier's monitor notices.
-	flushed bool
-	// edited: chains of the proxier's own were changed, which only a full sync mends; since says when, and late that the
-	// proxier may have written everything before, so that the first sync of it that ends well need not be a full one.
-	edited, late bool
-	since        time.Duration
-	// foreign: something else was done, which nobody mends, or rules of the other tools are there.
-	foreign bool
-}
-
-func (d *damage) any() bool { return d.flushed || d.edited || d.foreign }
 
 // fullSyncPeriod is when a proxier writes everything again, whatever has changed.
 const fullSyncPeriod = time.Hour
@@ -36,28 +21,11 @@ func (r *run) faulty(f *scenarios.Fault) {
 			continue
 		}
 		if len(f.Flush)+len(f.Run) > 0 {
-			r.affinity.Forget(n.name)
+			r.kept.affinity.Forget(n.name)
 		}
-		if f.Dialect.In(r.cluster.Dialect) != r.cluster.Dialect {
-			n.damage.foreign = true
-			continue
-		}
-		n.damage.flushed = n.damage.flushed || len(f.Flush) > 0
-		if slices.Contains(f.Flush, "filter") {
-			n.unfiltered = true
-		}
-		for _, line := range f.Run {
-			if table, flushes := flushedTable(line); flushes {
-				n.damage.flushed = true
-				n.unfiltered = n.unfiltered || table == "filter"
-			} else if ownChain(line) {
-				n.damage.edited, n.damage.since, n.damage.late = true, r.passed, n.begun
-			} else {
-				n.damage.foreign = true
-			}
-		}
+		n.damaged(f, f.Dialect.In(r.cluster.Dialect) == r.cluster.Dialect, r.passed)
 	}
-	r.networkChanged()
+	r.specs.renew()
 }
 
 // flushedTable is the table whose rules a command line takes away, and leaves its chains. That the jumps to them are gone, a proxier's
@@ -83,30 +51,4 @@ func ownChain(line string) bool {
 		}
 	}
 	return false
-}
-
-// blind reports whether the rules of a node are damaged, so that nothing is promised.
-func (r *run) blind() bool {
-	for _, n := range r.nodes {
-		if n.damage.any() {
-			return true
-		}
-	}
-	return false
-}
-
-// forget notes that nobody can say what nodes remember of clients.
-func (r *run) forget() {
-	for _, n := range r.nodes {
-		r.affinity.Forget(n.name)
-	}
-}
-
-// repaired notes that a sync of a node ended well. It wrote everything if it was the proxier's first since it started, or
-// if one before it failed, of which nobody but the proxier can tell: one that says so may have failed after everything was written.
-func (r *run) repaired(n *nodeState) {
-	n.damage.flushed = false
-	if n.fresh && !n.damage.late || r.passed-n.damage.since >= fullSyncPeriod {
-		n.damage.edited = false
-	}
 }

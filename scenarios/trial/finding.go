@@ -66,7 +66,7 @@ func (r *run) add(f Finding) error {
 			f.unsaid = append(f.unsaid, unsaid{n.word, n.name})
 		}
 	}
-	for _, flow := range r.flows {
+	for _, flow := range r.kept.flows {
 		if !flow.own {
 			f.kept = append(f.kept, keptStep{flow.after, scenarios.Step{Connect: &flow.connect}})
 		}
@@ -79,22 +79,22 @@ func (r *run) add(f Finding) error {
 }
 
 // found notes what a new connection showed.
-func (r *run) found(m *moment, v oracle.Violation) error {
+func (m *moment) found(v oracle.Violation) error {
 	before, after := m.before.Expect(v.Attempt), m.after.Expect(v.Attempt)
 	f := Finding{Clause: v.Clause, Node: after.Node, Point: m.point, Attempt: v.Attempt, Want: v.Want, Got: v.Got}
 	if m.point != nil {
 		f.Node = cmp.Or(f.Node, m.point.Node)
 	}
 	switch {
-	case m.settled() && r.sticky:
-		remembered := r.affinity.Expect(m.after, v.Attempt, r.time())
+	case m.settled() && m.r.kept.sticky:
+		remembered := m.r.kept.affinity.Expect(m.after, v.Attempt, m.r.time())
 		f.Check = checksOf(v.Attempt, &remembered)
 	case m.settled():
 		f.Check = checksOf(v.Attempt, &after)
 	default:
 		f.Check = checksOf(v.Attempt, either(before, after))
 	}
-	return r.add(f)
+	return m.r.add(f)
 }
 
 // either is what two answers allow.
@@ -108,7 +108,7 @@ func either(before, after oracle.Answer) *oracle.Answer {
 }
 
 // foundInFlow notes what a later packet showed.
-func (r *run) foundInFlow(m *moment, flow *flow, later oracle.Later, allowed *oracle.Answer, v oracle.Violation) error {
+func (m *moment) foundInFlow(flow *flow, later oracle.Later, allowed *oracle.Answer, v oracle.Violation) error {
 	f := Finding{Clause: v.Clause, Node: allowed.Node, Point: m.point, Attempt: flow.attempt, Want: v.Want, Got: v.Got}
 	packet := scenarios.FlowPacket{Of: flow.name, From: sideOf(later), Send: kindOf(later)}
 	expect, ok := scenarios.ExpectOf(allowed)
@@ -116,7 +116,7 @@ func (r *run) foundInFlow(m *moment, flow *flow, later oracle.Later, allowed *or
 		packet.Expect = laterExpect(expect)
 		f.Check = []scenarios.Step{{Flow: &packet}}
 	}
-	return r.add(f)
+	return m.r.add(f)
 }
 
 // laterExpect is an expectation of a later packet: it meets no rule that changes its source, and has no answer.
@@ -194,7 +194,7 @@ func mayFail(steps []scenarios.Step) []scenarios.Step {
 			faulty = !s.Fault.Heal
 		}
 		syncs := s.Sync != nil && (s.Sync.All || len(s.Sync.Names) > 0) ||
-			s.Sync == nil && (isEvent(s) || s.Restart != nil || s.Deliver != nil)
+			s.Sync == nil && (s.Tells() || s.Restart != nil || s.Deliver != nil)
 		s.MayFail = s.MayFail || faulty && syncs && s.SyncError == ""
 	}
 	return out

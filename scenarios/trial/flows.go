@@ -56,16 +56,16 @@ func anew(a oracle.Attempt) oracle.Attempt {
 
 // keep keeps connections among attempts: of each service and protocol one, then one to each other place that a service is called at, and
 // a datagram to where nobody is.
-func (r *run) keep(m *moment, attempts []oracle.Attempt) error {
+func (m *moment) keep(attempts []oracle.Attempt) error {
 	if !m.settled() {
 		return nil
 	}
 	for _, again := range []bool{false, true} {
 		for _, places := range byPlace(attempts) {
-			if len(r.flows) >= maxFlows {
+			if len(m.r.kept.flows) >= maxFlows {
 				return nil
 			}
-			if err := r.keepOneOf(m, places, again); err != nil {
+			if err := m.keepOneOf(places, again); err != nil {
 				return err
 			}
 		}
@@ -95,23 +95,23 @@ func byPlace(attempts []oracle.Attempt) [][]oracle.Attempt {
 
 // keepOneOf keeps one of the attempts that call the same place, if none of its service is kept. Again: another place of the service is to be
 // called, each time by another client.
-func (r *run) keepOneOf(m *moment, attempts []oracle.Attempt, again bool) error {
+func (m *moment) keepOneOf(attempts []oracle.Attempt, again bool) error {
 	first := 0
 	if again {
-		first = len(r.flows)
+		first = len(m.r.kept.flows)
 	}
 	for i := range attempts {
 		a := attempts[(first+i)%len(attempts)]
 		answer := m.after.Expect(a)
-		pick, worth := worthKeeping(a, &answer, len(r.flows))
+		pick, worth := worthKeeping(a, &answer, len(m.r.kept.flows))
 		switch {
 		case !worth:
 			continue
-		case r.keeps(a, answer.Service, again):
+		case m.r.kept.keeps(a, answer.Service, again):
 			return nil
 		}
-		a.Source = netip.AddrPortFrom(a.Source.Addr(), firstPort+uint16(len(r.flows)))
-		return r.keepOne(m.after, a, pick)
+		a.Source = netip.AddrPortFrom(a.Source.Addr(), firstPort+uint16(len(m.r.kept.flows)))
+		return m.keepOne(m.after, a, pick)
 	}
 	return nil
 }
@@ -129,27 +129,20 @@ func worthKeeping(a oracle.Attempt, answer *oracle.Answer, number int) (pick net
 	return netip.AddrPort{}, answer.Fate == oracle.Untouched && a.Protocol == corev1.ProtocolUDP && answer.Host == ""
 }
 
-// keeps reports whether a connection of a service is kept already; again: one to the same place.
-func (r *run) keeps(a oracle.Attempt, service types.NamespacedName, again bool) bool {
-	return slices.ContainsFunc(r.flows, func(f *flow) bool {
-		return f.service == service && f.attempt.Protocol == a.Protocol && (!again || service.Name == "" || f.attempt.To == a.To)
-	})
-}
-
 // keepOne makes a connection that stays.
-func (r *run) keepOne(s *oracle.Spec, a oracle.Attempt, pick netip.AddrPort) error {
-	sender, err := r.world.Keep(a, pick)
+func (m *moment) keepOne(s *oracle.Spec, a oracle.Attempt, pick netip.AddrPort) error {
+	sender, err := m.r.world.Keep(a, pick)
 	if err != nil {
 		return nil // no way leads to the one to pick, which is for judge to say
 	}
-	r.report.Figures.Connections++
+	m.r.report.Figures.Connections++
 	way := sender.Way()
 	f := &flow{
-		name: fmt.Sprintf("kept%d", len(r.flows)+1), after: r.step, attempt: a, service: s.Expect(a).Service, sender: sender,
-		judged: s.Keep(a, way), silent: len(r.flows)%2 == 1,
+		name: fmt.Sprintf("kept%d", len(m.r.kept.flows)+1), after: m.r.step, attempt: a, service: s.Expect(a).Service, sender: sender,
+		judged: s.Keep(a, way), silent: len(m.r.kept.flows)%2 == 1,
 	}
-	for _, n := range r.nodes {
-		if n.fresh {
+	for _, n := range m.r.nodes {
+		if n.fresh() {
 			f.judged.Restarted(n.name) // what it serves, the proxier before it wrote
 		}
 	}
@@ -157,9 +150,9 @@ func (r *run) keepOne(s *oracle.Spec, a oracle.Attempt, pick netip.AddrPort) err
 	f.connect = connectOf(a)
 	f.connect.As, f.connect.Pick = f.name, pick
 	f.connect.Expect, _ = scenarios.ExpectOf(&answer)
-	r.flows = append(r.flows, f)
-	r.affinity.Made(s, a, way, r.time())
-	r.sticky = true
+	m.r.kept.flows = append(m.r.kept.flows, f)
+	m.r.kept.affinity.Made(s, a, way, m.r.time())
+	m.r.kept.sticky = true
 	return nil
 }
 
@@ -171,59 +164,28 @@ func (r *run) pass() {
 		return
 	}
 	r.passed += d
-	for _, f := range r.flows {
-		f.judged.Idle(d)
-	}
+	r.kept.idle(d)
 }
 
 // time is the time of the cluster's clock, but for where it begins.
 func (r *run) time() time.Time { return time.Unix(0, 0).Add(r.passed) }
 
-// flowsSynced tells the connections what all nodes know now, but for those whose proxiers have not synced since they started.
-func (r *run) flowsSynced(s *oracle.Spec) {
-	r.affinity.Synced(s)
-	r.told = r.ruled()
-	var synced []string
-	for _, n := range r.nodes {
-		if !n.fresh {
-			synced = append(synced, n.name)
-		}
-	}
-	if len(synced) == 0 {
-		return
-	}
-	for _, f := range r.flows {
-		if service := s.Expect(f.attempt).Service; service.Name != "" {
-			f.service = service // another one may have the address by now
-		}
-		f.unsure = false
-		f.judged.Synced(s, synced...)
-	}
-}
-
-// flowsTried tells the connections what syncs may have made rules of that did not end well beyond doubt.
-func (r *run) flowsTried(s *oracle.Spec) {
-	for _, f := range r.flows {
-		f.judged.Tried(s)
-	}
-}
-
 // judgeFlows sends a packet of each connection that the trial keeps, and its answer. Of those that steps keep, steps send: who speaks first
 // may matter.
-func (r *run) judgeFlows(m *moment) error {
-	if len(r.flows) == 0 {
+func (m *moment) judgeFlows() error {
+	if len(m.r.kept.flows) == 0 {
 		return nil
 	}
-	services, everything := r.concernedServices()
-	for _, f := range r.flows {
+	services, everything := m.r.kept.concerned(m.r.nodes)
+	for _, f := range m.r.kept.flows {
 		open := everything || slices.Contains(services, f.service) || calls(m.after, f, services) || calls(m.before, f, services)
 		if m.tried && f.attempt.Protocol == corev1.ProtocolUDP {
-			open = open || r.servedBetween(f, services) // by a sync that failed
+			open = open || m.servedBetween(f, services) // by a sync that failed
 		}
 		if f.own || f.over || f.unsure || open && f.attempt.Protocol == corev1.ProtocolUDP {
 			continue // whether its entries are deleted already is open
 		}
-		if _, err := r.talk(m, f); err != nil {
+		if _, err := m.talk(f); err != nil {
 			return err
 		}
 	}
@@ -231,9 +193,9 @@ func (r *run) judgeFlows(m *moment) error {
 }
 
 // servedBetween reports whether what a connection calls may be one of some services' by what syncs have tried.
-func (r *run) servedBetween(f *flow, services []types.NamespacedName) bool {
-	return slices.ContainsFunc(r.mixtures(), func(views []*view) bool {
-		return calls(r.spec(views), f, services)
+func (m *moment) servedBetween(f *flow, services []types.NamespacedName) bool {
+	return slices.ContainsFunc(m.r.nodes.mixtures(), func(views []*view) bool {
+		return calls(m.r.specs.of(views), f, services)
 	})
 }
 
@@ -245,34 +207,23 @@ func calls(s *oracle.Spec, f *flow, services []types.NamespacedName) bool {
 }
 
 // talk sends a packet of the client, and the server's answer if it takes it; taken says that the client took that.
-func (r *run) talk(m *moment, f *flow) (taken bool, err error) {
-	taken, err = r.send(m, f, oracle.Later{From: oracle.FromClient})
+func (m *moment) talk(f *flow) (taken bool, err error) {
+	taken, err = m.send(f, oracle.Later{From: oracle.FromClient})
 	if err != nil || !taken || f.silent && f.attempt.Protocol == corev1.ProtocolUDP {
 		return false, err
 	}
-	return r.send(m, f, oracle.Later{From: oracle.FromServer})
-}
-
-// addressesChanged notes that these addresses have gone, or are somebody else's.
-func (r *run) addressesChanged(addresses []netip.Addr) {
-	for _, f := range r.flows {
-		way := f.sender.Way()
-		for _, end := range []netip.AddrPort{way.Server, way.Sender, way.Client} {
-			f.unsure = f.unsure || slices.Contains(addresses, end.Addr())
-		}
-		f.over = f.over || slices.Contains(addresses, way.Sender.Addr())
-	}
+	return m.send(f, oracle.Later{From: oracle.FromServer})
 }
 
 // outOfWindow has the servers of TCP connections send packets that conntrack takes for no part of them.
-func (r *run) outOfWindow(m *moment) error {
-	for _, f := range r.flows {
+func (m *moment) outOfWindow() error {
+	for _, f := range m.r.kept.flows {
 		if f.unsure || f.over || f.own || f.attempt.Protocol != corev1.ProtocolTCP {
 			continue
 		}
-		taken, err := r.talk(m, f) // conntrack must have seen both ends to know what is a part
+		taken, err := m.talk(f) // conntrack must have seen both ends to know what is a part
 		if err == nil && taken {
-			_, err = r.send(m, f, oracle.Later{From: oracle.FromServer, OutOfWindow: true})
+			_, err = m.send(f, oracle.Later{From: oracle.FromServer, OutOfWindow: true})
 		}
 		if err != nil {
 			return err
@@ -281,35 +232,22 @@ func (r *run) outOfWindow(m *moment) error {
 	return nil
 }
 
-// concernedServices are those that nodes know something else of than the connections were told, or knew in a sync that ended well, or may
-// have, since; everything says that it may be all of them.
-func (r *run) concernedServices() (services []types.NamespacedName, everything bool) {
-	for i, last := range r.tried() {
-		n := r.nodes[i]
-		for _, known := range append(slices.Clip(n.tried), n.ruled, last) {
-			everything = everything || n.fresh || !r.told[i].sameNode(known)
-			services = append(services, changed(r.told[i].View, known.View)...)
-		}
-	}
-	return services, everything
-}
-
 // send sends a packet of a connection. It is taken if the socket at the other end, the same as at first, has it.
-func (r *run) send(m *moment, f *flow, later oracle.Later) (taken bool, err error) {
+func (m *moment) send(f *flow, later oracle.Later) (taken bool, err error) {
 	ways, err := f.sender.Send(sideOf(later), kindOf(later), netip.AddrPort{})
 	if err != nil || len(ways) == 0 {
 		return false, nil // an end of it is no more
 	}
-	r.report.Figures.Packets++
+	m.r.report.Figures.Packets++
 	f.judged.Moved(m.before)
 	if f.unsure {
 		f.judged.Went(later, likeliest(ways))
 		return false, nil
 	}
 	allowed := f.judged.Expect(later)
-	r.exercised(allowed.Clauses()...)
+	m.r.exercised(allowed.Clauses()...)
 	for _, v := range f.judged.Judge(later, ways) {
-		if err := r.foundInFlow(m, f, later, &allowed, v); err != nil {
+		if err := m.foundInFlow(f, later, &allowed, v); err != nil {
 			return false, err
 		}
 	}
@@ -318,9 +256,9 @@ func (r *run) send(m *moment, f *flow, later oracle.Later) (taken bool, err erro
 	switch {
 	case later.From == oracle.FromServer:
 	case allowed.Open, len(allowed.Others) > 0, allowed.Service.Name != "" && !m.settled():
-		r.affinity.MayHaveMade(m.after, f.attempt, way, r.time())
+		m.r.kept.affinity.MayHaveMade(m.after, f.attempt, way, m.r.time())
 	case allowed.Service.Name != "":
-		r.affinity.Made(m.after, f.attempt, way, r.time())
+		m.r.kept.affinity.Made(m.after, f.attempt, way, m.r.time())
 	}
 	return way.Heard && (later.From == oracle.FromServer || way.Server == f.sender.Way().Server), nil
 }
@@ -338,30 +276,30 @@ func likeliest(ways []oracle.Way) oracle.Way {
 
 // traffic makes the connections that a step keeps, and sends its packets of them.
 func (r *run) traffic(s *scenarios.Step) error {
-	if r.quiet || r.blind() {
+	if r.quiet || r.nodes.blind() {
 		return nil
 	}
 	m := r.moment()
 	switch {
 	case s.Connect != nil && s.Connect.As != "" && m.settled():
-		a, err := r.attemptOf(s.Connect)
+		a, err := attemptOf(s.Connect, r.nodes[0].name)
 		if err != nil {
 			return err
 		}
-		if err := r.keepOne(m.after, a, s.Connect.Pick); err != nil {
+		if err := m.keepOne(m.after, a, s.Connect.Pick); err != nil {
 			return err
 		}
-		f := r.flows[len(r.flows)-1]
+		f := r.kept.flows[len(r.kept.flows)-1]
 		f.name, f.own, f.silent = s.Connect.As, true, true
 	case s.Flow != nil:
-		return r.packet(&m, s.Flow)
+		return m.packet(s.Flow)
 	}
 	return nil
 }
 
 // packet sends a packet of a connection that a step has kept.
-func (r *run) packet(m *moment, p *scenarios.FlowPacket) error {
-	place := slices.IndexFunc(r.flows, func(f *flow) bool { return f.name == p.Of })
+func (m *moment) packet(p *scenarios.FlowPacket) error {
+	place := slices.IndexFunc(m.r.kept.flows, func(f *flow) bool { return f.name == p.Of })
 	if place < 0 {
 		return nil // it was not kept, since nothing was certain
 	}
@@ -371,7 +309,7 @@ func (r *run) packet(m *moment, p *scenarios.FlowPacket) error {
 	if p.From == scenarios.SideServer {
 		later.From = oracle.FromServer
 	}
-	_, err := r.send(m, r.flows[place], later)
+	_, err := m.send(m.r.kept.flows[place], later)
 	return err
 }
 
@@ -394,12 +332,12 @@ func kindOf(p oracle.Later) scenarios.PacketKind {
 	return scenarios.PacketData
 }
 
-// attemptOf is the first packet of a connection of a step.
-func (r *run) attemptOf(c *scenarios.Connect) (oracle.Attempt, error) {
+// attemptOf is the first packet of a connection of a step, by a node if it names none.
+func attemptOf(c *scenarios.Connect, via string) (oracle.Attempt, error) {
 	a := oracle.Attempt{From: c.From, Protocol: corev1.Protocol(strings.ToUpper(c.To.Proto)), To: c.To.AddrPort, Via: c.Via}
 	a.Source = netip.AddrPortFrom(c.Bind.Addr, c.Bind.Port)
 	if a.Via == "" {
-		a.Via = r.nodes[0].name
+		a.Via = via
 	}
 	return a, nil
 }

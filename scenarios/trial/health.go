@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -20,7 +19,7 @@ import (
 // judgeHealth asks each node's health checks of services. They are those of the cluster's first family.
 func (r *run) judgeHealth(ctx context.Context) error {
 	for _, n := range r.nodes {
-		if n.fresh {
+		if n.fresh() {
 			continue // a proxier that has not synced yet answers nothing
 		}
 		for _, s := range n.ruled.Services {
@@ -161,49 +160,17 @@ func (r *run) hasToWrite(n *nodeState, tried *view) bool {
 	if len(services) == 0 {
 		return false
 	}
-	elsewhere := r.elsewhere(n, tried, services)
+	elsewhere := r.specs.elsewhere(n, tried, services)
 	if r.cluster.IPFamily == scenarios.FamilyDual {
 		return elsewhere[true] && elsewhere[false]
 	}
 	return len(elsewhere) > 0
 }
 
-// elsewhere are the families, IPv6 or not, in which packets to some services, or to all if none are named, are to go elsewhere
-// if a node's rules are made of another view. What is open may have been so already.
-func (r *run) elsewhere(n *nodeState, tried *view, services []types.NamespacedName) map[bool]bool {
-	before := r.spec(r.ruled())
-	after := r.spec(r.views(func(o *nodeState) *view {
-		if o == n {
-			return tried
-		}
-		return o.ruled
-	}))
-	attempts := after.Attempts()
-	if len(services) > 0 {
-		attempts = after.Concerning(services...)
-	}
-	out := map[bool]bool{}
-	for _, a := range attempts {
-		was, is := before.Expect(a), after.Expect(a)
-		if !was.Agrees(&is) {
-			out[a.To.Addr().Is6()] = true
-		}
-	}
-	return out
-}
-
-// failing notes how a sync ended.
-func (n *nodeState) failing(fails bool, now time.Duration) {
-	if fails && !n.failsNow {
-		n.failed = now
-	}
-	n.failsNow = fails
-}
-
 // judgeHealthz asks the nodes whose syncs have failed for long whether they say so.
 func (r *run) judgeHealthz(ctx context.Context) error {
 	for _, n := range r.nodes {
-		if r.quiet || !n.failsNow || n.fresh || r.passed-n.failed <= 2*proxier.WithDefaults(n.config).IPTables.SyncPeriod.Duration {
+		if r.quiet || !n.failing.now || n.fresh() || r.passed-n.failing.since <= 2*proxier.WithDefaults(n.config).IPTables.SyncPeriod.Duration {
 			continue
 		}
 		r.exercised(oracle.HealthTellsFailure)

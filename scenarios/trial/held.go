@@ -20,7 +20,7 @@ func (r *run) rulesHeld(ctx context.Context, nodes []*nodeState) error {
 		return nil // they would say the same
 	}
 	for _, n := range nodes {
-		if n.fresh || len(n.tried) > 0 || r.world.Node(n.name).Faulty() {
+		if n.fresh() || len(n.tried) > 0 || r.world.Node(n.name).Faulty() {
 			continue
 		}
 		if err := r.secondSync(ctx, n); err != nil {
@@ -88,7 +88,7 @@ func (r *run) secondSync(ctx context.Context, n *nodeState) error {
 	if err := r.world.Sync(ctx, []string{n.name}); err != nil {
 		return r.syncFailed(n, err)
 	}
-	if n.large && n.took >= proxier.WithDefaults(n.config).IPTables.SyncPeriod.Duration {
+	if n.large && n.sync.took >= proxier.WithDefaults(n.config).IPTables.SyncPeriod.Duration {
 		return nil // the chains that went out of use with the sync before have waited long enough to be deleted
 	}
 	r.exercised(oracle.SecondSyncWritesNothing)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
@@ -22,7 +23,7 @@ func Interleavings(s *scenarios.Scenario) []*scenarios.Scenario {
 			return nil
 		}
 	}
-	c, err := scenarios.Resolve(s)
+	c, err := scenarios.ResolveWith(s, controller.New)
 	if err != nil || len(s.Steps) == 0 || len(s.Steps) > maxInterleaved {
 		return nil
 	}

@@ -11,24 +11,24 @@ import (
 )
 
 // judge tries attempts, and notes what is not allowed.
-func (r *run) judge(m moment, attempts []oracle.Attempt) error {
-	r.report.Figures.States++
+func (m *moment) judge(attempts []oracle.Attempt) error {
+	m.r.report.Figures.States++
 	for _, a := range attempts {
 		a = anew(a)
-		ways, err := r.world.Reach(a)
+		ways, err := m.r.world.Reach(a)
 		if err != nil {
 			return err
 		}
-		r.report.Figures.Connections++
-		if err := r.spend(len(ways)); err != nil {
+		m.r.report.Figures.Connections++
+		if err := m.r.spend(len(ways)); err != nil {
 			return err
 		}
-		wrong, err := r.violations(&m, a, ways)
+		wrong, err := m.violations(a, ways)
 		if err != nil {
 			return err
 		}
 		for _, v := range wrong {
-			if err := r.found(&m, v); err != nil {
+			if err := m.found(v); err != nil {
 				return err
 			}
 		}
@@ -48,36 +48,36 @@ func (r *run) spend(work int) error {
 	return nil
 }
 
-func (r *run) violations(m *moment, a oracle.Attempt, ways []oracle.Way) ([]oracle.Violation, error) {
+func (m *moment) violations(a oracle.Attempt, ways []oracle.Way) ([]oracle.Violation, error) {
 	switch {
 	case !m.settled():
-		r.exercised(oracle.Transition)
+		m.r.exercised(oracle.Transition)
 		if m.point == nil {
-			r.exercised(oracle.FailedRestoreChangesNothing)
+			m.r.exercised(oracle.FailedRestoreChangesNothing)
 		}
-		return r.between(m, a, ways)
-	case r.sticky:
-		return r.affinity.Judge(m.after, a, r.time(), ways), nil
+		return m.between(a, ways)
+	case m.r.kept.sticky:
+		return m.r.kept.affinity.Judge(m.after, a, m.r.time(), ways), nil
 	}
 	return m.after.Judge(a, ways), nil
 }
 
 // between judges within a sync, or after one that failed. After several that failed, what
 // any of them may have left is allowed.
-func (r *run) between(m *moment, a oracle.Attempt, ways []oracle.Way) ([]oracle.Violation, error) {
+func (m *moment) between(a oracle.Attempt, ways []oracle.Way) ([]oracle.Violation, error) {
 	wrong := m.before.Between(m.after, a, ways)
-	if len(wrong) == 0 || r.sticky && (r.remembers(m.before, a) || r.remembers(m.after, a)) {
+	if len(wrong) == 0 || m.r.kept.sticky && (m.r.nodes.remember(m.before, a) || m.r.nodes.remember(m.after, a)) {
 		return nil, nil
 	}
-	for _, views := range r.mixtures() {
-		if err := r.spend(1); err != nil {
+	for _, views := range m.r.nodes.mixtures() {
+		if err := m.r.spend(1); err != nil {
 			return nil, err
 		}
-		mixed := r.spec(views)
-		if len(mixed.Between(m.after, a, ways)) == 0 || len(m.before.Between(mixed, a, ways)) == 0 || r.sticky && r.remembers(mixed, a) {
+		mixed := m.r.specs.of(views)
+		if len(mixed.Between(m.after, a, ways)) == 0 || len(m.before.Between(mixed, a, ways)) == 0 || m.r.kept.sticky && m.r.nodes.remember(mixed, a) {
 			return nil, nil
 		}
-		if allowed, err := r.halfApplied(views, mixed, a, ways); allowed || err != nil {
+		if allowed, err := m.halfApplied(views, mixed, a, ways); allowed || err != nil {
 			return nil, err
 		}
 	}
@@ -86,16 +86,16 @@ func (r *run) between(m *moment, a oracle.Attempt, ways []oracle.Way) ([]oracle.
 
 // halfApplied reports whether ways are allowed if a node has one table of a mixture and another of what a later sync of it tried, which
 // committed no more: the one after that may have failed too.
-func (r *run) halfApplied(views []*view, mixed *oracle.Spec, a oracle.Attempt, ways []oracle.Way) (bool, error) {
-	for i, n := range r.nodes {
+func (m *moment) halfApplied(views []*view, mixed *oracle.Spec, a oracle.Attempt, ways []oracle.Way) (bool, error) {
+	for i, n := range m.r.nodes {
 		all := n.allTried()
 		for _, later := range all[slices.Index(all, views[i])+1:] {
-			if err := r.spend(1); err != nil {
+			if err := m.r.spend(1); err != nil {
 				return false, err
 			}
 			half := slices.Clone(views)
 			half[i] = later
-			if len(mixed.Between(r.spec(half), a, ways)) == 0 {
+			if len(mixed.Between(m.r.specs.of(half), a, ways)) == 0 {
 				return true, nil
 			}
 		}
@@ -103,38 +103,13 @@ func (r *run) halfApplied(views []*view, mixed *oracle.Spec, a oracle.Attempt, w
 	return false, nil
 }
 
-// mixtures are what the nodes' rules may have been made of, each node's by itself: what it
-// has, and what its syncs have tried.
-func (r *run) mixtures() [][]*view {
-	out := [][]*view{r.ruled()}
-	for i, n := range r.nodes {
-		tried := n.allTried()
-		for _, views := range out {
-			for _, v := range tried {
-				mixed := slices.Clone(views)
-				mixed[i] = v
-				out = append(out, mixed)
-			}
-		}
-	}
-	return out[1:]
-}
-
-// allTried are what the node's syncs have tried since the last one that ended well, the one that runs among them, in their order.
-func (n *nodeState) allTried() []*view {
-	if n.next == nil {
-		return n.tried
-	}
-	return append(slices.Clip(n.tried), n.next)
-}
-
 // judgeRemembered tries the services that remember clients: time has passed, and what they remember ends by that alone.
 func (r *run) judgeRemembered() error {
-	if r.quiet || !r.sticky || r.blind() {
+	if r.quiet || !r.kept.sticky || r.nodes.blind() {
 		return nil
 	}
 	var services []types.NamespacedName
-	for _, v := range r.ruled() {
+	for _, v := range r.nodes.ruled() {
 		for _, s := range v.Services {
 			if s.Spec.SessionAffinity == corev1.ServiceAffinityClientIP {
 				services = append(services, types.NamespacedName{Namespace: s.Namespace, Name: s.Name})
@@ -145,17 +120,7 @@ func (r *run) judgeRemembered() error {
 		return nil
 	}
 	m := r.moment()
-	return r.judge(m, m.after.Concerning(services...))
-}
-
-// remembers reports whether a service may remember the client of an attempt.
-func (r *run) remembers(spec *oracle.Spec, a oracle.Attempt) bool {
-	answer := spec.Expect(a)
-	remembers := func(v *view) bool {
-		return affine(v, answer.Service) || slices.ContainsFunc(answer.Others, func(o oracle.Answer) bool { return affine(v, o.Service) })
-	}
-	return slices.ContainsFunc(r.ruled(), remembers) || slices.ContainsFunc(r.tried(), remembers) ||
-		slices.ContainsFunc(r.nodes, func(n *nodeState) bool { return slices.ContainsFunc(n.tried, remembers) })
+	return m.judge(m.after.Concerning(services...))
 }
 
 // of are the attempts that a node decides, of one family.

@@ -146,24 +146,24 @@ type met struct {
 }
 
 // meet notes what all attempts meet.
-func (r *run) meet(m *moment) error {
+func (m *moment) meet() error {
 	for _, a := range m.after.Attempts() {
 		a = anew(a)
-		ways, err := r.world.Reach(a)
+		ways, err := m.r.world.Reach(a)
 		if err != nil {
 			return err
 		}
-		r.report.Figures.Connections++
-		if err := r.spend(len(ways)); err != nil {
+		m.r.report.Figures.Connections++
+		if err := m.r.spend(len(ways)); err != nil {
 			return err
 		}
 		answer := m.after.Expect(a)
-		r.report.met = append(r.report.met, met{
+		m.r.report.met = append(m.r.report.met, met{
 			attempt: a, ways: outcomes(ways), check: checksOf(a, &answer), wrong: len(m.after.Judge(a, ways)) > 0,
 			open: answer.Open || answer.Loose || len(answer.Others) > 0,
 		})
 	}
-	r.report.mending = r.mending
+	m.r.report.mending = m.r.mending
 	return nil
 }
 

@@ -11,22 +11,22 @@ import (
 )
 
 // judgeMartians gives nodes packets that no client's own routing would send them.
-func (r *run) judgeMartians(ctx context.Context, m *moment) error {
+func (m *moment) judgeMartians(ctx context.Context) error {
 	for _, a := range m.after.Martians() {
-		in := r.martian(a)
-		seen, err := r.world.Send(ctx, a.Via, in)
+		in := m.r.martian(a)
+		seen, err := m.r.world.Send(ctx, a.Via, in)
 		if err != nil {
 			return err
 		}
-		r.report.Figures.Packets++
+		m.r.report.Figures.Packets++
 		answer := m.after.Expect(a)
-		r.exercised(answer.Clauses()...)
+		m.r.exercised(answer.Clauses()...)
 		for _, v := range m.after.Judge(a, waysOf(seen)) {
 			dropped := []scenarios.Expect{{Drop: scenarios.Matched{Wanted: true}}, {Drop: scenarios.Matched{Wanted: true, Text: "martian"}}}
 			f := Finding{Clause: v.Clause, Node: a.Via, Attempt: a, Want: v.Want, Got: v.Got, Check: []scenarios.Step{{Send: &scenarios.Send{
 				Node: a.Via, Packet: scenarios.PacketInput{Input: in}, Expect: scenarios.Expect{AnyOf: dropped},
 			}}}}
-			if err := r.add(f); err != nil {
+			if err := m.r.add(f); err != nil {
 				return err
 			}
 		}

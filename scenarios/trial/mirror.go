@@ -10,6 +10,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 )
 
@@ -38,7 +39,7 @@ var ipv4Text = regexp.MustCompile(`\d+\.\d+\.\d+\.\d+`)
 
 // plainlyConfigured reports whether no configuration names addresses, but for the pods' range that every scenario has.
 func plainlyConfigured(s *scenarios.Scenario) bool {
-	c, err := scenarios.Resolve(s)
+	c, err := scenarios.ResolveWith(s, controller.New)
 	if err != nil {
 		return false
 	}

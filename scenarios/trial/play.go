@@ -5,6 +5,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 )
 
 // play is what is played in a world: a scenario's cluster, and what happens in it.
@@ -21,7 +22,7 @@ type play struct {
 
 // playOf is what is played of a scenario.
 func playOf(s *scenarios.Scenario, o Options) (*play, error) {
-	cluster, err := scenarios.Resolve(s)
+	cluster, err := scenarios.ResolveWith(s, controller.New)
 	if err != nil {
 		return nil, err
 	}
@@ -38,16 +39,6 @@ func dialectOf(s *scenarios.Scenario, o Options) netfilter.Dialect {
 	return netfilter.Legacy
 }
 
-// isEvent reports whether a step changes what the API holds.
-func isEvent(s *scenarios.Step) bool { return s.Apply != nil || s.Delete != nil || s.Node != nil }
-
-// isTraffic reports whether a step sends packets or looks at something, and changes
-// nothing that the API or a proxier knows.
-func isTraffic(s *scenarios.Step) bool {
-	return s.Connect != nil || s.Cases != nil || s.Flow != nil || s.Send != nil || s.Rules != nil || s.Health != nil ||
-		s.Healthz != nil || s.Conntrack != nil || s.Writes != nil
-}
-
 // withSteps is a scenario with other steps.
 func withSteps(s *scenarios.Scenario, steps []scenarios.Step) *scenarios.Scenario {
 	out := *s
@@ -57,5 +48,5 @@ func withSteps(s *scenarios.Scenario, steps []scenarios.Step) *scenarios.Scenari
 
 // withoutTraffic is a scenario without the steps that change nothing.
 func withoutTraffic(s *scenarios.Scenario) *scenarios.Scenario {
-	return withSteps(s, slices.DeleteFunc(slices.Clone(s.Steps), func(s scenarios.Step) bool { return isTraffic(&s) }))
+	return withSteps(s, slices.DeleteFunc(slices.Clone(s.Steps), func(s scenarios.Step) bool { return s.Looks() }))
 }

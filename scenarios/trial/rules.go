@@ -111,7 +111,7 @@ func (r *run) asFull(n *nodeState, rules []saved) error {
 		return nil // comments come back with the next change
 	}
 	clause := oracle.PartialEqualsFull
-	if n.first {
+	if n.first() {
 		clause = oracle.RestartEqualsFresh
 	}
 	r.exercised(clause)

@@ -16,7 +16,6 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/api"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
-	"github.com/chainwalk/chainwalk/scenarios/plan"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
@@ -26,10 +25,9 @@ type run struct {
 	world  *sim.World
 	player *scenarios.Player
 	report *Report
-	nodes  []*nodeState // in the cluster's order
-	// network is the cluster without its objects, as the oracle knows it: another one when it has changed.
-	network *oracle.Cluster
-	specs   []known
+	nodes  nodes
+	specs  specifications
+	kept   connections
 	// began is the time of the world's clock when the play began, passed how long ago that is.
 	began  time.Time
 	passed time.Duration
@@ -38,14 +36,7 @@ type run struct {
 	faults, unsaved bool
 	// unsearched says that conntrack could not be asked.
 	unsearched bool
-
-	affinity oracle.Affinity
-	// sticky says that a connection was kept, so that a service may remember its client.
-	sticky bool
-	flows  []*flow
-	// told is what the nodes knew when the connections were last told of it.
-	told []*view
-	step int
+	step       int
 	// mending are the steps made so far to let the faults stop.
 	mending []scenarios.Step
 	// syncing is the node that syncs now, nil between syncs.
@@ -61,41 +52,40 @@ type run struct {
 // nodeState is what a trial knows of a node.
 type nodeState struct {
 	name string
-	// fresh says that no sync of its proxier has ended well yet, begun that one was tried, and first that the last one that ended
-	// well was the first.
-	fresh, begun, first bool
-	config              *kubeproxyconfig.KubeProxyConfiguration
+	kernel
+	config *kubeproxyconfig.KubeProxyConfiguration
 	// object is the Node object that its proxier found when it started.
-	object *corev1.Node
+	object  *corev1.Node
+	failing failing
+	sync    lastSync
 	// full is when its proxier last wrote everything, at the latest.
 	full time.Duration
 	// waiting is how many endpoints of service ports had chains that may wait, while the cluster was large, to go with a later sync.
 	waiting int
-	// ruled is what its rules were last made of.
-	ruled *view
-	// tried is what syncs were made of that failed since.
-	tried []*view
-	// doubtful says that one of them may have written all: it said that it ended well while a fault was to come.
-	doubtful bool
-	// word is the last step whose sync said that it ended well though a command of it had failed. Nobody tries it again soon, so it is taken
-	// at its word. 0: the last sync was none.
-	word int
-	// failed is since when syncs have failed that had something to write; failsNow says that the last one did.
-	failed   time.Duration
-	failsNow bool
-	// next is what the sync that runs is made of, and concerned are the attempts that it can concern.
-	next      *view
-	concerned []oracle.Attempt
-	damage    damage
-	// unfiltered says that table filter was flushed: rules of others that let packets pass are gone, their policies of DROP are not.
-	unfiltered bool
-	// searched says that its last sync looked through conntrack.
-	searched bool
-	// took is how long its last sync took: restores may be slow.
-	took time.Duration
 	// large says that the cluster was a large one, for which less is written and deleted.
 	large bool
-	// seen are the rules at the last point of a sync, by family.
+}
+
+// failing says whether the last sync of a node failed that had something to write.
+type failing struct {
+	now   bool
+	since time.Duration // of the first that did, without one that ended well in between
+}
+
+// synced notes how a sync ended.
+func (f *failing) synced(fails bool, at time.Duration) {
+	if fails && !f.now {
+		f.since = at
+	}
+	f.now = fails
+}
+
+// lastSync is what was seen of the last sync of a node, which may run still.
+type lastSync struct {
+	concerned []oracle.Attempt // that it can concern
+	searched  bool             // it looked through conntrack
+	took      time.Duration    // restores may be slow
+	// seen are the rules at its last point, by family.
 	seen map[scenarios.IPFamily]*fakeipt.Ruleset
 }
 
@@ -141,7 +131,7 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	r.began = r.world.Now()
 	for i := range r.cluster.Nodes {
-		n := &nodeState{name: r.cluster.Nodes[i].Name, seen: map[scenarios.IPFamily]*fakeipt.Ruleset{}}
+		n := &nodeState{name: r.cluster.Nodes[i].Name, sync: lastSync{seen: map[scenarios.IPFamily]*fakeipt.Ruleset{}}}
 		r.started(n)
 		n.damage.foreign = slices.ContainsFunc(r.cluster.Preload, func(p scenarios.Preload) bool {
 			return p.IsFor(n.name) && p.Dialect.In(r.cluster.Dialect) != r.cluster.Dialect
@@ -150,7 +140,8 @@ func (r *run) begin(ctx context.Context) error {
 		r.nodes = append(r.nodes, n)
 	}
 	r.player = scenarios.NewPlayer(r.cluster, r.world)
-	r.networkChanged()
+	r.specs = specifications{cluster: r.cluster, nodes: r.nodes}
+	r.specs.renew()
 	first := len(r.cluster.Preload) == 0 // what the rules of others lead to is nobody's promise
 	if first {
 		if err := r.watch(ctx); err != nil {
@@ -177,10 +168,10 @@ func (r *run) one(ctx context.Context, s *scenarios.Step) error {
 		return err
 	}
 	clear(r.broken)
-	if isTraffic(s) {
+	if s.Looks() {
 		return r.traffic(s)
 	}
-	before, gone := r.cluster.Pods, r.renumbered(s)
+	before, gone := r.cluster.Pods, renumbered(r.cluster, s)
 	others := len(r.cluster.Begun(s))+len(r.cluster.Ended(s)) > 0
 	if err := r.player.Act(ctx, s); err != nil {
 		return fmt.Errorf("step %d: %w", r.step, err)
@@ -188,9 +179,9 @@ func (r *run) one(ctx context.Context, s *scenarios.Step) error {
 	if others {
 		gone = addressesOf(before, r.cluster.Pods)
 	}
-	r.addressesChanged(gone)
+	r.kept.addressesChanged(gone)
 	if others || s.Node != nil {
-		r.networkChanged()
+		r.specs.renew()
 	}
 	r.note(s)
 	if err := r.judgeHealthz(ctx); err != nil {
@@ -201,20 +192,15 @@ func (r *run) one(ctx context.Context, s *scenarios.Step) error {
 			return err
 		}
 	}
-	return r.synced(ctx, r.named(r.player.Syncs(s)))
-}
-
-// addressesOf are the addresses of a node's devices.
-func (r *run) addressesOf(n *nodeState) []netip.Addr {
-	return r.network.Nodes[slices.Index(r.nodes, n)].Addresses
+	return r.synced(ctx, r.nodes.named(r.player.Syncs(s)))
 }
 
 // renumbered are the addresses that a node has no longer after a step.
-func (r *run) renumbered(s *scenarios.Step) []netip.Addr {
+func renumbered(c *scenarios.Cluster, s *scenarios.Step) []netip.Addr {
 	if s.Node == nil || s.Node.Addresses == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(r.cluster.Node(s.Node.Name).Addresses), func(a netip.Addr) bool {
+	return slices.DeleteFunc(slices.Clone(c.Node(s.Node.Name).Addresses), func(a netip.Addr) bool {
 		return slices.Contains(s.Node.Addresses, a)
 	})
 }
@@ -227,7 +213,7 @@ func (r *run) note(s *scenarios.Step) {
 	case s.Fault != nil:
 		r.faulty(s.Fault)
 	case s.Restart != nil:
-		r.networkChanged()
+		r.specs.renew()
 		for _, n := range r.nodes {
 			if s.Restart.All || slices.Contains(s.Restart.Names, n.name) {
 				r.started(n)
@@ -257,32 +243,10 @@ func addressesOf(before, after []scenarios.Pod) []netip.Addr {
 
 // started notes that a node's proxier begins, with the configuration that the cluster now has for it.
 func (r *run) started(n *nodeState) {
-	n.fresh, n.begun, n.damage.late = true, false, false
+	n.restarted()
 	n.config = r.cluster.Configs[n.name].DeepCopy() // a restart changes it in its place
 	n.object = r.world.View(n.name).Node
-	for _, f := range r.flows {
-		f.judged.Restarted(n.name)
-	}
-}
-
-// networkChanged takes the network as it is now.
-func (r *run) networkChanged() {
-	r.network = plan.Of(r.cluster).Oracle(nil)
-	for i, n := range r.nodes {
-		if node := &r.network.Nodes[i]; n.unfiltered {
-			node.Filters = node.Filters || node.Filter[0].Stops() || node.Filter[1].Stops()
-		}
-	}
-}
-
-func (r *run) named(names []string) []*nodeState {
-	var out []*nodeState
-	for _, n := range r.nodes {
-		if slices.Contains(names, n.name) {
-			out = append(out, n)
-		}
-	}
-	return out
+	r.kept.restarted(n.name)
 }
 
 // guarded notes a panic as a finding.

@@ -10,19 +10,19 @@ import (
 )
 
 // judgeStrays gives nodes packets that belong to no connection they know.
-func (r *run) judgeStrays(ctx context.Context, m *moment) error {
+func (m *moment) judgeStrays(ctx context.Context) error {
 	for _, p := range m.after.Strays() {
 		in := packetsim.Input{In: plan.Underlay, Packet: packetsim.Packet{
 			Proto: packetsim.TCP, Src: p.Source.Addr(), SrcPort: p.Source.Port(), Dst: p.Received.Addr(), DstPort: p.Received.Port(),
 			TCPFlags: packetsim.SYN | packetsim.ACK,
 		}}
-		seen, err := r.world.Send(ctx, p.Node, in)
+		seen, err := m.r.world.Send(ctx, p.Node, in)
 		if err != nil {
 			return err
 		}
-		r.report.Figures.Packets++
+		m.r.report.Figures.Packets++
 		answer := m.after.ExpectStray(p)
-		r.exercised(answer.Clauses()...)
+		m.r.exercised(answer.Clauses()...)
 		for _, v := range m.after.JudgeStray(p, waysOf(seen)) {
 			expect := scenarios.Expect{Untouched: true, Out: p.To}
 			if answer.Fate == oracle.Drop {
@@ -31,7 +31,7 @@ func (r *run) judgeStrays(ctx context.Context, m *moment) error {
 			f := Finding{Clause: v.Clause, Node: p.Node, Want: v.Want, Got: v.Got, Check: []scenarios.Step{{Send: &scenarios.Send{
 				Node: p.Node, Packet: scenarios.PacketInput{Input: in}, Expect: expect,
 			}}}}
-			if err := r.add(f); err != nil {
+			if err := m.r.add(f); err != nil {
 				return err
 			}
 		}

@@ -22,14 +22,14 @@ func (r *run) synced(ctx context.Context, nodes []*nodeState) error {
 		if err := r.sync(ctx, n); err != nil {
 			return err
 		}
-		attempts.add(n.concerned)
+		attempts.add(n.sync.concerned)
 	}
 	if r.quiet {
 		return nil
 	}
-	if r.blind() {
-		r.forget()
-		r.flowsTried(r.spec(r.tried())) // where rules are damaged still, what a sync forgets of connections is forgotten all the same
+	if r.nodes.blind() {
+		r.kept.forget(r.nodes)
+		r.kept.tried(r.specs.of(r.nodes.tried())) // where rules are damaged still, what a sync forgets of connections is forgotten all the same
 		return nil
 	}
 	if err := r.after(ctx, attempts.list); err != nil {
@@ -40,46 +40,44 @@ func (r *run) synced(ctx context.Context, nodes []*nodeState) error {
 
 // sync syncs one node.
 func (r *run) sync(ctx context.Context, n *nodeState) error {
-	n.next = &view{r.world.View(n.name), n.config, n.object, r.addressesOf(n)}
-	n.concerned, n.large = r.concerned(n), n.large || endpointsOf(n.next) > maxFewEndpoints
+	n.next = &view{r.world.View(n.name), n.config, n.object, r.specs.addressesOf(n)}
+	n.sync.concerned, n.large = r.concerned(n), n.large || endpointsOf(n.next) > maxFewEndpoints
 	if err := r.syncDue(n); err != nil {
 		return err
 	}
 	r.syncing = n
 	for _, family := range tools.Families(r.cluster.IPFamily) {
-		n.seen[family] = r.ruleset(n, family)
+		n.sync.seen[family] = r.ruleset(n, family)
 	}
 	faulty, failures := r.world.Node(n.name).Faulty(), r.world.Node(n.name).Failures()
-	n.word, n.searched = 0, false
+	n.begins()
+	n.sync.searched = false
 	began := r.passed
 	err := r.world.Sync(ctx, []string{n.name})
 	r.pass()
-	n.took = r.passed - began
-	tried := n.next
-	r.syncing, n.next = nil, nil
+	n.sync.took = r.passed - began
+	tried := n.ends()
+	r.syncing = nil
 	if r.failed != nil {
 		return r.failed
 	}
-	n.begun = true
-	n.failing(err != nil && !errors.As(err, new(*node.CanariesError)) && r.hasToWrite(n, tried), r.passed)
-	if err == nil && r.world.Node(n.name).Failures() < failures && !r.blind() {
-		n.ruled, n.tried, n.doubtful, n.first, n.fresh, n.word = tried, nil, false, false, false, r.step
+	n.failing.synced(err != nil && !errors.As(err, new(*node.CanariesError)) && r.hasToWrite(n, tried), r.passed)
+	if err == nil && r.world.Node(n.name).Failures() < failures && !r.nodes.blind() {
+		n.lied(tried, r.step)
 		return nil
 	}
-	if faulty || err != nil && r.blind() {
-		n.tried = append(n.tried, tried) // if it says that it ended well, that shows later
-		n.doubtful = n.doubtful || err == nil
+	if faulty || err != nil && r.nodes.blind() {
+		n.failed(tried, err)
 		return nil
 	}
 	if err != nil {
-		n.tried = append(n.tried, tried)
+		n.failed(tried, err)
 		return r.syncFailed(n, err)
 	}
 	if err := r.cost(ctx, n, tried); err != nil {
 		return err
 	}
-	r.repaired(n)
-	n.ruled, n.tried, n.doubtful, n.first, n.fresh = tried, nil, false, n.fresh, false
+	n.succeeded(tried, r.passed)
 	return nil
 }
 
@@ -90,7 +88,7 @@ func (r *run) concerned(n *nodeState) []oracle.Attempt {
 	}
 	m := r.moment()
 	var all attemptSet
-	if n.fresh || !n.ruled.sameNode(n.next) || len(n.tried) > 0 || n.damage.any() {
+	if n.fresh() || !n.ruled.sameNode(n.next) || len(n.tried) > 0 || n.damage.any() {
 		all.add(m.before.Attempts())
 		all.add(m.after.Attempts())
 	} else if services := changed(n.ruled.View, n.next.View); len(services) > 0 {
@@ -103,21 +101,21 @@ func (r *run) concerned(n *nodeState) []oracle.Attempt {
 // after judges what the syncs of some nodes have led to.
 func (r *run) after(ctx context.Context, attempts []oracle.Attempt) error {
 	m := r.moment()
-	if err := r.judge(m, attempts); err != nil {
+	if err := m.judge(attempts); err != nil {
 		return err
 	}
 	if !m.settled() {
-		r.flowsTried(m.after)
+		r.kept.tried(m.after)
 	} else {
-		r.flowsSynced(m.after)
+		r.kept.synced(m.after, r.nodes)
 		if err := r.judgeHealth(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.judgeFlows(&m); err != nil {
+	if err := m.judgeFlows(); err != nil {
 		return err
 	}
-	return r.keep(&m, attempts)
+	return m.keep(attempts)
 }
 
 // within judges at a point of the sync that runs.
@@ -125,19 +123,19 @@ func (r *run) within(p scenarios.Point) {
 	r.pass()
 	n := r.syncing
 	if n != nil && p.Command == scenarios.CommandConntrackList {
-		n.searched = true
+		n.sync.searched = true
 	}
-	if n == nil || r.failed != nil || r.quiet || r.blind() || !r.matters(n, p) {
+	if n == nil || r.failed != nil || r.quiet || r.nodes.blind() || !r.matters(n, p) {
 		return
 	}
 	m := r.moment()
 	m.point = &p
 	v6 := strings.HasPrefix(string(p.Command), "ip6")
 	r.failed = r.guarded(func() error {
-		if err := r.judge(m, m.of(n.concerned, n.name, v6)); err != nil {
+		if err := m.judge(m.of(n.sync.concerned, n.name, v6)); err != nil {
 			return err
 		}
-		return r.judgeFlows(&m)
+		return m.judgeFlows()
 	})
 }
 
@@ -155,8 +153,8 @@ func (r *run) matters(n *nodeState, p scenarios.Point) bool {
 		return false
 	}
 	is := r.ruleset(n, family)
-	was := n.seen[family]
-	n.seen[family] = is
+	was := n.sync.seen[family]
+	n.sync.seen[family] = is
 	if p.Command == scenarios.CommandIPTables || p.Command == scenarios.CommandIP6Tables {
 		return p.After && !alike(was, is)
 	}

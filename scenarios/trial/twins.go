@@ -10,7 +10,7 @@ import (
 
 // free reports whether a step is an event after which every node syncs: one that may be
 // joined to others, or come in another order.
-func free(s *scenarios.Step) bool { return isEvent(s) && s.Sync == nil }
+func free(s *scenarios.Step) bool { return s.Tells() && s.Sync == nil }
 
 // holds reports whether events are held back somewhere, so that their order is what the case is about.
 func holds(s *scenarios.Scenario) bool {
@@ -22,7 +22,7 @@ func batched(s *scenarios.Scenario) *scenarios.Scenario {
 	steps := slices.Clone(s.Steps)
 	any := false
 	for i := range len(steps) - 1 {
-		if free(&steps[i]) && isEvent(&steps[i+1]) {
+		if free(&steps[i]) && steps[i+1].Tells() {
 			steps[i].Sync, any = &scenarios.NodeSet{}, true
 		}
 	}

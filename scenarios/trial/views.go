@@ -1,11 +1,23 @@
 package trial
 
 import (
+	"net/netip"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/plan"
 )
+
+// specifications are those of what nodes know, on the network as it is now: another one when it has changed.
+type specifications struct {
+	cluster *scenarios.Cluster
+	nodes   nodes
+	network *oracle.Cluster // the cluster without its objects, as the oracle knows it
+	known   []known
+}
 
 // known is the specification of what nodes know, so that it is made once.
 type known struct {
@@ -17,33 +29,33 @@ type known struct {
 // maxKnown is how many of them are kept: what a sync leads from and to, and what was tried.
 const maxKnown = 8
 
-// spec is the specification for nodes that know the views, one for each of r.nodes.
-func (r *run) spec(views []*view) *oracle.Spec {
-	for i := range r.specs {
-		if k := &r.specs[i]; k.network == r.network && slices.EqualFunc(k.views, views, (*view).same) {
-			return k.spec
+// of is the specification for nodes that know the views, one for each of the nodes.
+func (k *specifications) of(views []*view) *oracle.Spec {
+	for i := range k.known {
+		if one := &k.known[i]; one.network == k.network && slices.EqualFunc(one.views, views, (*view).same) {
+			return one.spec
 		}
 	}
-	spec := r.newSpec(views)
-	if len(r.specs) == maxKnown {
-		r.specs = slices.Delete(r.specs, 0, 1)
+	spec := k.make(views)
+	if len(k.known) == maxKnown {
+		k.known = slices.Delete(k.known, 0, 1)
 	}
-	r.specs = append(r.specs, known{r.network, views, spec})
+	k.known = append(k.known, known{k.network, views, spec})
 	return spec
 }
 
-// newSpec makes one specification for all nodes that know the same of services, and one more for each other.
-func (r *run) newSpec(views []*view) *oracle.Spec {
-	first := r.specOf(views[0], views)
+// make makes one specification for all nodes that know the same of services, and one more for each other.
+func (k *specifications) make(views []*view) *oracle.Spec {
+	first := k.ofOne(views[0], views)
 	var others map[string]*oracle.Spec
-	for i, n := range r.nodes {
+	for i, n := range k.nodes {
 		if sameServices(views[i].View, views[0].View) {
 			continue
 		}
 		if others == nil {
 			others = map[string]*oracle.Spec{}
 		}
-		others[n.name] = r.specOf(views[i], views)
+		others[n.name] = k.ofOne(views[i], views)
 	}
 	if others == nil {
 		return first
@@ -51,9 +63,9 @@ func (r *run) newSpec(views []*view) *oracle.Spec {
 	return first.With(others)
 }
 
-// specOf is the specification of what one node knows of services, and each of itself.
-func (r *run) specOf(v *view, views []*view) *oracle.Spec {
-	c := *r.network
+// ofOne is the specification of what one node knows of services, and each of itself.
+func (k *specifications) ofOne(v *view, views []*view) *oracle.Spec {
+	c := *k.network
 	c.Nodes = slices.Clone(c.Nodes)
 	for i := range c.Nodes {
 		c.Nodes[i].Object, c.Nodes[i].Started, c.Nodes[i].Config = views[i].Node, views[i].started, views[i].config
@@ -63,34 +75,48 @@ func (r *run) specOf(v *view, views []*view) *oracle.Spec {
 	return oracle.New(&c)
 }
 
-// ruled are the views that the nodes' rules were made of.
-func (r *run) ruled() []*view {
-	return r.views(func(n *nodeState) *view { return n.ruled })
-}
-
-// tried are the views that the nodes' syncs have last tried to make rules of.
-func (r *run) tried() []*view {
-	return r.views(func(n *nodeState) *view {
-		switch {
-		case n.next != nil:
-			return n.next
-		case len(n.tried) > 0:
-			return n.tried[len(n.tried)-1]
+// renew takes the network as it is now.
+func (k *specifications) renew() {
+	k.network = plan.Of(k.cluster).Oracle(nil)
+	for i, n := range k.nodes {
+		if node := &k.network.Nodes[i]; n.damage.unfiltered {
+			node.Filters = node.Filters || node.Filter[0].Stops() || node.Filter[1].Stops()
 		}
-		return n.ruled
-	})
+	}
 }
 
-func (r *run) views(of func(*nodeState) *view) []*view {
-	out := make([]*view, len(r.nodes))
-	for i, n := range r.nodes {
-		out[i] = of(n)
+// addressesOf are the addresses of a node's devices.
+func (k *specifications) addressesOf(n *nodeState) []netip.Addr {
+	return k.network.Nodes[slices.Index(k.nodes, n)].Addresses
+}
+
+// elsewhere are the families, IPv6 or not, in which packets to some services, or to all if none are named, are to go elsewhere
+// if a node's rules are made of another view. What is open may have been so already.
+func (k *specifications) elsewhere(n *nodeState, tried *view, services []types.NamespacedName) map[bool]bool {
+	before := k.of(k.nodes.ruled())
+	after := k.of(k.nodes.views(func(o *nodeState) *view {
+		if o == n {
+			return tried
+		}
+		return o.ruled
+	}))
+	attempts := after.Attempts()
+	if len(services) > 0 {
+		attempts = after.Concerning(services...)
+	}
+	out := map[bool]bool{}
+	for _, a := range attempts {
+		was, is := before.Expect(a), after.Expect(a)
+		if !was.Agrees(&is) {
+			out[a.To.Addr().Is6()] = true
+		}
 	}
 	return out
 }
 
 // moment is when packets are judged, and by what.
 type moment struct {
+	r *run
 	// before and after are what the nodes' rules may have been made of; they are the same
 	// where all syncs have ended well.
 	before, after *oracle.Spec
@@ -105,16 +131,11 @@ func (m *moment) settled() bool { return m.before == m.after && !m.tried }
 
 // moment is the present one.
 func (r *run) moment() moment {
-	m := moment{before: r.spec(r.ruled())}
+	m := moment{r: r, before: r.specs.of(r.nodes.ruled())}
 	m.after = m.before
 	if slices.ContainsFunc(r.nodes, func(n *nodeState) bool { return n.next != nil || len(n.tried) > 0 }) {
-		m.after = r.spec(r.tried())
-		m.tried = slices.ContainsFunc(r.nodes, (*nodeState).triedOther)
+		m.after = r.specs.of(r.nodes.tried())
+		m.tried = slices.ContainsFunc(r.nodes, func(n *nodeState) bool { return n.triedOther() })
 	}
 	return m
-}
-
-// triedOther reports whether a sync since the last one that ended well may have made the node's rules of something else.
-func (n *nodeState) triedOther() bool {
-	return slices.ContainsFunc(n.tried, func(v *view) bool { return !v.same(n.ruled) })
 }
