@@ -11,9 +11,9 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/ipset"
+	"github.com/chainwalk/chainwalk/netfilter/nfacct"
 )
 
 // toolsVersion is the version of the tools that is imitated.

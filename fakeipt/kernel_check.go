@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/ipset"
+	"github.com/chainwalk/chainwalk/netfilter/nfacct"
 )
 
 // admit makes the kernel's checks of a rule that do not depend on the rest of the table.

@@ -3,8 +3,8 @@ package fakeipt
 import (
 	"syscall"
 
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nfacct"
 )
 
 // MatchNFAcct is -m nfacct: it counts the packet in a named object and matches always.

@@ -7,8 +7,8 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+	"github.com/chainwalk/chainwalk/netfilter/ipset"
+	"github.com/chainwalk/chainwalk/netfilter/nfacct"
 )
 
 // nfacct is nfacct.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/record"
+	"github.com/chainwalk/chainwalk/internal/record"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 

@@ -1,7 +1,7 @@
 package fakeipt
 
 import (
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+	"github.com/chainwalk/chainwalk/netfilter/nfacct"
 )
 
 // objectState is the objects that rules name.

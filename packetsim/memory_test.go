@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
+	"github.com/chainwalk/chainwalk/netfilter/ipset"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
