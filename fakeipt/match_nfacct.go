@@ -25,7 +25,7 @@ func (m *MatchNFAcct) appendList(dst []byte, _ listStyle) []byte {
 }
 
 func (m *MatchNFAcct) check(c *checkContext) syscall.Errno {
-	if _, ok := c.acct.Get(m.Object); !ok {
+	if _, ok := c.namespace.Accounts().Get(m.Object); !ok {
 		return syscall.ENOENT
 	}
 	return 0
