@@ -56,7 +56,7 @@ kernel: SHELL := /bin/bash
 kernel: ## compare with the real kernel and tools, and print the numbers; root on Linux, skips forbidden
 	@set -o pipefail; { \
 		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
-		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./fakeipt/internal/libc ./fakeipt/toolstate ./proxier/iptables \
+		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./internal/libc ./fakeipt/toolstate ./proxier/iptables \
 			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier ./kindtest/internal/socket ./kindtest/probe ./kindtest/kind ./cmd/chainwalk && \
 		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/differ; \
 	} 2>&1 | $(GO) run ./kindtest/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME)

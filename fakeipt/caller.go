@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -56,6 +56,6 @@ func (c caller) findSet(name string) (f netfilter.Family, ok bool, err error) {
 			return 0, false, &problem{status: status, bare: true}
 		}
 	}
-	set, ok := c.kernel.sets.Family(name)
+	set, ok := c.kernel.namespace.Sets().Family(name)
 	return netfilter.Family(set), ok, nil
 }

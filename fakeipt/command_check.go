@@ -1,7 +1,7 @@
 package fakeipt
 
 import (
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 

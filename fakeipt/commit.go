@@ -117,7 +117,7 @@ func (s *chainSlot) entry(c *Chain) chainEntry {
 // newChain is the draft as a chain, the old one if nothing is different.
 func (s *chainSlot) newChain() *Chain {
 	if s.hook != 0 && s.counters == nil {
-		s.counters = &Counters{}
+		s.counters = &netfilter.Counters{}
 	}
 	if s.base != nil {
 		c := s.base.chain
@@ -141,7 +141,7 @@ func (e *tableEdit) resetPolicyCounters(t *Table) {
 			continue
 		}
 		c := *old.chain
-		c.Counters = &Counters{}
+		c.Counters = &netfilter.Counters{}
 		n := *old
 		n.chain = &c
 		t.chains.set(n)

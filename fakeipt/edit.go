@@ -50,7 +50,7 @@ type chainSlot struct {
 	rules    []*Rule
 	owned    bool // rules may be appended to in place
 	policy   Policy
-	counters *Counters
+	counters *netfilter.Counters
 
 	jump, jumpGoto *Jump
 	refs           int32 // rules that jump or go to it
@@ -76,9 +76,9 @@ func (k *Kernel) edit(f netfilter.Family, kind *tableKind, expect int) *tableEdi
 	if expect > fewSlots {
 		e.slots, e.byName = make([]*chainSlot, 0, expect), make(map[string]*chainSlot, expect)
 	}
-	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, acct: k.acct, sets: k.sets, accounting: &k.accounting,
-		labels: &k.labels, rateMatches: &k.rateMatches,
-		rules: e.allRules(k, netfilter.IPv4, netfilter.IPv6), familyRules: e.allRules(k, f)}
+	e.context = checkContext{family: e.family, dialect: e.dialect, table: e.kind, namespace: k.namespace,
+		rateMatches: &k.rateMatches,
+		rules:       e.allRules(k, netfilter.IPv4, netfilter.IPv6), familyRules: e.allRules(k, f)}
 	return e
 }
 
@@ -230,7 +230,7 @@ func (s *chainSlot) view() *Chain {
 	}
 	counters := s.counters
 	if counters == nil {
-		counters = &Counters{}
+		counters = &netfilter.Counters{}
 	}
 	return &Chain{Name: s.name, Policy: s.policy, Rules: s.rules, Counters: counters}
 }

@@ -247,7 +247,7 @@ func (e *tableEdit) retarget(s *chainSlot, from string, to *chainSlot) {
 }
 
 // setPolicy sets the policy of a built-in chain and its counters.
-func (e *tableEdit) setPolicy(name, policy string, counters *Counters) error {
+func (e *tableEdit) setPolicy(name, policy string, counters *netfilter.Counters) error {
 	s := e.slotOf(name)
 	p := policyOf(policy)
 	switch {

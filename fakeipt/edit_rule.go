@@ -195,13 +195,13 @@ func (e *tableEdit) zero(s *chainSlot, index int) {
 			continue
 		}
 		changed := *r
-		changed.Counters = &Counters{}
+		changed.Counters = &netfilter.Counters{}
 		s.rules[i] = &changed
 	}
 	// Legacy leaves counters alone that were set by the same input.
 	set := s.counters != nil && (s.base == nil || s.counters != s.base.chain.Counters)
 	if index < 0 && s.hook != 0 && !(set && e.dialect == netfilter.Legacy) {
-		s.counters = &Counters{}
+		s.counters = &netfilter.Counters{}
 		e.counted |= s.hook
 		if e.dialect == netfilter.NFT {
 			// The tools send the chain as they have read it.
@@ -211,8 +211,8 @@ func (e *tableEdit) zero(s *chainSlot, index int) {
 }
 
 // oldCounters are the counters of the rules that the chain had when the edit began.
-func (e *tableEdit) oldCounters(s *chainSlot) map[*Counters]bool {
-	old := map[*Counters]bool{}
+func (e *tableEdit) oldCounters(s *chainSlot) map[*netfilter.Counters]bool {
+	old := map[*netfilter.Counters]bool{}
 	note := func(c *chainEntry) {
 		for _, r := range c.chain.Rules {
 			old[r.Counters] = true

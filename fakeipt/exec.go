@@ -15,7 +15,7 @@ import (
 
 // Exec returns the kernel's tools as programs that can be run. Programs of other names are not found.
 func (k *Kernel) Exec() exec.Interface {
-	return ExecOver(k, func(name string) bool { return k.has(name) || k.beside != nil && k.beside.has(name) })
+	return ExecOver(k, func(name string) bool { return k.has(name) || k.other(name) != nil })
 }
 
 // Tools runs a tool. A Kernel does, and whatever keeps the kernel between two runs.

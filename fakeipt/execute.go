@@ -61,9 +61,9 @@ func (x *execution) run(c *command) error {
 
 func (x *execution) policy(c *command) error {
 	e := x.edit
-	counters := &Counters{}
+	counters := &netfilter.Counters{}
 	if c.spec.counters && e.dialect == netfilter.Legacy {
-		counters.set(c.spec.packets, c.spec.bytes)
+		counters.Set(c.spec.packets, c.spec.bytes)
 	}
 	return e.setPolicy(c.chain, c.policy, counters)
 }

@@ -103,7 +103,7 @@ func (x *execution) listRules(c *command) error {
 			}
 			x.out = r.appendMatches(x.out, x.edit.family, x.edit.dialect)
 			if c.verbose > 0 {
-				x.out = r.Counters.appendCounters(x.out, " -c ", " ", "")
+				x.out = appendCounters(x.out, " -c ", " ", "", r.Counters)
 			}
 			x.out = append(r.appendTarget(x.out, x.edit.family, x.edit.dialect), '\n')
 		}
@@ -113,7 +113,7 @@ func (x *execution) listRules(c *command) error {
 
 // warnOfLabel is what a tool says of a rule that it prints: it looks for the name of a label.
 func (x *execution) warnOfLabel(r *Rule) {
-	if x.edit.context.labels.Load() {
+	if x.edit.context.namespace.HasLabels() {
 		for range r.labels() {
 			x.warn(noLabelNames)
 		}
@@ -128,7 +128,7 @@ func (c *Chain) appendRuleListHead(dst []byte, counters bool) []byte {
 	dst = append(append(append(dst, "-P "...), c.Name...), ' ')
 	dst = append(dst, c.Policy.policyText()...)
 	if counters {
-		dst = c.Counters.appendCounters(dst, " -c ", " ", "")
+		dst = appendCounters(dst, " -c ", " ", "", c.Counters)
 	}
 	return append(dst, '\n')
 }

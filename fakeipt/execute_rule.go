@@ -11,7 +11,7 @@ import (
 // ruleCell is a rule together with its counters, so that both are one allocation.
 type ruleCell struct {
 	rule     Rule
-	counters Counters
+	counters netfilter.Counters
 }
 
 // target finds what the rule does: an extension, a verdict, or a chain that must be there.
@@ -84,7 +84,7 @@ func (x *execution) build(spec *ruleSpec, target Target, src, dst *AddrMatch) *R
 	r.Target, r.Counters, r.opaque = target, &cell.counters, spec.opaque != nil
 	r.Matches = x.matches(spec.matches)
 	if spec.counters {
-		r.Counters.set(spec.packets, spec.bytes)
+		r.Counters.Set(spec.packets, spec.bytes)
 	}
 	return r
 }

@@ -147,7 +147,7 @@ func TestExtensionSpelling(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := New(Options{})
-			require.NoError(t, k.NFAcct().Add("acct"))
+			require.NoError(t, k.Namespace().Accounts().Add("acct"))
 			argv := append([]string{row.tool, "-A", "OUTPUT"}, strings.Fields(row.rule)...)
 			var out, stderr bytes.Buffer
 			status := k.Run(argv, nil, &out, &stderr)

@@ -3,7 +3,7 @@ package fakeipt
 import (
 	"fmt"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/icmp"
+	"github.com/chainwalk/chainwalk/internal/icmp"
 )
 
 // help is what -h prints: the commands and options, and below them those of the extensions that stand before it. The words are our own,

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -58,8 +58,8 @@ func noTableText(name string) string {
 
 // onTable carries the command out on a table and commits what it changed.
 func (run *toolRun) onTable(kind *tableKind, cmd *command) int {
-	run.kernel.lock.Lock()
-	defer run.kernel.lock.Unlock()
+	run.kernel.namespace.Lock()
+	defer run.kernel.namespace.Unlock()
 	run.kernel.ensure(run.family, kind)
 	x := &execution{caller: caller{run, run.kernel}, edit: run.kernel.edit(run.family, kind, 0)}
 	err := x.run(cmd)

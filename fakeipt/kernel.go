@@ -6,29 +6,26 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"k8s.io/utils/clock"
 
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // toolsVersion is the version of the tools that is imitated.
 const toolsVersion = "1.8.9"
 
-// Options are what New takes. The zero value is the legacy tools of version 1.8.9 with the real clock.
+// Options are what New takes. The zero value is the legacy tools of version 1.8.9 in a namespace of their own with the real clock.
 type Options struct {
 	Dialect netfilter.Dialect
 	// Version is what the tools say theirs is; "" is 1.8.9.
 	Version string
-	// Clock dates the comments of iptables-save.
+	// Namespace is where the tools run: with others there they share the objects that rules name, wait for one another, and those of nft warn of
+	// rules of the legacy tools. It has no tools of the dialect yet. Nil is one of their own.
+	Namespace *netfilter.Namespace
+	// Clock dates the comments of iptables-save. It is the clock of a namespace of their own; a Namespace that is given has one.
 	Clock clock.PassiveClock
-	// Beside is a kernel of the other dialect in the same network namespace: the two share the objects that rules name,
-	// wait for one another, and the nft tools warn of rules of the legacy tools.
-	Beside *Kernel
 	// Etc has the files in which the C library looks names up: hosts, networks, passwd and group, as /etc has them. Nil: localhost and root
 	// are all that is known. What stands in none of the files is told as on a host without a resolver.
 	Etc fs.FS
@@ -71,57 +68,54 @@ func LockHeld(lockFile string, seconds int) *GateError {
 // Error is the text.
 func (g *GateError) Error() string { return strings.TrimSpace(g.Text) }
 
-// Kernel is the netfilter configuration of one network namespace, and the tools
-// that change it. It is safe for concurrent use: tools wait for one another as the
-// real ones do for their lock, and readers of Ruleset never wait.
+// Kernel is the tools of one dialect in a network namespace, and the rulesets that they have given the kernel there.
+// It is safe for concurrent use: tools wait for one another as the real ones do for their lock, and readers of Ruleset never wait.
 type Kernel struct {
-	dialect netfilter.Dialect
-	version string
-	clock   clock.PassiveClock
-	acct    *nfacct.Table
-	sets    *ipset.Table
-	beside  *Kernel
-	gate    func(Visit) error
-	etc     fs.FS
-	idle    idleParsers
-
-	lock     *sync.Mutex    // held by a tool that reads and then writes
-	turns    *atomic.Uint64 // the registrations of hooks so far, of both dialects
-	rulesets [2]atomic.Pointer[Ruleset]
-	// accounting is set once a rule has asked for the packets and bytes of connections, and labels once one may have had a label of theirs.
-	accounting, labels atomic.Bool
+	namespace *netfilter.Namespace
+	dialect   netfilter.Dialect
+	version   string
+	gate      func(Visit) error
+	etc       fs.FS
+	idle      idleParsers
+	rulesets  [2]atomic.Pointer[Ruleset]
 	// rateMatches is set once a rule may have had --hashlimit-rate-match.
 	rateMatches atomic.Bool
 }
 
-// ForcesAccounting says that some rule has asked for the packets and bytes of connections, since when the kernel counts those
-// of all new ones (net/netfilter/xt_connbytes.c).
-func (k *Kernel) ForcesAccounting() bool {
-	return k.accounting.Load() || k.beside != nil && k.beside.accounting.Load()
-}
-
-// New returns a kernel on which no tool has run.
+// New returns tools of which none has run.
 func New(o Options) *Kernel {
-	k := &Kernel{dialect: cmp.Or(o.Dialect, netfilter.Legacy), version: o.Version, clock: o.Clock, acct: nfacct.NewTable(), gate: o.Gate, etc: o.Etc,
-		lock:  &sync.Mutex{},
-		turns: &atomic.Uint64{}}
-	if o.Beside != nil {
-		k.acct, k.sets, k.lock, k.turns = o.Beside.acct, o.Beside.sets, o.Beside.lock, o.Beside.turns
-		k.beside, o.Beside.beside = o.Beside, k
+	k := &Kernel{namespace: o.Namespace, dialect: cmp.Or(o.Dialect, netfilter.Legacy), version: cmp.Or(o.Version, toolsVersion), gate: o.Gate,
+		etc: o.Etc}
+	if k.namespace == nil {
+		k.namespace = netfilter.New(o.Clock)
 	}
-	if k.version == "" {
-		k.version = toolsVersion
-	}
-	if k.clock == nil {
-		k.clock = clock.RealClock{}
-	}
-	if k.sets == nil {
-		k.sets = ipset.NewTable(k.clock)
-	}
-	for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+	for _, f := range netfilter.Families() {
 		k.rulesets[indexOf(f)].Store(&Ruleset{family: f, dialect: k.dialect})
 	}
+	k.namespace.Join(k)
 	return k
+}
+
+// Kernels are the tools of iptables' dialects in a namespace, in the order in which they came there; without a namespace there are none.
+func Kernels(n *netfilter.Namespace) []*Kernel {
+	if n == nil {
+		return nil
+	}
+	var kernels []*Kernel
+	for _, t := range n.Tools() {
+		if k, is := t.(*Kernel); is {
+			kernels = append(kernels, k)
+		}
+	}
+	return kernels
+}
+
+// First is the first of Kernels; nil if there is none.
+func First(n *netfilter.Namespace) *Kernel {
+	if kernels := Kernels(n); len(kernels) > 0 {
+		return kernels[0]
+	}
+	return nil
 }
 
 func indexOf(f netfilter.Family) int {
@@ -134,26 +128,30 @@ func indexOf(f netfilter.Family) int {
 // Dialect is the kind of tools the kernel has.
 func (k *Kernel) Dialect() netfilter.Dialect { return k.dialect }
 
-// Beside is the kernel of the other dialect in the same network namespace (Options.Beside, of either of them); nil if there is none.
-func (k *Kernel) Beside() *Kernel { return k.beside }
+// Namespace is where the tools run.
+func (k *Kernel) Namespace() *netfilter.Namespace { return k.namespace }
 
 // Ruleset is the family's ruleset as it is now. It never changes; later commits make others.
 func (k *Kernel) Ruleset(f netfilter.Family) *Ruleset { return k.rulesets[indexOf(f)].Load() }
 
-// allRulesets are the rulesets of both families, and those of the kernel beside.
+// Rules is Ruleset.
+func (k *Kernel) Rules(f netfilter.Family) netfilter.Ruleset { return k.Ruleset(f) }
+
+// allRulesets are the rulesets of both families, first the kernel's own, then those of the other dialect.
 func (k *Kernel) allRulesets() []*Ruleset {
-	all := []*Ruleset{k.Ruleset(netfilter.IPv4), k.Ruleset(netfilter.IPv6)}
-	if k.beside != nil {
-		all = append(all, k.beside.Ruleset(netfilter.IPv4), k.beside.Ruleset(netfilter.IPv6))
+	var all []*Ruleset
+	for _, of := range append([]*Kernel{k}, k.others()...) {
+		for _, f := range netfilter.Families() {
+			all = append(all, of.Ruleset(f))
+		}
 	}
 	return all
 }
 
-// NFAcct are the accounting objects that -m nfacct names.
-func (k *Kernel) NFAcct() *nfacct.Table { return k.acct }
-
-// Sets are the sets that -m set and -j SET name.
-func (k *Kernel) Sets() *ipset.Table { return k.sets }
+// others are the tools of the other dialect in the namespace.
+func (k *Kernel) others() []*Kernel {
+	return slices.DeleteFunc(Kernels(k.namespace), func(other *Kernel) bool { return other == k })
+}
 
 // store makes a table the current one.
 func (k *Kernel) store(f netfilter.Family, t *Table) {
@@ -168,9 +166,9 @@ func (k *Kernel) Adopt(rs *Ruleset) error {
 		return fmt.Errorf("a ruleset of the %s tools cannot be that of a kernel with the %s tools", rs.dialect, k.dialect)
 	}
 	for _, t := range rs.tables {
-		k.turns.Store(max(k.turns.Load(), slices.Max(t.registered[:])))
+		k.namespace.PassTurn(slices.Max(t.registered[:]))
 	}
-	k.labels.Store(true)
+	k.namespace.AddLabels()
 	k.rateMatches.Store(true)
 	k.rulesets[indexOf(rs.family)].Store(rs)
 	return nil

@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -157,14 +155,12 @@ func neverMatches(m *AddrMatch) bool {
 
 // checkContext is what the kernel's check of one match or target can see.
 type checkContext struct {
-	family  netfilter.Family
-	dialect netfilter.Dialect
-	table   *tableKind
-	rule    *Rule
-	acct    *nfacct.Table
-	sets    *ipset.Table
-	// accounting, labels and rateMatches are those of Kernel.
-	accounting, labels, rateMatches *atomic.Bool
+	family      netfilter.Family
+	dialect     netfilter.Dialect
+	table       *tableKind
+	rule        *Rule
+	namespace   *netfilter.Namespace
+	rateMatches *atomic.Bool // that of Kernel
 	// elsewhere says that another machine has had the rule, with what is not here: modules, objects, control groups.
 	elsewhere bool
 	// keptOtherwise says that of some rule the kernel gives back another one.

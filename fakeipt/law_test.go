@@ -91,7 +91,7 @@ func TestSavedRulesetLoadsAsItself(t *testing.T) {
 	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		rapid.Check(t, func(t *rapid.T) {
 			k := New(Options{Dialect: d})
-			require.NoError(t, k.NFAcct().Add("there"))
+			require.NoError(t, k.Namespace().Accounts().Add("there"))
 			require.NoError(t, k.LoadSets("sets", strings.NewReader(genSets)))
 			for range 3 {
 				k.Run([]string{"iptables-restore", "-n"}, strings.NewReader(genRestore(t)), &bytes.Buffer{}, &bytes.Buffer{})

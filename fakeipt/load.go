@@ -24,8 +24,8 @@ func (k *Kernel) load(f netfilter.Family, name string, r io.Reader, foreign bool
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	k.lock.Lock()
-	defer k.lock.Unlock()
+	k.namespace.Lock()
+	defer k.namespace.Unlock()
 	k.addNamedObjects(text)
 	restore := newRestorer(f, caller{kernel: k}, factsOf(f).tool+"-restore", io.Discard)
 	defer restore.close()
@@ -93,7 +93,7 @@ func (k *Kernel) addNamedObjects(text []byte) {
 		text = rest
 		name := firstWord(rest)
 		// It may be there, or be no name: the rule then says so.
-		_ = k.acct.Add(string(name))
+		_ = k.namespace.Accounts().Add(string(name))
 	}
 }
 

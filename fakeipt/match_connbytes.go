@@ -66,7 +66,7 @@ func (m *MatchConnbytes) appendOptions(dst []byte, dashes, mode, dir string) []b
 
 // check: the kernel begins to count the packets of connections, if it does not yet, and goes on when the rule is gone.
 func (*MatchConnbytes) check(c *checkContext) syscall.Errno {
-	c.accounting.Store(true)
+	c.namespace.ForceAccounting()
 	return 0
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"syscall"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -37,7 +37,7 @@ func (m *MatchConnlabel) check(c *checkContext) syscall.Errno {
 	if m.Label >= connlabels {
 		return syscall.ERANGE
 	}
-	c.labels.Store(true)
+	c.namespace.AddLabels()
 	return 0
 }
 

@@ -3,7 +3,7 @@ package fakeipt
 import (
 	"syscall"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 

@@ -3,8 +3,8 @@ package fakeipt
 import (
 	"syscall"
 
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nfacct"
 )
 
 // MatchNFAcct is -m nfacct: it counts the packet in a named object and matches always.
@@ -25,7 +25,7 @@ func (m *MatchNFAcct) appendList(dst []byte, _ listStyle) []byte {
 }
 
 func (m *MatchNFAcct) check(c *checkContext) syscall.Errno {
-	if _, ok := c.acct.Get(m.Object); !ok {
+	if _, ok := c.namespace.Accounts().Get(m.Object); !ok {
 		return syscall.ENOENT
 	}
 	return 0

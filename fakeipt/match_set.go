@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
+	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/ipset"
 )
 
 // MatchSet is -m set.
@@ -68,7 +68,7 @@ func (m *MatchSet) check(c *checkContext) syscall.Errno { return c.wantSet(m.Ref
 
 // wantSet is the kernel's check of a set that a rule names.
 func (c *checkContext) wantSet(r ipset.Ref) syscall.Errno {
-	if r.Set != "" && !c.sets.Has(r.Set) {
+	if r.Set != "" && !c.namespace.Sets().Has(r.Set) {
 		return syscall.ENOENT
 	}
 	return 0

@@ -7,63 +7,60 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+	"github.com/chainwalk/chainwalk/netfilter/ipset"
+	"github.com/chainwalk/chainwalk/netfilter/nfacct"
 )
 
 // nfacct is nfacct.
 func (run *toolRun) nfacct() int {
 	k := run.kernel
-	t := nfacct.Tool{Objects: k.acct, Used: k.usedObjects, Rules: k.lock, Clock: k.clock,
+	t := nfacct.Tool{Objects: k.namespace.Accounts(), Used: k.namespace.NamedAccounts, Rules: k.namespace, Clock: k.namespace.Clock(),
 		Stdin: run.stdin, Stdout: run.stdout, Stderr: run.stderr}
 	return t.Run(run.args)
 }
 
-// usedObjects are the accounting objects that rules name.
-func (k *Kernel) usedObjects() map[string]bool {
-	used := map[string]bool{}
-	for _, rs := range k.allRulesets() {
-		for _, t := range rs.Tables() {
-			for c := range t.Chains() {
-				for _, r := range c.Rules {
-					for _, m := range r.Matches {
-						if n, ok := m.(*MatchNFAcct); ok {
-							used[n.Object] = true
-						}
-					}
-				}
-			}
-		}
-	}
-	return used
-}
-
 // ipset is ipset.
 func (run *toolRun) ipset() int {
-	run.kernel.lock.Lock()
-	defer run.kernel.lock.Unlock()
+	run.kernel.namespace.Lock()
+	defer run.kernel.namespace.Unlock()
 	return run.kernel.ipset(run.stdin, run.stdout, run.stderr).Run(run.args)
 }
 
 // ipset is the tool. The caller holds the lock as long as it runs.
 func (k *Kernel) ipset(stdin io.Reader, stdout, stderr io.Writer) *ipset.Tool {
-	return &ipset.Tool{Sets: k.sets, Named: k.namedSets, Stdin: stdin, Stdout: stdout, Stderr: stderr,
+	return &ipset.Tool{Sets: k.namespace.Sets(), Named: k.namespace.NamedSets, Stdin: stdin, Stdout: stdout, Stderr: stderr,
 		ReadFile: os.ReadFile, WriteFile: os.WriteFile}
 }
 
-// namedSets counts how often rules of every ruleset name each set.
-func (k *Kernel) namedSets() map[string]int {
-	count := map[string]int{}
-	for _, rs := range k.allRulesets() {
-		for _, t := range rs.Tables() {
-			for c := range t.Chains() {
-				for _, r := range c.Rules {
-					r.countSets(count)
+// rules yields the rules of all tables.
+func (rs *Ruleset) rules(yield func(*Rule) bool) {
+	for _, t := range rs.tables {
+		for c := range t.Chains() {
+			for _, r := range c.Rules {
+				if !yield(r) {
+					return
 				}
 			}
 		}
 	}
-	return count
+}
+
+// NoteAccounts notes the accounting objects that rules name.
+func (rs *Ruleset) NoteAccounts(used map[string]bool) {
+	for r := range rs.rules {
+		for _, m := range r.Matches {
+			if n, ok := m.(*MatchNFAcct); ok {
+				used[n.Object] = true
+			}
+		}
+	}
+}
+
+// CountSets adds how often rules name each set.
+func (rs *Ruleset) CountSets(count map[string]int) {
+	for r := range rs.rules {
+		r.countSets(count)
+	}
 }
 
 func (r *Rule) countSets(count map[string]int) {
@@ -82,13 +79,13 @@ func (r *Rule) countSets(count map[string]int) {
 }
 
 // SaveSets writes every set as "ipset save" prints it.
-func (k *Kernel) SaveSets(w io.Writer) error { return k.sets.Save(w) }
+func (k *Kernel) SaveSets(w io.Writer) error { return k.namespace.Sets().Save(w) }
 
 // LoadSets makes the sets of "ipset save" text, in which other commands may stand, but none that writes a file. name is what
 // errors call the text; they are *ParseError.
 func (k *Kernel) LoadSets(name string, r io.Reader) error {
-	k.lock.Lock()
-	defer k.lock.Unlock()
+	k.namespace.Lock()
+	defer k.namespace.Unlock()
 	tool := k.ipset(r, io.Discard, io.Discard)
 	tool.WriteFile = func(string, []byte, fs.FileMode) error { return syscall.EACCES }
 	err := tool.Load()

@@ -173,7 +173,7 @@ func TestOpaqueRulesAmongOthers(t *testing.T) {
 	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		rapid.Check(t, func(t *rapid.T) {
 			k := New(Options{Dialect: d})
-			require.NoError(t, k.NFAcct().Add("there"))
+			require.NoError(t, k.Namespace().Accounts().Add("there"))
 			require.NoError(t, k.LoadSets("sets", strings.NewReader(genSets)))
 			k.Run([]string{"iptables-restore"}, strings.NewReader(genRestore(t)), &bytes.Buffer{}, &bytes.Buffer{})
 			var b strings.Builder

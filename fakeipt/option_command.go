@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"math"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 )
 
 // setCommand notes what is to be done; a command line has one of these.

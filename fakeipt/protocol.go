@@ -1,6 +1,6 @@
 package fakeipt
 
-import "github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+import "github.com/chainwalk/chainwalk/internal/libc"
 
 // parseProtocol reads a name or number. Behind -p the word is in lower case.
 func parseProtocol(s []byte) (uint16, error) {

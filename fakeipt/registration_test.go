@@ -29,7 +29,7 @@ func TestRegistered(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			legacy := New(Options{})
-			nft := New(Options{Dialect: netfilter.NFT, Beside: legacy})
+			nft := New(Options{Dialect: netfilter.NFT, Namespace: legacy.Namespace()})
 			for _, run := range row.runs {
 				k := legacy
 				if strings.Contains(run, "-nft") {
@@ -50,7 +50,7 @@ func TestRegistered(t *testing.T) {
 			for k, beside := range other {
 				require.NoError(t, k.Register(netfilter.IPv4, "filter", "FORWARD"))
 				assert.Greater(t, at(k), at(beside))
-				assert.Same(t, beside, k.Beside())
+				assert.Equal(t, []*Kernel{beside}, k.others())
 			}
 			assert.Error(t, nft.Register(netfilter.IPv4, "filter", "OUTPUT"), "a chain that is not made")
 			assert.Error(t, nft.Register(netfilter.IPv4, "nat", "OUTPUT"))

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -29,7 +29,7 @@ func (r *restorer) declare(line []byte) error {
 	if err != nil || policy == nil || kept && !nft || s.hook == 0 && nft {
 		return err
 	}
-	counters := &Counters{}
+	counters := &netfilter.Counters{}
 	if r.counters && !(r.dump != nil && firstWord(rest) == nil) {
 		if counters, err = parsePolicyCounters(rest); err != nil {
 			return badParameter("invalid policy counters for chain '%s'", name)
@@ -46,7 +46,7 @@ func (r *restorer) declare(line []byte) error {
 	return r.setPolicy(s, string(policy), counters)
 }
 
-func (r *restorer) setPolicy(s *chainSlot, policy string, counters *Counters) error {
+func (r *restorer) setPolicy(s *chainSlot, policy string, counters *netfilter.Counters) error {
 	if r.late != nil {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (r *restorer) declareNFT(s *chainSlot, name, policy []byte) error {
 }
 
 // parsePolicyCounters reads "[PACKETS:BYTES]".
-func parsePolicyCounters(text []byte) (*Counters, error) {
+func parsePolicyCounters(text []byte) (*netfilter.Counters, error) {
 	word := firstWord(text)
 	inner, ok := bytes.CutPrefix(word, []byte("["))
 	if !ok {
@@ -125,7 +125,7 @@ func parsePolicyCounters(text []byte) (*Counters, error) {
 	if !ok || !okBytes {
 		return nil, errLineFailed
 	}
-	c := &Counters{}
-	c.set(packets, n)
+	c := &netfilter.Counters{}
+	c.Set(packets, n)
 	return c, nil
 }

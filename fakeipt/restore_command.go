@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -40,8 +40,8 @@ func (run *toolRun) restore() int {
 			return status
 		}
 	}
-	run.kernel.lock.Lock()
-	defer run.kernel.lock.Unlock()
+	run.kernel.namespace.Lock()
+	defer run.kernel.namespace.Unlock()
 	return run.reportInputError(r.run(input))
 }
 

@@ -3,7 +3,7 @@ package fakeipt
 import (
 	"strconv"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -75,7 +75,7 @@ func (m *IfaceMatch) appendSave(dst []byte, option string, d netfilter.Dialect) 
 }
 
 // appendCounters appends "PACKETS" and "BYTES" with what stands before, between and behind them.
-func (c *Counters) appendCounters(dst []byte, before, between, behind string) []byte {
+func appendCounters(dst []byte, before, between, behind string, c *netfilter.Counters) []byte {
 	var packets, bytes uint64
 	if c != nil {
 		packets, bytes = c.Packets(), c.Bytes()

@@ -3,7 +3,6 @@ package fakeipt
 import (
 	"net/netip"
 	"slices"
-	"sync/atomic"
 
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -17,31 +16,6 @@ const (
 	PolicyAccept
 	PolicyDrop
 )
-
-// Counters count what a rule or a built-in chain has seen. They are the only
-// part of a ruleset that changes after its commit, and may be read and
-// advanced by several goroutines.
-type Counters struct {
-	packets, bytes atomic.Uint64
-}
-
-// Packets is the number of packets seen.
-func (c *Counters) Packets() uint64 { return c.packets.Load() }
-
-// Bytes is the number of bytes seen.
-func (c *Counters) Bytes() uint64 { return c.bytes.Load() }
-
-// Add counts packets of so many bytes in all.
-func (c *Counters) Add(packets, bytes uint64) {
-	c.packets.Add(packets)
-	c.bytes.Add(bytes)
-}
-
-// set gives the counters a value; only for counters that nobody else holds yet.
-func (c *Counters) set(packets, bytes uint64) {
-	c.packets.Store(packets)
-	c.bytes.Store(bytes)
-}
 
 // Ruleset is every table of one family. A Ruleset is immutable; a commit makes a new one.
 type Ruleset struct {
@@ -104,7 +78,7 @@ type Rule struct {
 	opaque   bool    // an extension is not known
 	Matches  []Match // in the order given, which is the order of evaluation
 	Target   Target  // nil: count and go on
-	Counters *Counters
+	Counters *netfilter.Counters
 }
 
 // AddrMatch is -s or -d: an address under a mask, which need not be a prefix.

@@ -145,5 +145,5 @@ func (p Policy) policyText() string { return [...]string{"-", "ACCEPT", "DROP"}[
 func (c *Chain) appendDeclaration(dst []byte) []byte {
 	dst = append(append(append(dst, ':'), c.Name...), ' ')
 	dst = append(dst, c.Policy.policyText()...)
-	return c.Counters.appendCounters(dst, " [", ":", "]\n")
+	return appendCounters(dst, " [", ":", "]\n", c.Counters)
 }

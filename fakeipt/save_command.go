@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -53,7 +53,7 @@ func (run *toolRun) save() int {
 
 // warnOfLabels is what a tool says of labels of connections that it prints: it looks for their names.
 func (run *toolRun) warnOfLabels(rs *Ruleset) {
-	if !run.kernel.labels.Load() {
+	if !run.kernel.namespace.HasLabels() {
 		return
 	}
 	for _, t := range rs.tables {
@@ -68,7 +68,7 @@ func (run *toolRun) warnOfLabels(rs *Ruleset) {
 }
 
 func (run *toolRun) writeTables(out io.Writer, rs *Ruleset, counters bool) error {
-	o := saveOptions{counters: counters, tool: run.name, version: run.kernel.version, now: run.kernel.clock.Now()}
+	o := saveOptions{counters: counters, tool: run.name, version: run.kernel.version, now: run.kernel.namespace.Clock().Now()}
 	for _, t := range rs.tables {
 		if err := t.save(out, rs, o); err != nil {
 			return err
@@ -92,8 +92,8 @@ func (run *toolRun) savedTables(f saveFlags) (*Ruleset, int) {
 		}
 		return nil, run.report(&problem{status: statusOther, msg: "Cannot initialize: " + noTableText(name)}, -1)
 	}
-	run.kernel.lock.Lock()
-	defer run.kernel.lock.Unlock()
+	run.kernel.namespace.Lock()
+	defer run.kernel.namespace.Unlock()
 	run.kernel.ensure(run.family, kind)
 	rs := run.kernel.Ruleset(run.family)
 	one := &Ruleset{family: rs.family, dialect: rs.dialect}

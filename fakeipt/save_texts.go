@@ -246,12 +246,12 @@ func sameOutput(output []*savedTable, t *savedTable) bool {
 	return true
 }
 
-// LoadTexts returns a new kernel with the rulesets of texts; where they are of both backends, those of the later one are in a kernel beside it. A
+// LoadTexts returns a new kernel with the rulesets of texts; where they are of both backends, both are in one namespace, and the kernel is that of the first. A
 // text that does not tell its backend is of legacy, and one that does not tell its family of the one given. What comes later is what
 // packets meet first, as if it had been loaded so. Errors are those of Kernel.Load.
 func LoadTexts(name string, texts []SaveText, family netfilter.Family) (*Kernel, error) {
 	kernels := map[netfilter.Dialect]*Kernel{}
-	var first *Kernel
+	namespace := netfilter.New(nil)
 	for _, t := range texts {
 		dialect := netfilter.Legacy
 		if t.Dialect == netfilter.NFT {
@@ -259,11 +259,8 @@ func LoadTexts(name string, texts []SaveText, family netfilter.Family) (*Kernel,
 		}
 		k := kernels[dialect]
 		if k == nil {
-			k = New(Options{Dialect: dialect, Beside: first})
+			k = New(Options{Dialect: dialect, Namespace: namespace})
 			kernels[dialect] = k
-		}
-		if first == nil {
-			first = k
 		}
 		if t.Family == 0 {
 			t.Family = family
@@ -272,8 +269,8 @@ func LoadTexts(name string, texts []SaveText, family netfilter.Family) (*Kernel,
 			return nil, err
 		}
 	}
-	if first == nil {
-		first = New(Options{})
+	if first := First(namespace); first != nil {
+		return first, nil
 	}
-	return first, nil
+	return New(Options{Namespace: namespace}), nil
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/record"
+	"github.com/chainwalk/chainwalk/internal/record"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -35,7 +35,7 @@ type tableState struct {
 type chainState struct {
 	Name     string
 	Policy   Policy
-	Counters *Counters // nil for a user-defined chain
+	Counters *netfilter.Counters // nil for a user-defined chain
 	Refs     int32
 	Reached  hookCounts
 	Place    uint64 // of its rules, in the record of them
@@ -246,13 +246,13 @@ func readRules(from *record.Reader) ([]*Rule, error) {
 // noteRules notes what the kernel keeps in mind of the rules that it has had.
 func (k *Kernel) noteRules(rs *Ruleset) {
 	// What is said of labels is looked for in each rule.
-	k.labels.Store(true)
+	k.namespace.AddLabels()
 	k.rateMatches.Store(true)
 	for _, t := range rs.tables {
 		t.chains.each(func(e *chainEntry) {
 			for _, r := range e.chain.Rules {
 				if slices.ContainsFunc(r.Matches, func(m Match) bool { _, counts := m.(*MatchConnbytes); return counts }) {
-					k.accounting.Store(true)
+					k.namespace.ForceAccounting()
 				}
 			}
 		})

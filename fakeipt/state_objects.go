@@ -1,7 +1,7 @@
 package fakeipt
 
 import (
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
+	"github.com/chainwalk/chainwalk/netfilter/nfacct"
 )
 
 // objectState is the objects that rules name.
@@ -13,7 +13,7 @@ type objectState struct {
 // AppendObjects appends the objects that rules name so that ReadObjects makes them again, just as they are.
 func (k *Kernel) AppendObjects(dst []byte) []byte {
 	w := stateTypes().Writer(dst, 0)
-	w.Write(&objectState{Accounts: k.acct.List(), Sets: k.sets.AppendState(nil)})
+	w.Write(&objectState{Accounts: k.namespace.Accounts().List(), Sets: k.namespace.Sets().AppendState(nil)})
 	return w.Record()
 }
 
@@ -24,9 +24,9 @@ func (k *Kernel) ReadObjects(text []byte) error {
 		return err
 	}
 	for _, o := range state.Accounts {
-		if err := k.acct.AddObject(o); err != nil {
+		if err := k.namespace.Accounts().AddObject(o); err != nil {
 			return err
 		}
 	}
-	return k.sets.ReadState(state.Sets)
+	return k.namespace.Sets().ReadState(state.Sets)
 }

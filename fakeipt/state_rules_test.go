@@ -86,8 +86,8 @@ func requireSame(t require.TestingT, want, got *Kernel) {
 			table.chains.each(func(e *chainEntry) { requireSameChain(t, e, other.chains.get(e.chain.Name)) })
 		}
 	}
-	require.Equal(t, want.acct.List(), got.acct.List())
-	require.Equal(t, want.sets.AppendState(nil), got.sets.AppendState(nil))
+	require.Equal(t, want.Namespace().Accounts().List(), got.Namespace().Accounts().List())
+	require.Equal(t, want.Namespace().Sets().AppendState(nil), got.Namespace().Sets().AppendState(nil))
 }
 
 func requireSameChain(t require.TestingT, want, got *chainEntry) {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/chainwalk/chainwalk/fakeipt/nfacct"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/nfacct"
 )
 
 // TestStateIsReadAsItWasWritten holds that a kernel whose state was written and read goes on as the one it came from.
@@ -21,7 +21,7 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
 		rapid.Check(t, func(t *rapid.T) {
 			k := New(Options{Dialect: d})
-			require.NoError(t, k.NFAcct().AddObject(nfacct.Object{Name: "there", Packets: 3, Bytes: 4}))
+			require.NoError(t, k.Namespace().Accounts().AddObject(nfacct.Object{Name: "there", Packets: 3, Bytes: 4}))
 			require.NoError(t, k.LoadSets("sets", strings.NewReader(genSets)))
 			for range 2 {
 				k.Run([]string{"iptables-restore", "-n"}, strings.NewReader(genRestore(t)), io.Discard, io.Discard)
@@ -40,7 +40,7 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 }
 
 func readBack(t require.TestingT, k *Kernel) *Kernel {
-	again := New(Options{Dialect: k.Dialect(), Clock: k.clock})
+	again := New(Options{Dialect: k.Dialect(), Clock: k.Namespace().Clock()})
 	require.NoError(t, again.ReadObjects(k.AppendObjects(nil)))
 	for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 		tables, err := StateTables(k.AppendState(nil, f))
@@ -81,7 +81,7 @@ func TestStateThatIsWrongIsRefused(t *testing.T) {
 		w.Write(&tableState{Chains: chains})
 		return StateTable{Name: name, chains: w.Record(), rules: stateTypes().Writer(nil, 0).Record()}
 	}
-	input := chainState{Name: "INPUT", Policy: PolicyAccept, Counters: &Counters{}}
+	input := chainState{Name: "INPUT", Policy: PolicyAccept, Counters: &netfilter.Counters{}}
 	noCounters, user := input, chainState{Name: "A"}
 	noCounters.Counters, user.Policy = nil, PolicyDrop
 	for about, tables := range map[string][]StateTable{
@@ -104,15 +104,15 @@ func TestStateThatIsWrongIsRefused(t *testing.T) {
 	}
 	assert.Error(t, New(Options{}).ReadObjects([]byte("something else")))
 	again := New(Options{})
-	require.NoError(t, again.NFAcct().Add("there"))
+	require.NoError(t, again.Namespace().Accounts().Add("there"))
 	require.Zero(t, k.Run([]string{"nfacct", "add", "there"}, nil, io.Discard, io.Discard))
 	assert.Error(t, again.ReadObjects(k.AppendObjects(nil)), "an object that is there")
 }
 
-func TestBesideSharesObjectsAndWarns(t *testing.T) {
+func TestToolsOfOneNamespaceShareObjectsAndWarn(t *testing.T) {
 	legacy := New(Options{})
-	nft := New(Options{Dialect: netfilter.NFT, Beside: legacy})
-	require.NoError(t, legacy.NFAcct().Add("there"))
+	nft := New(Options{Dialect: netfilter.NFT, Namespace: legacy.Namespace()})
+	require.NoError(t, legacy.Namespace().Accounts().Add("there"))
 	run := func(k *Kernel, argv ...string) (string, int) {
 		var out bytes.Buffer
 		status := k.Run(argv, nil, io.Discard, &out)
@@ -135,9 +135,9 @@ func TestBesideSharesObjectsAndWarns(t *testing.T) {
 	assert.Empty(t, out)
 }
 
-func TestToolsOfTheKernelBesideByTheirNames(t *testing.T) {
+func TestToolsOfTheOtherDialectByTheirNames(t *testing.T) {
 	legacy := New(Options{})
-	nft := New(Options{Dialect: netfilter.NFT, Beside: legacy})
+	nft := New(Options{Dialect: netfilter.NFT, Namespace: legacy.Namespace()})
 	run := func(argv ...string) (string, error) {
 		out, err := nft.Exec().Command(argv[0], argv[1:]...).CombinedOutput()
 		return string(out), err

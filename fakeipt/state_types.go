@@ -3,7 +3,7 @@ package fakeipt
 import (
 	"sync"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/record"
+	"github.com/chainwalk/chainwalk/internal/record"
 )
 
 // stateMatches are the types of matches, and stateTargets those of targets, that the state of the tools can have: all that there are.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Table is one table of a ruleset. A Table is immutable.
@@ -20,7 +22,7 @@ type Table struct {
 	// counted are the built-in chains whose policy counts packets.
 	counted hookMask
 	// registered are the turns at which the kernel was given the built-in chains, by hook; 0 for a chain that it has not.
-	registered [hookNumber]uint64
+	registered [netfilter.NumHooks]uint64
 }
 
 // TableID is the identity of a Table: no two tables have the same pointer. Who keeps it does not keep the table's rules in memory.
@@ -30,9 +32,9 @@ type TableID struct{ _ byte }
 // stays the same pointer as long as no commit changes it.
 type Chain struct {
 	Name     string
-	Policy   Policy    // PolicyNone for a user-defined chain
-	Rules    []*Rule   // not to be written to
-	Counters *Counters // what the policy has decided; nil for a user-defined chain
+	Policy   Policy              // PolicyNone for a user-defined chain
+	Rules    []*Rule             // not to be written to
+	Counters *netfilter.Counters // what the policy has decided; nil for a user-defined chain
 	// Memo is for what a reader works out from the chain and wants to find again, such as an index of its rules.
 	// This package neither sets nor reads it. It is gone with the chain, but for a chain that differs by its Counters alone.
 	Memo atomic.Value
@@ -47,9 +49,9 @@ type chainOrder struct {
 // newTable returns the table as the kernel sets it up.
 func newTable(kind *tableKind) *Table {
 	empty := &chainMap{}
-	t := &Table{id: &TableID{}, kind: kind, chains: empty.edit(hookNumber), order: &chainOrder{}, counted: kind.hooks}
+	t := &Table{id: &TableID{}, kind: kind, chains: empty.edit(netfilter.NumHooks), order: &chainOrder{}, counted: kind.hooks}
 	for _, name := range kind.builtins() {
-		e := chainEntry{chain: &Chain{Name: name, Policy: PolicyAccept, Counters: &Counters{}}, hash: hashName(name)}
+		e := chainEntry{chain: &Chain{Name: name, Policy: PolicyAccept, Counters: &netfilter.Counters{}}, hash: hashName(name)}
 		e.reached.add(kind.hookOf(name), 1)
 		t.chains.set(e)
 	}

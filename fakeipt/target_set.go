@@ -5,9 +5,9 @@ import (
 	"math"
 	"syscall"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
+	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/ipset"
 )
 
 // TargetSet is -j SET. Each operation is one whose Ref names a set.

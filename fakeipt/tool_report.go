@@ -3,7 +3,7 @@ package fakeipt
 import (
 	"fmt"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 )
 
 // report prints an error of usage and returns the exit status. line is that of the input, -1 for a command line.

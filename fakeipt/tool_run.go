@@ -7,9 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -35,7 +36,7 @@ const statusNotFound = 127
 // Run runs a tool and returns its exit status. argv[0] is iptables, iptables-save,
 // iptables-restore, an ip6tables twin, one of these with "-legacy" or "-nft" behind
 // the family's name, nfacct or ipset; a folder in front of it does not matter. The tools of the other dialect, by their
-// names with "-legacy" or "-nft", are those of the kernel beside, if there is one.
+// names with "-legacy" or "-nft", are those of the namespace, if it has them.
 func (k *Kernel) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(argv) == 0 {
 		fmt.Fprintln(stderr, "fakeipt: no program named")
@@ -63,11 +64,21 @@ func (k *Kernel) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) i
 		}
 		return run.ipset()
 	}
-	if k.beside != nil && k.beside.has(argv[0]) {
-		return k.beside.Run(argv, stdin, stdout, stderr)
+	if other := k.other(argv[0]); other != nil {
+		return other.Run(argv, stdin, stdout, stderr)
 	}
 	fmt.Fprintf(stderr, "%s: not found\n", argv[0])
 	return statusNotFound
+}
+
+// other is the other dialect's kernel in the namespace, if a program is one of its tools, or nil.
+func (k *Kernel) other(name string) *Kernel {
+	for _, other := range k.others() {
+		if other.has(name) {
+			return other
+		}
+	}
+	return nil
 }
 
 // has says whether a program is one of the kernel's own tools.
@@ -154,7 +165,10 @@ func (run *toolRun) enter(v Visit) (status int, ok bool) {
 // warnOfLegacy is what the nft tools print about rules that they do not show.
 func (run *toolRun) warnOfLegacy(suffix string) {
 	k := run.kernel
-	if k.dialect != netfilter.NFT || k.beside == nil || len(k.beside.Ruleset(run.family).tables) == 0 {
+	hasLegacy := func(other *Kernel) bool {
+		return other.dialect == netfilter.Legacy && len(other.Ruleset(run.family).tables) > 0
+	}
+	if k.dialect != netfilter.NFT || !slices.ContainsFunc(k.others(), hasLegacy) {
 		return
 	}
 	tool := factsOf(run.family).tool

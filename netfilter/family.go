@@ -8,3 +8,6 @@ const (
 	IPv4 Family = 4
 	IPv6 Family = 6
 )
+
+// Families are both, IPv4 first.
+func Families() [2]Family { return [2]Family{IPv4, IPv6} }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -62,7 +63,7 @@ func BenchmarkVerdictAfterCommit(b *testing.B) {
 			in, chance := parse(b, lastService(services)), SeededChance(1)
 			for b.Loop() {
 				b.StopTimer()
-				restoreInto(b, h.Netfilter(), netfilter.IPv4, "*nat\n-R SERVICES 1 -d 10.1.1.1/32 -j MASQ\nCOMMIT\n", "--noflush")
+				restoreInto(b, fakeipt.First(h.Netfilter()), netfilter.IPv4, "*nat\n-R SERVICES 1 -d 10.1.1.1/32 -j MASQ\nCOMMIT\n", "--noflush")
 				b.StartTimer()
 				if _, err := h.Verdict(in, chance); err != nil {
 					b.Fatal(err)
@@ -85,7 +86,7 @@ func BenchmarkVerdictWhileCommitting(b *testing.B) {
 	beside.Go(func() {
 		for ; !stop.Load(); commits.Add(1) {
 			chain := fmt.Sprintf("SVC-%d", commits.Load()%services)
-			restoreInto(b, h.Netfilter(), netfilter.IPv4, "*nat\n:"+chain+" - [0:0]\n-A "+chain+" -j SEP-0-0\nCOMMIT\n", "--noflush")
+			restoreInto(b, fakeipt.First(h.Netfilter()), netfilter.IPv4, "*nat\n:"+chain+" - [0:0]\n-A "+chain+" -j SEP-0-0\nCOMMIT\n", "--noflush")
 		}
 	})
 	beside.Go(func() {

@@ -69,7 +69,7 @@ func (w *walk) receiveFrame(s *skb, bridge *device, nextHop netip.Addr) {
 
 // bridgeCalls says whether br_netfilter shows the rules the frames that are bridged.
 func (h *Host) bridgeCalls(s *skb) bool {
-	return h.conf.bridgeCalls[familyIndex(&s.Packet)] && h.rules(&s.Packet) != nil
+	return h.conf.bridgeCalls[familyIndex(&s.Packet)] && h.netfilter != nil
 }
 
 // filterFrame takes a bridged frame through PREROUTING and on: a changed destination decides anew where it goes

@@ -30,7 +30,7 @@ func bridgeHost(t *testing.T, calls string, hairpin bool) *Host {
 			port("veth1", "10.244.0.11"), port("veth2", "10.244.0.12"), port("veth3", "10.244.0.13"),
 		},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1", "net.bridge.bridge-nf-call-iptables": calls},
-		Netfilter: restored(t, netfilter.IPv4, bridgedRules),
+		Netfilter: restored(t, netfilter.IPv4, bridgedRules).Namespace(),
 	})
 	require.NoError(t, err)
 	return h

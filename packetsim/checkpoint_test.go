@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -77,7 +78,7 @@ func TestPassIsStepWithoutText(t *testing.T) {
 
 // packetsCounted are the packets that the rules for IPv4 have counted, one more than once if several rules did.
 func packetsCounted(h *Host) (sum uint64) {
-	for _, table := range h.Netfilter().Ruleset(netfilter.IPv4).Tables() {
+	for _, table := range fakeipt.First(h.Netfilter()).Ruleset(netfilter.IPv4).Tables() {
 		for chain := range table.Chains() {
 			for _, rule := range chain.Rules {
 				sum += rule.Counters.Packets()

@@ -154,7 +154,7 @@ func (lab *ctLab) twin(kernel *fakeipt.Kernel, sysctls map[string]string) *Host 
 	for name, value := range sysctls {
 		all[name] = value
 	}
-	h, err := NewHost(HostConfig{Name: "node", Devices: ctDevices(), Routes: ctRoutes(), Sysctls: all, Netfilter: kernel,
+	h, err := NewHost(HostConfig{Name: "node", Devices: ctDevices(), Routes: ctRoutes(), Sysctls: all, Netfilter: kernel.Namespace(),
 		Clock: clock.RealClock{}})
 	require.NoError(lab.t, err)
 	return h

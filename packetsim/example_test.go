@@ -29,7 +29,7 @@ func exampleHost() (*packetsim.Host, error) {
 			{Name: "veth1", Up: true, Addresses: []packetsim.Address{{Prefix: netip.MustParsePrefix("10.244.0.1/24")}}},
 		},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1"},
-		Netfilter: kernel,
+		Netfilter: kernel.Namespace(),
 	})
 }
 

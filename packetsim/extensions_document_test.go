@@ -88,7 +88,7 @@ var sampleObjects = []string{"ipset create listed4 hash:ip", "ipset create liste
 // sampleKernel has the objects that samples name.
 func sampleKernel(t *testing.T) *fakeipt.Kernel {
 	k := fakeipt.New(fakeipt.Options{})
-	require.NoError(t, k.NFAcct().Add("counted"))
+	require.NoError(t, k.Namespace().Accounts().Add("counted"))
 	for _, command := range sampleObjects {
 		require.Zero(t, k.Run(strings.Fields(command), nil, &bytes.Buffer{}, &bytes.Buffer{}), command)
 	}
@@ -110,7 +110,7 @@ func (x shippedKind) walked(t *testing.T) bool {
 		if k.Load(f, "sample", strings.NewReader(x.dump(f))) != nil {
 			return false
 		}
-		h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Netfilter: k,
+		h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Netfilter: k.Namespace(),
 			Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"}})
 		require.NoError(t, err)
 		x.bare(t, k.Ruleset(f))
@@ -231,7 +231,7 @@ func TestEveryExtensionLoads(t *testing.T) {
 				require.Zero(t, k.Run([]string{map[netfilter.Family]string{netfilter.IPv4: "iptables-save", netfilter.IPv6: "ip6tables-save"}[f]}, nil,
 					&saved, &saved))
 				assert.Contains(t, saved.String(), x.rules(f), "%s, IPv%d, %s", x.name, f, d)
-				h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Netfilter: k})
+				h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Netfilter: k.Namespace()})
 				require.NoError(t, err)
 				if _, err = h.Walk(x.packet(t, f)); err != nil {
 					assert.Regexp(t, "(match|target|-m|-j) "+x.name+"\\b|packet: .* (is|are) not (set|known)", err.Error(), x.name)

@@ -125,7 +125,7 @@ func (lab *kernelLab) compareBridge(calls, hairpin string) {
 		},
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.bridge.bridge-nf-call-iptables": calls,
 			"net.ipv4.conf.all.send_redirects": "0", "net.ipv4.conf.cwbr.send_redirects": "0"},
-		Netfilter: restored(lab.t, netfilter.IPv4, bridgeRules),
+		Netfilter: restored(lab.t, netfilter.IPv4, bridgeRules).Namespace(),
 	})
 	require.NoError(lab.t, err)
 	for i, c := range bridgeCases() {
@@ -226,7 +226,7 @@ func TestTunnelAsKernel(t *testing.T) {
 		Routes: []Route{{Dst: netip.MustParsePrefix("10.66.1.0/24"), Via: remote, Dev: "cwvx"}},
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.all.send_redirects": "0", "net.ipv4.conf.cwpsc.send_redirects": "0",
 			"net.ipv4.conf.cwpss.send_redirects": "0", "net.ipv4.conf.cwvx.send_redirects": "0"},
-		Netfilter: restored(t, netfilter.IPv4, tunnelRules),
+		Netfilter: restored(t, netfilter.IPv4, tunnelRules).Namespace(),
 	})
 	require.NoError(t, err)
 	for i, c := range []frameCase{

@@ -8,14 +8,15 @@ import (
 // rulesetHooks is what the rulesets of a family have at the hooks, and what else every walk asks of them, looked up once: a ruleset never
 // changes.
 type rulesetHooks struct {
-	rules  rulesetOf
-	beside rulesetOf // of the other dialect; the zero value is none
+	rules []rulesetOf // of each tools in the namespace
 	// tracks: conntrack looks at the packets, because of the chain that is the user of one of the rulesets. The kernel registers its hooks
 	// only while some rule of the family asks for it (nf_ct_netns_get): without such a rule there are no entries, every packet is
 	// INVALID to nobody, and the chains of a loaded nat table are not run.
 	tracks bool
 	nat    bool // there is a table nat
-	base   [len(hookNames)][len(stageTables)]baseChain
+	// isMixed: several of the rulesets have tables.
+	isMixed bool
+	base    [len(hookNames)][len(stageTables)]baseChain
 }
 
 // rulesetOf is a ruleset and its chain that makes the kernel track connections.
@@ -25,9 +26,7 @@ type rulesetOf struct {
 }
 
 // mixed says that the tools of both dialects have tables.
-func (r *rulesetHooks) mixed() bool {
-	return r.beside.Ruleset != nil && len(r.rules.Tables()) > 0 && len(r.beside.Tables()) > 0
-}
+func (r *rulesetHooks) mixed() bool { return r.isMixed }
 
 // familyHooks are those of IPv4 and IPv6.
 type familyHooks [2]*rulesetHooks
@@ -41,17 +40,36 @@ type baseChain struct {
 	next *baseChain
 }
 
-// newRulesetHooks looks rulesets up; beside is nil if there is no other dialect. before are those of earlier rulesets, if there were any.
-func newRulesetHooks(rules, beside *fakeipt.Ruleset, before *rulesetHooks) *rulesetHooks {
-	if before == nil {
-		before = &rulesetHooks{}
+// newRulesetHooks looks rulesets of a family up. before are those of earlier rulesets, if there were any.
+func newRulesetHooks(namespace *netfilter.Namespace, f netfilter.Family, before *rulesetHooks) *rulesetHooks {
+	hooks, filled := &rulesetHooks{}, 0
+	for i, tools := range namespace.Tools() {
+		var user conntrackUser
+		if before != nil && i < len(before.rules) {
+			user = before.rules[i].user
+		}
+		rules := tools.Rules(f).(*fakeipt.Ruleset)
+		hooks.rules = append(hooks.rules, hooks.add(rules, user))
+		if len(rules.Tables()) > 0 {
+			filled++
+		}
 	}
-	hooks := &rulesetHooks{}
-	hooks.rules = hooks.add(rules, before.rules.user)
-	if beside != nil {
-		hooks.beside = hooks.add(beside, before.beside.user)
-	}
+	hooks.isMixed = filled > 1
 	return hooks
+}
+
+// current says that the rulesets are those that the namespace has now.
+func (r *rulesetHooks) current(namespace *netfilter.Namespace, f netfilter.Family) bool {
+	tools := namespace.Tools()
+	if len(tools) != len(r.rules) {
+		return false
+	}
+	for i := range tools {
+		if tools[i].Rules(f) != netfilter.Ruleset(r.rules[i].Ruleset) {
+			return false
+		}
+	}
+	return true
 }
 
 func (r *rulesetHooks) add(rules *fakeipt.Ruleset, before conntrackUser) rulesetOf {
@@ -89,17 +107,12 @@ func (b *baseChain) add(other baseChain) {
 
 // hooksOf are those of the rulesets that the host has now for the packet's family; nil if it has no netfilter.
 func (h *Host) hooksOf(p *Packet) *rulesetHooks {
-	rules := h.rules(p)
-	if rules == nil {
+	if h.netfilter == nil {
 		return nil
 	}
-	var beside *fakeipt.Ruleset
-	if other := h.netfilter.Beside(); other != nil {
-		beside = other.Ruleset(rules.Family())
-	}
-	last := &h.hooks[familyIndex(p)]
-	if *last == nil || (*last).rules.Ruleset != rules || (*last).beside.Ruleset != beside {
-		*last = newRulesetHooks(rules, beside, *last)
+	last, family := &h.hooks[familyIndex(p)], FamilyOf(p.Dst)
+	if *last == nil || !(*last).current(h.netfilter, family) {
+		*last = newRulesetHooks(h.netfilter, family, *last)
 	}
 	return *last
 }

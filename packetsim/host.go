@@ -12,8 +12,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/ipset"
 )
 
 const loopbackName = "lo"
@@ -31,9 +31,9 @@ type HostConfig struct {
 	PolicyRules []PolicyRule
 	// Sysctls by their dotted names ("net.ipv4.ip_forward"); the kernel's default counts where one is missing.
 	Sysctls map[string]string
-	// Netfilter holds the rulesets of both families; those of the kernel beside it (fakeipt.Options) count as well, which is a node with
-	// tables of both iptables-legacy and iptables-nft. Without it no packet is tracked or filtered.
-	Netfilter *fakeipt.Kernel
+	// Netfilter has the rules of all tools that are in it: a node may have tables of both iptables-legacy and iptables-nft. Without it no
+	// packet is tracked or filtered.
+	Netfilter *netfilter.Namespace
 	// Clock is read for timeouts; without it time stands still.
 	Clock     clock.PassiveClock
 	Conntrack []ConntrackEntry
@@ -56,7 +56,7 @@ type Host struct {
 	via         netip.Addr          // what it has chosen
 	sysctls     map[string]string
 	conf        hostSysctls
-	netfilter   *fakeipt.Kernel
+	netfilter   *netfilter.Namespace
 	clock       clock.PassiveClock
 	tracked     conntrack
 	hooks       familyHooks // of the rulesets that were met last
@@ -158,7 +158,7 @@ func (h *Host) Config() HostConfig {
 func (h *Host) Name() string { return h.name }
 
 // Netfilter is the host's netfilter configuration; nil if it has none.
-func (h *Host) Netfilter() *fakeipt.Kernel { return h.netfilter }
+func (h *Host) Netfilter() *netfilter.Namespace { return h.netfilter }
 
 // Device is the device of a name; false if the host has none of it.
 func (h *Host) Device(name string) (Device, bool) {

@@ -60,7 +60,7 @@ func (n testNode) build(t testing.TB) (*Host, *clocktesting.FakeClock) {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	h, err := NewHost(HostConfig{
 		Name: "node", Devices: testDevices(), Routes: append(testRoutes(), n.routes...), PolicyRules: n.policy,
-		Sysctls: sysctls, Netfilter: k, Clock: clock, Conntrack: n.conntrack,
+		Sysctls: sysctls, Netfilter: k.Namespace(), Clock: clock, Conntrack: n.conntrack,
 	})
 	require.NoError(t, err)
 	return h, clock

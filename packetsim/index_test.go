@@ -43,7 +43,7 @@ func checkIndexedWalk(t *rapid.T) {
 		if rapid.IntRange(0, 3).Draw(t, "commits") == 0 {
 			change := drawChange(t, six)
 			for _, h := range []*Host{indexed, linear} {
-				restoreRules(t, h.Netfilter(), six, change, "--noflush")
+				restoreRules(t, fakeipt.First(h.Netfilter()), six, change, "--noflush")
 			}
 		}
 		in := drawPacket(t, six)
@@ -80,7 +80,7 @@ func savedCounters(t require.TestingT, h *Host, six bool) string {
 	if six {
 		tool = "ip6tables-save"
 	}
-	require.Zero(t, h.Netfilter().Run([]string{tool, "-c"}, nil, &out, &errOut), errOut.String())
+	require.Zero(t, fakeipt.First(h.Netfilter()).Run([]string{tool, "-c"}, nil, &out, &errOut), errOut.String())
 	return out.String()
 }
 
@@ -89,7 +89,7 @@ func indexHost(t require.TestingT, rules string, six bool, policy indexPolicy) *
 	k := fakeipt.New(fakeipt.Options{Clock: clock})
 	restoreRules(t, k, six, rules)
 	h, err := NewHost(HostConfig{
-		Name: "node", Devices: testDevices(), Routes: testRoutes(), Netfilter: k, Clock: clock,
+		Name: "node", Devices: testDevices(), Routes: testRoutes(), Netfilter: k.Namespace(), Clock: clock,
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"},
 	})
 	require.NoError(t, err)
@@ -255,7 +255,7 @@ func drawTarget(t *rapid.T, later []string) string {
 
 func TestIndexIsUsed(t *testing.T) {
 	h, _ := testNode{rules4: manyServices(100)}.build(t)
-	services := h.Netfilter().Ruleset(netfilter.IPv4).Table("nat").Chain("SERVICES")
+	services := fakeipt.First(h.Netfilter()).Ruleset(netfilter.IPv4).Table("nat").Chain("SERVICES")
 	for range usualIndexPolicy.walks - 1 {
 		walkOne(t, h, "tcp 10.244.0.11:1 > 8.8.8.8:80 in veth1")
 		require.Nil(t, services.Memo.Load().(*program).long.index.Load())
@@ -267,8 +267,8 @@ func TestIndexIsUsed(t *testing.T) {
 	require.Len(t, index.shapes, 1)
 	assert.Equal(t, shape{field: byDst, bits: 32, ports: true}, index.shapes[0].shape)
 
-	restoreInto(t, h.Netfilter(), netfilter.IPv4, "*nat\n-A SERVICES -p tcp -j MASQ\nCOMMIT\n", "--noflush")
-	changed := h.Netfilter().Ruleset(netfilter.IPv4).Table("nat").Chain("SERVICES")
+	restoreInto(t, fakeipt.First(h.Netfilter()), netfilter.IPv4, "*nat\n-A SERVICES -p tcp -j MASQ\nCOMMIT\n", "--noflush")
+	changed := fakeipt.First(h.Netfilter()).Ruleset(netfilter.IPv4).Table("nat").Chain("SERVICES")
 	assert.Nil(t, changed.Memo.Load(), "a chain that changed has no index")
 }
 
@@ -294,7 +294,7 @@ func TestWalksWhileCommitting(t *testing.T) {
 	first, _ := testNode{rules4: manyServices(services)}.build(t)
 	second, err := NewHost(first.Config())
 	require.NoError(t, err)
-	restoreInto(t, first.Netfilter(), netfilter.IPv4,
+	restoreInto(t, fakeipt.First(first.Netfilter()), netfilter.IPv4,
 		"*mangle\n:SET - [0:0]\n:CHECK - [0:0]\n-A PREROUTING -j SET\n-A FORWARD -j CHECK\nCOMMIT\n")
 	stop := make(chan struct{})
 	var walkers sync.WaitGroup
@@ -316,7 +316,7 @@ func TestWalksWhileCommitting(t *testing.T) {
 		})
 	}
 	for i := range 100 {
-		restoreInto(t, first.Netfilter(), netfilter.IPv4, marksAndChecks(i), "--noflush")
+		restoreInto(t, fakeipt.First(first.Netfilter()), netfilter.IPv4, marksAndChecks(i), "--noflush")
 	}
 	close(stop)
 	walkers.Wait()

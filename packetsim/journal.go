@@ -1,6 +1,6 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/netfilter"
 
 // journal lets a walk write the host's state as straight code and be undone afterwards. While a checkpoint is
 // open, every change adds its inverse to undo, and counters wait in pending, since they are shared with the ruleset.
@@ -31,7 +31,7 @@ const (
 
 // pendingCount is one packet for a rule's or chain's counters, or for an nfacct object.
 type pendingCount struct {
-	counters *fakeipt.Counters
+	counters *netfilter.Counters
 	object   string // nfacct, if counters is nil
 	bytes    uint64
 }
@@ -87,7 +87,7 @@ func (h *Host) keep() {
 		case p.counters != nil:
 			p.counters.Add(1, p.bytes)
 		default:
-			h.netfilter.NFAcct().Count(p.object, 1, p.bytes)
+			h.netfilter.Accounts().Count(p.object, 1, p.bytes)
 		}
 	}
 	clear(j.undo)

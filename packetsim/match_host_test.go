@@ -17,9 +17,9 @@ import (
 func dumpHost(t *testing.T, dump string) *Host {
 	h, _ := testNode{}.build(t)
 	config := h.Config()
-	var err error
-	config.Netfilter, err = fakeipt.LoadSave(netfilter.IPv4, netfilter.Legacy, "dump", strings.NewReader(dump))
+	kernel, err := fakeipt.LoadSave(netfilter.IPv4, netfilter.Legacy, "dump", strings.NewReader(dump))
 	require.NoError(t, err)
+	config.Netfilter = kernel.Namespace()
 	h, err = NewHost(config)
 	require.NoError(t, err)
 	return h

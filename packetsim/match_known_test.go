@@ -217,7 +217,7 @@ func TestEqualRulesCountApart(t *testing.T) {
 	assert.Equal(t, "filter:FORWARD:rule:1 filter:FORWARD:rule:2 filter:FORWARD:rule:3 filter:FORWARD:rule:4 filter:FORWARD:policy:5",
 		way(step(t, h, tcpHTTP)))
 	assert.Equal(t, "filter:FORWARD:policy:5", way(step(t, h, tcpHTTP)))
-	restoreInto(t, h.Netfilter(), netfilter.IPv4, "*filter\n-A FORWARD -j ACCEPT\nCOMMIT\n", "--noflush")
+	restoreInto(t, fakeipt.First(h.Netfilter()), netfilter.IPv4, "*filter\n-A FORWARD -j ACCEPT\nCOMMIT\n", "--noflush")
 	assert.Equal(t, 5, len(step(t, h, tcpHTTP).Steps), "a commit of the legacy tools begins every count of its table anew")
 }
 
@@ -233,7 +233,7 @@ func TestSets(t *testing.T) {
 	restoreInto(t, k, netfilter.IPv4, "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m set --match-set seen src -j DROP\n-A FORWARD -m set "+
 		"--match-set pods dst -j SET --add-set seen src\n-A FORWARD -d 10.244.0.12/32 -m set --match-set seen src\nCOMMIT\n")
 	h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
-		Netfilter: k})
+		Netfilter: k.Namespace()})
 	require.NoError(t, err)
 	for _, row := range []struct {
 		packet string

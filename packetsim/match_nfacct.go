@@ -9,5 +9,5 @@ func (w *walk) matchNFAcct(s *skb, m *fakeipt.MatchNFAcct) bool {
 		j := &w.h.journal
 		j.pending = append(j.pending, pendingCount{object: m.Object, bytes: uint64(s.Size())})
 	}
-	return w.h.netfilter.NFAcct().Matches(m.Object, uint64(s.Size()))
+	return w.h.netfilter.Accounts().Matches(m.Object, uint64(s.Size()))
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
+	"github.com/chainwalk/chainwalk/netfilter/ipset"
 )
 
 var errNoTargetMAC = errors.New("not supported: a set asks for the link-layer address that the packet came to, which is not known: " +

@@ -205,15 +205,15 @@ func TestMatchStatisticNth(t *testing.T) {
 
 func TestMatchNFAcctCounts(t *testing.T) {
 	k := fakeipt.New(fakeipt.Options{})
-	require.NoError(t, k.NFAcct().Add("seen"))
+	require.NoError(t, k.Namespace().Accounts().Add("seen"))
 	restoreInto(t, k, netfilter.IPv4, "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -m nfacct --nfacct-name seen -m mark --mark 1 -j "+
 		"DROP\nCOMMIT\n")
 	h, err := NewHost(HostConfig{Devices: testDevices(), Routes: testRoutes(), Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
-		Netfilter: k})
+		Netfilter: k.Namespace()})
 	require.NoError(t, err)
 	walkOne(t, h, tcpHTTP+" len 90")
 	step(t, h, tcpHTTP+" len 90")
-	object, ok := k.NFAcct().Get("seen")
+	object, ok := k.Namespace().Accounts().Get("seen")
 	require.True(t, ok)
 	assert.EqualValues(t, 1, object.Packets, "counted where a later match does not hold, and not by Walk")
 	assert.EqualValues(t, 90, object.Bytes)

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/netfilter/ipset"
 )
 
 // memory is what packets leave behind in a host beside connections and counters. It has a layer for every open checkpoint under which

@@ -1,6 +1,6 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt/ipset"
+import "github.com/chainwalk/chainwalk/netfilter/ipset"
 
 // rememberedSets are the sets that rules name. Others use them too, so what packets change of them lies over them in overlays, in
 // the layers of memory, and is written to them when the outermost checkpoint is kept.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/fakeipt/ipset"
+	"github.com/chainwalk/chainwalk/netfilter/ipset"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -67,7 +67,7 @@ func TestSetsInLayers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		k := fakeipt.New(fakeipt.Options{})
 		require.NoError(rt, k.LoadSets("sets", strings.NewReader("create s hash:ip\n")))
-		m := newMemory(k.Sets())
+		m := newMemory(k.Namespace().Sets())
 		now := map[string]bool{}
 		before := []map[string]bool{}
 		rt.Repeat(map[string]func(*rapid.T){
@@ -101,7 +101,7 @@ func TestSetsInLayers(t *testing.T) {
 				before = before[:last]
 			},
 			"": func(rt *rapid.T) {
-				sets := k.Sets().Overlay()
+				sets := k.Namespace().Sets().Overlay()
 				if m.depth > 0 {
 					checkSet(rt, sets, ref, before[0])
 					sets = m.sets.now()

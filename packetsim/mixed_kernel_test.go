@@ -216,7 +216,7 @@ func TestKernelWalksBothBackends(t *testing.T) {
 		t.Run(strings.Join(order, ", "), func(t *testing.T) {
 			lab := newKernelLab(t)
 			legacy := fakeipt.New(fakeipt.Options{})
-			nft := fakeipt.New(fakeipt.Options{Dialect: netfilter.NFT, Beside: legacy})
+			nft := fakeipt.New(fakeipt.Options{Dialect: netfilter.NFT, Namespace: legacy.Namespace()})
 			host := labHost(t, nil, legacy)
 			for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
 				for _, tools := range order {

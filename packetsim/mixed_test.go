@@ -14,7 +14,7 @@ import (
 // mixedHost is a node with both dialects' tools, on which the commands ran one after the other.
 func mixedHost(t *testing.T, commands ...string) *Host {
 	legacy := fakeipt.New(fakeipt.Options{})
-	nft := fakeipt.New(fakeipt.Options{Dialect: netfilter.NFT, Beside: legacy})
+	nft := fakeipt.New(fakeipt.Options{Dialect: netfilter.NFT, Namespace: legacy.Namespace()})
 	for _, command := range commands {
 		k, argv := legacy, strings.Fields(command)
 		if strings.Contains(argv[0], "-nft") {
@@ -24,7 +24,7 @@ func mixedHost(t *testing.T, commands ...string) *Host {
 		require.Zero(t, k.Run(argv, nil, &stderr, &stderr), "%s: %s", command, stderr.String())
 	}
 	h, err := NewHost(HostConfig{
-		Name: "node", Devices: testDevices(), Routes: testRoutes(), Netfilter: legacy, Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
+		Name: "node", Devices: testDevices(), Routes: testRoutes(), Netfilter: legacy.Namespace(), Sysctls: map[string]string{"net.ipv4.ip_forward": "1"},
 	})
 	require.NoError(t, err)
 	return h

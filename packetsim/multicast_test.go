@@ -23,7 +23,7 @@ func manyNode(t *testing.T, rules string) *Host {
 		restoreInto(t, k, netfilter.IPv4, rules)
 	}
 	h, err := NewHost(HostConfig{
-		Name: "node", Netfilter: k, Routes: testRoutes(),
+		Name: "node", Netfilter: k.Namespace(), Routes: testRoutes(),
 		Devices: []Device{
 			{Name: "eth0", Up: true, Addresses: addresses("192.168.0.3/24", "fd00:1::3/64"),
 				Groups: []netip.Addr{netip.MustParseAddr("239.1.1.1"), netip.MustParseAddr("ff0e::1:1")}},

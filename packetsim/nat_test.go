@@ -189,7 +189,7 @@ func TestMasqueradeWithoutAddressDrops(t *testing.T) {
 		Devices:   []Device{{Name: "a", Up: true}, {Name: "b", Up: true}},
 		Routes:    []Route{{Dst: netip.MustParsePrefix("10.0.0.0/8"), Dev: "b"}},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1"},
-		Netfilter: restored(t, 4, "*nat\n:POSTROUTING ACCEPT [0:0]\n-A POSTROUTING -j MASQUERADE\nCOMMIT\n"),
+		Netfilter: restored(t, 4, "*nat\n:POSTROUTING ACCEPT [0:0]\n-A POSTROUTING -j MASQUERADE\nCOMMIT\n").Namespace(),
 	})
 	require.NoError(t, err)
 	assert.Equal(t, "drop no address to masquerade with on b", brief(walkOne(t, h, "tcp 9.9.9.9:1 > 10.0.0.1:80 in a")))

@@ -25,7 +25,7 @@ func loadedHost(t require.TestingT, six bool, d netfilter.Dialect, dump string, 
 	}
 	require.NoError(t, k.Load(family, "dump.txt", strings.NewReader(dump)), dump)
 	h, err := NewHost(HostConfig{
-		Name: "node", Devices: testDevices(), Routes: testRoutes(), Netfilter: k, Clock: clock,
+		Name: "node", Devices: testDevices(), Routes: testRoutes(), Netfilter: k.Namespace(), Clock: clock,
 		Sysctls: map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"},
 	})
 	require.NoError(t, err)

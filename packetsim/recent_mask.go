@@ -13,13 +13,12 @@ var tableOrder = [...]string{"raw", "mangle", "nat", "filter", "security"}
 // recentMask is the mask of a list that a rule uses first. A list keeps the mask of the rule that made it, which is the first one that was
 // loaded and not the first one that a packet meets (recent_mt_check in net/netfilter/xt_recent.c).
 func (h *Host) recentMask(m *fakeipt.MatchRecent) netip.Addr {
-	for _, family := range [...]netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-		if mask, ok := h.masksOf(h.netfilter.Ruleset(family))[m.List]; ok {
-			return mask
-		}
-		if beside := h.netfilter.Beside(); beside != nil {
-			if mask, ok := h.masksOf(beside.Ruleset(family))[m.List]; ok {
-				return mask
+	for _, family := range netfilter.Families() {
+		for _, tools := range h.netfilter.Tools() {
+			if rules, is := tools.Rules(family).(*fakeipt.Ruleset); is {
+				if mask, ok := h.masksOf(rules)[m.List]; ok {
+					return mask
+				}
 			}
 		}
 	}

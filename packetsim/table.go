@@ -354,7 +354,7 @@ func (t *tableWalk) find() *program {
 func (w *walk) counts() bool { return w.h.probes == 0 }
 
 // count notes one packet for the counters; keep adds it. What a probe counts is never kept.
-func (w *walk) count(c *fakeipt.Counters, s *skb) {
+func (w *walk) count(c *netfilter.Counters, s *skb) {
 	if c != nil && w.counts() {
 		j := &w.h.journal
 		j.pending = append(j.pending, pendingCount{counters: c, bytes: uint64(s.Size())})

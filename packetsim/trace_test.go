@@ -49,7 +49,7 @@ func traceNode(t *testing.T, rules string) *Host {
 			{Dst: netip.MustParsePrefix("10.99.0.0/16"), Via: other, Dev: "eth0"},
 		},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1"},
-		Netfilter: restored(t, netfilter.IPv4, rules),
+		Netfilter: restored(t, netfilter.IPv4, rules).Namespace(),
 	})
 	require.NoError(t, err)
 	return h

@@ -459,14 +459,6 @@ func (w *walk) pass(s *skb, at hook, in, out *device) bool {
 	return true
 }
 
-// rules is the ruleset for the packet's family, nil if the host has none.
-func (h *Host) rules(p *Packet) *fakeipt.Ruleset {
-	if h.netfilter == nil {
-		return nil
-	}
-	return h.netfilter.Ruleset(FamilyOf(p.Dst))
-}
-
 func (w *walk) stage(s *skb, st stage) bool {
 	switch st {
 	case trackStage:

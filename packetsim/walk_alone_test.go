@@ -100,7 +100,7 @@ func memoryHosts(t testing.TB, n int) ([]*Host, *clocktesting.FakeClock) {
 	var hosts []*Host
 	for i := range n {
 		h, err := NewHost(HostConfig{Name: fmt.Sprint("node", i), Devices: testDevices(), Routes: routes,
-			Sysctls: map[string]string{"net.ipv4.ip_forward": "1"}, Netfilter: k, Clock: clock})
+			Sysctls: map[string]string{"net.ipv4.ip_forward": "1"}, Netfilter: k.Namespace(), Clock: clock})
 		require.NoError(t, err)
 		hosts = append(hosts, h)
 	}
@@ -114,7 +114,7 @@ func state(t testing.TB, h *Host) string {
 		{"ipset", "save"}, {"iptables-save", "-c", "-t", "filter"}, {"iptables-save", "-c", "-t", "nat"}, {"iptables-save", "-c", "-t", "raw"},
 	} {
 		var out, errOut bytes.Buffer
-		require.Zero(t, h.netfilter.Run(argv, nil, &out, &errOut), errOut.String())
+		require.Zero(t, fakeipt.First(h.netfilter).Run(argv, nil, &out, &errOut), errOut.String())
 		for line := range strings.Lines(out.String()) {
 			if !strings.HasPrefix(line, "#") && !strings.Contains(line, " other ") {
 				b.WriteString(line)
@@ -173,9 +173,9 @@ func TestWalkLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-// TestWalksBesideOneAnother: walks of several goroutines through rules that remember, on one host and on two with the same Netfilter,
+// TestWalksAtTheSameTime: walks of several goroutines through rules that remember, on one host and on two with the same Netfilter,
 // beside tools that change it. Each sees what it would see alone, and nothing is left. Run it with the race detector.
-func TestWalksBesideOneAnother(t *testing.T) {
+func TestWalksAtTheSameTime(t *testing.T) {
 	for _, n := range []int{1, 2} {
 		t.Run(fmt.Sprint("hosts=", n), func(t *testing.T) {
 			hosts, _ := memoryHosts(t, n)
@@ -220,7 +220,7 @@ func besideOneAnother(t *testing.T, hosts []*Host, packets []Input) {
 	}
 	tools.Go(func() {
 		for i := 0; !done.Load() || i == 0; i++ {
-			runTools(t, hosts[0].Netfilter(), i)
+			runTools(t, fakeipt.First(hosts[0].Netfilter()), i)
 		}
 	})
 	all.Wait()
@@ -278,7 +278,7 @@ func runTools(t *testing.T, k *fakeipt.Kernel, i int) {
 // ruleset and of one state of the sets, so that their probabilities add up to 1.
 func TestWalkSeesOneState(t *testing.T) {
 	hosts, _ := memoryHosts(t, 1)
-	k := hosts[0].Netfilter()
+	k := fakeipt.First(hosts[0].Netfilter())
 	const rules = "*filter\n:FORWARD ACCEPT [0:0]\n%s" +
 		"-A FORWARD -m statistic --mode random --probability 0.5 -m set --match-set seen src -j ACCEPT\n" +
 		"-A FORWARD -m set ! --match-set seen src -m statistic --mode random --probability 0.25 -j DROP\nCOMMIT\n"

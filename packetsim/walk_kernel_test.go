@@ -255,7 +255,7 @@ func labHost(t *testing.T, set map[string]string, kernel *fakeipt.Kernel) *Host 
 			{Family: netfilter.IPv6, Priority: 96, In: "cwpss", To: netip.MustParsePrefix("fd99:3::/32"), Action: RuleBlackhole},
 		}...),
 		Sysctls:   sysctls,
-		Netfilter: kernel,
+		Netfilter: kernel.Namespace(),
 	})
 	require.NoError(t, err)
 	return h

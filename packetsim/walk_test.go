@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -210,13 +211,13 @@ func TestStepHasTheRuleAsSaved(t *testing.T) {
 	require.Len(t, o.Steps, 1)
 	assert.Equal(t, Step{
 		Hook: "FORWARD", Table: "filter", Chain: "FORWARD", Kind: StepRule, Number: 1, Text: "-A FORWARD -d 10.244.0.12/32 -p tcp -j DROP",
-		Rule: h.Netfilter().Ruleset(netfilter.IPv4).Table("filter").Chain("FORWARD").Rules[0],
+		Rule: fakeipt.First(h.Netfilter()).Ruleset(netfilter.IPv4).Table("filter").Chain("FORWARD").Rules[0],
 	}, o.Steps[0])
 }
 
 func TestCountersAdvanceOnlyInAStep(t *testing.T) {
 	h, _ := testNode{rules4: "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p tcp\nCOMMIT\n"}.build(t)
-	chain := h.Netfilter().Ruleset(netfilter.IPv4).Table("filter").Chain("FORWARD")
+	chain := fakeipt.First(h.Netfilter()).Ruleset(netfilter.IPv4).Table("filter").Chain("FORWARD")
 	walkOne(t, h, "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1 len 100")
 	assert.Zero(t, chain.Rules[0].Counters.Packets())
 	step(t, h, "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1 len 100")

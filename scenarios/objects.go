@@ -25,7 +25,7 @@ func (o *Objects) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	for _, item := range n.Content {
 		item = document.Resolve(item)
 		if item.Kind == yaml.MappingNode && len(item.Content) == 2 && item.Content[0].Value == "file" {
-			*o = append(*o, readBeside(d, item.Content[1])...)
+			*o = append(*o, readReferred(d, item.Content[1])...)
 			continue
 		}
 		*o = append(*o, served(d, item, manifest.DecodeObjects(d, item))...)
@@ -48,8 +48,8 @@ func served(d *document.Decoder, n *yaml.Node, objects []manifest.Object) []mani
 	})
 }
 
-// readBeside reads the objects of a file that a scenario refers to.
-func readBeside(d *document.Decoder, n *yaml.Node) []manifest.Object {
+// readReferred reads the objects of a file that a scenario refers to.
+func readReferred(d *document.Decoder, n *yaml.Node) []manifest.Object {
 	name, ok := d.Scalar(n, "the name of a file")
 	if !ok {
 		return nil

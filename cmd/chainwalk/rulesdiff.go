@@ -128,7 +128,7 @@ func dumpOfTexts(name string, texts []fakeipt.SaveText, o rulesOptions, node *v1
 		if err != nil {
 			return nil, err
 		}
-		return packetsim.NewHost(packetsim.HostConfig{Name: node.Name, Devices: []packetsim.Device{eth}, Netfilter: kernel})
+		return packetsim.NewHost(packetsim.HostConfig{Name: node.Name, Devices: []packetsim.Device{eth}, Netfilter: kernel.Namespace()})
 	}}, nil
 }
 

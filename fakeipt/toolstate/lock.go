@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 )
 
 // lockPoll is how often a lock is asked for again by a tool that does not wait for ever.

@@ -63,7 +63,7 @@ func (s *Store) Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) in
 type run struct {
 	store  *Store
 	kernel *fakeipt.Kernel
-	beside *fakeipt.Kernel // of the other dialect
+	other  *fakeipt.Kernel // of the other dialect
 	clock  *runClock
 	loaded map[part]fingerprint
 	// others are the tables of a part that were not read, because the tool looks at one alone.
@@ -101,8 +101,9 @@ func newRun(s *Store, name string) *run {
 	}
 	r := &run{store: s, clock: &runClock{s.clock.Now()}, loaded: map[part]fingerprint{}, others: map[part]otherTables{}}
 	d := s.dialectOf(name)
-	r.beside = fakeipt.New(fakeipt.Options{Dialect: d.Other(), Clock: r.clock, Etc: s.etc})
-	r.kernel = fakeipt.New(fakeipt.Options{Dialect: d, Clock: r.clock, Etc: s.etc, Beside: r.beside, Gate: r.enter})
+	namespace := netfilter.New(r.clock)
+	r.kernel = fakeipt.New(fakeipt.Options{Dialect: d, Namespace: namespace, Etc: s.etc, Gate: r.enter})
+	r.other = fakeipt.New(fakeipt.Options{Dialect: d.Other(), Namespace: namespace, Etc: s.etc})
 	return r
 }
 
@@ -170,7 +171,7 @@ func (r *run) of(p part) *fakeipt.Kernel {
 	if p == objects || p.dialect == r.kernel.Dialect() {
 		return r.kernel
 	}
-	return r.beside
+	return r.other
 }
 
 func (r *run) fingerprint(p part) fingerprint {

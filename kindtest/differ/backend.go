@@ -33,7 +33,7 @@ type recorded struct {
 }
 
 func (r *recorded) begin(*walkCase) (own, beside toolrun.Run, err error) {
-	return r.answer.Restore, r.answer.Beside, nil
+	return r.answer.Restore, r.answer.OtherRestore, nil
 }
 
 func (r *recorded) send(string, packetsim.Packet, func(*observation) bool) (*observation, error) {

@@ -37,7 +37,7 @@ func (k *labKernel) begin(c *walkCase) (own, beside toolrun.Run, err error) {
 	if err := k.clear(family); err != nil {
 		return own, beside, err
 	}
-	k.family, k.mixed = family, c.Beside != ""
+	k.family, k.mixed = family, c.OtherRules != ""
 	if err := k.objects(c); err != nil {
 		return own, beside, err
 	}
@@ -65,7 +65,7 @@ func (k *labKernel) begin(c *walkCase) (own, beside toolrun.Run, err error) {
 // clear takes the rules of the case before away. The other family's would hold sets and connection tracking.
 func (k *labKernel) clear(family netfilter.Family) error {
 	dialects := []netfilter.Dialect{k.dialect}
-	if k.mixed || k.current.Beside != "" {
+	if k.mixed || k.current.OtherRules != "" {
 		dialects = append(dialects, k.current.other())
 	}
 	for _, d := range dialects {
@@ -166,12 +166,12 @@ func (k *labKernel) end() (*endState, error) {
 		return nil, err
 	}
 	e := &endState{Save: toolrun.WithoutDates(save), Conntrack: connections}
-	if k.current.Beside != "" {
+	if k.current.OtherRules != "" {
 		beside, err := k.node.Output([]string{tool("iptables-save", k.current.other(), k.family), "-c"}, "")
 		if err != nil {
 			return nil, err
 		}
-		e.Beside = toolrun.WithoutDates(beside)
+		e.OtherSave = toolrun.WithoutDates(beside)
 	}
 	if len(k.current.NFAcct) > 0 {
 		list, err := k.node.Output([]string{"nfacct", "list"}, "")

@@ -108,14 +108,14 @@ func (j *judging) load() error {
 	if err != nil {
 		return err
 	}
-	j.v.Answer.Restore, j.v.Answer.Beside = run, beside
-	fake, ours, oursBeside := newFake(j.c, j.family)
+	j.v.Answer.Restore, j.v.Answer.OtherRestore = run, beside
+	fake, ours, oursOther := newFake(j.c, j.family)
 	j.fake = fake
 	switch {
 	case run != ours:
 		j.disagree("restore", "the real tool: %+v, ours: %+v", run, ours)
-	case beside != oursBeside:
-		j.disagree("restore", "the real tool of the other dialect: %+v, ours: %+v", beside, oursBeside)
+	case beside != oursOther:
+		j.disagree("restore", "the real tool of the other dialect: %+v, ours: %+v", beside, oursOther)
 	case run.Status != 0 || beside.Status != 0:
 		j.v.RulesRefused = true
 	}

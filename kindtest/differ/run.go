@@ -19,8 +19,9 @@ func runFake(k *fakeipt.Kernel, argv []string, stdin string) toolrun.Run {
 // newFake is a fake kernel with the objects and rules of a case, and what its tools said to its rules and to those beside them.
 func newFake(c *walkCase, f netfilter.Family) (fake *fakeipt.Kernel, own, beside toolrun.Run) {
 	fake = fakeipt.New(fakeipt.Options{Dialect: c.Dialect})
-	if c.Beside != "" {
-		fakeipt.New(fakeipt.Options{Dialect: c.other(), Beside: fake})
+	other := fake
+	if c.OtherRules != "" {
+		other = fakeipt.New(fakeipt.Options{Dialect: c.other(), Namespace: fake.Namespace()})
 	}
 	runFake(fake, []string{tool("iptables-restore", c.Dialect, f)}, emptyRules)
 	for _, name := range c.NFAcct {
@@ -34,7 +35,7 @@ func newFake(c *walkCase, f netfilter.Family) (fake *fakeipt.Kernel, own, beside
 	own, beside = restoreBoth(c, func(d netfilter.Dialect, rules string) toolrun.Run {
 		k := fake
 		if d != c.Dialect {
-			k = fake.Beside()
+			k = other
 		}
 		return runFake(k, []string{tool("iptables-restore", d, f)}, rules)
 	})
@@ -43,12 +44,12 @@ func newFake(c *walkCase, f netfilter.Family) (fake *fakeipt.Kernel, own, beside
 
 // restoreBoth restores a case's rules and those beside them, if there are any, those of the legacy tools first.
 func restoreBoth(c *walkCase, restore func(d netfilter.Dialect, rules string) toolrun.Run) (own, beside toolrun.Run) {
-	if c.Beside != "" && c.Dialect == netfilter.NFT {
-		beside = restore(c.other(), c.Beside)
+	if c.OtherRules != "" && c.Dialect == netfilter.NFT {
+		beside = restore(c.other(), c.OtherRules)
 	}
 	own = restore(c.Dialect, c.Rules)
-	if c.Beside != "" && c.Dialect == netfilter.Legacy {
-		beside = restore(c.other(), c.Beside)
+	if c.OtherRules != "" && c.Dialect == netfilter.Legacy {
+		beside = restore(c.other(), c.OtherRules)
 	}
 	return own, beside
 }

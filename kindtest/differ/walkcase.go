@@ -17,11 +17,11 @@ type walkCase struct {
 	NFAcct []string `json:"nfacct,omitempty"`
 	Sets   string   `json:"sets,omitempty"`
 	Rules  string   `json:"rules"` // input of iptables-restore
-	// Beside is the input of the other dialect's iptables-restore. The legacy tools are run first, so that chains of nft go first. Only steps
+	// OtherRules is the input of the other dialect's iptables-restore. The legacy tools are run first, so that chains of nft go first. Only steps
 	// in the rules of Dialect are compared, but counters of both.
-	Beside string        `json:"beside,omitempty"`
-	Sends  []send        `json:"sends"`
-	Kernel *kernelAnswer `json:"kernel,omitempty"`
+	OtherRules string        `json:"beside,omitempty"`
+	Sends      []send        `json:"sends"`
+	Kernel     *kernelAnswer `json:"kernel,omitempty"`
 }
 
 // send is one packet of a case, or the end of all tracked connections.
@@ -46,9 +46,9 @@ type send struct {
 
 // kernelAnswer is what the kernel did with a case.
 type kernelAnswer struct {
-	Restore toolrun.Run   `json:"restore,omitempty"`
-	Beside  toolrun.Run   `json:"besideRestore,omitempty"`
-	Sends   []observation `json:"sends,omitempty"`
+	Restore      toolrun.Run   `json:"restore,omitempty"`
+	OtherRestore toolrun.Run   `json:"besideRestore,omitempty"`
+	Sends        []observation `json:"sends,omitempty"`
 	endState
 }
 
@@ -66,7 +66,7 @@ type observation struct {
 // endState is the state after the last packet.
 type endState struct {
 	Save      string   `json:"save,omitempty"`
-	Beside    string   `json:"besideSave,omitempty"`
+	OtherSave string   `json:"besideSave,omitempty"`
 	Conntrack []string `json:"conntrack,omitempty"`
 	NFAcct    []string `json:"nfacctList,omitempty"`
 }
@@ -78,7 +78,7 @@ func (c *walkCase) family() (netfilter.Family, error) {
 	return netfilter.Family(c.Family), nil
 }
 
-// other is the dialect that Beside is of.
+// other is the dialect that OtherRules are of.
 func (c *walkCase) other() netfilter.Dialect { return c.Dialect.Other() }
 
 // clone copies what shrinking changes.

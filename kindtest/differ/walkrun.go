@@ -70,17 +70,17 @@ func runWalks(b runBounds, d netfilter.Dialect, f netfilter.Family, real kernel,
 // one makes a case and judges it.
 func (r *walkRun) one() error {
 	c := &walkCase{Dialect: r.dialect, Family: int(r.gen.w.family)}
-	accountsBeside, setsBeside := false, false
+	otherAccounts, otherSets := false, false
 	if r.bounds.Mixed {
-		c.Beside = besideOthers(r.gen.ruleset())
-		accountsBeside, setsBeside = r.gen.usesAccounts, r.gen.usesSets
+		c.OtherRules = besideOthers(r.gen.ruleset())
+		otherAccounts, otherSets = r.gen.usesAccounts, r.gen.usesSets
 	}
 	c.Rules = r.gen.ruleset()
 	c.Sends = r.gen.traffic(r.bounds.Packets)
-	if r.gen.usesAccounts || accountsBeside {
+	if r.gen.usesAccounts || otherAccounts {
 		c.NFAcct = accounts
 	}
-	if r.gen.usesSets || setsBeside {
+	if r.gen.usesSets || otherSets {
 		c.Sets = r.gen.w.sets()
 	}
 	return r.compare(c)

@@ -31,7 +31,7 @@ func shrink(c *walkCase, v *verdict, judge func(*walkCase) (*verdict, error)) (*
 		before := s.tries
 		size := len(s.best.Rules) + len(s.best.Sends)
 		s.sends()
-		s.ruleLines(func(c *walkCase) *string { return &c.Beside })
+		s.ruleLines(func(c *walkCase) *string { return &c.OtherRules })
 		s.ruleLines(func(c *walkCase) *string { return &c.Rules })
 		s.ruleWords()
 		if s.over() || len(s.best.Rules)+len(s.best.Sends) == size || s.tries == before {

@@ -148,7 +148,7 @@ func newHost(kernel *fakeipt.Kernel) (*packetsim.Host, error) {
 			{Name: clientDev, Up: true, MAC: nodeMAC(clientPlace).String(), MTU: 1500, Addresses: addresses(0), Groups: joined},
 			{Name: serverDev, Up: true, MAC: nodeMAC(serverPlace).String(), MTU: 1500, Addresses: addresses(1), Groups: []netip.Addr{}},
 		},
-		Routes: routes, Sysctls: sysctls(), Netfilter: kernel,
+		Routes: routes, Sysctls: sysctls(), Netfilter: kernel.Namespace(),
 	})
 }
 

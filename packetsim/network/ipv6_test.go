@@ -48,7 +48,7 @@ func newNetLab6(t *testing.T) *netLab {
 			{Name: "veth", Up: true, Addresses: addresses("fd00:2::1/64")}},
 		Routes:    []packetsim.Route{{Dst: netip.MustParsePrefix("::/0"), Via: netip.MustParseAddr("fd00:1::9"), Dev: "eth0"}},
 		Sysctls:   map[string]string{"net.ipv6.conf.all.forwarding": "1"},
-		Netfilter: restored(t, netfilter.IPv6, labRules6),
+		Netfilter: restored(t, netfilter.IPv6, labRules6).Namespace(),
 	})
 	require.NoError(t, l.Segment("lan", Port{"client", "eth0"}, Port{"node", "eth0"}))
 	require.NoError(t, l.Link(Port{"node", "veth"}, Port{"pod", "eth0"}))

@@ -73,7 +73,7 @@ func (l *netLab) addNode(n int, rules string) {
 			{Dst: netip.MustParsePrefix("10.99.0.0/16"), Via: netip.MustParseAddr(fmt.Sprintf("192.168.0.%d", other)), Dev: "eth0"},
 		},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1"},
-		Netfilter: restored(l.t, netfilter.IPv4, rules),
+		Netfilter: restored(l.t, netfilter.IPv4, rules).Namespace(),
 	}, Listener{Proto: packetsim.TCP, Port: 10250})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -94,7 +95,7 @@ func TestNetworkConnect(t *testing.T) {
 func (l *netLab) requireUntouched() {
 	for _, name := range l.Hosts() {
 		require.Empty(l.t, l.Host(name).Conntrack(), "%s remembers a connection", name)
-		if kernel := l.Host(name).Netfilter(); kernel != nil {
+		if kernel := fakeipt.First(l.Host(name).Netfilter()); kernel != nil {
 			for _, table := range kernel.Ruleset(netfilter.IPv4).Tables() {
 				for chain := range table.Chains() {
 					for i, rule := range chain.Rules {

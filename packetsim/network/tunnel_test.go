@@ -31,7 +31,7 @@ func tunnelHost(t *testing.T, self, other, pods, othersPods string, unmark bool)
 		},
 		Routes:    []packetsim.Route{{Dst: netip.MustParsePrefix(othersPods), Via: tunnel, Dev: "flannel.1"}},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1"},
-		Netfilter: restored(t, netfilter.IPv4, rules),
+		Netfilter: restored(t, netfilter.IPv4, rules).Namespace(),
 	})
 	require.NoError(t, err)
 	return h

@@ -312,13 +312,13 @@ func (s *Node) checkRules() error {
 
 // checkHooks checks what is said of hooks beside the rules in them.
 func (s *Node) checkHooks() error {
-	seen := map[place]bool{}
+	seen, hooks := map[place]bool{}, netfilter.HookNames()
 	for i, o := range s.Order {
 		path := fmt.Sprintf("order[%d]", i)
 		if err := checkFamily(path, o.Family); err != nil {
 			return err
 		}
-		if err := badWord(path+".hook", o.Hook, hookNames[:]...); err != nil {
+		if err := badWord(path+".hook", o.Hook, hooks[:]...); err != nil {
 			return err
 		}
 		if err := badWord(path+".table", o.Table, "raw", "mangle", "nat", "filter", "security"); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -15,7 +16,7 @@ func (s *Node) Finish(whyNoOrder string) error {
 		return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(a.Priority, b.Priority))
 	})
 	slices.SortStableFunc(s.Conntrack, compareConnections)
-	if len(s.Order) == 0 && slices.ContainsFunc(families[:], s.sharesTable) {
+	if len(s.Order) == 0 && (s.sharesTable(netfilter.IPv4) || s.sharesTable(netfilter.IPv6)) {
 		s.Unread = append(s.Unread, Unread{What: orderUnread, Why: whyNoOrder})
 	}
 	return s.check()

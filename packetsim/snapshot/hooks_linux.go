@@ -27,11 +27,11 @@ const (
 
 // order asks the kernel which of both backends' chains go first, where both have one table.
 func (t *taker) order() {
-	for _, family := range families {
+	for _, family := range netfilter.Families() {
 		if !t.snapshot.sharesTable(family) {
 			continue
 		}
-		for number, hook := range hookNames {
+		for number, hook := range netfilter.HookNames() {
 			messages, err := dumpNetfilter(hookGet, nfprotoOf(family), nl.NewRtAttr(hookNumber, nlattrUint32(uint32(number))))
 			if err != nil {
 				t.unread(orderUnread, "the kernel does not list its hooks (nfnetlink_hook): %v", err)

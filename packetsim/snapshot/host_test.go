@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -113,8 +114,8 @@ func TestNewHostChoosesTheBackend(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			assert.Equal(t, tc.want, h.Netfilter().Dialect())
-			assert.Equal(t, tc.beside, h.Netfilter().Beside() != nil)
+			assert.Equal(t, tc.want, fakeipt.First(h.Netfilter()).Dialect())
+			assert.Equal(t, tc.beside, len(fakeipt.Kernels(h.Netfilter())) > 1)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -140,7 +141,7 @@ func TestMixedHostIsASnapshot(t *testing.T) {
 		s := mixed(t)
 		h, err := NewHost(s, HostOptions{First: first, Netfilter: "nft"})
 		require.NoError(t, err)
-		assert.Equal(t, netfilter.NFT, h.Netfilter().Dialect())
+		assert.Equal(t, netfilter.NFT, fakeipt.First(h.Netfilter()).Dialect())
 		again, err := Of(h)
 		require.NoError(t, err)
 		assert.Contains(t, again.Order, HookOrder{Family: netfilter.IPv4, Hook: "FORWARD", Table: "filter", First: first})

@@ -7,39 +7,35 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"k8s.io/utils/clock"
 )
 
-// families are those that iptables has rules of.
-var families = [...]netfilter.Family{netfilter.IPv4, netfilter.IPv6}
-
 // netfilter builds the rulesets, after the objects that they name.
-func (s *Node) netfilter(options HostOptions) (*fakeipt.Kernel, error) {
+func (s *Node) netfilter(options HostOptions) (*netfilter.Namespace, error) {
 	taken, err := s.dialects(options)
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := s.kernelWithSets(fakeipt.Options{Dialect: taken[0], Clock: options.Clock}, taken)
+	namespace, err := s.namespaceWithSets(options.Clock, taken)
 	if err != nil {
 		return nil, err
 	}
 	for i := range s.NFAcct {
-		if err := kernel.NFAcct().AddObject(s.NFAcct[i].object()); err != nil {
+		if err := namespace.Accounts().AddObject(s.NFAcct[i].object()); err != nil {
 			return nil, fmt.Errorf("nfacct object %s: %w", s.NFAcct[i].Name, err)
 		}
 	}
-	kernels := []*fakeipt.Kernel{kernel}
-	if len(taken) > 1 {
-		kernels = append(kernels, fakeipt.New(fakeipt.Options{Dialect: taken[1], Clock: options.Clock, Beside: kernel}))
+	for _, dialect := range taken[1:] {
+		fakeipt.New(fakeipt.Options{Dialect: dialect, Namespace: namespace})
 	}
+	kernels := fakeipt.Kernels(namespace)
 	for _, k := range kernels {
 		if err := s.loadRules(k); err != nil {
 			return nil, err
 		}
 	}
-	if len(taken) > 1 {
-		s.register(kernel, options.First)
-	}
-	return kernel, nil
+	s.register(kernels, options.First)
+	return namespace, nil
 }
 
 func (s *Node) loadRules(kernel *fakeipt.Kernel) error {
@@ -56,12 +52,13 @@ func (s *Node) loadRules(kernel *fakeipt.Kernel) error {
 	return nil
 }
 
-// kernelWithSets is a kernel without rules. A set that it cannot hold stands in the way only of rules that name one.
-func (s *Node) kernelWithSets(o fakeipt.Options, taken []netfilter.Dialect) (*fakeipt.Kernel, error) {
-	kernel := fakeipt.New(o)
+// namespaceWithSets has the tools of the first dialect and no rules. A set that it cannot hold stands in the way only of rules that name one.
+func (s *Node) namespaceWithSets(c clock.PassiveClock, taken []netfilter.Dialect) (*netfilter.Namespace, error) {
+	made := func() *fakeipt.Kernel { return fakeipt.New(fakeipt.Options{Dialect: taken[0], Clock: c}) }
+	kernel := made()
 	err := kernel.LoadSets("ipsets", strings.NewReader(s.IPSets))
 	if err == nil {
-		return kernel, nil
+		return kernel.Namespace(), nil
 	}
 	for i := range s.IPTables {
 		if r := &s.IPTables[i]; slices.Contains(taken, r.Dialect) &&
@@ -69,7 +66,7 @@ func (s *Node) kernelWithSets(o fakeipt.Options, taken []netfilter.Dialect) (*fa
 			return nil, err
 		}
 	}
-	return fakeipt.New(o), nil
+	return made().Namespace(), nil
 }
 
 // dialects are those whose rules the host gets, that of Host.Netfilter first.
@@ -164,21 +161,21 @@ type place struct {
 	hook, table string
 }
 
-// hookNames are the hooks of iptables, by the kernel's numbers.
-var hookNames = [...]string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"}
-
-// bothHave are the places where a kernel and the one beside it have a chain.
-func bothHave(kernel *fakeipt.Kernel) []place {
+// bothHave are the places where the kernels of both dialects have a chain; there are none where one has no kernel.
+func bothHave(kernels []*fakeipt.Kernel) []place {
+	if len(kernels) < 2 {
+		return nil
+	}
 	var both []place
-	for _, family := range families {
-		for _, table := range kernel.Ruleset(family).Tables() {
-			other := kernel.Beside().Ruleset(family).Table(table.Name())
+	for _, family := range netfilter.Families() {
+		for _, table := range kernels[0].Ruleset(family).Tables() {
+			other := kernels[1].Ruleset(family).Table(table.Name())
 			if other == nil {
 				continue
 			}
-			for _, hook := range hookNames {
-				if table.Registered(hook) != 0 && other.Registered(hook) != 0 {
-					both = append(both, place{family, hook, table.Name()})
+			for h := range netfilter.Hook(netfilter.NumHooks) {
+				if table.Registered(h.String()) != 0 && other.Registered(h.String()) != 0 {
+					both = append(both, place{family, h.String(), table.Name()})
 				}
 			}
 		}
@@ -187,18 +184,18 @@ func bothHave(kernel *fakeipt.Kernel) []place {
 }
 
 // register gives the chains of both backends the order that the node has, or else the one that is asked for.
-func (s *Node) register(kernel *fakeipt.Kernel, first netfilter.Dialect) {
+func (s *Node) register(kernels []*fakeipt.Kernel, first netfilter.Dialect) {
 	if first == "" {
 		first = netfilter.NFT
 	}
 	known := s.knownOrder()
-	for _, at := range bothHave(kernel) {
-		k, want := kernel, first
+	for _, at := range bothHave(kernels) {
+		k, want := kernels[0], first
 		if is, ok := known[at]; ok {
 			want = is
 		}
 		if k.Dialect() != want {
-			k = k.Beside()
+			k = kernels[1]
 		}
 		_ = k.Register(at.family, at.table, at.hook) // it is there
 	}
@@ -214,33 +211,29 @@ func (s *Node) knownOrder() map[place]netfilter.Dialect {
 
 // addNetfilter adds the rules of both families as iptables-save prints them, without the dates,
 // and the objects that they name.
-func (s *Node) addNetfilter(kernel *fakeipt.Kernel) error {
-	if kernel == nil {
+func (s *Node) addNetfilter(namespace *netfilter.Namespace) error {
+	if namespace == nil {
 		return nil
 	}
-	for _, k := range []*fakeipt.Kernel{kernel, kernel.Beside()} {
-		if k == nil {
-			continue
-		}
+	kernels := fakeipt.Kernels(namespace)
+	for _, k := range kernels {
 		if err := s.addRules(k); err != nil {
 			return err
 		}
 	}
-	if kernel.Beside() != nil {
-		s.addOrder(kernel)
-	}
-	for _, object := range kernel.NFAcct().List() {
+	s.addOrder(kernels)
+	for _, object := range namespace.Accounts().List() {
 		s.NFAcct = append(s.NFAcct, NFAcct{Name: object.Name, Packets: object.Packets, Bytes: object.Bytes,
 			Mode: object.Mode, Quota: object.Quota, Over: object.Over})
 	}
 	var sets strings.Builder
-	err := kernel.SaveSets(&sets)
+	err := namespace.Sets().Save(&sets)
 	s.IPSets = sets.String()
 	return err
 }
 
 func (s *Node) addRules(kernel *fakeipt.Kernel) error {
-	for _, family := range families {
+	for _, family := range netfilter.Families() {
 		save, err := savedRules(kernel, family)
 		if err != nil {
 			return err
@@ -253,12 +246,12 @@ func (s *Node) addRules(kernel *fakeipt.Kernel) error {
 }
 
 // addOrder adds which backend's chains go first.
-func (s *Node) addOrder(kernel *fakeipt.Kernel) {
-	for _, at := range bothHave(kernel) {
-		first := kernel
+func (s *Node) addOrder(kernels []*fakeipt.Kernel) {
+	for _, at := range bothHave(kernels) {
+		first := kernels[0]
 		turn := func(k *fakeipt.Kernel) uint64 { return k.Ruleset(at.family).Table(at.table).Registered(at.hook) }
-		if turn(kernel.Beside()) > turn(kernel) {
-			first = kernel.Beside()
+		if turn(kernels[1]) > turn(first) {
+			first = kernels[1]
 		}
 		s.Order = append(s.Order, HookOrder{Family: at.family, Hook: at.hook, Table: at.table, First: first.Dialect()})
 	}

@@ -26,7 +26,7 @@ type RulesOptions struct {
 }
 
 // HostOfRules is a host with these rules: what is not for an address of its own it forwards by RulesDevice.
-func HostOfRules(netfilter *fakeipt.Kernel, o RulesOptions) (*packetsim.Host, error) {
+func HostOfRules(kernel *fakeipt.Kernel, o RulesOptions) (*packetsim.Host, error) {
 	eth := packetsim.Device{Name: RulesDevice, Up: true}
 	for _, a := range o.Local {
 		eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: netip.PrefixFrom(a, a.BitLen())})
@@ -39,7 +39,7 @@ func HostOfRules(netfilter *fakeipt.Kernel, o RulesOptions) (*packetsim.Host, er
 			{Dst: netip.PrefixFrom(netip.IPv6Unspecified(), 0), Dev: RulesDevice},
 		},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"},
-		Netfilter: netfilter,
+		Netfilter: kernel.Namespace(),
 	}
 	for _, name := range o.Devices {
 		there := slices.ContainsFunc(config.Devices, func(d packetsim.Device) bool { return d.Name == name })

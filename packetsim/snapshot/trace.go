@@ -70,18 +70,15 @@ func (s *Node) orderNote(host *packetsim.Host, in packetsim.Input, outcomes []pa
 // unknownOrder are the hooks and tables that the packet came to, where both backends have chains that are not empty in an order that is
 // not known.
 func (s *Node) unknownOrder(host *packetsim.Host, outcomes []packetsim.Outcome) []string {
-	kernel := host.Netfilter()
-	if kernel.Beside() == nil {
-		return nil
-	}
+	kernels := fakeipt.Kernels(host.Netfilter())
 	var unknown []string
 	passed, known := passedBy(outcomes), s.knownOrder()
 	decides := func(k *fakeipt.Kernel, at place) bool {
 		chain := k.Ruleset(at.family).Table(at.table).Chain(at.hook)
 		return len(chain.Rules) > 0 || chain.Policy == fakeipt.PolicyDrop
 	}
-	for _, at := range bothHave(kernel) {
-		if known[at] == "" && passed.Has(at.family, at.hook) && decides(kernel, at) && decides(kernel.Beside(), at) {
+	for _, at := range bothHave(kernels) {
+		if known[at] == "" && passed.Has(at.family, at.hook) && decides(kernels[0], at) && decides(kernels[1], at) {
 			unknown = append(unknown, at.table+" "+at.hook)
 		}
 	}
@@ -184,7 +181,7 @@ func (s *Node) NotWalked(host *packetsim.Host) string {
 	if n := opaqueRules(host.Netfilter()); n > 0 {
 		unseen = append(unseen, fmt.Sprintf("%d rules with extensions that are not known", n))
 	}
-	if host.Netfilter().Beside() != nil && len(s.knownOrder()) == 0 {
+	if len(fakeipt.Kernels(host.Netfilter())) > 1 && len(s.knownOrder()) == 0 {
 		unseen = append(unseen, "the order of both backends' chains, which the snapshot does not say (nft is taken to be first)")
 	}
 	if len(unseen) == 0 {
@@ -228,13 +225,10 @@ func (s *Node) isPort(device string) bool {
 }
 
 // opaqueRules is the number of rules with extensions that nobody knows, of both backends.
-func opaqueRules(kernel *fakeipt.Kernel) int {
+func opaqueRules(namespace *netfilter.Namespace) int {
 	n := 0
-	for _, k := range []*fakeipt.Kernel{kernel, kernel.Beside()} {
-		if k == nil {
-			continue
-		}
-		for _, family := range families {
+	for _, k := range fakeipt.Kernels(namespace) {
+		for _, family := range netfilter.Families() {
 			for _, table := range k.Ruleset(family).Tables() {
 				for chain := range table.Unsorted() {
 					for _, rule := range chain.Rules {

@@ -45,7 +45,7 @@ func DriftOf(in sim.RulesInput, families []netfilter.Family, node func() (*packe
 	}
 	drift, sum := &Drift{Node: in.Node.Name, Families: families, Warnings: rules.Warnings}, difference{}
 	for _, family := range families {
-		d, err := changed(in.Node.Name, family, is.Netfilter(), in.Host.Netfilter())
+		d, err := changed(in.Node.Name, family, fakeipt.First(is.Netfilter()), fakeipt.First(in.Host.Netfilter()))
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func changed(node string, family netfilter.Family, have, healed *fakeipt.Kernel)
 		return difference{}, err
 	}
 	d := compare(node, family, was, will)
-	if bothHave(have, family) {
+	if bothHave(have.Namespace(), family) {
 		d.belongTo(have.Dialect())
 	}
 	return d, nil

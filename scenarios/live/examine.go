@@ -63,10 +63,10 @@ func (c *Cluster) exam() (*exam, error) {
 		name := e.topology.Nodes[i].Name
 		report := NodeReport{Name: name, Judged: hosts[name] != nil}
 		if report.Judged {
-			kernel := hosts[name].Netfilter()
-			report.Dialect = kernel.Dialect()
-			if kernel.Beside() != nil {
-				report.Beside = kernel.Beside().Dialect()
+			kernels := fakeipt.Kernels(hosts[name].Netfilter())
+			report.Dialect = kernels[0].Dialect()
+			if len(kernels) > 1 {
+				report.Second = kernels[1].Dialect()
 			}
 			if note := e.nodes[name].NotWalked(hosts[name]); note != "" {
 				e.report.Notes = append(e.report.Notes, name+": "+note)
@@ -154,9 +154,9 @@ func (c *Cluster) hostOptions(taken *snapshot.Node) (snapshot.HostOptions, error
 }
 
 // bothHave says whether both backends of a node have tables of a family.
-func bothHave(kernel *fakeipt.Kernel, family netfilter.Family) bool {
-	beside := kernel.Beside()
-	return beside != nil && len(kernel.Ruleset(family).Tables()) > 0 && len(beside.Ruleset(family).Tables()) > 0
+func bothHave(n *netfilter.Namespace, family netfilter.Family) bool {
+	kernels := fakeipt.Kernels(n)
+	return len(kernels) > 1 && len(kernels[0].Ruleset(family).Tables()) > 0 && len(kernels[1].Ruleset(family).Tables()) > 0
 }
 
 // oracleCluster is what the oracle judges by: the addresses of the nodes' devices, and the devices to pods, are those of

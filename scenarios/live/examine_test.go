@@ -396,7 +396,7 @@ func TestLoneBackendIsChosen(t *testing.T) {
 	report, err := cluster.Examine(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, netfilter.NFT, report.Nodes[1].Dialect)
-	assert.Equal(t, netfilter.Legacy, report.Nodes[1].Beside)
+	assert.Equal(t, netfilter.Legacy, report.Nodes[1].Second)
 }
 
 // TestDoctorWalksBothBackends: a firewall of the other backend than kube-proxy's stops a service, and tables of nftables are named.

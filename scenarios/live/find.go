@@ -77,10 +77,10 @@ func (e *exam) compare() error {
 		if err := e.cluster.heal(host, object, e.topology.Configs[object.Name]); err != nil {
 			return err
 		}
-		have := e.lab.Network.Host(object.Name).Netfilter()
+		have := fakeipt.First(e.lab.Network.Host(object.Name).Netfilter())
 		var sum difference
 		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-			d, err := changed(object.Name, family, have, host.Netfilter())
+			d, err := changed(object.Name, family, have, fakeipt.First(host.Netfilter()))
 			if err != nil {
 				return err
 			}

@@ -41,7 +41,7 @@ func simulated(t *testing.T, seed uint64) *Cluster {
 		require.NoError(t, world.Sync(t.Context(), []string{h.Name}))
 		host, err := packetsim.NewHost(packetsim.HostConfig{
 			Name: h.Name, Devices: h.Devices, Routes: h.Routes,
-			Sysctls: withLocalnet(t, h.Sysctls, world.Kernel(h.Name)), Netfilter: world.Kernel(h.Name),
+			Sysctls: withLocalnet(t, h.Sysctls, world.Kernel(h.Name)), Netfilter: world.Kernel(h.Name).Namespace(),
 		})
 		require.NoError(t, err)
 		taken, err := snapshot.Of(host)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -157,11 +158,11 @@ func newMutations(t *testing.T, tools string) *mutations {
 // add adds kube-proxy's rules of a node, in their order.
 func (m *mutations) add(t *testing.T, node string, family netfilter.Family) {
 	host := m.sound.lab.Network.Host(node)
-	chains, err := rulesetOf(host.Netfilter(), family)
+	chains, err := rulesetOf(fakeipt.First(host.Netfilter()), family)
 	require.NoError(t, err)
 	m.chains[fmt.Sprint(node, family)] = chains
 	for _, table := range []string{"filter", "nat"} {
-		for chain := range host.Netfilter().Ruleset(family).Table(table).Chains() {
+		for chain := range fakeipt.First(host.Netfilter()).Ruleset(family).Table(table).Chains() {
 			for _, text := range chains[table+" "+chain.Name] {
 				if strings.Contains(text, "KUBE-") && !strings.Contains(text, "KUBE-FIREWALL") || strings.HasPrefix(text, "-A KUBE-FIREWALL") {
 					m.rules = append(m.rules, Rule{Node: node, Family: family, Table: table, Text: text})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -89,7 +90,7 @@ func opaqueLines(taken *snapshot.Node) (map[*snapshot.Rules]map[int]bool, error)
 			hosts[rules.Dialect] = host
 		}
 		lines := map[int]bool{}
-		for _, table := range hosts[rules.Dialect].Netfilter().Ruleset(rules.Family).Tables() {
+		for _, table := range fakeipt.First(hosts[rules.Dialect].Netfilter()).Ruleset(rules.Family).Tables() {
 			for chain := range table.Unsorted() {
 				for _, rule := range chain.Rules {
 					if opaque := rule.Opaque(); opaque != nil {

@@ -178,7 +178,7 @@ func (e *exam) later(first []probe) []probe {
 			continue
 		}
 		for i, endpoint := range answer.Endpoints {
-			key := fmt.Sprint(p.attempt.From, endpoint.Addr().Is6(), e.isBeside(p.attempt.From, endpoint.Addr()))
+			key := fmt.Sprint(p.attempt.From, endpoint.Addr().Is6(), e.sharesNode(p.attempt.From, endpoint.Addr()))
 			if !flows[key] && answer.Heard(i) {
 				flows[key] = true
 				out = append(out, probe{attempt: p.attempt, act: actInvalid, pick: endpoint},
@@ -189,8 +189,8 @@ func (e *exam) later(first []probe) []probe {
 	return out
 }
 
-// isBeside reports whether an address is that of another pod of the client's node.
-func (e *exam) isBeside(client string, a netip.Addr) bool {
+// sharesNode reports whether an address is that of another pod of the client's node.
+func (e *exam) sharesNode(client string, a netip.Addr) bool {
 	pod := e.topology.Pod(client)
 	return pod != nil && slices.ContainsFunc(e.topology.Pods, func(p scenarios.Pod) bool {
 		return p.Node == pod.Node && p.Name != client && slices.Contains(p.Addresses, a)

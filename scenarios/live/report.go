@@ -32,8 +32,8 @@ type NodeReport struct {
 	Judged bool `json:"judged"`
 	// Backend is the backend of iptables whose rules were walked.
 	Dialect netfilter.Dialect `json:"backend,omitempty"`
-	// Beside is the other backend, on a node that has rules of both: they were walked as well.
-	Beside netfilter.Dialect `json:"beside,omitempty"`
+	// Second is the other backend, on a node that has rules of both: they were walked as well.
+	Second netfilter.Dialect `json:"beside,omitempty"`
 	// Missing and Foreign count the rules that are other than those that chainwalk's own proxier would leave there, whether
 	// a packet suffers or not. Another proxier may have its own words for the same.
 	Missing int `json:"missing"`
@@ -140,9 +140,9 @@ func (p *printer) printf(format string, args ...any) {
 }
 
 func (p *printer) node(n NodeReport) {
-	if n.Beside != "" {
+	if n.Second != "" {
 		p.printf("%s: judged by its %s rules and those of %s beside them; "+
-			"of the %s rules %d of kube-proxy's are missing, %d are not kube-proxy's\n", n.Name, n.Dialect, n.Beside, n.Dialect, n.Missing, n.Foreign)
+			"of the %s rules %d of kube-proxy's are missing, %d are not kube-proxy's\n", n.Name, n.Dialect, n.Second, n.Dialect, n.Missing, n.Foreign)
 		return
 	}
 	switch {

@@ -14,6 +14,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/klog/v2"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -300,7 +301,7 @@ func (w *witness) commands(node string, family scenarios.IPFamily, simulated rul
 	if w.exam.nodes[node] == nil {
 		return nil, nil
 	}
-	there, err := rulesetOf(host.Netfilter(), number)
+	there, err := rulesetOf(fakeipt.First(host.Netfilter()), number)
 	if err != nil {
 		return nil, err
 	}
@@ -320,7 +321,7 @@ func (w *witness) commands(node string, family scenarios.IPFamily, simulated rul
 
 // isOf says whether a rule is one of the tools whose rules kube-proxy writes on a node. A scenario's node has no others.
 func isOf(r Rule, host *network.Host) bool {
-	return r.Dialect == "" || r.Dialect == host.Netfilter().Dialect()
+	return r.Dialect == "" || r.Dialect == fakeipt.First(host.Netfilter()).Dialect()
 }
 
 func toolOf(family netfilter.Family) string {

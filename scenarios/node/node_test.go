@@ -132,8 +132,8 @@ func TestAccountingLikeTheKernels(t *testing.T) {
 	require.NoError(t, tool.Ensure("with space"))
 	require.NoError(t, run("nfacct", "add", "limited", "packet", "5"))
 
-	kernel.NFAcct().Count("drops", 3, 180)
-	kernel.NFAcct().Count("limited", 7, 280)
+	kernel.Namespace().Accounts().Count("drops", 3, 180)
+	kernel.Namespace().Accounts().Count("limited", 7, 280)
 	require.NoError(t, tool.Ensure("drops"), "the counters stay")
 	counted, err = n.Accounting()
 	require.NoError(t, err)

@@ -11,9 +11,9 @@ import (
 )
 
 // kernelOf is a node's kernel as its proxier meets it.
-func kernelOf(host *packetsim.Host, netfilter *fakeipt.Kernel) node.Kernel {
+func kernelOf(host *packetsim.Host, tools *fakeipt.Kernel) node.Kernel {
 	return node.Kernel{
-		Exec: netfilter.Exec(), Sysctls: sysctls{host}, Network: addresses{host}, Conntrack: connections{host},
+		Exec: tools.Exec(), Sysctls: sysctls{host}, Network: addresses{host}, Conntrack: connections{host},
 	}
 }
 

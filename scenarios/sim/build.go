@@ -27,10 +27,12 @@ func (w *World) addHost(h *plan.Host, kernels map[string]node.Kernel) error {
 		Name: h.Name, Devices: h.Devices, Routes: h.Routes, PolicyRules: h.Rules, Sysctls: h.Sysctls, Clock: w.clock,
 	}
 	lock := &xtablesLock{}
+	var tools *fakeipt.Kernel // those of the node's proxier
 	if h.Node != nil {
-		config.Netfilter = fakeipt.New(fakeipt.Options{Dialect: w.cluster.Dialect, Clock: w.clock, Gate: lock.enter})
-		for _, tool := range w.cluster.Dialects()[1:] {
-			fakeipt.New(fakeipt.Options{Dialect: tool, Clock: w.clock, Beside: config.Netfilter})
+		config.Netfilter = netfilter.New(w.clock)
+		tools = fakeipt.New(fakeipt.Options{Dialect: w.cluster.Dialect, Namespace: config.Netfilter, Gate: lock.enter})
+		for _, other := range w.cluster.Dialects()[1:] {
+			fakeipt.New(fakeipt.Options{Dialect: other, Namespace: config.Netfilter})
 		}
 	}
 	host, err := packetsim.NewHost(config)
@@ -38,11 +40,11 @@ func (w *World) addHost(h *plan.Host, kernels map[string]node.Kernel) error {
 		return err
 	}
 	if h.Node != nil {
-		kernel := kernelOf(host, config.Netfilter)
+		kernel := kernelOf(host, tools)
 		if w.cluster.Dialect == netfilter.Legacy {
 			kernel.HoldLock = lock.hold
 		}
-		kernels[h.Name], w.kernels[h.Name] = kernel, config.Netfilter
+		kernels[h.Name], w.kernels[h.Name] = kernel, tools
 	}
 	return w.network.AddHost(host, h.Listeners...)
 }

@@ -13,13 +13,13 @@ import (
 // Fresh is the netfilter of a node that nobody has touched, over which a new proxier has synced that knows what the node's proxier
 // knows: its rules are those that the node's must come to.
 func (w *World) Fresh(name string) (*fakeipt.Kernel, error) {
-	netfilter := fakeipt.New(fakeipt.Options{Dialect: w.cluster.Dialect, Clock: w.clock})
-	kernel := kernelOf(w.network.Host(name).Host, netfilter)
+	tools := fakeipt.New(fakeipt.Options{Dialect: w.cluster.Dialect, Clock: w.clock})
+	kernel := kernelOf(w.network.Host(name).Host, tools)
 	kernel.Sysctls, kernel.Conntrack = &beside{Sysctls: kernel.Sysctls, set: map[string]int{}}, noConnections{}
 	if err := w.Node(name).Fresh(kernel); err != nil {
 		return nil, fmt.Errorf("%s: a new proxier: %w", name, err)
 	}
-	return netfilter, nil
+	return tools, nil
 }
 
 // beside are kernel settings of which one sees what somebody else has set, who does not see what one sets oneself.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -111,7 +112,7 @@ func stateOf(n *network.Network) state {
 			continue
 		}
 		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-			for _, table := range h.Netfilter().Ruleset(family).Tables() {
+			for _, table := range fakeipt.First(h.Netfilter()).Ruleset(family).Tables() {
 				for chain := range table.Chains() {
 					if chain.Counters != nil {
 						all.counted = append(all.counted, chain.Counters.Packets())

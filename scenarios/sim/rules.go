@@ -74,15 +74,16 @@ func kernelFor(in RulesInput, clock *clocktesting.FakeClock) (node.Kernel, error
 	if in.Host == nil {
 		return loneKernel(in, clock)
 	}
-	if in.Host.Netfilter() == nil {
+	tools := fakeipt.First(in.Host.Netfilter())
+	if tools == nil {
 		return node.Kernel{}, fmt.Errorf("node %s: the host has no netfilter", in.Node.Name)
 	}
-	return kernelOf(in.Host, in.Host.Netfilter()), nil
+	return kernelOf(in.Host, tools), nil
 }
 
 // loneKernel is the kernel of a node without a network, with the addresses of its Node object.
 func loneKernel(in RulesInput, clock *clocktesting.FakeClock) (node.Kernel, error) {
-	netfilter := fakeipt.New(fakeipt.Options{Dialect: in.Dialect, Clock: clock})
+	tools := fakeipt.New(fakeipt.Options{Dialect: in.Dialect, Clock: clock})
 	eth := packetsim.Device{Name: plan.Underlay, MTU: 1500, Up: true}
 	for _, address := range in.Node.Status.Addresses {
 		if a, err := netip.ParseAddr(address.Address); err == nil && address.Type != corev1.NodeHostName {
@@ -90,12 +91,12 @@ func loneKernel(in RulesInput, clock *clocktesting.FakeClock) (node.Kernel, erro
 		}
 	}
 	host, err := packetsim.NewHost(packetsim.HostConfig{
-		Name: in.Node.Name, Devices: []packetsim.Device{eth}, Netfilter: netfilter, Clock: clock,
+		Name: in.Node.Name, Devices: []packetsim.Device{eth}, Netfilter: tools.Namespace(), Clock: clock,
 	})
 	if err != nil {
 		return node.Kernel{}, fmt.Errorf("node %s: %w", in.Node.Name, err)
 	}
-	return kernelOf(host, netfilter), nil
+	return kernelOf(host, tools), nil
 }
 
 // Save writes what iptables-save prints, for IPv6 ip6tables-save.

@@ -124,16 +124,18 @@ func (c *drawn) addService(s *corev1.Service) {
 
 // disturb adds rules of others, to those of the proxier's backend or to the other one.
 func (c *drawn) disturb(t *rapid.T) {
-	kernel := c.host.Netfilter()
+	kernels := fakeipt.Kernels(c.host.Netfilter())
+	kernel := kernels[0]
 	if rapid.Bool().Draw(t, "beside") {
 		other := netfilter.NFT
 		if kernel.Dialect() == netfilter.NFT {
 			other = netfilter.Legacy
 		}
-		if kernel.Beside() == nil {
-			fakeipt.New(fakeipt.Options{Dialect: other, Beside: kernel})
+		if len(kernels) > 1 {
+			kernel = kernels[1]
+		} else {
+			kernel = fakeipt.New(fakeipt.Options{Dialect: other, Namespace: c.host.Netfilter()})
 		}
-		kernel = kernel.Beside()
 		host := c.host.Config()
 		h, err := packetsim.NewHost(host)
 		must(t, err)

@@ -119,8 +119,8 @@ func (w *asked) unheld(p *policies, e end) {
 // holds says whether a rule of the node belongs to a policy, and whose rules for policies there are.
 func (w *asked) holds(policy *networkingv1.NetworkPolicy) (held bool, tool names.PolicyTool) {
 	family := packetsim.FamilyOf(w.In.Dst)
-	for _, kernel := range []*fakeipt.Kernel{w.Host.Netfilter(), w.Host.Netfilter().Beside()} {
-		if kernel == nil || kernel.Ruleset(family).Table("filter") == nil {
+	for _, kernel := range fakeipt.Kernels(w.Host.Netfilter()) {
+		if kernel.Ruleset(family).Table("filter") == nil {
 			continue
 		}
 		for chain := range kernel.Ruleset(family).Table("filter").Chains() {

@@ -78,7 +78,7 @@ func policyNode(t *testing.T, rules string) *packetsim.Host {
 			{Dst: prefix("0.0.0.0/0"), Via: netip.MustParseAddr("192.168.0.254"), Dev: "eth0"},
 		},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1"},
-		Netfilter: kernel,
+		Netfilter: kernel.Namespace(),
 	})
 	require.NoError(t, err)
 	return h

@@ -307,10 +307,7 @@ func (w *asked) stale(served *oracle.Served) {
 // leadsTo says whether a node has a rule that translates destinations to an address and a port.
 func leadsTo(host *packetsim.Host, to netip.AddrPort) bool {
 	family := packetsim.FamilyOf(to.Addr())
-	for _, kernel := range []*fakeipt.Kernel{host.Netfilter(), host.Netfilter().Beside()} {
-		if kernel == nil {
-			continue
-		}
+	for _, kernel := range fakeipt.Kernels(host.Netfilter()) {
 		nat := kernel.Ruleset(family).Table("nat")
 		if nat == nil {
 			continue

@@ -211,7 +211,7 @@ func checkStep(t *testing.T, tracker *EndpointsTracker, endpoints Endpoints, ste
 }
 
 // The ports of a Service come in any order, so there are enough of both kinds.
-func TestPortsThatChangeBesideOthersThatStay(t *testing.T) {
+func TestPortsThatChangeNextToOthersThatStay(t *testing.T) {
 	var stay, change []string
 	for i := range 20 {
 		stay = append(stay, fmt.Sprintf("stays%d/TCP/%d", i, 1000+i))

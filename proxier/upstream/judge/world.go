@@ -95,6 +95,6 @@ func newHost(peer peers.Peer) (*packetsim.Host, error) {
 			route("0.0.0.0/0", "192.168.10.254", "eth0"), route("::/0", "fd00:10::fe", "eth0"),
 		},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"},
-		Netfilter: peer.Kernel(),
+		Netfilter: peer.Kernel().Namespace(),
 	})
 }

@@ -114,8 +114,8 @@ func (n *node) Ensure(name string) error {
 	if n.settings.Accounting == "failing" {
 		return errAccounting
 	}
-	if _, ok := n.kernel.NFAcct().Get(name); ok {
+	if _, ok := n.kernel.Namespace().Accounts().Get(name); ok {
 		return nil
 	}
-	return n.kernel.NFAcct().Add(name)
+	return n.kernel.Namespace().Accounts().Add(name)
 }

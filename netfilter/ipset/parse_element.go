@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 )
 
 // separatorWords are words for the number of separators in an element.

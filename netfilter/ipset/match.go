@@ -3,7 +3,7 @@ package ipset
 import (
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 )
 
 // Packet is what sets see of a packet.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 )
 
 // listing prints sets as list and save do.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 )
 
 // The elements that a message is about, with the kernel's checks in the kernel's order (the uadt functions of

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 )
 
 // The tool reads a line of restore into a buffer, and its words into another; the command's own name takes a place there.

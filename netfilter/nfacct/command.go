@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/libc"
+	"github.com/chainwalk/chainwalk/internal/libc"
 	"k8s.io/utils/clock"
 )
 

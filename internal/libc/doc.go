@@ -2,7 +2,7 @@
 // command line (getopt_long), names of services, protocols and errors, and addresses as inet_aton, inet_pton, inet_ntop and
 // getaddrinfo have them. It is glibc in the C locale, on a host without a resolver.
 //
-// It stands below fakeipt, fakeipt/ipset and fakeipt/nfacct, and knows nothing of rules or sets: what a tool does
+// It stands below fakeipt, netfilter/ipset and netfilter/nfacct, and knows nothing of rules or sets: what a tool does
 // in a way of its own stays with the tool.
 //
 // Refused are names of hosts, which are never looked up, and names of services and protocols that are not in the lists here.

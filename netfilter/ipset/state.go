@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/chainwalk/chainwalk/fakeipt/internal/record"
+	"github.com/chainwalk/chainwalk/internal/record"
 )
 
 // setState is a set as the state of the tools has it.
