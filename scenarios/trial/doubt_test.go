@@ -95,8 +95,8 @@ func TestEndpointAwayWhileAFaultIsToCome(t *testing.T) {
 	assert.Empty(t, report.Findings)
 }
 
-// An endpoint that comes and goes again while a fault is to come: connections to it that are made within the sync in which it goes are forgotten
-// before that ends.
+// An endpoint that comes and goes again while a fault is to come: connections to it that are made within the sync in which it goes are
+// forgotten before that ends.
 func TestEndpointThereWhileAFaultIsToCome(t *testing.T) {
 	slice := func(name, endpoints string) string {
 		return "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: " + name + ", labels: {kubernetes.io/service-name: dns}}, " +
@@ -150,8 +150,8 @@ steps:
 	assert.Empty(t, report.Findings)
 }
 
-// The rules of all nodes are flushed, and one of them mends its own while the service is away. Of that node's connections nothing is left when
-// the service is back, though the other node's rules were damaged all the while.
+// The rules of all nodes are flushed, and one of them mends its own while the service is away. Of that node's connections nothing is left
+// when the service is back, though the other node's rules were damaged all the while.
 func TestServiceAwayWhileRulesAreDamaged(t *testing.T) {
 	const service = "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: 172.30.0.2, ports: [{port: 80, protocol: UDP}]}}"
 	report, err := Run(t.Context(), read(t, `name: away while rules are damaged

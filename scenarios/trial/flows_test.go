@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Of a flow in doubt, all is allowed that a first packet may meet: to an external IP without endpoints, from the node itself, that is several
-// things.
+// Of a flow in doubt, all is allowed that a first packet may meet: to an external IP without endpoints, from the node itself, that is
+// several things.
 func TestFlowInDoubtToAnAddressThatIsOpen(t *testing.T) {
 	s := read(t, `
 name: in doubt
@@ -156,8 +156,8 @@ steps:
 	assert.Empty(t, report.Findings)
 }
 
-// A node knows no endpoint any more, so it may leave to another node what its processes send. Rules of others drop what that one has translated
-// before it comes to the endpoint: nobody answers it, and the next datagram has no mark any more by which it would pass there.
+// A node knows no endpoint any more, so it may leave to another node what its processes send. Rules of others drop what that one has
+// translated before it comes to the endpoint: nobody answers it, and the next datagram has no mark any more by which it would pass there.
 func TestFlowThatAnotherNodeTakesOver(t *testing.T) {
 	report, err := Run(t.Context(), read(t, `name: taken over
 topology: {nodes: [{extraAddresses: [192.168.1.2]}, {}]}
