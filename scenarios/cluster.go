@@ -31,7 +31,8 @@ type Cluster struct {
 	// Configs are the kube-proxy configurations by node name.
 	Configs map[string]*kubeproxyconfig.KubeProxyConfiguration
 	Preload []Preload
-	// Flushed says that a step flushes tables or chains: a real proxy looks only now and then whether somebody has, as often as its configuration says.
+	// Flushed says that a step flushes tables or chains: a real proxy looks only now and then whether somebody has, as often as its
+	// configuration says.
 	Flushed bool
 	// named are the tools that the scenario writes rules with itself.
 	named []DialectRef

@@ -24,8 +24,8 @@ type Disagreement struct {
 	Why     string `json:"why"`
 }
 
-// foretold puts beside a check what was predicted of it, and holds the three columns to one another. Where chances were counted, a prediction has
-// exact ones, so that an expectation is held to them as a simulation's.
+// foretold puts beside a check what was predicted of it, and holds the three columns to one another. Where chances were counted, a
+// prediction has exact ones, so that an expectation is held to them as a simulation's.
 func (c *Check) foretold(j *judge) {
 	p := j.seen.Prediction
 	if p == nil {
@@ -48,8 +48,8 @@ func (c *Check) foretold(j *judge) {
 // prefixOf tells the columns of a disagreement in a check's Wrong. What was seen is not as expected where nothing else is said.
 var prefixOf = map[Pair]string{PredictedGot: "not as predicted: ", ExpectedPredicted: "the prediction is not as expected: "}
 
-// ofPrediction says what of a prediction is not as expected; empty if everything is, or nothing is predicted. The cluster's rules have other addresses
-// and other rules beside them, so that texts and numbers of rules are not looked at.
+// ofPrediction says what of a prediction is not as expected; empty if everything is, or nothing is predicted. The cluster's rules have
+// other addresses and other rules beside them, so that texts and numbers of rules are not looked at.
 func (j *judge) ofPrediction(p *Prediction) string {
 	if p.None != "" {
 		return ""

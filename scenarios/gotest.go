@@ -8,13 +8,14 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// Test runs scenario files in a Go test: those that LoadEach finds at the paths, on a backend such as sim.Backend{}. Each file is a sub-test of its
-// name without the ending, in it each variant of the tools, and in that each check of its name, so that -run chooses among them:
+// Test runs scenario files in a Go test: those that LoadEach finds at the paths, on a backend such as sim.Backend{}. Each file is a
+// sub-test of its name without the ending, in it each variant of the tools, and in that each check of its name, so that -run chooses among
+// them:
 //
 //	go test -run 'TestScenarios/hairpin/nft'
 //
-// A check that fails is an error with the same report that "chainwalk run" prints. A file that cannot be read, and a scenario that checks nothing,
-// is a sub-test that fails. A scenario that its runsOn keeps from the backend is skipped.
+// A check that fails is an error with the same report that "chainwalk run" prints. A file that cannot be read, and a scenario that checks
+// nothing, is a sub-test that fails. A scenario that its runsOn keeps from the backend is skipped.
 func Test(t *testing.T, b Backend, paths ...string) {
 	t.Helper()
 	files, err := LoadEach(nil, paths...)

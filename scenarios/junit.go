@@ -12,8 +12,8 @@ import (
 )
 
 // The elements of a JUnit report, as Jenkins and GitLab read them: those of junit-10.xsd of Jenkins' xUnit plugin
-// (https://github.com/jenkinsci/xunit-plugin), whose testsuites count nothing that was skipped, and beyond it the file of a case, which GitLab
-// shows (https://docs.gitlab.com/ci/testing/unit_test_reports).
+// (https://github.com/jenkinsci/xunit-plugin), whose testsuites count nothing that was skipped, and beyond it the file of a case, which
+// GitLab shows (https://docs.gitlab.com/ci/testing/unit_test_reports).
 type (
 	junitSuites struct {
 		XMLName xml.Name `xml:"testsuites"`

@@ -17,8 +17,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/story"
 )
 
-// junitSchema are the attributes and the children that junit-10.xsd of Jenkins' xUnit plugin allows, as far as a report has such elements; the
-// attributes that it requires have an exclamation mark. The file of a case is beyond it, for GitLab.
+// junitSchema are the attributes and the children that junit-10.xsd of Jenkins' xUnit plugin allows, as far as a report has such elements;
+// the attributes that it requires have an exclamation mark. The file of a case is beyond it, for GitLab.
 var junitSchema = map[string]struct{ attributes, children []string }{
 	"testsuites": {[]string{"name", "time", "tests", "failures", "errors"}, []string{"testsuite"}},
 	"testsuite": {[]string{"name!", "tests!", "failures!", "errors!", "group", "time", "skipped", "timestamp", "hostname", "id", "package", "file", "log", "url"},

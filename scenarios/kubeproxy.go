@@ -160,8 +160,8 @@ func (c *Cluster) podRange() string {
 	return PodRange(cidrs)
 }
 
-// PodRange is the clusterCIDR that covers podCIDRs, those of all nodes: one prefix for each family, with a comma between, and the usual ones if
-// they do.
+// PodRange is the clusterCIDR that covers podCIDRs, those of all nodes: one prefix for each family, with a comma between, and the usual
+// ones if they do.
 func PodRange(podCIDRs []netip.Prefix) string {
 	var out string
 	for _, usual := range []string{defaultPods4, defaultPods6} {

@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadingScenariosLinksNoClient has only those packages link client-go that run an API and what watches it: the others are small enough for
-// a page in a browser.
+// TestReadingScenariosLinksNoClient has only those packages link client-go that run an API and what watches it: the others are small enough
+// for a page in a browser.
 func TestReadingScenariosLinksNoClient(t *testing.T) {
 	const here = "github.com/chainwalk/chainwalk/scenarios"
-	linking := []string{"api", "controller", "explore", "fuzz", "live", "node", "proxytest", "sim", "trackrecord/record", "trial"}
+	linking := []string{"api", "controller", "explore", "fuzz", "live", "node", "proxytest", "sim", "trackrecord/record", "trial", "twin"}
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, here+"/...").Output()
 	require.NoError(t, err)
 	var found []string

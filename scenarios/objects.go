@@ -32,8 +32,8 @@ func (o *Objects) UnmarshalDocument(d *document.Decoder, n *yaml.Node) {
 	}
 }
 
-// served are objects without the NetworkPolicies among them, which kube-proxy does not read: one in a scenario would promise what nothing here
-// holds.
+// served are objects without the NetworkPolicies among them, which kube-proxy does not read: one in a scenario would promise what nothing
+// here holds.
 func served(d *document.Decoder, n *yaml.Node, objects []manifest.Object) []manifest.Object {
 	return slices.DeleteFunc(objects, func(o manifest.Object) bool {
 		_, policy := o.Object.(*networkingv1.NetworkPolicy)

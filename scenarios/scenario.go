@@ -28,6 +28,18 @@ type Scenario struct {
 	controller manifest.NewSliceController
 }
 
+// WithSteps is the scenario with other steps.
+func (s *Scenario) WithSteps(steps []Step) *Scenario {
+	out := *s
+	out.Steps = steps
+	return &out
+}
+
+// WithoutLooks is the scenario without the steps that change nothing.
+func (s *Scenario) WithoutLooks() *Scenario {
+	return s.WithSteps(slices.DeleteFunc(slices.Clone(s.Steps), func(s Step) bool { return s.Looks() }))
+}
+
 // The names of the backends that a scenario may be held to.
 const (
 	BackendSim   = "sim"

@@ -10,8 +10,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/whynot"
 )
 
-// whyNot says of the ways of a first packet which endpoints they do not lead to that could have been expected, and why. What it takes to know
-// that is made once for a state of the cluster.
+// whyNot says of the ways of a first packet which endpoints they do not lead to that could have been expected, and why. What it takes to
+// know that is made once for a state of the cluster.
 func (r *runner) whyNot(ways []Way) whynot.Answer {
 	if r.why == nil {
 		r.why = func([]Way) whynot.Answer { return whynot.Answer{} }
@@ -30,7 +30,8 @@ func (r *runner) names() *names.Book {
 	return r.book
 }
 
-// fewUnreached is as many endpoints and rules that were not reached as a person wants to read, and fewestUnreached where the ways are not wanted.
+// fewUnreached is as many endpoints and rules that were not reached as a person wants to read, and fewestUnreached where the ways are not
+// wanted.
 const fewUnreached, fewestUnreached = 12, 3
 
 // textUnreached says what was not reached, at most so many.

@@ -7,6 +7,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/gen"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/trial"
+	"github.com/chainwalk/chainwalk/scenarios/twin"
 )
 
 // question is what is asked of a scenario: to hold the specification, or a law over it.
@@ -14,7 +15,7 @@ type question struct {
 	scenario *scenarios.Scenario
 	// rules says that it is looked which rules packets meet.
 	rules bool
-	law   *trial.Law // nil: the specification itself
+	law   *twin.Law // nil: the specification itself
 	// sample draws the syncs after which the laws over rules that cost most are held; 0: all of them.
 	sample uint64
 }
@@ -30,7 +31,7 @@ const (
 // kind is what is asked in a case.
 type kind struct {
 	interleaved, rules bool
-	law                *trial.Law // nil: none as well
+	law                *twin.Law // nil: none as well
 }
 
 // kindOf is the kind of the case of a number.
@@ -39,7 +40,7 @@ func kindOf(number int) kind {
 		return kind{interleaved: true}
 	}
 	k := kind{rules: drawn(number, rulesEvery)}
-	if laws := trial.Laws(); drawn(number, lawEvery) {
+	if laws := twin.Laws(); drawn(number, lawEvery) {
 		k.law = laws[mix(uint64(number))%uint64(len(laws))]
 	}
 	return k
@@ -57,7 +58,7 @@ func (o *Options) questions(number int) []question {
 	seed, k := caseSeed(o.Seed, number), kindOf(number)
 	if o.Try == nil && k.interleaved {
 		var out []question
-		for _, s := range trial.Interleavings(gen.Small(uint64(number / interleavingEvery))) {
+		for _, s := range twin.Interleavings(gen.Small(uint64(number / interleavingEvery))) {
 			out = append(out, question{scenario: s, sample: seed})
 		}
 		return out
@@ -88,7 +89,7 @@ func (q question) ask(ctx context.Context, o *Options, s *scenarios.Scenario) (*
 // with asks it with options.
 func (q question) with(ctx context.Context, options trial.Options, s *scenarios.Scenario) (*trial.Report, error) {
 	if q.law != nil {
-		return q.law.Hold(ctx, s, options)
+		return trial.Hold(ctx, q.law, s, options)
 	}
 	options.Rules, options.Sample = options.Rules || q.rules, q.sample
 	return trial.Run(ctx, s, options)

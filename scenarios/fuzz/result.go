@@ -185,8 +185,8 @@ func (f *Failure) Where() string {
 	return out
 }
 
-// Replay runs the failure's scenario. It fails there as well, unless what ran the case was another program, or what it had found is within a
-// sync that goes otherwise now.
+// Replay runs the failure's scenario. It fails there as well, unless what ran the case was another program, or what it had found is within
+// a sync that goes otherwise now.
 func (f *Failure) Replay(ctx context.Context, b scenarios.Backend) (*scenarios.Result, error) {
 	s, err := scenarios.Read(f.Name(), strings.NewReader(f.File))
 	if err != nil {

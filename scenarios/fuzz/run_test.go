@@ -15,6 +15,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 	"github.com/chainwalk/chainwalk/scenarios/trial"
+	"github.com/chainwalk/chainwalk/scenarios/twin"
 )
 
 // noAffinity finds affinity and services that are deleted: two clauses that nobody holds.
@@ -175,7 +176,7 @@ func TestEachShardHasOfEverything(t *testing.T) {
 				}
 			}
 			assert.NotZero(t, lawless)
-			assert.Len(t, laws, len(trial.Laws()), "laws in shard %d of %d", shard+1, shards)
+			assert.Len(t, laws, len(twin.Laws()), "laws in shard %d of %d", shard+1, shards)
 			assert.InDelta(t, cases/interleavingEvery, interleaved, cases/interleavingEvery/2, "short sequences in shard %d of %d", shard+1, shards)
 			assert.InDelta(t, cases/rulesEvery, walked, cases/rulesEvery*3/4, "rules looked at in shard %d of %d", shard+1, shards)
 		}

@@ -25,7 +25,8 @@ func setDefaults(o runtime.Object) {
 	}
 }
 
-// policyDefaults say for which direction a policy is that does not: for packets to its pods, and for those from them if it has rules for them.
+// policyDefaults say for which direction a policy is that does not: for packets to its pods, and for those from them if it has rules for
+// them.
 func policyDefaults(s *networkingv1.NetworkPolicySpec) {
 	if len(s.PolicyTypes) == 0 {
 		s.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}

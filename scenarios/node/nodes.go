@@ -44,8 +44,8 @@ type Options struct {
 	Proxier Proxier
 	// OneFamily has proxiers in a cluster of one family serve that alone, as on machines that lack the tools of the other one.
 	OneFamily bool
-	// Breaks has a sync end with an error when its context does, between two nodes or two tools. Who judges what a sync leaves behind takes whole
-	// ones.
+	// Breaks has a sync end with an error when its context does, between two nodes or two tools. Who judges what a sync leaves behind
+	// takes whole ones.
 	Breaks bool
 }
 

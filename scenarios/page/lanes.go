@@ -98,7 +98,8 @@ func (l *layout) thereAndEnds(passages []passage) {
 // local is the device of a packet that a host made, or that one of its sockets took.
 const local = "local"
 
-// place finds the lane of a passage that is not on the way from the client: that of its host, the next one from where the packet was before.
+// place finds the lane of a passage that is not on the way from the client: that of its host, the next one from where the packet was
+// before.
 func (l *layout) place(passages []passage, i int) {
 	p := &passages[i]
 	from := len(l.columns)

@@ -80,7 +80,8 @@ func (t *table) read(save string) {
 	}
 }
 
-// stops says that a chain has a rule of others, or leads to one, that drops or rejects packets. Those chains that were looked through are seen.
+// stops says that a chain has a rule of others, or leads to one, that drops or rejects packets. Those chains that were looked through are
+// seen.
 func (t *table) stops(chain string, seen map[string]bool) bool {
 	if seen[chain] {
 		return false

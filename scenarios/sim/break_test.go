@@ -31,7 +31,8 @@ func (p *patience) Err() error {
 	return p.Context.Err()
 }
 
-// patient runs a scenario with so much patience. It returns what was wrong with its last check, and how often the context was asked after its end.
+// patient runs a scenario with so much patience. It returns what was wrong with its last check, and how often the context was asked after
+// its end.
 func patient(t *testing.T, s *scenarios.Scenario, left int) (result *scenarios.Result, wrong string, after int) {
 	t.Helper()
 	inner, end := context.WithCancelCause(t.Context())

@@ -20,8 +20,8 @@ import (
 
 var _ scenarios.WhySession = (*World)(nil)
 
-// WhyNot says why a first packet does not come to endpoints that it could have been expected to come to, by the objects that the API holds and by
-// the rules of the node that first had it as one to a service.
+// WhyNot says why a first packet does not come to endpoints that it could have been expected to come to, by the objects that the API holds
+// and by the rules of the node that first had it as one to a service.
 func (w *World) WhyNot(objects []manifest.Object, book *names.Book) func([]scenarios.Way) whynot.Answer {
 	cluster := w.plan.Oracle(objects)
 	q := whynot.Question{Spec: oracle.New(cluster), Objects: objects, Book: book}
@@ -51,8 +51,8 @@ func passagesOf(ways []scenarios.Way) [][]whynot.Passage {
 	return out
 }
 
-// sender is who sent a packet that a node has: where its way begins, who is behind the device that it came by, or who has its source. It is empty
-// if nobody is known who could have.
+// sender is who sent a packet that a node has: where its way begins, who is behind the device that it came by, or who has its source. It
+// is empty if nobody is known who could have.
 func (w *World) sender(node string, way *scenarios.Way, in *packetsim.Input) string {
 	if first := way.Forward[0].Host; first != node || in.Local {
 		return first

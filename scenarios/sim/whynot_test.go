@@ -12,8 +12,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// failing makes a scenario of a service with one port and one slice, each with fields of its own, whose last step calls the service and expects what
-// is not.
+// failing makes a scenario of a service with one port and one slice, each with fields of its own, whose last step calls the service and
+// expects what is not.
 func failing(service, slice, steps string) string {
 	return `name: failing
 topology:

@@ -122,7 +122,10 @@ func (m *moment) foundInFlow(flow *flow, later oracle.Later, allowed *oracle.Ans
 // laterExpect is an expectation of a later packet: it meets no rule that changes its source, and has no answer.
 func laterExpect(e scenarios.Expect) scenarios.Expect {
 	e.Source, e.OneWay = scenarios.Source{}, false
-	e.AnyOf = mapEach(e.AnyOf, laterExpect)
+	e.AnyOf = slices.Clone(e.AnyOf)
+	for i := range e.AnyOf {
+		e.AnyOf[i] = laterExpect(e.AnyOf[i])
+	}
 	return e
 }
 
@@ -138,14 +141,14 @@ func (f *Finding) Witness(s *scenarios.Scenario) *scenarios.Scenario {
 	}
 	steps := mayFail(s.Steps[:f.Step])
 	if len(f.unsaid) > 0 {
-		return withSteps(s, f.mustFail(steps))
+		return s.WithSteps(f.mustFail(steps))
 	}
 	steps = append(f.keep(steps), f.mending...)
 	switch {
 	case f.Point == nil:
 		steps = append(steps, f.Check...)
 	case f.Step == 0 && len(f.mending) == 0:
-		first := withSteps(s, []scenarios.Step{{Sync: &scenarios.NodeSet{All: true}}})
+		first := s.WithSteps([]scenarios.Step{{Sync: &scenarios.NodeSet{All: true}}})
 		first.During = []scenarios.During{duringOf(f.Point, f.Check)}
 		return first
 	default:
@@ -156,7 +159,7 @@ func (f *Finding) Witness(s *scenarios.Scenario) *scenarios.Scenario {
 		healthy := true
 		steps = append(steps, scenarios.Step{Healthz: &scenarios.HealthzCheck{Healthy: &healthy}})
 	}
-	return withSteps(s, steps)
+	return s.WithSteps(steps)
 }
 
 // mustFail are steps after which the syncs that went wrong say so, so that they are made again.

@@ -93,8 +93,8 @@ func byPlace(attempts []oracle.Attempt) [][]oracle.Attempt {
 	return out
 }
 
-// keepOneOf keeps one of the attempts that call the same place, if none of its service is kept. Again: another place of the service is to be
-// called, each time by another client.
+// keepOneOf keeps one of the attempts that call the same place, if none of its service is kept. Again: another place of the service is to
+// be called, each time by another client.
 func (m *moment) keepOneOf(attempts []oracle.Attempt, again bool) error {
 	first := 0
 	if again {

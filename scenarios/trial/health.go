@@ -149,9 +149,9 @@ func addReady(ready map[netip.Addr]bool, slice *discoveryv1.EndpointSlice, node 
 	return true
 }
 
-// hasToWrite reports whether it is certain that the sync of a node has something to write: what it knows of services leads
-// packets elsewhere, in each family that it writes: one may fail with nothing to write while the other succeeds. Other syncs may fail without a word: nothing waits for them. Nor does a search for connections that fails, after
-// rules were written.
+// hasToWrite reports whether it is certain that the sync of a node has something to write: what it knows of services leads packets
+// elsewhere, in each family that it writes: one may fail with nothing to write while the other succeeds. Other syncs may fail without a
+// word: nothing waits for them. Nor does a search for connections that fails, after rules were written.
 func (r *run) hasToWrite(n *nodeState, tried *view) bool {
 	if r.quiet || r.unsearched || n.doubtful || !tried.sameNode(n.ruled) {
 		return false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/twin"
 )
 
 const serviceMoves = `
@@ -22,7 +23,7 @@ const serviceMoves = `
 // In whichever order nodes hear of what happened, every packet meets what its nodes know.
 func TestInterleavingsHold(t *testing.T) {
 	s := read(t, cluster+serviceMoves+dns("")+"\n- delete: [service web]\n")
-	all := Interleavings(s)
+	all := twin.Interleavings(s)
 	assert.Len(t, all, 6*3, "two events of services and two of slices, and which of two nodes is behind")
 	seen := map[string]bool{}
 	some := race.Some(all, 4)
@@ -40,7 +41,7 @@ func TestInterleavingsHold(t *testing.T) {
 }
 
 func TestInterleavingsOfOneKind(t *testing.T) {
-	assert.Len(t, Interleavings(read(t, cluster+web(onNode1)+web(""))), 1*3, "events of one kind come in their order")
-	assert.Empty(t, Interleavings(read(t, cluster+strings.Repeat(web(""), 4))), "four are too many")
-	assert.Empty(t, Interleavings(read(t, cluster+web("")+nothing)), "time is no event")
+	assert.Len(t, twin.Interleavings(read(t, cluster+web(onNode1)+web(""))), 1*3, "events of one kind come in their order")
+	assert.Empty(t, twin.Interleavings(read(t, cluster+strings.Repeat(web(""), 4))), "four are too many")
+	assert.Empty(t, twin.Interleavings(read(t, cluster+web("")+nothing)), "time is no event")
 }

@@ -59,9 +59,9 @@ func (k *kernel) ends() *view {
 	return tried
 }
 
-// succeeded: a sync ended well at a time since the play began, and no command of it failed. It wrote everything if it was the proxier's first
-// since it started, or if one before it failed, of which nobody but the proxier can tell: one that says so may have failed after everything
-// was written.
+// succeeded: a sync ended well at a time since the play began, and no command of it failed. It wrote everything if it was the proxier's
+// first since it started, or if one before it failed, of which nobody but the proxier can tell: one that says so may have failed after
+// everything was written.
 func (k *kernel) succeeded(v *view, now time.Duration) {
 	k.damage.flushed = false
 	if k.fresh() && !k.damage.late || now-k.damage.since >= fullSyncPeriod {
@@ -84,8 +84,8 @@ func (k *kernel) wrote(v *view, after proxierState) {
 	k.ruled, k.tried, k.doubtful, k.proxier = v, nil, false, after
 }
 
-// failed: a sync ended badly, or as a fault was to come or rules were damaged, so that what it says is in doubt. If it says that it ended well,
-// that shows later.
+// failed: a sync ended badly, or as a fault was to come or rules were damaged, so that what it says is in doubt. If it says that it ended
+// well, that shows later.
 func (k *kernel) failed(v *view, says error) {
 	k.tried = append(k.tried, v)
 	k.doubtful = k.doubtful || says == nil

@@ -12,8 +12,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// TestAKernelHoldsWhatItsTransitionsLeave has events in the order of a play, and what the kernel may hold after the last one. A sync is named by
-// a letter, which stands for what it was made of.
+// TestAKernelHoldsWhatItsTransitionsLeave has events in the order of a play, and what the kernel may hold after the last one. A sync is
+// named by a letter, which stands for what it was made of.
 func TestAKernelHoldsWhatItsTransitionsLeave(t *testing.T) {
 	for _, row := range []struct{ events, holds string }{
 		{"", "0, fresh"},

@@ -47,8 +47,8 @@ func changed(a, b *api.View) []types.NamespacedName {
 	return changedBut(a, b, func(a, b *corev1.Service) bool { return a == b }, func(a, b *discoveryv1.EndpointSlice) bool { return a == b })
 }
 
-// changedInMeaning are those of them of which a proxier has to know something else: not only words that are for others, such as annotations,
-// and not slices without endpoints.
+// changedInMeaning are those of them of which a proxier has to know something else: not only words that are for others, such as
+// annotations, and not slices without endpoints.
 func changedInMeaning(a, b *api.View) []types.NamespacedName {
 	return changedBut(withEndpoints(a), withEndpoints(b), sameService, sameSlice)
 }

@@ -12,49 +12,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/twin"
 )
-
-// Law says of a case that something about it does not matter: what happened in another
-// order, with restarts in between, with other tools, names or addresses, comes to the same.
-type Law struct {
-	// Name is how reports and the command line call it, such as "restarts".
-	Name string
-	// Clause is what it is an instance of.
-	Clause *oracle.Clause
-
-	// twin is the case that must come to the same; nil where the law says nothing of a case.
-	twin func(*scenarios.Scenario) *scenarios.Scenario
-	// options are those that the twin is tried with; nil: the same.
-	options func(Options) Options
-	// addr is the twin's address for one of the case; nil: the same.
-	addr func(netip.Addr) netip.Addr
-	// nodes are the twin's names of nodes by those of the case; nil: the same.
-	nodes func(*scenarios.Scenario) map[string]string
-	// chooses says that what the specification leaves open may depend on it, such as which of two objects that contradict each other holds.
-	chooses bool
-}
-
-// Laws are the metamorphic laws, in the order of reports.
-func Laws() []*Law {
-	return []*Law{
-		{Name: "batched", Clause: oracle.OrderDoesNotMatter, twin: batched},
-		{Name: "apart", Clause: oracle.OrderDoesNotMatter, twin: apart},
-		{Name: "reordered", Clause: oracle.OrderDoesNotMatter, twin: reordered},
-		{Name: "restarts", Clause: oracle.RestartEqualsFresh, twin: restarted},
-		{Name: "full-syncs", Clause: oracle.PartialEqualsFull, twin: itself, options: fullSyncs},
-		{Name: "tools", Clause: oracle.ToolsAlike, twin: otherTool, options: anyTool},
-		{Name: "mirror", Clause: oracle.FamiliesAlike, twin: mirrored, addr: mirrorOf},
-		{Name: "names", Clause: oracle.NamesDoNotMatter, twin: renamed, nodes: nodeNamesOf, chooses: true},
-	}
-}
-
-func itself(s *scenarios.Scenario) *scenarios.Scenario { return s }
-
-// anyTool leaves the variant of the tools to the scenario.
-func anyTool(o Options) Options {
-	o.Dialect = ""
-	return o
-}
 
 // fullSyncs has proxiers that write everything in every sync.
 func fullSyncs(o Options) Options {
@@ -81,25 +40,28 @@ type fully struct {
 // Sync writes everything.
 func (f *fully) Sync() error { return f.all() }
 
-// Hold tries the case and its twin, and compares what packets meet in the end. What it finds
+// Hold tries a case and its twin by a law, and compares what packets meet in the end. What it finds
 // is different between the two; whether the case itself is right is for Run to say.
-func (l *Law) Hold(ctx context.Context, s *scenarios.Scenario, o Options) (*Report, error) {
+func Hold(ctx context.Context, l *twin.Law, s *scenarios.Scenario, o Options) (*Report, error) {
 	if o.Dialect == "" {
 		o.Dialect = dialectOf(s, o)
 	}
-	s = withoutTraffic(s)
-	twin := l.twin(s)
-	if twin == nil {
+	s = s.WithoutLooks()
+	second := l.Of(s)
+	if second == nil {
 		return &Report{}, nil
 	}
 	one, err := quietly(ctx, s, o)
 	if err != nil {
 		return nil, err
 	}
-	if l.options != nil {
-		o = l.options(o)
+	if l.FullSyncs {
+		o = fullSyncs(o)
 	}
-	other, err := quietly(ctx, twin, o)
+	if l.OwnDialect {
+		o.Dialect = ""
+	}
+	other, err := quietly(ctx, second, o)
 	if err != nil {
 		return nil, fmt.Errorf("law %s: %w", l.Name, err)
 	}
@@ -110,14 +72,14 @@ func (l *Law) Hold(ctx context.Context, s *scenarios.Scenario, o Options) (*Repo
 	for i := range report.Findings {
 		report.Findings[i].twin = s
 		if i >= len(one.Findings) {
-			report.Findings[i].twin = twin
+			report.Findings[i].twin = second
 		}
 	}
 	if len(report.Findings) > 0 {
 		return report, nil
 	}
-	if f := l.compare(l.words(s), one.met, other.met); f != nil {
-		f.twin, f.Step, f.mending = twin, len(twin.Steps), other.mending
+	if f := compare(l, wordsOf(l, s), one.met, other.met); f != nil {
+		f.twin, f.Step, f.mending = second, len(second.Steps), other.mending
 		if f.ofCase {
 			f.twin, f.Step, f.mending = s, len(s.Steps), one.mending
 		}
@@ -203,7 +165,7 @@ func compareBools(a, b bool) int {
 }
 
 // compare finds the first attempt that meets something else in the twin, nil if none does.
-func (l *Law) compare(w words, one, other []met) *Finding {
+func compare(l *twin.Law, w words, one, other []met) *Finding {
 	there := make(map[oracle.Attempt]*met, len(other))
 	for i := range other {
 		there[other[i].attempt] = &other[i]
@@ -211,7 +173,7 @@ func (l *Law) compare(w words, one, other []met) *Finding {
 	for i := range one {
 		here := &one[i]
 		got := there[w.attempt(here.attempt)]
-		if got == nil || l.addr != nil && here.attempt.To.Addr().IsLoopback() || l.chooses && here.open {
+		if got == nil || l.Addr != nil && here.attempt.To.Addr().IsLoopback() || l.Chooses && here.open {
 			continue // the twin has no such packet class; the families differ about localhost
 		}
 		want := w.ways(here.ways)
@@ -240,10 +202,10 @@ type words struct {
 	nodes map[string]string
 }
 
-func (l *Law) words(s *scenarios.Scenario) words {
-	w := words{addr: l.addr}
-	if l.nodes != nil {
-		w.nodes = l.nodes(s)
+func wordsOf(l *twin.Law, s *scenarios.Scenario) words {
+	w := words{addr: l.Addr}
+	if l.Nodes != nil {
+		w.nodes = l.Nodes(s)
 	}
 	return w
 }

@@ -16,18 +16,19 @@ import (
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/node"
+	"github.com/chainwalk/chainwalk/scenarios/twin"
 )
 
 // The laws hold for everything that the shipped scenarios do, and each says something of some of them.
 func TestLawsHold(t *testing.T) {
 	all, err := scenarios.Load("../testdata/cases")
 	require.NoError(t, err)
-	for _, law := range Laws() {
+	for _, law := range twin.Laws() {
 		t.Run(law.Name, func(t *testing.T) {
-			said := slices.DeleteFunc(slices.Clone(all), func(s *scenarios.Scenario) bool { return law.twin(withoutTraffic(s)) == nil })
+			said := slices.DeleteFunc(slices.Clone(all), func(s *scenarios.Scenario) bool { return law.Of(s.WithoutLooks()) == nil })
 			tried := 0
 			for _, s := range race.Some(said, 8) {
-				report, err := law.Hold(t.Context(), s, Options{})
+				report, err := Hold(t.Context(), law, s, Options{})
 				require.NoError(t, err, s.Pos.File)
 				tried += report.Figures.Cases / 2
 				for _, f := range report.Findings {
@@ -156,13 +157,13 @@ func TestLawsAreBroken(t *testing.T) {
 		t.Run(c.law, func(t *testing.T) {
 			s := read(t, cluster+c.steps)
 			law := lawNamed(c.law)
-			sound, err := law.Hold(t.Context(), s, Options{})
+			sound, err := Hold(t.Context(), law, s, Options{})
 			require.NoError(t, err)
 			require.Equal(t, 2, sound.Figures.Cases)
 			require.Empty(t, sound.Findings)
 
 			starts = 0
-			report, err := law.Hold(t.Context(), s, Options{Proxier: c.proxier})
+			report, err := Hold(t.Context(), law, s, Options{Proxier: c.proxier})
 			require.NoError(t, err)
 			require.Len(t, report.Findings, 1)
 			assert.Equal(t, law.Clause, report.Findings[0].Clause)
@@ -175,12 +176,12 @@ func TestLawsAreBroken(t *testing.T) {
 
 // TestOtherFamilyHasNoMirror has a slice of IPv4 hold an address of IPv6, which counts for nothing there and would count in the mirror.
 func TestOtherFamilyHasNoMirror(t *testing.T) {
-	assert.NotNil(t, mirrored(read(t, cluster+web(onNode1))))
-	assert.Nil(t, mirrored(read(t, cluster+web("{addresses: ['2001:db8::2'], nodeName: node1}"))))
+	assert.NotNil(t, lawNamed("mirror").Of(read(t, cluster+web(onNode1))))
+	assert.Nil(t, lawNamed("mirror").Of(read(t, cluster+web("{addresses: ['2001:db8::2'], nodeName: node1}"))))
 }
 
-func lawNamed(name string) *Law {
-	for _, law := range Laws() {
+func lawNamed(name string) *twin.Law {
+	for _, law := range twin.Laws() {
 		if law.Name == name {
 			return law
 		}
@@ -198,7 +199,7 @@ func TestNamesMayDecideAboutContradictions(t *testing.T) {
     ports: [{port: 8080}]
     endpoints: [{addresses: [10.244.1.2], conditions: {ready: %t}}]`
 	s := read(t, cluster+"- apply:"+fmt.Sprintf(endpoints, 1, true)+fmt.Sprintf(endpoints, 2, false))
-	report, err := lawNamed("names").Hold(t.Context(), s, Options{})
+	report, err := Hold(t.Context(), lawNamed("names"), s, Options{})
 	require.NoError(t, err)
 	assert.Empty(t, report.Findings)
 }

@@ -1,8 +1,6 @@
 package trial
 
 import (
-	"slices"
-
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/controller"
@@ -37,16 +35,4 @@ func dialectOf(s *scenarios.Scenario, o Options) netfilter.Dialect {
 		return s.IPTables.Dialects[0]
 	}
 	return netfilter.Legacy
-}
-
-// withSteps is a scenario with other steps.
-func withSteps(s *scenarios.Scenario, steps []scenarios.Step) *scenarios.Scenario {
-	out := *s
-	out.Steps = steps
-	return &out
-}
-
-// withoutTraffic is a scenario without the steps that change nothing.
-func withoutTraffic(s *scenarios.Scenario) *scenarios.Scenario {
-	return withSteps(s, slices.DeleteFunc(slices.Clone(s.Steps), func(s scenarios.Step) bool { return s.Looks() }))
 }

@@ -1,4 +1,4 @@
-package trial
+package twin
 
 import (
 	"cmp"
@@ -29,7 +29,7 @@ func batched(s *scenarios.Scenario) *scenarios.Scenario {
 	if !any {
 		return nil
 	}
-	return withSteps(s, steps)
+	return s.WithSteps(steps)
 }
 
 // apart has a sync after every object.
@@ -38,7 +38,7 @@ func apart(s *scenarios.Scenario) *scenarios.Scenario {
 	if len(steps) == len(s.Steps) {
 		return nil
 	}
-	return withSteps(s, steps)
+	return s.WithSteps(steps)
 }
 
 // oneByOne are steps with one object each, where every node syncs after them.
@@ -81,7 +81,7 @@ func reordered(s *scenarios.Scenario) *scenarios.Scenario {
 	if !any {
 		return nil
 	}
-	return withSteps(s, steps)
+	return s.WithSteps(steps)
 }
 
 // turn is the place of an event of one object among those of other kinds.
@@ -111,7 +111,7 @@ func restarted(s *scenarios.Scenario) *scenarios.Scenario {
 	if len(steps) == len(s.Steps) {
 		return nil
 	}
-	return withSteps(s, steps)
+	return s.WithSteps(steps)
 }
 
 // otherTool has the other variant of the tools.
@@ -120,10 +120,18 @@ func otherTool(s *scenarios.Scenario) *scenarios.Scenario {
 		return nil // rules that only one of them takes; a lock that only one of them has
 	}
 	out := *s
-	if dialectOf(s, Options{}) == netfilter.NFT {
+	if dialectOf(s) == netfilter.NFT {
 		out.IPTables.Dialects = []netfilter.Dialect{netfilter.Legacy}
 	} else {
 		out.IPTables.Dialects = []netfilter.Dialect{netfilter.NFT}
 	}
 	return &out
+}
+
+// dialectOf is the variant of the tools that a scenario is tried with first.
+func dialectOf(s *scenarios.Scenario) netfilter.Dialect {
+	if len(s.IPTables.Dialects) > 0 {
+		return s.IPTables.Dialects[0]
+	}
+	return netfilter.Legacy
 }

@@ -1,4 +1,4 @@
-package trial
+package twin
 
 import (
 	"slices"
@@ -17,7 +17,7 @@ const maxInterleaved = 3
 // know everything, each in turn. What is told is synced at once. There are none of a scenario
 // that has more than three events, or other steps.
 func Interleavings(s *scenarios.Scenario) []*scenarios.Scenario {
-	s = withoutTraffic(s)
+	s = s.WithoutLooks()
 	for i := range s.Steps {
 		if !free(&s.Steps[i]) {
 			return nil
@@ -126,5 +126,5 @@ func told(s *scenarios.Scenario, order []piece, groups ...[]string) *scenarios.S
 			})
 		}
 	}
-	return withSteps(s, append(steps, scenarios.Step{Hold: &scenarios.NodeSet{}, Sync: &scenarios.NodeSet{All: true}}))
+	return s.WithSteps(append(steps, scenarios.Step{Hold: &scenarios.NodeSet{}, Sync: &scenarios.NodeSet{All: true}}))
 }
