@@ -16,7 +16,8 @@ import (
 const letters = "a b c d e f g h i j k l"
 
 func patchOf(name string, lines ...string) overlay.Patch {
-	return overlay.Patch{Name: name, Text: []byte("diff --git a/file.txt b/file.txt\n--- a/file.txt\n+++ b/file.txt\n" + strings.Join(lines, "\n") + "\n")}
+	const head = "diff --git a/file.txt b/file.txt\n--- a/file.txt\n+++ b/file.txt\n"
+	return overlay.Patch{Name: name, Text: []byte(head + strings.Join(lines, "\n") + "\n")}
 }
 
 func TestPatch(t *testing.T) {
@@ -41,7 +42,8 @@ func TestPatch(t *testing.T) {
 			"patch gone: file.txt has no such lines any more as around line 2"},
 		{"no patch", []overlay.Patch{{Name: "empty", Text: []byte("nothing\n")}}, "", "patch empty changes no file"},
 		{"a new file", []overlay.Patch{{Name: "new", Text: []byte(
-			"diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,1 @@\n+x\n")}}, "", "patch new: n: lines of files that are there can be changed"},
+			"diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,1 @@\n+x\n")}}, "",
+			"patch new: n: lines of files that are there can be changed"},
 		{"no such file", []overlay.Patch{{Name: "absent", Text: []byte(
 			"diff --git a/n b/n\n--- a/n\n+++ b/n\n@@ -1,1 +1,1 @@\n-x\n+y\n")}}, "", "patch absent: open"},
 	}
