@@ -97,8 +97,8 @@ func syncOnce(t *testing.T, tools iptables.Interface) {
 		family, addressType = v1.IPv6Protocol, discovery.AddressTypeIPv6
 		clusterIP, vip, endpoint, node = "fd00:172:30::41", "2001:db8:1::4", "fd00:10:244::2", "2001:db8::1"
 	}
-	p, err := proxier.New(proxier.Config{Family: family, NodeName: "node1", NodeIP: netip.MustParseAddr(node), Rules: proxier.IPTables{Tools: tools},
-		Sysctls: sysctls{}, MasqueradeBit: 14, LocalhostNodePorts: family == v1.IPv4Protocol})
+	p, err := proxier.New(proxier.Config{Family: family, NodeName: "node1", NodeIP: netip.MustParseAddr(node),
+		Rules: proxier.IPTables{Tools: tools}, Sysctls: sysctls{}, MasqueradeBit: 14, LocalhostNodePorts: family == v1.IPv4Protocol})
 	require.NoError(t, err)
 	p.OnServiceAdd(&v1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"},

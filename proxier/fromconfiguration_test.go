@@ -329,7 +329,8 @@ func TestFromConfigurationRefuses(t *testing.T) {
 		{"mode nftables", "mode: nftables", "not supported: only iptables is"},
 		{"mode kernelspace", "mode: kernelspace", "not supported: only iptables is"},
 		{"unknown mode", "mode: userspace", "unknown; must be iptables or empty"},
-		{"feature gates", "featureGates: {Foo: true}", `KubeProxyConfiguration.featureGates: Invalid value: {"Foo":true}: unrecognized feature gate: Foo`},
+		{"feature gates", "featureGates: {Foo: true}",
+			`KubeProxyConfiguration.featureGates: Invalid value: {"Foo":true}: unrecognized feature gate: Foo`},
 		{"hidden metrics", `showHiddenMetricsForVersion: "1.35"`, `KubeProxyConfiguration.showHiddenMetricsForVersion: Invalid value: ` +
 			`"1.35": not supported`},
 		{"mark bit", "iptables: {masqueradeBit: 32}", "KubeProxyConfiguration.iptables.masqueradeBit: Invalid value: 32: must be 0 to 31"},
@@ -383,9 +384,10 @@ func TestFromConfigurationFeatureGates(t *testing.T) {
 		ignores bool
 		warning string
 	}{
-		"none":            {nil, false, ""},
-		"external IPs":    {map[string]bool{"AllowServiceExternalIPs": false}, true, ""},
-		"without meaning": {map[string]bool{"WinOverlay": true, "ComponentFlagz": false}, false, "these feature gates change nothing here: ComponentFlagz, WinOverlay"},
+		"none":         {nil, false, ""},
+		"external IPs": {map[string]bool{"AllowServiceExternalIPs": false}, true, ""},
+		"without meaning": {map[string]bool{"WinOverlay": true, "ComponentFlagz": false}, false,
+			"these feature gates change nothing here: ComponentFlagz, WinOverlay"},
 	} {
 		settings, err := proxier.FromConfiguration(&kubeproxy.KubeProxyConfiguration{FeatureGates: row.gates}, "here", object)
 		require.NoError(t, err, about)

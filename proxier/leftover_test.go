@@ -93,7 +93,8 @@ func TestChainsOfAFullSyncThatReadsTheKernel(t *testing.T) {
 	assert.Empty(t, r.restored)
 }
 
-// At 1,000 endpoints chains that are out of use go at once; one more, and they wait for the sync period, counted from the last time that all went.
+// At 1,000 endpoints chains that are out of use go at once; one more, and they wait for the sync period, counted from the last
+// time that all went.
 func TestUnusedChainsAtTheBoundOfLargeClusters(t *testing.T) {
 	for _, endpoints := range []int{1000, 1001} {
 		p, r, clock := startedWithClock(t, 30*time.Second)
@@ -114,7 +115,8 @@ func TestUnusedChainsAtTheBoundOfLargeClusters(t *testing.T) {
 		r.restored = nil
 		p.OnEndpointSliceUpdate(nil, changed)
 		require.NoError(t, p.Sync())
-		assert.Equal(t, endpoints == 1000, strings.Contains(r.last(), " -> 10.99.0.1:8080"), "an endpoint in the place of another is not one more")
+		assert.Equal(t, endpoints == 1000, strings.Contains(r.last(), " -> 10.99.0.1:8080"),
+			"an endpoint in the place of another is not one more")
 		if endpoints == 1000 {
 			assert.Contains(t, r.last(), "-X KUBE-SEP-")
 			continue

@@ -22,7 +22,8 @@ func nodePortJumps(input string) []string {
 	return found
 }
 
-// The node's addresses come and go without an event: the next sync that has something to write follows them, and so does one that has nothing.
+// The node's addresses come and go without an event: the next sync that has something to write follows them,
+// and so does one that has nothing.
 func TestNodePortsFollowTheNodesAddresses(t *testing.T) {
 	config, host := testConfig(v1.IPv4Protocol)
 	config.NodePortAddresses = []netip.Prefix{prefix("192.168.0.0/16"), prefix("127.0.0.0/8")}

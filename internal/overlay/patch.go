@@ -33,7 +33,8 @@ func (o *Overlay) Patch(patches ...Patch) error {
 		}
 		for _, file := range files {
 			if file.IsNew || file.IsDelete || file.IsRename || file.IsBinary {
-				return fmt.Errorf("patch %s: %s: lines of files that are there can be changed, and nothing else", p.Name, cmp.Or(file.NewName, file.OldName))
+				return fmt.Errorf("patch %s: %s: lines of files that are there can be changed, and nothing else",
+					p.Name, cmp.Or(file.NewName, file.OldName))
 			}
 			found, err := o.replacements(p.Name, file)
 			if err != nil {

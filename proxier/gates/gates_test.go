@@ -14,12 +14,14 @@ func TestGatesAreOnOrOff(t *testing.T) {
 		withoutMeaning []string
 		wrong          string
 	}{
-		"nothing is said":          {nil, true, nil, ""},
-		"turned off":               {map[string]bool{"AllowServiceExternalIPs": false}, false, nil, ""},
-		"turned on":                {map[string]bool{"AllowServiceExternalIPs": true}, true, nil, ""},
-		"without meaning here":     {map[string]bool{"APIServerTracing": true, "WinOverlay": true, "AllowServiceExternalIPs": true}, true, []string{"APIServerTracing", "WinOverlay"}, ""},
-		"all of a stage":           {map[string]bool{"AllAlpha": true, "AllBeta": false}, true, []string{"AllAlpha", "AllBeta"}, ""},
-		"unknown":                  {map[string]bool{"AllowServiceExternalIP": false}, false, nil, "unrecognized feature gate: AllowServiceExternalIP"},
+		"nothing is said": {nil, true, nil, ""},
+		"turned off":      {map[string]bool{"AllowServiceExternalIPs": false}, false, nil, ""},
+		"turned on":       {map[string]bool{"AllowServiceExternalIPs": true}, true, nil, ""},
+		"without meaning here": {map[string]bool{"APIServerTracing": true, "WinOverlay": true, "AllowServiceExternalIPs": true}, true,
+			[]string{"APIServerTracing", "WinOverlay"}, ""},
+		"all of a stage": {map[string]bool{"AllAlpha": true, "AllBeta": false}, true, []string{"AllAlpha", "AllBeta"}, ""},
+		"unknown": {map[string]bool{"AllowServiceExternalIP": false}, false, nil,
+			"unrecognized feature gate: AllowServiceExternalIP"},
 		"locked to its default":    {map[string]bool{"PreferSameTrafficDistribution": false}, false, nil, "PreferSameTrafficDistribution"},
 		"known since v1.37":        {map[string]bool{"KubeProxyIPVS": false}, true, []string{"KubeProxyIPVS"}, ""},
 		"known until v1.36":        {map[string]bool{"SidecarContainers": true}, true, []string{"SidecarContainers"}, ""},

@@ -56,11 +56,13 @@ func TestCommandErrorText(t *testing.T) {
 		{
 			name: "not root", err: testingexec.FakeExitError{Status: 4}, output: "Could not fetch rule set generation id: Permission denied (you " +
 				"must be root)",
-			want: `iptables -m comment --comment "a b": exit status 4: Could not fetch rule set generation id: Permission denied (you must be root): run as root, or with CAP_NET_ADMIN`,
+			want: `iptables -m comment --comment "a b": exit status 4: Could not fetch rule set generation id: Permission denied ` +
+				`(you must be root): run as root, or with CAP_NET_ADMIN`,
 		},
 		{
 			name: "locked", err: testingexec.FakeExitError{Status: 4}, output: "Another app is currently holding the xtables lock.",
-			want: `iptables -m comment --comment "a b": exit status 4: Another app is currently holding the xtables lock.: another program holds the lock of iptables: try again later`,
+			want: `iptables -m comment --comment "a b": exit status 4: Another app is currently holding the xtables lock.` +
+				`: another program holds the lock of iptables: try again later`,
 		},
 		{
 			name: "no module", err: testingexec.FakeExitError{Status: 3}, output: "can't initialize iptables table `nat': Table does not exist " +
@@ -124,7 +126,8 @@ func TestRestoreErrorShowsTheLine(t *testing.T) {
 func TestRestoreErrorText(t *testing.T) {
 	failed := newCommandError([]string{"iptables-restore"}, testingexec.FakeExitError{Status: 1}, []byte("iptables-restore: line 3 failed\n"))
 	assert.EqualError(t, newRestoreError(failed, []byte("*nat\n:A - [0:0]\nCOMMIT\n")),
-		`iptables-restore: line 3: "COMMIT" in table nat: exit status 1: iptables-restore: line 3 failed: the line ends the table, one of the lines above it is wrong`)
+		`iptables-restore: line 3: "COMMIT" in table nat: exit status 1: iptables-restore: line 3 failed`+
+			`: the line ends the table, one of the lines above it is wrong`)
 	assert.EqualError(t, newRestoreError(failed, []byte("*nat\n:A - [0:0]\n")),
 		`iptables-restore: line 3 in table nat: exit status 1: iptables-restore: line 3 failed`)
 	assert.EqualError(t, newRestoreError(failed, []byte("# no table\n\nfoo\n")),

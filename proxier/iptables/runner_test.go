@@ -206,7 +206,8 @@ func TestRestoreOfRefusedInput(t *testing.T) {
 		stderr: ignored + "iptables-restore: line 2 failed\n", exit: 1,
 	})
 	err := runner.Restore(TableNAT, []byte(input), NoFlushTables, NoRestoreCounters)
-	assert.EqualError(t, err, `restoring table nat: iptables-restore: line 2: "-A FOO -j NOPE" in table nat: exit status 1: iptables-restore: line 2 failed`)
+	assert.EqualError(t, err, `restoring table nat: `+
+		`iptables-restore: line 2: "-A FOO -j NOPE" in table nat: exit status 1: iptables-restore: line 2 failed`)
 	var refused *RestoreError
 	require.ErrorAs(t, err, &refused)
 	assert.Equal(t, 2, refused.Line)

@@ -56,7 +56,7 @@ func TestKernelLikeTheTool(t *testing.T) {
 	ns, k := inNamespace(t)
 	assert.Empty(t, requireLikeTheTool(t, ns, k))
 
-	longest := strings.Repeat("x", MaxName)
+	longest := strings.Repeat("x", maxName)
 	for _, name := range []string{"drops", longest, "with space"} {
 		_, err := k.Get(name)
 		require.ErrorIs(t, err, ErrNotFound)
@@ -91,7 +91,7 @@ func TestKernelCounts(t *testing.T) {
 
 func TestKernelRefusesNames(t *testing.T) {
 	ns, k := inNamespace(t)
-	for name, want := range map[string]error{"": errEmptyName, strings.Repeat("x", MaxName+1): errNameTooLong} {
+	for name, want := range map[string]error{"": errEmptyName, strings.Repeat("x", maxName+1): errNameTooLong} {
 		assert.ErrorIs(t, k.Add(name), want)
 		assert.ErrorIs(t, k.Ensure(name), want)
 		_, err := k.Get(name)

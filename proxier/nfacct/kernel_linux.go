@@ -80,7 +80,7 @@ func checkName(name string) error {
 	switch {
 	case name == "":
 		return errEmptyName
-	case len(name) > MaxName:
+	case len(name) > maxName:
 		return errNameTooLong
 	}
 	return nil

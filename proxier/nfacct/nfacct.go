@@ -13,15 +13,15 @@ type Counter struct {
 	Packets, Bytes uint64
 }
 
-// MaxName is how many bytes a name may have: NFACCT_NAME_MAX of the kernel without the zero at the end.
-const MaxName = 31
+// maxName is how many bytes a name may have: NFACCT_NAME_MAX of the kernel without the zero at the end.
+const maxName = 31
 
 // Errors of Kernel, for errors.Is.
 var (
 	ErrNotFound     = errors.New("no such object")
 	errExists       = errors.New("the object exists already")
 	errEmptyName    = errors.New("the name of the object is empty")
-	errNameTooLong  = fmt.Errorf("the name of the object has more than %d bytes", MaxName)
+	errNameTooLong  = fmt.Errorf("the name of the object has more than %d bytes", maxName)
 	ErrNotSupported = errors.New("the kernel has no nfacct objects: load the module nfnetlink_acct")
 )
 

@@ -30,7 +30,9 @@ type partial struct {
 // Chains that are out of use are deleted, but in a large cluster only if
 // deleteUnused is set; else they wait for a call that does. The result is valid
 // until the next call. If the kernel does not take it, fullInput must follow.
-func (r *renderer) partialInput(gone []changes.ServicePortName, changed []model.Service, nodePorts model.NodePorts, deleteUnused bool) []byte {
+func (r *renderer) partialInput(
+	gone []changes.ServicePortName, changed []model.Service, nodePorts model.NodePorts, deleteUnused bool,
+) []byte {
 	p := &r.partial
 	p.begin()
 	if !nodePorts.Equal(r.node.NodePorts) {

@@ -61,18 +61,18 @@ func selectEndpoints(all []changes.Endpoint, port *changes.ServicePort, node Nod
 	return sets
 }
 
-// ExternallyAccessible says whether the service port has an address or a port
+// externallyAccessible says whether the service port has an address or a port
 // that clients outside of the cluster may use.
-func ExternallyAccessible(port *changes.ServicePort) bool {
+func externallyAccessible(port *changes.ServicePort) bool {
 	return port.NodePort != 0 || len(port.LoadBalancerVIPs) > 0 || len(port.ExternalIPs) > 0
 }
 
 func usesClusterPolicy(port *changes.ServicePort) bool {
-	return !port.InternalPolicyLocal || ExternallyAccessible(port)
+	return !port.InternalPolicyLocal || externallyAccessible(port)
 }
 
 func usesLocalPolicy(port *changes.ServicePort) bool {
-	return port.InternalPolicyLocal || (port.ExternalPolicyLocal && ExternallyAccessible(port))
+	return port.InternalPolicyLocal || (port.ExternalPolicyLocal && externallyAccessible(port))
 }
 
 // predicate picks endpoints.

@@ -167,10 +167,10 @@ func TestSelectEndpoints(t *testing.T) {
 
 func TestExternallyAccessible(t *testing.T) {
 	address := []netip.Addr{netip.MustParseAddr("192.0.2.1")}
-	assert.False(t, ExternallyAccessible(&changes.ServicePort{}))
-	assert.True(t, ExternallyAccessible(&changes.ServicePort{NodePort: 30000}))
-	assert.True(t, ExternallyAccessible(&changes.ServicePort{ExternalIPs: address}))
-	assert.True(t, ExternallyAccessible(&changes.ServicePort{LoadBalancerVIPs: address}))
+	assert.False(t, externallyAccessible(&changes.ServicePort{}))
+	assert.True(t, externallyAccessible(&changes.ServicePort{NodePort: 30000}))
+	assert.True(t, externallyAccessible(&changes.ServicePort{ExternalIPs: address}))
+	assert.True(t, externallyAccessible(&changes.ServicePort{LoadBalancerVIPs: address}))
 }
 
 // Laws that hold for every list of endpoints.

@@ -69,7 +69,7 @@ func DecideService(port *changes.ServicePort, all []changes.Endpoint, node Node)
 		Endpoints:      sets,
 		Internal:       decideTraffic(sets, port.InternalPolicyLocal),
 		External:       decideTraffic(sets, port.ExternalPolicyLocal),
-		EntersExternal: sets.Any && ExternallyAccessible(port),
+		EntersExternal: sets.Any && externallyAccessible(port),
 		Firewall:       decideFirewall(port, sets, node),
 	}
 	service.hitMarks(node.Marks)
@@ -80,7 +80,7 @@ func (s *Service) hitMarks(marks *mark.Recorder) {
 	marks.HitIf(mark.ModelInternalReject, s.Internal.Verdict == Reject)
 	marks.HitIf(mark.ModelInternalDrop, s.Internal.Verdict == Drop)
 	marks.HitIf(mark.ModelInternalLocal, s.Internal.Verdict == Route && s.Internal.Local)
-	if !ExternallyAccessible(s.Port) {
+	if !externallyAccessible(s.Port) {
 		return
 	}
 	marks.HitIf(mark.ModelExternalReject, s.External.Verdict == Reject)

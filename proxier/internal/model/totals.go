@@ -12,7 +12,7 @@ func NoLocalOf(service *Service) NoLocal {
 	if service.Internal.Verdict == Drop {
 		n.Internal = 1
 	}
-	if service.External.Verdict == Drop && ExternallyAccessible(service.Port) {
+	if service.External.Verdict == Drop && externallyAccessible(service.Port) {
 		n.External = 1
 	}
 	return n

@@ -88,7 +88,8 @@ func start(c *cases.Case, report *Report) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{settings: &c.Settings, objects: cases.NewObjects(), history: newHistory(), kube: kube, own: chainwalk, report: report, flows: flows{},
+	r := &run{settings: &c.Settings, objects: cases.NewObjects(), history: newHistory(),
+		kube: kube, own: chainwalk, report: report, flows: flows{},
 		known: map[v1.IPFamily]map[string]string{}}
 	if r.ours, err = newSide(chainwalk); err != nil {
 		return nil, err

@@ -87,7 +87,7 @@ func (c *Chainwalk) config(ipFamily v1.IPFamily, programs iptables.Interface) pr
 		MasqueradeBit:      s.MasqueradeBit,
 		LocalhostNodePorts: s.LocalhostNodePorts,
 		LocalDetector:      detector(ipFamily, s.Detect),
-		SyncPeriod:         SyncPeriod,
+		SyncPeriod:         syncPeriod,
 		NoHourlyFullSync:   s.NoHourlyFullSync && Minor >= 36,
 		Clock:              c.clock,
 	}
@@ -155,7 +155,7 @@ func (c *Chainwalk) WasFull(family v1.IPFamily) bool { return c.full[family] }
 func (c *Chainwalk) Fail() { c.tools.failRestores() }
 
 // Hour implements Peer.
-func (c *Chainwalk) Hour() { c.clock.Step(SyncPeriod + time.Minute) }
+func (c *Chainwalk) Hour() { c.clock.Step(syncPeriod + time.Minute) }
 
 // Health implements Peer.
 func (c *Chainwalk) Health(ipFamily v1.IPFamily) map[types.NamespacedName]Health {

@@ -23,8 +23,8 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 )
 
-// SyncPeriod is that of both proxiers. It is longer than any run, so that what is done once in it happens when a case says so.
-const SyncPeriod = time.Hour
+// syncPeriod is that of both proxiers. It is longer than any run, so that what is done once in it happens when a case says so.
+const syncPeriod = time.Hour
 
 // KubeProxy is kube-proxy's proxier of both families on a kernel.
 type KubeProxy struct {
@@ -70,7 +70,7 @@ func newKubeFamily(family v1.IPFamily, n *node, programs utiliptables.Interface)
 	surroundings := kubeSurroundings{
 		node: NodeName, address: nodeIP(family, s), detector: kubeDetector(family, s.Detect),
 		masqueradeAll: s.MasqueradeAll, masqueradeBit: s.MasqueradeBit,
-		localhostNodePorts: s.LocalhostNodePorts, nodePortAddresses: s.NodePortAddresses, syncPeriod: SyncPeriod,
+		localhostNodePorts: s.LocalhostNodePorts, nodePortAddresses: s.NodePortAddresses, syncPeriod: syncPeriod,
 		programs: programs, sysctls: n, network: n, conntrack: &processConntrack{table: n.flows},
 	}
 	if s.Accounting != "absent" {

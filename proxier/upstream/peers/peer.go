@@ -26,7 +26,7 @@ type Peer interface {
 	Flush() map[v1.IPFamily]error
 	// Fail makes the restores of the next sync fail.
 	Fail()
-	// Hour lets more than SyncPeriod and the period of full syncs pass.
+	// Hour lets more than syncPeriod and the period of full syncs pass.
 	Hour()
 	// Flows are the UDP connections of the node.
 	Flows() *Flows

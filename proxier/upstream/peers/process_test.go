@@ -27,8 +27,9 @@ func TestKubeProxyRunsScenarios(t *testing.T) {
 	}
 	if Minor < 37 {
 		maps.Copy(known, map[string]string{
-			"udp-endpoint-gone.yaml":           "kubernetes#139628: flows of a service without endpoints are not looked at",
-			"node-ports-words-and-ranges.yaml": "its server refuses primary beside ranges (kubernetes#138427), and its proxier does not know the word",
+			"udp-endpoint-gone.yaml": "kubernetes#139628: flows of a service without endpoints are not looked at",
+			"node-ports-words-and-ranges.yaml": "its server refuses primary beside ranges (kubernetes#138427), " +
+				"and its proxier does not know the word",
 		})
 	}
 	all, err := scenarios.Load("../../../scenarios/testdata/cases")

@@ -42,7 +42,7 @@ type Measured interface {
 	Start() error
 	Sync() error
 	// FullSync writes everything. With deleteUnused it looks for chains that are not used any longer, which this project's always
-	// does and kube-proxy's in large clusters only once in SyncPeriod.
+	// does and kube-proxy's in large clusters only once in syncPeriod.
 	FullSync(deleteUnused bool) error
 }
 

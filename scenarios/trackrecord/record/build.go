@@ -83,7 +83,8 @@ const shrinks = "300"
 
 // small is what a case that failed with a fault comes to when it is made small: a scenario for each clause that it breaks.
 func (b *binary) small(ctx context.Context, fault string, seed, number int) ([]fuzz.Failure, error) {
-	output, _, err := b.run(ctx, fault, "fuzz", "--seed", strconv.Itoa(seed), "--case", strconv.Itoa(number), "--shrinks", shrinks, "-o", "json")
+	output, _, err := b.run(ctx, fault, "fuzz", "--seed", strconv.Itoa(seed), "--case", strconv.Itoa(number),
+		"--shrinks", shrinks, "-o", "json")
 	if err != nil {
 		return nil, err
 	}

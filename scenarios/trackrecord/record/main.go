@@ -4,10 +4,10 @@
 //	record [-seeds N] [-cases N] [-jobs N] [-only NAME,...] [-kept] [-write]
 //	record -refresh
 //
-// With -write a small scenario that shows a fault is kept in scenarios/testdata/regress, if it fails with the fault and holds
-// without, and docs/track-record.md is written, but not for -only. Without it the command says what was found, and replays the kept files on both
-// proxiers; with -kept that is all it looks for. It ends with status 1 if a fault was not found, if the sound proxier fails a case, or if a kept file does not fail with its
-// fault, or fails without.
+// With -write a small scenario that shows a fault is kept in scenarios/testdata/regress, if it fails with the fault and holds without, and
+// docs/track-record.md is written, but not for -only. Without it the command says what was found, and replays the kept files on both
+// proxiers; with -kept that is all it looks for. It ends with status 1 if a fault was not found, if the sound proxier fails a case, or if a
+// kept file does not fail with its fault, or fails without.
 //
 // With -refresh it looks for nothing: it writes the patches of the faults anew, with the lines around them as the source has them now, and
 // names those that were others.
@@ -31,9 +31,8 @@ import (
 
 func main() {
 	var o options
-	c := command.Command{Name: "record", Flags: o.define, Valid: o.valid, Look: func(ctx context.Context, _ []string, out io.Writer) (bool, error) {
-		return record(ctx, o, out)
-	}}
+	c := command.Command{Name: "record", Flags: o.define, Valid: o.valid}
+	c.Look = func(ctx context.Context, _ []string, out io.Writer) (bool, error) { return record(ctx, o, out) }
 	c.Main()
 }
 

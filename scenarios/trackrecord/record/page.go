@@ -71,18 +71,23 @@ Bugs that proxies of Kubernetes are known to have had, made again in chainwalk's
 for how a fault, which is a patch, is put in, and why no shipped binary has one.
 
 `)
-	fmt.Fprintf(&b, "Each fault was looked for with %d seeds, one case after the other. Cases, and seconds of a processor, are the median, and count\n"+
+	fmt.Fprintf(&b, "Each fault was looked for with %d seeds, one case after the other. Cases, and seconds of a processor, "+
+		"are the median, and count\n"+
 		"everything up to the first failing case. The file is the failure that was found first, without all that the failure does not\n"+
 		"need. It fails with the fault and holds without it, on every replay. Its steps are what happens and what is looked at. There are more\n"+
 		"than three where a fault shows only to what was there before (a connection that is kept, a client that is remembered), or after\n"+
 		"something else went wrong, was noticed and was mended.\n\n"+
-		"kube-proxy v1.36.3 and v1.37.2 break some of these files themselves. [findings.md](findings.md#the-track-record) says which, and why.\n\n", o.seeds)
-	b.WriteString("| fault | issues | what is wrong | clauses that showed it | cases | seconds | Services | steps | file |\n|---|---|---|---|---|---|---|---|---|\n")
+		"kube-proxy v1.36.3 and v1.37.2 break some of these files themselves. [findings.md](findings.md#the-track-record) says which, "+
+		"and why.\n\n", o.seeds)
+	b.WriteString("| fault | issues | what is wrong | clauses that showed it | cases | seconds | Services | steps | file |\n" +
+		"|---|---|---|---|---|---|---|---|---|\n")
 	for i := range hunts {
 		b.WriteString(hunts[i].row())
 	}
-	b.WriteString("\nA seed: `CHAINWALK_FAULT=NAME chainwalk fuzz --seed N --until-found` with a build of the overlay; the file: `chainwalk run FILE`.\n")
-	b.WriteString("\n## Not made again\n\nThe numbers are those of the list of known bugs from which the faults come.\n\n| number | why |\n|---|---|\n")
+	b.WriteString("\nA seed: `CHAINWALK_FAULT=NAME chainwalk fuzz --seed N --until-found` with a build of the overlay; " +
+		"the file: `chainwalk run FILE`.\n")
+	b.WriteString("\n## Not made again\n\nThe numbers are those of the list of known bugs from which the faults come.\n\n" +
+		"| number | why |\n|---|---|\n")
 	reasons := trackrecord.NotMade()
 	maps.DeleteFunc(reasons, func(_ int, why string) bool { return why == trackrecord.Absent })
 	for _, bug := range slices.Sorted(maps.Keys(reasons)) {

@@ -34,7 +34,8 @@ import (
 func main() {
 	klog.SetLogger(logr.Discard())
 	o := options{number: -1, fuzz: fuzz.Options{
-		Commit: "kube-proxy " + peers.Version(), Program: "hunt", Trial: trial.Options{Proxier: peers.Process}, Gen: gen.Options{OtherFamily: true, FarFlows: true, OwnSysctls: true},
+		Commit: "kube-proxy " + peers.Version(), Program: "hunt", Trial: trial.Options{Proxier: peers.Process},
+		Gen: gen.Options{OtherFamily: true, FarFlows: true, OwnSysctls: true},
 	}}
 	c := command.Command{Name: "hunt", Flags: o.define, Look: func(ctx context.Context, files []string, out io.Writer) (bool, error) {
 		broken, err := o.hunt(ctx, files, out)
