@@ -441,45 +441,17 @@ func (w *walk) drop(reason string) {
 	w.outcome.Verdict, w.outcome.To, w.outcome.Reason = Drop, ToNone, reason
 }
 
-// pass takes the packet through the stages of a hook. It is false if the packet goes no further.
+// pass takes the packet through a hook. It is false if the packet goes no further.
 func (w *walk) pass(s *skb, at hook, in, out *device) bool {
 	s.hook, s.in, s.out = at, in, out
-	w.outcome.Passed |= at.in(s.Is6())
+	w.outcome.Passed |= oneHook(at, s.Is6())
 	if w.tells() {
 		w.tellHook(s, at)
 	}
 	if s.hooks = w.hooksOf(&s.Packet); s.hooks == nil {
 		return true
 	}
-	for _, st := range hookStages[at] {
-		if !w.stage(s, st) || w.err != nil {
-			return false
-		}
-	}
-	return true
-}
-
-func (w *walk) stage(s *skb, st stage) bool {
-	switch st {
-	case trackStage:
-		return !s.hooks.tracks || w.trackStage(s)
-	case confirmStage:
-		if !w.confirm(s) {
-			w.drop("connection clashes with another")
-			return false
-		}
-		return true
-	case natDst, natSrc:
-		return w.natStage(s, st)
-	case mangleTable:
-		for base := s.baseChain(st); base != nil; base = base.next {
-			if !w.mangle(s, base) {
-				return false
-			}
-		}
-		return true
-	}
-	return w.runTables(s, st)
+	return s.hooks.entries.run(w, s, at)
 }
 
 // mangle runs a table mangle, after which a packet of the host may need another route. One that nf_tables queued gets none
