@@ -1,22 +1,10 @@
 package packetsim
 
-import (
-	"github.com/chainwalk/chainwalk/fakeipt"
-)
-
-// bindDst decides the destination of a new connection.
-func (w *walk) bindDst(s *skb, to fakeipt.NATRange) fate {
-	return w.bind(s, natDst, &natRange{NATRange: to})
-}
-
-// bindSrc decides the source of a new connection.
-func (w *walk) bindSrc(s *skb, to fakeipt.NATRange) fate {
-	return w.bind(s, natSrc, &natRange{NATRange: to})
-}
+import "github.com/chainwalk/chainwalk/netfilter"
 
 // natRange is what a side of a connection is bound to.
 type natRange struct {
-	fakeipt.NATRange
+	netfilter.NATRange
 	basePort uint16 // 0: none
 }
 
@@ -79,7 +67,7 @@ func (w *walk) bindNothing(s *skb, side natSide) {
 	if side == natDst {
 		addr = now.Dst
 	}
-	w.bind(s, side, &natRange{NATRange: fakeipt.NATRange{MinAddr: addr, MaxAddr: addr}})
+	w.bind(s, side, &natRange{NATRange: netfilter.NATRange{MinAddr: addr, MaxAddr: addr}})
 }
 
 // uniqueTuple is the tuple that the connection gets (get_unique_tuple): its own if that is free and in the range, the one that

@@ -263,7 +263,7 @@ func (t *tableWalk) apply(r *compiledRule) fate {
 // target does what a target says that is no verdict and no jump.
 func (t *tableWalk) target(r *compiledRule) fate {
 	if r.op == toEndpoint {
-		return t.w.dnat(t.s, endpointTarget(t.at.program.address, t.at.program.port))
+		return t.w.dnat(t.s, endpointRange(t.at.program.address, t.at.program.port), 0)
 	}
 	rule := t.rule()
 	t.w.rule = ruleState{rule: rule, table: t.table}
