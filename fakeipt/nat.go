@@ -3,27 +3,14 @@ package fakeipt
 import (
 	"bytes"
 	"math"
-	"net/netip"
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// NATRange is what a NAT target chooses from.
-type NATRange struct {
-	MinAddr, MaxAddr netip.Addr // not valid: the address is kept
-	MinPort, MaxPort uint16     // 0: the port is kept if possible
-	HasPorts         bool       // ports were given, even if 0
-	// Shifted says that the ports had a "/BASE", of which targets other than DNAT keep nothing but that.
-	Shifted     bool
-	Random      bool // --random
-	RandomFully bool // --random-fully
-	Persistent  bool // --persistent
-}
-
-// appendAddrPort appends "ADDRESS[-ADDRESS][:PORT[-PORT]]".
-func (r *NATRange) appendAddrPort(dst []byte) []byte {
+// appendNATAddrPort appends "ADDRESS[-ADDRESS][:PORT[-PORT]]".
+func appendNATAddrPort(dst []byte, r *netfilter.NATRange) []byte {
 	if r.MinAddr.IsValid() {
 		brackets := r.HasPorts && r.MinAddr.Is6()
 		if brackets {
@@ -38,13 +25,13 @@ func (r *NATRange) appendAddrPort(dst []byte) []byte {
 		}
 	}
 	if r.HasPorts {
-		dst = r.appendPorts(append(dst, ':'))
+		dst = appendNATPorts(append(dst, ':'), r)
 	}
 	return dst
 }
 
-// appendPorts appends "PORT[-PORT]".
-func (r *NATRange) appendPorts(dst []byte) []byte {
+// appendNATPorts appends "PORT[-PORT]".
+func appendNATPorts(dst []byte, r *netfilter.NATRange) []byte {
 	dst = strconv.AppendUint(dst, uint64(r.MinPort), 10)
 	if r.MaxPort != r.MinPort {
 		dst = strconv.AppendUint(append(dst, '-'), uint64(r.MaxPort), 10)
@@ -55,22 +42,22 @@ func (r *NATRange) appendPorts(dst []byte) []byte {
 	return dst
 }
 
-// appendToPorts appends the ports behind a word, and the flags' words behind a prefix.
-func (r *NATRange) appendToPorts(dst []byte, word, prefix string) []byte {
+// appendNATToPorts appends the ports behind a word, and the flags' words behind a prefix.
+func appendNATToPorts(dst []byte, r *netfilter.NATRange, word, prefix string) []byte {
 	if r.HasPorts {
-		dst = r.appendPorts(append(dst, word...))
+		dst = appendNATPorts(append(dst, word...), r)
 	}
-	return r.appendFlags(dst, prefix)
+	return appendNATFlags(dst, r, prefix)
 }
 
-// appendFlags appends the flags' words behind a prefix: " --" or " ".
-func (r *NATRange) appendFlags(dst []byte, prefix string) []byte {
+// appendNATFlags appends the flags' words behind a prefix: " --" or " ".
+func appendNATFlags(dst []byte, r *netfilter.NATRange, prefix string) []byte {
 	return appendFlags(dst, prefix, flagWord{"random", r.Random}, flagWord{"random-fully", r.RandomFully},
 		flagWord{"persistent", r.Persistent})
 }
 
-// parseAddrPort reads what appendAddrPort writes; it returns the number behind a "/".
-func (r *NATRange) parseAddrPort(o *optionCall) (base uint16, err error) {
+// parseAddrPort reads what appendNATAddrPort writes; it returns the number behind a "/".
+func (p *natParser) parseAddrPort(o *optionCall) (base uint16, err error) {
 	addrs, ports, hasPorts, err := splitAddrPort(o.arg, o.family)
 	if err != nil {
 		return 0, err
@@ -79,11 +66,11 @@ func (r *NATRange) parseAddrPort(o *optionCall) (base uint16, err error) {
 		if !hasPortsToChange(o.proto) {
 			return 0, badParameter("Need TCP, UDP, SCTP or DCCP with port specification")
 		}
-		if base, err = r.parsePorts(ports); err != nil || len(addrs) == 0 {
+		if base, err = p.parsePorts(ports); err != nil || len(addrs) == 0 {
 			return base, err
 		}
 	}
-	return base, r.parseAddrs(addrs, o.family)
+	return base, p.parseAddrs(addrs, o.family)
 }
 
 // hasPortsToChange says whether the tools take ports for the protocol.
@@ -114,15 +101,15 @@ func splitAddrPort(s []byte, f netfilter.Family) (addrs, ports []byte, hasPorts 
 	return s[open+1 : open+length], ports, hasPorts, nil
 }
 
-func (r *NATRange) parseAddrs(s []byte, f netfilter.Family) error {
+func (p *natParser) parseAddrs(s []byte, f netfilter.Family) error {
 	first, last, dash := bytes.Cut(s, []byte("-"))
 	var ok bool
-	if r.MinAddr, ok = libc.InetPton(first, factsOf(f).bits); !ok {
+	if p.r.MinAddr, ok = libc.InetPton(first, factsOf(f).bits); !ok {
 		return badParameter("Bad IP address \"%s\"", first)
 	}
-	r.MaxAddr = r.MinAddr
+	p.r.MaxAddr = p.r.MinAddr
 	if dash {
-		if r.MaxAddr, ok = libc.InetPton(last, factsOf(f).bits); !ok {
+		if p.r.MaxAddr, ok = libc.InetPton(last, factsOf(f).bits); !ok {
 			return badParameter("Bad IP address \"%s\"", last)
 		}
 	}
@@ -130,7 +117,7 @@ func (r *NATRange) parseAddrs(s []byte, f netfilter.Family) error {
 }
 
 // parsePorts reads "PORT[-PORT[/BASE]]".
-func (r *NATRange) parsePorts(s []byte) (base uint16, err error) {
+func (p *natParser) parsePorts(s []byte) (base uint16, err error) {
 	low, rest, ok := natPort(s)
 	switch {
 	case !ok:
@@ -140,7 +127,7 @@ func (r *NATRange) parsePorts(s []byte) (base uint16, err error) {
 	case len(rest) > 0 && rest[0] != '-':
 		return 0, badParameter("Garbage after port value: `%s'", rest)
 	}
-	r.MinPort, r.MaxPort, r.HasPorts = low, low, true
+	p.r.MinPort, p.r.MaxPort, p.r.HasPorts = low, low, true
 	if len(rest) == 0 {
 		return 0, nil
 	}
@@ -154,7 +141,7 @@ func (r *NATRange) parsePorts(s []byte) (base uint16, err error) {
 	case len(rest) > 0 && rest[0] != '/':
 		return 0, badParameter("Garbage after port range: `%s'", rest)
 	}
-	r.MaxPort = uint16(high)
+	p.r.MaxPort = uint16(high)
 	if len(rest) == 0 {
 		return 0, nil
 	}
@@ -177,7 +164,7 @@ func natPort(s []byte) (port uint16, rest []byte, ok bool) {
 
 // natParser is what the parsers of the NAT targets share.
 type natParser struct {
-	r        NATRange
+	r        netfilter.NATRange
 	basePort uint16
 }
 
@@ -210,7 +197,7 @@ func (p *natParser) toPorts(o *optionCall) error {
 		return badParameter("Need TCP, UDP, SCTP or DCCP with port specification")
 	}
 	var err error
-	p.basePort, err = p.r.parsePorts(o.arg)
+	p.basePort, err = p.parsePorts(o.arg)
 	p.r.Shifted = p.basePort != 0
 	return err
 }

@@ -9,7 +9,7 @@ import (
 
 // TargetDNAT is -j DNAT.
 type TargetDNAT struct {
-	Range NATRange
+	Range netfilter.NATRange
 	// BasePort is the third number of PORT-PORT/BASE, which maps the old port range onto the new one; 0: none.
 	BasePort uint16
 }
@@ -19,15 +19,15 @@ func (*TargetDNAT) Name() string { return "DNAT" }
 
 func (t *TargetDNAT) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
 	dst = t.appendTo(append(dst, " --to-destination "...))
-	return t.Range.appendFlags(dst, " --")
+	return appendNATFlags(dst, &t.Range, " --")
 }
 
 func (t *TargetDNAT) appendList(dst []byte, _ listStyle) []byte {
-	return t.Range.appendFlags(t.appendTo(append(dst, " to:"...)), " ")
+	return appendNATFlags(t.appendTo(append(dst, " to:"...)), &t.Range, " ")
 }
 
 func (t *TargetDNAT) appendTo(dst []byte) []byte {
-	dst = t.Range.appendAddrPort(dst)
+	dst = appendNATAddrPort(dst, &t.Range)
 	if t.BasePort != 0 {
 		dst = strconv.AppendUint(append(dst, '/'), uint64(t.BasePort), 10)
 	}
@@ -59,7 +59,7 @@ func (p *dnatParser) option(o *optionCall) error {
 		return nil
 	}
 	var err error
-	p.basePort, err = p.r.parseAddrPort(o)
+	p.basePort, err = p.parseAddrPort(o)
 	return err
 }
 

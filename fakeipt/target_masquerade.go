@@ -8,18 +8,18 @@ import (
 
 // TargetMasquerade is -j MASQUERADE. Its range has no addresses.
 type TargetMasquerade struct {
-	Range NATRange
+	Range netfilter.NATRange
 }
 
 // Name is "MASQUERADE".
 func (*TargetMasquerade) Name() string { return "MASQUERADE" }
 
 func (t *TargetMasquerade) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
-	return t.Range.appendToPorts(dst, " --to-ports ", " --")
+	return appendNATToPorts(dst, &t.Range, " --to-ports ", " --")
 }
 
 func (t *TargetMasquerade) appendList(dst []byte, _ listStyle) []byte {
-	return t.Range.appendToPorts(dst, " masq ports: ", " ")
+	return appendNATToPorts(dst, &t.Range, " masq ports: ", " ")
 }
 
 func (t *TargetMasquerade) check(c *checkContext) syscall.Errno { return c.wantTable("nat") }

@@ -8,18 +8,18 @@ import (
 
 // TargetRedirect is -j REDIRECT. Its range has no addresses.
 type TargetRedirect struct {
-	Range NATRange
+	Range netfilter.NATRange
 }
 
 // Name is "REDIRECT".
 func (*TargetRedirect) Name() string { return "REDIRECT" }
 
 func (t *TargetRedirect) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
-	return t.Range.appendToPorts(dst, " --to-ports ", " --")
+	return appendNATToPorts(dst, &t.Range, " --to-ports ", " --")
 }
 
 func (t *TargetRedirect) appendList(dst []byte, _ listStyle) []byte {
-	return t.Range.appendToPorts(dst, " redir ports ", " ")
+	return appendNATToPorts(dst, &t.Range, " redir ports ", " ")
 }
 
 func (t *TargetRedirect) check(c *checkContext) syscall.Errno { return c.wantTable("nat") }

@@ -8,18 +8,18 @@ import (
 
 // TargetSNAT is -j SNAT.
 type TargetSNAT struct {
-	Range NATRange
+	Range netfilter.NATRange
 }
 
 // Name is "SNAT".
 func (*TargetSNAT) Name() string { return "SNAT" }
 
 func (t *TargetSNAT) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte {
-	return t.Range.appendFlags(t.Range.appendAddrPort(append(dst, " --to-source "...)), " --")
+	return appendNATFlags(appendNATAddrPort(append(dst, " --to-source "...), &t.Range), &t.Range, " --")
 }
 
 func (t *TargetSNAT) appendList(dst []byte, _ listStyle) []byte {
-	return t.Range.appendFlags(t.Range.appendAddrPort(append(dst, " to:"...)), " ")
+	return appendNATFlags(appendNATAddrPort(append(dst, " to:"...), &t.Range), &t.Range, " ")
 }
 
 func (t *TargetSNAT) check(c *checkContext) syscall.Errno { return c.wantTable("nat") }
@@ -47,7 +47,7 @@ func (p *snatParser) option(o *optionCall) error {
 		p.flag(o.name)
 		return nil
 	}
-	base, err := p.r.parseAddrPort(o)
+	base, err := p.parseAddrPort(o)
 	p.r.Shifted = base != 0
 	return err
 }

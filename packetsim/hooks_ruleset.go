@@ -12,11 +12,11 @@ type rulesetHooks struct {
 	// tracks: conntrack looks at the packets, because of the chain that is the user of one of the rulesets. The kernel registers its hooks
 	// only while some rule of the family asks for it (nf_ct_netns_get): without such a rule there are no entries, every packet is
 	// INVALID to nobody, and the chains of a loaded nat table are not run.
-	tracks bool
-	nat    bool // there is a table nat
-	// isMixed: several of the rulesets have tables.
-	isMixed bool
-	base    [len(hookNames)][len(stageTables)]baseChain
+	tracks  bool
+	nat     bool // there is a table nat
+	mixed   bool // several of the rulesets have tables
+	entries hookEntries
+	chains  hookEntries // of nat, which NAT runs
 }
 
 // rulesetOf is a ruleset and its chain that makes the kernel track connections.
@@ -25,19 +25,14 @@ type rulesetOf struct {
 	user conntrackUser
 }
 
-// mixed says that the tools of both dialects have tables.
-func (r *rulesetHooks) mixed() bool { return r.isMixed }
-
 // familyHooks are those of IPv4 and IPv6.
 type familyHooks [2]*rulesetHooks
 
-// baseChain is a built-in chain that packets meet; the zero value is none.
+// baseChain is a built-in chain that packets meet.
 type baseChain struct {
 	rules *fakeipt.Ruleset
 	table *fakeipt.Table
 	chain *fakeipt.Chain
-	// next is the chain of the other dialect's tools in the same hook and with the same priority; nil if there is none.
-	next *baseChain
 }
 
 // newRulesetHooks looks rulesets of a family up. before are those of earlier rulesets, if there were any.
@@ -49,13 +44,43 @@ func newRulesetHooks(namespace *netfilter.Namespace, f netfilter.Family, before 
 			user = before.rules[i].user
 		}
 		rules := tools.Rules(f).(*fakeipt.Ruleset)
-		hooks.rules = append(hooks.rules, hooks.add(rules, user))
+		hooks.addRuleset(rules, user)
 		if len(rules.Tables()) > 0 {
 			filled++
 		}
 	}
-	hooks.isMixed = filled > 1
+	hooks.mixed = filled > 1
+	hooks.entries.addConntrack(hooks.tracks)
+	if hooks.nat {
+		hooks.chains.sort()
+		hooks.entries.addNAT(&hooks.chains)
+	}
+	hooks.entries.sort()
 	return hooks
+}
+
+// addRuleset adds the chains of a ruleset of iptables. before is the user of the ruleset in whose place it comes.
+func (r *rulesetHooks) addRuleset(rules *fakeipt.Ruleset, before conntrackUser) {
+	of := rulesetOf{rules, conntrackUserOf(rules, before)}
+	r.rules = append(r.rules, of)
+	r.tracks = r.tracks || of.user.chain != nil
+	r.nat = r.nat || rules.Table("nat") != nil
+	for _, registered := range rules.BaseChains() {
+		table := rules.Table(registered.Table)
+		base := &baseChain{rules: rules, table: table, chain: table.Chain(registered.Chain)}
+		one := entry{priority: registered.Priority, turn: registered.Turn}
+		switch registered.Table {
+		case "nat":
+			one.run = func(w *walk, s *skb) bool { return w.runTable(s, base) }
+			r.chains.add(registered.Hook, one)
+			continue
+		case "mangle":
+			one.run = func(w *walk, s *skb) bool { return w.mangle(s, base) }
+		default:
+			one.run = func(w *walk, s *skb) bool { return w.runTable(s, base) }
+		}
+		r.entries.add(registered.Hook, one)
+	}
 }
 
 // current says that the rulesets are those that the namespace has now.
@@ -70,39 +95,6 @@ func (r *rulesetHooks) current(namespace *netfilter.Namespace, f netfilter.Famil
 		}
 	}
 	return true
-}
-
-func (r *rulesetHooks) add(rules *fakeipt.Ruleset, before conntrackUser) rulesetOf {
-	of := rulesetOf{rules, conntrackUserOf(rules, before)}
-	r.tracks = r.tracks || of.user.chain != nil
-	r.nat = r.nat || rules.Table("nat") != nil
-	for at, stages := range hookStages {
-		for _, st := range stages {
-			table := rules.Table(stageTables[st])
-			if table == nil {
-				continue
-			}
-			chain := table.Chain(hook(at).String())
-			if chain != nil && (rules.Dialect() != netfilter.NFT || table.Made(chain.Name)) {
-				r.base[at][st].add(baseChain{rules: rules, table: table, chain: chain})
-			}
-		}
-	}
-	return of
-}
-
-// add puts another chain into the hook: the one that the kernel was given last goes first.
-func (b *baseChain) add(other baseChain) {
-	if b.chain == nil {
-		*b = other
-		return
-	}
-	first := *b
-	if other.table.Registered(other.chain.Name) > first.table.Registered(first.chain.Name) {
-		first, other = other, first
-	}
-	first.next = &other
-	*b = first
 }
 
 // hooksOf are those of the rulesets that the host has now for the packet's family; nil if it has no netfilter.

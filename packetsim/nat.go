@@ -2,10 +2,19 @@ package packetsim
 
 import "fmt"
 
-// natStage is what the nat hooks do (nf_nat_inet_fn in net/netfilter/nf_nat_core.c): the rules decide once for each
+// natSide is the side of a connection that NAT decides at a hook: the destination in PREROUTING and OUTPUT, the source in INPUT and
+// POSTROUTING.
+type natSide uint8
+
+const (
+	natDst natSide = iota
+	natSrc
+)
+
+// translateAt is what the nat hooks do (nf_nat_inet_fn in net/netfilter/nf_nat_core.c): the rules decide once for each
 // connection and side, later packets are translated by the connection's tuples.
-func (w *walk) natStage(s *skb, st stage) bool {
-	if s.conn == nil || !s.hooks.nat {
+func (w *walk) translateAt(s *skb, side natSide, chains []entry) bool {
+	if s.conn == nil {
 		return true
 	}
 	if s.relation == isRelated && s.IsICMPError() {
@@ -17,36 +26,36 @@ func (w *walk) natStage(s *skb, st stage) bool {
 			w.drop("redirect of a translated connection")
 			return false
 		}
-		return w.natWrite(s, st, w.translateError)
+		return w.natWrite(s, side, w.translateError)
 	}
-	if s.relation != isEstablished && !s.conn.bound(st) {
+	if s.relation != isEstablished && !s.conn.bound(side) {
 		w.bypassed = false
-		for base := s.baseChain(st); base != nil && !s.conn.bound(st); base = base.next {
-			if !w.runTable(s, base) {
+		for i := 0; i < len(chains) && !s.conn.bound(side); i++ {
+			if !chains[i].run(w, s) {
 				return false
 			}
 			if w.bypassed { // the packet goes on behind the nat hook, which has neither bound nor translated it
 				return true
 			}
 		}
-		if !s.conn.bound(st) {
-			w.bindNothing(s, st)
+		if !s.conn.bound(side) {
+			w.bindNothing(s, side)
 		}
 	} else if s.hook == postRouting && s.dir == original && s.conn.masqueradeDev != "" && s.conn.masqueradeDev != s.out.Name {
 		w.h.remove(s.conn)
 		w.drop("masqueraded connection leaves by another device")
 		return false
 	}
-	return w.natWrite(s, st, w.translate)
+	return w.natWrite(s, side, w.translate)
 }
 
 // natWrite translates the packet. With another destination a packet that came in loses the route that it had, and one
 // of the host's is routed again if its connection's destination is translated.
-func (w *walk) natWrite(s *skb, st stage, write func(*skb, stage)) bool {
+func (w *walk) natWrite(s *skb, side natSide, write func(*skb, natSide)) bool {
 	before := s.Dst
-	write(s, st)
+	write(s, side)
 	if w.tells() {
-		w.notice(s, translationOf(s.dir, st))
+		w.notice(s, translationOf(s.dir, side))
 	}
 	if s.hook == preRouting && s.Dst != before {
 		s.routed = false
@@ -57,34 +66,34 @@ func (w *walk) natWrite(s *skb, st stage, write func(*skb, stage)) bool {
 	return true
 }
 
-// translationOf is what a stage of NAT does to packets of a direction.
-func translationOf(dir direction, st stage) Translation {
+// translationOf is what NAT does on a side to packets of a direction.
+func translationOf(dir direction, side natSide) Translation {
 	switch {
-	case dir == original && st == natDst:
+	case dir == original && side == natDst:
 		return TranslationDNAT
 	case dir == original:
 		return TranslationSNAT
-	case st == natDst:
+	case side == natDst:
 		return TranslationUnSNAT
 	}
 	return TranslationUnDNAT
 }
 
-// bound says whether the side that the stage decides is decided.
-func (c *conn) bound(st stage) bool {
-	if st == natSrc {
+// bound says whether the side is decided.
+func (c *conn) bound(side natSide) bool {
+	if side == natSrc {
 		return c.srcDone
 	}
 	return c.dstDone
 }
 
-// translate writes the side of the header that the stage is for (nf_nat_packet).
-func (w *walk) translate(s *skb, st stage) {
-	if !s.conn.translates(s.dir, st) {
+// translate writes the side of the header (nf_nat_packet).
+func (w *walk) translate(s *skb, side natSide) {
+	if !s.conn.translates(s.dir, side) {
 		return
 	}
 	answer := &s.conn.tuples[1-s.dir]
-	if st == natSrc {
+	if side == natSrc {
 		s.Src, s.SrcPort = answer.Dst, answer.DstPort
 	} else {
 		s.Dst, s.DstPort = answer.Src, answer.SrcPort
@@ -100,23 +109,23 @@ func (p *Packet) translateICMPID(id uint16) {
 	}
 }
 
-// translates says whether packets of the direction are changed by the stage: replies are changed the other way round.
-func (c *conn) translates(dir direction, st stage) bool {
-	if (st == natSrc) == (dir == original) {
+// translates says whether packets of the direction are changed on the side: replies are changed the other way round.
+func (c *conn) translates(dir direction, side natSide) bool {
+	if (side == natSrc) == (dir == original) {
 		return c.srcNAT
 	}
 	return c.dstNAT
 }
 
-// translateError translates an ICMP error about a translated connection: its own address on the stage's side, and in
+// translateError translates an ICMP error about a translated connection: its own address on that side, and in
 // the quoted packet the other side (nf_nat_icmp_reply_translation).
-func (w *walk) translateError(s *skb, st stage) {
-	if !s.conn.translates(s.dir, st) {
+func (w *walk) translateError(s *skb, side natSide) {
+	if !s.conn.translates(s.dir, side) {
 		return
 	}
 	other := s.conn.tuples[1-s.dir]
 	inner := *s.Inner
-	if st == natSrc {
+	if side == natSrc {
 		s.Src = other.Dst
 		inner.Dst, inner.DstPort = other.Dst, other.DstPort
 	} else {

@@ -10,7 +10,7 @@ import (
 
 // chooseAddr gives the tuple an address of the range (find_best_ips_proto). Of several the kernel takes one by a hash of
 // the connection's addresses, of the source alone with --persistent. The hash has no secret: it is the same on every little-endian machine.
-func (r *natRange) chooseAddr(t *Tuple, side stage, z Zone) {
+func (r *natRange) chooseAddr(t *Tuple, side natSide, z Zone) {
 	if !r.MinAddr.IsValid() {
 		return
 	}

@@ -1,22 +1,10 @@
 package packetsim
 
-import (
-	"github.com/chainwalk/chainwalk/fakeipt"
-)
-
-// bindDst decides the destination of a new connection.
-func (w *walk) bindDst(s *skb, to fakeipt.NATRange) fate {
-	return w.bind(s, natDst, &natRange{NATRange: to})
-}
-
-// bindSrc decides the source of a new connection.
-func (w *walk) bindSrc(s *skb, to fakeipt.NATRange) fate {
-	return w.bind(s, natSrc, &natRange{NATRange: to})
-}
+import "github.com/chainwalk/chainwalk/netfilter"
 
 // natRange is what a side of a connection is bound to.
 type natRange struct {
-	fakeipt.NATRange
+	netfilter.NATRange
 	basePort uint16 // 0: none
 }
 
@@ -27,7 +15,7 @@ func (r *natRange) random() bool { return r.Random || r.RandomFully }
 func (r *natRange) ranged() bool { return r.HasPorts || r.MinPort != 0 || r.MaxPort != 0 }
 
 // hasPort says whether the side's port (or a query's identifier) is in the range.
-func (r *natRange) hasPort(t *Tuple, side stage) bool {
+func (r *natRange) hasPort(t *Tuple, side natSide) bool {
 	port := t.natPart(side)
 	return port == nil || r.MinPort <= *port && *port <= r.MaxPort
 }
@@ -41,7 +29,7 @@ func (r *natRange) hasSource(t *Tuple) bool {
 }
 
 // natPart is what NAT may change of the side, beside the address.
-func (t *Tuple) natPart(side stage) *uint16 {
+func (t *Tuple) natPart(side natSide) *uint16 {
 	if side == natDst && t.Proto.HasPorts() {
 		return &t.DstPort
 	}
@@ -50,7 +38,7 @@ func (t *Tuple) natPart(side stage) *uint16 {
 
 // bind decides a side of a new connection (nf_nat_setup_info in net/netfilter/nf_nat_core.c). If no free tuple is
 // found the connection clashes with another one when it is confirmed.
-func (w *walk) bind(s *skb, side stage, to *natRange) fate {
+func (w *walk) bind(s *skb, side natSide, to *natRange) fate {
 	c := s.conn
 	switch {
 	case c == nil:
@@ -73,18 +61,18 @@ func (w *walk) bind(s *skb, side stage, to *natRange) fate {
 
 // bindNothing is the binding of a connection that no rule translates. Its source port still changes if the
 // tuple is in use (nf_nat_alloc_null_binding).
-func (w *walk) bindNothing(s *skb, side stage) {
+func (w *walk) bindNothing(s *skb, side natSide) {
 	now := s.conn.tuples[reply].inverse()
 	addr := now.Src
 	if side == natDst {
 		addr = now.Dst
 	}
-	w.bind(s, side, &natRange{NATRange: fakeipt.NATRange{MinAddr: addr, MaxAddr: addr}})
+	w.bind(s, side, &natRange{NATRange: netfilter.NATRange{MinAddr: addr, MaxAddr: addr}})
 }
 
 // uniqueTuple is the tuple that the connection gets (get_unique_tuple): its own if that is free and in the range, the one that
 // another connection of this source has, or an address and a port of the range.
-func (w *walk) uniqueTuple(c *conn, now Tuple, side stage, to *natRange) Tuple {
+func (w *walk) uniqueTuple(c *conn, now Tuple, side natSide, to *natRange) Tuple {
 	if side == natSrc && !to.random() {
 		if to.hasSource(&now) {
 			if other := w.takenBy(&now, c); other == nil || other.reverseOf(c) {

@@ -3,18 +3,18 @@ package packetsim
 import (
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// netmap is -j NETMAP: the bits of the address under the mask become those of the target, of the destination in PREROUTING and
+// netmap is -j NETMAP: the bits of the address under the mask become those of to, of the destination in PREROUTING and
 // OUTPUT and of the source in the other hooks (net/netfilter/xt_NETMAP.c).
-func (w *walk) netmap(s *skb, t *fakeipt.TargetNetmap) fate {
+func (w *walk) netmap(s *skb, to, mask netip.Addr) fate {
 	if s.hook == preRouting || s.hook == output {
-		addr := mapAddr(s.Dst, t.Addr, t.Mask)
-		return w.bindDst(s, fakeipt.NATRange{MinAddr: addr, MaxAddr: addr})
+		addr := mapAddr(s.Dst, to, mask)
+		return w.dnat(s, netfilter.NATRange{MinAddr: addr, MaxAddr: addr}, 0)
 	}
-	addr := mapAddr(s.Src, t.Addr, t.Mask)
-	return w.bindSrc(s, fakeipt.NATRange{MinAddr: addr, MaxAddr: addr})
+	addr := mapAddr(s.Src, to, mask)
+	return w.snat(s, netfilter.NATRange{MinAddr: addr, MaxAddr: addr})
 }
 
 // mapAddr takes the bits under the mask from to, and the others from addr.

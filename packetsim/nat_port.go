@@ -18,7 +18,7 @@ const (
 )
 
 // portSpan is where the kernel looks for a port: a low source port stays a low one.
-func (r *natRange) portSpan(t *Tuple, side stage) (low, size uint32, ok bool) {
+func (r *natRange) portSpan(t *Tuple, side natSide) (low, size uint32, ok bool) {
 	part := t.natPart(side)
 	switch {
 	case part == nil:
@@ -40,7 +40,7 @@ func (r *natRange) portSpan(t *Tuple, side stage) (low, size uint32, ok bool) {
 
 // choosePort gives the tuple a port of the range that is free (nf_nat_l4proto_unique_tuple). Where none is found, it has the last that was
 // tried.
-func (w *walk) choosePort(c *conn, want *Tuple, side stage, to *natRange) {
+func (w *walk) choosePort(c *conn, want *Tuple, side natSide, to *natRange) {
 	low, size, ok := to.portSpan(want, side)
 	if !ok {
 		return

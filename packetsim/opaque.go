@@ -61,7 +61,7 @@ func (w *walk) matchOpaque(s *skb, m *fakeipt.MatchOpaque) bool {
 func (w *walk) guess(s *skb, e *OpaqueError, yes, no RuleAnswer) bool {
 	look := &RuleLook{Table: e.Table, Chain: e.Chain, Number: e.Number, Extension: e.Extension, Answer: no,
 		Text: w.rule.rule.Text(e.Chain, w.rules.Family(), w.rules.Dialect())}
-	if s.hooks.mixed() {
+	if s.hooks.mixed {
 		look.Dialect = w.rules.Dialect()
 	}
 	fell := w.chance.Draw(certain / answersPerRule)

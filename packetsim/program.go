@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // program is a chain as walks read it, kept in the chain's Memo. A packet for one of many services finds nothing of that service's rules in
@@ -61,16 +62,16 @@ func (p indexPolicy) newProgram(chain *fakeipt.Chain) *program {
 // holdEndpoint keeps what the target translates to, if that is the only one in the chain and an address with a port.
 func (x *program) holdEndpoint(t *fakeipt.TargetDNAT) bool {
 	address, port := t.Range.MinAddr, t.Range.MinPort
-	if x.bound || *t != *endpointTarget(address, port) {
+	if x.bound || *t != (fakeipt.TargetDNAT{Range: endpointRange(address, port)}) {
 		return false
 	}
 	x.bound, x.address, x.port = true, address, port
 	return true
 }
 
-// endpointTarget is -j DNAT --to-destination ADDRESS:PORT.
-func endpointTarget(address netip.Addr, port uint16) *fakeipt.TargetDNAT {
-	return &fakeipt.TargetDNAT{Range: fakeipt.NATRange{MinAddr: address, MaxAddr: address, MinPort: port, MaxPort: port, HasPorts: true}}
+// endpointRange is the range of -j DNAT --to-destination ADDRESS:PORT.
+func endpointRange(address netip.Addr, port uint16) netfilter.NATRange {
+	return netfilter.NATRange{MinAddr: address, MaxAddr: address, MinPort: port, MaxPort: port, HasPorts: true}
 }
 
 // roomFor is a program and its rules in one piece of memory, if they are as few as a service's.

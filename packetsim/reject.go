@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
-
-	"github.com/chainwalk/chainwalk/fakeipt"
 )
 
 // rejectCodes are the codes of the ICMP "destination unreachable" messages by their names in --reject-with.
@@ -53,16 +51,16 @@ func unreachableType(six bool) uint8 {
 	return ICMPUnreachable
 }
 
-// reject is -j REJECT (net/ipv4/netfilter/nf_reject_ipv4.c and its IPv6 twin).
-func (w *walk) reject(s *skb, t *fakeipt.TargetReject) fate {
-	w.outcome.Verdict, w.outcome.To, w.outcome.RejectWith = Reject, ToNone, t.With
-	if t.With == withReset {
+// reject is -j REJECT with an answer, by its word in --reject-with (net/ipv4/netfilter/nf_reject_ipv4.c and its IPv6 twin).
+func (w *walk) reject(s *skb, with string) fate {
+	w.outcome.Verdict, w.outcome.To, w.outcome.RejectWith = Reject, ToNone, with
+	if with == withReset {
 		w.sendReset(s)
 		return stopped
 	}
-	code, known := rejectCodes[t.With]
+	code, known := rejectCodes[with]
 	if !known {
-		return w.unsupported("REJECT --reject-with " + t.With)
+		return w.unsupported("REJECT --reject-with " + with)
 	}
 	if !s.rejectsSum() {
 		w.sendError(s, unreachableType(s.Is6()), code)

@@ -31,25 +31,6 @@ const (
 	stopped // dropped, rejected, or the walk failed
 )
 
-// runTables takes the packet through the chains that its hook has in a stage, one after the other: a verdict to accept it in one says
-// nothing about the next. It is false if the packet goes no further.
-func (w *walk) runTables(s *skb, st stage) bool {
-	for base := s.baseChain(st); base != nil; base = base.next {
-		if !w.runTable(s, base) {
-			return false
-		}
-	}
-	return true
-}
-
-// baseChain is the first chain that the packet's hook has in a stage, or nil.
-func (s *skb) baseChain(st stage) *baseChain {
-	if base := &s.hooks.base[s.hook][st]; base.chain != nil {
-		return base
-	}
-	return nil
-}
-
 // runTable takes the packet through a table's chain of its hook (ipt_do_table in
 // net/ipv4/netfilter/ip_tables.c). It is false if the packet goes no further.
 func (w *walk) runTable(s *skb, base *baseChain) bool {
@@ -195,7 +176,7 @@ func (t *tableWalk) missed() {
 	rule, rules, chain := t.rule(), t.w.rules, t.at.program.chain
 	look := &RuleLook{Table: t.table.Name(), Chain: chain.Name, Number: t.at.next + 1,
 		Text: rule.Text(chain.Name, rules.Family(), rules.Dialect())}
-	if t.s.hooks.mixed() {
+	if t.s.hooks.mixed {
 		look.Dialect = rules.Dialect()
 	}
 	failed := t.w.failedCondition(t.s, rule)
@@ -217,7 +198,7 @@ func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
 	}
 	rules, chain := t.w.rules, t.at.program.chain
 	step := Step{Hook: t.s.hook.String(), Table: t.table.Name(), Chain: chain.Name, Kind: kind, Number: t.at.next + 1}
-	if t.s.hooks.mixed() {
+	if t.s.hooks.mixed {
 		step.Dialect = rules.Dialect()
 	}
 	if rule != nil {
@@ -282,7 +263,7 @@ func (t *tableWalk) apply(r *compiledRule) fate {
 // target does what a target says that is no verdict and no jump.
 func (t *tableWalk) target(r *compiledRule) fate {
 	if r.op == toEndpoint {
-		return t.w.dnat(t.s, endpointTarget(t.at.program.address, t.at.program.port))
+		return t.w.dnat(t.s, endpointRange(t.at.program.address, t.at.program.port), 0)
 	}
 	rule := t.rule()
 	t.w.rule = ruleState{rule: rule, table: t.table}

@@ -32,7 +32,7 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 	case *fakeipt.TargetCT:
 		return w.conntrackTarget(s, t)
 	case *fakeipt.TargetNetmap:
-		return w.netmap(s, t)
+		return w.netmap(s, t.Addr, t.Mask)
 	case *fakeipt.TargetSet:
 		return w.targetSet(s, t)
 	case *fakeipt.TargetTPROXY:
@@ -63,17 +63,17 @@ func (w *walk) target(s *skb, t fakeipt.Target) fate {
 	case *fakeipt.TargetNFQUEUE:
 		return w.nfqueue(t)
 	case *fakeipt.TargetReject:
-		return w.reject(s, t)
+		return w.reject(s, t.With)
 	case *fakeipt.TargetDNAT:
-		return w.dnat(s, t)
+		return w.dnat(s, t.Range, t.BasePort)
 	case *fakeipt.TargetRedirect:
-		return w.redirect(s, t)
+		return w.redirect(s, t.Range)
 	case *fakeipt.TargetSNAT:
 		w.outcome.SourceTranslated = true
-		return w.snat(s, t)
+		return w.snat(s, t.Range)
 	case *fakeipt.TargetMasquerade:
 		w.outcome.SourceTranslated = true
-		return w.masquerade(s, t)
+		return w.masquerade(s, t.Range)
 	case *fakeipt.TargetOpaque:
 		return w.opaqueTarget(s, t)
 	}

@@ -3,24 +3,23 @@ package packetsim
 import (
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// dnat is -j DNAT.
-func (w *walk) dnat(s *skb, t *fakeipt.TargetDNAT) fate {
-	return w.bind(s, natDst, &natRange{NATRange: t.Range, basePort: t.BasePort})
+// dnat is -j DNAT. basePort is what the ports of a shifted range are offsets from, else 0.
+func (w *walk) dnat(s *skb, to netfilter.NATRange, basePort uint16) fate {
+	return w.bind(s, natDst, &natRange{NATRange: to, basePort: basePort})
 }
 
 // redirect is -j REDIRECT: to the loopback address for the host's own packets, else to an address of
 // the device that they came in by (net/netfilter/nf_nat_redirect.c).
-func (w *walk) redirect(s *skb, t *fakeipt.TargetRedirect) fate {
-	to := t.Range
+func (w *walk) redirect(s *skb, to netfilter.NATRange) fate {
 	to.MinAddr = redirectAddr(s)
 	to.MaxAddr = to.MinAddr
 	if !to.MinAddr.IsValid() {
 		return stopped
 	}
-	return w.bindDst(s, to)
+	return w.dnat(s, to, 0)
 }
 
 func redirectAddr(s *skb) netip.Addr {

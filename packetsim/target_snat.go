@@ -3,14 +3,16 @@ package packetsim
 import (
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // snat is -j SNAT.
-func (w *walk) snat(s *skb, t *fakeipt.TargetSNAT) fate { return w.bindSrc(s, t.Range) }
+func (w *walk) snat(s *skb, to netfilter.NATRange) fate {
+	return w.bind(s, natSrc, &natRange{NATRange: to})
+}
 
 // masquerade is -j MASQUERADE: SNAT to an address of the device that the packet leaves by (net/netfilter/nf_nat_masquerade.c).
-func (w *walk) masquerade(s *skb, t *fakeipt.TargetMasquerade) fate {
+func (w *walk) masquerade(s *skb, to netfilter.NATRange) fate {
 	if s.conn == nil {
 		return stopped
 	}
@@ -27,9 +29,8 @@ func (w *walk) masquerade(s *skb, t *fakeipt.TargetMasquerade) fate {
 		w.drop("no address to masquerade with on " + s.out.Name)
 		return stopped
 	}
-	to := t.Range
 	to.MinAddr, to.MaxAddr = addr, addr
 	w.h.change(s.conn)
 	s.conn.masqueradeDev = s.out.Name
-	return w.bindSrc(s, to)
+	return w.snat(s, to)
 }

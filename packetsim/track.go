@@ -26,8 +26,8 @@ const (
 	isRelated
 )
 
-// trackStage is trackStep, and tells what conntrack found. It is false if the packet goes no further.
-func (w *walk) trackStage(s *skb) bool {
+// track is trackStep, and tells what conntrack found. It is false if the packet goes no further.
+func (w *walk) track(s *skb) bool {
 	known := s.conn != nil && s.conn.template == nil
 	if !w.trackStep(s) || w.err != nil {
 		return false
@@ -158,12 +158,13 @@ func (w *walk) trackError(s *skb) {
 }
 
 // confirm puts a new connection into the table, at the end of its first packet's way (nf_confirm). An answer to an answer to that packet,
-// which is of the connection's original direction, does so too.
+// which is of the connection's original direction, does so too. It is false if the packet goes no further.
 func (w *walk) confirm(s *skb) bool {
 	if s.conn == nil || s.conn.confirmed || s.dir != original {
 		return true
 	}
 	if !w.h.insert(s.conn) {
+		w.drop("connection clashes with another")
 		return false
 	}
 	if w.tells() {

@@ -9,133 +9,6 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
-// Walk gives every outcome of a packet, the probabilities adding up to 1. The host is unchanged afterwards: no entry
-// is made and nothing is counted. All outcomes are of the rulesets and sets that the first one met, and tools wait to change these sets.
-func (h *Host) Walk(in Input) ([]Outcome, error) { return h.outcomes(in, tellSteps) }
-
-// WalkOptions say what a walk tells beside the steps, and what it takes for granted.
-type WalkOptions struct {
-	// Missed tells also the rules that were looked at and did not match (EventMissed).
-	Missed bool
-	// Guess goes on at a rule that nobody knows, once for each answer it could give (EventOpaque), where Walk ends with an OpaqueError.
-	// An outcome's probability is then that under its answers.
-	Guess bool
-}
-
-// WalkWith is Walk with options.
-func (h *Host) WalkWith(in Input, o WalkOptions) ([]Outcome, error) {
-	told := tellSteps
-	if o.Missed {
-		told |= tellMissed
-	}
-	if o.Guess {
-		told |= guess
-	}
-	return h.outcomes(in, told)
-}
-
-// Verdicts is Walk without steps, which takes far less time.
-func (h *Host) Verdicts(in Input) ([]Outcome, error) { return h.outcomes(in, tellDNAT) }
-
-// text is what a walk puts into words.
-type text uint8
-
-const (
-	tellDNAT text = 1 << iota
-	tellEvents
-	tellMissed
-	guess // at rules that nobody knows
-)
-
-// tellSteps is what Walk tells.
-const tellSteps = tellDNAT | tellEvents
-
-func (h *Host) outcomes(in Input, told text) ([]Outcome, error) {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	h.memory.sets.freeze()
-	defer h.memory.sets.release()
-	var outcomes []Outcome
-	var current Outcome
-	var hooks familyHooks
-	err := Enumerate(func(c Chance) error {
-		current = Outcome{}
-		return h.look(&in, c, told, &hooks, &current)
-	}, func(probability float64) error {
-		current.setProbability(probability * current.guesses())
-		outcomes = append(outcomes, current)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return outcomes, nil
-}
-
-// Verdict walks the packet once, with the draws of c, and notes no steps. The host is unchanged afterwards. The outcome's
-// probability is left 0.
-func (h *Host) Verdict(in Input, c Chance) (Outcome, error) {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	h.memory.sets.freeze()
-	defer h.memory.sets.release()
-	var hooks familyHooks
-	h.verdict = Outcome{}
-	err := h.look(&in, c, tellDNAT, &hooks, &h.verdict)
-	return h.verdict, err
-}
-
-// look is a step that is undone.
-func (h *Host) look(in *Input, c Chance, told text, hooks *familyHooks, o *Outcome) error {
-	mark := h.probe()
-	defer h.endProbe(mark)
-	return h.step(in, c, told, hooks, o)
-}
-
-func (o *Outcome) setProbability(p float64) {
-	o.Probability = p
-	for i := range o.Replies {
-		o.Replies[i].Outcome.setProbability(p)
-	}
-}
-
-// Step walks the packet once, with the draws of c, and keeps what it changes: connections, recent lists, counters. After an error the host
-// is as it was. The outcome's probability is left 0.
-func (h *Host) Step(in Input, c Chance) (o Outcome, err error) {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	var hooks familyHooks
-	err = h.step(&in, c, tellSteps, &hooks, &o)
-	return o, err
-}
-
-// Pass is Step without text, which takes far less time: no steps are noted, nor is DNAT. It writes the outcome to o, and has its Replies
-// where those are that o had before. After an error o means nothing.
-func (h *Host) Pass(in *Input, c Chance, o *Outcome) error {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	var hooks familyHooks
-	*o = Outcome{Replies: o.Replies[:0]}
-	return h.step(in, c, 0, &hooks, o)
-}
-
-// step writes the outcome to o, which is empty. Hooks that are missing are those of the rulesets that the walk begins with.
-func (h *Host) step(in *Input, c Chance, told text, hooks *familyHooks, o *Outcome) error {
-	mark := h.checkpoint()
-	w := h.newWalk(c, told, o)
-	defer h.endWalk(w)
-	w.hooks = *hooks
-	err := w.run(in)
-	*hooks = w.hooks
-	if err != nil {
-		h.rollback(mark)
-		*o = Outcome{}
-		return fmt.Errorf("host %s: %w", h.name, err)
-	}
-	h.keep()
-	return nil
-}
-
 // walk is one packet's way through a host. A failure is kept in err and ends the walk.
 type walk struct {
 	h        *Host
@@ -441,45 +314,17 @@ func (w *walk) drop(reason string) {
 	w.outcome.Verdict, w.outcome.To, w.outcome.Reason = Drop, ToNone, reason
 }
 
-// pass takes the packet through the stages of a hook. It is false if the packet goes no further.
+// pass takes the packet through a hook. It is false if the packet goes no further.
 func (w *walk) pass(s *skb, at hook, in, out *device) bool {
 	s.hook, s.in, s.out = at, in, out
-	w.outcome.Passed |= at.in(s.Is6())
+	w.outcome.Passed |= oneHook(at, s.Is6())
 	if w.tells() {
 		w.tellHook(s, at)
 	}
 	if s.hooks = w.hooksOf(&s.Packet); s.hooks == nil {
 		return true
 	}
-	for _, st := range hookStages[at] {
-		if !w.stage(s, st) || w.err != nil {
-			return false
-		}
-	}
-	return true
-}
-
-func (w *walk) stage(s *skb, st stage) bool {
-	switch st {
-	case trackStage:
-		return !s.hooks.tracks || w.trackStage(s)
-	case confirmStage:
-		if !w.confirm(s) {
-			w.drop("connection clashes with another")
-			return false
-		}
-		return true
-	case natDst, natSrc:
-		return w.natStage(s, st)
-	case mangleTable:
-		for base := s.baseChain(st); base != nil; base = base.next {
-			if !w.mangle(s, base) {
-				return false
-			}
-		}
-		return true
-	}
-	return w.runTables(s, st)
+	return s.hooks.entries.run(w, s, at)
 }
 
 // mangle runs a table mangle, after which a packet of the host may need another route. One that nf_tables queued gets none

@@ -1,0 +1,74 @@
+package packetsim
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
+
+// entry is one thing that a hook does with a packet (struct nf_hook_ops): a part of conntrack, NAT, or a chain of rules.
+type entry struct {
+	priority netfilter.Priority
+	// turn is when it was registered: of two entries of one priority the later one is run first (nf_hook_entries_grow in
+	// net/netfilter/core.c).
+	turn uint64
+	// run is false if the packet goes no further.
+	run func(w *walk, s *skb) bool
+}
+
+// hookEntries are the entries of each hook, in the order in which they are run once they are sorted.
+type hookEntries [netfilter.NumHooks][]entry
+
+func (e *hookEntries) add(at hook, one entry) { e[at] = append(e[at], one) }
+
+func (e *hookEntries) sort() {
+	for _, entries := range e {
+		slices.SortStableFunc(entries, func(a, b entry) int {
+			return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(b.turn, a.turn))
+		})
+	}
+}
+
+// run takes the packet through a hook. It is false if the packet goes no further.
+func (e *hookEntries) run(w *walk, s *skb, at hook) bool {
+	entries := e[at]
+	for i := range entries {
+		if !entries[i].run(w, s) || w.err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// addConntrack adds what conntrack has at the hooks, when it looks at the packets (ipv4_conntrack_ops in
+// net/netfilter/nf_conntrack_proto.c). Packets are whole here, and connections have no helpers that would look into them: nothing is run at the
+// priorities of either.
+func (e *hookEntries) addConntrack(tracks bool) {
+	if tracks {
+		for _, at := range [...]hook{preRouting, output} {
+			e.add(at, entry{priority: netfilter.PriorityConntrack, run: (*walk).track})
+		}
+	}
+	for _, at := range [...]hook{input, postRouting} {
+		e.add(at, entry{priority: netfilter.PriorityConfirm, run: (*walk).confirm})
+	}
+}
+
+// addNAT adds the translation of addresses (nf_nat_ipv4_ops in net/netfilter/nf_nat_proto.c), which runs the chains of its own for the first
+// packet of a connection.
+func (e *hookEntries) addNAT(chains *hookEntries) {
+	for _, of := range [...]struct {
+		side     natSide
+		priority netfilter.Priority
+		hooks    [2]hook
+	}{
+		{natDst, netfilter.PriorityNATDst, [...]hook{preRouting, output}},
+		{natSrc, netfilter.PriorityNATSrc, [...]hook{input, postRouting}},
+	} {
+		for _, at := range of.hooks {
+			own := chains[at]
+			e.add(at, entry{priority: of.priority, run: func(w *walk, s *skb) bool { return w.translateAt(s, of.side, own) }})
+		}
+	}
+}
