@@ -152,11 +152,11 @@ bench-peer: ## measure time, bytes and memory beside kube-proxy's own proxier in
 # Without cgo, as the nodes have the same packages without it: one build in place of two.
 E2E_OUT ?= bin/kind-e2e
 E2E_FLAGS = -out $(E2E_OUT) $(if $(KEEP),-keep) $(if $(CLUSTER),-cluster $(CLUSTER)) $(if $(NODE_IMAGE),-image $(NODE_IMAGE)) $(if $(PROXY),-proxy $(PROXY)) \
-	$(if $(MODE),-mode $(MODE)) $(if $(TOOL),-tool $(TOOL)) $(if $(FAMILY),-family $(FAMILY)) $(if $(FAULT),-fault $(FAULT)) $(if $(ONLY),-only $(ONLY))
-kind-e2e: ## run the scenarios, and changes under traffic, on a kind cluster: expected, predicted, happened (docs/kind.md: PROXY, MODE, TOOL, FAMILY, FAULT, KEEP, CLUSTER, NODE_IMAGE, E2E_CASES)
+	$(if $(MODE),-mode $(MODE)) $(if $(TOOL),-tool $(TOOL)) $(if $(FAMILY),-family $(FAMILY)) $(if $(FAULT),-fault $(FAULT)) $(if $(ONLY),-only $(ONLY)) $(if $(SINGLE),-single)
+kind-e2e: ## run the scenarios, and changes under traffic, on kind clusters: expected, predicted, happened (docs/kind.md: PROXY, MODE, TOOL, FAMILY, FAULT, KEEP, CLUSTER, SINGLE, NODE_IMAGE, E2E_CASES)
 	CGO_ENABLED=0 $(GO) run ./kindtest/e2e $(E2E_FLAGS) $(E2E_CASES)
 
-kind-remove: ## delete the cluster that KEEP=1 has left (CLUSTER, chainwalk if not given), with its volumes, its network and the container outside
+kind-remove: ## delete the clusters that KEEP=1 has left (CLUSTER, chainwalk if not given, and the one beside it), with volumes, network and containers outside
 	CGO_ENABLED=0 $(GO) run ./kindtest/e2e -remove $(if $(CLUSTER),-cluster $(CLUSTER))
 
 kind-join: ## put the reports REPORTS of make kind-e2e beside one another, and list where they differ

@@ -56,15 +56,15 @@ const (
 	KubeProxy = "kube-proxy"
 )
 
-// defaultName is the name of a cluster that is given none.
-const defaultName = "chainwalk"
+// DefaultName is the name of a cluster that is given none.
+const DefaultName = "chainwalk"
 
 // names is what kind and Docker allow, and what leaves room for "-control-plane" in a host name.
 var names = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,48}$`)
 
 // withDefaults fills in what a user left out, and refuses what cannot be.
 func (c Config) withDefaults() (Config, error) {
-	c.Name = or(c.Name, defaultName)
+	c.Name = or(c.Name, DefaultName)
 	c.Family = or(c.Family, scenarios.FamilyDual)
 	c.Workers = or(c.Workers, 3)
 	c.Dialect = or(c.Dialect, netfilter.NFT)

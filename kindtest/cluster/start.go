@@ -60,6 +60,12 @@ func (c *Cluster) start(ctx context.Context) error {
 	return c.equip(ctx)
 }
 
+// Exists reports whether there is a cluster of a name.
+func Exists(name string) (bool, error) {
+	names, err := kind.NewProvider(kind.ProviderWithDocker()).List()
+	return slices.Contains(names, name), err
+}
+
 // find looks whether the cluster is there, which it must be exactly if an existing one is wanted.
 func (c *Cluster) find(ctx context.Context) error {
 	if _, err := docker(ctx, "version", "--format", "{{.Server.Version}}"); err != nil {

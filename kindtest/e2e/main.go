@@ -1,22 +1,24 @@
 // Command e2e runs the scenarios on a real cluster, and compares what happened with what each scenario expects and with what packetsim
 // says from the nodes' snapshots.
 //
-//	e2e [-keep] [-cluster NAME] [-image IMAGE] [-proxy PROXY] [-mode MODE] [-tool TOOL] [-family FAMILY] [-fault FAULT] [-out FOLDER] [FILE...]
+//	e2e [-keep] [-cluster NAME] [-image IMAGE] [-proxy PROXY] [-mode MODE] [-tool TOOL] [-family FAMILY] [-fault FAULT] [-single]
+//	    [-out FOLDER] [FILE...]
 //	e2e -join REPORT...
 //	e2e -missing
 //	e2e -remove [-cluster NAME]
 //
-// It builds the binary, makes a kind cluster with the proxy as its only one, runs the scenario files (all shipped ones if none are given),
-// then what changes under traffic, and takes the cluster down. The report is written as YAML and as a Markdown table into FOLDER; beside it,
-// if anything failed, what the nodes were like. The status is 1 if anything is not as expected or as predicted, or if fewer than
-// 90 of 100 of the shipped files could run, and 2 if it could not look.
+// It builds the binary, makes a kind cluster with the proxy as its only one, and a smaller one beside it, runs the scenario files (all shipped ones if
+// none are given), each on the cluster that is free, then what changes under traffic, and takes the clusters down. The report is written as YAML and
+// as a Markdown table into FOLDER; beside it, if anything failed, what the nodes were like. The status is 1 if anything is not as expected or as
+// predicted, or if fewer than 90 of 100 of the shipped files could run, and 2 if it could not look.
 //
 // -join puts reports beside one another and lists where they differ. -missing says what of a Docker engine and a node image is not there;
-// the status is 1 then. -remove deletes a cluster that was kept.
+// the status is 1 then. -remove deletes clusters that were kept.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -39,7 +41,7 @@ func newCommand() *command.Command {
 		case o.missing:
 			return sayMissing(ctx, out, o.image)
 		case o.remove:
-			return true, cluster.Remove(ctx, o.cluster)
+			return true, errors.Join(cluster.Remove(ctx, besideOf(o.cluster)), cluster.Remove(ctx, o.cluster))
 		}
 		return o.look(ctx, args, out)
 	}}
@@ -48,6 +50,7 @@ func newCommand() *command.Command {
 // options are the flags.
 type options struct {
 	keep, join, missing, remove bool
+	single                      bool
 	cluster, image              string
 	proxy, mode                 string
 	tool, family, fault, folder string
@@ -68,6 +71,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.only, "only", "", "scenarios or changes: do only that part")
 	flags.StringVar(&o.binary, "binary", "", "the static binary of chainwalk, if it is not to be built")
 	flags.IntVar(&o.workers, "workers", 3, "nodes beside the control plane")
+	flags.BoolVar(&o.single, "single", false, "run the scenarios one after the other, on one cluster alone")
 	flags.BoolVar(&o.join, "join", false, "put reports beside one another")
 	flags.BoolVar(&o.remove, "remove", false, "delete the cluster that was kept, chainwalk or that of -cluster")
 	flags.BoolVar(&o.missing, "missing", false, "say what is missing on this machine")
@@ -95,5 +99,11 @@ func (o *options) name() string {
 	return name
 }
 
-// artifacts is the folder of what is kept after a failure.
-func (o *options) artifacts() string { return filepath.Join(o.folder, o.name()+"-artifacts") }
+// artifacts is the folder of what is kept of a cluster, by its number, after a failure.
+func (o *options) artifacts(number int) string {
+	folder := filepath.Join(o.folder, o.name()+"-artifacts")
+	if number > 0 {
+		folder += "-beside"
+	}
+	return folder
+}

@@ -1,28 +1,26 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/chainwalk/chainwalk/internal/overlay"
-	"github.com/chainwalk/chainwalk/kindtest/cluster"
-	"github.com/chainwalk/chainwalk/kindtest/foretell"
-	"github.com/chainwalk/chainwalk/kindtest/kind"
 	"github.com/chainwalk/chainwalk/kindtest/traffic"
-	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
 // shipped is the folder of the shipped scenarios in this module.
 const shipped = "scenarios/testdata"
 
-// cleanupTime is how long taking the cluster down and keeping what it was like may take, also after an interrupt.
+// cleanupTime is how long taking a cluster down may take, and how long keeping what it was like, also after an interrupt.
 const cleanupTime = 2 * time.Minute
 
 // look is one run, from the build to the report.
@@ -39,7 +37,7 @@ func (o *options) look(ctx context.Context, files []string, out io.Writer) (held
 	if err := os.MkdirAll(o.folder, 0o755); err != nil {
 		return false, err
 	}
-	r := &run{options: o, out: out, began: time.Now(), all: len(files) == 0}
+	r := &run{options: o, out: &lines{out: out}, began: time.Now(), all: len(files) == 0}
 	r.report = report{Version: reportVersion, Proxy: o.proxy, Mode: o.mode, Tool: o.tool, Family: o.family, Fault: o.fault}
 	if err := r.start(ctx); err != nil {
 		return false, err
@@ -74,57 +72,25 @@ func load(files []string) ([]*scenarios.Scenario, error) {
 // run is one run.
 type run struct {
 	*options
-	out      io.Writer
-	began    time.Time
-	all      bool // all shipped files are run
-	cluster  *cluster.Cluster
-	machines machines
-	kind     *kind.Backend
-	backend  *foretell.Backend
-	report   report
+	out     io.Writer
+	began   time.Time
+	all     bool     // all shipped files are run
+	benches []*bench // the first one has the nodes for every scenario
+	report  report
 }
 
-// start builds what the nodes run and makes the cluster.
+// start builds what the nodes run and makes the clusters.
 func (r *run) start(ctx context.Context) error {
 	r.say("building the static binary")
 	own, proxy, err := r.binaries(ctx)
 	if err != nil {
 		return err
 	}
-	r.cluster, err = cluster.Start(ctx, cluster.Config{
-		Name: r.options.cluster, Existing: r.options.cluster != "", Keep: r.keep, Image: r.image, Family: scenarios.IPFamily(r.family),
-		Workers: r.workers, Dialect: netfilter.Dialect(r.tool), Binary: own, Progress: r.out, Artifacts: r.artifacts(),
-		Proxy: cluster.Proxy{Name: r.proxy, Mode: r.mode, Binary: proxy},
-	})
+	configs, err := r.clusters(own, proxy)
 	if err != nil {
 		return err
 	}
-	r.report.Image = r.cluster.Image()
-	if r.cluster.Foreign() != nil {
-		r.proxy, r.report.Proxy = cluster.KubeProxy, cluster.KubeProxy // the cluster's own, of its own mode
-	}
-	r.mode, r.report.Mode = r.cluster.Mode(), r.cluster.Mode()
-	if err := r.connect(ctx); err != nil {
-		return errors.Join(err, r.end(ctx, false))
-	}
-	return nil
-}
-
-// connect takes the cluster into the hands of the backend.
-func (r *run) connect(ctx context.Context) error {
-	var err error
-	if r.machines, err = relays(ctx, r.cluster); err != nil {
-		return err
-	}
-	if r.kind, err = kind.New(ctx, r.cluster, kind.Options{}); err != nil {
-		return err
-	}
-	none := ""
-	if r.mode != "iptables" {
-		none = fmt.Sprintf("%s is in mode %s, and only rules of iptables can be walked", r.proxy, r.mode)
-	}
-	r.backend = foretell.New(r.kind, r.machines, none)
-	return nil
+	return r.open(ctx, configs)
 }
 
 // judge runs the scenarios and the changes, and writes the report.
@@ -141,7 +107,9 @@ func (r *run) judge(ctx context.Context, all []*scenarios.Scenario) (held bool, 
 		return false, err
 	}
 	r.report.Seconds = time.Since(r.began).Seconds()
-	r.report.FalseAlarm = r.backend.FalseAlarm()
+	for _, b := range r.benches {
+		r.report.FalseAlarm += b.backend.FalseAlarm()
+	}
 	path, err := r.report.writeFiles(r.folder, r.name())
 	if err != nil {
 		return false, err
@@ -158,61 +126,55 @@ func (r *run) judge(ctx context.Context, all []*scenarios.Scenario) (held bool, 
 
 // scenarios runs all of them.
 func (r *run) scenarios(ctx context.Context, all []*scenarios.Scenario) {
-	r.report.Scenarios = rowsOf(all, func(s *scenarios.Scenario) *scenarioRow {
-		if ctx.Err() != nil {
-			return nil
-		}
-		began := time.Now()
-		result := scenarios.Run(ctx, s, r.backend)
-		if ctx.Err() != nil {
-			return nil
-		}
-		var sound *scenarios.Result
-		if result.Failed() {
-			sound = scenarios.Run(ctx, s, soundBackend{})
-		}
-		row := rowOf(result, sound, r.mode, clausesOf(s))
-		row.OfIPTables = result.Skipped != "" && r.kind.OfIPTables(s)
-		r.tell(result, &row, time.Since(began))
-		return &row
-	})
+	var places []place
+	for _, b := range r.benches {
+		places = append(places, place{len(b.cluster.Nodes()), func(s *scenarios.Scenario) *scenarioRow { return r.lookAt(ctx, b, s) }})
+	}
+	r.report.Scenarios = rowsOf(all, places)
 }
 
-// rowsOf looks at scenarios one after the other, those with one configuration together. The rows are in the scenarios' own order, without those that
-// have come to no end (nil).
-func rowsOf(all []*scenarios.Scenario, look func(*scenarios.Scenario) *scenarioRow) []scenarioRow {
-	found := map[*scenarios.Scenario]*scenarioRow{}
-	for _, s := range kind.Order(all) {
-		found[s] = look(s)
+// lookAt runs a scenario; nil if it has come to no end.
+func (r *run) lookAt(ctx context.Context, b *bench, s *scenarios.Scenario) *scenarioRow {
+	if ctx.Err() != nil {
+		return nil
 	}
-	var rows []scenarioRow
-	for _, s := range all {
-		if row := found[s]; row != nil {
-			rows = append(rows, *row)
-		}
+	began := time.Now()
+	result := scenarios.Run(ctx, s, b.backend)
+	if ctx.Err() != nil {
+		return nil
 	}
-	return rows
+	var sound *scenarios.Result
+	if result.Failed() {
+		sound = scenarios.Run(ctx, s, soundBackend{})
+	}
+	row := rowOf(result, sound, r.mode, clausesOf(s))
+	row.OfIPTables = result.Skipped != "" && b.kind.OfIPTables(s)
+	var told bytes.Buffer
+	tell(&told, result, &row, time.Since(began))
+	_, _ = r.out.Write(told.Bytes())
+	return &row
 }
 
 // tell prints what came of a scenario: a line, and of what failed the three columns, the packet's way and the rules that make the difference.
-func (r *run) tell(result *scenarios.Result, row *scenarioRow, took time.Duration) {
+func tell(out io.Writer, result *scenarios.Result, row *scenarioRow, took time.Duration) {
+	say := func(format string, values ...any) { fmt.Fprintf(out, format+"\n", values...) }
 	if row.Result == resultNotRun {
 		return
 	}
-	r.say("%-6s %s (%s, %d probes, %.1f s)", row.Result, row.Name, row.File, len(row.Probes), took.Seconds())
+	say("%-6s %s (%s, %d probes, %.1f s)", row.Result, row.Name, row.File, len(row.Probes), took.Seconds())
 	if row.Result == resultHeld {
 		return
 	}
 	if row.Result == resultDiffers {
-		row.tellAllowed(r.say)
+		row.tellAllowed(say)
 		return
 	}
-	if err := scenarios.WriteText(r.out, []*scenarios.Result{result}, scenarios.WaysFailed); err != nil {
-		r.say("%v", err)
+	if err := scenarios.WriteText(out, []*scenarios.Result{result}, scenarios.WaysFailed); err != nil {
+		say("%v", err)
 	}
 	for i := range row.Probes {
 		for _, rule := range row.Probes[i].Rules {
-			r.say("  %s: %s", row.Probes[i].Name, rule)
+			say("  %s: %s", row.Probes[i].Name, rule)
 		}
 	}
 }
@@ -233,10 +195,11 @@ func (s *scenarioRow) tellAllowed(say func(format string, values ...any)) {
 
 // changes runs what changes under traffic, on nodes with labels of their own, with proxies as they are at first.
 func (r *run) changes(ctx context.Context) error {
-	if err := r.kind.Rest(ctx); err != nil {
+	first := r.benches[0]
+	if err := first.kind.Rest(ctx); err != nil {
 		return err
 	}
-	if err := r.cluster.ResetProxies(ctx); err != nil {
+	if err := first.cluster.ResetProxies(ctx); err != nil {
 		return err
 	}
 	for _, change := range traffic.Changes() {
@@ -244,7 +207,7 @@ func (r *run) changes(ctx context.Context) error {
 			return ctx.Err()
 		}
 		row := changeRow{Name: change.Name, Result: resultHeld}
-		told, err := change.Run(ctx, traffic.Bench{Cluster: r.cluster, Machine: r.machines.machine, Mode: r.mode})
+		told, err := change.Run(ctx, traffic.Bench{Cluster: first.cluster, Machine: first.machines.machine, Mode: r.mode})
 		row.Told = told
 		if err != nil {
 			row.Result, row.Told = resultFailed, err.Error()
@@ -255,20 +218,29 @@ func (r *run) changes(ctx context.Context) error {
 	return nil
 }
 
-// end keeps what the nodes are like if something failed, and takes the cluster down.
+// end keeps what the nodes are like if something failed, and takes the clusters down, the first one last: with it goes the network that all are on. Each
+// cluster has time of its own for either.
 func (r *run) end(ctx context.Context, held bool) error {
-	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
-	defer cancel()
 	var errs []error
-	if !held && ctx.Err() == nil {
-		folder := r.artifacts()
-		errs = append(errs, os.RemoveAll(folder), r.cluster.Export(cleanup, folder))
-		r.say("what the nodes are like: %s", folder)
+	for i, b := range slices.Backward(r.benches) {
+		if b == nil {
+			continue
+		}
+		if !held && ctx.Err() == nil {
+			folder := r.artifacts(i)
+			errs = append(errs, os.RemoveAll(folder), cleanUp(ctx, func(ctx context.Context) error { return b.cluster.Export(ctx, folder) }))
+			r.say("what the nodes are like: %s", folder)
+		}
+		errs = append(errs, cleanUp(ctx, b.close))
 	}
-	if r.kind != nil {
-		errs = append(errs, r.kind.Close(cleanup))
-	}
-	return errors.Join(append(errs, r.machines.close(), r.cluster.Close(cleanup))...)
+	return errors.Join(errs...)
+}
+
+// cleanUp does something that is to be done also after an interrupt, and may take a while.
+func cleanUp(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	return do(ctx)
 }
 
 func (r *run) say(format string, values ...any) { fmt.Fprintf(r.out, format+"\n", values...) }

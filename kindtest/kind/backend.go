@@ -29,6 +29,8 @@ import (
 type Options struct {
 	// Samples is how often a connection is made whose way depends on chance; 0 is 100.
 	Samples int
+	// Place tells clusters apart that are on one network and used at the same time: 0, or 1 for a second one. Each gives itself other addresses of it.
+	Place int
 }
 
 const defaultSamples = 100
@@ -67,6 +69,7 @@ func New(ctx context.Context, hands Hands, o Options) (*Backend, error) {
 
 func (b *Backend) open(ctx context.Context) error {
 	b.facts.Nodes, b.facts.Pods, b.facts.Outside = workersFirst(b.hands.Nodes()), b.hands.Pods(), b.hands.Outside()
+	b.facts.Place = b.options.Place
 	b.facts.Mode, b.facts.Foreign = b.hands.Mode(), b.hands.Foreign()
 	for _, machine := range b.machines() {
 		stream, err := b.hands.Relay(ctx, machine)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -151,7 +153,7 @@ func (s *Session) Fault(ctx context.Context, f scenarios.Fault) error {
 		if err := s.still.stop(ctx, []string{node}); err != nil {
 			return err
 		}
-		s.still.flushed[node] = true
+		s.still.flushed[node] = append(s.still.flushed[node], flushedTables(&f, s.cluster.IPFamily)...)
 	}
 	if err := s.kernels.run(ctx, node, append(flushCommands(&f, s.cluster.IPFamily), f.Run...), f.Dialect); err != nil {
 		return err
@@ -160,6 +162,24 @@ func (s *Session) Fault(ctx context.Context, f scenarios.Fault) error {
 		return nil
 	}
 	return s.failing.arm(ctx, node, &f)
+}
+
+// flushedTables are the tables with rules of proxies, by the node's own tools, that a fault takes rules away from, "TOOL TABLE". It may be from single chains.
+func flushedTables(f *scenarios.Fault, of scenarios.IPFamily) (out []string) {
+	for _, command := range append(flushCommands(f, of), f.Run...) {
+		words := strings.Fields(command)
+		if words[0] != "iptables" && words[0] != "ip6tables" || !slices.Contains(words, "-F") {
+			continue
+		}
+		table := "filter"
+		if i := slices.Index(words, "-t"); i >= 0 && i+1 < len(words) {
+			table = words[i+1]
+		}
+		if slices.Contains([]string{"mangle", "nat", "filter"}, table) {
+			out = append(out, words[0]+" "+table)
+		}
+	}
+	return out
 }
 
 // flushCommands remove all rules and chains of the tables of a fault.

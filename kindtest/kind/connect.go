@@ -18,7 +18,7 @@ const (
 	// clientPort is that of a client that does not say it.
 	clientPort = 40000
 	// atOnce is how many connections of a table are made at the same time.
-	atOnce = 8
+	atOnce = 16
 )
 
 // Connect makes a connection.
@@ -45,42 +45,56 @@ func (s *Session) Connect(ctx context.Context, a scenarios.Attempt) (*scenarios.
 // an address. Where clients are remembered they are made one by one.
 func (s *Session) ConnectAll(ctx context.Context, attempts []scenarios.Attempt) ([]*scenarios.Observed, error) {
 	out := make([]*scenarios.Observed, len(attempts))
-	for rest := 0; rest < len(attempts); {
-		end := rest + 1
-		for end < len(attempts) && s.goWith(&attempts[rest], &attempts[end]) {
-			end++
-		}
-		if err := s.connectTogether(ctx, attempts[rest:end], out[rest:end]); err != nil {
+	for _, these := range s.batches(attempts) {
+		if err := s.connectTogether(ctx, attempts, these, out); err != nil {
 			return nil, err
 		}
-		rest = end
 	}
 	return out, nil
 }
 
-// goWith reports whether two connections can be made at the same time.
-func (s *Session) goWith(a, b *scenarios.Attempt) bool {
-	return a.Via == b.Via && !s.knows.sticky(a.To.AddrPort) && !s.knows.sticky(b.To.AddrPort)
+// batches are the indexes of connections that can be made at the same time, in the order of the first of each.
+func (s *Session) batches(attempts []scenarios.Attempt) (out [][]int) {
+	byVia := map[string]int{}
+	for i := range attempts {
+		if s.knows.sticky(attempts[i].To.AddrPort) {
+			out = append(out, []int{i})
+			continue
+		}
+		at, known := byVia[attempts[i].Via]
+		if !known {
+			at = len(out)
+			byVia[attempts[i].Via] = at
+			out = append(out, nil)
+		}
+		out[at] = append(out[at], i)
+	}
+	return out
 }
 
-func (s *Session) connectTogether(ctx context.Context, attempts []scenarios.Attempt, out []*scenarios.Observed) error {
+// connectTogether makes those of connections that have these indexes.
+func (s *Session) connectTogether(ctx context.Context, all []scenarios.Attempt, these []int, out []*scenarios.Observed) error {
+	var attempts []scenarios.Attempt
+	for _, i := range these {
+		attempts = append(attempts, all[i])
+	}
 	if err := s.ready(ctx, attempts); err != nil {
 		return err
 	}
 	return s.whileWatched(ctx, attempts, func(w *watch) error {
 		errs := make([]error, len(attempts))
 		room := make(chan struct{}, atOnce)
-		var all sync.WaitGroup
-		for i := range attempts {
+		var group sync.WaitGroup
+		for i, place := range these {
 			room <- struct{}{}
-			all.Go(func() {
+			group.Go(func() {
 				defer func() { <-room }()
-				if out[i], errs[i] = s.observe(ctx, w, attempts[i]); errs[i] != nil {
+				if out[place], errs[i] = s.observe(ctx, w, attempts[i]); errs[i] != nil {
 					errs[i] = fmt.Errorf("%s from %s: %w", attempts[i].To, attempts[i].From, errs[i])
 				}
 			})
 		}
-		all.Wait()
+		group.Wait()
 		return errors.Join(errs...)
 	})
 }

@@ -107,12 +107,12 @@ func (m *Mapping) tracked(t scenarios.Tracked) scenarios.Tracked {
 	return scenarios.Tracked{Proto: t.Proto, Src: m.BackPort(t.Src), Dst: m.BackPort(t.Dst), To: m.BackPort(t.To), From: m.BackPort(t.From)}
 }
 
-// forgetConnection has all nodes forget a kept connection.
+// forgetConnection has the nodes of the scenario forget a kept connection.
 func (s *Session) forgetConnection(ctx context.Context, f *flow) error {
 	return s.forget(ctx, f.attempt.To.Proto, f.from, f.to)
 }
 
-// forgetAll has all nodes forget the kept connections, and what else was sent to and from the scenario's addresses and the sentinel: a snapshot has
+// forgetAll has the nodes of the scenario forget the kept connections, and what else was sent to and from the scenario's addresses and the sentinel: a snapshot has
 // it, and the next scenario has nothing to do with it.
 func (s *Session) forgetAll(ctx context.Context) error {
 	used := slices.Concat(s.backend.facts.Outside.Addresses, s.backend.sentinel.ips, s.mapping.givenAddresses())
@@ -121,13 +121,13 @@ func (s *Session) forgetAll(ctx context.Context) error {
 	})
 	return inParallel(
 		func() error {
-			return together(s.backend.nodeNames(), func(node string) error { return s.relay(node).Forget(ctx, used) })
+			return together(s.used(), func(node string) error { return s.relay(node).Forget(ctx, used) })
 		},
 		func() error { return together(rest, func(f *flow) error { return s.forgetConnection(ctx, f) }) },
 	)
 }
 
-// forget has all nodes forget a connection by what its client has sent. A node that does not remember it says so by its status.
+// forget has the nodes of the scenario forget a connection by what its client has sent. A node that does not remember it says so by its status.
 func (s *Session) forget(ctx context.Context, proto string, from, to netip.AddrPort) error {
 	argv := []string{"conntrack", "-D", "-f", string(familyName(to.Addr().Is6())), "-p", protoName(proto, to.Addr()), "-d", to.Addr().String()}
 	if from.Addr().IsValid() && !from.Addr().IsUnspecified() {
@@ -139,7 +139,7 @@ func (s *Session) forget(ctx context.Context, proto string, from, to netip.AddrP
 	if to.Port() > 0 {
 		argv = append(argv, "--dport", strconv.Itoa(int(to.Port())))
 	}
-	return together(s.backend.nodeNames(), func(node string) error { return s.change(ctx, node, argv) })
+	return together(s.used(), func(node string) error { return s.change(ctx, node, argv) })
 }
 
 // change has a node change what it remembers. That there was nothing to change it says by status 1.

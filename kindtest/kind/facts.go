@@ -22,6 +22,8 @@ type Facts struct {
 	Dialect netfilter.Dialect
 	// Networks are those that the nodes and the container outside share, one for each family.
 	Networks []netip.Prefix
+	// Place is that of Options: of Networks addresses are given from the beginning, or, in place 1, from the second quarter on.
+	Place int
 	// Services are the ranges of cluster IPs, one for each family.
 	Services []netip.Prefix
 	// TakenIPs are the cluster IPs that services have which are none of a scenario's, and TakenServices the names of these.

@@ -306,8 +306,18 @@ func (m *Mapping) free(a netip.Addr) bool {
 		!slices.ContainsFunc(slices.Collect(maps.Values(m.real)), func(p cluster.Pod) bool { return owns(p.Addresses) })
 }
 
-// upperHalf is the second half of a range.
+// lowerHalf and upperHalf are the halves of a range.
+func lowerHalf(p netip.Prefix) netip.Prefix { return netip.PrefixFrom(p.Addr(), p.Bits()+1).Masked() }
+
 func upperHalf(p netip.Prefix) netip.Prefix { return netip.PrefixFrom(lastOf(p), p.Bits()+1).Masked() }
+
+// ownShare is the part of a range that addresses are given of: all of it, unless others give addresses of it to their clusters at the same time.
+func (m *Mapping) ownShare(p netip.Prefix) netip.Prefix {
+	if m.facts.Place == 0 || !slices.ContainsFunc(m.facts.Networks, p.Overlaps) {
+		return p
+	}
+	return upperHalf(lowerHalf(p))
+}
 
 // firstGiven is how far from the beginning of a range the addresses are that are given: those before it others may get of their own accord, such as
 // Docker and the plugins of pods.
@@ -317,14 +327,14 @@ const firstGiven = 128
 func (m *Mapping) give(a netip.Addr, in netip.Prefix) netip.Addr {
 	last, begun := m.next[in]
 	if !begun {
-		last = in.Masked().Addr()
+		last = m.ownShare(in).Masked().Addr()
 		for range firstGiven {
 			last = last.Next()
 		}
 	}
 	for last = last.Next(); !m.free(last); last = last.Next() {
 	}
-	if !in.Contains(last) {
+	if !m.ownShare(in).Contains(last) {
 		panic(fmt.Sprintf("kind: no address is left in %s for %s", in, a))
 	}
 	m.next[in] = last

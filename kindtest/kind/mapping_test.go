@@ -2,6 +2,7 @@ package kind
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
 )
 
 // mapped is the cluster of a scenario whose topology and objects are given, and its mapping on three nodes.
@@ -312,3 +314,44 @@ func TestAnAPIServerThatTakesNoOldSpellingsIsGivenNone(t *testing.T) {
 }
 
 func endpoint(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
+
+// TestClustersOnOneNetworkGiveThemselvesOtherAddressesOfIt: whatever a scenario has there, no address of one place is one of the other.
+func TestClustersOnOneNetworkGiveThemselvesOtherAddressesOfIt(t *testing.T) {
+	all, err := scenarios.Load("../../scenarios/testdata")
+	require.NoError(t, err)
+	given := [2]map[netip.Addr]string{{}, {}}
+	for _, s := range all {
+		c, err := scenarios.ResolveWith(s, controller.New)
+		require.NoError(t, err)
+		for place := range given {
+			facts := threeNodes()
+			facts.Place = place
+			m, err := Map(facts, c)
+			if err != nil {
+				continue // of too many nodes, or of another family
+			}
+			for in, of := range m.back {
+				if slices.ContainsFunc(facts.Networks, func(p netip.Prefix) bool { return p.Contains(in) }) && facts.nodeOf(in) == "" {
+					given[place][in] = s.Name
+				}
+				assert.Equal(t, of, m.Back(m.To(of)), s.Name)
+			}
+		}
+	}
+	for place := range given {
+		require.Greater(t, len(given[place]), 4, "there are such addresses")
+	}
+	for in, name := range given[0] {
+		assert.NotContains(t, given[1], in, name)
+	}
+}
+
+// nodeOf is the node that has an address of its own, empty if none has it.
+func (f *Facts) nodeOf(a netip.Addr) string {
+	for i := range f.Nodes {
+		if slices.Contains(f.Nodes[i].Addresses, a) {
+			return f.Nodes[i].Name
+		}
+	}
+	return ""
+}

@@ -18,12 +18,18 @@ type recentLists struct{}
 // listing has a shell print the lists of a node, each entry after the name of its list, also where there is one alone. Without any it prints nothing.
 const listing = `cd /proc/net/xt_recent 2>/dev/null && grep -H . * 2>/dev/null; true`
 
-// forgetting has a shell take out of the lists of a node what is not among its arguments, which are LIST:src=CLIENT.
+// forgetting has a shell take out of the lists of a node what is not among its arguments, which are LIST:src=CLIENT. It does so between any two of many
+// connections, and begins no other program.
 const forgetting = `cd /proc/net/xt_recent 2>/dev/null || exit 0
-for entry in $(grep -Ho 'src=[^ ]*' * 2>/dev/null); do
+these=
+for list in *; do
+	[ -f "$list" ] || continue
+	while read -r source rest; do these="$these $list:$source"; done <"$list"
+done
+for entry in $these; do
 	case " $* " in
 	*" $entry "*) ;;
-	*) echo "-${entry#*src=}" > "${entry%%:src=*}" ;;
+	*) echo "-${entry#*:src=}" >"${entry%%:src=*}" ;;
 	esac
 done`
 

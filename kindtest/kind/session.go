@@ -86,8 +86,9 @@ func (s *Session) start(ctx context.Context) error {
 	s.onUndo(s.forgetAll)
 	s.onUndo(s.sockets.close)
 	s.onUndo(s.awaitForgotten)
-	s.onUndo(s.kernels.putBack)
-	s.onUndo(s.writer.removeAll)
+	s.onUndo(func(ctx context.Context) error {
+		return inParallel(func() error { return s.kernels.putBack(ctx) }, func() error { return s.writer.removeAll(ctx) })
+	})
 	s.onUndo(s.failing.end)
 	s.onUndo(s.still.end)
 	err := s.pods.start(ctx, s.cluster.Pods)

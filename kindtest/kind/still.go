@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -12,8 +13,8 @@ import (
 type still struct {
 	backend *Backend
 	nodes   map[string]bool
-	held    map[string]bool // those that go on by no sync
-	flushed map[string]bool // those of which somebody has flushed tables
+	held    map[string]bool     // those that go on by no sync
+	flushed map[string][]string // the tables that somebody has flushed, "TOOL TABLE"
 	// zones are the nodes whose proxies have not heard of their zone.
 	zones map[string]zoneChange
 }
@@ -25,16 +26,20 @@ type zoneChange struct {
 }
 
 func newStill(b *Backend) *still {
-	return &still{backend: b, nodes: map[string]bool{}, held: map[string]bool{}, flushed: map[string]bool{}, zones: map[string]zoneChange{}}
+	return &still{backend: b, nodes: map[string]bool{}, held: map[string]bool{}, flushed: map[string][]string{}, zones: map[string]zoneChange{}}
 }
 
 // ofProxy is how the command line of a proxy ends, whichever proxy it is (package cluster).
 const ofProxy = `-- '--config /config.yaml$'`
 
+// running lists the processes that have a name and run: one that has come to its end has it still, for as long as who began it takes no notice, as one who
+// is stopped cannot.
+const running = "pgrep -r D,R,S"
+
 // stopProxy stops a node's proxy, and waits for a tool that it may have begun: that one would write still.
 const stopProxy = `pkill -STOP -f ` + ofProxy + ` || exit 1
 left=100
-while [ "$left" -gt 0 ] && pgrep '^(nft|ip6?tables.*)$' >/dev/null; do left=$((left - 1)); sleep 0.05; done`
+while [ "$left" -gt 0 ] && ` + running + ` '^(nft|ip6?tables.*)$' >/dev/null; do left=$((left - 1)); sleep 0.05; done`
 
 // goOnProxy lets it go on.
 const goOnProxy = `pkill -CONT -f ` + ofProxy
@@ -78,25 +83,29 @@ func (t *still) goOn(ctx context.Context, nodes []string) error {
 	return nil
 }
 
-// noticing is how long a proxy may take to notice that tables were flushed: kube-proxy waits five seconds for the other ones to be flushed as well. One that
-// does not notice is no error here: what comes of it is looked at.
+// noticing is how long a proxy may take to notice that tables were flushed: it waits five seconds for the other ones to be flushed as well. One that
+// does not notice is no error here, as kube-proxy does not unless mangle is flushed, too: what comes of it is looked at.
 const noticing = 5*time.Second + 10*flushedSyncPeriod
 
-// noticed waits until the proxies of nodes have noticed that tables were flushed: the chains are there again by which they do.
+// noticed waits until the proxies of nodes have noticed that tables were flushed: the jumps to their chains are there again, or in mangle, where they have
+// none, the chain by which they notice.
 func (t *still) noticed(ctx context.Context, nodes []string) error {
-	const script = `for tool in iptables ip6tables; do for table in mangle nat filter; do
-	$tool -w -t $table -S KUBE-PROXY-CANARY >/dev/null 2>&1 || exit 1
-done; done`
+	const script = `while [ $# -gt 0 ]; do
+	case $2 in mangle) sign='-N KUBE-PROXY-CANARY' ;; *) sign='-j KUBE-SERVICES' ;; esac
+	"$1" -w -t "$2" -S 2>/dev/null | grep -q -e "$sign" || exit 1
+	shift 2
+done`
 	waiting, cancel := context.WithTimeout(ctx, noticing)
 	defer cancel()
 	return together(nodes, func(node string) error {
-		if !t.flushed[node] {
+		if len(t.flushed[node]) == 0 {
 			return nil
 		}
+		argv := append([]string{"sh", "-c", script, "noticed"}, strings.Fields(strings.Join(t.flushed[node], " "))...)
 		again := time.NewTicker(lookAgain)
 		defer again.Stop()
 		for {
-			done, err := t.backend.relays[node].Exec(ctx, command("sh", "-c", script))
+			done, err := t.backend.relays[node].Exec(ctx, command(argv...))
 			if err != nil || done.Status == 0 {
 				return err
 			}
@@ -121,7 +130,7 @@ func (t *still) signal(ctx context.Context, nodes []string, script string) error
 // stale reports whether a proxy holds still that has not heard of all objects.
 func (t *still) stale() bool {
 	for node := range t.nodes {
-		if !t.flushed[node] {
+		if _, flushed := t.flushed[node]; !flushed {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -72,7 +73,7 @@ func TestAProxyIsGivenTimeToNoticeAFlush(t *testing.T) {
 				assert.Contains(t, strings.Join(s.asked("exec worker: "), "\n"), "iptables -t nat -F")
 				looks := 0
 				s.status = func(_ string, c probe.Command) int {
-					if !strings.Contains(strings.Join(c.Argv, " "), "CANARY") {
+					if !strings.HasSuffix(strings.Join(c.Argv, " "), " noticed iptables nat") {
 						return 0
 					}
 					looks++
@@ -86,6 +87,21 @@ func TestAProxyIsGivenTimeToNoticeAFlush(t *testing.T) {
 				assert.InDelta(t, row.want, time.Since(began), float64(lookAgain))
 			})
 		})
+	}
+}
+
+// TestTablesThatAFaultFlushes are those that proxies have rules in, by the node's own tools.
+func TestTablesThatAFaultFlushes(t *testing.T) {
+	for _, row := range []struct {
+		fault scenarios.Fault
+		want  []string
+	}{
+		{scenarios.Fault{Flush: []string{"nat", "raw"}}, []string{"iptables nat", "ip6tables nat"}},
+		{scenarios.Fault{Flush: []string{"mangle"}, Family: scenarios.FamilyIPv6}, []string{"ip6tables mangle"}},
+		{scenarios.Fault{Run: []string{"iptables -F INPUT", "ip6tables -t nat -F", "iptables -N A", "iptables-legacy -F", "ipset flush"}}, []string{"iptables filter", "ip6tables nat"}},
+	} {
+		got := slices.Compact(flushedTables(&row.fault, scenarios.FamilyDual))
+		assert.Equal(t, row.want, got)
 	}
 }
 

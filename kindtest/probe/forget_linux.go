@@ -2,43 +2,47 @@ package probe
 
 import (
 	"errors"
-	"net"
+	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/chainwalk/chainwalk/internal/ctnetlink"
 )
 
-// addressFilter wants what has one of its addresses at an end.
-type addressFilter map[netip.Addr]bool
-
-var _ netlink.CustomConntrackFilter = addressFilter{}
-
-// MatchConntrackFlow implements netlink.CustomConntrackFilter.
-func (f addressFilter) MatchConntrackFlow(flow *netlink.ConntrackFlow) bool {
-	for _, end := range []net.IP{flow.Forward.SrcIP, flow.Forward.DstIP, flow.Reverse.SrcIP, flow.Reverse.DstIP} {
-		if a, ok := netip.AddrFromSlice(end); ok && f[a.Unmap()] {
-			return true
-		}
-	}
-	return false
-}
-
-// forget is Client.Forget.
+// forget is Client.Forget. The connections of both families are listed at once: for each list the kernel goes through the table of the whole machine, with
+// the connections of all its network namespaces, which takes milliseconds however few there are.
 func forget(addresses []netip.Addr) error {
-	wanted := map[bool]addressFilter{false: {}, true: {}}
-	for _, a := range addresses {
-		wanted[a.Is6()][a] = true
+	list := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_CTNETLINK<<8|nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP)
+	list.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC, Version: nl.NFNETLINK_V0})
+	messages, err := list.Execute(unix.NETLINK_NETFILTER, 0)
+	if err != nil && !errors.Is(err, netlink.ErrDumpInterrupted) { // what was listed is deleted; of what came meanwhile nobody has asked
+		return fmt.Errorf("list connections: %w", err)
 	}
 	var failed []error
-	for six, family := range map[bool]netlink.InetFamily{false: netlink.FAMILY_V4, true: netlink.FAMILY_V6} {
-		if len(wanted[six]) == 0 {
+	for _, message := range messages {
+		c, err := ctnetlink.Parse(message)
+		if err != nil {
+			failed = append(failed, err)
 			continue
 		}
-		_, err := netlink.ConntrackDeleteFilters(netlink.ConntrackTable, family, wanted[six])
-		if errors.Is(err, netlink.ErrDumpInterrupted) {
-			err = nil // what was listed is deleted; of what came meanwhile nobody has asked
+		ends := []netip.Addr{c.Original.Src, c.Original.Dst, c.Reply.Src, c.Reply.Dst}
+		if slices.ContainsFunc(ends, func(a netip.Addr) bool { return slices.Contains(addresses, a) }) {
+			failed = append(failed, forgetOne(message))
 		}
-		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
+}
+
+// forgetOne deletes a connection that the kernel has listed. It may have gone by itself.
+func forgetOne(message []byte) error {
+	request := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_CTNETLINK<<8|nl.IPCTNL_MSG_CT_DELETE, unix.NLM_F_ACK)
+	request.AddRawData(message)
+	if _, err := request.Execute(unix.NETLINK_NETFILTER, 0); err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("delete a connection: %w", err)
+	}
+	return nil
 }
