@@ -21,8 +21,8 @@ type Options struct {
 	Dialect netfilter.Dialect
 	// Version is what the tools say theirs is; "" is 1.8.9.
 	Version string
-	// Namespace is where the tools run: with others there they share the objects that rules name, wait for one another, and those of nft warn of
-	// rules of the legacy tools. It has no tools of the dialect yet. Nil is one of their own.
+	// Namespace is where the tools run: with others there they share the objects that rules name, wait for one another, and those of nft warn
+	// of rules of the legacy tools. It has no tools of the dialect yet. Nil is one of their own.
 	Namespace *netfilter.Namespace
 	// Clock dates the comments of iptables-save. It is the clock of a namespace of their own; a Namespace that is given has one.
 	Clock clock.PassiveClock

@@ -2,8 +2,8 @@ package netfilter
 
 import "sync/atomic"
 
-// Counters count what a rule or a base chain has seen. They are the only part of a ruleset that changes after its commit, and may be read and
-// advanced by several goroutines.
+// Counters count what a rule or a base chain has seen. They are the only part of a ruleset that changes after its commit, and may be read
+// and advanced by several goroutines.
 type Counters struct {
 	packets, bytes atomic.Uint64
 }

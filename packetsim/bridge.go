@@ -14,7 +14,7 @@ type bridged struct {
 }
 
 // bridgeOf is the bridge that a device is a port of, or nil.
-func (h *Host) bridgeOf(dev *device) *device {
+func (h *routing) bridgeOf(dev *device) *device {
 	if dev.Master == "" {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (h *Host) bridgeOf(dev *device) *device {
 }
 
 // portTo is the bridge's port that an address is behind, or nil.
-func (h *Host) portTo(bridge *device, addr netip.Addr) *device {
+func (h *routing) portTo(bridge *device, addr netip.Addr) *device {
 	if bridge.Kind != "bridge" {
 		return nil
 	}

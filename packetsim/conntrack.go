@@ -147,7 +147,7 @@ func sourceOf(t *Tuple, z Zone) sourceKey {
 
 // find returns the connection that a packet with the tuple belongs to in the zone, and its direction: the packet may be of either
 // (resolve_normal_ct).
-func (h *Host) find(t *Tuple, z Zone) (*conn, direction) {
+func (h *tracker) find(t *Tuple, z Zone) (*conn, direction) {
 	hash := t.hash()
 	c, dir := h.findBy(t, hash, z, original)
 	if c == nil && z.Original != z.Reply {
@@ -158,7 +158,7 @@ func (h *Host) find(t *Tuple, z Zone) (*conn, direction) {
 
 // findBy returns the connection that has the tuple where the kernel's hash of the tuple and the direction's zone leads. In a zone of one
 // direction the tuples of the other are elsewhere. An expired connection is taken out. The tuple's hash of this package is at hand.
-func (h *Host) findBy(t *Tuple, hash uint32, z Zone, by direction) (*conn, direction) {
+func (h *tracker) findBy(t *Tuple, hash uint32, z Zone, by direction) (*conn, direction) {
 	for {
 		c, dir := h.tracked.get(t, hash, z, by)
 		if c == nil || h.clock.Now().Before(c.expires) {
@@ -172,7 +172,7 @@ func (h *Host) findBy(t *Tuple, hash uint32, z Zone, by direction) (*conn, direc
 const leastSweep = 1024
 
 // insert confirms a connection. It is false if either tuple is taken.
-func (h *Host) insert(c *conn) bool {
+func (h *tracker) insert(c *conn) bool {
 	for dir := range c.tuples {
 		hash := c.tuples[dir].hash()
 		c.byTuple[dir].hash = hash
@@ -192,7 +192,7 @@ func (h *Host) insert(c *conn) bool {
 }
 
 // remove takes a connection out of the table.
-func (h *Host) remove(c *conn) {
+func (h *tracker) remove(c *conn) {
 	if c.listed {
 		h.tracked.unlink(c)
 		h.journal.noteConn(c, undoRemoval)
@@ -200,7 +200,7 @@ func (h *Host) remove(c *conn) {
 }
 
 // sweep takes the expired connections out.
-func (h *Host) sweep() {
+func (h *tracker) sweep() {
 	now := h.clock.Now()
 	for c := range h.tracked.all() {
 		if !now.Before(c.expires) {
@@ -210,7 +210,7 @@ func (h *Host) sweep() {
 }
 
 // change notes a connection's state before it is written.
-func (h *Host) change(c *conn) {
+func (h *tracker) change(c *conn) {
 	if c.confirmed {
 		h.journal.saveConn(c)
 	}
@@ -223,7 +223,7 @@ func (h *Host) Conntrack() []ConntrackEntry {
 	return h.conntrack()
 }
 
-func (h *Host) conntrack() []ConntrackEntry {
+func (h *tracker) conntrack() []ConntrackEntry {
 	now := h.clock.Now()
 	var entries []ConntrackEntry
 	for c := range h.tracked.all() {

@@ -26,7 +26,7 @@ func (w *walk) makeRoom() bool {
 }
 
 // evictable gives the connection that may be evicted and expires first, and how many there are.
-func (h *Host) evictable() (first *conn, count int) {
+func (h *tracker) evictable() (first *conn, count int) {
 	for c := range h.tracked.all() {
 		if c.assured {
 			continue

@@ -35,7 +35,7 @@ func icmpUntracked(proto Proto, typ uint8) bool {
 	return proto == ICMPv6 && ((typ >= 130 && typ <= 137) || typ == 143)
 }
 
-func (h *Host) trackICMP(c *conn, proto Proto) trackVerdict {
+func (h *tracker) trackICMP(c *conn, proto Proto) trackVerdict {
 	h.change(c)
 	timeout := h.conf.icmp
 	if proto == ICMPv6 {

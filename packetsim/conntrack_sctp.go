@@ -155,7 +155,7 @@ func (s *sctpPacket) anyTag() bool {
 }
 
 // trackSCTP advances an association by a packet's chunks (nf_conntrack_sctp_packet).
-func (h *Host) trackSCTP(c *conn, dir direction, p *Packet) trackVerdict {
+func (h *tracker) trackSCTP(c *conn, dir direction, p *Packet) trackVerdict {
 	h.change(c)
 	t := &c.sctp
 	var s sctpPacket

@@ -143,7 +143,7 @@ func segmentOf(p *Packet) segment {
 }
 
 // trackTCP advances a connection by a segment (nf_conntrack_tcp_packet).
-func (h *Host) trackTCP(c *conn, dir direction, p *Packet) trackVerdict {
+func (h *tracker) trackTCP(c *conn, dir direction, p *Packet) trackVerdict {
 	if !validFlags(p.TCPFlags) {
 		return trackInvalid
 	}
@@ -176,7 +176,7 @@ func (h *Host) trackTCP(c *conn, dir direction, p *Packet) trackVerdict {
 }
 
 // judgeTCP decides about a segment that the state machine lets pass.
-func (h *Host) judgeTCP(c *conn, dir direction, g *segment, before, next tcpState) trackVerdict {
+func (h *tracker) judgeTCP(c *conn, dir direction, g *segment, before, next tcpState) trackVerdict {
 	t := &c.tcp
 	inWindow := false
 	switch next {
@@ -278,7 +278,7 @@ func (t *tcpTrack) closing() bool {
 }
 
 // judgeReset decides what a reset does: the state after it, whether it passes without the window check, and whether it is valid at all.
-func (h *Host) judgeReset(c *conn, dir direction, g *segment) (next tcpState, inWindow, valid bool) {
+func (h *tracker) judgeReset(c *conn, dir direction, g *segment) (next tcpState, inWindow, valid bool) {
 	t := &c.tcp
 	if t.closing() {
 		return tcpClose, true, true
@@ -309,7 +309,7 @@ func (h *Host) judgeReset(c *conn, dir direction, g *segment) (next tcpState, in
 const unacknowledgedLeast = 120 * time.Second
 
 // shortenTCP gives a connection less time after a FIN or RST of each side that was out of the window (nf_tcp_handle_invalid).
-func (h *Host) shortenTCP(c *conn, dir direction, kind tcpKind) {
+func (h *tracker) shortenTCP(c *conn, dir direction, kind tcpKind) {
 	t := &c.tcp
 	if !c.assured || kind != tcpRst && kind != tcpFin {
 		return
@@ -325,8 +325,8 @@ func (h *Host) shortenTCP(c *conn, dir direction, kind tcpKind) {
 }
 
 // timeoutTCP is the timeout after a segment, in seconds.
-func (h *Host) timeoutTCP(t *tcpTrack, kind tcpKind) int {
-	usual, conf := h.conf.tcp[t.state], &h.conf
+func (h *tracker) timeoutTCP(t *tcpTrack, kind tcpKind) int {
+	usual, conf := h.conf.tcp[t.state], h.conf
 	switch {
 	case t.repeats >= conf.tcpMaxRetrans && usual > conf.tcpRetransmitted:
 		return conf.tcpRetransmitted
@@ -343,7 +343,7 @@ func (h *Host) timeoutTCP(t *tcpTrack, kind tcpKind) int {
 }
 
 // refreshTCP sets the timeout of the new state.
-func (h *Host) refreshTCP(c *conn, kind tcpKind, before tcpState) trackVerdict {
+func (h *tracker) refreshTCP(c *conn, kind tcpKind, before tcpState) trackVerdict {
 	timeout := h.timeoutTCP(&c.tcp, kind)
 	state := c.tcp.state
 	if !c.seenReply {
@@ -366,7 +366,7 @@ func (h *Host) refreshTCP(c *conn, kind tcpKind, before tcpState) trackVerdict {
 }
 
 // closeTCP ends a connection that the host itself resets (nf_conntrack_tcp_set_closing).
-func (h *Host) closeTCP(c *conn) {
+func (h *tracker) closeTCP(c *conn) {
 	if c == nil || !c.confirmed || c.tuples[original].Proto != TCP || c.tcp.state == tcpClose {
 		return
 	}

@@ -5,7 +5,7 @@ import "time"
 // udpStreamAge is the age from which a replied flow gets the longer timeout (net/netfilter/nf_conntrack_proto_udp.c).
 const udpStreamAge = 2 * time.Second
 
-func (h *Host) trackUDP(c *conn) trackVerdict {
+func (h *tracker) trackUDP(c *conn) trackVerdict {
 	h.change(c)
 	now := h.clock.Now()
 	if !c.confirmed && c.streamAfter.IsZero() {

@@ -69,7 +69,7 @@ func (s *tcpSide) pickUp(receiver *tcpSide, g *segment, sack uint32) {
 }
 
 // checkWindow is the check of a segment's numbers, which it also learns from (tcp_in_window).
-func (h *Host) checkWindow(c *conn, dir direction, g *segment) windowVerdict {
+func (h *tracker) checkWindow(c *conn, dir direction, g *segment) windowVerdict {
 	t := &c.tcp
 	sender, receiver := &t.sides[dir], &t.sides[1-dir]
 	if g.bad {
@@ -106,7 +106,7 @@ func (h *Host) checkWindow(c *conn, dir direction, g *segment) windowVerdict {
 	return windowAccept
 }
 
-func (h *Host) unlessLiberal(sender *tcpSide, verdict windowVerdict) windowVerdict {
+func (h *tracker) unlessLiberal(sender *tcpSide, verdict windowVerdict) windowVerdict {
 	if sender.liberal || h.conf.tcpLiberal {
 		return windowAccept
 	}

@@ -42,8 +42,8 @@ func (e *hookEntries) run(w *walk, s *skb, at hook) bool {
 }
 
 // addConntrack adds what conntrack has at the hooks, when it looks at the packets (ipv4_conntrack_ops in
-// net/netfilter/nf_conntrack_proto.c). Packets are whole here, and connections have no helpers that would look into them: nothing is run at the
-// priorities of either.
+// net/netfilter/nf_conntrack_proto.c). Packets are whole here, and connections have no helpers that would look into them: nothing is run
+// at the priorities of either.
 func (e *hookEntries) addConntrack(tracks bool) {
 	if tracks {
 		for _, at := range [...]hook{preRouting, output} {
@@ -55,8 +55,8 @@ func (e *hookEntries) addConntrack(tracks bool) {
 	}
 }
 
-// addNAT adds the translation of addresses (nf_nat_ipv4_ops in net/netfilter/nf_nat_proto.c), which runs the chains of its own for the first
-// packet of a connection.
+// addNAT adds the translation of addresses (nf_nat_ipv4_ops in net/netfilter/nf_nat_proto.c), which runs the chains of its own for the
+// first packet of a connection.
 func (e *hookEntries) addNAT(chains *hookEntries) {
 	for _, of := range [...]struct {
 		side     natSide

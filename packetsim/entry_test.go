@@ -10,11 +10,12 @@ import (
 )
 
 // entryRules have a chain in every table that PREROUTING and POSTROUTING have, and track connections.
-const entryRules = "*raw\n-A PREROUTING -j MARK --or-mark 1\nCOMMIT\n*mangle\n-A PREROUTING -j MARK --or-mark 2\n-A POSTROUTING -j MARK --or-mark 4\nCOMMIT\n" +
+const entryRules = "*raw\n-A PREROUTING -j MARK --or-mark 1\nCOMMIT\n" +
+	"*mangle\n-A PREROUTING -j MARK --or-mark 2\n-A POSTROUTING -j MARK --or-mark 4\nCOMMIT\n" +
 	"*nat\n-A PREROUTING -p tcp -j DNAT --to-destination 10.244.0.13\n-A POSTROUTING -j MASQUERADE\nCOMMIT\n"
 
-// TestEntriesRunByPriority registers entries as chains of nftables may be, at priorities between those of the kernel's own, and looks at what
-// the packet is when they are run.
+// TestEntriesRunByPriority registers entries as chains of nftables may be, at priorities between those of the kernel's own, and looks at
+// what the packet is when they are run.
 func TestEntriesRunByPriority(t *testing.T) {
 	in, err := ParseInput("tcp 10.244.0.11:40000 > 10.96.0.1:80 in veth1")
 	require.NoError(t, err)

@@ -45,31 +45,45 @@ type HostConfig struct {
 // What several calls do together is not safe: while a Checkpoint is open, what others change is ended with it. A
 // Chance, a Clock and the function given to DeleteConntrack must not call methods of the host.
 type Host struct {
-	lock        sync.Mutex // of all that is below, but for name, netfilter and clock, which do not change
+	lock sync.Mutex // of all that is below, but for name, netfilter and clock, which do not change
+	tracker
+	routing
 	name        string
-	devices     []*device
-	byName      map[string]*device
-	fib4, fib6  *fib
-	addresses   map[netip.Addr]bool // of the devices
-	network     HostConfig          // devices, routes and rules as they were given
-	steered     []*route            // those of the routes that Steer chooses the next hop of
-	via         netip.Addr          // what it has chosen
+	network     HostConfig // devices, routes and rules as they were given
 	sysctls     map[string]string
 	conf        hostSysctls
 	netfilter   *netfilter.Namespace
 	clock       clock.PassiveClock
-	tracked     conntrack
 	hooks       familyHooks // of the rulesets that were met last
 	indexing    indexPolicy
 	recentMasks map[*fakeipt.Ruleset]map[string]netip.Addr // the answers of masksOf for the current rulesets
 	memory      *memory
-	journal     journal
 	idle        []*walk // walks that have ended
-	scratch     scratchConns
 	verdict     Outcome // of the last Verdict
-	refreshed   bool    // the packet that conntrack looks at has made its connection's time longer
 	probes      int     // open checkpoints that will be undone
 	tick        uint64  // of the kernel's clock: each packet comes in one of its own, whatever the clock says
+}
+
+// tracker is the host's conntrack: its entries, and how packets change them.
+type tracker struct {
+	conf      *hostSysctls // the host's
+	clock     clock.PassiveClock
+	tracked   conntrack
+	journal   journal
+	scratch   scratchConns
+	refreshed bool // the packet that conntrack looks at has made its connection's time longer
+}
+
+// routing is where a host's packets go: its devices and their addresses, and the routes by them.
+type routing struct {
+	conf       *hostSysctls // the host's
+	memory     *memory      // the host's, of the next hops that flows take
+	devices    []*device
+	byName     map[string]*device
+	fib4, fib6 *fib
+	addresses  map[netip.Addr]bool // of the devices
+	steered    []*route            // those of the routes that Steer chooses the next hop of
+	via        netip.Addr          // what it has chosen
 }
 
 // device is a Device with its settings.
@@ -104,6 +118,8 @@ func NewHost(config HostConfig) (*Host, error) {
 		sets = h.netfilter.Sets()
 	}
 	h.memory = newMemory(sets)
+	h.tracker.conf, h.tracker.clock = &h.conf, h.clock
+	h.routing.conf, h.routing.memory = &h.conf, h.memory
 	if err := h.SetNetwork(config.Devices, config.Routes, config.PolicyRules, config.OnlyGivenRoutes); err != nil {
 		return nil, err
 	}
@@ -189,7 +205,7 @@ func (h *Host) SourceFor(dst netip.Addr) (netip.Addr, error) {
 	return src, nil
 }
 
-func (h *Host) fib(addr netip.Addr) *fib {
+func (h *routing) fib(addr netip.Addr) *fib {
 	if addr.Is6() {
 		return h.fib6
 	}

@@ -60,7 +60,7 @@ func (h *Host) rollback(c checkpoint) {
 }
 
 // undoConn undoes a change of a connection.
-func (h *Host) undoConn(step *undoStep) {
+func (h *tracker) undoConn(step *undoStep) {
 	j, c := &h.journal, step.conn
 	switch step.kind {
 	case undoState:

@@ -28,7 +28,7 @@ func (w *walk) matchAddrtype(s *skb, m *fakeipt.MatchAddrtype) bool {
 	return m.DstTypes == 0 || w.h.addrHasType(s.Dst, dev, m.DstTypes) != m.InvDst
 }
 
-func (h *Host) addrHasType(addr netip.Addr, dev *device, types fakeipt.AddrTypeSet) bool {
+func (h *routing) addrHasType(addr netip.Addr, dev *device, types fakeipt.AddrTypeSet) bool {
 	if addr.Is6() {
 		return h.addr6HasType(addr, dev, types)
 	}
@@ -40,7 +40,7 @@ func (h *Host) addrHasType(addr netip.Addr, dev *device, types fakeipt.AddrTypeS
 }
 
 // addr6HasType asks for an IPv6 address, where several types hold at once and all asked ones must (match_type6).
-func (h *Host) addr6HasType(addr netip.Addr, dev *device, types fakeipt.AddrTypeSet) bool {
+func (h *routing) addr6HasType(addr netip.Addr, dev *device, types fakeipt.AddrTypeSet) bool {
 	unicast := !addr.IsMulticast() && !addr.IsUnspecified()
 	switch {
 	case types&fakeipt.AddrMulticast != 0 && !addr.IsMulticast(),
@@ -53,7 +53,7 @@ func (h *Host) addr6HasType(addr netip.Addr, dev *device, types fakeipt.AddrType
 }
 
 // routedTypes6 is what the routing tables say of an address (match_lookup_rt6).
-func (h *Host) routedTypes6(addr netip.Addr, dev *device) fakeipt.AddrTypeSet {
+func (h *routing) routedTypes6(addr netip.Addr, dev *device) fakeipt.AddrTypeSet {
 	var types fakeipt.AddrTypeSet
 	f := flow{dst: addr, src: netip.IPv6Unspecified(), in: loopbackName}
 	if dev != nil {

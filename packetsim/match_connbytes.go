@@ -16,7 +16,7 @@ type connCounters [2]struct{ packets, bytes uint64 }
 func (h *Host) accounts() bool { return h.conf.accounts || h.netfilter.ForcesAccounting() }
 
 // count counts a packet of a connection that has counters (nf_ct_acct_update).
-func (h *Host) count(c *conn, dir direction, size int) {
+func (h *tracker) count(c *conn, dir direction, size int) {
 	counters := *c.counters
 	counters[dir].packets++
 	counters[dir].bytes += uint64(size)

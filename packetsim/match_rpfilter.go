@@ -18,7 +18,7 @@ func (w *walk) matchRPFilter(s *skb, m *fakeipt.MatchRPFilter) bool {
 }
 
 // reversePath says whether a packet to the source would leave by the device that this one came in by.
-func (h *Host) reversePath(s *skb, m *fakeipt.MatchRPFilter) bool {
+func (h *routing) reversePath(s *skb, m *fakeipt.MatchRPFilter) bool {
 	back := flow{dst: s.Src, src: s.Dst, in: loopbackName}
 	if s.Dst == limitedBroadcast {
 		back.src = netip.IPv4Unspecified()

@@ -30,7 +30,7 @@ func groupScope(group netip.Addr) byte { return group.As16()[1] & 0xf }
 
 // isMember says whether the host takes what comes by the device for a group (ip_check_mc_rcu in net/ipv4/igmp.c, ipv6_chk_mcast_addr in
 // net/ipv6/mcast.c). An error says that nobody has told what programs have joined.
-func (h *Host) isMember(dev *device, group netip.Addr) (bool, error) {
+func (h *routing) isMember(dev *device, group netip.Addr) (bool, error) {
 	if h.kernelJoins(dev, group) || slices.Contains(dev.Groups, group) {
 		return true, nil
 	}
@@ -41,7 +41,7 @@ func (h *Host) isMember(dev *device, group netip.Addr) (bool, error) {
 }
 
 // kernelJoins says whether the kernel is in a group by itself.
-func (h *Host) kernelJoins(dev *device, group netip.Addr) bool {
+func (h *routing) kernelJoins(dev *device, group netip.Addr) bool {
 	switch {
 	case group == allHosts, slices.Contains(allNodes, group):
 		return true
@@ -78,7 +78,7 @@ func pathToMany(dev *device, dst netip.Addr) path {
 func (p *path) isToMany() bool { return p.typ == RouteBroadcast || p.typ == RouteMulticast }
 
 // deviceOf is the device that has an IPv4 address of the host (__ip_dev_find in net/ipv4/devinet.c), or nil.
-func (h *Host) deviceOf(addr netip.Addr) *device {
+func (h *routing) deviceOf(addr netip.Addr) *device {
 	for _, dev := range h.devices {
 		if dev.Has(addr) {
 			return dev
@@ -93,7 +93,7 @@ func (h *Host) deviceOf(addr netip.Addr) *device {
 }
 
 // routeGroup routes a packet to a group that came in (ip_mc_validate_source in net/ipv4/route.c, ip6_mc_input in net/ipv6/ip6_input.c).
-func (h *Host) routeGroup(p *Packet, in *device) (to path, err error) {
+func (h *routing) routeGroup(p *Packet, in *device) (to path, err error) {
 	to = path{local: true, typ: RouteMulticast}
 	member, err := h.isMember(in, p.Dst)
 	switch {

@@ -32,7 +32,7 @@ type pathKey struct {
 
 // hopOf is the route by the next hop that the flow takes. The first packet draws it by the weights (fib_select_multipath in
 // net/ipv4/fib_semantics.c, rt6_multipath_hash in net/ipv6/route.c).
-func (h *Host) hopOf(r *route, f *flow) *route {
+func (h *routing) hopOf(r *route, f *flow) *route {
 	if len(r.hops) == 0 {
 		return r
 	}

@@ -149,7 +149,7 @@ const lastICMPType = 18
 
 // errorSource6 is the source of an ICMPv6 error: the one of its route, else an address of the device that the packet came in by. It may be
 // none.
-func (h *Host) errorSource6(s *skb) netip.Addr {
+func (h *routing) errorSource6(s *skb) netip.Addr {
 	r, err := h.fib(s.Src).lookup(&flow{dst: s.Src, src: netip.IPv6Unspecified(), in: loopbackName})
 	if err != nil || r.Src.IsValid() {
 		return netip.Addr{}

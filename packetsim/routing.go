@@ -30,7 +30,7 @@ type path struct {
 
 // routeOutput routes a packet of the host itself and chooses its source, if it has none
 // (ip_route_output_key_hash_rcu in net/ipv4/route.c, ip6_route_output_flags in net/ipv6/route.c). With anySrc the source may be foreign.
-func (h *Host) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
+func (h *routing) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
 	tables := h.fib(f.dst)
 	if f.src.IsValid() && !anySrc && !tables.isLocal(f.src) {
 		return path{}, f.src, errForeignSource
@@ -61,7 +61,7 @@ func (h *Host) routeOutput(f *flow, anySrc bool) (path, netip.Addr, error) {
 }
 
 // checkLoopback keeps loopback sources in the host.
-func (h *Host) checkLoopback(src netip.Addr, out *device) error {
+func (h *routing) checkLoopback(src netip.Addr, out *device) error {
 	if src.Is4() && src.IsLoopback() && out.Name != loopbackName && !out.conf.routeLocalnet {
 		return errLoopbackLeaves
 	}
@@ -75,7 +75,7 @@ func unspecified(like netip.Addr) netip.Addr {
 	return netip.IPv4Unspecified()
 }
 
-func (h *Host) outputPath(r *route, dst netip.Addr) path {
+func (h *routing) outputPath(r *route, dst netip.Addr) path {
 	if r.Type == RouteBroadcast || dst == limitedBroadcast || dst.IsMulticast() {
 		to := pathToMany(r.dev, dst)
 		if to.realms = r.Realms; to.typ == RouteMulticast && r.Via.IsValid() && r.Dst.Bits() >= leastGroupBits {
@@ -94,7 +94,7 @@ func (h *Host) outputPath(r *route, dst netip.Addr) path {
 }
 
 // routeSource is the source address that a route gives: its preferred one, or one of its device's.
-func (h *Host) routeSource(r *route, dst netip.Addr) netip.Addr {
+func (h *routing) routeSource(r *route, dst netip.Addr) netip.Addr {
 	switch {
 	case r.Src.IsValid():
 		return r.Src
@@ -123,7 +123,7 @@ func checkReceive(s *skb, in *device) error {
 const leastGroupBits = 4
 
 // routeInput routes a packet that came in (ip_route_input_slow in net/ipv4/route.c).
-func (h *Host) routeInput(p *Packet, in *device, chance Chance) (to path, err error) {
+func (h *routing) routeInput(p *Packet, in *device, chance Chance) (to path, err error) {
 	if p.Dst.IsMulticast() {
 		return h.routeGroup(p, in)
 	}
@@ -168,7 +168,7 @@ func withSourceRealm(realms, source uint32) uint32 {
 	return realms
 }
 
-func (h *Host) forwards(p *Packet, in *device) bool {
+func (h *routing) forwards(p *Packet, in *device) bool {
 	if p.Is6() {
 		return h.conf.forwarding6
 	}
@@ -202,7 +202,7 @@ func checkInputAddresses(p *Packet, in *device) error {
 // validateSource is the check of an IPv4 packet's source against the routing tables (fib_validate_source in
 // net/ipv4/fib_frontend.c). out is the device that the packet is forwarded to; empty if it is for the host. realms has the realm of
 // the route back to the source in its upper half.
-func (h *Host) validateSource(p *Packet, in *device, out string) (realms uint32, err error) {
+func (h *routing) validateSource(p *Packet, in *device, out string) (realms uint32, err error) {
 	if p.Is6() {
 		return 0, nil
 	}
@@ -221,7 +221,7 @@ func (h *Host) validateSource(p *Packet, in *device, out string) (realms uint32,
 	return h.validateSourceFully(p, in, out, tables)
 }
 
-func (h *Host) validateSourceFully(p *Packet, in *device, out string, tables *fib) (realms uint32, err error) {
+func (h *routing) validateSourceFully(p *Packet, in *device, out string, tables *fib) (realms uint32, err error) {
 	back := flow{dst: p.Src, src: p.Dst, in: out}
 	if out == "" {
 		back.in = loopbackName
@@ -265,4 +265,4 @@ func hasIPv4(dev *device) bool {
 }
 
 // hasAddress says whether a device has exactly this address.
-func (h *Host) hasAddress(addr netip.Addr) bool { return h.addresses[addr] }
+func (h *routing) hasAddress(addr netip.Addr) bool { return h.addresses[addr] }

@@ -4,7 +4,7 @@ import "net/netip"
 
 // selectAddr is an IPv4 address of the device that is valid at the scope, best one in the next
 // hop's subnet; without one, an address of another device (inet_select_addr in net/ipv4/devinet.c). It may be none.
-func (h *Host) selectAddr(dev *device, nextHop netip.Addr, scope Scope) netip.Addr {
+func (h *routing) selectAddr(dev *device, nextHop netip.Addr, scope Scope) netip.Addr {
 	limit := scope.distance()
 	nearest := ScopeHost.distance()
 	if dev.conf.routeLocalnet {
@@ -39,7 +39,7 @@ func (h *Host) selectAddr(dev *device, nextHop netip.Addr, scope Scope) netip.Ad
 
 // selectAddr6 is the source address for a destination by RFC 6724 section 5, rules 1, 2, 3, 5, 6 and 8
 // (ipv6_dev_get_saddr in net/ipv6/addrconf.c). It may be none.
-func (h *Host) selectAddr6(out *device, dst netip.Addr) netip.Addr {
+func (h *routing) selectAddr6(out *device, dst netip.Addr) netip.Addr {
 	onlyOut := dst.IsMulticast() || dst.IsLinkLocalUnicast()
 	var best candidate6
 	for _, dev := range h.devices {

@@ -17,7 +17,7 @@ func (h *Host) Steer(via netip.Addr) {
 }
 
 // steer writes the next hop that was chosen into the routes.
-func (h *Host) steer() {
+func (h *routing) steer() {
 	for _, r := range h.steered {
 		r.Via = netip.Addr{}
 		if h.via.IsValid() && h.via.Is6() == r.Dst.Addr().Is6() {

@@ -107,7 +107,7 @@ func (w *walk) trackOnce(s *skb) trackVerdict {
 }
 
 // track lets the protocol's tracker look at the packet.
-func (h *Host) track(c *conn, dir direction, p *Packet) trackVerdict {
+func (h *tracker) track(c *conn, dir direction, p *Packet) trackVerdict {
 	switch p.Proto {
 	case TCP:
 		return h.trackTCP(c, dir, p)
@@ -133,7 +133,7 @@ func (h *Host) track(c *conn, dir direction, p *Packet) trackVerdict {
 // protoGRE is the one protocol without ports, beside ICMP, that has timeouts of its own (net/netfilter/nf_conntrack_proto_gre.c).
 const protoGRE Proto = 47
 
-func (h *Host) expireIn(c *conn, seconds int) {
+func (h *tracker) expireIn(c *conn, seconds int) {
 	h.refreshed = true
 	c.expires = h.clock.Now().Add(time.Duration(seconds) * time.Second)
 }

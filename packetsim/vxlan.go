@@ -76,7 +76,7 @@ func tunnelPort(inner *Packet) uint16 {
 }
 
 // vxlanOf is the tunnel that takes the packet, nil if it is for no tunnel.
-func (h *Host) vxlanOf(p *Packet) *device {
+func (h *routing) vxlanOf(p *Packet) *device {
 	if p.Carried == nil || p.Proto != UDP {
 		return nil
 	}

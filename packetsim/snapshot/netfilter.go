@@ -52,7 +52,8 @@ func (s *Node) loadRules(kernel *fakeipt.Kernel) error {
 	return nil
 }
 
-// namespaceWithSets has the tools of the first dialect and no rules. A set that it cannot hold stands in the way only of rules that name one.
+// namespaceWithSets has the tools of the first dialect and no rules. A set that it cannot hold stands in the way only of rules that
+// name one.
 func (s *Node) namespaceWithSets(c clock.PassiveClock, taken []netfilter.Dialect) (*netfilter.Namespace, error) {
 	made := func() *fakeipt.Kernel { return fakeipt.New(fakeipt.Options{Dialect: taken[0], Clock: c}) }
 	kernel := made()
