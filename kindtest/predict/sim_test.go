@@ -16,6 +16,8 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/controller"
+	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
@@ -30,6 +32,11 @@ type foretold struct {
 }
 
 func (f *foretold) Name() string { return scenarios.BackendSim }
+
+// SliceController is Kubernetes' own.
+func (f *foretold) SliceController(ever []manifest.Object) manifest.SliceController {
+	return controller.New(ever)
+}
 
 func (f *foretold) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.Session, error) {
 	world, err := sim.NewWorld(ctx, c, sim.Options{})
