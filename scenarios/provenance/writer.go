@@ -28,12 +28,9 @@ var begins = []struct {
 }{
 	{"KUBE-ROUTER-", KubeRouter}, {"KUBE-POD-FW-", KubeRouter}, {"KUBE-NWPLCY-", KubeRouter},
 	{"cali-", Calico},
-	{"DOCKER-", Docker}, {embeddedDNS, Docker},
+	{"DOCKER-", Docker}, {"DOCKER_", Docker}, // the second leads to the name server that it has for containers
 	{"KUBE-", KubeProxy},
 }
-
-// embeddedDNS begins the names of the chains that lead to the name server that Docker has for containers.
-const embeddedDNS = "DOCKER_"
 
 // WriterOf is who makes a chain of that name; empty if nobody is known who does. The chains of nftables that kube-proxy makes stand in a table of
 // its own: TableWriter.
@@ -82,6 +79,3 @@ func NamesNoObject(chain string) bool {
 
 // IsKubernetes says whether the writer is a part of every node of Kubernetes, whose rules drop only what they promise to.
 func (w Writer) IsKubernetes() bool { return w == KubeProxy || w == Kubelet }
-
-// LeadsToEmbeddedDNS says whether a chain leads to the name server that Docker has for containers.
-func LeadsToEmbeddedDNS(chain string) bool { return strings.HasPrefix(chain, embeddedDNS) }
