@@ -22,6 +22,17 @@ func (m *MatchComment) appendList(dst []byte, _ listStyle) []byte {
 // maxComment is the number of bytes of a comment that the kernel keeps; the tool cuts the rest off.
 const maxComment = 255
 
+func (m *MatchComment) addFact(f *netfilter.Fact) {
+	switch {
+	case m.Text == "":
+		addOther(&f.Conditions, m.Name()) // a rule with it has a condition, though it says nothing
+	case f.Comment == "":
+		f.Comment = m.Text
+	default:
+		f.Comment += " " + m.Text
+	}
+}
+
 var commentExtension = &extension{
 	name:     "comment",
 	options:  []optionSpec{{name: "comment", mandatory: true}},

@@ -187,6 +187,14 @@ func (m *MatchConntrack) ports() [4]ctPort {
 		{"ctreplsrcport", &m.ReplSrcPort}, {"ctrepldstport", &m.ReplDstPort}}
 }
 
+func (m *MatchConntrack) addFact(f *netfilter.Fact) {
+	if *m != (MatchConntrack{States: m.States}) {
+		addOther(&f.Conditions, m.Name())
+		return
+	}
+	addStates(&f.Conditions, m.States)
+}
+
 var conntrackExtension = &extension{
 	name: "conntrack",
 	options: []optionSpec{

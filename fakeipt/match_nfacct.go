@@ -31,6 +31,11 @@ func (m *MatchNFAcct) check(c *checkContext) syscall.Errno {
 	return 0
 }
 
+func (m *MatchNFAcct) addFact(f *netfilter.Fact) {
+	addOther(&f.Conditions, m.Name())
+	f.Memories = append(f.Memories, netfilter.Memory{Kind: netfilter.Accounting, Name: m.Object, Writes: true})
+}
+
 var nfacctExtension = &extension{
 	name:     "nfacct",
 	options:  []optionSpec{{name: "nfacct-name", mandatory: true}},

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/chainwalk/chainwalk/internal/libc"
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -115,6 +116,14 @@ func (m *MatchRecent) check(*checkContext) syscall.Errno {
 		return syscall.EINVAL
 	}
 	return 0
+}
+
+func (m *MatchRecent) addFact(f *netfilter.Fact) {
+	addOther(&f.Conditions, m.Name())
+	f.Memories = append(f.Memories, netfilter.Memory{
+		Kind: netfilter.Recent, Name: m.List, Within: time.Duration(m.Seconds) * time.Second,
+		Reads: m.Mode != RecentSet, Writes: m.Mode == RecentSet || m.Mode == RecentUpdate, Removes: m.Mode == RecentRemove,
+	})
 }
 
 var recentExtension = &extension{

@@ -57,6 +57,16 @@ func (m *MatchSCTP) unlike(other any) bool {
 
 func (m *MatchSCTP) check(c *checkContext) syscall.Errno { return c.wantProto(libc.ProtoSCTP) }
 
+func (m *MatchSCTP) addFact(f *netfilter.Fact) {
+	rest := *m
+	rest.DstPorts, rest.DstGiven = anyPort, false
+	if rest != (MatchSCTP{SrcPorts: anyPort, DstPorts: anyPort}) {
+		addOther(&f.Conditions, m.Name())
+		return
+	}
+	addPorts(&f.Conditions, m.DstPorts)
+}
+
 var sctpExtension = &extension{
 	name:     "sctp",
 	options:  slices.Concat(portOptions, []optionSpec{{name: "chunk-types", invert: true, multi: true}}),

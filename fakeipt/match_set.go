@@ -74,6 +74,11 @@ func (c *checkContext) wantSet(r ipset.Ref) syscall.Errno {
 	return 0
 }
 
+func (m *MatchSet) addFact(f *netfilter.Fact) {
+	addOther(&f.Conditions, m.Name())
+	f.Memories = append(f.Memories, netfilter.Memory{Kind: netfilter.Set, Name: m.Set, Reads: true})
+}
+
 var setMatchExtension = &extension{
 	name: "set",
 	options: []optionSpec{

@@ -19,6 +19,14 @@ func (m *MatchState) appendList(dst []byte, _ listStyle) []byte {
 	return m.States.append(append(appendOption(dst, "state", m.Invert), ' '))
 }
 
+func (m *MatchState) addFact(f *netfilter.Fact) {
+	if m.Invert {
+		addOther(&f.Conditions, m.Name())
+		return
+	}
+	addStates(&f.Conditions, m.States)
+}
+
 var stateExtension = &extension{
 	name:     "state",
 	options:  []optionSpec{{name: "state", invert: true, mandatory: true}},

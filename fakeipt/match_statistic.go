@@ -60,6 +60,11 @@ func (m *MatchStatistic) appendList(dst []byte, _ listStyle) []byte {
 	return dst
 }
 
+func (m *MatchStatistic) addFact(f *netfilter.Fact) {
+	addOther(&f.Conditions, m.Name())
+	f.Conditions.Chance = f.Conditions.Chance || m.Mode == StatisticRandom
+}
+
 var statisticExtension = &extension{
 	name: "statistic",
 	options: []optionSpec{

@@ -98,6 +98,15 @@ func parseTCPFlags(s []byte) (uint8, error) {
 	return flags, nil
 }
 
+func (m *MatchTCP) addFact(f *netfilter.Fact) {
+	rest := *m
+	if rest.DstPorts = anyPort; rest != (MatchTCP{SrcPorts: anyPort, DstPorts: anyPort}) {
+		addOther(&f.Conditions, m.Name())
+		return
+	}
+	addPorts(&f.Conditions, m.DstPorts)
+}
+
 var tcpExtension = &extension{
 	name: "tcp",
 	options: slices.Concat(portOptions, []optionSpec{

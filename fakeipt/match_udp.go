@@ -40,6 +40,15 @@ func (m *MatchUDP) nativeInNFT() bool {
 	return !m.SrcPorts.isAny() || !m.DstPorts.isAny() || m.InvSrc || m.InvDst
 }
 
+func (m *MatchUDP) addFact(f *netfilter.Fact) {
+	rest := *m
+	if rest.DstPorts = anyPort; rest != (MatchUDP{SrcPorts: anyPort, DstPorts: anyPort}) {
+		addOther(&f.Conditions, m.Name())
+		return
+	}
+	addPorts(&f.Conditions, m.DstPorts)
+}
+
 var udpExtension = &extension{
 	name: "udp",
 	options: []optionSpec{

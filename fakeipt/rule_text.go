@@ -18,6 +18,23 @@ func (r *Rule) Text(chain string, f netfilter.Family, d netfilter.Dialect) strin
 	return string(r.appendSave(nil, chain, f, d))
 }
 
+// args are the words of the text behind the chain, with or without those of comments.
+func (r *Rule) args(f netfilter.Family, d netfilter.Dialect, comments bool) []string {
+	var list wordList
+	if list.add(append(r.appendOptions(nil, f, d), '\n'), 1) != nil {
+		return nil // no rule that was committed is longer than a line can be
+	}
+	words := make([]string, 0, len(list.words))
+	for i := 0; i < len(list.words); i++ {
+		if comment := []string{"-m", "comment", "--comment"}; !comments && i+len(comment) < len(list.words) && list.has(i, comment) {
+			i += len(comment)
+			continue
+		}
+		words = append(words, string(list.words[i]))
+	}
+	return words
+}
+
 // appendOptions appends everything behind the chain's name.
 func (r *Rule) appendOptions(dst []byte, f netfilter.Family, d netfilter.Dialect) []byte {
 	if r.opaque {

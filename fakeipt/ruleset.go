@@ -17,6 +17,11 @@ const (
 	PolicyDrop
 )
 
+// Verdict is the policy in netfilter's words; empty for PolicyNone.
+func (p Policy) Verdict() netfilter.Verdict {
+	return [...]netfilter.Verdict{PolicyNone: "", PolicyAccept: netfilter.Accept, PolicyDrop: netfilter.Drop}[p]
+}
+
 // Ruleset is every table of one family. A Ruleset is immutable; a commit makes a new one.
 type Ruleset struct {
 	family  netfilter.Family

@@ -1,6 +1,9 @@
 package fakeipt
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // appendHex appends n as "0x" and hexadecimal digits without leading zeros.
 func appendHex(dst []byte, n uint32) []byte {
@@ -85,4 +88,17 @@ func appendInQuotes(dst []byte, s string) []byte {
 		dst = append(dst, s[i])
 	}
 	return append(dst, '"')
+}
+
+// QuoteArgs are arguments as they stand in restore input, each with a space before it, and in quotes where it would not be read as one otherwise.
+func QuoteArgs(args []string) string {
+	var out []byte
+	for _, arg := range args {
+		if out = append(out, ' '); arg == "" || strings.ContainsAny(arg, " \t\"'\\") {
+			out = appendInQuotes(out, arg)
+		} else {
+			out = append(out, arg...)
+		}
+	}
+	return string(out)
 }

@@ -38,6 +38,10 @@ func (t *TargetDNAT) check(c *checkContext) syscall.Errno { return c.wantTable("
 
 func (t *TargetDNAT) allowedHooks(bool) hookMask { return hookPrerouting | hookOutput }
 
+func (t *TargetDNAT) addFact(f *netfilter.Fact) {
+	addTranslation(f, &t.Range, netfilter.DNAT, netfilter.Destination)
+}
+
 var dnatExtension = &extension{
 	name: "DNAT",
 	options: []optionSpec{

@@ -14,3 +14,5 @@ func (j *Jump) Name() string { return j.Chain }
 func (j *Jump) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect) []byte { return dst }
 
 func (j *Jump) appendList(dst []byte, _ listStyle) []byte { return dst }
+
+func (j *Jump) addFact(f *netfilter.Fact) { f.Jump, f.Goto = j.Chain, j.Goto }

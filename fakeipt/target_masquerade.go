@@ -26,6 +26,10 @@ func (t *TargetMasquerade) check(c *checkContext) syscall.Errno { return c.wantT
 
 func (t *TargetMasquerade) allowedHooks(bool) hookMask { return hookPostrouting }
 
+func (t *TargetMasquerade) addFact(f *netfilter.Fact) {
+	addTranslation(f, &t.Range, netfilter.Masquerade, netfilter.Source)
+}
+
 var masqueradeExtension = &extension{
 	name: "MASQUERADE",
 	options: []optionSpec{

@@ -32,6 +32,15 @@ func (*TargetNetmap) allowedHooks(bool) hookMask {
 	return hookPrerouting | hookInput | hookOutput | hookPostrouting
 }
 
+func (t *TargetNetmap) addFact(f *netfilter.Fact) {
+	last := t.Addr.AsSlice()
+	for i, b := range t.Mask.AsSlice() {
+		last[i] |= ^b
+	}
+	end, _ := netip.AddrFromSlice(last)
+	f.Translation = netfilter.Translation{Kind: netfilter.Netmap, MinAddr: t.Addr, MaxAddr: end}
+}
+
 var netmapExtension = &extension{
 	name:      "NETMAP",
 	options:   []optionSpec{{name: "to", mandatory: true}},

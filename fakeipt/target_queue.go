@@ -38,3 +38,5 @@ func isVerdict(t Target) bool {
 	}
 	return false
 }
+
+func (*TargetQueue) addFact(f *netfilter.Fact) { f.Verdict = netfilter.Queue }

@@ -26,6 +26,10 @@ func (t *TargetRedirect) check(c *checkContext) syscall.Errno { return c.wantTab
 
 func (t *TargetRedirect) allowedHooks(bool) hookMask { return hookPrerouting | hookOutput }
 
+func (t *TargetRedirect) addFact(f *netfilter.Fact) {
+	addTranslation(f, &t.Range, netfilter.Redirect, netfilter.Destination)
+}
+
 var redirectExtension = &extension{
 	name:      "REDIRECT",
 	options:   []optionSpec{{name: "to-ports"}, {name: "random", flag: true}},

@@ -55,6 +55,8 @@ var (
 	}
 )
 
+func (t *TargetReject) addFact(f *netfilter.Fact) { f.Reject = t.With }
+
 var rejectExtension = &extension{
 	name:      "REJECT",
 	options:   []optionSpec{{name: "reject-with"}},

@@ -70,6 +70,17 @@ func (t *TargetSet) allowedHooks(hidden bool) hookMask {
 	return hooksAll
 }
 
+func (t *TargetSet) addFact(f *netfilter.Fact) {
+	f.Other = t.Name()
+	for _, use := range []netfilter.Memory{
+		{Name: t.Map.Set, Reads: true}, {Name: t.Add.Set, Writes: true}, {Name: t.Del.Set, Removes: true},
+	} {
+		if use.Kind = netfilter.Set; use.Name != "" {
+			f.Memories = append(f.Memories, use)
+		}
+	}
+}
+
 var setTargetExtension = &extension{
 	name: "SET",
 	options: []optionSpec{

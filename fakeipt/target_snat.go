@@ -26,6 +26,10 @@ func (t *TargetSNAT) check(c *checkContext) syscall.Errno { return c.wantTable("
 
 func (t *TargetSNAT) allowedHooks(bool) hookMask { return hookPostrouting | hookInput }
 
+func (t *TargetSNAT) addFact(f *netfilter.Fact) {
+	addTranslation(f, &t.Range, netfilter.SNAT, netfilter.Source)
+}
+
 var snatExtension = &extension{
 	name: "SNAT",
 	options: []optionSpec{

@@ -27,6 +27,8 @@ func (v *Verdict) appendSave(dst []byte, _ netfilter.Family, _ netfilter.Dialect
 
 func (v *Verdict) appendList(dst []byte, _ listStyle) []byte { return dst }
 
+func (v *Verdict) addFact(f *netfilter.Fact) { f.Verdict = netfilter.Verdict(v.Name()) }
+
 // findVerdict returns the verdict of that name.
 func findVerdict(name []byte) (VerdictKind, bool) {
 	for i, n := range verdictNames {

@@ -83,6 +83,16 @@ func (w *wordList) textFrom(word int) string {
 // quoted says whether a word of the line begins with a quote.
 func (w *wordList) quoted(word int) bool { return w.line[w.columns[word]-w.column] == '"' }
 
+// has says whether these words stand from a place on.
+func (w *wordList) has(from int, words []string) bool {
+	for i, word := range words {
+		if string(w.words[from+i]) != word {
+			return false
+		}
+	}
+	return true
+}
+
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 
 // plainWord returns the word at i where it is a piece of the line, and where to go on; nil if it is not.

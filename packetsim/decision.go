@@ -1,6 +1,6 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import "github.com/chainwalk/chainwalk/netfilter"
 
 // Decision is what rules and policies decided about a packet, as the steps of a trace tell it: those of a walk or those of the kernel.
 type Decision struct {
@@ -39,10 +39,10 @@ func (d *Decision) translate(s *Step) {
 	if s.Rule == nil {
 		return
 	}
-	switch s.Rule.Target.(type) {
-	case *fakeipt.TargetMasquerade, *fakeipt.TargetSNAT:
+	switch s.Rule.Fact.Translation.Of {
+	case netfilter.Source:
 		d.SourceTranslated = true
-	case *fakeipt.TargetDNAT, *fakeipt.TargetRedirect:
+	case netfilter.Destination:
 		if d.Translation == nil {
 			d.Translation = s
 		}
@@ -51,18 +51,14 @@ func (d *Decision) translate(s *Step) {
 
 // end notes how the last step ended the packet, if it did.
 func (d *Decision) end(s *Step) {
-	if s.Rule == nil {
-		if s.Policy == fakeipt.PolicyDrop {
-			d.Verdict = Drop
-		}
-		return
+	decided := s.Policy
+	if s.Rule != nil {
+		decided = s.Rule.Fact.Verdict
 	}
-	switch target := s.Rule.Target.(type) {
-	case *fakeipt.Verdict:
-		if target.Kind == fakeipt.VerdictDrop {
-			d.Verdict = Drop
-		}
-	case *fakeipt.TargetReject:
-		d.Verdict, d.RejectWith = Reject, target.With
+	switch {
+	case decided == netfilter.Drop:
+		d.Verdict = Drop
+	case s.Rule != nil && s.Rule.Fact.Reject != "":
+		d.Verdict, d.RejectWith = Reject, s.Rule.Fact.Reject
 	}
 }

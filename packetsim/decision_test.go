@@ -3,8 +3,9 @@ package packetsim
 import (
 	"testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestDecisionOf reads the steps of walks.
@@ -63,8 +64,8 @@ func TestDecisionOf(t *testing.T) {
 }
 
 func TestDecisionOfSeveralHosts(t *testing.T) {
-	masquerade := []Step{{Table: "nat", Rule: &fakeipt.Rule{Target: &fakeipt.TargetSNAT{}}}}
-	drop := []Step{{Table: "filter", Kind: StepPolicy, Policy: fakeipt.PolicyDrop}}
+	masquerade := []Step{{Table: "nat", Rule: &netfilter.Rule{Fact: netfilter.Fact{Translation: netfilter.Translation{Kind: netfilter.SNAT, Of: netfilter.Source}}}}}
+	drop := []Step{{Table: "filter", Kind: StepPolicy, Policy: netfilter.Drop}}
 	d := DecisionOf(masquerade, drop)
 	assert.True(t, d.SourceTranslated)
 	assert.Equal(t, Drop, d.Verdict)

@@ -50,10 +50,11 @@ type RuleLook struct {
 	Chain   string            `json:"chain"`
 	Number  int               `json:"number"`
 	Dialect netfilter.Dialect `json:"backend,omitempty"` // as in a Step
-	// Text is the rule as iptables-save prints it.
-	Text string `json:"rule"`
-	// Failed is the first condition that did not hold, as iptables-save prints it; for EventMissed.
-	Failed string `json:"failed,omitempty"`
+	// Rule is the rule; in JSON it is its text.
+	Rule netfilter.Rule `json:"rule"`
+	// Failed is the first condition that did not hold, as iptables-save prints it, and FailedAt the same as data; for EventMissed.
+	Failed   string               `json:"failed,omitempty"`
+	FailedAt netfilter.Conditions `json:"-"`
 	// Extension is what is not known of the rule, "match NAME" or "target NAME", and Answer what it was taken to do; for EventOpaque.
 	Extension string     `json:"extension,omitempty"`
 	Answer    RuleAnswer `json:"answer,omitempty"`

@@ -33,7 +33,7 @@ func TestMissedRules(t *testing.T) {
 				require.Len(t, missed, 2, row.rule)
 				assert.Equal(t, "filter:FORWARD:rule:2", missed[1].String())
 				assert.Equal(t, row.failed, missed[1].Failed)
-				assert.Equal(t, "-A FORWARD "+row.rule, missed[1].Text)
+				assert.Equal(t, "-A FORWARD "+row.rule, missed[1].Rule.Text)
 			}
 			outcomes, err := h.Walk(parse(t, tcpHTTP))
 			require.NoError(t, err)

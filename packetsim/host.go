@@ -176,6 +176,18 @@ func (h *Host) Name() string { return h.name }
 // Netfilter is the host's netfilter configuration; nil if it has none.
 func (h *Host) Netfilter() *netfilter.Namespace { return h.netfilter }
 
+// Rulesets are what the host's netfilter holds of a family: one for each dialect whose tools are in it.
+func (h *Host) Rulesets(family netfilter.Family) []netfilter.RulesetView {
+	var out []netfilter.RulesetView
+	if h.netfilter == nil {
+		return nil
+	}
+	for _, kernel := range fakeipt.Kernels(h.netfilter) {
+		out = append(out, kernel.Ruleset(family).View())
+	}
+	return out
+}
+
 // Device is the device of a name; false if the host has none of it.
 func (h *Host) Device(name string) (Device, bool) {
 	h.lock.Lock()

@@ -213,7 +213,7 @@ func traceLines(o Outcome) []string {
 		if i > 0 || s.Table != "raw" || s.Number != 1 {
 			lines = append(lines, s.String())
 		}
-		if s.Rule != nil && s.Rule.Target != nil && s.Rule.Target.Name() == "TEE" && len(copies) > 0 {
+		if s.Rule != nil && s.Rule.Fact.Other == "TEE" && len(copies) > 0 {
 			for _, step := range copies[0].Outcome.Steps {
 				lines = append(lines, step.String())
 			}

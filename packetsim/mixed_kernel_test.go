@@ -294,10 +294,9 @@ func loggedChains(o *Outcome) []string {
 	var lines []string
 	for i := range o.Steps {
 		s := &o.Steps[i]
-		if s.Rule != nil {
-			if log, is := s.Rule.Target.(*fakeipt.TargetNFLOG); is {
-				lines = append(lines, strings.TrimSpace(strings.TrimPrefix(log.Prefix, "TRACE: ")))
-			}
+		if _, words, is := strings.Cut(s.Text(), " -j NFLOG --nflog-prefix "); is {
+			prefix, _, _ := strings.Cut(strings.TrimPrefix(words, `"TRACE: `), `"`)
+			lines = append(lines, strings.TrimSpace(prefix))
 		}
 	}
 	for i := range o.Replies {

@@ -60,7 +60,7 @@ func (w *walk) matchOpaque(s *skb, m *fakeipt.MatchOpaque) bool {
 // guess takes a rule that nobody knows to give either answer. It is true for the first.
 func (w *walk) guess(s *skb, e *OpaqueError, yes, no RuleAnswer) bool {
 	look := &RuleLook{Table: e.Table, Chain: e.Chain, Number: e.Number, Extension: e.Extension, Answer: no,
-		Text: w.rule.rule.Text(e.Chain, w.rules.Family(), w.rules.Dialect())}
+		Rule: w.valueOf(w.rule.rule, e.Chain)}
 	if s.hooks.mixed {
 		look.Dialect = w.rules.Dialect()
 	}

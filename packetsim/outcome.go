@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"strconv"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -50,12 +49,10 @@ type Step struct {
 	Chain  string   `json:"chain"`
 	Kind   StepKind `json:"kind"`
 	Number int      `json:"number"`
-	// Text is the rule as iptables-save prints it; empty for a policy or the end of a chain.
-	Text string `json:"rule,omitempty"`
-	// Rule is the same as data; nil for a policy or the end of a chain.
-	Rule *fakeipt.Rule `json:"-"`
+	// Rule is the one that the packet met; nil for a policy or the end of a chain. In JSON it is its text.
+	Rule *netfilter.Rule `json:"rule,omitempty"`
 	// Policy is the built-in chain's, where a policy decided and no rule.
-	Policy fakeipt.Policy `json:"-"`
+	Policy netfilter.Verdict `json:"-"`
 	// Backend is the tools that the chain belongs to, legacy or nft, on a host where both have tables of the packet's family; else empty.
 	Dialect netfilter.Dialect `json:"backend,omitempty"`
 }
@@ -63,6 +60,14 @@ type Step struct {
 // String is the step as the kernel's TRACE log spells it: "nat:KUBE-SERVICES:rule:1".
 func (s Step) String() string {
 	return s.Table + ":" + s.Chain + ":" + string(s.Kind) + ":" + strconv.Itoa(s.Number)
+}
+
+// Text is the rule as iptables-save prints it; empty for a policy or the end of a chain.
+func (s Step) Text() string {
+	if s.Rule == nil {
+		return ""
+	}
+	return s.Rule.Text
 }
 
 // Final is a packet's header at the end of its walk, as trace reports it.

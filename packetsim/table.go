@@ -50,7 +50,7 @@ func (w *walk) runChain(s *skb, table *fakeipt.Table, base *fakeipt.Chain) bool 
 			if t.at.program == t.base {
 				return t.policy(base)
 			}
-			t.step(StepReturn, nil)
+			t.step(Step{Kind: StepReturn})
 			t.pop()
 			continue
 		}
@@ -173,40 +173,49 @@ func (e *ruleError) Unwrap() error { return e.cause }
 
 // missed tells the rule that was looked at and does not match.
 func (t *tableWalk) missed() {
-	rule, rules, chain := t.rule(), t.w.rules, t.at.program.chain
-	look := &RuleLook{Table: t.table.Name(), Chain: chain.Name, Number: t.at.next + 1,
-		Text: rule.Text(chain.Name, rules.Family(), rules.Dialect())}
+	rule, chain := t.rule(), t.at.program.chain
+	look := &RuleLook{Table: t.table.Name(), Chain: chain.Name, Number: t.at.next + 1, Rule: t.w.valueOf(rule, chain.Name)}
 	if t.s.hooks.mixed {
-		look.Dialect = rules.Dialect()
+		look.Dialect = t.w.rules.Dialect()
 	}
-	failed := t.w.failedCondition(t.s, rule)
-	look.Failed = strings.TrimPrefix(failed.Text("", rules.Family(), rules.Dialect()), "-A  ")
+	part := t.w.failedCondition(t.s, rule)
+	failed := t.w.valueOf(&part, "")
+	look.Failed, look.FailedAt = strings.TrimPrefix(failed.Text, "-A  "), failed.Fact.Conditions
 	t.w.tell(Event{Kind: EventMissed, Rule: look})
 }
 
 // tellHotdrop notes the rule of which a match has dropped the packet: the trace of nf_tables has it, that of the legacy tables has not.
 func (t *tableWalk) tellHotdrop() {
-	if t.w.rules.Dialect() == netfilter.NFT {
-		t.step(StepRule, t.rule())
+	if t.w.rules.Dialect() == netfilter.NFT && t.w.tells() {
+		met := t.w.valueOf(t.rule(), t.at.program.chain.Name)
+		t.step(Step{Kind: StepRule, Rule: &met})
 	}
 }
 
-// step notes the rule (nil: the end of the chain) as a line of the trace.
-func (t *tableWalk) step(kind StepKind, rule *fakeipt.Rule) {
+// step notes a line of the trace at the place where the packet is.
+func (t *tableWalk) step(step Step) {
 	if !t.w.tells() {
 		return
 	}
-	rules, chain := t.w.rules, t.at.program.chain
-	step := Step{Hook: t.s.hook.String(), Table: t.table.Name(), Chain: chain.Name, Kind: kind, Number: t.at.next + 1}
+	step.Hook, step.Table, step.Chain, step.Number = t.s.hook.String(), t.table.Name(), t.at.program.chain.Name, t.at.next+1
 	if t.s.hooks.mixed {
-		step.Dialect = rules.Dialect()
-	}
-	if rule != nil {
-		step.Rule, step.Text = rule, rule.Text(chain.Name, rules.Family(), rules.Dialect())
-	} else if kind == StepPolicy {
-		step.Policy = chain.Policy
+		step.Dialect = t.w.rules.Dialect()
 	}
 	t.w.outcome.Steps = append(t.w.outcome.Steps, step)
+}
+
+// stepOfRule notes the rule that the packet has met.
+func (t *tableWalk) stepOfRule(rule *fakeipt.Rule) {
+	if !t.w.tells() {
+		return
+	}
+	met := t.w.valueOf(rule, t.at.program.chain.Name)
+	t.step(Step{Kind: RuleStepKind(&met.Fact, t.at.program == t.base), Rule: &met})
+}
+
+// valueOf is a rule of a chain as traces have it.
+func (w *walk) valueOf(rule *fakeipt.Rule, chain string) netfilter.Rule {
+	return netfilter.Rule{Text: rule.Text(chain, w.rules.Family(), w.rules.Dialect()), Fact: rule.Fact()}
 }
 
 // pop goes back to the rule after the last jump, or from the built-in chain to its policy.
@@ -222,7 +231,7 @@ func (t *tableWalk) pop() {
 
 // policy ends the built-in chain.
 func (t *tableWalk) policy(base *fakeipt.Chain) bool {
-	t.step(StepPolicy, nil)
+	t.step(Step{Kind: StepPolicy, Policy: base.Policy.Verdict()})
 	if t.table.CountsPolicy(base.Name) {
 		t.w.count(base.Counters, t.s)
 	}
@@ -234,7 +243,7 @@ func (t *tableWalk) apply(r *compiledRule) fate {
 	if t.w.counts() || t.w.tells() {
 		rule := t.rule()
 		t.w.count(rule.Counters, t.s)
-		t.step(RuleStepKind(rule, t.at.program == t.base), rule)
+		t.stepOfRule(rule)
 	}
 	switch r.op {
 	case toNext:
@@ -277,24 +286,14 @@ func (t *tableWalk) target(r *compiledRule) fate {
 // RuleStepKind is how the legacy kernel's log calls a rule that a packet meets in a chain, which builtIn says to be one of the kernel's own:
 // a rule without conditions and with a plain verdict looks to it like the tail of its chain (get_chainname_rulenum in
 // net/ipv4/netfilter/ip_tables.c). The steps of a walk are spelled so, whatever the dialect.
-func RuleStepKind(rule *fakeipt.Rule, builtIn bool) StepKind {
-	switch rule.Target.(type) {
-	case *fakeipt.Verdict, *fakeipt.TargetQueue:
-	default:
+func RuleStepKind(f *netfilter.Fact, builtIn bool) StepKind {
+	switch {
+	case f.Verdict == "", f.Comment != "", !f.Conditions.Any():
 		return StepRule
-	}
-	if !unconditional(rule) {
-		return StepRule
-	}
-	if builtIn {
+	case builtIn:
 		return StepPolicy
 	}
 	return StepReturn
-}
-
-func unconditional(r *fakeipt.Rule) bool {
-	return r.Src == nil && r.Dst == nil && r.In == nil && r.Out == nil && r.Proto == (fakeipt.ProtoMatch{}) &&
-		r.Fragment == fakeipt.FragmentAny && len(r.Matches) == 0
 }
 
 func (t *tableWalk) jump(r *compiledRule) fate {

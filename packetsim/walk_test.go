@@ -210,8 +210,10 @@ func TestStepHasTheRuleAsSaved(t *testing.T) {
 	o := walkOne(t, h, "tcp 10.244.0.11:1 > 10.244.0.12:80 in veth1")
 	require.Len(t, o.Steps, 1)
 	assert.Equal(t, Step{
-		Hook: "FORWARD", Table: "filter", Chain: "FORWARD", Kind: StepRule, Number: 1, Text: "-A FORWARD -d 10.244.0.12/32 -p tcp -j DROP",
-		Rule: fakeipt.First(h.Netfilter()).Ruleset(netfilter.IPv4).Table("filter").Chain("FORWARD").Rules[0],
+		Hook: "FORWARD", Table: "filter", Chain: "FORWARD", Kind: StepRule, Number: 1,
+		Rule: &netfilter.Rule{Text: "-A FORWARD -d 10.244.0.12/32 -p tcp -j DROP", Fact: netfilter.Fact{
+			Conditions: netfilter.Conditions{Dst: netip.MustParsePrefix("10.244.0.12/32"), Protocol: 6}, Verdict: netfilter.Drop,
+		}},
 	}, o.Steps[0])
 }
 

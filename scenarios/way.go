@@ -15,17 +15,17 @@ func ruleText(step *packetsim.Step) string {
 	switch {
 	case step == nil:
 		return ""
-	case step.Text == "":
+	case step.Rule == nil:
 		return step.String()
 	}
-	return step.Text
+	return step.Text()
 }
 
 // TraceOf is what a report shows of steps.
 func TraceOf(steps []packetsim.Step) []TraceStep {
 	var out []TraceStep
 	for _, step := range steps {
-		out = append(out, TraceStep{Dialect: step.Dialect, At: step.String(), Rule: step.Text})
+		out = append(out, TraceStep{Dialect: step.Dialect, At: step.String(), Rule: step.Text()})
 	}
 	return out
 }

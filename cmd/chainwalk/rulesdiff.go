@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"os"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/live"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
@@ -152,7 +152,7 @@ func proxyDialect(name string, texts []fakeipt.SaveText, asked netfilter.Dialect
 		if !slices.Contains(all, t.Dialect) {
 			all = append(all, t.Dialect)
 		}
-		if strings.Contains(t.Text, "\n:KUBE-SERVICES ") && !slices.Contains(with, t.Dialect) {
+		if provenance.InSave(t.Text) && !slices.Contains(with, t.Dialect) {
 			with = append(with, t.Dialect)
 		}
 	}

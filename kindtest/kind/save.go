@@ -3,13 +3,12 @@ package kind
 import (
 	"net/netip"
 	"regexp"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/chainwalk/chainwalk/proxier/chains"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 )
 
 // saves maps what iptables-save prints on a node back to the scenario: addresses, ranges, the names of chains that are made of addresses. What is none
@@ -28,8 +27,7 @@ func newSaves(m *Mapping) *saves {
 
 // endpointChain is the name of an endpoint's chain, as kube-proxy makes it.
 func endpointChain(servicePort string, protocol corev1.Protocol, endpoint netip.AddrPort) string {
-	hash := chains.HashOf([]byte(servicePort + strings.ToLower(string(protocol)) + endpoint.String()))
-	return chains.EndpointPrefix + string(hash[:])
+	return provenance.EndpointChain(provenance.ServicePort(servicePort), strings.ToLower(string(protocol)), endpoint)
 }
 
 // noteService remembers a service of the scenario.
@@ -79,7 +77,6 @@ var (
 	commentPattern = regexp.MustCompile(`--comment (?:"([^"]*)"|(\S+))`)
 	servicePattern = regexp.MustCompile(`^([a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9.-]*)`)
 	addressPattern = regexp.MustCompile(`(?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:/\d+)?`)
-	chainPattern   = regexp.MustCompile(`KUBE-SEP-[A-Z2-7]{16}`)
 	counterPattern = regexp.MustCompile(`^\[\d+:\d+\] `)
 )
 
@@ -97,7 +94,7 @@ func (s *saves) back(save string) string {
 }
 
 func (s *saves) line(line string) string {
-	line = chainPattern.ReplaceAllStringFunc(line, func(name string) string {
+	line = provenance.WithChains(line, func(name string) string {
 		if of, ok := s.endpoints[name]; ok {
 			return of
 		}
@@ -127,18 +124,12 @@ func (s *saves) foreignChains(save string) map[string]bool {
 		}
 		words := strings.Fields(line)
 		for i, word := range words[:max(len(words)-1, 0)] {
-			if (word == "-A" || word == "-j") && isServiceChain(words[i+1]) {
+			if (word == "-A" || word == "-j") && provenance.IsOfServicePort(words[i+1]) {
 				out[table+" "+words[i+1]] = true
 			}
 		}
 	})
 	return out
-}
-
-func isServiceChain(name string) bool {
-	return slices.ContainsFunc([]string{"KUBE-SVC-", "KUBE-SVL-", "KUBE-EXT-", "KUBE-FW-", "KUBE-SEP-"}, func(prefix string) bool {
-		return strings.HasPrefix(name, prefix)
-	})
 }
 
 // isForeign reports whether a line is about something that is none of the scenario's.

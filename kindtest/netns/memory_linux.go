@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
 
@@ -74,10 +73,10 @@ func (m *memory) discount(seen []sighting, own netfilter.Dialect) {
 			continue
 		}
 		if s.step.Dialect == "" || s.step.Dialect == own {
-			m.counted[countedRule{s.Src.Is6(), s.step.Table, s.step.Text}]++
+			m.counted[countedRule{s.Src.Is6(), s.step.Table, s.step.Text()}]++
 		}
-		for object := range matches[*fakeipt.MatchNFAcct](s.step.Rule) {
-			m.accounted[object.Object]++
+		for object := range memories(s.step.Rule, netfilter.Accounting) {
+			m.accounted[object.Name]++
 		}
 	}
 }

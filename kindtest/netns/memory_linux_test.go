@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/kindtest/internal/raw"
 	"github.com/chainwalk/chainwalk/netfilter"
@@ -71,12 +70,12 @@ COMMIT
 		step := b.step(false, at)
 		return b.chancy(false, &step)
 	}
-	assert.Equal(t, "-A PREROUTING -j A:B", b.step(false, "nat:PREROUTING:rule:1").Text)
-	assert.Equal(t, &fakeipt.Jump{Chain: "A:B"}, b.step(false, "nat:PREROUTING:rule:1").Rule.Target)
-	assert.Empty(t, b.step(true, "nat:PREROUTING:rule:1").Text, "another family")
-	assert.Equal(t, packetsim.Step{Table: "nat", Chain: "PREROUTING", Kind: packetsim.StepPolicy, Number: 2, Policy: fakeipt.PolicyAccept},
+	assert.Equal(t, "-A PREROUTING -j A:B", b.step(false, "nat:PREROUTING:rule:1").Text())
+	assert.Equal(t, netfilter.Fact{Jump: "A:B"}, b.step(false, "nat:PREROUTING:rule:1").Rule.Fact)
+	assert.Empty(t, b.step(true, "nat:PREROUTING:rule:1").Text(), "another family")
+	assert.Equal(t, packetsim.Step{Table: "nat", Chain: "PREROUTING", Kind: packetsim.StepPolicy, Number: 2, Policy: netfilter.Accept},
 		b.step(false, "nat:PREROUTING:policy:2"))
-	assert.Equal(t, "-A A:B -j ACCEPT", b.step(false, "nat:A:B:return:2").Text, "the legacy tables take a rule without conditions for the end")
+	assert.Equal(t, "-A A:B -j ACCEPT", b.step(false, "nat:A:B:return:2").Text(), "the legacy tables take a rule without conditions for the end")
 	assert.False(t, chancy("nat:PREROUTING:rule:1"))
 	assert.True(t, chancy("nat:A:B:rule:2"), "the rule before it did not match, by chance")
 	traced := func(chain string, kind packetsim.StepKind, handle uint64) string {
@@ -84,7 +83,7 @@ COMMIT
 		if !said {
 			return ""
 		}
-		return strings.TrimSpace(step.String() + " " + step.Text)
+		return strings.TrimSpace(step.String() + " " + step.Text())
 	}
 	assert.Equal(t, "nat:A:B:rule:1 -A A:B -m statistic --mode random --probability 0.50000000000 -j RETURN", traced("A:B", "rule", 40))
 	assert.Equal(t, "nat:A:B:return:2 -A A:B -j ACCEPT", traced("A:B", "rule", 41), "spelled as the legacy tables do")
@@ -100,8 +99,8 @@ COMMIT
 func TestRuleBookKeepsRulesThatNobodyKnows(t *testing.T) {
 	const unknown = "-A PREROUTING -m geoip --source-country DE -j SOMETHING --very"
 	b := readBook(t, netfilter.Legacy, "*nat\n:PREROUTING ACCEPT [0:0]\n"+unknown+"\n-A PREROUTING -j ACCEPT\nCOMMIT\n")
-	assert.Equal(t, unknown, b.step(false, "nat:PREROUTING:rule:1").Text)
-	assert.Equal(t, "-A PREROUTING -j ACCEPT", b.step(false, "nat:PREROUTING:rule:2").Text)
+	assert.Equal(t, unknown, b.step(false, "nat:PREROUTING:rule:1").Text())
+	assert.Equal(t, "-A PREROUTING -j ACCEPT", b.step(false, "nat:PREROUTING:rule:2").Text())
 
 	b = &ruleBook{chains: map[chainID]*savedChain{}}
 	err := b.parse(false, netfilter.Legacy, "*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -m tcp --very -j ACCEPT\nCOMMIT\n")

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // recentDir is where the calling thread's namespace shows its recent lists.
@@ -57,7 +57,7 @@ func (n *nodeHost) removeRecent(list string, address netip.Addr) error {
 // usesRecent reports whether packets that were seen met a rule with a recent list.
 func (w *watch) usesRecent() bool {
 	return slices.ContainsFunc(w.seen, func(s sighting) bool {
-		for range matches[*fakeipt.MatchRecent](s.step.Rule) {
+		for range memories(s.step.Rule, netfilter.Recent) {
 			return true
 		}
 		return false
@@ -71,14 +71,14 @@ func (n *nodeHost) keepRecent(now time.Time) error {
 	}
 	for i := range n.watch.seen {
 		s := &n.watch.seen[i]
-		for m := range matches[*fakeipt.MatchRecent](s.step.Rule) {
-			if m.Mode != fakeipt.RecentSet && m.Mode != fakeipt.RecentUpdate {
+		for m := range memories(s.step.Rule, netfilter.Recent) {
+			if !m.Writes {
 				continue
 			}
-			if n.memory.recent[m.List] == nil {
-				n.memory.recent[m.List] = map[netip.Addr]time.Time{}
+			if n.memory.recent[m.Name] == nil {
+				n.memory.recent[m.Name] = map[netip.Addr]time.Time{}
 			}
-			n.memory.recent[m.List][s.Src] = now
+			n.memory.recent[m.Name][s.Src] = now
 		}
 	}
 	lists, err := n.recentLists()
@@ -117,9 +117,9 @@ func (b *ruleBook) recentLimits() map[string]time.Duration {
 	b.load()
 	for _, chain := range b.chains {
 		for i := range chain.rules {
-			for m := range matches[*fakeipt.MatchRecent](chain.rules[i].Rule) {
-				if m.Seconds > 0 {
-					limits[m.List] = max(limits[m.List], time.Duration(m.Seconds)*time.Second)
+			for m := range memories(&chain.rules[i], netfilter.Recent) {
+				if m.Within > 0 {
+					limits[m.Name] = max(limits[m.Name], m.Within)
 				}
 			}
 		}

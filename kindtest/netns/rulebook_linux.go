@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
 // chainID names a chain of a node.
@@ -36,13 +36,8 @@ type ruleBook struct {
 
 // savedChain is a chain as iptables-save prints it, and what its lines mean.
 type savedChain struct {
-	policy fakeipt.Policy
-	rules  []savedRule
-}
-
-type savedRule struct {
-	text string
-	*fakeipt.Rule
+	policy netfilter.Verdict
+	rules  []netfilter.Rule
 }
 
 // forget makes the book be read anew: the rules have changed.
@@ -78,16 +73,16 @@ func (b *ruleBook) parse(v6 bool, tool netfilter.Dialect, save string) error {
 	if v6 {
 		family = netfilter.IPv6
 	}
-	kernel, err := fakeipt.LoadSave(family, tool, "the saved rules", strings.NewReader(save))
+	rules, err := snapshot.ReadSave("the saved rules", save, family, tool)
 	if err != nil {
 		return err
 	}
-	for _, table := range kernel.Ruleset(family).Tables() {
+	for _, table := range rules.Tables {
 		b.has[chainID{dialect: tool, v6: v6}] = true
 		for chain := range table.Chains() {
 			saved := &savedChain{policy: chain.Policy}
-			for _, rule := range chain.Rules {
-				saved.rules = append(saved.rules, savedRule{Rule: rule})
+			for _, fact := range chain.Facts() {
+				saved.rules = append(saved.rules, netfilter.Rule{Fact: fact})
 			}
 			b.chains[chainID{tool, v6, table.Name(), chain.Name}] = saved
 		}
@@ -108,7 +103,7 @@ func (b *ruleBook) note(v6 bool, tool netfilter.Dialect, save string) error {
 		if chain := b.chains[id]; chain == nil || noted[id] >= len(chain.rules) {
 			return fmt.Errorf("table %s has a line that makes no rule: %s", table, line)
 		}
-		b.chains[id].rules[noted[id]].text = line
+		b.chains[id].rules[noted[id]].Text = line
 		noted[id]++
 	}
 	return nil
@@ -169,12 +164,12 @@ func (b *ruleBook) traced(v6 bool, r *nftrace.Report) (packetsim.Step, bool) {
 	}
 	if kind == packetsim.StepRule && !isRule {
 		kind = packetsim.StepReturn // the kernel says this of the end of a chain
-		if saved.policy != fakeipt.PolicyNone {
+		if saved.policy != "" {
 			return packetsim.Step{}, false // the policy comes next
 		}
 	}
-	if isRule && kind == packetsim.StepRule && saved.rules[number-1].Rule != nil {
-		kind = packetsim.RuleStepKind(saved.rules[number-1].Rule, saved.policy != fakeipt.PolicyNone)
+	if isRule && kind == packetsim.StepRule {
+		kind = packetsim.RuleStepKind(&saved.rules[number-1].Fact, saved.policy != "")
 	}
 	return b.met(id, kind, number), true
 }
@@ -189,8 +184,7 @@ func (b *ruleBook) met(id chainID, kind packetsim.StepKind, number int) packetsi
 	}
 	switch {
 	case number >= 1 && number <= len(saved.rules):
-		rule := &saved.rules[number-1]
-		step.Text, step.Rule = rule.text, rule.Rule
+		step.Rule = &saved.rules[number-1]
 	case kind == packetsim.StepPolicy:
 		step.Policy = saved.policy
 	}
@@ -208,24 +202,17 @@ func (b *ruleBook) chancy(v6 bool, step *packetsim.Step) bool {
 	if step.Kind == packetsim.StepRule && step.Number <= len(rules) {
 		rules = rules[:step.Number]
 	}
-	return slices.ContainsFunc(rules, func(r savedRule) bool {
-		for statistic := range matches[*fakeipt.MatchStatistic](r.Rule) {
-			if statistic.Mode == fakeipt.StatisticRandom {
-				return true
-			}
-		}
-		return false
-	})
+	return slices.ContainsFunc(rules, func(r netfilter.Rule) bool { return r.Fact.Conditions.Chance })
 }
 
-// matches are the matches of a kind that a rule has; none if there is no rule.
-func matches[M fakeipt.Match](rule *fakeipt.Rule) iter.Seq[M] {
-	return func(yield func(M) bool) {
+// memories are the memories of a kind that a rule has part in; none if there is no rule.
+func memories(rule *netfilter.Rule, kind netfilter.MemoryKind) iter.Seq[netfilter.Memory] {
+	return func(yield func(netfilter.Memory) bool) {
 		if rule == nil {
 			return
 		}
-		for _, m := range rule.Matches {
-			if one, is := m.(M); is && !yield(one) {
+		for _, m := range rule.Fact.Memories {
+			if m.Kind == kind && !yield(m) {
 				return
 			}
 		}

@@ -215,7 +215,7 @@ func why(o *packetsim.Outcome) string {
 		return o.Reason
 	case len(o.Steps) > 0:
 		last := o.Steps[len(o.Steps)-1]
-		return strings.TrimSpace(last.String() + " " + last.Text)
+		return strings.TrimSpace(last.String() + " " + last.Text())
 	}
 	return string(o.Verdict)
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +29,7 @@ func (d *draft) anonymise() {
 
 func (d *draft) copy() *draft {
 	out := &draft{topology: d.topology, config: d.config.DeepCopy(), own: map[string]*kubeproxyconfig.KubeProxyConfiguration{}}
-	out.preload = append([]scenarios.Preload{}, d.preload...)
+	out.preload = slices.Clone(d.preload)
 	for name, config := range d.own {
 		out.own[name] = config.DeepCopy()
 	}
@@ -138,7 +139,8 @@ func (r *renamer) draft(d *draft) {
 		for _, node := range p.Nodes {
 			nodes = append(nodes, r.name("node", node))
 		}
-		p.Nodes, p.Save = nodes, r.rules(p.Save)
+		p.Nodes, p.of.renamer = nodes, r
+		p.Save, _ = p.of.save()
 	}
 	own := map[string]*kubeproxyconfig.KubeProxyConfiguration{}
 	for name, config := range d.own { // the nodes have their names by now

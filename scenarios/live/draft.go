@@ -10,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 )
 
 // draft is a scenario before it has steps: what it is made of.
@@ -18,7 +19,7 @@ type draft struct {
 	tools    []netfilter.Dialect
 	objects  []manifest.Object
 	config   *kubeproxyconfig.KubeProxyConfiguration // nil: nobody knows
-	preload  []scenarios.Preload
+	preload  []preload
 	own      map[string]*kubeproxyconfig.KubeProxyConfiguration // of nodes that have another one
 }
 
@@ -61,7 +62,7 @@ func (c *Cluster) dialects() []netfilter.Dialect {
 	found := map[netfilter.Dialect]bool{}
 	for _, taken := range c.Snapshots {
 		for i := range taken.IPTables {
-			if rules := &taken.IPTables[i]; strings.Contains(rules.Save, "KUBE-SERVICES") {
+			if rules := &taken.IPTables[i]; provenance.InSave(rules.Save) {
 				found[netfilter.Dialect(rules.Dialect)] = true
 			}
 		}
@@ -116,9 +117,11 @@ func (d *draft) scenario(name string) (*scenarios.Scenario, error) {
 	if len(d.topology.Outside) == 0 {
 		d.topology.Outside = nil
 	}
-	return &scenarios.Scenario{
-		Name: name, Topology: d.topology, IPTables: scenarios.IPTables{Dialects: d.tools, Preload: d.preload}, Objects: d.objects, KubeProxy: kubeProxy,
-	}, nil
+	iptables := scenarios.IPTables{Dialects: d.tools}
+	for i := range d.preload {
+		iptables.Preload = append(iptables.Preload, d.preload[i].Preload)
+	}
+	return &scenarios.Scenario{Name: name, Topology: d.topology, IPTables: iptables, Objects: d.objects, KubeProxy: kubeProxy}, nil
 }
 
 // kubeProxies gives each node its configuration if one has another than the rest; otherwise it returns that of all.

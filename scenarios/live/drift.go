@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/sim"
 )
 
@@ -20,11 +20,11 @@ type Drift struct {
 	// Families are those that were compared.
 	Families []netfilter.Family
 	// Missing are the rules that kube-proxy would add, and Foreign those that it would remove.
-	Missing []Rule
-	Foreign []Rule
+	Missing []DriftRule
+	Foreign []DriftRule
 	// Moved are the rules of a chain that stand in another order than kube-proxy would give them. The order of services in the chains that
 	// they share means nothing, and kube-proxy itself draws it.
-	Moved []Rule
+	Moved []DriftRule
 	// Warnings say what in the configuration is likely to be a mistake.
 	Warnings []string
 }
@@ -45,39 +45,28 @@ func DriftOf(in sim.RulesInput, families []netfilter.Family, node func() (*packe
 	}
 	drift, sum := &Drift{Node: in.Node.Name, Families: families, Warnings: rules.Warnings}, difference{}
 	for _, family := range families {
-		d, err := changed(in.Node.Name, family, fakeipt.First(is.Netfilter()), fakeipt.First(in.Host.Netfilter()))
-		if err != nil {
-			return nil, err
-		}
-		sum.add(d)
+		sum.add(changed(in.Node.Name, family, is, in.Host))
 	}
-	drift.Missing, drift.Foreign = sum.missing, sum.foreign
-	for _, r := range sum.moved {
-		if !slices.Contains(sharedChains, chainOf(r.Text)) || serviceOf(r.Text) == "" {
-			drift.Moved = append(drift.Moved, r)
+	of := func(rules []factRule) []DriftRule {
+		var out []DriftRule
+		for i := range rules {
+			out = append(out, DriftRule{rules[i].Rule, rules[i].service()})
 		}
+		return out
 	}
+	drift.Missing, drift.Foreign = of(sum.missing), of(sum.foreign)
+	drift.Moved = of(slices.DeleteFunc(sum.moved, func(r factRule) bool { return provenance.IsShared(r.Chain) && r.service() != "" }))
 	return drift, nil
 }
 
-// sharedChains are those that have rules of all services.
-var sharedChains = []string{"KUBE-SERVICES", "KUBE-EXTERNAL-SERVICES", "KUBE-NODEPORTS", "KUBE-PROXY-FIREWALL"}
-
 // changed is what the rules of a node are other than after a sync.
-func changed(node string, family netfilter.Family, have, healed *fakeipt.Kernel) (difference, error) {
-	was, err := rulesetOf(have, family)
-	if err != nil {
-		return difference{}, err
+func changed(node string, family netfilter.Family, have, healed *packetsim.Host) difference {
+	was, will := have.Rulesets(family)[0], healed.Rulesets(family)[0]
+	d := compare(node, family, rulesetOf(was), rulesetOf(will))
+	if bothHave(have, family) {
+		d.belongTo(was.Dialect)
 	}
-	will, err := rulesetOf(healed, family)
-	if err != nil {
-		return difference{}, err
-	}
-	d := compare(node, family, was, will)
-	if bothHave(have.Namespace(), family) {
-		d.belongTo(have.Dialect())
-	}
-	return d, nil
+	return d
 }
 
 // None says whether the rules are as they should be.
@@ -89,22 +78,16 @@ const (
 	DriftKind    = "RulesDiff"
 )
 
-// driftRule is a rule with the service that it is of.
-type driftRule struct {
+// DriftRule is a rule with the service that it is for.
+type DriftRule struct {
 	Rule
-	// Service is NAMESPACE/NAME, as the rule's comment has it; empty if it names none.
+	// Service is NAMESPACE/NAME, as the rule says it; empty if it says none.
 	Service string `json:"service,omitempty"`
 }
 
 // WriteJSON writes the drift as JSON, with the rules in the order of the text.
 func (d *Drift) WriteJSON(w io.Writer) error {
-	of := func(rules []Rule) []driftRule {
-		out := make([]driftRule, len(rules))
-		for i, r := range rules {
-			out[i] = driftRule{r, serviceOf(r.Text)}
-		}
-		return out
-	}
+	of := func(rules []DriftRule) []DriftRule { return append([]DriftRule{}, rules...) } // never null
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
@@ -117,9 +100,9 @@ func (d *Drift) WriteJSON(w io.Writer) error {
 		Kind     string      `json:"kind"`
 		Node     string      `json:"node"`
 		Families []int       `json:"families"` // those that were compared: 4, 6
-		Foreign  []driftRule `json:"foreign"`  // kube-proxy would remove them
-		Missing  []driftRule `json:"missing"`  // kube-proxy would add them
-		Moved    []driftRule `json:"moved"`    // they stand in another order than kube-proxy would give them
+		Foreign  []DriftRule `json:"foreign"`  // kube-proxy would remove them
+		Missing  []DriftRule `json:"missing"`  // kube-proxy would add them
+		Moved    []DriftRule `json:"moved"`    // they stand in another order than kube-proxy would give them
 	}{DriftVersion, DriftKind, d.Node, families, of(d.Foreign), of(d.Missing), of(d.Moved)})
 }
 
@@ -127,14 +110,14 @@ func (d *Drift) WriteJSON(w io.Writer) error {
 func (d *Drift) WriteText(w io.Writer) error {
 	for _, part := range []struct {
 		sign  string
-		rules []Rule
+		rules []DriftRule
 	}{{"-", d.Foreign}, {"+", d.Missing}, {"~", d.Moved}} {
 		for _, r := range part.rules {
 			service := ""
-			if name := serviceOf(r.Text); name != "" {
-				service = "  (of " + name + ")"
+			if r.Service != "" {
+				service = "  (of " + r.Service + ")"
 			}
-			if _, err := fmt.Fprintf(w, "%s %s%s\n", part.sign, r, service); err != nil {
+			if _, err := fmt.Fprintf(w, "%s %s%s\n", part.sign, r.Rule, service); err != nil {
 				return err
 			}
 		}

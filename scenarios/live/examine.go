@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
@@ -19,6 +17,7 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 )
 
 // Examine judges what the nodes with a snapshot do with packets by what the objects promise.
@@ -63,10 +62,10 @@ func (c *Cluster) exam() (*exam, error) {
 		name := e.topology.Nodes[i].Name
 		report := NodeReport{Name: name, Judged: hosts[name] != nil}
 		if report.Judged {
-			kernels := fakeipt.Kernels(hosts[name].Netfilter())
-			report.Dialect = kernels[0].Dialect()
-			if len(kernels) > 1 {
-				report.Second = kernels[1].Dialect()
+			rules := hosts[name].Rulesets(netfilter.IPv4)
+			report.Dialect = rules[0].Dialect
+			if len(rules) > 1 {
+				report.Second = rules[1].Dialect
 			}
 			if note := e.nodes[name].NotWalked(hosts[name]); note != "" {
 				e.report.Notes = append(e.report.Notes, name+": "+note)
@@ -142,7 +141,7 @@ func (c *Cluster) hostOptions(taken *snapshot.Node) (snapshot.HostOptions, error
 	var own netfilter.Dialect
 	for i := range taken.IPTables {
 		rules := &taken.IPTables[i]
-		if !strings.Contains(rules.Save, "KUBE-SERVICES") {
+		if !provenance.InSave(rules.Save) {
 			continue
 		}
 		if own != "" && own != rules.Dialect {
@@ -154,9 +153,9 @@ func (c *Cluster) hostOptions(taken *snapshot.Node) (snapshot.HostOptions, error
 }
 
 // bothHave says whether both backends of a node have tables of a family.
-func bothHave(n *netfilter.Namespace, family netfilter.Family) bool {
-	kernels := fakeipt.Kernels(n)
-	return len(kernels) > 1 && len(kernels[0].Ruleset(family).Tables()) > 0 && len(kernels[1].Ruleset(family).Tables()) > 0
+func bothHave(host *packetsim.Host, family netfilter.Family) bool {
+	rules := host.Rulesets(family)
+	return len(rules) > 1 && len(rules[0].Tables) > 0 && len(rules[1].Tables) > 0
 }
 
 // oracleCluster is what the oracle judges by: the addresses of the nodes' devices, and the devices to pods, are those of

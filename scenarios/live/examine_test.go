@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -134,7 +135,7 @@ func TestAMissingEndpointRuleIsNamed(t *testing.T) {
 	edit(t, cluster.Snapshots[0], netfilter.IPv4, "[0:0] "+rule+"\n", "")
 	f := finding(t, cluster)
 	assert.Equal(t, "shop/web", f.Service)
-	assert.Equal(t, []Rule{{Node: "demo-control-plane", Family: netfilter.IPv4, Table: "nat", Text: rule, Why: "of shop/web"}}, f.Missing)
+	assert.Equal(t, []Rule{{Node: "demo-control-plane", Family: netfilter.IPv4, Table: "nat", Chain: "KUBE-SVC-67NZLRHBNDSAWJRO", Text: rule, Why: "of shop/web"}}, f.Missing)
 	assert.Empty(t, f.Foreign)
 	assert.True(t, f.Heals)
 	assert.NotEmpty(t, f.Packets[0].Way)
@@ -163,7 +164,7 @@ func TestRulesForLaterPacketsAreMissed(t *testing.T) {
 			report := examined(t, cluster)
 			require.NotEmpty(t, report.Findings)
 			missing, _ := named(report)
-			assert.Contains(t, missing, Rule{Node: "demo-worker2", Family: netfilter.IPv4, Table: tableOf(tc.rule), Text: tc.rule})
+			assert.Contains(t, missing, Rule{Node: "demo-worker2", Family: netfilter.IPv4, Table: tableOf(tc.rule), Chain: strings.Fields(tc.rule)[1], Text: tc.rule})
 			assert.Contains(t, witnessed(t, cluster, &report.Findings[0]), tc.witness)
 		})
 	}
@@ -208,7 +209,7 @@ func TestAnotherProxiersRulesAreJudgedByWhatTheyDo(t *testing.T) {
 	for _, taken := range cluster.Snapshots {
 		taken.IPTables = slices.Clone(taken.IPTables)
 		for i := range taken.IPTables {
-			save := comment.ReplaceAllString(taken.IPTables[i].Save, "")
+			save := regexp.MustCompile(` -m comment --comment (?:"[^"]*"|\S+)`).ReplaceAllString(taken.IPTables[i].Save, "")
 			taken.IPTables[i].Save = strings.NewReplacer("KUBE-SVC-", "MY-SERVICE-", "KUBE-SEP-", "MY-END-").Replace(save)
 		}
 	}

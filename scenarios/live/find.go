@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
@@ -77,14 +76,10 @@ func (e *exam) compare() error {
 		if err := e.cluster.heal(host, object, e.topology.Configs[object.Name]); err != nil {
 			return err
 		}
-		have := fakeipt.First(e.lab.Network.Host(object.Name).Netfilter())
+		have := e.lab.Network.Host(object.Name).Host
 		var sum difference
 		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-			d, err := changed(object.Name, family, have, fakeipt.First(host.Netfilter()))
-			if err != nil {
-				return err
-			}
-			sum.add(d)
+			sum.add(changed(object.Name, family, have, host))
 		}
 		e.rules[object.Name] = sum
 		for i := range e.report.Nodes {
@@ -132,17 +127,14 @@ func (e *exam) blame(f *Finding, s suffering) error {
 	met, wouldMeet := matched(is), matched(would)
 	for _, node := range slices.Sorted(maps.Keys(e.rules)) {
 		d := e.rules[node]
-		f.Missing = append(f.Missing, among(d.missing, wouldMeet)...)
-		f.Foreign = append(f.Foreign, among(d.foreign, met)...)
+		f.Missing = append(f.Missing, e.attributed(among(d.missing, wouldMeet))...)
+		f.Foreign = append(f.Foreign, e.attributed(among(d.foreign, met))...)
 		if f.Heals {
-			f.Moved = append(f.Moved, among(d.moved, met)...)
+			f.Moved = append(f.Moved, e.attributed(among(d.moved, met))...)
 		}
 	}
 	if len(f.Missing)+len(f.Foreign) > 0 {
 		f.Moved = nil
-	}
-	for _, rules := range [][]Rule{f.Missing, f.Foreign, f.Moved} {
-		e.attribute(rules)
 	}
 	if !f.Heals || len(f.Missing)+len(f.Foreign)+len(f.Moved) == 0 {
 		f.decided(deciding(wrongOf(is, would)))
@@ -151,9 +143,10 @@ func (e *exam) blame(f *Finding, s suffering) error {
 }
 
 // decided takes the rules that decided in: those that are not kube-proxy's are foreign.
-func (f *Finding) decided(rules []Rule) {
-	for _, r := range rules {
-		if strings.Contains(r.Text, "KUBE-") || strings.HasPrefix(r.Text, "-P ") {
+func (f *Finding) decided(rules []factRule) {
+	for i := range rules {
+		r := rules[i].Rule
+		if rules[i].writer().IsKubernetes() || strings.HasPrefix(r.Text, "-P ") {
 			f.Deciding = append(f.Deciding, r)
 			continue
 		}
@@ -162,14 +155,14 @@ func (f *Finding) decided(rules []Rule) {
 	}
 }
 
-// attribute says of each rule whose it is.
-func (e *exam) attribute(rules []Rule) {
+// attributed are the rules, each with whose it is.
+func (e *exam) attributed(rules []factRule) []Rule {
 	known := map[string]bool{}
 	for _, s := range e.cluster.services() {
 		known[s.Namespace+"/"+s.Name] = true
 	}
 	for i := range rules {
-		switch service := serviceOf(rules[i].Text); {
+		switch service := rules[i].service(); {
 		case service == "":
 		case known[service]:
 			rules[i].Why = "of " + service
@@ -177,12 +170,16 @@ func (e *exam) attribute(rules []Rule) {
 			rules[i].Why = "stale: there is no service " + service
 		}
 	}
+	return plain(rules)
 }
 
-func among(rules []Rule, met map[Rule]bool) []Rule {
-	var out []Rule
+// among are the rules that packets met, each once.
+func among(rules []factRule, met map[Rule]bool) []factRule {
+	var out []factRule
+	seen := map[Rule]bool{}
 	for _, r := range rules {
-		if met[r] && !slices.Contains(out, r) {
+		if met[r.Rule] && !seen[r.Rule] {
+			seen[r.Rule] = true
 			out = append(out, r)
 		}
 	}
@@ -195,13 +192,22 @@ func matched(stories []story) map[Rule]bool {
 	for _, s := range stories {
 		for _, j := range s.journeys {
 			eachStep(j, func(host string, family netfilter.Family, step *packetsim.Step) {
-				if step.Text != "" {
-					out[Rule{Node: host, Family: family, Table: step.Table, Text: step.Text, Dialect: step.Dialect}] = true
+				if step.Rule != nil {
+					out[ruleOf(host, family, step)] = true
 				}
 			})
 		}
 	}
 	return out
+}
+
+// ruleOf is the rule of a step, or a command for its policy.
+func ruleOf(host string, family netfilter.Family, s *packetsim.Step) Rule {
+	text := s.Text()
+	if s.Rule == nil {
+		text = "-P " + s.Chain + " " + string(s.Policy)
+	}
+	return Rule{Node: host, Family: family, Table: s.Table, Chain: s.Chain, Text: text, Dialect: s.Dialect}
 }
 
 // eachStep goes along a journey, and those of the answers and copies that it caused.
@@ -224,8 +230,8 @@ func eachStep(j *network.Journey, do func(host string, family netfilter.Family, 
 }
 
 // deciding are the last rules that packets met, or the policies; none where the kernel decided without a rule.
-func deciding(stories []story) []Rule {
-	var out []Rule
+func deciding(stories []story) []factRule {
+	var out []factRule
 	for _, s := range stories {
 		hops := s.journeys[0].Hops
 		for h := len(hops) - 1; h >= 0; h-- {
@@ -237,25 +243,17 @@ func deciding(stories []story) []Rule {
 				break // no rule decided
 			}
 			last := &steps[len(steps)-1]
-			text := last.Text
-			if text == "" {
-				text = "-P " + last.Chain + " " + policyWord(last.Policy)
+			r := factRule{Rule: ruleOf(hops[h].Host, packetsim.FamilyOf(hops[h].Input.Dst), last)}
+			if last.Rule != nil {
+				r.fact = last.Rule.Fact
 			}
-			r := Rule{Node: hops[h].Host, Family: packetsim.FamilyOf(hops[h].Input.Dst), Table: last.Table, Text: text, Dialect: last.Dialect}
-			if !slices.Contains(out, r) {
+			if !slices.ContainsFunc(out, func(known factRule) bool { return known.Rule == r.Rule }) {
 				out = append(out, r)
 			}
 			break
 		}
 	}
 	return out
-}
-
-func policyWord(p fakeipt.Policy) string {
-	if p == fakeipt.PolicyDrop {
-		return "DROP"
-	}
-	return "ACCEPT"
 }
 
 // way tells what the hosts on the way did with the packet that suffers, on those of its ways that it would not take after a
@@ -308,7 +306,7 @@ func (s story) lines() []string {
 			if backend != "" {
 				backend += " "
 			}
-			out = append(out, strings.TrimRight(fmt.Sprintf("    %s%s  %s", backend, step, step.Text), " "))
+			out = append(out, strings.TrimRight(fmt.Sprintf("    %s%s  %s", backend, step, step.Text()), " "))
 		}
 	}
 	return append(out, "  "+s.result)

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -41,7 +40,7 @@ func simulated(t *testing.T, seed uint64) *Cluster {
 		require.NoError(t, world.Sync(t.Context(), []string{h.Name}))
 		host, err := packetsim.NewHost(packetsim.HostConfig{
 			Name: h.Name, Devices: h.Devices, Routes: h.Routes,
-			Sysctls: withLocalnet(t, h.Sysctls, world.Kernel(h.Name)), Netfilter: world.Kernel(h.Name).Namespace(),
+			Sysctls: withLocalnet(h.Sysctls, world.Host(h.Name)), Netfilter: world.Kernel(h.Name).Namespace(),
 		})
 		require.NoError(t, err)
 		taken, err := snapshot.Of(host)
@@ -55,11 +54,9 @@ func simulated(t *testing.T, seed uint64) *Cluster {
 }
 
 // withLocalnet are a node's settings with the one that its proxier makes, with the rule against what it lets in.
-func withLocalnet(t *testing.T, sysctls map[string]string, kernel *fakeipt.Kernel) map[string]string {
-	rules, err := rulesetOf(kernel, netfilter.IPv4)
-	require.NoError(t, err)
+func withLocalnet(sysctls map[string]string, host *packetsim.Host) map[string]string {
 	out := maps.Clone(sysctls)
-	if len(rules["filter KUBE-FIREWALL"]) > 0 {
+	if len(rulesetOf(host.Rulesets(netfilter.IPv4)[0])["filter KUBE-FIREWALL"].texts) > 0 {
 		out["net.ipv4.conf.all.route_localnet"] = "1"
 	}
 	return out

@@ -11,11 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
-	"github.com/chainwalk/chainwalk/scenarios/names"
 )
 
 // wholeMutation has every rule of the recorded nodes mutated, and not a few of each.
@@ -52,9 +50,9 @@ func idleOn(r Rule, chains ruleset) string {
 			return i.why
 		}
 	}
-	target := names.TargetOf(r.Text)
+	target := chains.factOf(r).Jump
 	switch {
-	case r.Family == netfilter.IPv6 && len(chains[r.Table+" "+target]) == 0 && strings.HasPrefix(target, "KUBE-"):
+	case r.Family == netfilter.IPv6 && len(chains[r.Table+" "+target].texts) == 0 && strings.HasPrefix(target, "KUBE-"):
 		return "the chain that it leads to is empty"
 	case strings.Contains(r.Text, "--ctstate INVALID") && r.Node == "demo-control-plane",
 		strings.HasPrefix(r.Text, "-A FORWARD") && target == "KUBE-FORWARD" && r.Node == "demo-control-plane":
@@ -74,9 +72,9 @@ func sameEndpoints(r Rule, chains ruleset) bool {
 	if !strings.Contains(r.Text, "route LOCAL traffic") {
 		return false
 	}
-	svc := chains["nat "+names.TargetOf(r.Text)]
-	svl := chains["nat "+strings.Replace(names.TargetOf(r.Text), "KUBE-SVC-", "KUBE-SVL-", 1)]
-	return len(svl) == 1 && len(svc) == 2 && names.TargetOf(svl[0]) == names.TargetOf(svc[1])
+	target := chains.factOf(r).Jump
+	svc, svl := chains["nat "+target], chains["nat "+strings.Replace(target, "KUBE-SVC-", "KUBE-SVL-", 1)]
+	return len(svl.texts) == 1 && len(svc.texts) == 2 && svl.Fact(0).Jump == svc.Fact(1).Jump
 }
 
 func TestEveryRuleThatIsMissedIsNamed(t *testing.T) {
@@ -149,23 +147,23 @@ func newMutations(t *testing.T, tools string) *mutations {
 	}
 	for _, node := range dumpNodes {
 		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-			m.add(t, node, family)
+			m.add(node, family)
 		}
 	}
 	return m
 }
 
 // add adds kube-proxy's rules of a node, in their order.
-func (m *mutations) add(t *testing.T, node string, family netfilter.Family) {
+func (m *mutations) add(node string, family netfilter.Family) {
 	host := m.sound.lab.Network.Host(node)
-	chains, err := rulesetOf(fakeipt.First(host.Netfilter()), family)
-	require.NoError(t, err)
+	rules := host.Rulesets(family)[0]
+	chains := rulesetOf(rules)
 	m.chains[fmt.Sprint(node, family)] = chains
 	for _, table := range []string{"filter", "nat"} {
-		for chain := range fakeipt.First(host.Netfilter()).Ruleset(family).Table(table).Chains() {
-			for _, text := range chains[table+" "+chain.Name] {
+		for chain := range rules.Table(table).Chains() {
+			for _, text := range chains[table+" "+chain.Name].texts {
 				if strings.Contains(text, "KUBE-") && !strings.Contains(text, "KUBE-FIREWALL") || strings.HasPrefix(text, "-A KUBE-FIREWALL") {
-					m.rules = append(m.rules, Rule{Node: node, Family: family, Table: table, Text: text})
+					m.rules = append(m.rules, Rule{Node: node, Family: family, Table: table, Chain: chain.Name, Text: text})
 				}
 			}
 		}

@@ -1,24 +1,24 @@
 package live
 
 import (
+	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/controller"
 	labs "github.com/chainwalk/chainwalk/scenarios/lab"
-	"github.com/chainwalk/chainwalk/scenarios/names"
 	"github.com/chainwalk/chainwalk/scenarios/plan"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 )
 
 // preload are the rules of the nodes with a snapshot that kube-proxy does not write: those of the network plugin, of the kubelet and of
 // whoever else is there. The notes tell of rules that a scenario cannot have.
-func (c *Cluster) preload(d *draft) (out []scenarios.Preload, notes []string, err error) {
+func (c *Cluster) preload(d *draft) (out []preload, notes []string, err error) {
 	s, err := d.scenario("")
 	if err != nil {
 		return nil, nil, err
@@ -28,7 +28,7 @@ func (c *Cluster) preload(d *draft) (out []scenarios.Preload, notes []string, er
 		return nil, nil, err
 	}
 	for _, taken := range c.Snapshots {
-		opaque, err := opaqueLines(taken)
+		rulesets, err := taken.Rulesets()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -42,12 +42,13 @@ func (c *Cluster) preload(d *draft) (out []scenarios.Preload, notes []string, er
 			if c.Dialect != "" && c.Dialect != rules.Dialect || d.topology.IPFamily != scenarios.FamilyDual && d.topology.IPFamily != family {
 				continue
 			}
-			save, left := othersRules(rules, devices, opaque[rules])
+			others := othersRules{rules: rulesets[i], devices: devices}
+			save, left := others.save()
 			for _, rule := range left {
 				notes = append(notes, taken.Hostname+": a scenario cannot have "+rule)
 			}
 			if save != "" {
-				out = append(out, scenarios.Preload{Nodes: []string{taken.Hostname}, Family: family, Save: save})
+				out = append(out, preload{scenarios.Preload{Nodes: []string{taken.Hostname}, Family: family, Save: save}, others})
 			}
 		}
 	}
@@ -70,115 +71,88 @@ func simulatedDevices(cluster *scenarios.Cluster, node *labs.Node) map[string]st
 	return out
 }
 
-// isKubeProxys reports whether kube-proxy makes a chain. Those of the kubelet have names like it, and so has the one that both fill.
-func isKubeProxys(chain string) bool {
-	kubelets := []string{"KUBE-KUBELET-CANARY", "KUBE-IPTABLES-HINT", "KUBE-MARK-DROP", "KUBE-FIREWALL"}
-	return strings.HasPrefix(chain, "KUBE-") && !slices.Contains(kubelets, chain)
+// preload are rules of a scenario, and what they were read from.
+type preload struct {
+	scenarios.Preload
+	of othersRules
 }
 
-// opaqueLines are the lines of rules with extensions that nobody knows.
-func opaqueLines(taken *snapshot.Node) (map[*snapshot.Rules]map[int]bool, error) {
-	out := map[*snapshot.Rules]map[int]bool{}
-	hosts := map[netfilter.Dialect]*packetsim.Host{}
-	for i := range taken.IPTables {
-		rules := &taken.IPTables[i]
-		if hosts[rules.Dialect] == nil {
-			host, err := snapshot.NewHost(taken, snapshot.HostOptions{Dialect: rules.Dialect})
-			if err != nil {
-				return nil, err
-			}
-			hosts[rules.Dialect] = host
-		}
-		lines := map[int]bool{}
-		for _, table := range fakeipt.First(hosts[rules.Dialect].Netfilter()).Ruleset(rules.Family).Tables() {
-			for chain := range table.Unsorted() {
-				for _, rule := range chain.Rules {
-					if opaque := rule.Opaque(); opaque != nil {
-						lines[opaque.Line] = true
-					}
-				}
-			}
-		}
-		out[rules] = lines
-	}
-	return out, nil
+// othersRules are the chains and rules of a ruleset that are not kube-proxy's.
+type othersRules struct {
+	rules   netfilter.RulesetView
+	devices map[string]string // other names for devices
+	renamer *renamer          // hides chains, addresses and comments; nil: they stay
 }
 
-// othersRules are the tables of a ruleset with the chains and rules that are not kube-proxy's, and the rules that a scenario cannot have:
-// those that name an object, which it has not, and those on the lines that are opaque, which its tools refuse. A table without any is left
-// out.
-func othersRules(rules *snapshot.Rules, devices map[string]string, opaque map[int]bool) (save string, left []string) {
-	var out, table strings.Builder
-	worth := false
-	number := 0
-	for line := range strings.Lines(rules.Save) {
-		number++
-		line = strings.TrimRight(line, "\n")
-		if _, rule, counted := strings.Cut(line, "] "); counted && strings.HasPrefix(line, "[") {
-			line = rule
-		}
-		switch {
-		case strings.HasPrefix(line, "*"):
-			table.Reset()
-			table.WriteString(line + "\n")
-			worth = false
-		case strings.HasPrefix(line, ":"):
-			chain, policy, _ := strings.Cut(line[1:], " ")
-			if !isKubeProxys(chain) {
-				table.WriteString(line + "\n")
-				worth = worth || !strings.HasPrefix(policy, "ACCEPT")
-			}
-		case line == "COMMIT" && worth:
-			out.WriteString(table.String() + "COMMIT\n")
-		case !strings.HasPrefix(line, "-A ") || isKubeProxys(chainOf(line)) || isKubeProxys(names.TargetOf(line)):
-		case opaque[number] || strings.Contains(line, "--match-set ") || strings.Contains(line, "--nfacct-name "):
-			left = append(left, line)
-		default:
-			table.WriteString(withDevices(line, devices) + "\n")
-			worth = true
+// save are the rules as iptables-save prints them, and the rules that a scenario cannot have: those that name an object, which it has not, and
+// those that nobody knows, which its tools refuse. A table without any is left out.
+func (o *othersRules) save() (save string, left []string) {
+	var out strings.Builder
+	for _, t := range o.rules.Tables {
+		table, worth, none := o.table(t)
+		left = append(left, none...)
+		if worth {
+			out.WriteString("*" + t.Name() + "\n" + table + "COMMIT\n")
 		}
 	}
 	return out.String(), left
 }
 
-// withDevices is a rule with other devices.
-func withDevices(rule string, devices map[string]string) string {
-	words := strings.Split(rule, " ")
-	for i := 1; i < len(words); i++ {
-		if name, ok := devices[words[i]]; ok && (words[i-1] == "-i" || words[i-1] == "-o") {
-			words[i] = name
+// table are the lines of one table; worth says that some rule or policy is among them.
+func (o *othersRules) table(t netfilter.Table) (lines string, worth bool, left []string) {
+	var chains, appended strings.Builder
+	for chain := range t.Chains() {
+		if provenance.WriterOf(chain.Name) == provenance.KubeProxy {
+			continue
 		}
-	}
-	return strings.Join(words, " ")
-}
-
-// rules gives addresses and chains of rules other names, and takes comments out.
-func (r *renamer) rules(save string) string {
-	var out strings.Builder
-	own := map[string]bool{}
-	for line := range strings.Lines(save) {
-		if chain, policy, _ := strings.Cut(strings.TrimPrefix(line, ":"), " "); strings.HasPrefix(line, ":") {
-			own[chain] = strings.HasPrefix(policy, "-") && !strings.HasPrefix(chain, "KUBE-")
-			line = ":" + r.chain(chain, own) + " " + policy
-		}
-		if strings.HasPrefix(line, "-A ") {
-			words := strings.Fields(comment.ReplaceAllString(line, ""))
-			for i := 1; i < len(words); i++ {
-				words[i] = r.word(r.chain(words[i], own))
+		fmt.Fprintf(&chains, ":%s %s [0:0]\n", o.chain(t, chain.Name), cmp.Or(string(chain.Policy), "-"))
+		worth = worth || chain.Policy != netfilter.Accept
+		for i, rule := range chain.All() {
+			f := &rule.Fact
+			switch {
+			case provenance.WriterOf(f.Jump) == provenance.KubeProxy:
+			case f.Opaque || f.Remembers(netfilter.Set) || f.Remembers(netfilter.Accounting):
+				left = append(left, rule.Text)
+			default:
+				appended.WriteString(o.rule(t, &chain, i) + "\n")
+				worth = true
 			}
-			line = strings.Join(words, " ") + "\n"
 		}
-		out.WriteString(line)
 	}
-	return out.String()
+	return chains.String() + appended.String(), worth, left
 }
 
-// chain is the new name of a chain that somebody made; any other word stays.
-func (r *renamer) chain(word string, own map[string]bool) string {
-	if own[word] {
-		return r.name("CHAIN", word)
+// rule is a rule of a chain.
+func (o *othersRules) rule(t netfilter.Table, chain *netfilter.Chain, i int) string {
+	args := withDevices(chain.Args(i, o.renamer == nil), o.devices)
+	if o.renamer != nil {
+		for k := range args {
+			args[k] = o.renamer.word(o.chain(t, args[k]))
+		}
+	}
+	return snapshot.AppendedRule(o.chain(t, chain.Name), args)
+}
+
+// chain is the name of a chain that somebody made, who is no part of Kubernetes, or another name that hides it. Any other word stays.
+func (o *othersRules) chain(t netfilter.Table, word string) string {
+	if o.renamer == nil || provenance.NamesNoObject(word) {
+		return word
+	}
+	if chain, there := t.Chain(word); there && chain.Hook == "" {
+		return o.renamer.name("CHAIN", word)
 	}
 	return word
+}
+
+// withDevices are the arguments of a rule with other devices.
+func withDevices(args []string, devices map[string]string) []string {
+	out := slices.Clone(args)
+	for i := 1; i < len(out); i++ {
+		if name, ok := devices[out[i]]; ok && (out[i-1] == "-i" || out[i-1] == "-o") {
+			out[i] = name
+		}
+	}
+	return out
 }
 
 // word is a word of a rule with other addresses.

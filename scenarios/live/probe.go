@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -111,28 +110,22 @@ func (e *exam) hairpins(a oracle.Attempt) []oracle.Attempt {
 	return out
 }
 
-// conditions are what of a rule says to which place it is.
-var conditions = regexp.MustCompile(`^-A \S+ (?:-d (\S+) )?-p (tcp|udp|sctp) .*--dport (\d+)\b`)
-
 // suspects are the attempts to the place that a foreign rule is about: from the node, from one of its pods and from a machine. They find
 // rules of what is no more, of which the objects say nothing.
-func (e *exam) suspects(r Rule) []oracle.Attempt {
-	m := conditions.FindStringSubmatch(r.Text)
-	if m == nil {
+func (e *exam) suspects(r factRule) []oracle.Attempt {
+	c := &r.fact.Conditions
+	if c.Src.IsValid() || c.In != "" || c.Out != "" || c.DstPorts == (netfilter.PortRange{}) {
 		return nil
 	}
 	to := e.topology.Node(r.Node).Addresses
-	if prefix, err := netip.ParsePrefix(m[1]); err == nil {
-		to = []netip.Addr{prefix.Addr()}
+	if c.Dst.IsValid() {
+		to = []netip.Addr{c.Dst.Addr()}
 	}
-	port, err := strconv.ParseUint(m[3], 10, 16)
-	if err != nil {
-		return nil
-	}
+	protocol := corev1.Protocol(strings.ToUpper(packetsim.Proto(c.Protocol).String()))
 	var out []oracle.Attempt
 	for _, a := range to {
 		if !a.IsLoopback() && packetsim.FamilyOf(a) == r.Family {
-			out = append(out, e.callers(r.Node, corev1.Protocol(strings.ToUpper(m[2])), netip.AddrPortFrom(a, uint16(port)))...)
+			out = append(out, e.callers(r.Node, protocol, netip.AddrPortFrom(a, c.DstPorts.Min))...)
 		}
 	}
 	return out

@@ -1,15 +1,13 @@
 package live
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/scenarios/names"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 )
 
 // Rule is a rule of a node.
@@ -17,6 +15,8 @@ type Rule struct {
 	Node   string           `json:"node"`
 	Family netfilter.Family `json:"family"`
 	Table  string           `json:"table"`
+	// Chain is the chain that the rule stands in, as the text says too.
+	Chain string `json:"-"`
 	// Text is the rule as iptables-save prints it.
 	Text string `json:"rule"`
 	// Tools are those that the rule belongs to, legacy or nft, on a node that has rules of both.
@@ -34,47 +34,79 @@ func (r Rule) String() string {
 	return fmt.Sprintf("%s: %s -t %s %s", r.Node, tool, r.Table, r.Text)
 }
 
-// ruleset are the rules of one family of a node, in their order, by table and chain.
-type ruleset map[string][]string
+// ruleset are the chains of one family of a node, by "TABLE CHAIN".
+type ruleset map[string]heldChain
 
-// rulesetOf reads the rules of a kernel.
-func rulesetOf(kernel *fakeipt.Kernel, family netfilter.Family) (ruleset, error) {
-	tool := toolOf(family) + "-save"
-	var out, errOut bytes.Buffer
-	if status := kernel.Run([]string{tool}, strings.NewReader(""), &out, &errOut); status != 0 {
-		return nil, fmt.Errorf("%s: exit status %d: %s", tool, status, &errOut)
-	}
-	return parseRules(out.String()), nil
+// heldChain is a chain with its rules as iptables-save prints them.
+type heldChain struct {
+	netfilter.Chain
+	texts []string
 }
 
-// parseRules reads what iptables-save prints, with or without counters.
-func parseRules(save string) ruleset {
+// places are where the rules stand, by their texts.
+func (c *heldChain) places() map[string]int {
+	out := map[string]int{}
+	for i, text := range c.texts {
+		out[text] = i
+	}
+	return out
+}
+
+// rulesetOf spells the rules of a kernel.
+func rulesetOf(view netfilter.RulesetView) ruleset {
 	rules := ruleset{}
-	table := ""
-	for line := range strings.Lines(save) {
-		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, "[") {
-			_, line, _ = strings.Cut(line, "] ")
-		}
-		if name, ok := strings.CutPrefix(line, "*"); ok {
-			table = name
-		}
-		if rest, ok := strings.CutPrefix(line, ":"); ok {
-			chain, _, _ := strings.Cut(rest, " ")
-			rules[table+" "+chain] = []string{}
-		}
-		if strings.HasPrefix(line, "-A ") {
-			key := table + " " + chainOf(line)
-			rules[key] = append(rules[key], line)
+	for _, table := range view.Tables {
+		for chain := range table.Chains() {
+			held := heldChain{Chain: chain, texts: []string{}}
+			for i := range chain.Len() {
+				held.texts = append(held.texts, chain.Text(i))
+			}
+			rules[keyOf(table.Name(), chain.Name)] = held
 		}
 	}
 	return rules
 }
 
+func keyOf(table, chain string) string { return table + " " + chain }
+
+// find is the place of a rule in its chain; -1 if it is not there.
+func (s ruleset) find(r Rule) int { return slices.Index(s[keyOf(r.Table, r.Chain)].texts, r.Text) }
+
+// factOf is what a rule means that the ruleset has, or not.
+func (s ruleset) factOf(r Rule) netfilter.Fact {
+	if i := s.find(r); i >= 0 {
+		return s[keyOf(r.Table, r.Chain)].Fact(i)
+	}
+	return netfilter.Fact{}
+}
+
+// factRule is a rule and what it means.
+type factRule struct {
+	Rule
+	fact netfilter.Fact
+}
+
+// writer is who wrote the rule.
+func (r *factRule) writer() provenance.Writer { return provenance.OfRule(r.Table, r.Chain, &r.fact) }
+
+// service is the service that the rule says to be for, NAMESPACE/NAME; empty if it says none.
+func (r *factRule) service() string {
+	return provenance.ServicePortOf(r.Table, r.Chain, &r.fact).Service()
+}
+
+// plain are the rules without what they mean.
+func plain(rules []factRule) []Rule {
+	var out []Rule
+	for i := range rules {
+		out = append(out, rules[i].Rule)
+	}
+	return out
+}
+
 // difference is what a node's rules are other than those that kube-proxy would leave there. Those that are
 // moved are on both sides, in another order.
 type difference struct {
-	missing, foreign, moved []Rule
+	missing, foreign, moved []factRule
 }
 
 func (d *difference) add(other difference) {
@@ -85,7 +117,7 @@ func (d *difference) add(other difference) {
 
 // belongTo says which tools the rules are of, on a node that has rules of both.
 func (d *difference) belongTo(tools netfilter.Dialect) {
-	for _, rules := range [][]Rule{d.missing, d.foreign, d.moved} {
+	for _, rules := range [][]factRule{d.missing, d.foreign, d.moved} {
 		for i := range rules {
 			rules[i].Dialect = tools
 		}
@@ -103,16 +135,22 @@ func compare(node string, family netfilter.Family, have, want ruleset) differenc
 		chains[key] = true
 	}
 	for _, key := range slices.Sorted(maps.Keys(chains)) {
-		table, _, _ := strings.Cut(key, " ")
-		note := func(into *[]Rule, texts []string) {
+		is, should := have[key], want[key]
+		table, chain, _ := strings.Cut(key, " ")
+		note := func(into *[]factRule, from heldChain, texts []string) {
+			if len(texts) == 0 {
+				return
+			}
+			places := from.places()
 			for _, text := range texts {
-				*into = append(*into, Rule{Node: node, Family: family, Table: table, Text: text})
+				r := Rule{Node: node, Family: family, Table: table, Chain: chain, Text: text}
+				*into = append(*into, factRule{r, from.Fact(places[text])})
 			}
 		}
-		missing, foreign := without(want[key], have[key]), without(have[key], want[key])
-		note(&d.missing, missing)
-		note(&d.foreign, foreign)
-		note(&d.moved, reordered(without(have[key], foreign), without(want[key], missing)))
+		missing, foreign := without(should.texts, is.texts), without(is.texts, should.texts)
+		note(&d.missing, should, missing)
+		note(&d.foreign, is, foreign)
+		note(&d.moved, is, reordered(without(is.texts, foreign), without(should.texts, missing)))
 	}
 	return d
 }
@@ -141,10 +179,4 @@ func without(list, other []string) []string {
 		}
 	}
 	return out
-}
-
-// serviceOf is the service that a rule's comment names, NAMESPACE/NAME; empty if it names none.
-func serviceOf(rule string) string {
-	service, _, _ := strings.Cut(names.CommentedService(rule), ":")
-	return service
 }

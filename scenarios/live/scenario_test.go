@@ -172,7 +172,7 @@ func TestRulesOfOthersAreThereBefore(t *testing.T) {
 	text, read := written(t, s)
 	assert.Contains(t, text, ":PLUGIN-MASQ - [0:0]")
 	assert.Contains(t, text, "-A PLUGIN-MASQ -d 10.244.0.0/16 -j RETURN")
-	assert.Regexp(t, `-A FORWARD -i veth\d+ -d 198\.51\.100\.250/32 -j DROP`, text)
+	assert.Regexp(t, `-A FORWARD -d 198\.51\.100\.250/32 -i veth\d+ -j DROP`, text)
 	assert.Contains(t, text, ":KUBE-KUBELET-CANARY - [0:0]")
 	for _, kubeProxys := range []string{"KUBE-SERVICES", "KUBE-SEP-", "KUBE-POSTROUTING"} {
 		assert.NotContains(t, text, kubeProxys)

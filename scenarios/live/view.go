@@ -1,14 +1,13 @@
 package live
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -59,9 +58,12 @@ func (c *Cluster) needed(src, dst netip.Addr) []netip.Addr {
 func (c *Cluster) isServices(a netip.Addr) bool {
 	s := survey{cluster: c, taken: map[netip.Addr]bool{}}
 	s.takeServices()
-	condition := fmt.Sprintf(" -d %s/%d ", a, a.BitLen())
-	return s.taken[a] || slices.ContainsFunc(c.Snapshots, func(taken *snapshot.Node) bool {
-		return slices.ContainsFunc(taken.IPTables, func(r snapshot.Rules) bool { return strings.Contains(r.Save, condition) })
+	if s.taken[a] {
+		return true
+	}
+	about := netip.PrefixFrom(a, a.BitLen())
+	return slices.ContainsFunc(c.Snapshots, func(taken *snapshot.Node) bool {
+		return someRule(taken, func(f *netfilter.Fact) bool { return f.Conditions.Dst == about })
 	})
 }
 
@@ -187,16 +189,33 @@ func nodeOf(taken *snapshot.Node, all []*snapshot.Node) *corev1.Node {
 func translatedTo(nodes []*snapshot.Node) []netip.Addr {
 	var out []netip.Addr
 	for _, taken := range nodes {
-		for i := range taken.IPTables {
-			for _, field := range strings.Split(taken.IPTables[i].Save, "--to-destination ")[1:] {
-				word, _, _ := strings.Cut(strings.TrimSpace(field), "\n")
-				word, _, _ = strings.Cut(word, " ")
-				a, err := netip.ParseAddrPort(word)
-				if err == nil && !slices.Contains(out, a.Addr()) {
-					out = append(out, a.Addr())
+		someRule(taken, func(f *netfilter.Fact) bool {
+			if to := f.Translation.To(); to.Port() != 0 && !slices.Contains(out, to.Addr()) {
+				out = append(out, to.Addr())
+			}
+			return false
+		})
+	}
+	return out
+}
+
+// someRule says whether something holds for a rule of a node, one of whatever tool. Of rules that cannot be read nothing holds: who makes a host
+// of the node is told of them.
+func someRule(taken *snapshot.Node, holds func(*netfilter.Fact) bool) bool {
+	rulesets, err := taken.Rulesets()
+	if err != nil {
+		return false
+	}
+	for _, rules := range rulesets {
+		for _, table := range rules.Tables {
+			for chain := range table.Chains() {
+				for _, f := range chain.Facts() {
+					if holds(&f) {
+						return true
+					}
 				}
 			}
 		}
 	}
-	return out
+	return false
 }

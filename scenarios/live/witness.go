@@ -14,8 +14,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/klog/v2"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/controller"
@@ -258,15 +258,15 @@ func (w *witness) oneFamily(t *scenarios.Topology) {
 
 // faults are the steps that make the simulated nodes' rules what the real ones' are.
 func (w *witness) faults(ctx context.Context, s *scenarios.Scenario) ([]scenarios.Step, error) {
-	session, err := sim.Backend{}.Start(ctx, w.cluster)
+	world, err := sim.NewWorld(ctx, w.cluster, sim.Options{})
 	if err != nil {
 		return nil, err
 	}
-	defer session.Close() //nolint:errcheck // the simulator has nothing to take down
+	defer world.Close() //nolint:errcheck // the simulator has nothing to take down
 	var out []scenarios.Step
 	for i := range w.cluster.Nodes {
 		name := w.cluster.Nodes[i].Name
-		if err := session.Sync(ctx, []string{name}); err != nil {
+		if err := world.Sync(ctx, []string{name}); err != nil {
 			return nil, err
 		}
 		var run []string
@@ -274,11 +274,7 @@ func (w *witness) faults(ctx context.Context, s *scenarios.Scenario) ([]scenario
 			if s.Topology.IPFamily != scenarios.FamilyDual && s.Topology.IPFamily != family {
 				continue
 			}
-			text, err := session.Save(ctx, name, family)
-			if err != nil {
-				return nil, err
-			}
-			lines, err := w.commands(name, family, parseRules(text))
+			lines, err := w.commands(name, family, world.Host(name))
 			if err != nil {
 				return nil, err
 			}
@@ -295,17 +291,14 @@ func (w *witness) faults(ctx context.Context, s *scenarios.Scenario) ([]scenario
 }
 
 // commands turn the rules that kube-proxy wrote on a simulated node into those of the real one, as far as the finding goes.
-func (w *witness) commands(node string, family scenarios.IPFamily, simulated ruleset) ([]string, error) {
+func (w *witness) commands(node string, family scenarios.IPFamily, simulated *packetsim.Host) ([]string, error) {
 	number := map[scenarios.IPFamily]netfilter.Family{scenarios.FamilyIPv4: netfilter.IPv4, scenarios.FamilyIPv6: netfilter.IPv6}[family]
 	host := w.exam.lab.Network.Host(node)
 	if w.exam.nodes[node] == nil {
 		return nil, nil
 	}
-	there, err := rulesetOf(fakeipt.First(host.Netfilter()), number)
-	if err != nil {
-		return nil, err
-	}
-	t := &transcript{tool: toolOf(number), have: simulated, want: there, device: simulatedDevices(w.cluster, w.exam.nodes[node])}
+	t := newTranscript(toolOf(number), rulesetOf(simulated.Rulesets(number)[0]), rulesetOf(host.Rulesets(number)[0]),
+		simulatedDevices(w.cluster, w.exam.nodes[node]))
 	for _, r := range slices.Concat(w.finding.Missing, w.finding.Moved) {
 		if r.Node == node && r.Family == number && isOf(r, host) {
 			t.remove(r)
@@ -321,7 +314,7 @@ func (w *witness) commands(node string, family scenarios.IPFamily, simulated rul
 
 // isOf says whether a rule is one of the tools whose rules kube-proxy writes on a node. A scenario's node has no others.
 func isOf(r Rule, host *network.Host) bool {
-	return r.Dialect == "" || r.Dialect == fakeipt.First(host.Netfilter()).Dialect()
+	return r.Dialect == "" || r.Dialect == host.Rulesets(r.Family)[0].Dialect
 }
 
 func toolOf(family netfilter.Family) string {

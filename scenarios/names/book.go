@@ -11,8 +11,8 @@ import (
 	netutils "k8s.io/utils/net"
 
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/proxier/chains"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 )
 
 // Book has the names of a cluster's objects. It is safe for use by several goroutines.
@@ -151,15 +151,19 @@ func (b *Book) addService(s *corev1.Service) {
 		if p.NodePort != 0 {
 			note(b.nodePorts, place{netip.AddrPortFrom(netip.Addr{}, uint16(p.NodePort)), proto}, name)
 		}
-		hash := chains.HashOf([]byte(chainKey(s.Namespace, s.Name, p.Name, proto)))
-		for _, prefix := range []string{chains.ClusterPrefix, chains.LocalPrefix, chains.ExternalPrefix, chains.FirewallPrefix} {
-			b.chains[prefix+string(hash[:])] = name
+		for _, chain := range provenance.ServiceChains(provenance.ServicePort(portName(s.Namespace, s.Name, p.Name)), proto.String()) {
+			b.chains[chain] = name
 		}
 	}
 }
 
-func chainKey(namespace, name, port string, proto packetsim.Proto) string {
-	return portName(namespace, name, port) + proto.String()
+// addPolicy notes a policy, and the chains that are known to be for it.
+func (b *Book) addPolicy(p *networkingv1.NetworkPolicy) {
+	name := portName(p.Namespace, p.Name, "")
+	b.policies[p.Name] = append(b.policies[p.Name], name)
+	for _, chain := range provenance.PolicyChains(p.Namespace, p.Name) {
+		b.chains[chain] = "policy " + name
+	}
 }
 
 // note keeps the first name of something.
@@ -246,8 +250,7 @@ func (b *Book) addEndpoint(namespace, service string, p *discoveryv1.EndpointPor
 		name = "pod " + pod
 		note(b.endpoints, place{at, proto}, name)
 	}
-	hash := chains.HashOf([]byte(chainKey(namespace, service, port, proto) + at.String()))
-	b.chains[chains.EndpointPrefix+string(hash[:])] = name
+	b.chains[provenance.EndpointChain(provenance.ServicePort(portName(namespace, service, port)), proto.String(), at)] = name
 }
 
 func contains(list []netip.Addr, a netip.Addr) bool {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/netip"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,8 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/dumps"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 )
 
 // recorded are the names of the recorded cluster.
@@ -60,7 +63,8 @@ func answer(t *testing.T, book *Book, d *datadriven.TestData, line string) strin
 		require.NoError(t, p.UnmarshalText([]byte(proto)))
 		return line + ": " + book.Destination(p, netip.MustParseAddrPort(at))
 	case "rule":
-		return book.Rule("nat", strings.Fields(line)[1], line)
+		table, f := factOf(t, line)
+		return book.Rule(table, strings.Fields(line)[1], &f)
 	case "packet":
 		return readNamed(book, line)
 	}
@@ -83,39 +87,76 @@ func readNamed(book *Book, text string) string {
 	return fmt.Sprintf("%s   (%s of %q, host network %t)", p.Text, p.Source.Address, p.Source.Node, p.Source.Host)
 }
 
-var ofService = regexp.MustCompile(`^-A KUBE-(SVC|SVL|EXT|FW|SEP)-`)
+// factOf is what a rule means, and the table that takes it. The chains that it names are made.
+func factOf(t *testing.T, line string) (table string, f netfilter.Fact) {
+	words := strings.Fields(line)
+	chains := ":" + words[1] + " - [0:0]\n"
+	if target := words[slices.Index(words, "-j")+1]; strings.Contains(target, "-") {
+		chains += ":" + target + " - [0:0]\n"
+	}
+	for _, table := range []string{"filter", "nat"} {
+		rules, err := snapshot.ReadSave("rules", "*"+table+"\n"+chains+line+"\nCOMMIT\n", netfilter.IPv4, netfilter.Legacy)
+		if err == nil {
+			chain, _ := rules.Table(table).Chain(words[1])
+			return table, chain.Fact(0)
+		}
+	}
+	t.Fatalf("no table takes %s", line)
+	return "", f
+}
+
+// TestACommentIsNoTarget has the target of a rule in the comment of another one.
+func TestACommentIsNoTarget(t *testing.T) {
+	save := "*nat\n:KUBE-SERVICES - [0:0]\n:KUBE-SVC-67NZLRHBNDSAWJRO - [0:0]\n" +
+		`-A KUBE-SERVICES -m comment --comment "moved from -j KUBE-SEP-ZEIDTFVL27F4EVRN" -j KUBE-SVC-67NZLRHBNDSAWJRO` + "\nCOMMIT\n"
+	rules, err := snapshot.ReadSave("rules", save, netfilter.IPv4, netfilter.Legacy)
+	require.NoError(t, err)
+	services, _ := rules.Table("nat").Chain("KUBE-SERVICES")
+	f := services.Fact(0)
+	assert.Equal(t, "service shop/web:http", recorded(t).Rule("nat", "KUBE-SERVICES", &f))
+}
 
 // TestChainsSayTheSameAsComments holds the names by chains to the comments that upstream's kube-proxy wrote on each node of a real cluster.
 func TestChainsSayTheSameAsComments(t *testing.T) {
 	book := recorded(t)
 	compared := 0
-	for _, family := range []string{"iptables-save.txt", "ip6tables-save.txt"} {
-		for _, file := range []string{"nft/demo-worker/", "legacy/demo-worker2/", "nft/demo-control-plane/"} {
-			save, err := fs.ReadFile(dumps.Kind(), file+family)
+	for family, file := range map[netfilter.Family]string{netfilter.IPv4: "iptables-save.txt", netfilter.IPv6: "ip6tables-save.txt"} {
+		for _, folder := range []string{"nft/demo-worker/", "legacy/demo-worker2/", "nft/demo-control-plane/"} {
+			save, err := fs.ReadFile(dumps.Kind(), folder+file)
 			require.NoError(t, err)
-			for line := range strings.Lines(string(save)) {
-				_, rule, _ := strings.Cut(strings.TrimSpace(line), "] ")
-				service := CommentedService(rule)
-				if !ofService.MatchString(rule) || service == "" {
-					continue
-				}
-				bare := commented.ReplaceAllString(rule, "")
-				got := book.Rule("nat", strings.Fields(rule)[1], strings.ReplaceAll(bare, " -m comment", ""))
-				if m := destination.FindStringSubmatch(rule); m != nil {
-					at := netip.MustParseAddrPort(m[1])
-					want := book.Address(at.Addr())
-					if !strings.HasPrefix(want, "pod ") || got == "endpoint "+at.String()+" of "+service {
-						want = "endpoint " + at.String() + " of " + service
+			rules, err := snapshot.ReadSave(file, string(save), family, netfilter.Legacy)
+			require.NoError(t, err)
+			for _, table := range rules.Tables {
+				for chain := range table.Chains() {
+					for _, rule := range chain.All() {
+						compared += compareWithComment(t, book, table.Name(), chain.Name, rule)
 					}
-					assert.Equal(t, want, got, rule)
-				} else if !strings.HasPrefix(rule, "-A KUBE-SEP-") {
-					assert.Equal(t, "service "+service, got, rule)
 				}
-				compared++
 			}
 		}
 	}
 	assert.Greater(t, compared, 300)
+}
+
+// compareWithComment is 1 if the rule of a service's chain has a comment that can be compared with.
+func compareWithComment(t *testing.T, book *Book, table, chain string, rule netfilter.Rule) int {
+	service := provenance.ServicePortOf(table, chain, &rule.Fact)
+	if !provenance.IsOfServicePort(chain) || service == "" {
+		return 0
+	}
+	bare := rule.Fact
+	bare.Comment = ""
+	got := book.Rule(table, chain, &bare)
+	if at := provenance.EndpointOf(&rule.Fact); at.IsValid() {
+		want := book.Address(at.Addr())
+		if !strings.HasPrefix(want, "pod ") || got == "endpoint "+at.String()+" of "+string(service) {
+			want = "endpoint " + at.String() + " of " + string(service)
+		}
+		assert.Equal(t, want, got, rule.Text)
+	} else if !provenance.IsOfEndpoint(chain) {
+		assert.Equal(t, "service "+string(service), got, rule.Text)
+	}
+	return 1
 }
 
 func TestErrorsKeepTheirPlace(t *testing.T) {

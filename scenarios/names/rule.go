@@ -1,89 +1,47 @@
 package names
 
 import (
-	"net/netip"
-	"regexp"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/proxier/chains"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 )
-
-// commented is a rule's comment.
-var commented = regexp.MustCompile(` --comment (?:"((?:[^"\\]|\\.)*)"|(\S+))`)
-
-// commentOf joins a rule's comments.
-func commentOf(rule string) string {
-	var all []string
-	for _, m := range commented.FindAllStringSubmatch(rule, -1) {
-		all = append(all, m[1]+m[2])
-	}
-	return strings.Join(all, " ")
-}
-
-// servicePort is how kube-proxy names a service port in a comment: at its beginning, or behind "for" or "to".
-var servicePort = regexp.MustCompile(`(?:^|\b(?:for|to) )([a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*(?::[a-z0-9-]+)?)(?: |$)`)
-
-// CommentedService is the service port that a rule's comment names as kube-proxy does, NAMESPACE/NAME or NAMESPACE/NAME:PORT; empty if it
-// names none.
-func CommentedService(rule string) string {
-	m := servicePort.FindStringSubmatch(commentOf(rule))
-	if m == nil {
-		return ""
-	}
-	return m[1]
-}
 
 // Rule names what a rule of a chain was written for: "pod shop/web-1" or "endpoint ADDRESS:PORT of shop/web" for one that leads to an
 // endpoint, "service shop/web:http", "policy shop/deny"; empty if nobody knows. An object that the Book does not have is named with a word
 // about that.
-func (b *Book) Rule(_, chain, text string) string {
-	if PolicyToolOf(chain) != "" || PolicyToolOf(TargetOf(text)) != "" {
-		return b.ofPolicies(chain, text)
+func (b *Book) Rule(table, chain string, f *netfilter.Fact) string {
+	if provenance.IsForPolicies(chain, f) {
+		return b.ofPolicies(chain, f)
 	}
-	target := TargetOf(text)
-	for _, name := range []string{target, chain} {
-		if strings.HasPrefix(name, chains.EndpointPrefix) {
-			return b.endpointOf(name, text)
+	for _, name := range []string{f.Jump, chain} {
+		if provenance.IsOfEndpoint(name) {
+			return b.endpointOf(name, table, chain, f)
 		}
 	}
-	for _, name := range []string{chain, target} {
+	for _, name := range []string{chain, f.Jump} {
 		if object := b.chains[name]; object != "" {
 			return object
 		}
 	}
-	if service := CommentedService(text); service != "" {
-		return b.service(service)
+	if port := provenance.ServicePortOf(table, chain, f); port != "" {
+		return b.service(port)
 	}
 	return ""
 }
 
-// TargetOf is the target of a rule, or the chain that it leads to, as iptables-save prints the rule; empty if it has none.
-func TargetOf(rule string) string {
-	words := strings.Fields(rule)
-	for i := 0; i+1 < len(words); i++ {
-		if words[i] == "-j" || words[i] == "-g" {
-			return words[i+1]
-		}
-	}
-	return ""
-}
-
-// destination is the endpoint of a rule in its chain, or of one that leads there.
-var destination = regexp.MustCompile(`(?:--to-destination|->) ([0-9a-f.:\[\]]+)`)
-
-// endpointOf names the endpoint of a chain, by the chain's name or, for one that no object has, by what a rule says.
-func (b *Book) endpointOf(chain, rule string) string {
-	if object := b.chains[chain]; object != "" {
+// endpointOf names the endpoint that a rule leads to or stands for, by the name of the endpoint's chain or, for one that no object has, by what
+// the rule says.
+func (b *Book) endpointOf(endpoint, table, chain string, f *netfilter.Fact) string {
+	if object := b.chains[endpoint]; object != "" {
 		return object
 	}
 	name := ""
-	if m := destination.FindStringSubmatch(rule); m != nil {
-		if at, err := netip.ParseAddrPort(m[1]); err == nil {
-			name = "endpoint " + at.String()
-		}
+	if at := provenance.EndpointOf(f); at.IsValid() {
+		name = "endpoint " + at.String()
 	}
-	if service := CommentedService(rule); service != "" {
-		name = strings.TrimSpace(name + " of " + service)
+	if port := provenance.ServicePortOf(table, chain, f); port != "" {
+		name = strings.TrimSpace(name + " of " + string(port))
 	}
 	if name == "" {
 		return ""
@@ -93,8 +51,9 @@ func (b *Book) endpointOf(chain, rule string) string {
 
 const missing = " (not among the objects)"
 
-// service names a service port that a comment names.
-func (b *Book) service(name string) string {
+// service names a service port that a rule names.
+func (b *Book) service(port provenance.ServicePort) string {
+	name := string(port)
 	for _, s := range b.services {
 		own := portName(s.Namespace, s.Name, "")
 		if name == own {
@@ -107,4 +66,25 @@ func (b *Book) service(name string) string {
 		}
 	}
 	return "service " + name + missing
+}
+
+// ofPolicies names the policy, or else the pod, that a rule for NetworkPolicies was written for: "policy shop/deny", "pod shop/web-1".
+func (b *Book) ofPolicies(chain string, f *netfilter.Fact) string {
+	object := provenance.PolicyObjectOf(chain, f)
+	all := b.policies[object.Name]
+	switch {
+	case object.Kind == "":
+	case object.Namespace != "":
+		return object.Kind + " " + object.Namespace + "/" + object.Name
+	case len(all) == 1: // the only one of that name; of several, any
+		return object.Kind + " " + all[0]
+	default:
+		return object.Kind + " " + object.Name
+	}
+	for _, name := range []string{chain, f.Jump} {
+		if object := b.chains[name]; object != "" {
+			return object
+		}
+	}
+	return ""
 }

@@ -3,6 +3,7 @@ package page
 import (
 	"net/netip"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -25,4 +26,4 @@ func (k known) Address(a netip.Addr) string { return k[a.String()] }
 func (k known) Destination(_ packetsim.Proto, to netip.AddrPort) string { return k[to.String()] }
 
 // Rule is empty: a check names no rules.
-func (k known) Rule(string, string, string) string { return "" }
+func (k known) Rule(string, string, *netfilter.Fact) string { return "" }

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/scenarios/names"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/story"
 )
 
@@ -237,8 +237,8 @@ func (c claims) connections() {
 			}
 		}
 		for _, s := range o.Steps {
-			checked += strings.Count(s.Text, "--rcheck")
-			set += strings.Count(s.Text, "-m recent --set")
+			checked += strings.Count(s.Text(), "--rcheck")
+			set += strings.Count(s.Text(), "-m recent --set")
 		}
 	}
 	alone := len(c.result.Outcomes) == 1
@@ -267,7 +267,8 @@ func (c claims) service() {
 	}
 	none := func(o packetsim.Outcome) bool {
 		return !slices.ContainsFunc(o.Steps, func(s packetsim.Step) bool {
-			return strings.Contains(s.Text, "--dport "+strconv.Itoa(int(c.result.Input.DstPort))+" ") && names.CommentedService(s.Text) != ""
+			return strings.Contains(s.Text(), "--dport "+strconv.Itoa(int(c.result.Input.DstPort))+" ") &&
+				provenance.ServicePortOf(s.Table, s.Chain, &s.Rule.Fact) != ""
 		})
 	}
 	if !slices.ContainsFunc(c.result.Outcomes, none) {

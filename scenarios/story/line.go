@@ -6,8 +6,8 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 )
 
 // linesOf are the steps and events of an outcome in the order of time.
@@ -26,19 +26,25 @@ func linesOf(o *packetsim.Outcome, names Names) []Line {
 }
 
 func lineOfStep(s *packetsim.Step, names Names) Line {
-	line := Line{Hook: s.Hook, Table: s.Table, Dialect: s.Dialect, Kind: Kind(s.Kind), At: s.String(), Text: s.Text}
+	line := Line{Hook: s.Hook, Table: s.Table, Dialect: s.Dialect, Kind: Kind(s.Kind), At: s.String(), Text: s.Text()}
 	switch {
 	case s.Rule != nil:
-		line.Object = names.Rule(s.Table, s.Chain, s.Text)
+		line.Object = names.Rule(s.Table, s.Chain, &s.Rule.Fact)
 		if service := serviceOfStep(s); line.Object == "" && service != "" {
 			line.Object = "service " + service
 		}
-	case s.Policy == fakeipt.PolicyAccept:
-		line.Text = "policy ACCEPT"
-	case s.Policy == fakeipt.PolicyDrop:
-		line.Text = "policy DROP"
+	case s.Policy != "":
+		line.Text = "policy " + string(s.Policy)
 	}
 	return line
+}
+
+// serviceOfStep is the service port that a rule of kube-proxy is for, "shop/web:http", as the rule itself says; empty for other rules.
+func serviceOfStep(s *packetsim.Step) string {
+	if s.Rule == nil {
+		return ""
+	}
+	return string(provenance.ServicePortOf(s.Table, s.Chain, &s.Rule.Fact))
 }
 
 // appendEvent adds a line, or more to the last one: that forwarding takes one from the TTL belongs to its route.
@@ -80,8 +86,8 @@ func appendEvent(lines []Line, e *packetsim.Event, names Names) []Line {
 // lineOfLook is a rule that did not match, or one that nobody knows and what it is taken to do.
 func lineOfLook(e *packetsim.Event, names Names) Line {
 	r := e.Rule
-	line := Line{Hook: e.Hook, Table: r.Table, Dialect: r.Dialect, Kind: Missed, At: r.String(), Text: r.Text, Failed: r.Failed,
-		Object: names.Rule(r.Table, r.Chain, r.Text)}
+	line := Line{Hook: e.Hook, Table: r.Table, Dialect: r.Dialect, Kind: Missed, At: r.String(), Text: r.Rule.Text, Failed: r.Failed,
+		Object: names.Rule(r.Table, r.Chain, &r.Rule.Fact)}
 	if e.Kind == packetsim.EventOpaque {
 		line.Kind, line.Assumed = Opaque, assumedText(r)
 	}

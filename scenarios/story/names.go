@@ -3,6 +3,7 @@ package story
 import (
 	"net/netip"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
 
@@ -12,8 +13,8 @@ type Names interface {
 	Address(addr netip.Addr) string
 	// Destination is what a client calls at an address: "service shop/web:http".
 	Destination(proto packetsim.Proto, to netip.AddrPort) string
-	// Rule is the object that a rule was written for: "service shop/web:http", "policy shop/deny". The text is as iptables-save prints it.
-	Rule(table, chain, text string) string
+	// Rule is the object that a rule of a chain was written for: "service shop/web:http", "policy shop/deny".
+	Rule(table, chain string, f *netfilter.Fact) string
 }
 
 // noNames is a Names that knows nothing.
@@ -26,4 +27,4 @@ func (noNames) Address(netip.Addr) string { return "" }
 func (noNames) Destination(packetsim.Proto, netip.AddrPort) string { return "" }
 
 // Rule is empty.
-func (noNames) Rule(string, string, string) string { return "" }
+func (noNames) Rule(string, string, *netfilter.Fact) string { return "" }

@@ -136,6 +136,6 @@ func decidingStep(way *packetsim.Outcome) int {
 		return -1
 	}
 	return slices.IndexFunc(way.Steps, func(s packetsim.Step) bool {
-		return s.Hook == at.Hook && s.String() == at.String() && s.Text == at.Text
+		return s.Hook == at.Hook && s.String() == at.String() && s.Text() == at.Text()
 	})
 }

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 )
 
 // ending is what a sentence says of one way.
@@ -66,20 +67,22 @@ func endingOf(in packetsim.Input, way *packetsim.Outcome, names Names) ending {
 
 // read notes what a step says about the service.
 func (e *ending) read(s *packetsim.Step) {
-	e.services = e.services || s.Chain == "KUBE-SERVICES"
+	e.services = e.services || provenance.BeginsServices(s.Chain)
 	if s.Rule == nil {
 		return
 	}
 	if service := serviceOfStep(s); service != "" {
 		e.called, e.service, e.served = service, true, true
 	}
-	for _, m := range s.Rule.Matches {
-		recent, ok := m.(*fakeipt.MatchRecent)
+	if provenance.TableWriter(s.Table, s.Chain) != provenance.KubeProxy {
+		return
+	}
+	for _, m := range s.Rule.Fact.Memories {
 		switch {
-		case !ok || !strings.HasPrefix(s.Chain, kubeChain):
-		case recent.Mode == fakeipt.RecentRCheck, recent.Mode == fakeipt.RecentUpdate:
+		case m.Kind != netfilter.Recent || m.Removes:
+		case m.Reads:
 			e.sticky = "kept there by session affinity"
-		case recent.Mode == fakeipt.RecentSet && e.sticky == "":
+		case e.sticky == "":
 			e.sticky = "session affinity keeps the client there"
 		}
 	}
@@ -139,11 +142,7 @@ func sourceText(in packetsim.Input, way *packetsim.Outcome) string {
 // masquerades says whether a rule with MASQUERADE met the packet.
 func masquerades(way *packetsim.Outcome) bool {
 	return slices.ContainsFunc(way.Steps, func(s packetsim.Step) bool {
-		if s.Rule == nil {
-			return false
-		}
-		_, ok := s.Rule.Target.(*fakeipt.TargetMasquerade)
-		return ok
+		return s.Rule != nil && s.Rule.Fact.Translation.Kind == netfilter.Masquerade
 	})
 }
 
@@ -191,10 +190,10 @@ func why(way *packetsim.Outcome) string {
 	switch {
 	case s.Rule == nil:
 		return fmt.Sprintf("%s by the policy of %s %s", with, s.Table, s.Chain)
-	case strings.Contains(commentOf(s.Rule), " has no ") && serviceOfStep(s) != "":
-		return ": " + commentOf(s.Rule)
-	case commentOf(s.Rule) != "":
-		return fmt.Sprintf("%s by %s, %q", with, s, commentOf(s.Rule))
+	case provenance.RefusesForWant(s.Table, s.Chain, &s.Rule.Fact):
+		return ": " + provenance.Comment(&s.Rule.Fact)
+	case provenance.Comment(&s.Rule.Fact) != "":
+		return fmt.Sprintf("%s by %s, %q", with, s, provenance.Comment(&s.Rule.Fact))
 	}
 	return fmt.Sprintf("%s by %s", with, s)
 }

@@ -3,19 +3,14 @@ package trial
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
-
-// ofServices are what the names of chains of services, endpoints and policies begin with.
-func ofServices() []string {
-	return []string{"KUBE-SVC-", "KUBE-SVL-", "KUBE-SEP-", "KUBE-EXT-", "KUBE-FW-"}
-}
 
 // staleChains looks for chains that no rule leads to.
 func (r *run) staleChains(n *nodeState) error {
@@ -50,16 +45,12 @@ func leaked(rules *fakeipt.Ruleset) string {
 	var out string
 	for _, t := range rules.Tables() {
 		for c := range t.Unsorted() {
-			if (out == "" || cmp.Less(c.Name, out)) && isOfService(c.Name) && t.References(c.Name) == 0 {
+			if (out == "" || cmp.Less(c.Name, out)) && provenance.IsOfServicePort(c.Name) && t.References(c.Name) == 0 {
 				out = c.Name
 			}
 		}
 	}
 	return out
-}
-
-func isOfService(chain string) bool {
-	return slices.ContainsFunc(ofServices(), func(p string) bool { return strings.HasPrefix(chain, p) })
 }
 
 // alike reports whether packets meet the same in two rulesets of a kernel: chains that have changed have changed by nothing but jumps to

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 )
 
 // countRules notes which rules the attempts meet, there and back, and which nobody meets.
@@ -82,12 +83,11 @@ func (s *saved) count(counts map[string]RuleFigures, met map[string]bool, node s
 
 var (
 	quoted = regexp.MustCompile(`--comment ("[^"]*"|\S+) ?`)
-	hashed = regexp.MustCompile(`(KUBE-(?:SVC|SVL|SEP|EXT|FW))-[A-Z0-9]+`)
 	values = regexp.MustCompile(` +[^-! A-Z][^ ]*`)
 )
 
 // kindOfRule is a rule without what tells services and endpoints apart: hashes of chains, comments, addresses and ports.
 func kindOfRule(rule string) string {
 	rule = quoted.ReplaceAllString(rule, "")
-	return values.ReplaceAllString(hashed.ReplaceAllString(rule, "$1"), "")
+	return values.ReplaceAllString(provenance.WithoutHashes(rule), "")
 }

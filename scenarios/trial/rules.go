@@ -10,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/tools"
 )
 
@@ -147,15 +148,13 @@ func (r *run) fromEmptyKernel(n *nodeState, rules []saved) (is, should saved, di
 	return saved{}, saved{}, "", nil
 }
 
-// kubeletsChain is one that a proxier shares with the kubelet, and takes nothing from. A chain whose name ends as a canary's is there for a
-// proxier to see that it is gone, when the proxier sees fit.
-const kubeletsChain, canary = "filter KUBE-FIREWALL", "-CANARY"
-
-// own are those of some lines that are about chains that these rules have and no kernel, sorted.
+// own are those of some lines that are about chains of the proxier's own that these rules have, sorted. From a chain that it shares with the
+// kubelet it takes nothing, and a canary is there for it to see that it is gone, when it sees fit.
 func (s *saved) own(lines []string) []string {
 	chains := map[string]bool{}
 	for _, line := range s.lines {
-		if chain := chainOf(line); strings.Contains(chain, " KUBE-") && chain != kubeletsChain && !strings.HasSuffix(chain, canary) {
+		chain := chainOf(line)
+		if _, name, _ := strings.Cut(chain, " "); provenance.WriterOf(name) == provenance.KubeProxy && !provenance.IsCanary(name) {
 			chains[chain] = true
 		}
 	}

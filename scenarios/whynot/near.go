@@ -2,11 +2,10 @@ package whynot
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/scenarios/names"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 	stories "github.com/chainwalk/chainwalk/scenarios/story"
 )
 
@@ -20,20 +19,20 @@ func (w *asked) nearly(service string) {
 	matched, seen := map[string]bool{}, map[string]bool{}
 	for i := range outcomes {
 		for k := range outcomes[i].Steps {
-			matched[outcomes[i].Steps[k].Text] = true
+			matched[outcomes[i].Steps[k].Text()] = true
 		}
 	}
 	for i := range outcomes {
 		for k := range outcomes[i].Events {
 			look := outcomes[i].Events[k].Rule
-			if outcomes[i].Events[k].Kind != packetsim.EventMissed || matched[look.Text] || seen[look.Text] || !isNear(look) {
+			if outcomes[i].Events[k].Kind != packetsim.EventMissed || matched[look.Rule.Text] || seen[look.Rule.Text] || !isNear(look) {
 				continue
 			}
-			object := w.Book.Rule(look.Table, look.Chain, look.Text)
+			object := w.Book.Rule(look.Table, look.Chain, &look.Rule.Fact)
 			if name, ok := strings.CutPrefix(object, "service "); ok && (name == service || strings.HasPrefix(name, service+":")) {
-				seen[look.Text] = true
+				seen[look.Rule.Text] = true
 				w.out.Unreached = append(w.out.Unreached, stories.Unreached{
-					What: fmt.Sprintf("%s (%s)", look, object), Why: fmt.Sprintf("nearly matched, but for %q: %s", look.Failed, look.Text),
+					What: fmt.Sprintf("%s (%s)", look, object), Why: fmt.Sprintf("nearly matched, but for %q: %s", look.Failed, look.Rule.Text),
 				})
 			}
 		}
@@ -43,7 +42,7 @@ func (w *asked) nearly(service string) {
 // isNear says whether a rule is for the packet's destination, and leads somewhere: not whether to masquerade, and not where chance or a
 // remembered client lead.
 func isNear(look *packetsim.RuleLook) bool {
-	target := names.TargetOf(look.Text)
-	return !strings.Contains(look.Failed, "-d ") && target != "KUBE-MARK-MASQ" && target != "" &&
-		!slices.ContainsFunc([]string{"statistic", "recent"}, func(m string) bool { return strings.Contains(look.Failed, "-m "+m) })
+	f, failed := &look.Rule.Fact, &look.FailedAt
+	otherAddress := failed.Dst.IsValid() || failed.AsksFor("destination")
+	return !otherAddress && f.HasTarget() && !provenance.MarksForMasquerade(f.Jump) && !failed.AsksFor("statistic") && !failed.AsksFor("recent")
 }

@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
-	"github.com/chainwalk/chainwalk/scenarios/names"
+	"github.com/chainwalk/chainwalk/scenarios/provenance"
 	stories "github.com/chainwalk/chainwalk/scenarios/story"
 )
 
@@ -53,27 +52,33 @@ type end struct {
 	port      uint16
 }
 
-// stoppedBy is the tool in whose rules a packet ended, and for which direction of the pod that they are about. kube-router says that by the
-// address for which it leads to a pod's chain, Calico by the name of the chain.
-func stoppedBy(o *packetsim.Outcome) (names.PolicyTool, networkingv1.PolicyType) {
+// stoppedBy is the writer of rules for policies in whose rules a packet ended, and for which direction of the pod that they are about.
+func stoppedBy(o *packetsim.Outcome) (provenance.Writer, networkingv1.PolicyType) {
 	last := packetsim.DecisionOf(o.Steps).Last
 	if o.Verdict == packetsim.Accept || o.Reason != "" || last == nil || last.Rule == nil {
 		return "", ""
 	}
-	tool := names.PolicyToolOf(last.Chain)
+	writer := provenance.WriterOf(last.Chain)
+	if !writer.HoldsPolicies() {
+		return "", ""
+	}
 	for _, s := range slices.Backward(o.Steps) {
-		switch {
-		case strings.HasPrefix(s.Chain, "cali-tw-"), strings.HasPrefix(s.Chain, "KUBE-ROUTER-") && strings.Contains(s.Text, " -d "+o.Final.Dst.String()+"/"):
-			return tool, networkingv1.PolicyTypeIngress
-		case strings.HasPrefix(s.Chain, "cali-fw-"), strings.HasPrefix(s.Chain, "KUBE-ROUTER-") && strings.Contains(s.Text, " -s "+o.Final.Src.String()+"/"):
-			return tool, networkingv1.PolicyTypeEgress
+		f := &netfilter.Fact{} // of the end of a chain
+		if s.Rule != nil {
+			f = &s.Rule.Fact
+		}
+		switch provenance.GuardedSide(s.Chain, f, o.Final.Src, o.Final.Dst) {
+		case netfilter.Destination:
+			return writer, networkingv1.PolicyTypeIngress
+		case netfilter.Source:
+			return writer, networkingv1.PolicyTypeEgress
 		}
 	}
-	return tool, ""
+	return writer, ""
 }
 
 // stopped says of the policies that select a pod, at which the packet ended, why they do not let it pass.
-func (w *asked) stopped(p *policies, e end, tool names.PolicyTool) {
+func (w *asked) stopped(p *policies, e end, tool provenance.Writer) {
 	selecting := p.selecting(e)
 	for _, policy := range selecting {
 		u := stories.Unreached{What: policyText(policy), Why: fmt.Sprintf("it selects pod %s (%s) and ", nameOf(e.pod), e.direction)}
@@ -117,21 +122,21 @@ func (w *asked) unheld(p *policies, e end) {
 }
 
 // holds says whether a rule of the node belongs to a policy, and whose rules for policies there are.
-func (w *asked) holds(policy *networkingv1.NetworkPolicy) (held bool, tool names.PolicyTool) {
-	family := packetsim.FamilyOf(w.In.Dst)
-	for _, kernel := range fakeipt.Kernels(w.Host.Netfilter()) {
-		if kernel.Ruleset(family).Table("filter") == nil {
+func (w *asked) holds(policy *networkingv1.NetworkPolicy) (held bool, tool provenance.Writer) {
+	for _, rules := range w.Host.Rulesets(packetsim.FamilyOf(w.In.Dst)) {
+		filter := rules.Table("filter")
+		if filter == nil {
 			continue
 		}
-		for chain := range kernel.Ruleset(family).Table("filter").Chains() {
-			t := names.PolicyToolOf(chain.Name)
-			if t == "" {
+		for chain := range filter.Chains() {
+			writer := provenance.WriterOf(chain.Name)
+			if !writer.HoldsPolicies() {
 				continue
 			}
-			tool = t
-			held = held || slices.ContainsFunc(chain.Rules, func(r *fakeipt.Rule) bool {
-				return w.Book.Rule("filter", chain.Name, r.Text(chain.Name, family, kernel.Dialect())) == "policy "+policy.Namespace+"/"+policy.Name
-			})
+			tool = writer
+			for _, f := range chain.Facts() {
+				held = held || w.Book.Rule("filter", chain.Name, &f) == "policy "+policy.Namespace+"/"+policy.Name
+			}
 		}
 	}
 	return held, tool

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/manifest"
 	"github.com/chainwalk/chainwalk/scenarios/names"
@@ -242,9 +242,8 @@ func (w *asked) isKnown() bool {
 func (w *asked) isSticky() bool {
 	return slices.ContainsFunc(w.Outcomes, func(o packetsim.Outcome) bool {
 		return slices.ContainsFunc(o.Steps, func(s packetsim.Step) bool {
-			return s.Rule != nil && slices.ContainsFunc(s.Rule.Matches, func(m fakeipt.Match) bool {
-				recent, ok := m.(*fakeipt.MatchRecent)
-				return ok && recent.Mode == fakeipt.RecentRCheck
+			return s.Rule != nil && slices.ContainsFunc(s.Rule.Fact.Memories, func(m netfilter.Memory) bool {
+				return m.Kind == netfilter.Recent && m.Reads && !m.Writes && !m.Removes
 			})
 		})
 	})
@@ -304,25 +303,20 @@ func (w *asked) stale(served *oracle.Served) {
 	}
 }
 
-// leadsTo says whether a node has a rule that translates destinations to an address and a port.
+// leadsTo says whether a node has a rule that translates destinations to an address and a port, and to no other.
 func leadsTo(host *packetsim.Host, to netip.AddrPort) bool {
-	family := packetsim.FamilyOf(to.Addr())
-	for _, kernel := range fakeipt.Kernels(host.Netfilter()) {
-		nat := kernel.Ruleset(family).Table("nat")
+	for _, rules := range host.Rulesets(packetsim.FamilyOf(to.Addr())) {
+		nat := rules.Table("nat")
 		if nat == nil {
 			continue
 		}
 		for chain := range nat.Unsorted() {
-			if slices.ContainsFunc(chain.Rules, func(r *fakeipt.Rule) bool { return translatesTo(r, to) }) {
-				return true
+			for _, f := range chain.Facts() {
+				if f.Translation.To() == to {
+					return true
+				}
 			}
 		}
 	}
 	return false
-}
-
-// translatesTo says whether a rule translates destinations to an address and a port, and to no other.
-func translatesTo(r *fakeipt.Rule, to netip.AddrPort) bool {
-	dnat, ok := r.Target.(*fakeipt.TargetDNAT)
-	return ok && dnat.Range.MinAddr == to.Addr() && dnat.Range.MaxAddr == to.Addr() && dnat.Range.MinPort == to.Port() && dnat.Range.MaxPort == to.Port()
 }

@@ -1,0 +1,81 @@
+package fakeipt
+
+import (
+	"iter"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
+
+// View is the ruleset for readers that know no iptables. It costs nothing until they look.
+func (rs *Ruleset) View() netfilter.RulesetView {
+	view := netfilter.RulesetView{Family: rs.family, Dialect: rs.dialect}
+	for _, t := range rs.tables {
+		view.Tables = append(view.Tables, tableView{t, rs.family, rs.dialect})
+	}
+	return view
+}
+
+// tableView is a netfilter.Table.
+type tableView struct {
+	*Table
+	family  netfilter.Family
+	dialect netfilter.Dialect
+}
+
+func (t tableView) Chain(name string) (netfilter.Chain, bool) {
+	if c := t.Table.Chain(name); c != nil {
+		return t.view(c), true
+	}
+	return netfilter.Chain{}, false
+}
+
+func (t tableView) Chains() iter.Seq[netfilter.Chain] { return t.views(t.Table.Chains()) }
+
+func (t tableView) Unsorted() iter.Seq[netfilter.Chain] { return t.views(t.Table.Unsorted()) }
+
+func (t tableView) views(chains iter.Seq[*Chain]) iter.Seq[netfilter.Chain] {
+	return func(yield func(netfilter.Chain) bool) {
+		for c := range chains {
+			if !yield(t.view(c)) {
+				return
+			}
+		}
+	}
+}
+
+func (t tableView) view(c *Chain) netfilter.Chain {
+	view := netfilter.Chain{Name: c.Name, Policy: c.Policy.Verdict(), Rules: rulesView{c, t.family, t.dialect}}
+	if c.Policy != PolicyNone {
+		view.Hook = c.Name
+	}
+	return view
+}
+
+// rulesView is a chain's netfilter.Rules.
+type rulesView struct {
+	chain   *Chain
+	family  netfilter.Family
+	dialect netfilter.Dialect
+}
+
+func (v rulesView) Len() int { return len(v.chain.Rules) }
+
+func (v rulesView) Text(i int) string {
+	return v.chain.Rules[i].Text(v.chain.Name, v.family, v.dialect)
+}
+
+func (v rulesView) Fact(i int) netfilter.Fact { return v.chain.Rules[i].Fact() }
+
+func (v rulesView) Args(i int, comments bool) []string {
+	return v.chain.Rules[i].args(v.family, v.dialect, comments)
+}
+
+func (v rulesView) Counted(i int) netfilter.Counted {
+	counters := v.chain.Rules[i].Counters
+	if counters == nil {
+		return netfilter.Counted{}
+	}
+	return netfilter.Counted{Packets: counters.Packets(), Bytes: counters.Bytes()}
+}
+
+func (v rulesView) Handle(i int) any { return v.chain.Rules[i] }

@@ -1,0 +1,75 @@
+package provenance
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+)
+
+func TestWriterOfAChain(t *testing.T) {
+	for chain, want := range map[string]Writer{
+		"KUBE-SERVICES": KubeProxy, "KUBE-SEP-ZEIDTFVL27F4EVRN": KubeProxy, "KUBE-PROXY-CANARY": KubeProxy, "KUBE-MARK-MASQ": KubeProxy,
+		"KUBE-FIREWALL": Kubelet, "KUBE-KUBELET-CANARY": Kubelet, "KUBE-IPTABLES-HINT": Kubelet, "KUBE-MARK-DROP": Kubelet,
+		"KUBE-ROUTER-INPUT": KubeRouter, "KUBE-POD-FW-ABC": KubeRouter, "KUBE-NWPLCY-ABC": KubeRouter,
+		"cali-FORWARD": Calico, "DOCKER": Docker, "DOCKER-USER": Docker, "DOCKER_OUTPUT": Docker, "DOCKERS": "", "INPUT": "", "kube-": "",
+	} {
+		assert.Equal(t, want, WriterOf(chain), chain)
+	}
+	assert.Equal(t, KubeProxy, TableWriter("kube-proxy", "services"), "nftables")
+	assert.Equal(t, KubeProxy, OfRule("nat", "PREROUTING", &netfilter.Fact{Jump: "KUBE-SERVICES"}))
+	assert.Equal(t, Calico, OfRule("nat", "cali-X", &netfilter.Fact{Jump: "KUBE-MARK-MASQ"}), "the chain is Calico's, so is the rule")
+	assert.Equal(t, Writer(""), OfRule("filter", "INPUT", &netfilter.Fact{Verdict: netfilter.Drop}))
+}
+
+func TestServicePortOfARule(t *testing.T) {
+	for _, row := range []struct {
+		table, chain, comment, jump string
+		want                        ServicePort
+	}{
+		{"nat", "KUBE-SERVICES", "shop/web:http cluster IP", "", "shop/web:http"},
+		{"nat", "KUBE-SEP-X", "shop/ext", "", "shop/ext"},
+		{"nat", "KUBE-SEP-X", "shop/ext:a", "", "shop/ext:a"},
+		{"nat", "KUBE-SVC-X", "shop/web:http -> 10.244.1.2:8080", "", "shop/web:http"},
+		{"nat", "KUBE-EXT-X", "masquerade traffic for shop/web:http external destinations", "", "shop/web:http"},
+		{"nat", "KUBE-FW-X", "other traffic to shop/web:http will be dropped by KUBE-PROXY-FIREWALL", "", "shop/web:http"},
+		{"filter", "KUBE-SERVICES", "shop/web has no endpoints", "", "shop/web"},
+		{"filter", "FORWARD", "kubernetes forwarding rules", "KUBE-FORWARD", ""},
+		{"filter", "KUBE-FIREWALL", "for shop/web", "", ""},
+		{"filter", "KUBE-POD-FW-ABC", "shop/web-1 reject", "", ""},
+		{"nat", "DOCKER", "for shop/web", "", ""},
+		{"filter", "INPUT", "traffic to 10.0.0.0/8", "", ""},
+		{"kube-proxy", "services", "", "service-42NFTM6N-ns2/svc2/tcp/p80", "ns2/svc2:p80"},
+		{"kube-proxy", "endpoint-5OJB2KTY-ns1/svc1/tcp/__10.180.0.1/80", "", "", "ns1/svc1"},
+		{"kube-proxy", "external-42NFTM6N-my-ns/a-svc/udp/dns", "", "mark-for-masquerade", "my-ns/a-svc:dns"},
+		{"kube-proxy", "masquerading", "", "", ""},
+	} {
+		f := netfilter.Fact{Comment: row.comment, Jump: row.jump}
+		assert.Equal(t, row.want, ServicePortOf(row.table, row.chain, &f), "%s %s %q", row.table, row.chain, row.comment)
+	}
+	assert.Equal(t, "shop/web", ServicePort("shop/web:http").Service())
+}
+
+func TestEndpointOfARule(t *testing.T) {
+	at := netip.MustParseAddrPort("10.244.1.2:8080")
+	to := netfilter.Translation{Kind: netfilter.DNAT, Of: netfilter.Destination, MinAddr: at.Addr(), MaxAddr: at.Addr(), MinPort: 8080, MaxPort: 8080}
+	assert.Equal(t, at, EndpointOf(&netfilter.Fact{Translation: to}))
+	assert.Equal(t, at, EndpointOf(&netfilter.Fact{Comment: "shop/web:http -> 10.244.1.2:8080"}))
+	assert.Equal(t, netip.MustParseAddrPort("[fd00::1]:80"), EndpointOf(&netfilter.Fact{Comment: "shop/web -> [fd00::1]:80"}))
+	to.MaxPort = 8090
+	assert.False(t, EndpointOf(&netfilter.Fact{Translation: to}).IsValid(), "several ports")
+	assert.False(t, EndpointOf(&netfilter.Fact{Comment: "shop/web ->"}).IsValid())
+}
+
+func TestNamesOfChainsInATextAreOthers(t *testing.T) {
+	const text = "-A KUBE-SVC-67NZLRHBNDSAWJRO -j KUBE-SEP-ZEIDTFVL27F4EVRN"
+	assert.Equal(t, "-A KUBE-SVC -j KUBE-SEP", WithoutHashes(text))
+	assert.Equal(t, "-A x -j x", WithChains(text, func(string) string { return "x" }))
+}
+
+func TestCommentWithoutNumbers(t *testing.T) {
+	assert.Equal(t, "Drop if no policies passed packet", Comment(&netfilter.Fact{Comment: "cali:FUDVBYh1Yr6tVRgq Drop if no policies passed packet"}))
+	assert.Empty(t, Comment(&netfilter.Fact{Comment: "cali:FUDVBYh1Yr6tVRgq"}))
+}
