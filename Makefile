@@ -39,10 +39,10 @@ flaky: ## run the tests of PACKAGES (./...) RUNS (200) times, JOBS at once (twic
 
 RECORD ?= -kept -cases 800
 track-record: ## find the bugs of the track record again, and replay their scenarios with the bug and without (RECORD="-seeds 5 -write": all, written anew)
-	$(GO) run ./scenarios/trackrecord/record $(RECORD)
+	$(GO) run ./scenarios/search/trackrecord/record $(RECORD)
 
 track-record-patches: ## write the patches of the track record's faults anew where the lines around them have moved
-	$(GO) run ./scenarios/trackrecord/record -refresh
+	$(GO) run ./scenarios/search/trackrecord/record -refresh
 
 MUTATE_WITH ?= tests
 mutate: ## change the proxier in many small ways, and print what no test (MUTATE_WITH=fuzz: what chainwalk fuzz) notices; MUTATE has more flags
@@ -57,12 +57,12 @@ kernel: ## compare with the real kernel and tools, and print the numbers; root o
 	@set -o pipefail; { \
 		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
 		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./internal/libc ./fakeipt/toolstate ./proxier/iptables \
-			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier ./kindtest/internal/socket ./kindtest/probe ./kindtest/kind ./cmd/chainwalk && \
-		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/differ; \
-	} 2>&1 | $(GO) run ./kindtest/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME)
+			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier ./kindtest/internal/socket ./kindtest/probe ./kindtest/onkind/kind ./cmd/chainwalk && \
+		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/onkernel/differ; \
+	} 2>&1 | $(GO) run ./kindtest/onkernel/differ/search -tests -seed $(SEED) -rulesets $(KERNEL_CASES) -chance 1 -time $(KERNEL_TIME)
 
 kernel-cases: ## run every scenario file on the real kernel in network namespaces, and compare each packet's steps
-	GOGC=400 CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/netns
+	GOGC=400 CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 30m -parallel 4 -run Kernel -v ./kindtest/onkernel/netns
 
 DIFFER_TIME ?= 90s
 DIFFER_OUT  ?= bin/differ
@@ -76,8 +76,8 @@ kernel-long: ## search for disagreements with the kernel for DIFFER_TIME (90s), 
 	@echo "seed $(DIFFER_SEED)"
 	@set -o pipefail; { \
 		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 24h -run TestConntrackAsKernel -json ./packetsim -rapid.seed=$(DIFFER_SEED) -rapid.nofailfile && \
-		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/differ; \
-	} 2>&1 | $(GO) run ./kindtest/differ/search -tests -seed $(DIFFER_SEED) -calls $(DIFFER_CALLS) -time $(DIFFER_TIME) -out $(DIFFER_OUT) $(if $(DIFFER_FAVOUR),-favour $(DIFFER_FAVOUR))
+		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/onkernel/differ; \
+	} 2>&1 | $(GO) run ./kindtest/onkernel/differ/search -tests -seed $(DIFFER_SEED) -calls $(DIFFER_CALLS) -time $(DIFFER_TIME) -out $(DIFFER_OUT) $(if $(DIFFER_FAVOUR),-favour $(DIFFER_FAVOUR))
 
 lint: .tools/golangci-lint-$(GOLANGCI_LINT) ## run golangci-lint, which also holds the direction of imports
 	$< run ./...
@@ -101,7 +101,7 @@ rejudge: build ## have the specification judge all stored scenarios, whatever th
 CHROMIUM ?= chromium
 PAGE_OUT := bin/page
 page: ## show pages (-o html) in a headless Chromium (CHROMIUM), try what can be clicked, leave pictures in bin/page; the README's is docs/trace.png
-	CHAINWALK_CHROMIUM=$(CHROMIUM) CHAINWALK_PAGE_OUT=$(abspath $(PAGE_OUT)) $(GO) test -count=1 -v -run TestPagesInABrowser ./scenarios/page
+	CHAINWALK_CHROMIUM=$(CHROMIUM) CHAINWALK_PAGE_OUT=$(abspath $(PAGE_OUT)) $(GO) test -count=1 -v -run TestPagesInABrowser ./scenarios/explain/page
 	cp $(PAGE_OUT)/readme.png docs/trace.png
 
 FUZZTIME ?= 20s
@@ -115,7 +115,7 @@ fuzz-targets: ## run every Go fuzz target for FUZZTIME (20s), a time or a number
 
 EXPLORE_DEPTH ?= 6
 explore: ## try every sequence of up to EXPLORE_DEPTH (6) things that happen to a flow; about half an hour
-	CHAINWALK_EXPLORE_DEPTH=$(EXPLORE_DEPTH) $(GO) test -count=1 -timeout 6h -v -run 'TestExplore$$' ./scenarios/explore
+	CHAINWALK_EXPLORE_DEPTH=$(EXPLORE_DEPTH) $(GO) test -count=1 -timeout 6h -v -run 'TestExplore$$' ./scenarios/search/explore
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
@@ -154,31 +154,31 @@ E2E_OUT ?= bin/kind-e2e
 E2E_FLAGS = -out $(E2E_OUT) $(if $(KEEP),-keep) $(if $(CLUSTER),-cluster $(CLUSTER)) $(if $(NODE_IMAGE),-image $(NODE_IMAGE)) $(if $(PROXY),-proxy $(PROXY)) \
 	$(if $(MODE),-mode $(MODE)) $(if $(TOOL),-tool $(TOOL)) $(if $(FAMILY),-family $(FAMILY)) $(if $(FAULT),-fault $(FAULT)) $(if $(ONLY),-only $(ONLY)) $(if $(SINGLE),-single)
 kind-e2e: ## run the scenarios, and changes under traffic, on kind clusters: expected, predicted, happened (docs/kind.md: PROXY, MODE, TOOL, FAMILY, FAULT, KEEP, CLUSTER, SINGLE, NODE_IMAGE, E2E_CASES)
-	CGO_ENABLED=0 $(GO) run ./kindtest/e2e $(E2E_FLAGS) $(E2E_CASES)
+	CGO_ENABLED=0 $(GO) run ./kindtest/onkind/e2e $(E2E_FLAGS) $(E2E_CASES)
 
 kind-remove: ## delete the clusters that KEEP=1 has left (CLUSTER, chainwalk if not given, and the one beside it), with volumes, network and containers outside
-	CGO_ENABLED=0 $(GO) run ./kindtest/e2e -remove $(if $(CLUSTER),-cluster $(CLUSTER))
+	CGO_ENABLED=0 $(GO) run ./kindtest/onkind/e2e -remove $(if $(CLUSTER),-cluster $(CLUSTER))
 
 kind-join: ## put the reports REPORTS of make kind-e2e beside one another, and list where they differ
-	CGO_ENABLED=0 $(GO) run ./kindtest/e2e -join $(REPORTS)
+	CGO_ENABLED=0 $(GO) run ./kindtest/onkind/e2e -join $(REPORTS)
 
 programs: ## have firewall programs and kube-proxy live on the real tools and the fake at once, compare every call (docs/programs.md: PROGRAMS); root on Linux
-	$(GO) run ./kindtest/programs/run $(PROGRAMS)
+	$(GO) run ./kindtest/onkernel/programs/run $(PROGRAMS)
 
 kind-node-image: ## build the node image for kind from Debian packages and Go modules; root on Linux, debootstrap, Docker (docs/kind.md)
-	$(GO) run ./kindtest/nodeimage/build
+	$(GO) run ./kindtest/onkind/nodeimage/build
 
 kind-binaries: ## build Kubernetes and etcd for the node image and for apiserver-test, and print their folder
-	$(GO) run ./kindtest/nodeimage/build -binaries
+	$(GO) run ./kindtest/onkind/nodeimage/build -binaries
 
 apiserver-test: kind-binaries ## run the proxier and the scenarios' objects against a real API server on loopback; skips forbidden
-	CHAINWALK_APISERVER=1 $(GO) test -count=1 -timeout 20m ./kindtest/apiserver
+	CHAINWALK_APISERVER=1 $(GO) test -count=1 -timeout 20m ./kindtest/onkind/apiserver
 
 kind-engine: ## start a Docker engine where the machine has one that nothing starts; root on Linux
-	$(GO) run ./kindtest/nodeimage/engine
+	$(GO) run ./kindtest/onkind/nodeimage/engine
 
 kind-engine-stop: ## end the Docker engine that kind-engine has started
-	$(GO) run ./kindtest/nodeimage/engine -stop
+	$(GO) run ./kindtest/onkind/nodeimage/engine -stop
 
 examples: ## build and test the modules of docs/examples, which use chainwalk as any other module does
 	set -e; for module in docs/examples/*/; do (cd $$module && $(GO) mod tidy -diff && $(GO) vet ./... && $(GO) test ./...); done
@@ -188,5 +188,5 @@ verify: ## check that go.mod is tidy, the code formatted and generated files are
 	@test -z "$$(gofmt -s -l .)" || { echo "not gofmt-ed (make fmt):"; gofmt -s -l .; exit 1; }
 	$(GO) vet ./...
 	$(GO) run ./cmd/chainwalk schema | diff docs/scenario.schema.json - || { echo "docs/scenario.schema.json is stale: go run ./cmd/chainwalk schema > docs/scenario.schema.json"; exit 1; }
-	$(GO) test -run TestSpecificationIsFresh ./scenarios/oracle
+	$(GO) test -run TestSpecificationIsFresh ./scenarios/spec/oracle
 	$(GO) test -run TestExtensionsAreFresh ./packetsim

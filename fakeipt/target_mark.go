@@ -74,7 +74,9 @@ func parseMarkOperation(o *optionCall) (value, mask uint32, done bool, err error
 	return v, 0, true, nil
 }
 
-func (t *TargetMark) addFact(f *netfilter.Fact) { f.Mark = &netfilter.Mark{Value: t.Value, Mask: t.Mask} }
+func (t *TargetMark) addFact(f *netfilter.Fact) {
+	f.Mark = &netfilter.Mark{Value: t.Value, Mask: t.Mask}
+}
 
 var markTargetExtension = &extension{
 	name:      "MARK",

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestWrongChecksum holds what the recorded cases walk-npt-* of kindtest/differ have from the kernel, and packets that come so.
+// TestWrongChecksum holds what the recorded cases walk-npt-* of kindtest/onkernel/differ have from the kernel, and packets that come so.
 func TestWrongChecksum(t *testing.T) {
 	const (
 		tracks  = "*filter\n-A INPUT -m conntrack --ctstate NEW\nCOMMIT\n"

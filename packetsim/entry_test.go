@@ -26,10 +26,10 @@ func TestEntriesRunByPriority(t *testing.T) {
 	}
 	raw := sight{mark: 0, src: "10.244.0.11", dst: "10.96.0.1"}
 	tracked := sight{mark: 1, tracked: true, src: "10.244.0.11", dst: "10.96.0.1"}
-	marked, translated, sent := tracked, tracked, tracked
+	marked, translated := tracked, tracked
 	marked.mark = 3
 	translated.mark, translated.decided, translated.dst = 3, true, "10.244.0.13"
-	sent = translated
+	sent := translated
 	sent.mark = 7
 	masqueraded := sent
 	masqueraded.src = "192.168.0.3" // of the device that leads to 10.244.0.13

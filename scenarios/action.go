@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // action is something that a step can do, and all that follows from it.

@@ -3,7 +3,7 @@ package scenarios
 import (
 	"math/big"
 
-	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
 // ExpectOf is an answer of the oracle as an expectation. False where none says it: where anything is

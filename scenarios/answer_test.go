@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/oracle"
-	"github.com/chainwalk/chainwalk/scenarios/plan"
-	"github.com/chainwalk/chainwalk/scenarios/sim"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/world/plan"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 // everyFate has services whose packets reach endpoints, are rejected, dropped, refused and masqueraded.

@@ -3,7 +3,7 @@ package scenarios
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // apiObjects are the objects that the API holds. The zero value holds none.

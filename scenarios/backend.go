@@ -8,9 +8,9 @@ import (
 
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
-	"github.com/chainwalk/chainwalk/scenarios/names"
-	"github.com/chainwalk/chainwalk/scenarios/whynot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/names"
+	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // Backend builds clusters: in memory, in network namespaces, or in kind.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // canned is a Backend whose packets go where the port that they are sent to says.

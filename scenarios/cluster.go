@@ -9,7 +9,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // Cluster is a scenario's topology with everything filled in: what a Backend builds.
@@ -63,7 +63,7 @@ func (c *Cluster) With(tool netfilter.Dialect) *Cluster {
 	return &own
 }
 
-// Tools are the variants whose rules nodes have: that of Tool, and the other one where the scenario writes rules with it.
+// Dialects are those whose rules nodes have: that of the run, and the other one where the scenario writes rules with it.
 func (c *Cluster) Dialects() []netfilter.Dialect {
 	if slices.ContainsFunc(c.named, func(o DialectRef) bool { return o.In(c.Dialect) != c.Dialect }) {
 		return []netfilter.Dialect{c.Dialect, c.Dialect.Other()}

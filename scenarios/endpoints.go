@@ -9,7 +9,7 @@ import (
 	netutils "k8s.io/utils/net"
 
 	"github.com/chainwalk/chainwalk/internal/document"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // endpointPods makes a pod behind every endpoint that the scenario ever has.

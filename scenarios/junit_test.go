@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/scenarios/story"
+	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
 // junitSchema are the attributes and the children that junit-10.xsd of Jenkins' xUnit plugin allows, as far as a report has such elements;

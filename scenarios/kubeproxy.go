@@ -13,7 +13,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/internal/document"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // KubeProxy is a part of a KubeProxyConfiguration, to be laid over defaults.

@@ -14,7 +14,10 @@ import (
 // for a page in a browser.
 func TestReadingScenariosLinksNoClient(t *testing.T) {
 	const here = "github.com/chainwalk/chainwalk/scenarios"
-	linking := []string{"api", "controller", "explore", "fuzz", "live", "node", "proxytest", "sim", "trackrecord/record", "trial", "twin"}
+	linking := []string{
+		"search/explore", "search/fuzz", "search/trackrecord/record", "search/trial", "search/twin", "users/live", "users/proxytest",
+		"world/api", "world/controller", "world/node", "world/sim",
+	}
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, here+"/...").Output()
 	require.NoError(t, err)
 	var found []string

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/internal/document"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // File is a file that was given or found, as far as it could be read.

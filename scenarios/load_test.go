@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/scenarios/controller"
+	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 )
 
 // TestLoading runs testdata/loading: a scenario, and what it is resolved into or

@@ -10,7 +10,7 @@ import (
 	netutils "k8s.io/utils/net"
 
 	"github.com/chainwalk/chainwalk/internal/document"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // A Pod object is a pod of the topology from where it has addresses until it is deleted. Services that select it have endpoint slices

@@ -5,7 +5,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/scenarios/story"
+	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
 // Result is what came of one scenario on one backend.

@@ -11,8 +11,8 @@ import (
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/gen"
-	"github.com/chainwalk/chainwalk/scenarios/sim"
+	"github.com/chainwalk/chainwalk/scenarios/search/gen"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 // TestARewrittenScenarioHasTheSameChecks runs what Write has made of each shipped file, and compares all of the result but for the places

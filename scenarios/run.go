@@ -14,8 +14,8 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/scenarios/names"
-	"github.com/chainwalk/chainwalk/scenarios/whynot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/names"
+	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
 )
 
 // Run runs a scenario on a backend, once with each of its iptables tools.

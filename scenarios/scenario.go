@@ -5,7 +5,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // Scenario is one scenario file, as Load and Read return it, or one that was made in Go.

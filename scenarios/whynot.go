@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/scenarios/names"
-	"github.com/chainwalk/chainwalk/scenarios/story"
-	"github.com/chainwalk/chainwalk/scenarios/whynot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/names"
+	"github.com/chainwalk/chainwalk/scenarios/explain/story"
+	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
 )
 
 // whyNot says of the ways of a first packet which endpoints they do not lead to that could have been expected, and why. What it takes to

@@ -17,7 +17,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/internal/race"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
 
 // shipped are the texts of all scenario files, and those of the page about the format.

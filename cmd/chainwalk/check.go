@@ -11,9 +11,9 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/controller"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
-	"github.com/chainwalk/chainwalk/scenarios/mistake"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/mistake"
+	"github.com/chainwalk/chainwalk/scenarios/world/controller"
 )
 
 type checkOptions struct {

@@ -30,7 +30,7 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// TestRunShippedScenarios runs a few; scenarios/sim runs them all.
+// TestRunShippedScenarios runs a few; scenarios/world/sim runs them all.
 func TestRunShippedScenarios(t *testing.T) {
 	all, err := filepath.Glob(filepath.Join(cases, "*.yaml"))
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/live"
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
 type doctorOptions struct {

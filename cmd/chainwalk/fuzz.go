@@ -18,11 +18,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/fuzz"
-	"github.com/chainwalk/chainwalk/scenarios/gen"
-	"github.com/chainwalk/chainwalk/scenarios/page"
-	"github.com/chainwalk/chainwalk/scenarios/sim"
-	"github.com/chainwalk/chainwalk/scenarios/trial"
+	"github.com/chainwalk/chainwalk/scenarios/explain/page"
+	"github.com/chainwalk/chainwalk/scenarios/search/fuzz"
+	"github.com/chainwalk/chainwalk/scenarios/search/gen"
+	"github.com/chainwalk/chainwalk/scenarios/search/trial"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 type fuzzOptions struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/internal/race"
-	"github.com/chainwalk/chainwalk/scenarios/fuzz"
+	"github.com/chainwalk/chainwalk/scenarios/search/fuzz"
 )
 
 func TestFuzzPrintsTheSameForTheSameSeed(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
-	"github.com/chainwalk/chainwalk/scenarios/live"
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
 // liveOptions say what is known of a running cluster.

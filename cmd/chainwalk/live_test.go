@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/scenarios/live"
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
 // recorded are the arguments that name the recorded cluster and some of its nodes.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
-	"github.com/chainwalk/chainwalk/scenarios/mistake"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/mistake"
 )
 
 // warnOfMistakes says on standard error what is likely to be wrong with scenarios that are about to run.

@@ -16,8 +16,8 @@ import (
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 
 	"github.com/chainwalk/chainwalk/proxier/server"
-	"github.com/chainwalk/chainwalk/scenarios/api"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/world/api"
 )
 
 // errConfigChanged ends a proxy whose configuration file is another one now: whoever started it starts it again.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/scenarios/live"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
-	"github.com/chainwalk/chainwalk/scenarios/sim"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 type rulesOptions struct {

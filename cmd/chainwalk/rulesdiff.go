@@ -15,9 +15,9 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
-	"github.com/chainwalk/chainwalk/scenarios/live"
-	"github.com/chainwalk/chainwalk/scenarios/provenance"
-	"github.com/chainwalk/chainwalk/scenarios/sim"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 // diffRules is rules --diff: it says what is other on a node than kube-proxy would leave it.

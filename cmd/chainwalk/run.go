@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/utils/clock"
 
-	"github.com/chainwalk/chainwalk/kindtest/kind"
-	"github.com/chainwalk/chainwalk/kindtest/netns"
+	"github.com/chainwalk/chainwalk/kindtest/onkernel/netns"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/kind"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/controller"
-	"github.com/chainwalk/chainwalk/scenarios/sim"
+	"github.com/chainwalk/chainwalk/scenarios/world/controller"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 type runOptions struct {

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/page"
+	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 )
 
 // reporter prints what comes of scenarios: each as it comes, or all at the end.

@@ -11,9 +11,9 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
-	"github.com/chainwalk/chainwalk/scenarios/page"
-	"github.com/chainwalk/chainwalk/scenarios/story"
-	"github.com/chainwalk/chainwalk/scenarios/whynot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/page"
+	"github.com/chainwalk/chainwalk/scenarios/explain/story"
+	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
 )
 
 type traceOptions struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
-	"github.com/chainwalk/chainwalk/scenarios/live"
-	"github.com/chainwalk/chainwalk/scenarios/story"
+	"github.com/chainwalk/chainwalk/scenarios/explain/story"
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
 // connectionDocument is the JSON of a trace through several nodes.

@@ -8,11 +8,11 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
-	"github.com/chainwalk/chainwalk/scenarios/live"
-	"github.com/chainwalk/chainwalk/scenarios/manifest"
-	"github.com/chainwalk/chainwalk/scenarios/names"
-	"github.com/chainwalk/chainwalk/scenarios/story"
-	"github.com/chainwalk/chainwalk/scenarios/whynot"
+	"github.com/chainwalk/chainwalk/scenarios/explain/names"
+	"github.com/chainwalk/chainwalk/scenarios/explain/story"
+	"github.com/chainwalk/chainwalk/scenarios/explain/whynot"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/users/live"
 )
 
 // namedPacket is a packet of the command line with what is known of its cluster.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/scenarios/story"
+	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
 // traceText says how much trace tells, and how its text looks.

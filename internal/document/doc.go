@@ -1,7 +1,7 @@
 // Package document reads YAML and JSON strictly into Go types with json tags, says of every mistake where it is, and writes what it reads.
 //
-// It stands beside the project's line: scenarios, Kubernetes objects (scenarios/manifest), node snapshots (packetsim/snapshot) and cases
-// of the differential (kindtest/differ) are read by it. It knows none of them and imports no package of the project. Parse splits a text
+// It stands beside the project's line: scenarios, Kubernetes objects (scenarios/format/manifest), node snapshots (packetsim/snapshot) and cases
+// of the differential (kindtest/onkernel/differ) are read by it. It knows none of them and imports no package of the project. Parse splits a text
 // into documents, a Decoder fills Go values from them and collects what is wrong, with file, line, column and what to do about it: unknown
 // and duplicate fields, values of the wrong type, words that a field does not take (the tag enum), fields that are missing (the tag
 // required). A type that has several spellings reads itself as an Unmarshaler; one that wants to know where it was written embeds Located.

@@ -13,7 +13,7 @@
 //
 // client-go's fake does not replay deletions that fall between list and watch, and
 // its watches hold k8s.io/apimachinery/pkg/watch.DefaultChanSize events and panic
-// beyond. Package scenarios/api knows how to wait for both.
+// beyond. Package scenarios/world/api knows how to wait for both.
 //
 // Its objects have no resource version, by which informers tell an update from a
 // resync. Options.ResyncPeriod must be 0 with it, or updates can get lost.

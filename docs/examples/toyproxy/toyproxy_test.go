@@ -9,8 +9,8 @@ import (
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/gen"
-	"github.com/chainwalk/chainwalk/scenarios/proxytest"
+	"github.com/chainwalk/chainwalk/scenarios/search/gen"
+	"github.com/chainwalk/chainwalk/scenarios/users/proxytest"
 )
 
 func syncNode(n *proxytest.Node) error { return Sync(n.Exec(), n.Services(), n.EndpointSlices()) }

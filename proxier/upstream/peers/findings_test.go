@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/sim"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 // row is one of the table of findings in the docs: the files, and whether v1.37.2 still does what they show.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/scenarios"
-	simtools "github.com/chainwalk/chainwalk/scenarios/tools"
+	simtools "github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
 // life is what happens to a runner of syncs: when it is asked for one, and how its syncs end.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
-	simtools "github.com/chainwalk/chainwalk/scenarios/tools"
+	simtools "github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
 // mendedFlows is what a mended kube-proxy remembers about flows.

@@ -9,7 +9,7 @@ import (
 	utiliptables "k8s.io/kubernetes/pkg/util/iptables"
 	"k8s.io/utils/exec"
 
-	simtools "github.com/chainwalk/chainwalk/scenarios/tools"
+	simtools "github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
 // inOrder has the rules of the chains that all services share in the order of their services, the jumps to node ports last, in that of the

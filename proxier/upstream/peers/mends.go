@@ -8,8 +8,8 @@ import (
 
 	proxyutil "k8s.io/kubernetes/pkg/proxy/util"
 
-	simnode "github.com/chainwalk/chainwalk/scenarios/node"
-	"github.com/chainwalk/chainwalk/scenarios/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	simnode "github.com/chainwalk/chainwalk/scenarios/world/node"
 )
 
 // Mend is something that kube-proxy does and that a mended one does otherwise, so that

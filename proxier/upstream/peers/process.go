@@ -18,7 +18,7 @@ import (
 	utilnet "k8s.io/utils/net"
 
 	"github.com/chainwalk/chainwalk/proxier"
-	simnode "github.com/chainwalk/chainwalk/scenarios/node"
+	simnode "github.com/chainwalk/chainwalk/scenarios/world/node"
 )
 
 // newProcess sets up kube-proxy's proxier of both families as its server does.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/sim"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 // TestKubeProxyRunsScenarios runs the shipped scenario files on nodes with kube-proxy. Those that it does not pass are known.

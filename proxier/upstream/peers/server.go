@@ -10,8 +10,8 @@ import (
 	utilnode "k8s.io/kubernetes/pkg/util/node"
 
 	"github.com/chainwalk/chainwalk/proxier"
-	"github.com/chainwalk/chainwalk/scenarios/api"
-	simnode "github.com/chainwalk/chainwalk/scenarios/node"
+	"github.com/chainwalk/chainwalk/scenarios/world/api"
+	simnode "github.com/chainwalk/chainwalk/scenarios/world/node"
 )
 
 // Process is kube-proxy on a node of a simulated cluster, its proxier of both families as its server sets it up there.

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
-	"github.com/chainwalk/chainwalk/scenarios/fuzz"
-	"github.com/chainwalk/chainwalk/scenarios/oracle"
-	"github.com/chainwalk/chainwalk/scenarios/trial"
+	"github.com/chainwalk/chainwalk/scenarios/search/fuzz"
+	"github.com/chainwalk/chainwalk/scenarios/search/trial"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
 // explain says what each violation of a case comes of: the mends of kube-proxy without which there is none. What a kube-proxy with all

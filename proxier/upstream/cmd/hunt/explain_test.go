@@ -15,11 +15,11 @@ import (
 
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/fuzz"
-	"github.com/chainwalk/chainwalk/scenarios/node"
-	"github.com/chainwalk/chainwalk/scenarios/oracle"
-	"github.com/chainwalk/chainwalk/scenarios/sim"
-	"github.com/chainwalk/chainwalk/scenarios/trial"
+	"github.com/chainwalk/chainwalk/scenarios/search/fuzz"
+	"github.com/chainwalk/chainwalk/scenarios/search/trial"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/world/node"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 const findings = "../../testdata/findings"

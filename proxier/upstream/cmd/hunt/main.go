@@ -20,15 +20,15 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/chainwalk/chainwalk/internal/command"
-	"github.com/chainwalk/chainwalk/kindtest/netns"
+	"github.com/chainwalk/chainwalk/kindtest/onkernel/netns"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/fuzz"
-	"github.com/chainwalk/chainwalk/scenarios/gen"
-	"github.com/chainwalk/chainwalk/scenarios/node"
-	"github.com/chainwalk/chainwalk/scenarios/oracle"
-	"github.com/chainwalk/chainwalk/scenarios/sim"
-	"github.com/chainwalk/chainwalk/scenarios/trial"
+	"github.com/chainwalk/chainwalk/scenarios/search/fuzz"
+	"github.com/chainwalk/chainwalk/scenarios/search/gen"
+	"github.com/chainwalk/chainwalk/scenarios/search/trial"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/world/node"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
 func main() {

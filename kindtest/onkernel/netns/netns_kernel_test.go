@@ -1,0 +1,125 @@
+//go:build linux
+
+package netns
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/kerneltest"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
+)
+
+// needKernel skips a test that is not asked to use the machine's kernel and tools.
+func needKernel(t *testing.T) {
+	t.Helper()
+	kerneltest.Need(t, "nft", "nfacct", "iptables-legacy", "iptables-nft", "ip6tables-legacy", "ip6tables-nft")
+}
+
+// wayKey tells the ways of one packet from each other.
+type wayKey struct {
+	end            scenarios.End
+	host           string
+	server, client netip.Addr
+	port           uint16
+}
+
+func keyOf(w *scenarios.Way) wayKey {
+	return wayKey{w.End, w.Host, w.Server.Addr(), w.Client.Addr(), w.Server.Port()}
+}
+
+// stepLines are the steps of a way with their hosts and rules, there and back.
+func stepLines(w *scenarios.Way) (lines []string) {
+	add := func(direction string, hops []scenarios.Hop) {
+		for i, h := range hops {
+			for _, s := range h.Steps {
+				lines = append(lines, fmt.Sprintf("%s, host %d, %s: %s", direction, i+1, h.Host, &s))
+			}
+		}
+	}
+	add("there", w.Forward)
+	add("back", w.Back)
+	return lines
+}
+
+func stepsByWay(c *scenarios.Check) map[wayKey][]string {
+	out := map[wayKey][]string{}
+	for i := range c.Ways {
+		out[keyOf(&c.Ways[i])] = stepLines(&c.Ways[i])
+	}
+	return out
+}
+
+// compared counts what a comparison has looked at, by several tests at once.
+type compared struct {
+	lock                                                   sync.Mutex
+	scenarios, checks, ways, steps, undrawn, disagreements int
+}
+
+// TestKernelCases runs every scenario file on the kernel and in memory. Each must hold
+// on the kernel with both tools, and every way that a packet takes there must be one of
+// the simulator's: the same rules in the same order on the same hosts, there and back.
+func TestKernelCases(t *testing.T) {
+	needKernel(t)
+	all, err := scenarios.Load("../../../scenarios/testdata")
+	require.NoError(t, err)
+	var count compared
+	start := time.Now()
+	t.Run("scenarios", func(t *testing.T) {
+		for _, s := range all {
+			t.Run(s.Name, func(t *testing.T) {
+				t.Parallel()
+				real := scenarios.Run(t.Context(), s, Backend{})
+				require.Empty(t, real.Skipped, "every shipped scenario runs on the real kernel")
+				count.compare(t, real, scenarios.Run(t.Context(), s, sim.Backend{}))
+			})
+		}
+	})
+	fmt.Printf("\nnetns: %d scenarios with both tools, %d checks, %d ways, %d steps, %d disagreements, %.0f s\n",
+		count.scenarios, count.checks, count.ways, count.steps, count.disagreements, time.Since(start).Seconds())
+	fmt.Printf("netns: %d of the simulator's ways not drawn by the kernel in %d tries\n", count.undrawn, defaultSamples)
+}
+
+func (c *compared) compare(t *testing.T, real, simulated *scenarios.Result) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.scenarios++
+	if len(real.Checks) != len(simulated.Checks) {
+		var report strings.Builder
+		c.disagreements++
+		require.NoError(t, scenarios.WriteText(&report, []*scenarios.Result{real}, scenarios.WaysFailed))
+		t.Fatal(report.String())
+	}
+	for i := range real.Checks {
+		r, m := &real.Checks[i], &simulated.Checks[i]
+		c.checks++
+		if !assert.True(t, r.Passed, "%s (iptables-%s): expected %s, got %s: %s", r.At, r.Dialect, r.Expected, r.Got, r.Wrong) {
+			c.disagreements++
+			continue
+		}
+		ours := stepsByWay(m)
+		for key, got := range stepsByWay(r) {
+			want, known := ours[key]
+			if len(r.Ways) == 1 && len(m.Ways) == 1 {
+				want, known = stepLines(&m.Ways[0]), true // a port may be the kernel's choice
+			}
+			c.ways++
+			c.steps += len(got)
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); !known || diff != "" {
+				c.disagreements++
+				t.Errorf("%s (iptables-%s): %s: the simulator's way (-), the kernel's (+):\n%s", r.At, r.Dialect, r.Packet, diff)
+			}
+		}
+		c.undrawn += max(len(m.Ways)-len(r.Ways), 0)
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/chainwalk/chainwalk/internal/overlay"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/cluster"
+	"github.com/chainwalk/chainwalk/kindtest/onkind/nodeimage"
+)
+
+// buildStatic builds chainwalk for the nodes, which may have no C library. What only debuggers need is left out: each node is sent a copy.
+func buildStatic(ctx context.Context, root, path string, flags ...string) error {
+	arguments := append(append([]string{"build", "-ldflags=-s -w"}, flags...), "-o", path, "./cmd/chainwalk")
+	build := exec.CommandContext(ctx, "go", arguments...)
+	build.Dir = root
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	if output, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build chainwalk for the nodes: %w\n%s", err, output)
+	}
+	return nil
+}
+
+// binaries builds what the nodes run: the harness's part, and the proxy. The latter is the same unless it has a fault, or is another one.
+func (o *options) binaries(ctx context.Context) (own, proxy string, err error) {
+	root, err := overlay.Root()
+	if err != nil {
+		return "", "", err
+	}
+	folder, err := filepath.Abs(o.folder)
+	if err != nil {
+		return "", "", err
+	}
+	if own = o.binary; own == "" {
+		own = filepath.Join(folder, "chainwalk")
+		if err := buildStatic(ctx, root, own); err != nil {
+			return "", "", err
+		}
+	}
+	switch {
+	case o.fault != "":
+		proxy = filepath.Join(folder, "chainwalk-"+o.fault)
+		return own, proxy, buildFaulty(ctx, root, proxy, o.fault)
+	case o.proxy == cluster.KubeProxy:
+		proxy, err := o.kubeProxy(ctx, root)
+		return own, proxy, err
+	}
+	return own, own, nil
+}
+
+// kubeProxy is the kube-proxy that was built here; empty, for the node image's own, where none was or another image is asked for.
+func (o *options) kubeProxy(ctx context.Context, root string) (string, error) {
+	if o.image != "" && o.image != nodeimage.Tag {
+		return "", nil
+	}
+	cache, err := nodeimage.Cache()
+	if err != nil {
+		return "", err
+	}
+	built, err := nodeimage.BuiltBinaries(ctx, root, cache)
+	switch {
+	case err == nil:
+		return built.Path("kube-proxy"), nil
+	case o.image == "" && errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	}
+	return "", err
+}

@@ -1,0 +1,198 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/kindtest/probe"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/world/tools"
+)
+
+// StartPods gives pods a place in the pool. One with the address of a pod that has gone has its place, and is there again.
+func (s *Session) StartPods(ctx context.Context, pods []scenarios.Pod) error {
+	if err := s.cluster.StartPods(pods); err != nil {
+		return err
+	}
+	started := s.cluster.Pods[len(s.cluster.Pods)-len(pods):]
+	if err := s.pods.start(ctx, started); err != nil {
+		return err
+	}
+	if err := s.mapping.StartPods(started); err != nil {
+		return err
+	}
+	for i := range started {
+		pod := &started[i]
+		s.sockets.listen(pod.Name, pod.Listen, pod.Addresses)
+		if err := s.appear(ctx, pod.Name); err != nil {
+			return err
+		}
+	}
+	for _, o := range s.knows.slices() {
+		s.sockets.noteSlice(o)
+	}
+	return s.sockets.serve(ctx)
+}
+
+// StopPods makes pods be gone: nothing listens there any more, and their nodes lead nowhere.
+func (s *Session) StopPods(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if pod := s.cluster.Pod(name); pod != nil && pod.Object != nil && s.pods.now(refOf(pod.Object)) == nil { // it was deleted
+			host, _ := s.mapping.Host(name)
+			s.sockets.clear(agent{host.Machine, host.Agent})
+			continue
+		}
+		if err := s.vanish(ctx, name); err != nil {
+			return err
+		}
+	}
+	s.mapping.StopPods(names)
+	return s.cluster.StopPods(names)
+}
+
+// vanish makes a pod's node lead nowhere. The route that was there is put back at the end, or when another pod has the place.
+func (s *Session) vanish(ctx context.Context, name string) error {
+	host, ok := s.mapping.Host(name)
+	if !ok {
+		return fmt.Errorf("there is no pod %s", name)
+	}
+	if err := s.relay(host.Machine).Serve(ctx, host.Agent, nil); err != nil {
+		return err
+	}
+	s.sockets.clear(agent{host.Machine, host.Agent})
+	for _, a := range host.Addresses {
+		to, err := s.deviceTo(ctx, host.Machine, a)
+		if err != nil {
+			return err
+		}
+		if _, err := run(ctx, s.relay(host.Machine), "", "ip", "route", "replace", "blackhole", prefixOf(a)); err != nil {
+			return err
+		}
+		s.vanished[a] = place{host.Machine, to}
+	}
+	s.onUndo(func(ctx context.Context) error { return s.appearAt(ctx, host) })
+	return nil
+}
+
+// place is a node and its device to a pod.
+type place struct{ node, device string }
+
+// appear makes a pod be there again whose place was empty.
+func (s *Session) appear(ctx context.Context, name string) error {
+	host, ok := s.mapping.Host(name)
+	if !ok {
+		return nil
+	}
+	if s.mapping.added(name) {
+		return s.addToPod(ctx, host)
+	}
+	return s.appearAt(ctx, host)
+}
+
+func (s *Session) appearAt(ctx context.Context, host Host) error {
+	var errs []error
+	for _, a := range host.Addresses {
+		at, gone := s.vanished[a]
+		if !gone {
+			continue
+		}
+		delete(s.vanished, a)
+		lines := fmt.Sprintf("route del blackhole %s\nroute replace %s dev %s scope %s\n", prefixOf(a), prefixOf(a), at.device, scopeOf(a))
+		_, err := run(ctx, s.relay(at.node), lines, "ip", "-force", "-batch", "-")
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// scopeOf is the scope of a host route, as the plugin ptp makes it.
+func scopeOf(a netip.Addr) string {
+	if a.Is6() {
+		return "global"
+	}
+	return "host"
+}
+
+// addToPod gives a pod of the pool further addresses, and its node the routes to them.
+func (s *Session) addToPod(ctx context.Context, host Host) error {
+	pool := s.backend.facts.podsOn(host.Machine)
+	for i := range pool {
+		if pool[i].Name != host.Agent {
+			continue
+		}
+		to, err := s.deviceTo(ctx, host.Machine, pool[i].Addresses[0])
+		if err != nil {
+			return err
+		}
+		var add, remove []probe.Change
+		lines := map[string][]string{}
+		for _, a := range host.Addresses {
+			prefix := netip.PrefixFrom(a, a.BitLen())
+			add = append(add, probe.Change{Action: probe.AddAddress, Device: device, Prefix: prefix})
+			remove = append(remove, probe.Change{Action: probe.RemoveAddress, Device: device, Prefix: prefix})
+			lines[host.Machine] = append(lines[host.Machine], fmt.Sprintf("route replace %s dev %s", prefix, to))
+			s.links.undo[host.Machine] = append(s.links.undo[host.Machine], fmt.Sprintf("route del %s dev %s", prefix, to))
+		}
+		s.onUndo(func(ctx context.Context) error { return s.relay(host.Machine).Change(ctx, host.Agent, remove) })
+		return errors.Join(s.relay(host.Machine).Change(ctx, host.Agent, add), s.links.batch(ctx, lines))
+	}
+	return fmt.Errorf("the pool has no pod %s", host.Agent)
+}
+
+// Fault makes something go wrong on a node. Where rules are flushed its proxy holds still until the next sync: a real one would notice by itself.
+func (s *Session) Fault(ctx context.Context, f scenarios.Fault) error {
+	node := s.mapping.Node(f.Node)
+	if f.Heal {
+		delete(s.failing.nodes, node)
+		return s.failing.heal(ctx, []string{node})
+	}
+	if f.Flushes() {
+		if err := s.still.stop(ctx, []string{node}); err != nil {
+			return err
+		}
+		s.still.flushed[node] = append(s.still.flushed[node], flushedTables(&f, s.cluster.IPFamily)...)
+	}
+	if err := s.kernels.run(ctx, node, append(flushCommands(&f, s.cluster.IPFamily), f.Run...), f.Dialect); err != nil {
+		return err
+	}
+	if f.RestoreFails == 0 {
+		return nil
+	}
+	return s.failing.arm(ctx, node, &f)
+}
+
+// flushedTables are the tables with rules of proxies, by the node's own tools, that a fault takes rules away from, "TOOL TABLE". It may be from single chains.
+func flushedTables(f *scenarios.Fault, of scenarios.IPFamily) (out []string) {
+	for _, command := range append(flushCommands(f, of), f.Run...) {
+		words := strings.Fields(command)
+		if words[0] != "iptables" && words[0] != "ip6tables" || !slices.Contains(words, "-F") {
+			continue
+		}
+		table := "filter"
+		if i := slices.Index(words, "-t"); i >= 0 && i+1 < len(words) {
+			table = words[i+1]
+		}
+		if slices.Contains([]string{"mangle", "nat", "filter"}, table) {
+			out = append(out, words[0]+" "+table)
+		}
+	}
+	return out
+}
+
+// flushCommands remove all rules and chains of the tables of a fault.
+func flushCommands(f *scenarios.Fault, of scenarios.IPFamily) (commands []string) {
+	families := tools.Families(of)
+	if f.Family != "" {
+		families = []scenarios.IPFamily{f.Family}
+	}
+	for _, family := range families {
+		for _, table := range f.Flush {
+			tool := tools.Name(family, "") + " -t " + table
+			commands = append(commands, tool+" -F", tool+" -X")
+		}
+	}
+	return commands
+}

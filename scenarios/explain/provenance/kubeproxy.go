@@ -1,0 +1,172 @@
+package provenance
+
+import (
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/proxier/chains"
+)
+
+// The chains of kube-proxy that all services share.
+const (
+	services         = "KUBE-SERVICES"
+	externalServices = "KUBE-EXTERNAL-SERVICES"
+	nodePorts        = "KUBE-NODEPORTS"
+	proxyFirewall    = "KUBE-PROXY-FIREWALL"
+	markMasquerade   = "KUBE-MARK-MASQ"
+	canary           = "-CANARY" // ends the names of chains that are there for a proxier to see that they are gone
+)
+
+// The same in the language nftables.
+const (
+	nftServices       = "services"
+	nftMarkMasquerade = "mark-for-masquerade"
+)
+
+// ofServicePort begin the names of the chains that kube-proxy makes for one service port or endpoint, and a hash ends them.
+var ofServicePort = []string{chains.ClusterPrefix, chains.LocalPrefix, chains.EndpointPrefix, chains.ExternalPrefix, chains.FirewallPrefix, formerExternalPrefix}
+
+// formerExternalPrefix is what ExternalPrefix was up to Kubernetes 1.23.
+const formerExternalPrefix = "KUBE-XLB-"
+
+// nftOfServicePort begin the same names in the language nftables, before a hash, "-" and the name itself.
+var nftOfServicePort = []string{"service-", "local-", "external-", "firewall-", "affinity-", nftEndpoint}
+
+const nftEndpoint = "endpoint-"
+
+// IsOfServicePort says whether a chain is one that kube-proxy makes for a port of one service, or for one endpoint.
+func IsOfServicePort(chain string) bool {
+	return slices.ContainsFunc(ofServicePort, func(prefix string) bool { return strings.HasPrefix(chain, prefix) })
+}
+
+// IsOfEndpoint says whether a chain is one that kube-proxy makes for one endpoint.
+func IsOfEndpoint(chain string) bool { return strings.HasPrefix(chain, chains.EndpointPrefix) }
+
+// IsShared says whether a chain is one of those of kube-proxy that have rules of all services, in an order that means nothing.
+func IsShared(chain string) bool {
+	return slices.Contains([]string{services, externalServices, nodePorts, proxyFirewall}, chain)
+}
+
+// BeginsServices says whether a chain is where packets come to kube-proxy's rules for services.
+func BeginsServices(chain string) bool { return chain == services || chain == nftServices }
+
+// MarksForMasquerade says whether a chain is the one by which kube-proxy marks packets to be masqueraded.
+func MarksForMasquerade(chain string) bool {
+	return chain == markMasquerade || chain == nftMarkMasquerade
+}
+
+// IsCanary says whether a chain is there only for somebody to see that it is gone.
+func IsCanary(chain string) bool { return WriterOf(chain) != "" && strings.HasSuffix(chain, canary) }
+
+// InSave says whether what iptables-save printed has the chains of kube-proxy.
+func InSave(save string) bool { return strings.Contains(save, "\n:"+services+" ") }
+
+// hashed is the name of a chain of one service port or endpoint.
+var hashed = regexp.MustCompile(`(KUBE-(?:SVC|SVL|SEP|EXT|FW|XLB))-[A-Z2-7]{16}`)
+
+// WithChains is a text, such as that of a rule, with other names of the chains of service ports and endpoints.
+func WithChains(text string, name func(chain string) string) string {
+	return hashed.ReplaceAllStringFunc(text, name)
+}
+
+// WithoutHashes is a text without what tells the chains of service ports from one another: KUBE-SVC, KUBE-SEP.
+func WithoutHashes(text string) string { return hashed.ReplaceAllString(text, "$1") }
+
+// ServicePort is a port of a service: NAMESPACE/NAME, with :PORT behind it where it has a name.
+type ServicePort string
+
+// Service is the NAMESPACE/NAME.
+func (p ServicePort) Service() string {
+	service, _, _ := strings.Cut(string(p), ":")
+	return service
+}
+
+// servicePort is what a service port looks like. Names are subdomains of RFC 1123, and labels.
+var servicePort = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*(?::[a-z0-9-]+)?$`)
+
+// ServicePortOf is the service port that a rule of kube-proxy was written for, by its comment, or in nftables by its chain or the one that it
+// leads to; empty if they say none, or if the rule is another writer's.
+func ServicePortOf(table, chain string, f *netfilter.Fact) ServicePort {
+	if OfRule(table, chain, f) != KubeProxy {
+		return ""
+	}
+	if table == nftTable {
+		for _, name := range []string{chain, f.Jump} {
+			if port := nftServicePort(name); port != "" {
+				return port
+			}
+		}
+		return ""
+	}
+	words := strings.Fields(f.Comment)
+	for i, word := range words {
+		if named := i == 0 || words[i-1] == "for" || words[i-1] == "to"; named && servicePort.MatchString(word) {
+			return ServicePort(word)
+		}
+	}
+	return ""
+}
+
+// nftServicePort is the service port in the name of a chain of nftables: service-HASH-NAMESPACE/NAME/PROTOCOL/PORT, of an endpoint with
+// __ADDRESS/PORT behind it.
+func nftServicePort(chain string) ServicePort {
+	for _, prefix := range nftOfServicePort {
+		rest, is := strings.CutPrefix(chain, prefix)
+		if !is {
+			continue
+		}
+		_, name, _ := strings.Cut(rest, "-")
+		name, _, _ = strings.Cut(name, "__")
+		if parts := strings.Split(name, "/"); len(parts) == 4 {
+			return servicePortOf(parts[0], parts[1], parts[3])
+		}
+	}
+	return ""
+}
+
+// servicePortOf is the name of a service port as kube-proxy spells it.
+func servicePortOf(namespace, name, port string) ServicePort {
+	text := namespace + "/" + name
+	if port != "" {
+		text += ":" + port
+	}
+	return ServicePort(text)
+}
+
+// EndpointOf is the endpoint that a rule of kube-proxy leads to or stands for, by what it translates to or by its comment ("NAME -> ADDRESS:PORT");
+// not valid if it says none.
+func EndpointOf(f *netfilter.Fact) netip.AddrPort {
+	if to := f.Translation.To(); to.Port() != 0 {
+		return to
+	}
+	words := strings.Fields(f.Comment)
+	if i := slices.Index(words, "->"); i >= 0 && i+1 < len(words) {
+		at, _ := netip.ParseAddrPort(words[i+1])
+		return at
+	}
+	return netip.AddrPort{}
+}
+
+// RefusesForWant says whether a rule of kube-proxy refuses packets since the service has nobody who could serve them. Its comment then says so.
+func RefusesForWant(table, chain string, f *netfilter.Fact) bool {
+	return strings.Contains(f.Comment, " has no ") && ServicePortOf(table, chain, f) != ""
+}
+
+// ServiceChains are the chains that kube-proxy may make for a service port. The protocol is in small letters.
+func ServiceChains(port ServicePort, protocol string) []string {
+	hash := chains.HashOf([]byte(string(port) + protocol))
+	var out []string
+	for _, prefix := range []string{chains.ClusterPrefix, chains.LocalPrefix, chains.ExternalPrefix, chains.FirewallPrefix} {
+		out = append(out, prefix+string(hash[:]))
+	}
+	return out
+}
+
+// EndpointChain is the chain that kube-proxy makes for an endpoint of a service port. The protocol is in small letters.
+func EndpointChain(port ServicePort, protocol string, endpoint netip.AddrPort) string {
+	hash := chains.HashOf([]byte(string(port) + protocol + endpoint.String()))
+	return chains.EndpointPrefix + string(hash[:])
+}

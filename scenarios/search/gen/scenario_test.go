@@ -1,0 +1,119 @@
+package gen
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/internal/race"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/world/plan"
+)
+
+func written(t require.TestingT, s *scenarios.Scenario) []byte {
+	var b bytes.Buffer
+	require.NoError(t, scenarios.Write(&b, s))
+	return b.Bytes()
+}
+
+func TestScenariosAreInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Scenario(Options{}).Draw(t, "scenario")
+		text := written(t, s)
+		_, err := scenarios.Read("generated.yaml", bytes.NewReader(text))
+		require.NoError(t, err, "%s", text)
+	})
+}
+
+// TestRareThingsAreMadeWhenAskedFor has flows to outsiders and addresses of the other family in some scenarios, which are in order.
+func TestRareThingsAreMadeWhenAskedFor(t *testing.T) {
+	flows, foreign, every := 0, 0, race.Every(2)
+	for seed := uint64(0); seed < 300; seed += uint64(every) {
+		s := Example(Options{OtherFamily: true, FarFlows: true}, seed)
+		text := string(written(t, s))
+		_, err := scenarios.Read("generated.yaml", bytes.NewReader([]byte(text)))
+		require.NoError(t, err, "%s", text)
+		if strings.Contains(text, "of: far") {
+			flows++
+		}
+		for _, o := range s.Objects {
+			slice, ok := o.Object.(*discoveryv1.EndpointSlice)
+			if ok && slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool {
+				return strings.Contains(e.Addresses[0], ":") != (slice.AddressType == discoveryv1.AddressTypeIPv6)
+			}) {
+				foreign++
+			}
+		}
+	}
+	require.Greater(t, flows, 5/every)
+	require.Greater(t, foreign, 2/every)
+}
+
+// TestAddressesOfHeadlessServicesAreNotUsedAgain has nothing allocate None to another service.
+func TestAddressesOfHeadlessServicesAreNotUsedAgain(t *testing.T) {
+	headless := &corev1.Service{Spec: corev1.ServiceSpec{ClusterIPs: []string{corev1.ClusterIPNone}, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}}}
+	rapid.Check(t, func(t *rapid.T) {
+		g := &generator{draw: draw{t: t, bit: rapid.Bool()}, deleted: []*corev1.Service{headless}}
+		require.NotEqual(t, corev1.ClusterIPNone, g.clusterIP(corev1.IPv4Protocol))
+	})
+}
+
+// TestAServiceWithoutPortsStaysOne, as those of names outside are.
+func TestAServiceWithoutPortsStaysOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := &generator{draw: draw{t: t, bit: rapid.Bool()}, has: 1 << SeveralPorts}
+		s := &corev1.Service{}
+		g.editPorts(s)
+		require.Empty(t, s.Spec.Ports)
+	})
+}
+
+// TestRulesOfOthersAreKnown has the oracle told exactly what rules of others drop, in every scenario.
+func TestRulesOfOthersAreKnown(t *testing.T) {
+	stops := 0
+	for seed := range uint64(300) {
+		c, err := scenarios.Resolve(Example(Options{}, seed))
+		require.NoError(t, err)
+		for _, n := range plan.Of(c).Oracle(nil).Nodes {
+			require.False(t, n.Filters, "seed %d, %s", seed, n.Name)
+			if n.Filter[0].Stops() || n.Filter[1].Stops() {
+				stops++
+			}
+		}
+	}
+	require.Greater(t, stops, 50)
+}
+
+func TestSeedsMakeTheSameScenarios(t *testing.T) {
+	for seed := uint64(0); seed < 50; seed += uint64(race.Every(5)) {
+		first, second := written(t, Example(Options{}, seed)), written(t, Example(Options{}, seed))
+		require.Equal(t, string(first), string(second))
+		require.NotEqual(t, string(first), string(written(t, Example(Options{}, seed+1))))
+	}
+}
+
+func TestSmallScenariosAreInOrderAndAllDifferent(t *testing.T) {
+	seen := map[string]bool{}
+	different := 0
+	for n := uint64(0); n < SmallCount(); n += 31 {
+		s := Small(n)
+		require.True(t, handedOut(s))
+		require.LessOrEqual(t, len(s.Steps), smallEvents+1)
+		if n < 3000 {
+			text := string(written(t, s))
+			_, err := scenarios.Read("small.yaml", bytes.NewReader([]byte(text)))
+			require.NoError(t, err, "%s", text)
+			if !seen[text] {
+				different++
+			}
+			seen[text] = true
+		}
+	}
+	require.Greater(t, different, 60, "what cannot happen does nothing, so that some are the same")
+}

@@ -1,0 +1,9 @@
+// Package trial runs a case and judges all of it: a *scenarios.Scenario whose steps
+// only say what happens, none what must come of it. After every sync, and between any
+// two commands of one, packets are tried in the simulated world, and package oracle says
+// what is allowed to become of them.
+//
+// It stands between the world (scenarios/world/sim) and whoever makes cases (scenarios/search/gen, a
+// person, a recorded cluster). It makes no cases itself, and decides nothing about
+// packets: what is right is the oracle's. The same scenario gives the same report.
+package trial

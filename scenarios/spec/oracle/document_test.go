@@ -1,0 +1,157 @@
+package oracle_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/internal/mark"
+	"github.com/chainwalk/chainwalk/scenarios/search/trial"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+)
+
+var update = flag.Bool("update", false, "write docs/specification.md")
+
+const documentPath = "../../../docs/specification.md"
+
+// TestSpecificationIsFresh compares docs/specification.md with the clauses and what exercises them.
+func TestSpecificationIsFresh(t *testing.T) {
+	text := document(t)
+	if *update {
+		require.NoError(t, os.WriteFile(documentPath, []byte(text), 0o644))
+	}
+	written, err := os.ReadFile(documentPath)
+	require.NoError(t, err)
+	assert.Equal(t, text, string(written), "stale: go test ./scenarios/spec/oracle -run TestSpecificationIsFresh -update")
+}
+
+func document(t *testing.T) string {
+	exercises := exercisesOf(t)
+	var out strings.Builder
+	out.WriteString(`# Specification
+
+What may become of a packet in a Kubernetes cluster whose nodes run a service proxy of the iptables mode, sentence by sentence.
+The sentences are the clauses of package ` + "`scenarios/spec/oracle`" + `, which judges by them; a report of a failure names one. This page is
+generated from them:
+` + "`go test ./scenarios/spec/oracle -run TestSpecificationIsFresh -update`" + `.
+
+MUST, MAY and UNSPECIFIED say how binding a clause is: what is UNSPECIFIED is left open by the sources, and every outcome that the
+clause names is allowed. I1 to I12 are the laws that the clauses belong to:
+
+| law | |
+|---|---|
+| I1 | a new connection to a live service reaches exactly one usable endpoint |
+| I2 | replies come back from the address that was called |
+| I3 | without a usable endpoint packets are rejected or dropped as the policy says, never lost and never a process's of the node |
+| I4 | the source is kept or masqueraded as policy and path want it |
+| I5 | what is no service traffic is untouched |
+| I6 | behaviour follows from the present objects alone |
+| I7 | failures change nothing, and heal |
+| I8 | no stale state of a flow outlives its endpoint |
+| I9 | loopback addresses of nodes cannot be reached from outside |
+| I10 | affinity lasts as long as it should |
+| I11 | the tools take the rules and read them back |
+| I12 | costs are bounded |
+`)
+	for _, chapter := range oracle.Chapters() {
+		fmt.Fprintf(&out, "\n## %s\n", chapter.Title)
+		for _, c := range chapter.Clauses {
+			fmt.Fprintf(&out, "\n### %s\n\n%s\n\n", c.Name, wrapped(fmt.Sprintf("%s, %s. %s", c.Force, c.Law, c.Text), ""))
+			for _, line := range append([]string{"Sources: " + strings.Join(c.Source, "; ")}, exercises[c]...) {
+				fmt.Fprintf(&out, "- %s\n", wrapped(line+".", "  "))
+			}
+		}
+	}
+	return out.String()
+}
+
+// wrapped breaks a text into lines; all but the first are indented.
+func wrapped(text, indent string) string {
+	const width = 138
+	var out strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case column+1+len(word) > width:
+			out.WriteString("\n" + indent)
+			column = len(indent)
+		default:
+			out.WriteString(" ")
+			column++
+		}
+		out.WriteString(word)
+		column += len(word)
+	}
+	return out.String()
+}
+
+// exercisesOf says of each clause what exercises it: tests, shipped scenarios, and the proxier's decisions that would break it.
+func exercisesOf(t *testing.T) map[*oracle.Clause][]string {
+	played := shipped(t)
+	out := map[*oracle.Clause][]string{}
+	for _, c := range oracle.Clauses() {
+		add := func(what string, names []string) {
+			if len(names) > 0 {
+				out[c] = append(out[c], what+": "+strings.Join(names, ", "))
+			}
+		}
+		add("Tests", testsNaming(t, c))
+		add("Scenarios", firstFew(played.files[c]))
+		add("Decisions of the proxier that it judges", decisionsJudgedBy(c))
+	}
+	return out
+}
+
+// testsNaming are the files of tests, and their data, that expect a clause.
+func testsNaming(t *testing.T, c *oracle.Clause) []string {
+	var out []string
+	for _, pattern := range []string{"testdata/answers/*", "*_test.go", "../../search/trial/*_test.go", "../../search/explore/*_test.go"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			if names(string(text), c.Name, strings.HasSuffix(file, ".go")) {
+				out = append(out, "`"+filepath.ToSlash(filepath.Join("scenarios/spec/oracle", file))+"`")
+			}
+		}
+	}
+	return out
+}
+
+// names says whether a text has a clause's name: in quotes in Go, otherwise as a word.
+func names(text, name string, quoted bool) bool {
+	if quoted {
+		return strings.Contains(text, `"`+name+`"`)
+	}
+	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' }), name)
+}
+
+// firstFew shortens a list that would change with every new file.
+func firstFew(files []string) []string {
+	const few = 3
+	slices.Sort(files)
+	files = slices.Compact(files)
+	for i := range files {
+		files[i] = "`" + files[i] + "`"
+	}
+	return files[:min(few, len(files))]
+}
+
+func decisionsJudgedBy(c *oracle.Clause) []string {
+	var out []string
+	for _, m := range mark.All() {
+		if slices.Contains(trial.Exercising(m), c) {
+			out = append(out, m.String())
+		}
+	}
+	return out
+}

@@ -1,0 +1,138 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
+)
+
+// Drift is what the rules of a node are other than those that its kube-proxy would leave there.
+type Drift struct {
+	// Node is the node's name.
+	Node string
+	// Families are those that were compared.
+	Families []netfilter.Family
+	// Missing are the rules that kube-proxy would add, and Foreign those that it would remove.
+	Missing []DriftRule
+	Foreign []DriftRule
+	// Moved are the rules of a chain that stand in another order than kube-proxy would give them. The order of services in the chains that
+	// they share means nothing, and kube-proxy itself draws it.
+	Moved []DriftRule
+	// Warnings say what in the configuration is likely to be a mistake.
+	Warnings []string
+}
+
+// DriftOf lets our proxier sync on a node that has rules, and says what it changes in those of the families. What is not kube-proxy's it
+// leaves alone, and so it is no drift. Node makes the node with its rules; it is called twice.
+func DriftOf(in sim.RulesInput, families []netfilter.Family, node func() (*packetsim.Host, error)) (*Drift, error) {
+	is, err := node()
+	if err != nil {
+		return nil, err
+	}
+	if in.Host, err = node(); err != nil {
+		return nil, err
+	}
+	rules, err := sim.Rules(in)
+	if err != nil {
+		return nil, fmt.Errorf("what kube-proxy would write on %s: %w", in.Node.Name, err)
+	}
+	drift, sum := &Drift{Node: in.Node.Name, Families: families, Warnings: rules.Warnings}, difference{}
+	for _, family := range families {
+		sum.add(changed(in.Node.Name, family, is, in.Host))
+	}
+	of := func(rules []factRule) []DriftRule {
+		var out []DriftRule
+		for i := range rules {
+			out = append(out, DriftRule{rules[i].Rule, rules[i].service()})
+		}
+		return out
+	}
+	drift.Missing, drift.Foreign = of(sum.missing), of(sum.foreign)
+	drift.Moved = of(slices.DeleteFunc(sum.moved, func(r factRule) bool { return provenance.IsShared(r.Chain) && r.service() != "" }))
+	return drift, nil
+}
+
+// changed is what the rules of a node are other than after a sync.
+func changed(node string, family netfilter.Family, have, healed *packetsim.Host) difference {
+	was, will := have.Rulesets(family)[0], healed.Rulesets(family)[0]
+	d := compare(node, family, rulesetOf(was), rulesetOf(will))
+	if bothHave(have, family) {
+		d.belongTo(was.Dialect)
+	}
+	return d
+}
+
+// None says whether the rules are as they should be.
+func (d *Drift) None() bool { return len(d.Missing)+len(d.Foreign)+len(d.Moved) == 0 }
+
+// DriftVersion is the version of the JSON of a Drift, and DriftKind its kind.
+const (
+	DriftVersion = 1
+	DriftKind    = "RulesDiff"
+)
+
+// DriftRule is a rule with the service that it is for.
+type DriftRule struct {
+	Rule
+	// Service is NAMESPACE/NAME, as the rule says it; empty if it says none.
+	Service string `json:"service,omitempty"`
+}
+
+// WriteJSON writes the drift as JSON, with the rules in the order of the text.
+func (d *Drift) WriteJSON(w io.Writer) error {
+	of := func(rules []DriftRule) []DriftRule { return append([]DriftRule{}, rules...) } // never null
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	families := make([]int, len(d.Families))
+	for i, family := range d.Families {
+		families[i] = int(family)
+	}
+	return encoder.Encode(struct {
+		Version  int         `json:"version"`
+		Kind     string      `json:"kind"`
+		Node     string      `json:"node"`
+		Families []int       `json:"families"` // those that were compared: 4, 6
+		Foreign  []DriftRule `json:"foreign"`  // kube-proxy would remove them
+		Missing  []DriftRule `json:"missing"`  // kube-proxy would add them
+		Moved    []DriftRule `json:"moved"`    // they stand in another order than kube-proxy would give them
+	}{DriftVersion, DriftKind, d.Node, families, of(d.Foreign), of(d.Missing), of(d.Moved)})
+}
+
+// WriteText writes a line for each rule: + is missing, - is foreign, ~ is in another order.
+func (d *Drift) WriteText(w io.Writer) error {
+	for _, part := range []struct {
+		sign  string
+		rules []DriftRule
+	}{{"-", d.Foreign}, {"+", d.Missing}, {"~", d.Moved}} {
+		for _, r := range part.rules {
+			service := ""
+			if r.Service != "" {
+				service = "  (of " + r.Service + ")"
+			}
+			if _, err := fmt.Fprintf(w, "%s %s%s\n", part.sign, r.Rule, service); err != nil {
+				return err
+			}
+		}
+	}
+	var families []string
+	for _, family := range d.Families {
+		families = append(families, fmt.Sprintf("IPv%d", family))
+	}
+	of := strings.Join(families, " and ")
+	if d.None() {
+		_, err := fmt.Fprintf(w, "no drift: the rules of %s are those that kube-proxy would leave\n", of)
+		return err
+	}
+	_, err := fmt.Fprintf(w, "drift of %s: %d rules are missing (+), %d are stale or strange in kube-proxy's chains (-), %d are in another "+
+		"order (~); "+
+		"kube-proxy would mend it with its next full sync\n", of, len(d.Missing), len(d.Foreign), len(d.Moved))
+	return err
+}

@@ -1,0 +1,160 @@
+package live
+
+import (
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+)
+
+// live is a packet of a connection that a node remembers.
+type live struct {
+	node  string
+	side  scenarios.Side
+	input packetsim.Input
+	// src and dst are the packet's addresses when it leaves the node.
+	src, dst netip.AddrPort
+	// first is what became of the first packet.
+	first oracle.Way
+}
+
+// established are a packet of each end for every TCP connection that a node remembers as made. Those of pods that are gone are left
+// out, and those that a node has with itself.
+func (e *exam) established() []probe {
+	var out []probe
+	for _, taken := range e.cluster.Snapshots {
+		for i := range taken.Conntrack {
+			c := &taken.Conntrack[i]
+			if isLive(c) && e.hasFamily(c.Original.Dst) {
+				out = append(out, e.packetsOf(taken.Hostname, c)...)
+			}
+		}
+	}
+	return out
+}
+
+// isLive reports whether a connection is one of TCP that both ends have. Those from a port that probes come from are left out: a probe
+// would not be a first packet.
+func isLive(c *snapshot.Connection) bool {
+	return c.Original.Proto == packetsim.TCP && c.State == "ESTABLISHED" && c.Replied && c.Zone+c.OrigZone+c.ReplyZone == 0 &&
+		c.Original.SrcPort != firstPort && c.Original.SrcPort != secondPort
+}
+
+// packetsOf are a packet of each end of a connection, as far as the node can hear it.
+func (e *exam) packetsOf(node string, c *snapshot.Connection) []probe {
+	a, _ := e.attemptOf(node, c, corev1.ProtocolTCP)
+	from, to := at(c.Original.Src, c.Original.SrcPort), at(c.Reply.Src, c.Reply.SrcPort)
+	back := at(c.Reply.Dst, c.Reply.DstPort)
+	if e.hostOf(from.Addr()) == a.From {
+		a.Source = from
+	}
+	if e.isOwn(node, from.Addr()) && e.isOwn(node, to.Addr()) {
+		return nil
+	}
+	first := oracle.Way{
+		Probability: 1, End: oracle.Delivered, Host: e.hostOf(to.Addr()), Sender: from, Client: back, Server: to, Heard: true,
+	}
+	var out []probe
+	for _, l := range []live{
+		{node, scenarios.SideClient, segment(from, a.To), back, to, first},
+		{node, scenarios.SideServer, segment(to, back), a.To, from, first},
+	} {
+		if e.arrive(node, &l.input) {
+			out = append(out, probe{attempt: a, act: actLive, pick: to, live: &l})
+		}
+	}
+	return out
+}
+
+// hostOf is who has an address; empty if nobody is known to.
+func (e *exam) hostOf(a netip.Addr) string {
+	for i := range e.topology.Nodes {
+		if n := &e.topology.Nodes[i]; slices.Contains(n.Addresses, a) || slices.Contains(n.ExtraAddresses, a) {
+			return n.Name
+		}
+	}
+	for i := range e.topology.Pods {
+		if p := &e.topology.Pods[i]; slices.Contains(p.Addresses, a) {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+func at(a netip.Addr, port uint16) netip.AddrPort { return netip.AddrPortFrom(a, port) }
+
+// segment is data of an established connection.
+func segment(src, dst netip.AddrPort) packetsim.Input {
+	return packetsim.Input{Packet: packetsim.Packet{
+		Proto: packetsim.TCP, Src: src.Addr(), Dst: dst.Addr(), SrcPort: src.Port(), DstPort: dst.Port(), TCPFlags: packetsim.ACK,
+	}}
+}
+
+// arrive has a packet come to a node as one with its source does, and reports whether there is such a way.
+func (e *exam) arrive(node string, in *packetsim.Input) bool {
+	if e.isOwn(node, in.Src) {
+		in.Local = true
+		return true
+	}
+	for i := range e.topology.Pods {
+		if p := &e.topology.Pods[i]; p.Node == node && slices.Contains(p.Addresses, in.Src) {
+			in.In = e.lab.Entrance(p.Name, node)
+			return true
+		}
+	}
+	if slices.ContainsFunc(e.topology.Node(node).PodCIDRs, func(p netip.Prefix) bool { return p.Contains(in.Src) }) {
+		return false
+	}
+	in.In = e.lab.Entrance("", node)
+	return true
+}
+
+// isOwn reports whether an address is one of a node's devices.
+func (e *exam) isOwn(node string, a netip.Addr) bool {
+	return slices.ContainsFunc(e.nodes[node].Devices, func(d snapshot.Device) bool {
+		return slices.ContainsFunc(d.Addresses, func(own snapshot.Address) bool { return own.Prefix.Addr() == a })
+	})
+}
+
+// goOn gives the node the packet, which is to leave it for its other end.
+func (l *lab) goOn(spec *oracle.Spec, p probe) ([]oracle.Violation, []story, error) {
+	node := l.Network.Host(p.live.node)
+	outcomes, err := node.Walk(p.live.input)
+	if err != nil {
+		return nil, nil, err
+	}
+	var ways []oracle.Way
+	var told []story
+	for i := range outcomes {
+		o := &outcomes[i]
+		told = append(told, storyOf(node.Name(), p.live.input, o))
+		ways = append(ways, p.live.way(o))
+	}
+	later := oracle.Later{From: oracle.FromClient}
+	if p.live.side == scenarios.SideServer {
+		later.From = oracle.FromServer
+	}
+	return spec.Keep(p.attempt, p.live.first).Judge(later, ways), told, nil
+}
+
+// way is what became of the packet: the rest of its way is no matter of the node's, so that it has arrived if it leaves as it should.
+func (l *live) way(o *packetsim.Outcome) oracle.Way {
+	out := oracle.Way{
+		Probability: o.Probability, End: oracle.Lost, Host: l.node, Sender: l.first.Sender,
+		Client: at(o.Packet.Src, o.Packet.SrcPort), Server: at(o.Packet.Dst, o.Packet.DstPort),
+	}
+	switch {
+	case o.Verdict == packetsim.Drop && o.Reason == "":
+		out.End = oracle.Dropped
+	case o.Verdict == packetsim.Reject:
+		out.End, out.With = oracle.Rejected, o.RejectWith
+	case o.Verdict == packetsim.Accept && out.Client == l.src && out.Server == l.dst:
+		out.End, out.Host, out.Heard = oracle.Delivered, l.first.Host, true
+	}
+	return out
+}

@@ -1,0 +1,258 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/world/controller"
+	labs "github.com/chainwalk/chainwalk/scenarios/world/lab"
+	"github.com/chainwalk/chainwalk/scenarios/world/plan"
+)
+
+// Examine judges what the nodes with a snapshot do with packets by what the objects promise.
+func (c *Cluster) Examine(ctx context.Context) (*Report, error) {
+	e, err := c.exam()
+	if err != nil {
+		return nil, err
+	}
+	suffering, err := e.judge(ctx, e.split(e.probes()))
+	if err != nil {
+		return nil, err
+	}
+	if err := e.find(suffering); err != nil {
+		return nil, err
+	}
+	return e.report, nil
+}
+
+// exam is an examination.
+type exam struct {
+	cluster  *Cluster
+	topology *scenarios.Cluster
+	spec     *oracle.Spec
+	nodes    map[string]*labs.Node
+	lab      *lab // the nodes as they are
+	report   *Report
+
+	healed *lab // the nodes after kube-proxy has synced
+	rules  map[string]difference
+}
+
+func (c *Cluster) exam() (*exam, error) {
+	e, err := c.prepared(isLive)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := e.hosts(c.hostOptions)
+	if err != nil {
+		return nil, err
+	}
+	for i := range e.topology.Nodes {
+		name := e.topology.Nodes[i].Name
+		report := NodeReport{Name: name, Judged: hosts[name] != nil}
+		if report.Judged {
+			rules := hosts[name].Rulesets(netfilter.IPv4)
+			report.Dialect = rules[0].Dialect
+			if len(rules) > 1 {
+				report.Second = rules[1].Dialect
+			}
+			if note := e.nodes[name].NotWalked(hosts[name]); note != "" {
+				e.report.Notes = append(e.report.Notes, name+": "+note)
+			}
+		}
+		e.report.Nodes = append(e.report.Nodes, report)
+	}
+	if e.lab, err = newLab(e.topology, e.nodes, hosts); err != nil {
+		return nil, err
+	}
+	return e, e.compare()
+}
+
+// prepared is an examination that has no hosts yet: the topology, the nodes with their pods, and what the objects promise. Of the nodes'
+// connections it has those that are to be kept.
+func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) {
+	d, notes, err := c.draft()
+	if err != nil {
+		return nil, err
+	}
+	draft, err := d.scenario("examined")
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range c.ends {
+		draft.Steps = append(draft.Steps, scenarios.Step{Connect: &scenarios.Connect{From: a.String()}}) // somebody has it
+	}
+	resolved, err := scenarios.ResolveWith(draft, controller.New)
+	if err != nil {
+		return nil, err
+	}
+	labs.Widen(resolved, c.Snapshots)
+	e := &exam{cluster: c, topology: resolved, nodes: map[string]*labs.Node{},
+		report: &Report{Version: ReportVersion, Findings: []Finding{}, Notes: notes}}
+	for _, taken := range c.Snapshots {
+		node := labs.Attach(taken, resolved.Pods, keep)
+		e.nodes[taken.Hostname] = node
+		e.report.Notes = append(e.report.Notes, node.Notes...)
+		e.report.Notes = append(e.report.Notes, c.newerThan(taken)...)
+	}
+	e.spec = oracle.New(e.oracleCluster(plan.Of(resolved), d.objects))
+	return e, nil
+}
+
+// hosts builds the nodes with a snapshot.
+func (e *exam) hosts(optionsOf func(*snapshot.Node) (snapshot.HostOptions, error)) (map[string]*packetsim.Host, error) {
+	out := map[string]*packetsim.Host{}
+	for name, node := range e.nodes {
+		options, err := optionsOf(node.Node)
+		if err != nil {
+			return nil, err
+		}
+		host, err := snapshot.NewHost(node.Node, options)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = host
+	}
+	return out, nil
+}
+
+// ErrBothDialects says that a node has rules of kube-proxy of both dialects, and that nobody said which of them it writes now.
+var ErrBothDialects = errors.New("both iptables backends hold rules of kube-proxy: say which one it writes")
+
+// hostOptions say, for a node with rules of both backends, all of which are walked, which of them kube-proxy writes.
+func (c *Cluster) hostOptions(taken *snapshot.Node) (snapshot.HostOptions, error) {
+	if len(taken.Dialects()) < 2 {
+		return snapshot.HostOptions{Dialect: c.Dialect}, nil
+	}
+	if c.Dialect != "" {
+		return snapshot.HostOptions{Netfilter: c.Dialect}, nil
+	}
+	var own netfilter.Dialect
+	for i := range taken.IPTables {
+		rules := &taken.IPTables[i]
+		if !provenance.InSave(rules.Save) {
+			continue
+		}
+		if own != "" && own != rules.Dialect {
+			return snapshot.HostOptions{}, fmt.Errorf("snapshot of %s: %w, legacy or nft", taken.Hostname, ErrBothDialects)
+		}
+		own = rules.Dialect
+	}
+	return snapshot.HostOptions{Netfilter: own}, nil
+}
+
+// bothHave says whether both backends of a node have tables of a family.
+func bothHave(host *packetsim.Host, family netfilter.Family) bool {
+	rules := host.Rulesets(family)
+	return len(rules) > 1 && len(rules[0].Tables) > 0 && len(rules[1].Tables) > 0
+}
+
+// oracleCluster is what the oracle judges by: the addresses of the nodes' devices, and the devices to pods, are those of
+// the snapshots.
+func (e *exam) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracle.Cluster {
+	out := p.Oracle(slices.Concat(objects, nodeObjects(e.cluster.nodes())))
+	for i := range out.Nodes {
+		n := &out.Nodes[i]
+		node := e.nodes[n.Name]
+		if node == nil {
+			continue
+		}
+		n.Filters = n.Filters || filters(node.Node)
+		for _, device := range node.Devices {
+			for _, address := range device.Addresses {
+				a := address.Prefix.Addr()
+				if !a.IsLoopback() && !a.IsLinkLocalUnicast() && !slices.Contains(n.Addresses, a) {
+					n.Addresses = append(n.Addresses, a)
+				}
+			}
+		}
+	}
+	for i := range out.Pods {
+		if node := e.nodes[out.Pods[i].Node]; node != nil {
+			out.Pods[i].Device = node.Pods[out.Pods[i].Name]
+		}
+	}
+	return out
+}
+
+func nodeObjects(nodes []*corev1.Node) []manifest.Object {
+	var out []manifest.Object
+	for _, node := range nodes {
+		out = append(out, manifest.Object{Object: node})
+	}
+	return out
+}
+
+// split are the probes that the given nodes alone decide. Of the others it notes why they cannot be judged.
+func (e *exam) split(all []probe) (judged []probe) {
+	for _, p := range all {
+		if why := e.unknown(p.attempt); why != "" {
+			e.report.leaveOut(why)
+			continue
+		}
+		judged = append(judged, p)
+	}
+	return judged
+}
+
+// unknown says which node without a snapshot decides about an attempt; empty if none does.
+func (e *exam) unknown(a oracle.Attempt) string {
+	client := a.From
+	if pod := e.topology.Pod(a.From); pod != nil {
+		client = pod.Node
+	}
+	if e.topology.Node(client) != nil && e.nodes[client] == nil {
+		return fmt.Sprintf("from %s and its pods: there is no snapshot of it", client)
+	}
+	for i := range e.topology.Nodes {
+		n := &e.topology.Nodes[i]
+		if (slices.Contains(n.Addresses, a.To.Addr()) || slices.Contains(n.ExtraAddresses, a.To.Addr())) && e.nodes[n.Name] == nil {
+			return fmt.Sprintf("to addresses of %s: there is no snapshot of it", n.Name)
+		}
+	}
+	if a.Via != "" && e.nodes[a.Via] == nil {
+		return fmt.Sprintf("from outside by %s: there is no snapshot of it", a.Via)
+	}
+	return ""
+}
+
+// suffering is a probe that suffers, and from what.
+type suffering struct {
+	probe
+	violations []oracle.Violation
+}
+
+// judge makes probes on the nodes as they are. Those that meet a rule with an extension that nobody knows are not judged.
+func (e *exam) judge(ctx context.Context, probes []probe) ([]suffering, error) {
+	var out []suffering
+	for _, p := range probes {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		violations, _, err := e.lab.try(e.spec, p, false)
+		var opaque *packetsim.OpaqueError
+		if errors.As(err, &opaque) {
+			e.report.leaveOut(fmt.Sprintf("which meet a rule of %s: %s", opaque.Host, opaque))
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		e.report.Connections++
+		if len(violations) > 0 {
+			out = append(out, suffering{p, violations})
+		}
+	}
+	return out, nil
+}

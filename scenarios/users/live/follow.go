@@ -1,0 +1,141 @@
+package live
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/packetsim/snapshot"
+	"github.com/chainwalk/chainwalk/scenarios"
+	labs "github.com/chainwalk/chainwalk/scenarios/world/lab"
+)
+
+// Followed is what became of a connection in the network of a cluster.
+type Followed struct {
+	// Connections are all ways that it can take, the likeliest first.
+	Connections []network.Connection
+	// Notes say what of the network was assumed.
+	Notes []string
+
+	hosts map[string]*packetsim.Host
+}
+
+// Host is a node with a snapshot; nil if there is none of that name.
+func (f *Followed) Host(name string) *packetsim.Host { return f.hosts[name] }
+
+// ErrNoFirstPacket says that a packet is not the plain first one of a connection.
+var ErrNoFirstPacket = errors.New("with several nodes a connection is followed from its first packet")
+
+// Follow makes the connection that a packet begins, through the nodes and back. Who has the packet's source sends it; what comes from
+// outside for an address that nobody has is handed to the node via, by its name; if it is empty, to the first one with a snapshot.
+func (v *View) Follow(in packetsim.Input, via string) (*Followed, error) {
+	e := v.exam
+	if err := checkFirst(in); err != nil {
+		return nil, err
+	}
+	if len(e.cluster.Snapshots) == 0 {
+		return nil, errors.New("no node has a snapshot")
+	}
+	via = cmp.Or(via, e.cluster.Snapshots[0].Hostname)
+	if e.topology.Node(via) == nil {
+		var known []string
+		for i := range e.topology.Nodes {
+			known = append(known, e.topology.Nodes[i].Name)
+		}
+		return nil, fmt.Errorf("no node is named %q: there are %s", via, strings.Join(known, ", "))
+	}
+	v.listen(&in)
+	hosts, err := e.hosts(func(*snapshot.Node) (snapshot.HostOptions, error) {
+		return snapshot.HostOptions{Dialect: e.cluster.Dialect}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	l, err := labs.New(e.topology, e.nodes, hosts)
+	if err != nil {
+		return nil, err
+	}
+	f := &Followed{hosts: hosts}
+	f.Connections, err = l.Network.Connect(network.Connect{
+		From: v.clientOf(via, &in), Proto: in.Proto, To: at(in.Dst, in.DstPort), Source: in.Src, SourcePort: cmp.Or(in.SrcPort, in.ICMPID),
+		Via: l.Plan.Gateway(via, in.Dst.Is6()),
+	})
+	slices.SortStableFunc(f.Connections, func(a, b network.Connection) int { return cmp.Compare(b.Probability, a.Probability) })
+	f.notes(e)
+	return f, err
+}
+
+// checkFirst refuses packets that are more than a first one.
+func checkFirst(in packetsim.Input) error {
+	switch {
+	case in.In != "":
+		return fmt.Errorf("%w: leave out \"in %s\", the packet begins at who has the source", ErrNoFirstPacket, in.In)
+	case in.Src.IsUnspecified():
+		return fmt.Errorf("%w: write who sends it in the place of %s", ErrNoFirstPacket, in.Src)
+	}
+	plain := packetsim.Packet{Proto: in.Proto, Src: in.Src, Dst: in.Dst, SrcPort: in.SrcPort, DstPort: in.DstPort}
+	switch {
+	case in.Proto == packetsim.TCP:
+		plain.TCPFlags = packetsim.SYN
+	case in.Proto.IsICMP():
+		plain.ICMPType, plain.ICMPID = in.Proto.EchoRequestType(), in.ICMPID
+	}
+	if (packetsim.Input{Packet: plain}).Full() != (packetsim.Input{Packet: in.Packet}).Full() {
+		return fmt.Errorf("%w: write PROTO SRC[:PORT] > DST[:PORT] alone", ErrNoFirstPacket)
+	}
+	return nil
+}
+
+// listen has the nodes answer everywhere, as pods and machines do: what listens there is not known.
+func (v *View) listen(in *packetsim.Input) {
+	t := v.exam.topology
+	for i := range t.Nodes {
+		if in.Proto.HasPorts() {
+			t.Nodes[i].Listen = []scenarios.Listener{{Proto: in.Proto.String()}}
+		}
+	}
+}
+
+// notes are about the hosts that packets went through.
+func (f *Followed) notes(e *exam) {
+	passed := map[string]bool{}
+	for i := range f.Connections {
+		c := &f.Connections[i]
+		for _, j := range []*network.Journey{&c.Forward, c.Back, c.Third} {
+			for k := 0; j != nil && k < len(j.Hops); k++ {
+				passed[j.Hops[k].Host] = true
+			}
+		}
+	}
+	for i := range e.topology.Nodes {
+		name := e.topology.Nodes[i].Name
+		switch node := e.nodes[name]; {
+		case !passed[name]:
+		case node == nil:
+			f.Notes = append(f.Notes, fmt.Sprintf("there is no snapshot of %s: packets pass it as if it had no rules", name))
+		default:
+			for pod := range passed {
+				f.Notes = append(f.Notes, notesAbout(node.Notes, pod)...)
+			}
+			if note := node.NotWalked(f.hosts[name]); note != "" {
+				f.Notes = append(f.Notes, name+": "+note)
+			}
+		}
+	}
+	slices.Sort(f.Notes)
+}
+
+// notesAbout are those about the route to a pod.
+func notesAbout(notes []string, pod string) []string {
+	var out []string
+	for _, note := range notes {
+		if strings.Contains(note, " has no route to "+pod+" ") {
+			out = append(out, note)
+		}
+	}
+	return out
+}

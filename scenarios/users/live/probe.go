@@ -1,0 +1,350 @@
+package live
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
+	"github.com/chainwalk/chainwalk/packetsim/network"
+	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/world/sim"
+)
+
+// act is what of an attempt is judged.
+type act string
+
+// The acts.
+const (
+	actConnect act = ""                                 // the connection itself
+	actMartian act = "spoofed"                          // its first packet alone, as no client's routing would send it
+	actAgain   act = "again, after a connection"        // another connection of the same client, after one to the endpoint of the probe
+	actInvalid act = "an answer that conntrack rejects" // a segment of the server out of the window
+	actReply   act = "a later packet of the connection" // data from the server
+	actLive    act = "data of a connection that a node remembers"
+)
+
+// The client's ports for a first and a second connection.
+const (
+	firstPort  = 40000
+	secondPort = 40001
+)
+
+// probe is a packet, or two, whose fate is judged.
+type probe struct {
+	attempt oracle.Attempt
+	act     act
+	pick    netip.AddrPort // the endpoint of the first connection, for acts after one
+	live    *live          // for actLive
+}
+
+// String is the probe in a few words.
+func (p probe) String() string {
+	text := attemptText(p.attempt)
+	if p.act != actConnect {
+		text += ", " + string(p.act)
+	}
+	if p.pick.IsValid() {
+		text += " to " + p.pick.String()
+	}
+	return text
+}
+
+// probes are those of a state: every attempt of the oracle, each endpoint that calls its own service, the places that foreign rules are
+// about, what no client sends, what comes after a connection: for each service port with session affinity, and for a connection
+// between pods of each node; and what the ends of connections send that the nodes remember.
+func (e *exam) probes() []probe {
+	var out []probe
+	seen := map[oracle.Attempt]bool{}
+	add := func(a oracle.Attempt) {
+		if !seen[a] {
+			seen[a] = true
+			out = append(out, probe{attempt: a})
+		}
+	}
+	for _, a := range e.spec.Attempts() {
+		add(a)
+	}
+	for _, p := range slices.Clone(out) {
+		for _, client := range e.hairpins(p.attempt) {
+			add(client)
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(e.rules)) {
+		for _, r := range e.rules[node].foreign {
+			for _, a := range e.suspects(r) {
+				add(a)
+			}
+		}
+	}
+	for _, a := range e.spec.Martians() {
+		out = append(out, probe{attempt: a, act: actMartian})
+	}
+	out = append(out, e.later(out)...)
+	return append(out, e.established()...)
+}
+
+// hairpins are the attempts of an attempt's endpoints to reach themselves, by the service's cluster IP.
+func (e *exam) hairpins(a oracle.Attempt) []oracle.Attempt {
+	pod := e.topology.Pod(a.From)
+	answer := e.spec.Expect(a)
+	if pod == nil || answer.Fate != oracle.ToEndpoint {
+		return nil
+	}
+	var out []oracle.Attempt
+	for i := range e.topology.Pods {
+		own := e.topology.Pods[i].Addresses
+		if slices.ContainsFunc(answer.Endpoints, func(at netip.AddrPort) bool { return slices.Contains(own, at.Addr()) }) && a.Via == "" {
+			self := a
+			self.From = e.topology.Pods[i].Name
+			out = append(out, self)
+		}
+	}
+	return out
+}
+
+// suspects are the attempts to the place that a foreign rule is about: from the node, from one of its pods and from a machine. They find
+// rules of what is no more, of which the objects say nothing.
+func (e *exam) suspects(r factRule) []oracle.Attempt {
+	c := &r.fact.Conditions
+	if c.Src.IsValid() || c.In != "" || c.Out != "" || c.DstPorts == (netfilter.PortRange{}) {
+		return nil
+	}
+	to := e.topology.Node(r.Node).Addresses
+	if c.Dst.IsValid() {
+		to = []netip.Addr{c.Dst.Addr()}
+	}
+	protocol := corev1.Protocol(strings.ToUpper(packetsim.Proto(c.Protocol).String()))
+	var out []oracle.Attempt
+	for _, a := range to {
+		if !a.IsLoopback() && packetsim.FamilyOf(a) == r.Family {
+			out = append(out, e.callers(r.Node, protocol, netip.AddrPortFrom(a, c.DstPorts.Min))...)
+		}
+	}
+	return out
+}
+
+// callers are attempts of each kind of client that a node decides about.
+func (e *exam) callers(node string, protocol corev1.Protocol, to netip.AddrPort) []oracle.Attempt {
+	out := []oracle.Attempt{{From: node, Protocol: protocol, To: to}}
+	of := func(own netip.Addr) bool { return own.Is6() == to.Addr().Is6() }
+	for _, pod := range e.topology.Pods {
+		if pod.Node == node && slices.ContainsFunc(pod.Addresses, of) {
+			out = append(out, oracle.Attempt{From: pod.Name, Protocol: protocol, To: to})
+			break
+		}
+	}
+	for _, m := range e.topology.Outside {
+		if slices.ContainsFunc(m.Addresses, of) {
+			return append(out, oracle.Attempt{From: m.Name, Protocol: protocol, To: to, Via: node})
+		}
+	}
+	return out
+}
+
+// later are the probes after a connection.
+func (e *exam) later(first []probe) []probe {
+	affine := e.affine()
+	var out []probe
+	flows := map[string]bool{}
+	for _, p := range first {
+		if p.act != actConnect {
+			continue
+		}
+		answer := e.spec.Expect(p.attempt)
+		if answer.Fate != oracle.ToEndpoint || answer.Open || len(answer.Others) > 0 {
+			continue
+		}
+		if affine[answer.Service.String()] {
+			for _, endpoint := range answer.Endpoints {
+				out = append(out, probe{attempt: p.attempt, act: actAgain, pick: endpoint})
+			}
+		}
+		if p.attempt.Protocol != corev1.ProtocolTCP {
+			continue
+		}
+		for i, endpoint := range answer.Endpoints {
+			key := fmt.Sprint(p.attempt.From, endpoint.Addr().Is6(), e.sharesNode(p.attempt.From, endpoint.Addr()))
+			if !flows[key] && answer.Heard(i) {
+				flows[key] = true
+				out = append(out, probe{attempt: p.attempt, act: actInvalid, pick: endpoint},
+					probe{attempt: p.attempt, act: actReply, pick: endpoint})
+			}
+		}
+	}
+	return out
+}
+
+// sharesNode reports whether an address is that of another pod of the client's node.
+func (e *exam) sharesNode(client string, a netip.Addr) bool {
+	pod := e.topology.Pod(client)
+	return pod != nil && slices.ContainsFunc(e.topology.Pods, func(p scenarios.Pod) bool {
+		return p.Node == pod.Node && p.Name != client && slices.Contains(p.Addresses, a)
+	})
+}
+
+// affine are the services with session affinity.
+func (e *exam) affine() map[string]bool {
+	out := map[string]bool{}
+	for _, s := range e.cluster.services() {
+		out[s.Namespace+"/"+s.Name] = s.Spec.SessionAffinity == corev1.ServiceAffinityClientIP
+	}
+	return out
+}
+
+// story is one way of a probe's last act, with the steps of its packets.
+type story struct {
+	probability float64
+	journeys    []*network.Journey
+	result      string
+	made        bool // the connection is made
+}
+
+// try makes a probe and says what of it is not allowed, and on demand the whole story. The lab is left as it was.
+func (l *lab) try(spec *oracle.Spec, p probe, tell bool) (wrong []oracle.Violation, told []story, err error) {
+	switch p.act {
+	case actConnect:
+		return l.connect(spec, p, tell)
+	case actMartian:
+		return l.inject(spec, p)
+	case actLive:
+		return l.goOn(spec, p)
+	}
+	defer l.Network.Checkpoint()()
+	flow, way, err := l.keep(p)
+	if err != nil || way.End != oracle.Delivered || !way.Heard {
+		return nil, nil, err // the connection itself is wrong, or there is none to the endpoint: other probes say so
+	}
+	if p.act == actAgain {
+		return l.again(spec, p, way, tell)
+	}
+	return l.answer(spec, p, flow, way, tell)
+}
+
+func (l *lab) connect(spec *oracle.Spec, p probe, tell bool) ([]oracle.Violation, []story, error) {
+	ways, err := l.reach(p.attempt)
+	if err != nil || !tell {
+		return spec.Judge(p.attempt, ways), nil, err
+	}
+	told, err := l.follow(p.attempt)
+	return spec.Judge(p.attempt, ways), told, err
+}
+
+// keep makes the connection that comes before the probe's last act. A way that is not there is no error: nothing is kept then.
+func (l *lab) keep(p probe) (*network.Flow, oracle.Way, error) {
+	ways, err := l.reach(p.attempt)
+	if err != nil {
+		return nil, oracle.Way{}, err
+	}
+	place := slices.IndexFunc(ways, func(w oracle.Way) bool { return w.Server == p.pick })
+	if place < 0 {
+		return nil, oracle.Way{}, nil
+	}
+	flow, err := l.Network.EstablishQuietly(sim.ConnectOf(l.Plan, p.attempt), func([]network.Reached) int { return place })
+	return flow, ways[place], err
+}
+
+// again connects once more.
+func (l *lab) again(spec *oracle.Spec, p probe, first oracle.Way, tell bool) ([]oracle.Violation, []story, error) {
+	var affinity oracle.Affinity
+	var now time.Time
+	affinity.Made(spec, p.attempt, first, now)
+	next := p.attempt
+	next.Source = netip.AddrPortFrom(first.Sender.Addr(), secondPort)
+	ways, err := l.reach(next)
+	if err != nil {
+		return nil, nil, err
+	}
+	wrong := affinity.Judge(spec, next, now, ways)
+	if !tell {
+		return wrong, nil, nil
+	}
+	told, err := l.follow(next)
+	return wrong, told, err
+}
+
+// answer has the server send a packet.
+func (l *lab) answer(spec *oracle.Spec, p probe, flow *network.Flow, first oracle.Way, tell bool) ([]oracle.Violation, []story, error) {
+	judged := spec.Keep(p.attempt, first)
+	packet := network.FlowPacket{OutOfWindow: p.act == actInvalid}
+	var told []story
+	if tell {
+		end := l.Network.Checkpoint()
+		journeys, err := flow.Send(network.FromServer, packet)
+		end()
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range journeys {
+			told = append(told, story{journeys[i].Probability, []*network.Journey{&journeys[i]}, journeys[i].String(), false})
+		}
+	}
+	reached, err := flow.Reach(network.FromServer, packet)
+	if err != nil {
+		return nil, nil, err
+	}
+	ways := sim.LaterWaysOf(reached, scenarios.SideServer)
+	return judged.Judge(oracle.Later{From: oracle.FromServer, OutOfWindow: packet.OutOfWindow}, ways), told, nil
+}
+
+// inject gives a packet to the node that it comes by.
+func (l *lab) inject(spec *oracle.Spec, p probe) ([]oracle.Violation, []story, error) {
+	node, in := l.Network.Host(p.attempt.Via), l.spoofed(p.attempt)
+	outcomes, err := node.Walk(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	var ways []oracle.Way
+	var told []story
+	for i := range outcomes {
+		o := &outcomes[i]
+		way := oracle.Way{
+			Probability: o.Probability, End: oracle.Lost, Host: node.Name(), Sender: netip.AddrPortFrom(in.Src, in.SrcPort),
+			Client: netip.AddrPortFrom(o.Packet.Src, o.Packet.SrcPort), Server: netip.AddrPortFrom(o.Packet.Dst, o.Packet.DstPort),
+		}
+		switch {
+		case o.Verdict == packetsim.Drop && o.Reason == "":
+			way.End = oracle.Dropped
+		case o.Verdict == packetsim.Reject:
+			way.End, way.With = oracle.Rejected, o.RejectWith
+		case o.Verdict == packetsim.Accept:
+			way.End = oracle.Delivered
+		}
+		ways = append(ways, way)
+		told = append(told, storyOf(node.Name(), in, o))
+	}
+	return spec.Judge(p.attempt, ways), told, nil
+}
+
+// storyOf is what one host did with a packet.
+func storyOf(host string, in packetsim.Input, o *packetsim.Outcome) story {
+	return story{o.Probability, []*network.Journey{{Hops: []network.Hop{{Host: host, Input: in, Outcome: *o}}}}, string(o.Verdict), false}
+}
+
+// spoofed is the first packet of an attempt as it comes to the node by the client's device.
+func (l *lab) spoofed(a oracle.Attempt) packetsim.Input {
+	connect := sim.ConnectOf(l.Plan, a)
+	return packetsim.Input{In: l.Entrance(a.From, a.Via), Packet: packetsim.Packet{
+		Proto: connect.Proto, Src: l.addressOf(a.From, a.To.Addr().Is6()), Dst: a.To.Addr(), SrcPort: firstPort, DstPort: a.To.Port(),
+		TCPFlags: packetsim.SYN,
+	}}
+}
+
+// addressOf is an address of a host, of a family.
+func (l *lab) addressOf(host string, v6 bool) netip.Addr {
+	for _, d := range l.Network.Host(host).Config().Devices {
+		for _, a := range d.Addresses {
+			if own := a.Prefix.Addr(); own.Is6() == v6 && !own.IsLoopback() && !own.IsLinkLocalUnicast() {
+				return own
+			}
+		}
+	}
+	return netip.Addr{}
+}

@@ -1,0 +1,182 @@
+package live
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
+)
+
+// Rule is a rule of a node.
+type Rule struct {
+	Node   string           `json:"node"`
+	Family netfilter.Family `json:"family"`
+	Table  string           `json:"table"`
+	// Chain is the chain that the rule stands in, as the text says too.
+	Chain string `json:"-"`
+	// Text is the rule as iptables-save prints it.
+	Text string `json:"rule"`
+	// Tools are those that the rule belongs to, legacy or nft, on a node that has rules of both.
+	Dialect netfilter.Dialect `json:"tools,omitempty"`
+	// Why says what kube-proxy would do with it, and of which service it is, as far as it tells.
+	Why string `json:"why,omitempty"`
+}
+
+// String is the rule as a command would name it.
+func (r Rule) String() string {
+	tool := toolOf(r.Family)
+	if r.Dialect != "" {
+		tool += "-" + string(r.Dialect)
+	}
+	return fmt.Sprintf("%s: %s -t %s %s", r.Node, tool, r.Table, r.Text)
+}
+
+// ruleset are the chains of one family of a node, by "TABLE CHAIN".
+type ruleset map[string]heldChain
+
+// heldChain is a chain with its rules as iptables-save prints them.
+type heldChain struct {
+	netfilter.Chain
+	texts []string
+}
+
+// places are where the rules stand, by their texts.
+func (c *heldChain) places() map[string]int {
+	out := map[string]int{}
+	for i, text := range c.texts {
+		out[text] = i
+	}
+	return out
+}
+
+// rulesetOf spells the rules of a kernel.
+func rulesetOf(view netfilter.RulesetView) ruleset {
+	rules := ruleset{}
+	for _, table := range view.Tables {
+		for chain := range table.Chains() {
+			held := heldChain{Chain: chain, texts: []string{}}
+			for i := range chain.Len() {
+				held.texts = append(held.texts, chain.Text(i))
+			}
+			rules[keyOf(table.Name(), chain.Name)] = held
+		}
+	}
+	return rules
+}
+
+func keyOf(table, chain string) string { return table + " " + chain }
+
+// find is the place of a rule in its chain; -1 if it is not there.
+func (s ruleset) find(r Rule) int { return slices.Index(s[keyOf(r.Table, r.Chain)].texts, r.Text) }
+
+// factOf is what a rule means that the ruleset has, or not.
+func (s ruleset) factOf(r Rule) netfilter.Fact {
+	if i := s.find(r); i >= 0 {
+		return s[keyOf(r.Table, r.Chain)].Fact(i)
+	}
+	return netfilter.Fact{}
+}
+
+// factRule is a rule and what it means.
+type factRule struct {
+	Rule
+	fact netfilter.Fact
+}
+
+// writer is who wrote the rule.
+func (r *factRule) writer() provenance.Writer { return provenance.OfRule(r.Table, r.Chain, &r.fact) }
+
+// service is the service that the rule says to be for, NAMESPACE/NAME; empty if it says none.
+func (r *factRule) service() string {
+	return provenance.ServicePortOf(r.Table, r.Chain, &r.fact).Service()
+}
+
+// plain are the rules without what they mean.
+func plain(rules []factRule) []Rule {
+	var out []Rule
+	for i := range rules {
+		out = append(out, rules[i].Rule)
+	}
+	return out
+}
+
+// difference is what a node's rules are other than those that kube-proxy would leave there. Those that are
+// moved are on both sides, in another order.
+type difference struct {
+	missing, foreign, moved []factRule
+}
+
+func (d *difference) add(other difference) {
+	d.missing = append(d.missing, other.missing...)
+	d.foreign = append(d.foreign, other.foreign...)
+	d.moved = append(d.moved, other.moved...)
+}
+
+// belongTo says which tools the rules are of, on a node that has rules of both.
+func (d *difference) belongTo(tools netfilter.Dialect) {
+	for _, rules := range [][]factRule{d.missing, d.foreign, d.moved} {
+		for i := range rules {
+			rules[i].Dialect = tools
+		}
+	}
+}
+
+// compare says what the rules that a node has are other than those that it should.
+func compare(node string, family netfilter.Family, have, want ruleset) difference {
+	var d difference
+	chains := map[string]bool{}
+	for key := range have {
+		chains[key] = true
+	}
+	for key := range want {
+		chains[key] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(chains)) {
+		is, should := have[key], want[key]
+		table, chain, _ := strings.Cut(key, " ")
+		note := func(into *[]factRule, from heldChain, texts []string) {
+			if len(texts) == 0 {
+				return
+			}
+			places := from.places()
+			for _, text := range texts {
+				r := Rule{Node: node, Family: family, Table: table, Chain: chain, Text: text}
+				*into = append(*into, factRule{r, from.Fact(places[text])})
+			}
+		}
+		missing, foreign := without(should.texts, is.texts), without(is.texts, should.texts)
+		note(&d.missing, should, missing)
+		note(&d.foreign, is, foreign)
+		note(&d.moved, is, reordered(without(is.texts, foreign), without(should.texts, missing)))
+	}
+	return d
+}
+
+// reordered are the lines between the first and the last that stand at other places, of two lists of the same lines.
+func reordered(have, want []string) []string {
+	for len(have) > 0 && have[0] == want[0] {
+		have, want = have[1:], want[1:]
+	}
+	for len(have) > 0 && have[len(have)-1] == want[len(want)-1] {
+		have, want = have[:len(have)-1], want[:len(want)-1]
+	}
+	return have
+}
+
+// without are the lines of a list that another one has not.
+func without(list, other []string) []string {
+	count := map[string]int{}
+	for _, line := range other {
+		count[line]++
+	}
+	var out []string
+	for _, line := range list {
+		if count[line]--; count[line] < 0 {
+			out = append(out, line)
+		}
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+package api
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/chainwalk/chainwalk/proxier/config"
+	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
+)
+
+// API holds a cluster's objects and tells proxiers of them.
+type API struct {
+	client    *fake.Clientset
+	informers *config.Informers
+	fence     *fence
+}
+
+// New makes an API that holds the objects, of several with one name the last. Its
+// informers, which log to the logger, end with the context.
+func New(ctx context.Context, objects []manifest.Object, logger klog.Logger) (*API, error) {
+	client, err := Clientset(objects)
+	if err != nil {
+		return nil, err
+	}
+	stands := watched(client)
+	informers, err := config.Watch(ctx, client, config.Options{Logger: logger})
+	if err != nil {
+		return nil, err
+	}
+	for range watchedKinds {
+		if err := await(ctx, nil, stands); err != nil {
+			return nil, fmt.Errorf("wait until all watches stand: %w", err)
+		}
+	}
+	return &API{client: client, informers: informers, fence: &fence{client: client, ended: ctx.Done()}}, nil
+}
+
+// Clientset returns a fake clientset that holds the objects, of several with one
+// name the last.
+func Clientset(objects []manifest.Object) (*fake.Clientset, error) {
+	// With NewClientset each write would cost milliseconds to keep fields managed, which only who applies by the server needs.
+	client := fake.NewSimpleClientset()
+	for _, o := range lastOfEach(objects) {
+		if err := client.Tracker().Add(o.DeepCopyObject()); err != nil {
+			return nil, fmt.Errorf("take %s: %w", o.Ref(), err)
+		}
+	}
+	return client, nil
+}
+
+// lastOfEach are the objects that are left if all are applied in order.
+func lastOfEach(given []manifest.Object) []manifest.Object {
+	var objects []manifest.Object
+	places := map[manifest.Ref]int{}
+	for _, o := range given {
+		ref := o.Ref()
+		if _, ok := o.Object.(*corev1.Node); ok {
+			ref = manifest.Ref{Kind: "Node", Name: o.Meta().GetName()} // a Node may come without its kind
+		}
+		if place, ok := places[ref]; ok {
+			objects[place] = o
+			continue
+		}
+		places[ref] = len(objects)
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+// Node returns the Node object of that name.
+func (a *API) Node(ctx context.Context, name string) (*corev1.Node, error) {
+	return a.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+}
+
+// Feed tells a proxier what is there, and from then on what changes, until remove is called.
+func (a *API) Feed(ctx context.Context, proxy config.Handler) (remove func(), err error) {
+	return a.fence.add(ctx, a.informers, proxy)
+}
+
+// writesPerDelivery keeps a burst of writes below what the fake clientset's
+// watches hold: k8s.io/apimachinery/pkg/watch.DefaultChanSize events. They panic
+// beyond.
+const writesPerDelivery = 50
+
+// Apply writes objects and waits until every proxier has them.
+func (a *API) Apply(ctx context.Context, objects []manifest.Object) error {
+	return a.each(ctx, len(objects), func(i int) error { return put(ctx, a.client, objects[i]) })
+}
+
+// Delete deletes objects and waits until every proxier knows.
+func (a *API) Delete(ctx context.Context, refs []manifest.Ref) error {
+	return a.each(ctx, len(refs), func(i int) error {
+		if err := remove(ctx, a.client, refs[i]); err != nil {
+			return fmt.Errorf("delete %s: %w", refs[i], err)
+		}
+		return nil
+	})
+}
+
+// each makes a number of writes and waits until they are delivered.
+func (a *API) each(ctx context.Context, writes int, write func(int) error) error {
+	for i := range writes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := write(i); err != nil {
+			return err
+		}
+		if i%writesPerDelivery == writesPerDelivery-1 {
+			if err := a.fence.wait(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return a.fence.wait(ctx)
+}
