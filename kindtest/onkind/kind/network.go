@@ -103,6 +103,7 @@ func (l *links) lay(ctx context.Context, m *Mapping, c *scenarios.Cluster) error
 	return l.batch(ctx, lines)
 }
 
+// address gives a machine an address. The others forget who had it before: an entry of a neighbour lives for half a minute without being asked about.
 func (l *links) address(lines map[string][]string, machine string, a netip.Addr) {
 	flags := ""
 	if a.Is6() {
@@ -110,6 +111,14 @@ func (l *links) address(lines map[string][]string, machine string, a netip.Addr)
 	}
 	lines[machine] = append(lines[machine], fmt.Sprintf("address replace %s dev %s%s", prefixOf(a), device, flags))
 	l.undo[machine] = append(l.undo[machine], fmt.Sprintf("address del %s dev %s", prefixOf(a), device))
+	if !l.backend.onNetwork(a) {
+		return
+	}
+	for _, other := range l.backend.machines() {
+		if other != machine {
+			lines[other] = append(lines[other], fmt.Sprintf("neighbour flush to %s dev %s", prefixOf(a), device))
+		}
+	}
 }
 
 // through makes the nodes send what is for an address to the container outside. What is in the nodes' own network they find there themselves.
