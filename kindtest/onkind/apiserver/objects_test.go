@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/assert"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	sigsyaml "sigs.k8s.io/yaml"
 
@@ -107,7 +109,7 @@ func (p *player) play(t *testing.T, s *scenarios.Scenario) {
 func (p *player) apply(t *testing.T, objects []manifest.Object) {
 	t.Helper()
 	for _, o := range objects {
-		stored, err := p.put(t.Context(), o)
+		stored, err := p.putOnceFree(t.Context(), o)
 		if apierrors.IsInvalid(err) {
 			p.refuse(t, fmt.Sprintf("%s %s", filepath.Base(o.Pos.File), o.Ref()), err.Error())
 			continue
@@ -122,6 +124,18 @@ func (p *player) apply(t *testing.T, objects []manifest.Object) {
 		forget(loaded, stored.Object)
 		assert.Empty(t, cmp.Diff(loaded, stored.Object), "%s %s, as loaded (-) and as stored (+)", o.Pos.File, o.Ref())
 	}
+}
+
+// givesBack is how long an API server may take to give back the cluster IP of a service that was deleted.
+const givesBack = 10 * time.Second
+
+// putOnceFree is put, tried again while a cluster IP is still that of a service that was deleted before.
+func (p *player) putOnceFree(ctx context.Context, o manifest.Object) (stored *unstructured.Unstructured, err error) {
+	_ = wait.PollUntilContextTimeout(ctx, givesBack/100, givesBack, true, func(ctx context.Context) (done bool, _ error) {
+		stored, err = p.put(ctx, o)
+		return err == nil || !strings.Contains(err.Error(), "provided IP is already allocated"), nil
+	})
+	return stored, err
 }
 
 // refuse notes a refusal that is known.
