@@ -3,6 +3,7 @@ package fakeipt
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/chainwalk/chainwalk/internal/libc"
@@ -173,10 +174,16 @@ const (
 
 var ulogExtension = goneExtension("ULOG", netfilter.IPv4, endULOG,
 	goneOption{optionSpec{name: "ulog-nlgroup"}, goneNumber(1, maxULOGGroup)},
-	goneOption{optionSpec{name: "ulog-cprange"}, goneNumber(0, math.MaxUint64)},
+	goneOption{optionSpec{name: "ulog-cprange"}, readULOGRange},
 	goneOption{optionSpec{name: "ulog-qthreshold"}, goneNumber(1, maxULOGThreshold)},
 	goneOption{optionSpec{name: "ulog-prefix"}, readULOGPrefix},
 )
+
+// readULOGRange reads the whole number that the kernel's structure has room for, of which the tool prints the lower half.
+func readULOGRange(o *optionCall) (string, error) {
+	n, err := o.number(0, math.MaxUint64)
+	return strconv.FormatUint(uint64(uint32(n)), 10), err
+}
 
 func readULOGPrefix(o *optionCall) (string, error) {
 	if err := wantLine(o); err != nil {

@@ -173,6 +173,20 @@ func (x *ruleExtensions) abbreviated(prefix string) (name string, count int) {
 	return name, count
 }
 
+// abbreviatedAgain counts the options that begin so of the extension that was loaded last, if it was loaded before.
+func (x *ruleExtensions) abbreviatedAgain(prefix string) (count int) {
+	last := len(x.loaded) - 1
+	if !hasExtension(x.loaded[:last], x.loaded[last].ext) {
+		return 0
+	}
+	for _, spec := range x.loaded[last].ext.options {
+		if strings.HasPrefix(spec.name, prefix) {
+			count++
+		}
+	}
+	return count
+}
+
 // give gives an option with its argument to the extension that has it.
 func (x *ruleExtensions) give(l *loadedExtension, id int, value []byte, invert bool, proto ProtoMatch) error {
 	spec := &l.ext.options[id]
