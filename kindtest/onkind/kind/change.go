@@ -2,13 +2,9 @@ package kind
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/kindtest/probe"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
@@ -52,94 +48,6 @@ func (s *Session) StopPods(ctx context.Context, names []string) error {
 	}
 	s.mapping.StopPods(names)
 	return s.cluster.StopPods(names)
-}
-
-// vanish makes a pod's node lead nowhere. The route that was there is put back at the end, or when another pod has the place.
-func (s *Session) vanish(ctx context.Context, name string) error {
-	host, ok := s.mapping.Host(name)
-	if !ok {
-		return fmt.Errorf("there is no pod %s", name)
-	}
-	if err := s.relay(host.Machine).Serve(ctx, host.Agent, nil); err != nil {
-		return err
-	}
-	s.sockets.clear(agent{host.Machine, host.Agent})
-	for _, a := range host.Addresses {
-		to, err := s.deviceTo(ctx, host.Machine, a)
-		if err != nil {
-			return err
-		}
-		if _, err := run(ctx, s.relay(host.Machine), "", "ip", "route", "replace", "blackhole", prefixOf(a)); err != nil {
-			return err
-		}
-		s.vanished[a] = place{host.Machine, to}
-	}
-	s.onUndo(func(ctx context.Context) error { return s.appearAt(ctx, host) })
-	return nil
-}
-
-// place is a node and its device to a pod.
-type place struct{ node, device string }
-
-// appear makes a pod be there again whose place was empty.
-func (s *Session) appear(ctx context.Context, name string) error {
-	host, ok := s.mapping.Host(name)
-	if !ok {
-		return nil
-	}
-	if s.mapping.added(name) {
-		return s.addToPod(ctx, host)
-	}
-	return s.appearAt(ctx, host)
-}
-
-func (s *Session) appearAt(ctx context.Context, host Host) error {
-	var errs []error
-	for _, a := range host.Addresses {
-		at, gone := s.vanished[a]
-		if !gone {
-			continue
-		}
-		delete(s.vanished, a)
-		lines := fmt.Sprintf("route del blackhole %s\nroute replace %s dev %s scope %s\n", prefixOf(a), prefixOf(a), at.device, scopeOf(a))
-		_, err := run(ctx, s.relay(at.node), lines, "ip", "-force", "-batch", "-")
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
-}
-
-// scopeOf is the scope of a host route, as the plugin ptp makes it.
-func scopeOf(a netip.Addr) string {
-	if a.Is6() {
-		return "global"
-	}
-	return "host"
-}
-
-// addToPod gives a pod of the pool further addresses, and its node the routes to them.
-func (s *Session) addToPod(ctx context.Context, host Host) error {
-	pool := s.backend.facts.podsOn(host.Machine)
-	for i := range pool {
-		if pool[i].Name != host.Agent {
-			continue
-		}
-		to, err := s.deviceTo(ctx, host.Machine, pool[i].Addresses[0])
-		if err != nil {
-			return err
-		}
-		var add, remove []probe.Change
-		lines := map[string][]string{}
-		for _, a := range host.Addresses {
-			prefix := netip.PrefixFrom(a, a.BitLen())
-			add = append(add, probe.Change{Action: probe.AddAddress, Device: device, Prefix: prefix})
-			remove = append(remove, probe.Change{Action: probe.RemoveAddress, Device: device, Prefix: prefix})
-			lines[host.Machine] = append(lines[host.Machine], fmt.Sprintf("route replace %s dev %s", prefix, to))
-			s.links.undo[host.Machine] = append(s.links.undo[host.Machine], fmt.Sprintf("route del %s dev %s", prefix, to))
-		}
-		s.onUndo(func(ctx context.Context) error { return s.relay(host.Machine).Change(ctx, host.Agent, remove) })
-		return errors.Join(s.relay(host.Machine).Change(ctx, host.Agent, add), s.links.batch(ctx, lines))
-	}
-	return fmt.Errorf("the pool has no pod %s", host.Agent)
 }
 
 // Fault makes something go wrong on a node. Where rules are flushed its proxy holds still until the next sync: a real one would notice by itself.

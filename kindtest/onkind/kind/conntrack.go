@@ -19,11 +19,17 @@ type entry struct {
 	timeout           time.Duration
 }
 
+// keptFlows are the connections that the scenario keeps, by name, and what nodes remember of them.
+type keptFlows struct {
+	*stage
+	flows map[string]*flow
+}
+
 // tracked are the connections that a node remembers, of the families of the scenario.
-func (s *Session) tracked(ctx context.Context, node string) ([]entry, error) {
+func (k *keptFlows) tracked(ctx context.Context, node string) ([]entry, error) {
 	var out []entry
-	for _, v6 := range families(s.cluster.IPFamily) {
-		text, err := run(ctx, s.relay(node), "", "conntrack", "-L", "-f", string(familyName(v6)))
+	for _, v6 := range families(k.cluster.IPFamily) {
+		text, err := run(ctx, k.relay(node), "", "conntrack", "-L", "-f", string(familyName(v6)))
 		if err != nil {
 			return nil, err
 		}
@@ -85,17 +91,17 @@ func (f *flow) is(e *entry) bool {
 }
 
 // Conntrack are the connections that a node knows, of those that the scenario keeps.
-func (s *Session) Conntrack(ctx context.Context, node string) ([]scenarios.Tracked, error) {
-	entries, err := s.tracked(ctx, s.mapping.Node(node))
+func (k *keptFlows) Conntrack(ctx context.Context, node string) ([]scenarios.Tracked, error) {
+	entries, err := k.tracked(ctx, k.mapping.Node(node))
 	if err != nil {
 		return nil, err
 	}
 	var out []scenarios.Tracked
 	for i := range entries {
 		e := &entries[i]
-		for _, f := range s.flows {
+		for _, f := range k.flows {
 			if f.is(e) {
-				out = append(out, s.mapping.tracked(e.Tracked))
+				out = append(out, k.mapping.tracked(e.Tracked))
 				break
 			}
 		}
@@ -108,27 +114,27 @@ func (m *Mapping) tracked(t scenarios.Tracked) scenarios.Tracked {
 }
 
 // forgetConnection has the nodes of the scenario forget a kept connection.
-func (s *Session) forgetConnection(ctx context.Context, f *flow) error {
-	return s.forget(ctx, f.attempt.To.Proto, f.from, f.to)
+func (k *keptFlows) forgetConnection(ctx context.Context, f *flow) error {
+	return k.forget(ctx, f.attempt.To.Proto, f.from, f.to)
 }
 
 // forgetAll has the nodes of the scenario forget the kept connections, and what else was sent to and from the scenario's addresses and the sentinel: a snapshot has
 // it, and the next scenario has nothing to do with it.
-func (s *Session) forgetAll(ctx context.Context) error {
-	used := slices.Concat(s.backend.facts.Outside.Addresses, s.backend.sentinel.ips, s.mapping.givenAddresses())
-	rest := slices.DeleteFunc(s.allFlows(), func(f *flow) bool {
+func (k *keptFlows) forgetAll(ctx context.Context) error {
+	used := slices.Concat(k.backend.facts.Outside.Addresses, k.backend.sentinel.ips, k.mapping.givenAddresses())
+	rest := slices.DeleteFunc(k.allFlows(), func(f *flow) bool {
 		return slices.ContainsFunc([]netip.AddrPort{f.from, f.to, f.at, f.saw}, func(a netip.AddrPort) bool { return slices.Contains(used, a.Addr()) })
 	})
 	return inParallel(
 		func() error {
-			return together(s.used(), func(node string) error { return s.relay(node).Forget(ctx, used) })
+			return together(k.used(), func(node string) error { return k.relay(node).Forget(ctx, used) })
 		},
-		func() error { return together(rest, func(f *flow) error { return s.forgetConnection(ctx, f) }) },
+		func() error { return together(rest, func(f *flow) error { return k.forgetConnection(ctx, f) }) },
 	)
 }
 
 // forget has the nodes of the scenario forget a connection by what its client has sent. A node that does not remember it says so by its status.
-func (s *Session) forget(ctx context.Context, proto string, from, to netip.AddrPort) error {
+func (k *keptFlows) forget(ctx context.Context, proto string, from, to netip.AddrPort) error {
 	argv := []string{"conntrack", "-D", "-f", string(familyName(to.Addr().Is6())), "-p", protoName(proto, to.Addr()), "-d", to.Addr().String()}
 	if from.Addr().IsValid() && !from.Addr().IsUnspecified() {
 		argv = append(argv, "-s", from.Addr().String())
@@ -139,12 +145,12 @@ func (s *Session) forget(ctx context.Context, proto string, from, to netip.AddrP
 	if to.Port() > 0 {
 		argv = append(argv, "--dport", strconv.Itoa(int(to.Port())))
 	}
-	return together(s.used(), func(node string) error { return s.change(ctx, node, argv) })
+	return together(k.used(), func(node string) error { return k.change(ctx, node, argv) })
 }
 
 // change has a node change what it remembers. That there was nothing to change it says by status 1.
-func (s *Session) change(ctx context.Context, node string, argv []string) error {
-	exited, err := s.relay(node).Exec(ctx, command(argv...))
+func (k *keptFlows) change(ctx context.Context, node string, argv []string) error {
+	exited, err := k.relay(node).Exec(ctx, command(argv...))
 	if err == nil && exited.Status > 1 {
 		err = fmt.Errorf("%s: %q: %s", node, argv, exited.Stderr)
 	}
@@ -160,37 +166,37 @@ func protoName(proto string, a netip.Addr) string {
 }
 
 // forgetOldFlows has the nodes forget the kept connections whose time ends within what has passed. Those that stay have what is left of it.
-func (s *Session) forgetOldFlows(ctx context.Context, passed time.Duration) error {
-	if len(s.flows) == 0 {
+func (k *keptFlows) forgetOldFlows(ctx context.Context, passed time.Duration) error {
+	if len(k.flows) == 0 {
 		return nil
 	}
 	var errs []error
-	for _, node := range s.names() {
-		entries, err := s.tracked(ctx, s.mapping.Node(node))
+	for _, node := range k.names() {
+		entries, err := k.tracked(ctx, k.mapping.Node(node))
 		if err != nil {
 			return err
 		}
 		for i := range entries {
 			e := &entries[i]
-			if !slices.ContainsFunc(s.allFlows(), func(f *flow) bool { return f.is(e) }) {
+			if !slices.ContainsFunc(k.allFlows(), func(f *flow) bool { return f.is(e) }) {
 				continue
 			}
-			errs = append(errs, s.age(ctx, s.mapping.Node(node), e, passed))
+			errs = append(errs, k.age(ctx, k.mapping.Node(node), e, passed))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (s *Session) allFlows() []*flow {
+func (k *keptFlows) allFlows() []*flow {
 	var out []*flow
-	for _, name := range sorted(s.flows) {
-		out = append(out, s.flows[name])
+	for _, name := range sorted(k.flows) {
+		out = append(out, k.flows[name])
 	}
 	return out
 }
 
 // age shortens the time of an entry, or takes it away.
-func (s *Session) age(ctx context.Context, node string, e *entry, passed time.Duration) error {
+func (k *keptFlows) age(ctx context.Context, node string, e *entry, passed time.Duration) error {
 	argv := []string{
 		"conntrack", "-D", "-f", string(familyName(e.Src.Addr().Is6())), "-p", protoName(e.Proto, e.Src.Addr()),
 		"-s", e.Src.Addr().String(), "-d", e.Dst.Addr().String(),
@@ -202,5 +208,5 @@ func (s *Session) age(ctx context.Context, node string, e *entry, passed time.Du
 		argv[1] = "-U"
 		argv = append(argv, "-t", strconv.Itoa(int(left/time.Second)))
 	}
-	return s.change(ctx, node, argv)
+	return k.change(ctx, node, argv)
 }

@@ -14,23 +14,23 @@ import (
 )
 
 // Follow sends a later packet of a kept connection. A datagram that begins anew, where chance decides again, is sent many times.
-func (s *Session) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
-	f := s.flows[p.Of]
-	anew, err := s.beginsAnew(ctx, f, p)
+func (t *traffic) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenarios.Observed, error) {
+	f := t.flows[p.Of]
+	anew, err := t.beginsAnew(ctx, f, p)
 	if err != nil {
 		return nil, err
 	}
 	if !anew {
-		w, err := s.followOnce(ctx, f, p)
+		w, err := t.followOnce(ctx, f, p)
 		if err != nil {
 			return nil, fmt.Errorf("flow of %s: %w", p.Of, err)
 		}
 		return observed([]scenarios.Way{w}), nil
 	}
 	var ways []scenarios.Way
-	for range s.backend.options.Samples {
-		w, err := s.followOnce(ctx, f, p)
-		if err := errors.Join(err, s.forgetConnection(ctx, f)); err != nil {
+	for range t.backend.options.Samples {
+		w, err := t.followOnce(ctx, f, p)
+		if err := errors.Join(err, t.forgetConnection(ctx, f)); err != nil {
 			return nil, fmt.Errorf("flow of %s: %w", p.Of, err)
 		}
 		ways = append(ways, w)
@@ -39,19 +39,19 @@ func (s *Session) Follow(ctx context.Context, p scenarios.FlowPacket) (*scenario
 	if seen.Kept, err = choose(seen.Ways, p.Pick); err != nil {
 		return nil, fmt.Errorf("flow of %s: %w", p.Of, err)
 	}
-	return seen, s.followAgain(ctx, f, p, &seen.Ways[seen.Kept])
+	return seen, t.followAgain(ctx, f, p, &seen.Ways[seen.Kept])
 }
 
 // beginsAnew reports whether chance decides about a datagram: its client's node has forgotten the flow, and there are several endpoints.
-func (s *Session) beginsAnew(ctx context.Context, f *flow, p scenarios.FlowPacket) (bool, error) {
-	if p.From == scenarios.SideServer || f.attempt.To.Proto != "udp" || !s.chancy(f.attempt.To.AddrPort) {
+func (t *traffic) beginsAnew(ctx context.Context, f *flow, p scenarios.FlowPacket) (bool, error) {
+	if p.From == scenarios.SideServer || f.attempt.To.Proto != "udp" || !t.chancy(f.attempt.To.AddrPort) {
 		return false, nil
 	}
 	node := f.client.machine
-	if s.cluster.Pod(f.attempt.From) == nil && s.cluster.Node(f.attempt.From) == nil {
-		node = s.mapping.Node(f.attempt.Via)
+	if t.cluster.Pod(f.attempt.From) == nil && t.cluster.Node(f.attempt.From) == nil {
+		node = t.mapping.Node(f.attempt.Via)
 	}
-	entries, err := s.tracked(ctx, node)
+	entries, err := t.tracked(ctx, node)
 	known := slices.ContainsFunc(entries, func(e entry) bool {
 		return e.Proto == "udp" && e.Src == f.from && e.Dst == f.to
 	})
@@ -59,13 +59,13 @@ func (s *Session) beginsAnew(ctx context.Context, f *flow, p scenarios.FlowPacke
 }
 
 // followAgain sends a datagram until it takes the way.
-func (s *Session) followAgain(ctx context.Context, f *flow, p scenarios.FlowPacket, wanted *scenarios.Way) error {
+func (t *traffic) followAgain(ctx context.Context, f *flow, p scenarios.FlowPacket, wanted *scenarios.Way) error {
 	for range maxTries {
-		w, err := s.followOnce(ctx, f, p)
+		w, err := t.followOnce(ctx, f, p)
 		if err != nil || w.Server == wanted.Server && w.End == wanted.End {
 			return err
 		}
-		if err := s.forgetConnection(ctx, f); err != nil {
+		if err := t.forgetConnection(ctx, f); err != nil {
 			return err
 		}
 	}
@@ -81,40 +81,40 @@ func (f *flow) ends(side scenarios.Side) (sender, taker agent, from, to netip.Ad
 }
 
 // followOnce sends a later packet, while the nodes look on.
-func (s *Session) followOnce(ctx context.Context, f *flow, p scenarios.FlowPacket) (scenarios.Way, error) {
+func (t *traffic) followOnce(ctx context.Context, f *flow, p scenarios.FlowPacket) (scenarios.Way, error) {
 	sender, taker, _, _ := f.ends(p.From)
 	if sender.name == "" {
 		return scenarios.Way{}, errors.New("no server was reached, so none can send")
 	}
-	if err := s.leadNowhere(ctx, []netip.Addr{f.attempt.To.Addr()}, f.attempt.Via); err != nil { // another connection may have gone another way since
+	if err := t.leadNowhere(ctx, []netip.Addr{f.attempt.To.Addr()}, f.attempt.Via); err != nil { // another connection may have gone another way since
 		return scenarios.Way{}, err
 	}
-	w, err := s.startWatch(ctx, slices.DeleteFunc([]agent{sender, taker}, func(a agent) bool { return a.name == "" })...)
+	w, err := t.startWatch(ctx, slices.DeleteFunc([]agent{sender, taker}, func(a agent) bool { return a.name == "" })...)
 	if err != nil {
 		return scenarios.Way{}, errors.Join(err, w.end(ctx))
 	}
-	way, err := s.spoken(ctx, w, f, p)
+	way, err := t.spoken(ctx, w, f, p)
 	return way, errors.Join(err, w.end(ctx))
 }
 
 // spoken sends the packet, and says what came of it.
-func (s *Session) spoken(ctx context.Context, w *watch, f *flow, p scenarios.FlowPacket) (scenarios.Way, error) {
+func (t *traffic) spoken(ctx context.Context, w *watch, f *flow, p scenarios.FlowPacket) (scenarios.Way, error) {
 	sender, taker, from, to := f.ends(p.From)
-	r, err := s.relay(sender.machine).Speak(ctx, sender.name, probe.Speech{Conn: p.Of, Side: p.From, Kind: p.Send, Timeout: s.silence(s.followOutlook)})
+	r, err := t.relay(sender.machine).Speak(ctx, sender.name, probe.Speech{Conn: p.Of, Side: p.From, Kind: p.Send, Timeout: t.silence(t.next)})
 	if err != nil {
 		return scenarios.Way{}, err
 	}
-	back := s.mapping.BackPort
+	back := t.mapping.BackPort
 	way := scenarios.Way{Probability: 1, Sender: back(from), Server: back(to), Client: back(from), With: r.With}
-	if heard, err := s.taken(ctx, f, p, &r, taker); err != nil || heard {
+	if heard, err := t.taken(ctx, f, p, &r, taker); err != nil || heard {
 		if p.From == scenarios.SideServer { // the client's socket has taken it: as from the address that it called
 			way.Server, way.Client = back(f.from), back(f.to)
 		}
 		way.End, way.Heard = scenarios.Delivered, true
 		if p.From == scenarios.SideClient {
-			s.reached(f, &way, &r)
+			t.reached(f, &way, &r)
 		} else {
-			way.Host = s.hostAt(&f.attempt, way.Server.Addr(), taker.name)
+			way.Host = t.hostAt(&f.attempt, way.Server.Addr(), taker.name)
 		}
 		way.Masqueraded = translated(&way)
 		return way, err
@@ -129,7 +129,7 @@ func (s *Session) spoken(ctx context.Context, w *watch, f *flow, p scenarios.Flo
 		}
 		prints, err := w.sent(ctx, sender, sent, func(q *packetsim.Packet) bool { return ofKind(q, p.Send) })
 		if err != nil || len(prints) == 0 {
-			unseen(&way, s.mapping.nodeNamed(sender.machine), &r)
+			unseen(&way, t.mapping.nodeNamed(sender.machine), &r)
 			return way, err
 		}
 		print = prints[len(prints)-1]
@@ -142,7 +142,7 @@ func (s *Session) spoken(ctx context.Context, w *watch, f *flow, p scenarios.Flo
 	if err != nil {
 		return way, err
 	}
-	s.judgeLater(f, p, &way, seen, &r)
+	t.judgeLater(f, p, &way, seen, &r)
 	if p.Send == scenarios.PacketOutOfWindow && way.End == scenarios.Delivered && !way.Heard { // no socket of the sender's hears what is said to it
 		way.Answered, err = w.reset(ctx, sender, from, to)
 	}
@@ -169,7 +169,7 @@ func ofKind(q *packetsim.Packet, kind scenarios.PacketKind) bool {
 }
 
 // taken reports whether the other end's socket took the packet for one of the connection, as far as the ends can tell.
-func (s *Session) taken(ctx context.Context, f *flow, p scenarios.FlowPacket, r *probe.Result, taker agent) (bool, error) {
+func (t *traffic) taken(ctx context.Context, f *flow, p scenarios.FlowPacket, r *probe.Result, taker agent) (bool, error) {
 	if r.End == probe.Answered {
 		return true, nil
 	}
@@ -180,24 +180,24 @@ func (s *Session) taken(ctx context.Context, f *flow, p scenarios.FlowPacket, r 
 	if p.From == scenarios.SideServer {
 		other = scenarios.SideClient
 	}
-	came, err := s.relay(taker.machine).Arrivals(ctx, taker.name, probe.Arrived{Conn: p.Of, Side: other, Kind: p.Send, Wait: s.silence(s.followOutlook)})
+	came, err := t.relay(taker.machine).Arrivals(ctx, taker.name, probe.Arrived{Conn: p.Of, Side: other, Kind: p.Send, Wait: t.silence(t.next)})
 	return len(came) > 0, err
 }
 
 // reached fills in which server answered the client's packet, and whom it saw. A datagram may come to another one than before.
-func (s *Session) reached(f *flow, w *scenarios.Way, r *probe.Result) {
-	w.Server, w.Client = s.mapping.BackPort(f.at), s.mapping.BackPort(f.saw)
+func (t *traffic) reached(f *flow, w *scenarios.Way, r *probe.Result) {
+	w.Server, w.Client = t.mapping.BackPort(f.at), t.mapping.BackPort(f.saw)
 	if r.At.IsValid() {
-		w.Server = s.mapping.BackPort(r.At)
+		w.Server = t.mapping.BackPort(r.At)
 	}
 	if r.Client.IsValid() {
-		w.Client = s.mapping.BackPort(r.Client)
+		w.Client = t.mapping.BackPort(r.Client)
 	}
-	w.Host = s.hostAt(&f.attempt, w.Server.Addr(), cmp.Or(r.Server, f.server.name))
+	w.Host = t.hostAt(&f.attempt, w.Server.Addr(), cmp.Or(r.Server, f.server.name))
 	if !r.At.IsValid() {
 		return
 	}
-	if host, ok := s.mapping.Host(w.Host); ok {
+	if host, ok := t.mapping.Host(w.Host); ok {
 		f.server, f.at = agent{host.Machine, host.Agent}, r.At
 		if r.Client.IsValid() {
 			f.saw = r.Client
@@ -206,8 +206,8 @@ func (s *Session) reached(f *flow, w *scenarios.Way, r *probe.Result) {
 }
 
 // judgeLater fills in what the sightings of a later packet say of its end.
-func (s *Session) judgeLater(f *flow, p scenarios.FlowPacket, way *scenarios.Way, seen []sighting, r *probe.Result) {
-	s.judge(&f.attempt, way, seen, r)
+func (t *traffic) judgeLater(f *flow, p scenarios.FlowPacket, way *scenarios.Way, seen []sighting, r *probe.Result) {
+	t.judge(&f.attempt, way, seen, r)
 	way.Answered = r.End == probe.Refused
 	if way.End != scenarios.Delivered && way.End != scenarios.Refused || len(seen) == 0 {
 		return
@@ -224,5 +224,5 @@ func (s *Session) judgeLater(f *flow, p scenarios.FlowPacket, way *scenarios.Way
 	} else if !asOne {
 		way.Why = "its addresses are not those of the connection"
 	}
-	way.Client, way.Server = s.mapping.BackPort(sourceOf(last)), s.mapping.BackPort(destinationOf(last))
+	way.Client, way.Server = t.mapping.BackPort(sourceOf(last)), t.mapping.BackPort(destinationOf(last))
 }

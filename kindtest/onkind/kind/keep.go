@@ -22,17 +22,17 @@ type flow struct {
 const maxTries = 1000
 
 // keep makes a connection and keeps it: the way of it that was asked for, where there are several.
-func (s *Session) keep(ctx context.Context, w *watch, a scenarios.Attempt) (*scenarios.Observed, error) {
-	before, err := s.remembered(ctx, &a)
+func (t *traffic) keep(ctx context.Context, w *watch, a scenarios.Attempt) (*scenarios.Observed, error) {
+	before, err := t.remembered(ctx, &a)
 	if err != nil {
 		return nil, err
 	}
-	if before == nil && !s.chancy(a.To.AddrPort) {
-		if seen, err := s.keepAtOnce(ctx, &a); seen != nil || err != nil {
+	if before == nil && !t.chancy(a.To.AddrPort) {
+		if seen, err := t.keepAtOnce(ctx, &a); seen != nil || err != nil {
 			return seen, err
 		}
 	}
-	seen, err := s.observe(ctx, w, a)
+	seen, err := t.observe(ctx, w, a)
 	if err != nil {
 		return nil, err
 	}
@@ -41,18 +41,18 @@ func (s *Session) keep(ctx context.Context, w *watch, a scenarios.Attempt) (*sce
 	}
 	wanted := &seen.Ways[seen.Kept]
 	for range maxTries {
-		r, err := s.keepOnce(ctx, &a, wanted)
+		r, err := t.keepOnce(ctx, &a, wanted)
 		if err != nil {
 			return nil, err
 		}
 		if r != nil {
 			if before != nil {
-				err = s.memory.note(ctx, s.deciding(&a), before)
+				err = t.memory.note(ctx, t.deciding(&a), before)
 			}
 			return seen, err
 		}
 		if before != nil {
-			if err := s.memory.forget(ctx, s.deciding(&a), before); err != nil {
+			if err := t.memory.forget(ctx, t.deciding(&a), before); err != nil {
 				return nil, err
 			}
 		}
@@ -61,26 +61,26 @@ func (s *Session) keep(ctx context.Context, w *watch, a scenarios.Attempt) (*sce
 }
 
 // keepAtOnce makes a connection whose way does not depend on chance, and keeps it if it is answered; nil if it is not.
-func (s *Session) keepAtOnce(ctx context.Context, a *scenarios.Attempt) (*scenarios.Observed, error) {
-	f, r, err := s.dialKept(ctx, a)
+func (t *traffic) keepAtOnce(ctx context.Context, a *scenarios.Attempt) (*scenarios.Observed, error) {
+	f, r, err := t.dialKept(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	w, _ := s.wayOf(a, r)
+	w, _ := t.wayOf(a, r)
 	if r.End != probe.Answered || a.Pick.IsValid() && w.Server != a.Pick {
-		return nil, s.dropFlow(ctx, f, w.Host)
+		return nil, t.dropFlow(ctx, f, w.Host)
 	}
-	s.holdFlow(f, &w)
+	t.holdFlow(f, &w)
 	return observed([]scenarios.Way{w}), nil
 }
 
 // dialKept makes a connection under the name that it is kept by.
-func (s *Session) dialKept(ctx context.Context, a *scenarios.Attempt) (*flow, *probe.Result, error) {
-	from, d, err := s.dialOf(a)
+func (t *traffic) dialKept(ctx context.Context, a *scenarios.Attempt) (*flow, *probe.Result, error) {
+	from, d, err := t.dialOf(a)
 	if err != nil {
 		return nil, nil, err
 	}
-	results, err := s.relay(from.Machine).Dial(ctx, from.Agent, d)
+	results, err := t.relay(from.Machine).Dial(ctx, from.Agent, d)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,48 +92,48 @@ func (s *Session) dialKept(ctx context.Context, a *scenarios.Attempt) (*flow, *p
 }
 
 // holdFlow remembers a connection that is kept, and its server if it has one.
-func (s *Session) holdFlow(f *flow, w *scenarios.Way) {
-	if host, ok := s.mapping.Host(w.Host); ok && w.End == scenarios.Delivered && w.Heard {
+func (k *keptFlows) holdFlow(f *flow, w *scenarios.Way) {
+	if host, ok := k.mapping.Host(w.Host); ok && w.End == scenarios.Delivered && w.Heard {
 		f.server = agent{host.Machine, host.Agent}
 	}
-	s.flows[f.attempt.Keep] = f
+	k.flows[f.attempt.Keep] = f
 }
 
 // remembered are the entries of the nodes' lists, where the connection may make some; nil otherwise.
-func (s *Session) remembered(ctx context.Context, a *scenarios.Attempt) (map[remembered]moment, error) {
-	if !s.knows.sticky(a.To.AddrPort) {
+func (t *traffic) remembered(ctx context.Context, a *scenarios.Attempt) (map[remembered]moment, error) {
+	if !t.knows.sticky(a.To.AddrPort) {
 		return nil, nil
 	}
-	return s.memory.entries(ctx, s.deciding(a))
+	return t.memory.entries(ctx, t.deciding(a))
 }
 
 // keepOnce makes a connection and keeps it if it takes the way; nil if it does not.
-func (s *Session) keepOnce(ctx context.Context, a *scenarios.Attempt, wanted *scenarios.Way) (*probe.Result, error) {
-	f, r, err := s.dialKept(ctx, a)
+func (t *traffic) keepOnce(ctx context.Context, a *scenarios.Attempt, wanted *scenarios.Way) (*probe.Result, error) {
+	f, r, err := t.dialKept(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	if r.End == probe.Failed && wanted.End != scenarios.Lost {
 		return nil, fmt.Errorf("keep %s: %s", a.Keep, r.Why)
 	}
-	w, _ := s.wayOf(a, r)
+	w, _ := t.wayOf(a, r)
 	heard := wanted.End == scenarios.Delivered && wanted.Heard
 	if (r.End == probe.Answered) != heard || heard && w.Server != wanted.Server {
-		return nil, s.dropFlow(ctx, f, w.Host)
+		return nil, t.dropFlow(ctx, f, w.Host)
 	}
 	if heard {
 		wanted.Client = w.Client
 	}
-	s.holdFlow(f, &w)
+	t.holdFlow(f, &w)
 	return r, nil
 }
 
 // dropFlow ends a connection that was not to be kept, and has the nodes forget it.
-func (s *Session) dropFlow(ctx context.Context, f *flow, server string) error {
-	errs := []error{s.relay(f.client.machine).Drop(ctx, f.client.name, f.attempt.Keep, scenarios.SideClient)}
-	if host, ok := s.mapping.Host(server); ok {
-		errs = append(errs, s.relay(host.Machine).Drop(ctx, host.Agent, f.attempt.Keep, scenarios.SideServer))
+func (k *keptFlows) dropFlow(ctx context.Context, f *flow, server string) error {
+	errs := []error{k.relay(f.client.machine).Drop(ctx, f.client.name, f.attempt.Keep, scenarios.SideClient)}
+	if host, ok := k.mapping.Host(server); ok {
+		errs = append(errs, k.relay(host.Machine).Drop(ctx, host.Agent, f.attempt.Keep, scenarios.SideServer))
 	}
-	errs = append(errs, s.forgetConnection(ctx, f))
+	errs = append(errs, k.forgetConnection(ctx, f))
 	return errors.Join(errs...)
 }

@@ -34,6 +34,13 @@ func (s *Session) Save(ctx context.Context, node string, family scenarios.IPFami
 	return text, nil
 }
 
+// proxyStatus is what proxies say of services and of themselves.
+type proxyStatus struct {
+	*stage
+	knows   *knowledge
+	counted map[string]map[string]int // what the accounting objects had at the start, by node
+}
+
 // accounting are the proxies' metrics of the kernel's accounting objects.
 var accounting = map[string]string{
 	"kubeproxy_iptables_ct_state_invalid_dropped_packets_total":     "ct_state_invalid_dropped_pkts",
@@ -41,8 +48,8 @@ var accounting = map[string]string{
 }
 
 // counters are what a node's proxy says of the accounting objects.
-func (s *Session) counters(ctx context.Context, node string) (map[string]int, error) {
-	text, err := s.backend.hands.Metrics(ctx, node)
+func (p *proxyStatus) counters(ctx context.Context, node string) (map[string]int, error) {
+	text, err := p.backend.hands.Metrics(ctx, node)
 	if err != nil {
 		return nil, err
 	}
@@ -63,13 +70,13 @@ func parseCounters(metrics []byte) map[string]int {
 }
 
 // countBefore remembers what the accounting objects had before the scenario.
-func (s *Session) countBefore(ctx context.Context) error {
+func (p *proxyStatus) countBefore(ctx context.Context) error {
 	var mu sync.Mutex
-	return together(s.names(), func(name string) error {
-		counted, err := s.counters(ctx, s.mapping.Node(name))
+	return together(p.names(), func(name string) error {
+		counted, err := p.counters(ctx, p.mapping.Node(name))
 		mu.Lock()
 		defer mu.Unlock()
-		s.counted[name] = counted
+		p.counted[name] = counted
 		return err
 	})
 }
@@ -101,19 +108,19 @@ func noRules(mode string) string {
 }
 
 // Accounting are the packets that a node's accounting objects have counted since the scenario began.
-func (s *Session) Accounting(ctx context.Context, node string) (map[string]int, error) {
-	now, err := s.counters(ctx, s.mapping.Node(node))
+func (p *proxyStatus) Accounting(ctx context.Context, node string) (map[string]int, error) {
+	now, err := p.counters(ctx, p.mapping.Node(node))
 	for name := range now {
-		now[name] -= s.counted[node][name]
+		now[name] -= p.counted[node][name]
 	}
 	return now, err
 }
 
 // Health is what the proxy of a node says of the services that have a health check.
-func (s *Session) Health(ctx context.Context, node string) (map[string]int, error) {
+func (p *proxyStatus) Health(ctx context.Context, node string) (map[string]int, error) {
 	out := map[string]int{}
-	for _, service := range sorted(s.knows.checks) {
-		_, body, err := s.get(ctx, node, int(s.knows.checks[service]), "/healthz")
+	for _, service := range sorted(p.knows.checks) {
+		_, body, err := p.get(ctx, node, int(p.knows.checks[service]), "/healthz")
 		if errors.Is(err, errRefused) {
 			continue
 		}
@@ -138,18 +145,18 @@ func (s *Session) Health(ctx context.Context, node string) (map[string]int, erro
 const lookForCheck = 10 * time.Millisecond
 
 // awaitHealthChecks waits until all nodes serve the health checks of the services, or for a while: it may be that a proxy is not to serve one.
-func (s *Session) awaitHealthChecks(ctx context.Context) error {
-	checked := s.knows.checked()
+func (p *proxyStatus) awaitHealthChecks(ctx context.Context) error {
+	checked := p.knows.checked()
 	if len(checked) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.silence(Unforetold))
+	ctx, cancel := context.WithTimeout(ctx, p.silence(Unforetold))
 	defer cancel()
-	return together(s.names(), func(node string) error {
+	return together(p.names(), func(node string) error {
 		again := time.NewTicker(lookForCheck)
 		defer again.Stop()
 		for _, service := range checked {
-			for !s.servesCheck(ctx, node, s.knows.checks[service]) {
+			for !p.servesCheck(ctx, node, p.knows.checks[service]) {
 				select {
 				case <-ctx.Done():
 					return nil
@@ -162,30 +169,30 @@ func (s *Session) awaitHealthChecks(ctx context.Context) error {
 }
 
 // servesCheck reports whether somebody listens on a node's port.
-func (s *Session) servesCheck(ctx context.Context, node string, port int32) bool {
-	host, ok := s.mapping.Host(node)
+func (p *proxyStatus) servesCheck(ctx context.Context, node string, port int32) bool {
+	host, ok := p.mapping.Host(node)
 	if !ok {
 		return true
 	}
-	at := netip.AddrPortFrom(s.checkedAt(node, host), uint16(port))
+	at := netip.AddrPortFrom(p.checkedAt(node, host), uint16(port))
 	if !at.IsValid() {
 		return true
 	}
-	results, err := s.relay(host.Machine).Dial(ctx, host.Agent, probe.Dial{Proto: packetsim.TCP, To: at, Timeout: s.silence(Unforetold)})
+	results, err := p.relay(host.Machine).Dial(ctx, host.Agent, probe.Dial{Proto: packetsim.TCP, To: at, Timeout: p.silence(Unforetold)})
 	return err == nil && len(results) > 0 && results[0].End == probe.Answered
 }
 
 // checkedAt is an address of a node where its proxy serves health checks: on those that nodePortAddresses have, if they have any; invalid if it has none
 // of them.
-func (s *Session) checkedAt(node string, host Host) netip.Addr {
-	config := s.cluster.Configs[node]
-	first := ofFamily(host.Addresses, s.cluster.IPFamily == scenarios.FamilyIPv6)
+func (p *proxyStatus) checkedAt(node string, host Host) netip.Addr {
+	config := p.cluster.Configs[node]
+	first := ofFamily(host.Addresses, p.cluster.IPFamily == scenarios.FamilyIPv6)
 	if len(config.NodePortAddresses) == 0 || slices.Contains(config.NodePortAddresses, primaryAddresses) {
 		return first
 	}
 	served := prefixesOf(strings.Join(config.NodePortAddresses, ","))
 	for _, a := range host.Addresses {
-		if holds(served, s.mapping.Back(a)) {
+		if holds(served, p.mapping.Back(a)) {
 			return a
 		}
 	}
@@ -196,25 +203,25 @@ func (s *Session) checkedAt(node string, host Host) netip.Addr {
 const defaultHealthz = 10256
 
 // Healthz is what the proxy of a node says of itself.
-func (s *Session) Healthz(ctx context.Context, node string) (bool, error) {
+func (p *proxyStatus) Healthz(ctx context.Context, node string) (bool, error) {
 	port := defaultHealthz
-	if at, err := netip.ParseAddrPort(s.cluster.Configs[node].HealthzBindAddress); err == nil {
+	if at, err := netip.ParseAddrPort(p.cluster.Configs[node].HealthzBindAddress); err == nil {
 		port = int(at.Port())
 	}
-	status, _, err := s.get(ctx, node, port, "/healthz")
+	status, _, err := p.get(ctx, node, port, "/healthz")
 	return status == http.StatusOK, err
 }
 
 var errRefused = errors.New("nobody listens")
 
 // get asks a node, on itself, by HTTP.
-func (s *Session) get(ctx context.Context, node string, port int, path string) (status int, body []byte, err error) {
-	host, ok := s.mapping.Host(node)
+func (p *proxyStatus) get(ctx context.Context, node string, port int, path string) (status int, body []byte, err error) {
+	host, ok := p.mapping.Host(node)
 	if !ok {
 		return 0, nil, fmt.Errorf("there is no node %s", node)
 	}
-	at := netip.AddrPortFrom(ofFamily(host.Addresses, s.cluster.IPFamily == scenarios.FamilyIPv6), uint16(port))
-	got, err := s.relay(host.Machine).Fetch(ctx, "http://"+at.String()+path)
+	at := netip.AddrPortFrom(ofFamily(host.Addresses, p.cluster.IPFamily == scenarios.FamilyIPv6), uint16(port))
+	got, err := p.relay(host.Machine).Fetch(ctx, "http://"+at.String()+path)
 	switch {
 	case err != nil:
 		return 0, nil, fmt.Errorf("%s: port %d: %w", node, port, err)

@@ -81,13 +81,19 @@ func (p *pace) underWay() time.Duration {
 }
 
 // silence is how long to wait for what nobody has foretold.
-func (s *Session) silence(o Outlook) time.Duration { return s.backend.sentinel.pace.silence(o) }
+func (s *stage) silence(o Outlook) time.Duration { return s.backend.sentinel.pace.silence(o) }
+
+// outlooks are what was foretold of connections.
+type outlooks struct {
+	first map[scenarios.Attempt]Outlook // of the first packet of each
+	next  Outlook                       // of the next packet of a kept one
+}
 
 // Foretold says whether something comes back to the client of a connection, until it is said otherwise.
-func (s *Session) Foretold(a scenarios.Attempt, o Outlook) { s.outlooks[tried(a)] = o }
+func (l *outlooks) Foretold(a scenarios.Attempt, o Outlook) { l.first[tried(a)] = o }
 
 // outlook is what was said of a connection, whether it is kept or not.
-func (s *Session) outlook(a scenarios.Attempt) Outlook { return s.outlooks[tried(a)] }
+func (l *outlooks) outlook(a scenarios.Attempt) Outlook { return l.first[tried(a)] }
 
 func tried(a scenarios.Attempt) scenarios.Attempt {
 	a.Keep = ""
@@ -95,4 +101,4 @@ func tried(a scenarios.Attempt) scenarios.Attempt {
 }
 
 // FollowForetold is Foretold for the next packet of a kept connection.
-func (s *Session) FollowForetold(o Outlook) { s.followOutlook = o }
+func (l *outlooks) FollowForetold(o Outlook) { l.next = o }

@@ -23,9 +23,9 @@ type watch struct {
 }
 
 // startWatch begins to look. Clients are agents whose packets are looked at beside those of the machines.
-func (s *Session) startWatch(ctx context.Context, clients ...agent) (*watch, error) {
-	w := &watch{backend: s.backend, name: fmt.Sprintf("passage%d", s.watches.Add(1))}
-	for _, machine := range s.backend.machines() {
+func (t *traffic) startWatch(ctx context.Context, clients ...agent) (*watch, error) {
+	w := &watch{backend: t.backend, name: fmt.Sprintf("passage%d", t.watches.Add(1))}
+	for _, machine := range t.backend.machines() {
 		w.agents = append(w.agents, agent{machine, machine})
 	}
 	for _, c := range clients {
@@ -33,7 +33,7 @@ func (s *Session) startWatch(ctx context.Context, clients ...agent) (*watch, err
 			w.agents = append(w.agents, c)
 		}
 	}
-	err := together(w.agents, func(a agent) error { return s.backend.relays[a.machine].Capture(ctx, a.name, w.name) })
+	err := together(w.agents, func(a agent) error { return t.backend.relays[a.machine].Capture(ctx, a.name, w.name) })
 	return w, err
 }
 

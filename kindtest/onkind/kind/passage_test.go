@@ -144,7 +144,7 @@ func TestASinglePacketLeavesOrStays(t *testing.T) {
 		t.Run(row.what, func(t *testing.T) {
 			c, m := mapped(t, smallDual)
 			m.ClusterIP(addr("172.30.0.41"))
-			s := &Session{mapping: m, cluster: c}
+			s := &traffic{stage: &stage{mapping: m, cluster: c}}
 			mapped := in
 			mapped.SrcPort = 4007
 			way := s.sentWay("node1", &in, &mapped, sightings(t, row.seen)[agent{"worker", "worker"}])

@@ -13,61 +13,61 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// send puts a packet on a device of a node, as somebody behind that device would, and looks how it leaves. Where chance has a part in that, it does
-// so many times, from one port after the other.
-func (s *Session) send(ctx context.Context, node string, in packetsim.Input) (*scenarios.Observed, error) {
-	if err := s.leadNowhere(ctx, []netip.Addr{in.Dst}, ""); err != nil {
+// Send puts a packet on a device of a node, as somebody behind that device would, and looks how it leaves. Where chance has a part in that, it does
+// so many times, from one port after the other, and forgets it again.
+func (t *traffic) Send(ctx context.Context, node string, in packetsim.Input) (*scenarios.Observed, error) {
+	if err := t.leadNowhere(ctx, []netip.Addr{in.Dst}, ""); err != nil {
 		return nil, err
 	}
 	times := 1
 	to := netip.AddrPortFrom(in.Dst, in.DstPort)
-	if in.Proto.HasPorts() && s.chancy(to) {
-		times = s.backend.options.Samples
+	if in.Proto.HasPorts() && t.chancy(to) {
+		times = t.backend.options.Samples
 	}
-	from, hardware, err := s.injector(ctx, node, in)
+	from, hardware, err := t.injector(ctx, node, in)
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.startWatch(ctx, agent{s.mapping.Node(node), s.mapping.Node(node)})
+	w, err := t.startWatch(ctx, agent{t.mapping.Node(node), t.mapping.Node(node)})
 	if err != nil {
 		return nil, errors.Join(err, w.end(ctx))
 	}
 	var ways []scenarios.Way
 	for i := range times {
-		way, sendErr := s.sendOnce(ctx, w, node, from, hardware, in, i)
+		way, sendErr := t.sendOnce(ctx, w, node, from, hardware, in, i)
 		if err = sendErr; err != nil {
 			break
 		}
 		ways = append(ways, way)
 	}
-	anyPort := netip.AddrPortFrom(s.mapping.To(in.Src), 0)
-	forgetErr := s.forget(ctx, protoOfScenario(in.Proto), anyPort, netip.AddrPortFrom(s.mapping.To(in.Dst), in.DstPort))
+	anyPort := netip.AddrPortFrom(t.mapping.To(in.Src), 0)
+	forgetErr := t.forget(ctx, protoOfScenario(in.Proto), anyPort, netip.AddrPortFrom(t.mapping.To(in.Dst), in.DstPort))
 	return observed(ways), errors.Join(err, forgetErr, w.end(ctx))
 }
 
 // injector is the agent that puts a packet on a node's device, and the hardware address of that device: for eth0 the container outside, for a pod's
 // device the pod.
-func (s *Session) injector(ctx context.Context, node string, in packetsim.Input) (agent, net.HardwareAddr, error) {
-	at := s.mapping.Node(node)
+func (t *traffic) injector(ctx context.Context, node string, in packetsim.Input) (agent, net.HardwareAddr, error) {
+	at := t.mapping.Node(node)
 	name := in.In
 	from := agent{at, at}
 	switch {
 	case in.Local, in.In == "lo":
 		return from, nil, nil
 	case in.In == device:
-		from = agent{s.backend.facts.Outside.Name, s.backend.facts.Outside.Name}
+		from = agent{t.backend.facts.Outside.Name, t.backend.facts.Outside.Name}
 	default:
-		pod, ok := s.mapping.Host(in.In)
+		pod, ok := t.mapping.Host(in.In)
 		if !ok {
 			return from, nil, fmt.Errorf("%s has no device %q", node, in.In)
 		}
 		from = agent{pod.Machine, pod.Agent}
 		var err error
-		if name, err = s.deviceTo(ctx, at, pod.Addresses[0]); err != nil {
+		if name, err = t.deviceTo(ctx, at, pod.Addresses[0]); err != nil {
 			return from, nil, err
 		}
 	}
-	devices, err := s.relay(at).Devices(ctx, at)
+	devices, err := t.relay(at).Devices(ctx, at)
 	if err != nil {
 		return from, nil, err
 	}
@@ -80,25 +80,25 @@ func (s *Session) injector(ctx context.Context, node string, in packetsim.Input)
 }
 
 // sendOnce sends the packet once, from a port of its own.
-func (s *Session) sendOnce(ctx context.Context, w *watch, node string, from agent, to net.HardwareAddr, in packetsim.Input, number int) (scenarios.Way, error) {
+func (t *traffic) sendOnce(ctx context.Context, w *watch, node string, from agent, to net.HardwareAddr, in packetsim.Input, number int) (scenarios.Way, error) {
 	mapped := in
-	mapped.Src, mapped.Dst = s.mapping.To(in.Src), s.mapping.To(in.Dst)
+	mapped.Src, mapped.Dst = t.mapping.To(in.Src), t.mapping.To(in.Dst)
 	if in.Proto.HasPorts() {
 		mapped.SrcPort += uint16(number)
 	}
 	if !in.Local && in.In != "lo" {
 		mapped.In = device
 	}
-	s.sent++
-	print, err := s.relay(from.machine).Inject(ctx, from.name, probe.Injection{Packet: mapped.String(), To: to, Number: s.sent})
+	t.sent++
+	print, err := t.relay(from.machine).Inject(ctx, from.name, probe.Injection{Packet: mapped.String(), To: to, Number: t.sent})
 	if err != nil {
 		return scenarios.Way{}, err
 	}
-	seen, err := w.settled(ctx, s.mapping.Node(node), print, mapped.String())
+	seen, err := w.settled(ctx, t.mapping.Node(node), print, mapped.String())
 	if err != nil {
 		return scenarios.Way{}, err
 	}
-	return s.sentWay(node, &in, &mapped, seen), nil
+	return t.sentWay(node, &in, &mapped, seen), nil
 }
 
 func protoOfScenario(p packetsim.Proto) string {
@@ -135,17 +135,17 @@ func (w *watch) settled(ctx context.Context, node, print, packet string) ([]sigh
 }
 
 // sentWay is what a node has done with a packet, by what was seen of it there.
-func (s *Session) sentWay(node string, in, mapped *packetsim.Input, seen []sighting) scenarios.Way {
-	back := s.mapping.BackPort
+func (t *traffic) sentWay(node string, in, mapped *packetsim.Input, seen []sighting) scenarios.Way {
+	back := t.mapping.BackPort
 	own := func(a netip.AddrPort) netip.AddrPort { // with the port that the scenario has
 		if a.Port() == mapped.SrcPort && a.Port() != 0 {
-			return netip.AddrPortFrom(s.mapping.Back(a.Addr()), in.SrcPort)
+			return netip.AddrPortFrom(t.mapping.Back(a.Addr()), in.SrcPort)
 		}
 		return back(a)
 	}
 	way := scenarios.Way{
 		Probability: 1, End: scenarios.Dropped, Host: node, Heard: true, Sender: netip.AddrPortFrom(in.Src, in.SrcPort),
-		Server: netip.AddrPortFrom(in.Dst, in.DstPort), Client: netip.AddrPortFrom(in.Src, in.SrcPort), Forward: s.mapping.hops(seen),
+		Server: netip.AddrPortFrom(in.Dst, in.DstPort), Client: netip.AddrPortFrom(in.Src, in.SrcPort), Forward: t.mapping.hops(seen),
 	}
 	for i := range seen {
 		one := &seen[i]
@@ -160,7 +160,7 @@ func (s *Session) sentWay(node string, in, mapped *packetsim.Input, seen []sight
 		case one.Point == probe.Out && one.Device != "lo":
 			way.End, way.Server, way.Client = scenarios.Delivered, back(destinationOf(&one.packet)), own(sourceOf(&one.packet))
 			way.Out = one.Device
-			if owner := s.mapping.Owner(way.Server.Addr()); s.cluster.Pod(owner) != nil && !strings.HasPrefix(one.Device, device) {
+			if owner := t.mapping.Owner(way.Server.Addr()); t.cluster.Pod(owner) != nil && !strings.HasPrefix(one.Device, device) {
 				way.Out = owner
 			}
 		}

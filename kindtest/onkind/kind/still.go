@@ -178,22 +178,3 @@ func (b *Backend) wakeProxies(ctx context.Context) error {
 	}
 	return newStill(b).signal(ctx, b.nodeNames(), goOnProxy+" || true")
 }
-
-// NotYet has the proxies of nodes write nothing of what comes, until a sync.
-func (s *Session) NotYet(ctx context.Context, nodes []string) error {
-	return s.still.stop(ctx, s.realNodes(nodes))
-}
-
-// Hold has the proxies of nodes hear of nothing from here on. Those that did not, and are none of these, go on.
-func (s *Session) Hold(ctx context.Context, nodes []string) error {
-	return s.still.hold(ctx, s.realNodes(nodes))
-}
-
-// realNodes are the names of the scenario's nodes in the cluster.
-func (s *Session) realNodes(nodes []string) []string {
-	var out []string
-	for _, name := range nodes {
-		out = append(out, s.mapping.Node(name))
-	}
-	return out
-}

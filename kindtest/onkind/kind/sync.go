@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 )
 
 // Sync waits until the proxies have written what was made so far: real ones do so by themselves, but for those that hold still and are none of these nodes.
@@ -67,33 +64,6 @@ func (s *Session) awaitForgotten(ctx context.Context) error {
 
 // fullSyncPeriod is after how long kube-proxy writes everything at the next sync, whatever has changed.
 const fullSyncPeriod = time.Hour
-
-// syncInFull has the proxies of nodes write everything, as they do every hour. Their clocks cannot be moved, but another zone of
-// a node makes its proxy do so as well.
-func (s *Session) syncInFull(ctx context.Context, nodes []string) error {
-	for _, name := range nodes {
-		node := s.mapping.Node(name)
-		zone := ptr.To(otherZone)
-		before, _, err := s.writer.label(ctx, node, map[string]*string{corev1.LabelTopologyZone: zone})
-		if err == nil {
-			err = s.still.zone(ctx, node, before, zone)
-		}
-		if err != nil {
-			return err
-		}
-		var back *string
-		if before != "" {
-			back = &before
-		}
-		if _, _, err = s.writer.label(ctx, node, map[string]*string{corev1.LabelTopologyZone: back}); err == nil {
-			err = s.still.zone(ctx, node, otherZone, back)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // otherZone is one that a node is in for a moment.
 const otherZone = "chainwalk-other"

@@ -14,7 +14,7 @@ import (
 )
 
 // wayOf is what became of a connection as its two ends know it. It is not told where that could be one of several things.
-func (s *Session) wayOf(a *scenarios.Attempt, r *probe.Result) (w scenarios.Way, told bool) {
+func (s *stage) wayOf(a *scenarios.Attempt, r *probe.Result) (w scenarios.Way, told bool) {
 	m := s.mapping
 	w = scenarios.Way{Probability: 1, Sender: s.senderOf(a, r), Server: a.To.AddrPort, With: r.With}
 	w.Client = w.Sender
@@ -48,7 +48,7 @@ func (s *Session) wayOf(a *scenarios.Attempt, r *probe.Result) (w scenarios.Way,
 
 // hostAt is the host of the scenario at an address where a packet came to: its owner, or that of the agent there, or the client's own for
 // an address that every host has. Nobody's is the router's.
-func (s *Session) hostAt(a *scenarios.Attempt, at netip.Addr, agent string) string {
+func (s *stage) hostAt(a *scenarios.Attempt, at netip.Addr, agent string) string {
 	if owner := s.mapping.Owner(at); owner != "" {
 		return owner
 	}
@@ -62,12 +62,12 @@ func (s *Session) hostAt(a *scenarios.Attempt, at netip.Addr, agent string) stri
 }
 
 // senderOf is the client's own address, with the port that it has in the scenario.
-func (s *Session) senderOf(a *scenarios.Attempt, r *probe.Result) netip.AddrPort {
+func (s *stage) senderOf(a *scenarios.Attempt, r *probe.Result) netip.AddrPort {
 	return netip.AddrPortFrom(s.mapping.Back(r.From.Addr()), portOf(a))
 }
 
 // clientOf is the client as it was seen somewhere. A port that was kept is the one that the client has in the scenario.
-func (s *Session) clientOf(a *scenarios.Attempt, own, seen netip.AddrPort) netip.AddrPort {
+func (s *stage) clientOf(a *scenarios.Attempt, own, seen netip.AddrPort) netip.AddrPort {
 	port := seen.Port()
 	if port == own.Port() {
 		port = portOf(a)
@@ -84,7 +84,7 @@ func translated(w *scenarios.Way) scenarios.Certainty {
 }
 
 // watchedWay is what became of a connection that somebody has looked at on its way.
-func (s *Session) watchedWay(ctx context.Context, w *watch, client agent, a *scenarios.Attempt, r *probe.Result) (scenarios.Way, error) {
+func (s *stage) watchedWay(ctx context.Context, w *watch, client agent, a *scenarios.Attempt, r *probe.Result) (scenarios.Way, error) {
 	way, told := s.wayOf(a, r)
 	if told {
 		return way, nil
@@ -116,7 +116,7 @@ func unseen(way *scenarios.Way, sender string, r *probe.Result) {
 }
 
 // judge fills in what the sightings of a packet say of its end.
-func (s *Session) judge(a *scenarios.Attempt, way *scenarios.Way, seen []sighting, r *probe.Result) {
+func (s *stage) judge(a *scenarios.Attempt, way *scenarios.Way, seen []sighting, r *probe.Result) {
 	got, ok := arrivalOf(s.backend, s.mapping, seen)
 	if !ok {
 		unseen(way, a.From, r)
@@ -147,7 +147,7 @@ func endOf(way *scenarios.Way, got arrival, r *probe.Result) {
 }
 
 // portSeen is the client's port in the scenario, if it was seen as it is; 0 otherwise.
-func (s *Session) portSeen(a *scenarios.Attempt, own, seen netip.AddrPort) uint16 {
+func (s *stage) portSeen(a *scenarios.Attempt, own, seen netip.AddrPort) uint16 {
 	if own.Port() == seen.Port() {
 		return portOf(a)
 	}
