@@ -15,7 +15,7 @@ import (
 )
 
 // apply makes an object as it is given, or makes one that is there like it, by server-side apply.
-func (c *Cluster) apply(ctx context.Context, object runtime.Object) error {
+func (m *members) apply(ctx context.Context, object runtime.Object) error {
 	text, err := json.Marshal(object)
 	if err != nil {
 		return err
@@ -24,15 +24,15 @@ func (c *Cluster) apply(ctx context.Context, object runtime.Object) error {
 	const how = types.ApplyPatchType
 	switch o := object.(type) {
 	case *corev1.ConfigMap:
-		_, err = c.client.CoreV1().ConfigMaps(o.Namespace).Patch(ctx, o.Name, how, text, options)
+		_, err = m.client.CoreV1().ConfigMaps(o.Namespace).Patch(ctx, o.Name, how, text, options)
 	case *corev1.ServiceAccount:
-		_, err = c.client.CoreV1().ServiceAccounts(o.Namespace).Patch(ctx, o.Name, how, text, options)
+		_, err = m.client.CoreV1().ServiceAccounts(o.Namespace).Patch(ctx, o.Name, how, text, options)
 	case *corev1.Pod:
-		_, err = c.client.CoreV1().Pods(o.Namespace).Patch(ctx, o.Name, how, text, options)
+		_, err = m.client.CoreV1().Pods(o.Namespace).Patch(ctx, o.Name, how, text, options)
 	case *rbacv1.ClusterRoleBinding:
-		_, err = c.client.RbacV1().ClusterRoleBindings().Patch(ctx, o.Name, how, text, options)
+		_, err = m.client.RbacV1().ClusterRoleBindings().Patch(ctx, o.Name, how, text, options)
 	case *appsv1.DaemonSet:
-		_, err = c.client.AppsV1().DaemonSets(o.Namespace).Patch(ctx, o.Name, how, text, options)
+		_, err = m.client.AppsV1().DaemonSets(o.Namespace).Patch(ctx, o.Name, how, text, options)
 	default:
 		panic(fmt.Sprintf("cluster: %T is not among the objects that are applied", object))
 	}

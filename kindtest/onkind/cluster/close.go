@@ -53,7 +53,8 @@ func removeNetwork(ctx context.Context) error {
 // Remove deletes a cluster that was kept: its nodes with their volumes, the container outside, and the network of kind's nodes if nobody else is in it. An
 // empty name is that of Config. What is not there is no error.
 func Remove(ctx context.Context, name string) error {
-	c := &Cluster{config: Config{Name: or(name, DefaultName)}, provider: kind.NewProvider(kind.ProviderWithDocker())}
+	c := newCluster(Config{Name: or(name, DefaultName)})
+	c.provider = kind.NewProvider(kind.ProviderWithDocker())
 	if _, err := docker(ctx, "rm", "--force", "--volumes", c.outsideName()); err != nil && !strings.Contains(err.Error(), "No such container") {
 		return err
 	}

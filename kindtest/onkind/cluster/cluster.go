@@ -2,39 +2,46 @@ package cluster
 
 import (
 	"net/netip"
-	"sync"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	kubeproxy "k8s.io/kube-proxy/config/v1alpha1"
 	kind "sigs.k8s.io/kind/pkg/cluster"
 	"sigs.k8s.io/kind/pkg/cluster/nodes"
-
-	"github.com/chainwalk/chainwalk/kindtest/probe"
 )
 
 // Cluster is a running one. Its methods are for one goroutine, but for Relay and Metrics, which are for any.
 type Cluster struct {
-	config   Config
+	*members
+	*nodeProxies
+	*hands
 	progress *progress
 	provider *kind.Provider
 
 	// What Close has to take away.
 	made, madeNetwork, madeOutside bool
 
-	agentImage, proxyImage *image
-	hosts                  []nodes.Node // in the order of nodes
-	nodes                  []Node
-	pods                   []Pod
-	outside                Outside
-	rest                   *rest.Config
-	client                 kubernetes.Interface
+	agentImage *image
+	hosts      []nodes.Node // in the order of nodes
+	pods       []Pod
+	outside    Outside
+	rest       *rest.Config
+}
 
-	foreign *kubeproxy.KubeProxyConfiguration
-	files   map[string]proxyFile // of the proxy, by node
+// newCluster is a cluster that was not looked for yet.
+func newCluster(config Config) *Cluster {
+	c := &Cluster{members: &members{config: config}}
+	c.hands = &hands{open: c.Relay}
+	c.nodeProxies = &nodeProxies{members: c.members, hands: c.hands, files: map[string]proxyFile{}}
+	return c
+}
 
-	handsMu sync.Mutex
-	hands   map[string]*probe.Client // by host
+// members are what a cluster consists of, as far as that was read.
+type members struct {
+	config  Config
+	nodes   []Node
+	client  kubernetes.Interface
+	foreign *kubeproxy.KubeProxyConfiguration // of the kube-proxy that an existing cluster came with
 }
 
 // Node is a node of the cluster.
@@ -66,7 +73,7 @@ type Outside struct {
 }
 
 // Nodes are the nodes, the control plane first, then by name.
-func (c *Cluster) Nodes() []Node { return c.nodes }
+func (m *members) Nodes() []Node { return m.nodes }
 
 // Pods are those of the pool, by node in the order of Nodes, then by number.
 func (c *Cluster) Pods() []Pod { return c.pods }
@@ -75,17 +82,17 @@ func (c *Cluster) Pods() []Pod { return c.pods }
 func (c *Cluster) Outside() Outside { return c.outside }
 
 // Image is that of the nodes, if Start made them.
-func (c *Cluster) Image() string { return c.config.Image }
+func (m *members) Image() string { return m.config.Image }
 
 // Client reaches the API server with all rights and without a limit of its own.
-func (c *Cluster) Client() kubernetes.Interface { return c.client }
+func (m *members) Client() kubernetes.Interface { return m.client }
 
 // RESTConfig is what Client was made of.
 func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.rest) }
 
-func (c *Cluster) nodeNames() []string {
+func (m *members) nodeNames() []string {
 	var names []string
-	for _, node := range c.nodes {
+	for _, node := range m.nodes {
 		names = append(names, node.Name)
 	}
 	return names

@@ -17,60 +17,68 @@ import (
 	"github.com/chainwalk/chainwalk/kindtest/probe"
 )
 
+// nodeProxies are the proxies on the nodes: what they are given, and whether they have synced with it.
+type nodeProxies struct {
+	*members
+	*hands
+	image *image
+	files map[string]proxyFile // by node
+}
+
 // errForeign is what is said of a proxy that is not ours to change.
 var errForeign = errors.New("cluster: the kube-proxy of an existing cluster is left as it is")
 
 // startProxy makes the DaemonSet, and waits until it has synced everywhere.
-func (c *Cluster) startProxy(ctx context.Context) error {
-	if c.foreign != nil {
+func (p *nodeProxies) startProxy(ctx context.Context) error {
+	if p.foreign != nil {
 		return nil
 	}
-	if err := c.removePredecessor(ctx); err != nil {
+	if err := p.removePredecessor(ctx); err != nil {
 		return err
 	}
-	for _, node := range c.nodes {
-		if err := c.setConfiguration(node, c.defaultConfiguration()); err != nil {
+	for _, node := range p.nodes {
+		if err := p.setConfiguration(node, p.defaultConfiguration()); err != nil {
 			return err
 		}
 	}
-	if err := c.apply(ctx, proxyAccount()); err != nil {
+	if err := p.apply(ctx, proxyAccount()); err != nil {
 		return err
 	}
-	if err := c.apply(ctx, proxyRights()); err != nil {
+	if err := p.apply(ctx, proxyRights()); err != nil {
 		return err
 	}
-	if err := c.applyConfigurations(ctx); err != nil {
+	if err := p.applyConfigurations(ctx); err != nil {
 		return err
 	}
-	earlier, err := c.proxyPods(ctx)
+	earlier, err := p.proxyPods(ctx)
 	if err != nil {
 		return err
 	}
-	if err := c.apply(ctx, proxyDaemonSet(c.config.Proxy, c.proxyImage.String())); err != nil {
+	if err := p.apply(ctx, proxyDaemonSet(p.config.Proxy, p.image.String())); err != nil {
 		return err
 	}
 	if len(earlier) > 0 { // of a cluster that was kept: their files are what an earlier run has left
-		return c.replace(ctx, earlier)
+		return p.replace(ctx, earlier)
 	}
-	return c.waitForProxies(ctx, c.nodeNames(), nil)
+	return p.waitForProxies(ctx, p.nodeNames(), nil)
 }
 
 // defaultConfiguration is that of a proxy that was given none.
-func (c *Cluster) defaultConfiguration() *kubeproxy.KubeProxyConfiguration {
-	pods, _ := ranges(c.config.Family)
+func (p *nodeProxies) defaultConfiguration() *kubeproxy.KubeProxyConfiguration {
+	pods, _ := ranges(p.config.Family)
 	return &kubeproxy.KubeProxyConfiguration{ClusterCIDR: pods}
 }
 
 // ResetProxies gives all proxies the configuration that they have at first.
-func (c *Cluster) ResetProxies(ctx context.Context) error {
-	if c.foreign != nil {
+func (p *nodeProxies) ResetProxies(ctx context.Context) error {
+	if p.foreign != nil {
 		return nil
 	}
 	byNode := map[string]*kubeproxy.KubeProxyConfiguration{}
-	for _, node := range c.nodes {
-		byNode[node.Name] = c.defaultConfiguration()
+	for _, node := range p.nodes {
+		byNode[node.Name] = p.defaultConfiguration()
 	}
-	return c.Configure(ctx, byNode)
+	return p.Configure(ctx, byNode)
 }
 
 // proxyFile is what a node's proxy is given.
@@ -88,71 +96,71 @@ func (f proxyFile) String() string {
 	return fmt.Sprintf("%s# restarts: %d\n", f.text, f.restarts)
 }
 
-func (c *Cluster) setConfiguration(node Node, given *kubeproxy.KubeProxyConfiguration) error {
-	own := ownFields(given, c.config.Proxy.Mode, node.Addresses[0].Is6())
+func (p *nodeProxies) setConfiguration(node Node, given *kubeproxy.KubeProxyConfiguration) error {
+	own := ownFields(given, p.config.Proxy.Mode, node.Addresses[0].Is6())
 	text, err := configurationText(own)
 	if err != nil {
 		return fmt.Errorf("configuration of node %s: %w", node.Name, err)
 	}
-	file := c.files[node.Name]
+	file := p.files[node.Name]
 	file.text, file.metricsPort = text, portOf(own.MetricsBindAddress)
-	c.files[node.Name] = file
+	p.files[node.Name] = file
 	return nil
 }
 
-func (c *Cluster) applyConfigurations(ctx context.Context) error {
+func (p *nodeProxies) applyConfigurations(ctx context.Context) error {
 	texts := map[string]string{}
-	for node, file := range c.files {
+	for node, file := range p.files {
 		texts[node] = file.String()
 	}
-	return c.apply(ctx, proxyConfigMap(c.server(), texts))
+	return p.apply(ctx, proxyConfigMap(p.server(), texts))
 }
 
 // Configure gives each node that byNode names its configuration, and returns when the proxy has synced with it there. A proxy whose
 // configuration stays the same is not restarted. What belongs to the cluster is set in any case: how the API server is reached, the mode, the limit of
 // tracked connections, and the addresses of the metrics and the health check, the ports of which stay if they are given.
-func (c *Cluster) Configure(ctx context.Context, byNode map[string]*kubeproxy.KubeProxyConfiguration) error {
-	if err := c.mayChange(slices.Collect(maps.Keys(byNode))); err != nil {
+func (p *nodeProxies) Configure(ctx context.Context, byNode map[string]*kubeproxy.KubeProxyConfiguration) error {
+	if err := p.mayChange(slices.Collect(maps.Keys(byNode))); err != nil {
 		return err
 	}
 	var changed []string
-	before := maps.Clone(c.files)
-	for _, node := range c.nodes {
+	before := maps.Clone(p.files)
+	for _, node := range p.nodes {
 		if given := byNode[node.Name]; given != nil {
-			if err := c.setConfiguration(node, given); err != nil {
-				c.files = before
+			if err := p.setConfiguration(node, given); err != nil {
+				p.files = before
 				return err
 			}
 		}
-		if c.files[node.Name].text != before[node.Name].text {
+		if p.files[node.Name].text != before[node.Name].text {
 			changed = append(changed, node.Name)
 		}
 	}
-	return c.restart(ctx, changed, before)
+	return p.restart(ctx, changed, before)
 }
 
 // RestartProxy ends the proxy of the nodes, and returns when it has synced again there.
-func (c *Cluster) RestartProxy(ctx context.Context, nodes []string) error {
-	if err := c.mayChange(nodes); err != nil {
+func (p *nodeProxies) RestartProxy(ctx context.Context, nodes []string) error {
+	if err := p.mayChange(nodes); err != nil {
 		return err
 	}
-	before := maps.Clone(c.files)
+	before := maps.Clone(p.files)
 	for _, node := range nodes {
-		file := c.files[node]
+		file := p.files[node]
 		file.restarts++
-		c.files[node] = file
+		p.files[node] = file
 	}
-	return c.restart(ctx, nodes, before)
+	return p.restart(ctx, nodes, before)
 }
 
 // mayChange refuses what is not ours, or not there.
-func (c *Cluster) mayChange(nodes []string) error {
-	if c.foreign != nil {
+func (p *nodeProxies) mayChange(nodes []string) error {
+	if p.foreign != nil {
 		return errForeign
 	}
 	for _, name := range nodes {
-		if _, known := c.files[name]; !known {
-			return fmt.Errorf("cluster: there is no node %s: want one of %v", name, c.nodeNames())
+		if _, known := p.files[name]; !known {
+			return fmt.Errorf("cluster: there is no node %s: want one of %v", name, p.nodeNames())
 		}
 	}
 	return nil
@@ -160,36 +168,36 @@ func (c *Cluster) mayChange(nodes []string) error {
 
 // restart brings the proxies' files to the nodes, where the proxies start anew with them. The ConfigMap has them too, for pods that come later: the
 // kubelet would bring it to one that runs only after a while, up to a minute.
-func (c *Cluster) restart(ctx context.Context, nodes []string, before map[string]proxyFile) error {
+func (p *nodeProxies) restart(ctx context.Context, nodes []string, before map[string]proxyFile) error {
 	if len(nodes) == 0 {
 		return nil
 	}
 	old := map[string]process{}
 	for _, node := range nodes {
-		old[node], _ = c.processOf(ctx, node, before[node].metricsPort) // one that does not answer is none
+		old[node], _ = p.processOf(ctx, node, before[node].metricsPort) // one that does not answer is none
 	}
-	if err := c.applyConfigurations(ctx); err != nil {
+	if err := p.applyConfigurations(ctx); err != nil {
 		return err
 	}
 	group, grouped := errgroup.WithContext(ctx)
 	for _, node := range nodes {
-		group.Go(func() error { return c.writeFile(grouped, node) })
+		group.Go(func() error { return p.writeFile(grouped, node) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	return c.waitForProxies(ctx, nodes, old)
+	return p.waitForProxies(ctx, nodes, old)
 }
 
 // writeFile writes a proxy's file on its node, and ends the proxy that has another one; who supervises it would see the file by itself, but later. The file
 // is moved to its place, so that nobody reads half of it.
-func (c *Cluster) writeFile(ctx context.Context, node string) error {
+func (p *nodeProxies) writeFile(ctx context.Context, node string) error {
 	const script = `cat > "$0.new" && mv "$0.new" "$0" && { pkill -f -- '--config ` + copiedFile + `$' || true; }`
-	hand, err := c.hand(ctx, node)
+	hand, err := p.hand(ctx, node)
 	if err != nil {
 		return err
 	}
-	done, err := hand.Exec(ctx, probe.Command{Argv: []string{"sh", "-c", script, givenFile}, Stdin: c.files[node].String()})
+	done, err := hand.Exec(ctx, probe.Command{Argv: []string{"sh", "-c", script, givenFile}, Stdin: p.files[node].String()})
 	if err == nil && done.Status != 0 {
 		err = fmt.Errorf("status %d: %s", done.Status, lastLines(done.Stderr))
 	}
@@ -200,11 +208,11 @@ func (c *Cluster) writeFile(ctx context.Context, node string) error {
 }
 
 // waitForProxies waits until each node's proxy is another process than the old one and has synced.
-func (c *Cluster) waitForProxies(ctx context.Context, nodes []string, old map[string]process) error {
+func (p *nodeProxies) waitForProxies(ctx context.Context, nodes []string, old map[string]process) error {
 	waiting := slices.Clone(nodes)
 	return until(ctx, func(ctx context.Context) (pending string, err error) {
 		waiting = slices.DeleteFunc(waiting, func(node string) bool {
-			why := c.proxyPending(ctx, node, old[node])
+			why := p.proxyPending(ctx, node, old[node])
 			pending = or(why, pending)
 			return why == ""
 		})
@@ -213,8 +221,8 @@ func (c *Cluster) waitForProxies(ctx context.Context, nodes []string, old map[st
 }
 
 // proxyPending says what is still to come of a node's proxy.
-func (c *Cluster) proxyPending(ctx context.Context, node string, old process) string {
-	now, err := c.processOf(ctx, node, c.files[node].metricsPort)
+func (p *nodeProxies) proxyPending(ctx context.Context, node string, old process) string {
+	now, err := p.processOf(ctx, node, p.files[node].metricsPort)
 	switch {
 	case err != nil:
 		return fmt.Sprintf("the proxy of node %s does not answer: %v", node, err)
@@ -228,29 +236,29 @@ func (c *Cluster) proxyPending(ctx context.Context, node string, old process) st
 }
 
 // ReplaceProxy deletes the proxy's pods of the nodes, and returns when others have synced there. It takes longer than RestartProxy.
-func (c *Cluster) ReplaceProxy(ctx context.Context, nodes []string) error {
-	if err := c.mayChange(nodes); err != nil {
+func (p *nodeProxies) ReplaceProxy(ctx context.Context, nodes []string) error {
+	if err := p.mayChange(nodes); err != nil {
 		return err
 	}
-	pods, err := c.proxyPods(ctx)
+	pods, err := p.proxyPods(ctx)
 	if err != nil {
 		return err
 	}
 	maps.DeleteFunc(pods, func(node string, _ *corev1.Pod) bool { return !slices.Contains(nodes, node) })
-	return c.replace(ctx, pods)
+	return p.replace(ctx, pods)
 }
 
 // replace deletes pods of the proxy, and returns when there are others on all nodes that have synced.
-func (c *Cluster) replace(ctx context.Context, pods map[string]*corev1.Pod) error {
+func (p *nodeProxies) replace(ctx context.Context, pods map[string]*corev1.Pod) error {
 	for _, pod := range pods {
-		err := c.client.CoreV1().Pods(proxyNamespace).Delete(ctx, pod.Name, metav1.DeleteOptions{})
+		err := p.client.CoreV1().Pods(proxyNamespace).Delete(ctx, pod.Name, metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
 	err := until(ctx, func(ctx context.Context) (pending string, err error) { // until those that were deleted are gone, and others there
-		now, err := c.proxyPods(ctx)
-		for _, node := range c.nodeNames() {
+		now, err := p.proxyPods(ctx)
+		for _, node := range p.nodeNames() {
 			if now[node] == nil {
 				pending = fmt.Sprintf("there is no new pod of the proxy on node %s", node)
 			}
@@ -260,12 +268,12 @@ func (c *Cluster) replace(ctx context.Context, pods map[string]*corev1.Pod) erro
 	if err != nil {
 		return err
 	}
-	return c.waitForProxies(ctx, c.nodeNames(), nil)
+	return p.waitForProxies(ctx, p.nodeNames(), nil)
 }
 
 // proxyPods are the proxy's pods by node, without those that are being deleted.
-func (c *Cluster) proxyPods(ctx context.Context) (map[string]*corev1.Pod, error) {
-	list, err := c.client.CoreV1().Pods(proxyNamespace).List(ctx, metav1.ListOptions{LabelSelector: c.proxySelector()})
+func (p *nodeProxies) proxyPods(ctx context.Context) (map[string]*corev1.Pod, error) {
+	list, err := p.client.CoreV1().Pods(proxyNamespace).List(ctx, metav1.ListOptions{LabelSelector: p.proxySelector()})
 	if err != nil {
 		return nil, err
 	}
@@ -278,14 +286,14 @@ func (c *Cluster) proxyPods(ctx context.Context) (map[string]*corev1.Pod, error)
 	return pods, nil
 }
 
-func (c *Cluster) proxySelector() string {
-	if c.foreign != nil {
+func (m *members) proxySelector() string {
+	if m.foreign != nil {
 		return "k8s-app=" + KubeProxy
 	}
 	return nameLabel + "=" + proxyName
 }
 
 // server is the API server's address for the proxies, which is on the control plane.
-func (c *Cluster) server() string {
-	return "https://" + net.JoinHostPort(c.nodes[0].Addresses[0].String(), apiServerPort)
+func (m *members) server() string {
+	return "https://" + net.JoinHostPort(m.nodes[0].Addresses[0].String(), apiServerPort)
 }

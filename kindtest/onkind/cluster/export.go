@@ -53,8 +53,8 @@ func (c *Cluster) snapshot(ctx context.Context, node string) ([]byte, error) {
 	return []byte(text), err
 }
 
-func (c *Cluster) proxyLog(ctx context.Context, node string) ([]byte, error) {
-	pods, err := c.proxyPods(ctx)
+func (p *nodeProxies) proxyLog(ctx context.Context, node string) ([]byte, error) {
+	pods, err := p.proxyPods(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (c *Cluster) proxyLog(ctx context.Context, node string) ([]byte, error) {
 	if pod == nil {
 		return nil, errors.New("there is no pod of the proxy")
 	}
-	return c.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+	return p.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
 }
 
 // objects are those that decide what the proxy writes, and what helps to understand the rest, as a stream of YAML documents.

@@ -45,12 +45,12 @@ func foreignConfiguration(ctx context.Context, client kubernetes.Interface) (*ku
 
 // Foreign is the configuration of the kube-proxy that an existing cluster came with, which Configure, RestartProxy and ReplaceProxy refuse to
 // touch; nil if the proxy is one of Config.
-func (c *Cluster) Foreign() *kubeproxy.KubeProxyConfiguration { return c.foreign.DeepCopy() }
+func (m *members) Foreign() *kubeproxy.KubeProxyConfiguration { return m.foreign.DeepCopy() }
 
 // Mode is that of the proxy, as in a KubeProxyConfiguration.
-func (c *Cluster) Mode() string {
-	if c.foreign != nil {
-		return string(c.foreign.Mode)
+func (m *members) Mode() string {
+	if m.foreign != nil {
+		return string(m.foreign.Mode)
 	}
-	return c.config.Proxy.Mode
+	return m.config.Proxy.Mode
 }

@@ -49,7 +49,8 @@ func TestForeignConfigurationIsReadAsKubeadmWritesIt(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			c := &Cluster{foreign: got, config: Config{Proxy: Proxy{Mode: "ours"}}}
+			c := newCluster(Config{Proxy: Proxy{Mode: "ours"}})
+			c.foreign = got
 			if row.none {
 				assert.Nil(t, c.Foreign())
 				assert.Equal(t, "ours", c.Mode())

@@ -54,7 +54,7 @@ func poolPodWith(node string, number int, ready corev1.ConditionStatus, ips ...s
 }
 
 func TestPoolIsInTheOrderOfNodesAndNumbers(t *testing.T) {
-	c := &Cluster{config: Config{Pool: 2}, nodes: trio}
+	c := &Cluster{members: &members{config: Config{Pool: 2}, nodes: trio}}
 	var list []corev1.Pod
 	for _, number := range []int{10, 2} {
 		for _, node := range []string{"c-worker2", "c-worker", "c-control-plane"} {
@@ -75,7 +75,7 @@ func TestPoolIsInTheOrderOfNodesAndNumbers(t *testing.T) {
 }
 
 func TestPoolSaysWhatIsPending(t *testing.T) {
-	c := &Cluster{config: Config{Pool: 1}, nodes: trio[:1]}
+	c := &Cluster{members: &members{config: Config{Pool: 1}, nodes: trio[:1]}}
 	pending, err := c.readPool(nil)
 	require.NoError(t, err)
 	assert.Equal(t, "0 of 1 pods are there", pending)

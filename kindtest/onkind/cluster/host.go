@@ -58,9 +58,9 @@ func in(ctx context.Context, host, script string, args ...string) (string, error
 }
 
 // inAll runs a script in every node at once.
-func (c *Cluster) inAll(ctx context.Context, script func(Node) string) error {
+func (m *members) inAll(ctx context.Context, script func(Node) string) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for _, node := range c.nodes {
+	for _, node := range m.nodes {
 		group.Go(func() error {
 			_, err := in(ctx, node.Name, script(node))
 			return err

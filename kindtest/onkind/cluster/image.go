@@ -118,7 +118,7 @@ func (c *Cluster) pack() error {
 		return err
 	}
 	if c.config.Proxy.Binary != "" {
-		c.proxyImage, err = readImage(c.config.Proxy.Name, c.config.Proxy.Binary)
+		c.nodeProxies.image, err = readImage(c.config.Proxy.Name, c.config.Proxy.Binary)
 	}
 	return err
 }
@@ -135,23 +135,23 @@ cat "$place/usr/local/bin/kube-proxy"
 ctr --namespace=k8s.io images unmount --rm "$place" >/dev/null
 `
 
-// findProxy packs the proxy that the node image has, unless the proxy is known.
-func (c *Cluster) findProxy(ctx context.Context) error {
-	if c.proxyImage != nil || c.foreign != nil {
+// findProxy packs the proxy that the node image has, as a host of it does, unless the proxy is known.
+func (p *nodeProxies) findProxy(ctx context.Context, host string) error {
+	if p.image != nil || p.foreign != nil {
 		return nil
 	}
-	binary, err := in(ctx, c.hosts[0].String(), nodesProxy)
+	binary, err := in(ctx, host, nodesProxy)
 	if err != nil {
 		return fmt.Errorf("give the path of a kube-proxy: %w", err)
 	}
-	c.proxyImage, err = newImage(c.config.Proxy.Name, []byte(binary))
+	p.image, err = newImage(p.config.Proxy.Name, []byte(binary))
 	return err
 }
 
 // images are those that the nodes need.
 func (c *Cluster) images() []*image {
-	if c.proxyImage == nil || c.proxyImage.reference == c.agentImage.reference {
+	if c.nodeProxies.image == nil || c.nodeProxies.image.reference == c.agentImage.reference {
 		return []*image{c.agentImage}
 	}
-	return []*image{c.agentImage, c.proxyImage}
+	return []*image{c.agentImage, c.nodeProxies.image}
 }

@@ -14,21 +14,21 @@ import (
 )
 
 // Metrics are those of a node's proxy, in Prometheus' text format.
-func (c *Cluster) Metrics(ctx context.Context, node string) ([]byte, error) {
-	if c.foreign != nil {
-		return c.metricsOf(ctx, node, metricsPort)
+func (p *nodeProxies) Metrics(ctx context.Context, node string) ([]byte, error) {
+	if p.foreign != nil {
+		return p.metricsOf(ctx, node, metricsPort)
 	}
-	return c.metricsOf(ctx, node, c.files[node].metricsPort)
+	return p.metricsOf(ctx, node, p.files[node].metricsPort)
 }
 
 // metricsOf asks on the node, on its own loopback: kubeadm's kube-proxy offers them nowhere else, and this machine may not reach the node.
-func (c *Cluster) metricsOf(ctx context.Context, node, port string) ([]byte, error) {
-	hand, err := c.hand(ctx, node)
+func (p *nodeProxies) metricsOf(ctx context.Context, node, port string) ([]byte, error) {
+	hand, err := p.hand(ctx, node)
 	if err != nil {
 		return nil, err
 	}
 	loopback := "127.0.0.1"
-	if i := slices.IndexFunc(c.nodes, func(n Node) bool { return n.Name == node }); i >= 0 && c.nodes[i].Addresses[0].Is6() {
+	if i := slices.IndexFunc(p.nodes, func(n Node) bool { return n.Name == node }); i >= 0 && p.nodes[i].Addresses[0].Is6() {
 		loopback = "::1"
 	}
 	got, err := hand.Fetch(ctx, "http://"+net.JoinHostPort(loopback, port)+"/metrics")
@@ -49,12 +49,12 @@ type process struct {
 	synced  bool    // in every family that it writes
 }
 
-func (c *Cluster) processOf(ctx context.Context, node, port string) (process, error) {
-	text, err := c.metricsOf(ctx, node, port)
+func (p *nodeProxies) processOf(ctx context.Context, node, port string) (process, error) {
+	text, err := p.metricsOf(ctx, node, port)
 	if err != nil {
 		return process{}, err
 	}
-	return parseProcess(text, len(c.nodes[0].PodCIDRs))
+	return parseProcess(text, len(p.nodes[0].PodCIDRs))
 }
 
 // parseProcess reads metrics. There are as many times of a last sync as the proxy has families, or one in proxies that do not tell them apart; a

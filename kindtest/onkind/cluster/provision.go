@@ -107,7 +107,7 @@ func (c *Cluster) kubeadm(ctx context.Context, hosts []nodes.Node, args ...strin
 
 // load gives every node chainwalk itself, and the images.
 func (c *Cluster) load(ctx context.Context) error {
-	if err := c.findProxy(ctx); err != nil {
+	if err := c.findProxy(ctx, c.hosts[0].String()); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)

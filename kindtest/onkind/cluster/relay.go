@@ -23,34 +23,41 @@ func (c *Cluster) Relay(ctx context.Context, host string) (io.ReadWriteCloser, e
 	return startStream(cmd)
 }
 
+// hands are the relays that the cluster itself has in hosts, by host.
+type hands struct {
+	open func(ctx context.Context, host string) (io.ReadWriteCloser, error)
+	mu   sync.Mutex
+	all  map[string]*probe.Client
+}
+
 // hand is the relay that the cluster itself has in a host, for what it does there while others run scenarios: to begin a program from outside takes
 // longer than most of that. Close ends it.
-func (c *Cluster) hand(ctx context.Context, host string) (*probe.Client, error) {
-	c.handsMu.Lock()
-	defer c.handsMu.Unlock()
-	if hand := c.hands[host]; hand != nil {
+func (h *hands) hand(ctx context.Context, host string) (*probe.Client, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if hand := h.all[host]; hand != nil {
 		return hand, nil
 	}
-	s, err := c.Relay(context.WithoutCancel(ctx), host)
+	s, err := h.open(context.WithoutCancel(ctx), host)
 	if err != nil {
 		return nil, err
 	}
-	if c.hands == nil {
-		c.hands = map[string]*probe.Client{}
+	if h.all == nil {
+		h.all = map[string]*probe.Client{}
 	}
-	c.hands[host] = probe.NewClient(s)
-	return c.hands[host], nil
+	h.all[host] = probe.NewClient(s)
+	return h.all[host], nil
 }
 
 // dropHands ends the cluster's own relays.
-func (c *Cluster) dropHands() error {
-	c.handsMu.Lock()
-	defer c.handsMu.Unlock()
+func (h *hands) dropHands() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	var failed []error
-	for _, hand := range c.hands {
+	for _, hand := range h.all {
 		failed = append(failed, hand.Close())
 	}
-	clear(c.hands)
+	clear(h.all)
 	return errors.Join(failed...)
 }
 

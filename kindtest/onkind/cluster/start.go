@@ -23,7 +23,8 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{config: config, files: map[string]proxyFile{}, progress: &progress{out: config.Progress, clock: clock.RealClock{}}}
+	c := newCluster(config)
+	c.progress = &progress{out: config.Progress, clock: clock.RealClock{}}
 	c.provider = kind.NewProvider(kind.ProviderWithDocker(), kind.ProviderWithLogger(c.progress))
 	if err := c.start(ctx); err != nil {
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)

@@ -16,20 +16,20 @@ func (p Proxy) writer() string { return p.Name + "-" + p.Mode }
 
 // removePredecessor takes away a proxy that an earlier run has left, if it is another one, and the rules that it wrote: a proxy does not
 // know what others leave behind.
-func (c *Cluster) removePredecessor(ctx context.Context) error {
-	sets := c.client.AppsV1().DaemonSets(proxyNamespace)
+func (p *nodeProxies) removePredecessor(ctx context.Context) error {
+	sets := p.client.AppsV1().DaemonSets(proxyNamespace)
 	set, err := sets.Get(ctx, proxyName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err != nil || set.Labels[writerLabel] == c.config.Proxy.writer() {
+	if err != nil || set.Labels[writerLabel] == p.config.Proxy.writer() {
 		return err
 	}
 	if err := sets.Delete(ctx, proxyName, metav1.DeleteOptions{}); err != nil {
 		return err
 	}
 	err = until(ctx, func(ctx context.Context) (string, error) {
-		list, err := c.client.CoreV1().Pods(proxyNamespace).List(ctx, metav1.ListOptions{LabelSelector: c.proxySelector()})
+		list, err := p.client.CoreV1().Pods(proxyNamespace).List(ctx, metav1.ListOptions{LabelSelector: p.proxySelector()})
 		if err != nil || len(list.Items) == 0 {
 			return "", err
 		}
@@ -38,7 +38,7 @@ func (c *Cluster) removePredecessor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.inAll(ctx, func(Node) string { return cleanupScript })
+	return p.inAll(ctx, func(Node) string { return cleanupScript })
 }
 
 // cleanupScript removes the rules of kube-proxy in its modes iptables and nftables. chainwalk's are those of iptables.
