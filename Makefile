@@ -101,7 +101,7 @@ rejudge: build ## have the specification judge all stored scenarios, whatever th
 CHROMIUM ?= chromium
 PAGE_OUT := bin/page
 page: ## show pages (-o html) in a headless Chromium (CHROMIUM), try what can be clicked, leave pictures in bin/page; the README's is docs/trace.png
-	CHAINWALK_CHROMIUM=$(CHROMIUM) CHAINWALK_PAGE_OUT=$(abspath $(PAGE_OUT)) $(GO) test -count=1 -v -run TestPagesInABrowser ./scenarios/explain/page
+	CHAINWALK_CHROMIUM=$(CHROMIUM) CHAINWALK_PAGE_OUT=$(abspath $(PAGE_OUT)) $(GO) test -count=1 -v -run TestPagesInABrowser ./scenarios/explain/page/report
 	cp $(PAGE_OUT)/readme.png docs/trace.png
 
 FUZZTIME ?= 20s

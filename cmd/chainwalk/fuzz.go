@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/explain/page"
+	"github.com/chainwalk/chainwalk/scenarios/explain/page/report"
 	"github.com/chainwalk/chainwalk/scenarios/search/fuzz"
 	"github.com/chainwalk/chainwalk/scenarios/search/gen"
 	"github.com/chainwalk/chainwalk/scenarios/search/trial"
@@ -238,7 +238,7 @@ func tell(ctx context.Context, s streams, output string, r *fuzz.Result) error {
 
 // writeFuzzPage runs the scenarios of the failures once more, for the ways of their packets.
 func writeFuzzPage(ctx context.Context, w io.Writer, r *fuzz.Result) error {
-	found := &page.Search{
+	found := &report.Search{
 		Seed: r.Seed, Shard: r.Shard, Shards: r.Shards, Commit: r.Commit,
 		Cases: r.Cases, States: r.Figures.States, Connections: r.Figures.Connections, Packets: r.Figures.Packets,
 	}
@@ -248,12 +248,12 @@ func writeFuzzPage(ctx context.Context, w io.Writer, r *fuzz.Result) error {
 		if err != nil {
 			return fmt.Errorf("run what was found again: %w", err)
 		}
-		found.Findings = append(found.Findings, page.Finding{
+		found.Findings = append(found.Findings, report.Finding{
 			Clause: f.Clause, Law: f.Law, Text: f.Text, Cause: f.Cause, Where: f.Where(), Again: f.Again(r.Program),
 			Want: f.Want, Got: f.Got, File: f.File, Replayed: replayed,
 		})
 	}
-	return page.Fuzz(w, found)
+	return report.Fuzz(w, found)
 }
 
 func newFuzzMergeCommand(s streams) *cobra.Command {

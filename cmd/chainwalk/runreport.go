@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/chainwalk/chainwalk/scenarios"
-	"github.com/chainwalk/chainwalk/scenarios/explain/page"
+	"github.com/chainwalk/chainwalk/scenarios/explain/page/report"
 )
 
 // reporter prints what comes of scenarios: each as it comes, or all at the end.
@@ -32,7 +32,7 @@ func (o *runOptions) reporter(s streams) (*reporter, error) {
 		return &reporter{add: atTheEnd, end: func(results []*scenarios.Result) error { return scenarios.WriteJUnit(s.out, results) }}, nil
 	case "html":
 		return &reporter{add: atTheEnd, end: func(results []*scenarios.Result) error {
-			return page.Run(s.out, results, page.RunOptions{Ways: ways, Source: sourceOf})
+			return report.Run(s.out, results, report.RunOptions{Ways: ways, Source: sourceOf})
 		}}, nil
 	}
 	return nil, fmt.Errorf("-o %s: want text, json, junit or html", o.output)

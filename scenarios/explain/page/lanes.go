@@ -81,7 +81,7 @@ func (l *layout) thereAndEnds(passages []passage) {
 		if p.Direction != story.There {
 			continue
 		}
-		if last == nil && p.In != local {
+		if last == nil && p.In != Local {
 			l.first = true
 			l.columns = append(l.columns, column{Role: story.Client})
 		}
@@ -89,21 +89,21 @@ func (l *layout) thereAndEnds(passages []passage) {
 		l.columns = append(l.columns, column{Host: p.Host, Role: p.Role, Walked: true})
 		last = p
 	}
-	if last != nil && last.Out != "" && last.Out != local {
+	if last != nil && last.Out != "" && last.Out != Local {
 		l.last = true
 		l.columns = append(l.columns, column{Role: story.Server})
 	}
 }
 
-// local is the device of a packet that a host made, or that one of its sockets took.
-const local = "local"
+// Local is the device of a packet that a host made, or that one of its sockets took.
+const Local = "local"
 
 // place finds the lane of a passage that is not on the way from the client: that of its host, the next one from where the packet was
 // before.
 func (l *layout) place(passages []passage, i int) {
 	p := &passages[i]
 	from := len(l.columns)
-	continued := i > 0 && passages[i-1].Direction == p.Direction && p.In != local
+	continued := i > 0 && passages[i-1].Direction == p.Direction && p.In != Local
 	if continued {
 		from = l.places[i-1]
 	}
@@ -167,7 +167,7 @@ func (l *layout) row(passages []passage, direction story.Direction) row {
 			r.Cells = append(r.Cells, arrow(l.places[i], l.places[of[n+1]], p.Out))
 		}
 	}
-	if last.Out == "" || last.Out == local {
+	if last.Out == "" || last.Out == Local {
 		return r
 	}
 	from := l.places[of[len(of)-1]]

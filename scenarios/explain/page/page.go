@@ -15,24 +15,30 @@ import (
 //go:embed page.html page.css page.js
 var files embed.FS
 
+// Page is what the template shows: a trace, a run or a search.
+type Page struct {
+	Title string
+	Trace *Way
+	// Run and Fuzz are those of package report.
+	Run, Fuzz any
+}
+
 // content is what the template is given.
 type content struct {
-	Title  string
+	Page
 	Style  template.CSS
 	Script template.JS
 	// Policy is the Content-Security-Policy: it lets this script run, and nothing be loaded.
 	Policy string
-	Trace  *way
-	Run    *run
-	Fuzz   *search
 }
 
 // Trace writes the page of one packet, or of one connection.
 func Trace(w io.Writer, s *story.Story) error {
-	return write(w, content{Title: s.Sentence, Trace: wayOf(s, "w")})
+	return Write(w, &Page{Title: s.Sentence, Trace: NewWay(s, "w")})
 }
 
-func write(w io.Writer, d content) error {
+// Write writes a page.
+func Write(w io.Writer, p *Page) error {
 	parsed, err := template.New("page.html").Funcs(functions()).ParseFS(files, "page.html")
 	if err != nil {
 		return err
@@ -46,7 +52,7 @@ func write(w io.Writer, d content) error {
 		return err
 	}
 	sum := sha256.Sum256(js)
-	d.Style, d.Script = template.CSS(css), template.JS(js) //nolint:gosec // both are files of this package
+	d := content{Page: *p, Style: template.CSS(css), Script: template.JS(js)} //nolint:gosec // both are files of this package
 	d.Policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	return parsed.Execute(w, d)
 }

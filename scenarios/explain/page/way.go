@@ -10,11 +10,11 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
-// fullOutcomes is as many outcomes as a page shows the way of; the others are named. More would make it too big to be opened.
-const fullOutcomes = 24
+// FullOutcomes is as many outcomes as a page shows the way of; the others are named. More would make it too big to be opened.
+const FullOutcomes = 24
 
-// way is a story as the page shows it.
-type way struct {
+// Way is a story as a page shows it.
+type Way struct {
 	*story.Story
 	ID       string
 	Outcomes []outcome
@@ -82,10 +82,10 @@ type group struct {
 	Missed *missed
 }
 
-// wayOf prepares a story. Identifiers of the page's elements begin with the prefix.
-func wayOf(s *story.Story, prefix string) *way {
-	w := &way{Story: s, ID: prefix}
-	full := min(len(s.Outcomes), fullOutcomes)
+// NewWay prepares a story. Identifiers of the page's elements begin with the prefix.
+func NewWay(s *story.Story, prefix string) *Way {
+	w := &Way{Story: s, ID: prefix}
+	full := min(len(s.Outcomes), FullOutcomes)
 	w.Brief = s.Outcomes[full:]
 	for i := range s.Outcomes[:full] {
 		o := outcomeOf(&s.Outcomes[i], prefix+"o"+strconv.Itoa(i+1))
@@ -97,7 +97,7 @@ func wayOf(s *story.Story, prefix string) *way {
 }
 
 // markOwn finds the lines that are not in all outcomes.
-func (w *way) markOwn() {
+func (w *Way) markOwn() {
 	type key struct{ hook, at, text string }
 	keyOf := func(l *line) key { return key{l.Hook, l.At, l.Text} }
 	outcomes := map[key]map[int]bool{}
@@ -223,4 +223,18 @@ func (n *nesting) depth(l *story.Line) int {
 		*n = append(*n, chain)
 	}
 	return len(*n) - 1
+}
+
+// frame is how many lines the header, the lanes and the end of a passage count for.
+const frame = 8
+
+// Lines is how many lines the ways take that a page shows of a story.
+func Lines(s *story.Story) int {
+	n := 0
+	for i := range s.Outcomes[:min(len(s.Outcomes), FullOutcomes)] {
+		for j := range s.Outcomes[i].Passages {
+			n += frame + len(s.Outcomes[i].Passages[j].Lines)
+		}
+	}
+	return n
 }

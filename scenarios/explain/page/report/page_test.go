@@ -1,4 +1,4 @@
-package page
+package report
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
@@ -31,7 +32,7 @@ func written(t *testing.T, write func(io.Writer) error) string {
 
 func tracePage(t *testing.T, s *story.Story) string {
 	t.Helper()
-	return written(t, func(w io.Writer) error { return Trace(w, s) })
+	return written(t, func(w io.Writer) error { return page.Trace(w, s) })
 }
 
 // evil is what others may have written wherever they may write.
@@ -330,7 +331,7 @@ func TestManyOutcomesAreNamedAndTheFirstOnesShown(t *testing.T) {
 	text := tracePage(t, s)
 	assert.Less(t, len(text), 700_000)
 	seen := pageText(t, text)
-	says(t, seen, fmt.Sprintf("%d more outcomes, without their ways", 1000-fullOutcomes))
+	says(t, seen, fmt.Sprintf("%d more outcomes, without their ways", 1000-page.FullOutcomes))
 	says(t, seen, "to endpoint 999")
 }
 

@@ -1,4 +1,4 @@
-package page
+package report
 
 import (
 	"net/netip"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
@@ -94,7 +95,7 @@ func passageOfHop(hops []scenarios.Hop, i int, d story.Direction) story.Passage 
 		Direction: d, Host: h.Host, Role: role, Came: headerOfPacket(&in.Packet), In: in.In, Result: h.Result, Lines: linesOfSteps(h.Steps),
 	}
 	if in.Local {
-		p.In = local
+		p.In = page.Local
 	}
 	p.Left = p.Came
 	if i+1 < len(hops) {

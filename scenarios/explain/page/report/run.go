@@ -1,4 +1,4 @@
-package page
+package report
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 	"github.com/chainwalk/chainwalk/scenarios/explain/story"
 )
 
@@ -21,7 +22,7 @@ type RunOptions struct {
 // Run writes the page of a run: the scenarios with their verdicts, what failed with its way, and each scenario's file.
 func Run(w io.Writer, results []*scenarios.Result, o RunOptions) error {
 	r := runOf(results, o)
-	return write(w, content{Title: r.Sentence, Run: r})
+	return page.Write(w, &page.Page{Title: r.Sentence, Run: r})
 }
 
 // roomLines and roomSource are how many lines of ways, and bytes of files, a page has room for, so that a browser opens it at once.
@@ -29,8 +30,6 @@ func Run(w io.Writer, results []*scenarios.Result, o RunOptions) error {
 const (
 	roomLines  = 20_000
 	roomSource = 2 << 20
-	// frame is how many lines the header, the lanes and the end of a passage count for.
-	frame = 8
 )
 
 // run is a run as the page shows it.
@@ -78,9 +77,9 @@ type check struct {
 	ID       string
 	Scenario string
 	Tools    string
-	Way      *way
+	Way      *page.Way
 	// Foretold are the ways that were predicted.
-	Foretold *way
+	Foretold *page.Way
 	// More are the ways that are left out.
 	More int
 	Line string // the identifier of the line of the file
@@ -217,11 +216,11 @@ func (r *run) check(told *scenarios.Told, id string) *check {
 	t := teller{knownOf(c.Names)}
 	one.More = len(c.Ways) - len(told.Ways)
 	if s := t.check(c, told.Ways); r.room(s) {
-		one.Way = wayOf(s, id+"w")
+		one.Way = page.NewWay(s, id+"w")
 	}
 	if !c.Passed && len(c.PredictedWays) > 0 {
 		if s := t.ways(c.PredictedWays[:min(len(c.PredictedWays), fewPredicted)]); r.room(s) {
-			one.Foretold = wayOf(s, id+"p")
+			one.Foretold = page.NewWay(s, id+"p")
 		}
 	}
 	return one
@@ -229,7 +228,7 @@ func (r *run) check(told *scenarios.Told, id string) *check {
 
 // room takes the room that a story needs, if there is enough left.
 func (r *run) room(s *story.Story) bool {
-	lines := linesOf(s)
+	lines := page.Lines(s)
 	if lines > r.lines {
 		r.LeftOut++
 		return false
@@ -240,14 +239,3 @@ func (r *run) room(s *story.Story) bool {
 
 // fewPredicted is as many predicted ways as are shown.
 const fewPredicted = 3
-
-// linesOf is how many lines the ways take that are shown of a story.
-func linesOf(s *story.Story) int {
-	n := 0
-	for i := range s.Outcomes[:min(len(s.Outcomes), fullOutcomes)] {
-		for j := range s.Outcomes[i].Passages {
-			n += frame + len(s.Outcomes[i].Passages[j].Lines)
-		}
-	}
-	return n
-}

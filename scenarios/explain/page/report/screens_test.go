@@ -1,4 +1,4 @@
-package page
+package report
 
 import (
 	"fmt"
@@ -44,7 +44,7 @@ steps:
 // realTrace is the README's packet, in the node that was recorded.
 func realTrace(t *testing.T) string {
 	t.Helper()
-	file, err := os.Open("../../../internal/dumps/kind-v1.34/legacy/demo-worker.yaml")
+	file, err := os.Open("../../../../internal/dumps/kind-v1.34/legacy/demo-worker.yaml")
 	require.NoError(t, err)
 	defer file.Close() //nolint:errcheck // nothing was written
 	node, err := snapshot.Read(file.Name(), file)
@@ -53,7 +53,7 @@ func realTrace(t *testing.T) string {
 	require.NoError(t, err)
 	result, err := node.Trace(in, snapshot.HostOptions{}, packetsim.WalkOptions{})
 	require.NoError(t, err)
-	objects, err := os.Open("../../../internal/dumps/kind-v1.34/objects.yaml")
+	objects, err := os.Open("../../../../internal/dumps/kind-v1.34/objects.yaml")
 	require.NoError(t, err)
 	defer objects.Close() //nolint:errcheck // nothing was written
 	known, err := manifest.ReadObjects(objects.Name(), objects)
@@ -65,7 +65,7 @@ func realTrace(t *testing.T) string {
 // realRun is a run of shipped scenarios, and of one that fails.
 func realRun(t *testing.T) string {
 	t.Helper()
-	loaded, err := scenarios.Load("../../testdata/cases")
+	loaded, err := scenarios.Load("../../../testdata/cases")
 	require.NoError(t, err)
 	bad, err := scenarios.Read("hairpin-lost.yaml", strings.NewReader(failing))
 	require.NoError(t, err)

@@ -1,10 +1,11 @@
-package page
+package report
 
 import (
 	"io"
 	"strconv"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/explain/page"
 )
 
 // Search is what a search came to, as its page tells it.
@@ -32,7 +33,7 @@ type Finding struct {
 // Fuzz writes the page of a search: what it found, and the ways of the packets.
 func Fuzz(w io.Writer, found *Search) error {
 	s := searchOf(found)
-	return write(w, content{Title: s.Sentence, Fuzz: s})
+	return page.Write(w, &page.Page{Title: s.Sentence, Fuzz: s})
 }
 
 // search is a search as the page shows it.
