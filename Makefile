@@ -55,7 +55,7 @@ KERNEL_CASES ?= 60
 kernel: SHELL := /bin/bash
 kernel: ## compare with the real kernel and tools, and print the numbers; root on Linux, skips forbidden
 	@set -o pipefail; { \
-		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
+		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -parallel 8 -run Kernel -json ./fakeipt ./packetsim ./packetsim/snapshot -rapid.seed=$(SEED) -rapid.checks=20 -rapid.nofailfile && \
 		CHAINWALK_KERNEL=1 $(GO) test -race -count=1 -timeout 5m -run Kernel -json ./internal/namespace ./internal/nfnetlink ./internal/libc ./fakeipt/toolstate ./proxier/iptables \
 			./proxier/conntrack ./proxier/nfacct ./proxier/sysctl ./proxier ./kindtest/internal/socket ./kindtest/probe ./kindtest/onkind/kind ./cmd/chainwalk && \
 		CHAINWALK_KERNEL=1 $(GO) test -count=1 -timeout 10m -run Kernel -json ./kindtest/onkernel/differ; \

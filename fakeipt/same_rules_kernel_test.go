@@ -23,15 +23,12 @@ import (
 // ones come from -rapid.seed, how many at once from -rapid.checks.
 func TestSameRulesOnTheRealKernel(t *testing.T) {
 	needKernel(t)
-	pairs := map[netfilter.Dialect]*toolPair{}
-	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
-		pairs[d] = &toolPair{real: newRealMachine(t), fake: newFakeMachine(d)}
-	}
 	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
+		t.Parallel() // as TestRulesOnTheRealKernel
 		rng := rand.New(rand.NewPCG(uint64(flagNumber(t, "rapid.seed")), 1))
-		for _, p := range pairs {
-			p.real.reset(t)
-			p.fake.reset(t)
+		pairs := map[netfilter.Dialect]*toolPair{}
+		for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
+			pairs[d] = &toolPair{real: newRealMachine(t), fake: newFakeMachine(d)}
 		}
 		c := readSameCorpus(t, path, pairs)
 		for _, name := range c.names {
