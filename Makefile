@@ -172,7 +172,7 @@ kind-binaries: ## build Kubernetes and etcd for the node image and for apiserver
 	$(GO) run ./kindtest/onkind/nodeimage/build -binaries
 
 apiserver-test: kind-binaries ## run the proxier and the scenarios' objects against a real API server on loopback; skips forbidden
-	CHAINWALK_APISERVER=1 $(GO) test -count=1 -timeout 20m ./kindtest/onkind/apiserver
+	CHAINWALK_APISERVER=1 $(RACE) $(GO) test -count=1 -timeout 20m ./kindtest/onkind/apiserver
 
 kind-engine: ## start a Docker engine where the machine has one that nothing starts; root on Linux
 	$(GO) run ./kindtest/onkind/nodeimage/engine

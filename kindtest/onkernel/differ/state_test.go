@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/kindtest/internal/toolrun"
 	"github.com/chainwalk/chainwalk/netfilter"
 )
@@ -16,8 +17,8 @@ import (
 // TestStateOfWhatIsDrawnIsReadAgain holds that all that the search of the tools' text can draw leaves a state which is read again, and is
 // the same: the tools say on a folder what they say in memory, and each rule has all its values again.
 func TestStateOfWhatIsDrawnIsReadAgain(t *testing.T) {
-	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
-		for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+	for _, d := range race.Some([]netfilter.Dialect{netfilter.Legacy, netfilter.NFT}, 2) {
+		for _, f := range race.Some([]netfilter.Family{netfilter.IPv4, netfilter.IPv6}, 2) {
 			t.Run(tool("iptables", d, f), rapid.MakeCheck(func(t *rapid.T) {
 				g := newTextGen(rapid.Uint64().Draw(t, "seed"), d, f)
 				g.help = drawnHelp()
@@ -64,8 +65,8 @@ func requireSameTables(t *rapid.T, want, got *fakeipt.Ruleset, step *textStep) {
 
 // TestStateOnAFolderIsThatInMemory runs what the search draws on a folder beside a kernel in memory.
 func TestStateOnAFolderIsThatInMemory(t *testing.T) {
-	for _, d := range []netfilter.Dialect{netfilter.Legacy, netfilter.NFT} {
-		for _, f := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
+	for _, d := range race.Some([]netfilter.Dialect{netfilter.Legacy, netfilter.NFT}, 2) {
+		for _, f := range race.Some([]netfilter.Family{netfilter.IPv4, netfilter.IPv6}, 2) {
 			t.Run(tool("iptables", d, f), func(t *testing.T) {
 				g := newTextGen(1, d, f)
 				for range 3 {

@@ -272,13 +272,10 @@ func TestNodeIsMadeAgain(t *testing.T) {
 	again.awaitRules(t, rules...)
 }
 
-// Many services that come at once all get their rules: 2,000 where the API server is what is tested, and fewer among all other tests.
+// Many services that come at once all get their rules.
 func TestManyServicesAtOnce(t *testing.T) {
+	const count = 2000
 	e := start(t)
-	count := 200
-	if required() {
-		count = 2000
-	}
 	client := e.client(t, admin, nil)
 	createNode(t, client)
 	p := startProxy(t, e.client(t, kubeProxy, nil))
