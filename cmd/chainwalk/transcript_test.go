@@ -87,7 +87,9 @@ func startShell(t *testing.T) *shell {
 		_ = cmd.Wait() // its status is that of the last command
 		require.NoError(t, read.Close())
 	})
-	return &shell{t: t, in: in, out: bufio.NewReader(read)}
+	sh := &shell{t: t, in: in, out: bufio.NewReader(read)}
+	sh.run("alias cd='cd -P'") // what go builds there is in its cache by the folder's true name
+	return sh
 }
 
 // typed is a transcript with what its commands print now, where that is other than it shows.
