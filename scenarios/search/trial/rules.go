@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -65,7 +65,7 @@ func (r *run) readBack(ctx context.Context, n *nodeState, rules []saved) error {
 	if err != nil {
 		return err
 	}
-	kernel := fakeipt.New(fakeipt.Options{Dialect: r.cluster.Dialect}).Exec()
+	kernel := fakekernel.New(fakekernel.Options{Dialect: r.cluster.Dialect}).Exec()
 	for _, name := range slices.Sorted(maps.Keys(counters)) {
 		if _, err := tools.Run(kernel, "", "nfacct", "add", name); err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/world/api"
@@ -86,7 +86,7 @@ type lastSync struct {
 	searched  bool             // it looked through conntrack
 	took      time.Duration    // restores may be slow
 	// seen are the rules at its last point, by family.
-	seen map[scenarios.IPFamily]*fakeipt.Ruleset
+	seen map[scenarios.IPFamily]*netfilter.RulesetView
 }
 
 // errEnough ends a run that has found enough.
@@ -131,7 +131,7 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	r.began = r.world.Now()
 	for i := range r.cluster.Nodes {
-		n := &nodeState{name: r.cluster.Nodes[i].Name, sync: lastSync{seen: map[scenarios.IPFamily]*fakeipt.Ruleset{}}}
+		n := &nodeState{name: r.cluster.Nodes[i].Name, sync: lastSync{seen: map[scenarios.IPFamily]*netfilter.RulesetView{}}}
 		r.started(n)
 		n.damage.foreign = slices.ContainsFunc(r.cluster.Preload, func(p scenarios.Preload) bool {
 			return p.IsFor(n.name) && p.Dialect.In(r.cluster.Dialect) != r.cluster.Dialect

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
@@ -130,7 +130,7 @@ func (o *othersRules) rule(t netfilter.Table, chain *netfilter.Chain, i int) str
 			args[k] = o.renamer.word(o.chain(t, args[k]))
 		}
 	}
-	return snapshot.AppendedRule(o.chain(t, chain.Name), args)
+	return fakekernel.AppendedRule(o.chain(t, chain.Name), args)
 }
 
 // chain is the name of a chain that somebody made, who is no part of Kubernetes, or another name that hides it. Any other word stays.

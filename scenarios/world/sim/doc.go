@@ -1,5 +1,5 @@
 // Package sim is the scenarios backend that needs no kernel: every node is a
-// packetsim.Host whose iptables are a fakeipt.Kernel, and runs a whole proxier,
+// packetsim.Host with a fakekernel.Kernel, and runs a whole proxier,
 // which is fed by informers on a fake clientset, or directly, and runs the tools
 // through exec.
 //

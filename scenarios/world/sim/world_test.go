@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -277,13 +277,13 @@ func TestDirectAndInformersAgree(t *testing.T) {
 }
 
 // rulesOf are the rules of a family by "TABLE CHAIN", without counters. A chain without rules is there with none.
-func rulesOf(k *fakeipt.Kernel, family netfilter.Family) map[string][]string {
+func rulesOf(k *fakekernel.Kernel, family netfilter.Family) map[string][]string {
 	out := map[string][]string{}
-	for _, table := range k.Ruleset(family).Tables() {
+	for _, table := range k.Rules(family).Tables {
 		for chain := range table.Unsorted() {
-			rules := make([]string, len(chain.Rules))
-			for i, rule := range chain.Rules {
-				rules[i] = rule.Text(chain.Name, family, k.Dialect())
+			rules := make([]string, chain.Len())
+			for i := range rules {
+				rules[i] = chain.Text(i)
 			}
 			out[table.Name()+" "+chain.Name] = rules
 		}
