@@ -53,6 +53,9 @@ func IsShared(chain string) bool {
 // BeginsServices says whether a chain is where packets come to kube-proxy's rules for services.
 func BeginsServices(chain string) bool { return chain == services || chain == nftServices }
 
+// IsNodePorts says whether a chain is the one of kube-proxy for node ports, which the last rule for services leads to.
+func IsNodePorts(chain string) bool { return chain == nodePorts }
+
 // MarksForMasquerade says whether a chain is the one by which kube-proxy marks packets to be masqueraded.
 func MarksForMasquerade(chain string) bool {
 	return chain == markMasquerade || chain == nftMarkMasquerade
