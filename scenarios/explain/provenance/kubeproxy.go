@@ -78,6 +78,20 @@ func WithChains(text string, name func(chain string) string) string {
 // WithoutHashes is a text without what tells the chains of service ports from one another: KUBE-SVC, KUBE-SEP.
 func WithoutHashes(text string) string { return hashed.ReplaceAllString(text, "$1") }
 
+// Kind is a rule of a chain without what tells services and endpoints apart: hashes of chains, comments, addresses and ports. The arguments are those
+// of a netfilter.Rules, with comments.
+func Kind(chain string, args []string) string {
+	kind := []string{"-A", WithoutHashes(chain)}
+	for i, arg := range args {
+		switch begin := arg[:min(len(arg), 1)]; {
+		case arg == "--comment", i > 0 && args[i-1] == "--comment":
+		case begin == "-" || begin == "!" || "A" <= begin && begin <= "Z":
+			kind = append(kind, WithoutHashes(arg))
+		}
+	}
+	return strings.Join(kind, " ")
+}
+
 // ServicePort is a port of a service: NAMESPACE/NAME, with :PORT behind it where it has a name.
 type ServicePort string
 

@@ -32,12 +32,15 @@ func (r *run) staleChains(n *nodeState) error {
 
 // ruleset are the rules of a node as its kernel has them.
 func (r *run) ruleset(n *nodeState, family scenarios.IPFamily) *netfilter.RulesetView {
-	of := netfilter.IPv4
-	if family == scenarios.FamilyIPv6 {
-		of = netfilter.IPv6
-	}
-	rules := r.world.Kernel(n.name).Rules(of)
+	rules := r.world.Kernel(n.name).Rules(familyOf(family))
 	return &rules
+}
+
+func familyOf(family scenarios.IPFamily) netfilter.Family {
+	if family == scenarios.FamilyIPv6 {
+		return netfilter.IPv6
+	}
+	return netfilter.IPv4
 }
 
 // leaked is the first chain by name of a service or an endpoint that no rule leads to, empty if there is none.
