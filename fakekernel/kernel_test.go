@@ -114,3 +114,24 @@ func TestSavesAreRestoredOneAfterTheOther(t *testing.T) {
 	_, err := RestoreSaves(saves[1:], netfilter.IPv6)
 	require.ErrorContains(t, err, "ip6tables-restore: exit status 1: ")
 }
+
+func TestLinesSayWhatTheyMean(t *testing.T) {
+	const save = "# head\n*nat\n:PREROUTING ACCEPT [0:0]\n:MINE - [0:0]\n-A PREROUTING -j MINE\n[1:60] -A MINE -p tcp -j DNAT --to-destination 10.0.0.1:80\n" +
+		"-A MINE -j RETURN\nCOMMIT\n"
+	lines, err := Lines("rules", save, netfilter.IPv4, netfilter.NFT)
+	require.NoError(t, err)
+	var said []string
+	for _, l := range lines {
+		what := "nothing"
+		if l.Fact != nil {
+			what = fmt.Sprint(l.Fact.Jump, l.Fact.Verdict, l.Fact.Translation.Kind)
+		}
+		said = append(said, strings.Join([]string{l.Table, l.Chain, what}, "|"))
+	}
+	assert.Equal(t, []string{
+		"||nothing", "nat||nothing", "nat|PREROUTING|nothing", "nat|MINE|nothing", "nat|PREROUTING|MINE", "nat|MINE|dnat", "nat|MINE|RETURN", "nat||nothing",
+	}, said)
+	assert.Equal(t, "[1:60] -A MINE -p tcp -j DNAT --to-destination 10.0.0.1:80", lines[5].Text)
+	_, err = Lines("rules", "*nat\n-A NONE -j RETURN\nCOMMIT\n", netfilter.IPv4, netfilter.NFT)
+	require.ErrorContains(t, err, "rules:2:")
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot/files"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 func newSnapshotCommand(s streams) *cobra.Command {
@@ -75,7 +76,7 @@ func snapshotOfFiles(s streams, from string) (*snapshot.Node, error) {
 	if info, err := os.Stat(from); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s: want a folder with files of a node (if it is an archive, unpack it)", from)
 	}
-	result, err := files.Read(os.DirFS(from))
+	result, err := files.Read(os.DirFS(from), provenance.WriterOfSave)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", from, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/world/lab"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
@@ -50,8 +51,14 @@ type portOf struct {
 // build joins the hosts of a view.
 func (v *View) build() (*network, error) {
 	n, err := v.join(netfilter.NFT)
-	if err == nil && slices.ContainsFunc(v.Snapshots, v.orderOpen) {
-		n.turned, err = v.join(netfilter.Legacy)
+	for _, taken := range v.Snapshots {
+		if err != nil || n.turned != nil {
+			break
+		}
+		var open bool
+		if open, err = v.orderOpen(taken); open {
+			n.turned, err = v.join(netfilter.Legacy)
+		}
 	}
 	return n, err
 }
@@ -97,28 +104,30 @@ func (v *View) join(first netfilter.Dialect) (*network, error) {
 }
 
 // orderOpen reports whether a node has rules of both variants of iptables that matter, and does not say which of them packets meet first.
-func (v *View) orderOpen(taken *snapshot.Node) bool {
-	return len(taken.Order) == 0 && slices.ContainsFunc(taken.IPTables, func(r snapshot.Rules) bool {
-		return r.Dialect != v.Cluster.Dialect && decides(r.Save)
-	})
+func (v *View) orderOpen(taken *snapshot.Node) (bool, error) {
+	if len(taken.Order) > 0 {
+		return false, nil
+	}
+	rulesets, err := taken.Rulesets()
+	if err != nil {
+		return false, fmt.Errorf("predict: %w", err)
+	}
+	return slices.ContainsFunc(rulesets, func(r netfilter.RulesetView) bool { return r.Dialect != v.Cluster.Dialect && decides(&r) }), nil
 }
 
-// dockerDNS begins the names of the chains that Docker makes in the namespace of every container, for the name server at 127.0.0.11 (or
-// the gateway, as kind rewrites them). They are in the tables of the host's iptables, whatever the node's own is.
-const dockerDNS = "DOCKER_"
-
-// decides reports whether a ruleset has a rule or a policy that can stop or change a packet of ours.
-func decides(save string) bool {
-	for line := range strings.Lines(save) {
-		words := strings.Fields(line)
-		if len(words) > 0 && strings.HasPrefix(words[0], "[") {
-			words = words[1:] // the counters
-		}
-		ofDocker := slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(strings.TrimPrefix(w, ":"), dockerDNS) })
-		isRule := len(words) > 1 && words[0] == "-A"
-		isPolicy := len(words) > 1 && strings.HasPrefix(words[0], ":") && words[1] == "DROP"
-		if (isRule || isPolicy) && !ofDocker {
-			return true
+// decides reports whether a ruleset has a rule or a policy that can stop or change a packet of ours. The rules that Docker has for its name server are
+// in the tables of the host's iptables, whatever the node's own is.
+func decides(rules *netfilter.RulesetView) bool {
+	for _, table := range rules.Tables {
+		for chain := range table.Chains() {
+			if chain.Policy == netfilter.Drop {
+				return true
+			}
+			for _, fact := range chain.Facts() {
+				if !provenance.IsOfNameServer(chain.Name) && !provenance.IsOfNameServer(fact.Jump) {
+					return true
+				}
+			}
 		}
 	}
 	return false

@@ -28,9 +28,17 @@ func folder(pairs ...string) fstest.MapFS {
 	return f
 }
 
+// writer knows kube-proxy by its chain of services.
+func writer(save string) (string, []string) {
+	if !strings.Contains(save, "\n:KUBE-SERVICES ") {
+		return "", nil
+	}
+	return "kube-proxy", []string{"nat", "filter"}
+}
+
 func read(t *testing.T, pairs ...string) *files.Result {
 	t.Helper()
-	result, err := files.Read(folder(pairs...))
+	result, err := files.Read(folder(pairs...), writer)
 	require.NoError(t, err)
 	_, err = snapshot.NewHost(result.Node, snapshot.HostOptions{})
 	require.NoError(t, err)
@@ -66,7 +74,7 @@ func TestFilesOfRecordedNodes(t *testing.T) {
 		for _, name := range []string{"demo-control-plane", "demo-worker", "demo-worker2"} {
 			sub, err := fs.Sub(dumps.Kind(), backend+"/"+name)
 			require.NoError(t, err)
-			result, err := files.Read(sub)
+			result, err := files.Read(sub, writer)
 			require.NoError(t, err)
 			result.Node.Hostname = name
 			assert.Equal(t, []string{
@@ -294,7 +302,7 @@ func TestFilesNotUnderstood(t *testing.T) {
 			"route in j: json: cannot unmarshal number"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			result, err := files.Read(folder("addr", addr, tc.file, tc.text))
+			result, err := files.Read(folder("addr", addr, tc.file, tc.text), writer)
 			require.NoError(t, err)
 			assert.Contains(t, strings.Join(unread(result.Node), "\n"), tc.want)
 		})
@@ -302,12 +310,12 @@ func TestFilesNotUnderstood(t *testing.T) {
 }
 
 func TestFilesOfNoNode(t *testing.T) {
-	_, err := files.Read(folder("iptables-save", "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n"))
+	_, err := files.Read(folder("iptables-save", "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n"), writer)
 	require.ErrorIs(t, err, files.ErrNoDevices)
-	_, err = files.Read(folder("a/addr", addr, "b/addr", strings.Replace(addr, "00:01", "00:02", 1)))
+	_, err = files.Read(folder("a/addr", addr, "b/addr", strings.Replace(addr, "00:01", "00:02", 1)), writer)
 	require.ErrorContains(t, err, "a/addr and b/addr tell different things of device eth0: give the files of one node")
 	result, err := files.Read(folder("addr", addr, "twice", addr, "x.json", "{}", "y.json", "{", "z.json", "[1]", "empty", "", "k.json",
-		`[{"kind":"List"}]`))
+		`[{"kind":"List"}]`), writer)
 	require.NoError(t, err)
 	assert.Len(t, result.Node.Devices, 2)
 	assert.Len(t, result.Node.Devices[1].Addresses, 2)
@@ -322,7 +330,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("*nat\nCOMMIT\n{ pkts = 1, bytes = 2 } = x;\nnet.ipv4.ip_forward = 1", "udp 17 9 src=10.0.0.1 dst=10.0.0.2 sport=1 dport=2 "+
 		"src=10.0.0.2 dst=10.0.0.1 sport=2 dport=1")
 	f.Fuzz(func(t *testing.T, one, two string) {
-		result, err := files.Read(folder("addr.txt", addr, "one", one, "two", two))
+		result, err := files.Read(folder("addr.txt", addr, "one", one, "two", two), writer)
 		if err != nil {
 			return
 		}

@@ -106,7 +106,7 @@ func TestKernelFilesSayWhatTheMachineSays(t *testing.T) {
 					folder[file] = &fstest.MapFile{Data: []byte(result.Stdout + result.Stderr)}
 				}
 			}
-			result, err := files.Read(folder)
+			result, err := files.Read(folder, writer)
 			require.NoError(t, err)
 			var taken *snapshot.Node
 			node.In(t).Do(func() {

@@ -67,6 +67,14 @@ func IsCanary(chain string) bool { return WriterOf(chain) != "" && strings.HasSu
 // InSave says whether what iptables-save printed has the chains of kube-proxy.
 func InSave(save string) bool { return strings.Contains(save, "\n:"+services+" ") }
 
+// WriterOfSave is the program whose chains are in what iptables-save printed, and the tables in which it always has some; empty if that is not kube-proxy.
+func WriterOfSave(save string) (program string, tables []string) {
+	if !InSave(save) {
+		return "", nil
+	}
+	return string(KubeProxy), []string{"nat", "filter"}
+}
+
 // hashed is the name of a chain of one service port or endpoint.
 var hashed = regexp.MustCompile(`(KUBE-(?:SVC|SVL|SEP|EXT|FW|XLB))-[A-Z2-7]{16}`)
 
