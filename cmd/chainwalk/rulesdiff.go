@@ -89,7 +89,7 @@ func readDump(s streams, o rulesOptions, node *v1.Node) (*dump, error) {
 }
 
 // dumpOfSnapshot is a node of which more than the rules is known.
-func dumpOfSnapshot(name string, nodeSnapshot *snapshot.Node, o rulesOptions) (*dump, error) {
+func dumpOfSnapshot(name string, nodeSnapshot *snapshot.NodeSnapshot, o rulesOptions) (*dump, error) {
 	var texts []fakekernel.SaveText
 	for _, rules := range nodeSnapshot.IPTables {
 		texts = append(texts, fakekernel.SaveText{Family: rules.Family, Dialect: rules.Dialect, Text: rules.Save})

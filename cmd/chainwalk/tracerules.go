@@ -34,7 +34,7 @@ func onePacket(_ *cobra.Command, args []string) error {
 }
 
 // checkArrival wants to know how a packet comes to a node.
-func checkArrival(node *snapshot.Node, in packetsim.Input) error {
+func checkArrival(node *snapshot.NodeSnapshot, in packetsim.Input) error {
 	var names []string
 	for i := range node.Devices {
 		if node.Devices[i].Name == in.In {
@@ -58,7 +58,7 @@ func checkArrival(node *snapshot.Node, in packetsim.Input) error {
 }
 
 // arrivesBy is the device that the main table has for an address, "local" for an address of the node, "" if neither is known.
-func arrivesBy(node *snapshot.Node, addr netip.Addr) string {
+func arrivesBy(node *snapshot.NodeSnapshot, addr netip.Addr) string {
 	device, bits := "", -1
 	for i := range node.Routes {
 		r := &node.Routes[i]

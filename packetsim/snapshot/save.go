@@ -6,7 +6,7 @@ import (
 )
 
 // Rulesets are what the node's rules of each tool and family are, in the order of IPTables.
-func (s *Node) Rulesets() ([]netfilter.RulesetView, error) {
+func (s *NodeSnapshot) Rulesets() ([]netfilter.RulesetView, error) {
 	kernels := map[netfilter.Dialect]*fakeipt.Kernel{}
 	out := make([]netfilter.RulesetView, len(s.IPTables))
 	for i := range s.IPTables {

@@ -86,7 +86,7 @@ func (r *reader) finishRoutes() error {
 }
 
 // kernelRoutes are the routes that the kernel makes for the addresses of a node.
-func kernelRoutes(node *snapshot.Node) ([]snapshot.Route, error) {
+func kernelRoutes(node *snapshot.NodeSnapshot) ([]snapshot.Route, error) {
 	var devices []packetsim.Device
 	for _, d := range node.Devices {
 		device := packetsim.Device{Name: d.Name, Index: d.Index, Kind: d.Kind, Up: d.Up, Master: d.Master}

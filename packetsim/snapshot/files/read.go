@@ -18,7 +18,7 @@ import (
 
 // Result is a snapshot and what it was not made of.
 type Result struct {
-	Node *snapshot.Node
+	Node *snapshot.NodeSnapshot
 	// Ignored are the files in which there was nothing for a snapshot, and why.
 	Ignored []snapshot.Unread
 }
@@ -41,7 +41,7 @@ func Read(folder fs.FS, writer Writer) (*Result, error) {
 	}
 	r := &reader{
 		writes: writer,
-		result: &Result{Node: &snapshot.Node{Version: snapshot.Version, Sysctls: map[string]string{}}},
+		result: &Result{Node: &snapshot.NodeSnapshot{Version: snapshot.Version, Sysctls: map[string]string{}}},
 		found:  map[string]string{}, links: map[string]*link{}, tuples: map[tupleIn]tupleIn{},
 	}
 	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {

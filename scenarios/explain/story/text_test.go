@@ -67,7 +67,7 @@ func TestSentencesOfRecordedNodes(t *testing.T) {
 	})
 }
 
-func recordedNode(t *testing.T, name string) *snapshot.Node {
+func recordedNode(t *testing.T, name string) *snapshot.NodeSnapshot {
 	t.Helper()
 	file, err := dumps.Kind().Open(name + ".yaml")
 	require.NoError(t, err)

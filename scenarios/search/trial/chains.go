@@ -22,7 +22,7 @@ func (r *run) staleChains(n *nodeState) error {
 		if chain == "" {
 			continue
 		}
-		return r.add(Finding{
+		return r.add(Violation{
 			Clause: oracle.NoStaleChain, Node: n.name, Want: "no chain that no rule leads to", Got: "chain " + chain,
 			Check: []scenarios.Step{{Rules: &scenarios.RulesCheck{Nodes: []string{n.name}, Family: family, NoChains: []string{chain}}}},
 		})

@@ -89,7 +89,7 @@ func (r *run) readBack(ctx context.Context, n *nodeState, rules []saved) error {
 				continue
 			}
 		}
-		return r.add(Finding{Clause: oracle.RulesReadBack, Node: n.name, Want: "what is saved can be restored as it is", Got: got})
+		return r.add(Violation{Clause: oracle.RulesReadBack, Node: n.name, Want: "what is saved can be restored as it is", Got: got})
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (r *run) asOnEmptyKernel(n *nodeState, rules []saved) error {
 	if err != nil || difference == "" {
 		return err
 	}
-	return r.add(Finding{
+	return r.add(Violation{
 		Clause: oracle.RestartEqualsFresh, Node: n.name, Want: "the rules that a proxier writes into an empty kernel", Got: difference,
 		Check: []scenarios.Step{
 			{Restart: &scenarios.NodeSet{Names: []string{n.name}}, Sync: &scenarios.NodeSet{Names: []string{n.name}}},
@@ -127,7 +127,7 @@ func (r *run) asFull(n *nodeState, rules []saved) error {
 	if err != nil || difference == "" {
 		return err
 	}
-	return r.add(Finding{
+	return r.add(Violation{
 		Clause: clause, Node: n.name, Want: "the rules that a proxier writes into an empty kernel", Got: difference,
 		Check: []scenarios.Step{{Rules: rulesCheck(n, is, should)}},
 	})
@@ -196,7 +196,7 @@ func (r *run) asFresh(ctx context.Context, n *nodeState, before []saved) error {
 		if difference == "" {
 			continue
 		}
-		f := Finding{
+		f := Violation{
 			Clause: oracle.PartialEqualsFull, Node: n.name, Want: "the rules that a proxier writes that starts now", Got: difference,
 			Check: []scenarios.Step{{Rules: rulesCheck(n, before[i], after[i])}},
 		}

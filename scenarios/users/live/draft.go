@@ -152,7 +152,7 @@ func kubeProxyOf(c *kubeproxyconfig.KubeProxyConfiguration) (scenarios.KubeProxy
 }
 
 // filters says whether rules of others drop packets at a node: a policy of DROP.
-func filters(taken *snapshot.Node) bool {
+func filters(taken *snapshot.NodeSnapshot) bool {
 	rulesets, err := taken.Rulesets()
 	return err == nil && slices.ContainsFunc(rulesets, dropsByPolicy) // with rules that cannot be read there is no host to examine
 }

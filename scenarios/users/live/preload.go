@@ -56,7 +56,7 @@ func (c *Cluster) preload(d *draft) (out []preload, notes []string, err error) {
 }
 
 // simulatedDevices are the devices of a simulated node in the place of the real one's.
-func simulatedDevices(cluster *scenarios.Cluster, node *labs.Node) map[string]string {
+func simulatedDevices(cluster *scenarios.Cluster, node *labs.Attached) map[string]string {
 	out := map[string]string{}
 	for port, pod := range plan.Of(cluster).Pods {
 		if port.Host == node.Hostname {
@@ -64,7 +64,7 @@ func simulatedDevices(cluster *scenarios.Cluster, node *labs.Node) map[string]st
 		}
 	}
 	for _, a := range cluster.Node(node.Hostname).Addresses {
-		if device, _ := labs.DeviceWith(node.Node, a); device != "" {
+		if device, _ := labs.DeviceWith(node.NodeSnapshot, a); device != "" {
 			out[device] = plan.Underlay
 		}
 	}

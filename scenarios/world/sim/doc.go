@@ -6,7 +6,7 @@
 // World is one such cluster. As a scenarios.Session it does what steps say; beside
 // that it answers what package oracle asks, between any two commands of a sync too:
 // what becomes of a connection (Reach), of one that stays (Keep), what a proxier was
-// told (View) and what a new one would write (Fresh).
+// told (Knowledge) and what a new one would write (Fresh).
 //
 // Chances are exact: a connection is followed along every way that it can take.
 // Time stands still but for Session.Advance. The same scenario gives the same

@@ -80,8 +80,8 @@ func (w *World) Host(name string) *packetsim.Host {
 	return nil
 }
 
-// View is what a node's proxier knows.
-func (w *World) View(node string) *api.View { return w.Node(node).View() }
+// Knowledge is what a node's proxier knows.
+func (w *World) Knowledge(node string) *api.Knowledge { return w.Node(node).Knowledge() }
 
 // Plan is the network of the cluster.
 func (w *World) Plan() *plan.Plan { return w.plan }

@@ -109,19 +109,19 @@ func TestWorldHoldsBack(t *testing.T) {
 			require.NoError(t, w.Sync(ctx, all))
 			assert.Equal(t, []string{"10.244.3.2:8080"}, reached(t, w, from2))
 			assert.Len(t, reached(t, w, from3), 3, "it was not told")
-			assert.Len(t, w.View("node3").Services, 2)
-			assert.Len(t, w.View("node2").Services, 3)
+			assert.Len(t, w.Knowledge("node3").Services, 2)
+			assert.Len(t, w.Knowledge("node2").Services, 3)
 
 			slices := scenarios.Delivery{Nodes: []string{"node3"}, Kinds: []scenarios.Watched{scenarios.WatchedEndpointSlices}, Count: 1}
 			require.NoError(t, w.Deliver(ctx, slices))
 			require.NoError(t, w.Sync(ctx, all))
 			assert.Equal(t, []string{"10.244.2.2:8080"}, reached(t, w, from3), "the first change of the two")
-			assert.Len(t, w.View("node3").Services, 2)
+			assert.Len(t, w.Knowledge("node3").Services, 2)
 
 			require.NoError(t, w.Hold(ctx, nil))
 			require.NoError(t, w.Sync(ctx, all))
 			assert.Equal(t, []string{"10.244.3.2:8080"}, reached(t, w, from3))
-			assert.Equal(t, w.View("node2").Services, w.View("node3").Services)
+			assert.Equal(t, w.Knowledge("node2").Services, w.Knowledge("node3").Services)
 		})
 	}
 }
