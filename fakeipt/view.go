@@ -29,6 +29,13 @@ func (t tableView) Chain(name string) (netfilter.Chain, bool) {
 	return netfilter.Chain{}, false
 }
 
+func (t tableView) PolicyCounted(chain string) netfilter.Counted {
+	if c := t.Table.Chain(chain); c != nil {
+		return counted(c.Counters)
+	}
+	return netfilter.Counted{}
+}
+
 func (t tableView) Chains() iter.Seq[netfilter.Chain] { return t.views(t.Table.Chains()) }
 
 func (t tableView) Unsorted() iter.Seq[netfilter.Chain] { return t.views(t.Table.Unsorted()) }
@@ -70,12 +77,14 @@ func (v rulesView) Args(i int, comments bool) []string {
 	return v.chain.Rules[i].args(v.family, v.dialect, comments)
 }
 
-func (v rulesView) Counted(i int) netfilter.Counted {
-	counters := v.chain.Rules[i].Counters
-	if counters == nil {
+func (v rulesView) Counted(i int) netfilter.Counted { return counted(v.chain.Rules[i].Counters) }
+
+// counted are counters at this moment.
+func counted(c *netfilter.Counters) netfilter.Counted {
+	if c == nil {
 		return netfilter.Counted{}
 	}
-	return netfilter.Counted{Packets: counters.Packets(), Bytes: counters.Bytes()}
+	return netfilter.Counted{Packets: c.Packets(), Bytes: c.Bytes()}
 }
 
 func (v rulesView) Handle(i int) any { return v.chain.Rules[i] }

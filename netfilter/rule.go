@@ -40,6 +40,8 @@ type Table interface {
 	Unsorted() iter.Seq[Chain]
 	// References is the number of rules of the table that lead to a chain.
 	References(chain string) int
+	// PolicyCounted is what the policy of a chain has counted so far; zero for a chain without one.
+	PolicyCounted(chain string) Counted
 }
 
 // Chain is a chain of a table. Chains are equal (==) if they are one and nothing of them has changed in between.

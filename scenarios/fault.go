@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 // Fault is something that goes wrong on a node without kube-proxy's doing.
@@ -80,7 +81,9 @@ func (f *Fault) only(other *Fault) bool {
 // Flushes reports whether a fault takes away rules beyond those of single chains of the proxy.
 func (f *Fault) Flushes() bool {
 	return len(f.Flush) > 0 || slices.ContainsFunc(f.Run, func(command string) bool {
-		return slices.Contains(strings.Fields(command), "-F") && !strings.Contains(command, "-F KUBE-")
+		words := strings.Fields(command)
+		i := slices.Index(words, "-F")
+		return i >= 0 && (i+1 == len(words) || !provenance.WriterOf(words[i+1]).IsKubernetes())
 	})
 }
 

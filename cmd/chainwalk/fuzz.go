@@ -336,7 +336,7 @@ specification, as it judges generated ones: what was stored is judged again when
 			if err := verdict.WriteText(s.out); err != nil {
 				return err
 			}
-			if len(verdict.Findings) > 0 {
+			if len(verdict.Violations) > 0 {
 				return errNotHeld
 			}
 			return nil

@@ -80,7 +80,7 @@ func (o *liveOptions) read(s streams) (*live.Cluster, error) {
 }
 
 // readSnapshot reads a NodeSnapshot, or makes one of the files in a folder, and says what it lacks.
-func readSnapshot(s streams, file string) (*snapshot.Node, error) {
+func readSnapshot(s streams, file string) (*snapshot.NodeSnapshot, error) {
 	read := readSnapshotFile
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		read = snapshotOfFiles
@@ -95,7 +95,7 @@ func readSnapshot(s streams, file string) (*snapshot.Node, error) {
 	return node, nil
 }
 
-func readSnapshotFile(s streams, file string) (*snapshot.Node, error) {
+func readSnapshotFile(s streams, file string) (*snapshot.NodeSnapshot, error) {
 	r, name, err := document.Open(file, s.in)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -79,7 +79,7 @@ func readDump(s streams, o rulesOptions, node *v1.Node) (*dump, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if isSaveText(text) {
-		return dumpOfTexts(name, fakeipt.SaveTexts(string(text)), o, node)
+		return dumpOfTexts(name, fakekernel.SaveTexts(string(text)), o, node)
 	}
 	nodeSnapshot, err := snapshot.Read(name, bytes.NewReader(text))
 	if err != nil {
@@ -89,10 +89,10 @@ func readDump(s streams, o rulesOptions, node *v1.Node) (*dump, error) {
 }
 
 // dumpOfSnapshot is a node of which more than the rules is known.
-func dumpOfSnapshot(name string, nodeSnapshot *snapshot.Node, o rulesOptions) (*dump, error) {
-	var texts []fakeipt.SaveText
+func dumpOfSnapshot(name string, nodeSnapshot *snapshot.NodeSnapshot, o rulesOptions) (*dump, error) {
+	var texts []fakekernel.SaveText
 	for _, rules := range nodeSnapshot.IPTables {
-		texts = append(texts, fakeipt.SaveText{Family: rules.Family, Dialect: rules.Dialect, Text: rules.Save})
+		texts = append(texts, fakekernel.SaveText{Family: rules.Family, Dialect: rules.Dialect, Text: rules.Save})
 	}
 	backend, err := proxyDialect(name, texts, netfilter.Dialect(o.tools))
 	if err != nil {
@@ -104,7 +104,7 @@ func dumpOfSnapshot(name string, nodeSnapshot *snapshot.Node, o rulesOptions) (*
 }
 
 // dumpOfTexts is a node of which no more than the rules is known, and the addresses of its Node object.
-func dumpOfTexts(name string, texts []fakeipt.SaveText, o rulesOptions, node *v1.Node) (*dump, error) {
+func dumpOfTexts(name string, texts []fakekernel.SaveText, o rulesOptions, node *v1.Node) (*dump, error) {
 	if texts[0].Family == 0 {
 		families, err := parseFamilies(o.family)
 		if err != nil || len(families) > 1 {
@@ -124,7 +124,7 @@ func dumpOfTexts(name string, texts []fakeipt.SaveText, o rulesOptions, node *v1
 		}
 	}
 	return &dump{familiesOf(texts), func() (*packetsim.Host, error) {
-		kernel, err := fakeipt.LoadTexts(name, texts, 0)
+		kernel, err := fakekernel.LoadTexts(name, texts, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func dumpOfTexts(name string, texts []fakeipt.SaveText, o rulesOptions, node *v1
 	}}, nil
 }
 
-func familiesOf(texts []fakeipt.SaveText) []netfilter.Family {
+func familiesOf(texts []fakekernel.SaveText) []netfilter.Family {
 	var families []netfilter.Family
 	for _, t := range texts {
 		if !slices.Contains(families, t.Family) {
@@ -143,7 +143,7 @@ func familiesOf(texts []fakeipt.SaveText) []netfilter.Family {
 }
 
 // proxyDialect is the dialect that kube-proxy writes: the one asked for, or the only one that holds rules of kube-proxy.
-func proxyDialect(name string, texts []fakeipt.SaveText, asked netfilter.Dialect) (netfilter.Dialect, error) {
+func proxyDialect(name string, texts []fakekernel.SaveText, asked netfilter.Dialect) (netfilter.Dialect, error) {
 	if asked != "" {
 		return asked, nil
 	}

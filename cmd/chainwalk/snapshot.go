@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot/files"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 func newSnapshotCommand(s streams) *cobra.Command {
@@ -59,7 +60,7 @@ as well. What a file holds is told by its text. Only the devices are needed; wha
 }
 
 // snapshotOf takes a snapshot of this machine, or makes one of files.
-func snapshotOf(ctx context.Context, s streams, from string) (*snapshot.Node, error) {
+func snapshotOf(ctx context.Context, s streams, from string) (*snapshot.NodeSnapshot, error) {
 	if from == "" {
 		node, err := snapshot.Take(ctx, exec.New())
 		if err == nil {
@@ -71,11 +72,11 @@ func snapshotOf(ctx context.Context, s streams, from string) (*snapshot.Node, er
 }
 
 // snapshotOfFiles makes a snapshot of the files in a folder.
-func snapshotOfFiles(s streams, from string) (*snapshot.Node, error) {
+func snapshotOfFiles(s streams, from string) (*snapshot.NodeSnapshot, error) {
 	if info, err := os.Stat(from); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s: want a folder with files of a node (if it is an archive, unpack it)", from)
 	}
-	result, err := files.Read(os.DirFS(from))
+	result, err := files.Read(os.DirFS(from), provenance.WriterOfSave)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", from, err)
 	}

@@ -187,9 +187,9 @@ func hostFromRules(s streams, o traceOptions, in *packetsim.Input) (*packetsim.H
 	if in.In != "" {
 		known.Devices = []string{in.In}
 	}
-	netfilter, err := loadRules(s, o, in.Src)
+	kernel, err := loadRules(s, o, in.Src)
 	if err != nil {
 		return nil, err
 	}
-	return snapshot.HostOfRules(netfilter, known)
+	return snapshot.HostOfRules(kernel.Namespace(), known)
 }

@@ -98,7 +98,7 @@ func followPacket(s streams, o traceOptions, p *namedPacket) (*connectionDocumen
 }
 
 // leave has a packet that its node is said to send begin there: without a source it has the node's own one.
-func (p *namedPacket) leave(nodes []*snapshot.Node) error {
+func (p *namedPacket) leave(nodes []*snapshot.NodeSnapshot) error {
 	if !p.Local {
 		return nil
 	}

@@ -59,7 +59,7 @@ func (p *namedPacket) names() story.Names {
 }
 
 // arrive says how a packet of a named object comes to a node, if the packet does not.
-func (p *namedPacket) arrive(node *snapshot.Node) {
+func (p *namedPacket) arrive(node *snapshot.NodeSnapshot) {
 	if p.source == nil || p.In != "" || p.Local {
 		return
 	}
@@ -74,11 +74,11 @@ func (p *namedPacket) arrive(node *snapshot.Node) {
 }
 
 // whyNot is what the objects say of a packet that a node had.
-func (p *namedPacket) whyNot(node *snapshot.Node, o traceOptions, result *packetsim.TraceResult) (whynot.Answer, error) {
+func (p *namedPacket) whyNot(node *snapshot.NodeSnapshot, o traceOptions, result *packetsim.TraceResult) (whynot.Answer, error) {
 	if p.book == nil {
 		return whynot.Answer{}, nil
 	}
-	cluster := live.Cluster{Objects: p.objects, Snapshots: []*snapshot.Node{node}, Dialect: netfilter.Dialect(o.tools)}
+	cluster := live.Cluster{Objects: p.objects, Snapshots: []*snapshot.NodeSnapshot{node}, Dialect: netfilter.Dialect(o.tools)}
 	view, err := cluster.View(p.Src, p.Dst)
 	if err != nil {
 		return whynot.Answer{}, fmt.Errorf("what the objects say of the packet: %w", err)

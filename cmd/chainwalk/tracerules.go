@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/internal/document"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -34,7 +34,7 @@ func onePacket(_ *cobra.Command, args []string) error {
 }
 
 // checkArrival wants to know how a packet comes to a node.
-func checkArrival(node *snapshot.Node, in packetsim.Input) error {
+func checkArrival(node *snapshot.NodeSnapshot, in packetsim.Input) error {
 	var names []string
 	for i := range node.Devices {
 		if node.Devices[i].Name == in.In {
@@ -58,7 +58,7 @@ func checkArrival(node *snapshot.Node, in packetsim.Input) error {
 }
 
 // arrivesBy is the device that the main table has for an address, "local" for an address of the node, "" if neither is known.
-func arrivesBy(node *snapshot.Node, addr netip.Addr) string {
+func arrivesBy(node *snapshot.NodeSnapshot, addr netip.Addr) string {
 	device, bits := "", -1
 	for i := range node.Routes {
 		r := &node.Routes[i]
@@ -87,7 +87,7 @@ func isSaveText(text []byte) bool {
 
 // loadRules fills a fake kernel with the rules that a text has of the family of a packet. Rules of the other backend come into the kernel
 // beside it.
-func loadRules(s streams, o traceOptions, src netip.Addr) (*fakeipt.Kernel, error) {
+func loadRules(s streams, o traceOptions, src netip.Addr) (*fakekernel.Kernel, error) {
 	if _, err := parseTools(o.tools); err != nil {
 		return nil, err
 	}
@@ -105,20 +105,20 @@ func loadRules(s streams, o traceOptions, src netip.Addr) (*fakeipt.Kernel, erro
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := fakeipt.LoadTexts(name, choose(texts, netfilter.Dialect(o.tools)), family)
-	if err == nil && len(kernel.Ruleset(family).Tables()) == 0 {
+	kernel, err := fakekernel.LoadTexts(name, choose(texts, netfilter.Dialect(o.tools)), family)
+	if err == nil && len(kernel.Rules(family).Tables) == 0 {
 		fmt.Fprintf(s.errOut, "chainwalk: warning: %s holds no table\n", name)
 	}
 	return kernel, err
 }
 
 // textsOf are those of a family.
-func textsOf(name, text string, family netfilter.Family) ([]fakeipt.SaveText, error) {
+func textsOf(name, text string, family netfilter.Family) ([]fakekernel.SaveText, error) {
 	if strings.Contains(text, "\nhostname:") && !isSaveText([]byte(text)) {
 		return nil, fmt.Errorf("%s is a NodeSnapshot, not what iptables-save prints: give it to --node", name)
 	}
-	var texts []fakeipt.SaveText
-	all := fakeipt.SaveTexts(text)
+	var texts []fakekernel.SaveText
+	all := fakekernel.SaveTexts(text)
 	for _, t := range all {
 		if t.Family == 0 || t.Family == family {
 			texts = append(texts, t)
@@ -126,17 +126,17 @@ func textsOf(name, text string, family netfilter.Family) ([]fakeipt.SaveText, er
 	}
 	if len(texts) == 0 {
 		return nil, fmt.Errorf("%s has rules of IPv%d only (%s), and the packet is of IPv%d: add what %s prints", name, all[0].Family,
-			all[0].String(), family, (&fakeipt.SaveText{Family: family}).String())
+			all[0].String(), family, (&fakekernel.SaveText{Family: family}).String())
 	}
 	return texts, nil
 }
 
 // choose leaves out the other backend where a text has both, and reads as of the backend what does not say its own.
-func choose(texts []fakeipt.SaveText, backend netfilter.Dialect) []fakeipt.SaveText {
+func choose(texts []fakekernel.SaveText, backend netfilter.Dialect) []fakekernel.SaveText {
 	if backend == "" {
 		return texts
 	}
-	var chosen []fakeipt.SaveText
+	var chosen []fakekernel.SaveText
 	for _, t := range texts {
 		if t.Dialect == backend || t.Dialect == "" {
 			t.Dialect = backend

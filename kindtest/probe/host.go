@@ -26,8 +26,8 @@ type Exited struct {
 }
 
 // Snapshot is the NodeSnapshot of the relay's machine, taken now.
-func (c *Client) Snapshot(ctx context.Context) (*snapshot.Node, error) {
-	return ask[*snapshot.Node](ctx, c, "", opSnapshot, nil)
+func (c *Client) Snapshot(ctx context.Context) (*snapshot.NodeSnapshot, error) {
+	return ask[*snapshot.NodeSnapshot](ctx, c, "", opSnapshot, nil)
 }
 
 // Exec runs a program on the relay's machine until it ends. An exit status is no error. Where the deadline comes first it is killed.

@@ -14,7 +14,7 @@ import (
 )
 
 // check says what is wrong with the values, as a *Error that names the field.
-func (s *Node) check() error {
+func (s *NodeSnapshot) check() error {
 	if s.Version != Version {
 		return bad("version", "version %d is not supported: this program knows version %d", s.Version, Version)
 	}
@@ -46,7 +46,7 @@ func badWord[T ~string](path string, got T, known ...T) error {
 	return bad(path, "%q is not known: write one of %s", got, strings.Join(words, ", "))
 }
 
-func (s *Node) checkDevices() error {
+func (s *NodeSnapshot) checkDevices() error {
 	names, indexes := map[string]bool{}, map[int]bool{}
 	for i := range s.Devices {
 		d, path := &s.Devices[i], fmt.Sprintf("devices[%d]", i)
@@ -160,7 +160,7 @@ func checkAddr(path string, a netip.Addr, family netfilter.Family) error {
 	return nil
 }
 
-func (s *Node) checkRoutes() error {
+func (s *NodeSnapshot) checkRoutes() error {
 	devices := map[string]bool{}
 	for i := range s.Devices {
 		devices[s.Devices[i].Name] = true
@@ -238,7 +238,7 @@ func checkHop(path string, dst, via netip.Addr, dev string, devices map[string]b
 	return nil
 }
 
-func (s *Node) checkPolicyRules() error {
+func (s *NodeSnapshot) checkPolicyRules() error {
 	for i := range s.PolicyRules {
 		r, path := &s.PolicyRules[i], fmt.Sprintf("policyRules[%d]", i)
 		if err := checkFamily(path, r.Family); err != nil {
@@ -272,7 +272,7 @@ func checkFamily(path string, family netfilter.Family) error {
 	return nil
 }
 
-func (s *Node) checkSysctls() error {
+func (s *NodeSnapshot) checkSysctls() error {
 	for _, key := range slices.Sorted(maps.Keys(s.Sysctls)) {
 		value := s.Sysctls[key]
 		if !strings.HasPrefix(key, "net.") || strings.ContainsAny(key, " \t\n") {
@@ -285,7 +285,7 @@ func (s *Node) checkSysctls() error {
 	return nil
 }
 
-func (s *Node) checkRules() error {
+func (s *NodeSnapshot) checkRules() error {
 	type key struct {
 		dialect netfilter.Dialect
 		family  netfilter.Family
@@ -311,7 +311,7 @@ func (s *Node) checkRules() error {
 }
 
 // checkHooks checks what is said of hooks beside the rules in them.
-func (s *Node) checkHooks() error {
+func (s *NodeSnapshot) checkHooks() error {
 	seen, hooks := map[place]bool{}, netfilter.HookNames()
 	for i, o := range s.Order {
 		path := fmt.Sprintf("order[%d]", i)
@@ -367,7 +367,7 @@ func checkNFName(path, name string) error {
 	return nil
 }
 
-func (s *Node) checkConntrack() error {
+func (s *NodeSnapshot) checkConntrack() error {
 	for i := range s.Conntrack {
 		if err := s.Conntrack[i].check(fmt.Sprintf("conntrack[%d]", i)); err != nil {
 			return err
@@ -405,7 +405,7 @@ func (c *Connection) check(path string) error {
 // maxNFAcctName is NFACCT_NAME_MAX less the closing zero.
 const maxNFAcctName = 31
 
-func (s *Node) checkObjects() error {
+func (s *NodeSnapshot) checkObjects() error {
 	names := map[string]bool{}
 	for i := range s.NFAcct {
 		name, path := s.NFAcct[i].Name, fmt.Sprintf("nfacct[%d].name", i)

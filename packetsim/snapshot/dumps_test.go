@@ -21,8 +21,8 @@ import (
 )
 
 // dumpNode makes a snapshot from what ip, sysctl, conntrack and iptables-save said on a node.
-func dumpNode(t *testing.T, backend, node string) *Node {
-	d := &dumpReader{t: t, folder: backend + "/" + node, snapshot: &Node{Version: Version, Hostname: node}}
+func dumpNode(t *testing.T, backend, node string) *NodeSnapshot {
+	d := &dumpReader{t: t, folder: backend + "/" + node, snapshot: &NodeSnapshot{Version: Version, Hostname: node}}
 	d.devices()
 	d.routes()
 	d.policyRules()
@@ -42,7 +42,7 @@ func dumpNode(t *testing.T, backend, node string) *Node {
 type dumpReader struct {
 	t        *testing.T
 	folder   string
-	snapshot *Node
+	snapshot *NodeSnapshot
 }
 
 func (d *dumpReader) read(name string) string {

@@ -10,7 +10,7 @@ import (
 
 // Finish makes a snapshot that was put together from parts what Take makes of a machine: routes and connections are sorted, Unread says
 // why the order of both backends is not known if they share a table, and everything is checked.
-func (s *Node) Finish(whyNoOrder string) error {
+func (s *NodeSnapshot) Finish(whyNoOrder string) error {
 	slices.SortStableFunc(s.Routes, compareRoutes)
 	slices.SortStableFunc(s.PolicyRules, func(a, b PolicyRule) int {
 		return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(a.Priority, b.Priority))

@@ -22,16 +22,16 @@ type HostOptions struct {
 	// Netfilter is "legacy" or "nft": the backend whose rules Host.Netfilter has if both are taken; the other's are in the kernel beside it.
 	// Empty is legacy.
 	Netfilter netfilter.Dialect
-	// First is "legacy" or "nft": the backend whose chains packets meet first where Node.Order does not say. Empty is nft.
+	// First is "legacy" or "nft": the backend whose chains packets meet first where NodeSnapshot.Order does not say. Empty is nft.
 	First netfilter.Dialect
 	// Clock is the host's; nil is a clock that stands still.
 	Clock clock.PassiveClock
 }
 
 // NewHost builds a Host. The kernel runs the rules of both iptables backends, legacy
-// and nft, at the same hooks, and so does the Host, unless HostOptions.Backend chooses one. A backend whose chains are all empty and accept
+// and nft, at the same hooks, and so does the Host, unless HostOptions.Dialect chooses one. A backend whose chains are all empty and accept
 // is left out where the other one holds rules. IP sets that a Host cannot hold are an error if a rule names a set, and left out otherwise.
-func NewHost(s *Node, options HostOptions) (*packetsim.Host, error) {
+func NewHost(s *NodeSnapshot, options HostOptions) (*packetsim.Host, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("snapshot of %s: %w", s.Hostname, err)
 	}
@@ -132,9 +132,9 @@ func (a *NFAcct) object() nfacct.Object {
 
 // Of is the host as a NodeSnapshot. What a Host does not keep is not in it, the peers of
 // veths, and not the lists of the recent match, which are named in Unread.
-func Of(h *packetsim.Host) (*Node, error) {
+func Of(h *packetsim.Host) (*NodeSnapshot, error) {
 	config := h.Config()
-	s := &Node{Version: Version, Hostname: config.Name, Sysctls: config.Sysctls}
+	s := &NodeSnapshot{Version: Version, Hostname: config.Name, Sysctls: config.Sysctls}
 	for i := range config.Devices {
 		s.Devices = append(s.Devices, deviceOf(&config.Devices[i], i))
 	}

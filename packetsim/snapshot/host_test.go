@@ -16,7 +16,7 @@ import (
 )
 
 // hostSample is sample without what a Host does not keep.
-func hostSample() *Node {
+func hostSample() *NodeSnapshot {
 	s := sample()
 	s.Conntrack[0].Zone = 0
 	return s
@@ -123,18 +123,18 @@ func TestNewHostChoosesTheBackend(t *testing.T) {
 func TestNewHostRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		change func(*Node)
+		change func(*NodeSnapshot)
 		want   string
 	}{
-		{"a set that a host cannot hold and a rule names", func(s *Node) {
+		{"a set that a host cannot hold and a rule names", func(s *NodeSnapshot) {
 			s.IPSets += "create other hash:mac\n"
 			s.IPTables[0].Save = "*filter\n-A INPUT -m set --match-set s src -j DROP\nCOMMIT\n"
 		}, "snapshot of node1: ipsets:3"},
-		{"rules that are none", func(s *Node) {
+		{"rules that are none", func(s *NodeSnapshot) {
 			s.IPTables[0].Save = "*filter\n-A INPUT --frob\nCOMMIT\n"
 		}, "snapshot of node1: IPv4 rules of the nft backend: iptables[0].save:2"},
-		{"a value that no document could hold", func(s *Node) { s.Version = 7 }, "version 7 is not supported"},
-		{"a sysctl that is no number", func(s *Node) {
+		{"a value that no document could hold", func(s *NodeSnapshot) { s.Version = 7 }, "version 7 is not supported"},
+		{"a sysctl that is no number", func(s *NodeSnapshot) {
 			s.Sysctls["net.ipv4.ip_forward"] = "yes"
 		}, `"yes" is not a number`},
 	} {

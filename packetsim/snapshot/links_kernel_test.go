@@ -64,7 +64,7 @@ func TestTakeOfLinksOfTheKernel(t *testing.T) {
 	})
 }
 
-func checkLinks(t *testing.T, s *Node) {
+func checkLinks(t *testing.T, s *NodeSnapshot) {
 	addr, prefix := netip.MustParseAddr, netip.MustParsePrefix
 	devices := map[string]Device{}
 	for _, d := range s.Devices {

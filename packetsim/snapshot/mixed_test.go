@@ -14,7 +14,7 @@ import (
 )
 
 // mixed is a node with rules of both backends: of the packet of mixedPacket, legacy drops what is not marked, and nft marks it.
-func mixed(t *testing.T) *Node {
+func mixed(t *testing.T) *NodeSnapshot {
 	s, err := Read("node.yaml", strings.NewReader(`version: 1
 hostname: node1
 devices:
@@ -51,7 +51,7 @@ iptables:
 
 const mixedPacket = "tcp 10.0.0.1:40000 > 10.9.0.1:80 in eth0"
 
-func traceOf(t *testing.T, s *Node, o HostOptions) packetsim.TraceResult {
+func traceOf(t *testing.T, s *NodeSnapshot, o HostOptions) packetsim.TraceResult {
 	in, err := packetsim.ParseInput(mixedPacket)
 	require.NoError(t, err)
 	result, err := s.Trace(in, o, packetsim.WalkOptions{})

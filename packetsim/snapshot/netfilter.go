@@ -11,7 +11,7 @@ import (
 )
 
 // netfilter builds the rulesets, after the objects that they name.
-func (s *Node) netfilter(options HostOptions) (*netfilter.Namespace, error) {
+func (s *NodeSnapshot) netfilter(options HostOptions) (*netfilter.Namespace, error) {
 	taken, err := s.dialects(options)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (s *Node) netfilter(options HostOptions) (*netfilter.Namespace, error) {
 	return namespace, nil
 }
 
-func (s *Node) loadRules(kernel *fakeipt.Kernel) error {
+func (s *NodeSnapshot) loadRules(kernel *fakeipt.Kernel) error {
 	for i := range s.IPTables {
 		r := &s.IPTables[i]
 		if r.Dialect != kernel.Dialect() {
@@ -54,7 +54,7 @@ func (s *Node) loadRules(kernel *fakeipt.Kernel) error {
 
 // namespaceWithSets has the tools of the first dialect and no rules. A set that it cannot hold stands in the way only of rules that
 // name one.
-func (s *Node) namespaceWithSets(c clock.PassiveClock, taken []netfilter.Dialect) (*netfilter.Namespace, error) {
+func (s *NodeSnapshot) namespaceWithSets(c clock.PassiveClock, taken []netfilter.Dialect) (*netfilter.Namespace, error) {
 	made := func() *fakeipt.Kernel { return fakeipt.New(fakeipt.Options{Dialect: taken[0], Clock: c}) }
 	kernel := made()
 	err := kernel.LoadSets("ipsets", strings.NewReader(s.IPSets))
@@ -71,7 +71,7 @@ func (s *Node) namespaceWithSets(c clock.PassiveClock, taken []netfilter.Dialect
 }
 
 // dialects are those whose rules the host gets, that of Host.Netfilter first.
-func (s *Node) dialects(options HostOptions) ([]netfilter.Dialect, error) {
+func (s *NodeSnapshot) dialects(options HostOptions) ([]netfilter.Dialect, error) {
 	legacy, nft := netfilter.Legacy, netfilter.NFT
 	for _, word := range [...]struct {
 		name string
@@ -107,7 +107,7 @@ func (s *Node) dialects(options HostOptions) ([]netfilter.Dialect, error) {
 }
 
 // Dialects are those whose rules a Host gets that is built without a choice: both where both hold rules.
-func (s *Node) Dialects() []netfilter.Dialect {
+func (s *NodeSnapshot) Dialects() []netfilter.Dialect {
 	taken, err := s.dialects(HostOptions{})
 	if err != nil {
 		return nil // there is no choice that could be wrong
@@ -122,7 +122,7 @@ const nftTableUnread = "nftables table "
 const orderUnread = "order of the iptables backends"
 
 // sharesTable says whether both backends have one table of a family.
-func (s *Node) sharesTable(family netfilter.Family) bool {
+func (s *NodeSnapshot) sharesTable(family netfilter.Family) bool {
 	seen := map[string]netfilter.Dialect{}
 	for i := range s.IPTables {
 		r := &s.IPTables[i]
@@ -185,7 +185,7 @@ func bothHave(kernels []*fakeipt.Kernel) []place {
 }
 
 // register gives the chains of both backends the order that the node has, or else the one that is asked for.
-func (s *Node) register(kernels []*fakeipt.Kernel, first netfilter.Dialect) {
+func (s *NodeSnapshot) register(kernels []*fakeipt.Kernel, first netfilter.Dialect) {
 	if first == "" {
 		first = netfilter.NFT
 	}
@@ -202,7 +202,7 @@ func (s *Node) register(kernels []*fakeipt.Kernel, first netfilter.Dialect) {
 	}
 }
 
-func (s *Node) knownOrder() map[place]netfilter.Dialect {
+func (s *NodeSnapshot) knownOrder() map[place]netfilter.Dialect {
 	known := map[place]netfilter.Dialect{}
 	for _, o := range s.Order {
 		known[place{o.Family, o.Hook, o.Table}] = o.First
@@ -212,7 +212,7 @@ func (s *Node) knownOrder() map[place]netfilter.Dialect {
 
 // addNetfilter adds the rules of both families as iptables-save prints them, without the dates,
 // and the objects that they name.
-func (s *Node) addNetfilter(namespace *netfilter.Namespace) error {
+func (s *NodeSnapshot) addNetfilter(namespace *netfilter.Namespace) error {
 	if namespace == nil {
 		return nil
 	}
@@ -233,7 +233,7 @@ func (s *Node) addNetfilter(namespace *netfilter.Namespace) error {
 	return err
 }
 
-func (s *Node) addRules(kernel *fakeipt.Kernel) error {
+func (s *NodeSnapshot) addRules(kernel *fakeipt.Kernel) error {
 	for _, family := range netfilter.Families() {
 		save, err := savedRules(kernel, family)
 		if err != nil {
@@ -247,7 +247,7 @@ func (s *Node) addRules(kernel *fakeipt.Kernel) error {
 }
 
 // addOrder adds which backend's chains go first.
-func (s *Node) addOrder(kernels []*fakeipt.Kernel) {
+func (s *NodeSnapshot) addOrder(kernels []*fakeipt.Kernel) {
 	for _, at := range bothHave(kernels) {
 		first := kernels[0]
 		turn := func(k *fakeipt.Kernel) uint64 { return k.Ruleset(at.family).Table(at.table).Registered(at.hook) }

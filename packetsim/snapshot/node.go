@@ -13,9 +13,9 @@ import (
 // Version is the version of the NodeSnapshot document that this package reads and writes.
 const Version = 1
 
-// Node is the NodeSnapshot document: everything that a walk needs from one node (one network namespace). Take makes it
+// NodeSnapshot is the NodeSnapshot document: everything that a walk needs from one node (one network namespace). Take makes it
 // from this machine, Of from a Host, and NewHost builds a Host from it.
-type Node struct {
+type NodeSnapshot struct {
 	// Version is the constant of that name.
 	Version int `json:"version"`
 	// Hostname is the node's name.

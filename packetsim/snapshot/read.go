@@ -17,7 +17,7 @@ import (
 // Read reads a NodeSnapshot document, YAML or JSON (which is YAML as well). Unknown
 // fields, fields given twice, other versions and bad values are errors (*Error) with
 // line and column, as is text that is not YAML; name is the file's name in them. Anchors and aliases are refused.
-func Read(name string, r io.Reader) (*Node, error) {
+func Read(name string, r io.Reader) (*NodeSnapshot, error) {
 	rules := document.Rules{AnyLength: true, UTF16: true, NoAliases: true, YAMLScalars: true, NilEmpty: true, Word: inWords}
 	s, err := read(&rules, name, r)
 	var first *Error
@@ -30,7 +30,7 @@ func Read(name string, r io.Reader) (*Node, error) {
 	return nil, first
 }
 
-func read(rules *document.Rules, name string, r io.Reader) (*Node, error) {
+func read(rules *document.Rules, name string, r io.Reader) (*NodeSnapshot, error) {
 	doc, err := rules.ParseOne(name, r)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func read(rules *document.Rules, name string, r io.Reader) (*Node, error) {
 	if err := checkVersion(doc.Node); err != nil {
 		return nil, err
 	}
-	s, d := &Node{}, rules.NewDecoder(name)
+	s, d := &NodeSnapshot{}, rules.NewDecoder(name)
 	d.Decode(doc.Node, s)
 	if err := d.Err(); err != nil {
 		return nil, err

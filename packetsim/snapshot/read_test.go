@@ -19,10 +19,10 @@ import (
 )
 
 // sample has something in every field.
-func sample() *Node {
+func sample() *NodeSnapshot {
 	peer := 0
 	addr := netip.MustParseAddr
-	return &Node{
+	return &NodeSnapshot{
 		Version:  1,
 		Hostname: "node1",
 		Taken:    time.Date(2026, 11, 22, 7, 0, 0, 0, time.UTC),
@@ -92,7 +92,7 @@ func TestJSONHasAllFields(t *testing.T) {
 	want := sample()
 	text, err := json.Marshal(want)
 	require.NoError(t, err)
-	got := &Node{}
+	got := &NodeSnapshot{}
 	wrong, err := kjson.UnmarshalStrict(text, got)
 	require.NoError(t, err)
 	assert.Empty(t, wrong)

@@ -7,7 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 )
@@ -26,7 +26,7 @@ type RulesOptions struct {
 }
 
 // HostOfRules is a host with these rules: what is not for an address of its own it forwards by RulesDevice.
-func HostOfRules(kernel *fakeipt.Kernel, o RulesOptions) (*packetsim.Host, error) {
+func HostOfRules(rules *netfilter.Namespace, o RulesOptions) (*packetsim.Host, error) {
 	eth := packetsim.Device{Name: RulesDevice, Up: true}
 	for _, a := range o.Local {
 		eth.Addresses = append(eth.Addresses, packetsim.Address{Prefix: netip.PrefixFrom(a, a.BitLen())})
@@ -39,7 +39,7 @@ func HostOfRules(kernel *fakeipt.Kernel, o RulesOptions) (*packetsim.Host, error
 			{Dst: netip.PrefixFrom(netip.IPv6Unspecified(), 0), Dev: RulesDevice},
 		},
 		Sysctls:   map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"},
-		Netfilter: kernel.Namespace(),
+		Netfilter: rules,
 	}
 	for _, name := range o.Devices {
 		there := slices.ContainsFunc(config.Devices, func(d packetsim.Device) bool { return d.Name == name })
@@ -60,11 +60,11 @@ func HostOfSave(name string, r io.Reader, o RulesOptions) (*packetsim.Host, erro
 	if o.Family == 0 {
 		o.Family = netfilter.IPv4
 	}
-	netfilter, err := fakeipt.LoadTexts(name, fakeipt.SaveTexts(string(text)), o.Family)
+	kernel, err := fakekernel.LoadTexts(name, fakekernel.SaveTexts(string(text)), o.Family)
 	if err != nil {
 		return nil, err
 	}
-	return HostOfRules(netfilter, o)
+	return HostOfRules(kernel.Namespace(), o)
 }
 
 // OpenHost reads the snapshot of a node from a file, and makes a host of it.

@@ -73,7 +73,7 @@ func (lab *lab) veth(place *kerneltest.Namespace, dev, prefix string) {
 }
 
 // take takes a snapshot of the node.
-func (lab *lab) take() (s *Node) {
+func (lab *lab) take() (s *NodeSnapshot) {
 	lab.node.Do(func() {
 		var err error
 		s, err = Take(context.Background(), exec.New())
@@ -243,7 +243,7 @@ func TestDevicesAreInTheOrderOfTheirCreation(t *testing.T) {
 		"iptables-nft -t nat -A OUTPUT -d 10.9.9.9 -j DNAT --to-destination 10.1.0.1",
 		"iptables-nft -t nat -A POSTROUTING -o lo -j MASQUERADE",
 	)
-	var s *Node
+	var s *NodeSnapshot
 	node.Do(func() {
 		sender, err := net.Dial("udp4", "10.9.9.9:53")
 		require.NoError(t, err)
@@ -269,7 +269,7 @@ func TestDevicesAreInTheOrderOfTheirCreation(t *testing.T) {
 	assert.Contains(t, entry, "src=10.1.0.1 dst="+outcomes[0].Packet.Src.String(), "the kernel's entry")
 }
 
-func checkKernelSnapshot(t *testing.T, s *Node, port uint16) {
+func checkKernelSnapshot(t *testing.T, s *NodeSnapshot, port uint16) {
 	prefix, addr := netip.MustParsePrefix, netip.MustParseAddr
 	devices := map[string]Device{}
 	for _, d := range s.Devices {
@@ -324,7 +324,7 @@ func checkKernelSnapshot(t *testing.T, s *Node, port uint16) {
 	assert.Greater(t, c.Timeout, uint32(1000))
 }
 
-func walkLiveConnection(t *testing.T, h *packetsim.Host, s *Node, port uint16) {
+func walkLiveConnection(t *testing.T, h *packetsim.Host, s *NodeSnapshot, port uint16) {
 	walk := func(p packetsim.Packet, in string) packetsim.Outcome {
 		p.Proto, p.TCPFlags = packetsim.TCP, packetsim.PSH|packetsim.ACK
 		outcomes, err := h.Walk(packetsim.Input{Packet: p, In: in})

@@ -17,7 +17,7 @@ import (
 // and its twins, ipset, nfacct) are run by execer, everything else is read by netlink and from
 // /proc. It needs no privileges by itself: what cannot be read without them, or without a tool,
 // is listed in Unread with the reason. It loads no iptables table that was not there before.
-func Take(ctx context.Context, execer exec.Interface) (*Node, error) {
+func Take(ctx context.Context, execer exec.Interface) (*NodeSnapshot, error) {
 	// Namespaces belong to threads, and a tool inherits the one of the thread that starts it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -26,7 +26,7 @@ func Take(ctx context.Context, execer exec.Interface) (*Node, error) {
 		return nil, fmt.Errorf("take snapshot: open netlink: %w", err)
 	}
 	defer handle.Close()
-	t := &taker{ctx: ctx, exec: execer, netlink: handle, proc: "/proc", sys: "/sys", lib: "/lib", snapshot: &Node{Version: Version}}
+	t := &taker{ctx: ctx, exec: execer, netlink: handle, proc: "/proc", sys: "/sys", lib: "/lib", snapshot: &NodeSnapshot{Version: Version}}
 	return t.take()
 }
 
@@ -37,13 +37,13 @@ type taker struct {
 	netlink   *netlink.Handle
 	proc, sys string // where those file systems are mounted
 	lib       string // the folder that holds modules/RELEASE
-	snapshot  *Node
+	snapshot  *NodeSnapshot
 	nftAsked  bool // a tool has asked the kernel for nftables tables
 	// unshown are tables with names of iptables' that iptables-nft-save did not show, and why.
 	unshown map[nftTableID]string
 }
 
-func (t *taker) take() (*Node, error) {
+func (t *taker) take() (*NodeSnapshot, error) {
 	hostname, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("take snapshot: hostname: %w", err)

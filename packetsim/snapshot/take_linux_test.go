@@ -90,7 +90,7 @@ func fakeTaker(t *testing.T, files map[string]string, tools cannedTools) (*taker
 	return &taker{
 		ctx: context.Background(), exec: tools.exec(ran), proc: filepath.Join(root, "proc"), sys: filepath.Join(root, "sys"),
 		lib:      filepath.Join(root, "lib"),
-		snapshot: &Node{Version: Version},
+		snapshot: &NodeSnapshot{Version: Version},
 	}, ran
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Trace walks a packet through a Host built from the snapshot. The notes of the result say what the walk could not see.
-func (s *Node) Trace(in packetsim.Input, options HostOptions, walk packetsim.WalkOptions) (packetsim.TraceResult, error) {
+func (s *NodeSnapshot) Trace(in packetsim.Input, options HostOptions, walk packetsim.WalkOptions) (packetsim.TraceResult, error) {
 	host, err := NewHost(s, options)
 	if err != nil {
 		return packetsim.TraceResult{}, err
@@ -35,7 +35,7 @@ func (s *Node) Trace(in packetsim.Input, options HostOptions, walk packetsim.Wal
 
 // orderNote is about chains of both backends of which nobody knows which one packets meet first: what becomes of the packet the other way
 // round.
-func (s *Node) orderNote(host *packetsim.Host, in packetsim.Input, outcomes []packetsim.Outcome, o HostOptions) (string, error) {
+func (s *NodeSnapshot) orderNote(host *packetsim.Host, in packetsim.Input, outcomes []packetsim.Outcome, o HostOptions) (string, error) {
 	unknown := s.unknownOrder(host, outcomes)
 	if len(unknown) == 0 {
 		return "", nil
@@ -69,7 +69,7 @@ func (s *Node) orderNote(host *packetsim.Host, in packetsim.Input, outcomes []pa
 
 // unknownOrder are the hooks and tables that the packet came to, where both backends have chains that are not empty in an order that is
 // not known.
-func (s *Node) unknownOrder(host *packetsim.Host, outcomes []packetsim.Outcome) []string {
+func (s *NodeSnapshot) unknownOrder(host *packetsim.Host, outcomes []packetsim.Outcome) []string {
 	kernels := fakeipt.Kernels(host.Netfilter())
 	var unknown []string
 	passed, known := passedBy(outcomes), s.knownOrder()
@@ -104,7 +104,7 @@ func sameEnd(a, b packetsim.Outcome) bool {
 }
 
 // leftOutNote names the backend whose rules were chosen not to be walked.
-func (s *Node) leftOutNote(o HostOptions) string {
+func (s *NodeSnapshot) leftOutNote(o HostOptions) string {
 	for _, backend := range s.Dialects() {
 		if o.Dialect != "" && backend != o.Dialect {
 			return fmt.Sprintf("the rules of iptables-%s, which the kernel runs too, are left out", backend)
@@ -114,7 +114,7 @@ func (s *Node) leftOutNote(o HostOptions) string {
 }
 
 // unseenNote is the line about what no packet is walked through, and whether this one came near it.
-func (s *Node) unseenNote(host *packetsim.Host, in packetsim.Input, result *packetsim.TraceResult) string {
+func (s *NodeSnapshot) unseenNote(host *packetsim.Host, in packetsim.Input, result *packetsim.TraceResult) string {
 	var unseen []string
 	for i := range s.NFTables {
 		t := &s.NFTables[i]
@@ -164,7 +164,7 @@ func metOpaque(outcomes []packetsim.Outcome) string {
 
 // NotWalked is a line about what packets of a Host, which is built from the snapshot, are not walked through, or that is not known for
 // sure; empty if there is nothing.
-func (s *Node) NotWalked(host *packetsim.Host) string {
+func (s *NodeSnapshot) NotWalked(host *packetsim.Host) string {
 	var unseen []string
 	for i := range s.NFTables {
 		t := &s.NFTables[i]
@@ -196,7 +196,7 @@ func (c NFChain) String() string {
 }
 
 // nearChains are the chains of a table whose hooks the packet came to.
-func (s *Node) nearChains(t *NFTable, in packetsim.Input, outcomes []packetsim.Outcome) []string {
+func (s *NodeSnapshot) nearChains(t *NFTable, in packetsim.Input, outcomes []packetsim.Outcome) []string {
 	var near []string
 	passed := passedBy(outcomes)
 	for _, c := range t.Chains {
@@ -220,7 +220,7 @@ func (s *Node) nearChains(t *NFTable, in packetsim.Input, outcomes []packetsim.O
 }
 
 // isPort says whether a device is a port of a bridge.
-func (s *Node) isPort(device string) bool {
+func (s *NodeSnapshot) isPort(device string) bool {
 	return slices.ContainsFunc(s.Devices, func(d Device) bool { return d.Name == device && d.Master != "" })
 }
 

@@ -18,7 +18,7 @@ const (
 
 // Write writes the document, which Read reads back. The same snapshot always gives the
 // same bytes.
-func (s *Node) Write(w io.Writer, format Format) error {
+func (s *NodeSnapshot) Write(w io.Writer, format Format) error {
 	if err := s.check(); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/search/gen"
@@ -51,7 +51,7 @@ func TestGeneratedClusters(t *testing.T) {
 
 // TestRules is a unit test: the program's commands run on a fake kernel, and the rules are looked at.
 func TestRules(t *testing.T) {
-	kernel := fakeipt.New(fakeipt.Options{Dialect: netfilter.NFT})
+	kernel := fakekernel.New(fakekernel.Options{Dialect: netfilter.NFT})
 	if err := Sync(kernel.Exec(), nil, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/kindtest/internal/nftrace"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 )
 
 // chainID names a chain of a node.
@@ -73,7 +73,7 @@ func (b *ruleBook) parse(v6 bool, tool netfilter.Dialect, save string) error {
 	if v6 {
 		family = netfilter.IPv6
 	}
-	rules, err := snapshot.ReadSave("the saved rules", save, family, tool)
+	rules, err := fakekernel.ReadSave("the saved rules", save, family, tool)
 	if err != nil {
 		return err
 	}

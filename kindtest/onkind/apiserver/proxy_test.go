@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/internal/freeport"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/proxier/server"
@@ -31,7 +30,7 @@ import (
 
 // proxy is a proxy on a fake kernel.
 type proxy struct {
-	kernel *fakeipt.Kernel
+	kernel *fakekernel.Kernel
 	log    *journal
 	done   chan error
 	stop   context.CancelFunc
@@ -41,7 +40,7 @@ type proxy struct {
 func startProxy(t *testing.T, client kubernetes.Interface) *proxy {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	p := &proxy{kernel: fakeipt.New(fakeipt.Options{}), log: &journal{}, done: make(chan error, 1), stop: stop}
+	p := &proxy{kernel: fakekernel.New(fakekernel.Options{}), log: &journal{}, done: make(chan error, 1), stop: stop}
 	place := func() string { return fmt.Sprintf("127.0.0.1:%d", freeport.New(t)) }
 	configuration := &kubeproxyconfig.KubeProxyConfiguration{
 		ClusterCIDR: "10.244.0.0/16", HostnameOverride: "here", HealthzBindAddress: place(), MetricsBindAddress: place(),
@@ -68,9 +67,11 @@ func startProxy(t *testing.T, client kubernetes.Interface) *proxy {
 
 // rules are the nat table's.
 func (p *proxy) rules() string {
-	var out, errOut bytes.Buffer
-	p.kernel.Run([]string{"iptables-save", "-t", "nat"}, nil, &out, &errOut)
-	return out.String() + errOut.String()
+	out, err := p.kernel.Exec().Command("iptables-save", "-t", "nat").CombinedOutput()
+	if err != nil {
+		return fmt.Sprintf("iptables-save: %v: %s", err, out)
+	}
+	return string(out)
 }
 
 // awaitRules waits until the nat table has all of these.

@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 // rulesBetween are the rules that make the difference between the prediction of a check and its twin with this project's proxier in memory, node by
@@ -53,12 +53,9 @@ func twinOf(c *scenarios.Check, r *scenarios.Result) *scenarios.Check {
 // rule is one that a packet met on a node.
 type rule struct{ node, text string }
 
-// hashes end the names of chains; they are made of addresses, which are others in each cluster.
-var hashes = regexp.MustCompile(`(KUBE-(?:SVC|SVL|SEP|EXT|FW|XLB)-)[A-Z2-7]{16}`)
-
-// is reports whether two rules are one, in clusters of other addresses.
+// is reports whether two rules are one, in clusters of other addresses, of which the names of chains are made.
 func (r rule) is(other rule) bool {
-	return r.node == other.node && hashes.ReplaceAllString(r.text, "$1") == hashes.ReplaceAllString(other.text, "$1")
+	return r.node == other.node && provenance.WithoutHashes(r.text) == provenance.WithoutHashes(other.text)
 }
 
 // isAmong reports whether a node has the rule. Where nobody knows which rules there are, none is said to be missing.

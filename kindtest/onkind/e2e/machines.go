@@ -34,7 +34,7 @@ func relays(ctx context.Context, c *cluster.Cluster) (machines, error) {
 func (m machines) machine(name string) *probe.Client { return m[name] }
 
 // Snapshot takes a snapshot of a node.
-func (m machines) Snapshot(ctx context.Context, node string) (*snapshot.Node, error) {
+func (m machines) Snapshot(ctx context.Context, node string) (*snapshot.NodeSnapshot, error) {
 	return m[node].Snapshot(ctx)
 }
 

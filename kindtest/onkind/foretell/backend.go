@@ -19,7 +19,7 @@ import (
 
 // Snapshots takes a snapshot of a node of the cluster.
 type Snapshots interface {
-	Snapshot(ctx context.Context, node string) (*snapshot.Node, error)
+	Snapshot(ctx context.Context, node string) (*snapshot.NodeSnapshot, error)
 }
 
 // Backend is a kind.Backend whose sessions have a prediction beside what they see.
@@ -34,7 +34,7 @@ type Backend struct {
 // idleNode is a node's snapshot from when its proxy was stopped, by the number of the stop.
 type idleNode struct {
 	since    int
-	snapshot *snapshot.Node
+	snapshot *snapshot.NodeSnapshot
 }
 
 var _ scenarios.Limited = (*Backend)(nil)
@@ -77,7 +77,7 @@ type session struct {
 	*kind.Session
 	backend *Backend
 	judge   *predict.Judge
-	view    *predict.View // the last one
+	view    *predict.State // the last one
 	// datagrams are the kept connections of UDP.
 	datagrams map[string]bool
 }
@@ -93,10 +93,10 @@ func (s *session) translation() *translation {
 }
 
 // look takes snapshots of all nodes, and asks which clients they remember.
-func (s *session) look(ctx context.Context) (*predict.View, error) {
+func (s *session) look(ctx context.Context) (*predict.State, error) {
 	nodes := s.backend.Facts().Nodes
-	v := &predict.View{
-		Cluster: s.translation().cluster(s.Objects()), Snapshots: make([]*snapshot.Node, len(nodes)), Remembered: map[string][]predict.Client{},
+	v := &predict.State{
+		Cluster: s.translation().cluster(s.Objects()), Snapshots: make([]*snapshot.NodeSnapshot, len(nodes)), Remembered: map[string][]predict.Client{},
 	}
 	clients, errs := make([][]predict.Client, len(nodes)), make([]error, len(nodes))
 	var all sync.WaitGroup
@@ -121,7 +121,7 @@ func (s *session) look(ctx context.Context) (*predict.View, error) {
 	return v, nil
 }
 
-func (s *session) lookAt(ctx context.Context, node string) (*snapshot.Node, []predict.Client, error) {
+func (s *session) lookAt(ctx context.Context, node string) (*snapshot.NodeSnapshot, []predict.Client, error) {
 	taken, err := s.backend.snapshots.Snapshot(ctx, node)
 	if err != nil || len(predict.UnreadLists(taken)) == 0 {
 		return taken, nil, err

@@ -178,8 +178,8 @@ func (t *translation) against(f *predict.Forecast, seen *scenarios.Observed) *sc
 	return f.Told(t.wayBack).Against(&tries)
 }
 
-// rulesIn are the rules of a view by the scenario's names of nodes, as iptables-save prints them without counters, with the scenario's addresses.
-func (t *translation) rulesIn(v *predict.View) func(node string) []string {
+// rulesIn are the rules of a state by the scenario's names of nodes, as iptables-save prints them without counters, with the scenario's addresses.
+func (t *translation) rulesIn(v *predict.State) func(node string) []string {
 	return func(node string) []string {
 		var out []string
 		for _, taken := range v.Snapshots {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/kindtest/probe"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
@@ -27,7 +28,13 @@ func (s *Session) Save(ctx context.Context, node string, family scenarios.IPFami
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", node, err)
 	}
-	text = s.saves.back(text)
+	of := netfilter.IPv4
+	if family == scenarios.FamilyIPv6 {
+		of = netfilter.IPv6
+	}
+	if text, err = s.saves.back(text, of, s.cluster.Dialect); err != nil {
+		return "", fmt.Errorf("%s: %w", node, err)
+	}
 	if own := s.local[node]; own != "" {
 		text = strings.ReplaceAll(text, " "+own+" ", " "+s.cluster.Configs[node].DetectLocal.BridgeInterface+" ")
 	}

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
@@ -61,36 +63,25 @@ func (s *saves) noteSlice(slice *discoveryv1.EndpointSlice) {
 	}
 }
 
-// eachLine gives the lines of what iptables-save has printed, with the table that they are of.
-func eachLine(save string, take func(table, line string)) {
-	table := ""
-	for line := range strings.Lines(save) {
-		line = strings.TrimRight(line, "\n")
-		if name, ok := strings.CutPrefix(line, "*"); ok {
-			table = name
-		}
-		take(table, line)
-	}
-}
-
 var (
-	commentPattern = regexp.MustCompile(`--comment (?:"([^"]*)"|(\S+))`)
-	servicePattern = regexp.MustCompile(`^([a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9.-]*)`)
 	addressPattern = regexp.MustCompile(`(?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:/\d+)?`)
 	counterPattern = regexp.MustCompile(`^\[\d+:\d+\] `)
 )
 
-// back maps a text back.
-func (s *saves) back(save string) string {
-	foreign := s.foreignChains(save)
+// back maps what iptables-save has printed back.
+func (s *saves) back(save string, family netfilter.Family, dialect netfilter.Dialect) (string, error) {
+	lines, err := fakekernel.Lines("the saved rules", save, family, dialect)
+	if err != nil {
+		return "", err
+	}
+	foreign := s.foreignChains(lines)
 	var out strings.Builder
-	eachLine(save, func(table, line string) {
-		if s.isForeign(table, line, foreign) {
-			return
+	for i := range lines {
+		if l := &lines[i]; !s.isForeign(l) && !foreign[chainOf(l)] && !(l.Fact != nil && foreign[tableChain{l.Table, l.Fact.Jump}]) {
+			out.WriteString(s.line(l.Text) + "\n")
 		}
-		out.WriteString(s.line(line) + "\n")
-	})
-	return out.String()
+	}
+	return out.String(), nil
 }
 
 func (s *saves) line(line string) string {
@@ -104,50 +95,35 @@ func (s *saves) line(line string) string {
 	return counters + s.mapping.BackText(line[len(counters):])
 }
 
-// serviceOf is the service that a rule is about by its comment; empty if it says none.
-func serviceOf(line string) string {
-	for _, m := range commentPattern.FindAllStringSubmatch(line, -1) {
-		if found := servicePattern.FindString(m[1] + m[2]); found != "" {
-			return found
-		}
-	}
-	return ""
-}
+// tableChain is a chain of a table.
+type tableChain struct{ table, chain string }
 
-// foreignChains are the chains of services that are none of the scenario's, by table and name: they carry such a comment, or such a rule leads to them.
-func (s *saves) foreignChains(save string) map[string]bool {
-	out := map[string]bool{}
-	eachLine(save, func(table, line string) {
-		service := serviceOf(line)
-		if service == "" || s.services[service] {
-			return
+func chainOf(l *fakekernel.Line) tableChain { return tableChain{l.Table, l.Chain} }
+
+// foreignChains are the chains of services that are none of the scenario's: they have rules of such a service, or such a rule leads to them.
+func (s *saves) foreignChains(lines []fakekernel.Line) map[tableChain]bool {
+	out := map[tableChain]bool{}
+	for i := range lines {
+		l := &lines[i]
+		if !s.isForeign(l) {
+			continue
 		}
-		words := strings.Fields(line)
-		for i, word := range words[:max(len(words)-1, 0)] {
-			if (word == "-A" || word == "-j") && provenance.IsOfServicePort(words[i+1]) {
-				out[table+" "+words[i+1]] = true
+		for _, chain := range []string{l.Chain, l.Fact.Jump} {
+			if provenance.IsOfServicePort(chain) {
+				out[tableChain{l.Table, chain}] = true
 			}
 		}
-	})
+	}
 	return out
 }
 
-// isForeign reports whether a line is about something that is none of the scenario's.
-func (s *saves) isForeign(table, line string, foreign map[string]bool) bool {
-	if service := serviceOf(line); service != "" && !s.services[service] {
-		return true
+// isForeign reports whether a line is a rule of a service that is none of the scenario's.
+func (s *saves) isForeign(l *fakekernel.Line) bool {
+	if l.Fact == nil {
+		return false
 	}
-	if name, ok := strings.CutPrefix(line, ":"); ok {
-		name, _, _ = strings.Cut(name, " ")
-		return foreign[table+" "+name]
-	}
-	words := strings.Fields(line)
-	for i, word := range words[:max(len(words)-1, 0)] {
-		if (word == "-A" || word == "-j" || word == "-g") && foreign[table+" "+words[i+1]] {
-			return true
-		}
-	}
-	return false
+	service := provenance.ServicePortOf(l.Table, l.Chain, l.Fact).Service()
+	return service != "" && !s.services[service]
 }
 
 // BackText maps the addresses and ranges in a text back.

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // TestSavesComeBackAsTheScenarioHasThem takes what a node of the cluster prints, with services that are none of the scenario's.
@@ -28,8 +30,8 @@ func TestSavesComeBackAsTheScenarioHasThem(t *testing.T) {
 	real := endpointChain("default/web:http", corev1.ProtocolTCP, m.ToPort(endpoint("10.244.1.100:8080")))
 	of := endpointChain("default/web:http", corev1.ProtocolTCP, endpoint("10.244.1.100:8080"))
 	require.NotEqual(t, real, of)
-	got := s.back(strings.Join([]string{
-		"*nat", ":PREROUTING ACCEPT [0:0]", ":KUBE-SVC-AAAAAAAAAAAAAAAA - [0:0]", ":KUBE-SVC-BBBBBBBBBBBBBBBB - [0:0]", ":" + real + " - [0:0]",
+	got, err := s.back(strings.Join([]string{
+		"*nat", ":PREROUTING ACCEPT [0:0]", ":KUBE-SERVICES - [0:0]", ":KUBE-MARK-MASQ - [0:0]", ":KUBE-SVC-AAAAAAAAAAAAAAAA - [0:0]", ":KUBE-SVC-BBBBBBBBBBBBBBBB - [0:0]", ":" + real + " - [0:0]",
 		":KUBE-SEP-CCCCCCCCCCCCCCCC - [0:0]", ":KUBE-SVCS - [0:0]",
 		`[3:180] -A KUBE-SERVICES -d ` + ip + `/32 -p tcp -m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-AAAAAAAAAAAAAAAA`,
 		`[0:0] -A KUBE-SERVICES -d 10.96.0.1/32 -p tcp -m comment --comment "default/kubernetes:https cluster IP" -j KUBE-SVC-BBBBBBBBBBBBBBBB`,
@@ -39,11 +41,12 @@ func TestSavesComeBackAsTheScenarioHasThem(t *testing.T) {
 		`[0:0] -A KUBE-SEP-CCCCCCCCCCCCCCCC -p tcp -m tcp -j DNAT --to-destination 172.18.0.2:6443`,
 		`[0:0] -A ` + real + ` -p tcp -m tcp -j DNAT --to-destination 10.244.2.2:8080`,
 		"COMMIT", "",
-	}, "\n"))
-	_, err := m.Range(c.Nodes[0].PodCIDRs[0])
+	}, "\n"), netfilter.IPv4, netfilter.Legacy)
+	require.NoError(t, err)
+	_, err = m.Range(c.Nodes[0].PodCIDRs[0])
 	require.NoError(t, err)
 	assert.Equal(t, strings.Join([]string{
-		"*nat", ":PREROUTING ACCEPT [0:0]", ":KUBE-SVC-AAAAAAAAAAAAAAAA - [0:0]", ":" + of + " - [0:0]", ":KUBE-SVCS - [0:0]",
+		"*nat", ":PREROUTING ACCEPT [0:0]", ":KUBE-SERVICES - [0:0]", ":KUBE-MARK-MASQ - [0:0]", ":KUBE-SVC-AAAAAAAAAAAAAAAA - [0:0]", ":" + of + " - [0:0]", ":KUBE-SVCS - [0:0]",
 		`[3:180] -A KUBE-SERVICES -d 172.30.0.41/32 -p tcp -m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-AAAAAAAAAAAAAAAA`,
 		`[0:0] -A KUBE-SVC-AAAAAAAAAAAAAAAA ! -s 10.244.0.0/22 -d 172.30.0.41/32 -j KUBE-MARK-MASQ`,
 		`[0:0] -A KUBE-SVC-AAAAAAAAAAAAAAAA -m comment --comment "default/web:http -> 10.244.1.100:8080" -j ` + of,

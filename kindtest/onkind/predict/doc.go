@@ -12,7 +12,7 @@
 // Connections that nodes remember are part of a prediction, as they are part of what a kernel does: a later packet of a connection goes
 // where the first one went. They are not in the way of new connections, since no two probes have the same port: where the client leaves
 // its port to the kernel, the prediction takes one that no node remembers, and whoever sends from a port of its own choice more than once
-// sees to it that nodes forget the connection in between. The lists of the match recent (session affinity) are not in a snapshot: a View has
+// sees to it that nodes forget the connection in between. The lists of the match recent (session affinity) are not in a snapshot: a State has
 // them beside it. Where it does not, a node remembers clients and a rule of the way asks for them, a prediction says what can happen, and not how often.
 //
 // What happened is judged as far as its two ends can know it: who answered at which address, and which client the server saw; refused, and

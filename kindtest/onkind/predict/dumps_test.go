@@ -18,8 +18,8 @@ import (
 )
 
 // recordedView is the cluster of internal/dumps, with what was around its nodes.
-func recordedView(t *testing.T, tool netfilter.Dialect) *View {
-	v := &View{Cluster: &scenarios.Cluster{
+func recordedView(t *testing.T, tool netfilter.Dialect) *State {
+	v := &State{Cluster: &scenarios.Cluster{
 		IPFamily: scenarios.FamilyDual, Dialect: tool,
 		Underlay: literal.Prefixes("172.18.0.0/16", "fc00:f853:ccd:e793::/64"), Router: literal.Addrs("172.18.0.1", "fc00:f853:ccd:e793::1"),
 		Nodes: []scenarios.Node{
@@ -45,8 +45,8 @@ func recordedView(t *testing.T, tool netfilter.Dialect) *View {
 	return v
 }
 
-func (v *View) judge() *Judge {
-	return NewJudge(func(context.Context) (*View, error) { return v, nil })
+func (s *State) judge() *Judge {
+	return NewJudge(func(context.Context) (*State, error) { return s, nil })
 }
 
 func attempt(t *testing.T, from, to, via string) scenarios.Attempt {
@@ -114,7 +114,7 @@ func TestARuleDecidesAPrediction(t *testing.T) {
 	}
 }
 
-func predicted(t *testing.T, v *View, a scenarios.Attempt) *Forecast {
+func predicted(t *testing.T, v *State, a scenarios.Attempt) *Forecast {
 	f, err := v.judge().Connect(t.Context(), a)
 	require.NoError(t, err)
 	return f

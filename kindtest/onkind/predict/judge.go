@@ -14,7 +14,7 @@ import (
 
 // Judge foretells what becomes of probes, and judges what became of them. It is for one goroutine.
 type Judge struct {
-	view   func(context.Context) (*View, error)
+	view   func(context.Context) (*State, error)
 	none   string
 	now    *network // nil: what is known is old
 	kept   map[string]keptConnection
@@ -26,8 +26,8 @@ type keptConnection struct {
 	way     scenarios.Way
 }
 
-// NewJudge judges by what a view of the cluster shows. It is asked for again after each change.
-func NewJudge(view func(context.Context) (*View, error)) *Judge {
+// NewJudge judges by what a state of the cluster shows. It is asked for again after each change.
+func NewJudge(view func(context.Context) (*State, error)) *Judge {
 	return &Judge{view: view, kept: map[string]keptConnection{}}
 }
 

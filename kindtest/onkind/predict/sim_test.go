@@ -25,7 +25,7 @@ import (
 type foretold struct {
 	t      *testing.T
 	law    bool // predictions have to be exact
-	spoil  func(*snapshot.Node)
+	spoil  func(*snapshot.NodeSnapshot)
 	client netip.Addr // the one that all lists have, if it is known
 	probes int
 	judge  *Judge
@@ -43,13 +43,13 @@ func (f *foretold) Start(ctx context.Context, c *scenarios.Cluster) (scenarios.S
 	if err != nil {
 		return nil, err
 	}
-	f.judge = NewJudge(func(context.Context) (*View, error) { return f.look(world, c) })
+	f.judge = NewJudge(func(context.Context) (*State, error) { return f.look(world, c) })
 	return &foretoldSession{World: world, foretold: f}, nil
 }
 
 // look takes a snapshot of each node.
-func (f *foretold) look(world *sim.World, c *scenarios.Cluster) (*View, error) {
-	v := &View{Cluster: c}
+func (f *foretold) look(world *sim.World, c *scenarios.Cluster) (*State, error) {
+	v := &State{Cluster: c}
 	for i := range c.Nodes {
 		taken, err := snapshot.Of(world.Host(c.Nodes[i].Name))
 		if err != nil {
@@ -66,7 +66,7 @@ func (f *foretold) look(world *sim.World, c *scenarios.Cluster) (*View, error) {
 	return v, nil
 }
 
-func (f *foretold) remember(v *View, taken *snapshot.Node) {
+func (f *foretold) remember(v *State, taken *snapshot.NodeSnapshot) {
 	if v.Remembered == nil {
 		v.Remembered = map[string][]Client{}
 	}
@@ -172,7 +172,7 @@ func TestASnapshotForetellsTheSimulator(t *testing.T) {
 func TestAMissingRuleIsFoundByThePrediction(t *testing.T) {
 	s, err := scenarios.Load("../../../scenarios/testdata/cases/hairpin.yaml")
 	require.NoError(t, err)
-	b := &foretold{t: t, spoil: func(taken *snapshot.Node) {
+	b := &foretold{t: t, spoil: func(taken *snapshot.NodeSnapshot) {
 		for i := range taken.IPTables {
 			taken.IPTables[i].Save, _ = without(taken.IPTables[i].Save, "-A KUBE-SEP-", "KUBE-MARK-MASQ")
 		}
@@ -194,7 +194,7 @@ func TestAnUnevenShareIsFoundInEveryProbeThatHasOne(t *testing.T) {
 	found := 0
 	for i := 0; i < len(all); i += 6 {
 		s := all[i]
-		b := &foretold{t: t, spoil: func(taken *snapshot.Node) {
+		b := &foretold{t: t, spoil: func(taken *snapshot.NodeSnapshot) {
 			for i := range taken.IPTables {
 				taken.IPTables[i].Save = strings.ReplaceAll(taken.IPTables[i].Save, halfShare, thirdShare)
 			}

@@ -28,9 +28,17 @@ func folder(pairs ...string) fstest.MapFS {
 	return f
 }
 
+// writer knows kube-proxy by its chain of services.
+func writer(save string) (string, []string) {
+	if !strings.Contains(save, "\n:KUBE-SERVICES ") {
+		return "", nil
+	}
+	return "kube-proxy", []string{"nat", "filter"}
+}
+
 func read(t *testing.T, pairs ...string) *files.Result {
 	t.Helper()
-	result, err := files.Read(folder(pairs...))
+	result, err := files.Read(folder(pairs...), writer)
 	require.NoError(t, err)
 	_, err = snapshot.NewHost(result.Node, snapshot.HostOptions{})
 	require.NoError(t, err)
@@ -38,7 +46,7 @@ func read(t *testing.T, pairs ...string) *files.Result {
 }
 
 // unread are the things that are said to be missing.
-func unread(s *snapshot.Node) []string {
+func unread(s *snapshot.NodeSnapshot) []string {
 	var list []string
 	for _, u := range s.Unread {
 		list = append(list, u.What+": "+u.Why)
@@ -66,7 +74,7 @@ func TestFilesOfRecordedNodes(t *testing.T) {
 		for _, name := range []string{"demo-control-plane", "demo-worker", "demo-worker2"} {
 			sub, err := fs.Sub(dumps.Kind(), backend+"/"+name)
 			require.NoError(t, err)
-			result, err := files.Read(sub)
+			result, err := files.Read(sub, writer)
 			require.NoError(t, err)
 			result.Node.Hostname = name
 			assert.Equal(t, []string{
@@ -177,7 +185,7 @@ func TestFilesUnderstood(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		files []string
-		check func(t *testing.T, s *snapshot.Node)
+		check func(t *testing.T, s *snapshot.NodeSnapshot)
 	}{
 		{"one file of all", []string{"all", addr + "default via 192.0.2.254 dev eth0 \n10.0.0.0/8 \n\tnexthop via 192.0.2.7 dev eth0 weight 2 " +
 			"\n\tnexthop via 192.0.2.8 dev eth0 weight 1 \n" +
@@ -188,7 +196,7 @@ func TestFilesUnderstood(t *testing.T) {
 			"Fri\n" + filter +
 			"udp      17 29 src=192.0.2.1 dst=192.0.2.9 sport=4 dport=53 [UNREPLIED] src=192.0.2.9 dst=192.0.2.1 sport=53 dport=4 mark=0 use=1\n" +
 			"create s hash:ip family inet hashsize 1024 maxelem 65536 bucketsize 12 initval 0x1\nadd s 10.0.0.1\n"},
-			func(t *testing.T, s *snapshot.Node) {
+			func(t *testing.T, s *snapshot.NodeSnapshot) {
 				assert.Equal(t, "n7", s.Hostname)
 				assert.Equal(t, map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.eth0.7.rp_filter": "1"}, s.Sysctls)
 				assert.Len(t, s.PolicyRules, 5)
@@ -205,24 +213,24 @@ func TestFilesUnderstood(t *testing.T) {
 			}},
 		{"a table in a file of its own", []string{"addr", addr, "nat.txt", "*nat\n:OUTPUT ACCEPT [0:0]\n-A OUTPUT -d 10.0.0.1 -j " +
 			"ACCEPT\nCOMMIT\n", "filter.txt", filter,
-			"iptables-version", "iptables v1.8.9 (nf_tables)\n"}, func(t *testing.T, s *snapshot.Node) {
+			"iptables-version", "iptables v1.8.9 (nf_tables)\n"}, func(t *testing.T, s *snapshot.NodeSnapshot) {
 			require.Len(t, s.IPTables, 1)
 			assert.Equal(t, netfilter.NFT, s.IPTables[0].Dialect)
 			assert.Equal(t, 2, strings.Count(s.IPTables[0].Save, "COMMIT"))
 		}},
 		{"the backend in the file's name", []string{"addr", addr, "ip6tables-nft-save", filter, "iptables-legacy-save", filter},
-			func(t *testing.T, s *snapshot.Node) {
+			func(t *testing.T, s *snapshot.NodeSnapshot) {
 				require.Len(t, s.IPTables, 2)
 				assert.Equal(t, netfilter.Legacy, s.IPTables[0].Dialect)
 				assert.Equal(t, netfilter.NFT, s.IPTables[1].Dialect)
 			}},
 		{"empty lists of old versions", []string{"addr", addr, "ip-route.json", "[{},{}]\n", "conntrack", "", "ipset_save", "\n"},
-			func(t *testing.T, s *snapshot.Node) {
+			func(t *testing.T, s *snapshot.NodeSnapshot) {
 				assert.NotContains(t, strings.Join(unread(s), "\n"), "conntrack")
 				assert.NotContains(t, strings.Join(unread(s), "\n"), "IPv4 routes: ")
 			}},
 		{"what the tools said beside", []string{"addr", addr, "ct", "conntrack v1.4.7 (conntrack-tools): 0 flow entries have been shown.\n",
-			"sysctl", "sysctl: permission denied on key 'net.core.x'\nnet.ipv4.ip_forward=1\r\n"}, func(t *testing.T, s *snapshot.Node) {
+			"sysctl", "sysctl: permission denied on key 'net.core.x'\nnet.ipv4.ip_forward=1\r\n"}, func(t *testing.T, s *snapshot.NodeSnapshot) {
 			assert.Equal(t, "1", s.Sysctls["net.ipv4.ip_forward"])
 			assert.NotContains(t, strings.Join(unread(s), "\n"), "not understood")
 			assert.NotContains(t, strings.Join(unread(s), "\n"), "conntrack")
@@ -242,7 +250,7 @@ func TestFilesUnderstood(t *testing.T) {
 `, "fdb", "02:00:00:00:00:44 dev flannel.1 dst 192.0.2.2 self permanent\n02:00:00:00:00:33 dev v0 master br0\n",
 			"neigh", "10.1.0.0 dev flannel.1 lladdr 02:00:00:00:00:44 PERMANENT\n10.1.1.3 dev br0 lladdr 02:00:00:00:00:33 REACHABLE\n10.1.1.4 " +
 				"dev br0 FAILED\n"},
-			func(t *testing.T, s *snapshot.Node) {
+			func(t *testing.T, s *snapshot.NodeSnapshot) {
 				require.Len(t, s.Devices, 4)
 				assert.Equal(t, "device bridge veth vxlan", strings.ReplaceAll(s.Devices[0].Kind, "loopback",
 					"device")+" "+s.Devices[1].Kind+" "+s.Devices[2].Kind+" "+s.Devices[3].Kind)
@@ -253,7 +261,7 @@ func TestFilesUnderstood(t *testing.T) {
 			}},
 		{"accounting objects that rules name", []string{"addr", addr, "s", strings.Replace(filter, "COMMIT",
 			"-A INPUT -m nfacct --nfacct-name  ct_state_invalid_dropped_pkts -j DROP\nCOMMIT", 1)},
-			func(t *testing.T, s *snapshot.Node) {
+			func(t *testing.T, s *snapshot.NodeSnapshot) {
 				assert.Equal(t, []snapshot.NFAcct{{Name: "ct_state_invalid_dropped_pkts"}}, s.NFAcct)
 			}},
 	} {
@@ -294,7 +302,7 @@ func TestFilesNotUnderstood(t *testing.T) {
 			"route in j: json: cannot unmarshal number"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			result, err := files.Read(folder("addr", addr, tc.file, tc.text))
+			result, err := files.Read(folder("addr", addr, tc.file, tc.text), writer)
 			require.NoError(t, err)
 			assert.Contains(t, strings.Join(unread(result.Node), "\n"), tc.want)
 		})
@@ -302,12 +310,12 @@ func TestFilesNotUnderstood(t *testing.T) {
 }
 
 func TestFilesOfNoNode(t *testing.T) {
-	_, err := files.Read(folder("iptables-save", "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n"))
+	_, err := files.Read(folder("iptables-save", "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n"), writer)
 	require.ErrorIs(t, err, files.ErrNoDevices)
-	_, err = files.Read(folder("a/addr", addr, "b/addr", strings.Replace(addr, "00:01", "00:02", 1)))
+	_, err = files.Read(folder("a/addr", addr, "b/addr", strings.Replace(addr, "00:01", "00:02", 1)), writer)
 	require.ErrorContains(t, err, "a/addr and b/addr tell different things of device eth0: give the files of one node")
 	result, err := files.Read(folder("addr", addr, "twice", addr, "x.json", "{}", "y.json", "{", "z.json", "[1]", "empty", "", "k.json",
-		`[{"kind":"List"}]`))
+		`[{"kind":"List"}]`), writer)
 	require.NoError(t, err)
 	assert.Len(t, result.Node.Devices, 2)
 	assert.Len(t, result.Node.Devices[1].Addresses, 2)
@@ -322,7 +330,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("*nat\nCOMMIT\n{ pkts = 1, bytes = 2 } = x;\nnet.ipv4.ip_forward = 1", "udp 17 9 src=10.0.0.1 dst=10.0.0.2 sport=1 dport=2 "+
 		"src=10.0.0.2 dst=10.0.0.1 sport=2 dport=1")
 	f.Fuzz(func(t *testing.T, one, two string) {
-		result, err := files.Read(folder("addr.txt", addr, "one", one, "two", two))
+		result, err := files.Read(folder("addr.txt", addr, "one", one, "two", two), writer)
 		if err != nil {
 			return
 		}

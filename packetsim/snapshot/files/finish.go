@@ -86,7 +86,7 @@ func (r *reader) finishRoutes() error {
 }
 
 // kernelRoutes are the routes that the kernel makes for the addresses of a node.
-func kernelRoutes(node *snapshot.Node) ([]snapshot.Route, error) {
+func kernelRoutes(node *snapshot.NodeSnapshot) ([]snapshot.Route, error) {
 	var devices []packetsim.Device
 	for _, d := range node.Devices {
 		device := packetsim.Device{Name: d.Name, Index: d.Index, Kind: d.Kind, Up: d.Up, Master: d.Master}
@@ -180,18 +180,17 @@ func (r *reader) finishSaves() {
 	r.need(rulesOf(netfilter.IPv6), "no rules of IPv6 are walked", "ip6tables-save -c")
 }
 
-// otherTables says which table is not there that kube-proxy always has: people save one with -t, and what they print does not say so.
+// otherTables says which table is not there that the program always has which wrote the others: people save one with -t, and what they print does
+// not say so.
 func (r *reader) otherTables() {
 	for i := range r.result.Node.IPTables {
 		rules := &r.result.Node.IPTables[i]
-		if !strings.Contains(rules.Save, "\n:KUBE-SERVICES ") {
-			continue
-		}
+		program, tables := r.writes(rules.Save)
 		names := tableNames(rules.Save)
-		for _, table := range []string{"nat", "filter"} {
+		for _, table := range tables {
 			if !slices.Contains(names, table) {
 				r.unread(fmt.Sprintf("table %s of the %s", table, rulesOf(rules.Family)),
-					"none of its rules are walked, and kube-proxy has some in it: add what the save tool prints without -t")
+					"none of its rules are walked, and %s has some in it: add what the save tool prints without -t", program)
 			}
 		}
 	}

@@ -106,9 +106,9 @@ func TestKernelFilesSayWhatTheMachineSays(t *testing.T) {
 					folder[file] = &fstest.MapFile{Data: []byte(result.Stdout + result.Stderr)}
 				}
 			}
-			result, err := files.Read(folder)
+			result, err := files.Read(folder, writer)
 			require.NoError(t, err)
-			var taken *snapshot.Node
+			var taken *snapshot.NodeSnapshot
 			node.In(t).Do(func() {
 				taken, err = snapshot.Take(context.Background(), exec.New())
 				require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestKernelFilesSayWhatTheMachineSays(t *testing.T) {
 }
 
 // plain is a snapshot without what differs each time it is taken.
-func plain(s *snapshot.Node) *snapshot.Node {
+func plain(s *snapshot.NodeSnapshot) *snapshot.NodeSnapshot {
 	p := *s
 	for i := range p.IPTables {
 		save := regexp.MustCompile(`(?m)^#.*\n`).ReplaceAllString(p.IPTables[i].Save, "")

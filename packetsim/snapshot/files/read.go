@@ -18,7 +18,7 @@ import (
 
 // Result is a snapshot and what it was not made of.
 type Result struct {
-	Node *snapshot.Node
+	Node *snapshot.NodeSnapshot
 	// Ignored are the files in which there was nothing for a snapshot, and why.
 	Ignored []snapshot.Unread
 }
@@ -30,10 +30,18 @@ var ErrNoDevices = errors.New("no file tells the node's devices: add what \"ip -
 // maxFile is the size in bytes from which on a file is not looked at.
 const maxFile = 512 << 20
 
-// Read makes a snapshot of the files in a folder and the folders in it. The name of the node is empty if no file says it.
-func Read(folder fs.FS) (*Result, error) {
+// Writer is the program that has rules in what iptables-save printed, and the tables in which it always has some; empty if nobody knows it.
+type Writer func(save string) (program string, tables []string)
+
+// Read makes a snapshot of the files in a folder and the folders in it. The name of the node is empty if no file says it. By the writer tables are
+// found that were left out; nil finds none.
+func Read(folder fs.FS, writer Writer) (*Result, error) {
+	if writer == nil {
+		writer = func(string) (string, []string) { return "", nil }
+	}
 	r := &reader{
-		result: &Result{Node: &snapshot.Node{Version: snapshot.Version, Sysctls: map[string]string{}}},
+		writes: writer,
+		result: &Result{Node: &snapshot.NodeSnapshot{Version: snapshot.Version, Sysctls: map[string]string{}}},
 		found:  map[string]string{}, links: map[string]*link{}, tuples: map[tupleIn]tupleIn{},
 	}
 	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -69,6 +77,7 @@ func policyRulesOf(family netfilter.Family) string { return fmt.Sprintf("IPv%d p
 // reader collects what the files say.
 type reader struct {
 	result *Result
+	writes Writer
 	found  map[string]string // which file told a thing
 	links  map[string]*link
 	order  []*link

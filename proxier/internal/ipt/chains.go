@@ -48,7 +48,7 @@ func (t *serviceText) appendPolicyChains(dst []byte) []byte {
 // appendClusterIPMasquerade writes the first rule of the chain that serves the
 // cluster IP.
 func (t *serviceText) appendClusterIPMasquerade(dst []byte) []byte {
-	if t.service.Internal.Verdict != model.Route || t.model.ClusterIPs == model.MasqueradeNone {
+	if t.service.Internal.Handling != model.Route || t.model.ClusterIPs == model.MasqueradeNone {
 		return dst
 	}
 	dst = appendRule(dst, t.internalPrefix(), t.hash)
@@ -68,7 +68,7 @@ func (t *serviceText) appendExternalChain(dst []byte) []byte {
 		dst = t.appendExternalRule(dst, "masquerade traffic for ")
 		dst = append(dst, " -j "+markMasqChain+"\n"...)
 	}
-	if t.service.External.Verdict == model.Route {
+	if t.service.External.Handling == model.Route {
 		dst = appendRule(dst, externalPrefix, t.hash)
 		target := clusterPrefix
 		if t.service.External.Local {

@@ -10,7 +10,7 @@ import (
 // appendVIPEntries lead the service port's addresses to its chains.
 func (t *serviceText) appendVIPEntries(dst []byte) []byte {
 	port := t.service.Port
-	if t.service.Internal.Verdict == model.Route {
+	if t.service.Internal.Handling == model.Route {
 		dst = t.appendVIPEntry(dst, port.ClusterIP, " cluster IP", t.internalPrefix())
 	}
 	if !t.service.EntersExternal {

@@ -10,7 +10,7 @@ import (
 // appendRefusedClusterIP refuses what comes to the cluster IP and was not
 // routed in table nat.
 func (t *serviceText) appendRefusedClusterIP(dst []byte) []byte {
-	port, verdict := t.service.Port, t.service.Internal.Verdict
+	port, verdict := t.service.Port, t.service.Internal.Handling
 	if verdict == model.Route {
 		return dst
 	}
@@ -35,7 +35,7 @@ func (t *serviceText) appendHealthCheck(dst []byte) []byte {
 // appendExternalRefusals refuses what comes to external destinations and was
 // not routed in table nat.
 func (t *serviceText) appendExternalRefusals(dst []byte) []byte {
-	port, verdict := t.service.Port, t.service.External.Verdict
+	port, verdict := t.service.Port, t.service.External.Handling
 	if verdict == model.Route {
 		return dst
 	}
@@ -57,7 +57,7 @@ func (t *serviceText) appendExternalRefusals(dst []byte) []byte {
 }
 
 // appendRefusal begins a rule that rejects or drops.
-func (t *serviceText) appendRefusal(dst []byte, chain string, verdict model.Verdict) []byte {
+func (t *serviceText) appendRefusal(dst []byte, chain string, verdict model.Handling) []byte {
 	comment := " has no endpoints"
 	if verdict == model.Drop {
 		comment = " has no local endpoints"
@@ -66,7 +66,7 @@ func (t *serviceText) appendRefusal(dst []byte, chain string, verdict model.Verd
 	return t.appendComment(dst, "", comment)
 }
 
-func refusalTarget(verdict model.Verdict) string {
+func refusalTarget(verdict model.Handling) string {
 	if verdict == model.Drop {
 		return " -j DROP\n"
 	}

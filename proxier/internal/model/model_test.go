@@ -56,7 +56,7 @@ func TestTraffic(t *testing.T) {
 		if traffic.Local {
 			policy = "local"
 		}
-		return traffic.Verdict.String() + " " + policy
+		return traffic.Handling.String() + " " + policy
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

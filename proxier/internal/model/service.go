@@ -8,12 +8,12 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/internal/changes"
 )
 
-// Verdict says what happens to new traffic.
-type Verdict uint8
+// Handling says what happens to new traffic.
+type Handling uint8
 
 const (
 	// Route sends it to one of the endpoints.
-	Route Verdict = iota
+	Route Handling = iota
 	// Reject answers that nobody listens: no node has a usable endpoint.
 	Reject
 	// Drop is silent: the policy is Local and this node has no usable
@@ -22,13 +22,13 @@ const (
 )
 
 // String returns "route", "reject" or "drop".
-func (v Verdict) String() string {
+func (v Handling) String() string {
 	return [...]string{"route", "reject", "drop"}[v]
 }
 
 // Traffic says what happens to one kind of traffic of a service port.
 type Traffic struct {
-	Verdict Verdict
+	Handling Handling
 	// Local says that EndpointSets.Local serves it, not Cluster.
 	Local bool
 }
@@ -43,7 +43,7 @@ type Service struct {
 	// port. It means nothing if the service port has none of these.
 	External Traffic
 	// EntersExternal says that traffic for external destinations is taken up
-	// at all. This may be so even if External.Verdict is Drop: traffic of
+	// at all. This may be so even if External.Handling is Drop: traffic of
 	// pods and of the node itself is then still routed, by policy Cluster.
 	EntersExternal bool
 	// Firewall guards the load balancer VIPs; nil where every source may use
@@ -77,25 +77,25 @@ func DecideService(port *changes.ServicePort, all []changes.Endpoint, node Node)
 }
 
 func (s *Service) hitMarks(marks *mark.Recorder) {
-	marks.HitIf(mark.ModelInternalReject, s.Internal.Verdict == Reject)
-	marks.HitIf(mark.ModelInternalDrop, s.Internal.Verdict == Drop)
-	marks.HitIf(mark.ModelInternalLocal, s.Internal.Verdict == Route && s.Internal.Local)
+	marks.HitIf(mark.ModelInternalReject, s.Internal.Handling == Reject)
+	marks.HitIf(mark.ModelInternalDrop, s.Internal.Handling == Drop)
+	marks.HitIf(mark.ModelInternalLocal, s.Internal.Handling == Route && s.Internal.Local)
 	if !externallyAccessible(s.Port) {
 		return
 	}
-	marks.HitIf(mark.ModelExternalReject, s.External.Verdict == Reject)
-	marks.HitIf(mark.ModelExternalDrop, s.External.Verdict == Drop)
-	marks.HitIf(mark.ModelExternalLocal, s.External.Verdict == Route && s.External.Local)
+	marks.HitIf(mark.ModelExternalReject, s.External.Handling == Reject)
+	marks.HitIf(mark.ModelExternalDrop, s.External.Handling == Drop)
+	marks.HitIf(mark.ModelExternalLocal, s.External.Handling == Route && s.External.Local)
 }
 
 func decideTraffic(sets EndpointSets, local bool) Traffic {
 	switch {
 	case !sets.Any:
-		return Traffic{Verdict: Reject, Local: local}
+		return Traffic{Handling: Reject, Local: local}
 	case local && len(sets.Local) == 0:
-		return Traffic{Verdict: Drop, Local: true}
+		return Traffic{Handling: Drop, Local: true}
 	default:
-		return Traffic{Verdict: Route, Local: local}
+		return Traffic{Handling: Route, Local: local}
 	}
 }
 

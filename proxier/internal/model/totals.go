@@ -9,10 +9,10 @@ type NoLocal struct {
 // NoLocalOf counts one service port.
 func NoLocalOf(service *Service) NoLocal {
 	var n NoLocal
-	if service.Internal.Verdict == Drop {
+	if service.Internal.Handling == Drop {
 		n.Internal = 1
 	}
-	if service.External.Verdict == Drop && externallyAccessible(service.Port) {
+	if service.External.Handling == Drop && externallyAccessible(service.Port) {
 		n.External = 1
 	}
 	return n

@@ -18,6 +18,7 @@ type Difference struct {
 	// Where is a chain, packet or metric.
 	Where        string
 	Ours, Theirs []string
+	onlyComments bool // of rules that are the same without them
 	// Explanation is the name of the Explanation that holds; empty if none does.
 	Explanation string
 

@@ -3,7 +3,6 @@ package judge
 import (
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -152,7 +151,7 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 		return false
 	}
 	kernel := peers.KernelFamily(family)
-	ours, theirs := rulesOf(r.ours.Kernel().Ruleset(kernel), true), rulesOf(fresh.Kernel().Ruleset(kernel), true)
+	ours, theirs := rulesOf(r.ours.Kernel().Rules(kernel), true), rulesOf(fresh.Kernel().Rules(kernel), true)
 	for name := range ours {
 		if _, ok := theirs[name]; !ok && (len(ours[name]) == 0 || strings.HasSuffix(name, foreign)) {
 			delete(ours, name) // a table that something else has used, or somebody else's chain
@@ -160,11 +159,14 @@ func (r *run) freshRulesEqual(family v1.IPFamily) bool {
 	}
 	if r.settings.NoRandomFully {
 		for name := range theirs {
-			theirs[name] = withoutRandomFully(theirs[name])
+			for i := range theirs[name] {
+				of := &theirs[name][i]
+				of.text, of.bare = withoutRandomFully(of.text), withoutRandomFully(of.bare)
+			}
 		}
 	}
-	_, differences := compareRules(withoutComments(ours), withoutComments(theirs))
-	return len(differences) == 0
+	_, differences := compareRules(ours, theirs)
+	return !slices.ContainsFunc(differences, func(d *Difference) bool { return !d.onlyComments })
 }
 
 // deliver tells a proxier that starts of all objects, with these slices.
@@ -185,33 +187,6 @@ func totals(peer interface {
 	values := peer.Metrics(family)
 	maps.DeleteFunc(values, func(name string, _ float64) bool { return !strings.Contains(name, "iptables_total") })
 	return values
-}
-
-// onlyComments says whether the rules of a service's chain are the same but for comments.
-func onlyComments(d *Difference) bool {
-	if d.Kind != "rules" {
-		return false
-	}
-	chains := func(lines []string) map[string][]string {
-		return withoutComments(map[string][]string{d.Where: slices.Clone(lines)})
-	}
-	return slices.Equal(chains(d.Ours)[d.Where], chains(d.Theirs)[d.Where])
-}
-
-var comment = regexp.MustCompile(` -m comment --comment ("[^"]*"|\S+)`)
-
-// withoutComments takes the comments from the chains of services: when a cluster has become a large one, those of services that
-// have not changed keep theirs in both proxiers, and a proxier that starts then writes none.
-func withoutComments(chains map[string][]string) map[string][]string {
-	for name, lines := range chains {
-		if _, chain, _ := strings.Cut(name, " "); !isServiceChain(chain) {
-			continue
-		}
-		for i := range lines {
-			lines[i] = comment.ReplaceAllString(lines[i], "")
-		}
-	}
-	return chains
 }
 
 // ambiguousDuplicates says whether two slices of a service hold the same address and port with other data, none of which

@@ -43,7 +43,7 @@ func explanations() []Explanation {
 				"Config.NoHourlyFullSync is set. The chains of services that have not changed get their comments, or lose them, " +
 				"then.",
 			holds: func(r *run, d *Difference, _ []*Difference) bool {
-				return !r.settings.NoHourlyFullSync && r.history.large[d.Family] && r.history.hours > 0 && onlyComments(d)
+				return !r.settings.NoHourlyFullSync && r.history.large[d.Family] && r.history.hours > 0 && d.onlyComments
 			},
 		},
 		{
@@ -52,7 +52,7 @@ func explanations() []Explanation {
 			Why: "When a cluster becomes a large one, or stops being one, the chains that a partial sync writes get the new style, " +
 				"without comments or with them. kube-proxy writes the chains of every service of which an object was touched; " +
 				"ours those that differ.",
-			holds: func(r *run, d *Difference, _ []*Difference) bool { return r.history.large[d.Family] && onlyComments(d) },
+			holds: func(r *run, d *Difference, _ []*Difference) bool { return r.history.large[d.Family] && d.onlyComments },
 		},
 		{
 			Name:   "which-duplicate",
@@ -109,7 +109,9 @@ func explanations() []Explanation {
 			Why: "kube-proxy does not ask the tools for their version any more, and has MASQUERADE take --random-fully. Ours " +
 				"leaves that out where the tools do not know it (before 1.6.2), which would refuse every restore.",
 			holds: func(r *run, d *Difference, _ []*Difference) bool {
-				return r.settings.NoRandomFully && slices.Equal(withoutRandomFully(d.Ours), withoutRandomFully(d.Theirs))
+				return r.settings.NoRandomFully && slices.EqualFunc(d.Ours, d.Theirs, func(ours, theirs string) bool {
+					return withoutRandomFully(ours) == withoutRandomFully(theirs)
+				})
 			},
 		},
 		{

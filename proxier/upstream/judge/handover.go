@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 // HandOver has one proxier play the first steps of a case and stops it. The objects change until the next sync is due while nobody
@@ -159,9 +160,9 @@ func (h *handedOver) packets(family v1.IPFamily, fresh peers.Peer, report *Repor
 }
 
 // written are the rules that a peer's kernel holds, without empty chains of the kernel's own, whose tables something has looked into.
-func written(peer peers.Peer, family v1.IPFamily) map[string][]string {
-	chains := rulesOf(peer.Kernel().Ruleset(peers.KernelFamily(family)), false)
-	maps.DeleteFunc(chains, func(name string, lines []string) bool { return len(lines) == 0 && !isOwn(name) })
+func written(peer peers.Peer, family v1.IPFamily) map[string][]rule {
+	chains := rulesOf(peer.Kernel().Rules(peers.KernelFamily(family)), false)
+	maps.DeleteFunc(chains, func(name string, rules []rule) bool { return len(rules) == 0 && !isOwn(name) })
 	return chains
 }
 
@@ -172,5 +173,5 @@ func ownChains(peer peers.Peer, family v1.IPFamily) []string {
 
 func isOwn(name string) bool {
 	_, chain, _ := strings.Cut(name, " ")
-	return strings.HasPrefix(chain, "KUBE-")
+	return provenance.WriterOf(chain).IsKubernetes()
 }

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +12,8 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
+	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 	"github.com/chainwalk/chainwalk/proxier/upstream/gen"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
@@ -48,9 +49,8 @@ type saboteur struct {
 func (s *saboteur) Sync() map[v1.IPFamily]error {
 	errs := s.Peer.Sync()
 	for _, args := range s.rules {
-		var message strings.Builder
-		if s.Kernel().Run(append([]string{"iptables"}, args...), nil, &strings.Builder{}, &message) != 0 {
-			panic(message.String())
+		if message, err := s.Kernel().Exec().Command("iptables", args...).CombinedOutput(); err != nil {
+			panic(string(message))
 		}
 	}
 	if s.noError {
@@ -143,15 +143,20 @@ func TestSabotageIsFound(t *testing.T) {
 }
 
 func TestOrderSharedKeepsTheOrderInsideAService(t *testing.T) {
-	lines := []string{
-		`-A KUBE-NODEPORTS -m comment --comment "b/x:http" -d 127.0.0.0/8 -j KUBE-EXT-B`,
-		`-A KUBE-NODEPORTS -m comment --comment "b/x:http" -j KUBE-EXT-B`,
-		`-A KUBE-NODEPORTS -m comment --comment a/x -j KUBE-EXT-A`,
+	loopback := `-A KUBE-NODEPORTS -d 127.0.0.0/8 -m comment --comment "b/x:http" -j KUBE-EXT-B`
+	plain := `-A KUBE-NODEPORTS -m comment --comment "b/x:http" -j KUBE-EXT-B`
+	other := `-A KUBE-NODEPORTS -m comment --comment "a/x" -j KUBE-EXT-A`
+	inOrder := func(lines ...string) (out []string) {
+		save := "*nat\n:KUBE-NODEPORTS - [0:0]\n:KUBE-EXT-A - [0:0]\n:KUBE-EXT-B - [0:0]\n" + strings.Join(lines, "\n") + "\nCOMMIT\n"
+		rules, err := fakekernel.ReadSave("rules", save, netfilter.IPv4, netfilter.Legacy)
+		require.NoError(t, err)
+		for _, r := range rulesOf(rules, false)["nat KUBE-NODEPORTS"] {
+			out = append(out, r.text)
+		}
+		return out
 	}
-	swapped := []string{lines[2], lines[1], lines[0]}
-	sorted := orderShared(slices.Clone(lines))
-	assert.Equal(t, []string{lines[2], lines[0], lines[1]}, sorted)
-	assert.NotEqual(t, sorted, orderShared(swapped))
+	assert.Equal(t, []string{other, loopback, plain}, inOrder(loopback, plain, other))
+	assert.Equal(t, []string{other, plain, loopback}, inOrder(other, plain, loopback))
 }
 
 func TestExplanationsAreShownByTheirCases(t *testing.T) {
@@ -186,7 +191,8 @@ func TestAffinityIsFollowed(t *testing.T) {
 	assert.Empty(t, differences)
 
 	// Without the rule that looks for former clients of one endpoint, some go elsewhere.
-	r.ours.Kernel().Run([]string{"iptables", "-t", "nat", "-D", serviceChain(t, r), "2"}, nil, &strings.Builder{}, &strings.Builder{})
+	_, err = r.ours.Kernel().Exec().Command("iptables", "-t", "nat", "-D", serviceChain(t, r), "2").CombinedOutput()
+	require.NoError(t, err)
 	_, differences, err = r.compareAffinity(v1.IPv4Protocol)
 	require.NoError(t, err)
 	assert.NotEmpty(t, differences)
@@ -194,7 +200,8 @@ func TestAffinityIsFollowed(t *testing.T) {
 
 // serviceChain is the chain of the only service's cluster policy.
 func serviceChain(t *testing.T, r *run) string {
-	for chain := range r.ours.Kernel().Ruleset(peers.KernelFamily(v1.IPv4Protocol)).Table("nat").Chains() {
+	rules := r.ours.Kernel().Rules(netfilter.IPv4)
+	for chain := range rules.Table("nat").Chains() {
 		if strings.HasPrefix(chain.Name, "KUBE-SVC-") {
 			return chain.Name
 		}

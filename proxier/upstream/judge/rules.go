@@ -5,88 +5,85 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
-// sharedChains are those that hold rules of many services, by table.
-var sharedChains = map[string][]string{
-	"nat":    {"KUBE-SERVICES", "KUBE-NODEPORTS"},
-	"filter": {"KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-EXTERNAL-SERVICES", "KUBE-PROXY-FIREWALL"},
+// rule is a rule as it is compared.
+type rule struct {
+	// text is the rule as iptables-save prints it.
+	text string
+	// bare is the same without comments, if it stands in the chain of a service: when a cluster has become a large one, the rules of services that
+	// have not changed keep theirs in both proxiers, and a proxier that starts then writes none.
+	bare    string
+	service provenance.ServicePort
+	last    bool // it leads to the chain of node ports, behind the rules of all services
 }
 
-// isServiceChain says whether a chain is one that belongs to one service.
-func isServiceChain(name string) bool {
-	for _, prefix := range []string{"KUBE-SVC-", "KUBE-SVL-", "KUBE-SEP-", "KUBE-FW-", "KUBE-EXT-"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-// rulesOf are the rules of each chain of a ruleset, by "table chain", as iptables-save prints them and put into an order in
-// which they can be compared. Where onlyReached is set, chains of services that no packet can come to are left out.
-func rulesOf(set *fakeipt.Ruleset, onlyReached bool) map[string][]string {
-	chains := map[string][]string{}
-	for _, table := range set.Tables() {
+// rulesOf are the rules of each chain of a ruleset, by "table chain", in an order in which they can be compared. Where onlyReached is set, chains of
+// services that no packet can come to are left out.
+func rulesOf(set netfilter.RulesetView, onlyReached bool) map[string][]rule {
+	chains := map[string][]rule{}
+	for _, table := range set.Tables {
 		reached := reachedChains(table)
 		for chain := range table.Chains() {
-			if onlyReached && isServiceChain(chain.Name) && !reached[chain.Name] {
+			if onlyReached && provenance.IsOfServicePort(chain.Name) && !reached[chain.Name] {
 				continue
 			}
-			lines := make([]string, 0, len(chain.Rules))
-			for _, rule := range chain.Rules {
-				lines = append(lines, rule.Text(chain.Name, set.Family(), set.Dialect()))
+			rules := rulesOfChain(table.Name(), &chain)
+			if provenance.IsShared(chain.Name) {
+				orderShared(rules)
 			}
-			if slices.Contains(sharedChains[table.Name()], chain.Name) {
-				lines = orderShared(lines)
-			}
-			chains[table.Name()+" "+chain.Name] = lines
+			chains[table.Name()+" "+chain.Name] = rules
 		}
 	}
 	return chains
 }
 
-// orderShared puts the rules of a shared chain in the order of their services. The rules of one service stay in the order
-// that they have. The rules for node ports must be the last ones; among themselves they have no order.
-func orderShared(lines []string) []string {
-	end := len(lines)
-	for end > 0 && isNodePortsJump(lines[end-1]) {
-		end--
+func rulesOfChain(table string, chain *netfilter.Chain) []rule {
+	rules := make([]rule, 0, chain.Len())
+	for i, r := range chain.All() {
+		one := rule{text: r.Text, bare: r.Text}
+		if provenance.IsOfServicePort(chain.Name) {
+			one.bare = strings.Join(chain.Args(i, false), " ")
+		}
+		if provenance.IsShared(chain.Name) {
+			one.service, one.last = provenance.ServicePortOf(table, chain.Name, &r.Fact), provenance.IsNodePorts(r.Fact.Jump)
+		}
+		rules = append(rules, one)
 	}
-	slices.SortStableFunc(lines[:end], func(a, b string) int { return strings.Compare(serviceOf(a), serviceOf(b)) })
-	slices.Sort(lines[end:])
-	return lines
+	return rules
 }
 
-func isNodePortsJump(line string) bool { return strings.HasSuffix(line, "-j KUBE-NODEPORTS") }
-
-// serviceOf is the first word of the comment: the name of the service port.
-func serviceOf(line string) string {
-	_, comment, _ := strings.Cut(line, "--comment ")
-	name, _, _ := strings.Cut(strings.TrimPrefix(comment, `"`), " ")
-	return strings.TrimSuffix(name, `"`)
+// orderShared puts the rules of a shared chain in the order of their services. The rules of one service stay in the order
+// that they have. The rules for node ports must be the last ones; among themselves they have no order.
+func orderShared(rules []rule) {
+	end := len(rules)
+	for end > 0 && rules[end-1].last {
+		end--
+	}
+	slices.SortStableFunc(rules[:end], func(a, b rule) int { return cmp.Compare(a.service, b.service) })
+	slices.SortFunc(rules[end:], func(a, b rule) int { return cmp.Compare(a.text, b.text) })
 }
 
 // reachedChains are the chains of a table that packets can come to.
-func reachedChains(table *fakeipt.Table) map[string]bool {
+func reachedChains(table netfilter.Table) map[string]bool {
 	reached := map[string]bool{}
-	var next []*fakeipt.Chain
+	var next []netfilter.Chain
 	for chain := range table.Chains() {
-		if chain.Policy != fakeipt.PolicyNone {
+		if chain.Hook != "" {
 			next = append(next, chain)
 		}
 	}
 	for len(next) > 0 {
 		chain := next[len(next)-1]
 		next = next[:len(next)-1]
-		for _, rule := range chain.Rules {
-			jump, ok := rule.Target.(*fakeipt.Jump)
-			if !ok || reached[jump.Chain] {
+		for _, f := range chain.Facts() {
+			if f.Jump == "" || reached[f.Jump] {
 				continue
 			}
-			reached[jump.Chain] = true
-			if target := table.Chain(jump.Chain); target != nil {
+			reached[f.Jump] = true
+			if target, there := table.Chain(f.Jump); there {
 				next = append(next, target)
 			}
 		}
@@ -94,9 +91,9 @@ func reachedChains(table *fakeipt.Table) map[string]bool {
 	return reached
 }
 
-// compareRules counts our rules and returns a difference for each chain that is not the same. A nil list of lines
+// compareRules counts our rules and returns a difference for each chain that is not the same. A nil list of rules
 // is a chain that is not there.
-func compareRules(ours, theirs map[string][]string) (rules int, differences []*Difference) {
+func compareRules(ours, theirs map[string][]rule) (rules int, differences []*Difference) {
 	names := map[string]bool{}
 	for name := range ours {
 		names[name] = true
@@ -105,23 +102,30 @@ func compareRules(ours, theirs map[string][]string) (rules int, differences []*D
 		names[name] = true
 	}
 	for name := range names {
-		rules += len(ours[name])
-		if len(ours[name]) == len(theirs[name]) && slices.Equal(ours[name], theirs[name]) && (ours[name] == nil) == (theirs[name] == nil) {
+		a, b := ours[name], theirs[name]
+		rules += len(a)
+		there := (a == nil) == (b == nil)
+		if there && slices.EqualFunc(a, b, func(a, b rule) bool { return a.text == b.text }) {
 			continue
 		}
 		differences = append(differences, &Difference{
-			Kind: "rules", Where: name, Ours: declared(name, ours[name]), Theirs: declared(name, theirs[name]),
+			Kind: "rules", Where: name, Ours: declared(name, a), Theirs: declared(name, b),
+			onlyComments: there && slices.EqualFunc(a, b, func(a, b rule) bool { return a.bare == b.bare }),
 		})
 	}
 	slices.SortFunc(differences, func(a, b *Difference) int { return cmp.Compare(a.Where, b.Where) })
 	return rules, differences
 }
 
-// declared puts a line for the chain itself before its rules, so that an empty chain is not one that is missing.
-func declared(name string, lines []string) []string {
-	if lines == nil {
+// declared are the texts of rules behind a line for the chain itself, so that an empty chain is not one that is missing.
+func declared(name string, rules []rule) []string {
+	if rules == nil {
 		return nil
 	}
 	_, chain, _ := strings.Cut(name, " ")
-	return append([]string{":" + chain}, lines...)
+	lines := []string{":" + chain}
+	for i := range rules {
+		lines = append(lines, rules[i].text)
+	}
+	return lines
 }

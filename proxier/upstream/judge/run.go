@@ -9,10 +9,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 // mostPackets is how many packets are walked for one family after one sync.
@@ -131,8 +132,8 @@ const foreign = "FOREIGN"
 // kube-proxy makes chains is that of a Go map.
 func (r *run) hold() {
 	for _, family := range peers.Families {
-		chain := firstServiceChain(r.ours.Kernel().Ruleset(peers.KernelFamily(family)))
-		if chain == "" || r.theirs.Kernel().Ruleset(peers.KernelFamily(family)).Table("nat").Chain(chain) == nil {
+		chain := firstServiceChain(r.ours.Kernel().Rules(peers.KernelFamily(family)))
+		if chain == "" || !hasChain(r.theirs.Kernel().Rules(peers.KernelFamily(family)), "nat", chain) {
 			continue
 		}
 		r.both(family, "-t", "nat", "-N", foreign)
@@ -153,18 +154,25 @@ func (r *run) both(family v1.IPFamily, args ...string) {
 		tool = "ip6tables"
 	}
 	for _, s := range []side{r.ours, r.theirs} {
-		s.Kernel().Run(append([]string{tool}, args...), nil, &strings.Builder{}, &strings.Builder{})
+		_, _ = s.Kernel().Exec().Command(tool, args...).CombinedOutput()
 	}
 }
 
+func hasChain(set netfilter.RulesetView, table, chain string) (there bool) {
+	if t := set.Table(table); t != nil {
+		_, there = t.Chain(chain)
+	}
+	return there
+}
+
 // firstServiceChain is the first, by name, that something jumps to.
-func firstServiceChain(set *fakeipt.Ruleset) (first string) {
+func firstServiceChain(set netfilter.RulesetView) (first string) {
 	table := set.Table("nat")
 	if table == nil {
 		return ""
 	}
 	for chain := range table.Chains() {
-		if isServiceChain(chain.Name) && table.References(chain.Name) > 0 && (first == "" || chain.Name < first) {
+		if provenance.IsOfServicePort(chain.Name) && table.References(chain.Name) > 0 && (first == "" || chain.Name < first) {
 			first = chain.Name
 		}
 	}
@@ -220,7 +228,7 @@ func (r *run) explainAll(family v1.IPFamily, differences []*Difference, failed b
 
 // compare compares what one family has after a sync.
 func (r *run) compare(family v1.IPFamily, ourError, theirError error) []*Difference {
-	ourSet, theirSet := r.ours.Kernel().Ruleset(peers.KernelFamily(family)), r.theirs.Kernel().Ruleset(peers.KernelFamily(family))
+	ourSet, theirSet := r.ours.Kernel().Rules(peers.KernelFamily(family)), r.theirs.Kernel().Rules(peers.KernelFamily(family))
 	large := r.kube.Large(family)
 	r.history.large[family] = r.history.large[family] || large
 	r.report.count(large, theirError != nil, !r.history.wasFull[family])

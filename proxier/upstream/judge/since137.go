@@ -27,11 +27,7 @@ func isNodeAddress(a netip.Addr) bool {
 // sourcePort is what a packet has of a masquerade that keeps its address, or chooses its port: which is kept to where it is free.
 var sourcePort = regexp.MustCompile(`( masqueraded)?( \{.*SrcPort:)\d+`)
 
-// withoutRandomFully takes from rules what tools before 1.6.2 do not know, and from packets what it leads to: a port by chance.
-func withoutRandomFully(lines []string) []string {
-	out := slices.Clone(lines)
-	for i := range out {
-		out[i] = sourcePort.ReplaceAllString(strings.ReplaceAll(out[i], " --random-fully", ""), "$2")
-	}
-	return out
+// withoutRandomFully takes from a rule what tools before 1.6.2 do not know, and from a packet what it leads to: a port by chance.
+func withoutRandomFully(line string) string {
+	return sourcePort.ReplaceAllString(strings.ReplaceAll(line, " --random-fully", ""), "$2")
 }

@@ -12,7 +12,7 @@ import (
 	basemetrics "k8s.io/component-base/metrics"
 	testclock "k8s.io/utils/clock/testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/config"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
@@ -119,7 +119,7 @@ func detector(ipFamily v1.IPFamily, detect string) proxier.LocalDetector {
 }
 
 // Kernel implements Peer.
-func (c *Chainwalk) Kernel() *fakeipt.Kernel { return c.node.kernel }
+func (c *Chainwalk) Kernel() *fakekernel.Kernel { return c.node.kernel }
 
 // Sync implements Peer.
 func (c *Chainwalk) Sync() map[v1.IPFamily]error { return c.sync((*proxier.Proxier).Sync) }

@@ -19,7 +19,7 @@ import (
 	"k8s.io/kubernetes/pkg/proxy/util/nfacct"
 	utiliptables "k8s.io/kubernetes/pkg/util/iptables"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 )
 
@@ -139,7 +139,7 @@ func (f *kubeFamily) forceFullSync() { *field[bool](f.proxier, "needFullSync") =
 func (f *kubeFamily) willSyncInFull() bool { return *field[bool](f.proxier, "needFullSync") }
 
 // Kernel implements Peer.
-func (k *KubeProxy) Kernel() *fakeipt.Kernel { return k.node.kernel }
+func (k *KubeProxy) Kernel() *fakekernel.Kernel { return k.node.kernel }
 
 // Sync implements Peer.
 func (k *KubeProxy) Sync() map[v1.IPFamily]error {

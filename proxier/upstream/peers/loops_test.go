@@ -12,7 +12,7 @@ import (
 	utiliptables "k8s.io/kubernetes/pkg/util/iptables"
 	"pgregory.net/rapid"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/scenarios"
 	simtools "github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
@@ -125,16 +125,10 @@ func flushing(tables ...string) func(*simtools.Proxied) {
 
 // watch has a monitor look at what happens, and counts its reloads after each; every look is past when turn returns.
 func watch(begin func(programs utiliptables.Interface, reload func()) (look, stop func())) (counts []int) {
-	held := false
-	kernel := fakeipt.New(fakeipt.Options{Gate: func(v fakeipt.Visit) error {
-		if held && v.Locks {
-			return fakeipt.LockHeld("/run/xtables.lock", v.Wait)
-		}
-		return nil
-	}})
+	lock := &fakekernel.Lock{}
+	kernel := fakekernel.New(fakekernel.Options{Lock: lock})
 	proxied := &simtools.Proxied{
-		Interface: kernel.Exec(), Faults: &simtools.Faults{}, Watch: simtools.NewWatch("node"),
-		HoldLock: func() (func(), error) { held = true; return func() { held = false }, nil },
+		Interface: kernel.Exec(), Faults: &simtools.Faults{}, Watch: simtools.NewWatch("node"), HoldLock: lock.Hold,
 	}
 	count := 0
 	look, stop := begin(newKubeRunner(proxied, utiliptables.ProtocolIPv4), func() { count++ })

@@ -6,7 +6,7 @@ import (
 	"net"
 	"net/netip"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 )
@@ -42,7 +42,7 @@ func Addresses() []netip.Prefix {
 // node is what a proxier may ask of the node besides iptables.
 type node struct {
 	settings *cases.Settings
-	kernel   *fakeipt.Kernel
+	kernel   *fakekernel.Kernel
 	sysctls  map[string]int
 	flows    *Flows
 }
@@ -53,11 +53,11 @@ const (
 )
 
 func newNode(settings *cases.Settings) *node {
-	options := fakeipt.Options{}
+	options := fakekernel.Options{}
 	if settings.Dialect == "nft" {
 		options.Dialect = netfilter.NFT
 	}
-	n := &node{settings: settings, kernel: fakeipt.New(options), sysctls: map[string]int{sysctlRouteLocalnet: 0}, flows: newFlows()}
+	n := &node{settings: settings, kernel: fakekernel.New(options), sysctls: map[string]int{sysctlRouteLocalnet: 0}, flows: newFlows()}
 	if settings.TCPLiberal != nil {
 		n.sysctls[sysctlTCPLiberal] = *settings.TCPLiberal
 	}

@@ -2,12 +2,11 @@ package peers
 
 import (
 	"net/netip"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 )
@@ -19,7 +18,7 @@ var Families = []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol}
 type Peer interface {
 	cases.Handler
 	// Kernel is what the proxier writes to.
-	Kernel() *fakeipt.Kernel
+	Kernel() *fakekernel.Kernel
 	// Sync syncs each family and returns the error of each. The first call says that all objects were delivered.
 	Sync() map[v1.IPFamily]error
 	// Flush empties the tables and lets the proxier notice.
@@ -72,11 +71,11 @@ func pods(family v1.IPFamily) netip.Prefix {
 }
 
 // flushTables does what a reload of a firewall does.
-func flushTables(kernel *fakeipt.Kernel) {
+func flushTables(kernel *fakekernel.Kernel) {
 	for _, tool := range []string{"iptables", "ip6tables"} {
 		for _, table := range []string{"mangle", "nat", "filter"} {
 			for _, option := range []string{"-F", "-X"} {
-				kernel.Run([]string{tool, "-t", table, option}, nil, &strings.Builder{}, &strings.Builder{})
+				_, _ = kernel.Exec().Command(tool, "-t", table, option).CombinedOutput() // a chain that others lead to stays
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func (s *server) again() error {
 	if !s.ended || !s.process.services || !s.process.slices {
 		return nil
 	}
-	known, p := s.View(), s.process.process
+	known, p := s.Knowledge(), s.process.process
 	p.Object = known.Node
 	if err := s.start(p, s.process.mends); err != nil {
 		return err

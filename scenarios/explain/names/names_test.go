@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
 )
@@ -95,7 +95,7 @@ func factOf(t *testing.T, line string) (table string, f netfilter.Fact) {
 		chains += ":" + target + " - [0:0]\n"
 	}
 	for _, table := range []string{"filter", "nat"} {
-		rules, err := snapshot.ReadSave("rules", "*"+table+"\n"+chains+line+"\nCOMMIT\n", netfilter.IPv4, netfilter.Legacy)
+		rules, err := fakekernel.ReadSave("rules", "*"+table+"\n"+chains+line+"\nCOMMIT\n", netfilter.IPv4, netfilter.Legacy)
 		if err == nil {
 			chain, _ := rules.Table(table).Chain(words[1])
 			return table, chain.Fact(0)
@@ -109,7 +109,7 @@ func factOf(t *testing.T, line string) (table string, f netfilter.Fact) {
 func TestACommentIsNoTarget(t *testing.T) {
 	save := "*nat\n:KUBE-SERVICES - [0:0]\n:KUBE-SVC-67NZLRHBNDSAWJRO - [0:0]\n" +
 		`-A KUBE-SERVICES -m comment --comment "moved from -j KUBE-SEP-ZEIDTFVL27F4EVRN" -j KUBE-SVC-67NZLRHBNDSAWJRO` + "\nCOMMIT\n"
-	rules, err := snapshot.ReadSave("rules", save, netfilter.IPv4, netfilter.Legacy)
+	rules, err := fakekernel.ReadSave("rules", save, netfilter.IPv4, netfilter.Legacy)
 	require.NoError(t, err)
 	services, _ := rules.Table("nat").Chain("KUBE-SERVICES")
 	f := services.Fact(0)
@@ -124,7 +124,7 @@ func TestChainsSayTheSameAsComments(t *testing.T) {
 		for _, folder := range []string{"nft/demo-worker/", "legacy/demo-worker2/", "nft/demo-control-plane/"} {
 			save, err := fs.ReadFile(dumps.Kind(), folder+file)
 			require.NoError(t, err)
-			rules, err := snapshot.ReadSave(file, string(save), family, netfilter.Legacy)
+			rules, err := fakekernel.ReadSave(file, string(save), family, netfilter.Legacy)
 			require.NoError(t, err)
 			for _, table := range rules.Tables {
 				for chain := range table.Chains() {

@@ -53,6 +53,9 @@ func IsShared(chain string) bool {
 // BeginsServices says whether a chain is where packets come to kube-proxy's rules for services.
 func BeginsServices(chain string) bool { return chain == services || chain == nftServices }
 
+// IsNodePorts says whether a chain is the one of kube-proxy for node ports, which the last rule for services leads to.
+func IsNodePorts(chain string) bool { return chain == nodePorts }
+
 // MarksForMasquerade says whether a chain is the one by which kube-proxy marks packets to be masqueraded.
 func MarksForMasquerade(chain string) bool {
 	return chain == markMasquerade || chain == nftMarkMasquerade
@@ -64,6 +67,14 @@ func IsCanary(chain string) bool { return WriterOf(chain) != "" && strings.HasSu
 // InSave says whether what iptables-save printed has the chains of kube-proxy.
 func InSave(save string) bool { return strings.Contains(save, "\n:"+services+" ") }
 
+// WriterOfSave is the program whose chains are in what iptables-save printed, and the tables in which it always has some; empty if that is not kube-proxy.
+func WriterOfSave(save string) (program string, tables []string) {
+	if !InSave(save) {
+		return "", nil
+	}
+	return string(KubeProxy), []string{"nat", "filter"}
+}
+
 // hashed is the name of a chain of one service port or endpoint.
 var hashed = regexp.MustCompile(`(KUBE-(?:SVC|SVL|SEP|EXT|FW|XLB))-[A-Z2-7]{16}`)
 
@@ -74,6 +85,20 @@ func WithChains(text string, name func(chain string) string) string {
 
 // WithoutHashes is a text without what tells the chains of service ports from one another: KUBE-SVC, KUBE-SEP.
 func WithoutHashes(text string) string { return hashed.ReplaceAllString(text, "$1") }
+
+// Kind is a rule of a chain without what tells services and endpoints apart: hashes of chains, comments, addresses and ports. The arguments are those
+// of a netfilter.Rules, with comments.
+func Kind(chain string, args []string) string {
+	kind := []string{"-A", WithoutHashes(chain)}
+	for i, arg := range args {
+		switch begin := arg[:min(len(arg), 1)]; {
+		case arg == "--comment", i > 0 && args[i-1] == "--comment":
+		case begin == "-" || begin == "!" || "A" <= begin && begin <= "Z":
+			kind = append(kind, WithoutHashes(arg))
+		}
+	}
+	return strings.Join(kind, " ")
+}
 
 // ServicePort is a port of a service: NAMESPACE/NAME, with :PORT behind it where it has a name.
 type ServicePort string

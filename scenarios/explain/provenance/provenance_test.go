@@ -2,6 +2,7 @@ package provenance
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -72,4 +73,19 @@ func TestNamesOfChainsInATextAreOthers(t *testing.T) {
 func TestCommentWithoutNumbers(t *testing.T) {
 	assert.Equal(t, "Drop if no policies passed packet", Comment(&netfilter.Fact{Comment: "cali:FUDVBYh1Yr6tVRgq Drop if no policies passed packet"}))
 	assert.Empty(t, Comment(&netfilter.Fact{Comment: "cali:FUDVBYh1Yr6tVRgq"}))
+}
+
+func TestKindsOfRulesTellNoServicesApart(t *testing.T) {
+	for _, row := range []struct {
+		chain, rule, want string
+	}{
+		{"KUBE-SERVICES", "-d 10.96.0.10/32 -p tcp -m comment --comment SHOP/web:http -m tcp --dport 80 -j KUBE-SVC-AAAAAAAAAAAAAAAA",
+			"-A KUBE-SERVICES -d -p -m -m --dport -j KUBE-SVC"},
+		{"KUBE-SEP-AAAAAAAAAAAAAAAA", "-p tcp -m tcp -j DNAT --to-destination [fd00::1]:8080", "-A KUBE-SEP -p -m -j DNAT --to-destination"},
+		{"KUBE-SVC-AAAAAAAAAAAAAAAA", "! -s 10.244.0.0/16 -m recent --rcheck --name KUBE-SEP-BBBBBBBBBBBBBBBB -j KUBE-MARK-MASQ",
+			"-A KUBE-SVC ! -s -m --rcheck --name KUBE-SEP -j KUBE-MARK-MASQ"},
+	} {
+		assert.Equal(t, row.want, Kind(row.chain, strings.Fields(row.rule)))
+	}
+	assert.Equal(t, "-A KUBE-SERVICES -j DROP", Kind("KUBE-SERVICES", []string{"--comment", "Of two words", "-j", "DROP", ""}))
 }

@@ -28,9 +28,16 @@ var begins = []struct {
 }{
 	{"KUBE-ROUTER-", KubeRouter}, {"KUBE-POD-FW-", KubeRouter}, {"KUBE-NWPLCY-", KubeRouter},
 	{"cali-", Calico},
-	{"DOCKER-", Docker}, {"DOCKER_", Docker}, // the second leads to the name server that it has for containers
+	{"DOCKER-", Docker}, {nameServer, Docker},
 	{"KUBE-", KubeProxy},
 }
+
+// nameServer begins the chains that Docker makes in the namespace of every container, for the name server at 127.0.0.11 (or the gateway, as kind
+// rewrites them).
+const nameServer = "DOCKER_"
+
+// IsOfNameServer says whether a chain leads to the name server that Docker has for containers.
+func IsOfNameServer(chain string) bool { return strings.HasPrefix(chain, nameServer) }
 
 // WriterOf is who makes a chain of that name; empty if nobody is known who does. The chains of nftables that kube-proxy makes stand in a table of
 // its own: TableWriter.

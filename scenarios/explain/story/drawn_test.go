@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -91,18 +91,11 @@ func (c *drawn) addService(s *corev1.Service) {
 
 // disturb adds rules of others, to those of the proxier's backend or to the other one.
 func (c *drawn) disturb(t *rapid.T) {
-	kernels := fakeipt.Kernels(c.host.Netfilter())
-	kernel := kernels[0]
+	kernel := fakekernel.Of(c.host.Netfilter())
+	dialect := kernel.Dialect()
 	if rapid.Bool().Draw(t, "beside") {
-		other := netfilter.NFT
-		if kernel.Dialect() == netfilter.NFT {
-			other = netfilter.Legacy
-		}
-		if len(kernels) > 1 {
-			kernel = kernels[1]
-		} else {
-			kernel = fakeipt.New(fakeipt.Options{Dialect: other, Namespace: c.host.Netfilter()})
-		}
+		dialect = dialect.Other()
+		kernel.Add(dialect)
 		host := c.host.Config()
 		h, err := packetsim.NewHost(host)
 		must(t, err)
@@ -118,7 +111,7 @@ func (c *drawn) disturb(t *rapid.T) {
 			continue
 		}
 		for _, tool := range []string{"iptables", "ip6tables"} {
-			out, err := kernel.Exec().Command(tool, strings.Fields(rule)...).CombinedOutput()
+			out, err := kernel.Exec().Command(tool+"-"+string(dialect), strings.Fields(rule)...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%s %s: %v: %s", tool, rule, err, out)
 			}

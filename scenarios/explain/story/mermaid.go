@@ -25,7 +25,7 @@ func (s *Story) WriteMermaid(w io.Writer) error {
 		for i := range rest {
 			sum += rest[i].Probability
 		}
-		root.grow(sum, []mark{{label: fmt.Sprintf("%d more outcomes", len(rest))}})
+		root.grow(sum, []box{{label: fmt.Sprintf("%d more outcomes", len(rest))}})
 	}
 	m := &mermaid{}
 	m.printf("flowchart TD\n")
@@ -35,8 +35,8 @@ func (s *Story) WriteMermaid(w io.Writer) error {
 	return err
 }
 
-// mark is what a diagram shows of a line, or of the begin or the end of a passage.
-type mark struct {
+// box is what a diagram shows of a line, or of the begin or the end of a passage.
+type box struct {
 	label   string
 	begins  bool // a new box begins with it
 	decided bool
@@ -51,29 +51,29 @@ type branch struct {
 	next    []*branch
 }
 
-// grow adds the marks of one outcome behind those that it shares with others.
-func (b *branch) grow(chance float64, marks []mark) {
+// grow adds the boxes of one outcome behind those that it shares with others.
+func (b *branch) grow(chance float64, boxes []box) {
 	b.chance += chance
-	if len(marks) == 0 {
+	if len(boxes) == 0 {
 		return
 	}
-	first := marks[0]
+	first := boxes[0]
 	for _, next := range b.next {
 		if next.key == first.key() {
-			next.grow(chance, marks[1:])
+			next.grow(chance, boxes[1:])
 			return
 		}
 	}
 	next := &branch{label: []string{first.label}, key: first.key(), decided: first.decided}
 	b.next = append(b.next, next)
-	next.grow(chance, marks[1:])
+	next.grow(chance, boxes[1:])
 }
 
-func (m *mark) key() string { return fmt.Sprint(m.begins, m.decided, m.label) }
+func (m *box) key() string { return fmt.Sprint(m.begins, m.decided, m.label) }
 
-// drawing are the marks of one outcome.
-func drawing(o *Outcome) []mark {
-	var out []mark
+// drawing are the boxes of one outcome.
+func drawing(o *Outcome) []box {
+	var out []box
 	named := o.hasObject()
 	for i := range o.Passages {
 		p := &o.Passages[i]
@@ -85,7 +85,7 @@ func drawing(o *Outcome) []mark {
 		if p.In == local {
 			in = "made here"
 		}
-		out = append(out, mark{label: fmt.Sprintf("%s: %s, %s", p.Direction, host, in), begins: true})
+		out = append(out, box{label: fmt.Sprintf("%s: %s, %s", p.Direction, host, in), begins: true})
 		before := p.Came
 		for j := range p.Lines {
 			l := &p.Lines[j]
@@ -95,7 +95,7 @@ func drawing(o *Outcome) []mark {
 				before = *l.After
 			}
 		}
-		out = append(out, mark{label: p.Result})
+		out = append(out, box{label: p.Result})
 	}
 	return out
 }
@@ -107,8 +107,8 @@ func (o *Outcome) hasObject() bool {
 	})
 }
 
-// drawn are the marks of a line. Where rules have names, those without are left out, unless the decision fell at one.
-func drawn(l *Line, before *Header, named, decided bool) []mark {
+// drawn are the boxes of a line. Where rules have names, those without are left out, unless the decision fell at one.
+func drawn(l *Line, before *Header, named, decided bool) []box {
 	switch l.Kind {
 	case Rule, Opaque, Policy:
 		if !decided && (l.Kind == Policy || l.Kind == Rule && named && l.Object == "") {
@@ -118,9 +118,9 @@ func drawn(l *Line, before *Header, named, decided bool) []mark {
 		if l.Object != "" {
 			label += " (" + l.Object + ")"
 		}
-		return []mark{{label: label, decided: decided}}
+		return []box{{label: label, decided: decided}}
 	case Rewrite, Marked:
-		var out []mark
+		var out []box
 		add := func(what, from, to, name string) {
 			if from == to {
 				return
@@ -128,7 +128,7 @@ func drawn(l *Line, before *Header, named, decided bool) []mark {
 			if name != "" {
 				name = " (" + name + ")"
 			}
-			out = append(out, mark{label: what + " becomes " + to + name})
+			out = append(out, box{label: what + " becomes " + to + name})
 		}
 		if l.After != nil {
 			add("source", shown(before.Src), shown(l.After.Src), l.After.SrcName)

@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/internal/dumps"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -67,7 +67,7 @@ func TestSentencesOfRecordedNodes(t *testing.T) {
 	})
 }
 
-func recordedNode(t *testing.T, name string) *snapshot.Node {
+func recordedNode(t *testing.T, name string) *snapshot.NodeSnapshot {
 	t.Helper()
 	file, err := dumps.Kind().Open(name + ".yaml")
 	require.NoError(t, err)
@@ -125,8 +125,8 @@ func TestManyEndpoints(t *testing.T) {
 func traceNode(t *testing.T, rules string) *packetsim.Host {
 	t.Helper()
 	prefix, other := netip.MustParsePrefix, netip.MustParseAddr("192.168.0.2")
-	kernel, err := fakeipt.LoadSave(netfilter.IPv4, netfilter.Legacy, "rules", strings.NewReader(rules))
-	require.NoError(t, err)
+	kernel := fakekernel.New(fakekernel.Options{})
+	require.NoError(t, kernel.Load(netfilter.IPv4, "rules", strings.NewReader(rules)))
 	h, err := packetsim.NewHost(packetsim.HostConfig{
 		Name: "node1",
 		Devices: []packetsim.Device{

@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/explain/names"
@@ -63,8 +63,8 @@ func TestPolicies(t *testing.T) {
 func policyNode(t *testing.T, rules string) *packetsim.Host {
 	t.Helper()
 	prefix := netip.MustParsePrefix
-	kernel, err := fakeipt.LoadSave(netfilter.IPv4, netfilter.Legacy, "rules", strings.NewReader(rules))
-	require.NoError(t, err)
+	kernel := fakekernel.New(fakekernel.Options{})
+	require.NoError(t, kernel.Load(netfilter.IPv4, "rules", strings.NewReader(rules)))
 	h, err := packetsim.NewHost(packetsim.HostConfig{
 		Name: "worker",
 		Devices: []packetsim.Device{

@@ -43,12 +43,12 @@ type Report struct {
 	// Packets are those of the client that were judged.
 	Packets int
 	// Clauses count how often each clause decided about one.
-	Clauses  map[string]int
-	Findings []Finding
+	Clauses         map[string]int
+	Counterexamples []Counterexample
 }
 
-// Finding is a sequence after which the specification does not allow what becomes of the client's next packet.
-type Finding struct {
+// Counterexample is a sequence after which the specification does not allow what becomes of the client's next packet.
+type Counterexample struct {
 	Sequence  Sequence
 	Clause    *oracle.Clause
 	Want, Got string
@@ -74,7 +74,7 @@ func (e *Exploration) String() string {
 	return fmt.Sprintf("%s %s %d %s", e.Protocol, e.Path, e.Endpoints, e.Dialect)
 }
 
-// Run tries every sequence. A sequence that begins with one that has a finding is left out. The error says that the world cannot be
+// Run tries every sequence. A sequence that begins with one that is a counterexample is left out. The error says that the world cannot be
 // made, or that the context has ended.
 func (e *Exploration) Run(ctx context.Context) (*Report, error) {
 	world, err := e.small()
@@ -94,11 +94,11 @@ func (e *Exploration) Run(ctx context.Context) (*Report, error) {
 		}
 		r := &run{small: world, cluster: cluster.With(e.Dialect), specs: specs, report: report, sequence: s}
 		report.Sequences++
-		before := len(report.Findings)
+		before := len(report.Counterexamples)
 		if err = r.all(ctx); err == nil {
 			err = ctx.Err()
 		}
-		if len(report.Findings) > before {
+		if len(report.Counterexamples) > before {
 			broken = slices.Clone(s)
 		}
 		return err == nil
@@ -108,12 +108,12 @@ func (e *Exploration) Run(ctx context.Context) (*Report, error) {
 
 // Print writes the figures of a report, the same for the same exploration.
 func (r *Report) Print(w io.Writer) {
-	fmt.Fprintf(w, "%d sequences, %d packets judged, %d findings\n", r.Sequences, r.Packets, len(r.Findings))
+	fmt.Fprintf(w, "%d sequences, %d packets judged, %d findings\n", r.Sequences, r.Packets, len(r.Counterexamples))
 	for _, name := range slices.Sorted(maps.Keys(r.Clauses)) {
 		fmt.Fprintf(w, "  %s: %d\n", name, r.Clauses[name])
 	}
-	for i := range r.Findings {
-		f := &r.Findings[i]
+	for i := range r.Counterexamples {
+		f := &r.Counterexamples[i]
 		fmt.Fprintf(w, "%s breaks %s: want %s, got %s\n", f.Sequence, f.Clause.Name, f.Want, f.Got)
 	}
 }

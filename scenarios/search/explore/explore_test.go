@@ -39,7 +39,7 @@ func TestExplore(t *testing.T) {
 			var text strings.Builder
 			report.Print(&text)
 			t.Log(e.String() + ": " + text.String())
-			assert.Empty(t, report.Findings)
+			assert.Empty(t, report.Counterexamples)
 		})
 	}
 }
@@ -58,7 +58,7 @@ func TestExploreFindsStaleFlows(t *testing.T) {
 		report, err := e.Run(t.Context())
 		require.NoError(t, err)
 		var found []string
-		for _, f := range report.Findings {
+		for _, f := range report.Counterexamples {
 			found = append(found, f.Sequence.String())
 			assert.Same(t, oracle.StaleUDPFlow, f.Clause, f.Sequence.String())
 			require.NotNil(t, f.Witness, f.Sequence.String())

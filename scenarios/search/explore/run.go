@@ -266,11 +266,11 @@ func (r *run) judged(answer *oracle.Answer, violations []oracle.Violation, step 
 	}
 	r.found = true
 	v := violations[0]
-	f := Finding{Sequence: slices.Clone(r.sequence), Clause: v.Clause, Want: v.Want, Got: v.Got}
+	f := Counterexample{Sequence: slices.Clone(r.sequence), Clause: v.Clause, Want: v.Want, Got: v.Got}
 	if step != nil {
 		witness := *r.base
 		witness.Steps = slices.Clone(r.steps)
 		f.Witness = &witness
 	}
-	r.report.Findings = append(r.report.Findings, f)
+	r.report.Counterexamples = append(r.report.Counterexamples, f)
 }

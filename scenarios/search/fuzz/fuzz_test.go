@@ -28,7 +28,7 @@ func FuzzCases(f *testing.F) {
 		if err != nil {
 			t.Fatalf("a case that cannot be run: %v", err)
 		}
-		for _, found := range report.Findings {
+		for _, found := range report.Violations {
 			t.Errorf("%s: want %s, got %s", found.Clause.Name, found.Want, found.Got)
 		}
 	}))

@@ -13,18 +13,18 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/search/trial"
 )
 
-// Verdict is what came of judging stored scenarios.
-type Verdict struct {
-	Scenarios int
-	Figures   trial.Figures
-	Findings  []string
+// Judgement is what came of judging stored scenarios.
+type Judgement struct {
+	Scenarios  int
+	Figures    trial.Figures
+	Violations []string
 }
 
 // Judge has the specification judge scenarios, whatever they expect themselves, with each
 // variant of the tools that they name. A scenario that cannot be judged is an error.
-func Judge(ctx context.Context, list []*scenarios.Scenario, o trial.Options) (*Verdict, error) {
+func Judge(ctx context.Context, list []*scenarios.Scenario, o trial.Options) (*Judgement, error) {
 	ctx = klog.NewContext(ctx, klog.New(nil))
-	out := &Verdict{Scenarios: len(list)}
+	out := &Judgement{Scenarios: len(list)}
 	for _, s := range list {
 		tools := s.IPTables.Dialects
 		if len(tools) == 0 {
@@ -36,9 +36,9 @@ func Judge(ctx context.Context, list []*scenarios.Scenario, o trial.Options) (*V
 				return nil, fmt.Errorf("%s: %w", s.Pos.File, err)
 			}
 			out.Figures.Merge(&report.Figures)
-			for _, f := range report.Findings {
+			for _, f := range report.Violations {
 				seen := Failure{Step: f.Step, Node: f.Node, Within: pointOf(f.Point)}
-				out.Findings = append(out.Findings, fmt.Sprintf("%s (%s): %s %s\n      want %s\n      got  %s",
+				out.Violations = append(out.Violations, fmt.Sprintf("%s (%s): %s %s\n      want %s\n      got  %s",
 					s.Pos.File, o.Dialect, f.Clause.Name, seen.Where(), f.Want, f.Got))
 			}
 		}
@@ -47,13 +47,13 @@ func Judge(ctx context.Context, list []*scenarios.Scenario, o trial.Options) (*V
 }
 
 // WriteText prints the verdict for people.
-func (v *Verdict) WriteText(w io.Writer) error {
+func (v *Judgement) WriteText(w io.Writer) error {
 	var b strings.Builder
-	for _, f := range v.Findings {
+	for _, f := range v.Violations {
 		fmt.Fprintf(&b, "FAIL  %s\n", f)
 	}
 	fmt.Fprintf(&b, "%d scenarios: %d states judged by %d connections and %d packets of kept ones, %d findings\n",
-		v.Scenarios, v.Figures.States, v.Figures.Connections, v.Figures.Packets, len(v.Findings))
+		v.Scenarios, v.Figures.States, v.Figures.Connections, v.Figures.Packets, len(v.Violations))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -80,7 +80,7 @@ func (q question) ask(ctx context.Context, o *Options, s *scenarios.Scenario) (*
 		return q.with(ctx, options, s)
 	}
 	report, err := again(ctx, o.Trial)
-	if err == nil && o.Explain != nil && len(report.Findings) > 0 {
+	if err == nil && o.Explain != nil && len(report.Violations) > 0 {
 		err = o.Explain(ctx, report, again)
 	}
 	return report, err

@@ -30,7 +30,7 @@ type Result struct {
 	Failures []Failure     `json:"failures"`
 }
 
-// Found counts findings by their cause, empty if nobody looked for one, and by the clause that they break.
+// Found counts violations by their cause, empty if nobody looked for one, and by the clause that they break.
 type Found map[string]map[string]int
 
 func (f Found) add(cause, clause string) {
@@ -91,38 +91,38 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 
 // small is a failure made small.
 func (o *Options) small(ctx context.Context, f failing) (*Failure, error) {
-	finding := f.finding // of the smallest scenario so far: a proxier that chance decides about may not show it again
+	violation := f.violation // of the smallest scenario so far: a proxier that chance decides about may not show it again
 	scenario := gen.Shrink(f.scenario, func(s *scenarios.Scenario) bool {
 		smaller, ok := o.breaks(ctx, f, s)
 		if ok {
-			finding = *smaller
+			violation = *smaller
 		}
 		return ok
 	}, o.Shrinks)
 	out := &Failure{
-		Clause: finding.Clause.Name, Cause: finding.Cause, Law: finding.Clause.Law, Text: finding.Clause.Text, Seed: o.Seed, Case: f.number,
-		Step: finding.Step, Node: finding.Node, Within: pointOf(finding.Point), Want: finding.Want, Got: finding.Got,
+		Clause: violation.Clause.Name, Cause: violation.Cause, Law: violation.Clause.Law, Text: violation.Clause.Text, Seed: o.Seed, Case: f.number,
+		Step: violation.Step, Node: violation.Node, Within: pointOf(violation.Point), Want: violation.Want, Got: violation.Got,
 	}
 	if f.question.law != nil {
 		out.Twins = f.question.law.Name
 	}
-	file, err := out.file(o, scenario, &finding)
+	file, err := out.file(o, scenario, &violation)
 	out.File = file
 	return out, err
 }
 
 // breaks reports how a scenario breaks the clause that another one broke.
-func (o *Options) breaks(ctx context.Context, f failing, s *scenarios.Scenario) (*trial.Finding, bool) {
+func (o *Options) breaks(ctx context.Context, f failing, s *scenarios.Scenario) (*trial.Violation, bool) {
 	q := f.question
 	q.sample = 0 // what a smaller case draws is another matter
 	report := o.answer(ctx, q, s)
-	i := slices.IndexFunc(report.Findings, func(other trial.Finding) bool {
-		return other.Clause.Name == f.finding.Clause.Name && other.Cause == f.finding.Cause
+	i := slices.IndexFunc(report.Violations, func(other trial.Violation) bool {
+		return other.Clause.Name == f.violation.Clause.Name && other.Cause == f.violation.Cause
 	})
-	if i < 0 || f.finding.Clause.Name == unrunnable().Name && !sameError(report.Findings[i].Got, f.finding.Got) {
+	if i < 0 || f.violation.Clause.Name == unrunnable().Name && !sameError(report.Violations[i].Got, f.violation.Got) {
 		return nil, false
 	}
-	return &report.Findings[i], true
+	return &report.Violations[i], true
 }
 
 // sameError reports whether two errors say the same, but for names and numbers.
@@ -134,10 +134,10 @@ func sameError(a, b string) bool {
 }
 
 // file is the scenario with the expectation that fails, headed by what happened.
-func (f *Failure) file(o *Options, s *scenarios.Scenario, finding *trial.Finding) (string, error) {
+func (f *Failure) file(o *Options, s *scenarios.Scenario, violation *trial.Violation) (string, error) {
 	var b strings.Builder
 	witness := *s
-	if w := finding.Witness(s); w != nil {
+	if w := violation.Witness(s); w != nil {
 		witness = *w
 	}
 	witness.Name = strings.ReplaceAll(f.kind(), "-", " ")

@@ -35,8 +35,8 @@ type Options struct {
 	Trial   trial.Options
 	// Try judges a scenario; trial.Run with the options of Trial if nil. Laws and interleavings are left out then.
 	Try func(context.Context, *scenarios.Scenario) (*trial.Report, error)
-	// Explain, if given, says of what a trial found what it comes of (Finding.Cause), by which failures are told apart then. It may add
-	// findings. Again asks the same with other options.
+	// Explain, if given, says of what a trial found what it comes of (Violation.Cause), by which failures are told apart then. It may add
+	// violations. Again asks the same with other options.
 	Explain func(ctx context.Context, report *trial.Report, again Again) error
 	// Progress is called with what was counted so far, after every case; nil: nobody asks.
 	Progress func(trial.Figures)
@@ -93,10 +93,10 @@ type run struct {
 
 // failing is a case that failed.
 type failing struct {
-	number   int
-	question question
-	scenario *scenarios.Scenario
-	finding  trial.Finding
+	number    int
+	question  question
+	scenario  *scenarios.Scenario
+	violation trial.Violation
 }
 
 // work judges one case after the other. A case that was begun is judged to its end.
@@ -134,11 +134,11 @@ func (r *run) note(number int, q question, report *trial.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.figures.Merge(&report.Figures)
-	for _, f := range report.Findings {
+	for _, f := range report.Violations {
 		r.found.add(f.Cause, f.Clause.Name)
 		kind := cmp.Or(f.Cause, f.Clause.Name)
 		if known, ok := r.first[kind]; !ok || number < known.number {
-			r.first[kind] = failing{number: number, question: q, scenario: q.scenario, finding: f}
+			r.first[kind] = failing{number: number, question: q, scenario: q.scenario, violation: f}
 		}
 	}
 }
@@ -153,12 +153,12 @@ func (r *run) countMarks(marks *mark.Recorder) {
 	}
 }
 
-// answer asks a question of a scenario. A case that cannot be run is a finding: the
+// answer asks a question of a scenario. A case that cannot be run is a violation: the
 // generator should not have made it.
 func (o *Options) answer(ctx context.Context, q question, s *scenarios.Scenario) *trial.Report {
 	report, err := q.ask(ctx, o, s)
 	if err != nil {
-		return &trial.Report{Findings: []trial.Finding{{Clause: unrunnable(), Want: "a case that can be run", Got: err.Error()}}}
+		return &trial.Report{Violations: []trial.Violation{{Clause: unrunnable(), Want: "a case that can be run", Got: err.Error()}}}
 	}
 	return report
 }

@@ -23,7 +23,7 @@ func noAffinity(_ context.Context, s *scenarios.Scenario) (*trial.Report, error)
 	r := &trial.Report{Figures: trial.Figures{Cases: 1, States: len(s.Steps), Clauses: map[string]int{"no-affinity": len(s.Objects)}}}
 	for _, o := range s.Objects {
 		if service, ok := o.Object.(*corev1.Service); ok && service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP {
-			r.Findings = append(r.Findings, trial.Finding{
+			r.Violations = append(r.Violations, trial.Violation{
 				Clause: &oracle.Clause{Name: "no-affinity", Law: "I10", Text: "No service has affinity."}, Want: "none", Got: "some",
 				Check: []scenarios.Step{{Sync: &scenarios.NodeSet{All: true}}},
 			})
@@ -31,7 +31,7 @@ func noAffinity(_ context.Context, s *scenarios.Scenario) (*trial.Report, error)
 	}
 	for i := range s.Steps {
 		if s.Steps[i].Restart != nil {
-			r.Findings = append(r.Findings, trial.Finding{
+			r.Violations = append(r.Violations, trial.Violation{
 				Clause: &oracle.Clause{Name: "no-restart", Law: "I6", Text: "Nobody restarts."}, Step: i + 1, Node: "node1", Want: "none", Got: "one",
 			})
 			break

@@ -22,7 +22,7 @@ func TestRunUntilFoundEndsAtTheFirstFailure(t *testing.T) {
 			if cases < 3 {
 				return &trial.Report{}, nil
 			}
-			return &trial.Report{Findings: []trial.Finding{{Clause: oracle.NoStaleChain}}}, nil
+			return &trial.Report{Violations: []trial.Violation{{Clause: oracle.NoStaleChain}}}, nil
 		},
 	})
 	require.NoError(t, err)
@@ -43,8 +43,8 @@ func TestFailuresAreSaidOfTheScenarioThatShowedThem(t *testing.T) {
 				return &trial.Report{}, nil
 			}
 			asked[s] = true
-			f := trial.Finding{Clause: oracle.NoStaleChain, Step: len(s.Steps), Check: []scenarios.Step{{Sync: &scenarios.NodeSet{All: true}}}}
-			return &trial.Report{Findings: []trial.Finding{f}}, nil
+			f := trial.Violation{Clause: oracle.NoStaleChain, Step: len(s.Steps), Check: []scenarios.Step{{Sync: &scenarios.NodeSet{All: true}}}}
+			return &trial.Report{Violations: []trial.Violation{f}}, nil
 		},
 	})
 	require.NoError(t, err)

@@ -62,15 +62,15 @@ func BenchmarkGeneratedCases(b *testing.B) {
 func benchTrials(b *testing.B, all []*scenarios.Scenario) {
 	ctx := klog.NewContext(context.Background(), klog.New(nil))
 	var sum trial.Figures
-	findings := 0
+	violations := 0
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		report, err := trial.Run(ctx, all[n%len(all)], trial.Options{Sample: uint64(n + 1)})
 		require.NoError(b, err)
-		findings += len(report.Findings)
+		violations += len(report.Violations)
 		sum.Merge(&report.Figures)
 	}
-	b.ReportMetric(float64(findings), "findings")
+	b.ReportMetric(float64(violations), "findings")
 	b.ReportMetric(float64(sum.States)/b.Elapsed().Seconds(), "states/s")
 	b.ReportMetric(float64(sum.Connections)/b.Elapsed().Seconds(), "connections/s")
 }

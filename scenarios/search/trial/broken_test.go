@@ -223,7 +223,7 @@ func TestFaultsAreFound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := read(t, cluster+c.steps)
 			var clauses []string
-			for _, f := range findings(t, s, c.proxier) {
+			for _, f := range violations(t, s, c.proxier) {
 				clauses = append(clauses, f.Clause.Name)
 				checkWitness(t, &f, s, c.proxier)
 			}
@@ -232,16 +232,16 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
-// findings are those of a proxier in a case in which a sound one has none.
-func findings(t *testing.T, s *scenarios.Scenario, proxier node.Proxier) []Finding {
+// violations are those of a proxier in a case in which a sound one has none.
+func violations(t *testing.T, s *scenarios.Scenario, proxier node.Proxier) []Violation {
 	t.Helper()
 	sound, err := Run(t.Context(), s, Options{})
 	require.NoError(t, err)
-	require.Empty(t, sound.Findings)
+	require.Empty(t, sound.Violations)
 	report, err := Run(t.Context(), s, Options{Proxier: proxier})
 	require.NoError(t, err)
-	require.NotEmpty(t, report.Findings)
-	return report.Findings
+	require.NotEmpty(t, report.Violations)
+	return report.Violations
 }
 
 // The format has no words for whether a sync is due or for what it looks at, so these have no witness.
@@ -271,7 +271,7 @@ func TestFaultsWithoutAWitness(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := read(t, cluster+c.steps)
-			found := findings(t, s, c.proxier)
+			found := violations(t, s, c.proxier)
 			require.Len(t, found, 1)
 			assert.Equal(t, c.clause, found[0].Clause)
 			assert.Nil(t, found[0].Witness(s))
@@ -297,10 +297,10 @@ func TestWhatIsOpenMakesNoSyncDue(t *testing.T) {
 		return node.Chainwalk(p)
 	}})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
-func checkWitness(t *testing.T, f *Finding, s *scenarios.Scenario, proxier node.Proxier) {
+func checkWitness(t *testing.T, f *Violation, s *scenarios.Scenario, proxier node.Proxier) {
 	t.Helper()
 	witness := f.Witness(s)
 	if !assert.NotNil(t, witness, f.Clause.Name) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
@@ -23,7 +22,7 @@ func (r *run) staleChains(n *nodeState) error {
 		if chain == "" {
 			continue
 		}
-		return r.add(Finding{
+		return r.add(Violation{
 			Clause: oracle.NoStaleChain, Node: n.name, Want: "no chain that no rule leads to", Got: "chain " + chain,
 			Check: []scenarios.Step{{Rules: &scenarios.RulesCheck{Nodes: []string{n.name}, Family: family, NoChains: []string{chain}}}},
 		})
@@ -32,18 +31,22 @@ func (r *run) staleChains(n *nodeState) error {
 }
 
 // ruleset are the rules of a node as its kernel has them.
-func (r *run) ruleset(n *nodeState, family scenarios.IPFamily) *fakeipt.Ruleset {
-	of := netfilter.IPv4
+func (r *run) ruleset(n *nodeState, family scenarios.IPFamily) *netfilter.RulesetView {
+	rules := r.world.Kernel(n.name).Rules(familyOf(family))
+	return &rules
+}
+
+func familyOf(family scenarios.IPFamily) netfilter.Family {
 	if family == scenarios.FamilyIPv6 {
-		of = netfilter.IPv6
+		return netfilter.IPv6
 	}
-	return r.world.Kernel(n.name).Ruleset(of)
+	return netfilter.IPv4
 }
 
 // leaked is the first chain by name of a service or an endpoint that no rule leads to, empty if there is none.
-func leaked(rules *fakeipt.Ruleset) string {
+func leaked(rules *netfilter.RulesetView) string {
 	var out string
-	for _, t := range rules.Tables() {
+	for _, t := range rules.Tables {
 		for c := range t.Unsorted() {
 			if (out == "" || cmp.Less(c.Name, out)) && provenance.IsOfServicePort(c.Name) && t.References(c.Name) == 0 {
 				out = c.Name
@@ -55,14 +58,11 @@ func leaked(rules *fakeipt.Ruleset) string {
 
 // alike reports whether packets meet the same in two rulesets of a kernel: chains that have changed have changed by nothing but jumps to
 // chains without rules. It may say no where they do, and never yes where they do not.
-func alike(a, b *fakeipt.Ruleset) bool {
-	if a == b {
-		return true
-	}
-	if a == nil || len(a.Tables()) > len(b.Tables()) {
+func alike(a, b *netfilter.RulesetView) bool {
+	if a == nil || len(a.Tables) > len(b.Tables) {
 		return false
 	}
-	for _, t := range b.Tables() {
+	for _, t := range b.Tables {
 		if was := a.Table(t.Name()); was != t && !alikeTables(was, t) {
 			return false
 		}
@@ -70,43 +70,38 @@ func alike(a, b *fakeipt.Ruleset) bool {
 	return true
 }
 
-// alikeTables compares tables. One that was not there had no rules.
-func alikeTables(a, b *fakeipt.Table) bool {
+// alikeTables compares tables. One that was not there (nil) had no rules.
+func alikeTables(a, b netfilter.Table) bool {
 	for c := range b.Unsorted() {
-		var was *fakeipt.Chain
+		var was netfilter.Chain
+		there := false
 		if a != nil {
-			was = a.Chain(c.Name)
+			was, there = a.Chain(c.Name)
 		}
-		if was == c {
-			continue
-		}
-		if was == nil {
-			was = &fakeipt.Chain{Policy: c.Policy}
-			if c.Policy == fakeipt.PolicyDrop {
-				return false
-			}
-		}
-		if was.Policy != c.Policy || !slices.Equal(deciding(a, was), deciding(b, c)) {
+		switch {
+		case there && was == c:
+		case !there && (c.Policy == netfilter.Drop || len(deciding(b, &c)) > 0):
+			return false
+		case there && (was.Policy != c.Policy || !slices.Equal(deciding(a, &was), deciding(b, &c))):
 			return false
 		}
 	}
 	return true
 }
 
-// deciding are the rules of a chain but for those that lead to a chain without rules.
-func deciding(t *fakeipt.Table, c *fakeipt.Chain) []*fakeipt.Rule {
-	var out []*fakeipt.Rule
-	for _, rule := range c.Rules {
-		if !leadsNowhere(t, rule) {
-			out = append(out, rule)
+// deciding are the handles of a chain's rules but for those that lead to a chain without rules.
+func deciding(t netfilter.Table, c *netfilter.Chain) []any {
+	var out []any
+	for i, f := range c.Facts() {
+		if !leadsNowhere(t, &f) {
+			out = append(out, c.Handle(i))
 		}
 	}
 	return out
 }
 
 // leadsNowhere reports whether a packet that meets a rule goes on behind it as it was, and nothing remembers it.
-func leadsNowhere(t *fakeipt.Table, rule *fakeipt.Rule) bool {
-	jump, ok := rule.Target.(*fakeipt.Jump)
-	return ok && !jump.Goto && len(t.Chain(jump.Chain).Rules) == 0 &&
-		!slices.ContainsFunc(rule.Matches, func(m fakeipt.Match) bool { return m.Name() != "comment" && m.Name() != "conntrack" })
+func leadsNowhere(t netfilter.Table, f *netfilter.Fact) bool {
+	to, there := t.Chain(f.Jump)
+	return there && to.Len() == 0 && !f.Goto && len(f.Memories) == 0 && len(f.Conditions.Others) == 0
 }

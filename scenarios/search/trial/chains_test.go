@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
@@ -33,17 +33,18 @@ func TestRulesetsAreAlikeIfPacketsMeetTheSame(t *testing.T) {
 			{"a rule is taken away again", "-t nat -I PREROUTING -j ACCEPT; -t nat -D PREROUTING -j ACCEPT", true},
 		} {
 			t.Run(c.name, func(t *testing.T) {
-				kernel := fakeipt.New(fakeipt.Options{Dialect: dialect})
+				kernel := fakekernel.New(fakekernel.Options{Dialect: dialect})
 				iptables(t, kernel, "-P FORWARD ACCEPT; -t nat -N OLD; -t nat -A PREROUTING -j OLD; -t nat -A PREROUTING -p udp -j ACCEPT")
-				before := kernel.Ruleset(netfilter.IPv4)
+				before := kernel.Rules(netfilter.IPv4)
 				iptables(t, kernel, c.lines)
-				assert.Equal(t, c.alike, alike(before, kernel.Ruleset(netfilter.IPv4)))
+				after := kernel.Rules(netfilter.IPv4)
+				assert.Equal(t, c.alike, alike(&before, &after))
 			})
 		}
 	}
 }
 
-func iptables(t *testing.T, kernel *fakeipt.Kernel, lines string) {
+func iptables(t *testing.T, kernel *fakekernel.Kernel, lines string) {
 	t.Helper()
 	for line := range strings.SplitSeq(lines, "; ") {
 		if line != "" {

@@ -88,7 +88,7 @@ func (c *connections) concerned(all nodes) (services []types.NamespacedName, eve
 		n := all[i]
 		for _, known := range append(slices.Clip(n.tried), n.ruled, last) {
 			everything = everything || n.fresh() || !c.told[i].sameNode(known)
-			services = append(services, changed(c.told[i].View, known.View)...)
+			services = append(services, changed(c.told[i].Knowledge, known.Knowledge)...)
 		}
 	}
 	return services, everything

@@ -34,10 +34,10 @@ func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
 	if err != nil {
 		return err
 	}
-	services := changedInMeaning(n.ruled.View, now.View)
+	services := changedInMeaning(n.ruled.Knowledge, now.Knowledge)
 	switch {
 	case n.sync.searched && !r.unsearched && !speaksUDP(n.ruled, services) && !speaksUDP(now, services):
-		return r.add(Finding{
+		return r.add(Violation{
 			Clause: oracle.CostByChange, Node: n.name, Want: "no look through conntrack", Got: fmt.Sprintf("one, though of %v none speaks UDP", services),
 		})
 	case len(services) == 0 && written.Restores > 0 && endpointsOf(now) <= maxFewEndpoints:
@@ -52,7 +52,7 @@ func (r *run) cost(ctx context.Context, n *nodeState, now *view) error {
 	if bound.Holds(written.Bytes) {
 		return nil
 	}
-	return r.add(Finding{
+	return r.add(Violation{
 		Clause: oracle.CostByChange, Node: n.name, Want: fmt.Sprintf("bytes %s for a change of %v", bound, services),
 		Got:   fmt.Sprintf("%d bytes in %d restores", written.Bytes, written.Restores),
 		Check: []scenarios.Step{{Writes: &scenarios.WritesCheck{Nodes: []string{n.name}, Bytes: &bound}}},
@@ -76,9 +76,9 @@ func (r *run) costOf(before, after *view, services []types.NamespacedName) scena
 	}
 }
 
-// wroteNothing is the finding that a node wrote rules though nothing has changed.
-func wroteNothing(n *nodeState, written scenarios.Written) Finding {
-	return Finding{
+// wroteNothing is the violation that a node wrote rules though nothing has changed.
+func wroteNothing(n *nodeState, written scenarios.Written) Violation {
+	return Violation{
 		Clause: oracle.SecondSyncWritesNothing, Node: n.name, Want: "no restore",
 		Got:   fmt.Sprintf("%d restores, %d bytes", written.Restores, written.Bytes),
 		Check: []scenarios.Step{{Writes: &scenarios.WritesCheck{Nodes: []string{n.name}, Restores: &scenarios.Bound{}}}},

@@ -28,7 +28,7 @@ steps:
 	require.NoError(t, err)
 	report, err := Run(t.Context(), s, Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // A sync that fails in conntrack alone has written the rules: the next one need not write them again, so what somebody changed in
@@ -42,7 +42,7 @@ func TestRulesChangedAfterASyncThatFailedInConntrackAlone(t *testing.T) {
 - {sync: true, syncMayFail: true}
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // A proxier notices that the rules of a table are gone, though its chains are not.
@@ -51,11 +51,11 @@ func TestTableEmptiedByHand(t *testing.T) {
 		s := read(t, cluster+"- fault: {run: [iptables -t "+table+" -F]}\n- {sync: true}\n")
 		report, err := Run(t.Context(), s, Options{})
 		require.NoError(t, err)
-		assert.Empty(t, report.Findings)
+		assert.Empty(t, report.Violations)
 
 		report, err = Run(t.Context(), s, Options{Proxier: wrapping(func(p node.Proxy) node.Proxy { return careless{p} })})
 		require.NoError(t, err)
-		assert.NotEmpty(t, report.Findings)
+		assert.NotEmpty(t, report.Violations)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestRulesChangedBeforeAProxierStarts(t *testing.T) {
 `)
 	report, err := Run(t.Context(), s, Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 
 	report, err = Run(t.Context(), s, Options{Proxier: func(p node.Process) (node.Proxy, []string, error) {
 		if p.Configuration.IPTables.MasqueradeBit != nil {
@@ -80,7 +80,7 @@ func TestRulesChangedBeforeAProxierStarts(t *testing.T) {
 		return node.Chainwalk(p)
 	}})
 	require.NoError(t, err)
-	assert.Equal(t, 2, report.Findings[0].Step, "it is not taken for damaged any more")
+	assert.Equal(t, 2, report.Violations[0].Step, "it is not taken for damaged any more")
 }
 
 // A sync with a fault to come may have forgotten the connections of an endpoint that is back by the time of the next one.
@@ -92,7 +92,7 @@ func TestEndpointAwayWhileAFaultIsToCome(t *testing.T) {
 `+dns(away)+dns(both))
 	report, err := Run(t.Context(), s, Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // An endpoint that comes and goes again while a fault is to come: connections to it that are made within the sync in which it goes are
@@ -114,7 +114,7 @@ steps:
 - delete: [endpointslice default/dns-2]
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // A sync that could not save what the kernel holds has written all the same. A failure with nothing left to write is no failure.
@@ -147,7 +147,7 @@ steps:
 - advance: 3600s
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // The rules of all nodes are flushed, and one of them mends its own while the service is away. Of that node's connections nothing is left
@@ -169,7 +169,7 @@ steps:
 - apply: [`+service+`]
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // A sync of one service after the other fails, each in another way: table nat is the first one's, table filter the second one's, and the
@@ -196,7 +196,7 @@ steps:
 - {apply: [`+service("Cluster")+`], syncMayFail: true}
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // One node's sync failed while the service was away, and the others' did not. Within their next ones, in which it comes back, it is open
@@ -221,5 +221,5 @@ steps:
 	s.Steps[2].Apply[0] = s.Objects[0] // the very same object, as generated cases have it
 	report, err := Run(t.Context(), s, Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }

@@ -25,14 +25,14 @@ func (r *run) syncDue(n *nodeState) error {
 	if r.world.Node(n.name).Due() {
 		return nil
 	}
-	services := changed(n.ruled.View, n.next.View)
+	services := changed(n.ruled.Knowledge, n.next.Knowledge)
 	if n.next.Node != n.ruled.Node {
 		services = nil
 	}
 	if len(r.specs.elsewhere(n, n.next, services)) == 0 {
 		return nil
 	}
-	return r.add(Finding{
+	return r.add(Violation{
 		Clause: oracle.SyncWhenDue, Node: n.name, Want: "a sync is due", Got: fmt.Sprintf("none is, though the proxier was told of %v", services),
 	})
 }
@@ -48,7 +48,7 @@ func (r *run) toldAgain(ctx context.Context) error {
 		if !r.world.Node(n.name).Due() {
 			continue
 		}
-		f := Finding{Clause: oracle.NoSyncForNothing, Node: n.name, Want: "no sync is due", Got: "one is, though only annotations and the order of ports have changed"}
+		f := Violation{Clause: oracle.NoSyncForNothing, Node: n.name, Want: "no sync is due", Got: "one is, though only annotations and the order of ports have changed"}
 		if err := r.add(f); err != nil {
 			return err
 		}

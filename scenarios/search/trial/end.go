@@ -45,7 +45,7 @@ func (r *run) end(ctx context.Context) error {
 	if r.faults {
 		r.exercised(oracle.HealsAfterFaults)
 	}
-	if len(r.report.Findings) > 0 {
+	if len(r.report.Violations) > 0 {
 		return nil // the laws would say the same
 	}
 	if err := r.toldAgain(ctx); err != nil {
@@ -90,7 +90,7 @@ func (r *run) syncFailed(n *nodeState, err error) error {
 	if len(r.mending) > 0 {
 		clause = oracle.HealsAfterFaults
 	}
-	return r.add(Finding{Clause: clause, Node: n.name, Want: "a sync that ends well", Got: err.Error(), bare: true})
+	return r.add(Violation{Clause: clause, Node: n.name, Want: "a sync that ends well", Got: err.Error(), bare: true})
 }
 
 // exercised notes that clauses were held against what was seen.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 )
 
 // fullSyncPeriod is when a proxier writes everything again, whatever has changed.
@@ -47,7 +48,7 @@ func ownChain(line string) bool {
 	for i, word := range words[:len(words)-1] {
 		switch word {
 		case "-F", "-X", "-D", "-N", "-A", "-I", "-R":
-			return strings.HasPrefix(words[i+1], "KUBE-")
+			return provenance.WriterOf(words[i+1]).IsKubernetes()
 		}
 	}
 	return false

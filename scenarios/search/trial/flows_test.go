@@ -25,7 +25,7 @@ steps:
 `)
 	report, err := Run(t.Context(), s, Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // A client may go to another endpoint where slices contradict each other about the one that it had.
@@ -42,7 +42,7 @@ steps:
     endpoints: [{addresses: [10.244.1.10], conditions: {ready: false}}]}]
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // A datagram to an address that is no service's, before and after, may be led to the service that a failed sync knew in between.
@@ -62,7 +62,7 @@ steps:
 - delete: [service default/web]
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // A proxier that has not synced since it started does not know of the UDP connections that come by the rules of the one before it: those of
@@ -96,7 +96,7 @@ steps:
 - advance: 1s
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // Two services claim an address. What one of them loses may be deleted from conntrack, whichever of them the address is taken for.
@@ -127,7 +127,7 @@ steps:
     addressType: IPv4
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // A node hears late of a service, a datagram of its own has gone on to another node that translated it. Once it knows, the flow may begin
@@ -153,7 +153,7 @@ steps:
 - sync: true
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // A node knows no endpoint any more, so it may leave to another node what its processes send. Rules of others drop what that one has
@@ -192,5 +192,5 @@ steps:
 - flow: {of: kept, from: client, send: data, expect: {anyOf: [{endpoints: ['10.244.2.10:80']}, reject, drop]}}
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }

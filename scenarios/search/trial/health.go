@@ -58,7 +58,7 @@ func (r *run) noOtherHealth(ctx context.Context, n *nodeState) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(answers)) {
-		f := Finding{
+		f := Violation{
 			Clause: oracle.HealthCheckAgrees, Node: n.name, Want: "no health check of " + name, Got: fmt.Sprintf("%d", answers[name]),
 			Check: []scenarios.Step{{Health: &scenarios.HealthCheck{Service: name, Nodes: []string{n.name}}}},
 		}
@@ -69,12 +69,12 @@ func (r *run) noOtherHealth(ctx context.Context, n *nodeState) error {
 	return nil
 }
 
-func wrongHealth(n *nodeState, service string, want, got int, serves bool) Finding {
+func wrongHealth(n *nodeState, service string, want, got int, serves bool) Violation {
 	said := fmt.Sprintf("%d", got)
 	if !serves {
 		said = "no health check"
 	}
-	return Finding{
+	return Violation{
 		Clause: oracle.HealthCheckAgrees, Node: n.name, Want: fmt.Sprintf("%d endpoints of %s", want, service), Got: said,
 		Check: []scenarios.Step{{Health: &scenarios.HealthCheck{Service: service, Nodes: []string{n.name}, LocalEndpoints: &want}}},
 	}
@@ -156,7 +156,7 @@ func (r *run) hasToWrite(n *nodeState, tried *view) bool {
 	if r.quiet || r.unsearched || n.doubtful || !tried.sameNode(n.ruled) {
 		return false
 	}
-	services := changed(n.ruled.View, tried.View)
+	services := changed(n.ruled.Knowledge, tried.Knowledge)
 	if len(services) == 0 {
 		return false
 	}
@@ -182,7 +182,7 @@ func (r *run) judgeHealthz(ctx context.Context) error {
 			continue
 		}
 		no := false
-		f := Finding{
+		f := Violation{
 			Clause: oracle.HealthTellsFailure, Node: n.name, Want: "/healthz tells that syncs have failed for long", Got: "all is well",
 			Check: []scenarios.Step{{Healthz: &scenarios.HealthzCheck{Nodes: []string{n.name}, Healthy: &no}}},
 		}

@@ -27,5 +27,5 @@ steps:
 	require.NoError(t, err)
 	report, err := Run(t.Context(), s, Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }

@@ -33,7 +33,7 @@ func TestInterleavingsHold(t *testing.T) {
 		seen[text.String()] = true
 		report, err := Run(t.Context(), one, Options{})
 		require.NoError(t, err)
-		for _, f := range report.Findings {
+		for _, f := range report.Violations {
 			assert.Fail(t, f.Clause.Name, "step %d %s %v %+v\nwant %s\ngot  %s\n%s", f.Step, f.Node, f.Point, f.Attempt, f.Want, f.Got, &text)
 		}
 	}

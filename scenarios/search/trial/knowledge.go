@@ -20,13 +20,13 @@ import (
 // have the same pointer.
 
 // sameServices reports whether two proxiers know the same of services.
-func sameServices(a, b *api.View) bool {
+func sameServices(a, b *api.Knowledge) bool {
 	return a == b || slices.Equal(a.Services, b.Services) && slices.Equal(a.Slices, b.Slices)
 }
 
 // view is what a proxier knows, and how it is configured.
 type view struct {
-	*api.View
+	*api.Knowledge
 	config *kubeproxyconfig.KubeProxyConfiguration
 	// started is the Node object as it was when the proxier started.
 	started *corev1.Node
@@ -40,21 +40,21 @@ func (v *view) sameNode(o *view) bool {
 }
 
 // same reports whether both know the same.
-func (v *view) same(o *view) bool { return v.sameNode(o) && sameServices(v.View, o.View) }
+func (v *view) same(o *view) bool { return v.sameNode(o) && sameServices(v.Knowledge, o.Knowledge) }
 
 // changed are the services that two views know something else of, in the order of names.
-func changed(a, b *api.View) []types.NamespacedName {
+func changed(a, b *api.Knowledge) []types.NamespacedName {
 	return changedBut(a, b, func(a, b *corev1.Service) bool { return a == b }, func(a, b *discoveryv1.EndpointSlice) bool { return a == b })
 }
 
 // changedInMeaning are those of them of which a proxier has to know something else: not only words that are for others, such as
 // annotations, and not slices without endpoints.
-func changedInMeaning(a, b *api.View) []types.NamespacedName {
+func changedInMeaning(a, b *api.Knowledge) []types.NamespacedName {
 	return changedBut(withEndpoints(a), withEndpoints(b), sameService, sameSlice)
 }
 
 // withEndpoints is what a view knows but for slices that hold no endpoint.
-func withEndpoints(v *api.View) *api.View {
+func withEndpoints(v *api.Knowledge) *api.Knowledge {
 	if !slices.ContainsFunc(v.Slices, isEmpty) {
 		return v
 	}
@@ -76,7 +76,7 @@ func sameSlice(a, b *discoveryv1.EndpointSlice) bool {
 }
 
 // changedBut are the services of which two views do not know the same.
-func changedBut(a, b *api.View, sameService func(a, b *corev1.Service) bool, sameSlice func(a, b *discoveryv1.EndpointSlice) bool) []types.NamespacedName {
+func changedBut(a, b *api.Knowledge, sameService func(a, b *corev1.Service) bool, sameSlice func(a, b *discoveryv1.EndpointSlice) bool) []types.NamespacedName {
 	var out []types.NamespacedName
 	eachDifference(a.Services, b.Services, sameService, func(s *corev1.Service) {
 		out = append(out, types.NamespacedName{Namespace: s.Namespace, Name: s.Name})

@@ -65,17 +65,17 @@ func Hold(ctx context.Context, l *twin.Law, s *scenarios.Scenario, o Options) (*
 	if err != nil {
 		return nil, fmt.Errorf("law %s: %w", l.Name, err)
 	}
-	report := &Report{Findings: append(one.Findings, other.Findings...)}
+	report := &Report{Violations: append(one.Violations, other.Violations...)}
 	report.Figures.Merge(&one.Figures)
 	report.Figures.Merge(&other.Figures)
 	report.Figures.Merge(&Figures{Clauses: map[string]int{l.Clause.Name: 1}})
-	for i := range report.Findings {
-		report.Findings[i].twin = s
-		if i >= len(one.Findings) {
-			report.Findings[i].twin = second
+	for i := range report.Violations {
+		report.Violations[i].twin = s
+		if i >= len(one.Violations) {
+			report.Violations[i].twin = second
 		}
 	}
-	if len(report.Findings) > 0 {
+	if len(report.Violations) > 0 {
 		return report, nil
 	}
 	if f := compare(l, wordsOf(l, s), one.met, other.met); f != nil {
@@ -83,7 +83,7 @@ func Hold(ctx context.Context, l *twin.Law, s *scenarios.Scenario, o Options) (*
 		if f.ofCase {
 			f.twin, f.Step, f.mending = s, len(s.Steps), one.mending
 		}
-		report.Findings = append(report.Findings, *f)
+		report.Violations = append(report.Violations, *f)
 	}
 	return report, nil
 }
@@ -165,7 +165,7 @@ func compareBools(a, b bool) int {
 }
 
 // compare finds the first attempt that meets something else in the twin, nil if none does.
-func compare(l *twin.Law, w words, one, other []met) *Finding {
+func compare(l *twin.Law, w words, one, other []met) *Violation {
 	there := make(map[oracle.Attempt]*met, len(other))
 	for i := range other {
 		there[other[i].attempt] = &other[i]
@@ -180,7 +180,7 @@ func compare(l *twin.Law, w words, one, other []met) *Finding {
 		if slices.EqualFunc(want, got.ways, sameOutcome) {
 			continue
 		}
-		f := &Finding{Clause: l.Clause, Attempt: got.attempt, Want: "as in the case itself: " + waysText(want), Got: l.Name + ": " + waysText(got.ways)}
+		f := &Violation{Clause: l.Clause, Attempt: got.attempt, Want: "as in the case itself: " + waysText(want), Got: l.Name + ": " + waysText(got.ways)}
 		if f.Check = got.check; here.wrong {
 			f.Attempt, f.Check, f.ofCase = here.attempt, here.check, true
 		}

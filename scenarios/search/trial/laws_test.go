@@ -31,7 +31,7 @@ func TestLawsHold(t *testing.T) {
 				report, err := Hold(t.Context(), law, s, Options{})
 				require.NoError(t, err, s.Pos.File)
 				tried += report.Figures.Cases / 2
-				for _, f := range report.Findings {
+				for _, f := range report.Violations {
 					assert.Fail(t, f.Clause.Name, "%s: step %d %s %+v\nwant %s\ngot  %s", s.Pos.File, f.Step, f.Node, f.Attempt, f.Want, f.Got)
 				}
 			}
@@ -160,15 +160,15 @@ func TestLawsAreBroken(t *testing.T) {
 			sound, err := Hold(t.Context(), law, s, Options{})
 			require.NoError(t, err)
 			require.Equal(t, 2, sound.Figures.Cases)
-			require.Empty(t, sound.Findings)
+			require.Empty(t, sound.Violations)
 
 			starts = 0
 			report, err := Hold(t.Context(), law, s, Options{Proxier: c.proxier})
 			require.NoError(t, err)
-			require.Len(t, report.Findings, 1)
-			assert.Equal(t, law.Clause, report.Findings[0].Clause)
+			require.Len(t, report.Violations, 1)
+			assert.Equal(t, law.Clause, report.Violations[0].Clause)
 			if c.law != "tools" && c.law != "restarts" && c.law != "full-syncs" { // the file is about one of two runs
-				checkWitness(t, &report.Findings[0], s, c.proxier)
+				checkWitness(t, &report.Violations[0], s, c.proxier)
 			}
 		})
 	}
@@ -201,5 +201,5 @@ func TestNamesMayDecideAboutContradictions(t *testing.T) {
 	s := read(t, cluster+"- apply:"+fmt.Sprintf(endpoints, 1, true)+fmt.Sprintf(endpoints, 2, false))
 	report, err := Hold(t.Context(), lawNamed("names"), s, Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }

@@ -2,13 +2,14 @@ package trial
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
+	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
 // countRules notes which rules the attempts meet, there and back, and which nobody meets.
@@ -30,12 +31,10 @@ func (r *run) countRules(ctx context.Context, m *moment) error {
 	}
 	counts := map[string]RuleFigures{}
 	for _, n := range r.nodes {
-		rules, err := r.rulesOf(ctx, n)
-		if err != nil {
-			return err
-		}
-		for _, s := range rules {
-			s.count(counts, met, n.name)
+		for _, family := range tools.Families(r.cluster.IPFamily) {
+			for _, table := range r.ruleset(n, family).Tables {
+				countTable(counts, met, n.name+" "+string(family)+" ", table)
+			}
 		}
 	}
 	r.report.Figures.Merge(&Figures{Rules: counts})
@@ -64,30 +63,20 @@ func noteSteps(met map[string]bool, seen *scenarios.Observed, a oracle.Attempt) 
 	}
 }
 
-// count counts the proxier's own rules by kind.
-func (s *saved) count(counts map[string]RuleFigures, met map[string]bool, node string) {
-	for _, line := range s.lines {
-		table, rule, _ := strings.Cut(line, " ")
-		if !strings.HasPrefix(rule, "-A KUBE-") {
+// countTable counts the proxier's own rules by kind. Those that were met are noted behind the node and the family.
+func countTable(counts map[string]RuleFigures, met map[string]bool, of string, table netfilter.Table) {
+	for chain := range table.Chains() {
+		if !provenance.WriterOf(chain.Name).IsKubernetes() {
 			continue
 		}
-		kind := table + " " + kindOfRule(rule)
-		sum := counts[kind]
-		sum.There++
-		if met[node+" "+string(s.family)+" "+line] {
-			sum.Met++
+		for i := range chain.Len() {
+			kind := table.Name() + " " + provenance.Kind(chain.Name, chain.Args(i, true))
+			sum := counts[kind]
+			sum.There++
+			if met[of+table.Name()+" "+chain.Text(i)] {
+				sum.Met++
+			}
+			counts[kind] = sum
 		}
-		counts[kind] = sum
 	}
-}
-
-var (
-	quoted = regexp.MustCompile(`--comment ("[^"]*"|\S+) ?`)
-	values = regexp.MustCompile(` +[^-! A-Z][^ ]*`)
-)
-
-// kindOfRule is a rule without what tells services and endpoints apart: hashes of chains, comments, addresses and ports.
-func kindOfRule(rule string) string {
-	rule = quoted.ReplaceAllString(rule, "")
-	return values.ReplaceAllString(provenance.WithoutHashes(rule), "")
 }

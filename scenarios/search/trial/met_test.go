@@ -11,7 +11,7 @@ import (
 func TestRulesMet(t *testing.T) {
 	report, err := Run(t.Context(), read(t, cluster+nothing), Options{Rules: true})
 	require.NoError(t, err)
-	require.Empty(t, report.Findings)
+	require.Empty(t, report.Violations)
 	rules := report.Figures.Rules
 	assert.Equal(t, RuleFigures{There: 6, Met: 6}, rules["nat -A KUBE-SEP -p -m -m -j DNAT --to-destination"], "three endpoints on two nodes")
 	var unmet []string

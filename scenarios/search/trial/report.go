@@ -4,8 +4,8 @@ import "github.com/chainwalk/chainwalk/scenarios"
 
 // Report is what came of a trial.
 type Report struct {
-	Findings []Finding
-	Figures  Figures
+	Violations []Violation
+	Figures    Figures
 
 	// met is what packets meet in the end, for plays that are compared.
 	met []met

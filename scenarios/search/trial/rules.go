@@ -1,25 +1,39 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
-// saved are the rules of a family as they are saved.
+// saved are the rules of a family on a node.
 type saved struct {
 	family scenarios.IPFamily
-	text   string
-	// lines are the table, the chain or the rule, without counters, each with its table.
-	lines []string
+	text   string // as iptables-save prints them
+	lines  []line
+}
+
+// line is a rule, or the chain itself, without what it has counted.
+type line struct {
+	table, chain string
+	text         string // the rule; of a chain its name behind a colon, and its policy
+	jump         string // the chain that the rule leads to
+}
+
+func (l *line) String() string { return l.table + " " + l.text }
+
+func compareLines(a, b line) int {
+	return cmp.Or(strings.Compare(a.table, b.table), strings.Compare(a.text, b.text))
 }
 
 // rulesOf are the rules of a node.
@@ -30,28 +44,21 @@ func (r *run) rulesOf(ctx context.Context, n *nodeState) ([]saved, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, saved{family, text, linesOf(text)})
+		out = append(out, saved{family, text, linesOf(r.ruleset(n, family))})
 	}
 	return out, nil
 }
 
-func linesOf(save string) []string {
-	var out []string
-	table := ""
-	for line := range strings.Lines(save) {
-		line = strings.TrimSpace(line)
-		switch {
-		case line == "" || line[0] == '#' || line == "COMMIT":
-			continue
-		case line[0] == '*':
-			table = line[1:] + " "
-			continue
-		case line[0] == '[':
-			_, line, _ = strings.Cut(line, "] ")
-		case line[0] == ':':
-			line, _, _ = strings.Cut(line, " [")
+// linesOf are the chains of a ruleset, and behind them the rules of each.
+func linesOf(rules *netfilter.RulesetView) []line {
+	var out []line
+	for _, t := range rules.Tables {
+		for c := range t.Chains() {
+			out = append(out, line{table: t.Name(), chain: c.Name, text: ":" + c.Name + " " + cmp.Or(string(c.Policy), "-")})
+			for _, rule := range c.All() {
+				out = append(out, line{t.Name(), c.Name, rule.Text, rule.Fact.Jump})
+			}
 		}
-		out = append(out, table+line)
 	}
 	return out
 }
@@ -65,7 +72,7 @@ func (r *run) readBack(ctx context.Context, n *nodeState, rules []saved) error {
 	if err != nil {
 		return err
 	}
-	kernel := fakeipt.New(fakeipt.Options{Dialect: r.cluster.Dialect}).Exec()
+	kernel := fakekernel.New(fakekernel.Options{Dialect: r.cluster.Dialect}).Exec()
 	for _, name := range slices.Sorted(maps.Keys(counters)) {
 		if _, err := tools.Run(kernel, "", "nfacct", "add", name); err != nil {
 			return err
@@ -78,11 +85,11 @@ func (r *run) readBack(ctx context.Context, n *nodeState, rules []saved) error {
 		}
 		got := fmt.Sprint(err)
 		if err == nil {
-			if got = firstDifference(byChain(linesOf(again)), byChain(s.lines)); got == "" {
+			if got = firstDifference(byTable(again), byTable(s.text)); got == "" {
 				continue
 			}
 		}
-		return r.add(Finding{Clause: oracle.RulesReadBack, Node: n.name, Want: "what is saved can be restored as it is", Got: got})
+		return r.add(Violation{Clause: oracle.RulesReadBack, Node: n.name, Want: "what is saved can be restored as it is", Got: got})
 	}
 	return nil
 }
@@ -97,7 +104,7 @@ func (r *run) asOnEmptyKernel(n *nodeState, rules []saved) error {
 	if err != nil || difference == "" {
 		return err
 	}
-	return r.add(Finding{
+	return r.add(Violation{
 		Clause: oracle.RestartEqualsFresh, Node: n.name, Want: "the rules that a proxier writes into an empty kernel", Got: difference,
 		Check: []scenarios.Step{
 			{Restart: &scenarios.NodeSet{Names: []string{n.name}}, Sync: &scenarios.NodeSet{Names: []string{n.name}}},
@@ -120,7 +127,7 @@ func (r *run) asFull(n *nodeState, rules []saved) error {
 	if err != nil || difference == "" {
 		return err
 	}
-	return r.add(Finding{
+	return r.add(Violation{
 		Clause: clause, Node: n.name, Want: "the rules that a proxier writes into an empty kernel", Got: difference,
 		Check: []scenarios.Step{{Rules: rulesCheck(n, is, should)}},
 	})
@@ -134,11 +141,8 @@ func (r *run) fromEmptyKernel(n *nodeState, rules []saved) (is, should saved, di
 		return saved{}, saved{}, "", err
 	}
 	for _, is := range rules {
-		text, err := tools.Run(kernel.Exec(), "", tools.Name(is.family, "-save"), "-c")
-		if err != nil {
-			return saved{}, saved{}, "", err
-		}
-		should := saved{is.family, text, linesOf(text)}
+		ruleset := kernel.Rules(familyOf(is.family))
+		should := saved{family: is.family, lines: linesOf(&ruleset)}
 		is.lines = should.own(is.lines)
 		should.lines = should.own(should.lines)
 		if difference := firstDifference(is.lines, should.lines); difference != "" {
@@ -150,23 +154,21 @@ func (r *run) fromEmptyKernel(n *nodeState, rules []saved) (is, should saved, di
 
 // own are those of some lines that are about chains of the proxier's own that these rules have, sorted. From a chain that it shares with the
 // kubelet it takes nothing, and a canary is there for it to see that it is gone, when it sees fit.
-func (s *saved) own(lines []string) []string {
-	chains := map[string]bool{}
-	for _, line := range s.lines {
-		chain := chainOf(line)
-		if _, name, _ := strings.Cut(chain, " "); provenance.WriterOf(name) == provenance.KubeProxy && !provenance.IsCanary(name) {
-			chains[chain] = true
+func (s *saved) own(lines []line) []line {
+	type place struct{ table, chain string }
+	chains := map[place]bool{}
+	for _, l := range s.lines {
+		if provenance.WriterOf(l.chain) == provenance.KubeProxy && !provenance.IsCanary(l.chain) {
+			chains[place{l.table, l.chain}] = true
 		}
 	}
-	var out []string
-	for _, line := range lines {
-		table, rule, _ := strings.Cut(line, " ")
-		_, target, jumps := strings.Cut(rule, " -j ")
-		if chains[chainOf(line)] || jumps && chains[table+" "+target] {
-			out = append(out, line)
+	var out []line
+	for _, l := range lines {
+		if chains[place{l.table, l.chain}] || chains[place{l.table, l.jump}] {
+			out = append(out, l)
 		}
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, compareLines)
 	return out
 }
 
@@ -188,13 +190,13 @@ func (r *run) asFresh(ctx context.Context, n *nodeState, before []saved) error {
 		if n.large {
 			break // chains out of use wait, and comments come back with the next change: nothing that packets meet
 		}
-		slices.Sort(before[i].lines)
-		slices.Sort(after[i].lines)
+		slices.SortFunc(before[i].lines, compareLines)
+		slices.SortFunc(after[i].lines, compareLines)
 		difference := firstDifference(before[i].lines, after[i].lines)
 		if difference == "" {
 			continue
 		}
-		f := Finding{
+		f := Violation{
 			Clause: oracle.PartialEqualsFull, Node: n.name, Want: "the rules that a proxier writes that starts now", Got: difference,
 			Check: []scenarios.Step{{Rules: rulesCheck(n, before[i], after[i])}},
 		}
@@ -208,39 +210,43 @@ func (r *run) asFresh(ctx context.Context, n *nodeState, before []saved) error {
 	return r.asOnEmptyKernel(n, after)
 }
 
-// byChain are lines with those of each chain together, in their order: which table was used first is no matter.
-func byChain(lines []string) []string {
-	out := slices.Clone(lines)
-	slices.SortStableFunc(out, func(a, b string) int { return strings.Compare(chainOf(a), chainOf(b)) })
-	return out
-}
-
-// chainOf is the table and the chain of a line.
-func chainOf(line string) string {
-	table, line, _ := strings.Cut(line, " ")
-	if chain, ok := strings.CutPrefix(line, ":"); ok {
-		chain, _, _ = strings.Cut(chain, " ")
-		return table + " " + chain
+// byTable are the lines of what iptables-save has printed, without counters, each with its table, and the tables sorted: which was used first is no
+// matter.
+func byTable(save string) []line {
+	var out []line
+	table := ""
+	for text := range strings.Lines(save) {
+		text = strings.TrimSpace(text)
+		switch {
+		case text == "" || text[0] == '#' || text == "COMMIT":
+			continue
+		case text[0] == '*':
+			table = text[1:]
+			continue
+		case text[0] == '[':
+			_, text, _ = strings.Cut(text, "] ")
+		case text[0] == ':':
+			text, _, _ = strings.Cut(text, " [")
+		}
+		out = append(out, line{table: table, text: text})
 	}
-	_, rest, _ := strings.Cut(line, " ")
-	chain, _, _ := strings.Cut(rest, " ")
-	return table + " " + chain
+	slices.SortStableFunc(out, func(a, b line) int { return strings.Compare(a.table, b.table) })
+	return out
 }
 
 // timesCheck expects a rule as often as it was to be there, if it is there, but more often; nil if none is.
 func timesCheck(n *nodeState, is, should saved) *scenarios.RulesCheck {
-	for _, line := range onlyIn(is.lines, should.lines) {
-		table, rule, _ := strings.Cut(line, " ")
-		if !slices.Contains(should.lines, line) {
+	for _, l := range onlyIn(is.lines, should.lines) {
+		if !slices.Contains(should.lines, l) {
 			continue
 		}
 		times := 0
 		for _, other := range should.lines {
-			if other, ok := strings.CutPrefix(other, table+" "); ok && strings.Contains(other, rule) {
+			if other.table == l.table && strings.Contains(other.text, l.text) {
 				times++
 			}
 		}
-		return &scenarios.RulesCheck{Nodes: []string{n.name}, Family: is.family, Table: table, Times: map[string]int{rule: times}}
+		return &scenarios.RulesCheck{Nodes: []string{n.name}, Family: is.family, Table: l.table, Times: map[string]int{l.text: times}}
 	}
 	return nil
 }
@@ -251,34 +257,32 @@ func rulesCheck(n *nodeState, is, should saved) *scenarios.RulesCheck {
 		return times
 	}
 	check := &scenarios.RulesCheck{Nodes: []string{n.name}, Family: is.family}
-	for _, line := range onlyIn(is.lines, should.lines) {
-		addLine(line, &check.Absent, &check.NoChains)
+	for _, l := range onlyIn(is.lines, should.lines) {
+		l.addTo(&check.Absent, &check.NoChains)
 	}
-	for _, line := range onlyIn(should.lines, is.lines) {
-		addLine(line, &check.Contains, &check.Chains)
+	for _, l := range onlyIn(should.lines, is.lines) {
+		l.addTo(&check.Contains, &check.Chains)
 	}
 	return check
 }
 
-// addLine adds a line to the rules or to the chains.
-func addLine(line string, rules, chains *[]string) {
-	_, line, _ = strings.Cut(line, " ") // the table
-	if chain, ok := strings.CutPrefix(line, ":"); ok {
-		name, _, _ := strings.Cut(chain, " ")
-		*chains = append(*chains, name)
+// addTo adds a line to the rules or to the chains.
+func (l *line) addTo(rules, chains *[]string) {
+	if strings.HasPrefix(l.text, ":") {
+		*chains = append(*chains, l.chain)
 		return
 	}
-	*rules = append(*rules, line)
+	*rules = append(*rules, l.text)
 }
 
 // firstDifference says what is different; empty if nothing is.
-func firstDifference(is, should []string) string {
+func firstDifference(is, should []line) string {
 	more, less := onlyIn(is, should), onlyIn(should, is)
 	switch {
 	case len(more) > 0:
-		return fmt.Sprintf("%d lines more, such as: %s", len(more), more[0])
+		return fmt.Sprintf("%d lines more, such as: %s", len(more), &more[0])
 	case len(less) > 0:
-		return fmt.Sprintf("%d lines less, such as: %s", len(less), less[0])
+		return fmt.Sprintf("%d lines less, such as: %s", len(less), &less[0])
 	case !slices.Equal(is, should):
 		return "another order"
 	}
@@ -286,15 +290,15 @@ func firstDifference(is, should []string) string {
 }
 
 // onlyIn are the lines of a that are not in b, or more often.
-func onlyIn(a, b []string) []string {
-	count := map[string]int{}
-	for _, line := range b {
-		count[line]++
+func onlyIn(a, b []line) []line {
+	count := map[line]int{}
+	for _, l := range b {
+		count[l]++
 	}
-	var out []string
-	for _, line := range a {
-		if count[line]--; count[line] < 0 {
-			out = append(out, line)
+	var out []line
+	for _, l := range a {
+		if count[l]--; count[l] < 0 {
+			out = append(out, l)
 		}
 	}
 	return out

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 	"github.com/chainwalk/chainwalk/scenarios/world/api"
@@ -41,7 +41,7 @@ type run struct {
 	mending []scenarios.Step
 	// syncing is the node that syncs now, nil between syncs.
 	syncing *nodeState
-	// broken are the clauses that the step broke already: one finding of each says enough.
+	// broken are the clauses that the step broke already: one violation of each says enough.
 	broken map[*oracle.Clause]bool
 	// work counts what was looked at.
 	work int
@@ -86,7 +86,7 @@ type lastSync struct {
 	searched  bool             // it looked through conntrack
 	took      time.Duration    // restores may be slow
 	// seen are the rules at its last point, by family.
-	seen map[scenarios.IPFamily]*fakeipt.Ruleset
+	seen map[scenarios.IPFamily]*netfilter.RulesetView
 }
 
 // errEnough ends a run that has found enough.
@@ -115,7 +115,7 @@ func (r *run) all(ctx context.Context) error {
 		if err := r.one(ctx, &r.steps[i]); err != nil {
 			return err
 		}
-		if r.options.Stop == 0 && len(r.report.Findings) > 0 {
+		if r.options.Stop == 0 && len(r.report.Violations) > 0 {
 			return errEnough
 		}
 	}
@@ -131,12 +131,12 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	r.began = r.world.Now()
 	for i := range r.cluster.Nodes {
-		n := &nodeState{name: r.cluster.Nodes[i].Name, sync: lastSync{seen: map[scenarios.IPFamily]*fakeipt.Ruleset{}}}
+		n := &nodeState{name: r.cluster.Nodes[i].Name, sync: lastSync{seen: map[scenarios.IPFamily]*netfilter.RulesetView{}}}
 		r.started(n)
 		n.damage.foreign = slices.ContainsFunc(r.cluster.Preload, func(p scenarios.Preload) bool {
 			return p.IsFor(n.name) && p.Dialect.In(r.cluster.Dialect) != r.cluster.Dialect
 		})
-		n.ruled = &view{new(api.View), n.config, n.object, nil}
+		n.ruled = &view{new(api.Knowledge), n.config, n.object, nil}
 		r.nodes = append(r.nodes, n)
 	}
 	r.player = scenarios.NewPlayer(r.cluster, r.world)
@@ -245,15 +245,15 @@ func addressesOf(before, after []scenarios.Pod) []netip.Addr {
 func (r *run) started(n *nodeState) {
 	n.restarted()
 	n.config = r.cluster.Configs[n.name].DeepCopy() // a restart changes it in its place
-	n.object = r.world.View(n.name).Node
+	n.object = r.world.Knowledge(n.name).Node
 	r.kept.restarted(n.name)
 }
 
-// guarded notes a panic as a finding.
+// guarded notes a panic as a violation.
 func (r *run) guarded(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = r.add(Finding{Clause: oracle.NeverPanics, Want: "no panic", Got: fmt.Sprintf("%v\n%s", p, debug.Stack()), bare: true})
+			err = r.add(Violation{Clause: oracle.NeverPanics, Want: "no panic", Got: fmt.Sprintf("%v\n%s", p, debug.Stack()), bare: true})
 		}
 	}()
 	return do()

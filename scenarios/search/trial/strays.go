@@ -28,7 +28,7 @@ func (m *moment) judgeStrays(ctx context.Context) error {
 			if answer.Fate == oracle.Drop {
 				expect = scenarios.Expect{Drop: scenarios.Matched{Wanted: true}}
 			}
-			f := Finding{Clause: v.Clause, Node: p.Node, Want: v.Want, Got: v.Got, Check: []scenarios.Step{{Send: &scenarios.Send{
+			f := Violation{Clause: v.Clause, Node: p.Node, Want: v.Want, Got: v.Got, Check: []scenarios.Step{{Send: &scenarios.Send{
 				Node: p.Node, Packet: scenarios.PacketInput{Input: in}, Expect: expect,
 			}}}}
 			if err := m.r.add(f); err != nil {

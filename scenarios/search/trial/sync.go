@@ -40,7 +40,7 @@ func (r *run) synced(ctx context.Context, nodes []*nodeState) error {
 
 // sync syncs one node.
 func (r *run) sync(ctx context.Context, n *nodeState) error {
-	n.next = &view{r.world.View(n.name), n.config, n.object, r.specs.addressesOf(n)}
+	n.next = &view{r.world.Knowledge(n.name), n.config, n.object, r.specs.addressesOf(n)}
 	n.sync.concerned, n.large = r.concerned(n), n.large || endpointsOf(n.next) > maxFewEndpoints
 	if err := r.syncDue(n); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (r *run) concerned(n *nodeState) []oracle.Attempt {
 	if n.fresh() || !n.ruled.sameNode(n.next) || len(n.tried) > 0 || n.damage.any() {
 		all.add(m.before.Attempts())
 		all.add(m.after.Attempts())
-	} else if services := changed(n.ruled.View, n.next.View); len(services) > 0 {
+	} else if services := changed(n.ruled.Knowledge, n.next.Knowledge); len(services) > 0 {
 		all.add(m.before.Concerning(services...))
 		all.add(m.after.Concerning(services...))
 	}

@@ -16,7 +16,7 @@ type Options struct {
 	Dialect netfilter.Dialect
 	// Proxier makes the nodes' proxiers; this project's own if not given.
 	Proxier node.Proxier
-	// Stop ends a trial after that many findings; 0: after the step that has the first ones.
+	// Stop ends a trial after that many violations; 0: after the step that has the first ones.
 	Stop int
 	// Rules has it looked which rules packets meet, which takes longer than all the rest.
 	Rules bool
@@ -30,7 +30,7 @@ type Options struct {
 // Run makes the steps of a scenario, one that was read from a file or made in Go, and judges
 // after each. Expectations that its steps have are not looked at. The error says that the case
 // cannot be run: it is not in order, or the context has ended. What goes wrong in a case that
-// can is a finding, a panic among it.
+// can is a violation, a panic among it.
 func Run(ctx context.Context, s *scenarios.Scenario, o Options) (*Report, error) {
 	p, err := playOf(s, o)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestShippedScenariosHold(t *testing.T) {
 			report, err := Run(t.Context(), s, Options{})
 			require.NoError(t, err)
 			sum.Merge(&report.Figures)
-			for _, f := range report.Findings {
+			for _, f := range report.Violations {
 				assert.Fail(t, f.Clause.Name, "%s: step %d %s %v %+v\nwant %s\ngot  %s", s.Pos.File, f.Step, f.Node, f.Point, f.Attempt, f.Want, f.Got)
 			}
 		})
@@ -44,16 +44,16 @@ steps:
 	require.NoError(t, err)
 	report, err := Run(t.Context(), s, Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
-// The same case gives the same report, with its findings and figures.
+// The same case gives the same report, with its violations and figures.
 func TestReportsAreTheSame(t *testing.T) {
 	s := read(t, cluster+web("")+dns("")+webGoes)
 	proxier := without(`-j REJECT`)
 	first, err := Run(t.Context(), s, Options{Proxier: proxier, Stop: 100, Rules: true})
 	require.NoError(t, err)
-	require.NotEmpty(t, first.Findings)
+	require.NotEmpty(t, first.Violations)
 	for range 3 {
 		again, err := Run(t.Context(), s, Options{Proxier: proxier, Stop: 100, Rules: true})
 		require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestReportsAreTheSame(t *testing.T) {
 	}
 }
 
-// A case that cannot be run is an error and no finding.
+// A case that cannot be run is an error and no violation.
 func TestCasesOutOfOrder(t *testing.T) {
 	_, err := Run(t.Context(), &scenarios.Scenario{Topology: scenarios.Topology{Pods: []scenarios.Pod{{Name: "p", Node: "nowhere"}}}}, Options{})
 	require.ErrorContains(t, err, "nowhere")
@@ -108,7 +108,7 @@ func TestHealthOfSyncsThatNeedNotBeTold(t *testing.T) {
 			require.NoError(t, err)
 			report, err := Run(t.Context(), s, Options{})
 			require.NoError(t, err)
-			assert.Empty(t, report.Findings)
+			assert.Empty(t, report.Violations)
 		})
 	}
 }
@@ -134,7 +134,7 @@ steps:
 	require.NoError(t, err)
 	report, err := Run(t.Context(), s, Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 func (careless) EnsureCanaries() error { return nil }
@@ -176,7 +176,7 @@ steps:
 `, &ports, &slicePorts, &endpoints)
 	report, err := Run(t.Context(), read(t, text), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // In a large cluster chains that are out of use wait, and go with a sync of something else.
@@ -203,7 +203,7 @@ func TestChainsThatWaitedGoWithAnotherSync(t *testing.T) {
 	report, err := Run(t.Context(), read(t, "name: large\ntopology: {nodes: 1}\nobjects:\n"+big+rest+web+bigSlice(70)+restSlice(70)+webSlice(1)+
 		"steps:\n- apply:\n"+bigSlice(1)+"- advance: 60s\n- apply:\n"+webSlice(2)), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // A node gets another address, and its node ports are not there yet. The sync that brings them commits what drops packets of policy Local
@@ -239,7 +239,7 @@ steps:
     endpoints: [{addresses: [10.244.1.11]}]
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // Two services claim an address, and whose it is, is open. Of neither need an answer be heard where rules of others were lost.
@@ -275,7 +275,7 @@ steps:
 - fault: {flush: [filter]}
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }
 
 // A node port becomes a health check node port of the service. The node that is called opens it with its own sync, whatever the node that
@@ -309,5 +309,5 @@ steps:
   - `+service("type: LoadBalancer, externalTrafficPolicy: Local, healthCheckNodePort: 30001, ports: [{port: 80, nodePort: 30003}]")+`
 `), Options{})
 	require.NoError(t, err)
-	assert.Empty(t, report.Findings)
+	assert.Empty(t, report.Violations)
 }

@@ -49,7 +49,7 @@ func (k *specifications) make(views []*view) *oracle.Spec {
 	first := k.ofOne(views[0], views)
 	var others map[string]*oracle.Spec
 	for i, n := range k.nodes {
-		if sameServices(views[i].View, views[0].View) {
+		if sameServices(views[i].Knowledge, views[0].Knowledge) {
 			continue
 		}
 		if others == nil {

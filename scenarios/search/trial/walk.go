@@ -62,7 +62,7 @@ func (r *run) judgeWalk(n *nodeState, c *scenarios.Connect, bound *scenarios.Bou
 		if way.End == scenarios.Dropped {
 			c.Expect = scenarios.Expect{Drop: scenarios.Matched{Wanted: true}, RulesWalked: bound}
 		}
-		return r.add(Finding{
+		return r.add(Violation{
 			Clause: oracle.WalkBounded, Node: n.name, Want: fmt.Sprintf("rules walked %s", bound), Got: fmt.Sprintf("%d rules", walked),
 			Check: []scenarios.Step{{Connect: c}},
 		})

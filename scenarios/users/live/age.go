@@ -13,7 +13,7 @@ import (
 )
 
 // newerThan names the services and endpoint slices that changed after a snapshot was taken: its rules cannot know them.
-func (c *Cluster) newerThan(taken *snapshot.Node) []string {
+func (c *Cluster) newerThan(taken *snapshot.NodeSnapshot) []string {
 	if taken.Taken.IsZero() {
 		return nil
 	}

@@ -28,7 +28,7 @@ type Cluster struct {
 	// NodeConfigs are those of nodes whose kube-proxy has another one, by name.
 	NodeConfigs map[string]*kubeproxyconfig.KubeProxyConfiguration
 	// Snapshots are those of some of its nodes, found by their host names.
-	Snapshots []*snapshot.Node
+	Snapshots []*snapshot.NodeSnapshot
 	// Backend is the backend of iptables that kube-proxy writes, legacy or nft, where a node has rules of both. Packets are
 	// walked through both.
 	Dialect netfilter.Dialect
@@ -50,7 +50,7 @@ func (c *Cluster) slices() []*discoveryv1.EndpointSlice {
 }
 
 // snapshotOf is the snapshot of a node, nil if none was given.
-func (c *Cluster) snapshotOf(node string) *snapshot.Node {
+func (c *Cluster) snapshotOf(node string) *snapshot.NodeSnapshot {
 	for _, s := range c.Snapshots {
 		if s.Hostname == node {
 			return s

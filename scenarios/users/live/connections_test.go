@@ -126,9 +126,9 @@ func TestLiveConnectionsAreJudged(t *testing.T) {
 func TestRecordedConnectionsGoOn(t *testing.T) {
 	e, err := recorded(t, "legacy", dumpNodes...).exam()
 	require.NoError(t, err)
-	probes := e.established()
-	assert.Greater(t, len(probes), 20)
-	suffering, err := e.judge(t.Context(), probes)
+	errands := e.established()
+	assert.Greater(t, len(errands), 20)
+	suffering, err := e.judge(t.Context(), errands)
 	require.NoError(t, err)
 	assert.Empty(t, suffering)
 }

@@ -2,10 +2,10 @@ package live
 
 import (
 	"slices"
-	"strings"
 
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -152,16 +152,29 @@ func kubeProxyOf(c *kubeproxyconfig.KubeProxyConfiguration) (scenarios.KubeProxy
 }
 
 // filters says whether rules of others drop packets at a node: a policy of DROP.
-func filters(taken *snapshot.Node) bool {
-	return slices.ContainsFunc(taken.IPTables, func(r snapshot.Rules) bool { return dropsByPolicy(r.Save) })
+func filters(taken *snapshot.NodeSnapshot) bool {
+	rulesets, err := taken.Rulesets()
+	return err == nil && slices.ContainsFunc(rulesets, dropsByPolicy) // with rules that cannot be read there is no host to examine
 }
 
-// dropsByPolicy says whether what iptables-save has printed has a policy of DROP.
-func dropsByPolicy(save string) bool {
-	for line := range strings.Lines(save) {
-		if strings.HasPrefix(line, ":") && strings.Contains(line, " DROP ") {
-			return true
+// dropsByPolicy says whether a ruleset has a policy of DROP.
+func dropsByPolicy(rules netfilter.RulesetView) bool {
+	for _, table := range rules.Tables {
+		for chain := range table.Unsorted() {
+			if chain.Policy == netfilter.Drop {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// preloadDrops says whether rules that a scenario puts on its nodes have a policy of DROP.
+func preloadDrops(p *scenarios.Preload) bool {
+	family := netfilter.IPv4
+	if p.Family == scenarios.FamilyIPv6 {
+		family = netfilter.IPv6
+	}
+	rules, err := fakekernel.RestoreSaves([]string{p.Save}, family)
+	return err == nil && dropsByPolicy(rules)
 }

@@ -25,8 +25,8 @@ type live struct {
 
 // established are a packet of each end for every TCP connection that a node remembers as made. Those of pods that are gone are left
 // out, and those that a node has with itself.
-func (e *exam) established() []probe {
-	var out []probe
+func (e *exam) established() []errand {
+	var out []errand
 	for _, taken := range e.cluster.Snapshots {
 		for i := range taken.Conntrack {
 			c := &taken.Conntrack[i]
@@ -38,7 +38,7 @@ func (e *exam) established() []probe {
 	return out
 }
 
-// isLive reports whether a connection is one of TCP that both ends have. Those from a port that probes come from are left out: a probe
+// isLive reports whether a connection is one of TCP that both ends have. Those from a port that errands come from are left out: an errand
 // would not be a first packet.
 func isLive(c *snapshot.Connection) bool {
 	return c.Original.Proto == packetsim.TCP && c.State == "ESTABLISHED" && c.Replied && c.Zone+c.OrigZone+c.ReplyZone == 0 &&
@@ -46,7 +46,7 @@ func isLive(c *snapshot.Connection) bool {
 }
 
 // packetsOf are a packet of each end of a connection, as far as the node can hear it.
-func (e *exam) packetsOf(node string, c *snapshot.Connection) []probe {
+func (e *exam) packetsOf(node string, c *snapshot.Connection) []errand {
 	a, _ := e.attemptOf(node, c, corev1.ProtocolTCP)
 	from, to := at(c.Original.Src, c.Original.SrcPort), at(c.Reply.Src, c.Reply.SrcPort)
 	back := at(c.Reply.Dst, c.Reply.DstPort)
@@ -59,13 +59,13 @@ func (e *exam) packetsOf(node string, c *snapshot.Connection) []probe {
 	first := oracle.Way{
 		Probability: 1, End: oracle.Delivered, Host: e.hostOf(to.Addr()), Sender: from, Client: back, Server: to, Heard: true,
 	}
-	var out []probe
+	var out []errand
 	for _, l := range []live{
 		{node, scenarios.SideClient, segment(from, a.To), back, to, first},
 		{node, scenarios.SideServer, segment(to, back), a.To, from, first},
 	} {
 		if e.arrive(node, &l.input) {
-			out = append(out, probe{attempt: a, act: actLive, pick: to, live: &l})
+			out = append(out, errand{attempt: a, act: actLive, pick: to, live: &l})
 		}
 	}
 	return out
@@ -122,7 +122,7 @@ func (e *exam) isOwn(node string, a netip.Addr) bool {
 }
 
 // goOn gives the node the packet, which is to leave it for its other end.
-func (l *lab) goOn(spec *oracle.Spec, p probe) ([]oracle.Violation, []story, error) {
+func (l *lab) goOn(spec *oracle.Spec, p errand) ([]oracle.Violation, []story, error) {
 	node := l.Network.Host(p.live.node)
 	outcomes, err := node.Walk(p.live.input)
 	if err != nil {

@@ -26,7 +26,7 @@ func (c *Cluster) Examine(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	suffering, err := e.judge(ctx, e.split(e.probes()))
+	suffering, err := e.judge(ctx, e.split(e.errands()))
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ type exam struct {
 	cluster  *Cluster
 	topology *scenarios.Cluster
 	spec     *oracle.Spec
-	nodes    map[string]*labs.Node
+	nodes    map[string]*labs.Attached
 	lab      *lab // the nodes as they are
 	report   *Report
 
@@ -98,7 +98,7 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 		return nil, err
 	}
 	labs.Widen(resolved, c.Snapshots)
-	e := &exam{cluster: c, topology: resolved, nodes: map[string]*labs.Node{},
+	e := &exam{cluster: c, topology: resolved, nodes: map[string]*labs.Attached{},
 		report: &Report{Version: ReportVersion, Findings: []Finding{}, Notes: notes}}
 	for _, taken := range c.Snapshots {
 		node := labs.Attach(taken, resolved.Pods, keep)
@@ -111,14 +111,14 @@ func (c *Cluster) prepared(keep func(*snapshot.Connection) bool) (*exam, error) 
 }
 
 // hosts builds the nodes with a snapshot.
-func (e *exam) hosts(optionsOf func(*snapshot.Node) (snapshot.HostOptions, error)) (map[string]*packetsim.Host, error) {
+func (e *exam) hosts(optionsOf func(*snapshot.NodeSnapshot) (snapshot.HostOptions, error)) (map[string]*packetsim.Host, error) {
 	out := map[string]*packetsim.Host{}
 	for name, node := range e.nodes {
-		options, err := optionsOf(node.Node)
+		options, err := optionsOf(node.NodeSnapshot)
 		if err != nil {
 			return nil, err
 		}
-		host, err := snapshot.NewHost(node.Node, options)
+		host, err := snapshot.NewHost(node.NodeSnapshot, options)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +131,7 @@ func (e *exam) hosts(optionsOf func(*snapshot.Node) (snapshot.HostOptions, error
 var ErrBothDialects = errors.New("both iptables backends hold rules of kube-proxy: say which one it writes")
 
 // hostOptions say, for a node with rules of both backends, all of which are walked, which of them kube-proxy writes.
-func (c *Cluster) hostOptions(taken *snapshot.Node) (snapshot.HostOptions, error) {
+func (c *Cluster) hostOptions(taken *snapshot.NodeSnapshot) (snapshot.HostOptions, error) {
 	if len(taken.Dialects()) < 2 {
 		return snapshot.HostOptions{Dialect: c.Dialect}, nil
 	}
@@ -168,7 +168,7 @@ func (e *exam) oracleCluster(p *plan.Plan, objects []manifest.Object) *oracle.Cl
 		if node == nil {
 			continue
 		}
-		n.Filters = n.Filters || filters(node.Node)
+		n.Filters = n.Filters || filters(node.NodeSnapshot)
 		for _, device := range node.Devices {
 			for _, address := range device.Addresses {
 				a := address.Prefix.Addr()
@@ -194,8 +194,8 @@ func nodeObjects(nodes []*corev1.Node) []manifest.Object {
 	return out
 }
 
-// split are the probes that the given nodes alone decide. Of the others it notes why they cannot be judged.
-func (e *exam) split(all []probe) (judged []probe) {
+// split are the errands that the given nodes alone decide. Of the others it notes why they cannot be judged.
+func (e *exam) split(all []errand) (judged []errand) {
 	for _, p := range all {
 		if why := e.unknown(p.attempt); why != "" {
 			e.report.leaveOut(why)
@@ -227,16 +227,16 @@ func (e *exam) unknown(a oracle.Attempt) string {
 	return ""
 }
 
-// suffering is a probe that suffers, and from what.
+// suffering is an errand that suffers, and from what.
 type suffering struct {
-	probe
+	errand
 	violations []oracle.Violation
 }
 
-// judge makes probes on the nodes as they are. Those that meet a rule with an extension that nobody knows are not judged.
-func (e *exam) judge(ctx context.Context, probes []probe) ([]suffering, error) {
+// judge makes errands on the nodes as they are. Those that meet a rule with an extension that nobody knows are not judged.
+func (e *exam) judge(ctx context.Context, errands []errand) ([]suffering, error) {
 	var out []suffering
-	for _, p := range probes {
+	for _, p := range errands {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -31,7 +31,7 @@ func examined(t *testing.T, c *Cluster) *Report {
 	t.Helper()
 	e, err := c.exam()
 	require.NoError(t, err)
-	suffering, err := e.judge(t.Context(), race.Some(e.split(e.probes()), unwatched))
+	suffering, err := e.judge(t.Context(), race.Some(e.split(e.errands()), unwatched))
 	require.NoError(t, err)
 	require.NoError(t, e.find(suffering))
 	return e.report
@@ -54,7 +54,7 @@ func TestNothingIsWrongWithTheRecordedCluster(t *testing.T) {
 }
 
 // edit changes the rules of a node's family by editing the text of iptables-save.
-func edit(t *testing.T, taken *snapshot.Node, family netfilter.Family, old, now string) {
+func edit(t *testing.T, taken *snapshot.NodeSnapshot, family netfilter.Family, old, now string) {
 	taken.IPTables = slices.Clone(taken.IPTables)
 	for i := range taken.IPTables {
 		if r := &taken.IPTables[i]; r.Family == family {

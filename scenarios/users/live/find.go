@@ -111,11 +111,11 @@ func (e *exam) explain(s suffering) (*Finding, error) {
 // blame finds the rules that make the difference between the nodes as they are and as they should be: those that the
 // packets meet on one of them only. Where there is none, it is the rules that decided.
 func (e *exam) blame(f *Finding, s suffering) error {
-	_, is, err := e.lab.try(e.spec, s.probe, true)
+	_, is, err := e.lab.try(e.spec, s.errand, true)
 	if err != nil {
 		return err
 	}
-	wrong, would, err := e.healed.try(e.spec, s.probe, true)
+	wrong, would, err := e.healed.try(e.spec, s.errand, true)
 	var opaque *packetsim.OpaqueError
 	if errors.As(err, &opaque) {
 		wrong, err = s.violations, nil // nobody can say whether a sync heals it
@@ -259,11 +259,11 @@ func deciding(stories []story) []factRule {
 // way tells what the hosts on the way did with the packet that suffers, on those of its ways that it would not take after a
 // sync of kube-proxy.
 func (e *exam) way(s suffering) ([]string, error) {
-	_, stories, err := e.lab.try(e.spec, s.probe, true)
+	_, stories, err := e.lab.try(e.spec, s.errand, true)
 	if err != nil {
 		return nil, err
 	}
-	_, would, err := e.healed.try(e.spec, s.probe, true)
+	_, would, err := e.healed.try(e.spec, s.errand, true)
 	var opaque *packetsim.OpaqueError
 	if err != nil && !errors.As(err, &opaque) {
 		return nil, err

@@ -49,7 +49,7 @@ func (v *View) Follow(in packetsim.Input, via string) (*Followed, error) {
 		return nil, fmt.Errorf("no node is named %q: there are %s", via, strings.Join(known, ", "))
 	}
 	v.listen(&in)
-	hosts, err := e.hosts(func(*snapshot.Node) (snapshot.HostOptions, error) {
+	hosts, err := e.hosts(func(*snapshot.NodeSnapshot) (snapshot.HostOptions, error) {
 		return snapshot.HostOptions{Dialect: e.cluster.Dialect}, nil
 	})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 type lab struct{ *labs.Lab }
 
 // newLab joins the hosts of the nodes that are known, by name, with everything else.
-func newLab(cluster *scenarios.Cluster, nodes map[string]*labs.Node, hosts map[string]*packetsim.Host) (*lab, error) {
+func newLab(cluster *scenarios.Cluster, nodes map[string]*labs.Attached, hosts map[string]*packetsim.Host) (*lab, error) {
 	l, err := labs.New(cluster, nodes, hosts)
 	return &lab{l}, err
 }

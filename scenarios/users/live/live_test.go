@@ -44,7 +44,7 @@ func recorded(t testing.TB, tools string, nodes ...string) *Cluster {
 var recordedNodes sync.Map
 
 // recordedNode is a snapshot whose lists and settings may be changed.
-func recordedNode(t testing.TB, tools, node string) *snapshot.Node {
+func recordedNode(t testing.TB, tools, node string) *snapshot.NodeSnapshot {
 	name := tools + "/" + node + ".yaml"
 	read, known := recordedNodes.Load(name)
 	if !known {
@@ -55,7 +55,7 @@ func recordedNode(t testing.TB, tools, node string) *snapshot.Node {
 		require.NoError(t, err)
 		recordedNodes.Store(name, read)
 	}
-	own := *read.(*snapshot.Node)
+	own := *read.(*snapshot.NodeSnapshot)
 	own.Devices, own.Routes, own.IPTables = slices.Clone(own.Devices), slices.Clone(own.Routes), slices.Clone(own.IPTables)
 	own.Conntrack, own.Sysctls = slices.Clone(own.Conntrack), maps.Clone(own.Sysctls)
 	return &own

@@ -124,20 +124,20 @@ func mutantsOf(r Rule) []mutant {
 // mutations are what the sound nodes do, to compare with.
 type mutations struct {
 	sound       *exam
-	meets       map[Rule][]probe // the probes that meet a rule
+	meets       map[Rule][]errand // the errands that meet a rule
 	rules       []Rule
 	chains      map[string]ruleset // by node and family
 	tried, idle int
 }
 
 func newMutations(t *testing.T, tools string) *mutations {
-	m := &mutations{meets: map[Rule][]probe{}, chains: map[string]ruleset{}}
+	m := &mutations{meets: map[Rule][]errand{}, chains: map[string]ruleset{}}
 	var err error
 	m.sound, err = recorded(t, tools, dumpNodes...).exam()
 	require.NoError(t, err)
-	probes := m.sound.split(m.sound.probes())
+	errands := m.sound.split(m.sound.errands())
 	require.Empty(t, m.sound.report.Unjudged)
-	for _, p := range probes {
+	for _, p := range errands {
 		wrong, told, err := m.sound.lab.try(m.sound.spec, p, true)
 		require.NoError(t, err)
 		require.Empty(t, wrong, p)
@@ -219,7 +219,7 @@ func named(r *Report) (missing, foreign []Rule) {
 }
 
 // replaced is a snapshot with other lines in the place of a rule.
-func replaced(t *testing.T, taken *snapshot.Node, r Rule, lines []string) *snapshot.Node {
+func replaced(t *testing.T, taken *snapshot.NodeSnapshot, r Rule, lines []string) *snapshot.NodeSnapshot {
 	own := *taken
 	own.IPTables = slices.Clone(taken.IPTables)
 	for i := range own.IPTables {

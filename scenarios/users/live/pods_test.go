@@ -17,7 +17,7 @@ import (
 )
 
 // bridged is a node whose pods are behind a bridge, as with the bridge plugin, and not each on a link with a route of its own.
-func bridged(taken *snapshot.Node, cidrs ...string) {
+func bridged(taken *snapshot.NodeSnapshot, cidrs ...string) {
 	taken.Devices = slices.Clone(taken.Devices)
 	bridge := snapshot.Device{Name: "cni0", Index: 90, Kind: "bridge", MTU: 1500, Up: true}
 	for i := range taken.Devices {

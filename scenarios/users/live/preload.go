@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/world/controller"
@@ -56,7 +56,7 @@ func (c *Cluster) preload(d *draft) (out []preload, notes []string, err error) {
 }
 
 // simulatedDevices are the devices of a simulated node in the place of the real one's.
-func simulatedDevices(cluster *scenarios.Cluster, node *labs.Node) map[string]string {
+func simulatedDevices(cluster *scenarios.Cluster, node *labs.Attached) map[string]string {
 	out := map[string]string{}
 	for port, pod := range plan.Of(cluster).Pods {
 		if port.Host == node.Hostname {
@@ -64,7 +64,7 @@ func simulatedDevices(cluster *scenarios.Cluster, node *labs.Node) map[string]st
 		}
 	}
 	for _, a := range cluster.Node(node.Hostname).Addresses {
-		if device, _ := labs.DeviceWith(node.Node, a); device != "" {
+		if device, _ := labs.DeviceWith(node.NodeSnapshot, a); device != "" {
 			out[device] = plan.Underlay
 		}
 	}
@@ -130,7 +130,7 @@ func (o *othersRules) rule(t netfilter.Table, chain *netfilter.Chain, i int) str
 			args[k] = o.renamer.word(o.chain(t, args[k]))
 		}
 	}
-	return snapshot.AppendedRule(o.chain(t, chain.Name), args)
+	return fakekernel.AppendedRule(o.chain(t, chain.Name), args)
 }
 
 // chain is the name of a chain that somebody made, who is no part of Kubernetes, or another name that hides it. Any other word stays.

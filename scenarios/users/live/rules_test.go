@@ -3,10 +3,11 @@ package live
 import (
 	"testing"
 
-	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/chainwalk/chainwalk/fakekernel"
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 func TestRulesAreCompared(t *testing.T) {
@@ -27,7 +28,7 @@ func TestRulesAreCompared(t *testing.T) {
 
 // saved is what a kernel has of rules.
 func saved(t *testing.T, text string) ruleset {
-	rules, err := snapshot.ReadSave("rules", text, netfilter.IPv4, netfilter.Legacy)
+	rules, err := fakekernel.ReadSave("rules", text, netfilter.IPv4, netfilter.Legacy)
 	require.NoError(t, err)
 	return rulesetOf(rules)
 }

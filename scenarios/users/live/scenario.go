@@ -53,7 +53,7 @@ func promised(c *scenarios.Cluster) *oracle.Cluster {
 	out := plan.Of(c).Oracle(c.Objects)
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
-		n.Filters = n.Filters && slices.ContainsFunc(c.Preload, func(p scenarios.Preload) bool { return p.IsFor(n.Name) && dropsByPolicy(p.Save) })
+		n.Filters = n.Filters && slices.ContainsFunc(c.Preload, func(p scenarios.Preload) bool { return p.IsFor(n.Name) && preloadDrops(&p) })
 	}
 	return out
 }

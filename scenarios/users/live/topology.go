@@ -137,7 +137,7 @@ func podCIDRs(node *corev1.Node) []string {
 
 // extraAddresses are those by which others reach a node beside the addresses of its Node object: not those of
 // loopback, of links, or of its side of its pods' links.
-func (s *survey) extraAddresses(taken *snapshot.Node, node *scenarios.Node) []netip.Addr {
+func (s *survey) extraAddresses(taken *snapshot.NodeSnapshot, node *scenarios.Node) []netip.Addr {
 	var out []netip.Addr
 	for _, device := range taken.Devices {
 		for _, address := range device.Addresses {
@@ -153,7 +153,7 @@ func (s *survey) extraAddresses(taken *snapshot.Node, node *scenarios.Node) []ne
 }
 
 // settings are the kernel settings that decide about packets and that kube-proxy does not make itself.
-func settings(taken *snapshot.Node) map[string]string {
+func settings(taken *snapshot.NodeSnapshot) map[string]string {
 	const liberal = "net.netfilter.nf_conntrack_tcp_be_liberal"
 	if value := taken.Sysctls[liberal]; value != "" && value != "0" {
 		return map[string]string{liberal: value}

@@ -62,7 +62,7 @@ func (c *Cluster) isServices(a netip.Addr) bool {
 		return true
 	}
 	about := netip.PrefixFrom(a, a.BitLen())
-	return slices.ContainsFunc(c.Snapshots, func(taken *snapshot.Node) bool {
+	return slices.ContainsFunc(c.Snapshots, func(taken *snapshot.NodeSnapshot) bool {
 		return someRule(taken, func(f *netfilter.Fact) bool { return f.Conditions.Dst == about })
 	})
 }
@@ -85,7 +85,7 @@ func (c *Cluster) addFound(ends ...netip.Addr) error {
 			}
 		}
 	}
-	var found []*snapshot.Node
+	var found []*snapshot.NodeSnapshot
 	for _, taken := range c.Snapshots {
 		if known[taken.Hostname] {
 			continue
@@ -113,7 +113,7 @@ func (c *Cluster) addFound(ends ...netip.Addr) error {
 }
 
 // addPod adds the pod that has an address, if one of the nodes has a device of its own to it.
-func (c *Cluster) addPod(a netip.Addr, nodes []*snapshot.Node) error {
+func (c *Cluster) addPod(a netip.Addr, nodes []*snapshot.NodeSnapshot) error {
 	for _, taken := range nodes {
 		device := labs.DeviceTo(taken, a)
 		if device == "" || slices.Contains(underlayDevices(taken), device) {
@@ -133,7 +133,7 @@ func (c *Cluster) addPod(a netip.Addr, nodes []*snapshot.Node) error {
 }
 
 // underlayDevices are the devices of a node's default routes; the first that has an address for others if it has no such route.
-func underlayDevices(taken *snapshot.Node) []string {
+func underlayDevices(taken *snapshot.NodeSnapshot) []string {
 	var out []string
 	for i := range taken.Routes {
 		if r := &taken.Routes[i]; r.Dst.Bits() == 0 && r.Dev != "" && !slices.Contains(out, r.Dev) {
@@ -153,7 +153,7 @@ func isForOthers(a snapshot.Address) bool {
 }
 
 // underlayAddresses are a node's own on these devices.
-func underlayAddresses(taken *snapshot.Node) []netip.Addr {
+func underlayAddresses(taken *snapshot.NodeSnapshot) []netip.Addr {
 	var out []netip.Addr
 	devices := underlayDevices(taken)
 	for i := range taken.Devices {
@@ -168,7 +168,7 @@ func underlayAddresses(taken *snapshot.Node) []netip.Addr {
 }
 
 // nodeOf is the Node object that a snapshot tells of. Its podCIDRs are the networks that other nodes reach by it.
-func nodeOf(taken *snapshot.Node, all []*snapshot.Node) *corev1.Node {
+func nodeOf(taken *snapshot.NodeSnapshot, all []*snapshot.NodeSnapshot) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: taken.Hostname}}
 	own := underlayAddresses(taken)
 	for _, a := range own {
@@ -186,7 +186,7 @@ func nodeOf(taken *snapshot.Node, all []*snapshot.Node) *corev1.Node {
 }
 
 // translatedTo are the addresses that rules of nodes translate destinations to.
-func translatedTo(nodes []*snapshot.Node) []netip.Addr {
+func translatedTo(nodes []*snapshot.NodeSnapshot) []netip.Addr {
 	var out []netip.Addr
 	for _, taken := range nodes {
 		someRule(taken, func(f *netfilter.Fact) bool {
@@ -201,7 +201,7 @@ func translatedTo(nodes []*snapshot.Node) []netip.Addr {
 
 // someRule says whether something holds for a rule of a node, one of whatever tool. Of rules that cannot be read nothing holds: who makes a host
 // of the node is told of them.
-func someRule(taken *snapshot.Node, holds func(*netfilter.Fact) bool) bool {
+func someRule(taken *snapshot.NodeSnapshot, holds func(*netfilter.Fact) bool) bool {
 	rulesets, err := taken.Rulesets()
 	if err != nil {
 		return false

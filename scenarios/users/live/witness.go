@@ -43,7 +43,7 @@ func (c *Cluster) Witness(ctx context.Context, f *Finding, shrinks int) (s *scen
 	why := errors.New("nothing suffers")
 	for i := 0; i < len(f.attempts) && i < maxWitnesses; i++ {
 		for _, narrow := range []bool{true, false} {
-			w := &witness{exam: e, finding: f, probe: f.attempts[i].probe}
+			w := &witness{exam: e, finding: f, errand: f.attempts[i].errand}
 			if s, why = w.scenario(ctx, narrow); why == nil {
 				return smaller(ctx, s, shrinks), witnessHead(f), nil
 			}
@@ -95,11 +95,11 @@ func witnessHead(f *Finding) []string {
 	return head
 }
 
-// witness makes the scenario of one probe.
+// witness makes the scenario of one errand.
 type witness struct {
 	exam    *exam
 	finding *Finding
-	probe
+	errand
 	cluster *scenarios.Cluster
 }
 

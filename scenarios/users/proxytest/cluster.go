@@ -125,11 +125,11 @@ func (c *Cluster) Run(proxy func(*Node) error) error {
 
 // Services are the services that the node's proxy has been told of, sorted: those that are there, unless a scenario holds something back. They
 // are not to be changed.
-func (n *Node) Services() []*corev1.Service { return n.cluster.world.View(n.Name).Services }
+func (n *Node) Services() []*corev1.Service { return n.cluster.world.Knowledge(n.Name).Services }
 
 // EndpointSlices are the slices that the node's proxy has been told of, as Services are.
 func (n *Node) EndpointSlices() []*discoveryv1.EndpointSlice {
-	return n.cluster.world.View(n.Name).Slices
+	return n.cluster.world.Knowledge(n.Name).Slices
 }
 
 // Exec runs the iptables tools of the node: iptables, iptables-save, iptables-restore, their twins for IPv6, ipset, nfacct.

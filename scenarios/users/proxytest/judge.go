@@ -128,7 +128,7 @@ func (c *Cluster) remembers(service types.NamespacedName) bool {
 func (c *Cluster) objects() []manifest.Object {
 	var out []manifest.Object
 	for _, n := range c.nodes {
-		if object := c.world.View(n.Name).Node; object != nil {
+		if object := c.world.Knowledge(n.Name).Node; object != nil {
 			out = append(out, manifest.Object{Object: object})
 		}
 	}

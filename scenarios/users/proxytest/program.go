@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/scenarios/world/tools"
 )
 
 // Program runs a program that runs iptables, as it is: with a PATH on which the tools are chainwalk's own, over the node's
@@ -37,11 +38,11 @@ func (p Program) Run(n *Node, cmd *osexec.Cmd) error {
 	environ := append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
 		"CHAINWALK_STATE="+filepath.Join(folder, "state"), "CHAINWALK_TOOLS="+string(kernel.Dialect()))
 	for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-		var save bytes.Buffer
-		if status := kernel.Run([]string{tool(family) + "-save", "-c"}, strings.NewReader(""), &save, &save); status != 0 {
-			return fmt.Errorf("%s-save: exit status %d: %s", tool(family), status, &save)
+		save, err := tools.Run(kernel.Exec(), "", tool(family)+"-save", "-c")
+		if err != nil {
+			return err
 		}
-		if err := command(bin, environ, &save, nil, tool(family)+"-restore", "-c"); err != nil {
+		if err := command(bin, environ, bytes.NewBufferString(save), nil, tool(family)+"-restore", "-c"); err != nil {
 			return err
 		}
 	}

@@ -43,8 +43,8 @@ type event struct {
 	old, now metav1.Object
 }
 
-// View is what the proxier knows now.
-func (q *Queue) View() *View {
+// Knowledge is what the proxier knows now.
+func (q *Queue) Knowledge() *Knowledge {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	return q.known.view()

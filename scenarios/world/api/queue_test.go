@@ -164,7 +164,7 @@ func TestQueueTellsSome(t *testing.T) {
 				} else {
 					assert.Equal(t, row.heard, l.heard)
 				}
-				v := q.View()
+				v := q.Knowledge()
 				text := ""
 				for i, s := range v.Services {
 					text += map[bool]string{true: " "}[i > 0] + s.Name + string(s.UID)

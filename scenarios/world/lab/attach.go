@@ -10,16 +10,16 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// Node is a node's snapshot with its pods plugged in: where the snapshot has no way to a pod, one was added.
-type Node struct {
-	*snapshot.Node
+// Attached is a node's snapshot with its pods plugged in: where the snapshot has no way to a pod, one was added.
+type Attached struct {
+	*snapshot.NodeSnapshot
 	Pods  map[string]string // devices by pod
 	Notes []string          // what was added
 }
 
 // Attach plugs the pods of a node in. The snapshot itself stays as it is. Of its tracked connections those are left out that are not to
 // be kept.
-func Attach(taken *snapshot.Node, pods []scenarios.Pod, keep func(*snapshot.Connection) bool) *Node {
+func Attach(taken *snapshot.NodeSnapshot, pods []scenarios.Pod, keep func(*snapshot.Connection) bool) *Attached {
 	own := *taken
 	own.Devices, own.Routes, own.Conntrack = slices.Clone(taken.Devices), slices.Clone(taken.Routes), nil
 	for i := range taken.Conntrack {
@@ -27,7 +27,7 @@ func Attach(taken *snapshot.Node, pods []scenarios.Pod, keep func(*snapshot.Conn
 			own.Conntrack = append(own.Conntrack, taken.Conntrack[i])
 		}
 	}
-	a := &Node{Node: &own, Pods: map[string]string{}}
+	a := &Attached{NodeSnapshot: &own, Pods: map[string]string{}}
 	for i := range pods {
 		if pods[i].Node == taken.Hostname {
 			a.plug(&pods[i])
@@ -37,10 +37,10 @@ func Attach(taken *snapshot.Node, pods []scenarios.Pod, keep func(*snapshot.Conn
 }
 
 // plug finds the device that leads to a pod, or makes one.
-func (a *Node) plug(pod *scenarios.Pod) {
+func (a *Attached) plug(pod *scenarios.Pod) {
 	device := ""
 	for _, address := range pod.Addresses {
-		if found := DeviceTo(a.Node, address); found != "" {
+		if found := DeviceTo(a.NodeSnapshot, address); found != "" {
 			device = found
 			break
 		}
@@ -56,14 +56,14 @@ func (a *Node) plug(pod *scenarios.Pod) {
 	}
 	a.Pods[pod.Name] = device
 	for _, address := range pod.Addresses {
-		if DeviceTo(a.Node, address) == "" {
+		if DeviceTo(a.NodeSnapshot, address) == "" {
 			a.route(address, device)
 		}
 	}
 }
 
 // DeviceTo is the device by which a node reaches an address without a gateway; empty if there is none.
-func DeviceTo(taken *snapshot.Node, address netip.Addr) string {
+func DeviceTo(taken *snapshot.NodeSnapshot, address netip.Addr) string {
 	best := -1
 	var device string
 	for i := range taken.Routes {
@@ -78,7 +78,7 @@ func DeviceTo(taken *snapshot.Node, address netip.Addr) string {
 	return device
 }
 
-func (a *Node) addDevice(pod *scenarios.Pod) string {
+func (a *Attached) addDevice(pod *scenarios.Pod) string {
 	index := 0
 	for _, d := range a.Devices {
 		index = max(index, d.Index)
@@ -91,19 +91,19 @@ func (a *Node) addDevice(pod *scenarios.Pod) string {
 	return name
 }
 
-func (a *Node) route(address netip.Addr, device string) {
+func (a *Attached) route(address netip.Addr, device string) {
 	a.Routes = append(a.Routes, snapshot.Route{
 		Dst: netip.PrefixFrom(address, address.BitLen()), Dev: device, Table: packetsim.TableMain, Scope: packetsim.ScopeLink,
 	})
 }
 
-func (a *Node) isBridge(name string) bool {
+func (a *Attached) isBridge(name string) bool {
 	return slices.ContainsFunc(a.Devices, func(d snapshot.Device) bool { return d.Name == name && d.Kind == "bridge" })
 }
 
 // portOf is the port of a bridge that a pod is behind. Where the snapshot does not say, it gets the next one
 // that has nobody behind it, or a new one.
-func (a *Node) portOf(bridge string, pod *scenarios.Pod) string {
+func (a *Attached) portOf(bridge string, pod *scenarios.Pod) string {
 	free := -1
 	for i := range a.Devices {
 		d := &a.Devices[i]
@@ -128,12 +128,12 @@ func (a *Node) portOf(bridge string, pod *scenarios.Pod) string {
 }
 
 // hairpins reports whether a bridge gives packets back by the port that they came by: whether no port that it has says otherwise.
-func (a *Node) hairpins(bridge string) bool {
+func (a *Attached) hairpins(bridge string) bool {
 	return !slices.ContainsFunc(a.Devices, func(d snapshot.Device) bool { return d.Master == bridge && !d.Hairpin })
 }
 
 // DeviceWith is the device of a node that has an address, and the address with its network; empty if there is none.
-func DeviceWith(taken *snapshot.Node, address netip.Addr) (device string, network netip.Prefix) {
+func DeviceWith(taken *snapshot.NodeSnapshot, address netip.Addr) (device string, network netip.Prefix) {
 	for _, d := range taken.Devices {
 		for _, own := range d.Addresses {
 			if own.Prefix.Addr() == address {
@@ -145,7 +145,7 @@ func DeviceWith(taken *snapshot.Node, address netip.Addr) (device string, networ
 }
 
 // gateways are the routers of a node's default routes.
-func gateways(taken *snapshot.Node) []netip.Addr {
+func gateways(taken *snapshot.NodeSnapshot) []netip.Addr {
 	var out []netip.Addr
 	for i := range taken.Routes {
 		r := &taken.Routes[i]

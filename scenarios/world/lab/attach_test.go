@@ -23,7 +23,7 @@ func addresses(texts ...string) []netip.Addr {
 }
 
 func TestPodsArePluggedInWhereRoutesLead(t *testing.T) {
-	taken := &snapshot.Node{
+	taken := &snapshot.NodeSnapshot{
 		Hostname: "node1",
 		Devices: []snapshot.Device{
 			{Name: "eth0", Index: 2, Up: true, Addresses: []snapshot.Address{{Prefix: prefix("192.168.0.2/24")}}},
@@ -52,11 +52,11 @@ func TestPodsArePluggedInWhereRoutesLead(t *testing.T) {
 	}, a.Pods)
 	require.Len(t, a.Notes, 1)
 	assert.Contains(t, a.Notes[0], "node1 has no route to nowhere")
-	assert.Equal(t, "cali1", DeviceTo(a.Node, netip.MustParseAddr("fd00::7")), "the pod's other address")
-	assert.Equal(t, "pod8", DeviceTo(a.Node, netip.MustParseAddr("10.9.0.1")))
+	assert.Equal(t, "cali1", DeviceTo(a.NodeSnapshot, netip.MustParseAddr("fd00::7")), "the pod's other address")
+	assert.Equal(t, "pod8", DeviceTo(a.NodeSnapshot, netip.MustParseAddr("10.9.0.1")))
 	assert.Equal(t, addresses("10.244.1.6"), a.Devices[4].Neighbours)
 	assert.Empty(t, taken.Devices[4].Neighbours, "the snapshot itself is left alone")
-	_, err := snapshot.NewHost(&snapshot.Node{Version: snapshot.Version, Hostname: "node1", Devices: a.Devices, Routes: a.Routes},
+	_, err := snapshot.NewHost(&snapshot.NodeSnapshot{Version: snapshot.Version, Hostname: "node1", Devices: a.Devices, Routes: a.Routes},
 		snapshot.HostOptions{})
 	assert.NoError(t, err)
 }
@@ -68,7 +68,7 @@ func TestTheUnderlayIsThatOfTheSnapshots(t *testing.T) {
 		Underlay: []netip.Prefix{prefix("172.18.0.0/24"), prefix("172.18.7.0/24"), prefix("10.1.1.0/24")},
 		Router:   addresses("172.18.0.1", "172.18.7.1", "10.1.1.254"),
 	}
-	Widen(c, []*snapshot.Node{{
+	Widen(c, []*snapshot.NodeSnapshot{{
 		Hostname: "node2",
 		Devices:  []snapshot.Device{{Name: "eth0", Addresses: []snapshot.Address{{Prefix: prefix("172.18.7.2/16")}}}},
 		Routes: []snapshot.Route{

@@ -23,7 +23,7 @@ type Lab struct {
 }
 
 // New joins the hosts of the nodes that are known, by name, with everything else.
-func New(cluster *scenarios.Cluster, nodes map[string]*Node, hosts map[string]*packetsim.Host) (*Lab, error) {
+func New(cluster *scenarios.Cluster, nodes map[string]*Attached, hosts map[string]*packetsim.Host) (*Lab, error) {
 	l := &Lab{Network: network.New(), Plan: plan.Of(cluster), Pods: map[network.Port]string{}, entrances: map[[2]string]string{}}
 	for i := range l.Plan.Hosts {
 		h := &l.Plan.Hosts[i]
@@ -52,7 +52,7 @@ func New(cluster *scenarios.Cluster, nodes map[string]*Node, hosts map[string]*p
 }
 
 // join links pods and machines to the device of who hears them. Some networks have one device of a node for all pods of it.
-func (l *Lab) join(cluster *scenarios.Cluster, nodes map[string]*Node) error {
+func (l *Lab) join(cluster *scenarios.Cluster, nodes map[string]*Attached) error {
 	var near []network.Port
 	far := map[network.Port][]network.Port{}
 	for _, link := range l.Plan.Links {
@@ -90,7 +90,7 @@ func (l *Lab) Entrance(from, node string) string {
 }
 
 // underlayPorts are the devices on the underlay. That of a node is the one with an address of its Node object.
-func underlayPorts(planned []network.Port, cluster *scenarios.Cluster, nodes map[string]*Node) []network.Port {
+func underlayPorts(planned []network.Port, cluster *scenarios.Cluster, nodes map[string]*Attached) []network.Port {
 	var out []network.Port
 	for _, port := range planned {
 		node := nodes[port.Host]
@@ -99,7 +99,7 @@ func underlayPorts(planned []network.Port, cluster *scenarios.Cluster, nodes map
 			continue
 		}
 		for _, address := range cluster.Node(port.Host).Addresses {
-			device, _ := DeviceWith(node.Node, address)
+			device, _ := DeviceWith(node.NodeSnapshot, address)
 			if own := (network.Port{Host: port.Host, Device: device}); device != "" && !slices.Contains(out, own) {
 				out = append(out, own)
 			}
@@ -109,7 +109,7 @@ func underlayPorts(planned []network.Port, cluster *scenarios.Cluster, nodes map
 }
 
 // Widen gives the underlay of a cluster the networks and routers that the snapshots show.
-func Widen(c *scenarios.Cluster, snapshots []*snapshot.Node) {
+func Widen(c *scenarios.Cluster, snapshots []*snapshot.NodeSnapshot) {
 	for _, taken := range snapshots {
 		for _, address := range c.Node(taken.Hostname).Addresses {
 			if _, network := DeviceWith(taken, address); network.IsValid() {

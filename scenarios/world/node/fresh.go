@@ -18,7 +18,7 @@ func (n *Node) Fresh(kernel Kernel) error {
 	if err != nil {
 		return err
 	}
-	n.queue.View().Tell(api.NewQueue(n.name, proxy))
+	n.queue.Knowledge().Tell(api.NewQueue(n.name, proxy))
 	return errors.Join(proxy.EnsureCanaries(), proxy.Sync())
 }
 

@@ -133,8 +133,8 @@ func (n *Node) KeepInputs() { n.tools.KeepInputs = true }
 // Inputs are those of the restores since KeepInputs.
 func (n *Node) Inputs() [][]byte { return n.tools.Inputs }
 
-// View is what the proxier knows.
-func (n *Node) View() *api.View { return n.queue.View() }
+// Knowledge is what the proxier knows.
+func (n *Node) Knowledge() *api.Knowledge { return n.queue.Knowledge() }
 
 // Sync syncs the proxier. It looks first whether its rules were flushed, which a
 // real one does every now and then.

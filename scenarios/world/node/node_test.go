@@ -1,7 +1,6 @@
 package node
 
 import (
-	"io"
 	"net/netip"
 	"strings"
 	"testing"
@@ -13,8 +12,9 @@ import (
 	"k8s.io/klog/v2"
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	"k8s.io/utils/exec"
+	testingexec "k8s.io/utils/exec/testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/format/manifest"
@@ -62,7 +62,7 @@ func saved(t *testing.T, n *Node) string {
 }
 
 func TestARestoreFailsAndHeals(t *testing.T) {
-	n, _ := started(t, fakeipt.New(fakeipt.Options{}).Exec())
+	n, _ := started(t, fakekernel.New(fakekernel.Options{}).Exec())
 	require.NoError(t, n.fault(scenarios.Fault{RestoreFails: 2}, nil, asItIs))
 	_, err := n.Run("*filter\n:MINE - [0:0]\nCOMMIT\n", "iptables-restore", "--noflush")
 	require.NoError(t, err, "restores of others do not fail")
@@ -73,7 +73,7 @@ func TestARestoreFailsAndHeals(t *testing.T) {
 }
 
 func TestFlushedRulesAreMissed(t *testing.T) {
-	n, _ := started(t, fakeipt.New(fakeipt.Options{}).Exec())
+	n, _ := started(t, fakekernel.New(fakekernel.Options{}).Exec())
 	require.NoError(t, n.Sync())
 	synced := saved(t, n)
 	ipv4 := []scenarios.IPFamily{scenarios.FamilyIPv4}
@@ -85,7 +85,7 @@ func TestFlushedRulesAreMissed(t *testing.T) {
 }
 
 func TestAFaultSaysWhatFailed(t *testing.T) {
-	n, _ := started(t, fakeipt.New(fakeipt.Options{}).Exec())
+	n, _ := started(t, fakekernel.New(fakekernel.Options{}).Exec())
 	err := n.fault(scenarios.Fault{Run: []string{"iptables -t nat -F NOSUCH"}}, nil, asItIs)
 	require.ErrorContains(t, err, "fault: node1: iptables -t nat -F NOSUCH: exit status 1: iptables: No chain/target/match by that name.")
 	err = n.fault(scenarios.Fault{Run: []string{"nosuch -x"}}, nil, asItIs)
@@ -95,7 +95,7 @@ func TestAFaultSaysWhatFailed(t *testing.T) {
 
 // A node that is started again is told nothing twice, and its old proxier nothing more.
 func TestStartingAnewReplacesTheProxier(t *testing.T) {
-	n, kube := started(t, fakeipt.New(fakeipt.Options{}).Exec())
+	n, kube := started(t, fakekernel.New(fakekernel.Options{}).Exec())
 	require.NoError(t, n.Sync())
 	old, object := n.proxy, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node1"}}
 	_, err := n.Start(t.Context(), kube, &kubeproxyconfig.KubeProxyConfiguration{ClusterCIDR: "10.244.0.0/16"}, object)
@@ -110,7 +110,7 @@ func TestStartingAnewReplacesTheProxier(t *testing.T) {
 // What proxier/nfacct says of the kernel's objects over netlink, the proxier's tool
 // says of the fake's; but for a name that is too long, which the tool cuts off.
 func TestAccountingLikeTheKernels(t *testing.T) {
-	kernel := fakeipt.New(fakeipt.Options{})
+	kernel := fakekernel.New(fakekernel.Options{})
 	n := New("node1", Kernel{Exec: kernel.Exec()}, NewClock())
 	tool := proxier.NFAcctTool{Exec: kernel.Exec()}
 	run := func(argv ...string) error {
@@ -140,17 +140,17 @@ func TestAccountingLikeTheKernels(t *testing.T) {
 	assert.Equal(t, map[string]int{"drops": 3, longest: 0, "with space": 0, "limited": 7}, counted)
 }
 
-// printer is tools that all print one text.
-type printer string
-
-func (p printer) Run(_ []string, _ io.Reader, stdout, _ io.Writer) int {
-	_, _ = io.WriteString(stdout, string(p)) // into memory
-	return 0
+// printer is a tool that prints a text, whatever it is asked.
+func printer(text string) exec.Interface {
+	print := func() ([]byte, []byte, error) { return []byte(text), nil, nil }
+	return &testingexec.FakeExec{CommandScript: []testingexec.FakeCommandAction{func(name string, args ...string) exec.Cmd {
+		return testingexec.InitFakeCmd(&testingexec.FakeCmd{RunScript: []testingexec.FakeAction{print}}, name, args...)
+	}}}
 }
 
 func TestAccountingRefusesWhatItDoesNotKnow(t *testing.T) {
 	for _, text := range []string{"drops 3\n", "{ pkts = 99999999999999999999, bytes = 00000000000000000000 } = drops;\n"} {
-		n := New("node1", Kernel{Exec: fakeipt.ExecOver(printer(text), func(string) bool { return true })}, NewClock())
+		n := New("node1", Kernel{Exec: printer(text)}, NewClock())
 		_, err := n.Accounting()
 		require.ErrorContains(t, err, "node1: nfacct list: ")
 	}

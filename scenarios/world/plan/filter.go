@@ -6,9 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
-	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
 	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
@@ -30,7 +30,7 @@ func filterOf(preloads []scenarios.Preload, node string, family scenarios.IPFami
 	if family == scenarios.FamilyIPv6 {
 		of = netfilter.IPv6
 	}
-	rules, err := snapshot.RestoreSaves(saves, of)
+	rules, err := fakekernel.RestoreSaves(saves, of)
 	if err != nil {
 		return oracle.Filter{}, false
 	}

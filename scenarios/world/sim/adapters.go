@@ -5,33 +5,16 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/world/node"
 )
 
 // kernelOf is a node's kernel as its proxier meets it.
-func kernelOf(host *packetsim.Host, tools *fakeipt.Kernel) node.Kernel {
+func kernelOf(host *packetsim.Host, tools *fakekernel.Kernel) node.Kernel {
 	return node.Kernel{
 		Exec: tools.Exec(), Sysctls: sysctls{host}, Network: addresses{host}, Conntrack: connections{host},
 	}
-}
-
-// xtablesLock is the lock of the legacy tools.
-type xtablesLock struct{ held bool }
-
-// hold takes the lock.
-func (l *xtablesLock) hold() (release func(), err error) {
-	l.held = true
-	return func() { l.held = false }, nil
-}
-
-// enter keeps a tool out that waits for the lock in vain. One that would wait for ever does not come back: it is let in.
-func (l *xtablesLock) enter(v fakeipt.Visit) error {
-	if !l.held || !v.Locks || v.Wait == 0 {
-		return nil
-	}
-	return fakeipt.LockHeld("/run/xtables.lock", v.Wait)
 }
 
 // sysctls lets a proxier read and set its host's kernel settings.

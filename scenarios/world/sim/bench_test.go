@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
@@ -103,7 +103,7 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s := &World{
-			cluster: cluster, clock: node.NewClock(), network: network.New(), plan: plan.Of(cluster), kernels: map[string]*fakeipt.Kernel{},
+			cluster: cluster, clock: node.NewClock(), network: network.New(), plan: plan.Of(cluster), kernels: map[string]*fakekernel.Kernel{},
 		}
 		if _, err := s.build(); err != nil {
 			b.Fatal(err)

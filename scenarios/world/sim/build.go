@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios/world/node"
@@ -26,14 +26,13 @@ func (w *World) addHost(h *plan.Host, kernels map[string]node.Kernel) error {
 	config := packetsim.HostConfig{
 		Name: h.Name, Devices: h.Devices, Routes: h.Routes, PolicyRules: h.Rules, Sysctls: h.Sysctls, Clock: w.clock,
 	}
-	lock := &xtablesLock{}
-	var tools *fakeipt.Kernel // those of the node's proxier
+	lock := &fakekernel.Lock{}
+	var tools *fakekernel.Kernel
 	if h.Node != nil {
-		config.Netfilter = netfilter.New(w.clock)
-		tools = fakeipt.New(fakeipt.Options{Dialect: w.cluster.Dialect, Namespace: config.Netfilter, Gate: lock.enter})
-		for _, other := range w.cluster.Dialects()[1:] {
-			fakeipt.New(fakeipt.Options{Dialect: other, Namespace: config.Netfilter})
-		}
+		tools = fakekernel.New(fakekernel.Options{
+			Dialect: w.cluster.Dialect, Both: len(w.cluster.Dialects()) > 1, Clock: w.clock, Lock: lock,
+		})
+		config.Netfilter = tools.Namespace()
 	}
 	host, err := packetsim.NewHost(config)
 	if err != nil {
@@ -42,7 +41,7 @@ func (w *World) addHost(h *plan.Host, kernels map[string]node.Kernel) error {
 	if h.Node != nil {
 		kernel := kernelOf(host, tools)
 		if w.cluster.Dialect == netfilter.Legacy {
-			kernel.HoldLock = lock.hold
+			kernel.HoldLock = lock.Hold
 		}
 		kernels[h.Name], w.kernels[h.Name] = kernel, tools
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 	"github.com/chainwalk/chainwalk/scenarios/world/node"
@@ -39,7 +39,7 @@ func TestConnectionsAreCleaned(t *testing.T) {
 		tracked(packetsim.UDP, "[fd00:9::9]:40000", "[fd00::41]:53", "[fd00:10::1]:53", 0),
 	}
 	host, err := packetsim.NewHost(packetsim.HostConfig{Name: "node", Clock: node.NewClock(),
-		Netfilter: fakeipt.New(fakeipt.Options{}).Namespace(), Conntrack: append(stale, others...)})
+		Netfilter: fakekernel.New(fakekernel.Options{}).Namespace(), Conntrack: append(stale, others...)})
 	require.NoError(t, err)
 	before := host.Conntrack()
 	require.Len(t, before, 5)
@@ -70,7 +70,7 @@ func TestConnectionsOfOneZoneAreDeleted(t *testing.T) {
 	first := tracked(packetsim.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 0)
 	second := tracked(packetsim.UDP, "10.0.9.9:40000", "172.30.0.41:53", "10.0.0.1:53", 7)
 	host, err := packetsim.NewHost(packetsim.HostConfig{Name: "node", Clock: node.NewClock(),
-		Netfilter: fakeipt.New(fakeipt.Options{}).Namespace(), Conntrack: []packetsim.ConntrackEntry{first, second}})
+		Netfilter: fakekernel.New(fakekernel.Options{}).Namespace(), Conntrack: []packetsim.ConntrackEntry{first, second}})
 	require.NoError(t, err)
 	deleted, err := connections{host}.Delete(v1.IPv4Protocol, []conntrack.Entry{trackedEntry(second)})
 	require.NoError(t, err)

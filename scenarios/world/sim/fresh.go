@@ -5,15 +5,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/conntrack"
 )
 
 // Fresh is the netfilter of a node that nobody has touched, over which a new proxier has synced that knows what the node's proxier
 // knows: its rules are those that the node's must come to.
-func (w *World) Fresh(name string) (*fakeipt.Kernel, error) {
-	tools := fakeipt.New(fakeipt.Options{Dialect: w.cluster.Dialect, Clock: w.clock})
+func (w *World) Fresh(name string) (*fakekernel.Kernel, error) {
+	tools := fakekernel.New(fakekernel.Options{Dialect: w.cluster.Dialect, Clock: w.clock})
 	kernel := kernelOf(w.network.Host(name).Host, tools)
 	kernel.Sysctls, kernel.Conntrack = &beside{Sysctls: kernel.Sysctls, set: map[string]int{}}, noConnections{}
 	if err := w.Node(name).Fresh(kernel); err != nil {

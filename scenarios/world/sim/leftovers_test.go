@@ -13,7 +13,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	"k8s.io/utils/exec"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/proxier"
 	"github.com/chainwalk/chainwalk/proxier/iptables"
@@ -136,7 +136,7 @@ func restoreBoth(t *testing.T, on exec.Interface, rules string) {
 
 // foreignOnly is what is saved of a node that has never had a proxier.
 func foreignOnly(t *testing.T, dialect netfilter.Dialect) string {
-	fresh := fakeipt.New(fakeipt.Options{Dialect: dialect}).Exec()
+	fresh := fakekernel.New(fakekernel.Options{Dialect: dialect}).Exec()
 	restoreBoth(t, fresh, kubeletHooks+foreignRules)
 	return savedRules(t, fresh)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
@@ -112,13 +111,11 @@ func stateOf(n *network.Network) state {
 			continue
 		}
 		for _, family := range []netfilter.Family{netfilter.IPv4, netfilter.IPv6} {
-			for _, table := range fakeipt.First(h.Netfilter()).Ruleset(family).Tables() {
+			for _, table := range h.Rulesets(family)[0].Tables {
 				for chain := range table.Chains() {
-					if chain.Counters != nil {
-						all.counted = append(all.counted, chain.Counters.Packets())
-					}
-					for _, rule := range chain.Rules {
-						all.counted = append(all.counted, rule.Counters.Packets())
+					all.counted = append(all.counted, table.PolicyCounted(chain.Name).Packets)
+					for i := range chain.Len() {
+						all.counted = append(all.counted, chain.Counted(i).Packets)
 					}
 				}
 			}

@@ -12,7 +12,7 @@ import (
 	kubeproxyconfig "k8s.io/kube-proxy/config/v1alpha1"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -74,7 +74,7 @@ func kernelFor(in RulesInput, clock *clocktesting.FakeClock) (node.Kernel, error
 	if in.Host == nil {
 		return loneKernel(in, clock)
 	}
-	tools := fakeipt.First(in.Host.Netfilter())
+	tools := fakekernel.Of(in.Host.Netfilter())
 	if tools == nil {
 		return node.Kernel{}, fmt.Errorf("node %s: the host has no netfilter", in.Node.Name)
 	}
@@ -83,7 +83,7 @@ func kernelFor(in RulesInput, clock *clocktesting.FakeClock) (node.Kernel, error
 
 // loneKernel is the kernel of a node without a network, with the addresses of its Node object.
 func loneKernel(in RulesInput, clock *clocktesting.FakeClock) (node.Kernel, error) {
-	tools := fakeipt.New(fakeipt.Options{Dialect: in.Dialect, Clock: clock})
+	tools := fakekernel.New(fakekernel.Options{Dialect: in.Dialect, Clock: clock})
 	eth := packetsim.Device{Name: plan.Underlay, MTU: 1500, Up: true}
 	for _, address := range in.Node.Status.Addresses {
 		if a, err := netip.ParseAddr(address.Address); err == nil && address.Type != corev1.NodeHostName {

@@ -72,7 +72,7 @@ func (w *World) sender(node string, way *scenarios.Way, in *packetsim.Input) str
 
 // untold says whether the API holds a service otherwise than a node's proxier was told; empty if it does not.
 func (w *World) untold(node, service string, now *oracle.Cluster) string {
-	told := w.View(node)
+	told := w.Knowledge(node)
 	same := slices.EqualFunc(named(service, now.Services), named(service, told.Services), func(a, b *corev1.Service) bool {
 		return equality.Semantic.DeepEqual(a.Spec, b.Spec) && equality.Semantic.DeepEqual(a.Status, b.Status)
 	}) && slices.EqualFunc(slicesOf(service, now.Slices), slicesOf(service, told.Slices), func(a, b *discoveryv1.EndpointSlice) bool {

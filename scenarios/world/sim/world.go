@@ -7,7 +7,7 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/network"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -38,7 +38,7 @@ type World struct {
 	clock   *clocktesting.FakeClock
 	network *network.Network
 	plan    *plan.Plan
-	kernels map[string]*fakeipt.Kernel // by node
+	kernels map[string]*fakekernel.Kernel // by node
 	flows   map[string]*keptFlow
 	reached []network.Reached
 	breaks  bool
@@ -51,7 +51,7 @@ var _ scenarios.Session = (*World)(nil)
 func NewWorld(ctx context.Context, cluster *scenarios.Cluster, o Options) (*World, error) {
 	w := &World{
 		cluster: cluster, clock: node.NewClock(), network: network.New(), plan: plan.Of(cluster),
-		kernels: map[string]*fakeipt.Kernel{}, flows: map[string]*keptFlow{}, breaks: o.Breaks,
+		kernels: map[string]*fakekernel.Kernel{}, flows: map[string]*keptFlow{}, breaks: o.Breaks,
 	}
 	kernels, err := w.build()
 	if err != nil {
@@ -69,8 +69,8 @@ func NewWorld(ctx context.Context, cluster *scenarios.Cluster, o Options) (*Worl
 // Now is the time of the world's clock.
 func (w *World) Now() time.Time { return w.clock.Now() }
 
-// Kernel is a node's netfilter, nil if there is no such node.
-func (w *World) Kernel(node string) *fakeipt.Kernel { return w.kernels[node] }
+// Kernel is a node's kernel with its proxier's tools, nil if there is no such node.
+func (w *World) Kernel(node string) *fakekernel.Kernel { return w.kernels[node] }
 
 // Host is a host of the world, nil if there is none of that name.
 func (w *World) Host(name string) *packetsim.Host {
@@ -80,8 +80,8 @@ func (w *World) Host(name string) *packetsim.Host {
 	return nil
 }
 
-// View is what a node's proxier knows.
-func (w *World) View(node string) *api.View { return w.Node(node).View() }
+// Knowledge is what a node's proxier knows.
+func (w *World) Knowledge(node string) *api.Knowledge { return w.Node(node).Knowledge() }
 
 // Plan is the network of the cluster.
 func (w *World) Plan() *plan.Plan { return w.plan }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/internal/race"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
@@ -109,19 +109,19 @@ func TestWorldHoldsBack(t *testing.T) {
 			require.NoError(t, w.Sync(ctx, all))
 			assert.Equal(t, []string{"10.244.3.2:8080"}, reached(t, w, from2))
 			assert.Len(t, reached(t, w, from3), 3, "it was not told")
-			assert.Len(t, w.View("node3").Services, 2)
-			assert.Len(t, w.View("node2").Services, 3)
+			assert.Len(t, w.Knowledge("node3").Services, 2)
+			assert.Len(t, w.Knowledge("node2").Services, 3)
 
 			slices := scenarios.Delivery{Nodes: []string{"node3"}, Kinds: []scenarios.Watched{scenarios.WatchedEndpointSlices}, Count: 1}
 			require.NoError(t, w.Deliver(ctx, slices))
 			require.NoError(t, w.Sync(ctx, all))
 			assert.Equal(t, []string{"10.244.2.2:8080"}, reached(t, w, from3), "the first change of the two")
-			assert.Len(t, w.View("node3").Services, 2)
+			assert.Len(t, w.Knowledge("node3").Services, 2)
 
 			require.NoError(t, w.Hold(ctx, nil))
 			require.NoError(t, w.Sync(ctx, all))
 			assert.Equal(t, []string{"10.244.3.2:8080"}, reached(t, w, from3))
-			assert.Equal(t, w.View("node2").Services, w.View("node3").Services)
+			assert.Equal(t, w.Knowledge("node2").Services, w.Knowledge("node3").Services)
 		})
 	}
 }
@@ -277,13 +277,13 @@ func TestDirectAndInformersAgree(t *testing.T) {
 }
 
 // rulesOf are the rules of a family by "TABLE CHAIN", without counters. A chain without rules is there with none.
-func rulesOf(k *fakeipt.Kernel, family netfilter.Family) map[string][]string {
+func rulesOf(k *fakekernel.Kernel, family netfilter.Family) map[string][]string {
 	out := map[string][]string{}
-	for _, table := range k.Ruleset(family).Tables() {
+	for _, table := range k.Rules(family).Tables {
 		for chain := range table.Unsorted() {
-			rules := make([]string, len(chain.Rules))
-			for i, rule := range chain.Rules {
-				rules[i] = rule.Text(chain.Name, family, k.Dialect())
+			rules := make([]string, chain.Len())
+			for i := range rules {
+				rules[i] = chain.Text(i)
 			}
 			out[table.Name()+" "+chain.Name] = rules
 		}

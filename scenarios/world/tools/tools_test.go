@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/utils/exec"
 
-	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
@@ -18,7 +18,7 @@ const restored = "*filter\n:MINE - [0:0]\nCOMMIT\n"
 
 // proxied are the tools of a fake kernel as a proxier has them.
 func proxied(dialect netfilter.Dialect) *Proxied {
-	kernel := fakeipt.New(fakeipt.Options{Dialect: dialect})
+	kernel := fakekernel.New(fakekernel.Options{Dialect: dialect})
 	return &Proxied{Interface: kernel.Exec(), Faults: &Faults{}, Watch: NewWatch("node1")}
 }
 
@@ -52,7 +52,7 @@ func TestInputsOfRestoresAreKeptAndCounted(t *testing.T) {
 }
 
 func TestRunSaysWhyAToolFailed(t *testing.T) {
-	tools := fakeipt.New(fakeipt.Options{}).Exec()
+	tools := fakekernel.New(fakekernel.Options{}).Exec()
 	text, err := Run(tools, "", Name(scenarios.FamilyIPv6, ""), "-S", "INPUT")
 	require.NoError(t, err)
 	assert.Equal(t, "-P INPUT ACCEPT\n", text)

@@ -18,15 +18,15 @@ func explain(ctx context.Context, report *trial.Report, again fuzz.Again, except
 	if err != nil {
 		return err
 	}
-	for i := range report.Findings {
-		f := &report.Findings[i]
+	for i := range report.Violations {
+		f := &report.Violations[i]
 		if f.Cause, err = e.cause(f); err != nil {
 			return err
 		}
 	}
 	for i := range rest {
-		if !slices.ContainsFunc(report.Findings, func(f trial.Finding) bool { return f.Cause == "" && f.Clause == rest[i].Clause }) {
-			report.Findings = append(report.Findings, rest[i])
+		if !slices.ContainsFunc(report.Violations, func(f trial.Violation) bool { return f.Cause == "" && f.Clause == rest[i].Clause }) {
+			report.Violations = append(report.Violations, rest[i])
 		}
 	}
 	return nil
@@ -40,21 +40,21 @@ type explanation struct {
 }
 
 // found are the findings with some things mended, in one more play.
-func (e *explanation) found(set peers.Mends, except []*oracle.Clause) ([]trial.Finding, error) {
+func (e *explanation) found(set peers.Mends, except []*oracle.Clause) ([]trial.Violation, error) {
 	report, err := e.again(e.ctx, trial.Options{Proxier: peers.Mended(set), Except: except})
 	if err != nil {
 		return nil, err
 	}
-	return report.Findings, nil
+	return report.Violations, nil
 }
 
 // holds says that with some things mended a clause is not broken as it was, in as many plays: each has other orders of kube-proxy's maps.
 // No other clause is looked at, as a play ends with the first violation and says nothing of what would have come.
-func (e *explanation) holds(f *trial.Finding, set peers.Mends, plays int) (bool, error) {
+func (e *explanation) holds(f *trial.Violation, set peers.Mends, plays int) (bool, error) {
 	others := slices.DeleteFunc(oracle.Clauses(), func(c *oracle.Clause) bool { return c == f.Clause })
 	for range plays {
 		findings, err := e.found(set, others)
-		if err != nil || slices.ContainsFunc(findings, func(o trial.Finding) bool { return o.Clause == f.Clause && o.Step <= f.Step }) {
+		if err != nil || slices.ContainsFunc(findings, func(o trial.Violation) bool { return o.Clause == f.Clause && o.Step <= f.Step }) {
 			return false, err
 		}
 	}
@@ -70,7 +70,7 @@ const (
 
 // cause is what a violation comes of, empty if that is not known. What a kube-proxy with nothing mended does not break either, however
 // often it tries, is explained by nothing.
-func (e *explanation) cause(f *trial.Finding) (string, error) {
+func (e *explanation) cause(f *trial.Violation) (string, error) {
 	again, err := e.comesAgain(f)
 	if err != nil {
 		return "", err
@@ -91,7 +91,7 @@ func (e *explanation) cause(f *trial.Finding) (string, error) {
 }
 
 // mended is the mend that holds what is broken in so many plays, one of those that are there for its clause, or the fewest that it takes.
-func (e *explanation) mended(f *trial.Finding, tries int) (string, error) {
+func (e *explanation) mended(f *trial.Violation, tries int) (string, error) {
 	all := peers.Breaking(f.Clause)
 	for _, m := range all.List() {
 		if holds, err := e.holds(f, peers.MendsOf(m), tries); err != nil || holds {
@@ -115,7 +115,7 @@ func (e *explanation) mended(f *trial.Finding, tries int) (string, error) {
 }
 
 // comesAgain says that a violation comes up in each of some plays with the placebo.
-func (e *explanation) comesAgain(f *trial.Finding) (bool, error) {
+func (e *explanation) comesAgain(f *trial.Violation) (bool, error) {
 	for range plays {
 		if gone, err := e.holds(f, peers.Placebo, 1); err != nil || gone {
 			return false, err

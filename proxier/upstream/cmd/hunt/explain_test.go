@@ -63,16 +63,16 @@ func TestFindingsAreToldApart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			report, again := judged(t, s)
 			if why := unseen[name]; why != "" {
-				assert.Empty(t, report.Findings, why)
+				assert.Empty(t, report.Violations, why)
 				return
 			}
-			require.NotEmpty(t, report.Findings, "the judge finds nothing")
+			require.NotEmpty(t, report.Violations, "the judge finds nothing")
 			require.NoError(t, explain(t.Context(), report, again, nil))
 			want, ok := sameCause[name]
 			if !ok || peers.Minor >= 37 && name == "flows-of-node-port-without-endpoints" {
 				want = name
 			}
-			for _, f := range report.Findings {
+			for _, f := range report.Violations {
 				if f.Clause == oracle.NoSyncForNothing {
 					assert.Equal(t, peers.SameNotTold.String(), f.Cause)
 					continue
@@ -106,7 +106,7 @@ func TestTrackRecordIsToldApart(t *testing.T) {
 		report, again := judged(t, s)
 		require.NoError(t, explain(t.Context(), report, again, nil))
 		var causes []string
-		for _, f := range report.Findings {
+		for _, f := range report.Violations {
 			causes = append(causes, f.Cause)
 		}
 		if cause := onTheTrackRecord[name]; cause == "" {
@@ -154,7 +154,7 @@ func TestCostsAreNotOfFlows(t *testing.T) {
 	report, again := judged(t, scenario(t, tcpAlone))
 	require.NoError(t, explain(t.Context(), report, again, nil))
 	causes := map[*oracle.Clause]string{}
-	for _, f := range report.Findings {
+	for _, f := range report.Violations {
 		causes[f.Clause] = f.Cause
 	}
 	assert.Equal(t, map[*oracle.Clause]string{
@@ -172,7 +172,7 @@ func TestMendsBreakNothing(t *testing.T) {
 	clauses := func(proxier node.Proxier) (out []string) {
 		report, err := trial.Run(t.Context(), s, trial.Options{Proxier: proxier, Stop: all})
 		require.NoError(t, err)
-		for _, f := range report.Findings {
+		for _, f := range report.Violations {
 			out = append(out, f.Clause.Name)
 		}
 		return out
@@ -194,10 +194,10 @@ func TestThePlaceboExplainsNothing(t *testing.T) {
 	for name, s := range broken(t, findings) {
 		report, again := judged(t, s)
 		e := &explanation{ctx: t.Context(), again: again}
-		for i := range report.Findings {
-			holds, err := e.holds(&report.Findings[i], peers.Placebo, 1)
+		for i := range report.Violations {
+			holds, err := e.holds(&report.Violations[i], peers.Placebo, 1)
 			require.NoError(t, err)
-			assert.False(t, holds, "%s: %s", name, report.Findings[i].Clause.Name)
+			assert.False(t, holds, "%s: %s", name, report.Violations[i].Clause.Name)
 		}
 	}
 }
@@ -211,11 +211,11 @@ func TestWhatChanceHidesIsOfNoKnownCause(t *testing.T) {
 			if len(o.Except) == 0 || chance.IntN(2) == 0 {
 				return &trial.Report{}, nil
 			}
-			return &trial.Report{Findings: []trial.Finding{{Clause: oracle.StaleUDPFlow, Step: 1}}}, nil
+			return &trial.Report{Violations: []trial.Violation{{Clause: oracle.StaleUDPFlow, Step: 1}}}, nil
 		}
-		report := &trial.Report{Findings: []trial.Finding{{Clause: oracle.StaleUDPFlow, Step: 1}}}
+		report := &trial.Report{Violations: []trial.Violation{{Clause: oracle.StaleUDPFlow, Step: 1}}}
 		require.NoError(t, explain(t.Context(), report, again, nil))
-		assert.Empty(t, report.Findings[0].Cause, "seed %d", seed)
+		assert.Empty(t, report.Violations[0].Cause, "seed %d", seed)
 	}
 }
 
@@ -229,25 +229,25 @@ func TestAMendExplainsItsClausesOnly(t *testing.T) {
 		again := func(context.Context, trial.Options) (*trial.Report, error) {
 			calls++ // all mends, the placebo, the first mend of the clause, the placebo
 			if calls > 1 && calls <= 1+plays || calls > 1+2*plays {
-				return &trial.Report{Findings: []trial.Finding{{Clause: clause, Step: 1}}}, nil
+				return &trial.Report{Violations: []trial.Violation{{Clause: clause, Step: 1}}}, nil
 			}
 			return &trial.Report{}, nil
 		}
-		report := &trial.Report{Findings: []trial.Finding{{Clause: clause, Step: 1}}}
+		report := &trial.Report{Violations: []trial.Violation{{Clause: clause, Step: 1}}}
 		require.NoError(t, explain(t.Context(), report, again, nil))
-		assert.Equal(t, want, report.Findings[0].Cause, clause.Name)
+		assert.Equal(t, want, report.Violations[0].Cause, clause.Name)
 	}
 }
 
 // TestWhatNoMendHoldsIsOfNoKnownCause has every kube-proxy, however mended, break the same, and one with all mends something else too.
 func TestWhatNoMendHoldsIsOfNoKnownCause(t *testing.T) {
 	again := func(context.Context, trial.Options) (*trial.Report, error) {
-		return &trial.Report{Findings: []trial.Finding{{Clause: oracle.StaleUDPFlow, Step: 1}, {Clause: oracle.NeverPanics, Step: 2}}}, nil
+		return &trial.Report{Violations: []trial.Violation{{Clause: oracle.StaleUDPFlow, Step: 1}, {Clause: oracle.NeverPanics, Step: 2}}}, nil
 	}
-	report := &trial.Report{Findings: []trial.Finding{{Clause: oracle.StaleUDPFlow, Step: 1}}}
+	report := &trial.Report{Violations: []trial.Violation{{Clause: oracle.StaleUDPFlow, Step: 1}}}
 	require.NoError(t, explain(t.Context(), report, again, nil))
-	require.Len(t, report.Findings, 2)
-	for _, f := range report.Findings {
+	require.Len(t, report.Violations, 2)
+	for _, f := range report.Violations {
 		assert.Empty(t, f.Cause)
 	}
 }

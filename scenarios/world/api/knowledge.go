@@ -13,15 +13,15 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/config"
 )
 
-// View is what a proxier knows: the objects that it was told of, as it was told last. They are not to be changed.
-type View struct {
+// Knowledge is what a proxier knows: the objects that it was told of, as it was told last. They are not to be changed.
+type Knowledge struct {
 	Services []*corev1.Service            // sorted by namespace and name
 	Slices   []*discoveryv1.EndpointSlice // sorted by namespace and name
 	Node     *corev1.Node                 // its own; nil if it was told that it is gone
 }
 
 // Tell tells a proxier that knows nothing yet all of it.
-func (v *View) Tell(proxier config.Handler) {
+func (v *Knowledge) Tell(proxier config.Handler) {
 	if v.Node != nil {
 		proxier.OnNodeAdd(v.Node)
 	}
@@ -36,15 +36,15 @@ func (v *View) Tell(proxier config.Handler) {
 	proxier.OnEndpointSlicesSynced()
 }
 
-// known is a View that changes.
+// known is a Knowledge that changes.
 type known struct {
 	services map[types.NamespacedName]*corev1.Service
 	slices   map[types.NamespacedName]*discoveryv1.EndpointSlice
 	node     *corev1.Node
 }
 
-func (k *known) view() *View {
-	return &View{Services: sorted(k.services), Slices: sorted(k.slices), Node: k.node}
+func (k *known) view() *Knowledge {
+	return &Knowledge{Services: sorted(k.services), Slices: sorted(k.slices), Node: k.node}
 }
 
 func sorted[T any](objects map[types.NamespacedName]T) []T {

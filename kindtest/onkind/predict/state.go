@@ -10,18 +10,19 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/packetsim/snapshot"
 	"github.com/chainwalk/chainwalk/scenarios"
+	"github.com/chainwalk/chainwalk/scenarios/explain/provenance"
 	"github.com/chainwalk/chainwalk/scenarios/world/lab"
 	"github.com/chainwalk/chainwalk/scenarios/world/sim"
 )
 
-// View is a cluster at one moment, in its own names and addresses.
-type View struct {
+// State is a cluster at one moment, in its own names and addresses.
+type State struct {
 	// Cluster is what is around the nodes: the pods and machines with their addresses and listeners, the networks between the nodes and
 	// their gateways. A machine that is on the nodes' own network has one of its addresses in Cluster.Underlay. Tool is the nodes' own
 	// variant of iptables; packets are walked through the rules of both. Objects and Configs are not looked at.
 	Cluster *scenarios.Cluster
 	// Snapshots are one of each node. The name of a node is the host name of its snapshot.
-	Snapshots []*snapshot.Node
+	Snapshots []*snapshot.NodeSnapshot
 	// Remembered are the clients in the nodes' lists of the match recent, which a snapshot does not have. Of a node that is not in it nobody knows them.
 	Remembered map[string][]Client
 }
@@ -32,7 +33,7 @@ type Client struct {
 	Addr netip.Addr
 }
 
-// network is a View as packets walk it.
+// network is a State as packets walk it.
 type network struct {
 	sim.Observer
 	ports      map[portOf]bool // that nodes remember connections from
@@ -47,35 +48,41 @@ type portOf struct {
 	port  uint16
 }
 
-// build joins the hosts of a view.
-func (v *View) build() (*network, error) {
-	n, err := v.join(netfilter.NFT)
-	if err == nil && slices.ContainsFunc(v.Snapshots, v.orderOpen) {
-		n.turned, err = v.join(netfilter.Legacy)
+// build joins the hosts of a state.
+func (s *State) build() (*network, error) {
+	n, err := s.join(netfilter.NFT)
+	for _, taken := range s.Snapshots {
+		if err != nil || n.turned != nil {
+			break
+		}
+		var open bool
+		if open, err = s.orderOpen(taken); open {
+			n.turned, err = s.join(netfilter.Legacy)
+		}
 	}
 	return n, err
 }
 
 // join joins the hosts. Of chains of both variants of iptables whose order nobody knows, those of first go first.
-func (v *View) join(first netfilter.Dialect) (*network, error) {
+func (s *State) join(first netfilter.Dialect) (*network, error) {
 	n := &network{ports: map[portOf]bool{}}
-	cluster := v.Cluster.With(v.Cluster.Dialect)
+	cluster := s.Cluster.With(s.Cluster.Dialect)
 	for i := range cluster.Pods {
 		cluster.Pods[i].Place = i + 1
 	}
-	nodes, hosts := map[string]*lab.Node{}, map[string]*packetsim.Host{}
-	for _, taken := range v.Snapshots {
-		if v.Cluster.Node(taken.Hostname) == nil {
+	nodes, hosts := map[string]*lab.Attached{}, map[string]*packetsim.Host{}
+	for _, taken := range s.Snapshots {
+		if s.Cluster.Node(taken.Hostname) == nil {
 			return nil, fmt.Errorf("predict: there is a snapshot of %s, which is no node of the cluster", taken.Hostname)
 		}
 		node := lab.Attach(taken, cluster.Pods, func(*snapshot.Connection) bool { return true })
-		host, err := snapshot.NewHost(node.Node, snapshot.HostOptions{First: first})
+		host, err := snapshot.NewHost(node.NodeSnapshot, snapshot.HostOptions{First: first})
 		if err != nil {
 			return nil, fmt.Errorf("predict: %w", err)
 		}
 		nodes[taken.Hostname], hosts[taken.Hostname] = node, host
 		n.remember(taken)
-		clients, known := v.Remembered[taken.Hostname]
+		clients, known := s.Remembered[taken.Hostname]
 		for _, c := range clients {
 			host.Remember(c.List, c.Addr)
 		}
@@ -83,8 +90,8 @@ func (v *View) join(first netfilter.Dialect) (*network, error) {
 			n.remembered = append(n.remembered, UnreadLists(taken)...)
 		}
 	}
-	for i := range v.Cluster.Nodes {
-		if name := v.Cluster.Nodes[i].Name; hosts[name] == nil {
+	for i := range s.Cluster.Nodes {
+		if name := s.Cluster.Nodes[i].Name; hosts[name] == nil {
 			return nil, fmt.Errorf("predict: there is no snapshot of node %s", name)
 		}
 	}
@@ -97,35 +104,37 @@ func (v *View) join(first netfilter.Dialect) (*network, error) {
 }
 
 // orderOpen reports whether a node has rules of both variants of iptables that matter, and does not say which of them packets meet first.
-func (v *View) orderOpen(taken *snapshot.Node) bool {
-	return len(taken.Order) == 0 && slices.ContainsFunc(taken.IPTables, func(r snapshot.Rules) bool {
-		return r.Dialect != v.Cluster.Dialect && decides(r.Save)
-	})
+func (s *State) orderOpen(taken *snapshot.NodeSnapshot) (bool, error) {
+	if len(taken.Order) > 0 {
+		return false, nil
+	}
+	rulesets, err := taken.Rulesets()
+	if err != nil {
+		return false, fmt.Errorf("predict: %w", err)
+	}
+	return slices.ContainsFunc(rulesets, func(r netfilter.RulesetView) bool { return r.Dialect != s.Cluster.Dialect && decides(&r) }), nil
 }
 
-// dockerDNS begins the names of the chains that Docker makes in the namespace of every container, for the name server at 127.0.0.11 (or
-// the gateway, as kind rewrites them). They are in the tables of the host's iptables, whatever the node's own is.
-const dockerDNS = "DOCKER_"
-
-// decides reports whether a ruleset has a rule or a policy that can stop or change a packet of ours.
-func decides(save string) bool {
-	for line := range strings.Lines(save) {
-		words := strings.Fields(line)
-		if len(words) > 0 && strings.HasPrefix(words[0], "[") {
-			words = words[1:] // the counters
-		}
-		ofDocker := slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(strings.TrimPrefix(w, ":"), dockerDNS) })
-		isRule := len(words) > 1 && words[0] == "-A"
-		isPolicy := len(words) > 1 && strings.HasPrefix(words[0], ":") && words[1] == "DROP"
-		if (isRule || isPolicy) && !ofDocker {
-			return true
+// decides reports whether a ruleset has a rule or a policy that can stop or change a packet of ours. The rules that Docker has for its name server are
+// in the tables of the host's iptables, whatever the node's own is.
+func decides(rules *netfilter.RulesetView) bool {
+	for _, table := range rules.Tables {
+		for chain := range table.Chains() {
+			if chain.Policy == netfilter.Drop {
+				return true
+			}
+			for _, fact := range chain.Facts() {
+				if !provenance.IsOfNameServer(chain.Name) && !provenance.IsOfNameServer(fact.Jump) {
+					return true
+				}
+			}
 		}
 	}
 	return false
 }
 
 // remember notes what a node knows of earlier connections.
-func (n *network) remember(taken *snapshot.Node) {
+func (n *network) remember(taken *snapshot.NodeSnapshot) {
 	for i := range taken.Conntrack {
 		c := &taken.Conntrack[i]
 		n.ports[portOf{c.Original.Proto, c.Original.SrcPort}] = true
@@ -134,7 +143,7 @@ func (n *network) remember(taken *snapshot.Node) {
 }
 
 // UnreadLists are the lists of the match recent that hold addresses which a snapshot does not have, NODE: LIST.
-func UnreadLists(taken *snapshot.Node) []string {
+func UnreadLists(taken *snapshot.NodeSnapshot) []string {
 	var out []string
 	for _, u := range taken.Unread {
 		if strings.HasPrefix(u.What, "recent list") {

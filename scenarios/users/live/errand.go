@@ -25,7 +25,7 @@ type act string
 const (
 	actConnect act = ""                                 // the connection itself
 	actMartian act = "spoofed"                          // its first packet alone, as no client's routing would send it
-	actAgain   act = "again, after a connection"        // another connection of the same client, after one to the endpoint of the probe
+	actAgain   act = "again, after a connection"        // another connection of the same client, after one to the endpoint of the errand
 	actInvalid act = "an answer that conntrack rejects" // a segment of the server out of the window
 	actReply   act = "a later packet of the connection" // data from the server
 	actLive    act = "data of a connection that a node remembers"
@@ -37,16 +37,16 @@ const (
 	secondPort = 40001
 )
 
-// probe is a packet, or two, whose fate is judged.
-type probe struct {
+// errand is a packet, or two, whose fate is judged.
+type errand struct {
 	attempt oracle.Attempt
 	act     act
 	pick    netip.AddrPort // the endpoint of the first connection, for acts after one
 	live    *live          // for actLive
 }
 
-// String is the probe in a few words.
-func (p probe) String() string {
+// String is the errand in a few words.
+func (p errand) String() string {
 	text := attemptText(p.attempt)
 	if p.act != actConnect {
 		text += ", " + string(p.act)
@@ -57,16 +57,16 @@ func (p probe) String() string {
 	return text
 }
 
-// probes are those of a state: every attempt of the oracle, each endpoint that calls its own service, the places that foreign rules are
+// errands are those of a state: every attempt of the oracle, each endpoint that calls its own service, the places that foreign rules are
 // about, what no client sends, what comes after a connection: for each service port with session affinity, and for a connection
 // between pods of each node; and what the ends of connections send that the nodes remember.
-func (e *exam) probes() []probe {
-	var out []probe
+func (e *exam) errands() []errand {
+	var out []errand
 	seen := map[oracle.Attempt]bool{}
 	add := func(a oracle.Attempt) {
 		if !seen[a] {
 			seen[a] = true
-			out = append(out, probe{attempt: a})
+			out = append(out, errand{attempt: a})
 		}
 	}
 	for _, a := range e.spec.Attempts() {
@@ -85,7 +85,7 @@ func (e *exam) probes() []probe {
 		}
 	}
 	for _, a := range e.spec.Martians() {
-		out = append(out, probe{attempt: a, act: actMartian})
+		out = append(out, errand{attempt: a, act: actMartian})
 	}
 	out = append(out, e.later(out)...)
 	return append(out, e.established()...)
@@ -149,10 +149,10 @@ func (e *exam) callers(node string, protocol corev1.Protocol, to netip.AddrPort)
 	return out
 }
 
-// later are the probes after a connection.
-func (e *exam) later(first []probe) []probe {
+// later are the errands after a connection.
+func (e *exam) later(first []errand) []errand {
 	affine := e.affine()
-	var out []probe
+	var out []errand
 	flows := map[string]bool{}
 	for _, p := range first {
 		if p.act != actConnect {
@@ -164,7 +164,7 @@ func (e *exam) later(first []probe) []probe {
 		}
 		if affine[answer.Service.String()] {
 			for _, endpoint := range answer.Endpoints {
-				out = append(out, probe{attempt: p.attempt, act: actAgain, pick: endpoint})
+				out = append(out, errand{attempt: p.attempt, act: actAgain, pick: endpoint})
 			}
 		}
 		if p.attempt.Protocol != corev1.ProtocolTCP {
@@ -174,8 +174,8 @@ func (e *exam) later(first []probe) []probe {
 			key := fmt.Sprint(p.attempt.From, endpoint.Addr().Is6(), e.sharesNode(p.attempt.From, endpoint.Addr()))
 			if !flows[key] && answer.Heard(i) {
 				flows[key] = true
-				out = append(out, probe{attempt: p.attempt, act: actInvalid, pick: endpoint},
-					probe{attempt: p.attempt, act: actReply, pick: endpoint})
+				out = append(out, errand{attempt: p.attempt, act: actInvalid, pick: endpoint},
+					errand{attempt: p.attempt, act: actReply, pick: endpoint})
 			}
 		}
 	}
@@ -199,7 +199,7 @@ func (e *exam) affine() map[string]bool {
 	return out
 }
 
-// story is one way of a probe's last act, with the steps of its packets.
+// story is one way of an errand's last act, with the steps of its packets.
 type story struct {
 	probability float64
 	journeys    []*network.Journey
@@ -207,8 +207,8 @@ type story struct {
 	made        bool // the connection is made
 }
 
-// try makes a probe and says what of it is not allowed, and on demand the whole story. The lab is left as it was.
-func (l *lab) try(spec *oracle.Spec, p probe, tell bool) (wrong []oracle.Violation, told []story, err error) {
+// try makes an errand and says what of it is not allowed, and on demand the whole story. The lab is left as it was.
+func (l *lab) try(spec *oracle.Spec, p errand, tell bool) (wrong []oracle.Violation, told []story, err error) {
 	switch p.act {
 	case actConnect:
 		return l.connect(spec, p, tell)
@@ -220,7 +220,7 @@ func (l *lab) try(spec *oracle.Spec, p probe, tell bool) (wrong []oracle.Violati
 	defer l.Network.Checkpoint()()
 	flow, way, err := l.keep(p)
 	if err != nil || way.End != oracle.Delivered || !way.Heard {
-		return nil, nil, err // the connection itself is wrong, or there is none to the endpoint: other probes say so
+		return nil, nil, err // the connection itself is wrong, or there is none to the endpoint: other errands say so
 	}
 	if p.act == actAgain {
 		return l.again(spec, p, way, tell)
@@ -228,7 +228,7 @@ func (l *lab) try(spec *oracle.Spec, p probe, tell bool) (wrong []oracle.Violati
 	return l.answer(spec, p, flow, way, tell)
 }
 
-func (l *lab) connect(spec *oracle.Spec, p probe, tell bool) ([]oracle.Violation, []story, error) {
+func (l *lab) connect(spec *oracle.Spec, p errand, tell bool) ([]oracle.Violation, []story, error) {
 	ways, err := l.reach(p.attempt)
 	if err != nil || !tell {
 		return spec.Judge(p.attempt, ways), nil, err
@@ -237,8 +237,8 @@ func (l *lab) connect(spec *oracle.Spec, p probe, tell bool) ([]oracle.Violation
 	return spec.Judge(p.attempt, ways), told, err
 }
 
-// keep makes the connection that comes before the probe's last act. A way that is not there is no error: nothing is kept then.
-func (l *lab) keep(p probe) (*network.Flow, oracle.Way, error) {
+// keep makes the connection that comes before the errand's last act. A way that is not there is no error: nothing is kept then.
+func (l *lab) keep(p errand) (*network.Flow, oracle.Way, error) {
 	ways, err := l.reach(p.attempt)
 	if err != nil {
 		return nil, oracle.Way{}, err
@@ -252,7 +252,7 @@ func (l *lab) keep(p probe) (*network.Flow, oracle.Way, error) {
 }
 
 // again connects once more.
-func (l *lab) again(spec *oracle.Spec, p probe, first oracle.Way, tell bool) ([]oracle.Violation, []story, error) {
+func (l *lab) again(spec *oracle.Spec, p errand, first oracle.Way, tell bool) ([]oracle.Violation, []story, error) {
 	var affinity oracle.Affinity
 	var now time.Time
 	affinity.Made(spec, p.attempt, first, now)
@@ -271,7 +271,7 @@ func (l *lab) again(spec *oracle.Spec, p probe, first oracle.Way, tell bool) ([]
 }
 
 // answer has the server send a packet.
-func (l *lab) answer(spec *oracle.Spec, p probe, flow *network.Flow, first oracle.Way, tell bool) ([]oracle.Violation, []story, error) {
+func (l *lab) answer(spec *oracle.Spec, p errand, flow *network.Flow, first oracle.Way, tell bool) ([]oracle.Violation, []story, error) {
 	judged := spec.Keep(p.attempt, first)
 	packet := network.FlowPacket{OutOfWindow: p.act == actInvalid}
 	var told []story
@@ -295,7 +295,7 @@ func (l *lab) answer(spec *oracle.Spec, p probe, flow *network.Flow, first oracl
 }
 
 // inject gives a packet to the node that it comes by.
-func (l *lab) inject(spec *oracle.Spec, p probe) ([]oracle.Violation, []story, error) {
+func (l *lab) inject(spec *oracle.Spec, p errand) ([]oracle.Violation, []story, error) {
 	node, in := l.Network.Host(p.attempt.Via), l.spoofed(p.attempt)
 	outcomes, err := node.Walk(in)
 	if err != nil {

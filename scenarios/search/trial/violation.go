@@ -8,8 +8,8 @@ import (
 	"github.com/chainwalk/chainwalk/scenarios/spec/oracle"
 )
 
-// Finding is something that the specification does not allow.
-type Finding struct {
+// Violation is something that the specification does not allow.
+type Violation struct {
 	// Clause is the clause that is broken.
 	Clause *oracle.Clause
 	// Cause is what it comes of, if somebody who asked the trial has found that out.
@@ -54,8 +54,8 @@ type unsaid struct {
 	node string
 }
 
-// add notes a finding, and ends the run if there are enough.
-func (r *run) add(f Finding) error {
+// add notes a violation, and ends the run if there are enough.
+func (r *run) add(f Violation) error {
 	if r.broken[f.Clause] || slices.Contains(r.options.Except, f.Clause) {
 		return nil
 	}
@@ -71,8 +71,8 @@ func (r *run) add(f Finding) error {
 			f.kept = append(f.kept, keptStep{flow.after, scenarios.Step{Connect: &flow.connect}})
 		}
 	}
-	r.report.Findings = append(r.report.Findings, f)
-	if r.options.Stop > 0 && len(r.report.Findings) >= r.options.Stop {
+	r.report.Violations = append(r.report.Violations, f)
+	if r.options.Stop > 0 && len(r.report.Violations) >= r.options.Stop {
 		return errEnough
 	}
 	return nil
@@ -81,7 +81,7 @@ func (r *run) add(f Finding) error {
 // found notes what a new connection showed.
 func (m *moment) found(v oracle.Violation) error {
 	before, after := m.before.Expect(v.Attempt), m.after.Expect(v.Attempt)
-	f := Finding{Clause: v.Clause, Node: after.Node, Point: m.point, Attempt: v.Attempt, Want: v.Want, Got: v.Got}
+	f := Violation{Clause: v.Clause, Node: after.Node, Point: m.point, Attempt: v.Attempt, Want: v.Want, Got: v.Got}
 	if m.point != nil {
 		f.Node = cmp.Or(f.Node, m.point.Node)
 	}
@@ -109,7 +109,7 @@ func either(before, after oracle.Answer) *oracle.Answer {
 
 // foundInFlow notes what a later packet showed.
 func (m *moment) foundInFlow(flow *flow, later oracle.Later, allowed *oracle.Answer, v oracle.Violation) error {
-	f := Finding{Clause: v.Clause, Node: allowed.Node, Point: m.point, Attempt: flow.attempt, Want: v.Want, Got: v.Got}
+	f := Violation{Clause: v.Clause, Node: allowed.Node, Point: m.point, Attempt: flow.attempt, Want: v.Want, Got: v.Got}
 	packet := scenarios.FlowPacket{Of: flow.name, From: sideOf(later), Send: kindOf(later)}
 	expect, ok := scenarios.ExpectOf(allowed)
 	if ok {
@@ -129,10 +129,10 @@ func laterExpect(e scenarios.Expect) scenarios.Expect {
 	return e
 }
 
-// Witness is the scenario up to the step of the finding, and then its checks: an ordinary
+// Witness is the scenario up to the step of the violation, and then its checks: an ordinary
 // scenario that fails as long as the fault is there, on every backend. It is nil if the
 // format has no words for what is allowed.
-func (f *Finding) Witness(s *scenarios.Scenario) *scenarios.Scenario {
+func (f *Violation) Witness(s *scenarios.Scenario) *scenarios.Scenario {
 	if len(f.Check) == 0 && !f.bare {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (f *Finding) Witness(s *scenarios.Scenario) *scenarios.Scenario {
 }
 
 // mustFail are steps after which the syncs that went wrong say so, so that they are made again.
-func (f *Finding) mustFail(steps []scenarios.Step) []scenarios.Step {
+func (f *Violation) mustFail(steps []scenarios.Step) []scenarios.Step {
 	for _, sync := range f.unsaid {
 		s := &steps[sync.step-1]
 		s.MayFail, s.SyncError = false, sync.node+": "
@@ -172,7 +172,7 @@ func (f *Finding) mustFail(steps []scenarios.Step) []scenarios.Step {
 }
 
 // keep adds the connections that the trial kept by itself after the steps.
-func (f *Finding) keep(steps []scenarios.Step) []scenarios.Step {
+func (f *Violation) keep(steps []scenarios.Step) []scenarios.Step {
 	var out []scenarios.Step
 	for i := range len(steps) + 1 {
 		if i > 0 {
