@@ -23,12 +23,12 @@ type flows map[v1.IPFamily]map[conntrack.Entry]bool
 
 // flowClient makes the connections.
 var flowClient = map[v1.IPFamily]netip.Addr{
-	v1.IPv4Protocol: netip.MustParseAddr("10.244.1.4"), v1.IPv6Protocol: netip.MustParseAddr("fd00:244:1::4"),
+	v1.IPv4Protocol: netip.MustParseAddr("10.244.1.12"), v1.IPv6Protocol: netip.MustParseAddr("fd00:10:244:1::c"),
 }
 
 // foreignMachine is no address of the node, though some client may use the port of a node port there.
 var foreignMachine = map[v1.IPFamily]netip.Addr{
-	v1.IPv4Protocol: netip.MustParseAddr("203.0.113.77"), v1.IPv6Protocol: netip.MustParseAddr("2001:db8::77"),
+	v1.IPv4Protocol: netip.MustParseAddr("192.0.2.177"), v1.IPv6Protocol: netip.MustParseAddr("2001:db8:77::77"),
 }
 
 // grow adds the connections that clients make while the API holds the objects.

@@ -15,7 +15,6 @@ import (
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
-	"github.com/chainwalk/chainwalk/proxier/upstream/gen"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 )
 
@@ -24,7 +23,7 @@ func TestGeneratedCasesAgree(t *testing.T) {
 	klog.SetLogger(logr.Discard())
 	report := NewReport()
 	for number := range uint64(20) {
-		differences, err := Run(gen.Case(4711, number), report)
+		differences, err := Run(cases.Generated(4711, number), report)
 		require.NoError(t, err)
 		if d := Unexplained(differences); d != nil {
 			t.Fatalf("case %d: %s", number, d)
@@ -173,6 +172,29 @@ func TestExplanationsAreShownByTheirCases(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Which of two services an address belongs to is chance, whatever is different for another reason.
+func TestAContestedAddressIsExplainedWithOldToolsToo(t *testing.T) {
+	c := plainCase()
+	c.Settings.NoRandomFully = true
+	c.Steps[0].Service.Spec.ExternalIPs = []string{"198.51.100.1"}
+	second, slice := c.Steps[0].Service.DeepCopy(), c.Steps[1].Slice.DeepCopy()
+	second.Name, second.Spec.ClusterIP, second.Spec.ClusterIPs, second.Spec.Ports[0].NodePort = "dns", "172.30.0.2", []string{"172.30.0.2"}, 30081
+	slice.Name, slice.Labels, slice.Endpoints = "dns-1", map[string]string{discovery.LabelServiceName: "dns"}, slice.Endpoints[:1]
+	c.Steps = slices.Insert(c.Steps, 2, cases.Step{Service: second}, cases.Step{Slice: slice})
+	packets := 0
+	for tries := 0; packets == 0 && tries < chanceTries; tries++ {
+		differences, err := Run(c, NewReport())
+		require.NoError(t, err)
+		require.Nil(t, Unexplained(differences))
+		for _, d := range differences {
+			if d.Explanation == "contested" {
+				packets++
+			}
+		}
+	}
+	require.Positive(t, packets)
 }
 
 func TestAffinityIsFollowed(t *testing.T) {

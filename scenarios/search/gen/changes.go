@@ -279,7 +279,12 @@ func (h *objectEvents) moveEndpoint() {
 	if !hasAddress(to, from.Endpoints[0].Addresses[0]) {
 		to.Endpoints = append(to.Endpoints, from.Endpoints[0])
 	}
-	from.Endpoints = from.Endpoints[1:]
+	if h.options.HandOvers && h.in(1, 3) { // another pod has the address of one that still terminates
+		no, yes, serving := false, true, h.in(1, 2)
+		from.Endpoints[0].Conditions = discoveryv1.EndpointConditions{Ready: &no, Serving: &serving, Terminating: &yes}
+	} else {
+		from.Endpoints = from.Endpoints[1:]
+	}
 	first, second := to, from
 	if h.in(1, 3) {
 		first, second = from, to

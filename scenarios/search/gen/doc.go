@@ -17,6 +17,9 @@
 // settings know the first two; kinds of events (of objects, nodes, pods, and faults) add
 // to the course.
 //
+// Options add what the oracle leaves open, for the comparison with kube-proxy's own
+// proxier (proxier/upstream), which asks no oracle.
+//
 // Refused: objects that no API server hands out, and rules of others that decide
 // about packets in ways that scenarios/world/plan cannot tell the oracle of.
 package gen

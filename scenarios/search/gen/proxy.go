@@ -90,11 +90,17 @@ func (s *settings) detectLocal(f fields) {
 func (s *settings) nodePortAddresses() []string {
 	v4 := [][]string{{"192.168.0.0/24"}, {"192.168.0.2/32"}, {"primary"}, {"127.0.0.0/8"}, {"192.168.1.0/24", "127.0.0.1/32"}, {"127.0.0.1/32"}, {"96.0.0.0/3"}, {"0.0.0.0/0"}, {"10.99.0.0/16"}}
 	v6 := [][]string{{"2001:db8::/64"}, {"2001:db8::2/128"}, {"primary"}, {"::1/128"}, {"2001:db8:1::/64", "::1/128"}, {"::1/128"}, {"::/3"}, {"::/0"}, {"fd00:99::/64"}}
+	if s.options.OldObjects { // ranges that hold bits beyond their length, and one another
+		v4, v6 = append(v4, []string{"192.168.1.77/24"}, []string{"192.168.0.0/16", "192.168.0.0/24"}), append(v6, []string{"2001:db8:1::77/64"})
+	}
 	var out []string
 	for _, family := range s.cluster.families {
 		list := v4
 		if family == corev1.IPv6Protocol {
 			list = v6
+		}
+		if s.options.OldObjects && len(s.cluster.families) > 1 && s.in(1, 4) {
+			continue // of this family all are open
 		}
 		chosen := pick(s.draw, list...)
 		if chosen[0] == "primary" { // stands alone

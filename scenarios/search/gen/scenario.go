@@ -8,10 +8,14 @@ import (
 
 // Options are what to make. The zero value makes everything.
 type Options struct {
-	// Without are features that no scenario has.
-	Without Features
+	// Without are features that no scenario has, With those that every other one has.
+	Without, With Features
 	// Steps bounds the steps of a scenario; 8 if 0.
 	Steps int
+	// Services is how many services there are at first; drawn if 0.
+	Services int
+	// Events is how many things happen, a few steps each; drawn if 0, and then bounded by Steps.
+	Events int
 	// OtherFamily has slices hold addresses of the other family, as API servers kept them that did not look.
 	OtherFamily bool
 	// OwnSysctls has no node whose kernel routes packets to loopback addresses though its proxier does not ask for it. Who guards these
@@ -19,20 +23,27 @@ type Options struct {
 	OwnSysctls bool
 	// FarFlows has a client talk to an outsider at the number of a node port, through masquerading that is somebody else's.
 	FarFlows bool
+	// Exposed has most services be open to the outside, where they may be.
+	Exposed bool
+	// HandOvers gives services to another proxy and back, and has them be headless and back, with their slices some time later, and
+	// addresses to other pods while the former ones terminate. What must come of the first two in between is open.
+	HandOvers bool
+	// OldObjects has objects as former API servers kept them, which Resolve need not accept.
+	OldObjects bool
 }
 
 // defaultSteps is enough for what happens to matter later, and few enough to judge many.
 const defaultSteps = 8
 
 // Scenario makes scenarios: a cluster, its objects, and steps that only say what happens.
-// Each is one that scenarios.Resolve accepts.
+// Each is one that scenarios.Resolve accepts, but for Options.OldObjects.
 func Scenario(o Options) *rapid.Generator[*scenarios.Scenario] {
 	if o.Steps == 0 {
 		o.Steps = defaultSteps
 	}
 	return rapid.Custom(func(t *rapid.T) *scenarios.Scenario {
 		d := &draw{t: t, bit: rapid.Bool()}
-		return newGenerator(mixture{draw: d, has: swarm(d, o.Without), options: o}).scenario()
+		return newGenerator(mixture{draw: d, has: swarm(d, o), options: o}).scenario()
 	})
 }
 
@@ -77,13 +88,19 @@ func (g *generator) scenario() *scenarios.Scenario {
 		outside.answer()
 	}
 	g.out.Steps = g.course.steps
+	if g.options.OldObjects {
+		age(g.draw, g.cluster, g.out)
+	}
 	return g.out
 }
 
 // objects are those that exist when kube-proxy starts.
 func (g *generator) objects() {
 	count := 1
-	if g.has.Has(SeveralServices) {
+	switch {
+	case g.options.Services > 0:
+		count = g.options.Services
+	case g.has.Has(SeveralServices):
 		count = choose(g.draw, []weighted[int]{{60, 2}, {25, 1}, {15, 3}})
 	}
 	for range count {

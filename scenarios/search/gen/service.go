@@ -55,12 +55,15 @@ func (m *serviceMaker) newService() *corev1.Service {
 }
 
 func (m *serviceMaker) chooseType(s *corev1.Service) {
-	kinds := []weighted[corev1.ServiceType]{{45, corev1.ServiceTypeClusterIP}}
+	kinds, open := []weighted[corev1.ServiceType]{{45, corev1.ServiceTypeClusterIP}}, 25
+	if m.options.Exposed {
+		open = 75
+	}
 	if m.has.Has(NodePorts) {
-		kinds = append(kinds, weighted[corev1.ServiceType]{25, corev1.ServiceTypeNodePort})
+		kinds = append(kinds, weighted[corev1.ServiceType]{open, corev1.ServiceTypeNodePort})
 	}
 	if m.has.Has(LoadBalancers) {
-		kinds = append(kinds, weighted[corev1.ServiceType]{25, corev1.ServiceTypeLoadBalancer})
+		kinds = append(kinds, weighted[corev1.ServiceType]{open, corev1.ServiceTypeLoadBalancer})
 	}
 	if m.has.Has(ExternalNames) {
 		kinds = append(kinds, weighted[corev1.ServiceType]{8, corev1.ServiceTypeExternalName})

@@ -68,12 +68,23 @@ func (g *generator) steps() {
 			possible = append(possible, weighted[func()]{e.weight, e.do})
 		}
 	}
-	count := choose(g.draw, []weighted[int]{{20, 2}, {25, 3}, {15, 4}, {10, 1}, {10, 5}, {10, 6}, {5, 7}, {5, 8}})
-	for range min(count, g.options.Steps) {
+	if g.options.HandOvers {
+		possible = append(possible, weighted[func()]{8, objects.handOver}, weighted[func()]{6, objects.headless})
+	}
+	for range g.eventCount() {
 		choose(g.draw, possible)()
 	}
 	if len(nodes.late) > 0 {
 		nodes.hold(nil)
 	}
 	g.course.step(scenarios.Step{Sync: everyNode()})
+}
+
+// eventCount is how many things happen.
+func (g *generator) eventCount() int {
+	if g.options.Events > 0 {
+		return g.options.Events
+	}
+	count := choose(g.draw, []weighted[int]{{20, 2}, {25, 3}, {15, 4}, {10, 1}, {10, 5}, {10, 6}, {5, 7}, {5, 8}})
+	return min(count, g.options.Steps)
 }
