@@ -46,7 +46,7 @@ func (f flows) grow(objects *cases.Objects, family v1.IPFamily) {
 			for _, to := range frontendsOf(service, port, family) {
 				f.add(family, to, backends)
 			}
-			if port.NodePort != 0 && slices.Contains(service.Spec.IPFamilies, family) {
+			if port.NodePort != 0 && isOf(service, family) {
 				f.add(family, netip.AddrPortFrom(foreignMachine[family], uint16(port.NodePort)), nil)
 			}
 		}
@@ -75,7 +75,7 @@ func (f flows) entries(family v1.IPFamily) []conntrack.Entry {
 
 // frontendsOf are the addresses and ports at which a service port is called: none in a family in which the service has no cluster IP.
 func frontendsOf(service *v1.Service, port *v1.ServicePort, family v1.IPFamily) []netip.AddrPort {
-	if !slices.Contains(service.Spec.IPFamilies, family) {
+	if !isOf(service, family) {
 		return nil
 	}
 	c := claims{}
@@ -87,6 +87,15 @@ func frontendsOf(service *v1.Service, port *v1.ServicePort, family v1.IPFamily) 
 		}
 	}
 	return out
+}
+
+// isOf says whether a service has a cluster IP of a family. One of before dual-stack names none of its families.
+func isOf(service *v1.Service, family v1.IPFamily) bool {
+	if len(service.Spec.IPFamilies) == 0 {
+		addr := parse(service.Spec.ClusterIP)
+		return addr.IsValid() && addr.Is6() == (family == v1.IPv6Protocol)
+	}
+	return slices.Contains(service.Spec.IPFamilies, family)
 }
 
 // backendsOf are the endpoints of a service port that serve, in every slice that has them and that both proxiers follow.

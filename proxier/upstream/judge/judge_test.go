@@ -197,6 +197,15 @@ func TestAContestedAddressIsExplainedWithOldToolsToo(t *testing.T) {
 	require.Positive(t, packets)
 }
 
+// TestServicesOfBeforeDualStackAreCalledInTheirFamily, which they do not name.
+func TestServicesOfBeforeDualStackAreCalledInTheirFamily(t *testing.T) {
+	service := &v1.Service{Spec: v1.ServiceSpec{
+		ClusterIP: "FD00:30:0::0E", ClusterIPs: []string{"FD00:30:0::0E"}, Ports: []v1.ServicePort{{Port: 53, Protocol: v1.ProtocolUDP}},
+	}}
+	require.NotEmpty(t, frontendsOf(service, &service.Spec.Ports[0], v1.IPv6Protocol))
+	require.Empty(t, frontendsOf(service, &service.Spec.Ports[0], v1.IPv4Protocol))
+}
+
 func TestAffinityIsFollowed(t *testing.T) {
 	c := plainCase()
 	spec := &c.Steps[0].Service.Spec
