@@ -46,6 +46,9 @@ func (f flows) grow(objects *cases.Objects, family v1.IPFamily) {
 			for _, to := range frontendsOf(service, port, family) {
 				f.add(family, to, backends)
 			}
+			for _, to := range balancersOf(service, port, family) {
+				f.add(family, to, nil)
+			}
 			if port.NodePort != 0 && isOf(service, family) {
 				f.add(family, netip.AddrPortFrom(foreignMachine[family], uint16(port.NodePort)), nil)
 			}
@@ -87,6 +90,23 @@ func frontendsOf(service *v1.Service, port *v1.ServicePort, family v1.IPFamily) 
 		}
 	}
 	return out
+}
+
+// balancersOf are the addresses and ports of a service port at which a load balancer answers itself.
+func balancersOf(service *v1.Service, port *v1.ServicePort, family v1.IPFamily) []netip.AddrPort {
+	var out []netip.AddrPort
+	for i := range service.Status.LoadBalancer.Ingress {
+		ingress := &service.Status.LoadBalancer.Ingress[i]
+		if addr := parse(ingress.IP); addr.IsValid() && addr.Is6() == (family == v1.IPv6Protocol) && !isVIP(ingress) {
+			out = append(out, netip.AddrPortFrom(addr, uint16(port.Port)))
+		}
+	}
+	return out
+}
+
+// isVIP says whether an address of a load balancer is a service's on the node: so were all before KEP-1860.
+func isVIP(ingress *v1.LoadBalancerIngress) bool {
+	return ingress.IPMode == nil || *ingress.IPMode == v1.LoadBalancerIPModeVIP
 }
 
 // isOf says whether a service has a cluster IP of a family. One of before dual-stack names none of its families.

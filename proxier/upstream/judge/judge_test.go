@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 )
@@ -204,6 +207,23 @@ func TestServicesOfBeforeDualStackAreCalledInTheirFamily(t *testing.T) {
 	}}
 	require.NotEmpty(t, frontendsOf(service, &service.Spec.Ports[0], v1.IPv6Protocol))
 	require.Empty(t, frontendsOf(service, &service.Spec.Ports[0], v1.IPv4Protocol))
+}
+
+// TestAddressesOfModeProxyAreNoServices, as what is sent there goes to the balancer.
+func TestAddressesOfModeProxyAreNoServices(t *testing.T) {
+	service := plainCase().Steps[0].Service
+	service.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{
+		{IP: "203.0.113.1"}, {IP: "203.0.113.2", IPMode: ptr.To(v1.LoadBalancerIPModeVIP)}, {IP: "203.0.113.3", IPMode: ptr.To(v1.LoadBalancerIPModeProxy)},
+	}
+	port, c := &service.Spec.Ports[0], claims{}
+	c.addPort(service, port, v1.IPv4Protocol)
+	for i, want := range []int{1, 1, 0} {
+		at := destination{packetsim.TCP, netip.AddrFrom4([4]byte{203, 0, 113, byte(i + 1)}), 80}
+		claimed, known := c[at]
+		assert.True(t, known, at)
+		assert.Equal(t, want, claimed, at)
+	}
+	assert.Equal(t, []netip.AddrPort{netip.MustParseAddrPort("203.0.113.3:80")}, balancersOf(service, port, v1.IPv4Protocol))
 }
 
 func TestAffinityIsFollowed(t *testing.T) {
