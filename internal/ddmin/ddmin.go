@@ -1,5 +1,5 @@
-// Package ddmin makes a list that fails as short as it can be. What a list is,
-// and what failing means, is its caller's matter; it knows neither scenarios nor
+// Package ddmin makes a list that fails as short as it can be, and a document as
+// small (Parts). What they are, and what failing means, is its caller's matter; it knows neither scenarios nor
 // rules, and so every shrinker of the project can have it.
 package ddmin
 

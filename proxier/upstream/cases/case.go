@@ -112,14 +112,19 @@ func Read(path string) (*Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Case{}
-	if err := yaml.UnmarshalStrict(text, c); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if err := c.check(); err != nil {
+	c, err := parse(text)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, nil
+}
+
+func parse(text []byte) (*Case, error) {
+	c := &Case{}
+	if err := yaml.UnmarshalStrict(text, c); err != nil {
+		return nil, err
+	}
+	return c, c.check()
 }
 
 func (c *Case) check() error {

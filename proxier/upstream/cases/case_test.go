@@ -9,12 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
-	"github.com/chainwalk/chainwalk/proxier/upstream/gen"
 )
 
 func TestCaseIsTheSameAfterWritingAndReading(t *testing.T) {
 	for number := range uint64(50) {
-		c := gen.Case(1, number)
+		c := cases.Generated(1, number)
 		text, err := c.Marshal()
 		require.NoError(t, err)
 		path := filepath.Join(t.TempDir(), "case.yaml")
@@ -45,7 +44,7 @@ func TestReadRefuses(t *testing.T) {
 
 func TestGeneratedCasesDependOnSeedAndNumberAlone(t *testing.T) {
 	text := func(seed, number uint64) string {
-		out, err := gen.Case(seed, number).Marshal()
+		out, err := cases.Generated(seed, number).Marshal()
 		require.NoError(t, err)
 		return string(out)
 	}

@@ -241,8 +241,8 @@ func unreachablePorts(objects *cases.Objects, family v1.IPFamily) int {
 	count := 0
 	for _, service := range objects.SortedServices() {
 		texts := slices.Clone(service.Spec.ExternalIPs)
-		for _, ingress := range service.Status.LoadBalancer.Ingress {
-			if ingress.IPMode == nil || *ingress.IPMode == v1.LoadBalancerIPModeVIP {
+		for i := range service.Status.LoadBalancer.Ingress {
+			if ingress := &service.Status.LoadBalancer.Ingress[i]; isVIP(ingress) {
 				texts = append(texts, ingress.IP)
 			}
 		}

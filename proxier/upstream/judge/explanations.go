@@ -22,7 +22,7 @@ func explanations() []Explanation {
 					claimed, _ := r.served(d.entry.Original.Dst, d.Family)
 					return claimed > 1
 				}
-				return d.contested && !slices.ContainsFunc(all, func(other *Difference) bool { return other.Kind == "rules" })
+				return d.contested && !slices.ContainsFunc(all, func(other *Difference) bool { return other.Kind == "rules" && !r.oldTools(other) })
 			},
 		},
 		{
@@ -108,11 +108,7 @@ func explanations() []Explanation {
 			Since: 37,
 			Why: "kube-proxy does not ask the tools for their version any more, and has MASQUERADE take --random-fully. Ours " +
 				"leaves that out where the tools do not know it (before 1.6.2), which would refuse every restore.",
-			holds: func(r *run, d *Difference, _ []*Difference) bool {
-				return r.settings.NoRandomFully && slices.EqualFunc(d.Ours, d.Theirs, func(ours, theirs string) bool {
-					return withoutRandomFully(ours) == withoutRandomFully(theirs)
-				})
-			},
+			holds: func(r *run, d *Difference, _ []*Difference) bool { return r.oldTools(d) },
 		},
 		{
 			Name:  "flows-without-endpoints",

@@ -23,12 +23,12 @@ type flows map[v1.IPFamily]map[conntrack.Entry]bool
 
 // flowClient makes the connections.
 var flowClient = map[v1.IPFamily]netip.Addr{
-	v1.IPv4Protocol: netip.MustParseAddr("10.244.1.4"), v1.IPv6Protocol: netip.MustParseAddr("fd00:244:1::4"),
+	v1.IPv4Protocol: netip.MustParseAddr("10.244.1.12"), v1.IPv6Protocol: netip.MustParseAddr("fd00:10:244:1::c"),
 }
 
 // foreignMachine is no address of the node, though some client may use the port of a node port there.
 var foreignMachine = map[v1.IPFamily]netip.Addr{
-	v1.IPv4Protocol: netip.MustParseAddr("203.0.113.77"), v1.IPv6Protocol: netip.MustParseAddr("2001:db8::77"),
+	v1.IPv4Protocol: netip.MustParseAddr("192.0.2.177"), v1.IPv6Protocol: netip.MustParseAddr("2001:db8:77::77"),
 }
 
 // grow adds the connections that clients make while the API holds the objects.
@@ -46,7 +46,10 @@ func (f flows) grow(objects *cases.Objects, family v1.IPFamily) {
 			for _, to := range frontendsOf(service, port, family) {
 				f.add(family, to, backends)
 			}
-			if port.NodePort != 0 && slices.Contains(service.Spec.IPFamilies, family) {
+			for _, to := range balancersOf(service, port, family) {
+				f.add(family, to, nil)
+			}
+			if port.NodePort != 0 && isOf(service, family) {
 				f.add(family, netip.AddrPortFrom(foreignMachine[family], uint16(port.NodePort)), nil)
 			}
 		}
@@ -75,7 +78,7 @@ func (f flows) entries(family v1.IPFamily) []conntrack.Entry {
 
 // frontendsOf are the addresses and ports at which a service port is called: none in a family in which the service has no cluster IP.
 func frontendsOf(service *v1.Service, port *v1.ServicePort, family v1.IPFamily) []netip.AddrPort {
-	if !slices.Contains(service.Spec.IPFamilies, family) {
+	if !isOf(service, family) {
 		return nil
 	}
 	c := claims{}
@@ -87,6 +90,32 @@ func frontendsOf(service *v1.Service, port *v1.ServicePort, family v1.IPFamily) 
 		}
 	}
 	return out
+}
+
+// balancersOf are the addresses and ports of a service port at which a load balancer answers itself.
+func balancersOf(service *v1.Service, port *v1.ServicePort, family v1.IPFamily) []netip.AddrPort {
+	var out []netip.AddrPort
+	for i := range service.Status.LoadBalancer.Ingress {
+		ingress := &service.Status.LoadBalancer.Ingress[i]
+		if addr := parse(ingress.IP); addr.IsValid() && addr.Is6() == (family == v1.IPv6Protocol) && !isVIP(ingress) {
+			out = append(out, netip.AddrPortFrom(addr, uint16(port.Port)))
+		}
+	}
+	return out
+}
+
+// isVIP says whether an address of a load balancer is a service's on the node: so were all before KEP-1860.
+func isVIP(ingress *v1.LoadBalancerIngress) bool {
+	return ingress.IPMode == nil || *ingress.IPMode == v1.LoadBalancerIPModeVIP
+}
+
+// isOf says whether a service has a cluster IP of a family. One of before dual-stack names none of its families.
+func isOf(service *v1.Service, family v1.IPFamily) bool {
+	if len(service.Spec.IPFamilies) == 0 {
+		addr := parse(service.Spec.ClusterIP)
+		return addr.IsValid() && addr.Is6() == (family == v1.IPv6Protocol)
+	}
+	return slices.Contains(service.Spec.IPFamilies, family)
 }
 
 // backendsOf are the endpoints of a service port that serve, in every slice that has them and that both proxiers follow.

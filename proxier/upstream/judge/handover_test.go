@@ -8,14 +8,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
-	"github.com/chainwalk/chainwalk/proxier/upstream/gen"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 )
 
 func TestHandOverLeavesNothing(t *testing.T) {
 	report := NewReport()
 	for number := range uint64(20) {
-		c := gen.Case(4712, number)
+		c := cases.Generated(4712, number)
 		for _, back := range []bool{false, true} {
 			differences, err := HandOver(c, len(c.Steps)/2, back, report)
 			require.NoError(t, err)

@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,8 +16,8 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakekernel"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim"
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
-	"github.com/chainwalk/chainwalk/proxier/upstream/gen"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
 )
 
@@ -24,7 +26,7 @@ func TestGeneratedCasesAgree(t *testing.T) {
 	klog.SetLogger(logr.Discard())
 	report := NewReport()
 	for number := range uint64(20) {
-		differences, err := Run(gen.Case(4711, number), report)
+		differences, err := Run(cases.Generated(4711, number), report)
 		require.NoError(t, err)
 		if d := Unexplained(differences); d != nil {
 			t.Fatalf("case %d: %s", number, d)
@@ -173,6 +175,55 @@ func TestExplanationsAreShownByTheirCases(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Which of two services an address belongs to is chance, whatever is different for another reason.
+func TestAContestedAddressIsExplainedWithOldToolsToo(t *testing.T) {
+	c := plainCase()
+	c.Settings.NoRandomFully = true
+	c.Steps[0].Service.Spec.ExternalIPs = []string{"198.51.100.1"}
+	second, slice := c.Steps[0].Service.DeepCopy(), c.Steps[1].Slice.DeepCopy()
+	second.Name, second.Spec.ClusterIP, second.Spec.ClusterIPs, second.Spec.Ports[0].NodePort = "dns", "172.30.0.2", []string{"172.30.0.2"}, 30081
+	slice.Name, slice.Labels, slice.Endpoints = "dns-1", map[string]string{discovery.LabelServiceName: "dns"}, slice.Endpoints[:1]
+	c.Steps = slices.Insert(c.Steps, 2, cases.Step{Service: second}, cases.Step{Slice: slice})
+	packets := 0
+	for tries := 0; packets == 0 && tries < chanceTries; tries++ {
+		differences, err := Run(c, NewReport())
+		require.NoError(t, err)
+		require.Nil(t, Unexplained(differences))
+		for _, d := range differences {
+			if d.Explanation == "contested" {
+				packets++
+			}
+		}
+	}
+	require.Positive(t, packets)
+}
+
+// TestServicesOfBeforeDualStackAreCalledInTheirFamily, which they do not name.
+func TestServicesOfBeforeDualStackAreCalledInTheirFamily(t *testing.T) {
+	service := &v1.Service{Spec: v1.ServiceSpec{
+		ClusterIP: "FD00:30:0::0E", ClusterIPs: []string{"FD00:30:0::0E"}, Ports: []v1.ServicePort{{Port: 53, Protocol: v1.ProtocolUDP}},
+	}}
+	require.NotEmpty(t, frontendsOf(service, &service.Spec.Ports[0], v1.IPv6Protocol))
+	require.Empty(t, frontendsOf(service, &service.Spec.Ports[0], v1.IPv4Protocol))
+}
+
+// TestAddressesOfModeProxyAreNoServices, as what is sent there goes to the balancer.
+func TestAddressesOfModeProxyAreNoServices(t *testing.T) {
+	service := plainCase().Steps[0].Service
+	service.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{
+		{IP: "203.0.113.1"}, {IP: "203.0.113.2", IPMode: ptr.To(v1.LoadBalancerIPModeVIP)}, {IP: "203.0.113.3", IPMode: ptr.To(v1.LoadBalancerIPModeProxy)},
+	}
+	port, c := &service.Spec.Ports[0], claims{}
+	c.addPort(service, port, v1.IPv4Protocol)
+	for i, want := range []int{1, 1, 0} {
+		at := destination{packetsim.TCP, netip.AddrFrom4([4]byte{203, 0, 113, byte(i + 1)}), 80}
+		claimed, known := c[at]
+		assert.True(t, known, at)
+		assert.Equal(t, want, claimed, at)
+	}
+	assert.Equal(t, []netip.AddrPort{netip.MustParseAddrPort("203.0.113.3:80")}, balancersOf(service, port, v1.IPv4Protocol))
 }
 
 func TestAffinityIsFollowed(t *testing.T) {

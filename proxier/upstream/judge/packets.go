@@ -63,8 +63,13 @@ func (c claims) addPort(service *v1.Service, port *v1.ServicePort, family v1.IPF
 	proto := protocols[port.Protocol]
 	addresses := map[netip.Addr]bool{}
 	texts := append(slices.Clone(service.Spec.ClusterIPs), service.Spec.ExternalIPs...)
-	for _, ingress := range service.Status.LoadBalancer.Ingress {
-		texts = append(texts, ingress.IP)
+	for i := range service.Status.LoadBalancer.Ingress {
+		if ingress := &service.Status.LoadBalancer.Ingress[i]; isVIP(ingress) {
+			texts = append(texts, ingress.IP)
+		}
+	}
+	for _, at := range balancersOf(service, port, family) {
+		c[destination{proto, at.Addr(), at.Port()}] += 0
 	}
 	for _, text := range texts {
 		if addr := parse(text); addr.IsValid() && addr.Is6() == (family == v1.IPv6Protocol) {

@@ -24,6 +24,13 @@ func isNodeAddress(a netip.Addr) bool {
 	return slices.ContainsFunc(peers.Addresses(), func(own netip.Prefix) bool { return own.Addr() == a })
 }
 
+// oldTools says whether a difference is that the tools are taken to know --random-fully.
+func (r *run) oldTools(d *Difference) bool {
+	return r.settings.NoRandomFully && slices.EqualFunc(d.Ours, d.Theirs, func(ours, theirs string) bool {
+		return withoutRandomFully(ours) == withoutRandomFully(theirs)
+	})
+}
+
 // sourcePort is what a packet has of a masquerade that keeps its address, or chooses its port: which is kept to where it is free.
 var sourcePort = regexp.MustCompile(`( masqueraded)?( \{.*SrcPort:)\d+`)
 

@@ -11,9 +11,9 @@ import (
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
 )
 
-// The node that both proxiers run on.
+// The node that both proxiers run on: with the name and the addresses of the first node of a scenario.
 const (
-	NodeName = "node-a"
+	NodeName = "node1"
 	// PodBridge is the device of pods, and PodDevicePrefix what the names of the others begin with.
 	PodBridge       = "cni0"
 	PodDevicePrefix = "veth"
@@ -21,18 +21,18 @@ const (
 
 // nodeIPv4 and nodeIPv6 are the node's main addresses, podsIPv4 and podsIPv6 the ranges of all pods.
 var (
-	nodeIPv4 = netip.MustParseAddr("192.168.10.1")
-	nodeIPv6 = netip.MustParseAddr("fd00:10::1")
+	nodeIPv4 = netip.MustParseAddr("192.168.0.2")
+	nodeIPv6 = netip.MustParseAddr("2001:db8::2")
 	podsIPv4 = netip.MustParsePrefix("10.244.0.0/16")
-	podsIPv6 = netip.MustParsePrefix("fd00:244::/48")
+	podsIPv6 = netip.MustParsePrefix("fd00:10:244::/56")
 )
 
 // Addresses returns the addresses of all devices of the node, with their ranges.
 func Addresses() []netip.Prefix {
 	var list []netip.Prefix
 	for _, text := range []string{
-		"127.0.0.1/8", "::1/128", "192.168.10.1/24", "fd00:10::1/64", "fe80::1/64",
-		"172.31.0.1/24", "fd00:31::1/64", "10.244.1.1/25", "fd00:244:1::1/64",
+		"127.0.0.1/8", "::1/128", "192.168.0.2/24", "2001:db8::2/64", "fe80::1/64",
+		"192.168.1.2/24", "2001:db8:1::2/64", "10.244.1.1/24", "fd00:10:244:1::1/64",
 	} {
 		list = append(list, netip.MustParsePrefix(text))
 	}

@@ -22,9 +22,9 @@ const (
 	bigName  = "big"
 )
 
-// bigService makes the cluster a large one, or nearly.
-func (g *generator) bigService() []manifest.Object {
-	family := g.families[0]
+// big makes the cluster a large one, or nearly.
+func (w *workloads) big() []manifest.Object {
+	family := w.cluster.families[0]
 	s := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: bigName},
 		Spec:       corev1.ServiceSpec{ClusterIP: serviceIP(family, 250)},
@@ -40,55 +40,55 @@ func (g *generator) bigService() []manifest.Object {
 		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: name, Port: int32(1000 + i)})
 		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &name, Port: ptr.To(int32(2000 + i))})
 	}
-	for i := range pick(&g.draw, bigPods, fewPods) {
+	for i := range pick(w.draw, bigPods, fewPods) {
 		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
-			Addresses: []string{podAddress(family, 1, firstBig+i)}, NodeName: &g.nodes[0].name,
+			Addresses: []string{podAddress(family, 1, firstBig+i)}, NodeName: &w.cluster.nodes[0].name,
 		})
 	}
-	return []manifest.Object{g.note(object(s)), g.note(object(slice))}
+	return []manifest.Object{w.cluster.note(object(s)), w.cluster.note(object(slice))}
 }
 
-// manyPorts is how many ports a service may have that nobody serves, as a cluster with many services has ports.
-const manyPorts = 60
+// portsOfMany is how many ports a service may have that nobody serves, as a cluster with many services has ports.
+const portsOfMany = 60
 
-// serviceOfManyPorts makes a service that has only cluster IPs, many ports, and no endpoints yet.
-func (g *generator) serviceOfManyPorts() *corev1.Service {
-	family := g.families[0]
+// manyPorts makes a service that has only cluster IPs, many ports, and no endpoints yet.
+func (w *workloads) manyPorts() manifest.Object {
+	family := w.cluster.families[0]
 	s := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "many"},
 		Spec:       corev1.ServiceSpec{ClusterIP: serviceIP(family, 249)},
 	}
-	for i := range manyPorts {
+	for i := range portsOfMany {
 		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: fmt.Sprintf("p%d", i), Port: int32(1000 + i)})
 	}
-	return s
+	return w.cluster.note(object(s))
 }
 
 // changeBig changes an endpoint of the service that has so many.
-func (g *generator) changeBig() {
-	i := slices.IndexFunc(g.slices, func(s *discoveryv1.EndpointSlice) bool { return s.Name == bigName })
+func (h *objectEvents) changeBig() {
+	i := slices.IndexFunc(h.cluster.slices, func(s *discoveryv1.EndpointSlice) bool { return s.Name == bigName })
 	if i < 0 {
 		return
 	}
-	slice := g.slices[i].DeepCopy()
-	g.changeEndpoints(slice)
-	g.apply(g.note(object(slice)))
+	slice := h.cluster.slices[i].DeepCopy()
+	h.slices.changeEndpoints(slice)
+	h.course.apply(h.cluster.note(object(slice)))
 }
 
 // resize makes the cluster a large one, or one no longer.
-func (g *generator) resize() {
-	i := slices.IndexFunc(g.services, func(s *corev1.Service) bool { return s.Name == bigName })
+func (h *objectEvents) resize() {
+	i := slices.IndexFunc(h.cluster.services, func(s *corev1.Service) bool { return s.Name == bigName })
 	if i < 0 {
-		g.apply(g.bigService()...)
-		g.changeSlice()
+		h.course.apply(h.big()...)
+		h.changeSlice()
 		return
 	}
-	s := g.services[i]
-	owned := g.slicesFor(s)
-	g.forgetService(s)
+	s := h.cluster.services[i]
+	owned := h.cluster.slicesFor(s)
+	h.cluster.forgetService(s)
 	for _, slice := range owned {
-		g.forgetSlice(slice)
+		h.cluster.forgetSlice(slice)
 	}
-	g.remove(append([]manifest.Object{object(s)}, sliceObjects(owned...)...)...)
-	g.changeSlice()
+	h.course.remove(append([]manifest.Object{object(s)}, sliceObjects(owned...)...)...)
+	h.changeSlice()
 }

@@ -12,6 +12,14 @@
 // everything reaches less than many mixtures of a few things. The weights are such
 // that what real clusters hold is common; Histogram counts both for comparison.
 //
+// A generator's state is in parts: the cluster as it is after the steps so far, the
+// numbers that were given out, and the course of the steps. Makers of services, slices and
+// settings know the first two; kinds of events (of objects, nodes, pods, and faults) add
+// to the course.
+//
+// Options add what the oracle leaves open, for the comparison with kube-proxy's own
+// proxier (proxier/upstream), which asks no oracle.
+//
 // Refused: objects that no API server hands out, and rules of others that decide
 // about packets in ways that scenarios/world/plan cannot tell the oracle of.
 package gen

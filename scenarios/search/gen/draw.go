@@ -59,3 +59,10 @@ func choose[T any](d *draw, values []weighted[T]) T {
 	}
 	panic("gen: no weight in a choice")
 }
+
+// mixture is what a scenario is made of: the source of its choices, the features that it may hold, and what it was asked for.
+type mixture struct {
+	*draw
+	has     Features
+	options Options
+}

@@ -165,12 +165,12 @@ func chance(f Feature) int {
 }
 
 // swarm draws the features that a scenario may hold.
-func swarm(d *draw, without Features) Features {
+func swarm(d *draw, o Options) Features {
 	var set Features
 	for f := range features {
 		if d.in(chance(f), 100) {
 			set |= 1 << f
 		}
 	}
-	return set &^ without
+	return (set | o.With) &^ o.Without
 }

@@ -8,32 +8,32 @@ import (
 )
 
 // iptables chooses the tools, and what they hold before kube-proxy starts.
-func (g *generator) iptables() {
+func (u *setup) iptables() {
 	tool := netfilter.Legacy
-	if g.has.Has(NFTTools) && g.in(2, 3) {
+	if u.has.Has(NFTTools) && u.in(2, 3) {
 		tool = netfilter.NFT
 	}
-	g.out.IPTables.Dialects = []netfilter.Dialect{tool}
-	for _, family := range g.families {
+	u.out.IPTables.Dialects = []netfilter.Dialect{tool}
+	for _, family := range u.cluster.families {
 		name := scenarios.FamilyIPv4
 		if family == corev1.IPv6Protocol {
 			name = scenarios.FamilyIPv6
 		}
 		add := func(save string) {
 			p := scenarios.Preload{Family: name, Save: save}
-			if g.in(1, 3) {
-				p.Nodes = []string{g.nodes[0].name}
+			if u.in(1, 3) {
+				p.Nodes = []string{u.cluster.nodes[0].name}
 			}
-			g.out.IPTables.Preload = append(g.out.IPTables.Preload, p)
+			u.out.IPTables.Preload = append(u.out.IPTables.Preload, p)
 		}
-		if g.has.Has(Leftovers) {
-			add(pick(&g.draw, leftovers(family)...))
+		if u.has.Has(Leftovers) {
+			add(pick(u.draw, leftovers(family)...))
 		}
-		if g.has.Has(ForeignRules) {
-			add(pick(&g.draw, foreign...))
+		if u.has.Has(ForeignRules) {
+			add(pick(u.draw, foreign...))
 		}
-		if g.has.Has(DropPolicies) { // behind what is left over, as a proxier puts its own before it
-			add(pick(&g.draw, dropPolicies(family)...))
+		if u.has.Has(DropPolicies) { // behind what is left over, as a proxier puts its own before it
+			add(pick(u.draw, dropPolicies(family)...))
 		}
 	}
 }

@@ -9,31 +9,54 @@ import (
 // fields are those of a KubeProxyConfiguration by their paths, such as iptables.masqueradeAll.
 type fields map[string]any
 
+// settings chooses configurations of kube-proxy.
+type settings struct {
+	mixture
+	cluster *cluster
+	primary bool // one of them has node ports at the node's own addresses, as they are when kube-proxy starts
+}
+
 // kubeProxy chooses the configuration of every node's kube-proxy.
-func (g *generator) kubeProxy() {
+func (s *settings) kubeProxy() scenarios.KubeProxy {
 	f := fields{}
-	if g.has.Has(DetectLocal) {
-		g.detectLocal(f)
+	if s.has.Has(DetectLocal) {
+		s.detectLocal(f)
 	}
-	if g.has.Has(MasqueradeAll) && g.in(1, 2) {
+	if s.has.Has(MasqueradeAll) && s.in(1, 2) {
 		f["iptables.masqueradeAll"] = true
 	}
-	if g.has.Has(MasqueradeBit) {
-		f["iptables.masqueradeBit"] = pick(&g.draw, 0, 15, 31)
+	if s.has.Has(MasqueradeBit) {
+		f["iptables.masqueradeBit"] = pick(s.draw, 0, 15, 31)
 	}
-	if g.has.Has(NoLocalhostNodePorts) {
+	if s.has.Has(NoLocalhostNodePorts) {
 		f["iptables.localhostNodePorts"] = false
 	}
-	if g.has.Has(NodePortAddresses) {
-		f["nodePortAddresses"] = g.nodePortAddresses()
+	if s.has.Has(NodePortAddresses) {
+		f["nodePortAddresses"] = s.nodePortAddresses()
 	}
-	if g.has.Has(Time) && g.in(1, 6) {
-		f["iptables.syncPeriod"] = pick(&g.draw, "10s", "5m")
+	if s.has.Has(Time) && s.in(1, 6) {
+		f["iptables.syncPeriod"] = pick(s.draw, "10s", "5m")
 	}
-	if g.has.Has(TCPLiberal) && g.in(1, 2) {
+	if s.has.Has(TCPLiberal) && s.in(1, 2) {
 		f["conntrack.tcpBeLiberal"] = true
 	}
-	g.out.KubeProxy = asKubeProxy(f)
+	return asKubeProxy(f)
+}
+
+// other chooses one setting anew.
+func (s *settings) other() scenarios.KubeProxy {
+	f := fields{}
+	switch s.below(4) {
+	case 0:
+		f["iptables.masqueradeAll"] = s.in(1, 2)
+	case 1:
+		f["iptables.localhostNodePorts"] = s.in(1, 2)
+	case 2:
+		f["iptables.masqueradeBit"] = pick(s.draw, 14, 15)
+	case 3:
+		f["nodePortAddresses"] = s.nodePortAddresses()
+	}
+	return asKubeProxy(f)
 }
 
 // asKubeProxy is a part of a configuration as scenarios keeps it.
@@ -46,8 +69,8 @@ func asKubeProxy(f fields) scenarios.KubeProxy {
 }
 
 // detectLocal chooses how traffic of the node's own pods is recognised.
-func (g *generator) detectLocal(f fields) {
-	switch g.below(5) {
+func (s *settings) detectLocal(f fields) {
+	switch s.below(5) {
 	case 0:
 		f["detectLocalMode"] = "ClusterCIDR"
 	case 1: // not at all
@@ -64,18 +87,24 @@ func (g *generator) detectLocal(f fields) {
 }
 
 // nodePortAddresses chooses the addresses on which node ports are open.
-func (g *generator) nodePortAddresses() []string {
+func (s *settings) nodePortAddresses() []string {
 	v4 := [][]string{{"192.168.0.0/24"}, {"192.168.0.2/32"}, {"primary"}, {"127.0.0.0/8"}, {"192.168.1.0/24", "127.0.0.1/32"}, {"127.0.0.1/32"}, {"96.0.0.0/3"}, {"0.0.0.0/0"}, {"10.99.0.0/16"}}
 	v6 := [][]string{{"2001:db8::/64"}, {"2001:db8::2/128"}, {"primary"}, {"::1/128"}, {"2001:db8:1::/64", "::1/128"}, {"::1/128"}, {"::/3"}, {"::/0"}, {"fd00:99::/64"}}
+	if s.options.OldObjects { // ranges that hold bits beyond their length, and one another
+		v4, v6 = append(v4, []string{"192.168.1.77/24"}, []string{"192.168.0.0/16", "192.168.0.0/24"}), append(v6, []string{"2001:db8:1::77/64"})
+	}
 	var out []string
-	for _, family := range g.families {
+	for _, family := range s.cluster.families {
 		list := v4
 		if family == corev1.IPv6Protocol {
 			list = v6
 		}
-		chosen := pick(&g.draw, list...)
+		if s.options.OldObjects && len(s.cluster.families) > 1 && s.in(1, 4) {
+			continue // of this family all are open
+		}
+		chosen := pick(s.draw, list...)
 		if chosen[0] == "primary" { // stands alone
-			g.primary = true
+			s.primary = true
 			return []string{"primary"}
 		}
 		out = append(out, chosen...)

@@ -22,6 +22,10 @@ func written(t require.TestingT, s *scenarios.Scenario) []byte {
 	return b.Bytes()
 }
 
+func drawn(t *rapid.T, has ...Feature) mixture {
+	return mixture{draw: &draw{t: t, bit: rapid.Bool()}, has: Of(has...)}
+}
+
 func TestScenariosAreInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Scenario(Options{}).Draw(t, "scenario")
@@ -59,17 +63,17 @@ func TestRareThingsAreMadeWhenAskedFor(t *testing.T) {
 func TestAddressesOfHeadlessServicesAreNotUsedAgain(t *testing.T) {
 	headless := &corev1.Service{Spec: corev1.ServiceSpec{ClusterIPs: []string{corev1.ClusterIPNone}, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}}}
 	rapid.Check(t, func(t *rapid.T) {
-		g := &generator{draw: draw{t: t, bit: rapid.Bool()}, deleted: []*corev1.Service{headless}}
-		require.NotEqual(t, corev1.ClusterIPNone, g.clusterIP(corev1.IPv4Protocol))
+		n := &numbers{mixture: drawn(t), cluster: &cluster{deleted: []*corev1.Service{headless}}}
+		require.NotEqual(t, corev1.ClusterIPNone, n.clusterIP(corev1.IPv4Protocol))
 	})
 }
 
 // TestAServiceWithoutPortsStaysOne, as those of names outside are.
 func TestAServiceWithoutPortsStaysOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := &generator{draw: draw{t: t, bit: rapid.Bool()}, has: 1 << SeveralPorts}
+		m := &serviceMaker{mixture: drawn(t, SeveralPorts), cluster: &cluster{}}
 		s := &corev1.Service{}
-		g.editPorts(s)
+		m.editPorts(s)
 		require.Empty(t, s.Spec.Ports)
 	})
 }

@@ -3,7 +3,6 @@ package gen
 import (
 	"bytes"
 	"crypto/sha256"
-	"maps"
 	"slices"
 
 	"github.com/chainwalk/chainwalk/internal/ddmin"
@@ -39,7 +38,7 @@ func Shrink(s *scenarios.Scenario, fails func(*scenarios.Scenario) bool, budget 
 
 // shrinking is a scenario on its way to a small one.
 type shrinking struct {
-	tree   tree
+	tree   ddmin.Tree
 	best   *scenarios.Scenario
 	fails  func(*scenarios.Scenario) bool
 	budget int
@@ -48,7 +47,7 @@ type shrinking struct {
 }
 
 // try keeps a tree that still fails.
-func (s *shrinking) try(t tree) bool {
+func (s *shrinking) try(t ddmin.Tree) bool {
 	if s.budget <= 0 || nodeCount(t) > nodeCount(s.tree) {
 		return false
 	}
@@ -72,17 +71,17 @@ func (s *shrinking) try(t tree) bool {
 }
 
 // list drops what it can from the list at a path.
-func (s *shrinking) list(p path) {
-	list, _ := at(s.tree, p).([]any)
-	ddmin.List(len(list), func(from, size int) bool { return s.try(withoutItems(s.tree, p, from, size)) })
+func (s *shrinking) list(p ddmin.Path) {
+	list, _ := ddmin.At(s.tree, p).([]any)
+	ddmin.List(len(list), func(from, size int) bool { return s.try(ddmin.WithoutItems(s.tree, p, from, size)) })
 }
 
 // steps drops steps, and has what is left do nothing but sync where that will do.
 func (s *shrinking) steps() {
-	s.list(path{"steps"})
+	s.list(ddmin.Path{"steps"})
 	for i, step := range s.listAt("steps") {
 		if m, ok := step.(map[string]any); ok && (len(m) > 1 || m["sync"] != true) {
-			s.try(edit(s.tree, path{"steps", i}, func(any) any { return onlySync() }))
+			s.try(ddmin.Edit(s.tree, ddmin.Path{"steps", i}, func(any) any { return onlySync() }))
 		}
 	}
 }
@@ -90,41 +89,28 @@ func (s *shrinking) steps() {
 func onlySync() any { return map[string]any{"sync": true} }
 
 // everything drops each item of a list and each field of a mapping that can go alone.
-func (s *shrinking) everything() {
-	for _, p := range parts(s.tree) {
-		switch v := at(s.tree, p).(type) {
-		case []any:
-			s.list(p)
-		case map[string]any:
-			for _, key := range slices.Sorted(maps.Keys(v)) {
-				if m, ok := at(s.tree, p).(map[string]any); ok && m[key] != nil {
-					s.try(withoutKey(s.tree, p, key))
-				}
-			}
-		}
-	}
-}
+func (s *shrinking) everything() { ddmin.Parts(s.tree, s.try) }
 
 // merge makes one step of two: what is applied first is there from the start, and what is
 // applied after something else was is applied with it.
 func (s *shrinking) merge() {
 	for i := 0; i < len(s.listAt("steps")); i++ {
-		step := path{"steps", i}
-		objects, _ := at(s.tree, step.with("apply")).([]any)
+		step := ddmin.Path{"steps", i}
+		objects, _ := ddmin.At(s.tree, step.With("apply")).([]any)
 		if len(objects) == 0 {
 			continue
 		}
-		into := path{"objects"}
+		into := ddmin.Path{"objects"}
 		if i > 0 {
-			into = path{"steps", i - 1, "apply"}
-			if _, ok := at(s.tree, into).([]any); !ok {
+			into = ddmin.Path{"steps", i - 1, "apply"}
+			if _, ok := ddmin.At(s.tree, into).([]any); !ok {
 				continue
 			}
 		}
-		before, _ := at(s.tree, into).([]any)
-		joined := withoutItems(edit(s.tree, into, func(any) any { return together(before, objects) }), path{"steps"}, i, 1)
-		if len(at(joined, path{"steps"}).([]any)) == 0 {
-			joined = edit(joined, path{"steps"}, func(any) any { return []any{onlySync()} })
+		before, _ := ddmin.At(s.tree, into).([]any)
+		joined := ddmin.WithoutItems(ddmin.Edit(s.tree, into, func(any) any { return together(before, objects) }), ddmin.Path{"steps"}, i, 1)
+		if len(ddmin.At(joined, ddmin.Path{"steps"}).([]any)) == 0 {
+			joined = ddmin.Edit(joined, ddmin.Path{"steps"}, func(any) any { return []any{onlySync()} })
 		}
 		if s.try(joined) {
 			i--
@@ -147,6 +133,6 @@ func together(before, after []any) []any {
 }
 
 func (s *shrinking) listAt(key string) []any {
-	list, _ := at(s.tree, path{key}).([]any)
+	list, _ := ddmin.At(s.tree, ddmin.Path{key}).([]any)
 	return list
 }

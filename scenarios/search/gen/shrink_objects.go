@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/chainwalk/chainwalk/internal/ddmin"
 )
 
 // refOf names an object of a tree as a step that deletes it does; empty if it is none.
 func refOf(object any) string {
-	kind, _ := at(object, path{"kind"}).(string)
-	name, _ := at(object, path{"metadata", "name"}).(string)
-	namespace, _ := at(object, path{"metadata", "namespace"}).(string)
+	kind, _ := ddmin.At(object, ddmin.Path{"kind"}).(string)
+	name, _ := ddmin.At(object, ddmin.Path{"metadata", "name"}).(string)
+	namespace, _ := ddmin.At(object, ddmin.Path{"metadata", "namespace"}).(string)
 	if namespace == "" {
 		namespace = "default"
 	}
@@ -21,18 +23,18 @@ func refOf(object any) string {
 }
 
 // versions are the paths to an object as it is at the start and as steps apply it, by its name.
-func versions(t tree) map[string][]path {
-	out := map[string][]path{}
-	add := func(in path) {
-		list, _ := at(t, in).([]any)
+func versions(t ddmin.Tree) map[string][]ddmin.Path {
+	out := map[string][]ddmin.Path{}
+	add := func(in ddmin.Path) {
+		list, _ := ddmin.At(t, in).([]any)
 		for i, o := range list {
-			out[refOf(o)] = append(out[refOf(o)], in.with(i))
+			out[refOf(o)] = append(out[refOf(o)], in.With(i))
 		}
 	}
-	add(path{"objects"})
-	steps, _ := at(t, path{"steps"}).([]any)
+	add(ddmin.Path{"objects"})
+	steps, _ := ddmin.At(t, ddmin.Path{"steps"}).([]any)
 	for i := range steps {
-		add(path{"steps", i, "apply"})
+		add(ddmin.Path{"steps", i, "apply"})
 	}
 	return out
 }
@@ -44,7 +46,7 @@ func (s *shrinking) services() {
 		gone := map[string]bool{ref: true}
 		if name, ok := strings.CutPrefix(ref, "service "); ok {
 			for other, paths := range all {
-				label, _ := at(s.tree, paths[0].with("metadata").with("labels").with(discoveryv1.LabelServiceName)).(string)
+				label, _ := ddmin.At(s.tree, paths[0].With("metadata").With("labels").With(discoveryv1.LabelServiceName)).(string)
 				if strings.HasPrefix(other, "endpointslice ") && name[strings.Index(name, "/")+1:] == label {
 					gone[other] = true
 				}
@@ -59,7 +61,7 @@ func (s *shrinking) services() {
 }
 
 // withoutObjects takes objects from the start, from what steps apply and delete, and steps with nothing left.
-func withoutObjects(t tree, gone map[string]bool) tree {
+func withoutObjects(t ddmin.Tree, gone map[string]bool) ddmin.Tree {
 	isGone := func(o any) bool { return gone[refOf(o)] }
 	named := func(o any) bool {
 		name, _ := o.(string)
@@ -81,7 +83,7 @@ func withoutObjects(t tree, gone map[string]bool) tree {
 
 // cleared changes the lists at the root and of the steps, and takes out those that became
 // empty, with the steps that they were all of.
-func cleared(t tree, change func(key string, list []any) []any) tree {
+func cleared(t ddmin.Tree, change func(key string, list []any) []any) ddmin.Tree {
 	fields := func(m map[string]any) (out map[string]any, emptied bool) {
 		out = maps.Clone(m)
 		for key, value := range m {
@@ -123,38 +125,38 @@ func (s *shrinking) everyVersion() {
 // field is a part of an object: a key of the mapping at a path, or the item of the list
 // there that is called so. A path through a list has the items' names, not their places.
 type field struct {
-	in   path
+	in   ddmin.Path
 	key  string
 	item bool
 }
 
 // fieldsOf are the fields that versions of an object have, those near the root first.
-func (s *shrinking) fieldsOf(paths []path) []field {
+func (s *shrinking) fieldsOf(paths []ddmin.Path) []field {
 	var out []field
 	seen := map[string]bool{}
-	var walk func(v any, in path)
+	var walk func(v any, in ddmin.Path)
 	add := func(f field) {
 		if id := fmt.Sprint(f); !seen[id] {
 			seen[id] = true
 			out = append(out, f)
 		}
 	}
-	walk = func(v any, in path) {
+	walk = func(v any, in ddmin.Path) {
 		switch v := v.(type) {
 		case map[string]any:
 			for _, key := range slices.Sorted(maps.Keys(v)) {
 				add(field{in: in, key: key})
-				walk(v[key], in.with(key))
+				walk(v[key], in.With(key))
 			}
 		case []any:
 			for i, item := range v {
 				add(field{in: in, key: nameOf(item, i), item: true})
-				walk(item, in.with(itemName(nameOf(item, i))))
+				walk(item, in.With(itemName(nameOf(item, i))))
 			}
 		}
 	}
 	for _, p := range paths {
-		walk(at(s.tree, p), nil)
+		walk(ddmin.At(s.tree, p), nil)
 	}
 	slices.SortStableFunc(out, func(a, b field) int { return len(a.in) - len(b.in) })
 	return out
@@ -182,20 +184,20 @@ func nameOf(item any, place int) string {
 }
 
 // withoutIn takes a field from each of the versions that have it.
-func withoutIn(t tree, versions []path, f field) tree {
+func withoutIn(t ddmin.Tree, versions []ddmin.Path, f field) ddmin.Tree {
 	for _, p := range versions {
 		p, ok := resolved(t, p, f.in)
 		if !ok {
 			continue
 		}
-		switch v := at(t, p).(type) {
+		switch v := ddmin.At(t, p).(type) {
 		case map[string]any:
 			if _, has := v[f.key]; has && !f.item {
-				t = withoutKey(t, p, f.key)
+				t = ddmin.WithoutKey(t, p, f.key)
 			}
 		case []any:
 			if i := placeOf(v, f.key); i >= 0 && f.item {
-				t = withoutItems(t, p, i, 1)
+				t = ddmin.WithoutItems(t, p, i, 1)
 			}
 		}
 	}
@@ -203,19 +205,19 @@ func withoutIn(t tree, versions []path, f field) tree {
 }
 
 // resolved is the path from one by names.
-func resolved(t tree, from, names path) (path, bool) {
+func resolved(t ddmin.Tree, from, names ddmin.Path) (ddmin.Path, bool) {
 	for _, step := range names {
 		if name, ok := step.(itemName); ok {
-			list, _ := at(t, from).([]any)
+			list, _ := ddmin.At(t, from).([]any)
 			i := placeOf(list, string(name))
 			if i < 0 {
 				return nil, false
 			}
 			step = i
 		}
-		from = from.with(step)
+		from = from.With(step)
 	}
-	return from, at(t, from) != nil
+	return from, ddmin.At(t, from) != nil
 }
 
 func placeOf(list []any, name string) int {
@@ -241,13 +243,13 @@ func (s *shrinking) types() {
 }
 
 // retyped gives a service another type and takes what that has not.
-func retyped(t tree, versions []path, kind string) tree {
+func retyped(t ddmin.Tree, versions []ddmin.Path, kind string) ddmin.Tree {
 	for _, p := range versions {
-		was, _ := at(t, p.with("spec").with("type")).(string)
+		was, _ := ddmin.At(t, p.With("spec").With("type")).(string)
 		if was == "" || was == kind || was == "ExternalName" || kind == "NodePort" && was != "LoadBalancer" {
 			continue
 		}
-		t = edit(t, p, func(v any) any {
+		t = ddmin.Edit(t, p, func(v any) any {
 			out := maps.Clone(v.(map[string]any))
 			delete(out, "status")
 			spec := maps.Clone(out["spec"].(map[string]any))
@@ -274,23 +276,23 @@ func withoutEach(list any, key string) any {
 	items, _ := list.([]any)
 	out := make([]any, len(items))
 	for i, item := range items {
-		out[i] = withoutKey(item, nil, key)
+		out[i] = ddmin.WithoutKey(item, nil, key)
 	}
 	return out
 }
 
 // withCluster gives a service the policy Cluster and takes what goes with Local.
-func withCluster(t tree, versions []path) tree {
+func withCluster(t ddmin.Tree, versions []ddmin.Path) ddmin.Tree {
 	for _, p := range versions {
-		if spec, ok := at(t, p.with("spec")).(map[string]any); ok && spec["externalTrafficPolicy"] == "Local" {
-			t = withoutKey(withoutKey(t, p.with("spec"), "externalTrafficPolicy"), p.with("spec"), "healthCheckNodePort")
+		if spec, ok := ddmin.At(t, p.With("spec")).(map[string]any); ok && spec["externalTrafficPolicy"] == "Local" {
+			t = ddmin.WithoutKey(ddmin.WithoutKey(t, p.With("spec"), "externalTrafficPolicy"), p.With("spec"), "healthCheckNodePort")
 		}
 	}
 	return t
 }
 
 // onlyTCP has everything be TCP.
-func onlyTCP(t tree) tree {
+func onlyTCP(t ddmin.Tree) ddmin.Tree {
 	return mapped(t, "", func(key string, v any) any {
 		if key == "protocol" {
 			return "TCP"

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/chainwalk/chainwalk/internal/ddmin"
 )
 
 // nodes drops nodes with all that is on them, from the last to the first.
@@ -27,8 +29,8 @@ func (s *shrinking) nodes() {
 	}
 }
 
-func nodeCount(t tree) int {
-	switch v := at(t, path{"topology", "nodes"}).(type) {
+func nodeCount(t ddmin.Tree) int {
+	switch v := ddmin.At(t, ddmin.Path{"topology", "nodes"}).(type) {
 	case int:
 		return v
 	case []any:
@@ -51,7 +53,7 @@ func nodeWords(from, to int) map[string]string {
 }
 
 // withoutNode takes what is on a node, or about it alone, from the scenario; the last node itself as well.
-func withoutNode(t tree, name string, number int, itself bool) tree {
+func withoutNode(t ddmin.Tree, name string, number int, itself bool) ddmin.Tree {
 	n := node{name: name, number: number}
 	t = cleared(t, func(key string, list []any) []any {
 		switch key {
@@ -63,23 +65,23 @@ func withoutNode(t tree, name string, number int, itself bool) tree {
 			return out
 		case "steps":
 			return slices.DeleteFunc(slices.Clone(list), func(step any) bool {
-				return at(step, path{"node", "name"}) == name || at(step, path{"fault", "node"}) == name
+				return ddmin.At(step, ddmin.Path{"node", "name"}) == name || ddmin.At(step, ddmin.Path{"fault", "node"}) == name
 			})
 		case "hold", "sync", "restart":
 			return slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == name })
 		}
 		return list
 	})
-	for _, list := range []path{{"topology", "pods"}, {"iptables", "preload"}} {
+	for _, list := range []ddmin.Path{{"topology", "pods"}, {"iptables", "preload"}} {
 		t = filtered(t, list, func(item any) bool {
-			nodes, _ := at(item, path{"nodes"}).([]any)
-			return at(item, path{"node"}) != name && !slices.Contains(nodes, any(name))
+			nodes, _ := ddmin.At(item, ddmin.Path{"nodes"}).([]any)
+			return ddmin.At(item, ddmin.Path{"node"}) != name && !slices.Contains(nodes, any(name))
 		})
 	}
 	if !itself {
 		return t
 	}
-	return edit(t, path{"topology"}, func(v any) any {
+	return ddmin.Edit(t, ddmin.Path{"topology"}, func(v any) any {
 		out := map[string]any{}
 		if topology, ok := v.(map[string]any); ok {
 			out = maps.Clone(topology)
@@ -94,18 +96,18 @@ func withoutNode(t tree, name string, number int, itself bool) tree {
 }
 
 // filtered keeps items of a list, if it is there.
-func filtered(t tree, list path, keep func(any) bool) tree {
-	if _, ok := at(t, list).([]any); !ok {
+func filtered(t ddmin.Tree, list ddmin.Path, keep func(any) bool) ddmin.Tree {
+	if _, ok := ddmin.At(t, list).([]any); !ok {
 		return t
 	}
-	return edit(t, list, func(v any) any {
+	return ddmin.Edit(t, list, func(v any) any {
 		return slices.DeleteFunc(slices.Clone(v.([]any)), func(item any) bool { return !keep(item) })
 	})
 }
 
 func withoutEndpointsOn(object any, n node) any {
-	return filtered(object, path{"endpoints"}, func(e any) bool {
-		addresses, _ := at(e, path{"addresses"}).([]any)
+	return filtered(object, ddmin.Path{"endpoints"}, func(e any) bool {
+		addresses, _ := ddmin.At(e, ddmin.Path{"addresses"}).([]any)
 		for _, a := range addresses {
 			if text := fmt.Sprint(a); strings.HasPrefix(text, strings.TrimSuffix(podAddress(corev1.IPv4Protocol, n.number, 0), "0")) ||
 				strings.HasPrefix(text, strings.TrimSuffix(podAddress(corev1.IPv6Protocol, n.number, 0), "0")) ||
@@ -113,19 +115,19 @@ func withoutEndpointsOn(object any, n node) any {
 				return false
 			}
 		}
-		return at(e, path{"nodeName"}) != n.name
+		return ddmin.At(e, ddmin.Path{"nodeName"}) != n.name
 	})
 }
 
 // family leaves a cluster of both families one of them, IPv4 if that will do.
 func (s *shrinking) family() {
-	if at(s.tree, path{"topology", "ipFamily"}) != "dual" {
+	if ddmin.At(s.tree, ddmin.Path{"topology", "ipFamily"}) != "dual" {
 		return
 	}
 	_ = s.try(onlyFamily(s.tree, corev1.IPv4Protocol)) || s.try(onlyFamily(s.tree, corev1.IPv6Protocol))
 }
 
-func onlyFamily(t tree, family corev1.IPFamily) tree {
+func onlyFamily(t ddmin.Tree, family corev1.IPFamily) ddmin.Tree {
 	other := func(v any) bool {
 		text, ok := v.(string)
 		if !ok || text == string(corev1.IPv4Protocol) || text == string(corev1.IPv6Protocol) {
@@ -136,7 +138,7 @@ func onlyFamily(t tree, family corev1.IPFamily) tree {
 		return isAddress && (colons > 1) != (family == corev1.IPv6Protocol)
 	}
 	t = familyParts(t, other).(map[string]any)
-	return edit(t, path{"topology"}, func(v any) any {
+	return ddmin.Edit(t, ddmin.Path{"topology"}, func(v any) any {
 		out := maps.Clone(v.(map[string]any))
 		out["ipFamily"] = map[corev1.IPFamily]string{corev1.IPv4Protocol: "ipv4", corev1.IPv6Protocol: "ipv6"}[family]
 		return out
@@ -144,7 +146,7 @@ func onlyFamily(t tree, family corev1.IPFamily) tree {
 }
 
 // familyParts takes the slices, preloads, addresses and families of another family from a tree.
-func familyParts(t tree, other func(any) bool) any {
+func familyParts(t ddmin.Tree, other func(any) bool) any {
 	switch v := t.(type) {
 	case map[string]any:
 		out := map[string]any{}
@@ -165,8 +167,8 @@ func familyParts(t tree, other func(any) bool) any {
 	case []any:
 		var out []any
 		for _, item := range v {
-			gone := other(item) || other(at(item, path{"ip"})) || other(at(item, path{"addressType"}))
-			if name, ok := at(item, path{"family"}).(string); ok && at(item, path{"save"}) != nil {
+			gone := other(item) || other(ddmin.At(item, ddmin.Path{"ip"})) || other(ddmin.At(item, ddmin.Path{"addressType"}))
+			if name, ok := ddmin.At(item, ddmin.Path{"family"}).(string); ok && ddmin.At(item, ddmin.Path{"save"}) != nil {
 				gone = other("IP" + strings.TrimPrefix(name, "ip"))
 			}
 			if !gone {

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	netutils "k8s.io/utils/net"
+
+	"github.com/chainwalk/chainwalk/internal/ddmin"
 )
 
 // values makes names, ports, addresses and times the plainest ones that will do.
@@ -18,8 +20,8 @@ func (s *shrinking) values() {
 	s.names()
 	for _, d := range []string{"1s", "30s", "1m", "1h"} {
 		for i := range s.listAt("steps") {
-			if p := (path{"steps", i, "advance"}); at(s.tree, p) != nil {
-				s.try(edit(s.tree, p, func(any) any { return d }))
+			if p := (ddmin.Path{"steps", i, "advance"}); ddmin.At(s.tree, p) != nil {
+				s.try(ddmin.Edit(s.tree, p, func(any) any { return d }))
 			}
 		}
 	}

@@ -14,6 +14,7 @@ type node struct {
 	name   string
 	number int // counted from 1, as its default addresses are
 	zone   string
+	extra  bool // it has addresses beside its main ones
 }
 
 var (
@@ -25,86 +26,94 @@ var (
 	outsiders      = map[corev1.IPFamily]string{corev1.IPv4Protocol: "203.0.113.7", corev1.IPv6Protocol: "2001:db8:9::7"}
 )
 
-func (g *generator) topology() {
-	t := &g.out.Topology
-	t.IPFamily, g.families = scenarios.FamilyIPv4, []corev1.IPFamily{corev1.IPv4Protocol}
-	switch {
-	case g.has.Has(DualStack):
-		t.IPFamily, g.families = scenarios.FamilyDual, []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
-	case g.has.Has(IPv6Only):
-		t.IPFamily, g.families = scenarios.FamilyIPv6, []corev1.IPFamily{corev1.IPv6Protocol}
-	}
-	g.makeNodes(t)
-	g.makePods(t)
-	g.makeMachines(t)
+// setup chooses the machines of a cluster, and what is on them before kube-proxy starts.
+type setup struct {
+	mixture
+	cluster *cluster
+	out     *scenarios.Scenario
 }
 
-func (g *generator) makeNodes(t *scenarios.Topology) {
+func (u *setup) topology() {
+	t := &u.out.Topology
+	t.IPFamily, u.cluster.families = scenarios.FamilyIPv4, []corev1.IPFamily{corev1.IPv4Protocol}
+	switch {
+	case u.has.Has(DualStack):
+		t.IPFamily, u.cluster.families = scenarios.FamilyDual, []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+	case u.has.Has(IPv6Only):
+		t.IPFamily, u.cluster.families = scenarios.FamilyIPv6, []corev1.IPFamily{corev1.IPv6Protocol}
+	}
+	u.makeNodes(t)
+	u.makePods(t)
+	u.makeMachines(t)
+}
+
+func (u *setup) makeNodes(t *scenarios.Topology) {
 	count := 1
-	if g.has.Has(SeveralNodes) {
-		count = choose(&g.draw, []weighted[int]{{40, 2}, {60, 3}})
+	if u.has.Has(SeveralNodes) {
+		count = choose(u.draw, []weighted[int]{{40, 2}, {60, 3}})
 	}
 	for i := range count {
 		n := node{name: fmt.Sprintf("node%d", i+1), number: i + 1}
-		if g.has.Has(Zones) && g.in(9, 10) {
+		if u.has.Has(Zones) && u.in(9, 10) {
 			n.zone = zones[i%len(zones)]
 		}
 		one := scenarios.Node{Name: n.name, Zone: n.zone}
-		if g.has.Has(ExtraAddresses) && g.in(1, 2) {
-			for _, f := range g.families {
+		if u.has.Has(ExtraAddresses) && u.in(1, 2) {
+			n.extra = true
+			for _, f := range u.cluster.families {
 				one.ExtraAddresses = append(one.ExtraAddresses, parse(extraAddress(f, n.number)))
 			}
 		}
-		if g.has.Has(HostProcesses) && g.in(2, 3) {
-			one.Listen = g.hostProcesses()
+		if u.has.Has(HostProcesses) && u.in(2, 3) {
+			one.Listen = u.hostProcesses()
 		}
-		if g.has.Has(TCPLiberal) && g.in(1, 2) {
+		if u.has.Has(TCPLiberal) && u.in(1, 2) {
 			one.Sysctls = map[string]string{"net.netfilter.nf_conntrack_tcp_be_liberal": "1"}
 		}
-		if g.has.Has(NoLocalhostNodePorts) && !g.options.OwnSysctls && g.in(1, 2) { // as a kube-proxy that served them leaves it
+		if u.has.Has(NoLocalhostNodePorts) && !u.options.OwnSysctls && u.in(1, 2) { // as a kube-proxy that served them leaves it
 			if one.Sysctls == nil {
 				one.Sysctls = map[string]string{}
 			}
 			one.Sysctls["net.ipv4.conf.all.route_localnet"] = "1"
 		}
-		g.nodes = append(g.nodes, n)
+		u.cluster.nodes = append(u.cluster.nodes, n)
 		t.Nodes = append(t.Nodes, one)
 	}
 }
 
 // hostProcesses listen on ports of their own, and where node ports and services will be.
-func (g *generator) hostProcesses() []scenarios.Listener {
+func (u *setup) hostProcesses() []scenarios.Listener {
 	out := []scenarios.Listener{{Proto: "tcp", Port: 22}}
-	if g.in(1, 2) {
-		out = append(out, scenarios.Listener{Proto: pick(&g.draw, "tcp", "udp"), Port: 30001})
+	if u.in(1, 2) {
+		out = append(out, scenarios.Listener{Proto: pick(u.draw, "tcp", "udp"), Port: 30001})
 	}
-	if g.in(1, 3) {
-		out = append(out, scenarios.Listener{Proto: "tcp", Addr: loopback(g.families[0]), Port: 10255})
+	if u.in(1, 3) {
+		out = append(out, scenarios.Listener{Proto: "tcp", Addr: loopback(u.cluster.families[0]), Port: 10255})
 	}
 	return out
 }
 
 // makePods makes the pods that are clients only. Those behind endpoints need not be given.
-func (g *generator) makePods(t *scenarios.Topology) {
+func (u *setup) makePods(t *scenarios.Topology) {
 	count := 1
-	if len(g.nodes) > 1 {
-		count = choose(&g.draw, []weighted[int]{{60, 2}, {40, 1}})
+	if len(u.cluster.nodes) > 1 {
+		count = choose(u.draw, []weighted[int]{{60, 2}, {40, 1}})
 	}
 	for i := range count {
-		t.Pods = append(t.Pods, scenarios.Pod{Name: fmt.Sprintf("client%d", i+1), Node: g.nodes[i].name})
+		t.Pods = append(t.Pods, scenarios.Pod{Name: fmt.Sprintf("client%d", i+1), Node: u.cluster.nodes[i].name})
 	}
 }
 
-func (g *generator) makeMachines(t *scenarios.Topology) {
+func (u *setup) makeMachines(t *scenarios.Topology) {
 	addresses := func(of map[corev1.IPFamily]string) []netip.Addr {
 		var list []string
-		for _, f := range g.families {
+		for _, f := range u.cluster.families {
 			list = append(list, of[f])
 		}
 		return addressesOf(list...)
 	}
 	t.Outside = append(t.Outside, scenarios.Machine{Name: "internet", Addresses: addresses(outsiders)})
-	if g.in(1, 2) {
+	if u.in(1, 2) {
 		t.Outside = append(t.Outside, scenarios.Machine{Name: "neighbour", Addresses: addresses(neighbours)})
 	}
 }

@@ -3,25 +3,15 @@ package gen
 import (
 	"bytes"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/chainwalk/chainwalk/internal/ddmin"
 	"github.com/chainwalk/chainwalk/scenarios"
 )
 
-// tree is a scenario file as YAML has it: mappings (map[string]any), lists ([]any) and
-// scalars. It is never changed in place.
-type tree any
-
-// path leads from the root of a tree to a part of it: by keys (string) and places (int).
-type path []any
-
-func (p path) with(step any) path { return append(slices.Clone(p), step) }
-
-func asTree(s *scenarios.Scenario) (tree, error) {
+func asTree(s *scenarios.Scenario) (ddmin.Tree, error) {
 	var b bytes.Buffer
 	if err := scenarios.Write(&b, s); err != nil {
 		return nil, err
@@ -32,7 +22,7 @@ func asTree(s *scenarios.Scenario) (tree, error) {
 }
 
 // text is the tree as a file, which Read reads. Equal trees have equal texts.
-func text(t tree) []byte {
+func text(t ddmin.Tree) []byte {
 	out, err := yaml.Marshal(t)
 	if err != nil {
 		panic(fmt.Sprintf("gen: a tree that YAML does not have: %v", err))
@@ -40,93 +30,8 @@ func text(t tree) []byte {
 	return out
 }
 
-// at is the part of a tree at a path, nil if there is none.
-func at(t tree, p path) any {
-	var v any = t
-	for _, step := range p {
-		switch s := step.(type) {
-		case string:
-			m, _ := v.(map[string]any)
-			v = m[s]
-		case int:
-			list, _ := v.([]any)
-			if s >= len(list) {
-				return nil
-			}
-			v = list[s]
-		}
-	}
-	return v
-}
-
-// edit is the tree with the part at a path changed.
-func edit(t tree, p path, change func(any) any) tree {
-	if len(p) == 0 {
-		return change(t)
-	}
-	switch v := t.(type) {
-	case map[string]any:
-		key := p[0].(string)
-		out := maps.Clone(v)
-		out[key] = edit(v[key], p[1:], change)
-		return out
-	case []any:
-		i := p[0].(int)
-		out := slices.Clone(v)
-		out[i] = edit(v[i], p[1:], change)
-		return out
-	}
-	return t
-}
-
-// withoutKey takes a key from the mapping at a path.
-func withoutKey(t tree, p path, key string) tree {
-	return edit(t, p, func(v any) any {
-		out := maps.Clone(v.(map[string]any))
-		delete(out, key)
-		return out
-	})
-}
-
-// withoutItems takes items from the list at a path.
-func withoutItems(t tree, p path, from, size int) tree {
-	return edit(t, p, func(v any) any {
-		return slices.Delete(slices.Clone(v.([]any)), from, from+size)
-	})
-}
-
-// parts are the paths to all mappings and lists of a tree, those near the root first.
-func parts(t tree) []path {
-	out := []path{{}}
-	for i := 0; i < len(out); i++ {
-		switch v := at(t, out[i]).(type) {
-		case map[string]any:
-			for _, key := range slices.Sorted(maps.Keys(v)) {
-				if isPart(v[key]) {
-					out = append(out, out[i].with(key))
-				}
-			}
-		case []any:
-			for j, item := range v {
-				if isPart(item) {
-					out = append(out, out[i].with(j))
-				}
-			}
-		}
-	}
-	return out
-}
-
-func isPart(v any) bool {
-	switch v.(type) {
-	case map[string]any, []any:
-		return true
-	}
-	return false
-}
-
 // mapped is the tree with every scalar changed; key is the key that the scalar, or the list that it is in, has.
-func mapped(t tree, key string, change func(key string, scalar any) any) tree {
+func mapped(t ddmin.Tree, key string, change func(key string, scalar any) any) ddmin.Tree {
 	switch v := t.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
@@ -145,7 +50,7 @@ func mapped(t tree, key string, change func(key string, scalar any) any) tree {
 }
 
 // renamed is the tree with words of its texts replaced, all at the same time.
-func renamed(t tree, words map[string]string) tree {
+func renamed(t ddmin.Tree, words map[string]string) ddmin.Tree {
 	return mapped(t, "", func(_ string, scalar any) any {
 		if s, ok := scalar.(string); ok {
 			return renameIn(s, words)

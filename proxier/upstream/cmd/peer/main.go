@@ -19,10 +19,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
-	"github.com/chainwalk/chainwalk/proxier/upstream/gen"
 	"github.com/chainwalk/chainwalk/proxier/upstream/judge"
 	"github.com/chainwalk/chainwalk/proxier/upstream/peers"
-	"github.com/chainwalk/chainwalk/proxier/upstream/shrink"
 )
 
 func main() {
@@ -136,7 +134,7 @@ func (o *options) checkFiles(report *judge.Report, out, errOut io.Writer) int {
 func (o *options) search(report *judge.Report, out, errOut io.Writer) int {
 	start := time.Now()
 	for number := o.from; number < o.from+o.cases; number++ {
-		c := gen.Case(o.seed, uint64(number))
+		c := cases.Generated(o.seed, uint64(number))
 		differences, err := judge.Run(c, report)
 		if err != nil {
 			fmt.Fprintf(errOut, "case %d of seed %d: %v\n", number, o.seed, err)
@@ -173,7 +171,7 @@ func (o *options) handOver(c *cases.Case, number int, report *judge.Report, out,
 		}
 		fmt.Fprintf(out, "case %d of seed %d, handed over after step %d: %s (ours:) does not do what it does on an empty kernel (kube-proxy:)\n",
 			number, o.seed, after, who)
-		small := shrink.Case(c, o.tries, func(c *cases.Case) bool {
+		small := cases.Shrink(c, o.tries, func(c *cases.Case) bool {
 			differences, err := judge.HandOver(c, min(after, len(c.Steps)), back, judge.NewReport())
 			return err == nil && len(differences) > 0
 		})
@@ -197,7 +195,7 @@ func (o *options) printSmallest(c *cases.Case, first *judge.Difference, out io.W
 		}
 		return differences
 	}
-	small := shrink.Case(c, o.tries, func(c *cases.Case) bool { return run(c) != nil })
+	small := cases.Shrink(c, o.tries, func(c *cases.Case) bool { return run(c) != nil })
 	text, err := small.Marshal()
 	if err != nil {
 		panic(err)

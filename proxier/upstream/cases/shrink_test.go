@@ -1,4 +1,4 @@
-package shrink_test
+package cases_test
 
 import (
 	"slices"
@@ -9,8 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/chainwalk/chainwalk/proxier/upstream/cases"
-	"github.com/chainwalk/chainwalk/proxier/upstream/gen"
-	"github.com/chainwalk/chainwalk/proxier/upstream/shrink"
 )
 
 // failsWithAffinity stands for a difference that needs a service with affinity and a sync after it.
@@ -21,16 +19,16 @@ func failsWithAffinity(c *cases.Case) bool {
 	return at >= 0 && slices.ContainsFunc(c.Steps[at:], func(s cases.Step) bool { return s.Do == cases.Sync })
 }
 
-func TestCaseKeepsWhatFailsAndNothingElse(t *testing.T) {
+func TestShrinkKeepsWhatFailsAndNothingElse(t *testing.T) {
 	shrunk := 0
-	for number := range uint64(20) {
-		c := gen.Case(1, number)
+	for number := range uint64(10) {
+		c := cases.Generated(1, number)
 		if !failsWithAffinity(c) {
 			continue
 		}
 		before, err := c.Marshal()
 		require.NoError(t, err)
-		small := shrink.Case(c, 1000, failsWithAffinity)
+		small := cases.Shrink(c, 1000, failsWithAffinity)
 		after, err := c.Marshal()
 		require.NoError(t, err)
 		assert.Equal(t, string(before), string(after), "the given case must stay as it is")
@@ -38,14 +36,14 @@ func TestCaseKeepsWhatFailsAndNothingElse(t *testing.T) {
 		assert.Len(t, small.Steps, 2)
 		assert.Empty(t, small.Steps[0].Service.Spec.ExternalIPs)
 		assert.Empty(t, small.Steps[0].Service.Spec.Ports)
-		assert.Equal(t, "none", small.Settings.Detect)
+		assert.Equal(t, cases.Settings{}, small.Settings)
 		shrunk++
 	}
 	assert.Positive(t, shrunk)
 }
 
-func TestCaseStopsAfterSoManyTries(t *testing.T) {
+func TestShrinkStopsAfterSoManyTries(t *testing.T) {
 	tries := 0
-	shrink.Case(gen.Case(1, 1), 10, func(*cases.Case) bool { tries++; return true })
+	cases.Shrink(cases.Generated(1, 1), 10, func(*cases.Case) bool { tries++; return true })
 	assert.Equal(t, 10, tries)
 }
