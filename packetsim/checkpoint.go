@@ -44,9 +44,38 @@ func (c Checkpoint) Undo() {
 	c.host.rollback(c.state)
 }
 
+// checkpoint is a state that a host can go back to.
+type checkpoint struct{ undo, pending, scratch int }
+
+// checkpoint opens a checkpoint. Each is closed by rollback or by keep, the last opened first.
+func (h *Host) checkpoint() checkpoint {
+	j := &h.journal
+	h.memory.checkpoint()
+	j.begins = len(j.undo)
+	return checkpoint{len(j.undo), len(h.tally.pending), h.scratch.used}
+}
+
+// rollback undoes everything since the checkpoint.
+func (h *Host) rollback(c checkpoint) {
+	h.tracker.rollback(c.undo)
+	h.tally.pending = h.tally.pending[:c.pending]
+	h.memory.rollback()
+}
+
+// keep closes the last checkpoint and lets its changes stand. The outermost one also advances the counters.
+func (h *Host) keep() {
+	h.journal.begins = len(h.journal.undo)
+	if h.memory.keep(); h.memory.depth > 0 {
+		return
+	}
+	h.tally.keep()
+	h.journal.reset()
+}
+
 // probe opens a checkpoint that endProbe will undo.
 func (h *Host) probe() checkpoint {
-	h.probes++
+	h.tally.probes++
+	h.scratch.probes++
 	return h.checkpoint()
 }
 
@@ -54,5 +83,6 @@ func (h *Host) probe() checkpoint {
 func (h *Host) endProbe(c checkpoint) {
 	h.rollback(c)
 	h.scratch.used = c.scratch
-	h.probes--
+	h.scratch.probes--
+	h.tally.probes--
 }

@@ -251,6 +251,15 @@ func (c *conn) entry(now time.Time) ConntrackEntry {
 	return e
 }
 
+// entryOf is a connection as events tell it: without a source port that the kernel chooses.
+func (h *tracker) entryOf(c *conn) *ConntrackEntry {
+	e := c.entry(h.clock.Now())
+	if c.chosenPort {
+		e.Reply.DstPort = 0
+	}
+	return &e
+}
+
 func (t Tuple) compare(u Tuple) int {
 	return cmp.Or(cmp.Compare(t.Proto, u.Proto), t.Src.Compare(u.Src), t.Dst.Compare(u.Dst), cmp.Compare(t.SrcPort, u.SrcPort),
 		cmp.Compare(t.DstPort, u.DstPort), cmp.Compare(t.ICMPType, u.ICMPType), cmp.Compare(t.ICMPCode, u.ICMPCode),

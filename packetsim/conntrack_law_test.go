@@ -239,14 +239,14 @@ func established(tb testing.TB, connections int) (*walk, *skb) {
 	in.SrcPort, in.Src, in.TCPFlags = 1000, netip.MustParseAddr("10.244.1.0"), ACK
 	_, err = h.Step(in, SeededChance(0))
 	require.NoError(tb, err)
-	return &walk{h: h, chance: SeededChance(0)}, &skb{Packet: in.Packet}
+	return h.newWalk(SeededChance(0), 0, &Outcome{}), &skb{Packet: in.Packet}
 }
 
 // trackEstablished is what conntrack does with a packet of a connection that it knows, its lookup and the journal's work included.
 func trackEstablished(w *walk, s *skb) {
 	mark := w.h.checkpoint()
 	s.conn, s.relation = nil, isInvalid
-	w.trackStep(s)
+	w.conntrack.trackStep(s)
 	w.h.rollback(mark)
 }
 

@@ -201,16 +201,16 @@ func mixBits(x, y addrBits, rest uint64) uint32 {
 
 // scratchConns are the connections of probes. Nothing refers to them at a probe's end, and the next one uses them again.
 type scratchConns struct {
-	conns []*conn
-	used  int
+	conns  []*conn
+	used   int
+	probes int // open checkpoints that will be undone
 }
 
 // newConn is an empty connection.
-func (w *walk) newConn() *conn {
-	if w.h.probes == 0 {
+func (s *scratchConns) newConn() *conn {
+	if s.probes == 0 {
 		return &conn{}
 	}
-	s := &w.h.scratch
 	if s.used == len(s.conns) {
 		s.conns = append(s.conns, &conn{})
 	}

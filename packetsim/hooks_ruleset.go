@@ -71,13 +71,13 @@ func (r *rulesetHooks) addRuleset(rules *fakeipt.Ruleset, before conntrackUser) 
 		one := entry{priority: registered.Priority, turn: registered.Turn}
 		switch registered.Table {
 		case "nat":
-			one.run = func(w *walk, s *skb) bool { return w.runTable(s, base) }
+			one.run = func(w *walk, s *skb) bool { return w.table.run(s, base) }
 			r.chains.add(registered.Hook, one)
 			continue
 		case "mangle":
 			one.run = func(w *walk, s *skb) bool { return w.mangle(s, base) }
 		default:
-			one.run = func(w *walk, s *skb) bool { return w.runTable(s, base) }
+			one.run = func(w *walk, s *skb) bool { return w.table.run(s, base) }
 		}
 		r.entries.add(registered.Hook, one)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
-	"github.com/chainwalk/chainwalk/netfilter/ipset"
 )
 
 const loopbackName = "lo"
@@ -48,25 +47,24 @@ type Host struct {
 	lock sync.Mutex // of all that is below, but for name, netfilter and clock, which do not change
 	tracker
 	routing
-	name        string
-	network     HostConfig // devices, routes and rules as they were given
-	sysctls     map[string]string
-	conf        hostSysctls
-	netfilter   *netfilter.Namespace
-	clock       clock.PassiveClock
-	hooks       familyHooks // of the rulesets that were met last
-	indexing    indexPolicy
-	recentMasks map[*fakeipt.Ruleset]map[string]netip.Addr // the answers of masksOf for the current rulesets
-	memory      *memory
-	idle        []*walk // walks that have ended
-	verdict     Outcome // of the last Verdict
-	probes      int     // open checkpoints that will be undone
-	tick        uint64  // of the kernel's clock: each packet comes in one of its own, whatever the clock says
+	name      string
+	network   HostConfig // devices, routes and rules as they were given
+	sysctls   map[string]string
+	conf      hostSysctls
+	netfilter *netfilter.Namespace
+	clock     clock.PassiveClock
+	hooks     familyHooks // of the rulesets that were met last
+	indexing  indexPolicy
+	memory    *memory
+	tally     tally
+	idle      []*walk // walks that have ended
+	verdict   Outcome // of the last Verdict
 }
 
 // tracker is the host's conntrack: its entries, and how packets change them.
 type tracker struct {
-	conf      *hostSysctls // the host's
+	conf      *hostSysctls         // the host's
+	namespace *netfilter.Namespace // the host's, which can make new connections count their packets
 	clock     clock.PassiveClock
 	tracked   conntrack
 	journal   journal
@@ -113,12 +111,8 @@ func NewHost(config HostConfig) (*Host, error) {
 	if h.clock == nil {
 		h.clock = stoppedClock{}
 	}
-	var sets *ipset.Table
-	if h.netfilter != nil {
-		sets = h.netfilter.Sets()
-	}
-	h.memory = newMemory(sets)
-	h.tracker.conf, h.tracker.clock = &h.conf, h.clock
+	h.memory, h.tally.namespace = newMemory(h.netfilter, h.clock), h.netfilter
+	h.tracker.conf, h.tracker.clock, h.tracker.namespace = &h.conf, h.clock, h.netfilter
 	h.routing.conf, h.routing.memory = &h.conf, h.memory
 	if err := h.SetNetwork(config.Devices, config.Routes, config.PolicyRules, config.OnlyGivenRoutes); err != nil {
 		return nil, err

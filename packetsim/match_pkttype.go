@@ -14,10 +14,10 @@ var linkTypes = [...]LinkType{
 }
 
 // matchPktType is -m pkttype (net/netfilter/xt_pkttype.c).
-func (w *walk) matchPktType(s *skb, m *fakeipt.MatchPktType) bool {
+func (mt *matcher) matchPktType(s *skb, m *fakeipt.MatchPktType) bool {
 	kind := s.frameType()
 	if kind == "" {
-		w.fail(errNoLinkType)
+		mt.fail(errNoLinkType)
 		return false
 	}
 	return (kind == linkTypes[m.Type]) != m.Invert

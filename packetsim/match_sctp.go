@@ -9,7 +9,7 @@ import (
 var errNoChunks = errors.New("packet: Chunks is not set: a rule asks for the chunks of an SCTP packet")
 
 // matchSCTP is -m sctp (net/netfilter/xt_sctp.c).
-func (w *walk) matchSCTP(s *skb, m *fakeipt.MatchSCTP) bool {
+func (mt *matcher) matchSCTP(s *skb, m *fakeipt.MatchSCTP) bool {
 	if !matchPorts(s, SCTP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst) {
 		return false
 	}
@@ -17,7 +17,7 @@ func (w *walk) matchSCTP(s *skb, m *fakeipt.MatchSCTP) bool {
 		return true
 	}
 	if len(s.Chunks) == 0 {
-		w.fail(errNoChunks)
+		mt.fail(errNoChunks)
 		return false
 	}
 	return chunksMatch(s.Chunks, m.Chunks) != m.Chunks.Invert

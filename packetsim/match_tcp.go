@@ -9,7 +9,7 @@ import (
 var errNoTCPOptions = errors.New("packet: TCP options are not known: a rule with --tcp-option cannot be evaluated")
 
 // matchTCP is -m tcp (net/netfilter/xt_tcpudp.c).
-func (w *walk) matchTCP(s *skb, m *fakeipt.MatchTCP) bool {
+func (mt *matcher) matchTCP(s *skb, m *fakeipt.MatchTCP) bool {
 	if !matchPorts(s, TCP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst) {
 		return false
 	}
@@ -21,7 +21,7 @@ func (w *walk) matchTCP(s *skb, m *fakeipt.MatchTCP) bool {
 	}
 	has, known := s.hasTCPOption(m.Option)
 	if !known {
-		w.fail(errNoTCPOptions)
+		mt.fail(errNoTCPOptions)
 		return false
 	}
 	return has != m.InvOption

@@ -170,7 +170,7 @@ func (w *walk) endsHere(s *skb, hears bool) bool {
 func (w *walk) loop(s *skb) {
 	p := *s
 	p.Socket, p.shared = &Socket{None: true}, true
-	w.emit(Reply{Packet: p.Packet, Copy: true, Looped: true}, &p, func(sub *walk) {
+	w.answers.emit(Reply{Packet: p.Packet, Copy: true, Looped: true}, &p, func(sub *walk) {
 		if !sub.pass(&p, postRouting, nil, p.path.out) {
 			return
 		}

@@ -1,7 +1,5 @@
 package packetsim
 
-import "fmt"
-
 // natSide is the side of a connection that NAT decides at a hook: the destination in PREROUTING and OUTPUT, the source in INPUT and
 // POSTROUTING.
 type natSide uint8
@@ -26,27 +24,27 @@ func (w *walk) translateAt(s *skb, side natSide, chains []entry) bool {
 			w.drop("redirect of a translated connection")
 			return false
 		}
-		return w.natWrite(s, side, w.translateError)
+		return w.natWrite(s, side, (*skb).translateError)
 	}
 	if s.relation != isEstablished && !s.conn.bound(side) {
-		w.bypassed = false
+		w.table.targets.bypassed = false
 		for i := 0; i < len(chains) && !s.conn.bound(side); i++ {
 			if !chains[i].run(w, s) {
 				return false
 			}
-			if w.bypassed { // the packet goes on behind the nat hook, which has neither bound nor translated it
+			if w.table.targets.bypassed { // the packet goes on behind the nat hook, which has neither bound nor translated it
 				return true
 			}
 		}
 		if !s.conn.bound(side) {
-			w.bindNothing(s, side)
+			w.table.targets.nat.bindNothing(s.conn, side)
 		}
 	} else if s.hook == postRouting && s.dir == original && s.conn.masqueradeDev != "" && s.conn.masqueradeDev != s.out.Name {
 		w.h.remove(s.conn)
 		w.drop("masqueraded connection leaves by another device")
 		return false
 	}
-	return w.natWrite(s, side, w.translate)
+	return w.natWrite(s, side, (*skb).translate)
 }
 
 // natWrite translates the packet. With another destination a packet that came in loses the route that it had, and one
@@ -88,7 +86,7 @@ func (c *conn) bound(side natSide) bool {
 }
 
 // translate writes the side of the header (nf_nat_packet).
-func (w *walk) translate(s *skb, side natSide) {
+func (s *skb) translate(side natSide) {
 	if !s.conn.translates(s.dir, side) {
 		return
 	}
@@ -119,7 +117,7 @@ func (c *conn) translates(dir direction, side natSide) bool {
 
 // translateError translates an ICMP error about a translated connection: its own address on that side, and in
 // the quoted packet the other side (nf_nat_icmp_reply_translation).
-func (w *walk) translateError(s *skb, side natSide) {
+func (s *skb) translateError(side natSide) {
 	if !s.conn.translates(s.dir, side) {
 		return
 	}
@@ -135,9 +133,4 @@ func (w *walk) translateError(s *skb, side natSide) {
 	inner.translateICMPID(other.ICMPID)
 	s.Inner = &inner
 	s.mendSum()
-}
-
-func (w *walk) unsupported(what string) fate {
-	w.fail(fmt.Errorf("not supported: %s", what))
-	return stopped
 }

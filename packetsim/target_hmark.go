@@ -14,11 +14,11 @@ var (
 )
 
 // hmark is -j HMARK (net/netfilter/xt_HMARK.c): the packet's mark is a hash of what it goes from and to, the same in both directions.
-func (w *walk) hmark(s *skb, t *fakeipt.TargetHMARK) fate {
+func (tg *targets) hmark(s *skb, t *fakeipt.TargetHMARK) fate {
 	var from hashedTuple
 	switch {
 	case !t.Conntrack:
-		from = w.hashedPacket(s, t)
+		from = tg.hashedPacket(s, t)
 	case s.conn == nil:
 		return goOn
 	default:
@@ -52,11 +52,11 @@ func hashedConn(c *conn) hashedTuple {
 }
 
 // hashedPacket is the packet's, or that of the packet that an ICMP error quotes.
-func (w *walk) hashedPacket(s *skb, t *fakeipt.TargetHMARK) hashedTuple {
+func (tg *targets) hashedPacket(s *skb, t *fakeipt.TargetHMARK) hashedTuple {
 	p := &s.Packet
 	if p.IsICMPError() {
 		if p.Inner == nil {
-			w.fail(errNoHashICMP)
+			tg.fail(errNoHashICMP)
 			return hashedTuple{src: p.Src, dst: p.Dst}
 		}
 		p = p.Inner
@@ -69,11 +69,11 @@ func (w *walk) hashedPacket(s *skb, t *fakeipt.TargetHMARK) hashedTuple {
 		if p.SPI != nil {
 			from.ports = *p.SPI
 		} else if portMask(t) != 0 {
-			w.fail(errNoSPI)
+			tg.fail(errNoSPI)
 		}
 		from.hasPorts = true
 	case (p.Proto == protoDCCP || p.Proto == protoUDPLite) && portMask(t) != 0:
-		w.fail(errNoHashPorts)
+		tg.fail(errNoHashPorts)
 	}
 	return from
 }

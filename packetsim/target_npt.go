@@ -14,9 +14,9 @@ import (
 //
 // They do so where the address has the rule's first prefix, and both prefixes are of one length. Other addresses are translated as well,
 // and the packet's checksum is wrong from then on.
-func (w *walk) npt(s *skb, t *fakeipt.TargetNPT) fate {
+func (tg *targets) npt(s *skb, t *fakeipt.TargetNPT) fate {
 	if s.shared { // of which the kernel takes no copy before it writes
-		w.fail(errSharedNPT)
+		tg.fail(errSharedNPT)
 		return stopped
 	}
 	addr := &s.Src
@@ -28,16 +28,16 @@ func (w *walk) npt(s *skb, t *fakeipt.TargetNPT) fate {
 	*addr, ok = nptMap(*addr, t)
 	s.reckon(before, wordSum(*addr))
 	if !ok && s.hook == output && !s.isCopy { // it has no device yet, which icmp6_send wants
-		w.drop(nptFailed)
+		tg.drop(nptFailed)
 		return stopped
 	}
 	if !ok {
-		w.outcome.Verdict, w.outcome.To, w.outcome.RejectWith = Reject, ToNone, "icmp6-4/0"
-		w.outcome.Reason = nptFailed
-		w.sendError(s, ICMPv6ParameterProblem, 0)
+		tg.outcome.Verdict, tg.outcome.To, tg.outcome.RejectWith = Reject, ToNone, "icmp6-4/0"
+		tg.outcome.Reason = nptFailed
+		tg.answers.sendError(s, ICMPv6ParameterProblem, 0)
 		return stopped
 	}
-	w.nptInner(s, t)
+	tg.nptInner(s, t)
 	return goOn
 }
 
@@ -46,7 +46,7 @@ var errSharedNPT = errors.New("not supported: SNPT or DNPT of the host's own cop
 const nptFailed = "no word of the address can be changed for NPT"
 
 // nptInner translates what an ICMP error quotes, where it went to or came from the rule's prefix.
-func (w *walk) nptInner(s *skb, t *fakeipt.TargetNPT) {
+func (tg *targets) nptInner(s *skb, t *fakeipt.TargetNPT) {
 	if s.Inner == nil || s.Socket != nil && s.Socket.Raw { // where its transport header is meant to begin, its own begins
 		return
 	}

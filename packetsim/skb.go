@@ -1,0 +1,28 @@
+package packetsim
+
+// skb is a packet on its way (struct sk_buff): the header as it is now, and what the kernel keeps beside it.
+type skb struct {
+	Packet
+	hook     hook
+	hooks    *rulesetHooks
+	in, out  *device  // as the hook sees them
+	came     *device  // by which the packet, or what it is a copy of, came to the host
+	isCopy   bool     // TEE made it
+	copyOf   LinkType // the frame type of what it is a copy of
+	conn     *conn
+	dir      direction
+	relation relation
+	zone     Zone   // that conntrack looks for it in
+	helper   string // that conntrack gives its connection, if that is new
+	path     path
+	routed   bool // path holds the route
+	local    bool // the host made the packet
+	sums     sums
+	attached bool // it answers a packet that conntrack left alone, so that -j CT takes it for one that was seen
+	bridged  bridged
+	padding  int  // bytes of TCP options that were written over
+	noMSS    bool // the option for the greatest segment was
+	shared   bool // it is the host's own copy of what it sends to many, with the same bytes
+	looped   bool // and has come in
+	drawn    bool // it is a copy of a packet whose source port the kernel chose
+}
