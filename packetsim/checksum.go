@@ -14,9 +14,6 @@ const (
 // sumTrusted is of a packet at whose checksum nobody looks.
 const sumTrusted = sumPartial | sumRight
 
-// isSummed says whether the protocol's checksum is one that the kernel looks at, and that addresses are a part of, or what is quoted.
-func (p *Packet) isSummed() bool { return p.Proto == TCP || p.Proto == UDP || p.Proto.IsICMP() }
-
 // sumHolds is the look that conntrack, NAT and REJECT have at the checksum (nf_ip6_checksum in net/netfilter/utils.c). On the packet's way
 // in an earlier look counts for addresses that NPT has changed since.
 func (s *skb) sumHolds() bool {
@@ -54,13 +51,5 @@ func (s *skb) mendSum() {
 	s.ChecksumOff = 0
 	if s.Inner.Proto == SCTP {
 		s.sums = 0
-	}
-}
-
-// reckon adds to how far the checksum is off what becomes another word of one's complement in the packet, and not in the checksum.
-func (p *Packet) reckon(before, after uint16) {
-	p.ChecksumOff = foldSum(uint32(foldSum(uint32(p.ChecksumOff)+uint32(after))) + uint32(^before))
-	if p.ChecksumOff == 0xffff {
-		p.ChecksumOff = 0
 	}
 }

@@ -218,14 +218,6 @@ func (h *routing) fib(addr netip.Addr) *fib {
 	return h.fib4
 }
 
-// FamilyOf is the family of an address.
-func FamilyOf(addr netip.Addr) netfilter.Family {
-	if addr.Is6() {
-		return netfilter.IPv6
-	}
-	return netfilter.IPv4
-}
-
 // networkBuilder makes the routing state of a host.
 type networkBuilder struct {
 	devices   []*device

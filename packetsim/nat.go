@@ -96,12 +96,12 @@ func (s *skb) translate(side natSide) {
 	} else {
 		s.Dst, s.DstPort = answer.Src, answer.SrcPort
 	}
-	s.translateICMPID(answer.ICMPID)
+	translateICMPID(&s.Packet, answer.ICMPID)
 }
 
 // translateICMPID writes the id of a translated query. That of ICMPv6 is left alone but for echoes (icmpv6_manip_pkt in
 // net/netfilter/nf_nat_proto.c), although conntrack has the new one.
-func (p *Packet) translateICMPID(id uint16) {
+func translateICMPID(p *Packet, id uint16) {
 	if p.Proto != ICMPv6 || p.ICMPType == icmpv6Echo || p.ICMPType == icmpv6EchoReply {
 		p.ICMPID = id
 	}
@@ -130,7 +130,7 @@ func (s *skb) translateError(side natSide) {
 		s.Dst = other.Src
 		inner.Src, inner.SrcPort = other.Src, other.SrcPort
 	}
-	inner.translateICMPID(other.ICMPID)
+	translateICMPID(&inner, other.ICMPID)
 	s.Inner = &inner
 	s.mendSum()
 }

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/netfilter"
 )
 
 // Proto is an IP protocol number.
@@ -132,6 +134,14 @@ next:
 		return 0, fmt.Errorf("unknown TCP flag %q: want some of %s, or NONE", word, strings.Join(tcpFlagNames[:], ","))
 	}
 	return flags, nil
+}
+
+// with is the flags with one of them set or not.
+func (f TCPFlags) with(flag TCPFlags, set bool) TCPFlags {
+	if set {
+		return f | flag
+	}
+	return f &^ flag
 }
 
 // Packet is what a Host sees of one IP packet. Zero means "not given" only for
@@ -326,4 +336,23 @@ type Input struct {
 	// NextHop is the neighbour that the sender handed the frame to, where In is a port of a bridge. Unset: the packet's
 	// destination if it is behind a port of the bridge, else the bridge itself.
 	NextHop netip.Addr
+}
+
+// MaxVNI is the greatest network identifier.
+const MaxVNI = 1<<24 - 1
+
+// FamilyOf is the family of an address.
+func FamilyOf(addr netip.Addr) netfilter.Family {
+	if addr.Is6() {
+		return netfilter.IPv6
+	}
+	return netfilter.IPv4
+}
+
+// unspecified is the unspecified address of the family.
+func unspecified(like netip.Addr) netip.Addr {
+	if like.Is6() {
+		return netip.IPv6Unspecified()
+	}
+	return netip.IPv4Unspecified()
 }

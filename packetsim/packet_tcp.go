@@ -59,3 +59,6 @@ func (n *TCPNumbers) end(flags TCPFlags) uint32 {
 	}
 	return end
 }
+
+// mssOption is the length of TCP's option for the greatest segment.
+const mssOption = 4

@@ -18,7 +18,7 @@ const withReset = "tcp-reset"
 
 // ErrorName is the word for what an ICMP error says, as Outcome.RejectWith has it: that of REJECT's --reject-with where there is one, else
 // icmp-time-exceeded and the like, or icmp-3/4 for what has no word. Of a packet that is no ICMP error it is empty.
-func (p *Packet) ErrorName() string {
+func ErrorName(p *Packet) string {
 	if !p.IsICMPError() {
 		return ""
 	}

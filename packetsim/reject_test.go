@@ -111,11 +111,11 @@ func TestErrorNameIsTheWordOfReject(t *testing.T) {
 		if strings.HasPrefix(name, "icmp6") {
 			p.Proto, p.ICMPType = ICMPv6, ICMPv6Unreachable
 		}
-		assert.Equal(t, name, p.ErrorName())
+		assert.Equal(t, name, ErrorName(&p))
 	}
-	assert.Equal(t, "icmp-time-exceeded", (&Packet{Proto: ICMP, ICMPType: ICMPTimeExceeded}).ErrorName())
-	assert.Equal(t, "icmp6-beyond-scope", (&Packet{Proto: ICMPv6, ICMPType: ICMPv6Unreachable, ICMPCode: 2}).ErrorName())
-	assert.Equal(t, "icmp-3/4", (&Packet{Proto: ICMP, ICMPType: ICMPUnreachable, ICMPCode: 4}).ErrorName())
-	assert.Empty(t, (&Packet{Proto: ICMP, ICMPType: ICMP.EchoRequestType()}).ErrorName())
-	assert.Empty(t, (&Packet{Proto: TCP}).ErrorName())
+	assert.Equal(t, "icmp-time-exceeded", ErrorName(&Packet{Proto: ICMP, ICMPType: ICMPTimeExceeded}))
+	assert.Equal(t, "icmp6-beyond-scope", ErrorName(&Packet{Proto: ICMPv6, ICMPType: ICMPv6Unreachable, ICMPCode: 2}))
+	assert.Equal(t, "icmp-3/4", ErrorName(&Packet{Proto: ICMP, ICMPType: ICMPUnreachable, ICMPCode: 4}))
+	assert.Empty(t, ErrorName(&Packet{Proto: ICMP, ICMPType: ICMP.EchoRequestType()}))
+	assert.Empty(t, ErrorName(&Packet{Proto: TCP}))
 }

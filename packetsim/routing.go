@@ -68,13 +68,6 @@ func (h *routing) checkLoopback(src netip.Addr, out *device) error {
 	return nil
 }
 
-func unspecified(like netip.Addr) netip.Addr {
-	if like.Is6() {
-		return netip.IPv6Unspecified()
-	}
-	return netip.IPv4Unspecified()
-}
-
 func (h *routing) outputPath(r *route, dst netip.Addr) path {
 	if r.Type == RouteBroadcast || dst == limitedBroadcast || dst.IsMulticast() {
 		to := pathToMany(r.dev, dst)

@@ -26,3 +26,25 @@ type skb struct {
 	looped   bool // and has come in
 	drawn    bool // it is a copy of a packet whose source port the kernel chose
 }
+
+// frameType is the kind of link-layer address that the packet came to (pkt_type). A copy of TEE keeps that of what it copies. The host's own
+// packets count as unicast, but for its copies of what it sends to many. It is empty where the packet does not tell.
+func (s *skb) frameType() LinkType {
+	switch {
+	case s.looped && s.Dst.IsMulticast():
+		return LinkMulticast
+	case s.looped:
+		return LinkBroadcast
+	case s.isCopy:
+		return s.copyOf
+	case s.local:
+		return LinkUnicast
+	}
+	return s.LinkType
+}
+
+// cameToMany says whether the packet came in a frame to several machines, or is a copy of one that did.
+func (s *skb) cameToMany() bool {
+	kind := s.frameType()
+	return kind == LinkBroadcast || kind == LinkMulticast
+}

@@ -96,20 +96,6 @@ func nptAdjustment(t *fakeipt.TargetNPT) uint16 {
 	return foldSum(uint32(wordSum(t.From.Addr)) + uint32(^wordSum(t.To.Addr)))
 }
 
-// wordSum is the sum of an address's words in one's complement.
-func wordSum(addr netip.Addr) uint16 {
-	sum := uint32(0)
-	for b := addr.AsSlice(); len(b) > 0; b = b[2:] {
-		sum += uint32(binary.BigEndian.Uint16(b))
-	}
-	return foldSum(sum)
-}
-
-func foldSum(sum uint32) uint16 {
-	sum = sum>>16 + sum&0xffff
-	return uint16(sum>>16 + sum)
-}
-
 // prefixBits is the length of a mask.
 func prefixBits(mask netip.Addr) int {
 	n := 0

@@ -7,8 +7,6 @@ import (
 )
 
 const (
-	// mssOption is the length of TCP's option for the greatest segment.
-	mssOption = 4
 	// defaultMSS4 and defaultMSS6 are what is announced at most where nothing was announced (RFC 1122, RFC 2460).
 	defaultMSS4 = 536
 	defaultMSS6 = 1220

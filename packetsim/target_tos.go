@@ -23,11 +23,3 @@ func changeECN(s *skb, t *fakeipt.TargetECN) {
 		s.TCPFlags = s.TCPFlags.with(CWR, t.CWR)
 	}
 }
-
-// with is the flags with one of them set or not.
-func (f TCPFlags) with(flag TCPFlags, set bool) TCPFlags {
-	if set {
-		return f | flag
-	}
-	return f &^ flag
-}

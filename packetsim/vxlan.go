@@ -14,9 +14,6 @@ type VXLAN struct {
 	Remotes map[netip.Addr]netip.Addr
 }
 
-// MaxVNI is the greatest network identifier.
-const MaxVNI = 1<<24 - 1
-
 const vxlanPort = 8472
 
 func (v *VXLAN) port() uint16 {

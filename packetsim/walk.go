@@ -64,7 +64,7 @@ func (w *walk) run(in *Input) error {
 	}
 	s := &w.packet
 	s.Packet = in.Packet
-	if !in.isAnswer() {
+	if !isAnswer(in) {
 		w.h.memory.tick++
 	}
 	if in.Local {
@@ -107,7 +107,7 @@ func checkInput(in *Input) error {
 }
 
 // isAnswer says that the host's stack sends the packet because of the one that was delivered to it just now.
-func (in *Input) isAnswer() bool {
+func isAnswer(in *Input) bool {
 	return in.Local && in.Socket != nil && (in.Socket.Kernel || in.Socket.None)
 }
 

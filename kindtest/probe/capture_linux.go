@@ -328,7 +328,7 @@ func (s *sighting) spell() Sighting {
 	quoted := shown.Inner
 	shown.Inner = nil
 	told := Sighting{
-		Point: s.point, Device: s.device, Packet: inputText(&shown), With: s.ErrorName(), Print: s.Print, When: s.when,
+		Point: s.point, Device: s.device, Packet: inputText(&shown), With: packetsim.ErrorName(&s.Packet), Print: s.Print, When: s.when,
 	}
 	if quoted != nil {
 		told.Quoted = inputText(quoted)

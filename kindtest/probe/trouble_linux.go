@@ -25,7 +25,7 @@ func troubleOf(t socket.Trouble, six bool) Result {
 	if six {
 		said.Proto = packetsim.ICMPv6
 	}
-	return Result{End: Refused, With: said.ErrorName(), Offender: t.Offender}
+	return Result{End: Refused, With: packetsim.ErrorName(&said), Offender: t.Offender}
 }
 
 // errorOf is what an error of a system call makes of a question, where the error queue is empty.
