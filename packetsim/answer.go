@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // answers are the packets that the host makes because of the one that is walked: errors, resets, copies. Each is walked out by a walk of
@@ -18,15 +20,15 @@ type answers struct {
 
 // sendError sends an ICMP error about the packet, unless Linux sends none (icmp_send in net/ipv4/icmp.c, icmp6_send in net/ipv6/icmp.c).
 func (a *answers) sendError(s *skb, typ, code uint8) {
-	if s.IsICMPError() || s.Proto == ICMP && s.ICMPType > lastICMPType || s.goesToMany() || s.cameToMany() || s.Src.IsUnspecified() ||
+	if s.IsICMPError() || s.Proto == inet.ICMP && s.ICMPType > lastICMPType || s.goesToMany() || s.cameToMany() || s.Src.IsUnspecified() ||
 		s.Src.IsMulticast() {
 		return
 	}
 	quoted := s.Packet
-	answer := Packet{Proto: ICMP, Dst: s.Src, ICMPType: typ, ICMPCode: code, Inner: &quoted, Socket: &Socket{Kernel: true}}
+	answer := inet.Packet{Proto: inet.ICMP, Dst: s.Src, ICMPType: typ, ICMPCode: code, Inner: &quoted, Socket: &inet.Socket{Kernel: true}}
 	reflect := a.host.conf.fwmarkReflect
 	if s.Is6() {
-		answer.Proto, reflect = ICMPv6, a.host.conf.fwmarkReflect6
+		answer.Proto, reflect = inet.ICMPv6, a.host.conf.fwmarkReflect6
 	} else {
 		answer.TOS = s.TOS&errorTOSKept | errorTOS
 	}
@@ -68,7 +70,7 @@ func (h *routing) errorSource6(s *skb) netip.Addr {
 
 // answerOf is an answer to the packet. It belongs to the packet's connection from the start, be it confirmed or not (nf_ct_attach). Of one
 // that is not tracked it has no connection, and still is no packet without one to those who look for either (nf_conntrack_attach).
-func answerOf(s *skb, answer Packet) *skb {
+func answerOf(s *skb, answer inet.Packet) *skb {
 	p := &skb{Packet: answer, conn: s.conn, attached: s.relation == isUntracked}
 	if s.conn != nil {
 		p.relation, p.dir = isRelated, 1-s.dir
@@ -79,19 +81,19 @@ func answerOf(s *skb, answer Packet) *skb {
 // sendReset sends a TCP reset as if from the packet's destination (nf_send_reset). It belongs to the
 // packet's connection.
 func (a *answers) sendReset(s *skb) {
-	if s.Proto != TCP {
+	if s.Proto != inet.TCP {
 		a.fail(errors.New("rule: REJECT with tcp-reset meets a packet that is not TCP"))
 		return
 	}
-	if s.TCPFlags&RST != 0 || !s.sumHolds() || s.goesToMany() {
+	if s.TCPFlags&inet.RST != 0 || !s.sumHolds() || s.goesToMany() {
 		return
 	}
-	answer := Packet{Proto: TCP, Src: s.Dst, SrcPort: s.DstPort, Dst: s.Src, DstPort: s.SrcPort, TCPFlags: RST | ACK,
-		Socket: &Socket{None: true}}
-	if s.TCPFlags&ACK != 0 {
-		answer.TCPFlags = RST
+	answer := inet.Packet{Proto: inet.TCP, Src: s.Dst, SrcPort: s.DstPort, Dst: s.Src, DstPort: s.SrcPort, TCPFlags: inet.RST | inet.ACK,
+		Socket: &inet.Socket{None: true}}
+	if s.TCPFlags&inet.ACK != 0 {
+		answer.TCPFlags = inet.RST
 	}
-	answer.Numbers = resetNumbers(&s.Packet)
+	answer.Numbers = inet.ResetNumbers(&s.Packet)
 	if s.Is6() && a.host.conf.fwmarkReflect6 || s.Dst.Is4() && a.host.conf.fwmarkReflect {
 		answer.Mark = s.Mark
 	}
@@ -134,6 +136,6 @@ func (a *answers) emit(made Reply, p *skb, send func(sub *walk)) {
 		return
 	}
 	if !made.Packet.Src.IsValid() {
-		reply.Packet.Src = unspecified(made.Packet.Dst)
+		reply.Packet.Src = inet.Unspecified(made.Packet.Dst)
 	}
 }

@@ -1,5 +1,7 @@
 package packetsim
 
+import "github.com/chainwalk/chainwalk/packetsim/inet"
+
 // sums is what the kernel knows of the checksum of TCP, UDP and ICMP in a packet (ip_summed, csum_valid and csum of struct sk_buff).
 type sums uint8
 
@@ -18,7 +20,7 @@ const sumTrusted = sumPartial | sumRight
 // in an earlier look counts for addresses that NPT has changed since.
 func (s *skb) sumHolds() bool {
 	switch {
-	case !s.isSummed() || s.sums&sumTrusted != 0:
+	case !s.IsSummed() || s.sums&sumTrusted != 0:
 		return true
 	case s.sums&sumComplete != 0 && s.hook != preRouting && s.hook != input:
 		return true
@@ -39,7 +41,7 @@ func (s *skb) rejectsSum() bool { return s.sums&(sumTrusted|sumValid) == 0 && !s
 
 // sumIsWrong is the look that sockets have at the checksum (__skb_checksum_validate in include/linux/skbuff.h).
 func (s *skb) sumIsWrong() bool {
-	return s.isSummed() && s.sums&(sumTrusted|sumKept) == 0 && s.ChecksumOff != 0
+	return s.IsSummed() && s.sums&(sumTrusted|sumKept) == 0 && s.ChecksumOff != 0
 }
 
 // mendSum is what NAT does to the checksum of an ICMP error: it is written anew. Where the error quotes a packet of SCTP, the kernel
@@ -49,7 +51,7 @@ func (s *skb) mendSum() {
 		return
 	}
 	s.ChecksumOff = 0
-	if s.Inner.Proto == SCTP {
+	if s.Inner.Proto == inet.SCTP {
 		s.sums = 0
 	}
 }

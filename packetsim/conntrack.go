@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // Tuple is one direction of a connection.
 type Tuple struct {
-	Proto   Proto      `json:"proto"`
+	Proto   inet.Proto `json:"proto"`
 	Src     netip.Addr `json:"src"`
 	Dst     netip.Addr `json:"dst"`
 	SrcPort uint16     `json:"sport,omitempty"`
@@ -41,7 +42,7 @@ func (t Tuple) inverse() Tuple {
 }
 
 // tupleOf is the tuple that conntrack reads from a packet.
-func tupleOf(p *Packet) Tuple {
+func tupleOf(p *inet.Packet) Tuple {
 	t := Tuple{Proto: p.Proto, Src: p.Src, Dst: p.Dst}
 	switch {
 	case p.Proto.HasPorts():
@@ -131,7 +132,7 @@ type connState struct {
 type sourceKey struct {
 	src   netip.Addr
 	port  uint16 // or the identifier of an ICMP query
-	proto Proto
+	proto inet.Proto
 	zone  uint16
 }
 
@@ -320,9 +321,9 @@ func (h *Host) loadConntrack(entries []ConntrackEntry) error {
 
 func (c *conn) stateName() string {
 	switch c.tuples[original].Proto {
-	case TCP:
+	case inet.TCP:
 		return tcpStateInfo[c.tcp.state].name
-	case SCTP:
+	case inet.SCTP:
 		return sctpStateInfo[c.sctp.state].name
 	}
 	return ""
@@ -330,7 +331,7 @@ func (c *conn) stateName() string {
 
 func (c *conn) setStateName(name string) error {
 	switch c.tuples[original].Proto {
-	case TCP:
+	case inet.TCP:
 		for state, info := range tcpStateInfo {
 			if info.name == name {
 				c.tcp.state = tcpState(state)
@@ -338,7 +339,7 @@ func (c *conn) setStateName(name string) error {
 				return nil
 			}
 		}
-	case SCTP:
+	case inet.SCTP:
 		for state, info := range sctpStateInfo {
 			if info.name == name {
 				c.sctp.state = sctpState(state)

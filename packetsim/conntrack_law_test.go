@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // lawRules translate in every way: to a service, to a range of addresses and ports, by masquerade into few ports, in zones.
@@ -32,25 +34,25 @@ COMMIT
 `
 
 // lawPacket draws a first packet from so few that connections meet.
-func lawPacket(rt *rapid.T) Input {
-	source := rapid.SampledFrom([]Input{
-		{In: "veth1", Packet: Packet{Src: netip.MustParseAddr("10.244.0.11")}},
-		{In: "veth2", Packet: Packet{Src: netip.MustParseAddr("10.244.0.12")}},
-		{In: "eth0", Packet: Packet{Src: netip.MustParseAddr("192.168.0.9")}},
-		{In: "eth0", Packet: Packet{Src: netip.MustParseAddr("192.168.0.8")}},
+func lawPacket(rt *rapid.T) inet.Input {
+	source := rapid.SampledFrom([]inet.Input{
+		{In: "veth1", Packet: inet.Packet{Src: netip.MustParseAddr("10.244.0.11")}},
+		{In: "veth2", Packet: inet.Packet{Src: netip.MustParseAddr("10.244.0.12")}},
+		{In: "eth0", Packet: inet.Packet{Src: netip.MustParseAddr("192.168.0.9")}},
+		{In: "eth0", Packet: inet.Packet{Src: netip.MustParseAddr("192.168.0.8")}},
 	}).Draw(rt, "source")
 	source.Dst = netip.MustParseAddr(rapid.SampledFrom([]string{"10.96.0.1", "10.96.0.2", "10.96.0.3", "10.244.0.12", "8.8.8.8"}).Draw(rt,
 		"to"))
-	source.Proto = rapid.SampledFrom([]Proto{TCP, UDP, ICMP, SCTP, 99}).Draw(rt, "proto")
+	source.Proto = rapid.SampledFrom([]inet.Proto{inet.TCP, inet.UDP, inet.ICMP, inet.SCTP, 99}).Draw(rt, "proto")
 	switch source.Proto {
-	case ICMP:
-		source.ICMPType, source.ICMPID = icmpEcho, rapid.Uint16Range(1, 2).Draw(rt, "id")
-	case TCP, UDP, SCTP:
+	case inet.ICMP:
+		source.ICMPType, source.ICMPID = inet.ICMPEcho, rapid.Uint16Range(1, 2).Draw(rt, "id")
+	case inet.TCP, inet.UDP, inet.SCTP:
 		source.SrcPort = rapid.SampledFrom([]uint16{301, 1000, 1001}).Draw(rt, "sport")
 		source.DstPort = rapid.SampledFrom([]uint16{80, 81, 8080}).Draw(rt, "dport")
 	}
-	if source.Proto == TCP {
-		source.TCPFlags = SYN
+	if source.Proto == inet.TCP {
+		source.TCPFlags = inet.SYN
 	}
 	return source
 }
@@ -67,10 +69,10 @@ func TestEveryAnswerIsTheInverse(t *testing.T) {
 				continue
 			}
 			answer := out.Packet.Answer()
-			if answer.Proto == TCP {
-				answer.TCPFlags = SYN | ACK
+			if answer.Proto == inet.TCP {
+				answer.TCPFlags = inet.SYN | inet.ACK
 			}
-			back, err := h.Step(Input{In: out.Out, Packet: answer}, SeededChance(0))
+			back, err := h.Step(inet.Input{In: out.Out, Packet: answer}, SeededChance(0))
 			require.NoError(rt, err)
 			want := tupleOf(&in.Packet).inverse()
 			require.Equal(rt, want, tupleOf(&back.Packet), "of %s, which left as %s", in, header(out.Packet))
@@ -160,8 +162,9 @@ func TestRollbackOfConntrack(t *testing.T) {
 		play = func(depth int) {
 			for range rapid.IntRange(1, 6).Draw(rt, "packets") {
 				in := lawPacket(rt)
-				if in.Proto == TCP {
-					in.TCPFlags = rapid.SampledFrom([]TCPFlags{SYN, SYN | ACK, ACK, FIN | ACK, RST}).Draw(rt, "flags")
+				if in.Proto == inet.TCP {
+					in.TCPFlags = rapid.SampledFrom([]inet.TCPFlags{inet.SYN, inet.SYN | inet.ACK, inet.ACK, inet.FIN | inet.ACK, inet.RST}).Draw(rt,
+						"flags")
 				}
 				_, err := h.Step(in, SeededChance(rapid.Uint64().Draw(rt, "seed")))
 				require.NoError(rt, err)
@@ -232,11 +235,12 @@ func established(tb testing.TB, connections int) (*walk, *skb) {
 		_, err := h.Step(in, SeededChance(0))
 		require.NoError(tb, err)
 	}
-	back := Packet{Proto: TCP, Src: netip.MustParseAddr("10.244.0.12"), SrcPort: 8080, Dst: netip.MustParseAddr("10.244.1.0"), DstPort: 1000,
-		TCPFlags: SYN | ACK}
-	_, err := h.Step(Input{In: "veth2", Packet: back}, SeededChance(0))
+	back := inet.Packet{Proto: inet.TCP, Src: netip.MustParseAddr("10.244.0.12"), SrcPort: 8080, Dst: netip.MustParseAddr("10.244.1.0"),
+		DstPort:  1000,
+		TCPFlags: inet.SYN | inet.ACK}
+	_, err := h.Step(inet.Input{In: "veth2", Packet: back}, SeededChance(0))
 	require.NoError(tb, err)
-	in.SrcPort, in.Src, in.TCPFlags = 1000, netip.MustParseAddr("10.244.1.0"), ACK
+	in.SrcPort, in.Src, in.TCPFlags = 1000, netip.MustParseAddr("10.244.1.0"), inet.ACK
 	_, err = h.Step(in, SeededChance(0))
 	require.NoError(tb, err)
 	return h.newWalk(SeededChance(0), 0, &Outcome{}), &skb{Packet: in.Packet}

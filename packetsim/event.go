@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // EventKind says what happened to a packet beside the rules that it met.
@@ -96,9 +97,9 @@ type Header struct {
 	Spent bool  `json:"spent,omitempty"`
 	TOS   uint8 `json:"tos,omitempty"`
 	// ICMPID is the identifier of a query.
-	ICMPID uint16   `json:"icmpID,omitempty"`
-	Flags  TCPFlags `json:"-"`
-	MSS    uint16   `json:"mss,omitempty"`
+	ICMPID uint16        `json:"icmpID,omitempty"`
+	Flags  inet.TCPFlags `json:"-"`
+	MSS    uint16        `json:"mss,omitempty"`
 }
 
 // Routing is a decision of routing.

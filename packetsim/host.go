@@ -13,6 +13,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 const loopbackName = "lo"
@@ -350,7 +351,7 @@ func (b *networkBuilder) addRoute(i int, r *route) error {
 	if r.Via.IsValid() && r.Via.Is4() && r.Dst.Addr().Is6() {
 		return fmt.Errorf("route %s: next hop %s is of the other family", r.Dst, r.Via)
 	}
-	f := b.fibs[FamilyOf(r.Dst.Addr())]
+	f := b.fibs[inet.FamilyOf(r.Dst.Addr())]
 	f.realms = f.realms || r.Realms != 0
 	if f.tables[r.Table] == nil {
 		f.tables[r.Table] = &fibTable{}

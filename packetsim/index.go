@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // indexPolicy says how chains are walked. Those of so many rules get an index, once they were walked through so many times: a
@@ -72,7 +73,7 @@ const (
 type indexKey struct {
 	addrBits
 	port  uint16
-	proto Proto
+	proto inet.Proto
 }
 
 // addrBits is an address, or the name of a device, as two numbers. An IPv4 address is the last 32 bits, as it is in IPv6.
@@ -237,9 +238,9 @@ func keyOf(r *fakeipt.Rule, ports []uint16) (shape, indexKey, []uint16) {
 		s.field = byOut
 		k.addrBits = bitsOfName(r.Out.Name)
 	}
-	if r.Proto.Number != 0 && r.Proto.Number <= math.MaxUint8 && !r.Proto.Invert && Proto(r.Proto.Number).HasPorts() {
+	if r.Proto.Number != 0 && r.Proto.Number <= math.MaxUint8 && !r.Proto.Invert && inet.Proto(r.Proto.Number).HasPorts() {
 		if ports = rulePorts(r, ports); len(ports) > 0 {
-			s.ports, k.proto = true, Proto(r.Proto.Number)
+			s.ports, k.proto = true, inet.Proto(r.Proto.Number)
 		}
 	}
 	return s, k, ports
@@ -273,7 +274,7 @@ func maskLength(mask netip.Addr) int {
 }
 
 func isDevice(m *fakeipt.IfaceMatch) bool {
-	return m != nil && !m.Invert && !m.Prefix && len(m.Name) <= maxDeviceName
+	return m != nil && !m.Invert && !m.Prefix && len(m.Name) <= inet.MaxDeviceName
 }
 
 // rulePorts are the destination ports that the rule holds for; none if it says nothing of them or holds for too many. A match that does

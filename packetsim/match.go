@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // errNoWalk says that a match or target is not evaluated.
@@ -83,7 +84,7 @@ func (mt *matcher) matches(s *skb, m fakeipt.Match) bool {
 	case *fakeipt.MatchTCP:
 		return mt.matchTCP(s, m)
 	case *fakeipt.MatchUDP:
-		return matchPorts(s, UDP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst)
+		return matchPorts(s, inet.UDP, m.SrcPorts, m.InvSrc, m.DstPorts, m.InvDst)
 	case *fakeipt.MatchSCTP:
 		return mt.matchSCTP(s, m)
 	case *fakeipt.MatchICMP:

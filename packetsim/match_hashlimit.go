@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // The kernel's numbers of net/netfilter/xt_hashlimit.c. A tick brings so many credits, of packets and of bytes.
@@ -50,7 +51,7 @@ type hashlimitBucket struct {
 
 // matchHashlimit is -m hashlimit.
 func (mt *matcher) matchHashlimit(s *skb, m *fakeipt.MatchHashlimit) bool {
-	name := hashlimitName{m.Table, FamilyOf(s.Dst)}
+	name := hashlimitName{m.Table, inet.FamilyOf(s.Dst)}
 	t := mt.hashlimit(name, m)
 	at := mt.hashlimitKeyOf(s, t.made)
 	if mt.err != nil {
@@ -133,7 +134,7 @@ func (mt *matcher) portWords(s *skb) (src, dst uint16) {
 	switch {
 	case s.Proto.HasPorts():
 		return s.SrcPort, s.DstPort
-	case s.Proto != ESP && s.Proto != AH:
+	case s.Proto != inet.ESP && s.Proto != inet.AH:
 	case s.SPI == nil:
 		mt.fail(errNoSPIPorts)
 	default:

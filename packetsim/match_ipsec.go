@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var (
@@ -24,7 +25,7 @@ func (mt *matcher) matchSPI(s *skb, r fakeipt.NumberRange) bool {
 // matchAH is -m ah of IPv4 (net/ipv4/netfilter/ipt_ah.c), and of IPv6 (net/ipv6/netfilter/ip6t_ah.c). The header
 // may stand before other ones there: of a packet here it is the last.
 func (mt *matcher) matchAH(s *skb, m *fakeipt.MatchAH) bool {
-	if s.Proto != AH {
+	if s.Proto != inet.AH {
 		return false
 	}
 	if !mt.matchSPI(s, m.SPI) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var errNoMAC = errors.New("packet: MAC is not set: a rule asks for the address that the packet came from")
@@ -13,9 +14,9 @@ func (mt *matcher) matchMAC(s *skb, m *fakeipt.MatchMAC) bool {
 	switch {
 	case s.in == nil, s.in.Name == loopbackName, s.looped:
 		return false
-	case s.MAC == MAC{}:
+	case s.MAC == inet.MAC{}:
 		mt.fail(errNoMAC)
 		return false
 	}
-	return (s.MAC == MAC(m.Source)) != m.Invert
+	return (s.MAC == inet.MAC(m.Source)) != m.Invert
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter/ipset"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var errNoTargetMAC = errors.New("not supported: a set asks for the link-layer address that the packet came to, which is not known: " +
@@ -42,21 +43,21 @@ const macSide = 1
 // setMAC finds out the MAC address of the frame that a set asks for (bitmap_ipmac_kadt in net/netfilter/ipset/ip_set_bitmap_ipmac.c).
 func (mt *matcher) setMAC(p *ipset.Packet, s *skb, r *ipset.Ref) {
 	if r.SrcSides&(1<<macSide) != 0 {
-		if s.MAC == (MAC{}) {
+		if s.MAC == (inet.MAC{}) {
 			mt.fail(errNoMAC)
 		}
 		p.SrcMAC = s.MAC
 		return
 	}
-	if s.LinkType == LinkBroadcast {
-		p.DstMAC = MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+	if s.LinkType == inet.LinkBroadcast {
+		p.DstMAC = inet.MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 		return
 	}
-	if s.came == nil || s.LinkType == LinkMulticast {
+	if s.came == nil || s.LinkType == inet.LinkMulticast {
 		mt.fail(errNoTargetMAC)
 		return
 	}
-	mac, err := ParseMAC(s.came.MAC)
+	mac, err := inet.ParseMAC(s.came.MAC)
 	if err != nil {
 		mt.fail(errNoTargetMAC)
 	}

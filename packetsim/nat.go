@@ -1,5 +1,7 @@
 package packetsim
 
+import "github.com/chainwalk/chainwalk/packetsim/inet"
+
 // natSide is the side of a connection that NAT decides at a hook: the destination in PREROUTING and OUTPUT, the source in INPUT and
 // POSTROUTING.
 type natSide uint8
@@ -20,7 +22,7 @@ func (w *walk) translateAt(s *skb, side natSide, chains []entry) bool {
 			w.drop("wrong checksum of an error about a connection")
 			return false
 		}
-		if s.Proto == ICMP && s.ICMPType == icmpRedirect && (s.conn.srcNAT || s.conn.dstNAT) {
+		if s.Proto == inet.ICMP && s.ICMPType == inet.ICMPRedirect && (s.conn.srcNAT || s.conn.dstNAT) {
 			w.drop("redirect of a translated connection")
 			return false
 		}
@@ -101,8 +103,8 @@ func (s *skb) translate(side natSide) {
 
 // translateICMPID writes the id of a translated query. That of ICMPv6 is left alone but for echoes (icmpv6_manip_pkt in
 // net/netfilter/nf_nat_proto.c), although conntrack has the new one.
-func translateICMPID(p *Packet, id uint16) {
-	if p.Proto != ICMPv6 || p.ICMPType == icmpv6Echo || p.ICMPType == icmpv6EchoReply {
+func translateICMPID(p *inet.Packet, id uint16) {
+	if p.Proto != inet.ICMPv6 || p.ICMPType == inet.ICMPv6Echo || p.ICMPType == inet.ICMPv6EchoReply {
 		p.ICMPID = id
 	}
 }

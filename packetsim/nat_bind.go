@@ -1,6 +1,9 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/netfilter"
+import (
+	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
 
 // natRange is what a side of a connection is bound to.
 type natRange struct {
@@ -132,7 +135,7 @@ func (b *natBinder) taken(t *Tuple, c *conn) bool { return b.takenBy(t, c) != ni
 // reverseOf says whether an untranslated UDP connection is the same as the other one in the opposite direction. They cannot both be in the
 // table, but the kernel leaves that to the confirmation and looks for no other port (nf_nat_used_tuple_new). It happens among zones.
 func (c *conn) reverseOf(other *conn) bool {
-	return c.tuples[original].Proto == UDP && !c.srcNAT && !c.dstNAT &&
+	return c.tuples[original].Proto == inet.UDP && !c.srcNAT && !c.dstNAT &&
 		c.tuples[original] == other.tuples[reply] && c.tuples[reply] == other.tuples[original]
 }
 
@@ -144,7 +147,7 @@ func (b *natBinder) takenFor(t *Tuple, c *conn) bool {
 	switch {
 	case other == nil || other == c:
 		return false
-	case t.Proto != TCP || c.tcp.state != tcpSynSent || dir == original:
+	case t.Proto != inet.TCP || c.tcp.state != tcpSynSent || dir == original:
 		return true
 	case other.tcp.state < tcpTimeWait || !other.srcNAT || other.tcp.numberless || c.tcp.numberless:
 		return true

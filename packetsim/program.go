@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // program is a chain as walks read it, kept in the chain's Memo. A packet for one of many services finds nothing of that service's rules in
@@ -134,7 +135,7 @@ type compiledRule struct {
 	draw  uint32                  // of -m statistic
 	ports fakeipt.PortRange       // of the destination
 	bits  uint8                   // 0: addr is not compared
-	proto Proto                   // 0: any
+	proto inet.Proto              // 0: any
 	rest  uint8
 	op    ruleOp
 	flags ruleFlags
@@ -177,7 +178,7 @@ func (c *compiledRule) compile(r *fakeipt.Rule) {
 		c.flags |= asksRule
 		return
 	}
-	c.proto = Proto(r.Proto.Number)
+	c.proto = inet.Proto(r.Proto.Number)
 	c.setIf(invertsProto, r.Proto.Invert)
 	for i, m := range r.Matches {
 		if !c.compileMatch(r, m) {
@@ -251,9 +252,9 @@ func (c *compiledRule) compileMatch(r *fakeipt.Rule, m fakeipt.Match) bool {
 		if m.FlagMask != 0 || m.FlagComp != 0 || m.InvFlags || m.Option != 0 {
 			return false
 		}
-		return c.compilePorts(r, TCP, &fakeipt.MatchUDP{SrcPorts: m.SrcPorts, DstPorts: m.DstPorts, InvSrc: m.InvSrc, InvDst: m.InvDst})
+		return c.compilePorts(r, inet.TCP, &fakeipt.MatchUDP{SrcPorts: m.SrcPorts, DstPorts: m.DstPorts, InvSrc: m.InvSrc, InvDst: m.InvDst})
 	case *fakeipt.MatchUDP:
-		return c.compilePorts(r, UDP, m)
+		return c.compilePorts(r, inet.UDP, m)
 	case *fakeipt.MatchStatistic:
 		if m.Mode != fakeipt.StatisticRandom {
 			return false
@@ -267,9 +268,9 @@ func (c *compiledRule) compileMatch(r *fakeipt.Rule, m fakeipt.Match) bool {
 }
 
 // compilePorts compiles what a match asks of the ports, if it is for the rule's own protocol and for none of the source.
-func (c *compiledRule) compilePorts(r *fakeipt.Rule, proto Proto, m *fakeipt.MatchUDP) bool {
+func (c *compiledRule) compilePorts(r *fakeipt.Rule, proto inet.Proto, m *fakeipt.MatchUDP) bool {
 	anyPort := fakeipt.PortRange{Max: math.MaxUint16}
-	if Proto(r.Proto.Number) != proto || r.Proto.Invert || m.SrcPorts != anyPort || m.InvSrc || c.flags&comparesPorts != 0 {
+	if inet.Proto(r.Proto.Number) != proto || r.Proto.Invert || m.SrcPorts != anyPort || m.InvSrc || c.flags&comparesPorts != 0 {
 		return false
 	}
 	c.ports = m.DstPorts

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // The kernel's defaults of the module xt_recent: addresses in a list, and the least number of times kept of each.
@@ -61,10 +62,10 @@ func (h *Host) Remember(list string, client netip.Addr) {
 	l = h.memory.recent.change(m, &l)
 	key, now := recentKey{applyMask(client, l.mask)}, h.clock.Now()
 	if l.entries[key] != nil {
-		l.touch(key, now, DefaultTTL)
+		l.touch(key, now, inet.DefaultTTL)
 		return
 	}
-	l.add(key, now, DefaultTTL)
+	l.add(key, now, inet.DefaultTTL)
 }
 
 // matchRecent is -m recent (recent_mt in net/netfilter/xt_recent.c).

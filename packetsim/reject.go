@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // rejectCodes are the codes of the ICMP "destination unreachable" messages by their names in --reject-with.
@@ -18,24 +20,24 @@ const withReset = "tcp-reset"
 
 // ErrorName is the word for what an ICMP error says, as Outcome.RejectWith has it: that of REJECT's --reject-with where there is one, else
 // icmp-time-exceeded and the like, or icmp-3/4 for what has no word. Of a packet that is no ICMP error it is empty.
-func ErrorName(p *Packet) string {
+func ErrorName(p *inet.Packet) string {
 	if !p.IsICMPError() {
 		return ""
 	}
 	family := "icmp"
-	if p.Proto == ICMPv6 {
+	if p.Proto == inet.ICMPv6 {
 		family = "icmp6"
 	}
 	for name, code := range rejectCodes {
-		if p.ICMPType == unreachableType(p.Proto == ICMPv6) && code == p.ICMPCode && strings.HasPrefix(name, family+"-") {
+		if p.ICMPType == unreachableType(p.Proto == inet.ICMPv6) && code == p.ICMPCode && strings.HasPrefix(name, family+"-") {
 			return name
 		}
 	}
 	for _, r := range routeReasons {
 		switch {
-		case p.Proto == ICMP && r.with != "" && r.type4 == p.ICMPType && r.code4 == p.ICMPCode:
+		case p.Proto == inet.ICMP && r.with != "" && r.type4 == p.ICMPType && r.code4 == p.ICMPCode:
 			return r.with
-		case p.Proto == ICMPv6 && r.type6 == p.ICMPType && r.code6 == p.ICMPCode:
+		case p.Proto == inet.ICMPv6 && r.type6 == p.ICMPType && r.code6 == p.ICMPCode:
 			return r.with6
 		}
 	}
@@ -45,9 +47,9 @@ func ErrorName(p *Packet) string {
 // unreachableType is the type of "destination unreachable".
 func unreachableType(six bool) uint8 {
 	if six {
-		return ICMPv6Unreachable
+		return inet.ICMPv6Unreachable
 	}
-	return ICMPUnreachable
+	return inet.ICMPUnreachable
 }
 
 // icmpReason is the ICMP message that answers a routing error.
@@ -62,11 +64,11 @@ type icmpReason struct {
 
 // routeReasons are the routing errors that the sender is told (ip_error, ip6_pkt_discard, ip_forward); the others drop silently.
 var routeReasons = map[error]icmpReason{
-	errNoRoute:          {"icmp-net-unreachable", ICMPUnreachable, 0, "icmp6-no-route", ICMPv6Unreachable, 0},
-	errRouteUnreachable: {"icmp-host-unreachable", ICMPUnreachable, 1, "icmp6-no-route", ICMPv6Unreachable, 0},
-	errRouteProhibited:  {"icmp-admin-prohibited", ICMPUnreachable, 13, "icmp6-adm-prohibited", ICMPv6Unreachable, 1},
-	errTimeExceeded:     {"icmp-time-exceeded", ICMPTimeExceeded, 0, "icmp6-time-exceeded", ICMPv6TimeExceeded, 0},
-	errBeyondScope:      {"", 0, 0, "icmp6-beyond-scope", ICMPv6Unreachable, 2},
+	errNoRoute:          {"icmp-net-unreachable", inet.ICMPUnreachable, 0, "icmp6-no-route", inet.ICMPv6Unreachable, 0},
+	errRouteUnreachable: {"icmp-host-unreachable", inet.ICMPUnreachable, 1, "icmp6-no-route", inet.ICMPv6Unreachable, 0},
+	errRouteProhibited:  {"icmp-admin-prohibited", inet.ICMPUnreachable, 13, "icmp6-adm-prohibited", inet.ICMPv6Unreachable, 1},
+	errTimeExceeded:     {"icmp-time-exceeded", inet.ICMPTimeExceeded, 0, "icmp6-time-exceeded", inet.ICMPv6TimeExceeded, 0},
+	errBeyondScope:      {"", 0, 0, "icmp6-beyond-scope", inet.ICMPv6Unreachable, 2},
 }
 
 // reject is -j REJECT with an answer, by its word in --reject-with (net/ipv4/netfilter/nf_reject_ipv4.c and its IPv6 twin).

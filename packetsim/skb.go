@@ -1,14 +1,16 @@
 package packetsim
 
+import "github.com/chainwalk/chainwalk/packetsim/inet"
+
 // skb is a packet on its way (struct sk_buff): the header as it is now, and what the kernel keeps beside it.
 type skb struct {
-	Packet
+	inet.Packet
 	hook     hook
 	hooks    *rulesetHooks
-	in, out  *device  // as the hook sees them
-	came     *device  // by which the packet, or what it is a copy of, came to the host
-	isCopy   bool     // TEE made it
-	copyOf   LinkType // the frame type of what it is a copy of
+	in, out  *device       // as the hook sees them
+	came     *device       // by which the packet, or what it is a copy of, came to the host
+	isCopy   bool          // TEE made it
+	copyOf   inet.LinkType // the frame type of what it is a copy of
 	conn     *conn
 	dir      direction
 	relation relation
@@ -29,16 +31,16 @@ type skb struct {
 
 // frameType is the kind of link-layer address that the packet came to (pkt_type). A copy of TEE keeps that of what it copies. The host's own
 // packets count as unicast, but for its copies of what it sends to many. It is empty where the packet does not tell.
-func (s *skb) frameType() LinkType {
+func (s *skb) frameType() inet.LinkType {
 	switch {
 	case s.looped && s.Dst.IsMulticast():
-		return LinkMulticast
+		return inet.LinkMulticast
 	case s.looped:
-		return LinkBroadcast
+		return inet.LinkBroadcast
 	case s.isCopy:
 		return s.copyOf
 	case s.local:
-		return LinkUnicast
+		return inet.LinkUnicast
 	}
 	return s.LinkType
 }
@@ -46,5 +48,5 @@ func (s *skb) frameType() LinkType {
 // cameToMany says whether the packet came in a frame to several machines, or is a copy of one that did.
 func (s *skb) cameToMany() bool {
 	kind := s.frameType()
-	return kind == LinkBroadcast || kind == LinkMulticast
+	return kind == inet.LinkBroadcast || kind == inet.LinkMulticast
 }

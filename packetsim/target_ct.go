@@ -1,6 +1,9 @@
 package packetsim
 
-import "github.com/chainwalk/chainwalk/fakeipt"
+import (
+	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
+)
 
 // conntrackTarget is -j CT (net/netfilter/xt_CT.c): it tells conntrack, which comes after, what to do with the packet. The first of several
 // counts. Timeout policies are not imitated. Helpers look at what packets carry, and events tell programs: neither changes what becomes
@@ -27,7 +30,7 @@ func (tg *targets) template(s *skb, t *fakeipt.TargetCT) *conn {
 	if template, known := templates.get(key); known {
 		return template
 	}
-	none := unspecified(s.Dst)
+	none := inet.Unspecified(s.Dst)
 	empty := Tuple{Src: none, Dst: none}
 	c := &conn{tuples: [2]Tuple{empty, empty}, connState: connState{confirmed: true}, template: t}
 	templates.put(key, c)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/internal/jhash"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var (
@@ -33,7 +34,7 @@ func (tg *targets) hmark(s *skb, t *fakeipt.TargetHMARK) fate {
 // hashedTuple is what HMARK hashes. Ports are those of the source in the upper half; hasPorts is false for protocols without.
 type hashedTuple struct {
 	src, dst netip.Addr
-	proto    Proto
+	proto    inet.Proto
 	ports    uint32
 	hasPorts bool
 }
@@ -41,11 +42,11 @@ type hashedTuple struct {
 // hashedConn is the connection's: its first source, and that of its answers.
 func hashedConn(c *conn) hashedTuple {
 	there, back := c.tuples[original], c.tuples[reply]
-	t := hashedTuple{src: there.Src, dst: back.Src, proto: there.Proto, hasPorts: there.Proto != ICMP}
+	t := hashedTuple{src: there.Src, dst: back.Src, proto: there.Proto, hasPorts: there.Proto != inet.ICMP}
 	switch {
 	case there.Proto.HasPorts():
 		t.ports = joinPorts(there.SrcPort, back.SrcPort)
-	case there.Proto == ICMPv6:
+	case there.Proto == inet.ICMPv6:
 		t.ports = joinPorts(there.ICMPID, back.ICMPID)
 	}
 	return t
@@ -65,7 +66,7 @@ func (tg *targets) hashedPacket(s *skb, t *fakeipt.TargetHMARK) hashedTuple {
 	switch {
 	case p.Proto.HasPorts():
 		from.ports, from.hasPorts = joinPorts(p.SrcPort, p.DstPort), true
-	case p.Proto == ESP || p.Proto == AH:
+	case p.Proto == inet.ESP || p.Proto == inet.AH:
 		if p.SPI != nil {
 			from.ports = *p.SPI
 		} else if portMask(t) != 0 {
@@ -80,8 +81,8 @@ func (tg *targets) hashedPacket(s *skb, t *fakeipt.TargetHMARK) hashedTuple {
 
 // Protocols with ports that a Packet does not have.
 const (
-	protoDCCP    Proto = 33
-	protoUDPLite Proto = 136
+	protoDCCP    inet.Proto = 33
+	protoUDPLite inet.Proto = 136
 )
 
 func joinPorts(src, dst uint16) uint32 { return uint32(src)<<16 | uint32(dst) }

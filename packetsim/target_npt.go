@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // npt is -j SNPT or DNPT (net/ipv6/netfilter/ip6t_NPT.c, RFC 6296): a prefix of the source or destination becomes another one, and a word
@@ -23,10 +24,10 @@ func (tg *targets) npt(s *skb, t *fakeipt.TargetNPT) fate {
 	if t.Dest {
 		addr = &s.Dst
 	}
-	before := wordSum(*addr)
+	before := inet.WordSum(*addr)
 	var ok bool
 	*addr, ok = nptMap(*addr, t)
-	s.reckon(before, wordSum(*addr))
+	s.Reckon(before, inet.WordSum(*addr))
 	if !ok && s.hook == output && !s.isCopy { // it has no device yet, which icmp6_send wants
 		tg.drop(nptFailed)
 		return stopped
@@ -34,7 +35,7 @@ func (tg *targets) npt(s *skb, t *fakeipt.TargetNPT) fate {
 	if !ok {
 		tg.outcome.Verdict, tg.outcome.To, tg.outcome.RejectWith = Reject, ToNone, "icmp6-4/0"
 		tg.outcome.Reason = nptFailed
-		tg.answers.sendError(s, ICMPv6ParameterProblem, 0)
+		tg.answers.sendError(s, inet.ICMPv6ParameterProblem, 0)
 		return stopped
 	}
 	tg.nptInner(s, t)
@@ -56,9 +57,9 @@ func (tg *targets) nptInner(s *skb, t *fakeipt.TargetNPT) {
 		addr = &inner.Src
 	}
 	if maskedEqual(*addr, t.From.Addr, t.From.Mask) {
-		before := wordSum(*addr)
+		before := inet.WordSum(*addr)
 		*addr, _ = nptMap(*addr, t)
-		s.reckon(before, wordSum(*addr))
+		s.Reckon(before, inet.WordSum(*addr))
 		s.Inner = &inner
 	}
 }
@@ -83,7 +84,7 @@ func nptMap(addr netip.Addr, t *fakeipt.TargetNPT) (translated netip.Addr, ok bo
 			return netip.AddrFrom16(b), false
 		}
 	}
-	sum := foldSum(uint32(binary.BigEndian.Uint16(b[2*word:])) + uint32(nptAdjustment(t)))
+	sum := inet.FoldSum(uint32(binary.BigEndian.Uint16(b[2*word:])) + uint32(nptAdjustment(t)))
 	if sum == 0xffff {
 		sum = 0
 	}
@@ -93,7 +94,7 @@ func nptMap(addr netip.Addr, t *fakeipt.TargetNPT) (translated netip.Addr, ok bo
 
 // nptAdjustment is what the new prefix is less than the old one, in one's complement.
 func nptAdjustment(t *fakeipt.TargetNPT) uint16 {
-	return foldSum(uint32(wordSum(t.From.Addr)) + uint32(^wordSum(t.To.Addr)))
+	return inet.FoldSum(uint32(inet.WordSum(t.From.Addr)) + uint32(^inet.WordSum(t.To.Addr)))
 }
 
 // prefixBits is the length of a mask.

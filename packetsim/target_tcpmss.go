@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 const (
@@ -15,7 +16,7 @@ const (
 // setMSS is -j TCPMSS (net/netfilter/xt_TCPMSS.c). An option that is not known is taken not to be there, so that it is added to a packet
 // without data; a packet that is longer is left as it is.
 func (tg *targets) setMSS(s *skb, t *fakeipt.TargetTCPMSS) fate {
-	if s.Proto != TCP {
+	if s.Proto != inet.TCP {
 		return goOn
 	}
 	limit := int(t.MSS)
@@ -35,7 +36,7 @@ func (tg *targets) setMSS(s *skb, t *fakeipt.TargetTCPMSS) fate {
 	}
 	headers := s.headerSize() + s.padding
 	if s.Length == 0 || s.Length == headers {
-		s.Length = headers + mssOption
+		s.Length = headers + inet.MSSOptionSize
 		if s.Numbers != nil || s.noMSS {
 			s.MSS = uint16(min(limit, defaultMSS(s)))
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/chainwalk/chainwalk/fakeipt"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 var errTEEToItself = errors.New("not supported: TEE to an address of the host itself")
@@ -25,7 +26,7 @@ func (a *answers) tee(s *skb, t *fakeipt.TargetTEE) {
 	}
 	p := &skb{Packet: s.Packet, relation: isUntracked, path: to, routed: true, came: s.came, isCopy: true, local: true, sums: s.sums,
 		copyOf: s.frameType(), drawn: s.hasDrawnPort()}
-	p.Socket = &Socket{None: true}
+	p.Socket = &inet.Socket{None: true}
 	if s.hook == preRouting || s.hook == input {
 		p.SetHopLimit(p.HopLimit() - 1) // of 0 it makes 255
 	}

@@ -3,6 +3,8 @@ package packetsim
 import (
 	"errors"
 	"time"
+
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // trackVerdict is what a protocol's tracker says of a packet.
@@ -158,15 +160,15 @@ func (k *packetTracker) confirm(s *skb) bool {
 }
 
 // track lets the protocol's tracker look at the packet.
-func (h *tracker) track(c *conn, dir direction, p *Packet) trackVerdict {
+func (h *tracker) track(c *conn, dir direction, p *inet.Packet) trackVerdict {
 	switch p.Proto {
-	case TCP:
+	case inet.TCP:
 		return h.trackTCP(c, dir, p)
-	case UDP:
+	case inet.UDP:
 		return h.trackUDP(c)
-	case SCTP:
+	case inet.SCTP:
 		return h.trackSCTP(c, dir, p)
-	case ICMP, ICMPv6:
+	case inet.ICMP, inet.ICMPv6:
 		return h.trackICMP(c, p.Proto)
 	}
 	h.change(c)
@@ -182,7 +184,7 @@ func (h *tracker) track(c *conn, dir direction, p *Packet) trackVerdict {
 }
 
 // protoGRE is the one protocol without ports, beside ICMP, that has timeouts of its own (net/netfilter/nf_conntrack_proto_gre.c).
-const protoGRE Proto = 47
+const protoGRE inet.Proto = 47
 
 func (h *tracker) expireIn(c *conn, seconds int) {
 	h.refreshed = true

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/chainwalk/chainwalk/netfilter"
+	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
 // walk is one packet's way through a host: how its stack receives, routes, forwards, sends and delivers it, and the hooks by which it comes.
@@ -58,7 +59,7 @@ func (h *Host) endWalk(w *walk) {
 }
 
 // run checks the input and sends it on its way.
-func (w *walk) run(in *Input) error {
+func (w *walk) run(in *inet.Input) error {
 	if err := checkInput(in); err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (w *walk) run(in *Input) error {
 		w.h.memory.tick++
 	}
 	if in.Local {
-		if (s.Proto == TCP || s.Proto == UDP) && (s.Socket == nil || !s.Socket.Raw) {
+		if (s.Proto == inet.TCP || s.Proto == inet.UDP) && (s.Socket == nil || !s.Socket.Raw) {
 			s.sums = sumPartial
 		}
 		w.send(s, s.Is6() && s.Socket != nil && (s.Socket.None || s.Socket.Kernel || s.Socket.Raw)) // it is asked when a socket is bound
@@ -88,7 +89,7 @@ func (w *walk) run(in *Input) error {
 }
 
 // checkInput refuses what is no packet.
-func checkInput(in *Input) error {
+func checkInput(in *inet.Input) error {
 	switch {
 	case !in.Dst.IsValid():
 		return errors.New("packet: Dst is not set")
@@ -100,14 +101,14 @@ func checkInput(in *Input) error {
 		return fmt.Errorf("packet: Src %s and Dst %s are of different families", in.Src, in.Dst)
 	case in.Local && in.In != "":
 		return fmt.Errorf("packet: it is local and also comes in by %s: want one of them", in.In)
-	case in.Proto == ICMP && in.Dst.Is6(), in.Proto == ICMPv6 && in.Dst.Is4():
+	case in.Proto == inet.ICMP && in.Dst.Is6(), in.Proto == inet.ICMPv6 && in.Dst.Is4():
 		return fmt.Errorf("packet: protocol %s is of the other family than %s", in.Proto, in.Dst)
 	}
 	return nil
 }
 
 // isAnswer says that the host's stack sends the packet because of the one that was delivered to it just now.
-func isAnswer(in *Input) bool {
+func isAnswer(in *inet.Input) bool {
 	return in.Local && in.Socket != nil && (in.Socket.Kernel || in.Socket.None)
 }
 
@@ -324,7 +325,7 @@ func (w *walk) finish(s *skb) {
 }
 
 // FinalOf is the packet's header as trace reports it.
-func FinalOf(p *Packet) Final {
+func FinalOf(p *inet.Packet) Final {
 	return Final{Proto: p.Proto, Src: p.Src, SrcPort: p.SrcPort, Dst: p.Dst, DstPort: p.DstPort, Mark: p.Mark}
 }
 

@@ -1,4 +1,4 @@
-package packetsim
+package inet
 
 import (
 	"fmt"
@@ -79,9 +79,9 @@ func (p Proto) IsICMP() bool { return p == ICMP || p == ICMPv6 }
 func (p Proto) EchoRequestType() uint8 {
 	switch p {
 	case ICMP:
-		return icmpEcho
+		return ICMPEcho
 	case ICMPv6:
-		return icmpv6Echo
+		return ICMPv6Echo
 	}
 	return 0
 }
@@ -136,8 +136,8 @@ next:
 	return flags, nil
 }
 
-// with is the flags with one of them set or not.
-func (f TCPFlags) with(flag TCPFlags, set bool) TCPFlags {
+// With is the flags with one of them set or not.
+func (f TCPFlags) With(flag TCPFlags, set bool) TCPFlags {
 	if set {
 		return f | flag
 	}
@@ -220,9 +220,9 @@ func (p *Packet) Answer() Packet {
 	answer := Packet{Proto: p.Proto, Src: p.Dst, Dst: p.Src, SrcPort: p.DstPort, DstPort: p.SrcPort, ICMPID: p.ICMPID}
 	switch p.Proto {
 	case ICMP:
-		answer.ICMPType = icmpEchoReply
+		answer.ICMPType = ICMPEchoReply
 	case ICMPv6:
-		answer.ICMPType = icmpv6EchoReply
+		answer.ICMPType = ICMPv6EchoReply
 	}
 	return answer
 }
@@ -266,9 +266,9 @@ func (p *Packet) Size() int {
 	}
 	switch p.Proto {
 	case TCP:
-		size += 20 + p.Numbers.size()
+		size += 20 + p.Numbers.Size()
 		if p.MSS != 0 {
-			size += mssOption
+			size += MSSOptionSize
 		}
 		if p.Numbers == nil {
 			size += len(p.Payload)
@@ -302,13 +302,13 @@ const (
 	ICMPv6TimeExceeded     = 3
 	ICMPv6ParameterProblem = 4
 
-	icmpEchoReply    = 0
+	ICMPEchoReply    = 0
 	icmpSourceQuench = 4
-	icmpRedirect     = 5
-	icmpEcho         = 8
+	ICMPRedirect     = 5
+	ICMPEcho         = 8
 	icmpParameter    = 12
-	icmpv6Echo       = 128
-	icmpv6EchoReply  = 129
+	ICMPv6Echo       = 128
+	ICMPv6EchoReply  = 129
 )
 
 // IsICMPError says whether the packet is an ICMP message that quotes another packet.
@@ -316,7 +316,7 @@ func (p *Packet) IsICMPError() bool {
 	switch p.Proto {
 	case ICMP:
 		switch p.ICMPType {
-		case ICMPUnreachable, icmpSourceQuench, icmpRedirect, ICMPTimeExceeded, icmpParameter:
+		case ICMPUnreachable, icmpSourceQuench, ICMPRedirect, ICMPTimeExceeded, icmpParameter:
 			return true
 		}
 	case ICMPv6:
@@ -349,8 +349,8 @@ func FamilyOf(addr netip.Addr) netfilter.Family {
 	return netfilter.IPv4
 }
 
-// unspecified is the unspecified address of the family.
-func unspecified(like netip.Addr) netip.Addr {
+// Unspecified is the unspecified address of the family.
+func Unspecified(like netip.Addr) netip.Addr {
 	if like.Is6() {
 		return netip.IPv6Unspecified()
 	}
