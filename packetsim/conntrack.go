@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainwalk/chainwalk/fakeipt"
 	"github.com/chainwalk/chainwalk/packetsim/inet"
+	"k8s.io/utils/clock"
 )
 
 // Tuple is one direction of a connection.
@@ -146,6 +147,17 @@ func sourceOf(t *Tuple, z Zone) sourceKey {
 	return key
 }
 
+// tracker is the host's conntrack: its entries, and how packets change them.
+type tracker struct {
+	conf      settings
+	accounted func() bool // a rule makes new connections count their packets
+	clock     clock.PassiveClock
+	tracked   conntrack
+	journal   journal
+	scratch   scratchConns
+	refreshed bool // the packet that conntrack looks at has made its connection's time longer
+}
+
 // find returns the connection that a packet with the tuple belongs to in the zone, and its direction: the packet may be of either
 // (resolve_normal_ct).
 func (h *tracker) find(t *Tuple, z Zone) (*conn, direction) {
@@ -217,14 +229,8 @@ func (h *tracker) change(c *conn) {
 	}
 }
 
-// Conntrack lists the connections that have not expired, sorted by their tuples and zones.
-func (h *Host) Conntrack() []ConntrackEntry {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	return h.conntrack()
-}
-
-func (h *tracker) conntrack() []ConntrackEntry {
+// entries lists the connections that have not expired, sorted by their tuples and zones.
+func (h *tracker) entries() []ConntrackEntry {
 	now := h.clock.Now()
 	var entries []ConntrackEntry
 	for c := range h.tracked.all() {
@@ -267,11 +273,8 @@ func (t Tuple) compare(u Tuple) int {
 		cmp.Compare(t.ICMPID, u.ICMPID))
 }
 
-// DeleteConntrack removes the entries for which drop is true, as "conntrack -D" does, and says how many they were.
-// ConntrackFilter.Matches is such a function.
-func (h *Host) DeleteConntrack(drop func(ConntrackEntry) bool) int {
-	h.lock.Lock()
-	defer h.lock.Unlock()
+// delete removes the connections for which drop is true, and says how many they were.
+func (h *tracker) delete(drop func(ConntrackEntry) bool) int {
 	now := h.clock.Now()
 	var doomed []*conn
 	for c := range h.tracked.all() {
@@ -279,18 +282,14 @@ func (h *Host) DeleteConntrack(drop func(ConntrackEntry) bool) int {
 			doomed = append(doomed, c)
 		}
 	}
-	h.checkpoint()
 	for _, c := range doomed {
 		h.remove(c)
 	}
-	h.keep()
 	return len(doomed)
 }
 
-// loadConntrack fills the table. Whether a connection is translated shows in its tuples, as it does in "conntrack -L".
-func (h *Host) loadConntrack(entries []ConntrackEntry) error {
-	h.checkpoint()
-	defer h.keep()
+// load fills the table. Whether a connection is translated shows in its tuples, as it does in "conntrack -L".
+func (h *tracker) load(entries []ConntrackEntry) error {
 	for i, e := range entries {
 		if _, ok := e.Reply.answer(); !ok || e.Original.Proto != e.Reply.Proto {
 			return fmt.Errorf("conntrack entry %d: the reply tuple does not answer the original one", i)
@@ -351,3 +350,22 @@ func (c *conn) setStateName(name string) error {
 	}
 	return fmt.Errorf("unknown state %q of %s", name, c.tuples[original].Proto)
 }
+
+// connCounters count the packets of a connection in each direction. They are not written to: the next packet has others.
+type connCounters [2]struct{ packets, bytes uint64 }
+
+// accounts says whether new connections count their packets: by net.netfilter.nf_conntrack_acct, which the kernel sets
+// itself when it is given a rule with -m connbytes.
+func (h *tracker) accounts() bool { return h.conf.accounts || h.accounted() }
+
+// count counts a packet of a connection that has counters (nf_ct_acct_update).
+func (h *tracker) count(c *conn, dir direction, size int) {
+	counters := *c.counters
+	counters[dir].packets++
+	counters[dir].bytes += uint64(size)
+	h.change(c)
+	c.counters = &counters
+}
+
+// connLabels are the labels of a connection, one bit each.
+type connLabels [2]uint64

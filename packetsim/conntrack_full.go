@@ -9,15 +9,15 @@ const evictionBuckets = 8
 // that are not assured, but looks only at a few places of its table: whether it finds one there is chance. Which one it
 // finds is not to be foretold; here it is the one that expires first.
 func (h *tracker) makeRoom(chance Chance) bool {
-	if h.conf.conntrackMax == 0 || h.tracked.size() < h.conf.conntrackMax {
+	if h.conf.most == 0 || h.tracked.size() < h.conf.most {
 		return true
 	}
 	h.sweep()
-	if h.tracked.size() < h.conf.conntrackMax {
+	if h.tracked.size() < h.conf.most {
 		return true
 	}
 	victim, candidates := h.evictable()
-	if candidates == 0 || !chance.Draw(evictionChance(candidates, h.conf.conntrackBuckets)) {
+	if candidates == 0 || !chance.Draw(evictionChance(candidates, h.conf.buckets)) {
 		return false
 	}
 	h.remove(victim)

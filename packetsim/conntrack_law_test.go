@@ -94,12 +94,12 @@ func (c *conn) key(dir direction) tupleKey { return tupleKey{c.tuples[dir], c.zo
 // listed is the table as its lists hold it: the connections by their tuples, and by their sources, the latest first.
 func listed(h *Host) (tuples map[tupleKey]*conn, sources map[sourceKey][]*conn) {
 	tuples, sources = map[tupleKey]*conn{}, map[sourceKey][]*conn{}
-	for _, link := range h.tracked.byTuple {
+	for _, link := range h.conns.tracked.byTuple {
 		for ; link != nil; link = link.next {
 			tuples[link.conn.key(link.dir)] = link.conn
 		}
 	}
-	for _, c := range h.tracked.bySource {
+	for _, c := range h.conns.tracked.bySource {
 		for ; c != nil; c = c.bySource.earlier {
 			sources[c.source()] = append(sources[c.source()], c)
 		}
@@ -112,10 +112,10 @@ func checkTable(rt *rapid.T, h *Host) {
 	seen := map[tupleKey]bool{}
 	sources, conns := 0, 0
 	tuples, bySource := listed(h)
-	require.Len(rt, tuples, 2*h.tracked.size())
+	require.Len(rt, tuples, 2*h.conns.tracked.size())
 	for key, c := range tuples {
 		require.True(rt, c.confirmed && c.listed)
-		found, _ := h.tracked.get(&c.tuples[key.dir], c.tuples[key.dir].hash(), c.zone, key.dir)
+		found, _ := h.conns.tracked.get(&c.tuples[key.dir], c.tuples[key.dir].hash(), c.zone, key.dir)
 		require.Same(rt, c, found)
 		if key.dir == reply {
 			continue
@@ -130,11 +130,11 @@ func checkTable(rt *rapid.T, h *Host) {
 			require.Equal(rt, 1, count(bySource[c.source()], c))
 		}
 	}
-	require.Equal(rt, h.tracked.size(), conns)
+	require.Equal(rt, h.conns.tracked.size(), conns)
 	indexed := 0
 	for source, list := range bySource {
 		indexed += len(list)
-		at := h.tracked.latest(&source)
+		at := h.conns.tracked.latest(&source)
 		for _, c := range list {
 			require.Same(rt, c, at)
 			at = at.before(&source)
@@ -187,8 +187,8 @@ func TestRollbackOfConntrack(t *testing.T) {
 		}
 		play(0)
 		require.Zero(rt, h.memory.depth)
-		require.Empty(rt, h.journal.undo)
-		require.Empty(rt, h.journal.saved)
+		require.Empty(rt, h.conns.journal.undo)
+		require.Empty(rt, h.conns.journal.saved)
 	})
 }
 
@@ -222,7 +222,7 @@ func TestExpiredConnectionsAreSwept(t *testing.T) {
 		require.NoError(t, err)
 		clock.Step(time.Second)
 	}
-	require.LessOrEqual(t, h.tracked.size(), leastSweep+1)
+	require.LessOrEqual(t, h.conns.tracked.size(), leastSweep+1)
 	require.Len(t, h.Conntrack(), 29)
 }
 
@@ -303,7 +303,7 @@ func TestOrderOfSourcesIsKept(t *testing.T) {
 	before := list()
 	require.Len(t, before, 3)
 	mark := h.checkpoint()
-	h.remove(before[1])
+	h.conns.remove(before[1])
 	require.Len(t, list(), 2)
 	h.rollback(mark)
 	require.Equal(t, before, list())

@@ -45,8 +45,8 @@ type HostConfig struct {
 // What several calls do together is not safe: while a Checkpoint is open, what others change is ended with it. A
 // Chance, a Clock and the function given to DeleteConntrack must not call methods of the host.
 type Host struct {
-	lock sync.Mutex // of all that is below, but for name, netfilter and clock, which do not change
-	tracker
+	lock  sync.Mutex // of all that is below, but for name, netfilter and clock, which do not change
+	conns tracker
 	routing
 	name      string
 	network   HostConfig // devices, routes and rules as they were given
@@ -60,17 +60,6 @@ type Host struct {
 	tally     tally
 	idle      []*walk // walks that have ended
 	verdict   Outcome // of the last Verdict
-}
-
-// tracker is the host's conntrack: its entries, and how packets change them.
-type tracker struct {
-	conf      *hostSysctls         // the host's
-	namespace *netfilter.Namespace // the host's, which can make new connections count their packets
-	clock     clock.PassiveClock
-	tracked   conntrack
-	journal   journal
-	scratch   scratchConns
-	refreshed bool // the packet that conntrack looks at has made its connection's time longer
 }
 
 // routing is where a host's packets go: its devices and their addresses, and the routes by them.
@@ -113,12 +102,14 @@ func NewHost(config HostConfig) (*Host, error) {
 		h.clock = stoppedClock{}
 	}
 	h.memory, h.tally.namespace = newMemory(h.netfilter, h.clock), h.netfilter
-	h.tracker.conf, h.tracker.clock, h.tracker.namespace = &h.conf, h.clock, h.netfilter
+	h.conns.clock, h.conns.accounted = h.clock, h.netfilter.ForcesAccounting
 	h.routing.conf, h.routing.memory = &h.conf, h.memory
 	if err := h.SetNetwork(config.Devices, config.Routes, config.PolicyRules, config.OnlyGivenRoutes); err != nil {
 		return nil, err
 	}
-	if err := h.loadConntrack(config.Conntrack); err != nil {
+	h.checkpoint()
+	defer h.keep()
+	if err := h.conns.load(config.Conntrack); err != nil {
 		return nil, fmt.Errorf("host %s: %w", h.name, err)
 	}
 	return h, nil
@@ -161,7 +152,7 @@ func (h *Host) Config() HostConfig {
 		Sysctls:         maps.Clone(h.sysctls),
 		Netfilter:       h.netfilter,
 		Clock:           h.clock,
-		Conntrack:       h.conntrack(),
+		Conntrack:       h.conns.entries(),
 	}
 }
 

@@ -24,20 +24,46 @@ const (
 	undoRemoval                 // it was taken out of the table
 )
 
+// mark is a state of the connections that rollback goes back to.
+type mark struct{ undo, scratch int }
+
+// checkpoint opens a checkpoint.
+func (h *tracker) checkpoint() mark {
+	h.journal.begins = len(h.journal.undo)
+	return mark{len(h.journal.undo), h.scratch.used}
+}
+
+// keep closes the last checkpoint and lets its changes stand. The outermost one begins the journal anew.
+func (h *tracker) keep(outermost bool) {
+	h.journal.begins = len(h.journal.undo)
+	if outermost {
+		h.journal.reset()
+	}
+}
+
+// probe says that the next checkpoint will be undone.
+func (h *tracker) probe() { h.scratch.probes++ }
+
+// endProbe undoes what changed since probe, whose connections nothing refers to any more.
+func (h *tracker) endProbe(to mark) {
+	h.scratch.used = to.scratch
+	h.scratch.probes--
+}
+
 // reset begins the journal anew, when the outermost checkpoint is kept.
 func (j *journal) reset() {
 	clear(j.undo)
 	j.undo, j.saved, j.begins = j.undo[:0], j.saved[:0], 0
 }
 
-// rollback undoes everything since the undo list was of that length.
-func (h *tracker) rollback(to int) {
+// rollback undoes everything since the checkpoint.
+func (h *tracker) rollback(to mark) {
 	j := &h.journal
-	for i := len(j.undo) - 1; i >= to; i-- {
+	for i := len(j.undo) - 1; i >= to.undo; i-- {
 		h.undoConn(&j.undo[i])
 	}
-	clear(j.undo[to:])
-	j.undo = j.undo[:to]
+	clear(j.undo[to.undo:])
+	j.undo = j.undo[:to.undo]
 	j.begins = len(j.undo)
 }
 

@@ -8,9 +8,6 @@ import (
 
 var errNoLabels = errors.New("conntrack: the labels of the entry are not known: a rule asks for them")
 
-// connLabels are the labels of a connection, one bit each.
-type connLabels [2]uint64
-
 // matchConnlabel is -m connlabel (net/netfilter/xt_connlabel.c).
 func (mt *matcher) matchConnlabel(s *skb, m *fakeipt.MatchConnlabel) bool {
 	c := s.conn

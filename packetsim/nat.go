@@ -42,7 +42,7 @@ func (w *walk) translateAt(s *skb, side natSide, chains []entry) bool {
 			w.table.targets.nat.bindNothing(s.conn, side)
 		}
 	} else if s.hook == postRouting && s.dir == original && s.conn.masqueradeDev != "" && s.conn.masqueradeDev != s.out.Name {
-		w.h.remove(s.conn)
+		w.h.conns.remove(s.conn)
 		w.drop("masqueraded connection leaves by another device")
 		return false
 	}

@@ -42,11 +42,11 @@ func (h *Host) newWalk(c Chance, told text, o *Outcome) *walk {
 func (h *Host) makeWalk() *walk {
 	w := &walk{h: h}
 	w.answers = answers{course: &w.course, host: h, hooks: &w.hooks}
-	w.conntrack = packetTracker{&w.course, &h.tracker}
+	w.conntrack = packetTracker{&w.course, &h.conns}
 	w.table = tableWalk{course: &w.course, tally: &h.tally, indexing: &h.indexing,
-		match: matcher{course: &w.course, host: h.name, memory: h.memory, conns: &h.tracker, routes: &h.routing, tally: &h.tally}}
-	w.table.targets = targets{course: &w.course, match: &w.table.match, nat: natBinder{&w.course, &h.tracker}, answers: &w.answers, memory: h.memory,
-		conns: &h.tracker, routes: &h.routing}
+		match: matcher{course: &w.course, host: h.name, memory: h.memory, conns: &h.conns, routes: &h.routing, tally: &h.tally}}
+	w.table.targets = targets{course: &w.course, match: &w.table.match, nat: natBinder{&w.course, &h.conns}, answers: &w.answers, memory: h.memory,
+		conns: &h.conns, routes: &h.routing}
 	return w
 }
 
