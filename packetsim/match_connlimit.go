@@ -67,7 +67,7 @@ func (s *skb) connZone() Zone {
 	case s.conn == nil:
 		return Zone{}
 	case s.conn.template != nil:
-		return zoneOf(s.conn.template, 0)
+		return s.conn.template.zone(0)
 	}
 	return s.conn.zone
 }

@@ -2,15 +2,6 @@ package packetsim
 
 import "github.com/chainwalk/chainwalk/packetsim/inet"
 
-// natSide is the side of a connection that NAT decides at a hook: the destination in PREROUTING and OUTPUT, the source in INPUT and
-// POSTROUTING.
-type natSide uint8
-
-const (
-	natDst natSide = iota
-	natSrc
-)
-
 // translateAt is what the nat hooks do (nf_nat_inet_fn in net/netfilter/nf_nat_core.c): the rules decide once for each
 // connection and side, later packets are translated by the connection's tuples.
 func (w *walk) translateAt(s *skb, side natSide, chains []entry) bool {
@@ -39,7 +30,8 @@ func (w *walk) translateAt(s *skb, side natSide, chains []entry) bool {
 			}
 		}
 		if !s.conn.bound(side) {
-			w.table.targets.nat.bindNothing(s.conn, side)
+			b := natBinder{&w.h.conns, w.chance}
+			b.bindNothing(s.conn, side)
 		}
 	} else if s.hook == postRouting && s.dir == original && s.conn.masqueradeDev != "" && s.conn.masqueradeDev != s.out.Name {
 		w.h.conns.remove(s.conn)
@@ -79,14 +71,6 @@ func translationOf(dir direction, side natSide) Translation {
 	return TranslationUnDNAT
 }
 
-// bound says whether the side is decided.
-func (c *conn) bound(side natSide) bool {
-	if side == natSrc {
-		return c.srcDone
-	}
-	return c.dstDone
-}
-
 // translate writes the side of the header (nf_nat_packet).
 func (s *skb) translate(side natSide) {
 	if !s.conn.translates(s.dir, side) {
@@ -107,14 +91,6 @@ func translateICMPID(p *inet.Packet, id uint16) {
 	if p.Proto != inet.ICMPv6 || p.ICMPType == inet.ICMPv6Echo || p.ICMPType == inet.ICMPv6EchoReply {
 		p.ICMPID = id
 	}
-}
-
-// translates says whether packets of the direction are changed on the side: replies are changed the other way round.
-func (c *conn) translates(dir direction, side natSide) bool {
-	if (side == natSrc) == (dir == original) {
-		return c.srcNAT
-	}
-	return c.dstNAT
 }
 
 // translateError translates an ICMP error about a translated connection: its own address on that side, and in

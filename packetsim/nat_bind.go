@@ -5,6 +5,15 @@ import (
 	"github.com/chainwalk/chainwalk/packetsim/inet"
 )
 
+// natSide is the side of a connection that NAT decides at a hook: the destination in PREROUTING and OUTPUT, the source in INPUT and
+// POSTROUTING.
+type natSide uint8
+
+const (
+	natDst natSide = iota
+	natSrc
+)
+
 // natRange is what a side of a connection is bound to.
 type natRange struct {
 	netfilter.NATRange
@@ -41,18 +50,15 @@ func (t *Tuple) natPart(side natSide) *uint16 {
 
 // natBinder finds the translations of new connections.
 type natBinder struct {
-	*course
-	conns *tracker
+	conns  *tracker
+	chance Chance
 }
 
 // bind decides a side of a new connection (nf_nat_setup_info in net/netfilter/nf_nat_core.c). If no free tuple is
 // found the connection clashes with another one when it is confirmed.
-func (b *natBinder) bind(c *conn, side natSide, to *natRange) fate {
-	switch {
-	case c == nil:
-		return stopped
-	case c.confirmed:
-		return accepted
+func (b *natBinder) bind(c *conn, side natSide, to *natRange) {
+	if c.confirmed {
+		return
 	}
 	now := c.tuples[reply].inverse()
 	want := b.uniqueTuple(c, now, side, to)
@@ -64,7 +70,6 @@ func (b *natBinder) bind(c *conn, side natSide, to *natRange) fate {
 	} else {
 		c.dstNAT, c.dstDone = c.dstNAT || want != now, true
 	}
-	return accepted
 }
 
 // bindNothing is the binding of a connection that no rule translates. Its source port still changes if the
@@ -156,4 +161,20 @@ func (b *natBinder) takenFor(t *Tuple, c *conn) bool {
 	}
 	b.conns.remove(other)
 	return false
+}
+
+// bound says whether the side is decided.
+func (c *conn) bound(side natSide) bool {
+	if side == natSrc {
+		return c.srcDone
+	}
+	return c.dstDone
+}
+
+// translates says whether packets of the direction are changed on the side: replies are changed the other way round.
+func (c *conn) translates(dir direction, side natSide) bool {
+	if (side == natSrc) == (dir == original) {
+		return c.srcNAT
+	}
+	return c.dstNAT
 }

@@ -130,7 +130,7 @@ func (p indexPolicy) indexOf(x *program) *chainIndex {
 // itself: for the matches from the one number rest on, or for everything.
 type compiledRule struct {
 	to    atomic.Pointer[program] // where a jump led last
-	addr  addrBits                // of the destination, else of the source, under a prefix of so many bits
+	addr  inet.Bits               // of the destination, else of the source, under a prefix of so many bits
 	other *fakeipt.AddrMatch      // the address that is not in addr; nil: none
 	draw  uint32                  // of -m statistic
 	ports fakeipt.PortRange       // of the destination
@@ -231,9 +231,9 @@ func (c *compiledRule) compileAddrs(r *fakeipt.Rule) bool {
 		return false
 	}
 	if inline.Addr.Is4() {
-		length += mappedBits
+		length += inet.MappedBits
 	}
-	c.addr, c.bits, c.other = bitsOf(inline.Addr), uint8(length), other
+	c.addr, c.bits, c.other = inet.BitsOf(inline.Addr), uint8(length), other
 	c.setIf(addrOfSource, source)
 	c.setIf(invertsAddr, inline.Invert)
 	return true
@@ -283,7 +283,7 @@ func (c *compiledRule) compilePorts(r *fakeipt.Rule, proto inet.Proto, m *fakeip
 func (c *compiledRule) comparesEqual(s *skb) bool {
 	source := c.flags&addrOfSource != 0
 	if c.bits != 0 {
-		have := bitsOf(addrOf(s, source)).masked(prefixMask(int(c.bits), false))
+		have := inet.BitsOf(addrOf(s, source)).Masked(inet.PrefixMask(int(c.bits), false))
 		if (have == c.addr) == (c.flags&invertsAddr != 0) {
 			return false
 		}

@@ -10,7 +10,6 @@ import (
 type targets struct {
 	*course
 	match    *matcher // of the rule whose target it is
-	nat      natBinder
 	answers  *answers
 	memory   *memory
 	conns    *tracker

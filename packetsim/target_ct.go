@@ -27,12 +27,24 @@ func (tg *targets) template(s *skb, t *fakeipt.TargetCT) *conn {
 	key := tg.match.matchKey()
 	key.place = 0
 	templates := &tg.memory.templates
-	if template, known := templates.get(key); known {
-		return template
+	if c, known := templates.get(key); known {
+		return c
 	}
-	none := inet.Unspecified(s.Dst)
-	empty := Tuple{Src: none, Dst: none}
-	c := &conn{tuples: [2]Tuple{empty, empty}, connState: connState{confirmed: true}, template: t}
+	c := newTemplate(inet.Unspecified(s.Dst), template{zone: func(mark uint32) Zone { return zoneOf(t, mark) }, helper: t.Helper})
 	templates.put(key, c)
 	return c
+}
+
+func zoneOf(t *fakeipt.TargetCT, mark uint32) Zone {
+	id := t.Zone
+	if t.ZoneMark {
+		id = uint16(mark)
+	}
+	switch t.ZoneSide {
+	case fakeipt.CTZoneOrig:
+		return Zone{Original: id}
+	case fakeipt.CTZoneReply:
+		return Zone{Reply: id}
+	}
+	return Zone{id, id}
 }

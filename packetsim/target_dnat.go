@@ -8,7 +8,7 @@ import (
 
 // dnat is -j DNAT. basePort is what the ports of a shifted range are offsets from, else 0.
 func (tg *targets) dnat(s *skb, to netfilter.NATRange, basePort uint16) fate {
-	return tg.nat.bind(s.conn, natDst, &natRange{NATRange: to, basePort: basePort})
+	return tg.bind(s.conn, natDst, &natRange{NATRange: to, basePort: basePort})
 }
 
 // redirect is -j REDIRECT: to the loopback address for the host's own packets, else to an address of
@@ -36,4 +36,14 @@ func redirectAddr(s *skb) netip.Addr {
 		}
 	}
 	return netip.Addr{}
+}
+
+// bind decides a side of the packet's connection. A packet without one is dropped.
+func (tg *targets) bind(c *conn, side natSide, to *natRange) fate {
+	if c == nil {
+		return stopped
+	}
+	b := natBinder{tg.conns, tg.chance}
+	b.bind(c, side, to)
+	return accepted
 }

@@ -27,7 +27,7 @@ func (tg *targets) hmark(s *skb, t *fakeipt.TargetHMARK) fate {
 	}
 	src, dst := hashedAddr(from.src, t.SrcMask), hashedAddr(from.dst, t.DstMask)
 	hash := jhash.Words([]uint32{min(src, dst), max(src, dst), from.portsUnder(t)}, t.Rnd) ^ uint32(from.proto)&uint32(t.ProtoMask)
-	s.Mark = scale(hash, t.Modulus) + t.Offset
+	s.Mark = jhash.Scale(hash, t.Modulus) + t.Offset
 	return goOn
 }
 
@@ -108,6 +108,6 @@ func hashedAddr(addr, mask netip.Addr) uint32 {
 	if !mask.IsValid() {
 		return 0
 	}
-	a, m := addrWords(addr), addrWords(mask)
+	a, m := inet.AddrWords(addr), inet.AddrWords(mask)
 	return a[0]&m[0] ^ a[1]&m[1] ^ a[2]&m[2] ^ a[3]&m[3]
 }

@@ -8,7 +8,7 @@ import (
 
 // snat is -j SNAT.
 func (tg *targets) snat(s *skb, to netfilter.NATRange) fate {
-	return tg.nat.bind(s.conn, natSrc, &natRange{NATRange: to})
+	return tg.bind(s.conn, natSrc, &natRange{NATRange: to})
 }
 
 // masquerade is -j MASQUERADE: SNAT to an address of the device that the packet leaves by (net/netfilter/nf_nat_masquerade.c).

@@ -45,7 +45,7 @@ func (h *Host) makeWalk() *walk {
 	w.conntrack = packetTracker{&w.course, &h.conns}
 	w.table = tableWalk{course: &w.course, tally: &h.tally, indexing: &h.indexing,
 		match: matcher{course: &w.course, host: h.name, memory: h.memory, conns: &h.conns, routes: &h.routing, tally: &h.tally}}
-	w.table.targets = targets{course: &w.course, match: &w.table.match, nat: natBinder{&w.course, &h.conns}, answers: &w.answers, memory: h.memory,
+	w.table.targets = targets{course: &w.course, match: &w.table.match, answers: &w.answers, memory: h.memory,
 		conns: &h.conns, routes: &h.routing}
 	return w
 }
